@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT
+#
+# lpfm: perfmon2 for today's Linux, scriptable from Lua.
+#
+#   make repl      install what is missing, build, start the prompt
+#   make check     install what is missing, build, run all tests under both interpreters
+#   make help      all targets and variables
+
+# --- yours to set -------------------------------------------------------------------------------
+
+LUA     ?= luajit
+PREFIX  ?= /usr/local
+DESTDIR ?=
+SAN     ?=
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+CLANG   ?= clang
+
+# --- nothing to change below --------------------------------------------------------------------
+
+LUAS    := luajit lua5.1
+ifeq ($(filter $(LUA),$(LUAS)),)
+$(error LUA is one of $(LUAS), not "$(LUA)")
+endif
+
+BUILD   := build$(if $(SAN),/san)
+VERSION := 3.0
+SHELL   := /bin/bash
+MAKEFLAGS += --no-print-directory
+export CI
+
+BUILD_DEPS := gcc libc6-dev pkg-config luajit libluajit-5.1-dev lua5.1 liblua5.1-0-dev libreadline-dev \
+	libdw-dev libpfm4-dev lua-argparse lua-cjson lua-posix lua-inspect
+CHECK_DEPS := lua-busted tmux util-linux procps
+LINT_DEPS  := lua-check clang
+BENCH_DEPS := linux-perf
+
+, := ,
+SANFLAGS := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined)
+CFLAGS   ?= -O2 -g
+WARN     := -Wall -Wextra
+CSTD     := -std=gnu11 -D_GNU_SOURCE
+INCLUDES := -Ikernel/include -Ikernel/core -Ikernel/user -Ikernel
+ALLCFLAGS = $(CSTD) $(WARN) $(CFLAGS) $(SANFLAGS) $(INCLUDES) -fPIC -fvisibility=hidden -MMD -MP
+
+PKG       = $(shell pkg-config $(1) $(2) 2>/dev/null)
+LUA_INC   = $(call PKG,--cflags,$(1))
+LUA_LIB   = $(call PKG,--libs,$(1))
+
+.PHONY: all repl check check-built lint bench install install-rock clean help deps-build deps-check deps-lint \
+	deps-bench
+.DELETE_ON_ERROR:
+
+help:
+	@echo 'make repl            build and start the prompt'
+	@echo 'make check           build, and run all tests under LuaJIT and PUC Lua 5.1'
+	@echo 'make                 this text;  make all: build only'
+	@echo 'make lint            warnings of gcc and clang, luacheck, house style'
+	@echo 'make bench           costs, as ratios measured in one run'
+	@echo 'make install         program, module, scripts, libraries, headers'
+	@echo 'make clean           remove build/'
+	@echo
+	@echo 'LUA=luajit|lua5.1    interpreter of build/lpfm (now $(LUA))'
+	@echo 'PREFIX=DIR           where to install (now $(PREFIX));  DESTDIR=DIR in front of it'
+	@echo 'SAN=1                build into build/san with ASan and UBSan'
+	@echo 'SPEC=FILE...         make check: only these specs'
+
+# --- what must be there first -------------------------------------------------------------------
+
+# install_missing PACKAGE...: by apt, with sudo where one is not root
+define install_missing
+	@missing=; for p in $(1); do \
+		[ "$$(dpkg-query -W -f '$${db:Status-Status}' $$p 2>/dev/null)" = installed ] || missing="$$missing $$p"; \
+	done; \
+	[ -z "$$missing" ] || { \
+		command -v apt-get >/dev/null || { echo "make: needs (Debian names):$$missing" >&2; exit 1; }; \
+		echo "make: installing$$missing"; \
+		root=; [ "$$(id -u)" = 0 ] || root=sudo; export DEBIAN_FRONTEND=noninteractive; \
+		$$root apt-get install -y --no-install-recommends -qq $$missing >/dev/null 2>&1 || \
+		{ $$root apt-get update -qq && $$root apt-get install -y --no-install-recommends -qq $$missing >/dev/null; }; }
+endef
+
+deps-build:
+	$(call install_missing,$(BUILD_DEPS))
+deps-check: deps-build
+	$(call install_missing,$(CHECK_DEPS))
+deps-lint: deps-build
+	$(call install_missing,$(LINT_DEPS))
+deps-bench: deps-build
+	$(call install_missing,$(BENCH_DEPS))
+
+# pkg-config is asked when the rules below are read: only a make started after deps-build can answer
+ifndef LPFM_READY
+
+all: deps-build
+	@$(MAKE) LPFM_READY=1 all
+repl: deps-build
+	@$(MAKE) LPFM_READY=1 all
+	@exec $(BUILD)/lpfm
+check: deps-check
+	@$(MAKE) LPFM_READY=1 check-built
+lint: deps-lint
+	@$(MAKE) LPFM_READY=1 lint
+bench: deps-bench
+	@$(MAKE) LPFM_READY=1 bench
+install install-rock: deps-build
+	@$(MAKE) LPFM_READY=1 $@
+
+else
+
+# --- libperfmon.so: the core over the machines of user space ------------------------------------
+
+PERFMON_SRC := $(wildcard kernel/core/*.c kernel/formats/*.c kernel/pmu/*.c kernel/perf/*.c \
+	kernel/sim/*.c kernel/user/*.c)
+PERFMON_OBJ := $(PERFMON_SRC:%.c=$(BUILD)/obj/%.o)
+LIBPERFMON  := $(BUILD)/libperfmon.so
+
+$(PERFMON_OBJ): $(BUILD)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) -c -o $@ $<
+
+$(LIBPERFMON): $(PERFMON_OBJ) kernel/user/libperfmon.map
+	$(CC) $(SANFLAGS) -shared -Wl,-soname,libperfmon.so.3 -Wl,--version-script=kernel/user/libperfmon.map \
+		$(if $(SAN),,-Wl$(,)--no-undefined) -o $@ $(PERFMON_OBJ) -pthread
+	ln -sf libperfmon.so $(BUILD)/libperfmon.so.3
+
+# --- events by name -----------------------------------------------------------------------------
+
+-include lpfm/pfmlib/build.mk
+
+# --- the Lua module and the program, for each interpreter ---------------------------------------
+
+MODULE_SRC := $(wildcard lpfm/*.c)
+PROGRAM_SRC := $(wildcard repl/*.c)
+
+# per_lua NAME: objects, lpfm.so and lpfm in $(BUILD)/NAME
+define per_lua
+$(BUILD)/$(1)/obj/%.o: %.c
+	@mkdir -p $$(@D)
+	$(CC) $(ALLCFLAGS) $(call LUA_INC,$(1)) -DLPFM_PREFIX='"$(PREFIX)"' -DLPFM_LUA='"$(1)"' -c -o $$@ $$<
+
+$(BUILD)/$(1)/lpfm.so: $(MODULE_SRC:%.c=$(BUILD)/$(1)/obj/%.o) $(LIBPERFMON) $(PFMLIB_SO)
+	$(CC) $(SANFLAGS) -shared -o $$@ $$(filter %.o,$$^) -L$(BUILD) -lperfmon $(PFMLIB_LINK) -ldw -lelf \
+		-Wl,-rpath,'$$$$ORIGIN:$$$$ORIGIN/..' -pthread
+
+$(BUILD)/$(1)/lpfm: $(PROGRAM_SRC:%.c=$(BUILD)/$(1)/obj/%.o) $(BUILD)/$(1)/lpfm.so
+	$(CC) $(SANFLAGS) -rdynamic -o $$@ $$(filter %.o,$$^) $(call LUA_LIB,$(1)) -lreadline -lm -ldl \
+		-Wl,-rpath,'$$$$ORIGIN/..'
+
+-include $(MODULE_SRC:%.c=$(BUILD)/$(1)/obj/%.d) $(PROGRAM_SRC:%.c=$(BUILD)/$(1)/obj/%.d)
+endef
+$(foreach l,$(LUAS),$(eval $(call per_lua,$(l))))
+-include $(PERFMON_OBJ:.o=.d)
+
+all: $(LIBPERFMON) $(PFMLIB_SO) $(LUAS:%=$(BUILD)/%/lpfm)
+	@ln -sfn $(LUA)/lpfm $(BUILD)/lpfm
+
+# --- tests --------------------------------------------------------------------------------------
+
+check-built: all
+	@spec/run --build $(BUILD) $(LUAS:%=--lua %) $(SPEC)
+
+lint:
+	@spec/lint '$(CC)' '$(CLANG)' '$(CSTD) $(WARN) $(INCLUDES)' '$(call LUA_INC,luajit)'
+
+bench: all
+	@spec/bench/run --build $(BUILD)
+
+# --- installing ---------------------------------------------------------------------------------
+
+LIBDIR  := $(DESTDIR)$(PREFIX)/lib
+INCDIR  := $(DESTDIR)$(PREFIX)/include/lpfm/perfmon
+DATADIR := $(DESTDIR)$(PREFIX)/share/lpfm
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(LIBDIR)/lpfm $(LIBDIR)/pkgconfig $(INCDIR) $(DATADIR)
+	install -m 755 $(BUILD)/$(LUA)/lpfm $(DESTDIR)$(PREFIX)/bin/lpfm
+	install -m 755 $(BUILD)/$(LUA)/lpfm.so $(LIBDIR)/lpfm/lpfm.so
+	install -m 755 $(LIBPERFMON) $(LIBDIR)/libperfmon.so.3
+	ln -sf libperfmon.so.3 $(LIBDIR)/libperfmon.so
+	$(if $(PFMLIB_SO),install -m 755 $(PFMLIB_SO) $(LIBDIR)/)
+	install -m 644 kernel/include/perfmon/*.h $(INCDIR)/
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' kernel/user/perfmon.pc.in >$(LIBDIR)/pkgconfig/perfmon.pc
+	cp -R scripts $(DATADIR)/
+
+# Into a rock's tree: the module with its library beside it, and the script library.
+install-rock: all
+	install -d $(ROCK_LIBDIR) $(ROCK_LUADIR)
+	install -m 755 $(BUILD)/$(LUA)/lpfm.so $(LIBPERFMON) $(BUILD)/libperfmon.so.3 $(PFMLIB_SO) $(ROCK_LIBDIR)/
+	cp -R scripts/pfm $(ROCK_LUADIR)/
+
+endif
+
+clean:
+	rm -rf build

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * activate.c - start, stop and restart (3.1.5, 3.1.6, 3.1.9).
+ */
+#include "core.h"
+
+static int start(struct pfm_context *ctx, void *arg)
+{
+	struct pfm_set *set = arg;
+	int ret = 0;
+
+	if (pfm_counting(ctx)) {
+		pfm_hold(ctx);
+		pfm_ops(ctx)->collect(ctx, ctx->active);
+	}
+	if (set && set != ctx->active)
+		ret = pfm_enter_set(ctx, set, PFM_RESET_LONG);
+	if (ret) {
+		ctx->started = false;
+		return ret;
+	}
+	ctx->active->timeout_left = ctx->active->timeout;
+	ctx->started = true;
+	if (pfm_counting(ctx))
+		pfm_run(ctx);
+	return 0;
+}
+
+static int must_be_loaded(struct pfm_context *ctx)
+{
+	if (ctx->state != PFM_CTX_UNLOADED)
+		return 0;
+	return pfm_refuse(-EINVAL, "the context is not loaded");
+}
+
+int pfm_do_start(struct pfm_context *ctx, const pfarg_start_t *req)
+{
+	struct pfm_set *set = NULL;
+	int ret = must_be_loaded(ctx);
+
+	if (ret)
+		return ret;
+	if (req) {
+		if (req->start_reserved1 || req->start_reserved2 ||
+		    !pfm_all_zero(req->start_reserved3, sizeof(req->start_reserved3)))
+			return pfm_refuse(-EINVAL, "reserved fields must be 0");
+		set = pfm_set_find(ctx, req->start_set);
+		if (!set)
+			return pfm_refuse(-EINVAL, "set %u does not exist", req->start_set);
+	}
+	return pfm_ops(ctx)->access(ctx, start, set);
+}
+
+/* A mask outlives a stop: what overflowed still waits for its restart. */
+static int stop(struct pfm_context *ctx, void *arg)
+{
+	(void)arg;
+	if (pfm_counting(ctx)) {
+		pfm_hold(ctx);
+		pfm_ops(ctx)->collect(ctx, ctx->active);
+	}
+	ctx->started = false;
+	return 0;
+}
+
+int pfm_do_stop(struct pfm_context *ctx)
+{
+	int ret = must_be_loaded(ctx);
+
+	return ret ? ret : pfm_ops(ctx)->access(ctx, stop, NULL);
+}
+
+/* 3.5.15: what the format wants at a restart; without a format, reset and go on. */
+static int ask_format(struct pfm_context *ctx, pfm_ovfl_ctrl_t *ctrl)
+{
+	int active = ctx->state == PFM_CTX_LOADED, err;
+
+	memset(ctrl, 0, sizeof(*ctrl));
+	if (!ctx->fmt || !ctx->fmt->fmt_restart) {
+		ctrl->reset_ovfl_pmds = 1;
+		return 0;
+	}
+	err = ctx->fmt->fmt_restart(ctx->buf, active, ctrl);
+	return err ? pfm_refuse(-err, "format %s refused the restart", ctx->fmt->fmt_name) : 0;
+}
+
+static void long_reset(struct pfm_context *ctx)
+{
+	struct pfm_set *set = ctx->active;
+	uint64_t due[PFM_PMD_BV];
+
+	memcpy(due, set->ovfl_pmds, sizeof(due));
+	memset(set->ovfl_pmds, 0, sizeof(set->ovfl_pmds));
+	pfm_reset_pmds(ctx, set, due, PFM_RESET_LONG);
+}
+
+static int unmask(struct pfm_context *ctx)
+{
+	int ret = 0;
+
+	ctx->state = PFM_CTX_LOADED;
+	if (ctx->switch_due) {		/* 3.7.7: the deferred switch */
+		ctx->switch_due = false;
+		ret = pfm_switch(ctx, PFM_RESET_LONG);
+	}
+	if (pfm_counting(ctx))
+		pfm_run(ctx);
+	return ret;
+}
+
+static int restart(struct pfm_context *ctx, void *arg)
+{
+	bool was_masked = ctx->state == PFM_CTX_MASKED;
+	pfm_ovfl_ctrl_t ctrl;
+	int ret = ask_format(ctx, &ctrl);
+
+	(void)arg;
+	if (ret)
+		return ret;
+	if (ctrl.reset_ovfl_pmds)
+		long_reset(ctx);
+	if (ctrl.mask_monitoring && !was_masked)
+		pfm_mask(ctx);
+	if (!ctrl.mask_monitoring && was_masked)
+		ret = unmask(ctx);
+	if (ctx->blocked) {
+		ctx->blocked = false;
+		pfm_ops(ctx)->unblock(ctx);
+	}
+	return ret;
+}
+
+int pfm_do_restart(struct pfm_context *ctx)
+{
+	bool hook = ctx->fmt && ctx->fmt->fmt_restart;
+
+	if (ctx->state == PFM_CTX_UNLOADED)
+		return pfm_refuse(-EBUSY, "the context is not loaded");
+	if (ctx->state != PFM_CTX_MASKED && !hook && !ctx->blocked)
+		return pfm_refuse(-EBUSY, "monitoring is not masked: nothing to restart");
+	return pfm_ops(ctx)->access(ctx, restart, NULL);
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * attach.c - binding a context to a thread or a CPU, and letting go (3.1.7, 3.1.8, 3.3.6).
+ */
+#include "core.h"
+
+int pfm_in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg)
+{
+	if (ctx->state == PFM_CTX_UNLOADED)
+		return fn(ctx, arg);
+	return pfm_ops(ctx)->access(ctx, fn, arg);
+}
+
+/* 3.1.10: explicit links are checked now, when the list can change no more. */
+static int check_chain(struct pfm_context *ctx)
+{
+	for (struct pfm_set *set = ctx->set0; set; set = set->next)
+		if (!pfm_set_successor(ctx, set))
+			return pfm_refuse(-EINVAL, "set %u goes on to set %u, which does not exist",
+					  set->id, set->id_next);
+	return 0;
+}
+
+static bool is_debug_register(const struct pfm_reg *reg)
+{
+	return reg->type == PFM_REG_TYPE_IBR || reg->type == PFM_REG_TYPE_DBR;
+}
+
+/* 5.6.2, and what the model has to say. */
+static int check_registers(struct pfm_context *ctx)
+{
+	const struct pfm_machine_ops *ops = pfm_ops(ctx);
+	const struct pfm_pmu *pmu = ctx->machine->pmu;
+	bool debugging = ops->debugging && ops->debugging(ctx->machine);
+	int ret = 0;
+
+	for (struct pfm_set *set = ctx->set0; set && !ret; set = set->next) {
+		for (unsigned int i = 0; debugging && i < set->num_pmcs; i++)
+			if (is_debug_register(pfm_pmu_pmc(pmu, set->pmcs[i].num)))
+				return pfm_refuse(-EBUSY, "a debugger uses the debug registers");
+		if (pmu->check_load)
+			ret = pmu->check_load(ctx, set);
+	}
+	return ret;
+}
+
+static int check_request(struct pfm_context *ctx, const pfarg_load_t *req)
+{
+	if (ctx->state != PFM_CTX_UNLOADED)
+		return pfm_refuse(-EBUSY, "the context is loaded already");
+	if (req->load_reserved1 || !pfm_all_zero(req->load_reserved2, sizeof(req->load_reserved2)))
+		return pfm_refuse(-EINVAL, "reserved fields must be 0");
+	if (!pfm_set_find(ctx, req->load_set))
+		return pfm_refuse(-EINVAL, "set %u does not exist", req->load_set);
+	return check_chain(ctx);
+}
+
+static void forget_overflows(struct pfm_context *ctx)
+{
+	for (struct pfm_set *set = ctx->set0; set; set = set->next) {
+		memset(set->switch_pmds, 0, sizeof(set->switch_pmds));
+		memset(set->ovfl_pmds, 0, sizeof(set->ovfl_pmds));
+	}
+	ctx->switch_due = ctx->blocked = ctx->started = false;
+	ctx->msgs_lost = 0;
+}
+
+static int first_install(struct pfm_context *ctx, void *arg)
+{
+	return pfm_enter_set(ctx, arg, PFM_RESET_LONG);
+}
+
+/* Bound by the machine; now sessions, rules that depend on the target, and the registers. */
+static int settle(struct pfm_context *ctx, struct pfm_set *set)
+{
+	int ret;
+
+	if (ctx->self && (ctx->flags & PFM_FL_NOTIFY_BLOCK))
+		return pfm_refuse(-EINVAL, "NOTIFY_BLOCK does not go with self-monitoring");
+	ret = pfm_session_begin(ctx);
+	if (ret)
+		return ret;
+	forget_overflows(ctx);
+	ctx->state = PFM_CTX_LOADED;
+	ret = pfm_ops(ctx)->access(ctx, first_install, set);
+	if (!ret)
+		return 0;
+	ctx->state = PFM_CTX_UNLOADED;
+	pfm_session_end(ctx);
+	return ret;
+}
+
+int pfm_do_load(struct pfm_context *ctx, const pfarg_load_t *req)
+{
+	int ret = check_request(ctx, req);
+
+	if (!ret)
+		ret = check_registers(ctx);
+	if (!ret)
+		ret = pfm_ops(ctx)->attach(ctx, req->load_pid);
+	if (ret)
+		return ret;
+	pfm_ops(ctx)->flush(ctx);	/* 3.3.5 */
+	ret = settle(ctx, pfm_set_find(ctx, req->load_set));
+	if (ret)
+		pfm_ops(ctx)->detach(ctx);
+	return ret;
+}
+
+/* The last values are saved (3.1.8). */
+static int stop_for_good(struct pfm_context *ctx, void *arg)
+{
+	(void)arg;
+	if (pfm_counting(ctx)) {
+		pfm_hold(ctx);
+		pfm_ops(ctx)->collect(ctx, ctx->active);
+	}
+	ctx->started = false;
+	return 0;
+}
+
+static void let_go(struct pfm_context *ctx)
+{
+	if (ctx->blocked)
+		pfm_ops(ctx)->unblock(ctx);
+	ctx->blocked = ctx->switch_due = false;
+	pfm_ops(ctx)->detach(ctx);
+	ctx->state = PFM_CTX_UNLOADED;
+	ctx->self = false;
+	pfm_session_end(ctx);
+}
+
+int pfm_do_unload(struct pfm_context *ctx)
+{
+	int ret;
+
+	if (ctx->state == PFM_CTX_UNLOADED)
+		return pfm_refuse(-EINVAL, "the context is not loaded");
+	ret = pfm_ops(ctx)->access(ctx, stop_for_good, NULL);
+	if (ret && ret != -ESRCH)
+		return ret;
+	let_go(ctx);
+	return 0;
+}
+
+/* 3.3.6: when END can be read, the state is saved and the context detached. */
+void pfm_target_exit(struct pfm_context *ctx)
+{
+	bool tell;
+
+	if (ctx->state == PFM_CTX_UNLOADED)
+		return;
+	tell = !(ctx->flags & PFM_FL_SYSTEM_WIDE) && !ctx->self && !pfm_ops(ctx)->has_fd(ctx);
+	stop_for_good(ctx, NULL);
+	let_go(ctx);
+	if (tell)
+		pfm_post_end(ctx);
+}

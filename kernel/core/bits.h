@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * bits.h - bit-vectors over register numbers: arrays of PFM_PMD_BV 64-bit words.
+ */
+#ifndef PFM_CORE_BITS_H
+#define PFM_CORE_BITS_H
+
+#include "os.h"
+#include "perfmon/perfmon.h"
+
+static inline bool pfm_bit(const uint64_t *bv, unsigned int n)
+{
+	return n < PFM_MAX_PMDS && (bv[n / 64] >> (n % 64) & 1);
+}
+
+static inline void pfm_bit_set(uint64_t *bv, unsigned int n)
+{
+	bv[n / 64] |= 1ULL << (n % 64);
+}
+
+static inline void pfm_bit_clear(uint64_t *bv, unsigned int n)
+{
+	bv[n / 64] &= ~(1ULL << (n % 64));
+}
+
+static inline bool pfm_bits_empty(const uint64_t *bv)
+{
+	uint64_t all = 0;
+
+	for (int i = 0; i < PFM_PMD_BV; i++)
+		all |= bv[i];
+	return !all;
+}
+
+static inline void pfm_bits_or(uint64_t *to, const uint64_t *from)
+{
+	for (int i = 0; i < PFM_PMD_BV; i++)
+		to[i] |= from[i];
+}
+
+/* Population count without the help of a library: the core has none. */
+static inline unsigned int pfm_popcount(uint64_t w)
+{
+	w -= w >> 1 & 0x5555555555555555ULL;
+	w = (w & 0x3333333333333333ULL) + (w >> 2 & 0x3333333333333333ULL);
+	w = (w + (w >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
+	return w * 0x0101010101010101ULL >> 56;
+}
+
+/* How many bits below n are set. */
+static inline unsigned int pfm_bits_rank(const uint64_t *bv, unsigned int n)
+{
+	unsigned int rank = 0, i;
+
+	for (i = 0; i < n / 64; i++)
+		rank += pfm_popcount(bv[i]);
+	if (n % 64)
+		rank += pfm_popcount(bv[i] & ((1ULL << (n % 64)) - 1));
+	return rank;
+}
+
+/* The first set bit at or after n, or PFM_MAX_PMDS. */
+static inline unsigned int pfm_bits_next(const uint64_t *bv, unsigned int n)
+{
+	while (n < PFM_MAX_PMDS) {
+		uint64_t w = bv[n / 64] >> (n % 64);
+
+		if (w)
+			return n + (unsigned int)__builtin_ctzll(w);
+		n = (n / 64 + 1) * 64;
+	}
+	return PFM_MAX_PMDS;
+}
+
+#define pfm_for_each_bit(n, bv) \
+	for ((n) = pfm_bits_next(bv, 0); (n) < PFM_MAX_PMDS; (n) = pfm_bits_next(bv, (n) + 1))
+
+#endif

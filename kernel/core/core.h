@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * core.h - contexts, event sets, and the commands as the core carries them out.
+ *
+ * A transport (the ioctls of perfmon.ko, libperfmon) copies arguments in, takes the context's lock,
+ * calls one of the pfm_do_* functions, and copies results out. They return 0 or a negative errno,
+ * reported through pfm_refuse(). Vectors are processed in order up to the first bad element, which
+ * is marked in its flags (3.1.2).
+ */
+#ifndef PFM_CORE_CORE_H
+#define PFM_CORE_CORE_H
+
+#include "bits.h"
+#include "format.h"
+#include "machine.h"
+#include "os.h"
+#include "pmu.h"
+
+enum pfm_state {
+	PFM_CTX_UNLOADED = 1,	/* bound to nothing */
+	PFM_CTX_LOADED,		/* bound; counting if started */
+	PFM_CTX_MASKED,		/* bound; held until pfm_restart() */
+};
+
+/* A PMD of a set: its value and how it is reset and sampled. */
+struct pfm_pmd {
+	uint16_t	num;
+	uint16_t	is_counter:1;
+	uint32_t	flags;			/* PFM_REGFL_* */
+	uint64_t	value;			/* 64-bit, as far as collected */
+	uint64_t	long_reset;
+	uint64_t	short_reset;
+	uint64_t	last_reset;
+	uint64_t	switch_cnt;		/* programmed threshold, 0: no trigger */
+	uint64_t	switch_left;
+	uint64_t	reset_pmds[PFM_PMD_BV];
+	uint64_t	smpl_pmds[PFM_PMD_BV];
+	uint64_t	eventid;
+	uint64_t	random_mask;
+	uint32_t	random_seed;		/* as programmed */
+	uint32_t	random_state;		/* of Carta's generator */
+	uint64_t	os;			/* the machine's own */
+};
+
+struct pfm_pmc {
+	uint16_t	num;
+	uint32_t	flags;
+	uint64_t	value;
+};
+
+/* An event set: only the registers in use are kept, ascending; see pfm_set_pmd(). */
+struct pfm_set {
+	uint16_t	id, id_next;
+	uint32_t	flags;			/* PFM_SETFL_* */
+	uint64_t	timeout;		/* effective, ns */
+	uint64_t	timeout_left;		/* while inactive, stopped or masked */
+	uint64_t	runs;
+	uint64_t	duration;		/* ns, up to since */
+	uint64_t	lost, throttled;
+	uint64_t	used_pmcs[PFM_PMC_BV];
+	uint64_t	used_pmds[PFM_PMD_BV];
+	uint64_t	ovfl_pmds[PFM_PMD_BV];	/* overflowed, reset still due */
+	uint64_t	switch_pmds[PFM_PMD_BV];	/* last caused a switch */
+	struct pfm_pmc	*pmcs;
+	struct pfm_pmd	*pmds;
+	unsigned int	num_pmcs, num_pmds, room_pmcs, room_pmds;
+	struct pfm_set	*next;			/* in the order of ids */
+	void		*os;			/* the machine's own */
+};
+
+struct pfm_context {
+	struct pfm_machine	*machine;
+	enum pfm_state		state;
+	uint32_t		flags;		/* PFM_FL_* */
+	bool			started;	/* between pfm_start and pfm_stop */
+	bool			self;		/* the target was the caller of load */
+	bool			blocked;	/* the target is held (PFM_FL_NOTIFY_BLOCK) */
+	bool			switch_due;	/* a switch waits for pfm_restart (3.7.7) */
+	uint32_t		tid, pid, cpu;	/* what it is bound to */
+
+	struct pfm_set_page	*set_pages[256];	/* by the high byte of the id; sets.c */
+	struct pfm_set		*set0;		/* first in order, always there */
+	unsigned int		num_sets;
+	struct pfm_set		*active;
+	uint64_t		since;		/* ops->ran() when the active set last began to count */
+
+	struct pfm_buffer_fmt	*fmt;
+	void			*buf;
+	size_t			buf_size;
+	size_t			msgq_depth;
+
+	uint64_t		rate_from;	/* throttling window (4.4.4) */
+	uint64_t		rate_ovfls;
+	uint64_t		msgs_lost;
+
+	struct pfm_context	*next_loaded;
+	void			*os;		/* the machine's own */
+	void			*transport;	/* the transport's own */
+	pfm_ovfl_arg_t		ovfl_arg;	/* scratch of the overflow handler */
+};
+
+#define pfm_ops(ctx) ((ctx)->machine->ops)
+
+/* --- commands (3.1) ------------------------------------------------------------------------- */
+
+/*
+ * 3.1.1. fmt: a format got with pfm_fmt_get_*(), or NULL; the context takes it over, on failure it
+ * is put back. fmt_arg: fmt->fmt_arg_size bytes, which the format may amend. transport: for
+ * ctx->transport. Fills in the request's out fields but ctx_fd.
+ */
+int pfm_do_create(struct pfm_machine *m, pfarg_ctx_t *req, struct pfm_buffer_fmt *fmt, void *fmt_arg,
+		  void *transport, struct pfm_context **ctx);
+/* The last descriptor is closed (3.1.15): unloads and frees, wherever it is called. */
+void pfm_do_close(struct pfm_context *ctx);
+
+int pfm_do_write_pmcs(struct pfm_context *ctx, pfarg_pmc_t *v, int n);
+int pfm_do_write_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n);
+int pfm_do_read_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n);
+int pfm_do_load(struct pfm_context *ctx, const pfarg_load_t *req);
+int pfm_do_unload(struct pfm_context *ctx);
+int pfm_do_start(struct pfm_context *ctx, const pfarg_start_t *req);	/* req may be NULL */
+int pfm_do_stop(struct pfm_context *ctx);
+int pfm_do_restart(struct pfm_context *ctx);
+int pfm_do_create_evtsets(struct pfm_context *ctx, pfarg_setdesc_t *v, int n);
+int pfm_do_delete_evtsets(struct pfm_context *ctx, pfarg_setdesc_t *v, int n);
+int pfm_do_getinfo_evtsets(struct pfm_context *ctx, pfarg_setinfo_t *v, int n);
+
+int pfm_do_getinfo_pmcs(struct pfm_machine *m, pfarg_pmcinfo_t *v, int n);
+int pfm_do_getinfo_pmds(struct pfm_machine *m, pfarg_pmdinfo_t *v, int n);
+int pfm_do_get_config(struct pfm_machine *m, pfarg_config_t *cfg);
+int pfm_do_set_config(struct pfm_machine *m, const pfarg_config_t *cfg);
+
+/* 4.4.2: n elements of size bytes are an acceptable vector; 0, EINVAL, E2BIG. For transports. */
+int pfm_check_vector(struct pfm_machine *m, int n, size_t size);
+
+/* --- inside the core ------------------------------------------------------------------------ */
+
+enum pfm_reset { PFM_RESET_SHORT, PFM_RESET_LONG };
+
+/* sets.c: the sets of a context and the registers of a set. */
+int pfm_set_new(struct pfm_context *ctx, uint16_t id, struct pfm_set **out);
+void pfm_set_delete(struct pfm_context *ctx, struct pfm_set *set);
+void pfm_sets_free(struct pfm_context *ctx);
+struct pfm_set *pfm_set_find(struct pfm_context *ctx, uint16_t id);	/* NULL: none */
+struct pfm_set *pfm_set_successor(struct pfm_context *ctx, struct pfm_set *set);	/* 3.7.5 */
+struct pfm_pmc *pfm_set_pmc(struct pfm_set *set, unsigned int num);	/* NULL: not in use */
+struct pfm_pmd *pfm_set_pmd(struct pfm_set *set, unsigned int num);
+/* Makes room for registers to come into use; may sleep. Then pfm_set_use_* cannot fail. */
+int pfm_set_reserve(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *pmcs,
+		    const uint64_t *pmds);
+struct pfm_pmc *pfm_set_use_pmc(struct pfm_context *ctx, struct pfm_set *set, unsigned int num);
+struct pfm_pmd *pfm_set_use_pmd(struct pfm_context *ctx, struct pfm_set *set, unsigned int num);
+
+/* switch.c, in PMU context: letting the active set count, and changing it. */
+void pfm_run(struct pfm_context *ctx);
+void pfm_hold(struct pfm_context *ctx);
+void pfm_mask(struct pfm_context *ctx);
+int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset kind);
+int pfm_switch(struct pfm_context *ctx, enum pfm_reset kind);
+
+/* reset.c, in PMU context: resets with randomization (3.4.1, 3.4.2). */
+void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
+		    enum pfm_reset kind);
+
+/* attach.c: runs fn in PMU context if loaded, else just so. */
+int pfm_in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
+
+/* msg.c */
+int pfm_post_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where);
+void pfm_post_end(struct pfm_context *ctx);
+
+/* res.c: sessions, permissions, memory (chapter 4). */
+int pfm_may_create(struct pfm_machine *m, uint32_t flags);
+int pfm_session_begin(struct pfm_context *ctx);
+void pfm_session_end(struct pfm_context *ctx);
+int pfm_buffer_alloc(struct pfm_context *ctx, size_t size);
+void pfm_buffer_free(struct pfm_context *ctx);
+bool pfm_throttle(struct pfm_context *ctx);
+
+/* Nothing but zeros? (2.3.7: reserved fields) */
+bool pfm_all_zero(const void *p, size_t size);
+
+#endif

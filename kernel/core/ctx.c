@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * ctx.c - a context's birth and end (3.1.1, 3.1.15).
+ */
+#include "core.h"
+
+#define GENERIC_FLAGS (PFM_FL_NOTIFY_BLOCK | PFM_FL_SYSTEM_WIDE | PFM_FL_SMPL_FMT | PFM_FL_ANY_CPU | \
+		       PFM_FL_OVFL_NO_MSG)
+
+/* Table 3.2. */
+static int check_flags(struct pfm_machine *m, uint32_t flags, bool has_fmt)
+{
+	uint32_t unknown = flags & ~(GENERIC_FLAGS | m->ops->ctx_flags);
+
+	if (unknown)
+		return pfm_refuse(-EINVAL, "unknown ctx_flags %#x", unknown);
+	if ((flags & PFM_FL_NOTIFY_BLOCK) && (flags & PFM_FL_SYSTEM_WIDE))
+		return pfm_refuse(-EINVAL, "NOTIFY_BLOCK does not go with SYSTEM_WIDE");
+	if ((flags & PFM_FL_ANY_CPU) && !(flags & PFM_FL_SYSTEM_WIDE))
+		return pfm_refuse(-EINVAL, "ANY_CPU needs SYSTEM_WIDE");
+	if ((flags & PFM_FL_SMPL_FMT) && !has_fmt)
+		return pfm_refuse(-EINVAL, "SMPL_FMT without a sampling format");
+	return m->ops->check_create ? m->ops->check_create(m, flags) : 0;
+}
+
+/* A format speaks positive errno (3.5.10). */
+static int fmt_error(const struct pfm_buffer_fmt *fmt, int err, const char *what)
+{
+	return err ? pfm_refuse(-err, "format %s: %s", fmt->fmt_name, what) : 0;
+}
+
+static int start_format(struct pfm_context *ctx, void *arg)
+{
+	struct pfm_buffer_fmt *fmt = ctx->fmt;
+	size_t size = 0;
+	int ret = 0;
+
+	if (fmt->fmt_validate)
+		ret = fmt_error(fmt, fmt->fmt_validate(ctx->flags, ctx->machine->pmu->num_pmds, arg),
+				"the argument is not valid");
+	if (!ret && fmt->fmt_getsize)
+		ret = fmt_error(fmt, fmt->fmt_getsize(ctx->flags, arg, &size), "no buffer size");
+	if (!ret && size)
+		ret = pfm_buffer_alloc(ctx, size);
+	if (!ret && fmt->fmt_init) {
+		ret = fmt_error(fmt, fmt->fmt_init(ctx->flags, arg, ctx->buf), "initialization failed");
+		if (ret)
+			pfm_buffer_free(ctx);
+	}
+	return ret;
+}
+
+static void end_format(struct pfm_context *ctx)
+{
+	if (!ctx->fmt)
+		return;
+	if (ctx->fmt->fmt_exit)
+		ctx->fmt->fmt_exit(ctx->buf);
+	pfm_buffer_free(ctx);
+}
+
+/* All but the format's own, whose use the caller counts. */
+static int build(struct pfm_context *ctx, void *fmt_arg)
+{
+	const struct pfm_machine_ops *ops = pfm_ops(ctx);
+	int ret = pfm_set_new(ctx, 0, &ctx->set0);
+
+	if (ret)
+		goto out;
+	ctx->active = ctx->set0;
+	ret = ops->create ? ops->create(ctx) : 0;
+	if (ret)
+		goto free_sets;
+	ret = ctx->fmt ? start_format(ctx, fmt_arg) : 0;
+	if (ret)
+		goto destroy;
+	return 0;
+destroy:
+	if (ops->destroy)
+		ops->destroy(ctx);
+free_sets:
+	pfm_sets_free(ctx);
+out:
+	return ret;
+}
+
+static int check_request(struct pfm_machine *m, const pfarg_ctx_t *req, struct pfm_buffer_fmt *fmt)
+{
+	int ret = check_flags(m, req->ctx_flags, fmt);
+
+	if (!ret && !pfm_all_zero(req->ctx_reserved, sizeof(req->ctx_reserved)))
+		ret = pfm_refuse(-EINVAL, "reserved fields must be 0");
+	if (!ret)
+		ret = pfm_may_create(m, req->ctx_flags);
+	if (!ret && fmt && fmt->fmt_arg_size > m->arg_size_max)
+		ret = pfm_refuse(-E2BIG, "the argument of format %s exceeds cf_arg_size_max",
+				 fmt->fmt_name);
+	return ret;
+}
+
+int pfm_do_create(struct pfm_machine *m, pfarg_ctx_t *req, struct pfm_buffer_fmt *fmt, void *fmt_arg,
+		  void *transport, struct pfm_context **out)
+{
+	struct pfm_context *ctx = NULL;
+	int ret = check_request(m, req, fmt);
+
+	if (ret)
+		goto put;
+	ctx = pfm_os_alloc(sizeof(*ctx));
+	if (!ctx) {
+		ret = pfm_refuse(-ENOMEM, "no memory for a context");
+		goto put;
+	}
+	ctx->machine = m;
+	ctx->state = PFM_CTX_UNLOADED;
+	ctx->flags = req->ctx_flags;
+	ctx->transport = transport;
+	ctx->fmt = fmt;
+	ctx->msgq_depth = fmt ? fmt->fmt_msgq_depth : 1;
+	ret = build(ctx, fmt_arg);
+	if (ret)
+		goto free;
+	req->ctx_smpl_buf_size = ctx->buf_size;
+	*out = ctx;
+	return 0;
+free:
+	pfm_os_free(ctx);
+put:
+	if (fmt)
+		pfm_fmt_put(fmt);
+	return ret;
+}
+
+void pfm_do_close(struct pfm_context *ctx)
+{
+	if (ctx->state != PFM_CTX_UNLOADED) {
+		ctx->flags |= PFM_FL_ANY_CPU;	/* the last close may come on any CPU */
+		pfm_do_unload(ctx);
+	}
+	end_format(ctx);
+	if (ctx->fmt)
+		pfm_fmt_put(ctx->fmt);
+	if (pfm_ops(ctx)->destroy)
+		pfm_ops(ctx)->destroy(ctx);
+	pfm_sets_free(ctx);
+	pfm_os_free(ctx);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * format.h - what a sampling format is to the core (3.5.7 - 3.5.15).
+ */
+#ifndef PFM_CORE_FORMAT_H
+#define PFM_CORE_FORMAT_H
+
+#include "os.h"
+#include "perfmon/perfmon.h"
+
+typedef struct {
+	unsigned int	notify_user:1;
+	unsigned int	reset_ovfl_pmds:1;
+	unsigned int	block_thread:1;
+	unsigned int	mask_monitoring:1;
+} pfm_ovfl_ctrl_t;
+
+typedef struct {
+	uint16_t	ovfl_pmd;
+	uint16_t	active_set;
+	uint16_t	ovfl_notify;		/* the PMD has PFM_REGFL_OVFL_NOTIFY */
+	uint16_t	num_smpl_pmds;		/* values in smpl_pmds_values */
+	uint16_t	num_pmds;		/* PMDs the PMU has: the most a sample can hold */
+	pfm_ovfl_ctrl_t	ovfl_ctrl;		/* out */
+	uint64_t	pmd_last_reset;
+	uint64_t	pmd_value;
+	uint64_t	pmd_eventid;
+	uint64_t	smpl_pmds[PFM_PMD_BV];
+	uint64_t	smpl_pmds_values[PFM_MAX_PMDS];	/* by ascending PMD */
+} pfm_ovfl_arg_t;
+
+/*
+ * Call-backs return 0 or a positive errno, as the specification words it. data is a
+ * struct pfm_where *. arg is the caller's argument of fmt_arg_size bytes, already copied.
+ * handler and restart run in PMU context; the others where the command runs. Only fmt_name, fmt_uuid and
+ * fmt_handler are required. priv serves formats that are themselves driven by something.
+ */
+typedef struct pfm_buffer_fmt {
+	const char	*fmt_name;
+	pfm_uuid_t	fmt_uuid;
+	size_t		fmt_arg_size;
+	size_t		fmt_msgq_depth;
+	uint32_t	fmt_flags;		/* PFM_FMTFL_* */
+	uint32_t	fmt_version;
+
+	int	(*fmt_validate)(uint32_t ctx_flags, uint16_t num_pmds, void *arg);
+	int	(*fmt_getsize)(uint32_t ctx_flags, void *arg, size_t *size);
+	int	(*fmt_init)(uint32_t ctx_flags, void *arg, void *buf);
+	int	(*fmt_handler)(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data);
+	int	(*fmt_restart)(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl);
+	int	(*fmt_exit)(void *buf);
+
+	/* the core's and the host's */
+	struct pfm_buffer_fmt	*next;
+	unsigned int		users;		/* contexts using it */
+	bool	(*get)(struct pfm_buffer_fmt *fmt);	/* pin its module; optional */
+	void	(*put)(struct pfm_buffer_fmt *fmt);
+} pfm_buffer_fmt_t;
+
+/* 3.5.8: 0, EINVAL (a required field lacks, an unknown flag), EBUSY (UUID or name is taken). */
+int pfm_register_buffer_fmt(pfm_buffer_fmt_t *fmt);
+/* 3.5.9: 0, EINVAL (not registered), EBUSY (contexts use it). */
+int pfm_unregister_buffer_fmt(pfm_uuid_t uuid);
+
+/* Fills up to n entries; returns how many formats there are (3.5.2). */
+int pfm_fmt_list(pfarg_fmtinfo_t *infos, int n);
+
+/* Both return a format with its use counted, or NULL; pfm_fmt_put() gives it back. */
+struct pfm_buffer_fmt *pfm_fmt_get_uuid(const unsigned char *uuid);
+struct pfm_buffer_fmt *pfm_fmt_get_name(const char *name);
+void pfm_fmt_put(struct pfm_buffer_fmt *fmt);
+
+#endif

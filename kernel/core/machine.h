@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * machine.h - the contract between the core and a machine.
+ *
+ * A machine is whatever has counters and runs threads: the Linux kernel, a process using
+ * perf_event_open(2), a simulated computer. It fills in struct pfm_machine_ops and calls the core
+ * back through the functions at the end of this file.
+ *
+ * Locking. The transport (file operations, libperfmon) holds the context's own lock around every
+ * command of core.h; commands on one context never run concurrently. Overflows, timeouts and
+ * context switches may come at any time in the kernel: the core touches what they touch (registers
+ * of the active set, state, timeout) only inside access(). A machine in user space holds the same
+ * lock in its call-backs into the core, so that access() can be a plain call there.
+ */
+#ifndef PFM_CORE_MACHINE_H
+#define PFM_CORE_MACHINE_H
+
+#include "os.h"
+#include "perfmon/perfmon.h"
+
+struct pfm_context;
+struct pfm_set;
+struct pfm_pmu;
+struct pfm_machine;
+struct pfm_bare_ops;
+struct pfm_machine;
+
+/* Where, and in whom, an overflow happened. */
+struct pfm_where {
+	uint64_t	ip;
+	uint64_t	tstamp;		/* ns, of the machine's clock; unique per CPU */
+	uint32_t	pid;		/* process */
+	uint32_t	tid;		/* thread */
+	uint16_t	cpu;
+	void		*regs;		/* the machine's own; handed to formats as data, may be NULL */
+};
+
+/* Who calls. */
+struct pfm_caller {
+	uint32_t	tid;
+	uint32_t	pid;
+	uint32_t	cpu;
+	bool		admin;		/* may change the configuration, exempt from RLIMIT_MEMLOCK */
+	uint64_t	memlock;	/* bytes the caller may still lock; ~0: no limit */
+};
+
+/*
+ * All operations get the context with ctx->machine set; errors are negative errno values, reported
+ * through pfm_refuse(). "PMU context" means: inside access(), or in a call-back of the machine.
+ * Operations marked optional may be NULL.
+ */
+struct pfm_machine_ops {
+	const char *name;		/* "linux", "perf", "sim" */
+
+	/* Set-up and end of a context: ctx->os is the machine's to use. Optional. */
+	int	(*create)(struct pfm_context *ctx);
+	void	(*destroy)(struct pfm_context *ctx);
+
+	/*
+	 * Binds the context. Per-thread: load_pid is the target thread. System-wide: the caller's
+	 * thread id or the current CPU, and the CPU is the one the caller runs on (3.1.7).
+	 * Sets ctx->tid, ctx->pid, ctx->cpu and ctx->self (the target is the calling thread).
+	 * ESRCH no such thread; EPERM no permission; EINVAL not the caller's CPU; EBUSY conflict with
+	 * something outside perfmon. Nothing counts yet. The registers follow by install().
+	 * detach() takes back all of it; the active set was collected before. Neither is in PMU context.
+	 */
+	int	(*attach)(struct pfm_context *ctx, uint32_t load_pid);
+	void	(*detach)(struct pfm_context *ctx);
+
+	/*
+	 * Runs fn(ctx, arg) where the PMU state of a loaded context may be touched, its counters
+	 * quiet and no overflow, timeout or switch in the midst; returns what fn returned.
+	 * EBUSY: a system-wide context commanded from another CPU (unless PFM_FL_ANY_CPU); ESRCH: the
+	 * target is gone.
+	 */
+	int	(*access)(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
+
+	/*
+	 * PMU context. install: put the set's used PMCs and PMDs on the PMU, frozen; fails only where
+	 * resources must be had for it. collect: fold what the hardware counted since into the
+	 * pmd->value of the set (a no-op where nothing is installed). write_pmc, write_pmd: put one
+	 * register of the installed set, already changed in software, on the PMU.
+	 */
+	int	(*install)(struct pfm_context *ctx, struct pfm_set *set);
+	void	(*collect)(struct pfm_context *ctx, struct pfm_set *set);
+	int	(*write_pmc)(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
+	int	(*write_pmd)(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
+
+	/* PMU context. Let the counters of the installed set run, or hold them. Idempotent. */
+	void	(*resume)(struct pfm_context *ctx);
+	void	(*freeze)(struct pfm_context *ctx);
+
+	/*
+	 * PMU context. The set timeout: pfm_set_timeout() is called when the target has run for ns
+	 * (system-wide: when ns have passed). disarm returns what was left, 0 if not armed.
+	 * left: the same without disarming. timer_ns: its granularity, timeouts are rounded up to it.
+	 */
+	void	(*arm)(struct pfm_context *ctx, uint64_t ns);
+	uint64_t (*disarm)(struct pfm_context *ctx);
+	uint64_t (*left)(struct pfm_context *ctx);
+	uint64_t (*timer_ns)(struct pfm_machine *m);
+
+	/* Nanoseconds the target has run (system-wide: passed); differences measure set durations. */
+	uint64_t (*ran)(struct pfm_context *ctx);
+
+	/* PMU context: PFM_FL_NOTIFY_BLOCK. The target stops before it is back in its own code. */
+	void	(*block)(struct pfm_context *ctx);
+	void	(*unblock)(struct pfm_context *ctx);
+
+	/*
+	 * Messages. post: append to the queue of the descriptor, wake readers, send SIGIO;
+	 * ENOSPC when ctx->msgq_depth messages are unread. flush: forget the unread ones (3.3.5).
+	 * signal: SIGIO alone (PFM_FL_OVFL_NO_MSG).
+	 */
+	int	(*post)(struct pfm_context *ctx, const pfarg_msg_t *msg);
+	void	(*flush)(struct pfm_context *ctx);
+	void	(*signal)(struct pfm_context *ctx);
+
+	/* The rest of the world. */
+	void	(*caller)(struct pfm_machine *m, struct pfm_caller *who);
+	bool	(*in_group)(struct pfm_machine *m, uint32_t gid);	/* is the caller in the group? */
+	bool	(*has_fd)(struct pfm_context *ctx);	/* can the target reach the descriptor? 3.3.6 */
+	uint64_t (*now)(struct pfm_machine *m);		/* ns, monotonic */
+	size_t	(*page_size)(struct pfm_machine *m);
+	void	*(*alloc_buffer)(struct pfm_context *ctx, size_t size);	/* zeroed, page-aligned, mappable */
+	void	(*free_buffer)(struct pfm_context *ctx, void *buf, size_t size);
+
+	/*
+	 * The machine's own objections, optional. check_create: flags of a new context;
+	 * check_set: flags of a set beyond the generic ones (5.5); debugging: are debug registers in use
+	 * by a debugger (5.6.2)?
+	 */
+	int	(*check_create)(struct pfm_machine *m, uint32_t flags);
+	int	(*check_set)(struct pfm_context *ctx, uint32_t set_flags);
+	bool	(*debugging)(struct pfm_machine *m);
+
+	uint32_t ctx_flags;		/* machine-specific context flags it knows, besides the generic */
+	uint32_t set_flags;		/* machine-specific set flags it knows */
+	bool	 coexist;		/* per-thread and system-wide contexts may be loaded together */
+};
+
+/* One machine in use: its contexts share registers, limits and sessions. */
+struct pfm_machine {
+	const struct pfm_machine_ops	*ops;
+	const struct pfm_pmu		*pmu;
+	const struct pfm_bare_ops	*bare;		/* where the core drives the registers; or NULL */
+	void				*os;		/* the machine's own */
+
+	/* configuration, 3.1.16; under pfm_os_lock() */
+	uint32_t	sys_gid;
+	uint32_t	thread_gid;
+	uint64_t	arg_size_max;
+	uint64_t	smpl_buf_size_max;
+	uint64_t	smpl_buf_size_cur;
+	uint64_t	ovfl_rate_max;
+	/* loaded contexts; under pfm_os_lock() */
+	struct pfm_context *loaded;
+	uint64_t	thread_sessions;
+	uint64_t	sys_sessions;
+};
+
+/* Prepares m: defaults of 3.1.16, no sessions. */
+void pfm_machine_init(struct pfm_machine *m, const struct pfm_machine_ops *ops,
+		      const struct pfm_pmu *pmu, void *os);
+
+/* --- from the machine to the core, all in PMU context --------------------------------------- */
+
+/*
+ * PMDs of ovfl (a bit-vector of PFM_PMD_BV words) passed 2^64 in the active set. The machine has
+ * collected the set; its counters are quiet. On return registers have been reset and written back,
+ * sets switched, monitoring masked, messages posted as the specification demands; the machine lets
+ * the counters run again if pfm_counting(ctx).
+ */
+void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where);
+
+/* The active set's timeout expired (3.7.6). Same conditions. */
+void pfm_set_timeout(struct pfm_context *ctx);
+
+/* The target has ended; not from inside access(). The context is unloaded and END posted (3.3.6). */
+void pfm_target_exit(struct pfm_context *ctx);
+
+/* The machine lost n overflows of the active set, or held them back by its own throttling. */
+void pfm_count_lost(struct pfm_context *ctx, uint64_t n);
+void pfm_count_throttled(struct pfm_context *ctx, uint64_t n);
+
+/* Monitoring is started and not masked: the counters of the active set should run. */
+bool pfm_counting(const struct pfm_context *ctx);
+
+/*
+ * For machines with a bare PMU (bare.c): counters of pmu->counter_width bits, read and written
+ * register by register, which interrupt when they wrap. ops->install, collect, write_pmc and
+ * write_pmd can be the pfm_bare_* functions; the machine provides struct pfm_bare_ops.
+ */
+struct pfm_bare_ops {
+	void	 (*set_pmc)(struct pfm_context *ctx, uint16_t num, uint64_t value);
+	void	 (*set_pmd)(struct pfm_context *ctx, uint16_t num, uint64_t value);
+	uint64_t (*get_pmd)(struct pfm_context *ctx, uint16_t num);
+	bool	 (*on_pmu)(struct pfm_context *ctx);	/* is the context's state on a PMU now? */
+};
+int pfm_bare_install(struct pfm_context *ctx, struct pfm_set *set);
+void pfm_bare_collect(struct pfm_context *ctx, struct pfm_set *set);
+int pfm_bare_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
+int pfm_bare_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
+/* The hardware counters of wrapped (a bit-vector) wrapped: 64-bit emulation, then pfm_overflow(). */
+void pfm_bare_interrupt(struct pfm_context *ctx, const uint64_t *wrapped, const struct pfm_where *where);
+/* The target leaves, enters the CPU (per-thread), or one that is not to be monitored does (3.7.6). */
+void pfm_ctxsw_out(struct pfm_context *ctx);
+void pfm_ctxsw_in(struct pfm_context *ctx);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * os.h - what the core needs of the world it runs in, besides a machine (machine.h).
+ *
+ * pfm_os_types.h is found by include path (kernel/user or kernel/linux) and brings the fixed-width
+ * integers, bool, size_t, memcpy and memset, and the errno constants; nothing else.
+ */
+#ifndef PFM_CORE_OS_H
+#define PFM_CORE_OS_H
+
+#include "pfm_os_types.h"
+
+/* Zeroed memory, or NULL. May sleep; never called from an overflow or with a machine's locks held. */
+void *pfm_os_alloc(size_t size);
+void pfm_os_free(void *p);		/* NULL is fine */
+
+/* Serializes what is global: the list of formats, a machine's list of sessions and its limits. */
+void pfm_os_lock(void);
+void pfm_os_unlock(void);
+
+/*
+ * Records, for the calling thread, why a call fails, and returns err. Every error of the core
+ * passes here: pfm_refuse(-EINVAL, "PMC%u is not available", num). printf's %u %d %x %s %llu only.
+ * May be called anywhere, overflows included.
+ */
+int pfm_refuse(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * reset.c - loading PMDs with their reset values, randomized where asked (3.4.1, 3.4.2).
+ */
+#include "core.h"
+
+/*
+ * Carta's generator, the specification's reference [1]: state * 16807 mod 2^31-1. 0 would stay 0
+ * for ever, and any seed is allowed: it continues as 1 does.
+ */
+static uint32_t carta_next(uint32_t state)
+{
+	uint32_t lo, hi;
+
+	if (!state)
+		state = 1;
+	lo = 16807 * (state & 0xffff);
+	hi = 16807 * (state >> 16);
+	lo += (hi & 0x7fff) << 16;
+	lo += hi >> 15;
+	if (lo > 0x7fffffff)
+		lo -= 0x7fffffff;
+	return lo;
+}
+
+/* The first draw is the seed itself; masks beyond 32 bits take two draws. */
+static uint64_t draw(struct pfm_pmd *pmd)
+{
+	uint64_t r = pmd->random_state;
+
+	pmd->random_state = carta_next(pmd->random_state);
+	if (pmd->random_mask >> 32) {
+		r |= (uint64_t)pmd->random_state << 32;
+		pmd->random_state = carta_next(pmd->random_state);
+	}
+	return r;
+}
+
+static void reset_one(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd,
+		      enum pfm_reset kind)
+{
+	uint64_t value = kind == PFM_RESET_LONG ? pmd->long_reset : pmd->short_reset;
+	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->machine->pmu, pmd->num);
+
+	if (pmd->is_counter && (pmd->flags & PFM_REGFL_RANDOM))
+		value += draw(pmd) & pmd->random_mask;
+	pmd->value = pmd->last_reset = value;
+	if (reg->write)
+		reg->write(ctx, value);
+	else if (set == ctx->active && ctx->state != PFM_CTX_UNLOADED)
+		pfm_ops(ctx)->write_pmd(ctx, set, pmd->num);
+}
+
+/* Resets the PMDs of bits, and those their reset_pmds name, once each, ascending. */
+void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
+		    enum pfm_reset kind)
+{
+	uint64_t all[PFM_PMD_BV];
+	unsigned int num;
+
+	memcpy(all, bits, sizeof(all));
+	pfm_for_each_bit(num, bits)
+		pfm_bits_or(all, pfm_set_pmd(set, num)->reset_pmds);
+	pfm_for_each_bit(num, all)
+		reset_one(ctx, set, pfm_set_pmd(set, num), kind);
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * sets.c - event sets as containers: which sets a context has, which registers a set uses.
+ *
+ * A set is found by its 16-bit id through a table of pages, each of 256 sets; sets are also linked
+ * in the order of their ids, which is the default order of switching (3.7.5). A set keeps only the
+ * registers in use, in arrays ascending by register number; a register's place in the array is the
+ * number of used registers below it.
+ */
+#include "core.h"
+
+struct pfm_set_page {
+	unsigned int	used;
+	struct pfm_set	*sets[256];
+};
+
+struct pfm_set *pfm_set_find(struct pfm_context *ctx, uint16_t id)
+{
+	struct pfm_set_page *page = ctx->set_pages[id >> 8];
+
+	return page ? page->sets[id & 255] : NULL;
+}
+
+/* The set before id in the order, or NULL. */
+static struct pfm_set *predecessor(struct pfm_context *ctx, uint16_t id)
+{
+	for (int p = id >> 8, at = (id & 255) - 1; p >= 0; p--, at = 255) {
+		struct pfm_set_page *page = ctx->set_pages[p];
+
+		for (; page && at >= 0; at--)
+			if (page->sets[at])
+				return page->sets[at];
+	}
+	return NULL;
+}
+
+int pfm_set_new(struct pfm_context *ctx, uint16_t id, struct pfm_set **out)
+{
+	struct pfm_set_page *page = ctx->set_pages[id >> 8];
+	struct pfm_set *set, *before;
+
+	if (!page) {
+		page = pfm_os_alloc(sizeof(*page));
+		if (!page)
+			return pfm_refuse(-ENOMEM, "no memory for set %u", id);
+		ctx->set_pages[id >> 8] = page;
+	}
+	set = pfm_os_alloc(sizeof(*set));
+	if (!set) {
+		if (!page->used) {
+			pfm_os_free(page);
+			ctx->set_pages[id >> 8] = NULL;
+		}
+		return pfm_refuse(-ENOMEM, "no memory for set %u", id);
+	}
+	set->id = id;
+	before = predecessor(ctx, id);
+	if (before) {
+		set->next = before->next;
+		before->next = set;
+	}
+	page->sets[id & 255] = set;
+	page->used++;
+	ctx->num_sets++;
+	*out = set;
+	return 0;
+}
+
+static void set_free(struct pfm_set *set)
+{
+	pfm_os_free(set->pmcs);
+	pfm_os_free(set->pmds);
+	pfm_os_free(set);
+}
+
+void pfm_set_delete(struct pfm_context *ctx, struct pfm_set *set)
+{
+	struct pfm_set_page *page = ctx->set_pages[set->id >> 8];
+	struct pfm_set *before = predecessor(ctx, set->id);
+
+	if (before)
+		before->next = set->next;
+	page->sets[set->id & 255] = NULL;
+	if (!--page->used) {
+		pfm_os_free(page);
+		ctx->set_pages[set->id >> 8] = NULL;
+	}
+	ctx->num_sets--;
+	if (ctx->active == set)
+		ctx->active = ctx->set0;
+	set_free(set);
+}
+
+void pfm_sets_free(struct pfm_context *ctx)
+{
+	struct pfm_set *set = ctx->set0, *next;
+
+	for (; set; set = next) {
+		next = set->next;
+		set_free(set);
+	}
+	for (int i = 0; i < 256; i++)
+		pfm_os_free(ctx->set_pages[i]);
+}
+
+/* 3.7.5: the explicit next, else the next in order, round-robin. */
+struct pfm_set *pfm_set_successor(struct pfm_context *ctx, struct pfm_set *set)
+{
+	if (set->flags & PFM_SETFL_EXPL_NEXT)
+		return pfm_set_find(ctx, set->id_next);
+	return set->next ? set->next : ctx->set0;
+}
+
+struct pfm_pmc *pfm_set_pmc(struct pfm_set *set, unsigned int num)
+{
+	return pfm_bit(set->used_pmcs, num) ? &set->pmcs[pfm_bits_rank(set->used_pmcs, num)] : NULL;
+}
+
+struct pfm_pmd *pfm_set_pmd(struct pfm_set *set, unsigned int num)
+{
+	return pfm_bit(set->used_pmds, num) ? &set->pmds[pfm_bits_rank(set->used_pmds, num)] : NULL;
+}
+
+struct growth {
+	struct pfm_set	*set;
+	struct pfm_pmc	*pmcs;	/* new arrays in, old ones out */
+	struct pfm_pmd	*pmds;
+	unsigned int	room_pmcs, room_pmds;
+};
+
+/* In PMU context: an overflow must not see an array in the midst of its move. */
+static int grow(struct pfm_context *ctx, void *arg)
+{
+	struct growth *g = arg;
+	struct pfm_set *set = g->set;
+
+	(void)ctx;
+	if (g->pmcs) {
+		struct pfm_pmc *old = set->pmcs;
+
+		if (old)
+			memcpy(g->pmcs, old, set->num_pmcs * sizeof(*old));
+		set->pmcs = g->pmcs;
+		set->room_pmcs = g->room_pmcs;
+		g->pmcs = old;
+	}
+	if (g->pmds) {
+		struct pfm_pmd *old = set->pmds;
+
+		if (old)
+			memcpy(g->pmds, old, set->num_pmds * sizeof(*old));
+		set->pmds = g->pmds;
+		set->room_pmds = g->room_pmds;
+		g->pmds = old;
+	}
+	return 0;
+}
+
+/* How many of bits are not yet in used. */
+static unsigned int count_new(const uint64_t *bits, const uint64_t *used)
+{
+	unsigned int n = 0;
+
+	for (int i = 0; bits && i < PFM_PMD_BV; i++)
+		n += pfm_popcount(bits[i] & ~used[i]);
+	return n;
+}
+
+int pfm_set_reserve(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *pmcs,
+		    const uint64_t *pmds)
+{
+	struct growth g = { .set = set };
+	unsigned int want_pmcs = set->num_pmcs + count_new(pmcs, set->used_pmcs);
+	unsigned int want_pmds = set->num_pmds + count_new(pmds, set->used_pmds);
+	int ret = 0;
+
+	if (want_pmcs > set->room_pmcs) {
+		g.room_pmcs = want_pmcs + want_pmcs / 2;
+		g.pmcs = pfm_os_alloc(g.room_pmcs * sizeof(*g.pmcs));
+		if (!g.pmcs)
+			ret = -ENOMEM;
+	}
+	if (want_pmds > set->room_pmds) {
+		g.room_pmds = want_pmds + want_pmds / 2;
+		g.pmds = pfm_os_alloc(g.room_pmds * sizeof(*g.pmds));
+		if (!g.pmds)
+			ret = -ENOMEM;
+	}
+	if (ret)
+		pfm_refuse(ret, "no memory for the registers of set %u", set->id);
+	else if (g.pmcs || g.pmds)
+		ret = set == ctx->active ? pfm_in_pmu(ctx, grow, &g) : grow(ctx, &g);
+	pfm_os_free(g.pmcs);
+	pfm_os_free(g.pmds);
+	return ret;
+}
+
+struct pfm_pmc *pfm_set_use_pmc(struct pfm_context *ctx, struct pfm_set *set, unsigned int num)
+{
+	struct pfm_pmc *pmc = pfm_set_pmc(set, num);
+	unsigned int at;
+
+	if (pmc)
+		return pmc;
+	at = pfm_bits_rank(set->used_pmcs, num);
+	pmc = &set->pmcs[at];
+	memmove(pmc + 1, pmc, (set->num_pmcs - at) * sizeof(*pmc));
+	memset(pmc, 0, sizeof(*pmc));
+	pmc->num = num;
+	pmc->value = pfm_pmu_pmc(ctx->machine->pmu, num)->dfl;
+	set->num_pmcs++;
+	pfm_bit_set(set->used_pmcs, num);
+	return pmc;
+}
+
+struct pfm_pmd *pfm_set_use_pmd(struct pfm_context *ctx, struct pfm_set *set, unsigned int num)
+{
+	struct pfm_pmd *pmd = pfm_set_pmd(set, num);
+	const struct pfm_reg *reg;
+	unsigned int at;
+
+	if (pmd)
+		return pmd;
+	reg = pfm_pmu_pmd(ctx->machine->pmu, num);
+	at = pfm_bits_rank(set->used_pmds, num);
+	pmd = &set->pmds[at];
+	memmove(pmd + 1, pmd, (set->num_pmds - at) * sizeof(*pmd));
+	memset(pmd, 0, sizeof(*pmd));
+	pmd->num = num;
+	pmd->is_counter = !!(reg->kind & PFM_REG_C64);
+	pmd->value = pmd->last_reset = pmd->is_counter ? 0 : reg->dfl;
+	set->num_pmds++;
+	pfm_bit_set(set->used_pmds, num);
+	return pmd;
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * switch.c - letting the active set count, holding it, and switching to another (3.7.6, 3.7.7).
+ * All in PMU context.
+ */
+#include "core.h"
+
+bool pfm_counting(const struct pfm_context *ctx)
+{
+	return ctx->state == PFM_CTX_LOADED && ctx->started;
+}
+
+/* Lets the active set count from now on. The timeout goes on with what was left of it. */
+void pfm_run(struct pfm_context *ctx)
+{
+	const struct pfm_machine_ops *ops = pfm_ops(ctx);
+
+	ctx->since = ops->ran(ctx);
+	if (ctx->active->flags & PFM_SETFL_TIME_SWITCH)
+		ops->arm(ctx, ctx->active->timeout_left);
+	ops->resume(ctx);
+}
+
+/* The end of a period that pfm_run() began: 3.1.12, durations; 3.7.6, the timeout keeps its rest. */
+static void account(struct pfm_context *ctx)
+{
+	struct pfm_set *set = ctx->active;
+
+	set->duration += pfm_ops(ctx)->ran(ctx) - ctx->since;
+	if (set->flags & PFM_SETFL_TIME_SWITCH)
+		set->timeout_left = pfm_ops(ctx)->disarm(ctx);
+}
+
+void pfm_hold(struct pfm_context *ctx)
+{
+	if (!pfm_counting(ctx))
+		return;
+	pfm_ops(ctx)->freeze(ctx);
+	account(ctx);
+}
+
+/* 3.1.9: masked is not stopped; pfm_restart() alone ends it. */
+void pfm_mask(struct pfm_context *ctx)
+{
+	pfm_hold(ctx);
+	ctx->state = PFM_CTX_MASKED;
+}
+
+static void reload_thresholds(struct pfm_set *set)
+{
+	for (unsigned int i = 0; i < set->num_pmds; i++)
+		set->pmds[i].switch_left = set->pmds[i].switch_cnt;
+}
+
+/*
+ * Makes set the active one: thresholds and timeout afresh (3.1.7, 3.7.6), one more run, and those
+ * of its PMDs that overflowed last are reset (3.7.7). Frozen; the caller decides whether it counts.
+ */
+int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset kind)
+{
+	uint64_t due[PFM_PMD_BV];
+	int ret;
+
+	ctx->active = set;
+	ret = pfm_ops(ctx)->install(ctx, set);
+	if (ret)
+		return ret;
+	reload_thresholds(set);
+	set->timeout_left = set->timeout;
+	set->runs++;
+	memcpy(due, set->ovfl_pmds, sizeof(due));
+	memset(set->ovfl_pmds, 0, sizeof(set->ovfl_pmds));
+	pfm_reset_pmds(ctx, set, due, kind);
+	return 0;
+}
+
+/* On to the next set. The old one is collected and held by now. */
+int pfm_switch(struct pfm_context *ctx, enum pfm_reset kind)
+{
+	struct pfm_set *next = pfm_set_successor(ctx, ctx->active);
+	int ret = pfm_enter_set(ctx, next, kind);
+
+	/* What was counted stays; a set that cannot be installed counts nothing. */
+	if (ret)
+		ctx->state = PFM_CTX_MASKED;
+	return ret;
+}
+
+void pfm_set_timeout(struct pfm_context *ctx)
+{
+	if (!pfm_counting(ctx) || !(ctx->active->flags & PFM_SETFL_TIME_SWITCH))
+		return;
+	pfm_hold(ctx);
+	memset(ctx->active->switch_pmds, 0, sizeof(ctx->active->switch_pmds));
+	if (!pfm_switch(ctx, PFM_RESET_SHORT))
+		pfm_run(ctx);
+}

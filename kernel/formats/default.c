@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * default.c - the default sampling format (3.6), in the layout of the specification and in that of
+ * perfmon2 2.x. One algorithm; a layout says where things lie.
+ */
+#include "formats.h"
+#include "perfmon/perfmon_dfl_smpl.h"
+
+#define KNOWN_FLAGS (PFM_DFL_SMPL_NO_HDR | PFM_DFL_SMPL_IIP_HDR)
+
+/* What the algorithm keeps between two samples, whichever header holds it. */
+struct fill {
+	uint64_t	count, offs, overflows, size;
+	uint32_t	flags;
+};
+
+struct layout {
+	size_t	hdr_size, entry_size;
+	void	(*load)(const void *buf, struct fill *f);
+	void	(*store)(void *buf, const struct fill *f);
+	void	(*entry)(void *to, const pfm_ovfl_arg_t *arg, uint64_t tstamp,
+			 const struct pfm_where *where);
+};
+
+static size_t head_size(const struct layout *l, uint32_t flags)
+{
+	if (flags & PFM_DFL_SMPL_NO_HDR)
+		return 0;
+	return flags & PFM_DFL_SMPL_IIP_HDR ? sizeof(uint64_t) : l->entry_size;
+}
+
+/* 3.6.5: the largest sample there can be. */
+static size_t max_sample(const struct layout *l, uint32_t flags, uint16_t num_pmds)
+{
+	return head_size(l, flags) + (size_t)num_pmds * sizeof(uint64_t);
+}
+
+static int check_arg(const struct layout *l, uint64_t size, uint32_t flags, uint16_t num_pmds)
+{
+	if (flags & ~KNOWN_FLAGS || (flags & KNOWN_FLAGS) == KNOWN_FLAGS)
+		return EINVAL;
+	if (size < l->hdr_size + max_sample(l, flags, num_pmds) || size != (size_t)size)
+		return EINVAL;
+	return 0;
+}
+
+static void write_head(const struct layout *l, const struct fill *f, unsigned char *at,
+		       const pfm_ovfl_arg_t *arg, uint64_t tstamp, const struct pfm_where *where)
+{
+	if (f->flags & PFM_DFL_SMPL_IIP_HDR)
+		memcpy(at, &where->ip, sizeof(where->ip));
+	else if (!(f->flags & PFM_DFL_SMPL_NO_HDR))
+		l->entry(at, arg, tstamp, where);
+}
+
+static void full(struct fill *f, pfm_ovfl_ctrl_t *ctrl)
+{
+	f->overflows++;
+	ctrl->notify_user = ctrl->mask_monitoring = ctrl->block_thread = 1;
+}
+
+/* 3.6.5, post-check: the buffer is full when the largest sample would not fit any more. */
+static int handle(const struct layout *l, void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
+{
+	size_t body = arg->num_smpl_pmds * sizeof(uint64_t), size;
+	struct fill f;
+
+	l->load(buf, &f);
+	size = head_size(l, f.flags) + body;
+	if (f.size - f.offs >= size) {
+		unsigned char *at = (unsigned char *)buf + f.offs;
+
+		write_head(l, &f, at, arg, tstamp, data);
+		memcpy(at + size - body, arg->smpl_pmds_values, body);
+		f.count++;
+		f.offs += size;
+		if (f.size - f.offs < max_sample(l, f.flags, arg->num_pmds))
+			full(&f, &arg->ovfl_ctrl);
+		else
+			arg->ovfl_ctrl.reset_ovfl_pmds = 1;
+		l->store(buf, &f);
+	} else {	/* one of several overflows at once: lost, the buffer being full */
+		arg->ovfl_ctrl.notify_user = arg->ovfl_ctrl.mask_monitoring = 1;
+		arg->ovfl_ctrl.block_thread = 1;
+	}
+	return 0;
+}
+
+/* Only the header is reset (3.6.5); an active restart resets no PMD, for none is due. */
+static int restart(const struct layout *l, void *buf, pfm_ovfl_ctrl_t *ctrl)
+{
+	struct fill f;
+
+	l->load(buf, &f);
+	f.count = 0;
+	f.offs = l->hdr_size;
+	l->store(buf, &f);
+	ctrl->reset_ovfl_pmds = 1;
+	ctrl->mask_monitoring = 0;
+	return 0;
+}
+
+/* --- the layout of 2.x ---------------------------------------------------------------------- */
+
+static void load_2x(const void *buf, struct fill *f)
+{
+	const pfm_dfl_smpl_hdr_t *h = buf;
+
+	*f = (struct fill){ h->hdr_count, h->hdr_cur_offs, h->hdr_overflows, h->hdr_buf_size,
+			    h->hdr_buf_flags };
+}
+
+static void store_2x(void *buf, const struct fill *f)
+{
+	pfm_dfl_smpl_hdr_t *h = buf;
+
+	h->hdr_count = f->count;
+	h->hdr_cur_offs = f->offs;
+	h->hdr_overflows = f->overflows;
+}
+
+static void entry_2x(void *to, const pfm_ovfl_arg_t *arg, uint64_t tstamp, const struct pfm_where *where)
+{
+	*(pfm_dfl_smpl_entry_t *)to = (pfm_dfl_smpl_entry_t){
+		.pid = where->tid, .tgid = where->pid, .ovfl_pmd = arg->ovfl_pmd, .ip = where->ip,
+		.last_reset_val = arg->pmd_last_reset, .tstamp = tstamp, .cpu = where->cpu,
+		.set = arg->active_set,
+	};
+}
+
+static const struct layout layout_2x = {
+	sizeof(pfm_dfl_smpl_hdr_t), sizeof(pfm_dfl_smpl_entry_t), load_2x, store_2x, entry_2x
+};
+
+static int validate_2x(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
+{
+	pfm_dfl_smpl_arg_t *a = arg;
+
+	(void)ctx_flags;
+	if (a->reserved1 || !pfm_all_zero(a->reserved, sizeof(a->reserved)))
+		return EINVAL;
+	/* fmt_init() is not told of the PMU; arg is the core's copy */
+	a->reserved[0] = max_sample(&layout_2x, a->buf_flags, num_pmds);
+	return check_arg(&layout_2x, a->buf_size, a->buf_flags, num_pmds);
+}
+
+static int getsize_2x(uint32_t ctx_flags, void *arg, size_t *size)
+{
+	(void)ctx_flags;
+	*size = ((pfm_dfl_smpl_arg_t *)arg)->buf_size;
+	return 0;
+}
+
+static int init_2x(uint32_t ctx_flags, void *arg, void *buf)
+{
+	const pfm_dfl_smpl_arg_t *a = arg;
+
+	(void)ctx_flags;
+	*(pfm_dfl_smpl_hdr_t *)buf = (pfm_dfl_smpl_hdr_t){
+		.hdr_cur_offs = sizeof(pfm_dfl_smpl_hdr_t), .hdr_buf_size = a->buf_size,
+		.hdr_min_buf_space = a->reserved[0],
+		.hdr_version = PFM_DFL_SMPL_VERSION, .hdr_buf_flags = a->buf_flags,
+	};
+	return 0;
+}
+
+static int handler_2x(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
+{
+	return handle(&layout_2x, buf, arg, tstamp, data);
+}
+
+static int restart_2x(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
+{
+	(void)is_active;
+	return restart(&layout_2x, buf, ctrl);
+}
+
+pfm_buffer_fmt_t pfm_fmt_default = {
+	.fmt_name = PFM_DFL_SMPL_NAME,
+	.fmt_uuid = PFM_DFL_SMPL_UUID,
+	.fmt_arg_size = sizeof(pfm_dfl_smpl_arg_t),
+	.fmt_msgq_depth = 1,
+	.fmt_version = PFM_DFL_SMPL_VERSION,
+	.fmt_validate = validate_2x,
+	.fmt_getsize = getsize_2x,
+	.fmt_init = init_2x,
+	.fmt_handler = handler_2x,
+	.fmt_restart = restart_2x,
+};
+
+/* --- the layout of section 3.6 -------------------------------------------------------------- */
+
+static void load_06(const void *buf, struct fill *f)
+{
+	const pfm_default_smpl_hdr_t *h = buf;
+
+	*f = (struct fill){ h->hdr_count, h->hdr_cur_offs, h->hdr_overflows, h->hdr_buf_size,
+			    h->hdr_flags };
+}
+
+static void store_06(void *buf, const struct fill *f)
+{
+	pfm_default_smpl_hdr_t *h = buf;
+
+	h->hdr_count = f->count;
+	h->hdr_cur_offs = f->offs;
+	h->hdr_overflows = f->overflows;
+}
+
+static void entry_06(void *to, const pfm_ovfl_arg_t *arg, uint64_t tstamp, const struct pfm_where *where)
+{
+	*(pfm_default_smpl_entry_t *)to = (pfm_default_smpl_entry_t){
+		.pid = where->pid, .tid = where->tid, .ovfl_pmd = arg->ovfl_pmd, .set = arg->active_set,
+		.cpu = where->cpu, .last_reset_val = arg->pmd_last_reset, .tstamp = tstamp,
+		.ip = where->ip,
+	};
+}
+
+static const struct layout layout_06 = {
+	sizeof(pfm_default_smpl_hdr_t), sizeof(pfm_default_smpl_entry_t), load_06, store_06, entry_06
+};
+
+static int validate_06(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
+{
+	const pfm_default_smpl_arg_t *a = arg;
+
+	(void)ctx_flags;
+	return check_arg(&layout_06, a->buf_size, a->buf_flags, num_pmds);
+}
+
+static int getsize_06(uint32_t ctx_flags, void *arg, size_t *size)
+{
+	(void)ctx_flags;
+	*size = ((pfm_default_smpl_arg_t *)arg)->buf_size;
+	return 0;
+}
+
+static int init_06(uint32_t ctx_flags, void *arg, void *buf)
+{
+	const pfm_default_smpl_arg_t *a = arg;
+
+	(void)ctx_flags;
+	*(pfm_default_smpl_hdr_t *)buf = (pfm_default_smpl_hdr_t){
+		.hdr_cur_offs = sizeof(pfm_default_smpl_hdr_t), .hdr_buf_size = a->buf_size,
+		.hdr_version = PFM_DEFAULT_SMPL_VERSION, .hdr_flags = a->buf_flags,
+	};
+	return 0;
+}
+
+static int handler_06(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
+{
+	return handle(&layout_06, buf, arg, tstamp, data);
+}
+
+static int restart_06(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
+{
+	(void)is_active;
+	return restart(&layout_06, buf, ctrl);
+}
+
+pfm_buffer_fmt_t pfm_fmt_default_06 = {
+	.fmt_name = PFM_DEFAULT_SMPL_NAME,
+	.fmt_uuid = PFM_DEFAULT_SMPL_UUID,
+	.fmt_arg_size = sizeof(pfm_default_smpl_arg_t),
+	.fmt_msgq_depth = 1,
+	.fmt_version = PFM_DEFAULT_SMPL_VERSION,
+	.fmt_validate = validate_06,
+	.fmt_getsize = getsize_06,
+	.fmt_init = init_06,
+	.fmt_handler = handler_06,
+	.fmt_restart = restart_06,
+};

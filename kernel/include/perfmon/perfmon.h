@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perfmon.h - the perfmon2 interface, one function a call.
+ *
+ * Structures have the sizes and offsets of the last perfmon2 2.x kernels, so that programs written
+ * for them compile unchanged. What the specification 0.6 and version 2.2 had beyond that lives in
+ * fields that were reserved in 2.x; such fields carry the remark "(was reserved)".
+ *
+ * All calls return 0 (pfm_create_context: a file descriptor) or -1 with errno set; pfm_explain()
+ * then says in words what was wrong. Reserved fields must be zero.
+ */
+#ifndef PERFMON_PERFMON_H
+#define PERFMON_PERFMON_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PFM_VERSION_MAJ		3U
+#define PFM_VERSION_MIN		0U
+#define PFM_VERSION		((PFM_VERSION_MAJ << 16) | PFM_VERSION_MIN)
+#define PFM_VERSION_MAJOR(v)	(((v) >> 16) & 0xffff)
+#define PFM_VERSION_MINOR(v)	((v) & 0xffff)
+
+#define PFM_MAX_PMCS		320
+#define PFM_MAX_PMDS		320
+#define PFM_PMC_BV		((PFM_MAX_PMCS + 63) / 64)
+#define PFM_PMD_BV		((PFM_MAX_PMDS + 63) / 64)
+#define PFM_MAX_PMC_BITVECTOR	PFM_PMC_BV
+#define PFM_MAX_PMD_BITVECTOR	PFM_PMD_BV
+
+typedef unsigned char pfm_uuid_t[16];
+
+/* --- contexts: 3.1.1 ------------------------------------------------------------------------ */
+
+#define PFM_FL_NOTIFY_BLOCK	0x01U	/* the monitored thread stops until pfm_restart() */
+#define PFM_FL_SYSTEM_WIDE	0x02U	/* monitors a CPU, not a thread */
+#define PFM_FL_SMPL_FMT		0x04U	/* v3 spelling of "a format is given"; accepted, not needed */
+#define PFM_FL_ANY_CPU		0x08U	/* own: system-wide commands are accepted on every CPU */
+#define PFM_FL_MAP_SETS		0x10U	/* 2.2: PMD values of each set can be mapped */
+#define PFM_FL_OVFL_NO_MSG	0x80U	/* notification by signal alone */
+#define PFM_ITA_FL_INSECURE	0x10000U	/* 5.4.1 */
+#define PFM_ITA_FL_PRIV_MONITORS 0x20000U	/* 6.4.1 */
+
+typedef struct {
+	uint32_t	ctx_flags;
+	int32_t		ctx_fd;			/* out (was reserved): the descriptor, as returned */
+	pfm_uuid_t	ctx_smpl_buf_id;	/* in (was reserved): format by UUID, zeros: none */
+	uint64_t	ctx_smpl_buf_size;	/* out (was reserved): size of the buffer to map, or 0 */
+	uint64_t	ctx_reserved[4];
+} pfarg_ctx_t;
+
+/* --- registers: 3.1.2 - 3.1.4 --------------------------------------------------------------- */
+
+#define PFM_REGFL_OVFL_NOTIFY	0x1U	/* PMD: its overflow notifies */
+#define PFM_REGFL_RANDOM	0x2U	/* PMD: its resets are randomized */
+#define PFM_REGFL_NO_EMUL64	0x4U	/* PMC: its counters stay as wide as the hardware's */
+#define PFM_REGFL_NO_64BIT_EMUL	PFM_REGFL_NO_EMUL64
+#define PFM_REGFL_READ_RESET	0x8U	/* 6.2.2, pfm_read_pmds: long reset after the read */
+/*
+ * Own: what 0.6 splits between PMC and PMD. With VALUES pfm_write_pmds leaves flags, reset_pmds,
+ * smpl_pmds and smpl_eventid as they are; with ATTRS it writes these alone.
+ */
+#define PFM_REGFL_VALUES	0x100000U
+#define PFM_REGFL_ATTRS		0x200000U
+
+#define PFM_REG_RETFL_NOTAVAIL	(1U << 31)	/* no such register */
+#define PFM_REG_RETFL_EINVAL	(1U << 30)	/* a value or flag is invalid */
+#define PFM_REG_RETFL_NOSET	(1U << 29)	/* no such event set */
+#define PFM_REG_RETFL_MASK	(PFM_REG_RETFL_NOTAVAIL | PFM_REG_RETFL_EINVAL | PFM_REG_RETFL_NOSET)
+#define PFM_REG_HAS_ERROR(flags) (((flags) & PFM_REG_RETFL_MASK) != 0)
+
+typedef struct {
+	uint16_t	reg_num;
+	uint16_t	reg_set;
+	uint32_t	reg_flags;		/* PFM_REGFL_NO_EMUL64; out: PFM_REG_RETFL_* */
+	uint64_t	reg_value;
+	uint64_t	reg_reserved[4];
+} pfarg_pmc_t;
+
+typedef struct {
+	uint16_t	reg_num;
+	uint16_t	reg_set;
+	uint32_t	reg_flags;		/* OVFL_NOTIFY, RANDOM, READ_RESET; out: PFM_REG_RETFL_* */
+	uint64_t	reg_value;		/* a sampling period p is written as -p */
+	uint64_t	reg_long_reset;		/* value after pfm_restart() */
+	uint64_t	reg_short_reset;	/* value after an overflow handled by the kernel alone */
+	uint64_t	reg_last_reset_val;	/* out: value last loaded by a reset */
+	uint64_t	reg_ovfl_switch_cnt;	/* in: overflows until the switch; out: what remains */
+	uint64_t	reg_reset_pmds[PFM_PMD_BV];	/* reset with this one */
+	uint64_t	reg_smpl_pmds[PFM_PMD_BV];	/* recorded with its overflow */
+	uint64_t	reg_smpl_eventid;	/* opaque, handed to the format */
+	uint64_t	reg_random_mask;
+	uint32_t	reg_random_seed;
+	uint32_t	reg_reserved[7];
+} pfarg_pmd_t;
+
+/* --- attaching, starting: 3.1.5 - 3.1.9 ----------------------------------------------------- */
+
+typedef struct {
+	uint16_t	start_set;
+	uint16_t	start_reserved1;
+	uint32_t	start_reserved2;
+	uint64_t	start_reserved3[3];
+} pfarg_start_t;
+
+typedef struct {
+	uint32_t	load_pid;	/* thread id; system-wide: one's own thread id, or the current CPU */
+	uint16_t	load_set;
+	uint16_t	load_reserved1;
+	uint64_t	load_reserved2[3];
+} pfarg_load_t;
+
+/* --- event sets: 3.1.10 - 3.1.12 ------------------------------------------------------------ */
+
+#define PFM_SETFL_OVFL_SWITCH	0x01U
+#define PFM_SETFL_TIME_SWITCH	0x02U
+#define PFM_SETFL_EXPL_NEXT	0x04U	/* set_id_next says which set comes next */
+#define PFM_SETFL_EXCL_IDLE	0x08U	/* system-wide: the idle thread is not monitored */
+#define PFM_SETFL_EXCL_KERNEL_ONLY_THREADS 0x10U	/* 6.2.3, system-wide */
+#define PFM_ITA_SETFL_EXCL_INTR	0x10000U	/* 5.5.1 */
+#define PFM_ITA_SETFL_INTR_ONLY	0x20000U	/* 5.5.2 */
+#define PFM_ITA_SETFL_IDLE_EXCL	0x40000U	/* 2.x spelling of EXCL_IDLE on ia64 */
+
+#define PFM_SET_RETFL_EINVAL	PFM_REG_RETFL_EINVAL
+#define PFM_SET_RETFL_NOSET	PFM_REG_RETFL_NOSET
+#define PFM_SET_RETFL_MASK	(PFM_SET_RETFL_EINVAL | PFM_SET_RETFL_NOSET)
+#define PFM_SET_HAS_ERROR(flags) (((flags) & PFM_SET_RETFL_MASK) != 0)
+
+typedef struct {
+	uint16_t	set_id;
+	uint16_t	set_id_next;		/* (was reserved) with EXPL_NEXT */
+	uint32_t	set_flags;
+	uint64_t	set_timeout;		/* ns; out: the effective timeout */
+	uint64_t	set_mmap_offset;	/* out (was reserved): with PFM_FL_MAP_SETS */
+	uint64_t	set_reserved[5];
+} pfarg_setdesc_t;
+
+typedef struct {
+	uint16_t	set_id;
+	uint16_t	set_id_next;		/* (was reserved) */
+	uint32_t	set_flags;
+	uint64_t	set_ovfl_pmds[PFM_PMD_BV];	/* PMDs that last caused a switch from this set */
+	uint64_t	set_runs;		/* times the set became the active one */
+	uint64_t	set_timeout;		/* ns left of the timeout */
+	uint64_t	set_act_duration;	/* ns active and monitoring */
+	uint64_t	set_avail_pmcs[PFM_PMC_BV];
+	uint64_t	set_avail_pmds[PFM_PMD_BV];
+	uint64_t	set_mmap_offset;	/* (was reserved) */
+	uint64_t	set_lost;		/* (was reserved) overflows the machine could not deliver */
+	uint64_t	set_throttled;		/* (was reserved) overflows held back by throttling, 4.4.4 */
+	uint64_t	set_reserved[3];
+} pfarg_setinfo_t;
+
+/* --- messages: 3.3, 3.4.3 ------------------------------------------------------------------- */
+
+#define PFM_MSG_OVFL	1U	/* a counter overflowed */
+#define PFM_MSG_END	2U	/* the monitored thread ended; the context is unloaded */
+
+typedef struct {
+	uint32_t	msg_type;
+	uint32_t	msg_ovfl_pid;		/* process */
+	uint16_t	msg_active_set;
+	uint16_t	msg_ovfl_cpu;
+	uint32_t	msg_ovfl_tid;		/* thread */
+	uint64_t	msg_ovfl_ip;
+	uint64_t	msg_ovfl_pmds[PFM_PMD_BV];
+} pfarg_ovfl_msg_t;
+
+typedef struct {
+	uint32_t	msg_type;
+	uint32_t	msg_reserved1;
+	uint64_t	msg_reserved2[7];
+} pfarg_end_msg_t;
+
+typedef union {
+	uint32_t		type;
+	uint32_t		msg_type;
+	pfarg_ovfl_msg_t	pfm_ovfl_msg;
+	pfarg_end_msg_t		pfm_end_msg;
+} pfarg_msg_t;
+typedef pfarg_msg_t pfm_msg_t;
+
+/* --- what the PMU and the machine are: 3.1.13, 3.1.14, 3.1.16, 3.1.17 ----------------------- */
+
+#define PFM_REG_TYPE_PMC	1	/* reg_type: kind of the actual register */
+#define PFM_REG_TYPE_MSR	2
+#define PFM_REG_TYPE_SPR	3
+#define PFM_REG_TYPE_IBR	4
+#define PFM_REG_TYPE_DBR	5
+#define PFM_REG_TYPE_PMD	6
+#define PFM_REG_TYPE_SW		7	/* own: an event source of the operating system */
+#define PFM_REG_TYPE_VIRT	8	/* own: a virtual PMD, 3.2.2 */
+#define PFM_REG_IDX_NONE	(~0ULL)
+
+#define PFM_REG_I	0x001U	/* reg_kind: implemented */
+#define PFM_REG_WC	0x002U	/* writes are checked */
+#define PFM_REG_C64	0x004U	/* counts */
+#define PFM_REG_RO	0x008U	/* cannot be written */
+#define PFM_REG_V	0x010U	/* virtual */
+#define PFM_REG_INTR	0x020U	/* its overflow interrupts */
+#define PFM_REG_NO64	0x100U	/* PMC: knows PFM_REGFL_NO_EMUL64 */
+
+#define PFM_REG_NAME_LEN 32
+
+typedef struct {
+	uint16_t	reg_num;		/* in */
+	uint16_t	reg_type;		/* PFM_REG_TYPE_* */
+	uint32_t	reg_flags;		/* out: PFM_REG_RETFL_* */
+	uint64_t	reg_def_value;
+	uint64_t	reg_rsvd_mask;		/* bits that keep their default */
+	uint64_t	reg_index;		/* of the actual register, or PFM_REG_IDX_NONE */
+	uint32_t	reg_kind;		/* PFM_REG_I ... */
+	uint16_t	reg_width;		/* bits the hardware has */
+	uint16_t	reg_ctrl;		/* PMD: the PMC that controls it, or 0xffff */
+	char		reg_name[PFM_REG_NAME_LEN];
+	uint64_t	reg_reserved[2];
+} pfarg_reginfo_t;
+typedef pfarg_reginfo_t pfarg_pmcinfo_t;
+typedef pfarg_reginfo_t pfarg_pmdinfo_t;
+
+#define PFM_REG_NO_CTRL	0xffffU
+#define PFM_GROUP_ANY	(~0U)		/* cf_sys_gid, cf_thread_gid: no restriction */
+
+typedef struct {
+	uint32_t	cf_version;
+	uint32_t	cf_flags;
+	uint64_t	cf_impl_pmcs[PFM_PMC_BV];
+	uint64_t	cf_impl_pmds[PFM_PMD_BV];
+	uint32_t	cf_sys_gid;
+	uint32_t	cf_thread_gid;
+	uint64_t	cf_arg_size_max;	/* bytes, of a vector argument */
+	uint64_t	cf_smpl_buf_size_max;	/* bytes, of all sampling buffers together */
+	uint16_t	cf_counter_width;	/* bits */
+	uint16_t	cf_reserved1[3];
+	uint64_t	cf_ovfl_rate_max;	/* overflows a second and context, 0: no throttling; 4.4.4 */
+	uint64_t	cf_smpl_buf_size_cur;	/* out: bytes in use */
+	uint64_t	cf_thread_sessions;	/* out: loaded per-thread contexts */
+	uint64_t	cf_sys_sessions;	/* out: loaded system-wide contexts */
+	char		cf_pmu[64];		/* out: name of the PMU model */
+	uint64_t	cf_reserved2[4];
+} pfarg_config_t;
+
+#define PFM_FMT_NAME_LEN 32
+#define PFM_FMTFL_NOSET	0x1U	/* the format knows set 0 only */
+
+typedef struct {
+	char		fmt_name[PFM_FMT_NAME_LEN];
+	pfm_uuid_t	fmt_uuid;
+	uint32_t	fmt_flags;
+	uint32_t	fmt_version;
+	uint64_t	fmt_arg_size;
+	uint64_t	fmt_reserved[2];
+} pfarg_fmtinfo_t;
+
+/* --- libperfmon ----------------------------------------------------------------------------- */
+#ifndef __KERNEL__
+
+/*
+ * pfm_create_context(ctx, fmt_arg, arg_size): format by UUID in the context (2.2), or
+ * pfm_create_context(ctx, fmt_name, fmt_arg, arg_size): format by name, NULL for none (2.3 and later).
+ * Returns the descriptor, which is also stored in ctx_fd. Specification 3.1.1.
+ */
+int pfm_create_context_uuid(pfarg_ctx_t *ctx, void *fmt_arg, size_t arg_size);
+int pfm_create_context_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size);
+#define PFM_PICK_CREATE_(a, b, c, d, call, ...) call
+#define pfm_create_context(...) \
+	PFM_PICK_CREATE_(__VA_ARGS__, pfm_create_context_name, pfm_create_context_uuid, 0, 0)(__VA_ARGS__)
+
+int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int n);
+int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int n);
+int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int n);
+int pfm_load_context(int fd, pfarg_load_t *load);
+int pfm_start(int fd, pfarg_start_t *start);
+int pfm_stop(int fd);
+int pfm_restart(int fd);
+int pfm_create_evtsets(int fd, pfarg_setdesc_t *sets, int n);
+int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *infos, int n);
+int pfm_delete_evtsets(int fd, pfarg_setdesc_t *sets, int n);
+int pfm_unload_context(int fd);
+
+int pfm_getinfo_pmcs(pfarg_pmcinfo_t *pmcs, int n);
+int pfm_getinfo_pmds(pfarg_pmdinfo_t *pmds, int n);
+int pfm_get_config(pfarg_config_t *config);
+int pfm_set_config(pfarg_config_t *config);
+
+/* Registered sampling formats, 3.5.2: fills up to n entries, returns how many there are. */
+int pfm_getinfo_fmts(pfarg_fmtinfo_t *fmts, int n);
+
+/* The sampling buffer, read-only; the same on every machine. MAP_FAILED with errno on error. */
+void *pfm_map_buffer(int fd, size_t size);
+int pfm_unmap_buffer(void *addr, size_t size);
+
+/* Why the last call of this thread failed, in words; never NULL. */
+const char *pfm_explain(void);
+
+/*
+ * Chooses the machine that contexts are created on from now on: "linux", "perf", "sim" or
+ * "sim:MODEL", with options "key=value,..." or NULL. Without a call the environment's LPFM_MACHINE
+ * decides, else the first that works. Existing contexts stay where they are.
+ */
+int pfm_set_machine(const char *name, const char *options);
+
+typedef struct {
+	const char	*name;		/* "perf", "sim:itanium2", ... */
+	const char	*pmu;		/* the PMU model */
+	const char	*notes;		/* what cannot be had here and why, a line each; or "" */
+	const char	*limits;	/* where it departs from the specification, a line each; or "" */
+	int		hw_counters;	/* number of hardware counters, 0: none */
+} pfm_machine_info_t;
+
+/* The machine in use (choosing one if need be); the strings stay valid for the process. */
+int pfm_get_machine(pfm_machine_info_t *info);
+
+/*
+ * Source written for a kernel that has perfmon2 calls mmap(2) and munmap(2) on the descriptor.
+ * libperfmon serves both; define PFM_NO_MMAP_REDIRECT before including this to leave mmap alone.
+ */
+void *pfm_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t offset);
+int pfm_munmap(void *addr, size_t length);
+#ifndef PFM_NO_MMAP_REDIRECT
+#define mmap(addr, length, prot, flags, fd, offset) pfm_mmap(addr, length, prot, flags, fd, offset)
+#define munmap(addr, length) pfm_munmap(addr, length)
+#endif
+
+#endif /* !__KERNEL__ */
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* PERFMON_PERFMON_H */

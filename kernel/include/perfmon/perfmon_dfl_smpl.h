@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perfmon_dfl_smpl.h - the default sampling format, in its two layouts.
+ *
+ * By name "default" (or its UUID): the layout of perfmon2 2.x. By UUID PFM_DEFAULT_SMPL_UUID: the
+ * layout of the specification, section 3.6. Both behave alike.
+ */
+#ifndef PERFMON_DFL_SMPL_H
+#define PERFMON_DFL_SMPL_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
+#include <stddef.h>
+#include <stdint.h>
+#endif
+
+/* --- the layout of 2.x ---------------------------------------------------------------------- */
+
+#define PFM_DFL_SMPL_NAME	"default"
+#define PFM_DFL_SMPL_UUID { \
+	0xd1, 0x39, 0xb2, 0x9e, 0x62, 0xe8, 0x40, 0xe4, 0xb4, 0x02, 0x73, 0x07, 0x87, 0x92, 0xe9, 0x37 }
+#define PFM_DFL_SMPL_VERSION	0x10000U
+
+#define PFM_DFL_SMPL_NO_HDR	0x1U	/* samples have no header, only their PMD values */
+#define PFM_DFL_SMPL_IIP_HDR	0x2U	/* the header is the instruction pointer alone */
+
+typedef struct {
+	uint64_t	buf_size;	/* bytes, header included */
+	uint32_t	buf_flags;
+	uint32_t	reserved1;
+	uint64_t	reserved[6];
+} pfm_dfl_smpl_arg_t;
+
+typedef struct {
+	uint64_t	hdr_count;	/* samples since the last restart */
+	uint64_t	hdr_cur_offs;	/* offset of the first byte after the last sample */
+	uint64_t	hdr_overflows;	/* times the buffer was full */
+	uint64_t	hdr_buf_size;	/* bytes */
+	uint64_t	hdr_min_buf_space;	/* the largest sample: full when less is left */
+	uint32_t	hdr_version;
+	uint32_t	hdr_buf_flags;
+	uint64_t	hdr_reserved[10];
+} pfm_dfl_smpl_hdr_t;
+
+typedef struct {
+	uint32_t	pid;		/* thread (2.x calls it pid) */
+	uint16_t	ovfl_pmd;
+	uint16_t	reserved;
+	uint64_t	last_reset_val;
+	uint64_t	ip;
+	uint64_t	tstamp;		/* ns */
+	uint16_t	cpu;
+	uint16_t	set;
+	uint32_t	tgid;		/* process */
+} pfm_dfl_smpl_entry_t;
+
+/* --- the layout of section 3.6 -------------------------------------------------------------- */
+
+#define PFM_DEFAULT_SMPL_NAME	"default-0.6"
+#define PFM_DEFAULT_SMPL_UUID { \
+	0x4d, 0x72, 0xbe, 0xc0, 0x06, 0x64, 0x41, 0x43, 0x82, 0xb4, 0xd3, 0xfd, 0x27, 0x24, 0x3c, 0x97 }
+#define PFM_DEFAULT_SMPL_VERSION 0x20000U
+
+typedef struct {
+	size_t		buf_size;
+	uint32_t	buf_flags;
+} pfm_default_smpl_arg_t;
+
+typedef struct {
+	size_t		hdr_count;
+	size_t		hdr_cur_offs;
+	uint64_t	hdr_overflows;
+	size_t		hdr_buf_size;
+	uint32_t	hdr_version;
+	uint32_t	hdr_flags;
+} pfm_default_smpl_hdr_t;
+
+typedef struct {
+	int32_t		pid;
+	int32_t		tid;
+	uint16_t	ovfl_pmd;
+	uint16_t	set;
+	uint16_t	cpu;
+	uint64_t	last_reset_val;
+	uint64_t	tstamp;
+	unsigned long	ip;
+} pfm_default_smpl_entry_t;
+
+#endif /* PERFMON_DFL_SMPL_H */

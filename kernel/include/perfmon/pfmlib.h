@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pfmlib.h - events by name: the interface of libpfm 3, which turns events into the values of PMC
+ * registers and the numbers of PMD registers. It never touches a PMU.
+ *
+ * Functions return PFMLIB_SUCCESS or one of PFMLIB_ERR_*; all need pfm_initialize() first
+ * (PFMLIB_ERR_NOINIT) unless the remark "any time" is there. An own section at the end adds what
+ * libpfm 3 did not have.
+ */
+#ifndef PERFMON_PFMLIB_H
+#define PERFMON_PFMLIB_H
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PFMLIB_VERSION		(3 << 16 | 10)
+#define PFMLIB_MAJ_VERSION(v)	((v) >> 16)
+#define PFMLIB_MIN_VERSION(v)	((v) & 0xffff)
+
+#define PFMLIB_MAX_PMCS		512
+#define PFMLIB_MAX_PMDS		512
+#define PFMLIB_REG_MAX		512
+#define PFMLIB_MAX_MASKS_PER_EVENT 48
+
+/* Privilege levels; the Itanium family has four, x86 and ARM have 0 (kernel) and 3 (user). */
+#define PFM_PLM0	0x1
+#define PFM_PLM1	0x2
+#define PFM_PLM2	0x4
+#define PFM_PLM3	0x8
+
+/* --- register masks ------------------------------------------------------------------------- */
+
+typedef unsigned long pfmlib_regmask_bits_t;
+
+#define PFMLIB_REG_BV_BITS	(sizeof(pfmlib_regmask_bits_t) * 8)
+#define PFMLIB_BVSIZE(x)	(((x) + PFMLIB_REG_BV_BITS - 1) / PFMLIB_REG_BV_BITS)
+#define PFMLIB_REG_BV		PFMLIB_BVSIZE(PFMLIB_REG_MAX)
+
+typedef struct {
+	pfmlib_regmask_bits_t bits[PFMLIB_REG_BV];
+} pfmlib_regmask_t;
+
+/* Any time. isset and eq answer 0 or 1; the others PFMLIB_ERR_INVAL for NULL or out of range. */
+int pfm_regmask_isset(const pfmlib_regmask_t *h, unsigned int b);
+int pfm_regmask_set(pfmlib_regmask_t *h, unsigned int b);
+int pfm_regmask_clr(pfmlib_regmask_t *h, unsigned int b);
+int pfm_regmask_weight(const pfmlib_regmask_t *h, unsigned int *weight);
+int pfm_regmask_eq(const pfmlib_regmask_t *h1, const pfmlib_regmask_t *h2);
+int pfm_regmask_and(pfmlib_regmask_t *dst, const pfmlib_regmask_t *h1, const pfmlib_regmask_t *h2);
+int pfm_regmask_andnot(pfmlib_regmask_t *dst, const pfmlib_regmask_t *h1,
+		       const pfmlib_regmask_t *h2);
+int pfm_regmask_or(pfmlib_regmask_t *dst, const pfmlib_regmask_t *h1, const pfmlib_regmask_t *h2);
+int pfm_regmask_copy(pfmlib_regmask_t *dst, const pfmlib_regmask_t *src);
+int pfm_regmask_not(pfmlib_regmask_t *dst);
+
+/* --- input and output of pfm_dispatch_events() ---------------------------------------------- */
+
+typedef struct {
+	unsigned int	event;		/* an event's index */
+	unsigned int	plm;		/* privilege levels, 0: pfp_dfl_plm */
+	unsigned long	flags;
+	unsigned int	unit_masks[PFMLIB_MAX_MASKS_PER_EVENT];
+	unsigned int	num_masks;
+	unsigned long	reserved[2];
+} pfmlib_event_t;
+
+typedef struct {
+	unsigned long long reg_value;
+	unsigned long long reg_addr;	/* of the actual register */
+	unsigned int	reg_num;	/* of the logical register */
+	unsigned int	reg_reserved1;
+	unsigned long	reg_alt_addr;
+} pfmlib_reg_t;
+
+#define PFMLIB_PFP_SYSTEMWIDE	0x1	/* the monitors are for a system-wide session */
+
+typedef struct {
+	unsigned int	pfp_event_count;
+	unsigned int	pfp_dfl_plm;	/* must not be 0 */
+	unsigned int	pfp_flags;
+	unsigned int	reserved1;
+	pfmlib_event_t	pfp_events[PFMLIB_MAX_PMCS];
+	pfmlib_regmask_t pfp_unavail_pmcs;
+	unsigned long	reserved[6];
+} pfmlib_input_param_t;
+
+typedef struct {
+	unsigned int	pfp_pmc_count;
+	unsigned int	pfp_pmd_count;
+	pfmlib_reg_t	pfp_pmcs[PFMLIB_MAX_PMCS];
+	pfmlib_reg_t	pfp_pmds[PFMLIB_MAX_PMDS];
+	unsigned long	reserved[7];
+} pfmlib_output_param_t;
+
+typedef struct {
+	unsigned int	pfm_debug:1;
+	unsigned int	pfm_verbose:1;
+	unsigned int	pfm_reserved:30;
+} pfmlib_options_t;
+
+/* --- errors --------------------------------------------------------------------------------- */
+
+#define PFMLIB_SUCCESS		0
+#define PFMLIB_ERR_NOTSUPP	-1	/* not supported */
+#define PFMLIB_ERR_INVAL	-2	/* invalid argument */
+#define PFMLIB_ERR_NOINIT	-3	/* pfm_initialize() was not called */
+#define PFMLIB_ERR_NOTFOUND	-4	/* no such event */
+#define PFMLIB_ERR_NOASSIGN	-5	/* the events cannot be on the counters together */
+#define PFMLIB_ERR_FULL		-6	/* buffer too small */
+#define PFMLIB_ERR_EVTMANY	-7	/* an event is there more than once and conflicts with itself */
+#define PFMLIB_ERR_MAGIC	-8	/* invalid magic number */
+#define PFMLIB_ERR_FEATCOMB	-9	/* features that do not go together */
+#define PFMLIB_ERR_EVTSET	-10	/* events of different sets (Itanium 2) */
+#define PFMLIB_ERR_EVTINCOMP	-11	/* events that do not go together */
+#define PFMLIB_ERR_TOOMANY	-12	/* too many events or unit masks */
+#define PFMLIB_ERR_IRRTOOBIG	-13	/* code range too big */
+#define PFMLIB_ERR_IRREMPTY	-14	/* empty code range */
+#define PFMLIB_ERR_IRRINVAL	-15	/* invalid code range */
+#define PFMLIB_ERR_IRRTOOMANY	-16	/* too many code ranges */
+#define PFMLIB_ERR_DRRINVAL	-17	/* invalid data range */
+#define PFMLIB_ERR_DRRTOOMANY	-18	/* too many data ranges */
+#define PFMLIB_ERR_BADHOST	-19	/* not supported by the host */
+#define PFMLIB_ERR_IRRALIGN	-20	/* code range not aligned on bundles */
+#define PFMLIB_ERR_IRRFLAGS	-21	/* flags missing on a code range */
+#define PFMLIB_ERR_UMASK	-22	/* unit mask missing or invalid */
+#define PFMLIB_ERR_NOMEM	-23	/* out of memory */
+
+/* --- PMU models ----------------------------------------------------------------------------- */
+
+#define PFMLIB_NO_PMU			-1
+#define PFMLIB_UNKNOWN_PMU		0
+#define PFMLIB_GEN_IA64_PMU		1
+#define PFMLIB_ITANIUM_PMU		2
+#define PFMLIB_ITANIUM2_PMU		3
+#define PFMLIB_MONTECITO_PMU		4
+#define PFMLIB_AMD64_PMU		16	/* K7, K8, family 10h to 16h: the host's, else K8 */
+#define PFMLIB_I386_P6_PMU		32
+#define PFMLIB_PENTIUM4_PMU		33
+#define PFMLIB_COREDUO_PMU		34
+#define PFMLIB_I386_PM_PMU		35
+#define PFMLIB_CORE_PMU			36
+#define PFMLIB_INTEL_CORE_PMU		36
+#define PFMLIB_INTEL_PPRO_PMU		37
+#define PFMLIB_INTEL_PII_PMU		38
+#define PFMLIB_INTEL_ATOM_PMU		39
+#define PFMLIB_INTEL_NHM_PMU		40
+#define PFMLIB_INTEL_WSM_PMU		41
+#define PFMLIB_GEN_IA32_PMU		63
+#define PFMLIB_MIPS_20KC_PMU		64
+#define PFMLIB_MIPS_24K_PMU		65
+#define PFMLIB_MIPS_25KF_PMU		66
+#define PFMLIB_MIPS_34K_PMU		67
+#define PFMLIB_MIPS_5KC_PMU		68
+#define PFMLIB_MIPS_74K_PMU		69
+#define PFMLIB_MIPS_R10000_PMU		70
+#define PFMLIB_MIPS_R12000_PMU		71
+#define PFMLIB_MIPS_RM7000_PMU		72
+#define PFMLIB_MIPS_RM9000_PMU		73
+#define PFMLIB_MIPS_SB1_PMU		74
+#define PFMLIB_MIPS_VR5432_PMU		75
+#define PFMLIB_MIPS_VR5500_PMU		76
+#define PFMLIB_MIPS_ICE9A_PMU		77
+#define PFMLIB_MIPS_ICE9B_PMU		78
+#define PFMLIB_POWERPC_PMU		90
+#define PFMLIB_CRAYX2_PMU		96
+#define PFMLIB_CELL_PMU			100
+#define PFMLIB_PPC970_PMU		110
+#define PFMLIB_PPC970MP_PMU		111
+#define PFMLIB_POWER3_PMU		112
+#define PFMLIB_POWER4_PMU		113
+#define PFMLIB_POWER5_PMU		114
+#define PFMLIB_POWER5p_PMU		115
+#define PFMLIB_POWER6_PMU		116
+#define PFMLIB_POWER7_PMU		117
+#define PFMLIB_SPARC_ULTRA12_PMU	130
+#define PFMLIB_SPARC_ULTRA3_PMU		131
+#define PFMLIB_SPARC_ULTRA3I_PMU	132
+#define PFMLIB_SPARC_ULTRA3PLUS_PMU	133
+#define PFMLIB_SPARC_ULTRA4PLUS_PMU	134
+#define PFMLIB_SPARC_NIAGARA1_PMU	135
+#define PFMLIB_SPARC_NIAGARA2_PMU	136
+#define PFMLIB_ARMV8_PMU		150	/* own: ARMv8 PMUv3, architected events */
+#define PFMLIB_SOFTWARE_PMU		160	/* own: no hardware counters at all */
+#define PFMLIB_LIBPFM4_PMU(id)		(0x10000 + (id)) /* own: models libpfm 3 did not know */
+
+/* --- the library ---------------------------------------------------------------------------- */
+
+/*
+ * libpfm4 exports four functions under names of libpfm 3. These four have other names in the
+ * object files, so that both libraries live in one process in whatever order they are linked.
+ */
+#define PFMLIB_LINK_NAME(name)	__asm__(#name)
+
+/*
+ * Any time. The environment wins: LIBPFM_VERBOSE, LIBPFM_DEBUG (numbers), LIBPFM_DEBUG_STDOUT (to
+ * stdout instead of stderr).
+ */
+int pfm_set_options(pfmlib_options_t *opt);
+
+/*
+ * Any time, and again after the machine was changed: finds the PMU model, which is that of
+ * libperfmon's machine if libperfmon is in the process, else the host's. The environment's
+ * LIBPFM_FORCE_PMU (a PFMLIB_*_PMU number or a name) and pfm_force_pmu() come first.
+ */
+int pfm_initialize(void) PFMLIB_LINK_NAME(pfmlib_initialize);
+
+int pfm_force_pmu(int type);				/* any time; NOTSUPP */
+int pfm_list_supported_pmus(int (*pf)(const char *fmt, ...)); /* any time */
+int pfm_is_pmu_supported(int type);			/* is the model compiled in? NOTSUPP */
+int pfm_pmu_is_supported(int type);			/* the manual's spelling */
+int pfm_get_pmu_name(char *name, int maxlen);		/* FULL */
+int pfm_get_pmu_type(int *type);
+int pfm_get_pmu_name_bytype(int type, char *name, size_t maxlen); /* any time */
+int pfm_get_version(unsigned int *version) PFMLIB_LINK_NAME(pfmlib_get_version); /* any time */
+char *pfm_strerror(int code) PFMLIB_LINK_NAME(pfmlib_strerror);	/* any time; never NULL */
+
+/* --- events --------------------------------------------------------------------------------- */
+
+/*
+ * Indices 0 to the number of events - 1 are those of the current model; the model's own come first,
+ * then the software counters and the virtual registers that every machine has. Names are matched
+ * without regard to case. "MODEL::EVENT" names an event of any other model, whose index says so.
+ */
+int pfm_get_num_events(unsigned int *count);
+int pfm_get_max_event_name_len(size_t *len);
+int pfm_find_event(const char *str, unsigned int *idx) PFMLIB_LINK_NAME(pfmlib_find_event);
+int pfm_find_event_byname(const char *name, unsigned int *idx);
+int pfm_find_event_bycode(int code, unsigned int *idx);
+int pfm_find_event_bycode_next(int code, unsigned int start, unsigned int *next);
+int pfm_find_event_mask(unsigned int idx, const char *str, unsigned int *mask_idx);
+
+/*
+ * "EVENT:MASK1:MASK2", masks by name or number; modifiers as in libpfm4 (u, k, c=2, e, i, t, ...);
+ * generic names (cycles, cache-misses, ...) and PAPI presets of one event. NOTFOUND, UMASK, INVAL.
+ */
+int pfm_find_full_event(const char *str, pfmlib_event_t *e);
+
+int pfm_get_event_name(unsigned int idx, char *name, size_t maxlen);
+int pfm_get_full_event_name(pfmlib_event_t *e, char *name, size_t maxlen);
+int pfm_get_event_code(unsigned int idx, int *code);
+int pfm_get_event_code_counter(unsigned int idx, unsigned int cnt, int *code);
+int pfm_get_event_counters(unsigned int idx, pfmlib_regmask_t *counters);
+int pfm_get_event_description(unsigned int idx, char **str);	/* the caller frees */
+int pfm_get_num_event_masks(unsigned int idx, unsigned int *count);
+int pfm_get_event_mask_name(unsigned int idx, unsigned int mask_idx, char *name, size_t maxlen);
+int pfm_get_event_mask_code(unsigned int idx, unsigned int mask_idx, unsigned int *code);
+int pfm_get_event_mask_description(unsigned int idx, unsigned int mask_idx, char **desc);
+int pfm_get_cycle_event(pfmlib_event_t *e);			/* NOTSUPP */
+int pfm_get_inst_retired_event(pfmlib_event_t *e);		/* NOTSUPP */
+
+/*
+ * The assignment: events to PMC values and PMD numbers. One counter an event; pfp_pmds begins with
+ * the events' counters in the events' order, others follow. An assignment is found if there is one.
+ * q is written on success only, and then completely. model_in and model_out: NULL, or a model's own
+ * structures (pfmlib_itanium2.h). INVAL, NOASSIGN, TOOMANY, UMASK and the model's own errors;
+ * pfm_dispatch_explain() says in words what was wrong.
+ */
+int pfm_dispatch_events(pfmlib_input_param_t *p, void *model_in, pfmlib_output_param_t *q,
+			void *model_out);
+
+int pfm_get_impl_pmcs(pfmlib_regmask_t *impl_pmcs);
+int pfm_get_impl_pmds(pfmlib_regmask_t *impl_pmds);
+int pfm_get_impl_counters(pfmlib_regmask_t *impl_counters);
+int pfm_get_num_pmcs(unsigned int *num);
+int pfm_get_num_pmds(unsigned int *num);
+int pfm_get_num_counters(unsigned int *num);
+int pfm_get_hw_counter_width(unsigned int *width);
+
+/* With perfmon.h: the cheapest start and stop of one's own thread. */
+#define pfm_self_start(fd)	pfm_start((fd), NULL)
+#define pfm_self_stop(fd)	pfm_stop(fd)
+
+/* --- own ------------------------------------------------------------------------------------ */
+
+/* A modifier with a value stands in unit_masks as its index and, from bit 16 on, the value. */
+#define PFMLIB_MASK(idx, value)	((idx) | ((unsigned int)(value) << 16))
+#define PFMLIB_MASK_INDEX(m)	((m) & 0xffffU)
+#define PFMLIB_MASK_VALUE(m)	((m) >> 16)
+
+/* Modifiers have the indices after the unit masks; name and description as those of unit masks. */
+int pfm_get_num_event_modifiers(unsigned int idx, unsigned int *count);
+
+#define PFMLIB_MASK_DEFAULT	0x1	/* in force when no unit mask is given */
+#define PFMLIB_MASK_BOOLEAN	0x2	/* modifier: on or off */
+#define PFMLIB_MASK_INTEGER	0x4	/* modifier: takes a value */
+int pfm_get_event_mask_flags(unsigned int idx, unsigned int mask_idx, unsigned int *flags);
+
+typedef struct {
+	const char	*name;		/* as in NAME::EVENT */
+	const char	*desc;
+	int		type;		/* PFMLIB_*_PMU */
+	unsigned int	present;	/* the host's, or the machine's */
+	unsigned int	first_event;	/* index of its first event, whatever the current model */
+	unsigned int	num_events;	/* with software counters and virtual registers */
+	unsigned int	num_hw_events;	/* without */
+	unsigned int	num_counters;	/* hardware counters */
+	unsigned int	width;		/* bits of a hardware counter */
+} pfmlib_pmu_info_t;
+
+/* All models, i from 0 on; NOTFOUND past the last. Any time. */
+int pfm_get_pmu_info_at(unsigned int i, pfmlib_pmu_info_t *info);
+/* By name, NULL: the current model. NOTFOUND. */
+int pfm_get_pmu_info_byname(const char *name, pfmlib_pmu_info_t *info);
+int pfm_force_pmu_byname(const char *name);	/* any time; NULL: choose by oneself again */
+
+/*
+ * What a name stands for: one event, or, for a derived preset, several and a formula over $1, $2...
+ * ("$1 - $2"). Names as pfm_find_full_event() takes them. model: the default model or NULL.
+ */
+#define PFMLIB_MAX_TERMS 8
+typedef struct {
+	unsigned int	count;
+	pfmlib_event_t	events[PFMLIB_MAX_TERMS];
+	char		formula[96];	/* "" for one event */
+} pfmlib_expansion_t;
+int pfm_expand_event(const char *model, const char *str, pfmlib_expansion_t *x);
+
+/* Generic names and presets: the i-th name, or NULL past the last. Any time. */
+const char *pfm_generic_name(unsigned int i);
+
+/* The known name nearest to a misspelt one; NOTFOUND if none is near. */
+int pfm_suggest_event(const char *model, const char *str, char *name, size_t maxlen);
+
+/* Why the last pfm_* call above failed in this thread, in words; "" if it did not say. */
+const char *pfm_dispatch_explain(void);
+
+/*
+ * A smallest set of events of p that cannot be together: their positions in p, *n in and out.
+ * NOTFOUND if p can be dispatched.
+ */
+int pfm_find_conflict(pfmlib_input_param_t *p, unsigned int *positions, unsigned int *n);
+
+/* Can e be counted beside the events of p? PFMLIB_SUCCESS, or what pfm_dispatch_events() would say. */
+int pfm_can_add_event(pfmlib_input_param_t *p, const pfmlib_event_t *e);
+
+/*
+ * Splits p's events into the fewest sets that can each be dispatched: set_of[i] is the set of event
+ * i, *nsets their number. NOASSIGN if some event cannot be counted even alone.
+ */
+int pfm_split_events(pfmlib_input_param_t *p, unsigned int *set_of, unsigned int *nsets);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* PERFMON_PFMLIB_H */

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+/*
+ * calls.c - the pfm_* calls as programs link with them: find the context, check the vector, do it.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "calls.h"
+#include "desc.h"
+#include "formats/formats.h"
+
+/* --- creating ------------------------------------------------------------------------------- */
+
+static void register_formats(void)
+{
+	pfm_register_buffer_fmt(&pfm_fmt_default);
+	pfm_register_buffer_fmt(&pfm_fmt_default_06);
+}
+
+static void have_formats(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, register_formats);
+}
+
+/* A descriptor, with what the program has closed given back first if they have run out. */
+static struct pfm_desc *new_desc(void)
+{
+	struct pfm_desc *d = pfm_desc_new();
+
+	if (!d && (errno == EMFILE || errno == ENFILE) && pfm_desc_reap())
+		d = pfm_desc_new();
+	return d;
+}
+
+static int create_context(struct pfm_machine *m, struct pfm_desc *d, pfarg_ctx_t *ctx,
+			  struct pfm_buffer_fmt *fmt, const void *fmt_arg)
+{
+	void *copy = NULL;
+	int ret;
+
+	if (fmt && fmt->fmt_arg_size) {
+		copy = malloc(fmt->fmt_arg_size);
+		if (!copy) {
+			pfm_fmt_put(fmt);
+			return pfm_refuse(-ENOMEM, "no memory for the format's argument");
+		}
+		memcpy(copy, fmt_arg, fmt->fmt_arg_size);
+	}
+	ret = pfm_do_create(m, ctx, fmt, copy, d, &d->ctx);
+	free(copy);
+	return ret;
+}
+
+/* Ownership of fmt passes to the core, whatever happens. */
+static int create_on(struct pfm_machine *m, pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt,
+		     const void *fmt_arg)
+{
+	struct pfm_desc *d = new_desc();
+	int fd, ret;
+
+	if (!d) {
+		if (fmt)
+			pfm_fmt_put(fmt);
+		return -errno;
+	}
+	fd = d->fd;
+	ret = create_context(m, d, ctx, fmt, fmt_arg);
+	if (!ret && pfm_desc_publish(d)) {
+		ret = pfm_refuse(-errno, "cannot watch the descriptor");
+		pfm_do_close(d->ctx);
+	}
+	if (ret) {
+		close(fd);
+		pfm_desc_put(d);
+		return ret;
+	}
+	ctx->ctx_fd = fd;
+	return fd;
+}
+
+int pfm_create_with(pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt, const void *fmt_arg)
+{
+	struct pfm_machine *m = pfm_current_machine();
+	sigset_t saved;
+	int ret;
+
+	if (!m || pfm_service_start()) {
+		if (fmt)
+			pfm_fmt_put(fmt);
+		return -1;
+	}
+	pfm_signals_block(&saved);
+	ret = create_on(m, ctx, fmt, fmt_arg);
+	pfm_signals_restore(&saved);
+	return pfm_result(ret);
+}
+
+static int check_fmt_arg(const struct pfm_buffer_fmt *fmt, const void *arg, size_t size)
+{
+	size_t want = fmt ? fmt->fmt_arg_size : 0;
+
+	if (size != want)
+		return pfm_refuse(-EINVAL, "format %s takes an argument of %u bytes, not %u",
+				  fmt ? fmt->fmt_name : "(none)", (unsigned int)want,
+				  (unsigned int)size);
+	if (want && !arg)
+		return pfm_refuse(-EFAULT, "the format's argument is NULL");
+	return 0;
+}
+
+static int create(pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt, void *fmt_arg, size_t arg_size)
+{
+	int ret = check_fmt_arg(fmt, fmt_arg, arg_size);
+
+	if (!ret)
+		return pfm_create_with(ctx, fmt, fmt_arg);
+	if (fmt)
+		pfm_fmt_put(fmt);
+	return pfm_result(ret);
+}
+
+static int no_pointer(const char *what)
+{
+	return pfm_result(pfm_refuse(-EFAULT, "%s is NULL", what));
+}
+
+int pfm_create_context_uuid(pfarg_ctx_t *ctx, void *fmt_arg, size_t arg_size)
+{
+	struct pfm_buffer_fmt *fmt = NULL;
+
+	if (!ctx)
+		return no_pointer("the context");
+	have_formats();
+	if (!pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id))) {
+		fmt = pfm_fmt_get_uuid(ctx->ctx_smpl_buf_id);
+		if (!fmt)
+			return pfm_result(pfm_refuse(-EINVAL, "no sampling format has this UUID"));
+	}
+	return create(ctx, fmt, fmt_arg, arg_size);
+}
+
+int pfm_create_context_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size)
+{
+	struct pfm_buffer_fmt *fmt = NULL;
+
+	if (!ctx)
+		return no_pointer("the context");
+	have_formats();
+	if (!pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id)))
+		return pfm_result(pfm_refuse(-EINVAL, "reserved fields must be 0"));
+	if (fmt_name) {
+		fmt = pfm_fmt_get_name(fmt_name);
+		if (!fmt)
+			return pfm_result(pfm_refuse(-EINVAL, "no sampling format is called \"%s\"",
+						     fmt_name));
+	}
+	return create(ctx, fmt, fmt_arg, arg_size);
+}
+
+/* --- calls on a context --------------------------------------------------------------------- */
+
+/* Vector calls: n elements of type at v, through the core's fn. */
+#define VECTOR_CALL(name, type, fn)						\
+int name(int fd, type *v, int n)						\
+{										\
+	sigset_t saved;								\
+	struct pfm_desc *d;							\
+	int ret;								\
+										\
+	d = pfm_desc_enter(fd, &saved);						\
+	ret = d ? pfm_check_vector(d->ctx->machine, n, sizeof(*v)) : -EBADF;	\
+	if (!ret && !v)								\
+		ret = pfm_refuse(-EFAULT, "the vector is NULL");		\
+	if (!ret)								\
+		ret = fn(d->ctx, v, n);						\
+	pfm_desc_leave(d, &saved);						\
+	return pfm_result(ret);							\
+}
+
+VECTOR_CALL(pfm_write_pmcs, pfarg_pmc_t, pfm_do_write_pmcs)
+VECTOR_CALL(pfm_write_pmds, pfarg_pmd_t, pfm_do_write_pmds)
+VECTOR_CALL(pfm_read_pmds, pfarg_pmd_t, pfm_do_read_pmds)
+VECTOR_CALL(pfm_create_evtsets, pfarg_setdesc_t, pfm_do_create_evtsets)
+VECTOR_CALL(pfm_delete_evtsets, pfarg_setdesc_t, pfm_do_delete_evtsets)
+VECTOR_CALL(pfm_getinfo_evtsets, pfarg_setinfo_t, pfm_do_getinfo_evtsets)
+
+static int simple_call(int fd, int (*fn)(struct pfm_context *))
+{
+	sigset_t saved;
+	struct pfm_desc *d = pfm_desc_enter(fd, &saved);
+	int ret = d ? fn(d->ctx) : -EBADF;
+
+	pfm_desc_leave(d, &saved);
+	return pfm_result(ret);
+}
+
+int pfm_stop(int fd)
+{
+	return simple_call(fd, pfm_do_stop);
+}
+
+int pfm_restart(int fd)
+{
+	return simple_call(fd, pfm_do_restart);
+}
+
+int pfm_unload_context(int fd)
+{
+	return simple_call(fd, pfm_do_unload);
+}
+
+int pfm_start(int fd, pfarg_start_t *start)
+{
+	sigset_t saved;
+	struct pfm_desc *d = pfm_desc_enter(fd, &saved);
+	int ret = d ? pfm_do_start(d->ctx, start) : -EBADF;
+
+	pfm_desc_leave(d, &saved);
+	return pfm_result(ret);
+}
+
+static int load_once(int fd, pfarg_load_t *load)
+{
+	sigset_t saved;
+	struct pfm_desc *d = pfm_desc_enter(fd, &saved);
+	int ret = d ? pfm_do_load(d->ctx, load) : -EBADF;
+
+	pfm_desc_leave(d, &saved);
+	return ret;
+}
+
+/* What is in the way may be a context that the program has closed, a moment ago. */
+int pfm_load_context(int fd, pfarg_load_t *load)
+{
+	sigset_t saved;
+	bool reaped;
+	int ret;
+
+	if (!load)
+		return no_pointer("the argument");
+	ret = load_once(fd, load);
+	if (ret == -EBUSY || ret == -EMFILE || ret == -EPERM) {
+		pfm_signals_block(&saved);
+		reaped = pfm_desc_reap();
+		pfm_signals_restore(&saved);
+		if (reaped)
+			ret = load_once(fd, load);
+	}
+	return pfm_result(ret);
+}
+
+/* --- calls without a context ---------------------------------------------------------------- */
+
+#define MACHINE_CALL(name, type, fn)						\
+int name(type *v, int n)							\
+{										\
+	struct pfm_machine *m = pfm_current_machine();				\
+	int ret;								\
+										\
+	if (!m)									\
+		return -1;							\
+	ret = pfm_check_vector(m, n, sizeof(*v));				\
+	if (!ret && !v)								\
+		ret = pfm_refuse(-EFAULT, "the vector is NULL");		\
+	return pfm_result(ret ? ret : fn(m, v, n));				\
+}
+
+MACHINE_CALL(pfm_getinfo_pmcs, pfarg_pmcinfo_t, pfm_do_getinfo_pmcs)
+MACHINE_CALL(pfm_getinfo_pmds, pfarg_pmdinfo_t, pfm_do_getinfo_pmds)
+
+int pfm_get_config(pfarg_config_t *config)
+{
+	struct pfm_machine *m = pfm_current_machine();
+
+	if (!config)
+		return no_pointer("the configuration");
+	return m ? pfm_result(pfm_do_get_config(m, config)) : -1;
+}
+
+int pfm_set_config(pfarg_config_t *config)
+{
+	struct pfm_machine *m = pfm_current_machine();
+
+	if (!config)
+		return no_pointer("the configuration");
+	return m ? pfm_result(pfm_do_set_config(m, config)) : -1;
+}
+
+int pfm_getinfo_fmts(pfarg_fmtinfo_t *fmts, int n)
+{
+	have_formats();
+	if (n > 0 && !fmts)
+		return no_pointer("the vector");
+	return pfm_fmt_list(fmts, n);
+}
+
+/* --- for perfmonctl() ----------------------------------------------------------------------- */
+
+const struct pfm_pmu *pfm_pmu_of(int fd)
+{
+	sigset_t saved;
+	struct pfm_desc *d = pfm_desc_enter(fd, &saved);
+	const struct pfm_pmu *pmu = d ? d->ctx->machine->pmu : NULL;
+
+	pfm_desc_leave(d, &saved);
+	return pmu;
+}
+
+int pfm_is_loaded(int fd)
+{
+	sigset_t saved;
+	struct pfm_desc *d = pfm_desc_enter(fd, &saved);
+	int loaded = d ? d->ctx->state != PFM_CTX_UNLOADED : -1;
+
+	pfm_desc_leave(d, &saved);
+	return loaded;
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+/*
+ * desc.c - from a file descriptor of the program to its context.
+ *
+ * The program holds one end of a socket pair and may duplicate, pass on or close it as it likes. It
+ * is recognized by its inode number, which all duplicates share. When the last one is closed our
+ * end hangs up, and the context goes (3.1.15).
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "desc.h"
+
+#define BUCKETS 1024
+
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pfm_desc *table[BUCKETS];
+static bool forked;	/* this process is a child of the one that has the contexts */
+
+static struct pfm_desc **bucket(ino_t ino)
+{
+	return &table[ino % BUCKETS];
+}
+
+void pfm_signals_block(sigset_t *saved)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, saved);
+}
+
+void pfm_signals_restore(const sigset_t *saved)
+{
+	pthread_sigmask(SIG_SETMASK, saved, NULL);
+}
+
+int pfm_result(int ret)
+{
+	if (ret >= 0)
+		return ret;
+	errno = -ret;
+	return -1;
+}
+
+/* --- fork ----------------------------------------------------------------------------------- */
+
+static void before_fork(void)
+{
+	pfm_os_lock();
+	pthread_mutex_lock(&table_lock);
+}
+
+static void after_fork_parent(void)
+{
+	pthread_mutex_unlock(&table_lock);
+	pfm_os_unlock();
+}
+
+/* The child has copies of our ends, which must not keep anything alive, and no service thread. */
+static void after_fork_child(void)
+{
+	for (int i = 0; i < BUCKETS; i++) {
+		for (struct pfm_desc *d = table[i]; d; d = d->next)
+			close(d->own);
+		table[i] = NULL;
+	}
+	forked = true;
+	pfm_service_forget();
+	after_fork_parent();
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+/* --- life ----------------------------------------------------------------------------------- */
+
+static int open_ends(struct pfm_desc *d)
+{
+	struct stat st;
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends))
+		return -1;
+	fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+	if (fstat(ends[0], &st)) {
+		close(ends[0]);
+		close(ends[1]);
+		return -1;
+	}
+	d->fd = ends[0];
+	d->own = ends[1];
+	d->ino = st.st_ino;
+	return 0;
+}
+
+struct pfm_desc *pfm_desc_new(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct pfm_desc *d = calloc(1, sizeof(*d));
+
+	pthread_once(&once, watch_forks);
+	if (!d)
+		return NULL;
+	d->memfd = -1;
+	d->refs = 1;
+	pthread_mutex_init(&d->lock, NULL);
+	if (open_ends(d)) {
+		pfm_refuse(0, "no descriptor for a context: %s (see ulimit -n)", strerror(errno));
+		free(d);
+		return NULL;
+	}
+	return d;
+}
+
+void pfm_desc_get(struct pfm_desc *d)
+{
+	pthread_mutex_lock(&table_lock);
+	d->refs++;
+	pthread_mutex_unlock(&table_lock);
+}
+
+void pfm_desc_put(struct pfm_desc *d)
+{
+	unsigned int refs;
+
+	pthread_mutex_lock(&table_lock);
+	refs = --d->refs;
+	pthread_mutex_unlock(&table_lock);
+	if (refs)
+		return;
+	close(d->own);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+}
+
+static void unlist(struct pfm_desc *d)
+{
+	struct pfm_desc **p = bucket(d->ino);
+
+	pthread_mutex_lock(&table_lock);
+	while (*p && *p != d)
+		p = &(*p)->next;
+	if (*p)
+		*p = d->next;
+	pthread_mutex_unlock(&table_lock);
+}
+
+/* With the lock held: the program has closed its last duplicate. */
+static void end_context(struct pfm_desc *d)
+{
+	struct pfm_context *ctx = d->ctx;
+
+	if (!ctx)
+		return;
+	unlist(d);
+	pfm_watch_del(d->hangup);
+	pfm_do_close(ctx);
+	d->ctx = NULL;
+}
+
+static void on_hangup(struct pfm_context *ctx, void *arg, uint32_t events)
+{
+	struct pfm_desc *d = arg;
+
+	(void)ctx;
+	if (!(events & EPOLLHUP))
+		return;
+	end_context(d);
+	pfm_desc_put(d);
+}
+
+int pfm_desc_publish(struct pfm_desc *d)
+{
+	struct pfm_desc **p = bucket(d->ino);
+
+	pthread_mutex_lock(&d->lock);
+	d->hangup = pfm_watch_add(d->ctx, d->own, 0, on_hangup, d);
+	if (d->hangup) {
+		pthread_mutex_lock(&table_lock);
+		d->next = *p;
+		*p = d;
+		pthread_mutex_unlock(&table_lock);
+	}
+	pthread_mutex_unlock(&d->lock);
+	return d->hangup ? 0 : -1;
+}
+
+/* --- finding -------------------------------------------------------------------------------- */
+
+static struct pfm_desc *find(int fd)
+{
+	struct pfm_desc *d = NULL;
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISSOCK(st.st_mode))
+		return NULL;
+	pthread_mutex_lock(&table_lock);
+	for (d = *bucket(st.st_ino); d && d->ino != st.st_ino; d = d->next)
+		;
+	if (d)
+		d->refs++;
+	pthread_mutex_unlock(&table_lock);
+	return d;
+}
+
+struct pfm_desc *pfm_desc_enter(int fd, sigset_t *saved)
+{
+	struct pfm_desc *d;
+
+	pfm_signals_block(saved);
+	d = find(fd);
+	if (d) {
+		pthread_mutex_lock(&d->lock);
+		d->fd = fd;
+		if (d->ctx)
+			return d;
+		pthread_mutex_unlock(&d->lock);
+		pfm_desc_put(d);
+	}
+	pfm_refuse(0, forked ? "descriptor %d: a context is commanded by the process that created it"
+			     : "descriptor %d is not a perfmon context", fd);
+	errno = EBADF;
+	return NULL;
+}
+
+void pfm_desc_leave(struct pfm_desc *d, const sigset_t *saved)
+{
+	if (d) {
+		pthread_mutex_unlock(&d->lock);
+		pfm_desc_put(d);
+	}
+	pfm_signals_restore(saved);
+}
+
+void pfm_context_lock(struct pfm_context *ctx)
+{
+	pthread_mutex_lock(&pfm_desc_of(ctx)->lock);
+}
+
+void pfm_context_unlock(struct pfm_context *ctx)
+{
+	pthread_mutex_unlock(&pfm_desc_of(ctx)->lock);
+}
+
+bool pfm_desc_is(int fd)
+{
+	sigset_t saved;
+	struct pfm_desc *d;
+
+	pfm_signals_block(&saved);
+	d = find(fd);
+	if (d)
+		pfm_desc_put(d);
+	pfm_signals_restore(&saved);
+	return d;
+}
+
+void pfm_desc_unmapped(const void *addr)
+{
+	pthread_mutex_lock(&table_lock);
+	for (int i = 0; i < BUCKETS; i++)
+		for (struct pfm_desc *d = table[i]; d; d = d->next)
+			if (d->mapping == addr)
+				d->mapping = NULL;
+	pthread_mutex_unlock(&table_lock);
+}
+
+/* --- closing early -------------------------------------------------------------------------- */
+
+static bool hung_up(const struct pfm_desc *d)
+{
+	struct pollfd p = { .fd = d->own };
+
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP);
+}
+
+/* One that has hung up, with a reference, or NULL. */
+static struct pfm_desc *next_hung_up(void)
+{
+	struct pfm_desc *found = NULL;
+
+	pthread_mutex_lock(&table_lock);
+	for (int i = 0; i < BUCKETS && !found; i++)
+		for (struct pfm_desc *d = table[i]; d && !found; d = d->next)
+			if (hung_up(d))
+				found = d;
+	if (found)
+		found->refs++;
+	pthread_mutex_unlock(&table_lock);
+	return found;
+}
+
+bool pfm_desc_reap(void)
+{
+	struct pfm_desc *d;
+	bool any = false;
+
+	while ((d = next_hung_up())) {
+		bool mine;
+
+		pthread_mutex_lock(&d->lock);
+		mine = d->ctx;
+		end_context(d);
+		pthread_mutex_unlock(&d->lock);
+		if (mine)
+			pfm_desc_put(d);
+		pfm_desc_put(d);
+		any = true;
+	}
+	return any;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * desc.h - descriptors: how a file descriptor of the program leads to a context. Inside kernel/user.
+ */
+#ifndef PFM_USER_DESC_H
+#define PFM_USER_DESC_H
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "user.h"
+
+/* What stands behind one context's descriptor. */
+struct pfm_desc {
+	pthread_mutex_t		lock;
+	unsigned int		refs;		/* under the table's lock */
+	struct pfm_desc		*next;		/* in the table's bucket */
+	ino_t			ino;		/* of the program's end: all its duplicates share it */
+	int			fd;		/* the number the program last used for it */
+	int			own;		/* our end */
+	int			msg_unit;	/* bytes a queued message occupies, once known */
+	int			memfd;		/* the sampling buffer, or -1 */
+	void			*mapping;	/* where the program has it mapped, or NULL */
+	struct pfm_context	*ctx;		/* NULL: closed */
+	struct pfm_watch	*hangup;
+};
+
+static inline struct pfm_desc *pfm_desc_of(struct pfm_context *ctx)
+{
+	return ctx->transport;
+}
+
+/* A new descriptor with both its ends; NULL with errno. Its one reference is the caller's. */
+struct pfm_desc *pfm_desc_new(void);
+/* Puts it where pfm_desc_enter() finds it; from then on the program's end decides when it closes. */
+int pfm_desc_publish(struct pfm_desc *d);
+void pfm_desc_get(struct pfm_desc *d);
+void pfm_desc_put(struct pfm_desc *d);
+
+/*
+ * The way into a call on a context: signals blocked, descriptor found, its lock taken. NULL with
+ * EBADF if fd is no open context of this process; pfm_desc_leave() undoes it in either case.
+ */
+struct pfm_desc *pfm_desc_enter(int fd, sigset_t *saved);
+void pfm_desc_leave(struct pfm_desc *d, const sigset_t *saved);
+
+/* Signals off around anything that takes a lock (5.7). */
+void pfm_signals_block(sigset_t *saved);
+void pfm_signals_restore(const sigset_t *saved);
+
+/* Closes now what the program has closed but the service thread has not noticed; true if any. */
+bool pfm_desc_reap(void);
+
+/* Is fd a context's descriptor? */
+bool pfm_desc_is(int fd);
+/* The program unmaps what it had at addr: a sampling buffer there may be mapped again (3.5.4). */
+void pfm_desc_unmapped(const void *addr);
+
+/* Starts the service thread if it does not run; 0 or -1 with errno. */
+int pfm_service_start(void);
+/* In a child after fork: contexts stay with the parent. */
+void pfm_service_forget(void);
+
+/* A status of the core (0 or a negative errno) as a program wants it. */
+int pfm_result(int ret);
+
+#endif

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+/*
+ * machines.c - which machine contexts are created on: as told, as LPFM_MACHINE says, or the first
+ * that works.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "desc.h"
+
+static const struct pfm_user_machine *const kinds[] = { &pfm_perf_machine, &pfm_sim_machine };
+#define NUM_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pfm_machine *current;
+static const struct pfm_user_machine *current_kind;
+
+/* "sim:itanium2": the kind, and in *model what follows the colon. */
+static const struct pfm_user_machine *find_kind(const char *name, const char **model)
+{
+	const char *colon = strchr(name, ':');
+	size_t len = colon ? (size_t)(colon - name) : strlen(name);
+
+	*model = colon ? colon + 1 : "";
+	for (size_t i = 0; i < NUM_KINDS; i++)
+		if (strlen(kinds[i]->name) == len && !strncmp(name, kinds[i]->name, len))
+			return kinds[i];
+	if (len == 5 && !strncmp(name, "linux", len)) {
+		pfm_refuse(0, "machine \"linux\" needs /dev/perfmon, and there is none");
+		errno = ENODEV;
+	} else {
+		pfm_refuse(0, "no machine is called \"%s\"; there are linux, perf, sim[:MODEL]", name);
+		errno = EINVAL;
+	}
+	return NULL;
+}
+
+static struct pfm_machine *use(const struct pfm_user_machine *kind, const char *model,
+			       const char *options)
+{
+	struct pfm_machine *m = kind->open(model, options ? options : "");
+
+	if (m) {
+		current = m;
+		current_kind = kind;
+	}
+	return m;
+}
+
+static struct pfm_machine *use_name(const char *name, const char *options)
+{
+	const char *model;
+	const struct pfm_user_machine *kind = find_kind(name, &model);
+
+	return kind ? use(kind, model, options) : NULL;
+}
+
+static struct pfm_machine *choose(void)
+{
+	const char *name = getenv("LPFM_MACHINE");
+
+	if (name && *name)
+		return use_name(name, NULL);
+	for (size_t i = 0; i < NUM_KINDS; i++)
+		if (use(kinds[i], "", NULL))
+			return current;
+	return NULL;
+}
+
+struct pfm_machine *pfm_current_machine(void)
+{
+	struct pfm_machine *m;
+	sigset_t saved;
+
+	pfm_signals_block(&saved);
+	pthread_mutex_lock(&lock);
+	m = current ? current : choose();
+	pthread_mutex_unlock(&lock);
+	pfm_signals_restore(&saved);
+	return m;
+}
+
+int pfm_set_machine(const char *name, const char *options)
+{
+	struct pfm_machine *m;
+	sigset_t saved;
+
+	if (!name)
+		return pfm_result(pfm_refuse(-EFAULT, "the machine's name is NULL"));
+	pfm_signals_block(&saved);
+	pthread_mutex_lock(&lock);
+	m = use_name(name, options);
+	pthread_mutex_unlock(&lock);
+	pfm_signals_restore(&saved);
+	return m ? 0 : -1;
+}
+
+int pfm_get_machine(pfm_machine_info_t *info)
+{
+	struct pfm_machine *m = pfm_current_machine();
+
+	if (!m)
+		return -1;
+	if (!info)
+		return pfm_result(pfm_refuse(-EFAULT, "info is NULL"));
+	memset(info, 0, sizeof(*info));
+	info->name = current_kind->name;
+	info->pmu = m->pmu->name;
+	info->notes = info->limits = "";
+	current_kind->describe(m, info);
+	return 0;
+}

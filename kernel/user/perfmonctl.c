@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: MIT
+/*
+ * perfmonctl.c - the single call of specification 0.6 (chapter 3), on top of the pfm_* calls.
+ *
+ * In 0.6 notification, randomization and the two bit-vectors belong to the PMC that controls a PMD;
+ * here they are written to the counting PMDs it controls (PFM_REGFL_ATTRS), and the PMD's values
+ * apart from them (PFM_REGFL_VALUES).
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "perfmon/perfmon.h"
+#define PFM06_INTERNAL
+#include "perfmon/perfmonctl.h"
+#include "calls.h"
+#include "desc.h"
+
+typedef int (*command_fn)(int fd, void *arg, int n);
+
+/* --- results -------------------------------------------------------------------------------- */
+
+static int fail(int err)
+{
+	errno = err;
+	return -1;
+}
+
+/* 3.1.7, 3.1.16: a wrong number of structures is EFAULT. */
+static int wants_one(const void *arg, int n)
+{
+	if (arg && n == 1)
+		return 0;
+	pfm_refuse(0, arg ? "the command takes 1 structure, not %d" : "the argument is NULL", n);
+	return fail(EFAULT);
+}
+
+static int wants_none(const void *arg, int n)
+{
+	if (!arg && !n)
+		return 0;
+	pfm_refuse(0, "the command takes no argument");
+	return fail(EINVAL);
+}
+
+/* EINVAL for nothing, EFAULT for a vector that is not there or too big (3.1.2). */
+static int wants_vector(int fd, const void *arg, int n, size_t size)
+{
+	pfarg_config_t cfg;
+
+	(void)fd;
+	if (n <= 0) {
+		pfm_refuse(0, "the vector must have at least 1 element, not %d", n);
+		return fail(EINVAL);
+	}
+	if (!arg) {
+		pfm_refuse(0, "the vector is NULL");
+		return fail(EFAULT);
+	}
+	if (pfm_get_config(&cfg))
+		return -1;
+	if ((uint64_t)n * size <= cfg.cf_arg_size_max)
+		return 0;
+	pfm_refuse(0, "%d elements of %u bytes exceed the limit of %llu bytes", n, (unsigned int)size,
+		   (unsigned long long)cfg.cf_arg_size_max);
+	return fail(EFAULT);
+}
+
+/* Start, stop, unload and restart know one error: EBUSY, also where nothing is loaded. */
+static int wants_loaded(int fd)
+{
+	int loaded = pfm_is_loaded(fd);
+
+	if (loaded < 0)
+		return -1;
+	if (loaded)
+		return 0;
+	pfm_refuse(0, "the context is not loaded");
+	return fail(EBUSY);
+}
+
+/* --- time ----------------------------------------------------------------------------------- */
+
+#define NS_PER_S 1000000000L
+
+static int to_ns(const struct timespec *t, uint64_t *ns)
+{
+	if (t->tv_sec < 0 || t->tv_nsec < 0 || t->tv_nsec >= NS_PER_S ||
+	    (uint64_t)t->tv_sec > INT64_MAX / NS_PER_S) {
+		pfm_refuse(0, "set_timeout is not a time");
+		return fail(EINVAL);
+	}
+	*ns = (uint64_t)t->tv_sec * NS_PER_S + (uint64_t)t->tv_nsec;
+	return 0;
+}
+
+static struct timespec to_timespec(uint64_t ns)
+{
+	return (struct timespec){ (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) };
+}
+
+/* --- contexts ------------------------------------------------------------------------------- */
+
+/* 3.5.3: the format's argument follows the structure. */
+static int create_context(int fd, void *arg, int n)
+{
+	struct pfm06_ctx *req = arg;
+	pfarg_ctx_t ctx = { 0 };
+	struct pfm_buffer_fmt *fmt = NULL;
+
+	(void)fd;
+	if (wants_one(arg, n))
+		return -1;
+	ctx.ctx_flags = req->ctx_flags;
+	pfm_getinfo_fmts(NULL, 0);	/* has the formats registered */
+	if (!pfm_all_zero(req->ctx_smpl_buf_id, sizeof(req->ctx_smpl_buf_id))) {
+		fmt = pfm_fmt_get_uuid(req->ctx_smpl_buf_id);
+		if (!fmt) {
+			pfm_refuse(0, "no sampling format has this UUID");
+			return fail(EINVAL);
+		}
+	}
+	if (pfm_create_with(&ctx, fmt, req + 1) < 0)
+		return -1;
+	req->ctx_fd = ctx.ctx_fd;
+	req->ctx_smpl_buf_size = ctx.ctx_smpl_buf_size;
+	return 0;
+}
+
+static int load_context(int fd, void *arg, int n)
+{
+	struct pfm06_load *req = arg;
+	pfarg_load_t load = { 0 };
+
+	if (wants_one(arg, n))
+		return -1;
+	load.load_pid = (uint32_t)req->load_pid;
+	load.load_set = req->load_set;
+	return pfm_load_context(fd, &load);
+}
+
+static int unload_context(int fd, void *arg, int n)
+{
+	return wants_none(arg, n) || wants_loaded(fd) ? -1 : pfm_unload_context(fd);
+}
+
+static int start(int fd, void *arg, int n)
+{
+	pfarg_start_t start = { 0 };
+
+	if (arg ? wants_one(arg, n) : wants_none(arg, n))
+		return -1;
+	if (wants_loaded(fd))
+		return -1;
+	if (!arg)
+		return pfm_start(fd, NULL);
+	start.start_set = ((struct pfm06_start *)arg)->start_set;
+	return pfm_start(fd, &start);
+}
+
+static int stop(int fd, void *arg, int n)
+{
+	return wants_none(arg, n) || wants_loaded(fd) ? -1 : pfm_stop(fd);
+}
+
+static int restart(int fd, void *arg, int n)
+{
+	return wants_none(arg, n) || wants_loaded(fd) ? -1 : pfm_restart(fd);
+}
+
+/* --- registers ------------------------------------------------------------------------------ */
+
+/* Flags, bit-vectors and event id of a PMC go to the counting PMDs it controls. */
+static int write_attrs(int fd, const struct pfm_pmu *pmu, struct pfm06_pmc *req)
+{
+	for (unsigned int i = 0; i < pmu->num_pmds; i++) {
+		const struct pfm_reg *reg = &pmu->pmds[i];
+		pfarg_pmd_t pmd = { .reg_num = reg->num, .reg_set = req->reg_set };
+
+		if (reg->ctrl != req->reg_num || !(reg->kind & PFM_REG_C64))
+			continue;
+		pmd.reg_flags = PFM_REGFL_ATTRS |
+				(req->reg_flags & (PFM_REGFL_OVFL_NOTIFY | PFM_REGFL_RANDOM));
+		memcpy(pmd.reg_reset_pmds, req->reg_reset_pmds, sizeof(pmd.reg_reset_pmds));
+		memcpy(pmd.reg_smpl_pmds, req->reg_smpl_pmds, sizeof(pmd.reg_smpl_pmds));
+		pmd.reg_smpl_eventid = req->reg_smpl_eventid;
+		if (pfm_write_pmds(fd, &pmd, 1)) {
+			req->reg_flags |= pmd.reg_flags & PFM_REG_RETFL_MASK;
+			return -1;
+		}
+	}
+	return 0;
+}
+
+#define PMC_FLAGS (PFM_REGFL_OVFL_NOTIFY | PFM_REGFL_RANDOM | PFM_REGFL_NO_64BIT_EMUL)
+
+static int write_pmc(int fd, const struct pfm_pmu *pmu, struct pfm06_pmc *req)
+{
+	pfarg_pmc_t pmc = { .reg_num = req->reg_num, .reg_set = req->reg_set, .reg_value = req->reg_value };
+
+	req->reg_flags &= ~PFM_REG_RETFL_MASK;
+	if (req->reg_flags & ~PMC_FLAGS) {
+		pfm_refuse(0, "unknown reg_flags %#x", req->reg_flags & ~PMC_FLAGS);
+		req->reg_flags |= PFM_REG_RETFL_EINVAL;
+		return fail(EINVAL);
+	}
+	pmc.reg_flags = req->reg_flags & PFM_REGFL_NO_64BIT_EMUL;
+	if (!pfm_write_pmcs(fd, &pmc, 1))
+		return write_attrs(fd, pmu, req);
+	req->reg_flags |= pmc.reg_flags & PFM_REG_RETFL_MASK;
+	return -1;
+}
+
+static int write_pmcs(int fd, void *arg, int n)
+{
+	const struct pfm_pmu *pmu = pfm_pmu_of(fd);
+	struct pfm06_pmc *v = arg;
+	int ret = 0;
+
+	if (!pmu || wants_vector(fd, arg, n, sizeof(*v)))
+		return -1;
+	for (int i = 0; i < n && !ret; i++)
+		ret = write_pmc(fd, pmu, &v[i]);
+	return ret;
+}
+
+static int write_pmd(int fd, struct pfm06_pmd *req)
+{
+	pfarg_pmd_t pmd = {
+		.reg_num = req->reg_num, .reg_set = req->reg_set, .reg_value = req->reg_value,
+		.reg_flags = PFM_REGFL_VALUES, .reg_long_reset = req->reg_long_reset,
+		.reg_short_reset = req->reg_short_reset, .reg_ovfl_switch_cnt = req->reg_ovflsw_thres,
+		.reg_random_mask = req->reg_random_mask, .reg_random_seed = req->reg_random_seed,
+	};
+	int ret;
+
+	req->reg_flags &= ~PFM_REG_RETFL_MASK;
+	if (req->reg_flags) {
+		pfm_refuse(0, "unknown reg_flags %#x", req->reg_flags);
+		req->reg_flags |= PFM_REG_RETFL_EINVAL;
+		return fail(EINVAL);
+	}
+	ret = pfm_write_pmds(fd, &pmd, 1);
+	req->reg_flags |= pmd.reg_flags & PFM_REG_RETFL_MASK;
+	return ret;
+}
+
+static int write_pmds(int fd, void *arg, int n)
+{
+	struct pfm06_pmd *v = arg;
+	int ret = 0;
+
+	if (!pfm_pmu_of(fd) || wants_vector(fd, arg, n, sizeof(*v)))
+		return -1;
+	for (int i = 0; i < n && !ret; i++)
+		ret = write_pmd(fd, &v[i]);
+	return ret;
+}
+
+static void result_of_read(struct pfm06_pmd *to, const pfarg_pmd_t *from)
+{
+	to->reg_value = from->reg_value;
+	to->reg_last_reset_val = from->reg_last_reset_val;
+	to->reg_ovflsw_thres = from->reg_ovfl_switch_cnt;
+}
+
+/* One call for all: the values belong to one moment. */
+static int read_pmds(int fd, void *arg, int n)
+{
+	struct pfm06_pmd *v = arg;
+	pfarg_pmd_t *pmds;
+	int ret = 0, good = 0;
+
+	if (!pfm_pmu_of(fd) || wants_vector(fd, arg, n, sizeof(*v)))
+		return -1;
+	pmds = calloc((size_t)n, sizeof(*pmds));
+	if (!pmds)
+		return fail(ENOMEM);
+	for (int i = 0; i < n; i++) {
+		pmds[i].reg_num = v[i].reg_num;
+		pmds[i].reg_set = v[i].reg_set;
+		pmds[i].reg_flags = v[i].reg_flags;
+	}
+	/* n of these can be larger than the limit that n of 0.6's kept */
+	for (int done = 0, step; done < n && !ret; done += step) {
+		step = n - done < 16 ? n - done : 16;
+		ret = pfm_read_pmds(fd, pmds + done, step);
+	}
+	for (; good < n; good++) {
+		v[good].reg_flags = pmds[good].reg_flags;
+		if (PFM_REG_HAS_ERROR(pmds[good].reg_flags))
+			break;
+		result_of_read(&v[good], &pmds[good]);
+	}
+	free(pmds);
+	return ret;
+}
+
+/* --- event sets ----------------------------------------------------------------------------- */
+
+static int create_evtset(int fd, struct pfm06_setdesc *req)
+{
+	pfarg_setdesc_t d = { .set_id = req->set_id, .set_id_next = req->set_id_next,
+			      .set_flags = req->set_flags };
+	int ret;
+
+	if ((req->set_flags & PFM_SETFL_TIME_SWITCH) && to_ns(&req->set_timeout, &d.set_timeout)) {
+		req->set_flags |= PFM_SET_RETFL_EINVAL;
+		return -1;
+	}
+	ret = pfm_create_evtsets(fd, &d, 1);
+	req->set_flags = d.set_flags;
+	if (!ret && (d.set_flags & PFM_SETFL_TIME_SWITCH))
+		req->set_timeout = to_timespec(d.set_timeout);
+	return ret;
+}
+
+static int delete_evtset(int fd, struct pfm06_setdesc *req)
+{
+	pfarg_setdesc_t d = { .set_id = req->set_id, .set_flags = req->set_flags };
+	int ret = pfm_delete_evtsets(fd, &d, 1);
+
+	req->set_flags = d.set_flags;
+	return ret;
+}
+
+static int each_set(int fd, void *arg, int n, int (*fn)(int, struct pfm06_setdesc *))
+{
+	struct pfm06_setdesc *v = arg;
+	int ret = 0;
+
+	if (!pfm_pmu_of(fd) || wants_vector(fd, arg, n, sizeof(*v)))
+		return -1;
+	for (int i = 0; i < n && !ret; i++)
+		ret = fn(fd, &v[i]);
+	return ret;
+}
+
+static int create_evtsets(int fd, void *arg, int n)
+{
+	return each_set(fd, arg, n, create_evtset);
+}
+
+static int delete_evtsets(int fd, void *arg, int n)
+{
+	return each_set(fd, arg, n, delete_evtset);
+}
+
+static int getinfo_evtset(int fd, struct pfm06_setinfo *req)
+{
+	pfarg_setinfo_t info = { .set_id = req->set_id, .set_flags = req->set_flags };
+	int ret = pfm_getinfo_evtsets(fd, &info, 1);
+
+	req->set_flags = info.set_flags;
+	if (ret)
+		return ret;
+	req->set_id_next = info.set_id_next;
+	memcpy(req->set_switch_pmds, info.set_ovfl_pmds, sizeof(req->set_switch_pmds));
+	req->set_runs = info.set_runs;
+	req->set_timeout = to_timespec(info.set_timeout);
+	req->set_act_duration = to_timespec(info.set_act_duration);
+	return 0;
+}
+
+static int getinfo_evtsets(int fd, void *arg, int n)
+{
+	struct pfm06_setinfo *v = arg;
+	int ret = 0;
+
+	if (!pfm_pmu_of(fd) || wants_vector(fd, arg, n, sizeof(*v)))
+		return -1;
+	for (int i = 0; i < n && !ret; i++)
+		ret = getinfo_evtset(fd, &v[i]);
+	return ret;
+}
+
+/* --- the PMU and the configuration ---------------------------------------------------------- */
+
+static int getinfo_regs(void *arg, int n, int (*fn)(pfarg_reginfo_t *, int))
+{
+	struct pfm06_reginfo *v = arg;
+
+	if (wants_vector(0, arg, n, sizeof(*v)))
+		return -1;
+	for (int i = 0; i < n; i++) {
+		pfarg_reginfo_t info = { .reg_num = v[i].reg_num, .reg_flags = v[i].reg_flags };
+		int ret = fn(&info, 1);
+
+		v[i].reg_flags = info.reg_flags;
+		if (ret)
+			return ret;
+		v[i].reg_type = info.reg_type;
+		v[i].reg_def_value = info.reg_def_value;
+		v[i].reg_rsvd_mask = info.reg_rsvd_mask;
+		v[i].reg_index = (size_t)info.reg_index;
+	}
+	return 0;
+}
+
+static int getinfo_pmcs(int fd, void *arg, int n)
+{
+	(void)fd;
+	return getinfo_regs(arg, n, pfm_getinfo_pmcs);
+}
+
+static int getinfo_pmds(int fd, void *arg, int n)
+{
+	(void)fd;
+	return getinfo_regs(arg, n, pfm_getinfo_pmds);
+}
+
+static int get_config(int fd, void *arg, int n)
+{
+	struct pfm06_config *req = arg;
+	pfarg_config_t cfg;
+
+	(void)fd;
+	if (wants_one(arg, n) || pfm_get_config(&cfg))
+		return -1;
+	memset(req, 0, sizeof(*req));
+	req->cf_version = cfg.cf_version;
+	req->cf_flags = cfg.cf_flags;
+	memcpy(req->cf_impl_pmcs, cfg.cf_impl_pmcs, sizeof(req->cf_impl_pmcs));
+	memcpy(req->cf_impl_pmds, cfg.cf_impl_pmds, sizeof(req->cf_impl_pmds));
+	req->cf_sys_gid = cfg.cf_sys_gid;
+	req->cf_thread_gid = cfg.cf_thread_gid;
+	req->cf_arg_size_max = cfg.cf_arg_size_max;
+	req->cf_smpl_buf_size_max = cfg.cf_smpl_buf_size_max;
+	req->cf_counter_width = cfg.cf_counter_width;
+	return 0;
+}
+
+/* What 0.6 does not know stays as it is. */
+static int set_config(int fd, void *arg, int n)
+{
+	const struct pfm06_config *req = arg;
+	pfarg_config_t cfg;
+
+	(void)fd;
+	if (wants_one(arg, n) || pfm_get_config(&cfg))
+		return -1;
+	cfg.cf_flags = req->cf_flags;
+	cfg.cf_sys_gid = req->cf_sys_gid;
+	cfg.cf_thread_gid = req->cf_thread_gid;
+	cfg.cf_arg_size_max = req->cf_arg_size_max;
+	cfg.cf_smpl_buf_size_max = req->cf_smpl_buf_size_max;
+	return pfm_set_config(&cfg);
+}
+
+/* --- the call ------------------------------------------------------------------------------- */
+
+static const command_fn commands[] = {
+	[PFM_WRITE_PMCS] = write_pmcs,
+	[PFM_WRITE_PMDS] = write_pmds,
+	[PFM_READ_PMDS] = read_pmds,
+	[PFM_STOP] = stop,
+	[PFM_START] = start,
+	[PFM_CREATE_CONTEXT] = create_context,
+	[PFM_RESTART] = restart,
+	[PFM_LOAD_CONTEXT] = load_context,
+	[PFM_UNLOAD_CONTEXT] = unload_context,
+	[PFM_CREATE_EVTSETS] = create_evtsets,
+	[PFM_DELETE_EVTSETS] = delete_evtsets,
+	[PFM_GETINFO_EVTSETS] = getinfo_evtsets,
+	[PFM_GETINFO_PMCS] = getinfo_pmcs,
+	[PFM_GETINFO_PMDS] = getinfo_pmds,
+	[PFM_SET_CONFIG] = set_config,
+	[PFM_GET_CONFIG] = get_config,
+};
+
+int perfmonctl(int fd, int cmd, void *arg, int narg)
+{
+	size_t num = sizeof(commands) / sizeof(commands[0]);
+
+	if (cmd < 0 || (size_t)cmd >= num || !commands[cmd]) {
+		pfm_refuse(0, "unknown command %#x", (unsigned int)cmd);
+		return fail(EINVAL);
+	}
+	return commands[cmd](fd, arg, narg) < 0 ? -1 : 0;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* The core's basic types in user space; kernel/linux has the kernel's. See core/os.h. */
+#ifndef PFM_OS_TYPES_H
+#define PFM_OS_TYPES_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#endif

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+/*
+ * service.c - the one thread that waits for everything asynchronous: counter overflows, timeouts,
+ * the end of targets, descriptors that the program closed.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "desc.h"
+
+#define BATCH 64
+
+struct pfm_watch {
+	struct pfm_desc		*desc;		/* holds a reference */
+	int			fd;
+	pfm_watch_fn		fn;
+	void			*arg;
+	bool			dead;		/* under the descriptor's lock */
+	struct pfm_watch	*next_dead;
+};
+
+static pthread_mutex_t service_lock = PTHREAD_MUTEX_INITIALIZER;
+static int epoll_fd = -1;
+static bool running;
+static struct pfm_watch *graveyard;	/* deleted, maybe still in the thread's hands */
+
+static void bury(struct pfm_watch *w)
+{
+	pthread_mutex_lock(&service_lock);
+	w->next_dead = graveyard;
+	graveyard = w;
+	pthread_mutex_unlock(&service_lock);
+}
+
+/* Between two waits nothing in the thread's hands refers to a deleted watch. */
+static void clear_graveyard(void)
+{
+	struct pfm_watch *w, *next;
+
+	pthread_mutex_lock(&service_lock);
+	w = graveyard;
+	graveyard = NULL;
+	pthread_mutex_unlock(&service_lock);
+	for (; w; w = next) {
+		next = w->next_dead;
+		pfm_desc_put(w->desc);
+		free(w);
+	}
+}
+
+static void deliver(struct pfm_watch *w, uint32_t events)
+{
+	struct pfm_desc *d = w->desc;
+
+	pthread_mutex_lock(&d->lock);
+	if (!w->dead && d->ctx)
+		w->fn(d->ctx, w->arg, events);
+	pthread_mutex_unlock(&d->lock);
+}
+
+static void *service(void *unused)
+{
+	struct epoll_event ev[BATCH];
+
+	(void)unused;
+	for (;;) {
+		int n = epoll_wait(epoll_fd, ev, BATCH, -1);
+
+		for (int i = 0; i < n; i++)
+			deliver(ev[i].data.ptr, ev[i].events);
+		clear_graveyard();
+	}
+	return NULL;
+}
+
+static int start(void)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t saved;
+	int err;
+
+	if (epoll_fd < 0)
+		epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (epoll_fd < 0)
+		return -1;
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pfm_signals_block(&saved);	/* inherited: the program's signals are not for this thread */
+	err = pthread_create(&thread, &attr, service, NULL);
+	pfm_signals_restore(&saved);
+	pthread_attr_destroy(&attr);
+	if (err) {
+		errno = err;
+		return -1;
+	}
+	pthread_setname_np(thread, "perfmon");
+	running = true;
+	return 0;
+}
+
+int pfm_service_start(void)
+{
+	int ret;
+
+	pthread_mutex_lock(&service_lock);
+	ret = running ? 0 : start();
+	pthread_mutex_unlock(&service_lock);
+	if (ret)
+		pfm_refuse(0, "cannot start the service thread: %s", strerror(errno));
+	return ret;
+}
+
+void pfm_service_forget(void)
+{
+	pthread_mutex_init(&service_lock, NULL);
+	if (epoll_fd >= 0)
+		close(epoll_fd);
+	epoll_fd = -1;
+	running = false;
+	graveyard = NULL;
+}
+
+struct pfm_watch *pfm_watch_add(struct pfm_context *ctx, int fd, uint32_t events, pfm_watch_fn fn,
+				void *arg)
+{
+	struct pfm_watch *w = calloc(1, sizeof(*w));
+	struct epoll_event ev = { .events = events, .data.ptr = w };
+
+	if (!w)
+		return NULL;
+	w->desc = pfm_desc_of(ctx);
+	w->fd = fd;
+	w->fn = fn;
+	w->arg = arg;
+	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &ev)) {
+		free(w);
+		return NULL;
+	}
+	pfm_desc_get(w->desc);
+	return w;
+}
+
+int pfm_watch_mod(struct pfm_watch *w, uint32_t events)
+{
+	struct epoll_event ev = { .events = events, .data.ptr = w };
+
+	return epoll_ctl(epoll_fd, EPOLL_CTL_MOD, w->fd, &ev);
+}
+
+void pfm_watch_del(struct pfm_watch *w)
+{
+	if (!w || w->dead)
+		return;
+	w->dead = true;
+	epoll_ctl(epoll_fd, EPOLL_CTL_DEL, w->fd, NULL);
+	bury(w);
+}

@@ -1,0 +1,73 @@
+-- SPDX-License-Identifier: MIT
+-- Output handler for busted: a line per spec file, every failure in full, every reason for skipping, and the counts
+-- for spec/run.
+
+return function()
+   local handler = require "busted.outputHandlers.base"()
+   local busted = require "busted"
+   local file_counts
+
+   local function describe(element)
+      local trace = element.trace or {}
+      local name = handler.getFullName(element)
+      io.write("   FAILED ", name, "\n")
+      if trace.short_src then
+         io.write("      at ", trace.short_src, ":", trace.currentline or 0, "\n")
+      end
+   end
+
+   handler.fileStart = function()
+      file_counts = { success = 0, failure = 0, error = 0, pending = 0 }
+      return nil, true
+   end
+
+   handler.fileEnd = function(file)
+      local c = file_counts
+      local bad = c.failure + c.error
+      io.write(string.format("%-44s %4d passed%s%s\n", file.name, c.success,
+         bad > 0 and (", " .. bad .. " failed") or "", c.pending > 0 and (", " .. c.pending .. " skipped") or ""))
+      io.flush()
+      return nil, true
+   end
+
+   handler.testEnd = function(_, _, status)
+      if file_counts then
+         file_counts[status] = file_counts[status] + 1
+      end
+      return nil, true
+   end
+
+   local function on_problem(element, _, message, trace)
+      describe(element)
+      local text = type(message) == "string" and message or (message and message.message) or require("inspect")(message)
+      io.write("      ", (tostring(text):gsub("\n", "\n      ")), "\n")
+      if trace and trace.traceback and os.getenv("LPFM_TRACE") then
+         io.write(trace.traceback, "\n")
+      end
+      return nil, true
+   end
+
+   handler.suiteEnd = function()
+      for _, t in ipairs(handler.pendings) do
+         local reason = type(t.message) == "string" and t.message or "pending"
+         io.write("   skipped ", t.name, ": ", reason, "\n")
+      end
+      local bad = handler.failuresCount + handler.errorsCount
+      local tally = os.getenv("LPFM_TALLY")
+      if tally then
+         local f = assert(io.open(tally, "a"))
+         f:write(string.format("%s %d %d %d\n", os.getenv("LPFM_LUA") or "lua", handler.successesCount, bad,
+            handler.pendingsCount))
+         f:close()
+      end
+      return nil, true
+   end
+
+   busted.subscribe({ "file", "start" }, handler.fileStart)
+   busted.subscribe({ "file", "end" }, handler.fileEnd)
+   busted.subscribe({ "test", "end" }, handler.testEnd, { predicate = handler.cancelOnPending })
+   busted.subscribe({ "failure" }, on_problem)
+   busted.subscribe({ "error" }, on_problem)
+   busted.subscribe({ "suite", "end" }, handler.suiteEnd)
+   return handler
+end
