@@ -41,8 +41,8 @@ SANFLAGS := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=un
 CFLAGS   ?= -O2 -g
 WARN     := -Wall -Wextra
 CSTD     := -std=gnu11 -D_GNU_SOURCE
-INCLUDES := -Ikernel/include -Ikernel/core -Ikernel/user -Ikernel
-ALLCFLAGS = $(CSTD) $(WARN) $(CFLAGS) $(SANFLAGS) $(INCLUDES) -fPIC -fvisibility=hidden -MMD -MP
+INCLUDES := -Ikernel/include -Ikernel/core -Ikernel/user -Ikernel -Ikernel/pmu
+ALLCFLAGS = $(CSTD) $(WARN) $(CFLAGS) $(SANFLAGS) $(INCLUDES) -fPIC -MMD -MP
 
 PKG       = $(shell pkg-config $(1) $(2) 2>/dev/null)
 LUA_INC   = $(call PKG,--cflags,$(1))
@@ -129,6 +129,10 @@ $(LIBPERFMON): $(PERFMON_OBJ) kernel/user/libperfmon.map
 
 -include lpfm/pfmlib/build.mk
 
+# --- perfmon.ko, and the machine to try it in ---------------------------------------------------
+
+-include kernel/linux/build.mk
+
 # --- the Lua module and the program, for each interpreter ---------------------------------------
 
 MODULE_SRC := $(wildcard lpfm/*.c)
@@ -140,8 +144,8 @@ $(BUILD)/$(1)/obj/%.o: %.c
 	@mkdir -p $$(@D)
 	$(CC) $(ALLCFLAGS) $(call LUA_INC,$(1)) -DLPFM_PREFIX='"$(PREFIX)"' -DLPFM_LUA='"$(1)"' -c -o $$@ $$<
 
-$(BUILD)/$(1)/lpfm.so: $(MODULE_SRC:%.c=$(BUILD)/$(1)/obj/%.o) $(LIBPERFMON) $(PFMLIB_SO)
-	$(CC) $(SANFLAGS) -shared -o $$@ $$(filter %.o,$$^) -L$(BUILD) -lperfmon $(PFMLIB_LINK) -ldw -lelf \
+$(BUILD)/$(1)/lpfm.so: $(MODULE_SRC:%.c=$(BUILD)/$(1)/obj/%.o) $(LIBPERFMON) $(PFMLIB_SO) lpfm/lpfm.map
+	$(CC) $(SANFLAGS) -shared -Wl,--version-script=lpfm/lpfm.map -o $$@ $$(filter %.o,$$^) -L$(BUILD) -lperfmon $(PFMLIB_LINK) -ldw -lelf \
 		-Wl,-rpath,'$$$$ORIGIN:$$$$ORIGIN/..' -pthread
 
 $(BUILD)/$(1)/lpfm: $(PROGRAM_SRC:%.c=$(BUILD)/$(1)/obj/%.o) $(BUILD)/$(1)/lpfm.so

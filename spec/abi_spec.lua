@@ -20,7 +20,8 @@ describe("the C interfaces", function()
    end
 
    it("export what the version script lists, and nothing else", function()
-      local out = c.sh("nm -D --defined-only " .. os.getenv("LPFM_BUILD") .. "/libperfmon.so | awk '$2 ~ /[TDBRW]/ {print $3}'")
+      local library = os.getenv("LPFM_BUILD") .. "/libperfmon.so"
+      local out = c.sh("nm -D --defined-only " .. library .. " | awk '$2 ~ /[TDBRW]/ {print $3}'")
       local map = io.open("kernel/user/libperfmon.map"):read("*a")
       for symbol in out:gmatch("[^\n]+") do
          local name = symbol:gsub("@.*", "")

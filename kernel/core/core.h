@@ -59,6 +59,8 @@ struct pfm_set {
 	uint64_t	lost, throttled;
 	uint64_t	used_pmcs[PFM_PMC_BV];
 	uint64_t	used_pmds[PFM_PMD_BV];
+	uint64_t	room_for_pmcs[PFM_PMC_BV];	/* in use, or with room reserved */
+	uint64_t	room_for_pmds[PFM_PMD_BV];
 	uint64_t	ovfl_pmds[PFM_PMD_BV];	/* overflowed, reset still due */
 	uint64_t	switch_pmds[PFM_PMD_BV];	/* last caused a switch */
 	struct pfm_pmc	*pmcs;

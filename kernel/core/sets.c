@@ -156,40 +156,46 @@ static int grow(struct pfm_context *ctx, void *arg)
 	return 0;
 }
 
-/* How many of bits are not yet in used. */
-static unsigned int count_new(const uint64_t *bits, const uint64_t *used)
+/* to = have and bits; how many that are. */
+static unsigned int join(uint64_t *to, const uint64_t *have, const uint64_t *bits)
 {
 	unsigned int n = 0;
 
-	for (int i = 0; bits && i < PFM_PMD_BV; i++)
-		n += pfm_popcount(bits[i] & ~used[i]);
+	for (int i = 0; i < PFM_PMD_BV; i++) {
+		to[i] = have[i] | (bits ? bits[i] : 0);
+		n += pfm_popcount(to[i]);
+	}
 	return n;
+}
+
+/* A larger array if want registers do not fit into room; false without memory. */
+static bool larger(unsigned int want, unsigned int room, size_t size, void **array, unsigned int *new_room)
+{
+	if (want <= room)
+		return true;
+	*new_room = want + want / 2;
+	*array = pfm_os_alloc(*new_room * size);
+	return *array;
 }
 
 int pfm_set_reserve(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *pmcs,
 		    const uint64_t *pmds)
 {
+	uint64_t all_pmcs[PFM_PMC_BV], all_pmds[PFM_PMD_BV];
+	unsigned int num_pmcs = join(all_pmcs, set->room_for_pmcs, pmcs);
+	unsigned int num_pmds = join(all_pmds, set->room_for_pmds, pmds);
 	struct growth g = { .set = set };
-	unsigned int want_pmcs = set->num_pmcs + count_new(pmcs, set->used_pmcs);
-	unsigned int want_pmds = set->num_pmds + count_new(pmds, set->used_pmds);
 	int ret = 0;
 
-	if (want_pmcs > set->room_pmcs) {
-		g.room_pmcs = want_pmcs + want_pmcs / 2;
-		g.pmcs = pfm_os_alloc(g.room_pmcs * sizeof(*g.pmcs));
-		if (!g.pmcs)
-			ret = -ENOMEM;
-	}
-	if (want_pmds > set->room_pmds) {
-		g.room_pmds = want_pmds + want_pmds / 2;
-		g.pmds = pfm_os_alloc(g.room_pmds * sizeof(*g.pmds));
-		if (!g.pmds)
-			ret = -ENOMEM;
-	}
-	if (ret)
-		pfm_refuse(ret, "no memory for the registers of set %u", set->id);
+	if (!larger(num_pmcs, set->room_pmcs, sizeof(*g.pmcs), (void **)&g.pmcs, &g.room_pmcs) ||
+	    !larger(num_pmds, set->room_pmds, sizeof(*g.pmds), (void **)&g.pmds, &g.room_pmds))
+		ret = pfm_refuse(-ENOMEM, "no memory for the registers of set %u", set->id);
 	else if (g.pmcs || g.pmds)
 		ret = set == ctx->active ? pfm_in_pmu(ctx, grow, &g) : grow(ctx, &g);
+	if (!ret) {
+		memcpy(set->room_for_pmcs, all_pmcs, sizeof(all_pmcs));
+		memcpy(set->room_for_pmds, all_pmds, sizeof(all_pmds));
+	}
 	pfm_os_free(g.pmcs);
 	pfm_os_free(g.pmds);
 	return ret;

@@ -44,13 +44,18 @@ static int check_arg(const struct layout *l, uint64_t size, uint32_t flags, uint
 	return 0;
 }
 
-static void write_head(const struct layout *l, const struct fill *f, unsigned char *at,
-		       const pfm_ovfl_arg_t *arg, uint64_t tstamp, const struct pfm_where *where)
+/* Header as the flags want it, then the PMDs of interest; the sample's size. */
+static size_t put_sample(const struct layout *l, void *at, uint32_t flags, const pfm_ovfl_arg_t *arg,
+			 uint64_t tstamp, const struct pfm_where *where)
 {
-	if (f->flags & PFM_DFL_SMPL_IIP_HDR)
+	size_t head = head_size(l, flags), body = arg->num_smpl_pmds * sizeof(uint64_t);
+
+	if (flags & PFM_DFL_SMPL_IIP_HDR)
 		memcpy(at, &where->ip, sizeof(where->ip));
-	else if (!(f->flags & PFM_DFL_SMPL_NO_HDR))
+	else if (head)
 		l->entry(at, arg, tstamp, where);
+	memcpy((char *)at + head, arg->smpl_pmds_values, body);
+	return head + body;
 }
 
 static void full(struct fill *f, pfm_ovfl_ctrl_t *ctrl)
@@ -62,18 +67,12 @@ static void full(struct fill *f, pfm_ovfl_ctrl_t *ctrl)
 /* 3.6.5, post-check: the buffer is full when the largest sample would not fit any more. */
 static int handle(const struct layout *l, void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
 {
-	size_t body = arg->num_smpl_pmds * sizeof(uint64_t), size;
 	struct fill f;
 
 	l->load(buf, &f);
-	size = head_size(l, f.flags) + body;
-	if (f.size - f.offs >= size) {
-		unsigned char *at = (unsigned char *)buf + f.offs;
-
-		write_head(l, &f, at, arg, tstamp, data);
-		memcpy(at + size - body, arg->smpl_pmds_values, body);
+	if (f.size - f.offs >= max_sample(l, f.flags, arg->num_smpl_pmds)) {
+		f.offs += put_sample(l, (char *)buf + f.offs, f.flags, arg, tstamp, data);
 		f.count++;
-		f.offs += size;
 		if (f.size - f.offs < max_sample(l, f.flags, arg->num_pmds))
 			full(&f, &arg->ovfl_ctrl);
 		else
@@ -131,6 +130,17 @@ static void entry_2x(void *to, const pfm_ovfl_arg_t *arg, uint64_t tstamp, const
 static const struct layout layout_2x = {
 	sizeof(pfm_dfl_smpl_hdr_t), sizeof(pfm_dfl_smpl_entry_t), load_2x, store_2x, entry_2x
 };
+
+size_t pfm_dfl_max_sample(uint32_t buf_flags, uint16_t num_pmds)
+{
+	return max_sample(&layout_2x, buf_flags, num_pmds);
+}
+
+size_t pfm_dfl_put_sample(void *at, uint32_t buf_flags, const pfm_ovfl_arg_t *arg, uint64_t tstamp,
+			  const struct pfm_where *where)
+{
+	return put_sample(&layout_2x, at, buf_flags, arg, tstamp, where);
+}
 
 static int validate_2x(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 {

@@ -16,6 +16,7 @@ static void register_formats(void)
 {
 	pfm_register_buffer_fmt(&pfm_fmt_default);
 	pfm_register_buffer_fmt(&pfm_fmt_default_06);
+	pfm_register_buffer_fmt(&pfm_fmt_nway);
 }
 
 static void have_formats(void)

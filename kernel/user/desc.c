@@ -161,10 +161,10 @@ static void end_context(struct pfm_desc *d)
 
 	if (!ctx)
 		return;
-	unlist(d);
 	pfm_watch_del(d->hangup);
 	pfm_do_close(ctx);
 	d->ctx = NULL;
+	unlist(d);	/* last: who finds it until then waits for the lock, and so for all this */
 }
 
 static void on_hangup(struct pfm_context *ctx, void *arg, uint32_t events)

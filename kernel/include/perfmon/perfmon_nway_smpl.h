@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perfmon_nway_smpl.h - the n-way sampling format: double buffering (6.3.1), and more than double.
+ *
+ * The buffer is a header and n regions of equal size. Samples, laid out as in the default format of
+ * 2.x, go to one region; when it is full a notification is sent, monitoring goes on, and samples go
+ * to the next region. The tool reads full regions in order, from hdr_tail, and gives each back with
+ * one pfm_restart().
+ */
+#ifndef PERFMON_NWAY_SMPL_H
+#define PERFMON_NWAY_SMPL_H
+
+#include "perfmon/perfmon_dfl_smpl.h"
+
+#define PFM_NWAY_SMPL_NAME	"n-way"
+#define PFM_NWAY_SMPL_UUID { \
+	0x7e, 0x0c, 0x35, 0xa6, 0x1b, 0x92, 0x4d, 0x5f, 0x9a, 0x60, 0x4e, 0x2d, 0xc8, 0x13, 0xf0, 0x7b }
+#define PFM_NWAY_SMPL_VERSION	0x10000U
+
+#define PFM_NWAY_MAX_REGIONS	8
+
+/* 6.3.1, DOUBLE_FMT_MASK_WHEN_FULL: mask when all regions are full; else cycle in the last one. */
+#define PFM_NWAY_MASK_WHEN_FULL	0x100U
+/* PFM_DFL_SMPL_NO_HDR and PFM_DFL_SMPL_IIP_HDR are known too. */
+
+typedef struct {
+	uint64_t	buf_size;	/* bytes, all together */
+	uint32_t	buf_flags;
+	uint32_t	num_regions;	/* 2 .. PFM_NWAY_MAX_REGIONS */
+	uint64_t	reserved[6];
+} pfm_nway_smpl_arg_t;
+
+typedef struct {
+	uint64_t	count;		/* samples in it */
+	uint64_t	offs;		/* of its first sample, from the start of the buffer */
+	uint64_t	cur_offs;	/* of the first byte after its last sample */
+	uint32_t	full;		/* 1: the tool's, until it restarts */
+	uint32_t	reserved;
+} pfm_nway_region_t;
+
+typedef struct {
+	uint32_t		hdr_version;
+	uint32_t		hdr_buf_flags;
+	uint32_t		hdr_num_regions;
+	uint32_t		hdr_cur;	/* the region being written */
+	uint32_t		hdr_tail;	/* the oldest full region: the next one to read */
+	uint32_t		hdr_reserved1;
+	uint64_t		hdr_buf_size;
+	uint64_t		hdr_region_size;	/* bytes */
+	uint64_t		hdr_overflows;	/* regions filled so far */
+	uint64_t		hdr_lost;	/* samples overwritten while cycling */
+	uint64_t		hdr_reserved2[9];
+	pfm_nway_region_t	hdr_regions[PFM_NWAY_MAX_REGIONS];
+} pfm_nway_smpl_hdr_t;
+
+#endif /* PERFMON_NWAY_SMPL_H */

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perf.h - the perf machine: the core over perf_event_open(2), as its files see each other.
+ *
+ * perf_machine.c finds out what there is and holds the table of operations; perf_target.c binds a
+ * context to a thread or CPU; perf_group.c turns an event set into a group of kernel events;
+ * perf_count.c lets it count and reads it; perf_replay.c carries the overflows that the kernel wrote
+ * into perf_ring.c's buffer to the core; perf_timer.c is the set timeout, perf_block.c holds a
+ * target, perf_event.c does the system calls, perf_errors.c says why they failed.
+ *
+ * Everything here runs with the context's lock held, except the tracer of perf_block.c.
+ */
+#ifndef PFM_PERF_H
+#define PFM_PERF_H
+
+#include <linux/perf_event.h>
+
+#include "user.h"
+
+#define PERF_MAX_COUNTERS	64
+#define PERF_CLOCK_MIN_NS	10000ULL	/* the kernel's clock events go no faster */
+#define PERF_FAR		(1ULL << 62)	/* a period beyond any measurement */
+
+/* What a PMD of a set wants of the kernel. */
+struct perf_plan {
+	uint64_t	config;
+	uint32_t	type;
+	uint16_t	num;		/* the PMD */
+	uint8_t		no_user, no_kernel, no_idle;
+	uint8_t		hw;		/* counted by the PMU */
+	uint8_t		clock;		/* counts ns by a timer */
+	uint8_t		sampling;	/* its overflows matter */
+	uint8_t		stop;		/* the kernel stops it at an overflow */
+	uint8_t		fixed;		/* it is always reset to the same value */
+	uint8_t		random;
+	uint8_t		prompt;		/* wake up at each overflow */
+};
+
+/*
+ * One kernel event. The PMD's value is base + (count - base_count), modulo 2^64, so it overflows when
+ * count has moved by -base. What the kernel will do on its own is known from period and next.
+ */
+struct perf_counter {
+	struct perf_plan	plan;
+	int			fd;
+	uint64_t		id;
+	uint64_t		base, base_count;
+	uint64_t		count;		/* as last read, or as at the overflow being replayed */
+	uint64_t		period;		/* what the kernel loads after an overflow */
+	uint64_t		next;		/* the count at which the kernel will see one */
+	uint64_t		set_at;		/* the count when period was last set */
+	uint64_t		late;		/* a timer: by how much it fired late, see timer_missed() */
+	uint64_t		lost;		/* records the kernel could not write, as last read */
+	bool			armed;		/* plan.stop: the next overflow stops it */
+	bool			throttled;
+};
+
+/* The kernel events of one set; c[0] leads the group. */
+struct perf_group {
+	unsigned int		n;
+	bool			sampling, stop, hw;
+	struct perf_counter	c[];
+};
+
+/* The kernel's buffer of records. All sampling events of a context write into one. */
+struct perf_ring {
+	int			fd;		/* of a dummy event that owns it, or -1 */
+	void			*map;
+	size_t			size;		/* data bytes, a power of 2 */
+	struct pfm_watch	*watch;
+};
+
+struct perf_timer {
+	int		fd;		/* a clock event, or -1 */
+	uint64_t	id;
+	bool		armed;
+	bool		expired;	/* but the overflows before that are replayed first */
+	bool		user_only;	/* may fire in user code alone */
+	uint64_t	ns, from;	/* expires when its count is ns beyond from */
+};
+
+struct perf_block;
+
+/* A loaded context: ctx->os. */
+struct perf_context {
+	int			pid, cpu;	/* as perf_event_open() wants them */
+	int			life;		/* dummy event: tells the target's run time and end; -1 */
+	void			*life_map;
+	struct pfm_watch	*life_watch;
+	bool			ended;		/* but records wait for a restart to be replayed */
+	struct perf_ring	ring;
+	struct perf_timer	timer;
+	struct perf_block	*block;
+	struct pfm_set		*set;		/* installed, or NULL */
+	bool			running;	/* the kernel counts */
+	bool			check;		/* registers changed: does the group still fit? */
+	bool			unfit;		/* it does not, and could not be made to */
+	bool			program;	/* periods may have changed */
+	bool			fresh;		/* counts were read in this access */
+	bool			replaying;	/* counts are those of an overflow */
+	bool			held;		/* masked there: counts stay as at that overflow */
+	bool			failed;		/* the PMU was not to be had */
+	uint64_t		reported;	/* lost records already told, see perf_missed() */
+	int			error;		/* of the service thread, for the next command */
+};
+
+static inline struct perf_context *perf_of(struct pfm_context *ctx)
+{
+	return ctx->os;
+}
+
+static inline struct perf_group *perf_group_of(struct pfm_set *set)
+{
+	return set ? set->os : NULL;
+}
+
+/* perf_machine.c */
+extern bool perf_format_lost;	/* the kernel knows PERF_FORMAT_LOST */
+
+/* perf_hw.c: raw PMC values of this processor. */
+const struct pfm_pmu *perf_hw_pmu(void);		/* NULL: none known */
+bool perf_hw_plan(struct perf_plan *plan, uint16_t pmc, uint64_t value);	/* false: counts nothing */
+unsigned int perf_hw_probe(void);			/* counters that can be used together; 0: none */
+
+/* perf_event.c: system calls. They return -1 with errno. */
+void perf_attr_init(struct perf_event_attr *attr, const struct perf_plan *plan);
+void perf_attr_dummy(struct perf_event_attr *attr);
+int perf_open(struct perf_event_attr *attr, int pid, int cpu, int group);
+int perf_ioctl(int fd, unsigned long request, uint64_t arg);
+int perf_set_period(int fd, uint64_t period);
+int perf_event_id(int fd, uint64_t *id);
+bool perf_hung_up(int fd);
+
+/* perf_errors.c: pfm_refuse() with the reason and the remedy; err is a positive errno. */
+int perf_refuse_open(const struct perf_context *p, const char *what, const struct perf_event_attr *attr,
+		     int err);
+int perf_refuse_map(int err, size_t size);
+int perf_refuse_trace(uint32_t tid, int err);
+int perf_refuse_busy(void);
+int perf_paranoid(void);
+
+/* perf_target.c */
+int perf_attach(struct pfm_context *ctx, uint32_t load_pid);
+void perf_detach(struct pfm_context *ctx);
+uint64_t perf_ran(struct pfm_context *ctx);
+int perf_right_cpu(struct pfm_context *ctx);
+void perf_resume_life(struct pfm_context *ctx);	/* nothing is left to replay: may it end? */
+uint64_t perf_target_cpu(struct pfm_context *ctx, const struct pfm_where *where);
+
+/* perf_group.c */
+int perf_install(struct pfm_context *ctx, struct pfm_set *set);
+int perf_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
+int perf_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
+int perf_group_check(struct pfm_context *ctx);	/* opens it anew where registers ask for it */
+void perf_group_close(struct pfm_set *set);
+struct perf_counter *perf_counter_of(struct perf_group *g, uint16_t num);
+
+/* perf_count.c */
+int perf_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
+void perf_collect(struct pfm_context *ctx, struct pfm_set *set);
+void perf_resume(struct pfm_context *ctx);
+void perf_freeze(struct pfm_context *ctx);
+int perf_settle(struct pfm_context *ctx);	/* after the core has done its part */
+void perf_quiet(struct pfm_context *ctx);	/* before the core does */
+bool perf_read_counts(struct pfm_context *ctx, struct perf_group *g);	/* false: not to be had */
+void perf_rebase(struct pfm_context *ctx, struct pfm_set *set);	/* values count on from here */
+void perf_note_lost(struct pfm_context *ctx, struct perf_counter *c, uint64_t lost);
+
+/* perf_ring.c */
+union perf_record {
+	struct perf_event_header	header;
+	uint64_t			words[512];
+};
+int perf_ring_need(struct pfm_context *ctx);	/* sets one up */
+void perf_ring_close(struct perf_ring *ring);
+bool perf_ring_next(struct perf_ring *ring, union perf_record *rec);	/* takes one out */
+bool perf_ring_empty(const struct perf_ring *ring);
+int perf_ring_join(struct perf_ring *ring, int fd);	/* the event's records go there */
+
+/* perf_replay.c */
+void perf_drain(struct pfm_context *ctx);	/* replays up to the first that masks */
+uint64_t perf_drop(struct pfm_context *ctx);	/* forgets what is there; how many overflows */
+
+/* perf_timer.c */
+void perf_arm(struct pfm_context *ctx, uint64_t ns);
+uint64_t perf_disarm(struct pfm_context *ctx);
+uint64_t perf_left(struct pfm_context *ctx);
+uint64_t perf_timer_ns(struct pfm_machine *m);
+int perf_timer_need(struct pfm_context *ctx);
+void perf_timer_close(struct perf_timer *timer);
+void perf_timer_record(struct pfm_context *ctx, uint64_t count);
+bool perf_timer_expire(struct pfm_context *ctx);	/* true: the core was told */
+
+/* perf_block.c */
+int perf_block_start(struct pfm_context *ctx);
+void perf_block_end(struct perf_block *b);
+void perf_block(struct pfm_context *ctx);
+void perf_unblock(struct pfm_context *ctx);
+
+#endif

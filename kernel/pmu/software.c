@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * software.c - software counters and virtual PMDs, for a machine to append to its hardware registers.
+ */
+#include "core.h"
+#include "software.h"
+
+static uint64_t read_tstamp(struct pfm_context *ctx, const struct pfm_where *where)
+{
+	return where ? where->tstamp : pfm_ops(ctx)->now(ctx->machine);
+}
+
+/* Away from an overflow: the thread that a per-thread context is bound to, else the caller. */
+static uint64_t read_tid(struct pfm_context *ctx, const struct pfm_where *where)
+{
+	struct pfm_caller who;
+
+	if (where)
+		return where->tid;
+	if (ctx->state != PFM_CTX_UNLOADED && !(ctx->flags & PFM_FL_SYSTEM_WIDE))
+		return ctx->tid;
+	pfm_ops(ctx)->caller(ctx->machine, &who);
+	return who.tid;
+}
+
+static uint64_t read_pid(struct pfm_context *ctx, const struct pfm_where *where)
+{
+	struct pfm_caller who;
+
+	if (where)
+		return where->pid;
+	if (ctx->state != PFM_CTX_UNLOADED && !(ctx->flags & PFM_FL_SYSTEM_WIDE))
+		return ctx->pid;
+	pfm_ops(ctx)->caller(ctx->machine, &who);
+	return who.pid;
+}
+
+#define PMC(n, reg_name) { .num = n, .type = PFM_REG_TYPE_SW, .kind = PFM_REG_WC, .dfl = 0, \
+	.rsvd = ~(uint64_t)(PFM_SW_USER | PFM_SW_KERNEL), .index = PFM_REG_IDX_NONE, \
+	.ctrl = PFM_REG_NO_CTRL, .name = reg_name }
+#define PMD(n, reg_name) { .num = n, .type = PFM_REG_TYPE_SW, .kind = PFM_REG_C64 | PFM_REG_INTR, \
+	.index = PFM_REG_IDX_NONE, .ctrl = n, .name = reg_name }
+#define VIRT(n, reg_name, hook) { .num = n, .type = PFM_REG_TYPE_VIRT, \
+	.kind = PFM_REG_V | PFM_REG_RO, .index = PFM_REG_IDX_NONE, .ctrl = PFM_REG_NO_CTRL, \
+	.name = reg_name, .read = hook }
+
+#define FOR_EACH_SW(X) \
+	X(PFM_SW_TASK_CLOCK, "task-clock"), \
+	X(PFM_SW_CPU_CLOCK, "cpu-clock"), \
+	X(PFM_SW_PAGE_FAULTS, "page-faults"), \
+	X(PFM_SW_MINOR_FAULTS, "minor-faults"), \
+	X(PFM_SW_MAJOR_FAULTS, "major-faults"), \
+	X(PFM_SW_CONTEXT_SWITCHES, "context-switches"), \
+	X(PFM_SW_CPU_MIGRATIONS, "cpu-migrations"), \
+	X(PFM_SW_ALIGNMENT_FAULTS, "alignment-faults"), \
+	X(PFM_SW_EMULATION_FAULTS, "emulation-faults")
+
+static const struct pfm_reg sw_pmcs[PFM_NUM_SW] = { FOR_EACH_SW(PMC) };
+static const struct pfm_reg sw_pmds[PFM_NUM_SW] = { FOR_EACH_SW(PMD) };
+
+static const struct pfm_reg virt_pmds[PFM_NUM_VIRT] = {
+	VIRT(PFM_VIRT_TSTAMP, "timestamp", read_tstamp),
+	VIRT(PFM_VIRT_REALTIME, "realtime", NULL),
+	VIRT(PFM_VIRT_TID, "thread", read_tid),
+	VIRT(PFM_VIRT_PID, "process", read_pid),
+	VIRT(PFM_VIRT_CPU, "cpu", NULL),
+};
+
+void pfm_software_append(struct pfm_reg *pmcs, uint16_t *num_pmcs, struct pfm_reg *pmds,
+			 uint16_t *num_pmds,
+			 uint64_t (*realtime)(struct pfm_context *ctx, const struct pfm_where *where),
+			 uint64_t (*cpu)(struct pfm_context *ctx, const struct pfm_where *where))
+{
+	struct pfm_reg *virt;
+
+	memcpy(pmcs + *num_pmcs, sw_pmcs, sizeof(sw_pmcs));
+	*num_pmcs += PFM_NUM_SW;
+	memcpy(pmds + *num_pmds, sw_pmds, sizeof(sw_pmds));
+	*num_pmds += PFM_NUM_SW;
+	virt = pmds + *num_pmds;
+	memcpy(virt, virt_pmds, sizeof(virt_pmds));
+	*num_pmds += PFM_NUM_VIRT;
+	virt[PFM_VIRT_REALTIME - PFM_VIRT_FIRST].read = realtime;
+	virt[PFM_VIRT_CPU - PFM_VIRT_FIRST].read = cpu;
+}
+
+/* The scheduler does its work in the kernel: at user level alone it would for ever be 0. */
+int pfm_software_check_pmc(uint16_t num, uint64_t value)
+{
+	if (num != PFM_SW_CONTEXT_SWITCHES && num != PFM_SW_CPU_MIGRATIONS)
+		return 0;
+	if ((value & (PFM_SW_USER | PFM_SW_KERNEL)) != PFM_SW_USER)
+		return 0;
+	return pfm_refuse(-EINVAL, "PMC%u: %s happen in the kernel: at user level alone there are none", num,
+			  sw_pmcs[num - PFM_SW_FIRST].name);
+}
