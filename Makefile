@@ -142,7 +142,7 @@ PROGRAM_SRC := $(wildcard repl/*.c)
 define per_lua
 $(BUILD)/$(1)/obj/%.o: %.c
 	@mkdir -p $$(@D)
-	$(CC) $(ALLCFLAGS) $(call LUA_INC,$(1)) -DLPFM_PREFIX='"$(PREFIX)"' -DLPFM_LUA='"$(1)"' -c -o $$@ $$<
+	$(CC) $(ALLCFLAGS) $(call LUA_INC,$(1)) -DLPFM_PREFIX='"$(PREFIX)"' -c -o $$@ $$<
 
 $(BUILD)/$(1)/lpfm.so: $(MODULE_SRC:%.c=$(BUILD)/$(1)/obj/%.o) $(LIBPERFMON) $(PFMLIB_SO) lpfm/lpfm.map
 	$(CC) $(SANFLAGS) -shared -Wl,--version-script=lpfm/lpfm.map -o $$@ $$(filter %.o,$$^) -L$(BUILD) -lperfmon $(PFMLIB_LINK) -ldw -lelf \
@@ -159,6 +159,8 @@ $(foreach l,$(LUAS),$(eval $(call per_lua,$(l))))
 
 all: $(LIBPERFMON) $(PFMLIB_SO) $(LUAS:%=$(BUILD)/%/lpfm)
 	@ln -sfn $(LUA)/lpfm $(BUILD)/lpfm
+
+-include spec/fuzz/build.mk
 
 # --- tests --------------------------------------------------------------------------------------
 

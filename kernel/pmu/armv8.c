@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * armv8.c - the PMU of ARMv8 (PMUv3): six event counters, PMC/PMD 0-5, and the cycle counter,
+ * PMC/PMD 31, numbered by their bits in PMCNTENSET_EL0.
+ *
+ * All count 32 bits (PMCR_EL0.LC and LP clear). The defaults exclude EL1 (P, bit 31) and EL0 (U,
+ * bit 30), so that nothing is counted.
+ */
+#include "models.h"
+
+#define WIDTH	32
+#define EXCLUDE	0xc0000000ULL
+#define EVENT	0xffffULL
+
+#define TYPER(n) { .num = n, .type = PFM_REG_TYPE_SPR, .index = n, .dfl = EXCLUDE, \
+	.rsvd = ~(EXCLUDE | EVENT), .ctrl = PFM_REG_NO_CTRL, .kind = PFM_REG_NO64, \
+	.name = "PMEVTYPER" #n "_EL0" }
+#define CNTR(n) { .num = n, .type = PFM_REG_TYPE_SPR, .index = n, .ctrl = n, .width = WIDTH, \
+	.kind = PFM_REG_C64 | PFM_REG_INTR, .name = "PMEVCNTR" #n "_EL0" }
+
+static const struct pfm_reg pmcs[] = {
+	TYPER(0), TYPER(1), TYPER(2), TYPER(3), TYPER(4), TYPER(5),
+	{ .num = 31, .type = PFM_REG_TYPE_SPR, .index = 31, .dfl = EXCLUDE, .rsvd = ~EXCLUDE,
+	  .ctrl = PFM_REG_NO_CTRL, .kind = PFM_REG_NO64, .name = "PMCCFILTR_EL0" },
+};
+
+static const struct pfm_reg pmds[] = {
+	CNTR(0), CNTR(1), CNTR(2), CNTR(3), CNTR(4), CNTR(5),
+	{ .num = 31, .type = PFM_REG_TYPE_SPR, .index = 31, .ctrl = 31, .width = WIDTH,
+	  .kind = PFM_REG_C64 | PFM_REG_INTR, .name = "PMCCNTR_EL0" },
+};
+
+const struct pfm_pmu pfm_pmu_armv8 = {
+	.name = "ARMv8 PMUv3",
+	.version = "1.0",
+	.counter_width = WIDTH,
+	.pmcs = pmcs,
+	.pmds = pmds,
+	.num_pmcs = sizeof(pmcs) / sizeof(pmcs[0]),
+	.num_pmds = sizeof(pmds) / sizeof(pmds[0]),
+};

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim.h - the simulated computer, as its parts see it.
+ *
+ * sim_program.c compiles programs; sim_cursor.c moves through them by arithmetic; sim_models.c says
+ * which event code counts what; sim_pmu.c is a CPU's bare PMU, sim_trace.c its address registers and
+ * branch buffer; sim_cpu.c runs one CPU, sim_sched.c decides who runs, sim_thread.c makes and ends
+ * threads, sim_time.c moves time; sim_options.c, sim_new.c,
+ * sim_machine.c and sim_api.c are the doors.
+ */
+#ifndef PFM_SIM_H
+#define PFM_SIM_H
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "perfmon/sim.h"
+#include "user.h"
+
+#define SIM_MAX_CPUS	64
+#define SIM_DEPTH	16	/* nested loops */
+#define SIM_MAX_SLOTS	64	/* (event, level) pairs of a program */
+#define SIM_MAX_EVENTS	64	/* event names of a computer */
+#define SIM_MAX_COUNTERS 24
+#define SIM_NEVER	UINT64_MAX
+#define SIM_TOOL_TID	1	/* the outside tool */
+#define SIM_FIRST_TID	100
+#define SIM_BTB		4	/* branches that the branch trace buffer holds */
+
+/* --- programs: sim_program.c ---------------------------------------------------------------- */
+
+/* What a program counts: an event at a privilege level. */
+struct sim_slot {
+	uint8_t	event;
+	uint8_t	level;
+};
+
+struct sim_node {
+	uint8_t		op;			/* enum pfm_sim_op */
+	uint8_t		level;
+	uint8_t		flags;
+	bool		skip;			/* loop: iterations can be passed without looking inside */
+	bool		user;			/* has sites of user level */
+	uint8_t		num_branches;		/* taken in one iteration, up to SIM_BTB */
+	uint32_t	branches[SIM_BTB];	/* the sites of the last ones, oldest first */
+	uint32_t	first, num_kids;	/* loop: in program->kids */
+	uint32_t	latency;
+	uint32_t	max_data[PFM_SIM_LEVELS], max_fetch[PFM_SIM_LEVELS];	/* longest latency + 1 */
+	uint32_t	sub;			/* fork, thread, exec: in program->subs */
+	uint64_t	ns;			/* site: cost; loop: of one iteration; sleep: how long */
+	uint64_t	count;
+	uint64_t	ip, data_addr, target;
+	uint64_t	time[PFM_SIM_LEVELS];	/* ns by level: site, or one iteration */
+	uint64_t	*unit;			/* by slot: site, or one iteration */
+};
+
+struct sim_program {
+	unsigned int		refs;
+	uint32_t		num_nodes, num_kids, num_slots, num_subs;
+	struct sim_slot		slots[SIM_MAX_SLOTS];
+	struct sim_node		*nodes;		/* 0: the whole, a loop of one iteration */
+	uint32_t		*kids;
+	uint64_t		*units;
+	struct sim_program	**subs;
+};
+
+struct pfm_sim;
+
+/* NULL after pfm_refuse() with the reason; *err is negative errno then. */
+struct sim_program *sim_program_new(struct pfm_sim *sim, const struct pfm_sim_program *source,
+				    bool interrupt, int *err);
+struct sim_program *sim_program_get(struct sim_program *prog);
+void sim_program_put(struct sim_program *prog);	/* NULL is fine */
+
+/* --- cursors: sim_cursor.c ------------------------------------------------------------------ */
+
+/* A place in a program: per nested loop the iterations left and the child it is at. */
+struct sim_cursor {
+	struct {
+		uint32_t	node, child;
+		uint64_t	left;
+	} at[SIM_DEPTH];
+	int		depth;		/* 0: at the end */
+	bool		in_site;
+	bool		irqs_off;
+	uint64_t	left;		/* in_site: ns */
+	uint64_t	ip;		/* of the site last touched */
+};
+
+enum sim_stop {
+	SIM_NONE,
+	SIM_TIME,	/* the budget is spent */
+	SIM_WRAP,	/* a counter wrapped */
+	SIM_STEPPED,	/* one site is done (run->step) */
+	SIM_OP,		/* at an operation that is no site */
+	SIM_BLOCK,	/* before a site of user level (run->stop_at_user) */
+	SIM_DONE,	/* at the end of the program */
+};
+
+/* A counter while a CPU moves: what of the running program it counts. */
+struct sim_watch {
+	uint16_t	pmd;
+	uint8_t		levels;		/* bits 1 << level */
+	uint8_t		time_levels;	/* counts ns at these levels */
+	bool		wrapped;
+	uint64_t	events;		/* bits by event */
+	uint64_t	slots;		/* bits by slot of the program */
+	uint64_t	value;
+};
+
+struct sim_tally {
+	uint64_t	count[SIM_MAX_EVENTS][PFM_SIM_LEVELS];
+	uint64_t	time[PFM_SIM_LEVELS];
+};
+
+struct sim_run;
+
+/* What a move through a program does besides moving; a NULL applied makes it a rehearsal. */
+struct sim_run {
+	const struct sim_program *prog;
+	struct sim_cursor	*cursor;
+	struct sim_watch	*watches;
+	unsigned int		num_watches;
+	uint64_t		mask;		/* of the counters' width */
+	uint64_t		budget;		/* ns left */
+	bool			step, stop_at_user;
+	/* n executions of a site, or n iterations of a loop; without their time for a site */
+	void	(*applied)(void *arg, const struct sim_node *node, uint64_t n);
+	void	(*passed)(void *arg, unsigned int level, uint64_t ns);	/* time in a site */
+	void	*arg;
+};
+
+void sim_cursor_start(struct sim_cursor *cursor, const struct sim_program *prog);
+/* Over the operation the cursor is at. */
+void sim_cursor_next(struct sim_cursor *cursor, const struct sim_program *prog);
+const struct sim_node *sim_cursor_node(const struct sim_cursor *cursor, const struct sim_program *prog);
+enum sim_stop sim_cursor_move(struct sim_run *run);
+
+/* --- models: sim_models.c ------------------------------------------------------------------- */
+
+/* Software events, then what hardware counts; an index into the computer's event names. */
+enum sim_event {
+	SIM_EV_PAGE_FAULTS, SIM_EV_MINOR_FAULTS, SIM_EV_MAJOR_FAULTS,
+	SIM_EV_ALIGNMENT_FAULTS, SIM_EV_EMULATION_FAULTS,
+	SIM_EV_CONTEXT_SWITCHES, SIM_EV_CPU_MIGRATIONS,
+	SIM_EV_CYCLES, SIM_EV_INSTRUCTIONS,
+	SIM_EV_BRANCHES, SIM_EV_BRANCHES_TAKEN, SIM_EV_BRANCH_MISSES,
+	SIM_EV_LOADS, SIM_EV_STORES, SIM_EV_FP_OPS, SIM_EV_NOPS, SIM_EV_UOPS, SIM_EV_STALLS,
+	SIM_EV_L1D_ACCESSES, SIM_EV_L1D_MISSES, SIM_EV_L1I_ACCESSES, SIM_EV_L1I_MISSES,
+	SIM_EV_L2_ACCESSES, SIM_EV_L2_MISSES, SIM_EV_L3_ACCESSES, SIM_EV_L3_MISSES,
+	SIM_EV_DTLB_MISSES, SIM_EV_ITLB_MISSES, SIM_EV_BUS_ACCESSES, SIM_EV_INTERRUPTS,
+	SIM_EV_DEAR, SIM_EV_IEAR, SIM_EV_BTB,
+	SIM_EV_NAMED,		/* from here: event codes, as programs name them */
+};
+
+struct sim_encoding {
+	uint16_t	code, mask;
+	uint16_t	event;
+};
+
+struct sim_model {
+	const char		*name, *full_name;
+	const struct pfm_pmu	*pmu;
+	int			hw_counters;
+	uint64_t		code_mask;	/* of a code without its unit mask */
+	const struct sim_encoding *encodings;
+	uint32_t		ctx_flags, set_flags;
+	bool			itanium;
+	/* Event code and levels of the PMC that controls counter pmd; false: it counts nothing. */
+	bool	 (*decode)(const uint64_t *pmcs, unsigned int pmd, uint64_t *code, unsigned int *levels);
+	uint64_t (*encode)(unsigned int pmd, uint64_t code, unsigned int levels);
+};
+
+const struct sim_model *sim_model_find(const char *name);	/* NULL: no such model */
+extern const char sim_model_names[];
+/* The event of that name: an index, or negative errno, refused. */
+int sim_event_find(struct pfm_sim *sim, const char *name);
+const char *sim_event_name(const struct pfm_sim *sim, unsigned int event);
+/* The events (bits) that a code counts. */
+uint64_t sim_model_events(const struct pfm_sim *sim, uint64_t code);
+/* The code that counts event, or negative errno, refused. */
+int64_t sim_model_code(struct pfm_sim *sim, unsigned int event);
+
+/* --- software counters and virtual PMDs: sim_software.c ------------------------------------- */
+
+/* The model's registers and the software's together, for this computer; false without memory. */
+bool sim_pmu_compose(struct pfm_pmu *pmu, const struct sim_model *model);
+void sim_pmu_discard(struct pfm_pmu *pmu);
+/* What a software counter counts; false: nothing. */
+bool sim_software_decode(unsigned int pmd, uint64_t pmc, uint64_t *events, unsigned int *levels,
+			 bool *time);
+
+/* --- threads and CPUs ----------------------------------------------------------------------- */
+
+struct sim_process {
+	uint32_t		pid, ppid;
+	unsigned int		threads;	/* alive */
+	struct pfm_context	**reach;	/* contexts whose descriptor it has */
+	unsigned int		num_reach, room_reach;
+};
+
+struct sim_thread {
+	struct pfm_sim		*sim;
+	struct sim_process	*process;
+	uint32_t		tid, uid, gid;
+	enum pfm_sim_state	state;
+	bool			kernel, idle;
+	bool			block;		/* stop before the next site of user level */
+	char			name[32];
+	uint64_t		affinity;
+	uint32_t		cpu;		/* runs or last ran on */
+	bool			has_run;
+	uint64_t		ran;		/* ns */
+	uint64_t		wake_at;
+	unsigned int		heap_at;	/* its place among the sleepers */
+	struct sim_program	*prog;
+	struct sim_cursor	cursor;
+	struct pfm_context	*ctx;		/* attached */
+	struct sim_thread	*next, *prev;	/* in the queue of those ready */
+	struct sim_tally	truth;
+};
+
+struct sim_device {
+	struct sim_device	*next;
+	uint32_t		cpu;
+	uint64_t		at, period;
+	struct sim_program	*prog;
+};
+
+struct sim_cpu {
+	struct pfm_sim		*sim;
+	uint32_t		num;
+	struct sim_thread	*cur;		/* never NULL */
+	struct sim_thread	idle;
+	struct sim_process	idle_process;
+	struct sim_program	*intr;		/* an interrupt's program runs on top of cur */
+	struct sim_cursor	intr_cursor;
+
+	uint64_t		at;		/* its program has been run up to here */
+	uint64_t		stop_at;	/* and can run up to here without a stop, if stop_known */
+	bool			stop_known;
+	bool			waiting;	/* an interrupt waits until they are unmasked */
+	uint64_t		next;		/* when something happens on it */
+	uint64_t		slice_end;
+
+	struct pfm_context	*sys;		/* system-wide context bound to it */
+	struct pfm_context	*ctx;		/* whose registers are on the PMU */
+	uint64_t		pmcs[PFM_MAX_PMCS], pmds[PFM_MAX_PMDS];
+	struct sim_watch	watches[SIM_MAX_COUNTERS];
+	unsigned int		num_watches;
+	bool			watches_known;
+	uint64_t		pending[PFM_PMD_BV];	/* wrapped, interrupt not yet taken */
+	bool			is_pending;
+	unsigned int		skid_left;
+	uint64_t		last_tstamp;
+	unsigned int		btb_next;
+	bool			btb_full;
+	struct sim_tally	truth;
+};
+
+struct pfm_sim {
+	struct pfm_machine	machine;
+	struct pfm_machine_ops	ops;
+	struct pfm_pmu		pmu;
+	const struct sim_model	*model;
+	pthread_mutex_t		lock;		/* recursive; see sim_lock.c */
+	unsigned int		locked;		/* times, by the thread that has it */
+	sigset_t		saved_signals;
+	struct pfm_context	*inside;	/* whose lock the current command or call-back has */
+	unsigned int		refs;		/* atomic */
+
+	uint32_t		num_cpus;
+	uint64_t		tick, slice, timer, page_size, memlock;
+	uint32_t		skid;
+	bool			debugger;
+
+	uint64_t		now;
+	struct sim_cpu		*cpus;
+	struct sim_thread	**threads;	/* by tid - SIM_FIRST_TID */
+	unsigned int		num_threads, room_threads;
+	struct sim_process	**processes;	/* in no order */
+	unsigned int		num_processes, room_processes;
+	struct sim_process	tool;
+	struct sim_thread	*ready, *ready_last;
+	struct sim_thread	**sleepers;	/* heap by wake_at, tid */
+	unsigned int		num_sleepers;
+	struct sim_device	*devices;
+	struct sim_program	*idle_prog;
+
+	struct sim_thread	*actor;		/* NULL: the tool */
+	uint32_t		tool_cpu;
+
+	uint16_t		counters[SIM_MAX_COUNTERS];	/* PMDs that count */
+	unsigned int		num_counters;
+	char			named[SIM_MAX_EVENTS - SIM_EV_NAMED][16];
+	uint64_t		codes[SIM_MAX_EVENTS - SIM_EV_NAMED];
+	unsigned int		num_named;
+	uint64_t		posts;		/* messages posted so far */
+};
+
+/* A context's simulated part, ctx->os. */
+struct sim_ctx {
+	struct sim_thread	*target;	/* per-thread */
+	struct sim_cpu		*cpu;		/* system-wide */
+	bool			running;	/* counters may run */
+	bool			held;		/* by rum (5.3) */
+	bool			armed;
+	uint64_t		deadline;	/* on the timer's clock, see sim_timer_clock() */
+	uint64_t		excluded;	/* ns not monitored while the idle thread ran */
+};
+
+static inline struct pfm_sim *sim_of(const struct pfm_context *ctx)
+{
+	return ctx->machine->os;
+}
+
+static inline struct sim_ctx *sim_ctx_of(const struct pfm_context *ctx)
+{
+	return ctx->os;
+}
+
+/* sim_lock.c */
+void sim_lock(struct pfm_sim *sim);
+void sim_unlock(struct pfm_sim *sim);
+/*
+ * Around a call-back into the core. False: ctx is NULL or has gone. The computer may have been let
+ * go meanwhile, so that whether ctx is still bound must be asked again.
+ */
+bool sim_enter(struct pfm_sim *sim, struct pfm_context *ctx, struct pfm_context **outer);
+void sim_leave(struct pfm_sim *sim, struct pfm_context *ctx, struct pfm_context *outer);
+
+/* sim_pmu.c: the PMU of a CPU. */
+void sim_pmu_bind(struct sim_cpu *cpu, struct pfm_context *ctx);	/* NULL: nobody */
+void sim_pmu_changed(struct sim_cpu *cpu);	/* registers, owner, level of the current thread... */
+void sim_pmu_watch(struct sim_cpu *cpu);	/* brings cpu->watches up to date */
+void sim_pmu_store(struct sim_cpu *cpu);	/* cpu->watches to the registers; wraps become pending */
+void sim_pmu_event(struct sim_cpu *cpu, unsigned int event, unsigned int level);
+bool sim_pmu_excludes(const struct sim_cpu *cpu);	/* the flags of the set: the current thread */
+struct sim_cpu *sim_pmu_of(const struct pfm_context *ctx);	/* where its registers are; NULL */
+extern const struct pfm_bare_ops sim_bare_ops;
+
+/* sim_trace.c: address registers and branch buffer of itanium2. */
+void sim_trace(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node,
+	       uint64_t n);
+
+/* sim_cpu.c */
+void sim_cpu_predict(struct sim_cpu *cpu);
+/* Runs up to sim->now; SIM_TIME there, or why it stopped at that very moment. */
+enum sim_stop sim_cpu_run(struct sim_cpu *cpu);
+void sim_cpu_sync(struct sim_cpu *cpu);		/* where no stop can lie before sim->now */
+bool sim_cpu_irqs_off(const struct sim_cpu *cpu);
+bool sim_cpu_interrupted(const struct sim_cpu *cpu);	/* by an overflow, not taken yet */
+void sim_cpu_overflow(struct sim_cpu *cpu);	/* takes the pending interrupt */
+void sim_cpu_handle(struct sim_cpu *cpu);	/* everything that is due on it now */
+uint64_t sim_cpu_next(struct sim_cpu *cpu);	/* when that will be the case again */
+uint64_t sim_cpu_timer_at(struct sim_cpu *cpu);	/* when the set timeout expires, or SIM_NEVER */
+uint64_t sim_timer_clock(const struct pfm_context *ctx);
+
+/* sim_sched.c */
+void sim_sched_ready(struct sim_thread *t);	/* it can run; finds it a CPU that idles, or queues it */
+void sim_sched_leave(struct sim_thread *t, enum pfm_sim_state state);	/* runs or is ready: no more */
+void sim_sched_rotate(struct sim_cpu *cpu);	/* to the next that waits for this CPU, if any */
+bool sim_sched_contended(const struct sim_cpu *cpu);
+uint64_t sim_sched_slice_at(const struct sim_cpu *cpu);	/* the next end of a slice that matters */
+void sim_sched_sleep(struct sim_thread *t, uint64_t until);
+void sim_sched_unsleep(struct sim_thread *t);
+void sim_sched_wake(struct pfm_sim *sim);	/* those whose time has come */
+uint64_t sim_sched_wake_at(const struct pfm_sim *sim);
+
+/* sim_thread.c */
+struct sim_thread *sim_thread_find(struct pfm_sim *sim, uint32_t tid);	/* NULL: none */
+int sim_thread_new(struct pfm_sim *sim, struct sim_process *parent, struct sim_process *process,
+		   const struct sim_thread *model, struct sim_program *prog, struct sim_thread **out);
+void sim_thread_exit(struct sim_thread *t);
+void sim_thread_op(struct sim_cpu *cpu, const struct sim_node *node);
+bool sim_process_reaches(const struct sim_process *p, const struct pfm_context *ctx);
+int sim_process_reach(struct sim_process *p, struct pfm_context *ctx);
+void sim_process_unreach(struct sim_process *p, struct pfm_context *ctx);
+struct sim_process *sim_process_find(struct pfm_sim *sim, uint32_t pid);
+void sim_threads_free(struct pfm_sim *sim);
+
+/* sim_time.c: one moment on, at most to limit. False when limit is reached. */
+bool sim_advance(struct pfm_sim *sim, uint64_t limit);
+void sim_sync_all(struct pfm_sim *sim);
+
+/* sim_options.c: "key=value,..." into sim; negative errno, refused. */
+int sim_options_parse(struct pfm_sim *sim, const char *options);
+int sim_options_set(struct pfm_sim *sim, const char *key, uint64_t value);
+
+/* sim_machine.c */
+extern const struct pfm_machine_ops sim_machine_ops;
+
+/* sim_new.c */
+void sim_get(struct pfm_sim *sim);
+void sim_put(struct pfm_sim *sim);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * args.c - Lua values into C values, checked.
+ *
+ * Nothing is rounded, cut or wrapped silently. Messages name the call, the element of a vector, the
+ * field, what was expected and what came. Tables are read raw: no Lua code runs in between.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lpfm.h"
+
+#define LUAJIT_TCDATA	10
+#define EXACT_MAX	9007199254740992.0	/* 2^53 */
+
+static void push_site(lua_State *L, const struct lpfm_site *site)
+{
+	lua_pushfstring(L, "%s: ", site->call);
+	if (site->arg) {
+		lua_pushfstring(L, "%s: ", site->arg);
+		lua_concat(L, 2);
+	}
+	if (site->element) {
+		lua_pushfstring(L, "element %d: ", site->element);
+		lua_concat(L, 2);
+	}
+	if (site->field) {
+		lua_pushfstring(L, "field '%s': ", site->field);
+		lua_concat(L, 2);
+	}
+}
+
+int lpfm_bad(lua_State *L, const struct lpfm_site *site, const char *fmt, ...)
+{
+	va_list ap;
+
+	luaL_where(L, 1);
+	push_site(L, site);
+	va_start(ap, fmt);
+	lua_pushvfstring(L, fmt, ap);
+	va_end(ap);
+	lua_concat(L, 3);
+	return lua_error(L);
+}
+
+/* What the value is, for a message: numbers and short strings themselves, else the type. */
+static const char *describe(lua_State *L, int idx)
+{
+	switch (lua_type(L, idx)) {
+	case LUA_TNUMBER:
+		return lua_pushfstring(L, "%f", lua_tonumber(L, idx));
+	case LUA_TSTRING:
+		if (lua_objlen(L, idx) <= 40)
+			return lua_pushfstring(L, "'%s'", lua_tostring(L, idx));
+		return "a long string";
+	case LUA_TUSERDATA:
+		return lpfm_is_u64(L, idx, &(uint64_t){ 0 }) ? "a u64" : "userdata";
+	default:
+		return luaL_typename(L, idx);
+	}
+}
+
+int lpfm_bad_value(lua_State *L, const struct lpfm_site *site, const char *expected, int idx)
+{
+	return lpfm_bad(L, site, "%s expected, got %s", expected, describe(L, idx));
+}
+
+static bool number_to_u64(double d, uint64_t *value)
+{
+	if (!(d >= -9223372036854775808.0 && d < 18446744073709551616.0))
+		return false;
+	*value = d < 0 ? (uint64_t)(int64_t)d : (uint64_t)d;
+	return d == (d < 0 ? (double)(int64_t)*value : (double)*value);
+}
+
+/* [-] decimal or 0x digits; tail: what may follow. */
+static bool parse(const char *text, const char **tail, uint64_t *value)
+{
+	bool negative = *text == '-';
+	const char *digits = text + negative;
+	bool hex = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
+	char *end;
+
+	digits += hex ? 2 : 0;
+	if (!strchr(hex ? "0123456789abcdefABCDEF" : "0123456789", *digits) || !*digits)
+		return false;
+	errno = 0;
+	*value = strtoull(digits, &end, hex ? 16 : 10);
+	if (errno || (negative && *value > 1ULL << 63))
+		return false;
+	if (negative)
+		*value = -*value;
+	*tail = end;
+	return true;
+}
+
+bool lpfm_parse_u64(const char *text, uint64_t *value)
+{
+	const char *tail;
+
+	return parse(text, &tail, value) && !*tail;
+}
+
+/* LuaJIT prints its 64-bit cdata as "123LL" and "123ULL"; other cdata print otherwise. */
+static bool cdata_to_u64(lua_State *L, int idx, uint64_t *value)
+{
+	const char *text, *tail;
+	bool ok;
+
+	if (!luaL_callmeta(L, idx, "__tostring"))
+		return false;
+	text = lua_tostring(L, -1);
+	ok = text && parse(text, &tail, value) && (!strcmp(tail, "LL") || !strcmp(tail, "ULL"));
+	lua_pop(L, 1);
+	return ok;
+}
+
+uint64_t lpfm_to_u64(lua_State *L, int idx, const struct lpfm_site *site)
+{
+	uint64_t value = 0;
+	bool ok = false;
+
+	switch (lua_type(L, idx)) {
+	case LUA_TNUMBER:
+		ok = number_to_u64(lua_tonumber(L, idx), &value);
+		break;
+	case LUA_TSTRING:
+		ok = strlen(lua_tostring(L, idx)) == lua_objlen(L, idx) &&
+		     lpfm_parse_u64(lua_tostring(L, idx), &value);
+		break;
+	case LUA_TUSERDATA:
+		ok = lpfm_is_u64(L, idx, &value);
+		break;
+	case LUAJIT_TCDATA:
+		ok = cdata_to_u64(L, idx, &value);
+		break;
+	}
+	if (!ok)
+		lpfm_bad_value(L, site, "64-bit integer", idx);
+	return value;
+}
+
+int64_t lpfm_to_int(lua_State *L, int idx, const struct lpfm_site *site, int64_t min, int64_t max)
+{
+	double d = lua_tonumber(L, idx);
+	char expected[80];
+
+	if (lua_type(L, idx) != LUA_TNUMBER || !(d >= -EXACT_MAX && d <= EXACT_MAX) ||
+	    d != (double)(int64_t)d)
+		lpfm_bad_value(L, site, "integer", idx);
+	if (d < (double)min || d > (double)max) {
+		snprintf(expected, sizeof(expected), "integer from %" PRId64 " to %" PRId64, min, max);
+		lpfm_bad_value(L, site, expected, idx);
+	}
+	return (int64_t)d;
+}
+
+int64_t lpfm_arg_int(lua_State *L, int idx, const char *call, const char *name, int64_t min,
+		     int64_t max)
+{
+	struct lpfm_site site = { .call = call, .arg = name };
+
+	return lpfm_to_int(L, idx, &site, min, max);
+}
+
+int64_t lpfm_arg_opt_int(lua_State *L, int idx, const char *call, const char *name, int64_t min,
+			 int64_t max, int64_t dflt)
+{
+	if (lua_isnoneornil(L, idx))
+		return dflt;
+	return lpfm_arg_int(L, idx, call, name, min, max);
+}
+
+int64_t lpfm_arg_timeout(lua_State *L, int idx, const char *call)
+{
+	struct lpfm_site site = { .call = call, .arg = "timeout" };
+	double seconds;
+
+	if (lua_isnoneornil(L, idx))
+		return -1;
+	seconds = lua_tonumber(L, idx);
+	if (lua_type(L, idx) != LUA_TNUMBER || !(seconds >= 0))
+		lpfm_bad_value(L, &site, "number of seconds", idx);
+	return seconds > 1e9 ? -1 : (int64_t)(seconds * 1e9 + 0.5);
+}
+
+void lpfm_to_bits(lua_State *L, int idx, const struct lpfm_site *site, uint64_t *bv,
+		  unsigned int limit)
+{
+	size_t n, i;
+
+	if (!lua_istable(L, idx))
+		lpfm_bad_value(L, site, "list of register numbers", idx);
+	n = lua_objlen(L, idx);
+	memset(bv, 0, sizeof(uint64_t) * PFM_PMD_BV);
+	for (i = 1; i <= n; i++) {
+		unsigned int num;
+
+		lua_rawgeti(L, idx, (int)i);
+		num = (unsigned int)lpfm_to_int(L, -1, site, 0, limit - 1);
+		bv[num / 64] |= 1ULL << (num % 64);
+		lua_pop(L, 1);
+	}
+}
+
+void lpfm_push_bits(lua_State *L, const uint64_t *bv)
+{
+	int n = 0;
+
+	lua_newtable(L);
+	for (unsigned int num = 0; num < PFM_MAX_PMDS; num++) {
+		if (!(bv[num / 64] >> (num % 64) & 1))
+			continue;
+		lua_pushinteger(L, (lua_Integer)num);
+		lua_rawseti(L, -2, ++n);
+	}
+}

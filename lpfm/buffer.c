@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * buffer.c - the sampling buffer, viewed in place (3.6).
+ */
+/***
+Views of a sampling buffer.
+
+ctx:buffer() gives a view; nothing is copied. Samples are those since the last restart. It is safe to
+look at them while monitoring is masked (after an overflow message) or stopped; while it goes on,
+samples that come later are not seen by a loop already begun. After ctx:restart() what a loop or
+cursor still holds is stale, and using it raises; so does a view of a closed context.
+
+The fields of a sample: ip, tid, pid, cpu, tstamp (ns), set, ovfl_pmd, last_reset. With NO_HDR it has
+none of them, with IIP_HDR only ip.
+
+@classmod buffer
+*/
+#include <errno.h>
+
+#include "sample.h"
+
+static const struct lpfm_class buffer_class = { "lpfm.buffer" };
+
+struct buffer {
+	struct lpfm_head	head;
+	struct lpfm_context	*ctx;
+};
+
+/***
+The context's sampling buffer.
+@function context:buffer
+@treturn[1] buffer
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EINVAL if the context has no buffer
+@usage
+local ctx = assert(require("lpfm").create { format = "default" })
+assert(#ctx:buffer() == 0)
+ctx:close()
+*/
+int lpfm_context_buffer(lua_State *L)
+{
+	struct lpfm_context *ctx = lpfm_context_open(L, 1);
+	struct buffer *b;
+
+	if (ctx->format == LPFM_NO_BUFFER || !ctx->buf_size)
+		return lpfm_fail_errno(L, EINVAL, "buffer: the context was created without a "
+				       "sampling buffer");
+	if (!ctx->buf) {
+		void *at = pfm_map_buffer(ctx->fd, ctx->buf_size);
+
+		if (at == MAP_FAILED)
+			return lpfm_fail(L, "buffer");
+		ctx->buf = at;
+	}
+	b = lpfm_object_new(L, sizeof(*b));
+	b->ctx = ctx;
+	lpfm_object_anchor(L, 1);
+	lpfm_object_arm(L, b, &buffer_class);
+	return 1;
+}
+
+static struct lpfm_context *any_context(lua_State *L, int idx)
+{
+	return ((struct buffer *)lpfm_object_check(L, idx, &buffer_class))->ctx;
+}
+
+static struct lpfm_context *open_context(lua_State *L, int idx)
+{
+	struct lpfm_context *ctx = any_context(L, idx);
+
+	if (ctx->fd < 0)
+		luaL_error(L, "the buffer is closed");
+	return ctx;
+}
+
+struct lpfm_context *lpfm_buffer_samples(lua_State *L, int idx)
+{
+	struct lpfm_context *ctx = open_context(L, idx);
+
+	if (ctx->format == LPFM_RAW_BUFFER)
+		luaL_error(L, "the layout of this format is not known; snapshot() gives its bytes");
+	return ctx;
+}
+
+/***
+The buffer's header (3.6.3).
+@function buffer:header
+@treturn table {count=samples, cur_offs=bytes, overflows=times it was full, size=bytes, version=,
+flags=list of NO_HDR, IIP_HDR}
+@usage
+local ctx = assert(require("lpfm").create { format = "default", buf_size = 16384 })
+assert(ctx:buffer():header().size == 16384)
+ctx:close()
+*/
+static int buffer_header(lua_State *L)
+{
+	struct lpfm_smpl_hdr hdr;
+
+	lpfm_smpl_hdr_read(lpfm_buffer_samples(L, 1), &hdr);
+	lua_createtable(L, 0, 6);
+	lpfm_push_nat(L, hdr.count);
+	lua_setfield(L, -2, "count");
+	lpfm_push_nat(L, hdr.cur_offs);
+	lua_setfield(L, -2, "cur_offs");
+	lpfm_push_nat(L, hdr.overflows);
+	lua_setfield(L, -2, "overflows");
+	lpfm_push_nat(L, hdr.size);
+	lua_setfield(L, -2, "size");
+	lua_pushnumber(L, hdr.version);
+	lua_setfield(L, -2, "version");
+	lpfm_push_flags(L, hdr.flags, lpfm_buf_flags);
+	lua_setfield(L, -2, "flags");
+	return 1;
+}
+
+/***
+A copy of the buffer's bytes: header and samples; of another format's buffer, all of it.
+@function buffer:snapshot
+@treturn string
+*/
+static int buffer_snapshot(lua_State *L)
+{
+	const struct lpfm_context *ctx = open_context(L, 1);
+	struct lpfm_smpl_hdr hdr = { .cur_offs = ctx->buf_size };
+
+	if (ctx->format != LPFM_RAW_BUFFER)
+		lpfm_smpl_hdr_read(ctx, &hdr);
+	lua_pushlstring(L, (const char *)ctx->buf,
+			hdr.cur_offs < ctx->buf_size ? (size_t)hdr.cur_offs : ctx->buf_size);
+	return 1;
+}
+
+static int buffer_len(lua_State *L)
+{
+	struct lpfm_smpl_hdr hdr;
+
+	lpfm_smpl_hdr_read(lpfm_buffer_samples(L, 1), &hdr);
+	lpfm_push_nat(L, hdr.count);
+	return 1;
+}
+
+static int buffer_tostring(lua_State *L)
+{
+	const struct lpfm_context *ctx = any_context(L, 1);
+	struct lpfm_smpl_hdr hdr;
+
+	if (ctx->fd < 0) {
+		lua_pushliteral(L, "lpfm.buffer (closed)");
+	} else if (ctx->format == LPFM_RAW_BUFFER) {
+		lua_pushfstring(L, "lpfm.buffer (%f bytes)", (lua_Number)ctx->buf_size);
+	} else {
+		lpfm_smpl_hdr_read(ctx, &hdr);
+		lua_pushfstring(L, "lpfm.buffer (%f samples, %f bytes)", (lua_Number)hdr.count,
+				(lua_Number)ctx->buf_size);
+	}
+	return 1;
+}
+
+static const luaL_Reg methods[] = {
+	{ "count_by", lpfm_buffer_count_by },
+	{ "fields", lpfm_buffer_fields },
+	{ "header", buffer_header },
+	{ "sample", lpfm_buffer_sample },
+	{ "samples", lpfm_buffer_each },
+	{ "snapshot", buffer_snapshot },
+	{ NULL, NULL }
+};
+
+static const luaL_Reg metas[] = {
+	{ "__len", buffer_len },
+	{ "__tostring", buffer_tostring },
+	{ NULL, NULL }
+};
+
+void lpfm_open_buffer(lua_State *L)
+{
+	lpfm_class_new(L, &buffer_class, methods, metas);
+	lpfm_open_cursor(L);
+}

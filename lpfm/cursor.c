@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cursor.c - samples as objects: one cursor that a loop moves, or one put on a sample.
+ */
+/***
+Samples of a sampling buffer.
+
+s.ip, s.tid, s.pid, s.cpu, s.tstamp (ns), s.set, s.ovfl_pmd, s.last_reset: the sample's header.
+s.pmds: how many PMD values it holds; s[num]: the value of PMD num, or nil; s.index: its place in the
+buffer, from 1. In a loop it is the same object every time: s:copy() makes a table that stays.
+
+@classmod sample
+*/
+#include "sample.h"
+
+static const struct lpfm_class cursor_class = { "lpfm.sample" };
+
+struct cursor {
+	struct lpfm_head	head;
+	struct lpfm_walk	walk;
+	struct lpfm_filter	filter;
+};
+
+/* Pushes a cursor before the first sample of the buffer at 1. */
+static struct cursor *cursor_new(lua_State *L)
+{
+	struct lpfm_context *ctx = lpfm_buffer_samples(L, 1);
+	struct cursor *c = lpfm_object_new(L, sizeof(*c));
+
+	lpfm_walk_start(L, &c->walk, ctx);
+	lpfm_object_anchor(L, 1);
+	lpfm_object_arm(L, c, &cursor_class);
+	return c;
+}
+
+/* The walk of the cursor at 1, which stands on a sample. */
+static const struct lpfm_walk *self(lua_State *L)
+{
+	const struct cursor *c = lpfm_object_check(L, 1, &cursor_class);
+
+	lpfm_walk_check(L, &c->walk);
+	if (!c->walk.index)
+		luaL_error(L, "the cursor is not on a sample");
+	return &c->walk;
+}
+
+/* Upvalue: the cursor, which it returns. */
+static int next_sample(lua_State *L)
+{
+	struct cursor *c = lua_touserdata(L, lua_upvalueindex(1));
+	int got;
+
+	lpfm_walk_check(L, &c->walk);
+	got = lpfm_walk_filtered(&c->walk, &c->filter);
+	if (got < 0)
+		return lpfm_walk_broken(L, &c->walk);
+	if (!got)
+		return 0;
+	lua_pushvalue(L, lua_upvalueindex(1));
+	return 1;
+}
+
+/***
+Iterates over the samples. There is one cursor, which moves: to keep a sample use its copy().
+@function buffer:samples
+@tparam[opt] table filter values that fields must have: {ovfl_pmd=4, tid=123}
+@return iterator
+@raise on wrong types; in the loop if the context was restarted or closed, or the buffer is corrupt
+@see sample
+*/
+int lpfm_buffer_each(lua_State *L)
+{
+	struct cursor *c;
+
+	lua_settop(L, 2);
+	c = cursor_new(L);
+	lpfm_filter_read(L, 2, &c->walk, "samples", &c->filter);
+	lua_pushcclosure(L, next_sample, 1);
+	return 1;
+}
+
+/***
+The i-th sample. Walks there from the beginning.
+@function buffer:sample
+@int i from 1 to #buffer
+@treturn sample of its own
+@raise if there is none
+@see sample
+*/
+int lpfm_buffer_sample(lua_State *L)
+{
+	struct cursor *c = cursor_new(L);
+	uint64_t i = (uint64_t)lpfm_arg_int(L, 2, "sample", "index", 1, 1LL << 53);
+
+	if (i > c->walk.count)
+		return luaL_error(L, "sample: there is no sample %f of %f", (lua_Number)i,
+				  (lua_Number)c->walk.count);
+	while (c->walk.index < i)
+		if (lpfm_walk_next(&c->walk) < 0)
+			return lpfm_walk_broken(L, &c->walk);
+	return 1;
+}
+
+/* --- the sample ----------------------------------------------------------------------------- */
+
+/***
+The i-th PMD value, PMDs ascending.
+@function sample:pmd
+@int i from 1 to s.pmds
+@return value
+@treturn int number of the PMD
+@raise if there is none
+*/
+static int sample_pmd(lua_State *L)
+{
+	const struct lpfm_walk *w = self(L);
+	unsigned int i = (unsigned int)lpfm_arg_int(L, 2, "pmd", "index", 1, w->body.n) - 1;
+	unsigned int num = 0;
+
+	while (!(w->body.pmds[num / 64] >> (num % 64) & 1) || lpfm_walk_rank(w, num) != i)
+		num++;
+	lpfm_push_u64(L, lpfm_walk_value(w, i));
+	lua_pushinteger(L, (lua_Integer)num);
+	return 2;
+}
+
+static void push_values(lua_State *L, const struct lpfm_walk *w)
+{
+	unsigned int num, i = 0;
+
+	lua_createtable(L, 0, (int)w->body.n);
+	for (num = 0; num < PFM_MAX_PMDS && i < w->body.n; num++) {
+		if (!(w->body.pmds[num / 64] >> (num % 64) & 1))
+			continue;
+		lpfm_push_u64(L, lpfm_walk_value(w, i++));
+		lua_rawseti(L, -2, (int)num);
+	}
+}
+
+/***
+The PMD values by number of the PMD.
+@function sample:values
+@treturn table
+*/
+static int sample_values(lua_State *L)
+{
+	push_values(L, self(L));
+	return 1;
+}
+
+/***
+The sample as a table: the fields that it has, index, and pmds, its values by PMD number.
+@function sample:copy
+@treturn table
+*/
+static int sample_copy(lua_State *L)
+{
+	const struct lpfm_walk *w = self(L);
+
+	lua_createtable(L, 0, LPFM_SMPL_FIELDS + 2);
+	for (int i = 0; i < LPFM_SMPL_FIELDS; i++) {
+		if (!w->places[i].width)
+			continue;
+		lpfm_push_u64(L, lpfm_place_load(w->at, w->places[i]));
+		lua_setfield(L, -2, lpfm_smpl_names[i]);
+	}
+	lpfm_push_nat(L, w->index);
+	lua_setfield(L, -2, "index");
+	push_values(L, w);
+	lua_setfield(L, -2, "pmds");
+	return 1;
+}
+
+static int push_pmd(lua_State *L, const struct lpfm_walk *w, lua_Number num)
+{
+	uint64_t value;
+
+	if (num >= 0 && num < PFM_MAX_PMDS && num == (unsigned int)num &&
+	    lpfm_walk_pmd(w, (unsigned int)num, &value))
+		lpfm_push_u64(L, value);
+	else
+		lua_pushnil(L);
+	return 1;
+}
+
+/* A header's field: nil where this layout does not have it. False: no such field. */
+static bool push_field(lua_State *L, const struct lpfm_walk *w, const char *name)
+{
+	for (int i = 0; i < LPFM_SMPL_FIELDS; i++) {
+		if (strcmp(name, lpfm_smpl_names[i]))
+			continue;
+		if (w->places[i].width)
+			lpfm_push_u64(L, lpfm_place_load(w->at, w->places[i]));
+		else
+			lua_pushnil(L);
+		return true;
+	}
+	return false;
+}
+
+/* Upvalue: the methods. */
+static int sample_index(lua_State *L)
+{
+	const struct lpfm_walk *w = self(L);
+	const char *name;
+
+	if (lua_type(L, 2) == LUA_TNUMBER)
+		return push_pmd(L, w, lua_tonumber(L, 2));
+	if (lua_type(L, 2) != LUA_TSTRING)
+		return 0;
+	name = lua_tostring(L, 2);
+	if (push_field(L, w, name))
+		return 1;
+	if (!strcmp(name, "pmds"))
+		lua_pushinteger(L, (lua_Integer)w->body.n);
+	else if (!strcmp(name, "index"))
+		lpfm_push_nat(L, w->index);
+	else
+		lua_rawget(L, lua_upvalueindex(1));
+	return 1;
+}
+
+static int sample_tostring(lua_State *L)
+{
+	const struct cursor *c = lpfm_object_check(L, 1, &cursor_class);
+
+	if (c->walk.ctx->fd < 0 || c->walk.epoch != c->walk.ctx->epoch)
+		lua_pushliteral(L, "lpfm.sample (stale)");
+	else
+		lua_pushfstring(L, "lpfm.sample (%f of %f)", (lua_Number)c->walk.index,
+				(lua_Number)c->walk.count);
+	return 1;
+}
+
+static const luaL_Reg methods[] = {
+	{ "copy", sample_copy },
+	{ "pmd", sample_pmd },
+	{ "values", sample_values },
+	{ NULL, NULL }
+};
+
+static const luaL_Reg metas[] = {
+	{ "__tostring", sample_tostring },
+	{ NULL, NULL }
+};
+
+void lpfm_open_cursor(lua_State *L)
+{
+	lpfm_class_new(L, &cursor_class, methods, metas);
+	luaL_getmetatable(L, cursor_class.name);
+	lua_getfield(L, -1, "__index");
+	lua_pushcclosure(L, sample_index, 1);
+	lua_setfield(L, -2, "__index");
+	lua_pop(L, 1);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * errno.c - lpfm.errno: numbers of the errors that calls return, by name.
+ */
+#include <errno.h>
+
+#include "lpfm.h"
+
+#define ERROR(name) { #name, name }
+
+static const struct {
+	const char	*name;
+	int		value;
+} errors[] = {
+	ERROR(E2BIG), ERROR(EACCES), ERROR(EAGAIN), ERROR(EBADF), ERROR(EBUSY), ERROR(ECHILD),
+	ERROR(EEXIST), ERROR(EFAULT), ERROR(EINTR), ERROR(EINVAL), ERROR(EIO), ERROR(EMFILE),
+	ERROR(ENFILE), ERROR(ENODEV), ERROR(ENOENT), ERROR(ENOEXEC), ERROR(ENOMEM), ERROR(ENOSPC),
+	ERROR(ENOSYS), ERROR(ENOTDIR), ERROR(ENXIO), ERROR(EOPNOTSUPP), ERROR(EPERM), ERROR(EPIPE),
+	ERROR(ERANGE), ERROR(ESRCH), ERROR(ETIMEDOUT),
+};
+
+/***
+Numbers of errors by name, to compare the third result of a failed call with.
+@table lpfm.errno
+@usage
+local lpfm = require "lpfm"
+local ctx = assert(lpfm.create {})
+local ok, message, errno = ctx:start()
+assert(not ok and errno == lpfm.errno.EINVAL)
+ctx:close()
+*/
+void lpfm_open_errno(lua_State *L)
+{
+	lua_createtable(L, 0, LPFM_COUNT(errors));
+	for (size_t i = 0; i < LPFM_COUNT(errors); i++) {
+		lua_pushinteger(L, errors[i].value);
+		lua_setfield(L, -2, errors[i].name);
+	}
+	lua_setfield(L, -2, "errno");
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flags.c - the interface's constants by name.
+ *
+ * Each is written down once: the tables serve flags given by name, flags returned as names, and
+ * lpfm.const.
+ */
+#include <string.h>
+
+#include "lpfm.h"
+
+#define FLAG(prefix, name)	{ #prefix #name, #name, prefix##name }
+#define END			{ NULL, NULL, 0 }
+
+const struct lpfm_flag lpfm_ctx_flags[] = {
+	FLAG(PFM_FL_, NOTIFY_BLOCK),
+	FLAG(PFM_FL_, SYSTEM_WIDE),
+	FLAG(PFM_FL_, SMPL_FMT),
+	FLAG(PFM_FL_, ANY_CPU),
+	FLAG(PFM_FL_, MAP_SETS),
+	FLAG(PFM_FL_, OVFL_NO_MSG),
+	FLAG(PFM_ITA_FL_, INSECURE),
+	FLAG(PFM_ITA_FL_, PRIV_MONITORS),
+	END
+};
+
+const struct lpfm_flag lpfm_pmc_flags[] = {
+	FLAG(PFM_REGFL_, NO_EMUL64),
+	FLAG(PFM_REGFL_, NO_64BIT_EMUL),
+	END
+};
+
+const struct lpfm_flag lpfm_pmd_flags[] = {
+	FLAG(PFM_REGFL_, OVFL_NOTIFY),
+	FLAG(PFM_REGFL_, RANDOM),
+	FLAG(PFM_REGFL_, READ_RESET),
+	FLAG(PFM_REGFL_, VALUES),
+	FLAG(PFM_REGFL_, ATTRS),
+	END
+};
+
+const struct lpfm_flag lpfm_set_flags[] = {
+	FLAG(PFM_SETFL_, OVFL_SWITCH),
+	FLAG(PFM_SETFL_, TIME_SWITCH),
+	FLAG(PFM_SETFL_, EXPL_NEXT),
+	FLAG(PFM_SETFL_, EXCL_IDLE),
+	FLAG(PFM_SETFL_, EXCL_KERNEL_ONLY_THREADS),
+	FLAG(PFM_ITA_SETFL_, EXCL_INTR),
+	FLAG(PFM_ITA_SETFL_, INTR_ONLY),
+	FLAG(PFM_ITA_SETFL_, IDLE_EXCL),
+	END
+};
+
+const struct lpfm_flag lpfm_msg_types[] = {
+	FLAG(PFM_MSG_, OVFL),
+	FLAG(PFM_MSG_, END),
+	END
+};
+
+const struct lpfm_flag lpfm_reg_types[] = {
+	FLAG(PFM_REG_TYPE_, PMC),
+	FLAG(PFM_REG_TYPE_, MSR),
+	FLAG(PFM_REG_TYPE_, SPR),
+	FLAG(PFM_REG_TYPE_, IBR),
+	FLAG(PFM_REG_TYPE_, DBR),
+	FLAG(PFM_REG_TYPE_, PMD),
+	FLAG(PFM_REG_TYPE_, SW),
+	FLAG(PFM_REG_TYPE_, VIRT),
+	END
+};
+
+const struct lpfm_flag lpfm_reg_kinds[] = {
+	FLAG(PFM_REG_, I),
+	FLAG(PFM_REG_, WC),
+	FLAG(PFM_REG_, C64),
+	FLAG(PFM_REG_, RO),
+	FLAG(PFM_REG_, V),
+	FLAG(PFM_REG_, INTR),
+	FLAG(PFM_REG_, NO64),
+	END
+};
+
+const struct lpfm_flag lpfm_fmt_flags[] = {
+	FLAG(PFM_FMTFL_, NOSET),
+	END
+};
+
+const struct lpfm_flag lpfm_buf_flags[] = {
+	FLAG(PFM_DFL_SMPL_, NO_HDR),
+	FLAG(PFM_DFL_SMPL_, IIP_HDR),
+	END
+};
+
+/* Constants that are no flags of a call. */
+static const struct lpfm_flag other_constants[] = {
+	FLAG(PFM_, VERSION),
+	FLAG(PFM_, VERSION_MAJ),
+	FLAG(PFM_, VERSION_MIN),
+	FLAG(PFM_, MAX_PMCS),
+	FLAG(PFM_, MAX_PMDS),
+	FLAG(PFM_, PMC_BV),
+	FLAG(PFM_, PMD_BV),
+	FLAG(PFM_, MAX_PMC_BITVECTOR),
+	FLAG(PFM_, MAX_PMD_BITVECTOR),
+	FLAG(PFM_REG_RETFL_, NOTAVAIL),
+	FLAG(PFM_REG_RETFL_, EINVAL),
+	FLAG(PFM_REG_RETFL_, NOSET),
+	FLAG(PFM_REG_RETFL_, MASK),
+	FLAG(PFM_SET_RETFL_, EINVAL),
+	FLAG(PFM_SET_RETFL_, NOSET),
+	FLAG(PFM_SET_RETFL_, MASK),
+	FLAG(PFM_REG_, NO_CTRL),
+	FLAG(PFM_REG_, NAME_LEN),
+	FLAG(PFM_, GROUP_ANY),
+	FLAG(PFM_, FMT_NAME_LEN),
+	FLAG(PFM_, DFL_SMPL_VERSION),
+	FLAG(PFM_, DEFAULT_SMPL_VERSION),
+	END
+};
+
+static bool flag_value(const char *name, const struct lpfm_flag *flags, uint32_t *value)
+{
+	for (; flags->name; flags++)
+		if (!strcmp(name, flags->name) || !strcmp(name, flags->constant)) {
+			*value = flags->value;
+			return true;
+		}
+	return false;
+}
+
+static int unknown_flag(lua_State *L, const struct lpfm_site *site, const char *name,
+			const struct lpfm_flag *flags)
+{
+	luaL_Buffer text;
+
+	luaL_buffinit(L, &text);
+	for (; flags->name; flags++) {
+		luaL_addstring(&text, flags->name);
+		if (flags[1].name)
+			luaL_addstring(&text, ", ");
+	}
+	luaL_pushresult(&text);
+	return lpfm_bad(L, site, "unknown flag '%s' (known: %s)", name, lua_tostring(L, -1));
+}
+
+static uint32_t one_flag(lua_State *L, int idx, const struct lpfm_site *site,
+			 const struct lpfm_flag *flags)
+{
+	uint32_t value = 0;
+
+	if (lua_type(L, idx) == LUA_TNUMBER)
+		return (uint32_t)lpfm_to_int(L, idx, site, 0, UINT32_MAX);
+	if (lua_type(L, idx) != LUA_TSTRING)
+		lpfm_bad_value(L, site, "name or number of a flag", idx);
+	if (!flag_value(lua_tostring(L, idx), flags, &value))
+		unknown_flag(L, site, lua_tostring(L, idx), flags);
+	return value;
+}
+
+uint32_t lpfm_to_flags(lua_State *L, int idx, const struct lpfm_site *site,
+		       const struct lpfm_flag *flags)
+{
+	uint32_t value = 0;
+	size_t n;
+
+	if (!lua_istable(L, idx))
+		return one_flag(L, idx, site, flags);
+	n = lua_objlen(L, idx);
+	lua_pushnil(L);
+	if (lua_next(L, idx)) {
+		if (!n)
+			lpfm_bad(L, site, "a list of flags is written {\"NAME\", ...}");
+		lua_pop(L, 2);
+	}
+	for (size_t i = 1; i <= n; i++) {
+		lua_rawgeti(L, idx, (int)i);
+		value |= one_flag(L, lua_gettop(L), site, flags);
+		lua_pop(L, 1);
+	}
+	return value;
+}
+
+void lpfm_push_flags(lua_State *L, uint32_t value, const struct lpfm_flag *flags)
+{
+	int n = 0;
+
+	lua_newtable(L);
+	for (; flags->name; flags++) {
+		if (!(value & flags->value))
+			continue;
+		value &= ~flags->value;
+		lua_pushstring(L, flags->name);
+		lua_rawseti(L, -2, ++n);
+	}
+	if (value) {
+		lua_pushnumber(L, value);
+		lua_rawseti(L, -2, ++n);
+	}
+}
+
+void lpfm_push_type(lua_State *L, uint32_t value, const struct lpfm_flag *types)
+{
+	for (; types->name; types++)
+		if (types->value == value) {
+			lua_pushstring(L, types->name);
+			return;
+		}
+	lua_pushnumber(L, value);
+}
+
+static void add_constants(lua_State *L, const struct lpfm_flag *flags)
+{
+	for (; flags->name; flags++) {
+		lua_pushnumber(L, flags->value);
+		lua_setfield(L, -2, flags->constant);
+	}
+}
+
+static void add_names(lua_State *L, const char *topic, const struct lpfm_flag *flags)
+{
+	lua_newtable(L);
+	for (; flags->name; flags++) {
+		lua_pushnumber(L, flags->value);
+		lua_setfield(L, -2, flags->name);
+	}
+	lua_setfield(L, -2, topic);
+}
+
+static const struct {
+	const char		*topic;
+	const struct lpfm_flag	*flags;
+} topics[] = {
+	{ "context", lpfm_ctx_flags },
+	{ "pmc", lpfm_pmc_flags },
+	{ "pmd", lpfm_pmd_flags },
+	{ "set", lpfm_set_flags },
+	{ "message", lpfm_msg_types },
+	{ "register_type", lpfm_reg_types },
+	{ "register_kind", lpfm_reg_kinds },
+	{ "format", lpfm_fmt_flags },
+	{ "buffer", lpfm_buf_flags },
+};
+
+/***
+Numbers of the interface's constants by their C names: lpfm.const.PFM_FL_SYSTEM_WIDE.
+@table lpfm.const
+*/
+/***
+Names and values of flags and types by topic: context, pmc, pmd, set, message, register_type,
+register_kind, format, buffer. lpfm.flags.context.SYSTEM_WIDE is 2.
+@table lpfm.flags
+*/
+void lpfm_open_flags(lua_State *L)
+{
+	lua_newtable(L);
+	lua_newtable(L);
+	for (size_t i = 0; i < LPFM_COUNT(topics); i++) {
+		add_names(L, topics[i].topic, topics[i].flags);
+		lua_insert(L, -2);
+		add_constants(L, topics[i].flags);
+		lua_insert(L, -2);
+	}
+	lua_insert(L, -2);
+	add_constants(L, other_constants);
+	lua_setfield(L, -3, "const");
+	lua_setfield(L, -2, "flags");
+}

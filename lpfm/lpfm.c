@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lpfm.c - the module.
+ */
+/***
+perfmon2 from Lua: contexts, registers, event sets, messages, sampling buffers.
+
+Fields have the names of the interface's structures without their prefix. 64-bit values are numbers,
+read as signed, while that is exact, else @{lpfm.u64} objects. Flags are names, numbers, or lists of
+both. Calls that fail return nil, a message and errno; misuse raises.
+
+@module lpfm
+*/
+#include <dlfcn.h>
+
+#include "lpfm.h"
+
+/*
+ * Lua unloads modules when a state closes. libperfmon has a thread, and this module a signal's
+ * handler: both libraries stay.
+ */
+static void keep_loaded(void *function)
+{
+	Dl_info info;
+
+	if (dladdr(function, &info) && info.dli_fname)
+		dlopen(info.dli_fname, RTLD_LAZY | RTLD_NODELETE);
+}
+
+/* The fields of the table on top join the module below it, and the table goes. */
+static void merge(lua_State *L)
+{
+	lua_pushnil(L);
+	while (lua_next(L, -2)) {
+		lua_pushvalue(L, -2);
+		lua_insert(L, -2);
+		lua_rawset(L, -5);
+	}
+	lua_pop(L, 1);
+}
+
+int luaopen_lpfm(lua_State *L)
+{
+	keep_loaded((void *)(uintptr_t)pfm_explain);
+	keep_loaded((void *)(uintptr_t)luaopen_lpfm);
+	lua_newtable(L);
+	lpfm_open_u64(L);
+	lpfm_open_flags(L);
+	lpfm_open_errno(L);
+	lpfm_open_vector(L);
+	lpfm_open_context(L);
+	lpfm_open_message(L);
+	lpfm_open_buffer(L);
+	lpfm_open_machine(L);
+	lua_pushcfunction(L, luaopen_lpfm_events);
+	lua_call(L, 0, 1);
+	merge(L);
+	lua_pushliteral(L, "lpfm 0.1");
+	lua_setfield(L, -2, "_VERSION");
+	return 1;
+}

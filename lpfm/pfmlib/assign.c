@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+/*
+ * assign.c - the exact assignment of events to counters.
+ *
+ * Events that have no register in common are solved apart. A bipartite matching of events and PMDs
+ * is necessary, and where an alternative claims one register only and the model has no rule on whole
+ * assignments, it is the answer; elsewhere a search follows, hardest event first.
+ */
+#include <string.h>
+
+#include "model.h"
+
+#define MAX_EVENTS	PFL_NUM_CLAIMS
+
+struct problem {
+	const struct pfl_model		*m;
+	const struct pfl_demand *const	*d;
+	unsigned int			*choice;
+	unsigned int			ev[MAX_EVENTS];	/* the events to place */
+	unsigned int			n;
+};
+
+/* --- registers shared by value -------------------------------------------------------------- */
+
+static bool shares_badly(const struct pfl_demand *a, const struct pfl_demand *b)
+{
+	for (unsigned int i = 0; i < a->nshared; i++)
+		for (unsigned int k = 0; k < b->nshared; k++)
+			if (a->shared[i].pmc == b->shared[k].pmc &&
+			    a->shared[i].value != b->shared[k].value)
+				return true;
+	return false;
+}
+
+static bool shared_conflict(const struct pfl_demand *const *d, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		for (unsigned int k = 0; d[i]->nshared && k < i; k++)
+			if (shares_badly(d[i], d[k]))
+				return true;
+	return false;
+}
+
+/* --- matching ------------------------------------------------------------------------------- */
+
+struct matching {
+	const struct problem	*p;
+	int			owner[PFL_NUM_CLAIMS];	/* of each PMD: index into p->ev, or -1 */
+	unsigned int		alt[MAX_EVENTS];	/* of each event */
+	struct pfl_mask		seen;
+};
+
+static const struct pfl_demand *demand(const struct problem *p, unsigned int i)
+{
+	return p->d[p->ev[i]];
+}
+
+static void take(struct matching *mt, unsigned int i, unsigned int alt)
+{
+	mt->owner[demand(mt->p, i)->alts[alt].pmd] = (int)i;
+	mt->alt[i] = alt;
+}
+
+static bool take_free(struct matching *mt, unsigned int i)
+{
+	const struct pfl_demand *d = demand(mt->p, i);
+
+	for (unsigned int a = 0; a < d->nalts; a++)
+		if (mt->owner[d->alts[a].pmd] < 0) {
+			take(mt, i, a);
+			return true;
+		}
+	return false;
+}
+
+/* Kuhn's augmenting path: an owner moves on if it can. */
+static bool augment(struct matching *mt, unsigned int i)
+{
+	const struct pfl_demand *d = demand(mt->p, i);
+
+	if (take_free(mt, i))
+		return true;
+	for (unsigned int a = 0; a < d->nalts; a++) {
+		unsigned int pmd = d->alts[a].pmd;
+
+		if (pfl_mask_isset(&mt->seen, pmd))
+			continue;
+		pfl_mask_set(&mt->seen, pmd);
+		if (augment(mt, mt->owner[pmd])) {
+			take(mt, i, a);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool match(struct matching *mt, const struct problem *p)
+{
+	mt->p = p;
+	memset(mt->owner, -1, sizeof(mt->owner));
+	for (unsigned int i = 0; i < p->n; i++) {
+		memset(&mt->seen, 0, sizeof(mt->seen));
+		if (!augment(mt, i))
+			return false;
+	}
+	return true;
+}
+
+static bool claims_one_each(const struct problem *p)
+{
+	for (unsigned int i = 0; i < p->n; i++)
+		for (unsigned int a = 0; a < demand(p, i)->nalts; a++)
+			if (pfl_mask_weight(&demand(p, i)->alts[a].claims) > 1)
+				return false;
+	return true;
+}
+
+/* --- search --------------------------------------------------------------------------------- */
+
+static void hardest_first(struct problem *p)
+{
+	for (unsigned int i = 1; i < p->n; i++)
+		for (unsigned int k = i; k > 0 && demand(p, k)->nalts < demand(p, k - 1)->nalts; k--) {
+			unsigned int ev = p->ev[k];
+
+			p->ev[k] = p->ev[k - 1];
+			p->ev[k - 1] = ev;
+		}
+}
+
+static bool has_room(const struct pfl_demand *d, const struct pfl_mask *used)
+{
+	for (unsigned int a = 0; a < d->nalts; a++)
+		if (!pfl_mask_meets(&d->alts[a].claims, used))
+			return true;
+	return false;
+}
+
+static bool rest_has_room(const struct problem *p, unsigned int from, const struct pfl_mask *used)
+{
+	for (unsigned int i = from; i < p->n; i++)
+		if (!has_room(demand(p, i), used))
+			return false;
+	return true;
+}
+
+static bool accepted(const struct problem *p)
+{
+	const struct pfl_demand *d[MAX_EVENTS];
+	unsigned int pmds[MAX_EVENTS];
+
+	if (!p->m->ops->accept)
+		return true;
+	for (unsigned int i = 0; i < p->n; i++) {
+		d[i] = demand(p, i);
+		pmds[i] = d[i]->alts[p->choice[p->ev[i]]].pmd;
+	}
+	return p->m->ops->accept(d, pmds, p->n);
+}
+
+static bool search(const struct problem *p, unsigned int i, struct pfl_mask used)
+{
+	const struct pfl_demand *d;
+
+	if (i == p->n)
+		return accepted(p);
+	if (!rest_has_room(p, i, &used))
+		return false;
+	d = demand(p, i);
+	for (unsigned int a = 0; a < d->nalts; a++) {
+		struct pfl_mask next = used;
+
+		if (pfl_mask_meets(&d->alts[a].claims, &used))
+			continue;
+		pfl_mask_add(&next, &d->alts[a].claims);
+		p->choice[p->ev[i]] = a;
+		if (search(p, i + 1, next))
+			return true;
+	}
+	return false;
+}
+
+static bool solve(struct problem *p)
+{
+	struct matching mt;
+
+	if (!match(&mt, p))
+		return false;
+	if (!p->m->ops->accept && claims_one_each(p)) {
+		for (unsigned int i = 0; i < p->n; i++)
+			p->choice[p->ev[i]] = mt.alt[i];
+		return true;
+	}
+	hardest_first(p);
+	return search(p, 0, (struct pfl_mask) { { 0, 0 } });
+}
+
+/* --- components ----------------------------------------------------------------------------- */
+
+static struct pfl_mask reach(const struct pfl_demand *d)
+{
+	struct pfl_mask all = { { 0, 0 } };
+
+	for (unsigned int a = 0; a < d->nalts; a++)
+		pfl_mask_add(&all, &d->alts[a].claims);
+	return all;
+}
+
+/* Registers that belong together for this model: all of its own if it judges whole assignments. */
+static struct pfl_mask first_reach(const struct pfl_model *m, const struct pfl_demand *d)
+{
+	struct pfl_mask r = reach(d);
+
+	if (m->ops->accept && r.w[0])
+		r.w[0] = ~0ULL;
+	return r;
+}
+
+/* Moves all events connected with the first one left into p; what remains stays in left. */
+static void next_component(struct problem *p, unsigned int *left, unsigned int *nleft)
+{
+	struct pfl_mask all = first_reach(p->m, p->d[left[0]]);
+	bool grown = true;
+
+	p->n = 0;
+	while (grown) {
+		unsigned int kept = 0;
+
+		grown = false;
+		for (unsigned int i = 0; i < *nleft; i++) {
+			struct pfl_mask r = reach(p->d[left[i]]);
+
+			if (!pfl_mask_meets(&r, &all)) {
+				left[kept++] = left[i];
+				continue;
+			}
+			pfl_mask_add(&all, &r);
+			p->ev[p->n++] = left[i];
+			grown = true;
+		}
+		*nleft = kept;
+	}
+}
+
+static void sort_events(struct problem *p)
+{
+	for (unsigned int i = 1; i < p->n; i++)
+		for (unsigned int k = i; k > 0 && p->ev[k] < p->ev[k - 1]; k--) {
+			unsigned int ev = p->ev[k];
+
+			p->ev[k] = p->ev[k - 1];
+			p->ev[k - 1] = ev;
+		}
+}
+
+int pfl_assign(const struct pfl_model *m, const struct pfl_demand *const *d, unsigned int n,
+	       unsigned int *choice)
+{
+	struct problem p = { .m = m, .d = d, .choice = choice };
+	unsigned int left[MAX_EVENTS], nleft = n;
+	int ret = PFMLIB_SUCCESS;
+
+	if (n > MAX_EVENTS || shared_conflict(d, n))
+		return PFMLIB_ERR_NOASSIGN;
+	if (m->ops->check)
+		ret = m->ops->check(d, n);
+	for (unsigned int i = 0; i < n; i++) {
+		left[i] = i;
+		if (d[i]->nalts == 0)
+			return PFMLIB_ERR_NOASSIGN;
+	}
+	while (ret == PFMLIB_SUCCESS && nleft) {
+		next_component(&p, left, &nleft);
+		sort_events(&p);
+		if (!solve(&p))
+			ret = PFMLIB_ERR_NOASSIGN;
+	}
+	return ret;
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+/*
+ * current.c - the model in force: the forced one, else that of libperfmon's machine if libperfmon is
+ * in this process, else the host's.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PFM_NO_MMAP_REDIRECT
+#include "perfmon/perfmon.h"
+#include "model.h"
+
+static const struct pfl_model *current, *forced;
+static const struct pfl_model *machine_model;	/* NULL: no machine, or not asked */
+static pfarg_config_t machine_config;
+
+const struct pfl_model *pfl_current(void)
+{
+	return current;
+}
+
+bool pfl_machine_lacks(const struct pfl_model *m, unsigned int pmc)
+{
+	return m == machine_model && (pmc >= PFM_MAX_PMCS ||
+		!(machine_config.cf_impl_pmcs[pmc / 64] >> pmc % 64 & 1));
+}
+
+static const struct pfl_model *present_model(void)
+{
+	for (unsigned int i = 0; i < pfl_models_count(); i++)
+		if (pfl_model_at(i)->present)
+			return pfl_model_at(i);
+	return NULL;
+}
+
+static const struct pfl_model *host_model(void)
+{
+	const struct pfl_model *m = present_model();
+
+	return m ? m : &pfl_software;
+}
+
+static const struct pfl_model *model_of_machine(const pfm_machine_info_t *info)
+{
+	const char *colon = strchr(info->name, ':');
+	const struct pfl_model *m = colon ? pfl_model_named(colon + 1) : NULL;
+
+	if (m)
+		return m;
+	if (info->hw_counters == 0)
+		return &pfl_software;
+	m = present_model();
+	if (!m && strcasestr(info->pmu, "armv8"))
+		m = pfl_model_named("armv8");
+	return m ? m : &pfl_software;
+}
+
+/* libperfmon is looked for at run time: a program need not be linked with it. */
+static bool ask_machine(void)
+{
+	int (*get_machine)(pfm_machine_info_t *) = dlsym(RTLD_DEFAULT, "pfm_get_machine");
+	int (*get_config)(pfarg_config_t *) = dlsym(RTLD_DEFAULT, "pfm_get_config");
+	pfm_machine_info_t info;
+
+	machine_model = NULL;
+	if (!get_machine || !get_config || get_machine(&info) < 0)
+		return false;
+	memset(&machine_config, 0, sizeof(machine_config));
+	if (get_config(&machine_config) < 0)
+		return false;
+	machine_model = model_of_machine(&info);
+	return true;
+}
+
+/* A number as in libpfm 3, or a name. */
+static const struct pfl_model *model_in_text(const char *text)
+{
+	char *end;
+	long type = strtol(text, &end, 0);
+
+	return *text && !*end ? pfl_model_of_type((int)type) : pfl_model_named(text);
+}
+
+static int force_from_environment(void)
+{
+	const char *text = getenv("LIBPFM_FORCE_PMU");
+
+	if (!text)
+		return PFMLIB_SUCCESS;
+	current = model_in_text(text);
+	if (!current)
+		return pfl_explain(PFMLIB_ERR_NOTSUPP, "LIBPFM_FORCE_PMU: no PMU model %s", text);
+	return PFMLIB_SUCCESS;
+}
+
+int pfm_initialize(void)
+{
+	bool machine;
+	int ret;
+
+	pfl_explain_clear();
+	pfl_options_init();
+	pfl_models_init();
+	machine = ask_machine();
+	current = forced;
+	ret = force_from_environment();
+	if (ret != PFMLIB_SUCCESS)
+		return ret;
+	if (!current)
+		current = machine ? machine_model : host_model();
+	pfl_verbose("PMU model: %s (%s)", current->name, current->desc);
+	return PFMLIB_SUCCESS;
+}
+
+static int force(const struct pfl_model *m)
+{
+	if (!m)
+		return PFMLIB_ERR_NOTSUPP;
+	forced = m;
+	if (current)
+		current = m;
+	return PFMLIB_SUCCESS;
+}
+
+int pfm_force_pmu(int type)
+{
+	return force(pfl_model_of_type(type));
+}
+
+int pfm_force_pmu_byname(const char *name)
+{
+	if (name)
+		return force(pfl_model_named(name));
+	forced = NULL;
+	return current ? pfm_initialize() : PFMLIB_SUCCESS;
+}

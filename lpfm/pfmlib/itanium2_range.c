@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: MIT
+/*
+ * itanium2_range.c - code and data address ranges as values of debug register pairs: an address and
+ * a mask of the bits that must match, so that a pair covers an aligned block of 2^n bytes.
+ */
+#include "itanium2.h"
+
+#define FINE_BITS	12
+#define MASK_BITS	0x00ffffffffffffffULL
+#define MAX_PAIRS	4
+
+/* --- blocks --------------------------------------------------------------------------------- */
+
+struct block {
+	uint64_t	start;
+	unsigned int	bits;
+};
+
+struct cover {
+	struct block	blocks[MAX_PAIRS];
+	unsigned int	n;
+	uint64_t	before, behind;		/* bytes covered outside of the range */
+};
+
+static uint64_t align_down(uint64_t addr, unsigned int bits)
+{
+	return bits < 64 ? addr >> bits << bits : 0;
+}
+
+/* The smallest aligned block with [start, end) in it. */
+static struct block around(uint64_t start, uint64_t end)
+{
+	struct block b = { start, 0 };
+
+	while (b.bits < 63 && align_down(start, b.bits) + ((1ULL << b.bits) - 1) < end - 1)
+		b.bits++;
+	b.start = align_down(start, b.bits);
+	return b;
+}
+
+/* [c, end) or [start, c) with n blocks, c being aligned: largest first, the last may reach too far. */
+static uint64_t cover_side(struct cover *cv, uint64_t c, uint64_t size, unsigned int n, bool up)
+{
+	uint64_t at = c;
+
+	while (size) {
+		unsigned int bits = 63 - __builtin_clzll(size);
+		uint64_t len = 1ULL << bits;
+
+		if (n == 1 && size != len)
+			len = 1ULL << ++bits;
+		cv->blocks[cv->n].start = up ? at : at - len;
+		cv->blocks[cv->n++].bits = bits;
+		if (len >= size)
+			return len - size;
+		at = up ? at + len : at - len;
+		size -= len;
+		n--;
+	}
+	return 0;
+}
+
+static struct cover split_cover(uint64_t start, uint64_t c, uint64_t end, unsigned int left,
+				unsigned int right)
+{
+	struct cover cv = { .n = 0 };
+
+	cv.before = cover_side(&cv, c, c - start, left, false);
+	cv.behind = cover_side(&cv, c, end - c, right, true);
+	return cv;
+}
+
+static bool better(const struct cover *a, const struct cover *b)
+{
+	uint64_t ax = a->before + a->behind, bx = b->before + b->behind;
+
+	return ax != bx ? ax < bx : a->n < b->n;
+}
+
+/* The tightest cover of [start, end) with at most n blocks. */
+static struct cover best_cover(uint64_t start, uint64_t end, unsigned int n)
+{
+	struct block one = around(start, end);
+	struct cover best = { .blocks = { one }, .n = 1, .before = start - one.start,
+			      .behind = one.start + (1ULL << one.bits) - end };
+	unsigned int h = 63 - __builtin_clzll(start ^ end);
+	uint64_t c = align_down(end, h);
+
+	for (unsigned int left = 0; left <= n; left++) {
+		struct cover cv;
+
+		if ((left == 0) != (c == start) || (left == n) != (c == end))
+			continue;
+		cv = split_cover(start, c, end, left, n - left);
+		if (better(&cv, &best))
+			best = cv;
+	}
+	return best;
+}
+
+/* --- debug registers ------------------------------------------------------------------------ */
+
+static uint64_t mask_value(unsigned int bits, unsigned int plm)
+{
+	return (~((1ULL << bits) - 1) & MASK_BITS) | (uint64_t)plm << 56;
+}
+
+static void add_register(pfmlib_ita2_output_rr_t *orr, unsigned int num, uint64_t value)
+{
+	pfmlib_reg_t *reg = &orr->rr_br[orr->rr_nbr_used++];
+
+	reg->reg_num = num;
+	reg->reg_value = value;
+	reg->reg_addr = reg->reg_alt_addr = num;
+}
+
+static void add_pair(pfmlib_ita2_output_rr_t *orr, unsigned int pair, uint64_t start,
+		     unsigned int bits, unsigned int plm)
+{
+	add_register(orr, 2 * pair, start);
+	add_register(orr, 2 * pair + 1, mask_value(bits, plm));
+}
+
+static unsigned int range_plm(const struct ita2_dispatch *x, const pfmlib_ita2_input_rr_desc_t *r)
+{
+	return r->rr_plm ? r->rr_plm & 0xf : x->in->pfp_dfl_plm;
+}
+
+/* Ranges with any number of pairs, each leaving one for every range behind it. */
+static int add_ranges(const struct ita2_dispatch *x, const pfmlib_ita2_input_rr_t *rr, unsigned int n,
+		      pfmlib_ita2_output_rr_t *orr)
+{
+	unsigned int pair = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		const pfmlib_ita2_input_rr_desc_t *r = &rr->rr_limits[i];
+		struct cover cv = best_cover(r->rr_start, r->rr_end, MAX_PAIRS - pair - (n - 1 - i));
+
+		for (unsigned int b = 0; b < cv.n; b++)
+			add_pair(orr, pair++, cv.blocks[b].start, cv.blocks[b].bits, range_plm(x, r));
+		orr->rr_infos[i].rr_soff = cv.before;
+		orr->rr_infos[i].rr_eoff = cv.behind;
+	}
+	return PFMLIB_SUCCESS;
+}
+
+static int add_single(const struct ita2_dispatch *x, const pfmlib_ita2_input_rr_desc_t *r,
+		      unsigned int pair, pfmlib_ita2_output_rr_t *orr)
+{
+	struct block b = around(r->rr_start, r->rr_end);
+
+	if (b.bits > 62)
+		return pfl_explain(PFMLIB_ERR_IRRTOOBIG, "the code range is too big for one register pair");
+	add_pair(orr, pair, b.start, b.bits, range_plm(x, r));
+	orr->rr_infos[0].rr_soff = r->rr_start - b.start;
+	orr->rr_infos[0].rr_eoff = b.start + (1ULL << b.bits) - r->rr_end;
+	return PFMLIB_SUCCESS;
+}
+
+/*
+ * Fine mode: both limits, inclusive, in two pairs whose addresses are of one 4 KB page. The hardware
+ * sees pairs of bundles only.
+ */
+static int add_fine(const struct ita2_dispatch *x, const pfmlib_ita2_input_rr_t *rr, unsigned int n,
+		    unsigned int pair, pfmlib_ita2_output_rr_t *orr)
+{
+	if (n + pair > 2)
+		return pfl_explain(PFMLIB_ERR_IRRTOOMANY, "too many code ranges for fine mode");
+	for (unsigned int i = 0; i < n; i++) {
+		const pfmlib_ita2_input_rr_desc_t *r = &rr->rr_limits[i];
+		uint64_t first = align_down(r->rr_start, 5), last = r->rr_end - 0x10;
+
+		if ((last & 0x1f) == 0)
+			last += 0x10;
+		add_pair(orr, pair + i, first, FINE_BITS, range_plm(x, r));
+		add_pair(orr, pair + i + 2, last, FINE_BITS, range_plm(x, r));
+		orr->rr_infos[i].rr_soff = r->rr_start - first;
+		orr->rr_infos[i].rr_eoff = last + 0x10 - r->rr_end;
+	}
+	return PFMLIB_SUCCESS;
+}
+
+/* --- conditions ----------------------------------------------------------------------------- */
+
+static int count_ranges(const pfmlib_ita2_input_rr_t *rr, bool code, unsigned int *n)
+{
+	int invalid = code ? PFMLIB_ERR_IRRINVAL : PFMLIB_ERR_DRRINVAL;
+
+	for (*n = 0; *n < 4; ++*n) {
+		const pfmlib_ita2_input_rr_desc_t *r = &rr->rr_limits[*n];
+
+		if (r->rr_start == 0 && r->rr_end == 0)
+			break;
+		if (code && r->rr_start == r->rr_end)
+			return pfl_explain(PFMLIB_ERR_IRREMPTY, "code range %u is empty", *n);
+		if (r->rr_start >= r->rr_end)
+			return pfl_explain(invalid, "range %u ends before it starts", *n);
+		if (code && ((r->rr_start | r->rr_end) & 0xf))
+			return pfl_explain(PFMLIB_ERR_IRRALIGN, "code range %u is not aligned on bundles", *n);
+	}
+	return *n ? PFMLIB_SUCCESS : pfl_explain(invalid, "no range is given");
+}
+
+static bool fine_possible(const pfmlib_ita2_input_rr_t *rr, unsigned int n)
+{
+	if (rr->rr_flags & PFMLIB_ITA2_RR_NO_FINE_MODE)
+		return false;
+	for (unsigned int i = 0; i < n; i++)
+		if (rr->rr_limits[i].rr_start >> FINE_BITS != rr->rr_limits[i].rr_end >> FINE_BITS)
+			return false;
+	return true;
+}
+
+/* Prefetches are constrained by pair 1 alone. */
+static unsigned int count_prefetches(const pfmlib_input_param_t *in)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < in->pfp_event_count; i++) {
+		const struct ita2_event *e = ita2_of(&in->pfp_events[i]);
+
+		n += e && (e->code == 0x44 || e->code == 0x5f || e->code == 0x45);
+	}
+	return n;
+}
+
+static int check_event(const struct ita2_dispatch *x, unsigned int i)
+{
+	const pfmlib_ita2_input_param_t *p = x->mod_in;
+	const struct ita2_event *e = ita2_of(&x->in->pfp_events[i]);
+	bool opcodes = p->pfp_ita2_pmc8.opcm_used || p->pfp_ita2_pmc9.opcm_used;
+	bool ranges = p->pfp_ita2_irange.rr_used || p->pfp_ita2_drange.rr_used;
+	unsigned int plm = x->in->pfp_events[i].plm;
+
+	if (!e)
+		return PFMLIB_SUCCESS;
+	if (ranges && plm && plm != x->in->pfp_dfl_plm)
+		return pfl_explain(PFMLIB_ERR_FEATCOMB,
+				   "%s: with ranges all events have the default privilege level", e->name);
+	if (i < PMU_ITA2_NUM_COUNTERS &&
+	    p->pfp_ita2_counters[i].flags & PFMLIB_ITA2_FL_EVT_NO_QUALCHECK)
+		return PFMLIB_SUCCESS;
+	if ((p->pfp_ita2_irange.rr_used && !e->irange) || (p->pfp_ita2_drange.rr_used && !e->drange) ||
+	    (opcodes && !e->opcode))
+		return pfl_explain(PFMLIB_ERR_FEATCOMB, "%s cannot be restricted by %s", e->name,
+				   p->pfp_ita2_irange.rr_used && !e->irange ? "code ranges" :
+				   p->pfp_ita2_drange.rr_used && !e->drange ? "data ranges" : "opcodes");
+	return PFMLIB_SUCCESS;
+}
+
+int ita2_check_qualifiers(struct ita2_dispatch *x)
+{
+	const pfmlib_ita2_input_param_t *p = x->mod_in;
+	int ret = PFMLIB_SUCCESS;
+
+	if ((p->pfp_ita2_irange.rr_used || p->pfp_ita2_drange.rr_used) && !x->mod_out)
+		return pfl_explain(PFMLIB_ERR_INVAL, "ranges need the model's output structure");
+	for (unsigned int i = 0; ret == PFMLIB_SUCCESS && i < x->in->pfp_event_count; i++)
+		ret = check_event(x, i);
+	return ret;
+}
+
+/* --- code ranges: PMC14 --------------------------------------------------------------------- */
+
+struct code_plan {
+	unsigned int	n, prefetches, retired, kinds;
+	bool		fine, retired_only;
+};
+
+static int place_code(struct ita2_dispatch *x, const struct code_plan *c)
+{
+	const pfmlib_ita2_input_rr_t *rr = &x->mod_in->pfp_ita2_irange;
+	pfmlib_ita2_output_rr_t *orr = &x->mod_out->pfp_ita2_irange;
+
+	if (c->fine && c->prefetches && c->n != 1)
+		return pfl_explain(PFMLIB_ERR_IRRTOOMANY, "prefetch events take one code range in fine mode");
+	if (c->fine)
+		return add_fine(x, rr, c->n, c->prefetches ? 1 : 0, orr);
+	if (c->retired_only)
+		return add_ranges(x, rr, c->n, orr);
+	if (c->n > 1)
+		return pfl_explain(PFMLIB_ERR_IRRTOOMANY,
+				   "these events take one code range only, unless the ranges lie in 4 KB pages");
+	if (c->prefetches && c->prefetches + c->retired != x->in->pfp_event_count)
+		return pfl_explain(PFMLIB_ERR_FEATCOMB,
+				   "prefetch and other events cannot be restricted to a code range together");
+	return add_single(x, &rr->rr_limits[0], c->prefetches ? 1 : 0, orr);
+}
+
+static unsigned int pairs_used(const pfmlib_ita2_output_rr_t *orr)
+{
+	unsigned int pairs = 0;
+
+	for (unsigned int i = 0; i < orr->rr_nbr_used; i++)
+		pairs |= 1U << orr->rr_br[i].reg_num / 2;
+	return pairs;
+}
+
+/* Pairs 0 and 2 go with PMC8, 1 and 3 with PMC9; and each pair in use wants its tagged event. */
+static int check_pairs(struct ita2_dispatch *x, const struct code_plan *c, unsigned int pairs)
+{
+	const pfmlib_ita2_input_param_t *p = x->mod_in;
+
+	if (!c->retired_only)
+		return PFMLIB_SUCCESS;
+	if ((p->pfp_ita2_pmc8.opcm_used && pairs & 0xa) || (p->pfp_ita2_pmc9.opcm_used && pairs & 0x5))
+		return pfl_explain(PFMLIB_ERR_FEATCOMB,
+				   "the code ranges need register pairs that do not go with the opcode matcher");
+	if (!c->fine && pairs & ~c->kinds)
+		return pfl_explain(PFMLIB_ERR_IRRINVAL,
+				   "the code ranges need %u register pairs, and an IA64_TAGGED_INST_RETIRED event "
+				   "for each", (unsigned int)__builtin_popcount(pairs));
+	return PFMLIB_SUCCESS;
+}
+
+static uint64_t pmc14_value(unsigned int pairs, bool fine)
+{
+	uint64_t value = 0xdb6 | (uint64_t)fine << 13;
+
+	for (unsigned int i = 0; i < MAX_PAIRS; i++)
+		if (pairs >> i & 1)
+			value &= ~(1ULL << (1 + 3 * i));
+	return value;
+}
+
+int ita2_code_ranges(struct ita2_dispatch *x)
+{
+	const pfmlib_ita2_input_rr_t *rr = &x->mod_in->pfp_ita2_irange;
+	struct code_plan c = { 0 };
+	unsigned int pairs;
+	int ret;
+
+	if (!rr->rr_used)
+		return PFMLIB_SUCCESS;
+	ret = count_ranges(rr, true, &c.n);
+	if (ret != PFMLIB_SUCCESS)
+		return ret;
+	c.retired = ita2_count_retired(x->in, &c.kinds);
+	c.retired_only = c.retired == x->in->pfp_event_count;
+	c.prefetches = count_prefetches(x->in);
+	c.fine = fine_possible(rr, c.n);
+	ret = place_code(x, &c);
+	if (ret != PFMLIB_SUCCESS)
+		return ret;
+	pairs = pairs_used(&x->mod_out->pfp_ita2_irange);
+	ret = check_pairs(x, &c, pairs);
+	return ret == PFMLIB_SUCCESS ? ita2_add_pmc(x, 14, pmc14_value(pairs, c.fine)) : ret;
+}
+
+/* --- data ranges: PMC13 --------------------------------------------------------------------- */
+
+enum { BY_DATA = 1, BY_OPCODE = 2, BY_CODE = 4 };
+
+/* cfg_dbrp of PMC13: 0 code, opcode and data, 1 code and opcode, 2 data, 3 nothing. */
+static unsigned int pair_config(unsigned int by)
+{
+	if (by == BY_DATA)
+		return 2;
+	if (by & BY_DATA)
+		return 0;
+	return by & BY_CODE ? 1 : 3;
+}
+
+static uint64_t pmc13_value(const unsigned int by[MAX_PAIRS])
+{
+	uint64_t value = 0x2078fefefefeULL & ~(0xfULL << 45);
+
+	for (unsigned int i = 0; i < MAX_PAIRS; i++) {
+		value &= ~(3ULL << (3 + 8 * i));
+		value |= (uint64_t)pair_config(by[i]) << (3 + 8 * i) | (uint64_t)(by[i] != 0) << (45 + i);
+	}
+	return value;
+}
+
+int ita2_data_ranges(struct ita2_dispatch *x)
+{
+	const pfmlib_ita2_input_param_t *p = x->mod_in;
+	unsigned int by[MAX_PAIRS] = { 0 }, n, code = 0, data = 0;
+	int ret = PFMLIB_SUCCESS;
+
+	if (p->pfp_ita2_drange.rr_used) {
+		ret = count_ranges(&p->pfp_ita2_drange, false, &n);
+		if (ret == PFMLIB_SUCCESS)
+			ret = add_ranges(x, &p->pfp_ita2_drange, n, &x->mod_out->pfp_ita2_drange);
+		data = pairs_used(&x->mod_out->pfp_ita2_drange);
+	}
+	if (p->pfp_ita2_irange.rr_used)
+		code = pairs_used(&x->mod_out->pfp_ita2_irange);
+	if (ret != PFMLIB_SUCCESS || !(data | code))
+		return ret;
+	if (pfm_ita2_irange_is_fine(x->out, x->mod_out))
+		code &= 3;	/* the hardware takes the partner along */
+	for (unsigned int i = 0; i < MAX_PAIRS; i++) {
+		bool opcode = i & 1 ? p->pfp_ita2_pmc9.opcm_used : p->pfp_ita2_pmc8.opcm_used;
+
+		by[i] = (data >> i & 1 ? BY_DATA : 0) | (code >> i & 1 ? BY_CODE : 0);
+		by[i] |= by[i] && opcode ? BY_OPCODE : 0;
+	}
+	return ita2_add_pmc(x, 13, pmc13_value(by));
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+/* libpfm4.c - the only file that sees libpfm4's header and calls libpfm4. */
+#include <perfmon/pfmlib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libpfm4.h"
+
+static __thread int last_error;
+
+/*
+ * libpfm4 encodes for absent models if this variable is set when it is initialized; a forced model
+ * is written differently there than in libpfm 3, so it must not see LIBPFM_FORCE_PMU.
+ */
+static int init_for_all_models(void)
+{
+	char *force = getenv("LIBPFM_FORCE_PMU");
+	char *saved = force ? strdup(force) : NULL;
+	bool was_set = getenv("LIBPFM_ENCODE_INACTIVE") != NULL;
+	int ret;
+
+	setenv("LIBPFM_ENCODE_INACTIVE", "1", 0);
+	unsetenv("LIBPFM_FORCE_PMU");
+	ret = pfm_initialize();
+	if (!was_set)
+		unsetenv("LIBPFM_ENCODE_INACTIVE");
+	if (saved)
+		setenv("LIBPFM_FORCE_PMU", saved, 1);
+	free(saved);
+	return ret;
+}
+
+static bool pmu_info(int id, pfm_pmu_info_t *info)
+{
+	memset(info, 0, sizeof(*info));
+	info->size = sizeof(*info);
+	return pfm_get_pmu_info((pfm_pmu_t)id, info) == PFM_SUCCESS;
+}
+
+static bool event_info(int idx, pfm_event_info_t *info)
+{
+	memset(info, 0, sizeof(*info));
+	info->size = sizeof(*info);
+	return pfm_get_event_info(idx, PFM_OS_NONE, info) == PFM_SUCCESS;
+}
+
+static int try_first_event(const pfm_pmu_info_t *info)
+{
+	uint64_t codes[L4_MAX_CODES];
+	pfm_event_info_t ev;
+	unsigned int n;
+	char name[256];
+
+	if (!event_info(info->first_event, &ev))
+		return 0;
+	snprintf(name, sizeof(name), "%s::%s", info->name, ev.name);
+	l4_encode(name, PFM_PLM3, codes, &n);
+	return last_error;
+}
+
+/* Was libpfm4 initialized before, by someone to whom the host's own models were enough? */
+static bool absent_models_refused(void)
+{
+	for (int id = 0; id < PFM_PMU_MAX; id++) {
+		pfm_pmu_info_t info;
+
+		if (pmu_info(id, &info) && info.type == PFM_PMU_TYPE_CORE && !info.is_present &&
+		    info.nevents > 0)
+			return try_first_event(&info) == PFM_ERR_NOTFOUND;
+	}
+	return false;
+}
+
+bool l4_init(void)
+{
+	if (init_for_all_models() != PFM_SUCCESS)
+		return false;
+	if (absent_models_refused()) {
+		pfm_terminate();
+		return init_for_all_models() == PFM_SUCCESS;
+	}
+	return true;
+}
+
+int l4_max_id(void)
+{
+	return PFM_PMU_MAX;
+}
+
+static bool list_events(struct l4_pmu *pmu)
+{
+	unsigned int n = 0;
+
+	pmu->events = calloc(pmu->nevents, sizeof(int));
+	if (!pmu->events)
+		return false;
+	for (int idx = pmu->first_event; idx != -1 && n < pmu->nevents; idx = pfm_get_event_next(idx))
+		pmu->events[n++] = idx;
+	pmu->nevents = n;
+	return true;
+}
+
+bool l4_core_pmu(int id, struct l4_pmu *pmu)
+{
+	pfm_pmu_info_t info;
+
+	if (!pmu_info(id, &info) || info.type != PFM_PMU_TYPE_CORE || info.nevents <= 0)
+		return false;
+	pmu->name = info.name;
+	pmu->desc = info.desc;
+	pmu->id = id;
+	pmu->first_event = info.first_event;
+	pmu->nevents = info.nevents;
+	pmu->counters = info.num_cntrs;
+	pmu->fixed = info.num_fixed_cntrs;
+	pmu->present = info.is_present;
+	return list_events(pmu);
+}
+
+enum l4_family l4_family(const struct l4_pmu *pmu)
+{
+	if (pmu->id == PFM_PMU_INTEL_NETBURST || pmu->id == PFM_PMU_INTEL_NETBURST_P)
+		return L4_NETBURST;
+#if defined(__x86_64__) || defined(__i386__)
+	return L4_X86;
+#elif defined(__aarch64__) || defined(__arm__)
+	return L4_ARM;
+#else
+	return L4_OTHER;
+#endif
+}
+
+int l4_old_type(int id)
+{
+	static const struct { int id, type; } map[] = {
+		{ PFM_PMU_I386_P6, 32 }, { PFM_PMU_INTEL_NETBURST, 33 }, { PFM_PMU_COREDUO, 34 },
+		{ PFM_PMU_I386_PM, 35 }, { PFM_PMU_INTEL_CORE, 36 }, { PFM_PMU_INTEL_PPRO, 37 },
+		{ PFM_PMU_INTEL_PII, 38 }, { PFM_PMU_INTEL_ATOM, 39 }, { PFM_PMU_INTEL_NHM, 40 },
+		{ PFM_PMU_INTEL_WSM, 41 }, { PFM_PMU_AMD64_K7, 16 },
+		{ PFM_PMU_AMD64_K8_REVB, 16 }, { PFM_PMU_AMD64_K8_REVC, 16 },
+		{ PFM_PMU_AMD64_K8_REVD, 16 }, { PFM_PMU_AMD64_K8_REVE, 16 },
+		{ PFM_PMU_AMD64_K8_REVF, 16 }, { PFM_PMU_AMD64_K8_REVG, 16 },
+		{ PFM_PMU_AMD64_FAM10H_BARCELONA, 16 }, { PFM_PMU_AMD64_FAM10H_SHANGHAI, 16 },
+		{ PFM_PMU_AMD64_FAM10H_ISTANBUL, 16 }, { PFM_PMU_AMD64_FAM11H_TURION, 16 },
+		{ PFM_PMU_AMD64_FAM12H_LLANO, 16 }, { PFM_PMU_AMD64_FAM14H_BOBCAT, 16 },
+		{ PFM_PMU_AMD64_FAM15H_INTERLAGOS, 16 }, { PFM_PMU_AMD64_FAM16H, 16 },
+	};
+
+	for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++)
+		if (map[i].id == id)
+			return map[i].type;
+	return -1;
+}
+
+static bool attr_info(int idx, unsigned int a, pfm_event_attr_info_t *info)
+{
+	memset(info, 0, sizeof(*info));
+	info->size = sizeof(*info);
+	return pfm_get_event_attr_info(idx, a, PFM_OS_NONE, info) == PFM_SUCCESS;
+}
+
+void l4_event(const struct l4_pmu *pmu, unsigned int i, struct l4_event *ev)
+{
+	pfm_event_info_t info;
+	pfm_event_attr_info_t attr;
+
+	memset(ev, 0, sizeof(*ev));
+	ev->name = "?";
+	if (!event_info(pmu->events[i], &info))
+		return;
+	ev->name = info.name;
+	ev->desc = info.desc;
+	ev->code = info.code;
+	ev->nattrs = info.nattrs;
+	while (ev->nmasks < ev->nattrs && attr_info(pmu->events[i], ev->nmasks, &attr) &&
+	       attr.type == PFM_ATTR_UMASK)
+		ev->nmasks++;
+}
+
+void l4_attr(const struct l4_pmu *pmu, unsigned int i, unsigned int a, struct l4_attr *attr)
+{
+	pfm_event_attr_info_t info;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->name = "?";
+	if (!attr_info(pmu->events[i], a, &info))
+		return;
+	attr->name = info.name;
+	attr->desc = info.desc;
+	attr->code = info.code;
+	attr->dflt = info.is_dfl;
+	attr->kind = info.type == PFM_ATTR_UMASK ? L4_MASK :
+		info.type == PFM_ATTR_MOD_BOOL ? L4_BOOLEAN : L4_INTEGER;
+}
+
+/* PFM_ERR_* to PFMLIB_ERR_*, which pfmlib.h has. */
+static int map_error(int err)
+{
+	switch (err) {
+	case PFM_SUCCESS:	return 0;
+	case PFM_ERR_NOTSUPP:	return -1;
+	case PFM_ERR_NOTFOUND:	return -4;
+	case PFM_ERR_FEATCOMB:	return -9;
+	case PFM_ERR_UMASK:	return -22;
+	case PFM_ERR_ATTR:	return -22;
+	case PFM_ERR_NOMEM:	return -23;
+	case PFM_ERR_TOOMANY:	return -12;
+	default:		return -2;
+	}
+}
+
+int l4_encode(const char *str, unsigned int plm, uint64_t *codes, unsigned int *n)
+{
+	pfm_pmu_encode_arg_t arg;
+
+	memset(&arg, 0, sizeof(arg));
+	arg.size = sizeof(arg);
+	arg.codes = codes;
+	arg.count = L4_MAX_CODES;
+	last_error = pfm_get_os_event_encoding(str, plm, PFM_OS_NONE, &arg);
+	*n = last_error == PFM_SUCCESS ? (unsigned int)arg.count : 0;
+	return map_error(last_error);
+}
+
+const char *l4_error(void)
+{
+	return pfm_strerror(last_error);
+}

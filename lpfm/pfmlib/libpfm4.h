@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libpfm4.h - the tables of libpfm4, behind names that do not clash with ours: libpfm4's header and
+ * pfmlib.h cannot be included together.
+ */
+#ifndef PFL_LIBPFM4_H
+#define PFL_LIBPFM4_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define L4_MAX_CODES 8
+
+struct l4_pmu {
+	const char	*name, *desc;
+	int		id;
+	int		first_event;
+	unsigned int	nevents;
+	unsigned int	counters, fixed;
+	bool		present;
+	int		*events;	/* libpfm4's index of each event */
+};
+
+struct l4_event {
+	const char	*name, *desc;
+	uint64_t	code;
+	unsigned int	nattrs, nmasks;
+};
+
+enum l4_kind { L4_MASK, L4_BOOLEAN, L4_INTEGER };
+
+struct l4_attr {
+	const char	*name, *desc;
+	uint64_t	code;
+	enum l4_kind	kind;
+	bool		dflt;
+};
+
+enum l4_family { L4_OTHER, L4_X86, L4_NETBURST, L4_ARM };
+
+/* Any time; true if libpfm4's tables can be used, of models that are not present as well. */
+bool l4_init(void);
+/* Fills pmu if id is a core PMU with events. ids go from 0 to l4_max_id() - 1. */
+bool l4_core_pmu(int id, struct l4_pmu *pmu);
+int l4_max_id(void);
+enum l4_family l4_family(const struct l4_pmu *pmu);
+/* Models that libpfm 3 had a number for: its number, else -1. */
+int l4_old_type(int id);
+
+void l4_event(const struct l4_pmu *pmu, unsigned int i, struct l4_event *ev);
+void l4_attr(const struct l4_pmu *pmu, unsigned int i, unsigned int a, struct l4_attr *attr);
+/* Codes of "PMU::EVENT:..."; 0 or a PFMLIB_ERR_*. */
+int l4_encode(const char *str, unsigned int plm, uint64_t *codes, unsigned int *n);
+const char *l4_error(void);	/* libpfm4's words for the last error of l4_encode() */
+
+#endif

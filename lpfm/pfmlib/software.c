@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+/* software.c - the software counters and virtual registers, which follow every model's own events. */
+#include <string.h>
+
+#include "model.h"
+#include "pmu/software.h"
+
+struct sw_event {
+	const char	*name, *desc;
+	unsigned int	num;
+};
+
+static const struct sw_event events[] = {
+	{ "TASK_CLOCK", "nanoseconds the thread ran", PFM_SW_TASK_CLOCK },
+	{ "CPU_CLOCK", "nanoseconds of the CPU's clock", PFM_SW_CPU_CLOCK },
+	{ "PAGE_FAULTS", "page faults", PFM_SW_PAGE_FAULTS },
+	{ "MINOR_FAULTS", "page faults served from memory", PFM_SW_MINOR_FAULTS },
+	{ "MAJOR_FAULTS", "page faults that had to read a disk", PFM_SW_MAJOR_FAULTS },
+	{ "CONTEXT_SWITCHES", "context switches", PFM_SW_CONTEXT_SWITCHES },
+	{ "CPU_MIGRATIONS", "moves to another CPU", PFM_SW_CPU_MIGRATIONS },
+	{ "ALIGNMENT_FAULTS", "misaligned accesses that the kernel completed",
+	  PFM_SW_ALIGNMENT_FAULTS },
+	{ "EMULATION_FAULTS", "instructions that the kernel emulated", PFM_SW_EMULATION_FAULTS },
+	{ "TSTAMP", "the machine's clock in nanoseconds, not a counter", PFM_VIRT_TSTAMP },
+	{ "REALTIME", "nanoseconds since 1970, not a counter", PFM_VIRT_REALTIME },
+	{ "TID", "the thread's id, not a counter", PFM_VIRT_TID },
+	{ "PID", "the process's id, not a counter", PFM_VIRT_PID },
+	{ "CPU", "the CPU's number, not a counter", PFM_VIRT_CPU },
+};
+
+static bool is_counter(const struct sw_event *e)
+{
+	return e->num <= PFM_SW_LAST;
+}
+
+unsigned int pfl_software_count(void)
+{
+	return PFL_COUNT(events);
+}
+
+void pfl_software_event(unsigned int i, struct pfl_event *ev)
+{
+	memset(ev, 0, sizeof(*ev));
+	ev->name = events[i].name;
+	ev->desc = events[i].desc;
+	ev->code = events[i].num;
+}
+
+int pfl_software_encode(unsigned int i, unsigned int plm, struct pfl_demand *d)
+{
+	const struct sw_event *e = &events[i];
+	struct pfl_alt *alt = &d->alts[d->nalts++];
+
+	alt->pmd = e->num;
+	alt->pmc[0] = is_counter(e) ? e->num : PFL_NO_PMC;
+	alt->pmc[1] = PFL_NO_PMC;
+	pfl_mask_set(&alt->claims, e->num);
+	d->nvalues = is_counter(e);
+	d->values[0] = plm & (PFM_SW_USER | PFM_SW_KERNEL);
+	return PFMLIB_SUCCESS;
+}
+
+void pfl_software_registers(pfmlib_regmask_t *pmcs, pfmlib_regmask_t *pmds)
+{
+	for (unsigned int i = 0; i < PFL_COUNT(events); i++) {
+		pfm_regmask_set(pmds, events[i].num);
+		if (is_counter(&events[i]))
+			pfm_regmask_set(pmcs, events[i].num);
+	}
+}
+
+const char *pfl_software_register(unsigned int num)
+{
+	for (unsigned int i = 0; i < PFL_COUNT(events); i++)
+		if (events[i].num == num)
+			return events[i].name;
+	return NULL;
+}
+
+/* A machine without any hardware counter still has these. */
+static void no_registers(const struct pfl_model *m, pfmlib_regmask_t *pmcs, pfmlib_regmask_t *pmds,
+			 pfmlib_regmask_t *counters)
+{
+	(void)m, (void)pmcs, (void)pmds, (void)counters;
+}
+
+static const struct pfl_ops software_ops = {
+	.registers = no_registers,
+};
+
+struct pfl_model pfl_software = {
+	.name = "software",
+	.desc = "no hardware counters",
+	.type = PFMLIB_SOFTWARE_PMU,
+	.width = 64,
+	.ops = &software_ops,
+};

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * proc.h - what the files of lpfm.proc share.
+ */
+#ifndef LPFM_PROC_H
+#define LPFM_PROC_H
+
+#include "lpfm.h"
+
+struct lpfm_process;
+
+/* A signal by name ("TERM", "SIGTERM") or number; raises. */
+int lpfm_to_signal(lua_State *L, int idx, const char *call);
+/* NULL: it has none here. */
+const char *lpfm_signal_name(int sig);
+
+/* Adds fields status (exit status) or signal, signal_name, of a status as of wait4() to the table on top. */
+void lpfm_add_status(lua_State *L, int status);
+
+/* child.c: proc.spawn, and the process id of a child object; -1 if idx holds none */
+int lpfm_proc_spawn(lua_State *L);
+int lpfm_child_pid(lua_State *L, int idx);
+void lpfm_open_child(lua_State *L);
+
+/* tracer.c: proc.trace */
+int lpfm_proc_trace(lua_State *L);
+void lpfm_open_tracer(lua_State *L);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process.h - child processes, as spawn() and a follower share them; and lists of threads.
+ *
+ * A child is reaped once: by its object, or by the follower that traces it, which leaves the result
+ * here. Nothing in process.c knows of Lua.
+ */
+#ifndef LPFM_PROCESS_H
+#define LPFM_PROCESS_H
+
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+struct lpfm_process {
+	pid_t			pid;
+	int			pidfd;		/* -1 where the kernel has none */
+	bool			traced;		/* a follower will reap it */
+	bool			done;
+	int			status;		/* as of wait4(), when done */
+	struct rusage		usage;
+	struct lpfm_process	*next;
+};
+
+/* A record of a child just made; NULL without memory. */
+struct lpfm_process *lpfm_process_new(pid_t pid);
+void lpfm_process_free(struct lpfm_process *p);
+/* Reaps the child if it has ended. 1: it is done; 0: not yet; -1: errno. */
+int lpfm_process_poll(struct lpfm_process *p);
+/* Signals the child; 0, or -1 with errno, ESRCH if it is done. */
+int lpfm_process_kill(struct lpfm_process *p, int sig);
+/* For followers: who reaps a child of ours, and what was reaped. Other pids are ignored. */
+void lpfm_process_traced(pid_t pid, bool traced);
+void lpfm_process_reaped(pid_t pid, int status, const struct rusage *usage);
+
+/* Fills up to room thread ids of a process, ascending; how many there are, or -1 with errno. */
+int lpfm_process_threads(pid_t pid, pid_t *tids, int room);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sample.c - the layouts of the default format, and how a walk over samples begins (3.6).
+ */
+#include "sample.h"
+
+const char *const lpfm_smpl_names[LPFM_SMPL_FIELDS] = {
+	[LPFM_SMPL_IP] = "ip",
+	[LPFM_SMPL_TID] = "tid",
+	[LPFM_SMPL_PID] = "pid",
+	[LPFM_SMPL_CPU] = "cpu",
+	[LPFM_SMPL_TSTAMP] = "tstamp",
+	[LPFM_SMPL_SET] = "set",
+	[LPFM_SMPL_OVFL_PMD] = "ovfl_pmd",
+	[LPFM_SMPL_LAST_RESET] = "last_reset",
+};
+
+#define PLACE(type, member) { offsetof(type, member), sizeof(((type *)0)->member) }
+
+/* 2.x calls the thread pid and the process tgid. */
+static const struct lpfm_place places_2x[LPFM_SMPL_FIELDS] = {
+	[LPFM_SMPL_IP] = PLACE(pfm_dfl_smpl_entry_t, ip),
+	[LPFM_SMPL_TID] = PLACE(pfm_dfl_smpl_entry_t, pid),
+	[LPFM_SMPL_PID] = PLACE(pfm_dfl_smpl_entry_t, tgid),
+	[LPFM_SMPL_CPU] = PLACE(pfm_dfl_smpl_entry_t, cpu),
+	[LPFM_SMPL_TSTAMP] = PLACE(pfm_dfl_smpl_entry_t, tstamp),
+	[LPFM_SMPL_SET] = PLACE(pfm_dfl_smpl_entry_t, set),
+	[LPFM_SMPL_OVFL_PMD] = PLACE(pfm_dfl_smpl_entry_t, ovfl_pmd),
+	[LPFM_SMPL_LAST_RESET] = PLACE(pfm_dfl_smpl_entry_t, last_reset_val),
+};
+
+static const struct lpfm_place places_06[LPFM_SMPL_FIELDS] = {
+	[LPFM_SMPL_IP] = PLACE(pfm_default_smpl_entry_t, ip),
+	[LPFM_SMPL_TID] = PLACE(pfm_default_smpl_entry_t, tid),
+	[LPFM_SMPL_PID] = PLACE(pfm_default_smpl_entry_t, pid),
+	[LPFM_SMPL_CPU] = PLACE(pfm_default_smpl_entry_t, cpu),
+	[LPFM_SMPL_TSTAMP] = PLACE(pfm_default_smpl_entry_t, tstamp),
+	[LPFM_SMPL_SET] = PLACE(pfm_default_smpl_entry_t, set),
+	[LPFM_SMPL_OVFL_PMD] = PLACE(pfm_default_smpl_entry_t, ovfl_pmd),
+	[LPFM_SMPL_LAST_RESET] = PLACE(pfm_default_smpl_entry_t, last_reset_val),
+};
+
+static const struct lpfm_place places_iip[LPFM_SMPL_FIELDS] = {
+	[LPFM_SMPL_IP] = { 0, sizeof(uint64_t) },
+};
+
+static const struct lpfm_place places_none[LPFM_SMPL_FIELDS];
+
+/* --- the buffer's header -------------------------------------------------------------------- */
+
+/* Both layouts begin with the count, which is written last. */
+static uint64_t sample_count(const struct lpfm_context *ctx)
+{
+	return __atomic_load_n((const uint64_t *)(const void *)ctx->buf, __ATOMIC_ACQUIRE);
+}
+
+void lpfm_smpl_hdr_read(const struct lpfm_context *ctx, struct lpfm_smpl_hdr *hdr)
+{
+	const pfm_dfl_smpl_hdr_t *h2 = (const void *)ctx->buf;
+	const pfm_default_smpl_hdr_t *h0 = (const void *)ctx->buf;
+
+	hdr->count = sample_count(ctx);
+	if (ctx->format == LPFM_DFL_2X) {
+		hdr->cur_offs = h2->hdr_cur_offs;
+		hdr->overflows = h2->hdr_overflows;
+		hdr->size = h2->hdr_buf_size;
+		hdr->version = h2->hdr_version;
+		hdr->flags = h2->hdr_buf_flags;
+	} else {
+		hdr->cur_offs = h0->hdr_cur_offs;
+		hdr->overflows = h0->hdr_overflows;
+		hdr->size = h0->hdr_buf_size;
+		hdr->version = h0->hdr_version;
+		hdr->flags = h0->hdr_flags;
+	}
+}
+
+/* --- walks ---------------------------------------------------------------------------------- */
+
+static void choose_places(struct lpfm_walk *w)
+{
+	bool old = w->ctx->format == LPFM_DFL_06;
+
+	if (w->ctx->buf_flags & PFM_DFL_SMPL_NO_HDR) {
+		w->places = places_none;
+		w->head_size = 0;
+	} else if (w->ctx->buf_flags & PFM_DFL_SMPL_IIP_HDR) {
+		w->places = places_iip;
+		w->head_size = sizeof(uint64_t);
+	} else {
+		w->places = old ? places_06 : places_2x;
+		w->head_size = old ? sizeof(pfm_default_smpl_entry_t) : sizeof(pfm_dfl_smpl_entry_t);
+	}
+	w->fixed = w->ctx->buf_flags & (PFM_DFL_SMPL_NO_HDR | PFM_DFL_SMPL_IIP_HDR);
+	w->next = old ? sizeof(pfm_default_smpl_hdr_t) : sizeof(pfm_dfl_smpl_hdr_t);
+}
+
+/* 3.6.2: samples that do not say which PMD overflowed are all alike, or cannot be told apart. */
+static void choose_body(lua_State *L, struct lpfm_walk *w)
+{
+	const struct lpfm_layouts *ls = &w->ctx->layouts;
+
+	for (size_t i = 0; i < ls->n; i++) {
+		if (!ls->list[i].n)
+			continue;
+		if (w->body.n && memcmp(w->body.pmds, ls->list[i].pmds, sizeof(w->body.pmds)))
+			luaL_error(L, "samples without headers cannot be told apart: "
+				   "several PMDs were programmed with different smpl_pmds");
+		w->body = ls->list[i];
+	}
+}
+
+void lpfm_walk_start(lua_State *L, struct lpfm_walk *w, const struct lpfm_context *ctx)
+{
+	memset(w, 0, sizeof(*w));
+	w->ctx = ctx;
+	w->epoch = ctx->epoch;
+	w->count = sample_count(ctx);
+	w->body.key = UINT32_MAX;
+	choose_places(w);
+	if (w->fixed)
+		choose_body(L, w);
+}
+
+void lpfm_walk_check(lua_State *L, const struct lpfm_walk *w)
+{
+	if (w->ctx->fd < 0)
+		luaL_error(L, "the buffer is closed");
+	if (w->epoch != w->ctx->epoch)
+		luaL_error(L, "the sample is stale: the context was restarted");
+}
+
+int lpfm_walk_broken(lua_State *L, const struct lpfm_walk *w)
+{
+	return luaL_error(L, "the buffer is corrupt: sample %f of %f lies outside it",
+			  (lua_Number)(w->index + 1), (lua_Number)w->count);
+}
+
+/* --- fields by name, filters ---------------------------------------------------------------- */
+
+static void find_place(lua_State *L, const char *name, const struct lpfm_walk *w,
+		       const struct lpfm_site *site, struct lpfm_ref *ref)
+{
+	for (int i = 0; i < LPFM_SMPL_FIELDS; i++) {
+		if (strcmp(name, lpfm_smpl_names[i]))
+			continue;
+		ref->place = w->places[i];
+		if (!ref->place.width)
+			lpfm_bad(L, site, "the samples of this buffer have no field '%s' "
+				 "(buf_flags NO_HDR, IIP_HDR)", name);
+		return;
+	}
+	lpfm_bad(L, site, "unknown field '%s' (known: ip, tid, pid, cpu, tstamp, set, ovfl_pmd, "
+		 "last_reset, and numbers of PMDs)", name);
+}
+
+void lpfm_ref_read(lua_State *L, int idx, const struct lpfm_walk *w, const struct lpfm_site *site,
+		   struct lpfm_ref *ref)
+{
+	*ref = (struct lpfm_ref){ 0 };
+	if (lua_type(L, idx) == LUA_TNUMBER) {
+		ref->is_pmd = true;
+		ref->pmd = (uint16_t)lpfm_to_int(L, idx, site, 0, PFM_MAX_PMDS - 1);
+	} else if (lua_type(L, idx) == LUA_TSTRING) {
+		find_place(L, lua_tostring(L, idx), w, site, ref);
+	} else {
+		lpfm_bad_value(L, site, "name of a field or number of a PMD", idx);
+	}
+}
+
+void lpfm_filter_read(lua_State *L, int idx, const struct lpfm_walk *w, const char *call,
+		      struct lpfm_filter *filter)
+{
+	struct lpfm_site site = { .call = call, .arg = "filter" };
+
+	filter->n = 0;
+	if (lua_isnoneornil(L, idx))
+		return;
+	if (!lua_istable(L, idx))
+		lpfm_bad_value(L, &site, "table", idx);
+	lua_pushnil(L);
+	while (lua_next(L, idx)) {
+		if (filter->n == LPFM_TESTS_MAX)
+			lpfm_bad(L, &site, "at most %d fields", LPFM_TESTS_MAX);
+		lpfm_ref_read(L, lua_gettop(L) - 1, w, &site, &filter->test[filter->n].ref);
+		filter->test[filter->n].value = lpfm_to_u64(L, lua_gettop(L), &site);
+		filter->n++;
+		lua_pop(L, 1);
+	}
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/***
+Functions and source lines of programs, shared libraries, the vdso and the kernel.
+From mappings to objects is `pfm.symbols`' business; this module knows one object at a time.
+@module lpfm.symbols
+*/
+#include <stdlib.h>
+#include <string.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "symobj.h"
+
+#define OBJECT_TYPE "lpfm.symbols.object"
+#define INLINE_MAX 16
+#define EXACT (1ULL << 53)
+
+struct object {
+	struct symobj *o;	/* NULL: closed */
+};
+
+static struct symobj *check_object(lua_State *L)
+{
+	struct object *self = luaL_checkudata(L, 1, OBJECT_TYPE);
+
+	if (!self->o)
+		luaL_error(L, "the object is closed");
+	return self->o;
+}
+
+/* Addresses are numbers read as two's complement, like everywhere in lpfm. */
+static uint64_t check_address(lua_State *L, int arg)
+{
+	lua_Number v = luaL_checknumber(L, arg);
+
+	luaL_argcheck(L, v >= -(lua_Number)EXACT && v <= (lua_Number)EXACT && v == (lua_Number)(int64_t)v,
+		      arg, "not an address");
+	return (uint64_t)(int64_t)v;
+}
+
+static void push_address(lua_State *L, uint64_t addr)
+{
+	lua_pushnumber(L, (lua_Number)(int64_t)addr);
+}
+
+/***
+Opens an object.
+@function object
+@string path an ELF file, "[vdso]" or "[kernel]"
+@treturn[1] object
+@return[2] nil
+@treturn[2] string why not
+@usage local o = symbols.object("/proc/self/exe"); print(o:functions())
+*/
+static int symbols_object(lua_State *L)
+{
+	const char *path = luaL_checkstring(L, 1);
+	struct object *self = lua_newuserdata(L, sizeof(*self));
+	char why[SYMOBJ_ERROR_LEN];
+
+	self->o = NULL;
+	luaL_getmetatable(L, OBJECT_TYPE);
+	lua_setmetatable(L, -2);
+	self->o = symobj_open(path, why);
+	if (self->o)
+		return 1;
+	lua_pushnil(L);
+	lua_pushfstring(L, "%s: %s", path, why);
+	return 2;
+}
+
+/***
+From an offset in the file to the object's own address.
+@function object:address
+@number offset in bytes
+@return the address, or nil where the offset is not in a loaded segment
+*/
+static int object_address(lua_State *L)
+{
+	struct symobj *o = check_object(L);
+	uint64_t addr;
+
+	if (symobj_offset_to_addr(o, check_address(L, 2), &addr))
+		push_address(L, addr);
+	else
+		lua_pushnil(L);
+	return 1;
+}
+
+/* C++ names readable; without the version that a library's symbols may have ("f@@V_1"). */
+static void push_name(lua_State *L, const char *name)
+{
+	char *plain = symtab_demangle(name);
+
+	lua_pushlstring(L, plain ? plain : name, plain ? strlen(plain) : strcspn(name, "@"));
+	free(plain);
+}
+
+/***
+The function at an address.
+@function object:func
+@number address the object's own
+@return[1] its name, C++ names readable
+@return[1] the function's address
+@return[2] nil
+*/
+static int object_func(lua_State *L)
+{
+	struct symobj *o = check_object(L);
+	uint64_t addr = check_address(L, 2);
+	const struct symtab_entry *e = symobj_function(o, addr);
+	const char *name;
+
+	if (e) {
+		push_name(L, e->name);
+		push_address(L, e->addr);
+		return 2;
+	}
+	if (symobj_inlined(o, addr, &name, 1) == 1) {	/* no symbol table, but debug information */
+		push_name(L, name);
+		push_address(L, addr);
+		return 2;
+	}
+	lua_pushnil(L);
+	return 1;
+}
+
+/***
+Source file and line of an address.
+@function object:line
+@number address the object's own
+@return[1] file
+@return[1] line
+@return[2] nil without debug information
+*/
+static int object_line(lua_State *L)
+{
+	struct symobj *o = check_object(L);
+	int line = 0;
+	const char *file = symobj_line(o, check_address(L, 2), &line);
+
+	if (!file) {
+		lua_pushnil(L);
+		return 1;
+	}
+	lua_pushstring(L, file);
+	lua_pushinteger(L, line);
+	return 2;
+}
+
+/***
+Names of the functions inlined at an address, the innermost first, then the one they are in.
+@function object:inlined
+@number address the object's own
+@treturn table empty without debug information
+*/
+static int object_inlined(lua_State *L)
+{
+	struct symobj *o = check_object(L);
+	const char *names[INLINE_MAX];
+	int n = symobj_inlined(o, check_address(L, 2), names, INLINE_MAX);
+
+	lua_createtable(L, n, 0);
+	for (int i = 0; i < n; i++) {
+		push_name(L, names[i]);
+		lua_rawseti(L, -2, i + 1);
+	}
+	return 1;
+}
+
+/***
+How many functions the object's symbol table names; 0 says it is stripped.
+@function object:functions
+@treturn number
+*/
+static int object_functions(lua_State *L)
+{
+	lua_pushnumber(L, (lua_Number)symobj_functions(check_object(L)));
+	return 1;
+}
+
+/***
+The build id in hexadecimal.
+@function object:build_id
+@return string, or nil
+*/
+static int object_build_id(lua_State *L)
+{
+	static const char digits[] = "0123456789abcdef";
+	int len;
+	const unsigned char *id = symobj_build_id(check_object(L), &len);
+	luaL_Buffer b;
+
+	if (!id) {
+		lua_pushnil(L);
+		return 1;
+	}
+	luaL_buffinit(L, &b);
+	for (int i = 0; i < len; i++) {
+		luaL_addchar(&b, digits[id[i] >> 4]);
+		luaL_addchar(&b, digits[id[i] & 15]);
+	}
+	luaL_pushresult(&b);
+	return 1;
+}
+
+/***
+Releases the object; also done on collection.
+@function object:close
+*/
+static int object_close(lua_State *L)
+{
+	struct object *self = luaL_checkudata(L, 1, OBJECT_TYPE);
+	struct symobj *o = self->o;
+
+	self->o = NULL;
+	symobj_close(o);
+	return 0;
+}
+
+static int object_tostring(lua_State *L)
+{
+	struct object *self = luaL_checkudata(L, 1, OBJECT_TYPE);
+
+	if (self->o)
+		lua_pushfstring(L, "symbols of an object (%d functions)", (int)symobj_functions(self->o));
+	else
+		lua_pushliteral(L, "symbols of an object (closed)");
+	return 1;
+}
+
+static const luaL_Reg methods[] = {
+	{ "address", object_address },
+	{ "func", object_func },
+	{ "line", object_line },
+	{ "inlined", object_inlined },
+	{ "functions", object_functions },
+	{ "build_id", object_build_id },
+	{ "close", object_close },
+	{ NULL, NULL },
+};
+
+static void set_functions(lua_State *L, const luaL_Reg *f)
+{
+	for (; f->name; f++) {
+		lua_pushcfunction(L, f->func);
+		lua_setfield(L, -2, f->name);
+	}
+}
+
+__attribute__((visibility("default"))) int luaopen_lpfm_symbols(lua_State *L);
+
+int luaopen_lpfm_symbols(lua_State *L)
+{
+	luaL_newmetatable(L, OBJECT_TYPE);
+	lua_newtable(L);
+	set_functions(L, methods);
+	lua_setfield(L, -2, "__index");
+	lua_pushcfunction(L, object_close);
+	lua_setfield(L, -2, "__gc");
+	lua_pushcfunction(L, object_tostring);
+	lua_setfield(L, -2, "__tostring");
+	lua_newtable(L);
+	lua_pushcfunction(L, symbols_object);
+	lua_setfield(L, -2, "object");
+	return 1;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* symobj.h - one object (program, shared library, vdso, kernel) and what is known of its code. */
+#ifndef LPFM_SYMOBJ_H
+#define LPFM_SYMOBJ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symtab.h"
+
+struct symobj;
+
+/* Why a call failed, for people; "" after success. */
+#define SYMOBJ_ERROR_LEN 256
+
+/*
+ * Opens an ELF file, with its separate debug file where there is one; "[vdso]" for this machine's
+ * own; "[kernel]" for the running kernel's. NULL with *why filled in.
+ */
+struct symobj *symobj_open(const char *path, char why[SYMOBJ_ERROR_LEN]);
+void symobj_close(struct symobj *o);
+
+/* From an offset in the file to the object's own address (p_vaddr); the kernel's is the same. */
+bool symobj_offset_to_addr(const struct symobj *o, uint64_t offset, uint64_t *addr);
+
+/* The function at the object's address, or NULL. */
+const struct symtab_entry *symobj_function(const struct symobj *o, uint64_t addr);
+/* Functions known at all: 0 for a stripped object. */
+size_t symobj_functions(const struct symobj *o);
+
+/* Source file and line of an address; NULL where debug information does not say. */
+const char *symobj_line(const struct symobj *o, uint64_t addr, int *line);
+
+/*
+ * Functions that debug information says are inlined at addr, the innermost first; up to max, returns
+ * how many. The last name is the function they are inlined into.
+ */
+int symobj_inlined(const struct symobj *o, uint64_t addr, const char *names[], int max);
+
+/* The build id; NULL where there is none. */
+const unsigned char *symobj_build_id(const struct symobj *o, int *len);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wait.c - waiting for descriptors, with a deadline, through signals, and interruptible by Ctrl-C.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <time.h>
+
+#include "lpfm.h"
+#include "wait.h"
+
+static volatile sig_atomic_t interrupted;
+static struct sigaction saved_action;
+static bool catching;
+
+int64_t lpfm_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+int64_t lpfm_deadline(int64_t ns)
+{
+	return ns < 0 ? -1 : lpfm_now() + ns;
+}
+
+/* A hook with a count is how hosts stop a script from a signal handler; it fires in Lua code only. */
+bool lpfm_interrupted(lua_State *L)
+{
+	return interrupted || (lua_gethook(L) && (lua_gethookmask(L) & LUA_MASKCOUNT));
+}
+
+int lpfm_wait_fds(lua_State *L, struct pollfd *fds, unsigned int n, int64_t deadline)
+{
+	for (;;) {
+		struct timespec left = { 0 };
+		int64_t ns = deadline < 0 ? 0 : deadline - lpfm_now();
+		int ready;
+
+		if (ns > 0) {
+			left.tv_sec = ns / 1000000000;
+			left.tv_nsec = ns % 1000000000;
+		}
+		ready = ppoll(fds, n, deadline < 0 ? NULL : &left, NULL);
+		if (ready >= 0 || errno != EINTR)
+			return ready;
+		if (lpfm_interrupted(L)) {
+			errno = EINTR;
+			return -1;
+		}
+	}
+}
+
+int lpfm_wait_fd(lua_State *L, int fd, int64_t deadline)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+	return lpfm_wait_fds(L, &pfd, 1, deadline);
+}
+
+static void on_sigint(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+/***
+Chooses what Ctrl-C (SIGINT) does: with true it is remembered for @{interrupted}, and ends a waiting
+call of this module with nil, "...: interrupted", EINTR; with false it does what it did before.
+@function proc.on_interrupt
+@bool catch
+@usage
+local proc = require "lpfm.proc"
+proc.on_interrupt(true)
+assert(proc.kill(proc.getpid(), "INT"))
+assert(proc.interrupted())
+proc.on_interrupt(false)
+*/
+int lpfm_on_interrupt(lua_State *L)
+{
+	struct sigaction action = { .sa_handler = on_sigint };
+
+	luaL_checktype(L, 1, LUA_TBOOLEAN);
+	if (lua_toboolean(L, 1) == catching)
+		return 0;
+	if (!catching)
+		sigaction(SIGINT, &action, &saved_action);
+	else
+		sigaction(SIGINT, &saved_action, NULL);
+	catching = !catching;
+	interrupted = 0;
+	return 0;
+}
+
+/***
+Whether SIGINT came since the last time this was asked.
+@function proc.interrupted
+@treturn boolean
+@usage assert(require("lpfm.proc").interrupted() == false)
+*/
+int lpfm_take_interrupt(lua_State *L)
+{
+	lua_pushboolean(L, interrupted);
+	interrupted = 0;
+	return 1;
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * main.c - the lpfm program: an interpreter that finds lpfm's modules. What it does with its
+ * arguments is scripts/pfm/cli.lua.
+ */
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+
+#include "repl.h"
+
+#ifndef LPFM_PREFIX
+#define LPFM_PREFIX "/usr/local"
+#endif
+#ifndef LPFM_SCRIPTDIR
+#define LPFM_SCRIPTDIR LPFM_PREFIX "/share/lpfm/scripts"
+#endif
+#ifndef LPFM_LIBDIR
+#define LPFM_LIBDIR LPFM_PREFIX "/lib"
+#endif
+
+struct command_line {
+	int argc;
+	char **argv;
+	int status;
+};
+
+/* --- Ctrl-C --------------------------------------------------------------------------------- */
+
+static lua_State *running;
+static volatile sig_atomic_t keep_alive;	/* a prompt: Ctrl-C never ends the program */
+static volatile sig_atomic_t pending;
+
+static void stop_script(lua_State *L, lua_Debug *ar)
+{
+	(void)ar;
+	lua_sethook(L, NULL, 0, 0);
+	pending = 0;
+	luaL_error(L, "interrupted");
+}
+
+/* A signal cannot raise in a running state; the hook does, at the next instruction. */
+static void on_sigint(int sig)
+{
+	if (pending && !keep_alive) {	/* compiled code runs no hooks: the second one is final */
+		signal(sig, SIG_DFL);
+		raise(sig);
+		return;
+	}
+	pending = 1;
+	lua_sethook(running, stop_script, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
+}
+
+static void catch_sigint(void)
+{
+	struct sigaction sa = { .sa_handler = on_sigint };
+
+	sigemptyset(&sa.sa_mask);
+	sigaction(SIGINT, &sa, NULL);	/* no SA_RESTART: blocking calls come back */
+}
+
+bool repl_take_interrupt(void)
+{
+	bool was = pending;
+
+	if (was)
+		lua_sethook(running, NULL, 0, 0);
+	pending = 0;
+	return was;
+}
+
+/* host.keep(bool): whether Ctrl-C leaves the program alive in any case. */
+static int host_keep(lua_State *L)
+{
+	keep_alive = lua_toboolean(L, 1);
+	catch_sigint();
+	return 0;
+}
+
+/* host.calm(): forgets an interrupt that has not struck yet; returns whether there was one. */
+static int host_calm(lua_State *L)
+{
+	lua_pushboolean(L, repl_take_interrupt());
+	return 1;
+}
+
+/* --- where things are ----------------------------------------------------------------------- */
+
+/* The directory of the program itself, links resolved; "." when /proc is not there. */
+static void push_exe_dir(lua_State *L)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	if (n <= 0) {
+		lua_pushliteral(L, ".");
+		return;
+	}
+	path[n] = '\0';
+	char *slash = strrchr(path, '/');
+
+	lua_pushlstring(L, path, slash && slash > path ? (size_t)(slash - path) : 1);
+}
+
+static bool has_scripts(lua_State *L, const char *dir)
+{
+	const char *file = lua_pushfstring(L, "%s/pfm/cli.lua", dir);
+	bool found = access(file, R_OK) == 0;
+
+	lua_pop(L, 1);
+	return found;
+}
+
+/* Pushes the directory of the scripts: the environment's, the source tree's, the installed one. */
+static void push_script_dir(lua_State *L, const char *exe_dir)
+{
+	const char *env = getenv("LPFM_SCRIPTS");
+	const char *const places[] = {
+		"%s/../../scripts", "%s/../../../scripts",	/* build/LUA, build/san/LUA */
+		"%s/../share/lpfm/scripts", LPFM_SCRIPTDIR,
+	};
+
+	if (env) {
+		if (!has_scripts(L, env))
+			luaL_error(L, "LPFM_SCRIPTS is '%s', where there is no pfm/cli.lua", env);
+		lua_pushstring(L, env);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		const char *dir = lua_pushfstring(L, places[i], exe_dir);
+
+		if (has_scripts(L, dir))
+			return;
+		lua_pop(L, 1);
+	}
+	luaL_error(L, "lpfm's scripts are neither in the source tree nor in %s; set LPFM_SCRIPTS",
+		   LPFM_SCRIPTDIR);
+}
+
+static void prepend(lua_State *L, const char *field, const char *path)
+{
+	lua_getglobal(L, "package");
+	lua_getfield(L, -1, field);
+	lua_pushfstring(L, "%s;%s", path, lua_tostring(L, -1));
+	lua_setfield(L, -3, field);
+	lua_pop(L, 2);
+}
+
+/* package.cpath: $LPFM_CPATH (a directory), the program's directory, the installed modules. */
+static void set_cpath(lua_State *L, const char *exe_dir)
+{
+	const char *env = getenv("LPFM_CPATH");
+
+	prepend(L, "cpath", LPFM_LIBDIR "/lpfm/?.so");
+	prepend(L, "cpath", lua_pushfstring(L, "%s/../lib/lpfm/?.so", exe_dir));
+	prepend(L, "cpath", lua_pushfstring(L, "%s/?.so", exe_dir));
+	if (env)
+		prepend(L, "cpath", lua_pushfstring(L, "%s/?.so", env));
+}
+
+/* --- what scripts get from the program ------------------------------------------------------ */
+
+static int open_host(lua_State *L)
+{
+	static const luaL_Reg host[] = {
+		{ "keep", host_keep },
+		{ "calm", host_calm },
+		{ NULL, NULL },
+	};
+
+	lua_newtable(L);
+	for (const luaL_Reg *f = host; f->name; f++) {
+		lua_pushcfunction(L, f->func);
+		lua_setfield(L, -2, f->name);
+	}
+	lua_getfield(L, LUA_REGISTRYINDEX, "lpfm.scripts");
+	lua_setfield(L, -2, "scripts");
+	return 1;
+}
+
+static void preload(lua_State *L, const char *name, lua_CFunction open)
+{
+	lua_getglobal(L, "package");
+	lua_getfield(L, -1, "preload");
+	lua_pushcfunction(L, open);
+	lua_setfield(L, -2, name);
+	lua_pop(L, 2);
+}
+
+static void prepare(lua_State *L)
+{
+	luaL_openlibs(L);
+	push_exe_dir(L);
+	const char *exe_dir = lua_tostring(L, -1);
+
+	push_script_dir(L, exe_dir);
+	const char *scripts = lua_tostring(L, -1);
+
+	lua_pushvalue(L, -1);
+	lua_setfield(L, LUA_REGISTRYINDEX, "lpfm.scripts");
+	prepend(L, "path", lua_pushfstring(L, "%s/?.lua;%s/?/init.lua", scripts, scripts));
+	set_cpath(L, exe_dir);
+	preload(L, "pfm.host", open_host);
+	preload(L, "pfm.line", luaopen_pfm_line);
+	lua_settop(L, 0);
+}
+
+/* --- running -------------------------------------------------------------------------------- */
+
+static int add_traceback(lua_State *L)
+{
+	if (!lua_isstring(L, 1))
+		return 1;
+	lua_getglobal(L, "debug");
+	lua_getfield(L, -1, "traceback");
+	lua_pushvalue(L, 1);
+	lua_pushinteger(L, 2);
+	lua_call(L, 2, 1);
+	return 1;
+}
+
+/* require("pfm.cli").main(arguments...) returns the exit status. */
+static int protected_main(lua_State *L)
+{
+	struct command_line *cl = lua_touserdata(L, 1);
+
+	prepare(L);
+	lua_pushcfunction(L, add_traceback);
+	lua_getglobal(L, "require");
+	lua_pushliteral(L, "pfm.cli");
+	lua_call(L, 1, 1);
+	lua_getfield(L, -1, "main");
+	lua_remove(L, -2);
+	luaL_checkstack(L, cl->argc + LUA_MINSTACK, "too many arguments");
+	for (int i = 1; i < cl->argc; i++)
+		lua_pushstring(L, cl->argv[i]);
+	if (lua_pcall(L, cl->argc - 1, 1, 1))
+		lua_error(L);
+	cl->status = (int)lua_tointeger(L, -1);
+	return 0;
+}
+
+static void complain(lua_State *L)
+{
+	const char *msg = lua_tostring(L, -1);
+
+	fflush(stdout);
+	fprintf(stderr, "lpfm: %s\n", msg ? msg : "(error object is not a string)");
+}
+
+int main(int argc, char **argv)
+{
+	struct command_line cl = { argc, argv, EXIT_FAILURE };
+	lua_State *L = luaL_newstate();
+
+	if (!L) {
+		fputs("lpfm: not enough memory\n", stderr);
+		return EXIT_FAILURE;
+	}
+	running = L;
+	catch_sigint();
+	if (lua_cpcall(L, protected_main, &cl))
+		complain(L);
+	signal(SIGINT, SIG_DFL);	/* the state goes away: the handler must not touch it */
+	lua_close(L);
+	return cl.status;
+}

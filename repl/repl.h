@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* repl.h - what the parts of the program share. */
+#ifndef LPFM_REPL_H
+#define LPFM_REPL_H
+
+#include <stdbool.h>
+
+#include <lua.h>
+
+/* True if Ctrl-C was pressed since the last call; takes back what it would have done to a script. */
+bool repl_take_interrupt(void);
+
+/* The module pfm.line: reading lines from a person or a pipe. */
+int luaopen_pfm_line(lua_State *L);
+
+#endif

@@ -1,0 +1,213 @@
+-- SPDX-License-Identifier: MIT
+--- The lpfm program: sub-commands, scripts, the prompt.
+-- @module pfm.cli
+
+local nearest = require "pfm.nearest"
+
+local cli = {}
+
+local commands = { "stat", "record", "report", "list" }
+local USAGE, FAILURE, INTERRUPTED = 2, 1, 130
+
+local function is_command(name)
+   for _, c in ipairs(commands) do
+      if c == name then return true end
+   end
+   return name == "help"
+end
+
+local function usage_text()
+   local lines = {
+      "Usage: lpfm                       the prompt",
+      "       lpfm FILE [arguments]      run a script; - is stdin",
+      "       lpfm -e CODE [arguments]   run a piece of Lua",
+      "       lpfm COMMAND [options]     measure; 'lpfm COMMAND --help' says how",
+      "",
+      "Commands:",
+   }
+   for _, name in ipairs(commands) do
+      lines[#lines + 1] = ("   %-8s %s"):format(name, require("pfm." .. name).summary)
+   end
+   lines[#lines + 1] = ("   %-8s %s"):format("help", "this text; 'lpfm help COMMAND': that of a command")
+   local rest = {
+      "",
+      "Environment:",
+      "   LPFM_MACHINE=perf|linux|sim[:MODEL]   where to measure (default: the first that works)",
+      "   LPFM_SCRIPTS, LPFM_CPATH              directories of the Lua library, of lpfm.so",
+      "   NO_COLOR                              no colours",
+      "",
+      "Examples:",
+      "   lpfm stat -- ls -l",
+      "   lpfm record -- ./prog && lpfm report",
+      "   lpfm -e 'print(lpfm.machine().pmu)'",
+   }
+   for _, line in ipairs(rest) do lines[#lines + 1] = line end
+   return table.concat(lines, "\n") .. "\n"
+end
+
+local function help(argv)
+   local name = argv[1]
+   if not name then
+      io.stdout:write(usage_text())
+      return 0
+   end
+   if not is_command(name) or name == "help" then
+      error({ message = ("there is no command '%s'%s"):format(name, nearest.hint(name, commands)), usage = true }, 0)
+   end
+   io.stdout:write(require("pfm." .. name).options():help())
+   return 0
+end
+
+local function version()
+   local lpfm = require "lpfm"
+   local interpreter = rawget(_G, "jit") and rawget(_G, "jit").version or _VERSION
+   io.stdout:write(("lpfm %s, %s, machine %s\n"):format((tostring(lpfm._VERSION):gsub("^lpfm%s*", "")), interpreter,
+      lpfm.machine().name))
+   return 0
+end
+
+-- --- scripts -------------------------------------------------------------------------------------
+
+-- Names that scripts and the prompt find without a require.
+local function preload()
+   local lpfm = require "lpfm"
+   rawset(_G, "lpfm", lpfm)
+end
+
+local function set_arguments(name, argv, from)
+   local arguments = { [0] = name, [-1] = "lpfm" }
+   for i = from, #argv do arguments[#arguments + 1] = argv[i] end
+   rawset(_G, "arg", arguments)
+   return unpack(arguments)
+end
+
+local function traceback(err)
+   if type(err) == "table" then return err end
+   return debug.traceback(tostring(err), 2)
+end
+
+-- Frames of the program itself say nothing to who wrote the script.
+local function shorten(trace)
+   local cut = trace:find("\n[^\n]*%[C%]: in function 'xpcall'")
+   return cut and trace:sub(1, cut - 1) or trace
+end
+
+local function status_of(result)
+   if type(result) == "number" then return result end
+   return result == false and FAILURE or 0
+end
+
+local function run_chunk(chunk, name, argv, from)
+   preload()
+   local args = { set_arguments(name, argv, from) }
+   local ok, result = xpcall(function() return chunk(unpack(args)) end, traceback)
+   if ok then return status_of(result) end
+   if type(result) == "table" then error(result, 0) end
+   error({ message = shorten(result), status = result:find("^[^\n]*interrupted\n") and INTERRUPTED or FAILURE }, 0)
+end
+
+local function run_code(argv)
+   if not argv[2] then error({ message = "-e wants a piece of Lua behind it", usage = true }, 0) end
+   local chunk, err = loadstring(argv[2], "=-e")
+   if not chunk then error(err, 0) end
+   return run_chunk(chunk, "-e", argv, 3)
+end
+
+local function run_stdin(argv)
+   local chunk, err = loadfile()
+   if not chunk then error(err, 0) end
+   return run_chunk(chunk, "-", argv, 2)
+end
+
+local function readable(path)
+   local file = io.open(path, "r")
+   if not file then return false end
+   local ok = file:read(0) ~= nil or file:seek("end") == 0
+   file:close()
+   return ok
+end
+
+local function run_file(argv)
+   local path = argv[1]
+   if not readable(path) then
+      local hint = nearest.hint(path, commands)
+      if hint == "" then hint = "; 'lpfm --help' lists the commands" end
+      error({ message = ("there is no command and no script '%s'%s"):format(path, hint), usage = true }, 0)
+   end
+   local chunk, err = loadfile(path)
+   if not chunk then error(err, 0) end
+   return run_chunk(chunk, path, argv, 2)
+end
+
+local function prompt(argv)
+   preload()
+   return require("pfm.repl").main(argv)
+end
+
+-- --- dispatch ------------------------------------------------------------------------------------
+
+local flags = {
+   ["-h"] = "--help", ["--help"] = help, ["-v"] = "--version", ["-V"] = "--version", ["--version"] = version,
+   ["-e"] = run_code, ["-"] = run_stdin,
+}
+
+local function run_flag(argv)
+   local action = flags[argv[1]]
+   if type(action) == "string" then action = flags[action] end
+   if not action then
+      local known = { "--help", "--version", "-e" }
+      error({ message = ("unknown option '%s'%s"):format(argv[1], nearest.hint(argv[1], known)), usage = true }, 0)
+   end
+   if action == help then return help {} end
+   return action(argv)
+end
+
+local function behind(argv)
+   return { unpack(argv, 2) }
+end
+
+local function dispatch(argv)
+   local first = argv[1]
+   if not first then return prompt {} end
+   if first:sub(1, 1) == "-" then return run_flag(argv) end
+   if first == "help" then return help(behind(argv)) end
+   if is_command(first) then return require("pfm." .. first).main(behind(argv)) end
+   return run_file(argv)
+end
+
+local function complain(argv, err)
+   io.stdout:flush()
+   local where = is_command(argv[1]) and "lpfm " .. argv[1] or "lpfm"
+   if type(err) ~= "table" then err = { message = tostring(err) } end
+   local message = tostring(err.message or "an error that is not a text")
+   io.stderr:write(where, ": ", message, "\n")
+   if err.usage and is_command(argv[1]) and argv[1] ~= "help" then
+      io.stderr:write(("'%s --help' says how.\n"):format(where))
+   end
+   return err.status or (err.usage and USAGE or FAILURE)
+end
+
+-- Mistakes of the user are texts without a position and tables; others are the program's own.
+local function own_mistake(err)
+   return type(err) == "string" and err:find("^[^\n]-%.lua:%d+: ") ~= nil
+end
+
+local function guard(err)
+   return own_mistake(err) and debug.traceback(err, 2) or err
+end
+
+--- Runs the program.
+-- @string ... the command line
+-- @treturn number exit status
+function cli.main(...)
+   local argv = { ... }
+   local ok, status = xpcall(function() return dispatch(argv) end, guard)
+   if ok then return status end
+   if type(status) == "table" and status.help then
+      io.stdout:write(status.help)
+      return 0
+   end
+   return complain(argv, status)
+end
+
+return cli

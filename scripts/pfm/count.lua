@@ -1,0 +1,271 @@
+-- SPDX-License-Identifier: MIT
+--- Counts events over a command, threads or CPUs.
+-- @module pfm.count
+
+local proc = require "lpfm.proc"
+local events = require "pfm.events"
+local follow = require "pfm.follow"
+local setup = require "pfm.setup"
+
+local count = {}
+
+local HINT_SHARE, HINT_NS = 0.03, 2e6 -- CPU time uncounted that is worth a hint
+
+-- --- one measurement -----------------------------------------------------------------------------
+
+local measure = {}
+measure.__index = measure
+
+local function with_task_clock(list)
+   for _, e in ipairs(list) do
+      if e.base == "task-clock" then return list, e end
+   end
+   local hidden = assert(events.parse "task-clock")[1]
+   hidden.hidden = true
+   local out = { unpack(list) }
+   out[#out + 1] = hidden
+   return out, hidden
+end
+
+local function new_measure(target, list)
+   local self = setmetatable({ target = target, live = {}, sums = {}, subjects = 0, per = {} }, measure)
+   local all, clock = list, nil
+   if not target.cpus then all, clock = with_task_clock(list) end
+   self.clock = clock
+   self.good = setup.usable(all)
+   self.spec = { pmcs = events.pmcs(self.good), pmds = {} }
+   self.numbers = {}
+   for i, e in ipairs(self.good) do
+      self.spec.pmds[i], self.numbers[i], self.sums[i] = { num = e.pmd, value = 0 }, e.pmd, 0
+   end
+   return self
+end
+
+function measure:attach(subject)
+   if #self.good == 0 then error("none of the events can be counted: " .. tostring(self.clock.reason), 0) end
+   local ctx, err = setup.start(subject, self.spec)
+   if ctx then
+      self.live[subject] = ctx
+      self.subjects = self.subjects + 1
+   end
+   return ctx, err
+end
+
+local function values_of(self, ctx)
+   local regs = ctx:read_pmds(self.numbers)
+   local out = {}
+   for i in ipairs(self.numbers) do out[i] = regs and regs[i].value or 0 end
+   return out
+end
+
+-- Fields of /proc/PID/stat behind the command's name, from the state on.
+local function stat_fields(pid)
+   local file = io.open(("/proc/%d/stat"):format(pid), "r")
+   local text = file and file:read("*a") or ""
+   if file then file:close() end
+   local fields = {}
+   for field in (text:match(".*%) (.*)") or ""):gmatch("%S+") do fields[#fields + 1] = field end
+   return fields
+end
+
+-- The thread has ended, its process is not waited for yet: the last moment to ask who else there was.
+local function look_around(self, subject)
+   local f = stat_fields(subject.pid)
+   if (tonumber(f[9]) or 0) + (tonumber(f[11]) or 0) > 0 then self.had_children = true end
+   if (tonumber(f[18]) or 1) > 1 then self.had_threads = true end
+end
+
+function measure:ended(subject)
+   subject.ctx:stop()
+   local values = values_of(self, subject.ctx)
+   for i, v in ipairs(values) do self.sums[i] = self.sums[i] + v end
+   self.live[subject] = nil
+   self.per[#self.per + 1] = { tid = subject.tid, pid = subject.pid, cpu = subject.cpu, values = values }
+   if subject.pid and not self.target.threads then look_around(self, subject) end
+end
+
+-- The sums so far.
+function measure:now()
+   local out = { unpack(self.sums) }
+   for _, ctx in pairs(self.live) do
+      for i, v in ipairs(values_of(self, ctx)) do out[i] = out[i] + v end
+   end
+   return out
+end
+
+local function value_of(self, event, values)
+   for i, e in ipairs(self.good) do
+      if e == event then return values[i] end
+   end
+end
+
+-- A hardware counter that stays at 0 while the program runs does not count.
+local function implausible(self, event, value, values)
+   if event.kind == "software" or value ~= 0 then return false end
+   local ran = self.clock and value_of(self, self.clock, values)
+   return ran ~= nil and ran > 1e6
+end
+
+local function rows_of(self, list, values)
+   local rows = {}
+   for i, event in ipairs(list) do
+      local value, reason = value_of(self, event, values), event.reason
+      local state = reason and "not supported"
+      if value and implausible(self, event, value, values) then
+         value, state = nil, "not counted"
+         reason = "the counter stayed at 0 while the program ran: this machine's PMU does not count it"
+      end
+      rows[i] = {
+         event = event.name, base = event.base, unit = event.unit,
+         value = value, state = state, reason = reason,
+      }
+   end
+   return rows
+end
+
+local function seconds(time)
+   return time or 0
+end
+
+-- CPU time that threads and children spent uncounted, as a share, or nil.
+local function uncounted(self, outcome, values)
+   local target = self.target
+   if target.threads or target.cpus or target.tids or not outcome.rusage or not self.clock then return nil end
+   local ran = value_of(self, self.clock, values)
+   local all = (seconds(outcome.rusage.utime) + seconds(outcome.rusage.stime)) * 1e9
+   if not ran or all <= 0 then return nil end
+   local rest = all - ran
+   if rest > HINT_NS and rest > HINT_SHARE * all then return rest / all end
+   return (self.had_children or self.had_threads) and math.max(rest, 0) / all or nil
+end
+
+local function differences(values, last)
+   local out = {}
+   for i, v in ipairs(values) do out[i] = v - (last[i] or 0) end
+   return out
+end
+
+local function ticker(self, list, step, report)
+   local last, last_time = {}, 0
+   return function(time)
+      if time > 0 then
+         local values = self:now()
+         local delta = differences(values, last)
+         report {
+            time = time, elapsed = time - last_time, events = rows_of(self, list, delta),
+            ran = self.clock and value_of(self, self.clock, delta),
+         }
+         last, last_time = values, time
+      end
+      return step
+   end
+end
+
+--- Counts once.
+-- @tparam table spec a target of `pfm.follow`, and `events` (names or a parsed list),
+-- optional `interval` in seconds with `on_interval(row)`
+-- @treturn table `events` (of `event`, `value` or `state` and `reason`, `unit`), `elapsed`, `ran` (ns of CPU
+-- time counted), `rusage`, `status`, `signal`, `subjects`, `per` (the parts), `uncounted` (a share)
+-- @usage count.run{command = {"true"}, events = "page-faults"}.events[1].value
+function count.run(spec)
+   local list, err = spec.events, nil
+   if type(list) == "string" then list, err = events.parse(list) end
+   if not list then error(err or "no events given", 0) end
+   local self = new_measure(spec, list)
+   local on = {
+      attach = function(subject) return self:attach(subject) end,
+      ended = function(subject) self:ended(subject) end,
+      tick = spec.interval and ticker(self, list, spec.interval, spec.on_interval),
+   }
+   local outcome = follow.run(spec, on)
+   outcome.events = rows_of(self, list, self.sums)
+   outcome.ran = self.clock and value_of(self, self.clock, self.sums)
+   outcome.subjects, outcome.per, outcome.counted = self.subjects, self.per, self.good
+   outcome.uncounted = uncounted(self, outcome, self.sums)
+   return outcome
+end
+
+--- Counts while a function runs, in this thread.
+-- @tparam function fn
+-- @string list events
+-- @treturn table `events`, `elapsed`, `ran`, `results` (what fn returned)
+-- @usage count.call(function() return ("x"):rep(1e6) end, "page-faults").events[1].value
+function count.call(fn, list)
+   local parsed, err = events.parse(list)
+   if not parsed then error(err, 0) end
+   local self = new_measure({ tids = {} }, parsed)
+   local ctx
+   ctx, err = self:attach {}
+   if not ctx then error(err, 0) end
+   local from = proc.clock()
+   local results = { pcall(fn) }
+   local elapsed = proc.clock() - from
+   ctx:stop()
+   local values = values_of(self, ctx)
+   ctx:close()
+   if not results[1] then error(results[2], 0) end
+   return {
+      events = rows_of(self, parsed, values), ran = value_of(self, self.clock, values), elapsed = elapsed,
+      results = { unpack(results, 2) }, subjects = 1,
+   }
+end
+
+-- --- repeats -------------------------------------------------------------------------------------
+
+--- Mean and standard deviation of the mean.
+-- @tparam table values numbers
+-- @treturn number mean
+-- @treturn number its standard deviation
+function count.mean(values)
+   local n, sum, squares = #values, 0, 0
+   for _, v in ipairs(values) do sum = sum + v end
+   local mean = sum / n
+   for _, v in ipairs(values) do squares = squares + (v - mean) ^ 2 end
+   return mean, n > 1 and math.sqrt(squares / (n - 1) / n) or 0
+end
+
+local function plain(value)
+   return type(value) == "number" and value or value:tonumber()
+end
+
+local function merge_event(runs, i)
+   local values, row = {}, {}
+   for k, v in pairs(runs[1].events[i]) do row[k] = v end
+   for _, run in ipairs(runs) do
+      local value = run.events[i].value
+      if value then values[#values + 1] = plain(value) end
+   end
+   if #values > 0 then
+      row.value, row.stddev = count.mean(values)
+      row.state, row.reason = nil, nil
+   end
+   return row
+end
+
+local function mean_of(runs, get)
+   local values = {}
+   for _, run in ipairs(runs) do values[#values + 1] = get(run) end
+   if #values == 0 then return nil end
+   return count.mean(values)
+end
+
+--- Makes one result of several runs: means, with `stddev` beside.
+-- @tparam table runs results of `count.run`
+-- @treturn table
+function count.merge(runs)
+   local out = {}
+   for k, v in pairs(runs[#runs]) do out[k] = v end
+   out.events, out.runs = {}, #runs
+   for i in ipairs(runs[1].events) do out.events[i] = merge_event(runs, i) end
+   out.elapsed, out.elapsed_stddev = mean_of(runs, function(r) return r.elapsed end)
+   out.ran = mean_of(runs, function(r) return r.ran end)
+   if out.rusage then
+      out.rusage = {
+         utime = mean_of(runs, function(r) return r.rusage.utime end),
+         stime = mean_of(runs, function(r) return r.rusage.stime end),
+      }
+   end
+   return out
+end
+
+return count

@@ -1,0 +1,191 @@
+-- SPDX-License-Identifier: MIT
+--- Numbers, times and tables as people read them; CSV and JSON as programs do.
+-- @module pfm.format
+
+local format = {}
+
+local utf8 = (os.getenv("LC_ALL") or os.getenv("LC_CTYPE") or os.getenv("LANG") or ""):upper():find("UTF%-?8") ~= nil
+
+--- "±" where the locale can show it.
+format.plus_minus = utf8 and "±" or "+-"
+
+local function group(digits)
+   local out = digits:reverse():gsub("(%d%d%d)", "%1,"):reverse()
+   return (out:gsub("^,", ""))
+end
+
+--- A number with thousands separators.
+-- @param n a number or an `lpfm.u64`
+-- @tparam[opt] number decimals digits behind the point; by default none for whole numbers
+-- @treturn string
+-- @usage format.number(1234567) --> "1,234,567"
+function format.number(n, decimals)
+   local text
+   if type(n) ~= "number" then
+      text = tostring(n)
+   elseif n ~= n or n == math.huge or n == -math.huge then
+      return tostring(n)
+   elseif decimals then
+      text = ("%." .. decimals .. "f"):format(n)
+   elseif n == math.floor(n) and math.abs(n) < 2 ^ 63 then
+      text = ("%.0f"):format(n)
+   else
+      text = ("%.6g"):format(n)
+      if text:find("e") then return text end
+   end
+   local sign, whole, rest = text:match("^(%-?)(%d+)(.*)$")
+   return whole and sign .. group(whole) .. rest or text
+end
+
+local function scaled(n, steps, digits)
+   for _, step in ipairs(steps) do
+      if math.abs(n) >= step[1] then return ("%." .. digits .. "f %s"):format(n / step[1], step[2]) end
+   end
+   local last = steps[#steps]
+   return ("%." .. digits .. "f %s"):format(n / last[1], last[2])
+end
+
+--- A time with the unit that suits it.
+-- @tparam number s seconds
+-- @treturn string
+-- @usage format.time(0.00123) --> "1.230 ms"
+function format.time(s)
+   if s == 0 then return "0 s" end
+   if s >= 120 then return ("%d min %.0f s"):format(math.floor(s / 60), s % 60) end
+   return scaled(s, { { 1, "s" }, { 1e-3, "ms" }, { 1e-6, "us" }, { 1e-9, "ns" } }, 3)
+end
+
+--- A size in bytes.
+-- @tparam number n bytes
+-- @treturn string
+function format.bytes(n)
+   if n < 1024 then return ("%d bytes"):format(n) end
+   return scaled(n, { { 2 ^ 30, "GiB" }, { 2 ^ 20, "MiB" }, { 2 ^ 10, "KiB" } }, 1)
+end
+
+--- A rate.
+-- @tparam number n per second
+-- @treturn string
+function format.rate(n)
+   if n >= 1e9 then return ("%.3f G/s"):format(n / 1e9) end
+   if n >= 1e6 then return ("%.3f M/s"):format(n / 1e6) end
+   if n >= 1e3 then return ("%.3f K/s"):format(n / 1e3) end
+   return ("%.3f /s"):format(n)
+end
+
+--- A size from what a person types: "64K", "1M", "65536".
+-- @tparam string text
+-- @return bytes, or nil and a message
+function format.parse_size(text)
+   local n, unit = text:match("^(%d+)([kKmMgG]?)[iI]?[bB]?$")
+   if not n then return nil, ("'%s' is not a size (as in 65536, 64K, 1M)"):format(text) end
+   local shift = { [""] = 0, k = 10, m = 20, g = 30 }
+   return tonumber(n) * 2 ^ shift[unit:lower()]
+end
+
+--- The columns of a terminal line that text takes.
+-- @tparam string text
+-- @treturn number
+function format.width(text)
+   if not utf8 then return #text end
+   local _, continued = text:gsub("[\128-\191]", "")
+   return #text - continued
+end
+
+local function pad(text, width, right)
+   local fill = (" "):rep(width - format.width(text))
+   return right and fill .. text or text .. fill
+end
+
+--- Rows of texts, aligned.
+-- @tparam table columns `{ {title=, right=bool}, ... }`
+-- @tparam table rows arrays of strings
+-- @tparam[opt=""] string indent
+-- @treturn table lines
+function format.align(columns, rows, indent)
+   local widths, titled = {}, false
+   for i, column in ipairs(columns) do
+      widths[i] = format.width(column.title or "")
+      titled = titled or column.title ~= nil
+   end
+   for _, row in ipairs(rows) do
+      for i = 1, #columns do widths[i] = math.max(widths[i], format.width(row[i] or "")) end
+   end
+   local function line(cells)
+      local out = {}
+      for i, column in ipairs(columns) do out[i] = pad(cells[i] or "", widths[i], column.right) end
+      return ((indent or "") .. table.concat(out, "  ")):gsub("%s+$", "")
+   end
+   local lines = {}
+   if titled then
+      local titles = {}
+      for i, column in ipairs(columns) do titles[i] = column.title or "" end
+      lines[1] = line(titles)
+   end
+   for _, row in ipairs(rows) do lines[#lines + 1] = line(row) end
+   return lines
+end
+
+local function csv_field(value, sep)
+   local text = value == nil and "" or tostring(value)
+   if type(value) == "number" then
+      text = ("%.15g"):format(value)
+   elseif text:find(sep, 1, true) or text:find('["\r\n]') then
+      text = '"' .. text:gsub('"', '""') .. '"'
+   end
+   return text
+end
+
+--- A line of separated values, quoted where they need it (RFC 4180).
+-- @tparam table values an array
+-- @tparam number n its length, for nils count as empty
+-- @tparam[opt=","] string sep
+-- @treturn string
+function format.csv(values, n, sep)
+   local out = {}
+   for i = 1, n do out[i] = csv_field(values[i], sep or ",") end
+   return table.concat(out, sep or ",")
+end
+
+--- JSON text. Numbers stay whole where they are.
+-- @param value of tables, strings, numbers, booleans; `format.null` for null
+-- @treturn string
+function format.json(value)
+   local ok, cjson = pcall(require, "cjson")
+   if not ok then error("JSON needs the Lua module cjson (Debian: apt install lua-cjson)", 0) end
+   local json = cjson.new()
+   json.encode_number_precision(14)
+   json.encode_sparse_array(true)
+   return json.encode(value)
+end
+
+--- The value behind JSON text.
+-- @tparam string text
+-- @return the value, or nil and a message
+function format.from_json(text)
+   local ok, value = pcall(require("cjson").decode, text)
+   if ok then return value end
+   return nil, value
+end
+
+--- "1 thread", "2 threads".
+-- @tparam number n
+-- @tparam string noun
+-- @tparam[opt] string nouns where an s does not do
+-- @treturn string
+function format.plural(n, noun, nouns)
+   return ("%s %s"):format(format.number(n), n == 1 and noun or nouns or noun .. "s")
+end
+
+--- A command line as one would type it.
+-- @tparam table argv
+-- @treturn string
+function format.command(argv)
+   local out = {}
+   for i, word in ipairs(argv) do
+      out[i] = word:find("^[%w_@%%+=:,./-]+$") and word or "'" .. word:gsub("'", "'\\''") .. "'"
+   end
+   return table.concat(out, " ")
+end
+
+return format

@@ -1,0 +1,241 @@
+-- SPDX-License-Identifier: MIT
+--- Command lines: options with argparse, the command that is measured kept apart from them.
+-- @module pfm.options
+
+local format = require "pfm.format"
+
+local options = {}
+
+-- What people from perf and pfmon type for the same thing.
+local habits = {
+   ["--attach-task"] = "--pid", ["--tid"] = "--pid", ["-t"] = "--pid", ["--system-wide"] = "--all-cpus",
+   ["--cpu-list"] = "--cpu", ["--outfile"] = "--output", ["--follow-all"] = "--threads",
+   ["--follow-fork"] = "--threads", ["--follow-pthread"] = "--threads", ["--inherit"] = "--threads",
+   ["--events"] = "--event", ["--field-separator"] = "-x", ["--count"] = "--period", ["--freq"] = "--frequency",
+   ["--interval-print"] = "--interval", ["--print-interval"] = "--interval", ["--smpl-periods-random"] = "--random",
+   ["--long-smpl-periods"] = "--period", ["--short-smpl-periods"] = "--period", ["--json-output"] = "--json",
+   ["--smpl-show-top"] = "--top", ["--sort-by"] = "--sort", ["--input"] = "--file", ["-i"] = "--file",
+}
+
+local command = {}
+command.__index = command
+
+--- A sub-command's options.
+-- @string name
+-- @string summary what it does
+-- @string usage the line of the help
+-- @treturn command `option`, `flag`, `parse`
+function options.command(name, summary, usage)
+   local ok, argparse = pcall(require, "argparse")
+   if not ok then error("the Lua module argparse is missing (Debian: apt install lua-argparse)", 0) end
+   local self = setmetatable({ parser = argparse("lpfm " .. name):add_help(false), takes = {}, known = {}, rows = {},
+      summary = summary, usage = usage, examples = {} }, command)
+   self:flag("-h --help", "Show this text.")
+   return self
+end
+
+local function note(self, flags, takes, value, text)
+   for flag in flags:gmatch("%S+") do
+      self.known[flag] = true
+      self.takes[flag] = takes or nil
+   end
+   local label = flags:gsub(" ", ", ") .. (value and " " .. value or "")
+   self.rows[#self.rows + 1] = { label:find("^%-%-") and "    " .. label or label, text }
+end
+
+--- An option with a value.
+-- @string flags "-e --event"
+-- @string value what the help calls its value
+-- @string text
+-- @return argparse's object
+function command:option(flags, value, text)
+   note(self, flags, true, value, text)
+   return self.parser:option(flags)
+end
+
+--- An option without a value.
+function command:flag(flags, text)
+   note(self, flags, false, nil, text)
+   return self.parser:flag(flags)
+end
+
+--- Words below the options, and command lines as examples.
+-- @string notes
+-- @tparam table examples
+function command:epilog(notes, examples)
+   self.notes, self.examples = notes, examples
+end
+
+--- The text of --help.
+-- @treturn string
+function command:help()
+   local lines = { "Usage: " .. self.usage, "", self.summary, "", "Options:" }
+   for _, line in ipairs(format.align({ {}, {} }, self.rows, "  ")) do lines[#lines + 1] = line end
+   if self.notes then lines[#lines + 1] = "\n" .. self.notes end
+   lines[#lines + 1] = "\nExamples:"
+   for _, example in ipairs(self.examples) do lines[#lines + 1] = "  " .. example end
+   return table.concat(lines, "\n") .. "\n"
+end
+
+local function translate(self, word)
+   local flag, rest = word:match("^(%-%-[^=]+)(=?.*)$")
+   flag, rest = flag or word, rest or ""
+   if self.known[flag] or not habits[flag] or not self.known[habits[flag]] then return word end
+   return habits[flag] .. rest
+end
+
+local function wants_value(self, word)
+   if word:find("^%-%-") then return self.takes[word] end -- with "=" the value is there
+   return #word == 2 and self.takes[word]
+end
+
+-- Takes the option at i, with its value; returns the index behind it.
+local function take_option(self, argv, i, mine)
+   local word = translate(self, argv[i])
+   mine[#mine + 1] = word
+   if wants_value(self, word) and argv[i + 1] then
+      mine[#mine + 1] = argv[i + 1]
+      i = i + 1
+   end
+   return i + 1
+end
+
+local function is_option(word)
+   return word:sub(1, 1) == "-" and word ~= "-" and word ~= "--"
+end
+
+-- Options up to the first word that is none; the rest is the command. Mixed: options anywhere.
+local function split(self, argv)
+   local mine, rest, i = {}, {}, 1
+   while i <= #argv and (is_option(argv[i]) or (self.mixed and argv[i] ~= "--")) do
+      if is_option(argv[i]) then
+         i = take_option(self, argv, i, mine)
+      else
+         rest[#rest + 1] = argv[i]
+         i = i + 1
+      end
+   end
+   if argv[i] == "--" then i = i + 1 end
+   for k = i, #argv do rest[#rest + 1] = argv[k] end
+   return mine, rest
+end
+
+--- Reads a command line.
+-- @tparam table argv
+-- @treturn table the options by name
+-- @treturn table the words behind them
+function command:parse(argv)
+   local mine, rest = split(self, argv)
+   local ok, args = self.parser:pparse(mine)
+   if not ok then error({ message = args:gsub("\n", "; "):gsub("; Did", "; did"), usage = true }, 0) end
+   if args.help then error({ help = self:help() }, 0) end
+   return args, rest
+end
+
+--- Raises a mistake in the command line.
+-- @string message with the arguments of string.format behind
+function options.fail(message, ...)
+   error({ message = message:format(...), usage = true }, 0)
+end
+
+--- A positive number out of an option.
+-- @string text
+-- @string what the option, for the message
+-- @tparam[opt] boolean whole
+-- @treturn number or nil where text is
+function options.number(text, what, whole)
+   if text == nil then return nil end
+   local n = tonumber(text)
+   if not n or n <= 0 or n ~= n or n == math.huge or (whole and n ~= math.floor(n)) then
+      options.fail("%s: '%s' is not a positive %snumber", what, text, whole and "whole " or "")
+   end
+   return n
+end
+
+--- A size out of an option.
+function options.size(text)
+   if text == nil then return nil end
+   local n, err = format.parse_size(text)
+   if not n then options.fail("--buffer: %s", err) end
+   return n
+end
+
+-- "0-3,5"
+local function cpu_list(text)
+   local out = {}
+   for part in (text .. ","):gmatch("([^,]*),") do
+      local from, to = part:match("^(%d+)%-(%d+)$")
+      if not from then from = part:match("^%d+$") end
+      if not from then options.fail("--cpu: '%s' is not a list of CPUs (as in 0-3,5)", text) end
+      for cpu = tonumber(from), tonumber(to or from) do out[#out + 1] = cpu end
+   end
+   return out
+end
+
+local function check_cpus(wanted, online)
+   local is = {}
+   for _, cpu in ipairs(online) do is[cpu] = true end
+   for _, cpu in ipairs(wanted) do
+      if not is[cpu] then
+         options.fail("--cpu: CPU %d is not online (%d to %d are)", cpu, online[1], online[#online])
+      end
+   end
+   return wanted
+end
+
+local function tid_list(text)
+   local out = {}
+   for part in (text .. ","):gmatch("([^,]*),") do
+      if not part:match("^%d+$") then options.fail("--pid: '%s' is not a list of thread ids", text) end
+      out[#out + 1] = tonumber(part)
+   end
+   return out
+end
+
+--- The options that say what is measured.
+-- @tparam command c
+function options.add_target(c)
+   c:option("-e --event", "LIST", "Events, separated by commas; may be given again. 'lpfm list' names them."):count("*")
+   c:option("-p --pid", "TIDS", "Measure these running threads (of processes, with --threads).")
+   c:flag("-a --all-cpus", "Measure all CPUs, whoever runs there.")
+   c:option("-C --cpu", "CPUS", "Measure these CPUs, as in 0-3,5.")
+   c:flag("--threads", "Include the threads and processes that the measured ones create.")
+   c:option("--timeout", "SECONDS", "Measure so long; the command goes on without.")
+   c:option("-o --output", "FILE", "Write there.")
+end
+
+--- What is measured, out of the options.
+-- @tparam table args
+-- @tparam table words the command
+-- @treturn table a target of `pfm.follow`
+function options.target(args, words)
+   local online = require("lpfm.proc").cpus()
+   local target = { threads = args.threads, seconds = options.number(args.timeout, "--timeout") }
+   if #words > 0 then target.command = words end
+   if args.pid then target.tids = tid_list(args.pid) end
+   if args.all_cpus then target.cpus = online end
+   if args.cpu then target.cpus = check_cpus(cpu_list(args.cpu), online) end
+   if target.tids and target.cpus then options.fail("--pid and --all-cpus exclude each other") end
+   if not target.command and not target.tids and not target.cpus then
+      options.fail("nothing to measure: give a command (after --), -p TID or -a")
+   end
+   return target
+end
+
+--- What is measured, in words.
+-- @tparam table target
+-- @treturn string
+function options.describe(target)
+   if target.words then return target.words end
+   if target.tids then
+      local list = table.concat(target.tids, ", ")
+      if target.threads then return "all threads of " .. list end
+      return (#target.tids > 1 and "threads " or "thread ") .. list
+   end
+   if target.cpus then
+      return #target.cpus == 1 and "CPU " .. target.cpus[1] or format.plural(#target.cpus, "CPU")
+   end
+   return "'" .. format.command(target.command) .. "'"
+end
+
+return options

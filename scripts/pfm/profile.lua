@@ -1,0 +1,312 @@
+-- SPDX-License-Identifier: MIT
+--- Samples a command, threads or CPUs: where events happen.
+-- The samples go to a sink as they come:
+--
+--    sink.block(block, count)        a sampling buffer up to its cur_offs (see lpfm.blocks)
+--    sink.maps(pid, maps)            executable mappings of a process, when they are new
+--    sink.comm(tid, pid, name)       the name of a thread, when it is new
+-- @module pfm.profile
+
+local events = require "pfm.events"
+local follow = require "pfm.follow"
+local setup = require "pfm.setup"
+local symbols = require "pfm.symbols"
+
+local profile = {}
+
+local BUFFER = 512 * 1024       -- bytes
+local BUFFER_MANY = 128 * 1024  -- with a context per thread or CPU
+local FIRST_LOOK, LAST_LOOK = 0.001, 0.1 -- s between looks at the mappings: dense at first
+local GUESS = 1000              -- events between samples before a rate is known
+
+-- --- programming ---------------------------------------------------------------------------------
+
+local function is_clock(event)
+   return event.unit == "ns"
+end
+
+--- The period that gives a frequency, as far as it is known beforehand.
+-- @tparam table event
+-- @tparam number frequency samples per second
+-- @treturn number events
+function profile.period_for(event, frequency)
+   if is_clock(event) then return math.max(1, math.floor(1e9 / frequency + 0.5)) end
+   return event.kind == "software" and math.max(1, math.floor(GUESS / frequency)) or 1e6
+end
+
+local function sampling_pmd(event, period, spec, extra)
+   local pmd = {
+      num = event.pmd, value = -period, long_reset = -period, short_reset = -period,
+      smpl_pmds = extra, flags = { "OVFL_NOTIFY" },
+   }
+   if spec.random then
+      pmd.flags[2] = "RANDOM"
+      pmd.random_mask, pmd.random_seed = spec.random.mask, spec.random.seed
+   end
+   return pmd
+end
+
+local function make_program(self)
+   local extra, all = {}, { unpack(self.events) }
+   for i, e in ipairs(self.with) do
+      extra[i] = e.pmd
+      all[#all + 1] = e
+   end
+   table.sort(extra)
+   local pmds = {}
+   for i, e in ipairs(self.events) do pmds[i] = sampling_pmd(e, self.periods[i], self.spec, extra) end
+   for _, e in ipairs(self.with) do pmds[#pmds + 1] = { num = e.pmd, value = 0 } end
+   self.extra = extra
+   self.program = {
+      pmcs = events.pmcs(all), pmds = pmds,
+      create = { format = "default", buf_size = self.spec.buffer or (self.many and BUFFER_MANY or BUFFER) },
+   }
+end
+
+-- --- names and mappings --------------------------------------------------------------------------
+
+local function read_line(path)
+   local file = io.open(path, "r")
+   local text = file and file:read("*l")
+   if file then file:close() end
+   return text
+end
+
+local function note_comm(self, tid, pid)
+   local name = read_line(("/proc/%d/task/%d/comm"):format(pid, tid))
+   if name and self.comms[tid] ~= name then
+      self.comms[tid] = name
+      self.sink.comm(tid, pid, name)
+   end
+end
+
+local function signature(maps)
+   local out = {}
+   for i, m in ipairs(maps) do out[i] = ("%x-%x %s"):format(m[1], m[2], m[4]) end
+   return table.concat(out, "\n")
+end
+
+local function note_maps(self, pid)
+   local maps = symbols.read_maps(pid)
+   if not maps or #maps == 0 then return end
+   local sign = signature(maps)
+   if self.maps[pid] == sign then return end
+   self.maps[pid] = sign
+   self.sink.maps(pid, maps)
+end
+
+local function note_process(self, tid, pid)
+   note_maps(self, pid)
+   note_comm(self, tid, pid)
+end
+
+-- Processes seen in the samples of a CPU.
+local function note_sampled(self, buffer)
+   for tid, by_pid in pairs(buffer:count_by("tid", "pid")) do
+      for pid in pairs(by_pid) do
+         if tid > 0 and pid > 0 and not self.comms[tid] then note_process(self, tid, pid) end
+      end
+   end
+end
+
+local function look(self)
+   for subject in pairs(self.live) do
+      if subject.pid then note_process(self, subject.tid, subject.pid) end
+      if subject.cpu then note_sampled(self, subject.buffer) end
+   end
+end
+
+-- --- draining ------------------------------------------------------------------------------------
+
+-- Nanoseconds a thread has run, by the scheduler's account.
+local function ran_ns(tid, pid)
+   local line = read_line(("/proc/%d/task/%d/schedstat"):format(pid, tid))
+   return line and tonumber(line:match("^(%d+)"))
+end
+
+local function set_info(ctx)
+   local infos = ctx:getinfo_evtsets { 0 }
+   return infos and infos[1] or {}
+end
+
+local function drain(self, subject)
+   local head = subject.buffer:header()
+   if head.count == 0 then return end
+   local key = head.overflows * 2 ^ 32 + head.count
+   if subject.drained == key then return end -- the buffer of the last message, not restarted
+   subject.drained = key
+   if subject.cpu then note_sampled(self, subject.buffer) end
+   self.sink.block(subject.buffer:snapshot():sub(1, head.cur_offs), head.count)
+   self.samples = self.samples + head.count
+end
+
+-- What the context's own account says was lost, and how long its thread ran unobserved.
+local function settle(self, subject)
+   local info = set_info(subject.ctx)
+   self.lost = self.lost + (info.lost or 0) + (info.throttled or 0)
+   if subject.full > 0 and subject.tid then
+      local ran = ran_ns(subject.tid, subject.pid) or subject.ran_at_full
+      local held = ran and info.act_duration and ran - subject.ran_before - info.act_duration or 0
+      if held > 0 then self.held = self.held + held end
+   end
+   self.full = self.full + subject.full
+end
+
+local measure = {}
+
+function measure.attach(self, subject)
+   local ctx, err = setup.start(subject, self.program)
+   if not ctx then return nil, err end
+   subject.buffer, subject.full = ctx:buffer(), 0
+   subject.ran_before = subject.tid and ran_ns(subject.tid, subject.pid) or 0
+   self.live[subject] = true
+   self.subjects = self.subjects + 1
+   return ctx
+end
+
+function measure.message(self, subject)
+   subject.full = subject.full + 1
+   if subject.tid then
+      subject.ran_at_full = ran_ns(subject.tid, subject.pid)
+      note_process(self, subject.tid, subject.pid)
+   end
+   drain(self, subject)
+   if subject.ctx:restart() then subject.drained = nil end
+end
+
+function measure.ended(self, subject)
+   if subject.pid then note_process(self, subject.tid, subject.pid) end
+   subject.ctx:stop()
+   settle(self, subject)
+   drain(self, subject)
+   self.live[subject] = nil
+end
+
+-- --- frequency -----------------------------------------------------------------------------------
+
+local function change_period(self, subject, i, period)
+   local pmd = sampling_pmd(self.events[i], period, self.spec, self.extra)
+   subject.ctx:write_pmds { pmd }
+end
+
+-- Events that are not clocks: the period follows the rate seen since the last look.
+local function adapt(self, elapsed)
+   if not self.spec.frequency then return end
+   local got = self.samples
+   for subject in pairs(self.live) do got = got + subject.buffer:header().count end
+   local rate = (got - (self.adapt_samples or 0)) / math.max(elapsed - (self.adapt_time or 0), 1e-6)
+   self.adapt_samples, self.adapt_time = got, elapsed
+   local factor = rate / (self.spec.frequency * #self.events)
+   if factor == 0 or (factor > 0.75 and factor < 1.33) then return end
+   for i, event in ipairs(self.events) do
+      local period = math.max(1, math.floor(self.periods[i] * math.min(math.max(factor, 0.1), 10) + 0.5))
+      if not is_clock(event) and period ~= self.periods[i] then
+         self.periods[i] = period
+         for subject in pairs(self.live) do change_period(self, subject, i, period) end
+      end
+   end
+end
+
+-- --- the measurement -----------------------------------------------------------------------------
+
+local function prepare_events(list, what)
+   if type(list) == "string" then
+      local parsed, err = events.parse(list)
+      if not parsed then error(err, 0) end
+      list = parsed
+   end
+   for _, e in ipairs(list) do
+      if e.reason then error(("%s '%s': %s"):format(what, e.name, e.reason), 0) end
+   end
+   return list
+end
+
+local function check_usable(self)
+   local all = { unpack(self.events) }
+   for _, e in ipairs(self.with) do all[#all + 1] = e end
+   local ok, err = events.assign(all)
+   if not ok then error(err, 0) end
+   setup.usable(all)
+   for _, e in ipairs(all) do
+      if e.reason then error(("cannot sample '%s': %s"):format(e.name, e.reason), 0) end
+   end
+end
+
+--- Prepares a profile; `profile.run` carries it out.
+-- @tparam table spec a target of `pfm.follow`, and `events` (default "cpu-clock"), `period` or `frequency`,
+-- optional `random={mask=, seed=}`, `with` (events recorded with each sample), `buffer` (bytes)
+-- @treturn table with `events`, `periods`, `with`, for a recording's head
+function profile.prepare(spec)
+   local self = { spec = spec, live = {}, comms = {}, maps = {}, periods = {}, samples = 0, lost = 0, full = 0,
+      held = 0, subjects = 0 }
+   self.events = prepare_events(spec.events or "cpu-clock", "cannot sample")
+   self.with = prepare_events(spec.with or {}, "cannot record")
+   self.many = spec.threads or spec.cpus or (spec.tids and #spec.tids > 1)
+   check_usable(self)
+   for i, event in ipairs(self.events) do
+      self.periods[i] = spec.period or profile.period_for(event, spec.frequency or 1000)
+   end
+   make_program(self)
+   return self
+end
+
+local function handlers(self, on_tick)
+   local step = FIRST_LOOK
+   return {
+      attach = function(subject) return measure.attach(self, subject) end,
+      message = function(subject) measure.message(self, subject) end,
+      ended = function(subject) measure.ended(self, subject) end,
+      exec = function(tid, pid) note_process(self, tid, pid) end,
+      tick = function(elapsed)
+         look(self)
+         if elapsed > 0 then adapt(self, elapsed) end
+         if on_tick then on_tick(self, elapsed) end
+         step = math.min(step * 2, LAST_LOOK)
+         return step
+      end,
+   }
+end
+
+-- Samples that were not taken while a full buffer waited, for clocks; the others' rate is not known.
+local function missed(self)
+   local n = 0
+   for i, event in ipairs(self.events) do
+      if is_clock(event) then n = n + math.floor(self.held / self.periods[i]) end
+   end
+   return n
+end
+
+--- Samples.
+-- @tparam table self of `profile.prepare`
+-- @tparam table sink see above
+-- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far
+-- @treturn table of `pfm.follow.run`, and `samples`, `lost`, `full` (times a buffer was full), `missed`
+function profile.run(self, sink, on_tick)
+   self.sink = sink
+   local outcome = follow.run(self.spec, handlers(self, on_tick))
+   outcome.samples, outcome.lost, outcome.full = self.samples, self.lost, self.full
+   outcome.missed, outcome.subjects = missed(self), self.subjects
+   return outcome
+end
+
+--- Samples into memory.
+-- @tparam table spec as of `profile.prepare`
+-- @treturn table of `profile.run`, and `blocks`, `maps` (by pid, a list), `comms` (by tid), `sizes`
+-- @usage local p = profile.collect{command = {"gzip", "file"}, frequency = 1000}
+function profile.collect(spec)
+   local self = profile.prepare(spec)
+   local blocks, maps, comms, sizes = {}, {}, {}, {}
+   local outcome = profile.run(self, {
+      block = function(block) blocks[#blocks + 1] = block end,
+      maps = function(pid, m)
+         maps[pid] = maps[pid] or {}
+         table.insert(maps[pid], m)
+      end,
+      comm = function(tid, _, name) comms[tid] = name end,
+   })
+   for _, e in ipairs(self.events) do sizes[e.pmd] = #self.with end
+   outcome.blocks, outcome.maps, outcome.comms, outcome.sizes = blocks, maps, comms, sizes
+   return outcome
+end
+
+return profile

@@ -1,0 +1,236 @@
+-- SPDX-License-Identifier: MIT
+--- lpfm record: samples a command, threads or CPUs into a file.
+-- @module pfm.record
+
+local lpfm = require "lpfm"
+local events = require "pfm.events"
+local format = require "pfm.format"
+local options = require "pfm.options"
+local profile = require "pfm.profile"
+local session = require "pfm.session"
+local symbols = require "pfm.symbols"
+
+local record = { summary = "sample a command into a file" }
+
+local BLINK = 1 -- s between lines of progress
+
+--- The options.
+function record.options()
+   local c = options.command("record", "Samples a command, running threads or CPUs into a file for 'lpfm report'.",
+      "lpfm record [options] [--] command [arguments]")
+   options.add_target(c)
+   c:option("-c --period", "N", "A sample every N events (clocks: nanoseconds).")
+   c:option("-F --frequency", "HZ", "Samples per second of the program's time (default: 1000).")
+   c:option("--random", "MASK[:SEED]", "Randomize periods by the bits of MASK, as in 0xff or 0xff:42.")
+   c:option("--with", "LIST", "Events whose counts are recorded with every sample."):count("*")
+   c:option("--buffer", "SIZE", "Size of a sampling buffer, as in 256K or 1M.")
+   c:flag("-q --quiet", "No progress, no summary.")
+   c:epilog("The default event is cpu-clock, the default file lpfm.data.\n"
+      .. "Ctrl-C ends the recording and keeps the file.\nThe exit status is the command's.", {
+      "lpfm record -- ./prog",
+      "lpfm record -e page-faults -c 1 -- ./prog",
+      "lpfm record -p 1234 --timeout 10 --threads",
+      "lpfm record -c 1000000 --random 0xffff -o prog.data -- ./prog",
+   })
+   return c
+end
+
+-- --- options -------------------------------------------------------------------------------------
+
+local function parse_random(text)
+   if not text then return nil end
+   local mask, seed = text:match("^([^:]+):?(.*)$")
+   local m, s = tonumber(mask), seed ~= "" and tonumber(seed) or nil
+   if not m or m <= 0 or m ~= math.floor(m) or m > 2 ^ 53 then
+      options.fail("--random: '%s' is not a mask (as in 0xffff)", tostring(mask))
+   end
+   if seed ~= "" and (not s or s < 0 or s >= 2 ^ 32 or s ~= math.floor(s)) then
+      options.fail("--random: '%s' is not a seed of 32 bits", seed)
+   end
+   return { mask = m, seed = s }
+end
+
+local function parse_events(names, default)
+   if #names == 0 then names = default end
+   local list, err = events.parse(names)
+   if not list then options.fail("%s", err) end
+   return list
+end
+
+local function check_random(spec)
+   if not spec.random or not spec.period then return end
+   if spec.random.mask >= spec.period then
+      options.fail("--random: the mask %s is not smaller than the period %s", format.number(spec.random.mask),
+         format.number(spec.period))
+   end
+end
+
+local function spec_of(args, target)
+   local spec = {
+      events = parse_events(args.event, { "cpu-clock" }),
+      with = parse_events(args.with, {}),
+      period = options.number(args.period, "--period", true),
+      frequency = options.number(args.frequency, "--frequency"),
+      random = parse_random(args.random),
+      buffer = options.size(args.buffer),
+   }
+   if spec.period and spec.frequency then options.fail("-c and -F exclude each other") end
+   if not spec.period then spec.frequency = spec.frequency or 1000 end
+   check_random(spec)
+   for k, v in pairs(target) do spec[k] = v end
+   return spec
+end
+
+-- --- the file's head -----------------------------------------------------------------------------
+
+local function first_line(path)
+   local file = io.open(path, "r")
+   local line = file and file:read("*l")
+   if file then file:close() end
+   return line
+end
+
+local function machine_of()
+   local info = lpfm.machine()
+   return {
+      name = info.name, pmu = info.pmu, notes = info.notes, limits = info.limits, hw_counters = info.hw_counters,
+      host = first_line("/proc/sys/kernel/hostname"), kernel = first_line("/proc/sys/kernel/osrelease"),
+      boot = first_line("/proc/sys/kernel/random/boot_id"),
+   }
+end
+
+local function head_of(self, spec)
+   local sampled, with = {}, {}
+   for i, e in ipairs(self.events) do
+      sampled[i] = { name = e.name, pmd = e.pmd, unit = e.unit, period = self.periods[i] }
+   end
+   for i, pmd in ipairs(self.extra) do
+      for _, e in ipairs(self.with) do
+         if e.pmd == pmd then with[i] = { name = e.name, pmd = pmd, unit = e.unit } end
+      end
+   end
+   return {
+      what = options.describe(spec), command = spec.command, tids = spec.tids, cpus = spec.cpus,
+      threads = spec.threads or false, events = sampled, with = #with > 0 and with or nil,
+      frequency = spec.frequency,
+      random = spec.random, time = os.time(), machine = machine_of(), format = "default",
+   }
+end
+
+-- --- what the samples lie in ---------------------------------------------------------------------
+
+local function note_objects(paths)
+   local out = {}
+   for path in pairs(paths) do
+      if path:find("^/") and not path:find(" %(deleted%)$") then
+         out[#out + 1] = { path = path, build_id = symbols.build_id(path) }
+      end
+   end
+   return out
+end
+
+local function sink_of(file, paths)
+   return {
+      block = function(block, count) file:block(block, count) end,
+      maps = function(pid, maps)
+         for _, m in ipairs(maps) do paths[m[4]] = true end
+         file:json("MAPS", { pid = pid, maps = maps })
+      end,
+      comm = function(tid, pid, name) file:json("COMM", { { tid = tid, pid = pid, comm = name } }) end,
+   }
+end
+
+-- --- progress ------------------------------------------------------------------------------------
+
+local function progress(args)
+   local terminal = require("posix.unistd").isatty(2)
+   if args.quiet or not terminal or args.output == "-" then return nil, function() end end
+   local last, shown = 0, false
+   local function show(self, seconds)
+      if seconds - last < BLINK then return end
+      last, shown = seconds, true
+      io.stderr:write(("\rlpfm record: %.0f s, %s samples "):format(seconds, format.number(self.samples)))
+   end
+   return show, function()
+      if shown then io.stderr:write("\r", (" "):rep(60), "\r") end
+   end
+end
+
+local function losses(outcome)
+   local out = {}
+   if outcome.lost > 0 then out[#out + 1] = format.plural(outcome.lost, "sample") .. " lost" end
+   if outcome.full > 0 then
+      out[#out + 1] = ("the buffer was full %s (about %s missed; --buffer makes it larger)"):format(
+         format.plural(outcome.full, "time"), format.plural(outcome.missed, "sample"))
+   end
+   return #out > 0 and table.concat(out, "; ") or "none lost"
+end
+
+local function summary(file, outcome)
+   local line = ("%s in %s (%s), %s"):format(format.plural(outcome.samples, "sample"), file.path,
+      format.bytes(file.bytes), losses(outcome))
+   if outcome.samples == 0 then
+      line = line .. "; the events were too few for a sample: try a smaller -c or a larger -F"
+   end
+   return line
+end
+
+-- --- the command ---------------------------------------------------------------------------------
+
+local function totals(outcome)
+   local rusage = outcome.rusage or {}
+   return {
+      lost = outcome.lost, full = outcome.full, missed = outcome.missed, elapsed = outcome.elapsed,
+      user = rusage.utime, system = rusage.stime, status = outcome.status, signal = outcome.signal,
+      interrupted = outcome.interrupted, subjects = outcome.subjects,
+   }
+end
+
+--- Records into a file.
+-- @tparam table spec as of `profile.prepare`
+-- @string path
+-- @tparam[opt] function on_tick
+-- @treturn table of `profile.run`
+-- @treturn table the file, closed, with `path` and `bytes`
+function record.run(spec, path, on_tick)
+   local self = profile.prepare(spec)
+   local file, err = session.create(path, head_of(self, spec))
+   if not file then error(err, 0) end
+   local paths = {}
+   local ok, outcome = pcall(profile.run, self, sink_of(file, paths), on_tick)
+   if not ok then
+      file:discard()
+      error(outcome, 0)
+   end
+   file:json("OBJS", note_objects(paths))
+   file:close(totals(outcome))
+   return outcome, file
+end
+
+--- Runs the command line.
+-- @tparam table argv
+-- @treturn number exit status
+function record.main(argv)
+   local args, words = record.options():parse(argv)
+   local spec = spec_of(args, options.target(args, words))
+   local show, clear = progress(args)
+   local outcome, file = record.run(spec, args.output or "lpfm.data", show)
+   clear()
+   if not args.quiet then io.stderr:write("lpfm record: ", summary(file, outcome), "\n") end
+   if outcome.signal then return 128 + outcome.signal end
+   return outcome.status or 0
+end
+
+--- Records from a script or the prompt.
+-- @param what a shell command line, or a table as for `profile.prepare`, `output` being the file
+-- @string[opt] path by default lpfm.data
+-- @treturn table of `profile.run`; prints itself
+-- @usage record("gzip -k file"); report()
+function record.call(what, path)
+   if what == nil then error("record: a command line or a table is wanted: record(\"./prog\")", 0) end
+   local spec = type(what) == "string" and { command = { "/bin/sh", "-c", "exec " .. what } } or what
+   local outcome, file = record.run(spec, path or spec.output or "lpfm.data")
+   return setmetatable(outcome, { __tostring = function() return summary(file, outcome) end })
+end
+
+return record

@@ -1,0 +1,330 @@
+-- SPDX-License-Identifier: MIT
+--- lpfm stat: counts events while a command runs.
+-- @module pfm.stat
+
+local count = require "pfm.count"
+local events = require "pfm.events"
+local format = require "pfm.format"
+local options = require "pfm.options"
+local setup = require "pfm.setup"
+
+local stat = { summary = "count events while a command runs" }
+
+-- --- what a count means --------------------------------------------------------------------------
+
+-- The number, and its unit, as people want it: clocks in milliseconds.
+local function in_unit(row, value)
+   if row.unit ~= "ns" then return value, "" end
+   if type(value) ~= "number" then value = value:tonumber() end
+   return value / 1e6, "msec"
+end
+
+local function number_of(value)
+   if type(value) == "number" then return value end
+   local ok, n = pcall(value.tonumber, value)
+   return ok and n or nil
+end
+
+-- Beside a clock: how many CPUs it kept busy; beside another event: its rate over the time that ran.
+local function metric(row, result)
+   local value = row.value and number_of(row.value)
+   if not value or result.elapsed <= 0 then return nil end
+   if row.unit == "ns" then return value / 1e9 / result.elapsed, "CPUs utilized" end
+   local time = result.ran and result.ran > 0 and result.ran / 1e9 or result.elapsed * math.max(result.subjects or 1, 1)
+   return value / time, "/sec"
+end
+
+local function shown_metric(row, result)
+   local value, name = metric(row, result)
+   if not value then return "" end
+   if name == "/sec" then return "# " .. format.rate(value) end
+   return ("# %.3f %s"):format(value, name)
+end
+
+local function shown_value(row)
+   if not row.value then return "<" .. row.state .. ">", "" end
+   local value, unit = in_unit(row, row.value)
+   if unit ~= "" then return format.number(value, 2), unit end
+   if row.stddev and value ~= math.floor(value) then return format.number(value, 1), unit end
+   return format.number(value), unit
+end
+
+local function shown_deviation(row)
+   if not row.stddev then return "" end
+   local mean = number_of(row.value)
+   local share = mean ~= 0 and row.stddev / mean * 100 or 0
+   return ("( %s %.2f%% )"):format(format.plus_minus, share)
+end
+
+-- --- for people ----------------------------------------------------------------------------------
+
+local function event_lines(result)
+   local rows = {}
+   for i, row in ipairs(result.events) do
+      local value, unit = shown_value(row)
+      rows[i] = { value, unit, row.event, shown_metric(row, result), shown_deviation(row) }
+   end
+   local columns = { { right = true }, {}, {}, {}, {} }
+   return format.align(columns, rows, "  ")
+end
+
+local function time_lines(result)
+   local rows = { { ("%.9f"):format(result.elapsed), "s elapsed" } }
+   if result.elapsed_stddev then
+      rows[1][2] = ("s elapsed ( %s %.2f%% )"):format(format.plus_minus, result.elapsed_stddev / result.elapsed * 100)
+   end
+   if result.rusage then
+      rows[2] = { ("%.6f"):format(result.rusage.utime), "s user" }
+      rows[3] = { ("%.6f"):format(result.rusage.stime), "s system" }
+   end
+   return format.align({ { right = true }, {} }, rows, "  ")
+end
+
+local function reasons(result)
+   local lines, said = {}, {}
+   for _, row in ipairs(result.events) do
+      if row.reason and not said[row.reason] then
+         said[row.reason] = true
+         lines[#lines + 1] = ("  %s: %s"):format(row.event, row.reason)
+      end
+   end
+   return lines
+end
+
+local function scope(target, result)
+   if target.cpus then return "" end
+   if target.threads then return (", %s"):format(format.plural(result.subjects, "thread")) end
+   return target.tids and "" or ", its first thread"
+end
+
+local function hint(result)
+   if not result.uncounted then return {} end
+   local share = result.uncounted >= 0.005 and (" (%.0f%% of the CPU time)"):format(result.uncounted * 100) or ""
+   return { "  Threads or children of the command were not counted" .. share .. "; --threads includes them." }
+end
+
+local function append(lines, more)
+   for _, line in ipairs(more) do lines[#lines + 1] = line end
+end
+
+--- The result as a person reads it.
+-- @tparam table result of `count.run` or `count.merge`
+-- @tparam table target
+-- @treturn table lines
+function stat.text(result, target)
+   local runs = result.runs and (" (%s)"):format(format.plural(result.runs, "run")) or ""
+   local lines = { "", (" Counts of %s%s%s:"):format(options.describe(target), scope(target, result), runs), "" }
+   append(lines, event_lines(result))
+   lines[#lines + 1] = ""
+   append(lines, time_lines(result))
+   local notes = reasons(result)
+   append(notes, hint(result))
+   if #notes > 0 then lines[#lines + 1] = "" end
+   append(lines, notes)
+   lines[#lines + 1] = ""
+   return lines
+end
+
+-- --- for programs --------------------------------------------------------------------------------
+
+local function value_for_programs(row)
+   if not row.value then return "<" .. row.state .. ">", "" end
+   local value, unit = in_unit(row, row.value)
+   if type(value) ~= "number" then return tostring(value), unit end
+   return value == math.floor(value) and ("%.0f"):format(value) or ("%.6f"):format(value), unit
+end
+
+-- The columns of perf stat -x: value, unit, event, [deviation,] time counted, share of it, metric.
+local function csv_lines(result, sep, prefix)
+   local lines = {}
+   for i, row in ipairs(result.events) do
+      local value, unit = value_for_programs(row)
+      local m, name = metric(row, result)
+      local cells, n = { value, unit, row.event }, 3
+      if row.stddev then
+         local mean = number_of(row.value)
+         n = 4
+         cells[n] = ("%.2f%%"):format(mean ~= 0 and row.stddev / mean * 100 or 0)
+      end
+      local time = row.value and ("%.0f"):format(result.ran or result.elapsed * 1e9) or "0"
+      cells[n + 1], cells[n + 2] = time, row.value and "100.00" or "0.00"
+      cells[n + 3], cells[n + 4] = m and ("%.3f"):format(m) or "", name or ""
+      lines[i] = (prefix or "") .. format.csv(cells, n + 4, sep)
+   end
+   return lines
+end
+
+local function json_value(value)
+   if value == nil or type(value) == "number" then return value end
+   return number_of(value) or tostring(value)
+end
+
+local function json_events(result)
+   local out = {}
+   for i, row in ipairs(result.events) do
+      local m, name = metric(row, result)
+      out[i] = {
+         event = row.event, value = json_value(row.value), unit = row.unit, state = row.state, reason = row.reason,
+         stddev = row.stddev, metric = m, ["metric-unit"] = m and name or nil,
+      }
+   end
+   return out
+end
+
+local function json_line(result, target)
+   local rusage = result.rusage or {}
+   return format.json {
+      command = target.command, tids = target.tids, cpus = target.cpus, threads = target.threads or false,
+      events = json_events(result), time = result.time, elapsed = result.elapsed, user = rusage.utime,
+      system = rusage.stime, status = result.status, signal = result.signal, runs = result.runs,
+      uncounted = result.uncounted,
+   }
+end
+
+-- --- intervals -----------------------------------------------------------------------------------
+
+local function interval_lines(row, first)
+   local rows = {}
+   for i, r in ipairs(row.events) do
+      local value, unit = shown_value(r)
+      rows[i] = { ("%.3f s"):format(row.time), value, unit, r.event, shown_metric(r, row) }
+   end
+   local columns = { { right = true }, { right = true }, {}, {}, {} }
+   if first then
+      columns[1].title, columns[2].title, columns[4].title = "time", "count", "event"
+   end
+   return format.align(columns, rows, "  ")
+end
+
+-- A function that writes results in the form that was asked for.
+local function printer(args, target, out)
+   local function write(lines)
+      out:write(table.concat(lines, "\n"), "\n")
+      out:flush()
+   end
+   local first = true
+   return {
+      final = function(result)
+         if args.json then return write { json_line(result, target) } end
+         if args.x then return write(csv_lines(result, args.x)) end
+         write(stat.text(result, target))
+      end,
+      interval = function(row)
+         if args.json then return write { json_line(row, {}) } end
+         if args.x then return write(csv_lines(row, args.x, ("%.9f%s"):format(row.time, args.x))) end
+         write(interval_lines(row, first))
+         first = false
+      end,
+   }
+end
+
+-- --- the command ---------------------------------------------------------------------------------
+
+--- The options.
+function stat.options()
+   local c = options.command("stat", "Counts events while a command runs, or in running threads, or on CPUs.",
+      "lpfm stat [options] [--] command [arguments]")
+   options.add_target(c)
+   c:option("-r --repeat", "N", "Run the command N times; print means and their deviation.")
+   c:option("-I --interval", "MS", "Print the counts every so many milliseconds.")
+   c:option("-x", "SEP", "Print separated values: value, unit, event, ns, percent, metric, its unit.")
+   c:flag("--json", "Print JSON, one object a line.")
+   c:flag("--append", "Append to the file of -o.")
+   c:epilog("Results go to stderr, like perf's, so that the command's own output stays clean; -o - is stdout.\n"
+      .. "The exit status is the command's.", {
+      "lpfm stat -- ls -l",
+      "lpfm stat -e page-faults,context-switches -r 5 -- make",
+      "lpfm stat -x, -e task-clock -- ls",
+      "lpfm stat -a -I 1000 --timeout 10",
+   })
+   return c
+end
+
+local function output(args)
+   if not args.output then return io.stderr end
+   if args.output == "-" then return io.stdout end
+   local file, err = io.open(args.output, args.append and "a" or "w")
+   if not file then error("cannot write " .. err, 0) end
+   return file
+end
+
+local function spec_of(target, list, args, print)
+   local spec = { events = list }
+   for k, v in pairs(target) do spec[k] = v end
+   local ms = options.number(args.interval, "--interval")
+   if ms and ms < 1 then options.fail("--interval: at least 1 ms") end
+   if ms then spec.interval, spec.on_interval = ms / 1000, print.interval end
+   return spec
+end
+
+local function parse_events(args)
+   local names = #args.event > 0 and args.event or events.default_counts()
+   local list, err = events.parse(names)
+   if not list then options.fail("%s", err) end
+   return list
+end
+
+local function tell_missing(list)
+   for _, e in ipairs(list) do
+      if e.kind ~= "software" and e.reason then return setup.no_hardware() end
+   end
+end
+
+local function exit_status(result)
+   if result.signal then return 128 + result.signal end
+   return result.status or 0
+end
+
+local function repeats(spec, args, target, print)
+   local n = options.number(args["repeat"], "--repeat", true) or 1
+   if n > 1 and not target.command then options.fail("--repeat needs a command") end
+   local runs = {}
+   for i = 1, n do
+      runs[i] = count.run(spec)
+      if runs[i].interrupted then break end
+   end
+   local result = #runs > 1 and count.merge(runs) or runs[1]
+   if not spec.interval then print.final(result) end
+   return exit_status(runs[#runs])
+end
+
+--- Runs the command line.
+-- @tparam table argv
+-- @treturn number exit status
+function stat.main(argv)
+   local args, words = stat.options():parse(argv)
+   local target = options.target(args, words)
+   local list = parse_events(args)
+   local missing = #args.event == 0 and setup.no_hardware() or tell_missing(list)
+   if missing then io.stderr:write("lpfm stat: ", missing, "\n") end
+   local out = output(args)
+   local print = printer(args, target, out)
+   return repeats(spec_of(target, list, args, print), args, target, print)
+end
+
+-- What a script or the prompt may give: a shell command line, a function, a target.
+local function count_any(what, list)
+   if type(what) == "function" then return count.call(what, list), { tids = {}, words = "the function" } end
+   local spec = type(what) == "string" and { command = { "/bin/sh", "-c", "exec " .. what } } or what
+   local copy = {}
+   for k, v in pairs(spec) do copy[k] = v end
+   copy.events = list
+   return count.run(copy), { words = type(what) == "string" and "'" .. what .. "'" or nil, command = spec.command,
+      tids = spec.tids, cpus = spec.cpus, threads = spec.threads }
+end
+
+--- Counts from a script or the prompt.
+-- @param what a shell command line, a function, or a table as for `count.run`
+-- @tparam[opt] string list events
+-- @treturn table of `count.run`; prints itself
+-- @usage stat("ls /", "page-faults").events[1].value
+function stat.call(what, list)
+   if what == nil then error("stat: a command line, a function or a table is wanted: stat(\"ls\")", 0) end
+   list = list or (type(what) == "table" and what.events) or events.default_counts()
+   local result, target = count_any(what, list)
+   return setmetatable(result, {
+      __tostring = function(self) return table.concat(stat.text(self, target), "\n") end,
+   })
+end
+
+return stat

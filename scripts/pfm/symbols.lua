@@ -1,0 +1,185 @@
+-- SPDX-License-Identifier: MIT
+--- From addresses in processes to functions, lines and objects.
+-- @module pfm.symbols
+
+local objects = require "lpfm.symbols"
+
+local symbols = {}
+
+-- --- mappings ------------------------------------------------------------------------------------
+
+--- Reads the executable mappings out of the text of /proc/PID/maps.
+-- @string text
+-- @treturn table of `{start, stop, offset, path}`
+function symbols.parse_maps(text)
+   local out = {}
+   for line in text:gmatch("[^\n]+") do
+      local from, to, perms, offset, path = line:match("^(%x+)%-(%x+) (%S+) (%x+) %x+:%x+ %d+%s*(.*)$")
+      if from and perms:find("x") then
+         out[#out + 1] = { tonumber(from, 16), tonumber(to, 16), tonumber(offset, 16), path }
+      end
+   end
+   return out
+end
+
+--- The executable mappings of a live process.
+-- @number pid
+-- @return a table as of `symbols.parse_maps`, or nil when the process is gone
+function symbols.read_maps(pid)
+   local file = io.open(("/proc/%d/maps"):format(pid), "r")
+   local text = file and file:read("*a")
+   if file then file:close() end
+   if not text or text == "" then return nil end
+   return symbols.parse_maps(text)
+end
+
+local function find_mapping(maps, address)
+   for _, m in ipairs(maps) do
+      if address >= m[1] and address < m[2] then return m end
+   end
+end
+
+-- --- objects, shared by all processes ------------------------------------------------------------
+
+local known = {} -- path -> {object=, error=}
+
+local function object_of(path)
+   local o = known[path]
+   if not o then
+      local object, err = objects.object(path)
+      o = { object = object, error = err }
+      known[path] = o
+   end
+   return o.object, o.error
+end
+
+--- What identifies an object's build.
+-- @string path
+-- @return the build id in hexadecimal, or nil
+function symbols.build_id(path)
+   local object = object_of(path)
+   return object and object:build_id()
+end
+
+local function base_name(path)
+   return path:match("([^/]+)$") or path
+end
+
+-- Words for code that has no symbol.
+local function nameless(path, object, err)
+   local name = base_name(path)
+   if path == "" or path:find("^//anon") then return "[generated code]" end
+   if path == "[kernel]" or path:find("^%[") then return path end
+   if path:find(" %(deleted%)$") then return ("[%s]"):format(name) end
+   if not object then return ("[%s: %s]"):format(name, (err or ""):match(": (.*)$") or "unreadable") end
+   if object:functions() == 0 then return ("[%s: no symbols]"):format(name) end
+   return ("[%s]"):format(name)
+end
+
+local function hex(n)
+   if n < 0 then n = n + 2 ^ 64 end
+   local high = math.floor(n / 2 ^ 32)
+   return high > 0 and ("0x%x%08x"):format(high, n % 2 ^ 32) or ("0x%x"):format(n)
+end
+
+--- An address as people write it; negative numbers are two's complement.
+symbols.hex = hex
+
+local function describe(path, address, own)
+   local object, err = object_of(path)
+   local where = { object = path ~= "" and path or "[generated code]", address = address }
+   local at = own
+   if object and path ~= "[kernel]" then at = object:address(own) end
+   local func, start
+   if object and at then func, start = object:func(at) end
+   if func then
+      where.func, where.offset = func, at - start
+      where.own, where.handle = at, object
+   else
+      where.func, where.offset = nameless(path, object, err), own
+      where.missing = err or (object:functions() == 0 and "no symbols" or "no symbol at this address")
+   end
+   return where
+end
+
+-- --- processes -----------------------------------------------------------------------------------
+
+local resolver = {}
+resolver.__index = resolver
+
+--- A resolver of addresses in many processes.
+-- @tparam[opt] table options `kernel=false`: do not look at this machine's kernel
+-- @treturn resolver
+function symbols.resolver(options)
+   return setmetatable({ processes = {}, cache = {}, kernel = not options or options.kernel ~= false }, resolver)
+end
+
+--- Adds the mappings of a process as they were at some time; of overlapping ones the latest counts.
+-- @number pid
+-- @tparam table maps as of `symbols.parse_maps`
+function resolver:add(pid, maps)
+   local list = self.processes[pid] or {}
+   self.processes[pid] = list
+   table.insert(list, 1, maps)
+   self.cache[pid] = nil
+end
+
+local function locate(self, pid, address)
+   for _, maps in ipairs(self.processes[pid] or {}) do
+      local m = find_mapping(maps, address)
+      if m then return m end
+   end
+end
+
+local function resolve_kernel(self, address)
+   if self.kernel then return describe("[kernel]", address, address) end
+   return { func = "[kernel]", object = "[kernel]", offset = address, address = address, missing = "another kernel" }
+end
+
+local function resolve_new(self, pid, address)
+   if address < 0 then return resolve_kernel(self, address) end
+   local m = locate(self, pid, address)
+   if not m then
+      return { func = "[unknown]", object = "[unknown]", offset = address, address = address, missing = "no mapping" }
+   end
+   return describe(m[4], address, address - m[1] + m[3])
+end
+
+--- Where an address lies.
+-- @number pid
+-- @number address
+-- @treturn table `func`, `offset` in it, `object`, `missing` (why there is no function's name);
+-- `symbols.line` adds `file` and `line`
+function resolver:resolve(pid, address)
+   local cache = self.cache[pid]
+   if not cache then
+      cache = {}
+      self.cache[pid] = cache
+   end
+   local where = cache[address]
+   if not where then
+      where = resolve_new(self, pid, address)
+      cache[address] = where
+   end
+   return where
+end
+
+--- The source line of a resolved address.
+-- @tparam table where as of `resolver:resolve`
+-- @return file and line, or nil
+function symbols.line(where)
+   if where.handle and where.file == nil then
+      local file, line = where.handle:line(where.own)
+      where.file, where.line = file or false, line
+   end
+   if where.file then return where.file, where.line end
+end
+
+--- The functions inlined at a resolved address, the innermost first.
+-- @tparam table where
+-- @treturn table of names
+function symbols.inlined(where)
+   return where.handle and where.handle:inlined(where.own) or {}
+end
+
+return symbols

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * usage.c - works, touches pages and sleeps, and says what the kernel's account of it is:
+ *
+ *   usage MILLISECONDS PAGES SLEEPS
+ *
+ * prints "cpu NS faults N switches N".
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static int touch(size_t pages)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *p = mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return -1;
+	madvise(p, pages * page, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < pages; i++)
+		p[i * page] = 1;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct timespec nap = { 0, 1000000 };
+	struct rusage ru;
+
+	if (argc < 4)
+		return 2;
+	while (cpu_ns() < (uint64_t)atol(argv[1]) * 1000000)
+		;
+	if (atol(argv[2]) && touch((size_t)atol(argv[2])))
+		return 1;
+	for (long i = atol(argv[3]); i > 0; i--)
+		nanosleep(&nap, NULL);
+	getrusage(RUSAGE_SELF, &ru);
+	printf("cpu %llu faults %ld switches %ld\n", (unsigned long long)cpu_ns(),
+	       ru.ru_minflt + ru.ru_majflt, ru.ru_nvcsw + ru.ru_nivcsw);
+	return 0;
+}

@@ -1,0 +1,482 @@
+-- SPDX-License-Identifier: MIT
+-- The lpfm program as its users meet it: commands, results, messages, exit statuses.
+
+local c = require "support.c"
+local cjson = require "cjson"
+local lpfm = require "lpfm"
+
+local build = os.getenv("LPFM_BUILD") or "build"
+local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local scratch = os.tmpname()
+
+-- Runs the program in the shell; returns what it printed on both streams, and the status.
+local function run(line)
+   return c.sh(program .. " " .. line)
+end
+
+local function read(path)
+   local file = assert(io.open(path, "r"))
+   local text = file:read("*a")
+   file:close()
+   return text
+end
+
+local function write(path, text)
+   local file = assert(io.open(path, "w"))
+   file:write(text)
+   file:close()
+end
+
+local function lines_of(text)
+   local out = {}
+   for line in text:gmatch("[^\n]+") do out[#out + 1] = line end
+   return out
+end
+
+-- The lines of stat -x, by event: lists of fields.
+local function csv_of(text)
+   local out = {}
+   for _, line in ipairs(lines_of(text)) do
+      local fields = {}
+      for field in (line .. ","):gmatch("([^,]*),") do fields[#fields + 1] = field end
+      out[fields[3]] = fields
+   end
+   return out
+end
+
+local function near(expected, got, share)
+   local message = ("%s is not within %g%% of %s"):format(tostring(got), share * 100, tostring(expected))
+   assert.is_true(math.abs(got - expected) <= expected * share, message)
+end
+
+setup(function()
+   os.remove(scratch)
+   assert(select(2, c.sh("mkdir " .. scratch)) == 0)
+end)
+
+teardown(function() c.sh("rm -rf " .. scratch) end)
+
+describe("lpfm", function()
+   it("explains itself and each command", function()
+      local out, status = run("--help")
+      assert.equal(0, status)
+      for _, name in ipairs { "stat", "record", "report", "list" } do
+         assert.truthy(out:find("\n   " .. name, 1, true))
+         local text, s = run(name .. " --help")
+         assert.equal(0, s)
+         assert.truthy(text:find("^Usage: lpfm " .. name))
+         assert.equal(text, (run("help " .. name)))
+      end
+   end)
+
+   it("says its version, interpreter and machine", function()
+      local out, status = run("--version")
+      assert.equal(0, status)
+      assert.truthy(out:find("machine " .. lpfm.machine().name, 1, true))
+   end)
+
+   it("proposes the nearest command, option, event and topic", function()
+      local out, status = run("statt -- true")
+      assert.equal(2, status)
+      assert.truthy(out:find("did you mean 'stat'?", 1, true))
+      out, status = run("stat --evnt cs -- true")
+      assert.equal(2, status)
+      assert.truthy(out:find("did you mean '--event'?", 1, true))
+      out, status = run("stat -e page-fault -- true")
+      assert.equal(2, status)
+      assert.truthy(out:find("unknown event 'page-fault'; did you mean 'page-faults'?", 1, true))
+      out, status = run("help recrod")
+      assert.equal(2, status)
+      assert.truthy(out:find("did you mean 'record'?", 1, true))
+   end)
+
+   it("runs a script with its arguments, and a piece of Lua", function()
+      local script = scratch .. "/script.lua"
+      write(script, "print(lpfm.machine().name, arg[0], ...)\nreturn 3")
+      local out, status = run(script .. " one two")
+      assert.equal(lpfm.machine().name .. "\t" .. script .. "\tone\ttwo\n", out)
+      assert.equal(3, status)
+      assert.equal("x\t5\n", (run("-e 'print(arg[1], 2 + 3)' x")))
+      assert.equal("7\n", (c.sh("echo 'print(3 + 4)' | " .. program .. " -")))
+   end)
+
+   it("shows where a script failed, and nothing of itself", function()
+      local script = scratch .. "/bad.lua"
+      write(script, "local function f() error('broken') end\nf()\n")
+      local out, status = run(script)
+      assert.equal(1, status)
+      assert.truthy(out:find("^lpfm: [^\n]*bad.lua:1: broken\n"))
+      assert.falsy(out:find("cli.lua", 1, true))
+      write(script, "x = = 1")
+      out, status = run(script)
+      assert.equal(1, status)
+      assert.truthy(out:find("bad.lua:1:", 1, true))
+   end)
+
+   it("lets Ctrl-C stop a script that computes", function()
+      local out, status = c.sh("timeout -s INT 1 " .. program .. " -e 'local n = 0 repeat n = n + 1 until n < 0'")
+      assert.truthy(status == 130 or status == 124 or out:find("interrupted"))
+   end)
+
+   it("lists events and registers, all or some", function()
+      local out, status = run("list")
+      assert.equal(0, status)
+      for _, name in ipairs { "task-clock", "page-faults", "PMC 66", "PMD 80", "default" } do
+         assert.truthy(out:find(name, 1, true))
+      end
+      out = run("list fault")
+      assert.falsy(out:find("task-clock", 1, true))
+      assert.truthy(out:find("minor-faults", 1, true))
+      assert.equal("what,number,name,description", lines_of((run("list -x,")))[1])
+      assert.equal("event", cjson.decode((run("list --json"))).list[1].what)
+      out, status = run("list nosuchthing")
+      assert.equal(1, status)
+      assert.truthy(out:find("nothing matches 'nosuchthing'", 1, true))
+   end)
+end)
+
+describe("lpfm stat", function()
+   local usage, shares
+
+   setup(function()
+      usage, shares = c.compile("usage"), c.compile("shares", "-pthread")
+   end)
+
+   -- Counts usage's run; returns the fields by event, and what usage says of itself.
+   local function measured(options, arguments)
+      local file = scratch .. "/stat.csv"
+      local out, status = run(("stat -x, -o %s %s -- %s %s"):format(file, options, usage, arguments))
+      assert.equal(0, status, out)
+      local cpu, faults, switches = out:match("cpu (%d+) faults (%d+) switches (%d+)")
+      return csv_of(read(file)), { cpu = tonumber(cpu), faults = tonumber(faults), switches = tonumber(switches) }
+   end
+
+   it("agrees with the kernel's own account", function()
+      local got, own = measured("-e task-clock,page-faults,context-switches", "400 20000 50")
+      near(own.cpu / 1e6, tonumber(got["task-clock"][1]), 0.02)
+      assert.equal("msec", got["task-clock"][2])
+      near(own.faults, tonumber(got["page-faults"][1]), 0.02)
+      local difference = math.abs(tonumber(got["context-switches"][1]) - own.switches)
+      assert.is_true(difference <= 5, "context switches differ by " .. difference)
+   end)
+
+   it("takes the command without -- and leaves its output alone", function()
+      local out, status = c.sh(program .. " stat -e page-faults echo -n hello 2>/dev/null")
+      assert.equal("hello", out)
+      assert.equal(0, status)
+   end)
+
+   it("counts less at one level than at both", function()
+      local both = measured("-e page-faults", "1 5000 0")
+      local user = measured("-e page-faults:u", "1 5000 0")
+      assert.is_true(tonumber(user["page-faults:u"][1]) >= 5000)
+      assert.is_true(tonumber(user["page-faults:u"][1]) <= tonumber(both["page-faults"][1]) * 1.02)
+   end)
+
+   it("prints for people: units, separators, times", function()
+      local out = run(("stat -- %s 30 2000 1"):format(usage))
+      assert.truthy(out:find("msec  task%-clock +# +[%d.]+ CPUs utilized"))
+      assert.truthy(out:find("%d,%d%d%d +page%-faults"))
+      assert.truthy(out:find("s elapsed", 1, true))
+      assert.truthy(out:find("s user", 1, true))
+   end)
+
+   it("prints JSON that says the same", function()
+      local file = scratch .. "/stat.json"
+      local out, status = run(("stat --json -o %s -e page-faults,task-clock -- %s 10 3000 0"):format(file, usage))
+      assert.equal(0, status)
+      local result = cjson.decode(read(file))
+      assert.equal("page-faults", result.events[1].event)
+      near(tonumber(out:match("faults (%d+)")), result.events[1].value, 0.02)
+      assert.equal(usage, result.command[1])
+      assert.is_true(result.elapsed > 0 and result.user + result.system > 0)
+   end)
+
+   it("repeats, with means and deviations", function()
+      local got = measured("-r 3 -e page-faults", "1 1000 0")
+      local row = got["page-faults"]
+      assert.is_true(tonumber(row[1]) >= 1000)
+      assert.truthy(row[4]:find("^[%d.]+%%$"))
+      assert.truthy((run(("stat -r 2 -e page-faults -- %s 1 10 0"):format(usage))):find("(2 runs)", 1, true))
+   end)
+
+   it("prints intervals that add up to the whole", function()
+      local file = scratch .. "/intervals.csv"
+      local out = run(("stat -x, -I 50 -o %s -e task-clock -- %s 400 0 0"):format(file, usage))
+      local sum, n = 0, 0
+      for _, line in ipairs(lines_of(read(file))) do
+         local time, value = line:match("^([%d.]+),([%d.]+),msec,task%-clock,")
+         assert.truthy(time, line)
+         sum, n = sum + tonumber(value), n + 1
+      end
+      assert.is_true(n >= 3)
+      assert.is_true(sum <= tonumber(out:match("cpu (%d+)")) / 1e6 * 1.02)
+   end)
+
+   it("includes threads when told to, and says so when they were left out", function()
+      local file = scratch .. "/threads.csv"
+      local out, status = run(("stat --threads -x, -o %s -e task-clock -- %s 0.2 3"):format(file, shares))
+      assert.equal(0, status, out)
+      local heavy, light = out:match("heavy (%d+) light (%d+)")
+      near((heavy + light) / 1e6, tonumber(csv_of(read(file))["task-clock"][1]), 0.05)
+      out = run(("stat -e task-clock -- %s 0.2 3"):format(shares))
+      assert.truthy(out:find("Threads or children of the command were not counted", 1, true))
+      assert.truthy(out:find("--threads", 1, true))
+   end)
+
+   it("includes children when told to", function()
+      local file = scratch .. "/children.csv"
+      local line = ("sh -c '%s 100 5000 0; %s 100 5000 0'"):format(usage, usage)
+      local out, status = run(("stat --threads -x, -o %s -e task-clock,page-faults -- %s"):format(file, line))
+      assert.equal(0, status, out)
+      local cpu, faults = 0, 0
+      for ns, n in out:gmatch("cpu (%d+) faults (%d+)") do cpu, faults = cpu + ns, faults + n end
+      local got = csv_of(read(file))
+      assert.is_true(tonumber(got["task-clock"][1]) >= cpu / 1e6 * 0.98)
+      assert.is_true(tonumber(got["page-faults"][1]) >= faults * 0.98)
+   end)
+
+   it("measures a running thread until it ends, or for a time", function()
+      local out, status = c.sh(("%s 0.5 1 >/dev/null & %s stat -x, -e task-clock -p $!"):format(shares, program))
+      assert.equal(0, status, out)
+      local ms = tonumber(csv_of(out)["task-clock"][1])
+      assert.is_true(ms > 0 and ms <= 520)
+      out = c.sh(("%s 3 1 >/dev/null & %s stat -x, -e task-clock --timeout 0.2 -p $!; kill $!"):format(shares, program))
+      ms = tonumber(csv_of(out)["task-clock"][1])
+      assert.is_true(ms > 0 and ms < 1500)
+   end)
+
+   it("measures all CPUs while a command runs", function()
+      local out, status = run(("stat -a -x, -e cpu-clock -- %s 200 0 0"):format(usage))
+      assert.equal(0, status, out)
+      local ms = tonumber(csv_of(out)["cpu-clock"][1])
+      assert.is_true(ms >= 190, "all CPUs' clock is " .. ms)
+   end)
+
+   it("ends with the command's own status", function()
+      assert.equal(7, select(2, run("stat -- sh -c 'exit 7'")))
+      assert.equal(128 + 9, select(2, run("stat -- sh -c 'kill -9 $$'")))
+      local out, status = run("stat -- /no/such/program")
+      assert.equal(127, status)
+      assert.truthy(out:find("/no/such/program", 1, true))
+      assert.equal(126, select(2, run("stat -- /etc/passwd")))
+   end)
+
+   it("shows what cannot be counted as such, never as 0", function()
+      if lpfm.machine().hw_counters > 0 then return pending("this machine has hardware counters") end
+      local out, status = run("stat -x, -e r1c2,page-faults -- true")
+      assert.equal(0, status)
+      assert.truthy(out:find("<not supported>,,r1c2,0,0.00", 1, true))
+      local _, said = out:gsub("no hardware PMU", "")
+      assert.equal(1, said)
+      assert.is_true(tonumber(csv_of(out)["page-faults"][1]) > 0)
+   end)
+
+   it("names the culprit of every mistake", function()
+      local cases = {
+         { "stat", "nothing to measure" },
+         { "stat -p 999999999 -- true", "999999999" },
+         { "stat -p x", "'x' is not a list of thread ids" },
+         { "stat -C 4096 -- true", "CPU 4096 is not online" },
+         { "stat -C 1-x -- true", "'1-x' is not a list of CPUs" },
+         { "stat -r 0 -- true", "--repeat: '0' is not a positive whole number" },
+         { "stat -I x -- true", "--interval: 'x'" },
+         { "stat -o /no/such/dir/file -- true", "/no/such/dir/file" },
+         { "stat -e '' -- true", "an event's name is missing" },
+         { "stat -e cs,context-switches -- true", "counted by one register" },
+         { "stat -e rXYZ -- true", "unknown event 'rXYZ'" },
+      }
+      for _, case in ipairs(cases) do
+         local out, status = run(case[1])
+         assert.truthy(status == 1 or status == 2, case[1])
+         assert.truthy(out:find(case[2], 1, true), case[1] .. ": " .. out)
+         assert.falsy(out:find("traceback", 1, true), out)
+      end
+   end)
+end)
+
+describe("lpfm record and report", function()
+   local shares
+
+   setup(function() shares = c.compile("shares", "-pthread") end)
+
+   local function percents(file, options)
+      local out, status = c.sh(("%s report -x, %s %s 2>/dev/null"):format(program, options or "", file))
+      assert.equal(0, status)
+      local rows = {}
+      for percent, name in out:gmatch("\n([%d.]+),%d+,%d+,[^,]+,([^\n]+)") do rows[name] = tonumber(percent) end
+      return rows
+   end
+
+   -- Records and compares with what the program says of itself, in percentage points.
+   local function check_shares(options, command)
+      local file = scratch .. "/shares.data"
+      local out, status = c.sh(command:format(("%s record -e cpu-clock -c 1000000 -o %s %s"):format(program, file,
+         options)))
+      assert.equal(0, status, out)
+      local heavy, light = out:match("heavy (%d+) light (%d+)")
+      assert.truthy(heavy, out)
+      local rows, share = percents(file), heavy / (heavy + light) * 100
+      assert.is_true(rows.heavy and rows.light and rows.heavy + rows.light > 90, "too few samples in the functions")
+      local got = rows.heavy / (rows.heavy + rows.light) * 100
+      assert.is_true(math.abs(got - share) < 3, ("%g%% instead of %g%%"):format(got, share))
+      return out, file
+   end
+
+   it("find the shares of two functions", function()
+      local out, file = check_shares("", "%s -- " .. shares .. " 1.5 1")
+      assert.truthy(out:find("samples in " .. file, 1, true))
+      assert.truthy(out:find("none lost", 1, true))
+   end)
+
+   it("find them with randomized periods", function()
+      check_shares("--random 0xffff", "%s -- " .. shares .. " 1.5 1")
+   end)
+
+   it("find them in a running process", function()
+      check_shares("-p $pid", shares .. " 2 1 & pid=$!; %s; s=$?; wait; exit $s")
+   end)
+
+   it("find them in four threads", function()
+      local _, file = check_shares("--threads", "%s -- " .. shares .. " 0.6 4")
+      local threads = 0
+      for _ in pairs(percents(file, "-s thread")) do threads = threads + 1 end
+      assert.equal(4, threads)
+   end)
+
+   describe("of one recording", function()
+      local file
+
+      setup(function()
+         file = scratch .. "/one.data"
+         local out, status = run(("record -q -F 2000 -o %s -- %s 0.5 1"):format(file, shares))
+         assert.equal(0, status, out)
+      end)
+
+      it("say what was recorded, and that nothing was lost", function()
+         local out, status = run("report " .. file)
+         assert.equal(0, status)
+         assert.truthy(out:find("^# [%d,]+ samples of '" .. shares:gsub("%p", "%%%0")))
+         assert.truthy(out:find("cpu-clock every 500.000 us", 1, true))
+         assert.falsy(out:find("Warning", 1, true))
+      end)
+
+      it("sort by every key, each adding up to all", function()
+         for _, key in ipairs { "symbol", "object", "dso", "line", "address", "thread", "tid", "comm", "pid", "cpu",
+            "event", "comm,symbol" } do
+            local sum = 0
+            for _, p in pairs(percents(file, "-s " .. key)) do sum = sum + p end
+            assert.is_true(math.abs(sum - 100) < 0.1, key .. " adds up to " .. sum)
+         end
+      end)
+
+      it("find source lines and the names of objects", function()
+         local found
+         for name in pairs(percents(file, "-s line")) do found = found or name:match("^shares.c:(%d+)$") end
+         assert.truthy(found)
+         assert.is_true(percents(file, "-s object").shares > 90)
+         assert.is_true(percents(file, "-s comm").shares > 99)
+      end)
+
+      it("print JSON, and only as much as asked for", function()
+         local report = cjson.decode((run("report --json --top 1 " .. file)))
+         assert.equal(1, #report.rows)
+         assert.equal("heavy", report.rows[1].symbol)
+         assert.equal("cpu-clock", report.head.events[1].name)
+         assert.equal(0, report.ends.lost)
+         local out = run("report --percent-limit 50 -x, " .. file)
+         assert.equal(2, #lines_of(out))
+      end)
+
+      it("print every sample", function()
+         local out = c.sh(("%s report --samples %s"):format(program, file))
+         local lines = lines_of(out)
+         assert.equal("event,time,pid,tid,cpu,address,period", lines[1])
+         assert.truthy(lines[2]:find("^cpu%-clock,[%d.]+,%d+,%d+,%d+,0x%x+,500000$"))
+         assert.equal(cjson.decode((run("report --json " .. file))).samples, #lines - 1)
+      end)
+
+      it("refuse an unknown key with the known ones", function()
+         local out, status = run("report -s symbl " .. file)
+         assert.equal(2, status)
+         assert.truthy(out:find("did you mean 'symbol'?", 1, true))
+      end)
+   end)
+
+   it("sample page faults one by one", function()
+      local usage = c.compile("usage")
+      local file = scratch .. "/faults.data"
+      local out, status = run(("record -e page-faults:u -c 1 -o %s -- %s 1 2000 0"):format(file, usage))
+      assert.equal(0, status, out)
+      local report = cjson.decode((run("report --json " .. file)))
+      assert.is_true(report.samples >= 2000, "only " .. report.samples .. " samples")
+   end)
+
+   it("record other counts with each sample", function()
+      local file = scratch .. "/with.data"
+      local out, status = run(("record -F 1000 --with task-clock,page-faults -o %s -- %s 0.1 1"):format(file, shares))
+      assert.equal(0, status, out)
+      local last
+      for line in (run("report --samples " .. file)):gmatch("cpu%-clock,[^\n]+") do
+         local clock = tonumber(line:match(",(%d+),%d+$"))
+         assert.is_true(clock > (last or 0))
+         last = clock
+      end
+      assert.truthy(last)
+   end)
+
+   it("count what a small buffer misses, and say so", function()
+      local file = scratch .. "/small.data"
+      local out, status = run(("record -c 20000 --buffer 4096 -o %s -- %s 0.3 1"):format(file, shares))
+      assert.equal(0, status, out)
+      assert.truthy(out:find("the buffer was full", 1, true))
+      assert.truthy((run("report " .. file)):find("Warning: the buffer was full", 1, true))
+   end)
+
+   it("say that a stripped program is one", function()
+      local stripped, file = scratch .. "/stripped", scratch .. "/stripped.data"
+      assert.equal(0, select(2, c.sh(("cp %s %s && strip -s %s"):format(shares, stripped, stripped))))
+      local out, status = run(("record -q -o %s -- %s 0.2 1"):format(file, stripped))
+      assert.equal(0, status, out)
+      out = run("report " .. file)
+      assert.truthy(out:find("[stripped: no symbols]", 1, true), out)
+      assert.truthy(out:find("Warning: no functions' names in [^\n]*stripped"))
+   end)
+
+   it("keep the file when Ctrl-C ends a recording", function()
+      local file = scratch .. "/int.data"
+      local out = c.sh(("timeout -s INT 0.7 %s record -o %s -- %s 60 1"):format(program, file, shares))
+      assert.truthy(out:find("samples in", 1, true), out)
+      assert.truthy((run("report " .. file)):find("heavy", 1, true))
+   end)
+
+   it("leave a readable file and no process behind when killed", function()
+      local file = scratch .. "/killed.data"
+      local out = c.sh(("%s record --buffer 4096 -F 5000 -o %s -- %s 1 1 & sleep 0.7; kill -9 $!; wait"):format(program,
+         file, shares))
+      out = out .. (run("report " .. file))
+      assert.truthy(out:find("did not end properly", 1, true), out)
+      assert.truthy(out:find("heavy", 1, true), out)
+   end)
+
+   it("end with the command's status, and complain like stat", function()
+      local file = scratch .. "/status.data"
+      assert.equal(5, select(2, run(("record -q -o %s -- sh -c 'exit 5'"):format(file))))
+      local cases = {
+         { "record -c 100 --random 0xff -o " .. file .. " -- true", "not smaller than the period" },
+         { "record -c 0 -- true", "--period" },
+         { "record -c 10 -F 10 -- true", "-c and -F exclude each other" },
+         { "record --random zz -- true", "'zz' is not a mask" },
+         { "record --buffer lots -- true", "'lots' is not a size" },
+         { "record -o /no/such/dir/x -- true", "/no/such/dir/x" },
+         { "report /no/such/file", "/no/such/file" },
+         { "report /etc/passwd", "/etc/passwd is not a recording of lpfm" },
+      }
+      for _, case in ipairs(cases) do
+         local out, status = run(case[1])
+         assert.truthy(status == 1 or status == 2, case[1])
+         assert.truthy(out:find(case[2], 1, true), case[1] .. ": " .. out)
+         assert.falsy(out:find("traceback", 1, true), out)
+      end
+   end)
+end)
