@@ -52,6 +52,8 @@ static const char *describe(lua_State *L, int idx)
 {
 	switch (lua_type(L, idx)) {
 	case LUA_TNUMBER:
+		if (lua_tonumber(L, idx) != lua_tonumber(L, idx))
+			return "nan";
 		return lua_pushfstring(L, "%f", lua_tonumber(L, idx));
 	case LUA_TSTRING:
 		if (lua_objlen(L, idx) <= 40)

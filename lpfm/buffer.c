@@ -10,6 +10,9 @@ look at them while monitoring is masked (after an overflow message) or stopped; 
 samples that come later are not seen by a loop already begun. After ctx:restart() what a loop or
 cursor still holds is stale, and using it raises; so does a view of a closed context.
 
+Of the format n-way a view shows one region: the oldest full one, which ctx:restart() gives back, or, if
+none is full, the one being written.
+
 The fields of a sample: ip, tid, pid, cpu, tstamp (ns), set, ovfl_pmd, last_reset. With NO_HDR it has
 none of them, with IIP_HDR only ip.
 
@@ -18,6 +21,7 @@ none of them, with IIP_HDR only ip.
 #include <errno.h>
 
 #include "sample.h"
+#include "perfmon/perfmon_nway_smpl.h"
 
 static const struct lpfm_class buffer_class = { "lpfm.buffer" };
 
@@ -53,6 +57,8 @@ int lpfm_context_buffer(lua_State *L)
 			return lpfm_fail(L, "buffer");
 		ctx->buf = at;
 	}
+	if (ctx->buf_size < sizeof(pfm_nway_smpl_hdr_t) && ctx->format == LPFM_NWAY)
+		return lpfm_fail_errno(L, EINVAL, "buffer: the sampling buffer is too small for its header");
 	b = lpfm_object_new(L, sizeof(*b));
 	b->ctx = ctx;
 	lpfm_object_anchor(L, 1);
@@ -87,7 +93,8 @@ struct lpfm_context *lpfm_buffer_samples(lua_State *L, int idx)
 The buffer's header (3.6.3).
 @function buffer:header
 @treturn table {count=samples, cur_offs=bytes, overflows=times it was full, size=bytes, version=,
-flags=list of NO_HDR, IIP_HDR}
+flags=list of NO_HDR, IIP_HDR}; of n-way, count and cur_offs are of the region to be read next, and
+there are regions=how many, lost=samples overwritten
 @usage
 local ctx = assert(require("lpfm").create { format = "default", buf_size = 16384 })
 assert(ctx:buffer():header().size == 16384)
@@ -111,11 +118,17 @@ static int buffer_header(lua_State *L)
 	lua_setfield(L, -2, "version");
 	lpfm_push_flags(L, hdr.flags, lpfm_buf_flags);
 	lua_setfield(L, -2, "flags");
+	if (!hdr.regions)
+		return 1;
+	lua_pushnumber(L, hdr.regions);
+	lua_setfield(L, -2, "regions");
+	lpfm_push_nat(L, hdr.lost);
+	lua_setfield(L, -2, "lost");
 	return 1;
 }
 
 /***
-A copy of the buffer's bytes: header and samples; of another format's buffer, all of it.
+A copy of the buffer's bytes: of the default format header and samples, of others all of it.
 @function buffer:snapshot
 @treturn string
 */
@@ -124,7 +137,7 @@ static int buffer_snapshot(lua_State *L)
 	const struct lpfm_context *ctx = open_context(L, 1);
 	struct lpfm_smpl_hdr hdr = { .cur_offs = ctx->buf_size };
 
-	if (ctx->format != LPFM_RAW_BUFFER)
+	if (ctx->format == LPFM_DFL_2X || ctx->format == LPFM_DFL_06)
 		lpfm_smpl_hdr_read(ctx, &hdr);
 	lua_pushlstring(L, (const char *)ctx->buf,
 			hdr.cur_offs < ctx->buf_size ? (size_t)hdr.cur_offs : ctx->buf_size);

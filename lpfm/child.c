@@ -19,7 +19,6 @@ Child processes.
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "proc.h"
@@ -579,7 +578,7 @@ static void release(struct child *c)
 		lpfm_process_kill(p, SIGKILL);
 		close(sock);
 		while (!p->traced && !lpfm_process_poll(p))
-			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+			poll(&(struct pollfd){ .fd = p->pidfd, .events = POLLIN }, 1, 10);
 	} else {
 		lpfm_process_poll(p);
 	}

@@ -187,7 +187,7 @@ static int push_pmd(lua_State *L, const struct lpfm_walk *w, lua_Number num)
 static bool push_field(lua_State *L, const struct lpfm_walk *w, const char *name)
 {
 	for (int i = 0; i < LPFM_SMPL_FIELDS; i++) {
-		if (strcmp(name, lpfm_smpl_names[i]))
+		if (*name != *lpfm_smpl_names[i] || strcmp(name, lpfm_smpl_names[i]))
 			continue;
 		if (w->places[i].width)
 			lpfm_push_u64(L, lpfm_place_load(w->at, w->places[i]));

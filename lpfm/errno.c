@@ -2,6 +2,9 @@
 /*
  * errno.c - lpfm.errno: numbers of the errors that calls return, by name.
  */
+/***
+@submodule lpfm
+*/
 #include <errno.h>
 
 #include "lpfm.h"

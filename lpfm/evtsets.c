@@ -2,6 +2,9 @@
 /*
  * evtsets.c - the event sets of a context: 3.1.10 - 3.1.12.
  */
+/***
+@submodule context
+*/
 #include "lpfm.h"
 
 /***

@@ -2,6 +2,9 @@
 /*
  * fields.c - fields of samples as the values of a loop: the fast way through a buffer.
  */
+/***
+@submodule buffer
+*/
 #include "sample.h"
 
 /* The state of a loop: an upvalue of its iterator, beside the buffer. */
@@ -21,6 +24,8 @@ static int next_fields(lua_State *L)
 	got = lpfm_walk_filtered(&f->walk, &f->filter);
 	if (got <= 0)
 		return got ? lpfm_walk_broken(L, &f->walk) : 0;
+	if (f->n > LUA_MINSTACK / 2)
+		luaL_checkstack(L, f->n + 4, "fields");
 	for (int i = 0; i < f->n; i++) {
 		uint64_t value;
 

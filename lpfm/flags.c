@@ -5,9 +5,13 @@
  * Each is written down once: the tables serve flags given by name, flags returned as names, and
  * lpfm.const.
  */
+/***
+@submodule lpfm
+*/
 #include <string.h>
 
 #include "lpfm.h"
+#include "perfmon/perfmon_nway_smpl.h"
 
 #define FLAG(prefix, name)	{ #prefix #name, #name, prefix##name }
 #define END			{ NULL, NULL, 0 }
@@ -88,6 +92,7 @@ const struct lpfm_flag lpfm_fmt_flags[] = {
 const struct lpfm_flag lpfm_buf_flags[] = {
 	FLAG(PFM_DFL_SMPL_, NO_HDR),
 	FLAG(PFM_DFL_SMPL_, IIP_HDR),
+	FLAG(PFM_NWAY_, MASK_WHEN_FULL),
 	END
 };
 
@@ -115,6 +120,8 @@ static const struct lpfm_flag other_constants[] = {
 	FLAG(PFM_, FMT_NAME_LEN),
 	FLAG(PFM_, DFL_SMPL_VERSION),
 	FLAG(PFM_, DEFAULT_SMPL_VERSION),
+	FLAG(PFM_, NWAY_SMPL_VERSION),
+	FLAG(PFM_, NWAY_MAX_REGIONS),
 	END
 };
 

@@ -5,6 +5,9 @@
  * An open-addressed hash table in a userdata, so that a raise leaves nothing behind. A slot is a
  * count, 0 where it is free, and the keys.
  */
+/***
+@submodule buffer
+*/
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -147,6 +147,9 @@ void lpfm_record_push(lua_State *L, const struct lpfm_record *rec, const void *b
 
 /* The list at idx as n structures, in a userdata that it pushes. */
 void *lpfm_list_read(lua_State *L, int idx, const struct lpfm_record *rec, const char *call, int *n);
+/* The same; up to room bytes of them go to small, the caller's, and nothing is pushed. */
+void *lpfm_list_read_small(lua_State *L, int idx, const struct lpfm_record *rec, const char *call,
+			   int *n, void *small, size_t room);
 /* The same into memory that has room for them: lua_objlen(L, idx) structures, zeroed. */
 int lpfm_list_length(lua_State *L, int idx, const struct lpfm_record *rec, const char *call);
 void lpfm_list_fill(lua_State *L, int idx, const struct lpfm_record *rec, const char *call,
@@ -226,7 +229,7 @@ void lpfm_vector_new(lua_State *L, int idx, const struct lpfm_class *class,
 int lpfm_vector_read(int fd, struct lpfm_vector *v);
 void lpfm_open_vector(lua_State *L);
 
-/* --- contexts (context.c, registers.c, evtsets.c, message.c) -------------------------------- */
+/* --- contexts (create.c, context.c, registers.c, evtsets.c, message.c) -------------------------------- */
 
 /* The PMDs that a sample holds when this PMD of this set overflowed. */
 struct lpfm_layout {
@@ -245,6 +248,7 @@ enum lpfm_format {
 	LPFM_NO_BUFFER,
 	LPFM_DFL_2X,		/* the default format, layout of 2.x */
 	LPFM_DFL_06,		/* the default format, layout of section 3.6 */
+	LPFM_NWAY,		/* samples of 2.x in several regions, 6.3.1 */
 	LPFM_RAW_BUFFER,	/* a format unknown here */
 };
 
@@ -266,6 +270,7 @@ extern const struct lpfm_class lpfm_context_class;
 struct lpfm_context *lpfm_context_any(lua_State *L, int idx);
 struct lpfm_context *lpfm_context_open(lua_State *L, int idx);
 int lpfm_context_fd(lua_State *L, int idx);
+int lpfm_create(lua_State *L);			/* create.c */
 void lpfm_open_context(lua_State *L);
 
 /* Methods by topic, for the context's class. */

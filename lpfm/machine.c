@@ -2,6 +2,9 @@
 /*
  * machine.c - the machine, its PMU, its configuration, its formats: 3.1.13, 3.1.14, 3.1.16, 3.5.2.
  */
+/***
+@submodule lpfm
+*/
 #include <string.h>
 
 #include "lpfm.h"

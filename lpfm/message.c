@@ -2,6 +2,9 @@
 /*
  * message.c - notifications: one by one, as an iterator, and waiting for several contexts (3.3).
  */
+/***
+@submodule context
+*/
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -137,9 +140,10 @@ ctx:close()
 */
 static int context_messages(lua_State *L)
 {
-	int64_t timeout = lpfm_arg_timeout(L, 2, "messages");
+	int64_t timeout;
 
 	lpfm_context_open(L, 1);
+	timeout = lpfm_arg_timeout(L, 2, "messages");
 	lua_pushvalue(L, 1);
 	lua_pushnumber(L, (lua_Number)timeout);
 	lua_pushboolean(L, 0);

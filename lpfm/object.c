@@ -13,12 +13,12 @@ void lpfm_object_retire(void *object)
 	((struct lpfm_head *)object)->class = NULL;
 }
 
-/* lua_touserdata(): whatever it is, its first word is a head's, or it would not be called. */
+/* Upvalue: the class. */
 static int retire(lua_State *L)
 {
-	void *object = lua_touserdata(L, 1);
+	void *object = lpfm_object_test(L, 1, lua_touserdata(L, lua_upvalueindex(1)));
 
-	if (object && lua_objlen(L, 1) >= sizeof(struct lpfm_head))
+	if (object)
 		lpfm_object_retire(object);
 	return 0;
 }
@@ -30,7 +30,8 @@ void lpfm_class_new(lua_State *L, const struct lpfm_class *class, const luaL_Reg
 	lua_newtable(L);
 	luaL_register(L, NULL, methods ? methods : no_functions);
 	lua_setfield(L, -2, "__index");
-	lua_pushcfunction(L, retire);
+	lua_pushlightuserdata(L, (void *)(uintptr_t)class);
+	lua_pushcclosure(L, retire, 1);
 	lua_setfield(L, -2, "__gc");
 	luaL_register(L, NULL, metas ? metas : no_functions);
 	lua_pushstring(L, class->name);

@@ -343,6 +343,18 @@ int lpfm_list_length(lua_State *L, int idx, const struct lpfm_record *rec, const
 	return (int)n;
 }
 
+/* A number that fits stands for its record: the common case, without the full reading. */
+static bool fill_plain(lua_State *L, const struct lpfm_record *rec, void *base)
+{
+	lua_Number num = lua_tonumber(L, -1);
+
+	if (!rec->plain || lua_type(L, -1) != LUA_TNUMBER || !(num >= 0 && num <= UINT16_MAX) ||
+	    num != (uint16_t)num)
+		return false;
+	*(uint16_t *)((char *)base + rec->fields[0].offset) = (uint16_t)num;
+	return true;
+}
+
 void lpfm_list_fill(lua_State *L, int idx, const struct lpfm_record *rec, const char *call,
 		    void *base, int n)
 {
@@ -350,24 +362,35 @@ void lpfm_list_fill(lua_State *L, int idx, const struct lpfm_record *rec, const 
 
 	luaL_checkstack(L, 8, call);
 	for (int i = 0; i < n; i++) {
+		void *element = (char *)base + (size_t)i * rec->size;
+
 		site.element = i + 1;
 		lua_rawgeti(L, idx, i + 1);
-		lpfm_record_read(L, lua_gettop(L), rec, (char *)base + (size_t)i * rec->size, &site);
+		if (!fill_plain(L, rec, element))
+			lpfm_record_read(L, lua_gettop(L), rec, element, &site);
 		lua_pop(L, 1);
 	}
 }
 
-void *lpfm_list_read(lua_State *L, int idx, const struct lpfm_record *rec, const char *call, int *n)
+void *lpfm_list_read_small(lua_State *L, int idx, const struct lpfm_record *rec, const char *call,
+			   int *n, void *small, size_t room)
 {
 	size_t size;
 	void *base;
 
 	*n = lpfm_list_length(L, idx, rec, call);
 	size = (size_t)*n * rec->size;
-	base = lua_newuserdata(L, size ? size : 1);
+	base = size <= room ? small : lua_newuserdata(L, size);
 	memset(base, 0, size);
 	lpfm_list_fill(L, idx, rec, call, base, *n);
 	return base;
+}
+
+void *lpfm_list_read(lua_State *L, int idx, const struct lpfm_record *rec, const char *call, int *n)
+{
+	static uint64_t nothing;	/* of an empty list */
+
+	return lpfm_list_read_small(L, idx, rec, call, n, &nothing, 0);
 }
 
 void lpfm_list_push(lua_State *L, const struct lpfm_record *rec, const void *base, int n)

@@ -2,6 +2,9 @@
 /*
  * registers.c - the register vectors of a context: 3.1.2 - 3.1.4.
  */
+/***
+@submodule context
+*/
 #include <errno.h>
 
 #include "lpfm.h"
@@ -104,7 +107,7 @@ static int read_prepared(lua_State *L, int fd, struct lpfm_vector *v)
 	pfarg_pmd_t *pmds = (pfarg_pmd_t *)v->data;
 
 	if (v->n > LUA_MINSTACK / 2)
-		luaL_checkstack(L, v->n, "too many values to return");
+		luaL_checkstack(L, v->n + 4, "too many values to return");
 	if (lpfm_vector_read(fd, v))
 		return lpfm_fail_vector(L, "read_pmds", v->rec, pmds, v->n);
 	for (int i = 0; i < v->n; i++)
@@ -148,6 +151,35 @@ static int context_read_pmds(lua_State *L)
 }
 
 /***
+Reads PMD registers into a prepared vector and returns nothing of them: the cheapest read. The values
+are then in the vector.
+@function context:read_into
+@tparam vector v of lpfm.pmds
+@treturn[1] boolean true
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno
+@raise on wrong types
+@usage
+local lpfm = require "lpfm"
+local ctx = assert(lpfm.create {})
+local v = lpfm.pmds { 66 }
+assert(ctx:write_pmds { { num = 66, value = 7 } })
+assert(ctx:read_into(v) and v[1] == 7)
+ctx:close()
+*/
+static int context_read_into(lua_State *L)
+{
+	int fd = lpfm_context_fd(L, 1);
+	struct lpfm_vector *v = lpfm_object_check(L, 2, &lpfm_pmds_class);
+
+	if (lpfm_vector_read(fd, v))
+		return lpfm_fail_vector(L, "read_into", v->rec, v->data, v->n);
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
+/***
 Reads PMD registers into a list of plain values.
 @function context:read_values
 @param list as for read_pmds, also a vector of lpfm.pmds
@@ -166,12 +198,17 @@ static int context_read_values(lua_State *L)
 {
 	struct lpfm_context *ctx = lpfm_context_open(L, 1);
 	struct lpfm_vector *prepared = lpfm_object_test(L, 2, &lpfm_pmds_class);
-	pfarg_pmd_t *v;
+	pfarg_pmd_t small[8], *v;
 	int n, ret;
 
-	v = vector_arg(L, &lpfm_pmds_class, &lpfm_read_record, "read_values", &n);
-	lpfm_context_open(L, 1);
-	ret = prepared ? lpfm_vector_read(ctx->fd, prepared) : pfm_read_pmds(ctx->fd, v, n);
+	if (prepared) {
+		n = prepared->n;
+		v = (pfarg_pmd_t *)prepared->data;
+		ret = lpfm_vector_read(ctx->fd, prepared);
+	} else {
+		v = lpfm_list_read_small(L, 2, &lpfm_read_record, "read_values", &n, small, sizeof(small));
+		ret = pfm_read_pmds(lpfm_context_fd(L, 1), v, n);
+	}
 	if (ret)
 		return lpfm_fail_vector(L, "read_values", &lpfm_read_record, v, n);
 	lua_createtable(L, n, 0);
@@ -183,6 +220,7 @@ static int context_read_values(lua_State *L)
 }
 
 const luaL_Reg lpfm_register_methods[] = {
+	{ "read_into", context_read_into },
 	{ "read_pmds", context_read_pmds },
 	{ "read_values", context_read_values },
 	{ "write_pmcs", context_write_pmcs },

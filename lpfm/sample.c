@@ -3,6 +3,7 @@
  * sample.c - the layouts of the default format, and how a walk over samples begins (3.6).
  */
 #include "sample.h"
+#include "perfmon/perfmon_nway_smpl.h"
 
 const char *const lpfm_smpl_names[LPFM_SMPL_FIELDS] = {
 	[LPFM_SMPL_IP] = "ip",
@@ -48,31 +49,47 @@ static const struct lpfm_place places_none[LPFM_SMPL_FIELDS];
 
 /* --- the buffer's header -------------------------------------------------------------------- */
 
-/* Both layouts begin with the count, which is written last. */
-static uint64_t sample_count(const struct lpfm_context *ctx)
+static void read_2x(const pfm_dfl_smpl_hdr_t *h, struct lpfm_smpl_hdr *hdr)
 {
-	return __atomic_load_n((const uint64_t *)(const void *)ctx->buf, __ATOMIC_ACQUIRE);
+	*hdr = (struct lpfm_smpl_hdr){
+		.count = __atomic_load_n(&h->hdr_count, __ATOMIC_ACQUIRE),
+		.cur_offs = h->hdr_cur_offs, .overflows = h->hdr_overflows, .size = h->hdr_buf_size,
+		.version = h->hdr_version, .flags = h->hdr_buf_flags, .first = sizeof(*h),
+	};
+}
+
+static void read_06(const pfm_default_smpl_hdr_t *h, struct lpfm_smpl_hdr *hdr)
+{
+	*hdr = (struct lpfm_smpl_hdr){
+		.count = __atomic_load_n(&h->hdr_count, __ATOMIC_ACQUIRE),
+		.cur_offs = h->hdr_cur_offs, .overflows = h->hdr_overflows, .size = h->hdr_buf_size,
+		.version = h->hdr_version, .flags = h->hdr_flags, .first = sizeof(*h),
+	};
+}
+
+/* The region at hdr_tail: the oldest full one or, if none is full, the one being written. */
+static void read_nway(const pfm_nway_smpl_hdr_t *h, struct lpfm_smpl_hdr *hdr)
+{
+	const pfm_nway_region_t *r = &h->hdr_regions[h->hdr_tail % PFM_NWAY_MAX_REGIONS];
+
+	*hdr = (struct lpfm_smpl_hdr){
+		.count = __atomic_load_n(&r->count, __ATOMIC_ACQUIRE),
+		.cur_offs = r->cur_offs, .overflows = h->hdr_overflows, .size = h->hdr_buf_size,
+		.version = h->hdr_version, .flags = h->hdr_buf_flags, .first = r->offs,
+		.lost = h->hdr_lost, .regions = h->hdr_num_regions,
+	};
 }
 
 void lpfm_smpl_hdr_read(const struct lpfm_context *ctx, struct lpfm_smpl_hdr *hdr)
 {
-	const pfm_dfl_smpl_hdr_t *h2 = (const void *)ctx->buf;
-	const pfm_default_smpl_hdr_t *h0 = (const void *)ctx->buf;
+	const void *buf = ctx->buf;
 
-	hdr->count = sample_count(ctx);
-	if (ctx->format == LPFM_DFL_2X) {
-		hdr->cur_offs = h2->hdr_cur_offs;
-		hdr->overflows = h2->hdr_overflows;
-		hdr->size = h2->hdr_buf_size;
-		hdr->version = h2->hdr_version;
-		hdr->flags = h2->hdr_buf_flags;
-	} else {
-		hdr->cur_offs = h0->hdr_cur_offs;
-		hdr->overflows = h0->hdr_overflows;
-		hdr->size = h0->hdr_buf_size;
-		hdr->version = h0->hdr_version;
-		hdr->flags = h0->hdr_flags;
-	}
+	if (ctx->format == LPFM_NWAY)
+		read_nway(buf, hdr);
+	else if (ctx->format == LPFM_DFL_06)
+		read_06(buf, hdr);
+	else
+		read_2x(buf, hdr);
 }
 
 /* --- walks ---------------------------------------------------------------------------------- */
@@ -92,7 +109,6 @@ static void choose_places(struct lpfm_walk *w)
 		w->head_size = old ? sizeof(pfm_default_smpl_entry_t) : sizeof(pfm_dfl_smpl_entry_t);
 	}
 	w->fixed = w->ctx->buf_flags & (PFM_DFL_SMPL_NO_HDR | PFM_DFL_SMPL_IIP_HDR);
-	w->next = old ? sizeof(pfm_default_smpl_hdr_t) : sizeof(pfm_dfl_smpl_hdr_t);
 }
 
 /* 3.6.2: samples that do not say which PMD overflowed are all alike, or cannot be told apart. */
@@ -112,22 +128,26 @@ static void choose_body(lua_State *L, struct lpfm_walk *w)
 
 void lpfm_walk_start(lua_State *L, struct lpfm_walk *w, const struct lpfm_context *ctx)
 {
+	struct lpfm_smpl_hdr hdr;
+
+	lpfm_smpl_hdr_read(ctx, &hdr);
 	memset(w, 0, sizeof(*w));
 	w->ctx = ctx;
 	w->epoch = ctx->epoch;
-	w->count = sample_count(ctx);
+	w->count = hdr.count;
+	w->end = ctx->buf + ctx->buf_size;
+	w->next = hdr.first < ctx->buf_size ? ctx->buf + hdr.first : w->end;
 	w->body.key = UINT32_MAX;
 	choose_places(w);
 	if (w->fixed)
 		choose_body(L, w);
 }
 
-void lpfm_walk_check(lua_State *L, const struct lpfm_walk *w)
+int lpfm_walk_stale(lua_State *L, const struct lpfm_walk *w)
 {
 	if (w->ctx->fd < 0)
-		luaL_error(L, "the buffer is closed");
-	if (w->epoch != w->ctx->epoch)
-		luaL_error(L, "the sample is stale: the context was restarted");
+		return luaL_error(L, "the buffer is closed");
+	return luaL_error(L, "the sample is stale: the context was restarted");
 }
 
 int lpfm_walk_broken(lua_State *L, const struct lpfm_walk *w)

@@ -30,7 +30,8 @@ struct lpfm_walk {
 	size_t			head_size;	/* of a sample's header */
 	bool			fixed;		/* samples do not say what they hold: all hold body */
 	const unsigned char	*at;		/* the current sample */
-	size_t			next;		/* offset of the next one */
+	const unsigned char	*next;		/* the next one, if there is one */
+	const unsigned char	*end;		/* of the mapping */
 	uint64_t		index;		/* of the current one, from 1; 0: not yet at one */
 	uint64_t		count;
 	unsigned int		epoch;		/* of the context: older walks are stale */
@@ -55,18 +56,21 @@ struct lpfm_filter {
 	} test[LPFM_TESTS_MAX];
 };
 
-/* The buffer's header, whichever layout it has. */
+/* The buffer's header, whichever layout it has; of n-way, with the region to be read next. */
 struct lpfm_smpl_hdr {
 	uint64_t	count, cur_offs, overflows, size;
 	uint32_t	version, flags;
+	uint64_t	first;		/* offset of the first sample */
+	uint64_t	lost;		/* n-way: samples overwritten */
+	uint32_t	regions;	/* n-way; 0: it has none */
 };
 
 void lpfm_smpl_hdr_read(const struct lpfm_context *ctx, struct lpfm_smpl_hdr *hdr);
 
 /* A walk before the first sample; raises if the samples cannot be told apart. */
 void lpfm_walk_start(lua_State *L, struct lpfm_walk *w, const struct lpfm_context *ctx);
-/* Raises if the walk's context was closed or restarted since. */
-void lpfm_walk_check(lua_State *L, const struct lpfm_walk *w);
+/* Raises, the walk's context having been closed or restarted since. */
+int lpfm_walk_stale(lua_State *L, const struct lpfm_walk *w);
 /* Raises: the next sample does not lie in the buffer. */
 int lpfm_walk_broken(lua_State *L, const struct lpfm_walk *w);
 /* The field name or PMD number at idx. */
@@ -95,35 +99,44 @@ static inline uint64_t lpfm_place_load(const unsigned char *at, struct lpfm_plac
 	}
 }
 
-/* Looks up what the sample at w->at holds, if that is not what the last one held. */
+/* Closing counts as a restart here: one comparison for both. */
+static inline void lpfm_walk_check(lua_State *L, const struct lpfm_walk *w)
+{
+	if (__builtin_expect(w->epoch != w->ctx->epoch, 0))
+		lpfm_walk_stale(L, w);
+}
+
+/* Looks up what the sample at w->next holds, if that is not what the last one held. */
 static inline void lpfm_walk_body(struct lpfm_walk *w)
 {
-	uint32_t set, pmd;
+	uint16_t set, pmd;
+	uint32_t key;
 
 	if (w->fixed)
 		return;
-	set = (uint32_t)lpfm_place_load(w->at, w->places[LPFM_SMPL_SET]);
-	pmd = (uint32_t)lpfm_place_load(w->at, w->places[LPFM_SMPL_OVFL_PMD]);
-	if (w->body.key == (set << 16 | pmd))
+	memcpy(&set, w->next + w->places[LPFM_SMPL_SET].offset, sizeof(set));
+	memcpy(&pmd, w->next + w->places[LPFM_SMPL_OVFL_PMD].offset, sizeof(pmd));
+	key = (uint32_t)set << 16 | pmd;
+	if (__builtin_expect(w->body.key == key, 1))
 		return;
-	w->body = *lpfm_layouts_find(&w->ctx->layouts, (uint16_t)set, (uint16_t)pmd);
-	w->body.key = set << 16 | pmd;
+	w->body = *lpfm_layouts_find(&w->ctx->layouts, set, pmd);
+	w->body.key = key;
 }
 
 /* To the next sample: 1; 0 after the last; -1 if it does not fit into the buffer. */
 static inline int lpfm_walk_next(struct lpfm_walk *w)
 {
-	size_t left = w->ctx->buf_size - w->next, size;
+	size_t left = (size_t)(w->end - w->next), size;
 
 	if (w->index >= w->count)
 		return 0;
 	if (left < w->head_size)
 		return -1;
-	w->at = w->ctx->buf + w->next;
 	lpfm_walk_body(w);
 	size = w->head_size + w->body.n * sizeof(uint64_t);
 	if (left < size)
 		return -1;
+	w->at = w->next;
 	w->next += size;
 	w->index++;
 	return 1;

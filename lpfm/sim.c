@@ -40,6 +40,7 @@ static int sim_gc(lua_State *L)
 	struct pfm_sim *sim = s->sim;
 
 	s->sim = NULL;
+	lpfm_object_retire(s);
 	pfm_sim_put(sim);
 	return 0;
 }
@@ -534,8 +535,8 @@ void lpfm_push_sim(lua_State *L)
 
 	lua_newtable(L);
 	lpfm_class_new(L, &sim_class, NULL, sim_metas);
-	s = lpfm_object_new(L, &sim_class, sizeof(*s));
-	lpfm_object_arm(L, s);
+	s = lpfm_object_new(L, sizeof(*s));
+	lpfm_object_arm(L, s, &sim_class);
 	s->sim = pfm_sim_get();
 	if (!s->sim)
 		luaL_error(L, "machine: %s", pfm_explain());

@@ -2,6 +2,9 @@
 /*
  * wait.c - waiting for descriptors, with a deadline, through signals, and interruptible by Ctrl-C.
  */
+/***
+@submodule lpfm.proc
+*/
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

@@ -41,18 +41,28 @@ static volatile sig_atomic_t pending;
 static void stop_script(lua_State *L, lua_Debug *ar)
 {
 	(void)ar;
+	alarm(0);
 	lua_sethook(L, NULL, 0, 0);
 	pending = 0;
 	luaL_error(L, "interrupted");
 }
 
+/* LuaJIT's compiled code runs no hooks: a script that still computes then ends with the program. */
+static void give_up(int sig)
+{
+	(void)sig;
+	signal(SIGINT, SIG_DFL);
+	raise(SIGINT);
+}
+
 /* A signal cannot raise in a running state; the hook does, at the next instruction. */
 static void on_sigint(int sig)
 {
-	if (pending && !keep_alive) {	/* compiled code runs no hooks: the second one is final */
-		signal(sig, SIG_DFL);
-		raise(sig);
-		return;
+	if (!keep_alive && pending)
+		give_up(sig);
+	if (!keep_alive) {
+		signal(SIGALRM, give_up);
+		alarm(1);
 	}
 	pending = 1;
 	lua_sethook(running, stop_script, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
@@ -72,6 +82,7 @@ bool repl_take_interrupt(void)
 
 	if (was)
 		lua_sethook(running, NULL, 0, 0);
+	alarm(0);
 	pending = 0;
 	return was;
 }

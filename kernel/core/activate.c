@@ -108,6 +108,16 @@ static int unmask(struct pfm_context *ctx)
 	return ret;
 }
 
+/* 3.5.15: masked without an overflow, so that nothing has collected what was counted. */
+static void mask_now(struct pfm_context *ctx)
+{
+	bool counted = pfm_counting(ctx);
+
+	pfm_mask(ctx);
+	if (counted)
+		pfm_ops(ctx)->collect(ctx, ctx->active);
+}
+
 static int restart(struct pfm_context *ctx, void *arg)
 {
 	bool was_masked = ctx->state == PFM_CTX_MASKED;
@@ -120,7 +130,7 @@ static int restart(struct pfm_context *ctx, void *arg)
 	if (ctrl.reset_ovfl_pmds)
 		long_reset(ctx);
 	if (ctrl.mask_monitoring && !was_masked)
-		pfm_mask(ctx);
+		mask_now(ctx);
 	if (!ctrl.mask_monitoring && was_masked)
 		ret = unmask(ctx);
 	if (ctx->blocked) {

@@ -100,10 +100,13 @@ int pfm_do_load(struct pfm_context *ctx, const pfarg_load_t *req)
 		ret = pfm_ops(ctx)->attach(ctx, req->load_pid);
 	if (ret)
 		return ret;
-	pfm_ops(ctx)->flush(ctx);	/* 3.3.5 */
 	ret = settle(ctx, pfm_set_find(ctx, req->load_set));
-	if (ret)
+	if (ret) {
 		pfm_ops(ctx)->detach(ctx);
+		ctx->self = false;
+	} else {
+		pfm_ops(ctx)->flush(ctx);	/* 3.3.5; a refused load changes nothing */
+	}
 	return ret;
 }
 
@@ -136,8 +139,9 @@ int pfm_do_unload(struct pfm_context *ctx)
 
 	if (ctx->state == PFM_CTX_UNLOADED)
 		return pfm_refuse(-EINVAL, "the context is not loaded");
+	/* from the wrong CPU nothing is done; whatever else goes wrong, the context is let go */
 	ret = pfm_ops(ctx)->access(ctx, stop_for_good, NULL);
-	if (ret && ret != -ESRCH)
+	if (ret == -EBUSY)
 		return ret;
 	let_go(ctx);
 	return 0;

@@ -181,5 +181,7 @@ bool pfm_throttle(struct pfm_context *ctx);
 
 /* Nothing but zeros? (2.3.7: reserved fields) */
 bool pfm_all_zero(const void *p, size_t size);
+/* A string into an array of room bytes, cut if need be. */
+void pfm_copy_name(char *to, const char *from, size_t room);
 
 #endif

@@ -134,7 +134,9 @@ put:
 void pfm_do_close(struct pfm_context *ctx)
 {
 	if (ctx->state != PFM_CTX_UNLOADED) {
+		pfm_os_lock();	/* others look at the flags of what is loaded */
 		ctx->flags |= PFM_FL_ANY_CPU;	/* the last close may come on any CPU */
+		pfm_os_unlock();
 		pfm_do_unload(ctx);
 	}
 	end_format(ctx);

@@ -111,11 +111,8 @@ void pfm_fmt_put(struct pfm_buffer_fmt *fmt)
 
 static void describe(pfarg_fmtinfo_t *info, const struct pfm_buffer_fmt *fmt)
 {
-	unsigned int i;
-
 	memset(info, 0, sizeof(*info));
-	for (i = 0; fmt->fmt_name[i] && i < PFM_FMT_NAME_LEN - 1; i++)
-		info->fmt_name[i] = fmt->fmt_name[i];
+	pfm_copy_name(info->fmt_name, fmt->fmt_name, sizeof(info->fmt_name));
 	memcpy(info->fmt_uuid, fmt->fmt_uuid, sizeof(info->fmt_uuid));
 	info->fmt_flags = fmt->fmt_flags;
 	info->fmt_version = fmt->fmt_version;

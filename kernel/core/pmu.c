@@ -29,15 +29,6 @@ const struct pfm_reg *pfm_pmu_pmd(const struct pfm_pmu *pmu, unsigned int num)
 	return find(pmu->pmds, pmu->num_pmds, num);
 }
 
-static void copy_name(char *to, const char *from)
-{
-	unsigned int i;
-
-	for (i = 0; from && from[i] && i < PFM_REG_NAME_LEN - 1; i++)
-		to[i] = from[i];
-	to[i] = 0;
-}
-
 static void describe(pfarg_reginfo_t *info, const struct pfm_reg *reg)
 {
 	info->reg_type = reg->type;
@@ -48,7 +39,7 @@ static void describe(pfarg_reginfo_t *info, const struct pfm_reg *reg)
 	info->reg_kind = reg->kind | PFM_REG_I;
 	info->reg_width = reg->width ? reg->width : 64;
 	info->reg_ctrl = reg->ctrl;
-	copy_name(info->reg_name, reg->name);
+	pfm_copy_name(info->reg_name, reg->name, sizeof(info->reg_name));
 }
 
 static int getinfo(pfarg_reginfo_t *v, int n, const struct pfm_pmu *pmu, const char *what,

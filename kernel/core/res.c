@@ -15,6 +15,15 @@ bool pfm_all_zero(const void *p, size_t size)
 	return !all;
 }
 
+void pfm_copy_name(char *to, const char *from, size_t room)
+{
+	size_t i;
+
+	for (i = 0; from && from[i] && i < room - 1; i++)
+		to[i] = from[i];
+	to[i] = 0;
+}
+
 void pfm_machine_init(struct pfm_machine *m, const struct pfm_machine_ops *ops,
 		      const struct pfm_pmu *pmu, void *os)
 {
@@ -186,15 +195,6 @@ bool pfm_throttle(struct pfm_context *ctx)
 
 /* --- configuration: 3.1.16, 3.1.17 ---------------------------------------------------------- */
 
-static void copy_name(char *to, const char *from, size_t room)
-{
-	size_t i;
-
-	for (i = 0; from[i] && i < room - 1; i++)
-		to[i] = from[i];
-	to[i] = 0;
-}
-
 int pfm_do_get_config(struct pfm_machine *m, pfarg_config_t *cfg)
 {
 	const struct pfm_pmu *pmu = m->pmu;
@@ -206,7 +206,7 @@ int pfm_do_get_config(struct pfm_machine *m, pfarg_config_t *cfg)
 	for (unsigned int i = 0; i < pmu->num_pmds; i++)
 		pfm_bit_set(cfg->cf_impl_pmds, pmu->pmds[i].num);
 	cfg->cf_counter_width = pmu->counter_width;
-	copy_name(cfg->cf_pmu, pmu->name, sizeof(cfg->cf_pmu));
+	pfm_copy_name(cfg->cf_pmu, pmu->name, sizeof(cfg->cf_pmu));
 	pfm_os_lock();
 	cfg->cf_sys_gid = m->sys_gid;
 	cfg->cf_thread_gid = m->thread_gid;

@@ -5,14 +5,14 @@
 #include "core.h"
 
 /*
- * Carta's generator, the specification's reference [1]: state * 16807 mod 2^31-1. 0 would stay 0
- * for ever, and any seed is allowed: it continues as 1 does.
+ * Carta's generator, the specification's reference [1]: state * 16807 mod 2^31-1. 0 and the multiples
+ * of the modulus would stay what they are for ever, and any seed is allowed: they continue as 1 does.
  */
 static uint32_t carta_next(uint32_t state)
 {
 	uint32_t lo, hi;
 
-	if (!state)
+	if (!(state % 0x7fffffff))
 		state = 1;
 	lo = 16807 * (state & 0xffff);
 	hi = 16807 * (state >> 16);

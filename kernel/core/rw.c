@@ -43,11 +43,11 @@ static int check_word(uint32_t *flags, uint32_t known, bool reserved_ok)
 
 /* --- PMCs ----------------------------------------------------------------------------------- */
 
-/* The counting PMDs that PMC num controls come into use with it. */
+/* The PMDs that PMC num controls, counters or buffers, come into use with it. */
 static void controlled(const struct pfm_pmu *pmu, uint16_t num, uint64_t *pmds)
 {
 	for (unsigned int i = 0; i < pmu->num_pmds; i++)
-		if (pmu->pmds[i].ctrl == num && (pmu->pmds[i].kind & PFM_REG_C64))
+		if (pmu->pmds[i].ctrl == num)
 			pfm_bit_set(pmds, pmu->pmds[i].num);
 }
 
@@ -105,21 +105,41 @@ static int prepare_pmc(struct pfm_context *ctx, pfarg_pmc_t *req)
 	return ret ? invalid(&req->reg_flags, ret) : 0;
 }
 
+static bool on_pmu(const struct pfm_context *ctx, const struct pfm_set *set)
+{
+	return set == ctx->active && ctx->state != PFM_CTX_UNLOADED;
+}
+
+/* PMDs that come into use start with their first value on the PMU too: another set left its own. */
+static int use_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *pmds)
+{
+	unsigned int num;
+	int ret = 0;
+
+	pfm_for_each_bit(num, pmds) {
+		bool is_new = !pfm_bit(set->used_pmds, num);
+
+		pfm_set_use_pmd(ctx, set, num);
+		if (is_new && on_pmu(ctx, set) && !ret)
+			ret = pfm_ops(ctx)->write_pmd(ctx, set, num);
+	}
+	return ret;
+}
+
 static int apply_pmc(struct pfm_context *ctx, const pfarg_pmc_t *req)
 {
 	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
 	struct pfm_pmc *pmc = pfm_set_use_pmc(ctx, set, req->reg_num);
 	uint64_t pmds[PFM_PMD_BV] = { 0 };
-	unsigned int num;
+	int ret;
 
 	pmc->value = req->reg_value;
 	pmc->flags = req->reg_flags;
 	controlled(ctx->machine->pmu, req->reg_num, pmds);
-	pfm_for_each_bit(num, pmds)
-		pfm_set_use_pmd(ctx, set, num);
-	if (set != ctx->active || ctx->state == PFM_CTX_UNLOADED)
-		return 0;
-	return pfm_ops(ctx)->write_pmc(ctx, set, req->reg_num);
+	ret = use_pmds(ctx, set, pmds);
+	if (!ret && on_pmu(ctx, set))
+		ret = pfm_ops(ctx)->write_pmc(ctx, set, req->reg_num);
+	return ret;
 }
 
 static int apply_pmcs(struct pfm_context *ctx, void *arg)
@@ -236,11 +256,10 @@ static void apply_values(struct pfm_pmd *pmd, const pfarg_pmd_t *req)
 	pmd->random_seed = pmd->random_state = req->reg_random_seed;
 }
 
-static void apply_attrs(struct pfm_context *ctx, struct pfm_set *set, const pfarg_pmd_t *req)
+static int apply_attrs(struct pfm_context *ctx, struct pfm_set *set, const pfarg_pmd_t *req)
 {
 	struct pfm_pmd *pmd = pfm_set_pmd(set, req->reg_num);
 	uint64_t others[PFM_PMD_BV];
-	unsigned int num;
 
 	pmd->flags = req->reg_flags & (PFM_REGFL_OVFL_NOTIFY | PFM_REGFL_RANDOM);
 	memcpy(pmd->smpl_pmds, req->reg_smpl_pmds, sizeof(pmd->smpl_pmds));
@@ -248,8 +267,7 @@ static void apply_attrs(struct pfm_context *ctx, struct pfm_set *set, const pfar
 	pmd->eventid = req->reg_smpl_eventid;
 	memcpy(others, pmd->smpl_pmds, sizeof(others));
 	pfm_bits_or(others, pmd->reset_pmds);
-	pfm_for_each_bit(num, others)
-		pfm_set_use_pmd(ctx, set, num);
+	return use_pmds(ctx, set, others);
 }
 
 static int apply_pmd(struct pfm_context *ctx, const pfarg_pmd_t *req)
@@ -258,18 +276,19 @@ static int apply_pmd(struct pfm_context *ctx, const pfarg_pmd_t *req)
 	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
 	struct pfm_pmd *pmd = pfm_set_use_pmd(ctx, set, req->reg_num);
 	bool values = !(req->reg_flags & PFM_REGFL_ATTRS);
+	int ret = 0;
 
 	if (values) {
 		apply_values(pmd, req);
 		pfm_bit_clear(set->ovfl_pmds, req->reg_num);
 	}
 	if (!(req->reg_flags & PFM_REGFL_VALUES))
-		apply_attrs(ctx, set, req);
+		ret = apply_attrs(ctx, set, req);
+	if (ret)
+		return ret;
 	if (values && reg->write)
 		return reg->write(ctx, req->reg_value);
-	if (set != ctx->active || ctx->state == PFM_CTX_UNLOADED)
-		return 0;
-	return pfm_ops(ctx)->write_pmd(ctx, set, req->reg_num);
+	return on_pmu(ctx, set) ? pfm_ops(ctx)->write_pmd(ctx, set, req->reg_num) : 0;
 }
 
 static int apply_pmds(struct pfm_context *ctx, void *arg)

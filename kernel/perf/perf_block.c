@@ -4,9 +4,9 @@
  *
  * Only the thread that traces may do anything to the one it traces, and it must wait for it, so each
  * target has a tracer thread of its own. To get its attention one sends the target a SIGSTOP: the
- * target stops for the tracer, which sees that the signal is ours and swallows it. All other signals
- * pass. What others want is in b->hold and b->end; a held target, which cannot report anything, leaves
- * the tracer waiting for a change of them.
+ * target stops for the tracer, which sees by its value that the signal is ours and swallows it. All
+ * other signals pass. What others want is in b->hold and b->end; a held target, which cannot report
+ * anything, leaves the tracer waiting for a change of them.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -21,7 +21,8 @@
 
 #include "perf.h"
 
-#define HOLD_WAIT_NS	100000000L	/* for a target that sleeps in the kernel undisturbed */
+#define LISTEN_NS	20000000L
+#define PATIENCE_NS	200000000L
 
 struct perf_block {
 	pthread_t	thread;
@@ -29,7 +30,7 @@ struct perf_block {
 	pthread_cond_t	changed;
 	uint32_t	pid, tid;
 	int		attached;	/* 1: yes; a negative errno */
-	bool		called;		/* our SIGSTOP is on its way */
+	bool		called;		/* our SIGSTOP is on its way to the target */
 	bool		hold, end;	/* wanted */
 	bool		held, gone;	/* is so */
 };
@@ -44,10 +45,13 @@ static void set_flag(struct perf_block *b, bool *flag, bool value)
 
 /* --- the tracer ----------------------------------------------------------------------------- */
 
-/* With the target stopped: keeps it so as long as that is wanted. True: it is to be let go. */
+/*
+ * With the target stopped: keeps it so as long as that is wanted. True: it is to be let go, which must
+ * wait until our SIGSTOP has come, or that would stop it for good.
+ */
 static bool hold(struct perf_block *b)
 {
-	bool end;
+	bool let_go;
 
 	pthread_mutex_lock(&b->lock);
 	b->held = b->hold;
@@ -55,63 +59,106 @@ static bool hold(struct perf_block *b)
 	while (b->hold && !b->end)
 		pthread_cond_wait(&b->changed, &b->lock);
 	b->held = false;
-	end = b->end;
+	let_go = b->end && !b->called;
 	pthread_mutex_unlock(&b->lock);
-	return end;
+	return let_go;
 }
 
-/* The sender's pid would be one of the target's name space, which need not be ours. */
-static bool is_ours(struct perf_block *b, int sig)
+static bool is_ours(const struct perf_block *b, int sig)
 {
 	siginfo_t info;
-	bool ours;
 
 	if (sig != SIGSTOP || ptrace(PTRACE_GETSIGINFO, b->tid, NULL, &info))
 		return false;
-	pthread_mutex_lock(&b->lock);
-	ours = b->called && info.si_code == SI_TKILL;
-	if (ours)
-		b->called = false;
-	pthread_mutex_unlock(&b->lock);
-	return ours;
+	return info.si_code == SI_QUEUE && info.si_value.sival_ptr == b;
 }
 
-/* A stop by SIGSTOP and the like: PTRACE_LISTEN leaves it to SIGCONT to end it. */
+/* A stop by SIGSTOP and the like, which SIGCONT ends. */
 static bool is_group_stop(int event, int sig)
 {
 	return event == PTRACE_EVENT_STOP && sig != SIGTRAP;
 }
 
-/* status: as in si_status, a signal and, above it, an event. False: the tracer is done. */
+/* The end of a target is only looked at: its parent will want to wait for it. */
+static int peek(struct perf_block *b, siginfo_t *info, int flags)
+{
+	int ret;
+
+	info->si_pid = 0;
+	do {
+		ret = waitid(P_PID, b->tid, info, WEXITED | WSTOPPED | WNOWAIT | __WALL | flags);
+	} while (ret && errno == EINTR);
+	return ret;
+}
+
+/* *stop: a signal and, above it, an event. False: there is nothing left to wait for. */
+static bool wait_stop(struct perf_block *b, int *stop)
+{
+	siginfo_t info = { 0 };
+
+	if (peek(b, &info, 0) || info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
+	    info.si_code == CLD_DUMPED)
+		return false;
+	*stop = info.si_status;
+	return !waitid(P_PID, b->tid, &info, WSTOPPED | WNOHANG | __WALL);
+}
+
+static struct timespec after(long ns)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_nsec += ns;
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	return t;
+}
+
+/* A target stopped by job control takes no signal but SIGCONT, so that one has to look now and then. */
+static void listen_to(struct perf_block *b)
+{
+	siginfo_t info = { 0 };
+	bool end = false;
+
+	ptrace(PTRACE_LISTEN, b->tid, NULL, NULL);
+	while (!end && !peek(b, &info, WNOHANG) && !info.si_pid) {
+		struct timespec until = after(LISTEN_NS);
+
+		pthread_mutex_lock(&b->lock);
+		if (!b->end)
+			pthread_cond_timedwait(&b->changed, &b->lock, &until);
+		end = b->end;
+		pthread_mutex_unlock(&b->lock);
+	}
+	if (end)
+		ptrace(PTRACE_INTERRUPT, b->tid, NULL, NULL);
+}
+
+/* SIGCONT takes a pending SIGSTOP back, and two SIGSTOPs become one: ours comes no more after them. */
+static void note_call(struct perf_block *b, int sig)
+{
+	pthread_mutex_lock(&b->lock);
+	if (sig == SIGSTOP || sig == SIGCONT)
+		b->called = false;
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* False: the tracer is done. */
 static bool handle_stop(struct perf_block *b, int status)
 {
 	int event = status >> 8, sig = status & 0x7f;
 	int forward = event || is_ours(b, sig) ? 0 : sig;
 
+	note_call(b, sig);
 	if (event == PTRACE_EVENT_EXIT || hold(b)) {
 		ptrace(PTRACE_DETACH, b->tid, NULL, (long)forward);
 		return false;
 	}
 	if (is_group_stop(event, sig))
-		ptrace(PTRACE_LISTEN, b->tid, NULL, NULL);
+		listen_to(b);
 	else
 		ptrace(PTRACE_CONT, b->tid, NULL, (long)forward);
 	return true;
-}
-
-/* The end of a target is only looked at: its parent will want to wait for it. */
-static bool wait_stop(struct perf_block *b, int *stop)
-{
-	siginfo_t info = { 0 };
-	int ret;
-
-	do {
-		ret = waitid(P_PID, b->tid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL);
-	} while (ret && errno == EINTR);
-	if (ret || info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
-		return false;
-	*stop = info.si_status;
-	return !waitid(P_PID, b->tid, &info, WSTOPPED | WNOHANG | __WALL);
 }
 
 static void *tracer(void *arg)
@@ -134,10 +181,26 @@ static void *tracer(void *arg)
 
 /* --- the others ----------------------------------------------------------------------------- */
 
-static void call_tracer(struct perf_block *b)
+/*
+ * Sets what is wanted, and sees that the tracer notices. That of a held target is awake, and one
+ * SIGSTOP on its way is enough; one more than is swallowed would stop the target for good.
+ */
+static void call_tracer(struct perf_block *b, bool *wanted)
 {
-	set_flag(b, &b->called, true);
-	syscall(SYS_tgkill, b->pid, b->tid, SIGSTOP);
+	siginfo_t info = { .si_signo = SIGSTOP, .si_code = SI_QUEUE };
+	bool send;
+
+	info.si_pid = getpid();
+	info.si_uid = getuid();
+	info.si_value.sival_ptr = b;
+	pthread_mutex_lock(&b->lock);
+	*wanted = true;
+	pthread_cond_broadcast(&b->changed);
+	send = !b->held && !b->called && !b->gone;
+	b->called |= send;
+	if (send && syscall(SYS_rt_tgsigqueueinfo, b->pid, b->tid, SIGSTOP, &info))
+		b->called = false;
+	pthread_mutex_unlock(&b->lock);
 }
 
 static struct perf_block *new_block(const struct pfm_context *ctx)
@@ -199,34 +262,44 @@ int perf_block_start(struct pfm_context *ctx)
 	return perf_refuse_trace(ctx->tid, -ret);
 }
 
+/*
+ * A target that sleeps where no signal disturbs it does not stop, nor does it run. That its stop was
+ * taken by a waitpid(2) of this program is the other reason for the tracer not to notice. In either
+ * case the target is let go when the tracer ends.
+ */
+static bool wait_for(struct perf_block *b, const bool *what)
+{
+	struct timespec until = after(PATIENCE_NS);
+	bool is;
+
+	pthread_mutex_lock(&b->lock);
+	while (!*what && !b->gone && !pthread_cond_timedwait(&b->changed, &b->lock, &until))
+		;
+	is = *what;
+	pthread_mutex_unlock(&b->lock);
+	return is;
+}
+
 void perf_block_end(struct perf_block *b)
 {
 	if (!b)
 		return;
-	set_flag(b, &b->end, true);
-	call_tracer(b);
+	call_tracer(b, &b->end);
+	if (!wait_for(b, &b->gone))
+		pthread_cancel(b->thread);
 	pthread_join(b->thread, NULL);
 	free_block(b);
 }
 
-/* Waits until it is held, unless it sleeps where no signal disturbs it: then it will not run either. */
+/* The target then stops before it is back in its own code, unless that was too short a way. */
 void perf_block(struct pfm_context *ctx)
 {
 	struct perf_block *b = perf_of(ctx)->block;
-	struct timespec until;
 
 	if (!b)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += HOLD_WAIT_NS;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	set_flag(b, &b->hold, true);
-	call_tracer(b);
-	pthread_mutex_lock(&b->lock);
-	while (!b->held && !b->gone && !pthread_cond_timedwait(&b->changed, &b->lock, &until))
-		;
-	pthread_mutex_unlock(&b->lock);
+	call_tracer(b, &b->hold);
+	wait_for(b, &b->held);
 }
 
 void perf_unblock(struct pfm_context *ctx)

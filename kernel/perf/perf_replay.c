@@ -102,7 +102,7 @@ static uint64_t timer_missed(struct perf_counter *c, uint64_t moved, uint64_t di
 	c->late = c->late > distance ? c->late - distance : 0;
 	missed = c->late / distance;
 	c->late -= missed * distance;
-	c->late -= c->late / 8;
+	c->late -= c->late / 64;
 	return missed;
 }
 
@@ -173,8 +173,8 @@ static void load_values(struct pfm_set *set, struct perf_group *g, const uint64_
 			continue;
 		if (moved < distance)
 			pmd->value = 0;		/* a little early */
-		else if (!(c->plan.clock && c->plan.fixed) && moved - distance < distance)
-			c->count = c->base_count + distance;
+		else if (!(c->plan.clock && c->plan.fixed))
+			c->count -= moved % distance;
 	}
 }
 

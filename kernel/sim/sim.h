@@ -41,6 +41,7 @@ struct sim_node {
 	uint8_t		flags;
 	bool		skip;			/* loop: iterations can be passed without looking inside */
 	bool		user;			/* has sites of user level */
+	uint32_t	last;			/* the site that ends an iteration */
 	uint8_t		num_branches;		/* taken in one iteration, up to SIM_BTB */
 	uint32_t	branches[SIM_BTB];	/* the sites of the last ones, oldest first */
 	uint32_t	first, num_kids;	/* loop: in program->kids */
@@ -303,7 +304,8 @@ struct sim_ctx {
 	struct sim_thread	*target;	/* per-thread */
 	struct sim_cpu		*cpu;		/* system-wide */
 	bool			running;	/* counters may run */
-	bool			held;		/* by rum (5.3) */
+	bool			insecure;	/* sum and rum work (5.3) */
+	bool			held;		/* by rum */
 	bool			armed;
 	uint64_t		deadline;	/* on the timer's clock, see sim_timer_clock() */
 	uint64_t		excluded;	/* ns not monitored while the idle thread ran */

@@ -3,6 +3,7 @@
  * sim_api.c - perfmon/sim.h.
  */
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -268,30 +269,51 @@ int pfm_sim_interrupt(struct pfm_sim *sim, uint32_t cpu, uint64_t start_ns, uint
 
 /* --- running -------------------------------------------------------------------------------- */
 
-/* Advances until done(sim, what) or the limit; 1 or 0. Contexts that were closed go first. */
+/* Ctrl-C waits: signals are off while the computer is locked. */
+static bool told_to_stop(const struct pfm_sim *sim)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	return (sigismember(&pending, SIGINT) && !sigismember(&sim->saved_signals, SIGINT)) ||
+	       (sigismember(&pending, SIGTERM) && !sigismember(&sim->saved_signals, SIGTERM));
+}
+
+/* 1: done(sim, what); 0: the limit is reached; EINTR. */
+static int advance(struct pfm_sim *sim, uint64_t limit, bool (*done)(struct pfm_sim *, const void *),
+		   const void *what)
+{
+	for (unsigned int moments = 1;; moments++) {
+		if (done && done(sim, what))
+			return 1;
+		if (!sim_advance(sim, limit))
+			return 0;
+		if (moments % 1024 == 0 && told_to_stop(sim))
+			return pfm_refuse(-EINTR, "interrupted by a signal");
+	}
+}
+
+/* Contexts that were closed go first. */
 static int run(struct pfm_sim *sim, uint64_t ns, bool (*done)(struct pfm_sim *, const void *),
 	       const void *what)
 {
 	uint64_t limit;
 	sigset_t saved;
-	bool is_done;
+	int ret;
 
 	pfm_signals_block(&saved);
 	pfm_desc_reap();
 	pfm_signals_restore(&saved);
 	sim_lock(sim);
 	limit = ns < SIM_NEVER - 1 - sim->now ? sim->now + ns : SIM_NEVER - 1;
-	is_done = done && done(sim, what);
-	while (!is_done && sim_advance(sim, limit))
-		is_done = done && done(sim, what);
+	ret = advance(sim, limit, done, what);
 	sim_unlock(sim);
-	return is_done;
+	return pfm_result(ret);
 }
 
 int pfm_sim_run_ns(struct pfm_sim *sim, uint64_t ns)
 {
-	run(sim, ns, NULL, NULL);
-	return 1;
+	return run(sim, ns, NULL, NULL) ? -1 : 1;
 }
 
 struct awaited {

@@ -192,6 +192,10 @@ static void timeout(struct sim_cpu *cpu)
 {
 	struct pfm_context *ctx = cpu->ctx, *outer;
 
+	if (cpu->is_pending) {	/* that overflow came first; the timeout is looked at again */
+		sim_cpu_overflow(cpu);
+		return;
+	}
 	sim_ctx_of(ctx)->armed = false;
 	if (!sim_enter(cpu->sim, ctx, &outer))
 		return;
@@ -242,7 +246,9 @@ static bool take_one(struct sim_cpu *cpu)
 	}
 	if (masked)
 		return false;
-	if (timer)
+	if (timer && cpu->is_pending)
+		sim_cpu_overflow(cpu);	/* it belongs to the set that is active still */
+	else if (timer)
 		timeout(cpu);
 	else if (dev)
 		device(cpu, d);

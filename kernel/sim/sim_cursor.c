@@ -88,12 +88,16 @@ static uint64_t fit(const struct sim_run *run, const struct sim_node *loop, uint
 
 static void pass_iterations(struct sim_run *run, const struct sim_node *loop, uint64_t n)
 {
+	const struct sim_node *last = &run->prog->nodes[loop->last];
+
 	for (unsigned int i = 0; i < run->num_watches; i++) {
 		struct sim_watch *w = &run->watches[i];
 
 		w->value += n * (weight(w, loop) + time_weight(w, loop));
 	}
 	run->budget -= n * loop->ns;
+	run->cursor->irqs_off = last->flags & PFM_SIM_IRQS_OFF;
+	run->cursor->ip = last->ip;
 	if (run->applied)
 		run->applied(run->arg, loop, n);
 }

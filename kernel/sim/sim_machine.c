@@ -58,6 +58,14 @@ static void who_calls(struct pfm_machine *m, struct pfm_caller *who)
 	sim_unlock(sim);
 }
 
+/* 5.3: sum and rum work on user monitors, in threads that monitor themselves or are not secured. */
+static bool is_insecure(const struct pfm_sim *sim, const struct pfm_context *ctx)
+{
+	if (!sim->model->itanium || (ctx->flags & PFM_ITA_FL_PRIV_MONITORS))
+		return false;
+	return ctx->self || (ctx->flags & PFM_ITA_FL_INSECURE);
+}
+
 /* A context that finds the place taken stays off it; the core will refuse it. */
 static int attach_thread(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t tid,
 			 const struct pfm_caller *who)
@@ -75,6 +83,7 @@ static int attach_thread(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t 
 	ctx->cpu = t->cpu;
 	ctx->self = who->tid == tid;
 	sim_ctx_of(ctx)->target = t;
+	sim_ctx_of(ctx)->insecure = is_insecure(sim, ctx);
 	if (t->ctx)
 		return 0;
 	t->ctx = ctx;

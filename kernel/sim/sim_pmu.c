@@ -50,7 +50,7 @@ bool sim_pmu_excludes(const struct sim_cpu *cpu)
 	const struct pfm_context *ctx = cpu->ctx;
 	uint32_t flags = ctx->active->flags, idle = PFM_SETFL_EXCL_IDLE;
 
-	if (!(ctx->flags & PFM_FL_SYSTEM_WIDE))
+	if (!sim_ctx_of(ctx)->cpu)
 		return false;
 	if (cpu->sim->model->itanium)
 		idle |= PFM_ITA_SETFL_IDLE_EXCL;
@@ -59,9 +59,37 @@ bool sim_pmu_excludes(const struct sim_cpu *cpu)
 	return cpu->cur->idle && (flags & idle);
 }
 
+static bool decode(const struct sim_cpu *cpu, unsigned int pmd, uint64_t *events,
+		   unsigned int *levels, bool *time)
+{
+	uint64_t code;
+
+	if (pmd >= PFM_SW_FIRST && pmd <= PFM_SW_LAST)
+		return sim_software_decode(pmd, cpu->pmcs[pmd], events, levels, time);
+	*time = false;
+	if (!cpu->sim->model->decode(cpu->pmcs, pmd, &code, levels))
+		return false;
+	*events = sim_model_events(cpu->sim, code);
+	return *events && *levels;
+}
+
+/* Does any counter monitor the most privileged level? */
+static bool any_privileged(const struct sim_cpu *cpu)
+{
+	unsigned int levels;
+	uint64_t events;
+	bool time;
+
+	for (unsigned int i = 0; i < cpu->sim->num_counters; i++)
+		if (decode(cpu, cpu->sim->counters[i], &events, &levels, &time) &&
+		    (levels & ~(1U << PFM_SIM_USER)))
+			return true;
+	return false;
+}
+
 /*
  * 5.5.1: while the idle thread is excluded, interrupts are monitored still, unless they are excluded
- * too.
+ * too. 5.5.2: flags about interrupts do not matter to a set that monitors user level alone.
  */
 static unsigned int monitored_levels(const struct sim_cpu *cpu)
 {
@@ -70,7 +98,7 @@ static unsigned int monitored_levels(const struct sim_cpu *cpu)
 
 	if (ctx->active->flags & PFM_ITA_SETFL_EXCL_INTR)
 		levels &= ~intr;
-	if (ctx->active->flags & PFM_ITA_SETFL_INTR_ONLY)
+	if ((ctx->active->flags & PFM_ITA_SETFL_INTR_ONLY) && any_privileged(cpu))
 		levels &= intr;
 	if (sim_pmu_excludes(cpu))
 		levels &= intr;
@@ -87,20 +115,6 @@ static uint64_t slots_of(const struct sim_program *prog, uint64_t events, unsign
 		if ((events >> prog->slots[i].event & 1) && (levels >> prog->slots[i].level & 1))
 			slots |= 1ULL << i;
 	return slots;
-}
-
-static bool decode(const struct sim_cpu *cpu, unsigned int pmd, uint64_t *events,
-		   unsigned int *levels, bool *time)
-{
-	uint64_t code;
-
-	if (pmd >= PFM_SW_FIRST && pmd <= PFM_SW_LAST)
-		return sim_software_decode(pmd, cpu->pmcs[pmd], events, levels, time);
-	*time = false;
-	if (!cpu->sim->model->decode(cpu->pmcs, pmd, &code, levels))
-		return false;
-	*events = sim_model_events(cpu->sim, code);
-	return *events && *levels;
 }
 
 static void add_watch(struct sim_cpu *cpu, unsigned int pmd, unsigned int allowed)
@@ -190,7 +204,6 @@ static void set_pmc(struct pfm_context *ctx, uint16_t num, uint64_t value)
 	sim_pmu_changed(cpu);
 }
 
-/* A counter that is written forgets that it wrapped. */
 static void set_pmd(struct pfm_context *ctx, uint16_t num, uint64_t value)
 {
 	struct sim_cpu *cpu = sim_pmu_of(ctx);

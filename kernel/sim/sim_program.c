@@ -5,6 +5,7 @@
  * Each loop knows what one iteration of it takes and counts, as far as that is fixed. An iteration
  * that has an operation in it (sleep, fork...) or a loop without end cannot be passed at once.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sim.h"
@@ -45,11 +46,12 @@ static int slot_of(struct compiler *c, unsigned int event, unsigned int level)
 
 static int add_count(struct compiler *c, struct sim_node *node, int event, uint64_t count)
 {
+	char why[160];
 	int slot;
 
 	if (event < 0) {
-		c->err = event;
-		return event;
+		snprintf(why, sizeof(why), "%s", pfm_explain());
+		return bad(c, event, why);
 	}
 	slot = slot_of(c, event, node->level);
 	if (slot < 0)
@@ -89,6 +91,7 @@ static int read_site(struct compiler *c, struct sim_node *node, const struct pfm
 	node->level = step->level;
 	node->flags = step->flags;
 	node->user = step->level == PFM_SIM_USER;
+	node->last = index;
 	node->ns = node->time[node->level] = step->ns;
 	node->ip = step->ip;
 	node->data_addr = step->data_addr;
@@ -199,6 +202,7 @@ static int add_kid(struct compiler *c, struct sim_node *loop, const struct sim_n
 	uint64_t n = is_loop ? kid->count : 1;
 
 	loop->user |= kid->user;
+	loop->last = kid->last;
 	for (int l = 0; l < PFM_SIM_LEVELS; l++) {
 		if (kid->max_data[l] > loop->max_data[l])
 			loop->max_data[l] = kid->max_data[l];

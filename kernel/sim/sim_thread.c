@@ -200,16 +200,11 @@ static void exec(struct sim_thread *t, struct sim_program *prog)
 	sim_pmu_changed(&t->sim->cpus[t->cpu]);
 }
 
-/* 5.3: sum and rum work on user monitors, in threads that monitor themselves or are not secured. */
 static void set_up_bit(struct sim_cpu *cpu, bool on)
 {
-	struct pfm_context *ctx = cpu->ctx;
-	uint32_t privileged = PFM_FL_SYSTEM_WIDE | PFM_ITA_FL_PRIV_MONITORS;
-
-	if (!ctx || !cpu->sim->model->itanium || (ctx->flags & privileged))
+	if (!cpu->ctx || !sim_ctx_of(cpu->ctx)->insecure)
 		return;
-	if (ctx->self || (ctx->flags & PFM_ITA_FL_INSECURE))
-		sim_ctx_of(ctx)->held = !on;
+	sim_ctx_of(cpu->ctx)->held = !on;
 	sim_pmu_changed(cpu);
 }
 

@@ -9,6 +9,7 @@
 #include "calls.h"
 #include "desc.h"
 #include "formats/formats.h"
+#include "linux.h"
 
 /* --- creating ------------------------------------------------------------------------------- */
 
@@ -82,7 +83,7 @@ static int create_on(struct pfm_machine *m, pfarg_ctx_t *ctx, struct pfm_buffer_
 	return fd;
 }
 
-int pfm_create_with(pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt, const void *fmt_arg)
+static int create_with(pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt, const void *fmt_arg)
 {
 	struct pfm_machine *m = pfm_current_machine();
 	sigset_t saved;
@@ -117,7 +118,7 @@ static int create(pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt, void *fmt_arg, s
 	int ret = check_fmt_arg(fmt, fmt_arg, arg_size);
 
 	if (!ret)
-		return pfm_create_with(ctx, fmt, fmt_arg);
+		return create_with(ctx, fmt, fmt_arg);
 	if (fmt)
 		pfm_fmt_put(fmt);
 	return pfm_result(ret);
@@ -134,6 +135,8 @@ int pfm_create_context_uuid(pfarg_ctx_t *ctx, void *fmt_arg, size_t arg_size)
 
 	if (!ctx)
 		return no_pointer("the context");
+	if (pfm_linux_is(pfm_current_machine()))
+		return pfm_linux_create(ctx, NULL, fmt_arg, arg_size);
 	have_formats();
 	if (!pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id))) {
 		fmt = pfm_fmt_get_uuid(ctx->ctx_smpl_buf_id);
@@ -149,9 +152,11 @@ int pfm_create_context_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_ar
 
 	if (!ctx)
 		return no_pointer("the context");
-	have_formats();
 	if (!pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id)))
 		return pfm_result(pfm_refuse(-EINVAL, "reserved fields must be 0"));
+	if (pfm_linux_is(pfm_current_machine()))
+		return pfm_linux_create(ctx, fmt_name, fmt_arg, arg_size);
+	have_formats();
 	if (fmt_name) {
 		fmt = pfm_fmt_get_name(fmt_name);
 		if (!fmt)
@@ -164,13 +169,15 @@ int pfm_create_context_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_ar
 /* --- calls on a context --------------------------------------------------------------------- */
 
 /* Vector calls: n elements of type at v, through the core's fn. */
-#define VECTOR_CALL(name, type, fn)						\
+#define VECTOR_CALL(name, type, fn, nr)						\
 int name(int fd, type *v, int n)						\
 {										\
 	sigset_t saved;								\
 	struct pfm_desc *d;							\
 	int ret;								\
 										\
+	if (pfm_linux_vector(fd, nr, n, v, &ret))				\
+		return ret;							\
 	d = pfm_desc_enter(fd, &saved);						\
 	ret = d ? pfm_check_vector(d->ctx->machine, n, sizeof(*v)) : -EBADF;	\
 	if (!ret && !v)								\
@@ -181,44 +188,52 @@ int name(int fd, type *v, int n)						\
 	return pfm_result(ret);							\
 }
 
-VECTOR_CALL(pfm_write_pmcs, pfarg_pmc_t, pfm_do_write_pmcs)
-VECTOR_CALL(pfm_write_pmds, pfarg_pmd_t, pfm_do_write_pmds)
-VECTOR_CALL(pfm_read_pmds, pfarg_pmd_t, pfm_do_read_pmds)
-VECTOR_CALL(pfm_create_evtsets, pfarg_setdesc_t, pfm_do_create_evtsets)
-VECTOR_CALL(pfm_delete_evtsets, pfarg_setdesc_t, pfm_do_delete_evtsets)
-VECTOR_CALL(pfm_getinfo_evtsets, pfarg_setinfo_t, pfm_do_getinfo_evtsets)
+VECTOR_CALL(pfm_write_pmcs, pfarg_pmc_t, pfm_do_write_pmcs, PFM_NR_WRITE_PMCS)
+VECTOR_CALL(pfm_write_pmds, pfarg_pmd_t, pfm_do_write_pmds, PFM_NR_WRITE_PMDS)
+VECTOR_CALL(pfm_read_pmds, pfarg_pmd_t, pfm_do_read_pmds, PFM_NR_READ_PMDS)
+VECTOR_CALL(pfm_create_evtsets, pfarg_setdesc_t, pfm_do_create_evtsets, PFM_NR_CREATE_EVTSETS)
+VECTOR_CALL(pfm_delete_evtsets, pfarg_setdesc_t, pfm_do_delete_evtsets, PFM_NR_DELETE_EVTSETS)
+VECTOR_CALL(pfm_getinfo_evtsets, pfarg_setinfo_t, pfm_do_getinfo_evtsets, PFM_NR_GETINFO_EVTSETS)
 
-static int simple_call(int fd, int (*fn)(struct pfm_context *))
+static int simple_call(int fd, int (*fn)(struct pfm_context *), unsigned int nr)
 {
 	sigset_t saved;
-	struct pfm_desc *d = pfm_desc_enter(fd, &saved);
-	int ret = d ? fn(d->ctx) : -EBADF;
+	struct pfm_desc *d;
+	int ret;
 
+	if (pfm_linux_call(fd, nr, 0, NULL, &ret))
+		return ret;
+	d = pfm_desc_enter(fd, &saved);
+	ret = d ? fn(d->ctx) : -EBADF;
 	pfm_desc_leave(d, &saved);
 	return pfm_result(ret);
 }
 
 int pfm_stop(int fd)
 {
-	return simple_call(fd, pfm_do_stop);
+	return simple_call(fd, pfm_do_stop, PFM_NR_STOP);
 }
 
 int pfm_restart(int fd)
 {
-	return simple_call(fd, pfm_do_restart);
+	return simple_call(fd, pfm_do_restart, PFM_NR_RESTART);
 }
 
 int pfm_unload_context(int fd)
 {
-	return simple_call(fd, pfm_do_unload);
+	return simple_call(fd, pfm_do_unload, PFM_NR_UNLOAD_CONTEXT);
 }
 
 int pfm_start(int fd, pfarg_start_t *start)
 {
 	sigset_t saved;
-	struct pfm_desc *d = pfm_desc_enter(fd, &saved);
-	int ret = d ? pfm_do_start(d->ctx, start) : -EBADF;
+	struct pfm_desc *d;
+	int ret;
 
+	if (pfm_linux_call(fd, PFM_NR_START, 0, start, &ret))
+		return ret;
+	d = pfm_desc_enter(fd, &saved);
+	ret = d ? pfm_do_start(d->ctx, start) : -EBADF;
 	pfm_desc_leave(d, &saved);
 	return pfm_result(ret);
 }
@@ -233,29 +248,32 @@ static int load_once(int fd, pfarg_load_t *load)
 	return ret;
 }
 
-/* What is in the way may be a context that the program has closed, a moment ago. */
+/*
+ * What is in the way may be a context that the program has closed a moment ago: it is ended now, or
+ * has been while we looked.
+ */
 int pfm_load_context(int fd, pfarg_load_t *load)
 {
 	sigset_t saved;
-	bool reaped;
 	int ret;
 
 	if (!load)
 		return no_pointer("the argument");
+	if (pfm_linux_call(fd, PFM_NR_LOAD_CONTEXT, 0, load, &ret))
+		return ret;
 	ret = load_once(fd, load);
 	if (ret == -EBUSY || ret == -EMFILE || ret == -EPERM) {
 		pfm_signals_block(&saved);
-		reaped = pfm_desc_reap();
+		pfm_desc_reap();
 		pfm_signals_restore(&saved);
-		if (reaped)
-			ret = load_once(fd, load);
+		ret = load_once(fd, load);
 	}
 	return pfm_result(ret);
 }
 
 /* --- calls without a context ---------------------------------------------------------------- */
 
-#define MACHINE_CALL(name, type, fn)						\
+#define MACHINE_CALL(name, type, fn, nr)					\
 int name(type *v, int n)							\
 {										\
 	struct pfm_machine *m = pfm_current_machine();				\
@@ -263,14 +281,16 @@ int name(type *v, int n)							\
 										\
 	if (!m)									\
 		return -1;							\
+	if (pfm_linux_is(m))							\
+		return pfm_linux_ask_vector(nr, n, v);				\
 	ret = pfm_check_vector(m, n, sizeof(*v));				\
 	if (!ret && !v)								\
 		ret = pfm_refuse(-EFAULT, "the vector is NULL");		\
 	return pfm_result(ret ? ret : fn(m, v, n));				\
 }
 
-MACHINE_CALL(pfm_getinfo_pmcs, pfarg_pmcinfo_t, pfm_do_getinfo_pmcs)
-MACHINE_CALL(pfm_getinfo_pmds, pfarg_pmdinfo_t, pfm_do_getinfo_pmds)
+MACHINE_CALL(pfm_getinfo_pmcs, pfarg_pmcinfo_t, pfm_do_getinfo_pmcs, PFM_NR_GETINFO_PMCS)
+MACHINE_CALL(pfm_getinfo_pmds, pfarg_pmdinfo_t, pfm_do_getinfo_pmds, PFM_NR_GETINFO_PMDS)
 
 int pfm_get_config(pfarg_config_t *config)
 {
@@ -278,6 +298,8 @@ int pfm_get_config(pfarg_config_t *config)
 
 	if (!config)
 		return no_pointer("the configuration");
+	if (pfm_linux_is(m))
+		return pfm_linux_ask(PFM_NR_GET_CONFIG, 0, config);
 	return m ? pfm_result(pfm_do_get_config(m, config)) : -1;
 }
 
@@ -287,6 +309,8 @@ int pfm_set_config(pfarg_config_t *config)
 
 	if (!config)
 		return no_pointer("the configuration");
+	if (pfm_linux_is(m))
+		return pfm_linux_ask(PFM_NR_SET_CONFIG, 0, config);
 	return m ? pfm_result(pfm_do_set_config(m, config)) : -1;
 }
 
@@ -295,17 +319,39 @@ int pfm_getinfo_fmts(pfarg_fmtinfo_t *fmts, int n)
 	have_formats();
 	if (n > 0 && !fmts)
 		return no_pointer("the vector");
+	if (pfm_linux_is(pfm_current_machine()))
+		return pfm_linux_ask_vector(PFM_NR_GETINFO_FMTS, n, fmts);
 	return pfm_fmt_list(fmts, n);
 }
 
 /* --- for perfmonctl() ----------------------------------------------------------------------- */
 
+int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg)
+{
+	struct pfm_buffer_fmt *fmt = NULL;
+
+	if (pfm_linux_is(pfm_current_machine()))
+		return pfm_linux_create(ctx, NULL, fmt_arg, SIZE_MAX);
+	have_formats();
+	if (!pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id))) {
+		fmt = pfm_fmt_get_uuid(ctx->ctx_smpl_buf_id);
+		if (!fmt)
+			return pfm_result(pfm_refuse(-EINVAL, "no sampling format has this UUID"));
+	}
+	return create_with(ctx, fmt, fmt_arg);
+}
+
 const struct pfm_pmu *pfm_pmu_of(int fd)
 {
+	const struct pfm_pmu *pmu;
+	struct pfm_desc *d;
 	sigset_t saved;
-	struct pfm_desc *d = pfm_desc_enter(fd, &saved);
-	const struct pfm_pmu *pmu = d ? d->ctx->machine->pmu : NULL;
+	int loaded;
 
+	if (pfm_linux_call(fd, PFM_NR_IS_LOADED, 0, NULL, &loaded))
+		return pfm_linux_pmu();
+	d = pfm_desc_enter(fd, &saved);
+	pmu = d ? d->ctx->machine->pmu : NULL;
 	pfm_desc_leave(d, &saved);
 	return pmu;
 }
@@ -313,9 +359,13 @@ const struct pfm_pmu *pfm_pmu_of(int fd)
 int pfm_is_loaded(int fd)
 {
 	sigset_t saved;
-	struct pfm_desc *d = pfm_desc_enter(fd, &saved);
-	int loaded = d ? d->ctx->state != PFM_CTX_UNLOADED : -1;
+	struct pfm_desc *d;
+	int loaded;
 
+	if (pfm_linux_call(fd, PFM_NR_IS_LOADED, 0, NULL, &loaded))
+		return loaded;
+	d = pfm_desc_enter(fd, &saved);
+	loaded = d ? d->ctx->state != PFM_CTX_UNLOADED : -1;
 	pfm_desc_leave(d, &saved);
 	return loaded;
 }

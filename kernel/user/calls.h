@@ -5,8 +5,8 @@
 
 #include "core.h"
 
-/* Creates a context with fmt (whose use is handed over) or NULL; the descriptor, or -1 with errno. */
-int pfm_create_with(pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt, const void *fmt_arg);
+/* As 0.6 creates contexts: the format by its UUID in ctx, and its argument without a size. */
+int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg);
 
 /* The PMU that the context of fd has; NULL with errno. */
 const struct pfm_pmu *pfm_pmu_of(int fd);

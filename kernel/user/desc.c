@@ -137,7 +137,8 @@ void pfm_desc_put(struct pfm_desc *d)
 	pthread_mutex_unlock(&table_lock);
 	if (refs)
 		return;
-	close(d->own);
+	if (d->own >= 0)
+		close(d->own);
 	pthread_mutex_destroy(&d->lock);
 	free(d);
 }
@@ -165,6 +166,9 @@ static void end_context(struct pfm_desc *d)
 	pfm_do_close(ctx);
 	d->ctx = NULL;
 	unlist(d);	/* last: who finds it until then waits for the lock, and so for all this */
+	/* not with the last reference, which a watch may hold until the service thread wakes up */
+	close(d->own);
+	d->own = -1;
 }
 
 static void on_hangup(struct pfm_context *ctx, void *arg, uint32_t events)

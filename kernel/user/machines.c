@@ -8,8 +8,10 @@
 #include <stdlib.h>
 
 #include "desc.h"
+#include "linux.h"
 
-static const struct pfm_user_machine *const kinds[] = { &pfm_perf_machine, &pfm_sim_machine };
+static const struct pfm_user_machine *const kinds[] = { &pfm_linux_machine, &pfm_perf_machine,
+						      &pfm_sim_machine };
 #define NUM_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -26,13 +28,8 @@ static const struct pfm_user_machine *find_kind(const char *name, const char **m
 	for (size_t i = 0; i < NUM_KINDS; i++)
 		if (strlen(kinds[i]->name) == len && !strncmp(name, kinds[i]->name, len))
 			return kinds[i];
-	if (len == 5 && !strncmp(name, "linux", len)) {
-		pfm_refuse(0, "machine \"linux\" needs /dev/perfmon, and there is none");
-		errno = ENODEV;
-	} else {
-		pfm_refuse(0, "no machine is called \"%s\"; there are linux, perf, sim[:MODEL]", name);
-		errno = EINVAL;
-	}
+	pfm_refuse(0, "no machine is called \"%s\"; there are linux, perf, sim[:MODEL]", name);
+	errno = EINVAL;
 	return NULL;
 }
 

@@ -105,21 +105,13 @@ static int create_context(int fd, void *arg, int n)
 {
 	struct pfm06_ctx *req = arg;
 	pfarg_ctx_t ctx = { 0 };
-	struct pfm_buffer_fmt *fmt = NULL;
 
 	(void)fd;
 	if (wants_one(arg, n))
 		return -1;
 	ctx.ctx_flags = req->ctx_flags;
-	pfm_getinfo_fmts(NULL, 0);	/* has the formats registered */
-	if (!pfm_all_zero(req->ctx_smpl_buf_id, sizeof(req->ctx_smpl_buf_id))) {
-		fmt = pfm_fmt_get_uuid(req->ctx_smpl_buf_id);
-		if (!fmt) {
-			pfm_refuse(0, "no sampling format has this UUID");
-			return fail(EINVAL);
-		}
-	}
-	if (pfm_create_with(&ctx, fmt, req + 1) < 0)
+	memcpy(ctx.ctx_smpl_buf_id, req->ctx_smpl_buf_id, sizeof(ctx.ctx_smpl_buf_id));
+	if (pfm_create_06(&ctx, req + 1) < 0)
 		return -1;
 	req->ctx_fd = ctx.ctx_fd;
 	req->ctx_smpl_buf_size = ctx.ctx_smpl_buf_size;

@@ -3,7 +3,6 @@
  * current.c - the model in force: the forced one, else that of libperfmon's machine if libperfmon is
  * in this process, else the host's.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,14 +6,13 @@
 
 void pfl4_event(const struct pfl_model *m, unsigned int idx, struct pfl_event *ev)
 {
-	struct l4_event e4;
+	const struct l4_event *e4 = l4_event(m->data, idx);
 
-	l4_event(m->data, idx, &e4);
-	ev->name = e4.name;
-	ev->desc = e4.desc;
-	ev->code = e4.code;
-	ev->nmasks = e4.nmasks;
-	ev->nmods = e4.nattrs - e4.nmasks;
+	ev->name = e4->name;
+	ev->desc = e4->desc;
+	ev->code = e4->code;
+	ev->nmasks = e4->nmasks;
+	ev->nmods = e4->nattrs - e4->nmasks;
 }
 
 void pfl4_attr(const struct pfl_model *m, unsigned int idx, unsigned int a, struct pfl_attr *attr)
@@ -34,16 +33,14 @@ void pfl4_attr(const struct pfl_model *m, unsigned int idx, unsigned int a, stru
 static const char *spell(const struct pfl_model *m, unsigned int idx, const pfmlib_event_t *e,
 			 char *buf, size_t size)
 {
-	struct l4_event e4;
-	size_t len;
+	const struct l4_event *e4 = l4_event(m->data, idx);
+	size_t len = snprintf(buf, size, "%s::%s", m->name, e4->name);
 
-	l4_event(m->data, idx, &e4);
-	len = snprintf(buf, size, "%s::%s", m->name, e4.name);
 	for (unsigned int i = 0; i < e->num_masks && len < size; i++) {
 		unsigned int a = PFMLIB_MASK_INDEX(e->unit_masks[i]);
 		struct l4_attr a4;
 
-		if (a >= e4.nattrs)
+		if (a >= e4->nattrs)
 			return NULL;
 		l4_attr(m->data, idx, a, &a4);
 		len += snprintf(buf + len, size - len, a4.kind == L4_MASK ? ":%s" : ":%s=%u",

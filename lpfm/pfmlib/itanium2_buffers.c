@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* itanium2_buffers.c - event address registers, branch trace buffer, opcode matchers. */
+#include <string.h>
+
 #include "itanium2.h"
 
 static bool any_event(const pfmlib_input_param_t *in, bool (*is)(const struct ita2_event *))
@@ -143,10 +145,24 @@ unsigned int ita2_count_retired(const pfmlib_input_param_t *in, unsigned int *ki
 	return n;
 }
 
-/* Bits of PMC15 to clear for the two pairs of a matcher: those counted, both if none is. */
-static uint64_t matched_pairs(unsigned int kinds, unsigned int first)
+/* A bit for each register pair that an IA64_TAGGED_INST_RETIRED event names. */
+static unsigned int tagged_pairs(const pfmlib_input_param_t *in)
 {
-	unsigned int pairs = kinds & (1U << first | 4U << first);
+	unsigned int pairs = 0;
+
+	for (unsigned int i = 0; i < in->pfp_event_count; i++) {
+		const struct ita2_event *e = ita2_of(&in->pfp_events[i]);
+
+		if (e && strncmp(e->name, "IA64_TAGGED", 11) == 0)
+			pairs |= 1U << e->umask;
+	}
+	return pairs;
+}
+
+/* Bits of PMC15 to clear for the two pairs of a matcher: those named by events, both if none is. */
+static uint64_t matched_pairs(const struct ita2_dispatch *x, unsigned int first)
+{
+	unsigned int pairs = tagged_pairs(x->in) & (1U << first | 4U << first);
 
 	return pairs ? pairs : 1U << first | 4U << first;
 }
@@ -156,7 +172,6 @@ static int opcode8(struct ita2_dispatch *x, uint64_t *pmc15)
 	const pfmlib_ita2_opcm_t *opcm = &x->mod_in->pfp_ita2_pmc8;
 	const pfmlib_ita2_input_rr_t *code = &x->mod_in->pfp_ita2_irange;
 	pfm_ita2_pmc_reg_t reg;
-	unsigned int kinds;
 
 	if (!opcm->opcm_used && !code->rr_used)
 		return PFMLIB_SUCCESS;
@@ -164,10 +179,8 @@ static int opcode8(struct ita2_dispatch *x, uint64_t *pmc15)
 	reg.pmc8_9_ita2_reg.opcm_ig_ad = !code->rr_used;
 	reg.pmc8_9_ita2_reg.opcm_inv = code->rr_used && code->rr_flags & PFMLIB_ITA2_RR_INV;
 	reg.pmc8_9_ita2_reg.opcm_bit2 = 1;
-	ita2_count_retired(x->in, &kinds);
-	/* IA64_INST_RETIRED itself is not tagged: only the named pairs are meant. */
 	if (opcm->opcm_used)
-		*pmc15 &= ~matched_pairs(kinds, 0);
+		*pmc15 &= ~matched_pairs(x, 0);
 	return ita2_add_pmc(x, 8, reg.pmc_val);
 }
 
@@ -186,7 +199,7 @@ static int opcode9(struct ita2_dispatch *x, uint64_t *pmc15)
 	reg.pmc8_9_ita2_reg.opcm_ig_ad = 1;
 	reg.pmc8_9_ita2_reg.opcm_inv = 0;
 	reg.pmc8_9_ita2_reg.opcm_bit2 = 1;
-	*pmc15 &= ~matched_pairs(kinds, 1);
+	*pmc15 &= ~matched_pairs(x, 1);
 	return ita2_add_pmc(x, 9, reg.pmc_val);
 }
 

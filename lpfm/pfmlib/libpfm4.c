@@ -87,17 +87,70 @@ int l4_max_id(void)
 	return PFM_PMU_MAX;
 }
 
+static bool attr_info(int idx, unsigned int a, pfm_event_attr_info_t *info)
+{
+	memset(info, 0, sizeof(*info));
+	info->size = sizeof(*info);
+	return pfm_get_event_attr_info(idx, a, PFM_OS_NONE, info) == PFM_SUCCESS;
+}
+
+static void read_event(int id, struct l4_event *ev)
+{
+	pfm_event_info_t info;
+	pfm_event_attr_info_t attr;
+
+	ev->name = "?";
+	if (!event_info(id, &info))
+		return;
+	ev->name = info.name;
+	ev->desc = info.desc;
+	ev->code = info.code;
+	ev->nattrs = info.nattrs;
+	while (ev->nmasks < ev->nattrs && attr_info(id, ev->nmasks, &attr) &&
+	       attr.type == PFM_ATTR_UMASK)
+		ev->nmasks++;
+}
+
 static bool list_events(struct l4_pmu *pmu)
 {
 	unsigned int n = 0;
 
-	pmu->events = calloc(pmu->nevents, sizeof(int));
-	if (!pmu->events)
+	pmu->ids = calloc(pmu->nevents, sizeof(*pmu->ids));
+	if (!pmu->ids)
 		return false;
-	for (int idx = pmu->first_event; idx != -1 && n < pmu->nevents; idx = pfm_get_event_next(idx))
-		pmu->events[n++] = idx;
+	for (int id = pmu->first_event; id != -1 && n < pmu->nevents; id = pfm_get_event_next(id))
+		pmu->ids[n++] = id;
 	pmu->nevents = n;
 	return true;
+}
+
+static struct l4_event *read_events(const struct l4_pmu *pmu)
+{
+	struct l4_event *events = calloc(pmu->nevents, sizeof(*events));
+
+	for (unsigned int i = 0; events && i < pmu->nevents; i++)
+		read_event(pmu->ids[i], &events[i]);
+	return events;
+}
+
+/* Of several threads that read the events at a time, the first to be done provides them. */
+const struct l4_event *l4_event(const struct l4_pmu *pmu, unsigned int i)
+{
+	static const struct l4_event nothing = { .name = "?" };
+	struct l4_event **place = &((struct l4_pmu *)pmu)->events;
+	struct l4_event *events = __atomic_load_n(place, __ATOMIC_ACQUIRE), *theirs = NULL;
+
+	if (!events) {
+		events = read_events(pmu);
+		if (!events)
+			return &nothing;
+		if (!__atomic_compare_exchange_n(place, &theirs, events, false, __ATOMIC_ACQ_REL,
+						 __ATOMIC_ACQUIRE)) {
+			free(events);
+			events = theirs;
+		}
+	}
+	return &events[i];
 }
 
 bool l4_core_pmu(int id, struct l4_pmu *pmu)
@@ -152,38 +205,13 @@ int l4_old_type(int id)
 	return -1;
 }
 
-static bool attr_info(int idx, unsigned int a, pfm_event_attr_info_t *info)
-{
-	memset(info, 0, sizeof(*info));
-	info->size = sizeof(*info);
-	return pfm_get_event_attr_info(idx, a, PFM_OS_NONE, info) == PFM_SUCCESS;
-}
-
-void l4_event(const struct l4_pmu *pmu, unsigned int i, struct l4_event *ev)
-{
-	pfm_event_info_t info;
-	pfm_event_attr_info_t attr;
-
-	memset(ev, 0, sizeof(*ev));
-	ev->name = "?";
-	if (!event_info(pmu->events[i], &info))
-		return;
-	ev->name = info.name;
-	ev->desc = info.desc;
-	ev->code = info.code;
-	ev->nattrs = info.nattrs;
-	while (ev->nmasks < ev->nattrs && attr_info(pmu->events[i], ev->nmasks, &attr) &&
-	       attr.type == PFM_ATTR_UMASK)
-		ev->nmasks++;
-}
-
 void l4_attr(const struct l4_pmu *pmu, unsigned int i, unsigned int a, struct l4_attr *attr)
 {
 	pfm_event_attr_info_t info;
 
 	memset(attr, 0, sizeof(*attr));
 	attr->name = "?";
-	if (!attr_info(pmu->events[i], a, &info))
+	if (!attr_info(pmu->ids[i], a, &info))
 		return;
 	attr->name = info.name;
 	attr->desc = info.desc;

@@ -11,6 +11,12 @@
 
 #define L4_MAX_CODES 8
 
+struct l4_event {
+	const char	*name, *desc;
+	uint64_t	code;
+	unsigned int	nattrs, nmasks;
+};
+
 struct l4_pmu {
 	const char	*name, *desc;
 	int		id;
@@ -18,13 +24,8 @@ struct l4_pmu {
 	unsigned int	nevents;
 	unsigned int	counters, fixed;
 	bool		present;
-	int		*events;	/* libpfm4's index of each event */
-};
-
-struct l4_event {
-	const char	*name, *desc;
-	uint64_t	code;
-	unsigned int	nattrs, nmasks;
+	int		*ids;		/* libpfm4's index of each event */
+	struct l4_event	*events;	/* read when first asked for */
 };
 
 enum l4_kind { L4_MASK, L4_BOOLEAN, L4_INTEGER };
@@ -40,14 +41,15 @@ enum l4_family { L4_OTHER, L4_X86, L4_NETBURST, L4_ARM };
 
 /* Any time; true if libpfm4's tables can be used, of models that are not present as well. */
 bool l4_init(void);
-/* Fills pmu if id is a core PMU with events. ids go from 0 to l4_max_id() - 1. */
+/* Fills pmu if id is a core PMU with events; ids stay allocated. ids go from 0 to l4_max_id() - 1. */
 bool l4_core_pmu(int id, struct l4_pmu *pmu);
 int l4_max_id(void);
 enum l4_family l4_family(const struct l4_pmu *pmu);
 /* Models that libpfm 3 had a number for: its number, else -1. */
 int l4_old_type(int id);
 
-void l4_event(const struct l4_pmu *pmu, unsigned int i, struct l4_event *ev);
+/* The i-th event; any thread. */
+const struct l4_event *l4_event(const struct l4_pmu *pmu, unsigned int i);
 void l4_attr(const struct l4_pmu *pmu, unsigned int i, unsigned int a, struct l4_attr *attr);
 /* Codes of "PMU::EVENT:..."; 0 or a PFMLIB_ERR_*. */
 int l4_encode(const char *str, unsigned int plm, uint64_t *codes, unsigned int *n);

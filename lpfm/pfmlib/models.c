@@ -64,7 +64,7 @@ static void add_libpfm4_model(int id)
 			models[nmodels++] = m;
 			return;
 		}
-		free(pmu->events);
+		free(pmu->ids);
 	}
 	free(pmu);
 	free(m);

@@ -132,19 +132,17 @@ static void add_replay_tags(const struct pfl_model *m, unsigned int idx, struct 
 static int netburst_encode(const struct pfl_model *m, unsigned int idx, const pfmlib_event_t *e,
 			   unsigned int plm, unsigned int flags, struct pfl_demand *d)
 {
-	const struct place *place;
+	const char *name = l4_event(m->data, idx)->name;
+	const struct place *place = place_of(name);
 	uint64_t codes[L4_MAX_CODES];
-	struct l4_event ev;
 	unsigned int n;
 	int ret = pfl4_codes(m, idx, e, plm, codes, &n);
 
 	(void)flags;
 	if (ret != PFMLIB_SUCCESS)
 		return ret;
-	l4_event(m->data, idx, &ev);
-	place = place_of(ev.name);
 	if (!place || n < 2)
-		return pfl_explain(PFMLIB_ERR_NOTSUPP, "%s: its ESCR is not known", ev.name);
+		return pfl_explain(PFMLIB_ERR_NOTSUPP, "%s: its ESCR is not known", name);
 	d->nvalues = 2;
 	d->values[0] = codes[0];
 	d->values[1] = codes[1];
@@ -152,7 +150,7 @@ static int netburst_encode(const struct pfl_model *m, unsigned int idx, const pf
 		add_side(d, place->escr, false);
 	if (place->side != EVEN_ONLY && place->escr != SSU)
 		add_side(d, place->escr, true);
-	if (strcmp(ev.name, "replay_event") == 0)
+	if (strcmp(name, "replay_event") == 0)
 		add_replay_tags(m, idx, d);
 	return PFMLIB_SUCCESS;
 }

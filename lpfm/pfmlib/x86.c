@@ -161,18 +161,30 @@ static unsigned int umask_of(uint64_t evtsel)
 	return evtsel >> 8 & 0xff;
 }
 
-/* Edge, any thread, invert, threshold, transaction bits: fixed counters have none of them. */
+/* Edge, invert, threshold, transaction bits: fixed counters have none of them, but "any thread". */
 static bool is_modified(uint64_t evtsel)
 {
-	return evtsel & (1ULL << 18 | 1ULL << 21 | 0xff800000ULL | 3ULL << 32);
+	return evtsel & (1ULL << 18 | 0xff800000ULL | 3ULL << 32);
 }
 
-static uint32_t allowed_general(const struct family *f, unsigned int general, uint64_t evtsel)
+/*
+ * With event 0 the umask names a fixed counter, from 1 on; its first, which counts instructions, has
+ * that name since Ice Lake only.
+ */
+static bool names_fixed(const struct family *f, const struct l4_pmu *pmu, uint64_t evtsel)
+{
+	unsigned int first = f->rules == icl_rules || f->rules == spr_rules ? 1 : 2;
+
+	return event_of(f, evtsel) == 0 && umask_of(evtsel) >= first && umask_of(evtsel) <= pmu->fixed;
+}
+
+static uint32_t allowed_general(const struct family *f, const struct l4_pmu *pmu,
+				unsigned int general, uint64_t evtsel)
 {
 	unsigned int event = event_of(f, evtsel);
 	uint32_t all = (uint32_t)((1ULL << general) - 1);
 
-	if (event == 0 && !f->amd)
+	if (names_fixed(f, pmu, evtsel))
 		return 0;
 	for (const struct rule *r = f->rules; r->counters; r++)
 		if (event >= r->first && event <= r->last &&
@@ -182,13 +194,13 @@ static uint32_t allowed_general(const struct family *f, unsigned int general, ui
 }
 
 /* The fixed counter that counts the same, or -1. */
-static int fixed_counter(const struct family *f, uint64_t evtsel)
+static int fixed_counter(const struct family *f, const struct l4_pmu *pmu, uint64_t evtsel)
 {
 	unsigned int event = event_of(f, evtsel), umask = umask_of(evtsel);
 
-	if (f->amd || is_modified(evtsel))
+	if (!pmu->fixed || is_modified(evtsel))
 		return -1;
-	if (event == 0)
+	if (names_fixed(f, pmu, evtsel))
 		return (int)umask - 1;
 	if (event == 0xc0 && umask == 0)
 		return 0;
@@ -217,10 +229,10 @@ static unsigned int shared_register(unsigned int event, unsigned int umask)
 
 /* --- operations ----------------------------------------------------------------------------- */
 
-static void add_general(const struct family *f, unsigned int general, uint64_t evtsel,
-			struct pfl_demand *d)
+static void add_general(const struct family *f, const struct l4_pmu *pmu, unsigned int general,
+			uint64_t evtsel, struct pfl_demand *d)
 {
-	uint32_t allowed = allowed_general(f, general, evtsel);
+	uint32_t allowed = allowed_general(f, pmu, general, evtsel);
 	bool merged = f->merges && event_of(f, evtsel) == 0x003;
 
 	for (unsigned int i = 0; i < general; i++) {
@@ -246,8 +258,8 @@ static int x86_encode(const struct pfl_model *m, unsigned int idx, const pfmlib_
 		return ret;
 	d->nvalues = 1;
 	d->values[0] = codes[0];
-	add_general(f, general, codes[0], d);
-	fixed = is_fixed_inst(m, f, codes[0]) ? 0 : fixed_counter(f, codes[0]);
+	add_general(f, pmu, general, codes[0], d);
+	fixed = is_fixed_inst(m, f, codes[0]) ? 0 : fixed_counter(f, pmu, codes[0]);
 	if (fixed >= 0 && (unsigned int)fixed < pmu->fixed)
 		pfl_demand_counter(d, general + fixed, general + fixed);
 	if (n > 1) {

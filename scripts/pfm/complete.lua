@@ -26,7 +26,7 @@ local function places(value)
    while value ~= nil and guard < 8 do
       guard = guard + 1
       if type(value) == "table" then out[#out + 1] = value end
-      local meta = getmetatable(value)
+      local meta = debug.getmetatable(value)
       value = type(meta) == "table" and rawget(meta, "__index") or nil
       if type(value) ~= "table" then break end
    end

@@ -146,17 +146,18 @@ local function differences(values, last)
 end
 
 local function ticker(self, list, step, report)
-   local last, last_time = {}, 0
+   local last, last_time = {}, nil
    return function(time)
-      if time > 0 then
+      if last_time then
          local values = self:now()
          local delta = differences(values, last)
          report {
-            time = time, elapsed = time - last_time, events = rows_of(self, list, delta),
+            time = time, elapsed = time - last_time, events = rows_of(self, list, delta), subjects = self.subjects,
             ran = self.clock and value_of(self, self.clock, delta),
          }
-         last, last_time = values, time
+         last = values
       end
+      last_time = time
       return step
    end
 end

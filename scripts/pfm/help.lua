@@ -102,7 +102,7 @@ end
 
 local function members(value)
    local names = {}
-   local meta = getmetatable(value)
+   local meta = debug.getmetatable(value)
    local place = type(value) == "table" and value or (type(meta) == "table" and meta.__index)
    if type(place) ~= "table" then return nil end
    for k in pairs(place) do names[#names + 1] = tostring(k) end

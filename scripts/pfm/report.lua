@@ -17,6 +17,10 @@ local function base_name(path)
    return path:match("([^/]+)$") or path
 end
 
+local function comm_of(self, tid)
+   return self.comms[tid] or (tid == 0 and "(idle)")
+end
+
 local function line_of(where)
    local file, line = symbols.line(where)
    if not file then return where.func end
@@ -34,9 +38,9 @@ local keys = {
    object = { title = "object", where = true, get = function(w) return base_name(w.object) end },
    line = { title = "line", where = true, get = line_of },
    address = { title = "address", where = true, get = address_of },
-   thread = { title = "thread", get = function(_, s, r) return ("%d %s"):format(s.tid, r.comms[s.tid] or "") end },
-   comm = { title = "comm", get = function(_, s, r) return r.comms[s.tid] or r.comms[s.pid] or "?" end },
-   pid = { title = "process", get = function(_, s, r) return ("%d %s"):format(s.pid, r.comms[s.pid] or "") end },
+   thread = { title = "thread", get = function(_, s, r) return ("%d %s"):format(s.tid, comm_of(r, s.tid) or "") end },
+   comm = { title = "comm", get = function(_, s, r) return comm_of(r, s.tid) or comm_of(r, s.pid) or "?" end },
+   pid = { title = "process", get = function(_, s, r) return ("%d %s"):format(s.pid, comm_of(r, s.pid) or "") end },
    cpu = { title = "CPU", get = function(_, s) return tostring(s.cpu) end },
    event = { title = "event", get = function(_, s, r) return r.event_names[s.pmd] or tostring(s.pmd) end },
 }

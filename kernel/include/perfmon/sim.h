@@ -66,7 +66,7 @@ enum pfm_sim_op {
 #define PFM_SIM_BRANCH	0x8	/* site: a branch taken to target: to the branch trace buffer */
 
 struct pfm_sim_event {
-	const char	*name;	/* pfm_sim_events() lists them; or an event code of the model as "0x5b" */
+	const char	*name;	/* see pfm_sim_event_name(); or an event code of the model as "0x5b" */
 	uint64_t	count;
 };
 
@@ -184,7 +184,8 @@ int pfm_sim_interrupt(struct pfm_sim *sim, uint32_t cpu, uint64_t start_ns, uint
 
 /*
  * Each returns 1 when what it waits for has happened, 0 when limit_ns passed before.
- * run_ns always runs that long and returns 1. until_message: a message can be read from fd.
+ * EINTR: SIGINT or SIGTERM came, and time stands where it was then. run_ns runs that long and
+ * returns 1. until_message: a message can be read from fd.
  * until_exit: thread tid has ended (ESRCH: never was). until_idle: no thread but those blocked by a
  * notification can run or will wake up.
  */

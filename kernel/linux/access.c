@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * access.c - doing something where the PMU state of a loaded context may be touched.
+ *
+ * The target of a per-thread context is the caller; or it runs somewhere, and is interrupted there;
+ * or it does not run, and cannot be scheduled in while we hold the locks of the perf contexts with
+ * its events: perf takes them first.
+ */
+#include <linux/smp.h>
+#include <linux/ptrace.h>
+
+#include "linux.h"
+
+struct call {
+	struct pfm_context	*ctx;
+	int			(*fn)(struct pfm_context *ctx, void *arg);
+	void			*arg;
+	pid_t			caller;
+	int			ret;
+};
+
+/* Where the target entered the kernel. */
+static struct pt_regs *user_regs(const struct lx_context *lx)
+{
+	struct task_struct *task = lx->task ? lx->task : current;
+
+	return task->flags & PF_KTHREAD ? NULL : task_pt_regs(task);
+}
+
+/* Interrupts are off. */
+static int run(struct call *call)
+{
+	struct lx_context *lx = lx_of(call->ctx);
+	int ret;
+
+	WRITE_ONCE(lx->busy, true);
+	barrier();
+	/* an interrupt that is pending now came before the command */
+	if (lx->kernel_level && lx->running)
+		lx_settle(lx, user_regs(lx));
+	ret = call->fn(call->ctx, call->arg);
+	barrier();
+	WRITE_ONCE(lx->busy, false);
+	if (READ_ONCE(lx->missed)) {
+		WRITE_ONCE(lx->missed, false);
+		lx_settle(lx, user_regs(lx));
+	}
+	return ret;
+}
+
+static int run_here(struct call *call)
+{
+	int ret;
+
+	local_irq_disable();
+	ret = run(call);
+	local_irq_enable();
+	return ret;
+}
+
+static void run_there(void *arg)
+{
+	struct call *call = arg;
+	struct lx_context *lx = lx_of(call->ctx);
+
+	if (lx->task && lx->task != current)
+		return;		/* it went; -EAGAIN stands */
+	lx_refuse_for(call->caller);
+	call->ret = run(call);
+	lx_refuse_for(0);
+}
+
+static void lock_perf(struct lx_context *lx)
+{
+	local_irq_disable();
+	if (lx->perf[1])
+		raw_spin_lock(&lx->perf[1]->lock);
+	raw_spin_lock_nested(&lx->perf[0]->lock, SINGLE_DEPTH_NESTING);
+}
+
+static void unlock_perf(struct lx_context *lx)
+{
+	raw_spin_unlock(&lx->perf[0]->lock);
+	if (lx->perf[1])
+		raw_spin_unlock(&lx->perf[1]->lock);
+	local_irq_enable();
+}
+
+static bool scheduled_in(const struct lx_context *lx)
+{
+	return lx->perf[0]->is_active || (lx->perf[1] && lx->perf[1]->is_active);
+}
+
+/* -EAGAIN: it moved under our hands. */
+static int run_on_thread(struct lx_context *lx, struct call *call)
+{
+	bool away;
+
+	lock_perf(lx);
+	away = !scheduled_in(lx);
+	if (away)
+		call->ret = run(call);
+	unlock_perf(lx);
+	if (!away)
+		smp_call_function_single(task_cpu(lx->task), run_there, call, 1);
+	return call->ret;
+}
+
+static int access_thread(struct lx_context *lx, struct call *call)
+{
+	if (lx->task == current)
+		return run_here(call);
+	while (run_on_thread(lx, call) == -EAGAIN) {
+		call->ret = -EAGAIN;
+		cond_resched();
+	}
+	return call->ret;
+}
+
+/* 3.1.2, 4.3.2: from the monitored CPU, or as PFM_FL_ANY_CPU has it. */
+static int access_cpu(struct pfm_context *ctx, struct call *call)
+{
+	if (get_cpu() == ctx->cpu) {
+		call->ret = run_here(call);
+	} else if (!(ctx->flags & PFM_FL_ANY_CPU)) {
+		call->ret = pfm_refuse(-EBUSY, "the context monitors CPU %u and is commanded from there",
+				       ctx->cpu);
+	} else if (smp_call_function_single(ctx->cpu, run_there, call, 1)) {
+		call->ret = pfm_refuse(-ESRCH, "CPU %u is not online", ctx->cpu);
+	}
+	put_cpu();
+	return call->ret;
+}
+
+int lx_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg)
+{
+	struct lx_context *lx = lx_of(ctx);
+	struct call call = { ctx, fn, arg, current->pid, -EAGAIN };
+	int ret = lx->task ? access_thread(lx, &call) : access_cpu(ctx, &call);
+
+	if (atomic_read(&lx->wake))
+		lx_wake(lx);
+	return ret;
+}

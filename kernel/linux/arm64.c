@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * arm64.c - programming the events of perf's ARMv8 PMU driver.
+ *
+ * The driver has a hardware counter for an event from the time it is scheduled in, and prefers the
+ * cycle counter for cycles. There nothing else can be counted: an event that changes its mind has to
+ * move.
+ */
+#include <asm/virt.h>
+#include <linux/perf/arm_pmu.h>
+
+#include "compat.h"
+#include "linux.h"
+#include "models.h"
+
+#define CYCLE_PMD	31
+#define EVENT		0xffffULL		/* of PMEVTYPER_EL0 and of a PMC */
+#define CPU_CYCLES	0x11
+#define NO_EL1		(1ULL << 31)
+#define NO_EL0		(1ULL << 30)
+#define WITH_EL2	(1ULL << 27)		/* where the kernel runs there */
+
+u64 lx_arch_config(u16 num)
+{
+	return num == CYCLE_PMD ? CPU_CYCLES : 0;
+}
+
+bool lx_arch_counts(u64 pmc)
+{
+	return (pmc & (NO_EL1 | NO_EL0)) != (NO_EL1 | NO_EL0);
+}
+
+bool lx_arch_kernel(u64 pmc)
+{
+	return !(pmc & NO_EL1);
+}
+
+static u64 typer(u16 num, u64 pmc)
+{
+	u64 value = (pmc & (NO_EL1 | NO_EL0)) | (num == CYCLE_PMD ? CPU_CYCLES : pmc & EVENT);
+
+	if (is_kernel_in_hyp_mode() && !(pmc & NO_EL1))
+		value |= WITH_EL2;
+	return value;
+}
+
+static bool misplaced(const struct perf_event *event)
+{
+	return lx_on_cpu(event) && event->hw.idx == PFM_ARM_CYCLE_IDX &&
+	       (event->hw.config_base & EVENT) != CPU_CYCLES;
+}
+
+int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
+{
+	event->hw.config_base = typer(num, pmc);
+	if (!misplaced(event))
+		return 0;
+	event->pmu->del(event, 0);
+	if (!event->pmu->add(event, 0))
+		return 0;
+	/* perf will ask for a counter when it is next scheduled; del() must have something to give back */
+	event->hw.config_base = typer(CYCLE_PMD, pmc);
+	if (WARN_ON_ONCE(event->pmu->add(event, 0)))
+		return -EBUSY;
+	return pfm_refuse(-EBUSY, "no counter is left for PMD%u: other users of the PMU have them", num);
+}
+
+/* The driver writes type and value anew at each start, also of an event that runs. */
+void lx_arch_restart(struct perf_event *event)
+{
+	event->pmu->start(event, 0);
+}
+
+static unsigned int count_counters(void)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_RAW, .config = CPU_CYCLES, .size = sizeof(attr),
+					.disabled = 1 };
+	struct perf_event *event = perf_event_create_kernel_counter(&attr, 0, NULL, NULL, NULL);
+	unsigned int n = 0;
+
+	if (IS_ERR(event))
+		return 0;
+	n = pfm_arm_counters(to_arm_pmu(event->pmu));
+	perf_event_release_kernel(event);
+	return n;
+}
+
+const struct pfm_pmu *lx_arch_pmu(unsigned int *num_counters)
+{
+	*num_counters = count_counters();
+	return *num_counters ? &pfm_pmu_armv8 : NULL;
+}

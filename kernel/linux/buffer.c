@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * buffer.c - sampling buffers, and their mappings (3.5.4).
+ *
+ * A mapping keeps the file, and thus the context, alive. So when a process closes its last descriptor
+ * its mapping goes too, as the specification wants it.
+ */
+#include <linux/fdtable.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "compat.h"
+#include "linux.h"
+
+/* --- memory: 4.4.3 -------------------------------------------------------------------------- */
+
+/* The core has compared with RLIMIT_MEMLOCK; here it is charged, by whoever may be too late. */
+static bool charge(struct lx_context *lx, size_t size)
+{
+	if (account_locked_vm(current->mm, size >> PAGE_SHIFT, true))
+		return false;
+	mmgrab(current->mm);
+	lx->charged = current->mm;
+	return true;
+}
+
+static void uncharge(struct lx_context *lx, size_t size)
+{
+	account_locked_vm(lx->charged, size >> PAGE_SHIFT, false);
+	mmdrop(lx->charged);
+	lx->charged = NULL;
+}
+
+void *lx_alloc_buffer(struct pfm_context *ctx, size_t size)
+{
+	struct lx_context *lx = lx_of(ctx);
+	void *buf;
+
+	if (!charge(lx, size))
+		return NULL;
+	buf = vmalloc_user(size);
+	if (!buf)
+		uncharge(lx, size);
+	return buf;
+}
+
+void lx_free_buffer(struct pfm_context *ctx, void *buf, size_t size)
+{
+	vfree(buf);
+	uncharge(lx_of(ctx), size);
+}
+
+/* --- who has it mapped ---------------------------------------------------------------------- */
+
+struct lx_map {
+	struct list_head	entry;
+	struct mm_struct	*mm;	/* compared, never followed */
+	unsigned int		pieces;
+};
+
+static struct lx_map *find_map(struct lx_context *lx, struct mm_struct *mm)
+{
+	struct lx_map *map;
+
+	list_for_each_entry(map, &lx->maps, entry)
+		if (map->mm == mm)
+			return map;
+	return NULL;
+}
+
+/* A mapping was copied by a fork, or cut in two. */
+static void piece_added(struct vm_area_struct *vma)
+{
+	struct lx_context *lx = vma->vm_private_data;
+	struct lx_map *map, *new = kzalloc(sizeof(*new), GFP_KERNEL | __GFP_NOFAIL);
+
+	spin_lock(&lx->maps_lock);
+	map = find_map(lx, vma->vm_mm);
+	if (!map) {
+		map = new;
+		map->mm = vma->vm_mm;
+		list_add(&map->entry, &lx->maps);
+		new = NULL;
+	}
+	map->pieces++;
+	spin_unlock(&lx->maps_lock);
+	kfree(new);
+}
+
+static void piece_gone(struct vm_area_struct *vma)
+{
+	struct lx_context *lx = vma->vm_private_data;
+	struct lx_map *map;
+
+	spin_lock(&lx->maps_lock);
+	map = find_map(lx, vma->vm_mm);
+	if (!--map->pieces)
+		list_del(&map->entry);
+	else
+		map = NULL;
+	spin_unlock(&lx->maps_lock);
+	kfree(map);
+}
+
+static const struct vm_operations_struct map_ops = {
+	.open = piece_added,
+	.close = piece_gone,
+};
+
+/* --- mmap ----------------------------------------------------------------------------------- */
+
+static int check_map(struct lx_context *lx, const struct vm_area_struct *vma)
+{
+	const struct pfm_context *ctx = lx->ctx;
+	size_t size = vma->vm_end - vma->vm_start;
+
+	if (!ctx->buf)
+		return pfm_refuse(-EINVAL, "the context has no sampling buffer");
+	if ((vma->vm_flags & (VM_READ | VM_WRITE | VM_EXEC)) != VM_READ)
+		return pfm_refuse(-EINVAL, "a sampling buffer is mapped PROT_READ, and nothing else");
+	if (!(vma->vm_flags & VM_SHARED) || vma->vm_flags & (VM_LOCKED | VM_GROWSDOWN))
+		return pfm_refuse(-EINVAL, "a sampling buffer is mapped MAP_SHARED, and nothing else");
+	if (vma->vm_pgoff)
+		return pfm_refuse(-EINVAL, "a sampling buffer is mapped from offset 0");
+	if (size != ctx->buf_size)
+		return pfm_refuse(-EINVAL, "the sampling buffer has %llu bytes, not %llu",
+				  (unsigned long long)ctx->buf_size, (unsigned long long)size);
+	if (find_map(lx, vma->vm_mm))
+		return pfm_refuse(-EBUSY, "the sampling buffer is mapped already");
+	return 0;
+}
+
+int lx_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct lx_context *lx = file->private_data;
+	int ret;
+
+	/* not lx->lock, which is held while user memory is copied, maybe faulted in */
+	spin_lock(&lx->maps_lock);
+	ret = check_map(lx, vma);
+	spin_unlock(&lx->maps_lock);
+	if (ret)
+		return ret;
+	pfm_vm_flags(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE | VM_MAYEXEC);
+	ret = remap_vmalloc_range(vma, lx->ctx->buf, 0);
+	if (ret)
+		return pfm_refuse(ret, "cannot map the sampling buffer");
+	vma->vm_private_data = lx;
+	vma->vm_ops = &map_ops;
+	piece_added(vma);	/* the caller holds mmap_lock: no second one of this process comes between */
+	return 0;
+}
+
+/* --- closing -------------------------------------------------------------------------------- */
+
+static int is_file(const void *file, struct file *f, unsigned int fd)
+{
+	return f == file;
+}
+
+static bool next_piece(struct file *file, unsigned long *start, unsigned long *size)
+{
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *vma;
+	bool found = false;
+
+	mmap_read_lock(mm);
+	for (vma = find_vma(mm, 0); vma && !found; vma = find_vma(mm, vma->vm_end)) {
+		found = vma->vm_file == file && vma->vm_ops == &map_ops;
+		if (found) {
+			*start = vma->vm_start;
+			*size = vma->vm_end - vma->vm_start;
+		}
+	}
+	mmap_read_unlock(mm);
+	return found;
+}
+
+/* A descriptor is closed. Other descriptors of the process keep its mapping. */
+int lx_flush(struct file *file, fl_owner_t id)
+{
+	struct lx_context *lx = file->private_data;
+	unsigned long start, size;
+	bool mapped;
+
+	if (!current->mm)
+		return 0;
+	spin_lock(&lx->maps_lock);
+	mapped = find_map(lx, current->mm);
+	spin_unlock(&lx->maps_lock);
+	if (!mapped || (current->files && iterate_fd(current->files, 0, is_file, file)))
+		return 0;
+	while (next_piece(file, &start, &size))
+		if (vm_munmap(start, size))
+			break;
+	return 0;
+}

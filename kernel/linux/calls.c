@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * calls.c - the ioctls: copy in, lock, let the core do it, copy out.
+ */
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "linux.h"
+
+/* --- vectors -------------------------------------------------------------------------------- */
+
+#define ON_STACK 768	/* four PMDs */
+
+struct vector_call {
+	size_t	size;		/* of an element */
+	int	(*fn)(struct pfm_context *ctx, void *v, int n);
+};
+
+#define VECTOR(name, type, core)						\
+static int name(struct pfm_context *ctx, void *v, int n)			\
+{										\
+	return core(ctx, (type *)v, n);						\
+}
+
+/* A register that comes into use after the load needs its counter first: that cannot be had later. */
+static int need_counters(struct pfm_context *ctx, const pfarg_pmc_t *v, int n)
+{
+	int ret = 0;
+
+	for (int i = 0; i < n && !ret; i++)
+		if (pfm_pmu_pmc(ctx->machine->pmu, v[i].reg_num))
+			ret = lx_counter_need(lx_of(ctx), v[i].reg_num);
+	return ret;
+}
+
+static int write_pmcs(struct pfm_context *ctx, void *v, int n)
+{
+	int ret = ctx->state == PFM_CTX_UNLOADED ? 0 : need_counters(ctx, v, n);
+
+	return ret ? ret : pfm_do_write_pmcs(ctx, v, n);
+}
+
+VECTOR(write_pmds, pfarg_pmd_t, pfm_do_write_pmds)
+VECTOR(read_pmds, pfarg_pmd_t, pfm_do_read_pmds)
+VECTOR(create_evtsets, pfarg_setdesc_t, pfm_do_create_evtsets)
+VECTOR(getinfo_evtsets, pfarg_setinfo_t, pfm_do_getinfo_evtsets)
+VECTOR(delete_evtsets, pfarg_setdesc_t, pfm_do_delete_evtsets)
+
+static int getinfo_pmcs(struct pfm_context *ctx, void *v, int n)
+{
+	return pfm_do_getinfo_pmcs(&lx_machine, v, n);
+}
+
+static int getinfo_pmds(struct pfm_context *ctx, void *v, int n)
+{
+	return pfm_do_getinfo_pmds(&lx_machine, v, n);
+}
+
+static const struct vector_call vectors[] = {
+	[PFM_NR_WRITE_PMCS] = { sizeof(pfarg_pmc_t), write_pmcs },
+	[PFM_NR_WRITE_PMDS] = { sizeof(pfarg_pmd_t), write_pmds },
+	[PFM_NR_READ_PMDS] = { sizeof(pfarg_pmd_t), read_pmds },
+	[PFM_NR_CREATE_EVTSETS] = { sizeof(pfarg_setdesc_t), create_evtsets },
+	[PFM_NR_GETINFO_EVTSETS] = { sizeof(pfarg_setinfo_t), getinfo_evtsets },
+	[PFM_NR_DELETE_EVTSETS] = { sizeof(pfarg_setdesc_t), delete_evtsets },
+	[PFM_NR_GETINFO_PMCS] = { sizeof(pfarg_pmcinfo_t), getinfo_pmcs },
+	[PFM_NR_GETINFO_PMDS] = { sizeof(pfarg_pmdinfo_t), getinfo_pmds },
+};
+
+/* Results are copied out also where the call failed: they tell which element did (3.1.2). */
+static long do_vector(struct pfm_context *ctx, const struct vector_call *call, int n, void __user *arg)
+{
+	u64 here[ON_STACK / sizeof(u64)];
+	void *v = here;
+	size_t size;
+	long ret = pfm_check_vector(&lx_machine, n, call->size);
+
+	if (ret)
+		return ret;
+	size = n * call->size;
+	if (size > sizeof(here))
+		v = kvmalloc(size, GFP_KERNEL_ACCOUNT);
+	if (!v)
+		return pfm_refuse(-ENOMEM, "no memory for the vector");
+	if (copy_from_user(v, arg, size)) {
+		ret = pfm_refuse(-EFAULT, "the vector cannot be read");
+	} else {
+		ret = call->fn(ctx, v, n);
+		if (copy_to_user(arg, v, size))
+			ret = pfm_refuse(-EFAULT, "the vector cannot be written");
+	}
+	if (v != here)
+		kvfree(v);
+	return ret;
+}
+
+/* --- single arguments ----------------------------------------------------------------------- */
+
+static long load_context(struct pfm_context *ctx, void __user *arg)
+{
+	pfarg_load_t load;
+
+	if (copy_from_user(&load, arg, sizeof(load)))
+		return pfm_refuse(-EFAULT, "the argument cannot be read");
+	return pfm_do_load(ctx, &load);
+}
+
+static long start(struct pfm_context *ctx, void __user *arg)
+{
+	pfarg_start_t start;
+
+	if (!arg)
+		return pfm_do_start(ctx, NULL);
+	if (copy_from_user(&start, arg, sizeof(start)))
+		return pfm_refuse(-EFAULT, "the argument cannot be read");
+	return pfm_do_start(ctx, &start);
+}
+
+static long buffer_size(struct pfm_context *ctx, void __user *arg)
+{
+	return put_user((u64)ctx->buf_size, (u64 __user *)arg) ? -EFAULT : 0;
+}
+
+static long on_context(struct pfm_context *ctx, unsigned int cmd, void __user *arg)
+{
+	switch (_IOC_NR(cmd)) {
+	case PFM_NR_LOAD_CONTEXT:
+		return load_context(ctx, arg);
+	case PFM_NR_START:
+		return start(ctx, arg);
+	case PFM_NR_STOP:
+		return pfm_do_stop(ctx);
+	case PFM_NR_RESTART:
+		return pfm_do_restart(ctx);
+	case PFM_NR_UNLOAD_CONTEXT:
+		return pfm_do_unload(ctx);
+	case PFM_NR_IS_LOADED:
+		return ctx->state != PFM_CTX_UNLOADED;
+	case PFM_NR_BUFFER_SIZE:
+		return buffer_size(ctx, arg);
+	default:
+		return do_vector(ctx, &vectors[_IOC_NR(cmd)], _IOC_SIZE(cmd), arg);
+	}
+}
+
+/* --- what needs no context ------------------------------------------------------------------ */
+
+static long get_config(void __user *arg)
+{
+	pfarg_config_t cfg;
+	int ret = pfm_do_get_config(&lx_machine, &cfg);
+
+	if (!ret && copy_to_user(arg, &cfg, sizeof(cfg)))
+		ret = pfm_refuse(-EFAULT, "the argument cannot be written");
+	return ret;
+}
+
+static long set_config(void __user *arg)
+{
+	pfarg_config_t cfg;
+
+	if (copy_from_user(&cfg, arg, sizeof(cfg)))
+		return pfm_refuse(-EFAULT, "the argument cannot be read");
+	return pfm_do_set_config(&lx_machine, &cfg);
+}
+
+static long getinfo_fmts(void __user *arg, int n)
+{
+	pfarg_fmtinfo_t *infos;
+	long count;
+
+	if (!n)
+		return pfm_fmt_list(NULL, 0);
+	infos = kvcalloc(n, sizeof(*infos), GFP_KERNEL_ACCOUNT);
+	if (!infos)
+		return pfm_refuse(-ENOMEM, "no memory for the vector");
+	count = pfm_fmt_list(infos, n);
+	if (copy_to_user(arg, infos, min_t(long, n, count) * sizeof(*infos)))
+		count = pfm_refuse(-EFAULT, "the vector cannot be written");
+	kvfree(infos);
+	return count;
+}
+
+static long explain(void __user *arg)
+{
+	struct pfm_ioc_why why = { "" };
+
+	lx_explain(why.text, sizeof(why.text));
+	return copy_to_user(arg, &why, sizeof(why)) ? -EFAULT : 0;
+}
+
+long lx_common_ioctl(unsigned int cmd, void __user *arg)
+{
+	switch (_IOC_NR(cmd)) {
+	case PFM_NR_GETINFO_PMCS:
+	case PFM_NR_GETINFO_PMDS:
+		return do_vector(NULL, &vectors[_IOC_NR(cmd)], _IOC_SIZE(cmd), arg);
+	case PFM_NR_GETINFO_FMTS:
+		return getinfo_fmts(arg, _IOC_SIZE(cmd));
+	case PFM_NR_GET_CONFIG:
+		return get_config(arg);
+	case PFM_NR_SET_CONFIG:
+		return set_config(arg);
+	case PFM_NR_EXPLAIN:
+		return explain(arg);
+	case PFM_NR_ABI:
+		return PFM_IOC_ABI;
+	default:
+		return -ENOTTY;
+	}
+}
+
+long lx_context_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct lx_context *lx = file->private_data;
+	long ret;
+
+	if (_IOC_TYPE(cmd) != PFM_IOC_MAGIC)
+		return -EINVAL;
+	if (_IOC_NR(cmd) > PFM_NR_BUFFER_SIZE)
+		return lx_common_ioctl(cmd, (void __user *)arg);
+	mutex_lock(&lx->lock);
+	ret = on_context(lx->ctx, cmd, (void __user *)arg);
+	if (atomic_read(&lx->wake))
+		lx_wake(lx);
+	mutex_unlock(&lx->lock);
+	return ret;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * clock.c - how long the target has run, and the set timeout, which runs only while it does (3.7.6).
+ *
+ * Both are perf's clock events. Their timers stop and go on with the target; here they are set anew
+ * while they run, which perf itself never does: by the timer if it is on this CPU, in the event
+ * otherwise, and in the event too while the timer itself is being served, when perf sets it.
+ */
+#include <linux/hrtimer.h>
+
+#include "linux.h"
+
+static void on_timeout(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
+{
+	struct lx_context *lx = event->overflow_handler_context;
+	unsigned long flags;
+
+	event->hw.interrupts = 0;
+	local_irq_save(flags);
+	if (lx->armed && !lx->busy) {
+		lx->firing = event;
+		lx->armed = false;
+		event->hw.sample_period = LX_FAR;
+		/* an overflow that the hardware has not told yet belongs to the set that is left */
+		lx_settle(lx, regs);
+		if (!lx->armed)
+			pfm_set_timeout(lx->ctx);
+		lx->firing = NULL;
+		lx_end_service(lx, true);
+	}
+	local_irq_restore(flags);
+}
+
+/* A timer only where there is a timeout: it costs at every context switch. */
+static bool timed(struct pfm_context *ctx)
+{
+	for (struct pfm_set *set = ctx->set0; set; set = set->next)
+		if (set->flags & PFM_SETFL_TIME_SWITCH)
+			return true;
+	return false;
+}
+
+int lx_clock_open(struct lx_context *lx)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = lx->task ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_CPU_CLOCK,
+		.size = sizeof(attr),
+		.pinned = 1,
+	};
+	struct perf_event *event;
+
+	lx->armed = false;
+	lx->timed = timed(lx->ctx);
+	if (lx->timed)
+		attr.sample_period = LX_FAR;
+	event = lx_event_new(lx, &attr, on_timeout, lx);
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	lx->clock = event;
+	lx->perf[0] = event->ctx;
+	lx->perf[1] = NULL;
+	return 0;
+}
+
+void lx_timer_set(struct lx_context *lx, struct perf_event *event, u64 ns)
+{
+	if (ns < LX_CLOCK_MIN_NS)
+		ns = LX_CLOCK_MIN_NS;
+	event->hw.sample_period = ns;
+	if (lx->firing == event)
+		return;
+	if (lx_on_cpu(event))
+		hrtimer_start(&event->hw.hrtimer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
+	else
+		local64_set(&event->hw.period_left, ns);
+}
+
+uint64_t lx_timer_ns(struct pfm_machine *m)
+{
+	return LX_CLOCK_MIN_NS;
+}
+
+void lx_arm(struct pfm_context *ctx, uint64_t ns)
+{
+	struct lx_context *lx = lx_of(ctx);
+
+	lx_timer_set(lx, lx->clock, ns);
+	lx->armed = true;
+}
+
+uint64_t lx_left(struct pfm_context *ctx)
+{
+	struct lx_context *lx = lx_of(ctx);
+	s64 left;
+
+	if (!lx->armed)
+		return 0;
+	if (lx_on_cpu(lx->clock))
+		left = ktime_to_ns(hrtimer_get_remaining(&lx->clock->hw.hrtimer));
+	else
+		left = local64_read(&lx->clock->hw.period_left);
+	return left > 0 ? left : 1;
+}
+
+uint64_t lx_disarm(struct pfm_context *ctx)
+{
+	struct lx_context *lx = lx_of(ctx);
+	uint64_t left = lx_left(ctx);
+
+	if (lx->armed)
+		lx_timer_set(lx, lx->clock, LX_FAR);
+	lx->armed = false;
+	return left;
+}
+
+uint64_t lx_ran(struct pfm_context *ctx)
+{
+	struct perf_event *clock = lx_of(ctx)->clock;
+
+	if (lx_on_cpu(clock))
+		clock->pmu->read(clock);
+	return local64_read(&clock->count);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* compat.h - what differs between kernel versions, from 6.1 on; nothing else looks at the version. */
+#ifndef PFM_COMPAT_H
+#define PFM_COMPAT_H
+
+#include <linux/mm.h>
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
+#error "perfmon.ko needs Linux 6.1 or later"
+#endif
+
+/* 6.3: flags of a mapping are changed through functions. */
+static inline void pfm_vm_flags(struct vm_area_struct *vma, unsigned long set, unsigned long clear)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+#else
+	vm_flags_mod(vma, set, clear);
+#endif
+}
+
+/* 6.12: arm64's cycle counter has the index of its bit in PMCNTENSET_EL0; counters are a bitmap. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define PFM_ARM_CYCLE_IDX	0
+#define pfm_arm_counters(pmu)	((pmu)->num_events - 1)
+#else
+#define PFM_ARM_CYCLE_IDX	31
+#define pfm_arm_counters(pmu)	(bitmap_weight((pmu)->cntr_mask, 31))
+#endif
+
+/* 6.16: sched_process_exit tells besides whether the whole group has died. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#define PFM_PROBE_EXIT_ARGS	void *data, struct task_struct *task
+#else
+#define PFM_PROBE_EXIT_ARGS	void *data, struct task_struct *task, bool group_dead
+#endif
+
+/* 6.12: seeking is off where there is no llseek. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define PFM_NO_LLSEEK .llseek = no_llseek,
+#else
+#define PFM_NO_LLSEEK
+#endif
+
+#endif

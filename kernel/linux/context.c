@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * context.c - a context's descriptor: an anonymous file, and what its last close does (3.1.15).
+ */
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "compat.h"
+#include "linux.h"
+
+struct lx_context *lx_context_new(void)
+{
+	struct lx_context *lx = kvzalloc(sizeof(*lx), GFP_KERNEL_ACCOUNT);
+
+	if (!lx)
+		return NULL;
+	__module_get(THIS_MODULE);
+	kref_init(&lx->ref);
+	mutex_init(&lx->lock);
+	INIT_LIST_HEAD(&lx->maps);
+	spin_lock_init(&lx->maps_lock);
+	lx_block_init(lx);
+	memset(lx->slot, LX_NO_COUNTER, sizeof(lx->slot));
+	lx->ns = get_pid_ns(task_active_pid_ns(current));
+	lx->kernel_ips = lx_may_count_kernel();
+	return lx;
+}
+
+static void context_free(struct kref *ref)
+{
+	struct lx_context *lx = container_of(ref, struct lx_context, ref);
+
+	put_pid_ns(lx->ns);
+	kfree(lx->msgs);
+	/* probes may have found it in their table and be about to see that it is dead */
+	synchronize_rcu();
+	kvfree(lx);
+	module_put(THIS_MODULE);
+}
+
+void lx_context_put(struct lx_context *lx)
+{
+	kref_put(&lx->ref, context_free);
+}
+
+static int context_release(struct inode *inode, struct file *file)
+{
+	struct lx_context *lx = file->private_data;
+
+	mutex_lock(&lx->lock);
+	if (lx->ctx)
+		pfm_do_close(lx->ctx);
+	lx->ctx = NULL;
+	lx_wake(lx);
+	mutex_unlock(&lx->lock);
+	irq_work_sync(&lx->wake_work);
+	lx_context_put(lx);
+	return 0;
+}
+
+static int context_fasync(int fd, struct file *file, int on)
+{
+	struct lx_context *lx = file->private_data;
+
+	return fasync_helper(fd, file, on, &lx->fasync);
+}
+
+/* As kernels of 2.x had it; there is nothing to write. */
+static ssize_t context_write(struct file *file, const char __user *buf, size_t size, loff_t *pos)
+{
+	return pfm_refuse(-EINVAL, "nothing can be written to a context's descriptor");
+}
+
+const struct file_operations lx_context_fops = {
+	.owner = THIS_MODULE,
+	.read = lx_read,
+	.write = context_write,
+	.poll = lx_poll,
+	.fasync = context_fasync,
+	.unlocked_ioctl = lx_context_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.mmap = lx_mmap,
+	.flush = lx_flush,
+	.release = context_release,
+	PFM_NO_LLSEEK
+};
+
+struct file *lx_context_file(struct lx_context *lx)
+{
+	struct file *file = anon_inode_getfile("[perfmon]", &lx_context_fops, lx, O_RDWR);
+
+	if (IS_ERR(file))
+		pfm_refuse(0, "no file for a context");
+	return file;
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * lifetime.c - the end of what is monitored: threads that exit, threads whose events perf takes away
+ * because they run a set-uid program, CPUs that go offline. The context is then unloaded (3.3.6).
+ */
+#include <linux/cpuhotplug.h>
+#include <linux/fdtable.h>
+#include <linux/hashtable.h>
+#include <linux/rculist.h>
+#include <linux/task_work.h>
+#include <linux/tracepoint.h>
+
+#include "compat.h"
+#include "linux.h"
+
+static DEFINE_HASHTABLE(watched, 8);		/* by task; read under RCU */
+static DEFINE_SPINLOCK(watched_lock);
+
+static struct lx_context *find(const struct task_struct *task)
+{
+	struct lx_context *lx;
+
+	hash_for_each_possible_rcu(watched, lx, by_task, (unsigned long)task)
+		if (lx->task == task)
+			return lx;
+	return NULL;
+}
+
+int lx_watch_task(struct lx_context *lx)
+{
+	bool taken;
+
+	spin_lock(&watched_lock);
+	taken = find(lx->task);
+	if (!taken)
+		hash_add_rcu(watched, &lx->by_task, (unsigned long)lx->task);
+	spin_unlock(&watched_lock);
+	if (taken)
+		return pfm_refuse(-EBUSY, "the thread has a context already");
+	smp_mb();	/* the probe below looks into the table after PF_EXITING was set */
+	if (!(READ_ONCE(lx->task->flags) & PF_EXITING))
+		return 0;
+	lx_unwatch(lx);
+	return pfm_refuse(-ESRCH, "the thread is ending");
+}
+
+void lx_unwatch(struct lx_context *lx)
+{
+	spin_lock(&watched_lock);
+	hash_del_rcu(&lx->by_task);
+	spin_unlock(&watched_lock);
+}
+
+/* --- threads -------------------------------------------------------------------------------- */
+
+static int is_file_of(const void *lx, struct file *file, unsigned int fd)
+{
+	return file->f_op == &lx_context_fops && file->private_data == lx;
+}
+
+static bool has_fd(struct lx_context *lx, struct task_struct *task)
+{
+	return task->files && iterate_fd(task->files, 0, is_file_of, lx);
+}
+
+/* In the target. */
+static void target_is_gone(struct callback_head *work)
+{
+	struct lx_context *lx = container_of(work, struct lx_context, exit_work);
+
+	mutex_lock(&lx->lock);
+	clear_bit(0, &lx->exit_queued);
+	if (lx->ctx && lx->task == current) {
+		pfm_do_stop(lx->ctx);
+		pfm_target_exit(lx->ctx);
+	}
+	lx_wake(lx);
+	mutex_unlock(&lx->lock);
+	lx_context_put(lx);
+}
+
+/* Probes cannot sleep: the work is done on the way out of the kernel, or of this life. */
+static void queue_end(struct lx_context *lx, enum task_work_notify_mode mode)
+{
+	if (test_and_set_bit(0, &lx->exit_queued))
+		return;
+	if (!kref_get_unless_zero(&lx->ref))
+		return;
+	lx->target_has_fd = has_fd(lx, current);
+	init_task_work(&lx->exit_work, target_is_gone);
+	if (task_work_add(current, &lx->exit_work, mode))
+		WARN_ON_ONCE(1);	/* exit_task_work() comes after this tracepoint */
+}
+
+static void on_exit(PFM_PROBE_EXIT_ARGS)
+{
+	struct lx_context *lx;
+
+	rcu_read_lock();
+	lx = find(task);
+	if (lx && task == current)
+		queue_end(lx, TWA_NONE);
+	rcu_read_unlock();
+}
+
+/* perf has taken its events off a thread that is now somebody else. */
+static void on_exec(void *data, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
+{
+	struct lx_context *lx;
+
+	rcu_read_lock();
+	lx = find(task);
+	if (lx && lx->clock->state == PERF_EVENT_STATE_EXIT)
+		queue_end(lx, TWA_RESUME);
+	rcu_read_unlock();
+}
+
+/* Asked by the core: at the end, as it was while there still were descriptors; else as it is now. */
+bool lx_task_has_fd(struct lx_context *lx)
+{
+	return lx->target_has_fd;
+}
+
+/* --- CPUs ----------------------------------------------------------------------------------- */
+
+static HLIST_HEAD(on_cpus);		/* system-wide ones; under watched_lock */
+
+void lx_watch_cpu(struct lx_context *lx)
+{
+	spin_lock(&watched_lock);
+	hlist_add_head(&lx->by_task, &on_cpus);
+	spin_unlock(&watched_lock);
+}
+
+static struct lx_context *context_on(unsigned int cpu)
+{
+	struct lx_context *lx, *found = NULL;
+
+	spin_lock(&watched_lock);
+	hlist_for_each_entry(lx, &on_cpus, by_task)
+		if (lx->ctx->cpu == cpu && kref_get_unless_zero(&lx->ref)) {
+			found = lx;
+			break;
+		}
+	spin_unlock(&watched_lock);
+	return found;
+}
+
+/* On that CPU, in a thread. */
+static int cpu_leaves(unsigned int cpu)
+{
+	struct lx_context *lx;
+
+	while ((lx = context_on(cpu))) {
+		mutex_lock(&lx->lock);
+		if (lx->ctx && lx->ctx->state != PFM_CTX_UNLOADED && lx->ctx->cpu == cpu) {
+			pfm_do_stop(lx->ctx);
+			pfm_target_exit(lx->ctx);
+		}
+		mutex_unlock(&lx->lock);
+		lx_context_put(lx);
+	}
+	return 0;
+}
+
+/* --- tracepoints, which modules have to look for ---------------------------------------------- */
+
+struct probe {
+	const char		*name;
+	void			*fn;
+	struct tracepoint	*tp;
+};
+
+static struct probe probes[] = {
+	{ "sched_process_exit", on_exit },
+	{ "sched_process_exec", on_exec },
+};
+
+static void match(struct tracepoint *tp, void *unused)
+{
+	for (int i = 0; i < ARRAY_SIZE(probes); i++)
+		if (!strcmp(tp->name, probes[i].name))
+			probes[i].tp = tp;
+}
+
+static void unprobe(int n)
+{
+	while (n-- > 0)
+		tracepoint_probe_unregister(probes[n].tp, probes[n].fn, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+static int probe_all(void)
+{
+	int ret = 0, i;
+
+	for_each_kernel_tracepoint(match, NULL);
+	for (i = 0; i < ARRAY_SIZE(probes) && !ret; i++)
+		ret = probes[i].tp ? tracepoint_probe_register(probes[i].tp, probes[i].fn, NULL) : -ENOENT;
+	if (ret)
+		unprobe(i - 1);
+	return ret;
+}
+
+static int hotplug_state;
+
+int lx_lifetime_init(void)
+{
+	int ret = probe_all();
+
+	if (ret)
+		return ret;
+	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "perfmon:online", NULL, cpu_leaves);
+	if (ret < 0) {
+		unprobe(ARRAY_SIZE(probes));
+		return ret;
+	}
+	hotplug_state = ret;
+	return 0;
+}
+
+/* No context is left; work that a target does last may still be on its way out of this module. */
+void lx_lifetime_exit(void)
+{
+	cpuhp_remove_state_nocalls(hotplug_state);
+	unprobe(ARRAY_SIZE(probes));
+	synchronize_rcu();
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * linux.h - perfmon.ko: the core inside the Linux kernel, as its files see each other.
+ *
+ * main.c starts and ends the module; chardev.c is /dev/perfmon; context.c the file operations of a
+ * context, calls.c its ioctls, buffer.c its sampling buffer, queue.c its messages. machine.c holds the table of
+ * operations; pmu.c the logical PMU; target.c binds a context to a thread or a CPU; lifetime.c
+ * notices that the target goes; counters.c drives the kernel's counters, clock.c the set timeout,
+ * overflow.c takes interrupts, access.c finds the place where all this may be touched, block.c
+ * holds a target. arm64.c and x86.c are what an architecture has of its own.
+ *
+ * PMU context here: on the CPU that the target runs on, interrupts off, the target being current; or
+ * anywhere, while the locks of the target's perf contexts keep it from being scheduled in.
+ */
+#ifndef PFM_LINUX_H
+#define PFM_LINUX_H
+
+#include <linux/atomic.h>
+#include <linux/cpumask.h>
+#include <linux/fs.h>
+#include <linux/irq_work.h>
+#include <linux/kref.h>
+#include <linux/mutex.h>
+#include <linux/perf_event.h>
+#include <linux/pid_namespace.h>
+#include <linux/poll.h>
+#include <linux/sched.h>
+#include <linux/wait.h>
+
+#include "core.h"
+#include "perfmon_ioctl.h"
+
+#define LX_MAX_COUNTERS	48
+#define LX_NO_COUNTER	0xff
+#define LX_FAR		(1LL << 62)	/* a period beyond any measurement */
+#define LX_CLOCK_MIN_NS	10000ULL	/* the kernel's clock events go no faster */
+
+enum lx_kind {
+	LX_HW,		/* of the PMU */
+	LX_SW,		/* counted by the kernel */
+	LX_CLOCK,	/* counts ns; overflows by a timer */
+};
+
+/* A counting PMD in use: one kernel event, whatever set is active. */
+struct lx_counter {
+	struct perf_event	*event;
+	struct lx_context	*lx;
+	u64			seen;	/* event->count that has been folded into the PMD */
+	u16			num;	/* the PMD, and the PMC that controls it */
+	u8			kind;
+	bool			live;	/* counts something in the active set */
+	bool			loaded;	/* given a new value while an overflow was served */
+};
+
+enum { LX_WAKE_READERS = 1, LX_WAKE_SIGNAL = 2, LX_WAKE_TARGET = 4 };
+
+/* What a context's descriptor stands for; ctx->os and ctx->transport. */
+struct lx_context {
+	struct kref		ref;		/* the file, and work in flight at the target */
+	struct mutex		lock;		/* around every command */
+	struct pfm_context	*ctx;		/* NULL: closed */
+	struct pid_namespace	*ns;		/* of the creator: ids are told as it sees them */
+	bool			kernel_ips;	/* the creator may see addresses of the kernel */
+
+	/* the target, while loaded */
+	struct task_struct	*task;		/* or NULL: a CPU */
+	struct hlist_node	by_task;	/* or by CPU */
+	u32			tid, pid;	/* in ns */
+	struct perf_event_context *perf[2];	/* where its events live; equal, or NULL, if one */
+	struct perf_event	*clock;		/* how long it ran; with time-switched sets, the timeout */
+	bool			timed;		/* clock has a timer */
+	bool			armed;
+	u8			num_counters;
+	u8			slot[PFM_MAX_PMDS];	/* PMD to counters[] or LX_NO_COUNTER */
+	struct lx_counter	counters[LX_MAX_COUNTERS];
+
+	/* in PMU context */
+	bool			running;	/* live counters count into the active set */
+	bool			kernel_level;	/* some of them in the kernel */
+	bool			busy;		/* a command is at work: an NMI must wait */
+	bool			missed;		/* and did */
+	struct perf_event	*firing;	/* the clock event whose timer is being served */
+	u64			wrapped[PFM_PMD_BV];	/* PMDs that passed 2^64 */
+
+	/* messages: written in PMU context, read under read_lock */
+	struct mutex		read_lock;
+	pfarg_msg_t		*msgs;
+	unsigned int		room, head, tail;	/* they count up for ever */
+	wait_queue_head_t	readers;
+	struct fasync_struct	*fasync;
+	atomic_t		wake;		/* LX_WAKE_* to be done outside of PMU context */
+	struct irq_work		wake_work;
+
+	/* blocking, the end of the target */
+	wait_queue_head_t	blocked;
+	bool			hold;
+	bool			block_queued;
+	struct callback_head	block_work;
+	struct callback_head	exit_work;
+	unsigned long		exit_queued;
+	bool			target_has_fd;
+
+	/* the sampling buffer */
+	struct mm_struct	*charged;	/* whose locked memory it is, or NULL */
+	struct list_head	maps;		/* struct lx_map: who has it mapped */
+	spinlock_t		maps_lock;
+};
+
+static inline struct lx_context *lx_of(struct pfm_context *ctx)
+{
+	return ctx->os;
+}
+
+static inline struct lx_counter *lx_counter_of(struct lx_context *lx, unsigned int num)
+{
+	return lx->slot[num] == LX_NO_COUNTER ? NULL : &lx->counters[lx->slot[num]];
+}
+
+/* machine.c */
+extern struct pfm_machine lx_machine;
+extern const struct pfm_machine_ops lx_ops;
+
+/* os.c: the reason of the last refusal, per thread. */
+const char *lx_explain(char *to, size_t size);
+void lx_refuse_for(pid_t tid);		/* on this CPU, with interrupts off; 0: whoever runs */
+
+/* pmu.c */
+const struct pfm_pmu *lx_pmu_init(void);
+void lx_pmu_exit(void);
+bool lx_is_hw(u16 num);
+bool lx_pmc_counts(u16 num, u64 value);		/* does this programming count anything? */
+bool lx_pmc_kernel(u16 num, u64 value);		/* in the kernel? */
+
+/* permit.c: the caller's rights. */
+bool lx_may_count_kernel(void);
+bool lx_may_count_cpu(void);
+bool lx_may_attach(struct task_struct *task);
+
+/* chardev.c, sysfs.c, lifetime.c: at the module's start and end */
+int lx_device_init(void);
+void lx_device_exit(void);
+int lx_sysfs_init(void);
+void lx_sysfs_exit(void);
+int lx_sysfs_add_format(const struct pfm_buffer_fmt *fmt);
+int lx_lifetime_init(void);
+void lx_lifetime_exit(void);
+
+/* context.c */
+extern const struct file_operations lx_context_fops;
+struct lx_context *lx_context_new(void);
+void lx_context_put(struct lx_context *lx);
+struct file *lx_context_file(struct lx_context *lx);	/* takes over the reference; or ERR_PTR */
+
+/* calls.c */
+long lx_context_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+long lx_common_ioctl(unsigned int cmd, void __user *arg);	/* -ENOTTY: none of these */
+
+/* buffer.c */
+void *lx_alloc_buffer(struct pfm_context *ctx, size_t size);
+void lx_free_buffer(struct pfm_context *ctx, void *buf, size_t size);
+int lx_mmap(struct file *file, struct vm_area_struct *vma);
+int lx_flush(struct file *file, fl_owner_t id);
+
+/* queue.c */
+int lx_queue_init(struct lx_context *lx, unsigned int depth);
+int lx_post(struct pfm_context *ctx, const pfarg_msg_t *msg);
+void lx_flush_messages(struct pfm_context *ctx);
+void lx_signal(struct pfm_context *ctx);
+void lx_wake(struct lx_context *lx);		/* does what lx->wake asks for; not in PMU context */
+void lx_wake_soon(struct lx_context *lx);	/* from anywhere */
+ssize_t lx_read(struct file *file, char __user *buf, size_t size, loff_t *pos);
+__poll_t lx_poll(struct file *file, poll_table *wait);
+
+/* target.c */
+int lx_attach(struct pfm_context *ctx, uint32_t load_pid);
+void lx_detach(struct pfm_context *ctx);
+/* A kernel event on the target: not in PMU context. ERR_PTR, reported. */
+struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *attr,
+				perf_overflow_handler_t handler, void *data);
+
+/* lifetime.c */
+int lx_watch_task(struct lx_context *lx);	/* EBUSY: another context has it; ESRCH: it is going */
+void lx_watch_cpu(struct lx_context *lx);
+void lx_unwatch(struct lx_context *lx);
+bool lx_task_has_fd(struct lx_context *lx);
+
+/* counters.c */
+int lx_counter_need(struct lx_context *lx, u16 num);	/* not in PMU context */
+void lx_counters_free(struct lx_context *lx);
+void lx_load(struct lx_counter *c, u64 value);		/* PMU context: counts from value on, as of now */
+int lx_install(struct pfm_context *ctx, struct pfm_set *set);
+void lx_collect(struct pfm_context *ctx, struct pfm_set *set);
+int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
+int lx_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
+void lx_resume(struct pfm_context *ctx);
+void lx_freeze(struct pfm_context *ctx);
+static inline bool lx_on_cpu(const struct perf_event *event)
+{
+	return event->state == PERF_EVENT_STATE_ACTIVE;
+}
+
+/* clock.c */
+int lx_clock_open(struct lx_context *lx);
+void lx_timer_set(struct lx_context *lx, struct perf_event *event, u64 ns);
+void lx_arm(struct pfm_context *ctx, uint64_t ns);
+uint64_t lx_disarm(struct pfm_context *ctx);
+uint64_t lx_left(struct pfm_context *ctx);
+uint64_t lx_timer_ns(struct pfm_machine *m);
+uint64_t lx_ran(struct pfm_context *ctx);
+
+/* overflow.c */
+void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs);
+void lx_settle(struct lx_context *lx, struct pt_regs *regs);	/* deliver what lies in wrapped */
+void lx_end_service(struct lx_context *lx, bool safe);
+
+/* access.c */
+int lx_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
+
+/* block.c */
+void lx_block(struct pfm_context *ctx);
+void lx_unblock(struct pfm_context *ctx);
+void lx_block_init(struct lx_context *lx);
+
+/* The architecture. Events are raw ones of its CPU PMU. */
+const struct pfm_pmu *lx_arch_pmu(unsigned int *num_counters);	/* NULL: none that we know */
+u64 lx_arch_config(u16 num);			/* attr.config of a new event */
+bool lx_arch_counts(u64 pmc);
+bool lx_arch_kernel(u64 pmc);
+/* PMU context, the event stopped or not on a CPU: from its next start it counts what pmc says. */
+int lx_arch_program(struct perf_event *event, u16 num, u64 pmc);
+/* PMU context: a running event goes on with what period_left and programming now say. */
+void lx_arch_restart(struct perf_event *event);
+
+#endif

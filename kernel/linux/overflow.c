@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * overflow.c - counter overflows, in the interrupt and in the monitored thread's context.
+ */
+#include <linux/hardirq.h>
+#include <linux/ptrace.h>
+#include <linux/timekeeping.h>
+
+#include "linux.h"
+
+#define THROTTLED (~0ULL)	/* hw.interrupts of an event that perf has stopped until the next tick */
+
+/* 4.4.1: a creator who may not look into the kernel sees where the thread entered it. */
+static u64 ip_of(const struct lx_context *lx, struct pt_regs *regs)
+{
+	if (!regs)
+		return 0;
+	if (user_mode(regs) || lx->kernel_ips)
+		return instruction_pointer(regs);
+	return current->mm ? instruction_pointer(task_pt_regs(current)) : 0;
+}
+
+static void locate(struct lx_context *lx, struct pt_regs *regs, struct pfm_where *where)
+{
+	where->ip = ip_of(lx, regs);
+	where->tstamp = ktime_get_mono_fast_ns();
+	where->cpu = raw_smp_processor_id();
+	where->regs = regs;
+	if (lx->task) {
+		where->pid = lx->pid;
+		where->tid = lx->tid;
+	} else {
+		where->pid = task_tgid_nr_ns(current, lx->ns);
+		where->tid = task_pid_nr_ns(current, lx->ns);
+	}
+}
+
+/* Several counters may pass 2^64 at once; the core hears of them once. */
+void lx_settle(struct lx_context *lx, struct pt_regs *regs)
+{
+	u64 ovfl[PFM_PMD_BV];
+	struct pfm_where where;
+
+	if (!lx->running)
+		return;
+	lx_collect(lx->ctx, lx->ctx->active);
+	if (pfm_bits_empty(lx->wrapped))
+		return;
+	memcpy(ovfl, lx->wrapped, sizeof(ovfl));
+	memset(lx->wrapped, 0, sizeof(lx->wrapped));
+	locate(lx, regs, &where);
+	pfm_overflow(lx->ctx, ovfl, &where);
+}
+
+/*
+ * A timer goes by another clock than the one that is counted: what little is missing is granted; if
+ * it is more, the timer goes on.
+ */
+static bool clock_is_due(struct lx_counter *c)
+{
+	struct pfm_pmd *pmd = pfm_set_pmd(c->lx->ctx->active, c->num);
+	u64 missing;
+
+	lx_collect(c->lx->ctx, c->lx->ctx->active);
+	if (pfm_bit(c->lx->wrapped, c->num))
+		return true;
+	missing = -pmd->value;
+	c->event->hw.sample_period = missing < LX_FAR ? missing : LX_FAR;
+	if (missing > LX_CLOCK_MIN_NS)
+		return false;
+	pmd->value = 0;
+	pfm_bit_set(c->lx->wrapped, c->num);
+	return true;
+}
+
+static void serve(struct lx_counter *c, struct pt_regs *regs)
+{
+	struct lx_context *lx = c->lx;
+	struct perf_event *event = c->event;
+
+	if (!lx->running || !c->live)
+		return;
+	if (c->kind == LX_CLOCK) {
+		lx->firing = event;
+		if (clock_is_due(c)) {
+			event->hw.sample_period = LX_FAR;
+			lx_settle(lx, regs);
+		}
+		lx->firing = NULL;
+	} else {
+		c->loaded = false;
+		lx_settle(lx, regs);
+		/* 3.4.3: it wraps and goes on; perf would interrupt again after the same period */
+		if (!c->loaded && c->live && lx->running)
+			lx_load(c, pfm_set_pmd(lx->ctx->active, c->num)->value);
+	}
+}
+
+/* What was asked for meanwhile: an NMI's overflow, wakings. safe: no lock of the scheduler is held. */
+void lx_end_service(struct lx_context *lx, bool safe)
+{
+	if (!atomic_read(&lx->wake))
+		return;
+	if (safe && in_hardirq() && !in_nmi())
+		lx_wake(lx);
+	else
+		lx_wake_soon(lx);
+}
+
+void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
+{
+	struct lx_counter *c = event->overflow_handler_context;
+	struct lx_context *lx = c->lx;
+	unsigned long flags;
+
+	/* 4.4.4: the rate is the core's to limit, unless perf has stopped the counter already */
+	if (event->hw.interrupts != THROTTLED)
+		event->hw.interrupts = 0;
+	else
+		lx->ctx->active->throttled++;
+	local_irq_save(flags);
+	if (READ_ONCE(lx->busy)) {
+		WRITE_ONCE(lx->missed, true);
+	} else {
+		serve(c, regs);
+		lx_end_service(lx, c->kind != LX_SW);
+	}
+	local_irq_restore(flags);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR MIT) */
+/*
+ * perfmon_ioctl.h - how libperfmon speaks to perfmon.ko. Private to the two: programs call the
+ * functions of perfmon.h.
+ *
+ * /dev/perfmon creates contexts (the ioctl returns the descriptor) and answers what needs none; it
+ * answers that on a context's descriptor as well. Calls with a vector carry the number of
+ * elements in the size field of the command, so that the vector is all there is to copy.
+ */
+#ifndef PERFMON_IOCTL_H
+#define PERFMON_IOCTL_H
+
+#include <linux/ioctl.h>
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
+#include <stdint.h>
+#endif
+
+#define PFM_DEVICE	"/dev/perfmon"
+#define PFM_IOC_MAGIC	0xb7
+#define PFM_IOC_ABI	1U		/* changes with everything in this file */
+#define PFM_IOC_MAX_N	_IOC_SIZEMASK	/* elements of a vector */
+
+enum pfm_ioc_nr {
+	/* on a context; argument: the vector */
+	PFM_NR_WRITE_PMCS,
+	PFM_NR_WRITE_PMDS,
+	PFM_NR_READ_PMDS,
+	PFM_NR_CREATE_EVTSETS,
+	PFM_NR_GETINFO_EVTSETS,
+	PFM_NR_DELETE_EVTSETS,
+	/* on a context; argument: one structure (START: or NULL), or none */
+	PFM_NR_LOAD_CONTEXT,
+	PFM_NR_START,
+	PFM_NR_STOP,
+	PFM_NR_RESTART,
+	PFM_NR_UNLOAD_CONTEXT,
+	PFM_NR_IS_LOADED,		/* returns 0 or 1 */
+	PFM_NR_BUFFER_SIZE,		/* argument: uint64_t, out */
+	/* on both; argument: the vector */
+	PFM_NR_GETINFO_PMCS,
+	PFM_NR_GETINFO_PMDS,
+	PFM_NR_GETINFO_FMTS,		/* returns how many there are */
+	/* on both; argument: one structure */
+	PFM_NR_GET_CONFIG,
+	PFM_NR_SET_CONFIG,
+	PFM_NR_EXPLAIN,			/* struct pfm_ioc_why: of the caller's last failure */
+	PFM_NR_ABI,			/* returns PFM_IOC_ABI */
+	/* on the device */
+	PFM_NR_CREATE_CONTEXT,		/* struct pfm_ioc_create */
+};
+
+#define PFM_IOC(nr, n)	_IOC(_IOC_READ | _IOC_WRITE, PFM_IOC_MAGIC, (nr), (n))
+
+#define PFM_IOC_BY_NAME	0x1U		/* the format is fmt_name, else the UUID in the context */
+
+struct pfm_ioc_create {
+	uint64_t	ctx;		/* pfarg_ctx_t *, in and out */
+	uint64_t	fmt_arg;	/* the format's argument */
+	uint64_t	arg_size;	/* its size; ~0: as the format has it */
+	uint32_t	flags;
+	char		fmt_name[36];
+};
+
+struct pfm_ioc_why {
+	char		text[256];
+};
+
+#endif

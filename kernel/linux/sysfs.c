@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * sysfs.c - /sys/kernel/perfmon: configuration, sessions, formats, and the logical PMU.
+ */
+#include <linux/kobject.h>
+#include <linux/slab.h>
+#include <linux/sysfs.h>
+
+#include "linux.h"
+
+static struct kobject *top, *formats_dir, *pmu_dir;
+
+/* --- configuration and sessions ------------------------------------------------------------- */
+
+static u64 read_field(const u64 *field)
+{
+	u64 value;
+
+	pfm_os_lock();
+	value = *field;
+	pfm_os_unlock();
+	return value;
+}
+
+#define SHOW(name, field)							\
+static ssize_t name##_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf) \
+{										\
+	return sysfs_emit(buf, "%llu\n", read_field(&lx_machine.field));	\
+}
+
+SHOW(task_sessions_count, thread_sessions)
+SHOW(sys_sessions_count, sys_sessions)
+SHOW(smpl_buffer_mem_cur, smpl_buf_size_cur)
+SHOW(smpl_buffer_mem_max, smpl_buf_size_max)
+SHOW(arg_mem_max, arg_size_max)
+SHOW(ovfl_rate_max, ovfl_rate_max)
+
+static ssize_t version_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u.%u\n", PFM_VERSION_MAJ, PFM_VERSION_MIN);
+}
+
+/* The core checks, as it does for pfm_set_config(). */
+static ssize_t change(void (*apply)(pfarg_config_t *cfg, u64 value), u64 value, size_t n)
+{
+	pfarg_config_t cfg;
+	int ret = pfm_do_get_config(&lx_machine, &cfg);
+
+	if (ret)
+		return ret;
+	apply(&cfg, value);
+	ret = pfm_do_set_config(&lx_machine, &cfg);
+	return ret ? ret : n;
+}
+
+#define STORE(name, field, parse, type)						\
+static void name##_apply(pfarg_config_t *cfg, u64 value)			\
+{										\
+	cfg->field = value;							\
+}										\
+static ssize_t name##_store(struct kobject *kobj, struct kobj_attribute *attr, const char *buf, size_t n) \
+{										\
+	type value;								\
+	int ret = parse(buf, 0, &value);					\
+										\
+	return ret ? ret : change(name##_apply, value, n);			\
+}
+
+STORE(smpl_buffer_mem_max, cf_smpl_buf_size_max, kstrtou64, u64)
+STORE(arg_mem_max, cf_arg_size_max, kstrtou64, u64)
+STORE(ovfl_rate_max, cf_ovfl_rate_max, kstrtou64, u64)
+STORE(sys_group, cf_sys_gid, kstrtoint, int)
+STORE(task_group, cf_thread_gid, kstrtoint, int)
+
+static ssize_t sys_group_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", (int)READ_ONCE(lx_machine.sys_gid));
+}
+
+static ssize_t task_group_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", (int)READ_ONCE(lx_machine.thread_gid));
+}
+
+#define RO(name) static struct kobj_attribute name##_attr = __ATTR_RO(name)
+#define RW(name) static struct kobj_attribute name##_attr = __ATTR_RW(name)
+
+RO(version);
+RO(task_sessions_count);
+RO(sys_sessions_count);
+RO(smpl_buffer_mem_cur);
+RW(smpl_buffer_mem_max);
+RW(arg_mem_max);
+RW(ovfl_rate_max);
+RW(sys_group);
+RW(task_group);
+
+static const struct attribute *top_attrs[] = {
+	&version_attr.attr, &task_sessions_count_attr.attr, &sys_sessions_count_attr.attr,
+	&smpl_buffer_mem_cur_attr.attr, &smpl_buffer_mem_max_attr.attr, &arg_mem_max_attr.attr,
+	&ovfl_rate_max_attr.attr, &sys_group_attr.attr, &task_group_attr.attr, NULL
+};
+
+static ssize_t model_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", lx_machine.pmu->name);
+}
+
+RO(model);
+
+/* --- a folder a register, a folder a format --------------------------------------------------- */
+
+struct lx_node {
+	struct kobject		kobj;
+	struct list_head	entry;
+	const void		*what;		/* struct pfm_reg, or struct pfm_buffer_fmt */
+};
+
+static LIST_HEAD(nodes);
+
+static const struct pfm_reg *reg_of(struct kobject *kobj)
+{
+	return container_of(kobj, struct lx_node, kobj)->what;
+}
+
+static const struct pfm_buffer_fmt *fmt_of(struct kobject *kobj)
+{
+	return container_of(kobj, struct lx_node, kobj)->what;
+}
+
+static ssize_t name_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", reg_of(kobj)->name);
+}
+
+static ssize_t dfl_val_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "0x%llx\n", reg_of(kobj)->dfl);
+}
+
+static ssize_t rsvd_msk_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "0x%llx\n", reg_of(kobj)->rsvd);
+}
+
+static ssize_t width_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", reg_of(kobj)->width ? reg_of(kobj)->width : 64);
+}
+
+static ssize_t addr_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "0x%llx\n", reg_of(kobj)->index);
+}
+
+RO(name);
+RO(dfl_val);
+RO(rsvd_msk);
+RO(width);
+RO(addr);
+
+static struct attribute *reg_attrs[] = {
+	&name_attr.attr, &dfl_val_attr.attr, &rsvd_msk_attr.attr, &width_attr.attr, &addr_attr.attr, NULL
+};
+ATTRIBUTE_GROUPS(reg);
+
+/* Without a newline, as it was in 2.x. */
+static ssize_t fmt_version_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	u32 v = fmt_of(kobj)->fmt_version;
+
+	return sysfs_emit(buf, "%u.%u", PFM_VERSION_MAJOR(v), PFM_VERSION_MINOR(v));
+}
+
+static ssize_t uuid_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%pUb\n", fmt_of(kobj)->fmt_uuid);
+}
+
+static struct kobj_attribute fmt_version_attr = __ATTR(version, 0444, fmt_version_show, NULL);
+RO(uuid);
+
+static struct attribute *fmt_attrs[] = { &fmt_version_attr.attr, &uuid_attr.attr, NULL };
+ATTRIBUTE_GROUPS(fmt);
+
+static void node_release(struct kobject *kobj)
+{
+	kfree(container_of(kobj, struct lx_node, kobj));
+}
+
+static const struct kobj_type reg_type = {
+	.release = node_release, .sysfs_ops = &kobj_sysfs_ops, .default_groups = reg_groups,
+};
+static const struct kobj_type fmt_type = {
+	.release = node_release, .sysfs_ops = &kobj_sysfs_ops, .default_groups = fmt_groups,
+};
+
+static int add_node(struct kobject *parent, const struct kobj_type *type, const void *what,
+		    const char *prefix, const char *name)
+{
+	struct lx_node *node = kzalloc(sizeof(*node), GFP_KERNEL);
+	int ret;
+
+	if (!node)
+		return -ENOMEM;
+	node->what = what;
+	ret = kobject_init_and_add(&node->kobj, type, parent, "%s%s", prefix, name);
+	if (ret)
+		kobject_put(&node->kobj);
+	else
+		list_add(&node->entry, &nodes);
+	return ret;
+}
+
+static int add_reg(const struct pfm_reg *reg, const char *prefix)
+{
+	char num[8];
+
+	snprintf(num, sizeof(num), "%u", reg->num);
+	return add_node(pmu_dir, &reg_type, reg, prefix, num);
+}
+
+static int add_regs(const struct pfm_pmu *pmu)
+{
+	int ret = 0;
+
+	for (int i = 0; i < pmu->num_pmcs && !ret; i++)
+		ret = add_reg(&pmu->pmcs[i], "pmc");
+	for (int i = 0; i < pmu->num_pmds && !ret; i++)
+		ret = add_reg(&pmu->pmds[i], "pmd");
+	return ret;
+}
+
+int lx_sysfs_add_format(const struct pfm_buffer_fmt *fmt)
+{
+	return add_node(formats_dir, &fmt_type, fmt, "", fmt->fmt_name);
+}
+
+static int fill(void)
+{
+	int ret;
+
+	pmu_dir = kobject_create_and_add("pmu_desc", top);
+	formats_dir = kobject_create_and_add("formats", top);
+	if (!pmu_dir || !formats_dir)
+		return -ENOMEM;
+	ret = sysfs_create_files(top, top_attrs);
+	if (!ret)
+		ret = sysfs_create_file(pmu_dir, &model_attr.attr);
+	return ret ? ret : add_regs(lx_machine.pmu);
+}
+
+int lx_sysfs_init(void)
+{
+	int ret;
+
+	top = kobject_create_and_add("perfmon", kernel_kobj);
+	if (!top)
+		return -ENOMEM;
+	ret = fill();
+	if (ret)
+		lx_sysfs_exit();
+	return ret;
+}
+
+void lx_sysfs_exit(void)
+{
+	struct lx_node *node, *next;
+
+	list_for_each_entry_safe(node, next, &nodes, entry) {
+		list_del(&node->entry);
+		kobject_put(&node->kobj);
+	}
+	kobject_put(pmu_dir);
+	kobject_put(formats_dir);
+	kobject_put(top);
+}

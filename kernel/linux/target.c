@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * target.c - binding a context to a thread or a CPU (3.1.7, 3.1.8).
+ */
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+
+#include "linux.h"
+
+struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *attr,
+				perf_overflow_handler_t handler, void *data)
+{
+	int cpu = lx->task ? -1 : lx->ctx->cpu;
+	struct perf_event *event = perf_event_create_kernel_counter(attr, cpu, lx->task, handler, data);
+	long err = PTR_ERR_OR_ZERO(event);
+
+	if (err == -ESRCH)
+		pfm_refuse(err, "the thread has ended");
+	else if (err == -ENODEV)
+		pfm_refuse(err, "CPU %d is not online", cpu);
+	else if (err)
+		pfm_refuse(err, "the kernel has no event for type %u, config %#llx: error %ld", attr->type,
+			   (unsigned long long)attr->config, -err);
+	return event;
+}
+
+/* Every counter that some PMC in use controls, in whatever set. */
+static int get_counters(struct lx_context *lx)
+{
+	const struct pfm_pmu *pmu = lx_machine.pmu;
+	int ret = 0;
+
+	/* descending: arm64's cycle counter comes first, and thus is where its driver wants it */
+	for (int i = pmu->num_pmcs - 1; i >= 0 && !ret; i--)
+		for (struct pfm_set *set = lx->ctx->set0; set && !ret; set = set->next)
+			if (pfm_set_pmc(set, pmu->pmcs[i].num))
+				ret = lx_counter_need(lx, pmu->pmcs[i].num);
+	return ret;
+}
+
+static int get_events(struct lx_context *lx)
+{
+	int ret = lx_clock_open(lx);
+
+	if (ret)
+		return ret;
+	ret = get_counters(lx);
+	if (ret) {
+		lx_counters_free(lx);
+		perf_event_release_kernel(lx->clock);
+	}
+	return ret;
+}
+
+/* --- threads -------------------------------------------------------------------------------- */
+
+static struct task_struct *find_task(pid_t tid)
+{
+	struct task_struct *task;
+
+	rcu_read_lock();
+	task = pid_task(find_vpid(tid), PIDTYPE_PID);
+	if (task)
+		get_task_struct(task);
+	rcu_read_unlock();
+	return task;
+}
+
+static int check_task(struct task_struct *task, u32 tid)
+{
+	if (task->flags & PF_KTHREAD)
+		return pfm_refuse(-EPERM, "thread %u belongs to the kernel", tid);
+	if (!lx_may_attach(task))
+		return pfm_refuse(-EPERM, "thread %u is not yours to monitor", tid);
+	return 0;
+}
+
+/* With the target's credentials held still: an exec of a set-uid program comes before or after. */
+static int bind_task(struct lx_context *lx, u32 tid)
+{
+	struct task_struct *task = lx->task;
+	int ret = down_read_killable(&task->signal->exec_update_lock);
+
+	if (ret)
+		return pfm_refuse(ret, "interrupted");
+	ret = check_task(task, tid);
+	if (!ret)
+		ret = get_events(lx);
+	if (!ret) {
+		ret = lx_watch_task(lx);
+		if (ret) {
+			lx_counters_free(lx);
+			perf_event_release_kernel(lx->clock);
+		}
+	}
+	up_read(&task->signal->exec_update_lock);
+	return ret;
+}
+
+static int attach_thread(struct pfm_context *ctx, u32 load_pid)
+{
+	struct lx_context *lx = lx_of(ctx);
+	int ret;
+
+	lx->task = find_task(load_pid);
+	if (!lx->task)
+		return pfm_refuse(-ESRCH, "there is no thread %u", load_pid);
+	ctx->tid = task_pid_nr(lx->task);
+	ctx->pid = task_tgid_nr(lx->task);
+	lx->tid = task_pid_nr_ns(lx->task, lx->ns);
+	lx->pid = task_tgid_nr_ns(lx->task, lx->ns);
+	ctx->self = lx->task == current;
+	ret = bind_task(lx, load_pid);
+	if (ret) {
+		put_task_struct(lx->task);
+		lx->task = NULL;
+	}
+	return ret;
+}
+
+/* --- CPUs ----------------------------------------------------------------------------------- */
+
+static int attach_cpu(struct pfm_context *ctx, u32 load_pid)
+{
+	struct lx_context *lx = lx_of(ctx);
+	u32 cpu = raw_smp_processor_id();
+	int ret;
+
+	if (load_pid != task_pid_vnr(current) && load_pid != cpu)
+		return pfm_refuse(-EINVAL, "a system-wide context is loaded by the thread %d on the CPU to monitor, %u",
+				  task_pid_vnr(current), cpu);
+	if (!lx_may_count_cpu())
+		return pfm_refuse(-EPERM, "monitoring a CPU needs CAP_PERFMON, or perf_event_paranoid of at most 0");
+	ctx->cpu = cpu;
+	ctx->tid = task_pid_nr(current);
+	ctx->pid = task_tgid_nr(current);
+	ctx->self = false;
+	ret = get_events(lx);
+	if (!ret)
+		lx_watch_cpu(lx);
+	return ret;
+}
+
+int lx_attach(struct pfm_context *ctx, uint32_t load_pid)
+{
+	struct lx_context *lx = lx_of(ctx);
+
+	lx->running = lx->kernel_level = lx->hold = false;
+	memset(lx->wrapped, 0, sizeof(lx->wrapped));
+	return ctx->flags & PFM_FL_SYSTEM_WIDE ? attach_cpu(ctx, load_pid) : attach_thread(ctx, load_pid);
+}
+
+void lx_detach(struct pfm_context *ctx)
+{
+	struct lx_context *lx = lx_of(ctx);
+
+	lx_unwatch(lx);
+	lx_counters_free(lx);
+	perf_event_release_kernel(lx->clock);
+	lx->clock = NULL;
+	lx->perf[0] = lx->perf[1] = NULL;
+	lx->running = false;
+	if (lx->task)
+		put_task_struct(lx->task);
+	lx->task = NULL;
+}

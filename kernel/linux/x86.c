@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * x86.c - software counters only: perf chooses a counter for each event by what it counts, and has
+ * interrupts that cannot be held off; its events cannot be reprogrammed where they are.
+ */
+#include "linux.h"
+
+const struct pfm_pmu *lx_arch_pmu(unsigned int *num_counters)
+{
+	return NULL;
+}
+
+u64 lx_arch_config(u16 num)
+{
+	return 0;
+}
+
+bool lx_arch_counts(u64 pmc)
+{
+	return false;
+}
+
+bool lx_arch_kernel(u64 pmc)
+{
+	return false;
+}
+
+int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
+{
+	return -EOPNOTSUPP;
+}
+
+void lx_arch_restart(struct perf_event *event)
+{
+}

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: MIT
+/*
+ * presets.c - generic names (those of perf) and PAPI's presets as formulas over a model's own events.
+ * A family's line comes first; then what holds for all, in terms of generic names.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+
+struct entry {
+	const char	*name, *formula;
+};
+
+struct family {
+	const char		*models;	/* names, each with a space behind; NULL: all */
+	const struct entry	*entries;	/* ended by one without a name */
+};
+
+#define INTEL_ARCH \
+	{ "cycles", "UNHALTED_CORE_CYCLES" }, { "instructions", "INSTRUCTION_RETIRED" }, \
+	{ "ref-cycles", "UNHALTED_REFERENCE_CYCLES" }, \
+	{ "branches", "BRANCH_INSTRUCTIONS_RETIRED" }, \
+	{ "branch-misses", "MISPREDICTED_BRANCH_RETIRED" }
+
+static const struct entry itanium2[] = {
+	{ "cycles", "CPU_CYCLES" },
+	{ "instructions", "IA64_INST_RETIRED" },
+	{ "branches", "BR_MISPRED_DETAIL_ALL_ALL_PRED" },
+	{ "branch-misses", "BR_MISPRED_DETAIL_ALL_WRONG_PATH + BR_MISPRED_DETAIL_ALL_WRONG_TARGET" },
+	{ "cache-references", "L3_REFERENCES" }, { "cache-misses", "L3_MISSES" },
+	{ "stalled-cycles", "BACK_END_BUBBLE_ALL" },
+	{ "L1-dcache-loads", "L1D_READS_SET1" }, { "L1-dcache-load-misses", "L1D_READ_MISSES_ALL" },
+	{ "L1-icache-load-misses", "L2_INST_DEMAND_READS" },
+	{ "dTLB-load-misses", "L2DTLB_MISSES" }, { "iTLB-load-misses", "ITLB_MISSES_FETCH_L2ITLB" },
+	{ "PAPI_LD_INS", "LOADS_RETIRED" }, { "PAPI_SR_INS", "STORES_RETIRED" },
+	{ "PAPI_FP_OPS", "FP_OPS_RETIRED" }, { "PAPI_RES_STL", "BACK_END_BUBBLE_ALL" },
+	{ "PAPI_L2_TCM", "L2_MISSES" }, { "PAPI_L2_TCA", "L2_REFERENCES" },
+	{ "PAPI_L3_DCR", "L3_READS_DATA_READ_ALL" }, { "PAPI_L3_DCW", "L3_WRITES_DATA_WRITE_ALL" },
+	{ "PAPI_L3_LDM", "L3_READS_ALL_MISS" }, { "PAPI_STL_ICY", "DISP_STALLED" },
+	{ 0 }
+};
+
+static const struct entry p6[] = {
+	{ "cycles", "CPU_CLK_UNHALTED" }, { "instructions", "INST_RETIRED" },
+	{ "branches", "BR_INST_RETIRED" }, { "branch-misses", "BR_MISS_PRED_RETIRED" },
+	{ "cache-references", "L2_RQSTS:M:E:S:I" }, { "cache-misses", "L2_LINES_IN" },
+	{ "stalled-cycles", "RESOURCE_STALLS" }, { "bus-cycles", "BUS_DRDY_CLOCKS:SELF" },
+	{ "L1-dcache-loads", "DATA_MEM_REFS" }, { "L1-dcache-load-misses", "DCU_LINES_IN" },
+	{ "L1-icache-loads", "IFU_IFETCH" }, { "L1-icache-load-misses", "IFU_IFETCH_MISS" },
+	{ "iTLB-load-misses", "ITLB_MISS" },
+	{ "PAPI_BR_TKN", "BR_TAKEN_RETIRED" }, { "PAPI_BR_NTK", "BR_INST_RETIRED - BR_TAKEN_RETIRED" },
+	{ "PAPI_FP_INS", "FLOPS" }, { "PAPI_FP_OPS", "FLOPS" }, { "PAPI_FML_INS", "MUL" },
+	{ "PAPI_FDV_INS", "DIV" }, { "PAPI_RES_STL", "RESOURCE_STALLS" },
+	{ "PAPI_HW_INT", "HW_INT_RX" }, { "PAPI_L2_TCM", "L2_LINES_IN" },
+	{ "PAPI_L2_TCA", "L2_RQSTS:M:E:S:I" },
+	{ 0 }
+};
+
+static const struct entry pm[] = {
+	{ "cache-misses", "L2_LINES_IN:I:S:E:M" }, { "PAPI_L2_TCM", "L2_LINES_IN:I:S:E:M" }, { 0 }
+};
+
+static const struct entry core[] = {
+	INTEL_ARCH,
+	{ "cache-references", "LLC_REFERENCES" }, { "cache-misses", "LLC_MISSES" },
+	{ "stalled-cycles", "RESOURCE_STALLS:ANY" },
+	{ "L1-dcache-loads", "L1D_CACHE_LD:MESI" }, { "L1-dcache-load-misses", "L1D_REPL" },
+	{ "L1-icache-loads", "L1I_READS" }, { "L1-icache-load-misses", "L1I_MISSES" },
+	{ "dTLB-load-misses", "DTLB_MISSES:MISS_LD" }, { "iTLB-load-misses", "ITLB:MISSES" },
+	{ "PAPI_L2_TCM", "LLC_MISSES" }, { "PAPI_L2_TCA", "LLC_REFERENCES" },
+	{ "PAPI_LD_INS", "INST_RETIRED:LOADS" }, { "PAPI_SR_INS", "INST_RETIRED:STORES" },
+	{ "PAPI_BR_TKN", "BR_INST_RETIRED:TAKEN" }, { "PAPI_RES_STL", "RESOURCE_STALLS:ANY" },
+	{ 0 }
+};
+
+static const struct entry atom[] = {
+	INTEL_ARCH,
+	{ "cache-references", "LLC_REFERENCES" }, { "cache-misses", "LLC_MISSES" },
+	{ "L1-dcache-loads", "L1D_CACHE:LD" }, { "L1-icache-loads", "ICACHE:ACCESSES" },
+	{ "L1-icache-load-misses", "ICACHE:MISSES" },
+	{ "dTLB-load-misses", "MEM_LOAD_RETIRED:DTLB_MISS" }, { "iTLB-load-misses", "ITLB:MISSES" },
+	{ "PAPI_L2_TCM", "LLC_MISSES" }, { "PAPI_L2_TCA", "LLC_REFERENCES" },
+	{ 0 }
+};
+
+static const struct entry silvermont[] = {
+	INTEL_ARCH,
+	{ "cache-references", "LLC_REFERENCES" }, { "cache-misses", "LLC_MISSES" },
+	{ "L1-icache-loads", "ICACHE:ACCESSES" }, { "L1-icache-load-misses", "ICACHE:MISSES" },
+	{ "dTLB-load-misses", "PAGE_WALKS:D_SIDE_WALKS" },
+	{ "iTLB-load-misses", "PAGE_WALKS:I_SIDE_WALKS" },
+	{ "PAPI_L2_TCM", "LLC_MISSES" }, { "PAPI_L2_TCA", "LLC_REFERENCES" },
+	{ 0 }
+};
+
+static const struct entry goldmont[] = {
+	INTEL_ARCH,
+	{ "cache-references", "LONGEST_LAT_CACHE:REFERENCE" },
+	{ "cache-misses", "LONGEST_LAT_CACHE:MISS" },
+	{ "L1-dcache-loads", "MEM_UOPS_RETIRED:ALL_LOADS" },
+	{ "L1-dcache-load-misses", "MEM_LOAD_UOPS_RETIRED:L1_MISS" },
+	{ "L1-icache-loads", "ICACHE:ACCESSES" }, { "L1-icache-load-misses", "ICACHE:MISSES" },
+	{ "PAPI_L2_TCM", "LONGEST_LAT_CACHE:MISS" }, { "PAPI_L2_TCA", "LONGEST_LAT_CACHE:REFERENCE" },
+	{ "PAPI_LD_INS", "MEM_UOPS_RETIRED:ALL_LOADS" },
+	{ "PAPI_SR_INS", "MEM_UOPS_RETIRED:ALL_STORES" },
+	{ 0 }
+};
+
+/* Tremont has no names for these two in libpfm4's architected spelling. */
+static const struct entry tremont[] = {
+	{ "branches", "BR_INST_RETIRED:ALL_BRANCHES" },
+	{ "branch-misses", "BR_MISP_RETIRED:ALL_BRANCHES" },
+	{ 0 }
+};
+
+static const struct entry nehalem[] = {
+	INTEL_ARCH,
+	{ "cache-references", "LLC_REFERENCES" }, { "cache-misses", "LLC_MISSES" },
+	{ "branch-misses", "BR_MISP_EXEC:ANY" },
+	{ "stalled-cycles", "RESOURCE_STALLS:ANY" },
+	{ "L1-dcache-loads", "L1D_CACHE_LD:MESI" }, { "L1-dcache-load-misses", "L1D_CACHE_LD:I_STATE" },
+	{ "L1-icache-loads", "L1I:READS" }, { "L1-icache-load-misses", "L1I:MISSES" },
+	{ "dTLB-load-misses", "DTLB_LOAD_MISSES:ANY" }, { "iTLB-load-misses", "ITLB_MISSES:ANY" },
+	{ "PAPI_L2_TCM", "L2_RQSTS:MISS" }, { "PAPI_L2_TCA", "L2_RQSTS:REFERENCES" },
+	{ "PAPI_L3_TCM", "LLC_MISSES" }, { "PAPI_L3_TCA", "LLC_REFERENCES" },
+	{ "PAPI_LD_INS", "MEM_INST_RETIRED:LOADS" }, { "PAPI_SR_INS", "MEM_INST_RETIRED:STORES" },
+	{ "PAPI_RES_STL", "RESOURCE_STALLS:ANY" },
+	{ 0 }
+};
+
+static const struct entry westmere[] = {
+	{ "L1-dcache-loads", "MEM_INST_RETIRED:LOADS" }, { "L1-dcache-load-misses", "L1D:REPL" },
+	{ "branch-misses", "MISPREDICTED_BRANCH_RETIRED" }, { 0 }
+};
+
+#define SANDY_BRIDGE_UP \
+	INTEL_ARCH, \
+	{ "L1-dcache-load-misses", "L1D:REPLACEMENT" }, \
+	{ "PAPI_LST_INS", "PAPI_LD_INS + PAPI_SR_INS" }
+
+static const struct entry sandy_bridge[] = {
+	SANDY_BRIDGE_UP,
+	{ "cache-references", "LAST_LEVEL_CACHE_REFERENCES" },
+	{ "cache-misses", "LAST_LEVEL_CACHE_MISSES" },
+	{ "stalled-cycles", "RESOURCE_STALLS:ANY" },
+	{ "L1-dcache-loads", "MEM_UOPS_RETIRED:ALL_LOADS" },
+	{ "L1-icache-load-misses", "ICACHE:MISSES" },
+	{ "dTLB-load-misses", "DTLB_LOAD_MISSES:MISS_CAUSES_A_WALK" },
+	{ "iTLB-load-misses", "ITLB_MISSES:MISS_CAUSES_A_WALK" },
+	{ "PAPI_L2_ICM", "L2_RQSTS:CODE_RD_MISS" }, { "PAPI_L2_ICA", "L2_RQSTS:ALL_CODE_RD" },
+	{ "PAPI_L3_TCM", "LAST_LEVEL_CACHE_MISSES" }, { "PAPI_L3_TCA", "LAST_LEVEL_CACHE_REFERENCES" },
+	{ "PAPI_LD_INS", "MEM_UOPS_RETIRED:ALL_LOADS" },
+	{ "PAPI_SR_INS", "MEM_UOPS_RETIRED:ALL_STORES" },
+	{ "PAPI_BR_CN", "BR_INST_RETIRED:CONDITIONAL" }, { "PAPI_RES_STL", "RESOURCE_STALLS:ANY" },
+	{ 0 }
+};
+
+/* Ivy Bridge's names differ in one. */
+static const struct entry ivy_bridge[] = {
+	{ "dTLB-load-misses", "DTLB_LOAD_MISSES:MISS_CAUSES_A_WALK" }, { 0 }
+};
+
+static const struct entry haswell[] = {
+	SANDY_BRIDGE_UP,
+	{ "cache-references", "LONGEST_LAT_CACHE:REFERENCE" },
+	{ "cache-misses", "LONGEST_LAT_CACHE:MISS" },
+	{ "stalled-cycles", "RESOURCE_STALLS:ANY" },
+	{ "L1-dcache-loads", "MEM_UOPS_RETIRED:ALL_LOADS" },
+	{ "L1-icache-load-misses", "ICACHE:MISSES" },
+	{ "dTLB-load-misses", "DTLB_LOAD_MISSES:MISS_CAUSES_A_WALK" },
+	{ "iTLB-load-misses", "ITLB_MISSES:MISS_CAUSES_A_WALK" },
+	{ "PAPI_L2_ICM", "L2_RQSTS:CODE_RD_MISS" },
+	{ "PAPI_L3_TCM", "LONGEST_LAT_CACHE:MISS" }, { "PAPI_L3_TCA", "LONGEST_LAT_CACHE:REFERENCE" },
+	{ "PAPI_LD_INS", "MEM_UOPS_RETIRED:ALL_LOADS" },
+	{ "PAPI_SR_INS", "MEM_UOPS_RETIRED:ALL_STORES" },
+	{ "PAPI_BR_CN", "BR_INST_RETIRED:CONDITIONAL" }, { "PAPI_RES_STL", "RESOURCE_STALLS:ANY" },
+	{ 0 }
+};
+
+static const struct entry skylake[] = {
+	SANDY_BRIDGE_UP,
+	{ "cache-references", "LONGEST_LAT_CACHE:REFERENCE" },
+	{ "cache-misses", "LONGEST_LAT_CACHE:MISS" },
+	{ "stalled-cycles", "CYCLE_ACTIVITY:STALLS_TOTAL" },
+	{ "L1-dcache-loads", "MEM_INST_RETIRED:ALL_LOADS" },
+	{ "L1-icache-load-misses", "ICACHE_64B:IFTAG_MISS" },
+	{ "dTLB-load-misses", "DTLB_LOAD_MISSES:WALK_COMPLETED" },
+	{ "iTLB-load-misses", "ITLB_MISSES:WALK_COMPLETED" },
+	{ "PAPI_L2_ICM", "L2_RQSTS:CODE_RD_MISS" },
+	{ "PAPI_L3_TCM", "LONGEST_LAT_CACHE:MISS" }, { "PAPI_L3_TCA", "LONGEST_LAT_CACHE:REFERENCE" },
+	{ "PAPI_LD_INS", "MEM_INST_RETIRED:ALL_LOADS" },
+	{ "PAPI_SR_INS", "MEM_INST_RETIRED:ALL_STORES" },
+	{ "PAPI_BR_CN", "BR_INST_RETIRED:COND" },
+	{ 0 }
+};
+
+static const struct entry ice_lake[] = {
+	{ "branches", "BR_INST_RETIRED:ALL_BRANCHES" },
+	{ "branch-misses", "BR_MISP_RETIRED:ALL_BRANCHES" },
+	{ "cache-references", "LONGEST_LAT_CACHE:REFERENCES" },
+	{ "PAPI_L3_TCA", "LONGEST_LAT_CACHE:REFERENCES" },
+	{ 0 }
+};
+
+static const struct entry sapphire_rapids[] = {
+	{ "branches", "BR_INST_RETIRED:ALL_BRANCHES" },
+	{ "branch-misses", "BR_MISP_RETIRED:ALL_BRANCHES" },
+	{ "L1-icache-load-misses", "ICACHE_TAG:STALLS" },
+	{ 0 }
+};
+
+static const struct entry knc[] = {
+	{ "cycles", "CPU_CLK_UNHALTED" }, { "instructions", "INSTRUCTIONS_EXECUTED" },
+	{ "branches", "BRANCHES" }, { "branch-misses", "BRANCHES_MISPREDICTED" },
+	{ "L1-dcache-loads", "DATA_READ" }, { "L1-dcache-load-misses", "DATA_READ_MISS" },
+	{ "L1-icache-loads", "CODE_READ" }, { "L1-icache-load-misses", "CODE_CACHE_MISS" },
+	{ 0 }
+};
+
+static const struct entry netburst[] = {
+	{ "cycles", "global_power_events:RUNNING" }, { "instructions", "instr_retired:NBOGUSNTAG:NBOGUSTAG" },
+	{ "branches", "branch_retired:MMNP:MMNM:MMTP:MMTM" },
+	{ "branch-misses", "branch_retired:MMNM:MMTM" },
+	{ "cache-references", "BSQ_cache_reference:RD_2ndL_HITS:RD_2ndL_HITE:RD_2ndL_HITM:RD_2ndL_MISS" },
+	{ "cache-misses", "BSQ_cache_reference:RD_2ndL_MISS" },
+	{ "dTLB-load-misses", "page_walk_type:DTMISS" }, { "iTLB-load-misses", "page_walk_type:ITMISS" },
+	{ "L1-icache-load-misses", "BPU_fetch_request:TCMISS" },
+	{ "PAPI_BR_TKN", "branch_retired:MMTP:MMTM" }, { "PAPI_BR_NTK", "branch_retired:MMNP:MMNM" },
+	{ "PAPI_RES_STL", "resource_stall:SBFULL" },
+	{ 0 }
+};
+
+#define AMD_OLD \
+	{ "cycles", "CPU_CLK_UNHALTED" }, { "instructions", "RETIRED_INSTRUCTIONS" }, \
+	{ "branches", "RETIRED_BRANCH_INSTRUCTIONS" }, \
+	{ "branch-misses", "RETIRED_MISPREDICTED_BRANCH_INSTRUCTIONS" }, \
+	{ "L1-dcache-loads", "DATA_CACHE_ACCESSES" }, { "PAPI_L1_DCA", "DATA_CACHE_ACCESSES" }, \
+	{ "L1-icache-loads", "INSTRUCTION_CACHE_FETCHES" }, \
+	{ "L1-icache-load-misses", "INSTRUCTION_CACHE_MISSES" }
+
+static const struct entry k7[] = {
+	{ "cycles", "CPU_CLK_UNHALTED" }, { "instructions", "RETIRED_INSTRUCTIONS" },
+	{ "branches", "RETIRED_BRANCH_INSTRUCTIONS" },
+	{ "branch-misses", "RETIRED_MISPREDICTED_BRANCH_INSTRUCTIONS" },
+	{ "L1-dcache-loads", "DATA_CACHE_ACCESSES" }, { "L1-dcache-load-misses", "DATA_CACHE_MISSES" },
+	{ "L1-icache-loads", "INSTRUCTION_CACHE_FETCHES" },
+	{ "L1-icache-load-misses", "INSTRUCTION_CACHE_MISSES" },
+	{ "dTLB-load-misses", "L1_DTLB_AND_L2_DTLB_MISS" },
+	{ "iTLB-load-misses", "L1_ITLB_MISS_AND_L2_ITLB_MISS" },
+	{ 0 }
+};
+
+static const struct entry k8[] = {
+	AMD_OLD,
+	{ "L1-dcache-load-misses", "DATA_CACHE_MISSES" },
+	{ "cache-references", "REQUESTS_TO_L2:INSTRUCTIONS:DATA:TLB_WALK" },
+	{ "cache-misses", "L2_CACHE_MISS:ALL" },
+	{ "dTLB-load-misses", "L1_DTLB_AND_L2_DTLB_MISS" },
+	{ "iTLB-load-misses", "L1_ITLB_MISS_AND_L2_ITLB_MISS" },
+	{ "stalled-cycles-frontend", "DECODER_EMPTY" }, { "stalled-cycles-backend", "DISPATCH_STALLS" },
+	{ "PAPI_L2_TCM", "L2_CACHE_MISS:ALL" }, { "PAPI_L2_DCM", "L2_CACHE_MISS:DATA" },
+	{ "PAPI_L2_ICM", "L2_CACHE_MISS:INSTRUCTIONS" },
+	{ "PAPI_L2_TCA", "REQUESTS_TO_L2:INSTRUCTIONS:DATA:TLB_WALK" },
+	{ "PAPI_BR_TKN", "RETIRED_TAKEN_BRANCH_INSTRUCTIONS" },
+	{ "PAPI_RES_STL", "DISPATCH_STALLS" }, { "PAPI_STL_ICY", "DECODER_EMPTY" },
+	{ 0 }
+};
+
+static const struct entry fam15h[] = {
+	AMD_OLD,
+	{ "L1-dcache-load-misses", "DATA_CACHE_MISSES:DC_MISS_STREAMING_STORE" },
+	{ "cache-references", "REQUESTS_TO_L2:INSTRUCTIONS:DATA:TLB_WALK" },
+	{ "cache-misses", "L2_CACHE_MISS:INSTRUCTIONS:DATA:TLB_WALK" },
+	{ "dTLB-load-misses", "UNIFIED_TLB_MISS:4K_DATA" },
+	{ "iTLB-load-misses", "L1_ITLB_MISS_AND_L2_ITLB_MISS:ALL" },
+	{ "PAPI_L2_TCM", "L2_CACHE_MISS:ALL" },
+	{ 0 }
+};
+
+static const struct entry bobcat[] = {
+	AMD_OLD,
+	{ "L1-dcache-load-misses", "DATA_CACHE_MISSES" }, { "dTLB-load-misses", "DTLB_MISS:ALL" },
+	{ 0 }
+};
+
+static const struct entry zen[] = {
+	{ "cycles", "CYCLES_NOT_IN_HALT" }, { "instructions", "RETIRED_INSTRUCTIONS" },
+	{ "branches", "RETIRED_BRANCH_INSTRUCTIONS" },
+	{ "branch-misses", "RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED" },
+	{ "L1-dcache-loads", "LS_DISPATCH:LD_DISPATCH" },
+	{ "L1-icache-load-misses", "INSTRUCTION_CACHE_REFILLS_FROM_L2 + INSTRUCTION_CACHE_REFILLS_FROM_SYSTEM" },
+	{ "dTLB-load-misses", "L1_DTLB_MISS:TLB_RELOAD_4K_L2_MISS" },
+	{ "PAPI_BR_TKN", "RETIRED_TAKEN_BRANCH_INSTRUCTIONS" },
+	{ "PAPI_BR_CN", "RETIRED_CONDITIONAL_BRANCH_INSTRUCTIONS" },
+	{ "PAPI_FP_OPS", "RETIRED_SSE_AVX_FLOPS:ANY" },
+	{ 0 }
+};
+
+static const struct entry zen3[] = {
+	{ "L1-icache-loads", "IC_TAG_HIT_MISS:ALL_IC_ACCESS" },
+	{ "L1-icache-load-misses", "IC_TAG_HIT_MISS:IC_MISS" },
+	{ 0 }
+};
+
+static const struct entry armv8[] = {
+	{ "cycles", "CPU_CYCLES" }, { "instructions", "INST_RETIRED" },
+	{ "branches", "BR_PRED" }, { "branch-misses", "BR_MIS_PRED" },
+	{ "cache-references", "L1D_CACHE" }, { "cache-misses", "L1D_CACHE_REFILL" },
+	{ "bus-cycles", "BUS_CYCLES" },
+	{ "stalled-cycles-frontend", "STALL_FRONTEND" }, { "stalled-cycles-backend", "STALL_BACKEND" },
+	{ "L1-dcache-loads", "L1D_CACHE" }, { "L1-dcache-load-misses", "L1D_CACHE_REFILL" },
+	{ "L1-icache-loads", "L1I_CACHE" }, { "L1-icache-load-misses", "L1I_CACHE_REFILL" },
+	{ "dTLB-load-misses", "L1D_TLB_REFILL" }, { "iTLB-load-misses", "L1I_TLB_REFILL" },
+	{ "LLC-loads", "LL_CACHE_RD" }, { "LLC-load-misses", "LL_CACHE_MISS_RD" },
+	{ "PAPI_L2_DCM", "L2D_CACHE_REFILL" }, { "PAPI_L2_DCA", "L2D_CACHE" },
+	{ "PAPI_LD_INS", "LD_RETIRED" }, { "PAPI_SR_INS", "ST_RETIRED" },
+	{ 0 }
+};
+
+/* libpfm4 spells the architected events of ARM cores a little differently. */
+static const struct entry arm_libpfm4[] = {
+	{ "cache-references", "L1D_CACHE_ACCESS" }, { "L1-dcache-loads", "L1D_CACHE_ACCESS" },
+	{ "branches", "BRANCH_PRED" }, { "branch-misses", "BRANCH_MISPRED" },
+	{ "L1-icache-loads", "L1I_CACHE_ACCESS" },
+	{ 0 }
+};
+
+static const struct entry common[] = {
+	{ "cpu-cycles", "cycles" }, { "branch-instructions", "branches" },
+	{ "faults", "PAGE_FAULTS" }, { "cs", "CONTEXT_SWITCHES" }, { "migrations", "CPU_MIGRATIONS" },
+	{ "LLC-loads", "cache-references" }, { "LLC-load-misses", "cache-misses" },
+	{ "PAPI_TOT_CYC", "cycles" }, { "PAPI_TOT_INS", "instructions" }, { "PAPI_REF_CYC", "ref-cycles" },
+	{ "PAPI_BR_INS", "branches" }, { "PAPI_BR_MSP", "branch-misses" },
+	{ "PAPI_BR_PRC", "branches - branch-misses" },
+	{ "PAPI_BR_NTK", "branches - PAPI_BR_TKN" }, { "PAPI_BR_UCN", "branches - PAPI_BR_CN" },
+	{ "PAPI_L1_DCM", "L1-dcache-load-misses" }, { "PAPI_L1_ICM", "L1-icache-load-misses" },
+	{ "PAPI_L1_DCA", "L1-dcache-loads" }, { "PAPI_L1_ICA", "L1-icache-loads" },
+	{ "PAPI_L1_TCM", "L1-dcache-load-misses + L1-icache-load-misses" },
+	{ "PAPI_L1_TCA", "L1-dcache-loads + L1-icache-loads" },
+	{ "PAPI_L1_DCH", "L1-dcache-loads - L1-dcache-load-misses" },
+	{ "PAPI_L1_ICH", "L1-icache-loads - L1-icache-load-misses" },
+	{ "PAPI_L2_TCH", "PAPI_L2_TCA - PAPI_L2_TCM" }, { "PAPI_L3_TCH", "PAPI_L3_TCA - PAPI_L3_TCM" },
+	{ "PAPI_L2_DCM", "PAPI_L2_TCM - PAPI_L2_ICM" },
+	{ "PAPI_L3_TCA", "cache-references" }, { "PAPI_L3_TCM", "cache-misses" },
+	{ "PAPI_TLB_DM", "dTLB-load-misses" }, { "PAPI_TLB_IM", "iTLB-load-misses" },
+	{ "PAPI_TLB_TL", "dTLB-load-misses + iTLB-load-misses" },
+	{ "PAPI_LST_INS", "PAPI_LD_INS + PAPI_SR_INS" },
+	{ 0 }
+};
+
+/* Names that are in no table above but the model's. */
+static const char *const family_names[] = {
+	"cycles", "instructions", "ref-cycles", "bus-cycles", "cache-references", "cache-misses",
+	"branches", "branch-misses", "stalled-cycles", "stalled-cycles-frontend",
+	"stalled-cycles-backend", "L1-dcache-loads", "L1-dcache-load-misses", "L1-icache-loads",
+	"L1-icache-load-misses", "dTLB-load-misses", "iTLB-load-misses",
+	"PAPI_BR_CN", "PAPI_BR_TKN", "PAPI_FDV_INS", "PAPI_FML_INS", "PAPI_FP_INS", "PAPI_FP_OPS",
+	"PAPI_HW_INT", "PAPI_L2_DCA", "PAPI_L2_ICA", "PAPI_L2_ICM", "PAPI_L2_TCA", "PAPI_L2_TCM",
+	"PAPI_L3_DCR", "PAPI_L3_DCW", "PAPI_L3_LDM", "PAPI_LD_INS", "PAPI_RES_STL", "PAPI_SR_INS",
+	"PAPI_STL_ICY",
+};
+
+#define SILVERMONTS	"slm knl knm "
+#define SKYLAKES	"skl skx clx icl icx spr "
+#define ZENS		"amd64_fam17h amd64_fam17h_zen1 amd64_fam17h_zen2 amd64_fam19h_zen3 amd64_fam19h_zen4 "
+
+static const struct family families[] = {
+	{ "itanium2 ", itanium2 },
+	{ "pm ", pm },
+	{ "p6 pm pii ppro ", p6 },
+	{ "core ", core },
+	{ "atom ", atom },
+	{ SILVERMONTS, silvermont },
+	{ "tmt ", tremont },
+	{ "glm tmt ", goldmont },
+	{ "wsm wsm_dp ", westmere },
+	{ "nhm nhm_ex wsm wsm_dp ", nehalem },
+	{ "ivb ivb_ep ", ivy_bridge },
+	{ "snb snb_ep ivb ivb_ep ", sandy_bridge },
+	{ "hsw hsw_ep bdw bdw_ep ", haswell },
+	{ "icl icx ", ice_lake },
+	{ "spr ", sapphire_rapids },
+	{ SKYLAKES, skylake },
+	{ "knc ", knc },
+	{ "netburst netburst_p ", netburst },
+	{ "amd64_k7 ", k7 },
+	{ "amd64_k8_revb amd64_k8_revc amd64_k8_revd amd64_k8_reve amd64_k8_revf amd64_k8_revg "
+	  "amd64_fam10h_barcelona amd64_fam10h_shanghai amd64_fam10h_istanbul amd64_fam11h_turion "
+	  "amd64_fam12h_llano ", k8 },
+	{ "amd64_fam15h_interlagos ", fam15h },
+	{ "amd64_fam14h_bobcat amd64_fam16h ", bobcat },
+	{ "amd64_fam19h_zen3 amd64_fam19h_zen4 ", zen3 },
+	{ ZENS, zen },
+	{ "armv8 ", armv8 },
+	{ NULL, common },
+};
+
+static const struct family arm_families[] = {
+	{ NULL, arm_libpfm4 }, { NULL, armv8 }, { NULL, common },
+};
+
+static bool lists(const char *models, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = models; *p; p = strchr(p, ' ') + 1)
+		if (strncmp(p, name, len) == 0 && p[len] == ' ')
+			return true;
+	return false;
+}
+
+/* The first term of a formula, and whether it can be had on the model. */
+static bool has_first_term(const struct pfl_model *m, const char *formula)
+{
+	size_t len = strcspn(formula, " ");
+	pfmlib_event_t e;
+
+	return pfl_parse_event(m, formula, len, &e) == PFMLIB_SUCCESS ||
+		pfl_preset(m, formula, len) != NULL;
+}
+
+static const char *find_entry(const struct pfl_model *m, const struct entry *entries,
+			      const char *name, size_t len)
+{
+	for (; entries->name; entries++)
+		if (pfl_same_name(name, len, entries->name) && has_first_term(m, entries->formula))
+			return entries->formula;
+	return NULL;
+}
+
+const char *pfl_preset(const struct pfl_model *m, const char *name, size_t len)
+{
+	bool arm = m->ops == &pfl_arm_ops;
+	const struct family *f = arm ? arm_families : families;
+	size_t n = arm ? PFL_COUNT(arm_families) : PFL_COUNT(families);
+	const char *formula = NULL;
+
+	for (size_t i = 0; !formula && i < n; i++)
+		if (!f[i].models || lists(f[i].models, m->name))
+			formula = find_entry(m, f[i].entries, name, len);
+	return formula;
+}
+
+const char *pfm_generic_name(unsigned int i)
+{
+	if (i < PFL_COUNT(family_names))
+		return family_names[i];
+	i -= PFL_COUNT(family_names);
+	return i < PFL_COUNT(common) - 1 ? common[i].name : NULL;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory.c - a Lua function with 0, 1, 2, ... allocations permitted, until it succeeds.
+ *
+ * argv[1]: a file that returns the function. Each try is in a state of its own; it may fail for want
+ * of memory, and only so. Prints how many allocations it took; ends with 1 if something else went
+ * wrong or a descriptor is left.
+ */
+#include <dirent.h>
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static long permitted = -1;	/* -1: no limit */
+
+static void *allocate(void *unused, void *at, size_t old, size_t size)
+{
+	void *got;
+
+	(void)unused;
+	if (!size) {
+		free(at);
+		return NULL;
+	}
+	if (at && size <= old) {	/* Lua relies on this never to fail */
+		got = realloc(at, size);
+		return got ? got : at;
+	}
+	if (!permitted)
+		return NULL;
+	permitted -= permitted > 0;
+	return realloc(at, size);
+}
+
+static int open_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+/* libperfmon closes its end of a context's descriptor a moment after ours. */
+static int settle(int want)
+{
+	int n = open_descriptors();
+
+	for (int i = 0; i < 500 && n != want; i++) {
+		usleep(10000);
+		n = open_descriptors();
+	}
+	return n;
+}
+
+/* Runs the file's function once: 0, LUA_ERRMEM, or the end. */
+static int attempt(const char *file, long allocations)
+{
+	lua_State *L = lua_newstate(allocate, NULL);
+	int ret;
+
+	luaL_openlibs(L);
+	if (luaL_loadfile(L, file) || lua_pcall(L, 0, 1, 0)) {
+		puts(lua_tostring(L, -1));
+		exit(1);
+	}
+	permitted = allocations;
+	ret = lua_pcall(L, 0, 0, 0);
+	permitted = -1;
+	if (ret && ret != LUA_ERRMEM) {
+		printf("with %ld allocations: %s\n", allocations, lua_tostring(L, -1));
+		exit(1);
+	}
+	lua_close(L);
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	int before, after;
+	long n = 0;
+
+	if (argc != 2 || attempt(argv[1], -1))
+		return 1;
+	usleep(100000);
+	before = open_descriptors();
+	while (attempt(argv[1], n))
+		n++;
+	after = settle(before);
+	printf("%ld allocations, %d descriptors before, %d after\n", n, before, after);
+	return before != after;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Every event and mask of libpfm4's core PMUs: PMC values are libpfm4's own encoding. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perfmon/pfmlib.h"
+#include "pfmlib_both.h"
+
+static pfmlib_input_param_t in;
+static pfmlib_output_param_t out;
+static unsigned long same, refused, uncountable, wrong;
+
+/* A fixed counter has no modifiers: an event that only it can count has none either. */
+static int modifies_fixed_event(const char *name, int ret)
+{
+	return ret == PFMLIB_ERR_NOASSIGN && strstr(name, "=1") &&
+		(strstr(name, "REFERENCE_CYCLES") || strstr(name, "CPU_CLK_UNHALTED") ||
+		 strstr(name, "PREC_DIST") || strstr(name, "TOPDOWN"));
+}
+
+static void complain(const char *name, const char *what)
+{
+	if (wrong++ < 20)
+		printf("%s: %s\n", name, what);
+}
+
+/* Is this value in one of the PMCs? */
+static int has_value(unsigned long long value)
+{
+	for (unsigned int i = 0; i < out.pfp_pmc_count; i++)
+		if (out.pfp_pmcs[i].reg_value == value)
+			return 1;
+	return 0;
+}
+
+static void compare(const char *name, unsigned int plm)
+{
+	unsigned long long codes[8];
+	int n = four_encode(name, plm, codes), ret;
+
+	memset(&in, 0, sizeof(in));
+	in.pfp_dfl_plm = plm;
+	in.pfp_event_count = 1;
+	ret = pfm_find_full_event(name, &in.pfp_events[0]);
+	if (ret == PFMLIB_SUCCESS)
+		ret = pfm_dispatch_events(&in, NULL, &out, NULL);
+	if (n > 0 && modifies_fixed_event(name, ret)) {
+		uncountable++;
+		return;
+	}
+	if ((n > 0) != (ret == PFMLIB_SUCCESS)) {
+		complain(name, n > 0 ? pfm_dispatch_explain() : "libpfm4 refuses it, we do not");
+		return;
+	}
+	refused += n <= 0;
+	for (int i = 0; i < n; i++)
+		if (!has_value(codes[i])) {
+			complain(name, "not libpfm4's value");
+			return;
+		}
+	same += n > 0;
+}
+
+/* u=1 and k=1 are levels: given alone they mean that level, whatever the default. */
+static void visit(const char *name)
+{
+	compare(name, PFM_PLM3);
+	if (!strstr(name, ":u=") && !strstr(name, ":k="))
+		compare(name, PFM_PLM0 | PFM_PLM3);
+}
+
+int main(void)
+{
+	int pmus;
+
+	if (pfm_initialize() != PFMLIB_SUCCESS || four_initialize() != 0)
+		return 2;
+	pmus = four_each(visit);
+	printf("%d PMUs, %lu encodings the same, %lu refused by both, %lu for no counter, %lu wrong\n", pmus,
+	       same, refused, uncountable, wrong);
+	return wrong != 0 || same == 0 || uncountable > 200;
+}

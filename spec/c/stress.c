@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+/*
+ * stress.c - a seeded life of random calls on simulated computers, checked after each step.
+ *
+ *   stress SEED STEPS	prints what happened; on a broken rule "FAILED seed N step M: ..." and
+ *			aborts. The same seed does the same again.
+ *
+ * A world lasts WORLD_STEPS steps: one computer of a random model, its threads and contexts. At its
+ * end everything is closed, and nothing may be left.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "pmu/software.h"
+#include "stress.h"
+
+#define WORLD_STEPS 1000
+
+struct world world;
+
+static const char *where(void)
+{
+	static char text[64];
+
+	snprintf(text, sizeof(text), "seed %llu step %llu", (unsigned long long)world.seed,
+		 (unsigned long long)world.step);
+	return text;
+}
+
+/* --- a world -------------------------------------------------------------------------------- */
+
+static void choose_counters(void)
+{
+	static const uint16_t software[] = { PFM_SW_TASK_CLOCK, PFM_SW_CONTEXT_SWITCHES,
+					     PFM_SW_CPU_MIGRATIONS };
+
+	world.num_pmds = 0;
+	for (unsigned int i = 0; i < world.sim->num_counters; i++)
+		if (world.sim->counters[i] < PFM_SW_FIRST)
+			world.pmds[world.num_pmds++] = world.sim->counters[i];
+	for (unsigned int i = 0; i < COUNT(software); i++)
+		world.pmds[world.num_pmds++] = software[i];
+}
+
+static void add_devices(void)
+{
+	unsigned int n = rng_below(&world.rng, 3);
+
+	world.pool.interrupt = true;
+	while (n--) {
+		world.pool.used = 0;
+		pfm_sim_interrupt(world.sim, rng_below(&world.rng, world.sim->num_cpus),
+				  rng_log(&world.rng, 1, 10000), rng_log(&world.rng, 50000, 1000000),
+				  program_make(&world.pool));
+	}
+	world.pool.interrupt = false;
+}
+
+static void begin(void)
+{
+	static const char *const models[] = { "sim:itanium2", "sim:k8", "sim:p6", "sim:armv8" };
+	char options[128];
+
+	snprintf(options, sizeof(options), "cpus=%u,hz=%u,slice_ns=%u,timer_ns=%u,skid=%u",
+		 1 + rng_below(&world.rng, 4), 10000 + rng_below(&world.rng, 90000),
+		 1000 + rng_below(&world.rng, 100000), 1 + rng_below(&world.rng, 3000),
+		 rng_below(&world.rng, 3));
+	CHECK(!pfm_set_machine(models[rng_below(&world.rng, COUNT(models))], options), "%s",
+	      pfm_explain());
+	world.sim = pfm_sim_get();
+	world.pool.rng = &world.rng;
+	world.pool.kernel = false;
+	world.pool.irqs_off = rng_chance(&world.rng, 30);
+	hooks_install(world.sim);
+	choose_counters();
+	add_devices();
+}
+
+static void end(void)
+{
+	while (world.num_ledgers)
+		context_close(&world.ledgers[0]);
+	rules_machine(world.sim, NULL, 0);
+	CHECK(!wild_format.users, "the format is in use %u times", wild_format.users);
+	pfm_sim_put(world.sim);
+}
+
+/* --- after each step ------------------------------------------------------------------------ */
+
+static void check_all(void)
+{
+	struct pfm_context *open[MAX_LEDGERS];
+
+	for (unsigned int i = 0; i < world.num_ledgers; i++) {
+		open[i] = world.ledgers[i].ctx;
+		rules_context(open[i]);
+	}
+	rules_machine(world.sim, open, world.num_ledgers);
+	if (world.num_ledgers)
+		ledger_compare(&world.ledgers[world.step % world.num_ledgers]);
+}
+
+/* Everything is given back, the watches by the service thread when it next wakes. */
+static void check_memory(long before)
+{
+	pfm_set_machine("sim:p6", "");
+	for (int i = 0; i < 10000 && alloc_live > before; i++) {
+		pfarg_ctx_t ctx = { 0 };
+		int fd = pfm_create_context(&ctx, NULL, NULL, 0);
+
+		CHECK(fd >= 0, "create_context: %s", pfm_explain());
+		close(fd);
+		usleep(100);
+	}
+	CHECK(alloc_live <= before, "%ld blocks are left of %ld", alloc_live, before);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t steps = argc > 2 ? strtoull(argv[2], NULL, 0) : 100000;
+	long before;
+
+	world.seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
+	world.rng.state = world.seed;
+	fail_where = where;
+	CHECK(!pfm_register_buffer_fmt(&wild_format), "the format was not registered");
+	pfm_set_machine("sim:p6", "");
+	before = alloc_live;
+	for (; world.step < steps; world.step++) {
+		if (world.step % WORLD_STEPS == 0)
+			begin();
+		random_step();
+		check_all();
+		if ((world.step + 1) % WORLD_STEPS == 0 || world.step + 1 == steps)
+			end();
+	}
+	check_memory(before);
+	printf("seed %llu: %llu steps, %llu calls (%llu refused), %llu overflows, %llu set switches, "
+	       "%llu samples, %llu messages, %llu context switches\n",
+	       (unsigned long long)world.seed, (unsigned long long)steps,
+	       (unsigned long long)world.calls, (unsigned long long)world.refused,
+	       (unsigned long long)world.overflows, (unsigned long long)world.switches,
+	       (unsigned long long)world.samples, (unsigned long long)world.messages,
+	       (unsigned long long)world.ctxsw);
+	return 0;
+}

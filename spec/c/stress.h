@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stress.h - a world of random programs under random contexts, and a ledger beside it.
+ *
+ * The ledger keeps its own account of what every counter of every set must hold. It listens to what
+ * the core tells the machine (counters run, are held, a set is installed) and asks the simulated
+ * computer, not its PMU, what really happened meanwhile.
+ */
+#ifndef LPFM_STRESS_H
+#define LPFM_STRESS_H
+
+#include "harness.h"
+
+#define MAX_LEDGERS	8
+#define NUM_IDS		5		/* set ids in use, see set_ids */
+#define MAX_COUNTERS	10
+#define QUEUE		16
+#define EVENT_TIME	(-1)
+
+enum format { FMT_NONE, FMT_2X, FMT_06, FMT_NWAY, FMT_WILD };
+
+struct counter {
+	bool		on;		/* its PMC counts something */
+	bool		narrow;		/* NO_EMUL64 */
+	int		event;
+	unsigned int	levels;
+	uint64_t	expect;		/* the value */
+	uint64_t	mark;		/* what had happened when that was up to date */
+	bool		owed;		/* it wrapped, and the overflow is still to come */
+};
+
+struct led_set {
+	bool		exists;
+	struct counter	counters[MAX_COUNTERS];
+	uint64_t	duration;
+	uint64_t	runs;
+	uint64_t	slice;		/* active and counting, since its timeout was set */
+};
+
+struct ledger {
+	int			fd;
+	struct pfm_context	*ctx;
+	enum format		format;
+	size_t			map_size;
+	void			*map;
+	bool			live;	/* its counters run, as far as the core said */
+	uint64_t		time_mark, wall_mark;
+	struct led_set		sets[NUM_IDS];
+	pfarg_msg_t		queue[QUEUE];
+	unsigned int		queued;
+};
+
+struct world {
+	struct rng		rng;
+	uint64_t		seed, step;
+	struct pfm_sim		*sim;
+	struct program_pool	pool;
+	uint16_t		pmds[MAX_COUNTERS];	/* counters that are used */
+	unsigned int		num_pmds;
+	struct ledger		ledgers[MAX_LEDGERS];
+	unsigned int		num_ledgers;
+	unsigned int		spawned;
+	/* how much happened, for the summary */
+	uint64_t		overflows, switches, samples, messages, calls, refused, ctxsw;
+};
+
+extern struct world world;
+extern const uint16_t set_ids[NUM_IDS];
+
+/* --- stress_ledger.c ------------------------------------------------------------------------ */
+
+struct ledger *ledger_find(const struct pfm_context *ctx);	/* NULL: not ours */
+int ledger_index(uint16_t pmd);					/* in world.pmds; -1: none */
+struct led_set *ledger_set(struct ledger *l, uint16_t id);
+void ledger_sync(struct ledger *l);
+void ledger_mark(struct ledger *l);
+bool counter_equal(const struct counter *c, uint64_t value);
+/* Reads everything the interface tells and compares; false where it may not be asked now. */
+bool ledger_compare(struct ledger *l);
+
+/* --- stress_hooks.c ------------------------------------------------------------------------- */
+
+void hooks_install(struct pfm_sim *sim);
+extern pfm_buffer_fmt_t wild_format;
+
+/* --- stress_calls.c: one random thing ------------------------------------------------------- */
+
+void random_step(void);
+struct ledger *context_new(void);
+void context_close(struct ledger *l);
+
+#endif

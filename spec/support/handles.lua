@@ -1,0 +1,38 @@
+-- SPDX-License-Identifier: MIT
+--- Open descriptors of this process, for specs that end by proving that none is left.
+local lpfm = require "lpfm"
+local proc = require "lpfm.proc"
+local dirent = require "posix.dirent"
+
+local handles = {}
+
+local function count()
+   local n = 0
+   for _ in dirent.files("/proc/self/fd") do
+      n = n + 1
+   end
+   return n
+end
+
+-- libperfmon's own descriptors come with the first context, and stay.
+assert(lpfm.create {}):close()
+
+--- How many are open once nothing is in use: libperfmon closes its ends a moment after we close ours.
+-- @param want how many are expected; without, the number settles by itself
+function handles.settled(want)
+   local deadline = proc.clock() + 10
+   local before
+   collectgarbage()
+   collectgarbage()
+   repeat
+      local now = count()
+      if now == want or (not want and now == before) then
+         return now
+      end
+      before = now
+      lpfm.poll({}, 0.01)
+   until proc.clock() > deadline
+   return before
+end
+
+return handles

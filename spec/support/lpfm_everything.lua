@@ -1,0 +1,33 @@
+-- SPDX-License-Identifier: MIT
+-- One use of nearly everything in the module, for spec/c/memory.c: returns the function that does it.
+local lpfm = require "lpfm"
+local proc = require "lpfm.proc"
+
+return function()
+   local ctx = assert(lpfm.create { format = "default", buf_size = 20000, flags = { "OVFL_NO_MSG" } })
+   assert(lpfm.machine() and lpfm.config() and lpfm.pmds() and lpfm.formats())
+   local v = lpfm.pmds { 64, 65, { num = 66, value = 5, smpl_pmds = { 80, 81 } } }
+   assert(ctx:write_pmds(v))
+   assert(ctx:write_pmcs { { num = 64, value = 9, flags = {} } })
+   assert(ctx:write_pmds { { num = 65, value = "0x7fffffffffffffff", smpl_pmds = { 80 } } })
+   assert(ctx:read_pmds(v) and ctx:read_pmds { 64, 65 } and ctx:read_values { 64, 65 })
+   assert(ctx:getinfo_evtsets { 0 } and ctx:create_evtsets { 1, 2 } and ctx:delete_evtsets { 1 })
+   assert(not ctx:write_pmds { { num = 300 } })
+   local buf = assert(ctx:buffer())
+   assert(buf:header() and buf:count_by("ip", "tid") and buf:snapshot())
+   for s in buf:samples { tid = 1 } do
+      error(s)
+   end
+   for ip in buf:fields("ip") do
+      error(ip)
+   end
+   ctx:read(0)
+   lpfm.poll({ ctx }, 0)
+   assert(((lpfm.u64("0xffffffffffffffff") + 5) * 3):hex() == "0xc")
+   local child = assert(proc.spawn({ "true" }, { env = { A = "b", C = false }, stdout = "/dev/null", cwd = "/" }))
+   local t = assert(proc.trace(child))
+   assert(#t:threads() == 1 and tostring(t) and t:close())
+   assert(child:go() and child:wait() and child:close())
+   assert(proc.threads(proc.getpid()) and proc.cpus())
+   ctx:close()
+end

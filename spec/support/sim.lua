@@ -1,0 +1,132 @@
+-- SPDX-License-Identifier: MIT
+--- What the specs on the simulated computer share: setting one up, short forms for programming it, and the proof that
+-- a test left nothing behind.
+--
+-- A spec file begins with
+--    describe("3.1.2 ...", function()
+--       before_each(sim.begin)
+--       after_each(sim.finish)
+-- and makes its contexts with sim.context, which sim.finish closes.
+local assert = require "luassert"
+local lpfm = require "lpfm"
+local poll = require "posix.poll"
+local dirent = require "posix.dirent"
+local proc = require "lpfm.proc"
+
+local sim = {}
+
+local contexts, machine, fds
+
+local function open_fds()
+   local n = 0
+   for _ in dirent.files("/proc/self/fd") do
+      n = n + 1
+   end
+   return n
+end
+
+--- For before_each: notes what is open. The first context of a process starts libperfmon's service thread, whose
+-- descriptors stay: that is done here.
+function sim.begin()
+   machine = assert(lpfm.machine("sim:itanium2"))
+   assert(lpfm.create()):close()
+   machine:run { ns = 0 }
+   collectgarbage()
+   contexts, fds = {}, open_fds()
+end
+
+--- For after_each: closes the contexts; then no session, no buffer memory and no descriptor may be left.
+function sim.finish()
+   for _, ctx in ipairs(contexts) do
+      ctx:close()
+   end
+   contexts = {}
+   machine:act()
+   machine:run { ns = 0 } -- destroys what was closed
+   local cfg = lpfm.config()
+   assert.are.equal(0, cfg.thread_sessions, "per-thread sessions left")
+   assert.are.equal(0, cfg.sys_sessions, "system-wide sessions left")
+   assert.are.equal(0, cfg.smpl_buf_size_cur, "buffer memory left")
+   collectgarbage()
+   -- the service thread may be about to close its end of a descriptor
+   local deadline = proc.clock() + 10
+   while open_fds() > fds and proc.clock() < deadline do
+      poll.rpoll(0, 1)
+   end
+   assert.is_true(open_fds() <= fds, "descriptors left open")
+end
+
+--- A new simulated computer, on which contexts are created from now on.
+-- @param model "itanium2" (the default), "k8", "p6", "armv8"
+-- @param options see perfmon/sim.h
+-- @return what lpfm.machine returns, with the methods of lpfm/sim.c
+function sim.machine(model, options)
+   machine = assert(lpfm.machine("sim:" .. (model or "itanium2"), options))
+   return machine
+end
+
+--- lpfm.create that must succeed; the context is closed at the end of the test.
+function sim.context(fields)
+   local ctx = assert(lpfm.create(fields))
+   contexts[#contexts + 1] = ctx
+   return ctx
+end
+
+--- A program: n times a site at 0x1000 that takes ns (10) with these events, at a level ("user").
+function sim.work(n, events, ns, level)
+   return { { loop = n, { ip = 0x1000, ns = ns or 10, events = events, level = level } } }
+end
+
+--- Programs counter num to count an event. pmd: further fields of the PMD, also level ("uk"); pmc: of the PMC.
+function sim.count(ctx, num, event, pmd, pmc)
+   local d, c = { num = num, value = 0 }, { num = num }
+   for k, v in pairs(pmd or {}) do
+      d[k] = v
+   end
+   for k, v in pairs(pmc or {}) do
+      c[k] = v
+   end
+   c.set, d.level = d.set, nil
+   c.value = c.value or assert(machine:encode(event, num, pmd and pmd.level or "uk"))
+   assert(ctx:write_pmcs { c })
+   assert(ctx:write_pmds { d })
+end
+
+--- The value of PMD num of a set (0).
+function sim.value(ctx, num, set)
+   return assert(ctx:read_pmds { { num = num, set = set } })[1].value
+end
+
+--- What PFM_GETINFO_EVTSETS says of a set (0).
+function sim.info(ctx, set)
+   return assert(ctx:getinfo_evtsets { set or 0 })[1]
+end
+
+--- What is known of a simulated thread.
+function sim.thread(tid)
+   for _, t in ipairs(machine:threads()) do
+      if t.tid == tid then
+         return t
+      end
+   end
+end
+
+--- A call failed: with this errno (a name), and a message that contains text.
+-- sim.refused("EINVAL", "set 3 does not exist", ctx:write_pmcs { ... })
+function sim.refused(errno, text, ok, message, number)
+   assert.is_nil(ok, "was not refused; " .. errno .. " expected: " .. text)
+   assert.are.equal(errno, sim.errno_name(number), tostring(message))
+   assert.is_truthy(message:find(text, 1, true), "'" .. text .. "' not in: " .. message)
+end
+
+--- The name of an errno.
+function sim.errno_name(number)
+   for name, n in pairs(lpfm.errno) do
+      if n == number then
+         return name
+      end
+   end
+   return tostring(number)
+end
+
+return sim

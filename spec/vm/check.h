@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * check.h - what the tests inside the emulated machine share. A program runs its tests one by one and
+ * prints a line for each: "ok NAME", or "not ok NAME: why".
+ */
+#ifndef SPEC_VM_CHECK_H
+#define SPEC_VM_CHECK_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "perfmon/perfmon.h"
+#include "perfmon/perfmon_dfl_smpl.h"
+
+/* PMC values of the armv8 model, user level only; cycles on their own counter are PMC 31. */
+#define USER		0x80000000ULL
+#define BOTH		0ULL
+#define INST		0x08ULL
+#define CYCLES		0x11ULL
+#define BRANCHES	0x0cULL		/* PC_WRITE_RETIRED */
+
+static const char *test_name;
+static char test_why[512];
+static bool test_failed;
+static int tests_failed;
+
+__attribute__((unused, format(printf, 2, 3)))
+static bool check(bool good, const char *fmt, ...)
+{
+	va_list args;
+
+	if (good || test_failed)
+		return good;
+	test_failed = true;
+	va_start(args, fmt);
+	vsnprintf(test_why, sizeof(test_why), fmt, args);
+	va_end(args);
+	return good;
+}
+
+#define EQUAL(a, b) do { \
+	long long a_ = (long long)(a), b_ = (long long)(b); \
+	check(a_ == b_, "line %d: %s is %lld, not %lld", __LINE__, #a, a_, b_); \
+} while (0)
+#define TRUE(cond) check(cond, "line %d: not so: %s", __LINE__, #cond)
+/* A call that must succeed, else the test is over. */
+#define MUST(call) do { \
+	if ((call) < 0) { \
+		check(false, "line %d: %s: %s (%s)", __LINE__, #call, strerror(errno), pfm_explain()); \
+		return; \
+	} \
+} while (0)
+#define FAILS(call, err) do { \
+	errno = 0; \
+	long ret_ = (long)(call); \
+	check(ret_ == -1 && errno == (err), "line %d: %s returned %ld, %s, not %s (%s)", __LINE__, #call, ret_, \
+	      strerror(errno), strerror(err), pfm_explain()); \
+} while (0)
+
+__attribute__((unused))
+static void run_test(const char *name, void (*fn)(void))
+{
+	test_name = name;
+	test_failed = false;
+	fn();
+	tests_failed += test_failed;
+	if (test_failed)
+		printf("not ok %s: %s\n", name, test_why);
+	else
+		printf("ok %s\n", name);
+	fflush(stdout);
+}
+#define TEST(fn) run_test(#fn, fn)
+
+/* --- work of known size ---------------------------------------------------------------------- */
+
+/* 2 instructions an iteration, and one taken branch (the last one is not). */
+static inline __attribute__((always_inline)) void spin(uint64_t n)
+{
+	asm volatile("1: subs %0, %0, #1; b.ne 1b" : "+r"(n) : : "cc");
+}
+
+static inline pid_t my_tid(void)
+{
+	return (pid_t)syscall(SYS_gettid);
+}
+
+__attribute__((unused))
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* --- contexts --------------------------------------------------------------------------------- */
+
+static inline int new_context(uint32_t flags)
+{
+	pfarg_ctx_t ctx = { .ctx_flags = flags };
+
+	return pfm_create_context(&ctx, NULL, NULL, 0);
+}
+
+static inline int set_pmc(int fd, int set, int num, uint64_t value)
+{
+	pfarg_pmc_t pmc = { .reg_num = num, .reg_set = set, .reg_value = value };
+
+	return pfm_write_pmcs(fd, &pmc, 1);
+}
+
+static inline int set_pmd(int fd, int set, int num, uint64_t value)
+{
+	pfarg_pmd_t pmd = { .reg_num = num, .reg_set = set, .reg_value = value };
+
+	return pfm_write_pmds(fd, &pmd, 1);
+}
+
+/* A sampling period: reloaded by short and long resets. */
+static inline int set_period(int fd, int set, int num, uint64_t period, uint32_t flags)
+{
+	pfarg_pmd_t pmd = { .reg_num = num, .reg_set = set, .reg_flags = flags, .reg_value = -period,
+			    .reg_long_reset = -period, .reg_short_reset = -period };
+
+	return pfm_write_pmds(fd, &pmd, 1);
+}
+
+static inline uint64_t get_pmd(int fd, int set, int num)
+{
+	pfarg_pmd_t pmd = { .reg_num = num, .reg_set = set };
+
+	if (pfm_read_pmds(fd, &pmd, 1))
+		check(false, "pfm_read_pmds: %s (%s)", strerror(errno), pfm_explain());
+	return pmd.reg_value;
+}
+
+static inline int load(int fd, pid_t tid)
+{
+	pfarg_load_t load = { .load_pid = tid };
+
+	return pfm_load_context(fd, &load);
+}
+
+static inline bool has_message(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLIN);
+}
+
+/* --- children that do as they are told ---------------------------------------------------------- */
+
+struct child {
+	pid_t	pid;
+	int	to, from;
+};
+
+/* Until the kernel says that the process waits for something. */
+static inline void await_sleep(pid_t pid)
+{
+	char path[32], line[256], *state;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	do {
+		FILE *f = fopen(path, "r");
+
+		if (!f || !fgets(line, sizeof(line), f))
+			exit(3);
+		fclose(f);
+		state = strrchr(line, ')') + 2;
+		sched_yield();
+	} while (*state != 'S' && *state != 'Z');
+}
+
+/*
+ * An emulated PMU counts what all processors did meanwhile: only on a machine with one is a count
+ * what it should be.
+ */
+static inline bool exact(void)
+{
+	return sysconf(_SC_NPROCESSORS_ONLN) == 1;
+}
+
+/* Runs fn(arg) and exits, once it is told to go. Waits for that now. */
+static inline struct child child_new(void (*fn)(uint64_t), uint64_t arg)
+{
+	int go[2], up[2];
+	struct child c;
+	char byte;
+
+	if (pipe(go) || pipe(up))
+		exit(3);
+	c.pid = fork();
+	if (!c.pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (write(up[1], "", 1) != 1 || read(go[0], &byte, 1) != 1)
+			_exit(3);
+		fn(arg);
+		_exit(0);
+	}
+	c.to = go[1];
+	c.from = up[0];
+	close(go[0]);
+	close(up[1]);
+	if (read(c.from, &byte, 1) != 1)
+		exit(3);
+	await_sleep(c.pid);
+	return c;
+}
+
+static inline void child_go(struct child *c)
+{
+	if (write(c->to, "", 1) != 1)
+		exit(3);
+}
+
+static inline int child_end(struct child *c)
+{
+	int status = -1;
+
+	waitpid(c->pid, &status, 0);
+	close(c->to);
+	close(c->from);
+	return status;
+}
+
+__attribute__((unused))
+static void child_spin(uint64_t n)
+{
+	spin(n);
+}
+
+#endif
