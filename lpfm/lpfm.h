@@ -229,7 +229,7 @@ void lpfm_vector_new(lua_State *L, int idx, const struct lpfm_class *class,
 int lpfm_vector_read(int fd, struct lpfm_vector *v);
 void lpfm_open_vector(lua_State *L);
 
-/* --- contexts (create.c, context.c, registers.c, evtsets.c, message.c) -------------------------------- */
+/* --- contexts (create.c, context.c, registers.c, evtsets.c, message.c) ---------------------- */
 
 /* The PMDs that a sample holds when this PMD of this set overflowed. */
 struct lpfm_layout {

@@ -41,13 +41,12 @@ describe("3.1.9 PFM_RESTART", function()
 
    it("'The interface mandates that there is one call to PFM_RESTART per notification': a second one is EBUSY", function()
       local m, ctx = masked()
-      assert(ctx:restart())
-      sim.refused("EBUSY", "nothing to restart", ctx:restart())
-      assert(m:run { ns = 500 })
-      assert.are.equal("OVFL", ctx:read(0).type)
-      assert.are.equal("OVFL", ctx:read(0).type)
-      assert(ctx:restart())
-      sim.refused("EBUSY", "nothing to restart", ctx:restart())
+      for _ = 1, 3 do
+         assert.are.equal("OVFL", ctx:read(0).type)
+         assert(ctx:restart())
+         sim.refused("EBUSY", "nothing to restart", ctx:restart())
+         assert(m:run { ns = 500 })
+      end
    end)
 
    it("without a notification there is nothing to restart: EBUSY", function()

@@ -126,7 +126,9 @@ static void fill_info(struct pfm_context *ctx, struct pfm_set *set, pfarg_setinf
 
 	info->set_id_next = set->id_next;
 	info->set_flags = set->flags;
-	memcpy(info->set_ovfl_pmds, set->switch_pmds, sizeof(info->set_ovfl_pmds));
+	memset(info->set_ovfl_pmds, 0, sizeof(info->set_ovfl_pmds));
+	if (set->flags & PFM_SETFL_OVFL_SWITCH)
+		memcpy(info->set_ovfl_pmds, set->switch_pmds, sizeof(info->set_ovfl_pmds));
 	info->set_runs = set->runs;
 	info->set_act_duration = set->duration;
 	if (counting)

@@ -57,7 +57,8 @@ static int unknown(const struct pfl_model *m, const char *text, size_t len)
 	if (pfm_suggest_event(m->name, name, near, sizeof(near)) == PFMLIB_SUCCESS)
 		return pfl_explain(PFMLIB_ERR_NOTFOUND, "%s has no event %s; did you mean %s?", m->name,
 				   name, near);
-	return pfl_explain(PFMLIB_ERR_NOTFOUND, "%s has no event %s", m->name, name);
+	return pfl_explain(PFMLIB_ERR_NOTFOUND, "%s has no event %s%s", m->name, name,
+			   m == &pfl_software ? ": there are no hardware counters" : "");
 }
 
 static int expand(struct expansion *s, const char *text, size_t len, const char *mods, int depth);

@@ -253,9 +253,13 @@ void ita2_add_pmd(struct ita2_dispatch *x, unsigned int num)
 	reg->reg_addr = reg->reg_alt_addr = num;
 }
 
-/* Threshold and instruction set of each event's counter. */
+/* Threshold and instruction set of each event's counter; the bit of PMC4 that powers all of them. */
 static int tune_counters(struct ita2_dispatch *x)
 {
+	pfmlib_reg_t *pmc4 = find_pmc(x->out, 4);
+
+	if (pmc4)
+		pmc4->reg_value |= 1 << 23;
 	for (unsigned int i = 0; i < x->in->pfp_event_count && i < PMU_ITA2_NUM_COUNTERS; i++) {
 		const pfmlib_ita2_counter_t *c = &x->mod_in->pfp_ita2_counters[i];
 		pfmlib_reg_t *reg = find_pmc(x->out, x->out->pfp_pmds[i].reg_num);

@@ -8,25 +8,45 @@
 
 static __thread int last_error;
 
-/*
- * libpfm4 encodes for absent models if this variable is set when it is initialized; a forced model
- * is written differently there than in libpfm 3, so it must not see LIBPFM_FORCE_PMU.
- */
+/* Variables of libpfm 3 that libpfm4 would read, and understand otherwise or chatter about. */
+static const char *const hidden[] = {
+	"LIBPFM_FORCE_PMU", "LIBPFM_VERBOSE", "LIBPFM_DEBUG", "LIBPFM_DEBUG_STDOUT"
+};
+
+#define NUM_HIDDEN (sizeof(hidden) / sizeof(hidden[0]))
+
+static void hide_environment(char *saved[NUM_HIDDEN])
+{
+	for (size_t i = 0; i < NUM_HIDDEN; i++) {
+		const char *value = getenv(hidden[i]);
+
+		saved[i] = value ? strdup(value) : NULL;
+		unsetenv(hidden[i]);
+	}
+}
+
+static void restore_environment(char *saved[NUM_HIDDEN])
+{
+	for (size_t i = 0; i < NUM_HIDDEN; i++) {
+		if (saved[i])
+			setenv(hidden[i], saved[i], 1);
+		free(saved[i]);
+	}
+}
+
+/* libpfm4 encodes for absent models if this variable is set when it is initialized. */
 static int init_for_all_models(void)
 {
-	char *force = getenv("LIBPFM_FORCE_PMU");
-	char *saved = force ? strdup(force) : NULL;
 	bool was_set = getenv("LIBPFM_ENCODE_INACTIVE") != NULL;
+	char *saved[NUM_HIDDEN];
 	int ret;
 
+	hide_environment(saved);
 	setenv("LIBPFM_ENCODE_INACTIVE", "1", 0);
-	unsetenv("LIBPFM_FORCE_PMU");
 	ret = pfm_initialize();
 	if (!was_set)
 		unsetenv("LIBPFM_ENCODE_INACTIVE");
-	if (saved)
-		setenv("LIBPFM_FORCE_PMU", saved, 1);
-	free(saved);
+	restore_environment(saved);
 	return ret;
 }
 

@@ -258,9 +258,9 @@ local function carry_out(self)
    spawn(self)
    start_tracer(self)
    attach_first(self)
-   let_go(self)
    self.started = proc.clock()
    self.tick_at = self.started
+   let_go(self)
    if self.on.begin then self.on.begin(self.child) end
    loop(self)
    self.elapsed = proc.clock() - self.started

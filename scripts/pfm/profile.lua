@@ -159,6 +159,7 @@ function measure.attach(self, subject)
    if not ctx then return nil, err end
    subject.buffer, subject.full = ctx:buffer(), 0
    subject.ran_before = subject.tid and ran_ns(subject.tid, subject.pid) or 0
+   if subject.pid then note_process(self, subject.tid, subject.pid) end
    self.live[subject] = true
    self.subjects = self.subjects + 1
    return ctx
@@ -267,11 +268,12 @@ local function handlers(self, on_tick)
    }
 end
 
--- Samples that were not taken while a full buffer waited, for clocks; the others' rate is not known.
+-- Samples that were not taken while a full buffer waited: for clocks; another event's rate is not known.
 local function missed(self)
    local n = 0
    for i, event in ipairs(self.events) do
-      if is_clock(event) then n = n + math.floor(self.held / self.periods[i]) end
+      if not is_clock(event) then return nil end
+      n = n + math.floor(self.held / self.periods[i])
    end
    return n
 end

@@ -160,8 +160,9 @@ local function losses(outcome)
    local out = {}
    if outcome.lost > 0 then out[#out + 1] = format.plural(outcome.lost, "sample") .. " lost" end
    if outcome.full > 0 then
-      out[#out + 1] = ("the buffer was full %s (about %s missed; --buffer makes it larger)"):format(
-         format.plural(outcome.full, "time"), format.plural(outcome.missed, "sample"))
+      local missed = outcome.missed and ("about %s missed; "):format(format.plural(outcome.missed, "sample")) or ""
+      out[#out + 1] = ("the buffer was full %s (%s--buffer makes it larger)"):format(
+         format.plural(outcome.full, "time"), missed)
    end
    return #out > 0 and table.concat(out, "; ") or "none lost"
 end

@@ -48,12 +48,19 @@ local function incomplete(err)
    return err:find("<eof>'?$") ~= nil
 end
 
+-- "a = 1; a + 1": statements, and behind the last semicolon an expression.
+local function compile_last(text)
+   local before, last = text:match("^(.*;)([^;]*%S[^;]*)$")
+   return before and loadstring(before .. " return " .. last, "=stdin")
+end
+
 -- Compiles what may be an expression or statements; nil and the error otherwise.
 local function compile(text)
    local expression = text:match("^%s*=(.*)$") or text
    local chunk, err = loadstring("return " .. expression, "=stdin")
    if chunk or expression ~= text then return chunk, err end
-   return loadstring(text, "=stdin")
+   chunk, err = loadstring(text, "=stdin")
+   return chunk or compile_last(text), err
 end
 
 -- Reads lines until they are complete: the chunk and its text; nil and an error, "eof" or "interrupted".

@@ -250,9 +250,9 @@ function reader:warnings()
       return out
    end
    if (ends.lost or 0) > 0 then out[#out + 1] = format.plural(ends.lost, "sample") .. " lost while recording" end
-   if (ends.missed or 0) > 0 then
-      out[#out + 1] = ("the buffer was full %s: about %s not taken"):format(
-         format.plural(ends.full, "time"), format.plural(ends.missed, "sample"))
+   if (ends.full or 0) > 0 then
+      local missed = ends.missed and ("about " .. format.plural(ends.missed, "sample")) or "samples"
+      out[#out + 1] = ("the buffer was full %s: %s not taken"):format(format.plural(ends.full, "time"), missed)
    end
    return out
 end

@@ -10,7 +10,7 @@ LOAD_SRC   := $(wildcard kernel/core/*.c kernel/formats/*.c kernel/pmu/*.c kerne
 	kernel/user/*.c)
 LOAD_WRAPS := malloc calloc realloc free mmap munmap memfd_create socketpair close
 STRESS_WRAPS := pfm_overflow pfm_set_timeout pfm_reset_pmds pfm_ctxsw_in
-LOAD_OPT   ?= -O0
+LOAD_OPT   ?= -O1
 LOAD_SAN   := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
 ifdef LPFM_READY

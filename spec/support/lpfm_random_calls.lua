@@ -78,8 +78,8 @@ local makers_of_objects = {
 
 local names = { "write_pmcs", "write_pmds", "read_pmds", "read_values", "read_into", "load", "start", "stop", "restart",
    "unload", "fd", "read", "messages", "buffer", "create_evtsets", "getinfo_evtsets", "delete_evtsets", "closed",
-   "close", "header", "samples", "sample", "fields", "count_by", "snapshot", "get", "set", "values", "hex", "signed", "tonumber",
-   "compare", "band", "lshift", "copy", "pmd", "ip", "tid", 64, 82, 1, -1, "pmds", "index", 0 / 0 }
+   "close", "header", "samples", "sample", "fields", "count_by", "snapshot", "get", "set", "values", "hex", "signed",
+   "tonumber", "compare", "band", "lshift", "copy", "pmd", "ip", "tid", 64, 82, 1, -1, "pmds", "index", 0 / 0 }
 
 -- An iterator is called a few times, its cursors kept.
 local function use_function(fn)

@@ -184,7 +184,7 @@ static inline void await_sleep(pid_t pid)
 		fclose(f);
 		state = strrchr(line, ')') + 2;
 		sched_yield();
-	} while (*state != 'S' && *state != 'Z');
+	} while (*state != 'S' && *state != 'D' && *state != 'Z');
 }
 
 /*

@@ -104,10 +104,16 @@ static void child_counts_what_it_counts_alone(void)
 	EQUAL(child_count(3, true), alone);
 }
 
+static void spin_elsewhere(uint64_t n)
+{
+	pin((int)sysconf(_SC_NPROCESSORS_ONLN) - 1);
+	spin(n);
+}
+
 /* Commands reach a thread wherever it is: running elsewhere, waiting for the CPU, or asleep. */
 static void commands_reach_a_running_thread(void)
 {
-	struct child c = child_new(child_spin, 1ULL << 50);
+	struct child c = child_new(spin_elsewhere, 1ULL << 50);
 	uint64_t last = 0;
 	int fd;
 
