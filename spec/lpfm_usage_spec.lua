@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- The examples in the documentation of the C module run.
 
+local lpfm = require "lpfm"
 local handles = require "support.handles"
 local dirent = require "posix.dirent"
 
@@ -26,6 +27,10 @@ local files = dirent.dir("lpfm")
 table.sort(files)
 
 describe("the example of", function()
+   before_each(function()
+      assert(lpfm.machine("perf"))
+   end)
+
    for _, name in ipairs(files) do
       if name:find("%.c$") then
          for _, example in ipairs(examples("lpfm/" .. name)) do

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Sections 3.1.10 to 3.1.12: PFM_CREATE_EVTSETS, PFM_DELETE_EVTSETS, PFM_GETINFO_EVTSETS.
 local c = require "support.c"
-local lpfm = require "lpfm"
 local sim = require "support.sim"
 
 local function runs(ctx, ...)
@@ -87,7 +86,7 @@ describe("3.1.10 PFM_CREATE_EVTSETS", function()
          ctx:create_evtsets { { id = 1, flags = { "OVFL_SWITCH", "TIME_SWITCH" }, timeout = 1 } })
    end)
 
-   it("set_timeout: 'the effective timeout which is guaranteed to be greater or equal', 'rounded up to the next multiple'",
+   it("set_timeout: 'effective timeout ... guaranteed to be greater or equal', 'rounded up to the next multiple'",
       function()
          for _, case in ipairs { { 100, 15000000, 20000000 }, { 1000, 1, 1000000 }, { 1000, 1000000, 1000000 },
             { 1000, 1000001, 2000000 }, { 1000000000, 7, 7 } } do
@@ -176,7 +175,7 @@ describe("3.1.10 PFM_CREATE_EVTSETS", function()
       end
    end)
 
-   it("PFM_SETFL_EXPL_NEXT: 'the next set is indicated by the set_id_next and not by the next set in the list'", function()
+   it("PFM_SETFL_EXPL_NEXT: 'the next set is indicated by the set_id_next and not by the ... list'", function()
       local m = sim.machine("itanium2", { timer_ns = 100 })
       local ctx = sim.context()
       local T, E = "TIME_SWITCH", "EXPL_NEXT"
@@ -357,7 +356,7 @@ describe("3.1.12 PFM_GETINFO_EVTSETS", function()
       assert.are.same({ 4, 5 }, sim.info(ctx).ovfl_pmds)
    end)
 
-   it("... 'is systematically reset when the context is attached': just after PFM_LOAD_CONTEXT it is all-zero", function()
+   it("... 'is systematically reset when the context is attached': all-zero after PFM_LOAD_CONTEXT", function()
       local m = sim.machine()
       local ctx = sim.context()
       assert(ctx:create_evtsets { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1 } })
@@ -494,7 +493,8 @@ describe("3.1.12 PFM_GETINFO_EVTSETS", function()
 
       it("per-thread: the time the thread runs; system-wide: the time that passes", function()
          local m = sim.machine()
-         local program = { { loop = 5, { ip = 0x1000, ns = 10 } }, { sleep = 1000 }, { loop = 5, { ip = 0x1000, ns = 10 } } }
+         local work = { loop = 5, { ip = 0x1000, ns = 10 } }
+         local program = { work, { sleep = 1000 }, work }
          local ctx = sim.context()
          assert(ctx:load(m:spawn { program = program }))
          assert(ctx:start())

@@ -12,7 +12,7 @@ describe("3.1.16 PFM_SET_CONFIG", function()
       sim.refused("EINVAL", "unknown cf_flags", lpfm.config { flags = 1 })
    end)
 
-   it("cf_sys_gid, cf_thread_gid: 'the group of users allowed to create' contexts, by the calling thread's group", function()
+   it("cf_sys_gid, cf_thread_gid: 'the group of users allowed to create' contexts, by the caller's group", function()
       local m = sim.machine()
       assert(lpfm.config { sys_gid = 10, thread_gid = 20 })
       local tids = {}

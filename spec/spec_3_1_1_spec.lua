@@ -152,7 +152,7 @@ describe("3.1.1 PFM_CREATE_CONTEXT", function()
          assert.are.equal(5, sim.value(ctx, 4))
       end)
 
-   it("'the number of contexts that can be created within a process is limited by the amount of memory': 300", function()
+   it("'the number of contexts that can be created ... is limited by the amount of memory': 300", function()
       local fds = {}
       for _ = 1, 300 do
          local fd = sim.context():fd()

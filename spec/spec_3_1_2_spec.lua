@@ -87,8 +87,8 @@ describe("3.1.2 PFM_WRITE_PMCS", function()
          local m = sim.machine()
          local tid = m:spawn { program = sim.work(100) }
          local ctx = sim.context()
-         sim.count(ctx, 4, "instructions", { value = -10, long_reset = -1000, random_mask = 0xff, random_seed = 0x1567fb,
-            flags = random and { "OVFL_NOTIFY", "RANDOM" } or { "OVFL_NOTIFY" } })
+         sim.count(ctx, 4, "instructions", { value = -10, long_reset = -1000, random_mask = 0xff,
+            random_seed = 0x1567fb, flags = random and { "OVFL_NOTIFY", "RANDOM" } or { "OVFL_NOTIFY" } })
          assert(ctx:load(tid))
          assert(ctx:start())
          assert(m:run { until_message = ctx })
@@ -99,8 +99,8 @@ describe("3.1.2 PFM_WRITE_PMCS", function()
 
    it("reg_smpl_pmds, reg_reset_pmds: 'Specifying PMD registers that are unimplemented generates an error'", function()
       local ctx = sim.context()
-      sim.refused("EINVAL", "element 1: reg_smpl_pmds", ctx:write_pmds { { num = 4, value = 0, smpl_pmds = { 5, 18 } } })
-      sim.refused("EINVAL", "element 1: reg_reset_pmds", ctx:write_pmds { { num = 4, value = 0, reset_pmds = { 319 } } })
+      sim.refused("EINVAL", "element 1: reg_smpl_pmds", ctx:write_pmds { { num = 4, smpl_pmds = { 5, 18 } } })
+      sim.refused("EINVAL", "element 1: reg_reset_pmds", ctx:write_pmds { { num = 4, reset_pmds = { 319 } } })
       assert(ctx:write_pmds { { num = 4, value = 0, smpl_pmds = { 0, 17, 80 }, reset_pmds = { 0, 5 } } })
    end)
 
@@ -160,7 +160,8 @@ describe("3.1.2 PFM_WRITE_PMCS", function()
    it("reg_reset_pmds: the reset 'is performed ... upon restart when monitoring is masked'", function()
       local m = sim.machine()
       local ctx = sim.context()
-      sim.count(ctx, 4, "instructions", { value = -10, long_reset = -20, flags = { "OVFL_NOTIFY" }, reset_pmds = { 5 } })
+      sim.count(ctx, 4, "instructions", { value = -10, long_reset = -20, flags = { "OVFL_NOTIFY" },
+         reset_pmds = { 5 } })
       sim.count(ctx, 5, "cycles", { long_reset = 33 })
       assert(ctx:load(m:spawn { program = sim.work(100) }))
       assert(ctx:start())
@@ -176,7 +177,8 @@ describe("3.1.2 PFM_WRITE_PMCS", function()
       local ctx = sim.context { format = "default", buf_size = 4096 }
       assert(ctx:create_evtsets { { id = 1 } })
       sim.count(ctx, 5, "instructions", { value = 1000 }) -- set 0
-      sim.count(ctx, 4, "instructions", { set = 1, value = -10, short_reset = -10, smpl_pmds = { 5 }, reset_pmds = { 5 } })
+      sim.count(ctx, 4, "instructions", { set = 1, value = -10, short_reset = -10, smpl_pmds = { 5 },
+         reset_pmds = { 5 } })
       sim.count(ctx, 5, "instructions", { set = 1, short_reset = 2 })
       assert(ctx:load(tid, 1))
       assert(ctx:start())
@@ -207,7 +209,7 @@ describe("3.1.2 PFM_WRITE_PMCS", function()
       end
    end)
 
-   it("'unused PMC registers will be programmed with their default values': nothing of another context stays", function()
+   it("'unused PMC registers will be programmed with their default values': not another context's", function()
       local m = sim.machine()
       local first, second = m:spawn { program = sim.work(100) }, m:spawn { program = sim.work(100) }
       local a, b = sim.context(), sim.context()
@@ -313,7 +315,7 @@ describe("3.1.2 PFM_WRITE_PMCS", function()
       end
    end)
 
-   it("bitvectors: PFM_MAX_PMD_BITVECTOR is '(PFM_MAX_PMDS+64-1)/64', and holes in the name space are supported", function()
+   it("bitvectors: PFM_MAX_PMD_BITVECTOR is '(PFM_MAX_PMDS+64-1)/64', holes 'are supported'", function()
       assert.are.equal(math.floor((const.PFM_MAX_PMDS + 63) / 64), const.PFM_MAX_PMD_BITVECTOR)
       assert.is_true(#lpfm.pmds() < const.PFM_MAX_PMDS)
       local ctx = sim.context()

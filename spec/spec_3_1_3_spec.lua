@@ -120,7 +120,7 @@ describe("3.1.3 PFM_WRITE_PMDS", function()
       end
    end)
 
-   it("... 'only effectively occurs when PFM_SETFL_OVFL_SWITCH is selected ..., otherwise this field is ignored'", function()
+   it("... 'only effectively occurs when PFM_SETFL_OVFL_SWITCH is selected', 'otherwise ... ignored'", function()
       local m = sim.machine()
       local ctx = sim.context()
       assert(ctx:create_evtsets { { id = 1 } })
@@ -141,7 +141,7 @@ describe("3.1.3 PFM_WRITE_PMDS", function()
       assert.are.same({ 0, 6 }, { r[1].switch_cnt, r[2].switch_cnt })
    end)
 
-   it("reg_random_mask, reg_random_seed: used only with PFM_REGFL_RANDOM, 'Otherwise, this field is ignored'", function()
+   it("reg_random_mask, reg_random_seed: only with RANDOM, 'Otherwise, this field is ignored'", function()
       local m, ctx = counting(1000, { value = -10, long_reset = -500, random_mask = 0xff, random_seed = 99,
          flags = { "OVFL_NOTIFY" } })
       assert(m:run { until_message = ctx })

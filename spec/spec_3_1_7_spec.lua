@@ -155,7 +155,7 @@ describe("3.1.7 PFM_LOAD_CONTEXT", function()
       assert.are.equal(0, sim.value(ctx, 4))
    end)
 
-   it("'more than one per-thread session may exist at the same time': state is saved and restored on switches", function()
+   it("'more than one per-thread session may exist': 'saved and restored on context switches'", function()
       local m = sim.machine("itanium2", { slice_ms = 1 })
       local contexts, tids = {}, {}
       for i = 1, 5 do

@@ -39,7 +39,7 @@ describe("3.1.9 PFM_RESTART", function()
       sim.refused("EBUSY", "not loaded", ctx:restart())
    end)
 
-   it("'The interface mandates that there is one call to PFM_RESTART per notification': a second one is EBUSY", function()
+   it("'there is one call to PFM_RESTART per overflow notification': a second one is EBUSY", function()
       local m, ctx = masked()
       for _ = 1, 3 do
          assert.are.equal("OVFL", ctx:read(0).type)
@@ -243,7 +243,7 @@ describe("3.1.9 PFM_RESTART", function()
          assert.are.equal(1, sim.info(ctx, 1).runs)
       end)
 
-      it("overflow-based: 'switching occurs if at least one ... has reached its allowed number of overflows'", function()
+      it("overflow-based: 'switching occurs if at least one ... has reached its allowed number'", function()
          local m, ctx, tid = notifying { switch_cnt = 2, long_reset = -30 }
          assert(ctx:create_evtsets { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1 } })
          assert(ctx:load(tid))

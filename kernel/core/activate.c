@@ -13,8 +13,10 @@ static int start(struct pfm_context *ctx, void *arg)
 		pfm_hold(ctx);
 		pfm_ops(ctx)->collect(ctx, ctx->active);
 	}
-	if (set && set != ctx->active)
+	if (set && set != ctx->active) {
+		ctx->switch_due = false;	/* it was to leave another set */
 		ret = pfm_enter_set(ctx, set, PFM_RESET_LONG);
+	}
 	if (ret) {
 		ctx->started = false;
 		return ret;

@@ -21,6 +21,7 @@ typedef struct {
 	uint16_t	ovfl_notify;		/* the PMD has PFM_REGFL_OVFL_NOTIFY */
 	uint16_t	num_smpl_pmds;		/* values in smpl_pmds_values */
 	uint16_t	num_pmds;		/* PMDs the PMU has: the most a sample can hold */
+	uint16_t	any_notify;		/* this PMD, or one that overflowed with it, has it */
 	pfm_ovfl_ctrl_t	ovfl_ctrl;		/* out */
 	uint64_t	pmd_last_reset;
 	uint64_t	pmd_value;

@@ -68,15 +68,19 @@ static int call_handler(struct pfm_context *ctx, struct pfm_set *set, struct pfm
 static void ask_handler(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl,
 			const struct pfm_where *where, struct verdict *v)
 {
+	pfm_ovfl_ctrl_t *ctrl = &ctx->ovfl_arg.ovfl_ctrl;
 	unsigned int num;
 
+	ctx->ovfl_arg.any_notify = 0;
+	pfm_for_each_bit(num, ovfl)
+		if (pfm_set_pmd(set, num)->flags & PFM_REGFL_OVFL_NOTIFY)
+			ctx->ovfl_arg.any_notify = 1;
 	pfm_for_each_bit(num, ovfl) {
 		struct pfm_pmd *pmd = pfm_set_pmd(set, num);
-		pfm_ovfl_ctrl_t *ctrl = &ctx->ovfl_arg.ovfl_ctrl;
 
 		if (call_handler(ctx, set, pmd, where))
 			break;
-		v->notify |= ctrl->notify_user && (pmd->flags & PFM_REGFL_OVFL_NOTIFY);
+		v->notify |= ctrl->notify_user && ctx->ovfl_arg.any_notify;
 		v->block |= ctrl->block_thread;
 		v->mask |= ctrl->mask_monitoring;
 		if (ctrl->reset_ovfl_pmds)

@@ -63,12 +63,27 @@ static int check_debug(struct pfm_context *ctx, const struct pfm_reg *reg)
 	return pfm_refuse(-EBUSY, "a debugger uses the debug registers");
 }
 
+/* 6.2.1: it is ignored where what the PMC controls does not count. */
+static bool knows_no_emul64(const struct pfm_pmu *pmu, const struct pfm_reg *reg)
+{
+	bool buffers = false;
+
+	for (unsigned int i = 0; i < pmu->num_pmds; i++) {
+		if (pmu->pmds[i].ctrl != reg->num)
+			continue;
+		if (pmu->pmds[i].kind & PFM_REG_C64)
+			return reg->kind & PFM_REG_NO64;
+		buffers = true;
+	}
+	return buffers || (reg->kind & PFM_REG_NO64);
+}
+
 static int check_pmc_value(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_reg *reg,
 			   pfarg_pmc_t *req)
 {
 	const struct pfm_pmu *pmu = ctx->machine->pmu;
 
-	if ((req->reg_flags & PFM_REGFL_NO_EMUL64) && !(reg->kind & PFM_REG_NO64))
+	if ((req->reg_flags & PFM_REGFL_NO_EMUL64) && !knows_no_emul64(pmu, reg))
 		return pfm_refuse(-EINVAL, "PMC%u does not know NO_EMUL64", req->reg_num);
 	/* 3.1.13: reserved bits silently keep their default */
 	req->reg_value = (req->reg_value & ~reg->rsvd) | (reg->dfl & reg->rsvd);
@@ -280,7 +295,9 @@ static int apply_pmd(struct pfm_context *ctx, const pfarg_pmd_t *req)
 
 	if (values) {
 		apply_values(pmd, req);
-		pfm_bit_clear(set->ovfl_pmds, req->reg_num);
+		/* 3.4.2: what is written while masked is there for the reset at the restart */
+		if (set != ctx->active || ctx->state != PFM_CTX_MASKED)
+			pfm_bit_clear(set->ovfl_pmds, req->reg_num);
 	}
 	if (!(req->reg_flags & PFM_REGFL_VALUES))
 		ret = apply_attrs(ctx, set, req);

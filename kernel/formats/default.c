@@ -58,10 +58,11 @@ static size_t put_sample(const struct layout *l, void *at, uint32_t flags, const
 	return head + body;
 }
 
-static void full(struct fill *f, pfm_ovfl_ctrl_t *ctrl)
+/* 3.6.5: without a notification the buffer is saturated, and execution goes on. */
+static void hold(pfm_ovfl_arg_t *arg)
 {
-	f->overflows++;
-	ctrl->notify_user = ctrl->mask_monitoring = ctrl->block_thread = 1;
+	arg->ovfl_ctrl.notify_user = arg->ovfl_ctrl.mask_monitoring = 1;
+	arg->ovfl_ctrl.block_thread = arg->any_notify;
 }
 
 /* 3.6.5, post-check: the buffer is full when the largest sample would not fit any more. */
@@ -73,14 +74,15 @@ static int handle(const struct layout *l, void *buf, pfm_ovfl_arg_t *arg, uint64
 	if (f.size - f.offs >= max_sample(l, f.flags, arg->num_smpl_pmds)) {
 		f.offs += put_sample(l, (char *)buf + f.offs, f.flags, arg, tstamp, data);
 		f.count++;
-		if (f.size - f.offs < max_sample(l, f.flags, arg->num_pmds))
-			full(&f, &arg->ovfl_ctrl);
-		else
+		if (f.size - f.offs < max_sample(l, f.flags, arg->num_pmds)) {
+			f.overflows++;
+			hold(arg);
+		} else {
 			arg->ovfl_ctrl.reset_ovfl_pmds = 1;
+		}
 		l->store(buf, &f);
 	} else {	/* one of several overflows at once: lost, the buffer being full */
-		arg->ovfl_ctrl.notify_user = arg->ovfl_ctrl.mask_monitoring = 1;
-		arg->ovfl_ctrl.block_thread = 1;
+		hold(arg);
 	}
 	return 0;
 }

@@ -70,8 +70,9 @@ static uint32_t after(const pfm_nway_smpl_hdr_t *h, uint32_t region)
  * The region in hand is full. The next one takes over, if the tool has given it back; else the
  * tool is late, and we mask, or overwrite the one region that is ours.
  */
-static void next_region(pfm_nway_smpl_hdr_t *h, pfm_ovfl_ctrl_t *ctrl)
+static void next_region(pfm_nway_smpl_hdr_t *h, pfm_ovfl_arg_t *arg)
 {
+	pfm_ovfl_ctrl_t *ctrl = &arg->ovfl_ctrl;
 	pfm_nway_region_t *r = &h->hdr_regions[h->hdr_cur];
 	uint32_t next = after(h, h->hdr_cur);
 
@@ -79,10 +80,12 @@ static void next_region(pfm_nway_smpl_hdr_t *h, pfm_ovfl_ctrl_t *ctrl)
 	if (!h->hdr_regions[next].full) {
 		r->full = 1;
 		h->hdr_cur = next;
-		ctrl->notify_user = ctrl->block_thread = 1;
+		ctrl->notify_user = 1;
+		ctrl->block_thread = arg->any_notify;
 	} else if (h->hdr_buf_flags & PFM_NWAY_MASK_WHEN_FULL) {
 		r->full = 1;
-		ctrl->notify_user = ctrl->mask_monitoring = ctrl->block_thread = 1;
+		ctrl->notify_user = ctrl->mask_monitoring = 1;
+		ctrl->block_thread = arg->any_notify;
 	} else {
 		h->hdr_lost += r->count;
 		empty(r);
@@ -102,7 +105,7 @@ static int nway_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *d
 	r->cur_offs += pfm_dfl_put_sample((char *)buf + r->cur_offs, h->hdr_buf_flags, arg, tstamp, data);
 	r->count++;
 	if (end - r->cur_offs < pfm_dfl_max_sample(h->hdr_buf_flags, arg->num_pmds))
-		next_region(h, &arg->ovfl_ctrl);
+		next_region(h, arg);
 	arg->ovfl_ctrl.reset_ovfl_pmds = !arg->ovfl_ctrl.mask_monitoring;
 	return 0;
 }

@@ -32,7 +32,6 @@ struct perf_plan {
 	uint8_t		sampling;	/* its overflows matter */
 	uint8_t		stop;		/* the kernel stops it at an overflow */
 	uint8_t		fixed;		/* it is always reset to the same value */
-	uint8_t		random;
 	uint8_t		prompt;		/* wake up at each overflow */
 };
 

@@ -57,12 +57,13 @@ static bool reset_by_others(const struct pfm_set *set, uint16_t num)
 static void plan_sampling(const struct pfm_context *ctx, const struct pfm_set *set,
 			  const struct pfm_pmd *pmd, struct perf_plan *plan)
 {
+	bool random = (pmd->flags & PFM_REGFL_RANDOM) && pmd->random_mask;
+
 	plan->sampling = wants_overflow(ctx, set, pmd);
 	if (!plan->sampling)
 		return;
 	plan->stop = !ctx->fmt;
-	plan->random = (pmd->flags & PFM_REGFL_RANDOM) && pmd->random_mask;
-	plan->fixed = !plan->random && pmd->short_reset && pmd->short_reset == pmd->long_reset &&
+	plan->fixed = !random && pmd->short_reset && pmd->short_reset == pmd->long_reset &&
 		      !reset_by_others(set, pmd->num);
 	plan->prompt = plan->stop || !plan->fixed || pmd->last_reset != pmd->short_reset;
 }

@@ -58,16 +58,13 @@ static struct perf_counter *by_id(struct perf_group *g, uint64_t id)
 
 /*
  * By how much an overflow of the kernel's may come before the PMD's. A timer that fires late makes up
- * for it the next time: one that keeps a fixed period by itself is always believed. A random period
- * that the helper was too late to set gives way to the one before it. Else timer and counter may
- * differ a little.
+ * for it the next time: one that keeps a fixed period by itself is always believed. Else timer and
+ * counter differ a little.
  */
 static uint64_t slack(const struct perf_counter *c, uint64_t count, uint64_t distance)
 {
 	bool own = (int64_t)(count - c->set_at) > 0;	/* of the period that is set */
 
-	if (c->plan.random && (!own || (int64_t)(c->base_count - c->set_at) > 0))
-		return distance / 2;
 	if (!c->plan.clock)
 		return 0;
 	return c->plan.fixed && own && c->period == distance ? distance : distance / 1024 + 1000;

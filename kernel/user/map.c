@@ -65,7 +65,8 @@ static int check_request(int prot, int flags, off_t offset)
 {
 	if (prot != PROT_READ)
 		return pfm_refuse(-EINVAL, "a sampling buffer is mapped PROT_READ, and nothing else");
-	if ((flags & MAP_TYPE) != MAP_SHARED || flags & (MAP_LOCKED | MAP_GROWSDOWN | MAP_FIXED))
+	if ((flags & MAP_TYPE) != MAP_SHARED ||
+	    flags & (MAP_LOCKED | MAP_GROWSDOWN | MAP_FIXED | MAP_EXECUTABLE | MAP_DENYWRITE))
 		return pfm_refuse(-EINVAL, "a sampling buffer is mapped MAP_SHARED, and nothing else");
 	if (offset)
 		return pfm_refuse(-EINVAL, "a sampling buffer is mapped from offset 0");

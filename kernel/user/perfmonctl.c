@@ -139,7 +139,7 @@ static int start(int fd, void *arg, int n)
 {
 	pfarg_start_t start = { 0 };
 
-	if (arg ? wants_one(arg, n) : wants_none(arg, n))
+	if ((arg || n) && wants_one(arg, n))
 		return -1;
 	if (wants_loaded(fd))
 		return -1;

@@ -87,6 +87,4 @@ struct pfl_model pfl_armv8 = {
 #endif
 	.ops = &pfl_table_ops,
 	.data = &table,
-	.cycles = "CPU_CYCLES",
-	.instructions = "INST_RETIRED",
 };

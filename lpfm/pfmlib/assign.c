@@ -260,10 +260,12 @@ int pfl_assign(const struct pfl_model *m, const struct pfl_demand *const *d, uns
 	unsigned int left[MAX_EVENTS], nleft = n;
 	int ret = PFMLIB_SUCCESS;
 
-	if (n > MAX_EVENTS || shared_conflict(d, n))
+	if (n > MAX_EVENTS)
 		return PFMLIB_ERR_NOASSIGN;
 	if (m->ops->check)
 		ret = m->ops->check(d, n);
+	if (ret == PFMLIB_SUCCESS && shared_conflict(d, n))
+		ret = PFMLIB_ERR_NOASSIGN;
 	for (unsigned int i = 0; i < n; i++) {
 		left[i] = i;
 		if (d[i]->nalts == 0)

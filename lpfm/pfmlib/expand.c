@@ -103,13 +103,17 @@ static int expand(struct expansion *s, const char *text, size_t len, const char 
 	size_t head = colon ? (size_t)(colon - text) : len;
 	char inner[256];
 	pfmlib_event_t e;
-	int ret = parse_with(s, text, len, mods, &e);
+	int ret;
 
-	if (ret == PFMLIB_SUCCESS)
-		return add_event(s, &e);
-	if (ret != PFMLIB_ERR_NOTFOUND)
-		return ret;
 	formula = depth < DEEPEST ? pfl_preset(s->m, text, head) : NULL;
+	/* dTLB-load-misses is not DTLB_LOAD_MISSES: a dash tells the generic name from an event. */
+	if (!formula || !memchr(text, '-', head)) {
+		ret = parse_with(s, text, len, mods, &e);
+		if (ret == PFMLIB_SUCCESS)
+			return add_event(s, &e);
+		if (ret != PFMLIB_ERR_NOTFOUND)
+			return ret;
+	}
 	if (!formula)
 		return unknown(s->m, text, head);
 	if (snprintf(inner, sizeof(inner), "%.*s%s", (int)(len - head), text + head, mods) >=

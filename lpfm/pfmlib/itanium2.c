@@ -314,6 +314,4 @@ struct pfl_model pfl_itanium2 = {
 	.ncounters = PMU_ITA2_NUM_COUNTERS,
 	.width = PMU_ITA2_COUNTER_WIDTH,
 	.ops = &ita2_ops,
-	.cycles = "CPU_CYCLES",
-	.instructions = "IA64_INST_RETIRED",
 };

@@ -136,7 +136,6 @@ struct pfl_model {
 	bool			present;
 	const struct pfl_ops	*ops;
 	const void		*data;		/* of ops */
-	const char		*cycles, *instructions;	/* event names or NULL */
 };
 
 /* models.c: all models there are; a number each, in a fixed order. */

@@ -185,8 +185,7 @@ static const struct tbl_event events[] = {
 	static const struct tbl variable##_table = { events, bit, 3, true, 0x186, 0xc1 }; \
 	struct pfl_model variable = { \
 		.name = short_name, .desc = words, .type = number, .width = 40, .ncounters = 2, \
-		.ops = &pfl_table_ops, .data = &variable##_table, \
-		.cycles = "CPU_CLK_UNHALTED", .instructions = "INST_RETIRED" }
+		.ops = &pfl_table_ops, .data = &variable##_table }
 
 MODEL(pfl_p6, "p6", "Intel Pentium III", PFMLIB_I386_P6_PMU, P3);
 MODEL(pfl_pentium_m, "pm", "Intel Pentium M", PFMLIB_I386_PM_PMU, PM);

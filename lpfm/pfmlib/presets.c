@@ -101,16 +101,19 @@ static const struct entry goldmont[] = {
 	{ "L1-dcache-loads", "MEM_UOPS_RETIRED:ALL_LOADS" },
 	{ "L1-dcache-load-misses", "MEM_LOAD_UOPS_RETIRED:L1_MISS" },
 	{ "L1-icache-loads", "ICACHE:ACCESSES" }, { "L1-icache-load-misses", "ICACHE:MISSES" },
+	{ "dTLB-load-misses", "MEM_UOPS_RETIRED:DTLB_MISS_LOADS" }, { "iTLB-load-misses", "ITLB:MISS" },
 	{ "PAPI_L2_TCM", "LONGEST_LAT_CACHE:MISS" }, { "PAPI_L2_TCA", "LONGEST_LAT_CACHE:REFERENCE" },
 	{ "PAPI_LD_INS", "MEM_UOPS_RETIRED:ALL_LOADS" },
 	{ "PAPI_SR_INS", "MEM_UOPS_RETIRED:ALL_STORES" },
 	{ 0 }
 };
 
-/* Tremont has no names for these two in libpfm4's architected spelling. */
+/* Tremont's masks of page walks exclude each other, and it lacks two architected names. */
 static const struct entry tremont[] = {
 	{ "branches", "BR_INST_RETIRED:ALL_BRANCHES" },
 	{ "branch-misses", "BR_MISP_RETIRED:ALL_BRANCHES" },
+	{ "dTLB-load-misses", "DTLB_LOAD_MISSES:WALK_COMPLETED_4K + DTLB_LOAD_MISSES:WALK_COMPLETED_2M_4M" },
+	{ "iTLB-load-misses", "ITLB_MISSES:WALK_COMPLETED_4K + ITLB_MISSES:WALK_COMPLETED_2M_4M" },
 	{ 0 }
 };
 
@@ -281,6 +284,8 @@ static const struct entry fam15h[] = {
 static const struct entry bobcat[] = {
 	AMD_OLD,
 	{ "L1-dcache-load-misses", "DATA_CACHE_MISSES" }, { "dTLB-load-misses", "DTLB_MISS:ALL" },
+	{ "iTLB-load-misses", "L1_ITLB_MISS_AND_L2_ITLB_MISS:ALL" }, { "iTLB-load-misses", "ITLB_MISS:ALL" },
+	{ "cache-references", "REQUESTS_TO_L2:INSTRUCTIONS:DATA" }, { "cache-misses", "L2_CACHE_MISS:ALL" },
 	{ 0 }
 };
 
@@ -290,7 +295,11 @@ static const struct entry zen[] = {
 	{ "branch-misses", "RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED" },
 	{ "L1-dcache-loads", "LS_DISPATCH:LD_DISPATCH" },
 	{ "L1-icache-load-misses", "INSTRUCTION_CACHE_REFILLS_FROM_L2 + INSTRUCTION_CACHE_REFILLS_FROM_SYSTEM" },
+	{ "cache-references", "REQUESTS_TO_L2_GROUP1:RD_BLK_L:RD_BLK_X:LS_RD_BLK_C_S:CACHEABLE_IC_READ:CHANGE_TO_X" },
+	{ "cache-misses", "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C:IC_FILL_MISS" },
+	{ "L1-dcache-load-misses", "MAB_ALLOCATION_BY_PIPE:DATA_PIPE" },
 	{ "dTLB-load-misses", "L1_DTLB_MISS:TLB_RELOAD_4K_L2_MISS" },
+	{ "iTLB-load-misses", "L1_ITLB_MISS_L2_ITLB_MISS:IF4K:IF2M:IF1G" },
 	{ "PAPI_BR_TKN", "RETIRED_TAKEN_BRANCH_INSTRUCTIONS" },
 	{ "PAPI_BR_CN", "RETIRED_CONDITIONAL_BRANCH_INSTRUCTIONS" },
 	{ "PAPI_FP_OPS", "RETIRED_SSE_AVX_FLOPS:ANY" },
@@ -300,6 +309,7 @@ static const struct entry zen[] = {
 static const struct entry zen3[] = {
 	{ "L1-icache-loads", "IC_TAG_HIT_MISS:ALL_IC_ACCESS" },
 	{ "L1-icache-load-misses", "IC_TAG_HIT_MISS:IC_MISS" },
+	{ "L1-dcache-load-misses", "MAB_ALLOCATION_BY_TYPE:LS" },
 	{ 0 }
 };
 

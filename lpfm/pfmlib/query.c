@@ -174,7 +174,8 @@ int pfm_find_event(const char *str, unsigned int *idx)
 	m = pfl_name_model(m, &str);
 	if (!m)
 		return PFMLIB_ERR_NOTFOUND;
-	if (pfl_find_event(m, str, strcspn(str, ":"), &found) == PFMLIB_SUCCESS) {
+	if (!strchr(str, '-') &&
+	    pfl_find_event(m, str, strcspn(str, ":"), &found) == PFMLIB_SUCCESS) {
 		*idx = pfl_event_index(m, found);
 		return PFMLIB_SUCCESS;
 	}

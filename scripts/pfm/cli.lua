@@ -61,8 +61,10 @@ end
 local function version()
    local lpfm = require "lpfm"
    local interpreter = rawget(_G, "jit") and rawget(_G, "jit").version or _VERSION
+   local machine, err = lpfm.machine()
+   if not machine then error(err, 0) end
    io.stdout:write(("lpfm %s, %s, machine %s\n"):format((tostring(lpfm._VERSION):gsub("^lpfm%s*", "")), interpreter,
-      lpfm.machine().name))
+      machine.name))
    return 0
 end
 
@@ -162,6 +164,12 @@ local function run_flag(argv)
    return action(argv)
 end
 
+local function run_command(name, argv)
+   local ok, err = require("lpfm").machine()
+   if not ok and name ~= "report" and argv[1] ~= "--help" then error(err, 0) end
+   return require("pfm." .. name).main(argv)
+end
+
 local function behind(argv)
    return { unpack(argv, 2) }
 end
@@ -171,7 +179,7 @@ local function dispatch(argv)
    if not first then return prompt {} end
    if first:sub(1, 1) == "-" then return run_flag(argv) end
    if first == "help" then return help(behind(argv)) end
-   if is_command(first) then return require("pfm." .. first).main(behind(argv)) end
+   if is_command(first) then return run_command(first, behind(argv)) end
    return run_file(argv)
 end
 

@@ -85,6 +85,7 @@ local function names_in_texts()
    if text_names then return text_names end
    local out = require("pfm.events").names()
    local lpfm = require "lpfm"
+   for _, name in ipairs(lpfm.events() or {}) do out[#out + 1] = name end
    for _, get in ipairs { lpfm.pmcs, lpfm.pmds } do
       for _, reg in ipairs(get() or {}) do out[#out + 1] = reg.name end
    end

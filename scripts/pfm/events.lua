@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- From the names of events to the registers that count them.
--- An event is a table: `name` as typed, `base` without modifiers, `kind` ("software", "raw", "named"),
--- `plm` (a subset of "uk"), `unit`, and once assigned `pmc`, `value` and `pmd`.
+-- An event is a table: `name` as typed, `base` without levels, `kind` ("software" or "hardware"), `plm` (a
+-- subset of "uk"), `unit`, and once assigned `pmd` and `pmcs`, or a `reason` why it cannot be counted.
+-- Software events have their usual names here; the hardware's come from `lpfm.dispatch_events`.
 -- @module pfm.events
 
 local lpfm = require "lpfm"
@@ -55,18 +56,35 @@ local function levels(text)
    return (text:find("u") and "u" or "") .. (text:find("k") and "k" or "")
 end
 
-local function unknown(name)
+local function unknown(name, err)
    local hint = nearest.hint(name, events.names())
-   if name:find("^[rR]%x*[^%x]") and hint == "" then
+   if hint == "" and name:find("^[rR]%x*[^%x]") then
       hint = "; a raw event is r and its code in hexadecimal, as in r1c2"
    end
-   return ("unknown event '%s'%s"):format(name, hint ~= "" and hint or "; 'lpfm list' shows what there is")
+   if hint ~= "" or not err then err = ("unknown event '%s'"):format(name) end
+   return err .. (hint ~= "" and hint or "; 'lpfm list' shows what there is")
 end
 
-local function named_hardware(name)
-   if not lpfm.dispatch_events then return nil end
-   if lpfm.event and not lpfm.event(name) then return nil end
-   return { kind = "named" }
+local function is_generic(name)
+   for _, g in ipairs { "cycles", "cpu-cycles", "instructions", "branches", "branch-instructions", "branch-misses",
+      "cache-references", "cache-misses", "ref-cycles", "bus-cycles", "stalled-cycles-frontend",
+      "stalled-cycles-backend" } do
+      if g == name:lower() then return true end
+   end
+   return false
+end
+
+-- Does the event exist here, or would it on hardware that this machine hides?
+local function known_hardware(name)
+   if name:find("^r%x+$") then return true end
+   local event, err = lpfm.event(name)
+   if event then return not event.software, unknown(name) end
+   if lpfm.machine().hw_counters > 0 then return false, (err:gsub("^event: ", "")) end
+   if is_generic(name) then return true end
+   for _, pmu in ipairs(lpfm.pmus()) do
+      if pmu.present and not pmu.current and lpfm.event(name, pmu.name) then return true end
+   end
+   return false, unknown(name)
 end
 
 -- One event, as typed.
@@ -74,18 +92,12 @@ local function parse_one(name)
    local base, modifier = name:match("^(.-):([uk]+)$")
    local plm = modifier and levels(modifier)
    base = plm and base or name
+   if base == "" then return nil, "an event's name is missing" end
    local sw = by_name[base]
    if sw then return { name = name, base = sw[1], kind = "software", plm = plm, unit = sw.unit, num = sw[2] } end
-   local code = base:match("^r(%x+)$")
-   if code then
-      if #code > 13 then return nil, ("raw event '%s': the code has more than 52 bits"):format(name) end
-      return { name = name, base = base, kind = "raw", plm = plm, code = tonumber(code, 16) }
-   end
-   if base == "" then return nil, "an event's name is missing" end
-   local hw = named_hardware(base)
-   if not hw then return nil, unknown(base) end
-   hw.name, hw.base, hw.plm = name, base, plm
-   return hw
+   local known, err = known_hardware(base)
+   if not known then return nil, err end
+   return { name = name, base = base, kind = "hardware", plm = plm }
 end
 
 --- Reads a list of events.
@@ -106,77 +118,52 @@ function events.parse(list)
    return events.assign(out)
 end
 
--- PMCs of hardware counters with the PMDs they control, in order.
-local function free_counters()
-   local pmds, out = {}, {}
-   for _, pmd in ipairs(lpfm.pmds()) do
-      if pmd.ctrl and pmd.num < 64 then pmds[pmd.ctrl] = pmd.num end
-   end
-   for _, pmc in ipairs(lpfm.pmcs()) do
-      if pmc.num < 64 and pmds[pmc.num] then out[#out + 1] = { pmc = pmc.num, pmd = pmds[pmc.num], type = pmc.type } end
-   end
-   return out
+local function request(list)
+   local out = {}
+   for i, e in ipairs(list) do out[i] = { name = e.base, plm = e.plm or "uk" } end
+   return { events = out, plm = "uk" }
 end
 
-local function with_bit(value, bit, on)
-   local is = math.floor(value / 2 ^ bit) % 2 == 1
-   if is == on then return value end
-   return on and value + 2 ^ bit or value - 2 ^ bit
-end
-
--- A raw code as the model's PMC wants it: levels, enable and interrupt bits set (x86: the layout of
--- PERFEVTSEL; arm64: of PMXEVTYPER, whose bits exclude).
-local function raw_value(code, plm, reg_type)
-   local user, kernel = plm:find("u") ~= nil, plm:find("k") ~= nil
-   if reg_type == "MSR" then
-      code = with_bit(with_bit(code, 16, user), 17, kernel)
-      return with_bit(with_bit(code, 20, true), 22, true)
+-- Registers for hardware events together; nil and why not.
+local function dispatch(list)
+   local out, err = lpfm.dispatch_events(request(list))
+   if not out then return nil, (err:gsub("^dispatch_events: ", "")) end
+   for i, e in ipairs(list) do
+      local counter = out.counters[i]
+      if counter.formula then return nil, e.base .. " stands for several events; name them one by one" end
+      e.pmd, e.pmcs, e.reason = counter.terms[1].pmd or out.pmds[i], out.pmcs, nil
    end
-   return with_bit(with_bit(code, 31, not kernel), 30, not user)
+   return true
 end
 
-local function assign_raw(list)
-   local counters
+-- All together if they fit; else as many as fit, in their order, the others with the reason.
+local function assign_hardware(list)
+   local fit, all = {}, {}
    for _, e in ipairs(list) do
-      if e.kind == "raw" then
-         counters = counters or free_counters()
-         local free = table.remove(counters, 1)
-         if free then
-            e.pmc, e.pmd = free.pmc, free.pmd
-            e.value = raw_value(e.code, e.plm or "uk", free.type)
-         else
-            e.reason = lpfm.machine().hw_counters == 0 and "this machine has no hardware counters"
-               or "no hardware counter is left for it"
-         end
+      if e.kind == "hardware" then all[#all + 1] = e end
+   end
+   if #all == 0 or dispatch(all) then return end
+   if lpfm.machine().hw_counters == 0 then
+      for _, e in ipairs(all) do e.reason = "this machine has no hardware counters" end
+      return
+   end
+   for _, e in ipairs(all) do
+      fit[#fit + 1] = e
+      local ok, why = dispatch(fit)
+      if not ok then
+         table.remove(fit)
+         e.reason, e.pmd, e.pmcs = why, nil, nil
       end
    end
-end
-
-local function assign_named(list)
-   local names, owners = {}, {}
-   for _, e in ipairs(list) do
-      if e.kind == "named" then
-         names[#names + 1] = e.base .. (e.plm and ":" .. e.plm or "")
-         owners[#owners + 1] = e
-      end
-   end
-   if #names == 0 then return end
-   local out, err = lpfm.dispatch_events { events = names, plm = "uk" }
-   for i, e in ipairs(owners) do
-      if out then
-         e.pmcs, e.pmd = out.pmcs, out.pmds[i].num
-      else
-         e.reason = err
-      end
-   end
+   if #fit > 0 then dispatch(fit) end
 end
 
 local function assign_software(list)
    for _, e in ipairs(list) do
       if e.kind == "software" then
          local plm = e.plm or "uk"
-         e.pmc, e.pmd = e.num, e.num
-         e.value = (plm:find("u") and USER or 0) + (plm:find("k") and KERNEL or 0)
+         local value = (plm:find("u") and USER or 0) + (plm:find("k") and KERNEL or 0)
+         e.pmd, e.pmcs = e.num, { { num = e.num, value = value } }
       end
    end
 end
@@ -198,8 +185,7 @@ end
 -- @return the list, or nil and a message
 function events.assign(list)
    assign_software(list)
-   assign_raw(list)
-   assign_named(list)
+   assign_hardware(list)
    return check_clashes(list)
 end
 
@@ -219,7 +205,7 @@ end
 function events.pmcs(list)
    local out, seen = {}, {}
    for _, e in ipairs(list) do
-      for _, pmc in ipairs(e.pmcs or { { num = e.pmc, value = e.value } }) do
+      for _, pmc in ipairs(e.pmcs) do
          if not seen[pmc.num] then out[#out + 1] = { num = pmc.num, value = pmc.value } end
          seen[pmc.num] = true
       end
@@ -231,9 +217,7 @@ end
 -- @treturn string
 function events.default_counts()
    local list = "task-clock,context-switches,cpu-migrations,page-faults"
-   if lpfm.machine().hw_counters > 0 and lpfm.dispatch_events then
-      list = list .. ",CYCLES,INSTRUCTIONS"
-   end
+   if lpfm.machine().hw_counters > 0 then list = list .. ",cycles,instructions,branches,branch-misses" end
    return list
 end
 

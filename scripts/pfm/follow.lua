@@ -254,7 +254,16 @@ local function reap(self)
    end
 end
 
+local function check_machine()
+   local machine, err = lpfm.machine()
+   if not machine then error(err, 0) end
+   if machine.name:find("^sim") then
+      error(machine.name .. " is a simulated machine and runs no real programs; LPFM_MACHINE=perf does", 0)
+   end
+end
+
 local function carry_out(self)
+   check_machine()
    spawn(self)
    start_tracer(self)
    attach_first(self)

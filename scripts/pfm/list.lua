@@ -22,8 +22,9 @@ local function event_rows()
       out[i] = { what = "event", name = e.name, aliases = e.aliases, num = e.num, unit = e.unit,
          description = e.description }
    end
-   if lpfm.events then
-      for name, event in lpfm.events() do
+   for _, name in ipairs(lpfm.events() or {}) do
+      local event = lpfm.event(name) or {}
+      if not event.software then
          out[#out + 1] = { what = "event", name = name, aliases = {}, description = event.desc or "" }
       end
    end

@@ -156,7 +156,8 @@ end
 -- --- the loop ------------------------------------------------------------------------------------
 
 local function banner()
-   local machine = require("lpfm").machine()
+   local machine, err = require("lpfm").machine()
+   if not machine then error(err, 0) end
    io.stdout:write(("lpfm, %s, machine %s (%s). help() helps, Ctrl-D leaves.\n"):format(
       jit and jit.version or _VERSION, machine.name, machine.pmu))
    local missing = require("pfm.setup").no_hardware()

@@ -319,6 +319,7 @@ local function print_json(self, result, args)
 end
 
 local function warn_aside(self, result)
+   io.stdout:flush()
    for _, w in ipairs(report.warnings(self, result)) do io.stderr:write("lpfm report: ", w, "\n") end
 end
 

@@ -43,9 +43,11 @@ writer.__index = writer
 -- @tparam table head what is recorded: command, events, period, ...
 -- @return a writer, or nil and a message
 function session.create(path, head)
+   local before = io.open(path, "rb")
+   if before then before:close() end
    local file, err = io.open(path, "wb")
    if not file then return nil, "cannot write " .. err end
-   local w = setmetatable({ file = file, path = path, bytes = 0, samples = 0 }, writer)
+   local w = setmetatable({ file = file, path = path, bytes = 0, samples = 0, new = not before }, writer)
    head.version = VERSION
    w:chunk("HEAD", format.json(head))
    return w
@@ -84,10 +86,10 @@ function writer:close(totals)
    self.file:close()
 end
 
---- Removes a file that nothing was recorded in.
+--- Ends a file without its end; removes it if it is new and nothing was recorded in it.
 function writer:discard()
    self.file:close()
-   if self.samples == 0 then os.remove(self.path) end
+   if self.new and self.samples == 0 then os.remove(self.path) end
 end
 
 -- --- reading -------------------------------------------------------------------------------------

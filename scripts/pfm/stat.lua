@@ -80,14 +80,17 @@ local function time_lines(result)
    return format.align({ { right = true }, {} }, rows, "  ")
 end
 
+-- Each reason once, with the events it holds for.
 local function reasons(result)
-   local lines, said = {}, {}
+   local lines, names = {}, {}
    for _, row in ipairs(result.events) do
-      if row.reason and not said[row.reason] then
-         said[row.reason] = true
-         lines[#lines + 1] = ("  %s: %s"):format(row.event, row.reason)
+      if row.reason and not names[row.reason] then
+         names[row.reason] = {}
+         lines[#lines + 1] = row.reason
       end
+      if row.reason then table.insert(names[row.reason], row.event) end
    end
+   for i, reason in ipairs(lines) do lines[i] = ("  %s: %s"):format(table.concat(names[reason], ", "), reason) end
    return lines
 end
 

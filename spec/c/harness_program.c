@@ -43,6 +43,12 @@ static uint32_t level(struct maker *m)
 	return m->pool->kernel ? PFM_SIM_KERNEL : levels[rng_below(m->pool->rng, COUNT(levels))];
 }
 
+/* Not so many that a narrow counter could wrap twice before its interrupt is taken. */
+static uint64_t many(const struct maker *m)
+{
+	return m->pool->irqs_off ? 1000 : 1 << 27;
+}
+
 static void site(struct maker *m, uint64_t min_ns)
 {
 	struct rng *r = m->pool->rng;
@@ -56,7 +62,7 @@ static void site(struct maker *m, uint64_t min_ns)
 	s->events = m->p->events[i];
 	for (uint32_t e = 0; e < s->num_events; e++) {
 		m->p->events[i][e].name = program_events[rng_below(r, NUM_PROGRAM_EVENTS)];
-		m->p->events[i][e].count = rng_log(r, 0, rng_chance(r, 3) ? 1ULL << 31 : 1000);
+		m->p->events[i][e].count = rng_log(r, 0, rng_chance(r, 3) ? many(m) : 1000);
 	}
 	if (m->pool->irqs_off && rng_chance(r, 10))
 		s->flags |= PFM_SIM_IRQS_OFF;
@@ -73,7 +79,7 @@ static void loop(struct maker *m)
 {
 	struct rng *r = m->pool->rng;
 	struct pfm_sim_step *s = next_step(m, PFM_SIM_LOOP);
-	bool endless = !m->pool->interrupt && rng_chance(r, 30);
+	bool endless = !m->pool->interrupt && rng_chance(r, 40);
 
 	s->count = endless ? PFM_SIM_FOREVER : rng_log(r, 1, m->pool->interrupt ? 10 : 100000);
 	m->depth++;

@@ -72,6 +72,7 @@ static void begin(void)
 	world.pool.rng = &world.rng;
 	world.pool.kernel = false;
 	world.pool.irqs_off = rng_chance(&world.rng, 30);
+	world.system_wide = rng_chance(&world.rng, 35) ? 95 : 5;
 	hooks_install(world.sim);
 	choose_counters();
 	add_devices();
@@ -95,6 +96,7 @@ static void check_all(void)
 	for (unsigned int i = 0; i < world.num_ledgers; i++) {
 		open[i] = world.ledgers[i].ctx;
 		rules_context(open[i]);
+		world.counting += pfm_counting(open[i]);
 	}
 	rules_machine(world.sim, open, world.num_ledgers);
 	if (world.num_ledgers)
@@ -141,11 +143,11 @@ int main(int argc, char **argv)
 	}
 	check_memory(before);
 	printf("seed %llu: %llu steps, %llu calls (%llu refused), %llu overflows, %llu set switches, "
-	       "%llu samples, %llu messages, %llu context switches\n",
+	       "%llu samples, %llu messages, %llu context switches, %.1f contexts count\n",
 	       (unsigned long long)world.seed, (unsigned long long)steps,
 	       (unsigned long long)world.calls, (unsigned long long)world.refused,
 	       (unsigned long long)world.overflows, (unsigned long long)world.switches,
 	       (unsigned long long)world.samples, (unsigned long long)world.messages,
-	       (unsigned long long)world.ctxsw);
+	       (unsigned long long)world.ctxsw, (double)world.counting / (double)steps);
 	return 0;
 }

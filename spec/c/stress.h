@@ -59,9 +59,9 @@ struct world {
 	unsigned int		num_pmds;
 	struct ledger		ledgers[MAX_LEDGERS];
 	unsigned int		num_ledgers;
-	unsigned int		spawned;
+	uint32_t		system_wide;	/* percent of the contexts: the kinds exclude each other */
 	/* how much happened, for the summary */
-	uint64_t		overflows, switches, samples, messages, calls, refused, ctxsw;
+	uint64_t		overflows, switches, samples, messages, calls, refused, ctxsw, counting;
 };
 
 extern struct world world;

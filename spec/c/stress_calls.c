@@ -186,11 +186,13 @@ static void change_sets(struct ledger *l)
 
 /* --- loading, starting ---------------------------------------------------------------------- */
 
-/* A thread that is alive, or 0 after some attempts. */
+/* A thread that is alive, or 0. */
 static uint32_t any_thread(bool user)
 {
-	for (int i = 0; world.sim->num_threads && i < 10; i++) {
-		const struct sim_thread *t = world.sim->threads[rng_below(R, world.sim->num_threads)];
+	unsigned int n = world.sim->num_threads, from = rng_below(R, n);
+
+	for (unsigned int i = 0; i < n; i++) {
+		const struct sim_thread *t = world.sim->threads[(from + i) % n];
 
 		if (t->state != PFM_SIM_DEAD && (!user || !t->kernel))
 			return t->tid;
@@ -275,7 +277,7 @@ static uint32_t context_flags(void)
 {
 	uint32_t flags = 0;
 
-	if (rng_chance(R, 35))
+	if (rng_chance(R, world.system_wide))
 		flags = PFM_FL_SYSTEM_WIDE | (rng_chance(R, 80) ? PFM_FL_ANY_CPU : 0);
 	else if (rng_chance(R, 15))
 		flags = PFM_FL_NOTIFY_BLOCK;
@@ -320,6 +322,10 @@ struct ledger *context_new(void)
 	CHECK(!l->map_size || l->map != MAP_FAILED, "map_buffer: %s", pfm_explain());
 	world.num_ledgers++;
 	set_up(l);
+	if (rng_chance(R, 70)) {
+		load(l);
+		start(l);
+	}
 	return l;
 }
 
@@ -350,11 +356,16 @@ static void read_message(struct ledger *l)
 	memmove(l->queue, l->queue + 1, --l->queued * sizeof(l->queue[0]));
 }
 
+/* What a tool does: reads, restarts, loads again what ended. */
 static void answer(struct ledger *l)
 {
 	read_message(l);
 	if (l->ctx->state == PFM_CTX_MASKED || rng_chance(R, 10))
 		went(pfm_restart(l->fd), "restart");
+	else if (l->ctx->state == PFM_CTX_UNLOADED)
+		load(l);
+	else if (!l->ctx->started)
+		start(l);
 }
 
 /* --- the computer --------------------------------------------------------------------------- */
@@ -364,7 +375,7 @@ static void spawn(void)
 	bool kernel = rng_chance(R, 15);
 	struct pfm_sim_spawn s = { .uid = rng_below(R, 2) * 1000, .kernel = kernel };
 
-	if (world.sim->num_threads > 120)
+	if (world.sim->num_threads > 300)
 		return;
 	if (kernel)
 		s.affinity = 1ULL << rng_below(R, world.sim->num_cpus);
@@ -411,7 +422,7 @@ static void configure(void)
 static void run(void)
 {
 	struct ledger *l = any_ledger();
-	uint64_t ns = rng_log(R, 1, 100000);
+	uint64_t ns = rng_log(R, 1, 400000);
 	uint32_t what = rng_below(R, 10);
 
 	if (what < 1 && l)
@@ -429,17 +440,17 @@ void random_step(void)
 
 	if (what < 40)
 		run();
-	else if (what < 50)
+	else if (what < 48)
 		someone();
-	else if (!l || (what < 54 && world.num_ledgers < MAX_LEDGERS))
+	else if (!l || (what < 52 && world.num_ledgers < MAX_LEDGERS))
 		context_new();
-	else if (what < 56)
+	else if (what < 54)
 		context_close(l);
-	else if (what < 62)
+	else if (what < 57)
 		change_sets(l);
-	else if (what < 72)
+	else if (what < 64)
 		write_some(l);
-	else if (what < 84)
+	else if (what < 78)
 		control(l);
 	else if (what < 99)
 		answer(l);

@@ -66,6 +66,17 @@ static uint64_t seen(const struct ledger *l, int event, unsigned int level)
 	return n;
 }
 
+/* 5.5.2: INTR_ONLY does not matter to a set that monitors user level alone. */
+static bool any_privileged(const struct ledger *l)
+{
+	const struct led_set *s = ledger_set((struct ledger *)l, l->ctx->active->id);
+
+	for (unsigned int i = 0; i < world.num_pmds; i++)
+		if (s->counters[i].on && (s->counters[i].levels & ~(1U << PFM_SIM_USER)))
+			return true;
+	return false;
+}
+
 static uint64_t seen_by(const struct ledger *l, const struct counter *c)
 {
 	uint32_t flags = l->ctx->active->flags;
@@ -74,7 +85,7 @@ static uint64_t seen_by(const struct ledger *l, const struct counter *c)
 
 	if (flags & PFM_ITA_SETFL_EXCL_INTR)
 		levels &= ~(1U << PFM_SIM_INTR);
-	if (flags & PFM_ITA_SETFL_INTR_ONLY)
+	if ((flags & PFM_ITA_SETFL_INTR_ONLY) && any_privileged(l))
 		levels &= 1U << PFM_SIM_INTR;
 	for (unsigned int level = 0; level < PFM_SIM_LEVELS; level++)
 		if (levels >> level & 1)

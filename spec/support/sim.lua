@@ -97,6 +97,13 @@ function sim.value(ctx, num, set)
    return assert(ctx:read_pmds { { num = num, set = set } })[1].value
 end
 
+--- The size of a buffer of the default format that is full with exactly n samples of so many bytes (40: a header and
+-- no PMDs). layout: "2.x" (the default) or "0.6".
+function sim.buffer_size(n, bytes, layout)
+   local header = layout == "0.6" and 40 or 128
+   return header + n * (bytes or 40) + 40 + 8 * #lpfm.pmds() - 1
+end
+
 --- What PFM_GETINFO_EVTSETS says of a set (0).
 function sim.info(ctx, set)
    return assert(ctx:getinfo_evtsets { set or 0 })[1]

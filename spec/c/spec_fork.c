@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+/*
+ * spec_fork.c - descriptors of contexts that several processes have (3.1.1, 3.1.15), on the simulated
+ * computer, whose threads a context is attached to.
+ *
+ *   spec_fork inherit|detached|attached|duplicate|errors
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "perfmon/perfmon.h"
+#include "perfmon/sim.h"
+
+static int failures;
+static struct pfm_sim *sim;
+
+static void check(int line, const char *what, int ok)
+{
+	if (ok)
+		return;
+	printf("line %d: not so: %s (%s)\n", line, what, pfm_explain());
+	failures++;
+}
+
+#define CHECK(what) check(__LINE__, #what, what)
+
+static int new_context(void)
+{
+	pfarg_ctx_t ctx = { 0 };
+	pfarg_pmc_t pmc = { .reg_num = 4 };
+	pfarg_pmd_t pmd = { .reg_num = 4 };
+	int fd = pfm_create_context(&ctx, "default", NULL, 0);
+
+	/* the default format wants its argument; without a format there is none */
+	CHECK(fd < 0 && errno == EINVAL);
+	fd = pfm_create_context(&ctx, NULL, NULL, 0);
+	CHECK(fd >= 0 && fd == ctx.ctx_fd);
+	CHECK(!pfm_sim_encode(sim, "instructions", 7, 4, &pmc.reg_value));
+	CHECK(!pfm_write_pmcs(fd, &pmc, 1));
+	CHECK(!pfm_write_pmds(fd, &pmd, 1));
+	return fd;
+}
+
+static int new_thread(void)
+{
+	struct pfm_sim_step steps[] = {
+		{ .op = PFM_SIM_LOOP, .count = 1000 }, { .op = PFM_SIM_SITE, .ns = 10, .ip = 0x1000 },
+		{ .op = PFM_SIM_END },
+	};
+	struct pfm_sim_spawn spawn = { .program = { steps, 3 } };
+
+	return pfm_sim_spawn(sim, &spawn);
+}
+
+static void load_and_start(int fd)
+{
+	pfarg_load_t load = { .load_pid = (uint32_t)new_thread() };
+
+	CHECK(!pfm_load_context(fd, &load));
+	CHECK(!pfm_start(fd, NULL));
+}
+
+static uint64_t counted(int fd)
+{
+	pfarg_pmd_t pmd = { .reg_num = 4 };
+
+	CHECK(!pfm_read_pmds(fd, &pmd, 1));
+	return pmd.reg_value;
+}
+
+static uint64_t sessions(void)
+{
+	pfarg_config_t cfg;
+
+	pfm_sim_run_ns(sim, 0);	/* what was closed goes */
+	CHECK(!pfm_get_config(&cfg));
+	return cfg.cf_thread_sessions;
+}
+
+/* A child that lives until its end of the pipe tells it to do something and exit. */
+struct child {
+	pid_t	pid;
+	int	to, from;
+};
+
+static struct child fork_child(int fd, void (*work)(int fd))
+{
+	int down[2], up[2];
+	struct child c;
+	char go;
+
+	if (pipe(down) || pipe(up))
+		exit(2);
+	c.pid = fork();
+	if (c.pid) {
+		close(down[0]);
+		close(up[1]);
+		c.to = down[1];
+		c.from = up[0];
+		return c;
+	}
+	close(down[1]);
+	close(up[0]);
+	while (read(down[0], &go, 1) == 1) {
+		work(fd);
+		if (write(up[1], "", 1) != 1)
+			_exit(1);
+	}
+	_exit(failures != 0);
+}
+
+static void tell(struct child c)
+{
+	char done;
+
+	CHECK(write(c.to, "", 1) == 1);
+	CHECK(read(c.from, &done, 1) == 1);
+}
+
+static void finish(struct child c)
+{
+	int status = -1;
+
+	close(c.to);
+	CHECK(waitpid(c.pid, &status, 0) == c.pid && status == 0);
+	close(c.from);
+}
+
+/* The child can close its copy, wait on it, read messages from it. */
+static void use_in_child(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	pfarg_msg_t msg;
+
+	CHECK(poll(&p, 1, 10000) == 1);
+	CHECK(read(fd, &msg, sizeof(msg)) == sizeof(msg) && msg.type == PFM_MSG_OVFL);
+	/* in user space commands belong to the process that has the machine */
+	CHECK(pfm_start(fd, NULL) == -1 && errno == EBADF);
+}
+
+static void inherit(void)
+{
+	int fd = new_context();
+	struct child c = fork_child(fd, use_in_child);
+	pfarg_pmd_t pmd = { .reg_num = 4, .reg_value = -10ULL, .reg_flags = PFM_REGFL_OVFL_NOTIFY };
+
+	CHECK(!pfm_write_pmds(fd, &pmd, 1));
+	load_and_start(fd);
+	CHECK(pfm_sim_run_until_message(sim, fd, 100000) == 1);
+	tell(c);	/* the child reads the message: both descriptors lead to the same context */
+	CHECK(!pfm_restart(fd));
+	finish(c);
+	/* exec: "Unless the descriptor was explicitly setup to be closed" it stays valid */
+	CHECK(fcntl(fd, F_GETFD) == 0);
+	CHECK(!fcntl(fd, F_SETFD, FD_CLOEXEC) && fcntl(fd, F_GETFD) == FD_CLOEXEC);
+	close(fd);
+}
+
+static void close_in_child(int fd)
+{
+	CHECK(!close(fd));
+}
+
+/* Figure 3.9: the first to close does not destroy, whichever it is. */
+static void detached(void)
+{
+	int fd = new_context();
+	struct child c = fork_child(fd, close_in_child);
+
+	CHECK(counted(fd) == 0);
+	tell(c);
+	CHECK(counted(fd) == 0);
+	load_and_start(fd);
+	pfm_sim_run_ns(sim, 100);
+	CHECK(counted(fd) == 10);
+	finish(c);
+	CHECK(counted(fd) == 10);
+	close(fd);
+	CHECK(sessions() == 0);
+}
+
+/* Figure 3.10 and 3.11: attached, it lasts as long as somebody has the descriptor. */
+static void attached(void)
+{
+	int fd = new_context();
+	struct child c;
+
+	load_and_start(fd);
+	c = fork_child(fd, close_in_child);
+	CHECK(!close(fd));
+	CHECK(pfm_start(fd, NULL) == -1 && errno == EBADF);	/* this process has lost access */
+	CHECK(sessions() == 1);
+	tell(c);
+	CHECK(sessions() == 0);
+	finish(c);
+}
+
+static void duplicate(void)
+{
+	int fd = new_context(), copy = dup(fd);
+
+	load_and_start(fd);
+	pfm_sim_run_ns(sim, 100);
+	CHECK(!close(fd));
+	CHECK(sessions() == 1);
+	CHECK(counted(copy) == 10);
+	CHECK(!close(copy));
+	CHECK(sessions() == 0);
+}
+
+static void errors(void)
+{
+	int fd = new_context();
+	pfarg_pmd_t pmd = { .reg_num = 4 };
+
+	CHECK(!close(fd));
+	CHECK(close(fd) == -1 && errno == EBADF);
+	CHECK(pfm_read_pmds(fd, &pmd, 1) == -1 && errno == EBADF);
+	CHECK(pfm_stop(fd) == -1 && errno == EBADF);
+	fd = open("/dev/null", O_RDONLY);
+	CHECK(pfm_stop(fd) == -1 && errno == EBADF);
+	close(fd);
+}
+
+static const struct {
+	const char	*name;
+	void		(*run)(void);
+} parts[] = {
+	{ "inherit", inherit }, { "detached", detached }, { "attached", attached },
+	{ "duplicate", duplicate }, { "errors", errors },
+};
+
+int main(int argc, char **argv)
+{
+	int found = 0;
+
+	CHECK(!pfm_set_machine("sim:itanium2", NULL));
+	sim = pfm_sim_get();
+	for (size_t i = 0; sim && i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (argc != 2 || strcmp(parts[i].name, argv[1]))
+			continue;
+		parts[i].run();
+		found++;
+	}
+	pfm_sim_put(sim);
+	if (!found)
+		fprintf(stderr, "usage: spec_fork inherit|detached|attached|duplicate|errors\n");
+	return !found || failures;
+}

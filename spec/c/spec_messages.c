@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+/*
+ * spec_messages.c - a context's descriptor as a descriptor (3.3.3, 3.3.7, 3.3.8): read(2), poll(2),
+ * select(2), lseek(2), fcntl(2), signals. On the simulated computer.
+ *
+ *   spec_messages read|nonblocking|blocking|wait|sigio|setsig|no_msg
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "perfmon/perfmon.h"
+#include "perfmon/sim.h"
+
+static int failures;
+static struct pfm_sim *sim;
+
+static void check(int line, const char *what, int ok)
+{
+	if (ok)
+		return;
+	printf("line %d: not so: %s (%s)\n", line, what, pfm_explain());
+	failures++;
+}
+
+#define CHECK(what) check(__LINE__, #what, what)
+
+/* A started context that overflows every 100 ns of its thread. */
+static int new_context(uint32_t flags)
+{
+	struct pfm_sim_step steps[] = {
+		{ .op = PFM_SIM_LOOP, .count = PFM_SIM_FOREVER },
+		{ .op = PFM_SIM_SITE, .ns = 10, .ip = 0x1000 }, { .op = PFM_SIM_END },
+	};
+	struct pfm_sim_spawn spawn = { .program = { steps, 3 } };
+	pfarg_ctx_t ctx = { .ctx_flags = flags };
+	pfarg_pmc_t pmc = { .reg_num = 4 };
+	pfarg_pmd_t pmd = { .reg_num = 4, .reg_value = -10ULL, .reg_long_reset = -10ULL,
+			    .reg_flags = PFM_REGFL_OVFL_NOTIFY };
+	pfarg_load_t load = { .load_pid = (uint32_t)pfm_sim_spawn(sim, &spawn) };
+	int fd = pfm_create_context(&ctx, NULL, NULL, 0);
+
+	CHECK(fd >= 0);
+	CHECK(!pfm_sim_encode(sim, "instructions", 7, 4, &pmc.reg_value));
+	CHECK(!pfm_write_pmcs(fd, &pmc, 1));
+	CHECK(!pfm_write_pmds(fd, &pmd, 1));
+	CHECK(!pfm_load_context(fd, &load));
+	CHECK(!pfm_start(fd, NULL));
+	return fd;
+}
+
+static void reading(void)
+{
+	int fd = new_context(0);
+	pfarg_msg_t msgs[3];
+
+	CHECK(lseek(fd, 0, SEEK_CUR) == -1 && errno == ESPIPE);
+	for (int round = 0; round < 3; round++) {
+		memset(msgs, 0xff, sizeof(msgs));
+		CHECK(pfm_sim_run_until_message(sim, fd, 1000) == 1);
+		/* a multiple of the size: "at least one full message is returned when available" */
+		CHECK(read(fd, msgs, (size_t)(round + 1) * sizeof(msgs[0])) == sizeof(msgs[0]));
+		CHECK(msgs[0].type == PFM_MSG_OVFL);
+		CHECK(msgs[1].type == 0xffffffff);
+		/* "Once a message is read from the queue, it is removed" */
+		CHECK(recv(fd, msgs, sizeof(msgs), MSG_DONTWAIT) == -1 && errno == EAGAIN);
+		CHECK(!pfm_restart(fd));
+	}
+	CHECK(write(fd, msgs, 0) <= 0);
+	close(fd);
+}
+
+static void nonblocking(void)
+{
+	int fd = new_context(0);
+	pfarg_msg_t msg;
+
+	CHECK(!fcntl(fd, F_SETFL, O_NONBLOCK));
+	CHECK(read(fd, &msg, sizeof(msg)) == -1 && errno == EAGAIN);
+	CHECK(pfm_sim_run_until_message(sim, fd, 1000) == 1);
+	CHECK(read(fd, &msg, sizeof(msg)) == sizeof(msg) && msg.type == PFM_MSG_OVFL);
+	CHECK(read(fd, &msg, sizeof(msg)) == -1 && errno == EAGAIN);
+	close(fd);
+}
+
+static void *run_sim(void *arg)
+{
+	return pfm_sim_run_until_message(sim, *(int *)arg, 1000) == 1 ? arg : NULL;
+}
+
+static void blocking(void)
+{
+	int fd = new_context(0);
+	pthread_t thread;
+	pfarg_msg_t msg;
+	void *ret;
+
+	CHECK(recv(fd, &msg, sizeof(msg), MSG_DONTWAIT) == -1 && errno == EAGAIN);
+	CHECK(!pthread_create(&thread, NULL, run_sim, &fd));
+	CHECK(read(fd, &msg, sizeof(msg)) == sizeof(msg) && msg.type == PFM_MSG_OVFL);
+	CHECK(!pthread_join(thread, &ret));
+	close(fd);
+}
+
+/* Several contexts in one poll and one select; those without a message are not ready. */
+static void waiting(void)
+{
+	int a = new_context(0), b = new_context(0);
+	struct pollfd p[2] = { { .fd = a, .events = POLLIN }, { .fd = b, .events = POLLIN } };
+	struct timeval now = { 0, 0 };
+	pfarg_msg_t msg;
+	fd_set set;
+
+	CHECK(poll(p, 2, 0) == 0);
+	CHECK(pfm_sim_run_until_message(sim, b, 100000000) == 1);
+	CHECK(read(a, &msg, sizeof(msg)) == sizeof(msg));
+	CHECK(poll(p, 2, 0) == 1 && !p[0].revents && p[1].revents == POLLIN);
+	FD_ZERO(&set);
+	FD_SET(a, &set);
+	FD_SET(b, &set);
+	CHECK(select((a > b ? a : b) + 1, &set, NULL, NULL, &now) == 1);
+	CHECK(!FD_ISSET(a, &set) && FD_ISSET(b, &set));
+	CHECK(read(b, &msg, sizeof(msg)) == sizeof(msg));
+	CHECK(poll(p, 2, 0) == 0);
+	close(a);
+	close(b);
+}
+
+/* --- signals -------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t signals, last_signal, last_fd, got_message;
+static int watched;
+
+/* "the message is always appended ... before the signal is sent": it can be read right here. */
+static void on_signal(int sig, siginfo_t *info, void *unused)
+{
+	pfarg_msg_t msg;
+
+	(void)unused;
+	signals++;
+	last_signal = sig;
+	last_fd = info->si_fd;
+	got_message += recv(watched, &msg, sizeof(msg), MSG_DONTWAIT) == sizeof(msg);
+}
+
+static void handle(int sig)
+{
+	struct sigaction act = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART };
+
+	CHECK(!sigaction(sig, &act, NULL));
+}
+
+static void asynchronous(int fd)
+{
+	watched = fd;
+	CHECK(!fcntl(fd, F_SETOWN, getpid()));
+	CHECK(!fcntl(fd, F_SETFL, O_ASYNC));
+}
+
+static void sigio(void)
+{
+	int fd = new_context(0);
+
+	handle(SIGIO);
+	asynchronous(fd);
+	pfm_sim_run_ns(sim, 90);
+	CHECK(signals == 0);
+	pfm_sim_run_ns(sim, 10);
+	CHECK(signals == 1 && last_signal == SIGIO && got_message == 1);
+	CHECK(!pfm_restart(fd));
+	pfm_sim_run_ns(sim, 100);
+	CHECK(signals == 2 && got_message == 2);
+	close(fd);
+}
+
+/* F_SETSIG: another signal, which tells the descriptor. */
+static void setsig(void)
+{
+	int fd = new_context(0);
+
+	handle(SIGRTMIN);
+	asynchronous(fd);
+	CHECK(!fcntl(fd, F_SETSIG, SIGRTMIN));
+	pfm_sim_run_ns(sim, 100);
+	CHECK(signals == 1 && last_signal == SIGRTMIN && last_fd == fd && got_message == 1);
+	close(fd);
+}
+
+/* PFM_FL_OVFL_NO_MSG: the signal alone, and "a call to the PFM_RESTART command is necessary". */
+static void no_msg(void)
+{
+	int fd = new_context(PFM_FL_OVFL_NO_MSG);
+
+	handle(SIGIO);
+	handle(SIGRTMIN);
+	asynchronous(fd);
+	pfm_sim_run_ns(sim, 1000);
+	CHECK(signals == 1 && last_signal == SIGIO && got_message == 0);
+	CHECK(!pfm_restart(fd));
+	CHECK(pfm_restart(fd) == -1 && errno == EBUSY);
+	CHECK(!fcntl(fd, F_SETSIG, SIGRTMIN));
+	pfm_sim_run_ns(sim, 1000);
+	CHECK(signals == 2 && last_signal == SIGRTMIN && last_fd == fd && got_message == 0);
+	close(fd);
+}
+
+static const struct {
+	const char	*name;
+	void		(*run)(void);
+} parts[] = {
+	{ "read", reading }, { "nonblocking", nonblocking }, { "blocking", blocking },
+	{ "wait", waiting }, { "sigio", sigio }, { "setsig", setsig }, { "no_msg", no_msg },
+};
+
+int main(int argc, char **argv)
+{
+	int found = 0;
+
+	CHECK(!pfm_set_machine("sim:itanium2", NULL));
+	sim = pfm_sim_get();
+	for (size_t i = 0; sim && i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (argc != 2 || strcmp(parts[i].name, argv[1]))
+			continue;
+		parts[i].run();
+		found++;
+	}
+	pfm_sim_put(sim);
+	if (!found)
+		fprintf(stderr, "usage: spec_messages read|nonblocking|blocking|wait|sigio|setsig|no_msg\n");
+	return !found || failures;
+}

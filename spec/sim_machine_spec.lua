@@ -1,0 +1,193 @@
+-- SPDX-License-Identifier: MIT
+-- The simulated computer itself: what its programs do is counted exactly, and its rules hold.
+local lpfm = require "lpfm"
+local sim = require "support.sim"
+
+local MODELS = { itanium2 = 4, k8 = 0, p6 = 0, armv8 = 0 } -- the first counter of each
+local MIX = { -- all levels, nested loops, a sleep, interrupts off
+   { loop = 100, { ip = 1, ns = 10, events = { cycles = 7, instructions = 2 } },
+      { loop = 77, { ip = 2, ns = 4, level = "kernel" }, { ip = 3, ns = 1, irqs_off = true } } },
+   { sleep = 12345 },
+   { loop = 1000000, { ip = 4, ns = 3 }, { ip = 5, ns = 2, level = "interrupt" } },
+}
+local FOREVER = { { loop = "forever", { ip = 0x10, ns = 10, events = { fp_ops = 1 } } } }
+
+local function truth(m, tid, event, levels)
+   local t = m:truth(tid)[event]
+   return t and (levels == "u" and t.user or levels == "k" and t.kernel + t.interrupt or t.total) or 0
+end
+
+describe("the simulated computer", function()
+   before_each(sim.begin)
+   after_each(sim.finish)
+
+   for model, first in pairs(MODELS) do
+      for _, levels in ipairs { "u", "k", "uk" } do
+         it(("counts on %s exactly what two of three threads did (%s)"):format(model, levels), function()
+            local m = sim.machine(model, { cpus = 2, slice_ms = 1 })
+            local tids = { m:spawn { program = MIX }, m:spawn { program = MIX }, m:spawn { program = MIX } }
+            local ctxs = {}
+            for i = 1, 2 do
+               ctxs[i] = sim.context()
+               sim.count(ctxs[i], first, "cycles", { level = levels })
+               sim.count(ctxs[i], first + 1, "instructions", { level = levels })
+               assert(ctxs[i]:load(tids[i]))
+               assert(ctxs[i]:start())
+            end
+            for step = 1, 60 do
+               m:run { ns = 100000 + step }
+               for i = 1, 2 do
+                  assert.are.equal(truth(m, tids[i], "cycles", levels), sim.value(ctxs[i], first))
+                  assert.are.equal(truth(m, tids[i], "instructions", levels), sim.value(ctxs[i], first + 1))
+               end
+            end
+            assert.is_true(m:run { until_idle = true })
+            assert.are.equal(truth(m, tids[1], "cycles", levels), sim.value(ctxs[1], first))
+            assert.are.equal(100 * (7 + 77 * 5) + 5000000, truth(m, tids[3], "cycles"))
+         end)
+      end
+   end
+
+   for skid = 0, 40, 8 do
+      it("loses nothing when hardware counters wrap, sets switch and interrupts come late: skid " .. skid, function()
+         local m = sim.machine("armv8", { skid = skid, timer_ns = 1 })
+         local tid = m:spawn { program = { { loop = "forever", { ip = 1, ns = 10, events = { loads = 3 } } } } }
+         local ctx = sim.context()
+         ctx:create_evtsets {
+            { id = 0, flags = { "TIME_SWITCH" }, timeout = 1003 }, { id = 1, flags = { "TIME_SWITCH" }, timeout = 777 },
+         }
+         for set = 0, 1 do
+            sim.count(ctx, 0, "loads", { set = set, value = "0xffffffff" })
+         end
+         ctx:load(tid)
+         ctx:start()
+         for _ = 1, 200 do
+            m:run { ns = 331 }
+            local sum = sim.value(ctx, 0, 0) + sim.value(ctx, 0, 1) - 2 * 0xffffffff
+            assert.are.equal(truth(m, tid, "loads"), sum)
+         end
+      end)
+   end
+
+   it("shares a CPU by slices that end at ticks", function()
+      local m = sim.machine("k8", { hz = 1000, slice_ms = 2 })
+      local a, b = m:spawn { program = FOREVER }, m:spawn { program = FOREVER }
+      m:run { ms = 11 }
+      assert.are.equal(6000000, sim.thread(a).ran)
+      assert.are.equal(5000000, sim.thread(b).ran)
+      assert.are.equal("ready", sim.thread(a).state)
+   end)
+
+   it("takes the interrupt skid instructions after the overflow (figure 3.27)", function()
+      local m = sim.machine("itanium2", { skid = 2 })
+      local tid = m:spawn { program = { { loop = 9, { ip = 1, ns = 1, events = { loads = 1 } }, { ip = 2, ns = 1 },
+         { ip = 3, ns = 1 }, { ip = 4, ns = 1 } } } }
+      local ctx = sim.context()
+      sim.count(ctx, 4, "loads", { value = -2, flags = { "OVFL_NOTIFY" } })
+      ctx:load(tid)
+      ctx:start()
+      m:run { until_message = ctx }
+      assert.are.equal(3, ctx:read(0).ip)
+   end)
+
+   it("keeps an interrupt waiting while interrupts are off (figure 3.27)", function()
+      local m = sim.machine()
+      local tid = m:spawn { program = { { loop = 9, { ip = 1, ns = 1, events = { loads = 1 }, irqs_off = true },
+         { ip = 2, ns = 1, irqs_off = true }, { ip = 3, ns = 1 } } } }
+      local ctx = sim.context()
+      sim.count(ctx, 4, "loads", { value = -1, flags = { "OVFL_NOTIFY" } })
+      ctx:load(tid)
+      ctx:start()
+      m:run { until_message = ctx }
+      assert.are.equal(3, ctx:read(0).ip)
+      assert.are.equal(3, m:time())
+   end)
+
+   it("keeps a set timeout waiting while interrupts are off (3.7.6)", function()
+      local m = sim.machine()
+      local tid = m:spawn { program = { { loop = 5, { ip = 1, ns = 100000 } },
+         { loop = 20, { ip = 2, ns = 100000, irqs_off = true } }, { loop = 100, { ip = 3, ns = 100000 } } } }
+      local ctx = sim.context()
+      ctx:create_evtsets { { id = 0, flags = { "TIME_SWITCH" }, timeout = 1000000 }, { id = 1 } }
+      for set = 0, 1 do
+         sim.count(ctx, 4, "instructions", { set = set })
+      end
+      ctx:load(tid)
+      ctx:start()
+      m:run { ms = 12 }
+      assert.are.equal(26, sim.value(ctx, 4, 0))
+      assert.are.equal(94, sim.value(ctx, 4, 1))
+   end)
+
+   it("fills the event address registers and the branch buffer of itanium2", function()
+      local m = sim.machine()
+      local tid = m:spawn { program = { { loop = 100000,
+         { ip = 0x1000, ns = 10, data = 0xdeadbee0, latency = 20, events = { dear_events = 1 } },
+         { ip = 0x1010, ns = 10, data = 0x1234560, latency = 5 }, { ip = 0x1020, ns = 1, branch = 0x1000 } } } }
+      local ctx = sim.context()
+      assert(ctx:write_pmcs { { num = 11, value = 0x10008 }, { num = 12, value = 8 } }) -- from 8 cycles, user level
+      sim.count(ctx, 4, "dear_events")
+      ctx:load(tid)
+      ctx:start()
+      m:run { ms = 1 }
+      assert.are.equal(0xdeadbee0, sim.value(ctx, 2))
+      assert.are.equal("20", tostring(lpfm.u64(sim.value(ctx, 3)) % 8192))
+      assert.are.equal(0x1000, sim.value(ctx, 17) - sim.value(ctx, 17) % 16)
+      assert.are.equal(0x1020, sim.value(ctx, 8) - sim.value(ctx, 8) % 16)
+      assert.are.equal(0x1000, sim.value(ctx, 9))
+   end)
+
+   it("counts software events and samples by task clock", function()
+      local m = sim.machine("p6", { slice_ms = 1 })
+      local tid = m:spawn { program = { { loop = "forever", { ip = 1, ns = 777, events = { minor_faults = 1 } },
+         { ip = 2, ns = 333, level = "kernel" } } } }
+      m:spawn { program = FOREVER }
+      local ctx = sim.context { format = "default", buf_size = 65536 }
+      ctx:write_pmcs { { num = 64, value = 9 }, { num = 66, value = 8 }, { num = 69, value = 1 } }
+      ctx:write_pmds { { num = 64, value = -100000, short_reset = -100000, long_reset = -100000, smpl_pmds = { 80, 82 } },
+         { num = 66 }, { num = 69 } }
+      ctx:load(tid)
+      ctx:start()
+      m:run { ms = 20 }
+      assert.are.equal(100, ctx:buffer():header().count)
+      for s in ctx:buffer():samples() do
+         assert.are.equal(s.tstamp, s:pmd(1))
+         assert.are.equal(tid, s:pmd(2))
+      end
+      assert.are.equal(truth(m, tid, "minor_faults"), sim.value(ctx, 66))
+      assert.are.equal(truth(m, tid, "context_switches"), sim.value(ctx, 69))
+   end)
+
+   it("says where a program is wrong", function()
+      local m = sim.machine()
+      sim.refused("EINVAL", "step 3: no event 'foo'",
+         m:spawn { program = { { loop = 2, { ip = 1, ns = 1 }, { ip = 2, events = { foo = 1 } } } } })
+      sim.refused("EINVAL", "step 1: a loop without end must take time",
+         m:spawn { program = { { loop = "forever", { ip = 1 } } } })
+      assert.has_error(function() m:spawn { program = { { loop = 2, { ip = 1 }, { ipp = 1 } } } } end,
+         "spawn: program[1][2]: unknown field 'ipp'")
+   end)
+
+   it("says what is wrong with an option", function()
+      sim.refused("EINVAL", "no simulated model \"foo\"", lpfm.machine("sim:foo"))
+      sim.refused("EINVAL", "option cpus is from 1 to 64, not 99", lpfm.machine("sim", { cpus = 99 }))
+      sim.refused("EINVAL", "no option at \"cpu=3\"", lpfm.machine("sim", { cpu = 3 }))
+   end)
+
+   it("does the same in every run", function()
+      local function run()
+         local m = sim.machine("itanium2", { cpus = 2, slice_ms = 1, skid = 1 })
+         m:spawn { program = MIX }
+         local tid = m:spawn { program = MIX }
+         local ctx = sim.context { format = "default", buf_size = 65536 }
+         sim.count(ctx, 4, "instructions", { value = -997, short_reset = -997, long_reset = -997, flags = { "RANDOM" },
+            random_mask = 255, random_seed = 7 })
+         ctx:load(tid)
+         ctx:start()
+         m:run { ms = 3 }
+         return ctx:buffer():snapshot()
+      end
+      local first = run()
+      assert.is_true(first == run())
+   end)
+end)

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+/*
+ * sets.c - event sets: switched by time and by overflows, cascades, timeouts (3.7).
+ */
+#include "check.h"
+
+static int new_set(int fd, int id, uint32_t flags, uint64_t timeout)
+{
+	pfarg_setdesc_t d = { .set_id = id, .set_flags = flags, .set_timeout = timeout };
+
+	return pfm_create_evtsets(fd, &d, 1);
+}
+
+static pfarg_setinfo_t info_of(int fd, int id)
+{
+	pfarg_setinfo_t info = { .set_id = id };
+
+	check(!pfm_getinfo_evtsets(fd, &info, 1), "pfm_getinfo_evtsets: %s", pfm_explain());
+	return info;
+}
+
+static bool near(double is, double want, double percent)
+{
+	return is > want * (1 - percent / 100) && is < want * (1 + percent / 100);
+}
+
+/* 10 events on 2 sets, 1 ms each: scaled by the durations, all come out as they should. */
+static void time_switched_sets_scale(void)
+{
+	uint64_t ms = 1000000, run, inst = 0, cycles = 0;
+	pfarg_setinfo_t info[2];
+	int fd;
+
+	MUST(fd = new_context(0));
+	for (int set = 0; set < 2; set++) {
+		MUST(new_set(fd, set, PFM_SETFL_TIME_SWITCH, ms));
+		for (int i = 0; i < 5; i++)
+			MUST(set_pmc(fd, set, i, USER | ((i + set) & 1 ? INST : CYCLES)));
+	}
+	MUST(load(fd, my_tid()));
+	MUST(pfm_start(fd, NULL));
+	spin(20000000);
+	MUST(pfm_stop(fd));
+	info[0] = info_of(fd, 0);
+	info[1] = info_of(fd, 1);
+	run = info[0].set_act_duration + info[1].set_act_duration;
+	TRUE(info[0].set_runs >= 38 && info[0].set_runs <= 45);
+	TRUE(info[0].set_runs - info[1].set_runs <= 1);
+	for (int set = 0; set < 2; set++)
+		for (int i = 0; i < 5; i++) {
+			double scaled = (double)get_pmd(fd, set, i) * run / info[set].set_act_duration;
+			bool is_inst = (i + set) & 1;
+
+			if (exact())
+				check(near(scaled, is_inst ? 4e7 : 8e7, 1), "set %d PMD%d: %.0f", set, i, scaled);
+			*(is_inst ? &inst : &cycles) += get_pmd(fd, set, i);
+		}
+	/* nothing is lost in a switch but the switch itself */
+	if (exact())
+		check(near(2.0 * inst, cycles, 0.5), "%llu instructions, %llu cycles", (unsigned long long)inst,
+		      (unsigned long long)cycles);
+	close(fd);
+}
+
+/* A child's timeouts run while it does: 3.7.6. */
+static void timeouts_run_with_the_thread(void)
+{
+	struct child c = child_new(child_spin, 10000000), busy = child_new(child_spin, 1ULL << 50);
+	pfarg_setinfo_t info[2];
+	pfarg_msg_t msg;
+	uint64_t sum;
+	int fd;
+
+	MUST(fd = new_context(0));
+	MUST(fcntl(fd, F_SETFD, FD_CLOEXEC));
+	for (int set = 0; set < 2; set++) {
+		MUST(new_set(fd, set, PFM_SETFL_TIME_SWITCH, 2000000));
+		MUST(set_pmc(fd, set, 0, USER | (set ? CYCLES : INST)));
+	}
+	MUST(load(fd, c.pid));
+	MUST(pfm_start(fd, NULL));
+	usleep(10000);
+	EQUAL(info_of(fd, 0).set_runs, 1);	/* it sleeps */
+	child_go(&busy);
+	child_go(&c);
+	EQUAL(read(fd, &msg, sizeof(msg)), sizeof(msg));
+	EQUAL(msg.type, PFM_MSG_END);
+	child_end(&c);
+	kill(busy.pid, SIGKILL);
+	child_end(&busy);
+	info[0] = info_of(fd, 0);
+	info[1] = info_of(fd, 1);
+	sum = info[0].set_runs + info[1].set_runs;
+	if (exact()) {		/* 40 ms of its own at 2 ms each, and what interrupts took */
+		TRUE(sum >= 20 && sum <= 26);
+		check(near(2.0 * get_pmd(fd, 0, 0) + get_pmd(fd, 1, 0), 4e7, 1), "%llu + %llu",
+		      (unsigned long long)get_pmd(fd, 0, 0), (unsigned long long)get_pmd(fd, 1, 0));
+	}
+	close(fd);
+}
+
+/* A trigger of threshold n leaves its set at the n-th overflow. */
+static void overflow_switches_after_n(void)
+{
+	pfarg_pmd_t trigger = { .reg_num = 0, .reg_value = -100000ULL, .reg_short_reset = -100000ULL,
+				.reg_long_reset = -100000ULL };
+	int fd;
+
+	for (int n = 1; n <= 4; n++) {
+		MUST(fd = new_context(0));
+		trigger.reg_ovfl_switch_cnt = n;
+		MUST(new_set(fd, 0, PFM_SETFL_OVFL_SWITCH, 0));
+		MUST(new_set(fd, 1, 0, 0));
+		MUST(set_pmc(fd, 0, 0, USER | CYCLES));
+		MUST(set_pmc(fd, 0, 1, USER | INST));
+		MUST(pfm_write_pmds(fd, &trigger, 1));
+		MUST(set_pmc(fd, 1, 0, USER | INST));
+		MUST(set_pmc(fd, 1, 31, USER));
+		MUST(load(fd, my_tid()));
+		MUST(pfm_start(fd, NULL));
+		spin(150000);		/* 600000 cycles */
+		MUST(pfm_stop(fd));
+		EQUAL(info_of(fd, 0).set_runs, 1);
+		EQUAL(info_of(fd, 1).set_runs, 1);
+		EQUAL(info_of(fd, 0).set_ovfl_pmds[0], 1);
+		if (exact()) {
+			uint64_t first = get_pmd(fd, 0, 1), second = get_pmd(fd, 1, 31);
+
+			check(first >= 50000ULL * n && first <= 50000ULL * n + 20, "switch after %llu",
+			      (unsigned long long)first);
+			TRUE(second >= 600000ULL - 100000 * n && second < 600000ULL - 100000 * n + 400);
+			EQUAL(get_pmd(fd, 1, 0), second / 2);
+		}
+		close(fd);
+	}
+}
+
+/* Cascading: the second set starts at the n-th event, or never. */
+static void cascade(void)
+{
+	uint64_t limit = 400000;
+	int fd;
+
+	for (int reach = 0; reach < 2; reach++) {
+		pfarg_pmd_t trigger = { .reg_num = 31, .reg_value = -limit, .reg_ovfl_switch_cnt = 1 };
+
+		MUST(fd = new_context(0));
+		MUST(new_set(fd, 0, PFM_SETFL_OVFL_SWITCH, 0));
+		MUST(new_set(fd, 5, 0, 0));
+		MUST(set_pmc(fd, 0, 31, USER));
+		MUST(pfm_write_pmds(fd, &trigger, 1));
+		MUST(set_pmc(fd, 5, 2, USER | INST));
+		MUST(load(fd, my_tid()));
+		MUST(pfm_start(fd, NULL));
+		spin(reach ? 150000 : 90000);
+		MUST(pfm_stop(fd));
+		EQUAL(info_of(fd, 5).set_runs, reach);
+		if (!reach)
+			EQUAL(get_pmd(fd, 5, 2), 0);
+		else if (exact())
+			TRUE(get_pmd(fd, 5, 2) > 100000 && get_pmd(fd, 5, 2) < 100200);
+		close(fd);
+	}
+}
+
+/* Masked: neither counts nor timeouts go on; at the restart the switch that was due is made. */
+static void masked_sets_wait(void)
+{
+	pfarg_pmd_t trigger = { .reg_num = 0, .reg_value = -100000ULL, .reg_short_reset = -100000ULL,
+				.reg_long_reset = -50000ULL, .reg_ovfl_switch_cnt = 1,
+				.reg_flags = PFM_REGFL_OVFL_NOTIFY };
+	pfarg_msg_t msg;
+	uint64_t left;
+	int fd;
+
+	MUST(fd = new_context(0));
+	MUST(new_set(fd, 0, PFM_SETFL_OVFL_SWITCH, 0));
+	MUST(new_set(fd, 1, PFM_SETFL_TIME_SWITCH, 500000000));
+	MUST(set_pmc(fd, 0, 0, USER | CYCLES));
+	MUST(pfm_write_pmds(fd, &trigger, 1));
+	MUST(set_pmc(fd, 1, 0, USER | CYCLES));
+	MUST(set_period(fd, 1, 0, 300000, PFM_REGFL_OVFL_NOTIFY));
+	MUST(load(fd, my_tid()));
+	MUST(pfm_start(fd, NULL));
+	spin(100000);
+	EQUAL(info_of(fd, 1).set_runs, 0);
+	EQUAL(read(fd, &msg, sizeof(msg)), sizeof(msg));
+	EQUAL(msg.pfm_ovfl_msg.msg_active_set, 0);
+	MUST(pfm_restart(fd));
+	EQUAL(info_of(fd, 1).set_runs, 1);
+	spin(100000);
+	EQUAL(read(fd, &msg, sizeof(msg)), sizeof(msg));
+	EQUAL(msg.pfm_ovfl_msg.msg_active_set, 1);
+	left = info_of(fd, 1).set_timeout;
+	TRUE(left > 490000000 && left < 500000000);
+	spin(100000);
+	EQUAL(info_of(fd, 1).set_timeout, left);
+	MUST(pfm_restart(fd));
+	spin(100000);
+	TRUE(info_of(fd, 1).set_timeout < left);
+	close(fd);
+}
+
+int main(void)
+{
+	pin(0);
+	TEST(time_switched_sets_scale);
+	TEST(timeouts_run_with_the_thread);
+	TEST(overflow_switches_after_n);
+	TEST(cascade);
+	TEST(masked_sets_wait);
+	return tests_failed > 0;
+}
