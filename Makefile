@@ -168,7 +168,7 @@ check-built: all
 	@spec/run --build $(BUILD) $(LUAS:%=--lua %) $(SPEC)
 
 lint:
-	@spec/lint '$(CC)' '$(CLANG)' '$(CSTD) $(WARN) $(INCLUDES)' '$(call LUA_INC,luajit)'
+	@spec/lint '$(CC)' '$(CLANG)'
 
 bench: all
 	@spec/bench/run --build $(BUILD)

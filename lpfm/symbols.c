@@ -4,6 +4,7 @@ Functions and source lines of programs, shared libraries, the vdso and the kerne
 From mappings to objects is `pfm.symbols`' business; this module knows one object at a time.
 @module lpfm.symbols
 */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,8 +35,9 @@ static uint64_t check_address(lua_State *L, int arg)
 {
 	lua_Number v = luaL_checknumber(L, arg);
 
-	luaL_argcheck(L, v >= -(lua_Number)EXACT && v <= (lua_Number)EXACT && v == (lua_Number)(int64_t)v,
-		      arg, "not an address");
+	bool exact = v >= -(lua_Number)EXACT && v <= (lua_Number)EXACT;
+
+	luaL_argcheck(L, exact && v == (lua_Number)(int64_t)v, arg, "not an address");
 	return (uint64_t)(int64_t)v;
 }
 
@@ -117,7 +119,7 @@ static int object_func(lua_State *L)
 		push_address(L, e->addr);
 		return 2;
 	}
-	if (symobj_inlined(o, addr, &name, 1) == 1) {	/* no symbol table, but debug information */
+	if (symobj_inlined(o, addr, &name, 1) == 1) {	/* only debug information */
 		push_name(L, name);
 		push_address(L, addr);
 		return 2;
@@ -224,7 +226,8 @@ static int object_tostring(lua_State *L)
 	struct object *self = luaL_checkudata(L, 1, OBJECT_TYPE);
 
 	if (self->o)
-		lua_pushfstring(L, "symbols of an object (%d functions)", (int)symobj_functions(self->o));
+		lua_pushfstring(L, "symbols of an object (%d functions)",
+				(int)symobj_functions(self->o));
 	else
 		lua_pushliteral(L, "symbols of an object (closed)");
 	return 1;

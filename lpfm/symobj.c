@@ -22,7 +22,7 @@ struct symobj {
 	char *names;		/* the kernel's names */
 };
 
-/* Without a debuginfo_path libdwfl looks where distributions put debug files; nothing is fetched. */
+/* Without a debuginfo_path libdwfl looks where distributions put debug files. */
 static const Dwfl_Callbacks offline = {
 	.find_elf = dwfl_build_id_find_elf,
 	.find_debuginfo = dwfl_standard_find_debuginfo,

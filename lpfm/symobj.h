@@ -32,8 +32,8 @@ size_t symobj_functions(const struct symobj *o);
 const char *symobj_line(const struct symobj *o, uint64_t addr, int *line);
 
 /*
- * Functions that debug information says are inlined at addr, the innermost first; up to max, returns
- * how many. The last name is the function they are inlined into.
+ * Functions that debug information says are inlined at addr, the innermost first; up to max,
+ * returns how many. The last name is the function they are inlined into.
  */
 int symobj_inlined(const struct symobj *o, uint64_t addr, const char *names[], int max);
 

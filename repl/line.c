@@ -153,7 +153,7 @@ static void prepare_readline(void)
 	rl_attempted_completion_function = complete;
 	rl_completion_word_break_hook = word_breaks;
 	using_history();
-	history_comment_char = '#';	/* with time stamps, so that entries may have several lines */
+	history_comment_char = '#';	/* time stamps: entries may have several lines */
 	history_write_timestamps = 1;
 }
 
@@ -164,7 +164,7 @@ static void drop_line(void)
 	fputs("^C", stdout);
 	rl_free_line_state();
 	rl_callback_sigcleanup();
-	rl_callback_handler_remove();	/* ends bracketed paste, and goes to the first column */
+	rl_callback_handler_remove();	/* ends bracketed paste, in the first column */
 	fputs("\n", stdout);
 }
 

@@ -7,7 +7,7 @@
 
 #include <lua.h>
 
-/* True if Ctrl-C was pressed since the last call; takes back what it would have done to a script. */
+/* True if Ctrl-C was pressed since the last call; a script is no longer stopped by it. */
 bool repl_take_interrupt(void);
 
 /* The module pfm.line: reading lines from a person or a pipe. */

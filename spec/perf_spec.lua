@@ -45,7 +45,7 @@ describe("the perf machine", function()
    local work, fds, children
 
    setup(function()
-      work = c.compile("work")
+      work = c.target("work")
       assert(lpfm.machine("perf"))
       assert(lpfm.create()):close() -- starts the service thread, whose descriptor stays
    end)

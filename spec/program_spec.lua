@@ -140,7 +140,7 @@ describe("lpfm stat", function()
    local usage, shares
 
    setup(function()
-      usage, shares = c.compile("usage"), c.compile("shares", "-pthread")
+      usage, shares = c.target("usage"), c.target("shares")
    end)
 
    -- Counts usage's run; returns the fields by event, and what usage says of itself.
@@ -315,7 +315,7 @@ end)
 describe("lpfm record and report", function()
    local shares
 
-   setup(function() shares = c.compile("shares", "-pthread") end)
+   setup(function() shares = c.target("shares") end)
 
    local function percents(file, options)
       local out, status = c.sh(("%s report -x, %s %s 2>/dev/null"):format(program, options or "", file))
@@ -421,7 +421,7 @@ describe("lpfm record and report", function()
    end)
 
    it("sample page faults one by one", function()
-      local usage = c.compile("usage")
+      local usage = c.target("usage")
       local file = scratch .. "/faults.data"
       local out, status = run(("record -e page-faults:u -c 1 -o %s -- %s 1 2000 0"):format(file, usage))
       assert.equal(0, status, out)
@@ -469,7 +469,7 @@ describe("lpfm record and report", function()
 
    it("leave a file that is readable so far when killed", function()
       local file = scratch .. "/killed.data"
-      local line = "%s record --buffer 4096 -F 5000 -o %s -- %s 1 1 >%s.out 2>&1 & "
+      local line = "%s record -F 5000 -o %s -- %s 2 1 >%s.out 2>&1 & "
          .. "until [ $(stat -c %%s %s 2>/dev/null || echo 0) -gt 20000 ]; do sleep 0.05; done; kill -9 $!"
       local _, status = c.sh(line:format(program, file, shares, file, file))
       assert.equal(0, status)

@@ -250,8 +250,13 @@ describe("3.1.1 PFM_CREATE_CONTEXT", function()
       assert.are.equal(0, status, out)
    end)
 
-   it("fork(): 'The file descriptor is cloned in the child'; exec(): 'it is valid in the newly loaded code'", function()
-      local out, status = c.sh(c.compile("spec_fork") .. " inherit")
-      assert.are.equal(0, status, out)
-   end)
+   for what, text in pairs {
+      inherit = "fork(): 'The file descriptor is cloned in the child ... Both descriptors lead to the same context'",
+      exec = "exec(): 'Unless ... explicitly setup to be closed', 'it is valid in the newly loaded code'",
+   } do
+      it(text, function()
+         local out, status = c.sh(c.compile("spec_fork") .. " " .. what)
+         assert.are.equal(0, status, out)
+      end)
+   end
 end)

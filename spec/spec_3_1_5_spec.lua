@@ -215,6 +215,21 @@ describe("3.1.5 PFM_START", function()
       assert.are.equal(10, sim.value(ctx, 4))
    end)
 
+   it("of another set while masked: that set counts after the restart, a switch that was due is not made", function()
+      local m, ctx, tid = prepared { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1 }, { id = 2 } }
+      assert(ctx:write_pmds { { num = 4, value = -10, long_reset = -70, switch_cnt = 1, flags = { "OVFL_NOTIFY" } } })
+      assert(ctx:load(tid))
+      assert(ctx:start())
+      assert(m:run { until_message = ctx })
+      assert(ctx:start(2))
+      assert(ctx:restart())
+      assert(m:run { ns = 100 })
+      assert.are.same({ 1, 0, 1 }, { sim.info(ctx, 0).runs, sim.info(ctx, 1).runs, sim.info(ctx, 2).runs })
+      assert.are.equal(10, sim.value(ctx, 4, 2))
+      assert(ctx:start(0)) -- what overflowed there is reset as it comes back
+      assert.are.equal(-70, sim.value(ctx, 4, 0))
+   end)
+
    it("through perfmonctl(): arg and narg, errors", function()
       local out, status = c.sh(c.compile("perfmonctl_errors") .. " 3.1.5")
       assert.are.equal(0, status, out)
@@ -260,6 +275,22 @@ describe("3.1.6 PFM_STOP", function()
       assert(ctx:stop())
       assert(m:run { us = 1 })
       assert.are.equal(10, sim.value(ctx, 4))
+   end)
+
+   it("... also across context switches, in set_act_duration too", function()
+      local m = sim.machine("itanium2", { slice_ms = 1 })
+      local tid = m:spawn { program = { { loop = 10, { ip = 0x1000, ns = 10 } }, { rum = true },
+         { loop = 500, { ip = 0x2000, ns = 10000 } }, { sum = true }, { loop = 10, { ip = 0x3000, ns = 10 } } } }
+      m:spawn { program = sim.work(500, nil, 10000) }
+      local ctx = sim.context { flags = { "INSECURE" } }
+      sim.count(ctx, 4, "instructions")
+      assert(ctx:load(tid))
+      assert(ctx:start())
+      assert(m:run { ms = 3 })
+      assert.are.same({ 10, 100 }, { sim.value(ctx, 4), sim.info(ctx).act_duration })
+      assert(m:run { until_exit = tid })
+      assert.is_true(m:truth(tid).context_switches.total > 2)
+      assert.are.same({ 20, 200 }, { sim.value(ctx, 4), sim.info(ctx).act_duration })
    end)
 
    it("sampling: what was sampled before stays, no sample comes after", function()

@@ -140,6 +140,16 @@ describe("3.3 event notifications", function()
       assert.are.same({ type = "END" }, ctx:read(0))
    end)
 
+   it("3.3.2, system-wide: the message names the thread that ran, and its process", function()
+      local m = sim.machine()
+      local tid = m:spawn { program = sim.work(1000) }
+      local ctx = notifying(m, {}, { flags = { "SYSTEM_WIDE" } })
+      started(m, ctx, 0)
+      assert(m:run { until_message = ctx })
+      local msg = ctx:read(0)
+      assert.are.same({ tid, sim.thread(tid).pid, 0, 0x1000 }, { msg.tid, msg.pid, msg.cpu, msg.ip })
+   end)
+
    for part, text in pairs {
       read = "3.3.3: 'Message must be extracted one at a time'; a multiple of the size; 'lseek() is not supported'",
       nonblocking = "3.3.3: 'unless non-blocking mode is enabled via fcntl()': EAGAIN",

@@ -117,7 +117,7 @@ static struct pfm_machine *open_sim(const char *model_name, const char *options)
 {
 	const struct sim_model *model = sim_model_find(model_name);
 	struct pfm_sim *sim;
-	int ret = model ? -ENOMEM : -EINVAL;
+	int ret = -EINVAL;
 
 	if (!model) {
 		pfm_refuse(ret, "no simulated model \"%s\"; there are %s", model_name, sim_model_names);
@@ -125,8 +125,7 @@ static struct pfm_machine *open_sim(const char *model_name, const char *options)
 		return NULL;
 	}
 	sim = sim_alloc(model);
-	if (sim)
-		ret = build(sim, options);
+	ret = sim ? build(sim, options) : pfm_refuse(-ENOMEM, "no memory for a simulated computer");
 	if (ret) {
 		if (sim)
 			sim_free(sim);

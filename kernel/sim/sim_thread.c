@@ -204,7 +204,11 @@ static void set_up_bit(struct sim_cpu *cpu, bool on)
 {
 	if (!cpu->ctx || !sim_ctx_of(cpu->ctx)->insecure)
 		return;
-	sim_ctx_of(cpu->ctx)->held = !on;
+	sim_cpu_sync(cpu);
+	if (on)
+		sim_ctx_release(cpu->ctx);
+	else
+		sim_ctx_hold(cpu->ctx);
 	sim_pmu_changed(cpu);
 }
 

@@ -108,8 +108,10 @@ struct pfm_desc *pfm_desc_new(void)
 	struct pfm_desc *d = calloc(1, sizeof(*d));
 
 	pthread_once(&once, watch_forks);
-	if (!d)
+	if (!d) {
+		pfm_refuse(0, "no memory for a context's descriptor");
 		return NULL;
+	}
 	d->memfd = -1;
 	d->refs = 1;
 	pthread_mutex_init(&d->lock, NULL);

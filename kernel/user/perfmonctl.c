@@ -196,8 +196,10 @@ static int write_pmc(int fd, const struct pfm_pmu *pmu, struct pfm06_pmc *req)
 		return fail(EINVAL);
 	}
 	pmc.reg_flags = req->reg_flags & PFM_REGFL_NO_64BIT_EMUL;
+	if (write_attrs(fd, pmu, req))	/* first: they can be bad where the value is good */
+		return -1;
 	if (!pfm_write_pmcs(fd, &pmc, 1))
-		return write_attrs(fd, pmu, req);
+		return 0;
 	req->reg_flags |= pmc.reg_flags & PFM_REG_RETFL_MASK;
 	return -1;
 }
@@ -265,8 +267,10 @@ static int read_pmds(int fd, void *arg, int n)
 	if (!pfm_pmu_of(fd) || wants_vector(fd, arg, n, sizeof(*v)))
 		return -1;
 	pmds = calloc((size_t)n, sizeof(*pmds));
-	if (!pmds)
+	if (!pmds) {
+		pfm_refuse(0, "no memory for %d elements", n);
 		return fail(ENOMEM);
+	}
 	for (int i = 0; i < n; i++) {
 		pmds[i].reg_num = v[i].reg_num;
 		pmds[i].reg_set = v[i].reg_set;

@@ -202,7 +202,7 @@ local function start_tracer(self)
    local target = self.target
    if not target.threads or target.cpus then return end
    local who = target.tids and process_of(target.tids[1]) or self.child
-   local tracer, err = proc.trace(who)
+   local tracer, err = proc.trace(who, { hold_exec = self.on.exec ~= nil })
    if not tracer then error(err, 0) end
    self.tracer = tracer
 end
@@ -290,6 +290,7 @@ end
 -- @tparam table on `attach(subject)` returns a loaded and started context, or nil and a message;
 -- `ended(subject)`: its context ends, read it now; optional `begin(child)`, `message(subject, msg)`,
 -- `tick(seconds since the start)` returns seconds to the next, `born(tid, pid, parent)`, `exec(tid, pid)`
+-- (it is held meanwhile)
 -- @treturn table `status`, `signal`, `rusage` of the command; `elapsed` (s), `interrupted`, `followed` (threads
 -- that came), `unmeasured` (of them, without a context) and `why`
 function follow.run(target, on)

@@ -16,7 +16,10 @@ local profile = {}
 
 local BUFFER = 512 * 1024       -- bytes
 local BUFFER_MANY = 128 * 1024  -- with a context per thread or CPU
+local FLUSH = 0.5              -- s between visits to buffers that are not full
+local HEADER, SAMPLE, VALUE = 128, 40, 8 -- bytes, of the default format
 local FIRST_LOOK, LAST_LOOK = 0.001, 0.1 -- s between looks at the mappings: dense at first
+local SHORTEST = 10000          -- events, a first period that every machine takes
 local GUESS = 1000              -- events between samples before a rate is known
 
 -- --- programming ---------------------------------------------------------------------------------
@@ -129,15 +132,38 @@ local function set_info(ctx)
    return infos and infos[1] or {}
 end
 
+local function le64(n)
+   local out = {}
+   for i = 1, 8 do
+      out[i] = string.char(n % 256)
+      n = math.floor(n / 256)
+   end
+   return table.concat(out)
+end
+
+-- How many samples came since the last time, and their size. The buffer may be filling meanwhile: what counts
+-- is its cur_offs, and samples are all of one size.
+local function pending(self, subject)
+   local size = SAMPLE + VALUE * #self.extra
+   return math.max(0, math.floor((subject.buffer:header().cur_offs - (subject.taken or HEADER)) / size)), size
+end
+
+-- Hands on the samples that came since the last time.
 local function drain(self, subject)
-   local head = subject.buffer:header()
-   if head.count == 0 then return end
-   local key = head.overflows * 2 ^ 32 + head.count
-   if subject.drained == key then return end -- the buffer of the last message, not restarted
-   subject.drained = key
+   local n, size = pending(self, subject)
+   local from = subject.taken or HEADER
+   if n == 0 then return end
    if subject.cpu then note_sampled(self, subject.buffer) end
-   self.sink.block(subject.buffer:snapshot():sub(1, head.cur_offs), head.count)
-   self.samples = self.samples + head.count
+   local head = le64(n) .. le64(HEADER + n * size) .. ("\0"):rep(HEADER - 16)
+   self.sink.block(head .. subject.buffer:snapshot():sub(from + 1, from + n * size), n)
+   subject.taken = from + n * size
+   self.samples = self.samples + n
+end
+
+local function drain_all(self, elapsed)
+   if elapsed - self.drained < FLUSH then return end
+   self.drained = elapsed
+   for subject in pairs(self.live) do drain(self, subject) end
 end
 
 -- What the context's own account says was lost, and how long its thread ran unobserved.
@@ -150,12 +176,30 @@ local function settle(self, subject)
       if held > 0 then self.held = self.held + held end
    end
    self.full = self.full + subject.full
+   local ran = subject.tid and ran_ns(subject.tid, subject.pid)
+   self.ran = self.ran + (ran and ran - subject.ran_before or 0)
 end
 
 local measure = {}
 
+-- Threads that come later begin anywhere in their first period, or those that live for less than one
+-- would never be seen.
+local function staggered(self)
+   local program, pmds = {}, {}
+   for k, v in pairs(self.program) do program[k] = v end
+   for i, pmd in ipairs(self.program.pmds) do
+      pmds[i] = {}
+      for k, v in pairs(pmd) do pmds[i][k] = v end
+      local period = pmd.long_reset and self.periods[i]
+      if period and period < 2 ^ 31 then pmds[i].value = -math.random(math.min(period, SHORTEST), period) end
+   end
+   program.pmds = pmds
+   return program
+end
+
 function measure.attach(self, subject)
-   local ctx, err = setup.start(subject, self.program)
+   local later = self.subjects > 0 and self.fixed and not subject.cpu
+   local ctx, err = setup.start(subject, later and staggered(self) or self.program)
    if not ctx then return nil, err end
    subject.buffer, subject.full = ctx:buffer(), 0
    subject.ran_before = subject.tid and ran_ns(subject.tid, subject.pid) or 0
@@ -172,7 +216,7 @@ function measure.message(self, subject)
       note_process(self, subject.tid, subject.pid)
    end
    drain(self, subject)
-   if subject.ctx:restart() then subject.drained = nil end
+   if subject.ctx:restart() then subject.taken = nil end
 end
 
 function measure.ended(self, subject)
@@ -194,7 +238,7 @@ end
 local function adapt(self, elapsed)
    if not self.spec.frequency then return end
    local got = self.samples
-   for subject in pairs(self.live) do got = got + subject.buffer:header().count end
+   for subject in pairs(self.live) do got = got + pending(self, subject) end
    local rate = (got - (self.adapt_samples or 0)) / math.max(elapsed - (self.adapt_time or 0), 1e-6)
    self.adapt_samples, self.adapt_time = got, elapsed
    local factor = rate / (self.spec.frequency * #self.events)
@@ -236,16 +280,19 @@ end
 --- Prepares a profile; `profile.run` carries it out.
 -- @tparam table spec a target of `pfm.follow`, and `events` (default "cpu-clock"), `period` or `frequency`,
 -- optional `random={mask=, seed=}`, `with` (events recorded with each sample), `buffer` (bytes)
--- @treturn table with `events`, `periods`, `with`, for a recording's head
+-- @treturn table with `events`, `periods`, `with`, `fixed` (every sample stands for one period), for a
+-- recording's head
 function profile.prepare(spec)
    local self = { spec = spec, live = {}, comms = {}, maps = {}, periods = {}, samples = 0, lost = 0, full = 0,
-      held = 0, subjects = 0 }
+      held = 0, ran = 0, drained = 0, subjects = 0 }
    self.events = prepare_events(spec.events or "cpu-clock", "cannot sample")
    self.with = prepare_events(spec.with or {}, "cannot record")
+   self.fixed = not spec.random
    self.many = spec.threads or spec.cpus or (spec.tids and #spec.tids > 1)
    check_usable(self)
    for i, event in ipairs(self.events) do
       self.periods[i] = spec.period or profile.period_for(event, spec.frequency or 1000)
+      self.fixed = self.fixed and (spec.period ~= nil or is_clock(event))
    end
    make_program(self)
    return self
@@ -260,6 +307,7 @@ local function handlers(self, on_tick)
       exec = function(tid, pid) note_process(self, tid, pid) end,
       tick = function(elapsed)
          look(self)
+         drain_all(self, elapsed)
          if elapsed > 0 then adapt(self, elapsed) end
          if on_tick then on_tick(self, elapsed) end
          step = math.min(step * 2, LAST_LOOK)
@@ -278,16 +326,27 @@ local function missed(self)
    return n
 end
 
+-- CPU time of the command that was spent in threads or children which were not sampled, as a share, or nil.
+local function unsampled(self, outcome)
+   local spec = self.spec
+   if spec.threads or spec.tids or spec.cpus or not outcome.rusage or self.ran == 0 then return nil end
+   local all = (outcome.rusage.utime + outcome.rusage.stime) * 1e9
+   local share = all > 0 and (all - self.ran) / all or 0
+   return share > 0.05 and share * all > 5e6 and share or nil
+end
+
 --- Samples.
 -- @tparam table self of `profile.prepare`
 -- @tparam table sink see above
 -- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far
--- @treturn table of `pfm.follow.run`, and `samples`, `lost`, `full` (times a buffer was full), `missed`
+-- @treturn table of `pfm.follow.run`, and `samples`, `lost`, `full` (times a buffer was full), `missed`,
+-- `unsampled` (a share of the CPU time)
 function profile.run(self, sink, on_tick)
    self.sink = sink
    local outcome = follow.run(self.spec, handlers(self, on_tick))
    outcome.samples, outcome.lost, outcome.full = self.samples, self.lost, self.full
    outcome.missed, outcome.subjects = missed(self), self.subjects
+   outcome.unsampled = unsampled(self, outcome)
    return outcome
 end
 

@@ -112,7 +112,7 @@ local function head_of(self, spec)
    return {
       what = options.describe(spec), command = spec.command, tids = spec.tids, cpus = spec.cpus,
       threads = spec.threads or false, events = sampled, with = #with > 0 and with or nil,
-      frequency = spec.frequency,
+      frequency = spec.frequency, fixed = self.fixed,
       random = spec.random, time = os.time(), machine = machine_of(), format = "default",
    }
 end
@@ -143,7 +143,8 @@ end
 -- --- progress ------------------------------------------------------------------------------------
 
 local function progress(args)
-   local terminal = require("posix.unistd").isatty(2)
+   local ok, unistd = pcall(require, "posix.unistd")
+   local terminal = ok and unistd.isatty(2)
    if args.quiet or not terminal or args.output == "-" then return nil, function() end end
    local last, shown = 0, false
    local function show(self, seconds)
@@ -173,6 +174,13 @@ local function summary(file, outcome)
    if outcome.samples == 0 then
       line = line .. "; the events were too few for a sample: try a smaller -c or a larger -F"
    end
+   if outcome.unsampled then
+      line = line .. ("\n%.0f%% of the CPU time was spent in threads or children, which were not sampled; "
+         .. "--threads includes them"):format(outcome.unsampled * 100)
+   end
+   if outcome.unmeasured > 0 then
+      line = line .. ("\n%s could not be sampled: %s"):format(format.plural(outcome.unmeasured, "thread"), outcome.why)
+   end
    return line
 end
 
@@ -183,7 +191,8 @@ local function totals(outcome)
    return {
       lost = outcome.lost, full = outcome.full, missed = outcome.missed, elapsed = outcome.elapsed,
       user = rusage.utime, system = rusage.stime, status = outcome.status, signal = outcome.signal,
-      interrupted = outcome.interrupted, subjects = outcome.subjects,
+      interrupted = outcome.interrupted, subjects = outcome.subjects, unsampled = outcome.unsampled,
+      unmeasured = outcome.unmeasured,
    }
 end
 
@@ -217,7 +226,9 @@ function record.main(argv)
    local show, clear = progress(args)
    local outcome, file = record.run(spec, args.output or "lpfm.data", show)
    clear()
-   if not args.quiet then io.stderr:write("lpfm record: ", summary(file, outcome), "\n") end
+   if not args.quiet then
+      io.stderr:write("lpfm record: ", (summary(file, outcome):gsub("\n", "\nlpfm record: ")), "\n")
+   end
    if outcome.signal then return 128 + outcome.signal end
    return outcome.status or 0
 end

@@ -137,6 +137,12 @@ local function note_missing(result, where, s)
    result.missing[where.object] = m
 end
 
+-- What samples stand for: of periods that are not all the same, those that ended with them.
+local function events_of(self, s)
+   local period = self.head.fixed and self.periods[s.pmd]
+   return period and s.samples * period or s.events
+end
+
 local function add_row(result, cells, s)
    local id = table.concat(cells, "\0") .. "\0" .. s.pmd
    local row = result.by_id[id]
@@ -172,14 +178,15 @@ end
 -- @usage report.sort(assert(session.open "lpfm.data"), "comm,symbol").rows[1].percent
 function report.sort(self, by)
    local wanted = parse_keys(by or "symbol")
-   self.event_names = {}
-   for _, e in ipairs(self.head.events) do self.event_names[e.pmd] = e.name end
+   self.event_names, self.periods = {}, {}
+   for _, e in ipairs(self.head.events) do self.event_names[e.pmd], self.periods[e.pmd] = e.name, e.period end
    local fields = fields_for(wanted)
    local tally, cut = tally_all(self, fields)
    local resolver = resolver_of(self)
    local result = { rows = {}, by_id = {}, totals = {}, missing = {}, cut = cut, titles = {} }
    for i, key in ipairs(wanted) do result.titles[i] = key.title end
    for s in row_iterator(tally, fields) do
+      s.events = events_of(self, s)
       local cells, where = cells_of(self, wanted, s, resolver)
       note_missing(result, where, s)
       add_row(result, cells, s)

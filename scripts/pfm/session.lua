@@ -129,13 +129,13 @@ local function note_damage(self, at, what)
    self.damage[#self.damage + 1] = { at = at, what = what }
 end
 
--- Iterates over the sound chunks; notes damage on the way.
+-- Iterates over the sound chunks: tag, body, where the body lies; notes damage on the way.
 local function chunks(self, file)
    return function()
       while true do
          local at = file:seek()
          local tag, body = read_chunk(file)
-         if tag then return tag, body end
+         if tag then return tag, body, at + HEAD_SIZE end
          if body == "end" then return nil end
          note_damage(self, at, body)
          if not resync(file, at + 1) then return nil end
@@ -181,9 +181,9 @@ end
 
 -- Everything but the samples.
 local function read_json(self, file)
-   for tag, body in chunks(self, file) do
+   for tag, body, at in chunks(self, file) do
       if tag == "SMPL" then
-         self.blocks = self.blocks + 1
+         self.blocks[#self.blocks + 1] = { at = at, length = #body }
       elseif take[tag] then
          local value, err = format.from_json(body)
          if value then
@@ -211,7 +211,7 @@ end
 function session.open(path)
    local file, err = open_file(path)
    if not file then return nil, err end
-   local self = setmetatable({ path = path, maps = {}, comms = {}, objects = {}, damage = {}, blocks = 0 }, reader)
+   local self = setmetatable({ path = path, maps = {}, comms = {}, objects = {}, damage = {}, blocks = {} }, reader)
    read_json(self, file)
    file:close()
    return check(self)
@@ -220,11 +220,15 @@ end
 --- Iterates over the blocks of samples that are sound.
 -- @return an iterator of strings, for `lpfm.blocks`
 function reader:each_block()
-   local file = assert(io.open(self.path, "rb"))
-   local next_chunk = chunks({ damage = {} }, file)
+   local file, err = io.open(self.path, "rb")
+   if not file then error(err, 0) end
+   local i = 0
    return function()
-      for tag, body in next_chunk do
-         if tag == "SMPL" then return body end
+      i = i + 1
+      local place = self.blocks[i]
+      if place then
+         file:seek("set", place.at)
+         return file:read(place.length)
       end
       file:close()
    end
@@ -255,6 +259,13 @@ function reader:warnings()
    if (ends.full or 0) > 0 then
       local missed = ends.missed and ("about " .. format.plural(ends.missed, "sample")) or "samples"
       out[#out + 1] = ("the buffer was full %s: %s not taken"):format(format.plural(ends.full, "time"), missed)
+   end
+   if ends.unsampled then
+      out[#out + 1] = ("%.0f%% of the CPU time was spent in threads or children, which were not sampled"):format(
+         ends.unsampled * 100)
+   end
+   if (ends.unmeasured or 0) > 0 then
+      out[#out + 1] = format.plural(ends.unmeasured, "thread") .. " could not be sampled"
    end
    return out
 end

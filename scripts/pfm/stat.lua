@@ -101,6 +101,9 @@ local function scope(target, result)
 end
 
 local function hint(result)
+   if (result.unmeasured or 0) > 0 then
+      return { ("  %s could not be counted: %s"):format(format.plural(result.unmeasured, "thread"), result.why) }
+   end
    if not result.uncounted then return {} end
    local share = result.uncounted >= 0.005 and (" (%.0f%% of the CPU time)"):format(result.uncounted * 100) or ""
    return { "  Threads or children of the command were not counted" .. share .. "; --threads includes them." }
@@ -180,7 +183,7 @@ local function json_line(result, target)
       command = target.command, tids = target.tids, cpus = target.cpus, threads = target.threads or false,
       events = json_events(result), time = result.time, elapsed = result.elapsed, user = rusage.utime,
       system = rusage.stime, status = result.status, signal = result.signal, runs = result.runs,
-      uncounted = result.uncounted,
+      uncounted = result.uncounted, unmeasured = result.unmeasured,
    }
 end
 

@@ -40,6 +40,11 @@ extern long alloc_live;		/* blocks, buffers and descriptors not yet given back *
 extern long alloc_made;		/* attempts since alloc_fail_at() */
 /* The nth attempt from now, from 0, fails; -1: none does. */
 void alloc_fail_at(long nth);
+/*
+ * All contexts are closed: what the service thread still has in hand goes when it wakes for another
+ * one, and base is left, as it was with the machine "sim" and no context yet. Fails if not.
+ */
+void alloc_settle(long base);
 
 /* --- simulated programs: harness_program.c ---------------------------------------------------- */
 

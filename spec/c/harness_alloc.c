@@ -6,9 +6,11 @@
 #include <stdlib.h>
 
 #include "harness.h"
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
@@ -18,6 +20,7 @@ void *__real_mmap(void *addr, size_t size, int prot, int flags, int fd, off_t of
 int __real_munmap(void *addr, size_t size);
 int __real_memfd_create(const char *name, unsigned int flags);
 int __real_socketpair(int domain, int type, int protocol, int *ends);
+int __real_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event);
 int __real_close(int fd);
 
 long alloc_live, alloc_made;
@@ -114,9 +117,40 @@ int __wrap_socketpair(int domain, int type, int protocol, int *ends)
 	return 0;
 }
 
+int __wrap_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
+{
+	if (op == EPOLL_CTL_ADD && fails())
+		return -1;
+	return __real_epoll_ctl(epfd, op, fd, event);
+}
+
 int __wrap_close(int fd)
 {
 	if (fd >= 0)
 		gone(&alloc_live);
 	return __real_close(fd);
+}
+
+/* --- nothing is left ------------------------------------------------------------------------ */
+
+static void make_and_close(void)
+{
+	pfarg_ctx_t ctx = { 0 };
+	int fd = pfm_create_context(&ctx, NULL, NULL, 0);
+
+	CHECK(fd >= 0, "create_context: %s", pfm_explain());
+	close(fd);
+}
+
+void alloc_settle(long base)
+{
+	for (int i = 0; i < 100; i++) {
+		pfm_set_machine("sim", "");
+		for (int ms = 0; ms < 100 && alloc_live != base; ms++)
+			usleep(1000);
+		if (alloc_live == base)
+			return;
+		make_and_close();
+	}
+	fail("%ld blocks, descriptors and buffers are left of %ld", alloc_live, base);
 }

@@ -245,6 +245,12 @@ static void pmc_attributes(void)
 	EQUAL(read_pmd(fd, 4).reg_value, 0x1000fb);	/* figure 3.4 */
 	EQUAL(read_pmd(fd, 4).reg_last_reset_val, 0x1000fb);
 	EQUAL(read_pmd(fd, 5).reg_value, 555);
+	/* an invalid element is not done by half: PMC4 still counts */
+	pmc.reg_smpl_pmds[4] = 1;
+	pmc.reg_value = 0;
+	REFUSED(EINVAL, perfmonctl(fd, PFM_WRITE_PMCS, &pmc, 1));
+	pfm_sim_run_ns(sim, 100);
+	EQUAL(read_pmd(fd, 4).reg_value, 0x1000fb + 10);
 	close(fd);
 }
 

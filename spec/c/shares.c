@@ -80,6 +80,7 @@ int main(int argc, char **argv)
 		all.heavy += spent[i].heavy;
 		all.light += spent[i].light;
 	}
-	printf("heavy %llu light %llu\n", (unsigned long long)all.heavy, (unsigned long long)all.light);
+	printf("heavy %llu light %llu\n", (unsigned long long)all.heavy,
+	       (unsigned long long)all.light);
 	return 0;
 }

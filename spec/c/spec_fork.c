@@ -3,7 +3,8 @@
  * spec_fork.c - descriptors of contexts that several processes have (3.1.1, 3.1.15), on the simulated
  * computer, whose threads a context is attached to.
  *
- *   spec_fork inherit|detached|attached|duplicate|errors
+ *   spec_fork inherit|exec|detached|attached|duplicate|errors
+ *   spec_fork - FD: what exec runs; reads a message from the descriptor it inherited
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -156,9 +158,46 @@ static void inherit(void)
 	tell(c);	/* the child reads the message: both descriptors lead to the same context */
 	CHECK(!pfm_restart(fd));
 	finish(c);
-	/* exec: "Unless the descriptor was explicitly setup to be closed" it stays valid */
-	CHECK(fcntl(fd, F_GETFD) == 0);
-	CHECK(!fcntl(fd, F_SETFD, FD_CLOEXEC) && fcntl(fd, F_GETFD) == FD_CLOEXEC);
+	close(fd);
+}
+
+static int after_exec(int fd)
+{
+	pfarg_msg_t msg;
+
+	return recv(fd, &msg, sizeof(msg), MSG_DONTWAIT) == sizeof(msg) && msg.type == PFM_MSG_OVFL ? 0 : 1;
+}
+
+static int run_after_exec(int fd)
+{
+	char text[16];
+	int status = -1;
+	pid_t pid = fork();
+
+	snprintf(text, sizeof(text), "%d", fd);
+	if (!pid) {
+		execl("/proc/self/exe", "spec_fork", "-", text, NULL);
+		_exit(2);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* "Unless the descriptor was explicitly setup to be closed on exec ..., it is valid" there. */
+static void exec(void)
+{
+	int fd = new_context();
+	pfarg_pmd_t pmd = { .reg_num = 4, .reg_value = -10ULL, .reg_flags = PFM_REGFL_OVFL_NOTIFY };
+
+	CHECK(!pfm_write_pmds(fd, &pmd, 1));
+	load_and_start(fd);
+	CHECK(pfm_sim_run_until_message(sim, fd, 100000) == 1);
+	CHECK(!fcntl(fd, F_SETFD, FD_CLOEXEC));
+	CHECK(run_after_exec(fd) == 1);
+	CHECK(!fcntl(fd, F_SETFD, 0));
+	CHECK(run_after_exec(fd) == 0);
+	CHECK(run_after_exec(fd) == 1);	/* the message has been read */
+	CHECK(!pfm_restart(fd));
 	close(fd);
 }
 
@@ -232,7 +271,7 @@ static const struct {
 	const char	*name;
 	void		(*run)(void);
 } parts[] = {
-	{ "inherit", inherit }, { "detached", detached }, { "attached", attached },
+	{ "inherit", inherit }, { "exec", exec }, { "detached", detached }, { "attached", attached },
 	{ "duplicate", duplicate }, { "errors", errors },
 };
 
@@ -240,6 +279,8 @@ int main(int argc, char **argv)
 {
 	int found = 0;
 
+	if (argc == 3 && !strcmp(argv[1], "-"))
+		return after_exec(atoi(argv[2]));
 	CHECK(!pfm_set_machine("sim:itanium2", NULL));
 	sim = pfm_sim_get();
 	for (size_t i = 0; sim && i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -250,6 +291,6 @@ int main(int argc, char **argv)
 	}
 	pfm_sim_put(sim);
 	if (!found)
-		fprintf(stderr, "usage: spec_fork inherit|detached|attached|duplicate|errors\n");
+		fprintf(stderr, "usage: spec_fork inherit|exec|detached|attached|duplicate|errors\n");
 	return !found || failures;
 }

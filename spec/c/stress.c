@@ -10,7 +10,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "pmu/software.h"
 #include "stress.h"
@@ -103,36 +102,17 @@ static void check_all(void)
 		ledger_compare(&world.ledgers[world.step % world.num_ledgers]);
 }
 
-/* A context made and closed on a new computer: what lingers in the service thread's hands goes. */
-static void stir(void)
-{
-	pfarg_ctx_t ctx = { 0 };
-	int fd = pfm_create_context(&ctx, NULL, NULL, 0);
-
-	CHECK(fd >= 0, "create_context: %s", pfm_explain());
-	close(fd);
-	usleep(100);
-	pfm_set_machine("sim:p6", "");
-}
-
-static void check_memory(long before)
-{
-	for (int i = 0; i < 10000 && (!i || alloc_live > before); i++)
-		stir();
-	CHECK(alloc_live <= before, "%ld blocks are left of %ld", alloc_live, before);
-}
-
 int main(int argc, char **argv)
 {
 	uint64_t steps = argc > 2 ? strtoull(argv[2], NULL, 0) : 100000;
-	long before;
+	long base;
 
 	world.seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
 	world.rng.state = world.seed;
 	fail_where = where;
 	CHECK(!pfm_register_buffer_fmt(&wild_format), "the format was not registered");
-	pfm_set_machine("sim:p6", "");
-	before = alloc_live;
+	pfm_set_machine("sim", "");
+	base = alloc_live;
 	for (; world.step < steps; world.step++) {
 		if (world.step % WORLD_STEPS == 0)
 			begin();
@@ -141,7 +121,7 @@ int main(int argc, char **argv)
 		if ((world.step + 1) % WORLD_STEPS == 0 || world.step + 1 == steps)
 			end();
 	}
-	check_memory(before);
+	alloc_settle(base);
 	printf("seed %llu: %llu steps, %llu calls (%llu refused), %llu overflows, %llu set switches, "
 	       "%llu samples, %llu messages, %llu context switches, %.1f contexts count\n",
 	       (unsigned long long)world.seed, (unsigned long long)steps,

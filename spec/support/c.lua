@@ -13,17 +13,28 @@ function c.sh(command)
    return out, tonumber(status)
 end
 
---- Compiles spec/c/NAME.c into the build directory and returns the program's path.
+local function build_program(name, sources, flags)
+   local program = build .. "/spec/" .. name
+   local out, status = c.sh(table.concat({ "mkdir -p", build .. "/spec", "&& LD_PRELOAD= gcc -std=gnu11 -D_GNU_SOURCE",
+      "-O2 -g -Wall -Wextra -Werror -o", program, sources, "-pthread", flags or "" }, " "))
+   assert(status == 0, out)
+   return program
+end
+
+--- Compiles spec/c/NAME.c, a program that uses libperfmon, into the build directory; returns its path.
 -- @param name the file's name without .c
 -- @param flags further compiler flags
 function c.compile(name, flags)
-   local program = build .. "/spec/" .. name
    local san = build:match("/san$") and "-fsanitize=address,undefined" or ""
-   local out, status = c.sh(table.concat({ "mkdir -p", build .. "/spec", "&& LD_PRELOAD= gcc -std=gnu11 -D_GNU_SOURCE",
-      "-O2 -g -Wall -Wextra -Werror", san, "-Ikernel/include -o", program, "spec/c/" .. name .. ".c", "-L" .. build,
-      "-lperfmon -Wl,-rpath," .. build, "-pthread", flags or "" }, " "))
-   assert(status == 0, out)
-   return program
+   local sources = ("%s -Ikernel/include spec/c/%s.c -L%s -lperfmon -Wl,-rpath,%s"):format(san, name, build, build)
+   return build_program(name, sources, flags)
+end
+
+--- Compiles spec/c/NAME.c, a program to be measured: the same in a build with sanitizers.
+-- @param name the file's name without .c
+-- @param flags further compiler flags
+function c.target(name, flags)
+   return build_program(name, "spec/c/" .. name .. ".c", flags)
 end
 
 return c

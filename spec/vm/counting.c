@@ -14,6 +14,9 @@ static void self_is_exact(void)
 	MUST(set_pmc(fd, 0, 0, USER | INST));
 	MUST(set_pmd(fd, 0, 0, 0));
 	MUST(load(fd, my_tid()));
+	MUST(pfm_start(fd, NULL));	/* the first calls also bind the library */
+	MUST(pfm_stop(fd));
+	before = get_pmd(fd, 0, 0);
 	for (int i = 0; i < 10; i++) {
 		uint64_t n = i ? 1000 + 77777 * i : 1, count;
 

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+/* formats_restart.c - the format's part in PFM_RESTART (3.5.15). */
+#include "formats.h"
+
+static const pfm_ovfl_ctrl_t mask = { .mask_monitoring = 1 }, reset = { .reset_ovfl_pmds = 1 };
+
+/* A context whose PMD4 overflows after 100 ns, and is reset to -40 or -77; PMD5 counts. */
+static int overflowing(uint32_t ctx_flags, uint32_t *tid)
+{
+	int fd;
+
+	begin(NULL);
+	rec.size = 4096;
+	fd = recorded(ctx_flags);
+	counter(fd, 0, 4, -10, &(pfarg_pmd_t){ .reg_short_reset = -40ULL, .reg_long_reset = -77ULL,
+					       .reg_reset_pmds = { 1 << 6 } });
+	counter(fd, 0, 5, 0, NULL);
+	counter(fd, 0, 6, 0, &(pfarg_pmd_t){ .reg_short_reset = 66, .reg_long_reset = 666 });
+	*tid = thread(1000);
+	load_and_start(fd, *tid);
+	return fd;
+}
+
+static void is_active(void)
+{
+	uint32_t tid;
+	int fd = overflowing(0, &tid);
+
+	rec.is_active = -1;
+	TRUE(!pfm_restart(fd));	/* without any overflow */
+	EQUAL(rec.is_active, 1);
+	run(50);
+	EQUAL(value_of(fd, 0, 5), 5);	/* and monitoring goes on */
+	rec.ctrl = mask;
+	run(200);
+	TRUE(rec.buf);
+	rec.buf = NULL;
+	TRUE(!pfm_restart(fd));
+	EQUAL(rec.is_active, 0);
+	TRUE(rec.buf);
+	CALLS("vgirhr");
+	end(fd);
+}
+
+/* Neither bit: what overflowed is not reset, and a mask ends. */
+static void defaults(void)
+{
+	uint32_t tid;
+	int fd = overflowing(0, &tid);
+
+	rec.ctrl = mask;
+	run(200);
+	TRUE(!pfm_restart(fd));
+	run(50);
+	EQUAL(value_of(fd, 0, 4), 5);
+	EQUAL(value_of(fd, 0, 5), 15);
+	end(fd);
+}
+
+/* The long values, of the overflowed and of those in reset_pmds; nothing else. */
+static void reset_ovfl_pmds(void)
+{
+	uint32_t tid;
+	int fd = overflowing(0, &tid);
+
+	rec.ctrl = mask;
+	rec.restart_ctrl = reset;
+	run(200);
+	TRUE(!pfm_restart(fd));
+	EQUAL(value_of(fd, 0, 4), -77);
+	EQUAL(value_of(fd, 0, 5), 10);
+	EQUAL(value_of(fd, 0, 6), 666);
+	end(fd);
+}
+
+static void reset_is_random(void)
+{
+	pfarg_pmd_t pmd = { .reg_long_reset = -100ULL, .reg_flags = PFM_REGFL_RANDOM, .reg_random_seed = 9,
+			    .reg_random_mask = 31 };
+	int fd;
+
+	begin(NULL);
+	fd = recorded(0);
+	rec.ctrl = mask;
+	rec.restart_ctrl = reset;
+	counter(fd, 0, 4, -10, &pmd);
+	load_and_start(fd, thread(1000));
+	run(200);
+	TRUE(!pfm_restart(fd));
+	EQUAL(value_of(fd, 0, 4), -100 + 9);
+	end(fd);
+}
+
+/* "which were not immediately reset": a second restart finds nothing to reset. */
+static void reset_once(void)
+{
+	uint32_t tid;
+	int fd = overflowing(0, &tid);
+
+	rec.restart_ctrl = reset;
+	run(150);	/* overflowed, not reset, not masked */
+	TRUE(!pfm_restart(fd));
+	EQUAL(value_of(fd, 0, 4), -77);
+	run(50);
+	TRUE(!pfm_restart(fd));
+	EQUAL(value_of(fd, 0, 4), -72);
+	end(fd);
+}
+
+/* "when set to 1, monitoring is masked": it stays so, or becomes so. */
+static void mask_monitoring(void)
+{
+	uint32_t tid;
+	int fd = overflowing(0, &tid);
+
+	rec.ctrl = mask;
+	rec.restart_ctrl = mask;
+	run(200);
+	TRUE(!pfm_restart(fd));
+	run(200);
+	EQUAL(value_of(fd, 0, 5), 10);
+	rec.restart_ctrl = (pfm_ovfl_ctrl_t){ 0 };
+	TRUE(!pfm_restart(fd));
+	run(100);
+	EQUAL(value_of(fd, 0, 5), 20);
+	rec.restart_ctrl = mask;
+	TRUE(!pfm_restart(fd));
+	EQUAL(rec.is_active, 1);
+	run(100);
+	EQUAL(value_of(fd, 0, 5), 20);
+	rec.restart_ctrl = (pfm_ovfl_ctrl_t){ 0 };
+	TRUE(!pfm_restart(fd));
+	EQUAL(rec.is_active, 0);
+	run(100);
+	EQUAL(value_of(fd, 0, 5), 30);
+	end(fd);
+}
+
+/* "this field is ignored for this function" */
+static void ignored(void)
+{
+	pfarg_msg_t msg;
+	uint32_t tid;
+	int fd = overflowing(PFM_FL_NOTIFY_BLOCK, &tid);
+
+	rec.restart_ctrl = (pfm_ovfl_ctrl_t){ .notify_user = 1, .block_thread = 1 };
+	run(50);
+	TRUE(!pfm_restart(fd));
+	run(50);
+	TRUE(!message(fd, &msg));
+	EQUAL(state_of(tid), PFM_SIM_RUNNING);
+	EQUAL(value_of(fd, 0, 5), 10);
+	end(fd);
+}
+
+/* An error is that of PFM_RESTART, and nothing is reset or resumed. */
+static void refused(void)
+{
+	uint32_t tid;
+	int fd = overflowing(0, &tid);
+
+	rec.ctrl = mask;
+	rec.restart_ctrl = reset;
+	rec.restart_err = EIO;
+	run(200);
+	TRUE(pfm_restart(fd) == -1);
+	EQUAL(errno, EIO);
+	run(100);
+	EQUAL(value_of(fd, 0, 4), 0);
+	rec.restart_err = 0;
+	TRUE(!pfm_restart(fd));
+	EQUAL(value_of(fd, 0, 4), -77);
+	end(fd);
+}
+
+/* Optional: without it a restart resets and resumes, and one of active monitoring is an error. */
+static void without(void)
+{
+	int fd;
+
+	begin(NULL);
+	recorder.fmt_restart = NULL;
+	fd = recorded(0);
+	rec.ctrl = mask;
+	counter(fd, 0, 4, -10, &(pfarg_pmd_t){ .reg_long_reset = -77ULL });
+	load_and_start(fd, thread(1000));
+	TRUE(pfm_restart(fd) == -1 && errno == EBUSY);
+	run(200);
+	TRUE(!pfm_restart(fd));
+	EQUAL(value_of(fd, 0, 4), -77);
+	run(10);
+	EQUAL(value_of(fd, 0, 4), -76);
+	end(fd);
+}
+
+const struct format_case restart_cases[] = {
+	{ "restart_is_active", is_active },
+	{ "restart_defaults", defaults },
+	{ "restart_reset_ovfl_pmds", reset_ovfl_pmds },
+	{ "restart_reset_is_random", reset_is_random },
+	{ "restart_reset_once", reset_once },
+	{ "restart_mask_monitoring", mask_monitoring },
+	{ "restart_ignored", ignored },
+	{ "restart_refused", refused },
+	{ "restart_without", without },
+	{ NULL, NULL }
+};
