@@ -78,6 +78,8 @@ void lpfm_layouts_drop_set(struct lpfm_layouts *ls, uint16_t set)
 
 	while (to < ls->n && ls->list[to].key >> 16 == set)
 		to++;
+	if (from == to)
+		return;
 	memmove(&ls->list[from], &ls->list[to], (ls->n - to) * sizeof(*ls->list));
 	ls->n -= to - from;
 }

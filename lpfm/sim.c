@@ -108,20 +108,20 @@ static uint32_t tid_at(lua_State *L, int idx, const char *call)
 static uint64_t affinity_of(lua_State *L, int idx, const char *call)
 {
 	struct lpfm_site site = { .call = call, .field = "affinity" };
-	uint64_t cpus = 0;
+	uint64_t cpus[PFM_PMD_BV] = { 0 };
 
 	if (get_field(L, idx, "affinity")) {
 		if (!lua_istable(L, -1))
 			lpfm_bad_value(L, &site, "list of CPUs", -1);
-		lpfm_to_bits(L, -1, &site, &cpus, 64);
+		lpfm_to_bits(L, -1, &site, cpus, 64);
 		lua_pop(L, 1);
 	}
 	if (get_field(L, idx, "cpu")) {
 		site.field = "cpu";
-		cpus |= 1ULL << lpfm_to_int(L, -1, &site, 0, 63);
+		cpus[0] |= 1ULL << lpfm_to_int(L, -1, &site, 0, 63);
 		lua_pop(L, 1);
 	}
-	return cpus;
+	return cpus[0];
 }
 
 /***

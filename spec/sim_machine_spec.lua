@@ -144,7 +144,8 @@ describe("the simulated computer", function()
       m:spawn { program = FOREVER }
       local ctx = sim.context { format = "default", buf_size = 65536 }
       ctx:write_pmcs { { num = 64, value = 9 }, { num = 66, value = 8 }, { num = 69, value = 1 } }
-      ctx:write_pmds { { num = 64, value = -100000, short_reset = -100000, long_reset = -100000, smpl_pmds = { 80, 82 } },
+      ctx:write_pmds {
+         { num = 64, value = -100000, short_reset = -100000, long_reset = -100000, smpl_pmds = { 80, 82 } },
          { num = 66 }, { num = 69 } }
       ctx:load(tid)
       ctx:start()

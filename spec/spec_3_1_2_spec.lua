@@ -361,6 +361,11 @@ describe("3.1.2 PFM_WRITE_PMCS", function()
       assert.are.same({ 10, 0 }, ctx:read_values { 5, 6 })
    end)
 
+   it("2.3.7: 'does check that reserved bits inside bit-fields are indeed cleared', in every structure", function()
+      local out, status = c.sh(c.compile("spec_reserved"))
+      assert.are.equal(0, status, out)
+   end)
+
    it("through perfmonctl(): flags and bitvectors on the PMC, errors", function()
       local out, status = c.sh(c.compile("perfmonctl_errors") .. " 3.1.2")
       assert.are.equal(0, status, out)

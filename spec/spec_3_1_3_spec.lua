@@ -272,6 +272,43 @@ describe("3.1.3 PFM_WRITE_PMDS", function()
          assert.are.equal(100 * 0x70000000, sim.value(ctx, 0))
       end)
 
+      for what, act in pairs {
+         read = function() end,
+         stop = function(ctx) assert(ctx:stop()) end,
+         unload = function(ctx) assert(ctx:unload()) end,
+         exit = function(_, m, tid) assert(m:kill(tid)) end,
+         ["write of another PMD"] = function(ctx) assert(ctx:write_pmds { { num = 1, value = 5 } }) end,
+         ["start of another set"] = function(ctx) assert(ctx:start(1)) end,
+      } do
+         it("an overflow interrupt still on its way (skid) is not lost by a " .. what, function()
+            local m = sim.machine("armv8", { skid = 50 })
+            local tid = m:spawn { program = sim.work(1000, { l2_misses = 0x80000000 }) }
+            local ctx = sim.context()
+            assert(ctx:create_evtsets { { id = 1 } })
+            sim.count(ctx, 0, "l2_misses")
+            assert(ctx:load(tid))
+            assert(ctx:start())
+            assert(m:run { ns = 30 })
+            act(ctx, m, tid)
+            assert.are.equal(3 * 0x80000000, sim.value(ctx, 0))
+         end)
+      end
+
+      it("... nor by a context switch, nor by the exit of the thread", function()
+         local m = sim.machine("armv8", { skid = 1000 })
+         local program = { { ip = 0x1000, ns = 10, events = { l2_misses = "0x1c0000000" } }, { sleep = 1000 },
+            { ip = 0x1000, ns = 10, events = { l2_misses = 0x80000000 } } }
+         local tid = m:spawn { program = program }
+         local ctx = sim.context()
+         sim.count(ctx, 0, "l2_misses")
+         assert(ctx:load(tid))
+         assert(ctx:start())
+         assert(m:run { ns = 500 })
+         assert.are.equal(0x1c0000000, sim.value(ctx, 0))
+         assert(m:run { until_exit = tid })
+         assert.are.equal(0x240000000, sim.value(ctx, 0))
+      end)
+
       it("'For non counting PMD registers ... no emulation is done': what was written is there", function()
          sim.machine()
          local ctx = sim.context()

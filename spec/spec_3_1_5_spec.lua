@@ -293,6 +293,22 @@ describe("3.1.6 PFM_STOP", function()
       assert.are.same({ 20, 200 }, { sim.value(ctx, 4), sim.info(ctx).act_duration })
    end)
 
+   it("'it may be possible to collect one extra sample': the overflow whose interrupt was still on its way", function()
+      local m = sim.machine("itanium2", { skid = 20 })
+      local ctx = sim.context()
+      sim.count(ctx, 4, "instructions", { value = -10, flags = { "OVFL_NOTIFY" } })
+      assert(ctx:load(m:spawn { program = sim.work(1000) }))
+      assert(ctx:start())
+      assert(m:run { ns = 150 }) -- overflowed at 100, to interrupt at 300
+      assert.is_nil(ctx:read(0))
+      assert(ctx:stop())
+      assert.are.equal("OVFL", ctx:read(0).type)
+      assert.are.equal(5, sim.value(ctx, 4))
+      assert(m:run { us = 1 })
+      assert.is_nil(ctx:read(0))
+      assert(ctx:restart())
+   end)
+
    it("sampling: what was sampled before stays, no sample comes after", function()
       local m = sim.machine()
       local ctx = sim.context { format = "default", buf_size = 4096 }

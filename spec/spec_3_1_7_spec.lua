@@ -174,6 +174,29 @@ describe("3.1.7 PFM_LOAD_CONTEXT", function()
       end
    end)
 
+   it("... and moved between CPUs", function()
+      local m = sim.machine("armv8", { cpus = 3, slice_ms = 1 })
+      local contexts, tids, migrations = {}, {}, 0
+      for i = 1, 5 do
+         tids[i] = m:spawn { program = { { loop = 50, { loop = 30 + i, { ip = 0x1000, ns = 10000,
+            events = { loads = 0x1000000 } } }, { sleep = 100000 * i } } } }
+         contexts[i] = sim.context()
+         sim.count(contexts[i], 0, "loads")
+         sim.count(contexts[i], 31, "cycles")
+         assert(contexts[i]:load(tids[i]))
+         assert(contexts[i]:start())
+      end
+      assert(m:run { until_idle = true })
+      for i = 1, 5 do
+         local truth = m:truth(tids[i])
+         migrations = migrations + (truth.cpu_migrations or { total = 0 }).total
+         assert.are.equal(50 * (30 + i) * 0x1000000, sim.value(contexts[i], 0))
+         assert.are.equal(truth.cycles.total, sim.value(contexts[i], 31))
+         assert.are.equal(truth.time.total, sim.info(contexts[i]).act_duration)
+      end
+      assert.is_true(migrations > 5)
+   end)
+
    describe("system-wide:", function()
       it("'load_pid must be that of the calling thread ... Any other combination is rejected'", function()
          local m = sim.machine("itanium2", { cpus = 2 })

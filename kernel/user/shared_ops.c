@@ -145,7 +145,7 @@ void *pfm_user_alloc_buffer(struct pfm_context *ctx, size_t size)
 {
 	struct pfm_desc *d = pfm_desc_of(ctx);
 	void *buf = MAP_FAILED;
-	int fd = memfd_create("perfmon-buffer", MFD_CLOEXEC);
+	int fd = memfd_create("perfmon-buffer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd < 0)
 		return NULL;
@@ -155,6 +155,8 @@ void *pfm_user_alloc_buffer(struct pfm_context *ctx, size_t size)
 		close(fd);
 		return NULL;
 	}
+	/* 3.5.4: read-only for good, whatever mprotect(2) is asked; Linux before 5.1 cannot */
+	fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW);
 	d->memfd = fd;
 	return buf;
 }

@@ -1,41 +1,72 @@
 # SPDX-License-Identifier: MIT
 #
-# Programs that put the library under load, linked with its objects: always under ASan and UBSan, in
-# build/spec, and the fuzzer of libFuzzer in build/fuzz. The specs make what they need.
+# Programs that put the library under load, linked with its objects: under ASan and UBSan in
+# build/spec, optimized in build/bench, and the fuzzer of libFuzzer in build/fuzz. Specs and
+# benchmarks make what they need.
 #
-#   make build/spec/stress && build/spec/stress SEED STEPS
+#   make LPFM_READY=1 build/spec/stress && build/spec/stress SEED STEPS
 #   make fuzz SECONDS=600
+
+FUZZ_DEPS := clang libclang-rt-14-dev
+SECONDS   ?= 600
+
+.PHONY: fuzz deps-fuzz
+
+deps-fuzz: deps-build
+	$(call install_missing,$(FUZZ_DEPS))
+
+ifndef LPFM_READY
+
+fuzz: deps-fuzz
+	@$(MAKE) LPFM_READY=1 fuzz SECONDS=$(SECONDS)
+
+else
 
 LOAD_SRC   := $(wildcard kernel/core/*.c kernel/formats/*.c kernel/pmu/*.c kernel/perf/*.c kernel/sim/*.c \
 	kernel/user/*.c)
 LOAD_WRAPS := malloc calloc realloc free mmap munmap memfd_create socketpair close epoll_ctl
 STRESS_WRAPS := pfm_overflow pfm_set_timeout pfm_reset_pmds pfm_ctxsw_in
-LOAD_OPT   ?= -O1
-LOAD_SAN   := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+LOAD_SAN   := -fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+LOAD_FLAGS := $(CSTD) $(WARN) -O2 -g $(LOAD_SAN) $(INCLUDES) -Ispec/c -MMD -MP
 
-ifdef LPFM_READY
+HARNESS    := spec/c/harness.c spec/c/harness_program.c spec/c/harness_rules.c
+STRESS_SRC := $(wildcard spec/c/stress*.c) spec/c/harness_alloc.c
+ALLOC_SRC  := spec/c/alloc.c spec/c/alloc_calls.c spec/c/harness_alloc.c
+FUZZ_SRC   := spec/c/fuzz.c spec/c/fuzz_calls.c spec/c/fuzz_06.c
+LOAD_OBJ   := $(LOAD_SRC:%.c=build/spec/obj/%.o) $(HARNESS:%.c=build/spec/obj/%.o)
+FUZZ_OBJ   := $(patsubst %.c,build/fuzz/obj/%.o,$(LOAD_SRC) $(HARNESS) $(FUZZ_SRC))
 
-HARNESS    := harness harness_program harness_rules
-LOAD_OBJ   := $(LOAD_SRC:%.c=build/spec/obj/%.o) $(HARNESS:%=build/spec/obj/spec/c/%.o)
-STRESS_OBJ := $(patsubst %,build/spec/obj/spec/c/%.o,stress stress_ledger stress_hooks stress_calls harness_alloc)
-FORMATS_OBJ := $(patsubst %,build/spec/obj/spec/c/%.o,formats_calls formats_life formats_overflow formats_restart)
-ALLOC_OBJ  := $(patsubst %,build/spec/obj/spec/c/%.o,alloc alloc_calls harness_alloc)
-
+# The specs run where a sanitizer may be preloaded, which compilers do not like.
 build/spec/obj/%.o: %.c
 	@mkdir -p $(@D)
-	@LD_PRELOAD= $(CC) $(CSTD) $(WARN) $(LOAD_OPT) -g $(LOAD_SAN) $(INCLUDES) -Ispec/c -idirafter kernel/linux -MMD -MP -c -o $@ $<
+	@LD_PRELOAD= $(CC) $(LOAD_FLAGS) -c -o $@ $<
 
-LOAD_LINK = LD_PRELOAD= $(CC) $(LOAD_SAN) $(patsubst %,-Wl$(,)--wrap=%,$(1)) -o $@ $(filter %.o,$^) -pthread
+# load_link WRAPPED FUNCTION...
+load_link = @LD_PRELOAD= $(CC) $(LOAD_SAN) $(patsubst %,-Wl$(,)--wrap=%,$(1)) -o $@ $(filter %.o,$^) -pthread
 
-build/spec/stress: $(LOAD_OBJ) $(STRESS_OBJ)
-	@$(call LOAD_LINK,$(LOAD_WRAPS) $(STRESS_WRAPS))
+build/spec/stress: $(LOAD_OBJ) $(STRESS_SRC:%.c=build/spec/obj/%.o)
+	$(call load_link,$(LOAD_WRAPS) $(STRESS_WRAPS))
 
-build/spec/alloc: $(LOAD_OBJ) $(ALLOC_OBJ)
-	@$(call LOAD_LINK,$(LOAD_WRAPS))
+build/spec/alloc: $(LOAD_OBJ) $(ALLOC_SRC:%.c=build/spec/obj/%.o)
+	$(call load_link,$(LOAD_WRAPS))
 
-build/spec/formats: $(LOAD_OBJ) $(FORMATS_OBJ)
-	@$(call LOAD_LINK)
+build/spec/fuzz_replay: $(LOAD_OBJ) $(patsubst %.c,build/spec/obj/%.o,$(FUZZ_SRC) spec/c/fuzz_replay.c)
+	$(call load_link)
 
--include $(FORMATS_OBJ:.o=.d) $(ALLOC_OBJ:.o=.d) $(LOAD_OBJ:.o=.d) $(STRESS_OBJ:.o=.d)
+build/fuzz/obj/%.o: %.c
+	@mkdir -p $(@D)
+	@$(CLANG) $(LOAD_FLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
+
+build/fuzz/fuzz: $(FUZZ_OBJ)
+	@$(CLANG) -fsanitize=fuzzer $(LOAD_SAN) -o $@ $^ -pthread
+
+# Starts from the corpus; what is new and interesting stays in build/fuzz/found.
+fuzz: build/fuzz/fuzz
+	@mkdir -p build/fuzz/found
+	@nice build/fuzz/fuzz -max_total_time=$(SECONDS) -max_len=1024 -timeout=25 -rss_limit_mb=4096 \
+		-print_final_stats=1 -artifact_prefix=build/fuzz/ build/fuzz/found spec/fuzz/corpus
+
+-include $(patsubst %.c,build/spec/obj/%.d,$(LOAD_SRC) $(HARNESS) $(STRESS_SRC) $(ALLOC_SRC) $(FUZZ_SRC))
+-include $(FUZZ_OBJ:.o=.d)
 
 endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* fuzz.h - the target of the fuzzer: bytes become calls on simulated computers. */
+#ifndef LPFM_FUZZ_H
+#define LPFM_FUZZ_H
+
+#include "harness.h"
+
+#define FUZZ_CONTEXTS	4
+
+struct fuzz {
+	struct rng		rng;
+	struct program_pool	pool;
+	struct pfm_sim		*sim;
+	int			fd[FUZZ_CONTEXTS];	/* -1: none */
+	void			*map[FUZZ_CONTEXTS];
+	size_t			map_size[FUZZ_CONTEXTS];
+	uint64_t		time_left;		/* simulated ns that may still pass */
+};
+extern struct fuzz fuzz;
+
+/* One call chosen by the bytes; fuzz_calls.c the pfm_* ones, fuzz_06.c perfmonctl(). */
+void fuzz_call(void);
+void fuzz_perfmonctl(void);
+
+/* A context's descriptor, more often than not; and where it stands in fuzz.fd, or -1. */
+int fuzz_fd(int *slot);
+/* A new context takes the place of another one. */
+void fuzz_put(int fd, size_t buffer);
+void fuzz_close(int slot);
+
+/* Ids, registers, values as they matter, with now and then anything. */
+uint16_t fuzz_set(void);
+uint16_t fuzz_reg(void);
+uint64_t fuzz_value(void);
+uint32_t fuzz_bits(uint32_t known);	/* some of the known bits, seldom others */
+void fuzz_bv(uint64_t *bits);
+int fuzz_count(void);			/* of elements; the vector has at least as many, up to 8 */
+#define FUZZ_ELEMENTS 8
+/* Bytes of p turn into others, seldom. */
+void fuzz_spoil(void *p, size_t size);
+/* A format by UUID and its argument; its size. */
+size_t fuzz_format(unsigned char *uuid, void *arg);
+#define FUZZ_FMT_ARG 64
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#endif
