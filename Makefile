@@ -12,6 +12,7 @@ LUA     ?= luajit
 PREFIX  ?= /usr/local
 DESTDIR ?=
 SAN     ?=
+V       ?=
 ifeq ($(origin CC),default)
 CC      := gcc
 endif
@@ -28,6 +29,8 @@ BUILD   := build$(if $(SAN),/san)
 VERSION := 3.0
 SHELL   := /bin/bash
 MAKEFLAGS += --no-print-directory
+Q       := $(if $(V),,@)
+say      = $(if $(V),,@echo '  $(1)')
 export CI
 
 BUILD_DEPS := gcc libc6-dev pkg-config luajit libluajit-5.1-dev lua5.1 liblua5.1-0-dev libreadline-dev \
@@ -59,12 +62,14 @@ help:
 	@echo 'make lint            warnings of gcc and clang, luacheck, house style'
 	@echo 'make bench           costs, as ratios measured in one run'
 	@echo 'make install         program, module, scripts, libraries, headers'
+	@echo 'make fuzz SECONDS=N  the coverage-guided fuzzer'
 	@echo 'make clean           remove build/'
 	@echo
 	@echo 'LUA=luajit|lua5.1    interpreter of build/lpfm (now $(LUA))'
 	@echo 'PREFIX=DIR           where to install (now $(PREFIX));  DESTDIR=DIR in front of it'
 	@echo 'SAN=1                build into build/san with ASan and UBSan'
 	@echo 'SPEC=FILE...         make check: only these specs'
+	@echo 'V=1                  show the commands'
 
 # --- what must be there first -------------------------------------------------------------------
 
@@ -118,20 +123,18 @@ LIBPERFMON  := $(BUILD)/libperfmon.so
 
 $(PERFMON_OBJ): $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALLCFLAGS) -c -o $@ $<
+	$(call say,cc $<)
+	$(Q)$(CC) $(ALLCFLAGS) -c -o $@ $<
 
 $(LIBPERFMON): $(PERFMON_OBJ) kernel/user/libperfmon.map
-	$(CC) $(SANFLAGS) -shared -Wl,-soname,libperfmon.so.3 -Wl,--version-script=kernel/user/libperfmon.map \
+	$(call say,ld $@)
+	$(Q)$(CC) $(SANFLAGS) -shared -Wl,-soname,libperfmon.so.3 -Wl,--version-script=kernel/user/libperfmon.map \
 		$(if $(SAN),,-Wl$(,)--no-undefined) -o $@ $(PERFMON_OBJ) -pthread
-	ln -sf libperfmon.so $(BUILD)/libperfmon.so.3
+	@ln -sf libperfmon.so $(BUILD)/libperfmon.so.3
 
 # --- events by name -----------------------------------------------------------------------------
 
 -include lpfm/pfmlib/build.mk
-
-# --- perfmon.ko, and the machine to try it in ---------------------------------------------------
-
--include kernel/linux/build.mk
 
 # --- the Lua module and the program, for each interpreter ---------------------------------------
 
@@ -142,14 +145,17 @@ PROGRAM_SRC := $(wildcard repl/*.c)
 define per_lua
 $(BUILD)/$(1)/obj/%.o: %.c
 	@mkdir -p $$(@D)
-	$(CC) $(ALLCFLAGS) $(call LUA_INC,$(1)) -DLPFM_PREFIX='"$(PREFIX)"' -c -o $$@ $$<
+	$$(call say,cc $$< ($(1)))
+	$(Q)$(CC) $(ALLCFLAGS) $(call LUA_INC,$(1)) -DLPFM_PREFIX='"$(PREFIX)"' -c -o $$@ $$<
 
 $(BUILD)/$(1)/lpfm.so: $(MODULE_SRC:%.c=$(BUILD)/$(1)/obj/%.o) $(LIBPERFMON) $(PFMLIB_SO) lpfm/lpfm.map
-	$(CC) $(SANFLAGS) -shared -Wl,--version-script=lpfm/lpfm.map -o $$@ $$(filter %.o,$$^) -L$(BUILD) -lperfmon $(PFMLIB_LINK) -ldw -lelf \
+	$$(call say,ld $$@)
+	$(Q)$(CC) $(SANFLAGS) -shared -Wl,--version-script=lpfm/lpfm.map -o $$@ $$(filter %.o,$$^) -L$(BUILD) -lperfmon $(PFMLIB_LINK) -ldw -lelf \
 		-Wl,-rpath,'$$$$ORIGIN:$$$$ORIGIN/..' -pthread
 
 $(BUILD)/$(1)/lpfm: $(PROGRAM_SRC:%.c=$(BUILD)/$(1)/obj/%.o) $(BUILD)/$(1)/lpfm.so
-	$(CC) $(SANFLAGS) -rdynamic -o $$@ $$(filter %.o,$$^) $(call LUA_LIB,$(1)) -lreadline -lm -ldl \
+	$$(call say,ld $$@)
+	$(Q)$(CC) $(SANFLAGS) -rdynamic -o $$@ $$(filter %.o,$$^) $(call LUA_LIB,$(1)) -lreadline -lm -ldl \
 		-Wl,-rpath,'$$$$ORIGIN/..'
 
 -include $(MODULE_SRC:%.c=$(BUILD)/$(1)/obj/%.d) $(PROGRAM_SRC:%.c=$(BUILD)/$(1)/obj/%.d)
@@ -159,8 +165,6 @@ $(foreach l,$(LUAS),$(eval $(call per_lua,$(l))))
 
 all: $(LIBPERFMON) $(PFMLIB_SO) $(LUAS:%=$(BUILD)/%/lpfm)
 	@ln -sfn $(LUA)/lpfm $(BUILD)/lpfm
-
--include spec/fuzz/build.mk
 
 # --- tests --------------------------------------------------------------------------------------
 
@@ -197,6 +201,11 @@ install-rock: all
 	cp -R scripts/pfm $(ROCK_LUADIR)/
 
 endif
+
+# --- perfmon.ko and the machine to try it in; loads and the fuzzer ------------------------------
+
+-include kernel/linux/build.mk
+-include spec/fuzz/build.mk
 
 clean:
 	rm -rf build

@@ -8,8 +8,12 @@
 bool pfm_all_zero(const void *p, size_t size)
 {
 	const unsigned char *c = p;
-	unsigned char all = 0;
+	uint64_t all = 0, word;
 
+	for (; size >= sizeof(word); size -= sizeof(word), c += sizeof(word)) {
+		memcpy(&word, c, sizeof(word));
+		all |= word;
+	}
 	while (size--)
 		all |= *c++;
 	return !all;

@@ -66,24 +66,29 @@ static void hold(pfm_ovfl_arg_t *arg)
 }
 
 /* 3.6.5, post-check: the buffer is full when the largest sample would not fit any more. */
+static bool is_full(const struct layout *l, const struct fill *f, const pfm_ovfl_arg_t *arg)
+{
+	return f->size - f->offs < max_sample(l, f->flags, arg->num_pmds);
+}
+
 static int handle(const struct layout *l, void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
 {
 	struct fill f;
+	bool was_full;
 
 	l->load(buf, &f);
+	was_full = is_full(l, &f, arg);	/* by an overflow at the same time */
 	if (f.size - f.offs >= max_sample(l, f.flags, arg->num_smpl_pmds)) {
 		f.offs += put_sample(l, (char *)buf + f.offs, f.flags, arg, tstamp, data);
 		f.count++;
-		if (f.size - f.offs < max_sample(l, f.flags, arg->num_pmds)) {
-			f.overflows++;
-			hold(arg);
-		} else {
-			arg->ovfl_ctrl.reset_ovfl_pmds = 1;
-		}
-		l->store(buf, &f);
-	} else {	/* one of several overflows at once: lost, the buffer being full */
+	}	/* else it is lost */
+	if (is_full(l, &f, arg)) {
+		f.overflows += !was_full;
 		hold(arg);
+	} else {
+		arg->ovfl_ctrl.reset_ovfl_pmds = 1;
 	}
+	l->store(buf, &f);
 	return 0;
 }
 

@@ -65,6 +65,34 @@ int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
 	return pfm_refuse(-EBUSY, "no counter is left for PMD%u: other users of the PMU have them", num);
 }
 
+#define FOR_EACH_COUNTER(X) \
+	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) \
+	X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30)
+
+static u32 read_counter(int n)
+{
+#define READ(n) case n: return read_sysreg(pmevcntr##n##_el0);
+	switch (n) {
+	FOR_EACH_COUNTER(READ)
+	}
+#undef READ
+	return 0;
+}
+
+/* The driver's events are 32 bits wide, unless asked for more, and what it last saw is in prev_count. */
+u64 lx_arch_count(const struct perf_event *event)
+{
+	u32 now, prev = local64_read(&event->hw.prev_count);
+
+	if (event->hw.state & PERF_HES_STOPPED)
+		return local64_read(&event->count);
+	if (event->hw.idx == PFM_ARM_CYCLE_IDX)
+		now = read_sysreg(pmccntr_el0);
+	else
+		now = read_counter(event->hw.idx - PFM_ARM_FIRST_IDX);
+	return local64_read(&event->count) + (u32)(now - prev);
+}
+
 /* The driver writes type and value anew at each start, also of an event that runs. */
 void lx_arch_restart(struct perf_event *event)
 {

@@ -9,8 +9,6 @@
 
 /* --- vectors -------------------------------------------------------------------------------- */
 
-#define ON_STACK 768	/* four PMDs */
-
 struct vector_call {
 	size_t	size;		/* of an element */
 	int	(*fn)(struct pfm_context *ctx, void *v, int n);
@@ -67,36 +65,51 @@ static const struct vector_call vectors[] = {
 	[PFM_NR_GETINFO_PMDS] = { sizeof(pfarg_pmdinfo_t), getinfo_pmds },
 };
 
-/* Results are copied out also where the call failed: they tell which element did (3.1.2). */
-static long do_vector(struct pfm_context *ctx, const struct vector_call *call, int n, void __user *arg)
+/*
+ * Small vectors have their place in the context; others, and those without a context, are allocated. What
+ * is copied is bounded here: the checks of copy_from_user() would cost more than the copy.
+ */
+static void *vector_in(struct lx_context *lx, void __user *arg, size_t size)
 {
-	u64 here[ON_STACK / sizeof(u64)];
-	void *v = here;
-	size_t size;
+	void *v = lx && size <= sizeof(lx->vector) ? lx->vector : kvmalloc(size, GFP_KERNEL_ACCOUNT);
+
+	if (!v) {
+		pfm_refuse(0, "no memory for the vector");
+		return ERR_PTR(-ENOMEM);
+	}
+	if (access_ok(arg, size) && !raw_copy_from_user(v, arg, size))
+		return v;
+	if (!lx || v != lx->vector)
+		kvfree(v);
+	pfm_refuse(0, "the vector cannot be read");
+	return ERR_PTR(-EFAULT);
+}
+
+/* Results are copied out also where the call failed: they tell which element did (3.1.2). */
+static long do_vector(struct lx_context *lx, const struct vector_call *call, int n, void __user *arg)
+{
+	size_t size = n * call->size;
 	long ret = pfm_check_vector(&lx_machine, n, call->size);
+	void *v;
 
 	if (ret)
 		return ret;
-	size = n * call->size;
-	if (size > sizeof(here))
-		v = kvmalloc(size, GFP_KERNEL_ACCOUNT);
-	if (!v)
-		return pfm_refuse(-ENOMEM, "no memory for the vector");
-	if (copy_from_user(v, arg, size)) {
-		ret = pfm_refuse(-EFAULT, "the vector cannot be read");
-	} else {
-		ret = call->fn(ctx, v, n);
-		if (copy_to_user(arg, v, size))
-			ret = pfm_refuse(-EFAULT, "the vector cannot be written");
-	}
-	if (v != here)
+	v = vector_in(lx, arg, size);
+	if (IS_ERR(v))
+		return PTR_ERR(v);
+	ret = call->fn(lx ? lx->ctx : NULL, v, n);
+	if (raw_copy_to_user(arg, v, size))
+		ret = pfm_refuse(-EFAULT, "the vector cannot be written");
+	if (!lx || v != lx->vector)
 		kvfree(v);
 	return ret;
 }
 
 /* --- single arguments ----------------------------------------------------------------------- */
 
-static long load_context(struct pfm_context *ctx, void __user *arg)
+/* Not inlined: the kernel clears the frame of a function at each call, with all that is in it. */
+
+static noinline long load_context(struct pfm_context *ctx, void __user *arg)
 {
 	pfarg_load_t load;
 
@@ -105,12 +118,10 @@ static long load_context(struct pfm_context *ctx, void __user *arg)
 	return pfm_do_load(ctx, &load);
 }
 
-static long start(struct pfm_context *ctx, void __user *arg)
+static noinline long start(struct pfm_context *ctx, void __user *arg)
 {
 	pfarg_start_t start;
 
-	if (!arg)
-		return pfm_do_start(ctx, NULL);
 	if (copy_from_user(&start, arg, sizeof(start)))
 		return pfm_refuse(-EFAULT, "the argument cannot be read");
 	return pfm_do_start(ctx, &start);
@@ -121,13 +132,15 @@ static long buffer_size(struct pfm_context *ctx, void __user *arg)
 	return put_user((u64)ctx->buf_size, (u64 __user *)arg) ? -EFAULT : 0;
 }
 
-static long on_context(struct pfm_context *ctx, unsigned int cmd, void __user *arg)
+static long on_context(struct lx_context *lx, unsigned int cmd, void __user *arg)
 {
+	struct pfm_context *ctx = lx->ctx;
+
 	switch (_IOC_NR(cmd)) {
 	case PFM_NR_LOAD_CONTEXT:
 		return load_context(ctx, arg);
 	case PFM_NR_START:
-		return start(ctx, arg);
+		return arg ? start(ctx, arg) : pfm_do_start(ctx, NULL);
 	case PFM_NR_STOP:
 		return pfm_do_stop(ctx);
 	case PFM_NR_RESTART:
@@ -139,13 +152,13 @@ static long on_context(struct pfm_context *ctx, unsigned int cmd, void __user *a
 	case PFM_NR_BUFFER_SIZE:
 		return buffer_size(ctx, arg);
 	default:
-		return do_vector(ctx, &vectors[_IOC_NR(cmd)], _IOC_SIZE(cmd), arg);
+		return do_vector(lx, &vectors[_IOC_NR(cmd)], _IOC_SIZE(cmd), arg);
 	}
 }
 
 /* --- what needs no context ------------------------------------------------------------------ */
 
-static long get_config(void __user *arg)
+static noinline long get_config(void __user *arg)
 {
 	pfarg_config_t cfg;
 	int ret = pfm_do_get_config(&lx_machine, &cfg);
@@ -155,7 +168,7 @@ static long get_config(void __user *arg)
 	return ret;
 }
 
-static long set_config(void __user *arg)
+static noinline long set_config(void __user *arg)
 {
 	pfarg_config_t cfg;
 
@@ -181,7 +194,7 @@ static long getinfo_fmts(void __user *arg, int n)
 	return count;
 }
 
-static long explain(void __user *arg)
+static noinline long explain(void __user *arg)
 {
 	struct pfm_ioc_why why = { "" };
 
@@ -220,7 +233,7 @@ long lx_context_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	if (_IOC_NR(cmd) > PFM_NR_BUFFER_SIZE)
 		return lx_common_ioctl(cmd, (void __user *)arg);
 	mutex_lock(&lx->lock);
-	ret = on_context(lx->ctx, cmd, (void __user *)arg);
+	ret = on_context(lx, cmd, (void __user *)arg);
 	if (atomic_read(&lx->wake))
 		lx_wake(lx);
 	mutex_unlock(&lx->lock);

@@ -23,9 +23,11 @@ static inline void pfm_vm_flags(struct vm_area_struct *vma, unsigned long set, u
 /* 6.12: arm64's cycle counter has the index of its bit in PMCNTENSET_EL0; counters are a bitmap. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #define PFM_ARM_CYCLE_IDX	0
+#define PFM_ARM_FIRST_IDX	1
 #define pfm_arm_counters(pmu)	((pmu)->num_events - 1)
 #else
 #define PFM_ARM_CYCLE_IDX	31
+#define PFM_ARM_FIRST_IDX	0
 #define pfm_arm_counters(pmu)	(bitmap_weight((pmu)->cntr_mask, 31))
 #endif
 

@@ -35,8 +35,7 @@ static void context_free(struct kref *ref)
 	put_pid_ns(lx->ns);
 	kfree(lx->msgs);
 	/* probes may have found it in their table and be about to see that it is dead */
-	synchronize_rcu();
-	kvfree(lx);
+	kvfree_rcu(lx, rcu);
 	module_put(THIS_MODULE);
 }
 

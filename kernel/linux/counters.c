@@ -107,17 +107,27 @@ static void halt(struct lx_counter *c)
 {
 	struct perf_event *event = c->event;
 
+	if (lx_on_cpu(event) && c->kind != LX_CLOCK && !stopped(event))
+		event->pmu->stop(event, PERF_EF_UPDATE);
+}
+
+/* All events so far. */
+static u64 count_of(struct lx_counter *c)
+{
+	struct perf_event *event = c->event;
+
 	if (!lx_on_cpu(event))
-		return;
+		return local64_read(&event->count);
+	if (c->kind == LX_HW)
+		return lx_arch_count(event);
 	if (c->kind == LX_CLOCK)
 		event->pmu->read(event);
-	else if (!stopped(event))
-		event->pmu->stop(event, PERF_EF_UPDATE);
+	return local64_read(&event->count);
 }
 
 static void fold(struct lx_counter *c, struct pfm_pmd *pmd)
 {
-	u64 now = local64_read(&c->event->count), before = pmd->value;
+	u64 now = count_of(c), before = pmd->value;
 
 	pmd->value += now - c->seen;
 	c->seen = now;
@@ -165,10 +175,13 @@ static void start(struct lx_counter *c)
 
 void lx_load(struct lx_counter *c, u64 value)
 {
+	struct perf_event *event = c->event;
+
 	c->loaded = true;
-	if (lx_on_cpu(c->event) && (c->kind == LX_CLOCK || !stopped(c->event)))
-		c->event->pmu->read(c->event);
-	c->seen = local64_read(&c->event->count);
+	/* perf's own count must be up to date before it is told another period */
+	if (lx_on_cpu(event) && (c->kind == LX_CLOCK || !stopped(event)))
+		event->pmu->read(event);
+	c->seen = local64_read(&event->count);
 	set_period(c, period_of(value));
 	start(c);
 }
@@ -205,11 +218,8 @@ void lx_collect(struct pfm_context *ctx, struct pfm_set *set)
 	for (unsigned int i = 0; i < set->num_pmds; i++) {
 		struct lx_counter *c = live_counter(lx, &set->pmds[i]);
 
-		if (!c)
-			continue;
-		if (lx_on_cpu(c->event) && (c->kind == LX_CLOCK || !stopped(c->event)))
-			c->event->pmu->read(c->event);
-		fold(c, &set->pmds[i]);
+		if (c)
+			fold(c, &set->pmds[i]);
 	}
 }
 

@@ -62,6 +62,9 @@ struct lx_context {
 	struct pid_namespace	*ns;		/* of the creator: ids are told as it sees them */
 	bool			kernel_ips;	/* the creator may see addresses of the kernel */
 
+	u64			vector[4 * sizeof(pfarg_pmd_t) / 8];	/* of the call in progress */
+	struct rcu_head		rcu;
+
 	/* the target, while loaded */
 	struct task_struct	*task;		/* or NULL: a CPU */
 	struct hlist_node	by_task;	/* or by CPU */
@@ -228,6 +231,8 @@ bool lx_arch_counts(u64 pmc);
 bool lx_arch_kernel(u64 pmc);
 /* PMU context, the event stopped or not on a CPU: from its next start it counts what pmc says. */
 int lx_arch_program(struct perf_event *event, u16 num, u64 pmc);
+/* PMU context: what event->count would be if it were brought up to date now. */
+u64 lx_arch_count(const struct perf_event *event);
 /* PMU context: a running event goes on with what period_left and programming now say. */
 void lx_arch_restart(struct perf_event *event);
 

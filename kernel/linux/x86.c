@@ -33,3 +33,8 @@ int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
 void lx_arch_restart(struct perf_event *event)
 {
 }
+
+u64 lx_arch_count(const struct perf_event *event)
+{
+	return local64_read(&event->count);
+}

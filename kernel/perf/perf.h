@@ -85,6 +85,7 @@ struct perf_context {
 	int			pid, cpu;	/* as perf_event_open() wants them */
 	int			life;		/* dummy event: tells the target's run time and end; -1 */
 	void			*life_map;
+	int			life_pidfd;	/* tells its end instead, or -1 */
 	struct pfm_watch	*life_watch;
 	bool			ended;		/* but records wait for a restart to be replayed */
 	struct perf_ring	ring;

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 
 #define PAGES_FORMAT	128	/* data pages with a sampling format: seconds of fast sampling */
-#define PAGES_USER	32	/* the same for those whose locked memory is limited */
+#define PAGES_USER	16	/* the same for those whose locked memory is limited */
 #define PAGES_NOTIFY	4	/* without one there are few records at a time */
 
 static size_t page_size(void)

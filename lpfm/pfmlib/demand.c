@@ -32,7 +32,8 @@ static bool alt_usable(const struct pfl_alt *alt, const pfmlib_regmask_t *unavai
 	return true;
 }
 
-void pfl_drop_alts(struct pfl_demand *d, const pfmlib_regmask_t *unavail, const struct pfl_model *m)
+static void drop_alts(struct pfl_demand *d, const pfmlib_regmask_t *unavail,
+		      const struct pfl_model *m)
 {
 	unsigned int kept = 0;
 
@@ -88,7 +89,7 @@ int pfl_demand_fill(const struct pfl_model *m, unsigned int idx, const pfmlib_ev
 	ret = check_shared(d, &in->pfp_unavail_pmcs, m);
 	if (ret != PFMLIB_SUCCESS)
 		return ret;
-	pfl_drop_alts(d, &in->pfp_unavail_pmcs, m);
+	drop_alts(d, &in->pfp_unavail_pmcs, m);
 	if (d->nalts)
 		return PFMLIB_SUCCESS;
 	pfl_event_text(e, name, sizeof(name));

@@ -96,16 +96,10 @@ static int check_count(const struct job *j)
 	return PFMLIB_SUCCESS;
 }
 
-static bool same_event(const pfmlib_event_t *a, const pfmlib_event_t *b)
-{
-	return a->event == b->event && a->num_masks == b->num_masks &&
-		memcmp(a->unit_masks, b->unit_masks, a->num_masks * sizeof(a->unit_masks[0])) == 0;
-}
-
 static bool all_one_event(const struct pfl_demand *const *d, unsigned int n)
 {
 	for (unsigned int i = 1; i < n; i++)
-		if (!same_event(&d[i]->event, &d[0]->event))
+		if (!pfl_same_event(&d[i]->event, &d[0]->event))
 			return false;
 	return n > 1;
 }

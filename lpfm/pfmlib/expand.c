@@ -25,19 +25,13 @@ static int append(struct expansion *s, const char *text, size_t len)
 	return PFMLIB_SUCCESS;
 }
 
-static bool same_event(const pfmlib_event_t *a, const pfmlib_event_t *b)
-{
-	return a->event == b->event && a->plm == b->plm && a->num_masks == b->num_masks &&
-		memcmp(a->unit_masks, b->unit_masks, a->num_masks * sizeof(a->unit_masks[0])) == 0;
-}
-
 static int add_event(struct expansion *s, const pfmlib_event_t *e)
 {
 	pfmlib_expansion_t *x = s->x;
 	unsigned int i = 0;
 	char term[16];
 
-	while (i < x->count && !same_event(&x->events[i], e))
+	while (i < x->count && !pfl_same_event(&x->events[i], e))
 		i++;
 	if (i == PFMLIB_MAX_TERMS)
 		return pfl_explain(PFMLIB_ERR_TOOMANY, "a formula of more than %d events",

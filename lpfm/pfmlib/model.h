@@ -43,12 +43,6 @@ static inline void pfl_mask_add(struct pfl_mask *m, const struct pfl_mask *b)
 	m->w[1] |= b->w[1];
 }
 
-static inline void pfl_mask_remove(struct pfl_mask *m, const struct pfl_mask *b)
-{
-	m->w[0] &= ~b->w[0];
-	m->w[1] &= ~b->w[1];
-}
-
 static inline unsigned int pfl_mask_weight(const struct pfl_mask *m)
 {
 	return __builtin_popcountll(m->w[0]) + __builtin_popcountll(m->w[1]);
@@ -161,7 +155,6 @@ void pfl_attr_get(const struct pfl_model *m, unsigned int idx, unsigned int a, s
 /* demand.c */
 int pfl_demand_fill(const struct pfl_model *m, unsigned int idx, const pfmlib_event_t *e,
 		    const pfmlib_input_param_t *in, struct pfl_demand *d);
-void pfl_drop_alts(struct pfl_demand *d, const pfmlib_regmask_t *unavail, const struct pfl_model *m);
 
 /* assign.c: choice[i] becomes the alternative of event i. SUCCESS, NOASSIGN, or from ops->check. */
 int pfl_assign(const struct pfl_model *m, const struct pfl_demand *const *d, unsigned int n,
@@ -176,6 +169,8 @@ int pfl_split(const struct pfl_model *m, const struct pfl_demand *d, unsigned in
 
 /* names.c */
 bool pfl_same_name(const char *a, size_t alen, const char *b);	/* no case, '-' is '_' */
+bool pfl_lists(const char *names, const char *name);	/* names: each with a space behind */
+bool pfl_same_event(const pfmlib_event_t *a, const pfmlib_event_t *b);
 int pfl_find_event(const struct pfl_model *m, const char *name, size_t len, unsigned int *idx);
 /* "EVENT:MASK:..." of this model alone. */
 int pfl_parse_event(const struct pfl_model *m, const char *str, size_t len, pfmlib_event_t *e);

@@ -20,6 +20,22 @@ bool pfl_same_name(const char *a, size_t alen, const char *b)
 	return i == alen && !b[i];
 }
 
+bool pfl_lists(const char *names, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = names; *p; p = strchr(p, ' ') + 1)
+		if (strncmp(p, name, len) == 0 && p[len] == ' ')
+			return true;
+	return false;
+}
+
+bool pfl_same_event(const pfmlib_event_t *a, const pfmlib_event_t *b)
+{
+	return a->event == b->event && a->plm == b->plm && a->num_masks == b->num_masks &&
+		memcmp(a->unit_masks, b->unit_masks, a->num_masks * sizeof(a->unit_masks[0])) == 0;
+}
+
 int pfl_find_event(const struct pfl_model *m, const char *name, size_t len, unsigned int *idx)
 {
 	struct pfl_event ev;

@@ -410,16 +410,6 @@ static const struct family arm_families[] = {
 	{ NULL, arm_libpfm4 }, { NULL, armv8 }, { NULL, common },
 };
 
-static bool lists(const char *models, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (const char *p = models; *p; p = strchr(p, ' ') + 1)
-		if (strncmp(p, name, len) == 0 && p[len] == ' ')
-			return true;
-	return false;
-}
-
 /* The first term of a formula, and whether it can be had on the model. */
 static bool has_first_term(const struct pfl_model *m, const char *formula)
 {
@@ -447,7 +437,7 @@ const char *pfl_preset(const struct pfl_model *m, const char *name, size_t len)
 	const char *formula = NULL;
 
 	for (size_t i = 0; !formula && i < n; i++)
-		if (!f[i].models || lists(f[i].models, m->name))
+		if (!f[i].models || pfl_lists(f[i].models, m->name))
 			formula = find_entry(m, f[i].entries, name, len);
 	return formula;
 }

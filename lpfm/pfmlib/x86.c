@@ -20,10 +20,10 @@ struct rule {
 };
 
 struct family {
-	const char		*models;	/* prefixes of names, each with a space behind */
+	const char		*models;	/* names, each with a space behind */
 	unsigned int		general;	/* general counters; 0: as libpfm4 says */
 	bool			amd;
-	bool			merges;		/* large increments use two counters (family 17h and later) */
+	bool			merges;		/* large increments use two counters: family 17h on */
 	const struct rule	*rules;		/* the first that fits counts; ended by counters 0 */
 };
 
@@ -124,20 +124,10 @@ static const struct family families[] = {
 static const struct family other_intel = { .rules = no_rules };
 static const struct family other_amd = { .amd = true, .rules = no_rules };
 
-static bool lists(const char *models, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (const char *p = models; *p; p = strchr(p, ' ') + 1)
-		if (strncmp(p, name, len) == 0 && p[len] == ' ')
-			return true;
-	return false;
-}
-
 static const struct family *family_of(const struct pfl_model *m)
 {
 	for (size_t i = 0; i < PFL_COUNT(families); i++)
-		if (lists(families[i].models, m->name))
+		if (pfl_lists(families[i].models, m->name))
 			return &families[i];
 	return strncmp(m->name, "amd", 3) == 0 ? &other_amd : &other_intel;
 }

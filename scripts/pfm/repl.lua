@@ -60,7 +60,7 @@ local function compile(text)
    local chunk, err = loadstring("return " .. expression, "=stdin")
    if chunk or expression ~= text then return chunk, err end
    chunk, err = loadstring(text, "=stdin")
-   return chunk or compile_last(text), err
+   return compile_last(text) or chunk, err
 end
 
 -- Reads lines until they are complete: the chunk and its text; nil and an error, "eof" or "interrupted".

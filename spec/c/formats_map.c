@@ -295,6 +295,25 @@ static void closed(void)
 	TRUE(!munmap(hdr, SIZE));
 }
 
+/* 3.6.5: a restart "only affects the buffer header, the rest of the buffer is not touched". */
+static void restarted(void)
+{
+	int fd = create(SIZE, NULL);
+	const pfm_default_smpl_hdr_t *hdr = map(fd);
+	const pfm_default_smpl_entry_t *samples = (const void *)(hdr + 1);
+	pfm_default_smpl_entry_t before[2];
+
+	sample(fd, 255);
+	memcpy(before, samples, sizeof(before));
+	TRUE(hdr->hdr_count == 2 && hdr->hdr_cur_offs == sizeof(*hdr) + sizeof(before));
+	TRUE(samples[0].tstamp == 100 && samples[1].tstamp == 200 && samples[1].ip == 0x1000);
+	TRUE(!perfmonctl(fd, PFM_RESTART, NULL, 0));
+	TRUE(hdr->hdr_count == 0 && hdr->hdr_cur_offs == sizeof(*hdr));
+	TRUE(!memcmp(before, samples, sizeof(before)));
+	TRUE(!munmap((void *)hdr, SIZE));
+	end(fd);
+}
+
 static const struct {
 	const char	*name;
 	void		(*run)(void);
@@ -303,6 +322,7 @@ static const struct {
 	{ "protections", protections }, { "map_flags", map_flags }, { "sizes", sizes }, { "once", once },
 	{ "no_buffer", no_buffer }, { "read_only", read_only }, { "unmapped", unmapped },
 	{ "forks", forks }, { "child_unmaps", child_unmaps }, { "closed", closed },
+	{ "restarted", restarted },
 };
 
 int main(int argc, char **argv)

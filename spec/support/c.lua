@@ -4,13 +4,27 @@ local c = {}
 
 local build = os.getenv("LPFM_BUILD") or "build"
 
+--- Starts a shell command; the function it returns waits for its end and returns what sh() does.
+function c.background(command)
+   local pipe = assert(io.popen("( " .. command .. " ) 2>&1; echo \"@status $?\"", "r"))
+   return function()
+      local text = pipe:read("*a")
+      pipe:close()
+      local out, status = text:match("^(.*)@status (%d+)\n$")
+      return out, tonumber(status)
+   end
+end
+
 --- Runs a shell command; returns its output (both streams), and its exit status.
 function c.sh(command)
-   local pipe = assert(io.popen("( " .. command .. " ) 2>&1; echo \"@status $?\"", "r"))
-   local text = pipe:read("*a")
-   pipe:close()
-   local out, status = text:match("^(.*)@status (%d+)\n$")
-   return out, tonumber(status)
+   return c.background(command)()
+end
+
+--- Makes a target of the Makefile, one of spec/fuzz/build.mk as a rule; returns it.
+function c.make(target)
+   local out, status = c.sh("env -u LD_PRELOAD -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -j2 LPFM_READY=1 " .. target)
+   assert(status == 0, out)
+   return target
 end
 
 local function build_program(name, sources, flags)

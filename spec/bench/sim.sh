@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# sim.sh BUILD - the core on the simulated computer: rates, and how costs grow.
+set -eu
+build=$1
+gcc -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Ikernel/include -o "$build/bench/sim" spec/bench/sim.c \
+	-L"$build" -lperfmon -Wl,-rpath,"$PWD/$build" -pthread
+
+# least NAME ARG...: the least of three runs; where two numbers are printed, the second counts
+least() { for _ in 1 2 3; do "$build/bench/sim" "$@"; done | sort -k 2n -k 1n | head -n 1; }
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'; }
+rate() { awk -v ns="$1" 'BEGIN { printf "%.0f", 1e9 / ns }'; }
+row() { printf '%-62s %12s %8s\n' "$@"; }
+
+row 'simulated computer' 'a second' ''
+row '  overflows handled, each sampled into a buffer' "$(rate "$(least overflows 300000 1000)")" ''
+row '  set switches, by time' "$(rate "$(least timeouts 200000)")" ''
+row '  set switches, by overflow' "$(rate "$(least triggers 200000)")" ''
+row '  context switches between monitored threads' "$(rate "$(least ctxsw 200000)")" ''
+
+row '100 times the events' 'ns' '1st = 1'
+first=$(least counting 1000000000)
+row '  1 s, 10^9 cycles in each of 4 counters' "$first" 1.00
+ns=$(least counting 100000000000)
+row '  100 s, 10^11 cycles' "$ns" "$(ratio "$ns" "$first")"
+first=$(least overflows 300000 1000)
+row '  an overflow every 10^3 cycles' "$first" 1.00
+ns=$(least overflows 300000 100000)
+row '  an overflow every 10^5 cycles' "$ns" "$(ratio "$ns" "$first")"
+
+row 'event sets: made, programmed, loaded, closed' 'ns a set' '64 = 1'
+first=$(least sets 64)
+for n in 1 64 4096 65536; do
+	ns=$(least sets $n)
+	row "  $n" "$ns" "$(ratio "$ns" "$first")"
+done
+row 'event sets: a switch to the next' 'ns' '2 = 1'
+first=$(least switching 2)
+for n in 2 64 4096 65536; do
+	ns=$(least switching $n)
+	row "  among $n" "$ns" "$(ratio "$ns" "$first")"
+done
+
+row 'contexts: made, programmed, loaded, started, closed' 'ns each' '100 = 1'
+read -r _ first < <(least contexts 100)
+for n in 1 100 1000 10000; do
+	read -r n ns < <(least contexts $n)
+	row "  $n" "$ns" "$(ratio "$ns" "$first")"
+done
+row 'contexts: reading 4 counters while so many are loaded' 'ns a call' '1 = 1'
+read -r _ first < <(least reading 1)
+for n in 1 100 10000; do
+	read -r n ns < <(least reading $n)
+	row "  $n" "$ns" "$(ratio "$ns" "$first")"
+done
