@@ -173,6 +173,17 @@ describe("3.1.5 PFM_START", function()
          assert.are.same({ 1, 0 }, { sim.info(ctx, 0).runs, sim.info(ctx, 1).runs })
       end)
 
+      it("a set's timeout begins anew with each PFM_START", function()
+         local m, ctx, tid = prepared { { id = 0, flags = { "TIME_SWITCH" }, timeout = 2000000 }, { id = 1 } }
+         assert(ctx:load(tid))
+         assert(ctx:start())
+         assert(m:run { us = 500 })
+         assert(ctx:stop())
+         assert.are.equal(1500000, sim.info(ctx).timeout)
+         assert(ctx:start())
+         assert.are.equal(2000000, sim.info(ctx).timeout)
+      end)
+
       it("'both time-based and overflow-based set switching are activated'", function()
          local m, ctx, tid = prepared { { id = 0, flags = { "TIME_SWITCH" }, timeout = 1 },
             { id = 1, flags = { "OVFL_SWITCH" } }, { id = 2 } }

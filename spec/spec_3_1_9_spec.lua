@@ -137,6 +137,20 @@ describe("3.1.9 PFM_RESTART", function()
          assert.are.equal(500, sim.value(ctx, 5))
       end)
 
+      it("... nor is one that overflowed before an earlier restart reset again", function()
+         local m, ctx, tid = notifying { long_reset = -1000 }
+         assert(ctx:write_pmds { { num = 5, value = -60, long_reset = -5000, flags = NOTIFY } })
+         assert(ctx:load(tid))
+         assert(ctx:start())
+         assert(m:run { until_message = ctx })
+         assert.are.same({ 4 }, ctx:read(0).pmds)
+         assert(ctx:restart())
+         assert(m:run { until_message = ctx })
+         assert.are.same({ 5 }, ctx:read(0).pmds)
+         assert(ctx:restart())
+         assert.are.same({ -1000 + 20, -5000 }, ctx:read_values { 4, 5 })
+      end)
+
       it("'reset with its long reset value': one level, not the reset_pmds of the designated", function()
          local m, ctx, tid = notifying { reset_pmds = { 5 } }
          assert(ctx:write_pmds { { num = 5, value = 0, long_reset = 500, reset_pmds = { 6 } } })

@@ -140,6 +140,21 @@ describe("3.3 event notifications", function()
       assert.are.same({ type = "END" }, ctx:read(0))
    end)
 
+   it("3.3.2: msg_active_set is the set that was active at the overflow, also if the overflow ended it", function()
+      local samples
+      for _, flags in ipairs { {}, { "OVFL_SWITCH" } } do
+         local m = sim.machine()
+         local ctx = sim.context(nway(8192, 4))
+         assert(ctx:create_evtsets { { id = 0, flags = flags }, { id = 1 } })
+         sim.count(ctx, 4, "instructions", { value = -1, short_reset = -1, flags = NOTIFY, switch_cnt = samples or 0 })
+         started(m, ctx, m:spawn { program = sim.work(10000) })
+         assert(m:run { until_message = ctx })
+         samples = m:time() / 10 -- those that fill a region
+         assert.are.equal(0, ctx:read(0).set)
+         assert.are.equal(#flags, sim.info(ctx, 1).runs)
+      end
+   end)
+
    it("3.3.2, system-wide: the message names the thread that ran, and its process", function()
       local m = sim.machine()
       local tid = m:spawn { program = sim.work(1000) }

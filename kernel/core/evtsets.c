@@ -151,17 +151,31 @@ static void fill_avail(const struct pfm_pmu *pmu, pfarg_setinfo_t *info)
 		pfm_bit_set(info->set_avail_pmds, pmu->pmds[i].num);
 }
 
+static int check_info(struct pfm_context *ctx, pfarg_setinfo_t *info)
+{
+	int ret = 0;
+
+	if (!pfm_set_find(ctx, info->set_id)) {
+		info->set_flags |= PFM_SET_RETFL_NOSET;
+		return pfm_refuse(-EINVAL, "set %u does not exist", info->set_id);
+	}
+	if (info->set_flags & ~PFM_SET_RETFL_MASK)
+		ret = pfm_refuse(-EINVAL, "set_flags must be 0");
+	else if (!pfm_all_zero(info->set_reserved, sizeof(info->set_reserved)))
+		ret = pfm_refuse(-EINVAL, "reserved fields must be 0");
+	if (ret)
+		info->set_flags |= PFM_SET_RETFL_EINVAL;
+	return ret;
+}
+
 static int info_all(struct pfm_context *ctx, pfarg_setinfo_t *v, int n, bool live)
 {
 	for (int i = 0; i < n; i++) {
-		struct pfm_set *set = pfm_set_find(ctx, v[i].set_id);
+		int ret = check_info(ctx, &v[i]);
 
-		if (!set || (v[i].set_flags & ~PFM_SET_RETFL_MASK)) {
-			v[i].set_flags |= set ? PFM_SET_RETFL_EINVAL : PFM_SET_RETFL_NOSET;
-			return set ? pfm_refuse(-EINVAL, "set_flags must be 0")
-				   : pfm_refuse(-EINVAL, "set %u does not exist", v[i].set_id);
-		}
-		fill_info(ctx, set, &v[i], live);
+		if (ret)
+			return ret;
+		fill_info(ctx, pfm_set_find(ctx, v[i].set_id), &v[i], live);
 		fill_avail(ctx->machine->pmu, &v[i]);
 	}
 	return 0;

@@ -50,9 +50,10 @@ static int getinfo(pfarg_reginfo_t *v, int n, const struct pfm_pmu *pmu, const c
 	for (int i = 0; i < n; i++) {
 		const struct pfm_reg *reg = lookup(pmu, v[i].reg_num);
 
-		if (v[i].reg_flags & ~PFM_REG_RETFL_MASK) {
+		if (v[i].reg_flags & ~PFM_REG_RETFL_MASK ||
+		    !pfm_all_zero(v[i].reg_reserved, sizeof(v[i].reg_reserved))) {
 			v[i].reg_flags |= PFM_REG_RETFL_EINVAL;
-			return pfm_refuse(-EINVAL, "reg_flags must be 0");
+			return pfm_refuse(-EINVAL, "reg_flags and reserved fields must be 0");
 		}
 		if (!reg) {
 			v[i].reg_flags |= PFM_REG_RETFL_EINVAL;

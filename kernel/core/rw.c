@@ -223,7 +223,8 @@ static int check_pmd_value(struct pfm_context *ctx, struct pfm_set *set, const s
 	return 0;
 }
 
-#define PMD_WRITE_FLAGS (PFM_REGFL_OVFL_NOTIFY | PFM_REGFL_RANDOM | PFM_REGFL_VALUES | PFM_REGFL_ATTRS)
+#define PMD_WRITE_FLAGS (PFM_REGFL_OVFL_NOTIFY | PFM_REGFL_RANDOM | PFM_REGFL_VALUES | PFM_REGFL_ATTRS | \
+			 PFM_REGFL_CHECK)
 
 static int reserve_pmd(struct pfm_context *ctx, struct pfm_set *set, const pfarg_pmd_t *req)
 {
@@ -318,7 +319,7 @@ static int apply_pmds(struct pfm_context *ctx, void *arg)
 	if (ctx->state == PFM_CTX_LOADED)
 		pfm_ops(ctx)->collect(ctx, ctx->active);
 	for (int i = 0; i < vec->n && !ret; i++) {
-		ret = apply_pmd(ctx, &v[i]);
+		ret = v[i].reg_flags & PFM_REGFL_CHECK ? 0 : apply_pmd(ctx, &v[i]);
 		if (ret)
 			v[i].reg_flags |= PFM_REG_RETFL_EINVAL;
 	}

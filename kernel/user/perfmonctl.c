@@ -161,8 +161,11 @@ static int restart(int fd, void *arg, int n)
 
 /* --- registers ------------------------------------------------------------------------------ */
 
-/* Flags, bit-vectors and event id of a PMC go to the counting PMDs it controls. */
-static int write_attrs(int fd, const struct pfm_pmu *pmu, struct pfm06_pmc *req)
+/*
+ * Flags, bit-vectors and event id of a PMC go to the counting PMDs it controls. how: 0, or
+ * PFM_REGFL_CHECK, after which writing them cannot fail.
+ */
+static int write_attrs(int fd, const struct pfm_pmu *pmu, struct pfm06_pmc *req, uint32_t how)
 {
 	for (unsigned int i = 0; i < pmu->num_pmds; i++) {
 		const struct pfm_reg *reg = &pmu->pmds[i];
@@ -170,7 +173,7 @@ static int write_attrs(int fd, const struct pfm_pmu *pmu, struct pfm06_pmc *req)
 
 		if (reg->ctrl != req->reg_num || !(reg->kind & PFM_REG_C64))
 			continue;
-		pmd.reg_flags = PFM_REGFL_ATTRS |
+		pmd.reg_flags = PFM_REGFL_ATTRS | how |
 				(req->reg_flags & (PFM_REGFL_OVFL_NOTIFY | PFM_REGFL_RANDOM));
 		memcpy(pmd.reg_reset_pmds, req->reg_reset_pmds, sizeof(pmd.reg_reset_pmds));
 		memcpy(pmd.reg_smpl_pmds, req->reg_smpl_pmds, sizeof(pmd.reg_smpl_pmds));
@@ -183,23 +186,32 @@ static int write_attrs(int fd, const struct pfm_pmu *pmu, struct pfm06_pmc *req)
 	return 0;
 }
 
-#define PMC_FLAGS (PFM_REGFL_OVFL_NOTIFY | PFM_REGFL_RANDOM | PFM_REGFL_NO_64BIT_EMUL)
+/* 5.6.3: debug registers know none. */
+static uint32_t pmc_flags(const struct pfm_pmu *pmu, uint16_t num)
+{
+	const struct pfm_reg *reg = pfm_pmu_pmc(pmu, num);
+	bool debug = reg && (reg->type == PFM_REG_TYPE_IBR || reg->type == PFM_REG_TYPE_DBR);
+
+	return debug ? 0 : PFM_REGFL_OVFL_NOTIFY | PFM_REGFL_RANDOM | PFM_REGFL_NO_64BIT_EMUL;
+}
 
 static int write_pmc(int fd, const struct pfm_pmu *pmu, struct pfm06_pmc *req)
 {
+	uint32_t known = pmc_flags(pmu, req->reg_num);
 	pfarg_pmc_t pmc = { .reg_num = req->reg_num, .reg_set = req->reg_set, .reg_value = req->reg_value };
 
 	req->reg_flags &= ~PFM_REG_RETFL_MASK;
-	if (req->reg_flags & ~PMC_FLAGS) {
-		pfm_refuse(0, "unknown reg_flags %#x", req->reg_flags & ~PMC_FLAGS);
+	if (req->reg_flags & ~known) {
+		pfm_refuse(0, "unknown reg_flags %#x", req->reg_flags & ~known);
 		req->reg_flags |= PFM_REG_RETFL_EINVAL;
 		return fail(EINVAL);
 	}
 	pmc.reg_flags = req->reg_flags & PFM_REGFL_NO_64BIT_EMUL;
-	if (write_attrs(fd, pmu, req))	/* first: they can be bad where the value is good */
+	/* either can be bad where the other is good, and then nothing is written */
+	if (write_attrs(fd, pmu, req, PFM_REGFL_CHECK))
 		return -1;
 	if (!pfm_write_pmcs(fd, &pmc, 1))
-		return 0;
+		return write_attrs(fd, pmu, req, 0);
 	req->reg_flags |= pmc.reg_flags & PFM_REG_RETFL_MASK;
 	return -1;
 }

@@ -2,9 +2,11 @@
 --- Counts events over a command, threads or CPUs.
 -- @module pfm.count
 
+local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local events = require "pfm.events"
 local follow = require "pfm.follow"
+local plan = require "pfm.plan"
 local setup = require "pfm.setup"
 
 local count = {}
@@ -20,7 +22,7 @@ local function with_task_clock(list)
    for _, e in ipairs(list) do
       if e.base == "task-clock" then return list, e end
    end
-   local hidden = assert(events.parse "task-clock")[1]
+   local hidden = assert(events.read "task-clock")[1]
    hidden.hidden = true
    local out = { unpack(list) }
    out[#out + 1] = hidden
@@ -32,12 +34,12 @@ local function new_measure(target, list)
    local all, clock = list, nil
    if not target.cpus then all, clock = with_task_clock(list) end
    self.clock = clock
-   self.good = setup.usable(all)
-   self.spec = { pmcs = events.pmcs(self.good), pmds = {} }
-   self.numbers = {}
-   for i, e in ipairs(self.good) do
-      self.spec.pmds[i], self.numbers[i], self.sums[i] = { num = e.pmd, value = 0 }, e.pmd, 0
+   self.plan = setup.plan(all)
+   self.good = {}
+   for _, e in ipairs(all) do
+      if self.plan.terms[e] then self.good[#self.good + 1] = e end
    end
+   self.spec = plan.spec(self.plan, setup.switch_time(target.switch))
    return self
 end
 
@@ -52,9 +54,13 @@ function measure:attach(subject)
 end
 
 local function values_of(self, ctx)
-   local regs = ctx:read_pmds(self.numbers)
+   return plan.read(self.plan, ctx)
+end
+
+-- The counts of one subject, in the order of the events that are counted.
+local function counts_of(self, values)
    local out = {}
-   for i in ipairs(self.numbers) do out[i] = regs and regs[i].value or 0 end
+   for i, e in ipairs(self.good) do out[i] = plan.value(self.plan, e, values) or 0 end
    return out
 end
 
@@ -78,9 +84,10 @@ end
 function measure:ended(subject)
    subject.ctx:stop()
    local values = values_of(self, subject.ctx)
-   for i, v in ipairs(values) do self.sums[i] = self.sums[i] + v end
+   for i, v in ipairs(values) do self.sums[i] = (self.sums[i] or 0) + v end
    self.live[subject] = nil
-   self.per[#self.per + 1] = { tid = subject.tid, pid = subject.pid, cpu = subject.cpu, values = values }
+   self.per[#self.per + 1] = { tid = subject.tid, pid = subject.pid, cpu = subject.cpu,
+      values = counts_of(self, values) }
    if subject.pid and not self.target.threads then look_around(self, subject) end
 end
 
@@ -88,38 +95,53 @@ end
 function measure:now()
    local out = { unpack(self.sums) }
    for _, ctx in pairs(self.live) do
-      for i, v in ipairs(values_of(self, ctx)) do out[i] = out[i] + v end
+      for i, v in ipairs(values_of(self, ctx)) do out[i] = (out[i] or 0) + v end
    end
    return out
 end
 
+-- The count of an event, and the share of the time in which it counted.
 local function value_of(self, event, values)
-   for i, e in ipairs(self.good) do
-      if e == event then return values[i] end
-   end
+   if not self.plan.terms[event] or #values == 0 then return nil end
+   return plan.value(self.plan, event, values)
 end
 
--- A hardware counter that stays at 0 while the program runs does not count.
+-- Does it happen whenever a program runs?
+local function is_constant(event)
+   local e = event.kind == "hardware" and lpfm.event(event.base)
+   for _, name in ipairs { "cycles", "instructions" } do
+      local generic = lpfm.event(name)
+      if e and generic and e.name and e.name == generic.name then return true end
+   end
+   return false
+end
+
+-- A counter of cycles that stays at 0 while the program runs does not count.
 local function implausible(self, event, value, values)
-   if event.kind == "software" or value ~= 0 then return false end
+   if value ~= 0 or not is_constant(event) then return false end
    local ran = self.clock and value_of(self, self.clock, values)
    return ran ~= nil and ran > 1e6
 end
 
+local function row_of(self, event, values)
+   local value, share = value_of(self, event, values)
+   local reason = event.reason
+   local state = reason and "not supported"
+   if value and implausible(self, event, value, values) then
+      value, state = nil, "not counted"
+      reason = "the counter stayed at 0 while the program ran: this machine's PMU does not count it"
+   elseif not value and not reason then
+      state, reason = "not counted", share and "its event set never had its turn" or nil
+   end
+   return {
+      event = event.name, base = event.base, unit = event.unit, value = value, state = state, reason = reason,
+      active = value and share < 1 and share or nil,
+   }
+end
+
 local function rows_of(self, list, values)
    local rows = {}
-   for i, event in ipairs(list) do
-      local value, reason = value_of(self, event, values), event.reason
-      local state = reason and "not supported"
-      if value and implausible(self, event, value, values) then
-         value, state = nil, "not counted"
-         reason = "the counter stayed at 0 while the program ran: this machine's PMU does not count it"
-      end
-      rows[i] = {
-         event = event.name, base = event.base, unit = event.unit,
-         value = value, state = state, reason = reason,
-      }
-   end
+   for i, event in ipairs(list) do rows[i] = row_of(self, event, values) end
    return rows
 end
 
@@ -163,14 +185,16 @@ local function ticker(self, list, step, report)
 end
 
 --- Counts once.
--- @tparam table spec a target of `pfm.follow`, and `events` (names or a parsed list),
--- optional `interval` in seconds with `on_interval(row)`
--- @treturn table `events` (of `event`, `value` or `state` and `reason`, `unit`), `elapsed`, `ran` (ns of CPU
--- time counted), `rusage`, `status`, `signal`, `subjects`, `per` (the parts), `uncounted` (a share)
+-- @tparam table spec a target of `pfm.follow`, and `events` (names or a list of `events.read`),
+-- optional `interval` in seconds with `on_interval(row)`, `switch` in ms between event sets
+-- @treturn table `events` (of `event`, `value` or `state` and `reason`, `unit`, and `active`, the share of the time
+-- out of which `value` is estimated), `elapsed`, `ran` (ns of CPU time counted), `rusage`, `status`, `signal`,
+-- `subjects`, `per` (the parts), `uncounted` (a share), `sets` (how many event sets),
+-- `why_sets`
 -- @usage count.run{command = {"true"}, events = "page-faults"}.events[1].value
 function count.run(spec)
    local list, err = spec.events, nil
-   if type(list) == "string" then list, err = events.parse(list) end
+   if type(list) == "string" then list, err = events.read(list) end
    if not list then error(err or "no events given", 0) end
    local self = new_measure(spec, list)
    local on = {
@@ -182,6 +206,7 @@ function count.run(spec)
    outcome.events = rows_of(self, list, self.sums)
    outcome.ran = self.clock and value_of(self, self.clock, self.sums)
    outcome.subjects, outcome.per, outcome.counted = self.subjects, self.per, self.good
+   outcome.sets, outcome.why_sets = #self.plan.sets, self.plan.why
    outcome.uncounted = uncounted(self, outcome, self.sums)
    return outcome
 end
@@ -192,7 +217,7 @@ end
 -- @treturn table `events`, `elapsed`, `ran`, `results` (what fn returned)
 -- @usage count.call(function() return ("x"):rep(1e6) end, "page-faults").events[1].value
 function count.call(fn, list)
-   local parsed, err = events.parse(list)
+   local parsed, err = events.read(list)
    if not parsed then error(err, 0) end
    local self = new_measure({ tids = {} }, parsed)
    local ctx
@@ -207,7 +232,7 @@ function count.call(fn, list)
    if not results[1] then error(results[2], 0) end
    return {
       events = rows_of(self, parsed, values), ran = value_of(self, self.clock, values), elapsed = elapsed,
-      results = { unpack(results, 2) }, subjects = 1,
+      results = { unpack(results, 2) }, subjects = 1, sets = #self.plan.sets, why_sets = self.plan.why,
    }
 end
 
@@ -229,6 +254,16 @@ local function plain(value)
    return type(value) == "number" and value or value:tonumber()
 end
 
+local function mean_share(runs, i)
+   local shares, below = {}, false
+   for k, run in ipairs(runs) do
+      local row = run.events[i]
+      shares[k] = row.active or (row.value and 1 or 0)
+      below = below or row.active ~= nil
+   end
+   return below and (count.mean(shares)) or nil
+end
+
 local function merge_event(runs, i)
    local values, row = {}, {}
    for k, v in pairs(runs[1].events[i]) do row[k] = v end
@@ -239,6 +274,7 @@ local function merge_event(runs, i)
    if #values > 0 then
       row.value, row.stddev = count.mean(values)
       row.state, row.reason = nil, nil
+      row.active = mean_share(runs, i)
    end
    return row
 end

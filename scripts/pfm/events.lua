@@ -78,7 +78,7 @@ end
 local function known_hardware(name)
    if name:find("^r%x+$") then return true end
    local event, err = lpfm.event(name)
-   if event then return not event.software, unknown(name) end
+   if event then return true end
    if lpfm.machine().hw_counters > 0 then return false, (err:gsub("^event: ", "")) end
    if is_generic(name) then return true end
    for _, pmu in ipairs(lpfm.pmus()) do
@@ -87,24 +87,40 @@ local function known_hardware(name)
    return false, unknown(name)
 end
 
+local function software_event(name, plm, sw)
+   return { name = name, base = sw[1], kind = "software", plm = plm, unit = sw.unit, num = sw[2] }
+end
+
+-- The library's names of the software counters: PAGE_FAULTS.
+local function library_software(base)
+   local event = lpfm.event(base)
+   if not event or not event.software then return nil end
+   for _, sw in ipairs(software) do
+      if sw[2] == event.counters[1] then return sw end
+   end
+   return nil, ("'%s' is a register to read, not an event to count"):format(base)
+end
+
 -- One event, as typed.
 local function parse_one(name)
    local base, modifier = name:match("^(.-):([uk]+)$")
    local plm = modifier and levels(modifier)
    base = plm and base or name
    if base == "" then return nil, "an event's name is missing" end
-   local sw = by_name[base]
-   if sw then return { name = name, base = sw[1], kind = "software", plm = plm, unit = sw.unit, num = sw[2] } end
-   local known, err = known_hardware(base)
+   local sw, err = by_name[base], nil
+   if not sw then sw, err = library_software(base) end
+   if err then return nil, err end
+   if sw then return software_event(name, plm, sw) end
+   local known
+   known, err = known_hardware(base)
    if not known then return nil, err end
    return { name = name, base = base, kind = "hardware", plm = plm }
 end
 
---- Reads a list of events.
+--- Reads a list of events, without giving them registers.
 -- @param list "task-clock,page-faults:u" or an array of names
 -- @return an array of events, or nil and a message that names the bad one
--- @usage events.parse("page-faults:u")[1].pmd --> 66
-function events.parse(list)
+function events.read(list)
    local names, out = {}, {}
    if type(list) == "string" then list = { list } end
    for _, part in ipairs(list) do
@@ -115,18 +131,38 @@ function events.parse(list)
       if not event then return nil, err end
       out[i] = event
    end
+   return out
+end
+
+--- Reads a list of events that are to be counted together.
+-- @param list "task-clock,page-faults:u" or an array of names
+-- @return an array of events, or nil and a message that names the bad one
+-- @usage events.parse("page-faults:u")[1].pmd --> 66
+function events.parse(list)
+   local out, err = events.read(list)
+   if not out then return nil, err end
    return events.assign(out)
 end
 
-local function request(list)
+--- Events as `lpfm.dispatch_events` wants them.
+-- @tparam table list of events
+-- @treturn table
+function events.names_of(list)
    local out = {}
    for i, e in ipairs(list) do out[i] = { name = e.base, plm = e.plm or "uk" } end
-   return { events = out, plm = "uk" }
+   return out
+end
+
+--- Why events have no counters: the PMU's absence comes before the library's words.
+-- @string words
+-- @treturn string
+function events.why_not(words)
+   return lpfm.machine().hw_counters == 0 and "this machine has no hardware counters" or words
 end
 
 -- Registers for hardware events together; nil and why not.
 local function dispatch(list)
-   local out, err = lpfm.dispatch_events(request(list))
+   local out, err = lpfm.dispatch_events { events = events.names_of(list), plm = "uk" }
    if not out then return nil, (err:gsub("^dispatch_events: ", "")) end
    for i, e in ipairs(list) do
       local counter = out.counters[i]
@@ -144,7 +180,7 @@ local function assign_hardware(list)
    end
    if #all == 0 or dispatch(all) then return end
    if lpfm.machine().hw_counters == 0 then
-      for _, e in ipairs(all) do e.reason = "this machine has no hardware counters" end
+      for _, e in ipairs(all) do e.reason = events.why_not() end
       return
    end
    for _, e in ipairs(all) do
@@ -158,13 +194,17 @@ local function assign_hardware(list)
    if #fit > 0 then dispatch(fit) end
 end
 
+--- The value of a software event's PMC.
+-- @tparam table event
+-- @treturn int
+function events.software_value(event)
+   local plm = event.plm or "uk"
+   return (plm:find("u") and USER or 0) + (plm:find("k") and KERNEL or 0)
+end
+
 local function assign_software(list)
    for _, e in ipairs(list) do
-      if e.kind == "software" then
-         local plm = e.plm or "uk"
-         local value = (plm:find("u") and USER or 0) + (plm:find("k") and KERNEL or 0)
-         e.pmd, e.pmcs = e.num, { { num = e.num, value = value } }
-      end
+      if e.kind == "software" then e.pmd, e.pmcs = e.num, { { num = e.num, value = events.software_value(e) } } end
    end
 end
 

@@ -5,29 +5,37 @@
 local lpfm = require "lpfm"
 local events = require "pfm.events"
 local follow = require "pfm.follow"
+local plan = require "pfm.plan"
 
 local setup = {}
 
-local function program(ctx, list)
-   local ok, err, errno = ctx:write_pmcs(events.pmcs(list))
-   if not ok then return nil, err, errno end
-   local pmds = {}
-   for i, e in ipairs(list) do pmds[i] = { num = e.pmd, value = 0 } end
-   return ctx:write_pmds(pmds)
+local SWITCH_NS = 1e6 -- between event sets, where nothing else is asked for
+
+local function program(ctx, spec)
+   local ok, err, errno = true, nil, nil
+   if spec.sets then ok, err, errno = ctx:create_evtsets(spec.sets) end
+   if ok then ok, err, errno = ctx:write_pmcs(spec.pmcs) end
+   if ok then ok, err, errno = ctx:write_pmds(spec.pmds) end
+   return ok, err, errno
 end
 
--- Can these events be counted together? Tried on this thread: what the system says counts, not what
--- its settings suggest.
-local function try(list)
+-- Can this be counted? Tried on this thread: what the system says counts, not what its settings suggest.
+local function try(spec)
    local ctx, err, errno = lpfm.create()
    if not ctx then return nil, err, errno end
    local ok
-   ok, err, errno = program(ctx, list)
+   ok, err, errno = program(ctx, spec)
    if ok then ok, err, errno = ctx:load() end
    ctx:close()
    -- this thread is being monitored already: the trial tells nothing, and the target will
    if errno == lpfm.errno.EBUSY then return true end
    return ok, err, errno
+end
+
+local function together(list)
+   local spec = { pmcs = events.pmcs(list), pmds = {} }
+   for i, e in ipairs(list) do spec.pmds[i] = { num = e.pmd, value = 0 } end
+   return spec
 end
 
 local function denied(errno)
@@ -37,12 +45,12 @@ end
 -- The event, or its user half where the kernel's is not permitted; nil and why.
 local function usable(event)
    if event.reason then return nil, event.reason end
-   local ok, err, errno = try { event }
+   local ok, err, errno = try(together { event })
    if ok then return event end
    if denied(errno) and not event.plm then
       local mine = events.user_only(event)
       events.assign { mine }
-      if not mine.reason and try { mine } then return mine end
+      if not mine.reason and try(together { mine }) then return mine end
    end
    return nil, err
 end
@@ -74,18 +82,71 @@ end
 -- @tparam table list of events
 -- @treturn table those that can
 function setup.usable(list)
-   if assigned(list) and try(list) then return list end
+   if assigned(list) and try(together(list)) then return list end
    local good = split(list)
    if #good > 0 then
-      local ok, err = try(good)
+      local ok, err = try(together(good))
       if not ok then error(err, 0) end
    end
    return good
 end
 
+-- --- event sets ----------------------------------------------------------------------------------
+
+local function try_plan(list, unavail)
+   local made, err = plan.make(list, unavail)
+   if not made then return nil, err end
+   if #made.sets == 0 then return nil, "none of the events can be counted" end
+   local ok, errno
+   ok, err, errno = try(plan.spec(made, SWITCH_NS))
+   return ok and made, err, errno
+end
+
+-- Each event alone, at the user level if no more is permitted.
+local function alone(event)
+   local ok, err, errno = try_plan { event }
+   if not ok and denied(errno) and not event.plm then
+      local mine = events.user_only(event)
+      if try_plan { mine } then
+         event.name, event.plm = mine.name, mine.plm
+         return
+      end
+   end
+   if not ok then event.reason = event.reason or err end
+end
+
+-- Others may hold counters: the events get by with fewer, in more sets.
+local function squeeze(list, made, err)
+   local counters, unavail, tried = plan.counters(made), {}, nil
+   while #counters > 1 do
+      unavail[#unavail + 1] = table.remove(counters)
+      tried = try_plan(list, unavail)
+      if tried then return tried end
+   end
+   error(err, 0)
+end
+
+--- Plans the event sets in which events can be counted here; events that cannot be get a `reason`.
+-- @tparam table list of events of `events.read`
+-- @treturn table of `pfm.plan`, perhaps without any sets
+function setup.plan(list)
+   local made, err = try_plan(list), nil
+   if made then return made end
+   for _, event in ipairs(list) do
+      if not event.reason then alone(event) end
+   end
+   made, err = plan.make(list)
+   if not made then error(err, 0) end
+   if #made.sets == 0 then return made end
+   local ok
+   ok, err = try(plan.spec(made, SWITCH_NS))
+   return ok and made or squeeze(list, made, err)
+end
+
 --- Makes a context on a subject, counting.
 -- @tparam table subject of `pfm.follow`
--- @tparam table spec `pmcs`, `pmds` as for the calls; optional `create`, the arguments of `lpfm.create`
+-- @tparam table spec `pmcs`, `pmds` as for the calls; optional `create`, the arguments of `lpfm.create`, and
+-- `sets`, those of `create_evtsets`
 -- @return the context, or nil, message, errno
 function setup.start(subject, spec)
    local args = {}
@@ -94,13 +155,19 @@ function setup.start(subject, spec)
    local ctx, err, errno = lpfm.create(args)
    if not ctx then return nil, err, errno end
    local ok
-   ok, err, errno = ctx:write_pmcs(spec.pmcs)
-   if ok then ok, err, errno = ctx:write_pmds(spec.pmds) end
+   ok, err, errno = program(ctx, spec)
    if ok then ok, err, errno = follow.load(ctx, subject) end
    if ok then ok, err, errno = ctx:start() end
    if ok then return ctx end
    ctx:close()
    return nil, err, errno
+end
+
+--- The time between switches of event sets.
+-- @number[opt] ms
+-- @treturn number ns
+function setup.switch_time(ms)
+   return ms and math.floor(ms * 1e6 + 0.5) or SWITCH_NS
 end
 
 local told = false

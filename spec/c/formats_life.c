@@ -415,6 +415,43 @@ static void closed_while_loaded(void)
 	end(-1);
 }
 
+/* --- 5.2: not of formats, but as deep inside ------------------------------------------------------ */
+
+/* The pm bits of counters, address registers and branch buffer, as the set has them. */
+static void check_pm(uint32_t ctx_flags, bool privileged)
+{
+	static const struct { uint16_t num; uint64_t pm; } monitors[] = {
+		{ 4, 1 << 6 }, { 5, 1 << 6 }, { 6, 1 << 6 }, { 7, 1 << 6 }, { 10, 1 << 4 }, { 11, 1 << 6 },
+		{ 12, 1 << 6 },
+	};
+	pfarg_ctx_t ctx = { .ctx_flags = ctx_flags };
+	int fd = pfm_create_context_name(&ctx, NULL, NULL, 0);
+
+	TRUE(fd >= 0);
+	for (size_t i = 0; i < COUNT(monitors); i++) {
+		for (int asked = 0; asked < 2; asked++) {
+			pfarg_pmc_t pmc = { .reg_num = monitors[i].num, .reg_value = asked ? monitors[i].pm : 0 };
+			uint64_t value;
+
+			TRUE(!pfm_write_pmcs(fd, &pmc, 1));
+			value = pfm_set_pmc(context_of(fd)->set0, monitors[i].num)->value;
+			EQUAL(!!(value & monitors[i].pm), privileged);
+		}
+	}
+	close(fd);
+}
+
+static void pm_bit(void)
+{
+	begin(NULL);
+	check_pm(0, false);
+	check_pm(PFM_ITA_FL_INSECURE, false);
+	check_pm(PFM_FL_SYSTEM_WIDE, true);
+	check_pm(PFM_ITA_FL_PRIV_MONITORS, true);
+	check_pm(PFM_ITA_FL_PRIV_MONITORS | PFM_FL_SYSTEM_WIDE, true);
+	end(-1);
+}
+
 const struct format_case life_cases[] = {
 	{ "required_fields", required_fields },
 	{ "only_the_handler", only_the_handler },
@@ -436,5 +473,6 @@ const struct format_case life_cases[] = {
 	{ "initialized", initialized },
 	{ "at_exit", at_exit },
 	{ "closed_while_loaded", closed_while_loaded },
+	{ "pm_bit", pm_bit },
 	{ NULL, NULL }
 };

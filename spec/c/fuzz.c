@@ -28,10 +28,12 @@ uint16_t fuzz_set(void)
 
 uint16_t fuzz_reg(void)
 {
-	static const uint16_t regs[] = { 0, 1, 2, 4, 5, 6, 7, 31, 64, 65, 69, 70, 80, 82, 84, 10, 12, 256, 271 };
-	uint32_t i = rng_below(R, COUNT(regs) + 1);
+	static const uint16_t regs[] = { 0, 1, 8, 10, 12, 16, 80, 82, 84, 256, 271 };
+	uint32_t i = rng_below(R, 40);
 
-	return i < COUNT(regs) ? regs[i] : rng_next(R);
+	if (i < COUNT(regs))
+		return regs[i];
+	return i == 39 ? rng_next(R) : fuzz.sim->counters[i % fuzz.sim->num_counters];
 }
 
 uint64_t fuzz_value(void)

@@ -278,12 +278,41 @@ static void run(int fd)
 	}
 }
 
+/*
+ * A measurement that works, so that more than refusals is tried: a format or none, a counter that
+ * overflows and what happens then, a thread of its own, started.
+ */
+static void session(int fd)
+{
+	uint16_t pmd = fuzz.sim->counters[rng_below(R, fuzz.sim->num_counters)];
+	pfarg_pmc_t pc = { .reg_num = pmd, .reg_value = 9 };
+	pfarg_pmd_t pd = { .reg_num = pmd, .reg_ovfl_switch_cnt = rng_below(R, 3) };
+	pfarg_load_t req = { 0 };
+
+	create(fd);
+	fd = fuzz.fd[rng_below(R, FUZZ_CONTEXTS)];
+	pfm_sim_encode(fuzz.sim, rng_chance(R, 50) ? "cycles" : "instructions", 7, pmd, &pc.reg_value);
+	pd.reg_value = pd.reg_long_reset = pd.reg_short_reset = -rng_log(R, 1, 3000);
+	pd.reg_flags = rng_below(R, 2) ? PFM_REGFL_OVFL_NOTIFY : 0;
+	fuzz_bv(pd.reg_smpl_pmds);
+	pfm_write_pmcs(fd, &pc, 1);
+	pfm_write_pmds(fd, &pd, 1);
+	spawn(fd);
+	req.load_pid = fuzz.sim->num_threads ? SIM_FIRST_TID + fuzz.sim->num_threads - 1 : SIM_TOOL_TID;
+	if (rng_below(R, 4) == 3)
+		req.load_pid = SIM_TOOL_TID;
+	pfm_load_context(fd, &req);
+	pfm_start(fd, NULL);
+	run(fd);
+}
+
 typedef void (*call_fn)(int fd);
 
 static const call_fn calls[] = {
 	create, create, write_pmcs, write_pmcs, write_pmds, write_pmds, read_pmds, create_evtsets,
 	create_evtsets, delete_evtsets, getinfo_evtsets, getinfo_regs, load, load, start, start, stop,
 	restart, restart, unload, config, message, message, spawn, spawn, device, person, run, run, run,
+	session, session, session,
 };
 
 static void map_or_close(int slot)

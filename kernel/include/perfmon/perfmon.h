@@ -72,6 +72,8 @@ typedef struct {
  */
 #define PFM_REGFL_VALUES	0x100000U
 #define PFM_REGFL_ATTRS		0x200000U
+/* Own, pfm_write_pmds: the element is checked, and nothing is written. */
+#define PFM_REGFL_CHECK		0x400000U
 
 #define PFM_REG_RETFL_NOTAVAIL	(1U << 31)	/* no such register */
 #define PFM_REG_RETFL_EINVAL	(1U << 30)	/* a value or flag is invalid */

@@ -1,0 +1,20 @@
+-- SPDX-License-Identifier: MIT
+--- The program of spec/c/formats_*.c: sampling formats, and what else can only be seen inside the core.
+local c = require "support.c"
+
+local formats = {}
+
+--- Builds it, if need be.
+function formats.make()
+   local out, status = c.sh("LD_PRELOAD= make -s -f Makefile -f spec/c/formats.mk LPFM_READY=1 build/spec/formats")
+   assert(status == 0, out)
+end
+
+--- Runs one case; raises with its output if it fails. Without a case, the names of all, a line each.
+function formats.run(case)
+   local out, status = c.sh("LD_PRELOAD= build/spec/formats " .. (case or ""))
+   assert(status == 0, out)
+   return out
+end
+
+return formats

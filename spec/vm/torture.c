@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: MIT
+/*
+ * torture.c - random calls, right and wrong, from several processes at once, upon each other and upon
+ * targets that fork, exec and are killed, while processors go off and on. The seed is fixed. In the end
+ * nothing may be left, and the machine still counts right.
+ *
+ *   torture [SECONDS [SEED]]
+ */
+#include <sys/socket.h>
+#include <time.h>
+
+#include "check.h"
+
+#define WORKERS		4
+#define TARGETS		4
+#define CONTEXTS	4
+
+static uint64_t state;
+
+static uint32_t any(uint32_t below)
+{
+	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (uint32_t)(state >> 33) % below;
+}
+
+struct shared {
+	pid_t		targets[TARGETS];
+	pid_t		workers[WORKERS];
+	uint64_t	calls[WORKERS], good[WORKERS];
+	volatile int	over;
+};
+
+static struct shared *shared;
+static int sockets[2];		/* contexts travel through it */
+
+/* --- targets ---------------------------------------------------------------------------------- */
+
+static void target(unsigned int n)
+{
+	state = n;
+	for (;;) {
+		spin(1000 + any(200000));
+		if (!any(8)) {
+			pid_t pid = fork();
+
+			if (!pid) {
+				spin(any(10000));
+				if (any(2))
+					execl("/proc/self/exe", "torture", "nap", NULL);
+				_exit(0);
+			}
+			waitpid(pid, NULL, 0);
+		}
+		if (!any(4))
+			sched_yield();
+		if (!any(4))
+			usleep(any(500));
+		if (!any(30))
+			execl("/proc/self/exe", "torture", "target", NULL);
+	}
+}
+
+static void keep_targets(void)
+{
+	for (int i = 0; i < TARGETS; i++) {
+		pid_t pid;
+
+		if (shared->targets[i] && waitpid(shared->targets[i], NULL, WNOHANG) != shared->targets[i])
+			continue;
+		pid = fork();
+		if (!pid) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			target((unsigned int)getpid());
+		}
+		shared->targets[i] = pid;	/* not by the child, which has 0 there */
+	}
+}
+
+/* --- workers ---------------------------------------------------------------------------------- */
+
+struct ours {
+	int	fd;
+	void	*map;
+	size_t	size;
+};
+
+static struct ours ours[CONTEXTS];
+static uint64_t calls, good;
+
+static void count(long ret)
+{
+	calls++;
+	good += ret >= 0;
+}
+
+static void open_one(struct ours *o)
+{
+	static const uint32_t flags[] = { 0, 0, 0, PFM_FL_NOTIFY_BLOCK, PFM_FL_OVFL_NO_MSG, PFM_FL_SYSTEM_WIDE,
+					  PFM_FL_SYSTEM_WIDE | PFM_FL_ANY_CPU, 0x4000 };
+	pfm_dfl_smpl_arg_t arg = { .buf_size = 4096u << any(4) };
+	pfarg_ctx_t ctx = { .ctx_flags = flags[any(8)] };
+	bool sampling = any(2);
+
+	o->fd = pfm_create_context(&ctx, sampling ? "default" : NULL, sampling ? &arg : NULL,
+				   sampling ? sizeof(arg) : 0);
+	o->size = ctx.ctx_smpl_buf_size;
+	o->map = MAP_FAILED;
+	count(o->fd);
+	if (o->fd >= 0)
+		fcntl(o->fd, F_SETFL, O_NONBLOCK | (any(2) ? O_ASYNC : 0));
+	if (o->fd >= 0)
+		fcntl(o->fd, F_SETOWN, getpid());
+}
+
+static void close_one(struct ours *o)
+{
+	if (any(2) && o->map != MAP_FAILED)
+		(munmap)(o->map, any(2) ? o->size : 4096);
+	close(o->fd);
+	o->fd = -1;
+}
+
+static int some_reg(void)
+{
+	static const int nums[] = { 0, 1, 2, 3, 4, 5, 31, 64, 66, 69, 80, 99 };
+
+	return nums[any(12)];
+}
+
+static void write_one(struct ours *o)
+{
+	pfarg_pmd_t pmd = { .reg_num = (uint16_t)some_reg(), .reg_set = (uint16_t)any(3) };
+	uint64_t period = any(4) ? 20000 + any(100000) : 500 + any(4000);
+
+	count(set_pmc(o->fd, (int)any(3), some_reg(), any(3) ? USER | (any(2) ? CYCLES : INST) : any(10)));
+	if (any(2)) {
+		pmd.reg_value = pmd.reg_long_reset = pmd.reg_short_reset = -period;
+		pmd.reg_flags = any(4);
+		pmd.reg_random_mask = any(2) ? 0xff : 0;
+		pmd.reg_smpl_pmds[0] = any(64);
+		pmd.reg_reset_pmds[0] = any(4);
+		pmd.reg_ovfl_switch_cnt = any(3);
+	}
+	count(pfm_write_pmds(o->fd, &pmd, 1));
+}
+
+static pid_t some_thread(void)
+{
+	switch (any(4)) {
+	case 0:
+		return getpid();
+	case 1:
+		return shared->workers[any(WORKERS)];
+	case 2:
+		return (pid_t)any(300);
+	default:
+		return shared->targets[any(TARGETS)];
+	}
+}
+
+static void sets_one(struct ours *o)
+{
+	pfarg_setdesc_t d = { .set_id = (uint16_t)any(3), .set_id_next = (uint16_t)any(3), .set_flags = any(8),
+			      .set_timeout = 10000 + any(2000000) };
+	pfarg_setinfo_t info = { .set_id = (uint16_t)any(3) };
+
+	if (any(4))
+		count(pfm_create_evtsets(o->fd, &d, 1));
+	else if (any(2))
+		count(pfm_delete_evtsets(o->fd, &d, 1));
+	else
+		count(pfm_getinfo_evtsets(o->fd, &info, 1));
+}
+
+static void map_one(struct ours *o)
+{
+	if (o->map == MAP_FAILED)
+		o->map = (mmap)(NULL, o->size ? o->size : 4096, PROT_READ, MAP_SHARED, o->fd, 0);
+	else if (any(2))
+		(munmap)(o->map, o->size), o->map = MAP_FAILED;
+}
+
+static void send_one(struct ours *o)
+{
+	char byte = 0, control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec iov = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &o->fd, sizeof(int));
+	count(sendmsg(sockets[0], &m, MSG_DONTWAIT));
+}
+
+static void receive_one(struct ours *o)
+{
+	char byte, control[CMSG_SPACE(sizeof(int))];
+	struct iovec iov = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+
+	if (recvmsg(sockets[1], &m, MSG_DONTWAIT) != 1 || !CMSG_FIRSTHDR(&m))
+		return;
+	memcpy(&o->fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(int));
+	o->map = MAP_FAILED;
+	o->size = 0;
+}
+
+static void act(struct ours *o)
+{
+	pfarg_msg_t msg[2];
+	pfarg_pmd_t pmd[3];
+	pfarg_load_t l = { .load_pid = (uint32_t)some_thread(), .load_set = (uint16_t)(any(6) ? 0 : any(3)) };
+	pfarg_start_t s = { .start_set = (uint16_t)any(3) };
+
+	switch (any(16)) {
+	case 0: case 1: case 2: write_one(o); break;
+	case 3: sets_one(o); break;
+	case 4: case 5: count(pfm_load_context(o->fd, &l)); break;
+	case 6: case 7: count(pfm_start(o->fd, any(3) ? NULL : &s)); break;
+	case 8: count(pfm_stop(o->fd)); break;
+	case 9: count(pfm_restart(o->fd)); break;
+	case 10: count(any(3) ? pfm_restart(o->fd) : pfm_unload_context(o->fd)); break;
+	case 11: count(read(o->fd, msg, sizeof(msg))); break;
+	case 12: map_one(o); break;
+	case 13: send_one(o); break;
+	default:
+		memset(pmd, 0, sizeof(pmd));
+		for (int i = 0; i < 3; i++)
+			pmd[i].reg_num = (uint16_t)some_reg();
+		count(pfm_read_pmds(o->fd, pmd, 1 + (int)any(3)));
+	}
+}
+
+static void ignore(int sig)
+{
+	(void)sig;
+}
+
+static void worker(int n, uint64_t seed)
+{
+	state = seed * 1000 + (uint64_t)n;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGIO, ignore);
+	for (int i = 0; i < CONTEXTS; i++)
+		ours[i].fd = -1;
+	while (!shared->over) {
+		struct ours *o = &ours[any(CONTEXTS)];
+
+		if (o->fd < 0)
+			any(4) ? open_one(o) : receive_one(o);
+		else if (!any(40))
+			close_one(o);
+		else
+			act(o);
+		if (!any(20))
+			spin(any(50000));
+		shared->calls[n] = calls;
+		shared->good[n] = good;
+	}
+	_exit(0);
+}
+
+static pid_t new_worker(int n, uint64_t seed)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		worker(n, seed);
+	return pid;
+}
+
+/* --- the one who kills -------------------------------------------------------------------------- */
+
+static void toggle_cpu(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	char path[64];
+	int fd;
+
+	if (cpus < 2)
+		return;
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/online", 1 + any((uint32_t)cpus - 1));
+	fd = open(path, O_WRONLY);
+	if (fd >= 0 && write(fd, any(2) ? "1" : "0", 1) < 0)
+		errno = 0;
+	close(fd);
+}
+
+static void all_cpus_on(void)
+{
+	for (int i = 1; i < sysconf(_SC_NPROCESSORS_CONF); i++) {
+		char path[64];
+		int fd;
+
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", i);
+		fd = open(path, O_WRONLY);
+		if (fd >= 0 && write(fd, "1", 1) < 0)
+			errno = 0;
+		close(fd);
+	}
+}
+
+static void rule(uint64_t seed, unsigned int seconds)
+{
+	struct timespec from, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	do {
+		keep_targets();
+		usleep(2000 + any(5000));
+		if (!any(3))
+			kill(shared->targets[any(TARGETS)], SIGKILL);
+		if (!any(20)) {
+			int n = (int)any(WORKERS);
+
+			kill(shared->workers[n], SIGKILL);
+			waitpid(shared->workers[n], NULL, 0);
+			shared->workers[n] = new_worker(n, ++seed);
+		}
+		if (!any(10))
+			toggle_cpu();
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec - from.tv_sec < seconds);
+}
+
+static void finish(void)
+{
+	struct ours rest = { -1, MAP_FAILED, 0 };
+
+	shared->over = 1;
+	for (int i = 0; i < WORKERS; i++) {
+		kill(shared->workers[i], SIGKILL);
+		waitpid(shared->workers[i], NULL, 0);
+	}
+	for (int i = 0; i < TARGETS; i++) {
+		kill(shared->targets[i], SIGKILL);
+		waitpid(shared->targets[i], NULL, 0);
+	}
+	while (receive_one(&rest), rest.fd >= 0) {
+		close(rest.fd);
+		rest.fd = -1;
+	}
+	all_cpus_on();
+}
+
+static unsigned int torture_seconds = 10;
+static uint64_t torture_seed = 1;
+
+static void nothing_breaks(void)
+{
+	uint64_t all = 0, fine = 0;
+
+	shared = (mmap)(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	state = torture_seed;
+	MUST(socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets));
+	for (int i = 0; i < WORKERS; i++)
+		shared->workers[i] = new_worker(i, torture_seed);
+	rule(torture_seed, torture_seconds);
+	finish();
+	for (int i = 0; i < WORKERS; i++) {
+		all += shared->calls[i];
+		fine += shared->good[i];
+	}
+	printf("# calls of the last workers: %llu, %llu of them succeeded\n", (unsigned long long)all,
+	       (unsigned long long)fine);
+	TRUE(fine > 0 && all > fine);
+}
+
+static void nothing_is_left(void)
+{
+	pfarg_config_t cfg;
+
+	MUST(pfm_get_config(&cfg));
+	EQUAL(cfg.cf_thread_sessions, 0);
+	EQUAL(cfg.cf_sys_sessions, 0);
+	EQUAL(cfg.cf_smpl_buf_size_cur, 0);
+}
+
+static void it_still_counts_right(void)
+{
+	uint64_t first = 0, count;
+	int fd;
+
+	MUST(fd = new_context(0));
+	MUST(set_pmc(fd, 0, 0, USER | INST));
+	MUST(load(fd, my_tid()));
+	for (int i = 0; i < 5; i++) {
+		MUST(set_pmd(fd, 0, 0, 0));
+		MUST(pfm_start(fd, NULL));
+		spin(100000);
+		MUST(pfm_stop(fd));
+		count = get_pmd(fd, 0, 0);
+		TRUE(count > 200000);
+		if (i == 1)
+			first = count;
+		else if (i > 1 && exact())
+			EQUAL(count, first);
+	}
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "nap"))
+		return 0;
+	if (argc > 1 && !strcmp(argv[1], "target"))
+		target((unsigned int)getpid());
+	if (argc > 1)
+		torture_seconds = (unsigned int)atoi(argv[1]);
+	if (argc > 2)
+		torture_seed = (uint64_t)atoll(argv[2]);
+	TEST(nothing_breaks);
+	TEST(nothing_is_left);
+	TEST(it_still_counts_right);
+	return tests_failed > 0;
+}
