@@ -29,9 +29,9 @@ end
 
 local function build_program(name, sources, flags)
    local program = build .. "/spec/" .. name
+   local new = program .. ".$$" -- renamed when done: another run may be using the old one
    local out, status = c.sh(table.concat({ "mkdir -p", build .. "/spec", "&& LD_PRELOAD= gcc -std=gnu11 -D_GNU_SOURCE",
-      "-O2 -g -Wall -Wextra -Werror -o", program .. ".$$", sources, "-pthread", flags or "", "&& mv -f", program .. ".$$",
-      program }, " ")) -- renamed when done: another run may be using it
+      "-O2 -g -Wall -Wextra -Werror -o", new, sources, "-pthread", flags or "", "&& mv -f", new, program }, " "))
    assert(status == 0, out)
    return program
 end
