@@ -16,7 +16,7 @@ end
 
 local function user(m, options)
    options = options or {}
-   options.program = options.program or sim.work(100000)
+   options.program = options.program or sim.work(1000000)
    return m:spawn(options)
 end
 
@@ -127,9 +127,8 @@ describe("4.2 Accessing the interface", function()
             assert(ctx:load(tool))
             assert(ctx:start())
          end)
-         assert(m:run { ms = 2 })
-         local by = ctx:buffer():count_by("tid")
-         assert.is_true(by[a] > 50 and by[b] > 50)
+         assert(m:run { ms = 4 }) -- slices of 1 ms: up to 3 the tool, 4 a, 5 b, 6 the tool, then a
+         assert.are.same({ [a] = 110, [b] = 100, [tool] = 190 }, ctx:buffer():count_by("tid"))
       end)
    end)
 end)

@@ -267,7 +267,7 @@ describe("5.6 Support for code and data range restrictions", function()
       end
    end)
 
-   it("5.6.2: 'PFM_LOAD_CONTEXT ... fails if any thread across the entire system is using the debug registers'", function()
+   it("5.6.2: PFM_LOAD_CONTEXT 'fails if any thread across the entire system is using the debug registers'", function()
       local m = sim.machine()
       local tid = m:spawn { program = sim.work(100) }
       for _, flags in ipairs { {}, { "SYSTEM_WIDE" } } do

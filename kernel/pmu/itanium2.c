@@ -9,6 +9,8 @@
 
 #define WIDTH 47
 
+#define ENABLE	0x800000ULL	/* PMC4: bit 23 enables all counters */
+
 /* Writable bits of the configuration registers; the others keep their default. */
 #define COUNTER_BITS	0x0fffff7fULL
 #define OPCODE_BITS	0xffffffff3ffffffbULL
@@ -31,7 +33,7 @@
 	.ctrl = PFM_REG_NO_CTRL, .name = "DBR" #r }
 
 static const struct pfm_reg pmcs[] = {
-	COUNTER_PMC(4, 0x800000), COUNTER_PMC(5, 0), COUNTER_PMC(6, 0), COUNTER_PMC(7, 0),
+	COUNTER_PMC(4, ENABLE), COUNTER_PMC(5, 0), COUNTER_PMC(6, 0), COUNTER_PMC(7, 0),
 	CONFIG_PMC(8, 0xffffffff3fffffffULL, OPCODE_BITS),
 	CONFIG_PMC(9, 0xffffffff3fffffffULL, OPCODE_BITS),
 	MONITOR_PMC(10, IEAR_BITS), MONITOR_PMC(11, DEAR_BITS), MONITOR_PMC(12, BTB_BITS),
@@ -87,6 +89,8 @@ static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num,
 	if (is_debug_reg(num))
 		return check_debug_reg(num, *value);
 	*value = set_pm(ctx, num, *value);
+	if (num == 4)
+		*value |= ENABLE;	/* raw values without it would stop the other counters, too */
 	return 0;
 }
 

@@ -195,11 +195,14 @@ static int open_device(void)
 const struct pfm_pmu *pfm_linux_pmu(void)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	sigset_t saved;
 	bool ready;
 
+	pfm_signals_block(&saved);
 	pthread_mutex_lock(&lock);
 	ready = device >= 0 || !open_device();
 	pthread_mutex_unlock(&lock);
+	pfm_signals_restore(&saved);
 	return ready ? &pmu : NULL;
 }
 

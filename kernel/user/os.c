@@ -11,6 +11,7 @@
 #include "os.h"
 
 static pthread_mutex_t global = PTHREAD_MUTEX_INITIALIZER;
+static sigset_t before;		/* of who holds it */
 static __thread char why[256];
 
 void *pfm_os_alloc(size_t size)
@@ -23,14 +24,22 @@ void pfm_os_free(void *p)
 	free(p);
 }
 
+/* 5.7: a signal handler may come here, but not to who holds the lock. */
 void pfm_os_lock(void)
 {
+	sigset_t saved;
+
+	pfm_signals_block(&saved);
 	pthread_mutex_lock(&global);
+	before = saved;
 }
 
 void pfm_os_unlock(void)
 {
+	sigset_t saved = before;
+
 	pthread_mutex_unlock(&global);
+	pfm_signals_restore(&saved);
 }
 
 int pfm_refuse(int err, const char *fmt, ...)

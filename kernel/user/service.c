@@ -104,11 +104,14 @@ static int start(void)
 
 int pfm_service_start(void)
 {
+	sigset_t saved;
 	int ret;
 
+	pfm_signals_block(&saved);
 	pthread_mutex_lock(&service_lock);
 	ret = running ? 0 : start();
 	pthread_mutex_unlock(&service_lock);
+	pfm_signals_restore(&saved);
 	if (ret)
 		pfm_refuse(0, "cannot start the service thread: %s", strerror(errno));
 	return ret;

@@ -33,7 +33,7 @@ local function new_measure(target, list)
    local self = setmetatable({ target = target, live = {}, sums = {}, subjects = 0, per = {} }, measure)
    local all, clock = list, nil
    if not target.cpus then all, clock = with_task_clock(list) end
-   self.clock = clock
+   self.clock, self.all = clock, all
    self.plan = setup.plan(all)
    self.good = {}
    for _, e in ipairs(all) do
@@ -44,7 +44,7 @@ local function new_measure(target, list)
 end
 
 function measure:attach(subject)
-   if #self.good == 0 then error("none of the events can be counted: " .. tostring(self.clock.reason), 0) end
+   if #self.good == 0 then error("none of the events can be counted: " .. tostring(self.all[1].reason), 0) end
    local ctx, err = setup.start(subject, self.spec)
    if ctx then
       self.live[subject] = ctx
@@ -108,7 +108,7 @@ end
 
 -- Does it happen whenever a program runs?
 local function is_constant(event)
-   local e = event.kind == "hardware" and lpfm.event(event.base)
+   local e = event.kind == "hardware" and event.plm ~= "k" and lpfm.event(event.base)
    for _, name in ipairs { "cycles", "instructions" } do
       local generic = lpfm.event(name)
       if e and generic and e.name and e.name == generic.name then return true end
@@ -213,15 +213,17 @@ end
 
 --- Counts while a function runs, in this thread.
 -- @tparam function fn
--- @string list events
+-- @param list events, as for `count.run`
+-- @tparam[opt] int tid another thread, as that of a simulated machine that the function lets run
 -- @treturn table `events`, `elapsed`, `ran`, `results` (what fn returned)
 -- @usage count.call(function() return ("x"):rep(1e6) end, "page-faults").events[1].value
-function count.call(fn, list)
-   local parsed, err = events.read(list)
+function count.call(fn, list, tid)
+   local parsed, err = list, nil
+   if type(list) == "string" then parsed, err = events.read(list) end
    if not parsed then error(err, 0) end
    local self = new_measure({ tids = {} }, parsed)
    local ctx
-   ctx, err = self:attach {}
+   ctx, err = self:attach { tid = tid }
    if not ctx then error(err, 0) end
    local from = proc.clock()
    local results = { pcall(fn) }

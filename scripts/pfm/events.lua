@@ -74,11 +74,22 @@ local function is_generic(name)
    return false
 end
 
+-- "model::NAME" may be another machine's event.
+local function is_ours(name, event)
+   local model = event.pmu or event.terms[1].pmu
+   for _, pmu in ipairs(lpfm.pmus()) do
+      if pmu.current and pmu.name ~= model then
+         return false, ("'%s' is an event of %s, and this machine's PMU is %s"):format(name, model, pmu.name)
+      end
+   end
+   return true
+end
+
 -- Does the event exist here, or would it on hardware that this machine hides?
 local function known_hardware(name)
    if name:find("^r%x+$") then return true end
    local event, err = lpfm.event(name)
-   if event then return true end
+   if event then return is_ours(name, event) end
    if lpfm.machine().hw_counters > 0 then return false, (err:gsub("^event: ", "")) end
    if is_generic(name) then return true end
    for _, pmu in ipairs(lpfm.pmus()) do

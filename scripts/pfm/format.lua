@@ -147,6 +147,21 @@ function format.csv(values, n, sep)
    return table.concat(out, sep or ",")
 end
 
+-- cjson writes 14 digits; whole numbers of more, as addresses are, pass through it as marked texts.
+local WHOLE_MARK = "\1whole "
+local MANY_DIGITS, EXACT = 1e14, 2 ^ 53
+
+local function with_marks(value)
+   if type(value) == "number" then
+      local many = math.abs(value) >= MANY_DIGITS and math.abs(value) <= EXACT and value % 1 == 0
+      return many and ("%s%.0f"):format(WHOLE_MARK, value) or value
+   end
+   if type(value) ~= "table" then return value end
+   local out = {}
+   for k, v in pairs(value) do out[k] = with_marks(v) end
+   return out
+end
+
 --- JSON text. Numbers stay whole where they are.
 -- @param value of tables, strings, numbers, booleans; `format.null` for null
 -- @treturn string
@@ -156,7 +171,7 @@ function format.json(value)
    local json = cjson.new()
    json.encode_number_precision(14)
    json.encode_sparse_array(true)
-   return json.encode(value)
+   return (json.encode(with_marks(value)):gsub('"\\u0001whole (%-?%d+)"', "%1"))
 end
 
 --- The value behind JSON text.

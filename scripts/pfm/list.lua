@@ -3,32 +3,49 @@
 -- @module pfm.list
 
 local lpfm = require "lpfm"
+local catalog = require "pfm.catalog"
 local events = require "pfm.events"
 local format = require "pfm.format"
 local nearest = require "pfm.nearest"
 local options = require "pfm.options"
 local setup = require "pfm.setup"
 
-local list = { summary = "list events and registers of this machine" }
+local list = { summary = "list events, metrics and registers of this machine, or events of any PMU" }
 
 local virtual = {
    [80] = "the machine's clock, ns", [81] = "time of day, ns since 1970", [82] = "the thread's id",
    [83] = "the process's id", [84] = "the CPU",
 }
 
-local function event_rows()
+local function marked(rows, what)
+   for _, row in ipairs(rows) do row.what = what end
+   return rows
+end
+
+local function software_rows()
    local out = {}
    for i, e in ipairs(events.software()) do
-      out[i] = { what = "event", name = e.name, aliases = e.aliases, num = e.num, unit = e.unit,
-         description = e.description }
-   end
-   for _, name in ipairs(lpfm.events() or {}) do
-      local event = lpfm.event(name) or {}
-      if not event.software then
-         out[#out + 1] = { what = "event", name = name, aliases = {}, description = event.desc or "" }
-      end
+      out[i] = { name = e.name, aliases = e.aliases, num = e.num, unit = e.unit, description = e.description }
    end
    return out
+end
+
+local function event_rows(pmu)
+   local out = pmu and {} or software_rows()
+   for _, row in ipairs(catalog.events(pmu)) do out[#out + 1] = row end
+   return marked(out, "event")
+end
+
+local function generic_rows(pmu)
+   return marked(catalog.generic(pmu), "generic")
+end
+
+local function metric_rows(pmu)
+   return marked(catalog.metrics(pmu), "metric")
+end
+
+local function pmu_rows()
+   return marked(catalog.pmus(), "pmu")
 end
 
 local function software_names()
@@ -66,29 +83,52 @@ local function format_rows()
    return out
 end
 
+-- any_pmu: shown for other models, too; asked: shown only if it is named.
 local sections = {
-   { name = "events", title = "Events (for -e; levels by :u, :k, :uk; raw events as rHEX)", rows = event_rows },
+   { name = "events", title = "Events (for -e; levels by :u, :k, :uk; raw events as rHEX)", rows = event_rows,
+      any_pmu = true },
+   { name = "generic", title = "Generic names and PAPI presets (for -e)", rows = generic_rows, any_pmu = true },
+   { name = "metrics", title = "Metric groups (for stat -M)", rows = metric_rows, any_pmu = true },
+   { name = "pmus", title = "PMU models whose events are known (for --pmu)", rows = pmu_rows, any_pmu = true,
+      asked = true },
    { name = "registers", title = "Registers", rows = register_rows },
    { name = "formats", title = "Sampling formats", rows = format_rows },
 }
 
-local function matches(row, pattern)
-   if not pattern then return true end
-   local text = table.concat({ row.name or "", row.description, (row.what .. (row.num or "")):lower(),
-      table.concat(row.aliases or {}, " ") }, " ")
-   return text:lower():find(pattern:lower(), 1, true) ~= nil
+-- What a pattern may be a part of: names with their unit masks, descriptions.
+local function text_of(row)
+   local words = { row.name or "", row.description, (row.what .. (row.num or "")):lower(),
+      table.concat(row.aliases or {}, " ") }
+   for _, mask in ipairs(row.masks or {}) do
+      words[#words + 1] = row.name .. ":" .. mask.name
+      words[#words + 1] = mask.desc
+   end
+   return table.concat(words, " "):lower()
 end
 
-local function collect(words)
-   local section, pattern = nil, words[1]
+local function matches(row, pattern)
+   return not pattern or text_of(row):find(pattern:lower(), 1, true) ~= nil
+end
+
+local function wanted(section, named, pmu)
+   if named then return section == named end
+   return not section.asked and (section.any_pmu or not pmu)
+end
+
+local function split_words(words)
    for _, s in ipairs(sections) do
-      if s.name == words[1] then section, pattern = s, words[2] end
+      if s.name == words[1] then return s, words[2] end
    end
+   return nil, words[1]
+end
+
+local function collect(words, pmu)
+   local named, pattern = split_words(words)
    local out, found = {}, 0
    for _, s in ipairs(sections) do
-      if not section or section == s then
+      if wanted(s, named, pmu) then
          local rows = {}
-         for _, row in ipairs(s.rows()) do
+         for _, row in ipairs(s.rows(pmu)) do
             if matches(row, pattern) then rows[#rows + 1] = row end
          end
          out[#out + 1] = { section = s, rows = rows }
@@ -110,15 +150,60 @@ local function hex(value)
    return value and (type(value) == "number" and ("0x%x"):format(value) or tostring(value)) or ""
 end
 
-local function detail(row)
-   if row.what == "event" then
-      return row.num and ("PMD %d%s"):format(row.num, row.unit and ", " .. row.unit or "") or ""
-   end
-   if row.what == "format" then return "version " .. tostring(row.version) end
+local function register_detail(row)
    local control = row.ctrl and ", controlled by PMC " .. row.ctrl or ""
    local default = row.what == "PMC" and (", default %s"):format(hex(row.default)) or ""
    local kinds = table.concat(row.kind, " ")
    return ("%s, %s bits, %s%s%s"):format(row.type or "", tostring(row.width), kinds, control, default)
+end
+
+local function event_detail(row)
+   if row.num then return ("PMD %d%s"):format(row.num, row.unit and ", " .. row.unit or "") end
+   return ("code %s, counters %s"):format(hex(row.code), table.concat(row.counters, " "))
+end
+
+local function pmu_detail(row)
+   local here = row.current and ", this machine's" or row.present and ", present" or ""
+   return ("%s, %s%s"):format(format.plural(row.events, "event"), format.plural(row.counters, "counter"), here)
+end
+
+local function no_detail()
+   return ""
+end
+
+local details = {
+   event = event_detail, PMC = register_detail, PMD = register_detail, pmu = pmu_detail, generic = no_detail,
+   metric = function(row) return row.reason or "" end,
+   format = function(row) return "version " .. tostring(row.version) end,
+}
+
+-- Lines below a row: unit masks and modifiers, or metrics with their formulas.
+local function more_lines(row)
+   local rows = {}
+   for _, mask in ipairs(row.masks or {}) do
+      rows[#rows + 1] = { ":" .. mask.name, mask.desc .. (mask.default and " (default)" or "") }
+   end
+   for _, modifier in ipairs(row.modifiers or {}) do
+      rows[#rows + 1] = { ":" .. modifier.name .. (modifier.type == "integer" and "=N" or ""), modifier.desc }
+   end
+   for _, m in ipairs(row.formulas or {}) do
+      rows[#rows + 1] = { m.name, m.formula .. (m.unit ~= "" and "  " .. m.unit or "") }
+   end
+   return format.align({ {}, {} }, rows, "        ")
+end
+
+local function section_lines(part, verbose)
+   local lines, rows = { part.section.title }, {}
+   for i, row in ipairs(part.rows) do
+      local label = row.num and row.what ~= "event" and row.name or ""
+      local unfit = not verbose and row.reason and " (not here; -v says why)" or ""
+      rows[i] = { name_cell(row), label, row.description .. unfit, verbose and details[row.what](row) or "" }
+   end
+   for i, line in ipairs(format.align({ {}, {}, {}, {} }, rows, "  ")) do
+      lines[#lines + 1] = line
+      for _, more in ipairs(verbose and more_lines(part.rows[i]) or {}) do lines[#lines + 1] = more end
+   end
+   return lines
 end
 
 local function text_lines(found, verbose)
@@ -126,13 +211,7 @@ local function text_lines(found, verbose)
    for _, part in ipairs(found) do
       if #part.rows > 0 then
          if #lines > 0 then lines[#lines + 1] = "" end
-         lines[#lines + 1] = part.section.title
-         local rows = {}
-         for i, row in ipairs(part.rows) do
-            local label = row.num and row.what ~= "event" and row.name or nil
-            rows[i] = { name_cell(row), label or "", row.description, verbose and detail(row) or "" }
-         end
-         for _, line in ipairs(format.align({ {}, {}, {}, {} }, rows, "  ")) do lines[#lines + 1] = line end
+         for _, line in ipairs(section_lines(part, verbose)) do lines[#lines + 1] = line end
       end
    end
    return lines
@@ -168,25 +247,37 @@ end
 
 --- The options.
 function list.options()
-   local c = options.command("list", "Lists the events, registers and sampling formats of this machine.",
-      "lpfm list [options] [events|registers|formats] [pattern]")
+   local c = options.command("list", "Lists events, metric groups, registers and sampling formats.",
+      "lpfm list [options] [events|generic|metrics|pmus|registers|formats] [pattern]")
    c.mixed = true
-   c:flag("-v --verbose", "Show units, types, widths.")
+   c:flag("-v --verbose", "Show unit masks, modifiers, counters, formulas, units, types.")
+   c:option("--pmu", "MODEL", "List the events of another PMU model; 'lpfm list pmus' names them.")
    c:option("-x", "SEP", "Print separated values.")
    c:flag("--json", "Print JSON.")
    c:epilog("A pattern is a part of a name or description.", {
-      "lpfm list", "lpfm list fault", "lpfm list registers -v",
+      "lpfm list", "lpfm list fault", "lpfm list --pmu itanium2 cache", "lpfm list -v --pmu skl l2_rqsts",
+      "lpfm list metrics", "lpfm list registers -v",
    })
    return c
 end
 
-local function known_words()
+local function known_words(pmu)
    local names = events.names()
    for _, name in ipairs(events.names()) do
       for part in name:gmatch("%a+") do names[#names + 1] = part end
    end
    for _, s in ipairs(sections) do names[#names + 1] = s.name end
+   for _, name in ipairs(lpfm.events(nil, { pmu = pmu, generic = true })) do names[#names + 1] = name end
    return names
+end
+
+local function check_pmu(pmu)
+   local names = {}
+   for i, p in ipairs(lpfm.pmus()) do
+      names[i] = p.name
+      if p.name == pmu then return end
+   end
+   options.fail("there is no PMU model '%s'%s; 'lpfm list pmus' names them", pmu, nearest.hint(pmu, names))
 end
 
 --- Runs the command line.
@@ -194,9 +285,11 @@ end
 -- @treturn number exit status
 function list.main(argv)
    local args, words = list.options():parse(argv)
-   local found, n, pattern = collect(words)
+   if args.pmu then check_pmu(args.pmu) end
+   local found, n, pattern = collect(words, args.pmu)
    if n == 0 then
-      error(("nothing matches '%s'%s"):format(pattern, nearest.hint(pattern, known_words())), 0)
+      if not pattern then error("there is nothing of that kind here", 0) end
+      error(("nothing matches '%s'%s"):format(pattern, nearest.hint(pattern, known_words(args.pmu))), 0)
    end
    local lines
    if args.json then
@@ -204,7 +297,7 @@ function list.main(argv)
    elseif args.x then
       lines = csv_lines(found, args.x)
    else
-      lines = pattern and {} or machine_lines()
+      lines = (#words > 0 or args.pmu) and {} or machine_lines()
       for _, line in ipairs(text_lines(found, args.verbose)) do lines[#lines + 1] = line end
    end
    io.stdout:write(table.concat(lines, "\n"), "\n")
@@ -213,10 +306,11 @@ end
 
 --- Lists from a script or the prompt.
 -- @string[opt] pattern
+-- @string[opt] pmu another PMU model
 -- @treturn table of rows; prints itself
 -- @usage list("fault")
-function list.call(pattern)
-   local found = collect { pattern }
+function list.call(pattern, pmu)
+   local found = collect({ pattern }, pmu)
    return setmetatable(flat(found), {
       __tostring = function() return table.concat(text_lines(found, true), "\n") end,
    })

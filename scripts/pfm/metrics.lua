@@ -6,6 +6,7 @@
 -- @module pfm.metrics
 
 local lpfm = require "lpfm"
+local nearest = require "pfm.nearest"
 
 local metrics = {}
 
@@ -28,7 +29,7 @@ end
 local function missing_event(variant, pmu)
    for _, name in ipairs(variables(variant)) do
       local event, why = lpfm.event(variant.events[name], pmu)
-      if not event then return why end
+      if not event then return (why:gsub("^event: ", "")) end
    end
 end
 
@@ -63,7 +64,10 @@ end
 -- @usage require("pfm.metrics").group("cpi", "skl").events
 function metrics.group(name, pmu)
    local ok, file = pcall(require, "pfm.metrics." .. name)
-   if not ok then return nil, ("no metric group '%s'; there are %s"):format(name, table.concat(names, ", ")) end
+   if not ok then
+      local hint = nearest.hint(name, names)
+      return nil, ("no metric group '%s'%s"):format(name, hint ~= "" and hint or "; there are " .. table.concat(names, ", "))
+   end
    pmu = pmu or current_pmu()
    local why
    for _, variant in ipairs(file) do
@@ -74,6 +78,34 @@ function metrics.group(name, pmu)
       end
    end
    return nil, ("metric group '%s' is not for PMU %s%s"):format(name, pmu, why and ": " .. why or "")
+end
+
+--- All groups, those that the PMU cannot do with the reason.
+-- @string[opt] pmu another model than the machine's
+-- @treturn {table,...} `name`, `text`, and `group` or `reason`
+function metrics.all(pmu)
+   local out = {}
+   for i, name in ipairs(names) do
+      local group, why = metrics.group(name, pmu)
+      out[i] = { name = name, text = require("pfm.metrics." .. name).text, group = group,
+         reason = why and why:gsub("^metric group '[^']*' is ", "") }
+   end
+   return out
+end
+
+--- The groups as lines of text.
+-- @string[opt] pmu another model than the machine's
+-- @treturn {string,...}
+function metrics.list(pmu)
+   local lines = {}
+   for _, entry in ipairs(metrics.all(pmu)) do
+      lines[#lines + 1] = ("  %-9s %s"):format(entry.name, entry.text)
+      local computed = {}
+      for i, m in ipairs(entry.group and entry.group.metrics or {}) do computed[i] = m.name:gsub("^%s+", "") end
+      lines[#lines + 1] = ("  %-9s %s"):format("", entry.group and "-> " .. table.concat(computed, ", ")
+         or "not here: " .. entry.reason)
+   end
+   return lines
 end
 
 --- The groups that the PMU has the events for.

@@ -136,6 +136,21 @@ end
 
 -- --- counts --------------------------------------------------------------------------------------
 
+local ELEMENT = 176 -- bytes of a call's largest element, pfarg_pmd_t
+
+--- Calls a function with parts of a list that a vector call takes (`arg_size_max`).
+-- @tparam table list
+-- @tparam function fn gets the part and the index before it; returns true, or nil, message, errno
+-- @return what the last call returned: true, or the first failure
+function plan.in_parts(list, fn)
+   local size = math.max(1, math.floor(lpfm.config().arg_size_max / ELEMENT))
+   for from = 0, #list - 1, size do
+      local ok, err, errno = fn({ unpack(list, from + 1, math.min(from + size, #list)) }, from)
+      if not ok then return nil, err, errno end
+   end
+   return true
+end
+
 --- Reads all counts of a context, and behind them, if there are several sets, how long each was active.
 -- @tparam table self the plan
 -- @param ctx
@@ -146,11 +161,17 @@ function plan.read(self, ctx)
       ids[s] = s - 1
       for _, num in ipairs(set.pmds) do wanted[#wanted + 1] = { num = num, set = s - 1 } end
    end
-   local regs = ctx:read_pmds(wanted)
-   for i in ipairs(wanted) do out[i] = regs and regs[i].value or 0 end
+   for i in ipairs(wanted) do out[i] = 0 end
+   plan.in_parts(wanted, function(part, from)
+      for i, reg in ipairs(ctx:read_pmds(part) or {}) do out[from + i] = reg.value end
+      return true
+   end)
    if #ids == 1 then return out end
-   local info = ctx:getinfo_evtsets(ids)
-   for s in ipairs(ids) do out[#wanted + s] = info and info[s].act_duration or 0 end
+   for s in ipairs(ids) do out[#wanted + s] = 0 end
+   plan.in_parts(ids, function(part, from)
+      for s, set in ipairs(ctx:getinfo_evtsets(part) or {}) do out[#wanted + from + s] = set.act_duration end
+      return true
+   end)
    return out
 end
 
@@ -189,7 +210,7 @@ end
 local function compute(formula, values)
    local chunk = assert(loadstring("local v = ... return " .. formula:gsub("%$(%d+)", "v[%1]"), "=" .. formula))
    local result = chunk(values)
-   return result == result and result or nil
+   return result == result and math.abs(result) ~= math.huge and result or nil
 end
 
 --- An event's count out of the values.

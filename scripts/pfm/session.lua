@@ -147,7 +147,10 @@ local function open_file(path)
    local file, err = io.open(path, "rb")
    if not file then return nil, err end
    local first = file:read(4)
-   file:seek("set", 0)
+   if first and not file:seek("set", 0) then
+      file:close()
+      return nil, path .. " cannot be read from its beginning again, as a recording must (a pipe?)"
+   end
    if first == MAGIC then return file end
    file:close()
    if first == nil then return nil, path .. " is empty (or a directory)" end

@@ -12,11 +12,11 @@ local setup = {}
 local SWITCH_NS = 1e6 -- between event sets, where nothing else is asked for
 
 local function program(ctx, spec)
-   local ok, err, errno = true, nil, nil
-   if spec.sets then ok, err, errno = ctx:create_evtsets(spec.sets) end
-   if ok then ok, err, errno = ctx:write_pmcs(spec.pmcs) end
-   if ok then ok, err, errno = ctx:write_pmds(spec.pmds) end
-   return ok, err, errno
+   for _, call in ipairs { { "create_evtsets", spec.sets or {} }, { "write_pmcs", spec.pmcs }, { "write_pmds", spec.pmds } } do
+      local ok, err, errno = plan.in_parts(call[2], function(part) return ctx[call[1]](ctx, part) end)
+      if not ok then return nil, err, errno end
+   end
+   return true
 end
 
 -- Can this be counted? Tried on this thread: what the system says counts, not what its settings suggest.
@@ -27,8 +27,8 @@ local function try(spec)
    ok, err, errno = program(ctx, spec)
    if ok then ok, err, errno = ctx:load() end
    ctx:close()
-   -- this thread is being monitored already: the trial tells nothing, and the target will
-   if errno == lpfm.errno.EBUSY then return true end
+   -- this thread is being monitored already, or is none of a simulated machine: the target will tell
+   if errno == lpfm.errno.EBUSY or errno == lpfm.errno.ESRCH then return true end
    return ok, err, errno
 end
 

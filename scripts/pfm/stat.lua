@@ -5,6 +5,7 @@
 local count = require "pfm.count"
 local events = require "pfm.events"
 local format = require "pfm.format"
+local metrics = require "pfm.metrics"
 local options = require "pfm.options"
 local setup = require "pfm.setup"
 
@@ -49,6 +50,11 @@ local function shown_value(row)
    return format.number(value), unit
 end
 
+-- How much of the time an estimate is out of.
+local function shown_share(row)
+   return row.active and ("(%.0f%%)"):format(row.active * 100) or ""
+end
+
 local function shown_deviation(row)
    if not row.stddev then return "" end
    local mean = number_of(row.value)
@@ -62,10 +68,25 @@ local function event_lines(result)
    local rows = {}
    for i, row in ipairs(result.events) do
       local value, unit = shown_value(row)
-      rows[i] = { value, unit, row.event, shown_metric(row, result), shown_deviation(row) }
+      rows[i] = { value, unit, row.event, shown_metric(row, result), shown_share(row), shown_deviation(row) }
    end
-   local columns = { { right = true }, {}, {}, {}, {} }
+   local columns = { { right = true }, {}, {}, {}, { right = true }, {} }
    return format.align(columns, rows, "  ")
+end
+
+-- A block for each metric group.
+local function metric_lines(result)
+   local lines = {}
+   for _, group in ipairs(result.metrics or {}) do
+      lines[#lines + 1] = ("  %s: %s"):format(group.name, group.text)
+      local rows = {}
+      for i, m in ipairs(group.metrics) do
+         rows[i] = { m.value and ("%.3f"):format(m.value) or "-", m.unit, m.name }
+      end
+      for _, line in ipairs(format.align({ { right = true }, {}, {} }, rows, "  ")) do lines[#lines + 1] = "  " .. line end
+      lines[#lines + 1] = ""
+   end
+   return lines
 end
 
 local function time_lines(result)
@@ -100,6 +121,12 @@ local function scope(target, result)
    return target.tids and "" or ", its first thread"
 end
 
+local function sets_note(result)
+   if (result.sets or 1) < 2 then return {} end
+   local why = result.why_sets and ": " .. result.why_sets or ""
+   return { ("  Counted in %d event sets in turn, and scaled to the whole time%s."):format(result.sets, why) }
+end
+
 local function hint(result)
    if (result.unmeasured or 0) > 0 then
       return { ("  %s could not be counted: %s"):format(format.plural(result.unmeasured, "thread"), result.why) }
@@ -122,8 +149,10 @@ function stat.text(result, target)
    local lines = { "", (" Counts of %s%s%s:"):format(options.describe(target), scope(target, result), runs), "" }
    append(lines, event_lines(result))
    lines[#lines + 1] = ""
+   append(lines, metric_lines(result))
    append(lines, time_lines(result))
    local notes = reasons(result)
+   append(notes, sets_note(result))
    append(notes, hint(result))
    if #notes > 0 then lines[#lines + 1] = "" end
    append(lines, notes)
@@ -140,22 +169,39 @@ local function value_for_programs(row)
    return value == math.floor(value) and ("%.0f"):format(value) or ("%.6f"):format(value), unit
 end
 
+-- The time in which an event was counted, in ns, and its share of the whole.
+local function counted(row, result)
+   if not row.value then return "0", "0.00" end
+   local time, share = result.ran or result.elapsed * 1e9, row.active or 1
+   return ("%.0f"):format(time * share), ("%.2f"):format(share * 100)
+end
+
 -- The columns of perf stat -x: value, unit, event, [deviation,] time counted, share of it, metric.
+local function csv_event(row, result, sep)
+   local value, unit = value_for_programs(row)
+   local m, name = metric(row, result)
+   local cells, n = { value, unit, row.event }, 3
+   if row.stddev then
+      local mean = number_of(row.value)
+      n = 4
+      cells[n] = ("%.2f%%"):format(mean ~= 0 and row.stddev / mean * 100 or 0)
+   end
+   cells[n + 1], cells[n + 2] = counted(row, result)
+   cells[n + 3], cells[n + 4] = m and ("%.3f"):format(m) or "", name or ""
+   return format.csv(cells, n + 4, sep)
+end
+
+-- A metric has the name of its group before its own.
+local function csv_metric(group, m, sep)
+   return format.csv({ m.value and ("%.6f"):format(m.value) or "<not counted>", m.unit, group.name .. ":" .. m.name,
+      "", "", "", "" }, 7, sep)
+end
+
 local function csv_lines(result, sep, prefix)
    local lines = {}
-   for i, row in ipairs(result.events) do
-      local value, unit = value_for_programs(row)
-      local m, name = metric(row, result)
-      local cells, n = { value, unit, row.event }, 3
-      if row.stddev then
-         local mean = number_of(row.value)
-         n = 4
-         cells[n] = ("%.2f%%"):format(mean ~= 0 and row.stddev / mean * 100 or 0)
-      end
-      local time = row.value and ("%.0f"):format(result.ran or result.elapsed * 1e9) or "0"
-      cells[n + 1], cells[n + 2] = time, row.value and "100.00" or "0.00"
-      cells[n + 3], cells[n + 4] = m and ("%.3f"):format(m) or "", name or ""
-      lines[i] = (prefix or "") .. format.csv(cells, n + 4, sep)
+   for i, row in ipairs(result.events) do lines[i] = (prefix or "") .. csv_event(row, result, sep) end
+   for _, group in ipairs(result.metrics or {}) do
+      for _, m in ipairs(group.metrics) do lines[#lines + 1] = (prefix or "") .. csv_metric(group, m, sep) end
    end
    return lines
 end
@@ -171,7 +217,7 @@ local function json_events(result)
       local m, name = metric(row, result)
       out[i] = {
          event = row.event, value = json_value(row.value), unit = row.unit, state = row.state, reason = row.reason,
-         stddev = row.stddev, metric = m, ["metric-unit"] = m and name or nil,
+         stddev = row.stddev, active = row.active, metric = m, ["metric-unit"] = m and name or nil,
       }
    end
    return out
@@ -183,7 +229,8 @@ local function json_line(result, target)
       command = target.command, tids = target.tids, cpus = target.cpus, threads = target.threads or false,
       events = json_events(result), time = result.time, elapsed = result.elapsed, user = rusage.utime,
       system = rusage.stime, status = result.status, signal = result.signal, runs = result.runs,
-      uncounted = result.uncounted, unmeasured = result.unmeasured,
+      uncounted = result.uncounted, unmeasured = result.unmeasured, metrics = result.metrics, sets = result.sets,
+      ["why-sets"] = result.why_sets,
    }
 end
 
@@ -193,7 +240,7 @@ local function interval_lines(row, first)
    local rows = {}
    for i, r in ipairs(row.events) do
       local value, unit = shown_value(r)
-      rows[i] = { ("%.3f s"):format(row.time), value, unit, r.event, shown_metric(r, row) }
+      rows[i] = { ("%.3f s"):format(row.time), value, unit, r.event, shown_metric(r, row), shown_share(r) }
    end
    local columns = { { right = true }, { right = true }, {}, {}, {} }
    if first then
@@ -231,16 +278,20 @@ function stat.options()
    local c = options.command("stat", "Counts events while a command runs, or in running threads, or on CPUs.",
       "lpfm stat [options] [--] command [arguments]")
    options.add_target(c)
+   c:option("-M --metrics", "GROUPS", "Count what these groups need and print their metrics; 'help' lists them."):count("*")
+   c:option("--switch-timeout", "MS", "How long each event set counts where several take turns (1).")
    c:option("-r --repeat", "N", "Run the command N times; print means and their deviation.")
    c:option("-I --interval", "MS", "Print the counts every so many milliseconds.")
    c:option("-x", "SEP", "Print separated values: value, unit, event, ns, percent, metric, its unit.")
    c:flag("--json", "Print JSON, one object a line.")
    c:flag("--append", "Append to the file of -o.")
    c:epilog("Results go to stderr, like perf's, so that the command's own output stays clean; -o - is stdout.\n"
+      .. "Events that do not fit the counters together are counted in turn, and scaled; the share is shown.\n"
       .. "The exit status is the command's.", {
       "lpfm stat -- ls -l",
       "lpfm stat -e page-faults,context-switches -r 5 -- make",
       "lpfm stat -x, -e task-clock -- ls",
+      "lpfm stat -M cpi,branch -- ./prog",
       "lpfm stat -a -I 1000 --timeout 10",
    })
    return c
@@ -254,25 +305,82 @@ local function output(args)
    return file
 end
 
-local function spec_of(target, list, args, print)
-   local spec = { events = list }
+local function spec_of(target, list, args, print, complete)
+   local spec = { events = list, switch = options.number(args.switch_timeout, "--switch-timeout") }
    for k, v in pairs(target) do spec[k] = v end
    local ms = options.number(args.interval, "--interval")
    if ms and ms < 1 then options.fail("--interval: at least 1 ms") end
-   if ms then spec.interval, spec.on_interval = ms / 1000, print.interval end
+   if ms then spec.interval, spec.on_interval = ms / 1000, function(row) print.interval(complete(row)) end end
    return spec
 end
 
-local function parse_events(args)
-   local names = #args.event > 0 and args.event or events.default_counts()
-   local list, err = events.parse(names)
-   if not list then options.fail("%s", err) end
-   return list
+-- The groups named in an option, "cpi,cache".
+local function groups_of(list)
+   local out = {}
+   for _, part in ipairs(list) do
+      for name in part:gmatch("[^%s,]+") do
+         local group, err = metrics.group(name)
+         if not group then error(err, 0) end
+         out[#out + 1] = group
+      end
+   end
+   return out
+end
+
+local function default_events(groups)
+   return #groups > 0 and {} or events.default_counts()
+end
+
+-- The index of an event in the list, put there unless it is there already.
+local function place(list, name)
+   local event, err = events.read(name)
+   if not event then error(err, 0) end
+   event = event[1]
+   for i, e in ipairs(list) do
+      if e.base:lower() == event.base:lower() and e.plm == event.plm then return i end
+   end
+   list[#list + 1] = event
+   return #list
+end
+
+-- Adds the groups' events; places[group] says where they are.
+local function add_groups(list, groups)
+   local places = {}
+   for _, group in ipairs(groups) do
+      places[group] = {}
+      for i, name in ipairs(group.events) do places[group][i] = place(list, name) end
+   end
+   return places
+end
+
+local NOT_A_NUMBER = 0 / 0
+
+-- Computes the groups' metrics out of a result.
+local function evaluate(result, places, groups)
+   if #groups == 0 then return result end
+   result.metrics = {}
+   for g, group in ipairs(groups) do
+      local counts = {}
+      for i, at in ipairs(places[group]) do
+         counts[i] = result.events[at].value and number_of(result.events[at].value) or NOT_A_NUMBER
+      end
+      result.metrics[g] = { name = group.name, text = group.text, metrics = metrics.evaluate(group, counts) }
+   end
+   return result
+end
+
+-- The events that are asked for, and a function that completes results of counting them.
+local function prepare(names, group_names)
+   local groups = groups_of(group_names)
+   local list, err = events.read(names or default_events(groups))
+   if not list then error({ message = err, usage = true }, 0) end
+   local places = add_groups(list, groups)
+   return list, function(result) return evaluate(result, places, groups) end
 end
 
 local function tell_missing(list)
    for _, e in ipairs(list) do
-      if e.kind ~= "software" and e.reason then return setup.no_hardware() end
+      if e.kind ~= "software" then return setup.no_hardware() end
    end
 end
 
@@ -281,7 +389,7 @@ local function exit_status(result)
    return result.status or 0
 end
 
-local function repeats(spec, args, target, print)
+local function repeats(spec, args, target, print, complete)
    local n = options.number(args["repeat"], "--repeat", true) or 1
    if n > 1 and not target.command then options.fail("--repeat needs a command") end
    local runs = {}
@@ -290,8 +398,20 @@ local function repeats(spec, args, target, print)
       if runs[i].interrupted then break end
    end
    local result = #runs > 1 and count.merge(runs) or runs[1]
-   if not spec.interval then print.final(result) end
+   if not spec.interval then print.final(complete(result)) end
    return exit_status(runs[#runs])
+end
+
+local function metrics_help()
+   io.stdout:write(table.concat(metrics.list(), "\n"), "\n")
+   return 0
+end
+
+local function wants_metrics_help(args)
+   for _, part in ipairs(args.metrics) do
+      if part == "help" then return true end
+   end
+   return false
 end
 
 --- Runs the command line.
@@ -299,18 +419,19 @@ end
 -- @treturn number exit status
 function stat.main(argv)
    local args, words = stat.options():parse(argv)
+   if wants_metrics_help(args) then return metrics_help() end
    local target = options.target(args, words)
-   local list = parse_events(args)
+   local list, complete = prepare(#args.event > 0 and args.event or nil, args.metrics)
    local missing = #args.event == 0 and setup.no_hardware() or tell_missing(list)
    if missing then io.stderr:write("lpfm stat: ", missing, "\n") end
    local out = output(args)
    local print = printer(args, target, out)
-   return repeats(spec_of(target, list, args, print), args, target, print)
+   return repeats(spec_of(target, list, args, print, complete), args, target, print, complete)
 end
 
 -- What a script or the prompt may give: a shell command line, a function, a target.
-local function count_any(what, list)
-   if type(what) == "function" then return count.call(what, list), { tids = {}, words = "the function" } end
+local function count_any(what, list, tid)
+   if type(what) == "function" then return count.call(what, list, tid), { tids = {}, words = "the function" } end
    local spec = type(what) == "string" and { command = { "/bin/sh", "-c", "exec " .. what } } or what
    local copy = {}
    for k, v in pairs(spec) do copy[k] = v end
@@ -322,13 +443,15 @@ end
 --- Counts from a script or the prompt.
 -- @param what a shell command line, a function, or a table as for `count.run`
 -- @tparam[opt] string list events
--- @treturn table of `count.run`; prints itself
+-- @tparam[opt] string groups metric groups, as in "cpi,cache"
+-- @tparam[opt] int tid while a function runs, count this thread instead of the caller
+-- @treturn table of `count.run`, with `metrics` if groups were asked for; prints itself
 -- @usage stat("ls /", "page-faults").events[1].value
-function stat.call(what, list)
+function stat.call(what, list, groups, tid)
    if what == nil then error("stat: a command line, a function or a table is wanted: stat(\"ls\")", 0) end
-   list = list or (type(what) == "table" and what.events) or events.default_counts()
-   local result, target = count_any(what, list)
-   return setmetatable(result, {
+   local parsed, complete = prepare(list or (type(what) == "table" and what.events) or nil, { groups })
+   local result, target = count_any(what, parsed, tid)
+   return setmetatable(complete(result), {
       __tostring = function(self) return table.concat(stat.text(self, target), "\n") end,
    })
 end

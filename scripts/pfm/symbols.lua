@@ -77,8 +77,7 @@ local function nameless(path, object, err)
 end
 
 local function hex(n)
-   if n < 0 then n = n + 2 ^ 64 end
-   local high = math.floor(n / 2 ^ 32)
+   local high = math.floor(n / 2 ^ 32) % 2 ^ 32 -- n + 2^64 would lose its low bits
    return high > 0 and ("0x%x%08x"):format(high, n % 2 ^ 32) or ("0x%x"):format(n)
 end
 

@@ -69,8 +69,20 @@ int fuzz_count(void)
 
 void fuzz_spoil(void *p, size_t size)
 {
-	if (rng_below(R, 32) == 31)
-		((uint8_t *)p)[rng_below(R, size)] ^= rng_next(R);
+	uint32_t at;
+
+	if (rng_below(R, 32) != 31)
+		return;
+	at = rng_below(R, size);
+	((uint8_t *)p)[at] ^= rng_next(R);
+}
+
+void fuzz_encode(uint16_t pmd, uint64_t *pmc_value)
+{
+	const char *event = program_events[rng_below(R, NUM_PROGRAM_EVENTS)];
+	unsigned int levels = 1 + rng_below(R, 7);
+
+	pfm_sim_encode(fuzz.sim, event, levels, pmd, pmc_value);
 }
 
 static size_t format_dfl(unsigned char *uuid, void *arg, uint32_t size)
@@ -165,6 +177,17 @@ void fuzz_put(int fd, size_t buffer)
 
 /* --- one input ------------------------------------------------------------------------------ */
 
+static void choose_options(char *text, size_t size)
+{
+	uint32_t cpus = 1 + rng_below(R, 2);
+	uint32_t slice = 1000 + rng_below(R, 4) * 1000;
+	uint32_t timer = 100 + rng_below(R, 8) * 100;
+	uint32_t skid = rng_below(R, 3);
+
+	snprintf(text, size, "cpus=%u,hz=1000000,slice_ns=%u,timer_ns=%u,skid=%u,memlock=8192", cpus, slice,
+		 timer, skid);
+}
+
 static void begin(const uint8_t *data, size_t size)
 {
 	static const char *const models[] = { "sim:itanium2", "sim:k8", "sim:p6", "sim:armv8" };
@@ -178,9 +201,7 @@ static void begin(const uint8_t *data, size_t size)
 	fuzz.time_left = MAX_NS;
 	for (int i = 0; i < FUZZ_CONTEXTS; i++)
 		fuzz.fd[i] = -1;
-	snprintf(options, sizeof(options), "cpus=%u,hz=1000000,slice_ns=%u,timer_ns=%u,skid=%u,memlock=8192",
-		 1 + rng_below(R, 2), 1000 + rng_below(R, 4) * 1000, 100 + rng_below(R, 8) * 100,
-		 rng_below(R, 3));
+	choose_options(options, sizeof(options));
 	CHECK(!pfm_set_machine(models[rng_below(R, COUNT(models))], options), "%s", pfm_explain());
 	fuzz.sim = pfm_sim_get();
 }

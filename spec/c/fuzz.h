@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz.h - the target of the fuzzer: bytes become calls on simulated computers. */
+/*
+ * fuzz.h - the target of the fuzzer: bytes become calls on simulated computers.
+ *
+ * The same bytes must mean the same to every compiler: no expression, argument list or initializer
+ * takes more than one choice.
+ */
 #ifndef LPFM_FUZZ_H
 #define LPFM_FUZZ_H
 
@@ -38,6 +43,8 @@ int fuzz_count(void);			/* of elements; the vector has at least as many, up to 8
 #define FUZZ_ELEMENTS 8
 /* Bytes of p turn into others, seldom. */
 void fuzz_spoil(void *p, size_t size);
+/* The PMC's value for some event on PMD pmd; as it was where that cannot be had. */
+void fuzz_encode(uint16_t pmd, uint64_t *pmc_value);
 /* A format by UUID and its argument; its size. */
 size_t fuzz_format(unsigned char *uuid, void *arg);
 #define FUZZ_FMT_ARG 64

@@ -23,8 +23,7 @@ static void fill_pmc(void *p)
 	v->reg_flags = fuzz_bits(7);
 	v->reg_value = fuzz_value();
 	if (rng_chance(R, 70))
-		pfm_sim_encode(fuzz.sim, program_events[rng_below(R, NUM_PROGRAM_EVENTS)], 7, v->reg_num,
-			       &v->reg_value);
+		fuzz_encode(v->reg_num, &v->reg_value);
 	fuzz_bv(v->reg_reset_pmds);
 	fuzz_bv(v->reg_smpl_pmds);
 }

@@ -33,8 +33,7 @@ static void write_pmcs(int fd)
 		v[i].reg_set = fuzz_set();
 		v[i].reg_flags = fuzz_bits(PFM_REGFL_NO_EMUL64);
 		if (rng_chance(R, 70))
-			pfm_sim_encode(fuzz.sim, program_events[rng_below(R, NUM_PROGRAM_EVENTS)],
-				       1 + rng_below(R, 7), v[i].reg_num, &v[i].reg_value);
+			fuzz_encode(v[i].reg_num, &v[i].reg_value);
 		else
 			v[i].reg_value = fuzz_value();
 		fuzz_spoil(&v[i], sizeof(v[i]));
@@ -168,8 +167,9 @@ static void create(int fd)
 
 static void load(int fd)
 {
-	pfarg_load_t req = { .load_pid = thread(), .load_set = rng_chance(R, 80) ? 0 : fuzz_set() };
+	pfarg_load_t req = { .load_pid = thread() };
 
+	req.load_set = rng_chance(R, 80) ? 0 : fuzz_set();
 	fuzz_spoil(&req, sizeof(req));
 	pfm_load_context(fd, &req);
 }
@@ -222,9 +222,11 @@ static void message(int fd)
 
 static void spawn(int fd)
 {
-	struct pfm_sim_spawn s = { .uid = rng_below(R, 2), .gid = rng_below(R, 3), .affinity = rng_below(R, 4) };
+	struct pfm_sim_spawn s = { .uid = rng_below(R, 2) };
 
 	(void)fd;
+	s.gid = rng_below(R, 3);
+	s.affinity = rng_below(R, 4);
 	fuzz.pool.used = 0;
 	fuzz.pool.interrupt = false;
 	s.kernel = fuzz.pool.kernel = rng_chance(R, 10);
@@ -237,26 +239,31 @@ static void spawn(int fd)
 
 static void device(int fd)
 {
+	uint32_t cpu = rng_below(R, 3);
+	uint64_t start = fuzz.sim->now + rng_log(R, 0, 1000);
+	uint64_t period = rng_log(R, 1000, 100000);
+
 	(void)fd;
 	fuzz.pool.used = 0;
 	fuzz.pool.kernel = false;
 	fuzz.pool.interrupt = true;
-	pfm_sim_interrupt(fuzz.sim, rng_below(R, 3), fuzz.sim->now + rng_log(R, 0, 1000),
-			  rng_log(R, 1000, 100000), program_make(&fuzz.pool));
+	pfm_sim_interrupt(fuzz.sim, cpu, start, period, program_make(&fuzz.pool));
 }
 
 static void person(int fd)
 {
-	uint32_t what = rng_below(R, 6);
+	uint32_t what = rng_below(R, 6), tid;
 
 	if (what < 2)
 		pfm_sim_kill(fuzz.sim, thread());
 	else if (what < 4)
 		pfm_sim_act(fuzz.sim, rng_chance(R, 50) ? 0 : thread());
-	else if (what < 5)
-		pfm_sim_share(fuzz.sim, thread(), fd, rng_below(R, 2));
-	else
+	else if (what < 5) {
+		tid = thread();
+		pfm_sim_share(fuzz.sim, tid, fd, rng_below(R, 2));
+	} else {
 		pfm_sim_set(fuzz.sim, "tool_cpu", rng_below(R, 3));
+	}
 }
 
 static void run(int fd)
@@ -291,7 +298,7 @@ static void session(int fd)
 
 	create(fd);
 	fd = fuzz.fd[rng_below(R, FUZZ_CONTEXTS)];
-	pfm_sim_encode(fuzz.sim, rng_chance(R, 50) ? "cycles" : "instructions", 7, pmd, &pc.reg_value);
+	fuzz_encode(pmd, &pc.reg_value);
 	pd.reg_value = pd.reg_long_reset = pd.reg_short_reset = -rng_log(R, 1, 3000);
 	pd.reg_flags = rng_below(R, 2) ? PFM_REGFL_OVFL_NOTIFY : 0;
 	fuzz_bv(pd.reg_smpl_pmds);

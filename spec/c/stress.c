@@ -48,12 +48,25 @@ static void add_devices(void)
 
 	world.pool.interrupt = true;
 	while (n--) {
+		uint32_t cpu = rng_below(&world.rng, world.sim->num_cpus);
+		uint64_t start = rng_log(&world.rng, 1, 10000);
+		uint64_t period = rng_log(&world.rng, 50000, 1000000);
+
 		world.pool.used = 0;
-		pfm_sim_interrupt(world.sim, rng_below(&world.rng, world.sim->num_cpus),
-				  rng_log(&world.rng, 1, 10000), rng_log(&world.rng, 50000, 1000000),
-				  program_make(&world.pool));
+		pfm_sim_interrupt(world.sim, cpu, start, period, program_make(&world.pool));
 	}
 	world.pool.interrupt = false;
+}
+
+static void choose_options(char *text, size_t size)
+{
+	uint32_t cpus = 1 + rng_below(&world.rng, 4);
+	uint32_t hz = 10000 + rng_below(&world.rng, 90000);
+	uint32_t slice = 1000 + rng_below(&world.rng, 100000);
+	uint32_t timer = 1 + rng_below(&world.rng, 3000);
+	uint32_t skid = rng_below(&world.rng, 3);
+
+	snprintf(text, size, "cpus=%u,hz=%u,slice_ns=%u,timer_ns=%u,skid=%u", cpus, hz, slice, timer, skid);
 }
 
 static void begin(void)
@@ -61,10 +74,7 @@ static void begin(void)
 	static const char *const models[] = { "sim:itanium2", "sim:k8", "sim:p6", "sim:armv8" };
 	char options[128];
 
-	snprintf(options, sizeof(options), "cpus=%u,hz=%u,slice_ns=%u,timer_ns=%u,skid=%u",
-		 1 + rng_below(&world.rng, 4), 10000 + rng_below(&world.rng, 90000),
-		 1000 + rng_below(&world.rng, 100000), 1 + rng_below(&world.rng, 3000),
-		 rng_below(&world.rng, 3));
+	choose_options(options, sizeof(options));
 	CHECK(!pfm_set_machine(models[rng_below(&world.rng, COUNT(models))], options), "%s",
 	      pfm_explain());
 	world.sim = pfm_sim_get();

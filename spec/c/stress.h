@@ -83,9 +83,22 @@ bool ledger_compare(struct ledger *l);
 void hooks_install(struct pfm_sim *sim);
 extern pfm_buffer_fmt_t wild_format;
 
+/* --- stress_registers.c --------------------------------------------------------------------- */
+
+/* s: an index into set_ids; i: into world.pmds. */
+void write_pmc(struct ledger *l, unsigned int s, unsigned int i);
+void write_pmd(struct ledger *l, unsigned int s, unsigned int i);
+void write_some(struct ledger *l);
+void create_set(struct ledger *l, unsigned int s);
+void change_sets(struct ledger *l);
+
 /* --- stress_calls.c: one random thing ------------------------------------------------------- */
 
 void random_step(void);
+/* A call's result: refused is fine, as long as it is with one of the errors that can be. */
+bool went(int ret, const char *what);
+/* An existing set of l, as an index into set_ids. */
+unsigned int any_set(const struct ledger *l);
 struct ledger *context_new(void);
 void context_close(struct ledger *l);
 

@@ -8,7 +8,8 @@
 #include "stress.h"
 
 static struct pfm_machine_ops real;
-static bool in_ctxsw;
+static bool in_ctxsw, in_interrupt;
+static bool has_reset;	/* since it was cleared */
 
 /* --- from the core to the machine ----------------------------------------------------------- */
 
@@ -101,6 +102,15 @@ void __wrap_pfm_ctxsw_in(struct pfm_context *ctx)
 void __real_pfm_set_timeout(struct pfm_context *ctx);
 void __wrap_pfm_set_timeout(struct pfm_context *ctx);
 
+/* 3.7.6: thresholds are reloaded each time the set becomes active. */
+static void check_entered(const struct pfm_set *set)
+{
+	for (unsigned int i = 0; i < set->num_pmds; i++)
+		CHECK(set->pmds[i].switch_left == set->pmds[i].switch_cnt,
+		      "set %u was entered, and the threshold of PMD%u was not reloaded", set->id,
+		      set->pmds[i].num);
+}
+
 void __wrap_pfm_set_timeout(struct pfm_context *ctx)
 {
 	struct ledger *l = ledger_find(ctx);
@@ -114,7 +124,11 @@ void __wrap_pfm_set_timeout(struct pfm_context *ctx)
 		      "set %u: its timeout of %llu ns expired after %llu", ctx->active->id,
 		      (unsigned long long)timeout, (unsigned long long)slice);
 	}
+	in_interrupt = true;
 	__real_pfm_set_timeout(ctx);
+	in_interrupt = false;
+	if (pfm_counting(ctx))
+		check_entered(ctx->active);
 }
 
 /* --- resets --------------------------------------------------------------------------------- */
@@ -133,6 +147,8 @@ static void check_reset(const struct pfm_pmd *pmd, enum pfm_reset kind)
 	CHECK(!((pmd->value - base) & ~allowed), "PMD%u was reset to %#llx, not %#llx", pmd->num,
 	      (unsigned long long)pmd->value, (unsigned long long)base);
 	CHECK(pmd->last_reset == pmd->value, "PMD%u: last_reset", pmd->num);
+	CHECK((kind == PFM_RESET_SHORT) == in_interrupt, "PMD%u: the other reset value was due",
+	      pmd->num);
 }
 
 static void note_reset(struct ledger *l, struct pfm_set *set, unsigned int num, enum pfm_reset kind)
@@ -155,6 +171,7 @@ void __wrap_pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const u
 
 	if (l)
 		ledger_sync(l);
+	has_reset |= !pfm_bits_empty(bits);
 	__real_pfm_reset_pmds(ctx, set, bits, kind);
 	if (!l)
 		return;
@@ -266,11 +283,11 @@ static void check_overflows(struct ledger *l, struct pfm_set *set, const uint64_
 		const struct pfm_pmd *pmd = pfm_set_pmd(set, world.pmds[i]);
 		bool told = pfm_bit(ovfl, world.pmds[i]);
 
-		CHECK(told == c->owed, "fd %d set %u PMD%u overflowed: %d, it was told: %d", l->fd, set->id,
-		      world.pmds[i], c->owed, told);
-		CHECK(!pmd || counter_equal(c, pmd->value), "fd %d set %u PMD%u at an overflow: %#llx, not %#llx",
-		      l->fd, set->id, world.pmds[i], (unsigned long long)pmd->value,
-		      (unsigned long long)c->expect);
+		CHECK(told == c->owed, "fd %d set %u PMD%u overflowed: %d, it was told: %d", l->fd,
+		      set->id, world.pmds[i], c->owed, told);
+		CHECK(!pmd || counter_equal(c, pmd->value),
+		      "fd %d set %u PMD%u at an overflow: %#llx, not %#llx", l->fd, set->id,
+		      world.pmds[i], (unsigned long long)pmd->value, (unsigned long long)c->expect);
 		c->owed = false;
 	}
 }
@@ -309,8 +326,16 @@ static void overflow(struct ledger *l, const uint64_t *ovfl, const struct pfm_wh
 
 	pfm_for_each_bit(num, ovfl)
 		left[i++] = pfm_set_pmd(set, num)->switch_left;
+	has_reset = false;
+	in_interrupt = true;
 	__real_pfm_overflow(ctx, ovfl, where);
+	in_interrupt = false;
 	check_thresholds(ctx, set, ovfl, left, runs);
+	if (ctx->active != set || set->runs > runs)
+		check_entered(ctx->active);
+	/* 3.5.14: masking has priority over reset */
+	if (l->format <= FMT_06 && ctx->state == PFM_CTX_MASKED)
+		CHECK(!has_reset, "set %u: PMDs were reset although monitoring is masked", set->id);
 	if (sampled)
 		check_samples(l, set, ovfl, &was);
 	if (l->map && l->format == FMT_NWAY)

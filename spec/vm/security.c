@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+/*
+ * security.c - who may monitor what, and what a context's descriptor and its target may go through.
+ */
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "check.h"
+
+#define NOBODY 65534
+
+/* Runs fn as nobody; what it returns, 0 to 255. */
+static int as_nobody(int (*fn)(int), int arg)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (setgid(NOBODY) || setuid(NOBODY))
+			_exit(255);
+		_exit(fn(arg));
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 254;
+}
+
+/* The errno of writing a PMC; 0 where it is allowed. */
+static int try_pmc(uint64_t value)
+{
+	int fd = new_context(0);
+
+	return fd >= 0 && !set_pmc(fd, 0, 0, value) ? 0 : errno;
+}
+
+static int try_user(int unused)
+{
+	(void)unused;
+	return try_pmc(USER | INST);
+}
+
+static int try_kernel(int unused)
+{
+	(void)unused;
+	return try_pmc(BOTH | INST);
+}
+
+static int try_self(int unused)
+{
+	int fd = new_context(0);
+
+	(void)unused;
+	return fd >= 0 && !set_pmc(fd, 0, 0, USER | INST) && !load(fd, my_tid()) && !pfm_start(fd, NULL) &&
+	       get_pmd(fd, 0, 0) > 0 ? 0 : errno;
+}
+
+static int try_cpu(int unused)
+{
+	int fd = new_context(PFM_FL_SYSTEM_WIDE);
+
+	(void)unused;
+	return fd >= 0 && !set_pmc(fd, 0, 0, USER | INST) && !load(fd, my_tid()) ? 0 : errno;
+}
+
+static void set_paranoid(const char *value)
+{
+	int fd = open("/proc/sys/kernel/perf_event_paranoid", O_WRONLY);
+
+	TRUE(fd >= 0 && write(fd, value, strlen(value)) > 0);
+	close(fd);
+}
+
+static void kernel_level_needs_permission(void)
+{
+	set_paranoid("2");
+	EQUAL(as_nobody(try_user, 0), 0);
+	EQUAL(as_nobody(try_self, 0), 0);
+	EQUAL(as_nobody(try_kernel, 0), EPERM);
+	EQUAL(as_nobody(try_cpu, 0), EPERM);
+	EQUAL(try_kernel(0), 0);
+	set_paranoid("1");
+	EQUAL(as_nobody(try_kernel, 0), 0);
+	EQUAL(as_nobody(try_cpu, 0), EPERM);
+	set_paranoid("0");
+	EQUAL(as_nobody(try_cpu, 0), 0);
+	set_paranoid("2");
+}
+
+static int try_thread(int tid)
+{
+	int fd = new_context(0);
+
+	return fd >= 0 && !load(fd, tid) ? 0 : errno;
+}
+
+static int try_own_child(int unused)
+{
+	struct child c = child_new(child_spin, 1);
+	int err = try_thread(c.pid);
+
+	(void)unused;
+	child_go(&c);
+	child_end(&c);
+	return err;
+}
+
+static void foreign_threads_are_refused(void)
+{
+	struct child c = child_new(child_spin, 1);
+
+	EQUAL(as_nobody(try_thread, c.pid), EPERM);
+	EQUAL(as_nobody(try_thread, 1), EPERM);
+	EQUAL(as_nobody(try_own_child, 0), 0);
+	child_go(&c);
+	child_end(&c);
+}
+
+/* --- exec ------------------------------------------------------------------------------------- */
+
+static const char *program;
+
+static void become(uint64_t suid)
+{
+	execl(suid ? "/tmp/suid" : program, "security", "spin", NULL);
+	_exit(9);
+}
+
+static void spin_forever(uint64_t suid)
+{
+	become(suid);
+}
+
+/* What was counted of a child that execs, and whether END came. */
+static int watch_exec(int suid)
+{
+	struct child c = child_new(spin_forever, (uint64_t)suid);
+	uint64_t count, later;
+	pfarg_msg_t msg;
+	int fd = new_context(0);
+
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	if (fd < 0 || set_pmc(fd, 0, 0, USER | INST) || load(fd, c.pid) || pfm_start(fd, NULL))
+		return 100;
+	child_go(&c);
+	if (read(fd, &msg, sizeof(msg)) != sizeof(msg) || msg.type != PFM_MSG_END)
+		return 101;
+	count = get_pmd(fd, 0, 0);
+	child_end(&c);
+	later = get_pmd(fd, 0, 0);
+	if (count != later)
+		return 102;
+	return count > 2000000 ? 1 : 2;		/* the program's loop was counted, or not */
+}
+
+static void set_uid_programs_are_not_monitored(void)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "cp %s /tmp/suid && chmod 4755 /tmp/suid", program);
+	EQUAL(system(command), 0);
+	EQUAL(as_nobody(watch_exec, 1), 2);
+}
+
+static void an_exec_keeps_the_context(void)
+{
+	EQUAL(as_nobody(watch_exec, 0), 1);
+	EQUAL(watch_exec(0), 1);
+}
+
+/* --- descriptors -------------------------------------------------------------------------------- */
+
+static void command_it(uint64_t fd)
+{
+	spin(100000);
+	if (pfm_stop((int)fd) || get_pmd((int)fd, 0, 0) < 200000)
+		_exit(4);
+}
+
+/* A child inherits the descriptor, and may use it after the parent closed its own. */
+static void descriptors_can_be_passed_on(void)
+{
+	struct child c;
+	int fd;
+
+	MUST(fd = new_context(0));
+	MUST(set_pmc(fd, 0, 0, USER | INST));
+	c = child_new(command_it, (uint64_t)fd);
+	MUST(load(fd, c.pid));
+	MUST(pfm_start(fd, NULL));
+	close(fd);
+	child_go(&c);
+	EQUAL(WEXITSTATUS(child_end(&c)), 0);
+}
+
+int main(int argc, char **argv)
+{
+	static char path[128];
+
+	if (argc > 1 && !strcmp(argv[1], "spin")) {
+		spin(2000000);
+		return 0;
+	}
+	pin(0);
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
+		return 3;
+	program = path;
+	TEST(kernel_level_needs_permission);
+	TEST(foreign_threads_are_refused);
+	TEST(set_uid_programs_are_not_monitored);
+	TEST(an_exec_keeps_the_context);
+	TEST(descriptors_can_be_passed_on);
+	return tests_failed > 0;
+}
