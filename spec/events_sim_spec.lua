@@ -42,7 +42,8 @@ local NAMES = {
    armv8 = {
       cycles = { "CPU_CYCLES" }, instructions = { "INST_RETIRED" }, branches = { "BR_PRED", "BR_RETIRED" },
       branches_taken = { "PC_WRITE_RETIRED" }, branch_misses = { "BR_MIS_PRED", "BR_MIS_PRED_RETIRED" },
-      uops = { "INST_SPEC" }, loads = { "LD_RETIRED" }, stores = { "ST_RETIRED" }, fp_ops = {}, -- 0x75 is not architected
+      uops = { "INST_SPEC" }, loads = { "LD_RETIRED" }, stores = { "ST_RETIRED" },
+      fp_ops = {}, -- 0x75 is not architected
       stalls = { "STALL_BACKEND" }, l1d_accesses = { "L1D_CACHE" }, l1d_misses = { "L1D_CACHE_REFILL" },
       l1i_accesses = { "L1I_CACHE" }, l1i_misses = { "L1I_CACHE_REFILL" }, l2_accesses = { "L2D_CACHE" },
       l2_misses = { "L2D_CACHE_REFILL" }, l3_accesses = { "L3D_CACHE" }, l3_misses = { "L3D_CACHE_REFILL" },
@@ -89,6 +90,11 @@ local function counted(m, name, levels, work)
    assert.is_true(m:run { until_exit = tid })
    return sim.value(ctx, out.pmds[1]), tid
 end
+
+local before
+
+setup(function() before = lpfm.machine().name end)
+teardown(function() lpfm.machine(before) end)
 
 describe("events by name on the simulated models", function()
    before_each(sim.begin)
@@ -192,7 +198,8 @@ describe("stat on the simulated models", function()
    end)
 
    it("counts in turn what does not fit, scales it, and says why", function()
-      local result = measure("itanium2", "LOADS_RETIRED,STORES_RETIRED,cycles,instructions,L2_MISSES,branches,task-clock")
+      local result = measure("itanium2", "LOADS_RETIRED,STORES_RETIRED,cycles,instructions,L2_MISSES,branches," ..
+         "task-clock")
       assert.are.equal(2, result.sets)
       assert.are.equal("LOADS_RETIRED and STORES_RETIRED are of sets 3 and 4 of the L1 group", result.why_sets)
       for name, count in pairs { LOADS_RETIRED = 3, STORES_RETIRED = 4, cycles = 10, instructions = 5, branches = 2 } do

@@ -184,6 +184,19 @@ for layout, L in pairs(LAYOUTS) do
          assert.are.equal(L.header + 2 * 56, #bytes)
       end)
 
+      it("tstamp: 'a unique time stamp for the processor', also of instructions that take no time", function()
+         local m = sim.machine()
+         local ctx = sim.context { format = L.uuid }
+         sim.count(ctx, 4, "instructions", { value = -1, short_reset = -1 })
+         go(ctx, m:spawn { program = { { loop = 100, { ip = 1, ns = 10 }, { ip = 2 }, { ip = 3 } } } })
+         assert(m:run { until_idle = true })
+         local t = tstamps(ctx)
+         assert.are.equal(300, #t)
+         for i = 2, #t do
+            assert.is_true(t[i] > t[i - 1])
+         end
+      end)
+
       it("system-wide: pid and tid of 'the process that was running at the time', of each thread", function()
          local m = sim.machine("itanium2", { slice_ns = 1000000 })
          local a, b = m:spawn { program = sim.work(500000) }, m:spawn { program = sim.work(500000) }

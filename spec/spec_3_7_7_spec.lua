@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Specification 3.7.7: event sets and sampling.
+local lpfm = require "lpfm"
 local sim = require "support.sim"
 
 local function runs(ctx, ...)
@@ -42,6 +43,24 @@ describe("3.7.7 Event sets and sampling", function()
          assert(ctx:restart())
       end
       assert.are.equal("0:100 1:5200 0:200 1:5400", table.concat(seen, " "))
+   end)
+
+   it("... also where the overflow leaves the set at once: that of the overflow, not the one that follows", function()
+      local m = sim.machine()
+      -- two regions of 3 samples each; the third overflow fills one, notifies, does not mask, and switches
+      local ctx = sim.context { format = "n-way", regions = 2, buf_size = 384 + 2 * (152 + 8 * #lpfm.pmds()) }
+      assert(ctx:create_evtsets { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1 } })
+      sim.count(ctx, 4, "instructions", { value = -10, short_reset = -10, switch_cnt = 3, flags = { "OVFL_NOTIFY" } })
+      sim.count(ctx, 5, "instructions", { set = 1 })
+      assert(ctx:load(m:spawn { program = sim.work(1000) }))
+      assert(ctx:start())
+      assert(m:run { until_message = ctx })
+      assert.are.equal(300, m:time())
+      assert.are.same({ 1, 1 }, runs(ctx, 0, 1))
+      local msg = ctx:read(0)
+      assert.are.same({ 0, { 4 } }, { msg.set, msg.pmds })
+      assert(m:run { ns = 100 })
+      assert.are.equal(10, sim.value(ctx, 5, 1))
    end)
 
    it("default format: each sample's set 'identifies the active set number at the time of the overflow'", function()

@@ -246,7 +246,7 @@ static void notify_once(void)
 
 	begin(NULL);
 	fd = recorded(0);
-	rec.by_pmd[4] = bits(1, 0, 0, 0);
+	rec.by_pmd[5] = bits(1, 0, 0, 0);
 	counter(fd, 0, 4, -10, NOTIFY(10));
 	counter(fd, 0, 5, -10, PERIOD(10));
 	counter(fd, 0, 6, -10, NOTIFY(10));
@@ -376,6 +376,12 @@ static void block_self(void)
 	begin(NULL);
 	load = (pfarg_load_t){ .load_pid = thread(1000) };
 	act(load.load_pid);
+	fd = recorded(PFM_FL_NOTIFY_BLOCK);	/* which does not go together */
+	TRUE(pfm_load_context(fd, &load) == -1);
+	EQUAL(errno, EINVAL);
+	close(fd);
+	run(0);
+	EQUAL(pfm_unregister_buffer_fmt(recorder.fmt_uuid), 0);
 	fd = recorded(0);
 	rec.ctrl = bits(0, 1, 1, 0);
 	counter(fd, 0, 4, -10, PERIOD(1000));

@@ -294,14 +294,20 @@ static void session(int fd)
 	uint16_t pmd = fuzz.sim->counters[rng_below(R, fuzz.sim->num_counters)];
 	pfarg_pmc_t pc = { .reg_num = pmd, .reg_value = 9 };
 	pfarg_pmd_t pd = { .reg_num = pmd, .reg_ovfl_switch_cnt = rng_below(R, 3) };
+	pfarg_setdesc_t set = { .set_id_next = 1, .set_timeout = 1000 };
 	pfarg_load_t req = { 0 };
 
 	create(fd);
 	fd = fuzz.fd[rng_below(R, FUZZ_CONTEXTS)];
+	set.set_flags = rng_below(R, 8);
+	pfm_create_evtsets(fd, &set, 1);
 	fuzz_encode(pmd, &pc.reg_value);
 	pd.reg_value = pd.reg_long_reset = pd.reg_short_reset = -rng_log(R, 1, 3000);
-	pd.reg_flags = rng_below(R, 2) ? PFM_REGFL_OVFL_NOTIFY : 0;
+	pd.reg_flags = rng_below(R, 4) & (PFM_REGFL_OVFL_NOTIFY | PFM_REGFL_RANDOM);
+	pd.reg_random_mask = rng_below(R, 4) == 3 ? rng_next(R) : rng_below(R, 64);
+	pd.reg_random_seed = rng_below(R, 5);
 	fuzz_bv(pd.reg_smpl_pmds);
+	fuzz_bv(pd.reg_reset_pmds);
 	pfm_write_pmcs(fd, &pc, 1);
 	pfm_write_pmds(fd, &pd, 1);
 	spawn(fd);

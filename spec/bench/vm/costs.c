@@ -9,7 +9,7 @@
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 
-#include "check.h"
+#include "../../vm/check.h"
 
 #define BATCHES		101
 

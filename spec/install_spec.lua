@@ -1,0 +1,112 @@
+-- SPDX-License-Identifier: MIT
+-- What make install and the rock leave behind works by itself, away from the source tree.
+
+local c = require "support.c"
+
+local build = os.getenv("LPFM_BUILD") or "build"
+local interpreter = os.getenv("LPFM_LUA") or "luajit"
+local san = build:match("/san$") ~= nil
+local root = os.tmpname()
+local prefix = root .. "/usr"
+
+-- Nothing of the specs' surroundings; of a make around them neither.
+local CLEAN = "env -u LUA_PATH -u LUA_CPATH -u LPFM_SCRIPTS -u LPFM_CPATH -u LD_LIBRARY_PATH "
+local MAKE = CLEAN .. "-u LD_PRELOAD -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "
+
+local function must(command)
+   local out, status = c.sh(command)
+   assert.are.equal(0, status, command .. "\n" .. out)
+   return out
+end
+
+local function install(variables)
+   must(("%s make LPFM_READY=1 %s LUA=%s %s install"):format(MAKE, san and "SAN=1" or "", interpreter, variables))
+end
+
+-- The installed program, run where nothing of ours is.
+local function run(arguments, environment)
+   return must(("cd / && %s %s %s/bin/lpfm %s"):format(CLEAN, environment or "", prefix, arguments))
+end
+
+-- A command in the interpreter alone, with what is installed on its paths.
+local function lua(code, paths)
+   return must(("cd / && %s %s %s -e '%s'"):format(CLEAN, paths, interpreter, code))
+end
+
+setup(function()
+   os.remove(root)
+   must("mkdir " .. root)
+   install("PREFIX=" .. prefix)
+end)
+teardown(function() c.sh("rm -rf " .. root) end)
+
+describe("an installed lpfm", function()
+   it("counts", function()
+      local faults, event = run("stat -o - -x, -e page-faults -- true"):match("^(%d+),,([%w-]+),")
+      assert.are.equal("page-faults", event)
+      assert.is_true(tonumber(faults) > 0)
+      assert.is_truthy(run("list pmus"):find("itanium2", 1, true))
+      assert.is_truthy(run("list metrics -v", "LPFM_MACHINE=sim:itanium2"):find("CPI    CYC / INS", 1, true))
+   end)
+
+   it("records and reports", function()
+      local file, program = root .. "/recording", root .. "/shares"
+      must(("cp %s %s"):format(c.target("shares"), program))
+      run(("record -q -F 2000 -o %s -- %s 0.2 1"):format(file, program))
+      assert.is_truthy(run("report --file " .. file):find("heavy", 1, true))
+   end)
+
+   it("has a prompt, and runs scripts through links", function()
+      local out = must(("cd / && echo '20 + 22' | %s %s/bin/lpfm"):format(CLEAN, prefix))
+      assert.are.equal("42\n", out)
+      must(("ln -s %s/bin/lpfm %s/link"):format(prefix, root))
+      out = must(("cd / && LPFM_MACHINE=sim:k8 %s %s/link -e 'print(lpfm.event(\"cycles\").name)'"):format(CLEAN, root))
+      assert.are.equal("CPU_CLK_UNHALTED\n", out)
+   end)
+
+   it("uses its own libraries", function()
+      local out = must(("ldd %s/lib/lpfm/lpfm.so"):format(prefix))
+      assert.is_truthy(out:find("libperfmon.so.3 => " .. prefix, 1, true), out)
+      assert.is_truthy(out:find("libpfmlib.so => " .. prefix, 1, true), out)
+   end)
+
+   it("is a module for the interpreter", function()
+      if san then pending("the plain interpreter has no sanitizers") return end
+      local paths = ("LUA_CPATH='%s/lib/lpfm/?.so' LUA_PATH='%s/share/lpfm/scripts/?.lua'"):format(prefix, prefix)
+      assert.are.equal("7\n", lua('print(require("lpfm").event("cycles", "itanium2").counters[4])', paths))
+   end)
+
+   it("builds C programs that pkg-config tells the flags of", function()
+      local program = root .. "/page"
+      local flags = must(("PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --cflags --libs perfmon pfmlib"):format(prefix))
+      assert.is_truthy(flags:find("-I" .. prefix .. "/include/lpfm", 1, true), flags)
+      must(("LD_PRELOAD= gcc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror %s -o %s spec/c/pfmlib_page.c "
+         .. "spec/c/pfmlib_page_sim.c -Wl,--wrap=getpid,--wrap=pfm_stop %s -Wl,-rpath,%s/lib"):format(
+         san and "-fsanitize=address,undefined" or "", program, flags:gsub("\n", ""), prefix))
+      assert.are.equal("results: 1000000\n", must(("cd / && LPFM_MACHINE=sim:p6 LD_PRELOAD= %s"):format(program)))
+   end)
+
+   it("can be staged for another place", function()
+      install(("DESTDIR=%s/stage PREFIX=/opt/lpfm"):format(root))
+      local stage = root .. "/stage/opt/lpfm"
+      for _, pc in ipairs { "perfmon", "pfmlib" } do
+         local out = must(("PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --variable=libdir %s"):format(stage, pc))
+         assert.are.equal("/opt/lpfm/lib\n", out)
+      end
+      assert.are.equal("3\n", must(("cd / && %s %s/bin/lpfm -e 'print(1 + 2)'"):format(CLEAN, stage)))
+   end)
+end)
+
+describe("the rock", function()
+   it("installs into a tree, loads from there and counts", function()
+      if san then pending("rocks are built without sanitizers") return end
+      if select(2, c.sh("command -v luarocks")) ~= 0 then pending("luarocks is not installed") return end
+      local tree = root .. "/rock"
+      must(("%s luarocks --lua-version 5.1 make --tree %s rockspec/lpfm-3.0-1.rockspec"):format(MAKE, tree))
+      local paths = ("LUA_CPATH='%s/lib/lua/5.1/?.so' LUA_PATH='%s/share/lua/5.1/?.lua'"):format(tree, tree)
+      local code = [[local count = require("pfm.count")
+         local result = count.call(function() return ("x"):rep(3e7) end, "page-faults")
+         print(result.events[1].value > 100)]]
+      assert.are.equal("true\n", lua(code, paths))
+   end)
+end)
