@@ -191,7 +191,8 @@ install: all
 	ln -sf libperfmon.so.3 $(LIBDIR)/libperfmon.so
 	$(if $(PFMLIB_SO),install -m 755 $(PFMLIB_SO) $(LIBDIR)/)
 	install -m 644 kernel/include/perfmon/*.h $(INCDIR)/
-	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' kernel/user/perfmon.pc.in >$(LIBDIR)/pkgconfig/perfmon.pc
+	for pc in kernel/user/perfmon.pc lpfm/pfmlib/pfmlib.pc; do \
+		sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $$pc.in >$(LIBDIR)/pkgconfig/$${pc##*/} || exit; done
 	cp -R scripts $(DATADIR)/
 
 # Into a rock's tree: the module with its library beside it, and the script library.

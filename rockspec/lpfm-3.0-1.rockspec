@@ -19,6 +19,9 @@ supported_platforms = { "linux" }
 build = {
    type = "make",
    build_target = "all",
+   build_variables = {
+      CFLAGS = "$(CFLAGS)",
+   },
    install_target = "install-rock",
    install_variables = {
       ROCK_LIBDIR = "$(LIBDIR)",

@@ -8,7 +8,7 @@ local poll = require "posix.poll"
 local signal = require "posix.signal"
 local programs = require "support.target"
 
-local TASK_CLOCK, CPU_CLOCK, PAGE_FAULTS, SWITCHES = 64, 65, 66, 69
+local TASK_CLOCK, PAGE_FAULTS, SWITCHES = 64, 66, 69
 local TSTAMP, TID, PID = 80, 82, 83
 local BOTH = 9
 
@@ -226,8 +226,8 @@ describe("the perf machine", function()
 
    it("counts the samples it had to lose while the tool did not run: with those taken they are all", function()
       local file = os.tmpname()
-      local tool = programs.start { os.getenv("LPFM_BUILD") .. "/lpfm", "record", "-e", "cpu-clock", "-c", "20000", "-o",
-         file, "--", work, "spin=2000", "ready" }
+      local tool = programs.start { os.getenv("LPFM_BUILD") .. "/lpfm", "record", "-e", "cpu-clock", "-c", "20000",
+         "-o", file, "--", work, "spin=2000", "ready" }
       children[#children + 1] = tool
       repeat
          poll.rpoll(0, 1)

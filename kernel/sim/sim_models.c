@@ -30,7 +30,7 @@ static const struct sim_encoding itanium2_codes[] = {
 	{ 0x12, 0xff, SIM_EV_CYCLES },		/* CPU_CYCLES */
 	{ 0x08, 0xff, SIM_EV_INSTRUCTIONS },	/* IA64_INST_RETIRED */
 	{ 0x25b, 0xfff, SIM_EV_BRANCH_MISSES },	/* BR_MISPRED_DETAIL.ALL.WRONG_PATH */
-	{ 0x5b, 0xff, SIM_EV_BRANCHES },	/* BR_MISPRED_DETAIL.ALL.ALL_PRED */
+	{ 0x5b, 0xfff, SIM_EV_BRANCHES },	/* BR_MISPRED_DETAIL.ALL.ALL_PRED */
 	{ 0xcd, 0xff, SIM_EV_LOADS },		/* LOADS_RETIRED */
 	{ 0xd1, 0xff, SIM_EV_STORES },		/* STORES_RETIRED */
 	{ 0x09, 0xff, SIM_EV_FP_OPS },		/* FP_OPS_RETIRED */

@@ -49,10 +49,15 @@ function catalog.events(pmu)
    return out
 end
 
+-- An event's name without its model.
+local function short(event)
+   return (event.name:gsub("^[%w_]+::", ""))
+end
+
 -- What a generic name stands for: an event, or a formula over events.
 local function expansion(event)
-   if not event.formula then return event.name end
-   return (event.formula:gsub("%$(%d+)", function(i) return event.terms[tonumber(i)].name end))
+   if not event.formula then return short(event) end
+   return (event.formula:gsub("%$(%d+)", function(i) return short(event.terms[tonumber(i)]) end))
 end
 
 --- Generic names and PAPI's presets.

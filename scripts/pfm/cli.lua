@@ -210,7 +210,12 @@ end
 function cli.main(...)
    local argv = { ... }
    local ok, status = xpcall(function() return dispatch(argv) end, guard)
-   if ok then return status end
+   if ok then
+      local flushed, err = io.stdout:flush()
+      if flushed then return status end
+      io.stderr:write("lpfm: cannot write the output: ", err, "\n")
+      return status ~= 0 and status or FAILURE
+   end
    if type(status) == "table" and status.help then
       io.stdout:write(status.help)
       return 0

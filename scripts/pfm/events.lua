@@ -7,6 +7,7 @@
 
 local lpfm = require "lpfm"
 local nearest = require "pfm.nearest"
+local raw = require "pfm.raw"
 
 local events = {}
 
@@ -87,7 +88,6 @@ end
 
 -- Does the event exist here, or would it on hardware that this machine hides?
 local function known_hardware(name)
-   if name:find("^r%x+$") then return true end
    local event, err = lpfm.event(name)
    if event then return is_ours(name, event) end
    if lpfm.machine().hw_counters > 0 then return false, (err:gsub("^event: ", "")) end
@@ -122,6 +122,8 @@ local function parse_one(name)
    if not sw then sw, err = library_software(base) end
    if err then return nil, err end
    if sw then return software_event(name, plm, sw) end
+   local code = raw.code(base)
+   if code then return { name = name, base = base, kind = "hardware", plm = plm, code = code } end
    local known
    known, err = known_hardware(base)
    if not known then return nil, err end
@@ -184,16 +186,9 @@ local function dispatch(list)
 end
 
 -- All together if they fit; else as many as fit, in their order, the others with the reason.
-local function assign_hardware(list)
-   local fit, all = {}, {}
-   for _, e in ipairs(list) do
-      if e.kind == "hardware" then all[#all + 1] = e end
-   end
+local function assign_named(all)
+   local fit = {}
    if #all == 0 or dispatch(all) then return end
-   if lpfm.machine().hw_counters == 0 then
-      for _, e in ipairs(all) do e.reason = events.why_not() end
-      return
-   end
    for _, e in ipairs(all) do
       fit[#fit + 1] = e
       local ok, why = dispatch(fit)
@@ -203,6 +198,25 @@ local function assign_hardware(list)
       end
    end
    if #fit > 0 then dispatch(fit) end
+end
+
+-- Names first, since they can be bound to certain counters; raw events take what is left.
+local function assign_hardware(list)
+   local named, codes, taken = {}, {}, {}
+   for _, e in ipairs(list) do
+      local to = e.code and codes or named
+      if e.kind == "hardware" then to[#to + 1] = e end
+   end
+   if lpfm.machine().hw_counters == 0 then
+      for _, e in ipairs(named) do e.reason = events.why_not() end
+      for _, e in ipairs(codes) do e.reason = events.why_not() end
+      return
+   end
+   assign_named(named)
+   for _, e in ipairs(named) do
+      if e.pmd then taken[e.pmd] = true end
+   end
+   raw.assign(codes, taken)
 end
 
 --- The value of a software event's PMC.

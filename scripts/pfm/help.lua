@@ -24,11 +24,12 @@ events inside strings. Ctrl-C stops what runs, Ctrl-D leaves.
 help("stat"), "record", "report", "list", "events", "context", "registers", "sampling", "messages", "u64", "modules"]==]
 
 topics.stat = [==[
-stat(command [, events])      counts events while a shell command line runs
+stat(command [, events [, groups]])   counts events while a shell command line runs; groups: metrics, "cpi,cache"
 stat(function [, events])     while a Lua function runs, in this thread
 stat{command={"ls", "-l"}, events="page-faults", threads=true}     the same, with all choices:
    command, tids={...} or cpus={...}; threads=true includes new threads and children; seconds=10
-Returns a table: .events[1].value, .elapsed, .rusage; printed, it reads like 'lpfm stat'.]==]
+Events that do not fit together are counted in turn: .events[1].active is the share of the time, .value is scaled.
+Returns a table: .events[1].value, .metrics, .elapsed, .rusage; printed, it reads like 'lpfm stat'.]==]
 
 topics.record = [==[
 record(command [, file])      samples a shell command line into a file (lpfm.data)
@@ -41,12 +42,14 @@ report([file [, keys]])       where the samples lie; keys: symbol, object, line,
 Returns a table: .rows[1].percent, .rows[1].cells; printed, it shows the first 20 rows.]==]
 
 topics.list = [==[
-list([pattern])               the events, registers and formats of this machine]==]
+list([pattern])               the events, generic names, metric groups, registers and formats of this machine
+list("cache", "itanium2")     the events of another PMU model; list("pmus") names them]==]
 
 topics.events = [==[
 Events by name: task-clock, cpu-clock, page-faults, minor-faults, major-faults, context-switches, cpu-migrations,
 alignment-faults, emulation-faults; :u, :k, :uk choose levels. rHEX is a raw event of the hardware.
-events.parse("page-faults:u")   the registers that count it]==]
+events.parse("page-faults:u")   the registers that count it
+Hardware events have the library's names (list("cache")), generic ones (cycles), or PAPI's (PAPI_BR_PRC).]==]
 
 topics.context = [==[
 c = lpfm.create{}                     a context (3.1.1); flags={"SYSTEM_WIDE"}, format="default", buf_size=...

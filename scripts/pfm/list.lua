@@ -173,7 +173,7 @@ end
 
 local details = {
    event = event_detail, PMC = register_detail, PMD = register_detail, pmu = pmu_detail, generic = no_detail,
-   metric = function(row) return row.reason or "" end,
+   metric = no_detail,
    format = function(row) return "version " .. tostring(row.version) end,
 }
 
@@ -196,7 +196,7 @@ local function section_lines(part, verbose)
    local lines, rows = { part.section.title }, {}
    for i, row in ipairs(part.rows) do
       local label = row.num and row.what ~= "event" and row.name or ""
-      local unfit = not verbose and row.reason and " (not here; -v says why)" or ""
+      local unfit = row.reason and " Not here: " .. row.reason or ""
       rows[i] = { name_cell(row), label, row.description .. unfit, verbose and details[row.what](row) or "" }
    end
    for i, line in ipairs(format.align({ {}, {}, {}, {} }, rows, "  ")) do

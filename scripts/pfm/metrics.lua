@@ -66,7 +66,8 @@ function metrics.group(name, pmu)
    local ok, file = pcall(require, "pfm.metrics." .. name)
    if not ok then
       local hint = nearest.hint(name, names)
-      return nil, ("no metric group '%s'%s"):format(name, hint ~= "" and hint or "; there are " .. table.concat(names, ", "))
+      if hint == "" then hint = "; there are " .. table.concat(names, ", ") end
+      return nil, ("no metric group '%s'%s"):format(name, hint)
    end
    pmu = pmu or current_pmu()
    local why

@@ -21,16 +21,15 @@ end
 
 -- Splits what the PMU has counters for; the other events get a reason.
 local function split_countable(list, unavail)
-   local out, err = split(list, unavail)
-   if out then return list, out end
+   local all = split(list, unavail)
+   if all then return list, all end
    local good = {}
    for _, e in ipairs(list) do
-      local ok
-      ok, err = split({ e }, unavail)
-      if ok then good[#good + 1] = e else e.reason = events.why_not(err) end
+      local ok, why = split({ e }, unavail)
+      if ok then good[#good + 1] = e else e.reason = events.why_not(why) end
    end
    if #good == 0 then return good, nil end
-   out, err = split(good, unavail)
+   local out, err = split(good, unavail)
    return good, out, err
 end
 
@@ -67,7 +66,8 @@ local function by_counter(list)
       end
       for _, other in ipairs(of[e.num]) do
          if events.software_value(other) == events.software_value(e) then
-            return nil, ("'%s' and '%s' are one event, counted by one register; name it once"):format(other.name, e.name)
+            local words = "'%s' and '%s' are one event, counted by one register; name it once"
+            return nil, words:format(other.name, e.name)
          end
       end
       table.insert(of[e.num], e)

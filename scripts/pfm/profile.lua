@@ -236,12 +236,12 @@ end
 
 -- Events that are not clocks: the period follows the rate seen since the last look.
 local function adapt(self, elapsed)
-   if not self.spec.frequency then return end
+   if not self.frequency then return end
    local got = self.samples
    for subject in pairs(self.live) do got = got + pending(self, subject) end
    local rate = (got - (self.adapt_samples or 0)) / math.max(elapsed - (self.adapt_time or 0), 1e-6)
    self.adapt_samples, self.adapt_time = got, elapsed
-   local factor = rate / (self.spec.frequency * #self.events)
+   local factor = rate / (self.frequency * #self.events)
    if factor == 0 or (factor > 0.75 and factor < 1.33) then return end
    for i, event in ipairs(self.events) do
       local period = math.max(1, math.floor(self.periods[i] * math.min(math.max(factor, 0.1), 10) + 0.5))
@@ -287,11 +287,12 @@ function profile.prepare(spec)
       held = 0, ran = 0, drained = 0, subjects = 0 }
    self.events = prepare_events(spec.events or "cpu-clock", "cannot sample")
    self.with = prepare_events(spec.with or {}, "cannot record")
+   self.frequency = not spec.period and (spec.frequency or 1000) or nil
    self.fixed = not spec.random
    self.many = spec.threads or spec.cpus or (spec.tids and #spec.tids > 1)
    check_usable(self)
    for i, event in ipairs(self.events) do
-      self.periods[i] = spec.period or profile.period_for(event, spec.frequency or 1000)
+      self.periods[i] = spec.period or profile.period_for(event, self.frequency)
       self.fixed = self.fixed and (spec.period ~= nil or is_clock(event))
    end
    make_program(self)

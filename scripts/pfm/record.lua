@@ -12,7 +12,9 @@ local symbols = require "pfm.symbols"
 
 local record = { summary = "sample a command into a file" }
 
-local BLINK = 1 -- s between lines of progress
+local BLINK = 1        -- s between lines of progress
+local LONGEST = 2 ^ 53 -- events, a period that a Lua number holds exactly
+local SELDOM = 1e-6    -- Hz
 
 --- The options.
 function record.options()
@@ -57,11 +59,25 @@ local function parse_events(names, default)
    return list
 end
 
-local function check_random(spec)
-   if not spec.random or not spec.period then return end
-   if spec.random.mask >= spec.period then
+-- Known beforehand for clocks, and for the others if it was given.
+local function first_period(spec)
+   if spec.period then return spec.period end
+   for _, event in ipairs(spec.events) do
+      if event.unit == "ns" then return profile.period_for(event, spec.frequency) end
+   end
+end
+
+local function check_rate(spec)
+   if spec.period and spec.period > LONGEST then
+      options.fail("--period: %g is too many events: up to %s can be", spec.period, format.number(LONGEST))
+   end
+   if spec.frequency and spec.frequency < SELDOM then
+      options.fail("--frequency: %g Hz is too seldom: down to %g Hz can be", spec.frequency, SELDOM)
+   end
+   local period = first_period(spec)
+   if spec.random and period and spec.random.mask >= period then
       options.fail("--random: the mask %s is not smaller than the period %s", format.number(spec.random.mask),
-         format.number(spec.period))
+         format.number(period))
    end
 end
 
@@ -76,7 +92,7 @@ local function spec_of(args, target)
    }
    if spec.period and spec.frequency then options.fail("-c and -F exclude each other") end
    if not spec.period then spec.frequency = spec.frequency or 1000 end
-   check_random(spec)
+   check_rate(spec)
    for k, v in pairs(target) do spec[k] = v end
    return spec
 end
@@ -112,7 +128,7 @@ local function head_of(self, spec)
    return {
       what = options.describe(spec), command = spec.command, tids = spec.tids, cpus = spec.cpus,
       threads = spec.threads or false, events = sampled, with = #with > 0 and with or nil,
-      frequency = spec.frequency, fixed = self.fixed,
+      frequency = self.frequency, fixed = self.fixed,
       random = spec.random, time = os.time(), machine = machine_of(), format = "default",
    }
 end
@@ -175,8 +191,8 @@ local function summary(file, outcome)
       line = line .. "; the events were too few for a sample: try a smaller -c or a larger -F"
    end
    if outcome.unsampled then
-      line = line .. ("\n%.0f%% of the CPU time was spent in threads or children, which were not sampled; "
-         .. "--threads includes them"):format(outcome.unsampled * 100)
+      line = line .. ("\n%.0f%% of the CPU time was not sampled: it was spent in threads or children (--threads "
+         .. "includes them), or while the program was loaded or torn down"):format(outcome.unsampled * 100)
    end
    if outcome.unmeasured > 0 then
       line = line .. ("\n%s could not be sampled: %s"):format(format.plural(outcome.unmeasured, "thread"), outcome.why)

@@ -97,11 +97,15 @@ local function print_results(n, results)
    io.stdout:write(table.concat(parts, "\t"), "\n")
 end
 
+-- A text without a position is a mistake of the user, and says all there is to say.
 local function traceback(err)
-   if type(err) ~= "string" then return err end
+   if type(err) == "string" then err = err:gsub("^[^\n]-pfm/repl%.lua:%d+: ", "") end -- called from here
+   if type(err) ~= "string" or not err:find("^[^\n]-:%d+: ") then return err end
+   if err:find(": interrupted$") then return "interrupted" end
    local trace = debug.traceback(err, 2)
    local cut = trace:find("\n[^\n]*in function 'xpcall'") or #trace + 1
-   trace = trace:sub(1, cut - 1):gsub("\n[^\n]*%[builtin[^\n]*", ""):gsub("\n[^\n]*in function 'error'", "")
+   trace = trace:sub(1, cut - 1):gsub("\n[^\n]*repl%.lua:%d+: in function <[^\n]*$", "")
+   trace = trace:gsub("\n[^\n]*%[builtin[^\n]*", ""):gsub("\n[^\n]*in function 'error'", "")
    trace = trace:gsub("\n[^\n]*stdin:%d+: in [^\n]*$", "")
    local _, frames = trace:gsub("\n", "")
    return frames > 1 and trace or err
@@ -126,14 +130,16 @@ end
 -- Runs a chunk; returns "quit", true, or false after an error.
 local function run(chunk)
    keep_interruptible(chunk)
-   local n, results = pack(xpcall(chunk, traceback))
+   local n, results
+   local function call() n, results = pack(chunk()) end -- Ctrl-C in a last call, of C, strikes in pack
+   local done, err = xpcall(call, traceback)
    local struck = host.calm()
-   if results[1] then
-      local ok, err = pcall(print_results, n - 1, { unpack(results, 2, n) })
+   if done then
+      local ok
+      ok, err = pcall(print_results, n, results)
       if not ok then say(message_of(err)) end
       return true
    end
-   local err = results[2]
    if err == quitting then return "quit" end
    say(struck and "interrupted" or message_of(err))
    return false
@@ -196,8 +202,11 @@ function repl.main()
    local tty = line.tty()
    local file, state = start(tty), {}
    while true do
-      local status = turn(file, state)
-      if status then
+      local ok, status = pcall(turn, file, state)
+      if not ok then -- Ctrl-C between a chunk's end and the next line
+         if not host.calm() and not tostring(status):find("interrupted", 1, true) then error(status, 0) end
+         say("interrupted")
+      elseif status then
          if tty and status == 0 then io.stdout:write("\n") end
          host.keep(false)
          return status

@@ -240,7 +240,9 @@ local function event_words(self)
    local out = {}
    for i, e in ipairs(self.head.events) do
       local period = e.unit == "ns" and format.time(e.period / 1e9) or format.number(e.period)
-      out[i] = ("%s every %s"):format(e.name, period)
+      local varies = self.head.frequency and e.unit ~= "ns" -- the period followed the rate of events
+      out[i] = varies and ("%s about %s times a second"):format(e.name, format.number(self.head.frequency))
+         or ("%s every %s"):format(e.name, period)
    end
    local random = self.head.random
    local mask = random and (", randomized by 0x%x"):format(random.mask) or ""

@@ -264,8 +264,8 @@ function reader:warnings()
       out[#out + 1] = ("the buffer was full %s: %s not taken"):format(format.plural(ends.full, "time"), missed)
    end
    if ends.unsampled then
-      out[#out + 1] = ("%.0f%% of the CPU time was spent in threads or children, which were not sampled"):format(
-         ends.unsampled * 100)
+      out[#out + 1] = ("%.0f%% of the CPU time was not sampled: threads or children, or the program's loading and end")
+         :format(ends.unsampled * 100)
    end
    if (ends.unmeasured or 0) > 0 then
       out[#out + 1] = format.plural(ends.unmeasured, "thread") .. " could not be sampled"

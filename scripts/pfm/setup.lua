@@ -12,8 +12,9 @@ local setup = {}
 local SWITCH_NS = 1e6 -- between event sets, where nothing else is asked for
 
 local function program(ctx, spec)
-   for _, call in ipairs { { "create_evtsets", spec.sets or {} }, { "write_pmcs", spec.pmcs }, { "write_pmds", spec.pmds } } do
-      local ok, err, errno = plan.in_parts(call[2], function(part) return ctx[call[1]](ctx, part) end)
+   local lists = { create_evtsets = spec.sets or {}, write_pmcs = spec.pmcs, write_pmds = spec.pmds }
+   for _, call in ipairs { "create_evtsets", "write_pmcs", "write_pmds" } do
+      local ok, err, errno = plan.in_parts(lists[call], function(part) return ctx[call](ctx, part) end)
       if not ok then return nil, err, errno end
    end
    return true
@@ -117,10 +118,10 @@ end
 
 -- Others may hold counters: the events get by with fewer, in more sets.
 local function squeeze(list, made, err)
-   local counters, unavail, tried = plan.counters(made), {}, nil
+   local counters, unavail = plan.counters(made), {}
    while #counters > 1 do
       unavail[#unavail + 1] = table.remove(counters)
-      tried = try_plan(list, unavail)
+      local tried = try_plan(list, unavail)
       if tried then return tried end
    end
    error(err, 0)
@@ -130,15 +131,15 @@ end
 -- @tparam table list of events of `events.read`
 -- @treturn table of `pfm.plan`, perhaps without any sets
 function setup.plan(list)
-   local made, err = try_plan(list), nil
+   local made = try_plan(list)
    if made then return made end
    for _, event in ipairs(list) do
       if not event.reason then alone(event) end
    end
+   local err, ok
    made, err = plan.make(list)
    if not made then error(err, 0) end
    if #made.sets == 0 then return made end
-   local ok
    ok, err = try(plan.spec(made, SWITCH_NS))
    return ok and made or squeeze(list, made, err)
 end

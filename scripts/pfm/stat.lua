@@ -74,16 +74,22 @@ local function event_lines(result)
    return format.align(columns, rows, "  ")
 end
 
+local function append(lines, more)
+   for _, line in ipairs(more) do lines[#lines + 1] = line end
+end
+
+local function shown_number(m)
+   return m.value and ("%.3f"):format(m.value) or "-"
+end
+
 -- A block for each metric group.
 local function metric_lines(result)
    local lines = {}
    for _, group in ipairs(result.metrics or {}) do
       lines[#lines + 1] = ("  %s: %s"):format(group.name, group.text)
       local rows = {}
-      for i, m in ipairs(group.metrics) do
-         rows[i] = { m.value and ("%.3f"):format(m.value) or "-", m.unit, m.name }
-      end
-      for _, line in ipairs(format.align({ { right = true }, {}, {} }, rows, "  ")) do lines[#lines + 1] = "  " .. line end
+      for i, m in ipairs(group.metrics) do rows[i] = { shown_number(m), m.unit, m.name } end
+      append(lines, format.align({ { right = true }, {}, {} }, rows, "    "))
       lines[#lines + 1] = ""
    end
    return lines
@@ -134,10 +140,6 @@ local function hint(result)
    if not result.uncounted then return {} end
    local share = result.uncounted >= 0.005 and (" (%.0f%% of the CPU time)"):format(result.uncounted * 100) or ""
    return { "  Threads or children of the command were not counted" .. share .. "; --threads includes them." }
-end
-
-local function append(lines, more)
-   for _, line in ipairs(more) do lines[#lines + 1] = line end
 end
 
 --- The result as a person reads it.
@@ -242,7 +244,13 @@ local function interval_lines(row, first)
       local value, unit = shown_value(r)
       rows[i] = { ("%.3f s"):format(row.time), value, unit, r.event, shown_metric(r, row), shown_share(r) }
    end
-   local columns = { { right = true }, { right = true }, {}, {}, {} }
+   for _, group in ipairs(row.metrics or {}) do
+      for _, m in ipairs(group.metrics) do
+         rows[#rows + 1] = { ("%.3f s"):format(row.time), shown_number(m), "", group.name .. ": " .. m.name,
+            m.unit ~= "" and "# " .. m.unit or "" }
+      end
+   end
+   local columns = { { right = true }, { right = true }, {}, {}, {}, {} }
    if first then
       columns[1].title, columns[2].title, columns[4].title = "time", "count", "event"
    end
@@ -278,7 +286,7 @@ function stat.options()
    local c = options.command("stat", "Counts events while a command runs, or in running threads, or on CPUs.",
       "lpfm stat [options] [--] command [arguments]")
    options.add_target(c)
-   c:option("-M --metrics", "GROUPS", "Count what these groups need and print their metrics; 'help' lists them."):count("*")
+   c:option("-M --metrics", "GROUPS", "Count for these groups and print their metrics; 'help' lists them."):count("*")
    c:option("--switch-timeout", "MS", "How long each event set counts where several take turns (1).")
    c:option("-r --repeat", "N", "Run the command N times; print means and their deviation.")
    c:option("-I --interval", "MS", "Print the counts every so many milliseconds.")
@@ -305,8 +313,14 @@ local function output(args)
    return file
 end
 
+local function switch_time(args)
+   local ms = options.number(args.switch_timeout, "--switch-timeout")
+   if ms and ms < 0.1 then options.fail("--switch-timeout: at least 0.1 ms") end
+   return ms
+end
+
 local function spec_of(target, list, args, print, complete)
-   local spec = { events = list, switch = options.number(args.switch_timeout, "--switch-timeout") }
+   local spec = { events = list, switch = switch_time(args) }
    for k, v in pairs(target) do spec[k] = v end
    local ms = options.number(args.interval, "--interval")
    if ms and ms < 1 then options.fail("--interval: at least 1 ms") end

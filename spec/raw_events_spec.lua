@@ -1,0 +1,49 @@
+-- SPDX-License-Identifier: MIT
+-- Raw events: rHEX is the code of the processor's manual; levels are added where the register has them.
+local lpfm = require "lpfm"
+local events = require "pfm.events"
+
+local program = { { loop = 1000, { ip = 0x1000, ns = 10 }, { ip = 0x1004, ns = 5, level = "kernel" } } }
+
+-- What counting the events gives, and what was really done: cycles at user level and in all.
+local function count(model, list)
+   local m = lpfm.machine("sim:" .. model)
+   local parsed = assert(events.parse(list))
+   local ctx = assert(lpfm.create())
+   assert(ctx:write_pmcs(events.pmcs(parsed)))
+   local tid = assert(m:spawn { program = program })
+   assert(ctx:load(tid))
+   assert(ctx:start())
+   assert(m:run { until_exit = tid })
+   local values = {}
+   for i, event in ipairs(parsed) do
+      values[i] = ctx:read_pmds({ event.pmd })[1].value
+   end
+   ctx:close()
+   return values, parsed
+end
+
+describe("raw events", function()
+   local machine = lpfm.machine().name
+
+   teardown(function() lpfm.machine(machine) end)
+
+   for model, code in pairs { k8 = "r76", armv8 = "r11", itanium2 = "r1200" } do
+      it("count cycles by their code on " .. model, function()
+         assert.are.same({ 15000, 10000, 5000 }, (count(model, ("%s,%s:u,%s:k"):format(code, code, code))))
+      end)
+   end
+
+   it("take the counters that named events leave", function()
+      local values, parsed = count("k8", "r76,cycles:u,r76:k")
+      assert.are.same({ 15000, 10000, 5000 }, values)
+      assert.are_not.equal(parsed[1].pmd, parsed[2].pmd)
+   end)
+
+   it("say when there are more of them than counters", function()
+      lpfm.machine("sim:p6")
+      local parsed = assert(events.parse("r79,r79:u,r79:k"))
+      assert.is_nil(parsed[2].reason)
+      assert.are.equal("no counter is left for it: this machine has 2", parsed[3].reason)
+   end)
+end)
