@@ -118,7 +118,7 @@ struct lpfm_flag;
 struct lpfm_field {
 	const char		*name;
 	uint8_t			kind;
-	uint8_t			dir;		/* LPFM_IN: can be given, _NEED: must be; _OUT: is returned */
+	uint8_t			dir;		/* LPFM_IN: can be given, _NEED: must be; _OUT: returned */
 	uint16_t		offset;
 	const struct lpfm_flag	*flags;		/* FLAGS, TYPE */
 	uint64_t		none;		/* not 0: the value that is returned as nil */
