@@ -55,7 +55,7 @@ int luaopen_lpfm(lua_State *L)
 	lua_pushcfunction(L, luaopen_lpfm_events);
 	lua_call(L, 0, 1);
 	merge(L);
-	lua_pushliteral(L, "lpfm 0.1");
+	lua_pushfstring(L, "lpfm %d.%d", PFM_VERSION_MAJ, PFM_VERSION_MIN);
 	lua_setfield(L, -2, "_VERSION");
 	return 1;
 }

@@ -14,7 +14,8 @@
 #include "wait.h"
 
 static volatile sig_atomic_t interrupted;
-static struct sigaction saved_action;
+static const int caught[] = { SIGINT, SIGTERM };
+static struct sigaction saved_action[LPFM_COUNT(caught)];
 static bool catching;
 
 int64_t lpfm_now(void)
@@ -64,15 +65,16 @@ int lpfm_wait_fd(lua_State *L, int fd, int64_t deadline)
 	return lpfm_wait_fds(L, &pfd, 1, deadline);
 }
 
-static void on_sigint(int sig)
+static void on_interrupt(int sig)
 {
 	(void)sig;
 	interrupted = 1;
 }
 
 /***
-Chooses what Ctrl-C (SIGINT) does: with true it is remembered for @{interrupted}, and ends a waiting
-call of this module with nil, "...: interrupted", EINTR; with false it does what it did before.
+Chooses what Ctrl-C (SIGINT) and SIGTERM do: with true they are remembered for @{interrupted}, and end
+a waiting call of this module with nil, "...: interrupted", EINTR; with false they do what they did
+before.
 @function proc.on_interrupt
 @bool catch
 @usage
@@ -84,22 +86,21 @@ proc.on_interrupt(false)
 */
 int lpfm_on_interrupt(lua_State *L)
 {
-	struct sigaction action = { .sa_handler = on_sigint };
+	struct sigaction action = { .sa_handler = on_interrupt };
 
 	luaL_checktype(L, 1, LUA_TBOOLEAN);
 	if (lua_toboolean(L, 1) == catching)
 		return 0;
-	if (!catching)
-		sigaction(SIGINT, &action, &saved_action);
-	else
-		sigaction(SIGINT, &saved_action, NULL);
+	for (size_t i = 0; i < LPFM_COUNT(caught); i++)
+		sigaction(caught[i], catching ? &saved_action[i] : &action,
+			  catching ? NULL : &saved_action[i]);
 	catching = !catching;
 	interrupted = 0;
 	return 0;
 }
 
 /***
-Whether SIGINT came since the last time this was asked.
+Whether SIGINT or SIGTERM came since the last time this was asked.
 @function proc.interrupted
 @treturn boolean
 @usage assert(require("lpfm.proc").interrupted() == false)

@@ -8,7 +8,7 @@ local poll = require "posix.poll"
 local signal = require "posix.signal"
 local programs = require "support.target"
 
-local TASK_CLOCK, PAGE_FAULTS, SWITCHES = 64, 66, 69
+local TASK_CLOCK, CPU_CLOCK, PAGE_FAULTS, SWITCHES = 64, 65, 66, 69
 local TSTAMP, TID, PID = 80, 82, 83
 local BOTH = 9
 
@@ -224,10 +224,32 @@ describe("the perf machine", function()
       ctx:close()
    end)
 
+   it("samples two clocks at once", function()
+      local child = target("spin=300", "ready")
+      local ctx = assert(lpfm.create { format = "default", buf_size = 2 ^ 20 })
+      for _, num in ipairs { TASK_CLOCK, CPU_CLOCK } do
+         assert(ctx:write_pmcs { { num = num, value = BOTH } })
+         assert(ctx:write_pmds { { num = num, value = -1e6, long_reset = -1e6, short_reset = -1e6,
+            flags = { "OVFL_NOTIFY" } } })
+      end
+      assert(ctx:load(child.pid))
+      assert(ctx:start())
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      assert(ctx:stop())
+      local by = ctx:buffer():count_by("ovfl_pmd")
+      local lost = ctx:getinfo_evtsets({ 0 })[1].lost
+      for _, num in ipairs { TASK_CLOCK, CPU_CLOCK } do
+         local n = by[num] or 0
+         assert.is_true(n + lost >= 290 and n <= 310, ("PMD%d: %d samples, %d lost"):format(num, n, lost))
+      end
+      ctx:close()
+   end)
+
    it("counts the samples it had to lose while the tool did not run: with those taken they are all", function()
       local file = os.tmpname()
       local tool = programs.start { os.getenv("LPFM_BUILD") .. "/lpfm", "record", "-e", "cpu-clock", "-c", "20000",
-         "-o", file, "--", work, "spin=2000", "ready" }
+         "--buffer", "16M", "-o", file, "--", work, "spin=2000", "ready" }
       children[#children + 1] = tool
       repeat
          poll.rpoll(0, 1)

@@ -126,7 +126,7 @@ static int access_cpu(struct pfm_context *ctx, struct call *call)
 		call->ret = pfm_refuse(-EBUSY, "the context monitors CPU %u and is commanded from there",
 				       ctx->cpu);
 	} else if (smp_call_function_single(ctx->cpu, run_there, call, 1)) {
-		call->ret = pfm_refuse(-ESRCH, "CPU %u is not online", ctx->cpu);
+		call->ret = run_here(call);	/* it is offline, and no event is anywhere */
 	}
 	put_cpu();
 	return call->ret;

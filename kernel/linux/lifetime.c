@@ -9,6 +9,7 @@
 #include <linux/rculist.h>
 #include <linux/task_work.h>
 #include <linux/tracepoint.h>
+#include <linux/workqueue.h>
 
 #include "compat.h"
 #include "linux.h"
@@ -127,40 +128,54 @@ static HLIST_HEAD(on_cpus);		/* system-wide ones; under watched_lock */
 
 void lx_watch_cpu(struct lx_context *lx)
 {
+	lx->cpu_left = false;
 	spin_lock(&watched_lock);
 	hlist_add_head(&lx->by_task, &on_cpus);
 	spin_unlock(&watched_lock);
 }
 
-static struct lx_context *context_on(unsigned int cpu)
-{
-	struct lx_context *lx, *found = NULL;
+/*
+ * Hotplug holds a lock that the making of perf events wants: the contexts are unloaded by others, soon. Until
+ * then they just do not count: perf has taken their events off.
+ */
+static struct workqueue_struct *unloaders;
 
-	spin_lock(&watched_lock);
-	hlist_for_each_entry(lx, &on_cpus, by_task)
-		if (lx->ctx->cpu == cpu && kref_get_unless_zero(&lx->ref)) {
-			found = lx;
-			break;
-		}
-	spin_unlock(&watched_lock);
-	return found;
+static void cpu_is_gone(struct work_struct *work)
+{
+	struct lx_context *lx = container_of(work, struct lx_context, cpu_work);
+
+	mutex_lock(&lx->lock);
+	if (lx->ctx && lx->ctx->state != PFM_CTX_UNLOADED && !lx->task && READ_ONCE(lx->cpu_left)) {
+		u32 flags = lx->ctx->flags;
+
+		lx->ctx->flags |= PFM_FL_ANY_CPU;
+		pfm_do_stop(lx->ctx);
+		lx->ctx->flags = flags;
+		pfm_target_exit(lx->ctx);
+	}
+	lx_wake(lx);
+	mutex_unlock(&lx->lock);
+	lx_context_put(lx);
 }
 
-/* On that CPU, in a thread. */
 static int cpu_leaves(unsigned int cpu)
 {
 	struct lx_context *lx;
 
-	while ((lx = context_on(cpu))) {
-		mutex_lock(&lx->lock);
-		if (lx->ctx && lx->ctx->state != PFM_CTX_UNLOADED && lx->ctx->cpu == cpu) {
-			pfm_do_stop(lx->ctx);
-			pfm_target_exit(lx->ctx);
+	spin_lock(&watched_lock);
+	hlist_for_each_entry(lx, &on_cpus, by_task)
+		if (lx->ctx->cpu == cpu && kref_get_unless_zero(&lx->ref)) {
+			WRITE_ONCE(lx->cpu_left, true);
+			if (!queue_work(unloaders, &lx->cpu_work))
+				kref_put(&lx->ref, NULL);	/* the work in the queue holds another */
 		}
-		mutex_unlock(&lx->lock);
-		lx_context_put(lx);
-	}
+	spin_unlock(&watched_lock);
 	return 0;
+}
+
+void lx_lifetime_init_context(struct lx_context *lx)
+{
+	INIT_WORK(&lx->cpu_work, cpu_is_gone);
 }
 
 /* --- tracepoints, which modules have to look for ---------------------------------------------- */
@@ -206,13 +221,20 @@ static int hotplug_state;
 
 int lx_lifetime_init(void)
 {
-	int ret = probe_all();
+	int ret;
 
-	if (ret)
+	unloaders = alloc_workqueue("perfmon", 0, 0);
+	if (!unloaders)
+		return -ENOMEM;
+	ret = probe_all();
+	if (ret) {
+		destroy_workqueue(unloaders);
 		return ret;
+	}
 	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "perfmon:online", NULL, cpu_leaves);
 	if (ret < 0) {
 		unprobe(ARRAY_SIZE(probes));
+		destroy_workqueue(unloaders);
 		return ret;
 	}
 	hotplug_state = ret;
@@ -223,6 +245,7 @@ int lx_lifetime_init(void)
 void lx_lifetime_exit(void)
 {
 	cpuhp_remove_state_nocalls(hotplug_state);
+	destroy_workqueue(unloaders);
 	unprobe(ARRAY_SIZE(probes));
 	synchronize_rcu();
 }

@@ -26,6 +26,7 @@
 #include <linux/poll.h>
 #include <linux/sched.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "core.h"
 #include "perfmon_ioctl.h"
@@ -102,6 +103,8 @@ struct lx_context {
 	struct callback_head	exit_work;
 	unsigned long		exit_queued;
 	bool			target_has_fd;
+	struct work_struct	cpu_work;
+	bool			cpu_left;	/* its CPU went offline since the load */
 
 	/* the sampling buffer */
 	struct mm_struct	*charged;	/* whose locked memory it is, or NULL */
@@ -185,6 +188,7 @@ struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *a
 int lx_watch_task(struct lx_context *lx);	/* EBUSY: another context has it; ESRCH: it is going */
 void lx_watch_cpu(struct lx_context *lx);
 void lx_unwatch(struct lx_context *lx);
+void lx_lifetime_init_context(struct lx_context *lx);
 bool lx_task_has_fd(struct lx_context *lx);
 
 /* counters.c */

@@ -24,7 +24,8 @@ static const char limits[] =
 	"kept, and replayed after pfm_restart(). Samples of fixed periods reach the buffer in batches; every "
 	"command brings it up to date.\n"
 	"A randomized or changed period runs from the overflow, exactly, if the helper is there before it "
-	"ends; otherwise its overflow comes late, and those that it overtakes are counted as lost.\n"
+	"ends; otherwise its overflow comes late, and those that it overtakes are counted as lost. Randomized "
+	"periods of a clock below some 300 us put samples into the kernel's timer code for that reason.\n"
 	"A set switch happens in the helper: the old set's counters run until then.\n"
 	"NOTIFY_BLOCK stops the target from the helper, by ptrace(2): it runs on for some 10 us after the "
 	"overflow and cannot have a debugger besides. The monitoring program must not call waitpid(2) for "
@@ -33,7 +34,11 @@ static const char limits[] =
 	"task-clock and cpu-clock count at all privilege levels and in the idle thread; only their overflows "
 	"respect the PMC and EXCL_IDLE. Periods below 10000 ns are refused.\n"
 	"alignment-faults and emulation-faults stay 0 where the kernel does not handle such faults (x86).\n"
-	"Counters have 64 bits: NO_EMUL64 is refused.\n";
+	"Counters have 64 bits: NO_EMUL64 is refused. On x86, USR or OS enables a counter without EN. While "
+	"the kernel throttles a hardware counter it counts nothing; set_throttled tells how often it did.\n"
+	"A read(2) shorter than a message loses the rest of it instead of EINVAL. A context is commanded by "
+	"the process that created it. close() leaves the sampling buffer mapped until munmap(). Of bad "
+	"pointers only NULL is EFAULT.\n";
 
 static const char no_hw[] =
 	"no hardware PMU (a virtual machine or container?): cycles, instructions, cache misses cannot be "

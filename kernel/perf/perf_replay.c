@@ -175,12 +175,20 @@ static void load_values(struct pfm_set *set, struct perf_group *g, const uint64_
 	}
 }
 
-/* The core is done with the overflow: values go on from what it left. */
-static void values_from_core(struct pfm_set *set, struct perf_group *g)
+/*
+ * The core is done with the overflow: what it reset goes on from there. What it left alone keeps its
+ * base: a timer may have passed 2^64, and its record, which says so, be still to come.
+ */
+static void values_from_core(struct pfm_set *set, struct perf_group *g, const uint64_t *ovfl)
 {
 	for (unsigned int i = 0; i < g->n; i++) {
-		g->c[i].base = pfm_set_pmd(set, g->c[i].plan.num)->value;
-		g->c[i].base_count = g->c[i].count;
+		struct perf_counter *c = &g->c[i];
+		uint64_t value = pfm_set_pmd(set, c->plan.num)->value;
+
+		if (!pfm_bit(ovfl, c->plan.num) && value == c->base + (c->count - c->base_count))
+			continue;
+		c->base = value;
+		c->base_count = c->count;
 	}
 }
 
@@ -201,7 +209,7 @@ static void deliver(struct pfm_context *ctx, struct perf_group *g, struct perf_c
 	p->program = true;
 	if (p->set != set)
 		return;
-	values_from_core(set, g);
+	values_from_core(set, g, ovfl);
 	p->held = !pfm_counting(ctx);
 }
 
