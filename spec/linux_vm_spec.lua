@@ -75,11 +75,11 @@ describe("perfmon.ko in an emulated machine", function()
    vm_it("samples and notifies", "", "sampling", sampling)
    vm_it("switches event sets", "", "sets", sets)
    vm_it("lets nobody see what is not theirs", "", "security", security)
-   vm_it("counts on four processors", "-c 4 -t 600", "counting security", counting)
-   vm_it("samples and notifies on four processors", "-c 4 -t 600", "sampling", sampling)
-   vm_it("switches event sets on four processors", "-c 4 -t 600", "sets", sets)
-   vm_it("bears whatever is done to it", "-t 600", "torture:5",
+   vm_it("counts on four processors", "-c 4 -t 300", "counting security", counting)
+   vm_it("samples and notifies on four processors", "-c 4 -t 300", "sampling", sampling)
+   vm_it("switches event sets on four processors", "-c 4 -t 300", "sets", sets)
+   vm_it("bears whatever is done to it", "-t 300", "torture:5",
       { "nothing_breaks", "nothing_is_left", "it_still_counts_right", "the kernel is content" })
-   vm_it("bears it on four processors that come and go", "-c 4 -t 600", "torture:3:2",
+   vm_it("bears it on four processors that come and go", "-c 4 -t 300", "torture:3:2",
       { "nothing_breaks", "nothing_is_left", "it_still_counts_right", "the kernel is content" })
 end)
