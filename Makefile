@@ -63,6 +63,9 @@ help:
 	@echo 'make bench           costs, as ratios measured in one run'
 	@echo 'make install         program, module, scripts, libraries, headers'
 	@echo 'make fuzz SECONDS=N  the coverage-guided fuzzer'
+	@echo 'make module          perfmon.ko for the running kernel (module-install installs it)'
+	@echo 'make vm              a prompt in an emulated arm64 machine that runs perfmon.ko'
+	@echo 'make check-vm        the tests of perfmon.ko there'
 	@echo 'make clean           remove build/'
 	@echo
 	@echo 'LUA=luajit|lua5.1    interpreter of build/lpfm (now $(LUA))'

@@ -229,6 +229,43 @@ describe("lpfm stat", function()
       assert.is_true(sum > 0 and out:find("cpu") ~= nil)
    end)
 
+   it("prints the interval in which the command ends", function()
+      for _, form in ipairs { "-x,", "--json", "" } do
+         local line = "stat %s -I 100000 -e page-faults -- %s 1 3000 0 2>&1 >/dev/null"
+         local out, status = run(line:format(form, usage))
+         assert.equal(0, status, out)
+         local count = out:match("([%d,]+)%s+page%-faults") or out:match("(%d+),,page%-faults")
+            or tostring(cjson.decode(out).events[1].value)
+         assert.is_true(tonumber((count:gsub(",", ""))) >= 3000, out)
+         assert.equal(1, select(2, out:gsub("page%-faults", "")))
+      end
+   end)
+
+   it("does not take a program's own end for threads", function()
+      local out = run(("stat -- %s 20 20000 0"):format(usage))
+      assert.truthy(out:find("s elapsed", 1, true), out)
+      assert.falsy(out:find("Threads or children", 1, true), out)
+   end)
+
+   it("says that results cannot be written", function()
+      for _, line in ipairs { "stat -o /dev/full -- true", "stat -o - -- true 2>&1 >/dev/full",
+         "stat -I 100000 -o /dev/full -- true" } do
+         local out, status = run(line)
+         assert.equal(1, status, line)
+         assert.truthy(out:find("cannot write", 1, true), out)
+      end
+   end)
+
+   it("takes lists given in parts, each thing in them once", function()
+      local line = "sleep 60 & %s stat -e task-clock --timeout 0.05 -p $!,$! -p $!; s=$?; kill $!; exit $s"
+      local out, status = c.sh(line:format(program))
+      assert.equal(0, status, out)
+      assert.truthy(out:find("Counts of thread %d+:"), out)
+      out, status = run("stat -e cpu-clock -C 0 -C 0-0 -- true")
+      assert.equal(0, status, out)
+      assert.truthy(out:find("Counts of CPU 0:", 1, true), out)
+   end)
+
    it("includes threads when told to, and says so when they were left out", function()
       local file = scratch .. "/threads.csv"
       local out, status = run(("stat --threads -x, -o %s -e task-clock -- %s 0.2 3"):format(file, shares))
@@ -301,6 +338,8 @@ describe("lpfm stat", function()
          { "stat -o /no/such/dir/file -- true", "/no/such/dir/file" },
          { "stat -e '' -- true", "an event's name is missing" },
          { "stat -e cs,context-switches -- true", "counted by one register" },
+         { "stat -e page-faults,page-faults -- true", "'page-faults' is given twice" },
+         { "stat -x '' -- true", "-x: a separator is wanted" },
          { "stat -e rXYZ -- true", "unknown event 'rXYZ'" },
       }
       for _, case in ipairs(cases) do
@@ -478,6 +517,16 @@ describe("lpfm record and report", function()
       assert.truthy(out:find("heavy", 1, true), out)
    end)
 
+   it("keep the last recording when the command cannot start", function()
+      local file = scratch .. "/kept.data"
+      assert.equal(0, select(2, run(("record -q -o %s -- true"):format(file))))
+      local before = read(file)
+      assert.equal(127, select(2, run(("record -o %s -- /no/such/program"):format(file))))
+      assert.equal(before, read(file))
+      assert.equal(127, select(2, run(("record -o %s.new -- /no/such/program"):format(file))))
+      assert.is_nil(io.open(file .. ".new"))
+   end)
+
    it("end with the command's status, and complain like stat", function()
       local file = scratch .. "/status.data"
       assert.equal(5, select(2, run(("record -q -o %s -- sh -c 'exit 5'"):format(file))))
@@ -486,6 +535,8 @@ describe("lpfm record and report", function()
          { "record -c 0 -- true", "--period" },
          { "record -c 10 -F 10 -- true", "-c and -F exclude each other" },
          { "record --random zz -- true", "'zz' is not a mask" },
+         { "record --buffer 1 -o " .. file .. " -- true", "a buffer of 1 byte is too small: it takes at least" },
+         { "record -o - -- true", "-o FILE names a file" },
          { "record --buffer lots -- true", "'lots' is not a size" },
          { "record -o /no/such/dir/x -- true", "/no/such/dir/x" },
          { "report /no/such/file", "/no/such/file" },

@@ -47,3 +47,21 @@ describe("raw events", function()
       assert.are.equal("no counter is left for it: this machine has 2", parsed[3].reason)
    end)
 end)
+
+describe("a plan", function()
+   local machine = lpfm.machine().name
+   local plan = require "pfm.plan"
+
+   teardown(function() lpfm.machine(machine) end)
+
+   it("puts raw events beside named ones, and into further sets when the counters are out", function()
+      lpfm.machine("sim:p6")
+      local list = assert(events.read("cycles:u,r79,r79:k,page-faults"))
+      local p = assert(plan.make(list))
+      assert.are.equal(2, #p.sets)
+      assert.are.same({ 1 }, p.terms[list[2]][1].sets)
+      assert.are.same({ 2 }, p.terms[list[3]][1].sets)
+      assert.are.same({ 1, 2 }, p.terms[list[4]][1].sets)
+      assert.are.equal("no counter is left for 'r79:k' beside the others", p.why)
+   end)
+end)

@@ -285,6 +285,16 @@ describe("the prompt without a terminal's abilities", function()
       assert.equal(1, select(2, piped("x = (1\n")))
    end)
 
+   it("says what stat and record want, and where they cannot run", function()
+      for _, name in ipairs { "stat", "record" } do
+         local out = piped(name .. "(1)\n")
+         assert.truthy(out:find("is wanted, not a number", 1, true), out)
+         assert.falsy(out:find("traceback", 1, true), out)
+         out = piped(name .. "(\"true\")\n", "LPFM_MACHINE=sim")
+         assert.truthy(out:find("is a simulated machine and runs no real programs", 1, true), out)
+      end
+   end)
+
    it("reads a last line that does not end, and lines of any length", function()
       assert.equal("7\n", (piped("3 + 4")))
       local long = ("1 + "):rep(5000) .. "0"

@@ -25,3 +25,8 @@ module-install: module
 
 vm:
 	@spec/vm/lpfm
+
+# Boots the machine again and again, with one processor and with four: some minutes.
+check-vm: deps-check
+	@$(MAKE) LPFM_READY=1 all
+	@spec/run --build $(BUILD) --lua luajit spec/linux_vm_spec.lua

@@ -149,15 +149,16 @@ local function seconds(time)
    return time or 0
 end
 
--- CPU time that threads and children spent uncounted, as a share, or nil.
+-- CPU time that threads and children spent uncounted, as a share, or nil. What the first thread ran uncounted, while
+-- it was made and torn down, is not theirs.
 local function uncounted(self, outcome, values)
    local target = self.target
    if target.threads or target.cpus or target.tids or not outcome.rusage or not self.clock then return nil end
-   local ran = value_of(self, self.clock, values)
+   local own = outcome.own_ns or value_of(self, self.clock, values)
    local all = (seconds(outcome.rusage.utime) + seconds(outcome.rusage.stime)) * 1e9
-   if not ran or all <= 0 then return nil end
-   local rest = all - ran
-   if rest > HINT_NS and rest > HINT_SHARE * all then return rest / all end
+   if not own or all <= 0 then return nil end
+   local rest = all - own
+   if outcome.own_ns and rest > HINT_NS and rest > HINT_SHARE * all then return rest / all end
    return (self.had_children or self.had_threads) and math.max(rest, 0) / all or nil
 end
 
@@ -167,20 +168,18 @@ local function differences(values, last)
    return out
 end
 
-local function ticker(self, list, step, report)
-   local last, last_time = {}, nil
+-- A function that reports what was counted since its last call, at a time since the start.
+local function reporter(self, list, report)
+   local last, last_time = {}, 0
    return function(time)
-      if last_time then
-         local values = self:now()
-         local delta = differences(values, last)
-         report {
-            time = time, elapsed = time - last_time, events = rows_of(self, list, delta), subjects = self.subjects,
-            ran = self.clock and value_of(self, self.clock, delta),
-         }
-         last = values
-      end
-      last_time = time
-      return step
+      if time <= last_time then return end
+      local values = self:now()
+      local delta = differences(values, last)
+      report {
+         time = time, elapsed = time - last_time, events = rows_of(self, list, delta), subjects = self.subjects,
+         ran = self.clock and value_of(self, self.clock, delta),
+      }
+      last, last_time = values, time
    end
 end
 
@@ -197,12 +196,17 @@ function count.run(spec)
    if type(list) == "string" then list, err = events.read(list) end
    if not list then error(err or "no events given", 0) end
    local self = new_measure(spec, list)
+   local tell = spec.interval and reporter(self, list, spec.on_interval)
    local on = {
       attach = function(subject) return self:attach(subject) end,
       ended = function(subject) self:ended(subject) end,
-      tick = spec.interval and ticker(self, list, spec.interval, spec.on_interval),
+      tick = tell and function(time)
+         if time > spec.interval / 2 then tell(time) end -- the first call comes at the start
+         return spec.interval
+      end,
    }
    local outcome = follow.run(spec, on)
+   if tell then tell(outcome.elapsed) end
    outcome.events = rows_of(self, list, self.sums)
    outcome.ran = self.clock and value_of(self, self.clock, self.sums)
    outcome.subjects, outcome.per, outcome.counted = self.subjects, self.per, self.good

@@ -237,6 +237,7 @@ local function check_clashes(list)
    local taken = {}
    for _, e in ipairs(list) do
       local other = e.pmd and taken[e.pmd]
+      if other and other.name == e.name then return nil, ("'%s' is given twice"):format(e.name) end
       if other then
          return nil, ("'%s' and '%s' are counted by one register; measure them in two runs"):format(other.name, e.name)
       end

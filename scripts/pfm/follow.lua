@@ -19,6 +19,9 @@ local follow = {}
 local STEP = 0.01    -- s between looks at a child where the kernel has no descriptor for it
 local PATIENCE = 2   -- s that an interrupted command gets to end by itself
 
+local MAY_TRACE = "; --threads traces the process: do it as its owner where kernel.yama.ptrace_scope permits (0), "
+   .. "or with CAP_SYS_PTRACE; no other tracer (gdb, strace) may be at it"
+
 -- --- subjects ------------------------------------------------------------------------------------
 
 local function add(self, subject)
@@ -45,6 +48,17 @@ local function process_of(tid)
    local text = file and file:read("*a") or ""
    if file then file:close() end
    return tonumber(text:match("\nTgid:%s*(%d+)"))
+end
+
+--- Nanoseconds a thread has run, by the scheduler's account.
+-- @int tid
+-- @int pid its process
+-- @return number, or nil where there is no account of it
+function follow.ran_ns(tid, pid)
+   local file = io.open(("/proc/%d/task/%d/schedstat"):format(pid, tid), "r")
+   local line = file and file:read("*l")
+   if file then file:close() end
+   return line and tonumber(line:match("^(%d+)"))
 end
 
 local function first_subjects(target, child)
@@ -133,6 +147,8 @@ end
 
 local function child_ended(self)
    if not self.child or self.status then return self.status ~= nil end
+   -- it stays to be asked until it is waited for
+   self.own_ns = follow.ran_ns(self.child.pid, self.child.pid) or self.own_ns
    self.status = self.child:wait(0)
    return self.status ~= nil
 end
@@ -192,9 +208,8 @@ end
 local function loop(self)
    while true do
       local now = proc.clock()
-      local until_tick = next_tick(self, now)
       if finished(self, now) then return end
-      wait(self, now, until_tick)
+      wait(self, now, next_tick(self, now))
    end
 end
 
@@ -202,8 +217,8 @@ local function start_tracer(self)
    local target = self.target
    if not target.threads or target.cpus then return end
    local who = target.tids and process_of(target.tids[1]) or self.child
-   local tracer, err = proc.trace(who, { hold_exec = self.on.exec ~= nil })
-   if not tracer then error(err, 0) end
+   local tracer, err, errno = proc.trace(who, { hold_exec = self.on.exec ~= nil })
+   if not tracer then error(err .. (errno == lpfm.errno.EPERM and MAY_TRACE or ""), 0) end
    self.tracer = tracer
 end
 
@@ -254,7 +269,8 @@ local function reap(self)
    end
 end
 
-local function check_machine()
+--- Raises an error where real programs cannot be measured.
+function follow.check_machine()
    local machine, err = lpfm.machine()
    if not machine then error(err, 0) end
    if machine.name:find("^sim") then
@@ -263,7 +279,7 @@ local function check_machine()
 end
 
 local function carry_out(self)
-   check_machine()
+   follow.check_machine()
    spawn(self)
    start_tracer(self)
    attach_first(self)
@@ -281,7 +297,7 @@ local function result(self)
    return {
       status = status.status, signal = status.signal, rusage = status.rusage,
       elapsed = self.elapsed, interrupted = self.interrupted or false, followed = self.followed,
-      unmeasured = self.unmeasured, why = self.why,
+      unmeasured = self.unmeasured, why = self.why, own_ns = self.own_ns,
    }
 end
 
@@ -292,7 +308,8 @@ end
 -- `tick(seconds since the start)` returns seconds to the next, `born(tid, pid, parent)`, `exec(tid, pid)`
 -- (it is held meanwhile)
 -- @treturn table `status`, `signal`, `rusage` of the command; `elapsed` (s), `interrupted`, `followed` (threads
--- that came), `unmeasured` (of them, without a context) and `why`
+-- that came), `unmeasured` (of them, without a context) and `why`; `own_ns`, how long the command's first thread
+-- ran
 function follow.run(target, on)
    local self = { target = target, on = on, by_ctx = {}, live = 0, followed = 0, unmeasured = 0 }
    proc.on_interrupt(true)

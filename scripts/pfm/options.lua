@@ -129,6 +129,7 @@ function command:parse(argv)
    local ok, args = self.parser:pparse(mine)
    if not ok then error({ message = args:gsub("\n", "; "):gsub("; Did", "; did"), usage = true }, 0) end
    if args.help then error({ help = self:help() }, 0) end
+   if args.x == "" then options.fail("-x: a separator is wanted, as in -x,") end
    return args, rest
 end
 
@@ -162,12 +163,15 @@ end
 
 -- "0-3,5"
 local function cpu_list(text)
-   local out = {}
+   local out, seen = {}, {}
    for part in (text .. ","):gmatch("([^,]*),") do
       local from, to = part:match("^(%d+)%-(%d+)$")
       if not from then from = part:match("^%d+$") end
       if not from then options.fail("--cpu: '%s' is not a list of CPUs (as in 0-3,5)", text) end
-      for cpu = tonumber(from), tonumber(to or from) do out[#out + 1] = cpu end
+      for cpu = tonumber(from), tonumber(to or from) do
+         if not seen[cpu] then out[#out + 1] = cpu end
+         seen[cpu] = true
+      end
    end
    return out
 end
@@ -184,10 +188,12 @@ local function check_cpus(wanted, online)
 end
 
 local function tid_list(text)
-   local out = {}
+   local out, seen = {}, {}
    for part in (text .. ","):gmatch("([^,]*),") do
       if not part:match("^%d+$") then options.fail("--pid: '%s' is not a list of thread ids", text) end
-      out[#out + 1] = tonumber(part)
+      local tid = tonumber(part)
+      if not seen[tid] then out[#out + 1] = tid end
+      seen[tid] = true
    end
    return out
 end
@@ -196,9 +202,9 @@ end
 -- @tparam command c
 function options.add_target(c)
    c:option("-e --event", "LIST", "Events, separated by commas; may be given again. 'lpfm list' names them."):count("*")
-   c:option("-p --pid", "TIDS", "Measure these running threads (of processes, with --threads).")
+   c:option("-p --pid", "TIDS", "Measure these running threads (of processes, with --threads)."):count("*")
    c:flag("-a --all-cpus", "Measure all CPUs, whoever runs there.")
-   c:option("-C --cpu", "CPUS", "Measure these CPUs, as in 0-3,5.")
+   c:option("-C --cpu", "CPUS", "Measure these CPUs, as in 0-3,5."):count("*")
    c:flag("--threads", "Include the threads and processes that the measured ones create.")
    c:option("--timeout", "SECONDS", "Measure so long; the command goes on without.")
    c:option("-o --output", "FILE", "Write there.")
@@ -212,9 +218,9 @@ function options.target(args, words)
    local online = require("lpfm.proc").cpus()
    local target = { threads = args.threads, seconds = options.number(args.timeout, "--timeout") }
    if #words > 0 then target.command = words end
-   if args.pid then target.tids = tid_list(args.pid) end
+   if #args.pid > 0 then target.tids = tid_list(table.concat(args.pid, ",")) end
    if args.all_cpus then target.cpus = online end
-   if args.cpu then target.cpus = check_cpus(cpu_list(args.cpu), online) end
+   if #args.cpu > 0 then target.cpus = check_cpus(cpu_list(table.concat(args.cpu, ",")), online) end
    if target.tids and target.cpus then options.fail("--pid and --all-cpus exclude each other") end
    if not target.command and not target.tids and not target.cpus then
       options.fail("nothing to measure: give a command (after --), -p TID or -a")

@@ -6,6 +6,7 @@
 
 local lpfm = require "lpfm"
 local events = require "pfm.events"
+local raw = require "pfm.raw"
 
 local plan = {}
 
@@ -33,12 +34,46 @@ local function split_countable(list, unavail)
    return good, out, err
 end
 
+-- Events of a kind: "software", "hardware", or "raw", which is the hardware's by code.
 local function countable(list, kind)
    local out = {}
    for _, e in ipairs(list) do
-      if e.kind == kind and not e.reason then out[#out + 1] = e end
+      local its = e.code and "raw" or e.kind
+      if its == kind and not e.reason then out[#out + 1] = e end
    end
    return out
+end
+
+-- Puts a raw event on a counter that a set has left.
+local function into_set(self, s, event, unavail)
+   local set, taken = self.sets[s], {}
+   for _, num in ipairs(set.pmds) do taken[num] = true end
+   for _, num in ipairs(unavail or {}) do taken[num] = true end
+   raw.assign({ event }, taken)
+   if event.reason then return false end
+   table.insert(set.pmcs, event.pmcs[1])
+   table.insert(set.pmds, event.pmd)
+   self.terms[event] = { { num = event.pmd, sets = { s } } }
+   return true
+end
+
+local function add_raw(self, list, unavail)
+   for _, event in ipairs(countable(list, "raw")) do
+      local s, placed = 0, false
+      while not placed and s < #self.sets do
+         s = s + 1
+         placed = into_set(self, s, event, unavail)
+      end
+      if not placed then
+         self.sets[s + 1] = { pmcs = {}, pmds = {} }
+         if not into_set(self, s + 1, event, unavail) then
+            self.sets[s + 1] = nil
+            event.reason = events.why_not(event.reason)
+         elseif s > 0 and not self.why then
+            self.why = ("no counter is left for '%s' beside the others"):format(event.name)
+         end
+      end
+   end
 end
 
 local function add_hardware(self, list, unavail)
@@ -66,7 +101,8 @@ local function by_counter(list)
       end
       for _, other in ipairs(of[e.num]) do
          if events.software_value(other) == events.software_value(e) then
-            local words = "'%s' and '%s' are one event, counted by one register; name it once"
+            local words = other.name == e.name and "'%s' is given twice"
+               or "'%s' and '%s' are one event, counted by one register; name it once"
             return nil, words:format(other.name, e.name)
          end
       end
@@ -109,6 +145,7 @@ end
 function plan.make(list, unavail)
    local self = { sets = {}, terms = {} }
    local ok, err = add_hardware(self, list, unavail)
+   if ok then add_raw(self, list, unavail) end
    if ok then ok, err = add_software(self, list) end
    if not ok then return nil, err end
    return self

@@ -2,17 +2,22 @@
 --- Samples a command, threads or CPUs: where events happen.
 -- The samples go to a sink as they come:
 --
+--    sink.begin()                    optional: the command was found and runs
 --    sink.block(block, count)        a sampling buffer up to its cur_offs (see lpfm.blocks)
 --    sink.maps(pid, maps)            executable mappings of a process, when they are new
 --    sink.comm(tid, pid, name)       the name of a thread, when it is new
 -- @module pfm.profile
 
+local lpfm = require "lpfm"
 local events = require "pfm.events"
 local follow = require "pfm.follow"
+local format = require "pfm.format"
 local setup = require "pfm.setup"
 local symbols = require "pfm.symbols"
 
 local profile = {}
+
+local ran_ns = follow.ran_ns
 
 local BUFFER = 512 * 1024       -- bytes
 local BUFFER_MANY = 128 * 1024  -- with a context per thread or CPU
@@ -49,6 +54,14 @@ local function sampling_pmd(event, period, spec, extra)
    return pmd
 end
 
+-- 3.6.5: a sample of every PMD must fit.
+local function check_buffer(bytes)
+   local least = HEADER + SAMPLE + VALUE * #lpfm.pmds()
+   if bytes and bytes < least then
+      error(("a buffer of %s is too small: it takes at least %d bytes"):format(format.plural(bytes, "byte"), least), 0)
+   end
+end
+
 local function make_program(self)
    local extra, all = {}, { unpack(self.events) }
    for i, e in ipairs(self.with) do
@@ -56,6 +69,7 @@ local function make_program(self)
       all[#all + 1] = e
    end
    table.sort(extra)
+   check_buffer(self.spec.buffer)
    local pmds = {}
    for i, e in ipairs(self.events) do pmds[i] = sampling_pmd(e, self.periods[i], self.spec, extra) end
    for _, e in ipairs(self.with) do pmds[#pmds + 1] = { num = e.pmd, value = 0 } end
@@ -120,12 +134,6 @@ local function look(self)
 end
 
 -- --- draining ------------------------------------------------------------------------------------
-
--- Nanoseconds a thread has run, by the scheduler's account.
-local function ran_ns(tid, pid)
-   local line = read_line(("/proc/%d/task/%d/schedstat"):format(pid, tid))
-   return line and tonumber(line:match("^(%d+)"))
-end
 
 local function set_info(ctx)
    local infos = ctx:getinfo_evtsets { 0 }
@@ -283,6 +291,7 @@ end
 -- @treturn table with `events`, `periods`, `with`, `fixed` (every sample stands for one period), for a
 -- recording's head
 function profile.prepare(spec)
+   follow.check_machine()
    local self = { spec = spec, live = {}, comms = {}, maps = {}, periods = {}, samples = 0, lost = 0, full = 0,
       held = 0, ran = 0, drained = 0, subjects = 0 }
    self.events = prepare_events(spec.events or "cpu-clock", "cannot sample")
@@ -305,6 +314,7 @@ local function handlers(self, on_tick)
       attach = function(subject) return measure.attach(self, subject) end,
       message = function(subject) measure.message(self, subject) end,
       ended = function(subject) measure.ended(self, subject) end,
+      begin = self.sink.begin,
       exec = function(tid, pid) note_process(self, tid, pid) end,
       tick = function(elapsed)
          look(self)

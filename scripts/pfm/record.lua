@@ -147,6 +147,7 @@ end
 
 local function sink_of(file, paths)
    return {
+      begin = function() file:begin() end,
       block = function(block, count) file:block(block, count) end,
       maps = function(pid, maps)
          for _, m in ipairs(maps) do paths[m[4]] = true end
@@ -161,7 +162,7 @@ end
 local function progress(args)
    local ok, unistd = pcall(require, "posix.unistd")
    local terminal = ok and unistd.isatty(2)
-   if args.quiet or not terminal or args.output == "-" then return nil, function() end end
+   if args.quiet or not terminal then return nil, function() end end
    local last, shown = 0, false
    local function show(self, seconds)
       if seconds - last < BLINK then return end
@@ -219,8 +220,9 @@ end
 -- @treturn table of `profile.run`
 -- @treturn table the file, closed, with `path` and `bytes`
 function record.run(spec, path, on_tick)
+   if path == "-" then error("a recording cannot go to a pipe or the screen: -o FILE names a file", 0) end
    local self = profile.prepare(spec)
-   local file, err = session.create(path, head_of(self, spec))
+   local file, err = session.create(path, head_of(self, spec), true)
    if not file then error(err, 0) end
    local paths = {}
    local ok, outcome = pcall(profile.run, self, sink_of(file, paths), on_tick)
@@ -255,7 +257,9 @@ end
 -- @treturn table of `profile.run`; prints itself
 -- @usage record("gzip -k file"); report()
 function record.call(what, path)
-   if what == nil then error("record: a command line or a table is wanted: record(\"./prog\")", 0) end
+   if type(what) ~= "string" and type(what) ~= "table" then
+      error(("record: a command line or a table is wanted, not a %s: record(\"./prog\")"):format(type(what)), 0)
+   end
    local spec = type(what) == "string" and { command = { "/bin/sh", "-c", "exec " .. what } } or what
    local outcome, file = record.run(spec, path or spec.output or "lpfm.data")
    return setmetatable(outcome, { __tostring = function() return summary(file, outcome) end })

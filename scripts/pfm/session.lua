@@ -38,30 +38,50 @@ end
 local writer = {}
 writer.__index = writer
 
---- Starts a file.
+--- Starts a file. What was in it stays until `begin`, if that is to be called.
 -- @tparam string path
 -- @tparam table head what is recorded: command, events, period, ...
+-- @tparam[opt] boolean later keep the chunks until `begin`
 -- @return a writer, or nil and a message
-function session.create(path, head)
+function session.create(path, head, later)
    local before = io.open(path, "rb")
    if before then before:close() end
-   local file, err = io.open(path, "wb")
+   local file, err = io.open(path, later and "ab" or "wb")
    if not file then return nil, "cannot write " .. err end
-   local w = setmetatable({ file = file, path = path, bytes = 0, samples = 0, new = not before }, writer)
+   local w = setmetatable({ file = file, path = path, bytes = 0, samples = 0, new = not before,
+      kept = later and {} or nil }, writer)
    head.version = VERSION
    w:chunk("HEAD", format.json(head))
    return w
 end
 
---- Appends a chunk, at once.
+local function put(self, ...)
+   local ok, err = self.file:write(...)
+   if ok then ok, err = self.file:flush() end
+   if not ok then error(("cannot write %s: %s"):format(self.path, err), 0) end
+end
+
+--- Writes what was kept so far, in the place of what was in the file.
+function writer:begin()
+   local file, err = io.open(self.path, "wb")
+   if not file then error("cannot write " .. err, 0) end
+   self.file:close()
+   self.file = file
+   put(self, table.concat(self.kept))
+   self.kept = nil
+end
+
+--- Appends a chunk, at once, or keeps it until `begin`.
 -- @string tag four letters
 -- @string body
 function writer:chunk(tag, body)
    local length = le32(#body)
    local head = MAGIC .. tag .. length .. le32(blocks.crc32(tag, length, body))
-   local ok, err = self.file:write(head, body)
-   if ok then ok, err = self.file:flush() end
-   if not ok then error(("cannot write %s: %s"):format(self.path, err), 0) end
+   if self.kept then
+      self.kept[#self.kept + 1] = head .. body
+   else
+      put(self, head, body)
+   end
    self.bytes = self.bytes + HEAD_SIZE + #body
 end
 

@@ -260,8 +260,10 @@ end
 -- A function that writes results in the form that was asked for.
 local function printer(args, target, out)
    local function write(lines)
-      out:write(table.concat(lines, "\n"), "\n")
-      out:flush()
+      local ok, err = out:write(table.concat(lines, "\n"), "\n")
+      if ok then ok, err = out:flush() end
+      local where = args.output ~= "-" and args.output or "the results"
+      if not ok then error(("cannot write %s: %s"):format(where, err), 0) end
    end
    local first = true
    return {
@@ -454,6 +456,8 @@ local function count_any(what, list, tid)
       tids = spec.tids, cpus = spec.cpus, threads = spec.threads }
 end
 
+local MEASURABLE = { string = true, ["function"] = true, table = true }
+
 --- Counts from a script or the prompt.
 -- @param what a shell command line, a function, or a table as for `count.run`
 -- @tparam[opt] string list events
@@ -462,7 +466,9 @@ end
 -- @treturn table of `count.run`, with `metrics` if groups were asked for; prints itself
 -- @usage stat("ls /", "page-faults").events[1].value
 function stat.call(what, list, groups, tid)
-   if what == nil then error("stat: a command line, a function or a table is wanted: stat(\"ls\")", 0) end
+   if not MEASURABLE[type(what)] then
+      error(("stat: a command line, a function or a table is wanted, not a %s: stat(\"ls\")"):format(type(what)), 0)
+   end
    local parsed, complete = prepare(list or (type(what) == "table" and what.events) or nil, { groups })
    local result, target = count_any(what, parsed, tid)
    return setmetatable(complete(result), {
