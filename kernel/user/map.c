@@ -6,6 +6,7 @@
 
 #define PFM_NO_MMAP_REDIRECT
 #include "desc.h"
+#include "linux.h"
 #include <sys/mman.h>
 
 static void *failed(int err)
@@ -42,10 +43,14 @@ static int map(struct pfm_desc *d, size_t size, void **at)
 void *pfm_map_buffer(int fd, size_t size)
 {
 	void *at = MAP_FAILED;
+	struct pfm_desc *d;
 	sigset_t saved;
-	struct pfm_desc *d = pfm_desc_enter(fd, &saved);
-	int ret = d ? map(d, size, &at) : -EBADF;
+	int ret;
 
+	if (pfm_linux_call(fd, PFM_NR_IS_LOADED, 0, NULL, &ret))	/* the kernel's own: it has the rules */
+		return mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	d = pfm_desc_enter(fd, &saved);
+	ret = d ? map(d, size, &at) : -EBADF;
 	pfm_desc_leave(d, &saved);
 	return ret ? failed(ret) : at;
 }
