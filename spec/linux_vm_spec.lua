@@ -58,6 +58,11 @@ local security = {
    "an_exec_keeps_the_context", "descriptors_can_be_passed_on",
 }
 
+local names = {
+   "the_manual_page_on_linux", "counts_by_name_on_linux", "samples_by_name_on_linux", "the_manual_page_on_perf",
+   "counts_by_name_on_perf", "samples_by_name_on_perf",
+}
+
 describe("perfmon.ko in an emulated machine", function()
    local why = obstacle()
 
@@ -75,6 +80,7 @@ describe("perfmon.ko in an emulated machine", function()
    vm_it("samples and notifies", "", "sampling", sampling)
    vm_it("switches event sets", "", "sets", sets)
    vm_it("lets nobody see what is not theirs", "", "security", security)
+   vm_it("knows events by name, as perf_event does there", "", "names", names)
    vm_it("counts on four processors", "-c 4 -t 300", "counting security", counting)
    vm_it("samples and notifies on four processors", "-c 4 -t 300", "sampling", sampling)
    vm_it("switches event sets on four processors", "-c 4 -t 300", "sets", sets)
