@@ -8,21 +8,9 @@
 #include <linux/slab.h>
 
 #include "linux.h"
-#include "software.h"
+#include "software_perf.h"
 
 /* --- getting them --------------------------------------------------------------------------- */
-
-static const u64 sw_config[PFM_NUM_SW] = {
-	[PFM_SW_TASK_CLOCK - PFM_SW_FIRST] = PERF_COUNT_SW_TASK_CLOCK,
-	[PFM_SW_CPU_CLOCK - PFM_SW_FIRST] = PERF_COUNT_SW_CPU_CLOCK,
-	[PFM_SW_PAGE_FAULTS - PFM_SW_FIRST] = PERF_COUNT_SW_PAGE_FAULTS,
-	[PFM_SW_MINOR_FAULTS - PFM_SW_FIRST] = PERF_COUNT_SW_PAGE_FAULTS_MIN,
-	[PFM_SW_MAJOR_FAULTS - PFM_SW_FIRST] = PERF_COUNT_SW_PAGE_FAULTS_MAJ,
-	[PFM_SW_CONTEXT_SWITCHES - PFM_SW_FIRST] = PERF_COUNT_SW_CONTEXT_SWITCHES,
-	[PFM_SW_CPU_MIGRATIONS - PFM_SW_FIRST] = PERF_COUNT_SW_CPU_MIGRATIONS,
-	[PFM_SW_ALIGNMENT_FAULTS - PFM_SW_FIRST] = PERF_COUNT_SW_ALIGNMENT_FAULTS,
-	[PFM_SW_EMULATION_FAULTS - PFM_SW_FIRST] = PERF_COUNT_SW_EMULATION_FAULTS,
-};
 
 static u8 kind_of(u16 num)
 {
@@ -44,7 +32,7 @@ static void describe(struct perf_event_attr *attr, const struct lx_counter *c, b
 		return;
 	}
 	attr->type = PERF_TYPE_SOFTWARE;
-	attr->config = sw_config[c->num - PFM_SW_FIRST];
+	attr->config = pfm_software_perf_config(c->num);
 	/* a thread's own time is what both clocks measure there */
 	if (c->kind == LX_CLOCK)
 		attr->config = task ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_CPU_CLOCK;

@@ -9,26 +9,14 @@
 #include <unistd.h>
 
 #include "perf.h"
-#include "software.h"
+#include "software_perf.h"
 
 /* --- plans ---------------------------------------------------------------------------------- */
-
-static const uint64_t sw_config[PFM_NUM_SW] = {
-	[PFM_SW_TASK_CLOCK - PFM_SW_FIRST] = PERF_COUNT_SW_TASK_CLOCK,
-	[PFM_SW_CPU_CLOCK - PFM_SW_FIRST] = PERF_COUNT_SW_CPU_CLOCK,
-	[PFM_SW_PAGE_FAULTS - PFM_SW_FIRST] = PERF_COUNT_SW_PAGE_FAULTS,
-	[PFM_SW_MINOR_FAULTS - PFM_SW_FIRST] = PERF_COUNT_SW_PAGE_FAULTS_MIN,
-	[PFM_SW_MAJOR_FAULTS - PFM_SW_FIRST] = PERF_COUNT_SW_PAGE_FAULTS_MAJ,
-	[PFM_SW_CONTEXT_SWITCHES - PFM_SW_FIRST] = PERF_COUNT_SW_CONTEXT_SWITCHES,
-	[PFM_SW_CPU_MIGRATIONS - PFM_SW_FIRST] = PERF_COUNT_SW_CPU_MIGRATIONS,
-	[PFM_SW_ALIGNMENT_FAULTS - PFM_SW_FIRST] = PERF_COUNT_SW_ALIGNMENT_FAULTS,
-	[PFM_SW_EMULATION_FAULTS - PFM_SW_FIRST] = PERF_COUNT_SW_EMULATION_FAULTS,
-};
 
 static bool sw_plan(struct perf_plan *plan, uint16_t num, uint64_t value)
 {
 	plan->type = PERF_TYPE_SOFTWARE;
-	plan->config = sw_config[num - PFM_SW_FIRST];
+	plan->config = pfm_software_perf_config(num);
 	plan->no_user = !(value & PFM_SW_USER);
 	plan->no_kernel = !(value & PFM_SW_KERNEL);
 	plan->clock = num == PFM_SW_TASK_CLOCK || num == PFM_SW_CPU_CLOCK;
