@@ -100,7 +100,7 @@ static bool parse(const char *text, const char **tail, uint64_t *value)
 	return true;
 }
 
-bool lpfm_parse_u64(const char *text, uint64_t *value)
+static bool parse_u64(const char *text, uint64_t *value)
 {
 	const char *tail;
 
@@ -132,7 +132,7 @@ uint64_t lpfm_to_u64(lua_State *L, int idx, const struct lpfm_site *site)
 		break;
 	case LUA_TSTRING:
 		ok = strlen(lua_tostring(L, idx)) == lua_objlen(L, idx) &&
-		     lpfm_parse_u64(lua_tostring(L, idx), &value);
+		     parse_u64(lua_tostring(L, idx), &value);
 		break;
 	case LUA_TUSERDATA:
 		ok = lpfm_is_u64(L, idx, &value);

@@ -19,14 +19,14 @@ raises. A context is closed by close(), and when it is collected.
 
 const struct lpfm_class lpfm_context_class = { "lpfm.context" };
 
-struct lpfm_context *lpfm_context_any(lua_State *L, int idx)
+static struct lpfm_context *context_any(lua_State *L, int idx)
 {
 	return lpfm_object_check(L, idx, &lpfm_context_class);
 }
 
 struct lpfm_context *lpfm_context_open(lua_State *L, int idx)
 {
-	struct lpfm_context *ctx = lpfm_context_any(L, idx);
+	struct lpfm_context *ctx = context_any(L, idx);
 
 	if (ctx->fd < 0)
 		luaL_error(L, "the context is closed");
@@ -73,14 +73,14 @@ assert(ctx:closed())
 */
 static int context_close(lua_State *L)
 {
-	release(lpfm_context_any(L, 1));
+	release(context_any(L, 1));
 	lua_pushboolean(L, 1);
 	return 1;
 }
 
 static int context_gc(lua_State *L)
 {
-	struct lpfm_context *ctx = lpfm_context_any(L, 1);
+	struct lpfm_context *ctx = context_any(L, 1);
 
 	release(ctx);
 	lpfm_object_retire(ctx);
@@ -94,7 +94,7 @@ Whether the context is closed.
 */
 static int context_closed(lua_State *L)
 {
-	lua_pushboolean(L, lpfm_context_any(L, 1)->fd < 0);
+	lua_pushboolean(L, context_any(L, 1)->fd < 0);
 	return 1;
 }
 
@@ -115,7 +115,7 @@ static int context_fd(lua_State *L)
 
 static int context_tostring(lua_State *L)
 {
-	const struct lpfm_context *ctx = lpfm_context_any(L, 1);
+	const struct lpfm_context *ctx = context_any(L, 1);
 
 	if (ctx->fd < 0)
 		lua_pushliteral(L, "lpfm.context (closed)");

@@ -83,7 +83,6 @@ int lpfm_bad(lua_State *L, const struct lpfm_site *site, const char *fmt, ...) L
 
 /* A 64-bit value: integral number, u64 object, decimal or hexadecimal string, 64-bit cdata. */
 uint64_t lpfm_to_u64(lua_State *L, int idx, const struct lpfm_site *site);
-bool lpfm_parse_u64(const char *text, uint64_t *value);
 /* An integral number from min to max, within +-2^53. */
 int64_t lpfm_to_int(lua_State *L, int idx, const struct lpfm_site *site, int64_t min, int64_t max);
 /* Argument idx of call as an integral number; opt: dflt if absent or nil. */
@@ -266,8 +265,7 @@ struct lpfm_context {
 
 extern const struct lpfm_class lpfm_context_class;
 
-/* Argument idx: a context, open or not; an open one; the descriptor of an open one. */
-struct lpfm_context *lpfm_context_any(lua_State *L, int idx);
+/* Argument idx: an open context; its descriptor. */
 struct lpfm_context *lpfm_context_open(lua_State *L, int idx);
 int lpfm_context_fd(lua_State *L, int idx);
 int lpfm_create(lua_State *L);			/* create.c */

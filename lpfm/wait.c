@@ -32,7 +32,8 @@ int64_t lpfm_deadline(int64_t ns)
 }
 
 /* A hook with a count is how hosts stop a script from a signal handler; it fires in Lua code only. */
-bool lpfm_interrupted(lua_State *L)
+/* Someone wants the script back: on_interrupt() saw a signal, or the host has set a hook. */
+static bool interrupted_now(lua_State *L)
 {
 	return interrupted || (lua_gethook(L) && (lua_gethookmask(L) & LUA_MASKCOUNT));
 }
@@ -51,7 +52,7 @@ int lpfm_wait_fds(lua_State *L, struct pollfd *fds, unsigned int n, int64_t dead
 		ready = ppoll(fds, n, deadline < 0 ? NULL : &left, NULL);
 		if (ready >= 0 || errno != EINTR)
 			return ready;
-		if (lpfm_interrupted(L)) {
+		if (interrupted_now(L)) {
 			errno = EINTR;
 			return -1;
 		}

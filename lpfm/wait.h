@@ -13,8 +13,6 @@
 int64_t lpfm_now(void);
 /* The moment ns from now; -1 (no limit) stays. */
 int64_t lpfm_deadline(int64_t ns);
-/* Someone wants the script back: on_interrupt() saw SIGINT, or the host has set a hook. */
-bool lpfm_interrupted(lua_State *L);
 
 struct pollfd;
 /* poll(2) until the deadline, through signals. > 0 ready, 0 timeout, -1 errno (EINTR: interrupted). */

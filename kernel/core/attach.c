@@ -26,22 +26,19 @@ static bool is_debug_register(const struct pfm_reg *reg)
 	return reg->type == PFM_REG_TYPE_IBR || reg->type == PFM_REG_TYPE_DBR;
 }
 
-/* 5.6.2, and what the model has to say. */
+/* 5.6.2: range restrictions and a debugger do not share the debug registers. */
 static int check_registers(struct pfm_context *ctx)
 {
 	const struct pfm_machine_ops *ops = pfm_ops(ctx);
 	const struct pfm_pmu *pmu = ctx->machine->pmu;
-	bool debugging = ops->debugging && ops->debugging(ctx->machine);
-	int ret = 0;
 
-	for (struct pfm_set *set = ctx->set0; set && !ret; set = set->next) {
-		for (unsigned int i = 0; debugging && i < set->num_pmcs; i++)
+	if (!ops->debugging || !ops->debugging(ctx->machine))
+		return 0;
+	for (struct pfm_set *set = ctx->set0; set; set = set->next)
+		for (unsigned int i = 0; i < set->num_pmcs; i++)
 			if (is_debug_register(pfm_pmu_pmc(pmu, set->pmcs[i].num)))
 				return pfm_refuse(-EBUSY, "a debugger uses the debug registers");
-		if (pmu->check_load)
-			ret = pmu->check_load(ctx, set);
-	}
-	return ret;
+	return 0;
 }
 
 static int check_request(struct pfm_context *ctx, const pfarg_load_t *req)
@@ -62,7 +59,6 @@ static void forget_overflows(struct pfm_context *ctx)
 		memset(set->ovfl_pmds, 0, sizeof(set->ovfl_pmds));
 	}
 	ctx->switch_due = ctx->blocked = ctx->started = false;
-	ctx->msgs_lost = 0;
 }
 
 static int first_install(struct pfm_context *ctx, void *arg)

@@ -93,7 +93,6 @@ struct pfm_context {
 
 	uint64_t		rate_from;	/* throttling window (4.4.4) */
 	uint64_t		rate_ovfls;
-	uint64_t		msgs_lost;
 
 	struct pfm_context	*next_loaded;
 	void			*os;		/* the machine's own */

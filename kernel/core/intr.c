@@ -143,10 +143,8 @@ static void notify(struct pfm_context *ctx, const uint64_t *ovfl, const struct p
 {
 	if (ctx->flags & PFM_FL_OVFL_NO_MSG) {
 		pfm_ops(ctx)->signal(ctx);
-	} else if (pfm_post_overflow(ctx, ovfl, where)) {
-		ctx->msgs_lost++;
-		if (pfm_counting(ctx))
-			pfm_mask(ctx);
+	} else if (pfm_post_overflow(ctx, ovfl, where) && pfm_counting(ctx)) {
+		pfm_mask(ctx);
 	}
 }
 

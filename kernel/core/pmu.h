@@ -30,7 +30,6 @@ struct pfm_reg {
 
 struct pfm_pmu {
 	const char		*name;
-	const char		*version;
 	uint16_t		counter_width;	/* bits of the hardware counters */
 	const struct pfm_reg	*pmcs, *pmds;
 	uint16_t		num_pmcs, num_pmds;
@@ -40,8 +39,6 @@ struct pfm_pmu {
 	 */
 	int (*check_pmc)(struct pfm_context *ctx, struct pfm_set *set, uint16_t num, uint64_t *value);
 	int (*check_pmd)(struct pfm_context *ctx, struct pfm_set *set, uint16_t num, uint64_t *value);
-	/* At load: is the set's programming as a whole acceptable? Optional. */
-	int (*check_load)(struct pfm_context *ctx, struct pfm_set *set);
 };
 
 const struct pfm_reg *pfm_pmu_pmc(const struct pfm_pmu *pmu, unsigned int num);	/* NULL: none */

@@ -14,7 +14,6 @@
 static struct pfm_reg *pmcs, *pmds;
 static struct pfm_pmu pmu = {
 	.name = "software counters",
-	.version = "1.0",
 	.counter_width = 64,
 };
 

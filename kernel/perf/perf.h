@@ -153,7 +153,6 @@ int perf_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 int perf_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 int perf_group_check(struct pfm_context *ctx);	/* opens it anew where registers ask for it */
 void perf_group_close(struct pfm_set *set);
-struct perf_counter *perf_counter_of(struct perf_group *g, uint16_t num);
 
 /* perf_count.c */
 int perf_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);

@@ -292,7 +292,7 @@ int perf_install(struct pfm_context *ctx, struct pfm_set *set)
 	return ret;
 }
 
-struct perf_counter *perf_counter_of(struct perf_group *g, uint16_t num)
+static struct perf_counter *counter_of(struct perf_group *g, uint16_t num)
 {
 	for (unsigned int i = 0; g && i < g->n; i++)
 		if (g->c[i].plan.num == num)
@@ -312,7 +312,7 @@ int perf_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 {
 	struct perf_context *p = perf_of(ctx);
 	struct pfm_pmd *pmd = pfm_set_pmd(set, num);
-	struct perf_counter *c = perf_counter_of(set->os, num);
+	struct perf_counter *c = counter_of(set->os, num);
 	struct perf_plan plan;
 
 	if (!p->replaying) {

@@ -121,7 +121,6 @@ static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num,
 
 static struct pfm_pmu pmu = {
 	.name = pmu_name,
-	.version = "1.0",
 	.counter_width = 64,
 	.pmcs = pmcs,
 	.pmds = pmds,

@@ -32,7 +32,6 @@ static const struct pfm_reg pmds[] = {
 
 const struct pfm_pmu pfm_pmu_armv8 = {
 	.name = "ARMv8 PMUv3",
-	.version = "1.0",
 	.counter_width = WIDTH,
 	.pmcs = pmcs,
 	.pmds = pmds,

@@ -96,7 +96,6 @@ static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num,
 
 const struct pfm_pmu pfm_pmu_itanium2 = {
 	.name = "Itanium 2",
-	.version = "1.0",
 	.counter_width = WIDTH,
 	.pmcs = pmcs,
 	.pmds = pmds,

@@ -21,7 +21,6 @@ static const struct pfm_reg pmds[] = { CTR(0), CTR(1), CTR(2), CTR(3) };
 
 const struct pfm_pmu pfm_pmu_k8 = {
 	.name = "AMD K8",
-	.version = "1.0",
 	.counter_width = WIDTH,
 	.pmcs = pmcs,
 	.pmds = pmds,

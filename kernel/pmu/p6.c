@@ -21,7 +21,6 @@ static const struct pfm_reg pmds[] = { CTR(0), CTR(1) };
 
 const struct pfm_pmu pfm_pmu_p6 = {
 	.name = "Intel P6",
-	.version = "1.0",
 	.counter_width = WIDTH,
 	.pmcs = pmcs,
 	.pmds = pmds,

@@ -40,7 +40,6 @@ static const struct pfm_reg amd_pmds[] = {
 
 const struct pfm_pmu pfm_pmu_x86_intel = {
 	.name = "Intel x86",
-	.version = "1.0",
 	.counter_width = WIDTH,
 	.pmcs = intel_pmcs,
 	.pmds = intel_pmds,
@@ -50,7 +49,6 @@ const struct pfm_pmu pfm_pmu_x86_intel = {
 
 const struct pfm_pmu pfm_pmu_x86_amd = {
 	.name = "AMD x86",
-	.version = "1.0",
 	.counter_width = WIDTH,
 	.pmcs = amd_pmcs,
 	.pmds = amd_pmds,

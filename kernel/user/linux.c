@@ -15,7 +15,7 @@ static _Atomic int device = -1;			/* /dev/perfmon, once it was found to work */
 static struct pfm_reg *pmcs, *pmds;
 static char names[2 * PFM_MAX_PMDS][PFM_REG_NAME_LEN];
 static char model[sizeof(((pfarg_config_t *)0)->cf_pmu)];
-static struct pfm_pmu pmu = { .name = model, .version = "" };
+static struct pfm_pmu pmu = { .name = model };
 static struct pfm_machine machine = { .pmu = &pmu };	/* stands for the one in the kernel */
 
 bool pfm_linux_is(const struct pfm_machine *m)

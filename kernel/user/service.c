@@ -147,13 +147,6 @@ struct pfm_watch *pfm_watch_add(struct pfm_context *ctx, int fd, uint32_t events
 	return w;
 }
 
-int pfm_watch_mod(struct pfm_watch *w, uint32_t events)
-{
-	struct epoll_event ev = { .events = events, .data.ptr = w };
-
-	return epoll_ctl(epoll_fd, EPOLL_CTL_MOD, w->fd, &ev);
-}
-
 void pfm_watch_del(struct pfm_watch *w)
 {
 	if (!w || w->dead)

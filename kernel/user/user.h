@@ -28,7 +28,6 @@ typedef void (*pfm_watch_fn)(struct pfm_context *ctx, void *arg, uint32_t events
  */
 struct pfm_watch *pfm_watch_add(struct pfm_context *ctx, int fd, uint32_t events, pfm_watch_fn fn,
 				void *arg);
-int pfm_watch_mod(struct pfm_watch *w, uint32_t events);
 /* After this, with the lock held, fn is not called again; fd may then be closed. NULL is fine. */
 void pfm_watch_del(struct pfm_watch *w);
 
