@@ -31,8 +31,10 @@ int64_t lpfm_deadline(int64_t ns)
 	return ns < 0 ? -1 : lpfm_now() + ns;
 }
 
-/* A hook with a count is how hosts stop a script from a signal handler; it fires in Lua code only. */
-/* Someone wants the script back: on_interrupt() saw a signal, or the host has set a hook. */
+/*
+ * Someone wants the script back: on_interrupt() saw a signal, or the host has set a hook with a count,
+ * which is how hosts stop a script from a signal handler; it fires in Lua code only.
+ */
 static bool interrupted_now(lua_State *L)
 {
 	return interrupted || (lua_gethook(L) && (lua_gethookmask(L) & LUA_MASKCOUNT));
