@@ -34,7 +34,7 @@ say      = $(if $(V),,@echo '  $(1)')
 export CI
 
 BUILD_DEPS := gcc libc6-dev pkg-config luajit libluajit-5.1-dev lua5.1 liblua5.1-0-dev libreadline-dev \
-	libdw-dev libpfm4-dev lua-argparse lua-cjson lua-posix lua-inspect
+	libdw-dev libpfm4-dev lua-argparse lua-cjson lua-posix lua-inspect lua-ldoc
 CHECK_DEPS := lua-busted tmux util-linux procps luarocks
 LINT_DEPS  := lua-check clang
 BENCH_DEPS := linux-perf
@@ -51,7 +51,7 @@ PKG       = $(shell pkg-config $(1) $(2) 2>/dev/null)
 LUA_INC   = $(call PKG,--cflags,$(1))
 LUA_LIB   = $(call PKG,--libs,$(1))
 
-.PHONY: all repl check check-built lint bench install install-rock clean help deps-build deps-check deps-lint \
+.PHONY: all repl check check-built lint bench install install-rock doc clean help deps-build deps-check deps-lint \
 	deps-bench
 .DELETE_ON_ERROR:
 
@@ -61,6 +61,7 @@ help:
 	@echo 'make                 this text;  make all: build only'
 	@echo 'make lint            warnings of gcc and clang, luacheck, house style'
 	@echo 'make bench           costs, as ratios measured in one run'
+	@echo 'make doc             the reference, as pages'
 	@echo 'make install         program, module, scripts, libraries, headers'
 	@echo 'make fuzz SECONDS=N  the coverage-guided fuzzer'
 	@echo 'make module          perfmon.ko for the running kernel (module-install installs it)'
@@ -112,7 +113,7 @@ lint: deps-lint
 	@$(MAKE) LPFM_READY=1 lint
 bench: deps-bench
 	@$(MAKE) LPFM_READY=1 bench
-install install-rock: deps-build
+install install-rock doc: deps-build
 	@$(MAKE) LPFM_READY=1 $@
 
 else
@@ -138,6 +139,10 @@ $(LIBPERFMON): $(PERFMON_OBJ) kernel/user/libperfmon.map
 # --- events by name -----------------------------------------------------------------------------
 
 -include lpfm/pfmlib/build.mk
+
+# --- documentation ------------------------------------------------------------------------------
+
+include lpfm/doc/build.mk
 
 # --- the Lua module and the program, for each interpreter ---------------------------------------
 
@@ -166,7 +171,7 @@ endef
 $(foreach l,$(LUAS),$(eval $(call per_lua,$(l))))
 -include $(PERFMON_OBJ:.o=.d)
 
-all: $(LIBPERFMON) $(PFMLIB_SO) $(LUAS:%=$(BUILD)/%/lpfm)
+all: $(LIBPERFMON) $(PFMLIB_SO) $(LUAS:%=$(BUILD)/%/lpfm) $(DOC_DATA)
 	@ln -sfn $(LUA)/lpfm $(BUILD)/lpfm
 
 # --- tests --------------------------------------------------------------------------------------
@@ -197,12 +202,14 @@ install: all
 	for pc in kernel/user/perfmon.pc lpfm/pfmlib/pfmlib.pc; do \
 		sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $$pc.in >$(LIBDIR)/pkgconfig/$${pc##*/} || exit; done
 	cp -R scripts $(DATADIR)/
+	cp $(DOC_DATA) $(DATADIR)/scripts/pfm/
 
 # Into a rock's tree: the module with its library beside it, and the script library.
 install-rock: all
 	install -d $(ROCK_LIBDIR) $(ROCK_LUADIR)
 	install -m 755 $(BUILD)/$(LUA)/lpfm.so $(LIBPERFMON) $(BUILD)/libperfmon.so.3 $(PFMLIB_SO) $(ROCK_LIBDIR)/
 	cp -R scripts/pfm $(ROCK_LUADIR)/
+	cp $(DOC_DATA) $(ROCK_LUADIR)/pfm/
 
 endif
 

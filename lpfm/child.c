@@ -338,7 +338,7 @@ static void push_stdio(lua_State *L, int options, int *values)
 /***
 Makes a process that will run a program. It exists, and can be monitored, but waits for child:go().
 Without go() it ends with its object, or with this process.
-@function proc.spawn
+@function lpfm.proc.spawn
 @tparam table argv the program, looked for in PATH, and its arguments
 @tparam[opt] table options cwd: directory; env: changes to the environment, {NAME="value", OTHER=false};
 stdin, stdout, stderr: descriptor, file name, or false for /dev/null

@@ -9,7 +9,7 @@ Names are libpfm4's, whatever their case, with unit masks and modifiers: `"L2_RQ
 (`cycles`, `cache-misses`) and PAPI's presets (`PAPI_BR_PRC`) work wherever a name does; `"snb::NAME"` is an
 event of another PMU model.
 
-@module lpfm
+@submodule lpfm
 */
 #include <errno.h>
 #include <stdlib.h>
@@ -229,7 +229,7 @@ static void append_generic(lua_State *L, int list, const char *pattern, const ch
 
 /***
 Names of events. The software counters and virtual registers, which every machine has, come last.
-@function events
+@function lpfm.events
 @tparam[opt] string pattern with `*` and `?`, else a part of the name; case does not count
 @tparam[opt] table options `pmu`: another model; `masks`: also `NAME:MASK`; `generic`: also generic names and
 presets
@@ -392,7 +392,7 @@ static void push_event(lua_State *L, const pfmlib_event_t *e)
 What a name means. A generic name or a preset that stands for several events has `formula`, over `$1`, `$2`, ...,
 and `terms`, their tables; all others are one table with `name`, `event`, `pmu`, `desc`, `code`, `masks`,
 `modifiers`, `counters` (PMD numbers), `software`, and `plm` if the name says the privilege level.
-@function event
+@function lpfm.event
 @string name
 @string[opt] pmu another model
 @treturn[1] table
@@ -432,7 +432,7 @@ static int event(lua_State *L)
 
 /***
 The known name nearest to a misspelt one, or nil.
-@function suggest_event
+@function lpfm.suggest_event
 @string name
 @string[opt] pmu another model
 @treturn string
@@ -452,7 +452,7 @@ static int suggest_event(lua_State *L)
 
 /***
 All PMU models whose events are known.
-@function pmus
+@function lpfm.pmus
 @treturn {table,...} `name`, `desc`, `type`, `present`, `events` (of the PMU itself), `counters`, `width`, `current`
 */
 static int pmus(lua_State *L)

@@ -2,6 +2,9 @@
 /*
  * events_dispatch.c - events to registers: dispatching, splitting, what fits beside what.
  */
+/***
+@submodule lpfm
+*/
 #include <errno.h>
 #include <string.h>
 
@@ -293,7 +296,7 @@ static void push_counters(lua_State *L, int idx, const struct request *r, const 
 
 /***
 Gives events their registers. An assignment is found if there is one.
-@function dispatch_events
+@function lpfm.dispatch_events
 @tparam table request `events`: names, or tables `{name=, plm=}`; `plm`: default level, `"u"`, `"k"`, `"uk"`,
 digits `"0"` to `"3"` (default `"u"`); `unavail`: numbers of PMCs that cannot be used; `pmu`: another model;
 `system_wide`: boolean; `itanium2`: see the manual
@@ -358,7 +361,7 @@ static unsigned int take_set(const struct request *r, const unsigned int *set_of
 
 /***
 Splits events into the fewest sets that can each be counted, for multiplexing.
-@function split_events
+@function lpfm.split_events
 @tparam table request as for `dispatch_events`
 @treturn[1] table `sets`: for set 0, 1, ... what `dispatch_events` returns; `counters`: for each name asked for
 `name`, `terms` (`event`, `set`, `pmd`) and, if it is derived, `formula`; `events`: all events' names
@@ -406,7 +409,7 @@ static int split_events(lua_State *L)
 
 /***
 A smallest set of the events that cannot be counted together.
-@function event_conflict
+@function lpfm.event_conflict
 @tparam table request as for `dispatch_events`
 @treturn[1] {string,...} their names
 @treturn[1] string why, in words
@@ -459,7 +462,7 @@ static bool can_add(struct request *r, pfmlib_event_t *e)
 
 /***
 What can still be counted beside the given events.
-@function addable_events
+@function lpfm.addable_events
 @tparam table request as for `dispatch_events`
 @treturn[1] {string,...} names of events of the same model
 @return[2] nil

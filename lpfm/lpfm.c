@@ -39,6 +39,26 @@ static void merge(lua_State *L)
 	lua_pop(L, 1);
 }
 
+/***
+What there is to know about a name, a function, an object or a module; a word finds what mentions it.
+@function lpfm.help
+@param[opt] what a string ("ctx:read_pmds", "pfm.count", "sampling") or a value of this module; without,
+the modules are listed
+@treturn string text
+@usage assert(require("lpfm").help("read_pmds"):find("3.1.4", 1, true))
+*/
+static int lpfm_help(lua_State *L)
+{
+	lua_settop(L, 1);
+	lua_getglobal(L, "require");
+	lua_pushliteral(L, "pfm.doc");
+	lua_call(L, 1, 1);
+	lua_getfield(L, -1, "help");
+	lua_pushvalue(L, 1);
+	lua_call(L, 1, 1);
+	return 1;
+}
+
 int luaopen_lpfm(lua_State *L)
 {
 	keep_loaded((void *)(uintptr_t)pfm_explain);
@@ -55,6 +75,8 @@ int luaopen_lpfm(lua_State *L)
 	lua_pushcfunction(L, luaopen_lpfm_events);
 	lua_call(L, 0, 1);
 	merge(L);
+	lua_pushcfunction(L, lpfm_help);
+	lua_setfield(L, -2, "help");
 	lua_pushfstring(L, "lpfm %d.%d", PFM_VERSION_MAJ, PFM_VERSION_MIN);
 	lua_setfield(L, -2, "_VERSION");
 	return 1;

@@ -21,7 +21,7 @@ What a monitoring tool needs of the system besides the counters.
 
 /***
 The threads of a process.
-@function proc.threads
+@function lpfm.proc.threads
 @int pid
 @treturn[1] table list of thread ids
 @return[2] nil
@@ -50,7 +50,7 @@ static int proc_threads(lua_State *L)
 
 /***
 The id of the calling thread.
-@function proc.gettid
+@function lpfm.proc.gettid
 @treturn int
 @usage assert(require("lpfm.proc").gettid() > 0)
 */
@@ -62,7 +62,7 @@ static int proc_gettid(lua_State *L)
 
 /***
 The id of this process.
-@function proc.getpid
+@function lpfm.proc.getpid
 @treturn int
 @usage assert(require("lpfm.proc").getpid() > 0)
 */
@@ -74,7 +74,7 @@ static int proc_getpid(lua_State *L)
 
 /***
 Sends a process a signal.
-@function proc.kill
+@function lpfm.proc.kill
 @int pid
 @param[opt="TERM"] signal name or number; 0 only asks whether it can be sent
 @treturn[1] boolean true
@@ -99,7 +99,7 @@ static int proc_kill(lua_State *L)
 
 /***
 Seconds of the monotonic clock.
-@function proc.clock
+@function lpfm.proc.clock
 @treturn number
 @usage
 local clock = require("lpfm.proc").clock
@@ -151,7 +151,7 @@ static bool read_online(cpu_set_t *set)
 
 /***
 The CPUs that are online.
-@function proc.cpus
+@function lpfm.proc.cpus
 @treturn table list of numbers
 @usage assert(#require("lpfm.proc").cpus() >= 1)
 */
@@ -167,7 +167,7 @@ static int proc_cpus(lua_State *L)
 
 /***
 The CPUs that the calling thread may run on.
-@function proc.getaffinity
+@function lpfm.proc.getaffinity
 @treturn[1] table list of numbers
 @return[2] nil
 @treturn[2] string message
@@ -190,7 +190,7 @@ static int proc_getaffinity(lua_State *L)
 
 /***
 Binds the calling thread to a CPU, or to several.
-@function proc.setaffinity
+@function lpfm.proc.setaffinity
 @param cpu number of a CPU, or list of numbers
 @treturn[1] boolean true
 @return[2] nil

@@ -126,7 +126,7 @@ static uint64_t affinity_of(lua_State *L, int idx, const char *call)
 
 /***
 A new thread, ready to run.
-@function m:spawn
+@function machine:spawn
 @tparam table spec {program=, name=, cpu= or affinity={cpus}, uid=1000, gid=1000, process=pid to join,
 kernel=true}
 @treturn[1] int its thread id
@@ -167,7 +167,7 @@ static int sim_spawn(lua_State *L)
 
 /***
 Ends a thread, as if it had come to its end.
-@function m:kill
+@function machine:kill
 @int tid
 @return[1] true
 @return[2] nil
@@ -218,7 +218,7 @@ static void push_thread(lua_State *L, const struct pfm_sim_thread *t)
 
 /***
 All threads there are and were, by thread id.
-@function m:threads
+@function machine:threads
 @treturn {table,...} {tid=, pid=, ppid=, uid=, gid=, state="ready"|"running"|"sleeping"|"blocked"|"dead",
 cpu=, kernel=, ran=ns, ip=, name=, affinity={cpus}}
 */
@@ -240,7 +240,7 @@ static int sim_threads(lua_State *L)
 /***
 From now on calls are made on behalf of a thread of the simulated computer; without tid, of the tool
 outside, an administrator that occupies no CPU.
-@function m:act
+@function machine:act
 @int[opt] tid
 @return[1] true
 @return[2] nil
@@ -256,7 +256,7 @@ static int sim_act(lua_State *L)
 
 /***
 Gives the process of a thread a context's descriptor, or takes it away.
-@function m:share
+@function machine:share
 @int tid
 @tparam context ctx
 @bool access
@@ -275,7 +275,7 @@ static int sim_share(lua_State *L)
 
 /***
 A device that interrupts a CPU: once at start, or from then on every period.
-@function m:interrupt
+@function machine:interrupt
 @tparam table spec {cpu=0, start=ns, period=ns, program=sites of level "interrupt"}
 @return[1] true
 @return[2] nil
@@ -325,7 +325,7 @@ static uint64_t duration(lua_State *L, int idx)
 /***
 Lets time pass: for so long, or until something happens, but no longer than that (10 s if no time is
 given).
-@function m:run
+@function machine:run
 @tparam table spec {s=, ms=, us=, ns=, and one of until_message=context, until_exit=tid, until_idle=true}
 @return[1] true
 @return[2] nil
@@ -366,7 +366,7 @@ static int sim_run(lua_State *L)
 
 /***
 The simulated time.
-@function m:time
+@function machine:time
 @treturn int ns since the computer was made
 */
 static int sim_time(lua_State *L)
@@ -378,7 +378,7 @@ static int sim_time(lua_State *L)
 /***
 Changes an option of a running computer: skid, memlock, debugger (1 while a debugger uses the debug
 registers), tool_cpu (the CPU of the outside tool).
-@function m:set
+@function machine:set
 @string option
 @int value
 @return[1] true
@@ -398,7 +398,7 @@ static int sim_set(lua_State *L)
 
 /***
 The names that `events` of a site may have; codes of the model, as "0x5b", can be used besides.
-@function m:events
+@function machine:events
 @treturn {string,...}
 */
 static int sim_events(lua_State *L)
@@ -432,7 +432,7 @@ static unsigned int levels_at(lua_State *L, int idx)
 
 /***
 The value of the PMC that makes a hardware counter count an event.
-@function m:encode
+@function machine:encode
 @string event
 @int pmd the counter
 @string[opt="uk"] levels "u" for user, "k" for kernel and interrupts
@@ -476,7 +476,7 @@ static void push_counts(lua_State *L, const struct pfm_sim_count *counts, int n)
 
 /***
 What really happened, exactly: in a thread, on a CPU, or in the idle thread of a CPU.
-@function m:truth
+@function machine:truth
 @tparam int|table who thread id, {cpu=n} or {idle=n}
 @treturn[1] table by event, those that happened: {user=, kernel=, interrupt=, total=}; "time" is in ns
 @return[2] nil

@@ -94,7 +94,7 @@ static bool hold_exec(lua_State *L, int idx)
 
 /***
 Follows a process: all its threads, those they make, and their child processes.
-@function proc.trace
+@function lpfm.proc.trace
 @param target a child of proc.spawn, or a process id
 @tparam[opt] table options hold_exec=true: hold also what has just called exec
 @treturn[1] tracer

@@ -78,7 +78,7 @@ static void on_interrupt(int sig)
 Chooses what Ctrl-C (SIGINT) and SIGTERM do: with true they are remembered for @{interrupted}, and end
 a waiting call of this module with nil, "...: interrupted", EINTR; with false they do what they did
 before.
-@function proc.on_interrupt
+@function lpfm.proc.on_interrupt
 @bool catch
 @usage
 local proc = require "lpfm.proc"
@@ -104,7 +104,7 @@ int lpfm_on_interrupt(lua_State *L)
 
 /***
 Whether SIGINT or SIGTERM came since the last time this was asked.
-@function proc.interrupted
+@function lpfm.proc.interrupted
 @treturn boolean
 @usage assert(require("lpfm.proc").interrupted() == false)
 */

@@ -216,6 +216,7 @@ static void prepare(lua_State *L)
 
 	lua_pushvalue(L, -1);
 	lua_setfield(L, LUA_REGISTRYINDEX, "lpfm.scripts");
+	prepend(L, "path", lua_pushfstring(L, "%s/../lua/?.lua", exe_dir));	/* made by the build */
 	prepend(L, "path", lua_pushfstring(L, "%s/?.lua;%s/?/init.lua", scripts, scripts));
 	set_cpath(L, exe_dir);
 	preload(L, "pfm.host", open_host);

@@ -2,12 +2,29 @@
 --- The lpfm program: sub-commands, scripts, the prompt.
 -- @module pfm.cli
 
+local format = require "pfm.format"
 local nearest = require "pfm.nearest"
 
 local cli = {}
 
-local commands = { "stat", "record", "report", "list" }
+--- The sub-commands; each is a module `pfm.NAME` with `summary`, `options()` and `main(argv)`.
+cli.commands = { "stat", "record", "report", "list" }
+local commands = cli.commands
 local USAGE, FAILURE, INTERRUPTED = 2, 1, 130
+
+--- Variables and what they are for.
+cli.environment = {
+   { "LPFM_MACHINE=perf|linux|sim[:MODEL]", "where to measure (default: the first that works)" },
+   { "LPFM_SCRIPTS, LPFM_CPATH", "directories of the Lua library, of lpfm.so" },
+   { "NO_COLOR", "no colours" },
+}
+
+--- Command lines to begin with.
+cli.examples = {
+   "lpfm stat -- ls -l",
+   "lpfm record -- ./prog && lpfm report",
+   "lpfm -e 'print(lpfm.machine().pmu)'",
+}
 
 local function is_command(name)
    for _, c in ipairs(commands) do
@@ -29,19 +46,10 @@ local function usage_text()
       lines[#lines + 1] = ("   %-8s %s"):format(name, require("pfm." .. name).summary)
    end
    lines[#lines + 1] = ("   %-8s %s"):format("help", "this text; 'lpfm help COMMAND': that of a command")
-   local rest = {
-      "",
-      "Environment:",
-      "   LPFM_MACHINE=perf|linux|sim[:MODEL]   where to measure (default: the first that works)",
-      "   LPFM_SCRIPTS, LPFM_CPATH              directories of the Lua library, of lpfm.so",
-      "   NO_COLOR                              no colours",
-      "",
-      "Examples:",
-      "   lpfm stat -- ls -l",
-      "   lpfm record -- ./prog && lpfm report",
-      "   lpfm -e 'print(lpfm.machine().pmu)'",
-   }
-   for _, line in ipairs(rest) do lines[#lines + 1] = line end
+   lines[#lines + 1] = "\nEnvironment:"
+   for _, line in ipairs(format.align({ {}, {} }, cli.environment, "   ")) do lines[#lines + 1] = line end
+   lines[#lines + 1] = "\nExamples:"
+   for _, example in ipairs(cli.examples) do lines[#lines + 1] = "   " .. example end
    return table.concat(lines, "\n") .. "\n"
 end
 

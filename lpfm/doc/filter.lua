@@ -1,0 +1,86 @@
+-- SPDX-License-Identifier: MIT
+--- What LDoc has understood, as the Lua table that pfm.doc looks things up in.
+-- For `ldoc --filter filter.dump`, with the file to write in the environment.
+
+local filter = {}
+
+local function trim(text)
+   return text and (text:gsub("^%s+", ""):gsub("%s+$", "")) or ""
+end
+
+-- "run" in module pfm.count is pfm.count.run; names that say whose they are stay.
+local function full_name(module, item)
+   if item.name:find("[.:]") or module.type == "classmod" and item.type == "table" then return item.name end
+   return module.name .. (module.type == "classmod" and ":" or ".") .. item.name
+end
+
+local function params_of(item)
+   local out = {}
+   for i, name in ipairs(item.params or {}) do
+      local modifiers = item.modifiers[item.parameter] or {}
+      local own = modifiers[name] or modifiers[i] or {}
+      out[i] = { name = name, text = trim(item.params.map[name]), type = own.type,
+         optional = own.opt and true or nil }
+   end
+   return out
+end
+
+local function returns_of(item)
+   local out = {}
+   for _, group in ipairs(item.retgroups or {}) do
+      local values = {}
+      for i, value in ipairs(group) do
+         values[i] = { type = value.type ~= "" and value.type or nil, text = trim(value.text) }
+      end
+      out[#out + 1] = values
+   end
+   return out
+end
+
+local function usages_of(item)
+   local out = {}
+   for i, usage in ipairs(item.usage or {}) do out[i] = trim(usage) end
+   return out
+end
+
+local function item_of(module, item)
+   return { name = full_name(module, item), kind = item.type, args = item.args, summary = trim(item.summary),
+      description = trim(item.description), params = params_of(item), returns = returns_of(item),
+      raises = item.raise and trim(item.raise) or nil, usages = usages_of(item) }
+end
+
+local function module_of(module)
+   local out = { name = module.name, kind = module.type, summary = trim(module.summary),
+      description = trim(module.description), usages = usages_of(module), items = {} }
+   for i, item in ipairs(module.items) do out.items[i] = item_of(module, item) end
+   return out
+end
+
+-- Keys in order, so that the same sources make the same file.
+local function write(value, indent)
+   if type(value) == "string" then return (("%q"):format(value):gsub("\\\n", "\\n")) end
+   if type(value) ~= "table" then return tostring(value) end
+   local keys, out = {}, {}
+   for key in pairs(value) do keys[#keys + 1] = key end
+   table.sort(keys, function(a, b)
+      if type(a) == type(b) then return a < b end
+      return type(a) == "number"
+   end)
+   for _, key in ipairs(keys) do
+      local text = write(value[key], indent .. " ")
+      out[#out + 1] = indent .. (type(key) == "number" and text or key .. " = " .. text)
+   end
+   return #out == 0 and "{}" or "{\n" .. table.concat(out, ",\n") .. " }"
+end
+
+--- Writes the table to the file named in REFERENCE.
+-- @tparam table modules of LDoc
+function filter.dump(modules)
+   local out = {}
+   for i, module in ipairs(modules) do out[i] = module_of(module) end
+   local file = assert(io.open(os.getenv "REFERENCE", "w"))
+   assert(file:write("return ", write(out, " "), "\n"))
+   assert(file:close())
+end
+
+return filter
