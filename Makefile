@@ -203,6 +203,8 @@ install: all
 		sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $$pc.in >$(LIBDIR)/pkgconfig/$${pc##*/} || exit; done
 	cp -R scripts $(DATADIR)/
 	cp $(DOC_DATA) $(DATADIR)/scripts/pfm/
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	$(BUILD)/$(LUA)/lpfm repl/man.lua $(VERSION) >$(DESTDIR)$(PREFIX)/share/man/man1/lpfm.1
 
 # Into a rock's tree: the module with its library beside it, and the script library.
 install-rock: all

@@ -434,6 +434,11 @@ Lets the program run.
 @treturn[2] string message: "cannot run PROGRAM: reason"
 @treturn[2] int errno: ENOENT, EACCES, ...
 @raise if it was told before
+@usage
+local child = assert(require("lpfm.proc").spawn { "no-such-program" })
+local ok, message, errno = child:go()
+assert(not ok and errno == require("lpfm").errno.ENOENT)
+print(message)
 */
 static int child_go(lua_State *L)
 {
@@ -520,6 +525,11 @@ minflt=, majflt=, nvcsw=, nivcsw=, maxrss=KiB}. Can be asked again
 @return[3] nil
 @treturn[3] string message
 @treturn[3] int errno: EINTR after Ctrl-C, ECHILD if someone else has reaped it
+@usage
+local child = assert(require("lpfm.proc").spawn { "sh", "-c", "exit 3" })
+assert(child:go())
+local ended = child:wait()
+print(ended.status, ended.rusage.utime)
 */
 static int child_wait(lua_State *L)
 {
@@ -549,6 +559,11 @@ Sends the process a signal.
 @treturn[2] string message
 @treturn[2] int errno: ESRCH if it has been waited for
 @raise on an unknown signal
+@usage
+local child = assert(require("lpfm.proc").spawn { "sleep", "100" })
+assert(child:go())
+assert(child:kill("KILL"))
+assert(child:wait().signal_name == "KILL")
 */
 static int child_kill(lua_State *L)
 {
@@ -566,6 +581,11 @@ A descriptor that is readable once the process has ended, for lpfm.poll.
 @function child:fd
 @treturn int
 @raise where the kernel has no such descriptors (before Linux 5.3)
+@usage
+local child = assert(require("lpfm.proc").spawn { "true" })
+assert(child:go())
+assert(require("lpfm").poll({ child }, 60))
+assert(child:wait(0).status == 0)
 */
 static int child_fd(lua_State *L)
 {
@@ -602,6 +622,9 @@ static void release(struct child *c)
 Lets go of the process. If it was never told to go, it ends; otherwise it goes on without us.
 @function child:close
 @treturn boolean true
+@usage
+local child = assert(require("lpfm.proc").spawn { "true" })
+child:close()                              -- was never told to go: it ends
 */
 static int child_close(lua_State *L)
 {

@@ -91,6 +91,11 @@ static int context_gc(lua_State *L)
 Whether the context is closed.
 @function context:closed
 @treturn boolean
+@usage
+local ctx = assert(require("lpfm").create {})
+assert(not ctx:closed())
+ctx:close()
+assert(ctx:closed())
 */
 static int context_closed(lua_State *L)
 {
@@ -162,6 +167,12 @@ Starts monitoring (3.1.5).
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: EINVAL, ESRCH, EBUSY
+@usage
+local ctx = assert(require("lpfm").create {})
+assert(ctx:write_pmcs { { num = 66, value = 9 } })
+assert(ctx:load())
+assert(ctx:start())
+ctx:close()
 */
 static int context_start(lua_State *L)
 {
@@ -180,6 +191,13 @@ Stops monitoring (3.1.6).
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno
+@usage
+local ctx = assert(require("lpfm").create {})
+assert(ctx:write_pmcs { { num = 66, value = 9 } })
+assert(ctx:load() and ctx:start())
+assert(ctx:stop())
+print(ctx:read_pmds { 66 }[1].value)
+ctx:close()
 */
 static int context_stop(lua_State *L)
 {
@@ -194,6 +212,20 @@ buffer is emptied and cursors in it become stale (3.1.9).
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno
+@usage
+local lpfm = require "lpfm"
+local m = lpfm.machine("sim:k8")
+local tid = m:spawn { program = { { loop = "forever", { ip = 0x1000, ns = 10 } } } }
+local ctx = assert(lpfm.create {})
+assert(ctx:write_pmcs { { num = 0, value = m:encode("instructions", 0) } })
+assert(ctx:write_pmds { { num = 0, value = -100, long_reset = -100, flags = { "OVFL_NOTIFY" } } })
+assert(ctx:load(tid) and ctx:start())
+for _ = 1, 3 do
+   assert(m:run { until_message = ctx })
+   print(ctx:read(0).ip)
+   assert(ctx:restart())
+end
+ctx:close()
 */
 static int context_restart(lua_State *L)
 {
@@ -213,6 +245,11 @@ Takes the context from its thread or CPU; its registers can still be read (3.1.8
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno
+@usage
+local ctx = assert(require("lpfm").create {})
+assert(ctx:load())
+assert(ctx:unload())
+ctx:close()
 */
 static int context_unload(lua_State *L)
 {

@@ -237,6 +237,8 @@ presets
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno
+@usage
+for _, name in ipairs(require("lpfm").events("CPU_CLK*", { pmu = "k8" })) do print(name) end
 */
 static int events(lua_State *L)
 {
@@ -400,7 +402,7 @@ and `terms`, their tables; all others are one table with `name`, `event`, `pmu`,
 @treturn[2] string message, with the nearest name if the name is misspelt
 @treturn[2] int errno
 @treturn[2] string name of the library's error, e.g. `"UMASK"`
-@usage lpfm.event("cycles").desc
+@usage print(lpfm.event("k8::CPU_CLK_UNHALTED").desc)
 */
 static int event(lua_State *L)
 {
@@ -436,6 +438,8 @@ The known name nearest to a misspelt one, or nil.
 @string name
 @string[opt] pmu another model
 @treturn string
+@usage
+print(require("lpfm").suggest_event("page-fault"))
 */
 static int suggest_event(lua_State *L)
 {
@@ -454,6 +458,8 @@ static int suggest_event(lua_State *L)
 All PMU models whose events are known.
 @function lpfm.pmus
 @treturn {table,...} `name`, `desc`, `type`, `present`, `events` (of the PMU itself), `counters`, `width`, `current`
+@usage
+for _, pmu in ipairs(require("lpfm").pmus()) do print(pmu.name, pmu.desc) end
 */
 static int pmus(lua_State *L)
 {

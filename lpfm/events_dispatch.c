@@ -307,7 +307,9 @@ into `events`, `pmd`, `set`) and, if it is derived, `formula`
 @treturn[2] string why not, in words
 @treturn[2] int errno
 @treturn[2] string name of the library's error, e.g. `"NOASSIGN"`
-@usage lpfm.dispatch_events{events = {"cycles", "instructions"}, plm = "u"}.pmds
+@usage
+local request = { events = { "CPU_CLK_UNHALTED", "RETIRED_INSTRUCTIONS" }, pmu = "k8", plm = "u" }
+for _, pmc in ipairs(assert(lpfm.dispatch_events(request)).pmcs) do print(pmc.num, pmc.value) end
 */
 static int dispatch_events(lua_State *L)
 {
@@ -368,7 +370,7 @@ Splits events into the fewest sets that can each be counted, for multiplexing.
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno
-@usage #lpfm.split_events{events = {"cycles", "instructions"}}.sets
+@usage print(#lpfm.split_events({ events = { "CPU_CLK_UNHALTED", "RETIRED_INSTRUCTIONS" }, pmu = "k8" }).sets)
 */
 static int split_events(lua_State *L)
 {
@@ -417,6 +419,9 @@ A smallest set of the events that cannot be counted together.
 @treturn[3] nil
 @treturn[3] string message
 @treturn[3] int errno
+@usage
+local lpfm = require "lpfm"
+assert(lpfm.event_conflict { events = { "page-faults", "cs" } } == nil)   -- these go together
 */
 static int event_conflict(lua_State *L)
 {
@@ -468,6 +473,10 @@ What can still be counted beside the given events.
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno
+@usage
+local lpfm = require "lpfm"
+lpfm.machine("sim:k8")
+print(#lpfm.addable_events { events = { "INSTRUCTIONS" } })
 */
 static int addable_events(lua_State *L)
 {

@@ -17,6 +17,11 @@ Creates event sets, or changes their properties (3.1.10).
 @treturn[2] int errno: EINVAL, EBUSY, ENOMEM, E2BIG
 @raise on wrong types and unknown fields
 @see context:getinfo_evtsets
+@usage
+local ctx = assert(require("lpfm").create {})
+assert(ctx:create_evtsets { { id = 1, flags = { "TIME_SWITCH" }, timeout = 10000000 } })
+assert(ctx:write_pmcs { { num = 66, value = 9, set = 1 } })
+ctx:close()
 */
 static int context_create_evtsets(lua_State *L)
 {
@@ -72,6 +77,11 @@ Deletes event sets (3.1.11). Set 0 stays.
 @treturn[2] string message
 @treturn[2] int errno: EINVAL, EBUSY, E2BIG
 @raise on wrong types
+@usage
+local ctx = assert(require("lpfm").create {})
+assert(ctx:create_evtsets { { id = 1 }, { id = 2 } })
+assert(ctx:delete_evtsets { 2 })
+ctx:close()
 */
 static int context_delete_evtsets(lua_State *L)
 {

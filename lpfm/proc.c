@@ -198,6 +198,10 @@ Binds the calling thread to a CPU, or to several.
 @treturn[2] int errno: EINVAL if none of them is there
 @raise on wrong types
 @see proc.getaffinity
+@usage
+local proc = require "lpfm.proc"
+local cpus = proc.getaffinity()
+assert(proc.setaffinity(cpus))
 */
 static int proc_setaffinity(lua_State *L)
 {

@@ -173,6 +173,12 @@ Ends a thread, as if it had come to its end.
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: ESRCH
+@usage
+local m = require("lpfm").machine("sim:k8")
+local tid = m:spawn { program = { { loop = "forever", { ip = 0x1000, ns = 10 } } } }
+assert(m:kill(tid))
+local threads = m:threads()
+assert(threads[#threads].state == "dead")
 */
 static int sim_kill(lua_State *L)
 {
@@ -217,10 +223,15 @@ static void push_thread(lua_State *L, const struct pfm_sim_thread *t)
 }
 
 /***
-All threads there are and were, by thread id.
+All threads there are and were, in the order of their thread ids.
 @function machine:threads
 @treturn {table,...} {tid=, pid=, ppid=, uid=, gid=, state="ready"|"running"|"sleeping"|"blocked"|"dead",
 cpu=, kernel=, ran=ns, ip=, name=, affinity={cpus}}
+@usage
+local m = require("lpfm").machine("sim:k8")
+local tid = m:spawn { name = "worker", program = { { ip = 0x1000, ns = 10 } } }
+local threads = m:threads()
+assert(threads[#threads].tid == tid and threads[#threads].name == "worker")
 */
 static int sim_threads(lua_State *L)
 {
@@ -246,6 +257,14 @@ outside, an administrator that occupies no CPU.
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: ESRCH
+@usage
+local lpfm = require "lpfm"
+local m = lpfm.machine("sim:k8")
+local tid = m:spawn { program = { { loop = "forever", { ip = 0x1000, ns = 10 } } } }
+assert(m:act(tid))
+local ctx = assert(lpfm.create {})         -- made by that thread
+ctx:close()
+assert(m:act())
 */
 static int sim_act(lua_State *L)
 {
@@ -264,6 +283,13 @@ Gives the process of a thread a context's descriptor, or takes it away.
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: ESRCH, EINVAL
+@usage
+local lpfm = require "lpfm"
+local m = lpfm.machine("sim:k8")
+local tid = m:spawn { program = { { loop = "forever", { ip = 0x1000, ns = 10 } } } }
+local ctx = assert(lpfm.create {})
+assert(m:share(tid, ctx, true))
+ctx:close()
 */
 static int sim_share(lua_State *L)
 {
@@ -281,6 +307,12 @@ A device that interrupts a CPU: once at start, or from then on every period.
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: EINVAL, ENOMEM
+@usage
+local m = require("lpfm").machine("sim:k8")
+assert(m:interrupt { cpu = 0, start = 1000, period = 100000,
+   program = { { ip = 0x9000, ns = 500, level = "interrupt" } } })
+assert(m:run { ms = 1 })
+print(m:truth({ cpu = 0 }).instructions.interrupt)
 */
 static int sim_interrupt(lua_State *L)
 {
@@ -333,6 +365,11 @@ given).
 @return[3] nil
 @treturn[3] string message
 @treturn[3] int errno
+@usage
+local m = require("lpfm").machine("sim:k8")
+local tid = m:spawn { program = { { loop = 1000, { ip = 0x1000, ns = 10 } } } }
+assert(m:run { until_exit = tid })
+print(m:time())
 */
 static int sim_run(lua_State *L)
 {
@@ -368,6 +405,11 @@ static int sim_run(lua_State *L)
 The simulated time.
 @function machine:time
 @treturn int ns since the computer was made
+@usage
+local m = require("lpfm").machine("sim:k8")
+local before = m:time()
+assert(m:run { us = 5 })
+assert(m:time() - before == 5000)
 */
 static int sim_time(lua_State *L)
 {
@@ -385,6 +427,9 @@ registers), tool_cpu (the CPU of the outside tool).
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: EINVAL
+@usage
+local m = require("lpfm").machine("sim:k8")
+assert(m:set("skid", 2))                   -- samples show an instruction two further on
 */
 static int sim_set(lua_State *L)
 {
@@ -400,6 +445,8 @@ static int sim_set(lua_State *L)
 The names that `events` of a site may have; codes of the model, as "0x5b", can be used besides.
 @function machine:events
 @treturn {string,...}
+@usage
+print(table.concat(require("lpfm").machine("sim:k8"):events(), " "))
 */
 static int sim_events(lua_State *L)
 {
@@ -440,6 +487,12 @@ The value of the PMC that makes a hardware counter count an event.
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: EINVAL
+@usage
+local m = require("lpfm").machine("sim:k8")
+local code = assert(m:encode("instructions", 0, "u"))
+local ctx = assert(require("lpfm").create {})
+assert(ctx:write_pmcs { { num = 0, value = code } })
+ctx:close()
 */
 static int sim_encode(lua_State *L)
 {
@@ -482,6 +535,11 @@ What really happened, exactly: in a thread, on a CPU, or in the idle thread of a
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: ESRCH, EINVAL
+@usage
+local m = require("lpfm").machine("sim:k8")
+local tid = m:spawn { program = { { loop = 1000, { ip = 0x1000, ns = 10 } }, { sleep = 1000000 } } }
+assert(m:run { us = 20 })
+assert(m:truth(tid).instructions.user == 1000)
 */
 static int sim_truth(lua_State *L)
 {

@@ -177,6 +177,13 @@ signal=, signal_name=
 @return[3] nil
 @treturn[3] string message
 @treturn[3] int errno: EINTR after Ctrl-C, ENOMEM if events were lost
+@usage
+local proc = require "lpfm.proc"
+local child = assert(proc.spawn { "true" })
+local t = assert(proc.trace(child))
+assert(child:go())
+for event in function() return t:next() end do print(event.kind, event.tid) end
+t:close()
 */
 static int tracer_next(lua_State *L)
 {
@@ -211,6 +218,15 @@ Lets a held thread run.
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: ESRCH if the thread is not held
+@usage
+local proc = require "lpfm.proc"
+local child = assert(proc.spawn { "sh", "-c", "(true); true" })
+local t = assert(proc.trace(child))
+assert(child:go())
+for event in function() return t:next() end do
+   if event.held then assert(t:release(event.tid)) end
+end
+t:close()
 */
 static int tracer_release(lua_State *L)
 {
@@ -227,6 +243,12 @@ static int tracer_release(lua_State *L)
 The threads that are followed: those there were at the beginning, and those of which next() has told.
 @function tracer:threads
 @treturn table list of thread ids
+@usage
+local proc = require "lpfm.proc"
+local child = assert(proc.spawn { "true" })
+local t = assert(proc.trace(child))
+assert(#t:threads() == 1)
+t:close()
 */
 static int tracer_threads(lua_State *L)
 {
@@ -247,6 +269,13 @@ static int tracer_threads(lua_State *L)
 A descriptor that is readable while next() has something to say, for lpfm.poll.
 @function tracer:fd
 @treturn int
+@usage
+local proc = require "lpfm.proc"
+local child = assert(proc.spawn { "true" })
+local t = assert(proc.trace(child))
+assert(child:go())
+assert(require("lpfm").poll({ t }, 60))
+t:close()
 */
 static int tracer_fd(lua_State *L)
 {
@@ -258,6 +287,13 @@ static int tracer_fd(lua_State *L)
 Ends the following: all go on untraced, held threads too.
 @function tracer:close
 @treturn boolean true
+@usage
+local proc = require "lpfm.proc"
+local child = assert(proc.spawn { "true" })
+local t = assert(proc.trace(child))
+assert(child:go())
+t:close()                                  -- nobody watches it any more
+assert(child:wait().status == 0)
 */
 static int tracer_close(lua_State *L)
 {

@@ -49,6 +49,14 @@ describe("an installed lpfm", function()
       assert.is_truthy(run("list metrics -v", "LPFM_MACHINE=sim:itanium2"):find("CPI    CYC / INS", 1, true))
    end)
 
+   it("has its reference and its manual page", function()
+      assert.is_truthy(run("-e 'print(lpfm.help(\"read_pmds\"))'"):find("3.1.4", 1, true))
+      local file = assert(io.open(prefix .. "/share/man/man1/lpfm.1"))
+      local page = file:read("*a")
+      file:close()
+      assert.is_truthy(page:find("\n.SS lpfm record ", 1, true))
+   end)
+
    it("records and reports", function()
       local file, program = root .. "/recording", root .. "/shares"
       must(("cp %s %s"):format(c.target("shares"), program))

@@ -26,4 +26,5 @@ $(DOC_DATA): $(DOC_DIR)/src/config.ld lpfm/doc/filter.lua
 .PHONY: doc
 doc: $(DOC_DIR)/src/config.ld
 	$(Q)$(call ldoc,--dir ../html)
+	@sed -i 's/submodules\.//g' $(DOC_DIR)/html/*/*.html	# where build.mk sorted a file is no name
 	@echo "$(DOC_DIR)/html/index.html"

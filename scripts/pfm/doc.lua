@@ -66,20 +66,31 @@ local function plain(text)
    return (text:gsub("@{([^}]*)}", "%1"):gsub("`", ""))
 end
 
+-- Adds a line's words, filling the last line as far as it goes.
+local function fill(out, text, first, indent)
+   for word in text:gmatch("%S+") do
+      local last = out[#out]
+      if last and not out.full and #last + 1 + #word <= WIDTH then
+         out[#out] = last .. " " .. word
+      else
+         out[#out + 1] = (last and indent or first) .. word
+      end
+      out.full = false
+   end
+end
+
 -- Paragraphs are filled; lines that are indented stay as they are.
 local function wrap(text, first, indent)
-   local out = {}
-   for paragraph in (plain(text) .. "\n\n"):gmatch("(.-)\n%s*\n") do
-      local line = nil
-      for word in paragraph:gmatch("%S+") do
-         if line and #line + 1 + #word > WIDTH then
-            out[#out + 1] = line
-            line = nil
-         end
-         if line then line = line .. " " .. word
-         else line = (#out == 0 and first or indent) .. word end
+   local out = { full = false }
+   for line in (plain(text) .. "\n"):gmatch("(.-)\n") do
+      if line:find("^   +%S") then
+         out[#out + 1] = indent .. line:gsub("^   ", "")
+         out.full = true
+      elseif line:find("%S") then
+         fill(out, line, first, indent)
+      else
+         out.full = true
       end
-      out[#out + 1] = line
    end
    return table.concat(out, "\n")
 end
@@ -254,7 +265,9 @@ function doc.help(what)
    if type(what) ~= "string" then return ("a %s; nothing is written about it"):format(type(what)) end
    local found = search(what)
    if #found > 0 then return list_of(found) end
-   return ("no help on '%s'%s"):format(what, nearest.hint(what, doc.names()))
+   local keys = {}
+   for key in pairs(get_index().keys) do keys[#keys + 1] = key end
+   return ("no help on '%s'%s"):format(what, nearest.hint(what, keys))
 end
 
 return doc

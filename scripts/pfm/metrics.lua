@@ -126,7 +126,9 @@ end
 -- @tparam table group
 -- @tparam table counts by variable, or in the order of `group.events`
 -- @treturn {table,...} `name`, `value` (nil where a division by zero leaves none), `unit`
--- @usage metrics.evaluate(metrics.group "cpi", { CYC = 200, INS = 100, RAN = 100 })[1].value --> 2
+-- @usage
+-- local group = metrics.group("cpi", "skl")
+-- print(metrics.evaluate(group, { 200, 100, 100 })[1].value)
 function metrics.evaluate(group, counts)
    local values, out = {}, {}
    for i, variable in ipairs(group.variables) do

@@ -364,7 +364,7 @@ end
 --- Samples into memory.
 -- @tparam table spec as of `profile.prepare`
 -- @treturn table of `profile.run`, and `blocks`, `maps` (by pid, a list), `comms` (by tid), `sizes`
--- @usage local p = profile.collect{command = {"gzip", "file"}, frequency = 1000}
+-- @usage local p = profile.collect{command = {"sh", "-c", "ls -lR /etc >/dev/null"}, frequency = 1000}
 function profile.collect(spec)
    local self = profile.prepare(spec)
    local blocks, maps, comms, sizes = {}, {}, {}, {}

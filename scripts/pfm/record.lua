@@ -255,7 +255,7 @@ end
 -- @param what a shell command line, or a table as for `profile.prepare`, `output` being the file
 -- @string[opt] path by default lpfm.data
 -- @treturn table of `profile.run`; prints itself
--- @usage record("gzip -k file"); report()
+-- @usage record("ls -lR /etc >/dev/null"); report()
 function record.call(what, path)
    if type(what) ~= "string" and type(what) ~= "table" then
       error(("record: a command line or a table is wanted, not a %s: record(\"./prog\")"):format(type(what)), 0)

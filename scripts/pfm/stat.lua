@@ -464,7 +464,7 @@ local MEASURABLE = { string = true, ["function"] = true, table = true }
 -- @tparam[opt] string groups metric groups, as in "cpi,cache"
 -- @tparam[opt] int tid while a function runs, count this thread instead of the caller
 -- @treturn table of `count.run`, with `metrics` if groups were asked for; prints itself
--- @usage stat("ls /", "page-faults").events[1].value
+-- @usage stat("ls / >/dev/null", "page-faults").events[1].value
 function stat.call(what, list, groups, tid)
    if not MEASURABLE[type(what)] then
       error(("stat: a command line, a function or a table is wanted, not a %s: stat(\"ls\")"):format(type(what)), 0)

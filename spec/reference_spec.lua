@@ -1,0 +1,181 @@
+-- SPDX-License-Identifier: MIT
+-- The reference: everything public is in it, has an example, and the examples run; what help() and the
+-- manual page say comes of it.
+
+local dirent = require "posix.dirent"
+local lpfm = require "lpfm"
+local stdlib = require "posix.stdlib"
+local unistd = require "posix.unistd"
+local doc = require "pfm.doc"
+local handles = require "support.handles"
+local reference = require "pfm.reference"
+
+local descriptors = handles.settled()
+
+-- The machinery of the commands and the prompt: documented for who works on it, without examples.
+local internal = {}
+for name in ("catalog cli complete doc events format help list nearest options plan raw record repl report setup " ..
+   "show stat"):gmatch("%a+") do
+   internal["pfm." .. name] = true
+end
+
+local prompt = { list = true, record = true, report = true, stat = true }
+
+-- Modules are at hand under their last names, and what the prompt has.
+local environment = setmetatable({}, { __index = function(_, name)
+   if _G[name] ~= nil then return _G[name] end
+   if prompt[name] then return require("pfm." .. name).call end
+   for _, prefix in ipairs { "", "pfm.", "lpfm." } do
+      local ok, module = pcall(require, prefix .. name)
+      if ok then return module end
+   end
+end })
+
+-- An example is a chunk, or an expression.
+local function load_example(text, name)
+   local code = loadstring("return " .. text, "=" .. name) or assert(loadstring(text, "=" .. name))
+   environment.print = function() end
+   return setfenv(code, environment)
+end
+
+-- In a folder of their own, with a recording in it.
+describe("the example of", function()
+   local home, folder = unistd.getcwd(), nil
+   local path, cpath = package.path, package.cpath
+
+   local function absolute(list)
+      return ((";" .. list):gsub(";([^/;])", ";" .. home .. "/%1"):sub(2))
+   end
+
+   setup(function()
+      package.path, package.cpath = absolute(path), absolute(cpath)
+      folder = assert(stdlib.mkdtemp("/tmp/reference.XXXXXX"))
+      assert(unistd.chdir(folder))
+      assert(lpfm.machine("perf"))
+      require("pfm.record").call("ls -lR /etc >/dev/null 2>&1")
+   end)
+   before_each(function() assert(lpfm.machine("perf")) end)
+   teardown(function()
+      for name in dirent.files(folder) do os.remove(folder .. "/" .. name) end
+      assert(unistd.chdir(home))
+      assert(unistd.rmdir(folder))
+      package.path, package.cpath = path, cpath
+   end)
+
+   for _, module in ipairs(reference) do
+      for _, item in ipairs(module.items) do
+         for _, usage in ipairs(item.usages) do
+            it(item.name .. " runs", function()
+               load_example(usage, item.name)()
+            end)
+         end
+      end
+   end
+end)
+
+describe("the reference", function()
+   it("has an example for every public function", function()
+      local missing = {}
+      for _, module in ipairs(reference) do
+         for _, item in ipairs(module.items) do
+            if item.kind == "function" and #item.usages == 0 and not internal[module.name] then
+               missing[#missing + 1] = item.name
+            end
+         end
+      end
+      assert.equal("", table.concat(missing, " "))
+   end)
+
+   local function check_documented(place, prefix, missing)
+      for name, value in pairs(place) do
+         if type(value) == "function" and type(name) == "string" and not name:find("^_") then
+            local full = prefix .. name
+            if not doc.text(full) then missing[#missing + 1] = full end
+         end
+      end
+   end
+
+   it("has every function of the C modules, and every method", function()
+      local missing = {}
+      check_documented(lpfm, "lpfm.", missing)
+      for _, name in ipairs { "proc", "blocks", "symbols" } do
+         check_documented(require("lpfm." .. name), "lpfm." .. name .. ".", missing)
+      end
+      for key, meta in pairs(debug.getregistry()) do
+         local class = type(key) == "string" and key:match("^lpfm%.(%w+)$")
+         if class and type(meta) == "table" and type(rawget(meta, "__index")) == "table" then
+            check_documented(meta.__index, class .. ":", missing)
+         end
+      end
+      table.sort(missing)
+      assert.equal("", table.concat(missing, " "))
+   end)
+
+   it("has every function that a module of the script library exports", function()
+      local missing = {}
+      for _, module in ipairs(reference) do
+         local short = module.name:match("^pfm%.([%w_]+)$")
+         local ok, exports = pcall(require, module.name)
+         if short and ok and type(exports) == "table" then
+            check_documented(exports, module.name .. ".", missing)
+         end
+      end
+      table.sort(missing)
+      assert.equal("", table.concat(missing, " "))
+   end)
+end)
+
+describe("lpfm.help", function()
+   it("knows functions, methods, objects and modules by name and by value", function()
+      local ctx = assert(lpfm.create {})
+      local by_name = lpfm.help("context:read_pmds")
+      assert.truthy(by_name:find("3.1.4", 1, true))
+      assert.equal(by_name, lpfm.help("ctx.read_pmds"))
+      assert.equal(by_name, lpfm.help("read_pmds"))
+      assert.equal(by_name, lpfm.help(ctx.read_pmds))
+      assert.equal(lpfm.help("context"), lpfm.help(ctx))
+      assert.equal(lpfm.help("lpfm.create"), lpfm.help(lpfm.create))
+      assert.equal(lpfm.help("pfm.count"), lpfm.help(require "pfm.count"))
+      ctx:close()
+   end)
+
+   it("lists all modules, finds words, and has a guess for a slip", function()
+      assert.truthy(lpfm.help():find("pfm.count", 1, true))
+      assert.truthy(lpfm.help("sampling buffer"):find("context:buffer", 1, true))
+      assert.truthy(lpfm.help("reed_pmds"):find("read_pmds", 1, true))
+      assert.truthy(lpfm.help({}):find("table", 1, true))
+      assert.truthy(lpfm.help("no such thing at all"):find("no help on 'no such thing at all'", 1, true))
+   end)
+
+   it("stays within the width of a terminal of 100 columns, but for examples", function()
+      for _, name in ipairs(doc.names()) do
+         for line in doc.text(name):gmatch("[^\n]+") do
+            assert(#line <= 100 or line:find("^      "), line)
+         end
+      end
+   end)
+end)
+
+describe("lpfm(1)", function()
+   local function page()
+      local pipe = io.popen(("%s/%s/lpfm repl/man.lua 3.0"):format(os.getenv "LPFM_BUILD", os.getenv "LPFM_LUA"))
+      local text = pipe:read("*a")
+      pipe:close()
+      return (text:gsub("\\%-", "-"))
+   end
+
+   it("tells of every command, option and variable", function()
+      local cli = require "pfm.cli"
+      local text = page()
+      for _, name in ipairs(cli.commands) do
+         local options = require("pfm." .. name).options()
+         assert.truthy(text:find(".SS " .. options.usage, 1, true), name)
+         for flag in pairs(options.known) do assert.truthy(text:find(flag, 1, true), name .. " " .. flag) end
+      end
+      for _, row in ipairs(cli.environment) do assert.truthy(text:find(row[1], 1, true), row[1]) end
+   end)
+end)
+
+it("leaves no descriptor open", function()
+   assert.equal(descriptors, handles.settled(descriptors))
+end)
