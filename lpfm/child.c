@@ -74,8 +74,10 @@ static _Noreturn void run_child(const struct plan *plan, int sock)
 	while (got < 0 && errno == EINTR);
 	if (got != 1)
 		_exit(127);
-	if (!redirect(plan) && !(plan->cwd && chdir(plan->cwd)))
+	if (!redirect(plan) && !(plan->cwd && chdir(plan->cwd))) {
+		lpfm_restore_limits();
 		execvpe(plan->argv[0], plan->argv, plan->envp);
+	}
 	err = errno;
 	(void)!send(sock, &err, sizeof(err), MSG_NOSIGNAL);
 	_exit(127);

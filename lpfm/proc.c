@@ -234,6 +234,7 @@ static const luaL_Reg functions[] = {
 	{ "interrupted", lpfm_take_interrupt },
 	{ "kill", proc_kill },
 	{ "on_interrupt", lpfm_on_interrupt },
+	{ "raise_nofile", lpfm_proc_raise_nofile },
 	{ "setaffinity", proc_setaffinity },
 	{ "spawn", lpfm_proc_spawn },
 	{ "threads", proc_threads },

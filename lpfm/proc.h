@@ -22,6 +22,10 @@ int lpfm_proc_spawn(lua_State *L);
 int lpfm_child_pid(lua_State *L, int idx);
 void lpfm_open_child(lua_State *L);
 
+/* limits.c: proc.raise_nofile, and the undoing of it in a child */
+int lpfm_proc_raise_nofile(lua_State *L);
+void lpfm_restore_limits(void);
+
 /* tracer.c: proc.trace */
 int lpfm_proc_trace(lua_State *L);
 void lpfm_open_tracer(lua_State *L);

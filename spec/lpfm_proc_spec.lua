@@ -3,8 +3,10 @@
 
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
+local c = require "support.c"
 local handles = require "support.handles"
 
+local interpreter = os.getenv("LPFM_LUA") or "luajit"
 local descriptors = handles.settled()
 
 local function lines_of(child_argv, options)
@@ -280,6 +282,19 @@ describe("lpfm.proc", function()
       assert.is_false(proc.interrupted())
       proc.on_interrupt(false)
       assert.has_error(function() proc.on_interrupt(1) end)
+   end)
+
+   it("raises the limit of descriptors, for itself alone", function()
+      local code = [[local proc = require "lpfm.proc"
+         print(proc.raise_nofile())
+         io.stdout:flush()
+         local child = proc.spawn { "sh", "-c", "ulimit -n" }
+         child:go()
+         child:wait()
+         os.execute "ulimit -n"]]
+      local out, status = c.sh(("ulimit -Sn 300; ulimit -Hn 400; exec %s -e '%s'"):format(interpreter, code))
+      assert.equal(0, status)
+      assert.equal("400\n300\n400\n", out)
    end)
 
    it("has a clock that does not go back", function()

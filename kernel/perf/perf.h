@@ -132,6 +132,7 @@ int perf_event_id(int fd, uint64_t *id);
 bool perf_hung_up(int fd);
 
 /* perf_errors.c: pfm_refuse() with the reason and the remedy; err is a positive errno. */
+int perf_refuse_files(const char *what);
 int perf_refuse_open(const struct perf_context *p, const char *what, const struct perf_event_attr *attr,
 		     int err);
 int perf_refuse_map(int err, size_t size);

@@ -59,7 +59,7 @@ static int refuse_access(const struct perf_context *p, const char *what,
 			  "that user, or with CAP_PERFMON or CAP_SYS_PTRACE", p->pid);
 }
 
-static int refuse_files(const char *what)
+int perf_refuse_files(const char *what)
 {
 	struct rlimit limit = { 0, 0 };
 
@@ -80,7 +80,7 @@ int perf_refuse_open(const struct perf_context *p, const char *what, const struc
 	case ESRCH:
 		return pfm_refuse(-ESRCH, "there is no thread %d, or it has ended", p->pid);
 	case EMFILE:
-		return refuse_files(what);
+		return perf_refuse_files(what);
 	case ENFILE:
 		return pfm_refuse(-ENFILE, "%s: the system has no descriptor left (fs.file-max)", what);
 	case ENOMEM:

@@ -7,6 +7,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -118,8 +119,8 @@ uint64_t perf_ran(struct pfm_context *ctx)
 
 /* --- who it is ------------------------------------------------------------------------------ */
 
-/* A line of /proc/TID/status that begins with name, behind that; false: no such thread. */
-static bool status(uint32_t tid, const char *name, char *value, size_t room)
+/* A line of /proc/TID/status that begins with name, behind that; ESRCH: no such thread. */
+static int status(uint32_t tid, const char *name, char *value, size_t room)
 {
 	char path[40], line[128];
 	bool found = false;
@@ -132,20 +133,24 @@ static bool status(uint32_t tid, const char *name, char *value, size_t room)
 		if (found)
 			snprintf(value, room, "%s", line + strlen(name));
 	}
-	if (f)
-		fclose(f);
-	return found;
+	if (!f)
+		return errno == EMFILE || errno == ENFILE ? perf_refuse_files("the context") : -ESRCH;
+	fclose(f);
+	return found ? 0 : -ESRCH;
 }
 
 static int find_thread(struct pfm_context *ctx, uint32_t tid)
 {
 	char text[32];
+	int err = tid && tid <= INT_MAX ? status(tid, "State:\t", text, sizeof(text)) : -ESRCH;
 
-	if (!tid || tid > INT_MAX || !status(tid, "State:\t", text, sizeof(text)))
+	if (err == -ESRCH)
 		return pfm_refuse(-ESRCH, "there is no thread %u", tid);
+	if (err)
+		return err;
 	if (text[0] == 'Z' || text[0] == 'X')
 		return pfm_refuse(-ESRCH, "thread %u has ended", tid);
-	if (!status(tid, "Tgid:\t", text, sizeof(text)))
+	if (status(tid, "Tgid:\t", text, sizeof(text)))
 		return pfm_refuse(-ESRCH, "thread %u has ended", tid);
 	ctx->tid = tid;
 	ctx->pid = (uint32_t)strtoul(text, NULL, 10);

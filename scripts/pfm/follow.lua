@@ -313,6 +313,7 @@ end
 function follow.run(target, on)
    local self = { target = target, on = on, by_ctx = {}, live = 0, followed = 0, unmeasured = 0 }
    proc.on_interrupt(true)
+   if target.threads then proc.raise_nofile() end
    local ok, err = pcall(carry_out, self)
    if not ok then
       for ctx in pairs(self.by_ctx) do ctx:close() end
