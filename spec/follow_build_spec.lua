@@ -1,0 +1,79 @@
+-- SPDX-License-Identifier: MIT
+-- pfm.follow on a build of hundreds of processes, the one of libperfmon: all are there, the sums are the parts', and
+-- the build does not notice.
+
+local c = require "support.c"
+local count = require "pfm.count"
+local lpfm = require "lpfm"
+
+local folder = os.tmpname()
+
+-- Each compiler leaves its process id, before it becomes the compiler.
+local function prepare()
+   os.remove(folder)
+   assert.equal(0, select(2, c.sh("mkdir " .. folder)))
+   local wrapper = assert(io.open(folder .. "/cc", "w"))
+   wrapper:write("#!/bin/sh\necho $$ >>", folder, "/ledger\nexec gcc \"$@\"\n")
+   wrapper:close()
+   assert.equal(0, select(2, c.sh("chmod +x " .. folder .. "/cc")))
+end
+
+local function make_command(name)
+   return { "sh", "-c", ("exec env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u LD_PRELOAD make -j2 LPFM_READY=1 SAN= "
+      .. "CC=%s/cc CFLAGS=-O0 BUILD=%s/%s %s/%s/libperfmon.so >%s/%s.out 2>&1"):format(folder, folder, name, folder, name,
+      folder, name) }
+end
+
+local function lines(name)
+   local out = {}
+   for line in io.lines(folder .. "/" .. name) do out[#out + 1] = line end
+   return out
+end
+
+-- What a build printed, without its folder's name, in some order: two jobs run at a time.
+local function output(name)
+   local out = lines(name .. ".out")
+   for i, line in ipairs(out) do out[i] = line:gsub(folder .. "/" .. name, "BUILD") end
+   table.sort(out)
+   return table.concat(out, "\n")
+end
+
+describe("following a build", function()
+   local result, by_pid
+
+   setup(function()
+      assert(lpfm.machine("perf"))
+      prepare()
+      assert.equal(0, select(2, c.sh(make_command("alone")[3])))
+      os.remove(folder .. "/ledger")
+      result = count.run { command = make_command("followed"), threads = true, events = "page-faults,task-clock" }
+      by_pid = {}
+      for _, part in ipairs(result.per) do by_pid[part.pid] = true end
+   end)
+   teardown(function() c.sh("rm -rf " .. folder) end)
+
+   it("measures hundreds of processes, and misses none", function()
+      assert.equal(0, result.status)
+      assert.equal(0, result.unmeasured)
+      local compilers = lines("ledger")
+      assert.is_true(#compilers > 50)
+      for _, pid in ipairs(compilers) do assert(by_pid[tonumber(pid)], "compiler " .. pid .. " was not measured") end
+      assert.is_true(#result.per > 3 * #compilers) -- the shell, the compiler proper, the assembler
+   end)
+
+   it("gives totals that are the sums of the parts", function()
+      for i, event in ipairs { "page-faults", "task-clock" } do
+         local sum = 0
+         for _, part in ipairs(result.per) do sum = sum + part.values[i] end
+         assert.equal(event, result.events[i].base)
+         assert.equal(sum, result.events[i].value)
+      end
+      local used = (result.rusage.utime + result.rusage.stime) * 1e9
+      assert.is_true(result.events[2].value > 0.5 * used)
+   end)
+
+   it("leaves the build's output and what it makes as they were", function()
+      assert.equal(output("alone"), output("followed"))
+      assert.equal(0, select(2, c.sh(("cmp %s/alone/libperfmon.so %s/followed/libperfmon.so"):format(folder, folder))))
+   end)
+end)
