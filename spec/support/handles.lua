@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Open descriptors of this process, for specs that end by proving that none is left.
+--- Open descriptors and mapped sampling buffers of this process: each spec ends with none left.
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local dirent = require "posix.dirent"
@@ -10,6 +10,9 @@ local function count()
    local n = 0
    for _ in dirent.files("/proc/self/fd") do
       n = n + 1
+   end
+   for line in io.lines("/proc/self/maps") do
+      if line:find("/memfd:perfmon-buffer", 1, true) then n = n + 1 end
    end
    return n
 end

@@ -5,7 +5,8 @@
 return function()
    local handler = require "busted.outputHandlers.base"()
    local busted = require "busted"
-   local file_counts
+   local handles = require "support.handles"
+   local file_counts, open_before
 
    local function describe(element)
       local trace = element.trace or {}
@@ -16,12 +17,23 @@ return function()
       end
    end
 
+   -- What a file of specs has left open counts as its failure.
+   local function check_leaks(file)
+      local open = handles.settled(open_before)
+      if open <= open_before then return end
+      file_counts.failure = file_counts.failure + 1
+      handler.failuresCount = handler.failuresCount + 1
+      io.write("   FAILED ", file.name, " leaves ", open - open_before, " descriptors or sampling buffers open\n")
+   end
+
    handler.fileStart = function()
+      open_before = handles.settled()
       file_counts = { success = 0, failure = 0, error = 0, pending = 0 }
       return nil, true
    end
 
    handler.fileEnd = function(file)
+      check_leaks(file)
       local c = file_counts
       local bad = c.failure + c.error
       io.write(string.format("%-44s %4d passed%s%s\n", file.name, c.success,
