@@ -203,4 +203,5 @@ void lpfm_open_buffer(lua_State *L)
 {
 	lpfm_class_new(L, &buffer_class, methods, metas);
 	lpfm_open_cursor(L);
+	lpfm_open_fields(L);
 }

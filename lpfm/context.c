@@ -24,18 +24,11 @@ static struct lpfm_context *context_any(lua_State *L, int idx)
 	return lpfm_object_check(L, idx, &lpfm_context_class);
 }
 
-struct lpfm_context *lpfm_context_open(lua_State *L, int idx)
+struct lpfm_context *lpfm_context_refuse(lua_State *L, int idx)
 {
-	struct lpfm_context *ctx = context_any(L, idx);
-
-	if (ctx->fd < 0)
-		luaL_error(L, "the context is closed");
-	return ctx;
-}
-
-int lpfm_context_fd(lua_State *L, int idx)
-{
-	return lpfm_context_open(L, idx)->fd;
+	context_any(L, idx);
+	luaL_error(L, "the context is closed");
+	return NULL;
 }
 
 /* --- the end -------------------------------------------------------------------------------- */

@@ -15,8 +15,20 @@ buffer, from 1. In a loop it is the same object every time: s:copy() makes a tab
 
 static const struct lpfm_class cursor_class = { "lpfm.sample" };
 
+/* The keys of a sample: its header's fields, and what is told about it. */
+enum { KEY_PMDS = LPFM_SMPL_FIELDS, KEY_INDEX, KEYS };
+
+/*
+ * The names of the keys as this state's strings, which are found by their address; the metatable
+ * keeps them.
+ */
+struct keys {
+	const char	*name[KEYS];
+};
+
 struct cursor {
 	struct lpfm_head	head;
+	const struct keys	*keys;
 	struct lpfm_walk	walk;
 	struct lpfm_filter	filter;
 };
@@ -27,21 +39,33 @@ static struct cursor *cursor_new(lua_State *L)
 	struct lpfm_context *ctx = lpfm_buffer_samples(L, 1);
 	struct cursor *c = lpfm_object_new(L, sizeof(*c));
 
+	luaL_getmetatable(L, cursor_class.name);
+	lua_getfield(L, -1, "keys");
+	c->keys = lua_touserdata(L, -1);
+	lua_pop(L, 2);
 	lpfm_walk_start(L, &c->walk, ctx);
 	lpfm_object_anchor(L, 1);
 	lpfm_object_arm(L, c, &cursor_class);
 	return c;
 }
 
-/* The walk of the cursor at 1, which stands on a sample. */
-static const struct lpfm_walk *self(lua_State *L)
+/* The cursor at 1, which stands on a sample. */
+static inline const struct cursor *on_sample(lua_State *L)
 {
-	const struct cursor *c = lpfm_object_check(L, 1, &cursor_class);
+	const struct cursor *c = lpfm_object_test(L, 1, &cursor_class);
 
+	if (!c)
+		luaL_typerror(L, 1, cursor_class.name);
 	lpfm_walk_check(L, &c->walk);
 	if (!c->walk.index)
 		luaL_error(L, "the cursor is not on a sample");
-	return &c->walk;
+	return c;
+}
+
+/* Its walk. */
+static const struct lpfm_walk *self(lua_State *L)
+{
+	return &on_sample(L)->walk;
 }
 
 /* Upvalue: the cursor, which it returns. */
@@ -51,7 +75,7 @@ static int next_sample(lua_State *L)
 	int got;
 
 	lpfm_walk_check(L, &c->walk);
-	got = lpfm_walk_filtered(&c->walk, &c->filter);
+	got = lpfm_walk_filtered(&c->walk, &c->filter, NULL, 0);
 	if (got < 0)
 		return lpfm_walk_broken(L, &c->walk);
 	if (!got)
@@ -198,6 +222,13 @@ static int sample_values(lua_State *L)
 	return 1;
 }
 
+static void push_place(lua_State *L, const struct lpfm_walk *w, int i)
+{
+	struct lpfm_place place = w->places[i];
+
+	lpfm_push_u64(L, lpfm_load(lpfm_walk_at(w) + place.offset, place.width));
+}
+
 /***
 The sample as a table: the fields that it has, index, and pmds, its values by PMD number.
 @function sample:copy
@@ -225,7 +256,7 @@ static int sample_copy(lua_State *L)
 	for (int i = 0; i < LPFM_SMPL_FIELDS; i++) {
 		if (!w->places[i].width)
 			continue;
-		lpfm_push_u64(L, lpfm_place_load(w->at, w->places[i]));
+		push_place(L, w, i);
 		lua_setfield(L, -2, lpfm_smpl_names[i]);
 	}
 	lpfm_push_nat(L, w->index);
@@ -247,41 +278,41 @@ static int push_pmd(lua_State *L, const struct lpfm_walk *w, lua_Number num)
 	return 1;
 }
 
-/* A header's field: nil where this layout does not have it. False: no such field. */
-static bool push_field(lua_State *L, const struct lpfm_walk *w, const char *name)
+static int find_key(const struct keys *keys, const char *name)
 {
-	for (int i = 0; i < LPFM_SMPL_FIELDS; i++) {
-		if (*name != *lpfm_smpl_names[i] || strcmp(name, lpfm_smpl_names[i]))
-			continue;
-		if (w->places[i].width)
-			lpfm_push_u64(L, lpfm_place_load(w->at, w->places[i]));
-		else
-			lua_pushnil(L);
-		return true;
-	}
-	return false;
+	int i = 0;
+
+	while (i < KEYS && keys->name[i] != name)
+		i++;
+	return i;
 }
 
-/* Upvalue: the methods. */
+/* What is no key is a method, the upvalue has those; a field is nil where this layout does not have it. */
+static int push_key(lua_State *L, const struct cursor *c, int key)
+{
+	if (key == KEY_PMDS)
+		lua_pushinteger(L, (lua_Integer)c->walk.body.n);
+	else if (key == KEY_INDEX)
+		lpfm_push_nat(L, c->walk.index);
+	else if (key == KEYS)
+		lua_rawget(L, lua_upvalueindex(1));
+	else if (c->walk.places[key].width)
+		push_place(L, &c->walk, key);
+	else
+		lua_pushnil(L);
+	return 1;
+}
+
 static int sample_index(lua_State *L)
 {
-	const struct lpfm_walk *w = self(L);
-	const char *name;
+	const struct cursor *c = on_sample(L);
+	int type = lua_type(L, 2);
 
-	if (lua_type(L, 2) == LUA_TNUMBER)
-		return push_pmd(L, w, lua_tonumber(L, 2));
-	if (lua_type(L, 2) != LUA_TSTRING)
+	if (type == LUA_TNUMBER)
+		return push_pmd(L, &c->walk, lua_tonumber(L, 2));
+	if (type != LUA_TSTRING)
 		return 0;
-	name = lua_tostring(L, 2);
-	if (push_field(L, w, name))
-		return 1;
-	if (!strcmp(name, "pmds"))
-		lua_pushinteger(L, (lua_Integer)w->body.n);
-	else if (!strcmp(name, "index"))
-		lpfm_push_nat(L, w->index);
-	else
-		lua_rawget(L, lua_upvalueindex(1));
-	return 1;
+	return push_key(L, c, find_key(c->keys, lua_tostring(L, 2)));
 }
 
 static int sample_tostring(lua_State *L)
@@ -308,10 +339,26 @@ static const luaL_Reg metas[] = {
 	{ NULL, NULL }
 };
 
+/* The metatable on top gets the keys, and a list of their strings, which keeps them. */
+static void keep_keys(lua_State *L)
+{
+	struct keys *keys = lua_newuserdata(L, sizeof(*keys));
+
+	lua_newtable(L);
+	for (int i = 0; i < KEYS; i++) {
+		lua_pushstring(L, i == KEY_PMDS ? "pmds" : i == KEY_INDEX ? "index" : lpfm_smpl_names[i]);
+		keys->name[i] = lua_tostring(L, -1);
+		lua_rawseti(L, -2, i + 1);
+	}
+	lua_setfenv(L, -2);
+	lua_setfield(L, -2, "keys");
+}
+
 void lpfm_open_cursor(lua_State *L)
 {
 	lpfm_class_new(L, &cursor_class, methods, metas);
 	luaL_getmetatable(L, cursor_class.name);
+	keep_keys(L);
 	lua_getfield(L, -1, "__index");
 	lua_pushcclosure(L, sample_index, 1);
 	lua_setfield(L, -2, "__index");

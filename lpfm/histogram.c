@@ -27,32 +27,47 @@ struct table {
 	unsigned char	*data;
 };
 
-static size_t slot_size(const struct table *t)
+/*
+ * What is done for each sample takes the number of keys as an argument of its own: where it is
+ * inlined with a constant the compiler knows how large a slot is, and has no loops over the keys.
+ */
+#define INLINE	static inline __attribute__((always_inline))
+
+INLINE size_t slot_size(unsigned int n)
 {
-	return sizeof(struct slot) + t->keys * sizeof(uint64_t);
+	return sizeof(struct slot) + n * sizeof(uint64_t);
 }
 
-static struct slot *slot_at(const struct table *t, size_t i)
+INLINE struct slot *slot_at(const struct table *t, size_t i, unsigned int n)
 {
-	return (struct slot *)(void *)(t->data + i * slot_size(t));
+	return (struct slot *)(void *)(t->data + i * slot_size(n));
 }
 
-static size_t hash(const struct table *t, const uint64_t *keys)
+INLINE size_t hash(const uint64_t *keys, unsigned int n)
 {
 	uint64_t h = 0;
 
-	for (unsigned int i = 0; i < t->keys; i++)
+	for (unsigned int i = 0; i < n; i++)
 		h = (h ^ keys[i]) * 0x9e3779b97f4a7c15ULL;
-	return (size_t)(h ^ h >> 32) & (t->slots - 1);
+	return (size_t)(h ^ h >> 32);
+}
+
+INLINE bool same(const uint64_t *a, const uint64_t *b, unsigned int n)
+{
+	uint64_t differ = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		differ |= a[i] ^ b[i];
+	return !differ;
 }
 
 /* The keys' slot, or the free one they go to. */
-static struct slot *find(const struct table *t, const uint64_t *keys)
+INLINE struct slot *find(const struct table *t, const uint64_t *keys, unsigned int n)
 {
-	for (size_t i = hash(t, keys);; i = (i + 1) & (t->slots - 1)) {
-		struct slot *s = slot_at(t, i);
+	for (size_t i = hash(keys, n);; i++) {
+		struct slot *s = slot_at(t, i & (t->slots - 1), n);
 
-		if (!s->count || !memcmp(s->keys, keys, t->keys * sizeof(*keys)))
+		if (!s->count || same(s->keys, keys, n))
 			return s;
 	}
 }
@@ -60,10 +75,9 @@ static struct slot *find(const struct table *t, const uint64_t *keys)
 /* Pushes the memory of slots free slots. */
 static void table_alloc(lua_State *L, struct table *t, size_t slots)
 {
-	size_t size;
+	size_t size = slots * slot_size(t->keys);
 
 	t->slots = slots;
-	size = slots * slot_size(t);
 	t->data = lua_newuserdata(L, size);
 	memset(t->data, 0, size);
 }
@@ -72,47 +86,63 @@ static void table_alloc(lua_State *L, struct table *t, size_t slots)
 static void grow(lua_State *L, struct table *t)
 {
 	struct table old = *t;
+	unsigned int n = t->keys;
 
 	table_alloc(L, t, old.slots * 2);
 	for (size_t i = 0; i < old.slots; i++) {
-		const struct slot *s = slot_at(&old, i);
+		const struct slot *s = slot_at(&old, i, n);
 
 		if (s->count)
-			memcpy(find(t, s->keys), s, slot_size(t));
+			memcpy(find(t, s->keys, n), s, slot_size(n));
 	}
 	lua_replace(L, -2);
 }
 
-static void count(lua_State *L, struct table *t, const uint64_t *keys)
+INLINE void count(lua_State *L, struct table *t, const uint64_t *keys, unsigned int n)
 {
-	struct slot *s = find(t, keys);
+	struct slot *s = find(t, keys, n);
 
-	if (s->count++)
+	if (__builtin_expect(s->count++ != 0, 1))
 		return;
-	memcpy(s->keys, keys, t->keys * sizeof(*keys));
+	memcpy(s->keys, keys, n * sizeof(*keys));
 	if (++t->used > t->slots / 2)
 		grow(L, t);
 }
 
 /* Samples without one of the fields (a PMD they do not hold) are left out. */
-static bool read_keys(const struct lpfm_walk *w, const struct lpfm_ref *refs, unsigned int n,
-		      uint64_t *keys)
+INLINE bool read_keys(const unsigned char *at, const struct lpfm_ref *refs, uint64_t *keys,
+		      unsigned int n)
 {
+	bool all = true;
+
 	for (unsigned int i = 0; i < n; i++)
-		if (!lpfm_ref_get(w, &refs[i], &keys[i]))
-			return false;
-	return true;
+		all &= lpfm_ref_get(at, refs[i], &keys[i]);
+	return all;
 }
 
-static void count_all(lua_State *L, struct lpfm_walk *w, const struct lpfm_filter *filter,
-		      const struct lpfm_ref *refs, struct table *t)
+INLINE int count_keys(lua_State *L, struct lpfm_walk *w, struct lpfm_filter *filter,
+		      struct lpfm_ref *refs, struct table *t, unsigned int n)
 {
 	uint64_t keys[KEYS_MAX];
 	int got;
 
-	while ((got = lpfm_walk_filtered(w, filter)) > 0)
-		if (read_keys(w, refs, t->keys, keys))
-			count(L, t, keys);
+	while ((got = lpfm_walk_filtered(w, filter, refs, n)) > 0)
+		if (read_keys(lpfm_walk_at(w), refs, keys, n))
+			count(L, t, keys, n);
+	return got;
+}
+
+static void count_all(lua_State *L, struct lpfm_walk *w, struct lpfm_filter *filter,
+		      struct lpfm_ref *refs, struct table *t)
+{
+	int got;
+
+	if (t->keys == 1)
+		got = count_keys(L, w, filter, refs, t, 1);
+	else if (t->keys == 2)
+		got = count_keys(L, w, filter, refs, t, 2);
+	else
+		got = count_keys(L, w, filter, refs, t, t->keys);
 	if (got < 0)
 		lpfm_walk_broken(L, w);
 }
@@ -152,7 +182,7 @@ static void push_result(lua_State *L, const struct table *t)
 {
 	lua_createtable(L, 0, t->keys == 1 ? (int)t->used : 0);
 	for (size_t i = 0; i < t->slots; i++) {
-		const struct slot *s = slot_at(t, i);
+		const struct slot *s = slot_at(t, i, t->keys);
 
 		if (!s->count)
 			continue;

@@ -224,8 +224,16 @@ extern const struct lpfm_class lpfm_pmds_class, lpfm_pmcs_class;
 /* Pushes the vector made of the list at idx. */
 void lpfm_vector_new(lua_State *L, int idx, const struct lpfm_class *class,
 		     const struct lpfm_record *rec, const char *call);
+int lpfm_vector_read_flagged(int fd, struct lpfm_vector *v);
+
 /* pfm_read_pmds() with the flags of a read alone; a vector of lpfm.pmds. */
-int lpfm_vector_read(int fd, struct lpfm_vector *v);
+static inline int lpfm_vector_read(int fd, struct lpfm_vector *v)
+{
+	if (__builtin_expect(v->write_flags, 0))
+		return lpfm_vector_read_flagged(fd, v);
+	return pfm_read_pmds(fd, (pfarg_pmd_t *)v->data, v->n);
+}
+
 void lpfm_open_vector(lua_State *L);
 
 /* --- contexts (create.c, context.c, registers.c, evtsets.c, message.c) ---------------------- */
@@ -265,9 +273,23 @@ struct lpfm_context {
 
 extern const struct lpfm_class lpfm_context_class;
 
-/* Argument idx: an open context; its descriptor. */
-struct lpfm_context *lpfm_context_open(lua_State *L, int idx);
-int lpfm_context_fd(lua_State *L, int idx);
+/* Raises: the argument is no context, or a closed one. */
+struct lpfm_context *lpfm_context_refuse(lua_State *L, int idx);
+
+/* Argument idx: an open context. */
+static inline struct lpfm_context *lpfm_context_open(lua_State *L, int idx)
+{
+	struct lpfm_context *ctx = lpfm_object_test(L, idx, &lpfm_context_class);
+
+	return __builtin_expect(ctx && ctx->fd >= 0, 1) ? ctx : lpfm_context_refuse(L, idx);
+}
+
+/* Its descriptor. */
+static inline int lpfm_context_fd(lua_State *L, int idx)
+{
+	return lpfm_context_open(L, idx)->fd;
+}
+
 int lpfm_create(lua_State *L);			/* create.c */
 void lpfm_open_context(lua_State *L);
 

@@ -306,15 +306,46 @@ void lpfm_record_read(lua_State *L, int idx, const struct lpfm_record *rec, void
 		lpfm_bad_value(L, site, rec->plain ? "number or table" : "table", idx);
 }
 
-void lpfm_record_push(lua_State *L, const struct lpfm_record *rec, const void *base)
+/* Pushes the names of the fields that are returned; how many they are. */
+static int push_names(lua_State *L, const struct lpfm_record *rec)
 {
-	lua_createtable(L, 0, 8);
+	int n = 0;
+
+	luaL_checkstack(L, 40, "names");
+	for (const struct lpfm_field *f = rec->fields; f->name; f++)
+		if (f->dir & LPFM_OUT) {
+			lua_pushstring(L, f->name);
+			n++;
+		}
+	return n;
+}
+
+/* Pushes the structure as a table of n fields whose names begin at idx. */
+static void push_named(lua_State *L, const struct lpfm_record *rec, const void *base, int idx, int n)
+{
+	lua_createtable(L, 0, n);
 	for (const struct lpfm_field *f = rec->fields; f->name; f++) {
 		if (!(f->dir & LPFM_OUT))
 			continue;
+		lua_pushvalue(L, idx++);
 		lpfm_field_push(L, f, base);
-		lua_setfield(L, -2, f->name);
+		lua_rawset(L, -3);
 	}
+}
+
+/* The value on top takes the place of the names. */
+static void drop_names(lua_State *L, int idx)
+{
+	lua_replace(L, idx);
+	lua_settop(L, idx);
+}
+
+void lpfm_record_push(lua_State *L, const struct lpfm_record *rec, const void *base)
+{
+	int names = lua_gettop(L) + 1, n = push_names(L, rec);
+
+	push_named(L, rec, base, names, n);
+	drop_names(L, names);
 }
 
 /* --- lists of structures -------------------------------------------------------------------- */
@@ -344,14 +375,16 @@ int lpfm_list_length(lua_State *L, int idx, const struct lpfm_record *rec, const
 }
 
 /* A number that fits stands for its record: the common case, without the full reading. */
-static bool fill_plain(lua_State *L, const struct lpfm_record *rec, void *base)
+static inline bool fill_plain(lua_State *L, int idx, const struct lpfm_record *rec, void *base)
 {
-	lua_Number num = lua_tonumber(L, -1);
+	lua_Number num;
 
-	if (!rec->plain || lua_type(L, -1) != LUA_TNUMBER || !(num >= 0 && num <= UINT16_MAX) ||
-	    num != (uint16_t)num)
+	if (!rec->plain || lua_type(L, idx) != LUA_TNUMBER)
 		return false;
-	*(uint16_t *)((char *)base + rec->fields[0].offset) = (uint16_t)num;
+	num = lua_tonumber(L, idx);
+	if (!(num >= 0 && num <= UINT16_MAX) || num != (double)(int)num)
+		return false;
+	*(uint16_t *)((char *)base + rec->fields[0].offset) = (uint16_t)(int)num;
 	return true;
 }
 
@@ -359,15 +392,17 @@ void lpfm_list_fill(lua_State *L, int idx, const struct lpfm_record *rec, const 
 		    void *base, int n)
 {
 	struct lpfm_site site = { .call = call };
+	int top = lua_gettop(L) + 1;
 
 	luaL_checkstack(L, 8, call);
 	for (int i = 0; i < n; i++) {
 		void *element = (char *)base + (size_t)i * rec->size;
 
-		site.element = i + 1;
 		lua_rawgeti(L, idx, i + 1);
-		if (!fill_plain(L, rec, element))
-			lpfm_record_read(L, lua_gettop(L), rec, element, &site);
+		if (!fill_plain(L, top, rec, element)) {
+			site.element = i + 1;
+			lpfm_record_read(L, top, rec, element, &site);
+		}
 		lua_pop(L, 1);
 	}
 }
@@ -393,11 +428,15 @@ void *lpfm_list_read(lua_State *L, int idx, const struct lpfm_record *rec, const
 	return lpfm_list_read_small(L, idx, rec, call, n, &nothing, 0);
 }
 
+/* The names are pushed once for all. */
 void lpfm_list_push(lua_State *L, const struct lpfm_record *rec, const void *base, int n)
 {
+	int names = lua_gettop(L) + 1, fields = push_names(L, rec);
+
 	lua_createtable(L, n, 0);
 	for (int i = 0; i < n; i++) {
-		lpfm_record_push(L, rec, (const char *)base + (size_t)i * rec->size);
+		push_named(L, rec, (const char *)base + (size_t)i * rec->size, names, fields);
 		lua_rawseti(L, -2, i + 1);
 	}
+	drop_names(L, names);
 }

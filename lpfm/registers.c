@@ -9,6 +9,9 @@
 
 #include "lpfm.h"
 
+/* Vectors of no more elements than this are read on the C stack. */
+enum { SMALL = 8 };
+
 /* The vector at idx 2: a prepared one, or the list there in a new userdata. */
 static void *vector_arg(lua_State *L, const struct lpfm_class *class, const struct lpfm_record *rec,
 			const char *call, int *n)
@@ -102,17 +105,18 @@ static int context_write_pmds(lua_State *L)
 }
 
 /* The prepared form: no table, no allocation. */
-static int read_prepared(lua_State *L, int fd, struct lpfm_vector *v)
+static inline int read_prepared(lua_State *L, int fd, struct lpfm_vector *v)
 {
 	pfarg_pmd_t *pmds = (pfarg_pmd_t *)v->data;
+	int n = v->n;
 
-	if (v->n > LUA_MINSTACK / 2)
-		luaL_checkstack(L, v->n + 4, "too many values to return");
+	if (n > LUA_MINSTACK / 2)
+		luaL_checkstack(L, n + 4, "too many values to return");
 	if (lpfm_vector_read(fd, v))
-		return lpfm_fail_vector(L, "read_pmds", v->rec, pmds, v->n);
-	for (int i = 0; i < v->n; i++)
+		return lpfm_fail_vector(L, "read_pmds", v->rec, pmds, n);
+	for (int i = 0; i < n; i++)
 		lpfm_push_u64(L, pmds[i].reg_value);
-	return v->n;
+	return n;
 }
 
 /***
@@ -138,15 +142,60 @@ static int context_read_pmds(lua_State *L)
 {
 	struct lpfm_context *ctx = lpfm_context_open(L, 1);
 	struct lpfm_vector *prepared = lpfm_object_test(L, 2, &lpfm_pmds_class);
-	pfarg_pmd_t *v;
+	pfarg_pmd_t small[SMALL], *v;
 	int n;
 
 	if (prepared)
 		return read_prepared(L, ctx->fd, prepared);
-	v = lpfm_list_read(L, 2, &lpfm_read_record, "read_pmds", &n);
+	v = lpfm_list_read_small(L, 2, &lpfm_read_record, "read_pmds", &n, small, sizeof(small));
 	if (pfm_read_pmds(lpfm_context_fd(L, 1), v, n))
 		return lpfm_fail_vector(L, "read_pmds", &lpfm_read_record, v, n);
 	lpfm_list_push(L, &lpfm_read_record, v, n);
+	return 1;
+}
+
+/* What a reader reads: its first upvalue. The others keep the context and the vector alive. */
+struct reader {
+	const struct lpfm_context	*ctx;
+	struct lpfm_vector		*v;
+};
+
+static int reader_call(lua_State *L)
+{
+	const struct reader *r = lua_touserdata(L, lua_upvalueindex(1));
+
+	if (r->ctx->fd < 0)
+		luaL_error(L, "the context is closed");
+	return read_prepared(L, r->ctx->fd, r->v);
+}
+
+/***
+A function that reads a prepared vector: what read_pmds does with it, without looking up method,
+context and vector at each call.
+@function context:reader
+@tparam vector v of lpfm.pmds
+@treturn function without arguments; returns the values, or nil, message, errno, and raises when the
+context is closed
+@raise on wrong types
+@usage
+local lpfm = require "lpfm"
+local ctx = assert(lpfm.create {})
+assert(ctx:write_pmds { { num = 66, value = 7 } })
+local read = ctx:reader(lpfm.pmds { 66 })
+assert(read() == 7)
+ctx:close()
+*/
+static int context_reader(lua_State *L)
+{
+	struct lpfm_context *ctx = lpfm_context_open(L, 1);
+	struct lpfm_vector *v = lpfm_object_check(L, 2, &lpfm_pmds_class);
+	struct reader *r = lua_newuserdata(L, sizeof(*r));
+
+	r->ctx = ctx;
+	r->v = v;
+	lua_pushvalue(L, 1);
+	lua_pushvalue(L, 2);
+	lua_pushcclosure(L, reader_call, 3);
 	return 1;
 }
 
@@ -198,7 +247,7 @@ static int context_read_values(lua_State *L)
 {
 	struct lpfm_context *ctx = lpfm_context_open(L, 1);
 	struct lpfm_vector *prepared = lpfm_object_test(L, 2, &lpfm_pmds_class);
-	pfarg_pmd_t small[8], *v;
+	pfarg_pmd_t small[SMALL], *v;
 	int n, ret;
 
 	if (prepared) {
@@ -223,6 +272,7 @@ const luaL_Reg lpfm_register_methods[] = {
 	{ "read_into", context_read_into },
 	{ "read_pmds", context_read_pmds },
 	{ "read_values", context_read_values },
+	{ "reader", context_reader },
 	{ "write_pmcs", context_write_pmcs },
 	{ "write_pmds", context_write_pmds },
 	{ NULL, NULL }

@@ -108,7 +108,22 @@ static void choose_places(struct lpfm_walk *w)
 		w->places = old ? places_06 : places_2x;
 		w->head_size = old ? sizeof(pfm_default_smpl_entry_t) : sizeof(pfm_dfl_smpl_entry_t);
 	}
-	w->fixed = w->ctx->buf_flags & (PFM_DFL_SMPL_NO_HDR | PFM_DFL_SMPL_IIP_HDR);
+	w->set_at = w->places[LPFM_SMPL_SET].offset;
+	w->pmd_at = w->places[LPFM_SMPL_OVFL_PMD].offset;
+}
+
+/* From now on samples hold this. */
+static void hold(struct lpfm_walk *w, const struct lpfm_layout *body)
+{
+	w->body = *body;
+	w->size = w->head_size + body->n * sizeof(uint64_t);
+	w->turned = true;
+}
+
+void lpfm_walk_turn(struct lpfm_walk *w, uint16_t set, uint16_t pmd)
+{
+	hold(w, lpfm_layouts_find(&w->ctx->layouts, set, pmd));
+	w->body.key = (uint32_t)set << 16 | pmd;
 }
 
 /* 3.6.2: samples that do not say which PMD overflowed are all alike, or cannot be told apart. */
@@ -122,8 +137,17 @@ static void choose_body(lua_State *L, struct lpfm_walk *w)
 		if (w->body.n && memcmp(w->body.pmds, ls->list[i].pmds, sizeof(w->body.pmds)))
 			luaL_error(L, "samples without headers cannot be told apart: "
 				   "several PMDs were programmed with different smpl_pmds");
-		w->body = ls->list[i];
+		hold(w, &ls->list[i]);
 	}
+}
+
+/* No PMD that was programmed has values with its samples: those are headers, whoever overflowed. */
+static bool headers_alone(const struct lpfm_layouts *ls)
+{
+	for (size_t i = 0; i < ls->n; i++)
+		if (ls->list[i].n)
+			return false;
+	return true;
 }
 
 void lpfm_walk_start(lua_State *L, struct lpfm_walk *w, const struct lpfm_context *ctx)
@@ -137,10 +161,14 @@ void lpfm_walk_start(lua_State *L, struct lpfm_walk *w, const struct lpfm_contex
 	w->count = hdr.count;
 	w->end = ctx->buf + ctx->buf_size;
 	w->next = hdr.first < ctx->buf_size ? ctx->buf + hdr.first : w->end;
-	w->body.key = UINT32_MAX;
 	choose_places(w);
-	if (w->fixed)
+	hold(w, &(struct lpfm_layout){ .key = UINT32_MAX });
+	if (ctx->buf_flags & (PFM_DFL_SMPL_NO_HDR | PFM_DFL_SMPL_IIP_HDR)) {
+		w->fixed = true;
 		choose_body(L, w);
+	} else {
+		w->fixed = headers_alone(&ctx->layouts);
+	}
 }
 
 int lpfm_walk_stale(lua_State *L, const struct lpfm_walk *w)
@@ -150,13 +178,33 @@ int lpfm_walk_stale(lua_State *L, const struct lpfm_walk *w)
 	return luaL_error(L, "the sample is stale: the context was restarted");
 }
 
-int lpfm_walk_broken(lua_State *L, const struct lpfm_walk *w)
+int lpfm_walk_broken(lua_State *L, struct lpfm_walk *w)
 {
-	return luaL_error(L, "the buffer is corrupt: sample %f of %f lies outside it",
-			  (lua_Number)(w->index + 1), (lua_Number)w->count);
+	lua_Number index = (lua_Number)(w->index + 1), count = (lua_Number)w->count;
+
+	w->index = w->count = 0;
+	return luaL_error(L, "the buffer is corrupt: sample %f of %f lies outside it", index, count);
 }
 
 /* --- fields by name, filters ---------------------------------------------------------------- */
+
+static void settle(const struct lpfm_walk *w, struct lpfm_ref *refs, unsigned int n)
+{
+	for (struct lpfm_ref *ref = refs; ref < refs + n; ref++) {
+		if (!ref->is_pmd)
+			continue;
+		ref->width = w->body.pmds[ref->pmd / 64] >> (ref->pmd % 64) & 1 ? sizeof(uint64_t) : 0;
+		ref->offset = (uint16_t)(w->head_size + lpfm_walk_rank(w, ref->pmd) * sizeof(uint64_t));
+	}
+}
+
+void lpfm_walk_settle(struct lpfm_walk *w, struct lpfm_filter *filter, struct lpfm_ref *refs,
+		      unsigned int n)
+{
+	settle(w, filter->refs, filter->n);
+	settle(w, refs, n);
+	w->turned = false;
+}
 
 static void find_place(lua_State *L, const char *name, const struct lpfm_walk *w,
 		       const struct lpfm_site *site, struct lpfm_ref *ref)
@@ -164,8 +212,9 @@ static void find_place(lua_State *L, const char *name, const struct lpfm_walk *w
 	for (int i = 0; i < LPFM_SMPL_FIELDS; i++) {
 		if (strcmp(name, lpfm_smpl_names[i]))
 			continue;
-		ref->place = w->places[i];
-		if (!ref->place.width)
+		ref->offset = w->places[i].offset;
+		ref->width = w->places[i].width;
+		if (!ref->width)
 			lpfm_bad(L, site, "the samples of this buffer have no field '%s' "
 				 "(buf_flags NO_HDR, IIP_HDR)", name);
 		return;
@@ -202,8 +251,8 @@ void lpfm_filter_read(lua_State *L, int idx, const struct lpfm_walk *w, const ch
 	while (lua_next(L, idx)) {
 		if (filter->n == LPFM_TESTS_MAX)
 			lpfm_bad(L, &site, "at most %d fields", LPFM_TESTS_MAX);
-		lpfm_ref_read(L, lua_gettop(L) - 1, w, &site, &filter->test[filter->n].ref);
-		filter->test[filter->n].value = lpfm_to_u64(L, lua_gettop(L), &site);
+		lpfm_ref_read(L, lua_gettop(L) - 1, w, &site, &filter->refs[filter->n]);
+		filter->values[filter->n] = lpfm_to_u64(L, lua_gettop(L), &site);
 		filter->n++;
 		lua_pop(L, 1);
 	}

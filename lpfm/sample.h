@@ -26,23 +26,26 @@ struct lpfm_place {
 
 struct lpfm_walk {
 	const struct lpfm_context *ctx;
-	const struct lpfm_place	*places;	/* of the fields in a sample's header */
-	size_t			head_size;	/* of a sample's header */
-	bool			fixed;		/* samples do not say what they hold: all hold body */
-	const unsigned char	*at;		/* the current sample */
-	const unsigned char	*next;		/* the next one, if there is one */
+	const unsigned char	*next;		/* the next sample, if there is one; the current one ends here */
 	const unsigned char	*end;		/* of the mapping */
-	uint64_t		index;		/* of the current one, from 1; 0: not yet at one */
+	size_t			size;		/* of a sample that holds body */
+	uint64_t		index;		/* of the current one, from 1; 0: not at one */
 	uint64_t		count;
 	unsigned int		epoch;		/* of the context: older walks are stale */
+	bool			fixed;		/* all samples hold body: there is no need to look */
+	bool			turned;		/* what samples hold has changed: refs have to be settled */
+	uint8_t			head_size;	/* of a sample's header */
+	uint8_t			set_at, pmd_at;	/* where it says what the sample holds */
+	const struct lpfm_place	*places;	/* of the fields in a sample's header */
 	struct lpfm_layout	body;		/* of the current sample; a copy, for layouts may change */
 };
 
-/* What a field name or a PMD number stands for in a walk. */
+/* What a field name or a PMD number stands for in a walk, and where it is in the current sample. */
 struct lpfm_ref {
 	bool			is_pmd;
+	uint8_t			width;		/* 0: the sample does not hold this PMD */
+	uint16_t		offset;
 	uint16_t		pmd;
-	struct lpfm_place	place;
 };
 
 enum { LPFM_TESTS_MAX = 8 };
@@ -50,10 +53,8 @@ enum { LPFM_TESTS_MAX = 8 };
 /* Samples to be left out: those in which one of these differs. */
 struct lpfm_filter {
 	unsigned int	n;
-	struct {
-		struct lpfm_ref	ref;
-		uint64_t	value;
-	} test[LPFM_TESTS_MAX];
+	struct lpfm_ref	refs[LPFM_TESTS_MAX];
+	uint64_t	values[LPFM_TESTS_MAX];
 };
 
 /* The buffer's header, whichever layout it has; of n-way, with the region to be read next. */
@@ -71,8 +72,13 @@ void lpfm_smpl_hdr_read(const struct lpfm_context *ctx, struct lpfm_smpl_hdr *hd
 void lpfm_walk_start(lua_State *L, struct lpfm_walk *w, const struct lpfm_context *ctx);
 /* Raises, the walk's context having been closed or restarted since. */
 int lpfm_walk_stale(lua_State *L, const struct lpfm_walk *w);
-/* Raises: the next sample does not lie in the buffer. */
-int lpfm_walk_broken(lua_State *L, const struct lpfm_walk *w);
+/* Raises: the next sample does not lie in the buffer. The walk is at its end, and at no sample. */
+int lpfm_walk_broken(lua_State *L, struct lpfm_walk *w);
+/* The next sample holds what this PMD of this set has it hold. */
+void lpfm_walk_turn(struct lpfm_walk *w, uint16_t set, uint16_t pmd);
+/* Finds the places of what the filter and n refs name in samples as they are now. */
+void lpfm_walk_settle(struct lpfm_walk *w, struct lpfm_filter *filter, struct lpfm_ref *refs,
+		      unsigned int n);
 /* The field name or PMD number at idx. */
 void lpfm_ref_read(lua_State *L, int idx, const struct lpfm_walk *w, const struct lpfm_site *site,
 		   struct lpfm_ref *ref);
@@ -80,23 +86,23 @@ void lpfm_ref_read(lua_State *L, int idx, const struct lpfm_walk *w, const struc
 void lpfm_filter_read(lua_State *L, int idx, const struct lpfm_walk *w, const char *call,
 		      struct lpfm_filter *filter);
 
-static inline uint64_t lpfm_place_load(const unsigned char *at, struct lpfm_place place)
+/* The width bytes at. */
+static inline uint64_t lpfm_load(const unsigned char *at, unsigned int width)
 {
 	uint16_t half;
 	uint32_t word;
 	uint64_t value;
 
-	switch (place.width) {
-	case 2:
-		memcpy(&half, at + place.offset, sizeof(half));
-		return half;
-	case 4:
-		memcpy(&word, at + place.offset, sizeof(word));
-		return word;
-	default:
-		memcpy(&value, at + place.offset, sizeof(value));
+	if (__builtin_expect(width == sizeof(value), 1)) {
+		memcpy(&value, at, sizeof(value));
 		return value;
 	}
+	if (width == sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		return word;
+	}
+	memcpy(&half, at, sizeof(half));
+	return half;
 }
 
 /* Closing counts as a restart here: one comparison for both. */
@@ -110,44 +116,39 @@ static inline void lpfm_walk_check(lua_State *L, const struct lpfm_walk *w)
 static inline void lpfm_walk_body(struct lpfm_walk *w)
 {
 	uint16_t set, pmd;
-	uint32_t key;
 
-	if (w->fixed)
-		return;
-	memcpy(&set, w->next + w->places[LPFM_SMPL_SET].offset, sizeof(set));
-	memcpy(&pmd, w->next + w->places[LPFM_SMPL_OVFL_PMD].offset, sizeof(pmd));
-	key = (uint32_t)set << 16 | pmd;
-	if (__builtin_expect(w->body.key == key, 1))
-		return;
-	w->body = *lpfm_layouts_find(&w->ctx->layouts, set, pmd);
-	w->body.key = key;
+	memcpy(&set, w->next + w->set_at, sizeof(set));
+	memcpy(&pmd, w->next + w->pmd_at, sizeof(pmd));
+	if (__builtin_expect(w->body.key != ((uint32_t)set << 16 | pmd), 0))
+		lpfm_walk_turn(w, set, pmd);
 }
 
 /* To the next sample: 1; 0 after the last; -1 if it does not fit into the buffer. */
 static inline int lpfm_walk_next(struct lpfm_walk *w)
 {
-	size_t left = (size_t)(w->end - w->next), size;
+	size_t left = (size_t)(w->end - w->next);
 
 	if (w->index >= w->count)
 		return 0;
-	if (left < w->head_size)
+	if (!w->fixed && left >= w->head_size)
+		lpfm_walk_body(w);
+	if (__builtin_expect(left < w->size, 0))
 		return -1;
-	lpfm_walk_body(w);
-	size = w->head_size + w->body.n * sizeof(uint64_t);
-	if (left < size)
-		return -1;
-	w->at = w->next;
-	w->next += size;
+	w->next += w->size;
 	w->index++;
 	return 1;
+}
+
+/* The current sample. */
+static inline const unsigned char *lpfm_walk_at(const struct lpfm_walk *w)
+{
+	return w->next - w->size;
 }
 
 /* The i-th value of the current sample, from 0; there are w->body.n. */
 static inline uint64_t lpfm_walk_value(const struct lpfm_walk *w, unsigned int i)
 {
-	struct lpfm_place place = { 0, 8 };
-
-	return lpfm_place_load(w->at + w->head_size + i * sizeof(uint64_t), place);
+	return lpfm_load(lpfm_walk_at(w) + w->head_size + i * sizeof(uint64_t), sizeof(uint64_t));
 }
 
 /* How many PMDs below num the sample holds. */
@@ -169,33 +170,35 @@ static inline bool lpfm_walk_pmd(const struct lpfm_walk *w, unsigned int num, ui
 	return true;
 }
 
-static inline bool lpfm_ref_get(const struct lpfm_walk *w, const struct lpfm_ref *ref, uint64_t *value)
+/* Of the sample at, to which the refs are settled. */
+static inline bool lpfm_ref_get(const unsigned char *at, struct lpfm_ref ref, uint64_t *value)
 {
-	if (ref->is_pmd)
-		return lpfm_walk_pmd(w, ref->pmd, value);
-	*value = lpfm_place_load(w->at, ref->place);
-	return true;
+	*value = ref.width ? lpfm_load(at + ref.offset, ref.width) : 0;
+	return ref.width;
 }
 
-static inline bool lpfm_filter_passes(const struct lpfm_filter *filter, const struct lpfm_walk *w)
+static inline bool lpfm_filter_passes(const struct lpfm_filter *filter, const unsigned char *at)
 {
 	for (unsigned int i = 0; i < filter->n; i++) {
 		uint64_t value;
 
-		if (!lpfm_ref_get(w, &filter->test[i].ref, &value) || value != filter->test[i].value)
+		if (!lpfm_ref_get(at, filter->refs[i], &value) || value != filter->values[i])
 			return false;
 	}
 	return true;
 }
 
-/* To the next sample that passes. */
-static inline int lpfm_walk_filtered(struct lpfm_walk *w, const struct lpfm_filter *filter)
+/* To the next sample that passes, to which filter and refs are settled. */
+static inline int lpfm_walk_filtered(struct lpfm_walk *w, struct lpfm_filter *filter,
+				     struct lpfm_ref *refs, unsigned int n)
 {
 	int got;
 
-	do
+	do {
 		got = lpfm_walk_next(w);
-	while (got > 0 && !lpfm_filter_passes(filter, w));
+		if (__builtin_expect(w->turned, 0))
+			lpfm_walk_settle(w, filter, refs, n);
+	} while (got > 0 && filter->n && !lpfm_filter_passes(filter, lpfm_walk_at(w)));
 	return got;
 }
 
@@ -208,5 +211,6 @@ int lpfm_buffer_sample(lua_State *L);
 int lpfm_buffer_fields(lua_State *L);		/* fields.c */
 int lpfm_buffer_count_by(lua_State *L);		/* histogram.c */
 void lpfm_open_cursor(lua_State *L);
+void lpfm_open_fields(lua_State *L);
 
 #endif

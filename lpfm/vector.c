@@ -40,7 +40,7 @@ void lpfm_vector_new(lua_State *L, int idx, const struct lpfm_class *class,
 }
 
 /* Flags of a write are no flags of a read: they are put aside. */
-static int read_flagged(int fd, struct lpfm_vector *v)
+int lpfm_vector_read_flagged(int fd, struct lpfm_vector *v)
 {
 	pfarg_pmd_t *pmds = (pfarg_pmd_t *)v->data;
 	uint32_t *saved = (uint32_t *)&pmds[v->n];
@@ -56,13 +56,6 @@ static int read_flagged(int fd, struct lpfm_vector *v)
 		pmds[i].reg_flags = saved[i] | (pmds[i].reg_flags & PFM_REG_RETFL_MASK);
 	errno = err;
 	return ret;
-}
-
-int lpfm_vector_read(int fd, struct lpfm_vector *v)
-{
-	if (v->write_flags)
-		return read_flagged(fd, v);
-	return pfm_read_pmds(fd, (pfarg_pmd_t *)v->data, v->n);
 }
 
 static struct lpfm_vector *self(lua_State *L)

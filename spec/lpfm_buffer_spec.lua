@@ -174,14 +174,14 @@ describe("a sampling buffer", function()
       local ctx, buf = full({ format = "default" })
       local step = buf:samples()
       local s = step()
-      local fields = buf:fields("ip")
-      assert(s.ip and fields())
+      local fields, loop = buf:fields("ip")
+      assert(s.ip and fields(loop))
       assert(ctx:restart())
       assert.equal(0, #buf)
       assert.has_error(function() return s.ip end, "the sample is stale: the context was restarted")
       assert.has_error(function() s:copy() end)
       assert.has_error(step)
-      assert.has_error(fields)
+      assert.has_error(function() fields(loop) end, "the sample is stale: the context was restarted")
       assert.equal("lpfm.sample (stale)", tostring(s))
       assert.is_nil(buf:samples()())
       ctx:close()
@@ -229,6 +229,21 @@ describe("a sampling buffer", function()
       end)
       assert.is_false(ok)
       assert.truthy(message:find("the buffer is corrupt", 1, true), message)
+      local step, last = buf:samples(), nil
+      repeat
+         local more, s = pcall(step)
+         last = more and s or last
+      until not more
+      assert.has_error(function() return last.ip end, "the cursor is not on a sample")
+      assert.is_nil(step())
+      assert.has_error(function()
+         for _ in buf:fields("ip", CPU_CLOCK) do
+            collectgarbage("step")
+         end
+      end)
+      for _, bad in ipairs { {}, io.stdout, buf, step } do
+         assert.has_error(function() buf:fields("ip")(bad) end)
+      end
       assert.has_error(function() buf:count_by("ip") end)
       ctx:close()
    end)

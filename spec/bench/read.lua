@@ -1,28 +1,67 @@
 -- SPDX-License-Identifier: MIT
--- The same as read.c, through ctx:read_pmds with a prepared vector: prints ns per call.
+-- Reads of four registers, beside pfm_read_pmds() in C: prints "form C_NS LUA_NS" for each form. C and Lua by turns, in
+-- one process; the least CPU time of each. With arg[1] "loaded" they count, else the context is not loaded.
 local lpfm = require "lpfm"
-local proc = require "lpfm.proc"
+local native = require "native"
 
-local calls = tonumber(arg[1] or 200000)
+local FIRST, N, ROUNDS, calls = 66, 4, 1500, 500
+assert(lpfm.machine("perf"))
 local ctx = assert(lpfm.create())
-local pmcs, nums = {}, {}
-for i = 1, 4 do
-   nums[i] = 65 + i
-   pmcs[i] = { num = 65 + i, value = 9 }
+local nums = {}
+for i = 1, N do
+   nums[i] = FIRST + i - 1
 end
-assert(ctx:write_pmcs(pmcs))
-local prepared = lpfm.pmds(nums)
-assert(ctx:load())
-assert(ctx:start())
-
-local best = math.huge
-for _ = 1, 7 do
-   local t, sum = proc.clock(), 0
-   for _ = 1, calls do
-      local a, b, c, d = ctx:read_pmds(prepared)
-      sum = sum + a + b + c + d
+if arg[1] == "loaded" then
+   ROUNDS = 100
+   for _, num in ipairs(nums) do
+      assert(ctx:write_pmcs { { num = num, value = 9 } })
    end
-   best = math.min(best, (proc.clock() - t) * 1e9 / calls)
-   assert(sum >= 0)
+   assert(ctx:load() and ctx:start())
 end
-print(string.format("%.1f", best))
+local prepared = lpfm.pmds(nums)
+local read = ctx:reader(prepared)
+
+local forms = {
+   { "ctx:read_into(prepared)", function()
+      for _ = 1, calls do
+         ctx:read_into(prepared)
+      end
+   end },
+   { "ctx:read_pmds(prepared)", function()
+      local sum = 0
+      for _ = 1, calls do
+         local a, b, c, d = ctx:read_pmds(prepared)
+         sum = sum + a + b + c + d
+      end
+      assert(sum >= 0)
+   end },
+   { "ctx:reader(prepared)()", function()
+      local sum = 0
+      for _ = 1, calls do
+         local a, b, c, d = read()
+         sum = sum + a + b + c + d
+      end
+      assert(sum >= 0)
+   end },
+   { "ctx:read_values(list)", function()
+      for _ = 1, calls do
+         ctx:read_values(nums)
+      end
+   end },
+   { "ctx:read_pmds(list)", function()
+      for _ = 1, calls do
+         ctx:read_pmds(nums)
+      end
+   end },
+}
+
+for _, form in ipairs(forms) do
+   local c, lua = math.huge, math.huge
+   for _ = 1, ROUNDS do
+      c = math.min(c, native.read(ctx:fd(), calls, FIRST, N))
+      local t = native.now()
+      form[2]()
+      lua = math.min(lua, native.now() - t)
+   end
+   print(("%s\t%.1f\t%.1f"):format(form[1], c * 1e9 / calls, lua * 1e9 / calls))
+end
