@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Reads of four registers, beside pfm_read_pmds() in C: prints "form C_NS LUA_NS" for each form. C and Lua by turns, in
--- one process; the least CPU time of each. With arg[1] "loaded" they count, else the context is not loaded.
+-- one process; the least of each. With arg[1] "loaded" they count, else the context is not loaded.
 local lpfm = require "lpfm"
+local proc = require "lpfm.proc"
 local native = require "native"
 
 local FIRST, N, ROUNDS, calls = 66, 4, 1500, 500
@@ -59,9 +60,9 @@ for _, form in ipairs(forms) do
    local c, lua = math.huge, math.huge
    for _ = 1, ROUNDS do
       c = math.min(c, native.read(ctx:fd(), calls, FIRST, N))
-      local t = native.now()
+      local t = proc.clock()
       form[2]()
-      lua = math.min(lua, native.now() - t)
+      lua = math.min(lua, proc.clock() - t)
    end
    print(("%s\t%.1f\t%.1f"):format(form[1], c * 1e9 / calls, lua * 1e9 / calls))
 end
