@@ -105,6 +105,7 @@ The function at an address.
 @number address the object's own
 @return[1] its name, C++ names readable
 @return[1] the function's address
+@return[1] its size in bytes, 0 where that is not known
 @return[2] nil
 */
 static int object_func(lua_State *L)
@@ -117,12 +118,14 @@ static int object_func(lua_State *L)
 	if (e) {
 		push_name(L, e->name);
 		push_address(L, e->addr);
-		return 2;
+		push_address(L, e->size);
+		return 3;
 	}
 	if (symobj_inlined(o, addr, &name, 1) == 1) {	/* only debug information */
 		push_name(L, name);
 		push_address(L, addr);
-		return 2;
+		push_address(L, 1);
+		return 3;
 	}
 	lua_pushnil(L);
 	return 1;
@@ -167,6 +170,31 @@ static int object_inlined(lua_State *L)
 	for (int i = 0; i < n; i++) {
 		push_name(L, names[i]);
 		lua_rawseti(L, -2, i + 1);
+	}
+	return 1;
+}
+
+/***
+The parts of the file that are loaded.
+@function object:segments
+@treturn table of `{offset, size, address}`: where in the file, how many bytes, the object's own address; empty
+for the kernel
+*/
+static int object_segments(lua_State *L)
+{
+	struct symobj *o = check_object(L);
+	struct symobj_segment seg;
+
+	lua_newtable(L);
+	for (size_t i = 0; symobj_segment(o, &i, &seg);) {
+		const uint64_t values[] = { seg.offset, seg.size, seg.addr };
+
+		lua_createtable(L, 3, 0);
+		for (int k = 0; k < 3; k++) {
+			push_address(L, values[k]);
+			lua_rawseti(L, -2, k + 1);
+		}
+		lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
 	}
 	return 1;
 }
@@ -238,6 +266,7 @@ static const luaL_Reg methods[] = {
 	{ "func", object_func },
 	{ "line", object_line },
 	{ "inlined", object_inlined },
+	{ "segments", object_segments },
 	{ "functions", object_functions },
 	{ "build_id", object_build_id },
 	{ "close", object_close },

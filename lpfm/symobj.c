@@ -271,23 +271,34 @@ void symobj_close(struct symobj *o)
 
 /* --- questions ------------------------------------------------------------------------------ */
 
-bool symobj_offset_to_addr(const struct symobj *o, uint64_t offset, uint64_t *addr)
+bool symobj_segment(const struct symobj *o, size_t *i, struct symobj_segment *seg)
 {
 	size_t n;
+
+	if (!o->elf || elf_getphdrnum(o->elf, &n))
+		return false;
+	while (*i < n) {
+		GElf_Phdr ph;
+
+		if (!gelf_getphdr(o->elf, (int)(*i)++, &ph) || ph.p_type != PT_LOAD)
+			continue;
+		*seg = (struct symobj_segment){ ph.p_offset, ph.p_filesz, ph.p_vaddr };
+		return true;
+	}
+	return false;
+}
+
+bool symobj_offset_to_addr(const struct symobj *o, uint64_t offset, uint64_t *addr)
+{
+	struct symobj_segment seg;
 
 	*addr = offset;
 	if (!o->elf)
 		return true;
-	if (elf_getphdrnum(o->elf, &n))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		GElf_Phdr ph;
-
-		if (!gelf_getphdr(o->elf, (int)i, &ph) || ph.p_type != PT_LOAD)
+	for (size_t i = 0; symobj_segment(o, &i, &seg);) {
+		if (offset < seg.offset || offset - seg.offset >= seg.size)
 			continue;
-		if (offset < ph.p_offset || offset - ph.p_offset >= ph.p_filesz)
-			continue;
-		*addr = offset - ph.p_offset + ph.p_vaddr;
+		*addr = offset - seg.offset + seg.addr;
 		return true;
 	}
 	return false;

@@ -20,6 +20,14 @@ struct symobj;
 struct symobj *symobj_open(const char *path, char why[SYMOBJ_ERROR_LEN]);
 void symobj_close(struct symobj *o);
 
+/* A part of the file that is loaded. */
+struct symobj_segment {
+	uint64_t offset, size, addr;
+};
+
+/* The loaded segment with the program header *i or a later one; *i is moved behind it. False: none. */
+bool symobj_segment(const struct symobj *o, size_t *i, struct symobj_segment *seg);
+
 /* From an offset in the file to the object's own address (p_vaddr); the kernel's is the same. */
 bool symobj_offset_to_addr(const struct symobj *o, uint64_t offset, uint64_t *addr);
 

@@ -42,6 +42,9 @@ void symtab_sort(struct symtab *t)
 		if (!kept || t->v[kept - 1].addr != t->v[i].addr)
 			t->v[kept++] = t->v[i];
 	t->n = kept;
+	for (size_t i = 1; i < t->n; i++)
+		if (!t->v[i - 1].size)
+			t->v[i - 1].size = t->v[i].addr - t->v[i - 1].addr;
 }
 
 const struct symtab_entry *symtab_find(const struct symtab *t, uint64_t addr)

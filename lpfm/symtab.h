@@ -8,7 +8,7 @@
 
 struct symtab_entry {
 	uint64_t addr;
-	uint64_t size;		/* 0: up to the next one */
+	uint64_t size;		/* 0: up to the next one, or without end */
 	const char *name;
 	int rank;		/* of several at one address the highest counts */
 };

@@ -2,36 +2,11 @@
 -- Recordings: whole, cut, damaged, foreign; and the blocks of samples in them.
 
 local blocks = require "lpfm.blocks"
+local chunks = require "lpfm.chunks"
 local session = require "pfm.session"
+local make_samples = require "support.samples"
 
-local function le(n, bytes)
-   local out = {}
-   for i = 1, bytes do
-      out[i] = string.char(n % 256)
-      n = math.floor(n / 256)
-   end
-   return table.concat(out)
-end
-
-local function negative(n, bytes)
-   return (le(n - 1, bytes):gsub(".", function(ch) return string.char(255 - ch:byte()) end))
-end
-
--- A sample in the layout of 2.x: 40 bytes, and values behind it.
-local function entry(s)
-   local values = {}
-   for i, v in ipairs(s.values or {}) do values[i] = le(v, 8) end
-   return le(s.tid, 4) .. le(s.pmd or 65, 2) .. le(0, 2) .. negative(s.period or 1000, 8) .. le(s.ip, 8)
-      .. le(s.tstamp or 0, 8) .. le(s.cpu or 0, 2) .. le(0, 2) .. le(s.pid or s.tid, 4) .. table.concat(values)
-end
-
--- A buffer of 2.x: 128 bytes of header, the entries.
-local function block_of(list, count)
-   local body = {}
-   for i, s in ipairs(list) do body[i] = entry(s) end
-   local data = table.concat(body)
-   return le(count or #list, 8) .. le(128 + #data, 8) .. le(0, 8 * 14) .. data
-end
+local block_of, negative = make_samples.block, make_samples.negative
 
 local path = os.tmpname()
 local head = { events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1000 } }, what = "a test" }
@@ -156,8 +131,14 @@ describe("a recording", function()
    it("of another version, of another kind, or of nothing is refused in words", function()
       local w = assert(session.create(path, { events = {} }))
       w.file:close()
-      write_all((read_all():gsub('"version":1', '"version":9')))
-      assert.truthy(select(2, session.open(path)))
+      local text = read_all()
+      for _, version in ipairs { 0, 9 } do
+         local body = text:sub(17):gsub('"version":%d', '"version":' .. version)
+         write_all(chunks.head("HEAD", body) .. body)
+         local s, err = session.open(path)
+         assert.is_nil(s)
+         assert.truthy(err:find("is of version " .. version .. "; this lpfm reads versions 1 to 2", 1, true), err)
+      end
       write_all("")
       assert.truthy(select(2, session.open(path)):find("is empty", 1, true))
       write_all("#!/bin/sh\n")
@@ -227,8 +208,8 @@ describe("blocks of samples", function()
       assert.has_error(function() blocks.tally() end)
    end)
 
-   it("have the checksum that zlib has", function()
-      assert.equal(0xcbf43926, blocks.crc32("123456789"))
-      assert.equal(0xcbf43926, blocks.crc32("1234", "", "56789"))
+   it("are in chunks with the checksum that zlib has", function()
+      assert.equal(0xcbf43926, chunks.crc32("123456789"))
+      assert.equal(0xcbf43926, chunks.crc32("1234", "", "56789"))
    end)
 end)

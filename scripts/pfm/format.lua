@@ -156,6 +156,7 @@ local function with_marks(value)
       local many = math.abs(value) >= MANY_DIGITS and math.abs(value) <= EXACT and value % 1 == 0
       return many and ("%s%.0f"):format(WHOLE_MARK, value) or value
    end
+   if type(value) == "userdata" and getmetatable(value) then return tostring(value) end -- lpfm.u64
    if type(value) ~= "table" then return value end
    local out = {}
    for k, v in pairs(value) do out[k] = with_marks(v) end

@@ -3,11 +3,13 @@
 -- @module pfm.record
 
 local lpfm = require "lpfm"
+local proc = require "lpfm.proc"
 local events = require "pfm.events"
 local format = require "pfm.format"
 local options = require "pfm.options"
 local profile = require "pfm.profile"
 local session = require "pfm.session"
+local store = require "pfm.store"
 local symbols = require "pfm.symbols"
 
 local record = { summary = "sample a command into a file" }
@@ -111,7 +113,8 @@ local function machine_of()
    return {
       name = info.name, pmu = info.pmu, notes = info.notes, limits = info.limits, hw_counters = info.hw_counters,
       host = first_line("/proc/sys/kernel/hostname"), kernel = first_line("/proc/sys/kernel/osrelease"),
-      boot = first_line("/proc/sys/kernel/random/boot_id"),
+      boot = first_line("/proc/sys/kernel/random/boot_id"), arch = first_line("/proc/sys/kernel/arch"),
+      cpus = #proc.cpus(),
    }
 end
 
@@ -130,6 +133,7 @@ local function head_of(self, spec)
       threads = spec.threads or false, events = sampled, with = #with > 0 and with or nil,
       frequency = self.frequency, fixed = self.fixed,
       random = spec.random, time = os.time(), machine = machine_of(), format = "default",
+      program = self.program,
    }
 end
 
@@ -145,13 +149,17 @@ local function note_objects(paths)
    return out
 end
 
-local function sink_of(file, paths)
+local function sink_of(file, paths, collector)
    return {
       begin = function() file:begin() end,
-      block = function(block, count) file:block(block, count) end,
+      block = function(block, count)
+         file:block(block, count)
+         collector:block(block)
+      end,
       maps = function(pid, maps)
          for _, m in ipairs(maps) do paths[m[4]] = true end
          file:json("MAPS", { pid = pid, maps = maps })
+         collector:maps(pid, maps)
       end,
       comm = function(tid, pid, name) file:json("COMM", { { tid = tid, pid = pid, comm = name } }) end,
    }
@@ -222,14 +230,16 @@ end
 function record.run(spec, path, on_tick)
    if path == "-" then error("a recording cannot go to a pipe or the screen: -o FILE names a file", 0) end
    local self = profile.prepare(spec)
-   local file, err = session.create(path, head_of(self, spec), true)
+   local head = head_of(self, spec)
+   local file, err = session.create(path, head, true)
    if not file then error(err, 0) end
-   local paths = {}
-   local ok, outcome = pcall(profile.run, self, sink_of(file, paths), on_tick)
+   local paths, collector = {}, store.collector(session.of({ head = head }):sizes())
+   local ok, outcome = pcall(profile.run, self, sink_of(file, paths, collector), on_tick)
    if not ok then
       file:discard()
       error(outcome, 0)
    end
+   for _, object in ipairs(collector:objects()) do file:json("SYMS", object) end
    file:json("OBJS", note_objects(paths))
    file:close(totals(outcome))
    return outcome, file

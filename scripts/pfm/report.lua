@@ -7,6 +7,7 @@ local format = require "pfm.format"
 local nearest = require "pfm.nearest"
 local options = require "pfm.options"
 local session = require "pfm.session"
+local store = require "pfm.store"
 local symbols = require "pfm.symbols"
 
 local report = { summary = "show where the samples of a recording lie" }
@@ -69,19 +70,6 @@ end
 
 -- --- counting ------------------------------------------------------------------------------------
 
-local function same_kernel(self)
-   local file = io.open("/proc/sys/kernel/random/boot_id", "r")
-   local boot = file and file:read("*l")
-   if file then file:close() end
-   return boot ~= nil and boot == self.head.machine.boot
-end
-
-local function resolver_of(self)
-   local resolver = symbols.resolver { kernel = same_kernel(self) }
-   for _, m in ipairs(self.maps) do resolver:add(m.pid, m.maps) end
-   return resolver
-end
-
 local FIELDS = { "pid", "tid", "cpu", "pmd", "ip" }
 
 -- The tally's key: what the sort keys need.
@@ -98,15 +86,6 @@ local function fields_for(wanted)
       if need[f] then out[#out + 1] = f end
    end
    return out
-end
-
-local function tally_all(self, fields)
-   local tally, cut = blocks.tally(unpack(fields)), 0
-   for block in self:each_block() do
-      local _, missing = tally:add(block, self:sizes())
-      cut = cut + missing
-   end
-   return tally, cut
 end
 
 local function row_iterator(tally, fields)
@@ -181,8 +160,8 @@ function report.sort(self, by)
    self.event_names, self.periods = {}, {}
    for _, e in ipairs(self.head.events) do self.event_names[e.pmd], self.periods[e.pmd] = e.name, e.period end
    local fields = fields_for(wanted)
-   local tally, cut = tally_all(self, fields)
-   local resolver = resolver_of(self)
+   local tally, cut = self:tally { keys = fields }
+   local resolver = store.resolver(self)
    local result = { rows = {}, by_id = {}, totals = {}, missing = {}, cut = cut, titles = {} }
    for i, key in ipairs(wanted) do result.titles[i] = key.title end
    for s in row_iterator(tally, fields) do
@@ -197,6 +176,7 @@ end
 -- --- warnings ------------------------------------------------------------------------------------
 
 local function changed_objects(self, out)
+   if self.symbols then return end
    for path, o in pairs(self.objects) do
       local id = symbols.build_id(path)
       if o.build_id and id and id ~= o.build_id then

@@ -1,37 +1,19 @@
 -- SPDX-License-Identifier: MIT
 --- A recorded session: one file, written as it grows, readable as far as it goes.
 --
--- The file is a row of chunks. A chunk is a head of 16 bytes and a body:
---
---    4 bytes  "\239LP1"
---    4 bytes  tag
---    4 bytes  length of the body, little-endian
---    4 bytes  CRC-32 of tag, length and body, little-endian
---
--- Tags: HEAD, the first, JSON: version, what was recorded, where, how. MAPS, JSON: the executable
--- mappings of a process at a time. COMM, JSON: names of threads. SMPL, binary: a sampling buffer as it
--- was, up to its cur_offs. OBJS, JSON: the objects the samples lie in and their build ids. ENDS, the
--- last, JSON: totals and losses; a file without it was cut.
+-- store.md beside this file describes its format; `lpfm.chunks` reads and writes its chunks. `pfm.store` makes a
+-- recording self-contained, `pfm.analyze` says what is in it.
 -- @module pfm.session
 
 local blocks = require "lpfm.blocks"
+local chunks = require "lpfm.chunks"
 local format = require "pfm.format"
 
 local session = {}
 
-local MAGIC = "\239LP1"
-local VERSION = 1
-local HEAD_SIZE = 16
-local BODY_MAX = 2 ^ 30
-
-local function le32(n)
-   return string.char(n % 256, math.floor(n / 2 ^ 8) % 256, math.floor(n / 2 ^ 16) % 256, math.floor(n / 2 ^ 24))
-end
-
-local function from_le32(text, at)
-   local a, b, c, d = text:byte(at, at + 3)
-   return a + b * 2 ^ 8 + c * 2 ^ 16 + d * 2 ^ 24
-end
+local VERSION, OLDEST = 2, 1 -- of the format: what is written, what can still be read
+local BUFFER_HEADER = 128    -- bytes, of a sampling buffer
+local SET_STEP = 2 ^ 16      -- see reader:sizes
 
 -- --- writing -------------------------------------------------------------------------------------
 
@@ -50,7 +32,7 @@ function session.create(path, head, later)
    if not file then return nil, "cannot write " .. err end
    local w = setmetatable({ file = file, path = path, bytes = 0, samples = 0, new = not before,
       kept = later and {} or nil }, writer)
-   head.version = VERSION
+   head.version, head.byte_order = VERSION, chunks.byte_order
    w:chunk("HEAD", format.json(head))
    return w
 end
@@ -75,14 +57,13 @@ end
 -- @string tag four letters
 -- @string body
 function writer:chunk(tag, body)
-   local length = le32(#body)
-   local head = MAGIC .. tag .. length .. le32(blocks.crc32(tag, length, body))
+   local head = chunks.head(tag, body)
    if self.kept then
       self.kept[#self.kept + 1] = head .. body
    else
       put(self, head, body)
    end
-   self.bytes = self.bytes + HEAD_SIZE + #body
+   self.bytes = self.bytes + #head + #body
 end
 
 --- Appends a chunk of JSON.
@@ -114,154 +95,220 @@ end
 
 -- --- reading -------------------------------------------------------------------------------------
 
--- The next chunk: tag, body; or nil and "end", "cut", "damaged".
-local function read_chunk(file)
-   local head = file:read(HEAD_SIZE)
-   if not head then return nil, "end" end
-   if #head < HEAD_SIZE then return nil, "cut" end
-   if head:sub(1, 4) ~= MAGIC then return nil, "damaged" end
-   local tag, length, crc = head:sub(5, 8), from_le32(head, 9), from_le32(head, 13)
-   if length > BODY_MAX then return nil, "damaged" end
-   local body = length == 0 and "" or file:read(length) or ""
-   local whole = #body == length
-   if whole and blocks.crc32(tag, head:sub(9, 12), body) == crc then return tag, body end
-   return nil, whole and "damaged" or "cut"
-end
-
--- Moves to the next place after from that looks like a chunk; false when there is none.
-local function resync(file, from)
-   local STEP = 2 ^ 16
-   local at = from
-   while true do
-      file:seek("set", at)
-      local text = file:read(STEP + #MAGIC - 1)
-      if not text then return false end
-      local found = text:find(MAGIC, 1, true)
-      if found then
-         file:seek("set", at + found - 1)
-         return true
-      end
-      at = at + STEP
-   end
-end
-
 local function note_damage(self, at, what)
    self.damage[#self.damage + 1] = { at = at, what = what }
 end
 
--- Iterates over the sound chunks: tag, body, where the body lies; notes damage on the way.
-local function chunks(self, file)
+-- Iterates over the sound chunks: tag, where the body lies, its length; notes damage on the way.
+local function sound_chunks(self, file)
    return function()
       while true do
-         local at = file:seek()
-         local tag, body = read_chunk(file)
-         if tag then return tag, body, at + HEAD_SIZE end
-         if body == "end" then return nil end
-         note_damage(self, at, body)
-         if not resync(file, at + 1) then return nil end
+         local tag, at, length = file:next()
+         if tag then return tag, at, length end
+         if at == "end" then return nil end
+         note_damage(self, length, at)
       end
    end
-end
-
-local function open_file(path)
-   local file, err = io.open(path, "rb")
-   if not file then return nil, err end
-   local first = file:read(4)
-   if first and not file:seek("set", 0) then
-      file:close()
-      return nil, path .. " cannot be read from its beginning again, as a recording must (a pipe?)"
-   end
-   if first == MAGIC then return file end
-   file:close()
-   if first == nil then return nil, path .. " is empty (or a directory)" end
-   return nil, path .. " is not a recording of lpfm"
 end
 
 local reader = {}
 reader.__index = reader
 
+-- Is it a table whose first fields are of these types? "n" number, "s" string.
+local letters = { n = "number", s = "string" }
+
+local function is_row(row, types)
+   if type(row) ~= "table" then return false end
+   for i = 1, #types do
+      if type(row[i]) ~= letters[types:sub(i, i)] then return false end
+   end
+   return true
+end
+
+local function all_rows(list, types)
+   if type(list) ~= "table" then return false end
+   for _, row in ipairs(list) do
+      if not is_row(row, types) then return false end
+   end
+   return true
+end
+
+-- What becomes of a chunk; false: it is not understood.
 local take = {}
 
 function take.HEAD(self, value)
    self.head = self.head or value
+   return true
 end
 
 function take.MAPS(self, value)
+   if type(value.pid) ~= "number" or not all_rows(value.maps, "nnns") then return false end
    self.maps[#self.maps + 1] = value
+   return true
 end
 
 function take.COMM(self, value)
-   for _, c in ipairs(value) do self.comms[c.tid] = c.comm end
+   for _, c in ipairs(value) do
+      if type(c) ~= "table" or type(c.tid) ~= "number" or type(c.comm) ~= "string" then return false end
+      self.comms[c.tid] = c.comm
+   end
+   return true
 end
 
 function take.OBJS(self, value)
-   for _, o in ipairs(value) do self.objects[o.path] = o end
+   for _, o in ipairs(value) do
+      if type(o) ~= "table" or type(o.path) ~= "string" then return false end
+      self.objects[o.path] = o
+   end
+   return true
+end
+
+function take.SYMS(self, value)
+   local whole = type(value.path) == "string" and type(value.functions) == "table"
+      and all_rows(value.functions, "nns") and all_rows(value.segments, "nnn") and all_rows(value.lines, "nn")
+      and type(value.files) == "table" and type(value.inlined) == "table"
+   if not whole then return false end
+   self.symbols = self.symbols or {}
+   self.symbols[value.path] = value
+   return true
 end
 
 function take.ENDS(self, value)
    self.ends = value
+   return true
 end
 
 -- Everything but the samples.
-local function read_json(self, file)
-   for tag, body, at in chunks(self, file) do
-      if tag == "SMPL" then
-         self.blocks[#self.blocks + 1] = { at = at, length = #body }
-      elseif take[tag] then
-         local value, err = format.from_json(body)
-         if value then
-            take[tag](self, value)
-         else
-            note_damage(self, file:seek(), err)
-         end
+local function read_chunks(self, file)
+   for tag, at, length in sound_chunks(self, file) do
+      if tag == "SMPL" and length >= BUFFER_HEADER then
+         self.blocks[#self.blocks + 1] = { at = at, length = length }
+      elseif take[tag] or tag == "SMPL" then
+         local value = take[tag] and format.from_json(file:body(at, length))
+         if type(value) ~= "table" or not take[tag](self, value) then note_damage(self, at, "not understood") end
       end
    end
 end
 
-local function check(self)
-   if not self.head then return nil, self.path .. " is damaged: its head cannot be read" end
-   if self.head.version ~= VERSION then
-      local found = tostring(self.head.version)
-      return nil, ("%s is of version %s; this lpfm reads version %d"):format(self.path, found, VERSION)
+local function check_events(list)
+   if type(list) ~= "table" then return false end
+   for _, e in ipairs(list) do
+      if type(e) ~= "table" or type(e.pmd) ~= "number" then return false end
    end
+   return true
+end
+
+-- Why a recording cannot be read, or nil.
+local function refusal(self)
+   local head = self.head
+   if not head then return "is damaged: its head cannot be read" end
+   local version = tonumber(head.version)
+   if not version or version < OLDEST or version > VERSION then
+      return ("is of version %s; this lpfm reads versions %d to %d%s"):format(tostring(head.version), OLDEST, VERSION,
+         version and version > VERSION and ": it takes a newer one" or "")
+   end
+   if head.byte_order and head.byte_order ~= chunks.byte_order then
+      return ("was recorded on a %s-endian machine; this one is %s-endian"):format(head.byte_order, chunks.byte_order)
+   end
+   if not check_events(head.events) or (head.with and not check_events(head.with)) then
+      return "is damaged: its head does not say what was sampled"
+   end
+end
+
+local function check(self)
+   local why = refusal(self)
+   if why then return nil, self.path .. " " .. why end
+   if type(self.head.machine) ~= "table" then self.head.machine = {} end
    return self
+end
+
+local function new_reader(path)
+   return setmetatable({ path = path, maps = {}, comms = {}, objects = {}, damage = {}, blocks = {} }, reader)
 end
 
 --- Opens a recording.
 -- @string path
--- @return a session with `head`, `maps`, `comms`, `objects`, `ends` (nil: cut), `damage`; or nil and a message
+-- @return a session with `head`, `maps`, `comms`, `objects`, `symbols` (by path, nil: none are stored), `ends` (nil:
+-- cut), `damage`; or nil and a message
 -- @usage local s = session.open "lpfm.data"; print(s.head.command)
 function session.open(path)
-   local file, err = open_file(path)
+   local file, err = chunks.open(path)
    if not file then return nil, err end
-   local self = setmetatable({ path = path, maps = {}, comms = {}, objects = {}, damage = {}, blocks = {} }, reader)
-   read_json(self, file)
+   local self = new_reader(path)
+   read_chunks(self, file)
    file:close()
    return check(self)
+end
+
+--- A session in memory, of samples that were not recorded into a file; all that reads recordings takes it.
+-- @tparam table fields `head` with `events`, `with`; `blocks`, strings; optional `maps` (list of `{pid=, maps=}`),
+-- `comms` (by tid), `ends`
+-- @treturn session
+-- @usage session.of { head = { events = { { name = "CPU_CYCLES", pmd = 4 } } }, blocks = { buffer:snapshot() } }
+function session.of(fields)
+   local self = new_reader("(memory)")
+   for k, v in pairs(fields) do self[k] = v end
+   self.ends = self.ends or {}
+   self.head.version, self.head.byte_order = VERSION, chunks.byte_order
+   return assert(check(self))
+end
+
+local function open_again(self)
+   local file, err = chunks.open(self.path)
+   if not file then error(err, 0) end
+   return file
 end
 
 --- Iterates over the blocks of samples that are sound.
 -- @return an iterator of strings, for `lpfm.blocks`
 function reader:each_block()
-   local file, err = io.open(self.path, "rb")
-   if not file then error(err, 0) end
-   local i = 0
+   local i, file = 0, nil
    return function()
       i = i + 1
       local place = self.blocks[i]
+      if type(place) == "string" then return place end
       if place then
-         file:seek("set", place.at)
-         return file:read(place.length)
+         file = file or open_again(self)
+         return file:body(place.at, place.length)
       end
-      file:close()
+      if file then file:close() end
    end
 end
 
---- How many PMD values follow a sample, by PMD: what `lpfm.blocks` wants.
+local function add_block(tally, file, place, sizes)
+   if type(place) == "string" then return tally:add(place, sizes) end
+   return tally:add(file, place.at, place.length, sizes)
+end
+
+--- Counts all samples, without bringing them into Lua.
+-- @tparam table options as for `blocks.tally`
+-- @treturn tally
+-- @treturn number samples missing from blocks that were cut
+function reader:tally(options)
+   local tally, cut, sizes = blocks.tally(options), 0, self:sizes()
+   local file = type(self.blocks[1]) == "table" and open_again(self)
+   for _, place in ipairs(self.blocks) do
+      local _, missing = add_block(tally, file, place, sizes)
+      cut = cut + missing
+   end
+   if file then file:close() end
+   return tally, cut
+end
+
+local function pmds_of(list)
+   local pmds = {}
+   for i, e in ipairs(list) do pmds[i] = e.pmd end
+   return pmds
+end
+
+--- The PMDs whose values follow a sample, by the PMD that overflowed: what `lpfm.blocks` wants. An event of a set
+-- other than 0 stands under set * 65536 + PMD.
 -- @treturn table
 function reader:sizes()
-   local sizes = {}
-   for _, event in ipairs(self.head.events) do sizes[event.pmd] = #(self.head.with or {}) end
+   local sizes, with = {}, pmds_of(self.head.with or {})
+   for _, event in ipairs(self.head.events) do
+      sizes[(event.set or 0) * SET_STEP + event.pmd] = event.values or with
+   end
    return sizes
 end
 

@@ -53,6 +53,11 @@ local function object_of(path)
    return o.object, o.error
 end
 
+--- An object of this machine, opened once.
+-- @string path
+-- @return as of `lpfm.symbols.object`; nil and why not
+symbols.object = object_of
+
 --- What identifies an object's build.
 -- @string path
 -- @return the build id in hexadecimal, or nil
@@ -84,8 +89,15 @@ end
 --- An address as people write it; negative numbers are two's complement.
 symbols.hex = hex
 
-local function describe(path, address, own)
-   local object, err = object_of(path)
+-- What a recording knows of an object goes before what this machine has now.
+local function find_object(self, path)
+   local object, err = self.stored(path)
+   if object or err then return object, err end
+   return object_of(path)
+end
+
+local function describe(self, path, address, own)
+   local object, err = find_object(self, path)
    local where = { object = path ~= "" and path or "[generated code]", address = address }
    local at = own
    if object and path ~= "[kernel]" then at = object:address(own) end
@@ -107,10 +119,13 @@ local resolver = {}
 resolver.__index = resolver
 
 --- A resolver of addresses in many processes.
--- @tparam[opt] table options `kernel=false`: do not look at this machine's kernel
+-- @tparam[opt] table options `kernel=false`: do not look at this machine's kernel; `stored`: a function from a path to
+-- an object that goes before this machine's, nil where there is none, or nil and why it has no symbols
 -- @treturn resolver
 function symbols.resolver(options)
-   return setmetatable({ processes = {}, cache = {}, kernel = not options or options.kernel ~= false }, resolver)
+   options = options or {}
+   return setmetatable({ processes = {}, cache = {}, kernel = options.kernel ~= false,
+      stored = options.stored or function() end }, resolver)
 end
 
 --- Adds the mappings of a process as they were at some time; of overlapping ones the latest counts.
@@ -131,7 +146,8 @@ local function locate(self, pid, address)
 end
 
 local function resolve_kernel(self, address)
-   if self.kernel then return describe("[kernel]", address, address) end
+   local object, err = self.stored("[kernel]")
+   if self.kernel or object or err then return describe(self, "[kernel]", address, address) end
    return { func = "[kernel]", object = "[kernel]", offset = address, address = address, missing = "another kernel" }
 end
 
@@ -141,7 +157,7 @@ local function resolve_new(self, pid, address)
    if not m then
       return { func = "[unknown]", object = "[unknown]", offset = address, address = address, missing = "no mapping" }
    end
-   return describe(m[4], address, address - m[1] + m[3])
+   return describe(self, m[4], address, address - m[1] + m[3])
 end
 
 --- Where an address lies.

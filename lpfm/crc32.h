@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* crc32.h - the CRC-32 of zlib and PNG. */
+#ifndef LPFM_CRC32_H
+#define LPFM_CRC32_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of some bytes behind others, whose CRC is crc; 0 to begin with. */
+uint32_t crc32_add(uint32_t crc, const void *bytes, size_t n);
+
+#endif

@@ -1,0 +1,227 @@
+-- SPDX-License-Identifier: MIT
+--- Self-contained recordings: the symbols that the samples lie in go into the file, so that it can be read where the
+-- programs are not. The format is described in store.md; `pfm.session` reads and writes it.
+-- @module pfm.store
+
+local blocks = require "lpfm.blocks"
+local session = require "pfm.session"
+local symbols = require "pfm.symbols"
+
+local store = {}
+
+local BUFFER_HEADER = 128 -- bytes, of a sampling buffer
+
+-- --- symbols out of the objects ------------------------------------------------------------------
+
+local function new_object(path, handle, err)
+   return {
+      path = path, build_id = handle and handle:build_id(), count = handle and handle:functions() or 0, missing = err,
+      segments = handle and handle:segments() or {}, functions = {}, files = {}, lines = {}, inlined = {},
+      seen = {}, starts = {}, file_index = {},
+   }
+end
+
+local function note_function(o, handle, own)
+   local name, start, size = handle:func(own)
+   if name and not o.starts[start] then
+      o.starts[start] = true
+      o.functions[#o.functions + 1] = { start, size, name }
+   end
+end
+
+local function note_line(o, handle, own)
+   local file, line = handle:line(own)
+   if not file then return end
+   if not o.file_index[file] then
+      o.files[#o.files + 1] = file
+      o.file_index[file] = #o.files
+   end
+   o.lines[#o.lines + 1] = { own, o.file_index[file], line }
+end
+
+local function note_inlined(o, handle, own)
+   local names = handle:inlined(own)
+   if #names > 1 then o.inlined[#o.inlined + 1] = { own, unpack(names) } end
+end
+
+local function by_first(a, b)
+   return a[1] < b[1]
+end
+
+local function finish(o)
+   for _, list in ipairs { o.functions, o.lines, o.inlined } do table.sort(list, by_first) end
+   o.seen, o.starts, o.file_index = nil, nil, nil
+   return o
+end
+
+local collector = {}
+collector.__index = collector
+
+--- Collects what is to be stored, while or after it is recorded.
+-- @tparam table sizes as of `session:sizes`
+-- @treturn collector
+function store.collector(sizes)
+   return setmetatable({ sizes = sizes, tally = blocks.tally("pid", "ip"), resolver = symbols.resolver() }, collector)
+end
+
+--- Adds samples.
+-- @string block
+function collector:block(block)
+   self.tally:add(block, self.sizes)
+end
+
+--- Adds the mappings of a process.
+-- @int pid
+-- @tparam table maps as of `symbols.parse_maps`
+function collector:maps(pid, maps)
+   self.resolver:add(pid, maps)
+end
+
+local function note_address(objects, where)
+   local path, handle, own = where.object, where.handle, where.own
+   local o = objects[path]
+   if not o then
+      o = new_object(path, symbols.object(path))
+      objects[path] = o
+   end
+   if not handle or o.seen[own] then return end
+   o.seen[own] = true
+   note_function(o, handle, own)
+   note_line(o, handle, own)
+   note_inlined(o, handle, own)
+end
+
+--- What the samples lie in, an SYMS chunk for each object.
+-- @treturn table list of tables, by path
+function collector:objects()
+   local objects, list = {}, {}
+   for pid, ip in self.tally:rows() do
+      local where = self.resolver:resolve(pid, ip)
+      if where.missing ~= "no mapping" then note_address(objects, where) end
+   end
+   for _, o in pairs(objects) do list[#list + 1] = finish(o) end
+   table.sort(list, function(a, b) return a.path < b.path end)
+   return list
+end
+
+local function collect(self)
+   local own = store.collector(self:sizes())
+   for _, m in ipairs(self.maps) do own:maps(m.pid, m.maps) end
+   for block in self:each_block() do own:block(block) end
+   return own:objects()
+end
+
+local function values_of(t)
+   local out = {}
+   for _, value in pairs(t) do out[#out + 1] = value end
+   return out
+end
+
+local function samples_in(block)
+   return (select(2, blocks.tally("pmd"):add(block:sub(1, BUFFER_HEADER), {})))
+end
+
+--- Writes a session into a file: one of `session.of`, or a recording that was cut or killed, made whole as far as it
+-- goes. Symbols that it lacks are looked up on this machine.
+-- @param self of `session.open` or `session.of`
+-- @string path not that of the session itself
+-- @raise where the file cannot be written
+-- @usage store.save(assert(session.open "killed.data"), "whole.data")
+function store.save(self, path)
+   if path == self.path then error("a recording cannot be saved over itself: " .. path, 0) end
+   local file, err = session.create(path, self.head)
+   if not file then error(err, 0) end
+   for _, maps in ipairs(self.maps) do file:json("MAPS", maps) end
+   for tid, comm in pairs(self.comms) do file:json("COMM", { { tid = tid, comm = comm } }) end
+   for block in self:each_block() do file:block(block, samples_in(block)) end
+   for _, object in ipairs(self.symbols and values_of(self.symbols) or collect(self)) do file:json("SYMS", object) end
+   file:json("OBJS", values_of(self.objects))
+   file:close(self.ends or {})
+end
+
+-- --- symbols out of the file ---------------------------------------------------------------------
+
+-- Answers as the objects of lpfm.symbols do, of the addresses that were sampled.
+local stored = {}
+stored.__index = stored
+
+-- The last row of a sorted list that begins at or before an address.
+local function last_before(list, address)
+   local low, high = 0, #list
+   while low < high do
+      local mid = math.ceil((low + high) / 2)
+      if list[mid][1] <= address then low = mid else high = mid - 1 end
+   end
+   return list[low]
+end
+
+local function exactly(list, address)
+   local row = last_before(list, address)
+   return row and row[1] == address and row or nil
+end
+
+function stored:address(offset)
+   for _, s in ipairs(self.value.segments) do
+      if offset >= s[1] and offset - s[1] < s[2] then return offset - s[1] + s[3] end
+   end
+   return #self.value.segments == 0 and offset or nil
+end
+
+function stored:func(address)
+   local f = last_before(self.value.functions, address)
+   if f and (f[2] == 0 or address - f[1] < f[2]) then return f[3], f[1], f[2] end
+end
+
+function stored:line(address)
+   local row = exactly(self.value.lines, address)
+   if row and self.value.files[row[2]] then return self.value.files[row[2]], row[3] end
+end
+
+function stored:inlined(address)
+   local row = exactly(self.value.inlined, address)
+   return row and { unpack(row, 2) } or {}
+end
+
+function stored:functions()
+   return self.value.count or #self.value.functions
+end
+
+function stored:build_id()
+   return self.value.build_id
+end
+
+function stored:segments()
+   return self.value.segments
+end
+
+-- Finds objects among those that a session brings along.
+local function finder(self)
+   local known = {}
+   return function(path)
+      local value = self.symbols and self.symbols[path]
+      if not value then return nil end
+      known[path] = known[path] or setmetatable({ value = value }, stored)
+      if value.missing then return nil, value.missing end
+      return known[path]
+   end
+end
+
+local function same_kernel(self)
+   local file = io.open("/proc/sys/kernel/random/boot_id", "r")
+   local boot = file and file:read("*l")
+   if file then file:close() end
+   return boot ~= nil and boot == self.head.machine.boot
+end
+
+--- A resolver for the samples of a session: by the symbols that it brings along; by this machine's programs where it
+-- brings none (recordings that were killed).
+-- @param self of `session.open`
+-- @treturn resolver see `pfm.symbols`
+-- @usage store.resolver(s):resolve(pid, ip).func
+function store.resolver(self)
+   local resolver = symbols.resolver { kernel = same_kernel(self), stored = finder(self) }
+   for _, m in ipairs(self.maps) do resolver:add(m.pid, m.maps) end
+   return resolver
+end
+
+return store

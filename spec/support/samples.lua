@@ -1,0 +1,37 @@
+-- SPDX-License-Identifier: MIT
+--- Blocks of samples, byte by byte: the default format in the layout of 2.x.
+local samples = {}
+
+local function le(n, bytes)
+   local out = {}
+   for i = 1, bytes do
+      out[i] = string.char(n % 256)
+      n = math.floor(n / 256)
+   end
+   return table.concat(out)
+end
+
+--- -n in two's complement.
+function samples.negative(n, bytes)
+   return (le(n - 1, bytes):gsub(".", function(ch) return string.char(255 - ch:byte()) end))
+end
+
+-- A sample: 40 bytes, and values behind it.
+local function entry(s)
+   local values = {}
+   for i, v in ipairs(s.values or {}) do values[i] = le(v, 8) end
+   return le(s.tid, 4) .. le(s.pmd or 65, 2) .. le(0, 2) .. samples.negative(s.period or 1000, 8) .. le(s.ip, 8)
+      .. le(s.tstamp or 0, 8) .. le(s.cpu or 0, 2) .. le(s.set or 0, 2) .. le(s.pid or s.tid, 4) .. table.concat(values)
+end
+
+--- A buffer: 128 bytes of header, the entries.
+-- @param list of tables: tid, ip, and optional pid, cpu, pmd (65), set, period (1000), tstamp, values
+-- @param count what the header says, by default how many there are
+function samples.block(list, count)
+   local body = {}
+   for i, s in ipairs(list) do body[i] = entry(s) end
+   local data = table.concat(body)
+   return le(count or #list, 8) .. le(128 + #data, 8) .. le(0, 8 * 14) .. data
+end
+
+return samples
