@@ -113,7 +113,7 @@ static int object_func(lua_State *L)
 	struct symobj *o = check_object(L);
 	uint64_t addr = check_address(L, 2);
 	const struct symtab_entry *e = symobj_function(o, addr);
-	const char *name;
+	struct symdwarf_frame own;
 
 	if (e) {
 		push_name(L, e->name);
@@ -121,8 +121,8 @@ static int object_func(lua_State *L)
 		push_address(L, e->size);
 		return 3;
 	}
-	if (symobj_inlined(o, addr, &name, 1) == 1) {	/* only debug information */
-		push_name(L, name);
+	if (symobj_frames(o, addr, &own, 1) == 1) {	/* only debug information */
+		push_name(L, own.name);
 		push_address(L, addr);
 		push_address(L, 1);
 		return 3;
@@ -154,21 +154,35 @@ static int object_line(lua_State *L)
 	return 2;
 }
 
+static void push_frame(lua_State *L, const struct symdwarf_frame *frame)
+{
+	lua_createtable(L, 0, 3);
+	push_name(L, frame->name);
+	lua_setfield(L, -2, "name");
+	if (!frame->file)
+		return;
+	lua_pushstring(L, frame->file);
+	lua_setfield(L, -2, "file");
+	lua_pushinteger(L, frame->line);
+	lua_setfield(L, -2, "line");
+}
+
 /***
-Names of the functions inlined at an address, the innermost first, then the one they are in.
-@function object:inlined
+The functions at an address: the innermost inlined one first, last the one that it was all inlined into.
+@function object:frames
 @number address the object's own
-@treturn table empty without debug information
+@treturn table of `name`, `file`, `line` (of the address, or of the call of the frame before); empty without debug
+information
 */
-static int object_inlined(lua_State *L)
+static int object_frames(lua_State *L)
 {
 	struct symobj *o = check_object(L);
-	const char *names[INLINE_MAX];
-	int n = symobj_inlined(o, check_address(L, 2), names, INLINE_MAX);
+	struct symdwarf_frame frames[INLINE_MAX];
+	int n = symobj_frames(o, check_address(L, 2), frames, INLINE_MAX);
 
 	lua_createtable(L, n, 0);
 	for (int i = 0; i < n; i++) {
-		push_name(L, names[i]);
+		push_frame(L, &frames[i]);
 		lua_rawseti(L, -2, i + 1);
 	}
 	return 1;
@@ -265,7 +279,7 @@ static const luaL_Reg methods[] = {
 	{ "address", object_address },
 	{ "func", object_func },
 	{ "line", object_line },
-	{ "inlined", object_inlined },
+	{ "frames", object_frames },
 	{ "segments", object_segments },
 	{ "functions", object_functions },
 	{ "build_id", object_build_id },

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* symobj.c - one object and what is known of its code: ELF and DWARF through elfutils' libdwfl. */
-#include <dwarf.h>
+/* symobj.c - one object and what is known of its code: its ELF file through elfutils' libdwfl. */
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,20 +13,35 @@
 
 #include "symobj.h"
 
+#define DEBUG_PATH ":.debug:/usr/lib/debug"	/* libdwfl's own */
+
 struct symobj {
 	Dwfl *dwfl;		/* NULL: the kernel */
 	Dwfl_Module *mod;
 	Elf *elf;
 	struct symtab funcs;
+	struct symdwarf dwarf;
 	char *names;		/* the kernel's names */
 };
 
-/* Without a debuginfo_path libdwfl looks where distributions put debug files. */
+static char *debug_path;
+
 static const Dwfl_Callbacks offline = {
 	.find_elf = dwfl_build_id_find_elf,
 	.find_debuginfo = dwfl_standard_find_debuginfo,
 	.section_address = dwfl_offline_section_address,
+	.debuginfo_path = &debug_path,
 };
+
+/* Debug files lie beside the object, in .debug there, in the distribution's place; first in LPFM_DEBUG_PATH. */
+static void set_debug_path(void)
+{
+	const char *own = getenv("LPFM_DEBUG_PATH");
+
+	free(debug_path);
+	if (asprintf(&debug_path, "%s%s", own ? own : "", DEBUG_PATH) < 0)
+		debug_path = NULL;
+}
 
 /* --- functions of an ELF file --------------------------------------------------------------- */
 
@@ -116,6 +130,7 @@ static struct symobj *open_elf(const char *path, int fd, char *why)
 		explain(why, strerror(ENOMEM));
 		return NULL;
 	}
+	set_debug_path();
 	o->dwfl = dwfl_begin(&offline);
 	if (!o->dwfl) {
 		close(fd);
@@ -263,6 +278,7 @@ void symobj_close(struct symobj *o)
 	if (!o)
 		return;
 	symtab_free(&o->funcs);
+	symdwarf_free(&o->dwarf);
 	if (o->dwfl)
 		dwfl_end(o->dwfl);
 	free(o->names);
@@ -314,46 +330,14 @@ size_t symobj_functions(const struct symobj *o)
 	return o->funcs.n;
 }
 
-const char *symobj_line(const struct symobj *o, uint64_t addr, int *line)
+int symobj_frames(struct symobj *o, uint64_t addr, struct symdwarf_frame frames[], int max)
 {
-	Dwfl_Line *l = o->mod ? dwfl_module_getsrc(o->mod, addr) : NULL;
-
-	return l ? dwfl_lineinfo(l, NULL, line, NULL, NULL, NULL) : NULL;
+	return o->mod ? symdwarf_frames(&o->dwarf, o->mod, addr, frames, max) : 0;
 }
 
-static const char *die_name(Dwarf_Die *die)
+const char *symobj_line(struct symobj *o, uint64_t addr, int *line)
 {
-	Dwarf_Attribute attr;
-	static const int names[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (dwarf_attr_integrate(die, (unsigned int)names[i], &attr))
-			return dwarf_formstring(&attr);
-	return NULL;
-}
-
-int symobj_inlined(const struct symobj *o, uint64_t addr, const char *names[], int max)
-{
-	Dwarf_Addr bias;
-	Dwarf_Die *cu = o->mod ? dwfl_module_addrdie(o->mod, addr, &bias) : NULL;
-	Dwarf_Die *scopes = NULL;
-	int n = cu ? dwarf_getscopes(cu, addr - bias, &scopes) : 0;
-	int found = 0;
-
-	for (int i = 0; i < n && found < max; i++) {
-		int tag = dwarf_tag(&scopes[i]);
-
-		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
-			continue;
-		const char *name = die_name(&scopes[i]);
-
-		if (name)
-			names[found++] = name;
-		if (tag == DW_TAG_subprogram)
-			break;
-	}
-	free(scopes);
-	return found;
+	return o->mod ? symdwarf_line(&o->dwarf, o->mod, addr, line) : NULL;
 }
 
 const unsigned char *symobj_build_id(const struct symobj *o, int *len)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "symdwarf.h"
 #include "symtab.h"
 
 struct symobj;
@@ -37,13 +38,10 @@ const struct symtab_entry *symobj_function(const struct symobj *o, uint64_t addr
 size_t symobj_functions(const struct symobj *o);
 
 /* Source file and line of an address; NULL where debug information does not say. */
-const char *symobj_line(const struct symobj *o, uint64_t addr, int *line);
+const char *symobj_line(struct symobj *o, uint64_t addr, int *line);
 
-/*
- * Functions that debug information says are inlined at addr, the innermost first; up to max,
- * returns how many. The last name is the function they are inlined into.
- */
-int symobj_inlined(const struct symobj *o, uint64_t addr, const char *names[], int max);
+/* The functions at an address, see symdwarf_frames(). */
+int symobj_frames(struct symobj *o, uint64_t addr, struct symdwarf_frame frames[], int max);
 
 /* The build id; NULL where there is none. */
 const unsigned char *symobj_build_id(const struct symobj *o, int *len);

@@ -20,8 +20,8 @@ end
 
 local function make_command(name)
    return { "sh", "-c", ("exec env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u LD_PRELOAD make -j2 LPFM_READY=1 SAN= "
-      .. "CC=%s/cc CFLAGS=-O0 BUILD=%s/%s %s/%s/libperfmon.so >%s/%s.out 2>&1"):format(folder, folder, name, folder, name,
-      folder, name) }
+      .. "CC=%s/cc CFLAGS=-O0 BUILD=%s/%s %s/%s/libperfmon.so >%s/%s.out 2>&1"):format(folder, folder, name, folder,
+      name, folder, name) }
 end
 
 local function lines(name)

@@ -6,7 +6,7 @@ local chunks = require "lpfm.chunks"
 local session = require "pfm.session"
 local make_samples = require "support.samples"
 
-local block_of, negative = make_samples.block, make_samples.negative
+local block_of = make_samples.block
 
 local path = os.tmpname()
 local head = { events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1000 } }, what = "a test" }
@@ -177,7 +177,7 @@ describe("blocks of samples", function()
 
    it("give kernel addresses as negative numbers, exactly", function()
       local block = block_of { { tid = 1, ip = 0 } }
-      local kernel = block:sub(1, 128) .. block:sub(129, 144) .. negative(4096, 8) .. block:sub(153)
+      local kernel = block:sub(1, 128) .. block:sub(129, 144) .. make_samples.int(-4096, 8) .. block:sub(153)
       for s in blocks.each(kernel, {}) do assert.equal(-4096, s.ip) end
    end)
 

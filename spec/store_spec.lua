@@ -156,7 +156,7 @@ describe("a recorded session", function()
    it("with chunks that make no sense is read without them", function()
       local whole = read(file)
       for _, body in ipairs { "[]", "{}", "7", "null", "not JSON", '{"pid":1,"maps":[[1]]}', '[{"tid":"x"}]', "[3]",
-         '{"path":"/x","functions":[["a"]],"segments":[],"lines":[],"files":[],"inlined":[]}' } do
+         '{"path":"/x","functions":[["a"]],"segments":[],"lines":[],"files":[],"frames":[]}' } do
          for _, tag in ipairs { "MAPS", "COMM", "OBJS", "SYMS", "ENDS", "SMPL" } do
             write(root .. "/odd.data", whole .. chunk(tag, body))
             local self = assert(session.open(root .. "/odd.data"))
@@ -225,7 +225,7 @@ describe("symbols in a recording", function()
       assert.same({ object:line(live) }, { here.handle:line(live) })
       assert.same(object:build_id(), here.handle:build_id())
       assert.same(object:functions(), here.handle:functions())
-      local names = object:inlined(live)
-      assert.same(#names > 1 and names or {}, here.handle:inlined(live))
+      local frames = object:frames(live)
+      assert.same(#frames > 1 and frames or {}, here.handle:frames(live))
    end)
 end)

@@ -8,14 +8,17 @@ local nearest = require "pfm.nearest"
 local cli = {}
 
 --- The sub-commands; each is a module `pfm.NAME` with `summary`, `options()` and `main(argv)`.
-cli.commands = { "stat", "record", "report", "list" }
+cli.commands = { "stat", "record", "report", "export", "list" }
 local commands = cli.commands
+local offline = { report = true, export = true } -- they measure nothing
 local USAGE, FAILURE, INTERRUPTED = 2, 1, 130
 
 --- Variables and what they are for.
 cli.environment = {
    { "LPFM_MACHINE=perf|linux|sim[:MODEL]", "where to measure (default: the first that works)" },
    { "LPFM_SCRIPTS, LPFM_CPATH", "directories of the Lua library, of lpfm.so" },
+   { "LPFM_DEBUG_PATH=DIR[:DIR]", "where debug files are, beside the usual places" },
+   { "LPFM_JITMAP=1", "names of LuaJIT's traces go to /tmp/perf-PID.map, for record" },
    { "NO_COLOR", "no colours" },
 }
 
@@ -82,6 +85,7 @@ end
 local function preload()
    local lpfm = require "lpfm"
    rawset(_G, "lpfm", lpfm)
+   if os.getenv("LPFM_JITMAP") then require("pfm.jitmap").start() end
 end
 
 local function set_arguments(name, argv, from)
@@ -174,7 +178,7 @@ end
 
 local function run_command(name, argv)
    local ok, err = require("lpfm").machine()
-   if not ok and name ~= "report" and argv[1] ~= "--help" then error(err, 0) end
+   if not ok and not offline[name] and argv[1] ~= "--help" then error(err, 0) end
    return require("pfm." .. name).main(argv)
 end
 

@@ -166,7 +166,7 @@ end
 function take.SYMS(self, value)
    local whole = type(value.path) == "string" and type(value.functions) == "table"
       and all_rows(value.functions, "nns") and all_rows(value.segments, "nnn") and all_rows(value.lines, "nn")
-      and type(value.files) == "table" and type(value.inlined) == "table"
+      and type(value.files) == "table" and all_rows(value.frames, "n")
    if not whole then return false end
    self.symbols = self.symbols or {}
    self.symbols[value.path] = value

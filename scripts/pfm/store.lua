@@ -16,7 +16,7 @@ local BUFFER_HEADER = 128 -- bytes, of a sampling buffer
 local function new_object(path, handle, err)
    return {
       path = path, build_id = handle and handle:build_id(), count = handle and handle:functions() or 0, missing = err,
-      segments = handle and handle:segments() or {}, functions = {}, files = {}, lines = {}, inlined = {},
+      segments = handle and handle:segments() or {}, functions = {}, files = {}, lines = {}, frames = {},
       seen = {}, starts = {}, file_index = {},
    }
 end
@@ -29,19 +29,28 @@ local function note_function(o, handle, own)
    end
 end
 
-local function note_line(o, handle, own)
-   local file, line = handle:line(own)
-   if not file then return end
+local function file_number(o, file)
+   if not file then return 0 end
    if not o.file_index[file] then
       o.files[#o.files + 1] = file
       o.file_index[file] = #o.files
    end
-   o.lines[#o.lines + 1] = { own, o.file_index[file], line }
+   return o.file_index[file]
 end
 
-local function note_inlined(o, handle, own)
-   local names = handle:inlined(own)
-   if #names > 1 then o.inlined[#o.inlined + 1] = { own, unpack(names) } end
+local function note_line(o, handle, own)
+   local file, line = handle:line(own)
+   if file then o.lines[#o.lines + 1] = { own, file_number(o, file), line } end
+end
+
+local function note_frames(o, handle, own)
+   local frames = handle:frames(own)
+   if #frames < 2 then return end
+   local row = { own }
+   for _, f in ipairs(frames) do
+      for _, value in ipairs { f.name, file_number(o, f.file), f.line or 0 } do row[#row + 1] = value end
+   end
+   o.frames[#o.frames + 1] = row
 end
 
 local function by_first(a, b)
@@ -49,7 +58,7 @@ local function by_first(a, b)
 end
 
 local function finish(o)
-   for _, list in ipairs { o.functions, o.lines, o.inlined } do table.sort(list, by_first) end
+   for _, list in ipairs { o.functions, o.lines, o.frames } do table.sort(list, by_first) end
    o.seen, o.starts, o.file_index = nil, nil, nil
    return o
 end
@@ -88,7 +97,7 @@ local function note_address(objects, where)
    o.seen[own] = true
    note_function(o, handle, own)
    note_line(o, handle, own)
-   note_inlined(o, handle, own)
+   note_frames(o, handle, own)
 end
 
 --- What the samples lie in, an SYMS chunk for each object.
@@ -177,9 +186,13 @@ function stored:line(address)
    if row and self.value.files[row[2]] then return self.value.files[row[2]], row[3] end
 end
 
-function stored:inlined(address)
-   local row = exactly(self.value.inlined, address)
-   return row and { unpack(row, 2) } or {}
+function stored:frames(address)
+   local row, out = exactly(self.value.frames, address) or {}, {}
+   for i = 2, #row, 3 do
+      local file = self.value.files[row[i + 1]]
+      out[#out + 1] = { name = row[i], file = file, line = file and row[i + 2] }
+   end
+   return out
 end
 
 function stored:functions()

@@ -2,7 +2,9 @@
 --- From addresses in processes to functions, lines and objects.
 -- @module pfm.symbols
 
+local jitmap = require "pfm.jitmap"
 local objects = require "lpfm.symbols"
+local stat = require("posix.sys.stat").stat
 
 local symbols = {}
 
@@ -41,28 +43,32 @@ end
 
 -- --- objects, shared by all processes ------------------------------------------------------------
 
-local known = {} -- path -> {object=, error=}
+local known = setmetatable({}, { __mode = "v" }) -- as long as someone uses them
 
-local function object_of(path)
-   local o = known[path]
-   if not o then
-      local object, err = objects.object(path)
-      o = { object = object, error = err }
-      known[path] = o
-   end
-   return o.object, o.error
+-- A program that is built anew is another object.
+local function version_of(path)
+   local s = stat(path)
+   return s and ("%s %d %d %d %d"):format(path, s.st_dev, s.st_ino, s.st_mtime, s.st_size) or path
 end
 
---- An object of this machine, opened once.
+--- An object of this machine as it is now, opened once while it is in use.
 -- @string path
 -- @return as of `lpfm.symbols.object`; nil and why not
-symbols.object = object_of
+function symbols.object(path)
+   local version, err = version_of(path), nil
+   local object = known[version]
+   if not object then
+      object, err = objects.object(path)
+      known[version] = object
+   end
+   return object, err
+end
 
 --- What identifies an object's build.
 -- @string path
 -- @return the build id in hexadecimal, or nil
 function symbols.build_id(path)
-   local object = object_of(path)
+   local object = symbols.object(path)
    return object and object:build_id()
 end
 
@@ -70,10 +76,16 @@ local function base_name(path)
    return path:match("([^/]+)$") or path
 end
 
+local GENERATED = "[generated code]"
+
+local function is_generated(path)
+   return path == "" or path:find("^//anon") ~= nil or path:find("^%[anon") ~= nil or path:find("^/memfd:") ~= nil
+end
+
 -- Words for code that has no symbol.
 local function nameless(path, object, err)
    local name = base_name(path)
-   if path == "" or path:find("^//anon") then return "[generated code]" end
+   if is_generated(path) then return GENERATED end
    if path == "[kernel]" or path:find("^%[") then return path end
    if path:find(" %(deleted%)$") then return ("[%s]"):format(name) end
    if not object then return ("[%s: %s]"):format(name, (err or ""):match(": (.*)$") or "unreadable") end
@@ -93,12 +105,17 @@ symbols.hex = hex
 local function find_object(self, path)
    local object, err = self.stored(path)
    if object or err then return object, err end
-   return object_of(path)
+   local opened = self.opened[path]
+   if not opened then
+      opened = { symbols.object(path) }
+      self.opened[path] = opened
+   end
+   return opened[1], opened[2]
 end
 
 local function describe(self, path, address, own)
    local object, err = find_object(self, path)
-   local where = { object = path ~= "" and path or "[generated code]", address = address }
+   local where = { object = path ~= "" and path or GENERATED, address = address }
    local at = own
    if object and path ~= "[kernel]" then at = object:address(own) end
    local func, start
@@ -124,7 +141,7 @@ resolver.__index = resolver
 -- @treturn resolver
 function symbols.resolver(options)
    options = options or {}
-   return setmetatable({ processes = {}, cache = {}, kernel = options.kernel ~= false,
+   return setmetatable({ processes = {}, cache = {}, opened = {}, jits = {}, kernel = options.kernel ~= false,
       stored = options.stored or function() end }, resolver)
 end
 
@@ -151,9 +168,23 @@ local function resolve_kernel(self, address)
    return { func = "[kernel]", object = "[kernel]", offset = address, address = address, missing = "another kernel" }
 end
 
+-- What the process's JIT compiler says about an address.
+local function resolve_generated(self, pid, address)
+   local map = self.jits[pid]
+   if map == nil then
+      map = jitmap.of(pid) or false
+      self.jits[pid] = map
+   end
+   if not map then return nil end
+   local name, start = map:find(address)
+   return name and { func = name, object = GENERATED, offset = address - start, address = address }
+end
+
 local function resolve_new(self, pid, address)
    if address < 0 then return resolve_kernel(self, address) end
    local m = locate(self, pid, address)
+   local generated = (not m or is_generated(m[4])) and resolve_generated(self, pid, address)
+   if generated then return generated end
    if not m then
       return { func = "[unknown]", object = "[unknown]", offset = address, address = address, missing = "no mapping" }
    end
@@ -190,11 +221,19 @@ function symbols.line(where)
    if where.file then return where.file, where.line end
 end
 
---- The functions inlined at a resolved address, the innermost first.
--- @tparam table where
--- @treturn table of names
-function symbols.inlined(where)
-   return where.handle and where.handle:inlined(where.own) or {}
+--- The functions at a resolved address: the innermost inlined one first, last the one whose code it is.
+-- @tparam table where as of `resolver:resolve`
+-- @treturn table of `name`, and where it is known `file` and `line`: of the address, or of the call of the frame before
+function symbols.frames(where)
+   if where.frames then return where.frames end
+   local frames = where.handle and where.handle:frames(where.own) or {}
+   if #frames == 0 then
+      local file, line = symbols.line(where)
+      frames[1] = { file = file, line = line }
+   end
+   frames[#frames].name = where.func -- the symbol table's name tells copies apart: f.cold, f.part.0
+   where.frames = frames
+   return frames
 end
 
 return symbols

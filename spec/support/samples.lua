@@ -16,11 +16,18 @@ function samples.negative(n, bytes)
    return (le(n - 1, bytes):gsub(".", function(ch) return string.char(255 - ch:byte()) end))
 end
 
+--- A number's bytes, the lowest first; of negative ones as two's complement.
+function samples.int(n, bytes)
+   return n < 0 and samples.negative(-n, bytes) or le(n, bytes)
+end
+
+local int = samples.int
+
 -- A sample: 40 bytes, and values behind it.
 local function entry(s)
    local values = {}
-   for i, v in ipairs(s.values or {}) do values[i] = le(v, 8) end
-   return le(s.tid, 4) .. le(s.pmd or 65, 2) .. le(0, 2) .. samples.negative(s.period or 1000, 8) .. le(s.ip, 8)
+   for i, v in ipairs(s.values or {}) do values[i] = int(v, 8) end
+   return le(s.tid, 4) .. le(s.pmd or 65, 2) .. le(0, 2) .. int(-(s.period or 1000), 8) .. int(s.ip, 8)
       .. le(s.tstamp or 0, 8) .. le(s.cpu or 0, 2) .. le(s.set or 0, 2) .. le(s.pid or s.tid, 4) .. table.concat(values)
 end
 

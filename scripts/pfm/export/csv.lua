@@ -1,0 +1,38 @@
+-- SPDX-License-Identifier: MIT
+--- Every sample on a line, as separated values.
+-- @module pfm.export.csv
+
+local format = require "pfm.format"
+local samples = require "pfm.samples"
+local stacks = require "pfm.stacks"
+local symbols = require "pfm.symbols"
+
+local csv = { summary = "every sample on a line, with its symbol, file and line", extensions = { "csv" } }
+
+local COLUMNS = { "event", "time", "pid", "tid", "process", "comm", "cpu", "address", "symbol", "offset", "object",
+   "file", "line", "period" }
+
+local function cells_of(s, with)
+   local file, line = symbols.line(s.where)
+   local cells = { s.event, ("%.9f"):format(s.time), s.pid, s.tid, s.process, s.comm, s.cpu, symbols.hex(s.address),
+      s.symbol, s.offset, s.object, file, line, s.period }
+   for i, e in ipairs(with) do cells[#COLUMNS + i] = s[e.name] end
+   return cells
+end
+
+--- Writes the samples, of one event or of all.
+-- @tparam table self session
+-- @param out a file
+-- @tparam[opt] table options `event` (a name), `separator` (",")
+function csv.write(self, out, options)
+   options = options or {}
+   local only, with = options.event and stacks.event(self, options.event).name, self.head.with or {}
+   local head, sep = { unpack(COLUMNS) }, options.separator or ","
+   for _, e in ipairs(with) do head[#head + 1] = e.name end
+   out:write(format.csv(head, #head, sep), "\n")
+   for s in samples.each(self) do
+      if s.event == (only or s.event) then out:write(format.csv(cells_of(s, with), #head, sep), "\n") end
+   end
+end
+
+return csv

@@ -1,0 +1,230 @@
+-- SPDX-License-Identifier: MIT
+--- Flame graphs: an SVG that a browser lets one hover over, zoom (click) and search.
+-- @module pfm.export.flamegraph
+
+local format = require "pfm.format"
+local stacks = require "pfm.stacks"
+
+local flamegraph = { summary = "a picture (SVG) to zoom and search in a browser", extensions = { "svg" } }
+
+local WIDTH, ROW, MARGIN = 1200, 17, 10 -- px
+local HEAD, FOOT = 60, 30               -- px, above and below the frames
+local CHAR, INSET = 7.2, 3              -- px: a character of 12 px monospace, the gap before a text
+local WIDE, BUTTON = 9.7, 120           -- px: a character of the heading, a button beside it
+local THINNEST = 0.1                    -- px, of a frame that is drawn
+
+-- Hue, from and over how many degrees, by what a frame is.
+local hues = { all = { 220, 0 }, process = { 210, 15 }, thread = { 195, 15 }, object = { 130, 40 },
+   kernel = { 20, 12 }, symbol = { 38, 15 }, inlined = { 55, 10 } }
+
+-- --- the tree ------------------------------------------------------------------------------------
+
+local function child_of(node, frame)
+   local id = frame.kind .. "\0" .. frame.name
+   local child = node.by_id[id]
+   if not child then
+      child = { name = frame.name, kind = frame.kind, weight = 0, by_id = {}, children = {} }
+      node.by_id[id], node.children[#node.children + 1] = child, child
+   end
+   return child
+end
+
+local function tree_of(list, total)
+   local root = { name = "all", kind = "all", weight = total, by_id = {}, children = {} }
+   for _, stack in ipairs(list) do
+      local node = root
+      for _, frame in ipairs(stack.frames) do
+         node = child_of(node, frame)
+         node.weight = node.weight + stack.weight
+      end
+   end
+   return root
+end
+
+-- Places every frame: from left to right by name, as the stacks are sorted; returns them and how many rows they take.
+local function place(node, x, scale, depth, out)
+   local width, deepest = node.weight * scale, depth
+   if width < THINNEST then return depth - 1 end
+   out[#out + 1] = { node = node, x = x, width = width, depth = depth }
+   for _, child in ipairs(node.children) do
+      deepest = math.max(deepest, place(child, x, scale, depth + 1, out))
+      x = x + child.weight * scale
+   end
+   return deepest
+end
+
+-- --- drawing -------------------------------------------------------------------------------------
+
+local entities = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
+
+local function escape(text)
+   return (text:gsub("[%c\127]", " "):gsub('[&<>"]', entities))
+end
+
+-- A colour that stays the same for a name.
+local function colour_of(node)
+   local hash, hue = 0, hues[node.kind]
+   for i = 1, #node.name do hash = (hash * 31 + node.name:byte(i)) % 9973 end
+   return ("hsl(%d,%d%%,%d%%)"):format(hue[1] + hue[2] * (hash % 101) / 100, 45 + hash % 30, 72 + hash % 7)
+end
+
+-- Cut between characters, not within one of several bytes.
+local function fit(name, width, char)
+   local room = math.floor((width - 2 * INSET) / (char or CHAR))
+   if room < 3 then return "" end
+   if format.width(name) <= room then return name end
+   return (name:sub(1, room - 2):gsub("[\192-\255][\128-\191]*$", "")) .. ".."
+end
+
+local function weight_text(weight, unit)
+   if unit == "ns" then return format.time(weight / 1e9) end
+   return format.plural(weight, unit)
+end
+
+local function draw_frame(f, rows, total, unit)
+   local node = f.node
+   local y = HEAD + (rows - 1 - f.depth) * ROW
+   local title = ("%s (%s, %s, %.2f%%)"):format(node.name, node.kind, weight_text(node.weight, unit),
+      node.weight / total * 100)
+   return ('<g class="frame" data-name="%s"><title>%s</title><rect x="%.2f" y="%d" width="%.2f" height="%d" fill="%s"/>'
+      .. '<text x="%.2f" y="%d">%s</text></g>\n'):format(escape(node.name), escape(title), f.x, y, f.width, ROW - 1,
+      colour_of(node), f.x + INSET, y + ROW - 5, escape(fit(node.name, f.width)))
+end
+
+local STYLE = [[
+text { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 12px; fill: #111; }
+.frame { cursor: pointer; } .frame text { pointer-events: none; }
+.frame:hover rect { stroke: #000; stroke-width: 0.8; }
+.heading { font-size: 16px; text-anchor: middle; } .note { fill: #555; }
+.button { cursor: pointer; fill: #0645ad; } .button:hover { text-decoration: underline; }
+.off { display: none; } .behind rect { opacity: 0.45; } .found rect { fill: #d63bd6; } .found text { fill: #fff; }
+]]
+
+-- Frames are known by the numbers they were drawn with; zooming stretches a part of the picture to its whole width.
+local SCRIPT = [[
+(function () {
+   "use strict";
+   var svg = document.currentScript ? document.currentScript.ownerSVGElement : document.documentElement;
+   var left = @LEFT@, width = @WIDTH@, charWidth = @CHAR@, inset = @INSET@;
+   var details = svg.querySelector(".details"), matched = svg.querySelector(".matched");
+   var reset = svg.querySelector(".reset"), search = svg.querySelector(".search"), current = null;
+   var frames = Array.prototype.map.call(svg.querySelectorAll(".frame"), function (g) {
+      var rect = g.querySelector("rect");
+      return { g: g, rect: rect, text: g.querySelector("text"), name: g.getAttribute("data-name"),
+         title: g.querySelector("title").textContent, x: +rect.getAttribute("x"), y: +rect.getAttribute("y"),
+         w: +rect.getAttribute("width") };
+   });
+   function draw(f, x, w) {
+      var room = Math.floor((w - 2 * inset) / charWidth), name = f.name;
+      f.rect.setAttribute("x", x);
+      f.rect.setAttribute("width", w);
+      f.text.setAttribute("x", x + inset);
+      f.text.textContent = room < 3 ? "" : name.length <= room ? name : name.slice(0, room - 2) + "..";
+   }
+   function show(f, shown, behind) {
+      f.g.classList.toggle("off", !shown);
+      f.g.classList.toggle("behind", behind);
+   }
+   function zoom(to) {
+      var slack = 0.02, scale = width / to.w;
+      frames.forEach(function (f) {
+         var inside = f.x >= to.x - slack && f.x + f.w <= to.x + to.w + slack && f.y <= to.y;
+         var below = f.y > to.y && f.x <= to.x + slack && f.x + f.w >= to.x + to.w - slack;
+         show(f, inside || below, below);
+         if (inside) draw(f, left + (f.x - to.x) * scale, f.w * scale);
+         else if (below) draw(f, left, width);
+      });
+      reset.classList.toggle("off", to === frames[0]);
+   }
+   function mark(expression) {
+      var spans = [], end = -1, sum = 0;
+      frames.forEach(function (f) {
+         var hit = expression !== null && expression.test(f.name);
+         f.g.classList.toggle("found", hit);
+         if (hit) spans.push([f.x, f.x + f.w]);
+      });
+      spans.sort(function (a, b) { return a[0] - b[0]; });
+      spans.forEach(function (s) {
+         sum += Math.max(0, s[1] - Math.max(s[0], end));
+         end = Math.max(end, s[1]);
+      });
+      matched.textContent = expression ? "found in " + (sum / frames[0].w * 100).toFixed(2) + "%" : "";
+      search.textContent = expression ? "end search" : "search";
+      current = expression;
+   }
+   function ask() {
+      var word = window.prompt("Names to search for (a regular expression):", "");
+      if (!word) return;
+      try { mark(new RegExp(word)); } catch (error) { window.alert(error.message); }
+   }
+   frames.forEach(function (f) {
+      f.g.addEventListener("click", function () { zoom(f); });
+      f.g.addEventListener("mouseover", function () { details.textContent = f.title; });
+      f.g.addEventListener("mouseout", function () { details.textContent = ""; });
+   });
+   reset.addEventListener("click", function () { zoom(frames[0]); });
+   search.addEventListener("click", function () { if (current) mark(null); else ask(); });
+   window.addEventListener("keydown", function (event) {
+      if (event.key === "Escape") { mark(null); zoom(frames[0]); }
+      else if (event.key === "/" || (event.key === "f" && (event.ctrlKey || event.metaKey))) {
+         event.preventDefault();
+         ask();
+      }
+   });
+})();
+]]
+
+local function script()
+   local values = { LEFT = MARGIN, WIDTH = WIDTH - 2 * MARGIN, CHAR = CHAR, INSET = INSET }
+   return (SCRIPT:gsub("@(%u+)@", values))
+end
+
+local function heading(title, note)
+   return ('<text class="heading" x="%d" y="24">%s</text>\n<text class="note" x="%d" y="44">%s</text>\n'
+      .. '<text class="button reset off" x="%d" y="24">reset zoom</text>\n'
+      .. '<text class="button search" x="%d" y="24">search</text>\n'):format(
+      WIDTH / 2, escape(fit(title, WIDTH - 2 * BUTTON, WIDE)), MARGIN, escape(note), MARGIN, WIDTH - MARGIN - 10 * CHAR)
+end
+
+--- Draws stacks.
+-- @tparam table list of `stacks.collect`
+-- @number total of the weights, more than 0
+-- @tparam[opt] table options `title`, `note` (a line below it), `unit` of the weights: "ns", or a noun ("sample")
+-- @treturn string SVG
+function flamegraph.draw(list, total, options)
+   options = options or {}
+   local placed = {}
+   local rows = place(tree_of(list, total), MARGIN, (WIDTH - 2 * MARGIN) / total, 0, placed) + 1
+   local height = HEAD + rows * ROW + FOOT
+   local size = ('width="%d" height="%d" viewBox="0 0 %d %d"'):format(WIDTH, height, WIDTH, height)
+   local out = {
+      '<svg xmlns="http://www.w3.org/2000/svg" class="flamegraph" ', size, ">\n<style>\n", STYLE,
+      '</style>\n<rect width="100%" height="100%" fill="#fdfdf8"/>\n',
+      heading(options.title or "Flame graph", options.note or ""),
+   }
+   for _, f in ipairs(placed) do out[#out + 1] = draw_frame(f, rows, total, options.unit or "sample") end
+   out[#out + 1] = ('<text class="details" x="%d" y="%d"> </text>\n'):format(MARGIN, height - 10)
+   out[#out + 1] = ('<text class="matched" x="%d" y="44"> </text>\n'):format(WIDTH - MARGIN - 20 * CHAR)
+   out[#out + 1] = "<script><![CDATA[\n" .. script() .. "]]></script>\n</svg>\n"
+   return table.concat(out)
+end
+
+--- Draws an event of a recording.
+-- @tparam table self session
+-- @param out a file
+-- @tparam[opt] table options of `stacks.collect`, and `title`; the weight is "events" if nothing is said
+function flamegraph.write(self, out, options)
+   options = options or {}
+   local event, weight = stacks.event(self, options.event), options.weight or "events"
+   local list, total = stacks.collect(self, { event = event.name, ids = options.ids, inlined = options.inlined,
+      weight = weight })
+   if total == 0 then error(("%s has no samples of '%s' to draw"):format(self.path, event.name), 0) end
+   local unit = weight == "samples" and "sample" or event.unit == "ns" and "ns" or "event"
+   out:write(flamegraph.draw(list, total, {
+      title = options.title or (self.head.what or self.path),
+      note = ("%s: %s. Above the threads lie objects and functions, not callers; inlined functions on top of theirs.")
+         :format(event.name, weight_text(total, unit)), unit = unit,
+   }))
+end
+
+return flamegraph

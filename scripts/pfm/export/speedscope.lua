@@ -1,0 +1,97 @@
+-- SPDX-License-Identifier: MIT
+--- Profiles for speedscope.app: all threads together, then each thread in the order of time.
+-- @module pfm.export.speedscope
+
+local format = require "pfm.format"
+local lpfm = require "lpfm"
+local samples = require "pfm.samples"
+local stacks = require "pfm.stacks"
+
+local speedscope = { summary = "for www.speedscope.app: flame graphs and time lines",
+   extensions = { "speedscope.json", "speedscope" } }
+
+local SCHEMA = "https://www.speedscope.app/file-format-schema.json"
+
+-- Frames are numbered from 0; equal ones share a number.
+local function numbering()
+   local list, numbers = {}, {}
+   return list, function(frame)
+      local id = frame.kind .. "\0" .. frame.name .. "\0" .. (frame.file or "")
+      if not numbers[id] then
+         list[#list + 1] = { name = frame.name, file = frame.file }
+         numbers[id] = #list - 1
+      end
+      return numbers[id]
+   end
+end
+
+local function numbers_of(frames, number)
+   local out = {}
+   for i, frame in ipairs(frames) do out[i] = number(frame) end
+   return out
+end
+
+local function new_profile(name, event)
+   return { type = "sampled", name = name, unit = event.unit == "ns" and "nanoseconds" or "none",
+      startValue = 0, endValue = 0, samples = {}, weights = {} }
+end
+
+local function append(profile, stack, weight)
+   local n = #profile.samples
+   if profile.samples[n] == stack then
+      profile.weights[n] = profile.weights[n] + weight
+   else
+      profile.samples[n + 1], profile.weights[n + 1] = stack, weight
+   end
+   profile.endValue = profile.endValue + weight
+end
+
+local function whole(self, event, options, number)
+   local profile = new_profile(event.name .. ", all threads", event)
+   local list = stacks.collect(self, { event = event.name, ids = options.ids, inlined = options.inlined,
+      weight = options.weight or "events" })
+   for _, stack in ipairs(list) do append(profile, numbers_of(stack.frames, number), stack.weight) end
+   return profile
+end
+
+-- Neighbours of the same place share a stack.
+local function by_thread(self, event, options, number)
+   local out, by_tid, known = {}, {}, {}
+   for s in samples.each(self) do
+      if s.event == event.name then
+         local profile = by_tid[s.tid]
+         if not profile then
+            profile = new_profile(("%s, %s (%d)"):format(event.name, s.comm, s.tid), event)
+            by_tid[s.tid], out[#out + 1] = profile, profile
+         end
+         local stack = known[s.where] or numbers_of(stacks.code(s.where, options), number)
+         known[s.where] = stack
+         append(profile, stack, options.weight == "samples" and 1 or s.period)
+      end
+   end
+   return out
+end
+
+--- Writes the profiles of every event, or of one.
+-- @tparam table self session
+-- @param out a file
+-- @tparam[opt] table options of `stacks.collect`; the weight is "events" if nothing is said
+function speedscope.write(self, out, options)
+   options = options or {}
+   local frames, number = numbering()
+   local profiles = {}
+   local wanted = options.event and { stacks.event(self, options.event) } or self.head.events
+   for _, event in ipairs(wanted) do
+      local all = whole(self, event, options, number)
+      if #all.samples > 0 then
+         profiles[#profiles + 1] = all
+         for _, profile in ipairs(by_thread(self, event, options, number)) do profiles[#profiles + 1] = profile end
+      end
+   end
+   out:write(format.json {
+      ["$schema"] = SCHEMA, exporter = lpfm._VERSION, name = self.head.what, activeProfileIndex = 0,
+      shared = { frames = frames }, profiles = profiles,
+   }, "\n")
+end
+
+return speedscope

@@ -1,0 +1,145 @@
+-- SPDX-License-Identifier: MIT
+--- A recording as SQL statements.
+--
+-- Tables: info (key, value: how it was recorded), events, threads, symbols (function and object), samples; and a
+-- view, resolved: every sample with its names.
+-- @module pfm.export.sql
+
+local format = require "pfm.format"
+local samples = require "pfm.samples"
+local stacks = require "pfm.stacks"
+local symbols = require "pfm.symbols"
+
+local sql = { summary = "SQL statements that make the same tables", extensions = { "sql" } }
+
+local BATCH = 200 -- rows an INSERT
+
+local SCHEMA = [[
+CREATE TABLE info (key TEXT PRIMARY KEY, value TEXT);
+CREATE TABLE events (id INTEGER PRIMARY KEY, name TEXT, unit TEXT, period REAL);
+CREATE TABLE threads (tid INTEGER PRIMARY KEY, name TEXT);
+CREATE TABLE symbols (id INTEGER PRIMARY KEY, name TEXT, object TEXT);
+CREATE TABLE samples (id INTEGER PRIMARY KEY, event INTEGER REFERENCES events, time REAL, pid INTEGER, tid INTEGER,
+   cpu INTEGER, address INTEGER, symbol INTEGER REFERENCES symbols, offset INTEGER, file TEXT, line INTEGER,
+   period INTEGER%s);
+CREATE VIEW resolved AS SELECT samples.id, events.name AS event, time, pid, samples.tid, threads.name AS thread, cpu,
+   address, symbols.name AS symbol, symbols.object, offset, file, line, samples.period%s
+   FROM samples JOIN events ON events.id = event JOIN symbols ON symbols.id = symbol
+   LEFT JOIN threads ON threads.tid = samples.tid;
+]]
+
+local function quoted(text)
+   return "'" .. text:gsub("%z", ""):gsub("'", "''") .. "'"
+end
+
+local function name_quoted(text)
+   return '"' .. text:gsub('"', '""') .. '"'
+end
+
+local function literal(value)
+   if value == nil then return "NULL" end
+   if type(value) == "number" then return value % 1 == 0 and ("%.0f"):format(value) or ("%.9f"):format(value) end
+   return quoted(tostring(value))
+end
+
+local function row(values, n)
+   local out = {}
+   for i = 1, n do out[i] = literal(values[i]) end
+   return "(" .. table.concat(out, ",") .. ")"
+end
+
+-- Gathers rows of a table into INSERTs.
+local function inserter(out, name, n)
+   local rows = {}
+   local function flush()
+      if #rows > 0 then out:write("INSERT INTO ", name, " VALUES\n", table.concat(rows, ",\n"), ";\n") end
+      rows = {}
+   end
+   return function(...)
+      rows[#rows + 1] = row({ ... }, n)
+      if #rows == BATCH then flush() end
+   end, flush
+end
+
+local function write_info(self, out)
+   local put, flush = inserter(out, "info", 2)
+   for _, part in ipairs { self.head, self.ends or {} } do
+      for key, value in pairs(part) do
+         put((part == self.head and "" or "ends.") .. key, type(value) == "table" and format.json(value) or value)
+      end
+   end
+   for i, warning in ipairs(self:warnings()) do put("warning." .. i, warning) end
+   flush()
+end
+
+local function write_events(self, out)
+   local put, flush = inserter(out, "events", 4)
+   for _, e in ipairs(self.head.events) do put(e.pmd, e.name, e.unit, e.period) end
+   flush()
+end
+
+local function write_threads(self, out)
+   local put, flush = inserter(out, "threads", 2)
+   local tids = {}
+   for tid in pairs(self.comms) do tids[#tids + 1] = tid end
+   table.sort(tids)
+   for _, tid in ipairs(tids) do put(tid, self.comms[tid]) end
+   flush()
+end
+
+local function with_columns(self)
+   local columns, names = {}, {}
+   for i, e in ipairs(self.head.with or {}) do
+      columns[i], names[i] = ", " .. name_quoted(e.name) .. " INTEGER", ", " .. name_quoted(e.name)
+   end
+   return table.concat(columns), table.concat(names)
+end
+
+-- The number of a sample's symbol, written when it is new.
+local function symbol_numbers(put)
+   local ids, n = {}, 0
+   return function(s)
+      local key = s.symbol .. "\0" .. s.object
+      if not ids[key] then
+         n = n + 1
+         ids[key] = n
+         put(n, s.symbol, s.object)
+      end
+      return ids[key]
+   end
+end
+
+local function write_samples(self, out, only)
+   local with, ids = self.head.with or {}, {}
+   local put, flush = inserter(out, "samples", 12 + #with)
+   local put_symbol, flush_symbols = inserter(out, "symbols", 3)
+   local symbol = symbol_numbers(put_symbol)
+   for _, e in ipairs(self.head.events) do ids[e.name] = e.pmd end
+   for s in samples.each(self) do
+      if s.event == (only or s.event) then
+         local file, line = symbols.line(s.where)
+         local values = {}
+         for i, e in ipairs(with) do values[i] = s[e.name] end
+         put(nil, ids[s.event], s.time, s.pid, s.tid, s.cpu, s.address, symbol(s), s.offset, file, line, s.period,
+            unpack(values, 1, #with))
+      end
+   end
+   flush()
+   flush_symbols()
+end
+
+--- Writes the statements.
+-- @tparam table self session
+-- @param out a file
+-- @tparam[opt] table options `event` (a name): only its samples
+function sql.write(self, out, options)
+   local only = options and options.event and stacks.event(self, options.event).name
+   out:write("BEGIN;\n", SCHEMA:format(with_columns(self)))
+   write_info(self, out)
+   write_events(self, out)
+   write_threads(self, out)
+   write_samples(self, out, only)
+   out:write("COMMIT;\n")
+end
+
+return sql

@@ -1,0 +1,17 @@
+-- SPDX-License-Identifier: MIT
+--- A recording as an SQLite database, made by the sqlite3 program out of `pfm.export.sql`.
+-- @module pfm.export.sqlite
+
+local sql = require "pfm.export.sql"
+
+local sqlite = { summary = "a database: sqlite3 FILE 'SELECT symbol, count(*) FROM resolved GROUP BY symbol'",
+   extensions = { "sqlite", "db", "sqlite3" }, binary = true, program = "sqlite3", write = sql.write }
+
+--- The command that takes what `sqlite.write` writes; it makes the file itself.
+-- @string path quoted for the shell
+-- @treturn string
+function sqlite.consumer(path)
+   return "rm -f " .. path .. " && sqlite3 -batch -bail " .. path
+end
+
+return sqlite

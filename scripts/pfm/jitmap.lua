@@ -1,0 +1,149 @@
+-- SPDX-License-Identifier: MIT
+--- Names of generated code: the files /tmp/perf-PID.map in which JIT compilers say what they made.
+--
+-- A line is "START SIZE name", the numbers in hexadecimal. `jitmap.start` writes such a file for LuaJIT's own traces.
+-- @module pfm.jitmap
+
+local jitmap = {}
+
+local LARGEST = 2 ^ 28 -- bytes of a file that is read
+
+-- --- reading -------------------------------------------------------------------------------------
+
+local map = {}
+map.__index = map
+
+-- Of entries at one address the last counts: code that is gone makes room for new code.
+local function sort_entries(list)
+   table.sort(list, function(a, b)
+      if a.start ~= b.start then return a.start < b.start end
+      return a.order < b.order
+   end)
+   local reach = 0
+   for _, e in ipairs(list) do
+      reach = math.max(reach, e.start + e.size)
+      e.reach = reach -- the end of the longest up to here
+   end
+   return list
+end
+
+--- Reads the text of a map file.
+-- @string text
+-- @treturn map
+function jitmap.parse(text)
+   local list = {}
+   for line in text:gmatch("[^\n]+") do
+      local start, size, name = line:match("^0?x?(%x+)%s+0?x?(%x+)%s+(.+)$")
+      local bytes = size and tonumber(size, 16)
+      if bytes and bytes > 0 then
+         list[#list + 1] = { start = tonumber(start, 16), size = bytes, name = name:gsub("%c", "?"), order = #list }
+      end
+   end
+   return setmetatable({ list = sort_entries(list) }, map)
+end
+
+-- The last entry that starts at an address or below it.
+local function position(list, address)
+   local lo, hi = 0, #list
+   while lo < hi do
+      local mid = math.ceil((lo + hi) / 2)
+      if list[mid].start <= address then lo = mid else hi = mid - 1 end
+   end
+   return lo
+end
+
+--- The code at an address.
+-- @number address
+-- @return its name and where it starts, or nil
+function map:find(address)
+   local list, best = self.list, nil
+   local i = position(list, address)
+   while i > 0 and list[i].reach > address do
+      local e = list[i]
+      if address < e.start + e.size and (not best or e.order > best.order) then best = e end
+      i = i - 1
+   end
+   if best then return best.name, best.start end
+end
+
+local function read(path)
+   local file = io.open(path, "r")
+   local size = file and file:seek("end")
+   local text
+   if size and size <= LARGEST then
+      file:seek("set", 0)
+      text = file:read(size)
+   end
+   if file then file:close() end
+   return text
+end
+
+-- A process in a container writes into its own /tmp, under the number that it has there.
+local function inner_path(pid)
+   local status = read(("/proc/%d/status"):format(pid)) or ""
+   local inner = status:match("\nNSpid:[%s%d]-(%d+)\n")
+   return inner and ("/proc/%d/root/tmp/perf-%s.map"):format(pid, inner)
+end
+
+--- The map file of a process.
+-- @number pid
+-- @return a map, or nil when there is none
+function jitmap.of(pid)
+   local inner = inner_path(pid)
+   local text = read(("/tmp/perf-%d.map"):format(pid)) or (inner and read(inner))
+   return text and jitmap.parse(text)
+end
+
+-- --- writing, for LuaJIT's traces ----------------------------------------------------------------
+
+local jit = rawget(_G, "jit")
+
+local function place_of(func, pc)
+   local info = require("jit.util").funcinfo(func, pc)
+   return info.loc or (info.ffid and require("jit.vmdef").ffnames[info.ffid]) or "?"
+end
+
+-- Traces have a name by where they begin; those that go on from another say so.
+local function origin(parent, exit)
+   if not parent then return "" end
+   return exit >= 0 and (", from exit %d of %d"):format(exit, parent) or (", behind %d"):format(parent)
+end
+
+local function writer(file)
+   local util, name = require "jit.util", nil
+   return function(what, trace, func, pc, parent, exit)
+      if what == "start" then
+         name = ("%s [trace %d%s]"):format(place_of(func, pc), trace, origin(parent, exit))
+      elseif what == "stop" and name then
+         local code, address = util.tracemc(trace)
+         if code then file:write(("%x %x %s\n"):format(address, #code, name)) end
+      end
+   end
+end
+
+--- Writes the traces that LuaJIT compiles from now on into /tmp/perf-PID.map, so that `lpfm record` of this process
+-- finds their names. Compiled before, they have none.
+-- @string[opt] path another file
+-- @return the path, or nil and a message where Lua code is not compiled
+-- @usage luajit -e 'require("pfm.jitmap").start()' prog.lua
+function jitmap.start(path)
+   if not jit then return nil, "only LuaJIT compiles Lua code: this is " .. _VERSION end
+   path = path or ("/tmp/perf-%d.map"):format(require("lpfm.proc").getpid())
+   local file, err = io.open(path, "w")
+   if not file then return nil, err end
+   file:setvbuf("line")
+   jitmap.stop()
+   jitmap.handler, jitmap.file = writer(file), file
+   jit.attach(jitmap.handler, "trace")
+   return path
+end
+
+--- Writes no more.
+function jitmap.stop()
+   if not jitmap.handler then return end
+   jit.attach(jitmap.handler)
+   jitmap.file:close()
+   jitmap.handler, jitmap.file = nil, nil
+end
+
+return jitmap

@@ -1,0 +1,478 @@
+-- SPDX-License-Identifier: MIT
+-- Recordings in the formats of others: exact for one made by hand, readable by whom they are meant for.
+
+local blocks = require "lpfm.blocks"
+local c = require "support.c"
+local cjson = require "cjson"
+local export = require "pfm.export"
+local flamegraph = require "pfm.export.flamegraph"
+local pprof = require "pfm.export.pprof"
+local protobuf = require "pfm.protobuf"
+local recording = require "support.recording"
+local session = require "pfm.session"
+local stacks = require "pfm.stacks"
+
+local build = os.getenv("LPFM_BUILD") or "build"
+local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local scratch = os.tmpname()
+os.remove(scratch)
+
+-- No process has such a number: its map file can be ours.
+local PID = 2 ^ 22 + require("lpfm.proc").getpid() * 4
+local MAP = ("/tmp/perf-%d.map"):format(PID)
+local data = scratch .. "/made.data"
+
+local function sh(line)
+   local out, status = c.sh(line)
+   assert(status == 0, line .. ": " .. out)
+   return out
+end
+
+local function read(path)
+   local file = assert(io.open(path, "rb"))
+   local text = file:read("*a")
+   file:close()
+   return text
+end
+
+local function write(path, text)
+   local file = assert(io.open(path, "wb"))
+   file:write(text)
+   file:close()
+end
+
+local function exported(name, options)
+   local path = scratch .. "/out"
+   export.write(assert(session.open(data)), name, path, options)
+   return read(path)
+end
+
+local cpu_clock = { name = "cpu-clock", pmd = 65, unit = "ns", period = 1000000 }
+local faults = { name = "page-faults", pmd = 66, period = 10 }
+
+-- Two threads of a process: 3 samples in "alpha", 2 in "be;ta" (1 of the other thread), one in the kernel,
+-- 2 page-fault samples in "alpha".
+local function make()
+   local function at(ip, tid, i, pmd)
+      return { tid = tid, pid = PID, ip = ip, tstamp = 5e9 + i * 1e6, cpu = i % 2, pmd = pmd,
+         period = pmd and 10 or 1000000, values = { 100 + i } }
+   end
+   recording.write(data, {
+      what = "'prog <1>'", time = 1700000000, fixed = true, events = { cpu_clock, faults },
+      with = { { name = "task-clock", pmd = 64, unit = "ns" } }, machine = { name = "perf", pmu = "software" },
+   }, {
+      maps = { { pid = PID, maps = { { 0x500000, 0x600000, 0, "" } } } },
+      comms = { { tid = PID, pid = PID, comm = "prog" }, { tid = PID + 1, pid = PID, comm = 'w "1"' } },
+      samples = {
+         at(0x500004, PID, 0), at(0x500008, PID, 1), at(0x500004, PID, 2), at(0x500104, PID, 3),
+         at(0x500104, PID + 1, 4), at(-4096, PID, 5), at(0x500004, PID, 6, 66), at(0x500004, PID, 7, 66),
+      },
+   })
+end
+
+setup(function()
+   sh("mkdir -p " .. scratch)
+   write(MAP, "500000 100 alpha\n500100 100 be;ta\n")
+   make()
+end)
+
+teardown(function()
+   os.remove(MAP)
+   sh("rm -rf " .. scratch)
+end)
+
+describe("stacks", function()
+   it("are process, thread, object, function, each once", function()
+      local list, total = stacks.collect(assert(session.open(data)))
+      assert.equal(6, total)
+      local found = {}
+      for i, s in ipairs(list) do found[i] = s.name .. " " .. s.weight end
+      assert.same({
+         "prog;prog;[generated code];alpha 3", "prog;prog;[generated code];be:ta 1", "prog;prog;[kernel];[kernel] 1",
+         'prog;w "1";[generated code];be:ta 1',
+      }, found)
+      assert.same({ "process", "thread", "object", "symbol" },
+         { list[1].frames[1].kind, list[1].frames[2].kind, list[1].frames[3].kind, list[1].frames[4].kind })
+   end)
+
+   it("weigh what their samples stand for, if that is asked for", function()
+      local list, total = stacks.collect(assert(session.open(data)), { weight = "events" })
+      assert.same({ 6000000, 3000000 }, { total, list[1].weight })
+   end)
+
+   it("are of one event, which must have been recorded", function()
+      local list, total = stacks.collect(assert(session.open(data)), { event = "page-faults", weight = "events" })
+      assert.same({ 1, 20 }, { #list, total })
+      assert.has_error(function() stacks.collect(assert(session.open(data)), { event = "cycles" }) end,
+         "'cycles' was not recorded: cpu-clock, page-faults")
+   end)
+end)
+
+describe("folded stacks", function()
+   it("are lines of frames and weight", function()
+      assert.equal('prog;prog;[generated code];alpha 3\nprog;prog;[generated code];be:ta 1\n'
+         .. 'prog;prog;[kernel];[kernel] 1\nprog;w "1";[generated code];be:ta 1\n', exported("folded"))
+   end)
+
+   it("tell processes and threads of one name apart by number, if that is asked for", function()
+      local first = exported("folded", { ids = true }):match("^[^\n]+")
+      assert.equal(("prog (%d);prog (%d);[generated code];alpha 3"):format(PID, PID), first)
+   end)
+end)
+
+-- Every tag closed in its turn: the names of the elements, counted.
+local function elements(xml)
+   local open, count = {}, {}
+   xml = xml:gsub("<!%[CDATA%[.-%]%]>", "")
+   for close, name, rest in xml:gmatch("<(/?)([%w]+)([^>]*)>") do
+      if close == "/" then
+         assert.equal(name, table.remove(open))
+      else
+         count[name] = (count[name] or 0) + 1
+         if rest:sub(-1) ~= "/" then open[#open + 1] = name end
+      end
+   end
+   assert.equal(0, #open)
+   return count, xml
+end
+
+describe("a flame graph", function()
+   local function frames_of(svg)
+      local out = {}
+      for title, x, y, width in svg:gmatch('<title>([^<]*)</title><rect x="([%d.]+)" y="(%d+)" width="([%d.]+)"') do
+         out[title] = { tonumber(x), tonumber(y), tonumber(width) }
+      end
+      return out
+   end
+
+   it("has a frame where and as wide as its weight says", function()
+      local svg = exported("flamegraph")
+      local frames = frames_of(svg)
+      -- 1180 pixels are 6 ms, a row is 17 pixels, the root is the lowest of five
+      assert.same({ 10, 128, 1180 }, frames["all (all, 6.000 ms, 100.00%)"])
+      assert.same({ 10, 111, 1180 }, frames["prog (process, 6.000 ms, 100.00%)"])
+      assert.same({ 10, 94, 983.33 }, frames["prog (thread, 5.000 ms, 83.33%)"])
+      assert.same({ 993.33, 94, 196.67 }, frames["w &quot;1&quot; (thread, 1.000 ms, 16.67%)"])
+      assert.same({ 10, 60, 590 }, frames["alpha (symbol, 3.000 ms, 50.00%)"])
+      assert.same({ 10, 77, 786.67 }, frames["[generated code] (object, 4.000 ms, 66.67%)"])
+      assert.same({ 796.67, 77, 196.67 }, frames["[kernel] (kernel, 1.000 ms, 16.67%)"])
+   end)
+
+   it("is sound XML with a script, whatever the names are", function()
+      local svg = exported("flamegraph", { title = "a <b> & 'c' \27 \"d\"" })
+      local count, plain = elements(svg)
+      assert.same({ 1, 1, 1 }, { count.svg, count.style, count.script })
+      assert.equal(count.g, count.title)
+      assert.falsy(plain:find("&[^alqg#]"))
+      assert.truthy(plain:find("a &lt;b&gt; &amp; 'c'   &quot;d&quot;", 1, true))
+      assert.falsy(svg:find("@%u+@"))
+   end)
+
+   it("leaves out what is too thin to see, and cuts names to their frames", function()
+      local list = {
+         { frames = { { kind = "symbol", name = ("wide"):rep(100) } }, weight = 1e6 },
+         { frames = { { kind = "symbol", name = "thin" } }, weight = 1 },
+      }
+      local svg = flamegraph.draw(list, 1e6 + 1)
+      assert.falsy(svg:find(">thin", 1, true))
+      local text = svg:match(">(wide[wide]+%.%.)<")
+      assert.equal(math.floor((1180 - 6) / 7.2), #text)
+   end)
+
+   it("of nothing is refused in words", function()
+      local empty = scratch .. "/empty.data"
+      recording.write(empty, { events = { cpu_clock } }, { samples = {} })
+      assert.has_error(function() export.write(assert(session.open(empty)), "flamegraph", scratch .. "/e.svg") end,
+         empty .. " has no samples of 'cpu-clock' to draw")
+   end)
+
+   it("zooms, searches and tells in a browser", function()
+      if select(2, c.sh("command -v chromium")) ~= 0 then return pending("chromium is not installed") end
+      local page = scratch .. "/page.html"
+      write(page, "<script>window.prompt = function () { return 'be;ta'; };</script>" .. exported("flamegraph") .. [[
+         <script>
+            var log = [], frames = document.querySelectorAll(".frame");
+            function frame(name) {
+               return Array.prototype.filter.call(frames, function (f) { return f.dataset.name === name; })[0];
+            }
+            function fire(what, type) { what.dispatchEvent(new MouseEvent(type, { bubbles: true })); }
+            function widths() {
+               return Array.prototype.map.call(frames, function (f) {
+                  return f.classList.contains("off") ? "-" : Math.round(f.querySelector("rect").getAttribute("width"));
+               }).join(" ");
+            }
+            log.push(widths());
+            fire(frame("alpha"), "mouseover");
+            log.push(document.querySelector(".details").textContent);
+            fire(frame("alpha"), "click");
+            log.push(widths());
+            fire(document.querySelector(".reset"), "click");
+            log.push(widths());
+            fire(document.querySelector(".search"), "click");
+            log.push(document.querySelector(".matched").textContent);
+            document.body.innerHTML = "<pre>LOG " + log.join("|") + " END</pre>";
+         </script>]])
+      local line = "HOME=%s timeout 60 chromium --headless --no-sandbox --disable-gpu --dump-dom file://%s 2>/dev/null"
+      local dom = sh(line:format(scratch, page))
+      local all = "1180 1180 983 787 590 197 197 197 197 197 197"
+      assert.equal(table.concat({ all, "alpha (symbol, 3.000 ms, 50.00%)", "1180 1180 1180 1180 1180 - - - - - -", all,
+         "found in 33.33%" }, "|"), dom:match("LOG (.-) END"))
+   end)
+end)
+
+describe("speedscope's JSON", function()
+   it("has the profiles of both events: all threads, and each by time", function()
+      local out = cjson.decode(exported("speedscope"))
+      assert.equal("https://www.speedscope.app/file-format-schema.json", out["$schema"])
+      local names = {}
+      for i, p in ipairs(out.profiles) do
+         names[i] = p.name
+         local sum = 0
+         for k, w in ipairs(p.weights) do
+            sum = sum + w
+            for _, f in ipairs(p.samples[k]) do assert.is_string(out.shared.frames[f + 1].name) end
+         end
+         assert.equal(#p.samples, #p.weights)
+         assert.same({ "sampled", 0, sum }, { p.type, p.startValue, p.endValue })
+      end
+      assert.same({ "cpu-clock, all threads", ("cpu-clock, prog (%d)"):format(PID), ('cpu-clock, w "1" (%d)'):format(
+         PID + 1), "page-faults, all threads", ("page-faults, prog (%d)"):format(PID) }, names)
+      assert.same({ "nanoseconds", "none" }, { out.profiles[1].unit, out.profiles[4].unit })
+      -- alpha, be;ta, the kernel: neighbours of one place are one
+      assert.same({ 1e6, 1e6, 1e6, 1e6, 1e6 }, out.profiles[2].weights)
+      assert.equal(6e6, out.profiles[1].endValue)
+   end)
+end)
+
+-- The number at a place of the wire format, and the place behind it.
+local function varint(bytes, at)
+   local n, scale = 0, 1
+   while true do
+      local b = bytes:byte(at)
+      at, n, scale = at + 1, n + b % 128 * scale, scale * 128
+      if b < 128 then return n, at end
+   end
+end
+
+-- A message: its fields by number, each a list; numbers stay numbers.
+local function decode(bytes)
+   local at, out = 1, {}
+   while at <= #bytes do
+      local key, value
+      key, at = varint(bytes, at)
+      value, at = varint(bytes, at)
+      if key % 8 == 2 then
+         local length = value
+         value, at = bytes:sub(at, at + length - 1), at + length
+         assert.equal(length, #value)
+      else
+         assert.equal(0, key % 8)
+      end
+      local field = math.floor(key / 8)
+      out[field] = out[field] or {}
+      table.insert(out[field], value)
+   end
+   return out
+end
+
+-- Packed numbers.
+local function unpacked(bytes)
+   local out, at = {}, 1
+   while at <= #bytes do out[#out + 1], at = varint(bytes, at) end
+   return out
+end
+
+describe("protobuf", function()
+   local function hex(bytes) return (bytes:gsub(".", function(ch) return ("%02x"):format(ch:byte()) end)) end
+
+   it("writes numbers as the format's own examples have them", function()
+      assert.equal("9601", hex(protobuf.varint(150)))
+      assert.equal("00", hex(protobuf.varint(0)))
+      assert.equal("ffffffffffffffffff01", hex(protobuf.varint(-1)))
+      assert.equal("80808080808080808001", hex(protobuf.varint(-2 ^ 63)))
+      assert.equal("8080808080808010", hex(protobuf.varint(2 ^ 53)))
+      assert.equal("089601", hex(protobuf.number(1, 150)))
+      assert.equal("120774657374696e67", hex(protobuf.bytes(2, "testing")))
+      assert.equal("3206038e029ea705", hex(protobuf.packed(6, { 3, 270, 86942 })))
+      assert.equal("", protobuf.number(3, 0) .. protobuf.number(3, nil) .. protobuf.number(3, false))
+   end)
+end)
+
+describe("pprof's profile", function()
+   local function profile()
+      local p = decode(pprof.encode(assert(session.open(data))))
+      local text = {}
+      for i, s in ipairs(p[6]) do text[i - 1] = s end
+      return p, text
+   end
+
+   it("has values, labels and functions for every place", function()
+      local p, text = profile()
+      local types = {}
+      for i, t in ipairs(p[1]) do
+         local f = decode(t)
+         types[i] = text[f[1][1]] .. "/" .. text[f[2][1]]
+      end
+      assert.same({ "cpu-clock samples/count", "cpu-clock/nanoseconds", "page-faults samples/count",
+         "page-faults/count" }, types)
+      local functions = {}
+      for _, f in ipairs(p[5]) do functions[decode(f)[1][1]] = text[decode(f)[2][1]] end
+      local locations = {}
+      for _, l in ipairs(p[4]) do
+         local f = decode(l)
+         locations[f[1][1]] = functions[decode(f[4][1])[1][1]]
+      end
+      local seen = {}
+      for _, s in ipairs(p[2]) do
+         local f = decode(s)
+         local labels = {}
+         for _, l in ipairs(f[3]) do
+            local label = decode(l)
+            labels[text[label[1][1]]] = label[2] and text[label[2][1]] or label[3][1]
+         end
+         assert.same({ PID, "prog" }, { labels.pid, labels.process })
+         local key = locations[unpacked(f[1][1])[1]] .. " " .. labels.thread
+         seen[key] = seen[key] or { 0, 0, 0, 0 }
+         for i, v in ipairs(unpacked(f[2][1])) do seen[key][i] = seen[key][i] + v end
+      end
+      assert.same({
+         ["alpha prog"] = { 3, 3e6, 2, 20 }, ["be;ta prog"] = { 1, 1e6, 0, 0 }, ['be;ta w "1"'] = { 1, 1e6, 0, 0 },
+         ["[kernel] prog"] = { 1, 1e6, 0, 0 },
+      }, seen)
+   end)
+
+   it("refers to what it has, and says when and how often", function()
+      local p, text = profile()
+      assert.equal("", text[0])
+      for _, l in ipairs(p[4]) do assert.is_true(decode(l)[2][1] <= #p[3]) end
+      assert.same({ 1700000000e9, 1000000, "cpu-clock" }, { p[9][1], p[12][1], text[p[14][1]] })
+   end)
+
+   it("is gzipped, and protoc can decode it", function()
+      local path = scratch .. "/prof.pb.gz"
+      assert.equal("\31\139", exported("pprof"):sub(1, 2))
+      export.write(assert(session.open(data)), "pprof", path)
+      assert.equal(pprof.encode(assert(session.open(data))), sh("gzip -dc " .. path))
+      if select(2, c.sh("command -v protoc")) ~= 0 then return pending("protoc is not installed") end
+      local out = sh(("gzip -dc %s | protoc --decode_raw"):format(path))
+      assert.truthy(out:find('6: "alpha"', 1, true))
+   end)
+end)
+
+describe("CSV", function()
+   it("has every sample with its names", function()
+      local lines = {}
+      for line in exported("csv"):gmatch("[^\n]+") do lines[#lines + 1] = line end
+      local first = "cpu-clock,5.001000000,%d,%d,prog,prog,1,0x500008,alpha,8,[generated code],,,1000000,101"
+      local fifth = 'cpu-clock,5.004000000,%d,%d,prog,"w ""1""",0,0x500104,be;ta,4,[generated code],,,1000000,104'
+      assert.equal("event,time,pid,tid,process,comm,cpu,address,symbol,offset,object,file,line,period,task-clock",
+         lines[1])
+      assert.equal(first:format(PID, PID), lines[3])
+      assert.equal(fifth:format(PID, PID + 1), lines[6])
+      assert.equal(9, #lines)
+   end)
+end)
+
+describe("JSON", function()
+   it("has the recording whole", function()
+      local out = cjson.decode(exported("json"))
+      assert.same({ "'prog <1>'", 8 }, { out.head.what, out.ends.samples })
+      assert.equal(8, #out.samples)
+      assert.same({
+         event = "cpu-clock", time = 5.001, pid = PID, tid = PID, process = "prog", comm = "prog", cpu = 1,
+         address = "0x500008", symbol = "alpha", offset = 8, object = "[generated code]", period = 1000000,
+         ["task-clock"] = 101,
+      }, out.samples[2])
+      assert.equal("0xfffffffffffff000", out.samples[6].address)
+      assert.equal(2, #cjson.decode(exported("json", { event = "page-faults" })).samples)
+   end)
+end)
+
+describe("SQLite", function()
+   it("answers questions", function()
+      local path = scratch .. "/it's.db" -- the shell and SQL quote alike
+      export.write(assert(session.open(data)), "sqlite", path)
+      export.write(assert(session.open(data)), "sqlite", path) -- in the place of the first
+      local function ask(sql) return sh(([[sqlite3 "%s" "%s"]]):format(path, sql)) end
+      assert.equal("alpha|5|3000020\nbe;ta|2|2000000\n[kernel]|1|1000000\n",
+         ask("SELECT symbol, count(*), sum(period) FROM resolved GROUP BY symbol ORDER BY 2 DESC"))
+      assert.equal(('%d|w "1"|be;ta\n'):format(PID + 1),
+         ask("SELECT tid, thread, symbol FROM resolved WHERE tid <> pid"))
+      assert.equal("-4096\n", ask("SELECT min(address) FROM samples"))
+      assert.equal("828\n", ask([[SELECT sum(\"task-clock\") FROM resolved]]))
+      assert.equal("'prog <1>'\n", ask("SELECT value FROM info WHERE key = 'what'"))
+      assert.equal("65|cpu-clock|ns|1000000.0\n66|page-faults||10.0\n", ask("SELECT * FROM events"))
+      assert.equal("ok\n", ask("PRAGMA integrity_check"))
+   end)
+end)
+
+describe("lpfm export", function()
+   local function run(line)
+      return c.sh(program .. " " .. line)
+   end
+
+   it("takes the format from a name, a word or an option", function()
+      local folded = exported("folded")
+      assert.equal(folded, sh(program .. " export --format folded " .. data))
+      assert.equal(folded, sh(program .. " export folded -i " .. data))
+      assert.equal(folded, sh(("%s export -f %s -o %s/x.folded && cat %s/x.folded"):format(program, data, scratch,
+         scratch)))
+      for _, name in ipairs { "x.svg", "x.speedscope.json", "x.pb.gz", "x.csv", "x.json", "x.sql", "x.db" } do
+         assert.equal("", sh(("%s export -o %s/%s %s"):format(program, scratch, name, data)))
+      end
+      assert.equal("<svg", read(scratch .. "/x.svg"):sub(1, 4))
+      assert.truthy(cjson.decode(read(scratch .. "/x.speedscope.json")).shared)
+      assert.truthy(cjson.decode(read(scratch .. "/x.json")).samples)
+      assert.equal("SQLite format 3", read(scratch .. "/x.db"):sub(1, 15))
+   end)
+
+   it("passes options on", function()
+      assert.equal("prog;prog;[generated code];alpha 20\n",
+         sh(program .. " export folded -e page-faults --weight events " .. data))
+      assert.truthy(sh(program .. " export csv -x';' " .. data):find("^event;time;"))
+      assert.truthy(sh(program .. " export svg --title Mine " .. data):find(">Mine<", 1, true))
+   end)
+
+   it("names the culprit of every mistake", function()
+      local cases = {
+         { "export " .. data, 2, "which format?" },
+         { "export --format flamegrap " .. data, 2, "did you mean 'flamegraph'?" },
+         { "export svg " .. data .. " more", 2, "'more' is too much" },
+         { "export --weight heavy svg " .. data, 2, "'heavy' is neither" },
+         { "export svg /no/such", 1, "/no/such" },
+         { "export svg /etc/passwd", 1, "/etc/passwd is not a recording" },
+         { "export sqlite " .. data, 1, "-o FILE names a file" },
+         { "export -e cycles svg " .. data, 1, "'cycles' was not recorded" },
+         { "export -o /no/such/dir/x.svg " .. data, 1, "cannot write /no/such/dir/x.svg" },
+         { "export -o /no/such/dir/x.pb.gz " .. data, 1, "cannot write /no/such/dir/x.pb.gz" },
+         { "export -o /no/such/dir/x.db " .. data, 1, "cannot write /no/such/dir/x.db" },
+         { "export -o /dev/full csv " .. data, 1, "cannot write /dev/full" },
+         { "export -o /dev/full pprof " .. data, 1, "gzip: " },
+      }
+      for _, case in ipairs(cases) do
+         local out, status = run(case[1])
+         assert.equal(case[2], status, case[1] .. ": " .. out)
+         assert.truthy(out:find(case[3], 1, true), case[1] .. ": " .. out)
+         assert.falsy(out:find("traceback", 1, true), out)
+      end
+   end)
+
+   it("exports what a real program did", function()
+      local target, file = c.target("inlined"), scratch .. "/real.data"
+      sh(("%s record -q -c 1000000 -o %s -- %s 300"):format(program, file, target))
+      local total, inner = 0, 0
+      for stack, n in sh(program .. " export folded " .. file .. " 2>/dev/null"):gmatch("([^\n]+) (%d+)\n") do
+         total = total + n
+         if stack == "inlined;inlined;inlined;outer;middle;leaf" then inner = inner + n end
+      end
+      local samples = 0
+      for block in session.open(file):each_block() do
+         for _ in blocks.each(block, {}) do samples = samples + 1 end
+      end
+      assert.equal(samples, total)
+      assert.is_true(inner > total / 2, inner .. " of " .. total)
+      local flat = sh(program .. " export folded --no-inline " .. file .. " 2>/dev/null")
+      assert.truthy(flat:find("inlined;inlined;inlined;outer %d+\n"))
+      assert.falsy(flat:find("leaf", 1, true))
+   end)
+end)
