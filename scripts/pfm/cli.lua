@@ -8,9 +8,9 @@ local nearest = require "pfm.nearest"
 local cli = {}
 
 --- The sub-commands; each is a module `pfm.NAME` with `summary`, `options()` and `main(argv)`.
-cli.commands = { "stat", "record", "report", "export", "list" }
+cli.commands = { "stat", "record", "report", "script", "export", "list" }
 local commands = cli.commands
-local offline = { report = true, export = true } -- they measure nothing
+local offline = { report = true, script = true, export = true } -- they measure nothing
 local USAGE, FAILURE, INTERRUPTED = 2, 1, 130
 
 --- Variables and what they are for.
@@ -111,7 +111,13 @@ local function status_of(result)
    return result == false and FAILURE or 0
 end
 
-local function run_chunk(chunk, name, argv, from)
+--- Runs a chunk as a script.
+-- @tparam function chunk
+-- @string name for `arg[0]`
+-- @tparam table argv
+-- @number from where its arguments begin in argv
+-- @treturn number exit status
+function cli.run(chunk, name, argv, from)
    preload()
    local args = { set_arguments(name, argv, from) }
    local ok, result = xpcall(function() return chunk(unpack(args)) end, traceback)
@@ -124,13 +130,13 @@ local function run_code(argv)
    if not argv[2] then error({ message = "-e wants a piece of Lua behind it", usage = true }, 0) end
    local chunk, err = loadstring(argv[2], "=-e")
    if not chunk then error(err, 0) end
-   return run_chunk(chunk, "-e", argv, 3)
+   return cli.run(chunk, "-e", argv, 3)
 end
 
 local function run_stdin(argv)
    local chunk, err = loadfile()
    if not chunk then error(err, 0) end
-   return run_chunk(chunk, "-", argv, 2)
+   return cli.run(chunk, "-", argv, 2)
 end
 
 local function readable(path)
@@ -150,7 +156,7 @@ local function run_file(argv)
    end
    local chunk, err = loadfile(path)
    if not chunk then error(err, 0) end
-   return run_chunk(chunk, path, argv, 2)
+   return cli.run(chunk, path, argv, 2)
 end
 
 local function prompt(argv)

@@ -30,9 +30,7 @@ function csv.write(self, out, options)
    local head, sep = { unpack(COLUMNS) }, options.separator or ","
    for _, e in ipairs(with) do head[#head + 1] = e.name end
    out:write(format.csv(head, #head, sep), "\n")
-   for s in samples.each(self) do
-      if s.event == (only or s.event) then out:write(format.csv(cells_of(s, with), #head, sep), "\n") end
-   end
+   for s in samples.each(self, nil, only) do out:write(format.csv(cells_of(s, with), #head, sep), "\n") end
 end
 
 return csv

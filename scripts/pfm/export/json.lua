@@ -21,11 +21,9 @@ end
 local function write_list(self, out, only)
    local between, with = "\n", self.head.with or {}
    out:write('"samples":[')
-   for s in samples.each(self) do
-      if s.event == (only or s.event) then
-         out:write(between, format.json(record_of(s, with)))
-         between = ",\n"
-      end
+   for s in samples.each(self, nil, only) do
+      out:write(between, format.json(record_of(s, with)))
+      between = ",\n"
    end
    out:write("\n]")
 end

@@ -57,17 +57,15 @@ end
 -- Neighbours of the same place share a stack.
 local function by_thread(self, event, options, number)
    local out, by_tid, known = {}, {}, {}
-   for s in samples.each(self) do
-      if s.event == event.name then
-         local profile = by_tid[s.tid]
-         if not profile then
-            profile = new_profile(("%s, %s (%d)"):format(event.name, s.comm, s.tid), event)
-            by_tid[s.tid], out[#out + 1] = profile, profile
-         end
-         local stack = known[s.where] or numbers_of(stacks.code(s.where, options), number)
-         known[s.where] = stack
-         append(profile, stack, options.weight == "samples" and 1 or s.period)
+   for s in samples.each(self, nil, event.name) do
+      local profile = by_tid[s.tid]
+      if not profile then
+         profile = new_profile(("%s, %s (%d)"):format(event.name, s.comm, s.tid), event)
+         by_tid[s.tid], out[#out + 1] = profile, profile
       end
+      local stack = known[s.where] or numbers_of(stacks.code(s.where, options), number)
+      known[s.where] = stack
+      append(profile, stack, options.weight == "samples" and 1 or s.period)
    end
    return out
 end

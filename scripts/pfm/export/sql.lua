@@ -115,14 +115,12 @@ local function write_samples(self, out, only)
    local put_symbol, flush_symbols = inserter(out, "symbols", 3)
    local symbol = symbol_numbers(put_symbol)
    for _, e in ipairs(self.head.events) do ids[e.name] = e.pmd end
-   for s in samples.each(self) do
-      if s.event == (only or s.event) then
-         local file, line = symbols.line(s.where)
-         local values = {}
-         for i, e in ipairs(with) do values[i] = s[e.name] end
-         put(nil, ids[s.event], s.time, s.pid, s.tid, s.cpu, s.address, symbol(s), s.offset, file, line, s.period,
-            unpack(values, 1, #with))
-      end
+   for s in samples.each(self, nil, only) do
+      local file, line = symbols.line(s.where)
+      local values = {}
+      for i, e in ipairs(with) do values[i] = s[e.name] end
+      put(nil, ids[s.event], s.time, s.pid, s.tid, s.cpu, s.address, symbol(s), s.offset, file, line, s.period,
+         unpack(values, 1, #with))
    end
    flush()
    flush_symbols()
