@@ -124,7 +124,7 @@ static int object_func(lua_State *L)
 	if (symobj_frames(o, addr, &own, 1) == 1) {	/* only debug information */
 		push_name(L, own.name);
 		push_address(L, addr);
-		push_address(L, 1);
+		lua_pushnumber(L, 0);
 		return 3;
 	}
 	lua_pushnil(L);

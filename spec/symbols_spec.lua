@@ -3,6 +3,7 @@
 
 local c = require "support.c"
 local jitmap = require "pfm.jitmap"
+local instructions = require("support.objdump").instructions
 local objects = require "lpfm.symbols"
 local symbols = require "pfm.symbols"
 
@@ -20,17 +21,6 @@ local function compile(name, compiler, flags)
    local path = ("%s/%s"):format(scratch, name)
    sh(("cd %s && %s -O1 -o %s %s $OLDPWD/spec/c/inlined.c"):format(scratch, compiler, path, flags))
    return path
-end
-
--- Addresses of the instructions of a function up to its return, by objdump.
-local function instructions(path, name)
-   local out = {}
-   local text = sh("objdump -d " .. path):match("<" .. name .. ">:\n(.-)\n\n")
-   for address, code in text:gmatch("%s+(%x+):\t([^\n]+)") do
-      out[#out + 1] = tonumber(address, 16)
-      if code:find("\tret") then return out end
-   end
-   return out
 end
 
 local function names_of(frames)

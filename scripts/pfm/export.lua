@@ -6,6 +6,7 @@ local format = require "pfm.format"
 local nearest = require "pfm.nearest"
 local options = require "pfm.options"
 local session = require "pfm.session"
+local shell = require "pfm.shell"
 
 local export = { summary = "turn a recording into a flame graph, pprof, speedscope, CSV, JSON, SQLite" }
 
@@ -22,48 +23,18 @@ end
 
 -- --- writing -------------------------------------------------------------------------------------
 
-local function quoted(path)
-   if path:sub(1, 1) == "-" then path = "./" .. path end
-   return "'" .. path:gsub("'", "'\\''") .. "'"
-end
-
-local function has_program(name)
-   local pipe = io.popen("command -v " .. name .. " 2>/dev/null")
-   local found = pipe:read("*l")
-   pipe:close()
-   return found ~= nil
-end
-
 local function open(path)
    local file, err = io.open(path, "wb")
    if not file then error("cannot write " .. err, 0) end
    return file
 end
 
--- A pipe into a program tells neither that nor why it failed: what it printed is kept.
-local function open_pipe(command, program)
-   if not has_program(program) then
-      error(("this format needs the program %s (Debian: apt install %s)"):format(program, program), 0)
-   end
-   local said = os.tmpname()
-   local pipe = io.popen(("{ %s; } 2>%s"):format(command, said), "w")
-   return pipe, function()
-      pipe:close()
-      local file = io.open(said, "r")
-      local text = file:read("*a")
-      file:close()
-      os.remove(said)
-      if text ~= "" then error(("%s: %s"):format(program, (text:gsub("%s+$", ""))), 0) end
-   end
-end
-
 -- Where a format's writer writes to, and what to call then.
 local function destination(writer, path)
    if path and (writer.filter or writer.consumer) then open(path):close() end -- says why it cannot be written
-   if writer.consumer then return open_pipe(writer.consumer(quoted(path)), writer.program) end
-   if writer.filter then
-      return open_pipe(writer.filter .. (path and " >" .. quoted(path) or ""), writer.filter:match("^%S+"))
-   end
+   if writer.program then shell.need(writer.program) end
+   if writer.consumer then return shell.writer(writer.consumer(shell.quote(path))) end
+   if writer.filter then return shell.writer(writer.filter .. (path and " >" .. shell.quote(path) or "")) end
    if not path then return io.stdout, function() end end
    local file = open(path)
    return file, function()

@@ -25,6 +25,7 @@ local function note_function(o, handle, own)
    local name, start, size = handle:func(own)
    if name and not o.starts[start] then
       o.starts[start] = true
+      if size == 0 and start == own then size = 1 end -- known from debug information alone: this address
       o.functions[#o.functions + 1] = { start, size, name }
    end
 end

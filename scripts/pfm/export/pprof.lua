@@ -11,7 +11,7 @@ local stacks = require "pfm.stacks"
 local symbols = require "pfm.symbols"
 
 local pprof = { summary = "for pprof: profile.proto, gzipped", extensions = { "pb.gz", "pprof" }, binary = true,
-   filter = "gzip -nc" }
+   filter = "gzip -nc", program = "gzip" }
 
 -- Fields of the messages, by profile.proto.
 local PROFILE = { sample_type = 1, sample = 2, mapping = 3, location = 4, func = 5, string_table = 6, time_nanos = 9,

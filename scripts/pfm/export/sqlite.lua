@@ -11,7 +11,7 @@ local sqlite = { summary = "a database: sqlite3 FILE 'SELECT symbol, count(*) FR
 -- @string path quoted for the shell
 -- @treturn string
 function sqlite.consumer(path)
-   return "rm -f " .. path .. " && sqlite3 -batch -bail " .. path
+   return ("sqlite3 -batch -bail %s"):format(path)
 end
 
 return sqlite
