@@ -358,7 +358,8 @@ static uint64_t duration(lua_State *L, int idx)
 Lets time pass: for so long, or until something happens, but no longer than that (10 s if no time is
 given).
 @function machine:run
-@tparam table spec {s=, ms=, us=, ns=, and one of until_message=context, until_exit=tid, until_idle=true}
+@tparam table spec {s=, ms=, us=, ns=, and one of until_message=context (true: a new one, of any context),
+until_exit=tid, until_idle=true}
 @return[1] true
 @return[2] nil
 @treturn[2] string "timeout": it did not happen
@@ -385,7 +386,9 @@ static int sim_run(lua_State *L)
 	limit = ns == UINT64_MAX ? DEFAULT_LIMIT : ns;
 	lua_settop(L, 2);
 	if (get_field(L, 2, "until_message")) {
-		ret = pfm_sim_run_until_message(sim, lpfm_context_fd(L, 3), limit);
+		bool any = lua_isboolean(L, 3) && lua_toboolean(L, 3);
+
+		ret = pfm_sim_run_until_message(sim, any ? PFM_SIM_ANY_CONTEXT : lpfm_context_fd(L, 3), limit);
 	} else if (get_field(L, 2, "until_exit")) {
 		site.field = "until_exit";
 		ret = pfm_sim_run_until_exit(sim, (uint32_t)lpfm_to_int(L, 3, &site, 0, UINT32_MAX),

@@ -330,15 +330,18 @@ static bool has_message(struct pfm_sim *sim, const void *what)
 	if (*a->posts == sim->posts)
 		return false;
 	*a->posts = sim->posts;
+	if (a->fd == PFM_SIM_ANY_CONTEXT)
+		return true;
 	return poll(&p, 1, 0) == 1 && (p.revents & POLLIN);
 }
 
 int pfm_sim_run_until_message(struct pfm_sim *sim, int fd, uint64_t limit_ns)
 {
-	uint64_t posts = SIM_NEVER;
+	bool any = fd == PFM_SIM_ANY_CONTEXT;
+	uint64_t posts = any ? sim->posts : SIM_NEVER;
 	struct awaited a = { fd, &posts };
 
-	if (!pfm_desc_is(fd))
+	if (!any && !pfm_desc_is(fd))
 		return pfm_result(pfm_refuse(-EBADF, "descriptor %d is not a perfmon context", fd));
 	return run(sim, limit_ns, has_message, &a);
 }

@@ -3,15 +3,18 @@
 -- @module pfm.count
 
 local lpfm = require "lpfm"
-local proc = require "lpfm.proc"
+local estimate = require "pfm.estimate"
 local events = require "pfm.events"
 local follow = require "pfm.follow"
+local multiplex = require "pfm.multiplex"
 local plan = require "pfm.plan"
 local setup = require "pfm.setup"
+local world = require "pfm.world"
 
 local count = {}
 
 local HINT_SHARE, HINT_NS = 0.03, 2e6 -- CPU time uncounted that is worth a hint
+local FEW = 8                         -- contexts
 
 -- --- one measurement -----------------------------------------------------------------------------
 
@@ -34,12 +37,15 @@ local function new_measure(target, list)
    local all, clock = list, nil
    if not target.cpus then all, clock = with_task_clock(list) end
    self.clock, self.all = clock, all
-   self.plan = setup.plan(all)
+   -- the interval is chosen for few contexts at once: each has its sets several times then
+   local switching = multiplex.switching(target.switch, target.threads or #(target.cpus or target.tids or {}) > FEW)
+   self.plan = setup.plan(all, switching.trigger)
    self.good = {}
    for _, e in ipairs(all) do
       if self.plan.terms[e] then self.good[#self.good + 1] = e end
    end
-   self.spec = plan.spec(self.plan, setup.switch_time(target.switch))
+   self.spec = plan.spec(self.plan, switching.timeouts)
+   self.blocks = multiplex.blocks(self.plan, self.good)
    return self
 end
 
@@ -60,7 +66,7 @@ end
 -- The counts of one subject, in the order of the events that are counted.
 local function counts_of(self, values)
    local out = {}
-   for i, e in ipairs(self.good) do out[i] = plan.value(self.plan, e, values) or 0 end
+   for i, e in ipairs(self.good) do out[i] = multiplex.value(self.plan, e, values) or 0 end
    return out
 end
 
@@ -91,6 +97,25 @@ function measure:ended(subject)
    if subject.pid and not self.target.threads then look_around(self, subject) end
 end
 
+-- Goes on with event sets that are switched at another interval.
+local function change_list(self, list)
+   for subject, ctx in pairs(self.live) do
+      if not subject.held and ctx:stop() then ctx:start(plan.first_set(self.plan, list)) end
+   end
+end
+
+-- Looks at the event sets; returns seconds to the next look.
+function measure:look()
+   if #self.plan.sets == 1 then return math.huge end
+   local clock = world.now().clock
+   local from, values = clock(), self:now()
+   if self.blocks:look(values) then
+      local list = self.blocks:better_list(values)
+      if list then change_list(self, list) end
+   end
+   return self.blocks:next_look(clock() - from)
+end
+
 -- The sums so far.
 function measure:now()
    local out = { unpack(self.sums) }
@@ -103,7 +128,7 @@ end
 -- The count of an event, and the share of the time in which it counted.
 local function value_of(self, event, values)
    if not self.plan.terms[event] or #values == 0 then return nil end
-   return plan.value(self.plan, event, values)
+   return multiplex.value(self.plan, event, values)
 end
 
 -- Does it happen whenever a program runs?
@@ -133,10 +158,14 @@ local function row_of(self, event, values)
    elseif not value and not reason then
       state, reason = "not counted", share and "its event set never had its turn" or nil
    end
-   return {
-      event = event.name, base = event.base, unit = event.unit, value = value, state = state, reason = reason,
-      active = value and share < 1 and share or nil,
-   }
+   local row = { event = event.name, base = event.base, unit = event.unit, value = value, state = state,
+      reason = reason }
+   if value and share < 1 then
+      row.active, row.error = share, self.blocks:error_of(event, values)
+      row.other_value = multiplex.other_value(self.plan, event, values)
+      row.poor = multiplex.poor(value, share, row.error)
+   end
+   return row
 end
 
 local function rows_of(self, list, values)
@@ -183,34 +212,54 @@ local function reporter(self, list, report)
    end
 end
 
---- Counts once.
--- @tparam table spec a target of `pfm.follow`, and `events` (names or a list of `events.read`),
--- optional `interval` in seconds with `on_interval(row)`, `switch` in ms between event sets
--- @treturn table `events` (of `event`, `value` or `state` and `reason`, `unit`, and `active`, the share of the time
--- out of which `value` is estimated), `elapsed`, `ran` (ns of CPU time counted), `rusage`, `status`, `signal`,
--- `subjects`, `per` (the parts), `uncounted` (a share), `sets` (how many event sets),
--- `why_sets`
--- @usage count.run{command = {"true"}, events = "page-faults"}.events[1].value
-function count.run(spec)
-   local list, err = spec.events, nil
+-- Two clocks: intervals that are reported, looks at event sets.
+local function ticker(self, spec, tell)
+   local next_report, next_look = spec.interval or math.huge, 0
+   if not tell and #self.plan.sets == 1 then return nil end
+   return function(time)
+      if time >= next_look then next_look = time + self:look() end
+      if time >= next_report then
+         tell(time)
+         next_report = math.max(next_report + spec.interval, time)
+      end
+      return math.max(math.min(next_look, next_report) - time, 1e-6)
+   end
+end
+
+local function parsed(list)
+   local err
    if type(list) == "string" then list, err = events.read(list) end
    if not list then error(err or "no events given", 0) end
+   return list
+end
+
+--- Counts once.
+-- @tparam table spec a target of `pfm.follow`, and `events` (names or a list of `events.read`),
+-- optional `interval` in seconds with `on_interval(row)`, `switch` between event sets: ms, "EVENT:N", or nil, by
+-- the run's own variance
+-- @treturn table `events` (of `event`, `value` or `state` and `reason`, `unit`; of an estimate, besides, `active`, the
+-- share of the time out of which it was made, `error`, within which the true count lies in 95 % of the cases,
+-- `poor`, why it means nothing, and `other_value`, scaled by turns instead of time), `elapsed`, `ran` (ns of CPU
+-- time counted), `rusage`, `status`, `signal`, `subjects`, `per` (the parts), `uncounted` (a share), `sets` (how
+-- many event sets), `why_sets`, `switch_ns`, `results` of a called function
+-- @usage count.run{command = {"true"}, events = "page-faults"}.events[1].value
+function count.run(spec)
+   local list = parsed(spec.events)
+   follow.check(spec)
    local self = new_measure(spec, list)
    local tell = spec.interval and reporter(self, list, spec.on_interval)
-   local on = {
+   local outcome = follow.run(spec, {
       attach = function(subject) return self:attach(subject) end,
       ended = function(subject) self:ended(subject) end,
-      tick = tell and function(time)
-         if time > spec.interval / 2 then tell(time) end -- the first call comes at the start
-         return spec.interval
-      end,
-   }
-   local outcome = follow.run(spec, on)
+      tick = ticker(self, spec, tell),
+   })
+   self.blocks:look(self.sums)
    if tell then tell(outcome.elapsed) end
    outcome.events = rows_of(self, list, self.sums)
    outcome.ran = self.clock and value_of(self, self.clock, self.sums)
    outcome.subjects, outcome.per, outcome.counted = self.subjects, self.per, self.good
    outcome.sets, outcome.why_sets = #self.plan.sets, self.plan.why
+   outcome.switch_ns = self.spec.sets[1] and self.spec.sets[(self.blocks.list or 1) * #self.plan.sets].timeout
    outcome.uncounted = uncounted(self, outcome, self.sums)
    return outcome
 end
@@ -219,42 +268,13 @@ end
 -- @tparam function fn
 -- @param list events, as for `count.run`
 -- @tparam[opt] int tid another thread, as that of a simulated machine that the function lets run
--- @treturn table `events`, `elapsed`, `ran`, `results` (what fn returned)
+-- @treturn table of `count.run`; `results` is what fn returned
 -- @usage count.call(function() return ("x"):rep(1e6) end, "page-faults").events[1].value
 function count.call(fn, list, tid)
-   local parsed, err = list, nil
-   if type(list) == "string" then parsed, err = events.read(list) end
-   if not parsed then error(err, 0) end
-   local self = new_measure({ tids = {} }, parsed)
-   local ctx
-   ctx, err = self:attach { tid = tid }
-   if not ctx then error(err, 0) end
-   local from = proc.clock()
-   local results = { pcall(fn) }
-   local elapsed = proc.clock() - from
-   ctx:stop()
-   local values = values_of(self, ctx)
-   ctx:close()
-   if not results[1] then error(results[2], 0) end
-   return {
-      events = rows_of(self, parsed, values), ran = value_of(self, self.clock, values), elapsed = elapsed,
-      results = { unpack(results, 2) }, subjects = 1, sets = #self.plan.sets, why_sets = self.plan.why,
-   }
+   return count.run { call = fn, events = list, tids = tid and { tid } }
 end
 
 -- --- repeats -------------------------------------------------------------------------------------
-
---- Mean and standard deviation of the mean.
--- @tparam table values numbers
--- @treturn number mean
--- @treturn number its standard deviation
-function count.mean(values)
-   local n, sum, squares = #values, 0, 0
-   for _, v in ipairs(values) do sum = sum + v end
-   local mean = sum / n
-   for _, v in ipairs(values) do squares = squares + (v - mean) ^ 2 end
-   return mean, n > 1 and math.sqrt(squares / (n - 1) / n) or 0
-end
 
 local function plain(value)
    return type(value) == "number" and value or value:tonumber()
@@ -267,7 +287,7 @@ local function mean_share(runs, i)
       shares[k] = row.active or (row.value and 1 or 0)
       below = below or row.active ~= nil
    end
-   return below and (count.mean(shares)) or nil
+   return below and (estimate.mean(shares)) or nil
 end
 
 local function merge_event(runs, i)
@@ -278,7 +298,8 @@ local function merge_event(runs, i)
       if value then values[#values + 1] = plain(value) end
    end
    if #values > 0 then
-      row.value, row.stddev = count.mean(values)
+      row.value, row.stddev = estimate.mean(values)
+      row.interval = estimate.interval(values)
       row.state, row.reason = nil, nil
       row.active = mean_share(runs, i)
    end
@@ -289,10 +310,11 @@ local function mean_of(runs, get)
    local values = {}
    for _, run in ipairs(runs) do values[#values + 1] = get(run) end
    if #values == 0 then return nil end
-   return count.mean(values)
+   return estimate.mean(values)
 end
 
---- Makes one result of several runs: means, with `stddev` beside.
+--- Makes one result of several runs: means, with `stddev` of the mean beside, and `interval`: the mean of many more
+-- runs would be as near in 95 % of the cases.
 -- @tparam table runs results of `count.run`
 -- @treturn table
 function count.merge(runs)

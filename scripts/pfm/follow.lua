@@ -5,14 +5,20 @@
 --    command = {"prog", "arg"}   measured, or with tids or cpus: measure while it runs
 --    tids = {123, ...}           these threads
 --    cpus = {0, 1}               these CPUs, whoever runs there
+--    call = fn                   measured: this thread, or tids or cpus, while the function runs
 --    threads = true              new threads and children too (of tids: all threads of the process)
---    seconds = 10                at most so long
+--    delay = 2                   the measurement starts so many seconds later
+--    seconds = 10                and lasts at most so long
 --
--- A subject is one thing that gets a context: `{tid=, pid=}` or `{cpu=}`.
+-- On a simulated computer there are no commands; its threads and CPUs are measured while it runs, and the
+-- seconds are its own.
+-- A subject is one thing that gets a context: `{tid=, pid=}` or `{cpu=}`, `{}` for the calling thread. While it
+-- has `held`, its context is not to be started yet.
 -- @module pfm.follow
 
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
+local world = require "pfm.world"
 
 local follow = {}
 
@@ -25,6 +31,7 @@ local MAY_TRACE = "; --threads traces the process: do it as its owner where kern
 -- --- subjects ------------------------------------------------------------------------------------
 
 local function add(self, subject)
+   subject.held = self.waits_until and true or nil
    local ctx, err, errno = self.on.attach(subject)
    if not ctx then return nil, err, errno end
    subject.ctx = ctx
@@ -43,61 +50,42 @@ local function remove(self, subject)
    subject.ctx:close()
 end
 
-local function process_of(tid)
-   local file = io.open(("/proc/%d/status"):format(tid), "r")
-   local text = file and file:read("*a") or ""
-   if file then file:close() end
-   return tonumber(text:match("\nTgid:%s*(%d+)"))
-end
-
---- Nanoseconds a thread has run, by the scheduler's account.
--- @int tid
--- @int pid its process
--- @return number, or nil where there is no account of it
-function follow.ran_ns(tid, pid)
-   local file = io.open(("/proc/%d/task/%d/schedstat"):format(pid, tid), "r")
-   local line = file and file:read("*l")
-   if file then file:close() end
-   return line and tonumber(line:match("^(%d+)"))
-end
-
-local function first_subjects(target, child)
-   local out = {}
+local function first_subjects(self)
+   local target, out = self.target, {}
    for _, tid in ipairs(target.tids or {}) do
-      local pid = process_of(tid)
+      local pid = self.world.process_of(tid)
       if not pid then error(("there is no thread or process %d"):format(tid), 0) end
       local tids = target.threads and proc.threads(pid) or { tid }
-      for _, t in ipairs(tids) do out[#out + 1] = { tid = t, pid = pid } end
+      for _, t in ipairs(tids) do out[#out + 1] = { tid = t, pid = self.world.pid_of(t) } end
    end
    for _, cpu in ipairs(target.cpus or {}) do out[#out + 1] = { cpu = cpu } end
-   if #out == 0 then out[1] = { tid = child.pid, pid = child.pid } end
+   if #out == 0 then out[1] = self.child and { tid = self.child.pid, pid = self.child.pid } or {} end
    return out
 end
 
 local function attach_first(self)
-   for _, subject in ipairs(first_subjects(self.target, self.child)) do
+   for _, subject in ipairs(first_subjects(self)) do
       local ok, err = add(self, subject)
       if not ok then error(err, 0) end
    end
 end
 
--- A context of a CPU is loaded on that CPU.
-local function with_affinity(subject, attach)
-   if not subject.cpu then return attach() end
-   local before = proc.getaffinity()
-   local ok, err, errno = proc.setaffinity(subject.cpu)
-   if not ok then return nil, err, errno end
-   ok, err, errno = attach()
-   proc.setaffinity(before)
-   return ok, err, errno
-end
-
---- Loads a context on a subject.
+--- Loads a context on a subject; one of a CPU is loaded on that CPU.
 -- @param ctx
 -- @tparam table subject
 -- @return true, or nil, message, errno
 function follow.load(ctx, subject)
-   return with_affinity(subject, function() return ctx:load(subject.tid) end)
+   if not subject.cpu then return ctx:load(subject.tid) end
+   return world.now().on_cpu(subject.cpu, function() return ctx:load() end)
+end
+
+-- The delay is over.
+local function begin_counting(self)
+   for _, subject in pairs(self.by_ctx) do
+      subject.held = nil
+      subject.ctx:start() -- fails where the thread has ended, which its END message tells
+   end
+   self.waits_until = nil
 end
 
 -- --- events of the outside world -----------------------------------------------------------------
@@ -148,7 +136,7 @@ end
 local function child_ended(self)
    if not self.child or self.status then return self.status ~= nil end
    -- it stays to be asked until it is waited for
-   self.own_ns = follow.ran_ns(self.child.pid, self.child.pid) or self.own_ns
+   self.own_ns = self.world.ran_ns(self.child.pid, self.child.pid) or self.own_ns
    self.status = self.child:wait(0)
    return self.status ~= nil
 end
@@ -186,6 +174,7 @@ end
 
 local function patience(self, now, until_tick)
    local seconds = until_tick
+   if self.waits_until then seconds = self.waits_until - now end
    if self.target.seconds then seconds = math.min(seconds, self.started + self.target.seconds - now) end
    if self.blind or self.nobody then seconds = math.min(seconds, STEP) end
    return math.max(seconds, 0)
@@ -194,8 +183,8 @@ end
 local function wait(self, now, until_tick)
    self.waiting = self.waiting or wake_list(self)
    local seconds = patience(self, now, until_tick)
-   local ready = lpfm.poll(self.waiting, seconds < math.huge and seconds or nil)
-   for _, who in ipairs(ready or {}) do
+   local ready = self.world.poll(self.waiting, seconds < math.huge and seconds or nil)
+   for _, who in ipairs(ready) do
       local subject = self.by_ctx[who]
       if subject then
          read_messages(self, subject)
@@ -207,16 +196,24 @@ end
 
 local function loop(self)
    while true do
-      local now = proc.clock()
+      local now = self.world.clock()
+      if self.waits_until and now >= self.waits_until then begin_counting(self) end
       if finished(self, now) then return end
-      wait(self, now, next_tick(self, now))
+      wait(self, now, self.waits_until and math.huge or next_tick(self, now))
    end
+end
+
+-- A function has the thread for itself: messages and ticks come when it is over.
+local function call(self)
+   local results = { pcall(self.target.call) }
+   if not results[1] then error(results[2], 0) end
+   self.results = { unpack(results, 2, table.maxn(results)) }
 end
 
 local function start_tracer(self)
    local target = self.target
    if not target.threads or target.cpus then return end
-   local who = target.tids and process_of(target.tids[1]) or self.child
+   local who = target.tids and self.world.process_of(target.tids[1]) or self.child
    local tracer, err, errno = proc.trace(who, { hold_exec = self.on.exec ~= nil })
    if not tracer then error(err .. (errno == lpfm.errno.EPERM and MAY_TRACE or ""), 0) end
    self.tracer = tracer
@@ -269,26 +266,33 @@ local function reap(self)
    end
 end
 
---- Raises an error where real programs cannot be measured.
-function follow.check_machine()
-   local machine, err = lpfm.machine()
-   if not machine then error(err, 0) end
-   if machine.name:find("^sim") then
-      error(machine.name .. " is a simulated machine and runs no real programs; LPFM_MACHINE=perf does", 0)
+--- Raises an error where a target cannot be measured: a simulated computer runs no commands.
+-- @tparam table target
+function follow.check(target)
+   local sim = world.now().sim
+   if not sim then return end
+   if target.command then
+      error(sim.name .. " is a simulated machine and runs no real programs; LPFM_MACHINE=perf does", 0)
    end
+   if target.threads then error(sim.name .. ": new threads are not followed there; name them in tids", 0) end
+   if not target.tids and not target.cpus then error(sim.name .. ": tids or cpus say what to measure there", 0) end
 end
 
 local function carry_out(self)
-   follow.check_machine()
+   local target = self.target
+   follow.check(target)
+   self.world = world.now()
    spawn(self)
    start_tracer(self)
+   self.waits_until = target.delay and math.huge
    attach_first(self)
-   self.started = proc.clock()
+   self.started = self.world.clock() + (target.delay or 0)
+   self.waits_until = target.delay and self.started
    self.tick_at = self.started
    let_go(self)
    if self.on.begin then self.on.begin(self.child) end
-   loop(self)
-   self.elapsed = proc.clock() - self.started
+   if target.call then call(self) else loop(self) end
+   self.elapsed = math.max(self.world.clock() - self.started, 0)
    end_all(self)
 end
 
@@ -297,7 +301,8 @@ local function result(self)
    return {
       status = status.status, signal = status.signal, rusage = status.rusage,
       elapsed = self.elapsed, interrupted = self.interrupted or false, followed = self.followed,
-      unmeasured = self.unmeasured, why = self.why, own_ns = self.own_ns,
+      unmeasured = self.unmeasured, why = self.why, own_ns = self.own_ns, results = self.results,
+      late = self.waits_until ~= nil,
    }
 end
 
@@ -309,7 +314,7 @@ end
 -- (it is held meanwhile)
 -- @treturn table `status`, `signal`, `rusage` of the command; `elapsed` (s), `interrupted`, `followed` (threads
 -- that came), `unmeasured` (of them, without a context) and `why`; `own_ns`, how long the command's first thread
--- ran
+-- ran; `results`, what the called function returned; `late`: it was over before the delay was
 function follow.run(target, on)
    local self = { target = target, on = on, by_ctx = {}, live = 0, followed = 0, unmeasured = 0 }
    proc.on_interrupt(true)

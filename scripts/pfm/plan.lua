@@ -136,38 +136,124 @@ local function add_software(self, list)
    return true
 end
 
+-- Events that the trigger's counter counts, and the others.
+local function apart(list, its)
+   local same, rest = {}, {}
+   for _, e in ipairs(list) do
+      local is = its and e.kind == "hardware" and e.base:lower() == its.event.base:lower() and e.plm == its.event.plm
+      local to = is and same or rest
+      to[#to + 1] = e
+   end
+   return same, rest
+end
+
+-- The trigger is in every set.
+local function add_same(self, same, its)
+   if #same > 0 and #self.sets == 0 then self.sets[1] = { pmcs = {}, pmds = {} } end
+   for _, event in ipairs(same) do
+      local term = { num = its.event.pmd, sets = {} }
+      for s, set in ipairs(self.sets) do
+         term.sets[s] = s
+         for _, pmc in ipairs(its.event.pmcs) do table.insert(set.pmcs, pmc) end
+         table.insert(set.pmds, its.event.pmd)
+      end
+      self.terms[event] = { term }
+   end
+end
+
 --- Plans event sets. Software events are in every set, unless two want the same counter.
 -- @tparam table list of events of `events.read`; those that cannot be counted get a `reason`
 -- @tparam[opt] table unavail numbers of PMCs that are not to be used
+-- @tparam[opt] table its trigger (assigned) that will lead to the next set; its counter counts its event besides
 -- @treturn[1] table plan
 -- @return[2] nil
 -- @treturn[2] string message
-function plan.make(list, unavail)
-   local self = { sets = {}, terms = {} }
-   local ok, err = add_hardware(self, list, unavail)
-   if ok then add_raw(self, list, unavail) end
-   if ok then ok, err = add_software(self, list) end
+function plan.make(list, unavail, its)
+   local self = { sets = {}, terms = {}, trigger = its }
+   local same, rest = apart(list, its)
+   local ok, err = add_hardware(self, rest, unavail)
+   if ok then add_raw(self, rest, unavail) end
+   if ok then ok, err = add_software(self, rest) end
    if not ok then return nil, err end
+   add_same(self, same, its)
    return self
 end
 
--- A register's numbers are those of its set.
-local function of_set(set, s, out)
-   for _, pmc in ipairs(set.pmcs) do out.pmcs[#out.pmcs + 1] = { num = pmc.num, value = pmc.value, set = s - 1 } end
-   for _, num in ipairs(set.pmds) do out.pmds[#out.pmds + 1] = { num = num, value = 0, set = s - 1 } end
+-- The ids of the event sets: `lists` times all sets, one list after the other.
+local function set_id(self, list, s)
+   return (self.base or 0) + (list - 1) * #self.sets + s - 1
 end
 
---- What `setup.start` needs to count by a plan.
+--- The id of a list's first event set.
 -- @tparam table self the plan
--- @number timeout ns between the switches of sets
--- @treturn table `pmcs`, `pmds`, and `sets` if there are several
-function plan.spec(self, timeout)
-   local out = { pmcs = {}, pmds = {} }
-   for s, set in ipairs(self.sets) do of_set(set, s, out) end
-   if #self.sets > 1 then
-      out.sets = {}
-      for s in ipairs(self.sets) do out.sets[s] = { id = s - 1, flags = { "TIME_SWITCH" }, timeout = timeout } end
+-- @int list 1 to `self.lists`
+-- @treturn int
+function plan.first_set(self, list)
+   return set_id(self, list, 1)
+end
+
+local function holds(set, num)
+   for _, n in ipairs(set.pmds) do
+      if n == num then return true end
    end
+   return false
+end
+
+-- A register's numbers are those of its set.
+local function of_set(set, id, out)
+   for _, pmc in ipairs(set.pmcs) do out.pmcs[#out.pmcs + 1] = { num = pmc.num, value = pmc.value, set = id } end
+   for _, num in ipairs(set.pmds) do out.pmds[#out.pmds + 1] = { num = num, value = 0, set = id } end
+end
+
+-- The trigger in one set; where the event is counted there, its counter is it.
+local function add_trigger(self, set, id, out)
+   local its = self.trigger
+   local pmd = { num = its.event.pmd, set = id, value = -its.n, short_reset = -its.n, long_reset = -its.n,
+      switch_cnt = 1 }
+   if holds(set, pmd.num) then
+      for i, other in ipairs(out.pmds) do
+         if other.num == pmd.num and other.set == id then out.pmds[i] = pmd end
+      end
+      return
+   end
+   for _, pmc in ipairs(its.event.pmcs) do
+      out.pmcs[#out.pmcs + 1] = { num = pmc.num, value = pmc.value, set = id }
+   end
+   out.pmds[#out.pmds + 1] = pmd
+end
+
+local function flags_of(self, s)
+   local flags = { self.trigger and "OVFL_SWITCH" or "TIME_SWITCH" }
+   if s == #self.sets then flags[2] = "EXPL_NEXT" end
+   return flags
+end
+
+local function add_list(self, list, timeout, out)
+   for s, set in ipairs(self.sets) do
+      local id = set_id(self, list, s)
+      of_set(set, id, out)
+      if self.trigger then add_trigger(self, set, id, out) end
+      out.sets[#out.sets + 1] = { id = id, flags = flags_of(self, s), timeout = timeout,
+         id_next = s == #self.sets and set_id(self, list, 1) or nil }
+   end
+end
+
+--- What `setup.start` needs to count by a plan. The sets may be there several times, as lists with a timeout
+-- each (3.7.5): `ctx:start(plan.first_set(self, list))` goes on with another list.
+-- @tparam table self the plan; with `trigger`, an event of which so many occurrences (`n`) lead to the next set;
+-- `base`: the id of its first set
+-- @tparam {number,...} timeouts ns between the switches of sets, of each list
+-- @treturn table `pmcs`, `pmds`, `sets`
+function plan.spec(self, timeouts)
+   local out = { pmcs = {}, pmds = {}, sets = {} }
+   self.lists, self.layout = 1, nil
+   if #self.sets == 1 then
+      of_set(self.sets[1], set_id(self, 1, 1), out)
+      if self.base then out.sets[1] = { id = self.base } end
+      return out
+   end
+   if not self.trigger then self.lists = #timeouts end
+   for list = 1, self.lists do add_list(self, list, not self.trigger and timeouts[list] or nil, out) end
    return out
 end
 
@@ -188,85 +274,110 @@ function plan.in_parts(list, fn)
    return true
 end
 
---- Reads all counts of a context, and behind them, if there are several sets, how long each was active.
+-- Where things are in the values: at[s][num] the counts, from `counts` on the durations of the sets, and behind
+-- them their turns; what to ask for, and where the answers go.
+local function layout(self)
+   if self.layout then return self.layout end
+   local out = { at = {}, counts = 0, regs = {}, to = {}, ids = {}, of = {} }
+   for s, set in ipairs(self.sets) do
+      out.at[s] = {}
+      for _, num in ipairs(set.pmds) do
+         out.counts = out.counts + 1
+         out.at[s][num] = out.counts
+      end
+   end
+   local function ask(num, id, to)
+      local n = #out.regs + 1
+      out.regs[n], out.to[n] = { num = num, set = id }, to
+   end
+   for list = 1, self.lists or 1 do
+      for s, set in ipairs(self.sets) do
+         local id = set_id(self, list, s)
+         for _, num in ipairs(set.pmds) do ask(num, id, out.at[s][num]) end
+         if self.trigger and not holds(set, self.trigger.event.pmd) then ask(self.trigger.event.pmd, id) end
+         out.ids[#out.ids + 1], out.of[#out.of + 1] = id, s
+      end
+   end
+   self.layout = out
+   return out
+end
+
+-- Turns of a set: those that are over, and what the trigger says of the one that is not.
+local function turns_of(self, runs, trigger)
+   local left = trigger and -(type(trigger) == "number" and trigger or 0) or 0
+   return left > 0 and runs > 0 and runs - left / self.trigger.n or runs
+end
+
+local function read_registers(where, ctx, out)
+   local by_set = {}
+   plan.in_parts(where.regs, function(part, from)
+      for i, reg in ipairs(ctx:read_pmds(part) or {}) do
+         local asked, to = where.regs[from + i], where.to[from + i]
+         by_set[asked.set] = by_set[asked.set] or {}
+         by_set[asked.set][asked.num] = reg.value
+         if to then out[to] = out[to] + reg.value end
+      end
+      return true
+   end)
+   return by_set
+end
+
+-- A trigger's count is that of its turns: its register is set back at each.
+local function add_turns(self, info, s, registers, out)
+   local where, trigger = layout(self), self.trigger and self.trigger.event.pmd
+   local turns = turns_of(self, info.runs, trigger and registers[trigger])
+   local time, turn = where.counts + s, where.counts + #self.sets + s
+   local count = trigger and where.at[s][trigger]
+   out[time], out[turn] = out[time] + info.act_duration, out[turn] + turns
+   if count then out[count] = math.floor(turns * self.trigger.n + 0.5) end
+end
+
+--- Reads all counts of a context, and behind them, if there are several sets, how long each was active, and how
+-- many turns it had.
 -- @tparam table self the plan
 -- @param ctx
 -- @treturn table of numbers, 0 where nothing can be read; values of two contexts may be added one by one
 function plan.read(self, ctx)
-   local wanted, ids, out = {}, {}, {}
-   for s, set in ipairs(self.sets) do
-      ids[s] = s - 1
-      for _, num in ipairs(set.pmds) do wanted[#wanted + 1] = { num = num, set = s - 1 } end
-   end
-   for i in ipairs(wanted) do out[i] = 0 end
-   plan.in_parts(wanted, function(part, from)
-      for i, reg in ipairs(ctx:read_pmds(part) or {}) do out[from + i] = reg.value end
-      return true
-   end)
-   if #ids == 1 then return out end
-   for s in ipairs(ids) do out[#wanted + s] = 0 end
-   plan.in_parts(ids, function(part, from)
-      for s, set in ipairs(ctx:getinfo_evtsets(part) or {}) do out[#wanted + from + s] = set.act_duration end
+   local where, out, n = layout(self), {}, #self.sets
+   for i = 1, where.counts + (n > 1 and 2 * n or 0) do out[i] = 0 end
+   local by_set = read_registers(where, ctx, out)
+   if n == 1 then return out end
+   plan.in_parts(where.ids, function(part, from)
+      for i, info in ipairs(ctx:getinfo_evtsets(part) or {}) do
+         add_turns(self, info, where.of[from + i], by_set[where.ids[from + i]] or {}, out)
+      end
       return true
    end)
    return out
 end
 
-local function number(value)
-   return type(value) == "number" and value or tonumber(tostring(value))
-end
-
--- Where in the values a register's count is, and where the durations begin.
-local function positions(self)
-   local at, n = {}, 0
-   for s, set in ipairs(self.sets) do
-      at[s] = {}
-      for _, num in ipairs(set.pmds) do
-         n = n + 1
-         at[s][num] = n
-      end
-   end
-   return at, n
-end
-
--- The count of one register, scaled to the whole time, and the share of it in which it counted.
-local function term_value(self, term, values)
-   local at, n = positions(self)
-   local sum, active, total = nil, 0, 0
-   for _, s in ipairs(term.sets) do
-      local value = values[at[s][term.num]]
-      sum = sum and sum + value or value
-      active = active + number(values[n + s] or 0)
-   end
-   if #term.sets == #self.sets then return sum, 1 end
-   for s in ipairs(self.sets) do total = total + number(values[n + s]) end
-   if active == 0 then return nil, 0 end
-   return math.floor(number(sum) * total / active + 0.5), active / total
-end
-
-local function compute(formula, values)
-   local chunk = assert(loadstring("local v = ... return " .. formula:gsub("%$(%d+)", "v[%1]"), "=" .. formula))
-   local result = chunk(values)
-   return result == result and math.abs(result) ~= math.huge and result or nil
-end
-
---- An event's count out of the values.
+--- The parts of values that belong to a register.
 -- @tparam table self the plan
--- @tparam table event
--- @tparam table values of `plan.read`, or sums or differences of them
--- @return the count, nil where its sets were never active
--- @treturn number the share of the time in which it counted; below 1 the count is an estimate
-function plan.value(self, event, values)
-   local counts, share = {}, 1
-   for i, term in ipairs(self.terms[event]) do
-      local active
-      counts[i], active = term_value(self, term, values)
-      if not counts[i] then return nil, 0 end
-      share = math.min(share, active)
-   end
-   if not event.formula then return counts[1], share end
-   for i, value in ipairs(counts) do counts[i] = number(value) end
-   return compute(event.formula, counts), share
+-- @tparam table term `num`, `sets`
+-- @tparam table values of `plan.read`
+-- @treturn {number,...} its count in each of its sets
+function plan.counts(self, term, values)
+   local out, at = {}, layout(self).at
+   for i, s in ipairs(term.sets) do out[i] = values[at[s][term.num]] end
+   return out
+end
+
+--- How long each set was active, in ns.
+-- @tparam table self a plan with several sets
+-- @tparam table values of `plan.read`
+-- @treturn {number,...} by set
+function plan.durations(self, values)
+   local from = layout(self).counts
+   return { unpack(values, from + 1, from + #self.sets) }
+end
+
+--- How many turns each set had.
+-- @tparam table self a plan with several sets
+-- @tparam table values of `plan.read`
+-- @treturn {number,...} by set; with a trigger, the turn that is not over counts as far as it got
+function plan.turns(self, values)
+   local from = layout(self).counts + #self.sets
+   return { unpack(values, from + 1, from + #self.sets) }
 end
 
 --- The hardware counters' PMC numbers that a plan uses.

@@ -14,10 +14,13 @@ local follow = require "pfm.follow"
 local format = require "pfm.format"
 local setup = require "pfm.setup"
 local symbols = require "pfm.symbols"
+local world = require "pfm.world"
 
 local profile = {}
 
-local ran_ns = follow.ran_ns
+local function ran_ns(tid, pid)
+   return world.now().ran_ns(tid, pid)
+end
 
 local BUFFER = 512 * 1024       -- bytes
 local BUFFER_MANY = 128 * 1024  -- with a context per thread or CPU
@@ -291,7 +294,7 @@ end
 -- @treturn table with `events`, `periods`, `with`, `fixed` (every sample stands for one period), for a
 -- recording's head
 function profile.prepare(spec)
-   follow.check_machine()
+   follow.check(spec)
    local self = { spec = spec, live = {}, comms = {}, maps = {}, periods = {}, samples = 0, lost = 0, full = 0,
       held = 0, ran = 0, drained = 0, subjects = 0 }
    self.events = prepare_events(spec.events or "cpu-clock", "cannot sample")

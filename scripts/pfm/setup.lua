@@ -94,12 +94,12 @@ end
 
 -- --- event sets ----------------------------------------------------------------------------------
 
-local function try_plan(list, unavail)
-   local made, err = plan.make(list, unavail)
+local function try_plan(list, unavail, its)
+   local made, err = plan.make(list, unavail, its)
    if not made then return nil, err end
    if #made.sets == 0 then return nil, "none of the events can be counted" end
    local ok, errno
-   ok, err, errno = try(plan.spec(made, SWITCH_NS))
+   ok, err, errno = try(plan.spec(made, { SWITCH_NS }))
    return ok and made, err, errno
 end
 
@@ -116,12 +116,30 @@ local function alone(event)
    if not ok then event.reason = event.reason or err end
 end
 
+-- A trigger's counter is none of the events'; a software event's may be both.
+local function taken_by(its)
+   local out = {}
+   for _, pmc in ipairs(its and its.event.kind == "hardware" and its.event.pmcs or {}) do out[#out + 1] = pmc.num end
+   return out
+end
+
+local function assign_trigger(its, list)
+   local ok, err = events.assign { its.event }
+   if ok and its.event.reason then err = ("'%s': %s"):format(its.event.name, its.event.reason) end
+   if err then error("switch: " .. err, 0) end
+   for _, e in ipairs(list) do
+      if e.num == its.event.num and e.num and events.software_value(e) ~= events.software_value(its.event) then
+         error(("switch: '%s' and '%s' are counted by one register"):format(its.event.name, e.name), 0)
+      end
+   end
+end
+
 -- Others may hold counters: the events get by with fewer, in more sets.
 local function squeeze(list, made, err)
-   local counters, unavail = plan.counters(made), {}
+   local counters, unavail = plan.counters(made), taken_by(made.trigger)
    while #counters > 1 do
       unavail[#unavail + 1] = table.remove(counters)
-      local tried = try_plan(list, unavail)
+      local tried = try_plan(list, unavail, made.trigger)
       if tried then return tried end
    end
    error(err, 0)
@@ -129,18 +147,20 @@ end
 
 --- Plans the event sets in which events can be counted here; events that cannot be get a `reason`.
 -- @tparam table list of events of `events.read`
+-- @tparam[opt] table its the trigger of `pfm.trigger` that leads to the next set
 -- @treturn table of `pfm.plan`, perhaps without any sets
-function setup.plan(list)
-   local made = try_plan(list)
+function setup.plan(list, its)
+   if its then assign_trigger(its, list) end
+   local made = try_plan(list, taken_by(its), its)
    if made then return made end
    for _, event in ipairs(list) do
       if not event.reason then alone(event) end
    end
    local err, ok
-   made, err = plan.make(list)
+   made, err = plan.make(list, taken_by(its), its)
    if not made then error(err, 0) end
    if #made.sets == 0 then return made end
-   ok, err = try(plan.spec(made, SWITCH_NS))
+   ok, err = try(plan.spec(made, { SWITCH_NS }))
    return ok and made or squeeze(list, made, err)
 end
 
@@ -158,17 +178,10 @@ function setup.start(subject, spec)
    local ok
    ok, err, errno = program(ctx, spec)
    if ok then ok, err, errno = follow.load(ctx, subject) end
-   if ok then ok, err, errno = ctx:start() end
+   if ok and not subject.held then ok, err, errno = ctx:start() end
    if ok then return ctx end
    ctx:close()
    return nil, err, errno
-end
-
---- The time between switches of event sets.
--- @number[opt] ms
--- @treturn number ns
-function setup.switch_time(ms)
-   return ms and math.floor(ms * 1e6 + 0.5) or SWITCH_NS
 end
 
 local told = false

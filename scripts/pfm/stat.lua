@@ -55,11 +55,21 @@ local function shown_share(row)
    return row.active and ("(%.0f%%)"):format(row.active * 100) or ""
 end
 
+local function in_percent(part, row)
+   local whole = number_of(row.value)
+   return whole ~= 0 and part / math.abs(whole) * 100 or 0
+end
+
+-- Of repeats the deviation of the mean, of an estimate its error.
 local function shown_deviation(row)
-   if not row.stddev then return "" end
-   local mean = number_of(row.value)
-   local share = mean ~= 0 and row.stddev / mean * 100 or 0
-   return ("( %s %.2f%% )"):format(format.plus_minus, share)
+   local part = row.stddev or row.error
+   if not part then return row.poor and ("( %s ? )"):format(format.plus_minus) or "" end
+   if number_of(row.value) == 0 and part > 0 then return ("( < %.0f )"):format(math.ceil(part)) end
+   return ("( %s %.2f%% )"):format(format.plus_minus, in_percent(part, row))
+end
+
+local function append(lines, more)
+   for _, line in ipairs(more) do lines[#lines + 1] = line end
 end
 
 -- --- for people ----------------------------------------------------------------------------------
@@ -72,10 +82,6 @@ local function event_lines(result)
    end
    local columns = { { right = true }, {}, {}, {}, { right = true }, {} }
    return format.align(columns, rows, "  ")
-end
-
-local function append(lines, more)
-   for _, line in ipairs(more) do lines[#lines + 1] = line end
 end
 
 local function shown_number(m)
@@ -127,10 +133,42 @@ local function scope(target, result)
    return target.tids and "" or ", its first thread"
 end
 
+local function has_error(result)
+   for _, row in ipairs(result.events) do
+      if row.error and not row.stddev then return true end
+   end
+   return false
+end
+
+-- Estimates that mean nothing, by what is wrong with them.
+local function warnings(result)
+   local lines, names = {}, {}
+   for _, row in ipairs(result.events) do
+      local why = row.poor
+      if why and not names[why] then
+         names[why] = {}
+         lines[#lines + 1] = why
+      end
+      if why then table.insert(names[why], row.event) end
+   end
+   for i, why in ipairs(lines) do
+      lines[i] = ("  Do not trust %s: %s."):format(table.concat(names[why], ", "), why)
+   end
+   if #lines > 0 then
+      lines[#lines + 1] = "  Count longer, fewer events at once, or with a shorter --switch-timeout."
+   end
+   return lines
+end
+
 local function sets_note(result)
    if (result.sets or 1) < 2 then return {} end
    local why = result.why_sets and ": " .. result.why_sets or ""
-   return { ("  Counted in %d event sets in turn, and scaled to the whole time%s."):format(result.sets, why) }
+   local out = { ("  Counted in %d event sets in turn, and scaled to the whole time%s."):format(result.sets, why) }
+   if has_error(result) then
+      out[2] = ("  In 95%% of the cases the true count is as near as %s in brackets says."):format(format.plus_minus)
+   end
+   append(out, warnings(result))
+   return out
 end
 
 local function hint(result)
@@ -219,7 +257,8 @@ local function json_events(result)
       local m, name = metric(row, result)
       out[i] = {
          event = row.event, value = json_value(row.value), unit = row.unit, state = row.state, reason = row.reason,
-         stddev = row.stddev, active = row.active, metric = m, ["metric-unit"] = m and name or nil,
+         stddev = row.stddev, interval = row.interval, active = row.active, error = row.error, poor = row.poor,
+         ["other-value"] = json_value(row.other_value), metric = m, ["metric-unit"] = m and name or nil,
       }
    end
    return out
@@ -232,7 +271,7 @@ local function json_line(result, target)
       events = json_events(result), time = result.time, elapsed = result.elapsed, user = rusage.utime,
       system = rusage.stime, status = result.status, signal = result.signal, runs = result.runs,
       uncounted = result.uncounted, unmeasured = result.unmeasured, metrics = result.metrics, sets = result.sets,
-      ["why-sets"] = result.why_sets,
+      ["why-sets"] = result.why_sets, ["switch-ns"] = result.switch_ns,
    }
 end
 
@@ -289,7 +328,9 @@ function stat.options()
       "lpfm stat [options] [--] command [arguments]")
    options.add_target(c)
    c:option("-M --metrics", "GROUPS", "Count for these groups and print their metrics; 'help' lists them."):count("*")
-   c:option("--switch-timeout", "MS", "How long each event set counts where several take turns (1).")
+   c:option("--switch-timeout", "MS", "How long each event set counts where several take turns (1, 4 or 16, by the "
+      .. "run's variance).")
+   c:option("--switch-after", "EVENT:N", "Take turns after so many occurrences of an event instead.")
    c:option("-r --repeat", "N", "Run the command N times; print means and their deviation.")
    c:option("-I --interval", "MS", "Print the counts every so many milliseconds.")
    c:option("-x", "SEP", "Print separated values: value, unit, event, ns, percent, metric, its unit.")
@@ -315,14 +356,15 @@ local function output(args)
    return file
 end
 
-local function switch_time(args)
+local function switching(args)
    local ms = options.number(args.switch_timeout, "--switch-timeout")
    if ms and ms < 0.1 then options.fail("--switch-timeout: at least 0.1 ms") end
-   return ms
+   if ms and args.switch_after then options.fail("--switch-timeout and --switch-after exclude each other") end
+   return ms or args.switch_after
 end
 
 local function spec_of(target, list, args, print, complete)
-   local spec = { events = list, switch = switch_time(args) }
+   local spec = { events = list, switch = switching(args) }
    for k, v in pairs(target) do spec[k] = v end
    local ms = options.number(args.interval, "--interval")
    if ms and ms < 1 then options.fail("--interval: at least 1 ms") end

@@ -185,10 +185,13 @@ int pfm_sim_interrupt(struct pfm_sim *sim, uint32_t cpu, uint64_t start_ns, uint
 /*
  * Each returns 1 when what it waits for has happened, 0 when limit_ns passed before.
  * EINTR: SIGINT or SIGTERM came, and time stands where it was then. run_ns runs that long and
- * returns 1. until_message: a message can be read from fd.
+ * returns 1. until_message: a message can be read from fd, or, with PFM_SIM_ANY_CONTEXT, one was posted
+ * to whatever context since the call.
  * until_exit: thread tid has ended (ESRCH: never was). until_idle: no thread but those blocked by a
  * notification can run or will wake up.
  */
+#define PFM_SIM_ANY_CONTEXT (-1)
+
 int pfm_sim_run_ns(struct pfm_sim *sim, uint64_t ns);
 int pfm_sim_run_until_message(struct pfm_sim *sim, int fd, uint64_t limit_ns);
 int pfm_sim_run_until_exit(struct pfm_sim *sim, uint32_t tid, uint64_t limit_ns);
