@@ -30,7 +30,7 @@ static bool is_debug_register(const struct pfm_reg *reg)
 static int check_registers(struct pfm_context *ctx)
 {
 	const struct pfm_machine_ops *ops = pfm_ops(ctx);
-	const struct pfm_pmu *pmu = ctx->machine->pmu;
+	const struct pfm_pmu *pmu = ctx->pmu;
 
 	if (!ops->debugging || !ops->debugging(ctx->machine))
 		return 0;

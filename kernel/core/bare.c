@@ -7,14 +7,14 @@
 
 static uint64_t width_mask(const struct pfm_context *ctx)
 {
-	unsigned int width = ctx->machine->pmu->counter_width;
+	unsigned int width = ctx->pmu->counter_width;
 
 	return width < 64 ? (1ULL << width) - 1 : ~0ULL;
 }
 
 static bool emulated(struct pfm_context *ctx, struct pfm_set *set, unsigned int num)
 {
-	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->machine->pmu, num);
+	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->pmu, num);
 	struct pfm_pmc *pmc = reg->ctrl == PFM_REG_NO_CTRL ? NULL : pfm_set_pmc(set, reg->ctrl);
 
 	return !pmc || !(pmc->flags & PFM_REGFL_NO_EMUL64);
@@ -22,7 +22,7 @@ static bool emulated(struct pfm_context *ctx, struct pfm_set *set, unsigned int 
 
 static bool software_only(const struct pfm_context *ctx, unsigned int num)
 {
-	return pfm_pmu_pmd(ctx->machine->pmu, num)->read;
+	return pfm_pmu_pmd(ctx->pmu, num)->read;
 }
 
 static void put_pmd(struct pfm_context *ctx, const struct pfm_pmd *pmd)
@@ -34,7 +34,7 @@ static void put_pmd(struct pfm_context *ctx, const struct pfm_pmd *pmd)
 
 int pfm_bare_install(struct pfm_context *ctx, struct pfm_set *set)
 {
-	const struct pfm_pmu *pmu = ctx->machine->pmu;
+	const struct pfm_pmu *pmu = ctx->pmu;
 
 	if (!ctx->machine->bare->on_pmu(ctx))
 		return 0;

@@ -36,7 +36,7 @@ static int start_format(struct pfm_context *ctx, void *arg)
 	int ret = 0;
 
 	if (fmt->fmt_validate)
-		ret = fmt_error(fmt, fmt->fmt_validate(ctx->flags, ctx->machine->pmu->num_pmds, arg),
+		ret = fmt_error(fmt, fmt->fmt_validate(ctx->flags, ctx->pmu->num_pmds, arg),
 				"the argument is not valid");
 	if (!ret && fmt->fmt_getsize)
 		ret = fmt_error(fmt, fmt->fmt_getsize(ctx->flags, arg, &size), "no buffer size");
@@ -112,6 +112,7 @@ int pfm_do_create(struct pfm_machine *m, pfarg_ctx_t *req, struct pfm_buffer_fmt
 		goto put;
 	}
 	ctx->machine = m;
+	ctx->pmu = m->pmu;
 	ctx->state = PFM_CTX_UNLOADED;
 	ctx->flags = req->ctx_flags;
 	ctx->transport = transport;

@@ -176,7 +176,7 @@ static int info_all(struct pfm_context *ctx, pfarg_setinfo_t *v, int n, bool liv
 		if (ret)
 			return ret;
 		fill_info(ctx, pfm_set_find(ctx, v[i].set_id), &v[i], live);
-		fill_avail(ctx->machine->pmu, &v[i]);
+		fill_avail(ctx->pmu, &v[i]);
 	}
 	return 0;
 }

@@ -54,6 +54,7 @@ typedef struct pfm_buffer_fmt {
 	/* the core's and the host's */
 	struct pfm_buffer_fmt	*next;
 	unsigned int		users;		/* contexts using it */
+	void	*owner;				/* its module */
 	bool	(*get)(struct pfm_buffer_fmt *fmt);	/* pin its module; optional */
 	void	(*put)(struct pfm_buffer_fmt *fmt);
 } pfm_buffer_fmt_t;

@@ -38,7 +38,7 @@ static void sample_values(struct pfm_context *ctx, struct pfm_set *set, const st
 	unsigned int num, n = 0;
 
 	pfm_for_each_bit(num, arg->smpl_pmds) {
-		const struct pfm_reg *reg = pfm_pmu_pmd(ctx->machine->pmu, num);
+		const struct pfm_reg *reg = pfm_pmu_pmd(ctx->pmu, num);
 
 		arg->smpl_pmds_values[n++] = reg->read ? reg->read(ctx, where)
 						       : pfm_set_pmd(set, num)->value;
@@ -53,7 +53,7 @@ static int call_handler(struct pfm_context *ctx, struct pfm_set *set, struct pfm
 
 	arg->ovfl_pmd = pmd->num;
 	arg->active_set = set->id;
-	arg->num_pmds = ctx->machine->pmu->num_pmds;
+	arg->num_pmds = ctx->pmu->num_pmds;
 	arg->ovfl_notify = !!(pmd->flags & PFM_REGFL_OVFL_NOTIFY);
 	memset(&arg->ovfl_ctrl, 0, sizeof(arg->ovfl_ctrl));
 	arg->pmd_last_reset = pmd->last_reset;

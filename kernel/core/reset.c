@@ -40,7 +40,7 @@ static void reset_one(struct pfm_context *ctx, struct pfm_set *set, struct pfm_p
 		      enum pfm_reset kind)
 {
 	uint64_t value = kind == PFM_RESET_LONG ? pmd->long_reset : pmd->short_reset;
-	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->machine->pmu, pmd->num);
+	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->pmu, pmd->num);
 
 	if (pmd->is_counter && (pmd->flags & PFM_REGFL_RANDOM))
 		value += draw(pmd) & pmd->random_mask;

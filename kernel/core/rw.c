@@ -81,7 +81,7 @@ static bool knows_no_emul64(const struct pfm_pmu *pmu, const struct pfm_reg *reg
 static int check_pmc_value(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_reg *reg,
 			   pfarg_pmc_t *req)
 {
-	const struct pfm_pmu *pmu = ctx->machine->pmu;
+	const struct pfm_pmu *pmu = ctx->pmu;
 
 	if ((req->reg_flags & PFM_REGFL_NO_EMUL64) && !knows_no_emul64(pmu, reg))
 		return pfm_refuse(-EINVAL, "PMC%u does not know NO_EMUL64", req->reg_num);
@@ -94,7 +94,7 @@ static int check_pmc_value(struct pfm_context *ctx, struct pfm_set *set, const s
 
 static int prepare_pmc(struct pfm_context *ctx, pfarg_pmc_t *req)
 {
-	const struct pfm_pmu *pmu = ctx->machine->pmu;
+	const struct pfm_pmu *pmu = ctx->pmu;
 	uint64_t pmcs[PFM_PMC_BV] = { 0 }, pmds[PFM_PMD_BV] = { 0 };
 	const struct pfm_reg *reg = pfm_pmu_pmc(pmu, req->reg_num);
 	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
@@ -150,7 +150,7 @@ static int apply_pmc(struct pfm_context *ctx, const pfarg_pmc_t *req)
 
 	pmc->value = req->reg_value;
 	pmc->flags = req->reg_flags;
-	controlled(ctx->machine->pmu, req->reg_num, pmds);
+	controlled(ctx->pmu, req->reg_num, pmds);
 	ret = use_pmds(ctx, set, pmds);
 	if (!ret && on_pmu(ctx, set))
 		ret = pfm_ops(ctx)->write_pmc(ctx, set, req->reg_num);
@@ -212,7 +212,7 @@ static int check_vectors(const struct pfm_pmu *pmu, const pfarg_pmd_t *req)
 static int check_pmd_value(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_reg *reg,
 			   pfarg_pmd_t *req)
 {
-	const struct pfm_pmu *pmu = ctx->machine->pmu;
+	const struct pfm_pmu *pmu = ctx->pmu;
 
 	if (reg->kind & PFM_REG_RO)
 		return pfm_refuse(-EINVAL, "PMD%u (%s) is read-only", req->reg_num, reg->name);
@@ -240,7 +240,7 @@ static int reserve_pmd(struct pfm_context *ctx, struct pfm_set *set, const pfarg
 
 static int prepare_pmd(struct pfm_context *ctx, pfarg_pmd_t *req)
 {
-	const struct pfm_pmu *pmu = ctx->machine->pmu;
+	const struct pfm_pmu *pmu = ctx->pmu;
 	const struct pfm_reg *reg = pfm_pmu_pmd(pmu, req->reg_num);
 	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
 	int ret;
@@ -288,7 +288,7 @@ static int apply_attrs(struct pfm_context *ctx, struct pfm_set *set, const pfarg
 
 static int apply_pmd(struct pfm_context *ctx, const pfarg_pmd_t *req)
 {
-	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->machine->pmu, req->reg_num);
+	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->pmu, req->reg_num);
 	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
 	struct pfm_pmd *pmd = pfm_set_use_pmd(ctx, set, req->reg_num);
 	bool values = !(req->reg_flags & PFM_REGFL_ATTRS);
@@ -344,7 +344,7 @@ static int check_read(struct pfm_context *ctx, pfarg_pmd_t *req)
 	req->reg_flags &= ~PFM_REG_RETFL_MASK;
 	if (!pfm_set_find(ctx, req->reg_set))
 		return no_set(&req->reg_flags, req->reg_set);
-	if (!pfm_pmu_pmd(ctx->machine->pmu, req->reg_num))
+	if (!pfm_pmu_pmd(ctx->pmu, req->reg_num))
 		return not_available(&req->reg_flags, "PMD", req->reg_num);
 	return check_word(&req->reg_flags, PFM_REGFL_READ_RESET,
 			  pfm_all_zero(req->reg_reserved, sizeof(req->reg_reserved)));
@@ -362,7 +362,7 @@ static void read_reset(struct pfm_context *ctx, struct pfm_set *set, struct pfm_
 
 static void read_one(struct pfm_context *ctx, pfarg_pmd_t *req)
 {
-	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->machine->pmu, req->reg_num);
+	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->pmu, req->reg_num);
 	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
 	struct pfm_pmd *pmd = pfm_set_pmd(set, req->reg_num);
 	bool switches = pmd && pmd->is_counter && (set->flags & PFM_SETFL_OVFL_SWITCH);

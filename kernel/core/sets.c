@@ -213,7 +213,7 @@ struct pfm_pmc *pfm_set_use_pmc(struct pfm_context *ctx, struct pfm_set *set, un
 	memmove(pmc + 1, pmc, (set->num_pmcs - at) * sizeof(*pmc));
 	memset(pmc, 0, sizeof(*pmc));
 	pmc->num = num;
-	pmc->value = pfm_pmu_pmc(ctx->machine->pmu, num)->dfl;
+	pmc->value = pfm_pmu_pmc(ctx->pmu, num)->dfl;
 	set->num_pmcs++;
 	pfm_bit_set(set->used_pmcs, num);
 	return pmc;
@@ -227,7 +227,7 @@ struct pfm_pmd *pfm_set_use_pmd(struct pfm_context *ctx, struct pfm_set *set, un
 
 	if (pmd)
 		return pmd;
-	reg = pfm_pmu_pmd(ctx->machine->pmu, num);
+	reg = pfm_pmu_pmd(ctx->pmu, num);
 	at = pfm_bits_rank(set->used_pmds, num);
 	pmd = &set->pmds[at];
 	memmove(pmd + 1, pmd, (set->num_pmds - at) * sizeof(*pmd));

@@ -11,7 +11,6 @@
 
 #include "compat.h"
 #include "linux.h"
-#include "models.h"
 
 #define CYCLE_PMD	31
 #define EVENT		0xffffULL		/* of PMEVTYPER_EL0 and of a PMC */
@@ -71,11 +70,11 @@ int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
 
 static u32 read_counter(int n)
 {
-#define READ(n) case n: return read_sysreg(pmevcntr##n##_el0);
+#define COUNTER(n) case n: return read_sysreg(pmevcntr##n##_el0);
 	switch (n) {
-	FOR_EACH_COUNTER(READ)
+	FOR_EACH_COUNTER(COUNTER)
 	}
-#undef READ
+#undef COUNTER
 	return 0;
 }
 
@@ -99,7 +98,7 @@ void lx_arch_restart(struct perf_event *event)
 	event->pmu->start(event, 0);
 }
 
-static unsigned int count_counters(void)
+unsigned int lx_arch_counters(void)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_RAW, .config = CPU_CYCLES, .size = sizeof(attr),
 					.disabled = 1 };
@@ -113,8 +112,7 @@ static unsigned int count_counters(void)
 	return n;
 }
 
-const struct pfm_pmu *lx_arch_pmu(unsigned int *num_counters)
+const char *lx_arch_module(void)
 {
-	*num_counters = count_counters();
-	return *num_counters ? &pfm_pmu_armv8 : NULL;
+	return "perfmon_armv8";
 }

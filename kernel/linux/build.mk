@@ -6,8 +6,9 @@
 KDIR    ?= /lib/modules/$(shell uname -r)/build
 MODDIR  := $(BUILD)/module
 MODULE_DIRS := core formats pmu include linux
+KMAKE    = $(MAKE) -C $(KDIR) M=$(abspath $(MODDIR))/linux
 
-.PHONY: module module-install vm check-vm
+.PHONY: module module-of module-install vm check-vm
 
 $(MODDIR)/.linked: $(wildcard $(MODULE_DIRS:%=kernel/%) kernel/include/perfmon)
 	@rm -rf $(MODDIR) && mkdir -p $(MODDIR)
@@ -17,11 +18,16 @@ $(MODDIR)/.linked: $(wildcard $(MODULE_DIRS:%=kernel/%) kernel/include/perfmon)
 module: $(MODDIR)/.linked
 	@[ -e $(KDIR)/Makefile ] || { \
 		echo "make: no kernel headers at $(KDIR): install linux-headers, or set KDIR" >&2; exit 1; }
-	$(MAKE) -C $(KDIR) M=$(abspath $(MODDIR))/linux modules
+	$(KMAKE) modules
 
 module-install: module
-	$(MAKE) -C $(KDIR) M=$(abspath $(MODDIR))/linux modules_install
+	$(KMAKE) modules_install
 	depmod -a
+
+# A sampling format or PMU description from elsewhere: its Kbuild is in DIR, and finds perfmon_module.h.
+module-of: module
+	$(MAKE) -C $(KDIR) M=$(abspath $(DIR)) modules KBUILD_EXTRA_SYMBOLS=$(abspath $(MODDIR))/linux/Module.symvers \
+		KCFLAGS='$(foreach d,linux include core pmu formats,-I$(abspath $(MODDIR))/$(d))'
 
 vm:
 	@spec/vm/lpfm

@@ -26,7 +26,7 @@ static int need_counters(struct pfm_context *ctx, const pfarg_pmc_t *v, int n)
 	int ret = 0;
 
 	for (int i = 0; i < n && !ret; i++)
-		if (pfm_pmu_pmc(ctx->machine->pmu, v[i].reg_num))
+		if (pfm_pmu_pmc(ctx->pmu, v[i].reg_num))
 			ret = lx_counter_need(lx_of(ctx), v[i].reg_num);
 	return ret;
 }
@@ -46,12 +46,22 @@ VECTOR(delete_evtsets, pfarg_setdesc_t, pfm_do_delete_evtsets)
 
 static int getinfo_pmcs(struct pfm_context *ctx, void *v, int n)
 {
-	return pfm_do_getinfo_pmcs(&lx_machine, v, n);
+	int ret;
+
+	lx_pmu_lock();
+	ret = pfm_do_getinfo_pmcs(&lx_machine, v, n);
+	lx_pmu_unlock();
+	return ret;
 }
 
 static int getinfo_pmds(struct pfm_context *ctx, void *v, int n)
 {
-	return pfm_do_getinfo_pmds(&lx_machine, v, n);
+	int ret;
+
+	lx_pmu_lock();
+	ret = pfm_do_getinfo_pmds(&lx_machine, v, n);
+	lx_pmu_unlock();
+	return ret;
 }
 
 static const struct vector_call vectors[] = {
@@ -161,8 +171,11 @@ static long on_context(struct lx_context *lx, unsigned int cmd, void __user *arg
 static noinline long get_config(void __user *arg)
 {
 	pfarg_config_t cfg;
-	int ret = pfm_do_get_config(&lx_machine, &cfg);
+	int ret;
 
+	lx_pmu_lock();
+	ret = pfm_do_get_config(&lx_machine, &cfg);
+	lx_pmu_unlock();
 	if (!ret && copy_to_user(arg, &cfg, sizeof(cfg)))
 		ret = pfm_refuse(-EFAULT, "the argument cannot be written");
 	return ret;

@@ -19,12 +19,12 @@ static int pick_format(struct pfm_ioc_create *req, const pfarg_ctx_t *ctx, struc
 		req->fmt_name[sizeof(req->fmt_name) - 1] = 0;
 		if (!none)
 			return pfm_refuse(-EINVAL, "reserved fields must be 0");
-		*fmt = pfm_fmt_get_name(req->fmt_name);
+		*fmt = lx_format_by_name(req->fmt_name);
 		return *fmt ? 0 : pfm_refuse(-EINVAL, "no sampling format is called \"%s\"", req->fmt_name);
 	}
 	if (none)
 		return 0;
-	*fmt = pfm_fmt_get_uuid(ctx->ctx_smpl_buf_id);
+	*fmt = lx_format_by_uuid(ctx->ctx_smpl_buf_id);
 	return *fmt ? 0 : pfm_refuse(-EINVAL, "no sampling format has this UUID");
 }
 
@@ -132,6 +132,7 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	if (_IOC_TYPE(cmd) != PFM_IOC_MAGIC)
 		return -ENOTTY;
+	lx_pmu_demand();
 	if (_IOC_NR(cmd) == PFM_NR_CREATE_CONTEXT)
 		return create_context((void __user *)arg);
 	return lx_common_ioctl(cmd, (void __user *)arg);

@@ -91,7 +91,7 @@ static bool stopped(const struct perf_event *event)
 }
 
 /* Clocks run on: what they count while held is left out. */
-static void halt(struct lx_counter *c)
+static void hold(struct lx_counter *c)
 {
 	struct perf_event *event = c->event;
 
@@ -177,7 +177,7 @@ void lx_load(struct lx_counter *c, u64 value)
 static int program(struct lx_counter *c, u64 pmc)
 {
 	if (c->kind == LX_HW) {
-		halt(c);
+		hold(c);
 		return lx_arch_program(c->event, c->num, pmc);
 	}
 	if (c->kind == LX_SW) {
@@ -223,7 +223,7 @@ void lx_freeze(struct pfm_context *ctx)
 
 		if (!c)
 			continue;
-		halt(c);
+		hold(c);
 		fold(c, &set->pmds[i]);
 		set_period(c, LX_FAR);
 	}
@@ -283,7 +283,7 @@ int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 	int ret;
 
 	if (c && c->live) {
-		halt(c);
+		hold(c);
 		if (lx->running)
 			fold(c, pmd);
 		c->live = false;

@@ -167,7 +167,7 @@ static int cpu_leaves(unsigned int cpu)
 		if (lx->ctx->cpu == cpu && kref_get_unless_zero(&lx->ref)) {
 			WRITE_ONCE(lx->cpu_left, true);
 			if (!queue_work(unloaders, &lx->cpu_work))
-				kref_put(&lx->ref, NULL);	/* the work in the queue holds another */
+				lx_context_put(lx);	/* the work in the queue holds another */
 		}
 	spin_unlock(&watched_lock);
 	return 0;

@@ -4,8 +4,8 @@
  *
  * main.c starts and ends the module; chardev.c is /dev/perfmon; context.c the file operations of a
  * context, calls.c its ioctls, buffer.c its sampling buffer, queue.c its messages. machine.c holds the table of
- * operations; pmu.c the logical PMU; target.c binds a context to a thread or a CPU; lifetime.c
- * notices that the target goes; counters.c drives the kernel's counters, clock.c the set timeout,
+ * operations; pmu.c the logical PMU; format.c the sampling formats; target.c binds a context to a thread or
+ * a CPU; lifetime.c notices that the target goes; counters.c drives the kernel's counters, clock.c the set timeout,
  * overflow.c takes interrupts, access.c finds the place where all this may be touched, block.c
  * holds a target. arm64.c and x86.c are what an architecture has of its own.
  *
@@ -133,9 +133,19 @@ void lx_refuse_for(pid_t tid);		/* on this CPU, with interrupts off; 0: whoever 
 /* pmu.c */
 const struct pfm_pmu *lx_pmu_init(void);
 void lx_pmu_exit(void);
+void lx_pmu_demand(void);			/* somebody wants a PMU: a module may describe it */
+void lx_pmu_lock(void);				/* lx_machine.pmu stays; may sleep */
+void lx_pmu_unlock(void);
+const struct pfm_pmu *lx_pmu_get(void);		/* for a context, which holds its module */
+void lx_pmu_put(const struct pfm_pmu *pmu);
 bool lx_is_hw(u16 num);
 bool lx_pmc_counts(u16 num, u64 value);		/* does this programming count anything? */
 bool lx_pmc_kernel(u16 num, u64 value);		/* in the kernel? */
+
+/* format.c: its use counted, or NULL; modprobe is asked for what there is not. */
+struct pfm_buffer_fmt *lx_format_by_name(const char *name);
+struct pfm_buffer_fmt *lx_format_by_uuid(const unsigned char *uuid);
+bool lx_module_hold(struct module *owner);	/* module_put() lets go */
 
 /* permit.c: the caller's rights. */
 bool lx_may_count_kernel(void);
@@ -147,7 +157,10 @@ int lx_device_init(void);
 void lx_device_exit(void);
 int lx_sysfs_init(void);
 void lx_sysfs_exit(void);
+int lx_sysfs_add_pmu(const struct pfm_pmu *pmu);
+void lx_sysfs_remove_pmu(const struct pfm_pmu *pmu);
 int lx_sysfs_add_format(const struct pfm_buffer_fmt *fmt);
+void lx_sysfs_remove_format(const unsigned char *uuid);
 int lx_lifetime_init(void);
 void lx_lifetime_exit(void);
 
@@ -229,7 +242,8 @@ void lx_unblock(struct pfm_context *ctx);
 void lx_block_init(struct lx_context *lx);
 
 /* The architecture. Events are raw ones of its CPU PMU. */
-const struct pfm_pmu *lx_arch_pmu(unsigned int *num_counters);	/* NULL: none that we know */
+unsigned int lx_arch_counters(void);		/* that can be had; 0: none */
+const char *lx_arch_module(void);		/* with the description of this processor, or NULL */
 u64 lx_arch_config(u16 num);			/* attr.config of a new event */
 bool lx_arch_counts(u64 pmc);
 bool lx_arch_kernel(u64 pmc);

@@ -15,10 +15,19 @@ struct pfm_machine lx_machine;
 static int create(struct pfm_context *ctx)
 {
 	struct lx_context *lx = ctx->transport;
+	int ret;
 
 	ctx->os = lx;
 	lx->ctx = ctx;
-	return lx_queue_init(lx, ctx->msgq_depth);
+	ret = lx_queue_init(lx, ctx->msgq_depth);
+	if (!ret)
+		ctx->pmu = lx_pmu_get();
+	return ret;
+}
+
+static void destroy(struct pfm_context *ctx)
+{
+	lx_pmu_put(ctx->pmu);
 }
 
 static u64 lockable(void)
@@ -71,6 +80,7 @@ static int check_set(struct pfm_context *ctx, uint32_t flags)
 const struct pfm_machine_ops lx_ops = {
 	.name = "linux",
 	.create = create,
+	.destroy = destroy,
 	.attach = lx_attach,
 	.detach = lx_detach,
 	.access = lx_access,

@@ -4,23 +4,7 @@
  */
 #include <linux/module.h>
 
-#include "formats.h"
 #include "linux.h"
-
-static pfm_buffer_fmt_t *const formats[] = { &pfm_fmt_default, &pfm_fmt_default_06, &pfm_fmt_nway };
-
-/* Contexts that use them keep the whole module. */
-static int formats_init(void)
-{
-	int ret = 0;
-
-	for (int i = 0; i < ARRAY_SIZE(formats) && !ret; i++) {
-		ret = -pfm_register_buffer_fmt(formats[i]);
-		if (!ret)
-			ret = lx_sysfs_add_format(formats[i]);
-	}
-	return ret;
-}
 
 static int __init perfmon_init(void)
 {
@@ -36,9 +20,6 @@ static int __init perfmon_init(void)
 	ret = lx_sysfs_init();
 	if (ret)
 		goto end_lifetime;
-	ret = formats_init();
-	if (ret)
-		goto end_sysfs;
 	ret = lx_device_init();
 	if (ret)
 		goto end_sysfs;
@@ -61,9 +42,9 @@ static void __exit perfmon_exit(void)
 	lx_pmu_exit();
 }
 
-EXPORT_SYMBOL_GPL(pfm_register_buffer_fmt);
-EXPORT_SYMBOL_GPL(pfm_unregister_buffer_fmt);
+/* for formats and descriptions, besides what perfmon_module.h has */
 EXPORT_SYMBOL_GPL(pfm_all_zero);
+EXPORT_SYMBOL_GPL(pfm_refuse);
 
 module_init(perfmon_init);
 module_exit(perfmon_exit);

@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pmu.c - the logical PMU: the processor's registers as far as there are counters, then software
- * counters and virtual PMDs.
+ * pmu.c - the logical PMU: software counters and virtual PMDs, and before them, while a module describes
+ * them, the processor's registers as far as there are counters.
  */
+#include <linux/kmod.h>
+#include <linux/rwsem.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
 #include "linux.h"
+#include "perfmon_module.h"
 #include "software.h"
 
 #define CYCLES_ALONE	31	/* a PMD up to here that is not one of the numbered counters */
 
-static struct pfm_reg *pmcs, *pmds;
-static struct pfm_pmu pmu = {
-	.name = "software counters",
-	.counter_width = 64,
+/* Tables made of a description, or of none. */
+struct lx_pmu {
+	struct pfm_pmu		pmu;
+	const struct pfm_pmu	*described;
+	struct module		*owner;
+	struct pfm_reg		*pmcs, *pmds;
 };
+
+static DECLARE_RWSEM(current_pmu);	/* around lx_machine.pmu, which is one of these */
+static struct lx_pmu *software, *hardware;
 
 bool lx_is_hw(u16 num)
 {
@@ -69,19 +77,23 @@ static uint64_t read_pid(struct pfm_context *ctx, const struct pfm_where *where)
 	return lx->task ? lx->pid : task_tgid_nr_ns(current, lx->ns);
 }
 
-static void set_reader(u16 num, uint64_t (*read)(struct pfm_context *, const struct pfm_where *))
+static void set_reader(struct lx_pmu *p, u16 num,
+		       uint64_t (*read)(struct pfm_context *, const struct pfm_where *))
 {
-	for (unsigned int i = 0; i < pmu.num_pmds; i++)
-		if (pmds[i].num == num)
-			pmds[i].read = read;
+	for (unsigned int i = 0; i < p->pmu.num_pmds; i++)
+		if (p->pmds[i].num == num)
+			p->pmds[i].read = read;
 }
 
 /* --- PMCs ----------------------------------------------------------------------------------- */
 
 static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num, uint64_t *value)
 {
+	const struct pfm_pmu *described = container_of(ctx->pmu, struct lx_pmu, pmu)->described;
 	int ret = lx_is_hw(num) ? 0 : pfm_software_check_pmc(num, *value);
 
+	if (!ret && lx_is_hw(num) && described->check_pmc)
+		ret = described->check_pmc(ctx, set, num, value);
 	if (ret || !lx_is_hw(num) || !lx_pmc_counts(num, *value) || !lx_pmc_kernel(num, *value))
 		return ret;
 	if (lx_may_count_kernel())
@@ -92,59 +104,183 @@ static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num,
 
 /* --- the tables ----------------------------------------------------------------------------- */
 
+static bool in_order(const struct pfm_reg *regs, u16 n)
+{
+	for (u16 i = 0; i < n; i++)
+		if (!lx_is_hw(regs[i].num) || (i && regs[i].num <= regs[i - 1].num))
+			return false;
+	return true;
+}
+
+static bool there(const struct pfm_reg *reg, unsigned int num_counters)
+{
+	return (reg->kind & PFM_REG_V) || reg->num < num_counters || reg->num == CYCLES_ALONE;
+}
+
 static u16 take(struct pfm_reg *to, const struct pfm_reg *from, u16 n, unsigned int num_counters)
 {
 	u16 taken = 0;
 
 	for (u16 i = 0; i < n; i++)
-		if (from[i].num < num_counters || from[i].num == CYCLES_ALONE)
+		if (there(&from[i], num_counters))
 			to[taken++] = from[i];
 	return taken;
 }
 
-static int alloc_tables(const struct pfm_pmu *hw)
+static void pmu_free(struct lx_pmu *p)
 {
-	pmcs = kcalloc((hw ? hw->num_pmcs : 0) + PFM_NUM_SW, sizeof(*pmcs), GFP_KERNEL);
-	pmds = kcalloc((hw ? hw->num_pmds : 0) + PFM_NUM_SW + PFM_NUM_VIRT, sizeof(*pmds), GFP_KERNEL);
-	return pmcs && pmds ? 0 : -ENOMEM;
+	if (!p)
+		return;
+	kfree(p->pmcs);
+	kfree(p->pmds);
+	kfree(p);
 }
 
 /* Counters are 64 bits wide whether one wants it or not; who counts in the kernel is checked. */
-static void finish_pmcs(void)
+static void finish_pmcs(struct lx_pmu *p)
 {
-	for (u16 i = 0; i < pmu.num_pmcs; i++) {
-		pmcs[i].kind &= ~PFM_REG_NO64;
-		pmcs[i].kind |= PFM_REG_WC;
+	for (u16 i = 0; i < p->pmu.num_pmcs; i++) {
+		p->pmcs[i].kind &= ~PFM_REG_NO64;
+		p->pmcs[i].kind |= PFM_REG_WC;
 	}
+}
+
+static void fill(struct lx_pmu *p, const struct pfm_pmu *hw, unsigned int num_counters)
+{
+	struct pfm_pmu *pmu = &p->pmu;
+
+	pmu->name = hw->name;
+	pmu->counter_width = hw->counter_width;
+	pmu->num_pmcs = take(p->pmcs, hw->pmcs, hw->num_pmcs, num_counters);
+	pmu->num_pmds = take(p->pmds, hw->pmds, hw->num_pmds, num_counters);
+	pmu->check_pmd = hw->check_pmd;
+	pfm_software_append(p->pmcs, &pmu->num_pmcs, p->pmds, &pmu->num_pmds, read_realtime, read_cpu);
+	set_reader(p, PFM_VIRT_TID, read_tid);
+	set_reader(p, PFM_VIRT_PID, read_pid);
+	finish_pmcs(p);
+	pmu->pmcs = p->pmcs;
+	pmu->pmds = p->pmds;
+	pmu->check_pmc = check_pmc;
+}
+
+static struct lx_pmu *pmu_new(const struct pfm_pmu *hw, unsigned int num_counters, struct module *owner)
+{
+	struct lx_pmu *p = kzalloc(sizeof(*p), GFP_KERNEL);
+
+	if (!p)
+		return NULL;
+	p->described = hw;
+	p->owner = owner;
+	p->pmcs = kcalloc(hw->num_pmcs + PFM_NUM_SW, sizeof(*p->pmcs), GFP_KERNEL);
+	p->pmds = kcalloc(hw->num_pmds + PFM_NUM_SW + PFM_NUM_VIRT, sizeof(*p->pmds), GFP_KERNEL);
+	if (!p->pmcs || !p->pmds) {
+		pmu_free(p);
+		return NULL;
+	}
+	fill(p, hw, num_counters);
+	return p;
 }
 
 const struct pfm_pmu *lx_pmu_init(void)
 {
-	unsigned int counters = 0;
-	const struct pfm_pmu *hw = lx_arch_pmu(&counters);
+	static const struct pfm_pmu none = { .name = "software counters", .counter_width = 64 };
 
-	if (alloc_tables(hw)) {
-		lx_pmu_exit();
-		return NULL;
-	}
-	if (hw) {
-		pmu.name = hw->name;
-		pmu.counter_width = hw->counter_width;
-		pmu.num_pmcs = take(pmcs, hw->pmcs, hw->num_pmcs, counters);
-		pmu.num_pmds = take(pmds, hw->pmds, hw->num_pmds, counters);
-	}
-	pfm_software_append(pmcs, &pmu.num_pmcs, pmds, &pmu.num_pmds, read_realtime, read_cpu);
-	set_reader(PFM_VIRT_TID, read_tid);
-	set_reader(PFM_VIRT_PID, read_pid);
-	finish_pmcs();
-	pmu.pmcs = pmcs;
-	pmu.pmds = pmds;
-	pmu.check_pmc = check_pmc;
-	return &pmu;
+	software = pmu_new(&none, 0, NULL);
+	return software ? &software->pmu : NULL;
 }
 
 void lx_pmu_exit(void)
 {
-	kfree(pmcs);
-	kfree(pmds);
+	pmu_free(software);
+}
+
+/* --- descriptions come and go --------------------------------------------------------------- */
+
+static bool asked;	/* for the module that describes this processor, since one last went */
+
+static int use(struct lx_pmu *p)
+{
+	int ret;
+
+	down_write(&current_pmu);
+	ret = hardware ? -EBUSY : lx_sysfs_add_pmu(&p->pmu);
+	if (!ret) {
+		hardware = p;
+		lx_machine.pmu = &p->pmu;
+	}
+	up_write(&current_pmu);
+	return ret;
+}
+
+int pfm_module_add_pmu(const struct pfm_pmu *pmu, struct module *owner)
+{
+	unsigned int num_counters = lx_arch_counters();
+	struct lx_pmu *p;
+	int ret;
+
+	if (!num_counters)
+		return -ENODEV;
+	if (!in_order(pmu->pmcs, pmu->num_pmcs) || !in_order(pmu->pmds, pmu->num_pmds))
+		return -EINVAL;
+	p = pmu_new(pmu, num_counters, owner);
+	if (!p)
+		return -ENOMEM;
+	ret = use(p);
+	if (ret)
+		pmu_free(p);
+	else
+		pr_info("perfmon: %s, %u counters\n", pmu->name, num_counters);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(pfm_module_add_pmu);
+
+/* No context uses it: each holds its module. */
+void pfm_module_remove_pmu(const struct pfm_pmu *pmu)
+{
+	down_write(&current_pmu);
+	if (hardware && hardware->described == pmu) {
+		lx_sysfs_remove_pmu(&hardware->pmu);
+		lx_machine.pmu = &software->pmu;
+		pmu_free(hardware);
+		hardware = NULL;
+		WRITE_ONCE(asked, false);
+	}
+	up_write(&current_pmu);
+}
+EXPORT_SYMBOL_GPL(pfm_module_remove_pmu);
+
+void lx_pmu_demand(void)
+{
+	const char *module = lx_arch_module();
+
+	if (READ_ONCE(asked) || !module)
+		return;
+	WRITE_ONCE(asked, true);
+	if (!READ_ONCE(hardware))
+		request_module("%s", module);
+}
+
+void lx_pmu_lock(void)
+{
+	down_read(&current_pmu);
+}
+
+void lx_pmu_unlock(void)
+{
+	up_read(&current_pmu);
+}
+
+const struct pfm_pmu *lx_pmu_get(void)
+{
+	const struct lx_pmu *p;
+
+	lx_pmu_lock();
+	p = hardware && lx_module_hold(hardware->owner) ? hardware : software;
+	lx_pmu_unlock();
+	return &p->pmu;
+}
+
+void lx_pmu_put(const struct pfm_pmu *pmu)
+{
+	module_put(container_of(pmu, struct lx_pmu, pmu)->owner);
 }

@@ -44,8 +44,11 @@ static ssize_t version_show(struct kobject *kobj, struct kobj_attribute *attr, c
 static ssize_t change(void (*apply)(pfarg_config_t *cfg, u64 value), u64 value, size_t n)
 {
 	pfarg_config_t cfg;
-	int ret = pfm_do_get_config(&lx_machine, &cfg);
+	int ret;
 
+	lx_pmu_lock();
+	ret = pfm_do_get_config(&lx_machine, &cfg);
+	lx_pmu_unlock();
 	if (ret)
 		return ret;
 	apply(&cfg, value);
@@ -103,7 +106,12 @@ static const struct attribute *top_attrs[] = {
 
 static ssize_t model_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", lx_machine.pmu->name);
+	ssize_t n;
+
+	lx_pmu_lock();
+	n = sysfs_emit(buf, "%s\n", lx_machine.pmu->name);
+	lx_pmu_unlock();
+	return n;
 }
 
 RO(model);
@@ -114,9 +122,11 @@ struct lx_node {
 	struct kobject		kobj;
 	struct list_head	entry;
 	const void		*what;		/* struct pfm_reg, or struct pfm_buffer_fmt */
+	const void		*owner;		/* the PMU, or the format: nodes go together */
 };
 
 static LIST_HEAD(nodes);
+static DEFINE_MUTEX(nodes_lock);
 
 static const struct pfm_reg *reg_of(struct kobject *kobj)
 {
@@ -196,7 +206,7 @@ static const struct kobj_type fmt_type = {
 };
 
 static int add_node(struct kobject *parent, const struct kobj_type *type, const void *what,
-		    const char *prefix, const char *name)
+		    const void *owner, const char *name)
 {
 	struct lx_node *node = kzalloc(sizeof(*node), GFP_KERNEL);
 	int ret;
@@ -204,36 +214,89 @@ static int add_node(struct kobject *parent, const struct kobj_type *type, const 
 	if (!node)
 		return -ENOMEM;
 	node->what = what;
-	ret = kobject_init_and_add(&node->kobj, type, parent, "%s%s", prefix, name);
-	if (ret)
+	node->owner = owner;
+	ret = kobject_init_and_add(&node->kobj, type, parent, "%s", name);
+	if (ret) {
 		kobject_put(&node->kobj);
-	else
-		list_add(&node->entry, &nodes);
-	return ret;
+		return ret;
+	}
+	mutex_lock(&nodes_lock);
+	list_add(&node->entry, &nodes);
+	mutex_unlock(&nodes_lock);
+	return 0;
 }
 
-static int add_reg(const struct pfm_reg *reg, const char *prefix)
+/* Whoever reads such a file has finished then. owner: or NULL, all nodes. */
+static void remove_nodes(const void *owner)
 {
-	char num[8];
+	struct lx_node *node, *next;
 
-	snprintf(num, sizeof(num), "%u", reg->num);
-	return add_node(pmu_dir, &reg_type, reg, prefix, num);
+	mutex_lock(&nodes_lock);
+	list_for_each_entry_safe(node, next, &nodes, entry)
+		if (!owner || node->owner == owner) {
+			list_del(&node->entry);
+			kobject_put(&node->kobj);
+		}
+	mutex_unlock(&nodes_lock);
 }
 
-static int add_regs(const struct pfm_pmu *pmu)
+static int add_regs(const struct pfm_pmu *pmu, const struct pfm_reg *regs, u16 n, const char *prefix, bool hw)
 {
+	char name[12];
 	int ret = 0;
 
-	for (int i = 0; i < pmu->num_pmcs && !ret; i++)
-		ret = add_reg(&pmu->pmcs[i], "pmc");
-	for (int i = 0; i < pmu->num_pmds && !ret; i++)
-		ret = add_reg(&pmu->pmds[i], "pmd");
+	for (u16 i = 0; i < n && !ret; i++) {
+		if (lx_is_hw(regs[i].num) != hw)
+			continue;
+		snprintf(name, sizeof(name), "%s%u", prefix, regs[i].num);
+		ret = add_node(pmu_dir, &reg_type, &regs[i], pmu, name);
+	}
 	return ret;
+}
+
+static int add_pmu(const struct pfm_pmu *pmu, bool hw)
+{
+	int ret = add_regs(pmu, pmu->pmcs, pmu->num_pmcs, "pmc", hw);
+
+	if (!ret)
+		ret = add_regs(pmu, pmu->pmds, pmu->num_pmds, "pmd", hw);
+	if (ret)
+		remove_nodes(pmu);
+	return ret;
+}
+
+int lx_sysfs_add_pmu(const struct pfm_pmu *pmu)
+{
+	return add_pmu(pmu, true);
+}
+
+void lx_sysfs_remove_pmu(const struct pfm_pmu *pmu)
+{
+	remove_nodes(pmu);
 }
 
 int lx_sysfs_add_format(const struct pfm_buffer_fmt *fmt)
 {
-	return add_node(formats_dir, &fmt_type, fmt, "", fmt->fmt_name);
+	return add_node(formats_dir, &fmt_type, fmt, fmt, fmt->fmt_name);
+}
+
+static const void *format_with(const unsigned char *uuid)
+{
+	const void *fmt = NULL;
+	struct lx_node *node;
+
+	mutex_lock(&nodes_lock);
+	list_for_each_entry(node, &nodes, entry)
+		if (node->kobj.ktype == &fmt_type && !memcmp(fmt_of(&node->kobj)->fmt_uuid, uuid,
+							     sizeof(pfm_uuid_t)))
+			fmt = node->what;
+	mutex_unlock(&nodes_lock);
+	return fmt;
+}
+
+void lx_sysfs_remove_format(const unsigned char *uuid)
+{
+	remove_nodes(format_with(uuid));
 }
 
 static int fill(void)
@@ -247,7 +310,7 @@ static int fill(void)
 	ret = sysfs_create_files(top, top_attrs);
 	if (!ret)
 		ret = sysfs_create_file(pmu_dir, &model_attr.attr);
-	return ret ? ret : add_regs(lx_machine.pmu);
+	return ret ? ret : add_pmu(lx_machine.pmu, false);
 }
 
 int lx_sysfs_init(void)
@@ -265,12 +328,7 @@ int lx_sysfs_init(void)
 
 void lx_sysfs_exit(void)
 {
-	struct lx_node *node, *next;
-
-	list_for_each_entry_safe(node, next, &nodes, entry) {
-		list_del(&node->entry);
-		kobject_put(&node->kobj);
-	}
+	remove_nodes(NULL);
 	kobject_put(pmu_dir);
 	kobject_put(formats_dir);
 	kobject_put(top);

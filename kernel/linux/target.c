@@ -27,7 +27,7 @@ struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *a
 /* Every counter that some PMC in use controls, in whatever set. */
 static int get_counters(struct lx_context *lx)
 {
-	const struct pfm_pmu *pmu = lx_machine.pmu;
+	const struct pfm_pmu *pmu = lx->ctx->pmu;
 	int ret = 0;
 
 	/* descending: arm64's cycle counter comes first, and thus is where its driver wants it */

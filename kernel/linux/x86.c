@@ -5,7 +5,12 @@
  */
 #include "linux.h"
 
-const struct pfm_pmu *lx_arch_pmu(unsigned int *num_counters)
+unsigned int lx_arch_counters(void)
+{
+	return 0;
+}
+
+const char *lx_arch_module(void)
 {
 	return NULL;
 }

@@ -60,7 +60,7 @@ static void plan_sampling(const struct pfm_context *ctx, const struct pfm_set *s
 static bool make_plan(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_pmd *pmd,
 		      struct perf_plan *plan)
 {
-	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->machine->pmu, pmd->num);
+	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->pmu, pmd->num);
 	const struct pfm_pmc *pmc = pmd->is_counter ? pfm_set_pmc(set, reg->ctrl) : NULL;
 	bool counts;
 

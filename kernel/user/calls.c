@@ -351,7 +351,7 @@ const struct pfm_pmu *pfm_pmu_of(int fd)
 	if (pfm_linux_call(fd, PFM_NR_IS_LOADED, 0, NULL, &loaded))
 		return pfm_linux_pmu();
 	d = pfm_desc_enter(fd, &saved);
-	pmu = d ? d->ctx->machine->pmu : NULL;
+	pmu = d ? d->ctx->pmu : NULL;
 	pfm_desc_leave(d, &saved);
 	return pmu;
 }

@@ -90,7 +90,11 @@ static void run_test(const char *name, void (*fn)(void))
 /* 2 instructions an iteration, and one taken branch (the last one is not). */
 static inline __attribute__((always_inline)) void spin(uint64_t n)
 {
+#ifdef __aarch64__
 	asm volatile("1: subs %0, %0, #1; b.ne 1b" : "+r"(n) : : "cc");
+#else
+	asm volatile("1: sub $1, %0; jnz 1b" : "+r"(n) : : "cc");
+#endif
 }
 
 static inline pid_t my_tid(void)

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * format.c - sampling formats, which are modules of their own (3.5.2, 3.5.8, 3.5.9).
+ */
+#include <linux/ctype.h>
+#include <linux/kmod.h>
+#include <linux/mutex.h>
+
+#include "linux.h"
+#include "perfmon_module.h"
+
+/* Not before its init is done: should that fail, the module goes whoever holds it. */
+bool lx_module_hold(struct module *owner)
+{
+	return READ_ONCE(owner->state) == MODULE_STATE_LIVE && try_module_get(owner);
+}
+
+static bool hold(struct pfm_buffer_fmt *fmt)
+{
+	return lx_module_hold(fmt->owner);
+}
+
+static void release(struct pfm_buffer_fmt *fmt)
+{
+	module_put(fmt->owner);
+}
+
+static DEFINE_MUTEX(registering);	/* the core's list and /sys agree */
+
+static int add(pfm_buffer_fmt_t *fmt)
+{
+	int ret = (pfm_register_buffer_fmt)(fmt);
+
+	if (ret)
+		return ret;
+	ret = lx_sysfs_add_format(fmt);
+	if (ret)
+		(pfm_unregister_buffer_fmt)(fmt->fmt_uuid);
+	return -ret;
+}
+
+int pfm_module_add_fmt(pfm_buffer_fmt_t *fmt, struct module *owner)
+{
+	int ret;
+
+	if (!fmt)
+		return EINVAL;
+	fmt->owner = owner;
+	fmt->get = hold;
+	fmt->put = release;
+	mutex_lock(&registering);
+	ret = add(fmt);
+	mutex_unlock(&registering);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(pfm_module_add_fmt);
+
+int pfm_module_remove_fmt(unsigned char *uuid)
+{
+	int ret;
+
+	mutex_lock(&registering);
+	ret = (pfm_unregister_buffer_fmt)(uuid);
+	if (!ret)
+		lx_sysfs_remove_format(uuid);
+	mutex_unlock(&registering);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(pfm_module_remove_fmt);
+
+/* --- on demand ------------------------------------------------------------------------------ */
+
+/* What modprobe is to look for is of the caller's choosing. */
+static bool plain(const char *name)
+{
+	while (isalnum(*name) || *name == '-' || *name == '_' || *name == '.')
+		name++;
+	return !*name;
+}
+
+struct pfm_buffer_fmt *lx_format_by_name(const char *name)
+{
+	struct pfm_buffer_fmt *fmt = pfm_fmt_get_name(name);
+
+	if (fmt || !*name || !plain(name))
+		return fmt;
+	request_module("perfmon-fmt-%s", name);
+	return pfm_fmt_get_name(name);
+}
+
+struct pfm_buffer_fmt *lx_format_by_uuid(const unsigned char *uuid)
+{
+	struct pfm_buffer_fmt *fmt = pfm_fmt_get_uuid(uuid);
+
+	if (fmt)
+		return fmt;
+	request_module("perfmon-fmt-%pUb", uuid);
+	return pfm_fmt_get_uuid(uuid);
+}
