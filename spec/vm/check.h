@@ -97,6 +97,46 @@ static inline __attribute__((always_inline)) void spin(uint64_t n)
 #endif
 }
 
+#define FAULTS		66		/* PMC and PMD of page faults: software, and as exact */
+#define SW_USER		0x8
+
+/* n page faults of user level: pages are touched that have never been, or were given back. */
+__attribute__((unused, noinline))
+static void fault(uint64_t n)
+{
+	enum { PAGES = 64 };
+	static char *pages;
+
+	if (!pages) {
+		pages = (mmap)(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		madvise(pages, PAGES * 4096, MADV_NOHUGEPAGE);
+	}
+	for (uint64_t i = 0; i < n; i++) {
+		if (i % PAGES == 0)
+			madvise(pages, PAGES * 4096, MADV_DONTNEED);
+		((volatile char *)pages)[i % PAGES * 4096] = 1;
+	}
+}
+
+/* A counter that every machine has, how it is programmed, and n events for it and a few more. */
+#ifdef __aarch64__
+#define HAS_PMU	true
+#define COUNTER	0
+#define PROGRAM	(USER | INST)
+static inline void work(uint64_t n)
+{
+	spin(n / 2);
+}
+#else
+#define HAS_PMU	false
+#define COUNTER	FAULTS
+#define PROGRAM	SW_USER
+static inline void work(uint64_t n)
+{
+	fault(n);
+}
+#endif
+
 static inline pid_t my_tid(void)
 {
 	return (pid_t)syscall(SYS_gettid);

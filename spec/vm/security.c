@@ -30,13 +30,13 @@ static int try_pmc(uint64_t value)
 {
 	int fd = new_context(0);
 
-	return fd >= 0 && !set_pmc(fd, 0, 0, value) ? 0 : errno;
+	return fd >= 0 && !set_pmc(fd, 0, COUNTER, value) ? 0 : errno;
 }
 
 static int try_user(int unused)
 {
 	(void)unused;
-	return try_pmc(USER | INST);
+	return try_pmc(PROGRAM);
 }
 
 static int try_kernel(int unused)
@@ -50,8 +50,8 @@ static int try_self(int unused)
 	int fd = new_context(0);
 
 	(void)unused;
-	return fd >= 0 && !set_pmc(fd, 0, 0, USER | INST) && !load(fd, my_tid()) && !pfm_start(fd, NULL) &&
-	       get_pmd(fd, 0, 0) > 0 ? 0 : errno;
+	return fd >= 0 && !set_pmc(fd, 0, COUNTER, PROGRAM) && !load(fd, my_tid()) && !pfm_start(fd, NULL) &&
+	       (work(100), get_pmd(fd, 0, COUNTER) >= 100) ? 0 : errno;
 }
 
 static int try_cpu(int unused)
@@ -59,7 +59,7 @@ static int try_cpu(int unused)
 	int fd = new_context(PFM_FL_SYSTEM_WIDE);
 
 	(void)unused;
-	return fd >= 0 && !set_pmc(fd, 0, 0, USER | INST) && !load(fd, my_tid()) ? 0 : errno;
+	return fd >= 0 && !set_pmc(fd, 0, COUNTER, PROGRAM) && !load(fd, my_tid()) ? 0 : errno;
 }
 
 static void set_paranoid(const char *value)
@@ -75,11 +75,14 @@ static void kernel_level_needs_permission(void)
 	set_paranoid("2");
 	EQUAL(as_nobody(try_user, 0), 0);
 	EQUAL(as_nobody(try_self, 0), 0);
-	EQUAL(as_nobody(try_kernel, 0), EPERM);
 	EQUAL(as_nobody(try_cpu, 0), EPERM);
-	EQUAL(try_kernel(0), 0);
+	if (HAS_PMU) {
+		EQUAL(as_nobody(try_kernel, 0), EPERM);
+		EQUAL(try_kernel(0), 0);
+	}
 	set_paranoid("1");
-	EQUAL(as_nobody(try_kernel, 0), 0);
+	if (HAS_PMU)
+		EQUAL(as_nobody(try_kernel, 0), 0);
 	EQUAL(as_nobody(try_cpu, 0), EPERM);
 	set_paranoid("0");
 	EQUAL(as_nobody(try_cpu, 0), 0);
@@ -117,6 +120,8 @@ static void foreign_threads_are_refused(void)
 
 /* --- exec ------------------------------------------------------------------------------------- */
 
+#define EXECED	20000		/* events of the program that takes over */
+
 static const char *program;
 
 static void become(uint64_t suid)
@@ -139,17 +144,17 @@ static int watch_exec(int suid)
 	int fd = new_context(0);
 
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
-	if (fd < 0 || set_pmc(fd, 0, 0, USER | INST) || load(fd, c.pid) || pfm_start(fd, NULL))
+	if (fd < 0 || set_pmc(fd, 0, COUNTER, PROGRAM) || load(fd, c.pid) || pfm_start(fd, NULL))
 		return 100;
 	child_go(&c);
 	if (read(fd, &msg, sizeof(msg)) != sizeof(msg) || msg.type != PFM_MSG_END)
 		return 101;
-	count = get_pmd(fd, 0, 0);
+	count = get_pmd(fd, 0, COUNTER);
 	child_end(&c);
-	later = get_pmd(fd, 0, 0);
+	later = get_pmd(fd, 0, COUNTER);
 	if (count != later)
 		return 102;
-	return count > 2000000 ? 1 : 2;		/* the program's loop was counted, or not */
+	return count >= EXECED ? 1 : 2;		/* the program's work was counted, or not */
 }
 
 static void set_uid_programs_are_not_monitored(void)
@@ -171,8 +176,8 @@ static void an_exec_keeps_the_context(void)
 
 static void command_it(uint64_t fd)
 {
-	spin(100000);
-	if (pfm_stop((int)fd) || get_pmd((int)fd, 0, 0) < 200000)
+	work(20000);
+	if (pfm_stop((int)fd) || get_pmd((int)fd, 0, COUNTER) < 20000)
 		_exit(4);
 }
 
@@ -183,7 +188,7 @@ static void descriptors_can_be_passed_on(void)
 	int fd;
 
 	MUST(fd = new_context(0));
-	MUST(set_pmc(fd, 0, 0, USER | INST));
+	MUST(set_pmc(fd, 0, COUNTER, PROGRAM));
 	c = child_new(command_it, (uint64_t)fd);
 	MUST(load(fd, c.pid));
 	MUST(pfm_start(fd, NULL));
@@ -197,7 +202,7 @@ int main(int argc, char **argv)
 	static char path[128];
 
 	if (argc > 1 && !strcmp(argv[1], "spin")) {
-		spin(2000000);
+		work(EXECED);
 		return 0;
 	}
 	pin(0);
