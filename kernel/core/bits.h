@@ -62,14 +62,15 @@ static inline unsigned int pfm_bits_rank(const uint64_t *bv, unsigned int n)
 /* The first set bit at or after n, or PFM_MAX_PMDS. */
 static inline unsigned int pfm_bits_next(const uint64_t *bv, unsigned int n)
 {
-	while (n < PFM_MAX_PMDS) {
-		uint64_t w = bv[n / 64] >> (n % 64);
+	unsigned int w = n / 64;
+	uint64_t rest;
 
-		if (w)
-			return n + (unsigned int)__builtin_ctzll(w);
-		n = (n / 64 + 1) * 64;
-	}
-	return PFM_MAX_PMDS;
+	if (n >= PFM_MAX_PMDS)
+		return PFM_MAX_PMDS;
+	rest = bv[w] & ~0ULL << (n % 64);
+	while (!rest && ++w < PFM_PMD_BV)
+		rest = bv[w];
+	return rest ? w * 64 + (unsigned int)__builtin_ctzll(rest) : PFM_MAX_PMDS;
 }
 
 #define pfm_for_each_bit(n, bv) \

@@ -26,7 +26,10 @@ enum pfm_state {
 struct pfm_pmd {
 	uint16_t	num;
 	uint16_t	is_counter:1;
+	uint16_t	reset_now:1;		/* while an overflow is judged: a short reset is asked for */
+	uint16_t	resets_others:1;	/* reset_pmds is not empty */
 	uint32_t	flags;			/* PFM_REGFL_* */
+	const struct pfm_reg	*reg;
 	uint64_t	value;			/* 64-bit, as far as collected */
 	uint64_t	long_reset;
 	uint64_t	short_reset;
@@ -66,9 +69,12 @@ struct pfm_set {
 	struct pfm_pmc	*pmcs;
 	struct pfm_pmd	*pmds;
 	unsigned int	num_pmcs, num_pmds, room_pmcs, room_pmds;
+	uint8_t		pmd_at[PFM_MAX_PMDS];	/* of a PMD in use: its place in pmds */
 	struct pfm_set	*next;			/* in the order of ids */
 	void		*os;			/* the machine's own */
 };
+
+#define PFM_LOW_SETS	16
 
 struct pfm_context {
 	struct pfm_machine	*machine;
@@ -81,7 +87,8 @@ struct pfm_context {
 	bool			switch_due;	/* a switch waits for pfm_restart (3.7.7) */
 	uint32_t		tid, pid, cpu;	/* what it is bound to */
 
-	struct pfm_set_page	*set_pages[256];	/* by the high byte of the id; sets.c */
+	struct pfm_set		*low_sets[PFM_LOW_SETS];	/* by id; sets.c */
+	struct pfm_set_page	**set_pages;	/* the others, by the high byte of the id; NULL: none yet */
 	struct pfm_set		*set0;		/* first in order, always there */
 	unsigned int		num_sets;
 	struct pfm_set		*active;
@@ -98,10 +105,18 @@ struct pfm_context {
 	struct pfm_context	*next_loaded;
 	void			*os;		/* the machine's own */
 	void			*transport;	/* the transport's own */
+	uint8_t			hits[PFM_MAX_PMDS];	/* scratch of the overflow: places in the set's pmds */
+	unsigned int		num_hits;
 	pfm_ovfl_arg_t		ovfl_arg;	/* scratch of the overflow handler */
 };
 
 #define pfm_ops(ctx) ((ctx)->machine->ops)
+
+/* Monitoring is started and not masked: the counters of the active set should run. */
+static inline bool pfm_counting(const struct pfm_context *ctx)
+{
+	return ctx->state == PFM_CTX_LOADED && ctx->started;
+}
 
 /* --- commands (3.1) ------------------------------------------------------------------------- */
 
@@ -143,10 +158,17 @@ enum pfm_reset { PFM_RESET_SHORT, PFM_RESET_LONG };
 int pfm_set_new(struct pfm_context *ctx, uint16_t id, struct pfm_set **out);
 void pfm_set_delete(struct pfm_context *ctx, struct pfm_set *set);
 void pfm_sets_free(struct pfm_context *ctx);
-struct pfm_set *pfm_set_find(struct pfm_context *ctx, uint16_t id);	/* NULL: none */
+struct pfm_set *pfm_set_find_high(struct pfm_context *ctx, uint16_t id);
+static inline struct pfm_set *pfm_set_find(struct pfm_context *ctx, uint16_t id)	/* NULL: none */
+{
+	return id < PFM_LOW_SETS ? ctx->low_sets[id] : pfm_set_find_high(ctx, id);
+}
 struct pfm_set *pfm_set_successor(struct pfm_context *ctx, struct pfm_set *set);	/* 3.7.5 */
 struct pfm_pmc *pfm_set_pmc(struct pfm_set *set, unsigned int num);	/* NULL: not in use */
-struct pfm_pmd *pfm_set_pmd(struct pfm_set *set, unsigned int num);
+static inline struct pfm_pmd *pfm_set_pmd(struct pfm_set *set, unsigned int num)
+{
+	return pfm_bit(set->used_pmds, num) ? &set->pmds[set->pmd_at[num]] : NULL;
+}
 /* Makes room for registers to come into use; may sleep. Then pfm_set_use_* cannot fail. */
 int pfm_set_reserve(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *pmcs,
 		    const uint64_t *pmds);
@@ -161,6 +183,7 @@ int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset k
 int pfm_switch(struct pfm_context *ctx, enum pfm_reset kind);
 
 /* reset.c, in PMU context: resets with randomization (3.4.1, 3.4.2). */
+void pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd, enum pfm_reset kind);
 void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
 		    enum pfm_reset kind);
 
@@ -177,7 +200,11 @@ int pfm_session_begin(struct pfm_context *ctx);
 void pfm_session_end(struct pfm_context *ctx);
 int pfm_buffer_alloc(struct pfm_context *ctx, size_t size);
 void pfm_buffer_free(struct pfm_context *ctx);
-bool pfm_throttle(struct pfm_context *ctx);
+bool pfm_too_many(struct pfm_context *ctx);
+static inline bool pfm_throttle(struct pfm_context *ctx)
+{
+	return ctx->machine->ovfl_rate_max && pfm_too_many(ctx);
+}
 
 /* Nothing but zeros? (2.3.7: reserved fields) */
 bool pfm_all_zero(const void *p, size_t size);

@@ -8,28 +8,44 @@
 #include "core.h"
 
 struct verdict {
-	uint64_t	reset[PFM_PMD_BV];	/* short resets asked for */
-	bool		notify, mask, block, to_switch;
+	bool	notify, mask, block, to_switch, resets, resets_others;
 };
 
-/* 3.7.6: each overflow of a trigger takes its threshold down; at zero the set is left. */
-static void count_down(struct pfm_set *set, const uint64_t *ovfl, struct verdict *v)
+/* The PMDs that overflowed, ascending. */
+#define for_each_hit(pmd, ctx, set) \
+	for (unsigned int i_ = 0; i_ < (ctx)->num_hits && ((pmd) = &(set)->pmds[(ctx)->hits[i_]], true); i_++)
+
+static void list_hits(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl)
 {
-	uint64_t reached[PFM_PMD_BV] = { 0 };
-	unsigned int num;
+	unsigned int num, n = 0;
 
-	if (!(set->flags & PFM_SETFL_OVFL_SWITCH))
-		return;
 	pfm_for_each_bit(num, ovfl) {
-		struct pfm_pmd *pmd = pfm_set_pmd(set, num);
-
-		if (pmd->switch_left && !--pmd->switch_left) {
-			pfm_bit_set(reached, num);
-			v->to_switch = true;
-		}
+		ctx->hits[n++] = set->pmd_at[num];
+		pfm_set_pmd(set, num)->reset_now = 0;
 	}
-	if (v->to_switch)
-		memcpy(set->switch_pmds, reached, sizeof(reached));
+	ctx->num_hits = n;
+}
+
+static void want_reset(struct pfm_pmd *pmd, struct verdict *v)
+{
+	pmd->reset_now = 1;
+	v->resets = true;
+	v->resets_others |= pmd->resets_others;
+}
+
+/* 3.7.6: each overflow of a trigger takes its threshold down; at zero the set is left. */
+static void count_down(struct pfm_context *ctx, struct pfm_set *set, struct verdict *v)
+{
+	struct pfm_pmd *pmd;
+
+	for_each_hit(pmd, ctx, set) {
+		if (!pmd->switch_left || --pmd->switch_left)
+			continue;
+		if (!v->to_switch)
+			memset(set->switch_pmds, 0, sizeof(set->switch_pmds));
+		pfm_bit_set(set->switch_pmds, pmd->num);
+		v->to_switch = true;
+	}
 }
 
 static void sample_values(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_where *where,
@@ -38,10 +54,9 @@ static void sample_values(struct pfm_context *ctx, struct pfm_set *set, const st
 	unsigned int num, n = 0;
 
 	pfm_for_each_bit(num, arg->smpl_pmds) {
-		const struct pfm_reg *reg = pfm_pmu_pmd(ctx->pmu, num);
+		const struct pfm_pmd *pmd = pfm_set_pmd(set, num);
 
-		arg->smpl_pmds_values[n++] = reg->read ? reg->read(ctx, where)
-						       : pfm_set_pmd(set, num)->value;
+		arg->smpl_pmds_values[n++] = pmd->reg->read ? pmd->reg->read(ctx, where) : pmd->value;
 	}
 	arg->num_smpl_pmds = n;
 }
@@ -65,26 +80,24 @@ static int call_handler(struct pfm_context *ctx, struct pfm_set *set, struct pfm
 }
 
 /* 3.5.14: one call per overflowed PMD, ascending; the first error ends the calls. */
-static void ask_handler(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl,
-			const struct pfm_where *where, struct verdict *v)
+static void ask_handler(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_where *where,
+			struct verdict *v)
 {
 	pfm_ovfl_ctrl_t *ctrl = &ctx->ovfl_arg.ovfl_ctrl;
-	unsigned int num;
+	struct pfm_pmd *pmd;
 
 	ctx->ovfl_arg.any_notify = 0;
-	pfm_for_each_bit(num, ovfl)
-		if (pfm_set_pmd(set, num)->flags & PFM_REGFL_OVFL_NOTIFY)
+	for_each_hit(pmd, ctx, set)
+		if (pmd->flags & PFM_REGFL_OVFL_NOTIFY)
 			ctx->ovfl_arg.any_notify = 1;
-	pfm_for_each_bit(num, ovfl) {
-		struct pfm_pmd *pmd = pfm_set_pmd(set, num);
-
+	for_each_hit(pmd, ctx, set) {
 		if (call_handler(ctx, set, pmd, where))
 			break;
 		v->notify |= ctrl->notify_user && ctx->ovfl_arg.any_notify;
 		v->block |= ctrl->block_thread;
 		v->mask |= ctrl->mask_monitoring;
 		if (ctrl->reset_ovfl_pmds)
-			pfm_bit_set(v->reset, num);
+			want_reset(pmd, v);
 	}
 }
 
@@ -92,35 +105,57 @@ static void ask_handler(struct pfm_context *ctx, struct pfm_set *set, const uint
  * Without a format: who notifies masks (3.1.9). A trigger of a switch is reloaded (3.7.6). Any other
  * counter wraps and goes on (3.4.3).
  */
-static void without_format(struct pfm_set *set, const uint64_t *ovfl, struct verdict *v)
+static void without_format(struct pfm_context *ctx, struct pfm_set *set, struct verdict *v)
 {
-	unsigned int num;
+	struct pfm_pmd *pmd;
 
-	pfm_for_each_bit(num, ovfl) {
-		struct pfm_pmd *pmd = pfm_set_pmd(set, num);
-
+	for_each_hit(pmd, ctx, set) {
 		if (pmd->flags & PFM_REGFL_OVFL_NOTIFY)
 			v->notify = v->mask = v->block = true;
 		else if ((set->flags & PFM_SETFL_OVFL_SWITCH) && pmd->switch_cnt && !v->to_switch)
-			pfm_bit_set(v->reset, num);
+			want_reset(pmd, v);
 	}
 }
 
 /* Which overflowed PMDs still want a reset, at the restart or when the set comes back. */
-static void note_due(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl,
-		     const struct verdict *v)
+static void note_due(struct pfm_context *ctx, struct pfm_set *set, const struct verdict *v)
 {
-	unsigned int num;
+	struct pfm_pmd *pmd;
 
-	pfm_for_each_bit(num, ovfl) {
-		struct pfm_pmd *pmd = pfm_set_pmd(set, num);
+	for_each_hit(pmd, ctx, set) {
 		bool trigger = (set->flags & PFM_SETFL_OVFL_SWITCH) && pmd->switch_cnt;
 
-		if (!v->mask && pfm_bit(v->reset, num))
+		if (!v->mask && pmd->reset_now)
 			continue;
 		if (v->mask || ctx->fmt || trigger)
-			pfm_bit_set(set->ovfl_pmds, num);
+			pfm_bit_set(set->ovfl_pmds, pmd->num);
 	}
+}
+
+/* With others, which must not be reset twice. */
+static void reset_hits(struct pfm_context *ctx, struct pfm_set *set)
+{
+	uint64_t bits[PFM_PMD_BV] = { 0 };
+	struct pfm_pmd *pmd;
+
+	for_each_hit(pmd, ctx, set)
+		if (pmd->reset_now)
+			pfm_bit_set(bits, pmd->num);
+	pfm_reset_pmds(ctx, set, bits, PFM_RESET_SHORT);
+}
+
+/* The short resets asked for. */
+static void short_reset(struct pfm_context *ctx, struct pfm_set *set, const struct verdict *v)
+{
+	struct pfm_pmd *pmd;
+
+	if (v->resets_others) {
+		reset_hits(ctx, set);
+		return;
+	}
+	for_each_hit(pmd, ctx, set)
+		if (pmd->reset_now)
+			pfm_reset_pmd(ctx, set, pmd, PFM_RESET_SHORT);
 }
 
 static void change_set(struct pfm_context *ctx)
@@ -148,38 +183,39 @@ static void notify(struct pfm_context *ctx, const uint64_t *ovfl, const struct p
 	}
 }
 
-static void judge(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl,
-		  const struct pfm_where *where, struct verdict *v)
+static void judge(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_where *where,
+		  struct verdict *v)
 {
-	memset(v, 0, sizeof(*v));
-	count_down(set, ovfl, v);
+	if (set->flags & PFM_SETFL_OVFL_SWITCH)
+		count_down(ctx, set, v);
 	if (pfm_throttle(ctx)) {
 		/* 4.4.4: too many; held until the restart, which the message asks for */
 		set->throttled++;
 		v->notify = v->mask = true;
 	} else if (ctx->fmt) {
-		ask_handler(ctx, set, ovfl, where, v);
+		ask_handler(ctx, set, where, v);
 	} else {
-		without_format(set, ovfl, v);
+		without_format(ctx, set, v);
 	}
 }
 
 void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where)
 {
 	struct pfm_set *set = ctx->active;
-	uint16_t set_id = set->id;
-	struct verdict v;
+	struct verdict v = { 0 };
 
 	if (!pfm_counting(ctx))
 		return;
-	judge(ctx, set, ovfl, where, &v);
-	note_due(ctx, set, ovfl, &v);
-	ctx->ovfl_arg.active_set = set_id;
+	list_hits(ctx, set, ovfl);
+	judge(ctx, set, where, &v);
+	note_due(ctx, set, &v);
+	ctx->ovfl_arg.active_set = set->id;
 	if (v.mask) {
 		pfm_mask(ctx);
 		ctx->switch_due = v.to_switch;
 	} else {
-		pfm_reset_pmds(ctx, set, v.reset, PFM_RESET_SHORT);
+		if (v.resets)
+			short_reset(ctx, set, &v);
 		if (v.to_switch)
 			change_set(ctx);
 	}

@@ -183,9 +183,6 @@ void pfm_target_exit(struct pfm_context *ctx);
 void pfm_count_lost(struct pfm_context *ctx, uint64_t n);
 void pfm_count_throttled(struct pfm_context *ctx, uint64_t n);
 
-/* Monitoring is started and not masked: the counters of the active set should run. */
-bool pfm_counting(const struct pfm_context *ctx);
-
 /*
  * For machines with a bare PMU (bare.c): counters of pmu->counter_width bits, read and written
  * register by register, which interrupt when they wrap. ops->install, collect, write_pmc and

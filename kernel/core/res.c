@@ -182,13 +182,11 @@ void pfm_buffer_free(struct pfm_context *ctx)
 #define WINDOW_NS	10000000ULL
 #define WINDOWS_PER_S	100
 
-bool pfm_throttle(struct pfm_context *ctx)
+bool pfm_too_many(struct pfm_context *ctx)
 {
 	struct pfm_machine *m = ctx->machine;
 	uint64_t now;
 
-	if (!m->ovfl_rate_max)
-		return false;
 	now = m->ops->now(m);
 	if (now - ctx->rate_from >= WINDOW_NS) {
 		ctx->rate_from = now;

@@ -36,17 +36,15 @@ static uint64_t draw(struct pfm_pmd *pmd)
 	return r;
 }
 
-static void reset_one(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd,
-		      enum pfm_reset kind)
+void pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd, enum pfm_reset kind)
 {
 	uint64_t value = kind == PFM_RESET_LONG ? pmd->long_reset : pmd->short_reset;
-	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->pmu, pmd->num);
 
 	if (pmd->is_counter && (pmd->flags & PFM_REGFL_RANDOM))
 		value += draw(pmd) & pmd->random_mask;
 	pmd->value = pmd->last_reset = value;
-	if (reg->write)
-		reg->write(ctx, value);
+	if (pmd->reg->write)
+		pmd->reg->write(ctx, value);
 	else if (set == ctx->active && ctx->state != PFM_CTX_UNLOADED)
 		pfm_ops(ctx)->write_pmd(ctx, set, pmd->num);
 }
@@ -58,9 +56,11 @@ void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t
 	uint64_t all[PFM_PMD_BV];
 	unsigned int num;
 
+	if (pfm_bits_empty(bits))
+		return;
 	memcpy(all, bits, sizeof(all));
 	pfm_for_each_bit(num, bits)
 		pfm_bits_or(all, pfm_set_pmd(set, num)->reset_pmds);
 	pfm_for_each_bit(num, all)
-		reset_one(ctx, set, pfm_set_pmd(set, num), kind);
+		pfm_reset_pmd(ctx, set, pfm_set_pmd(set, num), kind);
 }

@@ -280,6 +280,7 @@ static int apply_attrs(struct pfm_context *ctx, struct pfm_set *set, const pfarg
 	pmd->flags = req->reg_flags & (PFM_REGFL_OVFL_NOTIFY | PFM_REGFL_RANDOM);
 	memcpy(pmd->smpl_pmds, req->reg_smpl_pmds, sizeof(pmd->smpl_pmds));
 	memcpy(pmd->reset_pmds, req->reg_reset_pmds, sizeof(pmd->reset_pmds));
+	pmd->resets_others = !pfm_bits_empty(pmd->reset_pmds);
 	pmd->eventid = req->reg_smpl_eventid;
 	memcpy(others, pmd->smpl_pmds, sizeof(others));
 	pfm_bits_or(others, pmd->reset_pmds);
@@ -341,10 +342,12 @@ int pfm_do_write_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 
 static int check_read(struct pfm_context *ctx, pfarg_pmd_t *req)
 {
+	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
+
 	req->reg_flags &= ~PFM_REG_RETFL_MASK;
-	if (!pfm_set_find(ctx, req->reg_set))
+	if (!set)
 		return no_set(&req->reg_flags, req->reg_set);
-	if (!pfm_pmu_pmd(ctx->pmu, req->reg_num))
+	if (!pfm_set_pmd(set, req->reg_num) && !pfm_pmu_pmd(ctx->pmu, req->reg_num))
 		return not_available(&req->reg_flags, "PMD", req->reg_num);
 	return check_word(&req->reg_flags, PFM_REGFL_READ_RESET,
 			  pfm_all_zero(req->reg_reserved, sizeof(req->reg_reserved)));
@@ -360,19 +363,33 @@ static void read_reset(struct pfm_context *ctx, struct pfm_set *set, struct pfm_
 	pfm_reset_pmds(ctx, set, bits, PFM_RESET_LONG);
 }
 
-static void read_one(struct pfm_context *ctx, pfarg_pmd_t *req)
+/* Not in use: nothing but what the register itself tells. */
+static void read_unused(struct pfm_context *ctx, pfarg_pmd_t *req)
 {
 	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->pmu, req->reg_num);
-	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
-	struct pfm_pmd *pmd = pfm_set_pmd(set, req->reg_num);
-	bool switches = pmd && pmd->is_counter && (set->flags & PFM_SETFL_OVFL_SWITCH);
 
-	req->reg_value = pmd ? pmd->value : (reg->kind & PFM_REG_C64) ? 0 : reg->dfl;
+	req->reg_value = (reg->kind & PFM_REG_C64) ? 0 : reg->dfl;
 	if (reg->read)
 		req->reg_value = reg->read(ctx, NULL);
-	req->reg_last_reset_val = pmd ? pmd->last_reset : req->reg_value;
-	req->reg_ovfl_switch_cnt = switches ? pmd->switch_left : 0;
-	if (pmd && (req->reg_flags & PFM_REGFL_READ_RESET))
+	req->reg_last_reset_val = req->reg_value;
+	req->reg_ovfl_switch_cnt = 0;
+}
+
+static void read_one(struct pfm_context *ctx, pfarg_pmd_t *req)
+{
+	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
+	struct pfm_pmd *pmd = pfm_set_pmd(set, req->reg_num);
+
+	if (!pmd) {
+		read_unused(ctx, req);
+		return;
+	}
+	req->reg_value = pmd->reg->read ? pmd->reg->read(ctx, NULL) : pmd->value;
+	req->reg_last_reset_val = pmd->last_reset;
+	req->reg_ovfl_switch_cnt = 0;
+	if (pmd->is_counter && (set->flags & PFM_SETFL_OVFL_SWITCH))
+		req->reg_ovfl_switch_cnt = pmd->switch_left;
+	if (req->reg_flags & PFM_REGFL_READ_RESET)
 		read_reset(ctx, set, pmd);
 }
 

@@ -2,21 +2,28 @@
 /*
  * sets.c - event sets as containers: which sets a context has, which registers a set uses.
  *
- * A set is found by its 16-bit id through a table of pages, each of 256 sets; sets are also linked
- * in the order of their ids, which is the default order of switching (3.7.5). A set keeps only the
- * registers in use, in arrays ascending by register number; a register's place in the array is the
- * number of used registers below it.
+ * A set is found by its 16-bit id: the lowest in a table of their own, the others through a table of
+ * pages, each of 256 sets. Sets are also linked in the order of their ids, which is the default order
+ * of switching (3.7.5). A set keeps only the registers in use, in arrays ascending by register number;
+ * a register's place in the array is the number of used registers below it.
  */
 #include "core.h"
+
+#define NUM_PAGES	256
 
 struct pfm_set_page {
 	unsigned int	used;
 	struct pfm_set	*sets[256];
 };
 
-struct pfm_set *pfm_set_find(struct pfm_context *ctx, uint16_t id)
+static struct pfm_set_page *page_of(struct pfm_context *ctx, uint16_t id)
 {
-	struct pfm_set_page *page = ctx->set_pages[id >> 8];
+	return ctx->set_pages ? ctx->set_pages[id >> 8] : NULL;
+}
+
+struct pfm_set *pfm_set_find_high(struct pfm_context *ctx, uint16_t id)
+{
+	struct pfm_set_page *page = page_of(ctx, id);
 
 	return page ? page->sets[id & 255] : NULL;
 }
@@ -24,33 +31,76 @@ struct pfm_set *pfm_set_find(struct pfm_context *ctx, uint16_t id)
 /* The set before id in the order, or NULL. */
 static struct pfm_set *predecessor(struct pfm_context *ctx, uint16_t id)
 {
-	for (int p = id >> 8, at = (id & 255) - 1; p >= 0; p--, at = 255) {
+	int p = id >> 8, at = (id & 255) - 1;
+
+	for (; ctx->set_pages && p >= 0; p--, at = 255) {
 		struct pfm_set_page *page = ctx->set_pages[p];
 
 		for (; page && at >= 0; at--)
 			if (page->sets[at])
 				return page->sets[at];
 	}
+	for (at = id < PFM_LOW_SETS ? id - 1 : PFM_LOW_SETS - 1; at >= 0; at--)
+		if (ctx->low_sets[at])
+			return ctx->low_sets[at];
 	return NULL;
+}
+
+/* The page that id has its place in, made if need be; NULL without memory. */
+static struct pfm_set_page *make_page(struct pfm_context *ctx, uint16_t id)
+{
+	struct pfm_set_page **page;
+
+	if (!ctx->set_pages)
+		ctx->set_pages = pfm_os_alloc(NUM_PAGES * sizeof(struct pfm_set_page *));
+	if (!ctx->set_pages)
+		return NULL;
+	page = &ctx->set_pages[id >> 8];
+	if (!*page)
+		*page = pfm_os_alloc(sizeof(**page));
+	return *page;
+}
+
+static void drop_page(struct pfm_context *ctx, uint16_t id)
+{
+	pfm_os_free(ctx->set_pages[id >> 8]);
+	ctx->set_pages[id >> 8] = NULL;
+}
+
+static void enter(struct pfm_context *ctx, struct pfm_set *set)
+{
+	if (set->id < PFM_LOW_SETS) {
+		ctx->low_sets[set->id] = set;
+	} else {
+		page_of(ctx, set->id)->sets[set->id & 255] = set;
+		page_of(ctx, set->id)->used++;
+	}
+	ctx->num_sets++;
+}
+
+static void leave(struct pfm_context *ctx, struct pfm_set *set)
+{
+	if (set->id < PFM_LOW_SETS) {
+		ctx->low_sets[set->id] = NULL;
+	} else {
+		page_of(ctx, set->id)->sets[set->id & 255] = NULL;
+		if (!--page_of(ctx, set->id)->used)
+			drop_page(ctx, set->id);
+	}
+	ctx->num_sets--;
 }
 
 int pfm_set_new(struct pfm_context *ctx, uint16_t id, struct pfm_set **out)
 {
-	struct pfm_set_page *page = ctx->set_pages[id >> 8];
+	bool high = id >= PFM_LOW_SETS;
 	struct pfm_set *set, *before;
 
-	if (!page) {
-		page = pfm_os_alloc(sizeof(*page));
-		if (!page)
-			return pfm_refuse(-ENOMEM, "no memory for set %u", id);
-		ctx->set_pages[id >> 8] = page;
-	}
+	if (high && !make_page(ctx, id))
+		return pfm_refuse(-ENOMEM, "no memory for set %u", id);
 	set = pfm_os_alloc(sizeof(*set));
 	if (!set) {
-		if (!page->used) {
-			pfm_os_free(page);
-			ctx->set_pages[id >> 8] = NULL;
-		}
+		if (high && !page_of(ctx, id)->used)
+			drop_page(ctx, id);
 		return pfm_refuse(-ENOMEM, "no memory for set %u", id);
 	}
 	set->id = id;
@@ -59,9 +109,7 @@ int pfm_set_new(struct pfm_context *ctx, uint16_t id, struct pfm_set **out)
 		set->next = before->next;
 		before->next = set;
 	}
-	page->sets[id & 255] = set;
-	page->used++;
-	ctx->num_sets++;
+	enter(ctx, set);
 	*out = set;
 	return 0;
 }
@@ -75,17 +123,11 @@ static void set_free(struct pfm_set *set)
 
 void pfm_set_delete(struct pfm_context *ctx, struct pfm_set *set)
 {
-	struct pfm_set_page *page = ctx->set_pages[set->id >> 8];
 	struct pfm_set *before = predecessor(ctx, set->id);
 
 	if (before)
 		before->next = set->next;
-	page->sets[set->id & 255] = NULL;
-	if (!--page->used) {
-		pfm_os_free(page);
-		ctx->set_pages[set->id >> 8] = NULL;
-	}
-	ctx->num_sets--;
+	leave(ctx, set);
 	if (ctx->active == set)
 		ctx->active = ctx->set0;
 	set_free(set);
@@ -99,8 +141,9 @@ void pfm_sets_free(struct pfm_context *ctx)
 		next = set->next;
 		set_free(set);
 	}
-	for (int i = 0; i < 256; i++)
+	for (int i = 0; ctx->set_pages && i < NUM_PAGES; i++)
 		pfm_os_free(ctx->set_pages[i]);
+	pfm_os_free(ctx->set_pages);
 }
 
 /* 3.7.5: the explicit next, else the next in order, round-robin. */
@@ -114,11 +157,6 @@ struct pfm_set *pfm_set_successor(struct pfm_context *ctx, struct pfm_set *set)
 struct pfm_pmc *pfm_set_pmc(struct pfm_set *set, unsigned int num)
 {
 	return pfm_bit(set->used_pmcs, num) ? &set->pmcs[pfm_bits_rank(set->used_pmcs, num)] : NULL;
-}
-
-struct pfm_pmd *pfm_set_pmd(struct pfm_set *set, unsigned int num)
-{
-	return pfm_bit(set->used_pmds, num) ? &set->pmds[pfm_bits_rank(set->used_pmds, num)] : NULL;
 }
 
 struct growth {
@@ -233,9 +271,12 @@ struct pfm_pmd *pfm_set_use_pmd(struct pfm_context *ctx, struct pfm_set *set, un
 	memmove(pmd + 1, pmd, (set->num_pmds - at) * sizeof(*pmd));
 	memset(pmd, 0, sizeof(*pmd));
 	pmd->num = num;
+	pmd->reg = reg;
 	pmd->is_counter = !!(reg->kind & PFM_REG_C64);
 	pmd->value = pmd->last_reset = pmd->is_counter ? 0 : reg->dfl;
 	set->num_pmds++;
 	pfm_bit_set(set->used_pmds, num);
+	for (; at < set->num_pmds; at++)
+		set->pmd_at[set->pmds[at].num] = at;
 	return pmd;
 }

@@ -5,11 +5,6 @@
  */
 #include "core.h"
 
-bool pfm_counting(const struct pfm_context *ctx)
-{
-	return ctx->state == PFM_CTX_LOADED && ctx->started;
-}
-
 /* Lets the active set count from now on. The timeout goes on with what was left of it. */
 void pfm_run(struct pfm_context *ctx)
 {

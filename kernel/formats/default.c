@@ -65,24 +65,25 @@ static void hold(pfm_ovfl_arg_t *arg)
 	arg->ovfl_ctrl.block_thread = arg->any_notify;
 }
 
-/* 3.6.5, post-check: the buffer is full when the largest sample would not fit any more. */
-static bool is_full(const struct layout *l, const struct fill *f, const pfm_ovfl_arg_t *arg)
-{
-	return f->size - f->offs < max_sample(l, f->flags, arg->num_pmds);
-}
-
-static int handle(const struct layout *l, void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
+/*
+ * Inlined for each layout, for it runs in the interrupt. 3.6.5, post-check: the buffer is full when
+ * the largest sample would not fit any more.
+ */
+static inline __attribute__((always_inline))
+int handle(const struct layout *l, void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
 {
 	struct fill f;
+	size_t largest;
 	bool was_full;
 
 	l->load(buf, &f);
-	was_full = is_full(l, &f, arg);	/* by an overflow at the same time */
-	if (f.size - f.offs >= max_sample(l, f.flags, arg->num_smpl_pmds)) {
+	largest = max_sample(l, f.flags, arg->num_pmds);
+	was_full = f.size - f.offs < largest;	/* by an overflow at the same time */
+	if (!was_full || f.size - f.offs >= max_sample(l, f.flags, arg->num_smpl_pmds)) {
 		f.offs += put_sample(l, (char *)buf + f.offs, f.flags, arg, tstamp, data);
 		f.count++;
 	}	/* else it is lost */
-	if (is_full(l, &f, arg)) {
+	if (f.size - f.offs < largest) {
 		f.overflows += !was_full;
 		hold(arg);
 	} else {

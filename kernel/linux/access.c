@@ -36,7 +36,7 @@ static int run(struct call *call)
 	WRITE_ONCE(lx->busy, true);
 	barrier();
 	/* an interrupt that is pending now came before the command */
-	if (lx->kernel_level && lx->running)
+	if (lx->running && (lx->kernel_level || lx_arch_pending()))
 		lx_settle(lx, user_regs(lx));
 	ret = call->fn(call->ctx, call->arg);
 	barrier();

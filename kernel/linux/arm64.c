@@ -43,6 +43,103 @@ static u64 typer(u16 num, u64 pmc)
 	return value;
 }
 
+#define FOR_EACH_COUNTER(X) \
+	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) \
+	X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30)
+
+static u32 read_counter(int idx)
+{
+	if (idx == PFM_ARM_CYCLE_IDX)
+		return read_sysreg(pmccntr_el0);
+#define READ(n) case n: return read_sysreg(pmevcntr##n##_el0);
+	switch (idx - PFM_ARM_FIRST_IDX) {
+	FOR_EACH_COUNTER(READ)
+	}
+#undef READ
+	return 0;
+}
+
+static void write_counter(int idx, u64 value)
+{
+	if (idx == PFM_ARM_CYCLE_IDX) {
+		write_sysreg(value, pmccntr_el0);
+		return;
+	}
+#define WRITE(n) case n: write_sysreg(value, pmevcntr##n##_el0); break;
+	switch (idx - PFM_ARM_FIRST_IDX) {
+	FOR_EACH_COUNTER(WRITE)
+	}
+#undef WRITE
+}
+
+static void write_type(const struct perf_event *event)
+{
+	u64 value = event->hw.config_base;
+
+	if (event->hw.idx == PFM_ARM_CYCLE_IDX) {
+		write_sysreg(value, pmccfiltr_el0);
+		return;
+	}
+#define WRITE(n) case n: write_sysreg(value, pmevtyper##n##_el0); break;
+	switch (event->hw.idx - PFM_ARM_FIRST_IDX) {
+	FOR_EACH_COUNTER(WRITE)
+	}
+#undef WRITE
+}
+
+/* --- counters that perf has on this CPU, and runs -------------------------------------------- */
+
+/* The driver's events are 32 bits wide, unless asked for more, and what it last saw is in prev_count. */
+u64 lx_arch_count(const struct perf_event *event)
+{
+	u64 count = local64_read(&event->count);
+
+	if (event->hw.state & PERF_HES_STOPPED)
+		return count;
+	return count + (u32)(read_counter(event->hw.idx) - (u32)local64_read(&event->hw.prev_count));
+}
+
+u64 lx_arch_bit(const struct perf_event *event)
+{
+	const struct hw_perf_event *hw = &event->hw;
+
+	if (!lx_on_cpu(event) || hw->state || hw->interrupts == LX_THROTTLED)
+		return 0;
+	return BIT(hw->idx == PFM_ARM_CYCLE_IDX ? CYCLE_PMD : hw->idx - PFM_ARM_FIRST_IDX);
+}
+
+void lx_arch_enable(u64 bits)
+{
+	isb();		/* values and types first */
+	write_sysreg(bits, pmcntenset_el0);
+}
+
+void lx_arch_disable(u64 bits)
+{
+	write_sysreg(bits, pmcntenclr_el0);
+	isb();
+}
+
+/* As the driver has it: half of what 32 bits hold at the most, in a register that may have 64. */
+void lx_arch_load(struct perf_event *event, s64 period)
+{
+	struct hw_perf_event *hw = &event->hw;
+	s64 left = min_t(s64, period, S32_MAX);
+
+	local64_set(&event->count, lx_arch_count(event));
+	hw->sample_period = period;
+	local64_set(&hw->period_left, period);
+	local64_set(&hw->prev_count, -left);
+	write_counter(hw->idx, -left);
+}
+
+bool lx_arch_pending(void)
+{
+	return read_sysreg(pmovsset_el0);
+}
+
+/* --- programming ----------------------------------------------------------------------------- */
+
 static bool misplaced(const struct perf_event *event)
 {
 	return lx_on_cpu(event) && event->hw.idx == PFM_ARM_CYCLE_IDX &&
@@ -51,9 +148,14 @@ static bool misplaced(const struct perf_event *event)
 
 int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
 {
+	u64 before = event->hw.config_base;
+
 	event->hw.config_base = typer(num, pmc);
-	if (!misplaced(event))
+	if (!misplaced(event)) {
+		if (event->hw.config_base != before && lx_arch_bit(event))
+			write_type(event);
 		return 0;
+	}
 	event->pmu->del(event, 0);
 	if (!event->pmu->add(event, 0))
 		return 0;
@@ -62,34 +164,6 @@ int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
 	if (WARN_ON_ONCE(event->pmu->add(event, 0)))
 		return -EBUSY;
 	return pfm_refuse(-EBUSY, "no counter is left for PMD%u: other users of the PMU have them", num);
-}
-
-#define FOR_EACH_COUNTER(X) \
-	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) \
-	X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30)
-
-static u32 read_counter(int n)
-{
-#define COUNTER(n) case n: return read_sysreg(pmevcntr##n##_el0);
-	switch (n) {
-	FOR_EACH_COUNTER(COUNTER)
-	}
-#undef COUNTER
-	return 0;
-}
-
-/* The driver's events are 32 bits wide, unless asked for more, and what it last saw is in prev_count. */
-u64 lx_arch_count(const struct perf_event *event)
-{
-	u32 now, prev = local64_read(&event->hw.prev_count);
-
-	if (event->hw.state & PERF_HES_STOPPED)
-		return local64_read(&event->count);
-	if (event->hw.idx == PFM_ARM_CYCLE_IDX)
-		now = read_sysreg(pmccntr_el0);
-	else
-		now = read_counter(event->hw.idx - PFM_ARM_FIRST_IDX);
-	return local64_read(&event->count) + (u32)(now - prev);
 }
 
 /* The driver writes type and value anew at each start, also of an event that runs. */

@@ -2,12 +2,14 @@
 /*
  * clock.c - how long the target has run, and the set timeout, which runs only while it does (3.7.6).
  *
- * Both are perf's clock events. Their timers stop and go on with the target; here they are set anew
- * while they run, which perf itself never does: by the timer if it is on this CPU, in the event
- * otherwise, and in the event too while the timer itself is being served, when perf sets it.
+ * How long it ran perf keeps for every event. The timeout is a clock event of perf's, whose timer stops
+ * and goes on with the target; here it is set anew while it runs, which perf itself never does: by the
+ * timer if it is on this CPU, in the event otherwise, and in the event too while the timer itself is
+ * being served, when perf sets it.
  */
 #include <linux/hrtimer.h>
 
+#include "compat.h"
 #include "linux.h"
 
 static void on_timeout(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
@@ -31,7 +33,6 @@ static void on_timeout(struct perf_event *event, struct perf_sample_data *data, 
 	local_irq_restore(flags);
 }
 
-/* A timer only where there is a timeout: it costs at every context switch. */
 static bool timed(struct pfm_context *ctx)
 {
 	for (struct pfm_set *set = ctx->set0; set; set = set->next)
@@ -40,8 +41,10 @@ static bool timed(struct pfm_context *ctx)
 	return false;
 }
 
+/* Only where there is a timeout, or no counter to see the target run: it costs at every context switch. */
 int lx_clock_open(struct lx_context *lx)
 {
+	bool has_timer = timed(lx->ctx);
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.config = lx->task ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_CPU_CLOCK,
@@ -51,16 +54,23 @@ int lx_clock_open(struct lx_context *lx)
 	struct perf_event *event;
 
 	lx->armed = false;
-	lx->timed = timed(lx->ctx);
-	if (lx->timed)
+	if (!has_timer && lx->witness)
+		return 0;
+	if (has_timer)
 		attr.sample_period = LX_FAR;
 	event = lx_event_new(lx, &attr, on_timeout, lx);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
 	lx->clock = event;
-	lx->perf[0] = event->ctx;
-	lx->perf[1] = NULL;
+	lx_note_event(lx, event);
 	return 0;
+}
+
+void lx_clock_close(struct lx_context *lx)
+{
+	if (lx->clock)
+		perf_event_release_kernel(lx->clock);
+	lx->clock = NULL;
 }
 
 void lx_timer_set(struct lx_context *lx, struct perf_event *event, u64 ns)
@@ -116,9 +126,10 @@ uint64_t lx_disarm(struct pfm_context *ctx)
 
 uint64_t lx_ran(struct pfm_context *ctx)
 {
-	struct perf_event *clock = lx_of(ctx)->clock;
+	const struct perf_event *witness = lx_of(ctx)->witness;
+	u64 ran = witness->total_time_running;
 
-	if (lx_on_cpu(clock))
-		clock->pmu->read(clock);
-	return local64_read(&clock->count);
+	if (lx_on_cpu(witness))
+		ran += pfm_perf_time(witness->ctx) - witness->tstamp;
+	return ran;
 }

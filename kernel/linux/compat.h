@@ -4,6 +4,8 @@
 #define PFM_COMPAT_H
 
 #include <linux/mm.h>
+#include <linux/perf_event.h>
+#include <linux/sched/clock.h>
 #include <linux/version.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
@@ -18,6 +20,12 @@ static inline void pfm_vm_flags(struct vm_area_struct *vma, unsigned long set, u
 #else
 	vm_flags_mod(vma, set, clear);
 #endif
+}
+
+/* What a perf context says the time is, of a target that runs here. */
+static inline u64 pfm_perf_time(const struct perf_event_context *perf)
+{
+	return local_clock() + perf->timeoffset;
 }
 
 /* 6.12: arm64's cycle counter has the index of its bit in PMCNTENSET_EL0; counters are a bitmap. */

@@ -3,7 +3,9 @@
  * counters.c - the kernel's perf events as counters: 64 bits wide, one for each counting PMD in use.
  *
  * perf puts events on the PMU and takes them off as threads come and go, and starts them when they
- * come. Held counters may thus go on counting in the hardware: that is never folded into a PMD.
+ * come. Held counters may thus go on counting in the hardware: that is never folded into a PMD. Where
+ * the architecture can, counters of the PMU are held and let go all together by their enable bits,
+ * behind perf's back; who finds a counter that has moved meanwhile loads it anew.
  */
 #include <linux/slab.h>
 
@@ -38,10 +40,15 @@ static void describe(struct perf_event_attr *attr, const struct lx_counter *c, b
 		attr->config = task ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_CPU_CLOCK;
 }
 
-static void note_perf_context(struct lx_context *lx, struct perf_event_context *perf)
+/* Its perf context; and it tells how long the target ran, if none does yet. */
+void lx_note_event(struct lx_context *lx, struct perf_event *event)
 {
-	if (lx->perf[0] != perf)
-		lx->perf[1] = perf;
+	if (!lx->perf[0])
+		lx->perf[0] = event->ctx;
+	else if (lx->perf[0] != event->ctx)
+		lx->perf[1] = event->ctx;
+	if (!lx->witness)
+		lx->witness = event;
 }
 
 int lx_counter_need(struct lx_context *lx, u16 num)
@@ -68,7 +75,7 @@ int lx_counter_need(struct lx_context *lx, u16 num)
 				  num);
 	}
 	c->event = event;
-	note_perf_context(lx, event->ctx);
+	lx_note_event(lx, event);
 	/* from here on it is seen in PMU context, though it is not live yet */
 	smp_store_release(&lx->slot[num], lx->num_counters);
 	lx->num_counters++;
@@ -161,23 +168,51 @@ static void start(struct lx_counter *c)
 		lx_arch_restart(event);
 }
 
-void lx_load(struct lx_counter *c, u64 value)
+/* With its enable bit, which is the caller's to set; 0: it is under way, or perf's to start. */
+static u64 load(struct lx_counter *c, u64 value)
 {
 	struct perf_event *event = c->event;
+	s64 period = period_of(value);
+	u64 bit = c->kind == LX_HW && lx_on_cpu(event) ? lx_arch_bit(event) : 0;
 
 	c->loaded = true;
+	c->stale = false;
+	if (bit) {
+		lx_arch_load(event, period);
+		c->seen = local64_read(&event->count);
+		return bit;
+	}
 	/* perf's own count must be up to date before it is told another period */
 	if (lx_on_cpu(event) && (c->kind == LX_CLOCK || !stopped(event)))
 		event->pmu->read(event);
 	c->seen = local64_read(&event->count);
-	set_period(c, period_of(value));
+	set_period(c, period);
 	start(c);
+	return 0;
+}
+
+void lx_load(struct lx_counter *c, u64 value)
+{
+	u64 bit = load(c, value);
+
+	if (bit)
+		lx_arch_enable(bit);
+}
+
+/* Held it stays as it is: nothing is to be done unless it has moved, or its value was changed. */
+static u64 let_go(struct lx_counter *c, u64 value)
+{
+	u64 bit = c->kind == LX_HW && lx_on_cpu(c->event) && !c->stale ? lx_arch_bit(c->event) : 0;
+
+	return bit && lx_arch_count(c->event) == c->seen ? bit : load(c, value);
 }
 
 static int program(struct lx_counter *c, u64 pmc)
 {
+	c->stale = true;
 	if (c->kind == LX_HW) {
-		hold(c);
+		if (!lx_on_cpu(c->event) || !lx_arch_bit(c->event))
+			hold(c);
 		return lx_arch_program(c->event, c->num, pmc);
 	}
 	if (c->kind == LX_SW) {
@@ -189,43 +224,67 @@ static int program(struct lx_counter *c, u64 pmc)
 
 /* --- the active set ------------------------------------------------------------------------- */
 
-/* The live counter behind a PMD, or NULL. */
-static struct lx_counter *live_counter(struct lx_context *lx, const struct pfm_pmd *pmd)
-{
-	struct lx_counter *c = lx_counter_of(lx, pmd->num);
+/* Counters that count something in the active set, and their PMDs. */
+#define for_each_live(c, lx) \
+	for (u64 rest_ = (lx)->live; rest_ && ((c) = &(lx)->counters[__ffs(rest_)], true); rest_ &= rest_ - 1)
 
-	return c && c->live ? c : NULL;
+static bool live(const struct lx_counter *c)
+{
+	return c && c->lx->live >> (c - c->lx->counters) & 1;
+}
+
+static void set_live(struct lx_counter *c, bool is)
+{
+	u64 bit = 1ULL << (c - c->lx->counters);
+
+	c->lx->live = is ? c->lx->live | bit : c->lx->live & ~bit;
 }
 
 void lx_collect(struct pfm_context *ctx, struct pfm_set *set)
 {
 	struct lx_context *lx = lx_of(ctx);
+	struct lx_counter *c;
 
 	if (!lx->running || set != ctx->active)
 		return;
-	for (unsigned int i = 0; i < set->num_pmds; i++) {
-		struct lx_counter *c = live_counter(lx, &set->pmds[i]);
+	for_each_live(c, lx)
+		fold(c, pfm_set_pmd(set, c->num));
+}
 
-		if (c)
-			fold(c, &set->pmds[i]);
-	}
+/* The enable bits of those that can be held together. */
+static u64 bits_on_cpu(struct lx_context *lx)
+{
+	struct lx_counter *c;
+	u64 bits = 0;
+
+	for_each_live(c, lx)
+		if (c->kind == LX_HW && lx_on_cpu(c->event))
+			bits |= lx_arch_bit(c->event);
+	return bits;
 }
 
 void lx_freeze(struct pfm_context *ctx)
 {
 	struct lx_context *lx = lx_of(ctx);
 	struct pfm_set *set = ctx->active;
+	struct lx_counter *c;
+	u64 bits;
 
 	if (!lx->running)
 		return;
-	for (unsigned int i = 0; i < set->num_pmds; i++) {
-		struct lx_counter *c = live_counter(lx, &set->pmds[i]);
+	bits = bits_on_cpu(lx);
+	if (bits)
+		lx_arch_disable(bits);
+	for_each_live(c, lx) {
+		bool held = c->kind == LX_HW && lx_on_cpu(c->event) && lx_arch_bit(c->event);
 
-		if (!c)
-			continue;
-		hold(c);
-		fold(c, &set->pmds[i]);
-		set_period(c, LX_FAR);
+		if (!held)
+			hold(c);
+		fold(c, pfm_set_pmd(set, c->num));
+		if (!held) {
+			set_period(c, LX_FAR);
+			c->stale = true;
+		}
 	}
 	lx->running = false;
 }
@@ -234,17 +293,17 @@ void lx_resume(struct pfm_context *ctx)
 {
 	struct lx_context *lx = lx_of(ctx);
 	struct pfm_set *set = ctx->active;
+	struct lx_counter *c;
+	u64 bits = 0;
 
 	if (lx->running)
 		return;
-	for (unsigned int i = 0; i < set->num_pmds; i++) {
-		struct lx_counter *c = live_counter(lx, &set->pmds[i]);
-
-		if (c)
-			lx_load(c, set->pmds[i].value);
-	}
+	for_each_live(c, lx)
+		bits |= let_go(c, pfm_set_pmd(set, c->num)->value);
 	memset(lx->wrapped, 0, sizeof(lx->wrapped));
 	lx->running = true;
+	if (bits)
+		lx_arch_enable(bits);
 }
 
 /* What PMC num of the set says to its counter: is it live now? */
@@ -257,7 +316,7 @@ static int enliven(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmc 
 		return 0;
 	if (!c)
 		return pfm_refuse(-EBUSY, "no counter was had for PMD%u", pmc->num);
-	c->live = true;
+	set_live(c, true);
 	lx->kernel_level |= lx_pmc_kernel(pmc->num, pmc->value);
 	return program(c, pmc->value);
 }
@@ -267,8 +326,7 @@ int lx_install(struct pfm_context *ctx, struct pfm_set *set)
 	struct lx_context *lx = lx_of(ctx);
 	int ret = 0;
 
-	for (unsigned int i = 0; i < lx->num_counters; i++)
-		lx->counters[i].live = false;
+	lx->live = 0;
 	lx->kernel_level = false;
 	for (unsigned int i = 0; i < set->num_pmcs && !ret; i++)
 		ret = enliven(ctx, set, &set->pmcs[i]);
@@ -282,15 +340,15 @@ int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 	struct pfm_pmd *pmd = pfm_set_pmd(set, num);
 	int ret;
 
-	if (c && c->live) {
+	if (live(c)) {
 		hold(c);
 		if (lx->running)
 			fold(c, pmd);
-		c->live = false;
+		set_live(c, false);
 	}
 	ret = enliven(ctx, set, pfm_set_pmc(set, num));
 	c = lx_counter_of(lx, num);
-	if (!ret && lx->running && c && c->live)
+	if (!ret && lx->running && live(c))
 		lx_load(c, pmd->value);
 	return ret;
 }
@@ -300,9 +358,42 @@ int lx_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 	struct lx_context *lx = lx_of(ctx);
 	struct lx_counter *c = lx_counter_of(lx, num);
 
-	if (!c || !c->live || !lx->running)
+	if (!live(c))
 		return 0;
-	pfm_bit_clear(lx->wrapped, num);
-	lx_load(c, pfm_set_pmd(set, num)->value);
+	if (lx->running) {
+		pfm_bit_clear(lx->wrapped, num);
+		lx_load(c, pfm_set_pmd(set, num)->value);
+	} else {
+		c->stale = true;
+	}
 	return 0;
+}
+
+bool lx_live(const struct lx_counter *c)
+{
+	return live(c);
+}
+
+/* --- an architecture without the means ------------------------------------------------------- */
+
+u64 __weak lx_arch_bit(const struct perf_event *event)
+{
+	return 0;
+}
+
+void __weak lx_arch_enable(u64 bits)
+{
+}
+
+void __weak lx_arch_disable(u64 bits)
+{
+}
+
+void __weak lx_arch_load(struct perf_event *event, s64 period)
+{
+}
+
+bool __weak lx_arch_pending(void)
+{
+	return false;
 }

@@ -111,7 +111,7 @@ static void on_exec(void *data, struct task_struct *task, pid_t old_pid, struct 
 
 	rcu_read_lock();
 	lx = find(task);
-	if (lx && lx->clock->state == PERF_EVENT_STATE_EXIT)
+	if (lx && lx->witness->state == PERF_EVENT_STATE_EXIT)
 		queue_end(lx, TWA_RESUME);
 	rcu_read_unlock();
 }

@@ -35,6 +35,7 @@
 #define LX_NO_COUNTER	0xff
 #define LX_FAR		(1LL << 62)	/* a period beyond any measurement */
 #define LX_CLOCK_MIN_NS	10000ULL	/* the kernel's clock events go no faster */
+#define LX_THROTTLED	(~0ULL)		/* hw.interrupts of an event that perf has stopped until the next tick */
 
 enum lx_kind {
 	LX_HW,		/* of the PMU */
@@ -49,8 +50,8 @@ struct lx_counter {
 	u64			seen;	/* event->count that has been folded into the PMD */
 	u16			num;	/* the PMD, and the PMC that controls it */
 	u8			kind;
-	bool			live;	/* counts something in the active set */
 	bool			loaded;	/* given a new value while an overflow was served */
+	bool			stale;	/* held, and the hardware is not what the PMD says */
 };
 
 enum { LX_WAKE_READERS = 1, LX_WAKE_SIGNAL = 2, LX_WAKE_TARGET = 4 };
@@ -70,11 +71,12 @@ struct lx_context {
 	struct task_struct	*task;		/* or NULL: a CPU */
 	struct hlist_node	by_task;	/* or by CPU */
 	u32			tid, pid;	/* in ns */
-	struct perf_event_context *perf[2];	/* where its events live; equal, or NULL, if one */
-	struct perf_event	*clock;		/* how long it ran; with time-switched sets, the timeout */
-	bool			timed;		/* clock has a timer */
+	struct perf_event_context *perf[2];	/* where its events live; NULL beyond the first, if one */
+	struct perf_event	*witness;	/* any of its events: there, it runs */
+	struct perf_event	*clock;		/* the set timeout; NULL if no set has any */
 	bool			armed;
 	u8			num_counters;
+	u64			live;		/* counters, by place, that count something in the active set */
 	u8			slot[PFM_MAX_PMDS];	/* PMD to counters[] or LX_NO_COUNTER */
 	struct lx_counter	counters[LX_MAX_COUNTERS];
 
@@ -205,9 +207,11 @@ void lx_lifetime_init_context(struct lx_context *lx);
 bool lx_task_has_fd(struct lx_context *lx);
 
 /* counters.c */
+void lx_note_event(struct lx_context *lx, struct perf_event *event);
 int lx_counter_need(struct lx_context *lx, u16 num);	/* not in PMU context */
 void lx_counters_free(struct lx_context *lx);
 void lx_load(struct lx_counter *c, u64 value);		/* PMU context: counts from value on, as of now */
+bool lx_live(const struct lx_counter *c);
 int lx_install(struct pfm_context *ctx, struct pfm_set *set);
 void lx_collect(struct pfm_context *ctx, struct pfm_set *set);
 int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
@@ -220,7 +224,8 @@ static inline bool lx_on_cpu(const struct perf_event *event)
 }
 
 /* clock.c */
-int lx_clock_open(struct lx_context *lx);
+int lx_clock_open(struct lx_context *lx);	/* if there is need for it */
+void lx_clock_close(struct lx_context *lx);
 void lx_timer_set(struct lx_context *lx, struct perf_event *event, u64 ns);
 void lx_arm(struct pfm_context *ctx, uint64_t ns);
 uint64_t lx_disarm(struct pfm_context *ctx);
@@ -253,5 +258,17 @@ int lx_arch_program(struct perf_event *event, u16 num, u64 pmc);
 u64 lx_arch_count(const struct perf_event *event);
 /* PMU context: a running event goes on with what period_left and programming now say. */
 void lx_arch_restart(struct perf_event *event);
+
+/*
+ * PMU context, and optional: events on this CPU without perf's detours. lx_arch_bit: what enables the
+ * event's counter; 0: that is perf's to do. Then: enabling and disabling many at once, and loading
+ * one, enabled or not, so that it overflows after period; event->count is brought up to date first.
+ * lx_arch_pending: has a counter overflowed, and no interrupt told of it yet?
+ */
+u64 lx_arch_bit(const struct perf_event *event);
+void lx_arch_enable(u64 bits);
+void lx_arch_disable(u64 bits);
+void lx_arch_load(struct perf_event *event, s64 period);
+bool lx_arch_pending(void);
 
 #endif

@@ -8,8 +8,6 @@
 
 #include "linux.h"
 
-#define THROTTLED (~0ULL)	/* hw.interrupts of an event that perf has stopped until the next tick */
-
 /* 4.4.1: a creator who may not look into the kernel sees where the thread entered it. */
 static u64 ip_of(const struct lx_context *lx, struct pt_regs *regs)
 {
@@ -73,13 +71,23 @@ static bool clock_is_due(struct lx_counter *c)
 	return true;
 }
 
+/* Held, and perf has let it go: its period means nothing now. */
+static void be_quiet(struct lx_counter *c)
+{
+	c->stale = true;
+	if (c->kind == LX_HW && lx_arch_bit(c->event))
+		lx_arch_load(c->event, LX_FAR);
+}
+
 static void serve(struct lx_counter *c, struct pt_regs *regs)
 {
 	struct lx_context *lx = c->lx;
 	struct perf_event *event = c->event;
 
-	if (!lx->running || !c->live)
+	if (!lx->running || !lx_live(c)) {
+		be_quiet(c);
 		return;
+	}
 	if (c->kind == LX_CLOCK) {
 		lx->firing = event;
 		if (clock_is_due(c)) {
@@ -91,7 +99,7 @@ static void serve(struct lx_counter *c, struct pt_regs *regs)
 		c->loaded = false;
 		lx_settle(lx, regs);
 		/* 3.4.3: it wraps and goes on; perf would interrupt again after the same period */
-		if (!c->loaded && c->live && lx->running)
+		if (!c->loaded && lx_live(c) && lx->running)
 			lx_load(c, pfm_set_pmd(lx->ctx->active, c->num)->value);
 	}
 }
@@ -114,7 +122,7 @@ void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, str
 	unsigned long flags;
 
 	/* 4.4.4: the rate is the core's to limit, unless perf has stopped the counter already */
-	if (event->hw.interrupts != THROTTLED)
+	if (event->hw.interrupts != LX_THROTTLED)
 		event->hw.interrupts = 0;
 	else
 		lx->ctx->active->throttled++;

@@ -38,17 +38,22 @@ static int get_counters(struct lx_context *lx)
 	return ret;
 }
 
+static void free_events(struct lx_context *lx)
+{
+	lx_clock_close(lx);
+	lx_counters_free(lx);
+	lx->perf[0] = lx->perf[1] = NULL;
+	lx->witness = NULL;
+}
+
 static int get_events(struct lx_context *lx)
 {
-	int ret = lx_clock_open(lx);
+	int ret = get_counters(lx);
 
+	if (!ret)
+		ret = lx_clock_open(lx);
 	if (ret)
-		return ret;
-	ret = get_counters(lx);
-	if (ret) {
-		lx_counters_free(lx);
-		perf_event_release_kernel(lx->clock);
-	}
+		free_events(lx);
 	return ret;
 }
 
@@ -88,10 +93,8 @@ static int bind_task(struct lx_context *lx, u32 tid)
 		ret = get_events(lx);
 	if (!ret) {
 		ret = lx_watch_task(lx);
-		if (ret) {
-			lx_counters_free(lx);
-			perf_event_release_kernel(lx->clock);
-		}
+		if (ret)
+			free_events(lx);
 	}
 	up_read(&task->signal->exec_update_lock);
 	return ret;
@@ -155,10 +158,7 @@ void lx_detach(struct pfm_context *ctx)
 	struct lx_context *lx = lx_of(ctx);
 
 	lx_unwatch(lx);
-	lx_counters_free(lx);
-	perf_event_release_kernel(lx->clock);
-	lx->clock = NULL;
-	lx->perf[0] = lx->perf[1] = NULL;
+	free_events(lx);
 	lx->running = false;
 	if (lx->task)
 		put_task_struct(lx->task);
