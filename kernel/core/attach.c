@@ -4,13 +4,6 @@
  */
 #include "core.h"
 
-int pfm_in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg)
-{
-	if (ctx->state == PFM_CTX_UNLOADED)
-		return fn(ctx, arg);
-	return pfm_ops(ctx)->access(ctx, fn, arg);
-}
-
 /* 3.1.10: explicit links are checked now, when the list can change no more. */
 static int check_chain(struct pfm_context *ctx)
 {

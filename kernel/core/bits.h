@@ -59,6 +59,27 @@ static inline unsigned int pfm_bits_rank(const uint64_t *bv, unsigned int n)
 	return rank;
 }
 
+/* Nothing but zeros? Of a size known here. */
+static inline bool pfm_zeros(const void *p, size_t size)
+{
+	const unsigned char *c = p;
+	uint64_t all = 0, word;
+	uint32_t half;
+
+	for (; size >= sizeof(word); size -= sizeof(word), c += sizeof(word)) {
+		memcpy(&word, c, sizeof(word));
+		all |= word;
+	}
+	if (size >= sizeof(half)) {
+		memcpy(&half, c, sizeof(half));
+		all |= half;
+		size -= sizeof(half), c += sizeof(half);
+	}
+	while (size--)
+		all |= *c++;
+	return !all;
+}
+
 /* The first set bit at or after n, or PFM_MAX_PMDS. */
 static inline unsigned int pfm_bits_next(const uint64_t *bv, unsigned int n)
 {

@@ -28,6 +28,7 @@ struct pfm_pmd {
 	uint16_t	is_counter:1;
 	uint16_t	reset_now:1;		/* while an overflow is judged: a short reset is asked for */
 	uint16_t	resets_others:1;	/* reset_pmds is not empty */
+	uint16_t	samples:1;		/* smpl_pmds is not empty */
 	uint32_t	flags;			/* PFM_REGFL_* */
 	const struct pfm_reg	*reg;
 	uint64_t	value;			/* 64-bit, as far as collected */
@@ -69,12 +70,17 @@ struct pfm_set {
 	struct pfm_pmc	*pmcs;
 	struct pfm_pmd	*pmds;
 	unsigned int	num_pmcs, num_pmds, room_pmcs, room_pmds;
-	uint8_t		pmd_at[PFM_MAX_PMDS];	/* of a PMD in use: its place in pmds */
+	uint16_t	pmd_at[PFM_MAX_PMDS];	/* of a PMD in use: its place in pmds */
 	struct pfm_set	*next;			/* in the order of ids */
 	void		*os;			/* the machine's own */
 };
 
 #define PFM_LOW_SETS	16
+
+struct pfm_vector {
+	void	*v;
+	int	n;	/* elements found good */
+};
 
 struct pfm_context {
 	struct pfm_machine	*machine;
@@ -105,8 +111,9 @@ struct pfm_context {
 	struct pfm_context	*next_loaded;
 	void			*os;		/* the machine's own */
 	void			*transport;	/* the transport's own */
-	uint8_t			hits[PFM_MAX_PMDS];	/* scratch of the overflow: places in the set's pmds */
+	uint16_t		hits[PFM_MAX_PMDS];	/* scratch of the overflow: places in set->pmds */
 	unsigned int		num_hits;
+	struct pfm_vector	vector;		/* of the command in progress */
 	pfm_ovfl_arg_t		ovfl_arg;	/* scratch of the overflow handler */
 };
 
@@ -148,7 +155,11 @@ int pfm_do_get_config(struct pfm_machine *m, pfarg_config_t *cfg);
 int pfm_do_set_config(struct pfm_machine *m, const pfarg_config_t *cfg);
 
 /* 4.4.2: n elements of size bytes are an acceptable vector; 0, EINVAL, E2BIG. For transports. */
-int pfm_check_vector(struct pfm_machine *m, int n, size_t size);
+int pfm_refuse_vector(struct pfm_machine *m, int n, size_t size);
+static inline int pfm_check_vector(struct pfm_machine *m, int n, size_t size)
+{
+	return n > 0 && (uint64_t)n * size <= m->arg_size_max ? 0 : pfm_refuse_vector(m, n, size);
+}
 
 /* --- inside the core ------------------------------------------------------------------------ */
 
@@ -187,8 +198,11 @@ void pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd 
 void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
 		    enum pfm_reset kind);
 
-/* attach.c: runs fn in PMU context if loaded, else just so. */
-int pfm_in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
+/* Runs fn in PMU context if loaded, else just so. */
+static inline int pfm_in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg)
+{
+	return ctx->state == PFM_CTX_UNLOADED ? fn(ctx, arg) : pfm_ops(ctx)->access(ctx, fn, arg);
+}
 
 /* msg.c */
 int pfm_post_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where);

@@ -17,12 +17,17 @@ struct verdict {
 
 static void list_hits(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl)
 {
-	unsigned int num, n = 0;
+	unsigned int n = 0;
 
-	pfm_for_each_bit(num, ovfl) {
-		ctx->hits[n++] = set->pmd_at[num];
-		pfm_set_pmd(set, num)->reset_now = 0;
-	}
+	ctx->ovfl_arg.any_notify = 0;
+	for (unsigned int w = 0; w < PFM_PMD_BV; w++)
+		for (uint64_t rest = ovfl[w]; rest; rest &= rest - 1) {
+			uint16_t at = set->pmd_at[w * 64 + (unsigned int)__builtin_ctzll(rest)];
+
+			ctx->hits[n++] = at;
+			set->pmds[at].reset_now = 0;
+			ctx->ovfl_arg.any_notify |= !!(set->pmds[at].flags & PFM_REGFL_OVFL_NOTIFY);
+		}
 	ctx->num_hits = n;
 }
 
@@ -75,7 +80,9 @@ static int call_handler(struct pfm_context *ctx, struct pfm_set *set, struct pfm
 	arg->pmd_value = pmd->value;
 	arg->pmd_eventid = pmd->eventid;
 	memcpy(arg->smpl_pmds, pmd->smpl_pmds, sizeof(arg->smpl_pmds));
-	sample_values(ctx, set, where, arg);
+	arg->num_smpl_pmds = 0;
+	if (pmd->samples)
+		sample_values(ctx, set, where, arg);
 	return ctx->fmt->fmt_handler(ctx->buf, arg, where->tstamp, (void *)where);
 }
 
@@ -86,10 +93,6 @@ static void ask_handler(struct pfm_context *ctx, struct pfm_set *set, const stru
 	pfm_ovfl_ctrl_t *ctrl = &ctx->ovfl_arg.ovfl_ctrl;
 	struct pfm_pmd *pmd;
 
-	ctx->ovfl_arg.any_notify = 0;
-	for_each_hit(pmd, ctx, set)
-		if (pmd->flags & PFM_REGFL_OVFL_NOTIFY)
-			ctx->ovfl_arg.any_notify = 1;
 	for_each_hit(pmd, ctx, set) {
 		if (call_handler(ctx, set, pmd, where))
 			break;

@@ -7,16 +7,7 @@
 
 bool pfm_all_zero(const void *p, size_t size)
 {
-	const unsigned char *c = p;
-	uint64_t all = 0, word;
-
-	for (; size >= sizeof(word); size -= sizeof(word), c += sizeof(word)) {
-		memcpy(&word, c, sizeof(word));
-		all |= word;
-	}
-	while (size--)
-		all |= *c++;
-	return !all;
+	return pfm_zeros(p, size);
 }
 
 void pfm_copy_name(char *to, const char *from, size_t room)
@@ -53,14 +44,12 @@ int pfm_may_create(struct pfm_machine *m, uint32_t flags)
 			  system_wide ? "system-wide" : "per-thread", gid);
 }
 
-int pfm_check_vector(struct pfm_machine *m, int n, size_t size)
+int pfm_refuse_vector(struct pfm_machine *m, int n, size_t size)
 {
 	if (n <= 0)
 		return pfm_refuse(-EINVAL, "the vector must have at least 1 element, not %d", n);
-	if ((uint64_t)n * size > m->arg_size_max)
-		return pfm_refuse(-E2BIG, "%d elements of %u bytes exceed the limit of %llu bytes", n,
-				  (unsigned int)size, (unsigned long long)m->arg_size_max);
-	return 0;
+	return pfm_refuse(-E2BIG, "%d elements of %u bytes exceed the limit of %llu bytes", n,
+			  (unsigned int)size, (unsigned long long)m->arg_size_max);
 }
 
 /* --- sessions: one context per thread or CPU; both kinds together only where that works ------ */

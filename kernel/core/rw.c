@@ -7,11 +7,6 @@
  */
 #include "core.h"
 
-struct vector {
-	void	*v;
-	int	n;	/* elements found good */
-};
-
 static int no_set(uint32_t *flags, uint16_t id)
 {
 	*flags |= PFM_REG_RETFL_NOSET;
@@ -32,7 +27,7 @@ static int invalid(uint32_t *flags, int err)
 	return err;
 }
 
-static int check_word(uint32_t *flags, uint32_t known, bool reserved_ok)
+static inline int check_word(uint32_t *flags, uint32_t known, bool reserved_ok)
 {
 	if (*flags & ~known)
 		return invalid(flags, pfm_refuse(-EINVAL, "unknown reg_flags %#x", *flags & ~known));
@@ -159,10 +154,11 @@ static int apply_pmc(struct pfm_context *ctx, const pfarg_pmc_t *req)
 
 static int apply_pmcs(struct pfm_context *ctx, void *arg)
 {
-	struct vector *vec = arg;
+	struct pfm_vector *vec = &ctx->vector;
 	pfarg_pmc_t *v = vec->v;
 	int ret = 0;
 
+	(void)arg;
 	for (int i = 0; i < vec->n && !ret; i++) {
 		ret = apply_pmc(ctx, &v[i]);
 		if (ret)
@@ -173,12 +169,12 @@ static int apply_pmcs(struct pfm_context *ctx, void *arg)
 
 int pfm_do_write_pmcs(struct pfm_context *ctx, pfarg_pmc_t *v, int n)
 {
-	struct vector vec = { v, 0 };
-	int bad = 0, ret;
+	int bad = 0, good = 0, ret;
 
-	while (vec.n < n && !(bad = prepare_pmc(ctx, &v[vec.n])))
-		vec.n++;
-	ret = vec.n ? pfm_in_pmu(ctx, apply_pmcs, &vec) : 0;
+	while (good < n && !(bad = prepare_pmc(ctx, &v[good])))
+		good++;
+	ctx->vector = (struct pfm_vector){ v, good };
+	ret = good ? pfm_in_pmu(ctx, apply_pmcs, NULL) : 0;
 	return ret ? ret : bad;
 }
 
@@ -281,6 +277,7 @@ static int apply_attrs(struct pfm_context *ctx, struct pfm_set *set, const pfarg
 	memcpy(pmd->smpl_pmds, req->reg_smpl_pmds, sizeof(pmd->smpl_pmds));
 	memcpy(pmd->reset_pmds, req->reg_reset_pmds, sizeof(pmd->reset_pmds));
 	pmd->resets_others = !pfm_bits_empty(pmd->reset_pmds);
+	pmd->samples = !pfm_bits_empty(pmd->smpl_pmds);
 	pmd->eventid = req->reg_smpl_eventid;
 	memcpy(others, pmd->smpl_pmds, sizeof(others));
 	pfm_bits_or(others, pmd->reset_pmds);
@@ -312,10 +309,11 @@ static int apply_pmd(struct pfm_context *ctx, const pfarg_pmd_t *req)
 
 static int apply_pmds(struct pfm_context *ctx, void *arg)
 {
-	struct vector *vec = arg;
+	struct pfm_vector *vec = &ctx->vector;
 	pfarg_pmd_t *v = vec->v;
 	int ret = 0;
 
+	(void)arg;
 	/* What was counted up to now belongs to the values before: others of the set keep it. */
 	if (ctx->state == PFM_CTX_LOADED)
 		pfm_ops(ctx)->collect(ctx, ctx->active);
@@ -329,12 +327,12 @@ static int apply_pmds(struct pfm_context *ctx, void *arg)
 
 int pfm_do_write_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 {
-	struct vector vec = { v, 0 };
-	int bad = 0, ret;
+	int bad = 0, good = 0, ret;
 
-	while (vec.n < n && !(bad = prepare_pmd(ctx, &v[vec.n])))
-		vec.n++;
-	ret = vec.n ? pfm_in_pmu(ctx, apply_pmds, &vec) : 0;
+	while (good < n && !(bad = prepare_pmd(ctx, &v[good])))
+		good++;
+	ctx->vector = (struct pfm_vector){ v, good };
+	ret = good ? pfm_in_pmu(ctx, apply_pmds, NULL) : 0;
 	return ret ? ret : bad;
 }
 
@@ -350,7 +348,7 @@ static int check_read(struct pfm_context *ctx, pfarg_pmd_t *req)
 	if (!pfm_set_pmd(set, req->reg_num) && !pfm_pmu_pmd(ctx->pmu, req->reg_num))
 		return not_available(&req->reg_flags, "PMD", req->reg_num);
 	return check_word(&req->reg_flags, PFM_REGFL_READ_RESET,
-			  pfm_all_zero(req->reg_reserved, sizeof(req->reg_reserved)));
+			  pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
 }
 
 /* 6.2.2: after the read a long reset, of those in reset_pmds too. */
@@ -395,9 +393,10 @@ static void read_one(struct pfm_context *ctx, pfarg_pmd_t *req)
 
 static int read_all(struct pfm_context *ctx, void *arg)
 {
-	struct vector *vec = arg;
+	struct pfm_vector *vec = &ctx->vector;
 	pfarg_pmd_t *v = vec->v;
 
+	(void)arg;
 	/* While masked nothing counts, and what is there stays as the overflow left it (3.5.14). */
 	if (ctx->state == PFM_CTX_LOADED)
 		pfm_ops(ctx)->collect(ctx, ctx->active);
@@ -408,11 +407,11 @@ static int read_all(struct pfm_context *ctx, void *arg)
 
 int pfm_do_read_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 {
-	struct vector vec = { v, 0 };
-	int bad = 0, ret;
+	int bad = 0, good = 0, ret;
 
-	while (vec.n < n && !(bad = check_read(ctx, &v[vec.n])))
-		vec.n++;
-	ret = vec.n ? pfm_in_pmu(ctx, read_all, &vec) : 0;
+	while (good < n && !(bad = check_read(ctx, &v[good])))
+		good++;
+	ctx->vector = (struct pfm_vector){ v, good };
+	ret = good ? pfm_in_pmu(ctx, read_all, NULL) : 0;
 	return ret ? ret : bad;
 }

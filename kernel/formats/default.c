@@ -22,7 +22,7 @@ struct layout {
 			 const struct pfm_where *where);
 };
 
-static size_t head_size(const struct layout *l, uint32_t flags)
+static inline size_t head_size(const struct layout *l, uint32_t flags)
 {
 	if (flags & PFM_DFL_SMPL_NO_HDR)
 		return 0;
@@ -30,7 +30,7 @@ static size_t head_size(const struct layout *l, uint32_t flags)
 }
 
 /* 3.6.5: the largest sample there can be. */
-static size_t max_sample(const struct layout *l, uint32_t flags, uint16_t num_pmds)
+static inline size_t max_sample(const struct layout *l, uint32_t flags, uint16_t num_pmds)
 {
 	return head_size(l, flags) + (size_t)num_pmds * sizeof(uint64_t);
 }
@@ -45,17 +45,20 @@ static int check_arg(const struct layout *l, uint64_t size, uint32_t flags, uint
 }
 
 /* Header as the flags want it, then the PMDs of interest; the sample's size. */
-static size_t put_sample(const struct layout *l, void *at, uint32_t flags, const pfm_ovfl_arg_t *arg,
+static inline __attribute__((always_inline))
+size_t put_sample(const struct layout *l, void *at, uint32_t flags, const pfm_ovfl_arg_t *arg,
 			 uint64_t tstamp, const struct pfm_where *where)
 {
-	size_t head = head_size(l, flags), body = arg->num_smpl_pmds * sizeof(uint64_t);
+	size_t head = head_size(l, flags);
+	char *body = (char *)at + head;
 
 	if (flags & PFM_DFL_SMPL_IIP_HDR)
 		memcpy(at, &where->ip, sizeof(where->ip));
 	else if (head)
 		l->entry(at, arg, tstamp, where);
-	memcpy((char *)at + head, arg->smpl_pmds_values, body);
-	return head + body;
+	for (unsigned int i = 0; i < arg->num_smpl_pmds; i++, body += sizeof(uint64_t))
+		memcpy(body, &arg->smpl_pmds_values[i], sizeof(uint64_t));
+	return body - (char *)at;
 }
 
 /* 3.6.5: without a notification the buffer is saturated, and execution goes on. */

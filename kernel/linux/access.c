@@ -28,9 +28,9 @@ static struct pt_regs *user_regs(const struct lx_context *lx)
 }
 
 /* Interrupts are off. */
-static int run(struct call *call)
+static inline int run(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg)
 {
-	struct lx_context *lx = lx_of(call->ctx);
+	struct lx_context *lx = lx_of(ctx);
 	int ret;
 
 	WRITE_ONCE(lx->busy, true);
@@ -38,7 +38,7 @@ static int run(struct call *call)
 	/* an interrupt that is pending now came before the command */
 	if (lx->running && (lx->kernel_level || lx_arch_pending()))
 		lx_settle(lx, user_regs(lx));
-	ret = call->fn(call->ctx, call->arg);
+	ret = fn(ctx, arg);
 	barrier();
 	WRITE_ONCE(lx->busy, false);
 	if (READ_ONCE(lx->missed)) {
@@ -48,12 +48,17 @@ static int run(struct call *call)
 	return ret;
 }
 
+static int run_call(struct call *call)
+{
+	return run(call->ctx, call->fn, call->arg);
+}
+
 static int run_here(struct call *call)
 {
 	int ret;
 
 	local_irq_disable();
-	ret = run(call);
+	ret = run_call(call);
 	local_irq_enable();
 	return ret;
 }
@@ -66,7 +71,7 @@ static void run_there(void *arg)
 	if (lx->task && lx->task != current)
 		return;		/* it went; -EAGAIN stands */
 	lx_refuse_for(call->caller);
-	call->ret = run(call);
+	call->ret = run_call(call);
 	lx_refuse_for(0);
 }
 
@@ -99,7 +104,7 @@ static int run_on_thread(struct lx_context *lx, struct call *call)
 	lock_perf(lx);
 	away = !scheduled_in(lx);
 	if (away)
-		call->ret = run(call);
+		call->ret = run_call(call);
 	unlock_perf(lx);
 	if (!away)
 		smp_call_function_single(task_cpu(lx->task), run_there, call, 1);
@@ -108,8 +113,6 @@ static int run_on_thread(struct lx_context *lx, struct call *call)
 
 static int access_thread(struct lx_context *lx, struct call *call)
 {
-	if (lx->task == current)
-		return run_here(call);
 	while (run_on_thread(lx, call) == -EAGAIN) {
 		call->ret = -EAGAIN;
 		cond_resched();
@@ -132,13 +135,23 @@ static int access_cpu(struct pfm_context *ctx, struct call *call)
 	return call->ret;
 }
 
-int lx_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg)
+static noinline int access_elsewhere(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg)
 {
 	struct lx_context *lx = lx_of(ctx);
 	struct call call = { ctx, fn, arg, current->pid, -EAGAIN };
-	int ret = lx->task ? access_thread(lx, &call) : access_cpu(ctx, &call);
 
-	if (atomic_read(&lx->wake))
-		lx_wake(lx);
+	return lx->task ? access_thread(lx, &call) : access_cpu(ctx, &call);
+}
+
+/* What is to be woken now the caller wakes. */
+int lx_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg)
+{
+	int ret;
+
+	if (lx_of(ctx)->task != current)
+		return access_elsewhere(ctx, fn, arg);
+	local_irq_disable();
+	ret = run(ctx, fn, arg);
+	local_irq_enable();
 	return ret;
 }

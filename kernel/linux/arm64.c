@@ -12,7 +12,6 @@
 #include "compat.h"
 #include "linux.h"
 
-#define CYCLE_PMD	31
 #define EVENT		0xffffULL		/* of PMEVTYPER_EL0 and of a PMC */
 #define CPU_CYCLES	0x11
 #define NO_EL1		(1ULL << 31)
@@ -21,7 +20,7 @@
 
 u64 lx_arch_config(u16 num)
 {
-	return num == CYCLE_PMD ? CPU_CYCLES : 0;
+	return num == LX_CYCLE_PMD ? CPU_CYCLES : 0;
 }
 
 bool lx_arch_counts(u64 pmc)
@@ -36,40 +35,11 @@ bool lx_arch_kernel(u64 pmc)
 
 static u64 typer(u16 num, u64 pmc)
 {
-	u64 value = (pmc & (NO_EL1 | NO_EL0)) | (num == CYCLE_PMD ? CPU_CYCLES : pmc & EVENT);
+	u64 value = (pmc & (NO_EL1 | NO_EL0)) | (num == LX_CYCLE_PMD ? CPU_CYCLES : pmc & EVENT);
 
 	if (is_kernel_in_hyp_mode() && !(pmc & NO_EL1))
 		value |= WITH_EL2;
 	return value;
-}
-
-#define FOR_EACH_COUNTER(X) \
-	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) \
-	X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30)
-
-static u32 read_counter(int idx)
-{
-	if (idx == PFM_ARM_CYCLE_IDX)
-		return read_sysreg(pmccntr_el0);
-#define READ(n) case n: return read_sysreg(pmevcntr##n##_el0);
-	switch (idx - PFM_ARM_FIRST_IDX) {
-	FOR_EACH_COUNTER(READ)
-	}
-#undef READ
-	return 0;
-}
-
-static void write_counter(int idx, u64 value)
-{
-	if (idx == PFM_ARM_CYCLE_IDX) {
-		write_sysreg(value, pmccntr_el0);
-		return;
-	}
-#define WRITE(n) case n: write_sysreg(value, pmevcntr##n##_el0); break;
-	switch (idx - PFM_ARM_FIRST_IDX) {
-	FOR_EACH_COUNTER(WRITE)
-	}
-#undef WRITE
 }
 
 static void write_type(const struct perf_event *event)
@@ -82,60 +52,9 @@ static void write_type(const struct perf_event *event)
 	}
 #define WRITE(n) case n: write_sysreg(value, pmevtyper##n##_el0); break;
 	switch (event->hw.idx - PFM_ARM_FIRST_IDX) {
-	FOR_EACH_COUNTER(WRITE)
+	LX_EACH_COUNTER(WRITE)
 	}
 #undef WRITE
-}
-
-/* --- counters that perf has on this CPU, and runs -------------------------------------------- */
-
-/* The driver's events are 32 bits wide, unless asked for more, and what it last saw is in prev_count. */
-u64 lx_arch_count(const struct perf_event *event)
-{
-	u64 count = local64_read(&event->count);
-
-	if (event->hw.state & PERF_HES_STOPPED)
-		return count;
-	return count + (u32)(read_counter(event->hw.idx) - (u32)local64_read(&event->hw.prev_count));
-}
-
-u64 lx_arch_bit(const struct perf_event *event)
-{
-	const struct hw_perf_event *hw = &event->hw;
-
-	if (!lx_on_cpu(event) || hw->state || hw->interrupts == LX_THROTTLED)
-		return 0;
-	return BIT(hw->idx == PFM_ARM_CYCLE_IDX ? CYCLE_PMD : hw->idx - PFM_ARM_FIRST_IDX);
-}
-
-void lx_arch_enable(u64 bits)
-{
-	isb();		/* values and types first */
-	write_sysreg(bits, pmcntenset_el0);
-}
-
-void lx_arch_disable(u64 bits)
-{
-	write_sysreg(bits, pmcntenclr_el0);
-	isb();
-}
-
-/* As the driver has it: half of what 32 bits hold at the most, in a register that may have 64. */
-void lx_arch_load(struct perf_event *event, s64 period)
-{
-	struct hw_perf_event *hw = &event->hw;
-	s64 left = min_t(s64, period, S32_MAX);
-
-	local64_set(&event->count, lx_arch_count(event));
-	hw->sample_period = period;
-	local64_set(&hw->period_left, period);
-	local64_set(&hw->prev_count, -left);
-	write_counter(hw->idx, -left);
-}
-
-bool lx_arch_pending(void)
-{
-	return read_sysreg(pmovsset_el0);
 }
 
 /* --- programming ----------------------------------------------------------------------------- */
@@ -160,7 +79,7 @@ int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
 	if (!event->pmu->add(event, 0))
 		return 0;
 	/* perf will ask for a counter when it is next scheduled; del() must have something to give back */
-	event->hw.config_base = typer(CYCLE_PMD, pmc);
+	event->hw.config_base = typer(LX_CYCLE_PMD, pmc);
 	if (WARN_ON_ONCE(event->pmu->add(event, 0)))
 		return -EBUSY;
 	return pfm_refuse(-EBUSY, "no counter is left for PMD%u: other users of the PMU have them", num);

@@ -39,7 +39,6 @@ static int write_pmcs(struct pfm_context *ctx, void *v, int n)
 }
 
 VECTOR(write_pmds, pfarg_pmd_t, pfm_do_write_pmds)
-VECTOR(read_pmds, pfarg_pmd_t, pfm_do_read_pmds)
 VECTOR(create_evtsets, pfarg_setdesc_t, pfm_do_create_evtsets)
 VECTOR(getinfo_evtsets, pfarg_setinfo_t, pfm_do_getinfo_evtsets)
 VECTOR(delete_evtsets, pfarg_setdesc_t, pfm_do_delete_evtsets)
@@ -67,7 +66,6 @@ static int getinfo_pmds(struct pfm_context *ctx, void *v, int n)
 static const struct vector_call vectors[] = {
 	[PFM_NR_WRITE_PMCS] = { sizeof(pfarg_pmc_t), write_pmcs },
 	[PFM_NR_WRITE_PMDS] = { sizeof(pfarg_pmd_t), write_pmds },
-	[PFM_NR_READ_PMDS] = { sizeof(pfarg_pmd_t), read_pmds },
 	[PFM_NR_CREATE_EVTSETS] = { sizeof(pfarg_setdesc_t), create_evtsets },
 	[PFM_NR_GETINFO_EVTSETS] = { sizeof(pfarg_setinfo_t), getinfo_evtsets },
 	[PFM_NR_DELETE_EVTSETS] = { sizeof(pfarg_setdesc_t), delete_evtsets },
@@ -115,6 +113,53 @@ static long do_vector(struct lx_context *lx, const struct vector_call *call, int
 	return ret;
 }
 
+/* --- reading -------------------------------------------------------------------------------- */
+
+/* Of an element only the head goes in, with what must be 0 at its end; and only the head comes out. */
+#define HEAD	offsetof(pfarg_pmd_t, reg_reset_pmds)
+#define TAIL	offsetof(pfarg_pmd_t, reg_reserved)
+
+static bool head_in(pfarg_pmd_t *v, const pfarg_pmd_t __user *arg)
+{
+	BUILD_BUG_ON(offsetof(pfarg_pmd_t, reg_value) != sizeof(u64));
+	return !__get_user(*(u64 *)v, (const u64 __user *)arg) &&
+	       !raw_copy_from_user((char *)v + TAIL, (const char __user *)arg + TAIL, sizeof(*v) - TAIL);
+}
+
+static long read_these(struct lx_context *lx, pfarg_pmd_t *v, int n, pfarg_pmd_t __user *arg)
+{
+	long ret;
+
+	for (int i = 0; i < n; i++)
+		if (!head_in(&v[i], &arg[i]))
+			return pfm_refuse(-EFAULT, "the vector cannot be read");
+	ret = pfm_do_read_pmds(lx->ctx, v, n);
+	for (int i = 0; i < n; i++)
+		if (raw_copy_to_user(&arg[i], &v[i], HEAD))
+			return pfm_refuse(-EFAULT, "the vector cannot be written");
+	return ret;
+}
+
+static long read_pmds(struct lx_context *lx, int n, pfarg_pmd_t __user *arg)
+{
+	size_t size = n * sizeof(*arg);
+	pfarg_pmd_t *v = (pfarg_pmd_t *)lx->vector;
+	long ret = pfm_check_vector(&lx_machine, n, sizeof(*arg));
+
+	if (ret)
+		return ret;
+	if (!access_ok(arg, size))
+		return pfm_refuse(-EFAULT, "the vector cannot be read");
+	if (size <= sizeof(lx->vector))
+		return read_these(lx, v, n, arg);
+	v = kvmalloc(size, GFP_KERNEL_ACCOUNT);
+	if (!v)
+		return pfm_refuse(-ENOMEM, "no memory for the vector");
+	ret = read_these(lx, v, n, arg);
+	kvfree(v);
+	return ret;
+}
+
 /* --- single arguments ----------------------------------------------------------------------- */
 
 /* Not inlined: the kernel clears the frame of a function at each call, with all that is in it. */
@@ -147,6 +192,8 @@ static long on_context(struct lx_context *lx, unsigned int cmd, void __user *arg
 	struct pfm_context *ctx = lx->ctx;
 
 	switch (_IOC_NR(cmd)) {
+	case PFM_NR_READ_PMDS:
+		return read_pmds(lx, _IOC_SIZE(cmd), arg);
 	case PFM_NR_LOAD_CONTEXT:
 		return load_context(ctx, arg);
 	case PFM_NR_START:
@@ -245,7 +292,9 @@ long lx_context_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return -EINVAL;
 	if (_IOC_NR(cmd) > PFM_NR_BUFFER_SIZE)
 		return lx_common_ioctl(cmd, (void __user *)arg);
-	mutex_lock(&lx->lock);
+	/* cheaper than the other, which gives way to others first */
+	if (!mutex_trylock(&lx->lock))
+		mutex_lock(&lx->lock);
 	ret = on_context(lx, cmd, (void __user *)arg);
 	if (atomic_read(&lx->wake))
 		lx_wake(lx);

@@ -28,6 +28,9 @@ static inline u64 pfm_perf_time(const struct perf_event_context *perf)
 	return local_clock() + perf->timeoffset;
 }
 
+/* 6.2: perf keeps its groups by PMU, which group.c has not been tried with: events stay on their own. */
+#define PFM_KNOWS_GROUPS	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0))
+
 /* 6.12: arm64's cycle counter has the index of its bit in PMCNTENSET_EL0; counters are a bitmap. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #define PFM_ARM_CYCLE_IDX	0

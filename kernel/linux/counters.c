@@ -51,6 +51,15 @@ void lx_note_event(struct lx_context *lx, struct perf_event *event)
 		lx->witness = event;
 }
 
+static void join_others(struct lx_context *lx, struct perf_event *event)
+{
+	for (unsigned int i = 0; i < lx->num_counters; i++)
+		if (lx->counters[i].kind == LX_HW) {
+			lx_group_join(lx->counters[i].event, event);
+			return;
+		}
+}
+
 int lx_counter_need(struct lx_context *lx, u16 num)
 {
 	struct lx_counter *c = &lx->counters[lx->num_counters];
@@ -76,6 +85,8 @@ int lx_counter_need(struct lx_context *lx, u16 num)
 	}
 	c->event = event;
 	lx_note_event(lx, event);
+	if (c->kind == LX_HW)
+		join_others(lx, event);
 	/* from here on it is seen in PMU context, though it is not live yet */
 	smp_store_release(&lx->slot[num], lx->num_counters);
 	lx->num_counters++;
@@ -84,9 +95,8 @@ int lx_counter_need(struct lx_context *lx, u16 num)
 
 void lx_counters_free(struct lx_context *lx)
 {
-	for (unsigned int i = 0; i < lx->num_counters; i++)
-		perf_event_release_kernel(lx->counters[i].event);
-	lx->num_counters = 0;
+	while (lx->num_counters)
+		perf_event_release_kernel(lx->counters[--lx->num_counters].event);
 	memset(lx->slot, LX_NO_COUNTER, sizeof(lx->slot));
 }
 
@@ -107,7 +117,7 @@ static void hold(struct lx_counter *c)
 }
 
 /* All events so far. */
-static u64 count_of(struct lx_counter *c)
+static __always_inline u64 count_of(struct lx_counter *c)
 {
 	struct perf_event *event = c->event;
 
@@ -120,7 +130,7 @@ static u64 count_of(struct lx_counter *c)
 	return local64_read(&event->count);
 }
 
-static void fold(struct lx_counter *c, struct pfm_pmd *pmd)
+static __always_inline void fold(struct lx_counter *c, struct pfm_pmd *pmd)
 {
 	u64 now = count_of(c), before = pmd->value;
 
@@ -169,11 +179,11 @@ static void start(struct lx_counter *c)
 }
 
 /* With its enable bit, which is the caller's to set; 0: it is under way, or perf's to start. */
-static u64 load(struct lx_counter *c, u64 value)
+static inline u64 load(struct lx_counter *c, u64 value)
 {
 	struct perf_event *event = c->event;
 	s64 period = period_of(value);
-	u64 bit = c->kind == LX_HW && lx_on_cpu(event) ? lx_arch_bit(event) : 0;
+	u64 bit = c->kind == LX_HW ? lx_arch_bit(event) : 0;
 
 	c->loaded = true;
 	c->stale = false;
@@ -202,7 +212,7 @@ void lx_load(struct lx_counter *c, u64 value)
 /* Held it stays as it is: nothing is to be done unless it has moved, or its value was changed. */
 static u64 let_go(struct lx_counter *c, u64 value)
 {
-	u64 bit = c->kind == LX_HW && lx_on_cpu(c->event) && !c->stale ? lx_arch_bit(c->event) : 0;
+	u64 bit = c->kind == LX_HW && !c->stale ? lx_arch_bit(c->event) : 0;
 
 	return bit && lx_arch_count(c->event) == c->seen ? bit : load(c, value);
 }
@@ -211,7 +221,7 @@ static int program(struct lx_counter *c, u64 pmc)
 {
 	c->stale = true;
 	if (c->kind == LX_HW) {
-		if (!lx_on_cpu(c->event) || !lx_arch_bit(c->event))
+		if (!lx_arch_bit(c->event))
 			hold(c);
 		return lx_arch_program(c->event, c->num, pmc);
 	}
@@ -224,14 +234,9 @@ static int program(struct lx_counter *c, u64 pmc)
 
 /* --- the active set ------------------------------------------------------------------------- */
 
-/* Counters that count something in the active set, and their PMDs. */
+/* Counters that count something in the active set. */
 #define for_each_live(c, lx) \
 	for (u64 rest_ = (lx)->live; rest_ && ((c) = &(lx)->counters[__ffs(rest_)], true); rest_ &= rest_ - 1)
-
-static bool live(const struct lx_counter *c)
-{
-	return c && c->lx->live >> (c - c->lx->counters) & 1;
-}
 
 static void set_live(struct lx_counter *c, bool is)
 {
@@ -251,16 +256,22 @@ void lx_collect(struct pfm_context *ctx, struct pfm_set *set)
 		fold(c, pfm_set_pmd(set, c->num));
 }
 
-/* The enable bits of those that can be held together. */
-static u64 bits_on_cpu(struct lx_context *lx)
+/* Those that can be held together are; the others, by place. */
+static u64 hold_many(struct lx_context *lx)
 {
 	struct lx_counter *c;
-	u64 bits = 0;
+	u64 bits = 0, others = 0;
 
-	for_each_live(c, lx)
-		if (c->kind == LX_HW && lx_on_cpu(c->event))
-			bits |= lx_arch_bit(c->event);
-	return bits;
+	for_each_live(c, lx) {
+		u64 bit = c->kind == LX_HW ? lx_arch_bit(c->event) : 0;
+
+		bits |= bit;
+		if (!bit)
+			others |= 1ULL << (c - lx->counters);
+	}
+	if (bits)
+		lx_arch_disable(bits);
+	return others;
 }
 
 void lx_freeze(struct pfm_context *ctx)
@@ -268,20 +279,18 @@ void lx_freeze(struct pfm_context *ctx)
 	struct lx_context *lx = lx_of(ctx);
 	struct pfm_set *set = ctx->active;
 	struct lx_counter *c;
-	u64 bits;
+	u64 others;
 
 	if (!lx->running)
 		return;
-	bits = bits_on_cpu(lx);
-	if (bits)
-		lx_arch_disable(bits);
+	others = hold_many(lx);
 	for_each_live(c, lx) {
-		bool held = c->kind == LX_HW && lx_on_cpu(c->event) && lx_arch_bit(c->event);
+		bool other = others >> (c - lx->counters) & 1;
 
-		if (!held)
+		if (other)
 			hold(c);
 		fold(c, pfm_set_pmd(set, c->num));
-		if (!held) {
+		if (other) {
 			set_period(c, LX_FAR);
 			c->stale = true;
 		}
@@ -340,7 +349,7 @@ int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 	struct pfm_pmd *pmd = pfm_set_pmd(set, num);
 	int ret;
 
-	if (live(c)) {
+	if (lx_live(c)) {
 		hold(c);
 		if (lx->running)
 			fold(c, pmd);
@@ -348,7 +357,7 @@ int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 	}
 	ret = enliven(ctx, set, pfm_set_pmc(set, num));
 	c = lx_counter_of(lx, num);
-	if (!ret && lx->running && live(c))
+	if (!ret && lx->running && lx_live(c))
 		lx_load(c, pmd->value);
 	return ret;
 }
@@ -358,7 +367,7 @@ int lx_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 	struct lx_context *lx = lx_of(ctx);
 	struct lx_counter *c = lx_counter_of(lx, num);
 
-	if (!live(c))
+	if (!lx_live(c))
 		return 0;
 	if (lx->running) {
 		pfm_bit_clear(lx->wrapped, num);
@@ -367,33 +376,4 @@ int lx_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 		c->stale = true;
 	}
 	return 0;
-}
-
-bool lx_live(const struct lx_counter *c)
-{
-	return live(c);
-}
-
-/* --- an architecture without the means ------------------------------------------------------- */
-
-u64 __weak lx_arch_bit(const struct perf_event *event)
-{
-	return 0;
-}
-
-void __weak lx_arch_enable(u64 bits)
-{
-}
-
-void __weak lx_arch_disable(u64 bits)
-{
-}
-
-void __weak lx_arch_load(struct perf_event *event, s64 period)
-{
-}
-
-bool __weak lx_arch_pending(void)
-{
-	return false;
 }

@@ -5,9 +5,9 @@
  * main.c starts and ends the module; chardev.c is /dev/perfmon; context.c the file operations of a
  * context, calls.c its ioctls, buffer.c its sampling buffer, queue.c its messages. machine.c holds the table of
  * operations; pmu.c the logical PMU; format.c the sampling formats; target.c binds a context to a thread or
- * a CPU; lifetime.c notices that the target goes; counters.c drives the kernel's counters, clock.c the set timeout,
- * overflow.c takes interrupts, access.c finds the place where all this may be touched, block.c
- * holds a target. arm64.c and x86.c are what an architecture has of its own.
+ * a CPU; lifetime.c notices that the target goes; counters.c drives the kernel's counters, group.c has them
+ * scheduled together, clock.c is the set timeout, overflow.c takes interrupts, access.c finds the place where
+ * all this may be touched, block.c holds a target. arm64.c and x86.c are what an architecture has of its own.
  *
  * PMU context here: on the CPU that the target runs on, interrupts off, the target being current; or
  * anywhere, while the locks of the target's perf contexts keep it from being scheduled in.
@@ -35,7 +35,12 @@
 #define LX_NO_COUNTER	0xff
 #define LX_FAR		(1LL << 62)	/* a period beyond any measurement */
 #define LX_CLOCK_MIN_NS	10000ULL	/* the kernel's clock events go no faster */
-#define LX_THROTTLED	(~0ULL)		/* hw.interrupts of an event that perf has stopped until the next tick */
+#define LX_THROTTLED	(~0ULL)		/* hw.interrupts of an event that perf stopped till the next tick */
+
+static inline bool lx_on_cpu(const struct perf_event *event)
+{
+	return event->state == PERF_EVENT_STATE_ACTIVE;
+}
 
 enum lx_kind {
 	LX_HW,		/* of the PMU */
@@ -211,17 +216,19 @@ void lx_note_event(struct lx_context *lx, struct perf_event *event);
 int lx_counter_need(struct lx_context *lx, u16 num);	/* not in PMU context */
 void lx_counters_free(struct lx_context *lx);
 void lx_load(struct lx_counter *c, u64 value);		/* PMU context: counts from value on, as of now */
-bool lx_live(const struct lx_counter *c);
+static inline bool lx_live(const struct lx_counter *c)
+{
+	return c && c->lx->live >> (c - c->lx->counters) & 1;
+}
 int lx_install(struct pfm_context *ctx, struct pfm_set *set);
 void lx_collect(struct pfm_context *ctx, struct pfm_set *set);
 int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 int lx_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 void lx_resume(struct pfm_context *ctx);
 void lx_freeze(struct pfm_context *ctx);
-static inline bool lx_on_cpu(const struct perf_event *event)
-{
-	return event->state == PERF_EVENT_STATE_ACTIVE;
-}
+
+/* group.c: not in PMU context. Where it cannot be, the event stays on its own. */
+void lx_group_join(struct perf_event *leader, struct perf_event *event);
 
 /* clock.c */
 int lx_clock_open(struct lx_context *lx);	/* if there is need for it */
@@ -254,21 +261,25 @@ bool lx_arch_counts(u64 pmc);
 bool lx_arch_kernel(u64 pmc);
 /* PMU context, the event stopped or not on a CPU: from its next start it counts what pmc says. */
 int lx_arch_program(struct perf_event *event, u16 num, u64 pmc);
-/* PMU context: what event->count would be if it were brought up to date now. */
-u64 lx_arch_count(const struct perf_event *event);
 /* PMU context: a running event goes on with what period_left and programming now say. */
 void lx_arch_restart(struct perf_event *event);
 
 /*
- * PMU context, and optional: events on this CPU without perf's detours. lx_arch_bit: what enables the
- * event's counter; 0: that is perf's to do. Then: enabling and disabling many at once, and loading
- * one, enabled or not, so that it overflows after period; event->count is brought up to date first.
- * lx_arch_pending: has a counter overflowed, and no interrupt told of it yet?
+ * PMU context, of events on this CPU. lx_arch_count: what event->count would be if it were brought up to
+ * date now. The rest, without perf's detours, is optional. lx_arch_bit: what enables the event's counter;
+ * 0: that is perf's to do. Then: enabling and disabling many at once, and loading one, enabled or not, so
+ * that it overflows after period; event->count is brought up to date first. lx_arch_pending: has a
+ * counter overflowed, and no interrupt told of it yet?
  */
-u64 lx_arch_bit(const struct perf_event *event);
-void lx_arch_enable(u64 bits);
-void lx_arch_disable(u64 bits);
-void lx_arch_load(struct perf_event *event, s64 period);
-bool lx_arch_pending(void);
+#ifdef CONFIG_ARM64
+#include "arm64.h"
+#else
+u64 lx_arch_count(const struct perf_event *event);
+static inline u64 lx_arch_bit(const struct perf_event *event) { return 0; }
+static inline void lx_arch_enable(u64 bits) { }
+static inline void lx_arch_disable(u64 bits) { }
+static inline void lx_arch_load(struct perf_event *event, s64 period) { }
+static inline bool lx_arch_pending(void) { return false; }
+#endif
 
 #endif

@@ -9,7 +9,7 @@
 #include "linux.h"
 
 /* 4.4.1: a creator who may not look into the kernel sees where the thread entered it. */
-static u64 ip_of(const struct lx_context *lx, struct pt_regs *regs)
+static inline u64 ip_of(const struct lx_context *lx, struct pt_regs *regs)
 {
 	if (!regs)
 		return 0;
@@ -18,7 +18,7 @@ static u64 ip_of(const struct lx_context *lx, struct pt_regs *regs)
 	return current->mm ? instruction_pointer(task_pt_regs(current)) : 0;
 }
 
-static void locate(struct lx_context *lx, struct pt_regs *regs, struct pfm_where *where)
+static inline void locate(struct lx_context *lx, struct pt_regs *regs, struct pfm_where *where)
 {
 	where->ip = ip_of(lx, regs);
 	where->tstamp = ktime_get_mono_fast_ns();
@@ -79,7 +79,7 @@ static void be_quiet(struct lx_counter *c)
 		lx_arch_load(c->event, LX_FAR);
 }
 
-static void serve(struct lx_counter *c, struct pt_regs *regs)
+static inline void serve(struct lx_counter *c, struct pt_regs *regs)
 {
 	struct lx_context *lx = c->lx;
 	struct perf_event *event = c->event;

@@ -24,17 +24,22 @@ struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *a
 	return event;
 }
 
-/* Every counter that some PMC in use controls, in whatever set. */
+/*
+ * Every counter that some PMC in use controls, in whatever set. Descending: arm64's cycle counter comes
+ * first, and thus is where its driver wants it.
+ */
 static int get_counters(struct lx_context *lx)
 {
-	const struct pfm_pmu *pmu = lx->ctx->pmu;
+	u64 used[PFM_PMC_BV] = { 0 };
 	int ret = 0;
 
-	/* descending: arm64's cycle counter comes first, and thus is where its driver wants it */
-	for (int i = pmu->num_pmcs - 1; i >= 0 && !ret; i--)
-		for (struct pfm_set *set = lx->ctx->set0; set && !ret; set = set->next)
-			if (pfm_set_pmc(set, pmu->pmcs[i].num))
-				ret = lx_counter_need(lx, pmu->pmcs[i].num);
+	for (struct pfm_set *set = lx->ctx->set0; set; set = set->next)
+		pfm_bits_or(used, set->used_pmcs);
+	for (int w = PFM_PMC_BV - 1; w >= 0; w--)
+		for (int bit; used[w] && !ret; used[w] &= ~BIT_ULL(bit)) {
+			bit = fls64(used[w]) - 1;
+			ret = lx_counter_need(lx, w * 64 + bit);
+		}
 	return ret;
 }
 

@@ -39,8 +39,8 @@ static struct pfm_machine *use(const struct pfm_user_machine *kind, const char *
 	struct pfm_machine *m = kind->open(model, options ? options : "");
 
 	if (m) {
-		current = m;
 		current_kind = kind;
+		__atomic_store_n(&current, m, __ATOMIC_RELEASE);
 	}
 	return m;
 }
@@ -67,9 +67,11 @@ static struct pfm_machine *choose(void)
 
 struct pfm_machine *pfm_current_machine(void)
 {
-	struct pfm_machine *m;
+	struct pfm_machine *m = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
 	sigset_t saved;
 
+	if (m)
+		return m;
 	pfm_signals_block(&saved);
 	pthread_mutex_lock(&lock);
 	m = current ? current : choose();

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * arm64.h - the counters that perf has on this CPU, by their registers: what interrupts and commands do
+ * most. Part of linux.h.
+ */
+#ifndef PFM_ARM64_H
+#define PFM_ARM64_H
+
+#include <asm/sysreg.h>
+
+#include "compat.h"
+
+#define LX_CYCLE_PMD	31
+
+#define LX_EACH_COUNTER(X) \
+	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) \
+	X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30)
+
+static inline u32 lx_read_counter(int idx)
+{
+	if (idx == PFM_ARM_CYCLE_IDX)
+		return read_sysreg(pmccntr_el0);
+#define READ(n) case n: return read_sysreg(pmevcntr##n##_el0);
+	switch (idx - PFM_ARM_FIRST_IDX) {
+	LX_EACH_COUNTER(READ)
+	}
+#undef READ
+	return 0;
+}
+
+static inline void lx_write_counter(int idx, u64 value)
+{
+	if (idx == PFM_ARM_CYCLE_IDX) {
+		write_sysreg(value, pmccntr_el0);
+		return;
+	}
+#define WRITE(n) case n: write_sysreg(value, pmevcntr##n##_el0); break;
+	switch (idx - PFM_ARM_FIRST_IDX) {
+	LX_EACH_COUNTER(WRITE)
+	}
+#undef WRITE
+}
+
+/* The driver's events are 32 bits wide, unless asked for more, and what it last saw is in prev_count. */
+static inline u64 lx_arch_count(const struct perf_event *event)
+{
+	u64 count = local64_read(&event->count);
+
+	if (event->hw.state & PERF_HES_STOPPED)
+		return count;
+	return count + (u32)(lx_read_counter(event->hw.idx) - (u32)local64_read(&event->hw.prev_count));
+}
+
+static inline u64 lx_arch_bit(const struct perf_event *event)
+{
+	const struct hw_perf_event *hw = &event->hw;
+
+	if (!lx_on_cpu(event) || hw->state || hw->interrupts == LX_THROTTLED)
+		return 0;
+	return BIT(hw->idx == PFM_ARM_CYCLE_IDX ? LX_CYCLE_PMD : hw->idx - PFM_ARM_FIRST_IDX);
+}
+
+static inline void lx_arch_enable(u64 bits)
+{
+	isb();		/* values and types first */
+	write_sysreg(bits, pmcntenset_el0);
+}
+
+static inline void lx_arch_disable(u64 bits)
+{
+	write_sysreg(bits, pmcntenclr_el0);
+	isb();
+}
+
+/* As the driver has it: half of what 32 bits hold at the most, in a register that may have 64. */
+static inline void lx_arch_load(struct perf_event *event, s64 period)
+{
+	struct hw_perf_event *hw = &event->hw;
+	s64 left = min_t(s64, period, S32_MAX);
+
+	local64_set(&event->count, lx_arch_count(event));
+	hw->sample_period = period;
+	local64_set(&hw->period_left, period);
+	local64_set(&hw->prev_count, -left);
+	lx_write_counter(hw->idx, -left);
+}
+
+static inline bool lx_arch_pending(void)
+{
+	return read_sysreg(pmovsset_el0);
+}
+
+#endif

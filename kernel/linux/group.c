@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * group.c - the PMU's counters of a context as one group of perf events: perf then schedules them together,
+ * which costs less at every context switch. It makes no groups of the kernel's own events, but takes them
+ * apart as any other: they are made here, on its lists and under its locks.
+ */
+#include <linux/rbtree.h>
+
+#include "compat.h"
+#include "linux.h"
+
+/* Both on the CPU or both not, alone as yet, and nothing wrong with either. */
+static bool can_join(const struct perf_event *leader, const struct perf_event *event)
+{
+	const unsigned int attached = PERF_ATTACH_CONTEXT | PERF_ATTACH_GROUP;
+
+	return leader->ctx == event->ctx && leader->state == event->state &&
+	       event->state >= PERF_EVENT_STATE_INACTIVE && leader->group_leader == leader &&
+	       event->group_leader == event && !event->nr_siblings &&
+	       (leader->attach_state & attached) == attached && (event->attach_state & attached) == attached;
+}
+
+/* As perf_group_attach(), of an event that is already a group of its own. */
+static void join(struct perf_event *leader, struct perf_event *event)
+{
+	rb_erase(&event->group_node, &event->ctx->pinned_groups.tree);
+	RB_CLEAR_NODE(&event->group_node);
+	event->group_index = 0;
+	list_del_init(&event->active_list);
+	event->group_leader = leader;
+	leader->group_caps &= event->event_caps;
+	list_add_tail(&event->sibling_list, &leader->sibling_list);
+	leader->nr_siblings++;
+}
+
+void lx_group_join(struct perf_event *leader, struct perf_event *event)
+{
+	struct perf_event_context *perf = event->ctx;
+
+	if (!PFM_KNOWS_GROUPS)
+		return;
+	mutex_lock(&perf->mutex);
+	raw_spin_lock_irq(&perf->lock);
+	if (can_join(leader, event))
+		join(leader, event);
+	raw_spin_unlock_irq(&perf->lock);
+	mutex_unlock(&perf->mutex);
+}
