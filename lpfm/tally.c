@@ -23,7 +23,7 @@ struct test {
 /* How two columns go together, over all samples (Welford). */
 struct pair {
 	struct column x, y;
-	double n, mean_x, mean_y, xx, yy, xy;
+	double n, mean_x, mean_y, xx, yy, xy, min_x, max_x;
 };
 
 /* A slot: samples (0: free), events (the periods, summed), the keys, the sums. */
@@ -144,6 +144,8 @@ static void add_pair(struct pair *p, double x, double y)
 {
 	double dx = x - p->mean_x, dy = y - p->mean_y;
 
+	p->min_x = p->n && p->min_x < x ? p->min_x : x;
+	p->max_x = p->n && p->max_x > x ? p->max_x : x;
 	p->n++;
 	p->mean_x += dx / p->n;
 	p->mean_y += dy / p->n;
@@ -393,14 +395,14 @@ static int tally_rows(lua_State *L)
 /***
 How the two columns of `pair` go together, over all samples that have both and pass.
 @function tally:moments
-@treturn table `n`, `mean_x`, `mean_y`, and the sums of squared differences to them: `xx`, `yy`, `xy`
+@treturn table `n`, `mean_x`, `mean_y`; the sums of squared differences to them, `xx`, `yy`, `xy`; `min_x`, `max_x`
 */
 static int tally_moments(lua_State *L)
 {
 	const struct pair *p = &check_tally(L)->pair;
 	const struct { const char *name; double value; } fields[] = {
 		{ "n", p->n }, { "mean_x", p->mean_x }, { "mean_y", p->mean_y }, { "xx", p->xx },
-		{ "yy", p->yy }, { "xy", p->xy },
+		{ "yy", p->yy }, { "xy", p->xy }, { "min_x", p->min_x }, { "max_x", p->max_x },
 	};
 
 	lua_createtable(L, 0, (int)LPFM_COUNT(fields));

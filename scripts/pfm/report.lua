@@ -3,175 +3,22 @@
 -- @module pfm.report
 
 local blocks = require "lpfm.blocks"
+local analyze = require "pfm.analyze"
 local format = require "pfm.format"
-local nearest = require "pfm.nearest"
 local options = require "pfm.options"
+local event_name = require("pfm.columns").event_name
 local session = require "pfm.session"
-local store = require "pfm.store"
 local symbols = require "pfm.symbols"
 
 local report = { summary = "show where the samples of a recording lie" }
 
--- --- sort keys -----------------------------------------------------------------------------------
-
-local function base_name(path)
-   return path:match("([^/]+)$") or path
-end
-
-local function comm_of(self, tid)
-   return self.comms[tid] or (tid == 0 and "(idle)")
-end
-
-local function line_of(where)
-   local file, line = symbols.line(where)
-   if not file then return where.func end
-   return ("%s:%d"):format(base_name(file), line)
-end
-
-local function address_of(where)
-   local name = where.missing and where.func or ("%s+%s"):format(where.func, symbols.hex(where.offset))
-   return ("%s %s"):format(symbols.hex(where.address), name)
-end
-
--- What a sample counts under: from where it lies (w), its fields (s), the session (r).
-local keys = {
-   symbol = { title = "symbol", where = true, get = function(w) return w.func end },
-   object = { title = "object", where = true, get = function(w) return base_name(w.object) end },
-   line = { title = "line", where = true, get = line_of },
-   address = { title = "address", where = true, get = address_of },
-   thread = { title = "thread", get = function(_, s, r) return ("%d %s"):format(s.tid, comm_of(r, s.tid) or "") end },
-   comm = { title = "comm", get = function(_, s, r) return comm_of(r, s.tid) or comm_of(r, s.pid) or "?" end },
-   pid = { title = "process", get = function(_, s, r) return ("%d %s"):format(s.pid, comm_of(r, s.pid) or "") end },
-   cpu = { title = "CPU", get = function(_, s) return tostring(s.cpu) end },
-   event = { title = "event", get = function(_, s, r) return r.event_names[s.pmd] or tostring(s.pmd) end },
-}
-local aliases = { dso = "object", sym = "symbol", tid = "thread", ["function"] = "symbol", srcline = "line",
-   ip = "address", process = "pid" }
-
-local function key_names()
-   local names = {}
-   for name in pairs(keys) do names[#names + 1] = name end
-   table.sort(names)
-   return names
-end
-
-local function parse_keys(text)
-   local out = {}
-   for name in (text .. ","):gmatch("%s*([^,]*)%s*,") do
-      local key = keys[aliases[name] or name]
-      if not key then
-         options.fail("--sort: unknown key '%s'%s (keys: %s)", name, nearest.hint(name, key_names()),
-            table.concat(key_names(), ", "))
-      end
-      out[#out + 1] = key
-   end
-   return out
-end
-
--- --- counting ------------------------------------------------------------------------------------
-
-local FIELDS = { "pid", "tid", "cpu", "pmd", "ip" }
-
--- The tally's key: what the sort keys need.
-local function fields_for(wanted)
-   local need = { pmd = true }
-   for _, key in ipairs(wanted) do
-      if key.where then need.pid, need.ip = true, true end
-      if key == keys.thread or key == keys.comm then need.tid, need.pid = true, true end
-      if key == keys.pid then need.pid = true end
-      if key == keys.cpu then need.cpu = true end
-   end
-   local out = {}
-   for _, f in ipairs(FIELDS) do
-      if need[f] then out[#out + 1] = f end
-   end
-   return out
-end
-
-local function row_iterator(tally, fields)
-   local rows, n = tally:rows(), #fields
-   return function()
-      local got = { rows() }
-      if got[1] == nil then return nil end
-      local s = { samples = got[n + 1], events = got[n + 2] }
-      for i, f in ipairs(fields) do s[f] = got[i] end
-      return s
-   end
-end
-
-local function cells_of(self, wanted, s, resolver)
-   local where
-   local cells = {}
-   for i, key in ipairs(wanted) do
-      if key.where then where = where or resolver:resolve(s.pid, s.ip) end
-      cells[i] = key.get(where, s, self)
-   end
-   return cells, where
-end
-
-local function note_missing(result, where, s)
-   if not where or not where.missing then return end
-   local m = result.missing[where.object] or { samples = 0, why = where.missing }
-   m.samples = m.samples + s.samples
-   result.missing[where.object] = m
-end
-
--- What samples stand for: of periods that are not all the same, those that ended with them.
-local function events_of(self, s)
-   local period = self.head.fixed and self.periods[s.pmd]
-   return period and s.samples * period or s.events
-end
-
-local function add_row(result, cells, s)
-   local id = table.concat(cells, "\0") .. "\0" .. s.pmd
-   local row = result.by_id[id]
-   if not row then
-      row = { cells = cells, samples = 0, events = 0, pmd = s.pmd }
-      result.by_id[id] = row
-      result.rows[#result.rows + 1] = row
-   end
-   row.samples, row.events = row.samples + s.samples, row.events + s.events
-   local total = result.totals[s.pmd] or { samples = 0, events = 0 }
-   total.samples, total.events = total.samples + s.samples, total.events + s.events
-   result.totals[s.pmd] = total
-end
-
-local function finish(result)
-   for _, row in ipairs(result.rows) do
-      local total = result.totals[row.pmd].events
-      row.percent = total > 0 and row.events / total * 100 or 0
-   end
-   table.sort(result.rows, function(a, b)
-      if a.events ~= b.events then return a.events > b.events end
-      return table.concat(a.cells, "\0") < table.concat(b.cells, "\0")
-   end)
-   result.by_id = nil
-   return result
-end
-
 --- Sorts the samples of a session.
 -- @param self of `session.open`
 -- @string[opt="symbol"] by sort keys, separated by commas
--- @treturn table `rows` of `cells`, `percent` (of its event's), `samples`, `events`, `pmd`; `titles`,
--- `totals` by PMD, `missing` (objects without symbols), `cut` (samples missing from damaged blocks)
+-- @tparam[opt] table options of `pfm.analyze.by`
+-- @treturn table of `pfm.analyze.by`
 -- @usage report.sort(assert(session.open "lpfm.data"), "comm,symbol").rows[1].percent
-function report.sort(self, by)
-   local wanted = parse_keys(by or "symbol")
-   self.event_names, self.periods = {}, {}
-   for _, e in ipairs(self.head.events) do self.event_names[e.pmd], self.periods[e.pmd] = e.name, e.period end
-   local fields = fields_for(wanted)
-   local tally, cut = self:tally { keys = fields }
-   local resolver = store.resolver(self)
-   local result = { rows = {}, by_id = {}, totals = {}, missing = {}, cut = cut, titles = {} }
-   for i, key in ipairs(wanted) do result.titles[i] = key.title end
-   for s in row_iterator(tally, fields) do
-      s.events = events_of(self, s)
-      local cells, where = cells_of(self, wanted, s, resolver)
-      note_missing(result, where, s)
-      add_row(result, cells, s)
-   end
-   return finish(result)
-end
+report.sort = analyze.by
 
 -- --- warnings ------------------------------------------------------------------------------------
 
@@ -263,7 +110,7 @@ local function text_lines(self, result, rows)
    local cells = {}
    for i, row in ipairs(rows) do
       local line = { ("%.2f%%"):format(row.percent), format.number(row.samples) }
-      if show_event then line[3] = self.event_names[row.pmd] end
+      if show_event then line[3] = row.event end
       for _, cell in ipairs(row.cells) do line[#line + 1] = cell end
       cells[i] = line
    end
@@ -280,12 +127,12 @@ local function print_text(self, result, args)
    return lines
 end
 
-local function print_csv(self, result, args)
+local function print_csv(_, result, args)
    local head = { "percent", "samples", "events", "event" }
    for _, title in ipairs(result.titles) do head[#head + 1] = title end
    local lines = { format.csv(head, #head, args.x) }
    for _, row in ipairs((visible(args, result))) do
-      local cells = { ("%.4f"):format(row.percent), row.samples, row.events, self.event_names[row.pmd] }
+      local cells = { ("%.4f"):format(row.percent), row.samples, row.events, row.event }
       for _, cell in ipairs(row.cells) do cells[#cells + 1] = cell end
       lines[#lines + 1] = format.csv(cells, #head, args.x)
    end
@@ -296,7 +143,7 @@ local function print_json(self, result, args)
    local rows = {}
    for i, row in ipairs((visible(args, result))) do
       local out = { percent = row.percent, samples = row.samples, events = row.events,
-         event = self.event_names[row.pmd] }
+         event = row.event }
       for k, title in ipairs(result.titles) do out[title] = row.cells[k] end
       rows[i] = out
    end
@@ -320,7 +167,7 @@ local function print_samples(self, args, out)
    out:write(format.csv(head, #head, sep), "\n")
    for block in self:each_block() do
       for s in blocks.each(block, self:sizes()) do
-         local cells = { self.event_names[s.pmd], ("%.9f"):format(s.tstamp / 1e9), s.pid, s.tid, s.cpu,
+         local cells = { event_name(self, s.pmd, s.set), ("%.9f"):format(s.tstamp / 1e9), s.pid, s.tid, s.cpu,
             symbols.hex(s.ip), -s.last_reset }
          for _, v in ipairs(s.values) do cells[#cells + 1] = v end
          out:write(format.csv(cells, #head, sep), "\n")

@@ -1,0 +1,232 @@
+-- SPDX-License-Identifier: MIT
+--- Could it be chance? Probabilities of what was seen, or anything as unlikely, if there were no difference.
+-- @module pfm.significance
+
+local significance = {}
+
+local FEW = 10 -- expected samples below which only the exact test is right
+
+-- --- special functions ---------------------------------------------------------------------------
+
+-- Lanczos' approximation (g = 7, n = 9).
+local LANCZOS = { 0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313,
+   -176.61502916214059, 12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7 }
+
+local function log_gamma(x)
+   local sum = LANCZOS[1]
+   for i = 2, #LANCZOS do sum = sum + LANCZOS[i] / (x + i - 2) end
+   local t = x + 6.5
+   return 0.5 * math.log(2 * math.pi) + (x - 0.5) * math.log(t) - t + math.log(sum)
+end
+
+local function log_choose(n, k)
+   return log_gamma(n + 1) - log_gamma(k + 1) - log_gamma(n - k + 1)
+end
+
+-- The share of a gamma distribution of shape a that lies beyond x.
+local function gamma_tail(a, x)
+   if x <= 0 then return 1 end
+   local front = math.exp(-x + a * math.log(x) - log_gamma(a))
+   if x < a + 1 then -- a series for what lies before x
+      local term, sum, n = 1 / a, 1 / a, a
+      while term > sum * 1e-16 do
+         n = n + 1
+         term = term * x / n
+         sum = sum + term
+      end
+      return 1 - sum * front
+   end
+   local tiny = 1e-300 -- Lentz's continued fraction
+   local b, c = x + 1 - a, 1 / tiny
+   local d = 1 / b
+   local h = d
+   for i = 1, 1000 do
+      local an = -i * (i - a)
+      b = b + 2
+      d = 1 / (an * d + b)
+      c = b + an / c
+      h = h * d * c
+      if math.abs(d * c - 1) < 1e-15 then break end
+   end
+   return math.max(front * h, 0)
+end
+
+-- Lentz's continued fraction of the incomplete beta function.
+local function beta_fraction(a, b, x)
+   local c, d = 1, 1 / (1 - (a + b) * x / (a + 1))
+   local h = d
+   for m = 1, 1000 do
+      local even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+      d = 1 / (1 + even * d)
+      c = 1 + even / c
+      h = h * d * c
+      local odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+      d = 1 / (1 + odd * d)
+      c = 1 + odd / c
+      h = h * d * c
+      if math.abs(d * c - 1) < 1e-15 then break end
+   end
+   return h
+end
+
+-- The share of a beta distribution that lies before x.
+local function beta_head(a, b, x)
+   if x <= 0 or x >= 1 then return x <= 0 and 0 or 1 end
+   local front = math.exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * math.log(x) + b * math.log(1 - x))
+   if x < (a + 1) / (a + b + 2) then return front * beta_fraction(a, b, x) / a end
+   return 1 - front * beta_fraction(b, a, 1 - x) / b
+end
+
+-- --- distributions -------------------------------------------------------------------------------
+
+--- How likely a chi-square variable is beyond x.
+-- @number x
+-- @number df degrees of freedom
+-- @treturn number 0 to 1
+function significance.chi2(x, df)
+   return df > 0 and gamma_tail(df / 2, x / 2) or 1
+end
+
+--- How likely a normal variable is farther from 0 than z, on either side.
+-- @number z standard deviations
+-- @treturn number 0 to 1
+-- @usage significance.normal(1.96) --> 0.05
+function significance.normal(z)
+   return significance.chi2(z * z, 1)
+end
+
+--- How likely a variable of Student's distribution is farther from 0 than t, on either side.
+-- @number t
+-- @number df degrees of freedom
+-- @treturn number 0 to 1
+function significance.student(t, df)
+   return beta_head(df / 2, 0.5, df / (df + t * t))
+end
+
+-- --- tests ---------------------------------------------------------------------------------------
+
+-- All outcomes from low to high that are no likelier than the one seen; log_p up to a constant.
+local function exact(low, high, seen, log_p)
+   local limit, tail, all = log_p(seen) + 1e-7, 0, 0
+   for k = low, high do
+      local lp = log_p(k)
+      local p = math.exp(lp - limit)
+      all = all + p
+      if lp <= limit then tail = tail + p end
+   end
+   return math.min(tail / all, 1)
+end
+
+-- Fisher's test: of x + y things so many fell among the n, the rest among the m.
+local function fisher(x, n, y, m)
+   local k = x + y
+   return exact(math.max(0, k - m), math.min(k, n), x, function(i)
+      return log_choose(n, i) + log_choose(m, k - i)
+   end)
+end
+
+--- Are two shares the same, x of n and y of m? Exact (Fisher) where few are expected, else by chi-square.
+-- @number x
+-- @number n
+-- @number y
+-- @number m
+-- @treturn number the probability of such a difference, or a greater one, by chance
+-- @usage significance.shares(30, 100, 50, 100)
+function significance.shares(x, n, y, m)
+   local hits, all = x + y, n + m
+   if n == 0 or m == 0 or hits == 0 or hits == all then return 1 end
+   local least = math.min(hits, all - hits) * math.min(n, m) / all
+   if least < FEW then
+      if hits > all - hits then return fisher(n - x, n, m - y, m) end
+      return fisher(x, n, y, m)
+   end
+   local difference = x / n - y / m
+   local p = hits / all
+   return significance.normal(difference / math.sqrt(p * (1 - p) * (1 / n + 1 / m)))
+end
+
+--- Are two counts in a given proportion? Each is a number of independent things (Poisson).
+-- @number x
+-- @number y
+-- @number share of x in x + y that is expected
+-- @treturn number the probability of such a deviation, or a greater one, by chance
+-- @usage significance.counts(1000, 1100, 0.5)
+function significance.counts(x, y, share)
+   local n = x + y
+   if n == 0 then return 1 end
+   if n * math.min(share, 1 - share) < FEW and n < 1e5 then
+      return exact(0, n, x, function(k)
+         return log_choose(n, k) + k * math.log(share) + (n - k) * math.log(1 - share)
+      end)
+   end
+   return significance.normal((x - n * share) / math.sqrt(n * share * (1 - share)))
+end
+
+local function mean_and_variance(values)
+   local sum, squares = 0, 0
+   for _, v in ipairs(values) do sum = sum + v end
+   local mean = sum / #values
+   for _, v in ipairs(values) do squares = squares + (v - mean) ^ 2 end
+   return mean, squares / (#values - 1)
+end
+
+--- Have two series of measurements the same mean? Welch's test.
+-- @tparam table a numbers, two or more
+-- @tparam table b
+-- @treturn number the probability of such a difference, or a greater one, by chance
+function significance.means(a, b)
+   local mean_a, var_a = mean_and_variance(a)
+   local mean_b, var_b = mean_and_variance(b)
+   local ea, eb = var_a / #a, var_b / #b
+   if ea + eb == 0 then return mean_a == mean_b and 1 or 0 end
+   local df = (ea + eb) ^ 2 / (ea ^ 2 / (#a - 1) + eb ^ 2 / (#b - 1))
+   return significance.student((mean_a - mean_b) / math.sqrt(ea + eb), df)
+end
+
+--- Are two histograms samples of the same distribution? Likelihood ratio (G); kinds of which few were seen count as
+-- one.
+-- @tparam table a counts by kind
+-- @tparam table b
+-- @treturn number the statistic, 0 where they are alike
+-- @treturn number degrees of freedom
+function significance.likelihood(a, b)
+   local n, m, rest_a, rest_b = 0, 0, 0, 0
+   for _, count in pairs(a) do n = n + count end
+   for _, count in pairs(b) do m = m + count end
+   local g, kinds = 0, 0
+   local function add(x, y)
+      if x + y == 0 then return end
+      kinds = kinds + 1
+      local p = (x + y) / (n + m)
+      g = g + (x > 0 and x * math.log(x / (n * p)) or 0) + (y > 0 and y * math.log(y / (m * p)) or 0)
+   end
+   local function sort(kind, x, y)
+      if x + y < FEW then
+         rest_a, rest_b = rest_a + x, rest_b + y
+      elseif kind ~= nil then
+         add(x, y)
+      end
+   end
+   for kind, count in pairs(a) do sort(kind, count, b[kind] or 0) end
+   for kind, count in pairs(b) do
+      if not a[kind] then sort(kind, 0, count) end
+   end
+   add(rest_a, rest_b)
+   return math.max(2 * g, 0), math.max(kinds - 1, 0)
+end
+
+--- Probabilities of many tests, so raised that one below alpha is a find even so (Holm).
+-- @tparam table list of probabilities
+-- @treturn table in the same order
+function significance.adjust(list)
+   local order, out, least = {}, {}, 0
+   for i in ipairs(list) do order[i] = i end
+   table.sort(order, function(i, k) return list[i] < list[k] or (list[i] == list[k] and i < k) end)
+   for rank, i in ipairs(order) do
+      least = math.max(least, math.min(1, list[i] * (#list - rank + 1)))
+      out[i] = least
+   end
+   return out
+end
+
+return significance
