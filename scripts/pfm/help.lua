@@ -21,7 +21,8 @@ This is Lua with perfmon at hand. Some things to try:
 An expression prints its value; a line that is not complete goes on. Tab completes names, also those of
 events inside strings. Ctrl-C stops what runs, Ctrl-D leaves.
 
-help("stat"), "record", "report", "list", "events", "context", "registers", "sampling", "messages", "u64", "modules"]==]
+help("stat"), "record", "report", "diff", "list", "events", "context", "registers", "sampling", "messages", "u64",
+"modules"]==]
 
 topics.stat = [==[
 stat(command [, events [, groups]])   counts events while a shell command line runs; groups: metrics, "cpi,cache"
@@ -40,6 +41,12 @@ topics.report = [==[
 report([file [, keys]])       where the samples lie; keys: symbol, object, line, address, thread, comm, pid,
                               cpu, event, or several: "comm,symbol"
 Returns a table: .rows[1].percent, .rows[1].cells; printed, it shows the first 20 rows.]==]
+
+topics.diff = [==[
+diff("old.data", "new.data" [, keys])   how two recordings differ, and whether that can be chance
+diff("o1.data,o2.data,o3.data", "n1.data,n2.data,n3.data")   several runs of each, to compare with how they vary
+Returns a table: .rows[1].percent (points), .old.percent, .ratio, .p; printed, it shows the first 20 rows.
+pfm.analyze has more: phases, histograms of the values in samples, correlation, derived metrics.]==]
 
 topics.list = [==[
 list([pattern])               the events, generic names, metric groups, registers and formats of this machine
@@ -86,7 +93,7 @@ require "pfm.profile"         sampling: profile.collect{...}
 require "pfm.session"         recordings; "pfm.symbols": addresses to functions; "pfm.format": tables, CSV, JSON]==]
 
 local function name_of(value)
-   for _, name in ipairs { "stat", "record", "report", "list", "help" } do
+   for _, name in ipairs { "stat", "record", "report", "diff", "list", "help" } do
       if rawget(_G, name) == value then return name end
    end
    local lpfm = require "lpfm"

@@ -29,7 +29,7 @@ function options.command(name, summary, usage)
    local ok, argparse = pcall(require, "argparse")
    if not ok then error("the Lua module argparse is missing (Debian: apt install lua-argparse)", 0) end
    local self = setmetatable({ parser = argparse("lpfm " .. name):add_help(false), takes = {}, known = {}, rows = {},
-      summary = summary, usage = usage, examples = {} }, command)
+      meant = {}, needless = {}, advice = {}, summary = summary, usage = usage, examples = {} }, command)
    self:flag("-h --help", "Show this text.")
    return self
 end
@@ -66,6 +66,15 @@ function command:epilog(notes, examples)
    self.notes, self.examples = notes, examples
 end
 
+--- What people from elsewhere type at this command.
+-- @tparam table meant their option to ours
+-- @tparam table needless list of options that ask for what is done anyway
+-- @tparam table advice their option to what to do instead, in words
+function command:habits(meant, needless, advice)
+   self.meant, self.advice = meant, advice
+   for _, flag in ipairs(needless) do self.needless[flag] = true end
+end
+
 --- The text of --help.
 -- @treturn string
 function command:help()
@@ -80,8 +89,11 @@ end
 local function translate(self, word)
    local flag, rest = word:match("^(%-%-[^=]+)(=?.*)$")
    flag, rest = flag or word, rest or ""
-   if self.known[flag] or not habits[flag] or not self.known[habits[flag]] then return word end
-   return habits[flag] .. rest
+   if self.known[flag] then return word end
+   if self.advice[flag] then options.fail("%s: %s", flag, self.advice[flag]) end
+   if self.needless[flag] then return nil end
+   local ours = self.meant[flag] or habits[flag]
+   return self.known[ours] and ours .. rest or word
 end
 
 local function wants_value(self, word)
@@ -92,6 +104,7 @@ end
 -- Takes the option at i, with its value; returns the index behind it.
 local function take_option(self, argv, i, mine)
    local word = translate(self, argv[i])
+   if not word then return i + 1 end
    mine[#mine + 1] = word
    if wants_value(self, word) and argv[i + 1] then
       mine[#mine + 1] = argv[i + 1]

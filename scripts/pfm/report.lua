@@ -4,11 +4,32 @@
 
 local blocks = require "lpfm.blocks"
 local analyze = require "pfm.analyze"
+local filters = require "pfm.filters"
 local format = require "pfm.format"
 local options = require "pfm.options"
 local event_name = require("pfm.columns").event_name
 local session = require "pfm.session"
 local symbols = require "pfm.symbols"
+local views = require "pfm.views"
+
+-- What people from perf and pfmon type, and are told.
+local meant = {
+   ["--time-quantum"] = "--slice", ["-D"] = "--samples", ["--dump-raw-trace"] = "--samples", ["-t"] = "-x",
+}
+local needless = { "--stdio", "--no-children", "--header", "-n", "--show-nr-samples", "--show-total-period", "-v",
+   "--verbose", "-q", "--quiet", "--demangle", "--resolve-addresses", "--smpl-print-counts", "--smpl-per-function" }
+local CHAINS = "the samples hold addresses, no call chains; -s symbol,line shows where they lie"
+local SCREEN = "the report is text: pipe it into less, or explore it at the prompt with report()"
+local SYMBOLS = "the recording holds its own symbols"
+local COLUMNS = "-s chooses the columns, --json prints all there is"
+local advice = {
+   ["-g"] = CHAINS, ["-G"] = CHAINS, ["--call-graph"] = CHAINS, ["--children"] = CHAINS,
+   ["--tui"] = SCREEN, ["--gtk"] = SCREEN, ["-k"] = SYMBOLS, ["--vmlinux"] = SYMBOLS, ["--kallsyms"] = SYMBOLS,
+   ["--symfs"] = SYMBOLS, ["--symbol-file"] = SYMBOLS, ["--sysmap-file"] = SYMBOLS, ["-F"] = COLUMNS,
+   ["--fields"] = COLUMNS, ["--header-only"] = "--json --top 1 prints all that the file's head says",
+   ["--mem-mode"] = "--histogram and --correlate show the values in the samples",
+   ["--smpl-cum-threshold"] = "--top and --percent-limit shorten the report",
+}
 
 local report = { summary = "show where the samples of a recording lie" }
 
@@ -66,7 +87,7 @@ end
 local function event_words(self)
    local out = {}
    for i, e in ipairs(self.head.events) do
-      local period = e.unit == "ns" and format.time(e.period / 1e9) or format.number(e.period)
+      local period = not e.period and "?" or e.unit == "ns" and format.time(e.period / 1e9) or format.number(e.period)
       local varies = self.head.frequency and e.unit ~= "ns" -- the period followed the rate of events
       out[i] = varies and ("%s about %s times a second"):format(e.name, format.number(self.head.frequency))
          or ("%s every %s"):format(e.name, period)
@@ -82,8 +103,8 @@ local function header_lines(self, result)
    local lines = {
       ("# %s of %s"):format(format.plural(count_samples(result), "sample"), head.what),
       ("# %s%s"):format(event_words(self), ends.elapsed and (", during %s"):format(format.time(ends.elapsed)) or ""),
-      ("# %s, machine %s (%s) on %s, kernel %s"):format(os.date("%Y-%m-%d %H:%M:%S", head.time), m.name, m.pmu,
-         m.host or "?", m.kernel or "?"),
+      ("# %s, machine %s (%s) on %s, kernel %s"):format(
+         head.time and os.date("%Y-%m-%d %H:%M:%S", head.time) or "?", m.name, m.pmu, m.host or "?", m.kernel or "?"),
    }
    return lines
 end
@@ -181,15 +202,26 @@ end
 function report.options()
    local c = options.command("report", "Shows where the samples of a recording lie.", "lpfm report [options] [file]")
    c.mixed = true
-   c:option("-s --sort", "KEYS", "symbol, object, line, address, thread, comm, pid, cpu, event; or several.")
+   c:option("-s --sort", "KEYS", "symbol, object, line, address, thread, comm, pid, cpu, event, set, time; or several.")
    c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
    c:option("--top", "N", "Only the first N rows.")
    c:option("--percent-limit", "P", "Only rows of at least P percent.")
+   filters.add_options(c)
+   c:option("--slice", "SECONDS", "Width of the slices that -s time makes (default: 1).")
+   c:option("--derive", "NAME=FORMULA", "A column computed from events and samples, as in faults=page_faults/samples.")
+      :count("*")
+   c:flag("--phases", "The stretches of time in which the program did the same things.")
+   c:option("--histogram", "VALUE", "Of what an event of record --with grew by; of the interval (ns) or the period.")
+   c:option("--correlate", "X,Y", "How two such values go together.")
+   c:flag("--raw", "Registers as they are, not what they grew by: latencies.")
    c:option("-x", "SEP", "Print separated values.")
    c:flag("--json", "Print JSON.")
    c:flag("--samples", "Print every sample, as separated values.")
+   c:habits(filters.habits(meant), needless, advice)
    c:epilog("Percentages are of the events that the samples stand for.", {
       "lpfm report", "lpfm report -s object", "lpfm report -s comm,symbol --top 20 prog.data",
+      "lpfm report --symbol main,parse -s line", "lpfm report -s time,symbol --slice 0.1 --percent-limit 1",
+      "lpfm report --phases", "lpfm report --histogram interval",
    })
    return c
 end
@@ -203,6 +235,73 @@ local function check_limit(args)
    if p and not (tonumber(p) and tonumber(p) >= 0) then options.fail("--percent-limit: '%s' is not a percentage", p) end
 end
 
+-- Of the kinds of output at most one; and every sample means every one.
+local function check_choice(args)
+   local chosen
+   for _, name in ipairs { "phases", "histogram", "correlate", "samples" } do
+      if args[name] then
+         if chosen then options.fail("--%s and --%s exclude each other", chosen, name) end
+         chosen = name
+      end
+   end
+   if args.samples and next(filters.read(args)) then
+      options.fail("--samples prints every sample: a filter cannot be combined with it")
+   end
+   if args.x and chosen and chosen ~= "samples" then options.fail("--%s prints text, or with --json JSON", chosen) end
+end
+
+-- NAME=FORMULA
+local function read_formulas(list)
+   local out = {}
+   for _, text in ipairs(list) do
+      local name, formula = text:match("^%s*([^=]-)%s*=%s*(.-)%s*$")
+      if not name or name == "" or formula == "" then
+         options.fail("--derive: '%s' is not NAME=FORMULA, as in faults=page_faults/samples", text)
+      end
+      out[name] = formula
+   end
+   return next(out) and out or nil
+end
+
+local function with_names(self)
+   local names = {}
+   for i, e in ipairs(self.head.with or {}) do names[i] = e.name end
+   return names
+end
+
+-- What --phases, --histogram, --correlate, --derive find, as lines and as a table; nil: none of them is wanted.
+local function analysis(self, args, wanted)
+   local top = options.number(args.top, "--top", true)
+   local chosen = { filter = wanted.filter, raw = args.raw, slice = args.slice and wanted.slice }
+   if args.phases then return views.phases(self, args.sort or "symbol", chosen) end
+   if args.histogram then return views.histogram(self, args.histogram, chosen) end
+   if args.correlate then
+      local x, y = args.correlate:match("^([^,]+),([^,]+)$")
+      if not x then options.fail("--correlate: '%s' is not two values separated by a comma", args.correlate) end
+      return views.correlation(self, x, y, chosen)
+   end
+   local formulas = read_formulas(args.derive)
+   if not formulas then return nil end
+   wanted.sums = with_names(self)
+   return views.derived(self, analyze.by(self, args.sort, wanted), formulas, top)
+end
+
+local function seconds_of(text)
+   local n, unit = (text or ""):match("^([%d.]+)([mun]?s?)$")
+   local scale = { [""] = 1, s = 1, ms = 1e-3, us = 1e-6, ns = 1e-9 }
+   return options.number(n and scale[unit] and tonumber(n) and tostring(tonumber(n) * scale[unit]) or text, "--slice")
+end
+
+local function print_report(self, args, wanted)
+   local result = report.sort(self, args.sort, wanted)
+   if args.samples then
+      print_samples(self, args, io.stdout)
+   else
+      io.stdout:write(table.concat(lines_for(args)(self, result, args), "\n"), "\n")
+   end
+   if args.x or args.samples then warn_aside(self, result) end
+end
+
 --- Runs the command line.
 -- @tparam table argv
 -- @treturn number exit status
@@ -210,27 +309,29 @@ function report.main(argv)
    local args, words = report.options():parse(argv)
    if #words > 1 then options.fail("one file at a time: '%s' is too much", words[2]) end
    check_limit(args)
+   check_choice(args)
+   local wanted = { filter = filters.read(args), slice = seconds_of(args.slice) }
    local self, err = session.open(args.file or words[1] or "lpfm.data")
    if not self then error(err, 0) end
-   local result = report.sort(self, args.sort)
-   if args.samples then
-      print_samples(self, args, io.stdout)
+   local lines, found = analysis(self, args, wanted)
+   if lines then
+      io.stdout:write(args.json and format.json(found) or table.concat(lines, "\n"), "\n")
    else
-      io.stdout:write(table.concat(lines_for(args)(self, result, args), "\n"), "\n")
+      print_report(self, args, wanted)
    end
-   if args.x or args.samples then warn_aside(self, result) end
    return 0
 end
 
 --- Reports from a script or the prompt.
 -- @string[opt="lpfm.data"] path
 -- @string[opt="symbol"] by sort keys
+-- @tparam[opt] table wanted options of `pfm.analyze.by`
 -- @treturn table of `report.sort`; prints itself
 -- @usage report("lpfm.data", "object").rows[1].cells[1]
-function report.call(path, by)
+function report.call(path, by, wanted)
    local self, err = session.open(path or "lpfm.data")
    if not self then error(err, 0) end
-   return setmetatable(report.sort(self, by), {
+   return setmetatable(report.sort(self, by, wanted), {
       __tostring = function(result) return table.concat(print_text(self, result, { top = "20" }), "\n") end,
    })
 end

@@ -215,10 +215,20 @@ local function refusal(self)
    end
 end
 
+-- What other programs may have left out.
+local function fill_in(head)
+   if type(head.machine) ~= "table" then head.machine = {} end
+   head.what, head.time = tostring(head.what or "?"), tonumber(head.time)
+   head.machine.name, head.machine.pmu = tostring(head.machine.name or "?"), tostring(head.machine.pmu or "?")
+   for _, list in ipairs { head.events, head.with or {} } do
+      for _, e in ipairs(list) do e.name, e.period = tostring(e.name or "PMD" .. e.pmd), tonumber(e.period) end
+   end
+end
+
 local function check(self)
    local why = refusal(self)
    if why then return nil, self.path .. " " .. why end
-   if type(self.head.machine) ~= "table" then self.head.machine = {} end
+   fill_in(self.head)
    return self
 end
 

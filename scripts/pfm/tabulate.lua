@@ -4,6 +4,7 @@
 
 local nearest = require "pfm.nearest"
 local columns = require "pfm.columns"
+local samples = require "pfm.samples"
 local store = require "pfm.store"
 local symbols = require "pfm.symbols"
 local fail = require("pfm.options").fail
@@ -14,10 +15,6 @@ local tabulate = {}
 
 local function base_name(path)
    return path:match("([^/]+)$") or path
-end
-
-local function comm_of(self, tid)
-   return self.comms[tid] or (tid == 0 and "(idle)")
 end
 
 local function line_of(where)
@@ -38,13 +35,13 @@ local keys = {
    line = { title = "line", where = true, get = line_of },
    address = { title = "address", where = true, get = address_of },
    thread = { title = "thread", takes = { "tid", "pid" }, get = function(_, s, r)
-      return ("%d %s"):format(s.tid, comm_of(r, s.tid) or "")
+      return ("%d %s"):format(s.tid, samples.comm(r, s.tid, s.pid))
    end },
    comm = { title = "comm", takes = { "tid", "pid" }, get = function(_, s, r)
-      return comm_of(r, s.tid) or comm_of(r, s.pid) or "?"
+      return samples.comm(r, s.tid, s.pid)
    end },
    pid = { title = "process", takes = { "pid" }, get = function(_, s, r)
-      return ("%d %s"):format(s.pid, comm_of(r, s.pid) or "")
+      return ("%d %s"):format(s.pid, samples.comm(r, s.pid))
    end },
    cpu = { title = "CPU", number = true, takes = { "cpu" }, get = function(_, s) return tostring(s.cpu) end },
    event = { title = "event", get = function(_, s, r)

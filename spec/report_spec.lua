@@ -1,0 +1,179 @@
+-- SPDX-License-Identifier: MIT
+-- lpfm report and lpfm diff on recordings whose every sample is known.
+
+local c = require "support.c"
+local cjson = require "cjson"
+local make = require "support.samples"
+local session = require "pfm.session"
+local store = require "pfm.store"
+
+local program = (os.getenv("LPFM_BUILD") or "build") .. "/lpfm"
+local root = c.sh("mktemp -d"):gsub("\n", "")
+
+teardown(function() c.sh("rm -rf " .. root) end)
+
+local function run(line)
+   return c.sh(program .. " " .. line)
+end
+
+local function must(line)
+   local out, status = run(line)
+   assert.equal(0, status, out)
+   return out
+end
+
+local SYMBOLS = { ["/bin/prog"] = { path = "/bin/prog", count = 2, segments = {},
+   functions = { { 0x1000, 16, "alpha" }, { 0x2000, 16, "beta" } }, files = { "/src/prog.c" },
+   lines = { { 0x1000, 1, 10 }, { 0x2000, 1, 20 } }, inlined = {} } }
+
+-- n samples of alpha and m of beta, 1 ms apart; PMD 66 grows by 2 in alpha and by 5 in beta.
+local function record(name, n, m)
+   local list, faults = {}, 0
+   for i = 1, n + m do
+      faults = faults + (i <= n and 2 or 5)
+      list[i] = { tid = 70 + i % 2, pid = 70, cpu = i % 2, ip = i <= n and 0x1000 or 0x2000, tstamp = i * 1e6,
+         period = 1e6, values = { faults } }
+   end
+   local path = root .. "/" .. name .. ".data"
+   local head = { what = "'prog'", fixed = true, machine = { name = "sim", pmu = "test" },
+      events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1e6 } },
+      with = { { name = "page-faults", pmd = 66 } } }
+   store.save(session.of { head = head,
+      maps = { { pid = 70, maps = { { 0x1000, 0x3000, 0x1000, "/bin/prog" } } } },
+      comms = { [70] = "prog", [71] = "helper" }, symbols = SYMBOLS, blocks = { make.block(list) },
+      ends = { elapsed = (n + m) / 1e3, lost = 0, full = 0 } }, path)
+   return path
+end
+
+describe("lpfm report", function()
+   local file
+
+   setup(function() file = record("one", 30, 70) end)
+
+   local function rows(options)
+      local out = {}
+      for i, row in ipairs(cjson.decode(must(("report --json %s %s"):format(options, file))).rows) do
+         out[i] = ("%s %d"):format(row.symbol or row.object or row.thread or row.time, row.samples)
+      end
+      return out
+   end
+
+   it("prints the table to the letter", function()
+      local lines = {}
+      for line in must("report " .. file):gmatch("[^\n]+") do lines[#lines + 1] = line end
+      assert.equal("# 100 samples of 'prog'", lines[1])
+      assert.equal("# cpu-clock every 1.000 ms, during 100.000 ms", lines[2])
+      assert.same({ "#", "  percent  samples  symbol", "   70.00%       70  beta", "   30.00%       30  alpha" },
+         { unpack(lines, 4) })
+   end)
+
+   it("filters", function()
+      assert.same({ "alpha 30" }, rows "--symbol alpha")
+      assert.same({ "beta 35", "alpha 15" }, rows "--tid 71")
+      assert.same({ "beta 35", "alpha 15" }, rows "--comm helper --cpu 1 --pid 70 --object prog --event cpu-clock")
+      assert.same({}, rows "--object other")
+      assert.same({ "beta 10" }, rows "--time 0.09,")
+      assert.same({ "alpha 10" }, rows "--time ,0.009")
+      assert.same({ "alpha 30", "beta 20" }, rows "--time 0%,50%")
+      assert.same({ "0.000000 50", "0.050000 50" }, rows "-s time --slice 50ms")
+   end)
+
+   it("does what people from perf and pfmon type", function()
+      assert.same({ "beta 70", "alpha 30" }, rows "--stdio -n --no-children --sort=sym --header")
+      assert.same({ "beta 70" }, rows "--symbols beta --percent-limit 50")
+      assert.same({ "beta 70" }, rows "--smpl-show-top 1 --smpl-per-function")
+      assert.truthy(must("report --stdio --dsos prog -i " .. file):find("beta", 1, true))
+      for flag, words in pairs { ["-g"] = "no call chains", ["--call-graph=fp"] = "no call chains",
+         ["--tui"] = "pipe it into less", ["-k vmlinux"] = "holds its own symbols", ["-F overhead"] = "--json" } do
+         local out, status = run(("report %s %s"):format(flag, file))
+         assert.equal(2, status, flag)
+         assert.truthy(out:find(words, 1, true), out)
+      end
+   end)
+
+   it("shows phases, histograms, correlations, derived metrics", function()
+      local out = must("report --phases " .. file)
+      assert.truthy(out:find("0.000000  0.029700%s+30  alpha 100.0%%"), out)
+      local phases = cjson.decode(must("report --phases --slice 0.01 --json " .. file))
+      assert.same({ 2, 30, 70 }, { #phases, phases[1].samples, phases[2].samples })
+      out = must("report --histogram page-faults " .. file)
+      assert.truthy(out:find("# 98 values of page-faults: mean 8.2", 1, true), out)
+      local h = cjson.decode(must("report --json --raw --histogram page-faults " .. file))
+      assert.same({ 100, 2, 410 }, { h.n, h.min, h.max })
+      out = must("report --correlate page-faults,interval " .. file)
+      assert.truthy(out:find("is the same in all", 1, true), out)
+      out = must("report --derive 'faults=page_faults/samples' --top 1 " .. file)
+      assert.truthy(out:find("70  9.95714  beta", 1, true), out) -- 697: the threads take turns
+   end)
+
+   it("names the culprit of every mistake", function()
+      for line, words in pairs { ["--time 1"] = "--time", ["--time 2,1"] = "before it begins",
+         ["--time x,"] = "'x' is not a time", ["--slice 0"] = "--slice: '0'", ["--slice 1h"] = "--slice: '1h'",
+         ["--phases --samples"] = "exclude each other",
+         ["--histogram page-fault"] = "did you mean 'page-faults'?",
+         ["--correlate interval"] = "two values", ["--derive faults"] = "NAME=FORMULA",
+         ["--derive x=1+"] = "formula of x", ["--derive x=cycles"] = "no count 'cycles'",
+         ["--samples --cpu 1"] = "every sample", ["-x, --phases"] = "--phases prints text",
+         ["--histogram interval --comm x"] = "cannot be filtered by comm" } do
+         local out, status = run(("report %s %s"):format(line, file))
+         assert.equal(2, status, line .. ": " .. out)
+         assert.truthy(out:find(words, 1, true), out)
+      end
+   end)
+end)
+
+describe("lpfm diff", function()
+   local old, new
+
+   setup(function()
+      old, new = record("old", 300, 700), record("new", 450, 550)
+   end)
+
+   it("prints the table to the letter", function()
+      local lines = {}
+      for line in must(("diff %s %s"):format(old, new)):gmatch("[^\n]+") do lines[#lines + 1] = line end
+      assert.same({ "# old: " .. old .. ", 1,000 samples of 'prog'",
+         "# new: " .. new .. ", 1,000 samples of 'prog'", "#",
+         "     old     new  change  ratio        p     symbol",
+         "  30.00%  45.00%  +15.00  1.500  <0.0001  *  alpha",
+         "  70.00%  55.00%  -15.00  0.786  <0.0001  *  beta" }, lines)
+   end)
+
+   it("compares events when told to", function()
+      local out = must(("diff --absolute --significant -x, %s %s"):format(old, record("longer", 300, 900)))
+      local lines = {}
+      for line in out:gmatch("[^\n]+") do lines[#lines + 1] = line end
+      assert.equal(2, #lines)
+      assert.truthy(lines[2]:find("^70,75,5,700000000,900000000,700,900,1.28571428571429,[%d.e-]+,cpu%-clock,beta$"),
+         lines[2])
+   end)
+
+   it("finds nothing between a recording and itself", function()
+      local out = must(("diff %s %s"):format(old, old))
+      assert.falsy(out:find("*", 1, true))
+      assert.truthy(out:find("# and 2 more rows", 1, true), out)
+      assert.same({}, cjson.decode(must(("diff --json %s %s"):format(old, old))).rows)
+   end)
+
+   it("takes several runs of each", function()
+      local result = cjson.decode(must(("diff --json %s,%s %s,%s"):format(old, record("old2", 305, 695), new,
+         record("new2", 455, 545))))
+      assert.equal("alpha", result.rows[1].symbol)
+      assert.is_true(result.rows[1].significant)
+      assert.equal(2, #result.old)
+      result = cjson.decode(must(("diff --json %s,%s %s,%s"):format(old, record("old3", 600, 400), new, old)))
+      assert.is_false(result.rows[1].significant)
+   end)
+
+   it("does what people from perf type, and names the culprit of mistakes", function()
+      assert.truthy(must(("diff --stdio --dsos prog --period %s %s"):format(old, new)):find("beta", 1, true))
+      for line, words in pairs { [""] = "OLD", ["a b c"] = "'c' is too much", ["-c ratio a b"] = "ratio",
+         ["--alpha 2 a b"] = "--alpha", ["/no/such/file " .. old] = "/no/such/file", ["-s symbl a b"] = "a: No such",
+         ["-s symbl " .. old .. " " .. new] = "did you mean 'symbol'?" } do
+         local out, status = run("diff " .. line)
+         assert.truthy(status == 1 or status == 2, line)
+         assert.truthy(out:find(words, 1, true), line .. ": " .. out)
+         assert.falsy(out:find("traceback", 1, true), out)
+      end
+   end)
+end)
