@@ -7,6 +7,7 @@
 local format = require "pfm.format"
 local nearest = require "pfm.nearest"
 local options = require "pfm.options"
+local screen = require "pfm.screen"
 local session = require "pfm.session"
 local shell = require "pfm.shell"
 local stacks = require "pfm.stacks"
@@ -284,11 +285,6 @@ function annotate.options()
    return c
 end
 
-local function on_screen()
-   local ok, unistd = pcall(require, "posix.unistd")
-   return ok and unistd.isatty(1) == 1 and not os.getenv("NO_COLOR")
-end
-
 --- Runs the command line.
 -- @tparam table argv
 -- @treturn number exit status
@@ -304,7 +300,8 @@ function annotate.main(argv)
    if args.json then
       out[1] = format.json(list)
    else
-      local view = { source = source_reader(), colour = on_screen(), lines = not args.asm, only_source = args.source }
+      local view = { source = source_reader(), colour = screen.colours(), lines = not args.asm,
+         only_source = args.source }
       for i, f in ipairs(list) do
          if i > 1 then out[#out + 1] = "" end
          for _, line in ipairs(function_lines(view, stacks.event(self, args.event), f)) do out[#out + 1] = line end

@@ -5,6 +5,7 @@
 local format = require "pfm.format"
 local nearest = require "pfm.nearest"
 local options = require "pfm.options"
+local screen = require "pfm.screen"
 local session = require "pfm.session"
 local shell = require "pfm.shell"
 
@@ -151,8 +152,7 @@ local function check_weight(weight)
 end
 
 local function refuse_screen(writer)
-   local ok, unistd = pcall(require, "posix.unistd")
-   if writer.binary and ok and unistd.isatty(1) then
+   if writer.binary and screen.is_terminal() then
       options.fail("this format is not for the screen: -o FILE names a file")
    end
 end

@@ -174,7 +174,10 @@ end
 local function drain_all(self, elapsed)
    if elapsed - self.drained < FLUSH then return end
    self.drained = elapsed
-   for subject in pairs(self.live) do drain(self, subject) end
+   for subject in pairs(self.live) do
+      if self.spec.prompt then set_info(subject.ctx) end -- a call brings in what waits in the kernel's buffer
+      drain(self, subject)
+   end
 end
 
 -- What the context's own account says was lost, and how long its thread ran unobserved.
@@ -290,7 +293,8 @@ end
 
 --- Prepares a profile; `profile.run` carries it out.
 -- @tparam table spec a target of `pfm.follow`, and `events` (default "cpu-clock"), `period` or `frequency`,
--- optional `random={mask=, seed=}`, `with` (events recorded with each sample), `buffer` (bytes)
+-- optional `random={mask=, seed=}`, `with` (events recorded with each sample), `buffer` (bytes), `prompt` (samples
+-- are handed on within half a second, not when they are many)
 -- @treturn table with `events`, `periods`, `with`, `fixed` (every sample stands for one period), for a
 -- recording's head
 function profile.prepare(spec)

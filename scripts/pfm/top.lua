@@ -1,0 +1,241 @@
+-- SPDX-License-Identifier: MIT
+--- lpfm top: where the machine, a process or a command spends its time, live.
+-- @module pfm.top
+
+local events = require "pfm.events"
+local format = require "pfm.format"
+local options = require "pfm.options"
+local profile = require "pfm.profile"
+local report = require "pfm.report"
+local screen = require "pfm.screen"
+local symbols = require "pfm.symbols"
+
+local top = { summary = "show live where time is spent" }
+
+local DELAY, WINDOW = 2, 10 -- s between pictures; of samples that a picture shows
+local ROWS = 20             -- of a picture that goes into a pipe
+local IDLE = "0 "           -- how the thread of a sample begins where nothing ran
+
+-- --- the samples of the last seconds, as a session -----------------------------------------------
+
+local live = {}
+live.__index = live
+
+local function new_live(self, window)
+   local sampled = {}
+   for i, e in ipairs(self.events) do
+      sampled[i] = { name = e.name, pmd = e.pmd, unit = e.unit, period = self.periods[i] }
+   end
+   return setmetatable({
+      head = { events = sampled, fixed = self.fixed, machine = { boot = symbols.this_boot() } },
+      comms = {}, maps = {}, kept = {}, window = window, now = 0,
+   }, live)
+end
+
+local function forget(self)
+   local first = 1
+   while self.kept[first] and self.kept[first].time < self.now - self.window do first = first + 1 end
+   if first > 1 then self.kept = { unpack(self.kept, first) } end
+end
+
+-- What report.sort asks of a session.
+function live:each_block()
+   local i = 0
+   return function()
+      i = i + 1
+      return self.kept[i] and self.kept[i].block
+   end
+end
+
+function live:sizes()
+   local sizes = {}
+   for _, e in ipairs(self.head.events) do sizes[e.pmd] = 0 end
+   return sizes
+end
+
+local function sink_of(self, on_begin)
+   return {
+      begin = on_begin,
+      block = function(block) self.kept[#self.kept + 1] = { block = block, time = self.now } end,
+      maps = function(pid, maps) self.maps[#self.maps + 1] = { pid = pid, maps = maps } end,
+      comm = function(tid, _, name) self.comms[tid] = name end,
+   }
+end
+
+-- --- a picture -----------------------------------------------------------------------------------
+
+-- Rows of the same cells behind the thread's, idle ones apart.
+local function without_threads(sorted)
+   local by_id, out, idle, all = {}, {}, 0, 0
+   for _, row in ipairs(sorted.rows) do
+      all = all + row.events
+      if row.cells[1]:sub(1, #IDLE) == IDLE then
+         idle = idle + row.events
+      else
+         local cells = { unpack(row.cells, 2) }
+         local id = table.concat(cells, "\0") .. "\0" .. row.pmd
+         local known = by_id[id] or { cells = cells, samples = 0, events = 0 }
+         if not by_id[id] then by_id[id], out[#out + 1] = known, known end
+         known.samples, known.events = known.samples + row.samples, known.events + row.events
+      end
+   end
+   return out, idle, all
+end
+
+--- The rows of a picture.
+-- @tparam table self the session of the last seconds
+-- @string by sort keys of `report.sort`
+-- @treturn table of `cells`, `percent` (of what was not idle), `samples`, the highest first
+-- @treturn number share of what was idle
+function top.rows(self, by)
+   local rows, idle, all = without_threads(report.sort(self, "thread," .. by))
+   for _, row in ipairs(rows) do row.percent = row.events / (all - idle) * 100 end
+   table.sort(rows, function(a, b)
+      if a.events ~= b.events then return a.events > b.events end
+      return table.concat(a.cells, "\0") < table.concat(b.cells, "\0")
+   end)
+   return rows, all > 0 and idle / all or 0
+end
+
+local function heading(view, rows, idle)
+   local n = 0
+   for _, row in ipairs(rows) do n = n + row.samples end
+   local names = {}
+   for i, e in ipairs(view.live.head.events) do names[i] = e.name end
+   local seconds = math.min(view.live.now, view.live.window)
+   return ("lpfm top: %s, %s of %s in %.1f s%s%s"):format(view.what, format.plural(n, "sample"),
+      table.concat(names, ", "), seconds, idle > 0 and (", %.1f%% idle"):format(idle * 100) or "",
+      view.screen and "; q quits, z begins anew" or "")
+end
+
+local function picture(view, limit)
+   local rows, idle = top.rows(view.live, view.by)
+   local columns = { { title = "percent", right = true }, { title = "samples", right = true } }
+   for _, title in ipairs(view.titles) do columns[#columns + 1] = { title = title } end
+   local cells = {}
+   for i = 1, math.min(limit, #rows) do
+      local row = rows[i]
+      cells[i] = { ("%.2f%%"):format(row.percent), format.number(row.samples), unpack(row.cells) }
+   end
+   local lines = { heading(view, rows, idle), "" }
+   for _, line in ipairs(format.align(columns, cells, " ")) do lines[#lines + 1] = line end
+   if #rows == 0 then lines[#lines + 1] = " no samples yet" end
+   return lines
+end
+
+local function show(view)
+   forget(view.live)
+   if view.screen then
+      local lines, columns = screen.size()
+      view.screen:draw(picture(view, math.min(view.rows or math.huge, lines - 3)), columns)
+   else
+      io.stdout:write(table.concat(picture(view, view.rows or ROWS), "\n"), "\n\n")
+      io.stdout:flush()
+   end
+   view.shown = view.live.now
+end
+
+-- --- the loop ------------------------------------------------------------------------------------
+
+-- A measurement whose time is over ends; its command is not waited for.
+local function quit(view, self)
+   self.spec.seconds = 0
+   if view.child then view.child:kill("TERM") end
+end
+
+local keys = {
+   q = quit, Q = quit,
+   z = function(view)
+      view.live.kept = {}
+      show(view)
+   end,
+}
+
+local function on_tick(view)
+   return function(self, elapsed)
+      view.live.now = elapsed
+      local key = view.screen and view.screen:key()
+      if key and keys[key] then return keys[key](view, self) end
+      if elapsed - view.shown >= view.delay and not view.once then show(view) end
+   end
+end
+
+local function may_watch(err)
+   if type(err) == "string" and err:find("ermi") then err = err .. "; -p PID or a command can be watched by anyone" end
+   return err
+end
+
+local function watch(view, spec)
+   local self = profile.prepare(spec)
+   view.live = new_live(self, view.window)
+   local sink = sink_of(view.live, function(child) view.child = child end)
+   if view.full then view.screen = screen.enter() end
+   local ok, err = pcall(profile.run, self, sink, on_tick(view))
+   if view.screen then view.screen:leave() end
+   if not ok then error(spec.cpus and may_watch(err) or err, 0) end
+   if not view.screen then show(view) end
+end
+
+-- --- the command ---------------------------------------------------------------------------------
+
+--- The options.
+function top.options()
+   local c = options.command("top", "Shows live where the machine, threads or a command spend their time.",
+      "lpfm top [options] [--] [command [arguments]]")
+   options.add_target(c)
+   c:option("-c --period", "N", "A sample every N events (clocks: nanoseconds).")
+   c:option("-F --frequency", "HZ", "Samples per second (default: 1000).")
+   c:option("-s --sort", "KEYS", "As for 'lpfm report' (default: object,symbol).")
+   c:option("-d --delay", "SECONDS", "Between pictures (default: 2).")
+   c:option("--window", "SECONDS", "A picture shows the samples of so long (default: 10).")
+   c:option("--top", "N", "So many rows.")
+   c:flag("--once", "One picture after the delay, and the end.")
+   c:flag("--plain", "Picture after picture as in a pipe, although this is a terminal.")
+   c:epilog("Without a target: all CPUs. q quits, z begins anew. Idle time is left out of the percentages.", {
+      "lpfm top", "lpfm top -p 1234 --threads", "lpfm top --once | head", "lpfm top -e page-faults -c 1 -- ./prog",
+   })
+   return c
+end
+
+local function has_target(args, words)
+   return #words > 0 or #args.pid > 0 or #args.cpu > 0 or args.all_cpus
+end
+
+-- What a command prints would spoil the screen.
+local function silenced(command)
+   return { "/bin/sh", "-c", 'exec "$@" >/dev/null 2>&1', "sh", unpack(command) }
+end
+
+local function spec_of(args, words)
+   if not has_target(args, words) then args.all_cpus = true end
+   local spec = options.target(args, words)
+   local list, err = events.parse(#args.event > 0 and args.event or { "cpu-clock" })
+   if not list then options.fail("%s", err) end
+   spec.events, spec.prompt = list, true
+   spec.period = options.number(args.period, "--period", true)
+   spec.frequency = options.number(args.frequency, "--frequency")
+   if spec.period and spec.frequency then options.fail("-c and -F exclude each other") end
+   return spec
+end
+
+--- Runs the command line.
+-- @tparam table argv
+-- @treturn number exit status
+function top.main(argv)
+   local args, words = top.options():parse(argv)
+   if args.output then options.fail("--output: pictures go to standard output: 'lpfm top --once > FILE'") end
+   local spec = spec_of(args, words)
+   local by = args.sort or "object,symbol"
+   local view = {
+      by = by, titles = report.titles(by), what = options.describe(spec), once = args.once, shown = 0,
+      delay = options.number(args.delay, "--delay") or DELAY, rows = options.number(args.top, "--top", true),
+      window = options.number(args.window, "--window") or WINDOW,
+      full = screen.is_terminal() and not args.plain and not args.once,
+   }
+   if view.once then spec.seconds = spec.seconds or view.delay end
+   if view.full and spec.command then spec.command = silenced(spec.command) end
+   watch(view, spec)
+   return 0
+end
+
+return top
