@@ -6,6 +6,9 @@ local format = {}
 
 local utf8 = (os.getenv("LC_ALL") or os.getenv("LC_CTYPE") or os.getenv("LANG") or ""):upper():find("UTF%-?8") ~= nil
 
+--- Whether the locale has more than ASCII.
+format.utf8 = utf8
+
 --- "±" where the locale can show it.
 format.plus_minus = utf8 and "±" or "+-"
 

@@ -1,0 +1,228 @@
+-- SPDX-License-Identifier: MIT
+--- Pictures of numbers: bars, lines, histograms, heat maps; in the terminal, and as SVG and PNG.
+--
+-- A figure prints itself (`print(plot.bars{...})`) and saves itself (`figure:save("out.svg")`).
+-- @module pfm.plot
+
+local format = require "pfm.format"
+local options = require "pfm.options"
+local screen = require "pfm.screen"
+
+local plot = { summary = "draw a recording: shares, courses over time, distributions" }
+
+local WIDTH, HEIGHT = 100, 16 -- characters, where no terminal says
+local BINS = 20
+
+-- --- figures -------------------------------------------------------------------------------------
+
+local figure = {}
+figure.__index = figure
+
+--- Draws a figure as text.
+-- @tparam[opt] table view `width`, `height` in characters; `utf8`, `colour` where the environment is not to decide
+-- @treturn string
+function figure:text(view)
+   view = view or {}
+   local terminal = screen.is_terminal()
+   local width = view.width
+   if not width then width = terminal and select(2, screen.size()) or WIDTH end
+   local function choose(wanted, else_)
+      if wanted == nil then return else_ end
+      return wanted
+   end
+   return require("pfm.plot.text").draw(self, {
+      width = width, height = view.height or HEIGHT, utf8 = choose(view.utf8, format.utf8),
+      colour = choose(view.colour, screen.colours()),
+   })
+end
+
+--- Draws a figure into a file, with gnuplot.
+-- @string path ending in .svg or .png
+-- @tparam[opt] table size `width`, `height` in pixels
+function figure:save(path, size)
+   require("pfm.plot.gnuplot").draw(self, path, size)
+end
+
+function figure:__tostring()
+   return self:text()
+end
+
+local function new(kind, fields, opts)
+   local self = { kind = kind }
+   for k, v in pairs(opts or {}) do self[k] = v end
+   for k, v in pairs(fields) do self[k] = v end
+   return setmetatable(self, figure)
+end
+
+local function check_number(n, what)
+   if type(n) ~= "number" or n ~= n or math.abs(n) == math.huge then
+      error(("%s: a number expected, got %s"):format(what, tostring(n)), 3)
+   end
+   return n
+end
+
+--- Bars.
+-- @tparam table list of `{label, value}`, values of 0 or more
+-- @tparam[opt] table opts `title`, `unit`, `decimals`
+-- @treturn figure
+-- @usage print(plot.bars({{"parse", 83.4}, {"hash", 15}}, {unit = "%"}))
+function plot.bars(list, opts)
+   local rows = {}
+   for i, row in ipairs(list) do
+      rows[i] = { label = tostring(row[1]), value = check_number(row[2], "bars: value " .. i) }
+      if row[2] < 0 then error(("bars: value %d is negative"):format(i), 2) end
+   end
+   return new("bars", { rows = rows }, opts)
+end
+
+--- Lines through points.
+-- @tparam table series of `{name=, {x, y}, {x, y}, ...}`
+-- @tparam[opt] table opts `title`, `xlabel`, `ylabel`
+-- @treturn figure
+-- @usage print(plot.lines{{name = "misses", {0, 5}, {1, 7}, {2, 3}}})
+function plot.lines(series, opts)
+   for k, s in ipairs(series) do
+      for i, p in ipairs(s) do
+         check_number(p[1], ("lines: series %d, x of point %d"):format(k, i))
+         check_number(p[2], ("lines: series %d, y of point %d"):format(k, i))
+      end
+   end
+   return new("lines", { series = series }, opts)
+end
+
+-- Bins whose bounds are round numbers: steps of 1, 2 or 5 times a power of ten.
+local function step_for(range, bins)
+   local rough = range / bins
+   local power = 10 ^ math.floor(math.log10(rough))
+   for _, m in ipairs { 1, 2, 5 } do
+      if rough <= m * power * (1 + 1e-9) then return m * power end
+   end
+   return 10 * power
+end
+
+--- How values are distributed.
+-- @tparam table values numbers
+-- @tparam[opt] table opts `bins` (about so many, 20), `title`, `unit`
+-- @treturn figure bars, one a bin; a bin's lower bound belongs to it
+-- @usage print(plot.histogram({1, 2, 2, 3, 9}, {bins = 5}))
+function plot.histogram(values, opts)
+   if #values == 0 then error("histogram: there are no values", 2) end
+   local low, high = math.huge, -math.huge
+   for i, v in ipairs(values) do
+      check_number(v, "histogram: value " .. i)
+      low, high = math.min(low, v), math.max(high, v)
+   end
+   local step = high > low and step_for(high - low, (opts or {}).bins or BINS) or 1
+   local first, counts = math.floor(low / step), {}
+   for _, v in ipairs(values) do
+      local i = math.floor(v / step) - first + 1
+      counts[i] = (counts[i] or 0) + 1
+   end
+   local rows = {}
+   for i = 1, math.floor(high / step) - first + 1 do
+      rows[i] = { ("%s to %s"):format(format.number((first + i - 1) * step), format.number((first + i) * step)),
+         counts[i] or 0 }
+   end
+   return plot.bars(rows, opts)
+end
+
+--- A heat map.
+-- @tparam table rows of `{label=, number, number, ...}`, all of one length
+-- @tparam[opt] table opts `x` ({first, last} of the horizontal axis), `title`, `xlabel`
+-- @treturn figure
+-- @usage print(plot.heat({{label = "CPU 0", 1, 5, 2}, {label = "CPU 1", 0, 0, 9}}))
+function plot.heat(rows, opts)
+   for k, row in ipairs(rows) do
+      if #row ~= #rows[1] then error(("heat: row %d has %d values, the first %d"):format(k, #row, #rows[1]), 2) end
+      for i, v in ipairs(row) do check_number(v, ("heat: row %d, value %d"):format(k, i)) end
+   end
+   return new("heat", { rows = rows, x = { 0, #(rows[1] or {}) } }, opts)
+end
+
+-- --- the command ---------------------------------------------------------------------------------
+
+local views = { bars = true, time = true, heat = true, histogram = true }
+
+--- A figure of a recording.
+-- @tparam table self of `session.open`
+-- @string[opt="bars"] what "bars", "time", "heat" or "histogram"
+-- @tparam[opt] table opts of `pfm.plot.views`
+-- @treturn figure
+-- @usage plot.session(assert(session.open "lpfm.data"), "time"):save("course.svg")
+function plot.session(self, what, opts)
+   local from = require "pfm.plot.views"
+   opts = opts or {}
+   if what ~= "histogram" then
+      local fields = from[what or "bars"](self, opts)
+      return new(fields.kind, fields)
+   end
+   local values, unit = from.values(self, opts)
+   return plot.histogram(values, { bins = opts.bins, title = ("%s: %s"):format(self.head.what or self.path, unit) })
+end
+
+--- The options.
+function plot.options()
+   local c = options.command("plot", "Draws a recording in the terminal, or into an SVG or PNG file.",
+      "lpfm plot [bars|time|heat|histogram] [options] [file]")
+   c.mixed = true
+   c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
+   c:option("-o --output", "FILE", "Draw into this file, .svg or .png (needs gnuplot).")
+   c:option("-s --sort", "KEY", "Of symbol, object, comm, process, thread, pid, cpu, line (default: symbol).")
+   c:option("-e --event", "NAME", "This event, of several.")
+   c:option("--top", "N", "The N with most samples.")
+   c:option("--slices", "N", "Time slices (default: 60).")
+   c:option("--value", "NAME", "histogram: 'time' between samples, or an event that was recorded with them.")
+   c:option("--bins", "N", "histogram: about so many (default: 20).")
+   c:epilog("bars: shares; time: courses over time; heat: the same as a map; histogram: how a value is distributed.", {
+      "lpfm plot", "lpfm plot time -s thread", "lpfm plot heat -o heat.svg", "lpfm plot histogram --value page-faults",
+   })
+   return c
+end
+
+local function pick(args, words)
+   local what
+   for _, word in ipairs(words) do
+      if not what and views[word] then
+         what = word
+      elseif not args.file then
+         args.file = word
+      else
+         options.fail("one file at a time: '%s' is too much", word)
+      end
+   end
+   return what or "bars"
+end
+
+--- Runs the command line.
+-- @tparam table argv
+-- @treturn number exit status
+function plot.main(argv)
+   local args, words = plot.options():parse(argv)
+   local what = pick(args, words)
+   local opts = { by = args.sort, event = args.event, top = options.number(args.top, "--top", true), value = args.value,
+      slices = options.number(args.slices, "--slices", true), bins = options.number(args.bins, "--bins", true) }
+   local self, err = require("pfm.session").open(args.file or "lpfm.data")
+   if not self then error(err, 0) end
+   local drawn = plot.session(self, what, opts)
+   if args.output then
+      drawn:save(args.output)
+   else
+      io.stdout:write(drawn:text(), "\n")
+   end
+   io.stdout:flush()
+   for _, warning in ipairs(self:warnings()) do io.stderr:write("lpfm plot: ", warning, "\n") end
+   return 0
+end
+
+--- Draws from a script or the prompt.
+-- @string[opt="bars"] what as of `plot.session`
+-- @string[opt="lpfm.data"] path
+-- @treturn figure prints itself
+-- @usage record("./prog"); plot("time")
+function plot.call(what, path)
+   local self, err = require("pfm.session").open(path or "lpfm.data")
+   if not self then error(err, 0) end
+   return plot.session(self, what)
+end
+
+return plot

@@ -1,0 +1,166 @@
+-- SPDX-License-Identifier: MIT
+--- Figures of a recording: shares, courses over time, distributions.
+-- @module pfm.plot.views
+
+local nearest = require "pfm.nearest"
+local samples = require "pfm.samples"
+local stacks = require "pfm.stacks"
+local symbols = require "pfm.symbols"
+
+local views = {}
+
+local function base_name(path)
+   return path:match("([^/]+)$") or path
+end
+
+-- What a sample counts under.
+local keys = {
+   symbol = function(s) return s.symbol end,
+   object = function(s) return base_name(s.object) end,
+   comm = function(s) return s.comm end,
+   process = function(s) return s.process end,
+   thread = function(s) return ("%d %s"):format(s.tid, s.comm) end,
+   pid = function(s) return ("%d %s"):format(s.pid, s.process) end,
+   cpu = function(s) return "CPU " .. s.cpu end,
+   line = function(s)
+      local file, line = symbols.line(s.where)
+      return file and ("%s:%d"):format(base_name(file), line) or s.symbol
+   end,
+}
+local aliases = { sym = "symbol", dso = "object", tid = "thread", srcline = "line" }
+
+local function key_of(name)
+   local key = keys[aliases[name] or name]
+   if key then return key end
+   local names = {}
+   for k in pairs(keys) do names[#names + 1] = k end
+   table.sort(names)
+   error(("there is no key '%s'%s (keys: %s)"):format(name, nearest.hint(name, names), table.concat(names, ", ")), 0)
+end
+
+-- The samples of the event wanted, with what they count under; raises an error when there are none.
+local function gather(self, options)
+   local event, key, out = stacks.event(self, options.event), key_of(options.by or "symbol"), {}
+   local first, last = math.huge, -math.huge
+   for s in samples.each(self, nil, event.name) do
+      out[#out + 1] = { name = key(s), time = s.time, period = s.period }
+      first, last = math.min(first, s.time), math.max(last, s.time)
+   end
+   if #out == 0 then error(("%s has no samples of '%s' to draw"):format(self.path, event.name), 0) end
+   return out, event, first, last
+end
+
+-- Names by weight, the heaviest first, at most n.
+local function heaviest(list, n)
+   local by_name, names = {}, {}
+   for _, s in ipairs(list) do
+      if not by_name[s.name] then
+         by_name[s.name], names[#names + 1] = 0, s.name
+      end
+      by_name[s.name] = by_name[s.name] + s.period
+   end
+   table.sort(names, function(a, b)
+      if by_name[a] ~= by_name[b] then return by_name[a] > by_name[b] end
+      return a < b
+   end)
+   for i = #names, n + 1, -1 do names[i] = nil end
+   return names, by_name
+end
+
+local function title(self, what, event)
+   return ("%s: %s, %s"):format(self.head.what or self.path, event.name, what)
+end
+
+--- Shares.
+-- @tparam table self session
+-- @tparam table options `by` (symbol, object, comm, process, thread, pid, cpu, line), `event`, `top` (20)
+-- @treturn table figure
+function views.bars(self, options)
+   local list, event = gather(self, options)
+   local names, weights = heaviest(list, options.top or 20)
+   local total, rows = 0, {}
+   for _, s in ipairs(list) do total = total + s.period end
+   for i, name in ipairs(names) do rows[i] = { label = name, value = weights[name] / total * 100 } end
+   return { kind = "bars", rows = rows, unit = "%", decimals = 2, title = title(self, "shares", event) }
+end
+
+local SHORTEST = 1e-9 -- s, of a slice
+
+-- Rates by name and time slice: of a clock the CPUs kept busy, of others events a second; the slices' width in s, and
+-- what the rates are.
+local function slice(list, event, n, first, last)
+   local out, width = {}, math.max((last - first) / n, SHORTEST)
+   local scale = (event.unit == "ns" and 1e-9 or 1) / width
+   for _, s in ipairs(list) do
+      local rates = out[s.name] or {}
+      if not out[s.name] then
+         out[s.name] = rates
+         for i = 1, n do rates[i] = 0 end
+      end
+      local i = math.min(n, math.floor((s.time - first) / width) + 1)
+      rates[i] = rates[i] + s.period * scale
+   end
+   return out, width, event.unit == "ns" and "CPUs busy" or event.name .. "/s"
+end
+
+--- Courses over time of what has most samples.
+-- @tparam table self session
+-- @tparam table options as of `views.bars`, `top` (5), `slices` (60)
+-- @treturn table figure
+function views.time(self, options)
+   local list, event, first, last = gather(self, options)
+   local n = options.slices or 60
+   local by_name, width, unit = slice(list, event, n, first, last)
+   local series = {}
+   for k, name in ipairs((heaviest(list, options.top or 5))) do
+      series[k] = { name = name }
+      for i, rate in ipairs(by_name[name]) do series[k][i] = { (i - 0.5) * width, rate } end
+   end
+   return { kind = "lines", series = series, xlabel = "s", ylabel = unit, title = title(self, unit, event) }
+end
+
+--- The same as a heat map.
+-- @tparam table self session
+-- @tparam table options as of `views.time`, `top` (20)
+-- @treturn table figure
+function views.heat(self, options)
+   local list, event, first, last = gather(self, options)
+   local n, rows = options.slices or 60, {}
+   local by_name, width, unit = slice(list, event, n, first, last)
+   for k, name in ipairs((heaviest(list, options.top or 20))) do rows[k] = { label = name, unpack(by_name[name]) } end
+   return { kind = "heat", rows = rows, x = { 0, n * width }, xlabel = "s", title = title(self, unit, event) }
+end
+
+-- Differences between a thread's neighbouring samples, by a function of them.
+local function differences(self, event, value)
+   local last, out = {}, {}
+   for s in samples.each(self, nil, event.name) do
+      local now = value(s)
+      if last[s.tid] then out[#out + 1] = now - last[s.tid] end
+      last[s.tid] = now
+   end
+   return out
+end
+
+--- How a value is distributed: what a count recorded with the samples grew by between two of a thread's, or the time
+-- between them.
+-- @tparam table self session
+-- @tparam table options `value`: "time", or an event recorded with --with; `event`, `bins`
+-- @treturn table of numbers
+-- @treturn string what they are
+function views.values(self, options)
+   local event, name, with = stacks.event(self, options.event), options.value or "time", {}
+   if name == "time" then
+      return differences(self, event, function(s) return s.time * 1e6 end), "us between samples"
+   end
+   for i, e in ipairs(self.head.with or {}) do
+      if e.name == name then
+         return differences(self, event, function(s) return s[name] end), name .. " between samples"
+      end
+      with[i] = e.name
+   end
+   error(("'%s' was not recorded with the samples: time%s"):format(name, #with > 0 and ", " .. table.concat(with, ", ")
+      or " was; 'lpfm record --with LIST' records others"), 0)
+end
+
+return views
