@@ -23,7 +23,7 @@ local HOT, WARM = 10, 1 -- percent, in colour on a screen
 local function functions_of(self, event)
    local by_id, out, total = {}, {}, 0
    for _, row in ipairs(stacks.rows(self)) do
-      if row.pmd == event.pmd then
+      if row.event == event then
          local id = row.where.object .. "\0" .. row.where.func
          local f = by_id[id]
          if not f then

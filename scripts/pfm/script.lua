@@ -6,7 +6,7 @@ local chunks = require "lpfm.chunks"
 local format = require "pfm.format"
 local nearest = require "pfm.nearest"
 local options = require "pfm.options"
-local samples = require "pfm.samples"
+local entries = require "pfm.entries"
 local session = require "pfm.session"
 local stacks = require "pfm.stacks"
 local symbols = require "pfm.symbols"
@@ -157,7 +157,7 @@ function script.main(argv)
    local self, err = session.open(args.file or "lpfm.data")
    if not self then error(err, 0) end
    local only = args.event and stacks.event(self, args.event).name
-   local function iterate() return samples.each(self, nil, only) end
+   local function iterate() return entries.each(self, nil, only) end
    local status = 0
    if chunk then
       status = run_script(chunk, name, arguments, self, iterate)

@@ -5,14 +5,13 @@
 -- function, and within the function those that the compiler inlined there.
 -- @module pfm.stacks
 
-local blocks = require "lpfm.blocks"
-local samples = require "pfm.samples"
+local entries = require "pfm.entries"
 local store = require "pfm.store"
 local symbols = require "pfm.symbols"
 
 local stacks = {}
 
-local FIELDS = { "pid", "tid", "pmd", "ip" }
+local FIELDS = { "pid", "tid", "set", "pmd", "ip" }
 
 local function numbered(name, id, wanted)
    return wanted and ("%s (%d)"):format(name, id) or name
@@ -39,17 +38,11 @@ end
 -- The root first.
 local function frames_of(self, options, row)
    local out = {
-      { kind = "process", name = numbered(samples.comm(self, row.pid, row.pid), row.pid, options.ids) },
-      { kind = "thread", name = numbered(samples.comm(self, row.tid, row.pid), row.tid, options.ids) },
+      { kind = "process", name = numbered(entries.comm(self, row.pid, row.pid), row.pid, options.ids) },
+      { kind = "thread", name = numbered(entries.comm(self, row.tid, row.pid), row.tid, options.ids) },
    }
    for _, frame in ipairs(stacks.code(row.where, options)) do out[#out + 1] = frame end
    return out
-end
-
-local function tally_of(self)
-   local tally, sizes = blocks.tally(unpack(FIELDS)), self:sizes()
-   for block in self:each_block() do tally:add(block, sizes) end
-   return tally
 end
 
 local function before(a, b)
@@ -62,15 +55,15 @@ end
 
 --- Counts equal samples.
 -- @tparam table self of `session.open`
--- @treturn table rows of `pid`, `tid`, `pmd`, `ip`, `samples`, `events` (that they stand for), `where` (see
--- `symbols.resolver`), sorted by these fields
+-- @treturn table rows of `pid`, `tid`, `set`, `pmd`, `ip`, `samples`, `events` (that they stand for), `event` (of the
+-- session's head), `where` (see `symbols.resolver`), sorted by the first five
 function stacks.rows(self)
-   local resolver, events = store.resolver(self), samples.events(self)
-   local out = {}
-   for pid, tid, pmd, ip, n, periods in tally_of(self):rows() do
-      local fixed = self.head.fixed and events[pmd]
-      out[#out + 1] = { pid = pid, tid = tid, pmd = pmd, ip = ip, samples = n,
-         events = fixed and n * fixed.period or periods, where = resolver:resolve(pid, ip) }
+   local resolver, out = store.resolver(self), {}
+   for pid, tid, set, pmd, ip, n, periods in self:tally({ keys = FIELDS }):rows() do
+      local event = entries.event(self, pmd, set)
+      local period = self.head.fixed and event and event.period
+      out[#out + 1] = { pid = pid, tid = tid, set = set, pmd = pmd, ip = ip, samples = n, event = event,
+         events = period and n * period or periods, where = resolver:resolve(pid, ip) }
    end
    table.sort(out, before)
    return out
@@ -101,7 +94,7 @@ function stacks.collect(self, options)
    local event, weight = stacks.event(self, options.event), options.weight or "samples"
    local by_name, out, total = {}, {}, 0
    for _, row in ipairs(stacks.rows(self)) do
-      if row.pmd == event.pmd then
+      if row.event == event then
          local frames = frames_of(self, options, row)
          local name = stacks.name(frames)
          local stack = by_name[name]

@@ -220,11 +220,18 @@ local function finder(self)
    end
 end
 
-local function same_kernel(self)
+--- What identifies this run of the kernel: its addresses are good so long.
+-- @return a text, or nil where it is not known
+function store.this_boot()
    local file = io.open("/proc/sys/kernel/random/boot_id", "r")
    local boot = file and file:read("*l")
    if file then file:close() end
-   return boot ~= nil and boot == self.head.machine.boot
+   return boot
+end
+
+local function same_kernel(self)
+   local boot = self.head.machine.boot
+   return boot ~= nil and boot == store.this_boot()
 end
 
 --- A resolver for the samples of a session: by the symbols that it brings along; by this machine's programs where it

@@ -8,7 +8,8 @@ local options = require "pfm.options"
 local profile = require "pfm.profile"
 local report = require "pfm.report"
 local screen = require "pfm.screen"
-local symbols = require "pfm.symbols"
+local session = require "pfm.session"
+local store = require "pfm.store"
 
 local top = { summary = "show live where time is spent" }
 
@@ -18,45 +19,29 @@ local IDLE = "0 "           -- how the thread of a sample begins where nothing r
 
 -- --- the samples of the last seconds, as a session -----------------------------------------------
 
-local live = {}
-live.__index = live
-
 local function new_live(self, window)
    local sampled = {}
    for i, e in ipairs(self.events) do
       sampled[i] = { name = e.name, pmd = e.pmd, unit = e.unit, period = self.periods[i] }
    end
-   return setmetatable({
-      head = { events = sampled, fixed = self.fixed, machine = { boot = symbols.this_boot() } },
-      comms = {}, maps = {}, kept = {}, window = window, now = 0,
-   }, live)
+   local live = session.of {
+      head = { events = sampled, fixed = self.fixed, machine = { boot = store.this_boot() } }, blocks = {},
+   }
+   live.times, live.window, live.now = {}, window, 0
+   return live
 end
 
 local function forget(self)
    local first = 1
-   while self.kept[first] and self.kept[first].time < self.now - self.window do first = first + 1 end
-   if first > 1 then self.kept = { unpack(self.kept, first) } end
-end
-
--- What report.sort asks of a session.
-function live:each_block()
-   local i = 0
-   return function()
-      i = i + 1
-      return self.kept[i] and self.kept[i].block
-   end
-end
-
-function live:sizes()
-   local sizes = {}
-   for _, e in ipairs(self.head.events) do sizes[e.pmd] = 0 end
-   return sizes
+   while self.times[first] and self.times[first] < self.now - self.window do first = first + 1 end
+   if first == 1 then return end
+   self.times, self.blocks = { unpack(self.times, first) }, { unpack(self.blocks, first) }
 end
 
 local function sink_of(self, on_begin)
    return {
       begin = on_begin,
-      block = function(block) self.kept[#self.kept + 1] = { block = block, time = self.now } end,
+      block = function(block) self.blocks[#self.blocks + 1], self.times[#self.times + 1] = block, self.now end,
       maps = function(pid, maps) self.maps[#self.maps + 1] = { pid = pid, maps = maps } end,
       comm = function(tid, _, name) self.comms[tid] = name end,
    }
@@ -87,14 +72,16 @@ end
 -- @string by sort keys of `report.sort`
 -- @treturn table of `cells`, `percent` (of what was not idle), `samples`, the highest first
 -- @treturn number share of what was idle
+-- @treturn table titles of the cells
 function top.rows(self, by)
-   local rows, idle, all = without_threads(report.sort(self, "thread," .. by))
+   local sorted = report.sort(self, "thread," .. by)
+   local rows, idle, all = without_threads(sorted)
    for _, row in ipairs(rows) do row.percent = row.events / (all - idle) * 100 end
    table.sort(rows, function(a, b)
       if a.events ~= b.events then return a.events > b.events end
       return table.concat(a.cells, "\0") < table.concat(b.cells, "\0")
    end)
-   return rows, all > 0 and idle / all or 0
+   return rows, all > 0 and idle / all or 0, { unpack(sorted.titles, 2) }
 end
 
 local function heading(view, rows, idle)
@@ -109,9 +96,9 @@ local function heading(view, rows, idle)
 end
 
 local function picture(view, limit)
-   local rows, idle = top.rows(view.live, view.by)
+   local rows, idle, titles = top.rows(view.live, view.by)
    local columns = { { title = "percent", right = true }, { title = "samples", right = true } }
-   for _, title in ipairs(view.titles) do columns[#columns + 1] = { title = title } end
+   for _, title in ipairs(titles) do columns[#columns + 1] = { title = title } end
    local cells = {}
    for i = 1, math.min(limit, #rows) do
       local row = rows[i]
@@ -146,7 +133,7 @@ end
 local keys = {
    q = quit, Q = quit,
    z = function(view)
-      view.live.kept = {}
+      view.live.blocks, view.live.times = {}, {}
       show(view)
    end,
 }
@@ -226,8 +213,9 @@ function top.main(argv)
    if args.output then options.fail("--output: pictures go to standard output: 'lpfm top --once > FILE'") end
    local spec = spec_of(args, words)
    local by = args.sort or "object,symbol"
+   report.sort(session.of { head = { events = {} }, blocks = {} }, by) -- refuses what is no key
    local view = {
-      by = by, titles = report.titles(by), what = options.describe(spec), once = args.once, shown = 0,
+      by = by, what = options.describe(spec), once = args.once, shown = 0,
       delay = options.number(args.delay, "--delay") or DELAY, rows = options.number(args.top, "--top", true),
       window = options.number(args.window, "--window") or WINDOW,
       full = screen.is_terminal() and not args.plain and not args.once,

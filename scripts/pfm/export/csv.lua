@@ -3,7 +3,7 @@
 -- @module pfm.export.csv
 
 local format = require "pfm.format"
-local samples = require "pfm.samples"
+local entries = require "pfm.entries"
 local stacks = require "pfm.stacks"
 local symbols = require "pfm.symbols"
 
@@ -30,7 +30,7 @@ function csv.write(self, out, options)
    local head, sep = { unpack(COLUMNS) }, options.separator or ","
    for _, e in ipairs(with) do head[#head + 1] = e.name end
    out:write(format.csv(head, #head, sep), "\n")
-   for s in samples.each(self, nil, only) do out:write(format.csv(cells_of(s, with), #head, sep), "\n") end
+   for s in entries.each(self, nil, only) do out:write(format.csv(cells_of(s, with), #head, sep), "\n") end
 end
 
 return csv

@@ -3,7 +3,7 @@
 -- @module pfm.export.json
 
 local format = require "pfm.format"
-local samples = require "pfm.samples"
+local entries = require "pfm.entries"
 local stacks = require "pfm.stacks"
 local symbols = require "pfm.symbols"
 
@@ -21,7 +21,7 @@ end
 local function write_list(self, out, only)
    local between, with = "\n", self.head.with or {}
    out:write('"samples":[')
-   for s in samples.each(self, nil, only) do
+   for s in entries.each(self, nil, only) do
       out:write(between, format.json(record_of(s, with)))
       between = ",\n"
    end

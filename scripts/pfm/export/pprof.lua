@@ -6,7 +6,7 @@
 -- @module pfm.export.pprof
 
 local pb = require "pfm.protobuf"
-local samples = require "pfm.samples"
+local entries = require "pfm.entries"
 local stacks = require "pfm.stacks"
 local symbols = require "pfm.symbols"
 
@@ -123,16 +123,16 @@ local function label(p, name, value)
 end
 
 local function labels_of(self, p, row)
-   return label(p, "process", samples.comm(self, row.pid, row.pid)) .. label(p, "pid", row.pid)
-      .. label(p, "thread", samples.comm(self, row.tid, row.pid)) .. label(p, "tid", row.tid)
+   return label(p, "process", entries.comm(self, row.pid, row.pid)) .. label(p, "pid", row.pid)
+      .. label(p, "thread", entries.comm(self, row.tid, row.pid)) .. label(p, "tid", row.tid)
 end
 
 -- Two values an event: samples, and what they stand for.
 local function values_of(row, events)
    local out = {}
    for i, e in ipairs(events) do
-      out[2 * i - 1] = e.pmd == row.pmd and row.samples or 0
-      out[2 * i] = e.pmd == row.pmd and row.events or 0
+      out[2 * i - 1] = e == row.event and row.samples or 0
+      out[2 * i] = e == row.event and row.events or 0
    end
    return out
 end
@@ -164,7 +164,7 @@ local function times(self, p, event)
    return pb.number(PROFILE.time_nanos, self.head.time and self.head.time * 1e9)
       .. pb.number(PROFILE.duration_nanos, ends.elapsed and math.floor(ends.elapsed * 1e9))
       .. pb.bytes(PROFILE.period_type, value_type(p, event.name, unit_of(event)))
-      .. pb.number(PROFILE.period, math.floor(event.period))
+      .. pb.number(PROFILE.period, event.period and math.floor(event.period))
       .. pb.number(PROFILE.comment, text(p, self.head.what or ""))
       .. pb.number(PROFILE.default_sample_type, text(p, event.name))
 end
@@ -189,11 +189,11 @@ function pprof.encode(self, options)
    text(p, "")
    local events = options.event and { stacks.event(self, options.event) } or self.head.events
    local wanted, out = {}, { value_types(p, events) }
-   for _, e in ipairs(events) do wanted[e.pmd] = true end
+   for _, e in ipairs(events) do wanted[e] = true end
    local rows = stacks.rows(self)
    put_first(rows, main_object(rows))
    for _, row in ipairs(rows) do
-      if wanted[row.pmd] then out[#out + 1] = sample(self, p, row, events, options) end
+      if wanted[row.event] then out[#out + 1] = sample(self, p, row, events, options) end
    end
    for _, m in ipairs(p.mappings.list) do out[#out + 1] = mapping(self, p, m) end
    out[#out + 1] = wrapped(PROFILE.location, p.locations.list)

@@ -4,7 +4,7 @@
 
 local format = require "pfm.format"
 local lpfm = require "lpfm"
-local samples = require "pfm.samples"
+local entries = require "pfm.entries"
 local stacks = require "pfm.stacks"
 
 local speedscope = { summary = "for www.speedscope.app: flame graphs and time lines",
@@ -57,7 +57,7 @@ end
 -- Neighbours of the same place share a stack.
 local function by_thread(self, event, options, number)
    local out, by_tid, known = {}, {}, {}
-   for s in samples.each(self, nil, event.name) do
+   for s in entries.each(self, nil, event.name) do
       local profile = by_tid[s.tid]
       if not profile then
          profile = new_profile(("%s, %s (%d)"):format(event.name, s.comm, s.tid), event)

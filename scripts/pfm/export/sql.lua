@@ -6,7 +6,7 @@
 -- @module pfm.export.sql
 
 local format = require "pfm.format"
-local samples = require "pfm.samples"
+local entries = require "pfm.entries"
 local stacks = require "pfm.stacks"
 local symbols = require "pfm.symbols"
 
@@ -74,7 +74,7 @@ end
 
 local function write_events(self, out)
    local put, flush = inserter(out, "events", 4)
-   for _, e in ipairs(self.head.events) do put(e.pmd, e.name, e.unit, e.period) end
+   for i, e in ipairs(self.head.events) do put(i, e.name, e.unit, e.period) end
    flush()
 end
 
@@ -114,8 +114,8 @@ local function write_samples(self, out, only)
    local put, flush = inserter(out, "samples", 12 + #with)
    local put_symbol, flush_symbols = inserter(out, "symbols", 3)
    local symbol = symbol_numbers(put_symbol)
-   for _, e in ipairs(self.head.events) do ids[e.name] = e.pmd end
-   for s in samples.each(self, nil, only) do
+   for i, e in ipairs(self.head.events) do ids[e.name] = i end
+   for s in entries.each(self, nil, only) do
       local file, line = symbols.line(s.where)
       local values = {}
       for i, e in ipairs(with) do values[i] = s[e.name] end

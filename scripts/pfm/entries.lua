@@ -1,0 +1,100 @@
+-- SPDX-License-Identifier: MIT
+--- The samples of a recording one by one, with names.
+-- @module pfm.entries
+
+local blocks = require "lpfm.blocks"
+local store = require "pfm.store"
+
+local entries = {}
+
+--- What runs where nothing runs.
+local IDLE = "(idle)"
+
+--- The name of a thread.
+-- @tparam table self session
+-- @number tid
+-- @number pid its process
+-- @treturn string "?" where it is not known
+function entries.comm(self, tid, pid)
+   return self.comms[tid] or (tid == 0 and IDLE) or self.comms[pid] or "?"
+end
+
+local SET_STEP = 2 ^ 16
+
+--- The event that a sample is of.
+-- @tparam table self session
+-- @number pmd the PMD that overflowed
+-- @number[opt=0] set
+-- @treturn table of the session's `head.events`, or nil
+function entries.event(self, pmd, set)
+   if not self.event_at then
+      self.event_at = {}
+      for _, e in ipairs(self.head.events) do self.event_at[(e.set or 0) * SET_STEP + e.pmd] = e end
+   end
+   return self.event_at[(set or 0) * SET_STEP + pmd] or self.event_at[pmd]
+end
+
+-- Of samples that were taken each `period`, what they stand for; of others the period that ended with them.
+local function period_of(self, event, s)
+   return self.head.fixed and event and event.period or -s.last_reset
+end
+
+-- The names of the values in an event's samples.
+local function value_names(self, event)
+   local by_pmd, list = {}, {}
+   for i, e in ipairs(self.head.with or {}) do by_pmd[e.pmd], list[i] = e.name, e.pmd end
+   local names = {}
+   for i, pmd in ipairs(event and event.values or list) do names[i] = by_pmd[pmd] or "PMD" .. pmd end
+   return names
+end
+
+local function with_values(s, raw, names)
+   for i, name in ipairs(names) do s[name] = raw.values[i] end
+   return s
+end
+
+-- Samples of all blocks, as they are.
+local function each_raw(next_block, sizes)
+   local next_raw
+   return function()
+      while true do
+         local raw = next_raw and next_raw()
+         if raw then return raw end
+         local block = next_block()
+         if not block then return nil end
+         next_raw = blocks.each(block, sizes)
+      end
+   end
+end
+
+--- Iterates over the samples in the order of their recording.
+-- @tparam table self of `session.open`
+-- @tparam[opt] table resolver of `store.resolver`
+-- @string[opt] only the name of an event: no other's samples
+-- @return an iterator of tables: `event`, `time` (s), `pid`, `tid`, `comm`, `process` (its name), `cpu`, `address`,
+-- `period`, `symbol`, `offset`, `object`, `where` (for `symbols.line` and `symbols.frames`), and by their names the
+-- values recorded with it
+-- @usage for s in entries.each(assert(session.open "lpfm.data")) do print(s.time, s.comm, s.symbol) end
+function entries.each(self, resolver, only)
+   resolver = resolver or store.resolver(self)
+   local next_raw, names = each_raw(self:each_block(), self:sizes()), {}
+   return function()
+      local raw, event = next_raw(), nil
+      while raw do
+         event = entries.event(self, raw.pmd, raw.set)
+         if not only or (event and event.name == only) then break end
+         raw = next_raw()
+      end
+      if not raw then return nil end
+      local key, where = event or raw.pmd, resolver:resolve(raw.pid, raw.ip)
+      names[key] = names[key] or value_names(self, event)
+      return with_values({
+         event = event and event.name or "PMD" .. raw.pmd, time = raw.tstamp / 1e9, pid = raw.pid, tid = raw.tid,
+         comm = entries.comm(self, raw.tid, raw.pid), process = entries.comm(self, raw.pid, raw.pid), cpu = raw.cpu,
+         address = raw.ip, period = period_of(self, event, raw), symbol = where.func, offset = where.offset,
+         object = where.object, where = where,
+      }, raw, names[key])
+   end
+end
+
+return entries
