@@ -10,7 +10,7 @@ local cli = {}
 --- The sub-commands; each is a module `pfm.NAME` with `summary`, `options()` and `main(argv)`.
 cli.commands = { "stat", "record", "report", "top", "diff", "annotate", "plot", "script", "export", "list" }
 local commands = cli.commands
-local offline = { report = true, diff = true, annotate = true, plot = true, script = true, export = true } -- they measure nothing
+local offline = { report = true, diff = true, annotate = true, plot = true, script = true, export = true } -- no machine
 local USAGE, FAILURE, INTERRUPTED = 2, 1, 130
 
 --- Variables and what they are for.
