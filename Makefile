@@ -147,6 +147,7 @@ include lpfm/doc/build.mk
 # --- the Lua module and the program, for each interpreter ---------------------------------------
 
 MODULE_SRC := $(wildcard lpfm/*.c)
+include lpfm/build.mk
 PROGRAM_SRC := $(wildcard repl/*.c)
 
 # per_lua NAME: objects, lpfm.so and lpfm in $(BUILD)/NAME

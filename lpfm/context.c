@@ -48,7 +48,8 @@ static void release(struct lpfm_context *ctx)
 
 	ctx->fd = -1;
 	ctx->epoch++;
-	unmap(ctx);
+	if (!ctx->pinned)
+		unmap(ctx);
 	lpfm_layouts_free(&ctx->layouts);
 	if (fd >= 0)
 		close(fd);
@@ -76,6 +77,7 @@ static int context_gc(lua_State *L)
 	struct lpfm_context *ctx = context_any(L, 1);
 
 	release(ctx);
+	unmap(ctx);
 	lpfm_object_retire(ctx);
 	return 0;
 }

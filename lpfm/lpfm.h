@@ -14,8 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PFM_NO_MMAP_REDIRECT
-#include "perfmon/perfmon.h"
+#include "view.h"
 #include "perfmon/perfmon_dfl_smpl.h"
 
 #define LPFM_COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -23,19 +22,6 @@
 #define LPFM_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
 /* --- objects (object.c) --------------------------------------------------------------------- */
-
-/* A kind of userdata; its address is its identity, its name what messages call it. */
-struct lpfm_class {
-	const char *name;
-};
-
-/*
- * The start of every userdata of this module. The class is set as long as the object is alive:
- * __gc clears it, so that memory which is used again does not pass for an object.
- */
-struct lpfm_head {
-	const struct lpfm_class	*class;
-};
 
 /*
  * Makes the class's metatable. Methods are found by name unless metas has an __index of its own; a
@@ -211,14 +197,6 @@ void lpfm_open_errno(lua_State *L);
 
 /* --- prepared vectors (vector.c) ------------------------------------------------------------ */
 
-struct lpfm_vector {
-	struct lpfm_head		head;
-	const struct lpfm_record	*rec;
-	int				n;
-	bool				write_flags;	/* some flags are not those of a read */
-	uint64_t			data[];	/* n structures, multiples of 8 bytes; n words of flags */
-};
-
 extern const struct lpfm_class lpfm_pmds_class, lpfm_pmcs_class;
 
 /* Pushes the vector made of the list at idx. */
@@ -237,39 +215,6 @@ static inline int lpfm_vector_read(int fd, struct lpfm_vector *v)
 void lpfm_open_vector(lua_State *L);
 
 /* --- contexts (create.c, context.c, registers.c, evtsets.c, message.c) ---------------------- */
-
-/* The PMDs that a sample holds when this PMD of this set overflowed. */
-struct lpfm_layout {
-	uint32_t	key;		/* set << 16 | pmd */
-	uint32_t	n;		/* number of PMDs */
-	uint64_t	pmds[PFM_PMD_BV];
-};
-
-/* Layouts of all PMDs that were programmed, ascending by key. */
-struct lpfm_layouts {
-	struct lpfm_layout	*list;
-	size_t			n, room;
-};
-
-enum lpfm_format {
-	LPFM_NO_BUFFER,
-	LPFM_DFL_2X,		/* the default format, layout of 2.x */
-	LPFM_DFL_06,		/* the default format, layout of section 3.6 */
-	LPFM_NWAY,		/* samples of 2.x in several regions, 6.3.1 */
-	LPFM_RAW_BUFFER,	/* a format unknown here */
-};
-
-struct lpfm_context {
-	struct lpfm_head	head;
-	int			fd;		/* -1: closed */
-	bool			simulated;	/* time passes only when the simulator is told so */
-	uint32_t		buf_flags;
-	enum lpfm_format	format;
-	size_t			buf_size;	/* as mapped */
-	const unsigned char	*buf;		/* mapped when first asked for */
-	unsigned int		epoch;		/* restarts and closings: what was seen before is stale */
-	struct lpfm_layouts	layouts;
-};
 
 extern const struct lpfm_class lpfm_context_class;
 
@@ -333,6 +278,7 @@ int luaopen_lpfm_events(lua_State *L);
 /* --- the modules ---------------------------------------------------------------------------- */
 
 LPFM_EXPORT int luaopen_lpfm(lua_State *L);
+LPFM_EXPORT int luaopen_lpfm_cdef(lua_State *L);
 LPFM_EXPORT int luaopen_lpfm_proc(lua_State *L);
 
 #endif

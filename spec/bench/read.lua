@@ -56,6 +56,27 @@ local forms = {
    end },
 }
 
+if jit then
+   local typed = require "pfm.ffi"
+   local t, v = typed.context(ctx), typed.pmds(nums)
+   table.insert(forms, 1, { "pfm.ffi, read_into(v), v.data[i].reg_value", function()
+      local sum, data = require("ffi").new("uint64_t"), v.data
+      for _ = 1, calls do
+         t:read_into(v)
+         sum = sum + data[0].reg_value + data[1].reg_value + data[2].reg_value + data[3].reg_value
+      end
+      assert(sum < 2^63)
+   end })
+   table.insert(forms, 2, { "pfm.ffi, read_pmds(v)", function()
+      local sum = 0
+      for _ = 1, calls do
+         local a, b, c, d = t:read_pmds(v)
+         sum = sum + a + b + c + d
+      end
+      assert(sum >= 0)
+   end })
+end
+
 for _, form in ipairs(forms) do
    local c, lua = math.huge, math.huge
    for _ = 1, ROUNDS do

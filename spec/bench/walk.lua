@@ -38,6 +38,24 @@ local forms = {
    end, true },
 }
 
+if jit then
+   local typed = require("pfm.ffi").context(ctx):buffer()
+   table.insert(forms, 1, { "pfm.ffi, entries(), e.a + e.b", "walk", function()
+      local sum = require("ffi").new("uint64_t")
+      for _, e in typed:entries() do
+         sum = sum + e.ip + e.tstamp
+      end
+      return tonumber(sum)
+   end })
+   table.insert(forms, 2, { "pfm.ffi, fields(a, b)", "walk", function()
+      local sum = 0
+      for ip, tstamp in typed:fields("ip", "tstamp") do
+         sum = sum + ip + tstamp
+      end
+      return sum
+   end })
+end
+
 local function median(list)
    table.sort(list)
    return list[math.ceil(#list / 2)] * 1e9 / #buf

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+# build.mk - the declarations that cdef.c holds for LuaJIT, made from the headers. Part of the top
+# Makefile, whose variables it uses.
+
+CDEF := $(BUILD)/gen/cdef.inc
+INCLUDES += -I$(BUILD)/gen
+
+$(CDEF): lpfm/cdef.h lpfm/view.h lpfm/declare.lua $(wildcard kernel/include/perfmon/*.h)
+	@mkdir -p $(@D)
+	$(call say,gen $@)
+	$(Q)set -o pipefail; $(CC) -E $(CSTD) -Ikernel/include lpfm/cdef.h | $(LUA) lpfm/declare.lua >$@
+
+$(LUAS:%=$(BUILD)/%/obj/lpfm/cdef.o): $(CDEF)

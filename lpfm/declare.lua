@@ -1,0 +1,69 @@
+-- SPDX-License-Identifier: MIT
+-- Preprocessed C on the standard input, C string literals on the standard output: the declarations of this project's
+-- headers, and those of the system's types that they use, without anything else of the system's.
+
+local ours, system = {}, {}
+local into = system
+for line in io.lines() do
+   local file = line:match('^# %d+ "([^"]*)"')
+   if file then
+      into = (file:find("^kernel/") or file:find("^lpfm/")) and ours or system
+   elseif line:find("%S") and not line:find("^#") then
+      into[#into + 1] = line
+   end
+end
+ours, system = table.concat(ours, "\n"), table.concat(system, "\n")
+
+-- What LuaJIT knows by itself.
+local known = { size_t = true }
+for _, name in ipairs { "int8_t", "int16_t", "int32_t", "int64_t" } do
+   known[name], known["u" .. name] = true, true
+end
+
+local declared = {}
+
+-- The declaration of a type of the system's, after those that it needs itself.
+local function declare(name)
+   if known[name] then
+      return
+   end
+   known[name] = true
+   local text = system:match("typedef%s[^;{}]-[%s*]" .. name .. "%s*;")
+   if text then
+      for word in text:gmatch("[%a_][%w_]*_t%f[^%w_]") do
+         declare(word)
+      end
+      declared[#declared + 1] = text
+   end
+end
+
+-- A structure of the system's, after the types that it needs. It gets a name of our own: scripts declare theirs, too, and
+-- LuaJIT takes no structure twice.
+local function declare_struct(name)
+   local text = system:match("struct%s+" .. name .. "%s*(%b{})")
+   if known[name] or not text or ours:find("struct%s+" .. name .. "%s*{") then
+      return
+   end
+   known[name] = true
+   for word in text:gmatch("__[%w_]+_t%f[^%w_]") do
+      declare(word)
+   end
+   declared[#declared + 1] = ("struct pfm_%s %s;"):format(name, text)
+   ours = ours:gsub("struct%s+" .. name .. "%f[^%w_]", "struct pfm_" .. name)
+end
+
+for word in ours:gmatch("[%a_][%w_]*_t%f[^%w_]") do
+   if not ours:find("}%s*" .. word .. "%s*;") and not ours:find("typedef[^;{}]-" .. word .. "[%s%[][^;]*;") then
+      declare(word)
+   end
+end
+for name in ours:gmatch("struct%s+([%a_][%w_]*)%s+[%a_]") do
+   declare_struct(name)
+end
+
+for line in (table.concat(declared, "\n") .. "\n" .. ours .. "\n"):gmatch("([^\n]*)\n") do
+   line = line:gsub("%s+", " ")
+   if line ~= "" then
+      io.write(("%q"):format(line):gsub("\\?\n", "\\n"):sub(1, -2), "\\n\"\n")
+   end
+end

@@ -1,0 +1,272 @@
+-- SPDX-License-Identifier: MIT
+--- Typed views of contexts, register vectors and sampling buffers, for LuaJIT: nothing is copied, and a compiled loop
+-- runs at the speed of C.
+--
+-- The objects are those of the module lpfm, looked at through LuaJIT's ffi: a typed vector is the memory of a vector of
+-- lpfm.pmds, a typed buffer the mapping of ctx:buffer(). Functions that exist there too have the same arguments, results
+-- and errors here. The declarations come from the headers that the module was built with (lpfm.cdef), also those of
+-- perfmonctl.h, as struct pfm06_*.
+--
+-- What is offered here checks: a closed context and an index out of range raise. A pointer that a script takes (v.data,
+-- buf:hdr(), the e of buf:entries()) is bare C: it is good as long as the script keeps the vector, or the buffer or its
+-- context, also after the context was closed. LuaJIT's # does not ask tables: v.n, buf:header().count.
+--
+-- In PUC Lua require raises: ctx:reader(v), buf:fields() and buf:count_by() of lpfm are the fast forms there.
+-- @module pfm.ffi
+-- @usage
+-- local lpfm = require "lpfm"
+-- if jit then
+--    local typed = require "pfm.ffi"
+--    local ctx = assert(lpfm.create())
+--    assert(ctx:write_pmds { { num = 66, value = 7 } })
+--    local v = typed.pmds { 66 }
+--    assert(typed.context(ctx):read_into(v) and v[1] == 7 and v.data[0].reg_value == 7)
+--    ctx:close()
+-- end
+
+if not rawget(_G, "jit") then
+   error("pfm.ffi needs LuaJIT; in PUC Lua use the module lpfm: ctx:reader(v), buf:fields(...), buf:count_by(...)", 0)
+end
+
+local ffi = require "ffi"
+local bit = require "bit"
+local lpfm = require "lpfm"
+
+if not pcall(ffi.typeof, "struct lpfm_context") then
+   ffi.cdef(require "lpfm.cdef")
+   ffi.cdef "char *strerror(int);"
+end
+
+local samples = require "pfm.ffi_samples"
+
+local typed = {}
+
+--- libperfmon, for calls that have no form of their own here: typed.C.pfm_get_config(cfg).
+-- @field C
+local C = ffi.load("libperfmon.so.3") -- the one that lpfm has loaded: the linker knows it by this name
+typed.C = C
+
+local RETFL_MASK = lpfm.const.PFM_REG_RETFL_MASK
+local E2BIG = lpfm.errno.E2BIG
+local class_of, classes = debug.getmetatable, debug.getregistry()
+local exact = samples.exact
+
+-- The memory of a userdata of the module's, which must be of this class.
+local function memory(object, class, ctype, call)
+   if type(object) ~= "userdata" or class_of(object) ~= classes[class] then
+      error(("%s: %s expected, got %s"):format(call, class, type(object)), 3)
+   end
+   return ffi.cast(ctype, object)
+end
+
+-- --- register vectors ------------------------------------------------------------------------------
+
+local vector = {}
+
+local function vector_class()
+   return {
+      __index = function(self, key)
+         if type(key) ~= "number" then
+            return vector[key]
+         end
+         local n = self.c.n
+         if key >= 1 and key <= n and key % 1 == 0 then
+            return exact(self.data[key - 1].reg_value)
+         elseif key ~= n + 1 then
+            error(("index: integer from 1 to %d expected, got %s"):format(n, tostring(key)), 2)
+         end
+      end,
+      __newindex = function(self, key, value)
+         self.vector[key] = value
+      end,
+      __tostring = function(self)
+         return tostring(self.vector)
+      end,
+   }
+end
+
+local pmds_class, pmcs_class = vector_class(), vector_class()
+
+local function new_vector(list, make, name, ctype, class)
+   local object = type(list) == "userdata" and list or make(list)
+   local c = memory(object, name, "struct lpfm_vector *", name)
+   return setmetatable({ vector = object, c = c, n = c.n, data = ffi.cast(ctype, c.data) }, class)
+end
+
+--- A typed vector of PMDs.
+--
+-- Its fields: n, the number of elements; data, them as pfarg_pmd_t[n] from 0; vector, the same memory as an object of
+-- lpfm.pmds. v[i] is the value of element i from 1; get, set and values are those of the object.
+-- @param list what lpfm.pmds takes, or a vector that it made
+-- @return vector
+-- @raise what lpfm.pmds raises
+function typed.pmds(list)
+   return new_vector(list, lpfm.pmds, "lpfm.pmds", "pfarg_pmd_t *", pmds_class)
+end
+
+--- A typed vector of PMCs, data is pfarg_pmc_t[n].
+-- @param list what lpfm.pmcs takes, or a vector that it made
+-- @return vector
+-- @raise what lpfm.pmcs raises
+-- @see typed.pmds
+function typed.pmcs(list)
+   return new_vector(list, lpfm.pmcs, "lpfm.pmcs", "pfarg_pmc_t *", pmcs_class)
+end
+
+--- A field of an element.
+-- @int i from 1
+-- @string[opt="value"] name
+-- @return its value
+-- @raise if there is no such element or field
+function vector:get(i, name)
+   return self.vector:get(i, name)
+end
+
+--- Changes a field of an element.
+-- @int i from 1
+-- @string name
+-- @param value as in ctx:write_pmds
+-- @return the vector
+-- @raise if there is no such element, no such field to set, or the value is not one for it
+function vector:set(i, name, value)
+   self.vector:set(i, name, value)
+   return self
+end
+
+local function values(self, i, n)
+   if i == n then
+      return exact(self.data[i].reg_value)
+   elseif i < n then
+      return exact(self.data[i].reg_value), values(self, i + 1, n)
+   end
+end
+
+--- All values.
+-- @return value of element 1
+-- @return value of element 2, ...
+function vector:values()
+   local data, n = self.data, self.c.n
+   if n == 4 then
+      return exact(data[0].reg_value), exact(data[1].reg_value), exact(data[2].reg_value), exact(data[3].reg_value)
+   end
+   return values(self, 0, n - 1)
+end
+
+-- --- contexts --------------------------------------------------------------------------------------
+
+local context = {}
+context.__index = context
+
+-- nil, message, errno of a call that refused a vector; the element is unmarked.
+local function refused(call, v)
+   local err, reason = ffi.errno(), ffi.string(C.pfm_explain())
+   if reason == "" then
+      reason = ffi.string(ffi.C.strerror(err))
+   end
+   for i = 0, v.c.n - 1 do
+      local e = v.data[i]
+      if bit.band(e.reg_flags, RETFL_MASK) ~= 0 then
+         e.reg_flags = bit.band(e.reg_flags, bit.bnot(RETFL_MASK))
+         return nil, ("%s: element %d: %s"):format(call, i + 1, reason), err
+      end
+   end
+   return nil, ("%s: %s"):format(call, reason), err
+end
+
+local function check(self, v, class, call)
+   if self.c.fd < 0 then
+      error("the context is closed", 3)
+   elseif getmetatable(v) ~= class then
+      error(call .. ": a vector of pfm.ffi expected, got " .. type(v), 3)
+   end
+end
+
+-- True, or nil, message, errno; what the module does in other ways than by a plain call is left to it.
+local function read(self, v, call)
+   local c = v.c
+   if c.write_flags then
+      return self.ctx:read_into(v.vector)
+   elseif C.pfm_read_pmds(self.c.fd, v.data, c.n) == 0 then
+      return true
+   elseif ffi.errno() == E2BIG then
+      return self.ctx[call](self.ctx, v.vector)
+   end
+   return refused(call, v)
+end
+
+--- Reads PMDs into a typed vector (3.1.4).
+-- @tparam vector v
+-- @treturn[1] boolean true
+-- @return[2] nil
+-- @treturn[2] string message
+-- @treturn[2] int errno
+-- @raise if the context is closed, or v is no typed vector of PMDs
+function context:read_into(v)
+   check(self, v, pmds_class, "read_into")
+   return read(self, v, "read_into")
+end
+
+--- Reads PMDs into a typed vector and returns their values (3.1.4).
+-- @tparam vector v
+-- @return[1] value of element 1, value of element 2, ...
+-- @return[2] nil
+-- @treturn[2] string message
+-- @treturn[2] int errno
+-- @raise if the context is closed, or v is no typed vector of PMDs
+function context:read_pmds(v)
+   check(self, v, pmds_class, "read_pmds")
+   local ok, message, errno = read(self, v, "read_pmds")
+   if not ok then
+      return nil, message, errno
+   end
+   return v:values()
+end
+
+--- Writes PMCs from a typed vector (3.1.2).
+-- @tparam vector v
+-- @treturn[1] boolean true
+-- @return[2] nil
+-- @treturn[2] string message
+-- @treturn[2] int errno
+-- @raise if the context is closed, or v is no typed vector of PMCs
+function context:write_pmcs(v)
+   check(self, v, pmcs_class, "write_pmcs")
+   if C.pfm_write_pmcs(self.c.fd, v.data, v.c.n) == 0 then
+      return true
+   elseif ffi.errno() == E2BIG then
+      return self.ctx:write_pmcs(v.vector)
+   end
+   return refused("write_pmcs", v)
+end
+
+--- Writes PMDs from a typed vector (3.1.3): by the module, which remembers what samples will hold.
+-- @tparam vector v
+-- @treturn[1] boolean true
+-- @return[2] nil
+-- @treturn[2] string message
+-- @treturn[2] int errno
+-- @raise if the context is closed, or v is no typed vector of PMDs
+function context:write_pmds(v)
+   check(self, v, pmds_class, "write_pmds")
+   return self.ctx:write_pmds(v.vector)
+end
+
+--- The context's sampling buffer, as a typed view.
+-- @treturn[1] buffer see pfm.ffi_samples
+-- @return[2] nil
+-- @treturn[2] string message
+-- @treturn[2] int errno: EINVAL if the context has no buffer
+-- @raise if the context is closed
+function context:buffer()
+   return samples.buffer(self.ctx, self.c)
+end
+
+--- A typed view of a context. Its field ctx is the object itself, for the calls that are not here.
+-- @param ctx what lpfm.create returned
+-- @return context
+-- @raise if it is none
+function typed.context(ctx)
+   return setmetatable({ ctx = ctx, c = memory(ctx, "lpfm.context", "struct lpfm_context *", "context") }, context)
+end
+
+return typed
