@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Preprocessed C on the standard input, C string literals on the standard output: the declarations of this project's
--- headers, and those of the system's types that they use, without anything else of the system's.
+-- Preprocessed C on the standard input, C string literals on the standard output: the declarations of this
+-- project's headers, and those of the system's types that they use, without anything else of the system's.
 
 local ours, system = {}, {}
 local into = system
@@ -37,8 +37,8 @@ local function declare(name)
    end
 end
 
--- A structure of the system's, after the types that it needs. It gets a name of our own: scripts declare theirs, too, and
--- LuaJIT takes no structure twice.
+-- A structure of the system's, after the types that it needs. It gets a name of our own: scripts declare
+-- theirs, too, and LuaJIT takes no structure twice.
 local function declare_struct(name)
    local text = system:match("struct%s+" .. name .. "%s*(%b{})")
    if known[name] or not text or ours:find("struct%s+" .. name .. "%s*{") then
@@ -53,7 +53,8 @@ local function declare_struct(name)
 end
 
 for word in ours:gmatch("[%a_][%w_]*_t%f[^%w_]") do
-   if not ours:find("}%s*" .. word .. "%s*;") and not ours:find("typedef[^;{}]-" .. word .. "[%s%[][^;]*;") then
+   local own = ours:find("}%s*" .. word .. "%s*;") or ours:find("typedef[^;{}]-" .. word .. "[%s%[;]")
+   if not own then
       declare(word)
    end
 end

@@ -1,15 +1,16 @@
 -- SPDX-License-Identifier: MIT
---- Typed views of contexts, register vectors and sampling buffers, for LuaJIT: nothing is copied, and a compiled loop
--- runs at the speed of C.
+--- Typed views of contexts, register vectors and sampling buffers, for LuaJIT: nothing is copied, and a
+-- compiled loop runs at the speed of C.
 --
--- The objects are those of the module lpfm, looked at through LuaJIT's ffi: a typed vector is the memory of a vector of
--- lpfm.pmds, a typed buffer the mapping of ctx:buffer(). Functions that exist there too have the same arguments, results
--- and errors here. The declarations come from the headers that the module was built with (lpfm.cdef), also those of
--- perfmonctl.h, as struct pfm06_*.
+-- The objects are those of the module lpfm, looked at through LuaJIT's ffi: a typed vector is the memory of a
+-- vector of lpfm.pmds, a typed buffer the mapping of ctx:buffer(). Functions that exist there too have the
+-- same arguments, results and errors here. The declarations come from the headers that the module was built
+-- with (lpfm.cdef), also those of perfmonctl.h, as struct pfm06_*.
 --
--- What is offered here checks: a closed context and an index out of range raise. A pointer that a script takes (v.data,
--- buf:hdr(), the e of buf:entries()) is bare C: it is good as long as the script keeps the vector, or the buffer or its
--- context, also after the context was closed. LuaJIT's # does not ask tables: v.n, buf:header().count.
+-- What is offered here checks: a closed context and an index out of range raise. A pointer that a script
+-- takes (v.data, buf:hdr(), the e of buf:entries()) is bare C: it is good as long as the script keeps the
+-- vector, or the buffer or its context, also after the context was closed. LuaJIT's # does not ask tables:
+-- v.n, buf:header().count.
 --
 -- In PUC Lua require raises: ctx:reader(v), buf:fields() and buf:count_by() of lpfm are the fast forms there.
 -- @module pfm.ffi
@@ -25,7 +26,8 @@
 -- end
 
 if not rawget(_G, "jit") then
-   error("pfm.ffi needs LuaJIT; in PUC Lua use the module lpfm: ctx:reader(v), buf:fields(...), buf:count_by(...)", 0)
+   error("pfm.ffi needs LuaJIT; in PUC Lua use the module lpfm: ctx:reader(v), buf:fields(...), "
+      .. "buf:count_by(...)", 0)
 end
 
 local ffi = require "ffi"
@@ -95,8 +97,8 @@ end
 
 --- A typed vector of PMDs.
 --
--- Its fields: n, the number of elements; data, them as pfarg_pmd_t[n] from 0; vector, the same memory as an object of
--- lpfm.pmds. v[i] is the value of element i from 1; get, set and values are those of the object.
+-- Its fields: n, the number of elements; data, them as pfarg_pmd_t[n] from 0; vector, the same memory as an
+-- object of lpfm.pmds. v[i] is the value of element i from 1; get, set and values are those of the object.
 -- @param list what lpfm.pmds takes, or a vector that it made
 -- @return vector
 -- @raise what lpfm.pmds raises
@@ -147,7 +149,8 @@ end
 function vector:values()
    local data, n = self.data, self.c.n
    if n == 4 then
-      return exact(data[0].reg_value), exact(data[1].reg_value), exact(data[2].reg_value), exact(data[3].reg_value)
+      return exact(data[0].reg_value), exact(data[1].reg_value), exact(data[2].reg_value),
+         exact(data[3].reg_value)
    end
    return values(self, 0, n - 1)
 end
@@ -266,7 +269,8 @@ end
 -- @return context
 -- @raise if it is none
 function typed.context(ctx)
-   return setmetatable({ ctx = ctx, c = memory(ctx, "lpfm.context", "struct lpfm_context *", "context") }, context)
+   local c = memory(ctx, "lpfm.context", "struct lpfm_context *", "context")
+   return setmetatable({ ctx = ctx, c = c }, context)
 end
 
 return typed

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: MIT
 --- Typed views of sampling buffers: the part of pfm.ffi that walks over samples.
 --
--- For each kind of loop there is one function, made from a template for the layout of the samples and the fields that are
--- wanted, and used by all loops of that kind: LuaJIT compiles it once. A walk trusts nothing that it finds in the buffer.
+-- For each kind of loop there is one function, made from a template for the layout of the samples and the
+-- fields that are wanted, and used by all loops of that kind: LuaJIT compiles it once. A walk trusts nothing
+-- that it finds in the buffer.
 -- @module pfm.ffi_samples
 
 local ffi = require "ffi"
@@ -12,7 +13,8 @@ local lpfm = require "lpfm"
 local samples = {}
 
 local NO_HDR, IIP_HDR = lpfm.const.PFM_DFL_SMPL_NO_HDR, lpfm.const.PFM_DFL_SMPL_IIP_HDR
-local int64, bytes, words = ffi.typeof("int64_t"), ffi.typeof("const uint8_t *"), ffi.typeof("const uint64_t *")
+local int64 = ffi.typeof("int64_t")
+local bytes, words = ffi.typeof("const uint8_t *"), ffi.typeof("const uint64_t *")
 
 --- A 64-bit value as the module returns it: a number, read as signed, while that is exact, else an lpfm.u64.
 -- @param value uint64_t
@@ -28,9 +30,9 @@ end
 -- --- layouts ---------------------------------------------------------------------------------------
 
 local header_2x = {
-   hdr = "const pfm_dfl_smpl_hdr_t *", entry = "const pfm_dfl_smpl_entry_t *", size = ffi.sizeof("pfm_dfl_smpl_entry_t"),
-   ip = "e.ip", tid = "e.pid", pid = "e.tgid", cpu = "e.cpu", tstamp = "e.tstamp", set = "e.set", ovfl_pmd = "e.ovfl_pmd",
-   last_reset = "e.last_reset_val",
+   hdr = "const pfm_dfl_smpl_hdr_t *", entry = "const pfm_dfl_smpl_entry_t *",
+   size = ffi.sizeof("pfm_dfl_smpl_entry_t"), ip = "e.ip", tid = "e.pid", pid = "e.tgid", cpu = "e.cpu",
+   tstamp = "e.tstamp", set = "e.set", ovfl_pmd = "e.ovfl_pmd", last_reset = "e.last_reset_val",
 }
 local header_06 = {
    hdr = "const pfm_default_smpl_hdr_t *", entry = "const pfm_default_smpl_entry_t *",
@@ -125,8 +127,9 @@ local function new_walk(buffer, pmds)
    local c, header = buffer.c, header_of(buffer.c)
    local keyed = header.set ~= nil
    local first, count = buffer:first()
-   local walk = { c = c, ctx = buffer.ctx, epoch = c.epoch, base = ffi.cast(bytes, c.buf), index = 0, count = count,
-      offset = first, limit = tonumber(c.buf_size), head = header.size, key = -1, pmds = pmds, n = 0, size = header.size }
+   local walk = { c = c, ctx = buffer.ctx, epoch = c.epoch, base = ffi.cast(bytes, c.buf), pmds = pmds,
+      limit = tonumber(c.buf_size), index = 0, count = count, offset = first, head = header.size,
+      size = header.size, n = 0, key = -1 }
    local layout = common_layout(c, keyed)
    if layout then
       hold(walk, layout)
@@ -165,14 +168,14 @@ local function step(header, keyed, filter, results)
       done = filter and "end end" or "" })
    local id = header.entry .. text
    if not steps[id] then
-      steps[id] = assert(loadstring(text, "=pfm.ffi walk"))(samples.exact, turn, stale, broken, ffi.cast, words,
-         ffi.typeof(header.entry))
+      local make = assert(loadstring(text, "=pfm.ffi walk"))
+      steps[id] = make(samples.exact, turn, stale, broken, ffi.cast, words, ffi.typeof(header.entry))
    end
    return steps[id]
 end
 
--- What stands for a field or a PMD in a step's text: as it is in the buffer, and whether it has 64 bits. PMDs come to the
--- list pmds, whose places the walk keeps.
+-- What stands for a field or a PMD in a step's text: as it is in the buffer, and whether it has 64 bits. PMDs
+-- come to the list pmds, whose places the walk keeps.
 local function term(header, name, pmds)
    if type(name) == "string" then
       return header[name], wide[name]
@@ -251,7 +254,8 @@ function buffer:first()
    return tonumber(hdr.hdr_regions[hdr.hdr_tail % lpfm.const.PFM_NWAY_MAX_REGIONS].offs), count
 end
 
---- Iterates over the samples, giving the named fields of each: as buffer:fields of the module lpfm, and faster.
+--- Iterates over the samples, giving the named fields of each: as buffer:fields of the module lpfm, and
+-- faster.
 -- @param ... names of fields, or numbers of PMDs, at most 16; a PMD that a sample does not hold is false
 -- @tparam[opt] table filter, at the end: values that fields must have
 -- @treturn function iterator
@@ -272,12 +276,12 @@ function buffer:fields(...)
 end
 
 --- Iterates over the samples as they are in memory.
--- @treturn function iterator; a loop gets the sample's index from 1, its header, a pointer to the values of its PMDs
--- (ascending), and how many they are. The header is a const pfm_dfl_smpl_entry_t *, of the layout of 0.6 a const
--- pfm_default_smpl_entry_t *, with IIP_HDR and NO_HDR a const uint64_t *
+-- @treturn function iterator; a loop gets the sample's index from 1, its header, a pointer to the values of
+-- its PMDs (ascending), and how many they are. The header is a const pfm_dfl_smpl_entry_t *, of the layout of
+-- 0.6 a const pfm_default_smpl_entry_t *, with IIP_HDR and NO_HDR a const uint64_t *
 -- @return its state
--- @raise if the context is closed or the format unknown; in the loop if the context was restarted or closed, or the
--- buffer is corrupt
+-- @raise if the context is closed or the format unknown; in the loop if the context was restarted or closed,
+-- or the buffer is corrupt
 -- @usage
 -- local ctx = assert(require("lpfm").create { format = "default" })
 -- if jit then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Reads of four registers, beside pfm_read_pmds() in C: prints "form C_NS LUA_NS" for each form. C and Lua by turns, in
--- one process; the least of each. With arg[1] "loaded" they count, else the context is not loaded.
+-- Reads of four registers, beside pfm_read_pmds() in C: prints "form C_NS LUA_NS" for each form. C and Lua by
+-- turns, in one process; the least of each. With arg[1] "loaded" they count, else the context is not loaded.
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local native = require "native"

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Ways through a full sampling buffer, beside the same work in C: prints "form C_NS LUA_NS" a sample. Both by turns, in
--- one process; the median of each's processor time. The simulated computer fills the buffer. arg[1]: MiB.
+-- Ways through a full sampling buffer, beside the same work in C: prints "form C_NS LUA_NS" a sample. Both by
+-- turns, in one process; the median of each's processor time. The simulated computer fills the buffer.
+-- arg[1]: MiB.
 local lpfm = require "lpfm"
 local native = require "native"
 
@@ -9,7 +10,8 @@ local m = assert(lpfm.machine("sim:k8"))
 local ctx = assert(lpfm.create { format = "default", buf_size = tonumber(arg[1] or 64) * 2 ^ 20 })
 local tid = m:spawn { program = { { loop = "forever", { ip = 0x1000, ns = 1 }, { ip = 0x1004, ns = 1 } } } }
 assert(ctx:write_pmcs { { num = 0, value = m:encode("instructions", 0, "u") } })
-assert(ctx:write_pmds { { num = 0, value = -101, long_reset = -101, short_reset = -101, flags = { "OVFL_NOTIFY" } } })
+assert(ctx:write_pmds { { num = 0, value = -101, long_reset = -101, short_reset = -101,
+   flags = { "OVFL_NOTIFY" } } })
 assert(ctx:load(tid))
 assert(ctx:start())
 assert(m:run { until_message = ctx })
