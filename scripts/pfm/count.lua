@@ -9,6 +9,8 @@ local follow = require "pfm.follow"
 local multiplex = require "pfm.multiplex"
 local plan = require "pfm.plan"
 local setup = require "pfm.setup"
+local stages = require "pfm.stages"
+local trigger = require "pfm.trigger"
 local world = require "pfm.world"
 
 local count = {}
@@ -32,19 +34,57 @@ local function with_task_clock(list)
    return out, hidden
 end
 
+-- The event whose n-th occurrence ends it all, beside those that are counted.
+local function with_limit(self, text)
+   local its, err = trigger.read(text)
+   if not its then error("until: " .. err, 0) end
+   for _, e in ipairs(self.all) do
+      if e.base == its.event.base and e.plm == its.event.plm then its.event = e end
+   end
+   if its.event ~= self.clock then self.all = { its.event, unpack(self.all) } end
+   for i = 2, #self.all do
+      if self.all[i] == its.event then table.remove(self.all, i) end
+   end
+   return its
+end
+
+local function set_limit(self, its)
+   local terms = self.plan.terms[its.event]
+   if not terms then error(("until: '%s': %s"):format(its.text, its.event.reason or "it cannot be counted"), 0) end
+   if #self.plan.sets > 1 then error(("until: '%s' does not fit one set with the events: "):format(its.text)
+      .. (self.plan.why or "there are too many"), 0) end
+   if #terms > 1 then error(("until: '%s' stands for several events"):format(its.text), 0) end
+   self.plan.limit = { num = terms[1].num, n = its.n }
+end
+
+-- What has to happen first, as stages; their event sets come first.
+local function program(self, timeouts)
+   local from = self.target.from
+   self.stages, self.progress = stages.leading(from), {}
+   self.plan.base = self.stages and #self.stages
+   local spec = plan.spec(self.plan, timeouts)
+   return self.stages and stages.before(self.stages, spec) or spec
+end
+
+-- The interval is chosen for few contexts at once: each has its sets several times then.
+local function is_steady(target)
+   return target.threads or target.from or #(target.cpus or target.tids or {}) > FEW
+end
+
 local function new_measure(target, list)
    local self = setmetatable({ target = target, live = {}, sums = {}, subjects = 0, per = {} }, measure)
    local all, clock = list, nil
    if not target.cpus then all, clock = with_task_clock(list) end
    self.clock, self.all = clock, all
-   -- the interval is chosen for few contexts at once: each has its sets several times then
-   local switching = multiplex.switching(target.switch, target.threads or #(target.cpus or target.tids or {}) > FEW)
-   self.plan = setup.plan(all, switching.trigger)
+   local limit = target["until"] and with_limit(self, target["until"])
+   local switching = multiplex.switching(target.switch, is_steady(target))
+   self.plan = setup.plan(self.all, switching.trigger)
+   if limit then set_limit(self, limit) end
    self.good = {}
-   for _, e in ipairs(all) do
+   for _, e in ipairs(self.all) do
       if self.plan.terms[e] then self.good[#self.good + 1] = e end
    end
-   self.spec = plan.spec(self.plan, switching.timeouts)
+   self.spec = program(self, switching.timeouts)
    self.blocks = multiplex.blocks(self.plan, self.good)
    return self
 end
@@ -92,6 +132,7 @@ function measure:ended(subject)
    local values = values_of(self, subject.ctx)
    for i, v in ipairs(values) do self.sums[i] = (self.sums[i] or 0) + v end
    self.live[subject] = nil
+   if self.stages then self.progress[#self.progress + 1] = stages.progress(self.stages, subject.ctx) end
    self.per[#self.per + 1] = { tid = subject.tid, pid = subject.pid, cpu = subject.cpu,
       values = counts_of(self, values) }
    if subject.pid and not self.target.threads then look_around(self, subject) end
@@ -165,6 +206,7 @@ local function row_of(self, event, values)
       row.other_value = multiplex.other_value(self.plan, event, values)
       row.poor = multiplex.poor(value, share, row.error)
    end
+   if self.obstacle then row.value, row.state, row.reason = nil, "not counted", self.obstacle end
    return row
 end
 
@@ -183,6 +225,7 @@ end
 local function uncounted(self, outcome, values)
    local target = self.target
    if target.threads or target.cpus or target.tids or not outcome.rusage or not self.clock then return nil end
+   if target.from or target["until"] or target.delay then return nil end -- a part was left out on purpose
    local own = outcome.own_ns or value_of(self, self.clock, values)
    local all = (seconds(outcome.rusage.utime) + seconds(outcome.rusage.stime)) * 1e9
    if not own or all <= 0 then return nil end
@@ -233,15 +276,24 @@ local function parsed(list)
    return list
 end
 
+-- How far the stages came that led to the counting.
+function measure:conclude(outcome)
+   if not self.stages then return end
+   outcome.stages = stages.merge(self.progress)
+   self.obstacle = stages.obstacle(outcome.stages)
+end
+
 --- Counts once.
 -- @tparam table spec a target of `pfm.follow`, and `events` (names or a list of `events.read`),
 -- optional `interval` in seconds with `on_interval(row)`, `switch` between event sets: ms, "EVENT:N", or nil, by
--- the run's own variance
+-- the run's own variance; `from`: what has to happen first, as "page-faults:1000 then cs:10", in each thread; `until`:
+-- ends it, as "page-faults:1000", of events that fit one set
 -- @treturn table `events` (of `event`, `value` or `state` and `reason`, `unit`; of an estimate, besides, `active`, the
 -- share of the time out of which it was made, `error`, within which the true count lies in 95 % of the cases,
 -- `poor`, why it means nothing, and `other_value`, scaled by turns instead of time), `elapsed`, `ran` (ns of CPU
 -- time counted), `rusage`, `status`, `signal`, `subjects`, `per` (the parts), `uncounted` (a share), `sets` (how
--- many event sets), `why_sets`, `switch_ns`, `results` of a called function
+-- many event sets), `why_sets`, `switch_ns`, `results` of a called function, `stages` (of `pfm.stages.merge`) that
+-- led to it, `enough`: until what was said
 -- @usage count.run{command = {"true"}, events = "page-faults"}.events[1].value
 function count.run(spec)
    local list = parsed(spec.events)
@@ -252,7 +304,9 @@ function count.run(spec)
       attach = function(subject) return self:attach(subject) end,
       ended = function(subject) self:ended(subject) end,
       tick = ticker(self, spec, tell),
+      message = self.plan.limit and function() return "enough" end,
    })
+   self:conclude(outcome)
    self.blocks:look(self.sums)
    if tell then tell(outcome.elapsed) end
    outcome.events = rows_of(self, list, self.sums)

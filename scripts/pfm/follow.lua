@@ -76,7 +76,7 @@ end
 -- @return true, or nil, message, errno
 function follow.load(ctx, subject)
    if not subject.cpu then return ctx:load(subject.tid) end
-   return world.now().on_cpu(subject.cpu, function() return ctx:load() end)
+   return world.now().load_cpu(ctx, subject.cpu)
 end
 
 -- The delay is over.
@@ -98,7 +98,7 @@ local function read_messages(self, subject)
          remove(self, subject)
          return
       end
-      if self.on.message then self.on.message(subject, msg) end
+      if self.on.message and self.on.message(subject, msg) == "enough" then self.enough = true end
    end
 end
 
@@ -146,6 +146,7 @@ local function finished(self, now)
       self.interrupted = true
       return true
    end
+   if self.enough then return true end
    if self.target.seconds and now - self.started >= self.target.seconds then return true end
    if self.child then return child_ended(self) and (self.live == 0 or self.clock or self.tracer ~= nil) end
    return self.live == 0
@@ -302,7 +303,7 @@ local function result(self)
       status = status.status, signal = status.signal, rusage = status.rusage,
       elapsed = self.elapsed, interrupted = self.interrupted or false, followed = self.followed,
       unmeasured = self.unmeasured, why = self.why, own_ns = self.own_ns, results = self.results,
-      late = self.waits_until ~= nil,
+      late = self.waits_until ~= nil, enough = self.enough or false,
    }
 end
 
@@ -310,8 +311,8 @@ end
 -- @tparam table target
 -- @tparam table on `attach(subject)` returns a loaded and started context, or nil and a message;
 -- `ended(subject)`: its context ends, read it now; optional `begin(child)`, `message(subject, msg)`,
--- `tick(seconds since the start)` returns seconds to the next, `born(tid, pid, parent)`, `exec(tid, pid)`
--- (it is held meanwhile)
+-- which ends it all by "enough", `tick(seconds since the start)` returns seconds to the next,
+-- `born(tid, pid, parent)`, `exec(tid, pid)` (it is held meanwhile)
 -- @treturn table `status`, `signal`, `rusage` of the command; `elapsed` (s), `interrupted`, `followed` (threads
 -- that came), `unmeasured` (of them, without a context) and `why`; `own_ns`, how long the command's first thread
 -- ran; `results`, what the called function returned; `late`: it was over before the delay was

@@ -14,6 +14,7 @@ local habits = {
    ["--events"] = "--event", ["--field-separator"] = "-x", ["--count"] = "--period", ["--freq"] = "--frequency",
    ["--interval-print"] = "--interval", ["--print-interval"] = "--interval", ["--smpl-periods-random"] = "--random",
    ["--long-smpl-periods"] = "--period", ["--short-smpl-periods"] = "--period", ["--json-output"] = "--json",
+   ["--trigger-start-delay"] = "--delay", ["--session-timeout"] = "--timeout", ["--repeats"] = "--repeat",
    ["--smpl-show-top"] = "--top", ["--sort-by"] = "--sort", ["--input"] = "--file", ["-i"] = "--file",
 }
 
@@ -213,12 +214,17 @@ end
 
 --- The options that say what is measured.
 -- @tparam command c
-function options.add_target(c)
-   c:option("-e --event", "LIST", "Events, separated by commas; may be given again. 'lpfm list' names them."):count("*")
+-- @tparam[opt] boolean no_events the command gets its events otherwise
+function options.add_target(c, no_events)
+   if not no_events then
+      local text = "Events, separated by commas; may be given again. 'lpfm list' names them."
+      c:option("-e --event", "LIST", text):count("*")
+   end
    c:option("-p --pid", "TIDS", "Measure these running threads (of processes, with --threads)."):count("*")
    c:flag("-a --all-cpus", "Measure all CPUs, whoever runs there.")
    c:option("-C --cpu", "CPUS", "Measure these CPUs, as in 0-3,5."):count("*")
    c:flag("--threads", "Include the threads and processes that the measured ones create.")
+   c:option("-D --delay", "MS", "Start so many milliseconds later.")
    c:option("--timeout", "SECONDS", "Measure so long; the command goes on without.")
    c:option("-o --output", "FILE", "Write there.")
 end
@@ -230,6 +236,8 @@ end
 function options.target(args, words)
    local online = require("lpfm.proc").cpus()
    local target = { threads = args.threads, seconds = options.number(args.timeout, "--timeout") }
+   local delay = options.number(args.delay, "--delay")
+   target.delay = delay and delay / 1000
    if #words > 0 then target.command = words end
    if #args.pid > 0 then target.tids = tid_list(table.concat(args.pid, ",")) end
    if args.all_cpus then target.cpus = online end

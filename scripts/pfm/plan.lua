@@ -200,9 +200,14 @@ local function holds(set, num)
 end
 
 -- A register's numbers are those of its set.
-local function of_set(set, id, out)
+local function of_set(self, set, id, out)
+   local limit = self.limit
    for _, pmc in ipairs(set.pmcs) do out.pmcs[#out.pmcs + 1] = { num = pmc.num, value = pmc.value, set = id } end
-   for _, num in ipairs(set.pmds) do out.pmds[#out.pmds + 1] = { num = num, value = 0, set = id } end
+   for _, num in ipairs(set.pmds) do
+      local pmd = { num = num, value = 0, set = id }
+      if limit and num == limit.num then pmd.value, pmd.flags = -limit.n, { "OVFL_NOTIFY" } end
+      out.pmds[#out.pmds + 1] = pmd
+   end
 end
 
 -- The trigger in one set; where the event is counted there, its counter is it.
@@ -231,7 +236,7 @@ end
 local function add_list(self, list, timeout, out)
    for s, set in ipairs(self.sets) do
       local id = set_id(self, list, s)
-      of_set(set, id, out)
+      of_set(self, set, id, out)
       if self.trigger then add_trigger(self, set, id, out) end
       out.sets[#out.sets + 1] = { id = id, flags = flags_of(self, s), timeout = timeout,
          id_next = s == #self.sets and set_id(self, list, 1) or nil }
@@ -241,14 +246,14 @@ end
 --- What `setup.start` needs to count by a plan. The sets may be there several times, as lists with a timeout
 -- each (3.7.5): `ctx:start(plan.first_set(self, list))` goes on with another list.
 -- @tparam table self the plan; with `trigger`, an event of which so many occurrences (`n`) lead to the next set;
--- `base`: the id of its first set
+-- `base`: the id of its first set; `limit`, of a plan with one set: the register `num` notifies after `n`
 -- @tparam {number,...} timeouts ns between the switches of sets, of each list
 -- @treturn table `pmcs`, `pmds`, `sets`
 function plan.spec(self, timeouts)
    local out = { pmcs = {}, pmds = {}, sets = {} }
    self.lists, self.layout = 1, nil
    if #self.sets == 1 then
-      of_set(self.sets[1], set_id(self, 1, 1), out)
+      of_set(self, self.sets[1], set_id(self, 1, 1), out)
       if self.base then out.sets[1] = { id = self.base } end
       return out
    end
@@ -259,7 +264,7 @@ end
 
 -- --- counts --------------------------------------------------------------------------------------
 
-local ELEMENT = 176 -- bytes of a call's largest element, pfarg_pmd_t
+local ELEMENT = 200 -- bytes of a call's largest element, pfarg_setinfo_t
 
 --- Calls a function with parts of a list that a vector call takes (`arg_size_max`).
 -- @tparam table list
@@ -341,6 +346,8 @@ function plan.read(self, ctx)
    local where, out, n = layout(self), {}, #self.sets
    for i = 1, where.counts + (n > 1 and 2 * n or 0) do out[i] = 0 end
    local by_set = read_registers(where, ctx, out)
+   local limited = self.limit and where.at[1][self.limit.num]
+   if limited then out[limited] = out[limited] + self.limit.n end
    if n == 1 then return out end
    plan.in_parts(where.ids, function(part, from)
       for i, info in ipairs(ctx:getinfo_evtsets(part) or {}) do

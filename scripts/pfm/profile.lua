@@ -13,6 +13,7 @@ local events = require "pfm.events"
 local follow = require "pfm.follow"
 local format = require "pfm.format"
 local setup = require "pfm.setup"
+local stages = require "pfm.stages"
 local symbols = require "pfm.symbols"
 local world = require "pfm.world"
 
@@ -47,7 +48,7 @@ end
 
 local function sampling_pmd(event, period, spec, extra)
    local pmd = {
-      num = event.pmd, value = -period, long_reset = -period, short_reset = -period,
+      num = event.pmd, set = spec.set, value = -period, long_reset = -period, short_reset = -period,
       smpl_pmds = extra, flags = { "OVFL_NOTIFY" },
    }
    if spec.random then
@@ -75,12 +76,15 @@ local function make_program(self)
    check_buffer(self.spec.buffer)
    local pmds = {}
    for i, e in ipairs(self.events) do pmds[i] = sampling_pmd(e, self.periods[i], self.spec, extra) end
-   for _, e in ipairs(self.with) do pmds[#pmds + 1] = { num = e.pmd, value = 0 } end
+   for _, e in ipairs(self.with) do pmds[#pmds + 1] = { num = e.pmd, set = self.spec.set, value = 0 } end
    self.extra = extra
    self.program = {
-      pmcs = events.pmcs(all), pmds = pmds,
+      pmcs = events.pmcs(all), pmds = pmds, sets = self.stages and { { id = #self.stages } },
       create = { format = "default", buf_size = self.spec.buffer or (self.many and BUFFER_MANY or BUFFER) },
    }
+   if not self.stages then return end
+   for _, pmc in ipairs(self.program.pmcs) do pmc.set = self.spec.set end
+   self.program = stages.before(self.stages, self.program)
 end
 
 -- --- names and mappings --------------------------------------------------------------------------
@@ -138,8 +142,8 @@ end
 
 -- --- draining ------------------------------------------------------------------------------------
 
-local function set_info(ctx)
-   local infos = ctx:getinfo_evtsets { 0 }
+local function set_info(ctx, set)
+   local infos = ctx:getinfo_evtsets { set or 0 }
    return infos and infos[1] or {}
 end
 
@@ -159,8 +163,23 @@ local function pending(self, subject)
    return math.max(0, math.floor((subject.buffer:header().cur_offs - (subject.taken or HEADER)) / size)), size
 end
 
+-- The overflows that led from stage to stage are the first samples; they are none of the profile's.
+local function leave_out_stages(self, subject)
+   local _, size = pending(self, subject)
+   local from = subject.taken or HEADER
+   for sample in subject.buffer:samples() do
+      if sample.set >= self.spec.set then
+         subject.begun = true
+         break
+      end
+      from = from + size
+   end
+   subject.taken = math.max(from, subject.taken or HEADER)
+end
+
 -- Hands on the samples that came since the last time.
 local function drain(self, subject)
+   if self.stages and not subject.begun then leave_out_stages(self, subject) end
    local n, size = pending(self, subject)
    local from = subject.taken or HEADER
    if n == 0 then return end
@@ -182,7 +201,8 @@ end
 
 -- What the context's own account says was lost, and how long its thread ran unobserved.
 local function settle(self, subject)
-   local info = set_info(subject.ctx)
+   local info = set_info(subject.ctx, self.spec.set)
+   if self.stages then self.progress[#self.progress + 1] = stages.progress(self.stages, subject.ctx) end
    self.lost = self.lost + (info.lost or 0) + (info.throttled or 0)
    if subject.full > 0 and subject.tid then
       local ran = ran_ns(subject.tid, subject.pid) or subject.ran_at_full
@@ -204,7 +224,7 @@ local function staggered(self)
    for i, pmd in ipairs(self.program.pmds) do
       pmds[i] = {}
       for k, v in pairs(pmd) do pmds[i][k] = v end
-      local period = pmd.long_reset and self.periods[i]
+      local period = pmd.long_reset and -pmd.long_reset
       if period and period < 2 ^ 31 then pmds[i].value = -math.random(math.min(period, SHORTEST), period) end
    end
    program.pmds = pmds
@@ -293,14 +313,19 @@ end
 
 --- Prepares a profile; `profile.run` carries it out.
 -- @tparam table spec a target of `pfm.follow`, and `events` (default "cpu-clock"), `period` or `frequency`,
--- optional `random={mask=, seed=}`, `with` (events recorded with each sample), `buffer` (bytes), `prompt` (samples
--- are handed on within half a second, not when they are many)
+-- optional `from` (what has to happen first, as "page-faults:1000 then cs:10"), `random={mask=, seed=}`,
+-- `with` (events recorded with each sample), `buffer` (bytes), `prompt` (samples are handed on within half a
+-- second, not when they are many)
 -- @treturn table with `events`, `periods`, `with`, `fixed` (every sample stands for one period), for a
 -- recording's head
 function profile.prepare(spec)
    follow.check(spec)
    local self = { spec = spec, live = {}, comms = {}, maps = {}, periods = {}, samples = 0, lost = 0, full = 0,
-      held = 0, ran = 0, drained = 0, subjects = 0 }
+      held = 0, ran = 0, drained = 0, subjects = 0, progress = {} }
+   self.stages = stages.leading(spec.from)
+   if self.stages then
+      self.spec = setmetatable({ set = #self.stages }, { __index = spec })
+   end
    self.events = prepare_events(spec.events or "cpu-clock", "cannot sample")
    self.with = prepare_events(spec.with or {}, "cannot record")
    self.frequency = not spec.period and (spec.frequency or 1000) or nil
@@ -358,13 +383,14 @@ end
 -- @tparam table sink see above
 -- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far
 -- @treturn table of `pfm.follow.run`, and `samples`, `lost`, `full` (times a buffer was full), `missed`,
--- `unsampled` (a share of the CPU time)
+-- `unsampled` (a share of the CPU time), `stages` (of `pfm.stages.merge`) that led to it
 function profile.run(self, sink, on_tick)
    self.sink = sink
    local outcome = follow.run(self.spec, handlers(self, on_tick))
    outcome.samples, outcome.lost, outcome.full = self.samples, self.lost, self.full
    outcome.missed, outcome.subjects = missed(self), self.subjects
-   outcome.unsampled = unsampled(self, outcome)
+   outcome.unsampled = not self.stages and unsampled(self, outcome) or nil
+   outcome.stages = self.stages and stages.merge(self.progress)
    return outcome
 end
 

@@ -9,6 +9,7 @@ local format = require "pfm.format"
 local options = require "pfm.options"
 local profile = require "pfm.profile"
 local session = require "pfm.session"
+local stages = require "pfm.stages"
 local store = require "pfm.store"
 local symbols = require "pfm.symbols"
 
@@ -23,6 +24,7 @@ function record.options()
    local c = options.command("record", "Samples a command, running threads or CPUs into a file for 'lpfm report'.",
       "lpfm record [options] [--] command [arguments]")
    options.add_target(c)
+   c:option("--from", "STAGES", "Begin when this has happened, as in \"page-faults:1000 then cs:10\".")
    c:option("-c --period", "N", "A sample every N events (clocks: nanoseconds).")
    c:option("-F --frequency", "HZ", "Samples per second of the program's time (default: 1000).")
    c:option("--random", "MASK[:SEED]", "Randomize periods by the bits of MASK, as in 0xff or 0xff:42.")
@@ -90,7 +92,7 @@ local function spec_of(args, target)
       period = options.number(args.period, "--period", true),
       frequency = options.number(args.frequency, "--frequency"),
       random = parse_random(args.random),
-      buffer = options.size(args.buffer),
+      buffer = options.size(args.buffer), from = args.from,
    }
    if spec.period and spec.frequency then options.fail("-c and -F exclude each other") end
    if not spec.period then spec.frequency = spec.frequency or 1000 end
@@ -196,7 +198,10 @@ end
 local function summary(file, outcome)
    local line = ("%s in %s (%s), %s"):format(format.plural(outcome.samples, "sample"), file.path,
       format.bytes(file.bytes), losses(outcome))
-   if outcome.samples == 0 then
+   local obstacle = stages.obstacle(outcome.stages or {})
+   if obstacle then
+      line = line .. "; sampling never began: " .. obstacle
+   elseif outcome.samples == 0 then
       line = line .. "; the events were too few for a sample: try a smaller -c or a larger -F"
    end
    if outcome.unsampled then

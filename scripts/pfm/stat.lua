@@ -160,6 +160,10 @@ local function warnings(result)
    return lines
 end
 
+local function late_note(result)
+   return result.late and { "  The command was over before --delay was; nothing was counted." } or {}
+end
+
 local function sets_note(result)
    if (result.sets or 1) < 2 then return {} end
    local why = result.why_sets and ": " .. result.why_sets or ""
@@ -191,7 +195,8 @@ function stat.text(result, target)
    lines[#lines + 1] = ""
    append(lines, metric_lines(result))
    append(lines, time_lines(result))
-   local notes = reasons(result)
+   local notes = late_note(result)
+   append(notes, reasons(result))
    append(notes, sets_note(result))
    append(notes, hint(result))
    if #notes > 0 then lines[#lines + 1] = "" end
@@ -327,6 +332,8 @@ function stat.options()
    local c = options.command("stat", "Counts events while a command runs, or in running threads, or on CPUs.",
       "lpfm stat [options] [--] command [arguments]")
    options.add_target(c)
+   c:option("--from", "STAGES", "Begin when this has happened, as in \"page-faults:1000 then cs:10\".")
+   c:option("--until", "EVENT:N", "End at the N-th occurrence.")
    c:option("-M --metrics", "GROUPS", "Count for these groups and print their metrics; 'help' lists them."):count("*")
    c:option("--switch-timeout", "MS", "How long each event set counts where several take turns (1, 4 or 16, by the "
       .. "run's variance).")
@@ -364,7 +371,7 @@ local function switching(args)
 end
 
 local function spec_of(target, list, args, print, complete)
-   local spec = { events = list, switch = switching(args) }
+   local spec = { events = list, switch = switching(args), from = args.from, ["until"] = args["until"] }
    for k, v in pairs(target) do spec[k] = v end
    local ms = options.number(args.interval, "--interval")
    if ms and ms < 1 then options.fail("--interval: at least 1 ms") end

@@ -7,7 +7,7 @@
 --    process_of(tid)     the process of a thread; nil: there is none
 --    ran_ns(tid, pid)    CPU time of a thread, or nil where there is no account of it
 --    cpus()              the CPUs that are online
---    on_cpu(cpu, fn)     calls fn on a CPU
+--    load_cpu(ctx, cpu)  loads a system-wide context, which takes being there (3.1.2)
 --    pid_of(tid)         as process_of, but nil where /proc says nothing of it
 -- @module pfm.world
 
@@ -39,11 +39,11 @@ function real.ran_ns(tid, pid)
    return line and tonumber(line:match("^(%d+)"))
 end
 
-function real.on_cpu(cpu, fn)
+function real.load_cpu(ctx, cpu)
    local before = proc.getaffinity()
    local ok, err, errno = proc.setaffinity(cpu)
    if not ok then return nil, err, errno end
-   ok, err, errno = fn()
+   ok, err, errno = ctx:load()
    proc.setaffinity(before)
    return ok, err, errno
 end
@@ -81,10 +81,10 @@ local function simulated(machine)
       pid_of = function() return nil end,
       ran_ns = function(tid) return (thread_of(machine, tid) or {}).ran end,
       cpus = function() return sim_cpus(machine) end,
-      on_cpu = function(cpu, fn)
+      load_cpu = function(ctx, cpu)
          local ok, err, errno = machine:set("tool_cpu", cpu)
          if not ok then return nil, err, errno end
-         return fn()
+         return ctx:load(cpu)
       end,
    }
 end
