@@ -2,9 +2,11 @@
 -- From addresses to functions, inlined ones too, and lines, whoever compiled them and wherever debug information is.
 
 local c = require "support.c"
+local entries = require "pfm.entries"
 local jitmap = require "pfm.jitmap"
 local instructions = require("support.objdump").instructions
 local objects = require "lpfm.symbols"
+local session = require "pfm.session"
 local symbols = require "pfm.symbols"
 
 local scratch = os.tmpname()
@@ -116,16 +118,16 @@ describe("generated code", function()
       .. "2000 0 none\n")
 
    it("has the names of the map file, the last one where several claim a place", function()
-      assert.same({ "newer", 0x1000 }, { map:find(0x1000) })
-      assert.same({ "newer", 0x1000 }, { map:find(0x103f) })
-      assert.same({ "first", 0x1000 }, { map:find(0x1040) })
-      assert.same({ "second one", 0x1100 }, { map:find(0x117f) })
-      assert.same({ "prefixed", 0x3000 }, { map:find(0x300f) })
-      for _, address in ipairs { 0xfff, 0x1180, 0x2000, 0x3010, 0 } do assert.is_nil((map:find(address))) end
+      assert.same({ "newer", 0x1000, 0x40 }, { map:func(0x1000) })
+      assert.same({ "newer", 0x1000, 0x40 }, { map:func(0x103f) })
+      assert.same({ "first", 0x1000, 0x100 }, { map:func(0x1040) })
+      assert.same({ "second one", 0x1100, 0x80 }, { map:func(0x117f) })
+      assert.same({ "prefixed", 0x3000, 0x10 }, { map:func(0x300f) })
+      for _, address in ipairs { 0xfff, 0x1180, 0x2000, 0x3010, 0 } do assert.is_nil((map:func(address))) end
    end)
 
    it("shows no control characters of a map file", function()
-      assert.equal("a?[31mred?", (jitmap.parse("10 10 a\27[31mred\7\n"):find(0x10)))
+      assert.equal("a?[31mred?", (jitmap.parse("10 10 a\27[31mred\7\n"):func(0x10)))
    end)
 
    it("of a process is found in /tmp, mapped or not", function()
@@ -173,9 +175,13 @@ describe("generated code", function()
       file:write("local until_, x = os.clock() + 0.3, 0\nwhile os.clock() < until_ do\n"
          .. "for i = 1, 1e6 do x = x + i % 7 end\nend\n")
       file:close()
-      local line = "LPFM_JITMAP=1 %s record -q -o %s -- %s %s && %s report %s"
-      local out, status = c.sh(line:format(program, data, program, script, program, data))
+      local line = "LPFM_JITMAP=1 %s record -q -o %s -- %s %s"
+      local out, status = c.sh(line:format(program, data, program, script))
       assert.equal(0, status, out)
-      assert.truthy(out:find("busy%.lua:%d %[trace %d+%]"), out)
+      local self = assert(session.open(data))
+      os.remove(jitmap.path(self.maps[1].pid)) -- the recording has the names
+      local names = {}
+      for s in entries.each(self) do names[s.symbol:gsub("%d+", "N")] = s.object end
+      assert.equal("[generated code]", names["busy.lua:N [trace N]"])
    end)
 end)

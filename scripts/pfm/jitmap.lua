@@ -52,10 +52,12 @@ local function position(list, address)
    return lo
 end
 
+-- A map is asked as the objects of lpfm.symbols are; its own addresses are the process's.
+
 --- The code at an address.
 -- @number address
--- @return its name and where it starts, or nil
-function map:find(address)
+-- @return its name, where it starts, its size; or nil
+function map:func(address)
    local list, best = self.list, nil
    local i = position(list, address)
    while i > 0 and list[i].reach > address do
@@ -63,8 +65,32 @@ function map:find(address)
       if address < e.start + e.size and (not best or e.order > best.order) then best = e end
       i = i - 1
    end
-   if best then return best.name, best.start end
+   if best then return best.name, best.start, best.size end
 end
+
+--- Map files know no lines.
+function map.line() end
+
+--- Nor what is inlined.
+-- @treturn table empty
+function map.frames()
+   return {}
+end
+
+--- How many pieces of code the map names.
+-- @treturn number
+function map:functions()
+   return #self.list
+end
+
+--- Nothing of it is mapped from a file.
+-- @treturn table empty
+function map.segments()
+   return {}
+end
+
+--- Nor built.
+function map.build_id() end
 
 local function read(path)
    local file = io.open(path, "r")
@@ -85,12 +111,26 @@ local function inner_path(pid)
    return inner and ("/proc/%d/root/tmp/perf-%s.map"):format(pid, inner)
 end
 
+--- Where a process's map file is.
+-- @number pid
+-- @treturn string
+function jitmap.path(pid)
+   return ("/tmp/perf-%d.map"):format(pid)
+end
+
+--- Is this where a map file is?
+-- @string path
+-- @treturn boolean
+function jitmap.is_path(path)
+   return path:find("^/tmp/perf%-%d+%.map$") ~= nil
+end
+
 --- The map file of a process.
 -- @number pid
 -- @return a map, or nil when there is none
 function jitmap.of(pid)
    local inner = inner_path(pid)
-   local text = read(("/tmp/perf-%d.map"):format(pid)) or (inner and read(inner))
+   local text = read(jitmap.path(pid)) or (inner and read(inner))
    return text and jitmap.parse(text)
 end
 
@@ -128,7 +168,7 @@ end
 -- @usage luajit -e 'require("pfm.jitmap").start()' prog.lua
 function jitmap.start(path)
    if not jit then return nil, "only LuaJIT compiles Lua code: this is " .. _VERSION end
-   path = path or ("/tmp/perf-%d.map"):format(require("lpfm.proc").getpid())
+   path = path or jitmap.path(require("lpfm.proc").getpid())
    local file, err = io.open(path, "w")
    if not file then return nil, err end
    file:setvbuf("line")

@@ -4,6 +4,7 @@
 -- @module pfm.store
 
 local blocks = require "lpfm.blocks"
+local jitmap = require "pfm.jitmap"
 local session = require "pfm.session"
 local symbols = require "pfm.symbols"
 
@@ -88,10 +89,10 @@ function collector:maps(pid, maps)
 end
 
 local function note_address(objects, where)
-   local path, handle, own = where.object, where.handle, where.own
+   local path, handle, own = where.map or where.object, where.handle, where.own
    local o = objects[path]
    if not o then
-      o = new_object(path, symbols.object(path))
+      if where.map then o = new_object(path, handle) else o = new_object(path, symbols.object(path)) end
       objects[path] = o
    end
    if not handle or o.seen[own] then return end
@@ -213,7 +214,7 @@ local function finder(self)
    local known = {}
    return function(path)
       local value = self.symbols and self.symbols[path]
-      if not value then return nil end
+      if not value then return nil, self.symbols and jitmap.is_path(path) and "it was not recorded" or nil end
       known[path] = known[path] or setmetatable({ value = value }, stored)
       if value.missing then return nil, value.missing end
       return known[path]

@@ -168,16 +168,21 @@ local function resolve_kernel(self, address)
    return { func = "[kernel]", object = "[kernel]", offset = address, address = address, missing = "another kernel" }
 end
 
--- What the process's JIT compiler says about an address.
-local function resolve_generated(self, pid, address)
-   local map = self.jits[pid]
-   if map == nil then
-      map = jitmap.of(pid) or false
-      self.jits[pid] = map
+-- The names of a process's generated code: those recorded, or those that its JIT compiler left.
+local function map_of(self, pid)
+   if self.jits[pid] == nil then
+      local map, err = self.stored(jitmap.path(pid))
+      self.jits[pid] = map or (not err and jitmap.of(pid)) or false
    end
+   return self.jits[pid]
+end
+
+local function resolve_generated(self, pid, address)
+   local map = map_of(self, pid)
    if not map then return nil end
-   local name, start = map:find(address)
-   return name and { func = name, object = GENERATED, offset = address - start, address = address }
+   local name, start = map:func(address)
+   return name and { func = name, object = GENERATED, offset = address - start, address = address, own = address,
+      handle = map, map = jitmap.path(pid) }
 end
 
 local function resolve_new(self, pid, address)

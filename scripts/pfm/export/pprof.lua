@@ -88,7 +88,7 @@ local function lines_of(p, where, options)
 end
 
 local function location_of(p, where, options)
-   local address = where.own or where.missing and where.offset or where.address
+   local address = where.own or where.offset
    local id = table.concat({ where.object, where.func, symbols.hex(address) }, "\0")
    return number_of(p.locations, id, function(n)
       return pb.number(LOCATION.id, n) .. pb.number(LOCATION.mapping_id, mapping_of(p, where, address))
