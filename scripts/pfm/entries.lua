@@ -53,13 +53,17 @@ local function with_values(s, raw, names)
    return s
 end
 
--- Samples of all blocks, as they are.
-local function each_raw(next_block, sizes)
-   local next_raw
+-- Samples of all blocks, as they are; tells how many there were, block by block.
+local function each_raw(self)
+   local next_block, sizes, n, next_raw = self:each_block(), self:sizes(), 0, nil
    return function()
       while true do
          local raw = next_raw and next_raw()
-         if raw then return raw end
+         if raw then
+            n = n + 1
+            return raw
+         end
+         if self.progress then self.progress(n) end
          local block = next_block()
          if not block then return nil end
          next_raw = blocks.each(block, sizes)
@@ -68,7 +72,7 @@ local function each_raw(next_block, sizes)
 end
 
 --- Iterates over the samples in the order of their recording.
--- @tparam table self of `session.open`
+-- @tparam table self of `session.open`; a function `progress` in it is told now and then how many samples are done
 -- @tparam[opt] table resolver of `store.resolver`
 -- @string[opt] only the name of an event: no other's samples
 -- @return an iterator of tables: `event`, `time` (s), `pid`, `tid`, `comm`, `process` (its name), `cpu`, `address`,
@@ -77,7 +81,7 @@ end
 -- @usage for s in entries.each(assert(session.open "lpfm.data")) do print(s.time, s.comm, s.symbol) end
 function entries.each(self, resolver, only)
    resolver = resolver or store.resolver(self)
-   local next_raw, names = each_raw(self:each_block(), self:sizes()), {}
+   local next_raw, names = each_raw(self), {}
    return function()
       local raw, event = next_raw(), nil
       while raw do

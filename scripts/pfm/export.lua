@@ -5,6 +5,7 @@
 local format = require "pfm.format"
 local nearest = require "pfm.nearest"
 local options = require "pfm.options"
+local progress = require "pfm.progress"
 local screen = require "pfm.screen"
 local session = require "pfm.session"
 local shell = require "pfm.shell"
@@ -170,7 +171,9 @@ function export.main(argv)
    if not path then refuse_screen(writer) end
    local self, err = session.open(args.file or "lpfm.data")
    if not self then error(err, 0) end
+   self.progress = progress.counter("lpfm export", (self.ends or {}).samples or math.huge, "samples")
    export.write(self, name, path, opts)
+   self.progress()
    io.stdout:flush()
    for _, warning in ipairs(self:warnings()) do io.stderr:write("lpfm export: ", warning, "\n") end
    return 0

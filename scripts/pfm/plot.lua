@@ -203,7 +203,9 @@ function plot.main(argv)
       slices = options.number(args.slices, "--slices", true), bins = options.number(args.bins, "--bins", true) }
    local self, err = require("pfm.session").open(args.file or "lpfm.data")
    if not self then error(err, 0) end
+   self.progress = require("pfm.progress").counter("lpfm plot", (self.ends or {}).samples or math.huge, "samples")
    local drawn = plot.session(self, what, opts)
+   self.progress()
    if args.output then
       drawn:save(args.output)
    else

@@ -9,20 +9,41 @@ local symbols = require "pfm.symbols"
 
 local json = { summary = "the whole recording: how it was made, and every sample", extensions = { "json" } }
 
+local texts = {} -- as JSON: they come again and again
+
+local function text(s)
+   local known = texts[s] or format.json(s)
+   texts[s] = known
+   return known
+end
+
+local function value_of(v)
+   if type(v) ~= "number" then return text(tostring(v)) end
+   return (v % 1 == 0 and "%.0f" or "%.9f"):format(v)
+end
+
+local FIELDS = { "event", "time", "pid", "tid", "process", "comm", "cpu", "address", "symbol", "offset", "object",
+   "file", "line", "period" }
+
+-- The fields in their order, those recorded with the sample behind them.
 local function record_of(s, with)
-   local file, line = symbols.line(s.where)
-   local out = { event = s.event, time = s.time, pid = s.pid, tid = s.tid, process = s.process, comm = s.comm,
-      cpu = s.cpu, address = symbols.hex(s.address), symbol = s.symbol, offset = s.offset, object = s.object,
-      file = file, line = line, period = s.period }
-   for _, e in ipairs(with) do out[e.name] = s[e.name] end
-   return out
+   s.file, s.line = symbols.line(s.where)
+   s.address = symbols.hex(s.address)
+   local out = {}
+   for _, name in ipairs(FIELDS) do
+      if s[name] ~= nil then out[#out + 1] = ('"%s":%s'):format(name, value_of(s[name])) end
+   end
+   for _, e in ipairs(with) do
+      if s[e.name] ~= nil then out[#out + 1] = text(e.name) .. ":" .. value_of(s[e.name]) end
+   end
+   return "{" .. table.concat(out, ",") .. "}"
 end
 
 local function write_list(self, out, only)
    local between, with = "\n", self.head.with or {}
    out:write('"samples":[')
    for s in entries.each(self, nil, only) do
-      out:write(between, format.json(record_of(s, with)))
+      out:write(between, record_of(s, with))
       between = ",\n"
    end
    out:write("\n]")
