@@ -9,7 +9,7 @@ local significance = require "pfm.significance"
 
 -- Two functions: a at 0x1000 and b at 0x2000, a line each.
 local SYMBOLS = { prog = { path = "prog", count = 2, segments = {}, functions = { { 0x1000, 16, "a" },
-   { 0x2000, 16, "b" } }, files = { "prog.c" }, lines = { { 0x1000, 1, 10 }, { 0x2000, 1, 20 } }, inlined = {} } }
+   { 0x2000, 16, "b" } }, files = { "prog.c" }, lines = { { 0x1000, 1, 10 }, { 0x2000, 1, 20 } }, frames = {} } }
 
 local function near(expected, got, by)
    assert.is_true(math.abs(expected - got) <= (by or 1e-9), ("%.12g is not %.12g"):format(got, expected))

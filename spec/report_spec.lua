@@ -24,7 +24,7 @@ end
 
 local SYMBOLS = { ["/bin/prog"] = { path = "/bin/prog", count = 2, segments = {},
    functions = { { 0x1000, 16, "alpha" }, { 0x2000, 16, "beta" } }, files = { "/src/prog.c" },
-   lines = { { 0x1000, 1, 10 }, { 0x2000, 1, 20 } }, inlined = {} } }
+   lines = { { 0x1000, 1, 10 }, { 0x2000, 1, 20 } }, frames = {} } }
 
 -- n samples of alpha and m of beta, 1 ms apart; PMD 66 grows by 2 in alpha and by 5 in beta.
 local function record(name, n, m)

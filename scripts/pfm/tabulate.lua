@@ -4,7 +4,7 @@
 
 local nearest = require "pfm.nearest"
 local columns = require "pfm.columns"
-local samples = require "pfm.samples"
+local entries = require "pfm.entries"
 local store = require "pfm.store"
 local symbols = require "pfm.symbols"
 local fail = require("pfm.options").fail
@@ -35,13 +35,13 @@ local keys = {
    line = { title = "line", where = true, get = line_of },
    address = { title = "address", where = true, get = address_of },
    thread = { title = "thread", takes = { "tid", "pid" }, get = function(_, s, r)
-      return ("%d %s"):format(s.tid, samples.comm(r, s.tid, s.pid))
+      return ("%d %s"):format(s.tid, entries.comm(r, s.tid, s.pid))
    end },
    comm = { title = "comm", takes = { "tid", "pid" }, get = function(_, s, r)
-      return samples.comm(r, s.tid, s.pid)
+      return entries.comm(r, s.tid, s.pid)
    end },
    pid = { title = "process", takes = { "pid" }, get = function(_, s, r)
-      return ("%d %s"):format(s.pid, samples.comm(r, s.pid))
+      return ("%d %s"):format(s.pid, entries.comm(r, s.pid))
    end },
    cpu = { title = "CPU", number = true, takes = { "cpu" }, get = function(_, s) return tostring(s.cpu) end },
    event = { title = "event", get = function(_, s, r)
