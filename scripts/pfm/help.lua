@@ -93,7 +93,7 @@ require "pfm.profile"         sampling: profile.collect{...}
 require "pfm.session"         recordings; "pfm.symbols": addresses to functions; "pfm.format": tables, CSV, JSON]==]
 
 local function name_of(value)
-   for _, name in ipairs { "stat", "record", "report", "diff", "list", "help" } do
+   for _, name in ipairs { "stat", "record", "report", "annotate", "diff", "export", "plot", "list", "help" } do
       if rawget(_G, name) == value then return name end
    end
    local lpfm = require "lpfm"
