@@ -1,0 +1,18 @@
+-- SPDX-License-Identifier: MIT
+-- Is one command faster than another? CPU time of both in turn, 10 times: lpfm faster.lua 'gzip -1 <f' 'gzip -6 <f'
+local count, format = require "pfm.count", require "pfm.format"
+
+local runs = { {}, {} }
+for i = 1, tonumber(arg[3] or 10) do
+   for k = 1, 2 do
+      local command = { "/bin/sh", "-c", "exec " .. arg[k] .. " >/dev/null" }
+      runs[k][i] = count.run { command = command, events = "task-clock" }
+   end
+end
+local a, b = count.merge(runs[1]).events[1], count.merge(runs[2]).events[1]
+for k, e in ipairs { a, b } do
+   print(("%s: %s, +- %s"):format(arg[k], format.time(e.value / 1e9), format.time(e.stddev / 1e9)))
+end
+local sure = math.abs(a.value - b.value) > 3 * math.sqrt(a.stddev ^ 2 + b.stddev ^ 2)
+print(sure and ("the %s takes %.2f times as long"):format(a.value > b.value and "first" or "second",
+   math.max(a.value, b.value) / math.min(a.value, b.value)) or "no difference that could not be chance")

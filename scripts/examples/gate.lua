@@ -1,0 +1,10 @@
+-- SPDX-License-Identifier: MIT
+-- For a continuous build: fails when a command costs more than it may. lpfm gate.lua page-faults 20000 make -s test
+local count, format = require "pfm.count", require "pfm.format"
+
+local event, limit = arg[1], tonumber(arg[2])
+local result = count.run { command = { unpack(arg, 3) }, events = event, threads = true }
+local n = result.events[1].value
+if not n then error(event .. ": " .. tostring(result.events[1].reason), 0) end
+print(("%s %s, %s allowed"):format(format.number(n), event, format.number(limit)))
+return n <= limit and result.status or 1

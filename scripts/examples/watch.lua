@@ -1,0 +1,14 @@
+-- SPDX-License-Identifier: MIT
+-- How a running process lives: its faults and switches, second by second. lpfm watch.lua PID [SECONDS]
+local count, format = require "pfm.count", require "pfm.format"
+
+local names = "task-clock,page-faults,context-switches,cpu-migrations"
+print(("%10s %10s %12s %10s"):format("CPU", "faults", "switches", "moves"))
+for _ = 1, tonumber(arg[2] or math.huge) do
+   local target = { tids = { tonumber(arg[1]) }, threads = true, seconds = 1, events = names }
+   local ok, result = pcall(count.run, target)
+   if not ok or result.interrupted then return ok and 0 or print("it has ended: " .. tostring(result)) end
+   local busy, faults, switches, moves = result.events[1], result.events[2], result.events[3], result.events[4]
+   print(("%9.1f%% %10s %12s %10s"):format(busy.value / result.elapsed / 1e7, format.number(faults.value),
+      format.number(switches.value), format.number(moves.value)))
+end
