@@ -150,13 +150,17 @@ static int push_damage(lua_State *L, struct chunks *f, enum state state)
 
 /***
 The next chunk.
-@function file:next
+@function chunks:next
 @treturn[1] string tag
 @treturn[1] number where its body lies in the file
 @treturn[1] number the body's length, in bytes
 @return[2] nil
 @treturn[2] string "end" behind the last; "cut" or "damaged" for what was passed over
 @treturn[2] number where that is in the file
+@usage
+local f = assert(chunks.open "lpfm.data")
+for tag, at, length in function() return f:next() end do print(tag, at, length) end
+f:close()
 */
 static int chunks_next(lua_State *L)
 {
@@ -176,10 +180,15 @@ static int chunks_next(lua_State *L)
 
 /***
 A part of the file.
-@function file:body
-@number at as of `file:next`
+@function chunks:body
+@number at as of `chunks:next`
 @number length in bytes
 @treturn string, shorter where the file ends
+@usage
+local f = assert(chunks.open "lpfm.data")
+local tag, at, length = f:next()
+assert(tag == "HEAD" and f:body(at, length):find('"version"', 1, true))
+f:close()
 */
 static int chunks_body(lua_State *L)
 {
@@ -192,6 +201,11 @@ static int chunks_body(lua_State *L)
 	return 1;
 }
 
+/***
+Closes the file; also done on collection.
+@function chunks:close
+@usage local f = assert(chunks.open "lpfm.data"); f:close()
+*/
 static int chunks_close(lua_State *L)
 {
 	struct chunks *f = lpfm_object_check(L, 1, &chunks_class);
@@ -276,6 +290,7 @@ The head of a chunk.
 @string tag four letters
 @string body
 @treturn string 16 bytes, to be written before the body
+@usage local text = chunks.head("COMM", "[]") .. "[]"
 */
 static int chunks_head(lua_State *L)
 {
@@ -298,6 +313,7 @@ CRC-32 (that of zlib and PNG) of some strings in a row.
 @function crc32
 @string ...
 @treturn number
+@usage assert(chunks.crc32("1234", "56789") == 0xcbf43926)
 */
 static int chunks_crc32(lua_State *L)
 {

@@ -282,13 +282,16 @@ static void options_from_names(lua_State *L)
 
 /***
 A table that counts samples.
-@function tally
+@function lpfm.blocks.tally
 @tparam table options `keys`: up to eight columns; optional `sums`: up to sixteen columns, added up for each row;
 `where`: up to eight tests `{column, from, to}` that a sample must pass (to: by default from); `pair`: two columns,
 see `tally:moments`. Instead of the table: names of fields, the keys
 @treturn tally
 @raise on wrong types and unknown fields
-@usage local t = blocks.tally("tid", "ip"); t:add(block, {[65] = 0})
+@usage
+local t = blocks.tally { keys = { "tid", { "tstamp", from = 0, step = 1e9 } }, where = { { "cpu", 0 } } }
+for block in assert(session.open "lpfm.data"):each_block() do t:add(block, { [65] = {} }) end
+for tid, second, samples in t:rows() do print(tid, second, samples) end
 */
 int lpfm_tally_new(lua_State *L)
 {
@@ -318,6 +321,9 @@ Counts the samples of a block.
 sample, or the list of the PMDs whose values do
 @treturn number of samples found
 @treturn number of samples that the block's header promises beyond them: it is cut
+@usage
+local block = assert(session.open "lpfm.data"):each_block()()
+print(blocks.tally("ip"):add(block, { [65] = {} }))
 */
 static int tally_add(lua_State *L)
 {
@@ -382,6 +388,7 @@ static int next_row(lua_State *L)
 Iterates over what was counted; the table must not grow meanwhile.
 @function tally:rows
 @return an iterator of the keys, the number of samples, the number of events, the sums
+@usage for ip, samples, events in blocks.tally("ip"):rows() do print(ip, samples, events) end
 */
 static int tally_rows(lua_State *L)
 {
@@ -396,6 +403,7 @@ static int tally_rows(lua_State *L)
 How the two columns of `pair` go together, over all samples that have both and pass.
 @function tally:moments
 @treturn table `n`, `mean_x`, `mean_y`; the sums of squared differences to them, `xx`, `yy`, `xy`; `min_x`, `max_x`
+@usage assert(blocks.tally({ pair = { "tstamp", "period" } }):moments().n == 0)
 */
 static int tally_moments(lua_State *L)
 {

@@ -15,13 +15,97 @@ local columns = require "pfm.columns"
 local tabulate = require "pfm.tabulate"
 local values = require "pfm.values"
 
-return {
-   by = tabulate.by,             -- samples by symbol, line, thread, time, ...
-   keys = tabulate.keys,         -- the names of what they can be sorted by
-   span = columns.span,          -- the first and the last moment
-   diff = difference.find,       -- two runs, or several of each
-   phases = phases.find,         -- stretches of time in which a run did the same things
-   histogram = values.histogram, -- of a register's values, of the time between samples
-   correlate = values.correlate, -- of two such values
-   derive = derive.metrics,      -- formulas over the counts of each row
-}
+local analyze = {}
+
+--- Sorts the samples of a session.
+-- @param self of `session.open` or `session.of`
+-- @tparam[opt="symbol"] string by keys, separated by commas, see `analyze.keys`
+-- @tparam[opt] table options `filter`: only samples of these, values as texts, several separated by commas: `symbol`,
+-- `object`, `comm`, `tid`, `pid`, `cpu`, `event`, `set`, and `from`, `to` (seconds since the first sample, or "10%");
+-- `slice`: the width of the slices of the key "time", in seconds (1), by which rows are then ordered; `sums`: names of
+-- events of `record --with`, of which each row gets `sums`, how much they grew
+-- @treturn table `rows` of `cells`, each cell also by its key's name, `percent` (of its event's), `samples`, `events`,
+-- `pmd`, `event`, `sums`; `titles`; `totals` by PMD and `events` by name: the same of all; `missing` (objects without
+-- symbols); `cut` (samples missing from damaged blocks)
+-- @raise on unknown keys and filters
+-- @usage analyze.by(assert(session.open "lpfm.data"), "comm,symbol", { filter = { cpu = "0,1" } }).rows[1]
+-- @function by
+analyze.by = tabulate.by
+
+--- The names of all keys.
+-- @treturn table sorted
+-- @usage analyze.keys()[1]
+-- @function keys
+analyze.keys = tabulate.keys
+
+--- The first and the last moment of a session.
+-- @param self
+-- @treturn number ns, of the clock that the machine gives samples; 0 without samples
+-- @treturn number
+-- @usage analyze.span(assert(session.open "lpfm.data"))
+-- @function span
+analyze.span = columns.span
+
+--- How two runs differ.
+-- The probability `p` of a row says how often chance alone would show such a difference, or a greater one, in some
+-- row (Holm's adjustment). Of single runs it knows the chance of sampling only, not how runs vary by themselves: for
+-- that give several of each; then it is Welch's test of their means.
+-- @param old a session, or a list of some of the same program
+-- @param new the same
+-- @tparam[opt="symbol"] string by as for `analyze.by`
+-- @tparam[opt] table options as for `analyze.by`, and `absolute`: compare events instead of shares; `alpha` (0.05)
+-- @treturn table `rows` of `cells`, each cell also by its key's name, `event`, `old` and `new` (`samples`, `percent`,
+-- `events` of a run), `percent` (points), `change` and `ratio` of the events, `p`, `raw_p`, `significant`; the
+-- greatest difference first; `titles`
+-- @usage analyze.diff(session.open "lpfm.data", session.open "lpfm.data").rows[1].symbol
+-- @function diff
+analyze.diff = difference.find
+
+--- The phases of a run: stretches of time in which it did the same things. Slices of time are merged with the neighbour
+-- that is most alike, until chance no longer explains how neighbours differ.
+-- @param self of `session.open` or `session.of`
+-- @tparam[opt="symbol"] string by what counts as the same thing, as for `analyze.by`
+-- @tparam[opt] table options `slices` (60) or `slice` (seconds), `alpha` (0.05), `filter`
+-- @treturn table list of `from`, `to` (seconds since the first sample), `samples`, `rows` (`kind`, `samples`,
+-- `percent`), the most frequent first
+-- @usage analyze.phases(assert(session.open "lpfm.data"), "symbol", { slices = 20 })[1].rows[1].kind
+-- @function phases
+analyze.phases = phases.find
+
+--- How the values in the samples are distributed: a latency register, what a counter grew by from sample to sample,
+-- the time between samples.
+-- @param self of `session.open` or `session.of`
+-- @param what a PMD's number or an event of `record --with`; "interval", ns between the samples of a thread; "period",
+-- the periods of randomized sampling
+-- @tparam[opt] table options `raw`: the register's value as it is, not what it grew by; `width`, `from`: bins of equal
+-- width from there, instead of powers of two; `filter`: `event`, `tid`, `pid`, `cpu`, `set`, `from`, `to`
+-- @treturn table `bins` of `from`, `to` (exclusive) and `count`; `n`, `mean`, `deviation`, `min`, `max`, `median`,
+-- `p90`, `p99` (to 1.6 %, or the width of a bin)
+-- @usage analyze.histogram(assert(session.open "lpfm.data"), "interval").median
+-- @function histogram
+analyze.histogram = values.histogram
+
+--- How two values go together, from sample to sample.
+-- @param self of `session.open` or `session.of`
+-- @param x as `what` of `analyze.histogram`
+-- @param y
+-- @tparam[opt] table options `raw`, `filter`
+-- @treturn table `n`, `r` (Pearson's, nil where one of them is constant), `low` and `high` (95 % confidence, nil for
+-- fewer than 4), `p` (of no correlation), `slope` and `intercept` of the line through them, `mean_x`, `mean_y`
+-- @usage analyze.correlate(assert(session.open "lpfm.data"), "interval", "period").r
+-- @function correlate
+analyze.correlate = values.correlate
+
+--- Metrics computed from the counts of each row: events sampled, and those of `sums`.
+-- @param self the session
+-- @tparam table result of `analyze.by`, not by event
+-- @tparam table formulas by name: a text over the events' names, "-" and ":" in them written "_", as in
+-- "page_faults / samples"; or a function of a table of counts
+-- @treturn table list of `cells`, each cell also by its key's name, `counts`, `metrics` by name (nil where a division
+-- by zero leaves none); in the result's order
+-- @usage local s = assert(session.open "lpfm.data")
+-- print(analyze.derive(s, analyze.by(s, "symbol"), { ms = "cpu_clock / 1e6" })[1].metrics.ms)
+-- @function derive
+analyze.derive = derive.metrics
+
+return analyze

@@ -35,10 +35,7 @@ function columns.event_name(self, pmd, set)
    return event and event.name or "PMD" .. pmd
 end
 
---- The first and the last moment of a session.
--- @param self
--- @treturn number ns, of the clock that the machine gives samples; 0 without samples
--- @treturn number
+--- See `pfm.analyze.span`.
 function columns.span(self)
    if not self.first then
       local m = self:tally({ pair = { "tstamp", "tstamp" } }):moments()

@@ -60,14 +60,7 @@ local function counts_by_cells(self, result)
    return list
 end
 
---- Metrics computed from the counts of each row: events sampled, and those of `sums`.
--- @param self the session
--- @tparam table result of `analyze.by`, not by event
--- @tparam table formulas by name: a text over the events' names, "-" and ":" in them written "_", as in
--- "page_faults / samples"; or a function of a table of counts
--- @treturn table list of `cells`, each cell also by its key's name, `counts`, `metrics` by name (nil where a division
--- by zero leaves none); in the result's order
--- @usage analyze.derive(s, analyze.by(s, "symbol"), { CPI = "cycles / instructions" })[1].metrics.CPI
+--- See `pfm.analyze.derive`.
 function derive.metrics(self, result, formulas)
    local compute = {}
    for name, formula in pairs(formulas) do compute[name] = compile(name, formula) end

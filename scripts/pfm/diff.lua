@@ -190,7 +190,7 @@ end
 -- @string[opt="lpfm.data"] new the same
 -- @string[opt="symbol"] by sort keys
 -- @treturn table of `pfm.analyze.diff`; prints itself
--- @usage diff("lpfm.data", "lpfm.data").rows[1].p
+-- @usage require("pfm.diff").call("lpfm.data", "lpfm.data").rows[1].p
 function diff.call(old, new, by)
    if type(old) ~= "string" then error('diff: recordings are wanted, by name: diff("old.data", "new.data")', 0) end
    local a, b = open_all(old), open_all(new or "lpfm.data")

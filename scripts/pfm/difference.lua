@@ -86,18 +86,7 @@ local function compare(found, runs, options)
    end
 end
 
---- How two runs differ.
--- The probability `p` of a row says how often chance alone would show such a difference, or a greater one, in some
--- row (Holm's adjustment). Of single runs it knows the chance of sampling only, not how runs vary by themselves: for
--- that give several of each; then it is Welch's test of their means.
--- @param old a session, or a list of some of the same program
--- @param new the same
--- @tparam[opt="symbol"] string by as for `analyze.by`
--- @tparam[opt] table options as for `analyze.by`, and `absolute`: compare events instead of shares; `alpha` (0.05)
--- @treturn table `rows` of `cells`, each cell also by its key's name, `event`, `old` and `new` (`samples`, `percent`,
--- `events` of a run), `percent` (points), `change` and `ratio` of the events, `p`, `raw_p`, `significant`; the
--- greatest difference first; `titles`
--- @usage analyze.diff(session.open "old.data", session.open "new.data").rows[1].symbol
+--- See `pfm.analyze.diff`.
 function difference.find(old, new, by, options)
    options = options or {}
    local found = { rows = {}, by_id = {}, totals = { old = {}, new = {} } }

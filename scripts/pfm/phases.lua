@@ -72,13 +72,7 @@ local function describe_phase(part, step, last)
    return phase
 end
 
---- The phases of a run: stretches of time in which it did the same things. Slices of time are merged with the neighbour
--- that is most alike, until chance no longer explains how neighbours differ.
--- @param self of `session.open` or `session.of`
--- @tparam[opt="symbol"] string by what counts as the same thing, as for `analyze.by`
--- @tparam[opt] table options `slices` (60) or `slice` (seconds), `alpha` (0.05), `filter`
--- @treturn table list of `from`, `to` (seconds since the first sample), `samples`, `rows` (`kind`, `samples`,
--- `percent`), the most frequent first
+--- See `pfm.analyze.phases`.
 function phases.find(self, by, options)
    options = options or {}
    local slices, step = slice_counts(self, by or "symbol", options)

@@ -38,7 +38,7 @@ local report = { summary = "show where the samples of a recording lie" }
 -- @string[opt="symbol"] by sort keys, separated by commas
 -- @tparam[opt] table options of `pfm.analyze.by`
 -- @treturn table of `pfm.analyze.by`
--- @usage report.sort(assert(session.open "lpfm.data"), "comm,symbol").rows[1].percent
+-- @usage require("pfm.report").sort(assert(session.open "lpfm.data"), "comm,symbol").rows[1].percent
 report.sort = analyze.by
 
 -- --- warnings ------------------------------------------------------------------------------------

@@ -25,6 +25,8 @@ writer.__index = writer
 -- @tparam table head what is recorded: command, events, period, ...
 -- @tparam[opt] boolean later keep the chunks until `begin`
 -- @return a writer, or nil and a message
+-- @usage local w = assert(session.create("new.data", { events = { { name = "cpu-clock", pmd = 65 } } }))
+-- w:close {}
 function session.create(path, head, later)
    local before = io.open(path, "rb")
    if before then before:close() end
@@ -44,6 +46,9 @@ local function put(self, ...)
 end
 
 --- Writes what was kept so far, in the place of what was in the file.
+-- @usage local w = assert(session.create("new.data", { events = { { name = "cpu-clock", pmd = 65 } } }, true))
+-- w:begin()
+-- w:close {}
 function writer:begin()
    local file, err = io.open(self.path, "wb")
    if not file then error("cannot write " .. err, 0) end
@@ -56,6 +61,9 @@ end
 --- Appends a chunk, at once, or keeps it until `begin`.
 -- @string tag four letters
 -- @string body
+-- @usage local w = assert(session.create("new.data", { events = { { name = "cpu-clock", pmd = 65 } } }))
+-- w:chunk("NOTE", "readers pass over what they do not know")
+-- w:close {}
 function writer:chunk(tag, body)
    local head = chunks.head(tag, body)
    if self.kept then
@@ -67,6 +75,9 @@ function writer:chunk(tag, body)
 end
 
 --- Appends a chunk of JSON.
+-- @usage local w = assert(session.create("new.data", { events = { { name = "cpu-clock", pmd = 65 } } }))
+-- w:json("COMM", { { tid = 1, pid = 1, comm = "init" } })
+-- w:close {}
 function writer:json(tag, value)
    self:chunk(tag, format.json(value))
 end
@@ -74,6 +85,10 @@ end
 --- Appends samples, a sampling buffer up to its cur_offs.
 -- @string block
 -- @number count samples in it
+-- @usage local s = assert(session.open "lpfm.data")
+-- local w = assert(session.create("new.data", s.head))
+-- for block in s:each_block() do w:block(block, 1) end
+-- w:close(s.ends)
 function writer:block(block, count)
    self:chunk("SMPL", block)
    self.samples = self.samples + count
@@ -81,6 +96,8 @@ end
 
 --- Ends the file.
 -- @tparam table totals losses, times
+-- @usage local w = assert(session.create("new.data", { events = { { name = "cpu-clock", pmd = 65 } } }))
+-- w:close { lost = 0, full = 0 }
 function writer:close(totals)
    totals.samples = self.samples
    self:json("ENDS", totals)
@@ -88,6 +105,8 @@ function writer:close(totals)
 end
 
 --- Ends a file without its end; removes it if it is new and nothing was recorded in it.
+-- @usage local w = assert(session.create("new.data", { events = { { name = "cpu-clock", pmd = 65 } } }))
+-- w:discard()
 function writer:discard()
    self.file:close()
    if self.new and self.samples == 0 then os.remove(self.path) end
@@ -254,7 +273,10 @@ end
 -- @tparam table fields `head` with `events`, `with`; `blocks`, strings; optional `maps` (list of `{pid=, maps=}`),
 -- `comms` (by tid), `ends`
 -- @treturn session
--- @usage session.of { head = { events = { { name = "CPU_CYCLES", pmd = 4 } } }, blocks = { buffer:snapshot() } }
+-- @usage local ctx = assert(lpfm.create { format = "default" })
+-- local events, blocks = { { name = "cpu-clock", pmd = 65 } }, { ctx:buffer():snapshot() }
+-- print(#analyze.by(session.of { head = { events = events }, blocks = blocks }, "thread").rows)
+-- ctx:close()
 function session.of(fields)
    local self = new_reader("(memory)")
    for k, v in pairs(fields) do self[k] = v end
@@ -271,6 +293,7 @@ end
 
 --- Iterates over the blocks of samples that are sound.
 -- @return an iterator of strings, for `lpfm.blocks`
+-- @usage for block in assert(session.open "lpfm.data"):each_block() do print(#block) end
 function reader:each_block()
    local i, file = 0, nil
    return function()
@@ -294,6 +317,8 @@ end
 -- @tparam table options as for `blocks.tally`
 -- @treturn tally
 -- @treturn number samples missing from blocks that were cut
+-- @usage local tally = assert(session.open "lpfm.data"):tally { keys = { "tid" } }
+-- for tid, samples in tally:rows() do print(tid, samples) end
 function reader:tally(options)
    local tally, cut, sizes = blocks.tally(options), 0, self:sizes()
    local file = type(self.blocks[1]) == "table" and open_again(self)
@@ -314,6 +339,7 @@ end
 --- The PMDs whose values follow a sample, by the PMD that overflowed: what `lpfm.blocks` wants. An event of a set
 -- other than 0 stands under set * 65536 + PMD.
 -- @treturn table
+-- @usage for pmd, pmds in pairs(assert(session.open "lpfm.data"):sizes()) do print(pmd, #pmds) end
 function reader:sizes()
    local sizes, with = {}, pmds_of(self.head.with or {})
    for _, event in ipairs(self.head.events) do
@@ -324,6 +350,7 @@ end
 
 --- What a reader should know before trusting the numbers, in words.
 -- @treturn table of strings
+-- @usage for _, w in ipairs(assert(session.open "lpfm.data"):warnings()) do print(w) end
 function reader:warnings()
    local out = {}
    for _, d in ipairs(self.damage) do

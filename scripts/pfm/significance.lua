@@ -83,6 +83,7 @@ end
 -- @number x
 -- @number df degrees of freedom
 -- @treturn number 0 to 1
+-- @usage significance.chi2(3.84, 1) --> 0.05
 function significance.chi2(x, df)
    return df > 0 and gamma_tail(df / 2, x / 2) or 1
 end
@@ -99,6 +100,7 @@ end
 -- @number t
 -- @number df degrees of freedom
 -- @treturn number 0 to 1
+-- @usage significance.student(2.23, 10) --> 0.05
 function significance.student(t, df)
    return beta_head(df / 2, 0.5, df / (df + t * t))
 end
@@ -174,6 +176,7 @@ end
 -- @tparam table a numbers, two or more
 -- @tparam table b
 -- @treturn number the probability of such a difference, or a greater one, by chance
+-- @usage significance.means({ 10.1, 10.3, 10.2 }, { 10.9, 11.2, 10.8 })
 function significance.means(a, b)
    local mean_a, var_a = mean_and_variance(a)
    local mean_b, var_b = mean_and_variance(b)
@@ -189,6 +192,7 @@ end
 -- @tparam table b
 -- @treturn number the statistic, 0 where they are alike
 -- @treturn number degrees of freedom
+-- @usage significance.chi2(significance.likelihood({ main = 40, parse = 60 }, { main = 60, parse = 40 }))
 function significance.likelihood(a, b)
    local n, m, rest_a, rest_b = 0, 0, 0, 0
    for _, count in pairs(a) do n = n + count end
@@ -218,6 +222,7 @@ end
 --- Probabilities of many tests, so raised that one below alpha is a find even so (Holm).
 -- @tparam table list of probabilities
 -- @treturn table in the same order
+-- @usage significance.adjust { 0.01, 0.04 } --> { 0.02, 0.04 }
 function significance.adjust(list)
    local order, out, least = {}, {}, 0
    for i in ipairs(list) do order[i] = i end

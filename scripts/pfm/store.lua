@@ -71,12 +71,18 @@ collector.__index = collector
 --- Collects what is to be stored, while or after it is recorded.
 -- @tparam table sizes as of `session:sizes`
 -- @treturn collector
+-- @usage local s = assert(session.open "lpfm.data")
+-- local c = store.collector(s:sizes())
+-- for _, m in ipairs(s.maps) do c:maps(m.pid, m.maps) end
+-- for block in s:each_block() do c:block(block) end
+-- print(c:objects()[1].path)
 function store.collector(sizes)
    return setmetatable({ sizes = sizes, tally = blocks.tally("pid", "ip"), resolver = symbols.resolver() }, collector)
 end
 
 --- Adds samples.
 -- @string block
+-- @usage store.collector({}):block(assert(session.open "lpfm.data"):each_block()())
 function collector:block(block)
    self.tally:add(block, self.sizes)
 end
@@ -84,6 +90,7 @@ end
 --- Adds the mappings of a process.
 -- @int pid
 -- @tparam table maps as of `symbols.parse_maps`
+-- @usage store.collector({}):maps(1, { { 4096, 8192, 0, "/bin/sh" } })
 function collector:maps(pid, maps)
    self.resolver:add(pid, maps)
 end
@@ -104,6 +111,7 @@ end
 
 --- What the samples lie in, an SYMS chunk for each object.
 -- @treturn table list of tables, by path
+-- @usage #store.collector({}):objects() --> 0
 function collector:objects()
    local objects, list = {}, {}
    for pid, ip in self.tally:rows() do
@@ -137,7 +145,7 @@ end
 -- @param self of `session.open` or `session.of`
 -- @string path not that of the session itself
 -- @raise where the file cannot be written
--- @usage store.save(assert(session.open "killed.data"), "whole.data")
+-- @usage store.save(assert(session.open "lpfm.data"), "whole.data")
 function store.save(self, path)
    if path == self.path then error("a recording cannot be saved over itself: " .. path, 0) end
    local file, err = session.create(path, self.head)
@@ -239,7 +247,7 @@ end
 -- brings none (recordings that were killed).
 -- @param self of `session.open`
 -- @treturn resolver see `pfm.symbols`
--- @usage store.resolver(s):resolve(pid, ip).func
+-- @usage store.resolver(assert(session.open "lpfm.data")):resolve(1, 4096).func
 function store.resolver(self)
    local resolver = symbols.resolver { kernel = same_kernel(self), stored = finder(self) }
    for _, m in ipairs(self.maps) do resolver:add(m.pid, m.maps) end

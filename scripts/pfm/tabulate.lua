@@ -55,8 +55,7 @@ local keys = {
 local aliases = { dso = "object", sym = "symbol", tid = "thread", ["function"] = "symbol", srcline = "line",
    ip = "address", process = "pid", symoff = "address", command = "comm" }
 
---- The names of all keys.
--- @treturn table sorted
+--- See `pfm.analyze.keys`.
 function tabulate.keys()
    local names = {}
    for name in pairs(keys) do names[#names + 1] = name end
@@ -224,18 +223,7 @@ local function sum_columns(self, names)
    return out
 end
 
---- Sorts the samples of a session.
--- @param self of `session.open` or `session.of`
--- @tparam[opt="symbol"] string by keys, separated by commas, see `analyze.keys`
--- @tparam[opt] table options `filter`: only samples of these, values as texts, several separated by commas: `symbol`,
--- `object`, `comm`, `tid`, `pid`, `cpu`, `event`, `set`, and `from`, `to` (seconds since the first sample, or "10%");
--- `slice`: the width of the slices of the key "time", in seconds (1), by which rows are then ordered; `sums`: names of
--- events of `record --with`, of which each row gets `sums`, how much they grew
--- @treturn table `rows` of `cells`, each cell also by its key's name, `percent` (of its event's), `samples`, `events`,
--- `pmd`, `event`, `sums`; `titles`; `totals` by PMD and `events` by name: the same of all; `missing` (objects without
--- symbols); `cut` (samples missing from damaged blocks)
--- @raise on unknown keys and filters
--- @usage analyze.by(assert(session.open "lpfm.data"), "comm,symbol", { filter = { cpu = "0,1" } }).rows[1].symbol
+--- See `pfm.analyze.by`.
 function tabulate.by(self, by, options)
    options = options or {}
    local filter = options.filter or {}

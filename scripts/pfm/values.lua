@@ -82,16 +82,7 @@ local function quantile(fine, n, share, start)
    end
 end
 
---- How the values in the samples are distributed: a latency register, what a counter grew by from sample to sample,
--- the time between samples.
--- @param self of `session.open` or `session.of`
--- @param what a PMD's number or an event of `record --with`; "interval", ns between the samples of a thread; "period",
--- the periods of randomized sampling
--- @tparam[opt] table options `raw`: the register's value as it is, not what it grew by; `width`, `from`: bins of equal
--- width from there, instead of powers of two; `filter`: `event`, `tid`, `pid`, `cpu`, `set`, `from`, `to`
--- @treturn table `bins` of `from`, `to` (exclusive) and `count`; `n`, `mean`, `deviation`, `min`, `max`, `median`,
--- `p90`, `p99` (to 1.6 %, or the width of a bin)
--- @usage analyze.histogram(s, "interval").median
+--- See `pfm.analyze.histogram`.
 function values.histogram(self, what, options)
    options = options or {}
    local binned, plain = columns.column(self, what, options.raw), columns.column(self, what, options.raw)
@@ -110,14 +101,7 @@ function values.histogram(self, what, options)
    }
 end
 
---- How two values go together, from sample to sample.
--- @param self of `session.open` or `session.of`
--- @param x as `what` of `analyze.histogram`
--- @param y
--- @tparam[opt] table options `raw`, `filter`
--- @treturn table `n`, `r` (Pearson's, nil where one of them is constant), `low` and `high` (95 % confidence, nil for
--- fewer than 4), `p` (of no correlation), `slope` and `intercept` of the line through them, `mean_x`, `mean_y`
--- @usage analyze.correlate(s, "page-faults", "task-clock").r
+--- See `pfm.analyze.correlate`.
 function values.correlate(self, x, y, options)
    options = options or {}
    local m = self:tally({ pair = { columns.column(self, x, options.raw), columns.column(self, y, options.raw) },
