@@ -2,10 +2,15 @@
 -- pfm.analyze: on the simulated computer every number is known.
 
 local analyze = require "pfm.analyze"
+local lpfm = require "lpfm"
 local make = require "support.samples"
 local session = require "pfm.session"
 local sim = require "support.sim"
 local significance = require "pfm.significance"
+
+local before = lpfm.machine().name
+
+teardown(function() lpfm.machine(before) end)
 
 -- Two functions: a at 0x1000 and b at 0x2000, a line each.
 local SYMBOLS = { prog = { path = "prog", count = 2, segments = {}, functions = { { 0x1000, 16, "a" },
