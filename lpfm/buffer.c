@@ -20,6 +20,7 @@ none of them, with IIP_HDR only ip.
 */
 #include <errno.h>
 
+#include "bytes.h"
 #include "sample.h"
 #include "perfmon/perfmon_nway_smpl.h"
 
@@ -85,7 +86,7 @@ struct lpfm_context *lpfm_buffer_samples(lua_State *L, int idx)
 	struct lpfm_context *ctx = open_context(L, idx);
 
 	if (ctx->format == LPFM_RAW_BUFFER)
-		luaL_error(L, "the layout of this format is not known; snapshot() gives its bytes");
+		luaL_error(L, "the layout of this format is not known; get() and snapshot() give its bytes");
 	return ctx;
 }
 
@@ -157,6 +158,25 @@ static int buffer_snapshot(lua_State *L)
 	return 1;
 }
 
+/***
+A value in the buffer, of whatever format.
+@function buffer:get
+@string type "u8", "u16", "u32", "u64", "double"
+@int offset in bytes, from 0
+@return value
+@raise if it does not lie within the buffer
+@usage
+local ctx = assert(require("lpfm").create { format = "default", buf_size = 16384 })
+assert(ctx:buffer():get("u64", 24) == 16384) -- hdr_buf_size
+ctx:close()
+*/
+static int buffer_get(lua_State *L)
+{
+	const struct lpfm_context *ctx = open_context(L, 1);
+
+	return lpfm_bytes_get(L, 2, "get", ctx->buf, ctx->buf_size);
+}
+
 static int buffer_len(lua_State *L)
 {
 	struct lpfm_smpl_hdr hdr;
@@ -186,6 +206,7 @@ static int buffer_tostring(lua_State *L)
 static const luaL_Reg methods[] = {
 	{ "count_by", lpfm_buffer_count_by },
 	{ "fields", lpfm_buffer_fields },
+	{ "get", buffer_get },
 	{ "header", buffer_header },
 	{ "sample", lpfm_buffer_sample },
 	{ "samples", lpfm_buffer_each },

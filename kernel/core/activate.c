@@ -72,17 +72,23 @@ int pfm_do_stop(struct pfm_context *ctx)
 	return ret ? ret : pfm_ops(ctx)->access(ctx, stop, NULL);
 }
 
+static bool has_restart(const struct pfm_buffer_fmt *fmt)
+{
+	return fmt && (fmt->fmt_ops ? (bool)fmt->fmt_ops->restart : (bool)fmt->fmt_restart);
+}
+
 /* 3.5.15: what the format wants at a restart; without a format, reset and go on. */
 static int ask_format(struct pfm_context *ctx, pfm_ovfl_ctrl_t *ctrl)
 {
 	int active = ctx->state == PFM_CTX_LOADED, err;
 
 	memset(ctrl, 0, sizeof(*ctrl));
-	if (!ctx->fmt || !ctx->fmt->fmt_restart) {
+	if (!has_restart(ctx->fmt)) {
 		ctrl->reset_ovfl_pmds = 1;
 		return 0;
 	}
-	err = ctx->fmt->fmt_restart(ctx->buf, active, ctrl);
+	err = ctx->fmt->fmt_ops ? ctx->fmt->fmt_ops->restart(ctx->fmt_self, active, ctrl)
+				: ctx->fmt->fmt_restart(ctx->buf, active, ctrl);
 	return err ? pfm_refuse(-err, "format %s refused the restart", ctx->fmt->fmt_name) : 0;
 }
 
@@ -144,11 +150,9 @@ static int restart(struct pfm_context *ctx, void *arg)
 
 int pfm_do_restart(struct pfm_context *ctx)
 {
-	bool hook = ctx->fmt && ctx->fmt->fmt_restart;
-
 	if (ctx->state == PFM_CTX_UNLOADED)
 		return pfm_refuse(-EBUSY, "the context is not loaded");
-	if (ctx->state != PFM_CTX_MASKED && !hook && !ctx->blocked)
+	if (ctx->state != PFM_CTX_MASKED && !has_restart(ctx->fmt) && !ctx->blocked)
 		return pfm_refuse(-EBUSY, "monitoring is not masked: nothing to restart");
 	return pfm_ops(ctx)->access(ctx, restart, NULL);
 }

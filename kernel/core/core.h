@@ -101,6 +101,7 @@ struct pfm_context {
 	uint64_t		since;		/* ops->ran() when the active set last began to count */
 
 	struct pfm_buffer_fmt	*fmt;
+	void			*fmt_self;	/* of a format with fmt_ops */
 	void			*buf;
 	size_t			buf_size;
 	size_t			msgq_depth;

@@ -50,11 +50,35 @@ static int start_format(struct pfm_context *ctx, void *arg)
 	return ret;
 }
 
+/* The same of a format with fmt_ops. */
+static int start_driven(struct pfm_context *ctx, void *arg)
+{
+	const struct pfm_fmt_ops *ops = ctx->fmt->fmt_ops;
+	size_t size = 0;
+	int ret = fmt_error(ctx->fmt, ops->create(ctx->fmt, ctx->flags, ctx->machine->pmu->num_pmds, arg,
+						  &size, &ctx->fmt_self), "the context is refused");
+
+	if (ret)
+		return ret;
+	if (size)
+		ret = pfm_buffer_alloc(ctx, size);
+	if (!ret)
+		ret = fmt_error(ctx->fmt, ops->init(ctx->fmt_self, ctx->flags, arg, ctx->buf),
+				"initialization failed");
+	if (ret) {
+		ops->exit(ctx->fmt_self);
+		pfm_buffer_free(ctx);
+	}
+	return ret;
+}
+
 static void end_format(struct pfm_context *ctx)
 {
 	if (!ctx->fmt)
 		return;
-	if (ctx->fmt->fmt_exit)
+	if (ctx->fmt->fmt_ops)
+		ctx->fmt->fmt_ops->exit(ctx->fmt_self);
+	else if (ctx->fmt->fmt_exit)
 		ctx->fmt->fmt_exit(ctx->buf);
 	pfm_buffer_free(ctx);
 }
@@ -71,7 +95,8 @@ static int build(struct pfm_context *ctx, void *fmt_arg)
 	ret = ops->create ? ops->create(ctx) : 0;
 	if (ret)
 		goto free_sets;
-	ret = ctx->fmt ? start_format(ctx, fmt_arg) : 0;
+	if (ctx->fmt)
+		ret = ctx->fmt->fmt_ops ? start_driven(ctx, fmt_arg) : start_format(ctx, fmt_arg);
 	if (ret)
 		goto destroy;
 	return 0;

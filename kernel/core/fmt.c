@@ -36,7 +36,8 @@ int pfm_register_buffer_fmt(pfm_buffer_fmt_t *fmt)
 	struct pfm_buffer_fmt **end;
 	int ret = 0;
 
-	if (!fmt || !fmt->fmt_name || !fmt->fmt_name[0] || !fmt->fmt_handler ||
+	if (!fmt || !fmt->fmt_name || !fmt->fmt_name[0] ||
+	    (!fmt->fmt_handler && !fmt->fmt_ops) ||
 	    pfm_all_zero(fmt->fmt_uuid, sizeof(fmt->fmt_uuid)) || (fmt->fmt_flags & ~PFM_FMTFL_NOSET))
 		return EINVAL;
 	if (fmt->fmt_msgq_depth < 1)

@@ -30,11 +30,29 @@ typedef struct {
 	uint64_t	smpl_pmds_values[PFM_MAX_PMDS];	/* by ascending PMD */
 } pfm_ovfl_arg_t;
 
+struct pfm_buffer_fmt;
+struct pfm_where;
+
+/*
+ * The call-backs of a format that must know whose calls they are: one driver of many formats, which
+ * keeps something of its own for each context. create is validate and getsize in one: it leaves its own
+ * in *self, and from its success on exit is called in any case. An error of handler masks monitoring
+ * and notifies, whatever the PMD asked for. restart may be NULL.
+ */
+struct pfm_fmt_ops {
+	int	(*create)(struct pfm_buffer_fmt *fmt, uint32_t ctx_flags, uint16_t num_pmds, void *arg,
+			  size_t *size, void **self);
+	int	(*init)(void *self, uint32_t ctx_flags, void *arg, void *buf);
+	int	(*handler)(void *self, pfm_ovfl_arg_t *arg, const struct pfm_where *where);
+	int	(*restart)(void *self, int is_active, pfm_ovfl_ctrl_t *ctrl);
+	void	(*exit)(void *self);
+};
+
 /*
  * Call-backs return 0 or a positive errno, as the specification words it. data is a
  * struct pfm_where *. arg is the caller's argument of fmt_arg_size bytes, already copied.
  * handler and restart run in PMU context; the others where the command runs. Only fmt_name, fmt_uuid and
- * fmt_handler are required. priv serves formats that are themselves driven by something.
+ * fmt_handler are required; or fmt_ops, in place of all call-backs.
  */
 typedef struct pfm_buffer_fmt {
 	const char	*fmt_name;
@@ -50,6 +68,7 @@ typedef struct pfm_buffer_fmt {
 	int	(*fmt_handler)(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data);
 	int	(*fmt_restart)(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl);
 	int	(*fmt_exit)(void *buf);
+	const struct pfm_fmt_ops *fmt_ops;
 
 	/* the core's and the host's */
 	struct pfm_buffer_fmt	*next;

@@ -83,6 +83,8 @@ static int call_handler(struct pfm_context *ctx, struct pfm_set *set, struct pfm
 	arg->num_smpl_pmds = 0;
 	if (pmd->samples)
 		sample_values(ctx, set, where, arg);
+	if (ctx->fmt->fmt_ops)
+		return ctx->fmt->fmt_ops->handler(ctx->fmt_self, arg, where);
 	return ctx->fmt->fmt_handler(ctx->buf, arg, where->tstamp, (void *)where);
 }
 
@@ -94,8 +96,11 @@ static void ask_handler(struct pfm_context *ctx, struct pfm_set *set, const stru
 	struct pfm_pmd *pmd;
 
 	for_each_hit(pmd, ctx, set) {
-		if (call_handler(ctx, set, pmd, where))
+		if (call_handler(ctx, set, pmd, where)) {
+			if (ctx->fmt->fmt_ops)
+				v->mask = v->notify = true;
 			break;
+		}
 		v->notify |= ctrl->notify_user && ctx->ovfl_arg.any_notify;
 		v->block |= ctrl->block_thread;
 		v->mask |= ctrl->mask_monitoring;

@@ -27,6 +27,8 @@ static const char limits[] =
 	"ends; otherwise its overflow comes late, and those that it overtakes are counted as lost. Randomized "
 	"periods of a clock below some 300 us put samples into the kernel's timer code for that reason.\n"
 	"A set switch happens in the helper: the old set's counters run until then.\n"
+	"A sampling format written in Lua runs in the helper, one call at a time: overflows wait for it, and "
+	"those that the kernel's buffer has no room for are counted as lost.\n"
 	"NOTIFY_BLOCK stops the target from the helper, by ptrace(2): it runs on for some 10 us after the "
 	"overflow and cannot have a debugger besides. The monitoring program must not call waitpid(2) for "
 	"it before END: that would take the stops away from the helper, and the target would hang until "

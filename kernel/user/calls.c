@@ -8,6 +8,7 @@
 
 #include "calls.h"
 #include "desc.h"
+#include "fmt.h"
 #include "formats/formats.h"
 #include "linux.h"
 
@@ -322,6 +323,51 @@ int pfm_getinfo_fmts(pfarg_fmtinfo_t *fmts, int n)
 	if (pfm_linux_is(pfm_current_machine()))
 		return pfm_linux_ask_vector(PFM_NR_GETINFO_FMTS, n, fmts);
 	return pfm_fmt_list(fmts, n);
+}
+
+/* --- formats of the program ------------------------------------------------------------------ */
+
+int pfm_add_format(pfm_buffer_fmt_t *fmt)
+{
+	int err;
+
+	have_formats();
+	err = pfm_register_buffer_fmt(fmt);
+	if (err == EBUSY)
+		pfm_refuse(0, "there is a sampling format of this name or UUID");
+	else if (err)
+		pfm_refuse(0, "a sampling format needs a name, a UUID and a handler");
+	return pfm_result(-err);
+}
+
+/* Who uses it may be a context that the program has closed a moment ago. */
+int pfm_remove_format(pfm_buffer_fmt_t *fmt)
+{
+	int err = pfm_unregister_buffer_fmt(fmt->fmt_uuid);
+	sigset_t saved;
+
+	if (err == EBUSY) {
+		pfm_signals_block(&saved);
+		pfm_desc_reap();
+		pfm_signals_restore(&saved);
+		err = pfm_unregister_buffer_fmt(fmt->fmt_uuid);
+	}
+	if (err == EBUSY)
+		pfm_refuse(0, "%u contexts use format %s", fmt->users, fmt->fmt_name);
+	else if (err)
+		pfm_refuse(0, "format %s is not registered", fmt->fmt_name);
+	return pfm_result(-err);
+}
+
+pfm_buffer_fmt_t *pfm_hold_format(const char *name, const unsigned char *uuid)
+{
+	have_formats();
+	return name ? pfm_fmt_get_name(name) : pfm_fmt_get_uuid(uuid);
+}
+
+void pfm_put_format(pfm_buffer_fmt_t *fmt)
+{
+	pfm_fmt_put(fmt);
 }
 
 /* --- for perfmonctl() ----------------------------------------------------------------------- */

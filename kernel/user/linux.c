@@ -221,7 +221,8 @@ static void linux_describe(struct pfm_machine *m, pfm_machine_info_t *info)
 			info->hw_counters++;
 	if (!info->hw_counters)
 		info->notes = "no hardware counters: perfmon.ko knows none on this processor";
-	info->limits = "EXCL_IDLE and EXCL_KERNEL_ONLY_THREADS are refused";
+	info->limits = "EXCL_IDLE and EXCL_KERNEL_ONLY_THREADS are refused\n"
+		       "sampling formats are the kernel's: none written in Lua";
 }
 
 const struct pfm_user_machine pfm_linux_machine = {

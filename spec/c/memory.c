@@ -3,9 +3,14 @@
  * memory.c - a Lua function with 0, 1, 2, ... allocations permitted, until it succeeds.
  *
  * argv[1]: a file that returns the function. Each try is in a state of its own; it may fail for want
- * of memory, and only so. Prints how many allocations it took; ends with 1 if something else went
- * wrong or a descriptor is left.
+ * of memory, and only so. argv[2], "all": counted are not only the state's allocations but all of this
+ * thread, so those of the libraries and of other Lua states. Prints how many allocations it took; ends
+ * with 1 if something else went wrong or a descriptor is left.
  */
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdbool.h>
+#include <string.h>
 #include <dirent.h>
 #include <lauxlib.h>
 #include <lua.h>
@@ -14,7 +19,28 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static long permitted = -1;	/* -1: no limit */
+static __thread long permitted = -1;	/* -1: no limit */
+static bool count_all;
+
+static bool may_allocate(void)
+{
+	if (!permitted)
+		return false;
+	permitted -= permitted > 0;
+	return true;
+}
+
+/* Everybody's, in place of the C library's. */
+void *realloc(void *at, size_t size)
+{
+	static void *(*real)(void *, size_t);
+
+	if (!real)
+		real = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
+	if (count_all && size && (!at || size > malloc_usable_size(at)) && !may_allocate())
+		return NULL;
+	return real(at, size);
+}
 
 static void *allocate(void *unused, void *at, size_t old, size_t size)
 {
@@ -29,9 +55,8 @@ static void *allocate(void *unused, void *at, size_t old, size_t size)
 		got = realloc(at, size);
 		return got ? got : at;
 	}
-	if (!permitted)
+	if (!count_all && !may_allocate())
 		return NULL;
-	permitted -= permitted > 0;
 	return realloc(at, size);
 }
 
@@ -58,7 +83,15 @@ static int settle(int want)
 	return n;
 }
 
-/* Runs the file's function once: 0, LUA_ERRMEM, or the end. */
+/* What does not raise it says it. */
+static bool is_memory_error(lua_State *L, int ret)
+{
+	const char *text = lua_tostring(L, -1);
+
+	return ret == LUA_ERRMEM || (count_all && text && strstr(text, "memory"));
+}
+
+/* Runs the file's function once: 0, not 0 for want of memory, or the end. */
 static int attempt(const char *file, long allocations)
 {
 	lua_State *L = lua_newstate(allocate, NULL);
@@ -72,7 +105,7 @@ static int attempt(const char *file, long allocations)
 	permitted = allocations;
 	ret = lua_pcall(L, 0, 0, 0);
 	permitted = -1;
-	if (ret && ret != LUA_ERRMEM) {
+	if (ret && !is_memory_error(L, ret)) {
 		printf("with %ld allocations: %s\n", allocations, lua_tostring(L, -1));
 		exit(1);
 	}
@@ -85,7 +118,9 @@ int main(int argc, char **argv)
 	int before, after;
 	long n = 0;
 
-	if (argc != 2 || attempt(argv[1], -1))
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	count_all = argc == 3 && !strcmp(argv[2], "all");
+	if (argc < 2 || attempt(argv[1], -1))
 		return 1;
 	usleep(100000);
 	before = open_descriptors();

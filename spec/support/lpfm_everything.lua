@@ -22,6 +22,12 @@ return function()
       error(ip)
    end
    ctx:read(0)
+   assert(lpfm.register_format { name = "all", base = "default", validate = function(self) return self.arg.x end,
+      handler = function() end, calls = { sum = function(_, a, b) return { a + b } end } })
+   local other = assert(lpfm.create { format = "all", buf_size = 20000, format_arg = { x = true } })
+   assert(other:ask("sum", 1, 2)[1] == 3 and not other:ask("nothing") and not other:format_error())
+   other:close()
+   assert(lpfm.unregister_format("all"))
    lpfm.poll({ ctx }, 0)
    assert(((lpfm.u64("0xffffffffffffffff") + 5) * 3):hex() == "0xc")
    local child = assert(proc.spawn({ "true" }, { env = { A = "b", C = false }, stdout = "/dev/null", cwd = "/" }))

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bytes.h - single values in memory, by type ("u8", "u16", "u32", "u64", "double") and offset.
+ */
+#ifndef LPFM_BYTES_H
+#define LPFM_BYTES_H
+
+#include "lpfm.h"
+
+/* Arguments idx and idx + 1: type and offset. Pushes the value there; raises if it is not within. */
+int lpfm_bytes_get(lua_State *L, int idx, const char *call, const void *at, size_t size);
+/* The same, and argument idx + 2, the value, is written there. */
+void lpfm_bytes_put(lua_State *L, int idx, const char *call, void *at, size_t size);
+
+#endif
