@@ -115,6 +115,21 @@ static int context_fd(lua_State *L)
 	return 1;
 }
 
+/***
+The size of the context's sampling buffer in bytes, as it is mapped.
+@function context:buf_size
+@treturn int 0: there is none
+@usage
+local ctx = assert(require("lpfm").create { format = "default", buf_size = 16384 })
+assert(ctx:buf_size() == 16384)
+ctx:close()
+*/
+static int context_buf_size(lua_State *L)
+{
+	lpfm_push_nat(L, lpfm_context_open(L, 1)->buf_size);
+	return 1;
+}
+
 static int context_tostring(lua_State *L)
 {
 	const struct lpfm_context *ctx = context_any(L, 1);
@@ -262,6 +277,7 @@ static int context_unload(lua_State *L)
 }
 
 static const luaL_Reg methods[] = {
+	{ "buf_size", context_buf_size },
 	{ "buffer", lpfm_context_buffer },
 	{ "close", context_close },
 	{ "closed", context_closed },

@@ -73,6 +73,7 @@ int luaopen_lpfm(lua_State *L)
 	lpfm_open_buffer(L);
 	lpfm_open_machine(L);
 	lpfm_open_luafmt(L);
+	lpfm_open_perfmonctl(L);
 	lua_pushcfunction(L, luaopen_lpfm_events);
 	lua_call(L, 0, 1);
 	merge(L);

@@ -94,6 +94,7 @@ enum lpfm_kind {
 	LPFM_GROUP,	/* a group id, -1 for any */
 	LPFM_TEXT,	/* characters ended by a zero */
 	LPFM_UUID,
+	LPFM_TIME,	/* a struct timespec as ns */
 };
 
 enum { LPFM_IN = 1, LPFM_OUT = 2, LPFM_NEED = 4 };
@@ -268,6 +269,9 @@ const struct lpfm_layout *lpfm_layouts_find(const struct lpfm_layouts *ls, uint1
 
 int lpfm_context_buffer(lua_State *L);		/* the method ctx:buffer() */
 void lpfm_open_buffer(lua_State *L);
+
+/* lpfm.perfmonctl (perfmonctl.c) */
+void lpfm_open_perfmonctl(lua_State *L);
 
 /* --- the machine (machine.c) ---------------------------------------------------------------- */
 

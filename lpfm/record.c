@@ -8,11 +8,14 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "lpfm.h"
 
 #define FIELD(type, member, name, kind, dir, ...) \
 	{ name, LPFM_##kind, dir, offsetof(type, member), __VA_ARGS__ }
+#define NS_PER_S 1000000000U
+
 #define IN	LPFM_IN
 #define OUT	LPFM_OUT
 #define INOUT	(LPFM_IN | LPFM_OUT)
@@ -164,6 +167,19 @@ static uint32_t read_group(lua_State *L, int idx, const struct lpfm_site *site)
 	return gid < 0 ? PFM_GROUP_ANY : (uint32_t)gid;
 }
 
+static void read_time(lua_State *L, int idx, const struct lpfm_site *site, struct timespec *t)
+{
+	uint64_t ns = read_nat(L, idx, site);
+
+	t->tv_sec = (time_t)(ns / NS_PER_S);
+	t->tv_nsec = (long)(ns % NS_PER_S);
+}
+
+static void push_time(lua_State *L, const struct timespec *t)
+{
+	lpfm_push_nat(L, (uint64_t)t->tv_sec * NS_PER_S + (uint64_t)t->tv_nsec);
+}
+
 void lpfm_field_read(lua_State *L, int idx, const struct lpfm_field *field, void *base,
 		     const struct lpfm_site *site)
 {
@@ -190,6 +206,9 @@ void lpfm_field_read(lua_State *L, int idx, const struct lpfm_field *field, void
 		break;
 	case LPFM_GROUP:
 		*(uint32_t *)at = read_group(L, idx, site);
+		break;
+	case LPFM_TIME:
+		read_time(L, idx, site, at);
 		break;
 	}
 }
@@ -253,6 +272,9 @@ void lpfm_field_push(lua_State *L, const struct lpfm_field *field, const void *b
 		break;
 	case LPFM_UUID:
 		lpfm_push_uuid(L, at);
+		break;
+	case LPFM_TIME:
+		push_time(L, at);
 		break;
 	}
 }
