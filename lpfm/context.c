@@ -16,6 +16,7 @@ raises. A context is closed by close(), and when it is collected.
 #include <unistd.h>
 
 #include "luafmt.h"
+#include "sigio.h"
 
 const struct lpfm_class lpfm_context_class = { "lpfm.context" };
 
@@ -305,6 +306,7 @@ void lpfm_open_context(lua_State *L)
 	luaL_register(L, NULL, lpfm_evtset_methods);
 	luaL_register(L, NULL, lpfm_message_methods);
 	luaL_register(L, NULL, lpfm_luafmt_methods);
+	luaL_register(L, NULL, lpfm_sigio_methods);
 	lua_pop(L, 2);
 	lua_pushcfunction(L, lpfm_create);
 	lua_setfield(L, -2, "create");

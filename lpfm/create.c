@@ -258,6 +258,7 @@ static int refused(lua_State *L, const char *call, char *why)
 
 static void describe(struct lpfm_context *ctx, const struct request *req, const char *machine)
 {
+	ctx->flags = req->ctx.ctx_flags;
 	ctx->format = req->format;
 	ctx->buf_flags = buffer_flags(req);
 	ctx->buf_size = (size_t)req->ctx.ctx_smpl_buf_size;

@@ -14,6 +14,7 @@ both. Calls that fail return nil, a message and errno; misuse raises.
 #include <dlfcn.h>
 
 #include "luafmt.h"
+#include "sigio.h"
 
 /*
  * Lua unloads modules when a state closes. libperfmon has a thread, and this module a signal's
@@ -74,6 +75,7 @@ int luaopen_lpfm(lua_State *L)
 	lpfm_open_machine(L);
 	lpfm_open_luafmt(L);
 	lpfm_open_perfmonctl(L);
+	lpfm_open_sigio(L);
 	lua_pushcfunction(L, luaopen_lpfm_events);
 	lua_call(L, 0, 1);
 	merge(L);

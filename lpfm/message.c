@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "luafmt.h"
+#include "sigio.h"
 #include "wait.h"
 
 static void set_number(lua_State *L, const char *name, uint64_t value)
@@ -98,6 +99,17 @@ static int context_read(lua_State *L)
 	struct lpfm_context *ctx = lpfm_context_open(L, 1);
 	pfarg_msg_t msg = { 0 };
 	int failed = fetch(L, ctx, lpfm_arg_timeout(L, 2, "read"), &msg);
+
+	if (failed)
+		return failed;
+	push_message(L, &msg);
+	return 1;
+}
+
+int lpfm_message_take(lua_State *L, const struct lpfm_context *ctx)
+{
+	pfarg_msg_t msg = { 0 };
+	int failed = fetch(L, ctx, 0, &msg);
 
 	if (failed)
 		return failed;

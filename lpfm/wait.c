@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "lpfm.h"
+#include "sigio.h"
 #include "wait.h"
 
 static volatile sig_atomic_t interrupted;
@@ -37,21 +38,48 @@ int64_t lpfm_deadline(int64_t ns)
  */
 static bool interrupted_now(lua_State *L)
 {
-	return interrupted || (lua_gethook(L) && (lua_gethookmask(L) & LUA_MASKCOUNT));
+	return interrupted || (lua_gethook(L) && (lua_gethookmask(L) & LUA_MASKCOUNT) &&
+			       !lpfm_sigio_hooked(L));
+}
+
+static int poll_until(struct pollfd *fds, unsigned int n, int64_t deadline, const sigset_t *mask)
+{
+	struct timespec left = { 0 };
+	int64_t ns = deadline < 0 ? 0 : deadline - lpfm_now();
+
+	if (ns > 0) {
+		left.tv_sec = ns / 1000000000;
+		left.tv_nsec = ns % 1000000000;
+	}
+	return ppoll(fds, n, deadline < 0 ? NULL : &left, mask);
+}
+
+/* SIGIO comes before the look at what it brought, or in ppoll(), which it ends. */
+static int poll_with_sigio(lua_State *L, struct pollfd *fds, unsigned int n, int64_t deadline)
+{
+	sigset_t sigio, saved;
+	int ready = -1, err = EINTR;
+
+	sigemptyset(&sigio);
+	sigaddset(&sigio, SIGIO);
+	pthread_sigmask(SIG_BLOCK, &sigio, &saved);
+	if (!lpfm_sigio_pending()) {
+		ready = poll_until(fds, n, deadline, &saved);
+		err = errno;
+	}
+	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	if (lpfm_sigio_pending())
+		lpfm_sigio_dispatch(L);
+	errno = err;
+	return ready;
 }
 
 int lpfm_wait_fds(lua_State *L, struct pollfd *fds, unsigned int n, int64_t deadline)
 {
 	for (;;) {
-		struct timespec left = { 0 };
-		int64_t ns = deadline < 0 ? 0 : deadline - lpfm_now();
-		int ready;
+		int ready = lpfm_sigio_active() ? poll_with_sigio(L, fds, n, deadline)
+						: poll_until(fds, n, deadline, NULL);
 
-		if (ns > 0) {
-			left.tv_sec = ns / 1000000000;
-			left.tv_nsec = ns % 1000000000;
-		}
-		ready = ppoll(fds, n, deadline < 0 ? NULL : &left, NULL);
 		if (ready >= 0 || errno != EINTR)
 			return ready;
 		if (interrupted_now(L)) {

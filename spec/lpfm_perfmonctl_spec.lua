@@ -43,7 +43,8 @@ describe("perfmonctl", function()
    it("counts as the calls of 2.x do", function()
       local old, new = created(), sim.context()
       local a, b = target(), target()
-      assert.is_true(call(old, "PFM_WRITE_PMCS", { { num = 4, value = encode(4) }, { num = 5, value = encode(5, "cycles") } }))
+      assert.is_true(call(old, "PFM_WRITE_PMCS", { { num = 4, value = encode(4) },
+         { num = 5, value = encode(5, "cycles") } }))
       assert.is_true(call(old, "PFM_WRITE_PMDS", { 4, { num = 5, value = 7 } }))
       assert.is_true(call(old, "PFM_LOAD_CONTEXT", { pid = a }))
       assert.is_true(call(old, "PFM_START"))
@@ -90,7 +91,8 @@ describe("perfmonctl", function()
    it("samples by smpl_pmds of the PMC, and views know the layout", function()
       local ctx = created { format = UUID_06, buf_size = sim.buffer_size(10, 48 + 8, "0.6") }
       assert(call(ctx, "PFM_WRITE_PMCS", {
-         { num = 4, value = encode(4), flags = { "OVFL_NOTIFY" }, smpl_pmds = { 5 }, reset_pmds = { 5 }, smpl_eventid = 9 },
+         { num = 4, value = encode(4), flags = { "OVFL_NOTIFY" }, smpl_pmds = { 5 }, reset_pmds = { 5 },
+            smpl_eventid = 9 },
          { num = 5, value = encode(5, "cycles") } }))
       assert(call(ctx, "PFM_WRITE_PMDS", { { num = 4, value = -10, long_reset = -10, short_reset = -10 }, 5 }))
       assert(call(ctx, "PFM_LOAD_CONTEXT", { pid = target() }))
@@ -191,7 +193,8 @@ describe("perfmonctl", function()
          { nil, "PFM_STOP" }, { "x", "PFM_STOP" }, { ctx, "PFM_X" }, { ctx, 99 }, { ctx, nil }, { ctx, "PFM_STOP", 1 },
          { ctx, "PFM_WRITE_PMCS" }, { ctx, "PFM_WRITE_PMCS", { 4 } }, { ctx, "PFM_WRITE_PMDS", { { num = 4, x = 1 } } },
          { ctx, "PFM_WRITE_PMDS", { { num = 4, last_reset_val = 1 } } }, { ctx, "PFM_LOAD_CONTEXT" },
-         { ctx, "PFM_LOAD_CONTEXT", {} }, { nil, "PFM_SET_CONFIG" }, { nil, "PFM_CREATE_CONTEXT", 1 }, { 0.5, "PFM_STOP" },
+         { ctx, "PFM_LOAD_CONTEXT", {} }, { nil, "PFM_SET_CONFIG" }, { nil, "PFM_CREATE_CONTEXT", 1 },
+         { 0.5, "PFM_STOP" },
          { ctx, "PFM_CREATE_EVTSETS", { { id = 1, timeout = -1 } } },
       } do
          assert.has_error(function() call(bad[1], bad[2], bad[3]) end)

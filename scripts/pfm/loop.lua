@@ -1,0 +1,334 @@
+-- SPDX-License-Identifier: MIT
+--- A small event loop over many contexts: messages by kind, descriptors, timers.
+--
+--    local loop = require("pfm.loop").new()
+--    loop:add(ctx, { OVFL = function(msg, ctx) ... ctx:restart() end, END = function(msg, ctx) ... end })
+--    loop:every(1, function() print(ctx:read_pmds { 64 }[1].value) end)
+--    loop:run()
+--
+-- Callbacks may add and remove whatever they like, close contexts, and stop the loop. In a loop of one's own:
+-- poll(2) the descriptors of @{Loop:fds} for at most @{Loop:timeout} seconds, then @{Loop:step}(0). A single
+-- context needs no loop for that: ctx:fd() and ctx:read(0) do.
+-- @module pfm.loop
+
+local lpfm = require "lpfm"
+local proc = require "lpfm.proc"
+
+local loop = {}
+
+--- A loop.
+-- @type Loop
+local Loop = {}
+Loop.__index = Loop
+
+--- Makes a loop.
+-- @tparam[opt] table options `on_error`: called as on_error(message, source) with the message and traceback of an error
+-- in a callback and the context, descriptor or timer it belongs to; without, run and step raise it.
+-- `advance`: called when nothing is ready and on the simulator nothing will be, to let its time pass; false: there is
+-- no more to come
+-- @treturn Loop
+-- @usage local loop = require("pfm.loop").new { advance = function() return machine:run { ms = 1 } end }
+function loop.new(options)
+   options = options or {}
+   for key, value in pairs(options) do
+      if key ~= "on_error" and key ~= "advance" then
+         error("loop: unknown option '" .. tostring(key) .. "' (known: on_error, advance)", 2)
+      elseif type(value) ~= "function" then
+         error("loop: " .. key .. ": function expected, got " .. type(value), 2)
+      end
+   end
+   return setmetatable({
+      on_error = options.on_error,
+      advance = options.advance,
+      sources = {}, -- in the order they were added: { object =, context =, on = }
+      by_object = {},
+      timers = {},  -- { at =, period =, fn = }
+   }, Loop)
+end
+
+-- --- what there is to wait for -------------------------------------------------------------------
+
+local function check_function(fn, call)
+   if type(fn) ~= "function" then
+      error("loop:" .. call .. ": function expected, got " .. type(fn), 3)
+   end
+end
+
+local function add_source(self, source, call)
+   if source.object == nil then
+      error("loop:" .. call .. ": what shall be waited for? Got nil", 3)
+   elseif self.by_object[source.object] then
+      error("loop:" .. call .. ": this is in the loop already", 3)
+   end
+   self.by_object[source.object] = source
+   self.sources[#self.sources + 1] = source
+   return source.object
+end
+
+local KINDS = { OVFL = true, END = true, error = true }
+
+--- Adds a context. It is removed after its END message, and when it is closed.
+-- @tparam context ctx
+-- @tparam table|function on by kind of message: OVFL and END are called as fn(message, ctx); error as fn(text, ctx)
+-- when reading fails, which removes the context, and without which that is an error. A function stands for OVFL and END
+-- @treturn context ctx, as what can be removed
+-- @raise if it is in the loop, or closed, or on wrong types
+function Loop:add(ctx, on)
+   if type(on) == "function" then
+      on = { OVFL = on, END = on }
+   elseif type(on) ~= "table" then
+      error("loop:add: function or table of functions expected, got " .. type(on), 2)
+   end
+   for kind, fn in pairs(on) do
+      if not KINDS[kind] then
+         error("loop:add: unknown kind '" .. tostring(kind) .. "' (known: OVFL, END, error)", 2)
+      end
+      check_function(fn, "add")
+   end
+   ctx:fd() -- raises if it is no context, or closed
+   return add_source(self, { object = ctx, context = true, on = on }, "add")
+end
+
+--- Adds a descriptor, or an object of lpfm.proc with a method fd(): fn(object) is called as often as there is
+-- something to read.
+-- @param object
+-- @tparam function fn
+-- @return object, as what can be removed
+-- @raise if it is in the loop, or on wrong types
+function Loop:on_fd(object, fn)
+   check_function(fn, "on_fd")
+   return add_source(self, { object = object, on = fn }, "on_fd")
+end
+
+local function add_timer(self, seconds, fn, period, call)
+   check_function(fn, call)
+   if type(seconds) ~= "number" or seconds ~= seconds or seconds < 0 then
+      error("loop:" .. call .. ": number of seconds expected, got " .. tostring(seconds), 3)
+   end
+   local timer = { at = proc.clock() + seconds, period = period, fn = fn }
+   self.timers[#self.timers + 1] = timer
+   return timer
+end
+
+--- Calls a function once.
+-- @number seconds from now
+-- @tparam function fn called as fn(timer)
+-- @return timer, as what can be removed
+function Loop:after(seconds, fn)
+   return add_timer(self, seconds, fn, nil, "after")
+end
+
+--- Calls a function again and again. What was missed, because a callback took long, is left out.
+-- @number seconds between calls, more than 0
+-- @tparam function fn called as fn(timer)
+-- @return timer, as what can be removed
+function Loop:every(seconds, fn)
+   if type(seconds) ~= "number" or seconds ~= seconds or seconds <= 0 then
+      error("loop:every: number of seconds above 0 expected, got " .. tostring(seconds), 2)
+   end
+   return add_timer(self, seconds, fn, seconds, "every")
+end
+
+local function without(list, item)
+   local rest = {}
+   for _, other in ipairs(list) do
+      if other ~= item then
+         rest[#rest + 1] = other
+      end
+   end
+   return rest
+end
+
+--- Removes a context, descriptor or timer; it stays open. From within callbacks, too: what is removed is not called
+-- any more.
+-- @param item what add, on_fd, after or every returned
+-- @treturn boolean whether it was there
+function Loop:remove(item)
+   local source = self.by_object[item]
+   if source then
+      self.by_object[item] = nil
+      self.sources = without(self.sources, source)
+      return true
+   end
+   local before = #self.timers
+   self.timers = without(self.timers, item)
+   return #self.timers < before
+end
+
+-- --- calling back --------------------------------------------------------------------------------
+
+local function traceback(message)
+   return type(message) == "string" and debug.traceback(message, 2) or message
+end
+
+local function call(self, source, fn, ...)
+   if not self.on_error then
+      fn(...)
+      return
+   end
+   local args, n = { ... }, select("#", ...)
+   local ok, message = xpcall(function() return fn(unpack(args, 1, n)) end, traceback)
+   if not ok then
+      self.on_error(message, source)
+   end
+end
+
+local function serve_context(self, source)
+   local ctx = source.object
+   local msg, why, errno = ctx:read(0)
+   if msg then
+      if msg.type == "END" then
+         self:remove(ctx)
+      end
+      if source.on[msg.type] then
+         call(self, ctx, source.on[msg.type], msg, ctx)
+      end
+   elseif errno then
+      self:remove(ctx)
+      call(self, ctx, source.on.error or error, why, source.on.error and ctx or 0)
+   end
+end
+
+local function serve(self, source)
+   if source.context then
+      serve_context(self, source)
+   else
+      call(self, source.object, source.on, source.object)
+   end
+end
+
+local function fire(self, timer, now)
+   if timer.period then
+      timer.at = math.max(timer.at + timer.period, now)
+   else
+      self:remove(timer)
+   end
+   call(self, timer, timer.fn, timer)
+end
+
+local function fire_timers(self)
+   local now, due = proc.clock(), {}
+   for _, timer in ipairs(self.timers) do
+      if timer.at <= now then
+         due[#due + 1] = timer
+      end
+   end
+   table.sort(due, function(a, b) return a.at < b.at end)
+   local fired = 0
+   for _, timer in ipairs(due) do
+      if #without(self.timers, timer) < #self.timers then -- no other has removed it
+         fire(self, timer, now)
+         fired = fired + 1
+      end
+   end
+   return fired
+end
+
+-- Contexts that were closed, by callbacks or others, are not waited for.
+local function objects(self)
+   local list = {}
+   for _, source in ipairs(self.sources) do
+      if source.context and source.object:closed() then
+         self:remove(source.object)
+      else
+         list[#list + 1] = source.object
+      end
+   end
+   return list
+end
+
+-- --- turning -------------------------------------------------------------------------------------
+
+--- Descriptors to be waited for by a loop of one's own.
+-- @treturn table list of numbers
+function Loop:fds()
+   local list = {}
+   for i, object in ipairs(objects(self)) do
+      list[i] = type(object) == "number" and object or object:fd()
+   end
+   return list
+end
+
+--- How long a loop of one's own may wait at most.
+-- @treturn number seconds to the next timer, 0 if it is due; nil: there is none
+function Loop:timeout()
+   local at
+   for _, timer in ipairs(self.timers) do
+      at = math.min(at or math.huge, timer.at)
+   end
+   return at and math.max(at - proc.clock(), 0)
+end
+
+--- One turn: waits until something is ready, and serves what is; of a context one message.
+-- @number[opt] seconds to wait at most; without, as long as it takes
+-- @treturn[1] int how many were ready or due; 0: the time is up, or on the simulator, where nothing comes while one
+-- waits, nothing is there
+-- @return[2] nil
+-- @treturn[2] string message
+-- @treturn[2] int errno: EINTR after Ctrl-C
+-- @raise what a callback raised, if there is no on_error
+function Loop:step(seconds)
+   local timer = self:timeout()
+   local wait = seconds and timer and math.min(seconds, timer) or seconds or timer
+   local ready, why, errno = lpfm.poll(objects(self), wait)
+   if not ready and errno then
+      return nil, why, errno
+   end
+   ready = ready or {}
+   for _, object in ipairs(ready) do
+      local source = self.by_object[object]
+      if source and not (source.context and object:closed()) then
+         serve(self, source)
+      end
+   end
+   return #ready + fire_timers(self)
+end
+
+--- Ends run when the callback that calls it returns.
+function Loop:stop()
+   self.stopped = true
+end
+
+-- Nothing was ready. The reason to end, or nil.
+local function idle(self, deadline)
+   if proc.clock() >= deadline then
+      return "timeout"
+   elseif self.advance then
+      return not self.advance() and "idle" or nil
+   elseif not self:timeout() then
+      return "idle" -- all are contexts of the simulator
+   end
+   lpfm.poll({}, math.min(self:timeout(), deadline - proc.clock()))
+end
+
+--- Turns until stop(), or until nothing is left to wait for.
+-- @number[opt] seconds at most
+-- @treturn[1] string why it ended: "stopped", "empty" (all were removed), "timeout", or "idle" (on the simulator,
+-- nothing comes any more)
+-- @return[2] nil
+-- @treturn[2] string message
+-- @treturn[2] int errno: EINTR after Ctrl-C
+-- @raise what a callback raised, if there is no on_error; the loop can be run again
+-- @usage assert(require("pfm.loop").new():run() == "empty")
+function Loop:run(seconds)
+   local deadline = proc.clock() + (seconds or math.huge)
+   self.stopped = false
+   while true do
+      objects(self)
+      if #self.sources == 0 and #self.timers == 0 then
+         return "empty"
+      end
+      local served, why, errno = self:step(seconds and math.max(deadline - proc.clock(), 0))
+      if not served then
+         return nil, why, errno
+      elseif self.stopped then
+         return "stopped"
+      end
+      local reason = served == 0 and idle(self, deadline) or proc.clock() >= deadline and "timeout"
+      if reason then
+         return reason
+      end
+   end
+end
+
+return loop
