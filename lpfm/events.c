@@ -56,6 +56,14 @@ int lpfm_events_fail(lua_State *L, const char *call, int error)
 	return 4;
 }
 
+int lpfm_event_error_number(const char *name)
+{
+	for (size_t i = 0; i < LPFM_COUNT(errors); i++)
+		if (!strcmp(errors[i].name, name))
+			return errors[i].error;
+	return 1;
+}
+
 /* The model an event index names, NULL for the current one. */
 static const char *model_of(unsigned int event)
 {
@@ -502,13 +510,8 @@ static const luaL_Reg functions[] = {
 int luaopen_lpfm_events(lua_State *L)
 {
 	lua_newtable(L);
-	for (const luaL_Reg *f = functions; f->name; f++) {
-		lua_pushcfunction(L, f->func);
-		lua_setfield(L, -2, f->name);
-	}
-	for (const luaL_Reg *f = lpfm_dispatch_functions; f->name; f++) {
-		lua_pushcfunction(L, f->func);
-		lua_setfield(L, -2, f->name);
-	}
+	luaL_register(L, NULL, functions);
+	luaL_register(L, NULL, lpfm_dispatch_functions);
+	luaL_register(L, NULL, lpfm_pmu_functions);
 	return 1;
 }

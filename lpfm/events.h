@@ -16,6 +16,14 @@ void lpfm_push_event_name(lua_State *L, const pfmlib_event_t *e);
 /* events_dispatch.c */
 extern const luaL_Reg lpfm_dispatch_functions[];
 
+/* events_const.c: the constants of pfmlib.h join the table on top. */
+void lpfm_events_constants(lua_State *L);
+
+/* events_pmu.c */
+extern const luaL_Reg lpfm_pmu_functions[];
+/* The number of an error by its name without PFMLIB_ERR_; 1: there is none. */
+int lpfm_event_error_number(const char *name);
+
 /* events_itanium2.c: model_in and model_out in a userdata it pushes, from the table at idx. */
 struct lpfm_itanium2;
 struct lpfm_itanium2 *lpfm_itanium2_new(lua_State *L, int idx, const char *call);

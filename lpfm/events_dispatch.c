@@ -239,7 +239,21 @@ static void push_events(lua_State *L, const pfmlib_input_param_t *in)
 	}
 }
 
-/* Pushes {pmcs=, pmds=, events=}. */
+/* {addr=, alt_addr=} of each register: of the actual ones, where there are such. */
+static void push_addresses(lua_State *L, const pfmlib_reg_t *regs, unsigned int n)
+{
+	lua_createtable(L, (int)n, 0);
+	for (unsigned int i = 0; i < n; i++) {
+		lua_createtable(L, 0, 2);
+		lpfm_push_u64(L, regs[i].reg_addr);
+		lua_setfield(L, -2, "addr");
+		lpfm_push_u64(L, regs[i].reg_alt_addr);
+		lua_setfield(L, -2, "alt_addr");
+		lua_rawseti(L, -2, (int)i + 1);
+	}
+}
+
+/* Pushes {pmcs=, pmds=, events=, pmc_addrs=, pmd_addrs=}. */
 static void push_result(lua_State *L, const pfmlib_input_param_t *in, const pfmlib_output_param_t *out)
 {
 	lua_createtable(L, 0, 5);
@@ -249,6 +263,10 @@ static void push_result(lua_State *L, const pfmlib_input_param_t *in, const pfml
 	lua_setfield(L, -2, "pmds");
 	push_events(L, in);
 	lua_setfield(L, -2, "events");
+	push_addresses(L, out->pfp_pmcs, out->pfp_pmc_count);
+	lua_setfield(L, -2, "pmc_addrs");
+	push_addresses(L, out->pfp_pmds, out->pfp_pmd_count);
+	lua_setfield(L, -2, "pmd_addrs");
 }
 
 /* The i-th of the names that were asked for, from the table of options at idx. */
@@ -302,7 +320,8 @@ digits `"0"` to `"3"` (default `"u"`); `unavail`: numbers of PMCs that cannot be
 `system_wide`: boolean; `itanium2`: see the manual
 @treturn[1] table `pmcs`: `{{num=, value=}, ...}` for `ctx:write_pmcs`; `pmds`: PMD numbers, the events' first and in
 their order; `events`: the events' full names; `counters`: for each name asked for `name`, `terms` (`event`: index
-into `events`, `pmd`, `set`) and, if it is derived, `formula`
+into `events`, `pmd`, `set`) and, if it is derived, `formula`; `pmc_addrs`, `pmd_addrs`: for each of `pmcs` and `pmds`
+`{addr=, alt_addr=}` of the actual register
 @return[2] nil
 @treturn[2] string why not, in words
 @treturn[2] int errno

@@ -40,6 +40,7 @@ const struct lpfm_flag lpfm_pmd_flags[] = {
 	FLAG(PFM_REGFL_, READ_RESET),
 	FLAG(PFM_REGFL_, VALUES),
 	FLAG(PFM_REGFL_, ATTRS),
+	FLAG(PFM_REGFL_, CHECK),
 	END
 };
 
@@ -107,6 +108,7 @@ static const struct lpfm_flag other_constants[] = {
 	FLAG(PFM_, PMD_BV),
 	FLAG(PFM_, MAX_PMC_BITVECTOR),
 	FLAG(PFM_, MAX_PMD_BITVECTOR),
+	/* marks of the first bad element, which messages name */
 	FLAG(PFM_REG_RETFL_, NOTAVAIL),
 	FLAG(PFM_REG_RETFL_, EINVAL),
 	FLAG(PFM_REG_RETFL_, NOSET),
@@ -249,13 +251,33 @@ static const struct {
 };
 
 /***
-Numbers of the interface's constants by their C names: lpfm.const.PFM_FL_SYSTEM_WIDE.
+Numbers of the constants of perfmon.h, perfmonctl.h and pfmlib.h by their C names:
+lpfm.const.PFM_FL_SYSTEM_WIDE. PFM_REG_IDX_NONE, all bits set, is -1, as a 64-bit value is read.
 @table lpfm.const
+@usage assert(require("lpfm").const.PFM_FL_SYSTEM_WIDE == 2)
 */
 /***
-Names and values of flags and types by topic: context, pmc, pmd, set, message, register_type,
-register_kind, format, buffer. lpfm.flags.context.SYSTEM_WIDE is 2.
+Names and values of flags and types by topic. Calls take and give the names.
+
+* context, for lpfm.create: NOTIFY_BLOCK (the thread stops until restart), SYSTEM_WIDE (a CPU, not a thread),
+  ANY_CPU (own: commands from every CPU), OVFL_NO_MSG (notification by signal alone), SMPL_FMT (2.x: a
+  format is given; not needed), MAP_SETS (2.2: PMDs of each set can be mapped); Itanium: INSECURE (5.4.1),
+  PRIV_MONITORS (6.4.1)
+* pmc, for write_pmcs: NO_EMUL64, also called NO_64BIT_EMUL (its counters stay as wide as the hardware's)
+* pmd, for write_pmds: OVFL_NOTIFY (its overflow notifies), RANDOM (its resets are randomized), READ_RESET
+  (6.2.2, for read_pmds: long reset after the read); own: VALUES (flags, reset_pmds, smpl_pmds and eventid stay), ATTRS
+  (these alone are written), CHECK (the element is checked, and nothing is written)
+* set, for create_evtsets: OVFL_SWITCH, TIME_SWITCH, EXPL_NEXT (id_next comes next), EXCL_IDLE (system-wide: not
+  the idle thread), EXCL_KERNEL_ONLY_THREADS (6.2.3); Itanium: EXCL_INTR (5.5.1), INTR_ONLY (5.5.2), IDLE_EXCL
+* message, a message's type: OVFL (a counter overflowed), END (the thread ended; the context is unloaded)
+* register_type, what a register is: PMC, MSR, SPR, IBR, DBR, PMD, SW (a source of the system), VIRT (virtual)
+* register_kind: I (implemented), WC (writes are checked), C64 (counts), RO (cannot be written), V (virtual),
+  INTR (its overflow interrupts), NO64 (knows NO_EMUL64)
+* format: NOSET (the format knows set 0 only)
+* buffer, buf_flags of lpfm.create: NO_HDR (samples without a header), IIP_HDR (the ip alone); of n-way:
+  MASK_WHEN_FULL (mask when all regions are full, instead of overwriting)
 @table lpfm.flags
+@usage assert(require("lpfm").flags.context.SYSTEM_WIDE == 2)
 */
 void lpfm_open_flags(lua_State *L)
 {
@@ -269,6 +291,8 @@ void lpfm_open_flags(lua_State *L)
 	}
 	lua_insert(L, -2);
 	add_constants(L, other_constants);
+	lpfm_push_u64(L, PFM_REG_IDX_NONE);
+	lua_setfield(L, -2, "PFM_REG_IDX_NONE");
 	lua_setfield(L, -3, "const");
 	lua_setfield(L, -2, "flags");
 }

@@ -62,8 +62,11 @@ static struct lpfm_layout *get(struct lpfm_layouts *ls, uint32_t key)
 
 void lpfm_layouts_put(struct lpfm_layouts *ls, const pfarg_pmd_t *pmd)
 {
-	struct lpfm_layout *layout = get(ls, layout_key(pmd->reg_set, pmd->reg_num));
+	struct lpfm_layout *layout;
 
+	if (pmd->reg_flags & PFM_REGFL_CHECK)
+		return;
+	layout = get(ls, layout_key(pmd->reg_set, pmd->reg_num));
 	if (pmd->reg_flags & PFM_REGFL_VALUES)
 		return;
 	memcpy(layout->pmds, pmd->reg_smpl_pmds, sizeof(layout->pmds));

@@ -13,6 +13,7 @@ both. Calls that fail return nil, a message and errno; misuse raises.
 */
 #include <dlfcn.h>
 
+#include "events.h"
 #include "luafmt.h"
 #include "sigio.h"
 
@@ -79,6 +80,9 @@ int luaopen_lpfm(lua_State *L)
 	lua_pushcfunction(L, luaopen_lpfm_events);
 	lua_call(L, 0, 1);
 	merge(L);
+	lua_getfield(L, -1, "const");
+	lpfm_events_constants(L);
+	lua_pop(L, 1);
 	lua_pushcfunction(L, lpfm_help);
 	lua_setfield(L, -2, "help");
 	lua_pushfstring(L, "lpfm %d.%d", PFM_VERSION_MAJ, PFM_VERSION_MIN);

@@ -57,6 +57,10 @@ local function hits_format(fields)
 end
 
 describe("a sampling format in Lua", function()
+   teardown(function()
+      assert(lpfm.machine("perf")) -- for the specs after this one
+   end)
+
    before_each(function()
       sim.begin()
       machine = sim.machine()

@@ -27,6 +27,10 @@ local function created(options)
 end
 
 describe("perfmonctl", function()
+   teardown(function()
+      assert(lpfm.machine("perf")) -- for the specs after this one
+   end)
+
    before_each(function()
       sim.begin()
       machine = sim.machine()

@@ -1,0 +1,105 @@
+-- SPDX-License-Identifier: MIT
+--- What a C header of the project declares: functions, structures with their fields, constants with their values.
+local c = require "support.c"
+
+local headers = {}
+
+local function read(path)
+   local file = assert(io.open(path))
+   local text = file:read("*a")
+   file:close()
+   return (text:gsub("/%*.-%*/", " "):gsub("\\\n", " "))
+end
+
+-- Braces and what is in them, from position i on: their content, and where they end.
+local function braces(text, i)
+   local whole = text:match("^%b{}", i)
+   return whole:sub(2, -2), i + #whole
+end
+
+-- "uint64_t a, b[4], *c; unsigned d:3" as a set of names; of unions and structures inside, those of their members, too.
+local function fields_of(body, into)
+   body = body:gsub("%f[%w]union%s*(%b{})", function(inner) fields_of(inner:sub(2, -2), into) return "" end)
+   body = body:gsub("%f[%w]struct%s*(%b{})", function(inner) fields_of(inner:sub(2, -2), into) return "" end)
+   for declaration in body:gmatch("([^;]+);") do
+      for name in (declaration:gsub("%b[]", "") .. ","):gmatch("([%w_]+)%s*:?%s*%d*%s*,") do
+         into[name] = true
+      end
+   end
+   return into
+end
+
+local function structures(text)
+   local found = {}
+   for at, kind in text:gmatch("()typedef ([%w_]+)%s*{") do
+      local body, stop = braces(text, text:find("{", at, true))
+      assert(kind == "struct" or kind == "union", "a typedef of " .. kind)
+      found[text:match("^%s*([%w_]+)%s*;", stop)] = fields_of(body, {})
+   end
+   for at, name in text:gmatch("()%f[%w]struct%s+([%w_]+)%s*{") do
+      found[name] = fields_of(braces(text, text:find("{", at, true)), {})
+   end
+   return found
+end
+
+-- Declarations outside of braces and of macros: "int name(" at the beginning of a line, up to ");".
+local function functions(text)
+   local found = {}
+   local plain = text:gsub("\n[ \t]*#[^\n]*", "\n")
+   for name in plain:gmatch("\n[%w_ \t]*[%w_*][ \t*]+([%w_]+)%([^;{}]*%)[^;{}]*;") do
+      found[name] = true
+   end
+   return found
+end
+
+-- { name = true } of "#define NAME value" and of "#define NAME(x) ..."
+local function macros(text)
+   local constants, calls = {}, {}
+   for name, mark, value in text:gmatch("\n[ \t]*#[ \t]*define[ \t]+([%w_]+)(%(?)([^\n]*)") do
+      if mark == "(" then
+         calls[name] = true
+      elseif value:find("%S") and not value:find("[{\"]") then
+         constants[name] = true
+      end
+   end
+   return constants, calls
+end
+
+-- The compiler's opinion of constants, as numbers; of what is no integer constant, nil.
+local function evaluate(header, names)
+   local program = { "#define PFM_NO_MMAP_REDIRECT\n#include \"perfmon/", header, "\"\n#include <stdio.h>\n",
+      "int main(void)\n{\n" }
+   for name in pairs(names) do
+      program[#program + 1] = ('\tprintf("%s %%lld\\n", (long long)(%s));\n'):format(name, name)
+   end
+   program[#program + 1] = "\treturn 0;\n}\n"
+   local base = os.tmpname()
+   local file = assert(io.open(base .. ".c", "w"))
+   file:write(table.concat(program))
+   file:close()
+   local out, status = c.sh(("LD_PRELOAD= gcc -Ikernel/include -o %s %s.c && LD_PRELOAD= %s"):format(base, base, base))
+   os.remove(base .. ".c")
+   os.remove(base)
+   assert(status == 0, out)
+   local values = {}
+   for name, value in out:gmatch("([%w_]+) (%-?%d+)") do
+      values[name] = tonumber(value)
+   end
+   return values
+end
+
+--- Reads a header of kernel/include/perfmon.
+-- @param name "perfmon.h"
+-- @param skip names of macros that are no integer constants
+-- @return { functions = set, structures = { name = set of fields }, constants = { name = number }, macros = set }
+function headers.read(name, skip)
+   local text = read("kernel/include/perfmon/" .. name)
+   local constants, calls = macros(text)
+   for unwanted in pairs(skip) do
+      constants[unwanted] = nil
+   end
+   return { functions = functions(text), structures = structures(text), constants = evaluate(name, constants),
+      macros = calls }
+end
+
+return headers

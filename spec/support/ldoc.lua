@@ -1,0 +1,119 @@
+-- SPDX-License-Identifier: MIT
+--- LDoc comments: of the C module's functions, and of the script library's.
+local dirent = require "posix.dirent"
+
+local ldoc = {}
+local Blocks = {}
+Blocks.__index = Blocks
+
+local function read(path)
+   local file = assert(io.open(path))
+   local text = file:read("*a")
+   file:close()
+   return text
+end
+
+local function files(dir, ending)
+   local list = {}
+   for _, name in ipairs(dirent.dir(dir)) do
+      if name:sub(-#ending) == ending then
+         list[#list + 1] = dir .. "/" .. name
+      end
+   end
+   table.sort(list)
+   return list
+end
+
+--- The comments of the C files of a directory, by the function or table they describe.
+function ldoc.read(dir)
+   local blocks = setmetatable({}, Blocks)
+   for _, path in ipairs(files(dir, ".c")) do
+      for text in read(path):gmatch("/%*%*%*\n(.-)%*/") do
+         local name = text:match("@function ([%w_.:]+)") or text:match("@table ([%w_.]+)")
+         if name then
+            blocks[name] = text
+         end
+      end
+   end
+   return blocks
+end
+
+--- The comment of a function, which may be written with or without "lpfm.".
+function Blocks:block(name)
+   return rawget(self, name) or rawget(self, "lpfm." .. name)
+end
+
+--- Does one of these functions' comments have the word?
+function Blocks:mentions(names, word)
+   for _, name in ipairs(names) do
+      if (" " .. (self:block(name) or "") .. " "):find("%f[%w_]" .. word .. "%f[^%w_]") then
+         return true
+      end
+   end
+   return false
+end
+
+-- The table in which __index finds methods: itself or its first upvalue, which PUC Lua does not show of C functions.
+local function methods_of(object)
+   local index = debug.getmetatable(object).__index
+   if type(index) == "table" then
+      return index
+   end
+   local _, value = debug.getupvalue(index, 1)
+   return value or {}
+end
+
+--- Names of the functions that a table has, or that an object of the C module has as methods.
+function ldoc.functions_of(object)
+   local found = {}
+   local function add(fields)
+      for name, value in pairs(fields) do
+         if type(value) == "function" and type(name) == "string" and not name:find("^_") then
+            found[#found + 1] = name
+         end
+      end
+   end
+   if type(object) == "table" then
+      add(object)
+      local meta = getmetatable(object)
+      if meta and type(meta.__index) == "table" then
+         add(meta.__index)
+      end
+   else
+      add(methods_of(object))
+   end
+   table.sort(found)
+   return found
+end
+
+-- Tables whose functions are public: what the file returns, and classes with a comment of their own.
+local function public_tables(text)
+   local public = { [text:match("\nreturn ([%w_]+)%s*$") or ""] = true }
+   for class in text:gmatch("\n%-%- @type [%w_]+\nlocal ([%w_]+)") do
+      public[class] = true
+   end
+   return public
+end
+
+--- Public functions of the Lua files of a directory that no comment "---" stands before: "FILE: NAME".
+function ldoc.undocumented(dir)
+   local found = {}
+   for _, path in ipairs(files(dir, ".lua")) do
+      local text, commented = read(path), false
+      local public = public_tables(text)
+      for line in text:gmatch("[^\n]*") do
+         local name = line:match("^function ([%w_]+[.:][%w_.:]+)")
+         if name and public[name:match("^[%w_]+")] and not commented then
+            found[#found + 1] = path:match("[^/]*$") .. ": " .. name
+         end
+         if line:find("^%-%-%-") then
+            commented = true
+         elseif line ~= "" and not line:find("^%-%-") then
+            commented = false
+         end
+      end
+   end
+   return found
+end
+
+return ldoc
