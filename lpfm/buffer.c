@@ -8,7 +8,7 @@ Views of a sampling buffer.
 ctx:buffer() gives a view; nothing is copied. Samples are those since the last restart. It is safe to
 look at them while monitoring is masked (after an overflow message) or stopped; while it goes on,
 samples that come later are not seen by a loop already begun. After ctx:restart() what a loop or
-cursor still holds is stale, and using it raises; so does a view of a closed context.
+cursor still holds is stale, and using it raises; so does a view of a closed context. buffer:copy() stays.
 
 Of the format n-way a view shows one region: the oldest full one, which ctx:restart() gives back, or, if
 none is full, the one being written.
@@ -19,6 +19,7 @@ none of them, with IIP_HDR only ip.
 @classmod buffer
 */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "bytes.h"
 #include "sample.h"
@@ -30,6 +31,16 @@ struct buffer {
 	struct lpfm_head	head;
 	struct lpfm_context	*ctx;
 };
+
+/* Pushes a view of the buffer of the object at idx. */
+static void view_new(lua_State *L, int idx, struct lpfm_context *ctx)
+{
+	struct buffer *b = lpfm_object_new(L, sizeof(*b));
+
+	b->ctx = ctx;
+	lpfm_object_anchor(L, idx);
+	lpfm_object_arm(L, b, &buffer_class);
+}
 
 /***
 The context's sampling buffer.
@@ -46,7 +57,6 @@ ctx:close()
 int lpfm_context_buffer(lua_State *L)
 {
 	struct lpfm_context *ctx = lpfm_context_open(L, 1);
-	struct buffer *b;
 
 	if (ctx->format == LPFM_NO_BUFFER || !ctx->buf_size)
 		return lpfm_fail_errno(L, EINVAL, "buffer: the context was created without a "
@@ -60,10 +70,7 @@ int lpfm_context_buffer(lua_State *L)
 	}
 	if (ctx->buf_size < sizeof(pfm_nway_smpl_hdr_t) && ctx->format == LPFM_NWAY)
 		return lpfm_fail_errno(L, EINVAL, "buffer: the sampling buffer is too small for its header");
-	b = lpfm_object_new(L, sizeof(*b));
-	b->ctx = ctx;
-	lpfm_object_anchor(L, 1);
-	lpfm_object_arm(L, b, &buffer_class);
+	view_new(L, 1, ctx);
 	return 1;
 }
 
@@ -128,6 +135,16 @@ static int buffer_header(lua_State *L)
 	return 1;
 }
 
+/* Bytes that are in use: of the default format up to the last sample, of others all. */
+static size_t used(const struct lpfm_context *ctx)
+{
+	struct lpfm_smpl_hdr hdr = { .cur_offs = ctx->buf_size };
+
+	if (ctx->format == LPFM_DFL_2X || ctx->format == LPFM_DFL_06)
+		lpfm_smpl_hdr_read(ctx, &hdr);
+	return hdr.cur_offs < ctx->buf_size ? (size_t)hdr.cur_offs : ctx->buf_size;
+}
+
 /***
 A copy of the buffer's bytes: of the default format header and samples, of others all of it.
 @function buffer:snapshot
@@ -149,12 +166,68 @@ print(type(kept))
 static int buffer_snapshot(lua_State *L)
 {
 	const struct lpfm_context *ctx = open_context(L, 1);
-	struct lpfm_smpl_hdr hdr = { .cur_offs = ctx->buf_size };
 
-	if (ctx->format == LPFM_DFL_2X || ctx->format == LPFM_DFL_06)
-		lpfm_smpl_hdr_read(ctx, &hdr);
-	lua_pushlstring(L, (const char *)ctx->buf,
-			hdr.cur_offs < ctx->buf_size ? (size_t)hdr.cur_offs : ctx->buf_size);
+	lua_pushlstring(L, (const char *)ctx->buf, used(ctx));
+	return 1;
+}
+
+/* --- copies: a buffer without a context behind it ------------------------------------------- */
+
+/* What a view and its walks know of a context, with memory of its own for a buffer. */
+static const struct lpfm_class copy_class = { "lpfm.buffer.copy" };
+
+static int copy_gc(lua_State *L)
+{
+	struct lpfm_context *copy = lpfm_object_check(L, 1, &copy_class);
+
+	free((void *)(uintptr_t)copy->buf);
+	copy->buf = NULL;
+	copy->fd = -1;
+	lpfm_layouts_free(&copy->layouts);
+	lpfm_object_retire(copy);
+	return 0;
+}
+
+static bool copy_memory(struct lpfm_context *to, const struct lpfm_context *from)
+{
+	size_t size = used(from);
+	void *bytes = malloc(size);
+
+	to->buf = bytes;
+	if (!bytes || !lpfm_layouts_reserve(&to->layouts, from->layouts.n))
+		return false;
+	memcpy(bytes, from->buf, size);
+	to->buf_size = size;
+	if (from->layouts.n)
+		memcpy(to->layouts.list, from->layouts.list, from->layouts.n * sizeof(*from->layouts.list));
+	to->layouts.n = from->layouts.n;
+	return true;
+}
+
+/***
+A buffer with a copy of the samples, which stays as it is: after a restart, and when the context is closed.
+@function buffer:copy
+@treturn[1] buffer
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: ENOMEM
+@usage
+local ctx = assert(require("lpfm").create { format = "default" })
+local kept = assert(ctx:buffer():copy())
+ctx:close()
+assert(#kept == 0)
+*/
+static int buffer_copy(lua_State *L)
+{
+	const struct lpfm_context *ctx = open_context(L, 1);
+	struct lpfm_context *copy = lpfm_object_new(L, sizeof(*copy));
+
+	copy->format = ctx->format;
+	copy->buf_flags = ctx->buf_flags;
+	lpfm_object_arm(L, copy, &copy_class);
+	if (!copy_memory(copy, ctx))
+		return lpfm_fail_errno(L, ENOMEM, "copy: not enough memory");
+	view_new(L, lua_gettop(L), copy);
 	return 1;
 }
 
@@ -204,6 +277,7 @@ static int buffer_tostring(lua_State *L)
 }
 
 static const luaL_Reg methods[] = {
+	{ "copy", buffer_copy },
 	{ "count_by", lpfm_buffer_count_by },
 	{ "fields", lpfm_buffer_fields },
 	{ "get", buffer_get },
@@ -220,8 +294,14 @@ static const luaL_Reg metas[] = {
 	{ NULL, NULL }
 };
 
+static const luaL_Reg copy_metas[] = {
+	{ "__gc", copy_gc },
+	{ NULL, NULL }
+};
+
 void lpfm_open_buffer(lua_State *L)
 {
+	lpfm_class_new(L, &copy_class, NULL, copy_metas);
 	lpfm_class_new(L, &buffer_class, methods, metas);
 	lpfm_open_cursor(L);
 	lpfm_open_fields(L);

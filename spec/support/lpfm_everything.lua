@@ -14,6 +14,7 @@ return function()
    assert(ctx:getinfo_evtsets { 0 } and ctx:create_evtsets { 1, 2 } and ctx:delete_evtsets { 1 })
    assert(not ctx:write_pmds { { num = 300 } })
    local buf = assert(ctx:buffer())
+   assert(#buf:copy() == 0)
    assert(buf:header() and buf:count_by("ip", "tid") and buf:snapshot())
    for s in buf:samples { tid = 1 } do
       error(s)

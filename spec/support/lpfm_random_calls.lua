@@ -24,6 +24,11 @@ local words = { "ip", "tid", "value", "num", "OVFL_NOTIFY", "default", "x", "0x1
 local fields = { "num", "value", "flags", "set", "long_reset", "smpl_pmds", "format", "buf_size", "buf_flags", "id",
    "timeout", "reset_pmds", "random_mask", "short_reset", "ip", "tid", "regions", "switch_cnt" }
 
+-- Not those that bind to a thread, or change the configuration.
+local commands = { "PFM_CREATE_CONTEXT", "PFM_WRITE_PMCS", "PFM_WRITE_PMDS", "PFM_READ_PMDS", "PFM_START", "PFM_STOP",
+   "PFM_RESTART", "PFM_UNLOAD_CONTEXT", "PFM_CREATE_EVTSETS", "PFM_DELETE_EVTSETS", "PFM_GETINFO_EVTSETS",
+   "PFM_GETINFO_PMCS", "PFM_GETINFO_PMDS", "PFM_GET_CONFIG", "x" }
+
 local some_value
 
 local function some_table(depth)
@@ -74,12 +79,27 @@ local makers_of_objects = {
    function() return lpfm.u64(random(2 ^ 31 - 1)) end,
    function() return lpfm.create(some_value(0)) end,
    function() return lpfm.pmds(some_value(0)) end,
+   function() return lpfm.create { format = "random", format_arg = some_value(0), buf_size = random(4000, 30000) } end,
+   function() return lpfm.perfmonctl(objects[random(math.max(#objects, 1))], one_of(commands), some_value(0)) end,
+   function()
+      return lpfm.register_format { name = one_of(words), base = one_of { "default", "n-way", some_value(1) },
+         handler = one_of { function() end, some_value(1) }, flags = some_value(0) }
+   end,
+   function() return lpfm.unregister_format(one_of(words)) end,
 }
+
+assert(lpfm.register_format { name = "random", base = "default", handler = function(self, overflow)
+   if overflow.tstamp % 3 == 0 then
+      error("at random")
+   end
+   return self.buf:record()
+end, calls = { value = function(_, ...) return ... end } })
 
 local names = { "write_pmcs", "write_pmds", "read_pmds", "read_values", "read_into", "load", "start", "stop", "restart",
    "unload", "fd", "read", "messages", "buffer", "create_evtsets", "getinfo_evtsets", "delete_evtsets", "closed",
    "close", "header", "samples", "sample", "fields", "count_by", "snapshot", "get", "set", "values", "hex", "signed",
-   "tonumber", "compare", "band", "lshift", "copy", "pmd", "ip", "tid", 64, 82, 1, -1, "pmds", "index", 0 / 0 }
+   "tonumber", "compare", "band", "lshift", "copy", "pmd", "ask",
+   "format_error", "buf_size", "ip", "tid", 64, 82, 1, -1, "pmds", "index", 0 / 0 }
 
 -- An iterator is called a few times, its cursors kept.
 local function use_function(fn)
