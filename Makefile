@@ -64,6 +64,7 @@ help:
 	@echo 'make doc             the reference, as pages'
 	@echo 'make install         program, module, scripts, libraries, headers'
 	@echo 'make fuzz SECONDS=N  the coverage-guided fuzzer'
+	@echo 'make fuzz-lua CALLS=N  the Lua module called at random, under ASan'
 	@echo 'make module          perfmon.ko for the running kernel (module-install installs it)'
 	@echo 'make vm              a prompt in an emulated arm64 machine that runs perfmon.ko'
 	@echo 'make check-vm        the tests of perfmon.ko there'

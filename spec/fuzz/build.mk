@@ -6,14 +6,20 @@
 #
 #   make LPFM_READY=1 build/spec/stress && build/spec/stress SEED STEPS
 #   make fuzz SECONDS=600
+#   make fuzz-lua CALLS=1000000        the Lua module, called at random
 
 FUZZ_DEPS := clang libclang-rt-14-dev
 SECONDS   ?= 600
+CALLS     ?= 1000000
 
-.PHONY: fuzz deps-fuzz
+.PHONY: fuzz fuzz-lua deps-fuzz
 
 deps-fuzz: deps-build
 	$(call install_missing,$(FUZZ_DEPS))
+
+fuzz-lua: deps-check
+	@$(MAKE) LPFM_READY=1 SAN=1 all
+	@nice spec/fuzz/calls $(CALLS)
 
 ifndef LPFM_READY
 

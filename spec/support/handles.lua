@@ -3,6 +3,7 @@
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local dirent = require "posix.dirent"
+local unistd = require "posix.unistd"
 
 local handles = {}
 
@@ -19,6 +20,15 @@ end
 
 -- libperfmon's own descriptors come with the first context, and stay.
 assert(lpfm.create {}):close()
+
+--- What is open, a line each.
+function handles.list()
+   local lines = {}
+   for fd in dirent.files("/proc/self/fd") do
+      lines[#lines + 1] = ("%s: %s"):format(fd, unistd.readlink("/proc/self/fd/" .. fd) or "")
+   end
+   return table.concat(lines, "\n")
+end
 
 --- How many are open once nothing is in use: libperfmon closes its ends a moment after we close ours.
 -- @param want how many are expected; without, the number settles by itself

@@ -1,15 +1,21 @@
 -- SPDX-License-Identifier: MIT
--- Random calls of the module's functions on random objects with random arguments, the collector
--- running all the time. arg: seed, number of calls. Prints how many calls were made.
+-- Random calls of the module's functions and of its objects' methods, with random arguments and in whatever state the
+-- objects are, the collector running all the time; at the end nothing may be left. arg: seed, number of calls. Prints
+-- how many calls were made, and to the standard error how many of them raised.
+--
+-- In spec/c/starved.c memory runs out during some of the calls, too. In LuaJIT pfm.ffi is called as well.
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
+local blocks = require "lpfm.blocks"
+local symbols = require "lpfm.symbols"
+local typed = rawget(_G, "jit") and require "pfm.ffi"
+local starve = rawget(_G, "starve")
 
 local random = math.random
 math.randomseed(tonumber(arg[1]))
-collectgarbage("setpause", 50)
-collectgarbage("setstepmul", 2000)
 
-local objects = {}
+local objects, simulator, blob = {}, nil, ""
+local calls, raised = 0, 0
 
 local function keep(object)
    objects[#objects < 60 and #objects + 1 or random(#objects)] = object
@@ -19,10 +25,18 @@ local function one_of(list)
    return list[random(#list)]
 end
 
+local function one_object()
+   return objects[random(math.max(#objects, 1))]
+end
+
+-- --- values ----------------------------------------------------------------------------------------
+
 local words = { "ip", "tid", "value", "num", "OVFL_NOTIFY", "default", "x", "0x10", "flags", "n-way", "default-0.6",
-   "smpl_pmds" }
+   "smpl_pmds", "cycles", "page-faults", "L2_MISSES:ALL", "itanium2", "u", "", ("y"):rep(300), "a\0b", "-1",
+   "0xffffffffffffffff", "99999999999999999999", "[vdso]", "/nonexistent" }
 local fields = { "num", "value", "flags", "set", "long_reset", "smpl_pmds", "format", "buf_size", "buf_flags", "id",
-   "timeout", "reset_pmds", "random_mask", "short_reset", "ip", "tid", "regions", "switch_cnt" }
+   "timeout", "reset_pmds", "random_mask", "short_reset", "ip", "tid", "regions", "switch_cnt", "events", "plm", "pmu",
+   "program", "loop", "ns", "name", "cpu", "id_next", "eventid", "random_seed", "format_arg", "last_reset", "keys" }
 
 -- Not those that bind to a thread, or change the configuration.
 local commands = { "PFM_CREATE_CONTEXT", "PFM_WRITE_PMCS", "PFM_WRITE_PMDS", "PFM_READ_PMDS", "PFM_START", "PFM_STOP",
@@ -49,21 +63,106 @@ local makers_of_values = {
    function() return random() * 2 ^ random(0, 70) end,
    function() return 0 / 0 end,
    function() return -2 ^ random(0, 64) end,
+   function() return 1 / 0 end,
    function() return one_of(words) end,
+   function() return one_of(fields) end,
    some_table, some_table, some_table,
    function() return print end,
+   function() return coroutine.create(function() end) end,
    function() return io.stdout end,
-   function() return objects[random(math.max(#objects, 1))] end,
-   function() return objects[random(math.max(#objects, 1))] end,
+   function() return newproxy and newproxy() end,
+   function() return blob end,
+   one_object, one_object,
    function() return random(64, 84) end,
    function()
       return { { num = random(64, 72), value = -random(10000, 1000000), long_reset = -20000, short_reset = -20000,
          smpl_pmds = { random(64, 84) }, flags = { "OVFL_NOTIFY" } } }
    end,
+   function()
+      return { { num = random(0, 8), value = -random(10, 1000), long_reset = -random(100), short_reset = -random(100),
+         smpl_pmds = { random(0, 8), random(80, 84) }, flags = one_of { {}, { "OVFL_NOTIFY" } } } }
+   end,
 }
 
 function some_value(depth)
    return one_of(makers_of_values)(depth)
+end
+
+-- --- calls -----------------------------------------------------------------------------------------
+
+-- A call that memory may run out in, where that can be arranged.
+local function try(fn, ...)
+   if starve and random(3) == 1 then
+      return starve(random(0, 15), fn, ...)
+   end
+   return pcall(fn, ...)
+end
+
+local is_typed = {}
+
+local function note(value)
+   if type(value) == "userdata" then
+      keep(value)
+   elseif type(value) == "table" and getmetatable(value) and is_typed[getmetatable(value)] then
+      keep(value)
+   end
+end
+
+-- An iterator is called a few times, its samples kept.
+local function use_function(fn, state)
+   if fn == print then
+      return
+   end
+   local control
+   for _ = 1, random(30) do
+      local ok, value = try(fn, random(4) == 1 and some_value(0) or state, control)
+      if not ok or value == nil then
+         return
+      end
+      control = value
+      note(value)
+   end
+end
+
+local function use_results(ok, ...)
+   raised = raised + (ok and 0 or 1)
+   for i = 1, ok and select("#", ...) or 0 do
+      local value = select(i, ...)
+      if type(value) == "function" then
+         use_function(value, (select(i + 1, ...)))
+      else
+         note(value)
+      end
+   end
+end
+
+-- --- objects ---------------------------------------------------------------------------------------
+
+local function new_machine()
+   local name = one_of { "perf", "sim:itanium2", "sim:k8", "sim:armv8" }
+   local m = assert(lpfm.machine(name))
+   simulator = name ~= "perf" and m or nil
+   if simulator then
+      m:spawn { program = { { loop = "forever", { ip = 0x1000, ns = 1, events = { CPU_CLK_UNHALTED = 3 } } } } }
+   end
+end
+
+local function typed_context()
+   local ctx = one_object()
+   return typed and type(ctx) == "userdata" and typed.context(ctx)
+end
+
+-- A program of our own, which is over at once; most calls have to do without: it costs as much as many of them.
+local function child()
+   if random(300) > 1 then
+      return
+   end
+   local c = assert(proc.spawn({ "true" }, { env = { LD_PRELOAD = false, A = one_of { "b", false } } }))
+   keep(c)
+   if random(2) == 1 then
+      keep(proc.trace(c))
+   end
+   c:go()
 end
 
 local makers_of_objects = {
@@ -75,17 +174,24 @@ local makers_of_objects = {
    function()
       return lpfm.pmds { 64, random(64, 72), { num = random(64, 72), value = -random(1000), smpl_pmds = { 80 } } }
    end,
+   function() return lpfm.pmds { random(0, 8), random(0, 8) } end,
    function() return lpfm.pmcs { { num = random(64, 72), value = 9 } } end,
    function() return lpfm.u64(random(2 ^ 31 - 1)) end,
    function() return lpfm.create(some_value(0)) end,
    function() return lpfm.pmds(some_value(0)) end,
    function() return lpfm.create { format = "random", format_arg = some_value(0), buf_size = random(4000, 30000) } end,
-   function() return lpfm.perfmonctl(objects[random(math.max(#objects, 1))], one_of(commands), some_value(0)) end,
+   function() return lpfm.perfmonctl(one_object(), one_of(commands), some_value(0)) end,
    function()
       return lpfm.register_format { name = one_of(words), base = one_of { "default", "n-way", some_value(1) },
          handler = one_of { function() end, some_value(1) }, flags = some_value(0) }
    end,
    function() return lpfm.unregister_format(one_of(words)) end,
+   function() return blocks.tally(one_of(fields), one_of(fields)) end,
+   function() return random(20) == 1 and symbols.object("[vdso]") end,
+   child,
+   typed_context, typed_context,
+   function() return typed and typed.pmds { random(64, 72), random(64, 72), random(0, 8) } end,
+   function() return typed and typed.pmcs { { num = random(64, 72), value = 9 } } end,
 }
 
 assert(lpfm.register_format { name = "random", base = "default", handler = function(self, overflow)
@@ -95,67 +201,173 @@ assert(lpfm.register_format { name = "random", base = "default", handler = funct
    return self.buf:record()
 end, calls = { value = function(_, ...) return ... end } })
 
-local names = { "write_pmcs", "write_pmds", "read_pmds", "read_values", "read_into", "load", "start", "stop", "restart",
-   "unload", "fd", "read", "messages", "buffer", "create_evtsets", "getinfo_evtsets", "delete_evtsets", "closed",
-   "close", "header", "samples", "sample", "fields", "count_by", "snapshot", "get", "set", "values", "hex", "signed",
-   "tonumber", "compare", "band", "lshift", "copy", "pmd", "ask",
-   "format_error", "buf_size", "ip", "tid", 64, 82, 1, -1, "pmds", "index", 0 / 0 }
+local names = { "write_pmcs", "write_pmds", "read_pmds", "read_values", "read_into", "reader", "load", "start", "stop",
+   "restart", "unload", "fd", "read", "messages", "buffer", "create_evtsets", "getinfo_evtsets", "delete_evtsets",
+   "closed", "close", "header", "samples", "sample", "fields", "count_by", "snapshot", "get", "set", "values", "hex",
+   "signed", "tonumber", "compare", "band", "bor", "bxor", "bnot", "lshift", "rshift", "copy", "pmd", "ip", "tid", 64,
+   82, 1, -1, "pmds", "index", 0 / 0, "entries", "hdr", "go", "wait", "kill", "next", "release", "threads", "add",
+   "rows", "address", "func", "line", "frames", "functions", "build_id", "act", "encode", "events", "interrupt",
+   "run", "set", "share", "spawn", "time", "truth", "ask", "format_error", "buf_size" }
 
--- An iterator is called a few times, its cursors kept.
-local function use_function(fn)
-   if fn == print then
-      return
-   end
-   for _ = 1, random(30) do
-      local ok, value = pcall(fn)
-      if not ok or value == nil then
-         return
-      end
-      keep(value)
-   end
-end
+-- Those of the module's functions that reach for other processes are not called at random.
+local elsewhere = { kill = true, spawn = true, trace = true, setaffinity = true, machine = true }
 
-local function use_results(ok, ...)
-   for i = 1, ok and select("#", ...) or 0 do
-      local value = select(i, ...)
-      if type(value) == "function" then
-         use_function(value)
-      elseif type(value) == "userdata" then
-         keep(value)
+local functions = {}
+for _, module in ipairs { lpfm, proc, blocks, symbols } do
+   for name, fn in pairs(module) do
+      if type(fn) == "function" and not elsewhere[name] then
+         functions[#functions + 1] = { name = name, call = fn }
       end
    end
 end
 
--- Arguments that would wait for long, or bind to a thread that is none of ours, are not random.
-local function arguments(object, name)
-   local args, n = { random(5) == 1 and some_value(0) or object }, random(4)
-   for i = 2, n do
+-- Arguments that would wait for long, or bind to a thread that is none of ours, are not random; at is where the first
+-- one goes.
+local tame = {
+   read = function(args, at) args[at] = 0 return at end,
+   messages = function(args, at) args[at] = 0 return at end,
+   wait = function(args, at) args[at] = 0 return at end,
+   next = function(args, at) args[at] = 0 return at end,
+   load = function(args, at)
+      args[at] = one_of { proc.gettid(), 100, 101 }
+      return at + random(0, 1)
+   end,
+   run = function(args, at)
+      args[at] = { ns = random(0, 3000), until_message = one_of { false, one_object() } or nil }
+      return at
+   end,
+   poll = function(args, at, n)
+      args[at + 1] = 0
+      return math.max(n, at + 1)
+   end,
+   interrupt = function(args, at)
+      args[at] = { cpu = 0, period = 1000, program = { { ip = 0x2000, ns = 10 } } }
+      return at
+   end,
+}
+
+local function arguments(name, first, at)
+   local args, n = { first }, at - 1 + random(0, 4)
+   for i = at, n do
       args[i] = some_value(0)
    end
-   if name == "read" or name == "messages" then
-      args[2], n = 0, 2
-   elseif name == "load" then
-      args[2], n = proc.gettid(), random(2)
+   if tame[name] then
+      n = tame[name](args, at, n)
    end
    return args, n
 end
 
-local calls = 0
-while calls < tonumber(arg[2]) do
-   if #objects < 10 or random(10) == 1 then
-      use_results(pcall(one_of(makers_of_objects)))
+local function call(name, fn, self)
+   local at = self ~= nil and 2 or 1
+   if at == 2 and random(6) == 1 then
+      self = some_value(0)
    end
-   local object = objects[random(math.max(#objects, 1))]
+   local args, n = arguments(name, self, at)
+   use_results(try(fn, unpack(args, 1, n)))
+   calls = calls + 1
+end
+
+local function call_method(object)
    local name = one_of(names)
    local found, method = pcall(function() return object[name] end)
-   if found and type(method) == "function" then
-      local args, n = arguments(object, name)
-      use_results(pcall(method, unpack(args, 1, n)))
+   if found and type(method) == "function" and method ~= print then
+      call(name, method, object)
+   end
+end
+
+local operators = {
+   function(a, b) return a + b end, function(a, b) return a - b end, function(a, b) return a * b end,
+   function(a, b) return a / b end, function(a, b) return a % b end, function(a, b) return a < b end,
+   function(a, b) return a <= b end, function(a, b) return a == b end, function(a, b) return a .. b end,
+   function(a) return -a end, function(a) return #a end, function(a, b) return a[b] end,
+   function(a, b) a[b] = some_value(0) end, tostring,
+}
+
+local steps = {
+   function() call_method(one_object()) end, function() call_method(one_object()) end,
+   function() call_method(one_object()) end, function() call_method(one_object()) end,
+   function() if simulator then call_method(simulator) end end,
+   function()
+      local f = one_of(functions)
+      call(f.name, f.call)
+   end,
+   function()
+      use_results(try(one_of(operators), one_object(), some_value(0)))
       calls = calls + 1
+   end,
+   function()
+      if #objects < 10 or random(3) == 1 then
+         use_results(try(one_of(makers_of_objects)))
+      end
+   end,
+}
+
+-- --- the run ---------------------------------------------------------------------------------------
+
+-- Limits may have been set to anything: as they were, but for the groups nobody but root sets them.
+local function limits(cfg)
+   return { arg_size_max = cfg.arg_size_max, smpl_buf_size_max = cfg.smpl_buf_size_max,
+      ovfl_rate_max = cfg.ovfl_rate_max, thread_gid = cfg.thread_gid, sys_gid = cfg.sys_gid }
+end
+
+-- Nothing is in use. The library gives back what was closed a moment later.
+local function check_idle(machine)
+   local deadline = proc.clock() + 10
+   for _, name in ipairs { "thread_sessions", "sys_sessions", "smpl_buf_size_cur" } do
+      while lpfm.config()[name] > 0 and proc.clock() < deadline do
+         lpfm.poll({}, 0.01)
+      end
+      local left = lpfm.config()[name]
+      assert(left == 0, ("%s: %s is %d at the end"):format(machine, name, left))
+   end
+end
+
+local handles = require "support.handles"
+assert(lpfm.machine("perf"))
+assert(lpfm.create()):close()
+local descriptors = handles.settled()
+local original = limits(lpfm.config())
+
+if typed then
+   is_typed[getmetatable(typed.pmds {})], is_typed[getmetatable(typed.pmcs {})] = true, true
+   local ctx = assert(lpfm.create { format = "default" })
+   local context = typed.context(ctx)
+   is_typed[getmetatable(context)], is_typed[getmetatable(context:buffer())] = true, true
+   ctx:close()
+end
+
+collectgarbage("setpause", 50)
+collectgarbage("setstepmul", 2000)
+
+local wanted = tonumber(arg[2])
+while calls < wanted do
+   one_of(steps)()
+   if random(100) == 1 then
+      collectgarbage()
    end
    if random(200) == 1 then
       objects = {}
    end
-   tostring(object)
+   if random(500) == 1 then
+      new_machine()
+      lpfm.config(original)
+   end
 end
+
+objects, simulator = {}, nil
+if typed then
+   require("jit").flush() -- a compiled loop keeps the objects that it was compiled for
+end
+collectgarbage()
+collectgarbage()
+for _, name in ipairs { "perf", "sim:k8" } do
+   local m = assert(lpfm.machine(name))
+   if name ~= "perf" then
+      m:run { ns = 0 } -- destroys what was closed
+   end
+   handles.settled(descriptors)
+   check_idle(name)
+end
+assert(handles.settled(descriptors) == descriptors, handles.list())
+io.stderr:write(("%d of %d calls raised\n"):format(raised, calls))
 print(calls)

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * permitted.h - memory for Lua states, of which only so many allocations are permitted; with count_all
+ * those of this thread's libraries and other Lua states count, too.
+ */
+#ifndef PERMITTED_H
+#define PERMITTED_H
+
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+static __thread long permitted = -1;	/* -1: no limit */
+static bool count_all;
+
+static bool may_allocate(void)
+{
+	if (!permitted)
+		return false;
+	permitted -= permitted > 0;
+	return true;
+}
+
+/* Everybody's, in place of the C library's. */
+void *realloc(void *at, size_t size)
+{
+	static void *(*real)(void *, size_t);
+
+	if (!real)
+		real = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
+	if (count_all && size && (!at || size > malloc_usable_size(at)) && !may_allocate())
+		return NULL;
+	return real(at, size);
+}
+
+static void *allocate(void *unused, void *at, size_t old, size_t size)
+{
+	void *got;
+
+	(void)unused;
+	if (!size) {
+		free(at);
+		return NULL;
+	}
+	if (at && size <= old) {	/* Lua relies on this never to fail */
+		got = realloc(at, size);
+		return got ? got : at;
+	}
+	if (!count_all && !may_allocate())
+		return NULL;
+	return realloc(at, size);
+}
+
+#endif
