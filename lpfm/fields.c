@@ -18,6 +18,7 @@ struct fields {
 	struct lpfm_walk	walk;
 	struct lpfm_filter	filter;
 	unsigned int		n;
+	bool			words;		/* what next_words() is for */
 	struct lpfm_ref		refs[];
 };
 
@@ -61,6 +62,8 @@ static int next_words(lua_State *L)
 	const unsigned char *at = f->walk.next;
 	int got, n = (int)f->n;
 
+	if (!f->words)		/* the state of another loop */
+		return next_fields(L);
 	got = lpfm_walk_next(&f->walk);
 	if (got <= 0)
 		return got ? lpfm_walk_broken(L, &f->walk) : 0;
@@ -107,10 +110,11 @@ int lpfm_buffer_fields(lua_State *L)
 		lpfm_ref_read(L, i + 2, &f->walk, &site, &f->refs[i]);
 	if (filter)
 		lpfm_filter_read(L, filter, &f->walk, "fields", &f->filter);
+	f->words = only_words(f);
 	lpfm_object_anchor(L, 1);
 	lpfm_object_arm(L, f, &fields_class);
 	luaL_getmetatable(L, fields_class.name);
-	lua_getfield(L, -1, only_words(f) ? "next_words" : "next_fields");
+	lua_getfield(L, -1, f->words ? "next_words" : "next_fields");
 	lua_pushvalue(L, -3);
 	return 2;
 }

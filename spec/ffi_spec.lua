@@ -260,6 +260,18 @@ for form, api in pairs(forms) do
          end
       end)
 
+      it("gives each loop its own fields, or raises, when iterators and states are mixed up", function()
+         local ctx = sampled({ format = "default", buf_size = 30000 }, { 5 }, { 5 })
+         local buf = api.context(ctx):buffer()
+         local words = buf:fields("ip", "tstamp")
+         local _, state = buf:fields("ip", 5, "cpu", 80)
+         if form == "module" then
+            assert.same({ 0x1010, -1000, 0, false }, { words(state) })
+         else
+            assert.equal("the state is that of another kind of loop", raised(words, state))
+         end
+      end)
+
       it("refuses what is no field", function()
          local ctx = sampled { format = "default", buf_size = 30000 }
          local buf = api.context(ctx):buffer()

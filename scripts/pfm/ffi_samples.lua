@@ -139,8 +139,9 @@ end
 
 -- Steps to the next sample, at; the sample's header is e.
 local STEP = [[
-local exact, turn, stale, broken, cast, words, entry = ...
+local kind, exact, turn, stale, broken, cast, words, entry = ...
 return function(walk)
+   if walk.kind ~= kind then error("the state is that of another kind of loop", 2) end
    if walk.c.epoch ~= walk.epoch then stale(walk) end
    $again
       local index, offset = walk.index, walk.offset
@@ -160,18 +161,20 @@ local TURN = [[if offset + walk.head > walk.limit then broken(walk) end
       local key = e.set * 65536 + e.ovfl_pmd
       if key ~= walk.key then turn(walk, key) end]]
 
-local steps = {} -- by the text that they are made from, and the type of header
+local steps = {} -- by kind: the type of header, and the text that they are made from
 
-local function step(header, keyed, filter, results)
+-- The function that steps, and the walk.
+local function loop(walk, header, keyed, filter, results)
    local text = STEP:gsub("%$(%w+)", { turn = keyed and TURN or "", results = results,
       again = filter and "while true do" or "", test = filter and ("if %s then"):format(filter) or "",
       done = filter and "end end" or "" })
-   local id = header.entry .. text
-   if not steps[id] then
+   local kind = header.entry .. text
+   if not steps[kind] then
       local make = assert(loadstring(text, "=pfm.ffi walk"))
-      steps[id] = make(samples.exact, turn, stale, broken, ffi.cast, words, ffi.typeof(header.entry))
+      steps[kind] = make(kind, samples.exact, turn, stale, broken, ffi.cast, words, ffi.typeof(header.entry))
    end
-   return steps[id]
+   walk.kind = kind
+   return steps[kind], walk
 end
 
 -- What stands for a field or a PMD in a step's text: as it is in the buffer, and whether it has 64 bits. PMDs
@@ -272,7 +275,7 @@ function buffer:fields(...)
    local where = filter and condition(header, filter, pmds, wanted)
    local walk, _, keyed = new_walk(self, pmds)
    walk.wanted = wanted
-   return step(header, keyed, where, table.concat(results, ", ")), walk
+   return loop(walk, header, keyed, where, table.concat(results, ", "))
 end
 
 --- Iterates over the samples as they are in memory.
@@ -293,7 +296,7 @@ end
 function buffer:entries()
    check(self)
    local walk, header, keyed = new_walk(self, {})
-   return step(header, keyed, nil, "index + 1, e, cast(words, at + walk.head), walk.n"), walk
+   return loop(walk, header, keyed, nil, "index + 1, e, cast(words, at + walk.head), walk.n")
 end
 
 for _, name in ipairs { "count_by", "header", "sample", "samples", "snapshot" } do
