@@ -26,14 +26,14 @@ struct lpfm_place {
 
 struct lpfm_walk {
 	const struct lpfm_context *ctx;
-	const unsigned char	*next;		/* the next sample, if there is one; the current one ends here */
+	const unsigned char	*next;		/* where the current sample ends, the next begins */
 	const unsigned char	*end;		/* of the mapping */
 	size_t			size;		/* of a sample that holds body */
 	uint64_t		index;		/* of the current one, from 1; 0: not at one */
 	uint64_t		count;
 	unsigned int		epoch;		/* of the context: older walks are stale */
-	bool			fixed;		/* all samples hold body: there is no need to look */
-	bool			turned;		/* what samples hold has changed: refs have to be settled */
+	bool			fixed;		/* all samples hold body: no need to look */
+	bool			turned;		/* body has changed: refs have to be settled */
 	uint8_t			head_size;	/* of a sample's header */
 	uint8_t			set_at, pmd_at;	/* where it says what the sample holds */
 	const struct lpfm_place	*places;	/* of the fields in a sample's header */

@@ -72,7 +72,7 @@ struct lpfm_context {
 	enum lpfm_format	format;
 	size_t			buf_size;	/* as mapped */
 	const unsigned char	*buf;		/* mapped when first asked for */
-	bool			pinned;		/* pointers into it are about: it stays mapped until the end */
+	bool			pinned;		/* pointers into buf are about: it stays mapped */
 	unsigned int		epoch;		/* restarts and closings: what was seen before is stale */
 	struct lpfm_layouts	layouts;
 	struct lpfm_fmt_use	*use;		/* of a format written in Lua (luafmt.h), or NULL */

@@ -90,6 +90,7 @@ lpfm.u64(x)                   a 64-bit number that is always exact: + - * / %, c
 topics.modules = [==[
 require "pfm.count"           measurements as functions: count.run{...}, count.call(fn, events)
 require "pfm.profile"         sampling: profile.collect{...}
+require "pfm.ffi"             LuaJIT: contexts, vectors and buffers as typed pointers, at the speed of C
 require "pfm.session"         recordings; "pfm.symbols": addresses to functions; "pfm.format": tables, CSV, JSON]==]
 
 local function name_of(value)
