@@ -113,6 +113,7 @@ for form, api in pairs(forms) do
          assert.equal("0xfedcba9876543210", v[1]:hex())
          assert.equal(-3, v:get(2, "long_reset"))
          assert.equal("lpfm.pmds: 2 elements", tostring(v))
+         assert.equal(2, #v)
       end)
 
       it("are refused with call, element and reason", function()
@@ -199,6 +200,7 @@ for form, api in pairs(forms) do
             local ctx, tid = sampled({ format = format, buf_size = 30000 }, { 5 }, { 4, 80, 82 })
             local buf = api.context(ctx):buffer()
             assert.equal(19, buf:header().count)
+            assert.equal(19, #buf)
             local names = { "ip", "tid", "pid", "cpu", "tstamp", "set", "ovfl_pmd", "last_reset", 4, 5, 80, 82,
                83 }
             local got = rows(buf, unpack(names))
@@ -361,10 +363,13 @@ describe("pfm.ffi", function()
       local v = typed.pmds { { num = 4, value = 5 }, 5 }
       v.data[1].reg_value = ffi.new("int64_t", -7)
       v.data[0].reg_long_reset = 3
-      assert.same({ 5, -7, 3 }, { v[1], v[2], v.vector:get(1, "long_reset") })
-      assert(ctx:write_pmds(v.vector))
-      assert.same({ 5, -7 }, { ctx:read_pmds(v.vector) })
-      assert.same({ 2, "lpfm.pmds: 2 elements" }, { v.n, tostring(typed.pmds(v.vector)) })
+      assert.same({ 5, -7, 3 }, { v[1], v[2], v:object():get(1, "long_reset") })
+      assert(ctx:write_pmds(v:object()))
+      assert.same({ 5, -7 }, { ctx:read_pmds(v:object()) })
+      assert.same({ 2, "lpfm.pmds: 2 elements" }, { v.n, tostring(typed.pmds(v:object())) })
+      for _, field in ipairs { "c", "data", "n" } do
+         assert.has_error(function() v[field] = 5 end)
+      end
    end)
 
    for layout, format in pairs { ["2.x"] = "default", ["0.6"] = UUID_06 } do

@@ -9,8 +9,7 @@
 --
 -- What is offered here checks: a closed context and an index out of range raise. A pointer that a script
 -- takes (v.data, buf:hdr(), the e of buf:entries()) is bare C: it is good as long as the script keeps the
--- vector, or the buffer or its context, also after the context was closed. LuaJIT's # does not ask tables:
--- v.n, buf:header().count.
+-- vector, or the buffer or its context, also after the context was closed.
 --
 -- In PUC Lua require raises: ctx:reader(v), buf:fields() and buf:count_by() of lpfm are the fast forms there.
 -- @module pfm.ffi
@@ -30,14 +29,24 @@ if not rawget(_G, "jit") then
       .. "buf:count_by(...)", 0)
 end
 
+-- LuaJIT takes declarations and metatables of C types once in a state, however often the module is loaded.
+local class_of, registry = debug.getmetatable, debug.getregistry()
+if registry["pfm.ffi"] then
+   return registry["pfm.ffi"]
+end
+
 local ffi = require "ffi"
 local bit = require "bit"
 local lpfm = require "lpfm"
 
-if not pcall(ffi.typeof, "struct lpfm_context") then
-   ffi.cdef(require "lpfm.cdef")
-   ffi.cdef "char *strerror(int);"
-end
+ffi.cdef(require "lpfm.cdef")
+ffi.cdef [[
+   char *strerror(int);
+   struct pfm_ffi_pmds { struct lpfm_vector *const c; pfarg_pmd_t *const data; const int n; };
+   struct pfm_ffi_pmcs { struct lpfm_vector *const c; pfarg_pmc_t *const data; const int n; };
+   struct pfm_ffi_context { struct lpfm_context *const c; };
+   struct pfm_ffi_buffer { struct lpfm_context *const c; };
+]]
 
 local samples = require "pfm.ffi_samples"
 
@@ -50,12 +59,14 @@ typed.C = C
 
 local RETFL_MASK = lpfm.const.PFM_REG_RETFL_MASK
 local E2BIG = lpfm.errno.E2BIG
-local class_of, classes = debug.getmetatable, debug.getregistry()
 local exact = samples.exact
+
+-- The module's objects that typed ones look at, by these: the pointers in a typed object keep nothing.
+local objects = samples.objects
 
 -- The memory of a userdata of the module's, which must be of this class.
 local function memory(object, class, ctype, call)
-   if type(object) ~= "userdata" or class_of(object) ~= classes[class] then
+   if type(object) ~= "userdata" or class_of(object) ~= registry[class] then
       error(("%s: %s expected, got %s"):format(call, class, type(object)), 3)
    end
    return ffi.cast(ctype, object)
@@ -65,45 +76,49 @@ end
 
 local vector = {}
 
-local function vector_class()
-   return {
-      __index = function(self, key)
-         if type(key) ~= "number" then
-            return vector[key]
-         end
-         local n = self.c.n
-         if key >= 1 and key <= n and key % 1 == 0 then
-            return exact(self.data[key - 1].reg_value)
-         elseif key ~= n + 1 then
-            error(("index: integer from 1 to %d expected, got %s"):format(n, tostring(key)), 2)
-         end
-      end,
-      __newindex = function(self, key, value)
-         self.vector[key] = value
-      end,
-      __tostring = function(self)
-         return tostring(self.vector)
-      end,
-   }
-end
+local vector_meta = {
+   __index = function(self, key)
+      if type(key) ~= "number" then
+         return vector[key]
+      end
+      local n = self.n
+      if key >= 1 and key <= n and key % 1 == 0 then
+         return exact(self.data[key - 1].reg_value)
+      elseif key ~= n + 1 then
+         error(("index: integer from 1 to %d expected, got %s"):format(n, tostring(key)), 2)
+      end
+   end,
+   __newindex = function(self, key, value)
+      objects[self][key] = value
+   end,
+   __len = function(self)
+      return self.n
+   end,
+   __tostring = function(self)
+      return tostring(objects[self])
+   end,
+}
 
-local pmds_class, pmcs_class = vector_class(), vector_class()
+local pmds_class = ffi.metatype("struct pfm_ffi_pmds", vector_meta)
+local pmcs_class = ffi.metatype("struct pfm_ffi_pmcs", vector_meta)
 
-local function new_vector(list, make, name, ctype, class)
+local function new_vector(list, make, name, class)
    local object = type(list) == "userdata" and list or make(list)
    local c = memory(object, name, "struct lpfm_vector *", name)
-   return setmetatable({ vector = object, c = c, n = c.n, data = ffi.cast(ctype, c.data) }, class)
+   local v = class(c, ffi.cast("void *", c.data), c.n)
+   objects[v] = object
+   return v
 end
 
 --- A typed vector of PMDs.
 --
--- Its fields: n, the number of elements; data, them as pfarg_pmd_t[n] from 0; vector, the same memory as an
--- object of lpfm.pmds. v[i] is the value of element i from 1; get, set and values are those of the object.
+-- Its fields: n, the number of elements; data, them as pfarg_pmd_t[n] from 0. v[i] is the value of element i
+-- from 1; get, set, values and # are those of the object of lpfm.pmds, which v:object() gives.
 -- @param list what lpfm.pmds takes, or a vector that it made
 -- @return vector
 -- @raise what lpfm.pmds raises
 function typed.pmds(list)
-   return new_vector(list, lpfm.pmds, "lpfm.pmds", "pfarg_pmd_t *", pmds_class)
+   return new_vector(list, lpfm.pmds, "lpfm.pmds", pmds_class)
 end
 
 --- A typed vector of PMCs, data is pfarg_pmc_t[n].
@@ -112,7 +127,7 @@ end
 -- @raise what lpfm.pmcs raises
 -- @see typed.pmds
 function typed.pmcs(list)
-   return new_vector(list, lpfm.pmcs, "lpfm.pmcs", "pfarg_pmc_t *", pmcs_class)
+   return new_vector(list, lpfm.pmcs, "lpfm.pmcs", pmcs_class)
 end
 
 --- A field of an element.
@@ -121,7 +136,7 @@ end
 -- @return its value
 -- @raise if there is no such element or field
 function vector:get(i, name)
-   return self.vector:get(i, name)
+   return objects[self]:get(i, name)
 end
 
 --- Changes a field of an element.
@@ -131,8 +146,14 @@ end
 -- @return the vector
 -- @raise if there is no such element, no such field to set, or the value is not one for it
 function vector:set(i, name, value)
-   self.vector:set(i, name, value)
+   objects[self]:set(i, name, value)
    return self
+end
+
+--- The same memory as an object of the module.
+-- @return what lpfm.pmds or lpfm.pmcs returned
+function vector:object()
+   return objects[self]
 end
 
 local function values(self, i, n)
@@ -147,7 +168,7 @@ end
 -- @return value of element 1
 -- @return value of element 2, ...
 function vector:values()
-   local data, n = self.data, self.c.n
+   local data, n = self.data, self.n
    if n == 4 then
       return exact(data[0].reg_value), exact(data[1].reg_value), exact(data[2].reg_value),
          exact(data[3].reg_value)
@@ -158,7 +179,12 @@ end
 -- --- contexts --------------------------------------------------------------------------------------
 
 local context = {}
-context.__index = context
+local context_class = ffi.metatype("struct pfm_ffi_context", {
+   __index = context,
+   __tostring = function(self)
+      return tostring(objects[self])
+   end,
+})
 
 -- nil, message, errno of a call that refused a vector; the element is unmarked.
 local function refused(call, v)
@@ -166,7 +192,7 @@ local function refused(call, v)
    if reason == "" then
       reason = ffi.string(ffi.C.strerror(err))
    end
-   for i = 0, v.c.n - 1 do
+   for i = 0, v.n - 1 do
       local e = v.data[i]
       if bit.band(e.reg_flags, RETFL_MASK) ~= 0 then
          e.reg_flags = bit.band(e.reg_flags, bit.bnot(RETFL_MASK))
@@ -179,20 +205,19 @@ end
 local function check(self, v, class, call)
    if self.c.fd < 0 then
       error("the context is closed", 3)
-   elseif getmetatable(v) ~= class then
+   elseif not ffi.istype(class, v) then
       error(call .. ": a vector of pfm.ffi expected, got " .. type(v), 3)
    end
 end
 
 -- True, or nil, message, errno; what the module does in other ways than by a plain call is left to it.
 local function read(self, v, call)
-   local c = v.c
-   if c.write_flags then
-      return self.ctx:read_into(v.vector)
-   elseif C.pfm_read_pmds(self.c.fd, v.data, c.n) == 0 then
+   if v.c.write_flags then
+      return objects[self]:read_into(objects[v])
+   elseif C.pfm_read_pmds(self.c.fd, v.data, v.n) == 0 then
       return true
    elseif ffi.errno() == E2BIG then
-      return self.ctx[call](self.ctx, v.vector)
+      return objects[self][call](objects[self], objects[v])
    end
    return refused(call, v)
 end
@@ -234,10 +259,10 @@ end
 -- @raise if the context is closed, or v is no typed vector of PMCs
 function context:write_pmcs(v)
    check(self, v, pmcs_class, "write_pmcs")
-   if C.pfm_write_pmcs(self.c.fd, v.data, v.c.n) == 0 then
+   if C.pfm_write_pmcs(self.c.fd, v.data, v.n) == 0 then
       return true
    elseif ffi.errno() == E2BIG then
-      return self.ctx:write_pmcs(v.vector)
+      return objects[self]:write_pmcs(objects[v])
    end
    return refused("write_pmcs", v)
 end
@@ -251,7 +276,7 @@ end
 -- @raise if the context is closed, or v is no typed vector of PMDs
 function context:write_pmds(v)
    check(self, v, pmds_class, "write_pmds")
-   return self.ctx:write_pmds(v.vector)
+   return objects[self]:write_pmds(objects[v])
 end
 
 --- The context's sampling buffer, as a typed view.
@@ -261,16 +286,24 @@ end
 -- @treturn[2] int errno: EINVAL if the context has no buffer
 -- @raise if the context is closed
 function context:buffer()
-   return samples.buffer(self.ctx, self.c)
+   return samples.buffer(objects[self], self.c)
 end
 
---- A typed view of a context. Its field ctx is the object itself, for the calls that are not here.
+--- The context itself, for the calls that are not here.
+-- @return what lpfm.create returned
+function context:object()
+   return objects[self]
+end
+
+--- A typed view of a context.
 -- @param ctx what lpfm.create returned
 -- @return context
 -- @raise if it is none
 function typed.context(ctx)
-   local c = memory(ctx, "lpfm.context", "struct lpfm_context *", "context")
-   return setmetatable({ ctx = ctx, c = c }, context)
+   local self = context_class(memory(ctx, "lpfm.context", "struct lpfm_context *", "context"))
+   objects[self] = ctx
+   return self
 end
 
+registry["pfm.ffi"] = typed
 return typed

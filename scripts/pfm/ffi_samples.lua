@@ -12,6 +12,10 @@ local lpfm = require "lpfm"
 
 local samples = {}
 
+--- The objects of the module that typed ones look at, by these. A typed buffer has its context, and its view.
+samples.objects = setmetatable({}, { __mode = "k" })
+local objects = samples.objects
+
 local NO_HDR, IIP_HDR = lpfm.const.PFM_DFL_SMPL_NO_HDR, lpfm.const.PFM_DFL_SMPL_IIP_HDR
 local int64 = ffi.typeof("int64_t")
 local bytes, words = ffi.typeof("const uint8_t *"), ffi.typeof("const uint64_t *")
@@ -127,7 +131,7 @@ local function new_walk(buffer, pmds)
    local c, header = buffer.c, header_of(buffer.c)
    local keyed = header.set ~= nil
    local first, count = buffer:first()
-   local walk = { c = c, ctx = buffer.ctx, epoch = c.epoch, base = ffi.cast(bytes, c.buf), pmds = pmds,
+   local walk = { c = c, ctx = objects[buffer].ctx, epoch = c.epoch, base = ffi.cast(bytes, c.buf), pmds = pmds,
       limit = tonumber(c.buf_size), index = 0, count = count, offset = first, head = header.size,
       size = header.size, n = 0, key = -1 }
    local layout = common_layout(c, keyed)
@@ -214,7 +218,15 @@ end
 -- --- buffers ---------------------------------------------------------------------------------------
 
 local buffer = {}
-buffer.__index = buffer
+local buffer_class = ffi.metatype("struct pfm_ffi_buffer", {
+   __index = buffer,
+   __len = function(self)
+      return #objects[self].view
+   end,
+   __tostring = function(self)
+      return tostring(objects[self].view)
+   end,
+})
 
 --- What pfm.ffi's context:buffer() does.
 -- @param ctx the context
@@ -227,12 +239,14 @@ function samples.buffer(ctx, c)
       return nil, message, errno
    end
    c.pinned = true -- pointers outlive a close
-   return setmetatable({ ctx = ctx, c = c, view = view }, buffer)
+   local self = buffer_class(c)
+   objects[self] = { ctx = ctx, view = view }
+   return self
 end
 
 -- Raises if the view is closed, or its samples cannot be told apart.
 local function check(self)
-   self.view:samples()
+   objects[self].view:samples()
 end
 
 --- The buffer's header as it is in memory (3.6.3).
@@ -265,7 +279,7 @@ end
 -- @return its state
 -- @raise on wrong types; in the loop if the context was restarted or closed, or the buffer is corrupt
 function buffer:fields(...)
-   self.view:fields(...) -- it says what is wrong
+   objects[self].view:fields(...) -- it says what is wrong
    local names = { ... }
    local filter = type(names[#names]) == "table" and table.remove(names)
    local header, pmds, wanted, results = header_of(self.c), {}, {}, {}
@@ -302,12 +316,9 @@ end
 for _, name in ipairs { "count_by", "header", "sample", "samples", "snapshot" } do
    --- These are the module's own: count_by, header, sample, samples, snapshot.
    buffer[name] = function(self, ...)
-      return self.view[name](self.view, ...)
+      local view = objects[self].view
+      return view[name](view, ...)
    end
-end
-
-function buffer:__tostring()
-   return tostring(self.view)
 end
 
 return samples

@@ -98,12 +98,20 @@ local function try(fn, ...)
    return pcall(fn, ...)
 end
 
-local is_typed = {}
+local typed_classes = {}
+
+-- An object of pfm.ffi: of cdata nothing else is kept, pointers are bare C.
+local function is_typed(value)
+   for _, class in ipairs(typed_classes) do
+      if require("ffi").istype(class, value) then
+         return true
+      end
+   end
+   return false
+end
 
 local function note(value)
-   if type(value) == "userdata" then
-      keep(value)
-   elseif type(value) == "table" and getmetatable(value) and is_typed[getmetatable(value)] then
+   if type(value) == "userdata" or is_typed(value) then
       keep(value)
    end
 end
@@ -329,11 +337,9 @@ local descriptors = handles.settled()
 local original = limits(lpfm.config())
 
 if typed then
-   is_typed[getmetatable(typed.pmds {})], is_typed[getmetatable(typed.pmcs {})] = true, true
-   local ctx = assert(lpfm.create { format = "default" })
-   local context = typed.context(ctx)
-   is_typed[getmetatable(context)], is_typed[getmetatable(context:buffer())] = true, true
-   ctx:close()
+   for i, name in ipairs { "pmds", "pmcs", "context", "buffer" } do
+      typed_classes[i] = require("ffi").typeof("struct pfm_ffi_" .. name)
+   end
 end
 
 collectgarbage("setpause", 50)
