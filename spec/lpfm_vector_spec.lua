@@ -40,6 +40,27 @@ describe("a prepared vector", function()
       assert.same({ 66, -67 }, ctx:read_values(v))
    end)
 
+   it("is read by a function of its own", function()
+      local v = lpfm.pmds { PAGE_FAULTS, MINOR }
+      local read = ctx:reader(v)
+      assert.same({ 66, -67 }, { read() })
+      v:set(1, "num", CPU_CLOCK)
+      assert.same({ 65, -67 }, { read() })
+      v:set(2, "num", 300)
+      local ok, message = read()
+      assert.is_nil(ok)
+      assert.truthy(message:find("^read_pmds: element 2: .*PMD300"), message)
+      for _, bad in ipairs { {}, 1, ctx, io.stdout, lpfm.pmcs {} } do
+         assert.has_error(function() ctx:reader(bad) end)
+      end
+      v = nil -- luacheck: ignore
+      collectgarbage()
+      assert.is_nil((read()))
+      ctx:close()
+      assert.has_error(read, "the context is closed")
+      assert.has_error(function() ctx:reader(lpfm.pmds {}) end, "the context is closed")
+   end)
+
    it("writes, also after it was changed", function()
       local v = lpfm.pmds { { num = PAGE_FAULTS, value = 5, long_reset = -9 } }
       assert(ctx:write_pmds(v))
