@@ -410,26 +410,30 @@ static const struct family arm_families[] = {
 	{ NULL, arm_libpfm4 }, { NULL, armv8 }, { NULL, common },
 };
 
+#define DEEPEST 8	/* presets by presets: CPU_CYCLES, where it is no event, is cycles, which is CPU_CYCLES */
+
+static const char *find(const struct pfl_model *m, const char *name, size_t len, int depth);
+
 /* The first term of a formula, and whether it can be had on the model. */
-static bool has_first_term(const struct pfl_model *m, const char *formula)
+static bool has_first_term(const struct pfl_model *m, const char *formula, int depth)
 {
 	size_t len = strcspn(formula, " ");
 	pfmlib_event_t e;
 
 	return pfl_parse_event(m, formula, len, &e) == PFMLIB_SUCCESS ||
-		pfl_preset(m, formula, len) != NULL;
+		(depth < DEEPEST && find(m, formula, len, depth + 1) != NULL);
 }
 
 static const char *find_entry(const struct pfl_model *m, const struct entry *entries,
-			      const char *name, size_t len)
+			      const char *name, size_t len, int depth)
 {
 	for (; entries->name; entries++)
-		if (pfl_same_name(name, len, entries->name) && has_first_term(m, entries->formula))
+		if (pfl_same_name(name, len, entries->name) && has_first_term(m, entries->formula, depth))
 			return entries->formula;
 	return NULL;
 }
 
-const char *pfl_preset(const struct pfl_model *m, const char *name, size_t len)
+static const char *find(const struct pfl_model *m, const char *name, size_t len, int depth)
 {
 	bool arm = m->ops == &pfl_arm_ops;
 	const struct family *f = arm ? arm_families : families;
@@ -438,8 +442,13 @@ const char *pfl_preset(const struct pfl_model *m, const char *name, size_t len)
 
 	for (size_t i = 0; !formula && i < n; i++)
 		if (!f[i].models || pfl_lists(f[i].models, m->name))
-			formula = find_entry(m, f[i].entries, name, len);
+			formula = find_entry(m, f[i].entries, name, len, depth);
 	return formula;
+}
+
+const char *pfl_preset(const struct pfl_model *m, const char *name, size_t len)
+{
+	return find(m, name, len, 0);
 }
 
 const char *pfm_generic_name(unsigned int i)
