@@ -8,7 +8,8 @@ local nearest = require "pfm.nearest"
 local cli = {}
 
 --- The sub-commands; each is a module `pfm.NAME` with `summary`, `options()` and `main(argv)`.
-cli.commands = { "stat", "record", "cascade", "report", "top", "diff", "annotate", "plot", "script", "export", "list" }
+cli.commands = { "stat", "record", "cascade", "bias", "report", "top", "diff", "annotate", "plot", "script", "export",
+   "list" }
 local commands = cli.commands
 local offline = { report = true, diff = true, annotate = true, plot = true, script = true, export = true } -- no machine
 local USAGE, FAILURE, INTERRUPTED = 2, 1, 130

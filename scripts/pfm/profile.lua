@@ -12,6 +12,8 @@ local lpfm = require "lpfm"
 local events = require "pfm.events"
 local follow = require "pfm.follow"
 local format = require "pfm.format"
+local proc = require "lpfm.proc"
+local randomize = require "pfm.randomize"
 local setup = require "pfm.setup"
 local stages = require "pfm.stages"
 local symbols = require "pfm.symbols"
@@ -46,16 +48,31 @@ function profile.period_for(event, frequency)
    return event.kind == "software" and math.max(1, math.floor(GUESS / frequency)) or 1e6
 end
 
-local function sampling_pmd(event, period, spec, extra)
+local function sampling_pmd(event, period, spec, extra, random)
    local pmd = {
       num = event.pmd, set = spec.set, value = -period, long_reset = -period, short_reset = -period,
       smpl_pmds = extra, flags = { "OVFL_NOTIFY" },
    }
-   if spec.random then
+   if random and random.by == "interface" then
       pmd.flags[2] = "RANDOM"
-      pmd.random_mask, pmd.random_seed = spec.random.mask, spec.random.seed
+      pmd.random_mask, pmd.random_seed = random.mask, random.seed
    end
    return pmd
+end
+
+-- How each event's periods vary; the mean of those that have a name is the period.
+local function make_random(self, i)
+   local its, event = self.spec.random, self.events[i]
+   if not its then return nil end
+   local copy = { mean = self.periods[i], min = event.unit == "ns" and SHORTEST or nil }
+   for k, v in pairs(its) do copy[k] = v end
+   if self.frequency and not is_clock(event) and not copy.mask then
+      error(("random: '%s' needs a period around which to vary"):format(event.name), 0)
+   end
+   local out = randomize.resolve(copy)
+   self.periods[i] = out.base or self.periods[i]
+   if out.by == "tool" then self.by_tool = true end
+   return out
 end
 
 -- 3.6.5: a sample of every PMD must fit.
@@ -75,12 +92,18 @@ local function make_program(self)
    table.sort(extra)
    check_buffer(self.spec.buffer)
    local pmds = {}
-   for i, e in ipairs(self.events) do pmds[i] = sampling_pmd(e, self.periods[i], self.spec, extra) end
+   for i, e in ipairs(self.events) do
+      local random = self.random[i]
+      local period = random and random.next and random.next() or self.periods[i]
+      pmds[i] = sampling_pmd(e, period, self.spec, extra, random)
+   end
    for _, e in ipairs(self.with) do pmds[#pmds + 1] = { num = e.pmd, set = self.spec.set, value = 0 } end
-   self.extra = extra
+   self.extra, self.with_regs = extra, {}
+   for i, num in ipairs(extra) do self.with_regs[i] = { num = num, set = self.spec.set } end
    self.program = {
       pmcs = events.pmcs(all), pmds = pmds, sets = self.stages and { { id = #self.stages } },
-      create = { format = "default", buf_size = self.spec.buffer or (self.many and BUFFER_MANY or BUFFER) },
+      create = self.by_tool and {} or { format = "default",
+         buf_size = self.spec.buffer or (self.many and BUFFER_MANY or BUFFER) },
    }
    if not self.stages then return end
    for _, pmc in ipairs(self.program.pmcs) do pmc.set = self.spec.set end
@@ -119,7 +142,9 @@ local function note_maps(self, pid)
    self.sink.maps(pid, maps)
 end
 
+-- Not of a simulated thread, whose process /proc does not know.
 local function note_process(self, tid, pid)
+   if not pid or world.now().sim then return end
    note_maps(self, pid)
    note_comm(self, tid, pid)
 end
@@ -140,6 +165,11 @@ local function look(self)
    end
 end
 
+local function change_period(self, subject, i, period)
+   local pmd = sampling_pmd(self.events[i], period, self.spec, self.extra, self.random[i])
+   subject.ctx:write_pmds { pmd }
+end
+
 -- --- draining ------------------------------------------------------------------------------------
 
 local function set_info(ctx, set)
@@ -147,19 +177,25 @@ local function set_info(ctx, set)
    return infos and infos[1] or {}
 end
 
-local function le64(n)
+-- A number as little-endian bytes, two's complement.
+local function bytes(n, size)
    local out = {}
-   for i = 1, 8 do
+   for i = 1, size or 8 do
       out[i] = string.char(n % 256)
       n = math.floor(n / 256)
    end
    return table.concat(out)
 end
 
+local function block_head(n, size)
+   return bytes(n) .. bytes(HEADER + n * size) .. ("\0"):rep(HEADER - 16)
+end
+
 -- How many samples came since the last time, and their size. The buffer may be filling meanwhile: what counts
 -- is its cur_offs, and samples are all of one size.
 local function pending(self, subject)
    local size = SAMPLE + VALUE * #self.extra
+   if self.by_tool then return #subject.samples, size end
    return math.max(0, math.floor((subject.buffer:header().cur_offs - (subject.taken or HEADER)) / size)), size
 end
 
@@ -177,15 +213,22 @@ local function leave_out_stages(self, subject)
    subject.taken = math.max(from, subject.taken or HEADER)
 end
 
+local function drain_tool(self, subject)
+   local n, size = pending(self, subject)
+   if n == 0 then return end
+   self.sink.block(block_head(n, size) .. table.concat(subject.samples), n)
+   self.samples, subject.samples = self.samples + n, {}
+end
+
 -- Hands on the samples that came since the last time.
 local function drain(self, subject)
+   if self.by_tool then return drain_tool(self, subject) end
    if self.stages and not subject.begun then leave_out_stages(self, subject) end
    local n, size = pending(self, subject)
    local from = subject.taken or HEADER
    if n == 0 then return end
    if subject.cpu then note_sampled(self, subject.buffer) end
-   local head = le64(n) .. le64(HEADER + n * size) .. ("\0"):rep(HEADER - 16)
-   self.sink.block(head .. subject.buffer:snapshot():sub(from + 1, from + n * size), n)
+   self.sink.block(block_head(n, size) .. subject.buffer:snapshot():sub(from + 1, from + n * size), n)
    subject.taken = from + n * size
    self.samples = self.samples + n
 end
@@ -235,7 +278,7 @@ function measure.attach(self, subject)
    local later = self.subjects > 0 and self.fixed and not subject.cpu
    local ctx, err = setup.start(subject, later and staggered(self) or self.program)
    if not ctx then return nil, err end
-   subject.buffer, subject.full = ctx:buffer(), 0
+   subject.buffer, subject.full, subject.samples = not self.by_tool and ctx:buffer() or nil, 0, {}
    subject.ran_before = subject.tid and ran_ns(subject.tid, subject.pid) or 0
    if subject.pid then note_process(self, subject.tid, subject.pid) end
    self.live[subject] = true
@@ -243,7 +286,38 @@ function measure.attach(self, subject)
    return ctx
 end
 
-function measure.message(self, subject)
+-- A sample as the default format lays it out (perfmon_dfl_smpl.h).
+local function sample_of(self, subject, msg, num, last_reset)
+   local out = { bytes(msg.tid, 4), bytes(num, 2), bytes(0, 2), bytes(last_reset), bytes(msg.ip),
+      bytes(math.floor(proc.clock() * 1e9)), bytes(msg.cpu, 2), bytes(msg.set, 2), bytes(msg.pid, 4) }
+   if #self.extra > 0 then
+      for _, reg in ipairs(subject.ctx:read_pmds(self.with_regs) or {}) do out[#out + 1] = bytes(reg.value) end
+   end
+   return table.concat(out)
+end
+
+-- An event's next period, which the restart loads.
+local function draw_period(self, subject, i)
+   local period = self.random[i].next and self.random[i].next() or self.periods[i]
+   change_period(self, subject, i, period)
+end
+
+-- 3.4.2, at the user level: monitoring is masked meanwhile.
+local function take_sample(self, subject, msg)
+   for _, num in ipairs(msg.pmds) do
+      for i, event in ipairs(self.events) do
+         if event.pmd == num and msg.set == (self.spec.set or 0) then
+            local reg = (subject.ctx:read_pmds { { num = num, set = self.spec.set } } or {})[1]
+            subject.samples[#subject.samples + 1] = sample_of(self, subject, msg, num, reg and reg.last_reset or 0)
+            draw_period(self, subject, i)
+         end
+      end
+   end
+   subject.ctx:restart()
+end
+
+function measure.message(self, subject, msg)
+   if self.by_tool then return take_sample(self, subject, msg) end
    subject.full = subject.full + 1
    if subject.tid then
       subject.ran_at_full = ran_ns(subject.tid, subject.pid)
@@ -262,11 +336,6 @@ function measure.ended(self, subject)
 end
 
 -- --- frequency -----------------------------------------------------------------------------------
-
-local function change_period(self, subject, i, period)
-   local pmd = sampling_pmd(self.events[i], period, self.spec, self.extra)
-   subject.ctx:write_pmds { pmd }
-end
 
 -- Events that are not clocks: the period follows the rate seen since the last look.
 local function adapt(self, elapsed)
@@ -313,7 +382,8 @@ end
 
 --- Prepares a profile; `profile.run` carries it out.
 -- @tparam table spec a target of `pfm.follow`, and `events` (default "cpu-clock"), `period` or `frequency`,
--- optional `from` (what has to happen first, as "page-faults:1000 then cs:10"), `random={mask=, seed=}`,
+-- optional `from` (what has to happen first, as "page-faults:1000 then cs:10"), `random` (for
+-- `pfm.randomize.resolve`: `{mask=, seed=}`, `{distribution=, seed=}`),
 -- `with` (events recorded with each sample), `buffer` (bytes), `prompt` (samples are handed on within half a
 -- second, not when they are many)
 -- @treturn table with `events`, `periods`, `with`, `fixed` (every sample stands for one period), for a
@@ -321,7 +391,7 @@ end
 function profile.prepare(spec)
    follow.check(spec)
    local self = { spec = spec, live = {}, comms = {}, maps = {}, periods = {}, samples = 0, lost = 0, full = 0,
-      held = 0, ran = 0, drained = 0, subjects = 0, progress = {} }
+      held = 0, ran = 0, drained = 0, subjects = 0, progress = {}, random = {} }
    self.stages = stages.leading(spec.from)
    if self.stages then
       self.spec = setmetatable({ set = #self.stages }, { __index = spec })
@@ -335,6 +405,7 @@ function profile.prepare(spec)
    for i, event in ipairs(self.events) do
       self.periods[i] = spec.period or profile.period_for(event, self.frequency)
       self.fixed = self.fixed and (spec.period ~= nil or is_clock(event))
+      self.random[i] = make_random(self, i)
    end
    make_program(self)
    return self
@@ -344,7 +415,7 @@ local function handlers(self, on_tick)
    local step = FIRST_LOOK
    return {
       attach = function(subject) return measure.attach(self, subject) end,
-      message = function(subject) measure.message(self, subject) end,
+      message = function(subject, msg) measure.message(self, subject, msg) end,
       ended = function(subject) measure.ended(self, subject) end,
       begin = self.sink.begin,
       exec = function(tid, pid) note_process(self, tid, pid) end,
@@ -383,7 +454,8 @@ end
 -- @tparam table sink see above
 -- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far
 -- @treturn table of `pfm.follow.run`, and `samples`, `lost`, `full` (times a buffer was full), `missed`,
--- `unsampled` (a share of the CPU time), `stages` (of `pfm.stages.merge`) that led to it
+-- `unsampled` (a share of the CPU time), `stages` (of `pfm.stages.merge`) that led to it, `randomized` (how, in
+-- words)
 function profile.run(self, sink, on_tick)
    self.sink = sink
    local outcome = follow.run(self.spec, handlers(self, on_tick))
@@ -391,6 +463,7 @@ function profile.run(self, sink, on_tick)
    outcome.missed, outcome.subjects = missed(self), self.subjects
    outcome.unsampled = not self.stages and unsampled(self, outcome) or nil
    outcome.stages = self.stages and stages.merge(self.progress)
+   outcome.randomized = self.random[1] and self.random[1].text
    return outcome
 end
 

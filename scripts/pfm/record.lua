@@ -8,6 +8,7 @@ local events = require "pfm.events"
 local format = require "pfm.format"
 local options = require "pfm.options"
 local profile = require "pfm.profile"
+local randomize = require "pfm.randomize"
 local session = require "pfm.session"
 local stages = require "pfm.stages"
 local store = require "pfm.store"
@@ -27,7 +28,8 @@ function record.options()
    c:option("--from", "STAGES", "Begin when this has happened, as in \"page-faults:1000 then cs:10\".")
    c:option("-c --period", "N", "A sample every N events (clocks: nanoseconds).")
    c:option("-F --frequency", "HZ", "Samples per second of the program's time (default: 1000).")
-   c:option("--random", "MASK[:SEED]", "Randomize periods by the bits of MASK, as in 0xff or 0xff:42.")
+   c:option("--random", "HOW[:SEED]", "Randomize periods: by the bits of a mask, as in 0xff or 0xff:42; uniform, "
+      .. "exponential, prime: around the period; MIN-MAX.")
    c:option("--with", "LIST", "Events whose counts are recorded with every sample."):count("*")
    c:option("--buffer", "SIZE", "Size of a sampling buffer, as in 256K or 1M.")
    c:flag("-q --quiet", "No progress, no summary.")
@@ -45,15 +47,9 @@ end
 
 local function parse_random(text)
    if not text then return nil end
-   local mask, seed = text:match("^([^:]+):?(.*)$")
-   local m, s = tonumber(mask), seed ~= "" and tonumber(seed) or nil
-   if not m or m <= 0 or m ~= math.floor(m) or m > 2 ^ 53 then
-      options.fail("--random: '%s' is not a mask (as in 0xffff)", tostring(mask))
-   end
-   if seed ~= "" and (not s or s < 0 or s >= 2 ^ 32 or s ~= math.floor(s)) then
-      options.fail("--random: '%s' is not a seed of 32 bits", seed)
-   end
-   return { mask = m, seed = s }
+   local random, err = randomize.read(text)
+   if not random then options.fail("--random: %s", err) end
+   return random
 end
 
 local function parse_events(names, default)
@@ -79,7 +75,7 @@ local function check_rate(spec)
       options.fail("--frequency: %g Hz is too seldom: down to %g Hz can be", spec.frequency, SELDOM)
    end
    local period = first_period(spec)
-   if spec.random and period and spec.random.mask >= period then
+   if spec.random and spec.random.mask and period and spec.random.mask >= period then
       options.fail("--random: the mask %s is not smaller than the period %s", format.number(spec.random.mask),
          format.number(period))
    end
@@ -130,12 +126,13 @@ local function head_of(self, spec)
          if e.pmd == pmd then with[i] = { name = e.name, pmd = pmd, unit = e.unit } end
       end
    end
+   local random = self.random[1]
    return {
       what = options.describe(spec), command = spec.command, tids = spec.tids, cpus = spec.cpus,
       threads = spec.threads or false, events = sampled, with = #with > 0 and with or nil,
       frequency = self.frequency, fixed = self.fixed,
-      random = spec.random, time = os.time(), machine = machine_of(), format = "default",
-      program = self.program,
+      random = random and { mask = random.mask, seed = random.seed, text = random.text },
+      time = os.time(), machine = machine_of(), format = "default", program = self.program,
    }
 end
 
@@ -198,6 +195,7 @@ end
 local function summary(file, outcome)
    local line = ("%s in %s (%s), %s"):format(format.plural(outcome.samples, "sample"), file.path,
       format.bytes(file.bytes), losses(outcome))
+   if outcome.randomized then line = line .. "; randomized " .. outcome.randomized end
    local obstacle = stages.obstacle(outcome.stages or {})
    if obstacle then
       line = line .. "; sampling never began: " .. obstacle

@@ -93,8 +93,8 @@ local function event_words(self)
          or ("%s every %s"):format(e.name, period)
    end
    local random = self.head.random
-   local mask = random and (", randomized by 0x%x"):format(random.mask) or ""
-   return table.concat(out, ", ") .. mask
+   if random then out[#out] = ("%s, randomized %s"):format(out[#out], random.text) end
+   return table.concat(out, ", ")
 end
 
 local function header_lines(self, result)

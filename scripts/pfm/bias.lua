@@ -1,0 +1,233 @@
+-- SPDX-License-Identifier: MIT
+--- Is a profile biased? A fixed period that is in step with a loop samples some of its instructions and never the
+-- others (3.4.2, figure 3.20). The program is sampled with the fixed period and, twice, with periods randomized as
+-- widely as the period allows; the two show what differs by chance. Where the fixed period's addresses differ by
+-- more, ever wider masks are tried until one gives the randomized profile: that one is recommended.
+-- @module pfm.bias
+
+local blocks = require "lpfm.blocks"
+local estimate = require "pfm.estimate"
+local format = require "pfm.format"
+local options = require "pfm.options"
+local profile = require "pfm.profile"
+local randomize = require "pfm.randomize"
+local symbols = require "pfm.symbols"
+
+local bias = { summary = "find out whether a sampling period is in step with the program" }
+
+local SURE = 0.001   -- the chance of such a difference, below which it is none
+local NOTABLE = 0.02 -- of the samples; less is in other places even where a test of many samples sees it
+local LEAST = 100    -- samples for a test
+local VARIES = 8     -- a mask of at least such a part of the period
+local STEPS = 2      -- of the mask, in bits, from one try to the next
+local SEEDS = { 14, 1, 7 }
+local SHOWN = 5
+
+-- --- profiles ------------------------------------------------------------------------------------
+
+-- Where a sample lies, the same in every run: programs are loaded at other addresses each time.
+local function place_of(resolver, pid, ip)
+   local where = resolver:resolve(pid, ip)
+   if where.missing == "no mapping" then return ("0x%x"):format(ip) end
+   return ("%s %s+0x%x"):format(where.object, where.func, where.offset)
+end
+
+--- How many samples lie where.
+-- @tparam table result of `profile.collect`
+-- @treturn table counts by place; a place is an address or, of a real program, "object function+offset"
+-- @treturn int all samples
+function bias.places(result)
+   local tally, resolver, out, all = blocks.tally("pid", "ip"), symbols.resolver(), {}, 0
+   for _, block in ipairs(result.blocks) do tally:add(block, result.sizes) end
+   for pid, list in pairs(result.maps) do
+      for _, maps in ipairs(list) do resolver:add(pid, maps) end
+   end
+   for pid, ip, n in tally:rows() do
+      local place = place_of(resolver, pid, ip)
+      out[place], all = (out[place] or 0) + n, all + n
+   end
+   return out, all
+end
+
+-- One run; the target is made anew for each where it is a function.
+local function sample(self, random)
+   local spec = {}
+   for k, v in pairs(type(self.target) == "function" and self.target() or self.target) do spec[k] = v end
+   spec.events, spec.frequency, spec.random = self.event, nil, random
+   spec.period = random and random.mask and randomize.base(self.period, random.mask) or self.period
+   local result = profile.collect(spec)
+   self.runs = self.runs + 1
+   if self.on_run then self.on_run(self.runs, result) end
+   local places, n = bias.places(result)
+   if n < LEAST then
+      error(("only %s: %d are needed; a shorter period (-c) or a longer run gives more"):format(
+         format.plural(n, "sample"), LEAST), 0)
+   end
+   return places
+end
+
+local function masked(mask, seed)
+   return { mask = mask, seed = seed }
+end
+
+-- --- the test ------------------------------------------------------------------------------------
+
+-- More than chance, and more than two randomized runs differ.
+local function differs(self, one, other)
+   local test = estimate.compare(one, other)
+   return test.chance < SURE and test.distance > NOTABLE + 1.5 * self.noise, test
+end
+
+-- Places by how much more or less of the samples they have.
+local function changes(one, other)
+   local n1, n2, rows, seen = 0, 0, {}, {}
+   for _, n in pairs(one) do n1 = n1 + n end
+   for _, n in pairs(other) do n2 = n2 + n end
+   for _, counts in ipairs { one, other } do
+      for place in pairs(counts) do
+         if not seen[place] then
+            rows[#rows + 1] = { place = place, fixed = (one[place] or 0) / n1, random = (other[place] or 0) / n2 }
+         end
+         seen[place] = true
+      end
+   end
+   table.sort(rows, function(a, b)
+      local da, db = math.abs(a.fixed - a.random), math.abs(b.fixed - b.random)
+      if da ~= db then return da > db end
+      return a.place < b.place
+   end)
+   return rows
+end
+
+-- The widest mask that the period bears, 2^k - 1.
+local function widest(period)
+   local mask = 1
+   while randomize.base(period, mask * 2 + 1) - (mask * 2 + 1) >= 1 and mask * 2 + 1 <= 2 * period do
+      mask = mask * 2 + 1
+   end
+   return mask
+end
+
+-- Narrow masks first, but not so narrow that the periods hardly vary.
+local function recommend(self, reference, most)
+   local mask = 1
+   while mask * 2 + 1 <= self.period / VARIES do mask = mask * 2 + 1 end
+   while mask < most do
+      local bad, test = differs(self, sample(self, masked(mask, SEEDS[1])), reference)
+      if not bad then return mask, test end
+      mask = math.min(most, (mask + 1) * 2 ^ STEPS - 1)
+   end
+   return most
+end
+
+--- Tests a period.
+-- @tparam table spec `target`: a target of `pfm.follow`, or a function that makes one for each run; `event` (default
+-- cpu-clock), `period` (default 1e6: a millisecond); optional `on_run(number, result)` after each run
+-- @treturn table `biased`; `chance` and `distance` (of `estimate.compare`) of the fixed period from randomized ones,
+-- `noise`, the distance of two randomized runs; `changes`, places by how much their shares (`fixed`, `random`)
+-- differ; if biased, `mask` and `base`: what to randomize the period with; `runs`
+-- @usage bias.test{target = {command = {"./prog"}}, event = "cpu-clock", period = 1e6}.biased
+function bias.test(spec)
+   local self = { target = spec.target, event = spec.event or "cpu-clock", period = spec.period or 1e6, runs = 0,
+      on_run = spec.on_run }
+   local most = widest(self.period)
+   local fixed = sample(self, nil)
+   local one, two = sample(self, masked(most, SEEDS[1])), sample(self, masked(most, SEEDS[2]))
+   self.noise = estimate.compare(one, two).distance
+   local both = {}
+   for _, counts in ipairs { one, two } do
+      for place, n in pairs(counts) do both[place] = (both[place] or 0) + n end
+   end
+   local biased, test = differs(self, fixed, both)
+   local out = { biased = biased, chance = test.chance, distance = test.distance, noise = self.noise,
+      period = self.period, event = self.event, changes = changes(fixed, both) }
+   if biased then
+      out.mask = recommend(self, both, most)
+      out.base = randomize.base(self.period, out.mask)
+   end
+   out.runs = self.runs
+   return out
+end
+
+-- --- for people ----------------------------------------------------------------------------------
+
+local function percent(x)
+   return ("%.1f%%"):format(x * 100)
+end
+
+local function verdict(result)
+   if not result.biased then
+      return { ("  No bias was found: %s of the samples lie elsewhere than with randomized periods, and"):format(
+         percent(result.distance)), ("  %s of those of two randomized runs do."):format(percent(result.noise)) }
+   end
+   return { ("  Biased: %s of the samples lie elsewhere than with randomized periods; of two randomized"):format(
+      percent(result.distance)), ("  runs %s do."):format(percent(result.noise)) }
+end
+
+local function advice(result)
+   if not result.biased then return {} end
+   return { "", ("  Randomize it: lpfm record -e %s -c %.0f --random 0x%x"):format(result.event, result.base,
+      result.mask) }
+end
+
+--- The result as a person reads it.
+-- @tparam table result of `bias.test`
+-- @treturn {string,...} lines
+function bias.text(result)
+   local lines = { "", (" Samples of %s every %s, against randomized periods (%s):"):format(result.event,
+      format.number(result.period), format.plural(result.runs, "run")), "" }
+   local rows = {}
+   for i = 1, math.min(SHOWN, #result.changes) do
+      local row = result.changes[i]
+      rows[i] = { percent(row.fixed), percent(row.random), row.place }
+   end
+   local columns = { { title = "fixed", right = true }, { title = "random", right = true }, { title = "place" } }
+   for _, part in ipairs { format.align(columns, rows, "  "), { "" }, verdict(result), advice(result), { "" } } do
+      for _, line in ipairs(part) do lines[#lines + 1] = line end
+   end
+   return lines
+end
+
+--- The options.
+function bias.options()
+   local c = options.command("bias", "Finds out whether a fixed sampling period is in step with a program, so that its "
+      .. "profile is wrong.", "lpfm bias [options] [--] command [arguments]")
+   options.add_target(c)
+   c:option("-c --period", "N", "The period to test, in events (clocks: nanoseconds; default 1000000).")
+   c:flag("--json", "Print JSON.")
+   c:epilog("The command is run three times, with the period and with randomized ones, and where they differ some\n"
+      .. "times more, to find the narrowest mask that helps. It should do the same each time, and give a few hundred\n"
+      .. "samples. The exit status is 3 where the period is biased.", {
+      "lpfm bias -- ./prog",
+      "lpfm bias -e page-faults -c 100 -- ./prog",
+   })
+   return c
+end
+
+local function json_line(result)
+   local out = {}
+   for k, v in pairs(result) do out[k] = v end
+   out.changes = {}
+   for i = 1, math.min(SHOWN, #result.changes) do out.changes[i] = result.changes[i] end
+   return format.json(out)
+end
+
+--- Runs the command line.
+-- @tparam table argv
+-- @treturn number exit status
+function bias.main(argv)
+   local args, words = bias.options():parse(argv)
+   local target = options.target(args, words)
+   if not target.command and not target.seconds then options.fail("--pid, --all-cpus and --cpu need --timeout") end
+   if #args.event > 1 or (args.event[1] or ""):find(",") then options.fail("one event at a time") end
+   local result = bias.test { target = target, event = args.event[1],
+      period = options.number(args.period, "--period", true) }
+   local lines = args.json and { json_line(result) } or bias.text(result)
+   local out = (args.output and args.output ~= "-") and assert(io.open(args.output, "w"))
+      or args.output == "-" and io.stdout or io.stderr
+   local ok, err = out:write(table.concat(lines, "\n"), "\n")
+   if not ok then error("cannot write the results: " .. err, 0) end
+   return result.biased and 3 or 0
+end
+
+return bias
