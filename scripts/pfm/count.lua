@@ -72,7 +72,7 @@ local function is_steady(target)
 end
 
 local function new_measure(target, list)
-   local self = setmetatable({ target = target, live = {}, sums = {}, subjects = 0, per = {} }, measure)
+   local self = setmetatable({ target = target, live = {}, done = {}, sums = {}, subjects = 0, per = {} }, measure)
    local all, clock = list, nil
    if not target.cpus then all, clock = with_task_clock(list) end
    self.clock, self.all = clock, all
@@ -131,7 +131,7 @@ function measure:ended(subject)
    subject.ctx:stop()
    local values = values_of(self, subject.ctx)
    for i, v in ipairs(values) do self.sums[i] = (self.sums[i] or 0) + v end
-   self.live[subject] = nil
+   self.live[subject], self.done[subject] = nil, self.target.parts and values or nil
    if self.stages then self.progress[#self.progress + 1] = stages.progress(self.stages, subject.ctx) end
    self.per[#self.per + 1] = { tid = subject.tid, pid = subject.pid, cpu = subject.cpu,
       values = counts_of(self, values) }
@@ -240,15 +240,30 @@ local function differences(values, last)
    return out
 end
 
+-- What each subject counted since the last call.
+local function new_parts(self, last)
+   local out = {}
+   local function add(subject, values)
+      out[#out + 1] = { tid = subject.tid, pid = subject.pid, cpu = subject.cpu,
+         values = counts_of(self, differences(values, last[subject] or {})) }
+      last[subject] = values
+   end
+   for subject, ctx in pairs(self.live) do add(subject, values_of(self, ctx)) end
+   for subject, values in pairs(self.done) do add(subject, values) end
+   self.done = {}
+   return out
+end
+
 -- A function that reports what was counted since its last call, at a time since the start.
 local function reporter(self, list, report)
-   local last, last_time = {}, 0
+   local last, last_time, last_of = {}, 0, {}
    return function(time)
       if time <= last_time then return end
       local values = self:now()
       local delta = differences(values, last)
       report {
          time = time, elapsed = time - last_time, events = rows_of(self, list, delta), subjects = self.subjects,
+         per = self.target.parts and new_parts(self, last_of), counted = self.good,
          ran = self.clock and value_of(self, self.clock, delta),
       }
       last, last_time = values, time
@@ -287,7 +302,7 @@ end
 -- @tparam table spec a target of `pfm.follow`, and `events` (names or a list of `events.read`),
 -- optional `interval` in seconds with `on_interval(row)`, `switch` between event sets: ms, "EVENT:N", or nil, by
 -- the run's own variance; `from`: what has to happen first, as "page-faults:1000 then cs:10", in each thread; `until`:
--- ends it, as "page-faults:1000", of events that fit one set
+-- ends it, as "page-faults:1000", of events that fit one set; `parts`: the rows of intervals have `per`, too
 -- @treturn table `events` (of `event`, `value` or `state` and `reason`, `unit`; of an estimate, besides, `active`, the
 -- share of the time out of which it was made, `error`, within which the true count lies in 95 % of the cases,
 -- `poor`, why it means nothing, and `other_value`, scaled by turns instead of time), `elapsed`, `ran` (ns of CPU

@@ -14,7 +14,8 @@ local habits = {
    ["--events"] = "--event", ["--field-separator"] = "-x", ["--count"] = "--period", ["--freq"] = "--frequency",
    ["--interval-print"] = "--interval", ["--print-interval"] = "--interval", ["--smpl-periods-random"] = "--random",
    ["--long-smpl-periods"] = "--period", ["--short-smpl-periods"] = "--period", ["--json-output"] = "--json",
-   ["--trigger-start-delay"] = "--delay", ["--session-timeout"] = "--timeout", ["--repeats"] = "--repeat",
+   ["-A"] = "--per-cpu", ["--no-aggr"] = "--per-cpu", ["--trigger-start-delay"] = "--delay",
+   ["--session-timeout"] = "--timeout", ["--repeats"] = "--repeat",
    ["--smpl-show-top"] = "--top", ["--sort-by"] = "--sort", ["--input"] = "--file", ["-i"] = "--file",
 }
 

@@ -8,6 +8,7 @@ local format = require "pfm.format"
 local metrics = require "pfm.metrics"
 local options = require "pfm.options"
 local setup = require "pfm.setup"
+local system = require "pfm.system"
 
 local stat = { summary = "count events while a command runs" }
 
@@ -74,14 +75,29 @@ end
 
 -- --- for people ----------------------------------------------------------------------------------
 
-local function event_lines(result)
+local function event_cells(row, result)
+   local value, unit = shown_value(row)
+   return { value, unit, row.event, shown_metric(row, result), shown_share(row), shown_deviation(row) }
+end
+
+local COLUMNS = { { right = true }, {}, {}, {}, { right = true }, {} }
+
+-- The rows of each core, socket, node, behind its name and the number of its CPUs.
+local function group_lines(groups)
    local rows = {}
-   for i, row in ipairs(result.events) do
-      local value, unit = shown_value(row)
-      rows[i] = { value, unit, row.event, shown_metric(row, result), shown_share(row), shown_deviation(row) }
+   for _, group in ipairs(groups) do
+      for _, row in ipairs(group.events) do
+         rows[#rows + 1] = { group.name, tostring(#group.cpus), unpack(event_cells(row, group)) }
+      end
    end
-   local columns = { { right = true }, {}, {}, {}, { right = true }, {} }
-   return format.align(columns, rows, "  ")
+   return format.align({ {}, { right = true }, unpack(COLUMNS) }, rows, "  ")
+end
+
+local function event_lines(result)
+   if result.groups then return group_lines(result.groups) end
+   local rows = {}
+   for i, row in ipairs(result.events) do rows[i] = event_cells(row, result) end
+   return format.align(COLUMNS, rows, "  ")
 end
 
 local function shown_number(m)
@@ -244,7 +260,12 @@ end
 
 local function csv_lines(result, sep, prefix)
    local lines = {}
-   for i, row in ipairs(result.events) do lines[i] = (prefix or "") .. csv_event(row, result, sep) end
+   for _, group in ipairs(result.groups or { result }) do
+      local head = group.name and format.csv({ group.name, #group.cpus }, 2, sep) .. sep or ""
+      for _, row in ipairs(group.events) do
+         lines[#lines + 1] = (prefix or "") .. head .. csv_event(row, group, sep)
+      end
+   end
    for _, group in ipairs(result.metrics or {}) do
       for _, m in ipairs(group.metrics) do lines[#lines + 1] = (prefix or "") .. csv_metric(group, m, sep) end
    end
@@ -269,6 +290,14 @@ local function json_events(result)
    return out
 end
 
+local function json_groups(groups)
+   local out = {}
+   for i, group in ipairs(groups) do
+      out[i] = { name = group.name, cpus = group.cpus, events = json_events(group) }
+   end
+   return out
+end
+
 local function json_line(result, target)
    local rusage = result.rusage or {}
    return format.json {
@@ -276,6 +305,7 @@ local function json_line(result, target)
       events = json_events(result), time = result.time, elapsed = result.elapsed, user = rusage.utime,
       system = rusage.stime, status = result.status, signal = result.signal, runs = result.runs,
       uncounted = result.uncounted, unmeasured = result.unmeasured, metrics = result.metrics, sets = result.sets,
+      groups = result.groups and json_groups(result.groups),
       ["why-sets"] = result.why_sets, ["switch-ns"] = result.switch_ns,
    }
 end
@@ -284,9 +314,12 @@ end
 
 local function interval_lines(row, first)
    local rows = {}
-   for i, r in ipairs(row.events) do
-      local value, unit = shown_value(r)
-      rows[i] = { ("%.3f s"):format(row.time), value, unit, r.event, shown_metric(r, row), shown_share(r) }
+   for _, group in ipairs(row.groups or { row }) do
+      for _, r in ipairs(group.events) do
+         local value, unit = shown_value(r)
+         local event = group.name and group.name .. " " .. r.event or r.event
+         rows[#rows + 1] = { ("%.3f s"):format(row.time), value, unit, event, shown_metric(r, group), shown_share(r) }
+      end
    end
    for _, group in ipairs(row.metrics or {}) do
       for _, m in ipairs(group.metrics) do
@@ -338,6 +371,9 @@ function stat.options()
    c:option("--switch-timeout", "MS", "How long each event set counts where several take turns (1, 4 or 16, by the "
       .. "run's variance).")
    c:option("--switch-after", "EVENT:N", "Take turns after so many occurrences of an event instead.")
+   for _, level in ipairs(system.levels) do
+      c:flag("--per-" .. level, ("With -a or -C: counts of each %s."):format(level == "cpu" and "CPU" or level))
+   end
    c:option("-r --repeat", "N", "Run the command N times; print means and their deviation.")
    c:option("-I --interval", "MS", "Print the counts every so many milliseconds.")
    c:option("-x", "SEP", "Print separated values: value, unit, event, ns, percent, metric, its unit.")
@@ -454,6 +490,25 @@ local function exit_status(result)
    return result.status or 0
 end
 
+-- Adds the results' parts up, by what the options say.
+local function grouping(args, target)
+   local by
+   for _, level in ipairs(system.levels) do
+      if args["per_" .. level] then
+         if by then options.fail("--per-%s and --per-%s exclude each other", by, level) end
+         by = level
+      end
+   end
+   if not by then return nil end
+   if not target.cpus then options.fail("--per-%s needs -a or -C: CPUs to count on", by) end
+   if args["repeat"] then options.fail("--per-%s and --repeat exclude each other", by) end
+   local topology = system.topology(target.cpus)
+   return function(result)
+      result.groups = system.group(result, by, topology)
+      return result
+   end
+end
+
 local function repeats(spec, args, target, print, complete)
    local n = options.number(args["repeat"], "--repeat", true) or 1
    if n > 1 and not target.command then options.fail("--repeat needs a command") end
@@ -486,12 +541,16 @@ function stat.main(argv)
    local args, words = stat.options():parse(argv)
    if wants_metrics_help(args) then return metrics_help() end
    local target = options.target(args, words)
+   local group = grouping(args, target)
    local list, complete = prepare(#args.event > 0 and args.event or nil, args.metrics)
    local missing = #args.event == 0 and setup.no_hardware() or tell_missing(list)
    if missing then io.stderr:write("lpfm stat: ", missing, "\n") end
    local out = output(args)
    local print = printer(args, target, out)
-   return repeats(spec_of(target, list, args, print, complete), args, target, print, complete)
+   local function finish(result) return complete(group and group(result) or result) end
+   local spec = spec_of(target, list, args, print, finish)
+   spec.parts = group ~= nil
+   return repeats(spec, args, target, print, finish)
 end
 
 -- What a script or the prompt may give: a shell command line, a function, a target.

@@ -1,0 +1,131 @@
+-- SPDX-License-Identifier: MIT
+--- Measurements of CPUs, whoever runs there, added up by core, socket or node.
+-- A CPU has one context (3.1.2). The work on it is done there, pinned, by the machine: contexts are loaded on their
+-- CPU and created with PFM_FL_ANY_CPU, which sends what is asked of them to it.
+-- @module pfm.system
+
+local count = require "pfm.count"
+local events = require "pfm.events"
+local world = require "pfm.world"
+
+local system = {}
+
+local SYSFS = "/sys/devices/system/cpu"
+
+--- By what counts can be added up.
+system.levels = { "cpu", "core", "socket", "node" }
+
+-- --- topology ------------------------------------------------------------------------------------
+
+local function read_number(path)
+   local file = io.open(path, "r")
+   local text = file and file:read("*l")
+   if file then file:close() end
+   return text and tonumber(text)
+end
+
+-- A CPU's folder has a link nodeN.
+local function node_of(folder)
+   for node = 0, 1023 do
+      local file = io.open(("%s/node%d/cpumap"):format(folder, node), "r")
+      if file then
+         file:close()
+         return node
+      end
+   end
+   return 0
+end
+
+-- A core or socket that the system does not know is one of its own: -1 in sysfs.
+local function place_of(cpu, root)
+   local folder = ("%s/cpu%d"):format(root, cpu)
+   local core = read_number(folder .. "/topology/core_id")
+   local socket = read_number(folder .. "/topology/physical_package_id")
+   return { cpu = cpu, core = core and core >= 0 and core or cpu, socket = math.max(socket or 0, 0),
+      node = node_of(folder) }
+end
+
+--- Where CPUs are. Those of a simulated computer are cores of one socket.
+-- @tparam[opt] {int,...} cpus by default all that are online
+-- @string[opt] root of another system's /sys/devices/system/cpu
+-- @treturn {table,...} `cpu`, `core`, `socket`, `node`
+-- @usage system.topology()[1].socket
+function system.topology(cpus, root)
+   local now, out = world.now(), {}
+   for i, cpu in ipairs(cpus or now.cpus()) do
+      out[i] = now.sim and { cpu = cpu, core = cpu, socket = 0, node = 0 } or place_of(cpu, root or SYSFS)
+   end
+   return out
+end
+
+-- --- adding up -----------------------------------------------------------------------------------
+
+-- A core's number is its socket's; sorting is by numbers.
+local keys = {
+   cpu = function(place) return ("CPU%d"):format(place.cpu), place.cpu end,
+   core = function(place) return ("S%d-C%d"):format(place.socket, place.core), place.socket * 2 ^ 20 + place.core end,
+   socket = function(place) return ("S%d"):format(place.socket), place.socket end,
+   node = function(place) return ("N%d"):format(place.node), place.node end,
+}
+
+local function new_group(name, order, result, elapsed)
+   local group = { name = name, order = order, cpus = {}, events = {}, elapsed = elapsed, subjects = 0 }
+   for i, row in ipairs(result.events) do
+      group.events[i] = { event = row.event, base = row.base, unit = row.unit, state = row.state, reason = row.reason,
+         active = row.active }
+   end
+   return group
+end
+
+-- The part's values are those of the events that could be counted, in their order.
+local function add_part(group, part, result)
+   group.cpus[#group.cpus + 1], group.subjects = part.cpu, group.subjects + 1
+   for k, event in ipairs(result.counted) do
+      for i, row in ipairs(result.events) do
+         if row.event == event.name then
+            local its = group.events[i]
+            its.value = (its.value or 0) + part.values[k]
+         end
+      end
+   end
+end
+
+--- Adds the parts of a result up.
+-- @tparam table result of `count.run` on CPUs, or what it gives `on_interval`
+-- @string level "cpu", "core", "socket" or "node"
+-- @tparam[opt] {table,...} topology of `system.topology`
+-- @treturn {table,...} sorted: `name`, `cpus`, `events` as those of the result
+function system.group(result, level, topology)
+   if not keys[level] then
+      error(("system: no level '%s'; there are %s"):format(tostring(level), table.concat(system.levels, ", ")), 0)
+   end
+   local places, groups, out = {}, {}, {}
+   for _, place in ipairs(topology or system.topology()) do places[place.cpu] = place end
+   for _, part in ipairs(result.per) do
+      local name, order = keys[level](places[part.cpu])
+      if not groups[name] then
+         groups[name] = new_group(name, order, result, result.elapsed)
+         out[#out + 1] = groups[name]
+      end
+      add_part(groups[name], part, result)
+   end
+   table.sort(out, function(a, b) return a.order < b.order end)
+   for _, group in ipairs(out) do table.sort(group.cpus) end
+   return out
+end
+
+--- Counts on CPUs.
+-- @tparam table spec for `count.run`; `cpus` is by default all that are online, `by` one of `system.levels`
+-- @treturn table of `count.run`, and `groups` (of `system.group`) if `by` is given
+-- @usage system.count{events = "context-switches", seconds = 1, by = "socket"}.groups[1].events[1].value
+function system.count(spec)
+   local copy = {}
+   for k, v in pairs(spec) do copy[k] = v end
+   copy.cpus = spec.cpus or world.now().cpus()
+   copy.events = spec.events or events.default_counts()
+   local result = count.run(copy)
+   if spec.by then result.groups = system.group(result, spec.by, system.topology(copy.cpus)) end
+   return result
+end
+
+return system
