@@ -63,11 +63,13 @@ local names = {
    "counts_by_name_on_perf", "samples_by_name_on_perf",
 }
 
-local cascade = {
+local measure = {
    "second_stage_begins_at_instruction_50000", "second_stage_begins_at_instruction_500000",
    "second_stage_begins_at_instruction_4000000", "nothing_is_lost_after_500000", "cycles_are_twice_500000",
    "it_knows_when_500000", "a_stage_that_is_not_reached", "how_far_it_got", "a_stage_that_counts_nothing",
-   "whichever_comes_first", "half_the_instructions", "until_the_nth",
+   "whichever_comes_first", "half_the_instructions", "until_the_nth", "many_events_take_turns", "estimate_r08:u",
+   "estimate_r11:u", "estimate_instructions:u", "estimate_cycles:u", "randomized_by_the_tool",
+   "randomized_by_the_interface", "a_cpu_counts_what_ran_there",
 }
 
 describe("perfmon.ko in an emulated machine", function()
@@ -88,7 +90,7 @@ describe("perfmon.ko in an emulated machine", function()
    vm_it("switches event sets", "", "sets", sets)
    vm_it("lets nobody see what is not theirs", "", "security", security)
    vm_it("knows events by name, as perf_event does there", "", "names", names)
-   vm_it("begins a cascade's second stage at the n-th event", "", "cascade", cascade)
+   vm_it("begins a cascade's second stage at the n-th event, and estimates, and randomizes", "", "measure", measure)
    vm_it("counts on four processors", "-c 4 -t 300", "counting security", counting)
    vm_it("samples and notifies on four processors", "-c 4 -t 300", "sampling", sampling)
    vm_it("switches event sets on four processors", "-c 4 -t 300", "sets", sets)

@@ -230,4 +230,15 @@ function bias.main(argv)
    return result.biased and 3 or 0
 end
 
+--- The test from a script or the prompt.
+-- @param what a shell command line, or a table as for `bias.test`
+-- @treturn table of `bias.test`; prints itself
+-- @usage bias("./prog")
+function bias.call(what)
+   local spec = type(what) == "string" and { target = { command = { "/bin/sh", "-c", "exec " .. what } } } or what
+   return setmetatable(bias.test(spec), {
+      __tostring = function(self) return table.concat(bias.text(self), "\n") end,
+   })
+end
+
 return bias

@@ -83,9 +83,9 @@ local function shown_count(count)
    return format.number(count.value), "", count.event
 end
 
--- "1 of 3 threads", where there are several.
+-- "1 of 3 threads" or CPUs, where there are several.
 local function by_how_many(n, stage)
-   return stage.subjects > 1 and (" (%d of %s)"):format(n, format.plural(stage.subjects, "thread")) or ""
+   return stage.subjects > 1 and (" (%d of %s)"):format(n, format.plural(stage.subjects, stage.noun)) or ""
 end
 
 local function ending(stage)
@@ -124,7 +124,7 @@ end
 function cascade.text(result, target)
    local lines = { "", (" Cascade in %s:"):format(options.describe(target)), "" }
    for i, stage in ipairs(result.stages) do
-      stage.number = i
+      stage.number, stage.noun = i, target.cpus and "CPU" or "thread"
       stage_lines(stage, result.stages[i - 1], lines)
    end
    lines[#lines + 1] = ""
@@ -204,6 +204,21 @@ function cascade.main(argv)
    local lines = args.json and { json_line(result, target) } or cascade.text(result, target)
    write(lines, not samples and args.output or nil)
    return result.signal and 128 + result.signal or result.status or 0
+end
+
+--- A cascade from a script or the prompt.
+-- @param what a shell command line, or a table as for `cascade.run`
+-- @string[opt] list stages
+-- @treturn table of `cascade.run`; prints itself
+-- @usage cascade("./prog", "page-faults:1000 then cs")
+function cascade.call(what, list)
+   local spec = type(what) == "string" and { command = { "/bin/sh", "-c", "exec " .. what } } or what
+   local copy = {}
+   for k, v in pairs(spec) do copy[k] = v end
+   copy.stages = list or copy.stages
+   return setmetatable(cascade.run(copy), {
+      __tostring = function(self) return table.concat(cascade.text(self, spec), "\n") end,
+   })
 end
 
 return cascade

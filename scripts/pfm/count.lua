@@ -369,6 +369,7 @@ local function merge_event(runs, i)
    if #values > 0 then
       row.value, row.stddev = estimate.mean(values)
       row.interval = estimate.interval(values)
+      row.error, row.other_value, row.poor = nil, nil, nil -- of the first run alone
       row.state, row.reason = nil, nil
       row.active = mean_share(runs, i)
    end
@@ -400,6 +401,19 @@ function count.merge(runs)
       }
    end
    return out
+end
+
+--- Counts several times. An interrupted run is the last.
+-- @int n
+-- @param spec for `count.run`, or a function that makes it for run 1, 2, ... (a simulated computer's threads run once)
+-- @treturn table of `count.merge`, or of `count.run` for a single run
+-- @usage count.times(10, {command = {"true"}, events = "page-faults"}).events[1].interval
+function count.times(n, spec)
+   local runs = {}
+   repeat
+      runs[#runs + 1] = count.run(type(spec) == "function" and spec(#runs + 1) or spec)
+   until #runs >= n or runs[#runs].interrupted
+   return #runs > 1 and count.merge(runs) or runs[1]
 end
 
 return count

@@ -89,12 +89,15 @@ lpfm.u64(x)                   a 64-bit number that is always exact: + - * / %, c
 
 topics.modules = [==[
 require "pfm.count"           measurements as functions: count.run{...}, count.call(fn, events)
-require "pfm.profile"         sampling: profile.collect{...}
+require "pfm.profile"         sampling: profile.collect{...}; "pfm.bias": bias.test{...}, is a period in step?
+require "pfm.cascade"         in stages: cascade.run{command={"./prog"}, stages="page-faults:1000 then cs"}
+require "pfm.system"          CPUs, by core, socket, node: system.count{by="core", seconds=1}
 require "pfm.ffi"             LuaJIT: contexts, vectors and buffers as typed pointers, at the speed of C
 require "pfm.session"         recordings; "pfm.symbols": addresses to functions; "pfm.format": tables, CSV, JSON]==]
 
 local function name_of(value)
-   for _, name in ipairs { "stat", "record", "report", "annotate", "diff", "export", "plot", "list", "help" } do
+   for _, name in ipairs { "stat", "record", "cascade", "bias", "report", "annotate", "diff", "export", "plot", "list",
+      "help" } do
       if rawget(_G, name) == value then return name end
    end
    local lpfm = require "lpfm"

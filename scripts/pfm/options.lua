@@ -3,6 +3,8 @@
 -- @module pfm.options
 
 local format = require "pfm.format"
+local stages = require "pfm.stages"
+local trigger = require "pfm.trigger"
 
 local options = {}
 
@@ -248,6 +250,16 @@ function options.target(args, words)
       options.fail("nothing to measure: give a command (after --), -p TID or -a")
    end
    return target
+end
+
+--- Conditions out of options: --from, --until, --switch-after.
+-- @tparam table args
+function options.check_conditions(args)
+   for flag, reader in pairs { from = stages, ["until"] = trigger, switch_after = trigger } do
+      local ok, err = true, nil
+      if args[flag] then ok, err = reader.read(args[flag]) end
+      if not ok then options.fail("--%s: %s", (flag:gsub("_", "-")), err) end
+   end
 end
 
 --- What is measured, in words.

@@ -83,6 +83,15 @@ local function check_buffer(bytes)
    end
 end
 
+-- A tool that samples itself stops a thread meanwhile where the kernel does it well: nothing runs unobserved. On the
+-- perf machine it would take ptrace(2) away from others.
+local function create_args(self)
+   if not self.by_tool then
+      return { format = "default", buf_size = self.spec.buffer or (self.many and BUFFER_MANY or BUFFER) }
+   end
+   return { flags = lpfm.machine().name == "linux" and not self.spec.call and { "NOTIFY_BLOCK" } or nil }
+end
+
 local function make_program(self)
    local extra, all = {}, { unpack(self.events) }
    for i, e in ipairs(self.with) do
@@ -102,8 +111,7 @@ local function make_program(self)
    for i, num in ipairs(extra) do self.with_regs[i] = { num = num, set = self.spec.set } end
    self.program = {
       pmcs = events.pmcs(all), pmds = pmds, sets = self.stages and { { id = #self.stages } },
-      create = self.by_tool and {} or { format = "default",
-         buf_size = self.spec.buffer or (self.many and BUFFER_MANY or BUFFER) },
+      create = create_args(self),
    }
    if not self.stages then return end
    for _, pmc in ipairs(self.program.pmcs) do pmc.set = self.spec.set end

@@ -82,6 +82,7 @@ local function check_rate(spec)
 end
 
 local function spec_of(args, target)
+   options.check_conditions(args)
    local spec = {
       events = parse_events(args.event, { "cpu-clock" }),
       with = parse_events(args.with, {}),

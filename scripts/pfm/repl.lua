@@ -28,7 +28,8 @@ end
 local quitting = {}
 
 local function provide_names()
-   for _, name in ipairs { "stat", "record", "report", "annotate", "diff", "export", "plot", "list", "help" } do
+   for _, name in ipairs { "stat", "record", "cascade", "bias", "report", "annotate", "diff", "export", "plot", "list",
+      "help" } do
       rawset(_G, name, function(...) return require("pfm." .. name).call(...) end)
    end
    rawset(_G, "events", require "pfm.events")

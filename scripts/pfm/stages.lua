@@ -243,6 +243,8 @@ function stages.progress(list, ctx)
          left_by = left_by(stage, info), counts = counts_of(stage, i - 1, ctx),
       }
       time = time + info.act_duration
+      -- a thread can end between the overflow and the switch
+      if i > 1 and not reached then out[i - 1].left_by = {} end
    end
    return out
 end

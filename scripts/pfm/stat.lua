@@ -374,7 +374,7 @@ function stat.options()
    for _, level in ipairs(system.levels) do
       c:flag("--per-" .. level, ("With -a or -C: counts of each %s."):format(level == "cpu" and "CPU" or level))
    end
-   c:option("-r --repeat", "N", "Run the command N times; print means and their deviation.")
+   c:option("-r --repeat", "N", "Run the command N times; print means and the standard deviation of each.")
    c:option("-I --interval", "MS", "Print the counts every so many milliseconds.")
    c:option("-x", "SEP", "Print separated values: value, unit, event, ns, percent, metric, its unit.")
    c:flag("--json", "Print JSON, one object a line.")
@@ -387,6 +387,8 @@ function stat.options()
       "lpfm stat -x, -e task-clock -- ls",
       "lpfm stat -M cpi,branch -- ./prog",
       "lpfm stat -a -I 1000 --timeout 10",
+      "lpfm stat -a --per-socket --timeout 10",
+      "lpfm stat --from page-faults:1000 --until cs:50 -- ./prog",
    })
    return c
 end
@@ -407,6 +409,7 @@ local function switching(args)
 end
 
 local function spec_of(target, list, args, print, complete)
+   options.check_conditions(args)
    local spec = { events = list, switch = switching(args), from = args.from, ["until"] = args["until"] }
    for k, v in pairs(target) do spec[k] = v end
    local ms = options.number(args.interval, "--interval")
@@ -512,14 +515,9 @@ end
 local function repeats(spec, args, target, print, complete)
    local n = options.number(args["repeat"], "--repeat", true) or 1
    if n > 1 and not target.command then options.fail("--repeat needs a command") end
-   local runs = {}
-   for i = 1, n do
-      runs[i] = count.run(spec)
-      if runs[i].interrupted then break end
-   end
-   local result = #runs > 1 and count.merge(runs) or runs[1]
+   local result = count.times(n, spec)
    if not spec.interval then print.final(complete(result)) end
-   return exit_status(runs[#runs])
+   return exit_status(result)
 end
 
 local function metrics_help()
