@@ -80,21 +80,26 @@ static inline bool pfm_zeros(const void *p, size_t size)
 	return !all;
 }
 
-/* The first set bit at or after n, or PFM_MAX_PMDS. */
-static inline unsigned int pfm_bits_next(const uint64_t *bv, unsigned int n)
-{
-	unsigned int w = n / 64;
-	uint64_t rest;
+/* Going through the set bits, ascending. */
+struct pfm_bits {
+	uint64_t	rest;	/* of the word */
+	unsigned int	word;
+};
 
-	if (n >= PFM_MAX_PMDS)
-		return PFM_MAX_PMDS;
-	rest = bv[w] & ~0ULL << (n % 64);
-	while (!rest && ++w < PFM_PMD_BV)
-		rest = bv[w];
-	return rest ? w * 64 + (unsigned int)__builtin_ctzll(rest) : PFM_MAX_PMDS;
+static inline bool pfm_bits_step(struct pfm_bits *at, const uint64_t *bv, unsigned int *n)
+{
+	while (!at->rest) {
+		if (++at->word == PFM_PMD_BV)
+			return false;
+		at->rest = bv[at->word];
+	}
+	*n = at->word * 64 + (unsigned int)__builtin_ctzll(at->rest);
+	at->rest &= at->rest - 1;
+	return true;
 }
 
+/* A bit that is set or cleared meanwhile may be seen or not. */
 #define pfm_for_each_bit(n, bv) \
-	for ((n) = pfm_bits_next(bv, 0); (n) < PFM_MAX_PMDS; (n) = pfm_bits_next(bv, (n) + 1))
+	for (struct pfm_bits at_ = { (bv)[0], 0 }; pfm_bits_step(&at_, bv, &(n)); )
 
 #endif

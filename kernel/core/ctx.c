@@ -55,7 +55,7 @@ static int start_driven(struct pfm_context *ctx, void *arg)
 {
 	const struct pfm_fmt_ops *ops = ctx->fmt->fmt_ops;
 	size_t size = 0;
-	int ret = fmt_error(ctx->fmt, ops->create(ctx->fmt, ctx->flags, ctx->machine->pmu->num_pmds, arg,
+	int ret = fmt_error(ctx->fmt, ops->create(ctx->fmt, ctx->flags, ctx->pmu->num_pmds, arg,
 						  &size, &ctx->fmt_self), "the context is refused");
 
 	if (ret)

@@ -17,17 +17,16 @@ struct verdict {
 
 static void list_hits(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl)
 {
-	unsigned int n = 0;
+	unsigned int num, n = 0;
 
 	ctx->ovfl_arg.any_notify = 0;
-	for (unsigned int w = 0; w < PFM_PMD_BV; w++)
-		for (uint64_t rest = ovfl[w]; rest; rest &= rest - 1) {
-			uint16_t at = set->pmd_at[w * 64 + (unsigned int)__builtin_ctzll(rest)];
+	pfm_for_each_bit(num, ovfl) {
+		uint16_t at = set->pmd_at[num];
 
-			ctx->hits[n++] = at;
-			set->pmds[at].reset_now = 0;
-			ctx->ovfl_arg.any_notify |= !!(set->pmds[at].flags & PFM_REGFL_OVFL_NOTIFY);
-		}
+		ctx->hits[n++] = at;
+		set->pmds[at].reset_now = 0;
+		ctx->ovfl_arg.any_notify |= !!(set->pmds[at].flags & PFM_REGFL_OVFL_NOTIFY);
+	}
 	ctx->num_hits = n;
 }
 
@@ -140,30 +139,22 @@ static void note_due(struct pfm_context *ctx, struct pfm_set *set, const struct 
 	}
 }
 
-/* With others, which must not be reset twice. */
-static void reset_hits(struct pfm_context *ctx, struct pfm_set *set)
+/* The short resets asked for; with others, which must not be reset twice. */
+static void short_reset(struct pfm_context *ctx, struct pfm_set *set, const struct verdict *v)
 {
 	uint64_t bits[PFM_PMD_BV] = { 0 };
 	struct pfm_pmd *pmd;
 
-	for_each_hit(pmd, ctx, set)
-		if (pmd->reset_now)
+	for_each_hit(pmd, ctx, set) {
+		if (!pmd->reset_now)
+			continue;
+		if (v->resets_others)
 			pfm_bit_set(bits, pmd->num);
-	pfm_reset_pmds(ctx, set, bits, PFM_RESET_SHORT);
-}
-
-/* The short resets asked for. */
-static void short_reset(struct pfm_context *ctx, struct pfm_set *set, const struct verdict *v)
-{
-	struct pfm_pmd *pmd;
-
-	if (v->resets_others) {
-		reset_hits(ctx, set);
-		return;
-	}
-	for_each_hit(pmd, ctx, set)
-		if (pmd->reset_now)
+		else
 			pfm_reset_pmd(ctx, set, pmd, PFM_RESET_SHORT);
+	}
+	if (v->resets_others)
+		pfm_reset_pmds(ctx, set, bits, PFM_RESET_SHORT);
 }
 
 static void change_set(struct pfm_context *ctx)

@@ -49,6 +49,22 @@ void pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd 
 		pfm_ops(ctx)->write_pmd(ctx, set, pmd->num);
 }
 
+/* bits, and those that the reset_pmds of these PMDs name. */
+static bool with_others(struct pfm_set *set, const uint64_t *bits, uint64_t *all)
+{
+	bool others = false;
+	unsigned int num;
+
+	pfm_for_each_bit(num, bits)
+		others |= pfm_set_pmd(set, num)->resets_others;
+	if (!others)
+		return false;
+	memcpy(all, bits, sizeof(*all) * PFM_PMD_BV);
+	pfm_for_each_bit(num, bits)
+		pfm_bits_or(all, pfm_set_pmd(set, num)->reset_pmds);
+	return true;
+}
+
 /* Resets the PMDs of bits, and those their reset_pmds name, once each, ascending. */
 void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
 		    enum pfm_reset kind)
@@ -56,11 +72,8 @@ void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t
 	uint64_t all[PFM_PMD_BV];
 	unsigned int num;
 
-	if (pfm_bits_empty(bits))
-		return;
-	memcpy(all, bits, sizeof(all));
+	if (with_others(set, bits, all))
+		bits = all;
 	pfm_for_each_bit(num, bits)
-		pfm_bits_or(all, pfm_set_pmd(set, num)->reset_pmds);
-	pfm_for_each_bit(num, all)
 		pfm_reset_pmd(ctx, set, pfm_set_pmd(set, num), kind);
 }

@@ -33,18 +33,13 @@ static inline int run(struct pfm_context *ctx, int (*fn)(struct pfm_context *, v
 	struct lx_context *lx = lx_of(ctx);
 	int ret;
 
-	WRITE_ONCE(lx->busy, true);
-	barrier();
+	lx_keep_nmi_out(lx);
 	/* an interrupt that is pending now came before the command */
 	if (lx->running && (lx->kernel_level || lx_arch_pending()))
 		lx_settle(lx, user_regs(lx));
 	ret = fn(ctx, arg);
-	barrier();
-	WRITE_ONCE(lx->busy, false);
-	if (READ_ONCE(lx->missed)) {
-		WRITE_ONCE(lx->missed, false);
+	if (lx_let_nmi_in(lx))
 		lx_settle(lx, user_regs(lx));
-	}
 	return ret;
 }
 

@@ -16,7 +16,7 @@
 	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) \
 	X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30)
 
-static inline u32 lx_read_counter(int idx)
+static __always_inline u32 lx_read_counter(int idx)
 {
 	if (idx == PFM_ARM_CYCLE_IDX)
 		return read_sysreg(pmccntr_el0);
@@ -42,7 +42,7 @@ static inline void lx_write_counter(int idx, u64 value)
 }
 
 /* The driver's events are 32 bits wide, unless asked for more, and what it last saw is in prev_count. */
-static inline u64 lx_arch_count(const struct perf_event *event)
+static __always_inline u64 lx_arch_count(const struct perf_event *event)
 {
 	u64 count = local64_read(&event->count);
 
@@ -51,7 +51,7 @@ static inline u64 lx_arch_count(const struct perf_event *event)
 	return count + (u32)(lx_read_counter(event->hw.idx) - (u32)local64_read(&event->hw.prev_count));
 }
 
-static inline u64 lx_arch_bit(const struct perf_event *event)
+static __always_inline u64 lx_arch_bit(const struct perf_event *event)
 {
 	const struct hw_perf_event *hw = &event->hw;
 

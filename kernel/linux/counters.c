@@ -137,7 +137,7 @@ static __always_inline void fold(struct lx_counter *c, struct pfm_pmd *pmd)
 	pmd->value += now - c->seen;
 	c->seen = now;
 	if (pmd->value < before)
-		pfm_bit_set(c->lx->wrapped, pmd->num);
+		lx_wrapped(c->lx, pmd->num);
 }
 
 /* Events until the value passes 2^64, as perf's period. */
@@ -238,6 +238,12 @@ static int program(struct lx_counter *c, u64 pmc)
 #define for_each_live(c, lx) \
 	for (u64 rest_ = (lx)->live; rest_ && ((c) = &(lx)->counters[__ffs(rest_)], true); rest_ &= rest_ - 1)
 
+/* What is live is in use. */
+static inline struct pfm_pmd *pmd_of(struct pfm_set *set, const struct lx_counter *c)
+{
+	return &set->pmds[set->pmd_at[c->num]];
+}
+
 static void set_live(struct lx_counter *c, bool is)
 {
 	u64 bit = 1ULL << (c - c->lx->counters);
@@ -253,7 +259,7 @@ void lx_collect(struct pfm_context *ctx, struct pfm_set *set)
 	if (!lx->running || set != ctx->active)
 		return;
 	for_each_live(c, lx)
-		fold(c, pfm_set_pmd(set, c->num));
+		fold(c, pmd_of(set, c));
 }
 
 /* Those that can be held together are; the others, by place. */
@@ -289,7 +295,7 @@ void lx_freeze(struct pfm_context *ctx)
 
 		if (other)
 			hold(c);
-		fold(c, pfm_set_pmd(set, c->num));
+		fold(c, pmd_of(set, c));
 		if (other) {
 			set_period(c, LX_FAR);
 			c->stale = true;
@@ -308,8 +314,8 @@ void lx_resume(struct pfm_context *ctx)
 	if (lx->running)
 		return;
 	for_each_live(c, lx)
-		bits |= let_go(c, pfm_set_pmd(set, c->num)->value);
-	memset(lx->wrapped, 0, sizeof(lx->wrapped));
+		bits |= let_go(c, pmd_of(set, c)->value);
+	lx_forget_wrapped(lx);
 	lx->running = true;
 	if (bits)
 		lx_arch_enable(bits);
@@ -365,15 +371,16 @@ int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 int lx_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 {
 	struct lx_context *lx = lx_of(ctx);
-	struct lx_counter *c = lx_counter_of(lx, num);
+	u8 at = lx->slot[num];
 
-	if (!lx_live(c))
+	if (at == LX_NO_COUNTER || !(lx->live >> at & 1))
 		return 0;
 	if (lx->running) {
-		pfm_bit_clear(lx->wrapped, num);
-		lx_load(c, pfm_set_pmd(set, num)->value);
+		if (lx->any_wrapped)
+			lx_unwrap(lx, num);
+		lx_load(&lx->counters[at], set->pmds[set->pmd_at[num]].value);
 	} else {
-		c->stale = true;
+		lx->counters[at].stale = true;
 	}
 	return 0;
 }

@@ -88,10 +88,13 @@ struct lx_context {
 	/* in PMU context */
 	bool			running;	/* live counters count into the active set */
 	bool			kernel_level;	/* some of them in the kernel */
-	bool			busy;		/* a command is at work: an NMI must wait */
+	bool			busy;		/* somebody is at work: an NMI must wait */
 	bool			missed;		/* and did */
 	struct perf_event	*firing;	/* the clock event whose timer is being served */
 	u64			wrapped[PFM_PMD_BV];	/* PMDs that passed 2^64 */
+	bool			any_wrapped;
+	u64			ovfl[PFM_PMD_BV];	/* of the overflow being served, and where it came */
+	struct pfm_where	where;
 
 	/* messages: written in PMU context, read under read_lock */
 	struct mutex		read_lock;
@@ -127,6 +130,25 @@ static inline struct lx_context *lx_of(struct pfm_context *ctx)
 static inline struct lx_counter *lx_counter_of(struct lx_context *lx, unsigned int num)
 {
 	return lx->slot[num] == LX_NO_COUNTER ? NULL : &lx->counters[lx->slot[num]];
+}
+
+static inline void lx_wrapped(struct lx_context *lx, unsigned int num)
+{
+	pfm_bit_set(lx->wrapped, num);
+	lx->any_wrapped = true;
+}
+
+/* It was given another value since. */
+static inline void lx_unwrap(struct lx_context *lx, unsigned int num)
+{
+	pfm_bit_clear(lx->wrapped, num);
+	lx->any_wrapped = !pfm_bits_empty(lx->wrapped);
+}
+
+static inline void lx_forget_wrapped(struct lx_context *lx)
+{
+	memset(lx->wrapped, 0, sizeof(lx->wrapped));
+	lx->any_wrapped = false;
 }
 
 /* machine.c */
@@ -244,6 +266,22 @@ uint64_t lx_ran(struct pfm_context *ctx);
 void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs);
 void lx_settle(struct lx_context *lx, struct pt_regs *regs);	/* deliver what lies in wrapped */
 void lx_end_service(struct lx_context *lx, bool safe);
+/* In PMU context: from the one to the other an NMI's overflow has to wait. */
+static inline void lx_keep_nmi_out(struct lx_context *lx)
+{
+	WRITE_ONCE(lx->busy, true);
+	barrier();
+}
+static inline bool lx_let_nmi_in(struct lx_context *lx)	/* had it to? */
+{
+	bool missed;
+
+	barrier();
+	WRITE_ONCE(lx->busy, false);
+	missed = READ_ONCE(lx->missed);
+	WRITE_ONCE(lx->missed, false);
+	return missed;
+}
 
 /* access.c */
 int lx_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);

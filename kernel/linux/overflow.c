@@ -36,18 +36,15 @@ static inline void locate(struct lx_context *lx, struct pt_regs *regs, struct pf
 /* Several counters may pass 2^64 at once; the core hears of them once. */
 void lx_settle(struct lx_context *lx, struct pt_regs *regs)
 {
-	u64 ovfl[PFM_PMD_BV];
-	struct pfm_where where;
-
 	if (!lx->running)
 		return;
 	lx_collect(lx->ctx, lx->ctx->active);
-	if (pfm_bits_empty(lx->wrapped))
+	if (!lx->any_wrapped)
 		return;
-	memcpy(ovfl, lx->wrapped, sizeof(ovfl));
-	memset(lx->wrapped, 0, sizeof(lx->wrapped));
-	locate(lx, regs, &where);
-	pfm_overflow(lx->ctx, ovfl, &where);
+	memcpy(lx->ovfl, lx->wrapped, sizeof(lx->ovfl));
+	lx_forget_wrapped(lx);
+	locate(lx, regs, &lx->where);
+	pfm_overflow(lx->ctx, lx->ovfl, &lx->where);
 }
 
 /*
@@ -67,7 +64,7 @@ static bool clock_is_due(struct lx_counter *c)
 	if (missing > LX_CLOCK_MIN_NS)
 		return false;
 	pmd->value = 0;
-	pfm_bit_set(c->lx->wrapped, c->num);
+	lx_wrapped(c->lx, c->num);
 	return true;
 }
 
@@ -129,8 +126,14 @@ void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, str
 	local_irq_save(flags);
 	if (READ_ONCE(lx->busy)) {
 		WRITE_ONCE(lx->missed, true);
-	} else {
+	} else if (c->kind == LX_HW) {
 		serve(c, regs);
+		lx_end_service(lx, true);
+	} else {
+		lx_keep_nmi_out(lx);
+		serve(c, regs);
+		if (lx_let_nmi_in(lx))
+			lx_settle(lx, regs);
 		lx_end_service(lx, c->kind != LX_SW);
 	}
 	local_irq_restore(flags);
