@@ -74,13 +74,16 @@ static double median(double *v, int n)
 
 static void report(const char *what, double ours, double perfs, double mark)
 {
-	char theirs[32] = "-", limit[32] = "-";
+	char theirs[32] = "-", ratio[32] = "-", limit[32] = "-";
 
-	if (perfs > 0)
+	if (perfs > 0) {
 		snprintf(theirs, sizeof(theirs), "%.0f", perfs);
+		snprintf(ratio, sizeof(ratio), "%.2f", ours / perfs);
+	}
 	if (mark > 0)
 		snprintf(limit, sizeof(limit), "%.0f", mark);
-	printf("%-58s %8.0f %10s %8s%s\n", what, ours, theirs, limit, mark > 0 && ours > mark ? "  *" : "");
+	printf("  %-56s %8.0f %10s %6s %7s%s\n", what, ours, theirs, ratio, limit,
+	       mark > 0 && ours > mark ? " missed" : "");
 	fflush(stdout);
 }
 
@@ -135,6 +138,11 @@ static int counting(int n)
 
 static const int regs[4] = { 31, 0, 1, 2 };
 
+static void on_nothing(int sig)
+{
+	(void)sig;
+}
+
 static void floors(void)
 {
 	int null = open("/dev/null", O_RDWR);
@@ -145,6 +153,9 @@ static void floors(void)
 	MEASURE(v, 100, ioctl(null, PERF_EVENT_IOC_RESET, 0));
 	report("an ioctl that does nothing", v, 0, 0);
 	close(null);
+	signal(SIGIO, on_nothing);
+	MEASURE(v, 100, kill(getpid(), SIGIO));
+	report("a signal to oneself, and its handler", v, 0, 0);
 }
 
 static void reads(int n, double mark, const char *what)
@@ -436,7 +447,8 @@ int main(void)
 {
 	pin(0);
 	calibrate();
-	printf("%-58s %8s %10s %8s\n", "guest instructions", "perfmon", "perf_event", "mark");
+	printf("%-58s %8s %10s %6s %7s\n", "guest instructions, arm64, one processor", "perfmon", "perf_event", "ratio",
+	       "mark");
 	floors();
 	reads(1, 1200, "read one running counter");
 	reads(4, 1700, "read four");
