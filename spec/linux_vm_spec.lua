@@ -41,7 +41,7 @@ end
 
 local counting = {
    "self_is_exact", "all_counters_agree", "child_counts_what_it_counts_alone", "commands_reach_a_running_thread",
-   "errors", "software_counters", "system_wide",
+   "errors", "software_counters", "system_wide", "threads_can_be_left_out", "each_set_leaves_out_its_own",
 }
 local sampling = {
    "notification", "notification_by_sigio", "notification_by_a_real_time_signal", "signal_without_message",

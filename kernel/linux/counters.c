@@ -280,10 +280,9 @@ static u64 hold_many(struct lx_context *lx)
 	return others;
 }
 
-void lx_freeze(struct pfm_context *ctx)
+static void hold(struct lx_context *lx)
 {
-	struct lx_context *lx = lx_of(ctx);
-	struct pfm_set *set = ctx->active;
+	struct pfm_set *set = lx->ctx->active;
 	struct lx_counter *c;
 	u64 others;
 
@@ -304,10 +303,9 @@ void lx_freeze(struct pfm_context *ctx)
 	lx->running = false;
 }
 
-void lx_resume(struct pfm_context *ctx)
+static void go(struct lx_context *lx)
 {
-	struct lx_context *lx = lx_of(ctx);
-	struct pfm_set *set = ctx->active;
+	struct pfm_set *set = lx->ctx->active;
 	struct lx_counter *c;
 	u64 bits = 0;
 
@@ -319,6 +317,34 @@ void lx_resume(struct pfm_context *ctx)
 	lx->running = true;
 	if (bits)
 		lx_arch_enable(bits);
+}
+
+void lx_freeze(struct pfm_context *ctx)
+{
+	struct lx_context *lx = lx_of(ctx);
+
+	lx->wanted = false;
+	hold(lx);
+}
+
+void lx_resume(struct pfm_context *ctx)
+{
+	struct lx_context *lx = lx_of(ctx);
+
+	lx->wanted = true;
+	if (!lx->away)
+		go(lx);
+}
+
+void lx_leave_out(struct lx_context *lx, bool away)
+{
+	lx->away = away;
+	if (!lx->wanted)
+		return;
+	if (away)
+		hold(lx);
+	else
+		go(lx);
 }
 
 /* What PMC num of the set says to its counter: is it live now? */
@@ -343,6 +369,7 @@ int lx_install(struct pfm_context *ctx, struct pfm_set *set)
 
 	lx->live = 0;
 	lx->kernel_level = false;
+	lx->away = lx->excludes && lx_leaves_out(set, current);
 	for (unsigned int i = 0; i < set->num_pmcs && !ret; i++)
 		ret = enliven(ctx, set, &set->pmcs[i]);
 	return ret;

@@ -180,6 +180,27 @@ void lx_lifetime_init_context(struct lx_context *lx)
 
 /* --- tracepoints, which modules have to look for ---------------------------------------------- */
 
+struct search {
+	const char		*name;
+	struct tracepoint	*found;
+};
+
+static void match(struct tracepoint *tp, void *arg)
+{
+	struct search *search = arg;
+
+	if (!strcmp(tp->name, search->name))
+		search->found = tp;
+}
+
+struct tracepoint *lx_tracepoint(const char *name)
+{
+	struct search search = { name };
+
+	for_each_kernel_tracepoint(match, &search);
+	return search.found;
+}
+
 struct probe {
 	const char		*name;
 	void			*fn;
@@ -190,13 +211,6 @@ static struct probe probes[] = {
 	{ "sched_process_exit", on_exit },
 	{ "sched_process_exec", on_exec },
 };
-
-static void match(struct tracepoint *tp, void *unused)
-{
-	for (int i = 0; i < ARRAY_SIZE(probes); i++)
-		if (!strcmp(tp->name, probes[i].name))
-			probes[i].tp = tp;
-}
 
 static void unprobe(int n)
 {
@@ -209,9 +223,10 @@ static int probe_all(void)
 {
 	int ret = 0, i;
 
-	for_each_kernel_tracepoint(match, NULL);
-	for (i = 0; i < ARRAY_SIZE(probes) && !ret; i++)
+	for (i = 0; i < ARRAY_SIZE(probes) && !ret; i++) {
+		probes[i].tp = lx_tracepoint(probes[i].name);
 		ret = probes[i].tp ? tracepoint_probe_register(probes[i].tp, probes[i].fn, NULL) : -ENOENT;
+	}
 	if (ret)
 		unprobe(i - 1);
 	return ret;
@@ -223,6 +238,7 @@ int lx_lifetime_init(void)
 {
 	int ret;
 
+	lx_exclude_init();
 	unloaders = alloc_workqueue("perfmon", 0, 0);
 	if (!unloaders)
 		return -ENOMEM;

@@ -6,8 +6,9 @@
  * context, calls.c its ioctls, buffer.c its sampling buffer, queue.c its messages. machine.c holds the table of
  * operations; pmu.c the logical PMU; format.c the sampling formats; target.c binds a context to a thread or
  * a CPU; lifetime.c notices that the target goes; counters.c drives the kernel's counters, group.c has them
- * scheduled together, clock.c is the set timeout, overflow.c takes interrupts, access.c finds the place where
- * all this may be touched, block.c holds a target. arm64.c and x86.c are what an architecture has of its own.
+ * scheduled together, clock.c is the set timeout, exclude.c leaves threads out, overflow.c takes interrupts,
+ * access.c finds the place where all this may be touched, block.c holds a target. arm64.c and x86.c are what an
+ * architecture has of its own.
  *
  * PMU context here: on the CPU that the target runs on, interrupts off, the target being current; or
  * anywhere, while the locks of the target's perf contexts keep it from being scheduled in.
@@ -87,6 +88,9 @@ struct lx_context {
 
 	/* in PMU context */
 	bool			running;	/* live counters count into the active set */
+	bool			wanted;		/* they are to */
+	bool			away;		/* but the thread that runs is left out */
+	bool			excludes;	/* some set leaves out some threads */
 	bool			kernel_level;	/* some of them in the kernel */
 	bool			busy;		/* somebody is at work: an NMI must wait */
 	bool			missed;		/* and did */
@@ -232,6 +236,7 @@ void lx_watch_cpu(struct lx_context *lx);
 void lx_unwatch(struct lx_context *lx);
 void lx_lifetime_init_context(struct lx_context *lx);
 bool lx_task_has_fd(struct lx_context *lx);
+struct tracepoint *lx_tracepoint(const char *name);	/* NULL: the kernel has none */
 
 /* counters.c */
 void lx_note_event(struct lx_context *lx, struct perf_event *event);
@@ -248,9 +253,16 @@ int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 int lx_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 void lx_resume(struct pfm_context *ctx);
 void lx_freeze(struct pfm_context *ctx);
+void lx_leave_out(struct lx_context *lx, bool away);	/* PMU context */
 
 /* group.c: not in PMU context. Where it cannot be, the event stays on its own. */
 void lx_group_join(struct perf_event *leader, struct perf_event *event);
+
+/* exclude.c */
+void lx_exclude_init(void);
+int lx_exclude_begin(struct lx_context *lx);
+void lx_exclude_end(struct lx_context *lx);
+bool lx_leaves_out(const struct pfm_set *set, const struct task_struct *task);
 
 /* clock.c */
 int lx_clock_open(struct lx_context *lx);	/* if there is need for it */
@@ -264,7 +276,8 @@ uint64_t lx_ran(struct pfm_context *ctx);
 
 /* overflow.c */
 void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs);
-void lx_settle(struct lx_context *lx, struct pt_regs *regs);	/* deliver what lies in wrapped */
+void lx_settle(struct lx_context *lx, struct pt_regs *regs);	/* count up, and deliver */
+void lx_deliver(struct lx_context *lx, struct pt_regs *regs);	/* what lies in wrapped */
 void lx_end_service(struct lx_context *lx, bool safe);
 /* In PMU context: from the one to the other an NMI's overflow has to wait. */
 static inline void lx_keep_nmi_out(struct lx_context *lx)

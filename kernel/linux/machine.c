@@ -69,14 +69,6 @@ static size_t size_of_page(struct pfm_machine *m)
 	return PAGE_SIZE;
 }
 
-/* The idle thread cannot be told apart without a hook at every context switch. */
-static int check_set(struct pfm_context *ctx, uint32_t flags)
-{
-	u32 unknown = flags & (PFM_SETFL_EXCL_IDLE | PFM_SETFL_EXCL_KERNEL_ONLY_THREADS);
-
-	return unknown ? pfm_refuse(-EINVAL, "set_flags %#x cannot be had on this machine", unknown) : 0;
-}
-
 const struct pfm_machine_ops lx_ops = {
 	.name = "linux",
 	.create = create,
@@ -107,5 +99,4 @@ const struct pfm_machine_ops lx_ops = {
 	.page_size = size_of_page,
 	.alloc_buffer = lx_alloc_buffer,
 	.free_buffer = lx_free_buffer,
-	.check_set = check_set,
 };

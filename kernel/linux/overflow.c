@@ -34,17 +34,22 @@ static inline void locate(struct lx_context *lx, struct pt_regs *regs, struct pf
 }
 
 /* Several counters may pass 2^64 at once; the core hears of them once. */
-void lx_settle(struct lx_context *lx, struct pt_regs *regs)
+void lx_deliver(struct lx_context *lx, struct pt_regs *regs)
 {
-	if (!lx->running)
-		return;
-	lx_collect(lx->ctx, lx->ctx->active);
 	if (!lx->any_wrapped)
 		return;
 	memcpy(lx->ovfl, lx->wrapped, sizeof(lx->ovfl));
 	lx_forget_wrapped(lx);
 	locate(lx, regs, &lx->where);
 	pfm_overflow(lx->ctx, lx->ovfl, &lx->where);
+}
+
+void lx_settle(struct lx_context *lx, struct pt_regs *regs)
+{
+	if (!lx->running)
+		return;
+	lx_collect(lx->ctx, lx->ctx->active);
+	lx_deliver(lx, regs);
 }
 
 /*

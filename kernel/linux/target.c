@@ -143,9 +143,14 @@ static int attach_cpu(struct pfm_context *ctx, u32 load_pid)
 	ctx->tid = task_pid_nr(current);
 	ctx->pid = task_tgid_nr(current);
 	ctx->self = false;
+	ret = lx_exclude_begin(lx);
+	if (ret)
+		return ret;
 	ret = get_events(lx);
 	if (!ret)
 		lx_watch_cpu(lx);
+	else
+		lx_exclude_end(lx);
 	return ret;
 }
 
@@ -153,7 +158,7 @@ int lx_attach(struct pfm_context *ctx, uint32_t load_pid)
 {
 	struct lx_context *lx = lx_of(ctx);
 
-	lx->running = lx->kernel_level = lx->hold = false;
+	lx->running = lx->wanted = lx->kernel_level = lx->hold = false;
 	lx_forget_wrapped(lx);
 	return ctx->flags & PFM_FL_SYSTEM_WIDE ? attach_cpu(ctx, load_pid) : attach_thread(ctx, load_pid);
 }
@@ -163,8 +168,9 @@ void lx_detach(struct pfm_context *ctx)
 	struct lx_context *lx = lx_of(ctx);
 
 	lx_unwatch(lx);
+	lx_exclude_end(lx);
 	free_events(lx);
-	lx->running = false;
+	lx->running = lx->wanted = false;
 	if (lx->task)
 		put_task_struct(lx->task);
 	lx->task = NULL;

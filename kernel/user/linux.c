@@ -221,7 +221,7 @@ static void linux_describe(struct pfm_machine *m, pfm_machine_info_t *info)
 			info->hw_counters++;
 	if (!info->hw_counters)
 		info->notes = "no hardware counters: perfmon.ko knows none on this processor";
-	info->limits = "EXCL_IDLE and EXCL_KERNEL_ONLY_THREADS are refused\n"
+	info->limits = "EXCL_IDLE and EXCL_KERNEL_ONLY_THREADS leave out interrupts on top of such a thread too\n"
 		       "sampling formats are the kernel's: none written in Lua";
 }
 

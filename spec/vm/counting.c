@@ -240,6 +240,63 @@ static void system_wide(void)
 	close(fd);
 }
 
+/* ns and user instructions of the CPU over work of one's own and a nap, with what flags leave out. */
+static bool work_and_nap(uint32_t flags, uint64_t *ns, uint64_t *instructions)
+{
+	pfarg_setdesc_t set = { .set_flags = flags };
+	int fd = new_context(PFM_FL_SYSTEM_WIDE);
+
+	if (fd < 0 || pfm_create_evtsets(fd, &set, 1) || set_pmc(fd, 0, 65, 0x9) || set_pmc(fd, 0, 0, USER | INST) ||
+	    load(fd, my_tid()) || pfm_start(fd, NULL))
+		return check(false, "setup: %s", pfm_explain());
+	spin(1000000);
+	usleep(100000);
+	spin(1000000);
+	pfm_stop(fd);
+	*ns = get_pmd(fd, 0, 65);
+	*instructions = get_pmd(fd, 0, 0);
+	return !close(fd);
+}
+
+static void threads_can_be_left_out(void)
+{
+	static const uint32_t excluding[] = { PFM_SETFL_EXCL_IDLE, PFM_SETFL_EXCL_KERNEL_ONLY_THREADS };
+	uint64_t ns, instructions;
+
+	if (!work_and_nap(0, &ns, &instructions))
+		return;
+	TRUE(ns >= 100000000);
+	for (int i = 0; i < 2; i++) {
+		if (!work_and_nap(excluding[i], &ns, &instructions))
+			return;
+		check(ns >= 4000000 && ns < 50000000, "%llu ns", (unsigned long long)ns);
+		TRUE(instructions >= 4000000);
+		TRUE(!exact() || instructions < 4100000);
+	}
+}
+
+/* The set that is left for another takes its flag with it. */
+static void each_set_leaves_out_its_own(void)
+{
+	pfarg_setdesc_t set[2] = { { .set_flags = PFM_SETFL_EXCL_IDLE }, { .set_id = 1 } };
+	pfarg_start_t second = { .start_set = 1 };
+	int fd;
+
+	MUST(fd = new_context(PFM_FL_SYSTEM_WIDE));
+	MUST(pfm_create_evtsets(fd, set, 2));
+	MUST(set_pmc(fd, 0, 65, 0x9));
+	MUST(set_pmc(fd, 1, 65, 0x9));
+	MUST(load(fd, my_tid()));
+	MUST(pfm_start(fd, NULL));
+	usleep(50000);
+	MUST(pfm_start(fd, &second));
+	usleep(50000);
+	MUST(pfm_stop(fd));
+	TRUE(get_pmd(fd, 0, 65) < 25000000);
+	TRUE(get_pmd(fd, 1, 65) >= 50000000);
+	close(fd);
+}
+
 int main(void)
 {
 	pin(0);	/* children inherit it */
@@ -250,5 +307,7 @@ int main(void)
 	TEST(errors);
 	TEST(software_counters);
 	TEST(system_wide);
+	TEST(threads_can_be_left_out);
+	TEST(each_set_leaves_out_its_own);
 	return tests_failed > 0;
 }

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * exclude.c - threads that a set of a system-wide context leaves out: the idle thread (3.1.10), or all that
+ * live in the kernel only (6.2.3). A probe at every context switch holds the counters and lets them go; it
+ * is there only while a context with such a set is loaded. Interrupts on top of a thread that is left out
+ * are left out too.
+ */
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
+#include <linux/tracepoint.h>
+
+#include "linux.h"
+
+#define EXCLUDING (PFM_SETFL_EXCL_IDLE | PFM_SETFL_EXCL_KERNEL_ONLY_THREADS)
+
+static DEFINE_PER_CPU(struct lx_context *, excluder);	/* of this CPU; read with interrupts off */
+static DEFINE_MUTEX(probing);
+static unsigned int excluders;
+static struct tracepoint *sched_switch;
+
+bool lx_leaves_out(const struct pfm_set *set, const struct task_struct *task)
+{
+	if (set->flags & PFM_SETFL_EXCL_KERNEL_ONLY_THREADS)
+		return task->flags & (PF_KTHREAD | PF_IDLE);
+	return (set->flags & PFM_SETFL_EXCL_IDLE) && (task->flags & PF_IDLE);
+}
+
+/* Interrupts are off. What wraps while the counters are held has overflowed all the same. */
+static void on_switch(void *data, bool preempt, struct task_struct *prev, struct task_struct *next,
+		      unsigned int prev_state)
+{
+	struct lx_context *lx = this_cpu_read(excluder);
+
+	if (!lx || lx_leaves_out(lx->ctx->active, next) == lx->away)
+		return;
+	lx_keep_nmi_out(lx);
+	lx_leave_out(lx, !lx->away);
+	lx_deliver(lx, NULL);
+	if (lx_let_nmi_in(lx))
+		lx_settle(lx, NULL);
+	lx_end_service(lx, false);
+}
+
+static bool excludes(const struct pfm_context *ctx)
+{
+	for (const struct pfm_set *set = ctx->set0; set; set = set->next)
+		if (set->flags & EXCLUDING)
+			return true;
+	return false;
+}
+
+static int probe(void)
+{
+	int ret = 0;
+
+	mutex_lock(&probing);
+	if (!excluders)
+		ret = sched_switch ? tracepoint_probe_register(sched_switch, on_switch, NULL) : -ENOENT;
+	excluders += !ret;
+	mutex_unlock(&probing);
+	return ret ? pfm_refuse(ret, "the kernel does not tell of context switches") : 0;
+}
+
+static void unprobe(void)
+{
+	mutex_lock(&probing);
+	if (!--excluders)
+		tracepoint_probe_unregister(sched_switch, on_switch, NULL);
+	mutex_unlock(&probing);
+	tracepoint_synchronize_unregister();
+}
+
+int lx_exclude_begin(struct lx_context *lx)
+{
+	int ret;
+
+	lx->away = lx->excludes = false;
+	if (!excludes(lx->ctx))
+		return 0;
+	ret = probe();
+	if (ret)
+		return ret;
+	lx->excludes = true;
+	/* one system-wide context a CPU: who finds another there will be refused its session */
+	if (cmpxchg(per_cpu_ptr(&excluder, lx->ctx->cpu), NULL, lx))
+		lx->excludes = false;
+	if (!lx->excludes)
+		unprobe();
+	return lx->excludes ? 0 : pfm_refuse(-EBUSY, "CPU %u has a context already", lx->ctx->cpu);
+}
+
+/* From here on no probe works with it. */
+void lx_exclude_end(struct lx_context *lx)
+{
+	if (!lx->excludes)
+		return;
+	WRITE_ONCE(*per_cpu_ptr(&excluder, lx->ctx->cpu), NULL);
+	lx->excludes = lx->away = false;
+	unprobe();
+}
+
+void lx_exclude_init(void)
+{
+	sched_switch = lx_tracepoint("sched_switch");
+}
