@@ -12,28 +12,6 @@ const char *const column_names[] = {
 	[COLUMN_VALUE] = NULL
 };
 
-uint64_t column_field_of(const pfm_dfl_smpl_entry_t *e, enum column_field f)
-{
-	switch (f) {
-	case COLUMN_PID:
-		return e->tgid;
-	case COLUMN_TID:
-		return e->pid;
-	case COLUMN_CPU:
-		return e->cpu;
-	case COLUMN_PMD:
-		return e->ovfl_pmd;
-	case COLUMN_SET:
-		return e->set;
-	case COLUMN_TSTAMP:
-		return e->tstamp;
-	case COLUMN_PERIOD:
-		return -e->last_reset_val;
-	default:
-		return e->ip;
-	}
-}
-
 /* --- reading one ---------------------------------------------------------------------------- */
 
 static enum column_field field_named(lua_State *L, const char *name, const struct lpfm_site *site)
@@ -106,6 +84,7 @@ void column_read(lua_State *L, int idx, const char *call, struct column *c)
 		read_table(L, idx, &site, c);
 	else
 		read_what(L, idx, &site, c);
+	c->plain = c->field != COLUMN_VALUE && c->stream == COLUMN_NONE && c->scale == COLUMN_PLAIN;
 }
 
 void column_free(struct column *c)
@@ -166,7 +145,7 @@ static uint64_t log_bin(uint64_t v, unsigned int bits)
 	return high <= bits ? v : ((uint64_t)(high - bits) << bits) + (v >> (high - bits));
 }
 
-int column_get(struct column *c, const struct sample *s, uint64_t *v)
+int column_compute(struct column *c, const struct sample *s, uint64_t *v)
 {
 	if (c->field != COLUMN_VALUE)
 		*v = column_field_of(&s->e, c->field);

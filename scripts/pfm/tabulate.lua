@@ -47,7 +47,7 @@ local keys = {
    event = { title = "event", get = function(_, s, r)
       return columns.event_name(r, s.pmd, s.set)
    end },
-   set = { title = "set", number = true, get = function(_, s) return tostring(s.set) end },
+   set = { title = "set", number = true, takes = { "set" }, get = function(_, s) return tostring(s.set) end },
    time = { title = "time", number = true, takes = { "time" }, get = function(_, s, r)
       return ("%.6f"):format(s.time * r.slice_ns / 1e9)
    end },
@@ -107,9 +107,15 @@ end
 
 local FIELDS = { "pid", "tid", "cpu", "pmd", "set", "ip", "time" }
 
+local function has_sets(self)
+   for _, e in ipairs(self.head.events) do
+      if e.set then return true end
+   end
+end
+
 -- The fields that keys and tests take, in a fixed order.
-local function fields_for(wanted, tests)
-   local need, out = { pmd = true, set = true }, {}
+local function fields_for(self, wanted, tests)
+   local need, out = { pmd = true, set = has_sets(self) }, {}
    local function take(name)
       local key = keys[name]
       if key and key.where then need.pid, need.ip = true, true end
@@ -229,7 +235,7 @@ function tabulate.by(self, by, options)
    local filter = options.filter or {}
    local wanted, tests, sums = read_keys(by or "symbol"), read_tests(filter), options.sums or {}
    self.slice_ns = math.max(1, math.floor((options.slice or 1) * 1e9 + 0.5))
-   local fields = fields_for(wanted, tests)
+   local fields = fields_for(self, wanted, tests)
    local tally, cut = self:tally { keys = columns_for(self, fields), sums = sum_columns(self, sums),
       where = (filter.from or filter.to) and { columns.during(self, filter.from, filter.to) } }
    local resolver = needs_where(wanted, tests) and store.resolver(self)
