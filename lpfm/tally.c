@@ -242,7 +242,12 @@ static void read_where(lua_State *L, struct tally *t)
 	int n;
 
 	lua_getfield(L, 1, "where");
-	n = lua_isnil(L, -1) ? 0 : (int)lua_objlen(L, -1);
+	if (!lua_toboolean(L, -1)) {
+		lua_pop(L, 1);
+		return;
+	}
+	luaL_checktype(L, -1, LUA_TTABLE);
+	n = (int)lua_objlen(L, -1);
 	if (n > TESTS_MAX)
 		luaL_error(L, "tally: where: at most %d tests", TESTS_MAX);
 	for (int i = 0; i < n; i++) {
@@ -257,8 +262,11 @@ static void read_where(lua_State *L, struct tally *t)
 static void read_pair(lua_State *L, struct tally *t)
 {
 	struct column xy[2];
+	int n = read_list(L, "pair", xy, 2);
 
-	t->paired = read_list(L, "pair", xy, 2) == 2;
+	if (n == 1)
+		luaL_error(L, "tally: pair: two columns expected");
+	t->paired = n == 2;
 	if (!t->paired)
 		return;
 	t->pair.x = xy[0];
@@ -341,8 +349,8 @@ static int tally_add(lua_State *L)
 	for (; block_next(&b, &s); found++)
 		if (count_sample(t, &s))
 			return luaL_error(L, "not enough memory");
-	lpfm_push_nat(L, found);
-	lpfm_push_nat(L, b.left);
+	lua_pushnumber(L, (lua_Number)found);
+	lua_pushnumber(L, (lua_Number)b.left);
 	return 2;
 }
 

@@ -177,3 +177,69 @@ describe("lpfm diff", function()
       end
    end)
 end)
+
+describe("recordings of this machine", function()
+   local analyze = require "pfm.analyze"
+   local old, new
+
+   local function sum(rows, field)
+      local n = 0
+      for _, row in ipairs(rows) do n = n + row[field] end
+      return n
+   end
+
+   setup(function()
+      local shares, paths = c.target("shares"), { root .. "/real1.data", root .. "/real2.data" }
+      must(("record -q --threads -F 2000 --with task-clock,page-faults -o %s -- %s 0.4 2"):format(paths[1], shares))
+      must(("record -q -F 2000 -o %s -- %s 150 2000 20"):format(paths[2], c.target("usage")))
+      old, new = assert(session.open(paths[1])), assert(session.open(paths[2]))
+   end)
+
+   it("have the same number of samples however they are sorted", function()
+      for _, by in ipairs(analyze.keys()) do
+         local result = analyze.by(old, by, { slice = 0.05 })
+         assert.equal(old.ends.samples, sum(result.rows, "samples"), by)
+         assert.equal(old.ends.samples * 500000, sum(result.rows, "events"), by)
+         assert.is_true(math.abs(sum(result.rows, "percent") - 100) < 1e-6, by)
+      end
+   end)
+
+   it("fall apart into what their filters leave", function()
+      local first = analyze.by(old).rows[1]
+      local some = sum(analyze.by(old, "thread", { filter = { symbol = first.symbol } }).rows, "samples")
+      assert.equal(first.samples, some)
+      local early = sum(analyze.by(old, "cpu", { filter = { to = "40%" } }).rows, "samples")
+      local late = sum(analyze.by(old, "cpu", { filter = { from = "40%" } }).rows, "samples")
+      assert.is_true(early > 0 and late > 0)
+      local both = sum(analyze.by(old, "cpu", { filter = { from = "40%", to = "40%" } }).rows, "samples")
+      assert.equal(old.ends.samples, early + late - both)
+   end)
+
+   it("have as many intervals as samples that another of their thread went before", function()
+      local threads = #analyze.by(old, "thread").rows
+      local h = analyze.histogram(old, "interval")
+      assert.equal(old.ends.samples - threads, h.n)
+      assert.equal(h.n, sum(h.bins, "count"))
+      assert.is_true(h.min <= h.median and h.median <= h.p90 and h.p90 <= h.p99 and h.p99 <= h.max)
+      local clock = analyze.histogram(old, "task-clock")
+      assert.equal(h.n, clock.n)
+      local grown = sum(analyze.by(old, "symbol", { sums = { "task-clock" } }).rows, "samples")
+      assert.equal(old.ends.samples, grown)
+   end)
+
+   it("have phases from the first to the last moment", function()
+      local phases = analyze.phases(old)
+      local first, last = analyze.span(old)
+      assert.equal(0, phases[1].from)
+      assert.is_true(math.abs(phases[#phases].to - (last - first) / 1e9) < 1e-6)
+      assert.equal(old.ends.samples, sum(phases, "samples"))
+      for i = 2, #phases do assert.equal(phases[i - 1].to, phases[i].from) end
+   end)
+
+   it("differ where the programs do, and not from themselves", function()
+      local found = {}
+      for _, row in ipairs(analyze.diff(old, new).rows) do found[row.symbol] = row.significant end
+      assert.is_true(found.heavy)
+      for _, row in ipairs(analyze.diff(old, old).rows) do assert.equal(1, row.p) end
+   end)
+end)

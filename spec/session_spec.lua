@@ -200,12 +200,38 @@ describe("blocks of samples", function()
       assert.same({ 0, 2 ^ 40 }, { found, missing })
    end)
 
+   it("of random bytes are never a crash", function()
+      local seed = 3
+      local function random(n)
+         seed = (seed * 16807) % 2147483647
+         return seed % n
+      end
+      for _ = 1, 200 do
+         local bytes = {}
+         for i = 1, 128 + random(400) do bytes[i] = string.char(random(random(2) == 0 and 256 or 3)) end
+         local sizes = { [random(320)] = random(321), [random(320) + 65536 * random(3)] = { random(320), random(320) } }
+         local tally = blocks.tally { keys = { "ip", { random(320), delta = "tid" }, { "tstamp", bits = random(11) } },
+            sums = { { "period", delta = "cpu" }, random(320) }, where = { { "cpu", 0, random(65536) } },
+            pair = { { "tstamp", step = 1 + random(9) }, "ip" } }
+         local found, missing = tally:add(table.concat(bytes), sizes)
+         assert.is_true(found >= 0 and found <= 10 and missing >= 0)
+         for _ in tally:rows() do assert.is_table(tally:moments()) end
+         for sample in blocks.each(table.concat(bytes), sizes) do assert.is_table(sample.values) end
+      end
+   end)
+
    it("refuse what is none", function()
       assert.has_error(function() blocks.tally("ip"):add("short", {}) end)
       assert.has_error(function() blocks.tally("ip"):add(block_of {}, { [65] = -1 }) end)
       assert.has_error(function() blocks.tally("ip"):add(block_of {}, { [1000] = 1 }) end)
       assert.has_error(function() blocks.tally("colour") end)
       assert.has_error(function() blocks.tally() end)
+      for _, bad in ipairs { { keys = { "ip", 3, {} } }, { keys = { { "ip", delta = "ip" } } }, { keys = { 320 } },
+         { keys = { { "ip", step = 0 } } }, { keys = { { "ip", bits = 11 } } }, { keys = { "ip" }, where = { 7 } },
+         { keys = { "ip" }, where = { { "ip" } } }, { keys = { "ip" }, where = 7 }, { keys = 7 },
+         { pair = { "ip" } } } do
+         assert.has_error(function() blocks.tally(bad) end)
+      end
    end)
 
    it("are in chunks with the checksum that zlib has", function()
