@@ -93,7 +93,9 @@ require "pfm.profile"         sampling: profile.collect{...}; "pfm.bias": bias.t
 require "pfm.cascade"         in stages: cascade.run{command={"./prog"}, stages="page-faults:1000 then cs"}
 require "pfm.system"          CPUs, by core, socket, node: system.count{by="core", seconds=1}
 require "pfm.ffi"             LuaJIT: contexts, vectors and buffers as typed pointers, at the speed of C
-require "pfm.session"         recordings; "pfm.symbols": addresses to functions; "pfm.format": tables, CSV, JSON]==]
+require "pfm.analyze"         profiles as tables: by symbol, time, ...; differences, phases, histograms, correlation
+require "pfm.session"         recordings (format: pfm/store.md); "pfm.store": made self-contained
+require "pfm.symbols"         addresses to functions; "pfm.format": tables, CSV, JSON]==]
 
 local function name_of(value)
    for _, name in ipairs { "stat", "record", "cascade", "bias", "report", "annotate", "diff", "export", "plot", "list",
