@@ -3,7 +3,6 @@
 -- @module pfm.entries
 
 local blocks = require "lpfm.blocks"
-local columns = require "pfm.columns"
 local store = require "pfm.store"
 
 local entries = {}
@@ -18,6 +17,22 @@ local IDLE = "(idle)"
 -- @treturn string "?" where it is not known
 function entries.comm(self, tid, pid)
    return self.comms[tid] or (tid == 0 and IDLE) or self.comms[pid] or "?"
+end
+
+local SET_STEP = 2 ^ 16
+
+--- The event that a sample is of.
+-- @tparam table self session
+-- @number pmd the PMD that overflowed
+-- @number[opt=0] set
+-- @treturn table of the session's `head.events`, or nil
+-- @usage entries.event(assert(session.open "lpfm.data"), 65).name
+function entries.event(self, pmd, set)
+   if not self.event_at then
+      self.event_at = {}
+      for _, e in ipairs(self.head.events) do self.event_at[(e.set or 0) * SET_STEP + e.pmd] = e end
+   end
+   return self.event_at[(set or 0) * SET_STEP + pmd] or self.event_at[pmd]
 end
 
 -- Of samples that were taken each `period`, what they stand for; of others the period that ended with them.
@@ -71,7 +86,7 @@ function entries.each(self, resolver, only)
    return function()
       local raw, event = next_raw(), nil
       while raw do
-         event = columns.event(self, raw.pmd, raw.set)
+         event = entries.event(self, raw.pmd, raw.set)
          if not only or (event and event.name == only) then break end
          raw = next_raw()
       end

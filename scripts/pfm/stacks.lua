@@ -5,7 +5,6 @@
 -- function, and within the function those that the compiler inlined there.
 -- @module pfm.stacks
 
-local columns = require "pfm.columns"
 local entries = require "pfm.entries"
 local store = require "pfm.store"
 local symbols = require "pfm.symbols"
@@ -61,7 +60,7 @@ end
 function stacks.rows(self)
    local resolver, out = store.resolver(self), {}
    for pid, tid, set, pmd, ip, n, periods in self:tally({ keys = FIELDS }):rows() do
-      local event = columns.event(self, pmd, set)
+      local event = entries.event(self, pmd, set)
       local period = self.head.fixed and event and event.period
       out[#out + 1] = { pid = pid, tid = tid, set = set, pmd = pmd, ip = ip, samples = n, event = event,
          events = period and n * period or periods, where = resolver:resolve(pid, ip) }
