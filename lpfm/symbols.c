@@ -77,6 +77,8 @@ From an offset in the file to the object's own address.
 @function object:address
 @number offset in bytes
 @return the address, or nil where the offset is not in a loaded segment
+@usage local o = require("lpfm.symbols").object("/proc/self/exe")
+return o:address(0)
 */
 static int object_address(lua_State *L)
 {
@@ -107,6 +109,8 @@ The function at an address.
 @return[1] the function's address
 @return[1] its size in bytes, 0 where that is not known
 @return[2] nil
+@usage local o = require("lpfm.symbols").object("/proc/self/exe")
+return o:func(o:address(4096) or 0)
 */
 static int object_func(lua_State *L)
 {
@@ -138,6 +142,8 @@ Source file and line of an address.
 @return[1] file
 @return[1] line
 @return[2] nil without debug information
+@usage local o = require("lpfm.symbols").object("/proc/self/exe")
+return o:line(o:address(4096) or 0)
 */
 static int object_line(lua_State *L)
 {
@@ -173,6 +179,8 @@ The functions at an address: the innermost inlined one first, last the one that 
 @number address the object's own
 @treturn table of `name`, `file`, `line` (of the address, or of the call of the frame before); empty without debug
 information
+@usage local o = require("lpfm.symbols").object("/proc/self/exe")
+return #o:frames(o:address(4096) or 0)
 */
 static int object_frames(lua_State *L)
 {
@@ -193,6 +201,8 @@ The parts of the file that are loaded.
 @function object:segments
 @treturn table of `{offset, size, address}`: where in the file, how many bytes, the object's own address; empty
 for the kernel
+@usage local o = require("lpfm.symbols").object("/proc/self/exe")
+return #o:segments()
 */
 static int object_segments(lua_State *L)
 {
@@ -217,6 +227,8 @@ static int object_segments(lua_State *L)
 How many functions the object's symbol table names; 0 says it is stripped.
 @function object:functions
 @treturn number
+@usage local o = require("lpfm.symbols").object("/proc/self/exe")
+return o:functions()
 */
 static int object_functions(lua_State *L)
 {
@@ -228,6 +240,8 @@ static int object_functions(lua_State *L)
 The build id in hexadecimal.
 @function object:build_id
 @return string, or nil
+@usage local o = require("lpfm.symbols").object("/proc/self/exe")
+return o:build_id()
 */
 static int object_build_id(lua_State *L)
 {
@@ -252,6 +266,8 @@ static int object_build_id(lua_State *L)
 /***
 Releases the object; also done on collection.
 @function object:close
+@usage local o = require("lpfm.symbols").object("/proc/self/exe")
+o:close()
 */
 static int object_close(lua_State *L)
 {

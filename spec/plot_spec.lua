@@ -47,7 +47,10 @@ describe("bars", function()
    it("are as long as their values", function()
       assert.equal(lines("Times", "alpha |################# 8 ms", "    b |######            3 ms",
          " none |                  0 ms"), figure:text(ASCII))
-      assert.equal(lines("Times", "alpha ▕█████████████████ 8 ms", "    b ▕██████▍           3 ms",
+      assert.equal(lines(
+         "Times",
+         "alpha ▕█████████████████ 8 ms",
+         "    b ▕██████▍           3 ms",
          " none ▕                  0 ms"), figure:text(UTF8))
    end)
 

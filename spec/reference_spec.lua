@@ -14,12 +14,14 @@ local descriptors = handles.settled()
 
 -- The machinery of the commands and the prompt: documented for who works on it, without examples.
 local internal = {}
-for name in ("catalog cli columns complete derive diff difference doc events filters format help list nearest " ..
-   "options phases plan raw record repl report setup show stat tabulate values views"):gmatch("%a+") do
+for name in ("annotate catalog cli columns complete derive diff difference doc events export filters format help " ..
+   "list nearest options phases plan plot progress protobuf raw record repl report screen script setup shell show " ..
+   "stat tabulate top values views"):gmatch("%a+") do
    internal["pfm." .. name] = true
 end
 
-local prompt = { diff = true, list = true, record = true, report = true, stat = true }
+local prompt = { annotate = true, diff = true, export = true, list = true, plot = true, record = true, report = true,
+   stat = true }
 
 -- Modules are at hand under their last names, and what the prompt has.
 local environment = setmetatable({}, { __index = function(_, name)

@@ -165,7 +165,7 @@ end
 -- @treturn table of `symbol`, `object`, `samples`, `percent` (of the event's samples), `instructions` (of `address`,
 -- `text`, `samples`, `percent` of the function's, `file`, `line`, `func`: the inlined one), `lines` (of `file`,
 -- `line`, `samples`, `percent`), `disassembled` (false: only the addresses of samples), `changed` (the object, since)
--- @usage annotate.functions(assert(session.open "lpfm.data"), "main")[1].lines
+-- @usage require("pfm.annotate").functions(assert(session.open "lpfm.data"))[1].lines
 function annotate.functions(self, name, opts)
    opts = opts or {}
    local list, all = functions_of(self, stacks.event(self, opts.event))
@@ -317,7 +317,7 @@ end
 -- @string[opt] name a function; by default the one with most samples
 -- @string[opt="lpfm.data"] path
 -- @treturn table of `annotate.functions`; prints itself
--- @usage record("./prog"); annotate("parse")
+-- @usage record("ls -lR /etc >/dev/null"); annotate()
 function annotate.call(name, path)
    local self, err = session.open(path or "lpfm.data")
    if not self then error(err, 0) end

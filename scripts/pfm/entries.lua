@@ -15,6 +15,7 @@ local IDLE = "(idle)"
 -- @number tid
 -- @number pid its process
 -- @treturn string "?" where it is not known
+-- @usage local s = assert(session.open "lpfm.data"); return entries.comm(s, s.maps[1].pid)
 function entries.comm(self, tid, pid)
    return self.comms[tid] or (tid == 0 and IDLE) or self.comms[pid] or "?"
 end

@@ -50,7 +50,7 @@ end
 -- @string name "folded", "flamegraph", "speedscope", "pprof", "csv", "json", "sql" or "sqlite"
 -- @string[opt] path by default standard output; sqlite needs one
 -- @tparam[opt] table opts those of the format: `event`, `weight`, `ids`, `inlined`, `title`, `separator`
--- @usage export.write(assert(session.open "lpfm.data"), "flamegraph", "out.svg")
+-- @usage require("pfm.export").write(assert(session.open "lpfm.data"), "flamegraph", "out.svg")
 function export.write(self, name, path, opts)
    local writer = format_named(name)
    if not writer then
@@ -183,7 +183,7 @@ end
 -- @string path of the output; its end says the format
 -- @string[opt="lpfm.data"] file the recording
 -- @tparam[opt] table opts of `export.write`, and `format`
--- @usage record("./prog"); export("out.svg")
+-- @usage record("ls -lR /etc >/dev/null"); export("out.svg")
 function export.call(path, file, opts)
    opts = opts or {}
    local name = opts.format or format_of_path(path)

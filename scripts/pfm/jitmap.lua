@@ -30,6 +30,7 @@ end
 --- Reads the text of a map file.
 -- @string text
 -- @treturn map
+-- @usage jitmap.parse("7f0000001000 40 made"):func(0x7f0000001010) --> "made", 0x7f0000001000, 0x40
 function jitmap.parse(text)
    local list = {}
    for line in text:gmatch("[^\n]+") do
@@ -57,6 +58,7 @@ end
 --- The code at an address.
 -- @number address
 -- @return its name, where it starts, its size; or nil
+-- @usage jitmap.parse("1000 40 made"):func(0x1010)
 function map:func(address)
    local list, best = self.list, nil
    local i = position(list, address)
@@ -68,28 +70,21 @@ function map:func(address)
    if best then return best.name, best.start, best.size end
 end
 
---- Map files know no lines.
+-- Map files know no lines, nor what is inlined, nor are they mapped or built.
 function map.line() end
 
---- Nor what is inlined.
--- @treturn table empty
 function map.frames()
    return {}
 end
 
---- How many pieces of code the map names.
--- @treturn number
 function map:functions()
    return #self.list
 end
 
---- Nothing of it is mapped from a file.
--- @treturn table empty
 function map.segments()
    return {}
 end
 
---- Nor built.
 function map.build_id() end
 
 local function read(path)
@@ -114,6 +109,7 @@ end
 --- Where a process's map file is.
 -- @number pid
 -- @treturn string
+-- @usage jitmap.path(12) --> "/tmp/perf-12.map"
 function jitmap.path(pid)
    return ("/tmp/perf-%d.map"):format(pid)
 end
@@ -121,6 +117,7 @@ end
 --- Is this where a map file is?
 -- @string path
 -- @treturn boolean
+-- @usage jitmap.is_path("/tmp/perf-12.map") --> true
 function jitmap.is_path(path)
    return path:find("^/tmp/perf%-%d+%.map$") ~= nil
 end
@@ -128,6 +125,7 @@ end
 --- The map file of a process.
 -- @number pid
 -- @return a map, or nil when there is none
+-- @usage jitmap.of(require("lpfm.proc").getpid())
 function jitmap.of(pid)
    local inner = inner_path(pid)
    local text = read(jitmap.path(pid)) or (inner and read(inner))
@@ -165,7 +163,7 @@ end
 -- finds their names. Compiled before, they have none.
 -- @string[opt] path another file
 -- @return the path, or nil and a message where Lua code is not compiled
--- @usage luajit -e 'require("pfm.jitmap").start()' prog.lua
+-- @usage require("pfm.jitmap").start(); require("pfm.jitmap").stop()
 function jitmap.start(path)
    if not jit then return nil, "only LuaJIT compiles Lua code: this is " .. _VERSION end
    path = path or jitmap.path(require("lpfm.proc").getpid())
@@ -179,6 +177,7 @@ function jitmap.start(path)
 end
 
 --- Writes no more.
+-- @usage jitmap.stop()
 function jitmap.stop()
    if not jitmap.handler then return end
    jit.attach(jitmap.handler)

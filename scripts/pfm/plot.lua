@@ -65,7 +65,7 @@ end
 -- @tparam table list of `{label, value}`, values of 0 or more
 -- @tparam[opt] table opts `title`, `unit`, `decimals`
 -- @treturn figure
--- @usage print(plot.bars({{"parse", 83.4}, {"hash", 15}}, {unit = "%"}))
+-- @usage print(require("pfm.plot").bars({{"parse", 83.4}, {"hash", 15}}, {unit = "%"}))
 function plot.bars(list, opts)
    local rows = {}
    for i, row in ipairs(list) do
@@ -79,7 +79,7 @@ end
 -- @tparam table series of `{name=, {x, y}, {x, y}, ...}`
 -- @tparam[opt] table opts `title`, `xlabel`, `ylabel`
 -- @treturn figure
--- @usage print(plot.lines{{name = "misses", {0, 5}, {1, 7}, {2, 3}}})
+-- @usage print(require("pfm.plot").lines{{name = "misses", {0, 5}, {1, 7}, {2, 3}}})
 function plot.lines(series, opts)
    for k, s in ipairs(series) do
       for i, p in ipairs(s) do
@@ -104,7 +104,7 @@ end
 -- @tparam table values numbers
 -- @tparam[opt] table opts `bins` (about so many, 20), `title`, `unit`
 -- @treturn figure bars, one a bin; a bin's lower bound belongs to it
--- @usage print(plot.histogram({1, 2, 2, 3, 9}, {bins = 5}))
+-- @usage print(require("pfm.plot").histogram({1, 2, 2, 3, 9}, {bins = 5}))
 function plot.histogram(values, opts)
    if #values == 0 then error("histogram: there are no values", 2) end
    local low, high = math.huge, -math.huge
@@ -130,7 +130,7 @@ end
 -- @tparam table rows of `{label=, number, number, ...}`, all of one length
 -- @tparam[opt] table opts `x` ({first, last} of the horizontal axis), `title`, `xlabel`
 -- @treturn figure
--- @usage print(plot.heat({{label = "CPU 0", 1, 5, 2}, {label = "CPU 1", 0, 0, 9}}))
+-- @usage print(require("pfm.plot").heat({{label = "CPU 0", 1, 5, 2}, {label = "CPU 1", 0, 0, 9}}))
 function plot.heat(rows, opts)
    for k, row in ipairs(rows) do
       if #row ~= #rows[1] then error(("heat: row %d has %d values, the first %d"):format(k, #row, #rows[1]), 2) end
@@ -148,7 +148,7 @@ local views = { bars = true, time = true, heat = true, histogram = true }
 -- @string[opt="bars"] what "bars", "time", "heat" or "histogram"
 -- @tparam[opt] table opts of `pfm.plot.views`
 -- @treturn figure
--- @usage plot.session(assert(session.open "lpfm.data"), "time"):save("course.svg")
+-- @usage require("pfm.plot").session(assert(session.open "lpfm.data"), "time"):save("course.svg")
 function plot.session(self, what, opts)
    local from = require "pfm.plot.views"
    opts = opts or {}
@@ -220,7 +220,7 @@ end
 -- @string[opt="bars"] what as of `plot.session`
 -- @string[opt="lpfm.data"] path
 -- @treturn figure prints itself
--- @usage record("./prog"); plot("time")
+-- @usage record("ls -lR /etc >/dev/null"); plot("time")
 function plot.call(what, path)
    local self, err = require("pfm.session").open(path or "lpfm.data")
    if not self then error(err, 0) end

@@ -25,6 +25,7 @@ end
 -- @tparam table where of `symbols.resolver`
 -- @tparam table options `inlined=false`
 -- @treturn table frames
+-- @usage stacks.code(stacks.rows(assert(session.open "lpfm.data"))[1].where, {})[1].kind --> "object" or "kernel"
 function stacks.code(where, options)
    local out = { { kind = where.object == "[kernel]" and "kernel" or "object", name = base_name(where.object) } }
    local frames = symbols.frames(where)
@@ -57,6 +58,7 @@ end
 -- @tparam table self of `session.open`
 -- @treturn table rows of `pid`, `tid`, `set`, `pmd`, `ip`, `samples`, `events` (that they stand for), `event` (of the
 -- session's head), `where` (see `symbols.resolver`), sorted by the first five
+-- @usage stacks.rows(assert(session.open "lpfm.data"))[1].samples
 function stacks.rows(self)
    local resolver, out = store.resolver(self), {}
    for pid, tid, set, pmd, ip, n, periods in self:tally({ keys = FIELDS }):rows() do
@@ -73,6 +75,7 @@ end
 -- @tparam table self session
 -- @string[opt] name by default the first
 -- @treturn table event of the session's head
+-- @usage stacks.event(assert(session.open "lpfm.data")).name --> "cpu-clock"
 function stacks.event(self, name)
    local names = {}
    for i, e in ipairs(self.head.events) do
@@ -89,6 +92,7 @@ end
 -- @treturn table of `{frames=, weight=}`, each stack once, sorted; frames have `kind` (process, thread, object or
 -- kernel, symbol, inlined), `name`, perhaps `file` and `line`
 -- @treturn number sum of the weights
+-- @usage stacks.collect(assert(session.open "lpfm.data"), { ids = true })[1].name
 function stacks.collect(self, options)
    options = options or {}
    local event, weight = stacks.event(self, options.event), options.weight or "samples"
@@ -112,6 +116,7 @@ end
 --- A stack on one line, its frames separated by semicolons, as flamegraph.pl and others read it.
 -- @tparam table frames
 -- @treturn string
+-- @usage stacks.name { { name = "prog" }, { name = "main" } } --> "prog;main"
 function stacks.name(frames)
    local names = {}
    for i, f in ipairs(frames) do names[i] = f.name:gsub(";", ":"):gsub("[\r\n]", " ") end

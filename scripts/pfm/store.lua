@@ -231,6 +231,7 @@ end
 
 --- What identifies this run of the kernel: its addresses are good so long.
 -- @return a text, or nil where it is not known
+-- @usage store.this_boot() --> "1f3e...", as in the head.machine.boot of a recording
 function store.this_boot()
    local file = io.open("/proc/sys/kernel/random/boot_id", "r")
    local boot = file and file:read("*l")

@@ -13,6 +13,7 @@ local symbols = {}
 --- Reads the executable mappings out of the text of /proc/PID/maps.
 -- @string text
 -- @treturn table of `{start, stop, offset, path}`
+-- @usage symbols.parse_maps("1000-2000 r-xp 00000000 00:00 0 /bin/x\n")[1][4] --> "/bin/x"
 function symbols.parse_maps(text)
    local out = {}
    for line in text:gmatch("[^\n]+") do
@@ -27,6 +28,7 @@ end
 --- The executable mappings of a live process.
 -- @number pid
 -- @return a table as of `symbols.parse_maps`, or nil when the process is gone
+-- @usage #symbols.read_maps(require("lpfm.proc").getpid())
 function symbols.read_maps(pid)
    local file = io.open(("/proc/%d/maps"):format(pid), "r")
    local text = file and file:read("*a")
@@ -54,6 +56,7 @@ end
 --- An object of this machine as it is now, opened once while it is in use.
 -- @string path
 -- @return as of `lpfm.symbols.object`; nil and why not
+-- @usage symbols.object("/bin/sh"):functions()
 function symbols.object(path)
    local version, err = version_of(path), nil
    local object = known[version]
@@ -67,6 +70,7 @@ end
 --- What identifies an object's build.
 -- @string path
 -- @return the build id in hexadecimal, or nil
+-- @usage symbols.build_id("/bin/sh")
 function symbols.build_id(path)
    local object = symbols.object(path)
    return object and object:build_id()
@@ -139,6 +143,7 @@ resolver.__index = resolver
 -- @tparam[opt] table options `kernel=false`: do not look at this machine's kernel; `stored`: a function from a path to
 -- an object that goes before this machine's, nil where there is none, or nil and why it has no symbols
 -- @treturn resolver
+-- @usage symbols.resolver { kernel = false }
 function symbols.resolver(options)
    options = options or {}
    return setmetatable({ processes = {}, cache = {}, opened = {}, jits = {}, kernel = options.kernel ~= false,
@@ -148,6 +153,7 @@ end
 --- Adds the mappings of a process as they were at some time; of overlapping ones the latest counts.
 -- @number pid
 -- @tparam table maps as of `symbols.parse_maps`
+-- @usage local r = symbols.resolver(); r:add(7, { { 4096, 8192, 0, "/bin/sh" } })
 function resolver:add(pid, maps)
    local list = self.processes[pid] or {}
    self.processes[pid] = list
@@ -201,6 +207,7 @@ end
 -- @number address
 -- @treturn table `func`, `offset` in it, `object`, `missing` (why there is no function's name);
 -- `symbols.line` adds `file` and `line`
+-- @usage symbols.resolver():resolve(7, 4096).func --> "[unknown]"
 function resolver:resolve(pid, address)
    local cache = self.cache[pid]
    if not cache then
@@ -218,6 +225,7 @@ end
 --- The source line of a resolved address.
 -- @tparam table where as of `resolver:resolve`
 -- @return file and line, or nil
+-- @usage symbols.line(symbols.resolver():resolve(7, 4096))
 function symbols.line(where)
    if where.handle and where.file == nil then
       local file, line = where.handle:line(where.own)
@@ -229,6 +237,7 @@ end
 --- The functions at a resolved address: the innermost inlined one first, last the one whose code it is.
 -- @tparam table where as of `resolver:resolve`
 -- @treturn table of `name`, and where it is known `file` and `line`: of the address, or of the call of the frame before
+-- @usage symbols.frames(symbols.resolver():resolve(7, 4096))[1].name
 function symbols.frames(where)
    if where.frames then return where.frames end
    local frames = where.handle and where.handle:frames(where.own) or {}

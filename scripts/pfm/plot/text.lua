@@ -7,7 +7,10 @@ local format = require "pfm.format"
 local text = {}
 
 local EIGHTHS = { "▏", "▎", "▍", "▌", "▋", "▊", "▉" }
-local SHADES = { utf8 = { " ", "░", "▒", "▓", "█" }, ascii = { " ", ".", ":", "-", "=", "+", "*", "#", "%", "@" } }
+local SHADES = {
+   utf8 = { " ", "░", "▒", "▓", "█" },
+   ascii = { " ", ".", ":", "-", "=", "+", "*", "#", "%", "@" },
+}
 local HEAT = { 16, 17, 54, 91, 127, 162, 198, 203, 209, 215, 221, 227, 230 } -- of the 256 colours, dark to bright
 local LINES = { 34, 31, 32, 35, 36, 33 }                                     -- foregrounds
 local MARKS = { "*", "+", "o", "x", "#", "@" }
