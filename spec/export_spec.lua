@@ -212,7 +212,8 @@ describe("a flame graph", function()
             log.push(document.querySelector(".matched").textContent);
             document.body.innerHTML = "<pre>LOG " + log.join("|") + " END</pre>";
          </script>]])
-      local line = "env -u LD_PRELOAD HOME=%s timeout 60 chromium --headless --no-sandbox --disable-gpu --dump-dom file://%s 2>/dev/null"
+      local line = "env -u LD_PRELOAD HOME=%s timeout 60 chromium --headless --no-sandbox --disable-gpu "
+         .. "--dump-dom file://%s 2>/dev/null"
       local dom = sh(line:format(scratch, page))
       local all = "1180 1180 983 787 590 197 197 197 197 197 197"
       assert.equal(table.concat({ all, "alpha (symbol, 3.000 ms, 50.00%)", "1180 1180 1180 1180 1180 - - - - - -", all,
