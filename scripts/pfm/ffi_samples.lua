@@ -100,20 +100,29 @@ end
 
 -- --- walks -----------------------------------------------------------------------------------------
 
--- From now on samples are laid out like this.
-local function hold(walk, layout)
-   walk.n = layout.n
-   walk.size = walk.head + layout.n * 8
+-- Samples of a layout as a walk sees them: how large they are, and where its PMDs are in them.
+local function new_body(walk, layout)
+   local body = { n = layout.n, size = walk.head + layout.n * 8 }
    for i, num in ipairs(walk.pmds) do
       local place = pmd_place(layout, num)
-      walk[i] = place and walk.head + place
+      body[i] = place and walk.head + place
+   end
+   return body
+end
+
+-- From now on samples are like this.
+local function hold(walk, body)
+   walk.n, walk.size = body.n, body.size
+   for i = 1, #walk.pmds do
+      walk[i] = body[i]
    end
 end
 
 -- The next sample has this set << 16 | PMD.
 local function turn(walk, key)
-   hold(walk, find_layout(walk.c.layouts, key))
-   walk.key = key
+   local body = walk.bodies[key] or new_body(walk, find_layout(walk.c.layouts, key))
+   walk.bodies[key], walk.key = body, key
+   hold(walk, body)
 end
 
 local function stale(walk)
@@ -126,18 +135,25 @@ local function broken(walk)
    error(("the buffer is corrupt: sample %d of %d lies outside it"):format(index, count), 3)
 end
 
+-- The offset of the first sample, and how many there are; of n-way in the region to be read next.
+local function first_sample(buffer)
+   local hdr, count = buffer:hdr(), buffer:header().count
+   if buffer.c.format ~= "LPFM_NWAY" then
+      return ffi.sizeof(hdr[0]), count
+   end
+   return tonumber(hdr.hdr_regions[hdr.hdr_tail % lpfm.const.PFM_NWAY_MAX_REGIONS].offs), count
+end
+
 -- A walk before the first sample. pmds: the numbers of those whose places are wanted.
 local function new_walk(buffer, pmds)
    local c, header = buffer.c, header_of(buffer.c)
    local keyed = header.set ~= nil
-   local first, count = buffer:first()
+   local first, count = first_sample(buffer)
    local walk = { c = c, ctx = objects[buffer].ctx, epoch = c.epoch, base = ffi.cast(bytes, c.buf), pmds = pmds,
       limit = tonumber(c.buf_size), index = 0, count = count, offset = first, head = header.size,
-      size = header.size, n = 0, key = -1 }
+      bodies = {}, key = -1 }
    local layout = common_layout(c, keyed)
-   if layout then
-      hold(walk, layout)
-   end
+   hold(walk, new_body(walk, layout or nothing))
    return walk, header, keyed and not layout
 end
 
@@ -181,22 +197,19 @@ local function loop(walk, header, keyed, filter, results)
    return steps[kind], walk
 end
 
--- What stands for a field or a PMD in a step's text: as it is in the buffer, and whether it has 64 bits. PMDs
--- come to the list pmds, whose places the walk keeps.
+-- What stands for a field or a PMD in a step's text: as it is in the buffer, whether it has 64 bits, and what
+-- says whether it is there. PMDs come to the list pmds, whose places the walk keeps.
 local function term(header, name, pmds)
    if type(name) == "string" then
-      return header[name], wide[name]
+      return header[name], wide[name], ""
    end
    pmds[#pmds + 1] = name
-   return ("walk[%d] and cast(words, at + walk[%d])[0]"):format(#pmds, #pmds), true
+   return ("cast(words, at + walk[%d])[0]"):format(#pmds), true, ("walk[%d] and "):format(#pmds)
 end
 
 local function result(header, name, pmds)
-   local text, is_wide = term(header, name, pmds)
-   if type(name) == "number" then
-      return ("walk[%d] and exact(cast(words, at + walk[%d])[0])"):format(#pmds, #pmds)
-   end
-   return is_wide and ("exact(%s)"):format(text) or text
+   local text, is_wide, if_there = term(header, name, pmds)
+   return if_there .. (is_wide and ("exact(%s)"):format(text) or text)
 end
 
 -- A value as uint64_t, from whatever the module takes for one.
@@ -209,8 +222,9 @@ end
 local function condition(header, filter, pmds, wanted)
    local terms = {}
    for name, value in pairs(filter) do
+      local text, _, if_there = term(header, name, pmds)
       wanted[#wanted + 1] = to_u64(value)
-      terms[#terms + 1] = ("(%s) == walk.wanted[%d]"):format((term(header, name, pmds)), #wanted)
+      terms[#terms + 1] = ("%s%s == walk.wanted[%d]"):format(if_there, text, #wanted)
    end
    return terms[1] and table.concat(terms, " and ")
 end
@@ -260,15 +274,6 @@ function buffer:hdr()
       return ffi.cast("const pfm_nway_smpl_hdr_t *", c.buf)
    end
    return ffi.cast(c.format == "LPFM_DFL_06" and header_06.hdr or header_2x.hdr, c.buf)
-end
-
--- The offset of the first sample, and how many there are; of n-way in the region to be read next.
-function buffer:first()
-   local hdr, count = self:hdr(), self:header().count
-   if self.c.format ~= "LPFM_NWAY" then
-      return ffi.sizeof(hdr[0]), count
-   end
-   return tonumber(hdr.hdr_regions[hdr.hdr_tail % lpfm.const.PFM_NWAY_MAX_REGIONS].offs), count
 end
 
 --- Iterates over the samples, giving the named fields of each: as buffer:fields of the module lpfm, and
