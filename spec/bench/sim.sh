@@ -10,7 +10,7 @@ gcc -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Ikernel/include -o "$build/bench
 least() { for _ in 1 2 3; do "$build/bench/sim" "$@"; done | sort -k 2n -k 1n | head -n 1; }
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'; }
 rate() { awk -v ns="$1" 'BEGIN { printf "%.0f", 1e9 / ns }'; }
-row() { printf '%-62s %12s %8s\n' "$@"; }
+row() { printf '%-74s %12s %8s\n' "$@"; }
 
 row 'simulated computer' 'a second' ''
 row '  overflows handled, each sampled into a buffer' "$(rate "$(least overflows 300000 1000)")" ''
