@@ -145,6 +145,8 @@ static bool takes_bytes(const struct request *req)
 
 static void check_request(lua_State *L, const struct request *req, const struct lpfm_site *site)
 {
+	if (req->buf_size && req->in_lua && takes_bytes(req))
+		lpfm_bad(L, site, "the format's getsize says how large its buffer is");
 	if ((req->buf_size || req->buf_flags) && takes_bytes(req))
 		lpfm_bad(L, site, "buf_size and buf_flags belong to the formats default, default-0.6 and "
 			 "n-way; others take format_arg");

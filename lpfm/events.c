@@ -336,19 +336,17 @@ static void push_masks(lua_State *L, unsigned int event)
 	lua_setfield(L, -2, "modifiers");
 }
 
-static void push_counters(lua_State *L, unsigned int event)
+void lpfm_push_regmask(lua_State *L, const pfmlib_regmask_t *mask)
 {
-	pfmlib_regmask_t counters;
 	int n = 0;
 
 	lua_newtable(L);
-	if (pfm_get_event_counters(event, &counters) != PFMLIB_SUCCESS)
-		return;
-	for (unsigned int i = 0; i < PFMLIB_REG_MAX; i++)
-		if (pfm_regmask_isset(&counters, i)) {
-			lua_pushinteger(L, i);
-			lua_rawseti(L, -2, ++n);
-		}
+	for (unsigned int i = 0; i < PFMLIB_REG_MAX; i++) {
+		if (!pfm_regmask_isset(mask, i))
+			continue;
+		lua_pushinteger(L, (lua_Integer)i);
+		lua_rawseti(L, -2, ++n);
+	}
 }
 
 static void push_levels(lua_State *L, unsigned int plm)
@@ -367,6 +365,7 @@ static void push_levels(lua_State *L, unsigned int plm)
 static void push_event(lua_State *L, const pfmlib_event_t *e)
 {
 	char name[NAME_MAX_LEN] = "";
+	pfmlib_regmask_t counters = { 0 };
 	pfmlib_pmu_info_t info;
 	int code = 0;
 
@@ -388,7 +387,8 @@ static void push_event(lua_State *L, const pfmlib_event_t *e)
 	lua_pushnumber(L, (unsigned int)code);
 	lua_setfield(L, -2, "code");
 	push_masks(L, e->event);
-	push_counters(L, e->event);
+	pfm_get_event_counters(e->event, &counters);
+	lpfm_push_regmask(L, &counters);
 	lua_setfield(L, -2, "counters");
 	lua_pushboolean(L, (e->event & 0xffff) >= info.num_hw_events);
 	lua_setfield(L, -2, "software");

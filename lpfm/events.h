@@ -13,6 +13,9 @@ int lpfm_events_fail(lua_State *L, const char *call, int error);
 /* "EVENT:MASK", with "MODEL::" in front if the event is of another model than the current one. */
 void lpfm_push_event_name(lua_State *L, const pfmlib_event_t *e);
 
+/* A set of registers as a list of numbers. */
+void lpfm_push_regmask(lua_State *L, const pfmlib_regmask_t *mask);
+
 /* events_dispatch.c */
 extern const luaL_Reg lpfm_dispatch_functions[];
 

@@ -26,17 +26,10 @@ static void set_count(lua_State *L, const char *name, int (*get)(unsigned int *)
 static void set_registers(lua_State *L, const char *name, int (*get)(pfmlib_regmask_t *))
 {
 	pfmlib_regmask_t mask;
-	int n = 0;
 
 	if (get(&mask) != PFMLIB_SUCCESS)
 		return;
-	lua_newtable(L);
-	for (unsigned int i = 0; i < PFMLIB_REG_MAX; i++) {
-		if (!pfm_regmask_isset(&mask, i))
-			continue;
-		lua_pushinteger(L, (lua_Integer)i);
-		lua_rawseti(L, -2, ++n);
-	}
+	lpfm_push_regmask(L, &mask);
 	lua_setfield(L, -2, name);
 }
 

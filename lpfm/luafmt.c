@@ -321,9 +321,12 @@ Takes a format back that this script registered (3.5.9).
 */
 static int unregister_format(lua_State *L)
 {
-	const char *name = luaL_checkstring(L, 1);
+	struct lpfm_site site = { .call = "unregister_format" };
+	const char *name = lua_tostring(L, 1);
 	struct format *h;
 
+	if (lua_type(L, 1) != LUA_TSTRING)
+		lpfm_bad_value(L, &site, "name or UUID of a format", 1);
 	luaL_getmetatable(L, HANDLES);
 	h = find_handle(L, name);
 	if (!h)
@@ -403,10 +406,12 @@ static int context_ask(lua_State *L)
 {
 	struct lpfm_site site = { .call = "ask" };
 	struct lpfm_context *ctx = lpfm_context_open(L, 1);
-	const char *name = luaL_checkstring(L, 2);
+	const char *name = lua_tostring(L, 2);
 	struct box *box;
 	int err;
 
+	if (lua_type(L, 2) != LUA_TSTRING)
+		lpfm_bad_value(L, &site, "name of a function", 2);
 	if (!ctx->use)
 		return lpfm_fail_errno(L, EINVAL, "ask: the context has no format written in Lua");
 	lpfm_parcel_pack(L, 3, lua_gettop(L) - 2, LPFM_DATA, &site);

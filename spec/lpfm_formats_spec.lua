@@ -4,7 +4,7 @@
 
 local lpfm = require "lpfm"
 local sim = require "support.sim"
-local c = require "support.c"
+local script = require "support.script"
 
 local PERIOD, SITES = 10, 30 -- an overflow every 10 instructions; 30 of them, so each site overflows alike
 
@@ -567,37 +567,8 @@ describe("a sampling format in Lua", function()
 end)
 
 describe("a sampling format in Lua on a real machine", function()
-   local function script(text)
-      local name = os.tmpname()
-      local file = assert(io.open(name, "w"))
-      file:write('local lpfm = require "lpfm" local proc = require "lpfm.proc"\n', [[
-         assert(lpfm.machine("perf"))
-         local function started(options, period, tid)
-            local ctx = assert(lpfm.create(options))
-            assert(ctx:write_pmcs { { num = 65, value = 9 } })
-            assert(ctx:write_pmds { { num = 65, value = -period, long_reset = -period, short_reset = -period,
-               flags = { "OVFL_NOTIFY" }, smpl_pmds = { 82 } } })
-            assert(ctx:load(tid))
-            assert(ctx:start())
-            return ctx
-         end
-         local function burn(until_true)
-            local deadline = proc.clock() + 20
-            repeat
-               for _ = 1, 10000 do math.random() end
-               assert(proc.clock() < deadline, "nothing happened in 20 s")
-            until until_true()
-         end
-      ]], text)
-      file:close()
-      local out, status = c.sh((os.getenv("LPFM_LUA") or "lua5.1") .. " " .. name)
-      os.remove(name)
-      assert.equal(0, status, out)
-      return out
-   end
-
    it("runs while the script computes", function()
-      script [[
+      script.run [[
          assert(lpfm.register_format { name = "own",
             init = function(self) self.n, self.tids = 0, {} end,
             handler = function(self, o)
@@ -617,7 +588,7 @@ describe("a sampling format in Lua on a real machine", function()
    end)
 
    it("wakes who waits when it fails, and the process goes on", function()
-      script [[
+      script.run [[
          assert(lpfm.register_format { name = "own", handler = function() error("the end") end })
          local ctx = started({ format = "own" }, 1e6)
          burn(function() return ctx:format_error() end)
@@ -628,7 +599,7 @@ describe("a sampling format in Lua on a real machine", function()
    end)
 
    it("may be in its handler when its context, or the whole state, is closed", function()
-      script [[
+      script.run [[
          assert(lpfm.register_format { name = "own",
             handler = function(self)
                for i = 1, 2000 do self.x = i end
@@ -648,7 +619,7 @@ describe("a sampling format in Lua on a real machine", function()
    end)
 
    it("serves several contexts at once", function()
-      script [[
+      script.run [[
          assert(lpfm.register_format { name = "own", base = "default",
             handler = function(self) return self.buf:record() end })
          local list, children = {}, {}

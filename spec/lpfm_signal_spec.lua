@@ -5,6 +5,7 @@ local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local sim = require "support.sim"
 local c = require "support.c"
+local script = require "support.script"
 
 describe("on_message on the simulator", function()
    local machine
@@ -135,34 +136,9 @@ describe("on_message on the simulator", function()
 end)
 
 describe("on_message on a real machine", function()
-   local function run(text)
-      local name = os.tmpname()
-      local file = assert(io.open(name, "w"))
-      file:write([[
-         local lpfm, proc = require "lpfm", require "lpfm.proc"
-         assert(lpfm.machine("perf"))
-         local function overflowing()
-            local ctx = assert(lpfm.create {})
-            assert(ctx:write_pmcs { { num = 65, value = 9 } })
-            assert(ctx:write_pmds { { num = 65, value = -1e6, long_reset = -1e6, flags = { "OVFL_NOTIFY" } } })
-            assert(ctx:load() and ctx:start())
-            return ctx
-         end
-         local function burn(until_true)
-            local deadline = proc.clock() + 20
-            repeat until until_true() or assert(proc.clock() < deadline, "nothing happened in 20 s") == nil
-         end
-      ]], text)
-      file:close()
-      local out, status = c.sh((os.getenv("LPFM_LUA") or "lua5.1") .. " " .. name)
-      os.remove(name)
-      assert.equal(0, status, out)
-      return out
-   end
-
    it("interrupts a script that computes", function()
-      run [[
-         local ctx, n = overflowing(), 0
+      script.run [[
+         local ctx, n = started({}, 1e6), 0
          assert(ctx:on_message(function(msg)
             assert(msg.type == "OVFL" and msg.tid == proc.gettid())
             n = n + 1
@@ -173,7 +149,7 @@ describe("on_message on a real machine", function()
    end)
 
    it("interrupts a wait, which goes on", function()
-      run [[
+      script.run [[
          local child = assert(proc.spawn { "true" })
          local ctx, quiet, got = assert(lpfm.create {}), assert(lpfm.create {}), nil
          assert(ctx:load(child.pid))
@@ -200,8 +176,8 @@ describe("on_message on a real machine", function()
    end)
 
    it("does not take Ctrl-C for a message, nor a message for Ctrl-C", function()
-      run [[
-         local ctx, n = overflowing(), 0
+      script.run [[
+         local ctx, n = started({}, 1e6), 0
          proc.on_interrupt(true)
          assert(ctx:on_message(function() n = n + 1 assert(ctx:restart()) end))
          local child = assert(proc.spawn { "sh", "-c", "while kill -INT $PPID; do sleep 0.05; done" })

@@ -1,0 +1,44 @@
+-- SPDX-License-Identifier: MIT
+--- Scripts run by an interpreter of their own, on the perf machine.
+local c = require "support.c"
+
+local script = {}
+
+local PRELUDE = [[
+   local lpfm, proc = require "lpfm", require "lpfm.proc"
+   assert(lpfm.machine("perf"))
+
+   -- A started context that counts the time of this thread, or tid, and overflows every period ns.
+   local function started(options, period, tid)
+      local ctx = assert(lpfm.create(options))
+      assert(ctx:write_pmcs { { num = 65, value = 9 } })
+      assert(ctx:write_pmds { { num = 65, value = -period, long_reset = -period, short_reset = -period,
+         flags = { "OVFL_NOTIFY" }, smpl_pmds = { 82 } } })
+      assert(ctx:load(tid))
+      assert(ctx:start())
+      return ctx
+   end
+
+   -- Computes until something is true.
+   local function burn(until_true)
+      local deadline = proc.clock() + 20
+      repeat
+         for _ = 1, 10000 do math.random() end
+         assert(proc.clock() < deadline, "nothing happened in 20 s")
+      until until_true()
+   end
+]]
+
+--- Runs a text, which finds lpfm, proc, started and burn; it must succeed. Returns its output.
+function script.run(text)
+   local name = os.tmpname()
+   local file = assert(io.open(name, "w"))
+   file:write(PRELUDE, text)
+   file:close()
+   local out, status = c.sh((os.getenv("LPFM_LUA") or "lua5.1") .. " " .. name)
+   os.remove(name)
+   assert(status == 0, out)
+   return out
+end
+
+return script
