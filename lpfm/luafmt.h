@@ -42,7 +42,19 @@ struct lpfm_fmt_use {
 	const struct pfm_where	*where;
 };
 
-/* --- fmtstate.c: the format's state, and the call-backs ------------------------------------- */
+/* --- fmtstate.c: the format's state ---------------------------------------------------------- */
+
+/* A format whose state has what is in the parcel of call-backs: NULL, *why says why not. */
+struct lpfm_luafmt *lpfm_luafmt_new(const char *parcel, char **why);
+void lpfm_luafmt_put(struct lpfm_luafmt *f);
+void lpfm_fmt_use_put(struct lpfm_fmt_use *use);
+/*
+ * Calls one of the format's functions for the script. 0: *out is a parcel of its results; else an errno,
+ * *out says why, or is NULL. To be freed.
+ */
+int lpfm_fmt_ask(struct lpfm_fmt_use *use, const char *name, const char *args, char **out);
+
+/* --- fmtcall.c: the core's calls ------------------------------------------------------------- */
 
 extern const struct pfm_fmt_ops lpfm_fmt_ops;
 
@@ -54,18 +66,8 @@ struct lpfm_fmt_pending {
 };
 void lpfm_fmt_begin(struct lpfm_fmt_pending *p);
 void lpfm_fmt_end(void);
-
-/* A format whose state has what is in the parcel of call-backs: NULL, *why says why not. */
-struct lpfm_luafmt *lpfm_luafmt_new(const char *parcel, char **why);
-void lpfm_luafmt_put(struct lpfm_luafmt *f);
-void lpfm_fmt_use_put(struct lpfm_fmt_use *use);
 /* The format behind fmt, if it is one in Lua. */
 struct lpfm_luafmt *lpfm_luafmt_of(const pfm_buffer_fmt_t *fmt);
-/*
- * Calls one of the format's functions for the script. 0: *out is a parcel of its results; else an errno,
- * *out says why, or is NULL. To be freed.
- */
-int lpfm_fmt_ask(struct lpfm_fmt_use *use, const char *name, const char *args, char **out);
 
 /* --- luafmt.c: the script's side ------------------------------------------------------------ */
 

@@ -411,7 +411,14 @@ describe("a sampling format in Lua", function()
       for name, case in pairs {
          ["an unknown control"] = { function() return "RESE" end, "unknown control 'RESE'" },
          ["a control that is a table"] = { function() return {} end, "unknown control 'table'" },
-         ["a global of the script"] = { function() return _G.describe_nothing() end, "describe_nothing" },
+         ["a global of the script"] = { function() return describe_nothing() end, -- luacheck: ignore
+            "(a format has no globals of the script's" },
+         ["breaking what it is given"] = { function(_, o)
+            o.pmds = 1
+            setmetatable(o, { __newindex = function() error("no more") end })
+            o.ip = nil
+            return "RESET"
+         end, "no more" },
          ["the module"] = { function() return require("lpfm") end, "cannot use lpfm" },
          ["the end of the process"] = { function() os.exit(1) end, "cannot end the process" },
          ["a yield"] = { function() coroutine.yield() end, "attempt to yield" },
@@ -595,6 +602,29 @@ describe("a sampling format in Lua on a real machine", function()
          assert(lpfm.poll({ ctx }, 20))
          local msg, message = ctx:read(20)
          assert(not msg and message:find("the end") and message:find("traceback"))
+      ]]
+   end)
+
+   it("is there in a child process", function()
+      script.run [[
+         local unistd, wait = require "posix.unistd", require "posix.sys.wait"
+         assert(lpfm.register_format { name = "own", init = function(self) self.n = 0 end,
+            handler = function(self)
+               self.n = self.n + 1
+               return "RESET"
+            end,
+            calls = { n = function(self) return self.n end } })
+         local ctx = started({ format = "own" }, 2e5)
+         for _ = 1, 5 do
+            local pid = unistd.fork()
+            if pid == 0 then
+               local mine = started({ format = "own" }, 2e5)
+               burn(function() return mine:ask("n") > 3 end)
+               unistd._exit(0)
+            end
+            assert(select(3, wait.wait(pid)) == 0)
+         end
+         burn(function() return ctx:ask("n") > 3 end)
       ]]
    end)
 
