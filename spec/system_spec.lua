@@ -46,9 +46,8 @@ describe("CPUs", function()
       busy()
       local result = system.count { events = "LOADS_RETIRED", seconds = 0.010, by = "cpu" }
       assert.are.equal(100000, result.events[1].value)
-      assert.are.same(
-         { { "CPU0", "0", 10000 }, { "CPU1", "1", 20000 }, { "CPU2", "2", 30000 }, { "CPU3", "3", 40000 } },
-         seen(result.groups))
+      assert.are.same({ { "CPU0", "0", 10000 }, { "CPU1", "1", 20000 }, { "CPU2", "2", 30000 },
+         { "CPU3", "3", 40000 } }, seen(result.groups))
    end)
 
    it("can be some of them", function()

@@ -223,10 +223,7 @@ function bias.main(argv)
    local result = bias.test { target = target, event = args.event[1],
       period = options.number(args.period, "--period", true) }
    local lines = args.json and { json_line(result) } or bias.text(result)
-   local out = (args.output and args.output ~= "-") and assert(io.open(args.output, "w"))
-      or args.output == "-" and io.stdout or io.stderr
-   local ok, err = out:write(table.concat(lines, "\n"), "\n")
-   if not ok then error("cannot write the results: " .. err, 0) end
+   options.write(lines, args.output)
    return result.biased and 3 or 0
 end
 

@@ -183,13 +183,6 @@ local function stages_of(words, command)
    options.fail("%s", err)
 end
 
-local function write(lines, path)
-   local out = io.stderr
-   if path == "-" then out = io.stdout elseif path then out = assert(io.open(path, "w")) end
-   local ok, err = out:write(table.concat(lines, "\n"), "\n")
-   if not ok then error("cannot write the results: " .. err, 0) end
-end
-
 --- Runs the command line.
 -- @tparam table argv
 -- @treturn number exit status
@@ -202,7 +195,7 @@ function cascade.main(argv)
    for k, v in pairs(target) do spec[k] = v end
    local result = cascade.run(spec, function(s) return (require("pfm.record").run(s, args.output or "lpfm.data")) end)
    local lines = args.json and { json_line(result, target) } or cascade.text(result, target)
-   write(lines, not samples and args.output or nil)
+   options.write(lines, not samples and args.output or nil)
    return result.signal and 128 + result.signal or result.status or 0
 end
 

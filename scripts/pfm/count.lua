@@ -234,18 +234,12 @@ local function uncounted(self, outcome, values)
    return (self.had_children or self.had_threads) and math.max(rest, 0) / all or nil
 end
 
-local function differences(values, last)
-   local out = {}
-   for i, v in ipairs(values) do out[i] = v - (last[i] or 0) end
-   return out
-end
-
 -- What each subject counted since the last call.
 local function new_parts(self, last)
    local out = {}
    local function add(subject, values)
       out[#out + 1] = { tid = subject.tid, pid = subject.pid, cpu = subject.cpu,
-         values = counts_of(self, differences(values, last[subject] or {})) }
+         values = counts_of(self, plan.difference(values, last[subject] or {})) }
       last[subject] = values
    end
    for subject, ctx in pairs(self.live) do add(subject, values_of(self, ctx)) end
@@ -260,7 +254,7 @@ local function reporter(self, list, report)
    return function(time)
       if time <= last_time then return end
       local values = self:now()
-      local delta = differences(values, last)
+      local delta = plan.difference(values, last)
       report {
          time = time, elapsed = time - last_time, events = rows_of(self, list, delta), subjects = self.subjects,
          per = self.target.parts and new_parts(self, last_of), counted = self.good,

@@ -6,6 +6,7 @@
 -- run itself: it is looked at block by block, a block being a few turns of every set; the more the rate of an
 -- event changes from one block to the next, the less is known of the turns in which it was not counted. Events
 -- that are in step with the turns of the sets (a program that does the same thing every 2 ms) are not noticed.
+-- `count.run{events = ..., switch = ...}` carries all this out.
 -- @module pfm.multiplex
 
 local estimate = require "pfm.estimate"
@@ -125,12 +126,6 @@ function multiplex.blocks(a_plan, list)
    return setmetatable({ plan = a_plan, events = list, last = {}, of = {}, n = 0, pace = QUICKEST }, blocks)
 end
 
-local function difference(values, last)
-   local out = {}
-   for i, v in ipairs(values) do out[i] = v - (last[i] or 0) end
-   return out
-end
-
 -- Has every set had its turns since the last block?
 local function is_block(self, values)
    for _, turns in ipairs(plan.turns(self.plan, values)) do
@@ -157,7 +152,7 @@ end
 -- @tparam table values of `plan.read`, sums over all contexts, since the start
 -- @treturn boolean it was
 function blocks:look(values)
-   local since = difference(values, self.last)
+   local since = plan.difference(values, self.last)
    if #self.plan.sets == 1 or not is_block(self, since) then return false end
    local whole = sum(portions_of(self.plan, since))
    for _, event in ipairs(self.events) do note(self, event, since, whole) end

@@ -252,6 +252,28 @@ function options.target(args, words)
    return target
 end
 
+--- Where results go: -o.
+-- @string[opt] path "-" is stdout; by default stderr, as perf has it
+-- @tparam[opt] boolean append
+-- @return a file
+function options.output(path, append)
+   if not path then return io.stderr end
+   if path == "-" then return io.stdout end
+   local file, err = io.open(path, append and "a" or "w")
+   if not file then error("cannot write " .. err, 0) end
+   return file
+end
+
+--- Writes results.
+-- @tparam {string,...} lines
+-- @string[opt] path as for `options.output`
+function options.write(lines, path)
+   local file = options.output(path)
+   local ok, err = file:write(table.concat(lines, "\n"), "\n")
+   if ok then ok, err = file:flush() end
+   if not ok then error(("cannot write %s: %s"):format(path or "the results", err), 0) end
+end
+
 --- Conditions out of options: --from, --until, --switch-after.
 -- @tparam table args
 function options.check_conditions(args)

@@ -358,6 +358,16 @@ function plan.read(self, ctx)
    return out
 end
 
+--- What came since.
+-- @tparam table values of `plan.read`
+-- @tparam table last the same, of some time before; empty: of the start
+-- @treturn table
+function plan.difference(values, last)
+   local out = {}
+   for i, v in ipairs(values) do out[i] = v - (last[i] or 0) end
+   return out
+end
+
 --- The parts of values that belong to a register.
 -- @tparam table self the plan
 -- @tparam table term `num`, `sets`

@@ -393,14 +393,6 @@ function stat.options()
    return c
 end
 
-local function output(args)
-   if not args.output then return io.stderr end
-   if args.output == "-" then return io.stdout end
-   local file, err = io.open(args.output, args.append and "a" or "w")
-   if not file then error("cannot write " .. err, 0) end
-   return file
-end
-
 local function switching(args)
    local ms = options.number(args.switch_timeout, "--switch-timeout")
    if ms and ms < 0.1 then options.fail("--switch-timeout: at least 0.1 ms") end
@@ -543,7 +535,7 @@ function stat.main(argv)
    local list, complete = prepare(#args.event > 0 and args.event or nil, args.metrics)
    local missing = #args.event == 0 and setup.no_hardware() or tell_missing(list)
    if missing then io.stderr:write("lpfm stat: ", missing, "\n") end
-   local out = output(args)
+   local out = options.output(args.output, args.append)
    local print = printer(args, target, out)
    local function finish(result) return complete(group and group(result) or result) end
    local spec = spec_of(target, list, args, print, finish)
