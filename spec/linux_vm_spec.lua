@@ -47,7 +47,7 @@ local sampling = {
    "notification", "notification_by_sigio", "notification_by_a_real_time_signal", "signal_without_message",
    "buffer_fills", "mapping_rules", "memory_limits", "profile_has_the_right_shares",
    "randomized_profile_has_the_right_shares", "four_threads_are_profiled_at_once",
-   "bias_is_cured_by_randomization", "blocking", "blocked_thread_is_freed",
+   "bias_is_cured_by_randomization", "storms_are_throttled", "blocking", "blocked_thread_is_freed",
 }
 local sets = {
    "time_switched_sets_scale", "timeouts_run_with_the_thread", "overflow_switches_after_n", "cascade",

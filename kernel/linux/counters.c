@@ -107,12 +107,18 @@ static bool stopped(const struct perf_event *event)
 	return event->hw.state & PERF_HES_STOPPED;
 }
 
+/* By perf, whose tick will start it again with the period that it then finds. */
+static bool throttled(const struct lx_counter *c)
+{
+	return c->kind == LX_HW && c->event->hw.interrupts == LX_THROTTLED;
+}
+
 /* Clocks run on: what they count while held is left out. */
-static void hold(struct lx_counter *c)
+static void stop(struct lx_counter *c)
 {
 	struct perf_event *event = c->event;
 
-	if (lx_on_cpu(event) && c->kind != LX_CLOCK && !stopped(event))
+	if (lx_on_cpu(event) && c->kind != LX_CLOCK && !stopped(event) && !throttled(c))
 		event->pmu->stop(event, PERF_EF_UPDATE);
 }
 
@@ -170,7 +176,7 @@ static void start(struct lx_counter *c)
 {
 	struct perf_event *event = c->event;
 
-	if (!lx_on_cpu(event) || c->kind == LX_CLOCK)
+	if (!lx_on_cpu(event) || c->kind == LX_CLOCK || throttled(c))
 		return;
 	if (stopped(event))
 		event->pmu->start(event, PERF_EF_RELOAD);
@@ -222,7 +228,7 @@ static int program(struct lx_counter *c, u64 pmc)
 	c->stale = true;
 	if (c->kind == LX_HW) {
 		if (!lx_arch_bit(c->event))
-			hold(c);
+			stop(c);
 		return lx_arch_program(c->event, c->num, pmc);
 	}
 	if (c->kind == LX_SW) {
@@ -280,7 +286,7 @@ static u64 hold_many(struct lx_context *lx)
 	return others;
 }
 
-static void hold(struct lx_context *lx)
+static void hold_all(struct lx_context *lx)
 {
 	struct pfm_set *set = lx->ctx->active;
 	struct lx_counter *c;
@@ -293,7 +299,7 @@ static void hold(struct lx_context *lx)
 		bool other = others >> (c - lx->counters) & 1;
 
 		if (other)
-			hold(c);
+			stop(c);
 		fold(c, pmd_of(set, c));
 		if (other) {
 			set_period(c, LX_FAR);
@@ -303,7 +309,7 @@ static void hold(struct lx_context *lx)
 	lx->running = false;
 }
 
-static void go(struct lx_context *lx)
+static void let_all_go(struct lx_context *lx)
 {
 	struct pfm_set *set = lx->ctx->active;
 	struct lx_counter *c;
@@ -324,7 +330,7 @@ void lx_freeze(struct pfm_context *ctx)
 	struct lx_context *lx = lx_of(ctx);
 
 	lx->wanted = false;
-	hold(lx);
+	hold_all(lx);
 }
 
 void lx_resume(struct pfm_context *ctx)
@@ -333,7 +339,7 @@ void lx_resume(struct pfm_context *ctx)
 
 	lx->wanted = true;
 	if (!lx->away)
-		go(lx);
+		let_all_go(lx);
 }
 
 void lx_leave_out(struct lx_context *lx, bool away)
@@ -342,9 +348,9 @@ void lx_leave_out(struct lx_context *lx, bool away)
 	if (!lx->wanted)
 		return;
 	if (away)
-		hold(lx);
+		hold_all(lx);
 	else
-		go(lx);
+		let_all_go(lx);
 }
 
 /* What PMC num of the set says to its counter: is it live now? */
@@ -383,7 +389,7 @@ int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 	int ret;
 
 	if (lx_live(c)) {
-		hold(c);
+		stop(c);
 		if (lx->running)
 			fold(c, pmd);
 		set_live(c, false);

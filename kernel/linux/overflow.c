@@ -123,11 +123,11 @@ void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, str
 	struct lx_context *lx = c->lx;
 	unsigned long flags;
 
-	/* 4.4.4: the rate is the core's to limit, unless perf has stopped the counter already */
-	if (event->hw.interrupts != LX_THROTTLED)
-		event->hw.interrupts = 0;
-	else
+	/* 4.4.4: perf protects the machine from its PMU's interrupts; other rates are the core's to limit */
+	if (event->hw.interrupts == LX_THROTTLED)
 		lx->ctx->active->throttled++;
+	else if (c->kind != LX_HW)
+		event->hw.interrupts = 0;
 	local_irq_save(flags);
 	if (READ_ONCE(lx->busy)) {
 		WRITE_ONCE(lx->missed, true);

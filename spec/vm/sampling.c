@@ -437,6 +437,42 @@ static void bias_is_cured_by_randomization(void)
 	check(!exact() || fixed < 1 || fixed > 99, "in step with the loop: %.1f %%", fixed);
 }
 
+static void set_sysctl(const char *name, const char *value)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
+	fd = open(path, O_WRONLY);
+	TRUE(fd >= 0 && write(fd, value, strlen(value)) > 0);
+	close(fd);
+}
+
+/* 4.4.4: an overflow every few instructions of the kernel itself; perf's limit is what saves the machine. */
+static void storms_are_throttled(void)
+{
+	pfarg_pmd_t pmd = { .reg_num = 31, .reg_value = -1ULL, .reg_short_reset = -1ULL, .reg_ovfl_switch_cnt = ~0ULL };
+	pfarg_setdesc_t set = { .set_flags = PFM_SETFL_OVFL_SWITCH };	/* a trigger is reloaded */
+	pfarg_setinfo_t info = { 0 };
+	int fd;
+
+	set_sysctl("perf_cpu_time_max_percent", "25");
+	set_sysctl("perf_event_max_sample_rate", "50000");
+	MUST(fd = new_context(0));
+	MUST(pfm_create_evtsets(fd, &set, 1));
+	MUST(set_pmc(fd, 0, 31, BOTH));
+	MUST(pfm_write_pmds(fd, &pmd, 1));
+	MUST(load(fd, my_tid()));
+	MUST(pfm_start(fd, NULL));
+	spin(10000000);
+	MUST(pfm_stop(fd));
+	MUST(pfm_getinfo_evtsets(fd, &info, 1));
+	TRUE(info.set_throttled > 0);
+	close(fd);
+	set_sysctl("perf_event_max_sample_rate", "1000000");
+	set_sysctl("perf_cpu_time_max_percent", "0");
+}
+
 /* --- blocking -------------------------------------------------------------------------------- */
 
 static void blocking(void)
@@ -515,6 +551,7 @@ int main(void)
 	TEST(randomized_profile_has_the_right_shares);
 	TEST(four_threads_are_profiled_at_once);
 	TEST(bias_is_cured_by_randomization);
+	TEST(storms_are_throttled);
 	TEST(blocking);
 	TEST(blocked_thread_is_freed);
 	return tests_failed > 0;

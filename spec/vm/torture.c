@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * torture.c - random calls, right and wrong, from several processes at once, upon each other and upon
- * targets that fork, exec and are killed, while processors go off and on. The seed is fixed. In the end
- * nothing may be left, and the machine still counts right.
+ * torture.c - random calls, right and wrong, from several processes of two threads each at once, upon each
+ * other and upon targets that fork, exec and are killed, while processors go off and on and the configuration
+ * changes. Contexts travel between processes and into children. The seed is fixed. In the end nothing may be
+ * left, and the machine still counts right.
  *
- *   torture [SECONDS [SEED]]
+ *   torture [SECONDS [SEED]]		of the machine's time
  */
+#include <pthread.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -15,7 +18,7 @@
 #define TARGETS		4
 #define CONTEXTS	4
 
-static uint64_t state;
+static _Thread_local uint64_t state;
 
 static uint32_t any(uint32_t below)
 {
@@ -27,6 +30,8 @@ struct shared {
 	pid_t		targets[TARGETS];
 	pid_t		workers[WORKERS];
 	uint64_t	calls[WORKERS], good[WORKERS];
+	pid_t		master;
+	pfarg_config_t	before;
 	volatile int	over;
 };
 
@@ -60,6 +65,13 @@ static void target(unsigned int n)
 	}
 }
 
+/* kill(2) has a meaning for those below 2, too. */
+static void kill_one(pid_t pid)
+{
+	if (pid > 1)
+		kill(pid, SIGKILL);
+}
+
 static void keep_targets(void)
 {
 	for (int i = 0; i < TARGETS; i++) {
@@ -85,12 +97,12 @@ struct ours {
 };
 
 static struct ours ours[CONTEXTS];
-static uint64_t calls, good;
+static uint64_t calls, good;	/* of this process, both threads */
 
 static void count(long ret)
 {
-	calls++;
-	good += ret >= 0;
+	__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&good, ret >= 0, __ATOMIC_RELAXED);
 }
 
 static void open_one(struct ours *o)
@@ -106,10 +118,28 @@ static void open_one(struct ours *o)
 	o->size = ctx.ctx_smpl_buf_size;
 	o->map = MAP_FAILED;
 	count(o->fd);
-	if (o->fd >= 0)
-		fcntl(o->fd, F_SETFL, O_NONBLOCK | (any(2) ? O_ASYNC : 0));
-	if (o->fd >= 0)
-		fcntl(o->fd, F_SETOWN, getpid());
+	if (o->fd < 0)
+		return;
+	fcntl(o->fd, F_SETFL, O_NONBLOCK | (any(2) ? O_ASYNC : 0));
+	fcntl(o->fd, F_SETOWN, getpid());
+	fcntl(o->fd, F_SETSIG, any(2) ? 0 : SIGRTMIN);
+}
+
+/* A child that holds all descriptors a little longer than its parent may live. */
+static void leave_to_a_child(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		spin(any(100000));
+		_exit(0);
+	}
+	if (pid < 0)
+		return;
+	if (any(2))
+		kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
 
 static void close_one(struct ours *o)
@@ -131,7 +161,7 @@ static int some_reg(void)
 static void write_one(struct ours *o)
 {
 	pfarg_pmd_t pmd = { .reg_num = (uint16_t)some_reg(), .reg_set = (uint16_t)any(3) };
-	uint64_t period = any(4) ? 20000 + any(100000) : 500 + any(4000);
+	uint64_t period = any(4) ? 20000 + any(100000) : any(8) ? 500 + any(4000) : 1 + any(100);
 
 	count(set_pmc(o->fd, (int)any(3), some_reg(), HAS_PMU && any(3) ? USER | (any(2) ? CYCLES : INST) : any(10)));
 	if (any(2)) {
@@ -145,15 +175,19 @@ static void write_one(struct ours *o)
 	count(pfm_write_pmds(o->fd, &pmd, 1));
 }
 
+/* Anybody but who frees those that hold each other up. */
 static pid_t some_thread(void)
 {
+	pid_t pid;
+
 	switch (any(4)) {
 	case 0:
 		return getpid();
 	case 1:
 		return shared->workers[any(WORKERS)];
 	case 2:
-		return (pid_t)any(300);
+		pid = (pid_t)any(300);
+		return pid == shared->master ? 0 : pid;
 	default:
 		return shared->targets[any(TARGETS)];
 	}
@@ -161,7 +195,8 @@ static pid_t some_thread(void)
 
 static void sets_one(struct ours *o)
 {
-	pfarg_setdesc_t d = { .set_id = (uint16_t)any(3), .set_id_next = (uint16_t)any(3), .set_flags = any(8),
+	pfarg_setdesc_t d = { .set_id = (uint16_t)any(3), .set_id_next = (uint16_t)any(3),
+			      .set_flags = any(2) ? any(8) : any(64),
 			      .set_timeout = 10000 + any(2000000) };
 	pfarg_setinfo_t info = { .set_id = (uint16_t)any(3) };
 
@@ -210,6 +245,45 @@ static void receive_one(struct ours *o)
 	o->size = 0;
 }
 
+/* What no library would call: any number, any size, anywhere. */
+static void nonsense(struct ours *o)
+{
+	static uint64_t page[512];
+	void *const at[] = { NULL, page, &page[500], (void *)1, (void *)"text", (void *)-4096L, (void *)(1ULL << 48) };
+	char *to = (char *)at[any(7)] + (any(8) ? 0 : any(64));
+	unsigned int size = any(4) ? any(16) : any(1 << 14);
+
+	for (int i = 0; i < 64; i++)
+		page[any(512)] = any(4) ? any(8) : ((uint64_t)any(1u << 31) << 33 | any(1u << 31));
+	switch (any(6)) {
+	case 0: count(read(o->fd, to, size)); break;
+	case 1: count(write(o->fd, to, size)); break;
+	case 2: count(pread(o->fd, page, sizeof(pfarg_msg_t), any(3))); break;
+	case 3: count(ftruncate(o->fd, any(100000))); break;
+	default: count(ioctl(o->fd, _IOC(any(4), any(8) ? 0xb7 : any(256), any(24), size), to));
+	}
+}
+
+static void await_one(struct ours *o)
+{
+	struct pollfd p = { .fd = o->fd, .events = (short)any(64) };
+
+	count(poll(&p, 1, (int)any(3)));
+}
+
+/* Limits come and go; what they say matters to the calls of the others. */
+static void configure(void)
+{
+	pfarg_config_t cfg;
+
+	if (pfm_get_config(&cfg))
+		return;
+	cfg.cf_ovfl_rate_max = any(2) ? 0 : 1000 + any(100000);
+	cfg.cf_smpl_buf_size_max = any(2) ? ~0ULL : 4096 + any(65536);
+	cfg.cf_arg_size_max = any(8) ? 4096 + any(65536) : any(4096);
+	count(pfm_set_config(&cfg));
+}
+
 static void act(struct ours *o)
 {
 	pfarg_msg_t msg[2];
@@ -217,7 +291,7 @@ static void act(struct ours *o)
 	pfarg_load_t l = { .load_pid = (uint32_t)some_thread(), .load_set = (uint16_t)(any(6) ? 0 : any(3)) };
 	pfarg_start_t s = { .start_set = (uint16_t)any(3) };
 
-	switch (any(16)) {
+	switch (any(18)) {
 	case 0: case 1: case 2: write_one(o); break;
 	case 3: sets_one(o); break;
 	case 4: case 5: count(pfm_load_context(o->fd, &l)); break;
@@ -226,8 +300,9 @@ static void act(struct ours *o)
 	case 9: count(pfm_restart(o->fd)); break;
 	case 10: count(any(3) ? pfm_restart(o->fd) : pfm_unload_context(o->fd)); break;
 	case 11: count(read(o->fd, msg, sizeof(msg))); break;
-	case 12: map_one(o); break;
+	case 12: await_one(o); break;
 	case 13: send_one(o); break;
+	case 14: nonsense(o); break;
 	default:
 		memset(pmd, 0, sizeof(pmd));
 		for (int i = 0; i < 3; i++)
@@ -241,24 +316,53 @@ static void ignore(int sig)
 	(void)sig;
 }
 
+/* The other thread of a worker: calls upon the same contexts, which may be closed under its hands. */
+static void *meddle(void *seed)
+{
+	state = (uint64_t)(uintptr_t)seed;
+	while (!shared->over) {
+		struct ours o = ours[any(CONTEXTS)];
+
+		if (o.fd >= 0)
+			act(&o);
+		if (!any(20))
+			spin(any(50000));
+	}
+	return NULL;
+}
+
+static void move(struct ours *o)
+{
+	if (o->fd < 0)
+		any(4) ? open_one(o) : receive_one(o);
+	else if (!any(40))
+		close_one(o);
+	else if (!any(16))
+		map_one(o);
+	else
+		act(o);
+}
+
 static void worker(int n, uint64_t seed)
 {
+	pthread_t other;
+
 	state = seed * 1000 + (uint64_t)n;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGIO, ignore);
+	signal(SIGRTMIN, ignore);
 	for (int i = 0; i < CONTEXTS; i++)
 		ours[i].fd = -1;
+	if (pthread_create(&other, NULL, meddle, (void *)(uintptr_t)(state + 500)))
+		_exit(1);
 	while (!shared->over) {
-		struct ours *o = &ours[any(CONTEXTS)];
-
-		if (o->fd < 0)
-			any(4) ? open_one(o) : receive_one(o);
-		else if (!any(40))
-			close_one(o);
-		else
-			act(o);
+		move(&ours[any(CONTEXTS)]);
 		if (!any(20))
 			spin(any(50000));
+		if (!any(200))
+			leave_to_a_child();
+		if (!any(100))
+			configure();
 		shared->calls[n] = calls;
 		shared->good[n] = good;
 	}
@@ -314,11 +418,11 @@ static void rule(uint64_t seed, unsigned int seconds)
 		keep_targets();
 		usleep(2000 + any(5000));
 		if (!any(3))
-			kill(shared->targets[any(TARGETS)], SIGKILL);
+			kill_one(shared->targets[any(TARGETS)]);
 		if (!any(20)) {
 			int n = (int)any(WORKERS);
 
-			kill(shared->workers[n], SIGKILL);
+			kill_one(shared->workers[n]);
 			waitpid(shared->workers[n], NULL, 0);
 			shared->workers[n] = new_worker(n, ++seed);
 		}
@@ -334,13 +438,14 @@ static void finish(void)
 
 	shared->over = 1;
 	for (int i = 0; i < WORKERS; i++) {
-		kill(shared->workers[i], SIGKILL);
+		kill_one(shared->workers[i]);
 		waitpid(shared->workers[i], NULL, 0);
 	}
 	for (int i = 0; i < TARGETS; i++) {
-		kill(shared->targets[i], SIGKILL);
+		kill_one(shared->targets[i]);
 		waitpid(shared->targets[i], NULL, 0);
 	}
+	pfm_set_config(&shared->before);
 	while (receive_one(&rest), rest.fd >= 0) {
 		close(rest.fd);
 		rest.fd = -1;
@@ -357,6 +462,8 @@ static void nothing_breaks(void)
 
 	shared = (mmap)(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	state = torture_seed;
+	shared->master = getpid();
+	MUST(pfm_get_config(&shared->before));
 	MUST(socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets));
 	for (int i = 0; i < WORKERS; i++)
 		shared->workers[i] = new_worker(i, torture_seed);
@@ -371,9 +478,27 @@ static void nothing_breaks(void)
 	TRUE(fine > 0 && all > fine);
 }
 
+static int module_references(void)
+{
+	FILE *f = fopen("/sys/module/perfmon/refcnt", "r");
+	int n = -1;
+
+	if (!f || fscanf(f, "%d", &n) != 1)
+		n = -1;
+	if (f)
+		fclose(f);
+	return n;
+}
+
 static void nothing_is_left(void)
 {
 	pfarg_config_t cfg;
+	int patience = 1000;
+
+	/* what the last close left to others may be under way still; and the library has the device open */
+	while (module_references() > 1 && patience--)
+		usleep(1000);
+	EQUAL(module_references(), 1);
 
 	MUST(pfm_get_config(&cfg));
 	EQUAL(cfg.cf_thread_sessions, 0);

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT
+/*
+ * limits.c - what a context may use and who may not have it meanwhile: locked memory, rates, sessions, CPUs
+ * that go, pid namespaces, descriptors that are handed on.
+ */
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "check.h"
+
+static int new_sampling(size_t size)
+{
+	pfm_dfl_smpl_arg_t arg = { .buf_size = size };
+	pfarg_ctx_t ctx = { 0 };
+
+	return pfm_create_context(&ctx, "default", &arg, sizeof(arg));
+}
+
+/* Runs fn in a child; what it returns, 0 to 255. */
+static int in_child(int (*fn)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(fn());
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 254;
+}
+
+/* 3.3.3: a message is read as a whole, and waits until it is. */
+static void short_reads_are_refused(void)
+{
+	pfarg_msg_t msg[2];
+	int fd;
+
+	MUST(fd = new_context(0));
+	MUST(set_pmc(fd, 0, 31, USER));
+	MUST(set_period(fd, 0, 31, 100000, PFM_REGFL_OVFL_NOTIFY));
+	MUST(load(fd, my_tid()));
+	MUST(pfm_start(fd, NULL));
+	spin(100000);
+	TRUE(has_message(fd));
+	FAILS(read(fd, msg, 0), EINVAL);
+	FAILS(read(fd, msg, 1), EINVAL);
+	FAILS(read(fd, msg, sizeof(*msg) - 1), EINVAL);
+	FAILS(read(fd, msg, sizeof(*msg) + 1), EINVAL);
+	FAILS(read(fd, NULL, sizeof(*msg)), EFAULT);
+	TRUE(!pfm_restart(fd));
+	spin(100000);
+	MUST(fcntl(fd, F_SETFL, O_NONBLOCK));
+	EQUAL(read(fd, msg, sizeof(msg)), sizeof(*msg));
+	EQUAL(msg->type, PFM_MSG_OVFL);
+	FAILS(read(fd, msg, sizeof(*msg)), EAGAIN);
+	close(fd);
+}
+
+/* --- memory: 4.4.2, 4.4.3 ---------------------------------------------------------------------- */
+
+static int lock_as_nobody(void)
+{
+	struct rlimit limit = { 16384, 16384 };
+	int fd;
+
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) || setgid(65534) || setuid(65534))
+		return 1;
+	fd = new_sampling(8192);
+	if (fd < 0)
+		return 2;
+	if (new_sampling(16384) >= 0 || errno != ENOMEM)
+		return 3;
+	if (new_sampling(8192) < 0)
+		return 4;
+	if (new_sampling(4096) >= 0 || errno != ENOMEM)
+		return 5;
+	close(fd);
+	return new_sampling(8192) >= 0 ? 0 : 6;
+}
+
+static void locked_memory_is_limited(void)
+{
+	EQUAL(in_child(lock_as_nobody), 0);
+}
+
+static void vectors_are_limited(void)
+{
+	static pfarg_pmd_t pmds[64];
+	pfarg_config_t old, cfg;
+	int fd, most;
+
+	MUST(pfm_get_config(&old));
+	cfg = old;
+	cfg.cf_arg_size_max = 4096;
+	MUST(pfm_set_config(&cfg));
+	most = 4096 / (int)sizeof(pmds[0]);
+	MUST(fd = new_context(0));
+	EQUAL(pfm_read_pmds(fd, pmds, most), 0);
+	FAILS(pfm_read_pmds(fd, pmds, most + 1), E2BIG);
+	FAILS(pfm_write_pmds(fd, pmds, most + 1), E2BIG);
+	cfg.cf_arg_size_max = 4095;
+	FAILS(pfm_set_config(&cfg), EINVAL);
+	MUST(pfm_set_config(&old));
+	close(fd);
+}
+
+/* --- rates: 4.4.4 ------------------------------------------------------------------------------- */
+
+static void rates_are_limited(void)
+{
+	pfarg_config_t old, cfg;
+	pfarg_setinfo_t info = { 0 };
+	pfarg_msg_t msg;
+	int fd;
+
+	MUST(pfm_get_config(&old));
+	cfg = old;
+	cfg.cf_ovfl_rate_max = 1000;
+	MUST(pfm_set_config(&cfg));
+	MUST(fd = new_sampling(1 << 20));
+	MUST(set_pmc(fd, 0, 31, USER));
+	MUST(set_period(fd, 0, 31, 10000, 0));
+	MUST(load(fd, my_tid()));
+	MUST(pfm_start(fd, NULL));
+	spin(2000000);		/* 8 million cycles, 8 ms: 800 overflows, where 10 are allowed */
+	EQUAL(read(fd, &msg, sizeof(msg)), sizeof(msg));
+	EQUAL(msg.type, PFM_MSG_OVFL);
+	MUST(pfm_getinfo_evtsets(fd, &info, 1));
+	EQUAL(info.set_throttled, 1);
+	MUST(pfm_restart(fd));		/* held until then */
+	MUST(pfm_set_config(&old));
+	close(fd);
+}
+
+/* --- sessions: 3.1.7 ----------------------------------------------------------------------------- */
+
+static void threads_and_cpus_exclude_each_other(void)
+{
+	pfarg_config_t cfg;
+	int thread, cpu;
+
+	MUST(thread = new_context(0));
+	MUST(cpu = new_context(PFM_FL_SYSTEM_WIDE));
+	MUST(load(thread, my_tid()));
+	FAILS(load(cpu, my_tid()), EBUSY);
+	MUST(pfm_get_config(&cfg));
+	EQUAL(cfg.cf_thread_sessions, 1);
+	EQUAL(cfg.cf_sys_sessions, 0);
+	MUST(pfm_unload_context(thread));
+	MUST(load(cpu, my_tid()));
+	FAILS(load(thread, my_tid()), EBUSY);
+	MUST(pfm_get_config(&cfg));
+	EQUAL(cfg.cf_sys_sessions, 1);
+	close(cpu);
+	MUST(load(thread, my_tid()));
+	close(thread);
+}
+
+static void each_cpu_has_its_context(void)
+{
+	int first, second, any, last = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
+
+	MUST(first = new_context(PFM_FL_SYSTEM_WIDE));
+	MUST(second = new_context(PFM_FL_SYSTEM_WIDE));
+	MUST(any = new_context(PFM_FL_SYSTEM_WIDE | PFM_FL_ANY_CPU));
+	MUST(set_pmc(any, 0, 0, USER | INST));
+	MUST(load(first, my_tid()));
+	FAILS(load(second, my_tid()), EBUSY);
+	pin(last);
+	FAILS(pfm_start(first, NULL), EBUSY);	/* 4.3.2: from its own CPU */
+	MUST(load(second, last));
+	MUST(pfm_start(second, NULL));
+	FAILS(pfm_unload_context(first), EBUSY);
+	close(second);
+	MUST(load(any, last));
+	pin(0);
+	MUST(pfm_start(first, NULL));
+	MUST(pfm_start(any, NULL));
+	MUST(pfm_stop(any));
+	close(any);
+	close(first);
+}
+
+static void set_online(int cpu, bool on)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+	fd = open(path, O_WRONLY);
+	TRUE(fd >= 0 && write(fd, on ? "1" : "0", 1) == 1);
+	close(fd);
+}
+
+/* A context whose CPU goes is unloaded, by others and soon; what it counted stays. */
+static void a_cpu_that_goes_takes_its_session(void)
+{
+	int fd, last = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
+	pfarg_config_t cfg;
+	uint64_t count;
+
+	MUST(fd = new_context(PFM_FL_SYSTEM_WIDE | PFM_FL_ANY_CPU));
+	MUST(set_pmc(fd, 0, 0, USER | INST));
+	pin(last);
+	MUST(load(fd, my_tid()));
+	MUST(pfm_start(fd, NULL));
+	spin(1000000);
+	pin(0);
+	set_online(last, false);
+	do {
+		MUST(pfm_get_config(&cfg));
+		sched_yield();
+	} while (cfg.cf_sys_sessions);
+	FAILS(pfm_stop(fd), EINVAL);
+	count = get_pmd(fd, 0, 0);
+	TRUE(count >= 2000000);
+	set_online(last, true);
+	pin(last);
+	MUST(load(fd, my_tid()));
+	MUST(pfm_start(fd, NULL));
+	spin(1000000);
+	TRUE(get_pmd(fd, 0, 0) >= count + 2000000);
+	pin(0);
+	close(fd);
+}
+
+/* --- pid namespaces -------------------------------------------------------------------------------- */
+
+/* In a namespace of its own, where it is 1: it monitors itself, and is told of itself by that number. */
+static int monitor_in_namespace(void)
+{
+	pfarg_msg_t msg;
+	int fd = new_context(0);
+
+	if (getpid() != 1 || fd < 0 || set_pmc(fd, 0, 31, USER) || load(fd, 1) ||
+	    set_period(fd, 0, 31, 100000, PFM_REGFL_OVFL_NOTIFY) || pfm_start(fd, NULL))
+		return 1;
+	spin(100000);
+	if (read(fd, &msg, sizeof(msg)) != sizeof(msg) || msg.type != PFM_MSG_OVFL)
+		return 2;
+	if (msg.pfm_ovfl_msg.msg_ovfl_pid != 1 || msg.pfm_ovfl_msg.msg_ovfl_tid != 1)
+		return 3;
+	close(fd);
+	fd = new_context(0);
+	/* its parent has no number here */
+	return load(fd, 2) < 0 && errno == ESRCH ? 0 : 4;
+}
+
+static int enter_namespace(void)
+{
+	return unshare(CLONE_NEWPID) ? 10 : in_child(monitor_in_namespace);
+}
+
+static void ids_are_those_of_the_namespace(void)
+{
+	EQUAL(in_child(enter_namespace), 0);
+}
+
+/* --- descriptors --------------------------------------------------------------------------------- */
+
+static void send_fd(int to, int fd)
+{
+	char byte = 0, control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec iov = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	EQUAL(sendmsg(to, &m, 0), 1);
+}
+
+static int receive_fd(int from)
+{
+	char byte, control[CMSG_SPACE(sizeof(int))];
+	struct iovec iov = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	int fd = -1;
+
+	if (recvmsg(from, &m, 0) == 1 && CMSG_FIRSTHDR(&m))
+		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(int));
+	return fd;
+}
+
+static int sockets[2];
+
+/* Whoever has it commands it; and is told of the one who made it. */
+static int take_over(void)
+{
+	int fd = receive_fd(sockets[1]);
+
+	if (fd < 0 || pfm_stop(fd) || get_pmd(fd, 0, 0) < 200000)
+		return 1;
+	if (pfm_unload_context(fd) || load(fd, my_tid()) || pfm_start(fd, NULL))
+		return 2;
+	spin(100000);
+	return pfm_stop(fd) || get_pmd(fd, 0, 0) < 400000 ? 3 : 0;
+}
+
+static void a_context_goes_to_another_process(void)
+{
+	struct child c = child_new(child_spin, 100000);
+	pfarg_config_t cfg;
+	int fd;
+
+	MUST(socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets));
+	MUST(fd = new_context(0));
+	MUST(set_pmc(fd, 0, 0, USER | INST));
+	MUST(load(fd, my_tid()));
+	MUST(pfm_start(fd, NULL));
+	spin(100000);
+	send_fd(sockets[0], fd);
+	close(fd);
+	MUST(pfm_get_config(&cfg));
+	EQUAL(cfg.cf_thread_sessions, 1);	/* it lives in the socket */
+	EQUAL(in_child(take_over), 0);
+	MUST(pfm_get_config(&cfg));
+	EQUAL(cfg.cf_thread_sessions, 0);
+	close(sockets[0]);
+	close(sockets[1]);
+	child_go(&c);
+	child_end(&c);
+}
+
+int main(void)
+{
+	pin(0);
+	TEST(short_reads_are_refused);
+	TEST(locked_memory_is_limited);
+	TEST(vectors_are_limited);
+	TEST(rates_are_limited);
+	TEST(threads_and_cpus_exclude_each_other);
+	TEST(ids_are_those_of_the_namespace);
+	TEST(a_context_goes_to_another_process);
+	if (sysconf(_SC_NPROCESSORS_ONLN) > 1) {
+		TEST(each_cpu_has_its_context);
+		TEST(a_cpu_that_goes_takes_its_session);
+	}
+	return tests_failed > 0;
+}
