@@ -147,7 +147,7 @@ local function finished(self, now)
       return true
    end
    if self.enough then return true end
-   if self.target.seconds and now - self.started >= self.target.seconds then return true end
+   if self.target.seconds and now >= self.started + self.target.seconds then return true end
    if self.child then
       return child_ended(self) and (self.live == 0 or self.clock or self.tracer ~= nil or self.waits_until ~= nil)
    end

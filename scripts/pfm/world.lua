@@ -62,7 +62,7 @@ end
 local function sim_poll(machine, list, seconds)
    local ready = lpfm.poll(list, 0) or {}
    if #ready > 0 then return ready end
-   machine:run { until_message = true, ns = math.ceil(math.min(seconds or STEP, STEP) * 1e9) }
+   machine:run { until_message = true, ns = math.max(1, math.ceil(math.min(seconds or STEP, STEP) * 1e9)) }
    return lpfm.poll(list, 0) or {}
 end
 
