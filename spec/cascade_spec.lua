@@ -167,6 +167,7 @@ describe("stages as typed", function()
          ["page-faults:10 then"] = "stage 2 is empty",
          ["page-faults:10 then nonesuch"] = "stage 2: ",
          ["page-faults:0 then cs"] = "'page-faults:0'",
+         ["page-faults:10 cs:1 then cs"] = "stage 1: 'cs:1': 'or' is missing before it, or 'then'",
          ["or page-faults:10"] = "'or' stands between two conditions",
          ["sample cs:1 then cs"] = "stage 1: only the last stage can sample",
          ["cs:10 then sample cs"] = "stage 2: 'cs' says not how many",

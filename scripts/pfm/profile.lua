@@ -255,7 +255,7 @@ local function settle(self, subject)
    local info = set_info(subject.ctx, self.spec.set)
    if self.stages then self.progress[#self.progress + 1] = stages.progress(self.stages, subject.ctx) end
    self.lost = self.lost + (info.lost or 0) + (info.throttled or 0)
-   if subject.full > 0 and subject.tid then
+   if (subject.full > 0 or self.by_tool) and subject.tid then
       local ran = ran_ns(subject.tid, subject.pid) or subject.ran_at_full
       local held = ran and info.act_duration and ran - subject.ran_before - info.act_duration or 0
       if held > 0 then self.held = self.held + held end
@@ -312,6 +312,7 @@ end
 
 -- 3.4.2, at the user level: monitoring is masked meanwhile.
 local function take_sample(self, subject, msg)
+   subject.ran_at_full = subject.tid and ran_ns(subject.tid, subject.pid)
    for _, num in ipairs(msg.pmds) do
       for i, event in ipairs(self.events) do
          if event.pmd == num and msg.set == (self.spec.set or 0) then
@@ -463,7 +464,8 @@ end
 -- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far
 -- @treturn table of `pfm.follow.run`, and `samples`, `lost`, `full` (times a buffer was full), `missed`,
 -- `unsampled` (a share of the CPU time), `stages` (of `pfm.stages.merge`) that led to it, `randomized` (how, in
--- words)
+-- words), `masked` (where the tool draws the periods: the share of the time in which it was at that and nothing was
+-- observed)
 function profile.run(self, sink, on_tick)
    self.sink = sink
    local outcome = follow.run(self.spec, handlers(self, on_tick))
@@ -472,6 +474,7 @@ function profile.run(self, sink, on_tick)
    outcome.unsampled = not self.stages and unsampled(self, outcome) or nil
    outcome.stages = self.stages and stages.merge(self.progress)
    outcome.randomized = self.random[1] and self.random[1].text
+   outcome.masked = self.by_tool and not self.stages and self.ran > 0 and self.held / self.ran or nil
    return outcome
 end
 

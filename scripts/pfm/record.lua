@@ -18,6 +18,7 @@ local record = { summary = "sample a command into a file" }
 
 local BLINK = 1        -- s between lines of progress
 local LONGEST = 2 ^ 53 -- events, a period that a Lua number holds exactly
+local SHARE = 0.01     -- of the time, that is worth a word
 local SELDOM = 1e-6    -- Hz
 
 --- The options.
@@ -28,12 +29,13 @@ function record.options()
    c:option("--from", "STAGES", "Begin when this has happened, as in \"page-faults:1000 then cs:10\".")
    c:option("-c --period", "N", "A sample every N events (clocks: nanoseconds).")
    c:option("-F --frequency", "HZ", "Samples per second of the program's time (default: 1000).")
-   c:option("--random", "HOW[:SEED]", "Randomize periods: by the bits of a mask, as in 0xff or 0xff:42; uniform, "
-      .. "exponential, prime: around the period; MIN-MAX.")
+   c:option("--random", "HOW[:SEED]", "Vary periods: a mask (0xff:42), MIN-MAX, uniform, exponential or prime.")
    c:option("--with", "LIST", "Events whose counts are recorded with every sample."):count("*")
    c:option("--buffer", "SIZE", "Size of a sampling buffer, as in 256K or 1M.")
    c:flag("-q --quiet", "No progress, no summary.")
    c:epilog("The default event is cpu-clock, the default file lpfm.data.\n"
+      .. "--random: the bits of a mask shorten the period, in the kernel; the others vary around it. Those that no\n"
+      .. "mask expresses (exponential, prime, most MIN-MAX) lpfm draws after each sample: not for short periods.\n"
       .. "Ctrl-C ends the recording and keeps the file.\nThe exit status is the command's.", {
       "lpfm record -- ./prog",
       "lpfm record -e page-faults -c 1 -- ./prog",
@@ -197,6 +199,9 @@ local function summary(file, outcome)
    local line = ("%s in %s (%s), %s"):format(format.plural(outcome.samples, "sample"), file.path,
       format.bytes(file.bytes), losses(outcome))
    if outcome.randomized then line = line .. "; randomized " .. outcome.randomized end
+   if (outcome.masked or 0) > SHARE then
+      line = line .. ("; meanwhile, %.0f%% of the time, nothing was observed"):format(outcome.masked * 100)
+   end
    local obstacle = stages.obstacle(outcome.stages or {})
    if obstacle then
       line = line .. "; sampling never began: " .. obstacle

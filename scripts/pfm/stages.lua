@@ -44,7 +44,11 @@ local function read_stage(words)
          counting = true
       elseif not OR[word] then
          local is = not counting and (looks_like_trigger(word) or OR[words[i - 1]])
-         ok, err = (is and add_trigger or add_counts)(stage, word)
+         if is and i > 1 and not OR[words[i - 1]] then
+            ok, err = nil, ("'%s': 'or' is missing before it, or 'then'"):format(word)
+         else
+            ok, err = (is and add_trigger or add_counts)(stage, word)
+         end
       elseif i == 1 or i == #words then
          ok, err = nil, ("'%s' stands between two conditions"):format(word)
       end
