@@ -15,13 +15,13 @@ local descriptors = handles.settled()
 -- The machinery of the commands and the prompt: documented for who works on it, without examples.
 local internal = {}
 for name in ("annotate catalog cli columns complete derive diff difference doc events export filters format help " ..
-   "list nearest options phases plan plot progress protobuf raw record repl report screen script setup shell show " ..
-   "stat tabulate top values views"):gmatch("%a+") do
+   "list multiplex nearest options phases plan plot progress protobuf raw record repl report screen script setup " ..
+   "shell show stages stat tabulate top trigger values views"):gmatch("%a+") do
    internal["pfm." .. name] = true
 end
 
-local prompt = { annotate = true, diff = true, export = true, list = true, plot = true, record = true, report = true,
-   stat = true }
+local prompt = { annotate = true, bias = true, cascade = true, diff = true, export = true, list = true, plot = true,
+   record = true, report = true, stat = true }
 
 -- Modules are at hand under their last names, and what the prompt has.
 local environment = setmetatable({}, { __index = function(_, name)

@@ -36,6 +36,9 @@ end
 -- @tparam table result of `profile.collect`
 -- @treturn table counts by place; a place is an address or, of a real program, "object function+offset"
 -- @treturn int all samples
+-- @usage
+-- local profile = require("pfm.profile").collect{command = {"true"}, events = "page-faults", period = 1}
+-- print(next(require("pfm.bias").places(profile)))
 function bias.places(result)
    local tally, resolver, out, all = blocks.tally("pid", "ip"), symbols.resolver(), {}, 0
    for _, block in ipairs(result.blocks) do tally:add(block, result.sizes) end
@@ -126,7 +129,9 @@ end
 -- @treturn table `biased`; `chance` and `distance` (of `estimate.compare`) of the fixed period from randomized ones,
 -- `noise`, the distance of two randomized runs; `changes`, places by how much their shares (`fixed`, `random`)
 -- differ; if biased, `mask` and `base`: what to randomize the period with; `runs`
--- @usage bias.test{target = {command = {"./prog"}}, event = "cpu-clock", period = 1e6}.biased
+-- @usage
+-- local ls = {command = {"sh", "-c", "exec ls -lR /etc >/dev/null 2>&1"}}
+-- print(require("pfm.bias").test{target = ls, event = "page-faults", period = 1}.biased)
 function bias.test(spec)
    local self = { target = spec.target, event = spec.event or "cpu-clock", period = spec.period or 1e6, runs = 0,
       on_run = spec.on_run }
@@ -173,6 +178,9 @@ end
 --- The result as a person reads it.
 -- @tparam table result of `bias.test`
 -- @treturn {string,...} lines
+-- @usage
+-- local result = {biased = false, event = "cpu-clock", period = 1e6, runs = 3, distance = 0, noise = 0, changes = {}}
+-- print(table.concat(require("pfm.bias").text(result), "\n"))
 function bias.text(result)
    local lines = { "", (" Samples of %s every %s, against randomized periods (%s):"):format(result.event,
       format.number(result.period), format.plural(result.runs, "run")), "" }
@@ -189,6 +197,7 @@ function bias.text(result)
 end
 
 --- The options.
+-- @usage require("pfm.bias").options():help()
 function bias.options()
    local c = options.command("bias", "Finds out whether a fixed sampling period is in step with a program, so that its "
       .. "profile is wrong.", "lpfm bias [options] [--] command [arguments]")
@@ -215,6 +224,7 @@ end
 --- Runs the command line.
 -- @tparam table argv
 -- @treturn number exit status
+-- @usage require("pfm.bias").main{"-e", "page-faults", "-c", "1", "--", "sh", "-c", "exec ls -lR /etc >/dev/null"}
 function bias.main(argv)
    local args, words = bias.options():parse(argv)
    local target = options.target(args, words)
@@ -230,7 +240,7 @@ end
 --- The test from a script or the prompt.
 -- @param what a shell command line, or a table as for `bias.test`
 -- @treturn table of `bias.test`; prints itself
--- @usage bias("./prog")
+-- @usage bias{target = {command = {"sh", "-c", "exec ls -lR /etc >/dev/null 2>&1"}}, event = "page-faults", period = 1}
 function bias.call(what)
    local spec = type(what) == "string" and { target = { command = { "/bin/sh", "-c", "exec " .. what } } } or what
    return setmetatable(bias.test(spec), {

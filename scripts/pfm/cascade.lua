@@ -57,7 +57,9 @@ end
 -- @treturn table of `follow.run`, and `stages`: by stage `text`, `reached`, `began` (ns of measured time, the thread's
 -- own; of several threads the first), `lasted`, `left_by`, `counts` (of `event`, `unit`, `value`), `subjects`,
 -- `reached_by` (how many of them); a stage that samples has `samples` instead of counts
--- @usage cascade.run{command = {"make"}, stages = "page-faults:1000 then cs:10 then page-faults"}.stages[3].began
+-- @usage
+-- local stages = "page-faults:50 then cs:1 then page-faults"
+-- print(require("pfm.cascade").run{command = {"true"}, stages = stages}.stages[2].began)
 function cascade.run(spec, record)
    follow.check(spec)
    local list = read(spec.stages)
@@ -121,6 +123,10 @@ end
 -- @tparam table result of `cascade.run`
 -- @tparam table target
 -- @treturn {string,...} lines
+-- @usage
+-- local target = {command = {"true"}, stages = "page-faults:50 then cs"}
+-- local cascade = require "pfm.cascade"
+-- print(table.concat(cascade.text(cascade.run(target), target), "\n"))
 function cascade.text(result, target)
    local lines = { "", (" Cascade in %s:"):format(options.describe(target)), "" }
    for i, stage in ipairs(result.stages) do
@@ -148,6 +154,7 @@ end
 -- --- the command ---------------------------------------------------------------------------------
 
 --- The options.
+-- @usage require("pfm.cascade").options():help()
 function cascade.options()
    local c = options.command("cascade", "Counts or samples in stages: each begins when a condition of the one before "
       .. "is met.", "lpfm cascade [options] STAGE [then STAGE]... -- command [arguments]")
@@ -186,6 +193,7 @@ end
 --- Runs the command line.
 -- @tparam table argv
 -- @treturn number exit status
+-- @usage require("pfm.cascade").main{"page-faults:50", "then", "cs", "--", "true"}
 function cascade.main(argv)
    local mine, command = apart(argv)
    local args, words = cascade.options():parse(mine)
@@ -203,7 +211,7 @@ end
 -- @param what a shell command line, or a table as for `cascade.run`
 -- @string[opt] list stages
 -- @treturn table of `cascade.run`; prints itself
--- @usage cascade("./prog", "page-faults:1000 then cs")
+-- @usage cascade("ls / >/dev/null", "page-faults:50 then cs")
 function cascade.call(what, list)
    local spec = type(what) == "string" and { command = { "/bin/sh", "-c", "exec " .. what } } or what
    local copy = {}

@@ -379,6 +379,9 @@ end
 
 --- Makes one result of several runs: means, with `stddev` of the mean beside, and `interval`: the mean of many more
 -- runs would be as near in 95 % of the cases.
+-- @usage
+-- local spec = {command = {"true"}, events = "page-faults"}
+-- print(count.merge{count.run(spec), count.run(spec)}.events[1].stddev)
 -- @tparam table runs results of `count.run`
 -- @treturn table
 function count.merge(runs)

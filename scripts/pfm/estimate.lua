@@ -34,6 +34,7 @@ end
 --- Half the width of the interval around the mean that holds the true mean in 95 % of the cases.
 -- @tparam {number,...} values
 -- @treturn number or nil for a single value
+-- @usage estimate.interval {9, 10, 11} --> 2.484
 function estimate.interval(values)
    if #values < 2 then return nil end
    local _, deviation = estimate.mean(values)
@@ -121,6 +122,7 @@ end
 -- @tparam table two the same, of another run
 -- @treturn table `chi2`, `freedom`, `chance` (that they do, and differ as much), `distance` (0: the same shares,
 -- 1: nothing in common)
+-- @usage estimate.compare({a = 50, b = 50}, {a = 60, b = 40}).chance
 function estimate.compare(one, two)
    local n1, n2, chi2, distance = total(one), total(two), 0, 0
    local list = cells(one, two)

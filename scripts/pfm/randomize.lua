@@ -138,7 +138,7 @@ function randomize.resolve(spec)
       text = ("%s, by the tool after each sample"):format(its.distribution) }
 end
 
---- Reads what a person types behind --random.
+--- Reads what a person types for the option that randomizes periods.
 -- @string text "0xff", "0xff:42", "uniform", "exponential:42", "1000-3000", "prime"
 -- @treturn[1] table for `randomize.resolve`, without the mean
 -- @return[2] nil

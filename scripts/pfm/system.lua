@@ -49,7 +49,7 @@ end
 -- @tparam[opt] {int,...} cpus by default all that are online
 -- @string[opt] root of another system's /sys/devices/system/cpu
 -- @treturn {table,...} `cpu`, `core`, `socket`, `node`
--- @usage system.topology()[1].socket
+-- @usage require("pfm.system").topology()[1].socket
 function system.topology(cpus, root)
    local now, out = world.now(), {}
    for i, cpu in ipairs(cpus or now.cpus()) do
@@ -95,6 +95,9 @@ end
 -- @string level "cpu", "core", "socket" or "node"
 -- @tparam[opt] {table,...} topology of `system.topology`
 -- @treturn {table,...} sorted: `name`, `cpus`, `events` as those of the result
+-- @usage
+-- local system = require "pfm.system"
+-- print(system.group(system.count{events = "cs", seconds = 0.1}, "core")[1].name)
 function system.group(result, level, topology)
    if not keys[level] then
       error(("system: no level '%s'; there are %s"):format(tostring(level), table.concat(system.levels, ", ")), 0)
@@ -117,7 +120,7 @@ end
 --- Counts on CPUs.
 -- @tparam table spec for `count.run`; `cpus` is by default all that are online, `by` one of `system.levels`
 -- @treturn table of `count.run`, and `groups` (of `system.group`) if `by` is given
--- @usage system.count{events = "context-switches", seconds = 1, by = "socket"}.groups[1].events[1].value
+-- @usage require("pfm.system").count{events = "cs", seconds = 0.1, by = "socket"}.groups[1].events[1].value
 function system.count(spec)
    local copy = {}
    for k, v in pairs(spec) do copy[k] = v end
