@@ -39,6 +39,7 @@ struct child {
 struct plan {
 	char		**argv, **envp;
 	const char	*cwd;
+	bool		group;			/* leads a process group */
 	int		stdio[3];		/* -1: as the parent's */
 };
 
@@ -74,6 +75,8 @@ static _Noreturn void run_child(const struct plan *plan, int sock)
 	while (got < 0 && errno == EINTR);
 	if (got != 1)
 		_exit(127);
+	if (plan->group)
+		setpgid(0, 0);
 	if (!redirect(plan) && !(plan->cwd && chdir(plan->cwd))) {
 		lpfm_restore_limits();
 		execvpe(plan->argv[0], plan->argv, plan->envp);
@@ -221,6 +224,8 @@ static void read_options(lua_State *L, int idx, struct plan *plan)
 		site.field = lua_tostring(L, -2);
 		if (!strcmp(site.field, "cwd")) {
 			plan->cwd = plain_string(L, -1, &site);
+		} else if (!strcmp(site.field, "group")) {
+			plan->group = lua_toboolean(L, -1);
 		} else if (stdio_index(site.field) >= 0) {
 			check_stdio(L, lua_gettop(L), &site);
 		} else if (strcmp(site.field, "env")) {
@@ -238,11 +243,12 @@ static void read_options(lua_State *L, int idx, struct plan *plan)
 /* Opens what one of stdin, stdout, stderr asks for: -1 with errno. mine: to be closed again. */
 static int open_stdio(lua_State *L, int idx, int i, bool *mine)
 {
-	const char *name = lua_isboolean(L, idx) ? "/dev/null" : lua_tostring(L, idx);
+	const char *name;
 
-	*mine = lua_type(L, idx) != LUA_TNUMBER;
+	*mine = lua_type(L, idx) != LUA_TNUMBER;	/* before lua_tostring makes a string of it */
 	if (!*mine)
 		return (int)lua_tointeger(L, idx);
+	name = lua_isboolean(L, idx) ? "/dev/null" : lua_tostring(L, idx);
 	return open(name, O_CLOEXEC | (i ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY), 0666);
 }
 
@@ -343,7 +349,8 @@ Without go() it ends with its object, or with this process.
 @function lpfm.proc.spawn
 @tparam table argv the program, looked for in PATH, and its arguments
 @tparam[opt] table options cwd: directory; env: changes to the environment, {NAME="value", OTHER=false};
-stdin, stdout, stderr: descriptor, file name, or false for /dev/null
+stdin, stdout, stderr: descriptor, file name, or false for /dev/null; group: true makes it the first of a
+process group of its own, which a terminal's Ctrl-C does not reach
 @treturn[1] child
 @return[2] nil
 @treturn[2] string message

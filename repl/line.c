@@ -4,7 +4,9 @@
  * pfm.line, and the only file that knows readline.
  */
 #include <errno.h>
+#include <locale.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +21,18 @@
 
 #include "repl.h"
 
-static lua_State *completer_state;	/* the state that reads, while it reads */
-static int completer_ref = LUA_NOREF;
+#define PROMPT_WIDTH	6	/* of the first line: columns before what is typed */
+#define IDLE_FDS	64
+
+/* What a script has to say while a line is read: line.on() sets it. */
+enum { WORDS, QUOTE, MORE, IDLE, HOOKS };
+
+static const char *const hook_names[HOOKS] = { "words", "quote", "more", "idle" };
+static int hooks[HOOKS] = { LUA_NOREF, LUA_NOREF, LUA_NOREF, LUA_NOREF };
+static lua_State *state;	/* the state that reads, while it reads */
 static char *got_line;
 static bool got_it;
+static bool struck;		/* Ctrl-C came while a hook ran */
 
 static bool smart_terminal(void)
 {
@@ -31,22 +41,57 @@ static bool smart_terminal(void)
 	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
 }
 
+/* --- hooks ---------------------------------------------------------------------------------- */
+
+/* Calls a hook with the n values on top of the stack; leaves as many results, or nothing and false. */
+static bool call_hook(lua_State *L, int hook, int n, int results)
+{
+	if (hooks[hook] == LUA_NOREF) {
+		lua_pop(L, n);
+		return false;
+	}
+	lua_rawgeti(L, LUA_REGISTRYINDEX, hooks[hook]);
+	lua_insert(L, -n - 1);
+	if (lua_pcall(L, n, results, 0) == 0)
+		return true;
+	const char *err = lua_tostring(L, -1);
+
+	struck = struck || (err && strstr(err, "interrupted"));
+	lua_pop(L, 1);
+	return false;
+}
+
+/* line.on{words=, quote=, more=, idle=}: functions that are asked while a line is edited.
+ *    words(word, before, quote) -> the words that complete one
+ *    quote(text) -> the quote that is open at the end of the text, or ""
+ *    more(text, pasting) -> what to insert at Enter, since the text is not complete, or nil; and the text
+ *       as it is to be instead, or nil
+ *    idle() -> a list of descriptors and a number of seconds to wait for, text to show above the line
+ */
+static int line_on(lua_State *L)
+{
+	luaL_checktype(L, 1, LUA_TTABLE);
+	for (int i = 0; i < HOOKS; i++) {
+		lua_getfield(L, 1, hook_names[i]);
+		luaL_unref(L, LUA_REGISTRYINDEX, hooks[i]);
+		hooks[i] = LUA_NOREF;
+		if (lua_isfunction(L, -1))
+			hooks[i] = luaL_ref(L, LUA_REGISTRYINDEX);
+		else
+			lua_pop(L, 1);
+	}
+	return 0;
+}
+
 /* --- completion ----------------------------------------------------------------------------- */
 
-/* The quote character that is open before the cursor, or 0. */
-static char open_quote(void)
+/* The quote that is open before the cursor, on top of the stack. */
+static const char *push_quote(lua_State *L)
 {
-	char quote = 0;
-
-	for (int i = 0; i < rl_point; i++) {
-		char c = rl_line_buffer[i];
-
-		if (quote && c == '\\')
-			i++;
-		else if (quote ? c == quote : c == '"' || c == '\'')
-			quote = quote ? 0 : c;
-	}
-	return quote;
+	lua_pushlstring(L, rl_line_buffer, (size_t)rl_point);
+	if (!call_hook(L, QUOTE, 1, 1))
+		lua_pushliteral(L, "");
+	return lua_isstring(L, -1) ? lua_tostring(L, -1) : "";
 }
 
 /* Inside strings '-' and ':' belong to names of events. */
@@ -54,20 +99,19 @@ static char *word_breaks(void)
 {
 	static char code[] = " \t\n\"'+-*/%^#=<>~;,(){}[]";
 	static char text[] = " \t\n\"',";
+	bool quoted = *push_quote(state);
 
-	return open_quote() ? text : code;
+	lua_pop(state, 1);
+	return quoted ? text : code;
 }
 
-/* Calls the script's completer(word, line before the word, open quote); a table of words on top. */
-static bool ask_completer(lua_State *L, const char *word, int start)
+/* Calls words(word, text before the word, open quote); a table of words on top. */
+static bool ask_words(lua_State *L, const char *word, int start)
 {
-	char quote = open_quote();
-
-	lua_rawgeti(L, LUA_REGISTRYINDEX, completer_ref);
 	lua_pushstring(L, word);
 	lua_pushlstring(L, rl_line_buffer, (size_t)start);
-	lua_pushlstring(L, &quote, quote ? 1 : 0);
-	return lua_pcall(L, 3, 1, 0) == 0 && lua_istable(L, -1);
+	push_quote(L);
+	return call_hook(L, WORDS, 3, 1) && lua_istable(L, -1);
 }
 
 static size_t common_prefix(char **words, size_t n)
@@ -107,27 +151,126 @@ static char **to_matches(lua_State *L)
 
 static char **complete(const char *word, int start, int end)
 {
-	lua_State *L = completer_state;
-	int top = lua_gettop(L);
+	int top = lua_gettop(state);
 	char **matches = NULL;
 
 	(void)end;
 	rl_attempted_completion_over = 1;
 	rl_completion_append_character = '\0';
-	if (completer_ref != LUA_NOREF && ask_completer(L, word, start))
-		matches = to_matches(L);
-	lua_settop(L, top);
+	if (ask_words(state, word, start))
+		matches = to_matches(state);
+	lua_settop(state, top);
 	return matches;
 }
 
-/* line.complete(function(word, before, quote) -> words) */
-static int line_complete(lua_State *L)
+/* --- several lines in one buffer ------------------------------------------------------------ */
+
+static bool more_is_waiting(void)
 {
-	luaL_checktype(L, 1, LUA_TFUNCTION);
-	luaL_unref(L, LUA_REGISTRYINDEX, completer_ref);
-	lua_settop(L, 1);
-	completer_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return poll(&in, 1, 0) > 0;
+}
+
+static void replace_text(const char *text)
+{
+	if (!text || rl_point != rl_end)
+		return;
+	rl_replace_line(text, 0);
+	rl_point = rl_end;
+	rl_redisplay();
+}
+
+/* Enter: where the statement is not complete, a new line in it. */
+static int on_return(int count, int key)
+{
+	lua_pushlstring(state, rl_line_buffer, (size_t)rl_end);
+	lua_pushboolean(state, more_is_waiting());
+	if (!call_hook(state, MORE, 2, 2))
+		return rl_newline(count, key);
+	const char *more = lua_tostring(state, -2);
+
+	replace_text(lua_tostring(state, -1));
+	if (more)
+		rl_insert_text(more);
+	lua_pop(state, 2);
+	return more ? 0 : rl_newline(count, key);
+}
+
+static int line_begin(int at)
+{
+	while (at > 0 && rl_line_buffer[at - 1] != '\n')
+		at--;
+	return at;
+}
+
+static int line_end(int at)
+{
+	while (at < rl_end && rl_line_buffer[at] != '\n')
+		at++;
+	return at;
+}
+
+/* The cursor goes to the line that begins at begin, below or above where it is. */
+static void move_to_line(int begin)
+{
+	int from = line_begin(rl_point), end = line_end(begin);
+	int column = rl_point - from + (from ? 0 : PROMPT_WIDTH) - (begin ? 0 : PROMPT_WIDTH);
+	int at = begin + (column > 0 ? column : 0);
+
+	rl_point = at < end ? at : end;
+	while (rl_point > begin && ((unsigned char)rl_line_buffer[rl_point] & 0xc0) == 0x80)
+		rl_point--;
+}
+
+/* Up and Down: through the lines of the buffer, beyond them through the history. */
+static int on_up(int count, int key)
+{
+	int begin = line_begin(rl_point);
+
+	if (!begin)
+		return rl_get_previous_history(count, key);
+	move_to_line(line_begin(begin - 1));
 	return 0;
+}
+
+static int on_down(int count, int key)
+{
+	int end = line_end(rl_point);
+
+	if (end == rl_end)
+		return rl_get_next_history(count, key);
+	move_to_line(end + 1);
+	return 0;
+}
+
+static int on_home(int count, int key)
+{
+	(void)count;
+	(void)key;
+	rl_point = line_begin(rl_point);
+	return 0;
+}
+
+static int on_end(int count, int key)
+{
+	(void)count;
+	(void)key;
+	rl_point = line_end(rl_point);
+	return 0;
+}
+
+static void bind_keys(void)
+{
+	static const struct { const char *keys; rl_command_func_t *function; } keys[] = {
+		{ "\r", on_return }, { "\n", on_return },
+		{ "\033[A", on_up }, { "\033OA", on_up }, { "\033[B", on_down }, { "\033OB", on_down },
+		{ "\001", on_home }, { "\033[H", on_home }, { "\033OH", on_home }, { "\033[1~", on_home },
+		{ "\005", on_end }, { "\033[F", on_end }, { "\033OF", on_end }, { "\033[4~", on_end },
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		rl_bind_keyseq(keys[i].keys, keys[i].function);
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -152,6 +295,9 @@ static void prepare_readline(void)
 	rl_completer_quote_characters = NULL;
 	rl_attempted_completion_function = complete;
 	rl_completion_word_break_hook = word_breaks;
+	setlocale(LC_CTYPE, "");	/* a character may have several bytes */
+	rl_initialize();
+	bind_keys();
 	using_history();
 	history_comment_char = '#';	/* time stamps: entries may have several lines */
 	history_write_timestamps = 1;
@@ -175,24 +321,99 @@ static int push_failure(lua_State *L, const char *why)
 	return 2;
 }
 
+/* --- what goes on meanwhile ----------------------------------------------------------------- */
+
+struct waiting {
+	struct pollfd	fds[IDLE_FDS];
+	nfds_t		n;
+	int		ms;	/* -1: as long as it takes */
+};
+
+static void add_fds(lua_State *L, int idx, struct waiting *w)
+{
+	for (int i = 1; w->n < IDLE_FDS; i++) {
+		lua_rawgeti(L, idx, i);
+		if (lua_isnil(L, -1))
+			break;
+		w->fds[w->n++] = (struct pollfd){ .fd = (int)lua_tointeger(L, -1), .events = POLLIN };
+		lua_pop(L, 1);
+	}
+	lua_pop(L, 1);
+}
+
+static void show_above(const char *text, bool editing)
+{
+	if (editing)
+		rl_clear_visible_line();
+	fputs(text, stdout);
+	fputs("\n", stdout);
+	fflush(stdout);
+	if (!editing)
+		return;
+	rl_on_new_line();
+	rl_redisplay();
+}
+
+/* Lets the script do what it does in the background; stdin and what it waits for, to wait for. */
+static void idle(lua_State *L, struct waiting *w, bool editing)
+{
+	w->fds[0] = (struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN };
+	w->n = 1;
+	w->ms = -1;
+	if (!call_hook(L, IDLE, 0, 3))
+		return;
+	int top = lua_gettop(L);
+
+	if (lua_istable(L, top - 2))
+		add_fds(L, top - 2, w);
+	if (lua_isnumber(L, top - 1))
+		w->ms = (int)(lua_tonumber(L, top - 1) * 1000) + 1;
+	if (lua_isstring(L, top))
+		show_above(lua_tostring(L, top), editing);
+	lua_settop(L, top - 3);
+}
+
+/* Waits for stdin, and for what the script waits for: what ppoll() says; -1 and EINTR after a signal. */
+static int wait_for_input(lua_State *L, struct waiting *w, bool editing)
+{
+	sigset_t ctrl_c, before;
+	struct timespec left;
+	int n;
+
+	idle(L, w, editing);
+	left = (struct timespec){ w->ms / 1000, w->ms % 1000 * 1000000L };
+	sigemptyset(&ctrl_c);
+	sigaddset(&ctrl_c, SIGINT);
+	sigprocmask(SIG_BLOCK, &ctrl_c, &before);	/* one that came until now is not slept through */
+	struck = repl_take_interrupt() || struck;
+	errno = EINTR;
+	n = struck ? -1 : ppoll(w->fds, w->n, w->ms < 0 ? NULL : &left, &before);
+	int err = errno;
+
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	struck = repl_take_interrupt() || struck;
+	errno = err;
+	return n;
+}
+
 static int edit_line(lua_State *L, const char *prompt)
 {
-	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+	struct waiting w;
 
 	prepare_readline();
-	completer_state = L;
-	got_it = false;
+	state = L;
+	got_it = struck = false;
 	rl_callback_handler_install(prompt, take_line);
 	while (!got_it) {
-		int n = poll(&in, 1, -1);
+		int n = wait_for_input(L, &w, true);
 
-		if (repl_take_interrupt()) {
+		if (struck) {
 			drop_line();
 			return push_failure(L, "interrupted");
 		}
-		if (n > 0)
+		if (n > 0 && w.fds[0].revents)
 			rl_callback_read_char();
-		else if (errno == EINTR)
+		else if (n < 0 && errno == EINTR)
 			rl_resize_terminal();
 	}
 	if (!got_line)
@@ -200,6 +421,20 @@ static int edit_line(lua_State *L, const char *prompt)
 	lua_pushstring(L, got_line);
 	free(got_line);
 	return 1;
+}
+
+/* A terminal gives whole lines, and stdio must not hide some of them from poll(). False: Ctrl-C came. */
+static bool await_line(lua_State *L)
+{
+	struct waiting w;
+	int n = 0;
+
+	setvbuf(stdin, NULL, _IONBF, 0);
+	struck = false;
+	do
+		n = wait_for_input(L, &w, false);
+	while (!struck && (n <= 0 || !w.fds[0].revents));
+	return !struck;
 }
 
 /* A line of any length from a pipe, or from a terminal that cannot move its cursor. */
@@ -211,6 +446,12 @@ static int plain_line(lua_State *L, const char *prompt)
 	if (isatty(STDIN_FILENO)) {
 		fputs(prompt, stdout);
 		fflush(stdout);
+		if (!await_line(L))
+			return push_failure(L, "interrupted");
+	} else {
+		struct waiting w;
+
+		idle(L, &w, false);
 	}
 	ssize_t n = getline(&line, &room, stdin);
 
@@ -280,6 +521,22 @@ static int line_save(lua_State *L)
 	return 3;
 }
 
+/* line.entries(n) -> the last n entries, the oldest first */
+static int line_entries(lua_State *L)
+{
+	int n = (int)luaL_checkinteger(L, 1);
+	int from = history_length > n ? history_length - n : 0;
+
+	lua_newtable(L);
+	for (int i = from; i < history_length; i++) {
+		HIST_ENTRY *entry = history_get(history_base + i);
+
+		lua_pushstring(L, entry ? entry->line : "");
+		lua_rawseti(L, -2, i - from + 1);
+	}
+	return 1;
+}
+
 /* line.tty() -> are there a person's keyboard and screen; line.smart() -> and can it edit */
 static int line_tty(lua_State *L)
 {
@@ -300,7 +557,8 @@ int luaopen_pfm_line(lua_State *L)
 		{ "add", line_add },
 		{ "load", line_load },
 		{ "save", line_save },
-		{ "complete", line_complete },
+		{ "entries", line_entries },
+		{ "on", line_on },
 		{ "tty", line_tty },
 		{ "smart", line_smart },
 		{ NULL, NULL },

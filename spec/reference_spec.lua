@@ -8,7 +8,7 @@ local stdlib = require "posix.stdlib"
 local unistd = require "posix.unistd"
 local doc = require "pfm.doc"
 local handles = require "support.handles"
-local reference = require "pfm.reference"
+local reference = require "pfm.manual"
 
 local descriptors = handles.settled()
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # The documentation, of the comments in the C module and the script library: what help() says
-# (build/lua/pfm/reference.lua) and the pages of LDoc (make doc).
+# (build/lua/pfm/manual.lua) and the pages of LDoc (make doc).
 
 DOC_SRC  := $(wildcard lpfm/*.c scripts/pfm/*.lua)
 DOC_DIR  := $(BUILD)/doc
-DOC_DATA := $(BUILD)/lua/pfm/reference.lua
+DOC_DATA := $(BUILD)/lua/pfm/manual.lua
 
 # LDoc takes a file's first comment for its documentation, which the licence's line is not, and wants a
 # module before its submodules.

@@ -20,6 +20,7 @@ cli.environment = {
    { "LPFM_SCRIPTS, LPFM_CPATH", "directories of the Lua library, of lpfm.so" },
    { "LPFM_DEBUG_PATH=DIR[:DIR]", "where debug files are, beside the usual places" },
    { "LPFM_JITMAP=1", "names of LuaJIT's traces go to /tmp/perf-PID.map, for record" },
+   { "LPFM_INIT", "the prompt's start-up file; empty: none (default: ~/.config/lpfm/init.lua, by XDG_CONFIG_HOME)" },
    { "NO_COLOR", "no colours" },
 }
 
@@ -39,7 +40,7 @@ end
 
 local function usage_text()
    local lines = {
-      "Usage: lpfm                       the prompt",
+      "Usage: lpfm [--no-init]           the prompt; --no-init: without the start-up file",
       "       lpfm FILE [arguments]      run a script; - is stdin",
       "       lpfm -e CODE [arguments]   run a piece of Lua",
       "       lpfm COMMAND [options]     measure; 'lpfm COMMAND --help' says how",
@@ -162,21 +163,21 @@ end
 
 local function prompt(argv)
    preload()
-   return require("pfm.repl").main(argv)
+   return require("pfm.repl").main { no_init = argv[1] == "--no-init" }
 end
 
 -- --- dispatch ------------------------------------------------------------------------------------
 
 local flags = {
    ["-h"] = "--help", ["--help"] = help, ["-v"] = "--version", ["-V"] = "--version", ["--version"] = version,
-   ["-e"] = run_code, ["-"] = run_stdin,
+   ["-e"] = run_code, ["-"] = run_stdin, ["--no-init"] = prompt,
 }
 
 local function run_flag(argv)
    local action = flags[argv[1]]
    if type(action) == "string" then action = flags[action] end
    if not action then
-      local known = { "--help", "--version", "-e" }
+      local known = { "--help", "--version", "-e", "--no-init" }
       error({ message = ("unknown option '%s'%s"):format(argv[1], nearest.hint(argv[1], known)), usage = true }, 0)
    end
    if action == help then return help {} end

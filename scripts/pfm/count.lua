@@ -265,13 +265,13 @@ local function reporter(self, list, report)
 end
 
 -- Two clocks: intervals that are reported, looks at event sets.
-local function ticker(self, spec, tell)
+local function ticker(self, spec)
    local next_report, next_look = spec.interval or math.huge, 0
-   if not tell and #self.plan.sets == 1 then return nil end
+   if not self.tell and #self.plan.sets == 1 then return nil end
    return function(time)
       if time >= next_look then next_look = time + self:look() end
       if time >= next_report then
-         tell(time)
+         self.tell(time)
          next_report = math.max(next_report + spec.interval, time)
       end
       return math.max(math.min(next_look, next_report) - time, 1e-6)
@@ -292,6 +292,61 @@ function measure:conclude(outcome)
    self.obstacle = stages.obstacle(outcome.stages)
 end
 
+-- What `pfm.follow` is to call.
+local function handlers(self, spec)
+   return {
+      attach = function(subject) return self:attach(subject) end,
+      ended = function(subject) self:ended(subject) end,
+      tick = ticker(self, spec),
+      message = self.plan.limit and function() return "enough" end,
+   }
+end
+
+--- Prepares a count; `count.run` does all of it.
+-- @tparam table spec as of `count.run`
+-- @treturn table for `count.complete`, with `on`, the handlers for `pfm.follow`
+-- @usage local c = count.prepare { command = { "true" }, events = "page-faults" }
+-- print(count.complete(c, follow.run(c.target, c.on)).events[1].value)
+function count.prepare(spec)
+   local list = parsed(spec.events)
+   follow.check(spec)
+   local self = new_measure(spec, list)
+   self.list = list
+   self.tell = spec.interval and reporter(self, list, spec.on_interval)
+   self.on = handlers(self, spec)
+   return self
+end
+
+--- The counts so far.
+-- @tparam table self of `count.prepare`
+-- @treturn table `events`, `ran`, `subjects`, `sets`
+-- @usage local c = count.prepare { command = { "true" }, events = "page-faults" }
+-- print(count.so_far(c).subjects)
+function count.so_far(self)
+   local values = self:now()
+   return {
+      events = rows_of(self, self.list, values), ran = self.clock and value_of(self, self.clock, values),
+      subjects = self.subjects, sets = #self.plan.sets, why_sets = self.plan.why,
+   }
+end
+
+--- Makes the result of what `pfm.follow` came to.
+-- @tparam table self of `count.prepare`
+-- @tparam table outcome of `follow.run`
+-- @treturn table the outcome, completed as `count.run` says
+-- @usage local c = count.prepare { command = { "true" }, events = "page-faults" }
+-- print(count.complete(c, follow.run(c.target, c.on)).elapsed)
+function count.complete(self, outcome)
+   self:conclude(outcome)
+   self.blocks:look(self.sums)
+   if self.tell then self.tell(outcome.elapsed) end
+   for k, v in pairs(count.so_far(self)) do outcome[k] = v end
+   outcome.per, outcome.counted = self.per, self.good
+   outcome.switch_ns = self.spec.sets[1] and self.spec.sets[(self.blocks.list or 1) * #self.plan.sets].timeout
+   outcome.uncounted = uncounted(self, outcome, self.sums)
+   return outcome
+end
+
 --- Counts once.
 -- @tparam table spec a target of `pfm.follow`, and `events` (names or a list of `events.read`),
 -- optional `interval` in seconds with `on_interval(row)`, `switch` between event sets: ms, "EVENT:N", or nil, by
@@ -305,26 +360,8 @@ end
 -- led to it, `enough`: until what was said
 -- @usage count.run{command = {"true"}, events = "page-faults"}.events[1].value
 function count.run(spec)
-   local list = parsed(spec.events)
-   follow.check(spec)
-   local self = new_measure(spec, list)
-   local tell = spec.interval and reporter(self, list, spec.on_interval)
-   local outcome = follow.run(spec, {
-      attach = function(subject) return self:attach(subject) end,
-      ended = function(subject) self:ended(subject) end,
-      tick = ticker(self, spec, tell),
-      message = self.plan.limit and function() return "enough" end,
-   })
-   self:conclude(outcome)
-   self.blocks:look(self.sums)
-   if tell then tell(outcome.elapsed) end
-   outcome.events = rows_of(self, list, self.sums)
-   outcome.ran = self.clock and value_of(self, self.clock, self.sums)
-   outcome.subjects, outcome.per, outcome.counted = self.subjects, self.per, self.good
-   outcome.sets, outcome.why_sets = #self.plan.sets, self.plan.why
-   outcome.switch_ns = self.spec.sets[1] and self.spec.sets[(self.blocks.list or 1) * #self.plan.sets].timeout
-   outcome.uncounted = uncounted(self, outcome, self.sums)
-   return outcome
+   local self = count.prepare(spec)
+   return count.complete(self, follow.run(spec, self.on))
 end
 
 --- Counts while a function runs, in this thread.

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- The reference, looked up: what lpfm.help says of functions, methods, objects and modules.
--- The texts are the comments in the sources, gathered when the project is built (pfm.reference).
+-- The texts are the comments in the sources, gathered when the project is built (pfm.manual).
 -- @module pfm.doc
 
 local nearest = require "pfm.nearest"
@@ -42,8 +42,8 @@ local function add_entry(keys, entry)
 end
 
 local function build_index()
-   local ok, modules = pcall(require, "pfm.reference")
-   if not ok then error("the reference was not built: 'make' in the source tree makes pfm/reference.lua", 0) end
+   local ok, modules = pcall(require, "pfm.manual")
+   if not ok then error("the reference was not built: 'make' in the source tree makes pfm/manual.lua", 0) end
    local found = { modules = {}, items = {}, keys = {} }
    for _, module in ipairs(modules) do
       found.modules[canonical(module.name)] = module
@@ -227,7 +227,7 @@ end
 
 --- The entries under a name: "context:read_pmds", "ctx.read_pmds" or "read_pmds".
 -- @string name
--- @treturn {table,...} entries as of pfm.reference; empty if there is none
+-- @treturn {table,...} entries as of pfm.manual; empty if there is none
 function doc.entries(name)
    return get_index().keys[canonical(name)] or {}
 end

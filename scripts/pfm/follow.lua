@@ -142,7 +142,7 @@ local function child_ended(self)
 end
 
 local function finished(self, now)
-   if proc.interrupted() then
+   if not self.target.background and proc.interrupted() then
       self.interrupted = true
       return true
    end
@@ -183,9 +183,8 @@ local function patience(self, now, until_tick)
    return math.max(seconds, 0)
 end
 
-local function wait(self, now, until_tick)
+local function wait(self, seconds)
    self.waiting = self.waiting or wake_list(self)
-   local seconds = patience(self, now, until_tick)
    local ready = self.world.poll(self.waiting, seconds < math.huge and seconds or nil)
    for _, who in ipairs(ready) do
       local subject = self.by_ctx[who]
@@ -197,12 +196,21 @@ local function wait(self, now, until_tick)
    end
 end
 
+-- What the time brings: the end of a delay, ticks; returns how long until the next.
+local function step(self, now)
+   return self.waits_until and math.huge or next_tick(self, now)
+end
+
+local function over(self, now)
+   if self.waits_until and now >= self.waits_until then begin_counting(self) end
+   return finished(self, now)
+end
+
 local function loop(self)
    while true do
       local now = self.world.clock()
-      if self.waits_until and now >= self.waits_until then begin_counting(self) end
-      if finished(self, now) then return end
-      wait(self, now, self.waits_until and math.huge or next_tick(self, now))
+      if over(self, now) then return end
+      wait(self, patience(self, now, step(self, now)))
    end
 end
 
@@ -225,7 +233,7 @@ end
 local function spawn(self)
    local target = self.target
    if not target.command then return end
-   local child, err = proc.spawn(target.command)
+   local child, err = proc.spawn(target.command, target.spawn)
    if not child then error(err, 0) end
    self.child = child
    self.clock = target.tids ~= nil or target.cpus ~= nil
@@ -263,10 +271,15 @@ local function reap(self)
       return
    end
    if self.interrupted then end_interrupted(self) end
+   if self.target.background and not self.status then
+      self.child:close()
+      return
+   end
    while not self.status do
       self.status = self.child:wait()
       if not self.status and proc.interrupted() then self.child:kill("TERM") end
    end
+   self.child:close()
 end
 
 --- Raises an error where a target cannot be measured: a simulated computer runs no commands.
@@ -281,9 +294,10 @@ function follow.check(target)
    if not target.tids and not target.cpus then error(sim.name .. ": tids or cpus say what to measure there", 0) end
 end
 
-local function carry_out(self)
+local function begin(self)
    local target = self.target
    follow.check(target)
+   if target.threads then proc.raise_nofile() end
    self.world = world.now()
    spawn(self)
    start_tracer(self)
@@ -294,9 +308,21 @@ local function carry_out(self)
    self.tick_at = self.started
    let_go(self)
    if self.on.begin then self.on.begin(self.child) end
-   if target.call then call(self) else loop(self) end
+end
+
+local function complete(self)
    self.elapsed = math.max(self.world.clock() - self.started, 0)
    end_all(self)
+end
+
+local function carry_out(self)
+   begin(self)
+   if self.target.call then call(self) else loop(self) end
+   complete(self)
+end
+
+local function close_all(self)
+   for ctx in pairs(self.by_ctx) do ctx:close() end
 end
 
 local function result(self)
@@ -309,6 +335,10 @@ local function result(self)
    }
 end
 
+local function new(target, on)
+   return { target = target, on = on, by_ctx = {}, live = 0, followed = 0, unmeasured = 0 }
+end
+
 --- Measures a target.
 -- @tparam table target
 -- @tparam table on `attach(subject)` returns a loaded and started context, or nil and a message;
@@ -319,17 +349,70 @@ end
 -- that came), `unmeasured` (of them, without a context) and `why`; `own_ns`, how long the command's first thread
 -- ran; `results`, what the called function returned; `late`: it was over before the delay was
 function follow.run(target, on)
-   local self = { target = target, on = on, by_ctx = {}, live = 0, followed = 0, unmeasured = 0 }
+   local self = new(target, on)
    proc.on_interrupt(true)
-   if target.threads then proc.raise_nofile() end
    local ok, err = pcall(carry_out, self)
-   if not ok then
-      for ctx in pairs(self.by_ctx) do ctx:close() end
-   end
+   if not ok then close_all(self) end
    pcall(reap, self)
    proc.on_interrupt(false)
    if not ok then error(err, 0) end
    return result(self)
+end
+
+-- --- in the background ---------------------------------------------------------------------------
+
+--- Begins to measure a target and returns; `follow.turn` carries it on, now and then.
+-- @tparam table target as for `follow.run`; `background = true`
+-- @tparam table on as for `follow.run`
+-- @treturn table for the functions below
+function follow.begin(target, on)
+   local self = new(target, on)
+   local ok, err = pcall(begin, self)
+   if ok then return self end
+   close_all(self)
+   pcall(reap, self)
+   error(err, 0)
+end
+
+--- Does what there is to do, without waiting.
+-- @tparam table self of `follow.begin`
+-- @treturn boolean whether the measurement is over
+function follow.turn(self)
+   local now = self.world.clock()
+   if over(self, now) then return true end
+   self.until_tick = step(self, now)
+   wait(self, 0)
+   return finished(self, self.world.clock())
+end
+
+--- What a measurement waits for after `follow.turn`.
+-- @tparam table self
+-- @treturn table descriptors
+-- @treturn number seconds, or math.huge
+function follow.awaits(self)
+   local fds = {}
+   for i, who in ipairs(self.waiting or wake_list(self)) do fds[i] = who:fd() end
+   return fds, patience(self, self.world.clock(), self.until_tick or math.huge)
+end
+
+--- Ends a measurement, over or not; a command that still runs goes on alone.
+-- @tparam table self
+-- @treturn table as of `follow.run`
+function follow.finish(self)
+   local ok, err = pcall(complete, self)
+   if not ok then close_all(self) end
+   pcall(reap, self)
+   if not ok then error(err, 0) end
+   return result(self)
+end
+
+--- The contexts of a measurement, with what each is on.
+-- @tparam table self
+-- @treturn table of `{ctx=, tid=, pid=, cpu=}`
+function follow.contexts(self)
+   local out = {}
+   for _, subject in pairs(self.by_ctx) do out[#out + 1] = subject end
+   return out
 end
 
 return follow

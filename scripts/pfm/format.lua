@@ -76,6 +76,41 @@ function format.rate(n)
    return ("%.3f /s"):format(n)
 end
 
+local BARS = { "_", ".", "-", "=", "+", "*", "%", "#" }
+if utf8 then BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" } end
+
+--- A row of bars as high as values: the last ones, between 0 and the largest of them. ASCII where the locale has no
+-- UTF-8.
+-- @tparam table values numbers of 0 or more
+-- @tparam number width at most so many
+-- @treturn string
+-- @usage format.sparkline({0, 5, 10}, 40)
+function format.sparkline(values, width)
+   local first, largest, out = math.max(1, #values - width + 1), 0, {}
+   for i = first, #values do largest = math.max(largest, values[i]) end
+   for i = first, #values do
+      local level = largest > 0 and math.floor(values[i] / largest * (#BARS - 1) + 0.5) or 0
+      out[#out + 1] = BARS[level + 1]
+   end
+   return table.concat(out)
+end
+
+--- Text that takes no more columns than there are.
+-- @tparam string text
+-- @tparam number columns
+-- @treturn string
+function format.cut(text, columns)
+   if format.width(text) <= columns then return text end
+   if not utf8 then return text:sub(1, columns) end
+   local out, n = {}, 0
+   for char in text:gmatch("[%z\1-\127\194-\244][\128-\191]*") do
+      n = n + 1
+      if n > columns then break end
+      out[n] = char
+   end
+   return table.concat(out)
+end
+
 --- A size from what a person types: "64K", "1M", "65536".
 -- @tparam string text
 -- @return bytes, or nil and a message

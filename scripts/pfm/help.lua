@@ -1,133 +1,196 @@
 -- SPDX-License-Identifier: MIT
---- help() at the prompt.
+--- help() and ?NAME at the prompt: how the texts of `pfm.texts`, of the sources, of events and registers are shown.
 -- @module pfm.help
 
+local format = require "pfm.format"
+local names = require "pfm.names"
 local nearest = require "pfm.nearest"
+local reference = require "pfm.reference"
 
 local help = {}
 
-local topics = {}
+local INDENT = "   "
 
-topics.help = [==[
-This is Lua with perfmon at hand. Some things to try:
+-- --- calls ---------------------------------------------------------------------------------------
 
-   stat("ls /")                           counts of a command
-   stat("ls /", "page-faults:u")          of one event, at the user level
-   record("gzip -k file"); report()       where a program spends its time
-   list("fault")                          events and registers by name
-   lpfm.machine()                         what this machine can do
-   c = lpfm.create()                      a context, the interface itself: help("context")
+local function field_lines(title, fields)
+   local rows, keys = {}, {}
+   for key in pairs(fields) do keys[#keys + 1] = key end
+   table.sort(keys)
+   for i, key in ipairs(keys) do rows[i] = { key, fields[key] } end
+   local lines = format.align({ {}, {} }, rows, INDENT .. INDENT)
+   table.insert(lines, 1, INDENT .. title)
+   return lines
+end
 
-An expression prints its value; a line that is not complete goes on. Tab completes names, also those of
-events inside strings. Ctrl-C stops what runs, Ctrl-D leaves.
+local function append(lines, more)
+   for _, line in ipairs(more) do lines[#lines + 1] = line end
+end
 
-help("stat"), "record", "report", "diff", "list", "events", "context", "registers", "sampling", "messages", "u64",
-"modules"]==]
-
-topics.stat = [==[
-stat(command [, events [, groups]])   counts events while a shell command line runs; groups: metrics, "cpi,cache"
-stat(function [, events])     while a Lua function runs, in this thread
-stat{command={"ls", "-l"}, events="page-faults", threads=true}     the same, with all choices:
-   command, tids={...} or cpus={...}; threads=true includes new threads and children; seconds=10
-Events that do not fit together are counted in turn: .events[1].active is the share of the time, .value is scaled.
-Returns a table: .events[1].value, .metrics, .elapsed, .rusage; printed, it reads like 'lpfm stat'.]==]
-
-topics.record = [==[
-record(command [, file])      samples a shell command line into a file (lpfm.data)
-record{command={"./prog"}, events="cpu-clock", period=1000000, random={mask=0xffff}, output="prog.data"}
-   period or frequency; with="page-faults" records counts in each sample; threads, tids, cpus as in stat]==]
-
-topics.report = [==[
-report([file [, keys]])       where the samples lie; keys: symbol, object, line, address, thread, comm, pid,
-                              cpu, event, or several: "comm,symbol"
-Returns a table: .rows[1].percent, .rows[1].cells; printed, it shows the first 20 rows.]==]
-
-topics.diff = [==[
-diff("old.data", "new.data" [, keys])   how two recordings differ, and whether that can be chance
-diff("o1.data,o2.data,o3.data", "n1.data,n2.data,n3.data")   several runs of each, to compare with how they vary
-Returns a table: .rows[1].percent (points), .old.percent, .ratio, .p; printed, it shows the first 20 rows.
-pfm.analyze has more: phases, histograms of the values in samples, correlation, derived metrics.]==]
-
-topics.list = [==[
-list([pattern])               the events, generic names, metric groups, registers and formats of this machine
-list("cache", "itanium2")     the events of another PMU model; list("pmus") names them]==]
-
-topics.events = [==[
-Events by name: task-clock, cpu-clock, page-faults, minor-faults, major-faults, context-switches, cpu-migrations,
-alignment-faults, emulation-faults; :u, :k, :uk choose levels. rHEX is a raw event of the hardware.
-events.parse("page-faults:u")   the registers that count it
-Hardware events have the library's names (list("cache")), generic ones (cycles), or PAPI's (PAPI_BR_PRC).]==]
-
-topics.context = [==[
-c = lpfm.create{}                     a context (3.1.1); flags={"SYSTEM_WIDE"}, format="default", buf_size=...
-c:write_pmcs{{num=66, value=9}}       program: PMC 66 is page-faults, 9 is user and kernel level
-c:write_pmds{{num=66, value=0}}       preset the counter
-c:load()                              bind it to this thread, or c:load(tid)
-c:start()  c:stop()                   count
-c:read_pmds{66}                       -> {{num=66, value=...}}
-c:unload()  c:close()
-Calls return nil, message, errno when they fail.]==]
-
-topics.registers = [==[
-lpfm.pmcs(), lpfm.pmds()      the registers of this machine; a PMD counts what its PMC says (field ctrl)
-64-bit values are numbers as long as they are exact, read as two's complement: a period p is the value -p]==]
-
-topics.sampling = [==[
-c = lpfm.create{format="default", buf_size=65536}
-c:write_pmcs{{num=65, value=9}}                                     cpu-clock
-c:write_pmds{{num=65, value=-1000000, long_reset=-1000000, short_reset=-1000000, flags={"OVFL_NOTIFY"}}}
-c:load(); c:start(); work(); c:stop()
-for s in c:buffer():samples() do print(s.ip, s.tid) end]==]
-
-topics.messages = [==[
-c:read([seconds])             -> {type="OVFL", ip=, tid=, pmds={...}} or {type="END"}; nil, "timeout"
-c:messages([seconds])         iterates over them; c:restart() lets a masked context go on
-c:fd()                        the descriptor, for poll]==]
-
-topics.u64 = [==[
-lpfm.u64(x)                   a 64-bit number that is always exact: + - * / %, comparison, :hex(), :tonumber()]==]
-
-topics.modules = [==[
-require "pfm.count"           measurements as functions: count.run{...}, count.call(fn, events)
-require "pfm.profile"         sampling: profile.collect{...}; "pfm.bias": bias.test{...}, is a period in step?
-require "pfm.cascade"         in stages: cascade.run{command={"./prog"}, stages="page-faults:1000 then cs"}
-require "pfm.system"          CPUs, by core, socket, node: system.count{by="core", seconds=1}
-require "pfm.ffi"             LuaJIT: contexts, vectors and buffers as typed pointers, at the speed of C
-require "pfm.analyze"         profiles as tables: by symbol, time, ...; differences, phases, histograms, correlation
-require "pfm.session"         recordings (format: pfm/store.md); "pfm.store": made self-contained
-require "pfm.symbols"         addresses to functions; "pfm.format": tables, CSV, JSON]==]
-
-local function name_of(value)
-   for _, name in ipairs { "stat", "record", "cascade", "bias", "report", "annotate", "diff", "export", "plot", "list",
-      "help" } do
-      if rawget(_G, name) == value then return name end
+local function call_text(entry)
+   local lines = { entry.usage, INDENT .. entry.text }
+   if entry.fields then append(lines, field_lines("Fields of the table:", entry.fields)) end
+   if entry.entries then append(lines, field_lines("Fields of each entry:", entry.entries)) end
+   if entry.returns then append(lines, field_lines("Fields of what it returns:", entry.returns)) end
+   if entry.topic and reference.topic(entry.topic) then
+      lines[#lines + 1] = ("%sMore: ?%s"):format(INDENT, entry.topic)
    end
+   return table.concat(lines, "\n")
+end
+
+-- --- sources -------------------------------------------------------------------------------------
+
+local function function_text(entry)
+   local lines, rows = { entry.usage }, {}
+   for _, line in ipairs(entry.text) do lines[#lines + 1] = INDENT .. line end
+   for _, tag in ipairs(entry.tags) do
+      if tag.kind == "param" then
+         local name, text = tag.text:match("^(%S+)%s*(.*)$")
+         rows[#rows + 1] = { name or "...", (tag.optional and "(optional) " or "") .. (text or "") }
+      elseif tag.kind == "return" then
+         rows[#rows + 1] = { "returns", tag.text }
+      elseif tag.kind == "usage" then
+         rows[#rows + 1] = { "example", tag.text }
+      end
+   end
+   append(lines, format.align({ {}, {} }, rows, INDENT .. INDENT))
+   return table.concat(lines, "\n")
+end
+
+local function module_text(name, doc)
+   local lines, rows, keys = { name }, {}, {}
+   for _, line in ipairs(doc.text) do lines[#lines + 1] = INDENT .. line end
+   for key in pairs(doc.functions) do keys[#keys + 1] = key end
+   table.sort(keys)
+   for i, key in ipairs(keys) do rows[i] = { doc.functions[key].usage, doc.functions[key].text[1] or "" } end
+   append(lines, format.align({ {}, {} }, rows, INDENT))
+   return table.concat(lines, "\n")
+end
+
+local function source_text(name)
+   local doc, whole = reference.source(name)
+   if not doc then return nil end
+   return whole and module_text(name, doc) or function_text(doc)
+end
+
+-- --- events and registers ------------------------------------------------------------------------
+
+local function software_event(name)
+   for _, e in ipairs(require("pfm.events").software()) do
+      local is = e.name == name
+      for _, alias in ipairs(e.aliases) do is = is or alias == name end
+      if is then
+         return ("%s: %s%s\n%ssoftware event of PMC/PMD %d; the PMC's value: 8 user, 1 kernel, 9 both"):format(e.name,
+            e.description, e.unit and " (" .. e.unit .. ")" or "", INDENT, e.num)
+      end
+   end
+end
+
+local function mask_lines(event)
+   local rows = {}
+   for _, mask in ipairs(event.masks or {}) do
+      rows[#rows + 1] = { ":" .. mask.name, mask.desc .. (mask.default and " (default)" or "") }
+   end
+   for _, modifier in ipairs(event.modifiers or {}) do
+      rows[#rows + 1] = { ":" .. modifier.name .. (modifier.type == "integer" and "=N" or ""), modifier.desc }
+   end
+   return format.align({ {}, {} }, rows, INDENT)
+end
+
+local function formula_text(name, event)
+   local lines = { ("%s = %s"):format(name, event.formula) }
+   for i, term in ipairs(event.terms) do
+      lines[#lines + 1] = ("%s$%d  %s: %s"):format(INDENT, i, term.name, term.desc)
+   end
+   return table.concat(lines, "\n")
+end
+
+-- An event of this machine's PMU, or of another that is known; and how many know it, if it is not of this machine.
+local function find_event(name)
    local lpfm = require "lpfm"
-   if value == lpfm then return "context" end
-   for k, v in pairs(lpfm) do
-      if v == value and type(v) ~= "number" and type(v) ~= "string" then return "lpfm." .. tostring(k) end
+   local found = lpfm.event(name)
+   if found then return found end
+   local count = 0
+   for _, pmu in ipairs(lpfm.pmus()) do
+      local event = lpfm.event(name, pmu.name)
+      if event then count = count + 1 end
+      if event and (pmu.present or not found) then found = event end
    end
+   return found, count
 end
 
-local function topic_names()
-   local names = {}
-   for name in pairs(topics) do names[#names + 1] = name end
-   table.sort(names)
-   return names
+local function hardware_event(name)
+   local lpfm = require "lpfm"
+   local event, elsewhere = find_event(name)
+   if not event then return nil end
+   local lines = {}
+   if elsewhere then
+      lines[1] = ("%s: known for %s, not for this machine's; the first:"):format(name,
+         format.plural(elsewhere, "PMU model"))
+   end
+   if event.formula then
+      lines[#lines + 1] = formula_text(name, event)
+      return table.concat(lines, "\n")
+   end
+   lines[#lines + 1] = ("%s: %s"):format(event.name, event.desc)
+   if #(event.counters or {}) > 0 then
+      lines[#lines + 1] = ("%scounted by PMD %s"):format(INDENT, table.concat(event.counters, ", "))
+   end
+   append(lines, mask_lines(event))
+   if lpfm.machine().hw_counters == 0 and not event.software then
+      lines[#lines + 1] = INDENT .. "This machine has no hardware counters to count it with."
+   end
+   return table.concat(lines, "\n")
 end
 
-local function members(value)
-   local names = {}
-   local meta = debug.getmetatable(value)
-   local place = type(value) == "table" and value or (type(meta) == "table" and meta.__index)
-   if type(place) ~= "table" then return nil end
-   for k in pairs(place) do names[#names + 1] = tostring(k) end
-   table.sort(names)
-   return "has " .. table.concat(names, ", ")
+-- "PMC66", "pmd 66"
+local function register_text(name)
+   local kind, num = name:upper():match("^(PM[CD])%s*(%d+)$")
+   if not kind then return nil end
+   local lpfm = require "lpfm"
+   for _, reg in ipairs(kind == "PMC" and lpfm.pmcs() or lpfm.pmds()) do
+      if reg.num == tonumber(num) then
+         local sw = software_event(reg.name)
+         local ctrl = reg.ctrl and kind == "PMD" and (", counts what PMC%d says"):format(reg.ctrl) or ""
+         return ("%s%s: %s, %s bits, %s%s%s"):format(kind, num, reg.name, tostring(reg.width),
+            table.concat(reg.kind or {}, " "), ctrl, sw and "\n" .. INDENT .. sw or "")
+      end
+   end
+   return ("this machine has no %s%s; list(\"registers\") shows what it has"):format(kind, num)
 end
 
-local related = { ["lpfm.create"] = "context", ["lpfm.pmcs"] = "registers", ["lpfm.pmds"] = "registers",
-   ["lpfm.u64"] = "u64" }
+local function flag_text(name)
+   local lpfm, out = require "lpfm", {}
+   for topic, flags in pairs(lpfm.flags) do
+      if flags[name] then out[#out + 1] = ("%s: flag of %s, 0x%x"):format(name, topic:gsub("_", " "), flags[name]) end
+   end
+   if lpfm.errno[name] then out[#out + 1] = ("%s: error number %d"):format(name, lpfm.errno[name]) end
+   table.sort(out)
+   return #out > 0 and table.concat(out, "\n") or nil
+end
+
+-- A field of the tables that calls take.
+local function field_text(name)
+   local out = {}
+   for _, key in ipairs(reference.keys()) do
+      local entry = reference.entry(key)
+      local text = (entry.fields and entry.fields[name]) or (entry.entries and entry.entries[name])
+      if text then out[#out + 1] = { key, text } end
+   end
+   if #out == 0 then return nil end
+   return ("%s, a field:\n%s"):format(name, table.concat(format.align({ {}, {} }, out, INDENT), "\n"))
+end
+
+-- --- values --------------------------------------------------------------------------------------
+
+local function class_text(class)
+   local rows = {}
+   for i, key in ipairs(reference.methods(class)) do
+      local entry = reference.entry(key)
+      rows[i] = { entry.usage, entry.text }
+   end
+   return table.concat(format.align({ {}, {} }, rows, INDENT), "\n")
+end
 
 -- What the module's own documentation says, where it has any.
 local function from_module(what)
@@ -136,27 +199,85 @@ local function from_module(what)
    return ok and type(text) == "string" and text or nil
 end
 
---- Help about a topic or a value.
--- @param[opt] what
--- @treturn string
-function help.text(what)
-   if what == nil then return topics.help end
-   if type(what) == "string" and topics[what] then return topics[what] end
-   local text = from_module(what)
-   if text then return text end
-   if type(what) == "string" then
-      return ("no help on '%s'%s; topics: %s"):format(what, nearest.hint(what, topic_names()),
-         table.concat(topic_names(), ", "))
-   end
-   local name = name_of(what)
-   local topic = name and topics[related[name] or name]
-   if topic then return topic end
-   return ("%s: a %s%s"):format(name or tostring(what), type(what), members(what) and "; " .. members(what) or "")
+local function describe(value)
+   local members = names.of(value)
+   local has = #members > 0 and "; has " .. table.concat(members, ", ") or ""
+   return ("%s: a %s%s"):format(tostring(value):match("^[^\n]*"), type(value), has)
 end
 
---- Prints help.
+local function value_text(value)
+   local class = reference.class(value)
+   if class then return ("%s: a %s\n%s"):format(tostring(value):match("^[^\n]*"), class, class_text(class)) end
+   if value == require "lpfm" then return reference.topic("context") end
+   local name = reference.name_of(value)
+   local entry = name and reference.entry(reference.key(name) or "")
+   if entry then return call_text(entry) end
+   return name and (from_module(value) or source_text(name)) or describe(value)
+end
+
+-- --- names ---------------------------------------------------------------------------------------
+
+local function everything()
+   local out = reference.topics()
+   append(out, reference.keys())
+   append(out, require("pfm.events").names())
+   append(out, names.of(_G))
+   for _, name in ipairs(names.modules()) do out[#out + 1] = "pfm." .. name end
+   return out
+end
+
+local function unknown(name)
+   local hint = nearest.hint(name, everything())
+   local event = hint == "" and require("lpfm").suggest_event(name)
+   if event then hint = ("; did you mean '%s'?"):format(event) end
+   return ("no help on '%s'%s; topics: %s"):format(name, hint, table.concat(reference.topics(), ", "))
+end
+
+-- A page and what it is named after: both, the call first.
+local function named_text(name)
+   local key = reference.key(name)
+   local entry = key and reference.entry(key)
+   local topic = reference.topic(name)
+   if topic then return topic end
+   if entry then return call_text(entry) end
+   return from_module(name) or source_text(name) or software_event(name) or register_text(name)
+end
+
+local function text_of_name(name)
+   local text = named_text(name)
+   if text then return text end
+   local value = names.value(name)
+   if value ~= nil then return value_text(value) end
+   return hardware_event(name) or flag_text(name) or field_text(name) or unknown(name)
+end
+
+--- Help about a topic, a name or a value.
+-- @param[opt] what a name ("stat", "ctx.read_pmds", "cycles", "PMC66", "long_reset"), or a value
+-- @treturn string
+-- @usage help.text("lpfm.create")
+function help.text(what)
+   if what == nil then return reference.topic("help") end
+   if type(what) == "string" then return text_of_name(what:match("^%s*(.-)%s*$")) end
+   return value_text(what)
+end
+
+-- A line that is too long goes on under its second column, or a little further in than it begins.
+local function wrap(line, width)
+   local column = line:match("^%s*%S.-%s%s+()%S") or #line:match("^%s*") + #INDENT + 1
+   if #line <= width or column > width / 2 then return line end
+   local at = width
+   while at > column and line:sub(at, at) ~= " " do at = at - 1 end
+   if at == column then return line end
+   local rest = (" "):rep(column - 1) .. line:sub(at + 1)
+   return line:sub(1, at):gsub("%s+$", "") .. "\n" .. wrap(rest, width)
+end
+
+--- Prints help, in lines that fit the terminal.
+-- @param[opt] what as of `help.text`
 function help.call(what)
-   io.stdout:write(help.text(what), "\n")
+   local ok, screen = pcall(require, "pfm.screen")
+   local width = ok and screen.size() or math.huge
+   for line in (help.text(what) .. "\n"):gmatch("([^\n]*)\n") do io.stdout:write(wrap(line, width - 1), "\n") end
 end
 
 return help

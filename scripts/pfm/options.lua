@@ -284,6 +284,22 @@ function options.check_conditions(args)
    end
 end
 
+-- With which a shell's own constructs begin; they cannot be executed in its place.
+local constructs = {}
+for word in ("! { ( [[ case cd do eval exec exit export for function if set time trap ulimit umask until wait while")
+   :gmatch("%S+") do
+   constructs[word] = true
+end
+
+--- A shell command line as a command. A simple one is executed in the shell's place: the measured thread is its own.
+-- @string line
+-- @treturn table argv
+function options.shell(line)
+   local first = line:match("^%s*(%S+)") or ""
+   local simple = not line:find("[;&|\n]") and not constructs[first] and not first:find("^[({]") and not first:find("=")
+   return { "/bin/sh", "-c", simple and "exec " .. line or line }
+end
+
 --- What is measured, in words.
 -- @tparam table target
 -- @treturn string

@@ -458,6 +458,30 @@ local function unsampled(self, outcome)
    return share > 0.05 and share * all > 5e6 and share or nil
 end
 
+--- The handlers that `pfm.follow` calls for a profile.
+-- @tparam table self of `profile.prepare`
+-- @tparam table sink see above
+-- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far
+-- @treturn table
+function profile.handlers(self, sink, on_tick)
+   self.sink = sink
+   return handlers(self, on_tick)
+end
+
+--- Makes the result of what `pfm.follow` came to.
+-- @tparam table self of `profile.prepare`
+-- @tparam table outcome of `follow.run`
+-- @treturn table the outcome, completed as `profile.run` says
+function profile.complete(self, outcome)
+   outcome.samples, outcome.lost, outcome.full = self.samples, self.lost, self.full
+   outcome.missed, outcome.subjects = missed(self), self.subjects
+   outcome.unsampled = not self.stages and unsampled(self, outcome) or nil
+   outcome.stages = self.stages and stages.merge(self.progress)
+   outcome.randomized = self.random[1] and self.random[1].text
+   outcome.masked = self.by_tool and not self.stages and self.ran > 0 and self.held / self.ran or nil
+   return outcome
+end
+
 --- Samples.
 -- @tparam table self of `profile.prepare`
 -- @tparam table sink see above
@@ -467,15 +491,7 @@ end
 -- words), `masked` (where the tool draws the periods: the share of the time in which it was at that and nothing was
 -- observed)
 function profile.run(self, sink, on_tick)
-   self.sink = sink
-   local outcome = follow.run(self.spec, handlers(self, on_tick))
-   outcome.samples, outcome.lost, outcome.full = self.samples, self.lost, self.full
-   outcome.missed, outcome.subjects = missed(self), self.subjects
-   outcome.unsampled = not self.stages and unsampled(self, outcome) or nil
-   outcome.stages = self.stages and stages.merge(self.progress)
-   outcome.randomized = self.random[1] and self.random[1].text
-   outcome.masked = self.by_tool and not self.stages and self.ran > 0 and self.held / self.ran or nil
-   return outcome
+   return profile.complete(self, follow.run(self.spec, profile.handlers(self, sink, on_tick)))
 end
 
 --- Samples into memory.

@@ -230,6 +230,25 @@ local function totals(outcome)
    }
 end
 
+-- A recording that has begun: the profile, its file, where its samples lie.
+local function open_recording(spec, path)
+   if path == "-" then error("a recording cannot go to a pipe or the screen: -o FILE names a file", 0) end
+   local self = profile.prepare(spec)
+   local head = head_of(self, spec)
+   local file, err = session.create(path, head, true)
+   if not file then error(err, 0) end
+   local paths, collector = {}, store.collector(session.of({ head = head }):sizes())
+   return { profile = self, file = file, paths = paths, collector = collector,
+      sink = sink_of(file, paths, collector) }
+end
+
+local function close_recording(recording, outcome)
+   for _, object in ipairs(recording.collector:objects()) do recording.file:json("SYMS", object) end
+   recording.file:json("OBJS", note_objects(recording.paths))
+   recording.file:close(totals(outcome))
+   return outcome, recording.file
+end
+
 --- Records into a file.
 -- @tparam table spec as of `profile.prepare`
 -- @string path
@@ -237,21 +256,13 @@ end
 -- @treturn table of `profile.run`
 -- @treturn table the file, closed, with `path` and `bytes`
 function record.run(spec, path, on_tick)
-   if path == "-" then error("a recording cannot go to a pipe or the screen: -o FILE names a file", 0) end
-   local self = profile.prepare(spec)
-   local head = head_of(self, spec)
-   local file, err = session.create(path, head, true)
-   if not file then error(err, 0) end
-   local paths, collector = {}, store.collector(session.of({ head = head }):sizes())
-   local ok, outcome = pcall(profile.run, self, sink_of(file, paths, collector), on_tick)
+   local r = open_recording(spec, path)
+   local ok, outcome = pcall(profile.run, r.profile, r.sink, on_tick)
    if not ok then
-      file:discard()
+      r.file:discard()
       error(outcome, 0)
    end
-   for _, object in ipairs(collector:objects()) do file:json("SYMS", object) end
-   file:json("OBJS", note_objects(paths))
-   file:close(totals(outcome))
-   return outcome, file
+   return close_recording(r, outcome)
 end
 
 --- Runs the command line.
@@ -270,18 +281,45 @@ function record.main(argv)
    return outcome.status or 0
 end
 
+-- What a script or the prompt may give: a shell command line, or a target.
+local function spec_for(what)
+   if type(what) ~= "string" and type(what) ~= "table" then
+      error(("record: a command line or a table is wanted, not a %s: record(\"./prog\")"):format(type(what)), 0)
+   end
+   return type(what) == "string" and { command = options.shell(what) } or what
+end
+
+local function printable(outcome, file)
+   return setmetatable(outcome, { __tostring = function() return summary(file, outcome) end })
+end
+
 --- Records from a script or the prompt.
 -- @param what a shell command line, or a table as for `profile.prepare`, `output` being the file
 -- @string[opt] path by default lpfm.data
 -- @treturn table of `profile.run`; prints itself
 -- @usage record("ls -lR /etc >/dev/null"); report()
 function record.call(what, path)
-   if type(what) ~= "string" and type(what) ~= "table" then
-      error(("record: a command line or a table is wanted, not a %s: record(\"./prog\")"):format(type(what)), 0)
-   end
-   local spec = type(what) == "string" and { command = { "/bin/sh", "-c", "exec " .. what } } or what
-   local outcome, file = record.run(spec, path or spec.output or "lpfm.data")
-   return setmetatable(outcome, { __tostring = function() return summary(file, outcome) end })
+   local spec = spec_for(what)
+   return printable(record.run(spec, path or spec.output or "lpfm.data"))
+end
+
+--- Begins a recording that `pfm.background` carries on.
+-- @param what as for `record.call`
+-- @string[opt] path by default lpfm.data
+-- @treturn table `target`, `on`, `so_far()` and `complete(outcome)` (printable results), `discard()`
+function record.job(what, path)
+   local spec = spec_for(what)
+   local r = open_recording(spec, path or spec.output or "lpfm.data")
+   return {
+      target = spec, on = profile.handlers(r.profile, r.sink),
+      so_far = function()
+         return setmetatable({ samples = r.profile.samples }, { __tostring = function(self)
+            return format.plural(self.samples, "sample") .. " so far in " .. r.file.path
+         end })
+      end,
+      complete = function(outcome) return printable(close_recording(r, profile.complete(r.profile, outcome))) end,
+      discard = function() r.file:discard() end,
+   }
 end
 
 return record

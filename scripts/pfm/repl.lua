@@ -4,38 +4,21 @@
 
 local host = require "pfm.host"
 local line = require "pfm.line"
+local caret = require "pfm.caret"
+local chunk = require "pfm.chunk"
+local commands = require "pfm.commands"
+local journal = require "pfm.journal"
+local prompt = require "pfm.prompt"
+local saved = require "pfm.saved"
 local show = require "pfm.show"
+local tokens = require "pfm.tokens"
 
 local repl = {}
 
 local HISTORY = 5000 -- entries kept
+local INDENT = "   "
 local colour = line.smart() and not os.getenv("NO_COLOR")
 local jit = rawget(_G, "jit")
-
--- --- names ---------------------------------------------------------------------------------------
-
--- pfm.NAME loads the module at first use.
-local function lazy_modules()
-   return setmetatable({}, {
-      __index = function(self, name)
-         local module = require("pfm." .. name)
-         rawset(self, name, module)
-         return module
-      end,
-   })
-end
-
-local quitting = {}
-
-local function provide_names()
-   for _, name in ipairs { "stat", "record", "cascade", "bias", "report", "annotate", "diff", "export", "plot", "list",
-      "help" } do
-      rawset(_G, name, function(...) return require("pfm." .. name).call(...) end)
-   end
-   rawset(_G, "events", require "pfm.events")
-   rawset(_G, "pfm", lazy_modules())
-   rawset(_G, "quit", function() error(quitting, 0) end)
-end
 
 -- --- reading -------------------------------------------------------------------------------------
 
@@ -45,37 +28,39 @@ local function prompt_text(more)
    return "\1\27[1m\2" .. text .. "\1\27[0m\2"
 end
 
-local function incomplete(err)
-   return err:find("<eof>'?$") ~= nil
-end
-
--- "a = 1; a + 1": statements, and behind the last semicolon an expression.
-local function compile_last(text)
-   local before, last = text:match("^(.*;)([^;]*%S[^;]*)$")
-   return before and loadstring(before .. " return " .. last, "=stdin")
-end
-
--- Compiles what may be an expression or statements; nil and the error otherwise.
+-- A command, or a chunk; nil and the compiler's message.
 local function compile(text)
-   local expression = text:match("^%s*=(.*)$") or text
-   local chunk, err = loadstring("return " .. expression, "=stdin")
-   if chunk or expression ~= text then return chunk, err end
-   chunk, err = loadstring(text, "=stdin")
-   return compile_last(text) or chunk, err
+   if not commands.is(text) then return chunk.compile(text) end
+   local ok, fn, lua = pcall(commands.compile, text)
+   if not ok then return { fn = function() error(fn, 0) end, command = true } end
+   return { fn = fn, command = true, lua = lua }
 end
 
--- Reads lines until they are complete: the chunk and its text; nil and an error, "eof" or "interrupted".
+-- What Enter inserts where a statement is not complete, or nil: a new line, indented unless lines are being pasted. And
+-- the text with its last line outdented, or nil.
+local function more(text, pasting)
+   if text == "" or commands.is(text) then return nil end
+   local outdented = not pasting and tokens.outdented(text, INDENT) or nil
+   local compiled, err = chunk.compile(text)
+   if compiled or not chunk.incomplete(err) then return nil, outdented end
+   local quote = tokens.open(text)
+   if quote == "'" or quote == '"' then return nil end
+   local deep = quote == "" and not pasting and tokens.depth(text) or 0
+   return "\n" .. INDENT:rep(deep), outdented
+end
+
+-- Reads lines until they are complete: what they compile to and the text; nil and "eof", "interrupted" or an error.
 local function read_chunk()
    local text, why = line.read(prompt_text(false))
    if not text then return nil, why end
    while true do
-      local chunk, err = compile(text)
-      if chunk then return chunk, text end
-      if not incomplete(err) then return nil, err, text end
-      local more
-      more, why = line.read(prompt_text(true))
-      if not more then return nil, why == "eof" and err or why, text end
-      text = text .. "\n" .. more
+      local compiled, err = compile(text)
+      if compiled then return compiled, text end
+      if not chunk.incomplete(err) then return nil, caret.syntax(text, err), text end
+      local next_line
+      next_line, why = line.read(prompt_text(true))
+      if not next_line then return nil, why == "eof" and caret.syntax(text, err) or why, text end
+      text = text .. "\n" .. next_line
    end
 end
 
@@ -87,15 +72,18 @@ local function say(text)
    io.stderr:write(red, text, plain, "\n")
 end
 
-local function print_results(n, results)
-   if n == 0 then return end
-   if n > 1 and results[1] == nil and type(results[2]) == "string" then -- how calls fail
-      say(results[2])
-      return
+-- nil and a message: how calls fail.
+local function failure_of(results)
+   return results.n > 1 and results[1] == nil and type(results[2]) == "string" and results[2] or nil
+end
+
+local function print_results(text, results)
+   local failure = failure_of(results)
+   if failure then
+      say(caret.runtime(text, failure))
+   else
+      show.print(unpack(results, 1, results.n))
    end
-   local parts = {}
-   for i = 1, n do parts[i] = show.text(results[i]) end
-   io.stdout:write(table.concat(parts, "\t"), "\n")
 end
 
 -- A text without a position is a mistake of the user, and says all there is to say.
@@ -107,7 +95,7 @@ local function traceback(err)
    local cut = trace:find("\n[^\n]*in function 'xpcall'") or #trace + 1
    trace = trace:sub(1, cut - 1):gsub("\n[^\n]*repl%.lua:%d+: in function <[^\n]*$", "")
    trace = trace:gsub("\n[^\n]*%[builtin[^\n]*", ""):gsub("\n[^\n]*in function 'error'", "")
-   trace = trace:gsub("\n[^\n]*stdin:%d+: in [^\n]*$", "")
+   trace = trace:gsub("\n[^\n]*stdin:%d+: in [^\n]*$", ""):gsub("\n[^\n]*pfm/commands%.lua:[^\n]*", "")
    local _, frames = trace:gsub("\n", "")
    return frames > 1 and trace or err
 end
@@ -119,45 +107,97 @@ local function message_of(err)
 end
 
 -- Compiled code runs no hooks, and Ctrl-C is one: what is typed stays interpreted.
-local function keep_interruptible(chunk)
-   if jit then jit.off(chunk, true) end
-   return chunk
+local function keep_interruptible(fn)
+   if jit then jit.off(fn, true) end
+   return fn
 end
 
 local function pack(...)
-   return select("#", ...), { ... }
+   return { n = select("#", ...), ... }
 end
 
--- Runs a chunk; returns "quit", true, or false after an error.
-local function run(chunk)
-   keep_interruptible(chunk)
-   local n, results
-   local function call() n, results = pack(chunk()) end -- Ctrl-C in a last call, of C, strikes in pack
+local weak = { __mode = "v" }
+
+-- What a statement did to contexts, for .save; nobody but the user keeps them open.
+local function listen(calls)
+   return journal.listen(function(ctx, call, ...)
+      calls[#calls + 1] = { who = setmetatable({ ctx }, weak), call = call, ... }
+   end)
+end
+
+local function remember_statement(compiled, text, results, failure, calls)
+   if compiled.command and not compiled.lua then return end
+   saved.note {
+      text = compiled.lua or text, expression = compiled.expression, before = compiled.before, ok = not failure,
+      count = results and results.n or 0, was_true = results ~= nil and results[1] == true, failure = failure,
+      calls = calls,
+   }
+end
+
+-- Runs what was read; returns "quit", true, or false after an error.
+local function run(compiled, text)
+   keep_interruptible(compiled.fn)
+   local results
+   local function call() results = pack(compiled.fn()) end -- Ctrl-C in a last call, of C, strikes in pack
+   local calls = {}
+   local done_listening = listen(calls)
    local done, err = xpcall(call, traceback)
    local struck = host.calm()
-   if done then
-      local ok
-      ok, err = pcall(print_results, n, results)
-      if not ok then say(message_of(err)) end
-      return true
+   done_listening()
+   if err == prompt.quitting then return "quit" end
+   local failure = not done and (struck and "interrupted" or message_of(err)) or nil
+   remember_statement(compiled, text, results, failure or failure_of(results), calls)
+   if not done then
+      say(struck and failure or caret.runtime(text, failure))
+      return false
    end
-   if err == quitting then return "quit" end
-   say(struck and "interrupted" or message_of(err))
-   return false
+   local ok
+   ok, err = pcall(print_results, text, results)
+   if not ok then say(message_of(err)) end
+   return true
 end
 
 -- --- history -------------------------------------------------------------------------------------
 
+local function directory(variable, default)
+   local dir, home = os.getenv(variable), os.getenv("HOME")
+   if dir and dir ~= "" then return dir end
+   return home and home ~= "" and home .. default or nil
+end
+
 local function history_file()
-   local state, home = os.getenv("XDG_STATE_HOME"), os.getenv("HOME")
-   if state and state ~= "" then return state .. "/lpfm_history" end
-   return home and home ~= "" and home .. "/.lpfm_history" or nil
+   local dir = directory("XDG_STATE_HOME", "/")
+   local state = os.getenv("XDG_STATE_HOME")
+   return dir and dir:gsub("/$", "") .. (state and state ~= "" and "/lpfm_history" or "/.lpfm_history")
 end
 
 local function remember(text, file)
    if not text or text == "" then return end
    line.add(text)
    if file then line.save(file, HISTORY) end
+end
+
+-- --- the start-up file ---------------------------------------------------------------------------
+
+-- The file, and whether somebody asked for it by name.
+local function start_up_file()
+   local named = os.getenv("LPFM_INIT")
+   if named then return named ~= "" and named or nil, true end
+   local dir = directory("XDG_CONFIG_HOME", "/.config")
+   return dir and dir .. "/lpfm/init.lua", false
+end
+
+-- What is wrong with it is told, and the prompt begins all the same.
+local function run_start_up_file()
+   local path, named = start_up_file()
+   local file = path and io.open(path, "r")
+   if not file and not (path and named) then return end
+   if file then file:close() end
+   local fn, err = loadfile(path)
+   local ok = fn ~= nil
+   if fn then ok, err = xpcall(keep_interruptible(fn), traceback) end
+   host.calm()
+   if not ok and err ~= prompt.quitting then say(("start-up file %s: %s"):format(path, message_of(err))) end
 end
 
 -- --- the loop ------------------------------------------------------------------------------------
@@ -171,12 +211,22 @@ local function banner()
    if missing then io.stdout:write(missing, "\n") end
 end
 
-local function start(tty)
-   provide_names()
+-- While a line is read, sessions in the background are seen to.
+local function idle()
+   local background = package.loaded["pfm.background"]
+   if not background then return nil end
+   return background.idle()
+end
+
+local function start(tty, options)
+   prompt.provide()
    host.keep(true)
+   line.on { more = more, idle = idle,
+      words = function(...) return require("pfm.complete").words(...) end,
+      quote = function(...) return require("pfm.complete").quote(...) end }
    if not tty then return nil end
    banner()
-   line.complete(require("pfm.complete").words)
+   if not options.no_init then run_start_up_file() end
    local file = history_file()
    if file then line.load(file) end
    return file
@@ -184,11 +234,11 @@ end
 
 -- One turn; returns an exit status when it was the last.
 local function turn(file, state)
-   local chunk, text, raw = read_chunk()
-   if not chunk and text == "eof" then return state.failed and 1 or 0 end
-   if file then remember(chunk and text or raw, file) end
-   if chunk then
-      local ok = run(chunk)
+   local compiled, text, raw = read_chunk()
+   if not compiled and text == "eof" then return state.failed and 1 or 0 end
+   if file then remember(compiled and text or raw, file) end
+   if compiled then
+      local ok = run(compiled, text)
       if ok == "quit" then return 0 end
       state.failed = state.failed or not (ok or file or line.tty())
    elseif text ~= "interrupted" then
@@ -197,20 +247,28 @@ local function turn(file, state)
    end
 end
 
+-- Sessions end with the prompt.
+local function leave(tty, status)
+   if tty and status == 0 then io.stdout:write("\n") end
+   local background = package.loaded["pfm.background"]
+   for _, what in ipairs(background and background.stop_all() or {}) do say(what .. ", ends with the prompt") end
+   host.keep(false)
+   return status
+end
+
 --- Runs the prompt.
+-- @tparam[opt] table options `no_init`: without the start-up file
 -- @treturn number exit status
-function repl.main()
+function repl.main(options)
    local tty = line.tty()
-   local file, state = start(tty), {}
+   local file, state = start(tty, options or {}), {}
    while true do
       local ok, status = pcall(turn, file, state)
       if not ok then -- Ctrl-C between a chunk's end and the next line
          if not host.calm() and not tostring(status):find("interrupted", 1, true) then error(status, 0) end
          say("interrupted")
       elseif status then
-         if tty and status == 0 then io.stdout:write("\n") end
-         host.keep(false)
-         return status
+         return leave(tty, status)
       end
    end
 end

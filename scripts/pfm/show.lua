@@ -9,6 +9,15 @@ local show = {}
 local WIDTH, DEPTH, ROWS = 100, 4, 200
 local first_columns = { "num", "name", "set", "id", "event", "value" }
 
+-- Units of fields that the interface has.
+local units = { timeout = "ns", act_duration = "ns", tstamp = "ns", width = "bits", buf_size = "bytes",
+   arg_size = "bytes", arg_size_max = "bytes", smpl_buf_size_max = "bytes", smpl_buf_size_cur = "bytes",
+   elapsed = "s", utime = "s", stime = "s", maxrss = "KiB", counter_width = "bits" }
+
+local function with_unit(name)
+   return units[name] and ("%s/%s"):format(name, units[name]) or name
+end
+
 local function is_list(t)
    local n = 0
    for _ in pairs(t) do n = n + 1 end
@@ -56,13 +65,31 @@ function inline(value, depth)
    return tostring(value)
 end
 
+-- Fields that are lists of register numbers.
+local registers = { avail_pmcs = true, avail_pmds = true, ovfl_pmds = true, impl_pmcs = true, impl_pmds = true,
+   reset_pmds = true, smpl_pmds = true, pmds = true }
+
+-- Register numbers as ranges, "4-15 64-72"; nil for any other list.
+local function ranges(list)
+   local out, i = {}, 1
+   while i <= #list do
+      local first, last = list[i], list[i]
+      if type(first) ~= "number" then return nil end
+      while list[i + 1] == last + 1 do i, last = i + 1, list[i + 1] end
+      out[#out + 1] = first == last and ("%d"):format(first) or ("%d-%d"):format(first, last)
+      i = i + 1
+   end
+   return #out > 0 and table.concat(out, " ") or nil
+end
+
 -- In a cell of a table, texts need no quotes and lists of texts no braces.
-local function cell(value)
+local function cell(value, name)
    if value == nil then return "" end
    if type(value) == "string" then return value end
    if type(value) == "table" and not has_tostring(value) and #value > 0 and type(value[1]) == "string" then
       return table.concat(value, " ")
    end
+   if registers[name] and type(value) == "table" then return ranges(value) or "" end
    return inline(value, 2)
 end
 
@@ -109,12 +136,32 @@ local function right_aligned(rows, name)
    return true
 end
 
-local function records(rows)
+local function register_names()
+   local out = {}
+   for _, reg in ipairs(require("lpfm").pmds() or {}) do out[reg.num] = reg.name end
+   for _, e in ipairs(require("pfm.events").software()) do out[e.num] = e.name .. (e.unit and "/" .. e.unit or "") end
+   return out
+end
+
+-- What read_pmds returns is shown with the names of the registers.
+local function with_names(rows)
+   local first = rows[1]
+   if not (first.num and first.value ~= nil and first.last_reset ~= nil) or first.name then return rows end
+   local names, out = register_names(), {}
+   for i, row in ipairs(rows) do
+      out[i] = { name = names[row.num] }
+      for k, v in pairs(row) do out[i][k] = v end
+   end
+   return out
+end
+
+local function records(all)
+   local rows = with_names(all)
    local names, columns, cells = column_names(rows), {}, {}
-   for i, name in ipairs(names) do columns[i] = { title = name, right = right_aligned(rows, name) } end
+   for i, name in ipairs(names) do columns[i] = { title = with_unit(name), right = right_aligned(rows, name) } end
    for r = 1, math.min(#rows, ROWS) do
       cells[r] = {}
-      for i, name in ipairs(names) do cells[r][i] = cell(rows[r][name]) end
+      for i, name in ipairs(names) do cells[r][i] = cell(rows[r][name], name) end
    end
    local lines = format.align(columns, cells)
    if #rows > ROWS then lines[#lines + 1] = ("... %s"):format(format.plural(#rows - ROWS, "more row")) end
@@ -124,7 +171,9 @@ end
 local function pairs_text(t)
    local rows, keys = {}, sorted_keys(t)
    for i = 1, math.min(#keys, ROWS) do
-      local text = cell(t[keys[i]])
+      local text = cell(t[keys[i]], keys[i])
+      local unit = type(t[keys[i]]) == "number" and units[keys[i]]
+      if unit then text = text .. " " .. unit end
       rows[i] = { cell(keys[i]), #text > WIDTH and text:sub(1, WIDTH) .. "..." or text }
    end
    local lines = format.align({ {}, {} }, rows)
@@ -144,6 +193,14 @@ function show.text(value)
    local short = inline(value, 1)
    if #short <= WIDTH and is_list(value) then return short end
    return pairs_text(value)
+end
+
+--- Prints values as the prompt does.
+-- @param ...
+function show.print(...)
+   local parts = {}
+   for i = 1, select("#", ...) do parts[i] = show.text((select(i, ...))) end
+   if #parts > 0 then io.stdout:write(table.concat(parts, "\t"), "\n") end
 end
 
 return show

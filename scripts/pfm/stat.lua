@@ -543,18 +543,40 @@ function stat.main(argv)
    return repeats(spec, args, target, print, finish)
 end
 
--- What a script or the prompt may give: a shell command line, a function, a target.
-local function count_any(what, list, tid)
-   if type(what) == "function" then return count.call(what, list, tid), { tids = {}, words = "the function" } end
-   local spec = type(what) == "string" and { command = { "/bin/sh", "-c", "exec " .. what } } or what
-   local copy = {}
-   for k, v in pairs(spec) do copy[k] = v end
-   copy.events = list
-   return count.run(copy), { words = type(what) == "string" and "'" .. what .. "'" or nil, command = spec.command,
+-- What a script or the prompt may give: a shell command line, a target; and what the results call it.
+local function spec_for(what)
+   local spec = {}
+   for k, v in pairs(type(what) == "string" and { command = options.shell(what) } or what) do
+      spec[k] = v
+   end
+   return spec, { words = type(what) == "string" and "'" .. what .. "'" or nil, command = spec.command,
       tids = spec.tids, cpus = spec.cpus, threads = spec.threads }
 end
 
+local function count_any(what, list, tid)
+   if type(what) == "function" then return count.call(what, list, tid), { tids = {}, words = "the function" } end
+   local spec, target = spec_for(what)
+   spec.events = list
+   return count.run(spec), target
+end
+
 local MEASURABLE = { string = true, ["function"] = true, table = true }
+
+local function check_measurable(what)
+   if not MEASURABLE[type(what)] then
+      error(("stat: a command line, a function or a table is wanted, not a %s: stat(\"ls\")"):format(type(what)), 0)
+   end
+end
+
+local function events_for(what, list)
+   return list or (type(what) == "table" and what.events) or nil
+end
+
+local function printable(result, target)
+   return setmetatable(result, {
+      __tostring = function(self) return table.concat(stat.text(self, target), "\n") end,
+   })
+end
 
 --- Counts from a script or the prompt.
 -- @param what a shell command line, a function, or a table as for `count.run`
@@ -564,14 +586,32 @@ local MEASURABLE = { string = true, ["function"] = true, table = true }
 -- @treturn table of `count.run`, with `metrics` if groups were asked for; prints itself
 -- @usage stat("ls / >/dev/null", "page-faults").events[1].value
 function stat.call(what, list, groups, tid)
-   if not MEASURABLE[type(what)] then
-      error(("stat: a command line, a function or a table is wanted, not a %s: stat(\"ls\")"):format(type(what)), 0)
-   end
-   local parsed, complete = prepare(list or (type(what) == "table" and what.events) or nil, { groups })
+   check_measurable(what)
+   local parsed, complete = prepare(events_for(what, list), { groups })
    local result, target = count_any(what, parsed, tid)
-   return setmetatable(complete(result), {
-      __tostring = function(self) return table.concat(stat.text(self, target), "\n") end,
-   })
+   return printable(complete(result), target)
+end
+
+--- Begins a count that `pfm.background` carries on.
+-- @param what a shell command line, or a table as for `count.run`
+-- @tparam[opt] string list events
+-- @tparam[opt] string groups metric groups
+-- @treturn table `target`, `on`, `so_far(seconds)` and `complete(outcome)` (printable results)
+function stat.job(what, list, groups)
+   check_measurable(what)
+   local spec, target = spec_for(what)
+   local parsed, complete = prepare(events_for(what, list), { groups })
+   spec.events = parsed
+   local self = count.prepare(spec)
+   return {
+      target = spec, on = self.on,
+      so_far = function(seconds)
+         local result = count.so_far(self)
+         result.elapsed = seconds
+         return printable(complete(result), target)
+      end,
+      complete = function(outcome) return printable(complete(count.complete(self, outcome)), target) end,
+   }
 end
 
 return stat

@@ -1,0 +1,115 @@
+-- SPDX-License-Identifier: MIT
+--- Programs in a terminal, typed to: tmux with a server of its own for each. Nothing is slept for: what is typed
+-- next waits for what the screen shows.
+local c = require "support.c"
+local lpfm = require "lpfm"
+
+local terminal = {}
+terminal.__index = terminal
+
+local PATIENCE, LOOK = 30, 0.02 -- s
+local servers = 0 -- the last one may still be ending: each has a name of its own
+
+--- A word for the shell.
+function terminal.quote(text)
+   return "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+local function tmux(self, ...)
+   local words = { "tmux", "-L", self.socket, "-f", "/dev/null" }
+   for _, word in ipairs { ... } do words[#words + 1] = terminal.quote(tostring(word)) end
+   return c.sh(table.concat(words, " "))
+end
+
+--- Starts a command in a terminal.
+-- @param command a shell command line
+-- @param options optional `columns` (120), `rows` (50), `first`: what to wait for
+function terminal.start(command, options)
+   options = options or {}
+   servers = servers + 1
+   local self = setmetatable({ socket = ("lpfm-spec-%d-%d"):format(require("lpfm.proc").getpid(), servers) }, terminal)
+   tmux(self, "new-session", "-d", "-s", "t", "-x", options.columns or 120, "-y", options.rows or 50, command)
+   self:wait_for(options.first or "lpfm>")
+   return self
+end
+
+--- What is on the screen, and what has scrolled out of it.
+function terminal:screen()
+   return (tmux(self, "capture-pane", "-p", "-t", "t", "-S", "-400"))
+end
+
+--- The same with colours and the like.
+function terminal:raw_screen()
+   return (tmux(self, "capture-pane", "-p", "-e", "-t", "t"))
+end
+
+--- Waits until a function of the screen's text says yes; `what` is for the message.
+function terminal:wait_until(is, what)
+   local deadline = require("lpfm.proc").clock() + PATIENCE
+   local shown
+   repeat
+      shown = self:screen()
+      local found = is(shown)
+      if found then return found, shown end
+      lpfm.poll({}, LOOK)
+   until require("lpfm.proc").clock() > deadline
+   error(("%s does not appear in:\n%s"):format(what, (shown:gsub("%s+$", ""))), 3)
+end
+
+--- Waits until the screen shows text (plain).
+function terminal:wait_for(text)
+   local _, shown = self:wait_until(function(screen) return screen:find(text, 1, true) end, "'" .. text .. "'")
+   return shown
+end
+
+--- Waits until a line of the screen matches a pattern; returns what it captures.
+function terminal:wait_match(pattern)
+   return (self:wait_until(function(screen) return screen:match(pattern) end, "'" .. pattern .. "'"))
+end
+
+--- Waits until the cursor is in a column.
+function terminal:wait_cursor(column)
+   self:wait_until(function()
+      return tonumber((tmux(self, "display-message", "-p", "-t", "t", "#{cursor_x}"))) == column
+   end, "the cursor in column " .. column)
+end
+
+function terminal:type(text)
+   tmux(self, "send-keys", "-t", "t", "-l", "--", text)
+end
+
+function terminal:press(...)
+   tmux(self, "send-keys", "-t", "t", ...)
+end
+
+function terminal:enter(text)
+   self:type(text)
+   self:press("Enter")
+end
+
+--- Pastes text, in brackets as terminals do.
+function terminal:paste(text)
+   local path = os.tmpname()
+   local file = assert(io.open(path, "w"))
+   file:write(text)
+   file:close()
+   tmux(self, "load-buffer", path)
+   tmux(self, "paste-buffer", "-p", "-t", "t")
+   os.remove(path)
+end
+
+function terminal:resize(columns, rows)
+   tmux(self, "resize-window", "-t", "t", "-x", columns, "-y", rows)
+end
+
+function terminal:clear()
+   tmux(self, "send-keys", "-R", "-t", "t")
+   tmux(self, "clear-history", "-t", "t")
+   self:press("C-l")
+end
+
+function terminal:stop()
+   tmux(self, "kill-server")
+end
+
+return terminal
