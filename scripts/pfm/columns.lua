@@ -2,11 +2,28 @@
 --- What the samples of a session are: their events, their moments, the values they hold.
 -- @module pfm.columns
 
-local entries = require "pfm.entries"
 local nearest = require "pfm.nearest"
 local fail = require("pfm.options").fail
 
 local columns = {}
+
+local SET_STEP = 2 ^ 16
+
+local function events_by_place(self)
+   local by_place = {}
+   for _, e in ipairs(self.head.events) do by_place[(e.set or 0) * SET_STEP + e.pmd] = e end
+   return by_place
+end
+
+--- The event that a sample is of.
+-- @param self of `session.open` or `session.of`
+-- @int pmd the PMD that overflowed
+-- @int[opt=0] set
+-- @treturn table of the session's `head.events`, or nil
+function columns.event(self, pmd, set)
+   self.event_at = self.event_at or events_by_place(self)
+   return self.event_at[(set or 0) * SET_STEP + pmd] or self.event_at[pmd]
+end
 
 --- The name of the event that a sample is of.
 -- @param self
@@ -14,7 +31,7 @@ local columns = {}
 -- @int[opt=0] set
 -- @treturn string
 function columns.event_name(self, pmd, set)
-   local event = entries.event(self, pmd, set)
+   local event = columns.event(self, pmd, set)
    return event and event.name or "PMD" .. pmd
 end
 

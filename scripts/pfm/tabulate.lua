@@ -169,7 +169,7 @@ end
 
 -- What samples stand for: of periods that are not all the same, those that ended with them.
 local function events_of(self, s)
-   local event = self.head.fixed and entries.event(self, s.pmd, s.set)
+   local event = self.head.fixed and columns.event(self, s.pmd, s.set)
    return event and event.period and s.samples * event.period or s.events
 end
 
