@@ -97,6 +97,13 @@ describe("samples of a simulated thread", function()
       assert.has_error(function() filtered { from = 2, to = 1 } end)
       assert.has_error(function() filtered { from = "soon" } end)
       assert.has_error(function() analyze.by(s, "symbol,colour") end)
+      for _, wrong in ipairs { 1, "lpfm.data", {} } do
+         for _, name in ipairs { "by", "span", "diff", "phases", "histogram" } do
+            local ok, err = pcall(analyze[name], wrong, "interval")
+            assert.is_false(ok)
+            assert.truthy(tostring(err):find("a session is wanted", 1, true), name .. ": " .. tostring(err))
+         end
+      end
    end)
 
    it("show the phases of the run", function()

@@ -24,7 +24,8 @@ local analyze = {}
 -- `object`, `comm`, `tid`, `pid`, `cpu`, `event`, `set`, and `from`, `to` (seconds since the first sample, or "10%");
 -- `slice`: the width of the slices of the key "time", in seconds (1), by which rows are then ordered; `sums`: names of
 -- events of `record --with`, of which each row gets `sums`, how much they grew
--- @treturn table `rows` of `cells`, each cell also by its key's name, `percent` (of its event's), `samples`, `events`,
+-- @treturn table `rows` of `cells`, each cell also by its key's name, `percent` (of its event's samples; of those of
+-- its slice where rows are by time and something else), `samples`, `events`,
 -- `pmd`, `event`, `sums`; `titles`; `totals` by PMD and `events` by name: the same of all; `missing` (objects without
 -- symbols); `cut` (samples missing from damaged blocks)
 -- @raise on unknown keys and filters

@@ -15,6 +15,14 @@ local function events_by_place(self)
    return by_place
 end
 
+--- Raises if something is not a session.
+-- @param self
+function columns.check(self)
+   if type(self) ~= "table" or type(self.head) ~= "table" then
+      error(("a session is wanted, as session.open(\"lpfm.data\") returns it, not a %s"):format(type(self)), 0)
+   end
+end
+
 --- The event that a sample is of.
 -- @param self of `session.open` or `session.of`
 -- @int pmd the PMD that overflowed
@@ -37,6 +45,7 @@ end
 
 --- See `pfm.analyze.span`.
 function columns.span(self)
+   columns.check(self)
    if not self.first then
       local m = self:tally({ pair = { "tstamp", "tstamp" } }):moments()
       self.first, self.last = m.min_x, m.max_x
@@ -86,6 +95,7 @@ end
 -- @treturn table
 -- @raise where the samples hold no such value
 function columns.column(self, what, raw)
+   columns.check(self)
    local stream = self.head.cpus and "cpu" or "tid"
    if what == "interval" then return { "tstamp", delta = stream } end
    if what == "period" then return { "period" } end

@@ -2,6 +2,7 @@
 --- How two runs differ, and whether that can be chance.
 -- @module pfm.difference
 
+local columns = require "pfm.columns"
 local significance = require "pfm.significance"
 local tabulate = require "pfm.tabulate"
 
@@ -12,7 +13,9 @@ local ALPHA = 0.05 -- chance that a difference is called one and is none, by def
 -- --- differences ---------------------------------------------------------------------------------
 
 local function sessions_of(one_or_many)
-   return one_or_many.head and { one_or_many } or one_or_many
+   if type(one_or_many) == "table" and not one_or_many.head and #one_or_many > 0 then return one_or_many end
+   columns.check(one_or_many)
+   return { one_or_many }
 end
 
 local function row_for(found, result, row)

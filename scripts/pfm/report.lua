@@ -145,6 +145,7 @@ local function print_text(self, result, args)
    lines[#lines + 1] = "#"
    for _, line in ipairs(text_lines(self, result, rows)) do lines[#lines + 1] = line end
    if hidden > 0 then lines[#lines + 1] = ("# and %s"):format(format.plural(hidden, "more row")) end
+   if #result.rows == 0 then lines[#lines + 1] = "# there are no such samples" end
    return lines
 end
 
@@ -218,7 +219,7 @@ function report.options()
    c:flag("--json", "Print JSON.")
    c:flag("--samples", "Print every sample, as separated values.")
    c:habits(filters.habits(meant), needless, advice)
-   c:epilog("Percentages are of the events that the samples stand for.", {
+   c:epilog("Percentages are of the events that the samples stand for; with -s time,KEY of those in the slice.", {
       "lpfm report", "lpfm report -s object", "lpfm report -s comm,symbol --top 20 prog.data",
       "lpfm report --symbol main,parse -s line", "lpfm report -s time,symbol --slice 0.1 --percent-limit 1",
       "lpfm report --phases", "lpfm report --histogram interval",

@@ -191,6 +191,11 @@ local function add_total(totals, id, s)
    add(totals[id], s)
 end
 
+-- What a row's percentage is of: its event, and where it is one of several of a slice of time, that.
+local function whole_of(result, row)
+   return result.sliced and row.event .. "\0" .. row.time or row.event
+end
+
 local function add_row(result, wanted, cells, s)
    local id = table.concat(cells, "\0") .. "\0" .. s.event
    local row = result.by_id[id] or new_row(result, wanted, cells, s)
@@ -198,11 +203,12 @@ local function add_row(result, wanted, cells, s)
    add(row, s)
    add_total(result.totals, s.pmd, s)
    add_total(result.events, s.event, s)
+   add_total(result.wholes, whole_of(result, row), s)
 end
 
 local function finish(result)
    for _, row in ipairs(result.rows) do
-      local total = result.events[row.event].events
+      local total = result.wholes[whole_of(result, row)].events
       row.percent = total > 0 and row.events / total * 100 or 0
    end
    table.sort(result.rows, function(a, b)
@@ -210,8 +216,14 @@ local function finish(result)
       if a.events ~= b.events then return a.events > b.events end
       return table.concat(a.cells, "\0") < table.concat(b.cells, "\0")
    end)
-   result.by_id = nil
+   result.by_id, result.wholes, result.sliced = nil, nil, nil
    return result
+end
+
+local function is_one_of(name, names)
+   for _, n in ipairs(names) do
+      if n == name then return true end
+   end
 end
 
 local function needs_where(wanted, tests)
@@ -231,6 +243,7 @@ end
 
 --- See `pfm.analyze.by`.
 function tabulate.by(self, by, options)
+   columns.check(self)
    options = options or {}
    local filter = options.filter or {}
    local wanted, tests, sums = read_keys(by or "symbol"), read_tests(filter), options.sums or {}
@@ -240,7 +253,7 @@ function tabulate.by(self, by, options)
       where = (filter.from or filter.to) and { columns.during(self, filter.from, filter.to) } }
    local resolver = needs_where(wanted, tests) and store.resolver(self)
    local result = { rows = {}, by_id = {}, totals = {}, events = {}, missing = {}, cut = cut, titles = {},
-      keys = wanted }
+      keys = wanted, wholes = {}, sliced = #wanted > 1 and is_one_of("time", wanted) }
    for i, name in ipairs(wanted) do result.titles[i] = keys[name].title end
    for s in row_iterator(tally, fields, sums) do
       local where = resolver and resolver:resolve(s.pid, s.ip)

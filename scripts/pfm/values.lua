@@ -74,11 +74,11 @@ local function log_bins(fine)
 end
 
 -- The value below which a share of all lies, to the width of a fine bin.
-local function quantile(fine, n, share, start)
-   local wanted, seen = share * n, 0
+local function quantile(fine, m, share, start)
+   local wanted, seen = share * m.n, 0
    for _, f in ipairs(fine) do
       seen = seen + f.count
-      if seen >= wanted then return start(f.bin) end
+      if seen >= wanted then return math.min(math.max(start(f.bin), m.min_x), m.max_x) end
    end
 end
 
@@ -96,8 +96,8 @@ function values.histogram(self, what, options)
       bins = width and linear_bins(fine, width, from) or log_bins(fine),
       n = m.n, mean = m.n > 0 and m.mean_x or nil, deviation = m.n > 1 and math.sqrt(m.xx / (m.n - 1)) or nil,
       min = m.n > 0 and m.min_x or nil, max = m.n > 0 and m.max_x or nil,
-      median = quantile(fine, m.n, 0.5, start), p90 = quantile(fine, m.n, 0.9, start),
-      p99 = quantile(fine, m.n, 0.99, start),
+      median = quantile(fine, m, 0.5, start), p90 = quantile(fine, m, 0.9, start),
+      p99 = quantile(fine, m, 0.99, start),
    }
 end
 
