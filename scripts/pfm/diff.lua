@@ -82,8 +82,12 @@ local function visible(args, result)
    return rows, #result.rows - #rows
 end
 
-local function several_events(result)
+-- Where the keys do not tell the event and there are several.
+local function wants_event(result)
    local first = result.rows[1] and result.rows[1].event
+   for _, title in ipairs(result.titles) do
+      if title == "event" then return false end
+   end
    for _, row in ipairs(result.rows) do
       if row.event ~= first then return true end
    end
@@ -100,7 +104,7 @@ local function text_lines(result, rows, args)
    local columns, cells = {}, {}
    for i, title in ipairs { "old", "new", "change", "ratio", "p" } do columns[i] = { title = title, right = true } end
    columns[6] = { title = "" }
-   local show_event = several_events(result)
+   local show_event = wants_event(result)
    if show_event then columns[7] = { title = "event" } end
    for _, title in ipairs(result.titles) do columns[#columns + 1] = { title = title } end
    for i, row in ipairs(rows) do
