@@ -166,6 +166,8 @@ describe("a recorded session", function()
          end
       end
       for _, body in ipairs { "{}", '{"version":2}', '{"version":2,"events":[{}]}', '{"version":2,"events":3}',
+         '{"version":2,"events":[{"pmd":1000}]}', '{"version":2,"events":[{"pmd":65,"set":-1}]}',
+         '{"version":2,"events":[{"pmd":65,"values":[7,"x"]}]}', '{"version":2,"events":[{"pmd":6.5}]}',
          '{"version":"x","events":[]}', '{"version":2,"events":[],"with":[1]}' } do
          write(root .. "/odd.data", chunk("HEAD", body))
          local self, err = session.open(root .. "/odd.data")

@@ -13,6 +13,7 @@ local session = {}
 
 local VERSION, OLDEST = 2, 1 -- of the format: what is written, what can still be read
 local BUFFER_HEADER = 128    -- bytes, of a sampling buffer
+local PMDS, LAYOUTS = 320, 64 -- numbers of PMDs, and events, that samples can be of
 local SET_STEP = 2 ^ 16      -- see reader:sizes
 
 -- --- writing -------------------------------------------------------------------------------------
@@ -209,10 +210,23 @@ local function read_chunks(self, file)
    end
 end
 
+local function is_below(limit, n)
+   return type(n) == "number" and n >= 0 and n < limit and n % 1 == 0
+end
+
+local function are_pmds(list)
+   for _, pmd in ipairs(list) do
+      if not is_below(PMDS, pmd) then return false end
+   end
+   return true
+end
+
+-- Registers that lpfm.blocks can tell apart.
 local function check_events(list)
-   if type(list) ~= "table" then return false end
+   if type(list) ~= "table" or #list > LAYOUTS then return false end
    for _, e in ipairs(list) do
-      if type(e) ~= "table" or type(e.pmd) ~= "number" then return false end
+      if type(e) ~= "table" or not is_below(PMDS, e.pmd) or not is_below(SET_STEP, e.set or 0) then return false end
+      if e.values and not (type(e.values) == "table" and are_pmds(e.values)) then return false end
    end
    return true
 end
