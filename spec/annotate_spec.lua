@@ -84,6 +84,7 @@ describe("annotate", function()
       assert.truthy(out:find("\n[ %d.]+ | inlined%.c:18 +x = x %* 6364136223846793005ULL"), out)
       assert.falsy(out:find("\27", 1, true))
       assert.falsy((run("--asm -i " .. data)):find("inlined.c:", 1, true))
+      assert.equal((run("--asm -i " .. data)), (run("--stdio --no-source --dso inlined -i " .. data))) -- as perf has it
       assert.falsy((run("--source -i " .. data)):find(("%x:"):format(hot), 1, true))
    end)
 
@@ -104,6 +105,7 @@ describe("annotate", function()
          { "-i " .. data .. " strlen", 1, "most samples are in outer, " },
          { "-i " .. data .. " --object libc.so.6", 1, "no samples lie in libc.so.6" },
          { "-i " .. data .. " a b", 2, "'b' is too much" },
+         { "-i " .. data .. " -s outer", 2, "name the function as a word" },
          { "-i " .. data .. " --top x", 2, "--top: 'x'" },
          { "-i " .. data .. " --asm --source", 2, "exclude each other" },
          { "-i /no/such", 1, "/no/such" },

@@ -74,6 +74,7 @@ describe("lpfm script", function()
          { "-i " .. data .. " -F smybol", 2, "did you mean 'symbol'?" },
          { "-i " .. data .. " -e cycles", 1, "'cycles' was not recorded" },
          { "-i " .. data .. " /no/such.lua", 1, "/no/such.lua" },
+         { "-i " .. data .. " --comms sh", 2, "a script chooses" },
          { "-i /no/such", 1, "/no/such" },
          { data .. " -E 'x = = 1'", 1, "-E:1:" },
          { data .. " " .. script("local t\nfor s in samples() do t.x = s end"), 1, path .. ":2: attempt to index" },

@@ -87,7 +87,8 @@ describe("lpfm top", function()
 
    it("names the culprit of every mistake", function()
       local cases = {
-         { "-s colour", 2, "unknown key 'colour'" }, { "-d x", 2, "--delay: 'x'" }, { "-p x", 2, "'x' is not a list" },
+         { "-s colour", 2, "unknown key 'colour'" }, { "-g", 2, "no call chains" }, { "-K", 2, "cpu-clock:u" },
+         { "-d x", 2, "--refresh: 'x'" }, { "-p x", 2, "'x' is not a list" },
          { "-e nosuch", 2, "unknown event 'nosuch'" }, { "-c 5 -F 5", 2, "exclude each other" },
          { "-o x", 2, "pictures go to standard output" }, { "--once -p 999999999", 1, "999999999" },
          { "--once -- /no/such/program", 127, "/no/such/program" },

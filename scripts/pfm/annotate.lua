@@ -266,6 +266,17 @@ end
 
 -- --- the command ---------------------------------------------------------------------------------
 
+-- What people from perf type.
+local meant = { ["-d"] = "--object", ["--dso"] = "--object", ["--dsos"] = "--object", ["--no-source"] = "--asm" }
+local needless = { "--stdio", "--stdio2", "-l", "--print-line", "-P", "--full-paths", "-q", "-v" }
+local WORD = "name the function as a word: lpfm annotate parse"
+local TEXT = "the output is text: pipe it into less"
+local advice = {
+   ["-s"] = WORD, ["--symbol"] = WORD, ["--tui"] = TEXT, ["--gtk"] = TEXT,
+   ["-k"] = "of the kernel the addresses of samples are shown", ["--vmlinux"] = "of the kernel addresses are shown",
+   ["-C"] = "'lpfm report --cpu' shows a CPU's samples", ["--cpu"] = "'lpfm report --cpu' shows a CPU's samples",
+}
+
 --- The options.
 function annotate.options()
    local c = options.command("annotate", "Shows a function's source and instructions with the samples that lie there.",
@@ -278,6 +289,7 @@ function annotate.options()
    c:flag("--source", "Source lines, without instructions.")
    c:flag("--asm", "Instructions, without source lines.")
    c:flag("--json", "Print JSON.")
+   c:habits(meant, needless, advice)
    c:epilog("Percentages are of the function's samples. Without a symbol: the function with most of them.", {
       "lpfm annotate", "lpfm annotate parse", "lpfm annotate --source --top 3",
       "lpfm annotate --object libc.so.6 memcpy",

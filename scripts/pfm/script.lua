@@ -102,6 +102,16 @@ end
 
 -- --- the command ---------------------------------------------------------------------------------
 
+-- What people from perf type.
+local needless = { "-G", "--hide-call-graph", "--header", "-v", "--force", "--stdio" }
+local CHOOSE = "a script chooses: lpfm script -E 'for s in samples() do if s.comm == \"sh\" then print(s.time) end end'"
+local LUA = "scripts are Lua: scripts/examples has some"
+local advice = {
+   ["-g"] = LUA, ["--gen-script"] = LUA,
+   ["-c"] = CHOOSE, ["--comms"] = CHOOSE, ["--pid"] = CHOOSE, ["--tid"] = CHOOSE, ["-C"] = CHOOSE, ["--cpu"] = CHOOSE,
+   ["-S"] = CHOOSE, ["--symbols"] = CHOOSE, ["--time"] = CHOOSE, ["-D"] = "'lpfm export json' shows all there is",
+}
+
 --- The options.
 function script.options()
    local c = options.command("script", "Prints every sample of a recording, or runs a Lua script over them.",
@@ -111,6 +121,7 @@ function script.options()
    c:option("-F --fields", "LIST", "What to print: " .. DEFAULT .. "; also pid, symbol, line.")
    c:option("-s --script", "FILE", "The script.")
    c:option("-E --eval", "CODE", "A piece of Lua instead of a script.")
+   c:habits({}, needless, advice)
    c:epilog("A script finds samples(), which iterates over tables with the fields event, time (s), pid, tid, comm,\n"
       .. "process, cpu, address, period, symbol, offset, object and the values recorded with a sample; and session,\n"
       .. "the recording. Functions trace_begin, process_event(sample) and trace_end, if it defines them, are called.", {

@@ -165,6 +165,17 @@ end
 
 -- --- the command ---------------------------------------------------------------------------------
 
+-- What people from perf type.
+local meant = { ["-E"] = "--top", ["--entries"] = "--top", ["--stdio"] = "--plain", ["-t"] = "--pid" }
+local CHAINS = "samples hold addresses, no call chains; -s symbol,line shows where they lie"
+local LEVELS = "levels are chosen with the event: -e cpu-clock:u, -e cpu-clock:k"
+local advice = {
+   ["-g"] = CHAINS, ["--call-graph"] = CHAINS, ["--children"] = CHAINS, ["-K"] = LEVELS, ["-U"] = LEVELS,
+   ["--hide_kernel_symbols"] = LEVELS, ["--hide_user_symbols"] = LEVELS,
+   ["-z"] = "--window as long as --refresh shows new samples alone; key z begins anew",
+   ["--tui"] = "on a terminal lpfm top draws in place; q quits",
+}
+
 --- The options.
 function top.options()
    local c = options.command("top", "Shows live where the machine, threads or a command spend their time.",
@@ -173,11 +184,12 @@ function top.options()
    c:option("-c --period", "N", "A sample every N events (clocks: nanoseconds).")
    c:option("-F --frequency", "HZ", "Samples per second (default: 1000).")
    c:option("-s --sort", "KEYS", "As for 'lpfm report' (default: object,symbol).")
-   c:option("-d --delay", "SECONDS", "Between pictures (default: 2).")
+   c:option("-d --refresh", "SECONDS", "Between pictures (default: 2).")
    c:option("--window", "SECONDS", "A picture shows the samples of so long (default: 10).")
    c:option("--top", "N", "So many rows.")
    c:flag("--once", "One picture after the delay, and the end.")
    c:flag("--plain", "Picture after picture as in a pipe, although this is a terminal.")
+   c:habits(meant, { "-v", "--verbose", "-n", "--show-nr-samples" }, advice)
    c:epilog("Without a target: all CPUs. q quits, z begins anew. Idle time is left out of the percentages.", {
       "lpfm top", "lpfm top -p 1234 --threads", "lpfm top --once | head", "lpfm top -e page-faults -c 1 -- ./prog",
    })
@@ -216,7 +228,7 @@ function top.main(argv)
    report.sort(session.of { head = { events = {} }, blocks = {} }, by) -- refuses what is no key
    local view = {
       by = by, what = options.describe(spec), once = args.once, shown = 0,
-      delay = options.number(args.delay, "--delay") or DELAY, rows = options.number(args.top, "--top", true),
+      delay = options.number(args.refresh, "--refresh") or DELAY, rows = options.number(args.top, "--top", true),
       window = options.number(args.window, "--window") or WINDOW,
       full = screen.is_terminal() and not args.plain and not args.once,
    }
