@@ -164,7 +164,7 @@ describe("a flame graph", function()
       assert.same({ 1, 1, 1 }, { count.svg, count.style, count.script })
       assert.equal(count.g, count.title)
       assert.falsy(plain:find("&[^alqg#]"))
-      assert.truthy(plain:find("a &lt;b&gt; &amp; 'c'   &quot;d&quot;", 1, true))
+      assert.truthy(plain:find("a &lt;b&gt; &amp; 'c' ? &quot;d&quot;", 1, true))
       assert.falsy(svg:find("@%u+@"))
    end)
 
@@ -404,6 +404,59 @@ describe("SQLite", function()
       assert.equal("'prog <1>'\n", ask("SELECT value FROM info WHERE key = 'what'"))
       assert.equal("1|cpu-clock|ns|1000000.0\n2|page-faults||10.0\n", ask("SELECT * FROM events"))
       assert.equal("ok\n", ask("PRAGMA integrity_check"))
+   end)
+end)
+
+describe("any export", function()
+   local strange = scratch .. "/strange.data"
+
+   -- Event sets that use one PMD for two events; names that are no text.
+   setup(function()
+      recording.write(strange, {
+         what = "bytes \255\27",
+         events = { { name = "A", pmd = 4, period = 5 }, { name = "B", pmd = 4, set = 1, period = 7 } },
+      }, {
+         maps = { { pid = 9, maps = { { 4096, 8192, 0, "/no/\200such\1" } } } },
+         comms = { { tid = 9, pid = 9, comm = "\27[31m\195\169\255;x" } },
+         samples = { { tid = 9, ip = 4100, pmd = 4, period = 5 }, { tid = 9, ip = 4100, pmd = 4, set = 1, period = 7 },
+            { tid = 9, ip = 4100, pmd = 4, set = 1, period = 7 } },
+      })
+   end)
+
+   it("tells the events of sets apart", function()
+      local self = assert(session.open(strange))
+      local weights = {}
+      for _, name in ipairs { "A", "B" } do
+         weights[name] = select(2, stacks.collect(self, { event = name, weight = "events" }))
+      end
+      assert.same({ A = 5, B = 14 }, weights)
+      export.write(self, "csv", scratch .. "/sets.csv", { event = "B" })
+      assert.equal(3, select(2, read(scratch .. "/sets.csv"):gsub("\n", "")))
+   end)
+
+   it("is text where names are not", function()
+      local self = assert(session.open(strange))
+      for _, name in ipairs { "folded", "flamegraph", "speedscope", "csv", "json", "sql" } do
+         export.write(self, name, scratch .. "/strange")
+         local text = read(scratch .. "/strange")
+         assert.truthy(text:find("?[31mé?", 1, true), name)
+         assert.falsy(text:find("[\27\255\200\1]"), name)
+      end
+      assert.truthy(pprof.encode(self):find("?[31mé?;x", 1, true))
+   end)
+
+   it("survives recordings that were cut anywhere", function()
+      local whole, cut = read(data), scratch .. "/cut.data"
+      for length = 4, #whole - 1, 37 do
+         write(cut, whole:sub(1, length))
+         local self = session.open(cut)
+         if self then
+            for _, name in ipairs { "folded", "speedscope", "pprof", "csv", "sql", "json" } do
+               export.write(self, name, scratch .. "/cut")
+            end
+            assert.is_string(cjson.decode(read(scratch .. "/cut")).warnings[1])
+         end
+      end
    end)
 end)
 

@@ -3,6 +3,7 @@
 -- @module pfm.entries
 
 local blocks = require "lpfm.blocks"
+local format = require "pfm.format"
 local store = require "pfm.store"
 
 local entries = {}
@@ -17,7 +18,7 @@ local IDLE = "(idle)"
 -- @treturn string "?" where it is not known
 -- @usage local s = assert(session.open "lpfm.data"); return entries.comm(s, s.maps[1].pid)
 function entries.comm(self, tid, pid)
-   return self.comms[tid] or (tid == 0 and IDLE) or self.comms[pid] or "?"
+   return format.printable(self.comms[tid] or (tid == 0 and IDLE) or self.comms[pid] or "?")
 end
 
 local SET_STEP = 2 ^ 16
@@ -97,8 +98,8 @@ function entries.each(self, resolver, only)
       return with_values({
          event = event and event.name or "PMD" .. raw.pmd, time = raw.tstamp / 1e9, pid = raw.pid, tid = raw.tid,
          comm = entries.comm(self, raw.tid, raw.pid), process = entries.comm(self, raw.pid, raw.pid), cpu = raw.cpu,
-         address = raw.ip, period = period_of(self, event, raw), symbol = where.func, offset = where.offset,
-         object = where.object, where = where,
+         address = raw.ip, period = period_of(self, event, raw), symbol = format.printable(where.func),
+         offset = where.offset, object = format.printable(where.object), where = where,
       }, raw, names[key])
    end
 end

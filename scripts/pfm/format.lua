@@ -66,6 +66,38 @@ function format.bytes(n)
    return scaled(n, { { 2 ^ 30, "GiB" }, { 2 ^ 20, "MiB" }, { 2 ^ 10, "KiB" } }, 1)
 end
 
+-- Bytes of a character behind its first, by UTF-8; nil: no character begins so.
+local function more_bytes(first)
+   if first < 128 then return 0 end
+   if first >= 194 and first < 224 then return 1 end
+   if first >= 224 and first < 240 then return 2 end
+   return first >= 240 and first < 245 and 3 or nil
+end
+
+local printable = setmetatable({}, { __mode = "k" })
+
+local function make_printable(text)
+   local out, i = {}, 1
+   while i <= #text do
+      local more = more_bytes(text:byte(i))
+      local ch = more and text:sub(i, i + more)
+      local whole = ch and #ch == more + 1 and not ch:find("%c") and not ch:find("[^\128-\191]", 2)
+      out[#out + 1] = whole and ch or "?"
+      i = i + (whole and #ch or 1)
+   end
+   return table.concat(out)
+end
+
+--- A name as it can be shown anywhere: control characters, and bytes that are no UTF-8, become question marks.
+-- @string text
+-- @treturn string
+-- @usage format.printable("a\27[31m") --> "a?[31m"
+function format.printable(text)
+   if not text:find("[%c\127-\255]") then return text end
+   printable[text] = printable[text] or make_printable(text)
+   return printable[text]
+end
+
 --- A rate.
 -- @tparam number n per second
 -- @treturn string

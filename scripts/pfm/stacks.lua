@@ -6,6 +6,7 @@
 -- @module pfm.stacks
 
 local entries = require "pfm.entries"
+local format = require "pfm.format"
 local store = require "pfm.store"
 local symbols = require "pfm.symbols"
 
@@ -27,11 +28,13 @@ end
 -- @treturn table frames
 -- @usage stacks.code(stacks.rows(assert(session.open "lpfm.data"))[1].where, {})[1].kind --> "object" or "kernel"
 function stacks.code(where, options)
-   local out = { { kind = where.object == "[kernel]" and "kernel" or "object", name = base_name(where.object) } }
+   local kind = where.object == "[kernel]" and "kernel" or "object"
+   local out = { { kind = kind, name = format.printable(base_name(where.object)) } }
    local frames = symbols.frames(where)
    for i = #frames, options.inlined == false and #frames or 1, -1 do
       local f = frames[i]
-      out[#out + 1] = { kind = i == #frames and "symbol" or "inlined", name = f.name, file = f.file, line = f.line }
+      out[#out + 1] = { kind = i == #frames and "symbol" or "inlined", name = format.printable(f.name),
+         file = f.file and format.printable(f.file), line = f.line }
    end
    return out
 end

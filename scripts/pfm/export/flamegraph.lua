@@ -58,7 +58,7 @@ end
 local entities = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
 
 local function escape(text)
-   return (text:gsub("[%c\127]", " "):gsub('[&<>"]', entities))
+   return (format.printable(text):gsub('[&<>"]', entities))
 end
 
 -- A colour that stays the same for a name.

@@ -55,8 +55,8 @@ end
 -- @tparam[opt] table options `event` (a name): only its samples
 function json.write(self, out, options)
    local only = options and options.event and stacks.event(self, options.event).name
-   out:write('{"head":', format.json(self.head), ",\n")
-   if self.ends then out:write('"ends":', format.json(self.ends), ",\n") end
+   out:write('{"head":', format.printable(format.json(self.head)), ",\n")
+   if self.ends then out:write('"ends":', format.printable(format.json(self.ends)), ",\n") end
    local warnings = self:warnings()
    out:write('"warnings":', #warnings > 0 and format.json(warnings) or "[]", ",\n")
    write_list(self, out, only)

@@ -5,6 +5,7 @@
 -- makes frames of them).
 -- @module pfm.export.pprof
 
+local format = require "pfm.format"
 local pb = require "pfm.protobuf"
 local entries = require "pfm.entries"
 local stacks = require "pfm.stacks"
@@ -44,6 +45,7 @@ local function number_of(t, id, make)
 end
 
 local function text(p, s)
+   s = format.printable(s)
    return number_of(p.strings, s, function() return s end)
 end
 

@@ -87,7 +87,7 @@ function speedscope.write(self, out, options)
       end
    end
    out:write(format.json {
-      ["$schema"] = SCHEMA, exporter = lpfm._VERSION, name = self.head.what, activeProfileIndex = 0,
+      ["$schema"] = SCHEMA, exporter = lpfm._VERSION, name = format.printable(self.head.what), activeProfileIndex = 0,
       shared = { frames = frames }, profiles = profiles,
    }, "\n")
 end

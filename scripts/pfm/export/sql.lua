@@ -29,7 +29,7 @@ CREATE VIEW resolved AS SELECT samples.id, events.name AS event, time, pid, samp
 ]]
 
 local function quoted(text)
-   return "'" .. text:gsub("%z", ""):gsub("'", "''") .. "'"
+   return "'" .. format.printable(text):gsub("'", "''") .. "'"
 end
 
 local function name_quoted(text)
