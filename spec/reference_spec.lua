@@ -15,8 +15,9 @@ local descriptors = handles.settled()
 -- The machinery of the commands and the prompt: documented for who works on it, without examples.
 local internal = {}
 for name in ("annotate catalog cli columns complete derive diff difference doc events export filters format help " ..
-   "list multiplex nearest options phases plan plot progress protobuf raw record repl report screen script setup " ..
-   "shell show stages stat tabulate top trigger values views"):gmatch("%a+") do
+   "list multiplex nearest options phases plan plot progress protobuf raw reading record repl report screen script " ..
+   "setup shell show stages stat tabulate top trigger values views background caret chunk commands counters journal " ..
+   "ldoc literal names prompt reference saved texts tokens watch"):gmatch("%a+") do
    internal["pfm." .. name] = true
 end
 

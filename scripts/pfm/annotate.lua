@@ -7,8 +7,8 @@
 local format = require "pfm.format"
 local nearest = require "pfm.nearest"
 local options = require "pfm.options"
+local reading = require "pfm.reading"
 local screen = require "pfm.screen"
-local session = require "pfm.session"
 local shell = require "pfm.shell"
 local stacks = require "pfm.stacks"
 local symbols = require "pfm.symbols"
@@ -305,8 +305,7 @@ function annotate.main(argv)
    if #words > 1 then options.fail("one symbol at a time: '%s' is too much", words[2]) end
    if args.source and args.asm then options.fail("--source and --asm exclude each other") end
    local opts = { event = args.event, object = args.object, top = options.number(args.top, "--top", true) }
-   local self, err = session.open(args.file or "lpfm.data")
-   if not self then error(err, 0) end
+   local self = reading.open(args.file)
    local list = annotate.functions(self, words[1], opts)
    local out = {}
    if args.json then
@@ -320,8 +319,7 @@ function annotate.main(argv)
       end
    end
    io.stdout:write(table.concat(out, "\n"), "\n")
-   io.stdout:flush()
-   for _, warning in ipairs(self:warnings()) do io.stderr:write("lpfm annotate: ", warning, "\n") end
+   reading.finish(self, "lpfm annotate")
    return 0
 end
 
@@ -331,8 +329,7 @@ end
 -- @treturn table of `annotate.functions`; prints itself
 -- @usage record("ls -lR /etc >/dev/null"); annotate()
 function annotate.call(name, path)
-   local self, err = session.open(path or "lpfm.data")
-   if not self then error(err, 0) end
+   local self = reading.open(path)
    return setmetatable(annotate.functions(self, name), {
       __tostring = function(list)
          local out, view = {}, { source = source_reader(), lines = true }

@@ -5,9 +5,8 @@
 local format = require "pfm.format"
 local nearest = require "pfm.nearest"
 local options = require "pfm.options"
-local progress = require "pfm.progress"
+local reading = require "pfm.reading"
 local screen = require "pfm.screen"
-local session = require "pfm.session"
 local shell = require "pfm.shell"
 
 local export = { summary = "turn a recording into a flame graph, pprof, speedscope, CSV, JSON, SQLite" }
@@ -119,19 +118,6 @@ local function is_file(path)
    return file ~= nil
 end
 
--- "lpfm export svg": a format where a file could stand.
-local function pick_words(args, words)
-   for _, word in ipairs(words) do
-      if not args.format and format_named(word) and not is_file(word) then
-         args.format = word
-      elseif not args.file then
-         args.file = word
-      else
-         options.fail("one file at a time: '%s' is too much", word)
-      end
-   end
-end
-
 local function wanted_format(args)
    local name = args.format or (args.output and format_of_path(args.output))
    if not name then
@@ -163,19 +149,15 @@ end
 -- @treturn number exit status
 function export.main(argv)
    local args, words = export.options():parse(argv)
-   pick_words(args, words)
+   reading.pick(args, words, "format", function(word) return format_named(word) and not is_file(word) end)
    local name, writer = wanted_format(args)
    local opts = { event = args.event, weight = check_weight(args.weight), ids = args.ids, inlined = not args.no_inline,
       title = args.title, separator = args.x }
    local path = args.output ~= "-" and args.output or nil
    if not path then refuse_screen(writer) end
-   local self, err = session.open(args.file or "lpfm.data")
-   if not self then error(err, 0) end
-   self.progress = progress.counter("lpfm export", (self.ends or {}).samples or math.huge, "samples")
+   local self = reading.open(args.file, "lpfm export")
    export.write(self, name, path, opts)
-   self.progress()
-   io.stdout:flush()
-   for _, warning in ipairs(self:warnings()) do io.stderr:write("lpfm export: ", warning, "\n") end
+   reading.finish(self, "lpfm export")
    return 0
 end
 
@@ -188,8 +170,7 @@ function export.call(path, file, opts)
    opts = opts or {}
    local name = opts.format or format_of_path(path)
    if not name then error(("no format ends in '%s': export(\"out.svg\"), or format=..."):format(path), 0) end
-   local self, err = session.open(file or "lpfm.data")
-   if not self then error(err, 0) end
+   local self = reading.open(file)
    export.write(self, name, path, opts)
 end
 

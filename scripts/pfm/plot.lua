@@ -6,6 +6,7 @@
 
 local format = require "pfm.format"
 local options = require "pfm.options"
+local reading = require "pfm.reading"
 local screen = require "pfm.screen"
 
 local plot = { summary = "draw a recording: shares, courses over time, distributions" }
@@ -179,40 +180,22 @@ function plot.options()
    return c
 end
 
-local function pick(args, words)
-   local what
-   for _, word in ipairs(words) do
-      if not what and views[word] then
-         what = word
-      elseif not args.file then
-         args.file = word
-      else
-         options.fail("one file at a time: '%s' is too much", word)
-      end
-   end
-   return what or "bars"
-end
-
 --- Runs the command line.
 -- @tparam table argv
 -- @treturn number exit status
 function plot.main(argv)
    local args, words = plot.options():parse(argv)
-   local what = pick(args, words)
+   reading.pick(args, words, "what", function(word) return views[word] end)
    local opts = { by = args.sort, event = args.event, top = options.number(args.top, "--top", true), value = args.value,
       slices = options.number(args.slices, "--slices", true), bins = options.number(args.bins, "--bins", true) }
-   local self, err = require("pfm.session").open(args.file or "lpfm.data")
-   if not self then error(err, 0) end
-   self.progress = require("pfm.progress").counter("lpfm plot", (self.ends or {}).samples or math.huge, "samples")
-   local drawn = plot.session(self, what, opts)
-   self.progress()
+   local self = reading.open(args.file, "lpfm plot")
+   local drawn = plot.session(self, args.what, opts)
    if args.output then
       drawn:save(args.output)
    else
       io.stdout:write(drawn:text(), "\n")
    end
-   io.stdout:flush()
-   for _, warning in ipairs(self:warnings()) do io.stderr:write("lpfm plot: ", warning, "\n") end
+   reading.finish(self, "lpfm plot")
    return 0
 end
 
@@ -222,8 +205,7 @@ end
 -- @treturn figure prints itself
 -- @usage record("ls -lR /etc >/dev/null"); plot("time")
 function plot.call(what, path)
-   local self, err = require("pfm.session").open(path or "lpfm.data")
-   if not self then error(err, 0) end
+   local self = reading.open(path)
    return plot.session(self, what)
 end
 

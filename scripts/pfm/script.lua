@@ -7,7 +7,7 @@ local format = require "pfm.format"
 local nearest = require "pfm.nearest"
 local options = require "pfm.options"
 local entries = require "pfm.entries"
-local session = require "pfm.session"
+local reading = require "pfm.reading"
 local stacks = require "pfm.stacks"
 local symbols = require "pfm.symbols"
 
@@ -165,8 +165,7 @@ end
 function script.main(argv)
    local args, words = parse(argv)
    local chunk, name, arguments = pick(args, words)
-   local self, err = session.open(args.file or "lpfm.data")
-   if not self then error(err, 0) end
+   local self = reading.open(args.file)
    local only = args.event and stacks.event(self, args.event).name
    local function iterate() return entries.each(self, nil, only) end
    local status = 0
@@ -175,8 +174,7 @@ function script.main(argv)
    else
       print_samples(iterate, parse_fields(args.fields or DEFAULT, self))
    end
-   io.stdout:flush()
-   for _, warning in ipairs(self:warnings()) do io.stderr:write("lpfm script: ", warning, "\n") end
+   reading.finish(self, "lpfm script")
    return status
 end
 
