@@ -491,6 +491,7 @@ describe("lpfm export", function()
       local cases = {
          { "export " .. data, 2, "which format?" },
          { "export --format flamegrap " .. data, 2, "did you mean 'flamegraph'?" },
+         { "export flamegrap", 2, "'flamegrap' is neither a format; did you mean 'flamegraph'? nor a recording" },
          { "export svg " .. data .. " more", 2, "'more' is too much" },
          { "export --weight heavy svg " .. data, 2, "'heavy' is neither" },
          { "export svg /no/such", 1, "/no/such" },

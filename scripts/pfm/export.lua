@@ -120,6 +120,10 @@ end
 
 local function wanted_format(args)
    local name = args.format or (args.output and format_of_path(args.output))
+   if not name and args.file and not is_file(args.file) then
+      options.fail("'%s' is neither a format%s nor a recording (formats: %s)", args.file,
+         nearest.hint(args.file, names), table.concat(names, ", "))
+   end
    if not name then
       options.fail("which format? --format names it (%s), or the end of -o's file", table.concat(names, ", "))
    end
