@@ -53,7 +53,9 @@ static void plan_sampling(const struct pfm_context *ctx, const struct pfm_set *s
 	plan->stop = !ctx->fmt;
 	plan->fixed = !random && pmd->short_reset && pmd->short_reset == pmd->long_reset &&
 		      !reset_by_others(set, pmd->num);
-	plan->prompt = plan->stop || !plan->fixed || pmd->last_reset != pmd->short_reset;
+	/* a format whose call-backs are a script's decides at each overflow what is to be done now */
+	plan->prompt = plan->stop || !plan->fixed || pmd->last_reset != pmd->short_reset ||
+		       ctx->fmt->fmt_ops;
 }
 
 /* False: nothing is counted, because no PMC says what. */
