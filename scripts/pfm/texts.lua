@@ -28,8 +28,8 @@ An expression prints its value; Enter goes on where a statement is not complete,
 names: of functions, fields, options, events inside strings, files. Ctrl-C stops what runs, Ctrl-D leaves.
 
 help(x) explains a function, an object, an event, a register; ?x does the same: ?stat, ?ctx.read_pmds, ?cycles, ?PMC66.
-Topics: stat, record, report, list, watch, session, events, context, registers, sampling, messages, u64, modules,
-commands, start-up]==]
+Topics: stat, record, report, diff, list, watch, session, events, context, registers, sampling, formats, messages, u64,
+modules, commands, start-up]==]
 
 topics.stat = [==[
 stat(command [, events [, groups]])   counts events while a shell command line runs; groups: metrics, "cpi,cache"
@@ -48,6 +48,12 @@ topics.report = [==[
 report([file [, keys]])       where the samples lie; keys: symbol, object, line, address, thread, comm, pid,
                               cpu, event, or several: "comm,symbol"
 Returns a table: .rows[1].percent, .rows[1].cells; printed, it shows the first 20 rows.]==]
+
+topics.diff = [==[
+diff("old.data", "new.data" [, keys])   how two recordings differ, and whether that can be chance
+diff("o1.data,o2.data,o3.data", "n1.data,n2.data,n3.data")   several runs of each, to compare with how they vary
+Returns a table: .rows[1].percent (points), .old.percent, .ratio, .p; printed, it shows the first 20 rows.
+pfm.analyze has more: phases, histograms of the values in samples, correlation, derived metrics.]==]
 
 topics.list = [==[
 list([pattern])               the events, generic names, metric groups, registers and formats of this machine
@@ -113,21 +119,38 @@ c = lpfm.create{format="default", buf_size=65536}
 c:write_pmcs{{num=65, value=9}}                                     cpu-clock
 c:write_pmds{{num=65, value=-1000000, long_reset=-1000000, short_reset=-1000000, flags={"OVFL_NOTIFY"}}}
 c:load(); c:start(); work(); c:stop()
-for s in c:buffer():samples() do print(s.ip, s.tid) end]==]
+for s in c:buffer():samples() do print(s.ip, s.tid) end
+kept = c:buffer():copy()      stays after c:restart() and c:close()]==]
+
+topics.formats = [==[
+lpfm.register_format{name="hot", init=function(self) self.hits = {} end,
+   handler=function(self, o) self.hits[o.ip] = (self.hits[o.ip] or 0) + 1 return "RESET" end,
+   calls={hits=function(self) return self.hits end}}
+c = lpfm.create{format="hot"}           then as in help("sampling"); handler is called at each overflow, with
+                                        o.ip, o.tid, o.cpu, o.tstamp, o.ovfl_pmd, o.set, o.value, o.pmds[num]
+c:ask("hits")                           calls a function of calls; c:format_error() says what went wrong
+lpfm.register_format{name="few", base="default", handler=function(self, o) return self.buf:record() end}
+                                        records into a buffer of the format default, which c:buffer() shows]==]
 
 topics.messages = [==[
 c:read([seconds])             -> {type="OVFL", ip=, tid=, pmds={...}} or {type="END"}; nil, "timeout"
 c:messages([seconds])         iterates over them; c:restart() lets a masked context go on
-c:fd()                        the descriptor, for poll]==]
+c:on_message(fn)              fn(msg, c) is called when one comes, wherever the script is (SIGIO)
+c:fd()                        the descriptor, for poll; require "pfm.loop" is a loop over many contexts]==]
 
 topics.u64 = [==[
 lpfm.u64(x)                   a 64-bit number that is always exact: + - * / %, comparison, :hex(), :tonumber()]==]
 
 topics.modules = [==[
 require "pfm.count"           measurements as functions: count.run{...}, count.call(fn, events)
-require "pfm.profile"         sampling: profile.collect{...}
-require "pfm.background"      sessions in the background; "pfm.journal": how contexts were programmed
-require "pfm.session"         recordings; "pfm.symbols": addresses to functions; "pfm.format": tables, CSV, JSON]==]
+require "pfm.profile"         sampling: profile.collect{...}; "pfm.bias": bias.test{...}, is a period in step?
+require "pfm.cascade"         in stages: cascade.run{command={"./prog"}, stages="page-faults:1000 then cs"}
+require "pfm.system"          CPUs, by core, socket, node: system.count{by="core", seconds=1}
+require "pfm.ffi"             LuaJIT: contexts, vectors and buffers as typed pointers, at the speed of C
+require "pfm.analyze"         profiles as tables: by symbol, time, ...; differences, phases, histograms, correlation
+require "pfm.session"         recordings (format: pfm/store.md); "pfm.store": made self-contained
+require "pfm.symbols"         addresses to functions; "pfm.format": tables, CSV, JSON
+require "pfm.background"      sessions in the background; "pfm.journal": how contexts were programmed]==]
 
 -- --- fields that several calls share -------------------------------------------------------------
 
