@@ -11,7 +11,7 @@ describe("the C interfaces", function()
       it("let a program count its own page faults: " .. name, function()
          local program = c.compile(name)
          for _, pages in ipairs { 100, 5000 } do
-            local out, status = c.sh("LPFM_MACHINE=perf " .. program .. " " .. pages)
+            local out, status = c.sh("LPFM_MACHINE=" .. require "support.real" .. " " .. program .. " " .. pages)
             assert.are.equal(0, status, out)
             local counted = tonumber(out:match("counted (%d+)"))
             assert.is_true(counted >= pages and counted <= pages + 16, out)
@@ -20,6 +20,7 @@ describe("the C interfaces", function()
    end
 
    it("export what the version script lists, and nothing else", function()
+      if select(2, c.sh("command -v nm")) ~= 0 then return pending("there is no nm here") end
       local library = os.getenv("LPFM_BUILD") .. "/libperfmon.so"
       local out = c.sh("nm -D --defined-only " .. library .. " | awk '$2 ~ /[TDBRW]/ {print $3}'")
       local map = io.open("kernel/user/libperfmon.map"):read("*a")

@@ -9,11 +9,11 @@ local function run(command)
 end
 
 -- Why the machine cannot be had here; nil if it can.
-local function obstacle()
+local function obstacle(arch)
    if os.getenv("LPFM_BUILD") == nil or io.open("/dev/perfmon") then
       return "inside such a machine already, or not started by spec/run"
    end
-   local output, status = run("spec/vm/vm prepare")
+   local output, status = run("spec/vm/vm -A " .. arch .. " prepare")
    if status ~= 0 then
       return (output:gsub("%s*status %d+%s*$", ""))
    end
@@ -27,6 +27,15 @@ local function results(output)
       bad[#bad + 1] = line:match("^not ok (.+)$")
    end
    return names, bad
+end
+
+-- Specs in the guest: their own closing line.
+local function specs_pass(options, specs)
+   local output, status = run("spec/vm/run " .. options .. " specs " .. table.concat(specs, " "))
+   local passed, failed = output:match("\n(%d+) passed, (%d+) failed")
+   assert.equal("0", failed, output)
+   assert.is_true(tonumber(passed) > 2 * #specs, output)
+   assert.equal(0, status, output)
 end
 
 local function passes(options, programs, expected)
@@ -71,31 +80,67 @@ local measure = {
    "estimate_r11:u", "estimate_instructions:u", "estimate_cycles:u", "randomized_by_the_tool",
    "randomized_by_the_interface", "a_cpu_counts_what_ran_there",
 }
+local software = {
+   "self_is_exact", "child_counts_what_it_counts_alone", "clocks_run_with_the_thread", "system_wide", "notification",
+   "notification_by_signal", "blocking", "samples", "regions", "profile_by_the_clock", "overflow_switches_after_n",
+   "time_switched_sets_share",
+}
+local modules = {
+   "formats_come_when_wanted", "formats_are_told_of", "a_format_in_use_stays", "a_format_from_elsewhere",
+   "a_description_comes_when_wanted", "contexts_keep_the_pmu_they_began_with", "modules_come_and_go_under_load",
+   "nothing_is_left",
+}
+local torture = { "nothing_breaks", "nothing_is_left", "it_still_counts_right", "the kernel is content" }
+
+local function all(...)
+   local names_of_all = {}
+   for _, list in ipairs { ... } do
+      for _, name in ipairs(list) do
+         names_of_all[#names_of_all + 1] = name
+      end
+   end
+   return names_of_all
+end
+
+-- Those that use the machine they find, and not the simulated one alone.
+local specs = {}
+for _, name in ipairs { "lpfm_args", "lpfm_buffer", "lpfm_context", "lpfm_message", "lpfm_proc",
+   "lpfm_vector", "session", "abi", "events_stat", "labs", "program" } do
+   specs[#specs + 1] = "spec/" .. name .. "_spec.lua"
+end
+local short_specs = { "spec/lpfm_context_spec.lua", "spec/lpfm_message_spec.lua", "spec/session_spec.lua" }
 
 describe("perfmon.ko in an emulated machine", function()
-   local why = obstacle()
+   local obstacles = {}
 
-   local function vm_it(name, ...)
+   local function vm_it(name, check, options, ...)
       local args = { ... }
-      it(name, function()
-         if why then
-            return pending(why)
+      local arch = options:match("%-A (%w+)") or "arm64"
+      it(("on %s%s %s"):format(arch, options:find("-c 4", 1, true) and " with four processors" or "", name), function()
+         obstacles[arch] = obstacles[arch] or { why = obstacle(arch) }
+         if obstacles[arch].why then
+            return pending(obstacles[arch].why)
          end
-         passes(unpack(args))
+         check(options, unpack(args))
       end)
    end
 
-   vm_it("counts, exactly", "", "counting", counting)
-   vm_it("samples and notifies", "", "sampling", sampling)
-   vm_it("switches event sets", "", "sets", sets)
-   vm_it("lets nobody see what is not theirs", "", "security", security)
-   vm_it("knows events by name, as perf_event does there", "", "names", names)
-   vm_it("begins a cascade's second stage at the n-th event, and estimates, and randomizes", "", "measure", measure)
-   vm_it("counts on four processors", "-c 4 -t 300", "counting security", counting)
-   vm_it("samples and notifies on four processors", "-c 4 -t 300", "sampling", sampling)
-   vm_it("switches event sets on four processors", "-c 4 -t 300", "sets", sets)
-   vm_it("bears whatever is done to it", "-t 300", "torture:5",
-      { "nothing_breaks", "nothing_is_left", "it_still_counts_right", "the kernel is content" })
-   vm_it("bears it on four processors that come and go", "-c 4 -t 300", "torture:3:2",
-      { "nothing_breaks", "nothing_is_left", "it_still_counts_right", "the kernel is content" })
+   vm_it("counts, samples and switches sets, exactly", passes, "-t 600", "counting sampling sets",
+      all(counting, sampling, sets))
+   vm_it("knows events by name, as perf_event does, lets nobody see what is not theirs, and needs no PMU", passes,
+      "-t 600", "names security software", all(names, security, software))
+   vm_it("begins a cascade's second stage at the n-th event, and estimates, and randomizes", passes, "-t 600",
+      "measure", measure)
+   vm_it("counts, samples and switches sets", passes, "-c 4 -t 600", "counting sampling sets security software",
+      all(counting, sampling, sets, security, software))
+   vm_it("bears whatever is done to it", passes, "-t 600", "torture:5", torture)
+   vm_it("bears it while they come and go, and modules too", passes, "-c 4 -t 600", "torture:3:2 modules",
+      all(torture, modules))
+   vm_it("passes the specs of real machines", specs_pass, "-t 900", specs)
+   vm_it("passes those of contexts", specs_pass, "-c 4 -t 900", short_specs)
+   vm_it("counts, samples and switches sets without a PMU, and loads its modules", passes, "-A amd64 -t 600",
+      "software security modules torture:3", all(software, security, modules, torture))
+   vm_it("does so, too", passes, "-A amd64 -c 4 -t 600", "software security modules torture:3",
+      all(software, security, modules, torture))
+   vm_it("passes the specs of real machines", specs_pass, "-A amd64 -t 900", specs)
 end)

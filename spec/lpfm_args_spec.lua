@@ -5,7 +5,7 @@ local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local handles = require "support.handles"
 
-assert(lpfm.machine("perf"))
+assert(lpfm.machine(require "support.real"))
 local descriptors = handles.settled()
 
 -- One value of each type; functions are called with each in each place.

@@ -5,7 +5,7 @@ local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local handles = require "support.handles"
 
-assert(lpfm.machine("perf"))
+assert(lpfm.machine(require "support.real"))
 local descriptors = handles.settled()
 
 local CPU_CLOCK, TSTAMP, TID, PID = 65, 80, 82, 83

@@ -4,7 +4,7 @@
 local lpfm = require "lpfm"
 local handles = require "support.handles"
 
-assert(lpfm.machine("perf"))
+assert(lpfm.machine(require "support.real"))
 local descriptors = handles.settled()
 
 local CPU_CLOCK, PAGE_FAULTS, MINOR = 65, 66, 67

@@ -6,7 +6,9 @@
 KDIR    ?= /lib/modules/$(shell uname -r)/build
 MODDIR  := $(BUILD)/module
 MODULE_DIRS := core formats pmu include linux
-KMAKE    = $(MAKE) -C $(KDIR) M=$(abspath $(MODDIR))/linux
+# without pahole a module has no BTF, and needs none
+BTF      = $(if $(shell command -v pahole),,CONFIG_DEBUG_INFO_BTF_MODULES=)
+KMAKE    = $(MAKE) -C $(KDIR) M=$(abspath $(MODDIR))/linux $(BTF)
 
 .PHONY: module module-of module-install vm check-vm
 
@@ -26,7 +28,7 @@ module-install: module
 
 # A sampling format or PMU description from elsewhere: its Kbuild is in DIR, and finds perfmon_module.h.
 module-of: module
-	$(MAKE) -C $(KDIR) M=$(abspath $(DIR)) modules KBUILD_EXTRA_SYMBOLS=$(abspath $(MODDIR))/linux/Module.symvers \
+	$(MAKE) -C $(KDIR) M=$(abspath $(DIR)) $(BTF) modules KBUILD_EXTRA_SYMBOLS=$(abspath $(MODDIR))/linux/Module.symvers \
 		KCFLAGS='$(foreach d,linux include core pmu formats,-I$(abspath $(MODDIR))/$(d))'
 
 vm:

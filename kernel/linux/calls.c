@@ -242,6 +242,7 @@ static long getinfo_fmts(void __user *arg, int n)
 	pfarg_fmtinfo_t *infos;
 	long count;
 
+	lx_formats_demand();
 	if (!n)
 		return pfm_fmt_list(NULL, 0);
 	infos = kvcalloc(n, sizeof(*infos), GFP_KERNEL_ACCOUNT);

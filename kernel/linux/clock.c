@@ -8,6 +8,7 @@
  * being served, when perf sets it.
  */
 #include <linux/hrtimer.h>
+#include <linux/timekeeping.h>
 
 #include "compat.h"
 #include "linux.h"
@@ -76,6 +77,62 @@ void lx_clock_close(struct lx_context *lx)
 	lx->clock = NULL;
 }
 
+/* --- timers, where NMIs set them -------------------------------------------------------------- */
+
+#define CLOCK_BIT	63		/* in lx->late: lx->clock; others are counters */
+
+static struct perf_event *event_of(struct lx_context *lx, unsigned int bit)
+{
+	return bit == CLOCK_BIT ? lx->clock : lx->counters[bit].event;
+}
+
+/* The timers' lock may be held where an NMI comes: it leaves them to the interrupt that it asks for. */
+static void set_later(struct lx_context *lx, const struct perf_event *event)
+{
+	unsigned int bit = CLOCK_BIT;
+
+	if (event != lx->clock)
+		for (bit = 0; event_of(lx, bit) != event;)
+			bit++;
+	atomic64_or(1LL << bit, &lx->late);
+	irq_work_queue(&lx->late_work);
+}
+
+static void set_late_ones(struct irq_work *work)
+{
+	struct lx_context *lx = container_of(work, struct lx_context, late_work);
+	u64 late = atomic64_xchg(&lx->late, 0);
+
+	while (late) {
+		unsigned int bit = __ffs64(late);
+		struct perf_event *event = event_of(lx, bit);
+
+		late &= late - 1;
+		if (!lx_on_cpu(event) || event->oncpu == smp_processor_id())
+			lx_timer_set(lx, event, event->hw.sample_period);
+	}
+}
+
+void lx_clock_init_context(struct lx_context *lx)
+{
+	init_irq_work(&lx->late_work, set_late_ones);
+}
+
+void lx_clock_settle(struct lx_context *lx)
+{
+	irq_work_sync(&lx->late_work);
+}
+
+/* As hrtimer_get_remaining(), without the lock. */
+static s64 time_left(struct lx_context *lx)
+{
+	if (!in_nmi())
+		return ktime_to_ns(hrtimer_get_remaining(&lx->clock->hw.hrtimer));
+	if (atomic64_read(&lx->late) & 1LL << CLOCK_BIT)
+		return lx->clock->hw.sample_period;
+	return ktime_to_ns(hrtimer_get_expires(&lx->clock->hw.hrtimer)) - ktime_get_mono_fast_ns();
+}
+
 void lx_timer_set(struct lx_context *lx, struct perf_event *event, u64 ns)
 {
 	if (ns < LX_CLOCK_MIN_NS)
@@ -83,7 +140,9 @@ void lx_timer_set(struct lx_context *lx, struct perf_event *event, u64 ns)
 	event->hw.sample_period = ns;
 	if (lx->firing == event)
 		return;
-	if (lx_on_cpu(event))
+	if (in_nmi())
+		set_later(lx, event);
+	else if (lx_on_cpu(event))
 		hrtimer_start(&event->hw.hrtimer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
 	else
 		local64_set(&event->hw.period_left, ns);
@@ -110,7 +169,7 @@ uint64_t lx_left(struct pfm_context *ctx)
 	if (!lx->armed)
 		return 0;
 	if (lx_on_cpu(lx->clock))
-		left = ktime_to_ns(hrtimer_get_remaining(&lx->clock->hw.hrtimer));
+		left = time_left(lx);
 	else
 		left = local64_read(&lx->clock->hw.period_left);
 	return left > 0 ? left : 1;

@@ -23,6 +23,7 @@ struct lx_context *lx_context_new(void)
 	spin_lock_init(&lx->maps_lock);
 	lx_block_init(lx);
 	lx_lifetime_init_context(lx);
+	lx_clock_init_context(lx);
 	memset(lx->slot, LX_NO_COUNTER, sizeof(lx->slot));
 	lx->ns = get_pid_ns(task_active_pid_ns(current));
 	lx->kernel_ips = lx_may_count_kernel();

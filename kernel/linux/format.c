@@ -25,6 +25,7 @@ static void release(struct pfm_buffer_fmt *fmt)
 	module_put(fmt->owner);
 }
 
+static bool asked;	/* for all there are, since one last went */
 static DEFINE_MUTEX(registering);	/* the core's list and /sys agree */
 
 static int add(pfm_buffer_fmt_t *fmt)
@@ -63,6 +64,7 @@ int pfm_module_remove_fmt(unsigned char *uuid)
 	ret = (pfm_unregister_buffer_fmt)(uuid);
 	if (!ret)
 		lx_sysfs_remove_format(uuid);
+	WRITE_ONCE(asked, false);
 	mutex_unlock(&registering);
 	return ret;
 }
@@ -76,6 +78,14 @@ static bool plain(const char *name)
 	while (isalnum(*name) || *name == '-' || *name == '_' || *name == '.')
 		name++;
 	return !*name;
+}
+
+void lx_formats_demand(void)
+{
+	if (READ_ONCE(asked))
+		return;
+	WRITE_ONCE(asked, true);
+	request_module("perfmon-fmt");
 }
 
 struct pfm_buffer_fmt *lx_format_by_name(const char *name)

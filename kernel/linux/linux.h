@@ -95,6 +95,8 @@ struct lx_context {
 	bool			busy;		/* somebody is at work: an NMI must wait */
 	bool			missed;		/* and did */
 	struct perf_event	*firing;	/* the clock event whose timer is being served */
+	atomic64_t		late;		/* clock events whose timers an NMI wants to be set */
+	struct irq_work		late_work;
 	u64			wrapped[PFM_PMD_BV];	/* PMDs that passed 2^64 */
 	bool			any_wrapped;
 	u64			ovfl[PFM_PMD_BV];	/* of the overflow being served, and where it came */
@@ -177,6 +179,7 @@ bool lx_pmc_kernel(u16 num, u64 value);		/* in the kernel? */
 
 /* format.c: its use counted, or NULL; modprobe is asked for what there is not. */
 struct pfm_buffer_fmt *lx_format_by_name(const char *name);
+void lx_formats_demand(void);			/* somebody wants to know of them all */
 struct pfm_buffer_fmt *lx_format_by_uuid(const unsigned char *uuid);
 bool lx_module_hold(struct module *owner);	/* module_put() lets go */
 
@@ -265,6 +268,8 @@ void lx_exclude_end(struct lx_context *lx);
 bool lx_leaves_out(const struct pfm_set *set, const struct task_struct *task);
 
 /* clock.c */
+void lx_clock_init_context(struct lx_context *lx);
+void lx_clock_settle(struct lx_context *lx);	/* nothing is late any more; not in PMU context */
 int lx_clock_open(struct lx_context *lx);	/* if there is need for it */
 void lx_clock_close(struct lx_context *lx);
 void lx_timer_set(struct lx_context *lx, struct perf_event *event, u64 ns);

@@ -23,8 +23,12 @@ int pfm_module_remove_fmt(unsigned char *uuid);
 #define pfm_register_buffer_fmt(fmt)	pfm_module_add_fmt(fmt, THIS_MODULE)
 #define pfm_unregister_buffer_fmt(uuid)	pfm_module_remove_fmt(uuid)
 
-/* By these names modprobe finds a module when a context asks for its format: name and UUID as in /sys. */
+/*
+ * By these names modprobe finds a module when a context asks for its format, or somebody for the list of all:
+ * name and UUID as in /sys.
+ */
 #define PFM_FMT_ALIAS(name, uuid) \
+	MODULE_ALIAS("perfmon-fmt"); \
 	MODULE_ALIAS("perfmon-fmt-" name); \
 	MODULE_ALIAS("perfmon-fmt-" uuid)
 

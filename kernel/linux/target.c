@@ -169,6 +169,7 @@ void lx_detach(struct pfm_context *ctx)
 
 	lx_unwatch(lx);
 	lx_exclude_end(lx);
+	lx_clock_settle(lx);
 	free_events(lx);
 	lx->running = lx->wanted = false;
 	if (lx->task)

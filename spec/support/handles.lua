@@ -18,7 +18,11 @@ local function count()
    return n
 end
 
--- libperfmon's own descriptors come with the first context, and stay.
+-- libperfmon's own descriptors come with the first context of a machine in user space, and stay.
+local machine = lpfm.machine().name
+assert(lpfm.machine("sim"))
+assert(lpfm.create {}):close()
+assert(lpfm.machine(machine))
 assert(lpfm.create {}):close()
 
 --- What is open, a line each.
