@@ -10,7 +10,7 @@ MODULE_DIRS := core formats pmu include linux
 BTF      = $(if $(shell command -v pahole),,CONFIG_DEBUG_INFO_BTF_MODULES=)
 KMAKE    = $(MAKE) -C $(KDIR) M=$(abspath $(MODDIR))/linux $(BTF)
 
-.PHONY: module module-of module-install vm check-vm
+.PHONY: module module-of module-install dkms vm check-vm
 
 $(MODDIR)/.linked: $(wildcard $(MODULE_DIRS:%=kernel/%) kernel/include/perfmon)
 	@rm -rf $(MODDIR) && mkdir -p $(MODDIR)
@@ -25,6 +25,13 @@ module: $(MODDIR)/.linked
 module-install: module
 	$(KMAKE) modules_install
 	depmod -a
+
+# Its source where DKMS looks for it; built, and installed, for the running kernel and those that come.
+DKMS_SRC := $(DESTDIR)/usr/src/perfmon-$(VERSION)
+dkms:
+	install -d $(DKMS_SRC)
+	cp -R $(MODULE_DIRS:%=kernel/%) kernel/dkms.conf kernel/COPYING $(DKMS_SRC)/
+	$(if $(DESTDIR),,dkms install perfmon/$(VERSION))
 
 # A sampling format or PMU description from elsewhere: its Kbuild is in DIR, and finds perfmon_module.h.
 module-of: module
