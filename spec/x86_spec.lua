@@ -31,7 +31,8 @@ describe("the x86 driver's programming", function()
    for maker, rules in pairs { intel = INTEL_RULES, amd = AMD_RULES } do
       for _, rule in ipairs(rules) do
          it(("on %s for %s: %s"):format(maker, rule[1], rule[3]), function()
-            assert.are.equal(("%s\n"):format((rule[2]:gsub("^0x0+", "0x"))), (c.sh(("%s %s %s"):format(program, maker, rule[1]))))
+            local wanted = rule[2]:gsub("^0x0+", "0x")
+            assert.are.equal(wanted .. "\n", (c.sh(("%s %s %s"):format(program, maker, rule[1]))))
          end)
       end
    end

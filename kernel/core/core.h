@@ -84,7 +84,7 @@ struct pfm_vector {
 
 struct pfm_context {
 	struct pfm_machine	*machine;
-	const struct pfm_pmu	*pmu;		/* the machine's, when it was made */
+	const struct pfm_pmu	*pmu;		/* the machine's, or as ops->create has it */
 	enum pfm_state		state;
 	uint32_t		flags;		/* PFM_FL_* */
 	bool			started;	/* between pfm_start and pfm_stop */

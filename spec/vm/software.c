@@ -336,9 +336,8 @@ static void profile_by_the_clock(void)
 		in_cold += e[i].ip >= (uint64_t)cold && e[i].ip < (uint64_t)cold + 16;
 	}
 	check(hdr->hdr_count > (exact() ? 1000 : 200), "%llu samples", (unsigned long long)hdr->hdr_count);
-	check(in_hot + in_cold > (exact() ? 0.9 : 0.5) * hdr->hdr_count,
-	      "%.0f of %llu samples in the program", in_hot + in_cold,
-	      (unsigned long long)hdr->hdr_count);
+	check(in_hot + in_cold > (exact() ? 0.9 : 0.5) * hdr->hdr_count, "%.0f of %llu samples in the program",
+	      in_hot + in_cold, (unsigned long long)hdr->hdr_count);
 	in_hot = 100 * in_hot / (in_hot + in_cold);
 	slack = exact() ? 2 : 12;	/* samples are few where the processor is shared */
 	check(in_hot > 75 - slack && in_hot < 75 + slack, "%.1f %%, not 75", in_hot);
