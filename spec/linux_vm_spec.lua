@@ -67,6 +67,11 @@ local security = {
    "an_exec_keeps_the_context", "descriptors_can_be_passed_on",
 }
 
+local limits = {
+   "short_reads_are_refused", "locked_memory_is_limited", "vectors_are_limited", "rates_are_limited",
+   "threads_and_cpus_exclude_each_other", "ids_are_those_of_the_namespace", "a_context_goes_to_another_process",
+}
+local limits_of_many = { "each_cpu_has_its_context", "a_cpu_that_goes_takes_its_session", unpack(limits) }
 local names = {
    "the_manual_page_on_linux", "counts_by_name_on_linux", "samples_by_name_on_linux", "the_manual_page_on_perf",
    "counts_by_name_on_perf", "samples_by_name_on_perf",
@@ -128,11 +133,11 @@ describe("perfmon.ko in an emulated machine", function()
    vm_it("counts, samples and switches sets, exactly", passes, "-t 600", "counting sampling sets",
       all(counting, sampling, sets))
    vm_it("knows events by name, as perf_event does, lets nobody see what is not theirs, and needs no PMU", passes,
-      "-t 600", "names security software", all(names, security, software))
+      "-t 600", "names security software limits", all(names, security, software, limits))
    vm_it("begins a cascade's second stage at the n-th event, and estimates, and randomizes", passes, "-t 600",
       "measure", measure)
-   vm_it("counts, samples and switches sets", passes, "-c 4 -t 600", "counting sampling sets security software",
-      all(counting, sampling, sets, security, software))
+   vm_it("counts, samples and switches sets", passes, "-c 4 -t 600", "counting sampling sets security software limits",
+      all(counting, sampling, sets, security, software, limits_of_many))
    vm_it("bears whatever is done to it", passes, "-t 600", "torture:5", torture)
    vm_it("bears it while they come and go, and modules too", passes, "-c 4 -t 600", "torture:3:2 modules",
       all(torture, modules))

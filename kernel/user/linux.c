@@ -222,6 +222,8 @@ static void linux_describe(struct pfm_machine *m, pfm_machine_info_t *info)
 	if (!info->hw_counters)
 		info->notes = "no hardware counters: perfmon.ko knows none on this processor";
 	info->limits = "EXCL_IDLE and EXCL_KERNEL_ONLY_THREADS leave out interrupts on top of such a thread too\n"
+		       "MAP_SETS is refused: at each context switch the kernel may give a thread other counters, and a "
+		       "module is not told when they are there; a mapping of them would be out of date from then on\n"
 		       "sampling formats are the kernel's: none written in Lua";
 }
 

@@ -302,7 +302,6 @@ static int take_over(void)
 
 static void a_context_goes_to_another_process(void)
 {
-	struct child c = child_new(child_spin, 100000);
 	pfarg_config_t cfg;
 	int fd;
 
@@ -321,8 +320,6 @@ static void a_context_goes_to_another_process(void)
 	EQUAL(cfg.cf_thread_sessions, 0);
 	close(sockets[0]);
 	close(sockets[1]);
-	child_go(&c);
-	child_end(&c);
 }
 
 int main(void)

@@ -46,7 +46,7 @@ typedef unsigned char pfm_uuid_t[16];
 #define PFM_FL_SYSTEM_WIDE	0x02U	/* monitors a CPU, not a thread */
 #define PFM_FL_SMPL_FMT		0x04U	/* v3 spelling of "a format is given"; accepted, not needed */
 #define PFM_FL_ANY_CPU		0x08U	/* own: system-wide commands are accepted on every CPU */
-#define PFM_FL_MAP_SETS		0x10U	/* 2.2: PMD values of each set can be mapped */
+#define PFM_FL_MAP_SETS		0x10U	/* 2.2: PMD values of each set can be mapped; refused, see limits */
 #define PFM_FL_OVFL_NO_MSG	0x80U	/* notification by signal alone */
 #define PFM_ITA_FL_INSECURE	0x10000U	/* 5.4.1 */
 #define PFM_ITA_FL_PRIV_MONITORS 0x20000U	/* 6.4.1 */
