@@ -89,8 +89,10 @@ struct pfm_bits {
 static inline bool pfm_bits_step(struct pfm_bits *at, const uint64_t *bv, unsigned int *n)
 {
 	while (!at->rest) {
-		if (++at->word == PFM_PMD_BV)
+		if (++at->word == PFM_PMD_BV) {
+			*n = PFM_MAX_PMDS;
 			return false;
+		}
 		at->rest = bv[at->word];
 	}
 	*n = at->word * 64 + (unsigned int)__builtin_ctzll(at->rest);
@@ -98,7 +100,7 @@ static inline bool pfm_bits_step(struct pfm_bits *at, const uint64_t *bv, unsign
 	return true;
 }
 
-/* A bit that is set or cleared meanwhile may be seen or not. */
+/* Bits that are changed meanwhile may be seen or not. In the end n is PFM_MAX_PMDS, unless one breaks off. */
 #define pfm_for_each_bit(n, bv) \
 	for (struct pfm_bits at_ = { (bv)[0], 0 }; pfm_bits_step(&at_, bv, &(n)); )
 
