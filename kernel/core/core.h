@@ -195,7 +195,6 @@ int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset k
 int pfm_switch(struct pfm_context *ctx, enum pfm_reset kind);
 
 /* reset.c, in PMU context: resets with randomization (3.4.1, 3.4.2). */
-void pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd, enum pfm_reset kind);
 void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
 		    enum pfm_reset kind);
 

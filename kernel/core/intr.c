@@ -8,7 +8,7 @@
 #include "core.h"
 
 struct verdict {
-	bool	notify, mask, block, to_switch, resets, resets_others;
+	bool	notify, mask, block, to_switch, resets;
 };
 
 /* The PMDs that overflowed, ascending. */
@@ -34,7 +34,6 @@ static void want_reset(struct pfm_pmd *pmd, struct verdict *v)
 {
 	pmd->reset_now = 1;
 	v->resets = true;
-	v->resets_others |= pmd->resets_others;
 }
 
 /* 3.7.6: each overflow of a trigger takes its threshold down; at zero the set is left. */
@@ -139,22 +138,16 @@ static void note_due(struct pfm_context *ctx, struct pfm_set *set, const struct 
 	}
 }
 
-/* The short resets asked for; with others, which must not be reset twice. */
-static void short_reset(struct pfm_context *ctx, struct pfm_set *set, const struct verdict *v)
+/* The short resets asked for. */
+static void short_reset(struct pfm_context *ctx, struct pfm_set *set)
 {
 	uint64_t bits[PFM_PMD_BV] = { 0 };
 	struct pfm_pmd *pmd;
 
-	for_each_hit(pmd, ctx, set) {
-		if (!pmd->reset_now)
-			continue;
-		if (v->resets_others)
+	for_each_hit(pmd, ctx, set)
+		if (pmd->reset_now)
 			pfm_bit_set(bits, pmd->num);
-		else
-			pfm_reset_pmd(ctx, set, pmd, PFM_RESET_SHORT);
-	}
-	if (v->resets_others)
-		pfm_reset_pmds(ctx, set, bits, PFM_RESET_SHORT);
+	pfm_reset_pmds(ctx, set, bits, PFM_RESET_SHORT);
 }
 
 static void change_set(struct pfm_context *ctx)
@@ -214,7 +207,7 @@ void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pf
 		ctx->switch_due = v.to_switch;
 	} else {
 		if (v.resets)
-			short_reset(ctx, set, &v);
+			short_reset(ctx, set);
 		if (v.to_switch)
 			change_set(ctx);
 	}

@@ -36,7 +36,7 @@ static uint64_t draw(struct pfm_pmd *pmd)
 	return r;
 }
 
-void pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd, enum pfm_reset kind)
+static void reset_one(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd, enum pfm_reset kind)
 {
 	uint64_t value = kind == PFM_RESET_LONG ? pmd->long_reset : pmd->short_reset;
 
@@ -75,5 +75,5 @@ void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t
 	if (with_others(set, bits, all))
 		bits = all;
 	pfm_for_each_bit(num, bits)
-		pfm_reset_pmd(ctx, set, pfm_set_pmd(set, num), kind);
+		reset_one(ctx, set, pfm_set_pmd(set, num), kind);
 }
