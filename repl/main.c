@@ -221,7 +221,7 @@ static void prepare(lua_State *L)
 	set_cpath(L, exe_dir);
 	preload(L, "pfm.host", open_host);
 	preload(L, "pfm.line", luaopen_pfm_line);
-	preload(L, "pfm.screen", luaopen_pfm_screen);
+	preload(L, "pfm.keys", luaopen_pfm_keys);
 	lua_settop(L, 0);
 }
 

@@ -13,7 +13,7 @@ bool repl_take_interrupt(void);
 /* The module pfm.line: reading lines from a person or a pipe. */
 int luaopen_pfm_line(lua_State *L);
 
-/* The module pfm.screen: a terminal's size and keys. */
-int luaopen_pfm_screen(lua_State *L);
+/* The module pfm.keys: a terminal's size and keys. */
+int luaopen_pfm_keys(lua_State *L);
 
 #endif

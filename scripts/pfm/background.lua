@@ -210,8 +210,8 @@ end
 -- @treturn session
 -- @usage s = session("make", "page-faults"); s:pause(); s:resume(); s:wait()
 function background.start(what, list, groups)
-   follow.check_machine()
    local job, doing = make_job(what, list, groups)
+   follow.check(job.target)
    local self = setmetatable({ id = #sessions + 1, job = job, doing = doing, started = proc.clock(), paused_for = 0,
       what = type(what) == "string" and "'" .. what .. "'" or options.describe(job.target) }, session)
    job.target.background = true

@@ -275,7 +275,7 @@ end
 --- Prints help, in lines that fit the terminal.
 -- @param[opt] what as of `help.text`
 function help.call(what)
-   local ok, screen = pcall(require, "pfm.screen")
+   local ok, screen = pcall(require, "pfm.keys")
    local width = ok and screen.size() or math.huge
    for line in (help.text(what) .. "\n"):gmatch("([^\n]*)\n") do io.stdout:write(wrap(line, width - 1), "\n") end
 end

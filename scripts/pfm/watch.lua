@@ -312,7 +312,7 @@ end
 
 local function new_view(what, options)
    local machine = lpfm.machine()
-   local has_screen, screen = pcall(require, "pfm.screen")
+   local has_screen, screen = pcall(require, "pfm.keys")
    local has_line, line = pcall(require, "pfm.line")
    local view = { what = what, options = options, rows = {}, refreshes = 0, name = name_of(what),
       interval = options.interval or INTERVAL, step = options.step or STEP,

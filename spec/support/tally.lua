@@ -5,6 +5,7 @@
 return function()
    local handler = require "busted.outputHandlers.base"()
    local busted = require "busted"
+   local lpfm = require "lpfm"
    local handles = require "support.handles"
    local file_counts, open_before
 
@@ -27,6 +28,7 @@ return function()
    end
 
    handler.fileStart = function()
+      assert(lpfm.machine(os.getenv("LPFM_MACHINE") or "perf")) -- whatever the last file has left
       open_before = handles.settled()
       file_counts = { success = 0, failure = 0, error = 0, pending = 0 }
       return nil, true
