@@ -318,6 +318,10 @@ Takes a format back that this script registered (3.5.9).
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: EBUSY (contexts use it), EINVAL (there is none)
+@usage
+local lpfm = require "lpfm"
+assert(lpfm.register_format { name = "short-lived", handler = function() return "RESET" end })
+assert(lpfm.unregister_format "short-lived")
 */
 static int unregister_format(lua_State *L)
 {
@@ -401,6 +405,13 @@ results are copied: nil, booleans, numbers, strings, u64 objects, tables of thes
 @treturn[2] int errno: EIO (an error), EINVAL (there is no such function, or no format in Lua)
 @raise on arguments that cannot be copied
 @see lpfm.register_format
+@usage
+local lpfm = require "lpfm"
+assert(lpfm.register_format { name = "answers", handler = function() return "RESET" end,
+   calls = { twice = function(_, n) return 2 * n end } })
+local ctx = assert(lpfm.create { format = "answers" })
+assert(ctx:ask("twice", 21) == 42)
+ctx:close()
 */
 static int context_ask(lua_State *L)
 {

@@ -15,7 +15,9 @@ local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
 local function gate()
    local path = os.tmpname()
    os.remove(path)
-   return path, ("while [ ! -e %s ]; do :; done"):format(path), function() io.open(path, "w"):close() end
+   -- nor longer than this process, should a test fail
+   local busy = ("while [ ! -e %s ] && [ -d /proc/%d ]; do :; done"):format(path, proc.getpid())
+   return path, busy, function() io.open(path, "w"):close() end
 end
 
 local function value_of(result, event)
@@ -214,6 +216,8 @@ describe("the prompt with sessions in the background", function()
       t = terminal.start("exec env TERM=screen LPFM_INIT= XDG_STATE_HOME=/nonexistent sh -c "
          .. terminal.quote(program .. "; echo status $?; cat"))
       t:enter(("s = session(%q, 'task-clock')"):format(busy))
+      t:enter("6 * 7")
+      t:wait_match("\n42\nlpfm>%s*$") -- at the prompt a key is the prompt's
       t:press("C-d")
       t:wait_for("session 1, 'while")
       t:wait_for("ends with the prompt")

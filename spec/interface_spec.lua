@@ -440,7 +440,7 @@ describe("the interface", function()
       local machine = lpfm.machine()
       local owners = {
          lpfm = lpfm, context = getmetatable(here.ctx) and here.ctx, buffer = assert(here.ctx:buffer()),
-         vector = lpfm.pmds { 4 }, u64 = lpfm.u64(1), proc = proc, m = machine,
+         vector = lpfm.pmds { 4 }, u64 = lpfm.u64(1), proc = proc, machine = machine,
       }
       local missing = {}
       for owner, object in pairs(owners) do

@@ -38,7 +38,7 @@ end
 -- @treturn int all samples
 -- @usage
 -- local profile = require("pfm.profile").collect{command = {"true"}, events = "page-faults", period = 1}
--- print(next(require("pfm.bias").places(profile)))
+-- for place, samples in pairs(require("pfm.bias").places(profile)) do print(place, samples) end
 function bias.places(result)
    local tally, resolver, out, all = blocks.tally("pid", "ip"), symbols.resolver(), {}, 0
    for _, block in ipairs(result.blocks) do tally:add(block, result.sizes) end

@@ -117,6 +117,12 @@ end
 -- @param list what lpfm.pmds takes, or a vector that it made
 -- @return vector
 -- @raise what lpfm.pmds raises
+-- @function pmds
+-- @usage
+-- local typed, lpfm = require "pfm.ffi", require "lpfm"
+-- local v = typed.pmds { 64, 65 }
+-- v.data[0].reg_value = 5
+-- assert(v:get(1, "value") == 5)
 function typed.pmds(list)
    return new_vector(list, lpfm.pmds, "lpfm.pmds", pmds_class)
 end
@@ -126,6 +132,10 @@ end
 -- @return vector
 -- @raise what lpfm.pmcs raises
 -- @see typed.pmds
+-- @function pmcs
+-- @usage
+-- local typed, lpfm = require "pfm.ffi", require "lpfm"
+-- assert(typed.pmcs({ { num = 66, value = 9 } }):get(1, "value") == 9)
 function typed.pmcs(list)
    return new_vector(list, lpfm.pmcs, "lpfm.pmcs", pmcs_class)
 end
@@ -135,6 +145,9 @@ end
 -- @string[opt="value"] name
 -- @return its value
 -- @raise if there is no such element or field
+-- @usage
+-- local typed, lpfm = require "pfm.ffi", require "lpfm"
+-- print(typed.pmds({ 64 }):get(1, "num"))
 function vector:get(i, name)
    return objects[self]:get(i, name)
 end
@@ -145,6 +158,9 @@ end
 -- @param value as in ctx:write_pmds
 -- @return the vector
 -- @raise if there is no such element, no such field to set, or the value is not one for it
+-- @usage
+-- local typed, lpfm = require "pfm.ffi", require "lpfm"
+-- typed.pmds({ 64 }):set(1, "value", -1000)
 function vector:set(i, name, value)
    objects[self]:set(i, name, value)
    return self
@@ -152,6 +168,9 @@ end
 
 --- The same memory as an object of the module.
 -- @return what lpfm.pmds or lpfm.pmcs returned
+-- @usage
+-- local typed, lpfm = require "pfm.ffi", require "lpfm"
+-- assert(lpfm.create {}):write_pmds(typed.pmds({ 66 }):object())
 function vector:object()
    return objects[self]
 end
@@ -167,6 +186,9 @@ end
 --- All values.
 -- @return value of element 1
 -- @return value of element 2, ...
+-- @usage
+-- local typed, lpfm = require "pfm.ffi", require "lpfm"
+-- print(typed.pmds({ 64, 65 }):values())
 function vector:values()
    local data, n = self.data, self.n
    if n == 4 then
@@ -229,6 +251,11 @@ end
 -- @treturn[2] string message
 -- @treturn[2] int errno
 -- @raise if the context is closed, or v is no typed vector of PMDs
+-- @usage
+-- local typed, lpfm = require "pfm.ffi", require "lpfm"
+-- local ctx, v = assert(lpfm.create {}), typed.pmds { 66 }
+-- assert(typed.context(ctx):read_into(v))
+-- ctx:close()
 function context:read_into(v)
    check(self, v, pmds_class, "read_into")
    return read(self, v, "read_into")
@@ -241,6 +268,11 @@ end
 -- @treturn[2] string message
 -- @treturn[2] int errno
 -- @raise if the context is closed, or v is no typed vector of PMDs
+-- @usage
+-- local typed, lpfm = require "pfm.ffi", require "lpfm"
+-- local ctx = assert(lpfm.create {})
+-- print(typed.context(ctx):read_pmds(typed.pmds { 66 }))
+-- ctx:close()
 function context:read_pmds(v)
    check(self, v, pmds_class, "read_pmds")
    local ok, message, errno = read(self, v, "read_pmds")
@@ -257,6 +289,11 @@ end
 -- @treturn[2] string message
 -- @treturn[2] int errno
 -- @raise if the context is closed, or v is no typed vector of PMCs
+-- @usage
+-- local typed, lpfm = require "pfm.ffi", require "lpfm"
+-- local ctx = assert(lpfm.create {})
+-- assert(typed.context(ctx):write_pmcs(typed.pmcs { { num = 66, value = 9 } }))
+-- ctx:close()
 function context:write_pmcs(v)
    check(self, v, pmcs_class, "write_pmcs")
    if C.pfm_write_pmcs(self.c.fd, v.data, v.n) == 0 then
@@ -274,6 +311,11 @@ end
 -- @treturn[2] string message
 -- @treturn[2] int errno
 -- @raise if the context is closed, or v is no typed vector of PMDs
+-- @usage
+-- local typed, lpfm = require "pfm.ffi", require "lpfm"
+-- local ctx = assert(lpfm.create {})
+-- assert(typed.context(ctx):write_pmds(typed.pmds { { num = 66, value = -10 } }))
+-- ctx:close()
 function context:write_pmds(v)
    check(self, v, pmds_class, "write_pmds")
    return objects[self]:write_pmds(objects[v])
@@ -285,12 +327,22 @@ end
 -- @treturn[2] string message
 -- @treturn[2] int errno: EINVAL if the context has no buffer
 -- @raise if the context is closed
+-- @usage
+-- local typed, lpfm = require "pfm.ffi", require "lpfm"
+-- local ctx = assert(lpfm.create { format = "default" })
+-- assert(typed.context(ctx):buffer())
+-- ctx:close()
 function context:buffer()
    return samples.buffer(objects[self], self.c)
 end
 
 --- The context itself, for the calls that are not here.
 -- @return what lpfm.create returned
+-- @usage
+-- local typed, lpfm = require "pfm.ffi", require "lpfm"
+-- local ctx = assert(lpfm.create {})
+-- assert(typed.context(ctx):object() == ctx)
+-- ctx:close()
 function context:object()
    return objects[self]
 end
@@ -299,6 +351,14 @@ end
 -- @param ctx what lpfm.create returned
 -- @return context
 -- @raise if it is none
+-- @function context
+-- @usage
+-- local typed, lpfm = require "pfm.ffi", require "lpfm"
+-- local ctx = assert(lpfm.create {})
+-- local c, v = typed.context(ctx), typed.pmds { 66 }
+-- c:read_into(v)
+-- print(v:values())
+-- ctx:close()
 function typed.context(ctx)
    local self = context_class(memory(ctx, "lpfm.context", "struct lpfm_context *", "context"))
    objects[self] = ctx

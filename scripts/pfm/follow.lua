@@ -74,6 +74,10 @@ end
 -- @param ctx
 -- @tparam table subject
 -- @return true, or nil, message, errno
+-- @usage
+-- local ctx = assert(lpfm.create {})
+-- assert(follow.load(ctx, { tid = proc.gettid() }))
+-- ctx:close()
 function follow.load(ctx, subject)
    if not subject.cpu then return ctx:load(subject.tid) end
    return world.now().load_cpu(ctx, subject.cpu)
@@ -284,6 +288,8 @@ end
 
 --- Raises an error where a target cannot be measured: a simulated computer runs no commands.
 -- @tparam table target
+-- @usage
+-- follow.check { command = { "true" } }
 function follow.check(target)
    local sim = world.now().sim
    if not sim then return end
@@ -348,6 +354,17 @@ end
 -- @treturn table `status`, `signal`, `rusage` of the command; `elapsed` (s), `interrupted`, `followed` (threads
 -- that came), `unmeasured` (of them, without a context) and `why`; `own_ns`, how long the command's first thread
 -- ran; `results`, what the called function returned; `late`: it was over before the delay was
+-- @usage
+-- local outcome = follow.run({ command = { "true" } }, {
+--    attach = function(subject)
+--       local ctx = assert(lpfm.create {})
+--       ctx:write_pmcs { { num = 66, value = 9 } }
+--       assert(follow.load(ctx, subject) and ctx:start())
+--       return ctx
+--    end,
+--    ended = function(subject) print(subject.ctx:read_pmds { 66 }[1].value) end,
+-- })
+-- assert(outcome.status == 0)
 function follow.run(target, on)
    local self = new(target, on)
    proc.on_interrupt(true)
@@ -365,6 +382,11 @@ end
 -- @tparam table target as for `follow.run`; `background = true`
 -- @tparam table on as for `follow.run`
 -- @treturn table for the functions below
+-- @usage
+-- local c = count.prepare { command = { "true" }, events = "page-faults" }
+-- local f = follow.begin({ command = { "true" }, background = true }, c.on)
+-- while not follow.turn(f) do lpfm.poll({}, 0.001) end
+-- print(count.complete(c, follow.finish(f)).events[1].value)
 function follow.begin(target, on)
    local self = new(target, on)
    local ok, err = pcall(begin, self)
@@ -377,6 +399,11 @@ end
 --- Does what there is to do, without waiting.
 -- @tparam table self of `follow.begin`
 -- @treturn boolean whether the measurement is over
+-- @usage
+-- local c = count.prepare { command = { "true" }, events = "page-faults" }
+-- local f = follow.begin({ command = { "true" }, background = true }, c.on)
+-- while not follow.turn(f) do lpfm.poll({}, 0.001) end
+-- follow.finish(f)
 function follow.turn(self)
    local now = self.world.clock()
    if over(self, now) then return true end
@@ -389,6 +416,13 @@ end
 -- @tparam table self
 -- @treturn table descriptors
 -- @treturn number seconds, or math.huge
+-- @usage
+-- local c = count.prepare { command = { "true" }, events = "page-faults" }
+-- local f = follow.begin({ command = { "true" }, background = true }, c.on)
+-- follow.turn(f)
+-- local fds, seconds = follow.awaits(f)
+-- print(#fds, seconds)
+-- follow.finish(f)
 function follow.awaits(self)
    local fds = {}
    for i, who in ipairs(self.waiting or wake_list(self)) do fds[i] = who:fd() end
@@ -398,6 +432,10 @@ end
 --- Ends a measurement, over or not; a command that still runs goes on alone.
 -- @tparam table self
 -- @treturn table as of `follow.run`
+-- @usage
+-- local c = count.prepare { command = { "true" }, events = "page-faults" }
+-- local f = follow.begin({ command = { "true" }, background = true }, c.on)
+-- print(follow.finish(f).elapsed)
 function follow.finish(self)
    local ok, err = pcall(complete, self)
    if not ok then close_all(self) end
@@ -409,6 +447,11 @@ end
 --- The contexts of a measurement, with what each is on.
 -- @tparam table self
 -- @treturn table of `{ctx=, tid=, pid=, cpu=}`
+-- @usage
+-- local c = count.prepare { command = { "true" }, events = "page-faults" }
+-- local f = follow.begin({ command = { "true" }, background = true }, c.on)
+-- print(#follow.contexts(f))
+-- follow.finish(f)
 function follow.contexts(self)
    local out = {}
    for _, subject in pairs(self.by_ctx) do out[#out + 1] = subject end

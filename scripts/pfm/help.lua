@@ -192,11 +192,10 @@ local function class_text(class)
    return table.concat(format.align({ {}, {} }, rows, INDENT), "\n")
 end
 
--- What the module's own documentation says, where it has any.
-local function from_module(what)
-   local own = require("lpfm").help
-   local ok, text = pcall(own or function() end, what)
-   return ok and type(text) == "string" and text or nil
+-- What the comments in the sources say, where the project has been built with them.
+local function from_comments(what)
+   local ok, text = pcall(require("pfm.doc").text, what)
+   return ok and text or nil
 end
 
 local function describe(value)
@@ -212,7 +211,7 @@ local function value_text(value)
    local name = reference.name_of(value)
    local entry = name and reference.entry(reference.key(name) or "")
    if entry then return call_text(entry) end
-   return name and (from_module(value) or source_text(name)) or describe(value)
+   return name and (from_comments(value) or source_text(name)) or describe(value)
 end
 
 -- --- names ---------------------------------------------------------------------------------------
@@ -240,7 +239,7 @@ local function named_text(name)
    local topic = reference.topic(name)
    if topic then return topic end
    if entry then return call_text(entry) end
-   return from_module(name) or source_text(name) or software_event(name) or register_text(name)
+   return from_comments(name) or source_text(name) or software_event(name) or register_text(name)
 end
 
 local function text_of_name(name)

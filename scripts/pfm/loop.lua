@@ -2,7 +2,10 @@
 --- A small event loop over many contexts: messages by kind, descriptors, timers.
 --
 --    local loop = require("pfm.loop").new()
---    loop:add(ctx, { OVFL = function(msg, ctx) ... ctx:restart() end, END = function(msg, ctx) ... end })
+--    loop:add(ctx, {
+--       OVFL = function(msg, ctx) print(msg.ip) ctx:restart() end,
+--       END = function(msg, ctx) loop:stop() end,
+--    })
 --    loop:every(1, function() print(ctx:read_pmds { 64 }[1].value) end)
 --    loop:run()
 --
@@ -16,8 +19,6 @@ local proc = require "lpfm.proc"
 
 local loop = {}
 
---- A loop.
--- @type Loop
 local Loop = {}
 Loop.__index = Loop
 
@@ -67,12 +68,29 @@ end
 
 local KINDS = { OVFL = true, END = true, error = true }
 
+--- A loop.
+-- @type Loop
+
 --- Adds a context. It is removed after its END message, and when it is closed.
 -- @tparam context ctx
 -- @tparam table|function on by kind of message: OVFL and END are called as fn(message, ctx); error as fn(text, ctx)
 -- when reading fails, which removes the context, and without which that is an error. A function stands for OVFL and END
 -- @treturn context ctx, as what can be removed
 -- @raise if it is in the loop, or closed, or on wrong types
+-- @usage
+-- local m = lpfm.machine("sim:k8")
+-- local tid = m:spawn { program = { { loop = "forever", { ip = 0x1000, ns = 10 } } } }
+-- local ctx = assert(lpfm.create {})
+-- ctx:write_pmcs { { num = 0, value = m:encode("instructions", 0) } }
+-- ctx:write_pmds { { num = 0, value = -100, long_reset = -100, flags = { "OVFL_NOTIFY" } } }
+-- assert(ctx:load(tid) and ctx:start())
+-- local l = loop.new { advance = function() return m:run { ms = 1 } end }
+-- l:add(ctx, function(msg)
+--    print(msg.ip)
+--    l:stop()
+-- end)
+-- l:run()
+-- ctx:close()
 function Loop:add(ctx, on)
    if type(on) == "function" then
       on = { OVFL = on, END = on }
@@ -95,6 +113,15 @@ end
 -- @tparam function fn
 -- @return object, as what can be removed
 -- @raise if it is in the loop, or on wrong types
+-- @usage
+-- local child = assert(proc.spawn { "true" })
+-- child:go()
+-- local l = loop.new()
+-- l:on_fd(child, function()
+--    assert(child:wait(0).status == 0)
+--    l:remove(child)
+-- end)
+-- assert(l:run() == "empty")
 function Loop:on_fd(object, fn)
    check_function(fn, "on_fd")
    return add_source(self, { object = object, on = fn }, "on_fd")
@@ -114,6 +141,10 @@ end
 -- @number seconds from now
 -- @tparam function fn called as fn(timer)
 -- @return timer, as what can be removed
+-- @usage
+-- local l = loop.new()
+-- l:after(0.01, function() print "now" end)
+-- l:run()
 function Loop:after(seconds, fn)
    return add_timer(self, seconds, fn, nil, "after")
 end
@@ -122,6 +153,13 @@ end
 -- @number seconds between calls, more than 0
 -- @tparam function fn called as fn(timer)
 -- @return timer, as what can be removed
+-- @usage
+-- local l, times = loop.new(), 0
+-- l:every(0.001, function(timer)
+--    times = times + 1
+--    if times == 3 then l:remove(timer) end
+-- end)
+-- l:run()
 function Loop:every(seconds, fn)
    if type(seconds) ~= "number" or seconds ~= seconds or seconds <= 0 then
       error("loop:every: number of seconds above 0 expected, got " .. tostring(seconds), 2)
@@ -143,6 +181,11 @@ end
 -- any more.
 -- @param item what add, on_fd, after or every returned
 -- @treturn boolean whether it was there
+-- @usage
+-- local l = loop.new()
+-- local timer = l:after(100, print)
+-- l:remove(timer)
+-- assert(l:run() == "empty")
 function Loop:remove(item)
    local source = self.by_object[item]
    if source then
@@ -241,6 +284,8 @@ end
 
 --- Descriptors to be waited for by a loop of one's own.
 -- @treturn table list of numbers
+-- @usage
+-- assert(#loop.new():fds() == 0)
 function Loop:fds()
    local list = {}
    for i, object in ipairs(objects(self)) do
@@ -251,6 +296,10 @@ end
 
 --- How long a loop of one's own may wait at most.
 -- @treturn number seconds to the next timer, 0 if it is due; nil: there is none
+-- @usage
+-- local l = loop.new()
+-- l:after(5, print)
+-- assert(l:timeout() <= 5)
 function Loop:timeout()
    local at
    for _, timer in ipairs(self.timers) do
@@ -267,6 +316,10 @@ end
 -- @treturn[2] string message
 -- @treturn[2] int errno: EINTR after Ctrl-C
 -- @raise what a callback raised, if there is no on_error
+-- @usage
+-- local l = loop.new()
+-- l:after(0, function() print "served" end)
+-- l:step(1)
 function Loop:step(seconds)
    local timer = self:timeout()
    local wait = seconds and timer and math.min(seconds, timer) or seconds or timer
@@ -285,6 +338,11 @@ function Loop:step(seconds)
 end
 
 --- Ends run when the callback that calls it returns.
+-- @usage
+-- local l = loop.new()
+-- l:after(0, function() l:stop() end)
+-- l:every(1, print)
+-- l:run()
 function Loop:stop()
    self.stopped = true
 end

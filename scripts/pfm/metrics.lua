@@ -50,6 +50,8 @@ end
 
 --- The names of all groups there are files for.
 -- @treturn {string,...}
+-- @usage
+-- print(table.concat(metrics.names(), " "))
 function metrics.names()
    return { unpack(names) }
 end
@@ -84,6 +86,8 @@ end
 --- All groups, those that the PMU cannot do with the reason.
 -- @string[opt] pmu another model than the machine's
 -- @treturn {table,...} `name`, `text`, and `group` or `reason`
+-- @usage
+-- for name in pairs(metrics.all("skl")) do print(name) end
 function metrics.all(pmu)
    local out = {}
    for i, name in ipairs(names) do
@@ -97,6 +101,8 @@ end
 --- The groups as lines of text.
 -- @string[opt] pmu another model than the machine's
 -- @treturn {string,...}
+-- @usage
+-- print(#metrics.list("skl"))
 function metrics.list(pmu)
    local lines = {}
    for _, entry in ipairs(metrics.all(pmu)) do
@@ -112,6 +118,8 @@ end
 --- The groups that the PMU has the events for.
 -- @string[opt] pmu another model than the machine's
 -- @treturn {table,...}
+-- @usage
+-- print(#metrics.available("skl"))
 function metrics.available(pmu)
    local out = {}
    for _, name in ipairs(names) do out[#out + 1] = metrics.group(name, pmu) end

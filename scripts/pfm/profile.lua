@@ -43,6 +43,8 @@ end
 -- @tparam table event
 -- @tparam number frequency samples per second
 -- @treturn number events
+-- @usage
+-- print(profile.period_for(assert(events.read "cpu-clock")[1], 1000)) -- ns: 1000000
 function profile.period_for(event, frequency)
    if is_clock(event) then return math.max(1, math.floor(1e9 / frequency + 0.5)) end
    return event.kind == "software" and math.max(1, math.floor(GUESS / frequency)) or 1e6
@@ -397,6 +399,9 @@ end
 -- second, not when they are many)
 -- @treturn table with `events`, `periods`, `with`, `fixed` (every sample stands for one period), for a
 -- recording's head
+-- @usage
+-- local p = profile.prepare { command = { "true" }, events = "page-faults", period = 10 }
+-- print(p.periods[1])
 function profile.prepare(spec)
    follow.check(spec)
    local self = { spec = spec, live = {}, comms = {}, maps = {}, periods = {}, samples = 0, lost = 0, full = 0,
@@ -463,6 +468,10 @@ end
 -- @tparam table sink see above
 -- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far
 -- @treturn table
+-- @usage
+-- local p = profile.prepare { command = { "true" }, events = "page-faults" }
+-- local sink = { block = function() end, maps = function() end, comm = function() end }
+-- print(profile.handlers(p, sink).attach)
 function profile.handlers(self, sink, on_tick)
    self.sink = sink
    return handlers(self, on_tick)
@@ -472,6 +481,10 @@ end
 -- @tparam table self of `profile.prepare`
 -- @tparam table outcome of `follow.run`
 -- @treturn table the outcome, completed as `profile.run` says
+-- @usage
+-- local p = profile.prepare { command = { "true" }, events = "page-faults", period = 1 }
+-- local sink = { block = function() end, maps = function() end, comm = function() end }
+-- print(profile.complete(p, follow.run(p.spec, profile.handlers(p, sink))).samples)
 function profile.complete(self, outcome)
    outcome.samples, outcome.lost, outcome.full = self.samples, self.lost, self.full
    outcome.missed, outcome.subjects = missed(self), self.subjects
@@ -490,6 +503,12 @@ end
 -- `unsampled` (a share of the CPU time), `stages` (of `pfm.stages.merge`) that led to it, `randomized` (how, in
 -- words), `masked` (where the tool draws the periods: the share of the time in which it was at that and nothing was
 -- observed)
+-- @usage
+-- local p, bytes = profile.prepare { command = { "ls", "/proc/self/fd" }, events = "page-faults", period = 1 }, 0
+-- p.spec.command = { "true" }
+-- local outcome = profile.run(p, { block = function(block) bytes = bytes + #block end, maps = function() end,
+--    comm = function() end })
+-- print(outcome.samples, bytes)
 function profile.run(self, sink, on_tick)
    return profile.complete(self, follow.run(self.spec, profile.handlers(self, sink, on_tick)))
 end
