@@ -3,7 +3,7 @@
 -- simulated one (perfmon/sim.h) lives only while somebody waits: the same code measures on both.
 --
 --    clock()             seconds
---    poll(list, seconds) waits for contexts and other things with descriptors; gives those that are ready
+--    poll(list, seconds) waits for contexts and the like; gives those that are ready
 --    process_of(tid)     the process of a thread; nil: there is none
 --    ran_ns(tid, pid)    CPU time of a thread, or nil where there is no account of it
 --    cpus()              the CPUs that are online
