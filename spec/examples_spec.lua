@@ -3,6 +3,9 @@
 
 local c = require "support.c"
 local recording = require "support.recording"
+local files = require "support.files"
+
+local read = files.read
 
 local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
 local scratch = os.tmpname()
@@ -17,13 +20,6 @@ local function output(line)
    local out, status = run(line)
    assert.equal(0, status, line .. ": " .. out)
    return out
-end
-
-local function read(path)
-   local file = assert(io.open(path, "rb"))
-   local text = file:read("*a")
-   file:close()
-   return text
 end
 
 local usage, inlined

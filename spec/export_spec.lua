@@ -11,6 +11,9 @@ local protobuf = require "pfm.protobuf"
 local recording = require "support.recording"
 local session = require "pfm.session"
 local stacks = require "pfm.stacks"
+local files = require "support.files"
+
+local read, write = files.read, files.write
 
 local build = os.getenv("LPFM_BUILD") or "build"
 local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
@@ -26,19 +29,6 @@ local function sh(line)
    local out, status = c.sh(line)
    assert(status == 0, line .. ": " .. out)
    return out
-end
-
-local function read(path)
-   local file = assert(io.open(path, "rb"))
-   local text = file:read("*a")
-   file:close()
-   return text
-end
-
-local function write(path, text)
-   local file = assert(io.open(path, "wb"))
-   file:write(text)
-   file:close()
 end
 
 local function exported(name, options)

@@ -6,6 +6,9 @@ local plot = require "pfm.plot"
 local gnuplot = require "pfm.plot.gnuplot"
 local recording = require "support.recording"
 local session = require "pfm.session"
+local files = require "support.files"
+
+local read = files.read
 
 local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
 local scratch = os.tmpname()
@@ -18,13 +21,6 @@ local COLOUR = { width = 30, height = 5, utf8 = true, colour = true }
 
 local function lines(...)
    return table.concat({ ... }, "\n")
-end
-
-local function read(path)
-   local file = assert(io.open(path, "rb"))
-   local text = file:read("*a")
-   file:close()
-   return text
 end
 
 -- Thread 7 every second for 8 s, thread 8 in the last 2 of them; a count of thread 7 grows by 0, 10, 20, ...

@@ -7,6 +7,9 @@ local report = require "pfm.report"
 local samples = require "support.samples"
 local session = require "pfm.session"
 local store = require "pfm.store"
+local files = require "support.files"
+
+local read, write = files.read, files.write
 
 local program = (os.getenv("LPFM_BUILD") or "build") .. "/lpfm"
 local root = c.sh("mktemp -d"):gsub("\n", "")
@@ -17,19 +20,6 @@ local function must(command)
    local out, status = c.sh(command)
    assert.equal(0, status, out)
    return out
-end
-
-local function read(path)
-   local file = assert(io.open(path, "rb"))
-   local text = file:read("*a")
-   file:close()
-   return text
-end
-
-local function write(path, text)
-   local file = assert(io.open(path, "wb"))
-   file:write(text)
-   file:close()
 end
 
 local function chunk(tag, body)
