@@ -5,6 +5,8 @@ local proc = require "lpfm.proc"
 local dirent = require "posix.dirent"
 local unistd = require "posix.unistd"
 
+local jit = rawget(_G, "jit")
+
 local handles = {}
 
 local function count()
@@ -39,6 +41,7 @@ end
 function handles.settled(want)
    local deadline = proc.clock() + 10
    local before
+   if jit then jit.flush() end -- compiled code keeps what it was compiled with
    repeat
       collectgarbage() -- what one round finalizes may have held something else
       collectgarbage()

@@ -24,7 +24,8 @@ return function()
       if open <= open_before then return end
       file_counts.failure = file_counts.failure + 1
       handler.failuresCount = handler.failuresCount + 1
-      io.write("   FAILED ", file.name, " leaves ", open - open_before, " descriptors or sampling buffers open\n")
+      io.write("   FAILED ", file.name, " leaves ", open - open_before, " descriptors or sampling buffers open\n",
+         (handles.list():gsub("[^\n]+", "      %0")), "\n")
    end
 
    handler.fileStart = function()
