@@ -5,6 +5,7 @@
 local c = require "support.c"
 local count = require "pfm.count"
 local lpfm = require "lpfm"
+local parts = require "pfm.parts"
 
 local folder = os.tmpname()
 
@@ -46,7 +47,8 @@ describe("following a build", function()
       prepare()
       assert.equal(0, select(2, c.sh(make_command("alone")[3])))
       os.remove(folder .. "/ledger")
-      result = count.run { command = make_command("followed"), threads = true, events = "page-faults,task-clock" }
+      result = count.run { command = make_command("followed"), threads = true, names = true,
+         events = "page-faults,task-clock" }
       by_pid = {}
       for _, part in ipairs(result.per) do by_pid[part.pid] = true end
    end)
@@ -70,6 +72,23 @@ describe("following a build", function()
       end
       local used = (result.rusage.utime + result.rusage.stime) * 1e9
       assert.is_true(result.events[2].value > 0.5 * used)
+   end)
+
+   it("can be added up by process and by command", function()
+      local commands = {}
+      for _, group in ipairs(parts.by(result, "command")) do commands[group.name] = group end
+      assert.is_true(commands.cc1.subjects > 50)
+      assert.equal(commands.cc1.subjects, commands.as.subjects) -- each file is compiled and assembled
+      assert.equal(1, commands.ld and commands.ld.subjects or commands["collect2"].subjects)
+      for _, level in ipairs(parts.levels) do
+         local subjects, faults = 0, 0
+         for _, group in ipairs(parts.by(result, level)) do
+            subjects, faults = subjects + group.subjects, faults + group.events[1].value
+         end
+         assert.equal(#result.per, subjects)
+         assert.equal(result.events[1].value, faults)
+      end
+      assert.has_error(function() parts.by(result, "x") end, "parts: no level 'x'; there are thread, process, command")
    end)
 
    it("leaves the build's output and what it makes as they were", function()

@@ -72,7 +72,8 @@ local function is_steady(target)
 end
 
 local function new_measure(target, list)
-   local self = setmetatable({ target = target, live = {}, done = {}, sums = {}, subjects = 0, per = {} }, measure)
+   local self = setmetatable({ target = target, names = {}, live = {}, done = {}, sums = {},
+      subjects = 0, per = {} }, measure)
    local all, clock = list, nil
    if not target.cpus then all, clock = with_task_clock(list) end
    self.clock, self.all = clock, all
@@ -93,10 +94,19 @@ function measure:attach(subject)
    if #self.good == 0 then error("none of the events can be counted: " .. tostring(self.all[1].reason), 0) end
    local ctx, err = setup.start(subject, self.spec)
    if ctx then
+      if self.target.names then self:name(subject.tid, subject.pid) end
       self.live[subject] = ctx
       self.subjects = self.subjects + 1
    end
    return ctx, err
+end
+
+-- Notes what a thread is called now.
+function measure:name(tid, pid)
+   local file = tid and not world.now().sim and io.open(("/proc/%d/task/%d/comm"):format(pid, tid), "r")
+   if not file then return end
+   self.names[tid] = file:read("*l")
+   file:close()
 end
 
 local function values_of(self, ctx)
@@ -134,7 +144,7 @@ function measure:ended(subject)
    self.live[subject], self.done[subject] = nil, self.target.parts and values or nil
    if self.stages then self.progress[#self.progress + 1] = stages.progress(self.stages, subject.ctx) end
    self.per[#self.per + 1] = { tid = subject.tid, pid = subject.pid, cpu = subject.cpu,
-      values = counts_of(self, values) }
+      comm = self.names[subject.tid], values = counts_of(self, values) }
    if subject.pid and not self.target.threads then look_around(self, subject) end
 end
 
@@ -238,7 +248,7 @@ end
 local function new_parts(self, last)
    local out = {}
    local function add(subject, values)
-      out[#out + 1] = { tid = subject.tid, pid = subject.pid, cpu = subject.cpu,
+      out[#out + 1] = { tid = subject.tid, pid = subject.pid, cpu = subject.cpu, comm = self.names[subject.tid],
          values = counts_of(self, plan.difference(values, last[subject] or {})) }
       last[subject] = values
    end
@@ -297,6 +307,7 @@ local function handlers(self, spec)
    return {
       attach = function(subject) return self:attach(subject) end,
       ended = function(subject) self:ended(subject) end,
+      exec = spec.names and function(tid, pid) self:name(tid, pid) end,
       tick = ticker(self, spec),
       message = self.plan.limit and function() return "enough" end,
    }
@@ -351,7 +362,8 @@ end
 -- @tparam table spec a target of `pfm.follow`, and `events` (names or a list of `events.read`),
 -- optional `interval` in seconds with `on_interval(row)`, `switch` between event sets: ms, "EVENT:N", or nil, by
 -- the run's own variance; `from`: what has to happen first, as "page-faults:1000 then cs:10", in each thread; `until`:
--- ends it, as "page-faults:1000", of events that fit one set; `parts`: the rows of intervals have `per`, too
+-- ends it, as "page-faults:1000", of events that fit one set; `parts`: the rows of intervals have `per`, too;
+-- `names`: parts have `comm`, what the thread was called when it ended
 -- @treturn table `events` (of `event`, `value` or `state` and `reason`, `unit`; of an estimate, besides, `active`, the
 -- share of the time out of which it was made, `error`, within which the true count lies in 95 % of the cases,
 -- `poor`, why it means nothing, and `other_value`, scaled by turns instead of time), `elapsed`, `ran` (ns of CPU

@@ -7,6 +7,7 @@ local events = require "pfm.events"
 local format = require "pfm.format"
 local metrics = require "pfm.metrics"
 local options = require "pfm.options"
+local parts = require "pfm.parts"
 local setup = require "pfm.setup"
 local system = require "pfm.system"
 
@@ -82,12 +83,12 @@ end
 
 local COLUMNS = { { right = true }, {}, {}, {}, { right = true }, {} }
 
--- The rows of each core, socket, node, behind its name and the number of its CPUs.
+-- The rows of each core, socket, process, ..., behind its name and how many CPUs or threads it has.
 local function group_lines(groups)
    local rows = {}
    for _, group in ipairs(groups) do
       for _, row in ipairs(group.events) do
-         rows[#rows + 1] = { group.name, tostring(#group.cpus), unpack(event_cells(row, group)) }
+         rows[#rows + 1] = { group.name, tostring(group.subjects), unpack(event_cells(row, group)) }
       end
    end
    return format.align({ {}, { right = true }, unpack(COLUMNS) }, rows, "  ")
@@ -261,7 +262,7 @@ end
 local function csv_lines(result, sep, prefix)
    local lines = {}
    for _, group in ipairs(result.groups or { result }) do
-      local head = group.name and format.csv({ group.name, #group.cpus }, 2, sep) .. sep or ""
+      local head = group.name and format.csv({ group.name, group.subjects }, 2, sep) .. sep or ""
       for _, row in ipairs(group.events) do
          lines[#lines + 1] = (prefix or "") .. head .. csv_event(row, group, sep)
       end
@@ -293,7 +294,7 @@ end
 local function json_groups(groups)
    local out = {}
    for i, group in ipairs(groups) do
-      out[i] = { name = group.name, cpus = group.cpus, events = json_events(group) }
+      out[i] = { name = group.name, cpus = group.cpus, subjects = group.subjects, events = json_events(group) }
    end
    return out
 end
@@ -373,6 +374,9 @@ function stat.options()
    c:option("--switch-after", "EVENT:N", "Take turns after so many occurrences of an event instead.")
    for _, level in ipairs(system.levels) do
       c:flag("--per-" .. level, ("With -a or -C: counts of each %s."):format(level == "cpu" and "CPU" or level))
+   end
+   for _, level in ipairs(parts.levels) do
+      c:flag("--per-" .. level, ("With --threads or -p: counts of each %s."):format(level))
    end
    c:option("-r --repeat", "N", "Run the command N times; print means and the standard deviation of each.")
    c:option("-I --interval", "MS", "Print the counts every so many milliseconds.")
@@ -485,21 +489,35 @@ local function exit_status(result)
    return result.status or 0
 end
 
+local function cpu_groups(target, by)
+   if not target.cpus then options.fail("--per-%s needs -a or -C: CPUs to count on", by) end
+   local topology = system.topology(target.cpus)
+   return function(result) return system.group(result, by, topology) end
+end
+
+local function thread_groups(target, by)
+   if target.cpus or not (target.threads or target.tids) then
+      options.fail("--per-%s needs --threads, or threads with -p", by)
+   end
+   return function(result) return parts.by(result, by) end
+end
+
 -- Adds the results' parts up, by what the options say.
 local function grouping(args, target)
-   local by
-   for _, level in ipairs(system.levels) do
-      if args["per_" .. level] then
-         if by then options.fail("--per-%s and --per-%s exclude each other", by, level) end
-         by = level
+   local by, group = nil, nil
+   for levels, fn in pairs { [system.levels] = cpu_groups, [parts.levels] = thread_groups } do
+      for _, level in ipairs(levels) do
+         if args["per_" .. level] then
+            if by then options.fail("--per-%s and --per-%s exclude each other", by, level) end
+            by, group = level, fn
+         end
       end
    end
    if not by then return nil end
-   if not target.cpus then options.fail("--per-%s needs -a or -C: CPUs to count on", by) end
    if args["repeat"] then options.fail("--per-%s and --repeat exclude each other", by) end
-   local topology = system.topology(target.cpus)
+   local make = group(target, by)
    return function(result)
-      result.groups = system.group(result, by, topology)
+      result.groups = make(result)
       return result
    end
 end
@@ -539,7 +557,7 @@ function stat.main(argv)
    local print = printer(args, target, out)
    local function finish(result) return complete(group and group(result) or result) end
    local spec = spec_of(target, list, args, print, finish)
-   spec.parts = group ~= nil
+   spec.parts, spec.names = group ~= nil, group ~= nil
    return repeats(spec, args, target, print, finish)
 end
 

@@ -6,6 +6,7 @@
 
 local count = require "pfm.count"
 local events = require "pfm.events"
+local parts = require "pfm.parts"
 local world = require "pfm.world"
 
 local system = {}
@@ -68,28 +69,6 @@ local keys = {
    node = function(place) return ("N%d"):format(place.node), place.node end,
 }
 
-local function new_group(name, order, result, elapsed)
-   local group = { name = name, order = order, cpus = {}, events = {}, elapsed = elapsed, subjects = 0 }
-   for i, row in ipairs(result.events) do
-      group.events[i] = { event = row.event, base = row.base, unit = row.unit, state = row.state, reason = row.reason,
-         active = row.active }
-   end
-   return group
-end
-
--- The part's values are those of the events that could be counted, in their order.
-local function add_part(group, part, result)
-   group.cpus[#group.cpus + 1], group.subjects = part.cpu, group.subjects + 1
-   for k, event in ipairs(result.counted) do
-      for i, row in ipairs(result.events) do
-         if row.event == event.name then
-            local its = group.events[i]
-            its.value = (its.value or 0) + part.values[k]
-         end
-      end
-   end
-end
-
 --- Adds the parts of a result up.
 -- @tparam table result of `count.run` on CPUs, or what it gives `on_interval`
 -- @string level "cpu", "core", "socket" or "node"
@@ -102,17 +81,12 @@ function system.group(result, level, topology)
    if not keys[level] then
       error(("system: no level '%s'; there are %s"):format(tostring(level), table.concat(system.levels, ", ")), 0)
    end
-   local places, groups, out = {}, {}, {}
+   local places = {}
    for _, place in ipairs(topology or system.topology()) do places[place.cpu] = place end
-   for _, part in ipairs(result.per) do
-      local name, order = keys[level](places[part.cpu])
-      if not groups[name] then
-         groups[name] = new_group(name, order, result, result.elapsed)
-         out[#out + 1] = groups[name]
-      end
-      add_part(groups[name], part, result)
-   end
-   table.sort(out, function(a, b) return a.order < b.order end)
+   local out = parts.group(result, function(part) return keys[level](places[part.cpu]) end, function(group, part)
+      group.cpus = group.cpus or {}
+      table.insert(group.cpus, part.cpu)
+   end)
    for _, group in ipairs(out) do table.sort(group.cpus) end
    return out
 end
