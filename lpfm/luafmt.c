@@ -412,6 +412,7 @@ assert(lpfm.register_format { name = "answers", handler = function() return "RES
 local ctx = assert(lpfm.create { format = "answers" })
 assert(ctx:ask("twice", 21) == 42)
 ctx:close()
+assert(lpfm.unregister_format "answers")
 */
 static int context_ask(lua_State *L)
 {
