@@ -38,8 +38,8 @@ return function()
       if open <= open_before and left == formats_before then return end
       file_counts.failure = file_counts.failure + 1
       handler.failuresCount = handler.failuresCount + 1
-      io.write("   FAILED ", file.name, " leaves ", open - open_before, " descriptors or sampling buffers open; formats: ",
-         left, "\n", (handles.list():gsub("[^\n]+", "      %0")), "\n")
+      io.write("   FAILED ", file.name, " leaves ", open - open_before, " descriptors or sampling buffers open; ",
+         "formats: ", left, "\n", (handles.list():gsub("[^\n]+", "      %0")), "\n")
    end
 
    handler.fileStart = function()
