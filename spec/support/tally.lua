@@ -7,7 +7,9 @@ return function()
    local busted = require "busted"
    local lpfm = require "lpfm"
    local handles = require "support.handles"
-   local file_counts, open_before, formats_before
+   local proc = require "lpfm.proc"
+   local LONG = 5 -- s, a file's time that is worth telling
+   local file_counts, open_before, formats_before, begun
 
    local function describe(element)
       local trace = element.trace or {}
@@ -45,6 +47,7 @@ return function()
    handler.fileStart = function()
       usual_machine()
       open_before, formats_before = handles.settled(), formats()
+      begun = proc.clock()
       file_counts = { success = 0, failure = 0, error = 0, pending = 0 }
       return nil, true
    end
@@ -52,9 +55,10 @@ return function()
    handler.fileEnd = function(file)
       check_leaks(file)
       local c = file_counts
-      local bad = c.failure + c.error
-      io.write(string.format("%-44s %4d passed%s%s\n", file.name, c.success,
-         bad > 0 and (", " .. bad .. " failed") or "", c.pending > 0 and (", " .. c.pending .. " skipped") or ""))
+      local bad, seconds = c.failure + c.error, proc.clock() - begun
+      io.write(string.format("%-44s %4d passed%s%s%s\n", file.name, c.success,
+         bad > 0 and (", " .. bad .. " failed") or "", c.pending > 0 and (", " .. c.pending .. " skipped") or "",
+         seconds > LONG and (", %.0f s"):format(seconds) or ""))
       io.flush()
       return nil, true
    end
