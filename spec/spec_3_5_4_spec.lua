@@ -11,11 +11,13 @@ describe("3.5.2 Identification of sampling formats", function()
    after_each(sim.finish)
 
    it("'a tool must provide the UUID of the format when the context is created'; by name it is found, too", function()
-      for _, f in ipairs(lpfm.formats()) do
-         for _, id in ipairs { f.uuid, f.name, f.uuid:upper(), (f.uuid:gsub("-", "")) } do
-            local arg = f.name == "n-way" and { format = id, regions = 3 } or { format = id }
-            local ctx = sim.context(arg)
-            assert.are.equal(0, #ctx:buffer())
+      local uuids = {}
+      for _, f in ipairs(lpfm.formats()) do uuids[f.name] = f.uuid end
+      for _, name in ipairs { "default", "default-0.6", "n-way" } do
+         local uuid = uuids[name]
+         for _, id in ipairs { uuid, name, uuid:upper(), (uuid:gsub("-", "")) } do
+            local ctx = sim.context { format = id, regions = name == "n-way" and 3 or nil }
+            assert.are.equal(0, #assert(ctx:buffer()))
             ctx:close()
          end
       end
