@@ -103,7 +103,7 @@ end
 local function inner_path(pid)
    local status = read(("/proc/%d/status"):format(pid)) or ""
    local inner = status:match("\nNSpid:[%s%d]-(%d+)\n")
-   return inner and ("/proc/%d/root/tmp/perf-%s.map"):format(pid, inner)
+   return inner and ("/proc/%d/root"):format(pid) .. jitmap.path(tonumber(inner))
 end
 
 --- Where a process's map file is.
