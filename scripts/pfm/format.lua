@@ -127,20 +127,34 @@ function format.sparkline(values, width)
    return table.concat(out)
 end
 
+-- The characters of a text; its bytes, where the locale's characters are bytes.
+local function characters(text)
+   local out = {}
+   for char in text:gmatch(utf8 and "[%z\1-\127\194-\244][\128-\191]*" or ".") do out[#out + 1] = char end
+   return out
+end
+
 --- Text that takes no more columns than there are.
 -- @tparam string text
 -- @tparam number columns
 -- @treturn string
 function format.cut(text, columns)
    if format.width(text) <= columns then return text end
-   if not utf8 then return text:sub(1, columns) end
-   local out, n = {}, 0
-   for char in text:gmatch("[%z\1-\127\194-\244][\128-\191]*") do
-      n = n + 1
-      if n > columns then break end
-      out[n] = char
-   end
-   return table.concat(out)
+   local chars = characters(text)
+   return table.concat(chars, "", 1, math.min(columns, #chars))
+end
+
+--- Text of which the middle is left out where it takes more columns than there are: names that begin alike
+-- (paths, command lines) differ at their end.
+-- @tparam string text
+-- @tparam number columns
+-- @treturn string
+function format.shorten(text, columns)
+   if format.width(text) <= columns then return text end
+   local chars = characters(text)
+   if #chars <= columns then return table.concat(chars) end
+   local head = math.floor((columns - 2) / 3)
+   return table.concat(chars, "", 1, head) .. ".." .. table.concat(chars, "", #chars - (columns - 2 - head) + 1)
 end
 
 --- A size from what a person types: "64K", "1M", "65536".

@@ -34,16 +34,10 @@ local function value_text(figure, value)
    return figure.unit and (figure.unit == "%" and number .. "%" or number .. " " .. figure.unit) or number
 end
 
--- A label of bytes above 127 is cut between characters.
-local function cut(label, width)
-   if format.width(label) <= width then return label end
-   return (label:sub(1, width - 2):gsub("[\192-\255][\128-\191]*$", "")) .. ".."
-end
-
 local function bars(figure, view)
    local labels, values, widest, wide_value = {}, {}, 0, 0
    for i, row in ipairs(figure.rows) do
-      labels[i], values[i] = cut(row.label, math.floor(view.width * 0.4)), value_text(figure, row.value)
+      labels[i], values[i] = format.shorten(row.label, math.floor(view.width * 0.4)), value_text(figure, row.value)
       widest, wide_value = math.max(widest, format.width(labels[i])), math.max(wide_value, #values[i])
    end
    local room, top, out = math.max(10, view.width - widest - wide_value - 4), most(figure.rows), {}
@@ -202,7 +196,7 @@ end
 local function heat(figure, view)
    local top, widest, labels, out = 0, 0, {}, {}
    for i, row in ipairs(figure.rows) do
-      labels[i] = cut(row.label, math.floor(view.width * 0.4))
+      labels[i] = format.shorten(row.label, math.floor(view.width * 0.4))
       widest = math.max(widest, format.width(labels[i]))
       for _, v in ipairs(row) do top = math.max(top, v) end
    end
