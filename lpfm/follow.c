@@ -5,10 +5,13 @@
  * PTRACE_SEIZE, not ATTACH: nothing stops that need not, and group stops are seen as such
  * (PTRACE_LISTEN keeps a stopped job stopped). Commands come to the thread by a signal that ends
  * its wait; a signal sent just before the wait begins is lost, so it is sent again until answered.
+ * Releases, of which there may be thousands a second, are not waited for: the signal's handler, which
+ * runs in the tracing thread whatever that does, carries them out.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +40,7 @@ struct task {
 	bool		held;
 	bool		listen;		/* held in a group stop */
 	struct task	*next;
+	struct task	*next_release;
 };
 
 struct node {
@@ -56,11 +60,14 @@ struct follow {
 	pthread_mutex_t	lock;		/* of all below */
 	pthread_cond_t	cond;		/* a command was given, or done */
 	struct command	*command;
-	bool		quit, hold_exec, nomem;
-	int		fd;		/* an eventfd */
+	bool		quit, nomem;
+	struct follow_options options;
+	int		fd;		/* an eventfd ... */
+	bool		told;		/* ... and whether it is readable */
 	size_t		tasks;
 	struct task	*buckets[BUCKETS];
 	struct node	*first, **last;
+	_Atomic(struct task *) releases; /* pushed under the lock; taken by the thread, as it drops tasks */
 };
 
 /* --- tasks ---------------------------------------------------------------------------------- */
@@ -114,7 +121,10 @@ static void update_fd(struct follow *f)
 {
 	uint64_t value = 1;
 
-	if (readable(f))
+	if (f->told == readable(f))
+		return;
+	f->told = !f->told;
+	if (f->told)
 		(void)!write(f->fd, &value, sizeof(value));
 	else
 		(void)!read(f->fd, &value, sizeof(value));
@@ -197,7 +207,7 @@ static void on_birth(struct follow *f, const struct task *maker, int event)
 static void on_exec(struct follow *f, struct task *t)
 {
 	struct follow_event event = {
-		.kind = FOLLOW_EXEC, .tid = t->tid, .pid = t->tid, .held = f->hold_exec,
+		.kind = FOLLOW_EXEC, .tid = t->tid, .pid = t->tid, .held = f->options.hold_exec,
 	};
 	unsigned long former = 0;
 
@@ -206,9 +216,10 @@ static void on_exec(struct follow *f, struct task *t)
 	if (event.former != t->tid)
 		task_drop(f, event.former);
 	t->known = t->stopped = t->announced = true;
-	t->held = f->hold_exec;
+	t->held = event.held;
 	t->listen = false;
-	queue(f, &event);
+	if (t->held || !f->options.births_only)
+		queue(f, &event);
 	if (!t->held)
 		let_run(t->tid, 0);
 }
@@ -248,9 +259,63 @@ static void on_end(struct follow *f, pid_t tid, int status)
 	if (!t)
 		return;
 	event.pid = t->pid;
-	if (t->announced)
+	if (t->announced && !f->options.births_only)
 		queue(f, &event);
 	task_drop(f, tid);
+}
+
+/* --- releases ------------------------------------------------------------------------------- */
+
+static __thread struct follow *followed_here;
+
+/* In the tracing thread only, in its signal handler as well: no task goes away meanwhile. */
+static void let_released_run(struct follow *f)
+{
+	struct task *t = atomic_exchange(&f->releases, NULL);
+
+	while (t) {
+		struct task *next = t->next_release;
+		bool listen = t->listen;
+
+		t->listen = false;
+		if (listen)
+			ptrace(PTRACE_LISTEN, t->tid, NULL, NULL);
+		else
+			let_run(t->tid, 0);
+		t = next;
+	}
+}
+
+static void on_wake(int sig)
+{
+	int saved = errno;
+
+	(void)sig;
+	if (followed_here)
+		let_released_run(followed_here);
+	errno = saved;
+}
+
+int follow_release(struct follow *f, pid_t tid)
+{
+	struct task *t;
+	bool held;
+
+	pthread_mutex_lock(&f->lock);
+	t = *task_link(f, tid);
+	held = t && t->held;
+	if (held) {
+		t->held = false;
+		t->next_release = atomic_load(&f->releases);
+		while (!atomic_compare_exchange_weak(&f->releases, &t->next_release, t))
+			;
+	}
+	pthread_mutex_unlock(&f->lock);
+	if (held)
+		pthread_kill(f->thread, WAKE);
+	else
+		errno = ESRCH;
+	return held ? 0 : -1;
 }
 
 /* --- the thread ----------------------------------------------------------------------------- */
@@ -261,6 +326,7 @@ static bool obey(struct follow *f)
 	bool go_on;
 
 	pthread_mutex_lock(&f->lock);
+	let_released_run(f);	/* what was released before the handler knew whose */
 	while (!f->tasks && !f->command && !f->quit)
 		pthread_cond_wait(&f->cond, &f->lock);
 	if (f->command) {
@@ -291,6 +357,7 @@ static void wait_once(struct follow *f)
 
 	err = errno;
 	pthread_mutex_lock(&f->lock);
+	let_released_run(f);
 	if (tid > 0 && WIFSTOPPED(status)) {
 		on_stop(f, tid, status);
 	} else if (tid > 0) {
@@ -307,6 +374,7 @@ static void *follow_main(void *arg)
 {
 	struct follow *f = arg;
 
+	followed_here = f;
 	while (obey(f))
 		wait_once(f);
 	return NULL;
@@ -397,28 +465,6 @@ int follow_attach(struct follow *f, pid_t pid)
 	return command(f, attach, pid);
 }
 
-static int release(struct follow *f, pid_t tid)
-{
-	struct task *t = *task_link(f, tid);
-
-	if (!t || !t->held) {
-		errno = ESRCH;
-		return -1;
-	}
-	t->held = false;
-	if (t->listen)
-		ptrace(PTRACE_LISTEN, tid, NULL, NULL);
-	else
-		let_run(tid, 0);
-	t->listen = false;
-	return 0;
-}
-
-int follow_release(struct follow *f, pid_t tid)
-{
-	return command(f, release, tid);
-}
-
 int follow_next(struct follow *f, struct follow_event *event)
 {
 	struct node *n;
@@ -471,32 +517,47 @@ int follow_threads(struct follow *f, pid_t *tids, int room)
 
 /* --- life ----------------------------------------------------------------------------------- */
 
-static pthread_mutex_t wake_lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned int wake_users;
-static struct sigaction wake_saved;
+static pthread_mutex_t signals_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned int signals_users;
+static struct sigaction wake_saved, child_saved;
 
-static void on_wake(int sig)
+static bool is_plain(const struct sigaction *action)
 {
-	(void)sig;
+	return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL;
 }
 
-/* The signal needs a handler to end a wait; without SA_RESTART. */
-static void wake_get(void)
+/*
+ * WAKE needs a handler to end a wait; without SA_RESTART. SIGCHLD, which nobody handles, would wake a thread
+ * for each stop all the same: the tracing thread blocks it, so it is not ignored before it is delivered.
+ */
+static void signals_get(void)
 {
 	struct sigaction action = { .sa_handler = on_wake };
 
-	pthread_mutex_lock(&wake_lock);
-	if (!wake_users++)
+	pthread_mutex_lock(&signals_lock);
+	if (!signals_users++) {
 		sigaction(WAKE, &action, &wake_saved);
-	pthread_mutex_unlock(&wake_lock);
+		sigaction(SIGCHLD, NULL, &child_saved);
+		action = child_saved;
+		action.sa_flags |= SA_NOCLDSTOP;
+		if (is_plain(&child_saved))
+			sigaction(SIGCHLD, &action, NULL);
+	}
+	pthread_mutex_unlock(&signals_lock);
 }
 
-static void wake_put(void)
+static void signals_put(void)
 {
-	pthread_mutex_lock(&wake_lock);
-	if (!--wake_users)
+	struct sigaction now;
+
+	pthread_mutex_lock(&signals_lock);
+	if (!--signals_users) {
 		sigaction(WAKE, &wake_saved, NULL);
-	pthread_mutex_unlock(&wake_lock);
+		sigaction(SIGCHLD, NULL, &now);
+		if (is_plain(&child_saved) && is_plain(&now))
+			sigaction(SIGCHLD, &child_saved, NULL);
+	}
+	pthread_mutex_unlock(&signals_lock);
 }
 
 /* The thread takes no signal but the one that wakes it. */
@@ -513,26 +574,26 @@ static int start(struct follow *f)
 	return err;
 }
 
-struct follow *follow_new(bool hold_exec)
+struct follow *follow_new(const struct follow_options *options)
 {
 	struct follow *f = calloc(1, sizeof(*f));
 	int err;
 
 	if (!f)
 		return NULL;
-	f->hold_exec = hold_exec;
+	f->options = *options;
 	f->last = &f->first;
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_cond_init(&f->cond, NULL);
 	f->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (f->fd < 0)
 		goto free_f;
-	wake_get();
+	signals_get();
 	err = start(f);
 	if (!err)
 		return f;
 	errno = err;
-	wake_put();
+	signals_put();
 	close(f->fd);
 free_f:
 	free(f);
@@ -559,7 +620,7 @@ void follow_free(struct follow *f)
 {
 	command(f, quit, 0);
 	pthread_join(f->thread, NULL);
-	wake_put();
+	signals_put();
 	give_back(f);
 	forget_all(f);
 	while (f->first) {

@@ -24,8 +24,13 @@ struct follow_event {
 
 struct follow;
 
-/* NULL with errno. hold_exec: a thread is held after exec, too. */
-struct follow *follow_new(bool hold_exec);
+struct follow_options {
+	bool	hold_exec;	/* a thread is held after exec, too */
+	bool	births_only;	/* nothing is told of but THREAD, FORK, and what is held */
+};
+
+/* NULL with errno. */
+struct follow *follow_new(const struct follow_options *options);
 /* Lets all go on untraced. */
 void follow_free(struct follow *f);
 /* Follows all threads of a process; 0, or -1 with errno. */

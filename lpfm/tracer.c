@@ -72,31 +72,33 @@ static int fail_attach(lua_State *L, int pid, int err)
 	return lpfm_fail_errno(L, err, "trace: process %d: %s", pid, strerror(err));
 }
 
-static bool hold_exec(lua_State *L, int idx)
+static void read_options(lua_State *L, int idx, struct follow_options *options)
 {
 	struct lpfm_site site = { .call = "trace" };
-	bool hold = false;
 
 	if (lua_isnoneornil(L, idx))
-		return false;
+		return;
 	if (!lua_istable(L, idx))
 		lpfm_bad_value(L, &site, "table", idx);
 	for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
-		if (lua_type(L, -2) != LUA_TSTRING || strcmp(lua_tostring(L, -2), "hold_exec"))
-			lpfm_bad(L, &site, "unknown option (known: hold_exec)");
-		site.field = "hold_exec";
+		const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+		bool hold = !strcmp(name, "hold_exec");
+
+		if (!hold && strcmp(name, "births_only"))
+			lpfm_bad(L, &site, "unknown option (known: births_only, hold_exec)");
+		site.field = hold ? "hold_exec" : "births_only";
 		if (!lua_isboolean(L, -1))
 			lpfm_bad_value(L, &site, "boolean", lua_gettop(L));
-		hold = lua_toboolean(L, -1);
+		*(hold ? &options->hold_exec : &options->births_only) = lua_toboolean(L, -1);
 	}
-	return hold;
 }
 
 /***
 Follows a process: all its threads, those they make, and their child processes.
 @function lpfm.proc.trace
 @param target a child of proc.spawn, or a process id
-@tparam[opt] table options hold_exec=true: hold also what has just called exec
+@tparam[opt] table options hold_exec=true: hold also what has just called exec; births_only=true: tell of
+new threads and processes, and of what else is held, but of no other exec and of no exit
 @treturn[1] tracer
 @return[2] nil
 @treturn[2] string message
@@ -119,13 +121,14 @@ int lpfm_proc_trace(lua_State *L)
 {
 	int pid = lpfm_child_pid(L, 1);
 	struct tracer *t;
-	bool hold = hold_exec(L, 2);
+	struct follow_options options = { 0 };
 
+	read_options(L, 2, &options);
 	if (pid < 0)
 		pid = (int)lpfm_arg_int(L, 1, "trace", "pid", 1, INT32_MAX);
 	t = lpfm_object_new(L, sizeof(*t));
 	lpfm_object_arm(L, t, &tracer_class);
-	t->follow = follow_new(hold);
+	t->follow = follow_new(&options);
 	if (!t->follow)
 		return lpfm_fail_errno(L, errno, "trace: %s", strerror(errno));
 	if (follow_attach(t->follow, pid)) {

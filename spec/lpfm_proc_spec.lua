@@ -190,6 +190,24 @@ describe("proc.trace", function()
       assert.is_true(t:close())
    end)
 
+   it("tells of nothing but what is held, if asked to", function()
+      local child = assert(proc.spawn { os.getenv("LPFM_LUA") or "lua5.1", "-e", CHILDREN })
+      local t = assert(proc.trace(child, { births_only = true, hold_exec = true }))
+      assert(child:go())
+      local n = { exec = 0, fork = 0 }
+      local event, why = t:next(20)
+      while event do
+         n[event.kind] = n[event.kind] + 1
+         assert.is_true(event.held)
+         assert(t:release(event.tid))
+         event, why = t:next(20)
+      end
+      assert.equal("ended", why)
+      assert.same({ exec = 1, fork = 20 }, n)
+      assert.equal(0, child:wait().status)
+      t:close()
+   end)
+
    it("passes signals on", function()
       local child = assert(proc.spawn { "sh", "-c", "trap 'exit 33' USR1; kill -USR1 $$; exit 1" })
       local t = assert(proc.trace(child))
@@ -251,6 +269,7 @@ describe("proc.trace", function()
       end
       assert.has_error(function() proc.trace(1, { x = true }) end)
       assert.has_error(function() proc.trace(1, { hold_exec = 1 }) end)
+      assert.has_error(function() proc.trace(1, { births_only = 1 }) end)
    end)
 end)
 

@@ -74,22 +74,31 @@ void perf_resume_life(struct pfm_context *ctx)
 		p->error = -errno;
 }
 
+/* Kernels from 6.9. */
+static int open_life_pidfd(struct pfm_context *ctx)
+{
+	perf_of(ctx)->life_pidfd = (int)syscall(SYS_pidfd_open, ctx->tid, PIDFD_THREAD);
+	return perf_of(ctx)->life_pidfd < 0 ? -errno : 0;
+}
+
 /*
- * An event without a ring looks hung up at all times. Where all locked memory is in use, kernels from
- * 6.9 tell the end of a thread in another way, at the price of one more descriptor.
+ * A pidfd tells the end of a thread, or the event's own hanging up, for which it has to have a ring: without
+ * one it looks hung up at all times. The ring costs some 80 us more. But an event stays with a thread that
+ * calls exec, and a pidfd with the thread's number, which only the first thread keeps then; the others'
+ * contexts take the pidfd where all locked memory is in use.
  */
-static int map_life(struct pfm_context *ctx)
+static int find_end(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
 	size_t size = 2 * (size_t)sysconf(_SC_PAGESIZE);
-	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, p->life, 0);
+	void *at;
 
-	if (at != MAP_FAILED) {
-		p->life_map = at;
+	if (ctx->tid == ctx->pid && !open_life_pidfd(ctx))
 		return watch_life(ctx);
-	}
-	p->life_pidfd = (int)syscall(SYS_pidfd_open, ctx->tid, PIDFD_THREAD);
-	if (p->life_pidfd < 0)
+	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, p->life, 0);
+	if (at != MAP_FAILED)
+		p->life_map = at;
+	else if (open_life_pidfd(ctx))
 		return perf_refuse_map(EPERM, size);
 	return watch_life(ctx);
 }
@@ -103,7 +112,7 @@ static int open_life(struct pfm_context *ctx)
 	p->life = perf_open(&attr, p->pid, p->cpu, -1);
 	if (p->life < 0)
 		return perf_refuse_open(p, "the context", &attr, errno);
-	return ctx->self ? 0 : map_life(ctx);
+	return ctx->self ? 0 : find_end(ctx);
 }
 
 uint64_t perf_ran(struct pfm_context *ctx)
@@ -119,41 +128,42 @@ uint64_t perf_ran(struct pfm_context *ctx)
 
 /* --- who it is ------------------------------------------------------------------------------ */
 
-/* A line of /proc/TID/status that begins with name, behind that; ESRCH: no such thread. */
-static int status(uint32_t tid, const char *name, char *value, size_t room)
+/* State and process of a thread, of /proc/TID/status; ESRCH: there is none. */
+static int status(uint32_t tid, char *state, uint32_t *pid)
 {
-	char path[40], line[128];
-	bool found = false;
-	FILE *f;
+	char text[512], *at;
+	ssize_t n;
+	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%u/status", tid);
-	f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof(line), f)) {
-		found = !strncmp(line, name, strlen(name));
-		if (found)
-			snprintf(value, room, "%s", line + strlen(name));
-	}
-	if (!f)
+	snprintf(text, sizeof(text), "/proc/%u/status", tid);
+	fd = open(text, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
 		return errno == EMFILE || errno == ENFILE ? perf_refuse_files("the context") : -ESRCH;
-	fclose(f);
-	return found ? 0 : -ESRCH;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n < 0 ? 0 : n] = 0;
+	/* the name before them may be anything, but a line's end in it is written as \n */
+	at = strstr(text, "\nState:\t");
+	*state = at ? at[strlen("\nState:\t")] : 'X';
+	at = strstr(text, "\nTgid:\t");
+	*pid = at ? (uint32_t)strtoul(at + strlen("\nTgid:\t"), NULL, 10) : 0;
+	return *pid ? 0 : -ESRCH;
 }
 
 static int find_thread(struct pfm_context *ctx, uint32_t tid)
 {
-	char text[32];
-	int err = tid && tid <= INT_MAX ? status(tid, "State:\t", text, sizeof(text)) : -ESRCH;
+	char state;
+	uint32_t pid;
+	int err = tid && tid <= INT_MAX ? status(tid, &state, &pid) : -ESRCH;
 
 	if (err == -ESRCH)
 		return pfm_refuse(-ESRCH, "there is no thread %u", tid);
 	if (err)
 		return err;
-	if (text[0] == 'Z' || text[0] == 'X')
-		return pfm_refuse(-ESRCH, "thread %u has ended", tid);
-	if (status(tid, "Tgid:\t", text, sizeof(text)))
+	if (state == 'Z' || state == 'X')
 		return pfm_refuse(-ESRCH, "thread %u has ended", tid);
 	ctx->tid = tid;
-	ctx->pid = (uint32_t)strtoul(text, NULL, 10);
+	ctx->pid = pid;
 	return 0;
 }
 

@@ -120,10 +120,8 @@ end
 handle.thread, handle.fork = newcomer, newcomer
 
 function handle.exec(self, event)
-   if self.on.exec then self.on.exec(event.tid, event.pid) end
+   self.on.exec(event.tid, event.pid)
 end
-
-function handle.exit() end
 
 local function trace(self)
    local event, why = self.tracer:next(0)
@@ -139,8 +137,8 @@ end
 
 local function child_ended(self)
    if not self.child or self.status then return self.status ~= nil end
-   -- it stays to be asked until it is waited for
-   self.own_ns = self.world.ran_ns(self.child.pid, self.child.pid) or self.own_ns
+   -- it stays to be asked until it is waited for, which a tracer does
+   self.own_ns = not self.tracer and self.world.ran_ns(self.child.pid, self.child.pid) or self.own_ns
    self.status = self.child:wait(0)
    return self.status ~= nil
 end
@@ -229,7 +227,7 @@ local function start_tracer(self)
    local target = self.target
    if not target.threads or target.cpus then return end
    local who = target.tids and self.world.process_of(target.tids[1]) or self.child
-   local tracer, err, errno = proc.trace(who, { hold_exec = self.on.exec ~= nil })
+   local tracer, err, errno = proc.trace(who, { births_only = true, hold_exec = self.on.exec ~= nil })
    if not tracer then error(err .. (errno == lpfm.errno.EPERM and MAY_TRACE or ""), 0) end
    self.tracer = tracer
 end
