@@ -220,7 +220,9 @@ static void linux_describe(struct pfm_machine *m, pfm_machine_info_t *info)
 		if ((m->pmu->pmds[i].kind & PFM_REG_C64) && m->pmu->pmds[i].type != PFM_REG_TYPE_SW)
 			info->hw_counters++;
 	if (!info->hw_counters)
-		info->notes = "no hardware counters: perfmon.ko knows none on this processor";
+		info->notes = "no hardware PMU that perfmon.ko knows (a virtual machine?): cycles, instructions, cache "
+			      "misses cannot be counted here; software counters (clocks, faults, switches), sampling "
+			      "by time and virtual PMDs work.\n";
 	info->limits = "EXCL_IDLE and EXCL_KERNEL_ONLY_THREADS leave out interrupts on top of such a thread too\n"
 		       "MAP_SETS is refused: at each context switch the kernel may give a thread other counters, and a "
 		       "module is not told when they are there; a mapping of them would be out of date from then on\n"
