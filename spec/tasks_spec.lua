@@ -3,7 +3,10 @@
 
 local terminal = require "support.terminal"
 
+-- as a person here would type it: long paths would be broken into lines
 local build = os.getenv("LPFM_BUILD") or "build"
+local here = os.getenv("PWD") .. "/"
+if build:sub(1, #here) == here then build = build:sub(#here + 1) end
 local lua = os.getenv("LPFM_LUA") or "luajit"
 
 -- --- the file ------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ local top = { summary = "show live where time is spent" }
 
 local DELAY, WINDOW = 2, 10 -- s between pictures; of samples that a picture shows
 local ROWS = 20             -- of a picture that goes into a pipe
+local LEAST = 12            -- characters of what is watched
 local IDLE = "0 "           -- how the thread of a sample begins where nothing ran
 
 -- --- the samples of the last seconds, as a session -----------------------------------------------
@@ -84,18 +85,20 @@ function top.rows(self, by)
    return rows, all > 0 and idle / all or 0, { unpack(sorted.titles, 2) }
 end
 
-local function heading(view, rows, idle)
+-- What is watched may be a long command line: it leaves room for the rest.
+local function heading(view, rows, idle, columns)
    local n = 0
    for _, row in ipairs(rows) do n = n + row.samples end
    local names = {}
    for i, e in ipairs(view.live.head.events) do names[i] = e.name end
    local seconds = math.min(view.live.now, view.live.window)
-   return ("lpfm top: %s, %s of %s in %.1f s%s%s"):format(view.what, format.plural(n, "sample"),
-      table.concat(names, ", "), seconds, idle > 0 and (", %.1f%% idle"):format(idle * 100) or "",
-      view.screen and "; q quits, z begins anew" or "")
+   local rest = (", %s of %s in %.1f s%s%s"):format(format.plural(n, "sample"), table.concat(names, ", "), seconds,
+      idle > 0 and (", %.1f%% idle"):format(idle * 100) or "", view.screen and "; q quits, z begins anew" or "")
+   local room = columns - #"lpfm top: " - format.width(rest)
+   return "lpfm top: " .. format.shorten(view.what, math.max(room, LEAST)) .. rest
 end
 
-local function picture(view, limit)
+local function picture(view, limit, room)
    local rows, idle, titles = top.rows(view.live, view.by)
    local columns = { { title = "percent", right = true }, { title = "samples", right = true } }
    for _, title in ipairs(titles) do columns[#columns + 1] = { title = title } end
@@ -104,7 +107,7 @@ local function picture(view, limit)
       local row = rows[i]
       cells[i] = { ("%.2f%%"):format(row.percent), format.number(row.samples), unpack(row.cells) }
    end
-   local lines = { heading(view, rows, idle), "" }
+   local lines = { heading(view, rows, idle, room), "" }
    for _, line in ipairs(format.align(columns, cells, " ")) do lines[#lines + 1] = line end
    if #rows == 0 then lines[#lines + 1] = " no samples yet" end
    return lines
@@ -114,9 +117,9 @@ local function show(view)
    forget(view.live)
    if view.screen then
       local lines, columns = screen.size()
-      view.screen:draw(picture(view, math.min(view.rows or math.huge, lines - 3)), columns)
+      view.screen:draw(picture(view, math.min(view.rows or math.huge, lines - 3), columns), columns)
    else
-      io.stdout:write(table.concat(picture(view, view.rows or ROWS), "\n"), "\n\n")
+      io.stdout:write(table.concat(picture(view, view.rows or ROWS, math.huge), "\n"), "\n\n")
       io.stdout:flush()
    end
    view.shown = view.live.now
