@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Each call with each of its allocations failing: issue 3, "It must show" 4. The same program whatever the interpreter.
+-- Each call with each of its allocations failing. The same program whatever the interpreter.
 if (os.getenv("LPFM_LUA") or "luajit") ~= "luajit" then
    return
 end

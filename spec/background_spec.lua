@@ -11,13 +11,11 @@ local terminal = require "support.terminal"
 local build = os.getenv("LPFM_BUILD") or "build"
 local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
 
--- A command that runs until this file is there, told by the directory it is in.
+-- A command that runs until its gate is opened; nor longer than this process, should a test fail.
 local function gate()
    local path = os.tmpname()
-   os.remove(path)
-   -- nor longer than this process, should a test fail
-   local busy = ("while [ ! -e %s ] && [ -d /proc/%d ]; do :; done"):format(path, proc.getpid())
-   return path, busy, function() io.open(path, "w"):close() end
+   local busy = ("while [ -e %s ] && [ -d /proc/%d ]; do :; done"):format(path, proc.getpid())
+   return busy, function() os.remove(path) end
 end
 
 local function value_of(result, event)
@@ -27,14 +25,13 @@ local function value_of(result, event)
 end
 
 describe("a session in the background", function()
-   local path, busy, open
+   local busy, open
    local real = not lpfm.machine().name:find("^sim")
 
-   before_each(function() path, busy, open = gate() end)
+   before_each(function() busy, open = gate() end)
    after_each(function()
       open()
       background.stop_all()
-      os.remove(path)
    end)
 
    if not real then return pending("sessions measure real programs; this machine is simulated") end
@@ -162,16 +159,15 @@ describe("a session in the background", function()
 end)
 
 describe("the prompt with sessions in the background", function()
-   local t, path, busy, open
+   local t, busy, open
 
    before_each(function()
-      path, busy, open = gate()
+      busy, open = gate()
       t = terminal.start("exec env TERM=screen LPFM_INIT= XDG_STATE_HOME=/nonexistent LC_ALL=C.UTF-8 " .. program)
    end)
    after_each(function()
       open()
       t:stop()
-      os.remove(path)
    end)
 
    it("goes on reading, and tells above the line when one has ended", function()

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The fuzzer's corpus once more, under ASan and UBSan: issue 3, "It must show" 5. The same program whatever the
+-- The fuzzer's corpus once more, under ASan and UBSan. The same program whatever the
 -- interpreter. "make fuzz" looks for more.
 if (os.getenv("LPFM_LUA") or "luajit") ~= "luajit" then
    return

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The labs print the numbers of the specification's figures (issue 3).
+-- The labs print the numbers of the specification's figures.
 
 local LABS = {
    bias = {

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Random lives on simulated computers, under ASan and UBSan: issue 3, "It must show" 3. The same program whatever the
+-- Random lives on simulated computers, under ASan and UBSan. The same program whatever the
 -- interpreter, so that one run of it is enough.
 if (os.getenv("LPFM_LUA") or "luajit") ~= "luajit" then
    return
