@@ -17,7 +17,7 @@ local internal = {}
 for name in ("annotate catalog cli columns complete derive diff difference doc events export filters format help " ..
    "list multiplex nearest options phases plan plot progress protobuf raw reading record repl report screen script " ..
    "setup shell show ffi_samples stages stat tabulate top trigger values views background caret chunk commands " ..
-   "counters journal ldoc literal names prompt reference saved texts tokens watch"):gmatch("[%a_]+") do
+   "counters journal literal names prompt reference saved texts tokens watch"):gmatch("[%a_]+") do
    internal["pfm." .. name] = true
 end
 

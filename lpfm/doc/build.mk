@@ -8,7 +8,8 @@ DOC_DATA := $(BUILD)/lua/pfm/manual.lua
 
 # LDoc takes a file's first comment for its documentation, which the licence's line is not, and wants a
 # module before its submodules.
-$(DOC_DIR)/src/config.ld: lpfm/doc/config.ld $(DOC_SRC)
+# The folders stand for files that went.
+$(DOC_DIR)/src/config.ld: lpfm/doc/config.ld $(DOC_SRC) lpfm scripts/pfm
 	@rm -rf $(@D) && mkdir -p $(@D)/files/{modules,submodules}
 	@for f in $(DOC_SRC); do \
 		if grep -q '@submodule' $$f; then to=submodules; else to=modules; fi; \

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- help() and ?NAME at the prompt: how the texts of `pfm.texts`, of the sources, of events and registers are shown.
+--- help() and ?NAME at the prompt: how the texts of `pfm.texts`, of `pfm.doc`, of events and registers are shown.
 -- @module pfm.help
 
 local format = require "pfm.format"
@@ -36,41 +36,6 @@ local function call_text(entry)
       lines[#lines + 1] = ("%sMore: ?%s"):format(INDENT, entry.topic)
    end
    return table.concat(lines, "\n")
-end
-
--- --- sources -------------------------------------------------------------------------------------
-
-local function function_text(entry)
-   local lines, rows = { entry.usage }, {}
-   for _, line in ipairs(entry.text) do lines[#lines + 1] = INDENT .. line end
-   for _, tag in ipairs(entry.tags) do
-      if tag.kind == "param" then
-         local name, text = tag.text:match("^(%S+)%s*(.*)$")
-         rows[#rows + 1] = { name or "...", (tag.optional and "(optional) " or "") .. (text or "") }
-      elseif tag.kind == "return" then
-         rows[#rows + 1] = { "returns", tag.text }
-      elseif tag.kind == "usage" then
-         rows[#rows + 1] = { "example", tag.text }
-      end
-   end
-   append(lines, format.align({ {}, {} }, rows, INDENT .. INDENT))
-   return table.concat(lines, "\n")
-end
-
-local function module_text(name, doc)
-   local lines, rows, keys = { name }, {}, {}
-   for _, line in ipairs(doc.text) do lines[#lines + 1] = INDENT .. line end
-   for key in pairs(doc.functions) do keys[#keys + 1] = key end
-   table.sort(keys)
-   for i, key in ipairs(keys) do rows[i] = { doc.functions[key].usage, doc.functions[key].text[1] or "" } end
-   append(lines, format.align({ {}, {} }, rows, INDENT))
-   return table.concat(lines, "\n")
-end
-
-local function source_text(name)
-   local doc, whole = reference.source(name)
-   if not doc then return nil end
-   return whole and module_text(name, doc) or function_text(doc)
 end
 
 -- --- events and registers ------------------------------------------------------------------------
@@ -211,7 +176,7 @@ local function value_text(value)
    local name = reference.name_of(value)
    local entry = name and reference.entry(reference.key(name) or "")
    if entry then return call_text(entry) end
-   return name and (from_comments(value) or source_text(name)) or describe(value)
+   return name and (from_comments(value) or from_comments(name)) or describe(value)
 end
 
 -- --- names ---------------------------------------------------------------------------------------
@@ -239,7 +204,7 @@ local function named_text(name)
    local topic = reference.topic(name)
    if topic then return topic end
    if entry then return call_text(entry) end
-   return from_comments(name) or source_text(name) or software_event(name) or register_text(name)
+   return from_comments(name) or software_event(name) or register_text(name)
 end
 
 local function text_of_name(name)

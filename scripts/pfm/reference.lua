@@ -2,7 +2,6 @@
 --- From what a person names, or has in hand, to the text that describes it.
 -- @module pfm.reference
 
-local ldoc = require "pfm.ldoc"
 local names = require "pfm.names"
 local prompt = require "pfm.prompt"
 local texts = require "pfm.texts"
@@ -11,34 +10,18 @@ local reference = {}
 
 -- --- the texts -----------------------------------------------------------------------------------
 
-local merged
-
--- What is written by hand, and what a generated module adds.
-local function all_texts()
-   if merged then return merged end
-   local ok, generated = pcall(require, "pfm.reference_texts")
-   merged = texts
-   for part, entries in pairs(ok and generated or {}) do
-      for key, entry in pairs(entries) do
-         merged[part] = merged[part] or {}
-         if merged[part][key] == nil then merged[part][key] = entry end
-      end
-   end
-   return merged
-end
-
 --- A page of help.
 -- @string name
 -- @return string or nil
 function reference.topic(name)
-   return all_texts().topics[name]
+   return texts.topics[name]
 end
 
 --- The names of the pages, sorted.
 -- @treturn table
 function reference.topics()
    local out = {}
-   for name in pairs(all_texts().topics) do out[#out + 1] = name end
+   for name in pairs(texts.topics) do out[#out + 1] = name end
    table.sort(out)
    return out
 end
@@ -47,14 +30,14 @@ end
 -- @string key as of `reference.key`
 -- @treturn table `usage`, `text`, perhaps `fields`, `entries`, `topic`; or nil
 function reference.entry(key)
-   return all_texts().calls[key]
+   return texts.calls[key]
 end
 
 --- The names of all calls that are described.
 -- @treturn table sorted
 function reference.keys()
    local out = {}
-   for key in pairs(all_texts().calls) do out[#out + 1] = key end
+   for key in pairs(texts.calls) do out[#out + 1] = key end
    table.sort(out)
    return out
 end
@@ -157,18 +140,6 @@ function reference.name_of(value)
          if name then return name end
       end
    end
-end
-
---- What the source of a module of the library says of it, or of a function in it.
--- @string name "pfm.stat", "pfm.stat.call"
--- @treturn table of `pfm.ldoc`, and whether it is a module; or nil
-function reference.source(name)
-   local module, fn = name:match("^(l?pfm%.[%w_]+)[.:]([%w_]+)$")
-   if module then
-      local doc = ldoc.module(module)
-      return doc and doc.functions[fn], false
-   end
-   return name:find("^l?pfm%.") and ldoc.module(name) or nil, true
 end
 
 return reference

@@ -2,9 +2,6 @@
 --- The texts of help, apart from how they are shown. `topics` are pages; `calls` describe functions and methods:
 -- `usage`, `text`, and the fields of the tables that they take (`fields`, or `entries` for those in a list), which
 -- completion offers, too. Methods are written CLASS:NAME.
---
--- A module `pfm.reference_texts`, as one generated from the sources' comments, is taken in addition where there is one:
--- a table of the same form.
 -- @module pfm.texts
 
 local texts = { topics = {}, calls = {} }
