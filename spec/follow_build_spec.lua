@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- pfm.follow on a build of hundreds of processes, the one of libperfmon: all are there, the sums are the parts', and
+-- pfm.follow: on a build of hundreds of processes, the one of libperfmon, all are there, the sums are the parts', and
 -- the build does not notice.
 
 local c = require "support.c"
@@ -94,5 +94,15 @@ describe("following a build", function()
    it("leaves the build's output and what it makes as they were", function()
       assert.equal(output("alone"), output("followed"))
       assert.equal(0, select(2, c.sh(("cmp %s/alone/libperfmon.so %s/followed/libperfmon.so"):format(folder, folder))))
+   end)
+end)
+
+describe("following threads", function()
+   it("misses none of those that run; some are ended before they do", function()
+      assert(lpfm.machine("perf"))
+      local result = count.run { command = { c.target("threads"), "300" }, threads = true, events = "task-clock" }
+      assert.equal(0, result.status)
+      assert.is_true(result.followed > 0 and result.followed <= 300)
+      assert.equal(0, result.unmeasured, result.why)
    end)
 end)

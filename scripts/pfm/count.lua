@@ -92,13 +92,13 @@ end
 
 function measure:attach(subject)
    if #self.good == 0 then error("none of the events can be counted: " .. tostring(self.all[1].reason), 0) end
-   local ctx, err = setup.start(subject, self.spec)
+   local ctx, err, errno = setup.start(subject, self.spec)
    if ctx then
       if self.target.names then self:name(subject.tid, subject.pid) end
       self.live[subject] = ctx
       self.subjects = self.subjects + 1
    end
-   return ctx, err
+   return ctx, err, errno
 end
 
 -- Notes what a thread is called now.

@@ -286,8 +286,8 @@ end
 
 function measure.attach(self, subject)
    local later = self.subjects > 0 and self.fixed and not subject.cpu
-   local ctx, err = setup.start(subject, later and staggered(self) or self.program)
-   if not ctx then return nil, err end
+   local ctx, err, errno = setup.start(subject, later and staggered(self) or self.program)
+   if not ctx then return nil, err, errno end
    subject.buffer, subject.full, subject.samples = not self.by_tool and ctx:buffer() or nil, 0, {}
    subject.ran_before = subject.tid and ran_ns(subject.tid, subject.pid) or 0
    if subject.pid then note_process(self, subject.tid, subject.pid) end
