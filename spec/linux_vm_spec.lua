@@ -113,7 +113,6 @@ for _, name in ipairs { "lpfm_args", "lpfm_buffer", "lpfm_context", "lpfm_messag
    "lpfm_vector", "session", "abi", "events_stat", "labs", "program" } do
    specs[#specs + 1] = "spec/" .. name .. "_spec.lua"
 end
-local short_specs = { "spec/lpfm_context_spec.lua", "spec/lpfm_message_spec.lua", "spec/session_spec.lua" }
 
 describe("perfmon.ko in an emulated machine", function()
    local obstacles = {}
@@ -142,7 +141,7 @@ describe("perfmon.ko in an emulated machine", function()
    vm_it("bears it while they come and go, and modules too", passes, "-c 4 -t 600", "torture:3:2 modules",
       all(torture, modules))
    vm_it("passes the specs of real machines", specs_pass, "-t 900", specs)
-   vm_it("passes those of contexts", specs_pass, "-c 4 -t 900", short_specs)
+   vm_it("passes them", specs_pass, "-c 4 -t 900", specs)
    vm_it("counts, samples and switches sets without a PMU, and loads its modules", passes, "-A amd64 -t 600",
       "software security modules torture:3", all(software, security, modules, torture))
    vm_it("does so, too", passes, "-A amd64 -c 4 -t 600", "software security modules torture:3",
