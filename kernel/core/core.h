@@ -27,7 +27,6 @@ struct pfm_pmd {
 	uint16_t	num;
 	uint16_t	is_counter:1;
 	uint16_t	reset_now:1;		/* while an overflow is judged: a short reset is asked for */
-	uint16_t	resets_others:1;	/* reset_pmds is not empty */
 	uint16_t	samples:1;		/* smpl_pmds is not empty */
 	uint32_t	flags;			/* PFM_REGFL_* */
 	const struct pfm_reg	*reg;
@@ -56,6 +55,7 @@ struct pfm_pmc {
 struct pfm_set {
 	uint16_t	id, id_next;
 	uint32_t	flags;			/* PFM_SETFL_* */
+	bool		resets_others;		/* some PMD had reset_pmds */
 	uint64_t	timeout;		/* effective, ns */
 	uint64_t	timeout_left;		/* while inactive, stopped or masked */
 	uint64_t	runs;

@@ -8,7 +8,8 @@
 #include "core.h"
 
 struct verdict {
-	bool	notify, mask, block, to_switch, resets;
+	bool	notify, mask, block, to_switch;
+	unsigned int	resets;		/* hits with reset_now */
 };
 
 /* The PMDs that overflowed, ascending. */
@@ -33,7 +34,7 @@ static void list_hits(struct pfm_context *ctx, struct pfm_set *set, const uint64
 static void want_reset(struct pfm_pmd *pmd, struct verdict *v)
 {
 	pmd->reset_now = 1;
-	v->resets = true;
+	v->resets++;
 }
 
 /* 3.7.6: each overflow of a trigger takes its threshold down; at zero the set is left. */
@@ -57,7 +58,7 @@ static void sample_values(struct pfm_context *ctx, struct pfm_set *set, const st
 	unsigned int num, n = 0;
 
 	pfm_for_each_bit(num, arg->smpl_pmds) {
-		const struct pfm_pmd *pmd = pfm_set_pmd(set, num);
+		const struct pfm_pmd *pmd = &set->pmds[set->pmd_at[num]];	/* in use, 3.1.3 */
 
 		arg->smpl_pmds_values[n++] = pmd->reg->read ? pmd->reg->read(ctx, where) : pmd->value;
 	}
@@ -138,7 +139,7 @@ static void note_due(struct pfm_context *ctx, struct pfm_set *set, const struct 
 	}
 }
 
-/* The short resets asked for. */
+/* The short resets asked for, of some hits. */
 static void short_reset(struct pfm_context *ctx, struct pfm_set *set)
 {
 	uint64_t bits[PFM_PMD_BV] = { 0 };
@@ -200,13 +201,16 @@ void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pf
 		return;
 	list_hits(ctx, set, ovfl);
 	judge(ctx, set, where, &v);
-	note_due(ctx, set, &v);
+	if (v.mask || v.resets < ctx->num_hits)
+		note_due(ctx, set, &v);
 	ctx->ovfl_arg.active_set = set->id;
 	if (v.mask) {
 		pfm_mask(ctx);
 		ctx->switch_due = v.to_switch;
 	} else {
-		if (v.resets)
+		if (v.resets == ctx->num_hits)
+			pfm_reset_pmds(ctx, set, ovfl, PFM_RESET_SHORT);
+		else if (v.resets)
 			short_reset(ctx, set);
 		if (v.to_switch)
 			change_set(ctx);

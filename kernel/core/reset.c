@@ -49,15 +49,12 @@ static void reset_one(struct pfm_context *ctx, struct pfm_set *set, struct pfm_p
 		pfm_ops(ctx)->write_pmd(ctx, set, pmd->num);
 }
 
-/* bits, and those that the reset_pmds of these PMDs name. */
+/* bits, and those that the reset_pmds of these PMDs name; false: the set has no such PMDs. */
 static bool with_others(struct pfm_set *set, const uint64_t *bits, uint64_t *all)
 {
-	bool others = false;
 	unsigned int num;
 
-	pfm_for_each_bit(num, bits)
-		others |= pfm_set_pmd(set, num)->resets_others;
-	if (!others)
+	if (!set->resets_others)
 		return false;
 	memcpy(all, bits, sizeof(*all) * PFM_PMD_BV);
 	pfm_for_each_bit(num, bits)
@@ -75,5 +72,5 @@ void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t
 	if (with_others(set, bits, all))
 		bits = all;
 	pfm_for_each_bit(num, bits)
-		reset_one(ctx, set, pfm_set_pmd(set, num), kind);
+		reset_one(ctx, set, &set->pmds[set->pmd_at[num]], kind);
 }

@@ -276,7 +276,7 @@ static int apply_attrs(struct pfm_context *ctx, struct pfm_set *set, const pfarg
 	pmd->flags = req->reg_flags & (PFM_REGFL_OVFL_NOTIFY | PFM_REGFL_RANDOM);
 	memcpy(pmd->smpl_pmds, req->reg_smpl_pmds, sizeof(pmd->smpl_pmds));
 	memcpy(pmd->reset_pmds, req->reg_reset_pmds, sizeof(pmd->reset_pmds));
-	pmd->resets_others = !pfm_bits_empty(pmd->reset_pmds);
+	set->resets_others |= !pfm_bits_empty(pmd->reset_pmds);
 	pmd->samples = !pfm_bits_empty(pmd->smpl_pmds);
 	pmd->eventid = req->reg_smpl_eventid;
 	memcpy(others, pmd->smpl_pmds, sizeof(others));
