@@ -86,10 +86,10 @@ struct pfm_bits {
 	unsigned int	word;
 };
 
-static inline bool pfm_bits_step(struct pfm_bits *at, const uint64_t *bv, unsigned int *n)
+static inline bool pfm_bits_step(struct pfm_bits *at, const uint64_t *bv, unsigned int words, unsigned int *n)
 {
 	while (!at->rest) {
-		if (++at->word == PFM_PMD_BV) {
+		if (++at->word >= words) {
 			*n = PFM_MAX_PMDS;
 			return false;
 		}
@@ -101,7 +101,10 @@ static inline bool pfm_bits_step(struct pfm_bits *at, const uint64_t *bv, unsign
 }
 
 /* Bits that are changed meanwhile may be seen or not. In the end n is PFM_MAX_PMDS, unless one breaks off. */
-#define pfm_for_each_bit(n, bv) \
-	for (struct pfm_bits at_ = { (bv)[0], 0 }; pfm_bits_step(&at_, bv, &(n)); )
+#define pfm_for_each_bit(n, bv)	pfm_for_each_bit_of(n, bv, PFM_PMD_BV)
+
+/* The same where only the first words have any. */
+#define pfm_for_each_bit_of(n, bv, words) \
+	for (struct pfm_bits at_ = { (bv)[0], 0 }; pfm_bits_step(&at_, bv, words, &(n)); )
 
 #endif

@@ -56,6 +56,7 @@ struct pfm_set {
 	uint16_t	id, id_next;
 	uint32_t	flags;			/* PFM_SETFL_* */
 	bool		resets_others;		/* some PMD had reset_pmds */
+	uint8_t		pmd_words;		/* of a bit-vector of PMDs in use, those that may have bits */
 	uint64_t	timeout;		/* effective, ns */
 	uint64_t	timeout_left;		/* while inactive, stopped or masked */
 	uint64_t	runs;

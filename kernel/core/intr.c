@@ -21,7 +21,7 @@ static void list_hits(struct pfm_context *ctx, struct pfm_set *set, const uint64
 	unsigned int num, n = 0;
 
 	ctx->ovfl_arg.any_notify = 0;
-	pfm_for_each_bit(num, ovfl) {
+	pfm_for_each_bit_of(num, ovfl, set->pmd_words) {
 		uint16_t at = set->pmd_at[num];
 
 		ctx->hits[n++] = at;
@@ -52,15 +52,16 @@ static void count_down(struct pfm_context *ctx, struct pfm_set *set, struct verd
 	}
 }
 
-static void sample_values(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_where *where,
-			  pfm_ovfl_arg_t *arg)
+static void sample_values(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_pmd *pmd,
+			  const struct pfm_where *where)
 {
+	pfm_ovfl_arg_t *arg = &ctx->ovfl_arg;
 	unsigned int num, n = 0;
 
-	pfm_for_each_bit(num, arg->smpl_pmds) {
-		const struct pfm_pmd *pmd = &set->pmds[set->pmd_at[num]];	/* in use, 3.1.3 */
+	pfm_for_each_bit_of(num, pmd->smpl_pmds, set->pmd_words) {
+		const struct pfm_pmd *other = &set->pmds[set->pmd_at[num]];	/* in use, 3.1.3 */
 
-		arg->smpl_pmds_values[n++] = pmd->reg->read ? pmd->reg->read(ctx, where) : pmd->value;
+		arg->smpl_pmds_values[n++] = other->reg->read ? other->reg->read(ctx, where) : other->value;
 	}
 	arg->num_smpl_pmds = n;
 }
@@ -81,7 +82,7 @@ static int call_handler(struct pfm_context *ctx, struct pfm_set *set, struct pfm
 	memcpy(arg->smpl_pmds, pmd->smpl_pmds, sizeof(arg->smpl_pmds));
 	arg->num_smpl_pmds = 0;
 	if (pmd->samples)
-		sample_values(ctx, set, where, arg);
+		sample_values(ctx, set, pmd, where);
 	if (ctx->fmt->fmt_ops)
 		return ctx->fmt->fmt_ops->handler(ctx->fmt_self, arg, where);
 	return ctx->fmt->fmt_handler(ctx->buf, arg, where->tstamp, (void *)where);

@@ -71,6 +71,6 @@ void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t
 
 	if (with_others(set, bits, all))
 		bits = all;
-	pfm_for_each_bit(num, bits)
+	pfm_for_each_bit_of(num, bits, set->pmd_words)
 		reset_one(ctx, set, &set->pmds[set->pmd_at[num]], kind);
 }

@@ -276,6 +276,8 @@ struct pfm_pmd *pfm_set_use_pmd(struct pfm_context *ctx, struct pfm_set *set, un
 	pmd->value = pmd->last_reset = pmd->is_counter ? 0 : reg->dfl;
 	set->num_pmds++;
 	pfm_bit_set(set->used_pmds, num);
+	if (num / 64 >= set->pmd_words)
+		set->pmd_words = num / 64 + 1;
 	for (; at < set->num_pmds; at++)
 		set->pmd_at[set->pmds[at].num] = at;
 	return pmd;
