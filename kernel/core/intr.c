@@ -140,8 +140,8 @@ static void note_due(struct pfm_context *ctx, struct pfm_set *set, const struct 
 	}
 }
 
-/* The short resets asked for, of some hits. */
-static void short_reset(struct pfm_context *ctx, struct pfm_set *set)
+/* The short resets asked for, of some hits. Not inlined: its array is not for each overflow to clear. */
+static __attribute__((__noinline__)) void short_reset(struct pfm_context *ctx, struct pfm_set *set)
 {
 	uint64_t bits[PFM_PMD_BV] = { 0 };
 	struct pfm_pmd *pmd;

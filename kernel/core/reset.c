@@ -49,28 +49,34 @@ static void reset_one(struct pfm_context *ctx, struct pfm_set *set, struct pfm_p
 		pfm_ops(ctx)->write_pmd(ctx, set, pmd->num);
 }
 
-/* bits, and those that the reset_pmds of these PMDs name; false: the set has no such PMDs. */
-static bool with_others(struct pfm_set *set, const uint64_t *bits, uint64_t *all)
+static inline void reset_each(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
+			      enum pfm_reset kind)
 {
 	unsigned int num;
 
-	if (!set->resets_others)
-		return false;
-	memcpy(all, bits, sizeof(*all) * PFM_PMD_BV);
+	pfm_for_each_bit_of(num, bits, set->pmd_words)
+		reset_one(ctx, set, &set->pmds[set->pmd_at[num]], kind);
+}
+
+/* Not inlined: kernels clear and guard the frame of whoever has an array there. */
+static __attribute__((__noinline__))
+void reset_with_others(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits, enum pfm_reset kind)
+{
+	uint64_t all[PFM_PMD_BV];
+	unsigned int num;
+
+	memcpy(all, bits, sizeof(all));
 	pfm_for_each_bit(num, bits)
 		pfm_bits_or(all, pfm_set_pmd(set, num)->reset_pmds);
-	return true;
+	reset_each(ctx, set, all, kind);
 }
 
 /* Resets the PMDs of bits, and those their reset_pmds name, once each, ascending. */
 void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
 		    enum pfm_reset kind)
 {
-	uint64_t all[PFM_PMD_BV];
-	unsigned int num;
-
-	if (with_others(set, bits, all))
-		bits = all;
-	pfm_for_each_bit_of(num, bits, set->pmd_words)
-		reset_one(ctx, set, &set->pmds[set->pmd_at[num]], kind);
+	if (set->resets_others)
+		reset_with_others(ctx, set, bits, kind);
+	else
+		reset_each(ctx, set, bits, kind);
 }

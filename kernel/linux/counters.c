@@ -138,11 +138,11 @@ static __always_inline u64 count_of(struct lx_counter *c)
 
 static __always_inline void fold(struct lx_counter *c, struct pfm_pmd *pmd)
 {
-	u64 now = count_of(c), before = pmd->value;
+	u64 now = count_of(c), before = pmd->value, value = before + now - c->seen;
 
-	pmd->value += now - c->seen;
+	pmd->value = value;
 	c->seen = now;
-	if (pmd->value < before)
+	if (value < before)
 		lx_wrapped(c->lx, pmd->num);
 }
 
