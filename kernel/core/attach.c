@@ -7,7 +7,7 @@
 /* 3.1.10: explicit links are checked now, when the list can change no more. */
 static int check_chain(struct pfm_context *ctx)
 {
-	for (struct pfm_set *set = ctx->set0; set; set = set->next)
+	for (struct pfm_set *set = &ctx->set0; set; set = set->next)
 		if (!pfm_set_successor(ctx, set))
 			return pfm_refuse(-EINVAL, "set %u goes on to set %u, which does not exist",
 					  set->id, set->id_next);
@@ -27,7 +27,7 @@ static int check_registers(struct pfm_context *ctx)
 
 	if (!ops->debugging || !ops->debugging(ctx->machine))
 		return 0;
-	for (struct pfm_set *set = ctx->set0; set; set = set->next)
+	for (struct pfm_set *set = &ctx->set0; set; set = set->next)
 		for (unsigned int i = 0; i < set->num_pmcs; i++)
 			if (is_debug_register(pfm_pmu_pmc(pmu, set->pmcs[i].num)))
 				return pfm_refuse(-EBUSY, "a debugger uses the debug registers");
@@ -47,7 +47,7 @@ static int check_request(struct pfm_context *ctx, const pfarg_load_t *req)
 
 static void forget_overflows(struct pfm_context *ctx)
 {
-	for (struct pfm_set *set = ctx->set0; set; set = set->next) {
+	for (struct pfm_set *set = &ctx->set0; set; set = set->next) {
 		memset(set->switch_pmds, 0, sizeof(set->switch_pmds));
 		memset(set->ovfl_pmds, 0, sizeof(set->ovfl_pmds));
 	}

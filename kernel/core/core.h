@@ -51,6 +51,8 @@ struct pfm_pmc {
 	uint64_t	value;
 };
 
+#define PFM_FIRST_REGS	4
+
 /* An event set: only the registers in use are kept, ascending; see pfm_set_pmd(). */
 struct pfm_set {
 	uint16_t	id, id_next;
@@ -71,9 +73,12 @@ struct pfm_set {
 	struct pfm_pmc	*pmcs;
 	struct pfm_pmd	*pmds;
 	unsigned int	num_pmcs, num_pmds, room_pmcs, room_pmds;
+	unsigned int	reserved_pmcs, reserved_pmds;	/* how many room_for_* has */
 	uint16_t	pmd_at[PFM_MAX_PMDS];	/* of a PMD in use: its place in pmds */
 	struct pfm_set	*next;			/* in the order of ids */
 	void		*os;			/* the machine's own */
+	struct pfm_pmc	first_pmcs[PFM_FIRST_REGS];	/* pmcs and pmds, until there are more */
+	struct pfm_pmd	first_pmds[PFM_FIRST_REGS];
 };
 
 #define PFM_LOW_SETS	16
@@ -96,7 +101,7 @@ struct pfm_context {
 
 	struct pfm_set		*low_sets[PFM_LOW_SETS];	/* by id; sets.c */
 	struct pfm_set_page	**set_pages;	/* the others, by the high byte of the id; NULL: none yet */
-	struct pfm_set		*set0;		/* first in order, always there */
+	struct pfm_set		set0;		/* first in order, always there */
 	unsigned int		num_sets;
 	struct pfm_set		*active;
 	uint64_t		since;		/* ops->ran() when the active set last began to count */
@@ -116,7 +121,7 @@ struct pfm_context {
 	uint16_t		hits[PFM_MAX_PMDS];	/* scratch of the overflow: places in set->pmds */
 	unsigned int		num_hits;
 	struct pfm_vector	vector;		/* of the command in progress */
-	pfm_ovfl_arg_t		ovfl_arg;	/* scratch of the overflow handler */
+	pfm_ovfl_arg_t		ovfl_arg;	/* scratch of the overflow handler; without a format it has no values */
 };
 
 #define pfm_ops(ctx) ((ctx)->machine->ops)
@@ -168,6 +173,7 @@ static inline int pfm_check_vector(struct pfm_machine *m, int n, size_t size)
 enum pfm_reset { PFM_RESET_SHORT, PFM_RESET_LONG };
 
 /* sets.c: the sets of a context and the registers of a set. */
+void pfm_sets_init(struct pfm_context *ctx);	/* set 0 */
 int pfm_set_new(struct pfm_context *ctx, uint16_t id, struct pfm_set **out);
 void pfm_set_delete(struct pfm_context *ctx, struct pfm_set *set);
 void pfm_sets_free(struct pfm_context *ctx);

@@ -90,25 +90,15 @@ static void end_format(struct pfm_context *ctx)
 static int build(struct pfm_context *ctx, void *fmt_arg)
 {
 	const struct pfm_machine_ops *ops = pfm_ops(ctx);
-	int ret = pfm_set_new(ctx, 0, &ctx->set0);
+	int ret;
 
-	if (ret)
-		goto out;
-	ctx->active = ctx->set0;
+	pfm_sets_init(ctx);
 	ret = ops->create ? ops->create(ctx) : 0;
-	if (ret)
-		goto free_sets;
-	if (ctx->fmt)
-		ret = ctx->fmt->fmt_ops ? start_driven(ctx, fmt_arg) : start_format(ctx, fmt_arg);
-	if (ret)
-		goto destroy;
-	return 0;
-destroy:
-	if (ops->destroy)
+	if (ret || !ctx->fmt)
+		return ret;
+	ret = ctx->fmt->fmt_ops ? start_driven(ctx, fmt_arg) : start_format(ctx, fmt_arg);
+	if (ret && ops->destroy)
 		ops->destroy(ctx);
-free_sets:
-	pfm_sets_free(ctx);
-out:
 	return ret;
 }
 
@@ -134,7 +124,7 @@ int pfm_do_create(struct pfm_machine *m, pfarg_ctx_t *req, struct pfm_buffer_fmt
 
 	if (ret)
 		goto put;
-	ctx = pfm_os_alloc(sizeof(*ctx));
+	ctx = pfm_os_alloc(fmt ? sizeof(*ctx) : offsetof(struct pfm_context, ovfl_arg.smpl_pmds_values));
 	if (!ctx) {
 		ret = pfm_refuse(-ENOMEM, "no memory for a context");
 		goto put;

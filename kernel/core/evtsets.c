@@ -96,8 +96,8 @@ static int delete_one(struct pfm_context *ctx, pfarg_setdesc_t *d)
 		d->set_flags |= PFM_SET_RETFL_NOSET;
 		return pfm_refuse(-EINVAL, "set %u does not exist", d->set_id);
 	}
-	if (set == ctx->set0 || d->set_flags) {
-		int ret = set == ctx->set0 ? pfm_refuse(-EINVAL, "set 0 cannot be deleted")
+	if (set == &ctx->set0 || d->set_flags) {
+		int ret = set == &ctx->set0 ? pfm_refuse(-EINVAL, "set 0 cannot be deleted")
 					   : pfm_refuse(-EINVAL, "set_flags must be 0");
 		d->set_flags |= PFM_SET_RETFL_EINVAL;
 		return ret;

@@ -28,7 +28,7 @@ struct pfm_set *pfm_set_find_high(struct pfm_context *ctx, uint16_t id)
 	return page ? page->sets[id & 255] : NULL;
 }
 
-/* The set before id in the order, or NULL. */
+/* The set before id in the order; not of set 0. */
 static struct pfm_set *predecessor(struct pfm_context *ctx, uint16_t id)
 {
 	int p = id >> 8, at = (id & 255) - 1;
@@ -40,10 +40,9 @@ static struct pfm_set *predecessor(struct pfm_context *ctx, uint16_t id)
 			if (page->sets[at])
 				return page->sets[at];
 	}
-	for (at = id < PFM_LOW_SETS ? id - 1 : PFM_LOW_SETS - 1; at >= 0; at--)
-		if (ctx->low_sets[at])
-			return ctx->low_sets[at];
-	return NULL;
+	for (at = id < PFM_LOW_SETS ? id - 1 : PFM_LOW_SETS - 1; !ctx->low_sets[at];)
+		at--;
+	return ctx->low_sets[at];
 }
 
 /* The page that id has its place in, made if need be; NULL without memory. */
@@ -90,6 +89,21 @@ static void leave(struct pfm_context *ctx, struct pfm_set *set)
 	ctx->num_sets--;
 }
 
+static void set_init(struct pfm_set *set, uint16_t id)
+{
+	set->id = id;
+	set->pmcs = set->first_pmcs;
+	set->pmds = set->first_pmds;
+	set->room_pmcs = set->room_pmds = PFM_FIRST_REGS;
+}
+
+void pfm_sets_init(struct pfm_context *ctx)
+{
+	set_init(&ctx->set0, 0);
+	enter(ctx, &ctx->set0);
+	ctx->active = &ctx->set0;
+}
+
 int pfm_set_new(struct pfm_context *ctx, uint16_t id, struct pfm_set **out)
 {
 	bool high = id >= PFM_LOW_SETS;
@@ -103,43 +117,43 @@ int pfm_set_new(struct pfm_context *ctx, uint16_t id, struct pfm_set **out)
 			drop_page(ctx, id);
 		return pfm_refuse(-ENOMEM, "no memory for set %u", id);
 	}
-	set->id = id;
+	set_init(set, id);
 	before = predecessor(ctx, id);
-	if (before) {
-		set->next = before->next;
-		before->next = set;
-	}
+	set->next = before->next;
+	before->next = set;
 	enter(ctx, set);
 	*out = set;
 	return 0;
 }
 
-static void set_free(struct pfm_set *set)
+/* What it has of its own, and grew out of, is not freed alone. */
+static void free_regs(struct pfm_set *set, struct pfm_pmc *pmcs, struct pfm_pmd *pmds)
 {
-	pfm_os_free(set->pmcs);
-	pfm_os_free(set->pmds);
-	pfm_os_free(set);
+	if (pmcs != set->first_pmcs)
+		pfm_os_free(pmcs);
+	if (pmds != set->first_pmds)
+		pfm_os_free(pmds);
 }
 
 void pfm_set_delete(struct pfm_context *ctx, struct pfm_set *set)
 {
-	struct pfm_set *before = predecessor(ctx, set->id);
-
-	if (before)
-		before->next = set->next;
+	predecessor(ctx, set->id)->next = set->next;
 	leave(ctx, set);
 	if (ctx->active == set)
-		ctx->active = ctx->set0;
-	set_free(set);
+		ctx->active = &ctx->set0;
+	free_regs(set, set->pmcs, set->pmds);
+	pfm_os_free(set);
 }
 
 void pfm_sets_free(struct pfm_context *ctx)
 {
-	struct pfm_set *set = ctx->set0, *next;
+	struct pfm_set *set, *next;
 
-	for (; set; set = next) {
+	free_regs(&ctx->set0, ctx->set0.pmcs, ctx->set0.pmds);
+	for (set = ctx->set0.next; set; set = next) {
 		next = set->next;
-		set_free(set);
+		free_regs(set, set->pmcs, set->pmds);
+		pfm_os_free(set);
 	}
 	for (int i = 0; ctx->set_pages && i < NUM_PAGES; i++)
 		pfm_os_free(ctx->set_pages[i]);
@@ -151,7 +165,7 @@ struct pfm_set *pfm_set_successor(struct pfm_context *ctx, struct pfm_set *set)
 {
 	if (set->flags & PFM_SETFL_EXPL_NEXT)
 		return pfm_set_find(ctx, set->id_next);
-	return set->next ? set->next : ctx->set0;
+	return set->next ? set->next : &ctx->set0;
 }
 
 struct pfm_pmc *pfm_set_pmc(struct pfm_set *set, unsigned int num)
@@ -176,8 +190,7 @@ static int grow(struct pfm_context *ctx, void *arg)
 	if (g->pmcs) {
 		struct pfm_pmc *old = set->pmcs;
 
-		if (old)
-			memcpy(g->pmcs, old, set->num_pmcs * sizeof(*old));
+		memcpy(g->pmcs, old, set->num_pmcs * sizeof(*old));
 		set->pmcs = g->pmcs;
 		set->room_pmcs = g->room_pmcs;
 		g->pmcs = old;
@@ -185,8 +198,7 @@ static int grow(struct pfm_context *ctx, void *arg)
 	if (g->pmds) {
 		struct pfm_pmd *old = set->pmds;
 
-		if (old)
-			memcpy(g->pmds, old, set->num_pmds * sizeof(*old));
+		memcpy(g->pmds, old, set->num_pmds * sizeof(*old));
 		set->pmds = g->pmds;
 		set->room_pmds = g->room_pmds;
 		g->pmds = old;
@@ -194,15 +206,14 @@ static int grow(struct pfm_context *ctx, void *arg)
 	return 0;
 }
 
-/* to = have and bits; how many that are. */
-static unsigned int join(uint64_t *to, const uint64_t *have, const uint64_t *bits)
+/* How many of bits, which may be NULL, there is no room for yet. */
+static unsigned int count_new(const uint64_t *have, const uint64_t *bits)
 {
 	unsigned int n = 0;
 
-	for (int i = 0; i < PFM_PMD_BV; i++) {
-		to[i] = have[i] | (bits ? bits[i] : 0);
-		n += pfm_popcount(to[i]);
-	}
+	for (int i = 0; bits && i < PFM_PMD_BV; i++)
+		if (bits[i] & ~have[i])
+			n += pfm_popcount(bits[i] & ~have[i]);
 	return n;
 }
 
@@ -216,27 +227,39 @@ static bool larger(unsigned int want, unsigned int room, size_t size, void **arr
 	return *array;
 }
 
-int pfm_set_reserve(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *pmcs,
-		    const uint64_t *pmds)
+/* Moves a set into larger arrays, where those it has are too small. */
+static int move(struct pfm_context *ctx, struct pfm_set *set, unsigned int num_pmcs, unsigned int num_pmds)
 {
-	uint64_t all_pmcs[PFM_PMC_BV], all_pmds[PFM_PMD_BV];
-	unsigned int num_pmcs = join(all_pmcs, set->room_for_pmcs, pmcs);
-	unsigned int num_pmds = join(all_pmds, set->room_for_pmds, pmds);
 	struct growth g = { .set = set };
 	int ret = 0;
 
 	if (!larger(num_pmcs, set->room_pmcs, sizeof(*g.pmcs), (void **)&g.pmcs, &g.room_pmcs) ||
 	    !larger(num_pmds, set->room_pmds, sizeof(*g.pmds), (void **)&g.pmds, &g.room_pmds))
 		ret = pfm_refuse(-ENOMEM, "no memory for the registers of set %u", set->id);
-	else if (g.pmcs || g.pmds)
+	else
 		ret = set == ctx->active ? pfm_in_pmu(ctx, grow, &g) : grow(ctx, &g);
-	if (!ret) {
-		memcpy(set->room_for_pmcs, all_pmcs, sizeof(all_pmcs));
-		memcpy(set->room_for_pmds, all_pmds, sizeof(all_pmds));
-	}
-	pfm_os_free(g.pmcs);
-	pfm_os_free(g.pmds);
+	free_regs(set, g.pmcs, g.pmds);
 	return ret;
+}
+
+int pfm_set_reserve(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *pmcs,
+		    const uint64_t *pmds)
+{
+	unsigned int num_pmcs = set->reserved_pmcs + count_new(set->room_for_pmcs, pmcs);
+	unsigned int num_pmds = set->reserved_pmds + count_new(set->room_for_pmds, pmds);
+	int ret = 0;
+
+	if (num_pmcs > set->room_pmcs || num_pmds > set->room_pmds)
+		ret = move(ctx, set, num_pmcs, num_pmds);
+	if (ret)
+		return ret;
+	if (pmcs)
+		pfm_bits_or(set->room_for_pmcs, pmcs);
+	if (pmds)
+		pfm_bits_or(set->room_for_pmds, pmds);
+	set->reserved_pmcs = num_pmcs;
+	set->reserved_pmds = num_pmds;
+	return 0;
 }
 
 struct pfm_pmc *pfm_set_use_pmc(struct pfm_context *ctx, struct pfm_set *set, unsigned int num)

@@ -18,6 +18,17 @@
 #define NO_EL0		(1ULL << 30)
 #define WITH_EL2	(1ULL << 27)		/* where the kernel runs there */
 
+/*
+ * For PERF_TYPE_RAW perf asks every PMU that it knows. Where one PMU is that of all processors it is told
+ * which; of several each has its own processors, and perf finds out.
+ */
+static u32 event_type = PERF_TYPE_RAW;
+
+u32 lx_arch_type(void)
+{
+	return event_type;
+}
+
 u64 lx_arch_config(u16 num)
 {
 	return num == LX_CYCLE_PMD ? CPU_CYCLES : 0;
@@ -96,11 +107,15 @@ unsigned int lx_arch_counters(void)
 	struct perf_event_attr attr = { .type = PERF_TYPE_RAW, .config = CPU_CYCLES, .size = sizeof(attr),
 					.disabled = 1 };
 	struct perf_event *event = perf_event_create_kernel_counter(&attr, 0, NULL, NULL, NULL);
-	unsigned int n = 0;
+	const struct arm_pmu *pmu;
+	unsigned int n;
 
 	if (IS_ERR(event))
 		return 0;
-	n = pfm_arm_counters(to_arm_pmu(event->pmu));
+	pmu = to_arm_pmu(event->pmu);
+	n = pfm_arm_counters(pmu);
+	if (cpumask_subset(cpu_possible_mask, &pmu->supported_cpus))
+		event_type = event->pmu->type;
 	perf_event_release_kernel(event);
 	return n;
 }

@@ -39,16 +39,14 @@ static void on_timeout(struct perf_event *event, struct perf_sample_data *data, 
 
 static bool timed(struct pfm_context *ctx)
 {
-	for (struct pfm_set *set = ctx->set0; set; set = set->next)
+	for (struct pfm_set *set = &ctx->set0; set; set = set->next)
 		if (set->flags & PFM_SETFL_TIME_SWITCH)
 			return true;
 	return false;
 }
 
-/* Only where there is a timeout, or no counter to see the target run: it costs at every context switch. */
-int lx_clock_open(struct lx_context *lx)
+static int open_clock(struct lx_context *lx, bool has_timer)
 {
-	bool has_timer = timed(lx->ctx);
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.config = lx->task ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_CPU_CLOCK,
@@ -57,9 +55,6 @@ int lx_clock_open(struct lx_context *lx)
 	};
 	struct perf_event *event;
 
-	lx->armed = false;
-	if (!has_timer && lx->witness)
-		return 0;
 	if (has_timer)
 		attr.sample_period = LX_FAR;
 	event = lx_event_new(lx, &attr, on_timeout, lx);
@@ -68,6 +63,15 @@ int lx_clock_open(struct lx_context *lx)
 	lx->clock = event;
 	lx_note_event(lx, event);
 	return 0;
+}
+
+/* Only where there is a timeout, or no counter to see the target run: it costs at every context switch. */
+int lx_clock_open(struct lx_context *lx)
+{
+	bool has_timer = timed(lx->ctx);
+
+	lx->armed = false;
+	return has_timer || !lx->witness ? open_clock(lx, has_timer) : 0;
 }
 
 void lx_clock_close(struct lx_context *lx)

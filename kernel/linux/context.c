@@ -12,7 +12,7 @@
 
 struct lx_context *lx_context_new(void)
 {
-	struct lx_context *lx = kvzalloc(sizeof(*lx), GFP_KERNEL_ACCOUNT);
+	struct lx_context *lx = kzalloc(sizeof(*lx), GFP_KERNEL_ACCOUNT);
 
 	if (!lx)
 		return NULL;
@@ -35,9 +35,9 @@ static void context_free(struct kref *ref)
 	struct lx_context *lx = container_of(ref, struct lx_context, ref);
 
 	put_pid_ns(lx->ns);
-	kfree(lx->msgs);
+	lx_queue_free(lx);
 	/* probes may have found it in their table and be about to see that it is dead */
-	kvfree_rcu(lx, rcu);
+	kfree_rcu(lx, rcu);
 	module_put(THIS_MODULE);
 }
 

@@ -28,7 +28,7 @@ static void describe(struct perf_event_attr *attr, const struct lx_counter *c, b
 	attr->pinned = 1;
 	attr->sample_period = LX_FAR;
 	if (c->kind == LX_HW) {
-		attr->type = PERF_TYPE_RAW;
+		attr->type = lx_arch_type();
 		attr->config = lx_arch_config(c->num);
 		attr->exclude_user = attr->exclude_kernel = 1;
 		return;

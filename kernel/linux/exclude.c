@@ -44,7 +44,7 @@ static void on_switch(void *data, bool preempt, struct task_struct *prev, struct
 
 static bool excludes(const struct pfm_context *ctx)
 {
-	for (const struct pfm_set *set = ctx->set0; set; set = set->next)
+	for (const struct pfm_set *set = &ctx->set0; set; set = set->next)
 		if (set->flags & EXCLUDING)
 			return true;
 	return false;

@@ -105,6 +105,7 @@ struct lx_context {
 	/* messages: written in PMU context, read under read_lock */
 	struct mutex		read_lock;
 	pfarg_msg_t		*msgs;
+	pfarg_msg_t		first_msgs[2];	/* room for all that most contexts have: an overflow, and END */
 	unsigned int		room, head, tail;	/* they count up for ever */
 	wait_queue_head_t	readers;
 	struct fasync_struct	*fasync;
@@ -218,6 +219,7 @@ int lx_flush(struct file *file, fl_owner_t id);
 
 /* queue.c */
 int lx_queue_init(struct lx_context *lx, unsigned int depth);
+void lx_queue_free(struct lx_context *lx);
 int lx_post(struct pfm_context *ctx, const pfarg_msg_t *msg);
 void lx_flush_messages(struct pfm_context *ctx);
 void lx_signal(struct pfm_context *ctx);
@@ -312,7 +314,8 @@ void lx_block_init(struct lx_context *lx);
 /* The architecture. Events are raw ones of its CPU PMU. */
 unsigned int lx_arch_counters(void);		/* that can be had; 0: none */
 const char *lx_arch_module(void);		/* with the description of this processor, or NULL */
-u64 lx_arch_config(u16 num);			/* attr.config of a new event */
+u32 lx_arch_type(void);				/* attr.type and attr.config of a new event */
+u64 lx_arch_config(u16 num);
 bool lx_arch_counts(u64 pmc);
 bool lx_arch_kernel(u64 pmc);
 /* PMU context, the event stopped or not on a CPU: from its next start it counts what pmc says. */

@@ -15,7 +15,8 @@ static DEFINE_MUTEX(global);
 
 void *pfm_os_alloc(size_t size)
 {
-	return kvzalloc(size, GFP_KERNEL_ACCOUNT);
+	/* most is small, and kvzalloc() takes its time */
+	return size <= PAGE_SIZE ? kzalloc(size, GFP_KERNEL_ACCOUNT) : kvzalloc(size, GFP_KERNEL_ACCOUNT);
 }
 
 void pfm_os_free(void *p)

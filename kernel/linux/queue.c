@@ -21,8 +21,16 @@ int lx_queue_init(struct lx_context *lx, unsigned int depth)
 	init_waitqueue_head(&lx->readers);
 	init_irq_work(&lx->wake_work, wake_work);
 	lx->room = depth + 1;
-	lx->msgs = kcalloc(lx->room, sizeof(*lx->msgs), GFP_KERNEL_ACCOUNT);
+	lx->msgs = lx->first_msgs;
+	if (lx->room > ARRAY_SIZE(lx->first_msgs))
+		lx->msgs = kcalloc(lx->room, sizeof(*lx->msgs), GFP_KERNEL_ACCOUNT);
 	return lx->msgs ? 0 : pfm_refuse(-ENOMEM, "no memory for the message queue");
+}
+
+void lx_queue_free(struct lx_context *lx)
+{
+	if (lx->msgs != lx->first_msgs)
+		kfree(lx->msgs);
 }
 
 int lx_post(struct pfm_context *ctx, const pfarg_msg_t *msg)

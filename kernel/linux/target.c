@@ -33,7 +33,7 @@ static int get_counters(struct lx_context *lx)
 	u64 used[PFM_PMC_BV] = { 0 };
 	int ret = 0;
 
-	for (struct pfm_set *set = lx->ctx->set0; set; set = set->next)
+	for (struct pfm_set *set = &lx->ctx->set0; set; set = set->next)
 		pfm_bits_or(used, set->used_pmcs);
 	for (int w = PFM_PMC_BV - 1; w >= 0; w--)
 		for (int bit; used[w] && !ret; used[w] &= ~BIT_ULL(bit)) {

@@ -36,6 +36,11 @@ const char *lx_arch_module(void)
 	return lx_arch_counters() ? "perfmon_x86" : NULL;
 }
 
+u32 lx_arch_type(void)
+{
+	return PERF_TYPE_RAW;
+}
+
 /* Any event will do that all counters count: no level is set yet. */
 u64 lx_arch_config(u16 num)
 {

@@ -305,7 +305,7 @@ void perf_detach(struct pfm_context *ctx)
 	if (p->held)
 		pfm_count_lost(ctx, perf_drop(ctx));
 	perf_block_end(p->block);
-	for (struct pfm_set *set = ctx->set0; set; set = set->next)
+	for (struct pfm_set *set = &ctx->set0; set; set = set->next)
 		perf_group_close(set);
 	perf_timer_close(&p->timer);
 	perf_ring_close(&p->ring);

@@ -69,7 +69,7 @@ static void show_context(struct view *v, int fd)
 	rules_context(ctx);
 	show(v, "context %s state %d started %d tid %u buffer %zu\n",
 	     ctx->fmt ? ctx->fmt->fmt_name : "-", ctx->state, ctx->started, ctx->tid, ctx->buf_size);
-	for (struct pfm_set *set = ctx->set0; set; set = set->next)
+	for (struct pfm_set *set = &ctx->set0; set; set = set->next)
 		show_set(v, fd, set->id);
 }
 

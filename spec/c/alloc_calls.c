@@ -67,14 +67,29 @@ static void with_buffer(void)
 	scene.map_size = ctx.ctx_smpl_buf_size;
 }
 
+/* As many registers as a set has room for without memory of their own. */
+static void fill_set(uint16_t id)
+{
+	pfarg_pmc_t v[PFM_FIRST_REGS] = { { .reg_num = 4 }, { .reg_num = 7 }, { .reg_num = 8 }, { .reg_num = 9 } };
+	pfarg_pmd_t pmd = { .reg_num = 4, .reg_set = id, .reg_smpl_pmds = { 0xc000 } };
+
+	for (unsigned int i = 0; i < COUNT(v); i++) {
+		v[i].reg_set = id;
+		v[i].reg_value = i ? 0 : 0x801208;
+	}
+	must(pfm_write_pmcs(scene.fd[0], v, COUNT(v)));
+	must(pfm_write_pmds(scene.fd[0], &pmd, 1));
+}
+
 static void with_sets(void)
 {
 	pfarg_setdesc_t sets[] = { { .set_id = 1 }, { .set_id = 300 } };
-	pfarg_pmc_t pmc = { .reg_num = 4, .reg_value = 0x801208 };
 
 	with_context();
 	must(pfm_create_evtsets(scene.fd[0], sets, COUNT(sets)));
-	must(pfm_write_pmcs(scene.fd[0], &pmc, 1));
+	fill_set(0);
+	for (unsigned int i = 0; i < COUNT(sets); i++)
+		fill_set(sets[i].set_id);
 }
 
 static void with_loaded(void)

@@ -434,7 +434,7 @@ static void check_pm(uint32_t ctx_flags, bool privileged)
 			uint64_t value;
 
 			TRUE(!pfm_write_pmcs(fd, &pmc, 1));
-			value = pfm_set_pmc(context_of(fd)->set0, monitors[i].num)->value;
+			value = pfm_set_pmc(&context_of(fd)->set0, monitors[i].num)->value;
 			EQUAL(!!(value & monitors[i].pm), privileged);
 		}
 	}

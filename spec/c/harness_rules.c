@@ -58,8 +58,8 @@ static void sets(struct pfm_context *ctx)
 	unsigned int n = 0;
 	bool has_active = false;
 
-	CHECK(ctx->set0 && !ctx->set0->id, "no set 0");
-	for (struct pfm_set *s = ctx->set0; s; s = s->next, n++) {
+	CHECK(!ctx->set0.id, "no set 0");
+	for (struct pfm_set *s = &ctx->set0; s; s = s->next, n++) {
 		CHECK(!s->next || s->next->id > s->id, "set %u is out of order", s->id);
 		CHECK(pfm_set_find(ctx, s->id) == s, "set %u is not found", s->id);
 		has_active |= s == ctx->active;
