@@ -85,7 +85,7 @@ struct pfm_set {
 
 struct pfm_vector {
 	void	*v;
-	int	n;	/* elements found good */
+	int	n;	/* elements found good; in the end of a read: that were read */
 };
 
 struct pfm_context {

@@ -60,7 +60,8 @@ static inline void reset_each(struct pfm_context *ctx, struct pfm_set *set, cons
 
 /* Not inlined: kernels clear and guard the frame of whoever has an array there. */
 static __attribute__((__noinline__))
-void reset_with_others(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits, enum pfm_reset kind)
+void reset_with_others(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
+		       enum pfm_reset kind)
 {
 	uint64_t all[PFM_PMD_BV];
 	unsigned int num;

@@ -351,8 +351,9 @@ static int check_read(struct pfm_context *ctx, pfarg_pmd_t *req)
 			  pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
 }
 
-/* 6.2.2: after the read a long reset, of those in reset_pmds too. */
-static void read_reset(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd)
+/* 6.2.2: after the read a long reset, of those in reset_pmds too. Not inlined for its array's sake. */
+static __attribute__((__noinline__))
+void read_reset(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd)
 {
 	uint64_t bits[PFM_PMD_BV] = { 0 };
 
@@ -385,7 +386,7 @@ static void read_one(struct pfm_context *ctx, pfarg_pmd_t *req)
 	req->reg_value = pmd->reg->read ? pmd->reg->read(ctx, NULL) : pmd->value;
 	req->reg_last_reset_val = pmd->last_reset;
 	req->reg_ovfl_switch_cnt = 0;
-	if (pmd->is_counter && (set->flags & PFM_SETFL_OVFL_SWITCH))
+	if ((set->flags & PFM_SETFL_OVFL_SWITCH) && pmd->is_counter)
 		req->reg_ovfl_switch_cnt = pmd->switch_left;
 	if (req->reg_flags & PFM_REGFL_READ_RESET)
 		read_reset(ctx, set, pmd);
@@ -393,15 +394,14 @@ static void read_one(struct pfm_context *ctx, pfarg_pmd_t *req)
 
 static int read_all(struct pfm_context *ctx, void *arg)
 {
-	struct pfm_vector *vec = &ctx->vector;
-	pfarg_pmd_t *v = vec->v;
+	pfarg_pmd_t *v = ctx->vector.v, *end = v + ctx->vector.n;
 
 	(void)arg;
 	/* While masked nothing counts, and what is there stays as the overflow left it (3.5.14). */
 	if (ctx->state == PFM_CTX_LOADED)
 		pfm_ops(ctx)->collect(ctx, ctx->active);
-	for (int i = 0; i < vec->n; i++)
-		read_one(ctx, &v[i]);
+	for (; v < end; v++)
+		read_one(ctx, v);
 	return 0;
 }
 
@@ -413,5 +413,8 @@ int pfm_do_read_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 		good++;
 	ctx->vector = (struct pfm_vector){ v, good };
 	ret = good ? pfm_in_pmu(ctx, read_all, NULL) : 0;
-	return ret ? ret : bad;
+	if (!ret)
+		return bad;
+	ctx->vector.n = 0;
+	return ret;
 }

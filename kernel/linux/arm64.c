@@ -61,11 +61,11 @@ static void write_type(const struct perf_event *event)
 		write_sysreg(value, pmccfiltr_el0);
 		return;
 	}
-#define WRITE(n) case n: write_sysreg(value, pmevtyper##n##_el0); break;
+#define WRITE_ONE(n) case n: write_sysreg(value, pmevtyper##n##_el0); break;
 	switch (event->hw.idx - PFM_ARM_FIRST_IDX) {
-	LX_EACH_COUNTER(WRITE)
+	LX_EACH_COUNTER(WRITE_ONE)
 	}
-#undef WRITE
+#undef WRITE_ONE
 }
 
 /* --- programming ----------------------------------------------------------------------------- */

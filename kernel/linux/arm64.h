@@ -20,11 +20,11 @@ static __always_inline u32 lx_read_counter(int idx)
 {
 	if (idx == PFM_ARM_CYCLE_IDX)
 		return read_sysreg(pmccntr_el0);
-#define READ(n) case n: return read_sysreg(pmevcntr##n##_el0);
+#define READ_ONE(n) case n: return read_sysreg(pmevcntr##n##_el0);
 	switch (idx - PFM_ARM_FIRST_IDX) {
-	LX_EACH_COUNTER(READ)
+	LX_EACH_COUNTER(READ_ONE)
 	}
-#undef READ
+#undef READ_ONE
 	return 0;
 }
 
@@ -34,11 +34,11 @@ static inline void lx_write_counter(int idx, u64 value)
 		write_sysreg(value, pmccntr_el0);
 		return;
 	}
-#define WRITE(n) case n: write_sysreg(value, pmevcntr##n##_el0); break;
+#define WRITE_ONE(n) case n: write_sysreg(value, pmevcntr##n##_el0); break;
 	switch (idx - PFM_ARM_FIRST_IDX) {
-	LX_EACH_COUNTER(WRITE)
+	LX_EACH_COUNTER(WRITE_ONE)
 	}
-#undef WRITE
+#undef WRITE_ONE
 }
 
 /* The driver's events are 32 bits wide, unless asked for more, and what it last saw is in prev_count. */

@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "compat.h"
 #include "linux.h"
 
 /* --- vectors -------------------------------------------------------------------------------- */
@@ -115,28 +116,60 @@ static long do_vector(struct lx_context *lx, const struct vector_call *call, int
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-/* Of an element only the head goes in, with what must be 0 at its end; and only the head comes out. */
-#define HEAD	offsetof(pfarg_pmd_t, reg_reset_pmds)
-#define TAIL	offsetof(pfarg_pmd_t, reg_reserved)
-
-static bool head_in(pfarg_pmd_t *v, const pfarg_pmd_t __user *arg)
+/* Of an element goes in which register it is of, and what must be 0 at its end. */
+static bool elements_in(pfarg_pmd_t *v, const pfarg_pmd_t __user *arg, int n)
 {
+	int err = 0;
+
 	BUILD_BUG_ON(offsetof(pfarg_pmd_t, reg_value) != sizeof(u64));
-	return !__get_user(*(u64 *)v, (const u64 __user *)arg) &&
-	       !raw_copy_from_user((char *)v + TAIL, (const char __user *)arg + TAIL, sizeof(*v) - TAIL);
+	BUILD_BUG_ON(sizeof(v->reg_reserved) != sizeof(u32) + 3 * sizeof(u64));
+	if (!pfm_user_begin(arg, n * sizeof(*arg)))
+		return false;
+	for (; n--; v++, arg++) {
+		pfm_get_word(*(u64 *)v, (const u64 __user *)arg, err, fault);
+		pfm_get_word(v->reg_reserved[0], &arg->reg_reserved[0], err, fault);
+		pfm_get_word(*(u64 *)&v->reg_reserved[1], (const u64 __user *)&arg->reg_reserved[1], err, fault);
+		pfm_get_word(*(u64 *)&v->reg_reserved[3], (const u64 __user *)&arg->reg_reserved[3], err, fault);
+		pfm_get_word(*(u64 *)&v->reg_reserved[5], (const u64 __user *)&arg->reg_reserved[5], err, fault);
+	}
+	pfm_user_end();
+	return !err;
+fault: __maybe_unused
+	pfm_user_end();
+	return false;
+}
+
+/* And comes out what is found of it: the flags, and of the first num_read elements what was read. */
+static bool elements_out(const pfarg_pmd_t *v, pfarg_pmd_t __user *arg, int n, int num_read)
+{
+	int err = 0;
+
+	if (!pfm_user_begin(arg, n * sizeof(*arg)))
+		return false;
+	for (int i = 0; i < n; i++, v++, arg++) {
+		pfm_put_word(*(const u64 *)v, (u64 __user *)arg, err, fault);
+		if (i >= num_read)
+			continue;
+		pfm_put_word(v->reg_value, &arg->reg_value, err, fault);
+		pfm_put_word(v->reg_last_reset_val, &arg->reg_last_reset_val, err, fault);
+		pfm_put_word(v->reg_ovfl_switch_cnt, &arg->reg_ovfl_switch_cnt, err, fault);
+	}
+	pfm_user_end();
+	return !err;
+fault: __maybe_unused
+	pfm_user_end();
+	return false;
 }
 
 static long read_these(struct lx_context *lx, pfarg_pmd_t *v, int n, pfarg_pmd_t __user *arg)
 {
 	long ret;
 
-	for (int i = 0; i < n; i++)
-		if (!head_in(&v[i], &arg[i]))
-			return pfm_refuse(-EFAULT, "the vector cannot be read");
+	if (!elements_in(v, arg, n))
+		return pfm_refuse(-EFAULT, "the vector cannot be read");
 	ret = pfm_do_read_pmds(lx->ctx, v, n);
-	for (int i = 0; i < n; i++)
-		if (raw_copy_to_user(&arg[i], &v[i], HEAD))
-			return pfm_refuse(-EFAULT, "the vector cannot be written");
+	if (!elements_out(v, arg, n, lx->ctx->vector.n))
+		return pfm_refuse(-EFAULT, "the vector cannot be written");
 	return ret;
 }
 
@@ -148,8 +181,6 @@ static long read_pmds(struct lx_context *lx, int n, pfarg_pmd_t __user *arg)
 
 	if (ret)
 		return ret;
-	if (!access_ok(arg, size))
-		return pfm_refuse(-EFAULT, "the vector cannot be read");
 	if (size <= sizeof(lx->vector))
 		return read_these(lx, v, n, arg);
 	v = kvmalloc(size, GFP_KERNEL_ACCOUNT);

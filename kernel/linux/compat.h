@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/sched/clock.h>
+#include <linux/uaccess.h>
 #include <linux/version.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
@@ -54,6 +55,22 @@ static inline u64 pfm_perf_time(const struct perf_event_context *perf)
 #define PFM_NO_LLSEEK .llseek = no_llseek,
 #else
 #define PFM_NO_LLSEEK
+#endif
+
+/*
+ * Words of the user's. 6.11: before, arm64 had only what asks for each whether it may be accessed; there
+ * ptr is made safe once, and faults are noted in err.
+ */
+#if defined(CONFIG_ARM64) && LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+#define pfm_user_begin(ptr, size)		(access_ok(ptr, size) && ((ptr) = uaccess_mask_ptr(ptr), true))
+#define pfm_user_end()				do { } while (0)
+#define pfm_get_word(x, ptr, err, label)	__raw_get_user(x, ptr, err)
+#define pfm_put_word(x, ptr, err, label)	__raw_put_user(x, ptr, err)
+#else
+#define pfm_user_begin(ptr, size)		user_access_begin(ptr, size)
+#define pfm_user_end()				user_access_end()
+#define pfm_get_word(x, ptr, err, label)	unsafe_get_user(x, ptr, label)
+#define pfm_put_word(x, ptr, err, label)	unsafe_put_user(x, ptr, label)
 #endif
 
 #endif
