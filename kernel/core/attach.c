@@ -38,7 +38,7 @@ static int check_request(struct pfm_context *ctx, const pfarg_load_t *req)
 {
 	if (ctx->state != PFM_CTX_UNLOADED)
 		return pfm_refuse(-EBUSY, "the context is loaded already");
-	if (req->load_reserved1 || !pfm_all_zero(req->load_reserved2, sizeof(req->load_reserved2)))
+	if (req->load_reserved1 || !pfm_zeros(req->load_reserved2, sizeof(req->load_reserved2)))
 		return pfm_refuse(-EINVAL, "reserved fields must be 0");
 	if (!pfm_set_find(ctx, req->load_set))
 		return pfm_refuse(-EINVAL, "set %u does not exist", req->load_set);

@@ -121,7 +121,7 @@ struct pfm_context {
 	uint16_t		hits[PFM_MAX_PMDS];	/* scratch of the overflow: places in set->pmds */
 	unsigned int		num_hits;
 	struct pfm_vector	vector;		/* of the command in progress */
-	pfm_ovfl_arg_t		ovfl_arg;	/* scratch of the overflow handler; without a format it has no values */
+	pfm_ovfl_arg_t		ovfl_arg;	/* scratch of the overflow; no values without a format */
 };
 
 #define pfm_ops(ctx) ((ctx)->machine->ops)

@@ -106,7 +106,7 @@ static int check_request(struct pfm_machine *m, const pfarg_ctx_t *req, struct p
 {
 	int ret = check_flags(m, req->ctx_flags, fmt);
 
-	if (!ret && !pfm_all_zero(req->ctx_reserved, sizeof(req->ctx_reserved)))
+	if (!ret && !pfm_zeros(req->ctx_reserved, sizeof(req->ctx_reserved)))
 		ret = pfm_refuse(-EINVAL, "reserved fields must be 0");
 	if (!ret)
 		ret = pfm_may_create(m, req->ctx_flags);

@@ -87,11 +87,18 @@ static int check_pmc_value(struct pfm_context *ctx, struct pfm_set *set, const s
 	return 0;
 }
 
+static int reserve_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
+{
+	uint64_t pmcs[PFM_PMC_BV] = { 0 }, pmds[PFM_PMD_BV] = { 0 };
+
+	pfm_bit_set(pmcs, num);
+	controlled(ctx->pmu, num, pmds);
+	return pfm_set_reserve(ctx, set, pmcs, pmds);
+}
+
 static int prepare_pmc(struct pfm_context *ctx, pfarg_pmc_t *req)
 {
-	const struct pfm_pmu *pmu = ctx->pmu;
-	uint64_t pmcs[PFM_PMC_BV] = { 0 }, pmds[PFM_PMD_BV] = { 0 };
-	const struct pfm_reg *reg = pfm_pmu_pmc(pmu, req->reg_num);
+	const struct pfm_reg *reg = pfm_pmu_pmc(ctx->pmu, req->reg_num);
 	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
 	int ret;
 
@@ -101,17 +108,14 @@ static int prepare_pmc(struct pfm_context *ctx, pfarg_pmc_t *req)
 	if (!reg)
 		return not_available(&req->reg_flags, "PMC", req->reg_num);
 	ret = check_word(&req->reg_flags, PFM_REGFL_NO_EMUL64,
-			 pfm_all_zero(req->reg_reserved, sizeof(req->reg_reserved)));
+			 pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
 	if (ret)
 		return ret;
 	ret = check_pmc_value(ctx, set, reg, req);
 	if (!ret)
 		ret = check_debug(ctx, reg);
-	if (!ret) {
-		pfm_bit_set(pmcs, req->reg_num);
-		controlled(pmu, req->reg_num, pmds);
-		ret = pfm_set_reserve(ctx, set, pmcs, pmds);
-	}
+	if (!ret && !pfm_bit(set->used_pmcs, req->reg_num))
+		ret = reserve_pmc(ctx, set, req->reg_num);
 	return ret ? invalid(&req->reg_flags, ret) : 0;
 }
 
@@ -136,17 +140,24 @@ static int use_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t
 	return ret;
 }
 
+static int use_controlled(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
+{
+	uint64_t pmds[PFM_PMD_BV] = { 0 };
+
+	controlled(ctx->pmu, num, pmds);
+	return use_pmds(ctx, set, pmds);
+}
+
 static int apply_pmc(struct pfm_context *ctx, const pfarg_pmc_t *req)
 {
 	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
+	bool is_new = !pfm_bit(set->used_pmcs, req->reg_num);
 	struct pfm_pmc *pmc = pfm_set_use_pmc(ctx, set, req->reg_num);
-	uint64_t pmds[PFM_PMD_BV] = { 0 };
 	int ret;
 
 	pmc->value = req->reg_value;
 	pmc->flags = req->reg_flags;
-	controlled(ctx->pmu, req->reg_num, pmds);
-	ret = use_pmds(ctx, set, pmds);
+	ret = is_new ? use_controlled(ctx, set, req->reg_num) : 0;
 	if (!ret && on_pmu(ctx, set))
 		ret = pfm_ops(ctx)->write_pmc(ctx, set, req->reg_num);
 	return ret;
@@ -247,7 +258,7 @@ static int prepare_pmd(struct pfm_context *ctx, pfarg_pmd_t *req)
 	if (!reg)
 		return not_available(&req->reg_flags, "PMD", req->reg_num);
 	ret = check_word(&req->reg_flags, PMD_WRITE_FLAGS,
-			 pfm_all_zero(req->reg_reserved, sizeof(req->reg_reserved)));
+			 pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
 	if (ret)
 		return ret;
 	ret = req->reg_flags & PFM_REGFL_ATTRS ? 0 : check_pmd_value(ctx, set, reg, req);

@@ -155,7 +155,9 @@ void pfm_sets_free(struct pfm_context *ctx)
 		free_regs(set, set->pmcs, set->pmds);
 		pfm_os_free(set);
 	}
-	for (int i = 0; ctx->set_pages && i < NUM_PAGES; i++)
+	if (!ctx->set_pages)
+		return;
+	for (int i = 0; i < NUM_PAGES; i++)
 		pfm_os_free(ctx->set_pages[i]);
 	pfm_os_free(ctx->set_pages);
 }

@@ -105,7 +105,7 @@ struct lx_context {
 	/* messages: written in PMU context, read under read_lock */
 	struct mutex		read_lock;
 	pfarg_msg_t		*msgs;
-	pfarg_msg_t		first_msgs[2];	/* room for all that most contexts have: an overflow, and END */
+	pfarg_msg_t		first_msgs[2];	/* most have room for an overflow, and END */
 	unsigned int		room, head, tail;	/* they count up for ever */
 	wait_queue_head_t	readers;
 	struct fasync_struct	*fasync;
