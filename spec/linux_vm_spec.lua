@@ -64,7 +64,7 @@ local sets = {
 }
 local security = {
    "kernel_level_needs_permission", "foreign_threads_are_refused", "set_uid_programs_are_not_monitored",
-   "an_exec_keeps_the_context", "descriptors_can_be_passed_on",
+   "an_exec_keeps_the_context", "descriptors_can_be_passed_on", "reading_changes_only_results",
 }
 
 local limits = {

@@ -194,55 +194,6 @@ static void errors(void)
 	close(fd);
 }
 
-/* Elements around a bad one, in a vector of n: few have their place in the kernel, many do not. */
-static void around_a_bad_one(int fd, int n)
-{
-	pfarg_pmd_t v[8];
-
-	memset(v, 0, sizeof(v));
-	for (int i = 0; i < n; i++) {
-		v[i] = (pfarg_pmd_t){ .reg_num = COUNTER, .reg_value = 7, .reg_long_reset = 8, .reg_short_reset = 9,
-				      .reg_last_reset_val = 10, .reg_ovfl_switch_cnt = 11, .reg_smpl_eventid = 12 };
-	}
-	v[n - 2].reg_num = 299;
-	FAILS(pfm_read_pmds(fd, v, n), EINVAL);
-	for (int i = 0; i < n; i++) {
-		bool was_read = i < n - 2;
-
-		EQUAL(v[i].reg_flags, i == n - 2 ? PFM_REG_RETFL_NOTAVAIL : 0);
-		EQUAL(v[i].reg_value, was_read ? 4711 : 7);
-		EQUAL(v[i].reg_last_reset_val, was_read ? 4711 : 10);
-		EQUAL(v[i].reg_ovfl_switch_cnt, was_read ? 0 : 11);
-		TRUE(v[i].reg_long_reset == 8 && v[i].reg_short_reset == 9 && v[i].reg_smpl_eventid == 12);
-	}
-}
-
-/* 3.1.4: results, and nothing else, come out; of what was read only. */
-static void reading_changes_only_results(void)
-{
-	long page = sysconf(_SC_PAGESIZE);
-	char *pages = (mmap)(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	pfarg_pmd_t *last = (pfarg_pmd_t *)(pages + page) - 1;
-	int fd;
-
-	MUST(fd = new_context(0));
-	MUST(set_pmc(fd, 0, COUNTER, PROGRAM));
-	MUST(set_pmd(fd, 0, COUNTER, 4711));
-	around_a_bad_one(fd, 3);
-	around_a_bad_one(fd, 8);
-	last->reg_num = COUNTER;
-	MUST(mprotect(pages + page, page, PROT_NONE));
-	MUST(pfm_read_pmds(fd, last, 1));
-	EQUAL(last->reg_value, 4711);
-	FAILS(pfm_read_pmds(fd, last, 2), EFAULT);
-	FAILS(pfm_read_pmds(fd, (pfarg_pmd_t *)((char *)last + 8), 1), EFAULT);
-	MUST(mprotect(pages, page, PROT_READ));
-	FAILS(pfm_read_pmds(fd, last, 1), EFAULT);
-	FAILS(pfm_read_pmds(fd, (pfarg_pmd_t *)(-(uintptr_t)page), 1), EFAULT);
-	(munmap)(pages, 2 * page);
-	close(fd);
-}
-
 static void software_counters(void)
 {
 	static char pages[64 * 4096] __attribute__((aligned(4096)));
@@ -354,7 +305,6 @@ int main(void)
 	TEST(child_counts_what_it_counts_alone);
 	TEST(commands_reach_a_running_thread);
 	TEST(errors);
-	TEST(reading_changes_only_results);
 	TEST(software_counters);
 	TEST(system_wide);
 	TEST(threads_can_be_left_out);
