@@ -9,11 +9,11 @@ local function run(command)
 end
 
 -- Why the machine cannot be had here; nil if it can.
-local function obstacle(arch)
+local function obstacle(kind)
    if os.getenv("LPFM_BUILD") == nil or io.open("/dev/perfmon") then
       return "inside such a machine already, or not started by spec/run"
    end
-   local output, status = run("spec/vm/vm -A " .. arch .. " prepare")
+   local output, status = run("spec/vm/vm " .. kind .. " prepare")
    if status ~= 0 then
       return (output:gsub("%s*status %d+%s*$", ""))
    end
@@ -119,11 +119,13 @@ describe("perfmon.ko in an emulated machine", function()
 
    local function vm_it(name, check, options, ...)
       local args = { ... }
-      local arch = options:match("%-A (%w+)") or "arm64"
-      it(("on %s%s %s"):format(arch, options:find("-c 4", 1, true) and " with four processors" or "", name), function()
-         obstacles[arch] = obstacles[arch] or { why = obstacle(arch) }
-         if obstacles[arch].why then
-            return pending(obstacles[arch].why)
+      local arch, series = options:match("%-A (%w+)") or "arm64", options:match("%-K ([%d.]+)")
+      local kind = "-A " .. arch .. (series and " -K " .. series or "")
+      it(("on %s%s%s %s"):format(arch, series and " with Linux " .. series or "",
+         options:find("-c 4", 1, true) and " with four processors" or "", name), function()
+         obstacles[kind] = obstacles[kind] or { why = obstacle(kind) }
+         if obstacles[kind].why then
+            return pending(obstacles[kind].why)
          end
          check(options, unpack(args))
       end)
@@ -137,6 +139,8 @@ describe("perfmon.ko in an emulated machine", function()
       "measure", measure)
    vm_it("counts, samples and switches sets", passes, "-c 4 -t 600", "counting sampling sets security software limits",
       all(counting, sampling, sets, security, software, limits_of_many))
+   vm_it("counts, samples and switches sets", passes, "-K 6.12 -t 600",
+      "counting sampling sets security software limits", all(counting, sampling, sets, security, software, limits))
    vm_it("bears whatever is done to it", passes, "-t 600", "torture:5", torture)
    vm_it("bears it while they come and go, and modules too", passes, "-c 4 -t 600", "torture:3:2 modules",
       all(torture, modules))
