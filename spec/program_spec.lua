@@ -394,7 +394,7 @@ describe("lpfm record and report", function()
    end)
 
    it("find them in a running process", function()
-      check_shares("-p $pid --timeout 1", shares .. " 4 1 & pid=$!; %s; s=$?; wait; exit $s")
+      check_shares("-p $pid --timeout 1", shares .. " 600 1 & pid=$!; %s; s=$?; kill -USR1 $pid; wait; exit $s")
    end)
 
    it("find them in four threads", function()
