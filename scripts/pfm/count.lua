@@ -307,9 +307,9 @@ local function handlers(self, spec)
    return {
       attach = function(subject) return self:attach(subject) end,
       ended = function(subject) self:ended(subject) end,
-      exec = spec.names and function(tid, pid) self:name(tid, pid) end or nil,
+      exec = spec.names and function(tid, pid) self:name(tid, pid) end,
       tick = ticker(self, spec),
-      message = self.plan.limit and function() return "enough" end or nil,
+      message = self.plan.limit and function() return "enough" end,
    }
 end
 

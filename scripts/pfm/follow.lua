@@ -227,7 +227,7 @@ local function start_tracer(self)
    local target = self.target
    if not target.threads or target.cpus then return end
    local who = target.tids and self.world.process_of(target.tids[1]) or self.child
-   local tracer, err, errno = proc.trace(who, { births_only = true, hold_exec = self.on.exec ~= nil })
+   local tracer, err, errno = proc.trace(who, { births_only = true, hold_exec = self.on.exec and true or false })
    if not tracer then error(err .. (errno == lpfm.errno.EPERM and MAY_TRACE or ""), 0) end
    self.tracer = tracer
 end
