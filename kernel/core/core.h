@@ -215,7 +215,7 @@ static inline int pfm_in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_conte
 int pfm_post_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where);
 void pfm_post_end(struct pfm_context *ctx);
 
-/* res.c: sessions, permissions, memory (chapter 4). */
+/* limits.c: sessions, permissions, memory (chapter 4). */
 int pfm_may_create(struct pfm_machine *m, uint32_t flags);
 int pfm_session_begin(struct pfm_context *ctx);
 void pfm_session_end(struct pfm_context *ctx);

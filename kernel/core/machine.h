@@ -184,7 +184,7 @@ void pfm_count_lost(struct pfm_context *ctx, uint64_t n);
 void pfm_count_throttled(struct pfm_context *ctx, uint64_t n);
 
 /*
- * For machines with a bare PMU (bare.c): counters of pmu->counter_width bits, read and written
+ * For machines with a bare PMU (bare_pmu.c): counters of pmu->counter_width bits, read and written
  * register by register, which interrupt when they wrap. ops->install, collect, write_pmc and
  * write_pmd can be the pfm_bare_* functions; the machine provides struct pfm_bare_ops.
  */

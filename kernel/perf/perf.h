@@ -2,13 +2,13 @@
 /*
  * perf.h - the perf machine: the core over perf_event_open(2), as its files see each other.
  *
- * perf_machine.c finds out what there is and holds the table of operations; perf_target.c binds a
- * context to a thread or CPU; perf_group.c turns an event set into a group of kernel events;
- * perf_count.c lets it count and reads it; perf_replay.c carries the overflows that the kernel wrote
- * into perf_ring.c's buffer to the core; perf_timer.c is the set timeout, perf_block.c holds a
- * target, perf_event.c does the system calls, perf_errors.c says why they failed.
+ * machine.c finds out what there is and holds the table of operations; target.c binds a
+ * context to a thread or CPU; group.c turns an event set into a group of kernel events;
+ * count.c lets it count and reads it; replay.c carries the overflows that the kernel wrote
+ * into ring.c's buffer to the core; timer.c is the set timeout, notify_block.c holds a
+ * target, event.c does the system calls, errors.c says why they failed.
  *
- * Everything here runs with the context's lock held, except the tracer of perf_block.c.
+ * Everything here runs with the context's lock held, except the tracer of notify_block.c.
  */
 #ifndef PFM_PERF_H
 #define PFM_PERF_H
@@ -114,15 +114,15 @@ static inline struct perf_group *perf_group_of(struct pfm_set *set)
 	return set ? set->os : NULL;
 }
 
-/* perf_machine.c */
+/* machine.c */
 extern bool perf_format_lost;	/* the kernel knows PERF_FORMAT_LOST */
 
-/* perf_hw.c: raw PMC values of this processor. */
+/* hw.c: raw PMC values of this processor. */
 const struct pfm_pmu *perf_hw_pmu(void);		/* NULL: none known */
 bool perf_hw_plan(struct perf_plan *plan, uint16_t pmc, uint64_t value);	/* false: counts nothing */
 unsigned int perf_hw_probe(void);			/* counters that can be used together; 0: none */
 
-/* perf_event.c: system calls. They return -1 with errno. */
+/* event.c: system calls. They return -1 with errno. */
 void perf_attr_init(struct perf_event_attr *attr, const struct perf_plan *plan);
 void perf_attr_dummy(struct perf_event_attr *attr);
 int perf_open(struct perf_event_attr *attr, int pid, int cpu, int group);
@@ -131,7 +131,7 @@ int perf_set_period(int fd, uint64_t period);
 int perf_event_id(int fd, uint64_t *id);
 bool perf_hung_up(int fd);
 
-/* perf_errors.c: pfm_refuse() with the reason and the remedy; err is a positive errno. */
+/* errors.c: pfm_refuse() with the reason and the remedy; err is a positive errno. */
 int perf_refuse_files(const char *what);
 int perf_refuse_open(const struct perf_context *p, const char *what, const struct perf_event_attr *attr,
 		     int err);
@@ -140,7 +140,7 @@ int perf_refuse_trace(uint32_t tid, int err);
 int perf_refuse_busy(void);
 int perf_paranoid(void);
 
-/* perf_target.c */
+/* target.c */
 int perf_attach(struct pfm_context *ctx, uint32_t load_pid);
 void perf_detach(struct pfm_context *ctx);
 uint64_t perf_ran(struct pfm_context *ctx);
@@ -148,14 +148,14 @@ int perf_right_cpu(struct pfm_context *ctx);
 void perf_resume_life(struct pfm_context *ctx);	/* nothing is left to replay: may it end? */
 uint64_t perf_target_cpu(struct pfm_context *ctx, const struct pfm_where *where);
 
-/* perf_group.c */
+/* group.c */
 int perf_install(struct pfm_context *ctx, struct pfm_set *set);
 int perf_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 int perf_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 int perf_group_check(struct pfm_context *ctx);	/* opens it anew where registers ask for it */
 void perf_group_close(struct pfm_set *set);
 
-/* perf_count.c */
+/* count.c */
 int perf_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
 void perf_collect(struct pfm_context *ctx, struct pfm_set *set);
 void perf_resume(struct pfm_context *ctx);
@@ -166,7 +166,7 @@ bool perf_read_counts(struct pfm_context *ctx, struct perf_group *g);	/* false: 
 void perf_rebase(struct pfm_context *ctx, struct pfm_set *set);	/* values count on from here */
 void perf_note_lost(struct pfm_context *ctx, struct perf_counter *c, uint64_t lost);
 
-/* perf_ring.c */
+/* ring.c */
 union perf_record {
 	struct perf_event_header	header;
 	uint64_t			words[512];
@@ -177,11 +177,11 @@ bool perf_ring_next(struct perf_ring *ring, union perf_record *rec);	/* takes on
 bool perf_ring_empty(const struct perf_ring *ring);
 int perf_ring_join(struct perf_ring *ring, int fd);	/* the event's records go there */
 
-/* perf_replay.c */
+/* replay.c */
 void perf_drain(struct pfm_context *ctx);	/* replays up to the first that masks */
 uint64_t perf_drop(struct pfm_context *ctx);	/* forgets what is there; how many overflows */
 
-/* perf_timer.c */
+/* timer.c */
 void perf_arm(struct pfm_context *ctx, uint64_t ns);
 uint64_t perf_disarm(struct pfm_context *ctx);
 uint64_t perf_left(struct pfm_context *ctx);
@@ -191,7 +191,7 @@ void perf_timer_close(struct perf_timer *timer);
 void perf_timer_record(struct pfm_context *ctx, uint64_t count);
 bool perf_timer_expire(struct pfm_context *ctx);	/* true: the core was told */
 
-/* perf_block.c */
+/* notify_block.c */
 int perf_block_start(struct pfm_context *ctx);
 void perf_block_end(struct perf_block *b);
 void perf_block(struct pfm_context *ctx);

@@ -2,11 +2,11 @@
 /*
  * sim.h - the simulated computer, as its parts see it.
  *
- * sim_program.c compiles programs; sim_cursor.c moves through them by arithmetic; sim_models.c says
- * which event code counts what; sim_pmu.c is a CPU's bare PMU, sim_trace.c its address registers and
- * branch buffer; sim_cpu.c runs one CPU, sim_sched.c decides who runs, sim_thread.c makes and ends
- * threads, sim_time.c moves time; sim_options.c, sim_new.c,
- * sim_machine.c and sim_api.c are the doors.
+ * program.c compiles programs; cursor.c moves through them by arithmetic; models.c says
+ * which event code counts what; pmu.c is a CPU's bare PMU, trace.c its address registers and
+ * branch buffer; cpu.c runs one CPU, sched.c decides who runs, thread.c makes and ends
+ * threads, time.c moves time; options.c, new.c,
+ * machine.c and api.c are the doors.
  */
 #ifndef PFM_SIM_H
 #define PFM_SIM_H
@@ -27,7 +27,7 @@
 #define SIM_FIRST_TID	100
 #define SIM_BTB		4	/* branches that the branch trace buffer holds */
 
-/* --- programs: sim_program.c ---------------------------------------------------------------- */
+/* --- programs: program.c ---------------------------------------------------------------- */
 
 /* What a program counts: an event at a privilege level. */
 struct sim_slot {
@@ -73,7 +73,7 @@ struct sim_program *sim_program_new(struct pfm_sim *sim, const struct pfm_sim_pr
 struct sim_program *sim_program_get(struct sim_program *prog);
 void sim_program_put(struct sim_program *prog);	/* NULL is fine */
 
-/* --- cursors: sim_cursor.c ------------------------------------------------------------------ */
+/* --- cursors: cursor.c ------------------------------------------------------------------ */
 
 /* A place in a program: per nested loop the iterations left and the child it is at. */
 struct sim_cursor {
@@ -137,7 +137,7 @@ void sim_cursor_next(struct sim_cursor *cursor, const struct sim_program *prog);
 const struct sim_node *sim_cursor_node(const struct sim_cursor *cursor, const struct sim_program *prog);
 enum sim_stop sim_cursor_move(struct sim_run *run);
 
-/* --- models: sim_models.c ------------------------------------------------------------------- */
+/* --- models: models.c ------------------------------------------------------------------- */
 
 /* Software events, then what hardware counts; an index into the computer's event names. */
 enum sim_event {
@@ -182,7 +182,7 @@ uint64_t sim_model_events(const struct pfm_sim *sim, uint64_t code);
 /* The code that counts event, or negative errno, refused. */
 int64_t sim_model_code(struct pfm_sim *sim, unsigned int event);
 
-/* --- software counters and virtual PMDs: sim_software.c ------------------------------------- */
+/* --- software counters and virtual PMDs: software.c ------------------------------------- */
 
 /* The model's registers and the software's together, for this computer; false without memory. */
 bool sim_pmu_compose(struct pfm_pmu *pmu, const struct sim_model *model);
@@ -264,7 +264,7 @@ struct pfm_sim {
 	struct pfm_machine_ops	ops;
 	struct pfm_pmu		pmu;
 	const struct sim_model	*model;
-	pthread_mutex_t		lock;		/* recursive; see sim_lock.c */
+	pthread_mutex_t		lock;		/* recursive; see lock.c */
 	unsigned int		locked;		/* times, by the thread that has it */
 	sigset_t		saved_signals;
 	struct pfm_context	*inside;	/* whose lock the current command or call-back has */
@@ -322,7 +322,7 @@ static inline struct sim_ctx *sim_ctx_of(const struct pfm_context *ctx)
 	return ctx->os;
 }
 
-/* sim_lock.c */
+/* lock.c */
 void sim_lock(struct pfm_sim *sim);
 void sim_unlock(struct pfm_sim *sim);
 /*
@@ -332,7 +332,7 @@ void sim_unlock(struct pfm_sim *sim);
 bool sim_enter(struct pfm_sim *sim, struct pfm_context *ctx, struct pfm_context **outer);
 void sim_leave(struct pfm_sim *sim, struct pfm_context *ctx, struct pfm_context *outer);
 
-/* sim_pmu.c: the PMU of a CPU. */
+/* pmu.c: the PMU of a CPU. */
 void sim_pmu_bind(struct sim_cpu *cpu, struct pfm_context *ctx);	/* NULL: nobody */
 void sim_pmu_changed(struct sim_cpu *cpu);	/* registers, owner, level of the current thread... */
 void sim_pmu_watch(struct sim_cpu *cpu);	/* brings cpu->watches up to date */
@@ -342,11 +342,11 @@ bool sim_pmu_excludes(const struct sim_cpu *cpu);	/* the flags of the set: the c
 struct sim_cpu *sim_pmu_of(const struct pfm_context *ctx);	/* where its registers are; NULL */
 extern const struct pfm_bare_ops sim_bare_ops;
 
-/* sim_trace.c: address registers and branch buffer of itanium2. */
+/* trace.c: address registers and branch buffer of itanium2. */
 void sim_trace(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node,
 	       uint64_t n);
 
-/* sim_cpu.c */
+/* cpu.c */
 void sim_cpu_predict(struct sim_cpu *cpu);
 /* Runs up to sim->now; SIM_TIME there, or why it stopped at that very moment. */
 enum sim_stop sim_cpu_run(struct sim_cpu *cpu);
@@ -362,7 +362,7 @@ uint64_t sim_timer_clock(const struct pfm_context *ctx);
 void sim_ctx_hold(struct pfm_context *ctx);
 void sim_ctx_release(struct pfm_context *ctx);
 
-/* sim_sched.c */
+/* sched.c */
 void sim_sched_ready(struct sim_thread *t);	/* it can run; finds it a CPU that idles, or queues it */
 void sim_sched_leave(struct sim_thread *t, enum pfm_sim_state state);	/* runs or is ready: no more */
 void sim_sched_rotate(struct sim_cpu *cpu);	/* to the next that waits for this CPU, if any */
@@ -373,7 +373,7 @@ void sim_sched_unsleep(struct sim_thread *t);
 void sim_sched_wake(struct pfm_sim *sim);	/* those whose time has come */
 uint64_t sim_sched_wake_at(const struct pfm_sim *sim);
 
-/* sim_thread.c */
+/* thread.c */
 struct sim_thread *sim_thread_find(struct pfm_sim *sim, uint32_t tid);	/* NULL: none */
 int sim_thread_new(struct pfm_sim *sim, struct sim_process *parent, struct sim_process *process,
 		   const struct sim_thread *model, struct sim_program *prog, struct sim_thread **out);
@@ -385,18 +385,18 @@ void sim_process_unreach(struct sim_process *p, struct pfm_context *ctx);
 struct sim_process *sim_process_find(struct pfm_sim *sim, uint32_t pid);
 void sim_threads_free(struct pfm_sim *sim);
 
-/* sim_time.c: one moment on, at most to limit. False when limit is reached. */
+/* time.c: one moment on, at most to limit. False when limit is reached. */
 bool sim_advance(struct pfm_sim *sim, uint64_t limit);
 void sim_sync_all(struct pfm_sim *sim);
 
-/* sim_options.c: "key=value,..." into sim; negative errno, refused. */
+/* options.c: "key=value,..." into sim; negative errno, refused. */
 int sim_options_parse(struct pfm_sim *sim, const char *options);
 int sim_options_set(struct pfm_sim *sim, const char *key, uint64_t value);
 
-/* sim_machine.c */
+/* machine.c */
 extern const struct pfm_machine_ops sim_machine_ops;
 
-/* sim_new.c */
+/* new.c */
 void sim_get(struct pfm_sim *sim);
 void sim_put(struct pfm_sim *sim);
 

@@ -10,7 +10,7 @@
 #include "desc.h"
 #include "fmt.h"
 #include "formats/formats.h"
-#include "linux.h"
+#include "module_client.h"
 
 /* --- creating ------------------------------------------------------------------------------- */
 

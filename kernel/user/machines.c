@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "desc.h"
-#include "linux.h"
+#include "module_client.h"
 
 static const struct pfm_user_machine *const kinds[] = { &pfm_linux_machine, &pfm_perf_machine,
 						      &pfm_sim_machine };

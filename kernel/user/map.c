@@ -6,7 +6,7 @@
 
 #define PFM_NO_MMAP_REDIRECT
 #include "desc.h"
-#include "linux.h"
+#include "module_client.h"
 #include <sys/mman.h>
 
 static void *failed(int err)

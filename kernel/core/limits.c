@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * limits.c - who may, how much, how often: sessions (3.1.7), permissions and limits (chapter 4),
+ * and the configuration that sets them (3.1.16, 3.1.17).
+ */
+#include "core.h"
+
+bool pfm_all_zero(const void *p, size_t size)
+{
+	return pfm_zeros(p, size);
+}
+
+void pfm_copy_name(char *to, const char *from, size_t room)
+{
+	size_t i;
+
+	for (i = 0; from && from[i] && i < room - 1; i++)
+		to[i] = from[i];
+	to[i] = 0;
+}
+
+void pfm_machine_init(struct pfm_machine *m, const struct pfm_machine_ops *ops,
+		      const struct pfm_pmu *pmu, void *os)
+{
+	memset(m, 0, sizeof(*m));
+	m->ops = ops;
+	m->pmu = pmu;
+	m->os = os;
+	m->sys_gid = m->thread_gid = PFM_GROUP_ANY;
+	m->arg_size_max = ops->page_size(m);
+	m->smpl_buf_size_max = ~0ULL;
+}
+
+/* --- permissions ---------------------------------------------------------------------------- */
+
+int pfm_may_create(struct pfm_machine *m, uint32_t flags)
+{
+	bool system_wide = flags & PFM_FL_SYSTEM_WIDE;
+	uint32_t gid = system_wide ? m->sys_gid : m->thread_gid;
+
+	if (gid == PFM_GROUP_ANY || m->ops->in_group(m, gid))
+		return 0;
+	return pfm_refuse(-EPERM, "%s contexts are reserved to group %u",
+			  system_wide ? "system-wide" : "per-thread", gid);
+}
+
+int pfm_refuse_vector(struct pfm_machine *m, int n, size_t size)
+{
+	if (n <= 0)
+		return pfm_refuse(-EINVAL, "the vector must have at least 1 element, not %d", n);
+	return pfm_refuse(-E2BIG, "%d elements of %u bytes exceed the limit of %llu bytes", n,
+			  (unsigned int)size, (unsigned long long)m->arg_size_max);
+}
+
+/* --- sessions: one context per thread or CPU; both kinds together only where that works ------ */
+
+static int conflict(struct pfm_context *ctx)
+{
+	struct pfm_machine *m = ctx->machine;
+	bool sys = ctx->flags & PFM_FL_SYSTEM_WIDE;
+
+	if (!m->ops->coexist && (sys ? m->thread_sessions : m->sys_sessions))
+		return pfm_refuse(-EBUSY, "%s contexts are loaded, which excludes %s ones",
+				  sys ? "per-thread" : "system-wide", sys ? "system-wide" : "per-thread");
+	for (struct pfm_context *c = m->loaded; c; c = c->next_loaded) {
+		if (!!(c->flags & PFM_FL_SYSTEM_WIDE) != sys)
+			continue;
+		if (sys && c->cpu == ctx->cpu)
+			return pfm_refuse(-EBUSY, "CPU %u has a context already", ctx->cpu);
+		if (!sys && c->tid == ctx->tid)
+			return pfm_refuse(-EBUSY, "thread %u has a context already", ctx->tid);
+	}
+	return 0;
+}
+
+static uint64_t *session_count(struct pfm_context *ctx)
+{
+	struct pfm_machine *m = ctx->machine;
+
+	return ctx->flags & PFM_FL_SYSTEM_WIDE ? &m->sys_sessions : &m->thread_sessions;
+}
+
+int pfm_session_begin(struct pfm_context *ctx)
+{
+	int ret;
+
+	pfm_os_lock();
+	ret = conflict(ctx);
+	if (!ret) {
+		++*session_count(ctx);
+		ctx->next_loaded = ctx->machine->loaded;
+		ctx->machine->loaded = ctx;
+	}
+	pfm_os_unlock();
+	return ret;
+}
+
+void pfm_session_end(struct pfm_context *ctx)
+{
+	struct pfm_context **p = &ctx->machine->loaded;
+
+	pfm_os_lock();
+	while (*p != ctx)
+		p = &(*p)->next_loaded;
+	*p = ctx->next_loaded;
+	--*session_count(ctx);
+	pfm_os_unlock();
+}
+
+/* --- memory of sampling buffers: 4.4.3 ------------------------------------------------------ */
+
+static int charge(struct pfm_machine *m, size_t size)
+{
+	bool fits;
+
+	pfm_os_lock();
+	fits = size <= m->smpl_buf_size_max && m->smpl_buf_size_cur <= m->smpl_buf_size_max - size;
+	if (fits)
+		m->smpl_buf_size_cur += size;
+	pfm_os_unlock();
+	if (fits)
+		return 0;
+	return pfm_refuse(-ENOMEM, "a buffer of %llu bytes exceeds cf_smpl_buf_size_max, %llu",
+			  (unsigned long long)size, (unsigned long long)m->smpl_buf_size_max);
+}
+
+static void uncharge(struct pfm_machine *m, size_t size)
+{
+	pfm_os_lock();
+	m->smpl_buf_size_cur -= size;
+	pfm_os_unlock();
+}
+
+int pfm_buffer_alloc(struct pfm_context *ctx, size_t size)
+{
+	struct pfm_machine *m = ctx->machine;
+	size_t page = m->ops->page_size(m), whole = (size + page - 1) / page * page;
+	struct pfm_caller who;
+	int ret;
+
+	if (whole < size)
+		return pfm_refuse(-ENOMEM, "a buffer of %llu bytes is too large", (unsigned long long)size);
+	m->ops->caller(m, &who);
+	if (!who.admin && whole > who.memlock)
+		return pfm_refuse(-ENOMEM, "a buffer of %llu bytes exceeds RLIMIT_MEMLOCK, %llu (ulimit -l)",
+				  (unsigned long long)whole, (unsigned long long)who.memlock);
+	ret = charge(m, whole);
+	if (ret)
+		return ret;
+	ctx->buf = m->ops->alloc_buffer(ctx, whole);
+	if (!ctx->buf) {
+		uncharge(m, whole);
+		return pfm_refuse(-ENOMEM, "no memory for a buffer of %llu bytes",
+				  (unsigned long long)whole);
+	}
+	ctx->buf_size = whole;
+	return 0;
+}
+
+void pfm_buffer_free(struct pfm_context *ctx)
+{
+	if (!ctx->buf)
+		return;
+	pfm_ops(ctx)->free_buffer(ctx, ctx->buf, ctx->buf_size);
+	uncharge(ctx->machine, ctx->buf_size);
+	ctx->buf = NULL;
+}
+
+/* --- throttling: 4.4.4. At most cf_ovfl_rate_max overflows a second, in windows of 10 ms ----- */
+
+#define WINDOW_NS	10000000ULL
+#define WINDOWS_PER_S	100
+
+bool pfm_too_many(struct pfm_context *ctx)
+{
+	struct pfm_machine *m = ctx->machine;
+	uint64_t now;
+
+	now = m->ops->now(m);
+	if (now - ctx->rate_from >= WINDOW_NS) {
+		ctx->rate_from = now;
+		ctx->rate_ovfls = 0;
+	}
+	return ctx->rate_ovfls++ >= (m->ovfl_rate_max + WINDOWS_PER_S - 1) / WINDOWS_PER_S;
+}
+
+/* --- configuration: 3.1.16, 3.1.17 ---------------------------------------------------------- */
+
+int pfm_do_get_config(struct pfm_machine *m, pfarg_config_t *cfg)
+{
+	const struct pfm_pmu *pmu = m->pmu;
+
+	memset(cfg, 0, sizeof(*cfg));
+	cfg->cf_version = PFM_VERSION;
+	for (unsigned int i = 0; i < pmu->num_pmcs; i++)
+		pfm_bit_set(cfg->cf_impl_pmcs, pmu->pmcs[i].num);
+	for (unsigned int i = 0; i < pmu->num_pmds; i++)
+		pfm_bit_set(cfg->cf_impl_pmds, pmu->pmds[i].num);
+	cfg->cf_counter_width = pmu->counter_width;
+	pfm_copy_name(cfg->cf_pmu, pmu->name, sizeof(cfg->cf_pmu));
+	pfm_os_lock();
+	cfg->cf_sys_gid = m->sys_gid;
+	cfg->cf_thread_gid = m->thread_gid;
+	cfg->cf_arg_size_max = m->arg_size_max;
+	cfg->cf_smpl_buf_size_max = m->smpl_buf_size_max;
+	cfg->cf_ovfl_rate_max = m->ovfl_rate_max;
+	cfg->cf_smpl_buf_size_cur = m->smpl_buf_size_cur;
+	cfg->cf_thread_sessions = m->thread_sessions;
+	cfg->cf_sys_sessions = m->sys_sessions;
+	pfm_os_unlock();
+	return 0;
+}
+
+static int check_config(struct pfm_machine *m, const pfarg_config_t *cfg)
+{
+	size_t page = m->ops->page_size(m);
+	struct pfm_caller who;
+
+	m->ops->caller(m, &who);
+	if (!who.admin)
+		return pfm_refuse(-EPERM, "only the administrator may change the configuration");
+	if (cfg->cf_flags)
+		return pfm_refuse(-EINVAL, "unknown cf_flags %#x", cfg->cf_flags);
+	if (cfg->cf_arg_size_max < page || cfg->cf_smpl_buf_size_max < page)
+		return pfm_refuse(-EINVAL, "%s must be at least a page, %u bytes",
+				  cfg->cf_arg_size_max < page ? "cf_arg_size_max"
+							      : "cf_smpl_buf_size_max",
+				  (unsigned int)page);
+	if (!pfm_all_zero(cfg->cf_reserved1, sizeof(cfg->cf_reserved1)) ||
+	    !pfm_all_zero(cfg->cf_reserved2, sizeof(cfg->cf_reserved2)))
+		return pfm_refuse(-EINVAL, "reserved fields must be 0");
+	return 0;
+}
+
+int pfm_do_set_config(struct pfm_machine *m, const pfarg_config_t *cfg)
+{
+	int ret = check_config(m, cfg);
+
+	if (ret)
+		return ret;
+	pfm_os_lock();
+	m->sys_gid = cfg->cf_sys_gid;
+	m->thread_gid = cfg->cf_thread_gid;
+	m->arg_size_max = cfg->cf_arg_size_max;
+	m->smpl_buf_size_max = cfg->cf_smpl_buf_size_max;
+	m->ovfl_rate_max = cfg->cf_ovfl_rate_max;
+	pfm_os_unlock();
+	return 0;
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * overflow.c - counter overflows (3.4.3, 3.5.14, 3.7.6, 3.7.7). In PMU context.
+ *
+ * The order: thresholds; the format, or the rules without one; mask, which defers resets and the
+ * switch to pfm_restart(); else short resets and the switch; then the notification.
+ */
+#include "core.h"
+
+struct verdict {
+	bool	notify, mask, block, to_switch;
+	unsigned int	resets;		/* hits with reset_now */
+};
+
+/* The PMDs that overflowed, ascending. */
+#define for_each_hit(pmd, ctx, set) \
+	for (unsigned int i_ = 0; i_ < (ctx)->num_hits && ((pmd) = &(set)->pmds[(ctx)->hits[i_]], true); i_++)
+
+static void list_hits(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl)
+{
+	unsigned int num, n = 0;
+
+	ctx->ovfl_arg.any_notify = 0;
+	pfm_for_each_bit_of(num, ovfl, set->pmd_words) {
+		uint16_t at = set->pmd_at[num];
+
+		ctx->hits[n++] = at;
+		set->pmds[at].reset_now = 0;
+		ctx->ovfl_arg.any_notify |= !!(set->pmds[at].flags & PFM_REGFL_OVFL_NOTIFY);
+	}
+	ctx->num_hits = n;
+}
+
+static void want_reset(struct pfm_pmd *pmd, struct verdict *v)
+{
+	pmd->reset_now = 1;
+	v->resets++;
+}
+
+/* 3.7.6: each overflow of a trigger takes its threshold down; at zero the set is left. */
+static void count_down(struct pfm_context *ctx, struct pfm_set *set, struct verdict *v)
+{
+	struct pfm_pmd *pmd;
+
+	for_each_hit(pmd, ctx, set) {
+		if (!pmd->switch_left || --pmd->switch_left)
+			continue;
+		if (!v->to_switch)
+			memset(set->switch_pmds, 0, sizeof(set->switch_pmds));
+		pfm_bit_set(set->switch_pmds, pmd->num);
+		v->to_switch = true;
+	}
+}
+
+static void sample_values(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_pmd *pmd,
+			  const struct pfm_where *where)
+{
+	pfm_ovfl_arg_t *arg = &ctx->ovfl_arg;
+	unsigned int num, n = 0;
+
+	pfm_for_each_bit_of(num, pmd->smpl_pmds, set->pmd_words) {
+		const struct pfm_pmd *other = &set->pmds[set->pmd_at[num]];	/* in use, 3.1.3 */
+
+		arg->smpl_pmds_values[n++] = other->reg->read ? other->reg->read(ctx, where) : other->value;
+	}
+	arg->num_smpl_pmds = n;
+}
+
+static int call_handler(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd,
+			const struct pfm_where *where)
+{
+	pfm_ovfl_arg_t *arg = &ctx->ovfl_arg;
+
+	arg->ovfl_pmd = pmd->num;
+	arg->active_set = set->id;
+	arg->num_pmds = ctx->pmu->num_pmds;
+	arg->ovfl_notify = !!(pmd->flags & PFM_REGFL_OVFL_NOTIFY);
+	memset(&arg->ovfl_ctrl, 0, sizeof(arg->ovfl_ctrl));
+	arg->pmd_last_reset = pmd->last_reset;
+	arg->pmd_value = pmd->value;
+	arg->pmd_eventid = pmd->eventid;
+	memcpy(arg->smpl_pmds, pmd->smpl_pmds, sizeof(arg->smpl_pmds));
+	arg->num_smpl_pmds = 0;
+	if (pmd->samples)
+		sample_values(ctx, set, pmd, where);
+	if (ctx->fmt->fmt_ops)
+		return ctx->fmt->fmt_ops->handler(ctx->fmt_self, arg, where);
+	return ctx->fmt->fmt_handler(ctx->buf, arg, where->tstamp, (void *)where);
+}
+
+/* 3.5.14: one call per overflowed PMD, ascending; the first error ends the calls. */
+static void ask_handler(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_where *where,
+			struct verdict *v)
+{
+	pfm_ovfl_ctrl_t *ctrl = &ctx->ovfl_arg.ovfl_ctrl;
+	struct pfm_pmd *pmd;
+
+	for_each_hit(pmd, ctx, set) {
+		if (call_handler(ctx, set, pmd, where)) {
+			if (ctx->fmt->fmt_ops)
+				v->mask = v->notify = true;
+			break;
+		}
+		v->notify |= ctrl->notify_user && ctx->ovfl_arg.any_notify;
+		v->block |= ctrl->block_thread;
+		v->mask |= ctrl->mask_monitoring;
+		if (ctrl->reset_ovfl_pmds)
+			want_reset(pmd, v);
+	}
+}
+
+/*
+ * Without a format: who notifies masks (3.1.9). A trigger of a switch is reloaded (3.7.6). Any other
+ * counter wraps and goes on (3.4.3).
+ */
+static void without_format(struct pfm_context *ctx, struct pfm_set *set, struct verdict *v)
+{
+	struct pfm_pmd *pmd;
+
+	for_each_hit(pmd, ctx, set) {
+		if (pmd->flags & PFM_REGFL_OVFL_NOTIFY)
+			v->notify = v->mask = v->block = true;
+		else if ((set->flags & PFM_SETFL_OVFL_SWITCH) && pmd->switch_cnt && !v->to_switch)
+			want_reset(pmd, v);
+	}
+}
+
+/* Which overflowed PMDs still want a reset, at the restart or when the set comes back. */
+static void note_due(struct pfm_context *ctx, struct pfm_set *set, const struct verdict *v)
+{
+	struct pfm_pmd *pmd;
+
+	for_each_hit(pmd, ctx, set) {
+		bool trigger = (set->flags & PFM_SETFL_OVFL_SWITCH) && pmd->switch_cnt;
+
+		if (!v->mask && pmd->reset_now)
+			continue;
+		if (v->mask || ctx->fmt || trigger)
+			pfm_bit_set(set->ovfl_pmds, pmd->num);
+	}
+}
+
+/* The short resets asked for, of some hits. Not inlined: its array is not for each overflow to clear. */
+static __attribute__((__noinline__)) void short_reset(struct pfm_context *ctx, struct pfm_set *set)
+{
+	uint64_t bits[PFM_PMD_BV] = { 0 };
+	struct pfm_pmd *pmd;
+
+	for_each_hit(pmd, ctx, set)
+		if (pmd->reset_now)
+			pfm_bit_set(bits, pmd->num);
+	pfm_reset_pmds(ctx, set, bits, PFM_RESET_SHORT);
+}
+
+static void change_set(struct pfm_context *ctx)
+{
+	pfm_hold(ctx);
+	if (!pfm_switch(ctx, PFM_RESET_SHORT))
+		pfm_run(ctx);
+}
+
+static void block_target(struct pfm_context *ctx)
+{
+	if (!(ctx->flags & PFM_FL_NOTIFY_BLOCK) || ctx->self || ctx->blocked)
+		return;
+	ctx->blocked = true;
+	pfm_ops(ctx)->block(ctx);
+}
+
+/* A notification that finds the queue full is lost; monitoring is held, as if it had come. */
+static void notify(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where)
+{
+	if (ctx->flags & PFM_FL_OVFL_NO_MSG) {
+		pfm_ops(ctx)->signal(ctx);
+	} else if (pfm_post_overflow(ctx, ovfl, where) && pfm_counting(ctx)) {
+		pfm_mask(ctx);
+	}
+}
+
+static void judge(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_where *where,
+		  struct verdict *v)
+{
+	if (set->flags & PFM_SETFL_OVFL_SWITCH)
+		count_down(ctx, set, v);
+	if (pfm_throttle(ctx)) {
+		/* 4.4.4: too many; held until the restart, which the message asks for */
+		set->throttled++;
+		v->notify = v->mask = true;
+	} else if (ctx->fmt) {
+		ask_handler(ctx, set, where, v);
+	} else {
+		without_format(ctx, set, v);
+	}
+}
+
+void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where)
+{
+	struct pfm_set *set = ctx->active;
+	struct verdict v = { 0 };
+
+	if (!pfm_counting(ctx))
+		return;
+	list_hits(ctx, set, ovfl);
+	judge(ctx, set, where, &v);
+	if (v.mask || v.resets < ctx->num_hits)
+		note_due(ctx, set, &v);
+	ctx->ovfl_arg.active_set = set->id;
+	if (v.mask) {
+		pfm_mask(ctx);
+		ctx->switch_due = v.to_switch;
+	} else {
+		if (v.resets == ctx->num_hits)
+			pfm_reset_pmds(ctx, set, ovfl, PFM_RESET_SHORT);
+		else if (v.resets)
+			short_reset(ctx, set);
+		if (v.to_switch)
+			change_set(ctx);
+	}
+	if (v.block)
+		block_target(ctx);
+	if (v.notify)
+		notify(ctx, ovfl, where);
+}
+
+void pfm_count_lost(struct pfm_context *ctx, uint64_t n)
+{
+	ctx->active->lost += n;
+}
+
+void pfm_count_throttled(struct pfm_context *ctx, uint64_t n)
+{
+	ctx->active->throttled += n;
+}

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * registers.c - writing PMCs and PMDs, reading PMDs (3.1.2 - 3.1.4).
+ *
+ * A vector is first checked element by element, which also makes the room its registers need; then
+ * all elements before the first bad one are carried out together in PMU context.
+ */
+#include "core.h"
+
+static int no_set(uint32_t *flags, uint16_t id)
+{
+	*flags |= PFM_REG_RETFL_NOSET;
+	return pfm_refuse(-EINVAL, "set %u does not exist", id);
+}
+
+static int not_available(uint32_t *flags, const char *what, uint16_t num)
+{
+	*flags |= PFM_REG_RETFL_NOTAVAIL;
+	return pfm_refuse(-EINVAL, "%s%u is not available", what, num);
+}
+
+/* Marks the element; the reason was recorded by whoever found err. Lack of memory is nobody's. */
+static int invalid(uint32_t *flags, int err)
+{
+	if (err != -ENOMEM)
+		*flags |= PFM_REG_RETFL_EINVAL;
+	return err;
+}
+
+static inline int check_word(uint32_t *flags, uint32_t known, bool reserved_ok)
+{
+	if (*flags & ~known)
+		return invalid(flags, pfm_refuse(-EINVAL, "unknown reg_flags %#x", *flags & ~known));
+	if (!reserved_ok)
+		return invalid(flags, pfm_refuse(-EINVAL, "reserved fields must be 0"));
+	return 0;
+}
+
+/* --- PMCs ----------------------------------------------------------------------------------- */
+
+/* The PMDs that PMC num controls, counters or buffers, come into use with it. */
+static void controlled(const struct pfm_pmu *pmu, uint16_t num, uint64_t *pmds)
+{
+	for (unsigned int i = 0; i < pmu->num_pmds; i++)
+		if (pmu->pmds[i].ctrl == num)
+			pfm_bit_set(pmds, pmu->pmds[i].num);
+}
+
+/* Debug registers serve debuggers or range restrictions, not both (5.6.2). */
+static int check_debug(struct pfm_context *ctx, const struct pfm_reg *reg)
+{
+	const struct pfm_machine_ops *ops = pfm_ops(ctx);
+
+	if (reg->type != PFM_REG_TYPE_IBR && reg->type != PFM_REG_TYPE_DBR)
+		return 0;
+	if (ctx->state == PFM_CTX_UNLOADED || !ops->debugging || !ops->debugging(ctx->machine))
+		return 0;
+	return pfm_refuse(-EBUSY, "a debugger uses the debug registers");
+}
+
+/* 6.2.1: it is ignored where what the PMC controls does not count. */
+static bool knows_no_emul64(const struct pfm_pmu *pmu, const struct pfm_reg *reg)
+{
+	bool buffers = false;
+
+	for (unsigned int i = 0; i < pmu->num_pmds; i++) {
+		if (pmu->pmds[i].ctrl != reg->num)
+			continue;
+		if (pmu->pmds[i].kind & PFM_REG_C64)
+			return reg->kind & PFM_REG_NO64;
+		buffers = true;
+	}
+	return buffers || (reg->kind & PFM_REG_NO64);
+}
+
+static int check_pmc_value(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_reg *reg,
+			   pfarg_pmc_t *req)
+{
+	const struct pfm_pmu *pmu = ctx->pmu;
+
+	if ((req->reg_flags & PFM_REGFL_NO_EMUL64) && !knows_no_emul64(pmu, reg))
+		return pfm_refuse(-EINVAL, "PMC%u does not know NO_EMUL64", req->reg_num);
+	/* 3.1.13: reserved bits silently keep their default */
+	req->reg_value = (req->reg_value & ~reg->rsvd) | (reg->dfl & reg->rsvd);
+	if ((reg->kind & PFM_REG_WC) && pmu->check_pmc)
+		return pmu->check_pmc(ctx, set, req->reg_num, &req->reg_value);
+	return 0;
+}
+
+static int reserve_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
+{
+	uint64_t pmcs[PFM_PMC_BV] = { 0 }, pmds[PFM_PMD_BV] = { 0 };
+
+	pfm_bit_set(pmcs, num);
+	controlled(ctx->pmu, num, pmds);
+	return pfm_set_reserve(ctx, set, pmcs, pmds);
+}
+
+static int prepare_pmc(struct pfm_context *ctx, pfarg_pmc_t *req)
+{
+	const struct pfm_reg *reg = pfm_pmu_pmc(ctx->pmu, req->reg_num);
+	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
+	int ret;
+
+	req->reg_flags &= ~PFM_REG_RETFL_MASK;
+	if (!set)
+		return no_set(&req->reg_flags, req->reg_set);
+	if (!reg)
+		return not_available(&req->reg_flags, "PMC", req->reg_num);
+	ret = check_word(&req->reg_flags, PFM_REGFL_NO_EMUL64,
+			 pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
+	if (ret)
+		return ret;
+	ret = check_pmc_value(ctx, set, reg, req);
+	if (!ret)
+		ret = check_debug(ctx, reg);
+	if (!ret && !pfm_bit(set->used_pmcs, req->reg_num))
+		ret = reserve_pmc(ctx, set, req->reg_num);
+	return ret ? invalid(&req->reg_flags, ret) : 0;
+}
+
+static bool on_pmu(const struct pfm_context *ctx, const struct pfm_set *set)
+{
+	return set == ctx->active && ctx->state != PFM_CTX_UNLOADED;
+}
+
+/* PMDs that come into use start with their first value on the PMU too: another set left its own. */
+static int use_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *pmds)
+{
+	unsigned int num;
+	int ret = 0;
+
+	pfm_for_each_bit(num, pmds) {
+		bool is_new = !pfm_bit(set->used_pmds, num);
+
+		pfm_set_use_pmd(ctx, set, num);
+		if (is_new && on_pmu(ctx, set) && !ret)
+			ret = pfm_ops(ctx)->write_pmd(ctx, set, num);
+	}
+	return ret;
+}
+
+static int use_controlled(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
+{
+	uint64_t pmds[PFM_PMD_BV] = { 0 };
+
+	controlled(ctx->pmu, num, pmds);
+	return use_pmds(ctx, set, pmds);
+}
+
+static int apply_pmc(struct pfm_context *ctx, const pfarg_pmc_t *req)
+{
+	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
+	bool is_new = !pfm_bit(set->used_pmcs, req->reg_num);
+	struct pfm_pmc *pmc = pfm_set_use_pmc(ctx, set, req->reg_num);
+	int ret;
+
+	pmc->value = req->reg_value;
+	pmc->flags = req->reg_flags;
+	ret = is_new ? use_controlled(ctx, set, req->reg_num) : 0;
+	if (!ret && on_pmu(ctx, set))
+		ret = pfm_ops(ctx)->write_pmc(ctx, set, req->reg_num);
+	return ret;
+}
+
+static int apply_pmcs(struct pfm_context *ctx, void *arg)
+{
+	struct pfm_vector *vec = &ctx->vector;
+	pfarg_pmc_t *v = vec->v;
+	int ret = 0;
+
+	(void)arg;
+	for (int i = 0; i < vec->n && !ret; i++) {
+		ret = apply_pmc(ctx, &v[i]);
+		if (ret)
+			v[i].reg_flags |= PFM_REG_RETFL_EINVAL;
+	}
+	return ret;
+}
+
+int pfm_do_write_pmcs(struct pfm_context *ctx, pfarg_pmc_t *v, int n)
+{
+	int bad = 0, good = 0, ret;
+
+	while (good < n && !(bad = prepare_pmc(ctx, &v[good])))
+		good++;
+	ctx->vector = (struct pfm_vector){ v, good };
+	ret = good ? pfm_in_pmu(ctx, apply_pmcs, NULL) : 0;
+	return ret ? ret : bad;
+}
+
+/* --- PMDs ----------------------------------------------------------------------------------- */
+
+static bool subset(const uint64_t *bits, const uint64_t *of)
+{
+	for (int i = 0; i < PFM_PMD_BV; i++)
+		if (bits[i] & ~of[i])
+			return false;
+	return true;
+}
+
+/* smpl_pmds must exist; reset_pmds must besides be writable. */
+static int check_vectors(const struct pfm_pmu *pmu, const pfarg_pmd_t *req)
+{
+	uint64_t all[PFM_PMD_BV] = { 0 }, writable[PFM_PMD_BV] = { 0 };
+
+	for (unsigned int i = 0; i < pmu->num_pmds; i++) {
+		pfm_bit_set(all, pmu->pmds[i].num);
+		if (!(pmu->pmds[i].kind & PFM_REG_RO))
+			pfm_bit_set(writable, pmu->pmds[i].num);
+	}
+	if (!subset(req->reg_smpl_pmds, all))
+		return pfm_refuse(-EINVAL, "reg_smpl_pmds names a PMD that is not available");
+	if (!subset(req->reg_reset_pmds, writable))
+		return pfm_refuse(-EINVAL, "reg_reset_pmds names a PMD that cannot be written");
+	return 0;
+}
+
+static int check_pmd_value(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_reg *reg,
+			   pfarg_pmd_t *req)
+{
+	const struct pfm_pmu *pmu = ctx->pmu;
+
+	if (reg->kind & PFM_REG_RO)
+		return pfm_refuse(-EINVAL, "PMD%u (%s) is read-only", req->reg_num, reg->name);
+	if (!(reg->kind & PFM_REG_C64))
+		req->reg_value = (req->reg_value & ~reg->rsvd) | (reg->dfl & reg->rsvd);
+	if ((reg->kind & PFM_REG_WC) && pmu->check_pmd)
+		return pmu->check_pmd(ctx, set, req->reg_num, &req->reg_value);
+	return 0;
+}
+
+#define PMD_WRITE_FLAGS (PFM_REGFL_OVFL_NOTIFY | PFM_REGFL_RANDOM | PFM_REGFL_VALUES | PFM_REGFL_ATTRS | \
+			 PFM_REGFL_CHECK)
+
+static int reserve_pmd(struct pfm_context *ctx, struct pfm_set *set, const pfarg_pmd_t *req)
+{
+	uint64_t pmds[PFM_PMD_BV] = { 0 };
+
+	pfm_bit_set(pmds, req->reg_num);
+	if (!(req->reg_flags & PFM_REGFL_VALUES)) {
+		pfm_bits_or(pmds, req->reg_smpl_pmds);
+		pfm_bits_or(pmds, req->reg_reset_pmds);
+	}
+	return pfm_set_reserve(ctx, set, NULL, pmds);
+}
+
+static int prepare_pmd(struct pfm_context *ctx, pfarg_pmd_t *req)
+{
+	const struct pfm_pmu *pmu = ctx->pmu;
+	const struct pfm_reg *reg = pfm_pmu_pmd(pmu, req->reg_num);
+	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
+	int ret;
+
+	req->reg_flags &= ~PFM_REG_RETFL_MASK;
+	if (!set)
+		return no_set(&req->reg_flags, req->reg_set);
+	if (!reg)
+		return not_available(&req->reg_flags, "PMD", req->reg_num);
+	ret = check_word(&req->reg_flags, PMD_WRITE_FLAGS,
+			 pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
+	if (ret)
+		return ret;
+	ret = req->reg_flags & PFM_REGFL_ATTRS ? 0 : check_pmd_value(ctx, set, reg, req);
+	if (!ret)
+		ret = check_vectors(pmu, req);
+	if (!ret)
+		ret = reserve_pmd(ctx, set, req);
+	return ret ? invalid(&req->reg_flags, ret) : 0;
+}
+
+static void apply_values(struct pfm_pmd *pmd, const pfarg_pmd_t *req)
+{
+	pmd->value = pmd->last_reset = req->reg_value;
+	pmd->long_reset = req->reg_long_reset;
+	pmd->short_reset = req->reg_short_reset;
+	pmd->switch_cnt = pmd->switch_left = req->reg_ovfl_switch_cnt;
+	pmd->random_mask = req->reg_random_mask;
+	pmd->random_seed = pmd->random_state = req->reg_random_seed;
+}
+
+static int apply_attrs(struct pfm_context *ctx, struct pfm_set *set, const pfarg_pmd_t *req)
+{
+	struct pfm_pmd *pmd = pfm_set_pmd(set, req->reg_num);
+	uint64_t others[PFM_PMD_BV];
+
+	pmd->flags = req->reg_flags & (PFM_REGFL_OVFL_NOTIFY | PFM_REGFL_RANDOM);
+	memcpy(pmd->smpl_pmds, req->reg_smpl_pmds, sizeof(pmd->smpl_pmds));
+	memcpy(pmd->reset_pmds, req->reg_reset_pmds, sizeof(pmd->reset_pmds));
+	set->resets_others |= !pfm_bits_empty(pmd->reset_pmds);
+	pmd->samples = !pfm_bits_empty(pmd->smpl_pmds);
+	pmd->eventid = req->reg_smpl_eventid;
+	memcpy(others, pmd->smpl_pmds, sizeof(others));
+	pfm_bits_or(others, pmd->reset_pmds);
+	return use_pmds(ctx, set, others);
+}
+
+static int apply_pmd(struct pfm_context *ctx, const pfarg_pmd_t *req)
+{
+	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->pmu, req->reg_num);
+	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
+	struct pfm_pmd *pmd = pfm_set_use_pmd(ctx, set, req->reg_num);
+	bool values = !(req->reg_flags & PFM_REGFL_ATTRS);
+	int ret = 0;
+
+	if (values) {
+		apply_values(pmd, req);
+		/* 3.4.2: what is written while masked is there for the reset at the restart */
+		if (set != ctx->active || ctx->state != PFM_CTX_MASKED)
+			pfm_bit_clear(set->ovfl_pmds, req->reg_num);
+	}
+	if (!(req->reg_flags & PFM_REGFL_VALUES))
+		ret = apply_attrs(ctx, set, req);
+	if (ret)
+		return ret;
+	if (values && reg->write)
+		return reg->write(ctx, req->reg_value);
+	return on_pmu(ctx, set) ? pfm_ops(ctx)->write_pmd(ctx, set, req->reg_num) : 0;
+}
+
+static int apply_pmds(struct pfm_context *ctx, void *arg)
+{
+	struct pfm_vector *vec = &ctx->vector;
+	pfarg_pmd_t *v = vec->v;
+	int ret = 0;
+
+	(void)arg;
+	/* What was counted up to now belongs to the values before: others of the set keep it. */
+	if (ctx->state == PFM_CTX_LOADED)
+		pfm_ops(ctx)->collect(ctx, ctx->active);
+	for (int i = 0; i < vec->n && !ret; i++) {
+		ret = v[i].reg_flags & PFM_REGFL_CHECK ? 0 : apply_pmd(ctx, &v[i]);
+		if (ret)
+			v[i].reg_flags |= PFM_REG_RETFL_EINVAL;
+	}
+	return ret;
+}
+
+int pfm_do_write_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
+{
+	int bad = 0, good = 0, ret;
+
+	while (good < n && !(bad = prepare_pmd(ctx, &v[good])))
+		good++;
+	ctx->vector = (struct pfm_vector){ v, good };
+	ret = good ? pfm_in_pmu(ctx, apply_pmds, NULL) : 0;
+	return ret ? ret : bad;
+}
+
+/* --- reading -------------------------------------------------------------------------------- */
+
+static int check_read(struct pfm_context *ctx, pfarg_pmd_t *req)
+{
+	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
+
+	req->reg_flags &= ~PFM_REG_RETFL_MASK;
+	if (!set)
+		return no_set(&req->reg_flags, req->reg_set);
+	if (!pfm_set_pmd(set, req->reg_num) && !pfm_pmu_pmd(ctx->pmu, req->reg_num))
+		return not_available(&req->reg_flags, "PMD", req->reg_num);
+	return check_word(&req->reg_flags, PFM_REGFL_READ_RESET,
+			  pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
+}
+
+/* 6.2.2: after the read a long reset, of those in reset_pmds too. Not inlined for its array's sake. */
+static __attribute__((__noinline__))
+void read_reset(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd)
+{
+	uint64_t bits[PFM_PMD_BV] = { 0 };
+
+	pfm_bit_set(bits, pmd->num);
+	pfm_bit_clear(set->ovfl_pmds, pmd->num);
+	pfm_reset_pmds(ctx, set, bits, PFM_RESET_LONG);
+}
+
+/* Not in use: nothing but what the register itself tells. */
+static void read_unused(struct pfm_context *ctx, pfarg_pmd_t *req)
+{
+	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->pmu, req->reg_num);
+
+	req->reg_value = (reg->kind & PFM_REG_C64) ? 0 : reg->dfl;
+	if (reg->read)
+		req->reg_value = reg->read(ctx, NULL);
+	req->reg_last_reset_val = req->reg_value;
+	req->reg_ovfl_switch_cnt = 0;
+}
+
+static void read_one(struct pfm_context *ctx, pfarg_pmd_t *req)
+{
+	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
+	struct pfm_pmd *pmd = pfm_set_pmd(set, req->reg_num);
+
+	if (!pmd) {
+		read_unused(ctx, req);
+		return;
+	}
+	req->reg_value = pmd->reg->read ? pmd->reg->read(ctx, NULL) : pmd->value;
+	req->reg_last_reset_val = pmd->last_reset;
+	req->reg_ovfl_switch_cnt = 0;
+	if ((set->flags & PFM_SETFL_OVFL_SWITCH) && pmd->is_counter)
+		req->reg_ovfl_switch_cnt = pmd->switch_left;
+	if (req->reg_flags & PFM_REGFL_READ_RESET)
+		read_reset(ctx, set, pmd);
+}
+
+static int read_all(struct pfm_context *ctx, void *arg)
+{
+	pfarg_pmd_t *v = ctx->vector.v, *end = v + ctx->vector.n;
+
+	(void)arg;
+	/* While masked nothing counts, and what is there stays as the overflow left it (3.5.14). */
+	if (ctx->state == PFM_CTX_LOADED)
+		pfm_ops(ctx)->collect(ctx, ctx->active);
+	for (; v < end; v++)
+		read_one(ctx, v);
+	return 0;
+}
+
+int pfm_do_read_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
+{
+	int bad = 0, good = 0, ret;
+
+	while (good < n && !(bad = check_read(ctx, &v[good])))
+		good++;
+	ctx->vector = (struct pfm_vector){ v, good };
+	ret = good ? pfm_in_pmu(ctx, read_all, NULL) : 0;
+	if (!ret)
+		return bad;
+	ctx->vector.n = 0;
+	return ret;
+}

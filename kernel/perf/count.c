@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: MIT
+/*
+ * count.c - counting: letting the installed set's group run, holding it, reading it, and telling
+ * the kernel when its next overflow is due.
+ */
+#include <unistd.h>
+
+#include "perf.h"
+
+/* --- reading -------------------------------------------------------------------------------- */
+
+#define HEAD_WORDS	3	/* nr, time enabled, time running */
+#define ENTRY_WORDS	(perf_format_lost ? 3U : 2U)	/* value, id, lost */
+
+void perf_note_lost(struct pfm_context *ctx, struct perf_counter *c, uint64_t lost)
+{
+	uint64_t more = lost - c->lost;
+
+	if (!more)
+		return;
+	c->lost = lost;
+	perf_of(ctx)->reported += more;
+	pfm_count_lost(ctx, more);
+}
+
+/* Siblings come in the order they were opened. */
+static void take_counts(struct pfm_context *ctx, struct perf_group *g, const uint64_t *words)
+{
+	for (unsigned int i = 0; i < g->n; i++) {
+		const uint64_t *entry = words + HEAD_WORDS + i * ENTRY_WORDS;
+
+		g->c[i].count = entry[0];
+		if (perf_format_lost && g == perf_group_of(ctx->active))
+			perf_note_lost(ctx, &g->c[i], entry[2]);
+	}
+}
+
+/* A pinned group that is not on the PMU reads as nothing at all; one beside its core, in part. */
+bool perf_read_counts(struct pfm_context *ctx, struct perf_group *g)
+{
+	struct perf_context *p = perf_of(ctx);
+	uint64_t words[HEAD_WORDS + 3 * PERF_MAX_COUNTERS];
+	ssize_t got;
+
+	if (!g || !g->n)
+		return true;
+	got = read(g->c[0].fd, words, sizeof(words));
+	if (got < (ssize_t)(HEAD_WORDS * sizeof(words[0])) || words[0] != g->n) {
+		p->failed = true;
+		return false;
+	}
+	if (g->hw && words[2] < words[1])
+		p->failed = true;
+	take_counts(ctx, g, words);
+	return true;
+}
+
+static void fold(struct pfm_set *set)
+{
+	struct perf_group *g = set->os;
+
+	for (unsigned int i = 0; g && i < g->n; i++) {
+		struct perf_counter *c = &g->c[i];
+
+		pfm_set_pmd(set, c->plan.num)->value = c->base + (c->count - c->base_count);
+	}
+}
+
+/* While an overflow is replayed, and while monitoring is masked after it, the values are its own. */
+void perf_collect(struct pfm_context *ctx, struct pfm_set *set)
+{
+	struct perf_context *p = perf_of(ctx);
+
+	if (set != p->set || p->replaying || p->held)
+		return;
+	if (!perf_read_counts(ctx, set->os))
+		return;
+	p->fresh = true;
+	fold(set);
+}
+
+void perf_rebase(struct pfm_context *ctx, struct pfm_set *set)
+{
+	struct perf_context *p = perf_of(ctx);
+	struct perf_group *g = set->os;
+
+	perf_read_counts(ctx, g);
+	for (unsigned int i = 0; g && i < g->n; i++) {
+		g->c[i].base = pfm_set_pmd(set, g->c[i].plan.num)->value;
+		g->c[i].base_count = g->c[i].count;
+	}
+	p->fresh = p->program = true;
+}
+
+/* --- periods -------------------------------------------------------------------------------- */
+
+static uint64_t distance_of(const struct perf_counter *c)
+{
+	uint64_t distance = -c->base;
+
+	return distance && distance < PERF_FAR ? distance : PERF_FAR;
+}
+
+/* Timer and counter do not tick quite alike. */
+static bool near_enough(const struct perf_counter *c, uint64_t want)
+{
+	int64_t off = (int64_t)(c->next - want);
+	uint64_t size = off < 0 ? -(uint64_t)off : (uint64_t)off;
+
+	return size <= (c->plan.clock ? distance_of(c) / 1024 + 1000 : 0);
+}
+
+/*
+ * The shortest rest that is worth an interruption: until the helper comes back, the kernel overflows
+ * every so many events. Software events are rare.
+ */
+static uint64_t shortest(const struct perf_counter *c)
+{
+	uint64_t least = c->plan.clock || c->plan.hw ? distance_of(c) / 16 : 1;
+
+	if (c->plan.clock && least < PERF_CLOCK_MIN_NS)
+		return PERF_CLOCK_MIN_NS;
+	return least ? least : 1;
+}
+
+/*
+ * Has the kernel overflow where the PMD will. One that is due or overdue, because its period was set
+ * late, overflows soon; if the kernel will see to that anyway it is left alone.
+ */
+static int program(struct perf_counter *c)
+{
+	uint64_t want = c->base_count + distance_of(c), least = shortest(c);
+	int64_t rest = (int64_t)(want - c->count), ahead = (int64_t)(c->next - c->count);
+
+	if (near_enough(c, want))
+		return 0;
+	if (rest < (int64_t)least) {
+		if (ahead > 0 && (uint64_t)ahead <= distance_of(c) / 2)
+			return 0;
+		rest = (int64_t)least;
+	}
+	if (perf_set_period(c->fd, (uint64_t)rest))
+		return pfm_refuse(-errno, "PMD%u: the kernel refuses a period of %llu: %s", c->plan.num,
+				  (unsigned long long)rest, strerror(errno));
+	c->period = (uint64_t)rest;
+	c->set_at = c->count;
+	c->next = c->count + (uint64_t)rest;
+	return 0;
+}
+
+static bool periods_fit(const struct perf_group *g)
+{
+	for (unsigned int i = 0; i < g->n; i++)
+		if (g->c[i].plan.sampling &&
+		    !near_enough(&g->c[i], g->c[i].base_count + distance_of(&g->c[i])))
+			return false;
+	return true;
+}
+
+/* The kernel takes a new period of a running software event amiss: it must be stopped first. */
+static bool must_stop(const struct perf_group *g)
+{
+	for (unsigned int i = 0; i < g->n; i++)
+		if (g->c[i].plan.sampling && !g->c[i].plan.clock && !g->c[i].plan.hw)
+			return true;
+	return false;
+}
+
+static int program_all(struct pfm_context *ctx, struct perf_group *g)
+{
+	struct perf_context *p = perf_of(ctx);
+	int ret = 0;
+
+	p->program = false;
+	if (!g || !g->sampling || periods_fit(g))
+		return 0;
+	if (p->running && must_stop(g))
+		perf_freeze(ctx);
+	if (!perf_read_counts(ctx, g))
+		return 0;
+	for (unsigned int i = 0; i < g->n && !ret; i++)
+		if (g->c[i].plan.sampling)
+			ret = program(&g->c[i]);
+	return ret;
+}
+
+/* --- running -------------------------------------------------------------------------------- */
+
+/* An event that stops at its overflow is good for one, then has to be refreshed. */
+static void arm_counter(struct perf_counter *c)
+{
+	if (!c->plan.stop || c->armed)
+		return;
+	perf_ioctl(c->fd, PERF_EVENT_IOC_REFRESH, 1);
+	c->armed = true;
+}
+
+static void start_group(struct perf_context *p, struct perf_group *g)
+{
+	p->running = true;
+	if (!g || !g->n)
+		return;
+	for (unsigned int i = g->n; i-- > 0;)
+		arm_counter(&g->c[i]);
+	perf_ioctl(g->c[0].fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+void perf_freeze(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+	struct perf_group *g = perf_group_of(p->set);
+
+	if (!p->running)
+		return;
+	p->running = false;
+	if (g && g->n)
+		perf_ioctl(g->c[0].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* The counters run again when the core is done, in perf_settle(). */
+void perf_resume(struct pfm_context *ctx)
+{
+	perf_of(ctx)->program = true;
+}
+
+/*
+ * What was held goes on. Without a format, what the kernel counted after the overflow is not counted
+ * (3.1.9). With one, the overflows that came before the kernel was stopped are replayed first: the
+ * target runs ahead of them by no more than it takes to stop it.
+ */
+static void go_on(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+
+	if (!p->held)
+		return;
+	p->held = false;
+	if (ctx->fmt) {
+		p->program = true;
+		perf_drain(ctx);
+	} else {
+		perf_rebase(ctx, p->set);
+	}
+}
+
+/* Stopped while masked: the overflows still to be replayed are given up, and counted. */
+static void give_up(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+
+	pfm_count_lost(ctx, perf_drop(ctx));
+	p->held = false;
+	perf_rebase(ctx, p->set);
+}
+
+static int run(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+	struct perf_group *g;
+	int ret = p->check || p->unfit ? perf_group_check(ctx) : 0;
+
+	if (ret)
+		return ret;
+	go_on(ctx);
+	if (!pfm_counting(ctx))
+		return 0;
+	g = p->set->os;
+	ret = p->program ? program_all(ctx, g) : 0;
+	if (ret || p->running)
+		return ret;
+	p->failed = false;
+	start_group(p, g);
+	if (g && g->hw)
+		perf_read_counts(ctx, g);	/* a pinned group that found no room says so now */
+	return 0;
+}
+
+int perf_settle(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+	int ret = 0;
+
+	if (!p || !p->set)
+		return 0;
+	if (p->check && !pfm_counting(ctx))
+		ret = perf_group_check(ctx);
+	if (!ret && pfm_counting(ctx))
+		ret = run(ctx);
+	if (p->held && !ctx->started)
+		give_up(ctx);
+	if (p->ended && !p->held)
+		perf_resume_life(ctx);
+	return ret;
+}
+
+/* Overflows that came before a command come before it. Sampling groups stop meanwhile. */
+void perf_quiet(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+	struct perf_group *g = perf_group_of(p->set);
+
+	p->fresh = false;
+	if (g && g->sampling)
+		perf_freeze(ctx);
+	perf_drain(ctx);
+}
+
+/* What went wrong since the last command, or makes its numbers worthless. */
+static int complaint(struct pfm_context *ctx, bool was_started)
+{
+	struct perf_context *p = perf_of(ctx);
+	int err = p->error;
+
+	p->error = 0;
+	if (was_started && !ctx->started)
+		return 0;	/* stopping always works */
+	if (err)
+		return pfm_refuse(err, "the counters could not go on: %s", strerror(-err));
+	return p->failed ? perf_refuse_busy() : 0;
+}
+
+/* A start that could not be carried out did not start. */
+static void undo_start(struct pfm_context *ctx)
+{
+	ctx->started = false;
+	perf_freeze(ctx);
+	perf_disarm(ctx);
+}
+
+int perf_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg)
+{
+	bool was_started = ctx->started;
+	int ret = perf_right_cpu(ctx), err;
+
+	if (ret)
+		return ret;
+	perf_quiet(ctx);
+	ret = fn(ctx, arg);
+	err = perf_settle(ctx);
+	if (err && !was_started)
+		undo_start(ctx);
+	if (!ret)
+		ret = err;
+	return ret ? ret : complaint(ctx, was_started);
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+/*
+ * errors.c - why the kernel said no, and what to do about it.
+ */
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "perf.h"
+
+/* The value of a setting in /proc/sys/kernel, or dfl where it cannot be read. */
+static int setting(const char *name, int dfl)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
+	f = fopen(path, "re");
+	if (!f)
+		return dfl;
+	if (fscanf(f, "%d", &dfl) != 1)
+		errno = EIO;
+	fclose(f);
+	return dfl;
+}
+
+int perf_paranoid(void)
+{
+	return setting("perf_event_paranoid", 2);
+}
+
+static int refuse_level(const char *what, int is, int wanted)
+{
+	return pfm_refuse(-EPERM, "%s needs kernel.perf_event_paranoid <= %d (it is %d; sysctl -w "
+			  "kernel.perf_event_paranoid=%d) or CAP_PERFMON", what, wanted, is, wanted);
+}
+
+/* The rules of perf_event_open(2), strictest first; 3 and above is a distribution's addition. */
+static int refuse_access(const struct perf_context *p, const char *what,
+			 const struct perf_event_attr *attr, int err)
+{
+	int is = perf_paranoid();
+	char text[128];
+
+	if (is > 2)
+		return refuse_level("measuring anything", is, 2);
+	if (p->pid < 0 && is > 0) {
+		snprintf(text, sizeof(text), "monitoring CPU %d as a whole", p->cpu);
+		return refuse_level(text, is, 0);
+	}
+	if (!attr->exclude_kernel && is > 1) {
+		snprintf(text, sizeof(text), "%s: counting at kernel level too", what);
+		return refuse_level(text, is, 1);
+	}
+	if (err == EPERM)
+		return pfm_refuse(-EPERM, "%s: perf_event_open(2) is forbidden here, by a seccomp filter "
+				  "or security module: run the container with a profile that allows it",
+				  what);
+	return pfm_refuse(-EPERM, "thread %d belongs to another user or is protected: monitor it as "
+			  "that user, or with CAP_PERFMON or CAP_SYS_PTRACE", p->pid);
+}
+
+int perf_refuse_files(const char *what)
+{
+	struct rlimit limit = { 0, 0 };
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	return pfm_refuse(-EMFILE, "%s: all %llu descriptors are in use: raise RLIMIT_NOFILE (ulimit -n)",
+			  what, (unsigned long long)limit.rlim_cur);
+}
+
+int perf_refuse_open(const struct perf_context *p, const char *what, const struct perf_event_attr *attr,
+		     int err)
+{
+	bool hw = attr->type == PERF_TYPE_RAW;
+
+	switch (err) {
+	case EACCES:
+	case EPERM:
+		return refuse_access(p, what, attr, err);
+	case ESRCH:
+		return pfm_refuse(-ESRCH, "there is no thread %d, or it has ended", p->pid);
+	case EMFILE:
+		return perf_refuse_files(what);
+	case ENFILE:
+		return pfm_refuse(-ENFILE, "%s: the system has no descriptor left (fs.file-max)", what);
+	case ENOMEM:
+		return pfm_refuse(-ENOMEM, "%s: the kernel has no memory for an event", what);
+	case ENOSYS:
+		return pfm_refuse(-ENOSYS, "this kernel has no perf_event_open(2)");
+	case EINVAL:
+		if (hw)
+			return pfm_refuse(-EINVAL, "%s: the PMU cannot count event %#llx, or not together "
+					  "with the others of the set", what,
+					  (unsigned long long)attr->config);
+		break;
+	case ENODEV:
+		if (p->pid < 0)
+			return pfm_refuse(-EINVAL, "CPU %d is not online", p->cpu);
+		/* fall through */
+	case ENOENT:
+	case ENXIO:
+	case EOPNOTSUPP:
+		return pfm_refuse(-EINVAL, "%s: event %#llx %s on this machine (%s)", what,
+				  (unsigned long long)attr->config,
+				  attr->sample_period ? "cannot interrupt" : "does not exist",
+				  strerror(err));
+	case EBUSY:
+		return pfm_refuse(-EBUSY, "%s: someone else has the counters to himself", what);
+	}
+	return pfm_refuse(-err, "%s: perf_event_open(2): %s", what, strerror(err));
+}
+
+int perf_refuse_map(int err, size_t size)
+{
+	unsigned int kb = (unsigned int)(size / 1024);
+	struct rlimit limit = { 0, 0 };
+
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	if (err == EPERM)
+		return pfm_refuse(-ENOMEM, "no %u KiB of kernel buffer left: kernel.perf_event_mlock_kb (%d per "
+				  "CPU and user) and RLIMIT_MEMLOCK (%llu KiB, ulimit -l) limit it", kb,
+				  setting("perf_event_mlock_kb", 516),
+				  (unsigned long long)limit.rlim_cur / 1024);
+	return pfm_refuse(-err, "no kernel buffer of %u KiB: %s", kb, strerror(err));
+}
+
+int perf_refuse_trace(uint32_t tid, int err)
+{
+	if (err == ESRCH)
+		return pfm_refuse(-ESRCH, "there is no thread %u, or it has ended", tid);
+	if (err != EPERM && err != EACCES)
+		return pfm_refuse(-err, "thread %u cannot be held: %s", tid, strerror(err));
+	if (setting("yama/ptrace_scope", 0) > 0)
+		return pfm_refuse(-EPERM, "NOTIFY_BLOCK may not hold thread %u: another debugger has it, or "
+				  "kernel.yama.ptrace_scope (it is %d) must be 0, or CAP_SYS_PTRACE", tid,
+				  setting("yama/ptrace_scope", 0));
+	return pfm_refuse(-EPERM, "NOTIFY_BLOCK may not hold thread %u: it is another user's, this process's "
+			  "own, or has a debugger already (CAP_SYS_PTRACE allows other users')", tid);
+}
+
+int perf_refuse_busy(void)
+{
+	return pfm_refuse(-EIO, "the hardware counters did not count all of the time: something else "
+			  "holds them (the NMI watchdog: sysctl -w kernel.nmi_watchdog=0; another "
+			  "profiler), or the thread ran on a core of another kind");
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+/*
+ * event.c - the system calls.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "perf.h"
+
+#ifndef PERF_FORMAT_LOST
+#define PERF_FORMAT_LOST (1U << 4)
+#endif
+
+/* What all events have in common: those that share a ring must share its clock. */
+static void common(struct perf_event_attr *attr)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->size = sizeof(*attr);
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
+	attr->sample_type = PERF_SAMPLE_IDENTIFIER;
+	attr->read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED |
+			    PERF_FORMAT_TOTAL_TIME_RUNNING;
+	if (perf_format_lost)
+		attr->read_format |= PERF_FORMAT_LOST;
+}
+
+/* PERF_SAMPLE_PERIOD must not be asked for: a software event would then overflow at every event. */
+#define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
+		     PERF_SAMPLE_CPU | PERF_SAMPLE_READ)
+
+void perf_attr_init(struct perf_event_attr *attr, const struct perf_plan *plan)
+{
+	common(attr);
+	attr->type = plan->type;
+	attr->config = plan->config;
+	attr->exclude_user = plan->no_user;
+	attr->exclude_kernel = attr->exclude_hv = plan->no_kernel;
+	attr->exclude_idle = plan->no_idle;
+	attr->sample_type = SAMPLE_TYPE;
+	if (!plan->sampling)
+		return;
+	attr->wakeup_events = plan->prompt;
+	attr->watermark = !plan->prompt;
+}
+
+/* An event that never happens: it owns rings, and tells a target's time and end. */
+void perf_attr_dummy(struct perf_event_attr *attr)
+{
+	common(attr);
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_DUMMY;
+	attr->exclude_kernel = attr->exclude_hv = 1;
+}
+
+int perf_open(struct perf_event_attr *attr, int pid, int cpu, int group)
+{
+	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group, PERF_FLAG_FD_CLOEXEC);
+}
+
+int perf_ioctl(int fd, unsigned long request, uint64_t arg)
+{
+	return ioctl(fd, request, arg);
+}
+
+int perf_set_period(int fd, uint64_t period)
+{
+	return ioctl(fd, PERF_EVENT_IOC_PERIOD, &period);
+}
+
+int perf_event_id(int fd, uint64_t *id)
+{
+	return ioctl(fd, PERF_EVENT_IOC_ID, id);
+}
+
+bool perf_hung_up(int fd)
+{
+	struct pollfd p = { .fd = fd };
+
+	return poll(&p, 1, 0) == 1 && (p.revents & (POLLHUP | POLLERR));
+}

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: MIT
+/*
+ * group.c - an event set as a group of kernel events, which count, stop and are read together.
+ *
+ * A plan says what a PMD wants; the group is opened anew when the plans of its set are no longer
+ * those it was opened for. Events of sets that are not active stay open, disabled.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "perf.h"
+#include "software_perf.h"
+
+/* --- plans ---------------------------------------------------------------------------------- */
+
+static bool sw_plan(struct perf_plan *plan, uint16_t num, uint64_t value)
+{
+	plan->type = PERF_TYPE_SOFTWARE;
+	plan->config = pfm_software_perf_config(num);
+	plan->no_user = !(value & PFM_SW_USER);
+	plan->no_kernel = !(value & PFM_SW_KERNEL);
+	plan->clock = num == PFM_SW_TASK_CLOCK || num == PFM_SW_CPU_CLOCK;
+	return !plan->no_user || !plan->no_kernel;
+}
+
+/* Does anybody care for the overflows of this PMD? Else it wraps, which is arithmetic. */
+static bool wants_overflow(const struct pfm_context *ctx, const struct pfm_set *set,
+			   const struct pfm_pmd *pmd)
+{
+	if (pmd->flags & PFM_REGFL_OVFL_NOTIFY)
+		return true;
+	if ((set->flags & PFM_SETFL_OVFL_SWITCH) && pmd->switch_cnt)
+		return true;
+	return ctx->fmt && (pmd->long_reset || pmd->short_reset || pmd->value >> 63);
+}
+
+static bool reset_by_others(const struct pfm_set *set, uint16_t num)
+{
+	for (unsigned int i = 0; i < set->num_pmds; i++)
+		if (set->pmds[i].num != num && pfm_bit(set->pmds[i].reset_pmds, num))
+			return true;
+	return false;
+}
+
+static void plan_sampling(const struct pfm_context *ctx, const struct pfm_set *set,
+			  const struct pfm_pmd *pmd, struct perf_plan *plan)
+{
+	bool random = (pmd->flags & PFM_REGFL_RANDOM) && pmd->random_mask;
+
+	plan->sampling = wants_overflow(ctx, set, pmd);
+	if (!plan->sampling)
+		return;
+	plan->stop = !ctx->fmt;
+	plan->fixed = !random && pmd->short_reset && pmd->short_reset == pmd->long_reset &&
+		      !reset_by_others(set, pmd->num);
+	/* a format whose call-backs are a script's decides at each overflow what is to be done now */
+	plan->prompt = plan->stop || !plan->fixed || pmd->last_reset != pmd->short_reset ||
+		       ctx->fmt->fmt_ops;
+}
+
+/* False: nothing is counted, because no PMC says what. */
+static bool make_plan(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_pmd *pmd,
+		      struct perf_plan *plan)
+{
+	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->pmu, pmd->num);
+	const struct pfm_pmc *pmc = pmd->is_counter ? pfm_set_pmc(set, reg->ctrl) : NULL;
+	bool counts;
+
+	memset(plan, 0, sizeof(*plan));
+	if (!pmc)
+		return false;
+	plan->num = pmd->num;
+	if (reg->type == PFM_REG_TYPE_SW) {
+		counts = sw_plan(plan, reg->ctrl, pmc->value);
+	} else {
+		plan->type = PERF_TYPE_RAW;
+		plan->hw = 1;
+		counts = perf_hw_plan(plan, reg->ctrl, pmc->value);
+	}
+	plan->no_idle = !!(set->flags & PFM_SETFL_EXCL_IDLE);
+	plan_sampling(ctx, set, pmd, plan);
+	return counts;
+}
+
+/* The plans of a set in the order of its group: who samples can stop the group if it leads. */
+static unsigned int make_plans(struct pfm_context *ctx, struct pfm_set *set, struct perf_plan *plans)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < set->num_pmds && n < PERF_MAX_COUNTERS; i++)
+		n += make_plan(ctx, set, &set->pmds[i], &plans[n]);
+	for (unsigned int i = 0; i < n; i++) {
+		struct perf_plan leader = plans[i];
+
+		if (!leader.sampling)
+			continue;
+		memmove(&plans[1], &plans[0], i * sizeof(*plans));
+		plans[0] = leader;
+		break;
+	}
+	return n;
+}
+
+static bool same_plans(const struct perf_group *g, const struct perf_plan *plans, unsigned int n)
+{
+	if (!g || g->n != n)
+		return false;
+	for (unsigned int i = 0; i < n; i++)
+		if (memcmp(&g->c[i].plan, &plans[i], sizeof(*plans)))
+			return false;
+	return true;
+}
+
+/* --- periods -------------------------------------------------------------------------------- */
+
+static bool too_short(uint64_t value)
+{
+	return -value && -value < PERF_CLOCK_MIN_NS;
+}
+
+/* A value that has counted on since it was written may be as near to its overflow as it likes. */
+static int check_period(const struct perf_plan *plan, const struct pfm_pmd *pmd)
+{
+	uint64_t bad = 0;
+
+	if (!plan->clock || !plan->sampling || (pmd->flags & PFM_REGFL_RANDOM))
+		return 0;
+	if (too_short(pmd->short_reset))
+		bad = pmd->short_reset;
+	else if (too_short(pmd->long_reset))
+		bad = pmd->long_reset;
+	else if (too_short(pmd->value) && pmd->value == pmd->last_reset)
+		bad = pmd->value;
+	if (!bad)
+		return 0;
+	return pfm_refuse(-EINVAL, "PMD%u: a period of %llu ns is too short: the kernel's clocks go down to %u",
+			  pmd->num, (unsigned long long)-bad, (unsigned int)PERF_CLOCK_MIN_NS);
+}
+
+static uint64_t first_period(const struct perf_plan *plan, const struct pfm_pmd *pmd)
+{
+	uint64_t distance = -pmd->value;
+
+	if (!distance || distance > PERF_FAR)
+		return PERF_FAR;
+	if (plan->clock && distance < PERF_CLOCK_MIN_NS)
+		return PERF_CLOCK_MIN_NS;
+	return distance;
+}
+
+/* --- opening -------------------------------------------------------------------------------- */
+
+static void close_group(struct perf_group *g)
+{
+	if (!g)
+		return;
+	for (unsigned int i = g->n; i-- > 0;)
+		if (g->c[i].fd >= 0)
+			close(g->c[i].fd);
+	pfm_os_free(g);
+}
+
+void perf_group_close(struct pfm_set *set)
+{
+	close_group(set->os);
+	set->os = NULL;
+}
+
+static void prepare_attr(const struct perf_group *g, const struct perf_counter *c,
+			 const struct pfm_pmd *pmd, struct perf_event_attr *attr)
+{
+	perf_attr_init(attr, &c->plan);
+	if (c == g->c) {
+		attr->disabled = 1;
+		attr->pinned = g->hw;	/* all of the time, or an error */
+	}
+	if (!c->plan.sampling)
+		return;
+	attr->sample_period = c->period;
+	if (c->period != -pmd->short_reset) {
+		attr->wakeup_events = 1;	/* the period changes at the first overflow */
+		attr->watermark = 0;
+	}
+}
+
+static int open_counter(struct pfm_context *ctx, struct perf_group *g, struct perf_counter *c,
+			const struct pfm_pmd *pmd)
+{
+	struct perf_context *p = perf_of(ctx);
+	struct perf_event_attr attr;
+	char what[16];
+
+	snprintf(what, sizeof(what), "PMD%u", c->plan.num);
+	c->base = pmd->value;
+	c->period = c->next = first_period(&c->plan, pmd);
+	prepare_attr(g, c, pmd, &attr);
+	c->fd = perf_open(&attr, p->pid, p->cpu, c == g->c ? -1 : g->c[0].fd);
+	if (c->fd < 0)
+		return perf_refuse_open(p, what, &attr, errno);
+	if (perf_event_id(c->fd, &c->id) || (c->plan.sampling && perf_ring_join(&p->ring, c->fd))) {
+		int err = errno;
+
+		return pfm_refuse(-err, "%s: the kernel refuses its event: %s", what, strerror(err));
+	}
+	return 0;
+}
+
+static struct perf_group *new_group(const struct perf_plan *plans, unsigned int n)
+{
+	struct perf_group *g = pfm_os_alloc(sizeof(*g) + n * sizeof(g->c[0]));
+
+	if (!g)
+		return NULL;
+	g->n = n;
+	for (unsigned int i = 0; i < n; i++) {
+		g->c[i].plan = plans[i];
+		g->c[i].fd = -1;
+		g->hw |= plans[i].hw;
+		g->sampling |= plans[i].sampling;
+		g->stop |= plans[i].stop;
+	}
+	return g;
+}
+
+static int open_group(struct pfm_context *ctx, struct pfm_set *set, const struct perf_plan *plans,
+		      unsigned int n, struct perf_group **out)
+{
+	struct perf_group *g = new_group(plans, n);
+	int ret = 0;
+
+	if (!g)
+		return pfm_refuse(-ENOMEM, "no memory for a set's events");
+	if (g->sampling)
+		ret = perf_ring_need(ctx);
+	for (unsigned int i = 0; i < n && !ret; i++) {
+		const struct pfm_pmd *pmd = pfm_set_pmd(set, plans[i].num);
+
+		ret = check_period(&plans[i], pmd);
+		if (!ret)
+			ret = open_counter(ctx, g, &g->c[i], pmd);
+	}
+	if (ret)
+		close_group(g);
+	else
+		*out = g;
+	return ret;
+}
+
+/* --- the core's requests -------------------------------------------------------------------- */
+
+/* Does the installed set still have the events it asks for? Where not, they are opened anew. */
+int perf_group_check(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+	struct perf_plan plans[PERF_MAX_COUNTERS];
+	unsigned int n = make_plans(ctx, p->set, plans);
+	struct perf_group *g = NULL;
+	int ret;
+
+	p->check = p->unfit = false;
+	if (same_plans(p->set->os, plans, n))
+		return 0;
+	perf_freeze(ctx);
+	perf_collect(ctx, p->set);
+	pfm_count_lost(ctx, perf_drop(ctx));
+	p->held = false;
+	ret = open_group(ctx, p->set, plans, n, &g);
+	perf_group_close(p->set);
+	p->set->os = g;
+	p->program = true;
+	p->unfit = ret;		/* tried again before anything counts */
+	return ret;
+}
+
+int perf_install(struct pfm_context *ctx, struct pfm_set *set)
+{
+	struct perf_context *p = perf_of(ctx);
+	struct perf_plan plans[PERF_MAX_COUNTERS];
+	unsigned int n = make_plans(ctx, set, plans);
+	int ret = 0;
+
+	perf_freeze(ctx);
+	p->held = p->check = p->unfit = false;
+	p->set = set;
+	if (set->flags & PFM_SETFL_TIME_SWITCH)
+		ret = perf_timer_need(ctx);
+	if (!ret && !same_plans(set->os, plans, n)) {
+		perf_group_close(set);
+		ret = open_group(ctx, set, plans, n, (struct perf_group **)&set->os);
+		p->unfit = ret;
+	}
+	if (!ret)
+		perf_rebase(ctx, set);
+	return ret;
+}
+
+static struct perf_counter *counter_of(struct perf_group *g, uint16_t num)
+{
+	for (unsigned int i = 0; g && i < g->n; i++)
+		if (g->c[i].plan.num == num)
+			return &g->c[i];
+	return NULL;
+}
+
+int perf_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
+{
+	(void)set, (void)num;
+	perf_of(ctx)->check = true;
+	return 0;
+}
+
+/* At an overflow the value starts where the counter was then, else where it is now. */
+int perf_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
+{
+	struct perf_context *p = perf_of(ctx);
+	struct pfm_pmd *pmd = pfm_set_pmd(set, num);
+	struct perf_counter *c = counter_of(set->os, num);
+	struct perf_plan plan;
+
+	if (!p->replaying) {
+		p->check = true;
+		if (make_plan(ctx, set, pmd, &plan) && check_period(&plan, pmd))
+			return -EINVAL;
+	}
+	if (!c)
+		return 0;
+	if (!p->replaying && !p->held && !p->fresh)
+		perf_read_counts(ctx, set->os);
+	c->base = pmd->value;
+	c->base_count = c->count;
+	p->program = true;
+	return 0;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+/*
+ * hw.c - the hardware counters: a PMC's value, as the processor has it, becomes a raw event.
+ */
+#include <unistd.h>
+
+#include "perf.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+
+#include <cpuid.h>
+
+#include "x86.h"
+
+/* No counter of fixed function counts branches, so they tell how many are programmable. */
+#define PROBE_EVENT PERF_COUNT_HW_BRANCH_INSTRUCTIONS
+
+const struct pfm_pmu *perf_hw_pmu(void)
+{
+	static const char amd[] = "AuthenticAMD", hygon[] = "HygonGenuine";
+	unsigned int eax, id[3];
+
+	if (!__get_cpuid(0, &eax, &id[0], &id[2], &id[1]))
+		return NULL;
+	if (!memcmp(id, amd, sizeof(id)) || !memcmp(id, hygon, sizeof(id)))
+		return &pfm_pmu_x86_amd;
+	return &pfm_pmu_x86_intel;
+}
+
+/* EN, INT and PC are the kernel's business; a counter with a level to count at is taken as enabled. */
+bool perf_hw_plan(struct perf_plan *plan, uint16_t pmc, uint64_t value)
+{
+	(void)pmc;
+	plan->no_user = !(value & PFM_X86_USR);
+	plan->no_kernel = !(value & PFM_X86_OS);
+	plan->config = value & ~(PFM_X86_USR | PFM_X86_OS | PFM_X86_PC | PFM_X86_INT | PFM_X86_EN);
+	return !plan->no_user || !plan->no_kernel;
+}
+
+#elif defined(__aarch64__)
+
+#include "models.h"
+
+#define PROBE_EVENT PERF_COUNT_HW_INSTRUCTIONS
+#define NO_EL1	(1ULL << 31)
+#define NO_EL0	(1ULL << 30)
+#define CYCLES	31	/* PMC of the cycle counter, which counts nothing else */
+#define CPU_CYCLES 0x11
+
+const struct pfm_pmu *perf_hw_pmu(void)
+{
+	return &pfm_pmu_armv8;
+}
+
+bool perf_hw_plan(struct perf_plan *plan, uint16_t pmc, uint64_t value)
+{
+	plan->no_user = !!(value & NO_EL0);
+	plan->no_kernel = !!(value & NO_EL1);
+	plan->config = pmc == CYCLES ? CPU_CYCLES : value & 0xffff;
+	return !plan->no_user || !plan->no_kernel;
+}
+
+#else
+
+#define PROBE_EVENT PERF_COUNT_HW_INSTRUCTIONS
+
+const struct pfm_pmu *perf_hw_pmu(void)
+{
+	return NULL;
+}
+
+bool perf_hw_plan(struct perf_plan *plan, uint16_t pmc, uint64_t value)
+{
+	(void)plan, (void)pmc, (void)value;
+	return false;
+}
+
+#endif
+
+/* The kernel refuses a group that cannot be on the PMU as a whole. */
+unsigned int perf_hw_probe(void)
+{
+	struct perf_event_attr attr;
+	int fds[PERF_MAX_COUNTERS];
+	unsigned int n = 0;
+
+	perf_attr_dummy(&attr);
+	attr.type = PERF_TYPE_HARDWARE;
+	attr.config = PROBE_EVENT;
+	attr.disabled = 1;
+	while (n < PERF_MAX_COUNTERS && (fds[n] = perf_open(&attr, 0, -1, n ? fds[0] : -1)) >= 0) {
+		attr.disabled = 0;
+		n++;
+	}
+	for (unsigned int i = n; i-- > 0;)
+		close(fds[i]);
+	return n;
+}

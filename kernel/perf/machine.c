@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+/*
+ * machine.c - what this Linux offers: the logical PMU, the operations, and what to know about
+ * them. The hardware's PMCs and PMDs come first, then software counters, then virtual PMDs.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "perf.h"
+#include "software.h"
+
+bool perf_format_lost;
+
+static const char limits[] =
+	"An overflow is handled by a helper thread, some 10 us after the kernel recorded it. Without a "
+	"sampling format the kernel itself stops the set at the overflow, so that masking is exact if one "
+	"PMD of the set notifies; others of the same set stop it when the helper gets there.\n"
+	"With a sampling format, masking takes effect when the helper gets there: overflows until then are "
+	"kept, and replayed after pfm_restart(). Samples of fixed periods reach the buffer in batches; every "
+	"command brings it up to date.\n"
+	"A randomized or changed period runs from the overflow, exactly, if the helper is there before it "
+	"ends; otherwise its overflow comes late, and those that it overtakes are counted as lost. Randomized "
+	"periods of a clock below some 300 us put samples into the kernel's timer code for that reason.\n"
+	"A set switch happens in the helper: the old set's counters run until then.\n"
+	"A sampling format written in Lua runs in the helper, one call at a time: overflows wait for it, and "
+	"those that the kernel's buffer has no room for are counted as lost.\n"
+	"NOTIFY_BLOCK stops the target from the helper, by ptrace(2): it runs on for some 10 us after the "
+	"overflow and cannot have a debugger besides. The monitoring program must not call waitpid(2) for "
+	"it before END: that would take the stops away from the helper, and the target would hang until "
+	"the context is unloaded.\n"
+	"task-clock and cpu-clock count at all privilege levels and in the idle thread; only their overflows "
+	"respect the PMC and EXCL_IDLE. Periods below 10000 ns are refused.\n"
+	"alignment-faults and emulation-faults stay 0 where the kernel does not handle such faults (x86).\n"
+	"Counters have 64 bits: NO_EMUL64 is refused. On x86, USR or OS enables a counter without EN. While "
+	"the kernel throttles a hardware counter it counts nothing; set_throttled tells how often it did.\n"
+	"A read(2) shorter than a message loses the rest of it instead of EINVAL. A context is commanded by "
+	"the process that created it. close() leaves the sampling buffer mapped until munmap(). Of bad "
+	"pointers only NULL is EFAULT.\n";
+
+static const char no_hw[] =
+	"no hardware PMU (a virtual machine or container?): cycles, instructions, cache misses cannot be "
+	"counted here; software counters (clocks, faults, switches), sampling by time and virtual PMDs "
+	"work.\n";
+
+/* --- operations ----------------------------------------------------------------------------- */
+
+static int check_set(struct pfm_context *ctx, uint32_t flags)
+{
+	(void)ctx;
+	if (flags & PFM_SETFL_EXCL_KERNEL_ONLY_THREADS)
+		return pfm_refuse(-EINVAL, "EXCL_KERNEL_ONLY_THREADS: perf_event cannot leave kernel threads "
+				  "out");
+	return 0;
+}
+
+static const struct pfm_machine_ops ops = {
+	.name = "perf",
+	.attach = perf_attach,
+	.detach = perf_detach,
+	.access = perf_access,
+	.install = perf_install,
+	.collect = perf_collect,
+	.write_pmc = perf_write_pmc,
+	.write_pmd = perf_write_pmd,
+	.resume = perf_resume,
+	.freeze = perf_freeze,
+	.arm = perf_arm,
+	.disarm = perf_disarm,
+	.left = perf_left,
+	.timer_ns = perf_timer_ns,
+	.ran = perf_ran,
+	.block = perf_block,
+	.unblock = perf_unblock,
+	.post = pfm_user_post,
+	.flush = pfm_user_flush,
+	.signal = pfm_user_signal,
+	.caller = pfm_user_caller,
+	.in_group = pfm_user_in_group,
+	.has_fd = pfm_user_has_fd,
+	.now = pfm_user_now,
+	.page_size = pfm_user_page_size,
+	.alloc_buffer = pfm_user_alloc_buffer,
+	.free_buffer = pfm_user_free_buffer,
+	.check_set = check_set,
+	.coexist = true,
+};
+
+/* --- the logical PMU ------------------------------------------------------------------------ */
+
+#define MAX_REGS (PERF_MAX_COUNTERS + PFM_NUM_SW + PFM_NUM_VIRT)
+
+static struct pfm_reg pmcs[MAX_REGS], pmds[MAX_REGS];
+static char pmu_name[64];
+static unsigned int num_hw;
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* An overflow's time stamp is monotonic: what lies between it and now has also passed in real time. */
+static uint64_t read_realtime(struct pfm_context *ctx, const struct pfm_where *where)
+{
+	uint64_t now = clock_ns(CLOCK_REALTIME);
+
+	(void)ctx;
+	return where ? now - (clock_ns(CLOCK_MONOTONIC) - where->tstamp) : now;
+}
+
+static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num, uint64_t *value)
+{
+	(void)ctx, (void)set;
+	return pfm_software_check_pmc(num, *value);
+}
+
+static struct pfm_pmu pmu = {
+	.name = pmu_name,
+	.counter_width = 64,
+	.pmcs = pmcs,
+	.pmds = pmds,
+	.check_pmc = check_pmc,
+};
+
+/* Counters below n, and those that are there whatever their number (the cycle counter). */
+static uint16_t append_hw(struct pfm_reg *to, const struct pfm_reg *from, unsigned int num, unsigned int n)
+{
+	uint16_t out = 0;
+
+	for (unsigned int i = 0; i < num; i++) {
+		bool contiguous = from[i].num == i;
+
+		if (contiguous && from[i].num >= n)
+			continue;
+		to[out] = from[i];
+		to[out++].kind &= ~(uint32_t)PFM_REG_NO64;
+	}
+	return out;
+}
+
+static void compose_pmu(void)
+{
+	const struct pfm_pmu *hw = perf_hw_pmu();
+
+	num_hw = hw ? perf_hw_probe() : 0;
+	if (num_hw) {
+		pmu.num_pmcs = append_hw(pmcs, hw->pmcs, hw->num_pmcs, num_hw);
+		pmu.num_pmds = append_hw(pmds, hw->pmds, hw->num_pmds, num_hw);
+		num_hw = pmu.num_pmds;
+	}
+	pfm_software_append(pmcs, &pmu.num_pmcs, pmds, &pmu.num_pmds, read_realtime, perf_target_cpu);
+	snprintf(pmu_name, sizeof(pmu_name), "%s%s", num_hw ? hw->name : "", num_hw ? " + software" :
+		 "software");
+}
+
+/* --- the machine ---------------------------------------------------------------------------- */
+
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pfm_machine machine;
+static bool is_open;
+static char notes[512];
+
+static int open_dummy(int *err)
+{
+	static const struct perf_context nobody = { .pid = 0, .cpu = -1 };
+	struct perf_event_attr attr;
+	int fd;
+
+	perf_attr_dummy(&attr);
+	fd = perf_open(&attr, 0, -1, -1);
+	*err = fd < 0 ? errno : 0;
+	if (fd < 0)
+		return perf_refuse_open(&nobody, "the perf machine", &attr, errno);
+	close(fd);
+	return 0;
+}
+
+/* Kernels before 6.0 do not know PERF_FORMAT_LOST and say EINVAL. */
+static int probe_kernel(void)
+{
+	int err, ret;
+
+	perf_format_lost = true;
+	ret = open_dummy(&err);
+	if (err != EINVAL)
+		return ret;
+	perf_format_lost = false;
+	return open_dummy(&err);
+}
+
+/* Tried, not guessed from the setting: capabilities may allow more. */
+static bool may_measure(bool kernel, int pid, int cpu)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	perf_attr_dummy(&attr);
+	attr.exclude_kernel = attr.exclude_hv = !kernel;
+	fd = perf_open(&attr, pid, cpu, -1);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void write_notes(void)
+{
+	const char *why = "";
+	char text[256] = "";
+
+	if (!may_measure(true, 0, -1))
+		why = "without CAP_PERFMON only user level can be measured, and no context-switches, "
+		      "cpu-migrations or whole CPUs";
+	else if (!may_measure(false, -1, 0))
+		why = "without CAP_PERFMON no whole CPUs can be measured";
+	if (*why)
+		snprintf(text, sizeof(text), "kernel.perf_event_paranoid is %d: %s.\n", perf_paranoid(), why);
+	snprintf(notes, sizeof(notes), "%s%s", num_hw ? "" : no_hw, text);
+}
+
+static int open_once(void)
+{
+	int ret;
+
+	if (is_open)
+		return 0;
+	ret = probe_kernel();
+	if (ret)
+		return ret;
+	compose_pmu();
+	write_notes();
+	pfm_machine_init(&machine, &ops, &pmu, NULL);
+	is_open = true;
+	return 0;
+}
+
+static struct pfm_machine *open_machine(const char *model, const char *options)
+{
+	int ret;
+
+	if (*model || (options && *options)) {
+		pfm_refuse(-EINVAL, "the perf machine has no %s, \"%s\" was given",
+			   *model ? "models" : "options", *model ? model : options);
+		errno = EINVAL;
+		return NULL;
+	}
+	pthread_mutex_lock(&open_lock);
+	ret = open_once();
+	pthread_mutex_unlock(&open_lock);
+	errno = -ret;
+	return ret ? NULL : &machine;
+}
+
+static void describe(struct pfm_machine *m, pfm_machine_info_t *info)
+{
+	info->name = "perf";
+	info->pmu = m->pmu->name;
+	info->notes = notes;
+	info->limits = limits;
+	info->hw_counters = (int)num_hw;
+}
+
+const struct pfm_user_machine pfm_perf_machine = {
+	.name = "perf",
+	.open = open_machine,
+	.describe = describe,
+};

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+/*
+ * replay.c - the kernel's records, carried to the core as overflows.
+ *
+ * A record has the counts of the whole group at the overflow, so that whenever it is replayed the
+ * core sees the PMDs as they were. One that the PMD's value does not confirm, because the period has
+ * changed since, is dropped.
+ */
+#include "perf.h"
+
+struct sample {
+	uint64_t	id, ip, time;
+	uint32_t	pid, tid, cpu;
+	uint64_t	n;		/* counters in values */
+	const uint64_t	*values;	/* {count, id[, lost]} each */
+};
+
+#define VALUE_WORDS (perf_format_lost ? 3U : 2U)
+
+/* The order of fields is that of perf_event.h for SAMPLE_TYPE of event.c. */
+static bool parse(const union perf_record *rec, struct sample *s)
+{
+	const uint64_t *w = rec->words + 1;
+
+	if (rec->header.size < 9 * sizeof(*w))
+		return false;
+	s->id = w[0];
+	s->ip = w[1];
+	s->pid = ((const uint32_t *)&w[2])[0];
+	s->tid = ((const uint32_t *)&w[2])[1];
+	s->time = w[3];
+	s->cpu = ((const uint32_t *)&w[4])[0];
+	s->n = w[5];
+	s->values = w + 8;	/* past nr, time enabled, time running */
+	return s->n <= PERF_MAX_COUNTERS && rec->header.size >= (9 + s->n * VALUE_WORDS) * sizeof(*w);
+}
+
+/* A timer's record has but its id and its own count. */
+static bool timer_record(struct pfm_context *ctx, const union perf_record *rec)
+{
+	struct perf_timer *t = &perf_of(ctx)->timer;
+
+	if (t->fd < 0 || rec->words[1] != t->id)
+		return false;
+	perf_timer_record(ctx, rec->words[5]);
+	return true;
+}
+
+static struct perf_counter *by_id(struct perf_group *g, uint64_t id)
+{
+	for (unsigned int i = 0; g && i < g->n; i++)
+		if (g->c[i].id == id)
+			return &g->c[i];
+	return NULL;
+}
+
+/* --- what the counts say -------------------------------------------------------------------- */
+
+/*
+ * By how much an overflow of the kernel's may come before the PMD's. A timer that fires late makes up
+ * for it the next time: one that keeps a fixed period by itself is always believed. Else timer and
+ * counter differ a little.
+ */
+static uint64_t slack(const struct perf_counter *c, uint64_t count, uint64_t distance)
+{
+	bool own = (int64_t)(count - c->set_at) > 0;	/* of the period that is set */
+
+	if (!c->plan.clock)
+		return 0;
+	return c->plan.fixed && own && c->period == distance ? distance : distance / 1024 + 1000;
+}
+
+static bool overflowed(const struct perf_counter *c, uint64_t count)
+{
+	uint64_t distance = -c->base;
+	int64_t moved = (int64_t)(count - c->base_count);
+
+	return distance && distance < PERF_FAR && moved > 0 &&
+	       (uint64_t)moved + slack(c, count, distance) >= distance;
+}
+
+/* The kernel loads the period again where the counter passed it; a timer, when it fires. */
+static void follow_kernel(struct perf_counter *c, uint64_t count)
+{
+	if ((int64_t)(count - c->set_at) <= 0)
+		return;		/* from before the period was set */
+	if (c->plan.clock || count - c->next >= c->period)
+		c->next = count + c->period;
+	else
+		c->next += c->period;
+}
+
+/* A timer's lateness adds up to whole periods left out; what builds up slowly is drift, and leaks. */
+static uint64_t timer_missed(struct perf_counter *c, uint64_t moved, uint64_t distance)
+{
+	uint64_t missed;
+
+	c->late += moved;
+	c->late = c->late > distance ? c->late - distance : 0;
+	missed = c->late / distance;
+	c->late -= missed * distance;
+	c->late -= c->late / 64;
+	return missed;
+}
+
+/*
+ * Overflows that should have happened before this one. Those whose records were lost are told
+ * already; a timer that leaves out a level of privilege has not lost what it left out.
+ */
+static void count_missed(struct pfm_context *ctx, struct perf_counter *c)
+{
+	struct perf_context *p = perf_of(ctx);
+	uint64_t distance = -c->base, moved = c->count - c->base_count, missed, told;
+
+	if (c->plan.clock && (c->plan.no_user || c->plan.no_kernel || c->plan.no_idle))
+		return;
+	if (c->plan.clock && c->plan.fixed)
+		missed = timer_missed(c, moved, distance);
+	else
+		missed = moved < distance ? 0 : moved / distance - 1;
+	told = missed < p->reported ? missed : p->reported;
+	p->reported -= told;
+	if (c->throttled)
+		pfm_count_throttled(ctx, missed - told);
+	else if (missed > told)
+		pfm_count_lost(ctx, missed - told);
+	c->throttled = false;
+}
+
+/* --- replaying ------------------------------------------------------------------------------ */
+
+static void load_counts(struct pfm_context *ctx, struct perf_group *g, const struct sample *s)
+{
+	for (unsigned int i = 0; i < s->n; i++) {
+		const uint64_t *v = s->values + i * VALUE_WORDS;
+		struct perf_counter *c = i < g->n && g->c[i].id == v[1] ? &g->c[i] : by_id(g, v[1]);
+
+		if (!c)
+			continue;
+		c->count = v[0];
+		if (perf_format_lost)
+			perf_note_lost(ctx, c, v[2]);
+	}
+}
+
+/* PMDs whose values passed 2^64: the one of the record, and others whose records are still to come. */
+static void find_overflows(struct perf_group *g, const struct perf_counter *cause, uint64_t *ovfl)
+{
+	for (unsigned int i = 0; i < g->n; i++) {
+		const struct perf_counter *c = &g->c[i];
+
+		if (c == cause || (c->plan.sampling && !c->plan.clock && overflowed(c, c->count)))
+			pfm_bit_set(ovfl, c->plan.num);
+	}
+}
+
+/*
+ * Sets the PMDs as they were at the overflow. A counter is taken to have been reset where it passed
+ * 2^64, so that nothing is lost between; a timer that keeps its period by itself, where it fired.
+ */
+static void load_values(struct pfm_set *set, struct perf_group *g, const uint64_t *ovfl)
+{
+	for (unsigned int i = 0; i < g->n; i++) {
+		struct perf_counter *c = &g->c[i];
+		struct pfm_pmd *pmd = pfm_set_pmd(set, c->plan.num);
+		uint64_t moved = c->count - c->base_count, distance = -c->base;
+
+		pmd->value = c->base + moved;
+		if (!pfm_bit(ovfl, c->plan.num))
+			continue;
+		if (moved < distance)
+			pmd->value = 0;		/* a little early */
+		else if (!(c->plan.clock && c->plan.fixed))
+			c->count -= moved % distance;
+	}
+}
+
+/*
+ * The core is done with the overflow: what it reset goes on from there. What it left alone keeps its
+ * base: a timer may have passed 2^64, and its record, which says so, be still to come.
+ */
+static void values_from_core(struct pfm_set *set, struct perf_group *g, const uint64_t *ovfl)
+{
+	for (unsigned int i = 0; i < g->n; i++) {
+		struct perf_counter *c = &g->c[i];
+		uint64_t value = pfm_set_pmd(set, c->plan.num)->value;
+
+		if (!pfm_bit(ovfl, c->plan.num) && value == c->base + (c->count - c->base_count))
+			continue;
+		c->base = value;
+		c->base_count = c->count;
+	}
+}
+
+static void deliver(struct pfm_context *ctx, struct perf_group *g, struct perf_counter *c,
+		    const struct sample *s)
+{
+	struct perf_context *p = perf_of(ctx);
+	struct pfm_where where = { .ip = s->ip, .tstamp = s->time, .pid = s->pid, .tid = s->tid,
+				   .cpu = (uint16_t)s->cpu };
+	struct pfm_set *set = p->set;
+	uint64_t ovfl[PFM_PMD_BV] = { 0 };
+
+	find_overflows(g, c, ovfl);
+	load_values(set, g, ovfl);
+	p->replaying = true;
+	pfm_overflow(ctx, ovfl, &where);
+	p->replaying = false;
+	p->program = true;
+	if (p->set != set)
+		return;
+	values_from_core(set, g, ovfl);
+	p->held = !pfm_counting(ctx);
+}
+
+static void replay_sample(struct pfm_context *ctx, const union perf_record *rec)
+{
+	struct perf_context *p = perf_of(ctx);
+	struct perf_group *g = perf_group_of(p->set);
+	struct perf_counter *c;
+	struct sample s;
+
+	if (timer_record(ctx, rec) || !parse(rec, &s))
+		return;
+	c = by_id(g, s.id);
+	if (!c)
+		return;		/* of a set that has been left */
+	if (g->stop)
+		perf_freeze(ctx);
+	c->armed = false;
+	load_counts(ctx, g, &s);
+	follow_kernel(c, c->count);
+	if (!overflowed(c, c->count)) {
+		p->program = true;
+		return;
+	}
+	count_missed(ctx, c);
+	deliver(ctx, g, c, &s);
+}
+
+/* --- other records -------------------------------------------------------------------------- */
+
+static void replay_throttle(struct pfm_context *ctx, const union perf_record *rec)
+{
+	/* {time, id, stream id} */
+	struct perf_counter *c = by_id(perf_group_of(perf_of(ctx)->set), rec->words[2]);
+
+	pfm_count_throttled(ctx, 1);
+	if (c)
+		c->throttled = true;
+}
+
+/* {id, lost}: kernels that count them by event say more precisely what is lost. */
+static void replay_lost(struct pfm_context *ctx, const union perf_record *rec)
+{
+	if (perf_format_lost)
+		return;
+	perf_of(ctx)->reported += rec->words[2];
+	pfm_count_lost(ctx, rec->words[2]);
+}
+
+static void replay(struct pfm_context *ctx, const union perf_record *rec)
+{
+	if (rec->header.type == PERF_RECORD_SAMPLE)
+		replay_sample(ctx, rec);
+	else if (rec->header.type == PERF_RECORD_THROTTLE)
+		replay_throttle(ctx, rec);
+	else if (rec->header.type == PERF_RECORD_LOST)
+		replay_lost(ctx, rec);
+}
+
+/* Without a format, what overflowed after the overflow that masked did so while masked. */
+void perf_drain(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+	union perf_record rec;
+
+	do {
+		while (pfm_counting(ctx) && !p->held && perf_ring_next(&p->ring, &rec))
+			replay(ctx, &rec);
+	} while (perf_timer_expire(ctx));
+	if (p->held && !ctx->fmt)
+		perf_drop(ctx);
+}
+
+uint64_t perf_drop(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+	union perf_record rec;
+	uint64_t n = 0;
+
+	while (perf_ring_next(&p->ring, &rec)) {
+		struct perf_counter *c = NULL;
+
+		if (rec.header.type == PERF_RECORD_SAMPLE)
+			c = by_id(perf_group_of(p->set), rec.words[1]);
+		if (!c)
+			continue;
+		c->armed = false;
+		n++;
+	}
+	return ctx->fmt ? n : 0;
+}

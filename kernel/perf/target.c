@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+/*
+ * target.c - binding a context to a thread or a CPU, and noticing that the thread has ended.
+ *
+ * A dummy event on the thread tells both how long it has run and, hanging up, that it is gone.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define PFM_NO_MMAP_REDIRECT
+#include "perf.h"
+#include <sys/mman.h>
+
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL
+#endif
+
+/* --- the end of a thread -------------------------------------------------------------------- */
+
+static int watch_life(struct pfm_context *ctx);
+
+/*
+ * Overflows that wait behind a full sampling buffer are replayed before the context is unloaded: the
+ * end is taken note of when pfm_restart() has made room for all of them.
+ */
+static void on_hangup(struct pfm_context *ctx, void *arg, uint32_t events)
+{
+	struct perf_context *p = perf_of(ctx);
+
+	(void)arg, (void)events;
+	if (p->life_pidfd < 0 && !perf_hung_up(p->life))
+		return;
+	perf_quiet(ctx);
+	if (p->held && ctx->fmt && !perf_ring_empty(&p->ring)) {
+		pfm_watch_del(p->life_watch);
+		p->life_watch = NULL;
+		p->ended = true;
+		return;
+	}
+	if (p->set)
+		perf_collect(ctx, p->set);
+	pfm_target_exit(ctx);
+}
+
+static int watch_life(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+	int err;
+
+	if (p->life_pidfd >= 0)
+		p->life_watch = pfm_watch_add(ctx, p->life_pidfd, EPOLLIN, on_hangup, NULL);
+	else
+		p->life_watch = pfm_watch_add(ctx, p->life, 0, on_hangup, NULL);
+	if (p->life_watch)
+		return 0;
+	err = errno;
+	return pfm_refuse(-err, "the end of thread %u cannot be watched: %s", ctx->tid, strerror(err));
+}
+
+void perf_resume_life(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+
+	p->ended = false;
+	if (watch_life(ctx))
+		p->error = -errno;
+}
+
+/* Kernels from 6.9. */
+static int open_life_pidfd(struct pfm_context *ctx)
+{
+	perf_of(ctx)->life_pidfd = (int)syscall(SYS_pidfd_open, ctx->tid, PIDFD_THREAD);
+	return perf_of(ctx)->life_pidfd < 0 ? -errno : 0;
+}
+
+/*
+ * A pidfd tells the end of a thread, or the event's own hanging up, for which it has to have a ring: without
+ * one it looks hung up at all times. The ring costs some 80 us more. But an event stays with a thread that
+ * calls exec, and a pidfd with the thread's number, which only the first thread keeps then; the others'
+ * contexts take the pidfd where all locked memory is in use.
+ */
+static int find_end(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+	size_t size = 2 * (size_t)sysconf(_SC_PAGESIZE);
+	void *at;
+
+	if (ctx->tid == ctx->pid && !open_life_pidfd(ctx))
+		return watch_life(ctx);
+	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, p->life, 0);
+	if (at != MAP_FAILED)
+		p->life_map = at;
+	else if (open_life_pidfd(ctx))
+		return perf_refuse_map(EPERM, size);
+	return watch_life(ctx);
+}
+
+static int open_life(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+	struct perf_event_attr attr;
+
+	perf_attr_dummy(&attr);
+	p->life = perf_open(&attr, p->pid, p->cpu, -1);
+	if (p->life < 0)
+		return perf_refuse_open(p, "the context", &attr, errno);
+	return ctx->self ? 0 : find_end(ctx);
+}
+
+uint64_t perf_ran(struct pfm_context *ctx)
+{
+	uint64_t words[6] = { 0 };	/* nr, time enabled, ... */
+
+	if (ctx->flags & PFM_FL_SYSTEM_WIDE)
+		return pfm_user_now(ctx->machine);
+	if (read(perf_of(ctx)->life, words, sizeof(words)) < 0)
+		return 0;
+	return words[1];
+}
+
+/* --- who it is ------------------------------------------------------------------------------ */
+
+/* State and process of a thread, of /proc/TID/status; ESRCH: there is none. */
+static int status(uint32_t tid, char *state, uint32_t *pid)
+{
+	char text[512], *at;
+	ssize_t n;
+	int fd;
+
+	snprintf(text, sizeof(text), "/proc/%u/status", tid);
+	fd = open(text, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == EMFILE || errno == ENFILE ? perf_refuse_files("the context") : -ESRCH;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n < 0 ? 0 : n] = 0;
+	/* the name before them may be anything, but a line's end in it is written as \n */
+	at = strstr(text, "\nState:\t");
+	*state = at ? at[strlen("\nState:\t")] : 'X';
+	at = strstr(text, "\nTgid:\t");
+	*pid = at ? (uint32_t)strtoul(at + strlen("\nTgid:\t"), NULL, 10) : 0;
+	return *pid ? 0 : -ESRCH;
+}
+
+static int find_thread(struct pfm_context *ctx, uint32_t tid)
+{
+	char state;
+	uint32_t pid;
+	int err = tid && tid <= INT_MAX ? status(tid, &state, &pid) : -ESRCH;
+
+	if (err == -ESRCH)
+		return pfm_refuse(-ESRCH, "there is no thread %u", tid);
+	if (err)
+		return err;
+	if (state == 'Z' || state == 'X')
+		return pfm_refuse(-ESRCH, "thread %u has ended", tid);
+	ctx->tid = tid;
+	ctx->pid = pid;
+	return 0;
+}
+
+/* 3.1.7, and 2.x's CPU number. Who commands from anywhere may also bind to any CPU. */
+static int find_cpu(struct pfm_context *ctx, uint32_t load_pid, const struct pfm_caller *who)
+{
+	if (load_pid == who->tid)
+		ctx->cpu = who->cpu;
+	else if (load_pid == who->cpu || ((ctx->flags & PFM_FL_ANY_CPU) && load_pid <= INT_MAX))
+		ctx->cpu = load_pid;
+	else
+		return pfm_refuse(-EINVAL, "load_pid %u is neither the caller's thread, %u, nor the CPU it "
+				  "runs on, %u", load_pid, who->tid, who->cpu);
+	ctx->tid = ctx->pid = 0;
+	return 0;
+}
+
+int perf_right_cpu(struct pfm_context *ctx)
+{
+	struct pfm_caller who;
+
+	if (!(ctx->flags & PFM_FL_SYSTEM_WIDE) || (ctx->flags & PFM_FL_ANY_CPU))
+		return 0;
+	pfm_user_caller(ctx->machine, &who);
+	if (who.cpu == ctx->cpu)
+		return 0;
+	return pfm_refuse(-EBUSY, "the context monitors CPU %u and takes commands there only; the caller is "
+			  "on CPU %u (pin it, or create the context with PFM_FL_ANY_CPU)", ctx->cpu, who.cpu);
+}
+
+/* Field 39 of /proc/TID/stat; the name, field 2, may have spaces but ends with the last ')'. */
+static uint64_t last_cpu(uint32_t tid)
+{
+	char path[40], line[1024] = "";
+	unsigned int cpu = 0;
+	const char *at;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", tid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	if (!fgets(line, sizeof(line), f))
+		line[0] = 0;
+	fclose(f);
+	at = strrchr(line, ')');
+	for (int field = 2; at && field < 39; field++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		cpu = (unsigned int)strtoul(at, NULL, 10);
+	return cpu;
+}
+
+uint64_t perf_target_cpu(struct pfm_context *ctx, const struct pfm_where *where)
+{
+	struct pfm_caller who;
+
+	if (where)
+		return where->cpu;
+	if (ctx->state != PFM_CTX_UNLOADED && (ctx->flags & PFM_FL_SYSTEM_WIDE))
+		return ctx->cpu;
+	if (ctx->state != PFM_CTX_UNLOADED && !ctx->self)
+		return last_cpu(ctx->tid);
+	pfm_user_caller(ctx->machine, &who);
+	return who.cpu;
+}
+
+/* --- attach, detach ------------------------------------------------------------------------- */
+
+static int bind_thread(struct pfm_context *ctx, uint32_t tid, const struct pfm_caller *who)
+{
+	struct perf_context *p = perf_of(ctx);
+	int ret = find_thread(ctx, tid);
+
+	if (ret)
+		return ret;
+	ctx->self = tid == who->tid;
+	p->pid = (int)tid;
+	ret = open_life(ctx);
+	if (!ret && (ctx->flags & PFM_FL_NOTIFY_BLOCK) && !ctx->self)
+		ret = perf_block_start(ctx);
+	return ret;
+}
+
+/* The permission is asked for now, by opening an event. */
+static int bind_cpu(struct pfm_context *ctx, uint32_t load_pid, const struct pfm_caller *who)
+{
+	struct perf_context *p = perf_of(ctx);
+	struct perf_event_attr attr;
+	int fd, ret = find_cpu(ctx, load_pid, who);
+
+	if (ret)
+		return ret;
+	ctx->self = false;
+	p->cpu = (int)ctx->cpu;
+	perf_attr_dummy(&attr);
+	fd = perf_open(&attr, p->pid, p->cpu, -1);
+	if (fd < 0)
+		return perf_refuse_open(p, "the context", &attr, errno);
+	close(fd);
+	return 0;
+}
+
+int perf_attach(struct pfm_context *ctx, uint32_t load_pid)
+{
+	struct perf_context *p = pfm_os_alloc(sizeof(*p));
+	struct pfm_caller who;
+	int ret;
+
+	if (!p)
+		return pfm_refuse(-ENOMEM, "no memory to load a context");
+	p->pid = p->cpu = p->life = p->life_pidfd = p->ring.fd = p->timer.fd = -1;
+	ctx->os = p;
+	pfm_user_caller(ctx->machine, &who);
+	if (ctx->flags & PFM_FL_SYSTEM_WIDE)
+		ret = bind_cpu(ctx, load_pid, &who);
+	else
+		ret = bind_thread(ctx, load_pid, &who);
+	if (ret)
+		perf_detach(ctx);
+	return ret;
+}
+
+static void close_life(struct perf_context *p)
+{
+	pfm_watch_del(p->life_watch);
+	if (p->life_map)
+		munmap(p->life_map, 2 * (size_t)sysconf(_SC_PAGESIZE));
+	if (p->life_pidfd >= 0)
+		close(p->life_pidfd);
+	if (p->life >= 0)
+		close(p->life);
+}
+
+void perf_detach(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+
+	if (p->held)
+		pfm_count_lost(ctx, perf_drop(ctx));
+	perf_block_end(p->block);
+	for (struct pfm_set *set = &ctx->set0; set; set = set->next)
+		perf_group_close(set);
+	perf_timer_close(&p->timer);
+	perf_ring_close(&p->ring);
+	close_life(p);
+	ctx->os = NULL;
+	pfm_os_free(p);
+}

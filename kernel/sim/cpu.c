@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: MIT
+/*
+ * cpu.c - one CPU: its program up to now, and what interrupts it.
+ *
+ * Where a program will next need attention is found by a rehearsal on a copy of its cursor. Up to
+ * there it is run only when somebody looks. What happens at one moment happens in this order: sites
+ * end; overflows; set timeouts; devices; the end of the time slice.
+ */
+#include "sim.h"
+
+static const struct sim_program *program_of(const struct sim_cpu *cpu)
+{
+	return cpu->intr ? cpu->intr : cpu->cur->prog;
+}
+
+static struct sim_cursor *cursor_of(struct sim_cpu *cpu)
+{
+	return cpu->intr ? &cpu->intr_cursor : &cpu->cur->cursor;
+}
+
+bool sim_cpu_irqs_off(const struct sim_cpu *cpu)
+{
+	return cpu->intr ? cpu->intr_cursor.irqs_off : cpu->cur->cursor.irqs_off;
+}
+
+/* An overflow interrupt that can be taken now. */
+bool sim_cpu_interrupted(const struct sim_cpu *cpu)
+{
+	return cpu->is_pending && !cpu->skid_left && !sim_cpu_irqs_off(cpu);
+}
+
+/* --- moving --------------------------------------------------------------------------------- */
+
+static void prepare(struct sim_cpu *cpu, struct sim_run *run)
+{
+	sim_pmu_watch(cpu);
+	memset(run, 0, sizeof(*run));
+	run->prog = program_of(cpu);
+	run->cursor = cursor_of(cpu);
+	run->watches = cpu->watches;
+	run->num_watches = cpu->num_watches;
+	run->mask = ~0ULL >> (64 - cpu->sim->pmu.counter_width);
+	run->step = cpu->is_pending || cpu->waiting;
+	run->stop_at_user = cpu->cur->block && !cpu->intr;
+	run->arg = cpu;
+}
+
+void sim_cpu_predict(struct sim_cpu *cpu)
+{
+	struct sim_watch watches[SIM_MAX_COUNTERS];
+	struct sim_cursor cursor = *cursor_of(cpu);
+	struct sim_run run;
+	uint64_t budget = SIM_NEVER - cpu->at;
+
+	if (cpu->stop_known)
+		return;
+	prepare(cpu, &run);
+	memcpy(watches, cpu->watches, cpu->num_watches * sizeof(watches[0]));
+	run.cursor = &cursor;
+	run.watches = watches;
+	run.budget = budget;
+	cpu->stop_at = sim_cursor_move(&run) == SIM_TIME ? SIM_NEVER : cpu->at + (budget - run.budget);
+	cpu->stop_known = true;
+}
+
+static void tally_unit(struct sim_tally *tally, const struct sim_program *prog,
+		       const struct sim_node *node, uint64_t n)
+{
+	for (uint32_t s = 0; s < prog->num_slots; s++)
+		tally->count[prog->slots[s].event][prog->slots[s].level] += n * node->unit[s];
+	if (node->op == PFM_SIM_LOOP)
+		for (int l = 0; l < PFM_SIM_LEVELS; l++)
+			tally->time[l] += n * node->time[l];
+}
+
+static void applied(void *arg, const struct sim_node *node, uint64_t n)
+{
+	struct sim_cpu *cpu = arg;
+	const struct sim_program *prog = program_of(cpu);
+
+	tally_unit(&cpu->truth, prog, node, n);
+	tally_unit(&cpu->cur->truth, prog, node, n);
+	if (cpu->sim->model->itanium && cpu->ctx && sim_ctx_of(cpu->ctx)->running)
+		sim_trace(cpu, prog, node, n);
+}
+
+static void passed(void *arg, unsigned int level, uint64_t ns)
+{
+	struct sim_cpu *cpu = arg;
+
+	cpu->truth.time[level] += ns;
+	cpu->cur->truth.time[level] += ns;
+}
+
+/* Time that the set's flags leave out does not belong to its duration (3.1.12). */
+static void account(struct sim_cpu *cpu, uint64_t ns)
+{
+	cpu->at += ns;
+	cpu->cur->ran += ns;
+	if (cpu->ctx && !cpu->intr && sim_pmu_excludes(cpu))
+		sim_ctx_of(cpu->ctx)->excluded += ns;
+}
+
+enum sim_stop sim_cpu_run(struct sim_cpu *cpu)
+{
+	uint64_t budget = cpu->sim->now - cpu->at;
+	enum sim_stop stop;
+	struct sim_run run;
+
+	prepare(cpu, &run);
+	run.applied = applied;
+	run.passed = passed;
+	run.budget = budget;
+	stop = sim_cursor_move(&run);
+	account(cpu, budget - run.budget);
+	sim_pmu_store(cpu);
+	if (stop != SIM_TIME)
+		cpu->stop_known = false;
+	return stop;
+}
+
+void sim_cpu_sync(struct sim_cpu *cpu)
+{
+	if (cpu->at < cpu->sim->now)
+		sim_cpu_run(cpu);
+}
+
+/* --- overflow interrupts -------------------------------------------------------------------- */
+
+/* 3.5.14, 3.6.4: a time stamp is unique on its CPU. */
+static uint64_t timestamp(struct sim_cpu *cpu)
+{
+	uint64_t now = cpu->sim->now;
+
+	cpu->last_tstamp = now > cpu->last_tstamp ? now : cpu->last_tstamp + 1;
+	return cpu->last_tstamp;
+}
+
+static void interrupt(struct sim_cpu *cpu, struct pfm_context *ctx, const uint64_t *wrapped)
+{
+	struct pfm_where where = {
+		.ip = cursor_of(cpu)->ip,
+		.tstamp = timestamp(cpu),
+		.pid = cpu->cur->process->pid,
+		.tid = cpu->cur->tid,
+		.cpu = cpu->num,
+	};
+
+	pfm_bare_interrupt(ctx, wrapped, &where);
+	sim_ctx_of(ctx)->running = pfm_counting(ctx);
+	sim_pmu_changed(cpu);
+}
+
+void sim_cpu_overflow(struct sim_cpu *cpu)
+{
+	struct pfm_context *ctx = cpu->ctx, *outer;
+	uint64_t wrapped[PFM_PMD_BV];
+
+	memcpy(wrapped, cpu->pending, sizeof(wrapped));
+	memset(cpu->pending, 0, sizeof(cpu->pending));
+	cpu->is_pending = false;
+	cpu->skid_left = 0;
+	cpu->stop_known = false;
+	if (!sim_enter(cpu->sim, ctx, &outer))
+		return;
+	if (cpu->ctx == ctx)
+		interrupt(cpu, ctx, wrapped);
+	sim_leave(cpu->sim, ctx, outer);
+}
+
+/* --- set timeouts --------------------------------------------------------------------------- */
+
+uint64_t sim_timer_clock(const struct pfm_context *ctx)
+{
+	const struct sim_ctx *sc = sim_ctx_of(ctx);
+
+	return sc->target ? sc->target->ran : sim_of(ctx)->now;
+}
+
+void sim_ctx_hold(struct pfm_context *ctx)
+{
+	struct sim_ctx *sc = sim_ctx_of(ctx);
+
+	if (sc->held)
+		return;
+	sc->held = true;
+	sc->held_at = sim_timer_clock(ctx);
+}
+
+void sim_ctx_release(struct pfm_context *ctx)
+{
+	struct sim_ctx *sc = sim_ctx_of(ctx);
+	uint64_t ns = sc->held ? sim_timer_clock(ctx) - sc->held_at : 0;
+
+	sc->held = false;
+	sc->excluded += ns;
+	sc->deadline = ns < SIM_NEVER - sc->deadline ? sc->deadline + ns : SIM_NEVER;
+}
+
+uint64_t sim_cpu_timer_at(struct sim_cpu *cpu)
+{
+	const struct sim_ctx *sc = cpu->ctx ? sim_ctx_of(cpu->ctx) : NULL;
+
+	if (!sc || !sc->armed || sc->held)
+		return SIM_NEVER;
+	if (!sc->target)
+		return sc->deadline;
+	return sc->deadline > sc->target->ran ? cpu->at + (sc->deadline - sc->target->ran) : cpu->at;
+}
+
+static void timeout(struct sim_cpu *cpu)
+{
+	struct pfm_context *ctx = cpu->ctx, *outer;
+
+	if (cpu->is_pending) {	/* that overflow came first; the timeout is looked at again */
+		sim_cpu_overflow(cpu);
+		return;
+	}
+	sim_ctx_of(ctx)->armed = false;
+	if (!sim_enter(cpu->sim, ctx, &outer))
+		return;
+	if (cpu->ctx == ctx) {
+		pfm_bare_collect(ctx, ctx->active);
+		pfm_set_timeout(ctx);
+		sim_ctx_of(ctx)->running = pfm_counting(ctx);
+		sim_pmu_changed(cpu);
+	}
+	sim_leave(cpu->sim, ctx, outer);
+}
+
+/* --- devices -------------------------------------------------------------------------------- */
+
+static struct sim_device *next_device(const struct sim_cpu *cpu)
+{
+	struct sim_device *first = NULL;
+
+	for (struct sim_device *d = cpu->sim->devices; d; d = d->next)
+		if (d->cpu == cpu->num && d->at != SIM_NEVER && (!first || d->at < first->at))
+			first = d;
+	return first;
+}
+
+static void device(struct sim_cpu *cpu, struct sim_device *d)
+{
+	d->at = d->period ? d->at + d->period : SIM_NEVER;
+	cpu->intr = d->prog;
+	sim_cursor_start(&cpu->intr_cursor, d->prog);
+	sim_pmu_changed(cpu);
+	sim_pmu_event(cpu, SIM_EV_INTERRUPTS, PFM_SIM_INTR);
+}
+
+/* --- everything that is due ----------------------------------------------------------------- */
+
+/* One thing that is due besides the program; false: there is nothing more. */
+static bool take_one(struct sim_cpu *cpu)
+{
+	uint64_t now = cpu->sim->now;
+	struct sim_device *d = cpu->intr ? NULL : next_device(cpu);
+	bool timer = sim_cpu_timer_at(cpu) <= now, dev = d && d->at <= now;
+	bool slice = !cpu->intr && sim_sched_slice_at(cpu) <= now;
+	bool masked = sim_cpu_irqs_off(cpu);
+
+	if (cpu->waiting != (masked && (timer || dev || slice))) {
+		cpu->waiting = !cpu->waiting;
+		cpu->stop_known = false;
+	}
+	if (masked)
+		return false;
+	if (timer && cpu->is_pending)
+		sim_cpu_overflow(cpu);	/* it belongs to the set that is active still */
+	else if (timer)
+		timeout(cpu);
+	else if (dev)
+		device(cpu, d);
+	else if (slice)
+		sim_sched_rotate(cpu);
+	return timer || dev || slice;
+}
+
+/* An instruction is done, or a counter of time wrapped within one. */
+static void stepped(struct sim_cpu *cpu, bool was_pending)
+{
+	if (was_pending && cpu->skid_left)
+		cpu->skid_left--;
+	if (sim_cpu_interrupted(cpu))
+		sim_cpu_overflow(cpu);
+}
+
+static void finished(struct sim_cpu *cpu)
+{
+	if (cpu->intr) {
+		cpu->intr = NULL;
+		sim_pmu_changed(cpu);
+	} else {
+		sim_thread_exit(cpu->cur);
+	}
+}
+
+void sim_cpu_handle(struct sim_cpu *cpu)
+{
+	bool more = true;
+
+	if (sim_cpu_interrupted(cpu))
+		sim_cpu_overflow(cpu);
+	while (more) {
+		bool was_pending = cpu->is_pending;
+
+		switch (sim_cpu_run(cpu)) {
+		case SIM_WRAP:
+		case SIM_STEPPED:
+			stepped(cpu, was_pending);
+			break;
+		case SIM_OP:
+			sim_thread_op(cpu, sim_cursor_node(cursor_of(cpu), program_of(cpu)));
+			break;
+		case SIM_BLOCK:
+			sim_sched_leave(cpu->cur, PFM_SIM_BLOCKED);
+			break;
+		case SIM_DONE:
+			finished(cpu);
+			break;
+		default:
+			more = take_one(cpu);
+		}
+	}
+}
+
+/* Masked interrupts that are late wait for the program; those to come are noticed when they do. */
+static void earlier(uint64_t *first, uint64_t at, uint64_t now, bool masked)
+{
+	if (at <= now && masked)
+		return;
+	if (at < *first)
+		*first = at;
+}
+
+uint64_t sim_cpu_next(struct sim_cpu *cpu)
+{
+	uint64_t now = cpu->sim->now, first;
+	const struct sim_device *d = cpu->intr ? NULL : next_device(cpu);
+	bool masked = sim_cpu_irqs_off(cpu);
+
+	if (sim_cpu_interrupted(cpu))
+		return now;
+	sim_cpu_predict(cpu);
+	first = cpu->stop_at;
+	earlier(&first, sim_cpu_timer_at(cpu), now, masked);
+	if (d)
+		earlier(&first, d->at, now, masked);
+	if (!cpu->intr)
+		earlier(&first, sim_sched_slice_at(cpu), now, masked);
+	return first > now ? first : now;
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+/*
+ * cursor.c - moving through a program by arithmetic.
+ *
+ * At the head of a loop, as many whole iterations are taken at once as neither exceed the time left
+ * nor make a counter wrap; only the iteration in which something happens is looked into. The cost of
+ * a move is therefore that of the nesting, whatever the counts.
+ */
+#include "sim.h"
+
+static void push(struct sim_cursor *c, const struct sim_program *prog, uint32_t node)
+{
+	c->at[c->depth].node = node;
+	c->at[c->depth].child = 0;
+	c->at[c->depth].left = prog->nodes[node].count;
+	c->depth++;
+}
+
+void sim_cursor_start(struct sim_cursor *cursor, const struct sim_program *prog)
+{
+	memset(cursor, 0, sizeof(*cursor));
+	if (prog->nodes[0].num_kids)
+		push(cursor, prog, 0);
+}
+
+void sim_cursor_next(struct sim_cursor *c, const struct sim_program *prog)
+{
+	c->in_site = false;
+	while (c->depth) {
+		int top = c->depth - 1;
+		const struct sim_node *loop = &prog->nodes[c->at[top].node];
+
+		if (++c->at[top].child < loop->num_kids)
+			return;
+		c->at[top].child = 0;
+		if (loop->count == PFM_SIM_FOREVER || --c->at[top].left)
+			return;
+		c->depth--;
+	}
+}
+
+const struct sim_node *sim_cursor_node(const struct sim_cursor *c, const struct sim_program *prog)
+{
+	const struct sim_node *loop;
+
+	if (!c->depth)
+		return NULL;
+	loop = &prog->nodes[c->at[c->depth - 1].node];
+	return &prog->nodes[prog->kids[loop->first + c->at[c->depth - 1].child]];
+}
+
+/* What one site, or one iteration of a loop, adds to a counter. */
+static uint64_t weight(const struct sim_watch *w, const struct sim_node *node)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t slots = w->slots; slots; slots &= slots - 1)
+		sum += node->unit[__builtin_ctzll(slots)];
+	return sum;
+}
+
+static uint64_t time_weight(const struct sim_watch *w, const struct sim_node *node)
+{
+	uint64_t sum = 0;
+
+	for (int level = 0; level < PFM_SIM_LEVELS; level++)
+		if (w->time_levels >> level & 1)
+			sum += node->time[level];
+	return sum;
+}
+
+/* How many of n iterations can pass without anything to notice. */
+static uint64_t fit(const struct sim_run *run, const struct sim_node *loop, uint64_t n)
+{
+	if (!loop->skip || run->step || (run->stop_at_user && loop->user))
+		return 0;
+	if (loop->ns && run->budget / loop->ns < n)
+		n = run->budget / loop->ns;
+	for (unsigned int i = 0; i < run->num_watches && n; i++) {
+		const struct sim_watch *w = &run->watches[i];
+		uint64_t one = weight(w, loop) + time_weight(w, loop);
+
+		if (one && (run->mask - w->value) / one < n)
+			n = (run->mask - w->value) / one;
+	}
+	return n;
+}
+
+static void pass_iterations(struct sim_run *run, const struct sim_node *loop, uint64_t n)
+{
+	const struct sim_node *last = &run->prog->nodes[loop->last];
+
+	for (unsigned int i = 0; i < run->num_watches; i++) {
+		struct sim_watch *w = &run->watches[i];
+
+		w->value += n * (weight(w, loop) + time_weight(w, loop));
+	}
+	run->budget -= n * loop->ns;
+	run->cursor->irqs_off = last->flags & PFM_SIM_IRQS_OFF;
+	run->cursor->ip = last->ip;
+	if (run->applied)
+		run->applied(run->arg, loop, n);
+}
+
+/* Adds to a counter; it wraps past its mask. */
+static void add(struct sim_run *run, struct sim_watch *w, uint64_t n)
+{
+	if (n > run->mask - w->value)
+		w->wrapped = true;
+	w->value = (w->value + n) & run->mask;
+}
+
+/* Time in a site, at most up to the wrap of a counter of time. */
+static void pass_time(struct sim_run *run, const struct sim_node *site)
+{
+	struct sim_cursor *c = run->cursor;
+	uint64_t ns = c->left < run->budget ? c->left : run->budget;
+
+	for (unsigned int i = 0; i < run->num_watches; i++) {
+		const struct sim_watch *w = &run->watches[i];
+
+		if ((w->time_levels >> site->level & 1) && run->mask - w->value < ns)
+			ns = run->mask - w->value + 1;
+	}
+	for (unsigned int i = 0; i < run->num_watches; i++)
+		if (run->watches[i].time_levels >> site->level & 1)
+			add(run, &run->watches[i], ns);
+	c->left -= ns;
+	run->budget -= ns;
+	if (run->passed)
+		run->passed(run->arg, site->level, ns);
+}
+
+static bool any_wrapped(const struct sim_run *run)
+{
+	for (unsigned int i = 0; i < run->num_watches; i++)
+		if (run->watches[i].wrapped)
+			return true;
+	return false;
+}
+
+static void finish_site(struct sim_run *run, const struct sim_node *site)
+{
+	for (unsigned int i = 0; i < run->num_watches; i++)
+		add(run, &run->watches[i], weight(&run->watches[i], site));
+	if (!(site->flags & PFM_SIM_IRQS_OFF))
+		run->cursor->irqs_off = false;
+	sim_cursor_next(run->cursor, run->prog);
+	if (run->applied)
+		run->applied(run->arg, site, 1);
+}
+
+static enum sim_stop move_site(struct sim_run *run, const struct sim_node *site)
+{
+	struct sim_cursor *c = run->cursor;
+
+	if (run->stop_at_user && site->level == PFM_SIM_USER)
+		return SIM_BLOCK;
+	if (!run->budget && (c->in_site ? c->left : site->ns))
+		return SIM_TIME;
+	if (!c->in_site) {
+		c->in_site = true;
+		c->left = site->ns;
+		c->ip = site->ip;
+		if (site->flags & PFM_SIM_IRQS_OFF)
+			c->irqs_off = true;
+	}
+	pass_time(run, site);
+	if (c->left)
+		return any_wrapped(run) ? SIM_WRAP : SIM_TIME;
+	finish_site(run, site);
+	if (any_wrapped(run))
+		return SIM_WRAP;
+	return run->step ? SIM_STEPPED : SIM_NONE;
+}
+
+/* Whole iterations from the head of the loop the cursor is in; true if that was all of it. */
+static bool move_loop(struct sim_run *run)
+{
+	struct sim_cursor *c = run->cursor;
+	int top = c->depth - 1;
+	const struct sim_node *loop = &run->prog->nodes[c->at[top].node];
+	uint64_t n = fit(run, loop, c->at[top].left);
+
+	if (n)
+		pass_iterations(run, loop, n);
+	if (loop->count == PFM_SIM_FOREVER)
+		return false;
+	c->at[top].left -= n;
+	if (c->at[top].left)
+		return false;
+	c->depth--;
+	if (c->depth)
+		sim_cursor_next(c, run->prog);
+	return true;
+}
+
+enum sim_stop sim_cursor_move(struct sim_run *run)
+{
+	struct sim_cursor *c = run->cursor;
+
+	while (c->depth) {
+		const struct sim_node *node;
+		enum sim_stop stop = SIM_NONE;
+
+		if (!c->at[c->depth - 1].child && !c->in_site && move_loop(run))
+			continue;
+		node = sim_cursor_node(c, run->prog);
+		if (node->op == PFM_SIM_LOOP)
+			push(c, run->prog, node - run->prog->nodes);
+		else if (node->op == PFM_SIM_SITE)
+			stop = move_site(run, node);
+		else
+			stop = SIM_OP;
+		if (stop != SIM_NONE)
+			return stop;
+	}
+	return SIM_DONE;
+}

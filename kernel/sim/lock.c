@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+/*
+ * lock.c - who may touch a computer when.
+ *
+ * A command holds its context's lock and then takes the computer's. While time moves it is the other
+ * way round: the computer's lock is held and a context must be told something. There the context's
+ * lock is tried; where another thread has it (the service thread closing the context, as a rule)
+ * the computer is let go, so that the other can finish, and what was known is checked again.
+ */
+#include <signal.h>
+
+#include "desc.h"
+#include "sim.h"
+
+/* Signals stay off meanwhile: a handler may make calls (5.7). */
+void sim_lock(struct pfm_sim *sim)
+{
+	sigset_t saved;
+
+	pfm_signals_block(&saved);
+	pthread_mutex_lock(&sim->lock);
+	if (!sim->locked++)
+		sim->saved_signals = saved;
+}
+
+void sim_unlock(struct pfm_sim *sim)
+{
+	sigset_t saved = sim->saved_signals;
+	bool last = !--sim->locked;
+
+	pthread_mutex_unlock(&sim->lock);
+	if (last)
+		pfm_signals_restore(&saved);
+}
+
+/* With the computer's lock held once. False: the context has gone meanwhile. */
+static bool wait_for(struct pfm_sim *sim, struct pfm_desc *d, const struct pfm_context *ctx)
+{
+	bool there;
+
+	pfm_desc_get(d);
+	pthread_mutex_unlock(&sim->lock);
+	pthread_mutex_lock(&d->lock);
+	pthread_mutex_lock(&sim->lock);
+	there = d->ctx == ctx;
+	if (!there)
+		pthread_mutex_unlock(&d->lock);
+	pfm_desc_put(d);
+	return there;
+}
+
+bool sim_enter(struct pfm_sim *sim, struct pfm_context *ctx, struct pfm_context **outer)
+{
+	struct pfm_desc *d;
+
+	*outer = sim->inside;
+	if (!ctx)
+		return false;
+	if (sim->inside == ctx)
+		return true;
+	d = pfm_desc_of(ctx);
+	if (pthread_mutex_trylock(&d->lock) && !wait_for(sim, d, ctx))
+		return false;
+	sim->inside = ctx;
+	return true;
+}
+
+void sim_leave(struct pfm_sim *sim, struct pfm_context *ctx, struct pfm_context *outer)
+{
+	sim->inside = outer;
+	if (outer != ctx)
+		pfm_context_unlock(ctx);
+}

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: MIT
+/*
+ * machine.c - the simulated computer as a machine to the core (core/machine.h).
+ */
+#include <stdlib.h>
+
+#include "sim.h"
+
+/* --- contexts ------------------------------------------------------------------------------- */
+
+static int create(struct pfm_context *ctx)
+{
+	struct pfm_sim *sim = sim_of(ctx);
+	struct sim_ctx *sc = calloc(1, sizeof(*sc));
+	int ret;
+
+	if (!sc)
+		return pfm_refuse(-ENOMEM, "no memory for a context");
+	sim_lock(sim);
+	ret = sim_process_reach(sim->actor ? sim->actor->process : &sim->tool, ctx);
+	sim_unlock(sim);
+	if (ret) {
+		free(sc);
+		return ret;
+	}
+	ctx->os = sc;
+	sim_get(sim);
+	return 0;
+}
+
+static void destroy(struct pfm_context *ctx)
+{
+	struct pfm_sim *sim = sim_of(ctx);
+
+	sim_lock(sim);
+	sim_process_unreach(&sim->tool, ctx);
+	for (unsigned int i = 0; i < sim->num_processes; i++)
+		sim_process_unreach(sim->processes[i], ctx);
+	sim_unlock(sim);
+	free(ctx->os);
+	sim_put(sim);
+}
+
+/* --- attaching ------------------------------------------------------------------------------ */
+
+static void who_calls(struct pfm_machine *m, struct pfm_caller *who)
+{
+	struct pfm_sim *sim = m->os;
+	const struct sim_thread *t;
+
+	sim_lock(sim);
+	t = sim->actor;
+	who->tid = t ? t->tid : SIM_TOOL_TID;
+	who->pid = t ? t->process->pid : SIM_TOOL_TID;
+	who->cpu = t ? t->cpu : sim->tool_cpu;
+	who->admin = !t || !t->uid;
+	who->memlock = who->admin ? ~0ULL : sim->memlock;
+	sim_unlock(sim);
+}
+
+/* 5.3: sum and rum work on user monitors, in threads that monitor themselves or are not secured. */
+static bool is_insecure(const struct pfm_sim *sim, const struct pfm_context *ctx)
+{
+	if (!sim->model->itanium || (ctx->flags & PFM_ITA_FL_PRIV_MONITORS))
+		return false;
+	return ctx->self || (ctx->flags & PFM_ITA_FL_INSECURE);
+}
+
+/* A context that finds the place taken stays off it; the core will refuse it. */
+static int attach_thread(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t tid,
+			 const struct pfm_caller *who)
+{
+	struct sim_thread *t = sim_thread_find(sim, tid);
+
+	if (!t || t->state == PFM_SIM_DEAD)
+		return pfm_refuse(-ESRCH, "no thread %u", tid);
+	if (t->kernel)
+		return pfm_refuse(-EPERM, "thread %u is a kernel thread", tid);
+	if (!who->admin && sim->actor->uid != t->uid)
+		return pfm_refuse(-EPERM, "thread %u belongs to user %u", tid, t->uid);
+	ctx->tid = tid;
+	ctx->pid = t->process->pid;
+	ctx->cpu = t->cpu;
+	ctx->self = who->tid == tid;
+	sim_ctx_of(ctx)->target = t;
+	sim_ctx_of(ctx)->insecure = is_insecure(sim, ctx);
+	if (t->ctx)
+		return 0;
+	t->ctx = ctx;
+	if (t->state == PFM_SIM_RUNNING && !sim->cpus[t->cpu].ctx) {
+		sim_cpu_sync(&sim->cpus[t->cpu]);
+		sim_pmu_bind(&sim->cpus[t->cpu], ctx);
+	}
+	return 0;
+}
+
+/* 3.1.7: self-monitoring is enforced; 2.x gives the current CPU instead. */
+static int attach_cpu(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t id,
+		      const struct pfm_caller *who)
+{
+	struct sim_cpu *cpu = &sim->cpus[who->cpu];
+
+	if (id != who->tid && id != who->cpu)
+		return pfm_refuse(-EINVAL, "load_pid %u is neither the caller, %u, nor its CPU, %u", id,
+				  who->tid, who->cpu);
+	ctx->tid = who->tid;
+	ctx->pid = who->pid;
+	ctx->cpu = who->cpu;
+	ctx->self = false;
+	sim_ctx_of(ctx)->cpu = cpu;
+	if (cpu->sys || cpu->ctx)
+		return 0;
+	sim_cpu_sync(cpu);
+	cpu->sys = ctx;
+	sim_pmu_bind(cpu, ctx);
+	return 0;
+}
+
+static int attach(struct pfm_context *ctx, uint32_t load_pid)
+{
+	struct pfm_sim *sim = sim_of(ctx);
+	struct sim_ctx *sc = sim_ctx_of(ctx);
+	struct pfm_caller who;
+	int ret;
+
+	who_calls(ctx->machine, &who);
+	memset(sc, 0, sizeof(*sc));
+	sim_lock(sim);
+	ret = ctx->flags & PFM_FL_SYSTEM_WIDE ? attach_cpu(sim, ctx, load_pid, &who)
+					      : attach_thread(sim, ctx, load_pid, &who);
+	sim_unlock(sim);
+	return ret;
+}
+
+static void detach(struct pfm_context *ctx)
+{
+	struct pfm_sim *sim = sim_of(ctx);
+	struct sim_ctx *sc = sim_ctx_of(ctx);
+	struct sim_cpu *cpu;
+
+	sim_lock(sim);
+	cpu = sim_pmu_of(ctx);
+	if (cpu) {
+		sim_cpu_sync(cpu);
+		sim_pmu_bind(cpu, NULL);
+	}
+	if (sc->target && sc->target->ctx == ctx)
+		sc->target->ctx = NULL;
+	if (sc->cpu && sc->cpu->sys == ctx)
+		sc->cpu->sys = NULL;
+	memset(sc, 0, sizeof(*sc));
+	sim_unlock(sim);
+}
+
+/* --- in PMU context ------------------------------------------------------------------------- */
+
+/* Up to now, the interrupt of an overflow included. */
+static void settle(struct pfm_context *ctx)
+{
+	struct sim_cpu *cpu = sim_pmu_of(ctx);
+
+	if (!cpu)
+		return;
+	sim_cpu_sync(cpu);
+	if (cpu->is_pending)
+		sim_cpu_overflow(cpu);
+}
+
+static int in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg)
+{
+	struct pfm_sim *sim = sim_of(ctx);
+	struct pfm_context *outer;
+	struct pfm_caller who;
+	int ret;
+
+	who_calls(ctx->machine, &who);
+	if ((ctx->flags & PFM_FL_SYSTEM_WIDE) && !(ctx->flags & PFM_FL_ANY_CPU) && who.cpu != ctx->cpu)
+		return pfm_refuse(-EBUSY, "the context monitors CPU %u, and the caller is on CPU %u",
+				  ctx->cpu, who.cpu);
+	sim_lock(sim);
+	outer = sim->inside;
+	sim->inside = ctx;
+	settle(ctx);
+	ret = fn(ctx, arg);
+	sim->inside = outer;
+	sim_unlock(sim);
+	return ret;
+}
+
+static void run_counters(struct pfm_context *ctx, bool on)
+{
+	struct sim_cpu *cpu = sim_pmu_of(ctx);
+
+	sim_ctx_of(ctx)->running = on;
+	sim_ctx_release(ctx);
+	if (cpu)
+		sim_pmu_changed(cpu);
+}
+
+static void resume(struct pfm_context *ctx)
+{
+	run_counters(ctx, true);
+}
+
+static void freeze(struct pfm_context *ctx)
+{
+	run_counters(ctx, false);
+}
+
+static void arm(struct pfm_context *ctx, uint64_t ns)
+{
+	struct sim_ctx *sc = sim_ctx_of(ctx);
+	uint64_t clock = sim_timer_clock(ctx);
+
+	sim_ctx_release(ctx);
+	sc->armed = true;
+	sc->deadline = ns < SIM_NEVER - clock ? clock + ns : SIM_NEVER;
+}
+
+static uint64_t left(struct pfm_context *ctx)
+{
+	struct pfm_sim *sim = sim_of(ctx);
+	struct sim_ctx *sc = sim_ctx_of(ctx);
+	uint64_t clock, ns;
+
+	sim_lock(sim);
+	if (sim_pmu_of(ctx))
+		sim_cpu_sync(sim_pmu_of(ctx));
+	clock = sc->held ? sc->held_at : sim_timer_clock(ctx);
+	ns = sc->armed && sc->deadline > clock ? sc->deadline - clock : 0;
+	sim_unlock(sim);
+	return ns;
+}
+
+static uint64_t disarm(struct pfm_context *ctx)
+{
+	uint64_t ns = left(ctx);
+
+	sim_ctx_of(ctx)->armed = false;
+	return ns;
+}
+
+static uint64_t timer_ns(struct pfm_machine *m)
+{
+	return ((struct pfm_sim *)m->os)->timer;
+}
+
+static uint64_t ran(struct pfm_context *ctx)
+{
+	struct pfm_sim *sim = sim_of(ctx);
+	struct sim_ctx *sc = sim_ctx_of(ctx);
+	uint64_t ns;
+
+	sim_lock(sim);
+	if (sim_pmu_of(ctx))
+		sim_cpu_sync(sim_pmu_of(ctx));
+	ns = (sc->held ? sc->held_at : sim_timer_clock(ctx)) - sc->excluded;
+	sim_unlock(sim);
+	return ns;
+}
+
+static void block(struct pfm_context *ctx)
+{
+	struct sim_thread *t = sim_ctx_of(ctx)->target;
+
+	t->block = true;
+	t->sim->cpus[t->cpu].stop_known = false;
+}
+
+static void unblock(struct pfm_context *ctx)
+{
+	struct pfm_sim *sim = sim_of(ctx);
+	struct sim_thread *t = sim_ctx_of(ctx)->target;
+	struct pfm_context *outer;
+
+	sim_lock(sim);
+	outer = sim->inside;
+	sim->inside = ctx;
+	t->block = false;
+	sim->cpus[t->cpu].stop_known = false;
+	if (t->state == PFM_SIM_BLOCKED)
+		sim_sched_ready(t);
+	sim->inside = outer;
+	sim_unlock(sim);
+}
+
+/* --- messages, the rest of the world -------------------------------------------------------- */
+
+static int post(struct pfm_context *ctx, const pfarg_msg_t *msg)
+{
+	int ret = pfm_user_post(ctx, msg);
+
+	if (!ret)
+		sim_of(ctx)->posts++;
+	return ret;
+}
+
+static bool in_group(struct pfm_machine *m, uint32_t gid)
+{
+	const struct sim_thread *t = ((struct pfm_sim *)m->os)->actor;
+
+	return !t || !t->uid || t->gid == gid;
+}
+
+static bool has_fd(struct pfm_context *ctx)
+{
+	return sim_process_reaches(sim_ctx_of(ctx)->target->process, ctx);
+}
+
+static uint64_t now(struct pfm_machine *m)
+{
+	return ((struct pfm_sim *)m->os)->now;
+}
+
+static size_t page_size(struct pfm_machine *m)
+{
+	return ((struct pfm_sim *)m->os)->page_size;
+}
+
+/* 5.4.1: insecure is a matter of user monitors. */
+static int check_create(struct pfm_machine *m, uint32_t flags)
+{
+	(void)m;
+	if ((flags & PFM_ITA_FL_INSECURE) && (flags & PFM_FL_SYSTEM_WIDE))
+		return pfm_refuse(-EINVAL, "INSECURE does not go with SYSTEM_WIDE");
+	return 0;
+}
+
+/* 5.5 */
+static int check_set(struct pfm_context *ctx, uint32_t flags)
+{
+	uint32_t intr = flags & (PFM_ITA_SETFL_EXCL_INTR | PFM_ITA_SETFL_INTR_ONLY);
+
+	if (intr == (PFM_ITA_SETFL_EXCL_INTR | PFM_ITA_SETFL_INTR_ONLY))
+		return pfm_refuse(-EINVAL, "EXCL_INTR and INTR_ONLY exclude each other");
+	if (intr && !(ctx->flags & (PFM_FL_SYSTEM_WIDE | PFM_ITA_FL_PRIV_MONITORS)))
+		return pfm_refuse(-EINVAL, "EXCL_INTR and INTR_ONLY need privileged monitors: SYSTEM_WIDE "
+				  "or PRIV_MONITORS");
+	return 0;
+}
+
+static bool debugging(struct pfm_machine *m)
+{
+	return ((struct pfm_sim *)m->os)->debugger;
+}
+
+const struct pfm_machine_ops sim_machine_ops = {
+	.name = "sim",
+	.create = create,
+	.destroy = destroy,
+	.attach = attach,
+	.detach = detach,
+	.access = in_pmu,
+	.install = pfm_bare_install,
+	.collect = pfm_bare_collect,
+	.write_pmc = pfm_bare_write_pmc,
+	.write_pmd = pfm_bare_write_pmd,
+	.resume = resume,
+	.freeze = freeze,
+	.arm = arm,
+	.disarm = disarm,
+	.left = left,
+	.timer_ns = timer_ns,
+	.ran = ran,
+	.block = block,
+	.unblock = unblock,
+	.post = post,
+	.flush = pfm_user_flush,
+	.signal = pfm_user_signal,
+	.caller = who_calls,
+	.in_group = in_group,
+	.has_fd = has_fd,
+	.now = now,
+	.page_size = page_size,
+	.alloc_buffer = pfm_user_alloc_buffer,
+	.free_buffer = pfm_user_free_buffer,
+	.check_create = check_create,
+	.check_set = check_set,
+	.debugging = debugging,
+};

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+/*
+ * new.c - a computer's beginning and end. It lasts as long as contexts live on it, somebody holds
+ * it, or it is the one that was made last.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim.h"
+
+static struct pfm_sim *current;	/* the computer that was made last; holds a reference */
+
+/* The idle thread turns in the kernel, 10 ns a round. */
+static struct sim_program *idle_program(struct pfm_sim *sim)
+{
+	static const struct pfm_sim_step steps[] = {
+		{ .op = PFM_SIM_LOOP, .count = PFM_SIM_FOREVER },
+		{ .op = PFM_SIM_SITE, .level = PFM_SIM_KERNEL, .ns = 10, .ip = 0xa000000100000000ULL },
+		{ .op = PFM_SIM_END },
+	};
+	static const struct pfm_sim_program source = { steps, 3 };
+	int err;
+
+	return sim_program_new(sim, &source, false, &err);
+}
+
+static void start_cpu(struct pfm_sim *sim, uint32_t num)
+{
+	struct sim_cpu *cpu = &sim->cpus[num];
+	struct sim_thread *idle = &cpu->idle;
+
+	cpu->sim = idle->sim = sim;
+	cpu->num = idle->cpu = num;
+	idle->process = &cpu->idle_process;
+	idle->kernel = idle->idle = idle->has_run = true;
+	idle->state = PFM_SIM_RUNNING;
+	idle->affinity = 1ULL << num;
+	idle->prog = sim_program_get(sim->idle_prog);
+	snprintf(idle->name, sizeof(idle->name), "idle/%u", num);
+	sim_cursor_start(&idle->cursor, idle->prog);
+	cpu->cur = idle;
+	sim_pmu_bind(cpu, NULL);
+}
+
+static void find_counters(struct pfm_sim *sim)
+{
+	for (unsigned int i = 0; i < sim->pmu.num_pmds && sim->num_counters < SIM_MAX_COUNTERS; i++)
+		if (sim->pmu.pmds[i].kind & PFM_REG_C64)
+			sim->counters[sim->num_counters++] = sim->pmu.pmds[i].num;
+}
+
+static void sim_free(struct pfm_sim *sim)
+{
+	struct sim_device *d, *next;
+
+	for (uint32_t i = 0; sim->cpus && i < sim->num_cpus; i++)
+		sim_program_put(sim->cpus[i].idle.prog);
+	for (d = sim->devices; d; d = next) {
+		next = d->next;
+		sim_program_put(d->prog);
+		free(d);
+	}
+	sim_threads_free(sim);
+	sim_program_put(sim->idle_prog);
+	sim_pmu_discard(&sim->pmu);
+	free(sim->cpus);
+	pthread_mutex_destroy(&sim->lock);
+	free(sim);
+}
+
+static struct pfm_sim *sim_alloc(const struct sim_model *model)
+{
+	struct pfm_sim *sim = calloc(1, sizeof(*sim));
+	pthread_mutexattr_t attr;
+
+	if (!sim)
+		return NULL;
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&sim->lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+	sim->refs = 1;
+	sim->model = model;
+	sim->num_cpus = 1;
+	sim->tick = 1000000;
+	sim->slice = 10000000;
+	sim->page_size = 4096;
+	sim->memlock = ~0ULL;
+	sim->tool.pid = SIM_TOOL_TID;
+	return sim;
+}
+
+static int build(struct pfm_sim *sim, const char *options)
+{
+	int ret = sim_options_parse(sim, options);
+
+	if (ret)
+		return ret;
+	sim->cpus = calloc(sim->num_cpus, sizeof(*sim->cpus));
+	if (!sim->cpus || !sim_pmu_compose(&sim->pmu, sim->model))
+		return pfm_refuse(-ENOMEM, "no memory for a simulated computer");
+	find_counters(sim);
+	sim->idle_prog = idle_program(sim);
+	if (!sim->idle_prog)
+		return -ENOMEM;
+	sim->ops = sim_machine_ops;
+	sim->ops.ctx_flags = sim->model->ctx_flags;
+	sim->ops.set_flags = sim->model->set_flags;
+	pfm_machine_init(&sim->machine, &sim->ops, &sim->pmu, sim);
+	sim->machine.bare = &sim_bare_ops;
+	for (uint32_t i = 0; i < sim->num_cpus; i++)
+		start_cpu(sim, i);
+	return 0;
+}
+
+static struct pfm_machine *open_sim(const char *model_name, const char *options)
+{
+	const struct sim_model *model = sim_model_find(model_name);
+	struct pfm_sim *sim;
+	int ret = -EINVAL;
+
+	if (!model) {
+		pfm_refuse(ret, "no simulated model \"%s\"; there are %s", model_name, sim_model_names);
+		errno = -ret;
+		return NULL;
+	}
+	sim = sim_alloc(model);
+	ret = sim ? build(sim, options) : pfm_refuse(-ENOMEM, "no memory for a simulated computer");
+	if (ret) {
+		if (sim)
+			sim_free(sim);
+		errno = -ret;
+		return NULL;
+	}
+	if (current)
+		sim_put(current);
+	current = sim;
+	return &sim->machine;
+}
+
+void sim_get(struct pfm_sim *sim)
+{
+	__atomic_add_fetch(&sim->refs, 1, __ATOMIC_RELAXED);
+}
+
+void sim_put(struct pfm_sim *sim)
+{
+	if (!__atomic_sub_fetch(&sim->refs, 1, __ATOMIC_ACQ_REL))
+		sim_free(sim);
+}
+
+static void describe(struct pfm_machine *m, pfm_machine_info_t *info)
+{
+	const struct pfm_sim *sim = m->os;
+
+	info->name = sim->model->full_name;
+	info->pmu = sim->model->pmu->name;
+	info->notes = "a simulated computer: time passes only when it is told to run";
+	info->limits = "thresholds, edge detection, inversion, opcode matching and range restrictions are "
+		       "kept but do not filter events";
+	info->hw_counters = sim->model->hw_counters;
+}
+
+const struct pfm_user_machine pfm_sim_machine = {
+	.name = "sim",
+	.open = open_sim,
+	.describe = describe,
+};

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT
+/*
+ * program.c - programs: from the steps a caller wrote to a tree with totals.
+ *
+ * Each loop knows what one iteration of it takes and counts, as far as that is fixed. An iteration
+ * that has an operation in it (sleep, fork...) or a loop without end cannot be passed at once.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim.h"
+
+struct compiler {
+	struct pfm_sim			*sim;
+	const struct pfm_sim_program	*source;
+	struct sim_program		*prog;
+	bool				interrupt;	/* only sites and finite loops */
+	uint32_t			step;		/* the next one to read */
+	uint32_t			at;		/* the one errors are about */
+	uint32_t			room_nodes;
+	int				err;
+};
+
+static int bad(struct compiler *c, int err, const char *what)
+{
+	c->err = pfm_refuse(err, "program: step %u: %s", c->at + 1, what);
+	return c->err;
+}
+
+/* --- reading: nodes and their order --------------------------------------------------------- */
+
+static int slot_of(struct compiler *c, unsigned int event, unsigned int level)
+{
+	struct sim_program *prog = c->prog;
+	uint32_t i;
+
+	for (i = 0; i < prog->num_slots; i++)
+		if (prog->slots[i].event == event && prog->slots[i].level == level)
+			return i;
+	if (i == SIM_MAX_SLOTS)
+		return bad(c, -EINVAL, "more than 64 different events (by level)");
+	prog->slots[i].event = event;
+	prog->slots[i].level = level;
+	return prog->num_slots++;
+}
+
+static int add_count(struct compiler *c, struct sim_node *node, int event, uint64_t count)
+{
+	char why[160];
+	int slot;
+
+	if (event < 0) {
+		snprintf(why, sizeof(why), "%s", pfm_explain());
+		return bad(c, event, why);
+	}
+	slot = slot_of(c, event, node->level);
+	if (slot < 0)
+		return slot;
+	if (__builtin_add_overflow(node->unit[slot], count, &node->unit[slot]))
+		return bad(c, -EINVAL, "the counts are too large");
+	return 0;
+}
+
+static int read_events(struct compiler *c, struct sim_node *node, const struct pfm_sim_step *step)
+{
+	bool cycles = false, instructions = false;
+
+	for (uint32_t i = 0; i < step->num_events; i++) {
+		int event = sim_event_find(c->sim, step->events[i].name);
+
+		cycles |= event == SIM_EV_CYCLES;
+		instructions |= event == SIM_EV_INSTRUCTIONS;
+		if (add_count(c, node, event, step->events[i].count))
+			return c->err;
+	}
+	if (!cycles && add_count(c, node, SIM_EV_CYCLES, step->ns))
+		return c->err;
+	return instructions ? 0 : add_count(c, node, SIM_EV_INSTRUCTIONS, 1);
+}
+
+static int read_site(struct compiler *c, struct sim_node *node, const struct pfm_sim_step *step)
+{
+	uint32_t index = node - c->prog->nodes;
+
+	if (step->level >= PFM_SIM_LEVELS)
+		return bad(c, -EINVAL, "no such level");
+	if (step->flags & ~(PFM_SIM_IRQS_OFF | PFM_SIM_DATA | PFM_SIM_FETCH | PFM_SIM_BRANCH))
+		return bad(c, -EINVAL, "unknown flags");
+	if (step->num_events && !step->events)
+		return bad(c, -EINVAL, "num_events without events");
+	node->level = step->level;
+	node->flags = step->flags;
+	node->user = step->level == PFM_SIM_USER;
+	node->last = index;
+	node->ns = node->time[node->level] = step->ns;
+	node->ip = step->ip;
+	node->data_addr = step->data_addr;
+	node->target = step->target;
+	node->latency = step->latency;
+	if (step->flags & PFM_SIM_DATA)
+		node->max_data[node->level] = step->latency + 1;
+	if (step->flags & PFM_SIM_FETCH)
+		node->max_fetch[node->level] = step->latency + 1;
+	if (step->flags & PFM_SIM_BRANCH)
+		node->branches[node->num_branches++] = index;
+	return read_events(c, node, step);
+}
+
+static int read_sub(struct compiler *c, struct sim_node *node, const struct pfm_sim_step *step)
+{
+	struct sim_program *prog = c->prog, *sub, **subs;
+
+	if (!step->program)
+		return bad(c, -EINVAL, "no program");
+	sub = sim_program_new(c->sim, step->program, false, &c->err);
+	if (!sub)
+		return c->err;
+	subs = realloc(prog->subs, (prog->num_subs + 1) * sizeof(*subs));
+	if (!subs) {
+		sim_program_put(sub);
+		return bad(c, -ENOMEM, "no memory");
+	}
+	prog->subs = subs;
+	node->sub = prog->num_subs;
+	subs[prog->num_subs++] = sub;
+	return 0;
+}
+
+static int read_op(struct compiler *c, struct sim_node *node, const struct pfm_sim_step *step)
+{
+	if (c->interrupt && step->op != PFM_SIM_SITE)
+		return bad(c, -EINVAL, "not allowed in an interrupt");
+	switch (step->op) {
+	case PFM_SIM_SITE:
+		return read_site(c, node, step);
+	case PFM_SIM_SLEEP:
+		node->ns = step->ns;
+		return 0;
+	case PFM_SIM_FORK:
+	case PFM_SIM_THREAD:
+	case PFM_SIM_EXEC:
+		return read_sub(c, node, step);
+	case PFM_SIM_YIELD:
+	case PFM_SIM_EXIT:
+	case PFM_SIM_EXIT_GROUP:
+	case PFM_SIM_SUM:
+	case PFM_SIM_RUM:
+		return 0;
+	}
+	return bad(c, -EINVAL, "no such operation");
+}
+
+static struct sim_node *new_node(struct compiler *c, uint32_t op)
+{
+	struct sim_program *prog = c->prog;
+	struct sim_node *node = &prog->nodes[prog->num_nodes];
+
+	node->op = op;
+	node->unit = &prog->units[(size_t)prog->num_nodes * SIM_MAX_SLOTS];
+	prog->num_nodes++;
+	return node;
+}
+
+/* --- totals --------------------------------------------------------------------------------- */
+
+/* Appends n times the branches of a child to those of the loop; the last SIM_BTB stay. */
+static void add_branches(struct sim_node *loop, const struct sim_node *kid, uint64_t n)
+{
+	if (!kid->num_branches)
+		return;
+	for (uint64_t i = 0; i < n && i < SIM_BTB; i++) {
+		for (int b = 0; b < kid->num_branches; b++) {
+			if (loop->num_branches == SIM_BTB)
+				memmove(loop->branches, loop->branches + 1,
+					--loop->num_branches * sizeof(loop->branches[0]));
+			loop->branches[loop->num_branches++] = kid->branches[b];
+		}
+	}
+}
+
+static bool add_times(uint64_t *sum, uint64_t one, uint64_t n)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(one, n, &product) || __builtin_add_overflow(*sum, product, sum);
+}
+
+static int add_totals(struct compiler *c, struct sim_node *loop, const struct sim_node *kid, uint64_t n)
+{
+	bool too_large = add_times(&loop->ns, kid->ns, n);
+
+	for (int l = 0; l < PFM_SIM_LEVELS; l++)
+		too_large |= add_times(&loop->time[l], kid->time[l], n);
+	for (int s = 0; s < SIM_MAX_SLOTS; s++)
+		too_large |= add_times(&loop->unit[s], kid->unit[s], n);
+	return too_large ? bad(c, -EINVAL, "the totals exceed 64 bits") : 0;
+}
+
+static int add_kid(struct compiler *c, struct sim_node *loop, const struct sim_node *kid)
+{
+	bool is_loop = kid->op == PFM_SIM_LOOP, endless = is_loop && kid->count == PFM_SIM_FOREVER;
+	uint64_t n = is_loop ? kid->count : 1;
+
+	loop->user |= kid->user;
+	loop->last = kid->last;
+	for (int l = 0; l < PFM_SIM_LEVELS; l++) {
+		if (kid->max_data[l] > loop->max_data[l])
+			loop->max_data[l] = kid->max_data[l];
+		if (kid->max_fetch[l] > loop->max_fetch[l])
+			loop->max_fetch[l] = kid->max_fetch[l];
+	}
+	if (endless || (is_loop ? !kid->skip : kid->op != PFM_SIM_SITE))
+		loop->skip = false;
+	if (endless) {
+		loop->ns |= 1;	/* takes time, all there is */
+		return 0;
+	}
+	add_branches(loop, kid, n);
+	return add_totals(c, loop, kid, n);
+}
+
+/* --- the tree ------------------------------------------------------------------------------- */
+
+static int compile_loop(struct compiler *c, uint32_t index, uint64_t count, int depth);
+
+/* One child: a site, an operation or a whole loop; its index is stored. */
+static int compile_kid(struct compiler *c, int depth, uint32_t *index)
+{
+	const struct pfm_sim_step *step = &c->source->steps[c->step];
+	struct sim_node *node;
+
+	c->at = c->step;
+	if (step->reserved)
+		return bad(c, -EINVAL, "reserved must be 0");
+	if (step->op == PFM_SIM_LOOP && depth == SIM_DEPTH)
+		return bad(c, -EINVAL, "loops are nested too deeply");
+	if (step->op == PFM_SIM_LOOP && !step->count)
+		return bad(c, -EINVAL, "a loop needs a count of 1 or more");
+	if (step->op == PFM_SIM_LOOP && step->count == PFM_SIM_FOREVER && c->interrupt)
+		return bad(c, -EINVAL, "an interrupt must end");
+	node = new_node(c, step->op);
+	*index = node - c->prog->nodes;
+	if (step->op != PFM_SIM_LOOP && read_op(c, node, step))
+		return c->err;
+	c->step++;
+	return step->op == PFM_SIM_LOOP ? compile_loop(c, *index, step->count, depth + 1) : 0;
+}
+
+/* The end of the loop that starts at the current step, or the number of steps. */
+static void count_kids(struct compiler *c, uint32_t *kids, uint32_t *end)
+{
+	int depth = 0;
+	uint32_t i;
+
+	*kids = 0;
+	for (i = c->step; i < c->source->num_steps; i++) {
+		uint32_t op = c->source->steps[i].op;
+
+		if (op == PFM_SIM_END && depth-- == 0)
+			break;
+		if (op != PFM_SIM_END && depth == 0)
+			++*kids;
+		if (op == PFM_SIM_LOOP)
+			depth++;
+	}
+	*end = i;
+}
+
+static int compile_loop(struct compiler *c, uint32_t index, uint64_t count, int depth)
+{
+	struct sim_program *prog = c->prog;
+	struct sim_node *loop = &prog->nodes[index];
+	uint32_t kids, end, at = c->at;
+
+	count_kids(c, &kids, &end);
+	if (!index)
+		c->at = end;
+	if (index ? end == c->source->num_steps : end != c->source->num_steps)
+		return bad(c, -EINVAL, index ? "the loop has no end" : "an end without a loop");
+	if (!kids && index)
+		return bad(c, -EINVAL, "the loop is empty");
+	loop->count = count;
+	loop->skip = true;
+	loop->first = prog->num_kids;
+	loop->num_kids = kids;
+	prog->num_kids += kids;
+	for (uint32_t i = 0; i < kids; i++) {
+		if (compile_kid(c, depth, &prog->kids[loop->first + i]) ||
+		    add_kid(c, loop, &prog->nodes[prog->kids[loop->first + i]]))
+			return c->err;
+	}
+	c->step = end;
+	c->at = at;
+	if (count == PFM_SIM_FOREVER && !loop->ns)
+		return bad(c, -EINVAL, "a loop without end must take time");
+	c->step++;
+	return 0;
+}
+
+static bool allocate(struct sim_program *prog, uint32_t steps)
+{
+	prog->nodes = calloc((size_t)steps + 1, sizeof(*prog->nodes));
+	prog->kids = calloc((size_t)steps + 1, sizeof(*prog->kids));
+	prog->units = calloc((size_t)steps + 1, SIM_MAX_SLOTS * sizeof(*prog->units));
+	return prog->nodes && prog->kids && prog->units;
+}
+
+struct sim_program *sim_program_new(struct pfm_sim *sim, const struct pfm_sim_program *source,
+				    bool interrupt, int *err)
+{
+	struct compiler c = { .sim = sim, .source = source, .interrupt = interrupt };
+
+	c.prog = calloc(1, sizeof(*c.prog));
+	if (!c.prog || !allocate(c.prog, source->num_steps)) {
+		*err = pfm_refuse(-ENOMEM, "no memory for a program");
+		sim_program_put(c.prog);
+		return NULL;
+	}
+	c.prog->refs = 1;
+	new_node(&c, PFM_SIM_LOOP);
+	if (source->num_steps && !source->steps)
+		bad(&c, -EINVAL, "no steps");
+	else
+		compile_loop(&c, 0, 1, 1);
+	*err = c.err;
+	if (!c.err)
+		return c.prog;
+	sim_program_put(c.prog);
+	return NULL;
+}
+
+struct sim_program *sim_program_get(struct sim_program *prog)
+{
+	prog->refs++;
+	return prog;
+}
+
+void sim_program_put(struct sim_program *prog)
+{
+	if (!prog || (prog->refs && --prog->refs))
+		return;
+	for (uint32_t i = 0; i < prog->num_subs; i++)
+		sim_program_put(prog->subs[i]);
+	free(prog->subs);
+	free(prog->units);
+	free(prog->kids);
+	free(prog->nodes);
+	free(prog);
+}

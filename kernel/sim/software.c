@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+/*
+ * software.c - software counters and virtual PMDs (3.2.2) beside the model's registers, and what
+ * they count here.
+ */
+#include <stdlib.h>
+
+#include "pmu/software.h"
+#include "sim.h"
+
+/* --- registers ------------------------------------------------------------------------------ */
+
+/* The simulated computer was made when 1970 began. */
+static uint64_t read_realtime(struct pfm_context *ctx, const struct pfm_where *where)
+{
+	return where ? where->tstamp : sim_of(ctx)->now;
+}
+
+static uint64_t read_cpu(struct pfm_context *ctx, const struct pfm_where *where)
+{
+	const struct sim_ctx *sc = sim_ctx_of(ctx);
+
+	if (where)
+		return where->cpu;
+	return sc->target ? sc->target->cpu : ctx->cpu;
+}
+
+static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num, uint64_t *value)
+{
+	const struct pfm_pmu *pmu = sim_of(ctx)->model->pmu;
+
+	if (num >= PFM_SW_FIRST && num <= PFM_SW_LAST)
+		return pfm_software_check_pmc(num, *value);
+	return pmu->check_pmc ? pmu->check_pmc(ctx, set, num, value) : 0;
+}
+
+/* The model's registers from first up to last, appended. */
+static void append(struct pfm_reg *to, uint16_t *n, const struct pfm_reg *from, uint16_t num_from,
+		   unsigned int first, unsigned int last)
+{
+	for (uint16_t i = 0; i < num_from; i++)
+		if (from[i].num >= first && from[i].num <= last)
+			to[(*n)++] = from[i];
+}
+
+bool sim_pmu_compose(struct pfm_pmu *pmu, const struct sim_model *model)
+{
+	const struct pfm_pmu *hw = model->pmu;
+	struct pfm_reg *pmcs = calloc(hw->num_pmcs + PFM_NUM_SW, sizeof(*pmcs));
+	struct pfm_reg *pmds = calloc(hw->num_pmds + PFM_NUM_SW + PFM_NUM_VIRT, sizeof(*pmds));
+
+	*pmu = *hw;
+	pmu->pmcs = pmcs;
+	pmu->pmds = pmds;
+	pmu->num_pmcs = pmu->num_pmds = 0;
+	pmu->check_pmc = check_pmc;
+	if (!pmcs || !pmds)
+		return false;
+	append(pmcs, &pmu->num_pmcs, hw->pmcs, hw->num_pmcs, 0, PFM_SW_FIRST - 1);
+	append(pmds, &pmu->num_pmds, hw->pmds, hw->num_pmds, 0, PFM_SW_FIRST - 1);
+	pfm_software_append(pmcs, &pmu->num_pmcs, pmds, &pmu->num_pmds, read_realtime, read_cpu);
+	append(pmcs, &pmu->num_pmcs, hw->pmcs, hw->num_pmcs, PFM_VIRT_LAST + 1, PFM_MAX_PMCS);
+	append(pmds, &pmu->num_pmds, hw->pmds, hw->num_pmds, PFM_VIRT_LAST + 1, PFM_MAX_PMDS);
+	return true;
+}
+
+void sim_pmu_discard(struct pfm_pmu *pmu)
+{
+	free((void *)pmu->pmcs);
+	free((void *)pmu->pmds);
+}
+
+/* --- what the counters count ---------------------------------------------------------------- */
+
+#define BIT(event) (1ULL << SIM_EV_##event)
+
+static const uint64_t software_events[PFM_NUM_SW] = {
+	[PFM_SW_PAGE_FAULTS - PFM_SW_FIRST] = BIT(PAGE_FAULTS) | BIT(MINOR_FAULTS) | BIT(MAJOR_FAULTS),
+	[PFM_SW_MINOR_FAULTS - PFM_SW_FIRST] = BIT(MINOR_FAULTS),
+	[PFM_SW_MAJOR_FAULTS - PFM_SW_FIRST] = BIT(MAJOR_FAULTS),
+	[PFM_SW_CONTEXT_SWITCHES - PFM_SW_FIRST] = BIT(CONTEXT_SWITCHES),
+	[PFM_SW_CPU_MIGRATIONS - PFM_SW_FIRST] = BIT(CPU_MIGRATIONS),
+	[PFM_SW_ALIGNMENT_FAULTS - PFM_SW_FIRST] = BIT(ALIGNMENT_FAULTS),
+	[PFM_SW_EMULATION_FAULTS - PFM_SW_FIRST] = BIT(EMULATION_FAULTS),
+};
+
+bool sim_software_decode(unsigned int pmd, uint64_t pmc, uint64_t *events, unsigned int *levels,
+			 bool *time)
+{
+	*time = pmd == PFM_SW_TASK_CLOCK || pmd == PFM_SW_CPU_CLOCK;
+	*events = software_events[pmd - PFM_SW_FIRST];
+	*levels = 0;
+	if (pmc & PFM_SW_USER)
+		*levels |= 1 << PFM_SIM_USER;
+	if (pmc & PFM_SW_KERNEL)
+		*levels |= 1 << PFM_SIM_KERNEL | 1 << PFM_SIM_INTR;
+	return *levels;
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+/*
+ * thread.c - threads and processes: made, forked, ended; and what they do to themselves.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim.h"
+
+/* --- processes, and the contexts whose descriptors they have (3.1.1, 3.3.6) ------------------- */
+
+bool sim_process_reaches(const struct sim_process *p, const struct pfm_context *ctx)
+{
+	for (unsigned int i = 0; i < p->num_reach; i++)
+		if (p->reach[i] == ctx)
+			return true;
+	return false;
+}
+
+int sim_process_reach(struct sim_process *p, struct pfm_context *ctx)
+{
+	struct pfm_context **reach;
+	unsigned int room;
+
+	if (sim_process_reaches(p, ctx))
+		return 0;
+	if (p->num_reach == p->room_reach) {
+		room = p->room_reach ? 2 * p->room_reach : 4;
+		reach = realloc(p->reach, room * sizeof(*reach));
+		if (!reach)
+			return pfm_refuse(-ENOMEM, "no memory for a simulated descriptor");
+		p->reach = reach;
+		p->room_reach = room;
+	}
+	p->reach[p->num_reach++] = ctx;
+	return 0;
+}
+
+void sim_process_unreach(struct sim_process *p, struct pfm_context *ctx)
+{
+	for (unsigned int i = 0; i < p->num_reach; i++) {
+		if (p->reach[i] == ctx) {
+			p->reach[i] = p->reach[--p->num_reach];
+			return;
+		}
+	}
+}
+
+struct sim_process *sim_process_find(struct pfm_sim *sim, uint32_t pid)
+{
+	for (unsigned int i = 0; i < sim->num_processes; i++)
+		if (sim->processes[i]->pid == pid && sim->processes[i]->threads)
+			return sim->processes[i];
+	return NULL;
+}
+
+/* 3.1.1: a child has the descriptors of its parent. */
+static int process_new(struct pfm_sim *sim, struct sim_process *parent, uint32_t pid,
+		       struct sim_process **out)
+{
+	struct sim_process *p, **list;
+
+	if (sim->num_processes == sim->room_processes) {
+		unsigned int room = sim->room_processes ? 2 * sim->room_processes : 16;
+
+		list = realloc(sim->processes, room * sizeof(*list));
+		if (!list)
+			return -ENOMEM;
+		sim->processes = list;
+		sim->room_processes = room;
+	}
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->pid = pid;
+	p->ppid = parent->pid;
+	for (unsigned int i = 0; parent->ppid && i < parent->num_reach; i++) {
+		if (sim_process_reach(p, parent->reach[i])) {
+			free(p->reach);
+			free(p);
+			return -ENOMEM;
+		}
+	}
+	sim->processes[sim->num_processes++] = p;
+	*out = p;
+	return 0;
+}
+
+/* --- threads -------------------------------------------------------------------------------- */
+
+struct sim_thread *sim_thread_find(struct pfm_sim *sim, uint32_t tid)
+{
+	return tid >= SIM_FIRST_TID && tid - SIM_FIRST_TID < sim->num_threads
+		? sim->threads[tid - SIM_FIRST_TID] : NULL;
+}
+
+/* Room for one more, among the threads and among those who sleep. */
+static bool make_room(struct pfm_sim *sim)
+{
+	unsigned int room = sim->room_threads ? 2 * sim->room_threads : 16;
+	struct sim_thread **threads, **sleepers;
+
+	if (sim->num_threads < sim->room_threads)
+		return true;
+	threads = realloc(sim->threads, room * sizeof(*threads));
+	if (threads)
+		sim->threads = threads;
+	sleepers = realloc(sim->sleepers, room * sizeof(*sleepers));
+	if (sleepers)
+		sim->sleepers = sleepers;
+	if (threads && sleepers)
+		sim->room_threads = room;
+	return threads && sleepers;
+}
+
+static void fill_in(struct sim_thread *t, const struct sim_thread *model, struct sim_program *prog)
+{
+	t->uid = model->uid;
+	t->gid = model->gid;
+	t->kernel = model->kernel;
+	t->affinity = model->affinity;
+	t->cpu = model->cpu;
+	memcpy(t->name, model->name, sizeof(t->name));
+	t->prog = sim_program_get(prog);
+	sim_cursor_start(&t->cursor, prog);
+}
+
+int sim_thread_new(struct pfm_sim *sim, struct sim_process *parent, struct sim_process *process,
+		   const struct sim_thread *model, struct sim_program *prog, struct sim_thread **out)
+{
+	uint32_t tid = SIM_FIRST_TID + sim->num_threads;
+	struct sim_thread *t = calloc(1, sizeof(*t));
+
+	if (!t || !make_room(sim) || (!process && process_new(sim, parent, tid, &process))) {
+		free(t);
+		return pfm_refuse(-ENOMEM, "no memory for a thread");
+	}
+	t->sim = sim;
+	t->tid = tid;
+	t->process = process;
+	process->threads++;
+	fill_in(t, model, prog);
+	sim->threads[sim->num_threads++] = t;
+	if (out)
+		*out = t;
+	sim_sched_ready(t);
+	return 0;
+}
+
+/* 3.3.6: the state is saved and the context detached before END can be read. */
+static void leave_context(struct sim_thread *t)
+{
+	struct pfm_context *ctx = t->ctx, *outer;
+
+	if (!sim_enter(t->sim, ctx, &outer))
+		return;
+	if (t->ctx == ctx)
+		pfm_target_exit(ctx);
+	sim_leave(t->sim, ctx, outer);
+}
+
+void sim_thread_exit(struct sim_thread *t)
+{
+	struct pfm_sim *sim = t->sim;
+	struct sim_cpu *cpu = &sim->cpus[t->cpu];
+
+	if (t->state == PFM_SIM_DEAD)
+		return;
+	if (t->state == PFM_SIM_RUNNING) {
+		sim_cpu_sync(cpu);
+		if (cpu->is_pending)
+			sim_cpu_overflow(cpu);
+	}
+	leave_context(t);
+	if (t->state == PFM_SIM_SLEEPING)
+		sim_sched_unsleep(t);
+	if (sim->actor == t)
+		sim->actor = NULL;
+	t->process->threads--;
+	sim_sched_leave(t, PFM_SIM_DEAD);
+}
+
+static void end_others(struct sim_thread *t)
+{
+	struct pfm_sim *sim = t->sim;
+
+	for (unsigned int i = 0; i < sim->num_threads && t->process->threads > 1; i++)
+		if (sim->threads[i] != t && sim->threads[i]->process == t->process)
+			sim_thread_exit(sim->threads[i]);
+}
+
+/* 3.1.7: the context stays attached across exec. */
+static void exec(struct sim_thread *t, struct sim_program *prog)
+{
+	end_others(t);
+	sim_program_get(prog);
+	sim_program_put(t->prog);
+	t->prog = prog;
+	sim_cursor_start(&t->cursor, prog);
+	sim_pmu_changed(&t->sim->cpus[t->cpu]);
+}
+
+static void set_up_bit(struct sim_cpu *cpu, bool on)
+{
+	if (!cpu->ctx || !sim_ctx_of(cpu->ctx)->insecure)
+		return;
+	sim_cpu_sync(cpu);
+	if (on)
+		sim_ctx_release(cpu->ctx);
+	else
+		sim_ctx_hold(cpu->ctx);
+	sim_pmu_changed(cpu);
+}
+
+/* 3.1.7: contexts are not inherited. A computer without memory for a child goes on without. */
+static void spawn(struct sim_thread *t, const struct sim_node *node)
+{
+	bool fork = node->op == PFM_SIM_FORK;
+
+	sim_thread_new(t->sim, t->process, fork ? NULL : t->process, t, t->prog->subs[node->sub], NULL);
+}
+
+void sim_thread_op(struct sim_cpu *cpu, const struct sim_node *node)
+{
+	struct sim_thread *t = cpu->cur;
+
+	sim_cursor_next(&t->cursor, t->prog);
+	cpu->stop_known = false;
+	switch (node->op) {
+	case PFM_SIM_SLEEP:
+		sim_sched_sleep(t, cpu->sim->now + node->ns);
+		break;
+	case PFM_SIM_YIELD:
+		sim_sched_rotate(cpu);
+		break;
+	case PFM_SIM_FORK:
+	case PFM_SIM_THREAD:
+		spawn(t, node);
+		break;
+	case PFM_SIM_EXEC:
+		exec(t, t->prog->subs[node->sub]);
+		break;
+	case PFM_SIM_EXIT_GROUP:
+		end_others(t);
+		sim_thread_exit(t);
+		break;
+	case PFM_SIM_EXIT:
+		sim_thread_exit(t);
+		break;
+	default:
+		set_up_bit(cpu, node->op == PFM_SIM_SUM);
+	}
+}
+
+void sim_threads_free(struct pfm_sim *sim)
+{
+	for (unsigned int i = 0; i < sim->num_threads; i++) {
+		sim_program_put(sim->threads[i]->prog);
+		free(sim->threads[i]);
+	}
+	for (unsigned int i = 0; i < sim->num_processes; i++) {
+		free(sim->processes[i]->reach);
+		free(sim->processes[i]);
+	}
+	free(sim->tool.reach);
+	free(sim->threads);
+	free(sim->processes);
+	free(sim->sleepers);
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+/*
+ * time.c - time: from one moment at which something happens to the next.
+ */
+#include "sim.h"
+
+bool sim_advance(struct pfm_sim *sim, uint64_t limit)
+{
+	uint64_t moment = sim_sched_wake_at(sim);
+
+	for (uint32_t i = 0; i < sim->num_cpus; i++) {
+		sim->cpus[i].next = sim_cpu_next(&sim->cpus[i]);
+		if (sim->cpus[i].next < moment)
+			moment = sim->cpus[i].next;
+	}
+	if (moment > limit) {
+		sim->now = limit;
+		return false;
+	}
+	sim->now = moment;
+	for (uint32_t i = 0; i < sim->num_cpus; i++)
+		if (sim->cpus[i].next <= moment)
+			sim_cpu_handle(&sim->cpus[i]);
+	sim_sched_wake(sim);
+	return true;
+}
+
+void sim_sync_all(struct pfm_sim *sim)
+{
+	for (uint32_t i = 0; i < sim->num_cpus; i++)
+		sim_cpu_sync(&sim->cpus[i]);
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+/*
+ * machine_ops.c - the operations of the machine contract that all machines in user space share.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <fcntl.h>
+#include <poll.h>
+#include <linux/sockios.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#define PFM_NO_MMAP_REDIRECT
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "desc.h"
+
+/* --- messages ------------------------------------------------------------------------------- */
+
+/* Messages the program has not read: the kernel knows how many bytes of ours they occupy. */
+static size_t unread(struct pfm_desc *d)
+{
+	int bytes = 0;
+
+	ioctl(d->own, SIOCOUTQ, &bytes);
+	return d->msg_unit ? (size_t)(bytes / d->msg_unit) : 0;
+}
+
+int pfm_user_post(struct pfm_context *ctx, const pfarg_msg_t *msg)
+{
+	struct pfm_desc *d = pfm_desc_of(ctx);
+
+	if (msg->type != PFM_MSG_END && unread(d) >= ctx->msgq_depth)
+		return -ENOSPC;
+	if (send(d->own, msg, sizeof(*msg), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno != EPIPE)
+		return -ENOSPC;
+	if (!d->msg_unit && ioctl(d->own, SIOCOUTQ, &d->msg_unit))
+		d->msg_unit = 0;
+	return 0;
+}
+
+/* Called from pfm_load_context(fd): d->fd is the program's end as it is now. */
+void pfm_user_flush(struct pfm_context *ctx)
+{
+	pfarg_msg_t msg;
+
+	while (recv(pfm_desc_of(ctx)->fd, &msg, sizeof(msg), MSG_DONTWAIT) > 0)
+		;
+}
+
+static bool still_ours(const struct pfm_desc *d)
+{
+	struct stat st;
+
+	return !fstat(d->fd, &st) && st.st_ino == d->ino;
+}
+
+static void send_signal(const struct f_owner_ex *owner, int sig, int fd)
+{
+	siginfo_t info = { .si_signo = sig, .si_code = POLL_IN };
+	long ret = -1;
+
+	info.si_fd = fd;
+	info.si_band = POLLIN;
+	if (owner->type == F_OWNER_TID)
+		ret = syscall(SYS_rt_tgsigqueueinfo, getpid(), owner->pid, sig, &info);
+	else if (owner->type == F_OWNER_PID)
+		ret = syscall(SYS_rt_sigqueueinfo, owner->pid, sig, &info);
+	/* the kernel lets one pretend to be it only towards oneself */
+	if (ret)
+		kill(owner->type == F_OWNER_PGRP ? -owner->pid : owner->pid, sig);
+}
+
+/* What the socket would do, had it got a message: SIGIO, or the signal of F_SETSIG (3.3.7). */
+void pfm_user_signal(struct pfm_context *ctx)
+{
+	struct pfm_desc *d = pfm_desc_of(ctx);
+	struct f_owner_ex owner;
+	int sig;
+
+	if (!still_ours(d) || !(fcntl(d->fd, F_GETFL) & O_ASYNC) ||
+	    fcntl(d->fd, F_GETOWN_EX, &owner) || !owner.pid)
+		return;
+	sig = fcntl(d->fd, F_GETSIG);
+	send_signal(&owner, sig > 0 ? sig : SIGIO, d->fd);
+}
+
+/* --- the caller ----------------------------------------------------------------------------- */
+
+void pfm_user_caller(struct pfm_machine *m, struct pfm_caller *who)
+{
+	(void)m;
+	who->tid = (uint32_t)syscall(SYS_gettid);
+	who->pid = (uint32_t)getpid();
+	who->cpu = (uint32_t)sched_getcpu();
+	who->admin = geteuid() == 0;
+	who->memlock = ~0ULL;	/* buffers here are ordinary memory */
+}
+
+bool pfm_user_in_group(struct pfm_machine *m, uint32_t gid)
+{
+	gid_t *groups;
+	bool in = getegid() == gid;
+	int n = getgroups(0, NULL);
+
+	(void)m;
+	groups = n > 0 ? calloc((size_t)n, sizeof(*groups)) : NULL;
+	n = groups ? getgroups(n, groups) : 0;
+	while (!in && n-- > 0)
+		in = groups[n] == gid;
+	free(groups);
+	return in;
+}
+
+bool pfm_user_has_fd(struct pfm_context *ctx)
+{
+	return ctx->pid == (uint32_t)getpid();
+}
+
+uint64_t pfm_user_now(struct pfm_machine *m)
+{
+	struct timespec t;
+
+	(void)m;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+size_t pfm_user_page_size(struct pfm_machine *m)
+{
+	(void)m;
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* --- sampling buffers ----------------------------------------------------------------------- */
+
+void *pfm_user_alloc_buffer(struct pfm_context *ctx, size_t size)
+{
+	struct pfm_desc *d = pfm_desc_of(ctx);
+	void *buf = MAP_FAILED;
+	int fd = memfd_create("perfmon-buffer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0)
+		return NULL;
+	if (!ftruncate(fd, (off_t)size))
+		buf = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (buf == MAP_FAILED) {
+		close(fd);
+		return NULL;
+	}
+	/* 3.5.4: read-only for good, whatever mprotect(2) is asked; Linux before 5.1 cannot */
+	fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW);
+	d->memfd = fd;
+	return buf;
+}
+
+void pfm_user_free_buffer(struct pfm_context *ctx, void *buf, size_t size)
+{
+	struct pfm_desc *d = pfm_desc_of(ctx);
+
+	munmap(buf, size);
+	close(d->memfd);
+	d->memfd = -1;
+}

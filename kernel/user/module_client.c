@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+/*
+ * module_client.c - the linux machine: libperfmon's way to perfmon.ko.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "desc.h"
+#include "module_client.h"
+
+static _Atomic int device = -1;			/* /dev/perfmon, once it was found to work */
+static struct pfm_reg *pmcs, *pmds;
+static char names[2 * PFM_MAX_PMDS][PFM_REG_NAME_LEN];
+static char model[sizeof(((pfarg_config_t *)0)->cf_pmu)];
+static struct pfm_pmu pmu = { .name = model };
+static struct pfm_machine machine = { .pmu = &pmu };	/* stands for the one in the kernel */
+
+bool pfm_linux_is(const struct pfm_machine *m)
+{
+	return m == &machine;
+}
+
+/* --- calls ---------------------------------------------------------------------------------- */
+
+/* The kernel's reason becomes ours. */
+static void adopt_reason(int fd)
+{
+	struct pfm_ioc_why why;
+	int saved = errno;
+
+	if (!ioctl(fd, PFM_IOC(PFM_NR_EXPLAIN, 0), &why))
+		pfm_refuse(0, "%s", why.text);
+	errno = saved;
+}
+
+static int told(int fd, int ret)
+{
+	if (ret < 0)
+		adopt_reason(fd);
+	return ret;
+}
+
+static bool is_context(int fd)
+{
+	int saved = errno;
+	bool is = ioctl(fd, PFM_IOC(PFM_NR_ABI, 0)) == (int)PFM_IOC_ABI &&
+		  ioctl(fd, PFM_IOC(PFM_NR_IS_LOADED, 0)) >= 0;
+
+	errno = saved;
+	return is;
+}
+
+/* Where there is no perfmon.ko no descriptor is one of its. */
+static bool there(void)
+{
+	static _Atomic int known = -1;
+
+	if (known < 0)
+		known = !access(PFM_DEVICE, F_OK);
+	return known;
+}
+
+bool pfm_linux_call(int fd, unsigned int nr, int n, void *arg, int *ret)
+{
+	if (device < 0 && !there())
+		return false;
+	*ret = ioctl(fd, PFM_IOC(nr, n), arg);
+	if (*ret >= 0)
+		return true;
+	if (errno == ENOTTY || errno == EBADF || !is_context(fd))
+		return false;
+	adopt_reason(fd);
+	return true;
+}
+
+/* 0 elements are the kernel's to refuse; and more than can be told are more than it takes. */
+static int clamp(int n)
+{
+	return n < 0 ? 0 : n < (int)PFM_IOC_MAX_N ? n : (int)PFM_IOC_MAX_N;
+}
+
+bool pfm_linux_vector(int fd, unsigned int nr, int n, void *v, int *ret)
+{
+	return pfm_linux_call(fd, nr, clamp(n), v, ret);
+}
+
+int pfm_linux_ask(unsigned int nr, int n, void *arg)
+{
+	return told(device, ioctl(device, PFM_IOC(nr, n), arg));
+}
+
+int pfm_linux_ask_vector(unsigned int nr, int n, void *v)
+{
+	return pfm_linux_ask(nr, clamp(n), v);
+}
+
+int pfm_linux_create(pfarg_ctx_t *ctx, const char *fmt_name, const void *fmt_arg, size_t size)
+{
+	struct pfm_ioc_create req = {
+		.ctx = (uintptr_t)ctx, .fmt_arg = (uintptr_t)fmt_arg,
+		.arg_size = size == SIZE_MAX ? UINT64_MAX : size,
+	};
+
+	if (fmt_name) {
+		req.flags = PFM_IOC_BY_NAME;
+		strncpy(req.fmt_name, fmt_name, sizeof(req.fmt_name) - 1);
+	}
+	return pfm_linux_ask(PFM_NR_CREATE_CONTEXT, 0, &req);
+}
+
+/* --- the machine: what the kernel says of its registers ------------------------------------- */
+
+static int fetch_reg(struct pfm_reg *reg, char *name, uint16_t num, unsigned int nr)
+{
+	pfarg_reginfo_t info = { .reg_num = num };
+
+	if (pfm_linux_ask(nr, 1, &info))
+		return -1;
+	memcpy(name, info.reg_name, PFM_REG_NAME_LEN);
+	*reg = (struct pfm_reg){
+		.num = num, .type = info.reg_type, .kind = info.reg_kind, .dfl = info.reg_def_value,
+		.rsvd = info.reg_rsvd_mask, .index = info.reg_index, .ctrl = info.reg_ctrl,
+		.width = info.reg_width, .name = name,
+	};
+	return 0;
+}
+
+/* The registers of bits, into a new table; how many, or -1. */
+static int fetch_regs(struct pfm_reg **table, const uint64_t *bits, unsigned int nr, char (*name)[PFM_REG_NAME_LEN])
+{
+	unsigned int num;
+	int n = 0;
+
+	*table = calloc(PFM_MAX_PMDS, sizeof(**table));
+	if (!*table)
+		return -1;
+	for (num = 0; num < PFM_MAX_PMDS; num++) {
+		if (!(bits[num / 64] >> (num % 64) & 1))
+			continue;
+		if (fetch_reg(&(*table)[n], name[n], (uint16_t)num, nr))
+			return -1;
+		n++;
+	}
+	return n;
+}
+
+static int fetch_pmu(void)
+{
+	pfarg_config_t cfg;
+	int num_pmcs, num_pmds;
+
+	if (pfm_linux_ask(PFM_NR_GET_CONFIG, 0, &cfg))
+		return -1;
+	num_pmcs = fetch_regs(&pmcs, cfg.cf_impl_pmcs, PFM_NR_GETINFO_PMCS, names);
+	num_pmds = fetch_regs(&pmds, cfg.cf_impl_pmds, PFM_NR_GETINFO_PMDS, names + PFM_MAX_PMDS);
+	if (num_pmcs < 0 || num_pmds < 0)
+		return -1;
+	memcpy(model, cfg.cf_pmu, sizeof(model));
+	pmu.counter_width = cfg.cf_counter_width;
+	pmu.pmcs = pmcs;
+	pmu.pmds = pmds;
+	pmu.num_pmcs = (uint16_t)num_pmcs;
+	pmu.num_pmds = (uint16_t)num_pmds;
+	return 0;
+}
+
+static struct pfm_machine *refuse(int err, const char *why)
+{
+	pfm_refuse(0, "machine \"linux\": %s", why);
+	errno = err;
+	return NULL;
+}
+
+static int open_device(void)
+{
+	device = open(PFM_DEVICE, O_RDWR | O_CLOEXEC);
+	if (device < 0) {
+		refuse(errno == ENOENT ? ENODEV : errno, errno == ENOENT ? "there is no " PFM_DEVICE
+		       " (modprobe perfmon)" : "cannot open " PFM_DEVICE);
+		return -1;
+	}
+	if (ioctl(device, PFM_IOC(PFM_NR_ABI, 0)) == (int)PFM_IOC_ABI && !fetch_pmu())
+		return 0;
+	close(device);
+	device = -1;
+	free(pmcs);
+	free(pmds);
+	refuse(ENODEV, "perfmon.ko is of another version than libperfmon");
+	return -1;
+}
+
+const struct pfm_pmu *pfm_linux_pmu(void)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	sigset_t saved;
+	bool ready;
+
+	pfm_signals_block(&saved);
+	pthread_mutex_lock(&lock);
+	ready = device >= 0 || !open_device();
+	pthread_mutex_unlock(&lock);
+	pfm_signals_restore(&saved);
+	return ready ? &pmu : NULL;
+}
+
+/* Under the lock of machines.c, which is not everybody's. */
+static struct pfm_machine *linux_open(const char *model_name, const char *options)
+{
+	if (*model_name || *options)
+		return refuse(EINVAL, "it has neither models nor options");
+	return pfm_linux_pmu() ? &machine : NULL;
+}
+
+static void linux_describe(struct pfm_machine *m, pfm_machine_info_t *info)
+{
+	for (unsigned int i = 0; i < m->pmu->num_pmds; i++)
+		if ((m->pmu->pmds[i].kind & PFM_REG_C64) && m->pmu->pmds[i].type != PFM_REG_TYPE_SW)
+			info->hw_counters++;
+	if (!info->hw_counters)
+		info->notes = "no hardware PMU that perfmon.ko knows (a virtual machine?): cycles, instructions, cache "
+			      "misses cannot be counted here; software counters (clocks, faults, switches), sampling "
+			      "by time and virtual PMDs work.\n";
+	info->limits = "EXCL_IDLE and EXCL_KERNEL_ONLY_THREADS leave out interrupts on top of such a thread too\n"
+		       "MAP_SETS is refused: at each context switch the kernel may give a thread other counters, and a "
+		       "module is not told when they are there; a mapping of them would be out of date from then on\n"
+		       "sampling formats are the kernel's: none written in Lua";
+}
+
+const struct pfm_user_machine pfm_linux_machine = {
+	.name = "linux",
+	.open = linux_open,
+	.describe = linux_describe,
+};
