@@ -148,7 +148,7 @@ include lpfm/doc/build.mk
 
 # --- the Lua module and the program, for each interpreter ---------------------------------------
 
-MODULE_SRC := $(wildcard lpfm/*.c)
+MODULE_SRC := $(filter-out lpfm/pfmlib/%,$(wildcard lpfm/*.c lpfm/*/*.c))
 include lpfm/build.mk
 PROGRAM_SRC := $(wildcard repl/*.c)
 
@@ -157,7 +157,7 @@ define per_lua
 $(BUILD)/$(1)/obj/%.o: %.c
 	@mkdir -p $$(@D)
 	$$(call say,cc $$< ($(1)))
-	$(Q)$(CC) $(ALLCFLAGS) $(call LUA_INC,$(1)) -DLPFM_PREFIX='"$(PREFIX)"' -c -o $$@ $$<
+	$(Q)$(CC) -Ilpfm $(ALLCFLAGS) $(call LUA_INC,$(1)) -DLPFM_PREFIX='"$(PREFIX)"' -c -o $$@ $$<
 
 $(BUILD)/$(1)/lpfm.so: $(MODULE_SRC:%.c=$(BUILD)/$(1)/obj/%.o) $(LIBPERFMON) $(PFMLIB_SO) lpfm/lpfm.map
 	$$(call say,ld $$@)

@@ -5,9 +5,9 @@
 CDEF := $(BUILD)/gen/cdef.inc
 INCLUDES += -I$(BUILD)/gen
 
-$(CDEF): lpfm/cdef.h lpfm/view.h lpfm/declare.lua $(wildcard kernel/include/perfmon/*.h)
+$(CDEF): lpfm/ffi/cdef.h lpfm/ffi/objects.h lpfm/ffi/declare.lua $(wildcard kernel/include/perfmon/*.h)
 	@mkdir -p $(@D)
 	$(call say,gen $@)
-	$(Q)set -o pipefail; $(CC) -E $(CSTD) -Ikernel/include lpfm/cdef.h | $(LUA) lpfm/declare.lua >$@
+	$(Q)set -o pipefail; $(CC) -E $(CSTD) -Ikernel/include -Ilpfm lpfm/ffi/cdef.h | $(LUA) lpfm/ffi/declare.lua >$@
 
-$(LUAS:%=$(BUILD)/%/obj/lpfm/cdef.o): $(CDEF)
+$(LUAS:%=$(BUILD)/%/obj/lpfm/ffi/cdef.o): $(CDEF)

@@ -13,9 +13,9 @@ both. Calls that fail return nil, a message and errno; misuse raises.
 */
 #include <dlfcn.h>
 
-#include "events.h"
-#include "luafmt.h"
-#include "sigio.h"
+#include "events/events.h"
+#include "format/register.h"
+#include "context/sigio.h"
 
 /*
  * Lua unloads modules when a state closes. libperfmon has a thread, and this module a signal's

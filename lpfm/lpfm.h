@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "view.h"
+#include "ffi/objects.h"
 #include "perfmon/perfmon_dfl_smpl.h"
 
 #define LPFM_COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -83,7 +83,7 @@ void lpfm_to_bits(lua_State *L, int idx, const struct lpfm_site *site, uint64_t 
 		  unsigned int limit);
 void lpfm_push_bits(lua_State *L, const uint64_t *bv);
 
-/* --- records (record.c): structures of the ABI as tables, in both directions ---------------- */
+/* --- records (structs.c): structures of the ABI as tables, in both directions ---------------- */
 
 enum lpfm_kind {
 	LPFM_U16, LPFM_U32, LPFM_U64,
@@ -110,40 +110,40 @@ struct lpfm_field {
 	uint64_t		none;		/* not 0: the value that is returned as nil */
 };
 
-struct lpfm_record {
+struct lpfm_struct {
 	size_t			size;
 	int			flags_offset;	/* of the PFM_REG_RETFL_* bits, -1: none */
 	bool			plain;		/* a number may stand for {first field = number} */
 	const struct lpfm_field	*fields;	/* ended by one without a name */
 };
 
-extern const struct lpfm_record lpfm_pmc_record, lpfm_pmd_record, lpfm_read_record;
-extern const struct lpfm_record lpfm_set_record, lpfm_setinfo_record, lpfm_deleted_set_record;
-extern const struct lpfm_record lpfm_reginfo_record, lpfm_config_record, lpfm_fmt_record;
+extern const struct lpfm_struct lpfm_pmc_struct, lpfm_pmd_struct, lpfm_read_struct;
+extern const struct lpfm_struct lpfm_set_struct, lpfm_setinfo_struct, lpfm_deleted_set_struct;
+extern const struct lpfm_struct lpfm_reginfo_struct, lpfm_config_struct, lpfm_fmt_struct;
 
-const struct lpfm_field *lpfm_record_field(const struct lpfm_record *rec, const char *name);
+const struct lpfm_field *lpfm_struct_field(const struct lpfm_struct *rec, const char *name);
 /* One field, the value being at idx. */
 void lpfm_field_read(lua_State *L, int idx, const struct lpfm_field *field, void *base,
 		     const struct lpfm_site *site);
 void lpfm_field_push(lua_State *L, const struct lpfm_field *field, const void *base);
 /* The table (or plain number) at idx into the structure at base; unknown fields raise. */
-void lpfm_record_read(lua_State *L, int idx, const struct lpfm_record *rec, void *base,
+void lpfm_struct_read(lua_State *L, int idx, const struct lpfm_struct *rec, void *base,
 		      struct lpfm_site *site);
-void lpfm_record_push(lua_State *L, const struct lpfm_record *rec, const void *base);
+void lpfm_struct_push(lua_State *L, const struct lpfm_struct *rec, const void *base);
 /* A UUID as text. */
 void lpfm_push_uuid(lua_State *L, const unsigned char *u);
 
 /* The list at idx as n structures, in a userdata that it pushes. */
-void *lpfm_list_read(lua_State *L, int idx, const struct lpfm_record *rec, const char *call, int *n);
+void *lpfm_list_read(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call, int *n);
 /* The same; up to room bytes of them go to small, the caller's, and nothing is pushed. */
-void *lpfm_list_read_small(lua_State *L, int idx, const struct lpfm_record *rec, const char *call,
+void *lpfm_list_read_small(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call,
 			   int *n, void *small, size_t room);
 /* The same into memory that has room for them: lua_objlen(L, idx) structures, zeroed. */
-int lpfm_list_length(lua_State *L, int idx, const struct lpfm_record *rec, const char *call);
-void lpfm_list_fill(lua_State *L, int idx, const struct lpfm_record *rec, const char *call,
+int lpfm_list_length(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call);
+void lpfm_list_fill(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call,
 		    void *base, int n);
 /* n structures as a list of tables. */
-void lpfm_list_push(lua_State *L, const struct lpfm_record *rec, const void *base, int n);
+void lpfm_list_push(lua_State *L, const struct lpfm_struct *rec, const void *base, int n);
 
 /* --- results (result.c) --------------------------------------------------------------------- */
 
@@ -152,7 +152,7 @@ int lpfm_fail(lua_State *L, const char *call);
 /* true, or the failure, by what the call returned. */
 int lpfm_result(lua_State *L, const char *call, int ret);
 /* nil, "call: element N: reason", errno: the element is the one the call marked. */
-int lpfm_fail_vector(lua_State *L, const char *call, const struct lpfm_record *rec, void *base, int n);
+int lpfm_fail_vector(lua_State *L, const char *call, const struct lpfm_struct *rec, void *base, int n);
 /* nil, formatted message, err: for what is not a perfmon call. */
 int lpfm_fail_errno(lua_State *L, int err, const char *fmt, ...) LPFM_PRINTF(3, 4);
 /* nil, "timeout" */
@@ -204,7 +204,7 @@ extern const struct lpfm_class lpfm_pmds_class, lpfm_pmcs_class;
 
 /* Pushes the vector made of the list at idx. */
 void lpfm_vector_new(lua_State *L, int idx, const struct lpfm_class *class,
-		     const struct lpfm_record *rec, const char *call);
+		     const struct lpfm_struct *rec, const char *call);
 int lpfm_vector_read_flagged(int fd, struct lpfm_vector *v);
 
 /* pfm_read_pmds() with the flags of a read alone; a vector of lpfm.pmds. */

@@ -3,7 +3,7 @@
 # LIBPFM4=no builds it without libpfm4, with the tables of this folder alone.
 
 LIBPFM4     ?= yes
-PFMLIB_SRC  := $(filter-out %/libpfm4.c,$(wildcard lpfm/pfmlib/*.c))
+PFMLIB_SRC  := $(filter-out %/libpfm4.c,$(wildcard lpfm/pfmlib/*.c lpfm/pfmlib/models/*.c))
 PFMLIB_L4   := lpfm/pfmlib/$(if $(filter no,$(LIBPFM4)),none/)libpfm4
 PFMLIB_OBJ  := $(PFMLIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/$(PFMLIB_L4).o
 PFMLIB_SO   := $(BUILD)/libpfmlib.so
@@ -12,7 +12,7 @@ PFMLIB_LINK := -lpfmlib
 $(PFMLIB_SRC:%.c=$(BUILD)/obj/%.o): $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,cc $<)
-	$(Q)$(CC) $(ALLCFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(ALLCFLAGS) -Ilpfm/pfmlib -c -o $@ $<
 
 # libpfm4's header has the name of ours, which this file must not find
 $(BUILD)/obj/$(PFMLIB_L4).o: $(PFMLIB_L4).c

@@ -32,7 +32,7 @@ local function where_of(self, filter)
    return where
 end
 
--- Where a bin of powers of two begins, see log_bin() in lpfm/column.c.
+-- Where a bin of powers of two begins, see log_bin() in lpfm/samples/column.c.
 local function log_start(bin, bits)
    local step = 2 ^ bits
    if bin < 2 * step then return bin end

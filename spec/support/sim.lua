@@ -59,7 +59,7 @@ end
 --- A new simulated computer, on which contexts are created from now on.
 -- @param model "itanium2" (the default), "k8", "p6", "armv8"
 -- @param options see perfmon/sim.h
--- @return what lpfm.machine returns, with the methods of lpfm/sim.c
+-- @return what lpfm.machine returns, with the methods of lpfm/sim/sim.c
 function sim.machine(model, options)
    machine = assert(lpfm.machine("sim:" .. (model or "itanium2"), options))
    return machine

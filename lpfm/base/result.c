@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * result.c - what a call returns to Lua: its result, or nil, a message and errno.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "lpfm.h"
+
+static int push_failure(lua_State *L, int err)
+{
+	lua_pushnil(L);
+	lua_insert(L, -2);
+	lua_pushinteger(L, err);
+	return 3;
+}
+
+/* The library's words for the failure, or the system's. */
+static const char *reason(int err)
+{
+	const char *text = pfm_explain();
+
+	return *text ? text : strerror(err);
+}
+
+int lpfm_fail(lua_State *L, const char *call)
+{
+	int err = errno;
+
+	lua_pushfstring(L, "%s: %s", call, reason(err));
+	return push_failure(L, err);
+}
+
+int lpfm_result(lua_State *L, const char *call, int ret)
+{
+	if (ret < 0)
+		return lpfm_fail(L, call);
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
+int lpfm_fail_errno(lua_State *L, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	lua_pushvfstring(L, fmt, ap);
+	va_end(ap);
+	return push_failure(L, err);
+}
+
+int lpfm_timeout(lua_State *L)
+{
+	lua_pushnil(L);
+	lua_pushliteral(L, "timeout");
+	return 2;
+}
+
+/* 3.1.2: the call stops at the first bad element and marks it. Unmarks it; 0: none is marked. */
+static int marked_element(const struct lpfm_struct *rec, char *base, int n)
+{
+	for (int i = 0; i < n && rec->flags_offset >= 0; i++) {
+		uint32_t flags, *at = (uint32_t *)(base + (size_t)i * rec->size + rec->flags_offset);
+
+		flags = *at;
+		*at &= ~PFM_REG_RETFL_MASK;
+		if (PFM_REG_HAS_ERROR(flags))
+			return i + 1;
+	}
+	return 0;
+}
+
+/* 4.4.2: a vector is limited in bytes. */
+static int fail_too_long(lua_State *L, const char *call, const struct lpfm_struct *rec, int n)
+{
+	pfarg_config_t cfg = { 0 };
+	uint64_t max;
+
+	if (pfm_get_config(&cfg))
+		return lpfm_fail_errno(L, E2BIG, "%s: %d elements are too many", call, n);
+	max = cfg.cf_arg_size_max;
+	return lpfm_fail_errno(L, E2BIG,
+		"%s: %d elements of %d bytes exceed the limit of %f bytes for one call: at most %f fit "
+		"(arg_size_max, see lpfm.config)", call, n, (int)rec->size, (lua_Number)max,
+		(lua_Number)(max / rec->size));
+}
+
+int lpfm_fail_vector(lua_State *L, const char *call, const struct lpfm_struct *rec, void *base, int n)
+{
+	int err = errno, element = marked_element(rec, base, n);
+
+	if (err == E2BIG)
+		return fail_too_long(L, call, rec, n);
+	if (element)
+		lua_pushfstring(L, "%s: element %d: %s", call, element, reason(err));
+	else
+		lua_pushfstring(L, "%s: %s", call, reason(err));
+	return push_failure(L, err);
+}

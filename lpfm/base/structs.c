@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * structs.c - the structures of perfmon.h as Lua tables.
+ *
+ * One description of a structure serves both directions. Field names are the structure's own
+ * without their prefix.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "lpfm.h"
+
+#define FIELD(type, member, name, kind, dir, ...) \
+	{ name, LPFM_##kind, dir, offsetof(type, member), __VA_ARGS__ }
+#define NS_PER_S 1000000000U
+
+#define IN	LPFM_IN
+#define OUT	LPFM_OUT
+#define INOUT	(LPFM_IN | LPFM_OUT)
+#define NEED	(LPFM_IN | LPFM_OUT | LPFM_NEED)
+#define END	{ NULL, 0, 0, 0, NULL, 0 }
+
+static const struct lpfm_field pmc_fields[] = {
+	FIELD(pfarg_pmc_t, reg_num, "num", U16, NEED, NULL, 0),
+	FIELD(pfarg_pmc_t, reg_set, "set", U16, INOUT, NULL, 0),
+	FIELD(pfarg_pmc_t, reg_value, "value", U64, INOUT, NULL, 0),
+	FIELD(pfarg_pmc_t, reg_flags, "flags", FLAGS, INOUT, lpfm_pmc_flags, 0),
+	END
+};
+
+static const struct lpfm_field pmd_fields[] = {
+	FIELD(pfarg_pmd_t, reg_num, "num", U16, NEED, NULL, 0),
+	FIELD(pfarg_pmd_t, reg_set, "set", U16, INOUT, NULL, 0),
+	FIELD(pfarg_pmd_t, reg_value, "value", U64, INOUT, NULL, 0),
+	FIELD(pfarg_pmd_t, reg_flags, "flags", FLAGS, INOUT, lpfm_pmd_flags, 0),
+	FIELD(pfarg_pmd_t, reg_long_reset, "long_reset", U64, INOUT, NULL, 0),
+	FIELD(pfarg_pmd_t, reg_short_reset, "short_reset", U64, INOUT, NULL, 0),
+	FIELD(pfarg_pmd_t, reg_last_reset_val, "last_reset", U64, OUT, NULL, 0),
+	FIELD(pfarg_pmd_t, reg_ovfl_switch_cnt, "switch_cnt", NAT, INOUT, NULL, 0),
+	FIELD(pfarg_pmd_t, reg_reset_pmds, "reset_pmds", BITS, INOUT, NULL, 0),
+	FIELD(pfarg_pmd_t, reg_smpl_pmds, "smpl_pmds", BITS, INOUT, NULL, 0),
+	FIELD(pfarg_pmd_t, reg_smpl_eventid, "eventid", U64, INOUT, NULL, 0),
+	FIELD(pfarg_pmd_t, reg_random_mask, "random_mask", NAT, INOUT, NULL, 0),
+	FIELD(pfarg_pmd_t, reg_random_seed, "random_seed", U32, INOUT, NULL, 0),
+	END
+};
+
+static const struct lpfm_field read_fields[] = {
+	FIELD(pfarg_pmd_t, reg_num, "num", U16, NEED, NULL, 0),
+	FIELD(pfarg_pmd_t, reg_set, "set", U16, INOUT, NULL, 0),
+	FIELD(pfarg_pmd_t, reg_flags, "flags", FLAGS, IN, lpfm_pmd_flags, 0),
+	FIELD(pfarg_pmd_t, reg_value, "value", U64, OUT, NULL, 0),
+	FIELD(pfarg_pmd_t, reg_last_reset_val, "last_reset", U64, OUT, NULL, 0),
+	FIELD(pfarg_pmd_t, reg_ovfl_switch_cnt, "switch_cnt", NAT, OUT, NULL, 0),
+	END
+};
+
+static const struct lpfm_field set_fields[] = {
+	FIELD(pfarg_setdesc_t, set_id, "id", U16, NEED, NULL, 0),
+	FIELD(pfarg_setdesc_t, set_id_next, "id_next", U16, INOUT, NULL, 0),
+	FIELD(pfarg_setdesc_t, set_flags, "flags", FLAGS, INOUT, lpfm_set_flags, 0),
+	FIELD(pfarg_setdesc_t, set_timeout, "timeout", NAT, INOUT, NULL, 0),
+	FIELD(pfarg_setdesc_t, set_mmap_offset, "mmap_offset", NAT, OUT, NULL, 0),
+	END
+};
+
+static const struct lpfm_field deleted_set_fields[] = {
+	FIELD(pfarg_setdesc_t, set_id, "id", U16, NEED, NULL, 0),
+	END
+};
+
+static const struct lpfm_field setinfo_fields[] = {
+	FIELD(pfarg_setinfo_t, set_id, "id", U16, NEED, NULL, 0),
+	FIELD(pfarg_setinfo_t, set_id_next, "id_next", U16, OUT, NULL, 0),
+	FIELD(pfarg_setinfo_t, set_flags, "flags", FLAGS, OUT, lpfm_set_flags, 0),
+	FIELD(pfarg_setinfo_t, set_ovfl_pmds, "ovfl_pmds", BITS, OUT, NULL, 0),
+	FIELD(pfarg_setinfo_t, set_runs, "runs", NAT, OUT, NULL, 0),
+	FIELD(pfarg_setinfo_t, set_timeout, "timeout", NAT, OUT, NULL, 0),
+	FIELD(pfarg_setinfo_t, set_act_duration, "act_duration", NAT, OUT, NULL, 0),
+	FIELD(pfarg_setinfo_t, set_avail_pmcs, "avail_pmcs", BITS, OUT, NULL, 0),
+	FIELD(pfarg_setinfo_t, set_avail_pmds, "avail_pmds", BITS, OUT, NULL, 0),
+	FIELD(pfarg_setinfo_t, set_mmap_offset, "mmap_offset", NAT, OUT, NULL, 0),
+	FIELD(pfarg_setinfo_t, set_lost, "lost", NAT, OUT, NULL, 0),
+	FIELD(pfarg_setinfo_t, set_throttled, "throttled", NAT, OUT, NULL, 0),
+	END
+};
+
+static const struct lpfm_field reginfo_fields[] = {
+	FIELD(pfarg_reginfo_t, reg_num, "num", U16, NEED, NULL, 0),
+	FIELD(pfarg_reginfo_t, reg_name, "name", TEXT, OUT, NULL, PFM_REG_NAME_LEN),
+	FIELD(pfarg_reginfo_t, reg_type, "type", TYPE, OUT, lpfm_reg_types, 0),
+	FIELD(pfarg_reginfo_t, reg_kind, "kind", FLAGS, OUT, lpfm_reg_kinds, 0),
+	FIELD(pfarg_reginfo_t, reg_def_value, "def_value", U64, OUT, NULL, 0),
+	FIELD(pfarg_reginfo_t, reg_rsvd_mask, "rsvd_mask", U64, OUT, NULL, 0),
+	FIELD(pfarg_reginfo_t, reg_index, "index", NAT, OUT, NULL, PFM_REG_IDX_NONE),
+	FIELD(pfarg_reginfo_t, reg_width, "width", U16, OUT, NULL, 0),
+	FIELD(pfarg_reginfo_t, reg_ctrl, "ctrl", U16, OUT, NULL, PFM_REG_NO_CTRL),
+	END
+};
+
+static const struct lpfm_field config_fields[] = {
+	FIELD(pfarg_config_t, cf_version, "version", U32, OUT, NULL, 0),
+	FIELD(pfarg_config_t, cf_flags, "flags", U32, INOUT, NULL, 0),
+	FIELD(pfarg_config_t, cf_impl_pmcs, "impl_pmcs", BITS, OUT, NULL, 0),
+	FIELD(pfarg_config_t, cf_impl_pmds, "impl_pmds", BITS, OUT, NULL, 0),
+	FIELD(pfarg_config_t, cf_sys_gid, "sys_gid", GROUP, INOUT, NULL, 0),
+	FIELD(pfarg_config_t, cf_thread_gid, "thread_gid", GROUP, INOUT, NULL, 0),
+	FIELD(pfarg_config_t, cf_arg_size_max, "arg_size_max", NAT, INOUT, NULL, 0),
+	FIELD(pfarg_config_t, cf_smpl_buf_size_max, "smpl_buf_size_max", NAT, INOUT, NULL, 0),
+	FIELD(pfarg_config_t, cf_counter_width, "counter_width", U16, OUT, NULL, 0),
+	FIELD(pfarg_config_t, cf_ovfl_rate_max, "ovfl_rate_max", NAT, INOUT, NULL, 0),
+	FIELD(pfarg_config_t, cf_smpl_buf_size_cur, "smpl_buf_size_cur", NAT, OUT, NULL, 0),
+	FIELD(pfarg_config_t, cf_thread_sessions, "thread_sessions", NAT, OUT, NULL, 0),
+	FIELD(pfarg_config_t, cf_sys_sessions, "sys_sessions", NAT, OUT, NULL, 0),
+	FIELD(pfarg_config_t, cf_pmu, "pmu", TEXT, OUT, NULL, 64),
+	END
+};
+
+static const struct lpfm_field fmt_fields[] = {
+	FIELD(pfarg_fmtinfo_t, fmt_name, "name", TEXT, OUT, NULL, PFM_FMT_NAME_LEN),
+	FIELD(pfarg_fmtinfo_t, fmt_uuid, "uuid", UUID, OUT, NULL, 0),
+	FIELD(pfarg_fmtinfo_t, fmt_version, "version", U32, OUT, NULL, 0),
+	FIELD(pfarg_fmtinfo_t, fmt_flags, "flags", FLAGS, OUT, lpfm_fmt_flags, 0),
+	FIELD(pfarg_fmtinfo_t, fmt_arg_size, "arg_size", NAT, OUT, NULL, 0),
+	END
+};
+
+#define RECORD(rec, type, marks, numbers, list) \
+	const struct lpfm_struct rec = { sizeof(type), marks, numbers, list }
+
+RECORD(lpfm_pmc_struct, pfarg_pmc_t, offsetof(pfarg_pmc_t, reg_flags), false, pmc_fields);
+RECORD(lpfm_pmd_struct, pfarg_pmd_t, offsetof(pfarg_pmd_t, reg_flags), true, pmd_fields);
+RECORD(lpfm_read_struct, pfarg_pmd_t, offsetof(pfarg_pmd_t, reg_flags), true, read_fields);
+RECORD(lpfm_set_struct, pfarg_setdesc_t, offsetof(pfarg_setdesc_t, set_flags), true, set_fields);
+RECORD(lpfm_deleted_set_struct, pfarg_setdesc_t, offsetof(pfarg_setdesc_t, set_flags), true,
+       deleted_set_fields);
+RECORD(lpfm_setinfo_struct, pfarg_setinfo_t, offsetof(pfarg_setinfo_t, set_flags), true,
+       setinfo_fields);
+RECORD(lpfm_reginfo_struct, pfarg_reginfo_t, offsetof(pfarg_reginfo_t, reg_flags), true,
+       reginfo_fields);
+RECORD(lpfm_config_struct, pfarg_config_t, -1, false, config_fields);
+RECORD(lpfm_fmt_struct, pfarg_fmtinfo_t, -1, false, fmt_fields);
+
+const struct lpfm_field *lpfm_struct_field(const struct lpfm_struct *rec, const char *name)
+{
+	for (const struct lpfm_field *f = rec->fields; f->name; f++)
+		if (!strcmp(f->name, name))
+			return f;
+	return NULL;
+}
+
+/* --- one field ------------------------------------------------------------------------------ */
+
+static uint64_t read_nat(lua_State *L, int idx, const struct lpfm_site *site)
+{
+	if (lua_type(L, idx) == LUA_TNUMBER && lua_tonumber(L, idx) < 0)
+		lpfm_bad_value(L, site, "integer of 0 or more", idx);
+	return lpfm_to_u64(L, idx, site);
+}
+
+static uint32_t read_group(lua_State *L, int idx, const struct lpfm_site *site)
+{
+	int64_t gid = lpfm_to_int(L, idx, site, -1, UINT32_MAX - 1);
+
+	return gid < 0 ? PFM_GROUP_ANY : (uint32_t)gid;
+}
+
+static void read_time(lua_State *L, int idx, const struct lpfm_site *site, struct timespec *t)
+{
+	uint64_t ns = read_nat(L, idx, site);
+
+	t->tv_sec = (time_t)(ns / NS_PER_S);
+	t->tv_nsec = (long)(ns % NS_PER_S);
+}
+
+static void push_time(lua_State *L, const struct timespec *t)
+{
+	lpfm_push_nat(L, (uint64_t)t->tv_sec * NS_PER_S + (uint64_t)t->tv_nsec);
+}
+
+void lpfm_field_read(lua_State *L, int idx, const struct lpfm_field *field, void *base,
+		     const struct lpfm_site *site)
+{
+	void *at = (char *)base + field->offset;
+
+	switch (field->kind) {
+	case LPFM_U16:
+		*(uint16_t *)at = (uint16_t)lpfm_to_int(L, idx, site, 0, UINT16_MAX);
+		break;
+	case LPFM_U32:
+		*(uint32_t *)at = (uint32_t)lpfm_to_int(L, idx, site, 0, UINT32_MAX);
+		break;
+	case LPFM_U64:
+		*(uint64_t *)at = lpfm_to_u64(L, idx, site);
+		break;
+	case LPFM_NAT:
+		*(uint64_t *)at = read_nat(L, idx, site);
+		break;
+	case LPFM_BITS:
+		lpfm_to_bits(L, idx, site, at, PFM_MAX_PMDS);
+		break;
+	case LPFM_FLAGS:
+		*(uint32_t *)at = lpfm_to_flags(L, idx, site, field->flags);
+		break;
+	case LPFM_GROUP:
+		*(uint32_t *)at = read_group(L, idx, site);
+		break;
+	case LPFM_TIME:
+		read_time(L, idx, site, at);
+		break;
+	}
+}
+
+void lpfm_push_uuid(lua_State *L, const unsigned char *u)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text),
+		 "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+		 u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12],
+		 u[13], u[14], u[15]);
+	lua_pushstring(L, text);
+}
+
+static void push_group(lua_State *L, uint32_t gid)
+{
+	lua_pushnumber(L, gid == PFM_GROUP_ANY ? -1.0 : (lua_Number)gid);
+}
+
+/* A value or, if it is the field's way of saying that there is none, nil. */
+static void push_unless_none(lua_State *L, const struct lpfm_field *field, uint64_t value)
+{
+	if (field->none && value == field->none)
+		lua_pushnil(L);
+	else if (field->kind == LPFM_U64)
+		lpfm_push_u64(L, value);
+	else
+		lpfm_push_nat(L, value);
+}
+
+void lpfm_field_push(lua_State *L, const struct lpfm_field *field, const void *base)
+{
+	const void *at = (const char *)base + field->offset;
+
+	switch (field->kind) {
+	case LPFM_U16:
+		push_unless_none(L, field, *(const uint16_t *)at);
+		break;
+	case LPFM_U32:
+		push_unless_none(L, field, *(const uint32_t *)at);
+		break;
+	case LPFM_U64:
+	case LPFM_NAT:
+		push_unless_none(L, field, *(const uint64_t *)at);
+		break;
+	case LPFM_BITS:
+		lpfm_push_bits(L, at);
+		break;
+	case LPFM_FLAGS:
+		lpfm_push_flags(L, *(const uint32_t *)at & ~PFM_REG_RETFL_MASK, field->flags);
+		break;
+	case LPFM_TYPE:
+		lpfm_push_type(L, *(const uint16_t *)at, field->flags);
+		break;
+	case LPFM_GROUP:
+		push_group(L, *(const uint32_t *)at);
+		break;
+	case LPFM_TEXT:
+		lua_pushlstring(L, at, strnlen(at, field->none));
+		break;
+	case LPFM_UUID:
+		lpfm_push_uuid(L, at);
+		break;
+	case LPFM_TIME:
+		push_time(L, at);
+		break;
+	}
+}
+
+/* --- a structure ---------------------------------------------------------------------------- */
+
+/* The field that the key at -2 names. */
+static const struct lpfm_field *known_field(lua_State *L, const struct lpfm_struct *rec,
+					    struct lpfm_site *site)
+{
+	const struct lpfm_field *field;
+
+	if (lua_type(L, -2) != LUA_TSTRING)
+		lpfm_bad(L, site, "unexpected %s as the name of a field", luaL_typename(L, -2));
+	field = lpfm_struct_field(rec, lua_tostring(L, -2));
+	if (!field)
+		lpfm_bad(L, site, "unknown field '%s'", lua_tostring(L, -2));
+	if (!(field->dir & LPFM_IN))
+		lpfm_bad(L, site, "field '%s' cannot be set", field->name);
+	return field;
+}
+
+static void read_table(lua_State *L, int idx, const struct lpfm_struct *rec, void *base,
+		       struct lpfm_site *site)
+{
+	uint32_t given = 0;
+
+	lua_pushnil(L);
+	while (lua_next(L, idx)) {
+		const struct lpfm_field *field = known_field(L, rec, site);
+
+		site->field = field->name;
+		lpfm_field_read(L, lua_gettop(L), field, base, site);
+		site->field = NULL;
+		given |= 1U << (field - rec->fields);
+		lua_pop(L, 1);
+	}
+	for (const struct lpfm_field *f = rec->fields; f->name; f++)
+		if (f->dir & LPFM_NEED && !(given & 1U << (f - rec->fields)))
+			lpfm_bad(L, site, "field '%s' is missing", f->name);
+}
+
+void lpfm_struct_read(lua_State *L, int idx, const struct lpfm_struct *rec, void *base,
+		      struct lpfm_site *site)
+{
+	if (lua_istable(L, idx))
+		read_table(L, idx, rec, base, site);
+	else if (rec->plain && lua_type(L, idx) == LUA_TNUMBER)
+		lpfm_field_read(L, idx, &rec->fields[0], base, site);
+	else
+		lpfm_bad_value(L, site, rec->plain ? "number or table" : "table", idx);
+}
+
+/* Pushes the names of the fields that are returned; how many they are. */
+static int push_names(lua_State *L, const struct lpfm_struct *rec)
+{
+	int n = 0;
+
+	luaL_checkstack(L, 40, "names");
+	for (const struct lpfm_field *f = rec->fields; f->name; f++)
+		if (f->dir & LPFM_OUT) {
+			lua_pushstring(L, f->name);
+			n++;
+		}
+	return n;
+}
+
+/* Pushes the structure as a table of n fields whose names begin at idx. */
+static void push_named(lua_State *L, const struct lpfm_struct *rec, const void *base, int idx, int n)
+{
+	lua_createtable(L, 0, n);
+	for (const struct lpfm_field *f = rec->fields; f->name; f++) {
+		if (!(f->dir & LPFM_OUT))
+			continue;
+		lua_pushvalue(L, idx++);
+		lpfm_field_push(L, f, base);
+		lua_rawset(L, -3);
+	}
+}
+
+/* The value on top takes the place of the names. */
+static void drop_names(lua_State *L, int idx)
+{
+	lua_replace(L, idx);
+	lua_settop(L, idx);
+}
+
+void lpfm_struct_push(lua_State *L, const struct lpfm_struct *rec, const void *base)
+{
+	int names = lua_gettop(L) + 1, n = push_names(L, rec);
+
+	push_named(L, rec, base, names, n);
+	drop_names(L, names);
+}
+
+/* --- lists of structures -------------------------------------------------------------------- */
+
+/* {num=4} where {{num=4}} is meant. */
+static void refuse_lone_record(lua_State *L, int idx, const struct lpfm_site *site)
+{
+	lua_pushnil(L);
+	if (lua_next(L, idx))
+		lpfm_bad(L, site, "list expected, got a table without element 1 "
+			 "(a list of one is written {{...}})");
+}
+
+int lpfm_list_length(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call)
+{
+	struct lpfm_site site = { .call = call };
+	size_t n;
+
+	if (!lua_istable(L, idx))
+		lpfm_bad_value(L, &site, "list", idx);
+	n = lua_objlen(L, idx);
+	if (n > INT_MAX / rec->size)
+		lpfm_bad(L, &site, "the list is too long");
+	if (!n)
+		refuse_lone_record(L, idx, &site);
+	return (int)n;
+}
+
+/* A number that fits stands for its record: the common case, without the full reading. */
+static inline bool fill_plain(lua_State *L, int idx, const struct lpfm_struct *rec, void *base)
+{
+	lua_Number num;
+
+	if (!rec->plain || lua_type(L, idx) != LUA_TNUMBER)
+		return false;
+	num = lua_tonumber(L, idx);
+	if (!(num >= 0 && num <= UINT16_MAX) || num != (double)(int)num)
+		return false;
+	*(uint16_t *)((char *)base + rec->fields[0].offset) = (uint16_t)(int)num;
+	return true;
+}
+
+void lpfm_list_fill(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call,
+		    void *base, int n)
+{
+	struct lpfm_site site = { .call = call };
+	int top = lua_gettop(L) + 1;
+
+	luaL_checkstack(L, 8, call);
+	for (int i = 0; i < n; i++) {
+		void *element = (char *)base + (size_t)i * rec->size;
+
+		lua_rawgeti(L, idx, i + 1);
+		if (!fill_plain(L, top, rec, element)) {
+			site.element = i + 1;
+			lpfm_struct_read(L, top, rec, element, &site);
+		}
+		lua_pop(L, 1);
+	}
+}
+
+void *lpfm_list_read_small(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call,
+			   int *n, void *small, size_t room)
+{
+	size_t size;
+	void *base;
+
+	*n = lpfm_list_length(L, idx, rec, call);
+	size = (size_t)*n * rec->size;
+	base = size <= room ? small : lua_newuserdata(L, size);
+	memset(base, 0, size);
+	lpfm_list_fill(L, idx, rec, call, base, *n);
+	return base;
+}
+
+void *lpfm_list_read(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call, int *n)
+{
+	static uint64_t nothing;	/* of an empty list */
+
+	return lpfm_list_read_small(L, idx, rec, call, n, &nothing, 0);
+}
+
+/* The names are pushed once for all. */
+void lpfm_list_push(lua_State *L, const struct lpfm_struct *rec, const void *base, int n)
+{
+	int names = lua_gettop(L) + 1, fields = push_names(L, rec);
+
+	lua_createtable(L, n, 0);
+	for (int i = 0; i < n; i++) {
+		push_named(L, rec, (const char *)base + (size_t)i * rec->size, names, fields);
+		lua_rawseti(L, -2, i + 1);
+	}
+	drop_names(L, names);
+}

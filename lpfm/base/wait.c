@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wait.c - waiting for descriptors, with a deadline, through signals, and interruptible by Ctrl-C.
+ */
+/***
+@submodule lpfm.proc
+*/
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <time.h>
+
+#include "lpfm.h"
+#include "context/sigio.h"
+#include "base/wait.h"
+
+static volatile sig_atomic_t interrupted;
+static const int caught[] = { SIGINT, SIGTERM };
+static struct sigaction saved_action[LPFM_COUNT(caught)];
+static bool catching;
+
+int64_t lpfm_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+int64_t lpfm_deadline(int64_t ns)
+{
+	return ns < 0 ? -1 : lpfm_now() + ns;
+}
+
+/*
+ * Someone wants the script back: on_interrupt() saw a signal, or the host has set a hook with a count,
+ * which is how hosts stop a script from a signal handler; it fires in Lua code only.
+ */
+static bool interrupted_now(lua_State *L)
+{
+	return interrupted || (lua_gethook(L) && (lua_gethookmask(L) & LUA_MASKCOUNT) &&
+			       !lpfm_sigio_hooked(L));
+}
+
+static int poll_until(struct pollfd *fds, unsigned int n, int64_t deadline, const sigset_t *mask)
+{
+	struct timespec left = { 0 };
+	int64_t ns = deadline < 0 ? 0 : deadline - lpfm_now();
+
+	if (ns > 0) {
+		left.tv_sec = ns / 1000000000;
+		left.tv_nsec = ns % 1000000000;
+	}
+	return ppoll(fds, n, deadline < 0 ? NULL : &left, mask);
+}
+
+/* SIGIO comes before the look at what it brought, or in ppoll(), which it ends. */
+static int poll_with_sigio(lua_State *L, struct pollfd *fds, unsigned int n, int64_t deadline)
+{
+	sigset_t sigio, saved;
+	int ready = -1, err = EINTR;
+
+	sigemptyset(&sigio);
+	sigaddset(&sigio, SIGIO);
+	pthread_sigmask(SIG_BLOCK, &sigio, &saved);
+	if (!lpfm_sigio_pending()) {
+		ready = poll_until(fds, n, deadline, &saved);
+		err = errno;
+	}
+	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	if (lpfm_sigio_pending())
+		lpfm_sigio_dispatch(L);
+	errno = err;
+	return ready;
+}
+
+int lpfm_wait_fds(lua_State *L, struct pollfd *fds, unsigned int n, int64_t deadline)
+{
+	for (;;) {
+		int ready = lpfm_sigio_active() ? poll_with_sigio(L, fds, n, deadline)
+						: poll_until(fds, n, deadline, NULL);
+
+		if (ready >= 0 || errno != EINTR)
+			return ready;
+		if (interrupted_now(L)) {
+			errno = EINTR;
+			return -1;
+		}
+	}
+}
+
+int lpfm_wait_fd(lua_State *L, int fd, int64_t deadline)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+	return lpfm_wait_fds(L, &pfd, 1, deadline);
+}
+
+static void on_interrupt(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+/***
+Chooses what Ctrl-C (SIGINT) and SIGTERM do: with true they are remembered for @{interrupted}, and end
+a waiting call of this module with nil, "...: interrupted", EINTR; with false they do what they did
+before.
+@function lpfm.proc.on_interrupt
+@bool catch
+@usage
+local proc = require "lpfm.proc"
+proc.on_interrupt(true)
+assert(proc.kill(proc.getpid(), "INT"))
+assert(proc.interrupted())
+proc.on_interrupt(false)
+*/
+int lpfm_on_interrupt(lua_State *L)
+{
+	struct sigaction action = { .sa_handler = on_interrupt };
+
+	luaL_checktype(L, 1, LUA_TBOOLEAN);
+	if (lua_toboolean(L, 1) == catching)
+		return 0;
+	for (size_t i = 0; i < LPFM_COUNT(caught); i++)
+		sigaction(caught[i], catching ? &saved_action[i] : &action,
+			  catching ? NULL : &saved_action[i]);
+	catching = !catching;
+	interrupted = 0;
+	return 0;
+}
+
+/***
+Whether SIGINT or SIGTERM came since the last time this was asked.
+@function lpfm.proc.interrupted
+@treturn boolean
+@usage assert(require("lpfm.proc").interrupted() == false)
+*/
+int lpfm_take_interrupt(lua_State *L)
+{
+	lua_pushboolean(L, interrupted);
+	interrupted = 0;
+	return 1;
+}

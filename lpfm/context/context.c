@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * context.c - contexts: their life, and the commands without a vector.
+ */
+/***
+Perfmon contexts.
+
+Methods carry the interface's names. They return what the call yields, or true; when the call fails
+nil, a message that names call, element and reason, and errno. Misuse (wrong types, a closed context)
+raises. A context is closed by close(), and when it is collected.
+
+@classmod context
+*/
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "format/register.h"
+#include "context/sigio.h"
+
+const struct lpfm_class lpfm_context_class = { "lpfm.context" };
+
+static struct lpfm_context *context_any(lua_State *L, int idx)
+{
+	return lpfm_object_check(L, idx, &lpfm_context_class);
+}
+
+struct lpfm_context *lpfm_context_refuse(lua_State *L, int idx)
+{
+	context_any(L, idx);
+	luaL_error(L, "the context is closed");
+	return NULL;
+}
+
+/* --- the end -------------------------------------------------------------------------------- */
+
+static void unmap(struct lpfm_context *ctx)
+{
+	void *buf = (void *)(uintptr_t)ctx->buf;
+
+	ctx->buf = NULL;
+	if (buf)
+		pfm_unmap_buffer(buf, ctx->buf_size);
+}
+
+static void release(struct lpfm_context *ctx)
+{
+	int fd = ctx->fd;
+
+	ctx->fd = -1;
+	ctx->epoch++;
+	if (!ctx->pinned)
+		unmap(ctx);
+	lpfm_layouts_free(&ctx->layouts);
+	if (fd >= 0)
+		close(fd);
+	lpfm_fmt_use_put(ctx->use);
+	ctx->use = NULL;
+}
+
+/***
+Closes the context: its session ends, its registers and messages are gone, its buffer and views of
+it are closed. Closing a closed context does nothing.
+@function context:close
+@treturn boolean true
+@usage
+local ctx = assert(require("lpfm").create {})
+ctx:close()
+assert(ctx:closed())
+*/
+static int context_close(lua_State *L)
+{
+	release(context_any(L, 1));
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
+static int context_gc(lua_State *L)
+{
+	struct lpfm_context *ctx = context_any(L, 1);
+
+	release(ctx);
+	unmap(ctx);
+	lpfm_object_retire(ctx);
+	return 0;
+}
+
+/***
+Whether the context is closed.
+@function context:closed
+@treturn boolean
+@usage
+local ctx = assert(require("lpfm").create {})
+assert(not ctx:closed())
+ctx:close()
+assert(ctx:closed())
+*/
+static int context_closed(lua_State *L)
+{
+	lua_pushboolean(L, context_any(L, 1)->fd < 0);
+	return 1;
+}
+
+/***
+The context's descriptor, for poll(2) and the like. It stays the context's.
+@function context:fd
+@treturn int
+@usage
+local ctx = assert(require("lpfm").create {})
+assert(ctx:fd() > 2)
+ctx:close()
+*/
+static int context_fd(lua_State *L)
+{
+	lua_pushinteger(L, lpfm_context_fd(L, 1));
+	return 1;
+}
+
+/***
+The size of the context's sampling buffer in bytes, as it is mapped.
+@function context:buf_size
+@treturn int 0: there is none
+@usage
+local ctx = assert(require("lpfm").create { format = "default", buf_size = 16384 })
+assert(ctx:buf_size() == 16384)
+ctx:close()
+*/
+static int context_buf_size(lua_State *L)
+{
+	lpfm_push_nat(L, lpfm_context_open(L, 1)->buf_size);
+	return 1;
+}
+
+static int context_tostring(lua_State *L)
+{
+	const struct lpfm_context *ctx = context_any(L, 1);
+
+	if (ctx->fd < 0)
+		lua_pushliteral(L, "lpfm.context (closed)");
+	else
+		lua_pushfstring(L, "lpfm.context (fd %d)", ctx->fd);
+	return 1;
+}
+
+/* --- commands without a vector: 3.1.5 - 3.1.9 ----------------------------------------------- */
+
+/***
+Binds the context to a thread, or, if it is system-wide, to the current CPU (3.1.7).
+@function context:load
+@int[opt] tid the thread; the calling one if left out. System-wide: the calling thread or the CPU
+@int[opt=0] set the event set that is active first
+@treturn[1] boolean true
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: ESRCH, EPERM, EBUSY, EINVAL
+@usage
+local lpfm = require "lpfm"
+local ctx = assert(lpfm.create {})
+assert(ctx:load())
+assert(ctx:unload())
+ctx:close()
+*/
+static int context_load(lua_State *L)
+{
+	int fd = lpfm_context_fd(L, 1);
+	pfarg_load_t load = {
+		.load_pid = (uint32_t)lpfm_arg_opt_int(L, 2, "load", "tid", 0, UINT32_MAX,
+						       syscall(SYS_gettid)),
+		.load_set = (uint16_t)lpfm_arg_opt_int(L, 3, "load", "set", 0, UINT16_MAX, 0),
+	};
+
+	return lpfm_result(L, "load", pfm_load_context(fd, &load));
+}
+
+/* The call's failure, or what the format written in Lua failed of. */
+static int failed(lua_State *L, const struct lpfm_context *ctx, const char *call)
+{
+	int results = lpfm_fmt_failure(L, ctx, call);
+
+	return results ? results : lpfm_fail(L, call);
+}
+
+/***
+Starts monitoring (3.1.5).
+@function context:start
+@int[opt] set the event set to start with; the active one if left out
+@treturn[1] boolean true
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EINVAL, ESRCH, EBUSY
+@usage
+local ctx = assert(require("lpfm").create {})
+assert(ctx:write_pmcs { { num = 66, value = 9 } })
+assert(ctx:load())
+assert(ctx:start())
+ctx:close()
+*/
+static int context_start(lua_State *L)
+{
+	int fd = lpfm_context_fd(L, 1);
+	pfarg_start_t start = { 0 };
+	bool given = !lua_isnoneornil(L, 2);
+
+	start.start_set = (uint16_t)lpfm_arg_opt_int(L, 2, "start", "set", 0, UINT16_MAX, 0);
+	return lpfm_result(L, "start", pfm_start(fd, given ? &start : NULL));
+}
+
+/***
+Stops monitoring (3.1.6).
+@function context:stop
+@treturn[1] boolean true
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno
+@usage
+local ctx = assert(require("lpfm").create {})
+assert(ctx:write_pmcs { { num = 66, value = 9 } })
+assert(ctx:load() and ctx:start())
+assert(ctx:stop())
+print(ctx:read_pmds { 66 }[1].value)
+ctx:close()
+*/
+static int context_stop(lua_State *L)
+{
+	return lpfm_result(L, "stop", pfm_stop(lpfm_context_fd(L, 1)));
+}
+
+/***
+Ends the handling of an overflow notification: registers are reset, monitoring resumes, the sampling
+buffer is emptied and cursors in it become stale (3.1.9).
+@function context:restart
+@treturn[1] boolean true
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno
+@usage
+local lpfm = require "lpfm"
+local m = lpfm.machine("sim:k8")
+local tid = m:spawn { program = { { loop = "forever", { ip = 0x1000, ns = 10 } } } }
+local ctx = assert(lpfm.create {})
+assert(ctx:write_pmcs { { num = 0, value = m:encode("instructions", 0) } })
+assert(ctx:write_pmds { { num = 0, value = -100, long_reset = -100, flags = { "OVFL_NOTIFY" } } })
+assert(ctx:load(tid) and ctx:start())
+for _ = 1, 3 do
+   assert(m:run { until_message = ctx })
+   print(ctx:read(0).ip)
+   assert(ctx:restart())
+end
+ctx:close()
+*/
+static int context_restart(lua_State *L)
+{
+	struct lpfm_context *ctx = lpfm_context_open(L, 1);
+
+	if (pfm_restart(ctx->fd))
+		return failed(L, ctx, "restart");
+	ctx->epoch++;
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
+/***
+Takes the context from its thread or CPU; its registers can still be read (3.1.8).
+@function context:unload
+@treturn[1] boolean true
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno
+@usage
+local ctx = assert(require("lpfm").create {})
+assert(ctx:load())
+assert(ctx:unload())
+ctx:close()
+*/
+static int context_unload(lua_State *L)
+{
+	return lpfm_result(L, "unload", pfm_unload_context(lpfm_context_fd(L, 1)));
+}
+
+static const luaL_Reg methods[] = {
+	{ "buf_size", context_buf_size },
+	{ "buffer", lpfm_context_buffer },
+	{ "close", context_close },
+	{ "closed", context_closed },
+	{ "fd", context_fd },
+	{ "load", context_load },
+	{ "restart", context_restart },
+	{ "start", context_start },
+	{ "stop", context_stop },
+	{ "unload", context_unload },
+	{ NULL, NULL }
+};
+
+static const luaL_Reg metas[] = {
+	{ "__gc", context_gc },
+	{ "__tostring", context_tostring },
+	{ NULL, NULL }
+};
+
+void lpfm_open_context(lua_State *L)
+{
+	lpfm_class_new(L, &lpfm_context_class, methods, metas);
+	luaL_getmetatable(L, lpfm_context_class.name);
+	lua_getfield(L, -1, "__index");
+	luaL_register(L, NULL, lpfm_register_methods);
+	luaL_register(L, NULL, lpfm_evtset_methods);
+	luaL_register(L, NULL, lpfm_message_methods);
+	luaL_register(L, NULL, lpfm_luafmt_methods);
+	luaL_register(L, NULL, lpfm_sigio_methods);
+	lua_pop(L, 2);
+	lua_pushcfunction(L, lpfm_create);
+	lua_setfield(L, -2, "create");
+}

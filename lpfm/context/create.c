@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * create.c - the making of contexts, and the arguments of the formats known here: 3.1.1, 3.6.2.
+ */
+/***
+@submodule context
+*/
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/register.h"
+#include "base/marshal.h"
+#include "perfmon/perfmon_nway_smpl.h"
+
+#define DEFAULT_BUF_SIZE	65536
+
+/* What create{} was asked for. */
+struct request {
+	pfarg_ctx_t	ctx;
+	const char	*fmt_name;	/* NULL: none, or by UUID */
+	const char	*raw_arg;
+	size_t		raw_size;
+	uint64_t	buf_size;	/* 0: not given */
+	uint32_t	buf_flags;
+	uint32_t	regions;	/* 0: not given */
+	enum lpfm_format format;
+	bool		in_lua;		/* the format is written in Lua */
+	bool		has_arg;
+	union {
+		pfm_dfl_smpl_arg_t	dfl_2x;
+		pfm_default_smpl_arg_t	dfl_06;
+		pfm_nway_smpl_arg_t	nway;
+	} arg;
+};
+
+static int hex_digit(char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = c ? strchr(digits, c >= 'A' && c <= 'F' ? c + 32 : c) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+/* 4d72bec0-0664-4143-82b4-d3fd27243c97, dashes where they are or left out. */
+bool lpfm_parse_uuid(const char *text, unsigned char *uuid)
+{
+	int n = 0;
+
+	for (; *text; text++) {
+		int digit = hex_digit(*text);
+
+		if (*text == '-')
+			continue;
+		if (digit < 0 || n == 32)
+			return false;
+		uuid[n / 2] = (unsigned char)(uuid[n / 2] << 4 | digit);
+		n++;
+	}
+	return n == 32;
+}
+
+static const struct {
+	enum lpfm_format	format;
+	const char		*name;
+	pfm_uuid_t		uuid;
+} formats[] = {
+	{ LPFM_DFL_2X, PFM_DFL_SMPL_NAME, PFM_DFL_SMPL_UUID },
+	{ LPFM_DFL_06, PFM_DEFAULT_SMPL_NAME, PFM_DEFAULT_SMPL_UUID },
+	{ LPFM_NWAY, PFM_NWAY_SMPL_NAME, PFM_NWAY_SMPL_UUID },
+};
+
+static enum lpfm_format kind_of(const char *name, const unsigned char *uuid)
+{
+	for (size_t i = 0; i < LPFM_COUNT(formats); i++)
+		if (name ? !strcmp(name, formats[i].name) :
+		    !memcmp(uuid, formats[i].uuid, sizeof(pfm_uuid_t)))
+			return formats[i].format;
+	return LPFM_RAW_BUFFER;
+}
+
+enum lpfm_format lpfm_format_kind(const char *name)
+{
+	return kind_of(name, NULL);
+}
+
+/* A format in Lua has the buffer of its base. */
+static void find_format(struct request *req)
+{
+	pfm_buffer_fmt_t *fmt = pfm_hold_format(req->fmt_name, req->ctx.ctx_smpl_buf_id);
+	const struct lpfm_luafmt *f = lpfm_luafmt_of(fmt);
+
+	req->in_lua = f;
+	if (f && f->base)
+		req->format = lpfm_format_kind(f->base->fmt_name);
+	else
+		req->format = kind_of(req->fmt_name, req->ctx.ctx_smpl_buf_id);
+	if (fmt)
+		pfm_put_format(fmt);
+}
+
+static void read_format(lua_State *L, int idx, struct request *req, const struct lpfm_site *site)
+{
+	if (lua_type(L, idx) != LUA_TSTRING)
+		lpfm_bad_value(L, site, "name or UUID of a format", idx);
+	req->fmt_name = lua_tostring(L, idx);
+	if (lpfm_parse_uuid(req->fmt_name, req->ctx.ctx_smpl_buf_id))
+		req->fmt_name = NULL;
+	else
+		memset(req->ctx.ctx_smpl_buf_id, 0, sizeof(pfm_uuid_t));
+	find_format(req);
+}
+
+static void read_option(lua_State *L, const char *key, struct request *req, struct lpfm_site *site)
+{
+	int idx = lua_gettop(L);
+
+	site->field = key;
+	if (!strcmp(key, "flags")) {
+		req->ctx.ctx_flags = lpfm_to_flags(L, idx, site, lpfm_ctx_flags);
+	} else if (!strcmp(key, "format")) {
+		read_format(L, idx, req, site);
+	} else if (!strcmp(key, "buf_size")) {
+		req->buf_size = (uint64_t)lpfm_to_int(L, idx, site, 1, 1LL << 53);
+	} else if (!strcmp(key, "buf_flags")) {
+		req->buf_flags = lpfm_to_flags(L, idx, site, lpfm_buf_flags);
+	} else if (!strcmp(key, "regions")) {
+		req->regions = (uint32_t)lpfm_to_int(L, idx, site, 1, UINT32_MAX);
+	} else if (!strcmp(key, "format_arg")) {
+		req->has_arg = true;
+	} else {
+		site->field = NULL;
+		lpfm_bad(L, site, "unknown field '%s'", key);
+	}
+	site->field = NULL;
+}
+
+/* The format's argument is given as its bytes, or there is none. */
+static bool takes_bytes(const struct request *req)
+{
+	return req->raw_arg || req->format == LPFM_RAW_BUFFER || req->format == LPFM_NO_BUFFER;
+}
+
+static void check_request(lua_State *L, const struct request *req, const struct lpfm_site *site)
+{
+	if (req->buf_size && req->in_lua && takes_bytes(req))
+		lpfm_bad(L, site, "the format's getsize says how large its buffer is");
+	if ((req->buf_size || req->buf_flags) && takes_bytes(req))
+		lpfm_bad(L, site, "buf_size and buf_flags belong to the formats default, default-0.6 and "
+			 "n-way; others take format_arg");
+	if (req->regions && (takes_bytes(req) || req->format != LPFM_NWAY))
+		lpfm_bad(L, site, "regions belongs to the format n-way");
+}
+
+/* The argument of the table at idx: bytes or, for a format in Lua, a marshalled value, which is pushed. */
+static const char *read_arg(lua_State *L, int idx, struct request *req, struct lpfm_site *site)
+{
+	if (!req->has_arg)
+		return NULL;
+	site->field = "format_arg";
+	lua_pushliteral(L, "format_arg");
+	lua_rawget(L, idx);
+	if (req->in_lua) {
+		lpfm_marshal_pack(L, lua_gettop(L), 1, LPFM_DATA, site);
+		return lua_tostring(L, -1);
+	}
+	if (lua_type(L, -1) != LUA_TSTRING)
+		lpfm_bad_value(L, site, "string", lua_gettop(L));
+	req->raw_arg = lua_tolstring(L, -1, &req->raw_size);
+	lua_pop(L, 1);
+	site->field = NULL;
+	return NULL;
+}
+
+/* Strings stay alive in the table at idx, which the caller's frame holds. Returns the marshalled argument, or NULL. */
+static const char *read_request(lua_State *L, int idx, struct request *req, const char *call)
+{
+	struct lpfm_site site = { .call = call };
+	const char *marshalled;
+
+	if (lua_isnoneornil(L, idx))
+		return NULL;
+	if (!lua_istable(L, idx))
+		lpfm_bad_value(L, &site, "table", idx);
+	lua_pushnil(L);
+	while (lua_next(L, idx)) {
+		if (lua_type(L, -2) != LUA_TSTRING)
+			lpfm_bad(L, &site, "unexpected %s as the name of a field", luaL_typename(L, -2));
+		read_option(L, lua_tostring(L, -2), req, &site);
+		lua_pop(L, 1);
+	}
+	marshalled = read_arg(L, idx, req, &site);
+	site.field = NULL;
+	check_request(L, req, &site);
+	return marshalled;
+}
+
+/* The argument of a format known here, made from the fields; others' as given. */
+static void *format_arg(struct request *req, size_t *size)
+{
+	uint64_t bytes = req->buf_size ? req->buf_size : DEFAULT_BUF_SIZE;
+
+	if (takes_bytes(req)) {
+		*size = req->raw_size;
+		return (void *)(uintptr_t)req->raw_arg;
+	}
+	if (req->format == LPFM_DFL_06) {
+		req->arg.dfl_06.buf_size = bytes;
+		req->arg.dfl_06.buf_flags = req->buf_flags;
+		*size = sizeof(req->arg.dfl_06);
+	} else if (req->format == LPFM_DFL_2X) {
+		req->arg.dfl_2x.buf_size = bytes;
+		req->arg.dfl_2x.buf_flags = req->buf_flags;
+		*size = sizeof(req->arg.dfl_2x);
+	} else {
+		req->arg.nway.buf_size = bytes;
+		req->arg.nway.buf_flags = req->buf_flags;
+		req->arg.nway.num_regions = req->regions ? req->regions : 2;
+		*size = sizeof(req->arg.nway);
+	}
+	return &req->arg;
+}
+
+static int create(pfarg_ctx_t *ctx, const char *fmt_name, void *arg, size_t size)
+{
+	static const pfm_uuid_t none;
+
+	if (!fmt_name && memcmp(ctx->ctx_smpl_buf_id, none, sizeof(none)))
+		return pfm_create_context_uuid(ctx, arg, size);
+	return pfm_create_context_name(ctx, fmt_name, arg, size);
+}
+
+/* The flags that say how samples look, also when the argument came as bytes. */
+static uint32_t buffer_flags(const struct request *req)
+{
+	size_t at = req->format == LPFM_DFL_06 ? offsetof(pfm_default_smpl_arg_t, buf_flags) :
+						 offsetof(pfm_dfl_smpl_arg_t, buf_flags);
+	uint32_t flags = req->buf_flags;
+
+	_Static_assert(offsetof(pfm_dfl_smpl_arg_t, buf_flags) ==
+		       offsetof(pfm_nway_smpl_arg_t, buf_flags), "one place for two formats");
+	if (req->raw_arg && req->raw_size >= at + sizeof(flags))
+		memcpy(&flags, req->raw_arg + at, sizeof(flags));
+	return flags;
+}
+
+/* nil, "call: the format's reason, or the call's", errno. The reason is freed whatever happens. */
+static int refused(lua_State *L, const char *call, char *why)
+{
+	char text[1024];
+
+	if (!why)
+		return lpfm_fail(L, call);
+	snprintf(text, sizeof(text), "%s", why);
+	free(why);
+	return lpfm_fail_errno(L, EINVAL, "%s: the format refuses: %s", call, text);
+}
+
+static void describe(struct lpfm_context *ctx, const struct request *req, const char *machine)
+{
+	ctx->flags = req->ctx.ctx_flags;
+	ctx->format = req->format;
+	ctx->buf_flags = buffer_flags(req);
+	ctx->buf_size = (size_t)req->ctx.ctx_smpl_buf_size;
+	ctx->simulated = lpfm_machine_is_sim(machine);
+}
+
+int lpfm_create_with(lua_State *L, int idx, const char *call, lpfm_create_fn *fn)
+{
+	struct request req = { .format = LPFM_NO_BUFFER };
+	pfm_machine_info_t machine = { .name = "" };
+	struct lpfm_fmt_pending pending = { .arg = read_request(L, idx, &req, call) };
+	struct lpfm_context *ctx;
+	size_t size;
+	void *arg;
+
+	if (pfm_get_machine(&machine))
+		return lpfm_fail(L, call);
+	if (req.in_lua && !strcmp(machine.name, "linux"))
+		return lpfm_fail_errno(L, EINVAL, "%s: formats written in Lua are for the machines in user "
+				       "space, perf and sim", call);
+	ctx = lpfm_object_new(L, sizeof(*ctx));
+	ctx->fd = -1;
+	lpfm_object_arm(L, ctx, &lpfm_context_class);
+	arg = format_arg(&req, &size);
+	lpfm_fmt_begin(&pending);
+	ctx->fd = fn(&req.ctx, req.fmt_name, arg, size);
+	lpfm_fmt_end();
+	ctx->use = pending.use;
+	if (ctx->fd < 0)
+		return refused(L, call, pending.why);
+	fcntl(ctx->fd, F_SETFD, FD_CLOEXEC);	/* programs that a script runs do not hold it open */
+	describe(ctx, &req, machine.name);
+	return 1;
+}
+
+/***
+Creates a context (specification 3.1.1).
+@function lpfm.create
+@tparam[opt] table options flags: list of NOTIFY_BLOCK, SYSTEM_WIDE, ANY_CPU, OVFL_NO_MSG, ...;
+format: a sampling format's name or UUID; buf_size: size of its buffer in bytes (65536);
+buf_flags: list of NO_HDR, IIP_HDR, for n-way also MASK_WHEN_FULL; regions: of n-way (2);
+format_arg: the argument of a format written in Lua (@{register_format}), or of one unknown here, as its bytes
+@treturn[1] context
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EINVAL, EPERM, ENOMEM, EMFILE
+@usage
+local lpfm = require "lpfm"
+local ctx = assert(lpfm.create { format = "default", buf_size = 16384 })
+ctx:close()
+*/
+int lpfm_create(lua_State *L)
+{
+	return lpfm_create_with(L, 1, "create", create);
+}

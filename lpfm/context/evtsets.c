@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * evtsets.c - the event sets of a context: 3.1.10 - 3.1.12.
+ */
+/***
+@submodule context
+*/
+#include "lpfm.h"
+
+/***
+Creates event sets, or changes their properties (3.1.10).
+@function context:create_evtsets
+@param list list of tables {id=, flags={"TIME_SWITCH"}, timeout=nanoseconds, id_next=}
+@treturn[1] table the effective timeouts in ns, in the order of the list
+@return[2] nil
+@treturn[2] string message, which names the first bad element
+@treturn[2] int errno: EINVAL, EBUSY, ENOMEM, E2BIG
+@raise on wrong types and unknown fields
+@see context:getinfo_evtsets
+@usage
+local ctx = assert(require("lpfm").create {})
+assert(ctx:create_evtsets { { id = 1, flags = { "TIME_SWITCH" }, timeout = 10000000 } })
+assert(ctx:write_pmcs { { num = 66, value = 9, set = 1 } })
+ctx:close()
+*/
+static int context_create_evtsets(lua_State *L)
+{
+	pfarg_setdesc_t *v;
+	int n;
+
+	lpfm_context_open(L, 1);
+	v = lpfm_list_read(L, 2, &lpfm_set_struct, "create_evtsets", &n);
+	if (pfm_create_evtsets(lpfm_context_fd(L, 1), v, n))
+		return lpfm_fail_vector(L, "create_evtsets", &lpfm_set_struct, v, n);
+	lua_createtable(L, n, 0);
+	for (int i = 0; i < n; i++) {
+		lpfm_push_nat(L, v[i].set_timeout);
+		lua_rawseti(L, -2, i + 1);
+	}
+	return 1;
+}
+
+/***
+What is known of event sets (3.1.12).
+@function context:getinfo_evtsets
+@param list list of set ids
+@treturn[1] table list of {id=, id_next=, flags=, ovfl_pmds=, runs=, timeout=ns left, act_duration=ns,
+avail_pmcs=, avail_pmds=, mmap_offset=, lost=, throttled=}
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EINVAL, E2BIG
+@raise on wrong types
+@usage
+local ctx = assert(require("lpfm").create {})
+assert(ctx:getinfo_evtsets({ 0 })[1].id == 0)
+ctx:close()
+*/
+static int context_getinfo_evtsets(lua_State *L)
+{
+	pfarg_setinfo_t *v;
+	int n;
+
+	lpfm_context_open(L, 1);
+	v = lpfm_list_read(L, 2, &lpfm_setinfo_struct, "getinfo_evtsets", &n);
+	if (pfm_getinfo_evtsets(lpfm_context_fd(L, 1), v, n))
+		return lpfm_fail_vector(L, "getinfo_evtsets", &lpfm_setinfo_struct, v, n);
+	lpfm_list_push(L, &lpfm_setinfo_struct, v, n);
+	return 1;
+}
+
+/***
+Deletes event sets (3.1.11). Set 0 stays.
+@function context:delete_evtsets
+@param list list of set ids
+@treturn[1] boolean true
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EINVAL, EBUSY, E2BIG
+@raise on wrong types
+@usage
+local ctx = assert(require("lpfm").create {})
+assert(ctx:create_evtsets { { id = 1 }, { id = 2 } })
+assert(ctx:delete_evtsets { 2 })
+ctx:close()
+*/
+static int context_delete_evtsets(lua_State *L)
+{
+	struct lpfm_context *ctx = lpfm_context_open(L, 1);
+	pfarg_setdesc_t *v;
+	int n;
+
+	v = lpfm_list_read(L, 2, &lpfm_deleted_set_struct, "delete_evtsets", &n);
+	if (pfm_delete_evtsets(lpfm_context_fd(L, 1), v, n))
+		return lpfm_fail_vector(L, "delete_evtsets", &lpfm_deleted_set_struct, v, n);
+	for (int i = 0; i < n; i++)
+		lpfm_layouts_drop_set(&ctx->layouts, v[i].set_id);
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
+const luaL_Reg lpfm_evtset_methods[] = {
+	{ "create_evtsets", context_create_evtsets },
+	{ "delete_evtsets", context_delete_evtsets },
+	{ "getinfo_evtsets", context_getinfo_evtsets },
+	{ NULL, NULL }
+};

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * machine.c - the machine, its PMU, its configuration, its formats: 3.1.13, 3.1.14, 3.1.16, 3.5.2.
+ */
+/***
+@submodule lpfm
+*/
+#include <string.h>
+
+#include "lpfm.h"
+
+bool lpfm_machine_is_sim(const char *name)
+{
+	return name && !strncmp(name, "sim", 3) && (name[3] == ':' || !name[3]);
+}
+
+/* --- options: a table as "key=value,key=value" ---------------------------------------------- */
+
+/* "key=value" of the pair on top of the stack replaces the value. */
+static void option_text(lua_State *L)
+{
+	static const struct lpfm_site site = { .call = "machine", .arg = "options" };
+	int key = lua_gettop(L) - 1, value = key + 1;
+
+	if (lua_type(L, key) != LUA_TSTRING || strpbrk(lua_tostring(L, key), "=,"))
+		lpfm_bad(L, &site, "the name of an option is a string without '=' and ','");
+	if (!lua_isstring(L, value))
+		lpfm_bad(L, &site, "%s: string or number expected, got %s", lua_tostring(L, key),
+			 luaL_typename(L, value));
+	if (strchr(lua_tostring(L, value), ','))
+		lpfm_bad(L, &site, "%s: a value has no ','", lua_tostring(L, key));
+	lua_pushfstring(L, "%s=%s", lua_tostring(L, key), lua_tostring(L, value));
+	lua_replace(L, value);
+}
+
+/* Pushes the text of the table at idx. */
+static const char *options_text(lua_State *L, int idx)
+{
+	int text;
+
+	lua_pushliteral(L, "");
+	text = lua_gettop(L);
+	lua_pushnil(L);
+	while (lua_next(L, idx)) {
+		option_text(L);
+		lua_pushfstring(L, "%s%s%s", lua_tostring(L, text),
+				lua_objlen(L, text) ? "," : "", lua_tostring(L, -1));
+		lua_replace(L, text);
+		lua_pop(L, 1);
+	}
+	return lua_tostring(L, text);
+}
+
+static const char *options(lua_State *L, int idx)
+{
+	static const struct lpfm_site site = { .call = "machine", .arg = "options" };
+
+	if (lua_isnoneornil(L, idx))
+		return NULL;
+	if (!lua_istable(L, idx))
+		lpfm_bad_value(L, &site, "table", idx);
+	return options_text(L, idx);
+}
+
+/* --- lpfm.machine --------------------------------------------------------------------------- */
+
+static void set_text(lua_State *L, const char *name, const char *text)
+{
+	lua_pushstring(L, text ? text : "");
+	lua_setfield(L, -2, name);
+}
+
+static void push_machine(lua_State *L, const pfm_machine_info_t *info)
+{
+	lua_createtable(L, 0, 5);
+	set_text(L, "name", info->name);
+	set_text(L, "pmu", info->pmu);
+	set_text(L, "notes", info->notes);
+	set_text(L, "limits", info->limits);
+	lua_pushinteger(L, info->hw_counters);
+	lua_setfield(L, -2, "hw_counters");
+	if (!lpfm_machine_is_sim(info->name))
+		return;
+	lua_createtable(L, 0, 1);
+	lpfm_push_sim(L);
+	lua_setfield(L, -2, "__index");
+	lua_setmetatable(L, -2);
+}
+
+/***
+The machine on which contexts are created; with a name, chooses it first.
+@function lpfm.machine
+@string[opt] name "linux", "perf", "sim", or "sim:MODEL"; without: LPFM_MACHINE in the environment,
+else the first that works
+@tparam[opt] table options of that machine, by name
+@treturn[1] table {name=, pmu=, notes=, limits=, hw_counters=}: the PMU model; what cannot be had here
+and why; where it departs from the specification; the number of hardware counters. On the simulator
+the table also has its methods
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EINVAL, ENODEV
+@raise on wrong types
+@usage print(require("lpfm").machine().name)
+*/
+static int lpfm_machine(lua_State *L)
+{
+	pfm_machine_info_t info = { 0 };
+
+	if (!lua_isnoneornil(L, 1)) {
+		const char *name = luaL_checkstring(L, 1);
+
+		if (pfm_set_machine(name, options(L, 2)))
+			return lpfm_fail(L, "machine");
+	}
+	if (pfm_get_machine(&info))
+		return lpfm_fail(L, "machine");
+	push_machine(L, &info);
+	return 1;
+}
+
+/* --- lpfm.config ---------------------------------------------------------------------------- */
+
+/***
+The configuration of the perfmon core (3.1.16, 3.1.17); with a table, sets the fields given in it.
+@function lpfm.config
+@tparam[opt] table changes sys_gid, thread_gid (-1: anyone), arg_size_max and smpl_buf_size_max (bytes),
+ovfl_rate_max (overflows a second, 0: no limit), flags
+@treturn[1] table these, and version, impl_pmcs, impl_pmds (register numbers), counter_width (bits),
+smpl_buf_size_cur (bytes), thread_sessions, sys_sessions, pmu
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EPERM, EINVAL
+@raise on wrong types and unknown fields
+@usage assert(require("lpfm").config().arg_size_max >= 4096)
+*/
+static int lpfm_config(lua_State *L)
+{
+	struct lpfm_site site = { .call = "config" };
+	pfarg_config_t cfg = { 0 };
+
+	if (pfm_get_config(&cfg))
+		return lpfm_fail(L, "config");
+	if (!lua_isnoneornil(L, 1)) {
+		lpfm_struct_read(L, 1, &lpfm_config_struct, &cfg, &site);
+		if (pfm_set_config(&cfg) || pfm_get_config(&cfg))
+			return lpfm_fail(L, "config");
+	}
+	lpfm_struct_push(L, &lpfm_config_struct, &cfg);
+	return 1;
+}
+
+/* --- lpfm.pmcs, lpfm.pmds ------------------------------------------------------------------- */
+
+typedef int getinfo_fn(pfarg_reginfo_t *v, int n);
+
+/* 4.4.2: a vector is limited in bytes, so ask in pieces. */
+static int getinfo(getinfo_fn *get, pfarg_reginfo_t *v, int n, uint64_t arg_size_max)
+{
+	uint64_t max = arg_size_max / sizeof(*v);
+	int piece = max > 0 && max < PFM_MAX_PMDS ? (int)max : PFM_MAX_PMDS;
+
+	for (int i = 0; i < n; i += piece)
+		if (get(&v[i], n - i < piece ? n - i : piece))
+			return -1;
+	return 0;
+}
+
+static int push_registers(lua_State *L, const char *call, getinfo_fn *get, bool pmcs)
+{
+	pfarg_reginfo_t *v;
+	pfarg_config_t cfg = { 0 };
+	int n = 0;
+
+	if (pfm_get_config(&cfg))
+		return lpfm_fail(L, call);
+	v = lua_newuserdata(L, PFM_MAX_PMDS * sizeof(*v));
+	memset(v, 0, PFM_MAX_PMDS * sizeof(*v));
+	for (unsigned int num = 0; num < PFM_MAX_PMDS; num++) {
+		const uint64_t *bv = pmcs ? cfg.cf_impl_pmcs : cfg.cf_impl_pmds;
+
+		if (bv[num / 64] >> (num % 64) & 1)
+			v[n++].reg_num = (uint16_t)num;
+	}
+	if (getinfo(get, v, n, cfg.cf_arg_size_max))
+		return lpfm_fail_vector(L, call, &lpfm_reginfo_struct, v, n);
+	lpfm_list_push(L, &lpfm_reginfo_struct, v, n);
+	return 1;
+}
+
+/***
+Without an argument, the PMC registers there are (3.1.13); with a list, a prepared vector of them.
+@function lpfm.pmcs
+@tparam[opt] table list as for ctx:write_pmcs
+@treturn table list of {num=, name=, type="MSR", kind={"C64", ...}, def_value=, rsvd_mask=, index=,
+width=bits, ctrl=}; or the vector
+@raise on wrong types and unknown fields
+@see vector
+@usage for _, pmc in ipairs(require("lpfm").pmcs()) do assert(pmc.num and pmc.name) end
+*/
+static int lpfm_pmcs(lua_State *L)
+{
+	if (lua_isnoneornil(L, 1))
+		return push_registers(L, "pmcs", pfm_getinfo_pmcs, true);
+	lpfm_vector_new(L, 1, &lpfm_pmcs_class, &lpfm_pmc_struct, "pmcs");
+	return 1;
+}
+
+/***
+Without an argument, the PMD registers there are (3.1.14); with a list, a prepared vector of them.
+@function lpfm.pmds
+@tparam[opt] table list of numbers, or of tables as for ctx:write_pmds
+@treturn table list as of lpfm.pmcs, ctrl being the PMC that controls the PMD; or the vector
+@raise on wrong types and unknown fields
+@see vector
+@usage
+local lpfm = require "lpfm"
+assert(#lpfm.pmds() > 0)
+assert(#lpfm.pmds { 64, 65 } == 2)
+*/
+static int lpfm_pmds(lua_State *L)
+{
+	if (lua_isnoneornil(L, 1))
+		return push_registers(L, "pmds", pfm_getinfo_pmds, false);
+	lpfm_vector_new(L, 1, &lpfm_pmds_class, &lpfm_pmd_struct, "pmds");
+	return 1;
+}
+
+/* --- lpfm.formats --------------------------------------------------------------------------- */
+
+/***
+The sampling formats there are (3.5.2).
+@function lpfm.formats
+@treturn[1] table list of {name=, uuid=, version=, flags=, arg_size=bytes}
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno
+@usage assert(require("lpfm").formats()[1].uuid)
+*/
+static int lpfm_formats(lua_State *L)
+{
+	pfarg_fmtinfo_t *v;
+	int room = pfm_getinfo_fmts(NULL, 0), n;
+
+	if (room < 0)
+		return lpfm_fail(L, "formats");
+	v = lua_newuserdata(L, (size_t)(room + 1) * sizeof(*v));
+	memset(v, 0, (size_t)room * sizeof(*v));
+	n = pfm_getinfo_fmts(v, room);
+	if (n < 0)
+		return lpfm_fail(L, "formats");
+	lpfm_list_push(L, &lpfm_fmt_struct, v, n < room ? n : room);
+	return 1;
+}
+
+static const luaL_Reg functions[] = {
+	{ "config", lpfm_config },
+	{ "formats", lpfm_formats },
+	{ "machine", lpfm_machine },
+	{ "pmcs", lpfm_pmcs },
+	{ "pmds", lpfm_pmds },
+	{ NULL, NULL }
+};
+
+void lpfm_open_machine(lua_State *L)
+{
+	luaL_register(L, NULL, functions);
+}

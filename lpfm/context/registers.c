@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * registers.c - the register vectors of a context: 3.1.2 - 3.1.4.
+ */
+/***
+@submodule context
+*/
+#include <errno.h>
+
+#include "lpfm.h"
+
+/* Vectors of no more elements than this are read on the C stack. */
+enum { SMALL = 8 };
+
+/* The vector at idx 2: a prepared one, or the list there in a new userdata. */
+static void *vector_arg(lua_State *L, const struct lpfm_class *class, const struct lpfm_struct *rec,
+			const char *call, int *n)
+{
+	struct lpfm_vector *v = lpfm_object_test(L, 2, class);
+
+	if (!v)
+		return lpfm_list_read(L, 2, rec, call, n);
+	*n = v->n;
+	return v->data;
+}
+
+/***
+Writes PMC registers (3.1.2).
+@function context:write_pmcs
+@param list list of tables {num=, value=, set=, flags={"NO_EMUL64"}}, or a vector of lpfm.pmcs
+@treturn[1] boolean true
+@return[2] nil
+@treturn[2] string message, which names the first bad element; those before it are written
+@treturn[2] int errno: EINVAL, E2BIG, EBUSY, ESRCH
+@raise on wrong types and unknown fields
+@usage
+local ctx = assert(require("lpfm").create {})
+assert(ctx:write_pmcs { { num = 66, value = 9 } })
+ctx:close()
+*/
+static int context_write_pmcs(lua_State *L)
+{
+	pfarg_pmc_t *v;
+	int n;
+
+	lpfm_context_open(L, 1);
+	v = vector_arg(L, &lpfm_pmcs_class, &lpfm_pmc_struct, "write_pmcs", &n);
+	if (pfm_write_pmcs(lpfm_context_fd(L, 1), v, n))
+		return lpfm_fail_vector(L, "write_pmcs", &lpfm_pmc_struct, v, n);
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
+/* Samples are decoded by what was programmed: the first n elements. */
+static void remember_layouts(struct lpfm_context *ctx, const pfarg_pmd_t *v, int n)
+{
+	for (int i = 0; i < n; i++)
+		lpfm_layouts_put(&ctx->layouts, &v[i]);
+}
+
+/* How many elements a refused call has done: those before the marked one. */
+static int elements_done(const pfarg_pmd_t *v, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (PFM_REG_HAS_ERROR(v[i].reg_flags))
+			return i;
+	return 0;
+}
+
+/***
+Writes PMD registers (3.1.3).
+@function context:write_pmds
+@param list list of tables {num=, value=, long_reset=, short_reset=, reset_pmds={...},
+smpl_pmds={...}, flags={"OVFL_NOTIFY", "RANDOM"}, random_mask=, random_seed=, switch_cnt=, eventid=,
+set=}, or a vector of lpfm.pmds. A sampling period p is written as -p
+@treturn[1] boolean true
+@return[2] nil
+@treturn[2] string message, which names the first bad element; those before it are written
+@treturn[2] int errno: EINVAL, E2BIG, EBUSY, ESRCH
+@raise on wrong types and unknown fields
+@usage
+local ctx = assert(require("lpfm").create {})
+assert(ctx:write_pmds { { num = 66, value = -1000, long_reset = -1000 } })
+ctx:close()
+*/
+static int context_write_pmds(lua_State *L)
+{
+	struct lpfm_context *ctx = lpfm_context_open(L, 1);
+	pfarg_pmd_t *v;
+	int n;
+
+	v = vector_arg(L, &lpfm_pmds_class, &lpfm_pmd_struct, "write_pmds", &n);
+	if (!lpfm_layouts_reserve(&lpfm_context_open(L, 1)->layouts, (size_t)n))
+		return lpfm_fail_errno(L, ENOMEM, "write_pmds: not enough memory");
+	if (pfm_write_pmds(ctx->fd, v, n)) {
+		int err = errno;
+
+		remember_layouts(ctx, v, elements_done(v, n));
+		errno = err;
+		return lpfm_fail_vector(L, "write_pmds", &lpfm_pmd_struct, v, n);
+	}
+	remember_layouts(ctx, v, n);
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
+/* The prepared form: no table, no allocation. */
+static inline int read_prepared(lua_State *L, int fd, struct lpfm_vector *v)
+{
+	pfarg_pmd_t *pmds = (pfarg_pmd_t *)v->data;
+	int n = v->n;
+
+	if (n > LUA_MINSTACK / 2)
+		luaL_checkstack(L, n + 4, "too many values to return");
+	if (lpfm_vector_read(fd, v))
+		return lpfm_fail_vector(L, "read_pmds", v->rec, pmds, n);
+	for (int i = 0; i < n; i++)
+		lpfm_push_u64(L, pmds[i].reg_value);
+	return n;
+}
+
+/***
+Reads PMD registers (3.1.4).
+@function context:read_pmds
+@param list list of numbers or of tables {num=, set=, flags={"READ_RESET"}}: the results come as a
+list of tables {num=, set=, value=, last_reset=, switch_cnt=}. Or a vector of lpfm.pmds: the
+values are returned as they are, one after the other, without allocation
+@return[1] results
+@return[2] nil
+@treturn[2] string message, which names the first bad element
+@treturn[2] int errno: EINVAL, E2BIG, EBUSY, ESRCH
+@raise on wrong types and unknown fields
+@usage
+local lpfm = require "lpfm"
+local ctx = assert(lpfm.create {})
+assert(ctx:write_pmds { { num = 66, value = 7 } })
+assert(ctx:read_pmds({ 66 })[1].value == 7)
+assert(ctx:read_pmds(lpfm.pmds { 66 }) == 7)
+ctx:close()
+*/
+static int context_read_pmds(lua_State *L)
+{
+	struct lpfm_context *ctx = lpfm_context_open(L, 1);
+	struct lpfm_vector *prepared = lpfm_object_test(L, 2, &lpfm_pmds_class);
+	pfarg_pmd_t small[SMALL], *v;
+	int n;
+
+	if (prepared)
+		return read_prepared(L, ctx->fd, prepared);
+	v = lpfm_list_read_small(L, 2, &lpfm_read_struct, "read_pmds", &n, small, sizeof(small));
+	if (pfm_read_pmds(lpfm_context_fd(L, 1), v, n))
+		return lpfm_fail_vector(L, "read_pmds", &lpfm_read_struct, v, n);
+	lpfm_list_push(L, &lpfm_read_struct, v, n);
+	return 1;
+}
+
+/* What a reader reads: its first upvalue. The others keep the context and the vector alive. */
+struct reader {
+	const struct lpfm_context	*ctx;
+	struct lpfm_vector		*v;
+};
+
+static int reader_call(lua_State *L)
+{
+	const struct reader *r = lua_touserdata(L, lua_upvalueindex(1));
+
+	if (r->ctx->fd < 0)
+		luaL_error(L, "the context is closed");
+	return read_prepared(L, r->ctx->fd, r->v);
+}
+
+/***
+A function that reads a prepared vector: what read_pmds does with it, without looking up method,
+context and vector at each call.
+@function context:reader
+@tparam vector v of lpfm.pmds
+@treturn function without arguments; returns the values, or nil, message, errno, and raises when the
+context is closed
+@raise on wrong types
+@usage
+local lpfm = require "lpfm"
+local ctx = assert(lpfm.create {})
+assert(ctx:write_pmds { { num = 66, value = 7 } })
+local read = ctx:reader(lpfm.pmds { 66 })
+assert(read() == 7)
+ctx:close()
+*/
+static int context_reader(lua_State *L)
+{
+	struct lpfm_context *ctx = lpfm_context_open(L, 1);
+	struct lpfm_vector *v = lpfm_object_check(L, 2, &lpfm_pmds_class);
+	struct reader *r = lua_newuserdata(L, sizeof(*r));
+
+	r->ctx = ctx;
+	r->v = v;
+	lua_pushvalue(L, 1);
+	lua_pushvalue(L, 2);
+	lua_pushcclosure(L, reader_call, 3);
+	return 1;
+}
+
+/***
+Reads PMD registers into a prepared vector and returns nothing of them: the cheapest read. The values
+are then in the vector.
+@function context:read_into
+@tparam vector v of lpfm.pmds
+@treturn[1] boolean true
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno
+@raise on wrong types
+@usage
+local lpfm = require "lpfm"
+local ctx = assert(lpfm.create {})
+local v = lpfm.pmds { 66 }
+assert(ctx:write_pmds { { num = 66, value = 7 } })
+assert(ctx:read_into(v) and v[1] == 7)
+ctx:close()
+*/
+static int context_read_into(lua_State *L)
+{
+	int fd = lpfm_context_fd(L, 1);
+	struct lpfm_vector *v = lpfm_object_check(L, 2, &lpfm_pmds_class);
+
+	if (lpfm_vector_read(fd, v))
+		return lpfm_fail_vector(L, "read_into", v->rec, v->data, v->n);
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
+/***
+Reads PMD registers into a list of plain values.
+@function context:read_values
+@param list as for read_pmds, also a vector of lpfm.pmds
+@treturn[1] table values, in the order of the list
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno
+@usage
+local ctx = assert(require("lpfm").create {})
+assert(ctx:write_pmds { { num = 66, value = 7 }, { num = 65, value = 8 } })
+local values = assert(ctx:read_values { 65, 66 })
+assert(values[1] == 8 and values[2] == 7)
+ctx:close()
+*/
+static int context_read_values(lua_State *L)
+{
+	struct lpfm_context *ctx = lpfm_context_open(L, 1);
+	struct lpfm_vector *prepared = lpfm_object_test(L, 2, &lpfm_pmds_class);
+	pfarg_pmd_t small[SMALL], *v;
+	int n, ret;
+
+	if (prepared) {
+		n = prepared->n;
+		v = (pfarg_pmd_t *)prepared->data;
+		ret = lpfm_vector_read(ctx->fd, prepared);
+	} else {
+		v = lpfm_list_read_small(L, 2, &lpfm_read_struct, "read_values", &n, small, sizeof(small));
+		ret = pfm_read_pmds(lpfm_context_fd(L, 1), v, n);
+	}
+	if (ret)
+		return lpfm_fail_vector(L, "read_values", &lpfm_read_struct, v, n);
+	lua_createtable(L, n, 0);
+	for (int i = 0; i < n; i++) {
+		lpfm_push_u64(L, v[i].reg_value);
+		lua_rawseti(L, -2, i + 1);
+	}
+	return 1;
+}
+
+const luaL_Reg lpfm_register_methods[] = {
+	{ "read_into", context_read_into },
+	{ "read_pmds", context_read_pmds },
+	{ "read_values", context_read_values },
+	{ "reader", context_reader },
+	{ "write_pmcs", context_write_pmcs },
+	{ "write_pmds", context_write_pmds },
+	{ NULL, NULL }
+};

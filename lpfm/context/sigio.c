@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sigio.c - SIGIO turned into calls of Lua functions (3.3.7).
+ *
+ * The signal's handler does what lua.c does for Ctrl-C: it sets a hook, which Lua calls before its next
+ * instruction, and notes the descriptor. The hook reads the messages and calls the callbacks. Only one
+ * Lua state and one thread of a process have callbacks at a time; signals go to that thread.
+ */
+/***
+@submodule context
+*/
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "context/sigio.h"
+
+#define CONTEXTS "lpfm.sigio"	/* registry: the contexts that have a callback, weak keys */
+#define MAX_FD 65536
+
+static struct {
+	lua_State	*volatile L;	/* hooks go here; kept alive by the registry; NULL: nobody has callbacks */
+	const void	*registry;	/* its state's identity */
+	pid_t		tid;
+	bool		busy;		/* callbacks are being called */
+} owner;
+
+static volatile sig_atomic_t pending, everybody;
+static volatile unsigned char marked[MAX_FD];	/* by descriptor: a signal came for it */
+static struct sigaction before;
+
+bool lpfm_sigio_active(void)
+{
+	return owner.L;
+}
+
+bool lpfm_sigio_pending(void)
+{
+	return pending && !owner.busy && owner.L && owner.tid == syscall(SYS_gettid);
+}
+
+/* --- the signal ----------------------------------------------------------------------------- */
+
+static void on_hook(lua_State *L, lua_Debug *info)
+{
+	(void)info;
+	lua_sethook(L, NULL, 0, 0);
+	if (lpfm_sigio_pending())
+		lpfm_sigio_dispatch(L);
+}
+
+bool lpfm_sigio_hooked(lua_State *L)
+{
+	return lua_gethook(L) == on_hook;
+}
+
+/* A hook of somebody else's stays; the next wait calls the callbacks. */
+static void hook(lua_State *L)
+{
+	if (L && !lua_gethook(L))
+		lua_sethook(L, on_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
+}
+
+static void pass_on(int sig, siginfo_t *info, void *ucontext)
+{
+	if (before.sa_flags & SA_SIGINFO)
+		before.sa_sigaction(sig, info, ucontext);
+	else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
+		before.sa_handler(sig);
+}
+
+static void on_signal(int sig, siginfo_t *info, void *ucontext)
+{
+	int err = errno;
+
+	if (info->si_code > 0 && info->si_code <= POLL_HUP && info->si_fd >= 0 && info->si_fd < MAX_FD)
+		marked[info->si_fd] = 1;
+	else
+		everybody = 1;
+	pending = 1;
+	if (owner.tid == syscall(SYS_gettid))
+		hook(owner.L);
+	pass_on(sig, info, ucontext);
+	errno = err;
+}
+
+/* It stays: a signal may be on its way, and its default is to end the process. */
+static int catch_signal(void)
+{
+	static bool caught;
+	struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART };
+
+	if (!caught && sigaction(SIGIO, &action, &before))
+		return -1;
+	caught = true;
+	return 0;
+}
+
+static int ask_for_signals(int fd, bool on)
+{
+	struct f_owner_ex me = { .type = F_OWNER_TID, .pid = owner.tid };
+	int flags = fcntl(fd, F_GETFL);
+
+	if (on && (fcntl(fd, F_SETOWN_EX, &me) || fcntl(fd, F_SETSIG, SIGIO)))
+		return -1;
+	return fcntl(fd, F_SETFL, on ? flags | O_ASYNC : flags & ~O_ASYNC);
+}
+
+/* --- the callbacks -------------------------------------------------------------------------- */
+
+/* Pushes the callback of a context at idx; false, pushing nothing: it has none. */
+static bool push_callback(lua_State *L, int idx)
+{
+	lua_getfenv(L, idx);
+	lua_getfield(L, -1, "on_message");
+	lua_remove(L, -2);
+	if (lua_isfunction(L, -1))
+		return true;
+	lua_pop(L, 1);
+	return false;
+}
+
+static void set_callback(lua_State *L, int idx, int fn)
+{
+	lua_newtable(L);
+	lua_pushvalue(L, fn);
+	lua_setfield(L, -2, "on_message");
+	lua_setfenv(L, idx);
+	lua_getfield(L, LUA_REGISTRYINDEX, CONTEXTS);
+	lua_pushvalue(L, idx);
+	lua_pushboolean(L, 1);
+	if (lua_isnil(L, fn)) {
+		lua_pop(L, 1);
+		lua_pushnil(L);
+	}
+	lua_rawset(L, -3);
+	lua_pop(L, 1);
+}
+
+static bool take_mark(const struct lpfm_context *ctx, bool all)
+{
+	bool was = all || (ctx->fd < MAX_FD && marked[ctx->fd]);
+
+	if (ctx->fd < MAX_FD)
+		marked[ctx->fd] = 0;
+	return was;
+}
+
+/* The error on top joins the one at 1, where nil is none. Of two only strings can be told together. */
+static void note_error(lua_State *L)
+{
+	if (lua_isnil(L, 1)) {
+		lua_pushvalue(L, -1);
+		lua_replace(L, 1);
+	} else if (lua_isstring(L, 1) && lua_isstring(L, -1)) {
+		lua_pushfstring(L, "%s\n%s", lua_tostring(L, 1), lua_tostring(L, -1));
+		lua_replace(L, 1);
+	}
+}
+
+/* callback(message, context[, error]), the results of a read being on top; pops them. */
+static void call_back(lua_State *L, int idx, int results)
+{
+	int first = lua_gettop(L) - results + 1;
+
+	push_callback(L, idx);
+	lua_pushvalue(L, first);
+	lua_pushvalue(L, idx);
+	if (results == 3)
+		lua_pushvalue(L, first + 1);
+	if (lua_pcall(L, results == 3 ? 3 : 2, 0, 0))
+		note_error(L);
+	lua_settop(L, first - 1);
+}
+
+static bool has_callback(lua_State *L, int idx, const struct lpfm_context *ctx)
+{
+	bool has = ctx->fd >= 0 && push_callback(L, idx);
+
+	lua_pop(L, has);
+	return has;
+}
+
+/* Everything that the context at idx has to say. A signal without a message is one of OVFL_NO_MSG. */
+static void serve(lua_State *L, int idx, const struct lpfm_context *ctx, bool signalled)
+{
+	bool silent = signalled && ctx->flags & PFM_FL_OVFL_NO_MSG;
+	int results = 1;
+
+	while (results == 1 && has_callback(L, idx, ctx)) {
+		results = lpfm_message_take(L, ctx);
+		if (results == 2 && !silent) {	/* "timeout" */
+			lua_pop(L, results);
+			return;
+		}
+		silent = false;
+		call_back(L, idx, results);
+	}
+}
+
+/* A list of the contexts: callbacks may change which there are. */
+static int list_contexts(lua_State *L)
+{
+	int n = 0;
+
+	lua_newtable(L);
+	lua_getfield(L, LUA_REGISTRYINDEX, CONTEXTS);
+	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+		lua_pushvalue(L, -2);
+		lua_rawseti(L, -5, ++n);
+	}
+	lua_pop(L, 1);
+	return n;
+}
+
+/* Returns the callbacks' errors, or nil. */
+static int serve_all(lua_State *L)
+{
+	bool all = everybody;
+	int n, list;
+
+	lua_pushnil(L);
+	n = list_contexts(L);
+	list = lua_gettop(L);
+	everybody = 0;
+	for (int i = 1; i <= n; i++) {
+		const struct lpfm_context *ctx;
+
+		lua_rawgeti(L, list, i);
+		ctx = lpfm_object_test(L, -1, &lpfm_context_class);
+		if (ctx && ctx->fd >= 0)
+			serve(L, lua_gettop(L), ctx, take_mark(ctx, all));
+		lua_pop(L, 1);
+	}
+	lua_settop(L, 1);
+	return 1;
+}
+
+/* Should memory run out in between, those that were not reached have their turn at the next wait. */
+void lpfm_sigio_dispatch(lua_State *L)
+{
+	int ret;
+
+	luaL_checkstack(L, 8, "callbacks");
+	owner.busy = true;
+	pending = 0;
+	lua_pushcfunction(L, serve_all);
+	ret = lua_pcall(L, 0, 1, 0);
+	owner.busy = false;
+	if (ret)
+		pending = everybody = 1;
+	if (!lua_isnil(L, -1))
+		lua_error(L);
+	lua_pop(L, 1);
+}
+
+/* --- on_message ----------------------------------------------------------------------------- */
+
+/* This state and thread have the callbacks from now on; false: another has them. */
+static bool own(lua_State *L)
+{
+	const void *registry = lua_topointer(L, LUA_REGISTRYINDEX);
+
+	if (owner.L && (owner.registry != registry || owner.tid != syscall(SYS_gettid)))
+		return false;
+	lua_pushthread(L);
+	lua_setfield(L, LUA_REGISTRYINDEX, CONTEXTS ".thread");
+	owner.registry = registry;
+	owner.tid = (pid_t)syscall(SYS_gettid);
+	owner.L = L;
+	return true;
+}
+
+/***
+Has a function called for each message, from wherever the script is when the message comes (3.3.7): SIGIO
+interrupts it as Ctrl-C does. The function may do what it likes, also close the context. An error in it is
+raised where the script was interrupted, when all messages have been told.
+
+It is called between two instructions of Lua code, while this module waits (lpfm.poll, ctx:read, proc), and on
+the simulator after machine:run(). What does not let it in: a function of another C library until it
+returns; with LuaJIT, a loop of compiled code until it ends or calls a function of this module; another
+coroutine than the one that called on_message, in PUC Lua; a debugger's hook, until the module waits.
+
+One thread of one Lua state of a process can have such functions. The signal is the process's: SIGIO's
+handler stays, and hands what it gets to the one that was there before.
+@function context:on_message
+@tparam[opt] function fn called as fn(message, context): a message as ctx:read has it; nil when a context
+with OVFL_NO_MSG signals an overflow; nil, and the error as third argument, when reading fails. Without:
+no function any more
+@treturn[1] boolean true
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EBUSY, EMFILE
+@usage
+local ctx = assert(require("lpfm").create {})
+assert(ctx:on_message(function(msg) print(msg.type) end))
+assert(ctx:on_message())
+ctx:close()
+*/
+static int context_on_message(lua_State *L)
+{
+	struct lpfm_context *ctx = lpfm_context_open(L, 1);
+	bool on = !lua_isnoneornil(L, 2);
+
+	lua_settop(L, 2);
+	if (on)
+		luaL_checktype(L, 2, LUA_TFUNCTION);
+	if (ctx->fd >= MAX_FD)
+		return lpfm_fail_errno(L, EMFILE, "on_message: descriptor %d is too large", ctx->fd);
+	if (!own(L))
+		return lpfm_fail_errno(L, EBUSY, "on_message: another Lua state or thread has such functions");
+	set_callback(L, 1, 2);
+	marked[ctx->fd] = 0;
+	if ((on && catch_signal()) || ask_for_signals(ctx->fd, on))
+		return lpfm_fail_errno(L, errno, "on_message: %s", strerror(errno));
+	if (on) {	/* for messages that are there already */
+		pending = 1;
+		hook(L);
+	}
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
+const luaL_Reg lpfm_sigio_methods[] = {
+	{ "on_message", context_on_message },
+	{ NULL, NULL }
+};
+
+/* --- the end of a state --------------------------------------------------------------------- */
+
+static const struct lpfm_class guard_class = { "lpfm.sigio.guard" };
+
+static int guard_gc(lua_State *L)
+{
+	if (owner.L && owner.registry == lua_topointer(L, LUA_REGISTRYINDEX))
+		owner.L = NULL;
+	return 0;
+}
+
+static const luaL_Reg guard_metas[] = {
+	{ "__gc", guard_gc },
+	{ NULL, NULL }
+};
+
+void lpfm_open_sigio(lua_State *L)
+{
+	bool open;
+
+	lua_getfield(L, LUA_REGISTRYINDEX, CONTEXTS);
+	open = lua_istable(L, -1);	/* the module may be loaded again */
+	lua_pop(L, 1);
+	if (open)
+		return;
+	lua_newtable(L);
+	lua_newtable(L);
+	lua_pushliteral(L, "k");
+	lua_setfield(L, -2, "__mode");
+	lua_setmetatable(L, -2);
+	lua_setfield(L, LUA_REGISTRYINDEX, CONTEXTS);
+	lpfm_class_new(L, &guard_class, NULL, guard_metas);
+	lpfm_object_arm(L, lpfm_object_new(L, sizeof(struct lpfm_head)), &guard_class);
+	lua_setfield(L, LUA_REGISTRYINDEX, CONTEXTS ".end");
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cdef.h - what LuaJIT's ffi is told: the public headers, and the objects of the Lua module.
+ *
+ * Of perfmonctl.h the structures have the names that do not clash with those of perfmon.h.
+ */
+#include "ffi/objects.h"
+#include "perfmon/perfmon_nway_smpl.h"
+#define PFM06_INTERNAL
+#include "perfmon/perfmonctl.h"

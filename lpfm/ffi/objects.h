@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * objects.h - the structures of the Lua module that are looked at from outside it.
+ *
+ * LuaJIT's ffi gets them beside those of the public headers (cdef.c): pfm.ffi reads contexts and
+ * prepared vectors where they are. Plain C declarations, and no more of them than that takes.
+ */
+#ifndef LPFM_VIEW_H
+#define LPFM_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PFM_NO_MMAP_REDIRECT
+#include "perfmon/perfmon.h"
+
+struct lpfm_struct;
+
+/* A kind of userdata; its address is its identity, its name what messages call it. */
+struct lpfm_class {
+	const char *name;
+};
+
+/*
+ * The start of every userdata of this module. The class is set as long as the object is alive:
+ * __gc clears it, so that memory which is used again does not pass for an object.
+ */
+struct lpfm_head {
+	const struct lpfm_class	*class;
+};
+
+/* A prepared vector: the userdata of lpfm.pmds and lpfm.pmcs. */
+struct lpfm_vector {
+	struct lpfm_head		head;
+	const struct lpfm_struct	*rec;
+	int				n;
+	bool				write_flags;	/* some flags are not those of a read */
+	uint64_t			data[];	/* n structures, multiples of 8 bytes; n words of flags */
+};
+
+/* The PMDs that a sample holds when this PMD of this set overflowed. */
+struct lpfm_layout {
+	uint32_t	key;		/* set << 16 | pmd */
+	uint32_t	n;		/* number of PMDs */
+	uint64_t	pmds[PFM_PMD_BV];
+};
+
+/* Layouts of all PMDs that were programmed, ascending by key. */
+struct lpfm_layouts {
+	struct lpfm_layout	*list;
+	size_t			n, room;
+};
+
+enum lpfm_format {
+	LPFM_NO_BUFFER,
+	LPFM_DFL_2X,		/* the default format, layout of 2.x */
+	LPFM_DFL_06,		/* the default format, layout of section 3.6 */
+	LPFM_NWAY,		/* samples of 2.x in several regions, 6.3.1 */
+	LPFM_RAW_BUFFER,	/* a format unknown here */
+};
+
+struct lpfm_fmt_use;
+
+/* The userdata of lpfm.create. */
+struct lpfm_context {
+	struct lpfm_head	head;
+	int			fd;		/* -1: closed */
+	bool			simulated;	/* time passes only when the simulator is told so */
+	uint32_t		flags;		/* PFM_FL_* */
+	uint32_t		buf_flags;
+	enum lpfm_format	format;
+	size_t			buf_size;	/* as mapped */
+	const unsigned char	*buf;		/* mapped when first asked for */
+	bool			pinned;		/* pointers into buf are about: it stays mapped */
+	unsigned int		epoch;		/* restarts and closings: what was seen before is stale */
+	struct lpfm_layouts	layouts;
+	struct lpfm_fmt_use	*use;		/* of a format written in Lua (register.h), or NULL */
+};
+
+#endif

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * register.c - sampling formats written in Lua, as scripts see them: 3.5.7 - 3.5.9.
+ */
+/***
+@submodule lpfm
+*/
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/register.h"
+#include "base/marshal.h"
+
+#define HANDLES "lpfm.formats"
+
+/* --- handles: a format is there as long as the state that registered it -------------------- */
+
+static const struct lpfm_class format_class = { "lpfm.format" };
+
+struct format {
+	struct lpfm_head	head;
+	struct lpfm_luafmt	*f;		/* NULL: gone */
+};
+
+/* 0, or -1 with errno: in use. */
+static int drop(struct format *h)
+{
+	struct lpfm_luafmt *f = h->f;
+
+	if (f && f->added && pfm_remove_format(&f->fmt))
+		return -1;
+	h->f = NULL;
+	if (f)
+		lpfm_luafmt_put(f);
+	return 0;
+}
+
+/* A format in use outlives its script. */
+static int format_gc(lua_State *L)
+{
+	struct format *h = lpfm_object_check(L, 1, &format_class);
+
+	drop(h);
+	lpfm_object_retire(h);
+	return 0;
+}
+
+/* --- registering ---------------------------------------------------------------------------- */
+
+static const char *const callbacks[] = { "validate", "getsize", "init", "handler", "restart", "exit" };
+
+/* What register_format{} was asked for, but the callbacks. */
+struct request {
+	const char	*name, *base;
+	pfm_uuid_t	uuid;
+	bool		has_uuid, getsize, restart, handler;
+	uint32_t	flags, version, msgq_depth;
+};
+
+static bool is_callback(const char *key)
+{
+	for (size_t i = 0; i < LPFM_COUNT(callbacks); i++)
+		if (!strcmp(key, callbacks[i]))
+			return true;
+	return false;
+}
+
+static const char *text_at(lua_State *L, int idx, const struct lpfm_site *site, size_t max)
+{
+	if (lua_type(L, idx) != LUA_TSTRING || !lua_objlen(L, idx) || lua_objlen(L, idx) > max)
+		lpfm_bad(L, site, "a string of 1 to %d bytes expected", (int)max);
+	return lua_tostring(L, idx);
+}
+
+static void check_calls(lua_State *L, int idx, const struct lpfm_site *site)
+{
+	if (!lua_istable(L, idx))
+		lpfm_bad_value(L, site, "table of functions", idx);
+	for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1))
+		if (lua_type(L, -2) != LUA_TSTRING || !lua_isfunction(L, -1))
+			lpfm_bad(L, site, "functions by name expected");
+}
+
+/* The value on top; a callback goes into the table at code. */
+static void read_function(lua_State *L, const char *key, struct request *req, int code,
+			  const struct lpfm_site *site)
+{
+	if (!strcmp(key, "calls"))
+		check_calls(L, lua_gettop(L), site);
+	else if (!lua_isfunction(L, -1))
+		lpfm_bad_value(L, site, "function", lua_gettop(L));
+	lua_pushvalue(L, -1);
+	lua_setfield(L, code, key);
+	req->getsize |= !strcmp(key, "getsize");
+	req->handler |= !strcmp(key, "handler");
+	req->restart |= !strcmp(key, "restart");
+}
+
+static void read_field(lua_State *L, const char *key, struct request *req, int code, struct lpfm_site *site)
+{
+	int idx = lua_gettop(L);
+
+	site->field = key;
+	if (is_callback(key) || !strcmp(key, "calls")) {
+		read_function(L, key, req, code, site);
+	} else if (!strcmp(key, "name")) {
+		req->name = text_at(L, idx, site, PFM_FMT_NAME_LEN - 1);
+	} else if (!strcmp(key, "base")) {
+		req->base = text_at(L, idx, site, PFM_FMT_NAME_LEN - 1);
+	} else if (!strcmp(key, "uuid")) {
+		req->has_uuid = lpfm_parse_uuid(text_at(L, idx, site, 64), req->uuid);
+		if (!req->has_uuid)
+			lpfm_bad_value(L, site, "UUID", idx);
+	} else if (!strcmp(key, "flags")) {
+		req->flags = lpfm_to_flags(L, idx, site, lpfm_fmt_flags);
+	} else if (!strcmp(key, "version")) {
+		req->version = (uint32_t)lpfm_to_int(L, idx, site, 0, UINT32_MAX);
+	} else if (!strcmp(key, "msgq_depth")) {
+		req->msgq_depth = (uint32_t)lpfm_to_int(L, idx, site, 1, 1024);
+	} else {
+		site->field = NULL;
+		lpfm_bad(L, site, "unknown field '%s'", key);
+	}
+	site->field = NULL;
+}
+
+/* Two FNV-1a sums of the name: it is the same wherever the format is registered. */
+static void name_uuid(const char *name, unsigned char *uuid)
+{
+	uint64_t sum[2] = { 0xcbf29ce484222325ULL, 0x84222325cbf29ce4ULL };
+
+	for (int i = 0; i < 2; i++)
+		for (const char *c = name; *c; c++)
+			sum[i] = (sum[i] ^ (unsigned char)*c) * 0x100000001b3ULL;
+	memcpy(uuid, sum, sizeof(sum));
+}
+
+static void check_request(lua_State *L, struct request *req, const struct lpfm_site *site)
+{
+	if (!req->name || !req->handler)
+		lpfm_bad(L, site, "field '%s' is missing", req->name ? "handler" : "name");
+	if (lpfm_parse_uuid(req->name, (pfm_uuid_t){ 0 }))
+		lpfm_bad(L, site, "a name that reads as a UUID names no format");
+	if (req->base && lpfm_format_kind(req->base) == LPFM_RAW_BUFFER)
+		lpfm_bad(L, site, "field 'base': default, default-0.6 or n-way expected, got '%s'", req->base);
+	if (req->base && req->getsize)
+		lpfm_bad(L, site, "getsize is the base's, as its buffer is");
+	if (!req->has_uuid)
+		name_uuid(req->name, req->uuid);
+}
+
+/* Pushes the callbacks of the table at 1, marshalled. */
+static void read_request(lua_State *L, struct request *req)
+{
+	struct lpfm_site site = { .call = "register_format" };
+
+	if (!lua_istable(L, 1))
+		lpfm_bad_value(L, &site, "table", 1);
+	lua_settop(L, 1);
+	lua_newtable(L);
+	for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
+		if (lua_type(L, -2) != LUA_TSTRING)
+			lpfm_bad(L, &site, "unexpected %s as the name of a field", luaL_typename(L, -2));
+		read_field(L, lua_tostring(L, -2), req, 2, &site);
+	}
+	check_request(L, req, &site);
+	lpfm_marshal_pack(L, 2, 1, LPFM_CODE, &site);
+}
+
+static bool describe(struct lpfm_luafmt *f, const struct request *req)
+{
+	f->fmt.fmt_name = strdup(req->name);
+	memcpy(f->fmt.fmt_uuid, req->uuid, sizeof(f->fmt.fmt_uuid));
+	f->fmt.fmt_flags = req->flags;
+	f->fmt.fmt_version = req->version;
+	f->fmt.fmt_msgq_depth = req->msgq_depth;
+	f->own_restart = req->restart;
+	f->fmt.fmt_ops = &lpfm_fmt_ops;
+	if (!req->base)
+		return f->fmt.fmt_name;
+	f->base = pfm_hold_format(req->base, NULL);
+	if (!f->base)
+		return false;
+	f->fmt.fmt_arg_size = f->base->fmt_arg_size;
+	if (f->fmt.fmt_msgq_depth < f->base->fmt_msgq_depth)
+		f->fmt.fmt_msgq_depth = f->base->fmt_msgq_depth;
+	return f->fmt.fmt_name;
+}
+
+/* nil, "register_format: why", EINVAL; no why: ENOMEM. The text is freed whatever happens. */
+static int fail_freeing(lua_State *L, const char *call, int err, char *why)
+{
+	char text[2048];
+
+	strncpy(text, why ? why : "not enough memory", sizeof(text) - 1);
+	text[sizeof(text) - 1] = 0;
+	free(why);
+	return lpfm_fail_errno(L, why ? err : ENOMEM, "%s: %s", call, text);
+}
+
+static int push_result(lua_State *L, const struct lpfm_luafmt *f)
+{
+	lpfm_push_uuid(L, f->fmt.fmt_uuid);
+	return 1;
+}
+
+/***
+Registers a sampling format written in Lua, for the machines in user space (3.5.7, 3.5.8).
+
+A format is to a context what a kernel module is to a program: its functions run in the midst of the
+overflow, in whatever thread that is handled in. So it has a Lua state of its own, where the functions are
+taken when it is registered, with the values of the local variables they use: numbers, strings, tables,
+other functions. From then on those are the format's, not the script's; there are no globals but the standard
+libraries, without io, and `u64`, and `require "lpfm"` raises.
+
+All callbacks but handler may be left out. self is a table that the context has to itself: self.arg is what
+was given to lpfm.create as format_arg, self.flags the context's flags, self.num_pmds how many PMDs there
+are, self.buf the sampling buffer, if there is one.
+
+* validate(self): returns false or nil and a message, or raises, to refuse the context (3.5.10)
+* getsize(self): the size of the buffer in bytes; 0 or no getsize: no buffer (3.5.11)
+* init(self) (3.5.12)
+* handler(self, overflow): a PMD overflowed (3.5.14). overflow, the same table each time: ovfl_pmd, set,
+  last_reset, value, eventid, notify (its OVFL_NOTIFY), tstamp (ns), ip, pid, tid, cpu; pmds: the values of
+  its smpl_pmds by number. Returns what is to be done, any of "NOTIFY" (send the message, if the PMD has
+  OVFL_NOTIFY), "RESET" (the PMD and its reset_pmds, short), "BLOCK", "MASK"; nothing: go on
+* restart(self, active): ctx:restart() was called (3.5.15). Returns "RESET" (what overflowed, long), "MASK";
+  without it, "RESET"
+* exit(self): the context is gone; maybe in another thread, and a moment after ctx:close() (3.5.13)
+* calls: further functions by name, for ctx:ask()
+
+base names a format that records and has the buffer: "default", "default-0.6" or "n-way". In the
+handler self.buf:record() puts a sample there and returns what that format wants to be done;
+self.buf:restart(active) empties it, and is what is done without a restart of one's own. ctx:buffer() shows
+the samples as ever, and lpfm.create takes buf_size, buf_flags and regions.
+
+self.buf:get(type, offset) reads from the buffer; where there is no base, self.buf:put(type, offset, value)
+and self.buf:write(offset, string) write to it. Types are u8, u16, u32, u64, double. #self.buf is its size.
+
+An error in handler or restart ends the session: monitoring is masked, a message is sent, and from then on
+ctx:read, ctx:restart and the like return nil, the error with its traceback, and EIO; ctx:format_error() has it,
+too. So does one that takes more than 100 million instructions.
+@function lpfm.register_format
+@tparam table format {name=, handler=, and optionally uuid=, base=, validate=, getsize=, init=, restart=,
+exit=, calls=, flags={"NOSET"}, version=, msgq_depth=messages that can wait (1)}
+@treturn[1] string the format's UUID, made from the name if none was given
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EBUSY (the name or UUID is taken), EINVAL (the functions cannot be taken over)
+@raise on wrong types, unknown fields, and functions that use what cannot leave the script (userdata)
+@usage
+local lpfm = require "lpfm"
+assert(lpfm.register_format {
+   name = "hot-spots",
+   init = function(self) self.hits = {} end,
+   handler = function(self, overflow)
+      self.hits[overflow.ip] = (self.hits[overflow.ip] or 0) + 1
+      return "RESET"
+   end,
+   calls = { hits = function(self) return self.hits end },
+})
+local ctx = assert(lpfm.create { format = "hot-spots" })
+assert(next(ctx:ask("hits")) == nil)
+ctx:close()
+assert(lpfm.unregister_format "hot-spots")
+*/
+static int register_format(lua_State *L)
+{
+	struct request req = { 0 };
+	struct format *h;
+	char *why;
+
+	read_request(L, &req);
+	h = lpfm_object_new(L, sizeof(*h));
+	lpfm_object_arm(L, h, &format_class);
+	h->f = lpfm_luafmt_new(lua_tostring(L, -2), &why);
+	if (!h->f)
+		return fail_freeing(L, "register_format", EINVAL, why);
+	if (!describe(h->f, &req))
+		return lpfm_fail_errno(L, ENOMEM, "register_format: not enough memory");
+	luaL_getmetatable(L, HANDLES);
+	lua_getfield(L, -1, req.name);
+	if (!lua_isnil(L, -1))
+		return lpfm_fail_errno(L, EBUSY, "register_format: '%s' is registered", req.name);
+	lua_pushvalue(L, -3);
+	lua_setfield(L, -3, req.name);
+	if (!pfm_add_format(&h->f->fmt)) {
+		h->f->added = true;
+		return push_result(L, h->f);
+	}
+	lua_pushnil(L);
+	lua_setfield(L, -3, req.name);
+	return lpfm_fail(L, "register_format");
+}
+
+/* The handle in the table on top that goes by name or UUID, pushed with its name below; or nothing. */
+static struct format *find_handle(lua_State *L, const char *text)
+{
+	pfm_uuid_t uuid = { 0 };
+	bool by_uuid = lpfm_parse_uuid(text, uuid);
+
+	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+		struct format *h = lpfm_object_test(L, -1, &format_class);
+
+		if (h && h->f && (by_uuid ? !memcmp(h->f->fmt.fmt_uuid, uuid, sizeof(uuid)) :
+				  !strcmp(h->f->fmt.fmt_name, text)))
+			return h;
+	}
+	return NULL;
+}
+
+/***
+Takes a format back that this script registered (3.5.9).
+@function lpfm.unregister_format
+@string format its name or UUID
+@treturn[1] boolean true
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EBUSY (contexts use it), EINVAL (there is none)
+@usage
+local lpfm = require "lpfm"
+assert(lpfm.register_format { name = "short-lived", handler = function() return "RESET" end })
+assert(lpfm.unregister_format "short-lived")
+*/
+static int unregister_format(lua_State *L)
+{
+	struct lpfm_site site = { .call = "unregister_format" };
+	const char *name = lua_tostring(L, 1);
+	struct format *h;
+
+	if (lua_type(L, 1) != LUA_TSTRING)
+		lpfm_bad_value(L, &site, "name or UUID of a format", 1);
+	luaL_getmetatable(L, HANDLES);
+	h = find_handle(L, name);
+	if (!h)
+		return lpfm_fail_errno(L, EINVAL, "unregister_format: no format '%s' was registered here", name);
+	if (drop(h))
+		return lpfm_fail(L, "unregister_format");
+	lua_pop(L, 1);
+	lua_pushnil(L);
+	lua_rawset(L, -3);
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
+/* --- a context's format --------------------------------------------------------------------- */
+
+const char *lpfm_fmt_error(const struct lpfm_context *ctx)
+{
+	return ctx->use ? __atomic_load_n(&ctx->use->error, __ATOMIC_ACQUIRE) : NULL;
+}
+
+int lpfm_fmt_failure(lua_State *L, const struct lpfm_context *ctx, const char *call)
+{
+	const char *why = lpfm_fmt_error(ctx);
+
+	return why ? lpfm_fail_errno(L, EIO, "%s: the format %s failed: %s", call, ctx->use->f->fmt.fmt_name,
+				     why) : 0;
+}
+
+/***
+The error that ended the session of a context whose format is written in Lua.
+@function context:format_error
+@treturn[1] string the error with its traceback
+@return[2] nil, there was none
+@usage
+local ctx = assert(require("lpfm").create {})
+assert(ctx:format_error() == nil)
+ctx:close()
+*/
+static int context_format_error(lua_State *L)
+{
+	lua_pushstring(L, lpfm_fmt_error(lpfm_context_open(L, 1)));
+	return 1;
+}
+
+/* What C memory holds until it is Lua's. */
+static const struct lpfm_class box_class = { "lpfm.box" };
+
+struct box {
+	struct lpfm_head	head;
+	char			*bytes;
+};
+
+static int box_gc(lua_State *L)
+{
+	struct box *b = lpfm_object_check(L, 1, &box_class);
+
+	free(b->bytes);
+	b->bytes = NULL;
+	lpfm_object_retire(b);
+	return 0;
+}
+
+/***
+Calls one of the functions that a format written in Lua has in calls, with the context's self. Arguments and
+results are copied: nil, booleans, numbers, strings, u64 objects, tables of these.
+@function context:ask
+@string name
+@param ... arguments after self
+@return[1] its results
+@return[2] nil
+@treturn[2] string message, with the traceback of an error in the function; the session goes on
+@treturn[2] int errno: EIO (an error), EINVAL (there is no such function, or no format in Lua)
+@raise on arguments that cannot be copied
+@see lpfm.register_format
+@usage
+local lpfm = require "lpfm"
+assert(lpfm.register_format { name = "answers", handler = function() return "RESET" end,
+   calls = { twice = function(_, n) return 2 * n end } })
+local ctx = assert(lpfm.create { format = "answers" })
+assert(ctx:ask("twice", 21) == 42)
+ctx:close()
+assert(lpfm.unregister_format "answers")
+*/
+static int context_ask(lua_State *L)
+{
+	struct lpfm_site site = { .call = "ask" };
+	struct lpfm_context *ctx = lpfm_context_open(L, 1);
+	const char *name = lua_tostring(L, 2);
+	struct box *box;
+	int err;
+
+	if (lua_type(L, 2) != LUA_TSTRING)
+		lpfm_bad_value(L, &site, "name of a function", 2);
+	if (!ctx->use)
+		return lpfm_fail_errno(L, EINVAL, "ask: the context has no format written in Lua");
+	lpfm_marshal_pack(L, 3, lua_gettop(L) - 2, LPFM_DATA, &site);
+	box = lpfm_object_new(L, sizeof(*box));
+	lpfm_object_arm(L, box, &box_class);
+	err = lpfm_fmt_ask(ctx->use, name, lua_tostring(L, -2), &box->bytes);
+	if (err)
+		return lpfm_fail_errno(L, err, "ask: %s", box->bytes ? box->bytes : "the context is gone");
+	return lpfm_marshal_open(L, box->bytes);
+}
+
+const luaL_Reg lpfm_luafmt_methods[] = {
+	{ "ask", context_ask },
+	{ "format_error", context_format_error },
+	{ NULL, NULL }
+};
+
+static const luaL_Reg functions[] = {
+	{ "register_format", register_format },
+	{ "unregister_format", unregister_format },
+	{ NULL, NULL }
+};
+
+static const luaL_Reg format_metas[] = {
+	{ "__gc", format_gc },
+	{ NULL, NULL }
+};
+
+static const luaL_Reg box_metas[] = {
+	{ "__gc", box_gc },
+	{ NULL, NULL }
+};
+
+void lpfm_open_luafmt(lua_State *L)
+{
+	lpfm_class_new(L, &format_class, NULL, format_metas);
+	lpfm_class_new(L, &box_class, NULL, box_metas);
+	luaL_newmetatable(L, HANDLES);
+	lua_pop(L, 1);
+	luaL_register(L, NULL, functions);
+}

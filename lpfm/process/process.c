@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process.c - records of child processes, and lists of threads.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "process/process.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lpfm_process *processes;
+
+struct lpfm_process *lpfm_process_new(pid_t pid)
+{
+	struct lpfm_process *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->pid = pid;
+	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	pthread_mutex_lock(&lock);
+	p->next = processes;
+	processes = p;
+	pthread_mutex_unlock(&lock);
+	return p;
+}
+
+void lpfm_process_free(struct lpfm_process *p)
+{
+	struct lpfm_process **link = &processes;
+
+	pthread_mutex_lock(&lock);
+	while (*link != p)
+		link = &(*link)->next;
+	*link = p->next;
+	pthread_mutex_unlock(&lock);
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	free(p);
+}
+
+static struct lpfm_process *find(pid_t pid)
+{
+	struct lpfm_process *p = processes;
+
+	while (p && (p->pid != pid || p->done))
+		p = p->next;
+	return p;
+}
+
+void lpfm_process_traced(pid_t pid, bool traced)
+{
+	struct lpfm_process *p;
+
+	pthread_mutex_lock(&lock);
+	p = find(pid);
+	if (p)
+		p->traced = traced;
+	pthread_mutex_unlock(&lock);
+}
+
+static void finish(struct lpfm_process *p, int status, const struct rusage *usage)
+{
+	p->done = true;
+	p->status = status;
+	p->usage = *usage;
+}
+
+void lpfm_process_reaped(pid_t pid, int status, const struct rusage *usage)
+{
+	struct lpfm_process *p;
+
+	pthread_mutex_lock(&lock);
+	p = find(pid);
+	if (p)
+		finish(p, status, usage);
+	pthread_mutex_unlock(&lock);
+}
+
+/* A stop is no end: one may be seen just after a follower has let go. */
+static int reap(struct lpfm_process *p)
+{
+	struct rusage usage;
+	int status;
+	pid_t got;
+
+	do
+		got = wait4(p->pid, &status, WNOHANG, &usage);
+	while ((got < 0 && errno == EINTR) || (got > 0 && WIFSTOPPED(status)));
+	if (got > 0)
+		finish(p, status, &usage);
+	return got < 0 ? -1 : p->done;
+}
+
+int lpfm_process_poll(struct lpfm_process *p)
+{
+	int ret;
+
+	pthread_mutex_lock(&lock);
+	ret = p->done || p->traced ? p->done : reap(p);
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+/* Under the lock: a process not reaped keeps its number. */
+int lpfm_process_kill(struct lpfm_process *p, int sig)
+{
+	int ret = -1;
+
+	pthread_mutex_lock(&lock);
+	if (p->done)
+		errno = ESRCH;
+	else
+		ret = kill(p->pid, sig);
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+int lpfm_process_threads(pid_t pid, pid_t *tids, int room)
+{
+	struct dirent *entry;
+	char path[64];
+	int n = 0, err;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	if (!dir) {
+		errno = errno == ENOENT ? ESRCH : errno;
+		return -1;
+	}
+	errno = 0;
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		if (n < room)
+			tids[n] = atoi(entry->d_name);
+		n++;
+	}
+	err = errno;
+	closedir(dir);
+	errno = err == ENOENT ? ESRCH : err;
+	return err ? -1 : n;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * buffer.c - the sampling buffer, viewed in place (3.6).
+ */
+/***
+Views of a sampling buffer.
+
+ctx:buffer() gives a view; nothing is copied. Samples are those since the last restart. It is safe to
+look at them while monitoring is masked (after an overflow message) or stopped; while it goes on,
+samples that come later are not seen by a loop already begun. After ctx:restart() what a loop or
+cursor still holds is stale, and using it raises; so does a view of a closed context. buffer:copy() stays.
+
+Of the format n-way a view shows one region: the oldest full one, which ctx:restart() gives back, or, if
+none is full, the one being written.
+
+The fields of a sample: ip, tid, pid, cpu, tstamp (ns), set, ovfl_pmd, last_reset. With NO_HDR it has
+none of them, with IIP_HDR only ip.
+
+@classmod buffer
+*/
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "samples/sample.h"
+#include "perfmon/perfmon_nway_smpl.h"
+
+static const struct lpfm_class buffer_class = { "lpfm.buffer" };
+
+struct buffer {
+	struct lpfm_head	head;
+	struct lpfm_context	*ctx;
+};
+
+/* Pushes a view of the buffer of the object at idx. */
+static void view_new(lua_State *L, int idx, struct lpfm_context *ctx)
+{
+	struct buffer *b = lpfm_object_new(L, sizeof(*b));
+
+	b->ctx = ctx;
+	lpfm_object_anchor(L, idx);
+	lpfm_object_arm(L, b, &buffer_class);
+}
+
+/***
+The context's sampling buffer.
+@function context:buffer
+@treturn[1] buffer
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EINVAL if the context has no buffer
+@usage
+local ctx = assert(require("lpfm").create { format = "default" })
+assert(#ctx:buffer() == 0)
+ctx:close()
+*/
+int lpfm_context_buffer(lua_State *L)
+{
+	struct lpfm_context *ctx = lpfm_context_open(L, 1);
+
+	if (ctx->format == LPFM_NO_BUFFER || !ctx->buf_size)
+		return lpfm_fail_errno(L, EINVAL, "buffer: the context was created without a "
+				       "sampling buffer");
+	if (!ctx->buf) {
+		void *at = pfm_map_buffer(ctx->fd, ctx->buf_size);
+
+		if (at == MAP_FAILED)
+			return lpfm_fail(L, "buffer");
+		ctx->buf = at;
+	}
+	if (ctx->buf_size < sizeof(pfm_nway_smpl_hdr_t) && ctx->format == LPFM_NWAY)
+		return lpfm_fail_errno(L, EINVAL, "buffer: the sampling buffer is too small for its header");
+	view_new(L, 1, ctx);
+	return 1;
+}
+
+static struct lpfm_context *any_context(lua_State *L, int idx)
+{
+	return ((struct buffer *)lpfm_object_check(L, idx, &buffer_class))->ctx;
+}
+
+static struct lpfm_context *open_context(lua_State *L, int idx)
+{
+	struct lpfm_context *ctx = any_context(L, idx);
+
+	if (ctx->fd < 0)
+		luaL_error(L, "the buffer is closed");
+	return ctx;
+}
+
+struct lpfm_context *lpfm_buffer_samples(lua_State *L, int idx)
+{
+	struct lpfm_context *ctx = open_context(L, idx);
+
+	if (ctx->format == LPFM_RAW_BUFFER)
+		luaL_error(L, "the layout of this format is not known; get() and snapshot() give its bytes");
+	return ctx;
+}
+
+/***
+The buffer's header (3.6.3).
+@function buffer:header
+@treturn table {count=samples, cur_offs=bytes, overflows=times it was full, size=bytes, version=,
+flags=list of NO_HDR, IIP_HDR}; of n-way, count and cur_offs are of the region to be read next, and
+there are regions=how many, lost=samples overwritten
+@usage
+local ctx = assert(require("lpfm").create { format = "default", buf_size = 16384 })
+assert(ctx:buffer():header().size == 16384)
+ctx:close()
+*/
+static int buffer_header(lua_State *L)
+{
+	struct lpfm_smpl_hdr hdr;
+
+	lpfm_smpl_hdr_read(lpfm_buffer_samples(L, 1), &hdr);
+	lua_createtable(L, 0, 6);
+	lpfm_push_nat(L, hdr.count);
+	lua_setfield(L, -2, "count");
+	lpfm_push_nat(L, hdr.cur_offs);
+	lua_setfield(L, -2, "cur_offs");
+	lpfm_push_nat(L, hdr.overflows);
+	lua_setfield(L, -2, "overflows");
+	lpfm_push_nat(L, hdr.size);
+	lua_setfield(L, -2, "size");
+	lua_pushnumber(L, hdr.version);
+	lua_setfield(L, -2, "version");
+	lpfm_push_flags(L, hdr.flags, lpfm_buf_flags);
+	lua_setfield(L, -2, "flags");
+	if (!hdr.regions)
+		return 1;
+	lua_pushnumber(L, hdr.regions);
+	lua_setfield(L, -2, "regions");
+	lpfm_push_nat(L, hdr.lost);
+	lua_setfield(L, -2, "lost");
+	return 1;
+}
+
+/* Bytes that are in use: of the default format up to the last sample, of others all. */
+static size_t used(const struct lpfm_context *ctx)
+{
+	struct lpfm_smpl_hdr hdr = { .cur_offs = ctx->buf_size };
+
+	if (ctx->format == LPFM_DFL_2X || ctx->format == LPFM_DFL_06)
+		lpfm_smpl_hdr_read(ctx, &hdr);
+	return hdr.cur_offs < ctx->buf_size ? (size_t)hdr.cur_offs : ctx->buf_size;
+}
+
+/***
+A copy of the buffer's bytes: of the default format header and samples, of others all of it.
+@function buffer:snapshot
+@treturn string
+@usage
+local lpfm = require "lpfm"
+local m = lpfm.machine("sim:k8")
+local tid = m:spawn { program = { { loop = 1000, { ip = 0x1000, ns = 10 }, { ip = 0x1010, ns = 10 } } } }
+local ctx = assert(lpfm.create { format = "default", buf_size = 65536 })
+assert(ctx:write_pmcs { { num = 0, value = m:encode("instructions", 0) } })
+assert(ctx:write_pmds { { num = 0, value = -100, long_reset = -100, short_reset = -100, smpl_pmds = { 1 } } })
+assert(ctx:load(tid) and ctx:start())
+assert(m:run { until_exit = tid })
+local buffer = ctx:buffer()
+local kept = buffer:snapshot()
+ctx:close()
+print(type(kept))
+*/
+static int buffer_snapshot(lua_State *L)
+{
+	const struct lpfm_context *ctx = open_context(L, 1);
+
+	lua_pushlstring(L, (const char *)ctx->buf, used(ctx));
+	return 1;
+}
+
+/* --- copies: a buffer without a context behind it ------------------------------------------- */
+
+/* What a view and its walks know of a context, with memory of its own for a buffer. */
+static const struct lpfm_class copy_class = { "lpfm.buffer.copy" };
+
+static int copy_gc(lua_State *L)
+{
+	struct lpfm_context *copy = lpfm_object_check(L, 1, &copy_class);
+
+	free((void *)(uintptr_t)copy->buf);
+	copy->buf = NULL;
+	copy->fd = -1;
+	lpfm_layouts_free(&copy->layouts);
+	lpfm_object_retire(copy);
+	return 0;
+}
+
+static bool copy_memory(struct lpfm_context *to, const struct lpfm_context *from)
+{
+	size_t size = used(from);
+	void *bytes = malloc(size);
+
+	to->buf = bytes;
+	if (!bytes || !lpfm_layouts_reserve(&to->layouts, from->layouts.n))
+		return false;
+	memcpy(bytes, from->buf, size);
+	to->buf_size = size;
+	if (from->layouts.n)
+		memcpy(to->layouts.list, from->layouts.list, from->layouts.n * sizeof(*from->layouts.list));
+	to->layouts.n = from->layouts.n;
+	return true;
+}
+
+/***
+A buffer with a copy of the samples, which stays as it is: after a restart, and when the context is closed.
+@function buffer:copy
+@treturn[1] buffer
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: ENOMEM
+@usage
+local ctx = assert(require("lpfm").create { format = "default" })
+local kept = assert(ctx:buffer():copy())
+ctx:close()
+assert(#kept == 0)
+*/
+static int buffer_copy(lua_State *L)
+{
+	const struct lpfm_context *ctx = open_context(L, 1);
+	struct lpfm_context *copy = lpfm_object_new(L, sizeof(*copy));
+
+	copy->format = ctx->format;
+	copy->buf_flags = ctx->buf_flags;
+	lpfm_object_arm(L, copy, &copy_class);
+	if (!copy_memory(copy, ctx))
+		return lpfm_fail_errno(L, ENOMEM, "copy: not enough memory");
+	view_new(L, lua_gettop(L), copy);
+	return 1;
+}
+
+/***
+A value in the buffer, of whatever format.
+@function buffer:get
+@string type "u8", "u16", "u32", "u64", "double"
+@int offset in bytes, from 0
+@return value
+@raise if it does not lie within the buffer
+@usage
+local ctx = assert(require("lpfm").create { format = "default", buf_size = 16384 })
+assert(ctx:buffer():get("u64", 24) == 16384) -- hdr_buf_size
+ctx:close()
+*/
+static int buffer_get(lua_State *L)
+{
+	const struct lpfm_context *ctx = open_context(L, 1);
+
+	return lpfm_bytes_get(L, 2, "get", ctx->buf, ctx->buf_size);
+}
+
+static int buffer_len(lua_State *L)
+{
+	struct lpfm_smpl_hdr hdr;
+
+	lpfm_smpl_hdr_read(lpfm_buffer_samples(L, 1), &hdr);
+	lpfm_push_nat(L, hdr.count);
+	return 1;
+}
+
+static int buffer_tostring(lua_State *L)
+{
+	const struct lpfm_context *ctx = any_context(L, 1);
+	struct lpfm_smpl_hdr hdr;
+
+	if (ctx->fd < 0) {
+		lua_pushliteral(L, "lpfm.buffer (closed)");
+	} else if (ctx->format == LPFM_RAW_BUFFER) {
+		lua_pushfstring(L, "lpfm.buffer (%f bytes)", (lua_Number)ctx->buf_size);
+	} else {
+		lpfm_smpl_hdr_read(ctx, &hdr);
+		lua_pushfstring(L, "lpfm.buffer (%f samples, %f bytes)", (lua_Number)hdr.count,
+				(lua_Number)ctx->buf_size);
+	}
+	return 1;
+}
+
+static const luaL_Reg methods[] = {
+	{ "copy", buffer_copy },
+	{ "count_by", lpfm_buffer_count_by },
+	{ "fields", lpfm_buffer_fields },
+	{ "get", buffer_get },
+	{ "header", buffer_header },
+	{ "sample", lpfm_buffer_sample },
+	{ "samples", lpfm_buffer_each },
+	{ "snapshot", buffer_snapshot },
+	{ NULL, NULL }
+};
+
+static const luaL_Reg metas[] = {
+	{ "__len", buffer_len },
+	{ "__tostring", buffer_tostring },
+	{ NULL, NULL }
+};
+
+static const luaL_Reg copy_metas[] = {
+	{ "__gc", copy_gc },
+	{ NULL, NULL }
+};
+
+void lpfm_open_buffer(lua_State *L)
+{
+	lpfm_class_new(L, &copy_class, NULL, copy_metas);
+	lpfm_class_new(L, &buffer_class, methods, metas);
+	lpfm_open_cursor(L);
+	lpfm_open_fields(L);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* column.c - values of samples by name. */
+#include <stdlib.h>
+
+#include "samples/column.h"
+
+enum { BITS_MAX = 10, FIRST_STREAMS = 64 };
+
+const char *const column_names[] = {
+	[COLUMN_PID] = "pid", [COLUMN_TID] = "tid", [COLUMN_CPU] = "cpu", [COLUMN_PMD] = "pmd",
+	[COLUMN_SET] = "set", [COLUMN_IP] = "ip", [COLUMN_TSTAMP] = "tstamp", [COLUMN_PERIOD] = "period",
+	[COLUMN_VALUE] = NULL
+};
+
+/* --- reading one ---------------------------------------------------------------------------- */
+
+static enum column_field field_named(lua_State *L, const char *name, const struct lpfm_site *site)
+{
+	for (int i = 0; column_names[i]; i++)
+		if (!strcmp(name, column_names[i]))
+			return (enum column_field)i;
+	return (enum column_field)lpfm_bad(L, site, "there is no field '%s' (pid, tid, cpu, pmd, set, ip, "
+					   "tstamp, period, or a PMD's number)", name);
+}
+
+static void read_what(lua_State *L, int idx, const struct lpfm_site *site, struct column *c)
+{
+	if (lua_type(L, idx) == LUA_TNUMBER) {
+		c->field = COLUMN_VALUE;
+		c->pmd = (unsigned int)lpfm_to_int(L, idx, site, 0, PFM_MAX_PMDS - 1);
+	} else if (lua_type(L, idx) == LUA_TSTRING) {
+		c->field = field_named(L, lua_tostring(L, idx), site);
+	} else {
+		lpfm_bad_value(L, site, "name of a field, number of a PMD or table", idx);
+	}
+}
+
+/* What numbers a stream: it is small, as the keys of struct column_stream must be. */
+static enum column_field stream_at(lua_State *L, int idx, const struct lpfm_site *site)
+{
+	enum column_field f = lua_type(L, idx) == LUA_TSTRING ?
+		field_named(L, lua_tostring(L, idx), site) : COLUMN_NONE;
+
+	if (f > COLUMN_SET)
+		lpfm_bad_value(L, site, "pid, tid, cpu, pmd or set", idx);
+	return f;
+}
+
+/* { "ip" or number, delta = "tid", from =, step = } or { ..., bits = } */
+static void read_table(lua_State *L, int idx, struct lpfm_site *site, struct column *c)
+{
+	lua_rawgeti(L, idx, 1);
+	read_what(L, lua_gettop(L), site, c);
+	site->field = "delta";
+	lua_getfield(L, idx, "delta");
+	if (!lua_isnil(L, -1))
+		c->stream = stream_at(L, lua_gettop(L), site);
+	site->field = "from";
+	lua_getfield(L, idx, "from");
+	c->from = lua_isnil(L, -1) ? 0 : lpfm_to_u64(L, lua_gettop(L), site);
+	site->field = "step";
+	lua_getfield(L, idx, "step");
+	if (!lua_isnil(L, -1)) {
+		c->scale = COLUMN_LINEAR;
+		c->step = (uint64_t)lpfm_to_int(L, lua_gettop(L), site, 1, 1LL << 53);
+	}
+	site->field = "bits";
+	lua_getfield(L, idx, "bits");
+	if (!lua_isnil(L, -1)) {
+		c->scale = COLUMN_LOG;
+		c->bits = (unsigned int)lpfm_to_int(L, lua_gettop(L), site, 0, BITS_MAX);
+	}
+	site->field = NULL;
+	lua_pop(L, 5);
+}
+
+void column_read(lua_State *L, int idx, const char *call, struct column *c)
+{
+	struct lpfm_site site = { .call = call };
+
+	memset(c, 0, sizeof(*c));
+	c->stream = COLUMN_NONE;
+	if (lua_istable(L, idx))
+		read_table(L, idx, &site, c);
+	else
+		read_what(L, idx, &site, c);
+	c->plain = c->field != COLUMN_VALUE && c->stream == COLUMN_NONE && c->scale == COLUMN_PLAIN;
+}
+
+void column_free(struct column *c)
+{
+	free(c->streams.slots);
+	c->streams = (struct column_streams){ NULL, 0, 0 };
+}
+
+/* --- what a value grew by ------------------------------------------------------------------- */
+
+static struct column_stream *find_stream(const struct column_streams *t, uint64_t key)
+{
+	size_t i = (size_t)(key * 0x9e3779b97f4a7c15ULL >> 32) & (t->room - 1);
+
+	while (t->slots[i].key && t->slots[i].key != key + 1)
+		i = (i + 1) & (t->room - 1);
+	return &t->slots[i];
+}
+
+static int grow(struct column_streams *t)
+{
+	struct column_streams bigger = { NULL, t->used, t->room ? t->room * 2 : FIRST_STREAMS };
+
+	bigger.slots = calloc(bigger.room, sizeof(*bigger.slots));
+	if (!bigger.slots)
+		return -1;
+	for (size_t i = 0; i < t->room; i++)
+		if (t->slots[i].key)
+			*find_stream(&bigger, t->slots[i].key - 1) = t->slots[i];
+	free(t->slots);
+	*t = bigger;
+	return 0;
+}
+
+/* *v becomes the difference to the stream's last value; 0 for the first, and where it was set back. */
+static int difference(struct column *c, const struct sample *s, uint64_t *v)
+{
+	uint64_t now = *v, key = column_field_of(&s->e, c->stream);
+	struct column_stream *stream;
+	int known;
+
+	if (c->streams.used * 2 >= c->streams.room && grow(&c->streams))
+		return -1;
+	stream = find_stream(&c->streams, key);
+	known = stream->key && now >= stream->last;
+	c->streams.used += !stream->key;
+	*v = now - stream->last;
+	*stream = (struct column_stream){ key + 1, now };
+	return known;
+}
+
+/* --- the value ------------------------------------------------------------------------------ */
+
+static uint64_t log_bin(uint64_t v, unsigned int bits)
+{
+	unsigned int high = 63U - (unsigned int)__builtin_clzll(v | 1);
+
+	return high <= bits ? v : ((uint64_t)(high - bits) << bits) + (v >> (high - bits));
+}
+
+int column_compute(struct column *c, const struct sample *s, uint64_t *v)
+{
+	if (c->field != COLUMN_VALUE)
+		*v = column_field_of(&s->e, c->field);
+	else if (!sample_pmd(s, c->pmd, v))
+		return 0;
+	if (c->stream != COLUMN_NONE) {
+		int known = difference(c, s, v);
+
+		if (known <= 0)
+			return known;
+	}
+	if (c->scale == COLUMN_LINEAR) {
+		if (*v < c->from)
+			return 0;
+		*v = (*v - c->from) / c->step;
+	} else if (c->scale == COLUMN_LOG) {
+		*v = log_bin(*v, c->bits);
+	}
+	return 1;
+}

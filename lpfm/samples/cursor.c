@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cursor.c - samples as objects: one cursor that a loop moves, or one put on a sample.
+ */
+/***
+Samples of a sampling buffer.
+
+s.ip, s.tid, s.pid, s.cpu, s.tstamp (ns), s.set, s.ovfl_pmd, s.last_reset: the sample's header.
+s.pmds: how many PMD values it holds; s[num]: the value of PMD num, or nil; s.index: its place in the
+buffer, from 1. In a loop it is the same object every time: s:copy() makes a table that stays.
+
+@classmod sample
+*/
+#include "samples/sample.h"
+
+static const struct lpfm_class cursor_class = { "lpfm.sample" };
+
+/* The keys of a sample: its header's fields, and what is told about it. */
+enum { KEY_PMDS = LPFM_SMPL_FIELDS, KEY_INDEX, KEYS };
+
+/*
+ * The names of the keys as this state's strings, which are found by their address; the metatable
+ * keeps them.
+ */
+struct keys {
+	const char	*name[KEYS];
+};
+
+struct cursor {
+	struct lpfm_head	head;
+	const struct keys	*keys;
+	struct lpfm_walk	walk;
+	struct lpfm_filter	filter;
+};
+
+/* Pushes a cursor before the first sample of the buffer at 1. */
+static struct cursor *cursor_new(lua_State *L)
+{
+	struct lpfm_context *ctx = lpfm_buffer_samples(L, 1);
+	struct cursor *c = lpfm_object_new(L, sizeof(*c));
+
+	luaL_getmetatable(L, cursor_class.name);
+	lua_getfield(L, -1, "keys");
+	c->keys = lua_touserdata(L, -1);
+	lua_pop(L, 2);
+	lpfm_walk_start(L, &c->walk, ctx);
+	lpfm_object_anchor(L, 1);
+	lpfm_object_arm(L, c, &cursor_class);
+	return c;
+}
+
+/* The cursor at 1, which stands on a sample. */
+static inline const struct cursor *on_sample(lua_State *L)
+{
+	const struct cursor *c = lpfm_object_test(L, 1, &cursor_class);
+
+	if (!c)
+		luaL_typerror(L, 1, cursor_class.name);
+	lpfm_walk_check(L, &c->walk);
+	if (!c->walk.index)
+		luaL_error(L, "the cursor is not on a sample");
+	return c;
+}
+
+/* Its walk. */
+static const struct lpfm_walk *self(lua_State *L)
+{
+	return &on_sample(L)->walk;
+}
+
+/* Upvalue: the cursor, which it returns. */
+static int next_sample(lua_State *L)
+{
+	struct cursor *c = lua_touserdata(L, lua_upvalueindex(1));
+	int got;
+
+	lpfm_walk_check(L, &c->walk);
+	got = lpfm_walk_filtered(&c->walk, &c->filter, NULL, 0);
+	if (got < 0)
+		return lpfm_walk_broken(L, &c->walk);
+	if (!got)
+		return 0;
+	lua_pushvalue(L, lua_upvalueindex(1));
+	return 1;
+}
+
+/***
+Iterates over the samples. There is one cursor, which moves: to keep a sample use its copy().
+@function buffer:samples
+@tparam[opt] table filter values that fields must have: {ovfl_pmd=4, tid=123}
+@return iterator
+@raise on wrong types; in the loop if the context was restarted or closed, or the buffer is corrupt
+@see sample
+@usage
+local lpfm = require "lpfm"
+local m = lpfm.machine("sim:k8")
+local tid = m:spawn { program = { { loop = 1000, { ip = 0x1000, ns = 10 }, { ip = 0x1010, ns = 10 } } } }
+local ctx = assert(lpfm.create { format = "default", buf_size = 65536 })
+assert(ctx:write_pmcs { { num = 0, value = m:encode("instructions", 0) } })
+assert(ctx:write_pmds { { num = 0, value = -100, long_reset = -100, short_reset = -100, smpl_pmds = { 1 } } })
+assert(ctx:load(tid) and ctx:start())
+assert(m:run { until_exit = tid })
+local buffer = ctx:buffer()
+for s in buffer:samples() do print(s.ip, s.tid, s.tstamp) end
+ctx:close()
+*/
+int lpfm_buffer_each(lua_State *L)
+{
+	struct cursor *c;
+
+	lua_settop(L, 2);
+	c = cursor_new(L);
+	lpfm_filter_read(L, 2, &c->walk, "samples", &c->filter);
+	lua_pushcclosure(L, next_sample, 1);
+	return 1;
+}
+
+/***
+The i-th sample. Walks there from the beginning.
+@function buffer:sample
+@int i from 1 to #buffer
+@treturn sample of its own
+@raise if there is none
+@see sample
+@usage
+local lpfm = require "lpfm"
+local m = lpfm.machine("sim:k8")
+local tid = m:spawn { program = { { loop = 1000, { ip = 0x1000, ns = 10 }, { ip = 0x1010, ns = 10 } } } }
+local ctx = assert(lpfm.create { format = "default", buf_size = 65536 })
+assert(ctx:write_pmcs { { num = 0, value = m:encode("instructions", 0) } })
+assert(ctx:write_pmds { { num = 0, value = -100, long_reset = -100, short_reset = -100, smpl_pmds = { 1 } } })
+assert(ctx:load(tid) and ctx:start())
+assert(m:run { until_exit = tid })
+local buffer = ctx:buffer()
+assert(buffer:sample(#buffer).index == #buffer)
+ctx:close()
+*/
+int lpfm_buffer_sample(lua_State *L)
+{
+	struct cursor *c = cursor_new(L);
+	uint64_t i = (uint64_t)lpfm_arg_int(L, 2, "sample", "index", 1, 1LL << 53);
+
+	if (i > c->walk.count)
+		return luaL_error(L, "sample: there is no sample %f of %f", (lua_Number)i,
+				  (lua_Number)c->walk.count);
+	while (c->walk.index < i)
+		if (lpfm_walk_next(&c->walk) < 0)
+			return lpfm_walk_broken(L, &c->walk);
+	return 1;
+}
+
+/* --- the sample ----------------------------------------------------------------------------- */
+
+/***
+The i-th PMD value, PMDs ascending.
+@function sample:pmd
+@int i from 1 to s.pmds
+@return value
+@treturn int number of the PMD
+@raise if there is none
+@usage
+local lpfm = require "lpfm"
+local m = lpfm.machine("sim:k8")
+local tid = m:spawn { program = { { loop = 1000, { ip = 0x1000, ns = 10 }, { ip = 0x1010, ns = 10 } } } }
+local ctx = assert(lpfm.create { format = "default", buf_size = 65536 })
+assert(ctx:write_pmcs { { num = 0, value = m:encode("instructions", 0) } })
+assert(ctx:write_pmds { { num = 0, value = -100, long_reset = -100, short_reset = -100, smpl_pmds = { 1 } } })
+assert(ctx:load(tid) and ctx:start())
+assert(m:run { until_exit = tid })
+local buffer = ctx:buffer()
+local value, num = buffer:sample(1):pmd(1)
+assert(num == 1)
+print(value)
+ctx:close()
+*/
+static int sample_pmd(lua_State *L)
+{
+	const struct lpfm_walk *w = self(L);
+	unsigned int i = (unsigned int)lpfm_arg_int(L, 2, "pmd", "index", 1, w->body.n) - 1;
+	unsigned int num = 0;
+
+	while (!(w->body.pmds[num / 64] >> (num % 64) & 1) || lpfm_walk_rank(w, num) != i)
+		num++;
+	lpfm_push_u64(L, lpfm_walk_value(w, i));
+	lua_pushinteger(L, (lua_Integer)num);
+	return 2;
+}
+
+static void push_values(lua_State *L, const struct lpfm_walk *w)
+{
+	unsigned int num, i = 0;
+
+	lua_createtable(L, 0, (int)w->body.n);
+	for (num = 0; num < PFM_MAX_PMDS && i < w->body.n; num++) {
+		if (!(w->body.pmds[num / 64] >> (num % 64) & 1))
+			continue;
+		lpfm_push_u64(L, lpfm_walk_value(w, i++));
+		lua_rawseti(L, -2, (int)num);
+	}
+}
+
+/***
+The PMD values by number of the PMD.
+@function sample:values
+@treturn table
+@usage
+local lpfm = require "lpfm"
+local m = lpfm.machine("sim:k8")
+local tid = m:spawn { program = { { loop = 1000, { ip = 0x1000, ns = 10 }, { ip = 0x1010, ns = 10 } } } }
+local ctx = assert(lpfm.create { format = "default", buf_size = 65536 })
+assert(ctx:write_pmcs { { num = 0, value = m:encode("instructions", 0) } })
+assert(ctx:write_pmds { { num = 0, value = -100, long_reset = -100, short_reset = -100, smpl_pmds = { 1 } } })
+assert(ctx:load(tid) and ctx:start())
+assert(m:run { until_exit = tid })
+local buffer = ctx:buffer()
+print(buffer:sample(1):values()[1])
+ctx:close()
+*/
+static int sample_values(lua_State *L)
+{
+	push_values(L, self(L));
+	return 1;
+}
+
+static void push_place(lua_State *L, const struct lpfm_walk *w, int i)
+{
+	struct lpfm_place place = w->places[i];
+
+	lpfm_push_u64(L, lpfm_load(lpfm_walk_at(w) + place.offset, place.width));
+}
+
+/***
+The sample as a table: the fields that it has, index, and pmds, its values by PMD number.
+@function sample:copy
+@treturn table
+@usage
+local lpfm = require "lpfm"
+local m = lpfm.machine("sim:k8")
+local tid = m:spawn { program = { { loop = 1000, { ip = 0x1000, ns = 10 }, { ip = 0x1010, ns = 10 } } } }
+local ctx = assert(lpfm.create { format = "default", buf_size = 65536 })
+assert(ctx:write_pmcs { { num = 0, value = m:encode("instructions", 0) } })
+assert(ctx:write_pmds { { num = 0, value = -100, long_reset = -100, short_reset = -100, smpl_pmds = { 1 } } })
+assert(ctx:load(tid) and ctx:start())
+assert(m:run { until_exit = tid })
+local buffer = ctx:buffer()
+local all = {}
+for s in buffer:samples() do all[#all + 1] = s:copy() end
+ctx:close()
+print(all[1].ip, all[1].pmds[1])
+*/
+static int sample_copy(lua_State *L)
+{
+	const struct lpfm_walk *w = self(L);
+
+	lua_createtable(L, 0, LPFM_SMPL_FIELDS + 2);
+	for (int i = 0; i < LPFM_SMPL_FIELDS; i++) {
+		if (!w->places[i].width)
+			continue;
+		push_place(L, w, i);
+		lua_setfield(L, -2, lpfm_smpl_names[i]);
+	}
+	lpfm_push_nat(L, w->index);
+	lua_setfield(L, -2, "index");
+	push_values(L, w);
+	lua_setfield(L, -2, "pmds");
+	return 1;
+}
+
+static int push_pmd(lua_State *L, const struct lpfm_walk *w, lua_Number num)
+{
+	uint64_t value;
+
+	if (num >= 0 && num < PFM_MAX_PMDS && num == (unsigned int)num &&
+	    lpfm_walk_pmd(w, (unsigned int)num, &value))
+		lpfm_push_u64(L, value);
+	else
+		lua_pushnil(L);
+	return 1;
+}
+
+static int find_key(const struct keys *keys, const char *name)
+{
+	int i = 0;
+
+	while (i < KEYS && keys->name[i] != name)
+		i++;
+	return i;
+}
+
+/* What is no key is a method, the upvalue has those; a field is nil where this layout does not have it. */
+static int push_key(lua_State *L, const struct cursor *c, int key)
+{
+	if (key == KEY_PMDS)
+		lua_pushinteger(L, (lua_Integer)c->walk.body.n);
+	else if (key == KEY_INDEX)
+		lpfm_push_nat(L, c->walk.index);
+	else if (key == KEYS)
+		lua_rawget(L, lua_upvalueindex(1));
+	else if (c->walk.places[key].width)
+		push_place(L, &c->walk, key);
+	else
+		lua_pushnil(L);
+	return 1;
+}
+
+static int sample_index(lua_State *L)
+{
+	const struct cursor *c = on_sample(L);
+	int type = lua_type(L, 2);
+
+	if (type == LUA_TNUMBER)
+		return push_pmd(L, &c->walk, lua_tonumber(L, 2));
+	if (type != LUA_TSTRING)
+		return 0;
+	return push_key(L, c, find_key(c->keys, lua_tostring(L, 2)));
+}
+
+static int sample_tostring(lua_State *L)
+{
+	const struct cursor *c = lpfm_object_check(L, 1, &cursor_class);
+
+	if (c->walk.ctx->fd < 0 || c->walk.epoch != c->walk.ctx->epoch)
+		lua_pushliteral(L, "lpfm.sample (stale)");
+	else
+		lua_pushfstring(L, "lpfm.sample (%f of %f)", (lua_Number)c->walk.index,
+				(lua_Number)c->walk.count);
+	return 1;
+}
+
+static const luaL_Reg methods[] = {
+	{ "copy", sample_copy },
+	{ "pmd", sample_pmd },
+	{ "values", sample_values },
+	{ NULL, NULL }
+};
+
+static const luaL_Reg metas[] = {
+	{ "__tostring", sample_tostring },
+	{ NULL, NULL }
+};
+
+/* The metatable on top gets the keys, and a list of their strings, which keeps them. */
+static void keep_keys(lua_State *L)
+{
+	struct keys *keys = lua_newuserdata(L, sizeof(*keys));
+
+	lua_newtable(L);
+	for (int i = 0; i < KEYS; i++) {
+		lua_pushstring(L, i == KEY_PMDS ? "pmds" : i == KEY_INDEX ? "index" : lpfm_smpl_names[i]);
+		keys->name[i] = lua_tostring(L, -1);
+		lua_rawseti(L, -2, i + 1);
+	}
+	lua_setfenv(L, -2);
+	lua_setfield(L, -2, "keys");
+}
+
+void lpfm_open_cursor(lua_State *L)
+{
+	lpfm_class_new(L, &cursor_class, methods, metas);
+	luaL_getmetatable(L, cursor_class.name);
+	keep_keys(L);
+	lua_getfield(L, -1, "__index");
+	lua_pushcclosure(L, sample_index, 1);
+	lua_setfield(L, -2, "__index");
+	lua_pop(L, 1);
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * program.c - programs of the simulated computer: from nested tables to the steps of perfmon/sim.h.
+ *
+ * One pass measures, one fills a single userdata. Errors name the place: "spawn: program[2][1]: ...".
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/sim.h"
+
+#define MAX_NESTING 32
+
+struct builder {
+	lua_State			*L;
+	char				path[200];
+	int				nesting;
+	struct pfm_sim_step		*steps;
+	struct pfm_sim_event		*events;
+	struct pfm_sim_program		*programs;
+};
+
+struct size {
+	size_t	steps, events, programs;
+};
+
+static const char *const sub_programs[] = { "fork", "thread", "exec", NULL };
+static const uint32_t sub_ops[] = { PFM_SIM_FORK, PFM_SIM_THREAD, PFM_SIM_EXEC };
+static const char *const plain[] = { "yield", "exit", "exit_group", "sum", "rum", NULL };
+static const uint32_t plain_ops[] = { PFM_SIM_YIELD, PFM_SIM_EXIT, PFM_SIM_EXIT_GROUP, PFM_SIM_SUM,
+				      PFM_SIM_RUM };
+static const char *const levels[] = { "user", "kernel", "interrupt" };
+
+static int bad(struct builder *b, const char *text)
+{
+	struct lpfm_site site = { .call = b->path };
+
+	return lpfm_bad(b->L, &site, "%s", text);
+}
+
+/* The field of the table on top of the stack, pushed; false: there is none, nothing is pushed. */
+static bool field(lua_State *L, const char *name)
+{
+	lua_pushstring(L, name);
+	lua_rawget(L, -2);
+	if (!lua_isnil(L, -1))
+		return true;
+	lua_pop(L, 1);
+	return false;
+}
+
+static uint64_t number(struct builder *b, const char *name)
+{
+	struct lpfm_site site = { .call = b->path, .field = name };
+
+	return lpfm_to_u64(b->L, -1, &site);
+}
+
+/* --- walking -------------------------------------------------------------------------------- */
+
+typedef void (*visit_fn)(struct builder *b, void *arg);
+
+/* visit with each element of the list on top of the stack pushed, and the path naming it. */
+static void each(struct builder *b, visit_fn visit, void *arg)
+{
+	lua_State *L = b->L;
+	size_t len = strlen(b->path);
+
+	if (!lua_istable(L, -1))
+		bad(b, "a list of steps expected");
+	if (++b->nesting > MAX_NESTING)
+		bad(b, "nested too deeply");
+	luaL_checkstack(L, 8, "program");
+	for (int i = 1, n = (int)lua_objlen(L, -1); i <= n; i++) {
+		snprintf(b->path + len, sizeof(b->path) - len, "[%d]", i);
+		lua_rawgeti(L, -1, i);
+		if (!lua_istable(L, -1))
+			bad(b, "a table expected");
+		visit(b, arg);
+		lua_pop(L, 1);
+	}
+	b->path[len] = 0;
+	b->nesting--;
+}
+
+static void measure_step(struct builder *b, void *arg)
+{
+	lua_State *L = b->L;
+	struct size *size = arg;
+
+	size->steps++;
+	if (field(L, "loop")) {
+		lua_pop(L, 1);
+		size->steps++;
+		each(b, measure_step, arg);
+	}
+	if (field(L, "events")) {
+		if (!lua_istable(L, -1))
+			bad(b, "field 'events': a table of counts by name expected");
+		for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
+			size->events++;
+		lua_pop(L, 1);
+	}
+	for (int i = 0; sub_programs[i]; i++) {
+		if (!field(L, sub_programs[i]))
+			continue;
+		size->programs++;
+		each(b, measure_step, arg);
+		lua_pop(L, 1);
+	}
+}
+
+/* --- filling -------------------------------------------------------------------------------- */
+
+static void fill_program(struct builder *b, struct pfm_sim_program *prog);
+
+static void fill_events(struct builder *b, struct pfm_sim_step *step)
+{
+	lua_State *L = b->L;
+	struct lpfm_site site = { .call = b->path };
+
+	step->events = b->events;
+	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+		if (lua_type(L, -2) != LUA_TSTRING)
+			bad(b, "field 'events': names expected, got a list");
+		site.field = b->events->name = lua_tostring(L, -2);
+		b->events->count = lpfm_to_u64(L, -1, &site);
+		b->events++;
+	}
+	step->num_events = b->events - step->events;
+}
+
+static void fill_level(struct builder *b, struct pfm_sim_step *step)
+{
+	const char *name = lua_tostring(b->L, -1);
+
+	for (uint32_t i = 0; i < LPFM_COUNT(levels); i++) {
+		if (name && !strcmp(name, levels[i])) {
+			step->level = i;
+			return;
+		}
+	}
+	bad(b, "field 'level': \"user\", \"kernel\" or \"interrupt\" expected");
+}
+
+static void fill_flag(struct pfm_sim_step *step, const char *name)
+{
+	if (!strcmp(name, "irqs_off"))
+		step->flags |= PFM_SIM_IRQS_OFF;
+	if (!strcmp(name, "fetch"))
+		step->flags |= PFM_SIM_FETCH;
+}
+
+static void fill_field(struct builder *b, struct pfm_sim_step *step, const char *name)
+{
+	if (!strcmp(name, "ip"))
+		step->ip = number(b, name);
+	else if (!strcmp(name, "ns"))
+		step->ns = number(b, name);
+	else if (!strcmp(name, "level"))
+		fill_level(b, step);
+	else if (!strcmp(name, "events"))
+		fill_events(b, step);
+	else if (!strcmp(name, "latency"))
+		step->latency = (uint32_t)number(b, name);
+	else if (!strcmp(name, "data"))
+		step->data_addr = number(b, name), step->flags |= PFM_SIM_DATA;
+	else if (!strcmp(name, "branch"))
+		step->target = number(b, name), step->flags |= PFM_SIM_BRANCH;
+	else if (!strcmp(name, "irqs_off") || !strcmp(name, "fetch"))
+		lua_toboolean(b->L, -1) ? fill_flag(step, name) : (void)0;
+	else
+		bad(b, lua_pushfstring(b->L, "unknown field '%s'", name));
+}
+
+static void fill_site(struct builder *b, struct pfm_sim_step *step)
+{
+	lua_State *L = b->L;
+
+	step->op = PFM_SIM_SITE;
+	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+		if (lua_type(L, -2) != LUA_TSTRING)
+			bad(b, "a list within a step needs loop=count");
+		fill_field(b, step, lua_tostring(L, -2));
+	}
+	if (step->ns >> 63)
+		bad(b, "field 'ns': a time is not negative");
+}
+
+/* An operation has nothing besides its one field. */
+static void only_field(struct builder *b)
+{
+	lua_State *L = b->L;
+	int fields = 0;
+
+	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
+		fields++;
+	if (fields != 1)
+		bad(b, "this operation takes no other fields");
+}
+
+static bool fill_sub(struct builder *b, struct pfm_sim_step *step)
+{
+	for (int i = 0; sub_programs[i]; i++) {
+		struct pfm_sim_program *prog = b->programs;
+
+		if (!field(b->L, sub_programs[i]))
+			continue;
+		b->programs++;
+		step->op = sub_ops[i];
+		step->program = prog;
+		fill_program(b, prog);
+		lua_pop(b->L, 1);
+		only_field(b);
+		return true;
+	}
+	return false;
+}
+
+static bool fill_plain(struct builder *b, struct pfm_sim_step *step)
+{
+	for (int i = 0; plain[i]; i++) {
+		if (!field(b->L, plain[i]))
+			continue;
+		lua_pop(b->L, 1);
+		only_field(b);
+		step->op = plain_ops[i];
+		return true;
+	}
+	if (!field(b->L, "sleep"))
+		return false;
+	step->op = PFM_SIM_SLEEP;
+	step->ns = number(b, "sleep");
+	lua_pop(b->L, 1);
+	if (step->ns >> 63)
+		bad(b, "field 'sleep': a time is not negative");
+	only_field(b);
+	return true;
+}
+
+/* Steps of one program are contiguous: *arg is where the next goes. */
+static void fill_step(struct builder *b, void *arg);
+
+static void fill_loop(struct builder *b, struct pfm_sim_step **at)
+{
+	lua_State *L = b->L;
+	struct pfm_sim_step *step = (*at)++;
+
+	step->op = PFM_SIM_LOOP;
+	step->count = PFM_SIM_FOREVER;
+	if (lua_type(L, -1) != LUA_TSTRING || strcmp(lua_tostring(L, -1), "forever")) {
+		step->count = number(b, "loop");
+		if (step->count >> 63)
+			bad(b, "field 'loop': a count or \"forever\" expected");
+	}
+	lua_pop(L, 1);
+	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
+		if (lua_type(L, -2) == LUA_TSTRING && strcmp(lua_tostring(L, -2), "loop"))
+			bad(b, lua_pushfstring(L, "unknown field '%s' beside loop", lua_tostring(L, -2)));
+	each(b, fill_step, at);
+	(*at)++->op = PFM_SIM_END;
+}
+
+static void fill_step(struct builder *b, void *arg)
+{
+	struct pfm_sim_step **at = arg;
+
+	if (field(b->L, "loop")) {
+		fill_loop(b, at);
+		return;
+	}
+	if (!fill_sub(b, *at) && !fill_plain(b, *at))
+		fill_site(b, *at);
+	++*at;
+}
+
+static void count_step(struct builder *b, void *arg)
+{
+	uint32_t *n = arg;
+
+	++*n;
+	if (!field(b->L, "loop"))
+		return;
+	lua_pop(b->L, 1);
+	++*n;
+	each(b, count_step, arg);
+}
+
+static void fill_program(struct builder *b, struct pfm_sim_program *prog)
+{
+	struct pfm_sim_step *at = b->steps;
+
+	prog->steps = b->steps;
+	each(b, count_step, &prog->num_steps);
+	b->steps += prog->num_steps;
+	each(b, fill_step, &at);
+}
+
+const struct pfm_sim_program *lpfm_sim_program(lua_State *L, int idx, const char *call)
+{
+	struct builder b = { .L = L };
+	struct size size = { 0 };
+	struct pfm_sim_program *prog;
+	size_t bytes;
+
+	snprintf(b.path, sizeof(b.path), "%s: program", call);
+	lua_pushvalue(L, idx);
+	each(&b, measure_step, &size);
+	bytes = (size.programs + 1) * sizeof(*b.programs) + size.steps * sizeof(*b.steps) +
+		size.events * sizeof(*b.events);
+	prog = lua_newuserdata(L, bytes);
+	memset(prog, 0, bytes);
+	b.programs = prog + 1;
+	b.steps = (struct pfm_sim_step *)(b.programs + size.programs);
+	b.events = (struct pfm_sim_event *)(b.steps + size.steps);
+	lua_insert(L, -2);
+	fill_program(&b, prog);
+	lua_pop(L, 1);
+	return prog;
+}

@@ -1,0 +1,605 @@
+/* SPDX-License-Identifier: MIT */
+/***
+The simulated computer: methods of what `lpfm.machine("sim:MODEL", options)` returns.
+
+Options: `cpus` (1), `hz` (1000), `slice_ms` (10) or `slice_ns`, `timer_ns` (a tick), `skid` (0
+instructions), `page_size` (4096), `memlock` (bytes, no limit). Models: itanium2, k8, p6, armv8.
+
+A program is a list of steps. A site, `{ip=0x1000, ns=10, events={l2_misses=1}, level="kernel"}`, is an
+instruction: when its time is over its events happen, besides 1 instruction and its ns as cycles unless
+events says otherwise. It can also have `data=address` with `latency=cycles` (a load that missed), `fetch=true`
+with latency, `branch=target`, and `irqs_off=true`. `{loop=1000, step, ...}` repeats steps, `loop="forever"` without
+end. `{sleep=ns}`, `{yield=true}`, `{fork=program}`, `{thread=program}`, `{exec=program}`, `{exit=true}`,
+`{exit_group=true}`, `{sum=true}` and `{rum=true}` are operations.
+@module lpfm.sim
+*/
+#include <errno.h>
+#include <string.h>
+
+#include "sim/sim.h"
+
+#define DEFAULT_LIMIT 10000000000ULL	/* of a run until something */
+
+struct lpfm_sim {
+	struct lpfm_head	head;
+	struct pfm_sim		*sim;
+};
+
+static const struct lpfm_class sim_class = { "lpfm.sim" };
+
+static struct pfm_sim *this_sim(lua_State *L)
+{
+	struct lpfm_sim *s = lua_touserdata(L, lua_upvalueindex(1));
+
+	return s->sim;
+}
+
+static int sim_gc(lua_State *L)
+{
+	struct lpfm_sim *s = lpfm_object_check(L, 1, &sim_class);
+	struct pfm_sim *sim = s->sim;
+
+	s->sim = NULL;
+	lpfm_object_retire(s);
+	pfm_sim_put(sim);
+	return 0;
+}
+
+/* --- fields of an argument table ------------------------------------------------------------- */
+
+/* Argument idx is a table with no other fields than these (ended by NULL). */
+static void check_fields(lua_State *L, int idx, const char *call, const char *const *names)
+{
+	struct lpfm_site site = { .call = call };
+
+	luaL_checktype(L, idx, LUA_TTABLE);
+	for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
+		const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+		int i = 0;
+
+		while (key && names[i] && strcmp(names[i], key))
+			i++;
+		if (!key || !names[i])
+			lpfm_bad(L, &site, "unknown field '%s'", key ? key : luaL_typename(L, -2));
+	}
+}
+
+static bool get_field(lua_State *L, int idx, const char *name)
+{
+	lua_pushstring(L, name);
+	lua_rawget(L, idx);
+	if (!lua_isnil(L, -1))
+		return true;
+	lua_pop(L, 1);
+	return false;
+}
+
+static int64_t int_field(lua_State *L, int idx, const char *call, const char *name, int64_t max,
+			 int64_t dflt)
+{
+	struct lpfm_site site = { .call = call, .field = name };
+
+	if (!get_field(L, idx, name))
+		return dflt;
+	dflt = lpfm_to_int(L, -1, &site, 0, max);
+	lua_pop(L, 1);
+	return dflt;
+}
+
+static bool bool_field(lua_State *L, int idx, const char *name)
+{
+	bool on;
+
+	if (!get_field(L, idx, name))
+		return false;
+	on = lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	return on;
+}
+
+static uint32_t tid_at(lua_State *L, int idx, const char *call)
+{
+	return (uint32_t)lpfm_arg_int(L, idx, call, "tid", 0, UINT32_MAX);
+}
+
+/* --- threads -------------------------------------------------------------------------------- */
+
+/* cpu=2, or affinity={0, 1} */
+static uint64_t affinity_of(lua_State *L, int idx, const char *call)
+{
+	struct lpfm_site site = { .call = call, .field = "affinity" };
+	uint64_t cpus[PFM_PMD_BV] = { 0 };
+
+	if (get_field(L, idx, "affinity")) {
+		if (!lua_istable(L, -1))
+			lpfm_bad_value(L, &site, "list of CPUs", -1);
+		lpfm_to_bits(L, -1, &site, cpus, 64);
+		lua_pop(L, 1);
+	}
+	if (get_field(L, idx, "cpu")) {
+		site.field = "cpu";
+		cpus[0] |= 1ULL << lpfm_to_int(L, -1, &site, 0, 63);
+		lua_pop(L, 1);
+	}
+	return cpus[0];
+}
+
+/***
+A new thread, ready to run.
+@function machine:spawn
+@tparam table spec {program=, name=, cpu= or affinity={cpus}, uid=1000, gid=1000, process=pid to join,
+kernel=true}
+@treturn[1] int its thread id
+@return[2] nil
+@treturn[2] string message, which names the step that is wrong
+@treturn[2] int errno: EINVAL, ENOMEM
+@raise on wrong types; the message says where, as `program[2][1]`
+@usage
+local m = require("lpfm").machine("sim:itanium2")
+local tid = m:spawn{program={{loop=1000, {ip=0x1000, ns=10}}}}
+assert(m:run{until_exit=tid})
+*/
+static int sim_spawn(lua_State *L)
+{
+	static const char *const fields[] = { "program", "name", "cpu", "affinity", "uid", "gid",
+					      "process", "kernel", NULL };
+	struct pfm_sim_spawn spawn = { 0 };
+	int tid;
+
+	check_fields(L, 2, "spawn", fields);
+	spawn.affinity = affinity_of(L, 2, "spawn");
+	spawn.uid = (uint32_t)int_field(L, 2, "spawn", "uid", UINT32_MAX, 1000);
+	spawn.gid = (uint32_t)int_field(L, 2, "spawn", "gid", UINT32_MAX, 1000);
+	spawn.process = (uint32_t)int_field(L, 2, "spawn", "process", UINT32_MAX, 0);
+	spawn.kernel = bool_field(L, 2, "kernel");
+	lua_settop(L, 2);
+	if (get_field(L, 2, "name"))
+		spawn.name = luaL_checkstring(L, -1);
+	lua_pushliteral(L, "program");
+	lua_rawget(L, 2);
+	spawn.program = *lpfm_sim_program(L, lua_gettop(L), "spawn");
+	tid = pfm_sim_spawn(this_sim(L), &spawn);
+	if (tid < 0)
+		return lpfm_fail(L, "spawn");
+	lua_pushinteger(L, tid);
+	return 1;
+}
+
+/***
+Ends a thread, as if it had come to its end.
+@function machine:kill
+@int tid
+@return[1] true
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: ESRCH
+@usage
+local m = require("lpfm").machine("sim:k8")
+local tid = m:spawn { program = { { loop = "forever", { ip = 0x1000, ns = 10 } } } }
+assert(m:kill(tid))
+local threads = m:threads()
+assert(threads[#threads].state == "dead")
+*/
+static int sim_kill(lua_State *L)
+{
+	return lpfm_result(L, "kill", pfm_sim_kill(this_sim(L), tid_at(L, 2, "kill")));
+}
+
+static void set_int(lua_State *L, const char *name, uint32_t value)
+{
+	lua_pushnumber(L, value);
+	lua_setfield(L, -2, name);
+}
+
+static void push_thread(lua_State *L, const struct pfm_sim_thread *t)
+{
+	static const char *const states[] = { "ready", "running", "sleeping", "blocked", "dead" };
+
+	lua_createtable(L, 0, 12);
+	set_int(L, "tid", t->tid);
+	set_int(L, "pid", t->pid);
+	set_int(L, "ppid", t->ppid);
+	set_int(L, "uid", t->uid);
+	set_int(L, "gid", t->gid);
+	set_int(L, "cpu", t->cpu);
+	lua_pushstring(L, states[t->state]);
+	lua_setfield(L, -2, "state");
+	lua_pushboolean(L, t->kernel);
+	lua_setfield(L, -2, "kernel");
+	lpfm_push_nat(L, t->ran_ns);
+	lua_setfield(L, -2, "ran");
+	lpfm_push_u64(L, t->ip);
+	lua_setfield(L, -2, "ip");
+	lua_pushstring(L, t->name);
+	lua_setfield(L, -2, "name");
+	lua_newtable(L);
+	for (int cpu = 0, n = 0; cpu < 64; cpu++) {
+		if (t->affinity >> cpu & 1) {
+			lua_pushinteger(L, cpu);
+			lua_rawseti(L, -2, ++n);
+		}
+	}
+	lua_setfield(L, -2, "affinity");
+}
+
+/***
+All threads there are and were, in the order of their thread ids.
+@function machine:threads
+@treturn {table,...} {tid=, pid=, ppid=, uid=, gid=, state="ready"|"running"|"sleeping"|"blocked"|"dead",
+cpu=, kernel=, ran=ns, ip=, name=, affinity={cpus}}
+@usage
+local m = require("lpfm").machine("sim:k8")
+local tid = m:spawn { name = "worker", program = { { ip = 0x1000, ns = 10 } } }
+local threads = m:threads()
+assert(threads[#threads].tid == tid and threads[#threads].name == "worker")
+*/
+static int sim_threads(lua_State *L)
+{
+	struct pfm_sim *sim = this_sim(L);
+	int n = pfm_sim_threads(sim, NULL, 0);
+	struct pfm_sim_thread *threads = lua_newuserdata(L, (size_t)n * sizeof(*threads));
+
+	pfm_sim_threads(sim, threads, n);
+	lua_createtable(L, n, 0);
+	for (int i = 0; i < n; i++) {
+		push_thread(L, &threads[i]);
+		lua_rawseti(L, -2, i + 1);
+	}
+	return 1;
+}
+
+/***
+From now on calls are made on behalf of a thread of the simulated computer; without tid, of the tool
+outside, an administrator that occupies no CPU.
+@function machine:act
+@int[opt] tid
+@return[1] true
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: ESRCH
+@usage
+local lpfm = require "lpfm"
+local m = lpfm.machine("sim:k8")
+local tid = m:spawn { program = { { loop = "forever", { ip = 0x1000, ns = 10 } } } }
+assert(m:act(tid))
+local ctx = assert(lpfm.create {})         -- made by that thread
+ctx:close()
+assert(m:act())
+*/
+static int sim_act(lua_State *L)
+{
+	uint32_t tid = lua_isnoneornil(L, 2) ? 0 : tid_at(L, 2, "act");
+
+	return lpfm_result(L, "act", pfm_sim_act(this_sim(L), tid));
+}
+
+/***
+Gives the process of a thread a context's descriptor, or takes it away.
+@function machine:share
+@int tid
+@tparam context ctx
+@bool access
+@return[1] true
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: ESRCH, EINVAL
+@usage
+local lpfm = require "lpfm"
+local m = lpfm.machine("sim:k8")
+local tid = m:spawn { program = { { loop = "forever", { ip = 0x1000, ns = 10 } } } }
+local ctx = assert(lpfm.create {})
+assert(m:share(tid, ctx, true))
+ctx:close()
+*/
+static int sim_share(lua_State *L)
+{
+	uint32_t tid = tid_at(L, 2, "share");
+	int fd = lpfm_context_fd(L, 3);
+
+	return lpfm_result(L, "share", pfm_sim_share(this_sim(L), tid, fd, lua_toboolean(L, 4)));
+}
+
+/***
+A device that interrupts a CPU: once at start, or from then on every period.
+@function machine:interrupt
+@tparam table spec {cpu=0, start=ns, period=ns, program=sites of level "interrupt"}
+@return[1] true
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EINVAL, ENOMEM
+@usage
+local m = require("lpfm").machine("sim:k8")
+assert(m:interrupt { cpu = 0, start = 1000, period = 100000,
+   program = { { ip = 0x9000, ns = 500, level = "interrupt" } } })
+assert(m:run { ms = 1 })
+print(m:truth({ cpu = 0 }).instructions.interrupt)
+*/
+static int sim_interrupt(lua_State *L)
+{
+	static const char *const fields[] = { "cpu", "start", "period", "program", NULL };
+	const struct pfm_sim_program *prog;
+	struct pfm_sim *sim = this_sim(L);
+	uint64_t start, period;
+	uint32_t cpu;
+
+	check_fields(L, 2, "interrupt", fields);
+	cpu = (uint32_t)int_field(L, 2, "interrupt", "cpu", 63, 0);
+	start = (uint64_t)int_field(L, 2, "interrupt", "start", INT64_C(1) << 53,
+				    (int64_t)pfm_sim_time(sim));
+	period = (uint64_t)int_field(L, 2, "interrupt", "period", INT64_C(1) << 53, 0);
+	lua_pushliteral(L, "program");
+	lua_rawget(L, 2);
+	prog = lpfm_sim_program(L, lua_gettop(L), "interrupt");
+	return lpfm_result(L, "interrupt", pfm_sim_interrupt(sim, cpu, start, period, prog));
+}
+
+/* --- time ----------------------------------------------------------------------------------- */
+
+static uint64_t duration(lua_State *L, int idx)
+{
+	static const struct { const char *name; int64_t ns; } units[] = {
+		{ "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 },
+	};
+	uint64_t sum = 0;
+	bool given = false;
+
+	for (size_t i = 0; i < LPFM_COUNT(units); i++) {
+		int64_t n = int_field(L, idx, "run", units[i].name, (INT64_C(1) << 53) / units[i].ns, -1);
+
+		if (n < 0)
+			continue;
+		sum += (uint64_t)(n * units[i].ns);
+		given = true;
+	}
+	return given ? sum : UINT64_MAX;
+}
+
+/***
+Lets time pass: for so long, or until something happens, but no longer than that (10 s if no time is
+given).
+@function machine:run
+@tparam table spec {s=, ms=, us=, ns=, and one of until_message=context (true: a new one, of any context),
+until_exit=tid, until_idle=true}
+@return[1] true
+@return[2] nil
+@treturn[2] string "timeout": it did not happen
+@return[3] nil
+@treturn[3] string message
+@treturn[3] int errno
+@usage
+local m = require("lpfm").machine("sim:k8")
+local tid = m:spawn { program = { { loop = 1000, { ip = 0x1000, ns = 10 } } } }
+assert(m:run { until_exit = tid })
+print(m:time())
+*/
+static int sim_run(lua_State *L)
+{
+	static const char *const fields[] = { "s", "ms", "us", "ns", "until_message", "until_exit",
+					      "until_idle", NULL };
+	struct lpfm_site site = { .call = "run" };
+	struct pfm_sim *sim = this_sim(L);
+	uint64_t ns, limit;
+	int ret;
+
+	check_fields(L, 2, "run", fields);
+	ns = duration(L, 2);
+	limit = ns == UINT64_MAX ? DEFAULT_LIMIT : ns;
+	lua_settop(L, 2);
+	if (get_field(L, 2, "until_message")) {
+		bool any = lua_isboolean(L, 3) && lua_toboolean(L, 3);
+
+		ret = pfm_sim_run_until_message(sim, any ? PFM_SIM_ANY_CONTEXT : lpfm_context_fd(L, 3), limit);
+	} else if (get_field(L, 2, "until_exit")) {
+		site.field = "until_exit";
+		ret = pfm_sim_run_until_exit(sim, (uint32_t)lpfm_to_int(L, 3, &site, 0, UINT32_MAX),
+					     limit);
+	} else if (bool_field(L, 2, "until_idle")) {
+		ret = pfm_sim_run_until_idle(sim, limit);
+	} else {
+		if (ns == UINT64_MAX)
+			return lpfm_bad(L, &site, "for how long? (ms=, us=, ns=, until_message=, "
+					"until_exit=, until_idle=)");
+		ret = pfm_sim_run_ns(sim, ns);
+	}
+	return ret ? lpfm_result(L, "run", ret) : lpfm_timeout(L);
+}
+
+/***
+The simulated time.
+@function machine:time
+@treturn int ns since the computer was made
+@usage
+local m = require("lpfm").machine("sim:k8")
+local before = m:time()
+assert(m:run { us = 5 })
+assert(m:time() - before == 5000)
+*/
+static int sim_time(lua_State *L)
+{
+	lpfm_push_nat(L, pfm_sim_time(this_sim(L)));
+	return 1;
+}
+
+/***
+Changes an option of a running computer: skid, memlock, debugger (1 while a debugger uses the debug
+registers), tool_cpu (the CPU of the outside tool).
+@function machine:set
+@string option
+@int value
+@return[1] true
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EINVAL
+@usage
+local m = require("lpfm").machine("sim:k8")
+assert(m:set("skid", 2))                   -- samples show an instruction two further on
+*/
+static int sim_set(lua_State *L)
+{
+	struct lpfm_site site = { .call = "set" };
+	const char *option = luaL_checkstring(L, 2);
+
+	return lpfm_result(L, "set", pfm_sim_set(this_sim(L), option, lpfm_to_u64(L, 3, &site)));
+}
+
+/* --- events and the truth ------------------------------------------------------------------- */
+
+/***
+The names that `events` of a site may have; codes of the model, as "0x5b", can be used besides.
+@function machine:events
+@treturn {string,...}
+@usage
+print(table.concat(require("lpfm").machine("sim:k8"):events(), " "))
+*/
+static int sim_events(lua_State *L)
+{
+	struct pfm_sim *sim = this_sim(L);
+	const char *name;
+
+	lua_newtable(L);
+	for (int i = 0; (name = pfm_sim_event_name(sim, i)); i++) {
+		lua_pushstring(L, name);
+		lua_rawseti(L, -2, i + 1);
+	}
+	return 1;
+}
+
+static unsigned int levels_at(lua_State *L, int idx)
+{
+	const char *text = luaL_optstring(L, idx, "uk");
+	unsigned int levels = 0;
+
+	for (const char *c = text; *c; c++) {
+		if (*c == 'u')
+			levels |= 1 << PFM_SIM_USER;
+		else if (*c == 'k')
+			levels |= 1 << PFM_SIM_KERNEL | 1 << PFM_SIM_INTR;
+		else
+			luaL_argerror(L, idx, "'u', 'k' or 'uk' expected");
+	}
+	return levels;
+}
+
+/***
+The value of the PMC that makes a hardware counter count an event.
+@function machine:encode
+@string event
+@int pmd the counter
+@string[opt="uk"] levels "u" for user, "k" for kernel and interrupts
+@treturn[1] int value, for write_pmcs
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EINVAL
+@usage
+local m = require("lpfm").machine("sim:k8")
+local code = assert(m:encode("instructions", 0, "u"))
+local ctx = assert(require("lpfm").create {})
+assert(ctx:write_pmcs { { num = 0, value = code } })
+ctx:close()
+*/
+static int sim_encode(lua_State *L)
+{
+	const char *event = luaL_checkstring(L, 2);
+	int pmd = (int)lpfm_arg_int(L, 3, "encode", "pmd", 0, PFM_MAX_PMDS - 1);
+	uint64_t value;
+
+	if (pfm_sim_encode(this_sim(L), event, levels_at(L, 4), pmd, &value))
+		return lpfm_fail(L, "encode");
+	lpfm_push_u64(L, value);
+	return 1;
+}
+
+static void set_nat(lua_State *L, const char *name, uint64_t value)
+{
+	lpfm_push_nat(L, value);
+	lua_setfield(L, -2, name);
+}
+
+static void push_counts(lua_State *L, const struct pfm_sim_count *counts, int n)
+{
+	lua_createtable(L, 0, n);
+	for (int i = 0; i < n; i++) {
+		const uint64_t *c = counts[i].count;
+
+		lua_createtable(L, 0, 4);
+		set_nat(L, "user", c[PFM_SIM_USER]);
+		set_nat(L, "kernel", c[PFM_SIM_KERNEL]);
+		set_nat(L, "interrupt", c[PFM_SIM_INTR]);
+		set_nat(L, "total", c[PFM_SIM_USER] + c[PFM_SIM_KERNEL] + c[PFM_SIM_INTR]);
+		lua_setfield(L, -2, counts[i].event);
+	}
+}
+
+/***
+What really happened, exactly: in a thread, on a CPU, or in the idle thread of a CPU.
+@function machine:truth
+@tparam int|table who thread id, {cpu=n} or {idle=n}
+@treturn[1] table by event, those that happened: {user=, kernel=, interrupt=, total=}; "time" is in ns
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: ESRCH, EINVAL
+@usage
+local m = require("lpfm").machine("sim:k8")
+local tid = m:spawn { program = { { loop = 1000, { ip = 0x1000, ns = 10 } }, { sleep = 1000000 } } }
+assert(m:run { us = 20 })
+assert(m:truth(tid).instructions.user == 1000)
+*/
+static int sim_truth(lua_State *L)
+{
+	static const char *const fields[] = { "cpu", "idle", NULL };
+	struct pfm_sim_count counts[64];
+	struct pfm_sim *sim = this_sim(L);
+	int n;
+
+	if (lua_istable(L, 2)) {
+		int64_t cpu, idle;
+
+		check_fields(L, 2, "truth", fields);
+		cpu = int_field(L, 2, "truth", "cpu", 63, -1);
+		idle = int_field(L, 2, "truth", "idle", 63, 0);
+		n = cpu >= 0 ? pfm_sim_truth_cpu(sim, (uint32_t)cpu, counts, LPFM_COUNT(counts))
+			     : pfm_sim_truth_idle(sim, (uint32_t)idle, counts, LPFM_COUNT(counts));
+	} else {
+		n = pfm_sim_truth(sim, tid_at(L, 2, "truth"), counts, LPFM_COUNT(counts));
+	}
+	if (n < 0)
+		return lpfm_fail(L, "truth");
+	push_counts(L, counts, n);
+	return 1;
+}
+
+static const luaL_Reg sim_methods[] = {
+	{ "spawn", sim_spawn },
+	{ "kill", sim_kill },
+	{ "threads", sim_threads },
+	{ "act", sim_act },
+	{ "share", sim_share },
+	{ "interrupt", sim_interrupt },
+	{ "run", sim_run },
+	{ "time", sim_time },
+	{ "set", sim_set },
+	{ "events", sim_events },
+	{ "encode", sim_encode },
+	{ "truth", sim_truth },
+	{ NULL, NULL }
+};
+
+static const luaL_Reg sim_metas[] = {
+	{ "__gc", sim_gc },
+	{ NULL, NULL }
+};
+
+/* The methods hold the computer, which is the current one. */
+void lpfm_push_sim(lua_State *L)
+{
+	struct lpfm_sim *s;
+
+	lua_newtable(L);
+	lpfm_class_new(L, &sim_class, NULL, sim_metas);
+	s = lpfm_object_new(L, sizeof(*s));
+	lpfm_object_arm(L, s, &sim_class);
+	s->sim = pfm_sim_get();
+	if (!s->sim)
+		luaL_error(L, "machine: %s", pfm_explain());
+	luaL_openlib(L, NULL, sim_methods, 1);
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/* object.c - one object and what is known of its code: its ELF file through elfutils' libdwfl. */
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "symbols/object.h"
+
+#define DEBUG_PATH ":.debug:/usr/lib/debug"	/* libdwfl's own */
+
+struct symobj {
+	Dwfl *dwfl;		/* NULL: the kernel */
+	Dwfl_Module *mod;
+	Elf *elf;
+	struct symtab funcs;
+	struct symdwarf dwarf;
+	char *names;		/* the kernel's names */
+};
+
+static char *debug_path;
+
+static const Dwfl_Callbacks offline = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+	.debuginfo_path = &debug_path,
+};
+
+/* Debug files lie beside the object, in .debug there, in the distribution's place; first in LPFM_DEBUG_PATH. */
+static void set_debug_path(void)
+{
+	const char *own = getenv("LPFM_DEBUG_PATH");
+
+	free(debug_path);
+	if (asprintf(&debug_path, "%s%s", own ? own : "", DEBUG_PATH) < 0)
+		debug_path = NULL;
+}
+
+/* --- functions of an ELF file --------------------------------------------------------------- */
+
+static int rank_of(const GElf_Sym *sym, const char *name)
+{
+	static const int by_binding[] = { [STB_LOCAL] = 1, [STB_GLOBAL] = 3, [STB_WEAK] = 2 };
+	unsigned int bind = GELF_ST_BIND(sym->st_info);
+	int rank = bind <= STB_WEAK ? by_binding[bind] : 0;
+
+	return 2 * rank + (name[0] != '_');	/* of aliases, the one without underscores */
+}
+
+static bool is_function(const GElf_Sym *sym, const char *name)
+{
+	unsigned int type = GELF_ST_TYPE(sym->st_info);
+
+	if (sym->st_shndx == SHN_UNDEF || !name || !*name || *name == '$')
+		return false;
+	return type == STT_FUNC || type == STT_GNU_IFUNC || (type == STT_NOTYPE && sym->st_size);
+}
+
+/* Functions of assembler code have no size: they end with their section at the latest. */
+static uint64_t room_in_section(Elf *elf, GElf_Word section, uint64_t addr)
+{
+	GElf_Shdr sh;
+	Elf_Scn *scn = elf ? elf_getscn(elf, section) : NULL;
+
+	if (!scn || !gelf_getshdr(scn, &sh) || addr < sh.sh_addr || addr - sh.sh_addr >= sh.sh_size)
+		return 0;
+	return sh.sh_addr + sh.sh_size - addr;
+}
+
+static int add_functions(struct symobj *o)
+{
+	int n = dwfl_module_getsymtab(o->mod);
+
+	for (int i = 1; i < n; i++) {
+		GElf_Sym sym;
+		GElf_Addr addr;
+		GElf_Word section;
+		Elf *elf = NULL;
+		const char *name = dwfl_module_getsym_info(o->mod, i, &sym, &addr, &section, &elf,
+							   NULL);
+
+		if (!name || !is_function(&sym, name))
+			continue;
+		uint64_t size = sym.st_size ? sym.st_size : room_in_section(elf, section, addr);
+
+		if (symtab_add(&o->funcs, addr, size, name, rank_of(&sym, name)))
+			return -1;
+	}
+	symtab_sort(&o->funcs);
+	return 0;
+}
+
+/* --- opening -------------------------------------------------------------------------------- */
+
+static void explain(char *why, const char *what)
+{
+	snprintf(why, SYMOBJ_ERROR_LEN, "%s", what);
+}
+
+/* Takes fd over. */
+static int report(struct symobj *o, const char *path, int fd, char *why)
+{
+	GElf_Addr bias;
+
+	dwfl_report_begin(o->dwfl);
+	o->mod = dwfl_report_elf(o->dwfl, path, path, fd, 0, true);
+	if (!o->mod)
+		close(fd);
+	dwfl_report_end(o->dwfl, NULL, NULL);
+	o->elf = o->mod ? dwfl_module_getelf(o->mod, &bias) : NULL;
+	if (o->elf)
+		return 0;
+	explain(why, dwfl_errmsg(-1));
+	return -1;
+}
+
+static struct symobj *open_elf(const char *path, int fd, char *why)
+{
+	struct symobj *o = calloc(1, sizeof(*o));
+
+	if (!o) {
+		close(fd);
+		explain(why, strerror(ENOMEM));
+		return NULL;
+	}
+	set_debug_path();
+	o->dwfl = dwfl_begin(&offline);
+	if (!o->dwfl) {
+		close(fd);
+		explain(why, dwfl_errmsg(-1));
+		goto fail;
+	}
+	if (report(o, path, fd, why))
+		goto fail;
+	if (add_functions(o)) {
+		explain(why, strerror(ENOMEM));
+		goto fail;
+	}
+	return o;
+fail:
+	symobj_close(o);
+	return NULL;
+}
+
+static struct symobj *open_file(const char *path, char *why)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		explain(why, strerror(errno));
+		return NULL;
+	}
+	return open_elf(path, fd, why);
+}
+
+/* --- the vdso: an image in our own memory, the same in every process of this machine --------- */
+
+static size_t mapping_size(uintptr_t start)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	unsigned long from, to;
+	size_t size = 0;
+	char line[512];
+
+	while (f && !size && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx-%lx", &from, &to) == 2 && from == start)
+			size = to - from;
+	if (f)
+		fclose(f);
+	return size;
+}
+
+static struct symobj *open_vdso(char *why)
+{
+	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
+	size_t size = image ? mapping_size((uintptr_t)image) : 0;
+	int fd = size ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+
+	if (fd < 0) {
+		explain(why, "this machine has no vdso");
+		return NULL;
+	}
+	if (write(fd, image, size) != (ssize_t)size) {
+		explain(why, "cannot copy the vdso");
+		close(fd);
+		return NULL;
+	}
+	return open_elf("[vdso]", fd, why);
+}
+
+/* --- the kernel ----------------------------------------------------------------------------- */
+
+static char *read_all(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	size_t n = 0, room = 1 << 20;
+	char *text = f ? malloc(room) : NULL;
+
+	while (text) {
+		n += fread(text + n, 1, room - n - 1, f);
+		if (n < room - 1)
+			break;
+		char *bigger = realloc(text, room *= 2);
+
+		if (!bigger)
+			free(text);
+		text = bigger;
+	}
+	if (text)
+		text[n] = '\0';
+	if (f)
+		fclose(f);
+	return text;
+}
+
+/* "ffffffff81000000 T _text" or, for modules, with "\t[module]" behind. */
+static int add_kernel_line(struct symobj *o, char *line)
+{
+	char *end;
+	uint64_t addr = strtoull(line, &end, 16);
+
+	if (end == line || *end != ' ' || !end[1] || end[2] != ' ' || !strchr("tTwW", end[1]))
+		return 0;
+	if (!addr)
+		return 0;
+	end[3 + strcspn(end + 3, "\t")] = '\0';
+	return symtab_add(&o->funcs, addr, 0, end + 3, end[1] == 'T');
+}
+
+static int add_kernel(struct symobj *o)
+{
+	char *save = NULL;
+
+	for (char *l = strtok_r(o->names, "\n", &save); l; l = strtok_r(NULL, "\n", &save))
+		if (add_kernel_line(o, l))
+			return -1;
+	symtab_sort(&o->funcs);
+	return 0;
+}
+
+static struct symobj *open_kernel(char *why)
+{
+	struct symobj *o = calloc(1, sizeof(*o));
+
+	if (!o) {
+		explain(why, strerror(ENOMEM));
+		return NULL;
+	}
+	o->names = read_all("/proc/kallsyms");
+	if (!o->names || add_kernel(o) || !o->funcs.n) {
+		explain(why, "the kernel's symbols are hidden "
+			"(as root: sysctl kernel.kptr_restrict=0)");
+		symobj_close(o);
+		return NULL;
+	}
+	return o;
+}
+
+struct symobj *symobj_open(const char *path, char why[SYMOBJ_ERROR_LEN])
+{
+	why[0] = '\0';
+	if (strcmp(path, "[vdso]") == 0)
+		return open_vdso(why);
+	if (strcmp(path, "[kernel]") == 0)
+		return open_kernel(why);
+	return open_file(path, why);
+}
+
+void symobj_close(struct symobj *o)
+{
+	if (!o)
+		return;
+	symtab_free(&o->funcs);
+	symdwarf_free(&o->dwarf);
+	if (o->dwfl)
+		dwfl_end(o->dwfl);
+	free(o->names);
+	free(o);
+}
+
+/* --- questions ------------------------------------------------------------------------------ */
+
+bool symobj_segment(const struct symobj *o, size_t *i, struct symobj_segment *seg)
+{
+	size_t n;
+
+	if (!o->elf || elf_getphdrnum(o->elf, &n))
+		return false;
+	while (*i < n) {
+		GElf_Phdr ph;
+
+		if (!gelf_getphdr(o->elf, (int)(*i)++, &ph) || ph.p_type != PT_LOAD)
+			continue;
+		*seg = (struct symobj_segment){ ph.p_offset, ph.p_filesz, ph.p_vaddr };
+		return true;
+	}
+	return false;
+}
+
+bool symobj_offset_to_addr(const struct symobj *o, uint64_t offset, uint64_t *addr)
+{
+	struct symobj_segment seg;
+
+	*addr = offset;
+	if (!o->elf)
+		return true;
+	for (size_t i = 0; symobj_segment(o, &i, &seg);) {
+		if (offset < seg.offset || offset - seg.offset >= seg.size)
+			continue;
+		*addr = offset - seg.offset + seg.addr;
+		return true;
+	}
+	return false;
+}
+
+const struct symtab_entry *symobj_function(const struct symobj *o, uint64_t addr)
+{
+	return symtab_find(&o->funcs, addr);
+}
+
+size_t symobj_functions(const struct symobj *o)
+{
+	return o->funcs.n;
+}
+
+int symobj_frames(struct symobj *o, uint64_t addr, struct symdwarf_frame frames[], int max)
+{
+	return o->mod ? symdwarf_frames(&o->dwarf, o->mod, addr, frames, max) : 0;
+}
+
+const char *symobj_line(struct symobj *o, uint64_t addr, int *line)
+{
+	return o->mod ? symdwarf_line(&o->dwarf, o->mod, addr, line) : NULL;
+}
+
+const unsigned char *symobj_build_id(const struct symobj *o, int *len)
+{
+	const unsigned char *bits;
+	GElf_Addr vaddr;
+
+	*len = o->mod ? dwfl_module_build_id(o->mod, &bits, &vaddr) : 0;
+	return *len > 0 ? bits : NULL;
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/***
+Functions and source lines of programs, shared libraries, the vdso and the kernel.
+From mappings to objects is `pfm.symbols`' business; this module knows one object at a time.
+@module lpfm.symbols
+*/
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "symbols/object.h"
+
+#define OBJECT_TYPE "lpfm.symbols.object"
+#define INLINE_MAX 16
+#define EXACT (1ULL << 53)
+
+struct object {
+	struct symobj *o;	/* NULL: closed */
+};
+
+static struct symobj *check_object(lua_State *L)
+{
+	struct object *self = luaL_checkudata(L, 1, OBJECT_TYPE);
+
+	if (!self->o)
+		luaL_error(L, "the object is closed");
+	return self->o;
+}
+
+/* Addresses are numbers read as two's complement, like everywhere in lpfm. */
+static uint64_t check_address(lua_State *L, int arg)
+{
+	lua_Number v = luaL_checknumber(L, arg);
+
+	bool exact = v >= -(lua_Number)EXACT && v <= (lua_Number)EXACT;
+
+	luaL_argcheck(L, exact && v == (lua_Number)(int64_t)v, arg, "not an address");
+	return (uint64_t)(int64_t)v;
+}
+
+static void push_address(lua_State *L, uint64_t addr)
+{
+	lua_pushnumber(L, (lua_Number)(int64_t)addr);
+}
+
+/***
+Opens an object.
+@function object
+@string path an ELF file, "[vdso]" or "[kernel]"
+@treturn[1] object
+@return[2] nil
+@treturn[2] string why not
+@usage local o = symbols.object("/proc/self/exe"); print(o:functions())
+*/
+static int symbols_object(lua_State *L)
+{
+	const char *path = luaL_checkstring(L, 1);
+	struct object *self = lua_newuserdata(L, sizeof(*self));
+	char why[SYMOBJ_ERROR_LEN];
+
+	self->o = NULL;
+	luaL_getmetatable(L, OBJECT_TYPE);
+	lua_setmetatable(L, -2);
+	self->o = symobj_open(path, why);
+	if (self->o)
+		return 1;
+	lua_pushnil(L);
+	lua_pushfstring(L, "%s: %s", path, why);
+	return 2;
+}
+
+/***
+From an offset in the file to the object's own address.
+@function object:address
+@number offset in bytes
+@return the address, or nil where the offset is not in a loaded segment
+@usage local o = require("lpfm.symbols").object("/proc/self/exe")
+return o:address(0)
+*/
+static int object_address(lua_State *L)
+{
+	struct symobj *o = check_object(L);
+	uint64_t addr;
+
+	if (symobj_offset_to_addr(o, check_address(L, 2), &addr))
+		push_address(L, addr);
+	else
+		lua_pushnil(L);
+	return 1;
+}
+
+/* C++ names readable; without the version that a library's symbols may have ("f@@V_1"). */
+static void push_name(lua_State *L, const char *name)
+{
+	char *plain = symtab_demangle(name);
+
+	lua_pushlstring(L, plain ? plain : name, plain ? strlen(plain) : strcspn(name, "@"));
+	free(plain);
+}
+
+/***
+The function at an address.
+@function object:func
+@number address the object's own
+@return[1] its name, C++ names readable
+@return[1] the function's address
+@return[1] its size in bytes, 0 where that is not known
+@return[2] nil
+@usage local o = require("lpfm.symbols").object("/proc/self/exe")
+return o:func(o:address(4096) or 0)
+*/
+static int object_func(lua_State *L)
+{
+	struct symobj *o = check_object(L);
+	uint64_t addr = check_address(L, 2);
+	const struct symtab_entry *e = symobj_function(o, addr);
+	struct symdwarf_frame own;
+
+	if (e) {
+		push_name(L, e->name);
+		push_address(L, e->addr);
+		push_address(L, e->size);
+		return 3;
+	}
+	if (symobj_frames(o, addr, &own, 1) == 1) {	/* only debug information */
+		push_name(L, own.name);
+		push_address(L, addr);
+		lua_pushnumber(L, 0);
+		return 3;
+	}
+	lua_pushnil(L);
+	return 1;
+}
+
+/***
+Source file and line of an address.
+@function object:line
+@number address the object's own
+@return[1] file
+@return[1] line
+@return[2] nil without debug information
+@usage local o = require("lpfm.symbols").object("/proc/self/exe")
+return o:line(o:address(4096) or 0)
+*/
+static int object_line(lua_State *L)
+{
+	struct symobj *o = check_object(L);
+	int line = 0;
+	const char *file = symobj_line(o, check_address(L, 2), &line);
+
+	if (!file) {
+		lua_pushnil(L);
+		return 1;
+	}
+	lua_pushstring(L, file);
+	lua_pushinteger(L, line);
+	return 2;
+}
+
+static void push_frame(lua_State *L, const struct symdwarf_frame *frame)
+{
+	lua_createtable(L, 0, 3);
+	push_name(L, frame->name);
+	lua_setfield(L, -2, "name");
+	if (!frame->file)
+		return;
+	lua_pushstring(L, frame->file);
+	lua_setfield(L, -2, "file");
+	lua_pushinteger(L, frame->line);
+	lua_setfield(L, -2, "line");
+}
+
+/***
+The functions at an address: the innermost inlined one first, last the one that it was all inlined into.
+@function object:frames
+@number address the object's own
+@treturn table of `name`, `file`, `line` (of the address, or of the call of the frame before); empty without debug
+information
+@usage local o = require("lpfm.symbols").object("/proc/self/exe")
+return #o:frames(o:address(4096) or 0)
+*/
+static int object_frames(lua_State *L)
+{
+	struct symobj *o = check_object(L);
+	struct symdwarf_frame frames[INLINE_MAX];
+	int n = symobj_frames(o, check_address(L, 2), frames, INLINE_MAX);
+
+	lua_createtable(L, n, 0);
+	for (int i = 0; i < n; i++) {
+		push_frame(L, &frames[i]);
+		lua_rawseti(L, -2, i + 1);
+	}
+	return 1;
+}
+
+/***
+The parts of the file that are loaded.
+@function object:segments
+@treturn table of `{offset, size, address}`: where in the file, how many bytes, the object's own address; empty
+for the kernel
+@usage local o = require("lpfm.symbols").object("/proc/self/exe")
+return #o:segments()
+*/
+static int object_segments(lua_State *L)
+{
+	struct symobj *o = check_object(L);
+	struct symobj_segment seg;
+
+	lua_newtable(L);
+	for (size_t i = 0; symobj_segment(o, &i, &seg);) {
+		const uint64_t values[] = { seg.offset, seg.size, seg.addr };
+
+		lua_createtable(L, 3, 0);
+		for (int k = 0; k < 3; k++) {
+			push_address(L, values[k]);
+			lua_rawseti(L, -2, k + 1);
+		}
+		lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
+	}
+	return 1;
+}
+
+/***
+How many functions the object's symbol table names; 0 says it is stripped.
+@function object:functions
+@treturn number
+@usage local o = require("lpfm.symbols").object("/proc/self/exe")
+return o:functions()
+*/
+static int object_functions(lua_State *L)
+{
+	lua_pushnumber(L, (lua_Number)symobj_functions(check_object(L)));
+	return 1;
+}
+
+/***
+The build id in hexadecimal.
+@function object:build_id
+@return string, or nil
+@usage local o = require("lpfm.symbols").object("/proc/self/exe")
+return o:build_id()
+*/
+static int object_build_id(lua_State *L)
+{
+	static const char digits[] = "0123456789abcdef";
+	int len;
+	const unsigned char *id = symobj_build_id(check_object(L), &len);
+	luaL_Buffer b;
+
+	if (!id) {
+		lua_pushnil(L);
+		return 1;
+	}
+	luaL_buffinit(L, &b);
+	for (int i = 0; i < len; i++) {
+		luaL_addchar(&b, digits[id[i] >> 4]);
+		luaL_addchar(&b, digits[id[i] & 15]);
+	}
+	luaL_pushresult(&b);
+	return 1;
+}
+
+/***
+Releases the object; also done on collection.
+@function object:close
+@usage local o = require("lpfm.symbols").object("/proc/self/exe")
+o:close()
+*/
+static int object_close(lua_State *L)
+{
+	struct object *self = luaL_checkudata(L, 1, OBJECT_TYPE);
+	struct symobj *o = self->o;
+
+	self->o = NULL;
+	symobj_close(o);
+	return 0;
+}
+
+static int object_tostring(lua_State *L)
+{
+	struct object *self = luaL_checkudata(L, 1, OBJECT_TYPE);
+
+	if (self->o)
+		lua_pushfstring(L, "symbols of an object (%d functions)",
+				(int)symobj_functions(self->o));
+	else
+		lua_pushliteral(L, "symbols of an object (closed)");
+	return 1;
+}
+
+static const luaL_Reg methods[] = {
+	{ "address", object_address },
+	{ "func", object_func },
+	{ "line", object_line },
+	{ "frames", object_frames },
+	{ "segments", object_segments },
+	{ "functions", object_functions },
+	{ "build_id", object_build_id },
+	{ "close", object_close },
+	{ NULL, NULL },
+};
+
+static void set_functions(lua_State *L, const luaL_Reg *f)
+{
+	for (; f->name; f++) {
+		lua_pushcfunction(L, f->func);
+		lua_setfield(L, -2, f->name);
+	}
+}
+
+__attribute__((visibility("default"))) int luaopen_lpfm_symbols(lua_State *L);
+
+int luaopen_lpfm_symbols(lua_State *L)
+{
+	luaL_newmetatable(L, OBJECT_TYPE);
+	lua_newtable(L);
+	set_functions(L, methods);
+	lua_setfield(L, -2, "__index");
+	lua_pushcfunction(L, object_close);
+	lua_setfield(L, -2, "__gc");
+	lua_pushcfunction(L, object_tostring);
+	lua_setfield(L, -2, "__tostring");
+	lua_newtable(L);
+	lua_pushcfunction(L, symbols_object);
+	lua_setfield(L, -2, "object");
+	return 1;
+}
