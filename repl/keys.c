@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keys.c - a terminal's size and single keys; the module pfm.keys, for views that are updated in
+ * keys.c - a terminal's size and single keys; the module repl.keys, for views that are updated in
  * place.
  */
 #include <errno.h>
@@ -94,7 +94,7 @@ static int screen_key(lua_State *L)
 	return 2;
 }
 
-int luaopen_pfm_keys(lua_State *L)
+int luaopen_repl_keys(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
 		{ "key", screen_key },

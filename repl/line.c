@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * line.c - lines from a terminal through readline, from anything else through stdio; the module
- * pfm.line, and the only file that knows readline.
+ * repl.line, and the only file that knows readline.
  */
 #include <errno.h>
 #include <locale.h>
@@ -550,7 +550,7 @@ static int line_smart(lua_State *L)
 	return 1;
 }
 
-int luaopen_pfm_line(lua_State *L)
+int luaopen_repl_line(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
 		{ "read", line_read },

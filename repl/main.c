@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * main.c - the lpfm program: an interpreter that finds lpfm's modules. What it does with its
- * arguments is scripts/pfm/cli.lua.
+ * arguments is repl/command/init.lua.
  */
 #include <limits.h>
 #include <signal.h>
@@ -122,7 +122,7 @@ static void push_exe_dir(lua_State *L)
 
 static bool has_scripts(lua_State *L, const char *dir)
 {
-	const char *file = lua_pushfstring(L, "%s/pfm/cli.lua", dir);
+	const char *file = lua_pushfstring(L, "%s/../repl/command/init.lua", dir);
 	bool found = access(file, R_OK) == 0;
 
 	lua_pop(L, 1);
@@ -140,7 +140,7 @@ static void push_script_dir(lua_State *L, const char *exe_dir)
 
 	if (env) {
 		if (!has_scripts(L, env))
-			luaL_error(L, "LPFM_SCRIPTS is '%s', where there is no pfm/cli.lua", env);
+			luaL_error(L, "LPFM_SCRIPTS is '%s', and there is no repl/command/init.lua beside it", env);
 		lua_pushstring(L, env);
 		return;
 	}
@@ -217,11 +217,11 @@ static void prepare(lua_State *L)
 	lua_pushvalue(L, -1);
 	lua_setfield(L, LUA_REGISTRYINDEX, "lpfm.scripts");
 	prepend(L, "path", lua_pushfstring(L, "%s/../lua/?.lua", exe_dir));	/* made by the build */
-	prepend(L, "path", lua_pushfstring(L, "%s/?.lua;%s/?/init.lua", scripts, scripts));
+	prepend(L, "path", lua_pushfstring(L, "%s/?.lua;%s/../?.lua;%s/../?/init.lua", scripts, scripts, scripts));
 	set_cpath(L, exe_dir);
-	preload(L, "pfm.host", open_host);
-	preload(L, "pfm.line", luaopen_pfm_line);
-	preload(L, "pfm.keys", luaopen_pfm_keys);
+	preload(L, "repl.host", open_host);
+	preload(L, "repl.line", luaopen_repl_line);
+	preload(L, "repl.keys", luaopen_repl_keys);
 	lua_settop(L, 0);
 }
 
@@ -239,7 +239,7 @@ static int add_traceback(lua_State *L)
 	return 1;
 }
 
-/* require("pfm.cli").main(arguments...) returns the exit status. */
+/* require("repl.command").main(arguments...) returns the exit status. */
 static int protected_main(lua_State *L)
 {
 	struct command_line *cl = lua_touserdata(L, 1);
@@ -247,7 +247,7 @@ static int protected_main(lua_State *L)
 	prepare(L);
 	lua_pushcfunction(L, add_traceback);
 	lua_getglobal(L, "require");
-	lua_pushliteral(L, "pfm.cli");
+	lua_pushliteral(L, "repl.command");
 	lua_call(L, 1, 1);
 	lua_getfield(L, -1, "main");
 	lua_remove(L, -2);

@@ -2,7 +2,7 @@
 -- man.lua - writes the manual page lpfm(1), of what the program says about itself.
 --   lpfm repl/man.lua VERSION >lpfm.1
 
-local cli = require "pfm.cli"
+local commands = require "repl.command"
 
 local VERSION = ...
 
@@ -38,7 +38,7 @@ local function item(label, text)
 end
 
 local function command(name)
-   local options = require("pfm." .. name).options()
+   local options = commands.module(name).options()
    put(".SS ", (quote(options.usage)))
    paragraph(options.summary)
    for _, row in ipairs(options.rows) do item((row[1]:gsub("^%s+", "")), row[2]) end
@@ -66,9 +66,9 @@ paragraph [[
 Where there is no hardware counter (in most virtual machines), the kernel's software counters and sampling by time
 still work, and a simulated computer, LPFM_MACHINE=sim, has four processor models.]]
 section "COMMANDS"
-for _, name in ipairs(cli.commands) do command(name) end
+for _, name in ipairs(commands.names) do command(name) end
 section "ENVIRONMENT"
-for _, row in ipairs(cli.environment) do item(row[1], row[2]) end
+for _, row in ipairs(commands.environment) do item(row[1], row[2]) end
 section "FILES"
 item("lpfm.data", "what lpfm record writes and lpfm report reads, unless told otherwise")
 item("~/.lpfm_history", "what was typed at the prompt")
@@ -76,6 +76,6 @@ section "EXIT STATUS"
 paragraph [[0: done; that of the measured command, where there is one; 1: it failed, and standard error says why; 2: the
 command line was wrong; 130: interrupted.]]
 section "EXAMPLES"
-verbatim(cli.examples)
+verbatim(commands.examples)
 section "SEE ALSO"
 paragraph "perf(1), perf_event_open(2). At the prompt: help(), lpfm.help(NAME)."

@@ -4,7 +4,7 @@
 local analyze = require "pfm.analyze"
 local lpfm = require "lpfm"
 local make = require "support.samples"
-local session = require "pfm.session"
+local recording = require "pfm.recording"
 local sim = require "support.sim"
 local significance = require "pfm.significance"
 
@@ -23,7 +23,7 @@ end
 local function session_of(fields)
    local maps = {}
    for i, pid in ipairs(fields.pids) do maps[i] = { pid = pid, maps = { { 0x1000, 0x3000, 0x1000, "prog" } } } end
-   return session.of { head = { events = fields.events, with = fields.with, fixed = true }, blocks = fields.blocks,
+   return recording.of { head = { events = fields.events, with = fields.with, fixed = true }, blocks = fields.blocks,
       maps = maps, comms = fields.comms, symbols = SYMBOLS }
 end
 

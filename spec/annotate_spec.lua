@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
 -- lpfm annotate: shares of samples by source line and instruction.
 
-local annotate = require "pfm.annotate"
+local annotate = require "repl.command.annotate"
 local c = require "support.c"
 local cjson = require "cjson"
 local instructions = require("support.objdump").instructions
-local recording = require "support.recording"
-local session = require "pfm.session"
+local handmade = require "support.handmade"
+local recording = require "pfm.recording"
 
 local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
 local data = os.tmpname()
@@ -30,7 +30,7 @@ setup(function()
    end
    list[#list + 1] = { tid = PID, ip = -4096 }
    list[#list + 1] = { tid = PID, ip = 64 }
-   recording.write(data, {
+   handmade.write(data, {
       what = "a test", fixed = true, events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1000 } },
    }, {
       maps = { { pid = PID, maps = { { BASE, 2 * BASE, 0, path } } } },
@@ -42,7 +42,7 @@ teardown(function() os.remove(data) end)
 
 describe("annotate", function()
    it("counts the samples of instructions and lines", function()
-      local f = annotate.functions(assert(session.open(data)), "outer")[1]
+      local f = annotate.functions(assert(recording.open(data)), "outer")[1]
       assert.same({ "outer", 5, 62.5, true }, { f.symbol, f.samples, f.percent, f.disassembled })
       assert.equal(#outer, #f.instructions)
       for i, at in ipairs(outer) do
@@ -60,7 +60,7 @@ describe("annotate", function()
    end)
 
    it("takes the hottest function, so many as asked for, or that into which one is inlined", function()
-      local self = assert(session.open(data))
+      local self = assert(recording.open(data))
       assert.equal("outer", annotate.functions(self)[1].symbol)
       assert.equal("outer", annotate.functions(self, "leaf")[1].symbol)
       local list = annotate.functions(self, nil, { top = 10 })
@@ -71,7 +71,7 @@ describe("annotate", function()
    end)
 
    it("warns of an object that has changed", function()
-      assert.is_true(annotate.functions(assert(session.open(data)), "outer")[1].changed)
+      assert.is_true(annotate.functions(assert(recording.open(data)), "outer")[1].changed)
       assert.truthy((run("-i " .. data)):find("Warning: the object has changed", 1, true))
    end)
 
@@ -122,7 +122,7 @@ describe("annotate", function()
       local file = data .. ".real"
       local out, status = c.sh(("%s record -q -c 1000000 -o %s -- %s 300"):format(program, file, target))
       assert.equal(0, status, out)
-      local f = annotate.functions(assert(session.open(file)), "outer")[1]
+      local f = annotate.functions(assert(recording.open(file)), "outer")[1]
       os.remove(file)
       local loop, sum = 0, 0
       for _, l in ipairs(f.lines) do

@@ -8,7 +8,7 @@ local count = require "pfm.count"
 local lpfm = require "lpfm"
 local profile = require "pfm.profile"
 local sim = require "support.sim"
-local stages = require "pfm.stages"
+local stages = require "pfm.measure.stages"
 
 local build = os.getenv("LPFM_BUILD") or "build"
 local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"

@@ -2,14 +2,14 @@
 -- What Tab offers, wherever a name can stand; and that everything there is to name is described.
 
 local c = require "support.c"
-local commands = require "pfm.commands"
-local complete = require "pfm.complete"
-local help = require "pfm.help"
+local dot_commands = require "repl.prompt.dot_commands"
+local complete = require "repl.prompt.complete"
+local help = require "repl.prompt.help"
 local lpfm = require "lpfm"
-local names = require "pfm.names"
+local names = require "repl.prompt.names"
 local doc = require "pfm.doc"
-local reference = require "pfm.reference"
-local tokens = require "pfm.tokens"
+local reference = require "repl.prompt.reference"
+local tokens = require "repl.prompt.tokens"
 
 -- The words for the end of a text, as the line editor asks for them.
 local function words(text)
@@ -95,7 +95,7 @@ describe("completion", function()
       only('lpfm.machine("sim:it', "sim:itanium2")
       only('lpfm.machine "sim:k', "sim:k8")
       only('report("x", "sym', "symbol")
-      only('require("pfm.sess', "pfm.session")
+      only('require("pfm.sess', "pfm.recording")
       only('list("x", "itanium2', "itanium2")
       only('x = "PMC66', "PMC66")
    end)
@@ -184,14 +184,14 @@ describe("the texts of help", function()
          assert.is_string(entry.text, key)
          assert.is_true(not entry.topic or reference.topic(entry.topic) ~= nil, key)
       end
-      for _, name in ipairs(commands.names()) do
+      for _, name in ipairs(dot_commands.names()) do
          assert.truthy(reference.topic("commands"):find(name, 1, true), name)
       end
    end)
 
    it("answer to anything", function()
       for _, what in ipairs { "stat", "ctx.read_pmds", "c:load", "lpfm.create", "page-faults", "PMC66", "pmd 65",
-         "EBUSY", "SYSTEM_WIDE", "long_reset", "pfm.stat", "pfm.stat.call", "cycles", "nosuch", "", "?", ".",
+         "EBUSY", "SYSTEM_WIDE", "long_reset", "repl.command.stat", "repl.command.stat.call", "cycles", "nosuch", "", "?", ".",
          "a.b.c" } do
          assert.is_string(help.text(what))
       end
@@ -230,7 +230,7 @@ local function in_program(text)
    local build = os.getenv("LPFM_BUILD") or "build"
    local path = os.tmpname()
    local file = assert(io.open(path, "w"))
-   file:write('local journal = require "pfm.journal"\njournal.install()\n', text)
+   file:write('local journal = require "repl.prompt.journal"\njournal.install()\n', text)
    file:close()
    local out, status = c.sh(("%s/%s/lpfm %s"):format(build, os.getenv("LPFM_LUA") or "luajit", path))
    os.remove(path)
@@ -249,7 +249,7 @@ describe("the journal", function()
       local p = journal.programming(ctx)
       assert(#journal.differences(p, journal.programming(ctx)) == 0)
       assert(journal.is_open(ctx) and not journal.is_open(5))
-      print(require("pfm.literal").text(p))
+      print(require("repl.prompt.literal").text(p))
       ctx:close()
       assert(not journal.is_open(ctx))
       ]=]

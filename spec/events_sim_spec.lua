@@ -3,9 +3,9 @@
 
 local lpfm = require "lpfm"
 local events = require "pfm.events"
-local plan = require "pfm.plan"
+local plan = require "pfm.measure.plan"
 local sim = require "support.sim"
-local stat = require "pfm.stat"
+local stat = require "repl.command.stat"
 
 -- The model's name of each event of the simulated programs; several where several count the same.
 local NAMES = {

@@ -2,7 +2,7 @@
 -- The scripts in scripts/examples, as someone would run them; none is longer than 20 lines.
 
 local c = require "support.c"
-local recording = require "support.recording"
+local handmade = require "support.handmade"
 local files = require "support.files"
 
 local read = files.read
@@ -98,7 +98,7 @@ describe("examples that sample", function()
       local file = scratch .. "/pauses.data"
       local list = {}
       for i, ms in ipairs { 0, 1, 2, 40, 41, 60 } do list[i] = { tid = 5, ip = 64 * i, tstamp = ms * 1e6 } end
-      recording.write(file, { fixed = true, events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1e6 } } },
+      handmade.write(file, { fixed = true, events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1e6 } } },
          { comms = { { tid = 5, pid = 5, comm = "five" } }, samples = list })
       local line = "%s script -i %s scripts/examples/pauses.lua %s"
       assert.equal("2 pauses\n    38.0 ms  five (5)  from [unknown] to [unknown]\n"

@@ -7,10 +7,10 @@ local cjson = require "cjson"
 local export = require "pfm.export"
 local flamegraph = require "pfm.export.flamegraph"
 local pprof = require "pfm.export.pprof"
-local protobuf = require "pfm.protobuf"
-local recording = require "support.recording"
-local session = require "pfm.session"
-local stacks = require "pfm.stacks"
+local protobuf = require "pfm.export.protobuf"
+local handmade = require "support.handmade"
+local recording = require "pfm.recording"
+local stacks = require "pfm.recording.stacks"
 local files = require "support.files"
 
 local read, write = files.read, files.write
@@ -33,7 +33,7 @@ end
 
 local function exported(name, options)
    local path = scratch .. "/out"
-   export.write(assert(session.open(data)), name, path, options)
+   export.write(assert(recording.open(data)), name, path, options)
    return read(path)
 end
 
@@ -47,7 +47,7 @@ local function make()
       return { tid = tid, pid = PID, ip = ip, tstamp = 5e9 + i * 1e6, cpu = i % 2, pmd = pmd,
          period = pmd and 10 or 1000000, values = { 100 + i } }
    end
-   recording.write(data, {
+   handmade.write(data, {
       what = "'prog <1>'", time = 1700000000, fixed = true, events = { cpu_clock, faults },
       with = { { name = "task-clock", pmd = 64, unit = "ns" } }, machine = { name = "perf", pmu = "software" },
    }, {
@@ -73,7 +73,7 @@ end)
 
 describe("stacks", function()
    it("are process, thread, object, function, each once", function()
-      local list, total = stacks.collect(assert(session.open(data)))
+      local list, total = stacks.collect(assert(recording.open(data)))
       assert.equal(6, total)
       local found = {}
       for i, s in ipairs(list) do found[i] = s.name .. " " .. s.weight end
@@ -86,14 +86,14 @@ describe("stacks", function()
    end)
 
    it("weigh what their samples stand for, if that is asked for", function()
-      local list, total = stacks.collect(assert(session.open(data)), { weight = "events" })
+      local list, total = stacks.collect(assert(recording.open(data)), { weight = "events" })
       assert.same({ 6000000, 3000000 }, { total, list[1].weight })
    end)
 
    it("are of one event, which must have been recorded", function()
-      local list, total = stacks.collect(assert(session.open(data)), { event = "page-faults", weight = "events" })
+      local list, total = stacks.collect(assert(recording.open(data)), { event = "page-faults", weight = "events" })
       assert.same({ 1, 20 }, { #list, total })
-      assert.has_error(function() stacks.collect(assert(session.open(data)), { event = "cycles" }) end,
+      assert.has_error(function() stacks.collect(assert(recording.open(data)), { event = "cycles" }) end,
          "'cycles' was not recorded: cpu-clock, page-faults")
    end)
 end)
@@ -171,8 +171,8 @@ describe("a flame graph", function()
 
    it("of nothing is refused in words", function()
       local empty = scratch .. "/empty.data"
-      recording.write(empty, { events = { cpu_clock } }, { samples = {} })
-      assert.has_error(function() export.write(assert(session.open(empty)), "flamegraph", scratch .. "/e.svg") end,
+      handmade.write(empty, { events = { cpu_clock } }, { samples = {} })
+      assert.has_error(function() export.write(assert(recording.open(empty)), "flamegraph", scratch .. "/e.svg") end,
          empty .. " has no samples of 'cpu-clock' to draw")
    end)
 
@@ -291,7 +291,7 @@ end)
 
 describe("pprof's profile", function()
    local function profile()
-      local p = decode(pprof.encode(assert(session.open(data))))
+      local p = decode(pprof.encode(assert(recording.open(data))))
       local text = {}
       for i, s in ipairs(p[6]) do text[i - 1] = s end
       return p, text
@@ -342,8 +342,8 @@ describe("pprof's profile", function()
    it("is gzipped, and protoc can decode it", function()
       local path = scratch .. "/prof.pb.gz"
       assert.equal("\31\139", exported("pprof"):sub(1, 2))
-      export.write(assert(session.open(data)), "pprof", path)
-      assert.equal(pprof.encode(assert(session.open(data))), sh("gzip -dc " .. path))
+      export.write(assert(recording.open(data)), "pprof", path)
+      assert.equal(pprof.encode(assert(recording.open(data))), sh("gzip -dc " .. path))
       if select(2, c.sh("command -v protoc")) ~= 0 then return pending("protoc is not installed") end
       local out = sh(("gzip -dc %s | protoc --decode_raw"):format(path))
       assert.truthy(out:find('6: "alpha"', 1, true))
@@ -382,8 +382,8 @@ end)
 describe("SQLite", function()
    it("answers questions", function()
       local path = scratch .. "/it's.db" -- the shell and SQL quote alike
-      export.write(assert(session.open(data)), "sqlite", path)
-      export.write(assert(session.open(data)), "sqlite", path) -- in the place of the first
+      export.write(assert(recording.open(data)), "sqlite", path)
+      export.write(assert(recording.open(data)), "sqlite", path) -- in the place of the first
       local function ask(sql) return sh(([[sqlite3 "%s" "%s"]]):format(path, sql)) end
       assert.equal("alpha|5|3000020\nbe;ta|2|2000000\n[kernel]|1|1000000\n",
          ask("SELECT symbol, count(*), sum(period) FROM resolved GROUP BY symbol ORDER BY 2 DESC"))
@@ -402,7 +402,7 @@ describe("any export", function()
 
    -- Event sets that use one PMD for two events; names that are no text.
    setup(function()
-      recording.write(strange, {
+      handmade.write(strange, {
          what = "bytes \255\27",
          events = { { name = "A", pmd = 4, period = 5 }, { name = "B", pmd = 4, set = 1, period = 7 } },
       }, {
@@ -414,7 +414,7 @@ describe("any export", function()
    end)
 
    it("tells the events of sets apart", function()
-      local self = assert(session.open(strange))
+      local self = assert(recording.open(strange))
       local weights = {}
       for _, name in ipairs { "A", "B" } do
          weights[name] = select(2, stacks.collect(self, { event = name, weight = "events" }))
@@ -425,7 +425,7 @@ describe("any export", function()
    end)
 
    it("is text where names are not", function()
-      local self = assert(session.open(strange))
+      local self = assert(recording.open(strange))
       for _, name in ipairs { "folded", "flamegraph", "speedscope", "csv", "json", "sql" } do
          export.write(self, name, scratch .. "/strange")
          local text = read(scratch .. "/strange")
@@ -439,7 +439,7 @@ describe("any export", function()
       local whole, cut = read(data), scratch .. "/cut.data"
       for length = 4, #whole - 1, 37 do
          write(cut, whole:sub(1, length))
-         local self = session.open(cut)
+         local self = recording.open(cut)
          if self then
             for _, name in ipairs { "folded", "speedscope", "pprof", "csv", "sql", "json" } do
                export.write(self, name, scratch .. "/cut")
@@ -511,7 +511,7 @@ describe("lpfm export", function()
          if stack == "inlined;inlined;inlined;outer;middle;leaf" then inner = inner + n end
       end
       local samples = 0
-      for block in session.open(file):each_block() do
+      for block in recording.open(file):each_block() do
          for _ in blocks.each(block, {}) do samples = samples + 1 end
       end
       assert.equal(samples, total)

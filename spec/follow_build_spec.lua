@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- pfm.follow: on a build of hundreds of processes, the one of libperfmon, all are there, the sums are the parts', and
+-- pfm.measure: on a build of hundreds of processes, the one of libperfmon, all are there, the sums are the parts', and
 -- the build does not notice.
 
 local c = require "support.c"
 local count = require "pfm.count"
 local lpfm = require "lpfm"
-local parts = require "pfm.parts"
+local parts = require "pfm.measure.parts"
 
 local folder = os.tmpname()
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- pfm.multiplex: event sets in turn, what they estimate, and how far that can be off (3.7.2, figure 3.32).
+-- pfm.measure.multiplex: event sets in turn, what they estimate, and how far that can be off (3.7.2, figure 3.32).
 
 local count = require "pfm.count"
 local estimate = require "pfm.estimate"

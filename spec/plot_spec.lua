@@ -4,8 +4,8 @@
 local c = require "support.c"
 local plot = require "pfm.plot"
 local gnuplot = require "pfm.plot.gnuplot"
-local recording = require "support.recording"
-local session = require "pfm.session"
+local handmade = require "support.handmade"
+local recording = require "pfm.recording"
 local files = require "support.files"
 
 local read = files.read
@@ -29,7 +29,7 @@ setup(function()
    local list = {}
    for i = 0, 7 do list[#list + 1] = { tid = 7, ip = 64, tstamp = i * 1e9, values = { 5 * i * (i + 1) } } end
    for i = 6, 7 do list[#list + 1] = { tid = 8, ip = -64, tstamp = i * 1e9, cpu = 1, values = { 0 } } end
-   recording.write(data, {
+   handmade.write(data, {
       what = "a test", fixed = true, events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1000000 } },
       with = { { name = "cs", pmd = 69 } },
    }, { comms = { { tid = 7, pid = 7, comm = "seven" }, { tid = 8, pid = 8, comm = "eight" } }, samples = list })
@@ -163,7 +163,7 @@ end)
 describe("figures of a recording", function()
    local self
 
-   before_each(function() self = assert(session.open(data)) end)
+   before_each(function() self = assert(recording.open(data)) end)
 
    it("show shares", function()
       local rows = plot.session(self, "bars", { by = "comm" }).rows

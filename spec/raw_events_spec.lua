@@ -50,7 +50,7 @@ end)
 
 describe("a plan", function()
    local machine = lpfm.machine().name
-   local plan = require "pfm.plan"
+   local plan = require "pfm.measure.plan"
 
    teardown(function() lpfm.machine(machine) end)
 

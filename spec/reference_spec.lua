@@ -6,33 +6,27 @@ local dirent = require "posix.dirent"
 local lpfm = require "lpfm"
 local stdlib = require "posix.stdlib"
 local unistd = require "posix.unistd"
+local commands = require "repl.command"
 local doc = require "pfm.doc"
 local handles = require "support.handles"
 local reference = require "pfm.manual"
 
 local descriptors = handles.settled()
 
--- The machinery of the commands and the prompt: documented for who works on it, without examples.
-local internal = {}
-for name in ("annotate catalog cli columns complete derive diff difference doc events export filters format help " ..
-   "list multiplex nearest options phases plan plot progress protobuf raw reading record repl report screen script " ..
-   "setup shell show ffi_samples stages stat tabulate top trigger values views background caret chunk commands " ..
-   "counters journal literal names prompt reference saved texts tokens watch"):gmatch("[%a_]+") do
-   internal["pfm." .. name] = true
+-- What is public follows from the path: modules of C, and scripts/pfm/NAME.lua.
+local function is_public(name)
+   return name:find("^lpfm") ~= nil or name:find("^pfm%.[%w_]+$") ~= nil
 end
 
 -- Their examples are typed at the prompt, which has specs of its own; LuaJIT has its ffi.
-local elsewhere = { ["pfm.background"] = true, ["pfm.journal"] = true, ["pfm.watch"] = true,
-   ["pfm.ffi"] = not rawget(_G, "jit"), ["pfm.ffi_samples"] = true }
-
-local prompt = { annotate = true, bias = true, cascade = true, diff = true, export = true, list = true, plot = true,
-   record = true, report = true, stat = true }
+local elsewhere = {
+   ["pfm.ffi"] = not rawget(_G, "jit"), ["pfm.ffi.samples"] = true }
 
 -- Modules are at hand under their last names, and what the prompt has.
 local environment = setmetatable({}, { __index = function(_, name)
    if _G[name] ~= nil then return _G[name] end
-   if prompt[name] then return require("pfm." .. name).call end
-   for _, prefix in ipairs { "", "pfm.", "lpfm." } do
+   if commands.rows[name] then return commands.module(name).call end
+   for _, prefix in ipairs { "pfm.", "", "lpfm." } do
       local ok, module = pcall(require, prefix .. name)
       if ok then return module end
    end
@@ -59,7 +53,7 @@ describe("the example of", function()
       folder = assert(stdlib.mkdtemp("/tmp/reference.XXXXXX"))
       assert(unistd.chdir(folder))
       assert(lpfm.machine("perf"))
-      require("pfm.record").call("ls -lR /etc >/dev/null 2>&1")
+      require("repl.command.record").call("ls -lR /etc >/dev/null 2>&1")
    end)
    before_each(function() assert(lpfm.machine("perf")) end)
    teardown(function()
@@ -85,7 +79,7 @@ describe("the reference", function()
       local missing = {}
       for _, module in ipairs(reference) do
          for _, item in ipairs(module.items) do
-            if item.kind == "function" and #item.usages == 0 and not internal[module.name] then
+            if item.kind == "function" and #item.usages == 0 and is_public(module.name) then
                missing[#missing + 1] = item.name
             end
          end
@@ -172,14 +166,13 @@ describe("lpfm(1)", function()
    end
 
    it("tells of every command, option and variable", function()
-      local cli = require "pfm.cli"
       local text = page()
-      for _, name in ipairs(cli.commands) do
-         local options = require("pfm." .. name).options()
+      for _, name in ipairs(commands.names) do
+         local options = commands.module(name).options()
          assert.truthy(text:find(".SS " .. options.usage, 1, true), name)
          for flag in pairs(options.known) do assert.truthy(text:find(flag, 1, true), name .. " " .. flag) end
       end
-      for _, row in ipairs(cli.environment) do assert.truthy(text:find(row[1], 1, true), row[1]) end
+      for _, row in ipairs(commands.environment) do assert.truthy(text:find(row[1], 1, true), row[1]) end
    end)
 end)
 

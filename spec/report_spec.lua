@@ -4,8 +4,8 @@
 local c = require "support.c"
 local cjson = require "cjson"
 local make = require "support.samples"
-local session = require "pfm.session"
-local store = require "pfm.store"
+local recording = require "pfm.recording"
+local embedded_symbols = require "pfm.recording.embedded_symbols"
 
 local program = (os.getenv("LPFM_BUILD") or "build") .. "/lpfm"
 local root = c.sh("mktemp -d"):gsub("\n", "")
@@ -38,7 +38,7 @@ local function record(name, n, m)
    local head = { what = "'prog'", fixed = true, machine = { name = "sim", pmu = "test" },
       events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1e6 } },
       with = { { name = "page-faults", pmd = 66 } } }
-   store.save(session.of { head = head,
+   embedded_symbols.save(recording.of { head = head,
       maps = { { pid = 70, maps = { { 0x1000, 0x3000, 0x1000, "/bin/prog" } } } },
       comms = { [70] = "prog", [71] = "helper" }, symbols = SYMBOLS, blocks = { make.block(list) },
       ends = { elapsed = (n + m) / 1e3, lost = 0, full = 0 } }, path)
@@ -195,7 +195,7 @@ describe("recordings of this machine", function()
       local shares, paths = c.target("shares"), { root .. "/real1.data", root .. "/real2.data" }
       must(("record -q --threads -F 2000 --with task-clock,page-faults -o %s -- %s 0.4 2"):format(paths[1], shares))
       must(("record -q -F 2000 -o %s -- %s 150 2000 20"):format(paths[2], c.target("usage")))
-      old, new = assert(session.open(paths[1])), assert(session.open(paths[2]))
+      old, new = assert(recording.open(paths[1])), assert(recording.open(paths[2]))
    end)
 
    it("have the same number of samples however they are sorted", function()

@@ -2,7 +2,7 @@
 -- lpfm script: samples on lines, and Lua scripts over them.
 
 local c = require "support.c"
-local recording = require "support.recording"
+local handmade = require "support.handmade"
 
 local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
 local data, path = os.tmpname(), os.tmpname()
@@ -19,7 +19,7 @@ local function script(text)
 end
 
 setup(function()
-   recording.write(data, {
+   handmade.write(data, {
       what = "a test", fixed = true, with = { { name = "cs", pmd = 69 } },
       events = {
          { name = "cpu-clock", pmd = 65, unit = "ns", period = 500 }, { name = "faults", pmd = 66, period = 1 },

@@ -2,11 +2,11 @@
 -- From addresses to functions, inlined ones too, and lines, whoever compiled them and wherever debug information is.
 
 local c = require "support.c"
-local entries = require "pfm.entries"
+local samples = require "pfm.recording.samples"
 local jitmap = require "pfm.jitmap"
 local instructions = require("support.objdump").instructions
 local objects = require "lpfm.symbols"
-local session = require "pfm.session"
+local recording = require "pfm.recording"
 local symbols = require "pfm.symbols"
 
 local scratch = os.tmpname()
@@ -178,10 +178,10 @@ describe("generated code", function()
       local line = "LPFM_JITMAP=1 %s record -q -o %s -- %s %s"
       local out, status = c.sh(line:format(program, data, program, script))
       assert.equal(0, status, out)
-      local self = assert(session.open(data))
+      local self = assert(recording.open(data))
       os.remove(jitmap.path(self.maps[1].pid)) -- the recording has the names
       local names = {}
-      for s in entries.each(self) do names[s.symbol:gsub("%d+", "N")] = s.object end
+      for s in samples.each(self) do names[s.symbol:gsub("%d+", "N")] = s.object end
       assert.equal("[generated code]", names["busy.lua:N [trace N]"])
    end)
 end)

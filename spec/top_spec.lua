@@ -2,9 +2,9 @@
 -- lpfm top: pictures of the last seconds, on a screen and in a pipe.
 
 local c = require "support.c"
-local recording = require "support.recording"
-local session = require "pfm.session"
-local top = require "pfm.top"
+local handmade = require "support.handmade"
+local recording = require "pfm.recording"
+local top = require "repl.command.top"
 
 local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
 local scratch = os.tmpname()
@@ -19,10 +19,10 @@ describe("lpfm top", function()
       for _, s in ipairs { { 0, -4096 }, { 0, -4096 }, { 7, 64 }, { 8, 64 }, { 7, 64 }, { 8, -4096 } } do
          list[#list + 1] = { tid = s[1], pid = s[1], ip = s[2] }
       end
-      recording.write(scratch, {
+      handmade.write(scratch, {
          what = "a test", fixed = true, events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1000 } },
       }, { samples = list })
-      local rows, idle = top.rows(assert(session.open(scratch)), "symbol,object")
+      local rows, idle = top.rows(assert(recording.open(scratch)), "symbol,object")
       assert.equal(1 / 3, idle)
       assert.same({
          { cells = { "[unknown]", "[unknown]" }, samples = 3, events = 3000, percent = 75 },

@@ -182,8 +182,8 @@ watch(c, {step=0.001, count=2})
    it("works in a script", function()
       local path = os.tmpname()
       local file = assert(io.open(path, "w"))
-      file:write('require("pfm.journal").install()\n', simulated,
-         'require("pfm.watch").call(c, {step=0.001, count=3})\n')
+      file:write('require("repl.prompt.journal").install()\n', simulated,
+         'require("repl.prompt.watch").call(c, {step=0.001, count=3})\n')
       file:close()
       local out, status = c.sh(program .. " " .. path)
       os.remove(path)

@@ -2,14 +2,15 @@
 # The documentation, of the comments in the C module and the script library: what help() says
 # (build/lua/pfm/manual.lua) and the pages of LDoc (make doc).
 
-DOC_SRC  := $(wildcard lpfm/*.c lpfm/*/*.c scripts/pfm/*.lua)
+DOC_SRC  := $(wildcard lpfm/*.c lpfm/*/*.c scripts/pfm/*.lua scripts/pfm/*/*.lua \
+	repl/command/*.lua repl/prompt/*.lua)
 DOC_DIR  := $(BUILD)/doc
 DOC_DATA := $(BUILD)/lua/pfm/manual.lua
 
 # LDoc takes a file's first comment for its documentation, which the licence's line is not, and wants a
 # module before its submodules.
 # The folders stand for files that went.
-$(DOC_DIR)/src/config.ld: lpfm/doc/config.ld $(DOC_SRC) $(wildcard lpfm/*/) scripts/pfm
+$(DOC_DIR)/src/config.ld: lpfm/doc/config.ld $(DOC_SRC) $(wildcard lpfm/*/ scripts/pfm/ scripts/pfm/*/ repl/*/)
 	@rm -rf $(@D) && mkdir -p $(@D)/files/{modules,submodules}
 	@for f in $(DOC_SRC); do \
 		if grep -q '@submodule' $$f; then to=submodules; else to=modules; fi; \

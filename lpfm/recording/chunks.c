@@ -8,7 +8,7 @@ Files of chunks: what a recording is made of. A chunk is a head of 16 bytes and 
     4 bytes  CRC-32 of tag, length and body, little-endian
 
 A file that was cut or damaged is read as far as it goes: what is not sound is passed over up to the next chunk.
-scripts/pfm/store.md says what the chunks of a recording hold.
+scripts/pfm/recording/format.md says what the chunks of a recording hold.
 @module lpfm.chunks
 */
 #include <errno.h>

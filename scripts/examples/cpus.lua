@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- What kept the CPUs busy, as a map over time; a picture if a file is given. lpfm cpus.lua SECONDS [cpus.svg]
 local plot, profile = require "pfm.plot", require "pfm.profile"
-local proc, session = require "lpfm.proc", require "pfm.session"
+local proc, session = require "lpfm.proc", require "pfm.recording"
 
 local p = profile.collect { cpus = proc.cpus(), seconds = tonumber(arg[1] or 5), frequency = 200 }
 local maps = {}

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Is one command faster than another? CPU time of both in turn, 10 times: lpfm faster.lua 'gzip -1 <f' 'gzip -6 <f'
-local count, format = require "pfm.count", require "pfm.format"
+local count, format = require "pfm.count", require "pfm.render"
 
 local runs = { {}, {} }
 for i = 1, tonumber(arg[3] or 10) do

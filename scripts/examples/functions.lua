@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- What does a piece of Lua cost? Several ways to build a long string: lpfm functions.lua
-local count, format = require "pfm.count", require "pfm.format"
+local count, format = require "pfm.count", require "pfm.render"
 
 local ways = {
    { "s = s .. x", function() local s = "" for i = 1, 2e4 do s = s .. i end return s end },

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- For a continuous build: fails when a command costs more than it may. lpfm gate.lua page-faults 20000 make -s test
-local count, format = require "pfm.count", require "pfm.format"
+local count, format = require "pfm.count", require "pfm.render"
 
 local event, limit = arg[1], tonumber(arg[2])
 local result = count.run { command = { unpack(arg, 3) }, events = event, threads = true }

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- A profile a night: a flame graph with the date in its name, a line in profiles.csv. lpfm nightly.lua DIR ./prog args
 local analyze, export, record = require "pfm.analyze", require "pfm.export", require "pfm.record"
-local format, session = require "pfm.format", require "pfm.session"
+local format, session = require "pfm.render", require "pfm.recording"
 
 local dir, day = arg[1], os.date("%Y-%m-%d")
 local data = ("%s/%s.data"):format(dir, day)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- How a running process lives: its faults and switches, second by second. lpfm watch.lua PID [SECONDS]
-local count, format = require "pfm.count", require "pfm.format"
+local count, format = require "pfm.count", require "pfm.render"
 
 local names = "task-clock,page-faults,context-switches,cpu-migrations"
 print(("%10s %10s %12s %10s"):format("CPU", "faults", "switches", "moves"))

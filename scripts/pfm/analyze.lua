@@ -8,12 +8,12 @@
 -- A session comes from `session.open`, or from `session.of` for samples that were never in a file.
 -- @module pfm.analyze
 
-local derive = require "pfm.derive"
-local difference = require "pfm.difference"
-local phases = require "pfm.phases"
-local columns = require "pfm.columns"
-local tabulate = require "pfm.tabulate"
-local values = require "pfm.values"
+local derive = require "pfm.analyze.derive"
+local difference = require "pfm.analyze.difference"
+local phases = require "pfm.analyze.phases"
+local columns = require "pfm.analyze.columns"
+local tabulate = require "pfm.analyze.tabulate"
+local values = require "pfm.analyze.values"
 
 local analyze = {}
 

@@ -7,13 +7,12 @@
 
 local blocks = require "lpfm.blocks"
 local estimate = require "pfm.estimate"
-local format = require "pfm.format"
-local options = require "pfm.options"
+local render = require "pfm.render"
 local profile = require "pfm.profile"
 local randomize = require "pfm.randomize"
 local symbols = require "pfm.symbols"
 
-local bias = { summary = "find out whether a sampling period is in step with the program" }
+local bias = {}
 
 local SURE = 0.001   -- the chance of such a difference, below which it is none
 local NOTABLE = 0.02 -- of the samples; less is in other places even where a test of many samples sees it
@@ -21,7 +20,6 @@ local LEAST = 100    -- samples for a test
 local VARIES = 8     -- a mask of at least such a part of the period
 local STEPS = 2      -- of the mask, in bits, from one try to the next
 local SEEDS = { 14, 1, 7 }
-local SHOWN = 5
 
 -- --- profiles ------------------------------------------------------------------------------------
 
@@ -63,8 +61,8 @@ local function sample(self, random)
    if self.on_run then self.on_run(self.runs, result) end
    local places, n = bias.places(result)
    if n < LEAST then
-      error(("only %s: %d are needed; a shorter period (-c) or a longer run gives more"):format(
-         format.plural(n, "sample"), LEAST), 0)
+      error(("only %s: %d are needed; a shorter period or a longer run gives more"):format(
+         render.plural(n, "sample"), LEAST), 0)
    end
    return places
 end
@@ -124,7 +122,7 @@ local function recommend(self, reference, most)
 end
 
 --- Tests a period.
--- @tparam table spec `target`: a target of `pfm.follow`, or a function that makes one for each run; `event` (default
+-- @tparam table spec `target`: a target of `pfm.measure`, or a function that makes one for each run; `event` (default
 -- cpu-clock), `period` (default 1e6: a millisecond); optional `on_run(number, result)` after each run
 -- @treturn table `biased`; `chance` and `distance` (of `estimate.compare`) of the fixed period from randomized ones,
 -- `noise`, the distance of two randomized runs; `changes`, places by how much their shares (`fixed`, `random`)
@@ -152,100 +150,6 @@ function bias.test(spec)
    end
    out.runs = self.runs
    return out
-end
-
--- --- for people ----------------------------------------------------------------------------------
-
-local function percent(x)
-   return ("%.1f%%"):format(x * 100)
-end
-
-local function verdict(result)
-   if not result.biased then
-      return { ("  No bias was found: %s of the samples lie elsewhere than with randomized periods, and"):format(
-         percent(result.distance)), ("  %s of those of two randomized runs do."):format(percent(result.noise)) }
-   end
-   return { ("  Biased: %s of the samples lie elsewhere than with randomized periods; of two randomized"):format(
-      percent(result.distance)), ("  runs %s do."):format(percent(result.noise)) }
-end
-
-local function advice(result)
-   if not result.biased then return {} end
-   return { "", ("  Randomize it: lpfm record -e %s -c %.0f --random 0x%x"):format(result.event, result.base,
-      result.mask) }
-end
-
---- The result as a person reads it.
--- @tparam table result of `bias.test`
--- @treturn {string,...} lines
--- @usage
--- local result = {biased = false, event = "cpu-clock", period = 1e6, runs = 3, distance = 0, noise = 0, changes = {}}
--- print(table.concat(require("pfm.bias").text(result), "\n"))
-function bias.text(result)
-   local lines = { "", (" Samples of %s every %s, against randomized periods (%s):"):format(result.event,
-      format.number(result.period), format.plural(result.runs, "run")), "" }
-   local rows = {}
-   for i = 1, math.min(SHOWN, #result.changes) do
-      local row = result.changes[i]
-      rows[i] = { percent(row.fixed), percent(row.random), row.place }
-   end
-   local columns = { { title = "fixed", right = true }, { title = "random", right = true }, { title = "place" } }
-   for _, part in ipairs { format.align(columns, rows, "  "), { "" }, verdict(result), advice(result), { "" } } do
-      for _, line in ipairs(part) do lines[#lines + 1] = line end
-   end
-   return lines
-end
-
---- The options.
--- @usage require("pfm.bias").options():help()
-function bias.options()
-   local c = options.command("bias", "Finds out whether a fixed sampling period is in step with a program, so that its "
-      .. "profile is wrong.", "lpfm bias [options] [--] command [arguments]")
-   options.add_target(c)
-   c:option("-c --period", "N", "The period to test, in events (clocks: nanoseconds; default 1000000).")
-   c:flag("--json", "Print JSON.")
-   c:epilog("The command is run three times, with the period and with randomized ones, and where they differ some\n"
-      .. "times more, to find the narrowest mask that helps. It should do the same each time, and give a few hundred\n"
-      .. "samples. The exit status is 3 where the period is biased.", {
-      "lpfm bias -- ./prog",
-      "lpfm bias -e page-faults -c 100 -- ./prog",
-   })
-   return c
-end
-
-local function json_line(result)
-   local out = {}
-   for k, v in pairs(result) do out[k] = v end
-   out.changes = {}
-   for i = 1, math.min(SHOWN, #result.changes) do out.changes[i] = result.changes[i] end
-   return format.json(out)
-end
-
---- Runs the command line.
--- @tparam table argv
--- @treturn number exit status
--- @usage require("pfm.bias").main{"-e", "page-faults", "-c", "1", "--", "sh", "-c", "exec ls -lR /etc >/dev/null"}
-function bias.main(argv)
-   local args, words = bias.options():parse(argv)
-   local target = options.target(args, words)
-   if not target.command and not target.seconds then options.fail("--pid, --all-cpus and --cpu need --timeout") end
-   if #args.event > 1 or (args.event[1] or ""):find(",") then options.fail("one event at a time") end
-   local result = bias.test { target = target, event = args.event[1],
-      period = options.number(args.period, "--period", true) }
-   local lines = args.json and { json_line(result) } or bias.text(result)
-   options.write(lines, args.output)
-   return result.biased and 3 or 0
-end
-
---- The test from a script or the prompt.
--- @param what a shell command line, or a table as for `bias.test`
--- @treturn table of `bias.test`; prints itself
--- @usage bias{target = {command = {"sh", "-c", "exec ls -lR /etc >/dev/null 2>&1"}}, event = "page-faults", period = 1}
-function bias.call(what)
-   local spec = type(what) == "string" and { target = { command = { "/bin/sh", "-c", "exec " .. what } } } or what
-   return setmetatable(bias.test(spec), {
-      __tostring = function(self) return table.concat(bias.text(self), "\n") end,
-   })
 end
 
 return bias

@@ -5,13 +5,13 @@
 local lpfm = require "lpfm"
 local estimate = require "pfm.estimate"
 local events = require "pfm.events"
-local follow = require "pfm.follow"
-local multiplex = require "pfm.multiplex"
-local plan = require "pfm.plan"
-local setup = require "pfm.setup"
-local stages = require "pfm.stages"
-local trigger = require "pfm.trigger"
-local world = require "pfm.world"
+local measure = require "pfm.measure"
+local multiplex = require "pfm.measure.multiplex"
+local plan = require "pfm.measure.plan"
+local contexts = require "pfm.measure.contexts"
+local stages = require "pfm.measure.stages"
+local trigger = require "pfm.measure.trigger"
+local host = require "pfm.measure.host"
 
 local count = {}
 
@@ -20,8 +20,8 @@ local FEW = 8                         -- contexts
 
 -- --- one measurement -----------------------------------------------------------------------------
 
-local measure = {}
-measure.__index = measure
+local counting = {}
+counting.__index = counting
 
 local function with_task_clock(list)
    for _, e in ipairs(list) do
@@ -71,15 +71,15 @@ local function is_steady(target)
    return target.threads or target.from or #(target.cpus or target.tids or {}) > FEW
 end
 
-local function new_measure(target, list)
+local function new_counting(target, list)
    local self = setmetatable({ target = target, names = {}, live = {}, done = {}, sums = {},
-      subjects = 0, per = {} }, measure)
+      subjects = 0, per = {} }, counting)
    local all, clock = list, nil
    if not target.cpus then all, clock = with_task_clock(list) end
    self.clock, self.all = clock, all
    local limit = target["until"] and with_limit(self, target["until"])
    local switching = multiplex.switching(target.switch, is_steady(target))
-   self.plan = setup.plan(self.all, switching.trigger)
+   self.plan = contexts.plan(self.all, switching.trigger)
    if limit then set_limit(self, limit) end
    self.good = {}
    for _, e in ipairs(self.all) do
@@ -90,9 +90,9 @@ local function new_measure(target, list)
    return self
 end
 
-function measure:attach(subject)
+function counting:attach(subject)
    if #self.good == 0 then error("none of the events can be counted: " .. tostring(self.all[1].reason), 0) end
-   local ctx, err, errno = setup.start(subject, self.spec)
+   local ctx, err, errno = contexts.start(subject, self.spec)
    if ctx then
       if self.target.names then self:name(subject.tid, subject.pid) end
       self.live[subject] = ctx
@@ -102,8 +102,8 @@ function measure:attach(subject)
 end
 
 -- Notes what a thread is called now.
-function measure:name(tid, pid)
-   local file = tid and not world.now().sim and io.open(("/proc/%d/task/%d/comm"):format(pid, tid), "r")
+function counting:name(tid, pid)
+   local file = tid and not host.now().sim and io.open(("/proc/%d/task/%d/comm"):format(pid, tid), "r")
    if not file then return end
    self.names[tid] = file:read("*l")
    file:close()
@@ -137,7 +137,7 @@ local function look_around(self, subject)
    if (tonumber(f[18]) or 1) > 1 then self.had_threads = true end
 end
 
-function measure:ended(subject)
+function counting:ended(subject)
    subject.ctx:stop()
    local values = values_of(self, subject.ctx)
    for i, v in ipairs(values) do self.sums[i] = (self.sums[i] or 0) + v end
@@ -156,9 +156,9 @@ local function change_list(self, list)
 end
 
 -- Looks at the event sets; returns seconds to the next look.
-function measure:look()
+function counting:look()
    if #self.plan.sets == 1 then return math.huge end
-   local clock = world.now().clock
+   local clock = host.now().clock
    local from, values = clock(), self:now()
    if self.blocks:look(values) then
       local list = self.blocks:better_list(values)
@@ -168,7 +168,7 @@ function measure:look()
 end
 
 -- The sums so far.
-function measure:now()
+function counting:now()
    local out = { unpack(self.sums) }
    for _, ctx in pairs(self.live) do
       for i, v in ipairs(values_of(self, ctx)) do out[i] = (out[i] or 0) + v end
@@ -296,13 +296,13 @@ local function parsed(list)
 end
 
 -- How far the stages came that led to the counting.
-function measure:conclude(outcome)
+function counting:conclude(outcome)
    if not self.stages then return end
    outcome.stages = stages.merge(self.progress)
    self.obstacle = stages.obstacle(outcome.stages)
 end
 
--- What `pfm.follow` is to call.
+-- What `pfm.measure` is to call.
 local function handlers(self, spec)
    return {
       attach = function(subject) return self:attach(subject) end,
@@ -315,13 +315,13 @@ end
 
 --- Prepares a count; `count.run` does all of it.
 -- @tparam table spec as of `count.run`
--- @treturn table for `count.complete`, with `on`, the handlers for `pfm.follow`
+-- @treturn table for `count.complete`, with `on`, the handlers for `pfm.measure`
 -- @usage local c = count.prepare { command = { "true" }, events = "page-faults" }
--- print(count.complete(c, follow.run(c.target, c.on)).events[1].value)
+-- print(count.complete(c, measure.run(c.target, c.on)).events[1].value)
 function count.prepare(spec)
    local list = parsed(spec.events)
-   follow.check(spec)
-   local self = new_measure(spec, list)
+   measure.check(spec)
+   local self = new_counting(spec, list)
    self.list = list
    self.tell = spec.interval and reporter(self, list, spec.on_interval)
    self.on = handlers(self, spec)
@@ -341,12 +341,12 @@ function count.so_far(self)
    }
 end
 
---- Makes the result of what `pfm.follow` came to.
+--- Makes the result of what `pfm.measure` came to.
 -- @tparam table self of `count.prepare`
--- @tparam table outcome of `follow.run`
+-- @tparam table outcome of `measure.run`
 -- @treturn table the outcome, completed as `count.run` says
 -- @usage local c = count.prepare { command = { "true" }, events = "page-faults" }
--- print(count.complete(c, follow.run(c.target, c.on)).elapsed)
+-- print(count.complete(c, measure.run(c.target, c.on)).elapsed)
 function count.complete(self, outcome)
    self:conclude(outcome)
    self.blocks:look(self.sums)
@@ -359,7 +359,7 @@ function count.complete(self, outcome)
 end
 
 --- Counts once.
--- @tparam table spec a target of `pfm.follow`, and `events` (names or a list of `events.read`),
+-- @tparam table spec a target of `pfm.measure`, and `events` (names or a list of `events.read`),
 -- optional `interval` in seconds with `on_interval(row)`, `switch` between event sets: ms, "EVENT:N", or nil, by
 -- the run's own variance; `from`: what has to happen first, as "page-faults:1000 then cs:10", in each thread; `until`:
 -- ends it, as "page-faults:1000", of events that fit one set; `parts`: the rows of intervals have `per`, too;
@@ -368,12 +368,12 @@ end
 -- share of the time out of which it was made, `error`, within which the true count lies in 95 % of the cases,
 -- `poor`, why it means nothing, and `other_value`, scaled by turns instead of time), `elapsed`, `ran` (ns of CPU
 -- time counted), `rusage`, `status`, `signal`, `subjects`, `per` (the parts), `uncounted` (a share), `sets` (how
--- many event sets), `why_sets`, `switch_ns`, `results` of a called function, `stages` (of `pfm.stages.merge`) that
+-- many event sets), `why_sets`, `switch_ns`, `results` of a called function, `stages` (of `pfm.measure.stages.merge`) that
 -- led to it, `enough`: until what was said
 -- @usage count.run{command = {"true"}, events = "page-faults"}.events[1].value
 function count.run(spec)
    local self = count.prepare(spec)
-   return count.complete(self, follow.run(spec, self.on))
+   return count.complete(self, measure.run(spec, self.on))
 end
 
 --- Counts while a function runs, in this thread.

@@ -3,7 +3,7 @@
 -- The texts are the comments in the sources, gathered when the project is built (pfm.manual).
 -- @module pfm.doc
 
-local nearest = require "pfm.nearest"
+local nearest = require "pfm.util.nearest"
 
 local doc = {}
 

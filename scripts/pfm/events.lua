@@ -6,8 +6,8 @@
 -- @module pfm.events
 
 local lpfm = require "lpfm"
-local nearest = require "pfm.nearest"
-local raw = require "pfm.raw"
+local nearest = require "pfm.util.nearest"
+local raw = require "pfm.measure.raw"
 
 local events = {}
 

@@ -48,7 +48,7 @@ ffi.cdef [[
    struct pfm_ffi_buffer { struct lpfm_context *const c; };
 ]]
 
-local samples = require "pfm.ffi_samples"
+local samples = require "pfm.ffi.samples"
 
 local typed = {}
 
@@ -322,7 +322,7 @@ function context:write_pmds(v)
 end
 
 --- The context's sampling buffer, as a typed view.
--- @treturn[1] buffer see pfm.ffi_samples
+-- @treturn[1] buffer see pfm.ffi.samples
 -- @return[2] nil
 -- @treturn[2] string message
 -- @treturn[2] int errno: EINVAL if the context has no buffer

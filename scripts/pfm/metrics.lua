@@ -6,7 +6,7 @@
 -- @module pfm.metrics
 
 local lpfm = require "lpfm"
-local nearest = require "pfm.nearest"
+local nearest = require "pfm.util.nearest"
 
 local metrics = {}
 

@@ -4,12 +4,10 @@
 -- A figure prints itself (`print(plot.bars{...})`) and saves itself (`figure:save("out.svg")`).
 -- @module pfm.plot
 
-local format = require "pfm.format"
-local options = require "pfm.options"
-local reading = require "pfm.reading"
-local screen = require "pfm.screen"
+local render = require "pfm.render"
+local screen = require "pfm.util.terminal"
 
-local plot = { summary = "draw a recording: shares, courses over time, distributions" }
+local plot = {}
 
 local WIDTH, HEIGHT = 100, 16 -- characters, where no terminal says
 local BINS = 20
@@ -32,7 +30,7 @@ function figure:text(view)
       return wanted
    end
    return require("pfm.plot.text").draw(self, {
-      width = width, height = view.height or HEIGHT, utf8 = choose(view.utf8, format.utf8),
+      width = width, height = view.height or HEIGHT, utf8 = choose(view.utf8, render.utf8),
       colour = choose(view.colour, screen.colours()),
    })
 end
@@ -121,7 +119,7 @@ function plot.histogram(values, opts)
    end
    local rows = {}
    for i = 1, math.floor(high / step) - first + 1 do
-      rows[i] = { ("%s to %s"):format(format.number((first + i - 1) * step), format.number((first + i) * step)),
+      rows[i] = { ("%s to %s"):format(render.number((first + i - 1) * step), render.number((first + i) * step)),
          counts[i] or 0 }
    end
    return plot.bars(rows, opts)
@@ -142,7 +140,8 @@ end
 
 -- --- the command ---------------------------------------------------------------------------------
 
-local views = { bars = true, time = true, heat = true, histogram = true }
+--- The figures of a recording, by name.
+plot.views = { bars = true, time = true, heat = true, histogram = true }
 
 --- A figure of a recording.
 -- @tparam table self of `session.open`
@@ -150,7 +149,7 @@ local views = { bars = true, time = true, heat = true, histogram = true }
 -- @tparam[opt] table opts of `pfm.plot.views`
 -- @treturn figure
 -- @usage require("pfm.plot").session(assert(session.open "lpfm.data"), "time"):save("course.svg")
-function plot.session(self, what, opts)
+function plot.recording(self, what, opts)
    local from = require "pfm.plot.views"
    opts = opts or {}
    if what ~= "histogram" then
@@ -159,54 +158,6 @@ function plot.session(self, what, opts)
    end
    local values, unit = from.values(self, opts)
    return plot.histogram(values, { bins = opts.bins, title = ("%s: %s"):format(self.head.what or self.path, unit) })
-end
-
---- The options.
-function plot.options()
-   local c = options.command("plot", "Draws a recording in the terminal, or into an SVG or PNG file.",
-      "lpfm plot [bars|time|heat|histogram] [options] [file]")
-   c.mixed = true
-   c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
-   c:option("-o --output", "FILE", "Draw into this file, .svg or .png (needs gnuplot).")
-   c:option("-s --sort", "KEY", "Of symbol, object, comm, process, thread, pid, cpu, line (default: symbol).")
-   c:option("-e --event", "NAME", "This event, of several.")
-   c:option("--top", "N", "The N with most samples.")
-   c:option("--slices", "N", "Time slices (default: 60).")
-   c:option("--value", "NAME", "histogram: 'time' between samples, or an event that was recorded with them.")
-   c:option("--bins", "N", "histogram: about so many (default: 20).")
-   c:epilog("bars: shares; time: courses over time; heat: the same as a map; histogram: how a value is distributed.", {
-      "lpfm plot", "lpfm plot time -s thread", "lpfm plot heat -o heat.svg", "lpfm plot histogram --value page-faults",
-   })
-   return c
-end
-
---- Runs the command line.
--- @tparam table argv
--- @treturn number exit status
-function plot.main(argv)
-   local args, words = plot.options():parse(argv)
-   reading.pick(args, words, "what", function(word) return views[word] end)
-   local opts = { by = args.sort, event = args.event, top = options.number(args.top, "--top", true), value = args.value,
-      slices = options.number(args.slices, "--slices", true), bins = options.number(args.bins, "--bins", true) }
-   local self = reading.open(args.file, "lpfm plot")
-   local drawn = plot.session(self, args.what, opts)
-   if args.output then
-      drawn:save(args.output)
-   else
-      io.stdout:write(drawn:text(), "\n")
-   end
-   reading.finish(self, "lpfm plot")
-   return 0
-end
-
---- Draws from a script or the prompt.
--- @string[opt="bars"] what as of `plot.session`
--- @string[opt="lpfm.data"] path
--- @treturn figure prints itself
--- @usage record("ls -lR /etc >/dev/null"); plot("time")
-function plot.call(what, path)
-   local self = reading.open(path)
-   return plot.session(self, what)
 end
 
 return plot

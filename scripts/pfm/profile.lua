@@ -10,19 +10,19 @@
 
 local lpfm = require "lpfm"
 local events = require "pfm.events"
-local follow = require "pfm.follow"
-local format = require "pfm.format"
+local measure = require "pfm.measure"
+local render = require "pfm.render"
 local proc = require "lpfm.proc"
 local randomize = require "pfm.randomize"
-local setup = require "pfm.setup"
-local stages = require "pfm.stages"
+local contexts = require "pfm.measure.contexts"
+local stages = require "pfm.measure.stages"
 local symbols = require "pfm.symbols"
-local world = require "pfm.world"
+local host = require "pfm.measure.host"
 
 local profile = {}
 
 local function ran_ns(tid, pid)
-   return world.now().ran_ns(tid, pid)
+   return host.now().ran_ns(tid, pid)
 end
 
 local BUFFER = 512 * 1024       -- bytes
@@ -81,7 +81,7 @@ end
 local function check_buffer(bytes)
    local least = HEADER + SAMPLE + VALUE * #lpfm.pmds()
    if bytes and bytes < least then
-      error(("a buffer of %s is too small: it takes at least %d bytes"):format(format.plural(bytes, "byte"), least), 0)
+      error(("a buffer of %s is too small: it takes at least %d bytes"):format(render.plural(bytes, "byte"), least), 0)
    end
 end
 
@@ -154,7 +154,7 @@ end
 
 -- Not of a simulated thread, whose process /proc does not know.
 local function note_process(self, tid, pid)
-   if not pid or world.now().sim then return end
+   if not pid or host.now().sim then return end
    note_maps(self, pid)
    note_comm(self, tid, pid)
 end
@@ -267,7 +267,7 @@ local function settle(self, subject)
    self.ran = self.ran + (ran and ran - subject.ran_before or 0)
 end
 
-local measure = {}
+local sampling = {}
 
 -- Threads that come later begin anywhere in their first period, or those that live for less than one
 -- would never be seen.
@@ -284,9 +284,9 @@ local function staggered(self)
    return program
 end
 
-function measure.attach(self, subject)
+function sampling.attach(self, subject)
    local later = self.subjects > 0 and self.fixed and not subject.cpu
-   local ctx, err, errno = setup.start(subject, later and staggered(self) or self.program)
+   local ctx, err, errno = contexts.start(subject, later and staggered(self) or self.program)
    if not ctx then return nil, err, errno end
    subject.buffer, subject.full, subject.samples = not self.by_tool and ctx:buffer() or nil, 0, {}
    subject.ran_before = subject.tid and ran_ns(subject.tid, subject.pid) or 0
@@ -327,7 +327,7 @@ local function take_sample(self, subject, msg)
    subject.ctx:restart()
 end
 
-function measure.message(self, subject, msg)
+function sampling.message(self, subject, msg)
    if self.by_tool then return take_sample(self, subject, msg) end
    subject.full = subject.full + 1
    if subject.tid then
@@ -338,7 +338,7 @@ function measure.message(self, subject, msg)
    if subject.ctx:restart() then subject.taken = nil end
 end
 
-function measure.ended(self, subject)
+function sampling.ended(self, subject)
    if subject.pid then note_process(self, subject.tid, subject.pid) end
    subject.ctx:stop()
    settle(self, subject)
@@ -385,14 +385,14 @@ local function check_usable(self)
    for _, e in ipairs(self.with) do all[#all + 1] = e end
    local ok, err = events.assign(all)
    if not ok then error(err, 0) end
-   setup.usable(all)
+   contexts.usable(all)
    for _, e in ipairs(all) do
       if e.reason then error(("cannot sample '%s': %s"):format(e.name, e.reason), 0) end
    end
 end
 
 --- Prepares a profile; `profile.run` carries it out.
--- @tparam table spec a target of `pfm.follow`, and `events` (default "cpu-clock"), `period` or `frequency`,
+-- @tparam table spec a target of `pfm.measure`, and `events` (default "cpu-clock"), `period` or `frequency`,
 -- optional `from` (what has to happen first, as "page-faults:1000 then cs:10"), `random` (for
 -- `pfm.randomize.resolve`: `{mask=, seed=}`, `{distribution=, seed=}`),
 -- `with` (events recorded with each sample), `buffer` (bytes), `prompt` (samples are handed on within half a
@@ -403,7 +403,7 @@ end
 -- local p = profile.prepare { command = { "true" }, events = "page-faults", period = 10 }
 -- print(p.periods[1])
 function profile.prepare(spec)
-   follow.check(spec)
+   measure.check(spec)
    local self = { spec = spec, live = {}, comms = {}, maps = {}, periods = {}, samples = 0, lost = 0, full = 0,
       held = 0, ran = 0, drained = 0, subjects = 0, progress = {}, random = {} }
    self.stages = stages.leading(spec.from)
@@ -428,9 +428,9 @@ end
 local function handlers(self, on_tick)
    local step = FIRST_LOOK
    return {
-      attach = function(subject) return measure.attach(self, subject) end,
-      message = function(subject, msg) measure.message(self, subject, msg) end,
-      ended = function(subject) measure.ended(self, subject) end,
+      attach = function(subject) return sampling.attach(self, subject) end,
+      message = function(subject, msg) sampling.message(self, subject, msg) end,
+      ended = function(subject) sampling.ended(self, subject) end,
       begin = self.sink.begin,
       exec = function(tid, pid) note_process(self, tid, pid) end,
       tick = function(elapsed)
@@ -463,7 +463,7 @@ local function unsampled(self, outcome)
    return share > 0.05 and share * all > 5e6 and share or nil
 end
 
---- The handlers that `pfm.follow` calls for a profile.
+--- The handlers that `pfm.measure` calls for a profile.
 -- @tparam table self of `profile.prepare`
 -- @tparam table sink see above
 -- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far
@@ -477,14 +477,14 @@ function profile.handlers(self, sink, on_tick)
    return handlers(self, on_tick)
 end
 
---- Makes the result of what `pfm.follow` came to.
+--- Makes the result of what `pfm.measure` came to.
 -- @tparam table self of `profile.prepare`
--- @tparam table outcome of `follow.run`
+-- @tparam table outcome of `measure.run`
 -- @treturn table the outcome, completed as `profile.run` says
 -- @usage
 -- local p = profile.prepare { command = { "true" }, events = "page-faults", period = 1 }
 -- local sink = { block = function() end, maps = function() end, comm = function() end }
--- print(profile.complete(p, follow.run(p.spec, profile.handlers(p, sink))).samples)
+-- print(profile.complete(p, measure.run(p.spec, profile.handlers(p, sink))).samples)
 function profile.complete(self, outcome)
    outcome.samples, outcome.lost, outcome.full = self.samples, self.lost, self.full
    outcome.missed, outcome.subjects = missed(self), self.subjects
@@ -499,8 +499,8 @@ end
 -- @tparam table self of `profile.prepare`
 -- @tparam table sink see above
 -- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far
--- @treturn table of `pfm.follow.run`, and `samples`, `lost`, `full` (times a buffer was full), `missed`,
--- `unsampled` (a share of the CPU time), `stages` (of `pfm.stages.merge`) that led to it, `randomized` (how, in
+-- @treturn table of `pfm.measure.run`, and `samples`, `lost`, `full` (times a buffer was full), `missed`,
+-- `unsampled` (a share of the CPU time), `stages` (of `pfm.measure.stages.merge`) that led to it, `randomized` (how, in
 -- words), `masked` (where the tool draws the periods: the share of the time in which it was at that and nothing was
 -- observed)
 -- @usage
@@ -510,7 +510,7 @@ end
 --    comm = function() end })
 -- print(outcome.samples, bytes)
 function profile.run(self, sink, on_tick)
-   return profile.complete(self, follow.run(self.spec, profile.handlers(self, sink, on_tick)))
+   return profile.complete(self, measure.run(self.spec, profile.handlers(self, sink, on_tick)))
 end
 
 --- Samples into memory.

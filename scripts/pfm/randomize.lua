@@ -5,7 +5,7 @@
 -- reset value, as the section describes it for sampling at the user level.
 -- @module pfm.randomize
 
-local format = require "pfm.format"
+local render = require "pfm.render"
 
 local randomize = {}
 
@@ -93,7 +93,7 @@ end
 
 local function by_interface(base, mask, seed)
    return { by = "interface", base = base, mask = mask, seed = seed,
-      text = ("by the interface: base %s, mask 0x%x"):format(format.number(base), mask) }
+      text = ("by the interface: base %s, mask 0x%x"):format(render.number(base), mask) }
 end
 
 local function check(its)

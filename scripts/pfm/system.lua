@@ -6,8 +6,8 @@
 
 local count = require "pfm.count"
 local events = require "pfm.events"
-local parts = require "pfm.parts"
-local world = require "pfm.world"
+local parts = require "pfm.measure.parts"
+local host = require "pfm.measure.host"
 
 local system = {}
 
@@ -52,7 +52,7 @@ end
 -- @treturn {table,...} `cpu`, `core`, `socket`, `node`
 -- @usage require("pfm.system").topology()[1].socket
 function system.topology(cpus, root)
-   local now, out = world.now(), {}
+   local now, out = host.now(), {}
    for i, cpu in ipairs(cpus or now.cpus()) do
       out[i] = now.sim and { cpu = cpu, core = cpu, socket = 0, node = 0 } or place_of(cpu, root or SYSFS)
    end
@@ -98,7 +98,7 @@ end
 function system.count(spec)
    local copy = {}
    for k, v in pairs(spec) do copy[k] = v end
-   copy.cpus = spec.cpus or world.now().cpus()
+   copy.cpus = spec.cpus or host.now().cpus()
    copy.events = spec.events or events.default_counts()
    local result = count.run(copy)
    if spec.by then result.groups = system.group(result, spec.by, system.topology(copy.cpus)) end

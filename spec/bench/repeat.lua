@@ -2,10 +2,10 @@
 -- A recording of lpfm record made longer: its blocks of samples again and again, all else once.
 --   repeat.lua IN OUT SAMPLES
 -- Prints how many samples OUT holds.
-local session = require "pfm.session"
+local recording = require "pfm.recording"
 
-local from = assert(session.open(arg[1]))
-local to = assert(session.create(arg[2], from.head))
+local from = assert(recording.open(arg[1]))
+local to = assert(recording.create(arg[2], from.head))
 local blocks = {}
 for block in from:each_block() do blocks[#blocks + 1] = block end
 for _, maps in ipairs(from.maps) do to:json("MAPS", maps) end

@@ -2,9 +2,9 @@
 --- Every sample on a line, as separated values.
 -- @module pfm.export.csv
 
-local format = require "pfm.format"
-local entries = require "pfm.entries"
-local stacks = require "pfm.stacks"
+local render = require "pfm.render"
+local samples = require "pfm.recording.samples"
+local stacks = require "pfm.recording.stacks"
 local symbols = require "pfm.symbols"
 
 local csv = { summary = "every sample on a line, with its symbol, file and line", extensions = { "csv" } }
@@ -29,8 +29,8 @@ function csv.write(self, out, options)
    local only, with = options.event and stacks.event(self, options.event).name, self.head.with or {}
    local head, sep = { unpack(COLUMNS) }, options.separator or ","
    for _, e in ipairs(with) do head[#head + 1] = e.name end
-   out:write(format.csv(head, #head, sep), "\n")
-   for s in entries.each(self, nil, only) do out:write(format.csv(cells_of(s, with), #head, sep), "\n") end
+   out:write(render.csv(head, #head, sep), "\n")
+   for s in samples.each(self, nil, only) do out:write(render.csv(cells_of(s, with), #head, sep), "\n") end
 end
 
 return csv

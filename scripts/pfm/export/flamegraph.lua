@@ -2,8 +2,8 @@
 --- Flame graphs: an SVG that a browser lets one hover over, zoom (click) and search.
 -- @module pfm.export.flamegraph
 
-local format = require "pfm.format"
-local stacks = require "pfm.stacks"
+local render = require "pfm.render"
+local stacks = require "pfm.recording.stacks"
 
 local flamegraph = { summary = "a picture (SVG) to zoom and search in a browser", extensions = { "svg" } }
 
@@ -58,7 +58,7 @@ end
 local entities = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
 
 local function escape(text)
-   return (format.printable(text):gsub('[&<>"]', entities))
+   return (render.printable(text):gsub('[&<>"]', entities))
 end
 
 -- A colour that stays the same for a name.
@@ -72,13 +72,13 @@ end
 local function fit(name, width, char)
    local room = math.floor((width - 2 * INSET) / (char or CHAR))
    if room < 3 then return "" end
-   if format.width(name) <= room then return name end
+   if render.width(name) <= room then return name end
    return (name:sub(1, room - 2):gsub("[\192-\255][\128-\191]*$", "")) .. ".."
 end
 
 local function weight_text(weight, unit)
-   if unit == "ns" then return format.time(weight / 1e9) end
-   return format.plural(weight, unit)
+   if unit == "ns" then return render.time(weight / 1e9) end
+   return render.plural(weight, unit)
 end
 
 local function draw_frame(f, rows, total, unit)

@@ -2,7 +2,7 @@
 --- Folded stacks: a stack and its weight on a line, for flamegraph.pl, inferno, speedscope and awk.
 -- @module pfm.export.folded
 
-local stacks = require "pfm.stacks"
+local stacks = require "pfm.recording.stacks"
 
 local folded = { summary = "a stack and its weight on a line, for flamegraph.pl and others", extensions = { "folded" } }
 

@@ -2,9 +2,9 @@
 --- A whole recording as JSON: `head`, `ends`, `warnings`, `samples`, a sample on a line.
 -- @module pfm.export.json
 
-local format = require "pfm.format"
-local entries = require "pfm.entries"
-local stacks = require "pfm.stacks"
+local render = require "pfm.render"
+local samples = require "pfm.recording.samples"
+local stacks = require "pfm.recording.stacks"
 local symbols = require "pfm.symbols"
 
 local json = { summary = "the whole recording: how it was made, and every sample", extensions = { "json" } }
@@ -12,7 +12,7 @@ local json = { summary = "the whole recording: how it was made, and every sample
 local texts = {} -- as JSON: they come again and again
 
 local function text(s)
-   local known = texts[s] or format.json(s)
+   local known = texts[s] or render.json(s)
    texts[s] = known
    return known
 end
@@ -42,7 +42,7 @@ end
 local function write_list(self, out, only)
    local between, with = "\n", self.head.with or {}
    out:write('"samples":[')
-   for s in entries.each(self, nil, only) do
+   for s in samples.each(self, nil, only) do
       out:write(between, record_of(s, with))
       between = ",\n"
    end
@@ -55,10 +55,10 @@ end
 -- @tparam[opt] table options `event` (a name): only its samples
 function json.write(self, out, options)
    local only = options and options.event and stacks.event(self, options.event).name
-   out:write('{"head":', format.printable(format.json(self.head)), ",\n")
-   if self.ends then out:write('"ends":', format.printable(format.json(self.ends)), ",\n") end
+   out:write('{"head":', render.printable(render.json(self.head)), ",\n")
+   if self.ends then out:write('"ends":', render.printable(render.json(self.ends)), ",\n") end
    local warnings = self:warnings()
-   out:write('"warnings":', #warnings > 0 and format.json(warnings) or "[]", ",\n")
+   out:write('"warnings":', #warnings > 0 and render.json(warnings) or "[]", ",\n")
    write_list(self, out, only)
    out:write("}\n")
 end

@@ -5,10 +5,10 @@
 -- makes frames of them).
 -- @module pfm.export.pprof
 
-local format = require "pfm.format"
-local pb = require "pfm.protobuf"
-local entries = require "pfm.entries"
-local stacks = require "pfm.stacks"
+local render = require "pfm.render"
+local pb = require "pfm.export.protobuf"
+local samples = require "pfm.recording.samples"
+local stacks = require "pfm.recording.stacks"
 local symbols = require "pfm.symbols"
 
 local pprof = { summary = "for pprof: profile.proto, gzipped", extensions = { "pb.gz", "pprof" }, binary = true,
@@ -45,7 +45,7 @@ local function number_of(t, id, make)
 end
 
 local function text(p, s)
-   s = format.printable(s)
+   s = render.printable(s)
    return number_of(p.strings, s, function() return s end)
 end
 
@@ -125,8 +125,8 @@ local function label(p, name, value)
 end
 
 local function labels_of(self, p, row)
-   return label(p, "process", entries.comm(self, row.pid, row.pid)) .. label(p, "pid", row.pid)
-      .. label(p, "thread", entries.comm(self, row.tid, row.pid)) .. label(p, "tid", row.tid)
+   return label(p, "process", samples.comm(self, row.pid, row.pid)) .. label(p, "pid", row.pid)
+      .. label(p, "thread", samples.comm(self, row.tid, row.pid)) .. label(p, "tid", row.tid)
 end
 
 -- Two values an event: samples, and what they stand for.

@@ -2,10 +2,10 @@
 --- Profiles for speedscope.app: all threads together, then each thread in the order of time.
 -- @module pfm.export.speedscope
 
-local format = require "pfm.format"
+local render = require "pfm.render"
 local lpfm = require "lpfm"
-local entries = require "pfm.entries"
-local stacks = require "pfm.stacks"
+local samples = require "pfm.recording.samples"
+local stacks = require "pfm.recording.stacks"
 
 local speedscope = { summary = "for www.speedscope.app: flame graphs and time lines",
    extensions = { "speedscope.json", "speedscope" } }
@@ -57,7 +57,7 @@ end
 -- Neighbours of the same place share a stack.
 local function by_thread(self, event, options, number)
    local out, by_tid, known = {}, {}, {}
-   for s in entries.each(self, nil, event.name) do
+   for s in samples.each(self, nil, event.name) do
       local profile = by_tid[s.tid]
       if not profile then
          profile = new_profile(("%s, %s (%d)"):format(event.name, s.comm, s.tid), event)
@@ -86,8 +86,8 @@ function speedscope.write(self, out, options)
          for _, profile in ipairs(by_thread(self, event, options, number)) do profiles[#profiles + 1] = profile end
       end
    end
-   out:write(format.json {
-      ["$schema"] = SCHEMA, exporter = lpfm._VERSION, name = format.printable(self.head.what), activeProfileIndex = 0,
+   out:write(render.json {
+      ["$schema"] = SCHEMA, exporter = lpfm._VERSION, name = render.printable(self.head.what), activeProfileIndex = 0,
       shared = { frames = frames }, profiles = profiles,
    }, "\n")
 end

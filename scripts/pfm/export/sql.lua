@@ -5,9 +5,9 @@
 -- view, resolved: every sample with its names.
 -- @module pfm.export.sql
 
-local format = require "pfm.format"
-local entries = require "pfm.entries"
-local stacks = require "pfm.stacks"
+local render = require "pfm.render"
+local samples = require "pfm.recording.samples"
+local stacks = require "pfm.recording.stacks"
 local symbols = require "pfm.symbols"
 
 local sql = { summary = "SQL statements that make the same tables", extensions = { "sql" } }
@@ -29,7 +29,7 @@ CREATE VIEW resolved AS SELECT samples.id, events.name AS event, time, pid, samp
 ]]
 
 local function quoted(text)
-   return "'" .. format.printable(text):gsub("'", "''") .. "'"
+   return "'" .. render.printable(text):gsub("'", "''") .. "'"
 end
 
 local function name_quoted(text)
@@ -65,7 +65,7 @@ local function write_info(self, out)
    local put, flush = inserter(out, "info", 2)
    for _, part in ipairs { self.head, self.ends or {} } do
       for key, value in pairs(part) do
-         put((part == self.head and "" or "ends.") .. key, type(value) == "table" and format.json(value) or value)
+         put((part == self.head and "" or "ends.") .. key, type(value) == "table" and render.json(value) or value)
       end
    end
    for i, warning in ipairs(self:warnings()) do put("warning." .. i, warning) end
@@ -115,7 +115,7 @@ local function write_samples(self, out, only)
    local put_symbol, flush_symbols = inserter(out, "symbols", 3)
    local symbol = symbol_numbers(put_symbol)
    for i, e in ipairs(self.head.events) do ids[e.name] = i end
-   for s in entries.each(self, nil, only) do
+   for s in samples.each(self, nil, only) do
       local file, line = symbols.line(s.where)
       local values = {}
       for i, e in ipairs(with) do values[i] = s[e.name] end

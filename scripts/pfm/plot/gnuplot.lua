@@ -2,7 +2,7 @@
 --- Figures as SVG and PNG, drawn by gnuplot.
 -- @module pfm.plot.gnuplot
 
-local shell = require "pfm.shell"
+local shell = require "pfm.util.shell"
 
 local gnuplot = {}
 

@@ -2,7 +2,7 @@
 --- Figures as text, for terminals and pipes: block and braille characters where the locale has them.
 -- @module pfm.plot.text
 
-local format = require "pfm.format"
+local render = require "pfm.render"
 
 local text = {}
 
@@ -30,21 +30,21 @@ local function most(list)
 end
 
 local function value_text(figure, value)
-   local number = format.number(value, figure.decimals)
+   local number = render.number(value, figure.decimals)
    return figure.unit and (figure.unit == "%" and number .. "%" or number .. " " .. figure.unit) or number
 end
 
 local function bars(figure, view)
    local labels, values, widest, wide_value = {}, {}, 0, 0
    for i, row in ipairs(figure.rows) do
-      labels[i], values[i] = format.shorten(row.label, math.floor(view.width * 0.4)), value_text(figure, row.value)
-      widest, wide_value = math.max(widest, format.width(labels[i])), math.max(wide_value, #values[i])
+      labels[i], values[i] = render.shorten(row.label, math.floor(view.width * 0.4)), value_text(figure, row.value)
+      widest, wide_value = math.max(widest, render.width(labels[i])), math.max(wide_value, #values[i])
    end
    local room, top, out = math.max(10, view.width - widest - wide_value - 4), most(figure.rows), {}
    for i, row in ipairs(figure.rows) do
       local drawn = bar(top > 0 and row.value / top or 0, room, view.utf8)
-      out[i] = (" "):rep(widest - format.width(labels[i])) .. labels[i] .. " " .. (view.utf8 and "▕" or "|") .. drawn
-         .. (" "):rep(room - format.width(drawn)) .. " " .. (" "):rep(wide_value - #values[i]) .. values[i]
+      out[i] = (" "):rep(widest - render.width(labels[i])) .. labels[i] .. " " .. (view.utf8 and "▕" or "|") .. drawn
+         .. (" "):rep(room - render.width(drawn)) .. " " .. (" "):rep(wide_value - #values[i]) .. values[i]
    end
    return out
 end
@@ -159,7 +159,7 @@ local function legend(figure, braille, view)
 end
 
 local function axis_number(n)
-   return format.number(tonumber(("%.4g"):format(n)))
+   return render.number(tonumber(("%.4g"):format(n)))
 end
 
 local function lines(figure, view)
@@ -196,15 +196,15 @@ end
 local function heat(figure, view)
    local top, widest, labels, out = 0, 0, {}, {}
    for i, row in ipairs(figure.rows) do
-      labels[i] = format.shorten(row.label, math.floor(view.width * 0.4))
-      widest = math.max(widest, format.width(labels[i]))
+      labels[i] = render.shorten(row.label, math.floor(view.width * 0.4))
+      widest = math.max(widest, render.width(labels[i]))
       for _, v in ipairs(row) do top = math.max(top, v) end
    end
    local edge = view.utf8 and "▕" or "|"
    for i, row in ipairs(figure.rows) do
       local cells = {}
       for k, v in ipairs(row) do cells[k] = heat_cell(top > 0 and v / top or 0, view) end
-      out[i] = (" "):rep(widest - format.width(labels[i])) .. labels[i] .. " " .. edge .. table.concat(cells)
+      out[i] = (" "):rep(widest - render.width(labels[i])) .. labels[i] .. " " .. edge .. table.concat(cells)
    end
    local from, to, n = axis_number(figure.x[1]), axis_number(figure.x[2]), #(figure.rows[1] or {})
    local name = figure.xlabel and " " .. figure.xlabel or ""

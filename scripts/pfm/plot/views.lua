@@ -2,9 +2,9 @@
 --- Figures of a recording: shares, courses over time, distributions.
 -- @module pfm.plot.views
 
-local nearest = require "pfm.nearest"
-local entries = require "pfm.entries"
-local stacks = require "pfm.stacks"
+local nearest = require "pfm.util.nearest"
+local samples = require "pfm.recording.samples"
+local stacks = require "pfm.recording.stacks"
 local symbols = require "pfm.symbols"
 
 local views = {}
@@ -42,7 +42,7 @@ end
 local function gather(self, options)
    local event, key, out = stacks.event(self, options.event), key_of(options.by or "symbol"), {}
    local first, last = math.huge, -math.huge
-   for s in entries.each(self, nil, event.name) do
+   for s in samples.each(self, nil, event.name) do
       out[#out + 1] = { name = key(s), time = s.time, period = s.period }
       first, last = math.min(first, s.time), math.max(last, s.time)
    end
@@ -134,7 +134,7 @@ end
 -- Differences between a thread's neighbouring samples, by a function of them.
 local function differences(self, event, value)
    local last, out = {}, {}
-   for s in entries.each(self, nil, event.name) do
+   for s in samples.each(self, nil, event.name) do
       local now = value(s)
       if last[s.tid] then out[#out + 1] = now - last[s.tid] end
       last[s.tid] = now

@@ -1,0 +1,158 @@
+-- SPDX-License-Identifier: MIT
+--- lpfm cascade: count or sample in stages.
+-- @module repl.command.cascade
+
+local cascade = require "pfm.cascade"
+local measure = require "pfm.measure"
+local options = require "repl.command.options"
+local record = require "pfm.record"
+local render = require "pfm.render"
+local stages = require "pfm.measure.stages"
+
+local command = {}
+
+-- --- the result ----------------------------------------------------------------------------------
+
+local function shown_count(count)
+   if count.unit == "ns" then return render.number(count.value / 1e6, 2), "msec", count.event end
+   return render.number(count.value), "", count.event
+end
+
+-- "1 of 3 threads" or CPUs, where there are several.
+local function by_how_many(n, stage)
+   return stage.subjects > 1 and (" (%d of %s)"):format(n, render.plural(stage.subjects, stage.noun)) or ""
+end
+
+local function ending(stage)
+   local out = {}
+   for i, text in ipairs(stage.left_by) do out[i] = text .. by_how_many(stage.left_by[text], stage) end
+   if #out == 0 then return "it lasted to the end" end
+   return "then " .. table.concat(out, " or ")
+end
+
+local function beginning(stage, before)
+   if stage.reached then
+      local late = stage.began and stage.began > 0
+      local when = late and "began after " .. render.time(stage.began / 1e9) or "began at once"
+      return when .. by_how_many(stage.reached_by or 1, stage)
+   end
+   return "not reached" .. (before and before.reached and ": stage " .. before.number .. " did not end" or "")
+end
+
+local function stage_lines(stage, before, lines)
+   lines[#lines + 1] = ("  %d. %s: %s"):format(stage.number, stage.text, beginning(stage, before))
+   if not stage.reached then return end
+   if stage.samples then
+      lines[#lines + 1] = "       " .. render.plural(stage.samples, "sample")
+      return
+   end
+   local rows = {}
+   for i, count in ipairs(stage.counts) do rows[i] = { shown_count(count) } end
+   for _, line in ipairs(render.align({ { right = true }, {}, {} }, rows, "       ")) do lines[#lines + 1] = line end
+   lines[#lines + 1] = ("       for %s, %s"):format(render.time(stage.lasted / 1e9), ending(stage))
+end
+
+--- The result as a person reads it.
+-- @tparam table result of `cascade.run`
+-- @tparam table target
+-- @treturn {string,...} lines
+-- @usage
+-- local target = {command = {"true"}, stages = "page-faults:50 then cs"}
+-- local cascade = require "pfm.cascade"
+-- print(table.concat(require("repl.command.cascade").text(cascade.run(target), target), "\n"))
+function command.text(result, target)
+   local lines = { "", (" Cascade in %s:"):format(measure.describe(target)), "" }
+   for i, stage in ipairs(result.stages) do
+      stage.number, stage.noun = i, target.cpus and "CPU" or "thread"
+      stage_lines(stage, result.stages[i - 1], lines)
+   end
+   lines[#lines + 1] = ""
+   lines[#lines + 1] = ("  %s elapsed; the other times are those %s ran."):format(render.time(result.elapsed),
+      target.cpus and "the CPU" or "the thread")
+   lines[#lines + 1] = ""
+   return lines
+end
+
+local function json_line(result, target)
+   local out = {}
+   for i, s in ipairs(result.stages) do
+      out[i] = { stage = s.text, reached = s.reached, began = s.began, lasted = s.lasted, counts = s.counts,
+         ["left-by"] = { unpack(s.left_by) }, subjects = s.subjects, ["reached-by"] = s.reached_by,
+         samples = s.samples }
+   end
+   return render.json { command = target.command, tids = target.tids, cpus = target.cpus, stages = out,
+      elapsed = result.elapsed, status = result.status, signal = result.signal }
+end
+
+-- --- the command ---------------------------------------------------------------------------------
+
+--- The options.
+-- @usage require("repl.command.cascade").options():help()
+function command.options()
+   local c = options.command("cascade", "Counts or samples in stages: each begins when a condition of the one before "
+      .. "is met.", "lpfm cascade [options] STAGE [then STAGE]... -- command [arguments]")
+   c.mixed = true
+   options.add_target(c, true)
+   c:flag("--json", "Print JSON.")
+   c:epilog("A STAGE is EVENT:N: it counts the event, and ends after N occurrences. EVENT:N or EVENT:N ends by\n"
+      .. "whichever comes first; 'counting EVENTS' behind them counts others meanwhile. The last stage is EVENTS,\n"
+      .. "which are counted to the end, or 'sample EVENT:N', a sample every N, into the file of -o (lpfm.data).\n"
+      .. "N may be 1000, 10k, 1e6, of clocks 10ms. It is told when each stage began, if it did, and what it counted.\n"
+      .. "Results go to stderr; the exit status is the command's.", {
+      "lpfm cascade page-faults:1000 then cs:10 then cpu-clock -- ./prog",
+      "lpfm cascade page-faults:1000 or task-clock:50ms counting cs then page-faults,cs -- ./prog",
+      "lpfm cascade page-faults:1000 then sample cpu-clock:1ms -- ./prog && lpfm report",
+      "lpfm cascade -p 1234 --timeout 10 cs:100 then page-faults",
+   })
+   return c
+end
+
+-- Before and behind "--".
+local function apart(argv)
+   for i, word in ipairs(argv) do
+      if word == "--" then return { unpack(argv, 1, i - 1) }, { unpack(argv, i + 1) } end
+   end
+   return argv, {}
+end
+
+local function stages_of(words, measured)
+   local list, err = stages.read(table.concat(words, " "))
+   if #words == 0 then options.fail("no stages: as in lpfm cascade page-faults:1000 then cs -- ./prog") end
+   if list then return list end
+   if #measured == 0 then err = err .. "; the command goes behind --" end
+   options.fail("%s", err)
+end
+
+--- Runs the command line.
+-- @tparam table argv
+-- @treturn number exit status
+-- @usage require("repl.command.cascade").main{"page-faults:50", "then", "cs", "--", "true"}
+function command.main(argv)
+   local mine, measured = apart(argv)
+   local args, words = command.options():parse(mine)
+   local list = stages_of(words, measured)
+   local target = options.target(args, measured)
+   local spec, samples = { stages = list }, list[#list].sample ~= nil
+   for k, v in pairs(target) do spec[k] = v end
+   local result = cascade.run(spec, function(s) return (record.run(s, args.output or "lpfm.data")) end)
+   local lines = args.json and { json_line(result, target) } or command.text(result, target)
+   options.write(lines, not samples and args.output or nil)
+   return result.signal and 128 + result.signal or result.status or 0
+end
+
+--- A cascade from a script or the prompt.
+-- @param what a shell command line, or a table as for `cascade.run`
+-- @string[opt] list stages
+-- @treturn table of `cascade.run`; prints itself
+-- @usage cascade("ls / >/dev/null", "page-faults:50 then cs")
+function command.call(what, list)
+   local spec = type(what) == "string" and { command = { "/bin/sh", "-c", "exec " .. what } } or what
+   local copy = {}
+   for k, v in pairs(spec) do copy[k] = v end
+   copy.stages = list or copy.stages
+   return setmetatable(cascade.run(copy), {
+      __tostring = function(self) return table.concat(command.text(self, spec), "\n") end,
+   })
+end
+
+return command

@@ -1,0 +1,206 @@
+-- SPDX-License-Identifier: MIT
+--- lpfm diff: how two recordings differ, and whether that can be chance.
+-- @module repl.command.diff
+
+local analyze = require "pfm.analyze"
+local selection = require "repl.command.selection"
+local render = require "pfm.render"
+local options = require "repl.command.options"
+local recording = require "pfm.recording"
+
+local diff = {}
+
+local ALPHA = 0.05
+local SMALL = 0.05 -- points; differences below are not shown if chance explains them
+
+--- The options.
+function diff.options()
+   local c = options.command("diff", "Shows how recordings of a program differ.",
+      "lpfm diff [options] OLD[,OLD...] [NEW[,NEW...]]")
+   c.mixed = true
+   c:option("-s --sort", "KEYS", "As for 'lpfm report' (default: symbol).")
+   c:flag("--absolute", "Compare events (of clocks: time), not their shares.")
+   c:option("--top", "N", "Only the first N rows.")
+   c:option("--percent-limit", "P", ("Hide what differs by fewer points, and by chance (default: %g)."):format(SMALL))
+   c:flag("--significant", "Only what chance does not explain.")
+   c:option("--alpha", "P", ("What is not called chance: p below P (default: %g)."):format(ALPHA))
+   selection.add_options(c)
+   c:option("-x", "SEP", "Print separated values.")
+   c:flag("--json", "Print JSON.")
+   c:habits(selection.habits { ["-p"] = "--absolute", ["--period"] = "--absolute", ["-t"] = "-x" },
+      { "--stdio", "-q", "--quiet", "-v", "--verbose", "-b", "--baseline-only" },
+      { ["-c"] = "shares are compared; --absolute compares events; both columns and their ratio are always there",
+         ["--compute"] = "shares are compared; --absolute compares events; their ratio is always there",
+         ["-o"] = "the greatest difference comes first; -x, for sort(1)", ["-f"] = "files are given as words: OLD NEW",
+         ["-i"] = "files are given as words: OLD NEW", ["--file"] = "files are given as words: OLD NEW" })
+   c:epilog([[
+p: how often chance alone would show such a difference in some row (*: less than --alpha). Between two recordings it
+is the chance of sampling: a program that runs differently each time differs beyond it. Record several runs of each,
+old1,old2,old3 and new1,new2,new3, to compare with that, too. NEW is lpfm.data if it is not given.]], {
+      "lpfm diff before.data after.data", "lpfm diff -s object,symbol before.data",
+      "lpfm diff --absolute a1.data,a2.data,a3.data b1.data,b2.data,b3.data",
+   })
+   return c
+end
+
+local function open_all(list)
+   local out = {}
+   for path in (list .. ","):gmatch("([^,]+),") do
+      local self, err = recording.open(path)
+      if not self then error(err, 0) end
+      out[#out + 1] = self
+   end
+   if #out == 0 then options.fail("'%s' names no recording", list) end
+   return out
+end
+
+-- --- output --------------------------------------------------------------------------------------
+
+local function describe(side, sessions)
+   local lines = {}
+   for _, self in ipairs(sessions) do
+      local n = self.ends and self.ends.samples
+      lines[#lines + 1] = ("# %s: %s, %s of %s"):format(side, self.path, n and render.plural(n, "sample") or "samples",
+         self.head.what)
+      for _, w in ipairs(self:warnings()) do lines[#lines + 1] = ("# Warning: %s: %s"):format(self.path, w) end
+   end
+   return lines
+end
+
+local function p_text(row)
+   if row.p < 0.0001 then return "<0.0001" end
+   return ("%.4f"):format(row.p)
+end
+
+local function visible(args, result)
+   local top, rows = options.number(args.top, "--top", true) or math.huge, {}
+   local limit = args.percent_limit and options.number(args.percent_limit, "--percent-limit") or SMALL
+   for _, row in ipairs(result.rows) do
+      local large = math.abs(row.percent) >= limit or math.abs(row.change) * 100 >= limit * row.old.total_events
+      if #rows < top and (row.significant or (large and not args.significant)) then rows[#rows + 1] = row end
+   end
+   return rows, #result.rows - #rows
+end
+
+-- Where the keys do not tell the event and there are several.
+local function wants_event(result)
+   local first = result.rows[1] and result.rows[1].event
+   for _, title in ipairs(result.titles) do
+      if title == "event" then return false end
+   end
+   for _, row in ipairs(result.rows) do
+      if row.event ~= first then return true end
+   end
+end
+
+local function numbers_of(row, absolute)
+   if absolute then
+      return render.number(row.old.events, 0), render.number(row.new.events, 0), ("%+.0f"):format(row.change)
+   end
+   return ("%.2f%%"):format(row.old.percent), ("%.2f%%"):format(row.new.percent), ("%+.2f"):format(row.percent)
+end
+
+local function text_lines(result, rows, args)
+   local columns, cells = {}, {}
+   for i, title in ipairs { "old", "new", "change", "ratio", "p" } do columns[i] = { title = title, right = true } end
+   columns[6] = { title = "" }
+   local show_event = wants_event(result)
+   if show_event then columns[7] = { title = "event" } end
+   for _, title in ipairs(result.titles) do columns[#columns + 1] = { title = title } end
+   for i, row in ipairs(rows) do
+      local old, new, change = numbers_of(row, args.absolute)
+      local line = { old, new, change, row.ratio and ("%.3f"):format(row.ratio) or "-", p_text(row),
+         row.significant and "*" or "" }
+      if show_event then line[7] = row.event end
+      for _, cell in ipairs(row.cells) do line[#line + 1] = cell end
+      cells[i] = line
+   end
+   return render.align(columns, cells, "  ")
+end
+
+local function print_text(result, args, old, new)
+   local rows, hidden = visible(args, result)
+   local lines = describe("old", old)
+   for _, line in ipairs(describe("new", new)) do lines[#lines + 1] = line end
+   lines[#lines + 1] = "#"
+   for _, line in ipairs(text_lines(result, rows, args)) do lines[#lines + 1] = line end
+   if hidden > 0 then lines[#lines + 1] = ("# and %s"):format(render.plural(hidden, "more row")) end
+   return lines
+end
+
+local function flat(row)
+   return { event = row.event, old_percent = row.old.percent, new_percent = row.new.percent, change = row.percent,
+      old_events = row.old.events, new_events = row.new.events, old_samples = row.old.samples,
+      new_samples = row.new.samples, ratio = row.ratio, p = row.p, significant = row.significant }
+end
+
+local COLUMNS = { "old_percent", "new_percent", "change", "old_events", "new_events", "old_samples", "new_samples",
+   "ratio", "p", "event" }
+
+local function print_csv(result, args)
+   local head = { unpack(COLUMNS) }
+   for _, title in ipairs(result.titles) do head[#head + 1] = title end
+   local lines = { render.csv(head, #head, args.x) }
+   for _, row in ipairs((visible(args, result))) do
+      local values, cells = flat(row), {}
+      for i, name in ipairs(COLUMNS) do cells[i] = values[name] end
+      for i, cell in ipairs(row.cells) do cells[#COLUMNS + i] = cell end
+      lines[#lines + 1] = render.csv(cells, #head, args.x)
+   end
+   return lines
+end
+
+local function print_json(result, args, old, new)
+   local rows = {}
+   for i, row in ipairs((visible(args, result))) do
+      rows[i] = flat(row)
+      for k, title in ipairs(result.titles) do rows[i][title] = row.cells[k] end
+   end
+   local function heads(sessions)
+      local out = {}
+      for i, self in ipairs(sessions) do out[i] = { path = self.path, head = self.head, ends = self.ends } end
+      return out
+   end
+   return { render.json { old = heads(old), new = heads(new), rows = rows } }
+end
+
+-- --- the command ---------------------------------------------------------------------------------
+
+local function alpha_of(args)
+   local alpha = options.number(args.alpha, "--alpha") or ALPHA
+   if alpha >= 1 then options.fail("--alpha: '%s' is not a probability below 1", args.alpha) end
+   return alpha
+end
+
+--- Runs the command line.
+-- @tparam table argv
+-- @treturn number exit status
+function diff.main(argv)
+   local args, words = diff.options():parse(argv)
+   if #words == 0 then options.fail("recordings are wanted: OLD, and NEW (default: lpfm.data)") end
+   if #words > 2 then
+      options.fail("two words are wanted, '%s' is too much: several runs are separated by commas", words[3])
+   end
+   local wanted = { filter = selection.read(args), absolute = args.absolute, alpha = alpha_of(args) }
+   local old, new = open_all(words[1]), open_all(words[2] or "lpfm.data")
+   local result = analyze.diff(old, new, args.sort, wanted)
+   local lines = args.json and print_json or args.x and print_csv or print_text
+   io.stdout:write(table.concat(lines(result, args, old, new), "\n"), "\n")
+   return 0
+end
+
+--- Compares from a script or the prompt.
+-- @string old a recording, or several separated by commas
+-- @string[opt="lpfm.data"] new the same
+-- @string[opt="symbol"] by sort keys
+-- @treturn table of `pfm.analyze.diff`; prints itself
+-- @usage require("repl.command.diff").call("lpfm.data", "lpfm.data").rows[1].p
+function diff.call(old, new, by)
+   if type(old) ~= "string" then error('diff: recordings are wanted, by name: diff("old.data", "new.data")', 0) end
+   local a, b = open_all(old), open_all(new or "lpfm.data")
+   return setmetatable(analyze.diff(a, b, by), {
+      __tostring = function(result) return table.concat(print_text(result, { top = "20" }, a, b), "\n") end,
+   })
+end
+
+return diff

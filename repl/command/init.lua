@@ -1,0 +1,285 @@
+-- SPDX-License-Identifier: MIT
+--- The lpfm program: sub-commands, scripts, the prompt.
+-- @module repl.command
+
+local render = require "pfm.render"
+local nearest = require "pfm.util.nearest"
+
+local command = {}
+
+--- The commands, a row each: all that lists them reads it. Module `repl.command.NAME` has `options()`, `main(argv)`
+-- and, where the prompt has the command as a function, `call(...)`.
+--    name, summary
+--    words      what the words on its command line are: "command", "recording", "pattern", "script", "stages"
+--    call       what the arguments of the prompt's function are; none: the prompt has no such function
+--    offline    it needs no machine
+command.rows = {
+   { name = "stat", summary = "count events while a command runs", words = "command",
+      call = { "command", "events", "metrics" } },
+   { name = "record", summary = "sample a command into a file", words = "command", call = { "command", "recording" } },
+   { name = "cascade", summary = "count or sample from the n-th event on, in stages", words = "stages",
+      call = { "command", "stages" } },
+   { name = "bias", summary = "find out whether a sampling period is in step with the program", words = "command",
+      call = { "command" } },
+   { name = "report", summary = "show where the samples of a recording lie", words = "recording", offline = true,
+      call = { "recording", "key" } },
+   { name = "top", summary = "show live where time is spent", words = "command" },
+   { name = "diff", summary = "compare two recordings, or several of each kind", words = "recording", offline = true,
+      call = { "recording", "recording", "key" } },
+   { name = "annotate", summary = "show source lines and instructions of a function with their samples", words = "recording",
+      offline = true, call = { "function", "recording" } },
+   { name = "plot", summary = "draw a recording: shares, courses over time, distributions", words = "recording",
+      offline = true, call = { "figure", "recording" } },
+   { name = "script", summary = "print every sample of a recording, or run a Lua script over them", words = "script", offline = true },
+   { name = "export", summary = "turn a recording into a flame graph, pprof, speedscope, CSV, JSON, SQLite",
+      words = "recording", offline = true, call = { "path", "recording" } },
+   { name = "list", summary = "list events, metrics and registers of this machine, or events of any PMU", words = "pattern", call = { "events", "pmu" } },
+}
+
+--- The names of the commands.
+command.names = {}
+for i, row in ipairs(command.rows) do
+   command.names[i], command.rows[row.name] = row.name, row
+end
+
+--- The module of a command.
+-- @string name
+-- @treturn table `options`, `main`, perhaps `call`
+function command.module(name)
+   return require("repl.command." .. name)
+end
+
+local commands = command.names
+local USAGE, FAILURE, INTERRUPTED = 2, 1, 130
+
+--- Variables and what they are for.
+command.environment = {
+   { "LPFM_MACHINE=perf|linux|sim[:MODEL]", "where to measure (default: the first that works)" },
+   { "LPFM_SCRIPTS, LPFM_CPATH", "directories of the Lua library, of lpfm.so" },
+   { "LPFM_DEBUG_PATH=DIR[:DIR]", "where debug files are, beside the usual places" },
+   { "LPFM_JITMAP=1", "names of LuaJIT's traces go to /tmp/perf-PID.map, for record" },
+   { "LPFM_INIT", "the prompt's start-up file; empty: none (default: ~/.config/lpfm/init.lua, by XDG_CONFIG_HOME)" },
+   { "NO_COLOR", "no colours" },
+}
+
+--- Command lines to begin with.
+command.examples = {
+   "lpfm stat -- ls -l",
+   "lpfm record -- ./prog && lpfm report",
+   "lpfm -e 'print(lpfm.machine().pmu)'",
+}
+
+local function is_command(name)
+   return name == "help" or command.rows[name] ~= nil
+end
+
+local function usage_text()
+   local lines = {
+      "Usage: lpfm [--no-init]           the prompt; --no-init: without the start-up file",
+      "       lpfm FILE [arguments]      run a script; - is stdin",
+      "       lpfm -e CODE [arguments]   run a piece of Lua",
+      "       lpfm COMMAND [options]     measure; 'lpfm COMMAND --help' says how",
+      "",
+      "Commands:",
+   }
+   for _, row in ipairs(command.rows) do
+      lines[#lines + 1] = ("   %-8s %s"):format(row.name, row.summary)
+   end
+   lines[#lines + 1] = ("   %-8s %s"):format("help", "this text; 'lpfm help COMMAND': that of a command")
+   lines[#lines + 1] = "\nEnvironment:"
+   for _, line in ipairs(render.align({ {}, {} }, command.environment, "   ")) do lines[#lines + 1] = line end
+   lines[#lines + 1] = "\nExamples:"
+   for _, example in ipairs(command.examples) do lines[#lines + 1] = "   " .. example end
+   return table.concat(lines, "\n") .. "\n"
+end
+
+local function help(argv)
+   local name = argv[1]
+   if not name then
+      io.stdout:write(usage_text())
+      return 0
+   end
+   if not is_command(name) or name == "help" then
+      error({ message = ("there is no command '%s'%s"):format(name, nearest.hint(name, commands)), usage = true }, 0)
+   end
+   io.stdout:write(command.module(name).options():help())
+   return 0
+end
+
+local function version()
+   local lpfm = require "lpfm"
+   local interpreter = rawget(_G, "jit") and rawget(_G, "jit").version or _VERSION
+   local machine, err = lpfm.machine()
+   if not machine then error(err, 0) end
+   io.stdout:write(("lpfm %s, %s, machine %s\n"):format((tostring(lpfm._VERSION):gsub("^lpfm%s*", "")), interpreter,
+      machine.name))
+   return 0
+end
+
+-- --- scripts -------------------------------------------------------------------------------------
+
+-- What scripts that were saved at the prompt ask for by its former name.
+local former = { ["pfm.prompt"] = "repl.prompt.globals", ["pfm.saved"] = "repl.prompt.transcript" }
+
+-- Names that scripts and the prompt find without a require.
+local function preload()
+   for name, now in pairs(former) do package.preload[name] = function() return require(now) end end
+   local lpfm = require "lpfm"
+   rawset(_G, "lpfm", lpfm)
+   if os.getenv("LPFM_JITMAP") then require("pfm.jitmap").start() end
+end
+
+local function set_arguments(name, argv, from)
+   local arguments = { [0] = name, [-1] = "lpfm" }
+   for i = from, #argv do arguments[#arguments + 1] = argv[i] end
+   rawset(_G, "arg", arguments)
+   return unpack(arguments)
+end
+
+local function traceback(err)
+   if type(err) == "table" then return err end
+   return debug.traceback(tostring(err), 2)
+end
+
+-- Frames of the program itself say nothing to who wrote the script.
+local function shorten(trace)
+   local cut = trace:find("\n[^\n]*%[C%]: in function 'xpcall'")
+   return cut and trace:sub(1, cut - 1) or trace
+end
+
+local function status_of(result)
+   if type(result) == "number" then return result end
+   return result == false and FAILURE or 0
+end
+
+--- Runs a chunk as a script.
+-- @tparam function chunk
+-- @string name for `arg[0]`
+-- @tparam table argv
+-- @number from where its arguments begin in argv
+-- @treturn number exit status
+function command.run(chunk, name, argv, from)
+   preload()
+   local args = { set_arguments(name, argv, from) }
+   local ok, result = xpcall(function() return chunk(unpack(args)) end, traceback)
+   if ok then return status_of(result) end
+   if type(result) == "table" then error(result, 0) end
+   error({ message = shorten(result), status = result:find("^[^\n]*interrupted\n") and INTERRUPTED or FAILURE }, 0)
+end
+
+local function run_code(argv)
+   if not argv[2] then error({ message = "-e wants a piece of Lua behind it", usage = true }, 0) end
+   local chunk, err = loadstring(argv[2], "=-e")
+   if not chunk then error(err, 0) end
+   return command.run(chunk, "-e", argv, 3)
+end
+
+local function run_stdin(argv)
+   local chunk, err = loadfile()
+   if not chunk then error(err, 0) end
+   return command.run(chunk, "-", argv, 2)
+end
+
+local function readable(path)
+   local file = io.open(path, "r")
+   if not file then return false end
+   local ok = file:read(0) ~= nil or file:seek("end") == 0
+   file:close()
+   return ok
+end
+
+local function run_file(argv)
+   local path = argv[1]
+   if not readable(path) then
+      local hint = nearest.hint(path, commands)
+      if hint == "" then hint = "; 'lpfm --help' lists the commands" end
+      error({ message = ("there is no command and no script '%s'%s"):format(path, hint), usage = true }, 0)
+   end
+   local chunk, err = loadfile(path)
+   if not chunk then error(err, 0) end
+   return command.run(chunk, path, argv, 2)
+end
+
+local function prompt(argv)
+   preload()
+   return require("repl.prompt.loop").main { no_init = argv[1] == "--no-init" }
+end
+
+-- --- dispatch ------------------------------------------------------------------------------------
+
+local flags = {
+   ["-h"] = "--help", ["--help"] = help, ["-v"] = "--version", ["-V"] = "--version", ["--version"] = version,
+   ["-e"] = run_code, ["-"] = run_stdin, ["--no-init"] = prompt,
+}
+
+local function run_flag(argv)
+   local action = flags[argv[1]]
+   if type(action) == "string" then action = flags[action] end
+   if not action then
+      local known = { "--help", "--version", "-e", "--no-init" }
+      error({ message = ("unknown option '%s'%s"):format(argv[1], nearest.hint(argv[1], known)), usage = true }, 0)
+   end
+   if action == help then return help {} end
+   return action(argv)
+end
+
+local function run_command(name, argv)
+   local ok, err = require("lpfm").machine()
+   if not ok and not command.rows[name].offline and argv[1] ~= "--help" then error(err, 0) end
+   return command.module(name).main(argv)
+end
+
+local function behind(argv)
+   return { unpack(argv, 2) }
+end
+
+local function dispatch(argv)
+   local first = argv[1]
+   if not first then return prompt {} end
+   if first:sub(1, 1) == "-" then return run_flag(argv) end
+   if first == "help" then return help(behind(argv)) end
+   if is_command(first) then return run_command(first, behind(argv)) end
+   return run_file(argv)
+end
+
+local function complain(argv, err)
+   io.stdout:flush()
+   local where = is_command(argv[1]) and "lpfm " .. argv[1] or "lpfm"
+   if type(err) ~= "table" then err = { message = tostring(err) } end
+   local message = tostring(err.message or "an error that is not a text")
+   io.stderr:write(where, ": ", message, "\n")
+   if err.usage and is_command(argv[1]) and argv[1] ~= "help" then
+      io.stderr:write(("'%s --help' says how.\n"):format(where))
+   end
+   return err.status or (err.usage and USAGE or FAILURE)
+end
+
+-- Mistakes of the user are texts without a position and tables; others are the program's own.
+local function own_mistake(err)
+   return type(err) == "string" and err:find("^[^\n]-%.lua:%d+: ") ~= nil
+end
+
+local function guard(err)
+   return own_mistake(err) and debug.traceback(err, 2) or err
+end
+
+--- Runs the program.
+-- @string ... the command line
+-- @treturn number exit status
+function command.main(...)
+   local argv = { ... }
+   local ok, status = xpcall(function() return dispatch(argv) end, guard)
+   if ok then
+      local flushed, err = io.stdout:flush()
+      if flushed then return status end
+      io.stderr:write("lpfm: cannot write the output: ", err, "\n")
+      return status ~= 0 and status or FAILURE
+   end
+   if type(status) == "table" and status.help then
+      io.stdout:write(status.help)
+      return 0
+   end
+   return complain(argv, status)
+end
+
+return command

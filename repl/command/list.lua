@@ -1,0 +1,319 @@
+-- SPDX-License-Identifier: MIT
+--- lpfm list: the events, registers and formats of this machine.
+-- @module repl.command.list
+
+local lpfm = require "lpfm"
+local catalog = require "repl.command.catalog"
+local events = require "pfm.events"
+local render = require "pfm.render"
+local nearest = require "pfm.util.nearest"
+local options = require "repl.command.options"
+local contexts = require "pfm.measure.contexts"
+
+local list = {}
+
+local virtual = {
+   [80] = "the machine's clock, ns", [81] = "time of day, ns since 1970", [82] = "the thread's id",
+   [83] = "the process's id", [84] = "the CPU",
+}
+
+local function marked(rows, what)
+   for _, row in ipairs(rows) do row.what = what end
+   return rows
+end
+
+local function software_rows()
+   local out = {}
+   for i, e in ipairs(events.software()) do
+      out[i] = { name = e.name, aliases = e.aliases, num = e.num, unit = e.unit, description = e.description }
+   end
+   return out
+end
+
+local function event_rows(pmu)
+   local out = pmu and {} or software_rows()
+   for _, row in ipairs(catalog.events(pmu)) do out[#out + 1] = row end
+   return marked(out, "event")
+end
+
+local function generic_rows(pmu)
+   return marked(catalog.generic(pmu), "generic")
+end
+
+local function metric_rows(pmu)
+   return marked(catalog.metrics(pmu), "metric")
+end
+
+local function pmu_rows()
+   return marked(catalog.pmus(), "pmu")
+end
+
+local function software_names()
+   local names = {}
+   for _, e in ipairs(events.software()) do names[e.num] = e end
+   return names
+end
+
+local function register_words(reg, what, named)
+   if named and what == "PMD" then return "counts " .. named.name end
+   if named then return "controls PMD " .. reg.num .. ": bit 3 user level, bit 0 kernel" end
+   return what == "PMD" and virtual[reg.num] or (what == "PMD" and "counter" or "event select")
+end
+
+local function register_rows()
+   local out, names = {}, software_names()
+   for _, group in ipairs { { "PMC", lpfm.pmcs() }, { "PMD", lpfm.pmds() } } do
+      for _, reg in ipairs(group[2]) do
+         out[#out + 1] = {
+            what = group[1], num = reg.num, name = reg.name, type = reg.type, kind = reg.kind or {},
+            width = reg.width, ctrl = reg.ctrl, default = reg.def_value, reserved = reg.rsvd_mask,
+            description = register_words(reg, group[1], names[reg.num]),
+         }
+      end
+   end
+   return out
+end
+
+local function format_rows()
+   local out = {}
+   for i, f in ipairs(lpfm.formats()) do
+      out[i] = { what = "format", name = f.name, uuid = f.uuid, version = f.version,
+         description = "sampling format " .. f.uuid }
+   end
+   return out
+end
+
+-- any_pmu: shown for other models, too; asked: shown only if it is named.
+local sections = {
+   { name = "events", title = "Events (for -e; levels by :u, :k, :uk; raw events as rHEX)", rows = event_rows,
+      any_pmu = true },
+   { name = "generic", title = "Generic names and PAPI presets (for -e)", rows = generic_rows, any_pmu = true },
+   { name = "metrics", title = "Metric groups (for stat -M)", rows = metric_rows, any_pmu = true },
+   { name = "pmus", title = "PMU models whose events are known (for --pmu)", rows = pmu_rows, any_pmu = true,
+      asked = true },
+   { name = "registers", title = "Registers", rows = register_rows },
+   { name = "formats", title = "Sampling formats", rows = format_rows },
+}
+
+-- What a pattern may be a part of: names with their unit masks, descriptions.
+local function text_of(row)
+   local words = { row.name or "", row.description, (row.what .. (row.num or "")):lower(),
+      table.concat(row.aliases or {}, " ") }
+   for _, mask in ipairs(row.masks or {}) do
+      words[#words + 1] = row.name .. ":" .. mask.name
+      words[#words + 1] = mask.desc
+   end
+   return table.concat(words, " "):lower()
+end
+
+local function matches(row, pattern)
+   return not pattern or text_of(row):find(pattern:lower(), 1, true) ~= nil
+end
+
+local function wanted(section, named, pmu)
+   if named then return section == named end
+   return not section.asked and (section.any_pmu or not pmu)
+end
+
+local function split_words(words)
+   for _, s in ipairs(sections) do
+      if s.name == words[1] then return s, words[2] end
+   end
+   return nil, words[1]
+end
+
+local function collect(words, pmu)
+   local named, pattern = split_words(words)
+   local out, found = {}, 0
+   for _, s in ipairs(sections) do
+      if wanted(s, named, pmu) then
+         local rows = {}
+         for _, row in ipairs(s.rows(pmu)) do
+            if matches(row, pattern) then rows[#rows + 1] = row end
+         end
+         out[#out + 1] = { section = s, rows = rows }
+         found = found + #rows
+      end
+   end
+   return out, found, pattern
+end
+
+-- --- output --------------------------------------------------------------------------------------
+
+local function name_cell(row)
+   if row.what == "PMC" or row.what == "PMD" then return ("%s %d"):format(row.what, row.num) end
+   if row.aliases and #row.aliases > 0 then return row.name .. ", " .. table.concat(row.aliases, ", ") end
+   return row.name
+end
+
+local function hex(value)
+   return value and (type(value) == "number" and ("0x%x"):format(value) or tostring(value)) or ""
+end
+
+local function register_detail(row)
+   local control = row.ctrl and ", controlled by PMC " .. row.ctrl or ""
+   local default = row.what == "PMC" and (", default %s"):format(hex(row.default)) or ""
+   local kinds = table.concat(row.kind, " ")
+   return ("%s, %s bits, %s%s%s"):format(row.type or "", tostring(row.width), kinds, control, default)
+end
+
+local function event_detail(row)
+   if row.num then return ("PMD %d%s"):format(row.num, row.unit and ", " .. row.unit or "") end
+   return ("code %s, counters %s"):format(hex(row.code), table.concat(row.counters, " "))
+end
+
+local function pmu_detail(row)
+   local here = row.current and ", this machine's" or row.present and ", present" or ""
+   return ("%s, %s%s"):format(render.plural(row.events, "event"), render.plural(row.counters, "counter"), here)
+end
+
+local function no_detail()
+   return ""
+end
+
+local details = {
+   event = event_detail, PMC = register_detail, PMD = register_detail, pmu = pmu_detail, generic = no_detail,
+   metric = no_detail,
+   format = function(row) return "version " .. tostring(row.version) end,
+}
+
+-- Lines below a row: unit masks and modifiers, or metrics with their formulas.
+local function more_lines(row)
+   local rows = {}
+   for _, mask in ipairs(row.masks or {}) do
+      rows[#rows + 1] = { ":" .. mask.name, mask.desc .. (mask.default and " (default)" or "") }
+   end
+   for _, modifier in ipairs(row.modifiers or {}) do
+      rows[#rows + 1] = { ":" .. modifier.name .. (modifier.type == "integer" and "=N" or ""), modifier.desc }
+   end
+   for _, m in ipairs(row.formulas or {}) do
+      rows[#rows + 1] = { m.name, m.formula .. (m.unit ~= "" and "  " .. m.unit or "") }
+   end
+   return render.align({ {}, {} }, rows, "        ")
+end
+
+local function section_lines(part, verbose)
+   local lines, rows = { part.section.title }, {}
+   for i, row in ipairs(part.rows) do
+      local label = row.num and row.what ~= "event" and row.name or ""
+      local unfit = row.reason and " Not here: " .. row.reason or ""
+      rows[i] = { name_cell(row), label, row.description .. unfit, verbose and details[row.what](row) or "" }
+   end
+   for i, line in ipairs(render.align({ {}, {}, {}, {} }, rows, "  ")) do
+      lines[#lines + 1] = line
+      for _, more in ipairs(verbose and more_lines(part.rows[i]) or {}) do lines[#lines + 1] = more end
+   end
+   return lines
+end
+
+local function text_lines(found, verbose)
+   local lines = {}
+   for _, part in ipairs(found) do
+      if #part.rows > 0 then
+         if #lines > 0 then lines[#lines + 1] = "" end
+         for _, line in ipairs(section_lines(part, verbose)) do lines[#lines + 1] = line end
+      end
+   end
+   return lines
+end
+
+local function flat(found)
+   local out = {}
+   for _, part in ipairs(found) do
+      for _, row in ipairs(part.rows) do out[#out + 1] = row end
+   end
+   return out
+end
+
+local function csv_lines(found, sep)
+   local lines = { render.csv({ "what", "number", "name", "description" }, 4, sep) }
+   for _, row in ipairs(flat(found)) do
+      lines[#lines + 1] = render.csv({ row.what, row.num, row.name, row.description }, 4, sep)
+   end
+   return lines
+end
+
+local function machine_lines()
+   local m = lpfm.machine()
+   local lines = { ("Machine %s, PMU %s, %s"):format(m.name, m.pmu,
+      m.hw_counters > 0 and render.plural(m.hw_counters, "hardware counter") or "no hardware counters") }
+   local missing = contexts.no_hardware()
+   if missing then lines[2] = missing end
+   lines[#lines + 1] = ""
+   return lines
+end
+
+-- --- the command ---------------------------------------------------------------------------------
+
+--- The options.
+function list.options()
+   local c = options.command("list", "Lists events, metric groups, registers and sampling formats.",
+      "lpfm list [options] [events|generic|metrics|pmus|registers|formats] [pattern]")
+   c.mixed = true
+   c:flag("-v --verbose", "Show unit masks, modifiers, counters, formulas, units, types.")
+   c:option("--pmu", "MODEL", "List the events of another PMU model; 'lpfm list pmus' names them.")
+   c:option("-x", "SEP", "Print separated values.")
+   c:flag("--json", "Print JSON.")
+   c:epilog("A pattern is a part of a name or description.", {
+      "lpfm list", "lpfm list fault", "lpfm list --pmu itanium2 cache", "lpfm list -v --pmu skl l2_rqsts",
+      "lpfm list metrics", "lpfm list registers -v",
+   })
+   return c
+end
+
+local function known_words(pmu)
+   local names = events.names()
+   for _, name in ipairs(events.names()) do
+      for part in name:gmatch("%a+") do names[#names + 1] = part end
+   end
+   for _, s in ipairs(sections) do names[#names + 1] = s.name end
+   for _, name in ipairs(lpfm.events(nil, { pmu = pmu, generic = true })) do names[#names + 1] = name end
+   return names
+end
+
+local function check_pmu(pmu)
+   local names = {}
+   for i, p in ipairs(lpfm.pmus()) do
+      names[i] = p.name
+      if p.name == pmu then return end
+   end
+   options.fail("there is no PMU model '%s'%s; 'lpfm list pmus' names them", pmu, nearest.hint(pmu, names))
+end
+
+--- Runs the command line.
+-- @tparam table argv
+-- @treturn number exit status
+function list.main(argv)
+   local args, words = list.options():parse(argv)
+   if args.pmu then check_pmu(args.pmu) end
+   local found, n, pattern = collect(words, args.pmu)
+   if n == 0 then
+      if not pattern then error("there is nothing of that kind here", 0) end
+      error(("nothing matches '%s'%s"):format(pattern, nearest.hint(pattern, known_words(args.pmu))), 0)
+   end
+   local lines
+   if args.json then
+      lines = { render.json { machine = lpfm.machine(), list = flat(found) } }
+   elseif args.x then
+      lines = csv_lines(found, args.x)
+   else
+      lines = (#words > 0 or args.pmu) and {} or machine_lines()
+      for _, line in ipairs(text_lines(found, args.verbose)) do lines[#lines + 1] = line end
+   end
+   io.stdout:write(table.concat(lines, "\n"), "\n")
+   return 0
+end
+
+--- Lists from a script or the prompt.
+-- @string[opt] pattern
+-- @string[opt] pmu another PMU model
+-- @treturn table of rows; prints itself
+-- @usage list("fault")
+function list.call(pattern, pmu)
+   local found = collect({ pattern }, pmu)
+   return setmetatable(flat(found), {
+      __tostring = function() return table.concat(text_lines(found, true), "\n") end,
+   })
+end
+
+return list

@@ -1,0 +1,303 @@
+-- SPDX-License-Identifier: MIT
+--- Command lines: options with argparse, the command that is measured kept apart from them.
+-- @module repl.command.options
+
+local render = require "pfm.render"
+local stages = require "pfm.measure.stages"
+local trigger = require "pfm.measure.trigger"
+
+local options = {}
+
+-- What people from perf and pfmon type for the same thing.
+local habits = {
+   ["--attach-task"] = "--pid", ["--tid"] = "--pid", ["-t"] = "--pid", ["--system-wide"] = "--all-cpus",
+   ["--cpu-list"] = "--cpu", ["--outfile"] = "--output", ["--follow-all"] = "--threads",
+   ["--follow-fork"] = "--threads", ["--follow-pthread"] = "--threads", ["--inherit"] = "--threads",
+   ["--events"] = "--event", ["--field-separator"] = "-x", ["--count"] = "--period", ["--freq"] = "--frequency",
+   ["--interval-print"] = "--interval", ["--print-interval"] = "--interval", ["--smpl-periods-random"] = "--random",
+   ["--long-smpl-periods"] = "--period", ["--short-smpl-periods"] = "--period", ["--json-output"] = "--json",
+   ["-A"] = "--per-cpu", ["--no-aggr"] = "--per-cpu", ["--trigger-start-delay"] = "--delay",
+   ["--session-timeout"] = "--timeout", ["--repeats"] = "--repeat",
+   ["--smpl-show-top"] = "--top", ["--sort-by"] = "--sort", ["--input"] = "--file", ["-i"] = "--file",
+}
+
+local command = {}
+command.__index = command
+
+--- A sub-command's options.
+-- @string name
+-- @string summary what it does
+-- @string usage the line of the help
+-- @treturn command `option`, `flag`, `parse`
+function options.command(name, summary, usage)
+   local ok, argparse = pcall(require, "argparse")
+   if not ok then error("the Lua module argparse is missing (Debian: apt install lua-argparse)", 0) end
+   local self = setmetatable({ parser = argparse("lpfm " .. name):add_help(false), takes = {}, known = {}, rows = {},
+      meant = {}, needless = {}, advice = {}, summary = summary, usage = usage, examples = {} }, command)
+   self:flag("-h --help", "Show this text.")
+   return self
+end
+
+local function note(self, flags, takes, value, text)
+   for flag in flags:gmatch("%S+") do
+      self.known[flag] = true
+      self.takes[flag] = takes or nil
+   end
+   local label = flags:gsub(" ", ", ") .. (value and " " .. value or "")
+   self.rows[#self.rows + 1] = { label:find("^%-%-") and "    " .. label or label, text }
+end
+
+--- An option with a value.
+-- @string flags "-e --event"
+-- @string value what the help calls its value
+-- @string text
+-- @return argparse's object
+function command:option(flags, value, text)
+   note(self, flags, true, value, text)
+   return self.parser:option(flags)
+end
+
+--- An option without a value.
+function command:flag(flags, text)
+   note(self, flags, false, nil, text)
+   return self.parser:flag(flags)
+end
+
+--- Words below the options, and command lines as examples.
+-- @string notes
+-- @tparam table examples
+function command:epilog(notes, examples)
+   self.notes, self.examples = notes, examples
+end
+
+--- What people from elsewhere type at this command.
+-- @tparam table meant their option to ours
+-- @tparam table needless list of options that ask for what is done anyway
+-- @tparam table advice their option to what to do instead, in words
+function command:habits(meant, needless, advice)
+   self.meant, self.advice = meant, advice
+   for _, flag in ipairs(needless) do self.needless[flag] = true end
+end
+
+--- The text of --help.
+-- @treturn string
+function command:help()
+   local lines = { "Usage: " .. self.usage, "", self.summary, "", "Options:" }
+   for _, line in ipairs(render.align({ {}, {} }, self.rows, "  ")) do lines[#lines + 1] = line end
+   if self.notes then lines[#lines + 1] = "\n" .. self.notes end
+   lines[#lines + 1] = "\nExamples:"
+   for _, example in ipairs(self.examples) do lines[#lines + 1] = "  " .. example end
+   return table.concat(lines, "\n") .. "\n"
+end
+
+local function translate(self, word)
+   local flag, rest = word:match("^(%-%-[^=]+)(=?.*)$")
+   flag, rest = flag or word, rest or ""
+   if self.known[flag] then return word end
+   if self.advice[flag] then options.fail("%s: %s", flag, self.advice[flag]) end
+   if self.needless[flag] then return nil end
+   local ours = self.meant[flag] or habits[flag]
+   return self.known[ours] and ours .. rest or word
+end
+
+local function wants_value(self, word)
+   if word:find("^%-%-") then return self.takes[word] end -- with "=" the value is there
+   return #word == 2 and self.takes[word]
+end
+
+-- Takes the option at i, with its value; returns the index behind it.
+local function take_option(self, argv, i, mine)
+   local word = translate(self, argv[i])
+   if not word then return i + 1 end
+   mine[#mine + 1] = word
+   if wants_value(self, word) and argv[i + 1] then
+      mine[#mine + 1] = argv[i + 1]
+      i = i + 1
+   end
+   return i + 1
+end
+
+local function is_option(word)
+   return word:sub(1, 1) == "-" and word ~= "-" and word ~= "--"
+end
+
+-- Options up to the first word that is none; the rest is the command. Mixed: options anywhere.
+local function split(self, argv)
+   local mine, rest, i = {}, {}, 1
+   while i <= #argv and (is_option(argv[i]) or (self.mixed and argv[i] ~= "--")) do
+      if is_option(argv[i]) then
+         i = take_option(self, argv, i, mine)
+      else
+         rest[#rest + 1] = argv[i]
+         i = i + 1
+      end
+   end
+   if argv[i] == "--" then i = i + 1 end
+   for k = i, #argv do rest[#rest + 1] = argv[k] end
+   return mine, rest
+end
+
+--- Reads a command line.
+-- @tparam table argv
+-- @treturn table the options by name
+-- @treturn table the words behind them
+function command:parse(argv)
+   local mine, rest = split(self, argv)
+   local ok, args = self.parser:pparse(mine)
+   if not ok then error({ message = args:gsub("\n", "; "):gsub("; Did", "; did"), usage = true }, 0) end
+   if args.help then error({ help = self:help() }, 0) end
+   if args.x == "" then options.fail("-x: a separator is wanted, as in -x,") end
+   return args, rest
+end
+
+--- Raises a mistake in the command line.
+-- @string message with the arguments of string.format behind
+function options.fail(message, ...)
+   error({ message = message:format(...), usage = true }, 0)
+end
+
+--- A positive number out of an option.
+-- @string text
+-- @string what the option, for the message
+-- @tparam[opt] boolean whole
+-- @treturn number or nil where text is
+function options.number(text, what, whole)
+   if text == nil then return nil end
+   local n = tonumber(text)
+   if not n or n <= 0 or n ~= n or n == math.huge or (whole and n ~= math.floor(n)) then
+      options.fail("%s: '%s' is not a positive %snumber", what, text, whole and "whole " or "")
+   end
+   return n
+end
+
+--- A size out of an option.
+function options.size(text)
+   if text == nil then return nil end
+   local n, err = render.parse_size(text)
+   if not n then options.fail("--buffer: %s", err) end
+   return n
+end
+
+-- "0-3,5"
+local function cpu_list(text)
+   local out, seen = {}, {}
+   for part in (text .. ","):gmatch("([^,]*),") do
+      local from, to = part:match("^(%d+)%-(%d+)$")
+      if not from then from = part:match("^%d+$") end
+      if not from then options.fail("--cpu: '%s' is not a list of CPUs (as in 0-3,5)", text) end
+      for cpu = tonumber(from), tonumber(to or from) do
+         if not seen[cpu] then out[#out + 1] = cpu end
+         seen[cpu] = true
+      end
+   end
+   return out
+end
+
+local function check_cpus(wanted, online)
+   local is = {}
+   for _, cpu in ipairs(online) do is[cpu] = true end
+   for _, cpu in ipairs(wanted) do
+      if not is[cpu] then
+         options.fail("--cpu: CPU %d is not online (%d to %d are)", cpu, online[1], online[#online])
+      end
+   end
+   return wanted
+end
+
+local function tid_list(text)
+   local out, seen = {}, {}
+   for part in (text .. ","):gmatch("([^,]*),") do
+      if not part:match("^%d+$") then options.fail("--pid: '%s' is not a list of thread ids", text) end
+      local tid = tonumber(part)
+      if not seen[tid] then out[#out + 1] = tid end
+      seen[tid] = true
+   end
+   return out
+end
+
+--- The options that say what is measured.
+-- @tparam command c
+-- @tparam[opt] boolean no_events the command gets its events otherwise
+function options.add_target(c, no_events)
+   if not no_events then
+      local text = "Events, separated by commas; may be given again. 'lpfm list' names them."
+      c:option("-e --event", "LIST", text):count("*")
+   end
+   c:option("-p --pid", "TIDS", "Measure these running threads (of processes, with --threads)."):count("*")
+   c:flag("-a --all-cpus", "Measure all CPUs, whoever runs there.")
+   c:option("-C --cpu", "CPUS", "Measure these CPUs, as in 0-3,5."):count("*")
+   c:flag("--threads", "Include the threads and processes that the measured ones create.")
+   c:option("-D --delay", "MS", "Start so many milliseconds later.")
+   c:option("--timeout", "SECONDS", "Measure so long; the command goes on without.")
+   c:option("-o --output", "FILE", "Write there.")
+end
+
+--- What is measured, out of the options.
+-- @tparam table args
+-- @tparam table words the command
+-- @treturn table a target of `pfm.measure`
+function options.target(args, words)
+   local online = require("lpfm.proc").cpus()
+   local target = { threads = args.threads, seconds = options.number(args.timeout, "--timeout") }
+   local delay = options.number(args.delay, "--delay")
+   target.delay = delay and delay / 1000
+   if #words > 0 then target.command = words end
+   if #args.pid > 0 then target.tids = tid_list(table.concat(args.pid, ",")) end
+   if args.all_cpus then target.cpus = online end
+   if #args.cpu > 0 then target.cpus = check_cpus(cpu_list(table.concat(args.cpu, ",")), online) end
+   if target.tids and target.cpus then options.fail("--pid and --all-cpus exclude each other") end
+   if not target.command and not target.tids and not target.cpus then
+      options.fail("nothing to measure: give a command (after --), -p TID or -a")
+   end
+   return target
+end
+
+--- Where results go: -o.
+-- @string[opt] path "-" is stdout; by default stderr, as perf has it
+-- @tparam[opt] boolean append
+-- @return a file
+function options.output(path, append)
+   if not path then return io.stderr end
+   if path == "-" then return io.stdout end
+   local file, err = io.open(path, append and "a" or "w")
+   if not file then error("cannot write " .. err, 0) end
+   return file
+end
+
+--- Writes results.
+-- @tparam {string,...} lines
+-- @string[opt] path as for `options.output`
+function options.write(lines, path)
+   local file = options.output(path)
+   local ok, err = file:write(table.concat(lines, "\n"), "\n")
+   if ok then ok, err = file:flush() end
+   if not ok then error(("cannot write %s: %s"):format(path or "the results", err), 0) end
+end
+
+--- Conditions out of options: --from, --until, --switch-after.
+-- @tparam table args
+function options.check_conditions(args)
+   for flag, reader in pairs { from = stages, ["until"] = trigger, switch_after = trigger } do
+      local ok, err = true, nil
+      if args[flag] then ok, err = reader.read(args[flag]) end
+      if not ok then options.fail("--%s: %s", (flag:gsub("_", "-")), err) end
+   end
+end
+
+-- With which a shell's own constructs begin; they cannot be executed in its place.
+local constructs = {}
+for word in ("! { ( [[ case cd do eval exec exit export for function if set time trap ulimit umask until wait while")
+   :gmatch("%S+") do
+   constructs[word] = true
+end
+
+--- A shell command line as a command. A simple one is executed in the shell's place: the measured thread is its own.
+-- @string line
+-- @treturn table argv
+function options.shell(line)
+   local first = line:match("^%s*(%S+)") or ""
+   local simple = not line:find("[;&|\n]") and not constructs[first] and not first:find("^[({]") and not first:find("=")
+   return { "/bin/sh", "-c", simple and "exec " .. line or line }
+end
+
+return options

@@ -1,0 +1,340 @@
+-- SPDX-License-Identifier: MIT
+--- lpfm report: where the samples of a recording lie.
+-- @module repl.command.report
+
+local blocks = require "lpfm.blocks"
+local analyze = require "pfm.analyze"
+local selection = require "repl.command.selection"
+local render = require "pfm.render"
+local options = require "repl.command.options"
+local event_name = require("pfm.analyze.columns").event_name
+local recording = require "pfm.recording"
+local symbols = require "pfm.symbols"
+local report_text = require "repl.command.report_text"
+
+-- What people from perf and pfmon type, and are told.
+local meant = {
+   ["--time-quantum"] = "--slice", ["-D"] = "--samples", ["--dump-raw-trace"] = "--samples", ["-t"] = "-x",
+}
+local needless = { "--stdio", "--no-children", "--header", "-n", "--show-nr-samples", "--show-total-period", "-v",
+   "--verbose", "-q", "--quiet", "--demangle", "--resolve-addresses", "--smpl-print-counts", "--smpl-per-function" }
+local CHAINS = "the samples hold addresses, no call chains; -s symbol,line shows where they lie"
+local SCREEN = "the report is text: pipe it into less, or explore it at the prompt with report()"
+local SYMBOLS = "the recording holds its own symbols"
+local COLUMNS = "-s chooses the columns, --json prints all there is"
+local advice = {
+   ["-g"] = CHAINS, ["-G"] = CHAINS, ["--call-graph"] = CHAINS, ["--children"] = CHAINS,
+   ["--tui"] = SCREEN, ["--gtk"] = SCREEN, ["-k"] = SYMBOLS, ["--vmlinux"] = SYMBOLS, ["--kallsyms"] = SYMBOLS,
+   ["--symfs"] = SYMBOLS, ["--symbol-file"] = SYMBOLS, ["--sysmap-file"] = SYMBOLS, ["-F"] = COLUMNS,
+   ["--fields"] = COLUMNS, ["--header-only"] = "--json --top 1 prints all that the file's head says",
+   ["--mem-mode"] = "--histogram and --correlate show the values in the samples",
+   ["--smpl-cum-threshold"] = "--top and --percent-limit shorten the report",
+}
+
+local report = {}
+
+--- Sorts the samples of a session.
+-- @param self of `recording.open`
+-- @string[opt="symbol"] by sort keys, separated by commas
+-- @tparam[opt] table options of `pfm.analyze.by`
+-- @treturn table of `pfm.analyze.by`
+-- @usage require("repl.command.report").sort(assert(recording.open "lpfm.data"), "comm,symbol").rows[1].percent
+report.sort = analyze.by
+
+-- --- warnings ------------------------------------------------------------------------------------
+
+local function changed_objects(self, out)
+   if self.symbols then return end
+   for path, o in pairs(self.objects) do
+      local id = symbols.build_id(path)
+      if o.build_id and id and id ~= o.build_id then
+         out[#out + 1] = path .. " has changed since the recording: its symbols may be wrong"
+      end
+   end
+end
+
+-- Objects that hide much of what was sampled.
+local function nameless_objects(result, out)
+   local all = 0
+   for _, t in pairs(result.totals) do all = all + t.samples end
+   for object, m in pairs(result.missing) do
+      if m.samples > all * 0.05 and m.why ~= "no symbol at this address" and m.why ~= "no mapping" then
+         out[#out + 1] = ("no functions' names in %s: %s"):format(object, (m.why:gsub("^.*: ", "")))
+      end
+   end
+end
+
+--- What a reader should know, in words.
+-- @param self session
+-- @tparam table result of `report.sort`
+-- @treturn table of strings
+function report.warnings(self, result)
+   local out = self:warnings()
+   if result.cut > 0 then out[#out + 1] = render.plural(result.cut, "sample") .. " cut off in damaged blocks" end
+   changed_objects(self, out)
+   nameless_objects(result, out)
+   return out
+end
+
+-- --- output --------------------------------------------------------------------------------------
+
+local function count_samples(result)
+   local n = 0
+   for _, t in pairs(result.totals) do n = n + t.samples end
+   return n
+end
+
+local function event_words(self)
+   local out = {}
+   for i, e in ipairs(self.head.events) do
+      local period = not e.period and "?" or e.unit == "ns" and render.time(e.period / 1e9) or render.number(e.period)
+      local varies = self.head.frequency and e.unit ~= "ns" -- the period followed the rate of events
+      out[i] = varies and ("%s about %s times a second"):format(e.name, render.number(self.head.frequency))
+         or ("%s every %s"):format(e.name, period)
+   end
+   local random = self.head.random
+   if random then out[#out] = ("%s, randomized %s"):format(out[#out], random.text) end
+   return table.concat(out, ", ")
+end
+
+local function header_lines(self, result)
+   local head, ends = self.head, self.ends or {}
+   local m = head.machine
+   local lines = {
+      ("# %s of %s"):format(render.plural(count_samples(result), "sample"), head.what),
+      ("# %s%s"):format(event_words(self), ends.elapsed and (", during %s"):format(render.time(ends.elapsed)) or ""),
+      ("# %s, machine %s (%s) on %s, kernel %s"):format(
+         head.time and os.date("%Y-%m-%d %H:%M:%S", head.time) or "?", m.name, m.pmu, m.host or "?", m.kernel or "?"),
+   }
+   return lines
+end
+
+local function visible(args, result)
+   local top = options.number(args.top, "--top", true) or math.huge
+   local limit = args.percent_limit and tonumber(args.percent_limit) or 0
+   local rows = {}
+   for _, row in ipairs(result.rows) do
+      if #rows < top and row.percent >= limit then rows[#rows + 1] = row end
+   end
+   return rows, #result.rows - #rows
+end
+
+local function with_event(self, result)
+   return #self.head.events > 1 and not (table.concat(result.titles, ","):find("event"))
+end
+
+local function text_lines(self, result, rows)
+   local columns = { { title = "percent", right = true }, { title = "samples", right = true } }
+   local show_event = with_event(self, result)
+   if show_event then columns[3] = { title = "event" } end
+   for _, title in ipairs(result.titles) do columns[#columns + 1] = { title = title } end
+   local cells = {}
+   for i, row in ipairs(rows) do
+      local line = { ("%.2f%%"):format(row.percent), render.number(row.samples) }
+      if show_event then line[3] = row.event end
+      for _, cell in ipairs(row.cells) do line[#line + 1] = cell end
+      cells[i] = line
+   end
+   return render.align(columns, cells, "  ")
+end
+
+local function print_text(self, result, args)
+   local rows, hidden = visible(args, result)
+   local lines = header_lines(self, result)
+   for _, w in ipairs(report.warnings(self, result)) do lines[#lines + 1] = "# Warning: " .. w end
+   lines[#lines + 1] = "#"
+   for _, line in ipairs(text_lines(self, result, rows)) do lines[#lines + 1] = line end
+   if hidden > 0 then lines[#lines + 1] = ("# and %s"):format(render.plural(hidden, "more row")) end
+   if #result.rows == 0 then lines[#lines + 1] = "# there are no such samples" end
+   return lines
+end
+
+local function print_csv(_, result, args)
+   local head = { "percent", "samples", "events", "event" }
+   for _, title in ipairs(result.titles) do head[#head + 1] = title end
+   local lines = { render.csv(head, #head, args.x) }
+   for _, row in ipairs((visible(args, result))) do
+      local cells = { ("%.4f"):format(row.percent), row.samples, row.events, row.event }
+      for _, cell in ipairs(row.cells) do cells[#cells + 1] = cell end
+      lines[#lines + 1] = render.csv(cells, #head, args.x)
+   end
+   return lines
+end
+
+local function print_json(self, result, args)
+   local rows = {}
+   for i, row in ipairs((visible(args, result))) do
+      local out = { percent = row.percent, samples = row.samples, events = row.events,
+         event = row.event }
+      for k, title in ipairs(result.titles) do out[title] = row.cells[k] end
+      rows[i] = out
+   end
+   local warnings = report.warnings(self, result)
+   return { render.json {
+      head = self.head, ends = self.ends, warnings = #warnings > 0 and warnings or nil, samples = count_samples(result),
+      rows = rows,
+   } }
+end
+
+local function warn_aside(self, result)
+   io.stdout:flush()
+   for _, w in ipairs(report.warnings(self, result)) do io.stderr:write("lpfm report: ", w, "\n") end
+end
+
+-- Each sample on a line.
+local function print_samples(self, args, out)
+   local head = { "event", "time", "pid", "tid", "cpu", "address", "period" }
+   for _, e in ipairs(self.head.with or {}) do head[#head + 1] = e.name end
+   local sep = args.x or ","
+   out:write(render.csv(head, #head, sep), "\n")
+   for block in self:each_block() do
+      for s in blocks.each(block, self:sizes()) do
+         local cells = { event_name(self, s.pmd, s.set), ("%.9f"):format(s.tstamp / 1e9), s.pid, s.tid, s.cpu,
+            symbols.hex(s.ip), -s.last_reset }
+         for _, v in ipairs(s.values) do cells[#cells + 1] = v end
+         out:write(render.csv(cells, #head, sep), "\n")
+      end
+   end
+end
+
+-- --- the command ---------------------------------------------------------------------------------
+
+--- The options.
+function report.options()
+   local c = options.command("report", "Shows where the samples of a recording lie.", "lpfm report [options] [file]")
+   c.mixed = true
+   c:option("-s --sort", "KEYS", "symbol, object, line, address, thread, comm, pid, cpu, event, set, time; or several.")
+   c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
+   c:option("--top", "N", "Only the first N rows.")
+   c:option("--percent-limit", "P", "Only rows of at least P percent.")
+   selection.add_options(c)
+   c:option("--slice", "SECONDS", "Width of the slices that -s time makes (default: 1).")
+   c:option("--derive", "NAME=FORMULA", "A column computed from events and samples, as in faults=page_faults/samples.")
+      :count("*")
+   c:flag("--phases", "The stretches of time in which the program did the same things.")
+   c:option("--histogram", "VALUE", "Of what an event of record --with grew by; of the interval (ns) or the period.")
+   c:option("--correlate", "X,Y", "How two such values go together.")
+   c:flag("--raw", "Registers as they are, not what they grew by: latencies.")
+   c:option("-x", "SEP", "Print separated values.")
+   c:flag("--json", "Print JSON.")
+   c:flag("--samples", "Print every sample, as separated values.")
+   c:habits(selection.habits(meant), needless, advice)
+   c:epilog("Percentages are of the events that the samples stand for; with -s time,KEY of those in the slice.", {
+      "lpfm report", "lpfm report -s object", "lpfm report -s comm,symbol --top 20 prog.data",
+      "lpfm report --symbol main,parse -s line", "lpfm report -s time,symbol --slice 0.1 --percent-limit 1",
+      "lpfm report --phases", "lpfm report --histogram interval",
+   })
+   return c
+end
+
+local function lines_for(args)
+   return args.json and print_json or args.x and print_csv or print_text
+end
+
+local function check_limit(args)
+   local p = args.percent_limit
+   if p and not (tonumber(p) and tonumber(p) >= 0) then options.fail("--percent-limit: '%s' is not a percentage", p) end
+end
+
+-- Of the kinds of output at most one; and every sample means every one.
+local function check_choice(args)
+   local chosen
+   for _, name in ipairs { "phases", "histogram", "correlate", "samples" } do
+      if args[name] then
+         if chosen then options.fail("--%s and --%s exclude each other", chosen, name) end
+         chosen = name
+      end
+   end
+   if args.samples and next(selection.read(args)) then
+      options.fail("--samples prints every sample: a filter cannot be combined with it")
+   end
+   if args.x and chosen and chosen ~= "samples" then options.fail("--%s prints text, or with --json JSON", chosen) end
+end
+
+-- NAME=FORMULA
+local function read_formulas(list)
+   local out = {}
+   for _, text in ipairs(list) do
+      local name, formula = text:match("^%s*([^=]-)%s*=%s*(.-)%s*$")
+      if not name or name == "" or formula == "" then
+         options.fail("--derive: '%s' is not NAME=FORMULA, as in faults=page_faults/samples", text)
+      end
+      out[name] = formula
+   end
+   return next(out) and out or nil
+end
+
+local function with_names(self)
+   local names = {}
+   for i, e in ipairs(self.head.with or {}) do names[i] = e.name end
+   return names
+end
+
+-- What --phases, --histogram, --correlate, --derive find, as lines and as a table; nil: none of them is wanted.
+local function analysis(self, args, wanted)
+   local top = options.number(args.top, "--top", true)
+   local chosen = { filter = wanted.filter, raw = args.raw, slice = args.slice and wanted.slice }
+   if args.phases then return report_text.phases(self, args.sort or "symbol", chosen) end
+   if args.histogram then return report_text.histogram(self, args.histogram, chosen) end
+   if args.correlate then
+      local x, y = args.correlate:match("^([^,]+),([^,]+)$")
+      if not x then options.fail("--correlate: '%s' is not two values separated by a comma", args.correlate) end
+      return report_text.correlation(self, x, y, chosen)
+   end
+   local formulas = read_formulas(args.derive)
+   if not formulas then return nil end
+   wanted.sums = with_names(self)
+   return report_text.derived(self, analyze.by(self, args.sort, wanted), formulas, top)
+end
+
+local function seconds_of(text)
+   local n, unit = (text or ""):match("^([%d.]+)([mun]?s?)$")
+   local scale = { [""] = 1, s = 1, ms = 1e-3, us = 1e-6, ns = 1e-9 }
+   return options.number(n and scale[unit] and tonumber(n) and tostring(tonumber(n) * scale[unit]) or text, "--slice")
+end
+
+local function print_report(self, args, wanted)
+   local result = report.sort(self, args.sort, wanted)
+   if args.samples then
+      print_samples(self, args, io.stdout)
+   else
+      io.stdout:write(table.concat(lines_for(args)(self, result, args), "\n"), "\n")
+   end
+   if args.x or args.samples then warn_aside(self, result) end
+end
+
+--- Runs the command line.
+-- @tparam table argv
+-- @treturn number exit status
+function report.main(argv)
+   local args, words = report.options():parse(argv)
+   if #words > 1 then options.fail("one file at a time: '%s' is too much", words[2]) end
+   check_limit(args)
+   check_choice(args)
+   local wanted = { filter = selection.read(args), slice = seconds_of(args.slice) }
+   local self, err = recording.open(args.file or words[1] or "lpfm.data")
+   if not self then error(err, 0) end
+   local lines, found = analysis(self, args, wanted)
+   if lines then
+      io.stdout:write(args.json and render.json(found) or table.concat(lines, "\n"), "\n")
+   else
+      print_report(self, args, wanted)
+   end
+   return 0
+end
+
+--- Reports from a script or the prompt.
+-- @string[opt="lpfm.data"] path
+-- @string[opt="symbol"] by sort keys
+-- @tparam[opt] table wanted options of `pfm.analyze.by`
+-- @treturn table of `report.sort`; prints itself
+-- @usage report("lpfm.data", "object").rows[1].cells[1]
+function report.call(path, by, wanted)
+   local self, err = recording.open(path or "lpfm.data")
+   if not self then error(err, 0) end
+   return setmetatable(report.sort(self, by, wanted), {
+      __tostring = function(result) return table.concat(print_text(self, result, { top = "20" }), "\n") end,
+   })
+end
+
+return report

@@ -1,0 +1,112 @@
+-- SPDX-License-Identifier: MIT
+--- What pfm.analyze finds, as lines of text.
+-- @module repl.command.report_text
+
+local analyze = require "pfm.analyze"
+local render = require "pfm.render"
+
+local report_text = {}
+
+local BAR = 40      -- columns
+local TOP = 3       -- kinds of a phase that are named
+
+local function value(n)
+   return n and render.number(n % 1 == 0 and n or tonumber(("%.6g"):format(n))) or "-"
+end
+
+--- The phases of a session.
+-- @param self session
+-- @string by keys
+-- @tparam table options of `analyze.phases`
+-- @treturn {string,...}
+-- @treturn table of `analyze.phases`
+function report_text.phases(self, by, options)
+   local rows, found = {}, analyze.phases(self, by, options)
+   for i, phase in ipairs(found) do
+      local names = {}
+      for k = 1, math.min(TOP, #phase.rows) do
+         names[k] = ("%s %.1f%%"):format(phase.rows[k].kind, phase.rows[k].percent)
+      end
+      rows[i] = { ("%.6f"):format(phase.from), ("%.6f"):format(phase.to), render.number(phase.samples),
+         table.concat(names, ", ") }
+   end
+   return render.align({ { title = "from s", right = true }, { title = "to s", right = true },
+      { title = "samples", right = true }, { title = by or "symbol" } }, rows, "  "), found
+end
+
+local function most(bins)
+   local n = 1
+   for _, bin in ipairs(bins) do n = math.max(n, bin.count) end
+   return n
+end
+
+--- The histogram of a value.
+-- @param self session
+-- @param what of `analyze.histogram`
+-- @tparam table options of `analyze.histogram`
+-- @treturn {string,...}
+-- @treturn table of `analyze.histogram`
+function report_text.histogram(self, what, options)
+   local h, rows = analyze.histogram(self, what, options), {}
+   local highest = most(h.bins)
+   for i, bin in ipairs(h.bins) do
+      rows[i] = { value(bin.from), value(bin.to), render.number(bin.count),
+         ("#"):rep(math.ceil(bin.count / highest * BAR)) }
+   end
+   local lines = render.align({ { title = "from", right = true }, { title = "below", right = true },
+      { title = "samples", right = true }, { title = what } }, rows, "  ")
+   table.insert(lines, 1, ("# %s of %s: mean %s, deviation %s, least %s, median %s, 90%% %s, 99%% %s, most %s"):format(
+      render.plural(h.n, "value"), what, value(h.mean), value(h.deviation), value(h.min), value(h.median), value(h.p90),
+      value(h.p99), value(h.max)))
+   return lines, h
+end
+
+--- How two values go together.
+-- @param self session
+-- @param x of `analyze.correlate`
+-- @param y
+-- @tparam table options of `analyze.correlate`
+-- @treturn {string,...}
+-- @treturn table of `analyze.correlate`
+function report_text.correlation(self, x, y, options)
+   local c = analyze.correlate(self, x, y, options)
+   if not c.r then
+      return { ("# %s: %s or %s is the same in all, or there are none"):format(render.plural(c.n, "sample"), x, y) }, c
+   end
+   local lines = { ("# %s of %s, %s: means %s, %s"):format(render.plural(c.n, "sample"), x, y, value(c.mean_x),
+      value(c.mean_y)) }
+   lines[2] = ("r = %.4f%s"):format(c.r, c.low and (" (95%% between %.4f and %.4f)"):format(c.low, c.high) or "")
+   lines[3] = ("%s = %s + %s * %s"):format(y, value(c.intercept), value(c.slope), x)
+   return lines, c
+end
+
+local function sorted_names(formulas)
+   local names = {}
+   for name in pairs(formulas) do names[#names + 1] = name end
+   table.sort(names)
+   return names
+end
+
+--- Derived metrics by row.
+-- @param self session
+-- @tparam table result of `analyze.by`
+-- @tparam table formulas of `analyze.derive`
+-- @int[opt] top so many rows
+-- @treturn {string,...}
+-- @treturn table of `analyze.derive`
+function report_text.derived(self, result, formulas, top)
+   local names, rows = sorted_names(formulas), {}
+   local columns = { { title = "samples", right = true } }
+   for i, name in ipairs(names) do columns[i + 1] = { title = name, right = true } end
+   for _, title in ipairs(result.titles) do columns[#columns + 1] = { title = title } end
+   local list = analyze.derive(self, result, formulas)
+   for i, row in ipairs(list) do
+      if i > (top or math.huge) then break end
+      rows[i] = { render.number(row.counts.samples) }
+      for k, name in ipairs(names) do rows[i][k + 1] = value(row.metrics[name]) end
+      for _, cell in ipairs(row.cells) do rows[i][#rows[i] + 1] = cell end
+   end
+   return render.align(columns, rows, "  "), list
+end
+
+return report_text

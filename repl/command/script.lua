@@ -1,0 +1,181 @@
+-- SPDX-License-Identifier: MIT
+--- lpfm script: every sample of a recording on a line, or handed to a Lua script.
+-- @module repl.command.script
+
+local chunks = require "lpfm.chunks"
+local render = require "pfm.render"
+local nearest = require "pfm.util.nearest"
+local options = require "repl.command.options"
+local samples = require "pfm.recording.samples"
+local input = require "repl.command.input"
+local stacks = require "pfm.recording.stacks"
+local symbols = require "pfm.symbols"
+
+local script = {}
+
+-- --- lines ---------------------------------------------------------------------------------------
+
+local function source(s)
+   local file, line = symbols.line(s.where)
+   return file and ("%s:%d"):format(file:match("([^/]+)$"), line) or "?"
+end
+
+local fields = {
+   comm = function(s) return ("%-15s"):format(s.comm) end,
+   pid = function(s) return ("%7d"):format(s.pid) end,
+   tid = function(s) return ("%7d"):format(s.tid) end,
+   cpu = function(s) return ("[%03d]"):format(s.cpu) end,
+   time = function(s) return ("%.9f:"):format(s.time) end,
+   event = function(s) return s.event .. ":" end,
+   period = function(s) return ("%10.0f"):format(s.period) end,
+   address = function(s) return ("%18s"):format(symbols.hex(s.address)) end,
+   symbol = function(s) return s.symbol end,
+   offset = function(s) return ("%s+%s"):format(s.symbol, symbols.hex(s.offset)) end,
+   object = function(s) return ("(%s)"):format(s.object) end,
+   line = source,
+}
+local aliases = { ip = "address", addr = "address", sym = "symbol", symoff = "offset", dso = "object",
+   srcline = "line" }
+local DEFAULT = "comm,tid,cpu,time,period,event,address,offset,object"
+
+local function field_names()
+   local names = {}
+   for name in pairs(fields) do names[#names + 1] = name end
+   table.sort(names)
+   return names
+end
+
+local function parse_fields(text, self)
+   local out, with = {}, {}
+   for _, e in ipairs(self.head.with or {}) do with[e.name] = true end
+   for name in (text .. ","):gmatch("%s*([^,]*)%s*,") do
+      local known = fields[aliases[name] or name]
+      if not known and with[name] then known = function(s) return render.number(s[name]) end end
+      if not known then
+         options.fail("--fields: unknown field '%s'%s (fields: %s)", name, nearest.hint(name, field_names()),
+            table.concat(field_names(), ", "))
+      end
+      out[#out + 1] = known
+   end
+   return out
+end
+
+local function print_samples(iterate, wanted)
+   for s in iterate() do
+      local cells = {}
+      for i, field in ipairs(wanted) do cells[i] = field(s) end
+      io.stdout:write(table.concat(cells, " "), "\n")
+   end
+end
+
+-- --- scripts -------------------------------------------------------------------------------------
+
+-- As perf calls them: functions that a script may define.
+local HANDLERS = { begin = "trace_begin", each = "process_event", finish = "trace_end" }
+
+local function call(name, ...)
+   local handler = rawget(_G, name)
+   if handler then handler(...) end
+end
+
+local function run_handlers(iterate)
+   call(HANDLERS.begin)
+   for s in iterate() do call(HANDLERS.each, s) end
+   call(HANDLERS.finish)
+   return 0
+end
+
+local function run_script(chunk, name, arguments, self, iterate)
+   rawset(_G, "session", self)
+   rawset(_G, "samples", iterate)
+   local run = require("repl.command").run
+   local status = run(chunk, name, arguments, 1)
+   if status ~= 0 or not rawget(_G, HANDLERS.each) then return status end
+   return run(function() return run_handlers(iterate) end, name, arguments, 1)
+end
+
+local function load_script(path)
+   local chunk, err = loadfile(path)
+   if not chunk then error(err, 0) end
+   return chunk
+end
+
+-- --- the command ---------------------------------------------------------------------------------
+
+-- What people from perf type.
+local needless = { "-G", "--hide-call-graph", "--header", "-v", "--force", "--stdio" }
+local CHOOSE = "a script chooses: lpfm script -E 'for s in samples() do if s.comm == \"sh\" then print(s.time) end end'"
+local LUA = "scripts are Lua: scripts/examples has some"
+local advice = {
+   ["-g"] = LUA, ["--gen-script"] = LUA,
+   ["-c"] = CHOOSE, ["--comms"] = CHOOSE, ["--pid"] = CHOOSE, ["--tid"] = CHOOSE, ["-C"] = CHOOSE, ["--cpu"] = CHOOSE,
+   ["-S"] = CHOOSE, ["--symbols"] = CHOOSE, ["--time"] = CHOOSE, ["-D"] = "'lpfm export json' shows all there is",
+}
+
+--- The options.
+function script.options()
+   local c = options.command("script", "Prints every sample of a recording, or runs a Lua script over them.",
+      "lpfm script [options] [script.lua [arguments]]")
+   c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
+   c:option("-e --event", "NAME", "Only samples of this event.")
+   c:option("-F --fields", "LIST", "What to print: " .. DEFAULT .. "; also pid, symbol, line.")
+   c:option("-s --script", "FILE", "The script.")
+   c:option("-E --eval", "CODE", "A piece of Lua instead of a script.")
+   c:habits({}, needless, advice)
+   c:epilog("A script finds samples(), which iterates over tables with the fields event, time (s), pid, tid, comm,\n"
+      .. "process, cpu, address, period, symbol, offset, object and the values recorded with a sample; and session,\n"
+      .. "the recording. Functions trace_begin, process_event(sample) and trace_end, if it defines them, are called.", {
+      "lpfm script | head", "lpfm script -F time,comm,symbol -i prog.data",
+      "lpfm script -E 'n = 0 for s in samples() do if s.cpu == 0 then n = n + 1 end end print(n)'",
+      "lpfm script top10.lua",
+   })
+   return c
+end
+
+local function is_recording(path)
+   local file = chunks.open(path)
+   if file then file:close() end
+   return file ~= nil
+end
+
+-- A first word that is a recording is what to read; options may follow it.
+local function parse(argv)
+   local args, words = script.options():parse(argv)
+   if args.file or not words[1] or not is_recording(words[1]) then return args, words end
+   local moved = { unpack(argv, 1, #argv - #words) }
+   moved[#moved + 1], moved[#moved + 2] = "--file", words[1]
+   for i = 2, #words do moved[#moved + 1] = words[i] end
+   return script.options():parse(moved)
+end
+
+-- What to run, and its arguments.
+local function pick(args, words)
+   if args.eval then
+      local chunk, err = loadstring(args.eval, "=-E")
+      if not chunk then error(err, 0) end
+      return chunk, "-E", words
+   end
+   local path = args.script or words[1]
+   return path and load_script(path), path, { unpack(words, args.script and 1 or 2) }
+end
+
+--- Runs the command line.
+-- @tparam table argv
+-- @treturn number exit status
+function script.main(argv)
+   local args, words = parse(argv)
+   local chunk, name, arguments = pick(args, words)
+   local self = input.open(args.file)
+   local only = args.event and stacks.event(self, args.event).name
+   local function iterate() return samples.each(self, nil, only) end
+   local status = 0
+   if chunk then
+      status = run_script(chunk, name, arguments, self, iterate)
+   else
+      print_samples(iterate, parse_fields(args.fields or DEFAULT, self))
+   end
+   input.finish(self, "lpfm script")
+   return status
+end
+
+return script

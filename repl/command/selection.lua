@@ -1,0 +1,55 @@
+-- SPDX-License-Identifier: MIT
+--- The options that choose samples, of the commands that read recordings.
+-- @module repl.command.selection
+
+local options = require "repl.command.options"
+
+local selection = {}
+
+local NAMES = { "symbol", "object", "comm", "tid", "pid", "cpu", "event" }
+
+--- Adds the options.
+-- @tparam command c of `options.command`
+function selection.add_options(c)
+   c:option("-e --event", "LIST", "Only samples of these events (names separated by commas).")
+   c:option("--symbol", "LIST", "Only samples in these functions.")
+   c:option("--object", "LIST", "Only samples in these programs and libraries.")
+   c:option("--comm", "LIST", "Only samples of threads with these names.")
+   c:option("--pid", "LIST", "Only samples of these processes.")
+   c:option("--tid", "LIST", "Only samples of these threads.")
+   c:option("-C --cpu", "LIST", "Only samples on these CPUs.")
+   c:option("--time", "FROM,TO", "Only samples of this time: seconds since the first, or percent as in 10%,20%.")
+end
+
+-- What people from perf type for them.
+local meant = {
+   ["--symbols"] = "--symbol", ["-S"] = "--symbol", ["--symbol-filter"] = "--symbol", ["--dsos"] = "--object",
+   ["--dso"] = "--object", ["-d"] = "--object", ["--comms"] = "--comm", ["-c"] = "--comm",
+}
+
+--- What people from perf type for these options, and for others of a command.
+-- @tparam table others their option to ours
+-- @treturn table for `command:habits`
+function selection.habits(others)
+   local out = {}
+   for _, map in ipairs { meant, others } do
+      for theirs, ours in pairs(map) do out[theirs] = ours end
+   end
+   return out
+end
+
+--- The filter out of the options.
+-- @tparam table args
+-- @treturn table for `pfm.analyze.by`
+function selection.read(args)
+   local filter = {}
+   for _, name in ipairs(NAMES) do filter[name] = args[name] end
+   if args.time then
+      local from, to = args.time:match("^%s*([^,]*),([^,]*)%s*$")
+      if not from then options.fail("--time: '%s' is not two times, as in 1.5,2 or 10%%,20%%", args.time) end
+      filter.from, filter.to = from ~= "" and from or nil, to ~= "" and to or nil
+   end
+   return filter
+end
+
+return selection

@@ -1,0 +1,245 @@
+-- SPDX-License-Identifier: MIT
+--- lpfm top: where the machine, a process or a command spends its time, live.
+-- @module repl.command.top
+
+local events = require "pfm.events"
+local render = require "pfm.render"
+local measure = require "pfm.measure"
+local options = require "repl.command.options"
+local profile = require "pfm.profile"
+local report = require "repl.command.report"
+local terminal = require "pfm.util.terminal"
+local recording = require "pfm.recording"
+local embedded_symbols = require "pfm.recording.embedded_symbols"
+
+local top = {}
+
+local DELAY, WINDOW = 2, 10 -- s between pictures; of samples that a picture shows
+local ROWS = 20             -- of a picture that goes into a pipe
+local LEAST = 12            -- characters of what is watched
+local IDLE = "0 "           -- how the thread of a sample begins where nothing ran
+
+-- --- the samples of the last seconds, as a session -----------------------------------------------
+
+local function new_live(self, window)
+   local sampled = {}
+   for i, e in ipairs(self.events) do
+      sampled[i] = { name = e.name, pmd = e.pmd, unit = e.unit, period = self.periods[i] }
+   end
+   local live = recording.of {
+      head = { events = sampled, fixed = self.fixed, machine = { boot = embedded_symbols.this_boot() } }, blocks = {},
+   }
+   live.times, live.window, live.now = {}, window, 0
+   return live
+end
+
+local function forget(self)
+   local first = 1
+   while self.times[first] and self.times[first] < self.now - self.window do first = first + 1 end
+   if first == 1 then return end
+   self.times, self.blocks = { unpack(self.times, first) }, { unpack(self.blocks, first) }
+end
+
+local function sink_of(self, on_begin)
+   return {
+      begin = on_begin,
+      block = function(block) self.blocks[#self.blocks + 1], self.times[#self.times + 1] = block, self.now end,
+      maps = function(pid, maps) self.maps[#self.maps + 1] = { pid = pid, maps = maps } end,
+      comm = function(tid, _, name) self.comms[tid] = name end,
+   }
+end
+
+-- --- a picture -----------------------------------------------------------------------------------
+
+-- Rows of the same cells behind the thread's, idle ones apart.
+local function without_threads(sorted)
+   local by_id, out, idle, all = {}, {}, 0, 0
+   for _, row in ipairs(sorted.rows) do
+      all = all + row.events
+      if row.cells[1]:sub(1, #IDLE) == IDLE then
+         idle = idle + row.events
+      else
+         local cells = { unpack(row.cells, 2) }
+         local id = table.concat(cells, "\0") .. "\0" .. row.pmd
+         local known = by_id[id] or { cells = cells, samples = 0, events = 0 }
+         if not by_id[id] then by_id[id], out[#out + 1] = known, known end
+         known.samples, known.events = known.samples + row.samples, known.events + row.events
+      end
+   end
+   return out, idle, all
+end
+
+--- The rows of a picture.
+-- @tparam table self the session of the last seconds
+-- @string by sort keys of `report.sort`
+-- @treturn table of `cells`, `percent` (of what was not idle), `samples`, the highest first
+-- @treturn number share of what was idle
+-- @treturn table titles of the cells
+function top.rows(self, by)
+   local sorted = report.sort(self, "thread," .. by)
+   local rows, idle, all = without_threads(sorted)
+   for _, row in ipairs(rows) do row.percent = row.events / (all - idle) * 100 end
+   table.sort(rows, function(a, b)
+      if a.events ~= b.events then return a.events > b.events end
+      return table.concat(a.cells, "\0") < table.concat(b.cells, "\0")
+   end)
+   return rows, all > 0 and idle / all or 0, { unpack(sorted.titles, 2) }
+end
+
+-- What is watched may be a long command line: it leaves room for the rest.
+local function heading(view, rows, idle, columns)
+   local n = 0
+   for _, row in ipairs(rows) do n = n + row.samples end
+   local names = {}
+   for i, e in ipairs(view.live.head.events) do names[i] = e.name end
+   local seconds = math.min(view.live.now, view.live.window)
+   local rest = (", %s of %s in %.1f s%s%s"):format(render.plural(n, "sample"), table.concat(names, ", "), seconds,
+      idle > 0 and (", %.1f%% idle"):format(idle * 100) or "", view.screen and "; q quits, z begins anew" or "")
+   local room = columns - #"lpfm top: " - render.width(rest)
+   return "lpfm top: " .. render.shorten(view.what, math.max(room, LEAST)) .. rest
+end
+
+local function picture(view, limit, room)
+   local rows, idle, titles = top.rows(view.live, view.by)
+   local columns = { { title = "percent", right = true }, { title = "samples", right = true } }
+   for _, title in ipairs(titles) do columns[#columns + 1] = { title = title } end
+   local cells = {}
+   for i = 1, math.min(limit, #rows) do
+      local row = rows[i]
+      cells[i] = { ("%.2f%%"):format(row.percent), render.number(row.samples), unpack(row.cells) }
+   end
+   local lines = { heading(view, rows, idle, room), "" }
+   for _, line in ipairs(render.align(columns, cells, " ")) do lines[#lines + 1] = line end
+   if #rows == 0 then lines[#lines + 1] = " no samples yet" end
+   return lines
+end
+
+local function show(view)
+   forget(view.live)
+   if view.screen then
+      local lines, columns = terminal.size()
+      view.screen:draw(picture(view, math.min(view.rows or math.huge, lines - 3), columns), columns)
+   else
+      io.stdout:write(table.concat(picture(view, view.rows or ROWS, math.huge), "\n"), "\n\n")
+      io.stdout:flush()
+   end
+   view.shown = view.live.now
+end
+
+-- --- the loop ------------------------------------------------------------------------------------
+
+-- A measurement whose time is over ends; its command is not waited for.
+local function quit(view, self)
+   self.spec.seconds = 0
+   if view.child then view.child:kill("TERM") end
+end
+
+local keys = {
+   q = quit, Q = quit,
+   z = function(view)
+      view.live.blocks, view.live.times = {}, {}
+      show(view)
+   end,
+}
+
+local function on_tick(view)
+   return function(self, elapsed)
+      view.live.now = elapsed
+      local key = view.screen and view.screen:key()
+      if key and keys[key] then return keys[key](view, self) end
+      if elapsed - view.shown >= view.delay and not view.once then show(view) end
+   end
+end
+
+local function may_watch(err)
+   if type(err) == "string" and err:find("ermi") then err = err .. "; -p PID or a command can be watched by anyone" end
+   return err
+end
+
+local function watch(view, spec)
+   local self = profile.prepare(spec)
+   view.live = new_live(self, view.window)
+   local sink = sink_of(view.live, function(child) view.child = child end)
+   if view.full then view.screen = terminal.enter() end
+   local ok, err = pcall(profile.run, self, sink, on_tick(view))
+   if view.screen then view.screen:leave() end
+   if not ok then error(spec.cpus and may_watch(err) or err, 0) end
+   if not view.screen then show(view) end
+end
+
+-- --- the command ---------------------------------------------------------------------------------
+
+-- What people from perf type.
+local meant = { ["-E"] = "--top", ["--entries"] = "--top", ["--stdio"] = "--plain", ["-t"] = "--pid" }
+local CHAINS = "samples hold addresses, no call chains; -s symbol,line shows where they lie"
+local LEVELS = "levels are chosen with the event: -e cpu-clock:u, -e cpu-clock:k"
+local advice = {
+   ["-g"] = CHAINS, ["--call-graph"] = CHAINS, ["--children"] = CHAINS, ["-K"] = LEVELS, ["-U"] = LEVELS,
+   ["--hide_kernel_symbols"] = LEVELS, ["--hide_user_symbols"] = LEVELS,
+   ["-z"] = "--window as long as --refresh shows new samples alone; key z begins anew",
+   ["--tui"] = "on a terminal lpfm top draws in place; q quits",
+}
+
+--- The options.
+function top.options()
+   local c = options.command("top", "Shows live where the machine, threads or a command spend their time.",
+      "lpfm top [options] [--] [command [arguments]]")
+   options.add_target(c)
+   c:option("-c --period", "N", "A sample every N events (clocks: nanoseconds).")
+   c:option("-F --frequency", "HZ", "Samples per second (default: 1000).")
+   c:option("-s --sort", "KEYS", "As for 'lpfm report' (default: object,symbol).")
+   c:option("-d --refresh", "SECONDS", "Between pictures (default: 2).")
+   c:option("--window", "SECONDS", "A picture shows the samples of so long (default: 10).")
+   c:option("--top", "N", "So many rows.")
+   c:flag("--once", "One picture after the delay, and the end.")
+   c:flag("--plain", "Picture after picture as in a pipe, although this is a terminal.")
+   c:habits(meant, { "-v", "--verbose", "-n", "--show-nr-samples" }, advice)
+   c:epilog("Without a target: all CPUs. q quits, z begins anew. Idle time is left out of the percentages.", {
+      "lpfm top", "lpfm top -p 1234 --threads", "lpfm top --once | head", "lpfm top -e page-faults -c 1 -- ./prog",
+   })
+   return c
+end
+
+local function has_target(args, words)
+   return #words > 0 or #args.pid > 0 or #args.cpu > 0 or args.all_cpus
+end
+
+-- What a command prints would spoil the screen.
+local function silenced(command)
+   return { "/bin/sh", "-c", 'exec "$@" >/dev/null 2>&1', "sh", unpack(command) }
+end
+
+local function spec_of(args, words)
+   if not has_target(args, words) then args.all_cpus = true end
+   local spec = options.target(args, words)
+   local list, err = events.parse(#args.event > 0 and args.event or { "cpu-clock" })
+   if not list then options.fail("%s", err) end
+   spec.events, spec.prompt = list, true
+   spec.period = options.number(args.period, "--period", true)
+   spec.frequency = options.number(args.frequency, "--frequency")
+   if spec.period and spec.frequency then options.fail("-c and -F exclude each other") end
+   return spec
+end
+
+--- Runs the command line.
+-- @tparam table argv
+-- @treturn number exit status
+function top.main(argv)
+   local args, words = top.options():parse(argv)
+   if args.output then options.fail("--output: pictures go to standard output: 'lpfm top --once > FILE'") end
+   local spec = spec_of(args, words)
+   local by = args.sort or "object,symbol"
+   report.sort(recording.of { head = { events = {} }, blocks = {} }, by) -- refuses what is no key
+   local view = {
+      by = by, what = measure.describe(spec), once = args.once, shown = 0,
+      delay = options.number(args.refresh, "--refresh") or DELAY, rows = options.number(args.top, "--top", true),
+      window = options.number(args.window, "--window") or WINDOW,
+      full = terminal.is_terminal() and not args.plain and not args.once,
+   }
+   if view.once then spec.seconds = spec.seconds or view.delay end
+   if view.full and spec.command then spec.command = silenced(spec.command) end
+   watch(view, spec)
+   return 0
+end
+
+return top

@@ -1,0 +1,107 @@
+-- SPDX-License-Identifier: MIT
+--- The counters of a context, by what they count.
+-- @module repl.prompt.counters
+
+local lpfm = require "lpfm"
+local events = require "pfm.events"
+local journal = require "repl.prompt.journal"
+
+local counters = {}
+
+local LEVELS = { [1] = ":k", [8] = ":u" } -- of software PMCs; both: 9
+
+local function by_num(list)
+   local out = {}
+   for _, entry in ipairs(list) do out[entry.num] = entry end
+   return out
+end
+
+local function software()
+   local out = {}
+   for _, e in ipairs(events.software()) do out[e.num] = e end
+   return out
+end
+
+-- On the simulated computer every event can be encoded: the one that gives this value is it.
+local function simulated_event(pmd, value)
+   local machine = lpfm.machine()
+   if not machine.encode then return nil end
+   for _, levels in ipairs { "uk", "u", "k" } do
+      for _, name in ipairs(machine:events()) do
+         local code = machine:encode(name, pmd, levels)
+         if code ~= nil and tostring(code) == tostring(value) then
+            return levels == "uk" and name or name .. ":" .. levels
+         end
+      end
+   end
+end
+
+local function find_value(programming, num, set)
+   for _, pmc in ipairs(programming.pmcs) do
+      if pmc.num == num and (pmc.set or 0) == set then return pmc.value or 0 end
+   end
+end
+
+-- What a PMD counts: by its register, by the value of the PMC that controls it.
+local function name_of(reg, sw, programming, set)
+   local ctrl = reg.ctrl or reg.num
+   local value = find_value(programming, ctrl, set)
+   if sw then return sw.name .. (LEVELS[value] or "") end
+   if not value then return reg.name end
+   local hex = type(value) == "number" and value >= 0 and ("0x%x"):format(value) or tostring(value)
+   return journal.event(ctrl, value) or simulated_event(reg.num, value)
+      or ("%s (PMC%d = %s)"):format(reg.name, ctrl, hex)
+end
+
+local function period_of(pmd)
+   local reset = tonumber(pmd.long_reset)
+   return reset and reset < 0 and -reset or nil
+end
+
+local function known(ctx)
+   local p = journal.programming(ctx)
+   if not p then
+      error("this context is not known to the journal (it was made before the prompt began): say pmds={...}", 0)
+   end
+   return p
+end
+
+--- The counters that a context was programmed with.
+-- @param ctx
+-- @tparam[opt] table nums PMDs of set 0 instead of those
+-- @treturn table of `{num=, set=, name=, unit= ("ns" or nil), period= (of a counter that is reset), kind=}`
+function counters.of(ctx, nums)
+   local programming = nums and (journal.programming(ctx) or { pmcs = {}, pmds = {} }) or known(ctx)
+   local pmds = programming.pmds
+   if nums then
+      pmds = {}
+      for i, num in ipairs(nums) do pmds[i] = { num = num } end
+   end
+   local regs, sw, out = by_num(lpfm.pmds()), software(), {}
+   for _, pmd in ipairs(pmds) do
+      local reg = regs[pmd.num]
+      if not reg then error(("there is no PMD%d on this machine"):format(pmd.num), 0) end
+      local set = pmd.set or 0
+      out[#out + 1] = { num = pmd.num, set = set, name = name_of(reg, sw[pmd.num], programming, set),
+         unit = sw[pmd.num] and sw[pmd.num].unit, period = period_of(pmd) }
+   end
+   return out
+end
+
+--- What a context is loaded on, and whether it counts, in words.
+-- @param ctx
+-- @treturn string
+function counters.describe(ctx)
+   local p = journal.programming(ctx)
+   if not p then return "a context" end
+   local target = p.target
+   if not target then return "not loaded" end
+   local what = "this thread"
+   for _, flag in ipairs(p.create.flags or {}) do
+      if flag == "SYSTEM_WIDE" then what = "a CPU" end
+   end
+   if target.tid and what ~= "a CPU" then what = ("thread %d"):format(target.tid) end
+   return what .. (p.running and "" or ", stopped")
+end
+
+return counters

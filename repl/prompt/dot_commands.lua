@@ -1,0 +1,125 @@
+-- SPDX-License-Identifier: MIT
+--- The prompt's own commands: lines that begin with a point.
+-- @module repl.prompt.dot_commands
+
+local nearest = require "pfm.util.nearest"
+
+local dot_commands = {}
+
+local function words_of(text)
+   local out = {}
+   for word in text:gmatch("%S+") do out[#out + 1] = word end
+   return out
+end
+
+--- A path with ~ replaced.
+-- @string path
+-- @treturn string
+function dot_commands.expand(path)
+   return (path:gsub("^~/", (os.getenv("HOME") or "~") .. "/"))
+end
+
+local function say(text)
+   io.stdout:write(text, "\n")
+end
+
+-- --- what they do --------------------------------------------------------------------------------
+
+local function save(words)
+   if not words[1] then error(".save wants a file: .save FILE [CONTEXT...]", 0) end
+   say(require("repl.prompt.transcript").write(dot_commands.expand(words[1]), { unpack(words, 2) }))
+end
+
+-- Runs a file as if it were typed; the status of a saved script has been told in words.
+local function load_file(words)
+   if not words[1] then error(".load wants a file: .load FILE [ARGUMENTS]", 0) end
+   local chunk, err = loadfile(dot_commands.expand(words[1]))
+   if not chunk then error((err:gsub("^cannot open (.*)$", "cannot read %1")), 0) end
+   chunk(unpack(words, 2))
+end
+
+local function on_session(method)
+   return function(words)
+      local jobs = require "repl.prompt.jobs"
+      jobs.turn()
+      local all = jobs.list()
+      local id = words[1] or (#all == 1 and 1)
+      if not id then error(("which session? .%s N; .sessions lists them"):format(method), 0) end
+      local session = jobs.find(id)
+      session[method](session)
+      say(tostring(session))
+   end
+end
+
+local function sessions()
+   say(tostring(require("repl.prompt.jobs").list()))
+end
+
+local function help(words)
+   local text = table.concat(words, " ")
+   require("repl.prompt.help").call(text ~= "" and text or nil)
+end
+
+local function history(words)
+   local list = require("repl.line").entries(tonumber(words[1]) or 20)
+   for _, text in ipairs(list) do say(text) end
+end
+
+local function quit()
+   error(require("repl.prompt.globals").quitting, 0)
+end
+
+-- wants: what its first argument is, and the others: for completion.
+local all = {
+   save = { run = save, wants = { "file", "context" } },
+   load = { run = load_file, wants = { "file" }, program = true },
+   sessions = { run = sessions },
+   pause = { run = on_session "pause" }, resume = { run = on_session "resume" },
+   stop = { run = on_session "stop" }, wait = { run = on_session "wait" },
+   help = { run = help, wants = { "help" } },
+   history = { run = history },
+   quit = { run = quit },
+}
+
+--- The commands, with their points.
+-- @treturn table sorted
+function dot_commands.names()
+   local out = {}
+   for name in pairs(all) do out[#out + 1] = "." .. name end
+   table.sort(out)
+   return out
+end
+
+--- What an argument of a command is.
+-- @string name without the point
+-- @int i
+-- @treturn string "file", "context", "help", or nil
+function dot_commands.wants(name, i)
+   return all[name] and all[name].wants and all[name].wants[i]
+end
+
+--- Is this a line for a command?
+-- @string text
+-- @treturn boolean
+function dot_commands.is(text)
+   return text:find("^%s*%.%a") ~= nil or text:find("^%s*%?") ~= nil
+end
+
+--- A command as a function; raises if there is none of that name.
+-- @string text
+-- @treturn function
+-- @treturn string the Lua that does the same in a saved script, or nil where that has no use for it
+function dot_commands.compile(text)
+   local question = text:match("^%s*%?+%s*(.-)%s*$")
+   if question then return function() help { question ~= "" and question or nil } end end
+   local name, rest = text:match("^%s*%.(%w+)%s*(.*)$")
+   local command, words = all[name], words_of(rest)
+   if not command then
+      error(("there is no command '.%s'%s"):format(name, nearest.hint("." .. name, dot_commands.names())), 0)
+   end
+   local lua = command.program and words[1]
+      and ("assert(loadfile(%q))(%s)"):format(dot_commands.expand(words[1]), table.concat(words, ", ", 2))
+   return function() return command.run(words) end, lua or nil
+end
+
+return dot_commands

@@ -1,0 +1,247 @@
+-- SPDX-License-Identifier: MIT
+--- help() and ?NAME at the prompt: how the texts of `repl.prompt.topics`, of `pfm.doc`, of events and registers are shown.
+-- @module repl.prompt.help
+
+local render = require "pfm.render"
+local names = require "repl.prompt.names"
+local nearest = require "pfm.util.nearest"
+local reference = require "repl.prompt.reference"
+
+local help = {}
+
+local INDENT = "   "
+
+-- --- calls ---------------------------------------------------------------------------------------
+
+local function field_lines(title, fields)
+   local rows, keys = {}, {}
+   for key in pairs(fields) do keys[#keys + 1] = key end
+   table.sort(keys)
+   for i, key in ipairs(keys) do rows[i] = { key, fields[key] } end
+   local lines = render.align({ {}, {} }, rows, INDENT .. INDENT)
+   table.insert(lines, 1, INDENT .. title)
+   return lines
+end
+
+local function append(lines, more)
+   for _, line in ipairs(more) do lines[#lines + 1] = line end
+end
+
+local function call_text(entry)
+   local lines = { entry.usage, INDENT .. entry.text }
+   if entry.fields then append(lines, field_lines("Fields of the table:", entry.fields)) end
+   if entry.entries then append(lines, field_lines("Fields of each entry:", entry.entries)) end
+   if entry.returns then append(lines, field_lines("Fields of what it returns:", entry.returns)) end
+   if entry.topic and reference.topic(entry.topic) then
+      lines[#lines + 1] = ("%sMore: ?%s"):format(INDENT, entry.topic)
+   end
+   return table.concat(lines, "\n")
+end
+
+-- --- events and registers ------------------------------------------------------------------------
+
+local function software_event(name)
+   for _, e in ipairs(require("pfm.events").software()) do
+      local is = e.name == name
+      for _, alias in ipairs(e.aliases) do is = is or alias == name end
+      if is then
+         return ("%s: %s%s\n%ssoftware event of PMC/PMD %d; the PMC's value: 8 user, 1 kernel, 9 both"):format(e.name,
+            e.description, e.unit and " (" .. e.unit .. ")" or "", INDENT, e.num)
+      end
+   end
+end
+
+local function mask_lines(event)
+   local rows = {}
+   for _, mask in ipairs(event.masks or {}) do
+      rows[#rows + 1] = { ":" .. mask.name, mask.desc .. (mask.default and " (default)" or "") }
+   end
+   for _, modifier in ipairs(event.modifiers or {}) do
+      rows[#rows + 1] = { ":" .. modifier.name .. (modifier.type == "integer" and "=N" or ""), modifier.desc }
+   end
+   return render.align({ {}, {} }, rows, INDENT)
+end
+
+local function formula_text(name, event)
+   local lines = { ("%s = %s"):format(name, event.formula) }
+   for i, term in ipairs(event.terms) do
+      lines[#lines + 1] = ("%s$%d  %s: %s"):format(INDENT, i, term.name, term.desc)
+   end
+   return table.concat(lines, "\n")
+end
+
+-- An event of this machine's PMU, or of another that is known; and how many know it, if it is not of this machine.
+local function find_event(name)
+   local lpfm = require "lpfm"
+   local found = lpfm.event(name)
+   if found then return found end
+   local count = 0
+   for _, pmu in ipairs(lpfm.pmus()) do
+      local event = lpfm.event(name, pmu.name)
+      if event then count = count + 1 end
+      if event and (pmu.present or not found) then found = event end
+   end
+   return found, count
+end
+
+local function hardware_event(name)
+   local lpfm = require "lpfm"
+   local event, elsewhere = find_event(name)
+   if not event then return nil end
+   local lines = {}
+   if elsewhere then
+      lines[1] = ("%s: known for %s, not for this machine's; the first:"):format(name,
+         render.plural(elsewhere, "PMU model"))
+   end
+   if event.formula then
+      lines[#lines + 1] = formula_text(name, event)
+      return table.concat(lines, "\n")
+   end
+   lines[#lines + 1] = ("%s: %s"):format(event.name, event.desc)
+   if #(event.counters or {}) > 0 then
+      lines[#lines + 1] = ("%scounted by PMD %s"):format(INDENT, table.concat(event.counters, ", "))
+   end
+   append(lines, mask_lines(event))
+   if lpfm.machine().hw_counters == 0 and not event.software then
+      lines[#lines + 1] = INDENT .. "This machine has no hardware counters to count it with."
+   end
+   return table.concat(lines, "\n")
+end
+
+-- "PMC66", "pmd 66"
+local function register_text(name)
+   local kind, num = name:upper():match("^(PM[CD])%s*(%d+)$")
+   if not kind then return nil end
+   local lpfm = require "lpfm"
+   for _, reg in ipairs(kind == "PMC" and lpfm.pmcs() or lpfm.pmds()) do
+      if reg.num == tonumber(num) then
+         local sw = software_event(reg.name)
+         local ctrl = reg.ctrl and kind == "PMD" and (", counts what PMC%d says"):format(reg.ctrl) or ""
+         return ("%s%s: %s, %s bits, %s%s%s"):format(kind, num, reg.name, tostring(reg.width),
+            table.concat(reg.kind or {}, " "), ctrl, sw and "\n" .. INDENT .. sw or "")
+      end
+   end
+   return ("this machine has no %s%s; list(\"registers\") shows what it has"):format(kind, num)
+end
+
+local function flag_text(name)
+   local lpfm, out = require "lpfm", {}
+   for topic, flags in pairs(lpfm.flags) do
+      if flags[name] then out[#out + 1] = ("%s: flag of %s, 0x%x"):format(name, topic:gsub("_", " "), flags[name]) end
+   end
+   if lpfm.errno[name] then out[#out + 1] = ("%s: error number %d"):format(name, lpfm.errno[name]) end
+   table.sort(out)
+   return #out > 0 and table.concat(out, "\n") or nil
+end
+
+-- A field of the tables that calls take.
+local function field_text(name)
+   local out = {}
+   for _, key in ipairs(reference.keys()) do
+      local entry = reference.entry(key)
+      local text = (entry.fields and entry.fields[name]) or (entry.entries and entry.entries[name])
+      if text then out[#out + 1] = { key, text } end
+   end
+   if #out == 0 then return nil end
+   return ("%s, a field:\n%s"):format(name, table.concat(render.align({ {}, {} }, out, INDENT), "\n"))
+end
+
+-- --- values --------------------------------------------------------------------------------------
+
+local function class_text(class)
+   local rows = {}
+   for i, key in ipairs(reference.methods(class)) do
+      local entry = reference.entry(key)
+      rows[i] = { entry.usage, entry.text }
+   end
+   return table.concat(render.align({ {}, {} }, rows, INDENT), "\n")
+end
+
+-- What the comments in the sources say, where the project has been built with them.
+local function from_comments(what)
+   local ok, text = pcall(require("pfm.doc").text, what)
+   return ok and text or nil
+end
+
+local function describe(value)
+   local members = names.of(value)
+   local has = #members > 0 and "; has " .. table.concat(members, ", ") or ""
+   return ("%s: a %s%s"):format(tostring(value):match("^[^\n]*"), type(value), has)
+end
+
+local function value_text(value)
+   local class = reference.class(value)
+   if class then return ("%s: a %s\n%s"):format(tostring(value):match("^[^\n]*"), class, class_text(class)) end
+   if value == require "lpfm" then return reference.topic("context") end
+   local name = reference.name_of(value)
+   local entry = name and reference.entry(reference.key(name) or "")
+   if entry then return call_text(entry) end
+   return name and (from_comments(value) or from_comments(name)) or describe(value)
+end
+
+-- --- names ---------------------------------------------------------------------------------------
+
+local function everything()
+   local out = reference.topics()
+   append(out, reference.keys())
+   append(out, require("pfm.events").names())
+   append(out, names.of(_G))
+   for _, name in ipairs(names.modules()) do out[#out + 1] = "pfm." .. name end
+   return out
+end
+
+local function unknown(name)
+   local hint = nearest.hint(name, everything())
+   local event = hint == "" and require("lpfm").suggest_event(name)
+   if event then hint = ("; did you mean '%s'?"):format(event) end
+   return ("no help on '%s'%s; topics: %s"):format(name, hint, table.concat(reference.topics(), ", "))
+end
+
+-- A page and what it is named after: both, the call first.
+local function named_text(name)
+   local key = reference.key(name)
+   local entry = key and reference.entry(key)
+   local topic = reference.topic(name)
+   if topic then return topic end
+   if entry then return call_text(entry) end
+   return from_comments(name) or software_event(name) or register_text(name)
+end
+
+local function text_of_name(name)
+   local text = named_text(name)
+   if text then return text end
+   local value = names.value(name)
+   if value ~= nil then return value_text(value) end
+   return hardware_event(name) or flag_text(name) or field_text(name) or unknown(name)
+end
+
+--- Help about a topic, a name or a value.
+-- @param[opt] what a name ("stat", "ctx.read_pmds", "cycles", "PMC66", "long_reset"), or a value
+-- @treturn string
+-- @usage help.text("lpfm.create")
+function help.text(what)
+   if what == nil then return reference.topic("help") end
+   if type(what) == "string" then return text_of_name(what:match("^%s*(.-)%s*$")) end
+   return value_text(what)
+end
+
+-- A line that is too long goes on under its second column, or a little further in than it begins.
+local function wrap(line, width)
+   local column = line:match("^%s*%S.-%s%s+()%S") or #line:match("^%s*") + #INDENT + 1
+   if #line <= width or column > width / 2 then return line end
+   local at = width
+   while at > column and line:sub(at, at) ~= " " do at = at - 1 end
+   if at == column then return line end
+   local rest = (" "):rep(column - 1) .. line:sub(at + 1)
+   return line:sub(1, at):gsub("%s+$", "") .. "\n" .. wrap(rest, width)
+end
+
+--- Prints help, in lines that fit the terminal.
+-- @param[opt] what as of `help.text`
+function help.call(what)
+   local ok, screen = pcall(require, "repl.keys")
+   local width = ok and screen.size() or math.huge
+   for line in (help.text(what) .. "\n"):gmatch("([^\n]*)\n") do io.stdout:write(wrap(line, width - 1), "\n") end
+end
+
+return help

@@ -1,0 +1,306 @@
+-- SPDX-License-Identifier: MIT
+--- Sessions that go on while one types: measurements whose events are seen to at the prompt, in a `watch`, in `wait`.
+-- Counters count whatever the prompt does; what has to wait while a statement runs is only the attaching of new
+-- threads (`threads = true`) and the emptying of full sampling buffers (`record`).
+-- @module repl.prompt.jobs
+
+local lpfm = require "lpfm"
+local proc = require "lpfm.proc"
+local measure = require "pfm.measure"
+local render = require "pfm.render"
+
+local jobs = {}
+
+local sessions = {}
+local notices = {}
+
+local session = {}
+session.__index = session
+
+-- --- one session ---------------------------------------------------------------------------------
+
+-- Seconds in which it measured.
+local function active(self)
+   local now = self.ended_at or proc.clock()
+   return now - self.started - self.paused_for - (self.paused_at and now - self.paused_at or 0)
+end
+
+-- The command must not take the terminal: no input, a group of its own, its output kept for `output()`.
+local function keep_output(self, target)
+   local fcntl, unistd = require "posix.fcntl", require "posix.unistd"
+   local path = os.tmpname()
+   local fd, err = fcntl.open(path, fcntl.O_RDWR + fcntl.O_CREAT + fcntl.O_APPEND)
+   if not fd then error(("cannot write %s: %s"):format(path, err), 0) end
+   os.remove(path)
+   fcntl.fcntl(fd, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
+   self.fd, self.close_fd = fd, unistd.close
+   target.spawn = { stdin = false, stdout = fd, stderr = fd, group = true }
+end
+
+local function drop_output(self)
+   if self.fd then self.close_fd(self.fd) end
+   self.fd = nil
+end
+
+--- What the command wrote so far, to stdout and stderr.
+-- @treturn string
+function session:output()
+   if not self.fd then return self.text or "" end
+   local file = io.open(("/proc/self/fd/%d"):format(self.fd), "r")
+   local text = file and file:read("*a") or ""
+   if file then file:close() end
+   return text
+end
+
+local function how_it_ended(self)
+   local outcome = self.outcome
+   if self.failure then return "failed: " .. self.failure end
+   if outcome.signal then return ("ended by signal %d"):format(outcome.signal) end
+   if outcome.status then return ("ended with status %d"):format(outcome.status) end
+   return "ended"
+end
+
+local function finish(self)
+   if self.outcome or self.failure then return end
+   self.ended_at = proc.clock()
+   local seconds = active(self)
+   local ok, outcome = pcall(measure.finish, self.run)
+   if ok then
+      outcome.elapsed = seconds
+      ok, outcome = pcall(self.job.complete, outcome)
+   end
+   if ok then
+      self.outcome = outcome
+   else
+      self.failure = type(outcome) == "table" and tostring(outcome.message) or tostring(outcome)
+      if self.job.discard then self.job.discard() end
+   end
+   self.text = self:output()
+   drop_output(self)
+   self.run, self.job = nil, nil
+   notices[#notices + 1] = ("[%d] %s %s after %s"):format(self.id, self.what, how_it_ended(self), render.time(seconds))
+end
+
+local function is_over(self)
+   return self.outcome ~= nil or self.failure ~= nil
+end
+
+--- "counting" (or "sampling"), "paused", "ended" or "failed".
+-- @treturn string
+function session:state()
+   if self.failure then return "failed" end
+   if self.outcome then return "ended" end
+   return self.paused_at and "paused" or self.doing
+end
+
+local function each_context(self, call)
+   for _, subject in ipairs(measure.contexts(self.run)) do
+      local ok, err, errno = subject.ctx[call](subject.ctx)
+      if not ok and errno ~= lpfm.errno.ESRCH then error(err, 0) end
+   end
+end
+
+--- Holds the counters; the command goes on uncounted, also in threads that it begins now.
+-- @treturn session
+function session:pause()
+   if is_over(self) or self.paused_at then return self end
+   each_context(self, "stop")
+   self.paused_at = proc.clock()
+   return self
+end
+
+--- Lets the counters count on.
+-- @treturn session
+function session:resume()
+   if is_over(self) or not self.paused_at then return self end
+   self.paused_for = self.paused_for + proc.clock() - self.paused_at
+   self.paused_at = nil
+   each_context(self, "start")
+   return self
+end
+
+--- Ends the measurement; a command that runs goes on uncounted.
+-- @treturn table the result
+function session:stop()
+   if not is_over(self) then finish(self) end
+   return self:result()
+end
+
+--- Sends the command a signal.
+-- @param[opt="TERM"] signal a name or a number
+-- @treturn session
+function session:kill(signal)
+   local child = not is_over(self) and self.run.child
+   if child then
+      local ok, err = child:kill(signal)
+      if not ok then error(err, 0) end
+   end
+   return self
+end
+
+--- The counts: final ones, or those so far.
+-- @treturn table as of `stat` or `record`; prints itself
+function session:result()
+   if self.failure then error(self.failure, 0) end
+   return self.outcome or self.job.so_far(active(self))
+end
+
+--- Waits for the end.
+-- @tparam[opt] number seconds at most
+-- @return the result; or nil, "timeout"
+function session:wait(seconds)
+   local deadline = seconds and proc.clock() + seconds or math.huge
+   while not is_over(self) do
+      local fds, patience = jobs.turn()
+      patience = math.min(patience or math.huge, deadline - proc.clock())
+      if is_over(self) then break end
+      if patience <= 0 and proc.clock() >= deadline then return nil, "timeout" end
+      local ok, err, errno = lpfm.poll(fds, patience < math.huge and math.max(patience, 0) or nil)
+      if not ok and errno then error(err, 0) end
+   end
+   return self:result()
+end
+
+--- The contexts that count, for `watch`.
+-- @treturn table of contexts
+function session:contexts()
+   local out = {}
+   if is_over(self) then return out end
+   for i, subject in ipairs(measure.contexts(self.run)) do out[i] = subject.ctx end
+   return out
+end
+
+function session:__tostring()
+   local head = ("session %d, %s: %s, %s"):format(self.id, self.what, self:state(), render.time(active(self)))
+   if self.failure then return head .. ": " .. self.failure end
+   return head .. "\n" .. tostring(self:result())
+end
+
+-- --- all of them ---------------------------------------------------------------------------------
+
+-- Threads that come while the session is paused do not count either.
+local function attach_paused(self, on)
+   local attach = on.attach
+   on.attach = function(subject)
+      local ctx, err, errno = attach(subject)
+      if ctx and self.paused_at then ctx:stop() end
+      return ctx, err, errno
+   end
+end
+
+local function make_job(what, list, more)
+   if type(what) == "table" and what.record then
+      local spec = {}
+      for k, v in pairs(what) do spec[k] = v end
+      spec.record, spec.output = nil, type(what.record) == "string" and what.record or what.output
+      return require("repl.command.record").job(spec), "sampling"
+   end
+   if type(what) == "function" then
+      error("session: a function runs in this thread, as the prompt does: stat(function) counts it", 0)
+   end
+   return require("repl.command.stat").job(what, list, more), "counting"
+end
+
+--- Begins a session in the background.
+-- @param what a shell command line, or a table: `command={...}`, `tids={...}` or `cpus={...}`; `events`,
+-- `threads=true`, `seconds`; `record=FILE` samples, with `period` or `frequency`
+-- @tparam[opt] string list events
+-- @tparam[opt] string groups metric groups
+-- @treturn session
+-- @usage s = session("make", "page-faults"); s:pause(); s:resume(); s:wait()
+function jobs.start(what, list, groups)
+   local job, doing = make_job(what, list, groups)
+   measure.check(job.target)
+   local self = setmetatable({ id = #sessions + 1, job = job, doing = doing, started = proc.clock(), paused_for = 0,
+      what = type(what) == "string" and "'" .. what .. "'" or measure.describe(job.target) }, session)
+   job.target.background = true
+   if job.target.command then keep_output(self, job.target) end
+   attach_paused(self, job.on)
+   local ok, run = pcall(measure.begin, job.target, job.on)
+   if not ok then
+      drop_output(self)
+      if job.discard then job.discard() end
+      error(run, 0)
+   end
+   self.run = run
+   sessions[self.id] = self
+   return self
+end
+
+local function turn_one(self)
+   local ok, over = pcall(measure.turn, self.run)
+   if not ok and tostring(over):find("interrupted") then error(over, 0) end
+   if over then finish(self) end -- an error ends it, too
+end
+
+local function take_notices()
+   local text = #notices > 0 and table.concat(notices, "\n") or nil
+   notices = {}
+   return text
+end
+
+--- Sees to all sessions, without waiting.
+-- @treturn table descriptors to wait for
+-- @return number seconds to wait at most, or nil
+function jobs.turn()
+   local fds, seconds = {}, math.huge
+   for _, self in ipairs(sessions) do
+      if not is_over(self) then turn_one(self) end
+      if not is_over(self) then
+         local more, patience = measure.awaits(self.run)
+         for _, fd in ipairs(more) do fds[#fds + 1] = fd end
+         seconds = math.min(seconds, patience)
+      end
+   end
+   return fds, seconds < math.huge and seconds or nil
+end
+
+--- What the prompt does while it waits for a line.
+-- @treturn table descriptors
+-- @return number seconds, or nil
+-- @return string notices of sessions that ended, or nil
+function jobs.idle()
+   local fds, seconds = jobs.turn()
+   return fds, seconds, take_notices()
+end
+
+--- The session with a number.
+-- @int id
+-- @treturn session or an error
+function jobs.find(id)
+   local self = sessions[tonumber(id)]
+   if not self then error(("there is no session %s; sessions() lists them"):format(tostring(id)), 0) end
+   return self
+end
+
+local function list_text(list)
+   if #list == 0 then return "no sessions; session(\"make\") begins one" end
+   local rows = {}
+   for i, self in ipairs(list) do
+      rows[i] = { tostring(self.id), self:state(), render.time(active(self)), self.what }
+   end
+   return table.concat(render.align({ { title = "id", right = true }, { title = "state" },
+      { title = "time", right = true }, { title = "what" } }, rows), "\n")
+end
+
+--- All sessions of this prompt.
+-- @treturn table of sessions; prints itself
+function jobs.list()
+   jobs.turn()
+   return setmetatable({ unpack(sessions) }, { __tostring = list_text })
+end
+
+--- Ends all sessions; commands go on uncounted.
+-- @treturn table those that were still going on, in words
+function jobs.stop_all()
+   local left = {}
+   for _, self in ipairs(sessions) do
+      if not is_over(self) then
+         left[#left + 1] = ("session %d, %s"):format(self.id, self.what)
+         pcall(finish, self)
+      end
+   end
+   return left
+end
+
+return jobs

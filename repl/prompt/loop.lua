@@ -1,0 +1,276 @@
+-- SPDX-License-Identifier: MIT
+--- The prompt.
+-- @module loop.globals.loop
+
+local host = require "repl.host"
+local line = require "repl.line"
+local caret = require "repl.prompt.caret"
+local chunk = require "repl.prompt.chunk"
+local dot_commands = require "repl.prompt.dot_commands"
+local journal = require "repl.prompt.journal"
+local globals = require "repl.prompt.globals"
+local transcript = require "repl.prompt.transcript"
+local show = require "repl.prompt.show"
+local tokens = require "repl.prompt.tokens"
+
+local loop = {}
+
+local HISTORY = 5000 -- entries kept
+local INDENT = "   "
+local colour = line.smart() and not os.getenv("NO_COLOR")
+local jit = rawget(_G, "jit")
+
+-- --- reading -------------------------------------------------------------------------------------
+
+local function prompt_text(more)
+   local text = more and "   >> " or "lpfm> "
+   if not colour then return text end
+   return "\1\27[1m\2" .. text .. "\1\27[0m\2"
+end
+
+-- A command, or a chunk; nil and the compiler's message.
+local function compile(text)
+   if not dot_commands.is(text) then return chunk.compile(text) end
+   local ok, fn, lua = pcall(dot_commands.compile, text)
+   if not ok then return { fn = function() error(fn, 0) end, command = true } end
+   return { fn = fn, command = true, lua = lua }
+end
+
+-- What Enter inserts where a statement is not complete, or nil: a new line, indented unless lines are being pasted. And
+-- the text with its last line outdented, or nil.
+local function more(text, pasting)
+   if text == "" or dot_commands.is(text) then return nil end
+   local outdented = not pasting and tokens.outdented(text, INDENT) or nil
+   local compiled, err = chunk.compile(text)
+   if compiled or not chunk.incomplete(err) then return nil, outdented end
+   local quote = tokens.open(text)
+   if quote == "'" or quote == '"' then return nil end
+   local deep = quote == "" and not pasting and tokens.depth(text) or 0
+   return "\n" .. INDENT:rep(deep), outdented
+end
+
+-- Reads lines until they are complete: what they compile to and the text; nil and "eof", "interrupted" or an error.
+local function read_chunk()
+   local text, why = line.read(prompt_text(false))
+   if not text then return nil, why end
+   while true do
+      local compiled, err = compile(text)
+      if compiled then return compiled, text end
+      if not chunk.incomplete(err) then return nil, caret.syntax(text, err), text end
+      local next_line
+      next_line, why = line.read(prompt_text(true))
+      if not next_line then return nil, why == "eof" and caret.syntax(text, err) or why, text end
+      text = text .. "\n" .. next_line
+   end
+end
+
+-- --- running -------------------------------------------------------------------------------------
+
+local function say(text)
+   io.stdout:flush()
+   local red, plain = colour and "\27[31m" or "", colour and "\27[0m" or ""
+   io.stderr:write(red, text, plain, "\n")
+end
+
+-- nil and a message: how calls fail.
+local function failure_of(results)
+   return results.n > 1 and results[1] == nil and type(results[2]) == "string" and results[2] or nil
+end
+
+local function print_results(text, results)
+   local failure = failure_of(results)
+   if failure then
+      say(caret.runtime(text, failure))
+   else
+      show.print(unpack(results, 1, results.n))
+   end
+end
+
+-- A text without a position is a mistake of the user, and says all there is to say.
+local function traceback(err)
+   if type(err) == "string" then err = err:gsub("^[^\n]-repl/prompt/loop%.lua:%d+: ", "") end -- called from here
+   if type(err) ~= "string" or not err:find("^[^\n]-:%d+: ") then return err end
+   if err:find(": interrupted$") then return "interrupted" end
+   local trace = debug.traceback(err, 2)
+   local cut = trace:find("\n[^\n]*in function 'xpcall'") or #trace + 1
+   trace = trace:sub(1, cut - 1):gsub("\n[^\n]*repl%.lua:%d+: in function <[^\n]*$", "")
+   trace = trace:gsub("\n[^\n]*%[builtin[^\n]*", ""):gsub("\n[^\n]*in function 'error'", "")
+   trace = trace:gsub("\n[^\n]*stdin:%d+: in [^\n]*$", ""):gsub("\n[^\n]*repl/prompt/dot_commands%.lua:[^\n]*", "")
+   local _, frames = trace:gsub("\n", "")
+   return frames > 1 and trace or err
+end
+
+local function message_of(err)
+   if type(err) == "table" and err.message then return tostring(err.message) end
+   if type(err) == "string" then return err end
+   return "(error value: " .. tostring(err) .. ")"
+end
+
+-- Compiled code runs no hooks, and Ctrl-C is one: what is typed stays interpreted.
+local function keep_interruptible(fn)
+   if jit then jit.off(fn, true) end
+   return fn
+end
+
+local function pack(...)
+   return { n = select("#", ...), ... }
+end
+
+local weak = { __mode = "v" }
+
+-- What a statement did to contexts, for .save; nobody but the user keeps them open.
+local function listen(calls)
+   return journal.listen(function(ctx, call, ...)
+      calls[#calls + 1] = { who = setmetatable({ ctx }, weak), call = call, ... }
+   end)
+end
+
+local function remember_statement(compiled, text, results, failure, calls)
+   if compiled.command and not compiled.lua then return end
+   transcript.note {
+      text = compiled.lua or text, expression = compiled.expression, before = compiled.before, ok = not failure,
+      count = results and results.n or 0, was_true = results ~= nil and results[1] == true, failure = failure,
+      calls = calls,
+   }
+end
+
+-- Runs what was read; returns "quit", true, or false after an error.
+local function run(compiled, text)
+   keep_interruptible(compiled.fn)
+   local results
+   local function call() results = pack(compiled.fn()) end -- Ctrl-C in a last call, of C, strikes in pack
+   local calls = {}
+   local done_listening = listen(calls)
+   local done, err = xpcall(call, traceback)
+   local struck = host.calm()
+   done_listening()
+   if err == globals.quitting then return "quit" end
+   local failure = not done and (struck and "interrupted" or message_of(err)) or nil
+   remember_statement(compiled, text, results, failure or failure_of(results), calls)
+   if not done then
+      say(struck and failure or caret.runtime(text, failure))
+      return false
+   end
+   local ok
+   ok, err = pcall(print_results, text, results)
+   if not ok then say(message_of(err)) end
+   return true
+end
+
+-- --- history -------------------------------------------------------------------------------------
+
+local function directory(variable, default)
+   local dir, home = os.getenv(variable), os.getenv("HOME")
+   if dir and dir ~= "" then return dir end
+   return home and home ~= "" and home .. default or nil
+end
+
+local function history_file()
+   local dir = directory("XDG_STATE_HOME", "/")
+   local state = os.getenv("XDG_STATE_HOME")
+   return dir and dir:gsub("/$", "") .. (state and state ~= "" and "/lpfm_history" or "/.lpfm_history")
+end
+
+local function remember(text, file)
+   if not text or text == "" then return end
+   line.add(text)
+   if file then line.save(file, HISTORY) end
+end
+
+-- --- the start-up file ---------------------------------------------------------------------------
+
+-- The file, and whether somebody asked for it by name.
+local function start_up_file()
+   local named = os.getenv("LPFM_INIT")
+   if named then return named ~= "" and named or nil, true end
+   local dir = directory("XDG_CONFIG_HOME", "/.config")
+   return dir and dir .. "/lpfm/init.lua", false
+end
+
+-- What is wrong with it is told, and the prompt begins all the same.
+local function run_start_up_file()
+   local path, named = start_up_file()
+   local file = path and io.open(path, "r")
+   if not file and not (path and named) then return end
+   if file then file:close() end
+   local fn, err = loadfile(path)
+   local ok = fn ~= nil
+   if fn then ok, err = xpcall(keep_interruptible(fn), traceback) end
+   host.calm()
+   if not ok and err ~= globals.quitting then say(("start-up file %s: %s"):format(path, message_of(err))) end
+end
+
+-- --- the loop ------------------------------------------------------------------------------------
+
+local function banner()
+   local machine, err = require("lpfm").machine()
+   if not machine then error(err, 0) end
+   io.stdout:write(("lpfm, %s, machine %s (%s). help() helps, Ctrl-D leaves.\n"):format(
+      jit and jit.version or _VERSION, machine.name, machine.pmu))
+   local missing = require("pfm.measure.contexts").no_hardware()
+   if missing then io.stdout:write(missing, "\n") end
+end
+
+-- While a line is read, sessions in the background are seen to.
+local function idle()
+   local background = package.loaded["repl.prompt.jobs"]
+   if not background then return nil end
+   return background.idle()
+end
+
+local function start(tty, options)
+   globals.provide()
+   host.keep(true)
+   line.on { more = more, idle = idle,
+      words = function(...) return require("repl.prompt.complete").words(...) end,
+      quote = function(...) return require("repl.prompt.complete").quote(...) end }
+   if not tty then return nil end
+   banner()
+   if not options.no_init then run_start_up_file() end
+   local file = history_file()
+   if file then line.load(file) end
+   return file
+end
+
+-- One turn; returns an exit status when it was the last.
+local function turn(file, state)
+   local compiled, text, raw = read_chunk()
+   if not compiled and text == "eof" then return state.failed and 1 or 0 end
+   if file then remember(compiled and text or raw, file) end
+   if compiled then
+      local ok = run(compiled, text)
+      if ok == "quit" then return 0 end
+      state.failed = state.failed or not (ok or file or line.tty())
+   elseif text ~= "interrupted" then
+      say(text)
+      state.failed = state.failed or not line.tty()
+   end
+end
+
+-- Sessions end with the prompt.
+local function leave(tty, status)
+   if tty and status == 0 then io.stdout:write("\n") end
+   local background = package.loaded["repl.prompt.jobs"]
+   for _, what in ipairs(background and background.stop_all() or {}) do say(what .. ", ends with the prompt") end
+   host.keep(false)
+   return status
+end
+
+--- Runs the prompt.
+-- @tparam[opt] table options `no_init`: without the start-up file
+-- @treturn number exit status
+function loop.main(options)
+   local tty = line.tty()
+   local file, state = start(tty, options or {}), {}
+   while true do
+      local ok, status = pcall(turn, file, state)
+      if not ok then -- Ctrl-C between a chunk's end and the next line
+         if not host.calm() and not tostring(status):find("interrupted", 1, true) then error(status, 0) end
+         say("interrupted")
+      elseif status then
+         return leave(tty, status)
+      end
+   end
+end
+
+return loop

@@ -1,0 +1,105 @@
+-- SPDX-License-Identifier: MIT
+--- What the samples of a session are: their events, their moments, the values they hold.
+-- @module pfm.analyze.columns
+
+local nearest = require "pfm.util.nearest"
+local fail = require("repl.command.options").fail
+
+local columns = {}
+
+local SET_STEP = 2 ^ 16
+
+local function events_by_place(self)
+   local by_place = {}
+   for _, e in ipairs(self.head.events) do by_place[(e.set or 0) * SET_STEP + e.pmd] = e end
+   return by_place
+end
+
+--- Raises if something is not a session.
+-- @param self
+function columns.check(self)
+   if type(self) ~= "table" or type(self.head) ~= "table" then
+      error(("a session is wanted, as session.open(\"lpfm.data\") returns it, not a %s"):format(type(self)), 0)
+   end
+end
+
+--- The event that a sample is of.
+-- @param self of `session.open` or `session.of`
+-- @int pmd the PMD that overflowed
+-- @int[opt=0] set
+-- @treturn table of the session's `head.events`, or nil
+function columns.event(self, pmd, set)
+   self.event_at = self.event_at or events_by_place(self)
+   return self.event_at[(set or 0) * SET_STEP + pmd] or self.event_at[pmd]
+end
+
+--- The name of the event that a sample is of.
+-- @param self
+-- @int pmd
+-- @int[opt=0] set
+-- @treturn string
+function columns.event_name(self, pmd, set)
+   local event = columns.event(self, pmd, set)
+   return event and event.name or "PMD" .. pmd
+end
+
+--- See `pfm.analyze.span`.
+function columns.span(self)
+   columns.check(self)
+   if not self.first then
+      local m = self:tally({ pair = { "tstamp", "tstamp" } }):moments()
+      self.first, self.last = m.min_x, m.max_x
+   end
+   return self.first, self.last
+end
+
+-- "1.5" s from the first sample, "10%" of the run.
+local function moment(self, text, default)
+   local first, last = columns.span(self)
+   if text == nil or text == "" then return default end
+   local percent = tonumber(tostring(text):match("^(.*)%%$"))
+   if percent then return first + math.floor((last - first) * percent / 100) end
+   if not tonumber(text) then fail("'%s' is not a time in seconds, or as in 10%%", tostring(text)) end
+   return first + math.floor(tonumber(text) * 1e9 + 0.5)
+end
+
+--- A test for samples from one moment to another, for `session:tally`.
+-- @param self
+-- @param from seconds since the first sample, "10%" of the run, or nil: the beginning
+-- @param to the same, or nil: the end
+-- @treturn table
+function columns.during(self, from, to)
+   local first, last = columns.span(self)
+   local start, stop = moment(self, from, first), moment(self, to, last)
+   if stop < start then fail("the time ends (%s) before it begins (%s)", tostring(to), tostring(from)) end
+   return { "tstamp", math.max(start, 0), math.max(stop, 0) }
+end
+
+-- The number of a PMD whose values are in the samples, from its number or the name of its event.
+local function pmd_of(self, what)
+   local names = {}
+   for i, e in ipairs(self.head.with or {}) do
+      if e.name == what then return e.pmd end
+      names[i] = e.name
+   end
+   if tonumber(what) then return tonumber(what) end
+   fail("the samples hold no value '%s'%s (%s)", tostring(what), nearest.hint(tostring(what), names),
+      #names > 0 and "there are: " .. table.concat(names, ", ") or "'lpfm record --with' records some")
+end
+
+--- A value in the samples as a column of `session:tally`. Counters run on from sample to sample, of a thread or, where
+-- CPUs were measured, of a CPU: what a sample has of them is how much they grew.
+-- @param self
+-- @param what a PMD's number, the name of an event of `record --with`; "interval": ns since the last sample; "period"
+-- @tparam[opt] boolean raw the register as it is, not what it grew by: for latencies and the like
+-- @treturn table
+-- @raise where the samples hold no such value
+function columns.column(self, what, raw)
+   columns.check(self)
+   local stream = self.head.cpus and "cpu" or "tid"
+   if what == "interval" then return { "tstamp", delta = stream } end
+   if what == "period" then return { "period" } end
+   return { pmd_of(self, what), delta = not raw and stream or nil }
+end
+
+return columns

@@ -1,0 +1,109 @@
+-- SPDX-License-Identifier: MIT
+--- How two runs differ, and whether that can be chance.
+-- @module pfm.analyze.difference
+
+local columns = require "pfm.analyze.columns"
+local significance = require "pfm.significance"
+local tabulate = require "pfm.analyze.tabulate"
+
+local difference = {}
+
+local ALPHA = 0.05 -- chance that a difference is called one and is none, by default
+
+-- --- differences ---------------------------------------------------------------------------------
+
+local function sessions_of(one_or_many)
+   if type(one_or_many) == "table" and not one_or_many.head and #one_or_many > 0 then return one_or_many end
+   columns.check(one_or_many)
+   return { one_or_many }
+end
+
+local function row_for(found, result, row)
+   local id = table.concat(row.cells, "\0") .. "\0" .. row.event
+   local both = found.by_id[id]
+   if not both then
+      both = { cells = row.cells, event = row.event, runs = { old = {}, new = {} } }
+      for _, name in ipairs(result.keys) do both[name] = row[name] end
+      found.by_id[id], found.rows[#found.rows + 1] = both, both
+   end
+   return both
+end
+
+-- Adds a side's runs.
+local function add_side(found, side, sessions, by, options)
+   for run, self in ipairs(sessions) do
+      local result = tabulate.by(self, by, options)
+      found.titles, found.totals[side][run] = result.titles, result.events
+      for _, row in ipairs(result.rows) do row_for(found, result, row).runs[side][run] = row end
+   end
+end
+
+local NOTHING = { samples = 0, events = 0 }
+
+-- One side of a row: sums over its runs, and each run's share.
+local function side_of(found, row, side)
+   local totals = found.totals[side]
+   local out = { samples = 0, events = 0, total_samples = 0, total_events = 0, shares = {}, each = {} }
+   for run = 1, #totals do
+      local got, total = row.runs[side][run] or NOTHING, totals[run][row.event] or NOTHING
+      out.samples, out.events = out.samples + got.samples, out.events + got.events
+      out.total_samples, out.total_events = out.total_samples + total.samples, out.total_events + total.events
+      out.shares[run] = total.events > 0 and got.events / total.events or 0
+      out.each[run] = got.events
+   end
+   out.percent = out.total_events > 0 and out.events / out.total_events * 100 or 0
+   out.events = out.events / #totals
+   return out
+end
+
+-- What a sample stands for on either side; the null hypothesis expects samples in proportion to it.
+local function expected_share(old, new, runs)
+   local a = old.total_samples > 0 and old.total_events / old.total_samples or 1
+   local b = new.total_samples > 0 and new.total_events / new.total_samples or 1
+   local rate_old, rate_new = runs.old / a, runs.new / b
+   return rate_old / (rate_old + rate_new)
+end
+
+local function probability(old, new, runs, absolute)
+   if runs.old > 1 and runs.new > 1 then
+      if absolute then return significance.means(old.each, new.each) end
+      return significance.means(old.shares, new.shares)
+   end
+   if absolute then return significance.counts(old.samples, new.samples, expected_share(old, new, runs)) end
+   return significance.shares(old.samples, old.total_samples, new.samples, new.total_samples)
+end
+
+local function compare(found, runs, options)
+   local ps = {}
+   for i, row in ipairs(found.rows) do
+      row.old, row.new, row.runs = side_of(found, row, "old"), side_of(found, row, "new"), nil
+      row.percent = row.new.percent - row.old.percent
+      row.ratio = row.old.events > 0 and row.new.events / row.old.events or nil
+      row.change = row.new.events - row.old.events
+      row.raw_p = probability(row.old, row.new, runs, options.absolute)
+      ps[i] = row.raw_p
+   end
+   for i, p in ipairs(significance.adjust(ps)) do
+      found.rows[i].p = p
+      found.rows[i].significant = p < (options.alpha or ALPHA)
+   end
+end
+
+--- See `pfm.analyze.diff`.
+function difference.find(old, new, by, options)
+   options = options or {}
+   local found = { rows = {}, by_id = {}, totals = { old = {}, new = {} } }
+   local sides = { old = sessions_of(old), new = sessions_of(new) }
+   add_side(found, "old", sides.old, by, options)
+   add_side(found, "new", sides.new, by, options)
+   compare(found, { old = #sides.old, new = #sides.new }, options)
+   local field = options.absolute and "change" or "percent"
+   table.sort(found.rows, function(a, b)
+      local x, y = math.abs(a[field]), math.abs(b[field])
+      if x ~= y then return x > y end
+      return table.concat(a.cells, "\0") < table.concat(b.cells, "\0")
+   end)
+   return { rows = found.rows, titles = found.titles }
+end
+
+return difference

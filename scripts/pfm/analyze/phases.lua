@@ -1,0 +1,92 @@
+-- SPDX-License-Identifier: MIT
+--- The phases of a run.
+-- @module pfm.analyze.phases
+
+local columns = require "pfm.analyze.columns"
+local significance = require "pfm.significance"
+local tabulate = require "pfm.analyze.tabulate"
+
+local phases = {}
+
+local ALPHA = 0.05 -- chance that a border is found where there is none, by default
+
+-- --- phases --------------------------------------------------------------------------------------
+
+local SLICES = 60 -- of a run, by default
+
+-- Counts by kind, a table for each slice, from 0.
+local function slice_counts(self, by, options)
+   local first, last = columns.span(self)
+   local width = options.slice or math.max(last - first + 1, 1) / (options.slices or SLICES) / 1e9
+   local step = math.max(1, math.ceil(width * 1e9 - 1e-3))
+   local result = tabulate.by(self, "time," .. by, { slice = step / 1e9, filter = options.filter })
+   local slices = {}
+   for i = 1, math.floor((last - first) / step) + 1 do slices[i] = {} end
+   for _, row in ipairs(result.rows) do
+      local i = math.floor(tonumber(row.time) * 1e9 / step + 0.5) + 1
+      local kind = table.concat(row.cells, ", ", 2)
+      slices[i][kind] = (slices[i][kind] or 0) + row.samples
+   end
+   return slices, step
+end
+
+local function merged(a, b)
+   local out = {}
+   for kind, n in pairs(a) do out[kind] = n end
+   for kind, n in pairs(b) do out[kind] = (out[kind] or 0) + n end
+   return out
+end
+
+local function alike(a, b)
+   return significance.chi2(significance.likelihood(a.counts, b.counts))
+end
+
+-- The two neighbours that are most alike.
+local function closest(parts)
+   local best, most = nil, -1
+   for i = 1, #parts - 1 do
+      parts[i].next_p = parts[i].next_p or alike(parts[i], parts[i + 1])
+      if parts[i].next_p > most then best, most = i, parts[i].next_p end
+   end
+   return best, most
+end
+
+local function join(parts, i)
+   parts[i] = { from = parts[i].from, to = parts[i + 1].to, counts = merged(parts[i].counts, parts[i + 1].counts) }
+   table.remove(parts, i + 1)
+   if i > 1 then parts[i - 1].next_p = nil end
+end
+
+local function describe_phase(part, step, last)
+   local phase = { from = (part.from - 1) * step / 1e9, to = math.min(part.to * step, last) / 1e9, samples = 0,
+      rows = {} }
+   for kind, n in pairs(part.counts) do
+      phase.samples = phase.samples + n
+      phase.rows[#phase.rows + 1] = { kind = kind, samples = n }
+   end
+   for _, row in ipairs(phase.rows) do row.percent = row.samples / phase.samples * 100 end
+   table.sort(phase.rows, function(a, b)
+      if a.samples ~= b.samples then return a.samples > b.samples end
+      return a.kind < b.kind
+   end)
+   return phase
+end
+
+--- See `pfm.analyze.phases`.
+function phases.find(self, by, options)
+   options = options or {}
+   local slices, step = slice_counts(self, by or "symbol", options)
+   local parts, out = {}, {}
+   for i, counts in ipairs(slices) do parts[i] = { from = i, to = i, counts = counts } end
+   local limit = (options.alpha or ALPHA) / math.max(#slices - 1, 1) -- as many tests as borders
+   while #parts > 1 do
+      local i, p = closest(parts)
+      if p < limit then break end
+      join(parts, i)
+   end
+   local first, last = columns.span(self)
+   for i, part in ipairs(parts) do out[i] = describe_phase(part, step, last - first) end
+   return out
+end
+
+return phases

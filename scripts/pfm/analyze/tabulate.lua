@@ -1,0 +1,271 @@
+-- SPDX-License-Identifier: MIT
+--- Samples counted by what they have in common: the heart of `pfm.analyze`.
+-- @module pfm.analyze.tabulate
+
+local nearest = require "pfm.util.nearest"
+local columns = require "pfm.analyze.columns"
+local samples = require "pfm.recording.samples"
+local embedded_symbols = require "pfm.recording.embedded_symbols"
+local symbols = require "pfm.symbols"
+local fail = require("repl.command.options").fail
+
+local tabulate = {}
+
+-- --- keys ----------------------------------------------------------------------------------------
+
+local function base_name(path)
+   return path:match("([^/]+)$") or path
+end
+
+local function line_of(where)
+   local file, line = symbols.line(where)
+   if not file then return where.func end
+   return ("%s:%d"):format(base_name(file), line)
+end
+
+local function address_of(where)
+   local name = where.missing and where.func or ("%s+%s"):format(where.func, symbols.hex(where.offset))
+   return ("%s %s"):format(symbols.hex(where.address), name)
+end
+
+-- What a sample counts under, from where it lies (w), its fields (s), the session (r); and the fields it takes.
+local keys = {
+   symbol = { title = "symbol", where = true, get = function(w) return w.func end },
+   object = { title = "object", where = true, get = function(w) return base_name(w.object) end },
+   line = { title = "line", where = true, get = line_of },
+   address = { title = "address", where = true, get = address_of },
+   thread = { title = "thread", takes = { "tid", "pid" }, get = function(_, s, r)
+      return ("%d %s"):format(s.tid, samples.comm(r, s.tid, s.pid))
+   end },
+   comm = { title = "comm", takes = { "tid", "pid" }, get = function(_, s, r)
+      return samples.comm(r, s.tid, s.pid)
+   end },
+   pid = { title = "process", takes = { "pid" }, get = function(_, s, r)
+      return ("%d %s"):format(s.pid, samples.comm(r, s.pid))
+   end },
+   cpu = { title = "CPU", number = true, takes = { "cpu" }, get = function(_, s) return tostring(s.cpu) end },
+   event = { title = "event", get = function(_, s, r)
+      return columns.event_name(r, s.pmd, s.set)
+   end },
+   set = { title = "set", number = true, takes = { "set" }, get = function(_, s) return tostring(s.set) end },
+   time = { title = "time", number = true, takes = { "time" }, get = function(_, s, r)
+      return ("%.6f"):format(s.time * r.slice_ns / 1e9)
+   end },
+}
+local aliases = { dso = "object", sym = "symbol", tid = "thread", ["function"] = "symbol", srcline = "line",
+   ip = "address", process = "pid", symoff = "address", command = "comm" }
+
+--- See `pfm.analyze.keys`.
+function tabulate.keys()
+   local names = {}
+   for name in pairs(keys) do names[#names + 1] = name end
+   table.sort(names)
+   return names
+end
+
+local function read_keys(by)
+   local out = {}
+   if type(by) == "table" then by = table.concat(by, ",") end
+   for name in (by .. ","):gmatch("%s*([^,]*)%s*,") do
+      name = aliases[name] or name
+      if not keys[name] then
+         fail("--sort: unknown key '%s'%s (keys: %s)", name, nearest.hint(name, tabulate.keys()),
+            table.concat(tabulate.keys(), ", "))
+      end
+      out[#out + 1] = name
+   end
+   return out
+end
+
+-- --- filters ------------------------------------------------------------------------------
+
+local TESTS = { "symbol", "object", "comm", "tid", "pid", "cpu", "event", "set" }
+
+local function check_names(filter)
+   local known = { from = true, to = true }
+   for _, name in ipairs(TESTS) do known[name] = true end
+   for name in pairs(filter) do
+      if not known[name] then
+         fail("there is no filter '%s' (filters: %s, from, to)", tostring(name), table.concat(TESTS, ", "))
+      end
+   end
+end
+
+-- { name, values = {[text] = true} } for each test that rows must pass.
+local function read_tests(filter)
+   local out = {}
+   check_names(filter)
+   for _, name in ipairs(TESTS) do
+      if filter[name] ~= nil then
+         local values = {}
+         for value in (tostring(filter[name]) .. ","):gmatch("%s*([^,]*)%s*,") do values[value] = true end
+         out[#out + 1] = { name = name, values = values }
+      end
+   end
+   return out
+end
+
+local FIELDS = { "pid", "tid", "cpu", "pmd", "set", "ip", "time" }
+
+local function has_sets(self)
+   for _, e in ipairs(self.head.events) do
+      if e.set then return true end
+   end
+end
+
+-- The fields that keys and tests take, in a fixed order.
+local function fields_for(self, wanted, tests)
+   local need, out = { pmd = true, set = has_sets(self) }, {}
+   local function take(name)
+      local key = keys[name]
+      if key and key.where then need.pid, need.ip = true, true end
+      for _, field in ipairs(key and key.takes or { name }) do need[field] = true end
+   end
+   for _, name in ipairs(wanted) do take(name) end
+   for _, test in ipairs(tests) do take(test.name) end
+   for _, f in ipairs(FIELDS) do
+      if need[f] then out[#out + 1] = f end
+   end
+   return out
+end
+
+local function columns_for(self, fields)
+   local out = {}
+   for i, f in ipairs(fields) do
+      out[i] = f == "time" and { "tstamp", from = (columns.span(self)), step = self.slice_ns } or f
+   end
+   return out
+end
+
+-- --- counting ------------------------------------------------------------------------------------
+
+local function row_iterator(tally, fields, sums)
+   local rows, n = tally:rows(), #fields
+   return function()
+      local got = { rows() }
+      if got[1] == nil then return nil end
+      local s = { samples = got[n + 1], events = got[n + 2], sums = {} }
+      for i, f in ipairs(fields) do s[f] = got[i] end
+      for i, name in ipairs(sums) do s.sums[name] = tonumber(got[n + 2 + i]) end
+      return s
+   end
+end
+
+local function passes(self, tests, s, where)
+   for _, test in ipairs(tests) do
+      local key = keys[test.name]
+      local value = (test.name == "tid" or test.name == "pid") and s[test.name] or key.get(where, s, self)
+      if not test.values[tostring(value)] then return false end
+   end
+   return true
+end
+
+local function note_missing(result, where, s)
+   if not where or not where.missing then return end
+   local m = result.missing[where.object] or { samples = 0, why = where.missing }
+   m.samples = m.samples + s.samples
+   result.missing[where.object] = m
+end
+
+-- What samples stand for: of periods that are not all the same, those that ended with them.
+local function events_of(self, s)
+   local event = self.head.fixed and columns.event(self, s.pmd, s.set)
+   return event and event.period and s.samples * event.period or s.events
+end
+
+local function new_row(result, wanted, cells, s)
+   local row = { cells = cells, samples = 0, events = 0, pmd = s.pmd, sums = {} }
+   for i, name in ipairs(wanted) do row[name] = keys[name].number and tonumber(cells[i]) or cells[i] end
+   row.event = s.event
+   result.rows[#result.rows + 1] = row
+   return row
+end
+
+local function add(to, s)
+   to.samples, to.events = to.samples + s.samples, to.events + s.events
+   for name, sum in pairs(s.sums) do to.sums[name] = (to.sums[name] or 0) + sum end
+end
+
+local function add_total(totals, id, s)
+   totals[id] = totals[id] or { samples = 0, events = 0, sums = {} }
+   add(totals[id], s)
+end
+
+-- What a row's percentage is of: its event, and where it is one of several of a slice of time, that.
+local function whole_of(result, row)
+   return result.sliced and row.event .. "\0" .. row.time or row.event
+end
+
+local function add_row(result, wanted, cells, s)
+   local id = table.concat(cells, "\0") .. "\0" .. s.event
+   local row = result.by_id[id] or new_row(result, wanted, cells, s)
+   result.by_id[id] = row
+   add(row, s)
+   add_total(result.totals, s.pmd, s)
+   add_total(result.events, s.event, s)
+   add_total(result.wholes, whole_of(result, row), s)
+end
+
+local function finish(result)
+   for _, row in ipairs(result.rows) do
+      local total = result.wholes[whole_of(result, row)].events
+      row.percent = total > 0 and row.events / total * 100 or 0
+   end
+   table.sort(result.rows, function(a, b)
+      if a.time ~= b.time then return a.time < b.time end
+      if a.events ~= b.events then return a.events > b.events end
+      return table.concat(a.cells, "\0") < table.concat(b.cells, "\0")
+   end)
+   result.by_id, result.wholes, result.sliced = nil, nil, nil
+   return result
+end
+
+local function is_one_of(name, names)
+   for _, n in ipairs(names) do
+      if n == name then return true end
+   end
+end
+
+local function needs_where(wanted, tests)
+   for _, name in ipairs(wanted) do
+      if keys[name].where then return true end
+   end
+   for _, test in ipairs(tests) do
+      if keys[test.name] and keys[test.name].where then return true end
+   end
+end
+
+local function sum_columns(self, names)
+   local out = {}
+   for i, name in ipairs(names) do out[i] = columns.column(self, name) end
+   return out
+end
+
+--- See `pfm.analyze.by`.
+function tabulate.by(self, by, options)
+   columns.check(self)
+   options = options or {}
+   local filter = options.filter or {}
+   local wanted, tests, sums = read_keys(by or "symbol"), read_tests(filter), options.sums or {}
+   self.slice_ns = math.max(1, math.floor((options.slice or 1) * 1e9 + 0.5))
+   local fields = fields_for(self, wanted, tests)
+   local tally, cut = self:tally { keys = columns_for(self, fields), sums = sum_columns(self, sums),
+      where = (filter.from or filter.to) and { columns.during(self, filter.from, filter.to) } }
+   local resolver = needs_where(wanted, tests) and embedded_symbols.resolver(self)
+   local result = { rows = {}, by_id = {}, totals = {}, events = {}, missing = {}, cut = cut, titles = {},
+      keys = wanted, wholes = {}, sliced = #wanted > 1 and is_one_of("time", wanted) }
+   for i, name in ipairs(wanted) do result.titles[i] = keys[name].title end
+   for s in row_iterator(tally, fields, sums) do
+      local where = resolver and resolver:resolve(s.pid, s.ip)
+      if passes(self, tests, s, where) then
+         local cells = {}
+         for i, name in ipairs(wanted) do cells[i] = keys[name].get(where, s, self) end
+         s.event, s.events = columns.event_name(self, s.pmd, s.set), events_of(self, s)
+         note_missing(result, where, s)
+         add_row(result, wanted, cells, s)
+      end
+   end
+   return finish(result)
+end
+
+return tabulate

@@ -1,0 +1,477 @@
+-- SPDX-License-Identifier: MIT
+--- What is measured, and for how long: a command, threads, CPUs; with `threads`, everything that they
+-- create. A target is a table:
+--
+--    command = {"prog", "arg"}   measured, or with tids or cpus: measure while it runs
+--    tids = {123, ...}           these threads
+--    cpus = {0, 1}               these CPUs, whoever runs there
+--    call = fn                   measured: this thread, or tids or cpus, while the function runs
+--    threads = true              new threads and children too (of tids: all threads of the process)
+--    delay = 2                   the measurement starts so many seconds later
+--    seconds = 10                and lasts at most so long
+--
+-- On a simulated computer there are no commands; its threads and CPUs are measured while it runs, and the
+-- seconds are its own.
+-- A subject is one thing that gets a context: `{tid=, pid=}` or `{cpu=}`, `{}` for the calling thread. While it
+-- has `held`, its context is not to be started yet.
+-- @module pfm.measure
+
+local lpfm = require "lpfm"
+local proc = require "lpfm.proc"
+local host = require "pfm.measure.host"
+local render = require "pfm.render"
+
+local measure = {}
+
+local STEP = 0.01    -- s between looks at a child where the kernel has no descriptor for it
+local PATIENCE = 2   -- s that an interrupted command gets to end by itself
+
+local MAY_TRACE = "; --threads traces the process: do it as its owner where kernel.yama.ptrace_scope permits (0), "
+   .. "or with CAP_SYS_PTRACE; no other tracer (gdb, strace) may be at it"
+
+-- --- subjects ------------------------------------------------------------------------------------
+
+local function add(self, subject)
+   subject.held = self.waits_until and true or nil
+   local ctx, err, errno = self.on.attach(subject)
+   if not ctx then return nil, err, errno end
+   subject.ctx = ctx
+   self.by_ctx[ctx] = subject
+   self.live = self.live + 1
+   self.waiting = nil
+   return true
+end
+
+local function remove(self, subject)
+   if not self.by_ctx[subject.ctx] then return end
+   self.by_ctx[subject.ctx] = nil
+   self.live = self.live - 1
+   self.waiting = nil
+   self.on.ended(subject)
+   subject.ctx:close()
+end
+
+local function first_subjects(self)
+   local target, out = self.target, {}
+   for _, tid in ipairs(target.tids or {}) do
+      local pid = self.world.process_of(tid)
+      if not pid then error(("there is no thread or process %d"):format(tid), 0) end
+      local tids = target.threads and proc.threads(pid) or { tid }
+      for _, t in ipairs(tids) do out[#out + 1] = { tid = t, pid = self.world.pid_of(t) } end
+   end
+   for _, cpu in ipairs(target.cpus or {}) do out[#out + 1] = { cpu = cpu } end
+   if #out == 0 then out[1] = self.child and { tid = self.child.pid, pid = self.child.pid } or {} end
+   return out
+end
+
+local function attach_first(self)
+   for _, subject in ipairs(first_subjects(self)) do
+      local ok, err = add(self, subject)
+      if not ok then error(err, 0) end
+   end
+end
+
+--- Loads a context on a subject; one of a CPU is loaded on that CPU.
+-- @param ctx
+-- @tparam table subject
+-- @return true, or nil, message, errno
+-- @usage
+-- local ctx = assert(lpfm.create {})
+-- assert(measure.load(ctx, { tid = proc.gettid() }))
+-- ctx:close()
+function measure.load(ctx, subject)
+   if not subject.cpu then return ctx:load(subject.tid) end
+   return host.now().load_cpu(ctx, subject.cpu)
+end
+
+-- The delay is over.
+local function begin_counting(self)
+   for _, subject in pairs(self.by_ctx) do
+      subject.held = nil
+      subject.ctx:start() -- fails where the thread has ended, which its END message tells
+   end
+   self.waits_until = nil
+end
+
+-- --- events of the outside world -----------------------------------------------------------------
+
+local function read_messages(self, subject)
+   while true do
+      local msg = subject.ctx:read(0)
+      if not msg then return end
+      if msg.type == "END" then
+         remove(self, subject)
+         return
+      end
+      if self.on.message and self.on.message(subject, msg) == "enough" then self.enough = true end
+   end
+end
+
+local handle = {}
+
+-- A new thread or process, held until it is released. One that is gone already has nothing to count.
+local function newcomer(self, event)
+   if self.on.born then self.on.born(event.tid, event.pid, event.parent) end
+   local ok, err, errno = add(self, { tid = event.tid, pid = event.pid })
+   if not ok and errno ~= lpfm.errno.ESRCH then
+      self.unmeasured, self.why = self.unmeasured + 1, self.why or err
+   end
+   self.followed = self.followed + 1
+end
+handle.thread, handle.fork = newcomer, newcomer
+
+function handle.exec(self, event)
+   self.on.exec(event.tid, event.pid)
+end
+
+local function trace(self)
+   local event, why = self.tracer:next(0)
+   while event do
+      handle[event.kind](self, event)
+      if event.held then self.tracer:release(event.tid) end
+      event, why = self.tracer:next(0)
+   end
+   if why == "ended" then self.nobody, self.waiting = true, nil end
+end
+
+-- --- the loop ------------------------------------------------------------------------------------
+
+local function child_ended(self)
+   if not self.child or self.status then return self.status ~= nil end
+   -- it stays to be asked until it is waited for, which a tracer does
+   self.own_ns = not self.tracer and self.world.ran_ns(self.child.pid, self.child.pid) or self.own_ns
+   self.status = self.child:wait(0)
+   return self.status ~= nil
+end
+
+local function finished(self, now)
+   if not self.target.background and proc.interrupted() then
+      self.interrupted = true
+      return true
+   end
+   if self.enough then return true end
+   if self.target.seconds and now >= self.started + self.target.seconds then return true end
+   if self.child then
+      return child_ended(self) and (self.live == 0 or self.clock or self.tracer ~= nil or self.waits_until ~= nil)
+   end
+   return self.live == 0
+end
+
+local function next_tick(self, now)
+   if not self.on.tick then return math.huge end
+   if now >= self.tick_at then
+      local step = self.on.tick(now - self.started)
+      self.tick_at = self.tick_at + step
+      if self.tick_at <= now then self.tick_at = now + step end
+   end
+   return self.tick_at - now
+end
+
+-- Everything that can wake us.
+local function wake_list(self)
+   local list = {}
+   for ctx in pairs(self.by_ctx) do list[#list + 1] = ctx end
+   if self.tracer and not self.nobody then list[#list + 1] = self.tracer end
+   local child_has_fd = self.child and pcall(self.child.fd, self.child)
+   if child_has_fd and not self.tracer then list[#list + 1] = self.child end
+   self.blind = self.child and not child_has_fd
+   return list
+end
+
+local function patience(self, now, until_tick)
+   local seconds = until_tick
+   if self.waits_until then seconds = self.waits_until - now end
+   if self.target.seconds then seconds = math.min(seconds, self.started + self.target.seconds - now) end
+   if self.blind or self.nobody then seconds = math.min(seconds, STEP) end
+   return math.max(seconds, 0)
+end
+
+local function wait(self, seconds)
+   self.waiting = self.waiting or wake_list(self)
+   local ready = self.world.poll(self.waiting, seconds < math.huge and seconds or nil)
+   for _, who in ipairs(ready) do
+      local subject = self.by_ctx[who]
+      if subject then
+         read_messages(self, subject)
+      elseif who == self.tracer then
+         trace(self)
+      end
+   end
+end
+
+-- What the time brings: the end of a delay, ticks; returns how long until the next.
+local function step(self, now)
+   return self.waits_until and math.huge or next_tick(self, now)
+end
+
+local function over(self, now)
+   if self.waits_until and now >= self.waits_until then begin_counting(self) end
+   return finished(self, now)
+end
+
+local function loop(self)
+   while true do
+      local now = self.world.clock()
+      if over(self, now) then return end
+      wait(self, patience(self, now, step(self, now)))
+   end
+end
+
+-- A function has the thread for itself: messages and ticks come when it is over.
+local function call(self)
+   local results = { pcall(self.target.call) }
+   if not results[1] then error(results[2], 0) end
+   self.results = { unpack(results, 2, table.maxn(results)) }
+end
+
+local function start_tracer(self)
+   local target = self.target
+   if not target.threads or target.cpus then return end
+   local who = target.tids and self.world.process_of(target.tids[1]) or self.child
+   local tracer, err, errno = proc.trace(who, { births_only = true, hold_exec = self.on.exec and true or false })
+   if not tracer then error(err .. (errno == lpfm.errno.EPERM and MAY_TRACE or ""), 0) end
+   self.tracer = tracer
+end
+
+local function spawn(self)
+   local target = self.target
+   if not target.command then return end
+   local child, err = proc.spawn(target.command, target.spawn)
+   if not child then error(err, 0) end
+   self.child = child
+   self.clock = target.tids ~= nil or target.cpus ~= nil
+end
+
+local function let_go(self)
+   if not self.child then return end
+   local ok, err, errno = self.child:go()
+   self.gone = true
+   if not ok then error({ message = err, status = errno == lpfm.errno.ENOENT and 127 or 126 }, 0) end
+end
+
+local function end_all(self)
+   local subjects = {}
+   for _, subject in pairs(self.by_ctx) do subjects[#subjects + 1] = subject end
+   for _, subject in ipairs(subjects) do
+      read_messages(self, subject)
+      remove(self, subject)
+   end
+end
+
+-- The terminal sends Ctrl-C to the command, too; one that takes no notice is asked to end.
+local function end_interrupted(self)
+   local deadline = proc.clock() + PATIENCE
+   while not self.status and proc.clock() < deadline do self.status = self.child:wait(deadline - proc.clock()) end
+   if not self.status then self.child:kill("TERM") end
+end
+
+-- A command that a time limit leaves running is waited for.
+local function reap(self)
+   if self.tracer then self.tracer:close() end
+   if not self.child then return end
+   if not self.gone then
+      self.child:close()
+      return
+   end
+   if self.interrupted then end_interrupted(self) end
+   if self.target.background and not self.status then
+      self.child:close()
+      return
+   end
+   while not self.status do
+      self.status = self.child:wait()
+      if not self.status and proc.interrupted() then self.child:kill("TERM") end
+   end
+   self.child:close()
+end
+
+--- Raises an error where a target cannot be measured: a simulated computer runs no commands.
+-- @tparam table target
+-- @usage
+-- measure.check { command = { "true" } }
+function measure.check(target)
+   local sim = host.now().sim
+   if not sim then return end
+   if target.command then
+      error(sim.name .. " is a simulated machine and runs no real programs; LPFM_MACHINE=perf does", 0)
+   end
+   if target.threads then error(sim.name .. ": new threads are not followed there; name them in tids", 0) end
+   if not target.tids and not target.cpus then error(sim.name .. ": tids or cpus say what to measure there", 0) end
+end
+
+local function begin(self)
+   local target = self.target
+   measure.check(target)
+   if target.threads then proc.raise_nofile() end
+   self.world = host.now()
+   spawn(self)
+   start_tracer(self)
+   self.waits_until = target.delay and math.huge
+   attach_first(self)
+   self.started = self.world.clock() + (target.delay or 0)
+   self.waits_until = target.delay and self.started
+   self.tick_at = self.started
+   let_go(self)
+   if self.on.begin then self.on.begin(self.child) end
+end
+
+local function complete(self)
+   self.elapsed = math.max(self.world.clock() - self.started, 0)
+   end_all(self)
+end
+
+local function carry_out(self)
+   begin(self)
+   if self.target.call then call(self) else loop(self) end
+   complete(self)
+end
+
+local function close_all(self)
+   for ctx in pairs(self.by_ctx) do ctx:close() end
+end
+
+local function result(self)
+   local status = self.status or {}
+   return {
+      status = status.status, signal = status.signal, rusage = status.rusage,
+      elapsed = self.elapsed, interrupted = self.interrupted or false, followed = self.followed,
+      unmeasured = self.unmeasured, why = self.why, own_ns = self.own_ns, results = self.results,
+      late = self.waits_until ~= nil, enough = self.enough or false,
+   }
+end
+
+local function new(target, on)
+   return { target = target, on = on, by_ctx = {}, live = 0, followed = 0, unmeasured = 0 }
+end
+
+--- Measures a target.
+-- @tparam table target
+-- @tparam table on `attach(subject)` returns a loaded and started context, or nil and a message;
+-- `ended(subject)`: its context ends, read it now; optional `begin(child)`, `message(subject, msg)`,
+-- which ends it all by "enough", `tick(seconds since the start)` returns seconds to the next,
+-- `born(tid, pid, parent)`, `exec(tid, pid)` (it is held meanwhile)
+-- @treturn table `status`, `signal`, `rusage` of the command; `elapsed` (s), `interrupted`, `followed` (threads
+-- that came), `unmeasured` (of them, without a context) and `why`; `own_ns`, how long the command's first thread
+-- ran; `results`, what the called function returned; `late`: it was over before the delay was
+-- @usage
+-- local outcome = measure.run({ command = { "true" } }, {
+--    attach = function(subject)
+--       local ctx = assert(lpfm.create {})
+--       ctx:write_pmcs { { num = 66, value = 9 } }
+--       assert(measure.load(ctx, subject) and ctx:start())
+--       return ctx
+--    end,
+--    ended = function(subject) print(subject.ctx:read_pmds { 66 }[1].value) end,
+-- })
+-- assert(outcome.status == 0)
+function measure.run(target, on)
+   local self = new(target, on)
+   proc.on_interrupt(true)
+   local ok, err = pcall(carry_out, self)
+   if not ok then close_all(self) end
+   pcall(reap, self)
+   proc.on_interrupt(false)
+   if not ok then error(err, 0) end
+   return result(self)
+end
+
+-- --- in the background ---------------------------------------------------------------------------
+
+--- Begins to measure a target and returns; `measure.turn` carries it on, now and then.
+-- @tparam table target as for `measure.run`; `background = true`
+-- @tparam table on as for `measure.run`
+-- @treturn table for the functions below
+-- @usage
+-- local c = count.prepare { command = { "true" }, events = "page-faults" }
+-- local f = measure.begin({ command = { "true" }, background = true }, c.on)
+-- while not measure.turn(f) do lpfm.poll({}, 0.001) end
+-- print(count.complete(c, measure.finish(f)).events[1].value)
+function measure.begin(target, on)
+   local self = new(target, on)
+   local ok, err = pcall(begin, self)
+   if ok then return self end
+   close_all(self)
+   pcall(reap, self)
+   error(err, 0)
+end
+
+--- Does what there is to do, without waiting.
+-- @tparam table self of `measure.begin`
+-- @treturn boolean whether the measurement is over
+-- @usage
+-- local c = count.prepare { command = { "true" }, events = "page-faults" }
+-- local f = measure.begin({ command = { "true" }, background = true }, c.on)
+-- while not measure.turn(f) do lpfm.poll({}, 0.001) end
+-- measure.finish(f)
+function measure.turn(self)
+   local now = self.world.clock()
+   if over(self, now) then return true end
+   self.until_tick = step(self, now)
+   wait(self, 0)
+   return finished(self, self.world.clock())
+end
+
+--- What a measurement waits for after `measure.turn`.
+-- @tparam table self
+-- @treturn table descriptors
+-- @treturn number seconds, or math.huge
+-- @usage
+-- local c = count.prepare { command = { "true" }, events = "page-faults" }
+-- local f = measure.begin({ command = { "true" }, background = true }, c.on)
+-- measure.turn(f)
+-- local fds, seconds = measure.awaits(f)
+-- print(#fds, seconds)
+-- measure.finish(f)
+function measure.awaits(self)
+   local fds = {}
+   for i, who in ipairs(self.waiting or wake_list(self)) do fds[i] = who:fd() end
+   return fds, patience(self, self.world.clock(), self.until_tick or math.huge)
+end
+
+--- Ends a measurement, over or not; a command that still runs goes on alone.
+-- @tparam table self
+-- @treturn table as of `measure.run`
+-- @usage
+-- local c = count.prepare { command = { "true" }, events = "page-faults" }
+-- local f = measure.begin({ command = { "true" }, background = true }, c.on)
+-- print(measure.finish(f).elapsed)
+function measure.finish(self)
+   local ok, err = pcall(complete, self)
+   if not ok then close_all(self) end
+   pcall(reap, self)
+   if not ok then error(err, 0) end
+   return result(self)
+end
+
+--- The contexts of a measurement, with what each is on.
+-- @tparam table self
+-- @treturn table of `{ctx=, tid=, pid=, cpu=}`
+-- @usage
+-- local c = count.prepare { command = { "true" }, events = "page-faults" }
+-- local f = measure.begin({ command = { "true" }, background = true }, c.on)
+-- print(#measure.contexts(f))
+-- measure.finish(f)
+function measure.contexts(self)
+   local out = {}
+   for _, subject in pairs(self.by_ctx) do out[#out + 1] = subject end
+   return out
+end
+
+--- What is measured, in words.
+-- @tparam table target
+-- @treturn string
+-- @usage print(measure.describe { command = { "ls", "-l" } })
+function measure.describe(target)
+   if target.words then return target.words end
+   if target.tids then
+      local list = table.concat(target.tids, ", ")
+      if target.threads then return "all threads of " .. list end
+      return (#target.tids > 1 and "threads " or "thread ") .. list
+   end
+   if target.cpus then
+      return #target.cpus == 1 and "CPU " .. target.cpus[1] or render.plural(#target.cpus, "CPU")
+   end
+   return "'" .. render.command(target.command) .. "'"
+end
+
+return measure

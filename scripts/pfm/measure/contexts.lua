@@ -1,0 +1,198 @@
+-- SPDX-License-Identifier: MIT
+--- From events to contexts: finds out once what can be counted here, then makes contexts for it.
+-- @module pfm.measure.contexts
+
+local lpfm = require "lpfm"
+local events = require "pfm.events"
+local measure = require "pfm.measure"
+local plan = require "pfm.measure.plan"
+
+local contexts = {}
+
+local SWITCH_NS = 1e6 -- between event sets, where nothing else is asked for
+
+local function program(ctx, spec)
+   local lists = { create_evtsets = spec.sets or {}, write_pmcs = spec.pmcs, write_pmds = spec.pmds }
+   for _, call in ipairs { "create_evtsets", "write_pmcs", "write_pmds" } do
+      local ok, err, errno = plan.in_parts(lists[call], function(part) return ctx[call](ctx, part) end)
+      if not ok then return nil, err, errno end
+   end
+   return true
+end
+
+-- Can this be counted? Tried on this thread: what the system says counts, not what its settings suggest.
+local function try(spec)
+   local ctx, err, errno = lpfm.create()
+   if not ctx then return nil, err, errno end
+   local ok
+   ok, err, errno = program(ctx, spec)
+   if ok then ok, err, errno = ctx:load() end
+   ctx:close()
+   -- this thread is being monitored already, or is none of a simulated machine: the target will tell
+   if errno == lpfm.errno.EBUSY or errno == lpfm.errno.ESRCH then return true end
+   return ok, err, errno
+end
+
+local function together(list)
+   local spec = { pmcs = events.pmcs(list), pmds = {} }
+   for i, e in ipairs(list) do spec.pmds[i] = { num = e.pmd, value = 0 } end
+   return spec
+end
+
+local function denied(errno)
+   return errno == lpfm.errno.EACCES or errno == lpfm.errno.EPERM
+end
+
+-- The event, or its user half where the kernel's is not permitted; nil and why.
+local function usable(event)
+   if event.reason then return nil, event.reason end
+   local ok, err, errno = try(together { event })
+   if ok then return event end
+   if denied(errno) and not event.plm then
+      local mine = events.user_only(event)
+      events.assign { mine }
+      if not mine.reason and try(together { mine }) then return mine end
+   end
+   return nil, err
+end
+
+local function split(list)
+   local good = {}
+   for _, event in ipairs(list) do
+      local e, why = usable(event)
+      if e then
+         event.name, event.plm = e.name, e.plm
+         good[#good + 1] = event
+      else
+         event.reason = why
+      end
+   end
+   local ok, err = events.assign(good)
+   if not ok then error(err, 0) end
+   return good
+end
+
+local function assigned(list)
+   for _, event in ipairs(list) do
+      if event.reason then return false end
+   end
+   return #list > 0
+end
+
+--- Finds out which events can be counted; the others get a `reason`.
+-- @tparam table list of events
+-- @treturn table those that can
+function contexts.usable(list)
+   if assigned(list) and try(together(list)) then return list end
+   local good = split(list)
+   if #good > 0 then
+      local ok, err = try(together(good))
+      if not ok then error(err, 0) end
+   end
+   return good
+end
+
+-- --- event sets ----------------------------------------------------------------------------------
+
+local function try_plan(list, unavail, its)
+   local made, err = plan.make(list, unavail, its)
+   if not made then return nil, err end
+   if #made.sets == 0 then return nil, "none of the events can be counted" end
+   local ok, errno
+   ok, err, errno = try(plan.spec(made, { SWITCH_NS }))
+   return ok and made, err, errno
+end
+
+-- Each event alone, at the user level if no more is permitted.
+local function alone(event)
+   local ok, err, errno = try_plan { event }
+   if not ok and denied(errno) and not event.plm then
+      local mine = events.user_only(event)
+      if try_plan { mine } then
+         event.name, event.plm = mine.name, mine.plm
+         return
+      end
+   end
+   if not ok then event.reason = event.reason or err end
+end
+
+-- A trigger's counter is none of the events'; a software event's may be both.
+local function taken_by(its)
+   local out = {}
+   for _, pmc in ipairs(its and its.event.kind == "hardware" and its.event.pmcs or {}) do out[#out + 1] = pmc.num end
+   return out
+end
+
+local function assign_trigger(its, list)
+   local ok, err = events.assign { its.event }
+   if ok and its.event.reason then err = ("'%s': %s"):format(its.event.name, its.event.reason) end
+   if err then error("switch: " .. err, 0) end
+   for _, e in ipairs(list) do
+      if e.num == its.event.num and e.num and events.software_value(e) ~= events.software_value(its.event) then
+         error(("switch: '%s' and '%s' are counted by one register"):format(its.event.name, e.name), 0)
+      end
+   end
+end
+
+-- Others may hold counters: the events get by with fewer, in more sets.
+local function squeeze(list, made, err)
+   local counters, unavail = plan.counters(made), taken_by(made.trigger)
+   while #counters > 1 do
+      unavail[#unavail + 1] = table.remove(counters)
+      local tried = try_plan(list, unavail, made.trigger)
+      if tried then return tried end
+   end
+   error(err, 0)
+end
+
+--- Plans the event sets in which events can be counted here; events that cannot be get a `reason`.
+-- @tparam table list of events of `events.read`
+-- @tparam[opt] table its the trigger of `pfm.measure.trigger` that leads to the next set
+-- @treturn table of `pfm.measure.plan`, perhaps without any sets
+function contexts.plan(list, its)
+   if its then assign_trigger(its, list) end
+   local made = try_plan(list, taken_by(its), its)
+   if made then return made end
+   for _, event in ipairs(list) do
+      if not event.reason then alone(event) end
+   end
+   local err, ok
+   made, err = plan.make(list, taken_by(its), its)
+   if not made then error(err, 0) end
+   if #made.sets == 0 then return made end
+   ok, err = try(plan.spec(made, { SWITCH_NS }))
+   return ok and made or squeeze(list, made, err)
+end
+
+--- Makes a context on a subject, counting.
+-- @tparam table subject of `pfm.measure`
+-- @tparam table spec `pmcs`, `pmds` as for the calls; optional `create`, the arguments of `lpfm.create`, and
+-- `sets`, those of `create_evtsets`
+-- @return the context, or nil, message, errno
+function contexts.start(subject, spec)
+   local args = {}
+   for k, v in pairs(spec.create or {}) do args[k] = v end
+   if subject.cpu then args.flags = { "SYSTEM_WIDE", "ANY_CPU" } end
+   local ctx, err, errno = lpfm.create(args)
+   if not ctx then return nil, err, errno end
+   local ok
+   ok, err, errno = program(ctx, spec)
+   if ok then ok, err, errno = measure.load(ctx, subject) end
+   if ok and not subject.held then ok, err, errno = ctx:start() end
+   if ok then return ctx end
+   ctx:close()
+   return nil, err, errno
+end
+
+local told = false
+
+--- The machine's line on its missing hardware PMU, once a run; nil where there is one.
+-- @return string or nil
+function contexts.no_hardware()
+   local machine = lpfm.machine()
+   if told or machine.hw_counters > 0 then return nil end
+   told = true
+   return machine.notes:match("[^\n]*[Hh]ardware[^\n]*")
+end
+
+return contexts

@@ -1,0 +1,101 @@
+-- SPDX-License-Identifier: MIT
+--- The computer on which a measurement is made: its clock, its threads and CPUs, and how to wait there. A
+-- simulated one (perfmon/sim.h) lives only while somebody waits: the same code measures on both.
+--
+--    clock()             seconds
+--    poll(list, seconds) waits for contexts and the like; gives those that are ready
+--    process_of(tid)     the process of a thread; nil: there is none
+--    ran_ns(tid, pid)    CPU time of a thread, or nil where there is no account of it
+--    cpus()              the CPUs that are online
+--    load_cpu(ctx, cpu)  loads a system-wide context, which takes being there (3.1.2)
+--    pid_of(tid)         as process_of, but nil where /proc says nothing of it
+-- @module pfm.measure.host
+
+local lpfm = require "lpfm"
+local proc = require "lpfm.proc"
+
+local host = {}
+
+-- --- this computer -------------------------------------------------------------------------------
+
+local real = { clock = proc.clock, cpus = proc.cpus }
+
+function real.poll(list, seconds)
+   return lpfm.poll(list, seconds) or {}
+end
+
+function real.process_of(tid)
+   local file = io.open(("/proc/%d/status"):format(tid), "r")
+   local text = file and file:read("*a") or ""
+   if file then file:close() end
+   return tonumber(text:match("\nTgid:%s*(%d+)"))
+end
+real.pid_of = real.process_of
+
+function real.ran_ns(tid, pid)
+   local file = io.open(("/proc/%d/task/%d/schedstat"):format(pid, tid), "r")
+   local line = file and file:read("*l")
+   if file then file:close() end
+   return line and tonumber(line:match("^(%d+)"))
+end
+
+function real.load_cpu(ctx, cpu)
+   local before = proc.getaffinity()
+   local ok, err, errno = proc.setaffinity(cpu)
+   if not ok then return nil, err, errno end
+   ok, err, errno = ctx:load()
+   proc.setaffinity(before)
+   return ok, err, errno
+end
+
+-- --- a simulated computer ------------------------------------------------------------------------
+
+local STEP = 1 -- s of simulated time without an event, after which the host's signals are looked at
+
+local function thread_of(machine, tid)
+   for _, thread in ipairs(machine:threads()) do
+      if thread.tid == tid then return thread end
+   end
+end
+
+-- Time passes only here.
+local function sim_poll(machine, list, seconds)
+   local ready = lpfm.poll(list, 0) or {}
+   if #ready > 0 then return ready end
+   machine:run { until_message = true, ns = math.max(1, math.ceil(math.min(seconds or STEP, STEP) * 1e9)) }
+   return lpfm.poll(list, 0) or {}
+end
+
+local function sim_cpus(machine)
+   local out = {}
+   while machine:truth { cpu = #out } do out[#out + 1] = #out end
+   return out
+end
+
+local function simulated(machine)
+   return {
+      sim = machine,
+      clock = function() return machine:time() / 1e9 end,
+      poll = function(list, seconds) return sim_poll(machine, list, seconds) end,
+      process_of = function(tid) return (thread_of(machine, tid) or {}).pid end,
+      pid_of = function() return nil end,
+      ran_ns = function(tid) return (thread_of(machine, tid) or {}).ran end,
+      cpus = function() return sim_cpus(machine) end,
+      load_cpu = function(ctx, cpu)
+         local ok, err, errno = machine:set("tool_cpu", cpu)
+         if not ok then return nil, err, errno end
+         return ctx:load(cpu)
+      end,
+   }
+end
+
+--- The computer that contexts are created on now.
+-- @treturn table of the functions above; `sim` is the simulated machine where it is one
+-- @usage host.now().clock()
+function host.now()
+   local machine, err = lpfm.machine()
+   if not machine then error(err, 0) end
+   return machine.run and simulated(machine) or real
+end
+
+return host

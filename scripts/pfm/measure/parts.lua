@@ -1,0 +1,94 @@
+-- SPDX-License-Identifier: MIT
+--- The parts of a count, added up: by thread, process or command, or by whatever a key says.
+-- @module pfm.measure.parts
+
+local parts = {}
+
+--- By what the threads of a count can be added up.
+parts.levels = { "thread", "process", "command" }
+
+local function new_group(name, order, result)
+   local group = { name = name, order = order, events = {}, elapsed = result.elapsed, subjects = 0 }
+   for i, row in ipairs(result.events) do
+      group.events[i] = { event = row.event, base = row.base, unit = row.unit, state = row.state, reason = row.reason,
+         active = row.active }
+   end
+   return group
+end
+
+-- The part's values are those of the events that could be counted, in their order.
+local function add_part(group, part, result)
+   group.subjects = group.subjects + 1
+   for k, event in ipairs(result.counted) do
+      for i, row in ipairs(result.events) do
+         if row.event == event.name then
+            local its = group.events[i]
+            its.value = (its.value or 0) + part.values[k]
+         end
+      end
+   end
+end
+
+--- Adds parts up.
+-- @tparam table result of `count.run`, or what it gives `on_interval`
+-- @tparam function key of a part; returns the name of its group, and by what groups are sorted
+-- @tparam[opt] function on_part called with a group and a part of it
+-- @treturn {table,...} `name`, `subjects` (how many parts), `events` as those of the result
+-- @usage
+-- local result = count.run { command = { "sh", "-c", "true & wait" }, threads = true, events = "page-faults" }
+-- print(#parts.group(result, function(part) return part.pid, part.pid end))
+function parts.group(result, key, on_part)
+   local groups, out = {}, {}
+   for _, part in ipairs(result.per) do
+      local name, order = key(part)
+      if not groups[name] then
+         groups[name] = new_group(name, order, result)
+         out[#out + 1] = groups[name]
+      end
+      add_part(groups[name], part, result)
+      if on_part then on_part(groups[name], part) end
+   end
+   table.sort(out, function(a, b) return a.order < b.order end)
+   return out
+end
+
+-- A process has the name of its first thread.
+local function process_names(result)
+   local names = {}
+   for _, part in ipairs(result.per) do
+      if part.tid == part.pid or not names[part.pid] then names[part.pid] = part.comm end
+   end
+   return names
+end
+
+local keys = {}
+
+function keys.thread(part)
+   return ("%d %s"):format(part.tid, part.comm or "?"), part.tid
+end
+
+function keys.command(part)
+   return part.comm or "?", part.comm or "?"
+end
+
+function keys.process(part, names)
+   return ("%d %s"):format(part.pid, names[part.pid] or "?"), part.pid
+end
+
+--- Adds the threads of a result up.
+-- @tparam table result of `count.run` with `names=true`
+-- @string level "thread", "process" or "command"
+-- @treturn {table,...} as of `parts.group`, sorted by ids or names
+-- @usage
+-- local result = count.run { command = { "sh", "-c", "ls >/dev/null; true" }, threads = true, names = true,
+--    events = "page-faults" }
+-- for _, group in ipairs(parts.by(result, "command")) do print(group.name, group.events[1].value) end
+function parts.by(result, level)
+   if not keys[level] then
+      error(("parts: no level '%s'; there are %s"):format(tostring(level), table.concat(parts.levels, ", ")), 0)
+   end
+   local names = process_names(result)
+   return parts.group(result, function(part) return keys[level](part, names) end)
+end
+
+return parts

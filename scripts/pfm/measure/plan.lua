@@ -1,0 +1,415 @@
+-- SPDX-License-Identifier: MIT
+--- Event sets for events, however many: what does not fit together is counted in turn.
+-- A plan has `sets` (for each `pmcs` and the PMD numbers `pmds`), `terms` (for each event the registers whose
+-- counts it is made of: `num`, `sets`), and `why`, in words, where there are several sets.
+-- @module pfm.measure.plan
+
+local lpfm = require "lpfm"
+local events = require "pfm.events"
+local raw = require "pfm.measure.raw"
+
+local plan = {}
+
+local function request(list, unavail)
+   return { events = events.names_of(list), plm = "uk", unavail = unavail }
+end
+
+local function split(list, unavail)
+   local out, err = lpfm.split_events(request(list, unavail))
+   if not out then return nil, (err:gsub("^split_events: ", "")) end
+   return out
+end
+
+-- Splits what the PMU has counters for; the other events get a reason.
+local function split_countable(list, unavail)
+   local all = split(list, unavail)
+   if all then return list, all end
+   local good = {}
+   for _, e in ipairs(list) do
+      local ok, why = split({ e }, unavail)
+      if ok then good[#good + 1] = e else e.reason = events.why_not(why) end
+   end
+   if #good == 0 then return good, nil end
+   local out, err = split(good, unavail)
+   return good, out, err
+end
+
+-- Events of a kind: "software", "hardware", or "raw", which is the hardware's by code.
+local function countable(list, kind)
+   local out = {}
+   for _, e in ipairs(list) do
+      local its = e.code and "raw" or e.kind
+      if its == kind and not e.reason then out[#out + 1] = e end
+   end
+   return out
+end
+
+-- Puts a raw event on a counter that a set has left.
+local function into_set(self, s, event, unavail)
+   local set, taken = self.sets[s], {}
+   for _, num in ipairs(set.pmds) do taken[num] = true end
+   for _, num in ipairs(unavail or {}) do taken[num] = true end
+   raw.assign({ event }, taken)
+   if event.reason then return false end
+   table.insert(set.pmcs, event.pmcs[1])
+   table.insert(set.pmds, event.pmd)
+   self.terms[event] = { { num = event.pmd, sets = { s } } }
+   return true
+end
+
+local function add_raw(self, list, unavail)
+   for _, event in ipairs(countable(list, "raw")) do
+      local s, placed = 0, false
+      while not placed and s < #self.sets do
+         s = s + 1
+         placed = into_set(self, s, event, unavail)
+      end
+      if not placed then
+         self.sets[s + 1] = { pmcs = {}, pmds = {} }
+         if not into_set(self, s + 1, event, unavail) then
+            self.sets[s + 1] = nil
+            event.reason = events.why_not(event.reason)
+         elseif s > 0 and not self.why then
+            self.why = ("no counter is left for '%s' beside the others"):format(event.name)
+         end
+      end
+   end
+end
+
+local function add_hardware(self, list, unavail)
+   local all = countable(list, "hardware")
+   if #all == 0 then return true end
+   local good, out, err = split_countable(all, unavail)
+   if not out then return #good == 0, err end
+   for i, set in ipairs(out.sets) do self.sets[i] = { pmcs = { unpack(set.pmcs) }, pmds = { unpack(set.pmds) } } end
+   for i, e in ipairs(good) do
+      local terms = {}
+      for k, t in ipairs(out.counters[i].terms) do terms[k] = { num = t.pmd, sets = { t.set + 1 } } end
+      self.terms[e], e.formula = terms, out.counters[i].formula
+   end
+   if #out.sets > 1 then self.why = select(2, lpfm.event_conflict(request(good, unavail))) end
+   return true
+end
+
+-- The events of each software counter; a counter has one choice of levels at a time.
+local function by_counter(list)
+   local counters, of = {}, {}
+   for _, e in ipairs(countable(list, "software")) do
+      if not of[e.num] then
+         of[e.num] = {}
+         counters[#counters + 1] = of[e.num]
+      end
+      for _, other in ipairs(of[e.num]) do
+         if events.software_value(other) == events.software_value(e) then
+            local words = other.name == e.name and "'%s' is given twice"
+               or "'%s' and '%s' are one event, counted by one register; name it once"
+            return nil, words:format(other.name, e.name)
+         end
+      end
+      table.insert(of[e.num], e)
+   end
+   return counters
+end
+
+local function add_counter(self, users)
+   for k, e in ipairs(users) do
+      local sets = {}
+      for s = k, #self.sets, #users do
+         sets[#sets + 1] = s
+         table.insert(self.sets[s].pmcs, { num = e.num, value = events.software_value(e) })
+         table.insert(self.sets[s].pmds, e.num)
+      end
+      self.terms[e] = { { num = e.num, sets = sets } }
+   end
+end
+
+local function add_software(self, list)
+   local counters, err = by_counter(list)
+   if not counters then return nil, err end
+   for _, users in ipairs(counters) do
+      while #self.sets < #users do self.sets[#self.sets + 1] = { pmcs = {}, pmds = {} } end
+      if #users > 1 and not self.why then
+         self.why = ("'%s' and '%s' are counted by one register"):format(users[1].name, users[2].name)
+      end
+   end
+   for _, users in ipairs(counters) do add_counter(self, users) end
+   return true
+end
+
+-- Events that the trigger's counter counts, and the others.
+local function apart(list, its)
+   local same, rest = {}, {}
+   for _, e in ipairs(list) do
+      local is = its and e.kind == "hardware" and e.base:lower() == its.event.base:lower() and e.plm == its.event.plm
+      local to = is and same or rest
+      to[#to + 1] = e
+   end
+   return same, rest
+end
+
+-- The trigger is in every set.
+local function add_same(self, same, its)
+   if #same > 0 and #self.sets == 0 then self.sets[1] = { pmcs = {}, pmds = {} } end
+   for _, event in ipairs(same) do
+      local term = { num = its.event.pmd, sets = {} }
+      for s, set in ipairs(self.sets) do
+         term.sets[s] = s
+         for _, pmc in ipairs(its.event.pmcs) do table.insert(set.pmcs, pmc) end
+         table.insert(set.pmds, its.event.pmd)
+      end
+      self.terms[event] = { term }
+   end
+end
+
+--- Plans event sets. Software events are in every set, unless two want the same counter.
+-- @tparam table list of events of `events.read`; those that cannot be counted get a `reason`
+-- @tparam[opt] table unavail numbers of PMCs that are not to be used
+-- @tparam[opt] table its trigger (assigned) that will lead to the next set; its counter counts its event besides
+-- @treturn[1] table plan
+-- @return[2] nil
+-- @treturn[2] string message
+function plan.make(list, unavail, its)
+   local self = { sets = {}, terms = {}, trigger = its }
+   local same, rest = apart(list, its)
+   local ok, err = add_hardware(self, rest, unavail)
+   if ok then add_raw(self, rest, unavail) end
+   if ok then ok, err = add_software(self, rest) end
+   if not ok then return nil, err end
+   add_same(self, same, its)
+   return self
+end
+
+-- The ids of the event sets: `lists` times all sets, one list after the other.
+local function set_id(self, list, s)
+   return (self.base or 0) + (list - 1) * #self.sets + s - 1
+end
+
+--- The id of a list's first event set.
+-- @tparam table self the plan
+-- @int list 1 to `self.lists`
+-- @treturn int
+function plan.first_set(self, list)
+   return set_id(self, list, 1)
+end
+
+local function holds(set, num)
+   for _, n in ipairs(set.pmds) do
+      if n == num then return true end
+   end
+   return false
+end
+
+-- A register's numbers are those of its set.
+local function of_set(self, set, id, out)
+   local limit = self.limit
+   for _, pmc in ipairs(set.pmcs) do out.pmcs[#out.pmcs + 1] = { num = pmc.num, value = pmc.value, set = id } end
+   for _, num in ipairs(set.pmds) do
+      local pmd = { num = num, value = 0, set = id }
+      if limit and num == limit.num then pmd.value, pmd.flags = -limit.n, { "OVFL_NOTIFY" } end
+      out.pmds[#out.pmds + 1] = pmd
+   end
+end
+
+-- The trigger in one set; where the event is counted there, its counter is it.
+local function add_trigger(self, set, id, out)
+   local its = self.trigger
+   local pmd = { num = its.event.pmd, set = id, value = -its.n, short_reset = -its.n, long_reset = -its.n,
+      switch_cnt = 1 }
+   if holds(set, pmd.num) then
+      for i, other in ipairs(out.pmds) do
+         if other.num == pmd.num and other.set == id then out.pmds[i] = pmd end
+      end
+      return
+   end
+   for _, pmc in ipairs(its.event.pmcs) do
+      out.pmcs[#out.pmcs + 1] = { num = pmc.num, value = pmc.value, set = id }
+   end
+   out.pmds[#out.pmds + 1] = pmd
+end
+
+local function flags_of(self, s)
+   local flags = { self.trigger and "OVFL_SWITCH" or "TIME_SWITCH" }
+   if s == #self.sets then flags[2] = "EXPL_NEXT" end
+   return flags
+end
+
+local function add_list(self, list, timeout, out)
+   for s, set in ipairs(self.sets) do
+      local id = set_id(self, list, s)
+      of_set(self, set, id, out)
+      if self.trigger then add_trigger(self, set, id, out) end
+      out.sets[#out.sets + 1] = { id = id, flags = flags_of(self, s), timeout = timeout,
+         id_next = s == #self.sets and set_id(self, list, 1) or nil }
+   end
+end
+
+--- What `setup.start` needs to count by a plan. The sets may be there several times, as lists with a timeout
+-- each (3.7.5): `ctx:start(plan.first_set(self, list))` goes on with another list.
+-- @tparam table self the plan; with `trigger`, an event of which so many occurrences (`n`) lead to the next set;
+-- `base`: the id of its first set; `limit`, of a plan with one set: the register `num` notifies after `n`
+-- @tparam {number,...} timeouts ns between the switches of sets, of each list
+-- @treturn table `pmcs`, `pmds`, `sets`
+function plan.spec(self, timeouts)
+   local out = { pmcs = {}, pmds = {}, sets = {} }
+   self.lists, self.layout = 1, nil
+   if #self.sets == 1 then
+      of_set(self, self.sets[1], set_id(self, 1, 1), out)
+      if self.base then out.sets[1] = { id = self.base } end
+      return out
+   end
+   if not self.trigger then self.lists = #timeouts end
+   for list = 1, self.lists do add_list(self, list, not self.trigger and timeouts[list] or nil, out) end
+   return out
+end
+
+-- --- counts --------------------------------------------------------------------------------------
+
+local ELEMENT = 200 -- bytes of a call's largest element, pfarg_setinfo_t
+
+--- Calls a function with parts of a list that a vector call takes (`arg_size_max`).
+-- @tparam table list
+-- @tparam function fn gets the part and the index before it; returns true, or nil, message, errno
+-- @return what the last call returned: true, or the first failure
+function plan.in_parts(list, fn)
+   local size = math.max(1, math.floor(lpfm.config().arg_size_max / ELEMENT))
+   for from = 0, #list - 1, size do
+      local ok, err, errno = fn({ unpack(list, from + 1, math.min(from + size, #list)) }, from)
+      if not ok then return nil, err, errno end
+   end
+   return true
+end
+
+-- Where things are in the values: at[s][num] the counts, from `counts` on the durations of the sets, and behind
+-- them their turns; what to ask for, and where the answers go.
+local function layout(self)
+   if self.layout then return self.layout end
+   local out = { at = {}, counts = 0, regs = {}, to = {}, ids = {}, of = {} }
+   for s, set in ipairs(self.sets) do
+      out.at[s] = {}
+      for _, num in ipairs(set.pmds) do
+         out.counts = out.counts + 1
+         out.at[s][num] = out.counts
+      end
+   end
+   local function ask(num, id, to)
+      local n = #out.regs + 1
+      out.regs[n], out.to[n] = { num = num, set = id }, to
+   end
+   for list = 1, self.lists or 1 do
+      for s, set in ipairs(self.sets) do
+         local id = set_id(self, list, s)
+         for _, num in ipairs(set.pmds) do ask(num, id, out.at[s][num]) end
+         if self.trigger and not holds(set, self.trigger.event.pmd) then ask(self.trigger.event.pmd, id) end
+         out.ids[#out.ids + 1], out.of[#out.of + 1] = id, s
+      end
+   end
+   self.layout = out
+   return out
+end
+
+-- Turns of a set: those that are over, and what the trigger says of the one that is not.
+local function turns_of(self, runs, trigger)
+   local left = trigger and -(type(trigger) == "number" and trigger or 0) or 0
+   return left > 0 and runs > 0 and runs - left / self.trigger.n or runs
+end
+
+local function read_registers(where, ctx, out)
+   local by_set = {}
+   plan.in_parts(where.regs, function(part, from)
+      for i, reg in ipairs(ctx:read_pmds(part) or {}) do
+         local asked, to = where.regs[from + i], where.to[from + i]
+         by_set[asked.set] = by_set[asked.set] or {}
+         by_set[asked.set][asked.num] = reg.value
+         if to then out[to] = out[to] + reg.value end
+      end
+      return true
+   end)
+   return by_set
+end
+
+-- A trigger's count is that of its turns: its register is set back at each.
+local function add_turns(self, info, s, registers, out)
+   local where, trigger = layout(self), self.trigger and self.trigger.event.pmd
+   local turns = turns_of(self, info.runs, trigger and registers[trigger])
+   local time, turn = where.counts + s, where.counts + #self.sets + s
+   local count = trigger and where.at[s][trigger]
+   out[time], out[turn] = out[time] + info.act_duration, out[turn] + turns
+   if count then out[count] = math.floor(turns * self.trigger.n + 0.5) end
+end
+
+--- Reads all counts of a context, and behind them, if there are several sets, how long each was active, and how
+-- many turns it had.
+-- @tparam table self the plan
+-- @param ctx
+-- @treturn table of numbers, 0 where nothing can be read; values of two contexts may be added one by one
+function plan.read(self, ctx)
+   local where, out, n = layout(self), {}, #self.sets
+   for i = 1, where.counts + (n > 1 and 2 * n or 0) do out[i] = 0 end
+   local by_set = read_registers(where, ctx, out)
+   local limited = self.limit and where.at[1][self.limit.num]
+   if limited then out[limited] = out[limited] + self.limit.n end
+   if n == 1 then return out end
+   plan.in_parts(where.ids, function(part, from)
+      for i, info in ipairs(ctx:getinfo_evtsets(part) or {}) do
+         add_turns(self, info, where.of[from + i], by_set[where.ids[from + i]] or {}, out)
+      end
+      return true
+   end)
+   return out
+end
+
+--- What came since.
+-- @tparam table values of `plan.read`
+-- @tparam table last the same, of some time before; empty: of the start
+-- @treturn table
+function plan.difference(values, last)
+   local out = {}
+   for i, v in ipairs(values) do out[i] = v - (last[i] or 0) end
+   return out
+end
+
+--- The parts of values that belong to a register.
+-- @tparam table self the plan
+-- @tparam table term `num`, `sets`
+-- @tparam table values of `plan.read`
+-- @treturn {number,...} its count in each of its sets
+function plan.counts(self, term, values)
+   local out, at = {}, layout(self).at
+   for i, s in ipairs(term.sets) do out[i] = values[at[s][term.num]] end
+   return out
+end
+
+--- How long each set was active, in ns.
+-- @tparam table self a plan with several sets
+-- @tparam table values of `plan.read`
+-- @treturn {number,...} by set
+function plan.durations(self, values)
+   local from = layout(self).counts
+   return { unpack(values, from + 1, from + #self.sets) }
+end
+
+--- How many turns each set had.
+-- @tparam table self a plan with several sets
+-- @tparam table values of `plan.read`
+-- @treturn {number,...} by set; with a trigger, the turn that is not over counts as far as it got
+function plan.turns(self, values)
+   local from = layout(self).counts + #self.sets
+   return { unpack(values, from + 1, from + #self.sets) }
+end
+
+--- The hardware counters' PMC numbers that a plan uses.
+-- @tparam table self the plan
+-- @treturn {int,...} sorted
+function plan.counters(self)
+   local seen, out = {}, {}
+   for event, terms in pairs(self.terms) do
+      for _, term in ipairs(event.kind == "hardware" and terms or {}) do
+         if not seen[term.num] then out[#out + 1] = term.num end
+         seen[term.num] = true
+      end
+   end
+   table.sort(out)
+   return out
+end
+
+return plan

@@ -1,0 +1,258 @@
+-- SPDX-License-Identifier: MIT
+--- Self-contained recordings: the symbols that the samples lie in go into the file, so that it can be read where the
+-- programs are not. The format is described in embedded_symbols.md; `pfm.recording` reads and writes it.
+-- @module pfm.recording.embedded_symbols
+
+local blocks = require "lpfm.blocks"
+local jitmap = require "pfm.jitmap"
+local recording = require "pfm.recording"
+local symbols = require "pfm.symbols"
+
+local embedded_symbols = {}
+
+local BUFFER_HEADER = 128 -- bytes, of a sampling buffer
+
+-- --- symbols out of the objects ------------------------------------------------------------------
+
+local function new_object(path, handle, err)
+   return {
+      path = path, build_id = handle and handle:build_id(), count = handle and handle:functions() or 0, missing = err,
+      segments = handle and handle:segments() or {}, functions = {}, files = {}, lines = {}, frames = {},
+      seen = {}, starts = {}, file_index = {},
+   }
+end
+
+local function note_function(o, handle, own)
+   local name, start, size = handle:func(own)
+   if name and not o.starts[start] then
+      o.starts[start] = true
+      if size == 0 and start == own then size = 1 end -- known from debug information alone: this address
+      o.functions[#o.functions + 1] = { start, size, name }
+   end
+end
+
+local function file_number(o, file)
+   if not file then return 0 end
+   if not o.file_index[file] then
+      o.files[#o.files + 1] = file
+      o.file_index[file] = #o.files
+   end
+   return o.file_index[file]
+end
+
+local function note_line(o, handle, own)
+   local file, line = handle:line(own)
+   if file then o.lines[#o.lines + 1] = { own, file_number(o, file), line } end
+end
+
+local function note_frames(o, handle, own)
+   local frames = handle:frames(own)
+   if #frames < 2 then return end
+   local row = { own }
+   for _, f in ipairs(frames) do
+      for _, value in ipairs { f.name, file_number(o, f.file), f.line or 0 } do row[#row + 1] = value end
+   end
+   o.frames[#o.frames + 1] = row
+end
+
+local function by_first(a, b)
+   return a[1] < b[1]
+end
+
+local function finish(o)
+   for _, list in ipairs { o.functions, o.lines, o.frames } do table.sort(list, by_first) end
+   o.seen, o.starts, o.file_index = nil, nil, nil
+   return o
+end
+
+local collector = {}
+collector.__index = collector
+
+--- Collects what is to be stored, while or after it is recorded.
+-- @tparam table sizes as of `session:sizes`
+-- @treturn collector
+-- @usage local s = assert(recording.open "lpfm.data")
+-- local c = embedded_symbols.collector(s:sizes())
+-- for _, m in ipairs(s.maps) do c:maps(m.pid, m.maps) end
+-- for block in s:each_block() do c:block(block) end
+-- print(c:objects()[1].path)
+function embedded_symbols.collector(sizes)
+   return setmetatable({ sizes = sizes, tally = blocks.tally("pid", "ip"), resolver = symbols.resolver() }, collector)
+end
+
+--- Adds samples.
+-- @string block
+-- @usage embedded_symbols.collector({}):block(assert(recording.open "lpfm.data"):each_block()())
+function collector:block(block)
+   self.tally:add(block, self.sizes)
+end
+
+--- Adds the mappings of a process.
+-- @int pid
+-- @tparam table maps as of `symbols.parse_maps`
+-- @usage embedded_symbols.collector({}):maps(1, { { 4096, 8192, 0, "/bin/sh" } })
+function collector:maps(pid, maps)
+   self.resolver:add(pid, maps)
+end
+
+local function note_address(objects, where)
+   local path, handle, own = where.map or where.object, where.handle, where.own
+   local o = objects[path]
+   if not o then
+      if where.map then o = new_object(path, handle) else o = new_object(path, symbols.object(path)) end
+      objects[path] = o
+   end
+   if not handle or o.seen[own] then return end
+   o.seen[own] = true
+   note_function(o, handle, own)
+   note_line(o, handle, own)
+   note_frames(o, handle, own)
+end
+
+--- What the samples lie in, an SYMS chunk for each object.
+-- @treturn table list of tables, by path
+-- @usage #embedded_symbols.collector({}):objects() --> 0
+function collector:objects()
+   local objects, list = {}, {}
+   for pid, ip in self.tally:rows() do
+      local where = self.resolver:resolve(pid, ip)
+      if where.missing ~= "no mapping" then note_address(objects, where) end
+   end
+   for _, o in pairs(objects) do list[#list + 1] = finish(o) end
+   table.sort(list, function(a, b) return a.path < b.path end)
+   return list
+end
+
+local function collect(self)
+   local own = embedded_symbols.collector(self:sizes())
+   for _, m in ipairs(self.maps) do own:maps(m.pid, m.maps) end
+   for block in self:each_block() do own:block(block) end
+   return own:objects()
+end
+
+local function values_of(t)
+   local out = {}
+   for _, value in pairs(t) do out[#out + 1] = value end
+   return out
+end
+
+local function samples_in(block)
+   return (select(2, blocks.tally("pmd"):add(block:sub(1, BUFFER_HEADER), {})))
+end
+
+--- Writes a session into a file: one of `recording.of`, or a recording that was cut or killed, made whole as far as it
+-- goes. Symbols that it lacks are looked up on this machine.
+-- @param self of `recording.open` or `recording.of`
+-- @string path not that of the session itself
+-- @raise where the file cannot be written
+-- @usage embedded_symbols.save(assert(recording.open "lpfm.data"), "whole.data")
+function embedded_symbols.save(self, path)
+   if path == self.path then error("a recording cannot be saved over itself: " .. path, 0) end
+   local file, err = recording.create(path, self.head)
+   if not file then error(err, 0) end
+   for _, maps in ipairs(self.maps) do file:json("MAPS", maps) end
+   for tid, comm in pairs(self.comms) do file:json("COMM", { { tid = tid, comm = comm } }) end
+   for block in self:each_block() do file:block(block, samples_in(block)) end
+   for _, object in ipairs(self.symbols and values_of(self.symbols) or collect(self)) do file:json("SYMS", object) end
+   file:json("OBJS", values_of(self.objects))
+   file:close(self.ends or {})
+end
+
+-- --- symbols out of the file ---------------------------------------------------------------------
+
+-- Answers as the objects of lpfm.symbols do, of the addresses that were sampled.
+local stored = {}
+stored.__index = stored
+
+-- The last row of a sorted list that begins at or before an address.
+local function last_before(list, address)
+   local low, high = 0, #list
+   while low < high do
+      local mid = math.ceil((low + high) / 2)
+      if list[mid][1] <= address then low = mid else high = mid - 1 end
+   end
+   return list[low]
+end
+
+local function exactly(list, address)
+   local row = last_before(list, address)
+   return row and row[1] == address and row or nil
+end
+
+function stored:address(offset)
+   for _, s in ipairs(self.value.segments) do
+      if offset >= s[1] and offset - s[1] < s[2] then return offset - s[1] + s[3] end
+   end
+   return #self.value.segments == 0 and offset or nil
+end
+
+function stored:func(address)
+   local f = last_before(self.value.functions, address)
+   if f and (f[2] == 0 or address - f[1] < f[2]) then return f[3], f[1], f[2] end
+end
+
+function stored:line(address)
+   local row = exactly(self.value.lines, address)
+   if row and self.value.files[row[2]] then return self.value.files[row[2]], row[3] end
+end
+
+function stored:frames(address)
+   local row, out = exactly(self.value.frames, address) or {}, {}
+   for i = 2, #row, 3 do
+      local file = self.value.files[row[i + 1]]
+      out[#out + 1] = { name = row[i], file = file, line = file and row[i + 2] }
+   end
+   return out
+end
+
+function stored:functions()
+   return self.value.count or #self.value.functions
+end
+
+function stored:build_id()
+   return self.value.build_id
+end
+
+function stored:segments()
+   return self.value.segments
+end
+
+-- Finds objects among those that a session brings along.
+local function finder(self)
+   local known = {}
+   return function(path)
+      local value = self.symbols and self.symbols[path]
+      if not value then return nil, self.symbols and jitmap.is_path(path) and "it was not recorded" or nil end
+      known[path] = known[path] or setmetatable({ value = value }, stored)
+      if value.missing then return nil, value.missing end
+      return known[path]
+   end
+end
+
+--- What identifies this run of the kernel: its addresses are good so long.
+-- @return a text, or nil where it is not known
+-- @usage embedded_symbols.this_boot() --> "1f3e...", as in the head.machine.boot of a recording
+function embedded_symbols.this_boot()
+   local file = io.open("/proc/sys/kernel/random/boot_id", "r")
+   local boot = file and file:read("*l")
+   if file then file:close() end
+   return boot
+end
+
+local function same_kernel(self)
+   local boot = self.head.machine.boot
+   return boot ~= nil and boot == embedded_symbols.this_boot()
+end
+
+--- A resolver for the samples of a session: by the symbols that it brings along; by this machine's programs where it
+-- brings none (recordings that were killed).
+-- @param self of `recording.open`
+-- @treturn resolver see `pfm.symbols`
+-- @usage embedded_symbols.resolver(assert(recording.open "lpfm.data")):resolve(1, 4096).func
+function embedded_symbols.resolver(self)
+   local resolver = symbols.resolver { kernel = same_kernel(self), stored = finder(self) }
+   for _, m in ipairs(self.maps) do resolver:add(m.pid, m.maps) end
+   return resolver
+end
+
+return embedded_symbols

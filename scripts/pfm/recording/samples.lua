@@ -1,0 +1,107 @@
+-- SPDX-License-Identifier: MIT
+--- The samples of a recording one by one, with names.
+-- @module pfm.recording.samples
+
+local blocks = require "lpfm.blocks"
+local render = require "pfm.render"
+local embedded_symbols = require "pfm.recording.embedded_symbols"
+
+local samples = {}
+
+--- What runs where nothing runs.
+local IDLE = "(idle)"
+
+--- The name of a thread.
+-- @tparam table self session
+-- @number tid
+-- @number pid its process
+-- @treturn string "?" where it is not known
+-- @usage local s = assert(session.open "lpfm.data"); return samples.comm(s, s.maps[1].pid)
+function samples.comm(self, tid, pid)
+   return render.printable(self.comms[tid] or (tid == 0 and IDLE) or self.comms[pid] or "?")
+end
+
+local SET_STEP = 2 ^ 16
+
+--- The event that a sample is of.
+-- @tparam table self session
+-- @number pmd the PMD that overflowed
+-- @number[opt=0] set
+-- @treturn table of the session's `head.events`, or nil
+-- @usage samples.event(assert(session.open "lpfm.data"), 65).name
+function samples.event(self, pmd, set)
+   if not self.event_at then
+      self.event_at = {}
+      for _, e in ipairs(self.head.events) do self.event_at[(e.set or 0) * SET_STEP + e.pmd] = e end
+   end
+   return self.event_at[(set or 0) * SET_STEP + pmd] or self.event_at[pmd]
+end
+
+-- Of samples that were taken each `period`, what they stand for; of others the period that ended with them.
+local function period_of(self, event, s)
+   return self.head.fixed and event and event.period or -s.last_reset
+end
+
+-- The names of the values in an event's samples.
+local function value_names(self, event)
+   local by_pmd, list = {}, {}
+   for i, e in ipairs(self.head.with or {}) do by_pmd[e.pmd], list[i] = e.name, e.pmd end
+   local names = {}
+   for i, pmd in ipairs(event and event.values or list) do names[i] = by_pmd[pmd] or "PMD" .. pmd end
+   return names
+end
+
+local function with_values(s, raw, names)
+   for i, name in ipairs(names) do s[name] = raw.values[i] end
+   return s
+end
+
+-- Samples of all blocks, as they are; tells how many there were, block by block.
+local function each_raw(self)
+   local next_block, sizes, n, next_raw = self:each_block(), self:sizes(), 0, nil
+   return function()
+      while true do
+         local raw = next_raw and next_raw()
+         if raw then
+            n = n + 1
+            return raw
+         end
+         if self.progress then self.progress(n) end
+         local block = next_block()
+         if not block then return nil end
+         next_raw = blocks.each(block, sizes)
+      end
+   end
+end
+
+--- Iterates over the samples in the order of their recording.
+-- @tparam table self of `session.open`; a function `progress` in it is told now and then how many samples are done
+-- @tparam[opt] table resolver of `embedded_symbols.resolver`
+-- @string[opt] only the name of an event: no other's samples
+-- @return an iterator of tables: `event`, `time` (s), `pid`, `tid`, `comm`, `process` (its name), `cpu`, `address`,
+-- `period`, `symbol`, `offset`, `object`, `where` (for `symbols.line` and `symbols.frames`), and by their names the
+-- values recorded with it
+-- @usage for s in samples.each(assert(session.open "lpfm.data")) do print(s.time, s.comm, s.symbol) end
+function samples.each(self, resolver, only)
+   resolver = resolver or embedded_symbols.resolver(self)
+   local next_raw, names = each_raw(self), {}
+   return function()
+      local raw, event = next_raw(), nil
+      while raw do
+         event = samples.event(self, raw.pmd, raw.set)
+         if not only or (event and event.name == only) then break end
+         raw = next_raw()
+      end
+      if not raw then return nil end
+      local key, where = event or raw.pmd, resolver:resolve(raw.pid, raw.ip)
+      names[key] = names[key] or value_names(self, event)
+      return with_values({
+         event = event and event.name or "PMD" .. raw.pmd, time = raw.tstamp / 1e9, pid = raw.pid, tid = raw.tid,
+         comm = samples.comm(self, raw.tid, raw.pid), process = samples.comm(self, raw.pid, raw.pid), cpu = raw.cpu,
+         address = raw.ip, period = period_of(self, event, raw), symbol = render.printable(where.func),
+         offset = where.offset, object = render.printable(where.object), where = where,
+      }, raw, names[key])
+   end
+end
+
+return samples

@@ -1,0 +1,291 @@
+-- SPDX-License-Identifier: MIT
+--- Numbers, times and tables as people read them; CSV and JSON as programs do.
+-- @module pfm.render
+
+local render = {}
+
+local utf8 = (os.getenv("LC_ALL") or os.getenv("LC_CTYPE") or os.getenv("LANG") or ""):upper():find("UTF%-?8") ~= nil
+
+--- Whether the locale has more than ASCII.
+render.utf8 = utf8
+
+--- "±" where the locale can show it.
+render.plus_minus = utf8 and "±" or "+-"
+
+local function group(digits)
+   local out = digits:reverse():gsub("(%d%d%d)", "%1,"):reverse()
+   return (out:gsub("^,", ""))
+end
+
+--- A number with thousands separators.
+-- @param n a number or an `lpfm.u64`
+-- @tparam[opt] number decimals digits behind the point; by default none for whole numbers
+-- @treturn string
+-- @usage render.number(1234567) --> "1,234,567"
+function render.number(n, decimals)
+   local text
+   if type(n) ~= "number" then
+      text = tostring(n)
+   elseif n ~= n or n == math.huge or n == -math.huge then
+      return tostring(n)
+   elseif decimals then
+      text = ("%." .. decimals .. "f"):format(n)
+   elseif n == math.floor(n) and math.abs(n) < 2 ^ 63 then
+      text = ("%.0f"):format(n)
+   else
+      text = ("%.6g"):format(n)
+      if text:find("e") then return text end
+   end
+   local sign, whole, rest = text:match("^(%-?)(%d+)(.*)$")
+   return whole and sign .. group(whole) .. rest or text
+end
+
+local function scaled(n, steps, digits)
+   for _, step in ipairs(steps) do
+      if math.abs(n) >= step[1] then return ("%." .. digits .. "f %s"):format(n / step[1], step[2]) end
+   end
+   local last = steps[#steps]
+   return ("%." .. digits .. "f %s"):format(n / last[1], last[2])
+end
+
+--- A time with the unit that suits it.
+-- @tparam number s seconds
+-- @treturn string
+-- @usage render.time(0.00123) --> "1.230 ms"
+function render.time(s)
+   if s == 0 then return "0 s" end
+   if s >= 120 then return ("%d min %.0f s"):format(math.floor(s / 60), s % 60) end
+   return scaled(s, { { 1, "s" }, { 1e-3, "ms" }, { 1e-6, "us" }, { 1e-9, "ns" } }, 3)
+end
+
+--- A size in bytes.
+-- @tparam number n bytes
+-- @treturn string
+function render.bytes(n)
+   if n < 1024 then return ("%d bytes"):format(n) end
+   return scaled(n, { { 2 ^ 30, "GiB" }, { 2 ^ 20, "MiB" }, { 2 ^ 10, "KiB" } }, 1)
+end
+
+-- Bytes of a character behind its first, by UTF-8; nil: no character begins so.
+local function more_bytes(first)
+   if first < 128 then return 0 end
+   if first >= 194 and first < 224 then return 1 end
+   if first >= 224 and first < 240 then return 2 end
+   return first >= 240 and first < 245 and 3 or nil
+end
+
+local printable = setmetatable({}, { __mode = "k" })
+
+local function make_printable(text)
+   local out, i = {}, 1
+   while i <= #text do
+      local more = more_bytes(text:byte(i))
+      local ch = more and text:sub(i, i + more)
+      local whole = ch and #ch == more + 1 and not ch:find("%c") and not ch:find("[^\128-\191]", 2)
+      out[#out + 1] = whole and ch or "?"
+      i = i + (whole and #ch or 1)
+   end
+   return table.concat(out)
+end
+
+--- A name as it can be shown anywhere: control characters, and bytes that are no UTF-8, become question marks.
+-- @string text
+-- @treturn string
+-- @usage render.printable("a\27[31m") --> "a?[31m"
+function render.printable(text)
+   if not text:find("[%c\127-\255]") then return text end
+   printable[text] = printable[text] or make_printable(text)
+   return printable[text]
+end
+
+--- A rate.
+-- @tparam number n per second
+-- @treturn string
+function render.rate(n)
+   if n >= 1e9 then return ("%.3f G/s"):format(n / 1e9) end
+   if n >= 1e6 then return ("%.3f M/s"):format(n / 1e6) end
+   if n >= 1e3 then return ("%.3f K/s"):format(n / 1e3) end
+   return ("%.3f /s"):format(n)
+end
+
+local BARS = { "_", ".", "-", "=", "+", "*", "%", "#" }
+if utf8 then BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" } end
+
+--- A row of bars as high as values: the last ones, between 0 and the largest of them. ASCII where the locale has no
+-- UTF-8.
+-- @tparam table values numbers of 0 or more
+-- @tparam number width at most so many
+-- @treturn string
+-- @usage render.sparkline({0, 5, 10}, 40)
+function render.sparkline(values, width)
+   local first, largest, out = math.max(1, #values - width + 1), 0, {}
+   for i = first, #values do largest = math.max(largest, values[i]) end
+   for i = first, #values do
+      local level = largest > 0 and math.floor(values[i] / largest * (#BARS - 1) + 0.5) or 0
+      out[#out + 1] = BARS[level + 1]
+   end
+   return table.concat(out)
+end
+
+-- The characters of a text; its bytes, where the locale's characters are bytes.
+local function characters(text)
+   local out = {}
+   for char in text:gmatch(utf8 and "[%z\1-\127\194-\244][\128-\191]*" or ".") do out[#out + 1] = char end
+   return out
+end
+
+--- Text that takes no more columns than there are.
+-- @tparam string text
+-- @tparam number columns
+-- @treturn string
+function render.cut(text, columns)
+   if render.width(text) <= columns then return text end
+   local chars = characters(text)
+   return table.concat(chars, "", 1, math.min(columns, #chars))
+end
+
+--- Text of which the middle is left out where it takes more columns than there are: names that begin alike
+-- (paths, command lines) differ at their end.
+-- @tparam string text
+-- @tparam number columns
+-- @treturn string
+function render.shorten(text, columns)
+   if render.width(text) <= columns then return text end
+   local chars = characters(text)
+   if #chars <= columns then return table.concat(chars) end
+   local head = math.floor((columns - 2) / 3)
+   return table.concat(chars, "", 1, head) .. ".." .. table.concat(chars, "", #chars - (columns - 2 - head) + 1)
+end
+
+--- A size from what a person types: "64K", "1M", "65536".
+-- @tparam string text
+-- @return bytes, or nil and a message
+function render.parse_size(text)
+   local n, unit = text:match("^(%d+)([kKmMgG]?)[iI]?[bB]?$")
+   if not n then return nil, ("'%s' is not a size (as in 65536, 64K, 1M)"):format(text) end
+   local shift = { [""] = 0, k = 10, m = 20, g = 30 }
+   return tonumber(n) * 2 ^ shift[unit:lower()]
+end
+
+--- The columns of a terminal line that text takes.
+-- @tparam string text
+-- @treturn number
+function render.width(text)
+   if not utf8 then return #text end
+   local _, continued = text:gsub("[\128-\191]", "")
+   return #text - continued
+end
+
+local function pad(text, width, right)
+   local fill = (" "):rep(width - render.width(text))
+   return right and fill .. text or text .. fill
+end
+
+--- Rows of texts, aligned.
+-- @tparam table columns `{ {title=, right=bool}, ... }`
+-- @tparam table rows arrays of strings
+-- @tparam[opt=""] string indent
+-- @treturn table lines
+function render.align(columns, rows, indent)
+   local widths, titled = {}, false
+   for i, column in ipairs(columns) do
+      widths[i] = render.width(column.title or "")
+      titled = titled or column.title ~= nil
+   end
+   for _, row in ipairs(rows) do
+      for i = 1, #columns do widths[i] = math.max(widths[i], render.width(row[i] or "")) end
+   end
+   local function line(cells)
+      local out = {}
+      for i, column in ipairs(columns) do out[i] = pad(cells[i] or "", widths[i], column.right) end
+      return ((indent or "") .. table.concat(out, "  ")):gsub("%s+$", "")
+   end
+   local lines = {}
+   if titled then
+      local titles = {}
+      for i, column in ipairs(columns) do titles[i] = column.title or "" end
+      lines[1] = line(titles)
+   end
+   for _, row in ipairs(rows) do lines[#lines + 1] = line(row) end
+   return lines
+end
+
+local function csv_field(value, sep)
+   local text = value == nil and "" or tostring(value)
+   if type(value) == "number" then
+      text = ("%.15g"):format(value)
+   elseif text:find(sep, 1, true) or text:find('["\r\n]') then
+      text = '"' .. text:gsub('"', '""') .. '"'
+   end
+   return text
+end
+
+--- A line of separated values, quoted where they need it (RFC 4180).
+-- @tparam table values an array
+-- @tparam number n its length, for nils count as empty
+-- @tparam[opt=","] string sep
+-- @treturn string
+function render.csv(values, n, sep)
+   local out = {}
+   for i = 1, n do out[i] = csv_field(values[i], sep or ",") end
+   return table.concat(out, sep or ",")
+end
+
+-- cjson writes 14 digits; whole numbers of more, as addresses are, pass through it as marked texts.
+local WHOLE_MARK = "\1whole "
+local MANY_DIGITS, EXACT = 1e14, 2 ^ 53
+
+local function with_marks(value)
+   if type(value) == "number" then
+      local many = math.abs(value) >= MANY_DIGITS and math.abs(value) <= EXACT and value % 1 == 0
+      return many and ("%s%.0f"):format(WHOLE_MARK, value) or value
+   end
+   if type(value) == "userdata" and getmetatable(value) then return tostring(value) end -- lpfm.u64
+   if type(value) ~= "table" then return value end
+   local out = {}
+   for k, v in pairs(value) do out[k] = with_marks(v) end
+   return out
+end
+
+--- JSON text. Numbers stay whole where they are.
+-- @param value of tables, strings, numbers, booleans; `render.null` for null
+-- @treturn string
+function render.json(value)
+   local ok, cjson = pcall(require, "cjson")
+   if not ok then error("JSON needs the Lua module cjson (Debian: apt install lua-cjson)", 0) end
+   local json = cjson.new()
+   json.encode_number_precision(14)
+   json.encode_sparse_array(true)
+   return (json.encode(with_marks(value)):gsub('"\\u0001whole (%-?%d+)"', "%1"))
+end
+
+--- The value behind JSON text.
+-- @tparam string text
+-- @return the value, or nil and a message
+function render.from_json(text)
+   local ok, value = pcall(require("cjson").decode, text)
+   if ok then return value end
+   return nil, value
+end
+
+--- "1 thread", "2 threads".
+-- @tparam number n
+-- @tparam string noun
+-- @tparam[opt] string nouns where an s does not do
+-- @treturn string
+function render.plural(n, noun, nouns)
+   return ("%s %s"):format(render.number(n), n == 1 and noun or nouns or noun .. "s")
+end
+
+--- A command line as one would type it.
+-- @tparam table argv
+-- @treturn string
+function render.command(argv)
+   local out = {}
+   for i, word in ipairs(argv) do
+      out[i] = word:find("^[%w_@%%+=:,./-]+$") and word or "'" .. word:gsub("'", "'\\''") .. "'"
+   end
+   return table.concat(out, " ")
+end
+
+return render

@@ -1,0 +1,50 @@
+-- SPDX-License-Identifier: MIT
+--- What someone may have meant: the nearest of some names.
+-- @module pfm.util.nearest
+
+local nearest = {}
+
+-- Edits between two words: insert, delete, replace, swap neighbours.
+local function distance(a, b)
+   local before, last = nil, {}
+   for j = 0, #b do last[j] = j end
+   for i = 1, #a do
+      local row = { [0] = i }
+      for j = 1, #b do
+         local same = a:byte(i) == b:byte(j)
+         row[j] = math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (same and 0 or 1))
+         if before and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j) then
+            row[j] = math.min(row[j], before[j - 2] + 1)
+         end
+      end
+      before, last = last, row
+   end
+   return last[#b]
+end
+
+--- The name nearest to what was typed.
+-- @tparam string typed
+-- @tparam table names an array
+-- @return the name, or nil when none is near
+-- @usage nearest.find("page-fault", {"page-faults", "task-clock"}) --> "page-faults"
+function nearest.find(typed, names)
+   local best, least = nil, math.max(#typed >= 4 and 2 or 1, math.floor(#typed / 3)) + 1
+   for _, name in ipairs(names) do
+      local d = distance(typed:lower(), name:lower())
+      if d < least then
+         best, least = name, d
+      end
+   end
+   return best
+end
+
+--- "; did you mean 'X'?" or the empty string.
+-- @tparam string typed
+-- @tparam table names
+-- @treturn string
+function nearest.hint(typed, names)
+   local name = nearest.find(typed, names)
+   return name and ("; did you mean '%s'?"):format(name) or ""
+end
+
+return nearest

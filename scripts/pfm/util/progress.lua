@@ -1,0 +1,37 @@
+-- SPDX-License-Identifier: MIT
+--- How far long work has come, for a person who waits.
+-- @module pfm.util.progress
+
+local render = require "pfm.render"
+
+local progress = {}
+
+local BLINK = 1 -- s between lines, and before the first
+
+local function is_watched()
+   local ok, unistd = pcall(require, "posix.unistd")
+   return ok and unistd.isatty(2) == 1
+end
+
+--- Shows on a terminal, now and then, how many of some things are done.
+-- @string who what begins the line
+-- @number total of the things
+-- @string nouns what they are
+-- @treturn function `(n)`: so many are done; without n: clears the line
+function progress.counter(who, total, nouns)
+   if not is_watched() then return function() end end
+   local clock = require("lpfm.proc").clock
+   local last, shown = clock(), false
+   return function(n)
+      if not n then
+         if shown then io.stderr:write("\r", (" "):rep(70), "\r") end
+         return
+      end
+      local now = clock()
+      if now - last < BLINK then return end
+      last, shown = now, true
+      io.stderr:write(("\r%s: %s of %s %s "):format(who, render.number(n), render.number(total), nouns))
+   end
+end
+
+return progress

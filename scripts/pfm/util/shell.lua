@@ -1,0 +1,70 @@
+-- SPDX-License-Identifier: MIT
+--- Programs of the system that do a part of the work.
+-- @module pfm.util.shell
+
+local shell = {}
+
+--- A path as a word for the shell, never an option.
+-- @string path
+-- @treturn string
+function shell.quote(path)
+   if path:sub(1, 1) == "-" then path = "./" .. path end
+   return "'" .. path:gsub("'", "'\\''") .. "'"
+end
+
+--- Raises an error where a program is missing.
+-- @string name
+-- @string[opt] package Debian's, if it has another name
+function shell.need(name, package)
+   local pipe = io.popen("command -v " .. name .. " 2>/dev/null")
+   local found = pipe:read("*l")
+   pipe:close()
+   if not found then
+      error(("this needs the program %s (Debian: apt install %s)"):format(name, package or name), 0)
+   end
+end
+
+local function take(path)
+   local file = io.open(path, "r")
+   local text = file and file:read("*a") or ""
+   if file then file:close() end
+   os.remove(path)
+   return text
+end
+
+-- A pipe does not tell whether its program failed: what it printed as errors does.
+local function check(program, said)
+   local text = take(said):gsub("%s+$", "")
+   if text ~= "" then error(("%s: %s"):format(program, text), 0) end
+end
+
+--- Starts a command that reads what is written.
+-- @string command
+-- @return a file
+-- @treturn function to be called at the end; raises what the command said
+function shell.writer(command)
+   local said = os.tmpname()
+   local pipe = io.popen(("{ %s; } 2>%s"):format(command, said), "w")
+   return pipe, function()
+      pipe:close()
+      check(command:match("^%S+"), said)
+   end
+end
+
+--- Runs a command.
+-- @string command
+-- @treturn string what it printed; raises an error where that is nothing but complaints
+function shell.read(command)
+   local said = os.tmpname()
+   local pipe = io.popen(("{ %s; } 2>%s"):format(command, said), "r")
+   local text = pipe:read("*a")
+   pipe:close()
+   if text ~= "" then
+      os.remove(said)
+      return text
+   end
+   check(command:match("^%S+"), said)
+   return text
+end
+
+return shell
