@@ -95,7 +95,7 @@ describe("completion", function()
       only('lpfm.machine("sim:it', "sim:itanium2")
       only('lpfm.machine "sim:k', "sim:k8")
       only('report("x", "sym', "symbol")
-      only('require("pfm.sess', "pfm.recording")
+      only('require("pfm.recordin', "pfm.recording")
       only('list("x", "itanium2', "itanium2")
       only('x = "PMC66', "PMC66")
    end)
@@ -191,7 +191,7 @@ describe("the texts of help", function()
 
    it("answer to anything", function()
       for _, what in ipairs { "stat", "ctx.read_pmds", "c:load", "lpfm.create", "page-faults", "PMC66", "pmd 65",
-         "EBUSY", "SYSTEM_WIDE", "long_reset", "repl.command.stat", "repl.command.stat.call", "cycles", "nosuch", "", "?", ".",
+         "EBUSY", "SYSTEM_WIDE", "long_reset", "pfm.count", "pfm.count.run", "cycles", "nosuch", "", "?", ".",
          "a.b.c" } do
          assert.is_string(help.text(what))
       end

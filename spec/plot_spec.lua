@@ -166,19 +166,19 @@ describe("figures of a recording", function()
    before_each(function() self = assert(recording.open(data)) end)
 
    it("show shares", function()
-      local rows = plot.session(self, "bars", { by = "comm" }).rows
+      local rows = plot.recording(self, "bars", { by = "comm" }).rows
       assert.same({ { label = "seven", value = 80 }, { label = "eight", value = 20 } }, rows)
-      assert.equal(1, #plot.session(self, "bars", { by = "cpu", top = 1 }).rows)
+      assert.equal(1, #plot.recording(self, "bars", { by = "cpu", top = 1 }).rows)
    end)
 
    it("show the course over time, as lines and as a map", function()
-      local figure = plot.session(self, "time", { by = "comm", slices = 7 })
+      local figure = plot.recording(self, "time", { by = "comm", slices = 7 })
       local seven, eight = figure.series[1], figure.series[2]
       for i = 1, 7 do
          local n = i == 7 and 2 or 1 -- the last moment belongs to the last slice
          assert.same({ { i - 0.5, n * 1e-3 }, { i - 0.5, i == 7 and 2e-3 or 0 } }, { seven[i], eight[i] })
       end
-      local map = plot.session(self, "heat", { by = "comm", slices = 7 })
+      local map = plot.recording(self, "heat", { by = "comm", slices = 7 })
       assert.same({ "seven", "eight", 7 }, { map.rows[1].label, map.rows[2].label, #map.rows[1] })
       assert.equal(0, map.rows[2][1])
    end)
@@ -189,19 +189,19 @@ describe("figures of a recording", function()
          for _, row in ipairs(rows) do out[row.label] = row.value end
          return out
       end
-      local grown = counts(plot.session(self, "histogram", { value = "cs", bins = 7 }).rows)
+      local grown = counts(plot.recording(self, "histogram", { value = "cs", bins = 7 }).rows)
       assert.same({ ["0 to 10"] = 1, ["10 to 20"] = 1, ["20 to 30"] = 1, ["70 to 80"] = 1 },
          { ["0 to 10"] = grown["0 to 10"], ["10 to 20"] = grown["10 to 20"], ["20 to 30"] = grown["20 to 30"],
             ["70 to 80"] = grown["70 to 80"] })
       local n = 0
-      for _, row in ipairs(plot.session(self, "histogram").rows) do n = n + row.value end
+      for _, row in ipairs(plot.recording(self, "histogram").rows) do n = n + row.value end
       assert.equal(8, n) -- 7 of one thread, 1 of the other
    end)
 
    it("ask for what was recorded", function()
-      assert.error_matches(function() plot.session(self, "histogram", { value = "faults" }) end,
+      assert.error_matches(function() plot.recording(self, "histogram", { value = "faults" }) end,
          "'faults' was not recorded with the samples: time, cs")
-      assert.error_matches(function() plot.session(self, "bars", { by = "colour" }) end, "there is no key 'colour'")
+      assert.error_matches(function() plot.recording(self, "bars", { by = "colour" }) end, "there is no key 'colour'")
    end)
 end)
 

@@ -30,6 +30,9 @@ local environment = setmetatable({}, { __index = function(_, name)
       local ok, module = pcall(require, prefix .. name)
       if ok then return module end
    end
+   for _, module in ipairs(reference) do
+      if module.name:match("[%w_]+$") == name then return require(module.name) end
+   end
 end })
 
 -- An example is a chunk, or an expression.

@@ -104,8 +104,8 @@ describe("a saved session", function()
       local text = read(file)
       assert.truthy(text:find('lpfm.machine("sim:itanium2", {cpus = 2})', 1, true), text)
       assert.falsy(text:find("m:run", 1, true), text)
-      write(dir .. "/after.lua", ("require('repl.prompt.journal').install()\nlocal chunk = assert(loadfile(%q))\n"):format(file)
-         .. "local machine = lpfm.machine\n"
+      write(dir .. "/after.lua", ("require('repl.prompt.journal').install()\n"
+         .. "local chunk = assert(loadfile(%q))\n"):format(file) .. "local machine = lpfm.machine\n"
          .. "lpfm.machine = function(...)\nm = machine(...)\nm:spawn{program={{sleep=1000}}}\nreturn m\nend\nchunk()\n"
          .. dump("c", "d"))
       local out, status = c.sh(program .. " " .. dir .. "/after.lua")

@@ -298,7 +298,7 @@ see `tally:moments`. Instead of the table: names of fields, the keys
 @raise on wrong types and unknown fields
 @usage
 local t = blocks.tally { keys = { "tid", { "tstamp", from = 0, step = 1e9 } }, where = { { "cpu", 0 } } }
-for block in assert(session.open "lpfm.data"):each_block() do t:add(block, { [65] = {} }) end
+for block in assert(recording.open "lpfm.data"):each_block() do t:add(block, { [65] = {} }) end
 for tid, second, samples in t:rows() do print(tid, second, samples) end
 */
 int lpfm_tally_new(lua_State *L)
@@ -330,7 +330,7 @@ sample, or the list of the PMDs whose values do
 @treturn number of samples found
 @treturn number of samples that the block's header promises beyond them: it is cut
 @usage
-local block = assert(session.open "lpfm.data"):each_block()()
+local block = assert(recording.open "lpfm.data"):each_block()()
 print(blocks.tally("ip"):add(block, { [65] = {} }))
 */
 static int tally_add(lua_State *L)

@@ -57,7 +57,7 @@ Iterates over the samples of a block.
 @tparam table sizes
 @return an iterator of tables: pid, tid, cpu, pmd, set, ip, tstamp (ns), last_reset, values
 @usage
-local block = assert(session.open "lpfm.data"):each_block()()
+local block = assert(recording.open "lpfm.data"):each_block()()
 for s in blocks.each(block, { [65] = {} }) do print(s.tid, s.ip) end
 */
 static int blocks_each(lua_State *L)

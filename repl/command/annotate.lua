@@ -159,13 +159,13 @@ local function code_of(self, f, all)
 end
 
 --- Annotates functions.
--- @tparam table self of `session.open`
+-- @tparam table self of `recording.open`
 -- @string[opt] name the function, or one inlined into others; by default the one with most samples
 -- @tparam[opt] table opts `event` (a name), `object` (a path or its last part), `top` (so many functions)
 -- @treturn table of `symbol`, `object`, `samples`, `percent` (of the event's samples), `instructions` (of `address`,
 -- `text`, `samples`, `percent` of the function's, `file`, `line`, `func`: the inlined one), `lines` (of `file`,
 -- `line`, `samples`, `percent`), `disassembled` (false: only the addresses of samples), `changed` (the object, since)
--- @usage require("repl.command.annotate").functions(assert(session.open "lpfm.data"))[1].lines
+-- @usage require("repl.command.annotate").functions(assert(recording.open "lpfm.data"))[1].lines
 function annotate.functions(self, name, opts)
    opts = opts or {}
    local list, all = functions_of(self, stacks.event(self, opts.event))

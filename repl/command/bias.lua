@@ -80,7 +80,9 @@ end
 --- Runs the command line.
 -- @tparam table argv
 -- @treturn number exit status
--- @usage require("repl.command.bias").main{"-e", "page-faults", "-c", "1", "--", "sh", "-c", "exec ls -lR /etc >/dev/null"}
+-- @usage
+-- local bias = require "repl.command.bias"
+-- bias.main{"-e", "page-faults", "-c", "1", "--", "sh", "-c", "exec ls -lR /etc >/dev/null"}
 function command.main(argv)
    local args, words = command.options():parse(argv)
    local target = options.target(args, words)

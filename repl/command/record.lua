@@ -152,6 +152,7 @@ end
 -- @treturn number exit status
 function command.main(argv)
    local args, words = command.options():parse(argv)
+   if args.output == "-" then options.fail("a recording cannot go to a pipe or the screen: -o FILE names a file") end
    local spec = spec_of(args, options.target(args, words))
    local show, clear = progress(args)
    local outcome, file = record.run(spec, args.output or "lpfm.data", show)

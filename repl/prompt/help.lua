@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- help() and ?NAME at the prompt: how the texts of `repl.prompt.topics`, of `pfm.doc`, of events and registers are shown.
+--- help() and ?NAME at the prompt: how the texts of `repl.prompt.topics`, of `pfm.doc`, of events and registers are
+-- shown.
 -- @module repl.prompt.help
 
 local render = require "pfm.render"

@@ -88,14 +88,14 @@ end
 
 -- A text without a position is a mistake of the user, and says all there is to say.
 local function traceback(err)
-   if type(err) == "string" then err = err:gsub("^[^\n]-repl/prompt/loop%.lua:%d+: ", "") end -- called from here
+   if type(err) == "string" then err = err:gsub("^[^\n]-prompt/loop%.lua:%d+: ", "") end -- called from here
    if type(err) ~= "string" or not err:find("^[^\n]-:%d+: ") then return err end
    if err:find(": interrupted$") then return "interrupted" end
    local trace = debug.traceback(err, 2)
    local cut = trace:find("\n[^\n]*in function 'xpcall'") or #trace + 1
-   trace = trace:sub(1, cut - 1):gsub("\n[^\n]*repl%.lua:%d+: in function <[^\n]*$", "")
+   trace = trace:sub(1, cut - 1):gsub("\n[^\n]*prompt/loop%.lua:%d+: in function <[^\n]*$", "")
    trace = trace:gsub("\n[^\n]*%[builtin[^\n]*", ""):gsub("\n[^\n]*in function 'error'", "")
-   trace = trace:gsub("\n[^\n]*stdin:%d+: in [^\n]*$", ""):gsub("\n[^\n]*repl/prompt/dot_commands%.lua:[^\n]*", "")
+   trace = trace:gsub("\n[^\n]*stdin:%d+: in [^\n]*$", ""):gsub("\n[^\n]*prompt/dot_commands%.lua:[^\n]*", "")
    local _, frames = trace:gsub("\n", "")
    return frames > 1 and trace or err
 end

@@ -19,8 +19,9 @@ local log = {}
 -- --- what was typed ------------------------------------------------------------------------------
 
 --- Remembers a statement.
--- @tparam table statement `text`; `expression` and `before` of `repl.prompt.chunk`; `ok`; `count` and `was_true` (how many
--- results, whether the first was true); `failure` (a message); `calls`, a list of `{who={ctx}, call=, arguments...}`
+-- @tparam table statement `text`; `expression` and `before` of `repl.prompt.chunk`; `ok`; `count` and `was_true` (how
+-- many results, whether the first was true); `failure` (a message);
+-- `calls`, a list of `{who={ctx}, call=, arguments...}`
 function transcript.note(statement)
    log[#log + 1] = statement
 end

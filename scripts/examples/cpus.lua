@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: MIT
 -- What kept the CPUs busy, as a map over time; a picture if a file is given. lpfm cpus.lua SECONDS [cpus.svg]
 local plot, profile = require "pfm.plot", require "pfm.profile"
-local proc, session = require "lpfm.proc", require "pfm.recording"
+local proc, recording = require "lpfm.proc", require "pfm.recording"
 
 local p = profile.collect { cpus = proc.cpus(), seconds = tonumber(arg[1] or 5), frequency = 200 }
 local maps = {}
 for pid, list in pairs(p.maps) do
    for _, m in ipairs(list) do maps[#maps + 1] = { pid = pid, maps = m } end
 end
-local s = session.of { head = { what = "all CPUs", fixed = true, events = {
+local s = recording.of { head = { what = "all CPUs", fixed = true, events = {
    { name = "cpu-clock", pmd = 65, unit = "ns", period = 5e6 } } }, blocks = p.blocks, maps = maps, comms = p.comms }
-local map = plot.session(s, "heat", { by = "comm", top = 15, slices = 50 })
+local map = plot.recording(s, "heat", { by = "comm", top = 15, slices = 50 })
 print(map)
 if arg[2] then map:save(arg[2]) end

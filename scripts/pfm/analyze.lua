@@ -2,10 +2,10 @@
 --- Profiles as tables: where the samples of a session lie, how two runs differ, what phases a run has, how the values
 -- in its samples are distributed and go together. Plain tables in and out; the samples themselves are counted in C.
 --
---    local s = assert(session.open "lpfm.data")
+--    local s = assert(recording.open "lpfm.data")
 --    for _, row in ipairs(analyze.by(s, "comm,symbol").rows) do print(row.percent, row.symbol) end
 --
--- A session comes from `session.open`, or from `session.of` for samples that were never in a file.
+-- A session comes from `recording.open`, or from `recording.of` for samples that were never in a file.
 -- @module pfm.analyze
 
 local derive = require "pfm.analyze.derive"
@@ -18,7 +18,7 @@ local values = require "pfm.analyze.values"
 local analyze = {}
 
 --- Sorts the samples of a session.
--- @param self of `session.open` or `session.of`
+-- @param self of `recording.open` or `recording.of`
 -- @tparam[opt="symbol"] string by keys, separated by commas, see `analyze.keys`
 -- @tparam[opt] table options `filter`: only samples of these, values as texts, several separated by commas: `symbol`,
 -- `object`, `comm`, `tid`, `pid`, `cpu`, `event`, `set`, and `from`, `to` (seconds since the first sample, or "10%");
@@ -29,7 +29,7 @@ local analyze = {}
 -- `pmd`, `event`, `sums`; `titles`; `totals` by PMD and `events` by name: the same of all; `missing` (objects without
 -- symbols); `cut` (samples missing from damaged blocks)
 -- @raise on unknown keys and filters
--- @usage analyze.by(assert(session.open "lpfm.data"), "comm,symbol", { filter = { cpu = "0,1" } }).rows[1]
+-- @usage analyze.by(assert(recording.open "lpfm.data"), "comm,symbol", { filter = { cpu = "0,1" } }).rows[1]
 -- @function by
 analyze.by = tabulate.by
 
@@ -43,7 +43,7 @@ analyze.keys = tabulate.keys
 -- @param self
 -- @treturn number ns, of the clock that the machine gives samples; 0 without samples
 -- @treturn number
--- @usage analyze.span(assert(session.open "lpfm.data"))
+-- @usage analyze.span(assert(recording.open "lpfm.data"))
 -- @function span
 analyze.span = columns.span
 
@@ -58,42 +58,42 @@ analyze.span = columns.span
 -- @treturn table `rows` of `cells`, each cell also by its key's name, `event`, `old` and `new` (`samples`, `percent`,
 -- `events` of a run), `percent` (points), `change` and `ratio` of the events, `p`, `raw_p`, `significant`; the
 -- greatest difference first; `titles`
--- @usage analyze.diff(session.open "lpfm.data", session.open "lpfm.data").rows[1].symbol
+-- @usage analyze.diff(recording.open "lpfm.data", recording.open "lpfm.data").rows[1].symbol
 -- @function diff
 analyze.diff = difference.find
 
 --- The phases of a run: stretches of time in which it did the same things. Slices of time are merged with the neighbour
 -- that is most alike, until chance no longer explains how neighbours differ.
--- @param self of `session.open` or `session.of`
+-- @param self of `recording.open` or `recording.of`
 -- @tparam[opt="symbol"] string by what counts as the same thing, as for `analyze.by`
 -- @tparam[opt] table options `slices` (60) or `slice` (seconds), `alpha` (0.05), `filter`
 -- @treturn table list of `from`, `to` (seconds since the first sample), `samples`, `rows` (`kind`, `samples`,
 -- `percent`), the most frequent first
--- @usage analyze.phases(assert(session.open "lpfm.data"), "symbol", { slices = 20 })[1].rows[1].kind
+-- @usage analyze.phases(assert(recording.open "lpfm.data"), "symbol", { slices = 20 })[1].rows[1].kind
 -- @function phases
 analyze.phases = phases.find
 
 --- How the values in the samples are distributed: a latency register, what a counter grew by from sample to sample,
 -- the time between samples.
--- @param self of `session.open` or `session.of`
+-- @param self of `recording.open` or `recording.of`
 -- @param what a PMD's number or an event of `record --with`; "interval", ns between the samples of a thread; "period",
 -- the periods of randomized sampling
 -- @tparam[opt] table options `raw`: the register's value as it is, not what it grew by; `width`, `from`: bins of equal
 -- width from there, instead of powers of two; `filter`: `event`, `tid`, `pid`, `cpu`, `set`, `from`, `to`
 -- @treturn table `bins` of `from`, `to` (exclusive) and `count`; `n`, `mean`, `deviation`, `min`, `max`, `median`,
 -- `p90`, `p99` (to 1.6 %, or the width of a bin)
--- @usage analyze.histogram(assert(session.open "lpfm.data"), "interval").median
+-- @usage analyze.histogram(assert(recording.open "lpfm.data"), "interval").median
 -- @function histogram
 analyze.histogram = values.histogram
 
 --- How two values go together, from sample to sample.
--- @param self of `session.open` or `session.of`
+-- @param self of `recording.open` or `recording.of`
 -- @param x as `what` of `analyze.histogram`
 -- @param y
 -- @tparam[opt] table options `raw`, `filter`
 -- @treturn table `n`, `r` (Pearson's, nil where one of them is constant), `low` and `high` (95 % confidence, nil for
 -- fewer than 4), `p` (of no correlation), `slope` and `intercept` of the line through them, `mean_x`, `mean_y`
--- @usage analyze.correlate(assert(session.open "lpfm.data"), "interval", "period").r
+-- @usage analyze.correlate(assert(recording.open "lpfm.data"), "interval", "period").r
 -- @function correlate
 analyze.correlate = values.correlate
 
@@ -104,7 +104,7 @@ analyze.correlate = values.correlate
 -- "page_faults / samples"; or a function of a table of counts
 -- @treturn table list of `cells`, each cell also by its key's name, `counts`, `metrics` by name (nil where a division
 -- by zero leaves none); in the result's order
--- @usage local s = assert(session.open "lpfm.data")
+-- @usage local s = assert(recording.open "lpfm.data")
 -- print(analyze.derive(s, analyze.by(s, "symbol"), { ms = "cpu_clock / 1e6" })[1].metrics.ms)
 -- @function derive
 analyze.derive = derive.metrics

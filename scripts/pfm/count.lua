@@ -368,8 +368,8 @@ end
 -- share of the time out of which it was made, `error`, within which the true count lies in 95 % of the cases,
 -- `poor`, why it means nothing, and `other_value`, scaled by turns instead of time), `elapsed`, `ran` (ns of CPU
 -- time counted), `rusage`, `status`, `signal`, `subjects`, `per` (the parts), `uncounted` (a share), `sets` (how
--- many event sets), `why_sets`, `switch_ns`, `results` of a called function, `stages` (of `pfm.measure.stages.merge`) that
--- led to it, `enough`: until what was said
+-- many event sets), `why_sets`, `switch_ns`, `results` of a called function, `stages` that led to it (of
+-- `pfm.measure.stages.merge`), `enough`: until what was said
 -- @usage count.run{command = {"true"}, events = "page-faults"}.events[1].value
 function count.run(spec)
    local self = count.prepare(spec)

@@ -49,11 +49,11 @@ local function destination(writer, path)
 end
 
 --- Writes a recording in a format.
--- @tparam table self of `session.open`
+-- @tparam table self of `recording.open`
 -- @string name "folded", "flamegraph", "speedscope", "pprof", "csv", "json", "sql" or "sqlite"
 -- @string[opt] path by default standard output; sqlite needs one
 -- @tparam[opt] table opts those of the format: `event`, `weight`, `ids`, `inlined`, `title`, `separator`
--- @usage require("pfm.export").write(assert(session.open "lpfm.data"), "flamegraph", "out.svg")
+-- @usage require("pfm.export").write(assert(recording.open "lpfm.data"), "flamegraph", "out.svg")
 function export.write(self, name, path, opts)
    local writer = export.format(name)
    if not writer then

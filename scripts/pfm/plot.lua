@@ -144,11 +144,11 @@ end
 plot.views = { bars = true, time = true, heat = true, histogram = true }
 
 --- A figure of a recording.
--- @tparam table self of `session.open`
+-- @tparam table self of `recording.open`
 -- @string[opt="bars"] what "bars", "time", "heat" or "histogram"
 -- @tparam[opt] table opts of `pfm.plot.views`
 -- @treturn figure
--- @usage require("pfm.plot").session(assert(session.open "lpfm.data"), "time"):save("course.svg")
+-- @usage require("pfm.plot").session(assert(recording.open "lpfm.data"), "time"):save("course.svg")
 function plot.recording(self, what, opts)
    local from = require "pfm.plot.views"
    opts = opts or {}

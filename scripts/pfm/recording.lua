@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
---- A recorded session: one file, written as it grows, readable as far as it goes.
+--- A recording: one file, written as it grows, readable as far as it goes.
 --
--- recording/format.md describes its format; `lpfm.chunks` reads and writes its chunks. `pfm.recording.embedded_symbols` makes a
--- recording self-contained, `pfm.analyze` says what is in it.
+-- recording/format.md describes its format; `lpfm.chunks` reads and writes its chunks, `pfm.record` makes one,
+-- `pfm.analyze` says what is in it.
 -- @module pfm.recording
 
 local blocks = require "lpfm.blocks"

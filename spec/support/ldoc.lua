@@ -1,7 +1,5 @@
 -- SPDX-License-Identifier: MIT
 --- LDoc comments: of the C module's functions, and of the script library's.
-local dirent = require "posix.dirent"
-
 local ldoc = {}
 local Blocks = {}
 Blocks.__index = Blocks
@@ -13,14 +11,10 @@ local function read(path)
    return text
 end
 
+-- Of a directory and those below it, sorted.
 local function files(dir, ending)
    local list = {}
-   for _, name in ipairs(dirent.dir(dir)) do
-      if name:sub(-#ending) == ending then
-         list[#list + 1] = dir .. "/" .. name
-      end
-   end
-   table.sort(list)
+   for path in io.popen(("find %s -name '*%s' | sort"):format(dir, ending)):lines() do list[#list + 1] = path end
    return list
 end
 

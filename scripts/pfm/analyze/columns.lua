@@ -19,12 +19,12 @@ end
 -- @param self
 function columns.check(self)
    if type(self) ~= "table" or type(self.head) ~= "table" then
-      error(("a session is wanted, as session.open(\"lpfm.data\") returns it, not a %s"):format(type(self)), 0)
+      error(("a session is wanted, as recording.open(\"lpfm.data\") returns it, not a %s"):format(type(self)), 0)
    end
 end
 
 --- The event that a sample is of.
--- @param self of `session.open` or `session.of`
+-- @param self of `recording.open` or `recording.of`
 -- @int pmd the PMD that overflowed
 -- @int[opt=0] set
 -- @treturn table of the session's `head.events`, or nil

@@ -16,7 +16,7 @@ local IDLE = "(idle)"
 -- @number tid
 -- @number pid its process
 -- @treturn string "?" where it is not known
--- @usage local s = assert(session.open "lpfm.data"); return samples.comm(s, s.maps[1].pid)
+-- @usage local s = assert(recording.open "lpfm.data"); return samples.comm(s, s.maps[1].pid)
 function samples.comm(self, tid, pid)
    return render.printable(self.comms[tid] or (tid == 0 and IDLE) or self.comms[pid] or "?")
 end
@@ -28,7 +28,7 @@ local SET_STEP = 2 ^ 16
 -- @number pmd the PMD that overflowed
 -- @number[opt=0] set
 -- @treturn table of the session's `head.events`, or nil
--- @usage samples.event(assert(session.open "lpfm.data"), 65).name
+-- @usage samples.event(assert(recording.open "lpfm.data"), 65).name
 function samples.event(self, pmd, set)
    if not self.event_at then
       self.event_at = {}
@@ -75,13 +75,13 @@ local function each_raw(self)
 end
 
 --- Iterates over the samples in the order of their recording.
--- @tparam table self of `session.open`; a function `progress` in it is told now and then how many samples are done
+-- @tparam table self of `recording.open`; a function `progress` in it is told now and then how many samples are done
 -- @tparam[opt] table resolver of `embedded_symbols.resolver`
 -- @string[opt] only the name of an event: no other's samples
 -- @return an iterator of tables: `event`, `time` (s), `pid`, `tid`, `comm`, `process` (its name), `cpu`, `address`,
 -- `period`, `symbol`, `offset`, `object`, `where` (for `symbols.line` and `symbols.frames`), and by their names the
 -- values recorded with it
--- @usage for s in samples.each(assert(session.open "lpfm.data")) do print(s.time, s.comm, s.symbol) end
+-- @usage for s in samples.each(assert(recording.open "lpfm.data")) do print(s.time, s.comm, s.symbol) end
 function samples.each(self, resolver, only)
    resolver = resolver or embedded_symbols.resolver(self)
    local next_raw, names = each_raw(self), {}

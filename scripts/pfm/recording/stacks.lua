@@ -26,7 +26,7 @@ end
 -- @tparam table where of `symbols.resolver`
 -- @tparam table options `inlined=false`
 -- @treturn table frames
--- @usage stacks.code(stacks.rows(assert(session.open "lpfm.data"))[1].where, {})[1].kind --> "object" or "kernel"
+-- @usage stacks.code(stacks.rows(assert(recording.open "lpfm.data"))[1].where, {})[1].kind --> "object" or "kernel"
 function stacks.code(where, options)
    local kind = where.object == "[kernel]" and "kernel" or "object"
    local out = { { kind = kind, name = render.printable(base_name(where.object)) } }
@@ -58,10 +58,10 @@ local function before(a, b)
 end
 
 --- Counts equal samples.
--- @tparam table self of `session.open`
+-- @tparam table self of `recording.open`
 -- @treturn table rows of `pid`, `tid`, `set`, `pmd`, `ip`, `samples`, `events` (that they stand for), `event` (of the
 -- session's head), `where` (see `symbols.resolver`), sorted by the first five
--- @usage stacks.rows(assert(session.open "lpfm.data"))[1].samples
+-- @usage stacks.rows(assert(recording.open "lpfm.data"))[1].samples
 function stacks.rows(self)
    local resolver, out = embedded_symbols.resolver(self), {}
    for pid, tid, set, pmd, ip, n, periods in self:tally({ keys = FIELDS }):rows() do
@@ -78,7 +78,7 @@ end
 -- @tparam table self session
 -- @string[opt] name by default the first
 -- @treturn table event of the session's head
--- @usage stacks.event(assert(session.open "lpfm.data")).name --> "cpu-clock"
+-- @usage stacks.event(assert(recording.open "lpfm.data")).name --> "cpu-clock"
 function stacks.event(self, name)
    local names = {}
    for i, e in ipairs(self.head.events) do
@@ -95,7 +95,7 @@ end
 -- @treturn table of `{frames=, weight=}`, each stack once, sorted; frames have `kind` (process, thread, object or
 -- kernel, symbol, inlined), `name`, perhaps `file` and `line`
 -- @treturn number sum of the weights
--- @usage stacks.collect(assert(session.open "lpfm.data"), { ids = true })[1].name
+-- @usage stacks.collect(assert(recording.open "lpfm.data"), { ids = true })[1].name
 function stacks.collect(self, options)
    options = options or {}
    local event, weight = stacks.event(self, options.event), options.weight or "samples"
