@@ -122,11 +122,18 @@ static void let_go(struct pfm_context *ctx)
 	pfm_session_end(ctx);
 }
 
+/* Where the target is gone nothing can come between any more. */
+static int try_to_stop(struct pfm_context *ctx)
+{
+	int ret = pfm_ops(ctx)->access(ctx, stop_for_good, NULL);
+
+	return ret == -ESRCH ? stop_for_good(ctx, NULL) : ret;
+}
+
 void pfm_unload(struct pfm_context *ctx)
 {
 	ctx->from_anywhere = true;
-	if (pfm_ops(ctx)->access(ctx, stop_for_good, NULL) == -ESRCH)
-		stop_for_good(ctx, NULL);	/* nothing can come between any more */
+	try_to_stop(ctx);
 	ctx->from_anywhere = false;
 	let_go(ctx);
 }
@@ -138,7 +145,7 @@ int pfm_do_unload(struct pfm_context *ctx)
 	if (!pfm_loaded(ctx))
 		return pfm_refuse(-EINVAL, "the context is not loaded");
 	/* from the wrong CPU nothing is done; whatever else goes wrong, the context is let go */
-	ret = pfm_ops(ctx)->access(ctx, stop_for_good, NULL);
+	ret = try_to_stop(ctx);
 	if (ret == -EBUSY)
 		return ret;
 	let_go(ctx);
