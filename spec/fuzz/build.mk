@@ -70,6 +70,9 @@ build/spec/concurrent-tsan: $(CONCURRENT_SRC:%.c=build/spec/tsan/%.o)
 build/spec/alloc: $(LOAD_OBJ) $(ALLOC_SRC:%.c=build/spec/obj/%.o)
 	$(call load_link,$(LOAD_WRAPS))
 
+build/spec/module_faults: $(LOAD_OBJ) build/spec/obj/spec/c/module_faults.o build/spec/obj/spec/c/harness_alloc.o
+	$(call load_link,$(LOAD_WRAPS) open ioctl)
+
 build/spec/fuzz_replay: $(LOAD_OBJ) $(patsubst %.c,build/spec/obj/%.o,$(FUZZ_SRC) spec/c/fuzz_replay.c)
 	$(call load_link)
 
@@ -88,6 +91,7 @@ fuzz: build/fuzz/fuzz
 
 -include $(patsubst %.c,build/spec/obj/%.d,$(LOAD_SRC) $(HARNESS) $(STRESS_SRC) $(ALLOC_SRC) $(FUZZ_SRC) \
 	$(CONCURRENT_SRC))
+-include build/spec/obj/spec/c/module_faults.d
 -include $(patsubst %.c,build/spec/tsan/%.d,$(CONCURRENT_SRC))
 -include $(FUZZ_OBJ:.o=.d)
 
