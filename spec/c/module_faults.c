@@ -135,7 +135,7 @@ int main(void)
 
 	unsetenv("LPFM_MACHINE");
 	for (unsigned int i = 0; i < COUNT(errors); i++)
-		for (n = 0; n < num_calls; n++) {
+		for (n = 1; n < num_calls; n++) {
 			fail_with = errors[i];
 			fails(errors[i], fail_ioctl, n);
 		}
