@@ -30,9 +30,7 @@ static int start(struct pfm_context *ctx, void *arg)
 
 static int must_be_loaded(struct pfm_context *ctx)
 {
-	if (ctx->state != PFM_CTX_UNLOADED)
-		return 0;
-	return pfm_refuse(-EINVAL, "the context is not loaded");
+	return pfm_loaded(ctx) ? 0 : pfm_refuse(-EINVAL, "the context is not loaded");
 }
 
 int pfm_do_start(struct pfm_context *ctx, const pfarg_start_t *req)
@@ -106,7 +104,7 @@ static int unmask(struct pfm_context *ctx)
 {
 	int ret = 0;
 
-	ctx->state = PFM_CTX_LOADED;
+	pfm_set_state(ctx, PFM_CTX_LOADED);
 	if (ctx->switch_due) {		/* 3.7.7: the deferred switch */
 		ctx->switch_due = false;
 		ret = pfm_switch(ctx, PFM_RESET_LONG);
@@ -130,9 +128,12 @@ static int restart(struct pfm_context *ctx, void *arg)
 {
 	bool was_masked = ctx->state == PFM_CTX_MASKED;
 	pfm_ovfl_ctrl_t ctrl;
-	int ret = ask_format(ctx, &ctrl);
+	int ret;
 
 	(void)arg;
+	if (!was_masked && !has_restart(ctx->fmt) && !ctx->blocked)
+		return pfm_refuse(-EBUSY, "monitoring is not masked: nothing to restart");
+	ret = ask_format(ctx, &ctrl);
 	if (ret)
 		return ret;
 	if (ctrl.reset_ovfl_pmds)
@@ -150,9 +151,7 @@ static int restart(struct pfm_context *ctx, void *arg)
 
 int pfm_do_restart(struct pfm_context *ctx)
 {
-	if (ctx->state == PFM_CTX_UNLOADED)
+	if (!pfm_loaded(ctx))
 		return pfm_refuse(-EBUSY, "the context is not loaded");
-	if (ctx->state != PFM_CTX_MASKED && !has_restart(ctx->fmt) && !ctx->blocked)
-		return pfm_refuse(-EBUSY, "monitoring is not masked: nothing to restart");
 	return pfm_ops(ctx)->access(ctx, restart, NULL);
 }

@@ -19,11 +19,10 @@ static int not_available(uint32_t *flags, const char *what, uint16_t num)
 	return pfm_refuse(-EINVAL, "%s%u is not available", what, num);
 }
 
-/* Marks the element; the reason was recorded by whoever found err. Lack of memory is nobody's. */
+/* Marks the element; the reason was recorded by whoever found err. */
 static int invalid(uint32_t *flags, int err)
 {
-	if (err != -ENOMEM)
-		*flags |= PFM_REG_RETFL_EINVAL;
+	*flags |= PFM_REG_RETFL_EINVAL;
 	return err;
 }
 
@@ -53,7 +52,7 @@ static int check_debug(struct pfm_context *ctx, const struct pfm_reg *reg)
 
 	if (reg->type != PFM_REG_TYPE_IBR && reg->type != PFM_REG_TYPE_DBR)
 		return 0;
-	if (ctx->state == PFM_CTX_UNLOADED || !ops->debugging || !ops->debugging(ctx->machine))
+	if (!pfm_loaded(ctx) || !ops->debugging || !ops->debugging(ctx->machine))
 		return 0;
 	return pfm_refuse(-EBUSY, "a debugger uses the debug registers");
 }
@@ -96,6 +95,15 @@ static int reserve_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t nu
 	return pfm_set_reserve(ctx, set, pmcs, pmds);
 }
 
+/* What was asked for must be a register's number, for the processor's speculation too. */
+static inline bool is_number(uint16_t *num, uint16_t max)
+{
+	if (*num >= max)
+		return false;
+	*num = pfm_os_index(*num, max);
+	return true;
+}
+
 static int prepare_pmc(struct pfm_context *ctx, pfarg_pmc_t *req)
 {
 	const struct pfm_reg *reg = pfm_pmu_pmc(ctx->pmu, req->reg_num);
@@ -105,7 +113,7 @@ static int prepare_pmc(struct pfm_context *ctx, pfarg_pmc_t *req)
 	req->reg_flags &= ~PFM_REG_RETFL_MASK;
 	if (!set)
 		return no_set(&req->reg_flags, req->reg_set);
-	if (!reg)
+	if (!reg || !is_number(&req->reg_num, PFM_MAX_PMCS))
 		return not_available(&req->reg_flags, "PMC", req->reg_num);
 	ret = check_word(&req->reg_flags, PFM_REGFL_NO_EMUL64,
 			 pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
@@ -114,11 +122,12 @@ static int prepare_pmc(struct pfm_context *ctx, pfarg_pmc_t *req)
 	ret = check_pmc_value(ctx, set, reg, req);
 	if (!ret)
 		ret = check_debug(ctx, reg);
-	if (!ret && !pfm_bit(set->used_pmcs, req->reg_num))
-		ret = reserve_pmc(ctx, set, req->reg_num);
-	return ret ? invalid(&req->reg_flags, ret) : 0;
+	if (ret)
+		return invalid(&req->reg_flags, ret);
+	return pfm_bit(set->used_pmcs, req->reg_num) ? 0 : reserve_pmc(ctx, set, req->reg_num);
 }
 
+/* In PMU context, where a set does not become or cease to be the active one meanwhile. */
 static bool on_pmu(const struct pfm_context *ctx, const struct pfm_set *set)
 {
 	return set == ctx->active && ctx->state != PFM_CTX_UNLOADED;
@@ -184,8 +193,7 @@ int pfm_do_write_pmcs(struct pfm_context *ctx, pfarg_pmc_t *v, int n)
 
 	while (good < n && !(bad = prepare_pmc(ctx, &v[good])))
 		good++;
-	ctx->vector = (struct pfm_vector){ v, good };
-	ret = good ? pfm_in_pmu(ctx, apply_pmcs, NULL) : 0;
+	ret = pfm_vector_in_pmu(ctx, apply_pmcs, v, sizeof(*v), good);
 	return ret ? ret : bad;
 }
 
@@ -255,7 +263,7 @@ static int prepare_pmd(struct pfm_context *ctx, pfarg_pmd_t *req)
 	req->reg_flags &= ~PFM_REG_RETFL_MASK;
 	if (!set)
 		return no_set(&req->reg_flags, req->reg_set);
-	if (!reg)
+	if (!reg || !is_number(&req->reg_num, PFM_MAX_PMDS))
 		return not_available(&req->reg_flags, "PMD", req->reg_num);
 	ret = check_word(&req->reg_flags, PMD_WRITE_FLAGS,
 			 pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
@@ -264,9 +272,7 @@ static int prepare_pmd(struct pfm_context *ctx, pfarg_pmd_t *req)
 	ret = req->reg_flags & PFM_REGFL_ATTRS ? 0 : check_pmd_value(ctx, set, reg, req);
 	if (!ret)
 		ret = check_vectors(pmu, req);
-	if (!ret)
-		ret = reserve_pmd(ctx, set, req);
-	return ret ? invalid(&req->reg_flags, ret) : 0;
+	return ret ? invalid(&req->reg_flags, ret) : reserve_pmd(ctx, set, req);
 }
 
 static void apply_values(struct pfm_pmd *pmd, const pfarg_pmd_t *req)
@@ -342,8 +348,7 @@ int pfm_do_write_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 
 	while (good < n && !(bad = prepare_pmd(ctx, &v[good])))
 		good++;
-	ctx->vector = (struct pfm_vector){ v, good };
-	ret = good ? pfm_in_pmu(ctx, apply_pmds, NULL) : 0;
+	ret = pfm_vector_in_pmu(ctx, apply_pmds, v, sizeof(*v), good);
 	return ret ? ret : bad;
 }
 
@@ -356,7 +361,8 @@ static int check_read(struct pfm_context *ctx, pfarg_pmd_t *req)
 	req->reg_flags &= ~PFM_REG_RETFL_MASK;
 	if (!set)
 		return no_set(&req->reg_flags, req->reg_set);
-	if (!pfm_set_pmd(set, req->reg_num) && !pfm_pmu_pmd(ctx->pmu, req->reg_num))
+	if (!is_number(&req->reg_num, PFM_MAX_PMDS) ||
+	    (!pfm_set_pmd(set, req->reg_num) && !pfm_pmu_pmd(ctx->pmu, req->reg_num)))
 		return not_available(&req->reg_flags, "PMD", req->reg_num);
 	return check_word(&req->reg_flags, PFM_REGFL_READ_RESET,
 			  pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
@@ -422,10 +428,10 @@ int pfm_do_read_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 
 	while (good < n && !(bad = check_read(ctx, &v[good])))
 		good++;
-	ctx->vector = (struct pfm_vector){ v, good };
-	ret = good ? pfm_in_pmu(ctx, read_all, NULL) : 0;
+	ret = pfm_vector_in_pmu(ctx, read_all, v, sizeof(*v), good);
 	if (!ret)
 		return bad;
-	ctx->vector.n = 0;
+	if (good <= PFM_PART)
+		ctx->vector.n = 0;	/* else it tells of the parts before */
 	return ret;
 }

@@ -70,7 +70,7 @@ static int create_one(struct pfm_context *ctx, pfarg_setdesc_t *d)
 
 static int must_be_unloaded(struct pfm_context *ctx)
 {
-	if (ctx->state == PFM_CTX_UNLOADED)
+	if (!pfm_loaded(ctx))
 		return 0;
 	return pfm_refuse(-EBUSY, "event sets cannot be changed while the context is loaded");
 }
@@ -114,11 +114,6 @@ int pfm_do_delete_evtsets(struct pfm_context *ctx, pfarg_setdesc_t *v, int n)
 		ret = delete_one(ctx, &v[i]);
 	return ret;
 }
-
-struct info_args {
-	pfarg_setinfo_t	*v;
-	int		n;
-};
 
 static void fill_info(struct pfm_context *ctx, struct pfm_set *set, pfarg_setinfo_t *info, bool live)
 {
@@ -168,33 +163,35 @@ static int check_info(struct pfm_context *ctx, pfarg_setinfo_t *info)
 	return ret;
 }
 
-static int info_all(struct pfm_context *ctx, pfarg_setinfo_t *v, int n, bool live)
+static void fill_all(struct pfm_context *ctx, bool live)
 {
-	for (int i = 0; i < n; i++) {
-		int ret = check_info(ctx, &v[i]);
+	pfarg_setinfo_t *v = ctx->vector.v;
 
-		if (ret)
-			return ret;
+	for (int i = 0; i < ctx->vector.n; i++)
 		fill_info(ctx, pfm_set_find(ctx, v[i].set_id), &v[i], live);
-		fill_avail(ctx->pmu, &v[i]);
-	}
+}
+
+static int fill_live(struct pfm_context *ctx, void *arg)
+{
+	(void)arg;
+	fill_all(ctx, true);
 	return 0;
 }
 
-static int info_live(struct pfm_context *ctx, void *arg)
-{
-	struct info_args *a = arg;
-
-	return info_all(ctx, a->v, a->n, true);
-}
-
-/* 3.1.12: at any time; where the target cannot be reached now, with the last known durations. */
+/* 3.1.12: at any time, so on any CPU; where the target is gone, with the last durations. */
 int pfm_do_getinfo_evtsets(struct pfm_context *ctx, pfarg_setinfo_t *v, int n)
 {
-	struct info_args a = { v, n };
-	int ret = pfm_in_pmu(ctx, info_live, &a);
+	int bad = 0, good = 0, ret;
 
-	if (ret == -EBUSY || ret == -ESRCH)
-		ret = info_all(ctx, v, n, false);
-	return ret;
+	for (; good < n && !(bad = check_info(ctx, &v[good])); good++)
+		fill_avail(ctx->pmu, &v[good]);
+	ctx->from_anywhere = true;
+	ret = pfm_vector_in_pmu(ctx, fill_live, v, sizeof(*v), good);
+	ctx->from_anywhere = false;
+	if (ret == -ESRCH) {
+		ctx->vector = (struct pfm_vector){ v, good };
+		fill_all(ctx, false);
+		ret = 0;
+	}
+	return ret ? ret : bad;
 }

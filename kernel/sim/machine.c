@@ -174,7 +174,7 @@ static int in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void 
 	int ret;
 
 	who_calls(ctx->machine, &who);
-	if ((ctx->flags & PFM_FL_SYSTEM_WIDE) && !(ctx->flags & PFM_FL_ANY_CPU) && who.cpu != ctx->cpu)
+	if ((ctx->flags & PFM_FL_SYSTEM_WIDE) && !pfm_any_cpu(ctx) && who.cpu != ctx->cpu)
 		return pfm_refuse(-EBUSY, "the context monitors CPU %u, and the caller is on CPU %u",
 				  ctx->cpu, who.cpu);
 	sim_lock(sim);
