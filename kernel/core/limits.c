@@ -168,20 +168,27 @@ void pfm_buffer_free(struct pfm_context *ctx)
 
 /* --- throttling: 4.4.4. At most cf_ovfl_rate_max overflows a second, in windows of 10 ms ----- */
 
-#define WINDOW_NS	10000000ULL
-#define WINDOWS_PER_S	100
+#define NSEC_PER_SEC	1000000000ULL
+#define WINDOWS_PER_S	100	/* of more than one overflow each */
+
+/* The overflows of a window are as many as fit 10 ms; rates below 100/s have one each, in longer windows. */
+static void begin_window(struct pfm_context *ctx, uint64_t now, uint64_t rate)
+{
+	ctx->rate_left = (rate + WINDOWS_PER_S - 1) / WINDOWS_PER_S;
+	ctx->rate_until = now + ctx->rate_left * NSEC_PER_SEC / rate;
+}
 
 bool pfm_too_many(struct pfm_context *ctx)
 {
 	struct pfm_machine *m = ctx->machine;
-	uint64_t now;
+	uint64_t now = m->ops->now(m);
 
-	now = m->ops->now(m);
-	if (now - ctx->rate_from >= WINDOW_NS) {
-		ctx->rate_from = now;
-		ctx->rate_ovfls = 0;
-	}
-	return ctx->rate_ovfls++ >= (m->ovfl_rate_max + WINDOWS_PER_S - 1) / WINDOWS_PER_S;
+	if (now >= ctx->rate_until)
+		begin_window(ctx, now, m->ovfl_rate_max);
+	if (!ctx->rate_left)
+		return true;
+	ctx->rate_left--;
+	return false;
 }
 
 /* --- configuration: 3.1.16, 3.1.17 ---------------------------------------------------------- */
