@@ -178,6 +178,8 @@ void pfm_set_timeout(struct pfm_context *ctx);
 
 /* The target has ended; not from inside access(). The context is unloaded and END posted (3.3.6). */
 void pfm_target_exit(struct pfm_context *ctx);
+/* Does it use debug registers (5.6.2)? */
+bool pfm_restricts_ranges(const struct pfm_context *ctx);
 
 /* The machine lost n overflows of the active set, or held them back by its own throttling. */
 void pfm_count_lost(struct pfm_context *ctx, uint64_t n);

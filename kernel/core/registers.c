@@ -352,7 +352,7 @@ static int check_read(struct pfm_context *ctx, pfarg_pmd_t *req)
 		return no_set(&req->reg_flags, req->reg_set);
 	if (!pfm_set_pmd(set, req->reg_num) && !pfm_pmu_pmd(ctx->pmu, req->reg_num))
 		return not_available(&req->reg_flags, "PMD", req->reg_num);
-	return check_word(&req->reg_flags, PFM_REGFL_READ_RESET,
+	return check_word(&req->reg_flags, PMD_WRITE_FLAGS | PFM_REGFL_READ_RESET,	/* 2.x: what was written may be read back */
 			  pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
 }
 
