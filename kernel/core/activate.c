@@ -4,6 +4,20 @@
  */
 #include "core.h"
 
+/* 3.7.7: the switch that a mask, or a stop during it, deferred (3.1.6); then what is active counts. */
+static int go_on(struct pfm_context *ctx)
+{
+	int ret = 0;
+
+	if (ctx->switch_due) {
+		ctx->switch_due = false;
+		ret = pfm_switch(ctx, PFM_RESET_LONG);
+	}
+	if (pfm_counting(ctx))
+		pfm_run(ctx);
+	return ret;
+}
+
 static int start(struct pfm_context *ctx, void *arg)
 {
 	struct pfm_set *set = arg;
@@ -23,9 +37,7 @@ static int start(struct pfm_context *ctx, void *arg)
 	}
 	ctx->active->timeout_left = ctx->active->timeout;
 	ctx->started = true;
-	if (pfm_counting(ctx))
-		pfm_run(ctx);
-	return 0;
+	return ctx->state == PFM_CTX_LOADED ? go_on(ctx) : 0;
 }
 
 static int must_be_loaded(struct pfm_context *ctx)
@@ -51,6 +63,19 @@ int pfm_do_start(struct pfm_context *ctx, const pfarg_start_t *req)
 	return pfm_ops(ctx)->access(ctx, start, set);
 }
 
+/*
+ * 3.1.5: activation without PFM_START, by an instruction of the monitored thread. In PMU context; the timeout goes on
+ * with what was left of it.
+ */
+void pfm_user_start(struct pfm_context *ctx)
+{
+	if (ctx->started)
+		return;
+	ctx->started = true;
+	if (ctx->state == PFM_CTX_LOADED)
+		go_on(ctx);
+}
+
 /* A mask outlives a stop: what overflowed still waits for its restart. */
 static int stop(struct pfm_context *ctx, void *arg)
 {
@@ -61,6 +86,12 @@ static int stop(struct pfm_context *ctx, void *arg)
 	}
 	ctx->started = false;
 	return 0;
+}
+
+/* 3.1.6: the same without PFM_STOP. In PMU context. */
+void pfm_user_stop(struct pfm_context *ctx)
+{
+	stop(ctx, NULL);
 }
 
 int pfm_do_stop(struct pfm_context *ctx)
@@ -100,18 +131,11 @@ static void long_reset(struct pfm_context *ctx)
 	pfm_reset_pmds(ctx, set, due, PFM_RESET_LONG);
 }
 
+/* 3.1.9: the mask ends; a stop does not, and no set is switched during it (3.1.6). */
 static int unmask(struct pfm_context *ctx)
 {
-	int ret = 0;
-
 	pfm_set_state(ctx, PFM_CTX_LOADED);
-	if (ctx->switch_due) {		/* 3.7.7: the deferred switch */
-		ctx->switch_due = false;
-		ret = pfm_switch(ctx, PFM_RESET_LONG);
-	}
-	if (pfm_counting(ctx))
-		pfm_run(ctx);
-	return ret;
+	return ctx->started ? go_on(ctx) : 0;
 }
 
 /* 3.5.15: masked without an overflow, so that nothing has collected what was counted. */

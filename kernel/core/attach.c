@@ -19,19 +19,23 @@ static bool is_debug_register(const struct pfm_reg *reg)
 	return reg->type == PFM_REG_TYPE_IBR || reg->type == PFM_REG_TYPE_DBR;
 }
 
+bool pfm_restricts_ranges(const struct pfm_context *ctx)
+{
+	for (const struct pfm_set *set = &ctx->set0; set; set = set->next)
+		for (unsigned int i = 0; i < set->num_pmcs; i++)
+			if (is_debug_register(pfm_pmu_pmc(ctx->pmu, set->pmcs[i].num)))
+				return true;
+	return false;
+}
+
 /* 5.6.2: range restrictions and a debugger do not share the debug registers. */
 static int check_registers(struct pfm_context *ctx)
 {
 	const struct pfm_machine_ops *ops = pfm_ops(ctx);
-	const struct pfm_pmu *pmu = ctx->pmu;
 
-	if (!ops->debugging || !ops->debugging(ctx->machine))
+	if (!ops->debugging || !ops->debugging(ctx->machine) || !pfm_restricts_ranges(ctx))
 		return 0;
-	for (struct pfm_set *set = &ctx->set0; set; set = set->next)
-		for (unsigned int i = 0; i < set->num_pmcs; i++)
-			if (is_debug_register(pfm_pmu_pmc(pmu, set->pmcs[i].num)))
-				return pfm_refuse(-EBUSY, "a debugger uses the debug registers");
-	return 0;
+	return pfm_refuse(-EBUSY, "a debugger uses the debug registers");
 }
 
 static int check_request(struct pfm_context *ctx, const pfarg_load_t *req)

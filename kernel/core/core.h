@@ -113,8 +113,8 @@ struct pfm_context {
 	size_t			buf_size;
 	size_t			msgq_depth;
 
-	uint64_t		rate_from;	/* throttling window (4.4.4) */
-	uint64_t		rate_ovfls;
+	uint64_t		rate_until;	/* throttling window (4.4.4) */
+	uint64_t		rate_left;	/* overflows that it still lets pass */
 
 	struct pfm_context	*next_loaded;
 	void			*os;		/* the machine's own */
@@ -223,6 +223,7 @@ int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset k
 int pfm_switch(struct pfm_context *ctx, enum pfm_reset kind);
 
 /* reset.c, in PMU context: resets with randomization (3.4.1, 3.4.2). */
+void pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits, enum pfm_reset kind);
 void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
 		    enum pfm_reset kind);
 

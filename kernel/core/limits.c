@@ -160,21 +160,34 @@ void pfm_buffer_free(struct pfm_context *ctx)
 
 /* --- throttling: 4.4.4. At most cf_ovfl_rate_max overflows a second, in windows of 10 ms ----- */
 
-#define WINDOW_NS	10000000ULL
-#define WINDOWS_PER_S	100
+#define NSEC_PER_SEC	1000000000ULL
+#define WINDOWS_PER_S	100	/* of more than one overflow each */
+
+/*
+ * The overflows of a window are as many as fit 10 ms; rates below 100/s have one each, in longer windows. Beyond an
+ * overflow each ns a limit is none.
+ */
+static void begin_window(struct pfm_context *ctx, uint64_t now, uint64_t rate)
+{
+	if (rate > NSEC_PER_SEC)
+		rate = NSEC_PER_SEC;
+	ctx->rate_left = (rate + WINDOWS_PER_S - 1) / WINDOWS_PER_S;
+	ctx->rate_until = now + ctx->rate_left * NSEC_PER_SEC / rate;
+}
 
 bool pfm_too_many(struct pfm_context *ctx)
 {
 	struct pfm_machine *m = ctx->machine;
-	uint64_t now;
+	uint64_t now = m->ops->now(m), rate = READ_ONCE(m->ovfl_rate_max);
 
-	now = m->ops->now(m);
-	if (now - ctx->rate_from >= WINDOW_NS) {
-		ctx->rate_from = now;
-		ctx->rate_ovfls = 0;
-	}
-	/* rounded up, also what would not go into 64 bits then */
-	return ctx->rate_ovfls++ >= (READ_ONCE(m->ovfl_rate_max) - 1) / WINDOWS_PER_S + 1;
+	if (!rate)			/* since it was asked for */
+		return false;
+	if (now >= ctx->rate_until)
+		begin_window(ctx, now, rate);
+	if (!ctx->rate_left)
+		return true;
+	ctx->rate_left--;
+	return false;
 }
 
 /* --- configuration: 3.1.16, 3.1.17 ---------------------------------------------------------- */

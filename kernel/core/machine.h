@@ -183,6 +183,8 @@ void pfm_set_timeout(struct pfm_context *ctx);
  * CPU. The context is stopped and unloaded, and END posted (3.3.6).
  */
 void pfm_target_exit(struct pfm_context *ctx);
+/* Does it use debug registers (5.6.2)? */
+bool pfm_restricts_ranges(const struct pfm_context *ctx);
 
 /* The machine lost n overflows of the active set, or held them back by its own throttling. */
 void pfm_count_lost(struct pfm_context *ctx, uint64_t n);
@@ -205,6 +207,12 @@ int pfm_bare_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t nu
 int pfm_bare_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 /* The hardware counters of wrapped (a bit-vector) wrapped: 64-bit emulation, then pfm_overflow(). */
 void pfm_bare_interrupt(struct pfm_context *ctx, const uint64_t *wrapped, const struct pfm_where *where);
+/*
+ * For machines whose threads can start and stop monitoring by an instruction (3.1.5, 3.1.6). In PMU context, after
+ * pfm_bare_collect() or what else brought the values up to date.
+ */
+void pfm_user_start(struct pfm_context *ctx);
+void pfm_user_stop(struct pfm_context *ctx);
 /* The target leaves, enters the CPU (per-thread), or one that is not to be monitored does (3.7.6). */
 void pfm_ctxsw_out(struct pfm_context *ctx);
 void pfm_ctxsw_in(struct pfm_context *ctx);

@@ -57,19 +57,13 @@ static int check_debug(struct pfm_context *ctx, const struct pfm_reg *reg)
 	return pfm_refuse(-EBUSY, "a debugger uses the debug registers");
 }
 
-/* 6.2.1: it is ignored where what the PMC controls does not count. */
+/* 6.2.1: it is ignored where what the PMC controls does not count. 5.6.3: debug registers have no flags. */
 static bool knows_no_emul64(const struct pfm_pmu *pmu, const struct pfm_reg *reg)
 {
-	bool buffers = false;
-
-	for (unsigned int i = 0; i < pmu->num_pmds; i++) {
-		if (pmu->pmds[i].ctrl != reg->num)
-			continue;
-		if (pmu->pmds[i].kind & PFM_REG_C64)
+	for (unsigned int i = 0; i < pmu->num_pmds; i++)
+		if (pmu->pmds[i].ctrl == reg->num && (pmu->pmds[i].kind & PFM_REG_C64))
 			return reg->kind & PFM_REG_NO64;
-		buffers = true;
-	}
-	return buffers || (reg->kind & PFM_REG_NO64);
+	return reg->type != PFM_REG_TYPE_IBR && reg->type != PFM_REG_TYPE_DBR;
 }
 
 static int check_pmc_value(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_reg *reg,
@@ -364,7 +358,7 @@ static int check_read(struct pfm_context *ctx, pfarg_pmd_t *req)
 	if (!is_number(&req->reg_num, PFM_MAX_PMDS) ||
 	    (!pfm_set_pmd(set, req->reg_num) && !pfm_pmu_pmd(ctx->pmu, req->reg_num)))
 		return not_available(&req->reg_flags, "PMD", req->reg_num);
-	return check_word(&req->reg_flags, PFM_REGFL_READ_RESET,
+	return check_word(&req->reg_flags, PMD_WRITE_FLAGS | PFM_REGFL_READ_RESET,	/* 2.x: what was written may be read back */
 			  pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
 }
 
@@ -405,20 +399,35 @@ static void read_one(struct pfm_context *ctx, pfarg_pmd_t *req)
 	req->reg_ovfl_switch_cnt = 0;
 	if ((set->flags & PFM_SETFL_OVFL_SWITCH) && pmd->is_counter)
 		req->reg_ovfl_switch_cnt = pmd->switch_left;
-	if (req->reg_flags & PFM_REGFL_READ_RESET)
+}
+
+/* After all values are read: a reset of one may be a reset of another of the vector, too. */
+static void reset_read(struct pfm_context *ctx, const pfarg_pmd_t *req)
+{
+	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
+	struct pfm_pmd *pmd = pfm_set_pmd(set, req->reg_num);
+
+	if (pmd)
 		read_reset(ctx, set, pmd);
 }
 
 static int read_all(struct pfm_context *ctx, void *arg)
 {
 	pfarg_pmd_t *v = ctx->vector.v, *end = v + ctx->vector.n;
+	uint32_t flags = 0;
 
 	(void)arg;
 	/* While masked nothing counts, and what is there stays as the overflow left it (3.5.14). */
 	if (ctx->state == PFM_CTX_LOADED)
 		pfm_ops(ctx)->collect(ctx, ctx->active);
-	for (; v < end; v++)
+	for (; v < end; v++) {
 		read_one(ctx, v);
+		flags |= v->reg_flags;
+	}
+	if (flags & PFM_REGFL_READ_RESET)
+		for (v = ctx->vector.v; v < end; v++)
+			if (v->reg_flags & PFM_REGFL_READ_RESET)
+				reset_read(ctx, v);
 	return 0;
 }
 

@@ -96,11 +96,9 @@ static int delete_one(struct pfm_context *ctx, pfarg_setdesc_t *d)
 		d->set_flags |= PFM_SET_RETFL_NOSET;
 		return pfm_refuse(-EINVAL, "set %u does not exist", d->set_id);
 	}
-	if (set == &ctx->set0 || d->set_flags) {
-		int ret = set == &ctx->set0 ? pfm_refuse(-EINVAL, "set 0 cannot be deleted")
-					   : pfm_refuse(-EINVAL, "set_flags must be 0");
+	if (set == &ctx->set0) {
 		d->set_flags |= PFM_SET_RETFL_EINVAL;
-		return ret;
+		return pfm_refuse(-EINVAL, "set 0 cannot be deleted");
 	}
 	pfm_set_delete(ctx, set);
 	return 0;
@@ -148,19 +146,14 @@ static void fill_avail(const struct pfm_pmu *pmu, pfarg_setinfo_t *info)
 
 static int check_info(struct pfm_context *ctx, pfarg_setinfo_t *info)
 {
-	int ret = 0;
-
 	if (!pfm_set_find(ctx, info->set_id)) {
 		info->set_flags |= PFM_SET_RETFL_NOSET;
 		return pfm_refuse(-EINVAL, "set %u does not exist", info->set_id);
 	}
-	if (info->set_flags & ~PFM_SET_RETFL_MASK)
-		ret = pfm_refuse(-EINVAL, "set_flags must be 0");
-	else if (!pfm_all_zero(info->set_reserved, sizeof(info->set_reserved)))
-		ret = pfm_refuse(-EINVAL, "reserved fields must be 0");
-	if (ret)
-		info->set_flags |= PFM_SET_RETFL_EINVAL;
-	return ret;
+	if (pfm_all_zero(info->set_reserved, sizeof(info->set_reserved)))
+		return 0;
+	info->set_flags |= PFM_SET_RETFL_EINVAL;
+	return pfm_refuse(-EINVAL, "reserved fields must be 0");
 }
 
 static void fill_all(struct pfm_context *ctx, bool live)

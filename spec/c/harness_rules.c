@@ -33,7 +33,8 @@ static void state(struct pfm_context *ctx)
 	CHECK(!sc->running || pfm_counting(ctx), "its counters run, and it is held");
 	CHECK(!sc->armed || (pfm_counting(ctx) && (ctx->active->flags & PFM_SETFL_TIME_SWITCH)),
 	      "a timeout runs, and monitoring does not");
-	CHECK(!ctx->switch_due || ctx->state == PFM_CTX_MASKED, "a switch waits, but nothing is masked");
+	CHECK(!ctx->switch_due || ctx->state == PFM_CTX_MASKED || !ctx->started,
+	      "a switch waits, but nothing is masked or stopped");
 	CHECK(sc->target && sc->target->state == PFM_SIM_BLOCKED ? ctx->blocked : true,
 	      "the target is blocked by nobody");
 }

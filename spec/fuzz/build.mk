@@ -31,7 +31,7 @@ else
 LOAD_SRC   := $(wildcard kernel/core/*.c kernel/formats/*.c kernel/pmu/*.c kernel/perf/*.c kernel/sim/*.c \
 	kernel/user/*.c)
 LOAD_WRAPS := malloc calloc realloc free mmap munmap memfd_create socketpair close epoll_ctl
-STRESS_WRAPS := pfm_overflow pfm_set_timeout pfm_reset_pmds pfm_ctxsw_in
+STRESS_WRAPS := pfm_overflow pfm_set_timeout pfm_reset_pmds pfm_reset_these pfm_ctxsw_in
 LOAD_SAN   := -fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 LOAD_FLAGS := $(CSTD) $(WARN) -O2 -g $(LOAD_SAN) $(INCLUDES) -Ispec/c -MMD -MP
 
