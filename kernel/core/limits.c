@@ -160,7 +160,7 @@ void pfm_buffer_free(struct pfm_context *ctx)
 
 /* --- throttling: 4.4.4. At most cf_ovfl_rate_max overflows a second, in windows of 10 ms ----- */
 
-#define NSEC_PER_SEC	1000000000ULL
+#define SECOND		1000000000ULL	/* ns */
 #define WINDOWS_PER_S	100	/* of more than one overflow each */
 
 /*
@@ -169,10 +169,10 @@ void pfm_buffer_free(struct pfm_context *ctx)
  */
 static void begin_window(struct pfm_context *ctx, uint64_t now, uint64_t rate)
 {
-	if (rate > NSEC_PER_SEC)
-		rate = NSEC_PER_SEC;
+	if (rate > SECOND)
+		rate = SECOND;
 	ctx->rate_left = (rate + WINDOWS_PER_S - 1) / WINDOWS_PER_S;
-	ctx->rate_until = now + ctx->rate_left * NSEC_PER_SEC / rate;
+	ctx->rate_until = now + ctx->rate_left * SECOND / rate;
 }
 
 bool pfm_too_many(struct pfm_context *ctx)
