@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * concurrent_machine.c - the machine's operations. Its counters have 64 bits; what is on the PMU stays there
- * while its thread is not on a CPU, and does not count.
+ * concurrent_machine.c - the machine's operations. Its counters have 64 bits; what is on the PMU
+ * stays there while its thread is not on a CPU, and does not count.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -53,7 +53,8 @@ static int access_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, v
 	if (f->lost) {
 		ret = pfm_refuse(-ESRCH, "the target is gone");
 	} else {
-		settle(f);
+		if (f->is_pending)
+			settle(f);	/* it came before the command */
 		ret = fn(ctx, arg);
 		CHECK(f->doing == DOING_NOTHING || ctx->vector.n <= PFM_PART, "%d elements at once",
 		      ctx->vector.n);
@@ -101,8 +102,9 @@ static void collect(struct pfm_context *ctx, struct pfm_set *set)
 		if (!pmd->is_counter)
 			continue;
 		CHECK(f->on[pmd->num], "set %u PMD%u is in use, but not on the PMU", set->id, pmd->num);
-		CHECK(pmd->value == f->seen[pmd->num], "set %u PMD%u: an update was lost, %#llx, not %#llx", set->id,
-		      pmd->num, (unsigned long long)pmd->value, (unsigned long long)f->seen[pmd->num]);
+		CHECK(pmd->value == f->seen[pmd->num],
+		      "set %u PMD%u: an update was lost, %#llx, not %#llx", set->id, pmd->num,
+		      (unsigned long long)pmd->value, (unsigned long long)f->seen[pmd->num]);
 		pmd->value = f->seen[pmd->num] = f->counts[pmd->num];
 	}
 }
@@ -121,7 +123,8 @@ static int write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 	struct pfm_pmd *pmd = pfm_set_pmd(set, num);
 
 	CHECK(set == f->installed && pmd, "PMD%u of set %u is written", num, set->id);
-	CHECK(!pmd->is_counter || !f->on[num] || f->seen[num] == f->counts[num],
+	/* what is reset while it counts ends with what was counted last */
+	CHECK(!pmd->is_counter || !f->on[num] || f->seen[num] == f->counts[num] || f->doing == DOING_RESTART,
 	      "PMD%u of set %u is written over what it counted", num, set->id);
 	put_on(f, pmd);
 	return 0;
