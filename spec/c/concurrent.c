@@ -147,6 +147,7 @@ static void summary(void)
 	say("held", tally.blocked);
 	say("timeouts", tally.timeouts);
 	say("sets entered", tally.switches);
+	say("sets not installed", tally.absent);
 	say("context switches", tally.ctxsw);
 	say("messages", tally.messages);
 	say("END", tally.ends);

@@ -79,7 +79,7 @@ enum command {
 struct tally {
 	atomic_ulong	ok[NUM_COMMANDS], refused[NUM_COMMANDS];
 	atomic_ulong	overflows, timeouts, switches, ctxsw, messages, ends, taken, masked, blocked;
-	atomic_ulong	throttled, grown;
+	atomic_ulong	throttled, grown, absent;
 };
 extern struct tally tally;
 extern struct pfm_machine machine;

@@ -162,7 +162,7 @@ static void end_somebody(struct file *f)
 static void interrupt_file(struct file *f)
 {
 	pmu_lock(f);
-	for (int i = 0; i < 6 && f->attached && !f->lost && f->installed; i++)
+	for (int i = 0; i < 6 && f->attached && !f->lost; i++)
 		interrupt(f);
 	pmu_unlock(f);
 }

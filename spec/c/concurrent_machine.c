@@ -80,8 +80,11 @@ static int install(struct pfm_context *ctx, struct pfm_set *set)
 
 	CHECK(!f->running || f->coming_in, "a set comes to counters that run");
 	ledger_leave(f);
-	ledger_enter(f, set);
 	memset(f->on, 0, sizeof(f->on));
+	f->installed = NULL;
+	if (!f->coming_in && rng_chance(&me.rng, 1))
+		return atomic_fetch_add(&tally.absent, 1), pfm_refuse(-EBUSY, "no counter is free");
+	ledger_enter(f, set);
 	for (unsigned int i = 0; i < set->num_pmds; i++)
 		put_on(f, &set->pmds[i]);
 	f->installed = set;
@@ -92,9 +95,9 @@ static void collect(struct pfm_context *ctx, struct pfm_set *set)
 {
 	struct file *f = in_pmu(ctx, "collect");
 
-	CHECK(set == f->installed, "set %u is collected, and set %u is on the PMU", set->id,
-	      f->installed ? f->installed->id : ~0);
-	for (unsigned int i = 0; i < set->num_pmds; i++) {
+	CHECK(!f->installed || set == f->installed, "set %u is collected, and set %u is on the PMU", set->id,
+	      f->installed->id);
+	for (unsigned int i = 0; f->installed && i < set->num_pmds; i++) {
 		struct pfm_pmd *pmd = &set->pmds[i];
 
 		if (!rng_below(&me.rng, 50))
@@ -109,11 +112,17 @@ static void collect(struct pfm_context *ctx, struct pfm_set *set)
 	}
 }
 
+/* A set that could not be installed is the active one all the same. */
+static const struct pfm_set *on_or_absent(const struct file *f)
+{
+	return f->installed ? f->installed : f->ctx->active;
+}
+
 static int write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 {
 	struct file *f = in_pmu(ctx, "write_pmc");
 
-	CHECK(set == f->installed && pfm_set_pmc(set, num), "PMC%u of set %u is written", num, set->id);
+	CHECK(set == on_or_absent(f) && pfm_set_pmc(set, num), "PMC%u of set %u is written", num, set->id);
 	return 0;
 }
 
@@ -122,11 +131,14 @@ static int write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 	struct file *f = in_pmu(ctx, "write_pmd");
 	struct pfm_pmd *pmd = pfm_set_pmd(set, num);
 
-	CHECK(set == f->installed && pmd, "PMD%u of set %u is written", num, set->id);
+	CHECK(set == on_or_absent(f) && pmd, "PMD%u of set %u is written", num, set->id);
 	/* what is reset while it counts ends with what was counted last */
 	CHECK(!pmd->is_counter || !f->on[num] || f->seen[num] == f->counts[num] || f->doing == DOING_RESTART,
 	      "PMD%u of set %u is written over what it counted", num, set->id);
-	put_on(f, pmd);
+	if (f->installed)
+		put_on(f, pmd);
+	else if (pmd->is_counter)
+		ledger_of(f, set->id)->value[num] = pmd->value;
 	return 0;
 }
 
