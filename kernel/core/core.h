@@ -105,7 +105,7 @@ struct pfm_context {
 	struct pfm_set		set0;		/* first in order, always there */
 	unsigned int		num_sets;
 	struct pfm_set		*active;
-	bool			absent;		/* the active set could not be installed, so it does not count */
+	bool			absent;		/* the active set could not be installed */
 	uint64_t		since;		/* ops->ran() when the active set last began to count */
 
 	struct pfm_buffer_fmt	*fmt;
