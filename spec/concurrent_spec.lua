@@ -14,7 +14,7 @@ local DONE = { create = 50, close = 10, write_pmcs = 100, write_pmds = 100, read
    start = 100, stop = 50, restart = 50, create_evtsets = 50, delete_evtsets = 10, getinfo_evtsets = 100,
    ["getinfo registers"] = 50, config = 20, formats = 20, ["read messages"] = 50, ["look at buffer"] = 20 }
 local HAPPENED = { overflows = 1000, masked = 20, throttled = 1, held = 5, timeouts = 100, ["sets entered"] = 500,
-   ["context switches"] = 100, messages = 20, END = 10, ["registers grown"] = 500 }
+   ["sets not installed"] = 5, ["context switches"] = 100, messages = 20, END = 10, ["registers grown"] = 500 }
 
 local function at_least(out, names, pattern)
    for name, least in pairs(names) do
@@ -23,10 +23,30 @@ local function at_least(out, names, pattern)
    end
 end
 
+-- TSan wants addresses where some kernels do not put them, unless told.
+local function finish(run, command)
+   local out, status = run()
+   if out:find("unexpected memory mapping", 1, true) then
+      out, status = c.sh("setarch -R " .. command)
+   end
+   return out, status
+end
+
 describe("commands and interrupts at the same time", function()
-   for what, target in pairs { ASan = "concurrent", TSan = "concurrent-tsan" } do
-      it("lose nothing, leave nothing, and race for nothing: " .. what, function()
-         local out, status = c.sh(c.make("build/spec/" .. target) .. " " .. SECONDS)
+   local commands, runs = {}, {}
+
+   setup(function()
+      for i, target in ipairs { "concurrent", "concurrent-tsan" } do
+         commands[i] = ("env -u LD_PRELOAD %s %d"):format(c.make("build/spec/" .. target), SECONDS)
+      end
+      for i, command in ipairs(commands) do
+         runs[i] = c.background(command)
+      end
+   end)
+
+   for i, what in ipairs { "lose nothing, touch nothing that was freed, and leave nothing", "race for nothing" } do
+      it(what, function()
+         local out, status = finish(runs[i], commands[i])
          assert.are.equal(0, status, out)
          at_least(out, DONE, "(%d+) done")
          at_least(out, HAPPENED, "(%d+)\n")

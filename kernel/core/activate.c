@@ -12,6 +12,10 @@ static int go_on(struct pfm_context *ctx)
 	if (ctx->switch_due) {
 		ctx->switch_due = false;
 		ret = pfm_switch(ctx, PFM_RESET_LONG);
+	} else if (ctx->absent) {
+		ret = pfm_enter_set(ctx, ctx->active, PFM_RESET_LONG);
+		if (ret)
+			pfm_set_state(ctx, PFM_CTX_MASKED);
 	}
 	if (pfm_counting(ctx))
 		pfm_run(ctx);
@@ -27,10 +31,12 @@ static int start(struct pfm_context *ctx, void *arg)
 		pfm_hold(ctx);
 		pfm_ops(ctx)->collect(ctx, ctx->active);
 	}
-	if (set && set != ctx->active) {
+	if (!set)
+		set = ctx->active;
+	if (set != ctx->active)
 		ctx->switch_due = false;	/* it was to leave another set */
+	if (set != ctx->active || ctx->absent)
 		ret = pfm_enter_set(ctx, set, PFM_RESET_LONG);
-	}
 	if (ret) {
 		ctx->started = false;
 		return ret;

@@ -60,6 +60,7 @@ static void forget_overflows(struct pfm_context *ctx)
 
 static int first_install(struct pfm_context *ctx, void *arg)
 {
+	forget_overflows(ctx);
 	return pfm_enter_set(ctx, arg, PFM_RESET_LONG);
 }
 
@@ -73,8 +74,7 @@ static int settle(struct pfm_context *ctx, struct pfm_set *set)
 	ret = pfm_session_begin(ctx);
 	if (ret)
 		return ret;
-	forget_overflows(ctx);
-	pfm_set_state(ctx, PFM_CTX_LOADED);
+	pfm_set_state(ctx, PFM_CTX_LOADED);	/* not started: what comes now finds nothing to do */
 	ret = pfm_ops(ctx)->access(ctx, first_install, set);
 	if (!ret)
 		return 0;

@@ -105,6 +105,7 @@ struct pfm_context {
 	struct pfm_set		set0;		/* first in order, always there */
 	unsigned int		num_sets;
 	struct pfm_set		*active;
+	bool			absent;		/* the active set could not be installed */
 	uint64_t		since;		/* ops->ran() when the active set last began to count */
 
 	struct pfm_buffer_fmt	*fmt;
@@ -128,8 +129,8 @@ struct pfm_context {
 #define pfm_ops(ctx) ((ctx)->machine->ops)
 
 /*
- * Only commands load and unload, but an overflow may mask at any time: who is not in PMU context asks
- * no more than this.
+ * Only commands load and unload, outside PMU context, and overflows mask in it: who is outside asks no
+ * more than this.
  */
 static inline bool pfm_loaded(const struct pfm_context *ctx)
 {
@@ -150,7 +151,7 @@ static inline bool pfm_any_cpu(const struct pfm_context *ctx)
 /* PMU context. Monitoring is started and not masked: the counters of the active set should run. */
 static inline bool pfm_counting(const struct pfm_context *ctx)
 {
-	return ctx->state == PFM_CTX_LOADED && ctx->started;
+	return READ_ONCE(ctx->state) == PFM_CTX_LOADED && ctx->started;
 }
 
 /* --- commands (3.1) ------------------------------------------------------------------------- */

@@ -58,6 +58,7 @@ int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset k
 
 	ctx->active = set;
 	ret = pfm_ops(ctx)->install(ctx, set);
+	ctx->absent = ret;
 	if (ret)
 		return ret;
 	reload_thresholds(set);
@@ -75,7 +76,7 @@ int pfm_switch(struct pfm_context *ctx, enum pfm_reset kind)
 	struct pfm_set *next = pfm_set_successor(ctx, ctx->active);
 	int ret = pfm_enter_set(ctx, next, kind);
 
-	/* What was counted stays; a set that cannot be installed counts nothing. */
+	/* What was counted stays; who restarts tries again. */
 	if (ret)
 		pfm_set_state(ctx, PFM_CTX_MASKED);
 	return ret;

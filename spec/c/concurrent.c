@@ -2,12 +2,12 @@
 /*
  * concurrent.c - commands and interrupts at the same time, seeded.
  *
- *   concurrent SECONDS	prints the seed and what happened; on a broken rule "FAILED seed N, world M: ..." and
- *			aborts. LPFM_SEED=N makes the same choices again, in whatever order the threads
- *			come then.
+ *   concurrent SECONDS	prints the seed and what happened; on a broken rule
+ *			"FAILED seed N, world M: ..." and aborts. LPFM_SEED=N makes the same
+ *			choices again, in whatever order the threads come then.
  *
- * A world is over when its commanders have given their commands; then all is closed, and nothing may be
- * left. In every other one sets grow (concurrent_growth.c), in the others anything happens.
+ * A world is over when its commanders have given their commands; then all is closed, and nothing
+ * may be left. In every other one sets grow (concurrent_growth.c), in the others anything happens.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,8 @@ static const char *where(void)
 {
 	static _Thread_local char text[64];
 
-	snprintf(text, sizeof(text), "seed %llu, world %llu", (unsigned long long)seed, (unsigned long long)world);
+	snprintf(text, sizeof(text), "seed %llu, world %llu", (unsigned long long)seed,
+		 (unsigned long long)world);
 	return text;
 }
 
@@ -95,8 +96,10 @@ static void end(void)
 	      !pfm_unregister_buffer_fmt(driven_format.fmt_uuid) &&
 	      !pfm_unregister_buffer_fmt(pfm_fmt_default.fmt_uuid) && !pfm_fmt_list(NULL, 0),
 	      "a format is in use, and no context is left");
-	CHECK(!machine.loaded && !machine.thread_sessions && !machine.sys_sessions && !machine.smpl_buf_size_cur,
-	      "a session or a buffer is left");
+	CHECK(!machine.loaded && !machine.thread_sessions && !machine.sys_sessions &&
+	      !machine.smpl_buf_size_cur, "a session or a buffer is left");
+	CHECK(tally.messages + tally.ends == tally.taken, "%lu messages and %lu END were posted, %lu taken",
+	      tally.messages, tally.ends, tally.taken);
 	CHECK(!allocated, "%ld allocations are left", (long)allocated);
 }
 
@@ -144,6 +147,7 @@ static void summary(void)
 	say("held", tally.blocked);
 	say("timeouts", tally.timeouts);
 	say("sets entered", tally.switches);
+	say("sets not installed", tally.absent);
 	say("context switches", tally.ctxsw);
 	say("messages", tally.messages);
 	say("END", tally.ends);

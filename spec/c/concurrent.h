@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * concurrent.h - the core among threads: some are CPUs, which deliver overflows, timeouts, context
- * switches and ends of threads at any time; others give commands. The machine they share keeps to the
- * rules of core/machine.h as perfmon.ko does: access() is a lock, and a file has another around each
- * command.
+ * concurrent.h - the core among threads: some are CPUs, which deliver overflows, timeouts,
+ * context switches and ends of threads at any time; others give commands. The machine they share
+ * keeps to the rules of core/machine.h as perfmon.ko does: access() is a lock, and a file has
+ * another around each command.
  */
 #ifndef LPFM_CONCURRENT_H
 #define LPFM_CONCURRENT_H
@@ -33,7 +33,7 @@ struct set_ledger {
 };
 
 /* What the command in progress does to registers, for the ledger to follow. */
-enum doing { DOING_NOTHING, DOING_WRITE, DOING_READ, DOING_INFO };
+enum doing { DOING_NOTHING, DOING_WRITE, DOING_READ, DOING_INFO, DOING_RESTART };
 
 /* A context's file and its part of the machine, as struct lx_context is. */
 struct file {
@@ -69,13 +69,17 @@ struct me {
 };
 extern _Thread_local struct me me;
 
-enum command { CREATE, CLOSE, WRITE_PMCS, WRITE_PMDS, READ_PMDS, LOAD, UNLOAD, START, STOP, RESTART, CREATE_SETS,
-	       DELETE_SETS, GETINFO_SETS, GETINFO_REGS, CONFIG, FORMATS, READ_MESSAGES, LOOK_AT_BUFFER, NUM_COMMANDS };
+enum command {
+	CREATE, CLOSE, WRITE_PMCS, WRITE_PMDS, READ_PMDS, LOAD, UNLOAD, START, STOP, RESTART, CREATE_SETS,
+	DELETE_SETS, GETINFO_SETS, GETINFO_REGS, CONFIG, FORMATS, READ_MESSAGES, LOOK_AT_BUFFER,
+	NUM_COMMANDS
+};
 
 /* How much happened, for the summary. */
 struct tally {
 	atomic_ulong	ok[NUM_COMMANDS], refused[NUM_COMMANDS];
-	atomic_ulong	overflows, timeouts, switches, ctxsw, messages, ends, masked, blocked, throttled, grown;
+	atomic_ulong	overflows, timeouts, switches, ctxsw, messages, ends, taken, masked, blocked;
+	atomic_ulong	throttled, grown, absent;
 };
 extern struct tally tally;
 extern struct pfm_machine machine;
@@ -131,6 +135,9 @@ extern pfm_buffer_fmt_t tally_format, driven_format, visitor_format;
 /* The result of a command: refused is fine, as long as it is with one of the errors that can be. */
 bool went(enum command c, int ret);
 uint16_t any_id(void);
+/* Before a command that the ledger follows, and after it. */
+void begin_doing(struct file *f, enum doing doing);
+void end_doing(struct file *f, enum command c, int ret);
 void write_pmcs(struct file *f);
 void write_pmds(struct file *f);
 void read_pmds(struct file *f);

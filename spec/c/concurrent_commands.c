@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* concurrent_commands.c - every command of the interface, at random, on contexts that others command, too. */
+/*
+ * concurrent_commands.c - every command of the interface, at random, on contexts that others
+ * command, too.
+ */
 #include <perfmon/perfmon_dfl_smpl.h>
 
 #include "concurrent.h"
@@ -74,10 +77,14 @@ static void start(struct file *f)
 
 static void create_set(struct file *f)
 {
-	static const uint32_t flags[] = { 0, PFM_SETFL_TIME_SWITCH, PFM_SETFL_TIME_SWITCH, PFM_SETFL_OVFL_SWITCH,
-					  PFM_SETFL_TIME_SWITCH | PFM_SETFL_EXPL_NEXT, PFM_SETFL_EXPL_NEXT };
-	pfarg_setdesc_t d = { .set_id = any_id(), .set_flags = flags[rng_below(&me.rng, COUNT(flags))],
-			      .set_id_next = set_ids[rng_below(&me.rng, 2)], .set_timeout = 1 + rng_below(&me.rng, 2000) };
+	static const uint32_t flags[] = {
+		0, PFM_SETFL_EXPL_NEXT, PFM_SETFL_OVFL_SWITCH, PFM_SETFL_TIME_SWITCH, PFM_SETFL_TIME_SWITCH,
+		PFM_SETFL_TIME_SWITCH | PFM_SETFL_EXPL_NEXT,
+	};
+	pfarg_setdesc_t d = {
+		.set_id = any_id(), .set_flags = flags[rng_below(&me.rng, COUNT(flags))],
+		.set_id_next = set_ids[rng_below(&me.rng, 2)], .set_timeout = 1 + rng_below(&me.rng, 2000),
+	};
 	bool is_new = !pfm_set_find(f->ctx, d.set_id);
 
 	if (went(CREATE_SETS, pfm_do_create_evtsets(f->ctx, &d, 1)) && is_new)
@@ -95,12 +102,8 @@ static void getinfo_sets(struct file *f)
 {
 	pfarg_setinfo_t v[3] = { { .set_id = 0 }, { .set_id = any_id() }, { .set_id = any_id() } };
 
-	f->ctx->vector = (struct pfm_vector){ NULL, 0 };
-	f->doing = DOING_INFO;
-	went(GETINFO_SETS, pfm_do_getinfo_evtsets(f->ctx, v, COUNT(v)));
-	if (!pfm_loaded(f->ctx))
-		ledger_follow(f);
-	f->doing = DOING_NOTHING;
+	begin_doing(f, DOING_INFO);
+	end_doing(f, GETINFO_SETS, pfm_do_getinfo_evtsets(f->ctx, v, COUNT(v)));
 }
 
 /* --- without a context ---------------------------------------------------------------------- */
@@ -174,7 +177,8 @@ static void stop(struct file *f)
 
 static void restart(struct file *f)
 {
-	went(RESTART, pfm_do_restart(f->ctx));
+	begin_doing(f, DOING_RESTART);
+	end_doing(f, RESTART, pfm_do_restart(f->ctx));
 }
 
 static const struct {

@@ -63,6 +63,7 @@ void file_release(struct file *f)
 	pfm_do_close(f->ctx);
 	f->ctx = NULL;
 	pthread_mutex_unlock(&f->lock);
+	file_take_messages(f, QUEUE_ROOM);
 	CHECK(!f->attached && !f->held, "closed, but attached %d, its target held %d", f->attached, f->held);
 	file_put(f);
 }
@@ -134,5 +135,6 @@ int file_take_messages(struct file *f, int max)
 		n++;
 	}
 	pthread_mutex_unlock(&f->read_lock);
+	atomic_fetch_add(&tally.taken, n);
 	return n;
 }

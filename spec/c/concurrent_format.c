@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * concurrent_format.c - sampling formats that ask for anything, and note what they asked for; of the two
- * kinds that there are (core/format.h). visitor is registered and unregistered all the time.
+ * concurrent_format.c - sampling formats that ask for anything, and note what they asked for; of
+ * the two kinds that there are (core/format.h). visitor is registered and unregistered all the
+ * time.
  */
 #include "concurrent.h"
 
@@ -75,7 +76,8 @@ pfm_buffer_fmt_t visitor_format = {
 
 /* --- one that keeps something for each context ------------------------------------------------ */
 
-static int create(struct pfm_buffer_fmt *fmt, uint32_t flags, uint16_t num_pmds, void *arg, size_t *size, void **self)
+static int create(struct pfm_buffer_fmt *fmt, uint32_t flags, uint16_t num_pmds, void *arg, size_t *size,
+		  void **self)
 {
 	(void)fmt, (void)flags, (void)num_pmds, (void)arg;
 	*self = pfm_os_alloc(sizeof(struct counts));

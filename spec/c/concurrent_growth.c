@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * concurrent_growth.c - registers come into use, one by one, in sets that the timeout switches to meanwhile.
- * What overflows and timeouts do to a set while it moves into larger arrays is done to it, and neither to
- * memory that was freed nor to what is thrown away.
+ * concurrent_growth.c - registers come into use, one by one, in sets that the timeout switches to
+ * meanwhile. What overflows and timeouts do to a set while it moves into larger arrays is done to
+ * it, and neither to memory that was freed nor to what is thrown away.
  */
 #include "concurrent.h"
 
@@ -24,13 +24,10 @@ static bool grow(struct file *f, uint16_t set, uint16_t num)
 	int ret;
 
 	pthread_mutex_lock(&f->lock);
-	f->ctx->vector = (struct pfm_vector){ NULL, 0 };
-	f->doing = DOING_WRITE;
+	begin_doing(f, DOING_WRITE);
 	while ((ret = pfm_do_write_pmds(f->ctx, &v, 1)) == -ENOMEM)
 		;
-	if (!pfm_loaded(f->ctx))
-		ledger_follow(f);
-	f->doing = DOING_NOTHING;
+	end_doing(f, WRITE_PMDS, ret);
 	pthread_mutex_unlock(&f->lock);
 	atomic_fetch_add(&tally.grown, !ret);
 	return !ret;

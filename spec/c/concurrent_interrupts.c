@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * concurrent_interrupts.c - what the CPUs do to contexts: their counters count and wrap, their timeouts
- * expire, their threads come and go, run other programs, and end.
+ * concurrent_interrupts.c - what the CPUs do to contexts: their counters count and wrap, their
+ * timeouts expire, their threads come and go, run other programs, and end.
  */
 #include "concurrent.h"
 
@@ -46,7 +46,7 @@ static void pass_time(struct file *f)
 void settle(struct file *f)
 {
 	uint64_t wrapped[PFM_PMD_BV];
-	struct pfm_where where = { .tid = f->target, .pid = f->target, .cpu = me.cpu, .regs = f, .tstamp = f->ran };
+	struct pfm_where where = { .tid = f->target, .pid = f->target, .cpu = me.cpu, .regs = f };
 
 	if (!f->running)
 		return;
@@ -162,7 +162,7 @@ static void end_somebody(struct file *f)
 static void interrupt_file(struct file *f)
 {
 	pmu_lock(f);
-	for (int i = 0; i < 6 && f->attached && !f->lost && f->installed; i++)
+	for (int i = 0; i < 6 && f->attached && !f->lost; i++)
 		interrupt(f);
 	pmu_unlock(f);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * concurrent_machine.c - the machine's operations. Its counters have 64 bits; what is on the PMU stays there
- * while its thread is not on a CPU, and does not count.
+ * concurrent_machine.c - the machine's operations. Its counters have 64 bits; what is on the PMU
+ * stays there while its thread is not on a CPU, and does not count.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -53,7 +53,8 @@ static int access_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, v
 	if (f->lost) {
 		ret = pfm_refuse(-ESRCH, "the target is gone");
 	} else {
-		settle(f);
+		if (f->is_pending)
+			settle(f);	/* it came before the command */
 		ret = fn(ctx, arg);
 		CHECK(f->doing == DOING_NOTHING || ctx->vector.n <= PFM_PART, "%d elements at once",
 		      ctx->vector.n);
@@ -79,8 +80,11 @@ static int install(struct pfm_context *ctx, struct pfm_set *set)
 
 	CHECK(!f->running || f->coming_in, "a set comes to counters that run");
 	ledger_leave(f);
-	ledger_enter(f, set);
 	memset(f->on, 0, sizeof(f->on));
+	f->installed = NULL;
+	if (!f->coming_in && rng_chance(&me.rng, 1))
+		return atomic_fetch_add(&tally.absent, 1), pfm_refuse(-EBUSY, "no counter is free");
+	ledger_enter(f, set);
 	for (unsigned int i = 0; i < set->num_pmds; i++)
 		put_on(f, &set->pmds[i]);
 	f->installed = set;
@@ -91,9 +95,9 @@ static void collect(struct pfm_context *ctx, struct pfm_set *set)
 {
 	struct file *f = in_pmu(ctx, "collect");
 
-	CHECK(set == f->installed, "set %u is collected, and set %u is on the PMU", set->id,
-	      f->installed ? f->installed->id : ~0);
-	for (unsigned int i = 0; i < set->num_pmds; i++) {
+	CHECK(!f->installed || set == f->installed, "set %u is collected, and set %u is on the PMU", set->id,
+	      f->installed->id);
+	for (unsigned int i = 0; f->installed && i < set->num_pmds; i++) {
 		struct pfm_pmd *pmd = &set->pmds[i];
 
 		if (!rng_below(&me.rng, 50))
@@ -101,17 +105,24 @@ static void collect(struct pfm_context *ctx, struct pfm_set *set)
 		if (!pmd->is_counter)
 			continue;
 		CHECK(f->on[pmd->num], "set %u PMD%u is in use, but not on the PMU", set->id, pmd->num);
-		CHECK(pmd->value == f->seen[pmd->num], "set %u PMD%u: an update was lost, %#llx, not %#llx", set->id,
-		      pmd->num, (unsigned long long)pmd->value, (unsigned long long)f->seen[pmd->num]);
+		CHECK(pmd->value == f->seen[pmd->num],
+		      "set %u PMD%u: an update was lost, %#llx, not %#llx", set->id, pmd->num,
+		      (unsigned long long)pmd->value, (unsigned long long)f->seen[pmd->num]);
 		pmd->value = f->seen[pmd->num] = f->counts[pmd->num];
 	}
+}
+
+/* A set that could not be installed is the active one all the same. */
+static const struct pfm_set *on_or_absent(const struct file *f)
+{
+	return f->installed ? f->installed : f->ctx->active;
 }
 
 static int write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 {
 	struct file *f = in_pmu(ctx, "write_pmc");
 
-	CHECK(set == f->installed && pfm_set_pmc(set, num), "PMC%u of set %u is written", num, set->id);
+	CHECK(set == on_or_absent(f) && pfm_set_pmc(set, num), "PMC%u of set %u is written", num, set->id);
 	return 0;
 }
 
@@ -120,10 +131,14 @@ static int write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 	struct file *f = in_pmu(ctx, "write_pmd");
 	struct pfm_pmd *pmd = pfm_set_pmd(set, num);
 
-	CHECK(set == f->installed && pmd, "PMD%u of set %u is written", num, set->id);
-	CHECK(!pmd->is_counter || !f->on[num] || f->seen[num] == f->counts[num],
+	CHECK(set == on_or_absent(f) && pmd, "PMD%u of set %u is written", num, set->id);
+	/* what is reset while it counts ends with what was counted last */
+	CHECK(!pmd->is_counter || !f->on[num] || f->seen[num] == f->counts[num] || f->doing == DOING_RESTART,
 	      "PMD%u of set %u is written over what it counted", num, set->id);
-	put_on(f, pmd);
+	if (f->installed)
+		put_on(f, pmd);
+	else if (pmd->is_counter)
+		ledger_of(f, set->id)->value[num] = pmd->value;
 	return 0;
 }
 

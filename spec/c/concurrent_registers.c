@@ -31,14 +31,14 @@ static uint64_t any_value(void)
 	return rng_chance(&me.rng, 70) ? -(uint64_t)(1 + rng_below(&me.rng, 3000)) : rng_next(&me.rng);
 }
 
-/* Before the command, and after it: what it does not do in PMU context is followed here. */
-static void begin(struct file *f, enum doing doing)
+void begin_doing(struct file *f, enum doing doing)
 {
 	f->ctx->vector = (struct pfm_vector){ NULL, 0 };
 	f->doing = doing;
 }
 
-static void end(struct file *f, enum command c, int ret)
+/* What was not done in PMU context is followed here. */
+void end_doing(struct file *f, enum command c, int ret)
 {
 	went(c, ret);
 	if (!pfm_loaded(f->ctx))
@@ -90,8 +90,8 @@ void write_pmds(struct file *f)
 		if (n > 10)	/* so that the elements that must be good are */
 			v[i].reg_num %= NUM_COUNTERS, v[i].reg_set = 0, v[i].reg_flags = 0;
 	}
-	begin(f, DOING_WRITE);
-	end(f, WRITE_PMDS, pfm_do_write_pmds(f->ctx, v, n));
+	begin_doing(f, DOING_WRITE);
+	end_doing(f, WRITE_PMDS, pfm_do_write_pmds(f->ctx, v, n));
 }
 
 void read_pmds(struct file *f)
@@ -107,6 +107,6 @@ void read_pmds(struct file *f)
 		if (n > 10)
 			v[i].reg_num %= NUM_COUNTERS, v[i].reg_set = 0;
 	}
-	begin(f, DOING_READ);
-	end(f, READ_PMDS, pfm_do_read_pmds(f->ctx, v, n));
+	begin_doing(f, DOING_READ);
+	end_doing(f, READ_PMDS, pfm_do_read_pmds(f->ctx, v, n));
 }

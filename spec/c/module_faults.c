@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * module_faults.c - libperfmon before a perfmon.ko that lacks memory: its ioctls, and libperfmon's own
- * allocations, fail one after the other while the machine is opened. Each failure is told as what it is,
- * nothing is freed twice, no other machine is taken instead, and asked again it opens.
- *
- * The linker sends open() and ioctl() here: there is no /dev/perfmon but this one. Prints how many calls
- * were made to fail.
+ * module_faults.c - libperfmon before a perfmon.ko that lacks memory: its ioctls, and
+ * libperfmon's own allocations, fail one after the other while the machine is opened. Each
+ * failure is told as what it is, nothing is freed twice, no other machine is taken instead, and
+ * asked again it opens.  The linker sends open() and ioctl() here: there is no /dev/perfmon but
+ * this one. Prints how many calls were made to fail.
  */
 #include <fcntl.h>
 #include <stdarg.h>

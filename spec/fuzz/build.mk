@@ -5,6 +5,7 @@
 # benchmarks make what they need.
 #
 #   make LPFM_READY=1 build/spec/stress && build/spec/stress SEED STEPS
+#   make LPFM_READY=1 build/spec/concurrent-tsan && LPFM_SEED=1 build/spec/concurrent-tsan SECONDS
 #   make fuzz SECONDS=600
 #   make fuzz-lua CALLS=1000000        the Lua module, called at random
 
