@@ -23,7 +23,6 @@ struct pfm_set;
 struct pfm_pmu;
 struct pfm_machine;
 struct pfm_bare_ops;
-struct pfm_machine;
 
 /* Where, and in whom, an overflow happened. */
 struct pfm_where {

@@ -13,8 +13,8 @@
 #include "perfmon/perfmon_dfl_smpl.h"
 
 #define PFM_NWAY_SMPL_NAME	"n-way"
-#define PFM_NWAY_SMPL_UUID { \
-	0x7e, 0x0c, 0x35, 0xa6, 0x1b, 0x92, 0x4d, 0x5f, 0x9a, 0x60, 0x4e, 0x2d, 0xc8, 0x13, 0xf0, 0x7b }
+#define PFM_NWAY_SMPL_UUID_OF(F) F(7e, 0c, 35, a6, 1b, 92, 4d, 5f, 9a, 60, 4e, 2d, c8, 13, f0, 7b)
+#define PFM_NWAY_SMPL_UUID	PFM_NWAY_SMPL_UUID_OF(PFM_UUID_BYTES)
 #define PFM_NWAY_SMPL_VERSION	0x10000U
 
 #define PFM_NWAY_MAX_REGIONS	8
