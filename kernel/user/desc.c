@@ -247,16 +247,6 @@ void pfm_desc_leave(struct pfm_desc *d, const sigset_t *saved)
 	pfm_signals_restore(saved);
 }
 
-void pfm_context_lock(struct pfm_context *ctx)
-{
-	pthread_mutex_lock(&pfm_desc_of(ctx)->lock);
-}
-
-void pfm_context_unlock(struct pfm_context *ctx)
-{
-	pthread_mutex_unlock(&pfm_desc_of(ctx)->lock);
-}
-
 bool pfm_desc_is(int fd)
 {
 	sigset_t saved;

@@ -312,6 +312,9 @@ const char *pfm_explain(void);
  */
 int pfm_set_machine(const char *name, const char *options);
 
+/* Number i, from 0, of the names that pfm_set_machine() knows; NULL after the last. */
+const char *pfm_machine_name(int i);
+
 typedef struct {
 	const char	*name;		/* "perf", "sim:itanium2", ... */
 	const char	*pmu;		/* the PMU model */

@@ -2,7 +2,7 @@
 /*
  * perfmon/sim.h - the simulated computer behind pfm_set_machine("sim:MODEL", options).
  *
- * A small deterministic computer: CPUs, each with the bare PMU of a model (itanium2, k8, p6, armv8),
+ * A small deterministic computer: CPUs, each with the bare PMU of a model (pfm_machine_name() lists them),
  * and threads that run programs under a round-robin scheduler. Programs say at which address how much
  * time passes and what events happen, so every count and every sample is known in advance. Time
  * advances only when told, and skips from one interesting moment to the next.
