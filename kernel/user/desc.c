@@ -28,19 +28,6 @@ static struct pfm_desc **bucket(ino_t ino)
 	return &table[ino % BUCKETS];
 }
 
-void pfm_signals_block(sigset_t *saved)
-{
-	sigset_t all;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, saved);
-}
-
-void pfm_signals_restore(const sigset_t *saved)
-{
-	pthread_sigmask(SIG_SETMASK, saved, NULL);
-}
-
 int pfm_result(int ret)
 {
 	if (ret >= 0)
