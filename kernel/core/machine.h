@@ -68,7 +68,7 @@ struct pfm_machine_ops {
 
 	/*
 	 * Runs fn(ctx, arg) where the PMU state of a loaded context may be touched, its counters
-	 * quiet and no overflow, timeout or switch in the midst; returns what fn returned.
+	 * quiet and no overflow, timeout or switch meanwhile; returns what fn returned.
 	 * EBUSY: a system-wide context commanded from another CPU (unless PFM_FL_ANY_CPU); ESRCH: the
 	 * target is gone.
 	 */

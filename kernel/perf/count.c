@@ -112,7 +112,7 @@ static bool near_enough(const struct perf_counter *c, uint64_t want)
 
 /*
  * The shortest rest that is worth an interruption: until the helper comes back, the kernel overflows
- * every so many events. Software events are rare.
+ * again each time it has passed. Software events are rare.
  */
 static uint64_t shortest(const struct perf_counter *c)
 {

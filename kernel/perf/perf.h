@@ -101,7 +101,7 @@ struct perf_context {
 	bool			fresh;		/* counts were read in this access */
 	bool			replaying;	/* counts are those of an overflow */
 	bool			held;		/* masked there: counts stay as at that overflow */
-	bool			failed;		/* the PMU was not to be had */
+	bool			failed;		/* the PMU was not available */
 	uint64_t		reported;	/* lost records already told, see perf_missed() */
 	int			error;		/* of the service thread, for the next command */
 };
@@ -165,7 +165,7 @@ void perf_collect(struct pfm_context *ctx, struct pfm_set *set);
 void perf_resume(struct pfm_context *ctx);
 void perf_freeze(struct pfm_context *ctx);
 int perf_start(struct pfm_context *ctx);	/* the installed set; with periods as its PMDs want them */
-bool perf_read_counts(struct pfm_context *ctx, struct perf_group *g);	/* false: not to be had */
+bool perf_read_counts(struct pfm_context *ctx, struct perf_group *g);	/* false: not available */
 void perf_rebase(struct pfm_context *ctx, struct pfm_set *set);	/* values count on from here */
 void perf_note_lost(struct pfm_context *ctx, struct perf_counter *c, uint64_t lost);
 

@@ -3,7 +3,7 @@
  * perfmon_nway_smpl.h - the n-way sampling format: double buffering (6.3.1), and more than double.
  *
  * The buffer is a header and n regions of equal size. Samples, laid out as in the default format of
- * 2.x, go to one region; when it is full a notification is sent, monitoring goes on, and samples go
+ * 2.x, go to one region. When it is full, a notification is sent; monitoring continues, and samples go
  * to the next region. The tool reads full regions in order, from hdr_tail, and gives each back with
  * one pfm_restart().
  */
