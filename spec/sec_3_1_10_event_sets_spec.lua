@@ -531,8 +531,8 @@ describe("3.1.12 PFM_GETINFO_EVTSETS", function()
       assert(ctx:start())
       assert(m:run { ns = 100 })
       assert.are.equal(100, sim.info(ctx).act_duration)
-      assert(m:set("tool_cpu", 1)) -- even on another CPU: the last known duration
-      assert.are.equal(0, sim.info(ctx).act_duration)
+      assert(m:set("tool_cpu", 1)) -- even on another CPU, and accurate: only threads are excepted from that
+      assert.are.equal(100, sim.info(ctx).act_duration)
       assert(m:set("tool_cpu", 0))
       assert.are.equal(100, sim.info(ctx).act_duration)
    end)

@@ -51,7 +51,10 @@ describe("3.1.2 PFM_WRITE_PMCS", function()
          sim.refused("EINVAL", "element 1: unknown reg_flags", ctx:write_pmcs { { num = 4, value = 0, flags = flags } })
       end
       assert(ctx:write_pmcs { { num = 4, value = 0, flags = { "NO_EMUL64" } } })
-      sim.refused("EINVAL", "NO_EMUL64", ctx:write_pmcs { { num = 8, value = 0, flags = { "NO_EMUL64" } } })
+      -- 6.2.1: 'This flag is ignored for non counting PMD registers'; PMC8 controls none at all
+      for _, num in ipairs { 8, 10, 12 } do
+         assert(ctx:write_pmcs { { num = num, value = 0, flags = { "NO_EMUL64" } } })
+      end
    end)
 
    it("'The default behavior is that no notification is sent on overflow, i.e., the counter simply wraps'", function()
@@ -170,6 +173,18 @@ describe("3.1.2 PFM_WRITE_PMCS", function()
       assert(ctx:restart())
       assert.are.same({ -20, 33 }, ctx:read_values { 4, 5 })
    end)
+
+   it("reg_reset_pmds: 'registers to reset when the associated counting PMD register overflows', also one that just wraps",
+      function()
+         local m = sim.machine()
+         local ctx = sim.context()
+         sim.count(ctx, 4, "instructions", { value = -10, short_reset = -10, long_reset = -10, reset_pmds = { 5 } })
+         sim.count(ctx, 5, "instructions", { short_reset = 100 })
+         assert(ctx:load(m:spawn { program = sim.work(1000) }))
+         assert(ctx:start())
+         assert(m:run { ns = 250 })
+         assert.are.same({ 15, 115 }, ctx:read_values { 4, 5 })
+      end)
 
    it("'The PMD registers referenced in the bitvector are interpreted as being from the same set'", function()
       local m = sim.machine()

@@ -284,8 +284,50 @@ describe("3.1.6 PFM_STOP", function()
       assert(m:run { ns = 150 })
       assert.are.equal(10, sim.value(ctx, 4))
       assert(ctx:stop())
-      assert(m:run { us = 1 })
+      assert(m:run { ns = 40 })
       assert.are.equal(10, sim.value(ctx, 4))
+      assert(m:run { us = 1 })
+      assert.are.equal(20, sim.value(ctx, 4)) -- sum activates without PFM_START (3.1.5, 5.3)
+   end)
+
+   it("sum: 'ways to activate monitoring without invoking this command', of what was never started, too", function()
+      for _, before in ipairs { "nothing", "start and stop" } do
+         local m = sim.machine()
+         local tid = m:spawn { program = { { loop = 10, { ip = 1, ns = 10 } }, { sum = true },
+            { loop = 100, { ip = 2, ns = 10 } } } }
+         local ctx = sim.context { flags = { "INSECURE" } }
+         sim.count(ctx, 4, "instructions")
+         assert(ctx:load(tid))
+         if before ~= "nothing" then
+            assert(ctx:start())
+            assert(ctx:stop())
+         end
+         assert(m:run { until_exit = tid })
+         assert.are.equal(100, sim.value(ctx, 4), before)
+      end
+   end)
+
+   it("'no more set switching occurs': what a mask deferred waits for the start, not for the restart", function()
+      local m = sim.machine()
+      local ctx = sim.context()
+      assert(ctx:create_evtsets { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1, flags = { "OVFL_SWITCH" } } })
+      sim.count(ctx, 4, "instructions", { value = -10, short_reset = -10, long_reset = -10, switch_cnt = 1,
+         flags = { "OVFL_NOTIFY" } })
+      sim.count(ctx, 4, "instructions", { set = 1 })
+      local function runs()
+         local info = assert(ctx:getinfo_evtsets { 0, 1 })
+         return { info[1].runs, info[2].runs }
+      end
+      assert(ctx:load(m:spawn { program = sim.work(1000) }))
+      assert(ctx:start())
+      assert(m:run { until_message = ctx })
+      assert(ctx:stop())
+      assert(ctx:restart())
+      assert(m:run { ns = 500 })
+      assert.are.same({ 1, 0 }, runs())
+      assert(ctx:start())
+      assert(m:run { ns = 500 })
+      assert.are.same({ 1, 1 }, runs())
    end)
 
    it("... also across context switches, in set_act_duration too", function()

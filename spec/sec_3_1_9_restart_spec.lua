@@ -280,4 +280,17 @@ describe("3.1.9 PFM_RESTART", function()
       local out, status = c.sh(c.compile("perfmonctl_errors") .. " 3.1.9")
       assert.are.equal(0, status, out)
    end)
+
+   it("masked is not stopped: what rum stopped meanwhile stays stopped (5.3)", function()
+      local m = sim.machine()
+      local ctx = sim.context { flags = { "INSECURE" } }
+      sim.count(ctx, 4, "instructions", { value = -10, flags = { "OVFL_NOTIFY" } })
+      assert(ctx:load(m:spawn { program = { { loop = 20, { ip = 1, ns = 10 } }, { rum = true },
+         { loop = 1000, { ip = 2, ns = 10 } } } }))
+      assert(ctx:start())
+      assert(m:run { ns = 500 })
+      assert(ctx:restart())
+      assert(m:run { ns = 1000 })
+      assert.are.equal(0, sim.value(ctx, 4))
+   end)
 end)

@@ -351,6 +351,43 @@ describe("4.4 Protecting the system", function()
          assert.are.equal(0, sim.info(calm).throttled)
       end)
 
+      it("a rate is what it says, also below 100 a second", function()
+         for _, case in ipairs { { 1, 1 }, { 10, 1 }, { 50, 1 }, { 89, 1 }, { 91, 90 }, { 100, 90 } } do
+            local m = sim.machine()
+            assert(lpfm.config { ovfl_rate_max = case[1] })
+            local ctx = sim.context { format = "default", buf_size = 1000000 }
+            sim.count(ctx, 4, "instructions", { value = -1100, short_reset = -1100 }) -- each 11 ms: 90 a second
+            assert(ctx:load(m:spawn { program = sim.work(200000, nil, 10000) }))
+            assert(ctx:start())
+            assert(m:run { s = 1 })
+            assert.are.equal(case[2], #ctx:buffer(), case[1])
+            ctx:close()
+         end
+      end)
+
+      it("3.1.9: 'if the PFM_FL_NOTIFY_BLOCK flag is set' the thread is blocked until the restart, throttled or not",
+         function()
+            for _, rate in ipairs { 0, 100 } do
+               local m = sim.machine()
+               assert(lpfm.config { ovfl_rate_max = rate })
+               local ctx = sim.context { flags = { "NOTIFY_BLOCK" } }
+               sim.count(ctx, 4, "instructions", { value = -10, long_reset = -10, flags = { "OVFL_NOTIFY" } })
+               local tid = m:spawn { program = sim.work(100000) }
+               assert(ctx:load(tid))
+               assert(ctx:start())
+               for _ = 1, 3 do
+                  assert(m:run { until_message = ctx })
+                  ctx:read(0)
+                  assert(m:run { ns = 200 })
+                  for _, t in ipairs(m:threads()) do
+                     if t.tid == tid then assert.are.equal("blocked", t.state, rate) end
+                  end
+                  assert(ctx:restart())
+               end
+               ctx:close()
+            end
+         end)
+
       it("an overflow that switches is counted towards its threshold also when it is held back", function()
          local m = sim.machine()
          assert(lpfm.config { ovfl_rate_max = 100 }) -- 1 in 10 ms

@@ -280,9 +280,22 @@ describe("5.6 Support for code and data range restrictions", function()
             sim.refused("EBUSY", "a debugger uses the debug registers", ctx:load(target))
             assert(m:set("debugger", 0)) -- 'then it becomes possible to use range restrictions'
             assert(ctx:load(target))
+            assert(ctx:unload())
             ctx:close()
          end
       end
+   end)
+
+   it("5.6.2: 'not possible to use the debug registers for both': nor does a debugger get them from a context", function()
+      local m = sim.machine()
+      local ctx = sim.context()
+      assert(ctx:write_pmcs { { num = 256, value = 0x1000 }, { num = 257, value = 0xfff } })
+      assert(m:set("debugger", 1)) -- not loaded yet
+      assert(m:set("debugger", 0))
+      assert(ctx:load(m:spawn { program = sim.work(1000) }))
+      sim.refused("EBUSY", "the debug registers restrict ranges", m:set("debugger", 1))
+      assert(ctx:unload())
+      assert(m:set("debugger", 1))
    end)
 
    it("5.6.2: who restricts no range is not concerned by debuggers", function()
@@ -302,6 +315,9 @@ describe("5.6 Support for code and data range restrictions", function()
       assert(m:set("debugger", 0))
       assert(ctx:load(m:spawn { program = sim.work(100) }))
       assert(ctx:write_pmcs { { num = 257, value = 0xfff } })
+      assert(ctx:unload())
+      ctx = sim.context()
+      assert(ctx:load(m:spawn { program = sim.work(100) }))
       assert(m:set("debugger", 1))
       sim.refused("EBUSY", "element 2: a debugger uses the debug registers",
          ctx:write_pmcs { { num = 8, value = 0 }, { num = 256, value = 0 } })

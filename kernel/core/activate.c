@@ -4,6 +4,20 @@
  */
 #include "core.h"
 
+/* 3.7.7: the switch that a mask, or a stop during it, deferred (3.1.6); then what is active counts. */
+static int go_on(struct pfm_context *ctx)
+{
+	int ret = 0;
+
+	if (ctx->switch_due) {
+		ctx->switch_due = false;
+		ret = pfm_switch(ctx, PFM_RESET_LONG);
+	}
+	if (pfm_counting(ctx))
+		pfm_run(ctx);
+	return ret;
+}
+
 static int start(struct pfm_context *ctx, void *arg)
 {
 	struct pfm_set *set = arg;
@@ -23,16 +37,12 @@ static int start(struct pfm_context *ctx, void *arg)
 	}
 	ctx->active->timeout_left = ctx->active->timeout;
 	ctx->started = true;
-	if (pfm_counting(ctx))
-		pfm_run(ctx);
-	return 0;
+	return ctx->state == PFM_CTX_LOADED ? go_on(ctx) : 0;
 }
 
 static int must_be_loaded(struct pfm_context *ctx)
 {
-	if (ctx->state != PFM_CTX_UNLOADED)
-		return 0;
-	return pfm_refuse(-EINVAL, "the context is not loaded");
+	return pfm_loaded(ctx) ? 0 : pfm_refuse(-EINVAL, "the context is not loaded");
 }
 
 int pfm_do_start(struct pfm_context *ctx, const pfarg_start_t *req)
@@ -53,6 +63,19 @@ int pfm_do_start(struct pfm_context *ctx, const pfarg_start_t *req)
 	return pfm_ops(ctx)->access(ctx, start, set);
 }
 
+/*
+ * 3.1.5: activation without PFM_START, by an instruction of the monitored thread. In PMU context; the timeout goes on
+ * with what was left of it.
+ */
+void pfm_user_start(struct pfm_context *ctx)
+{
+	if (ctx->started)
+		return;
+	ctx->started = true;
+	if (ctx->state == PFM_CTX_LOADED)
+		go_on(ctx);
+}
+
 /* A mask outlives a stop: what overflowed still waits for its restart. */
 static int stop(struct pfm_context *ctx, void *arg)
 {
@@ -63,6 +86,12 @@ static int stop(struct pfm_context *ctx, void *arg)
 	}
 	ctx->started = false;
 	return 0;
+}
+
+/* 3.1.6: the same without PFM_STOP. In PMU context. */
+void pfm_user_stop(struct pfm_context *ctx)
+{
+	stop(ctx, NULL);
 }
 
 int pfm_do_stop(struct pfm_context *ctx)
@@ -102,18 +131,11 @@ static void long_reset(struct pfm_context *ctx)
 	pfm_reset_pmds(ctx, set, due, PFM_RESET_LONG);
 }
 
+/* 3.1.9: the mask ends; a stop does not, and no set is switched during it (3.1.6). */
 static int unmask(struct pfm_context *ctx)
 {
-	int ret = 0;
-
-	ctx->state = PFM_CTX_LOADED;
-	if (ctx->switch_due) {		/* 3.7.7: the deferred switch */
-		ctx->switch_due = false;
-		ret = pfm_switch(ctx, PFM_RESET_LONG);
-	}
-	if (pfm_counting(ctx))
-		pfm_run(ctx);
-	return ret;
+	pfm_set_state(ctx, PFM_CTX_LOADED);
+	return ctx->started ? go_on(ctx) : 0;
 }
 
 /* 3.5.15: masked without an overflow, so that nothing has collected what was counted. */
@@ -130,9 +152,12 @@ static int restart(struct pfm_context *ctx, void *arg)
 {
 	bool was_masked = ctx->state == PFM_CTX_MASKED;
 	pfm_ovfl_ctrl_t ctrl;
-	int ret = ask_format(ctx, &ctrl);
+	int ret;
 
 	(void)arg;
+	if (!was_masked && !has_restart(ctx->fmt) && !ctx->blocked)
+		return pfm_refuse(-EBUSY, "monitoring is not masked: nothing to restart");
+	ret = ask_format(ctx, &ctrl);
 	if (ret)
 		return ret;
 	if (ctrl.reset_ovfl_pmds)
@@ -150,9 +175,7 @@ static int restart(struct pfm_context *ctx, void *arg)
 
 int pfm_do_restart(struct pfm_context *ctx)
 {
-	if (ctx->state == PFM_CTX_UNLOADED)
+	if (!pfm_loaded(ctx))
 		return pfm_refuse(-EBUSY, "the context is not loaded");
-	if (ctx->state != PFM_CTX_MASKED && !has_restart(ctx->fmt) && !ctx->blocked)
-		return pfm_refuse(-EBUSY, "monitoring is not masked: nothing to restart");
 	return pfm_ops(ctx)->access(ctx, restart, NULL);
 }

@@ -19,24 +19,28 @@ static bool is_debug_register(const struct pfm_reg *reg)
 	return reg->type == PFM_REG_TYPE_IBR || reg->type == PFM_REG_TYPE_DBR;
 }
 
+bool pfm_restricts_ranges(const struct pfm_context *ctx)
+{
+	for (const struct pfm_set *set = &ctx->set0; set; set = set->next)
+		for (unsigned int i = 0; i < set->num_pmcs; i++)
+			if (is_debug_register(pfm_pmu_pmc(ctx->pmu, set->pmcs[i].num)))
+				return true;
+	return false;
+}
+
 /* 5.6.2: range restrictions and a debugger do not share the debug registers. */
 static int check_registers(struct pfm_context *ctx)
 {
 	const struct pfm_machine_ops *ops = pfm_ops(ctx);
-	const struct pfm_pmu *pmu = ctx->pmu;
 
-	if (!ops->debugging || !ops->debugging(ctx->machine))
+	if (!ops->debugging || !ops->debugging(ctx->machine) || !pfm_restricts_ranges(ctx))
 		return 0;
-	for (struct pfm_set *set = &ctx->set0; set; set = set->next)
-		for (unsigned int i = 0; i < set->num_pmcs; i++)
-			if (is_debug_register(pfm_pmu_pmc(pmu, set->pmcs[i].num)))
-				return pfm_refuse(-EBUSY, "a debugger uses the debug registers");
-	return 0;
+	return pfm_refuse(-EBUSY, "a debugger uses the debug registers");
 }
 
 static int check_request(struct pfm_context *ctx, const pfarg_load_t *req)
 {
-	if (ctx->state != PFM_CTX_UNLOADED)
+	if (pfm_loaded(ctx))
 		return pfm_refuse(-EBUSY, "the context is loaded already");
 	if (req->load_reserved1 || !pfm_zeros(req->load_reserved2, sizeof(req->load_reserved2)))
 		return pfm_refuse(-EINVAL, "reserved fields must be 0");
@@ -70,11 +74,11 @@ static int settle(struct pfm_context *ctx, struct pfm_set *set)
 	if (ret)
 		return ret;
 	forget_overflows(ctx);
-	ctx->state = PFM_CTX_LOADED;
+	pfm_set_state(ctx, PFM_CTX_LOADED);
 	ret = pfm_ops(ctx)->access(ctx, first_install, set);
 	if (!ret)
 		return 0;
-	ctx->state = PFM_CTX_UNLOADED;
+	pfm_set_state(ctx, PFM_CTX_UNLOADED);
 	pfm_session_end(ctx);
 	return ret;
 }
@@ -117,19 +121,35 @@ static void let_go(struct pfm_context *ctx)
 		pfm_ops(ctx)->unblock(ctx);
 	ctx->blocked = ctx->switch_due = false;
 	pfm_ops(ctx)->detach(ctx);
-	ctx->state = PFM_CTX_UNLOADED;
+	pfm_set_state(ctx, PFM_CTX_UNLOADED);
 	ctx->self = false;
 	pfm_session_end(ctx);
+}
+
+/* Where the target is gone nothing can come between any more. */
+static int try_to_stop(struct pfm_context *ctx)
+{
+	int ret = pfm_ops(ctx)->access(ctx, stop_for_good, NULL);
+
+	return ret == -ESRCH ? stop_for_good(ctx, NULL) : ret;
+}
+
+void pfm_unload(struct pfm_context *ctx)
+{
+	ctx->from_anywhere = true;
+	try_to_stop(ctx);
+	ctx->from_anywhere = false;
+	let_go(ctx);
 }
 
 int pfm_do_unload(struct pfm_context *ctx)
 {
 	int ret;
 
-	if (ctx->state == PFM_CTX_UNLOADED)
+	if (!pfm_loaded(ctx))
 		return pfm_refuse(-EINVAL, "the context is not loaded");
 	/* from the wrong CPU nothing is done; whatever else goes wrong, the context is let go */
-	ret = pfm_ops(ctx)->access(ctx, stop_for_good, NULL);
+	ret = try_to_stop(ctx);
 	if (ret == -EBUSY)
 		return ret;
 	let_go(ctx);
@@ -141,11 +161,10 @@ void pfm_target_exit(struct pfm_context *ctx)
 {
 	bool tell;
 
-	if (ctx->state == PFM_CTX_UNLOADED)
+	if (!pfm_loaded(ctx))
 		return;
 	tell = !(ctx->flags & PFM_FL_SYSTEM_WIDE) && !ctx->self && !pfm_ops(ctx)->has_fd(ctx);
-	stop_for_good(ctx, NULL);
-	let_go(ctx);
+	pfm_unload(ctx);
 	if (tell)
 		pfm_post_end(ctx);
 }

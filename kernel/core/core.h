@@ -91,12 +91,13 @@ struct pfm_vector {
 struct pfm_context {
 	struct pfm_machine	*machine;
 	const struct pfm_pmu	*pmu;		/* the machine's, or as ops->create has it */
-	enum pfm_state		state;
+	enum pfm_state		state;		/* changed by pfm_set_state() alone */
 	uint32_t		flags;		/* PFM_FL_* */
 	bool			started;	/* between pfm_start and pfm_stop */
 	bool			self;		/* the target was the caller of load */
 	bool			blocked;	/* the target is held (PFM_FL_NOTIFY_BLOCK) */
 	bool			switch_due;	/* a switch waits for pfm_restart (3.7.7) */
+	bool			from_anywhere;	/* the command in progress may come from any CPU */
 	uint32_t		tid, pid, cpu;	/* what it is bound to */
 
 	struct pfm_set		*low_sets[PFM_LOW_SETS];	/* by id; sets.c */
@@ -112,8 +113,8 @@ struct pfm_context {
 	size_t			buf_size;
 	size_t			msgq_depth;
 
-	uint64_t		rate_from;	/* throttling window (4.4.4) */
-	uint64_t		rate_ovfls;
+	uint64_t		rate_until;	/* throttling window (4.4.4) */
+	uint64_t		rate_left;	/* overflows that it still lets pass */
 
 	struct pfm_context	*next_loaded;
 	void			*os;		/* the machine's own */
@@ -126,7 +127,27 @@ struct pfm_context {
 
 #define pfm_ops(ctx) ((ctx)->machine->ops)
 
-/* Monitoring is started and not masked: the counters of the active set should run. */
+/*
+ * Only commands load and unload, but an overflow may mask at any time: who is not in PMU context asks
+ * no more than this.
+ */
+static inline bool pfm_loaded(const struct pfm_context *ctx)
+{
+	return READ_ONCE(ctx->state) != PFM_CTX_UNLOADED;
+}
+
+static inline void pfm_set_state(struct pfm_context *ctx, enum pfm_state state)
+{
+	WRITE_ONCE(ctx->state, state);
+}
+
+/* For machines: 3.1.2, 4.3.2, may the monitored CPU be commanded from another one? */
+static inline bool pfm_any_cpu(const struct pfm_context *ctx)
+{
+	return (ctx->flags & PFM_FL_ANY_CPU) || ctx->from_anywhere;
+}
+
+/* PMU context. Monitoring is started and not masked: the counters of the active set should run. */
 static inline bool pfm_counting(const struct pfm_context *ctx)
 {
 	return ctx->state == PFM_CTX_LOADED && ctx->started;
@@ -165,7 +186,7 @@ int pfm_do_set_config(struct pfm_machine *m, const pfarg_config_t *cfg);
 int pfm_refuse_vector(struct pfm_machine *m, int n, size_t size);
 static inline int pfm_check_vector(struct pfm_machine *m, int n, size_t size)
 {
-	return n > 0 && (uint64_t)n * size <= m->arg_size_max ? 0 : pfm_refuse_vector(m, n, size);
+	return n > 0 && (uint64_t)n * size <= READ_ONCE(m->arg_size_max) ? 0 : pfm_refuse_vector(m, n, size);
 }
 
 /* --- inside the core ------------------------------------------------------------------------ */
@@ -180,7 +201,7 @@ void pfm_sets_free(struct pfm_context *ctx);
 struct pfm_set *pfm_set_find_high(struct pfm_context *ctx, uint16_t id);
 static inline struct pfm_set *pfm_set_find(struct pfm_context *ctx, uint16_t id)	/* NULL: none */
 {
-	return id < PFM_LOW_SETS ? ctx->low_sets[id] : pfm_set_find_high(ctx, id);
+	return id < PFM_LOW_SETS ? ctx->low_sets[pfm_os_index(id, PFM_LOW_SETS)] : pfm_set_find_high(ctx, id);
 }
 struct pfm_set *pfm_set_successor(struct pfm_context *ctx, struct pfm_set *set);	/* 3.7.5 */
 struct pfm_pmc *pfm_set_pmc(struct pfm_set *set, unsigned int num);	/* NULL: not in use */
@@ -202,14 +223,37 @@ int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset k
 int pfm_switch(struct pfm_context *ctx, enum pfm_reset kind);
 
 /* reset.c, in PMU context: resets with randomization (3.4.1, 3.4.2). */
+void pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits, enum pfm_reset kind);
 void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
 		    enum pfm_reset kind);
 
 /* Runs fn in PMU context if loaded, else just so. */
 static inline int pfm_in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg)
 {
-	return ctx->state == PFM_CTX_UNLOADED ? fn(ctx, arg) : pfm_ops(ctx)->access(ctx, fn, arg);
+	return pfm_loaded(ctx) ? pfm_ops(ctx)->access(ctx, fn, arg) : fn(ctx, arg);
 }
+
+/*
+ * vector.c: how many elements of a vector are carried out at once, with interrupts off. A vector of more
+ * is carried out in parts, between which overflows and switches may come.
+ */
+#define PFM_PART	256
+
+int pfm_parts_in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *v,
+		     size_t size, int n);
+
+/* Runs fn, which carries out ctx->vector, on n elements of size bytes; ctx->vector.n: how many were. */
+static inline int pfm_vector_in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *),
+				    void *v, size_t size, int n)
+{
+	if (n > PFM_PART)
+		return pfm_parts_in_pmu(ctx, fn, v, size, n);
+	ctx->vector = (struct pfm_vector){ v, n };
+	return n ? pfm_in_pmu(ctx, fn, NULL) : 0;
+}
+
+/* attach.c: stops and unloads what is loaded, on any CPU. */
+void pfm_unload(struct pfm_context *ctx);
 
 /* msg.c */
 int pfm_post_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where);
@@ -224,7 +268,7 @@ void pfm_buffer_free(struct pfm_context *ctx);
 bool pfm_too_many(struct pfm_context *ctx);
 static inline bool pfm_throttle(struct pfm_context *ctx)
 {
-	return ctx->machine->ovfl_rate_max && pfm_too_many(ctx);
+	return READ_ONCE(ctx->machine->ovfl_rate_max) && pfm_too_many(ctx);
 }
 
 /* Nothing but zeros? (2.3.7: reserved fields) */

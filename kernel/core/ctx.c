@@ -110,7 +110,7 @@ static int check_request(struct pfm_machine *m, const pfarg_ctx_t *req, struct p
 		ret = pfm_refuse(-EINVAL, "reserved fields must be 0");
 	if (!ret)
 		ret = pfm_may_create(m, req->ctx_flags);
-	if (!ret && fmt && fmt->fmt_arg_size > m->arg_size_max)
+	if (!ret && fmt && fmt->fmt_arg_size > READ_ONCE(m->arg_size_max))
 		ret = pfm_refuse(-E2BIG, "the argument of format %s exceeds cf_arg_size_max",
 				 fmt->fmt_name);
 	return ret;
@@ -152,12 +152,8 @@ put:
 
 void pfm_do_close(struct pfm_context *ctx)
 {
-	if (ctx->state != PFM_CTX_UNLOADED) {
-		pfm_os_lock();	/* others look at the flags of what is loaded */
-		ctx->flags |= PFM_FL_ANY_CPU;	/* the last close may come on any CPU */
-		pfm_os_unlock();
-		pfm_do_unload(ctx);
-	}
+	if (pfm_loaded(ctx))
+		pfm_unload(ctx);	/* the last close may come on any CPU */
 	end_format(ctx);
 	if (ctx->fmt)
 		pfm_fmt_put(ctx->fmt);

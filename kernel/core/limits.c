@@ -36,20 +36,12 @@ void pfm_machine_init(struct pfm_machine *m, const struct pfm_machine_ops *ops,
 int pfm_may_create(struct pfm_machine *m, uint32_t flags)
 {
 	bool system_wide = flags & PFM_FL_SYSTEM_WIDE;
-	uint32_t gid = system_wide ? m->sys_gid : m->thread_gid;
+	uint32_t gid = system_wide ? READ_ONCE(m->sys_gid) : READ_ONCE(m->thread_gid);
 
 	if (gid == PFM_GROUP_ANY || m->ops->in_group(m, gid))
 		return 0;
 	return pfm_refuse(-EPERM, "%s contexts are reserved to group %u",
 			  system_wide ? "system-wide" : "per-thread", gid);
-}
-
-int pfm_refuse_vector(struct pfm_machine *m, int n, size_t size)
-{
-	if (n <= 0)
-		return pfm_refuse(-EINVAL, "the vector must have at least 1 element, not %d", n);
-	return pfm_refuse(-E2BIG, "%d elements of %u bytes exceed the limit of %llu bytes", n,
-			  (unsigned int)size, (unsigned long long)m->arg_size_max);
 }
 
 /* --- sessions: one context per thread or CPU; both kinds together only where that works ------ */
@@ -121,7 +113,7 @@ static int charge(struct pfm_machine *m, size_t size)
 	if (fits)
 		return 0;
 	return pfm_refuse(-ENOMEM, "a buffer of %llu bytes exceeds cf_smpl_buf_size_max, %llu",
-			  (unsigned long long)size, (unsigned long long)m->smpl_buf_size_max);
+			  (unsigned long long)size, (unsigned long long)READ_ONCE(m->smpl_buf_size_max));
 }
 
 static void uncharge(struct pfm_machine *m, size_t size)
@@ -168,20 +160,34 @@ void pfm_buffer_free(struct pfm_context *ctx)
 
 /* --- throttling: 4.4.4. At most cf_ovfl_rate_max overflows a second, in windows of 10 ms ----- */
 
-#define WINDOW_NS	10000000ULL
-#define WINDOWS_PER_S	100
+#define SECOND		1000000000ULL	/* ns */
+#define WINDOWS_PER_S	100	/* of more than one overflow each */
+
+/*
+ * The overflows of a window are as many as fit 10 ms; rates below 100/s have one each, in longer windows. Beyond an
+ * overflow each ns a limit is none.
+ */
+static void begin_window(struct pfm_context *ctx, uint64_t now, uint64_t rate)
+{
+	if (rate > SECOND)
+		rate = SECOND;
+	ctx->rate_left = (rate + WINDOWS_PER_S - 1) / WINDOWS_PER_S;
+	ctx->rate_until = now + ctx->rate_left * SECOND / rate;
+}
 
 bool pfm_too_many(struct pfm_context *ctx)
 {
 	struct pfm_machine *m = ctx->machine;
-	uint64_t now;
+	uint64_t now = m->ops->now(m), rate = READ_ONCE(m->ovfl_rate_max);
 
-	now = m->ops->now(m);
-	if (now - ctx->rate_from >= WINDOW_NS) {
-		ctx->rate_from = now;
-		ctx->rate_ovfls = 0;
-	}
-	return ctx->rate_ovfls++ >= (m->ovfl_rate_max + WINDOWS_PER_S - 1) / WINDOWS_PER_S;
+	if (!rate)			/* since it was asked for */
+		return false;
+	if (now >= ctx->rate_until)
+		begin_window(ctx, now, rate);
+	if (!ctx->rate_left)
+		return true;
+	ctx->rate_left--;
+	return false;
 }
 
 /* --- configuration: 3.1.16, 3.1.17 ---------------------------------------------------------- */
@@ -239,11 +245,11 @@ int pfm_do_set_config(struct pfm_machine *m, const pfarg_config_t *cfg)
 	if (ret)
 		return ret;
 	pfm_os_lock();
-	m->sys_gid = cfg->cf_sys_gid;
-	m->thread_gid = cfg->cf_thread_gid;
-	m->arg_size_max = cfg->cf_arg_size_max;
-	m->smpl_buf_size_max = cfg->cf_smpl_buf_size_max;
-	m->ovfl_rate_max = cfg->cf_ovfl_rate_max;
+	WRITE_ONCE(m->sys_gid, cfg->cf_sys_gid);
+	WRITE_ONCE(m->thread_gid, cfg->cf_thread_gid);
+	WRITE_ONCE(m->arg_size_max, cfg->cf_arg_size_max);
+	WRITE_ONCE(m->smpl_buf_size_max, cfg->cf_smpl_buf_size_max);
+	WRITE_ONCE(m->ovfl_rate_max, cfg->cf_ovfl_rate_max);
 	pfm_os_unlock();
 	return 0;
 }

@@ -8,9 +8,11 @@
  *
  * Locking. The transport (file operations, libperfmon) holds the context's own lock around every
  * command of core.h; commands on one context never run concurrently. Overflows, timeouts and
- * context switches may come at any time in the kernel: the core touches what they touch (registers
- * of the active set, state, timeout) only inside access(). A machine in user space holds the same
- * lock in its call-backs into the core, so that access() can be a plain call there.
+ * context switches may come at any time in the kernel, on any CPU, and make any set the active one:
+ * while a context is loaded the core touches what they touch (the registers and arrays of all sets, which
+ * one is active, state, timeouts) only inside access(), and frees what they could see only after it has
+ * been replaced there. A machine in user space holds the same lock in its call-backs into the core, so
+ * that access() can be a plain call there. The configuration is read without a lock, word by word.
  */
 #ifndef PFM_CORE_MACHINE_H
 #define PFM_CORE_MACHINE_H
@@ -69,8 +71,8 @@ struct pfm_machine_ops {
 	/*
 	 * Runs fn(ctx, arg) where the PMU state of a loaded context may be touched, its counters
 	 * quiet and no overflow, timeout or switch meanwhile; returns what fn returned.
-	 * EBUSY: a system-wide context commanded from another CPU (unless PFM_FL_ANY_CPU); ESRCH: the
-	 * target is gone.
+	 * EBUSY: a system-wide context commanded from another CPU (unless pfm_any_cpu()); ESRCH: the
+	 * target is gone, and nothing of it will come any more.
 	 */
 	int	(*access)(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
 
@@ -145,14 +147,14 @@ struct pfm_machine {
 	const struct pfm_bare_ops	*bare;		/* where the core drives the registers; or NULL */
 	void				*os;		/* the machine's own */
 
-	/* configuration, 3.1.16; under pfm_os_lock() */
+	/* configuration, 3.1.16; changed under pfm_os_lock(), read anywhere by READ_ONCE() */
 	uint32_t	sys_gid;
 	uint32_t	thread_gid;
 	uint64_t	arg_size_max;
 	uint64_t	smpl_buf_size_max;
-	uint64_t	smpl_buf_size_cur;
 	uint64_t	ovfl_rate_max;
-	/* loaded contexts; under pfm_os_lock() */
+	/* buffers and loaded contexts; under pfm_os_lock() */
+	uint64_t	smpl_buf_size_cur;
 	struct pfm_context *loaded;
 	uint64_t	thread_sessions;
 	uint64_t	sys_sessions;
@@ -175,8 +177,13 @@ void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pf
 /* The active set's timeout expired (3.7.6). Same conditions. */
 void pfm_set_timeout(struct pfm_context *ctx);
 
-/* The target has ended; not from inside access(). The context is unloaded and END posted (3.3.6). */
+/*
+ * The target has ended, or its CPU has gone; under the context's lock, not from inside access(), on any
+ * CPU. The context is stopped and unloaded, and END posted (3.3.6).
+ */
 void pfm_target_exit(struct pfm_context *ctx);
+/* Does it use debug registers (5.6.2)? */
+bool pfm_restricts_ranges(const struct pfm_context *ctx);
 
 /* The machine lost n overflows of the active set, or held them back by its own throttling. */
 void pfm_count_lost(struct pfm_context *ctx, uint64_t n);
@@ -199,6 +206,12 @@ int pfm_bare_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t nu
 int pfm_bare_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 /* The hardware counters of wrapped (a bit-vector) wrapped: 64-bit emulation, then pfm_overflow(). */
 void pfm_bare_interrupt(struct pfm_context *ctx, const uint64_t *wrapped, const struct pfm_where *where);
+/*
+ * For machines whose threads can start and stop monitoring by an instruction (3.1.5, 3.1.6). In PMU context, after
+ * pfm_bare_collect() or what else brought the values up to date.
+ */
+void pfm_user_start(struct pfm_context *ctx);
+void pfm_user_stop(struct pfm_context *ctx);
 /* The target leaves, enters the CPU (per-thread), or one that is not to be monitored does (3.7.6). */
 void pfm_ctxsw_out(struct pfm_context *ctx);
 void pfm_ctxsw_in(struct pfm_context *ctx);

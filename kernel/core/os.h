@@ -3,7 +3,11 @@
  * os.h - what the core needs of the world it runs in, besides a machine (machine.h).
  *
  * pfm_os_types.h is found by include path (kernel/user or kernel/linux) and brings the fixed-width
- * integers, bool, size_t, memcpy and memset, and the errno constants; nothing else.
+ * integers, bool, size_t, memcpy and memset, the errno constants, and two things for what others
+ * change or may know meanwhile; nothing else:
+ *   READ_ONCE(x), WRITE_ONCE(x, v)	one access, untorn, of what others use without the same lock
+ *   pfm_os_index(i, n)			i, which was found to be below n: also where the processor
+ *					speculates that it is, and it is not
  */
 #ifndef PFM_CORE_OS_H
 #define PFM_CORE_OS_H

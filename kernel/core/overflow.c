@@ -8,7 +8,7 @@
 #include "core.h"
 
 struct verdict {
-	bool	notify, mask, block, to_switch;
+	bool	notify, mask, block, to_switch, others;
 	unsigned int	resets;		/* hits with reset_now */
 };
 
@@ -118,9 +118,13 @@ static void without_format(struct pfm_context *ctx, struct pfm_set *set, struct 
 	struct pfm_pmd *pmd;
 
 	for_each_hit(pmd, ctx, set) {
+		bool trigger = (set->flags & PFM_SETFL_OVFL_SWITCH) && pmd->switch_cnt;
+
 		if (pmd->flags & PFM_REGFL_OVFL_NOTIFY)
 			v->notify = v->mask = v->block = true;
-		else if ((set->flags & PFM_SETFL_OVFL_SWITCH) && pmd->switch_cnt && !v->to_switch)
+		else if (!trigger)
+			v->others = set->resets_others;
+		else if (!v->to_switch)
 			want_reset(pmd, v);
 	}
 }
@@ -150,6 +154,18 @@ static __attribute__((__noinline__)) void short_reset(struct pfm_context *ctx, s
 		if (pmd->reset_now)
 			pfm_bit_set(bits, pmd->num);
 	pfm_reset_pmds(ctx, set, bits, PFM_RESET_SHORT);
+}
+
+/* 3.1.2: a counter that wraps and goes on resets its reset_pmds all the same. Not inlined, as short_reset(). */
+static __attribute__((__noinline__)) void reset_others(struct pfm_context *ctx, struct pfm_set *set)
+{
+	uint64_t bits[PFM_PMD_BV] = { 0 };
+	struct pfm_pmd *pmd;
+
+	for_each_hit(pmd, ctx, set)
+		if (!pmd->reset_now && !pfm_bit(set->ovfl_pmds, pmd->num))	/* nor due later (3.7.7) */
+			pfm_bits_or(bits, pmd->reset_pmds);
+	pfm_reset_these(ctx, set, bits, PFM_RESET_SHORT);
 }
 
 static void change_set(struct pfm_context *ctx)
@@ -185,7 +201,7 @@ static void judge(struct pfm_context *ctx, struct pfm_set *set, const struct pfm
 	if (pfm_throttle(ctx)) {
 		/* 4.4.4: too many; held until the restart, which the message asks for */
 		set->throttled++;
-		v->notify = v->mask = true;
+		v->notify = v->mask = v->block = true;
 	} else if (ctx->fmt) {
 		ask_handler(ctx, set, where, v);
 	} else {
@@ -213,6 +229,8 @@ void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pf
 			pfm_reset_pmds(ctx, set, ovfl, PFM_RESET_SHORT);
 		else if (v.resets)
 			short_reset(ctx, set);
+		if (v.others)
+			reset_others(ctx, set);
 		if (v.to_switch)
 			change_set(ctx);
 	}

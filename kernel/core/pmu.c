@@ -8,8 +8,8 @@ static const struct pfm_reg *find(const struct pfm_reg *regs, unsigned int n, un
 {
 	unsigned int lo = 0, hi = n;
 
-	if (num < n && regs[num].num == num)	/* most tables begin with 0, 1, 2, ... */
-		return &regs[num];
+	if (num < n && regs[pfm_os_index(num, n)].num == num)	/* most tables begin with 0, 1, 2, ... */
+		return &regs[pfm_os_index(num, n)];
 	while (lo < hi) {
 		unsigned int mid = (lo + hi) / 2;
 

@@ -19,11 +19,10 @@ static int not_available(uint32_t *flags, const char *what, uint16_t num)
 	return pfm_refuse(-EINVAL, "%s%u is not available", what, num);
 }
 
-/* Marks the element; the reason was recorded by whoever found err. Lack of memory is nobody's. */
+/* Marks the element; the reason was recorded by whoever found err. */
 static int invalid(uint32_t *flags, int err)
 {
-	if (err != -ENOMEM)
-		*flags |= PFM_REG_RETFL_EINVAL;
+	*flags |= PFM_REG_RETFL_EINVAL;
 	return err;
 }
 
@@ -53,24 +52,18 @@ static int check_debug(struct pfm_context *ctx, const struct pfm_reg *reg)
 
 	if (reg->type != PFM_REG_TYPE_IBR && reg->type != PFM_REG_TYPE_DBR)
 		return 0;
-	if (ctx->state == PFM_CTX_UNLOADED || !ops->debugging || !ops->debugging(ctx->machine))
+	if (!pfm_loaded(ctx) || !ops->debugging || !ops->debugging(ctx->machine))
 		return 0;
 	return pfm_refuse(-EBUSY, "a debugger uses the debug registers");
 }
 
-/* 6.2.1: it is ignored where what the PMC controls does not count. */
+/* 6.2.1: it is ignored where what the PMC controls does not count. 5.6.3: debug registers have no flags. */
 static bool knows_no_emul64(const struct pfm_pmu *pmu, const struct pfm_reg *reg)
 {
-	bool buffers = false;
-
-	for (unsigned int i = 0; i < pmu->num_pmds; i++) {
-		if (pmu->pmds[i].ctrl != reg->num)
-			continue;
-		if (pmu->pmds[i].kind & PFM_REG_C64)
+	for (unsigned int i = 0; i < pmu->num_pmds; i++)
+		if (pmu->pmds[i].ctrl == reg->num && (pmu->pmds[i].kind & PFM_REG_C64))
 			return reg->kind & PFM_REG_NO64;
-		buffers = true;
-	}
-	return buffers || (reg->kind & PFM_REG_NO64);
+	return reg->type != PFM_REG_TYPE_IBR && reg->type != PFM_REG_TYPE_DBR;
 }
 
 static int check_pmc_value(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_reg *reg,
@@ -96,6 +89,15 @@ static int reserve_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t nu
 	return pfm_set_reserve(ctx, set, pmcs, pmds);
 }
 
+/* What was asked for must be a register's number, for the processor's speculation too. */
+static inline bool is_number(uint16_t *num, uint16_t max)
+{
+	if (*num >= max)
+		return false;
+	*num = pfm_os_index(*num, max);
+	return true;
+}
+
 static int prepare_pmc(struct pfm_context *ctx, pfarg_pmc_t *req)
 {
 	const struct pfm_reg *reg = pfm_pmu_pmc(ctx->pmu, req->reg_num);
@@ -105,7 +107,7 @@ static int prepare_pmc(struct pfm_context *ctx, pfarg_pmc_t *req)
 	req->reg_flags &= ~PFM_REG_RETFL_MASK;
 	if (!set)
 		return no_set(&req->reg_flags, req->reg_set);
-	if (!reg)
+	if (!reg || !is_number(&req->reg_num, PFM_MAX_PMCS))
 		return not_available(&req->reg_flags, "PMC", req->reg_num);
 	ret = check_word(&req->reg_flags, PFM_REGFL_NO_EMUL64,
 			 pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
@@ -114,11 +116,12 @@ static int prepare_pmc(struct pfm_context *ctx, pfarg_pmc_t *req)
 	ret = check_pmc_value(ctx, set, reg, req);
 	if (!ret)
 		ret = check_debug(ctx, reg);
-	if (!ret && !pfm_bit(set->used_pmcs, req->reg_num))
-		ret = reserve_pmc(ctx, set, req->reg_num);
-	return ret ? invalid(&req->reg_flags, ret) : 0;
+	if (ret)
+		return invalid(&req->reg_flags, ret);
+	return pfm_bit(set->used_pmcs, req->reg_num) ? 0 : reserve_pmc(ctx, set, req->reg_num);
 }
 
+/* In PMU context, where a set does not become or cease to be the active one meanwhile. */
 static bool on_pmu(const struct pfm_context *ctx, const struct pfm_set *set)
 {
 	return set == ctx->active && ctx->state != PFM_CTX_UNLOADED;
@@ -184,8 +187,7 @@ int pfm_do_write_pmcs(struct pfm_context *ctx, pfarg_pmc_t *v, int n)
 
 	while (good < n && !(bad = prepare_pmc(ctx, &v[good])))
 		good++;
-	ctx->vector = (struct pfm_vector){ v, good };
-	ret = good ? pfm_in_pmu(ctx, apply_pmcs, NULL) : 0;
+	ret = pfm_vector_in_pmu(ctx, apply_pmcs, v, sizeof(*v), good);
 	return ret ? ret : bad;
 }
 
@@ -255,7 +257,7 @@ static int prepare_pmd(struct pfm_context *ctx, pfarg_pmd_t *req)
 	req->reg_flags &= ~PFM_REG_RETFL_MASK;
 	if (!set)
 		return no_set(&req->reg_flags, req->reg_set);
-	if (!reg)
+	if (!reg || !is_number(&req->reg_num, PFM_MAX_PMDS))
 		return not_available(&req->reg_flags, "PMD", req->reg_num);
 	ret = check_word(&req->reg_flags, PMD_WRITE_FLAGS,
 			 pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
@@ -264,9 +266,7 @@ static int prepare_pmd(struct pfm_context *ctx, pfarg_pmd_t *req)
 	ret = req->reg_flags & PFM_REGFL_ATTRS ? 0 : check_pmd_value(ctx, set, reg, req);
 	if (!ret)
 		ret = check_vectors(pmu, req);
-	if (!ret)
-		ret = reserve_pmd(ctx, set, req);
-	return ret ? invalid(&req->reg_flags, ret) : 0;
+	return ret ? invalid(&req->reg_flags, ret) : reserve_pmd(ctx, set, req);
 }
 
 static void apply_values(struct pfm_pmd *pmd, const pfarg_pmd_t *req)
@@ -342,8 +342,7 @@ int pfm_do_write_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 
 	while (good < n && !(bad = prepare_pmd(ctx, &v[good])))
 		good++;
-	ctx->vector = (struct pfm_vector){ v, good };
-	ret = good ? pfm_in_pmu(ctx, apply_pmds, NULL) : 0;
+	ret = pfm_vector_in_pmu(ctx, apply_pmds, v, sizeof(*v), good);
 	return ret ? ret : bad;
 }
 
@@ -356,9 +355,10 @@ static int check_read(struct pfm_context *ctx, pfarg_pmd_t *req)
 	req->reg_flags &= ~PFM_REG_RETFL_MASK;
 	if (!set)
 		return no_set(&req->reg_flags, req->reg_set);
-	if (!pfm_set_pmd(set, req->reg_num) && !pfm_pmu_pmd(ctx->pmu, req->reg_num))
+	if (!is_number(&req->reg_num, PFM_MAX_PMDS) ||
+	    (!pfm_set_pmd(set, req->reg_num) && !pfm_pmu_pmd(ctx->pmu, req->reg_num)))
 		return not_available(&req->reg_flags, "PMD", req->reg_num);
-	return check_word(&req->reg_flags, PFM_REGFL_READ_RESET,
+	return check_word(&req->reg_flags, PMD_WRITE_FLAGS | PFM_REGFL_READ_RESET,	/* 2.x: what was written may be read back */
 			  pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
 }
 
@@ -399,20 +399,35 @@ static void read_one(struct pfm_context *ctx, pfarg_pmd_t *req)
 	req->reg_ovfl_switch_cnt = 0;
 	if ((set->flags & PFM_SETFL_OVFL_SWITCH) && pmd->is_counter)
 		req->reg_ovfl_switch_cnt = pmd->switch_left;
-	if (req->reg_flags & PFM_REGFL_READ_RESET)
+}
+
+/* After all values are read: a reset of one may be a reset of another of the vector, too. */
+static void reset_read(struct pfm_context *ctx, const pfarg_pmd_t *req)
+{
+	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
+	struct pfm_pmd *pmd = pfm_set_pmd(set, req->reg_num);
+
+	if (pmd)
 		read_reset(ctx, set, pmd);
 }
 
 static int read_all(struct pfm_context *ctx, void *arg)
 {
 	pfarg_pmd_t *v = ctx->vector.v, *end = v + ctx->vector.n;
+	uint32_t flags = 0;
 
 	(void)arg;
 	/* While masked nothing counts, and what is there stays as the overflow left it (3.5.14). */
 	if (ctx->state == PFM_CTX_LOADED)
 		pfm_ops(ctx)->collect(ctx, ctx->active);
-	for (; v < end; v++)
+	for (; v < end; v++) {
 		read_one(ctx, v);
+		flags |= v->reg_flags;
+	}
+	if (flags & PFM_REGFL_READ_RESET)
+		for (v = ctx->vector.v; v < end; v++)
+			if (v->reg_flags & PFM_REGFL_READ_RESET)
+				reset_read(ctx, v);
 	return 0;
 }
 
@@ -422,10 +437,10 @@ int pfm_do_read_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 
 	while (good < n && !(bad = check_read(ctx, &v[good])))
 		good++;
-	ctx->vector = (struct pfm_vector){ v, good };
-	ret = good ? pfm_in_pmu(ctx, read_all, NULL) : 0;
+	ret = pfm_vector_in_pmu(ctx, read_all, v, sizeof(*v), good);
 	if (!ret)
 		return bad;
-	ctx->vector.n = 0;
+	if (good <= PFM_PART)
+		ctx->vector.n = 0;	/* else it tells of the parts before */
 	return ret;
 }

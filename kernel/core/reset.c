@@ -49,8 +49,8 @@ static void reset_one(struct pfm_context *ctx, struct pfm_set *set, struct pfm_p
 		pfm_ops(ctx)->write_pmd(ctx, set, pmd->num);
 }
 
-static inline void reset_each(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
-			      enum pfm_reset kind)
+/* Resets the PMDs of bits, ascending. */
+void pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits, enum pfm_reset kind)
 {
 	unsigned int num;
 
@@ -69,7 +69,7 @@ void reset_with_others(struct pfm_context *ctx, struct pfm_set *set, const uint6
 	memcpy(all, bits, sizeof(all));
 	pfm_for_each_bit(num, bits)
 		pfm_bits_or(all, pfm_set_pmd(set, num)->reset_pmds);
-	reset_each(ctx, set, all, kind);
+	pfm_reset_these(ctx, set, all, kind);
 }
 
 /* Resets the PMDs of bits, and those their reset_pmds name, once each, ascending. */
@@ -79,5 +79,5 @@ void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t
 	if (set->resets_others)
 		reset_with_others(ctx, set, bits, kind);
 	else
-		reset_each(ctx, set, bits, kind);
+		pfm_reset_these(ctx, set, bits, kind);
 }

@@ -70,7 +70,7 @@ static int create_one(struct pfm_context *ctx, pfarg_setdesc_t *d)
 
 static int must_be_unloaded(struct pfm_context *ctx)
 {
-	if (ctx->state == PFM_CTX_UNLOADED)
+	if (!pfm_loaded(ctx))
 		return 0;
 	return pfm_refuse(-EBUSY, "event sets cannot be changed while the context is loaded");
 }
@@ -96,11 +96,9 @@ static int delete_one(struct pfm_context *ctx, pfarg_setdesc_t *d)
 		d->set_flags |= PFM_SET_RETFL_NOSET;
 		return pfm_refuse(-EINVAL, "set %u does not exist", d->set_id);
 	}
-	if (set == &ctx->set0 || d->set_flags) {
-		int ret = set == &ctx->set0 ? pfm_refuse(-EINVAL, "set 0 cannot be deleted")
-					   : pfm_refuse(-EINVAL, "set_flags must be 0");
+	if (set == &ctx->set0) {
 		d->set_flags |= PFM_SET_RETFL_EINVAL;
-		return ret;
+		return pfm_refuse(-EINVAL, "set 0 cannot be deleted");
 	}
 	pfm_set_delete(ctx, set);
 	return 0;
@@ -114,11 +112,6 @@ int pfm_do_delete_evtsets(struct pfm_context *ctx, pfarg_setdesc_t *v, int n)
 		ret = delete_one(ctx, &v[i]);
 	return ret;
 }
-
-struct info_args {
-	pfarg_setinfo_t	*v;
-	int		n;
-};
 
 static void fill_info(struct pfm_context *ctx, struct pfm_set *set, pfarg_setinfo_t *info, bool live)
 {
@@ -153,48 +146,45 @@ static void fill_avail(const struct pfm_pmu *pmu, pfarg_setinfo_t *info)
 
 static int check_info(struct pfm_context *ctx, pfarg_setinfo_t *info)
 {
-	int ret = 0;
-
 	if (!pfm_set_find(ctx, info->set_id)) {
 		info->set_flags |= PFM_SET_RETFL_NOSET;
 		return pfm_refuse(-EINVAL, "set %u does not exist", info->set_id);
 	}
-	if (info->set_flags & ~PFM_SET_RETFL_MASK)
-		ret = pfm_refuse(-EINVAL, "set_flags must be 0");
-	else if (!pfm_all_zero(info->set_reserved, sizeof(info->set_reserved)))
-		ret = pfm_refuse(-EINVAL, "reserved fields must be 0");
-	if (ret)
-		info->set_flags |= PFM_SET_RETFL_EINVAL;
-	return ret;
+	if (pfm_all_zero(info->set_reserved, sizeof(info->set_reserved)))
+		return 0;
+	info->set_flags |= PFM_SET_RETFL_EINVAL;
+	return pfm_refuse(-EINVAL, "reserved fields must be 0");
 }
 
-static int info_all(struct pfm_context *ctx, pfarg_setinfo_t *v, int n, bool live)
+static void fill_all(struct pfm_context *ctx, bool live)
 {
-	for (int i = 0; i < n; i++) {
-		int ret = check_info(ctx, &v[i]);
+	pfarg_setinfo_t *v = ctx->vector.v;
 
-		if (ret)
-			return ret;
+	for (int i = 0; i < ctx->vector.n; i++)
 		fill_info(ctx, pfm_set_find(ctx, v[i].set_id), &v[i], live);
-		fill_avail(ctx->pmu, &v[i]);
-	}
+}
+
+static int fill_live(struct pfm_context *ctx, void *arg)
+{
+	(void)arg;
+	fill_all(ctx, true);
 	return 0;
 }
 
-static int info_live(struct pfm_context *ctx, void *arg)
-{
-	struct info_args *a = arg;
-
-	return info_all(ctx, a->v, a->n, true);
-}
-
-/* 3.1.12: at any time; where the target cannot be reached now, with the last known durations. */
+/* 3.1.12: at any time, so on any CPU; where the target is gone, with the last durations. */
 int pfm_do_getinfo_evtsets(struct pfm_context *ctx, pfarg_setinfo_t *v, int n)
 {
-	struct info_args a = { v, n };
-	int ret = pfm_in_pmu(ctx, info_live, &a);
+	int bad = 0, good = 0, ret;
 
-	if (ret == -EBUSY || ret == -ESRCH)
-		ret = info_all(ctx, v, n, false);
-	return ret;
+	for (; good < n && !(bad = check_info(ctx, &v[good])); good++)
+		fill_avail(ctx->pmu, &v[good]);
+	ctx->from_anywhere = true;
+	ret = pfm_vector_in_pmu(ctx, fill_live, v, sizeof(*v), good);
+	ctx->from_anywhere = false;
+	if (ret == -ESRCH) {
+		ctx->vector = (struct pfm_vector){ v, good };
+		fill_all(ctx, false);
+		ret = 0;
+	}
+	return ret ? ret : bad;
 }

@@ -182,7 +182,7 @@ struct growth {
 	unsigned int	room_pmcs, room_pmds;
 };
 
-/* In PMU context: an overflow must not see an array in the midst of its move. */
+/* In PMU context, whatever set it is: it may become the active one at any time. */
 static int grow(struct pfm_context *ctx, void *arg)
 {
 	struct growth *g = arg;
@@ -229,7 +229,7 @@ static bool larger(unsigned int want, unsigned int room, size_t size, void **arr
 	return *array;
 }
 
-/* Moves a set into larger arrays, where those it has are too small. */
+/* Moves a set into larger arrays, where those it has are too small. Nobody sees the old ones after grow(). */
 static int move(struct pfm_context *ctx, struct pfm_set *set, unsigned int num_pmcs, unsigned int num_pmds)
 {
 	struct growth g = { .set = set };
@@ -239,7 +239,7 @@ static int move(struct pfm_context *ctx, struct pfm_set *set, unsigned int num_p
 	    !larger(num_pmds, set->room_pmds, sizeof(*g.pmds), (void **)&g.pmds, &g.room_pmds))
 		ret = pfm_refuse(-ENOMEM, "no memory for the registers of set %u", set->id);
 	else
-		ret = set == ctx->active ? pfm_in_pmu(ctx, grow, &g) : grow(ctx, &g);
+		ret = pfm_in_pmu(ctx, grow, &g);
 	free_regs(set, g.pmcs, g.pmds);
 	return ret;
 }

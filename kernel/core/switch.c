@@ -38,7 +38,7 @@ void pfm_hold(struct pfm_context *ctx)
 void pfm_mask(struct pfm_context *ctx)
 {
 	pfm_hold(ctx);
-	ctx->state = PFM_CTX_MASKED;
+	pfm_set_state(ctx, PFM_CTX_MASKED);
 }
 
 static void reload_thresholds(struct pfm_set *set)
@@ -77,7 +77,7 @@ int pfm_switch(struct pfm_context *ctx, enum pfm_reset kind)
 
 	/* What was counted stays; a set that cannot be installed counts nothing. */
 	if (ret)
-		ctx->state = PFM_CTX_MASKED;
+		pfm_set_state(ctx, PFM_CTX_MASKED);
 	return ret;
 }
 

@@ -29,17 +29,23 @@ static inline size_t head_size(const struct layout *l, uint32_t flags)
 	return flags & PFM_DFL_SMPL_IIP_HDR ? sizeof(uint64_t) : l->entry_size;
 }
 
-/* 3.6.5: the largest sample there can be. */
-static inline size_t max_sample(const struct layout *l, uint32_t flags, uint16_t num_pmds)
+/* 3.6.5: the largest sample there can be; the formula knows no flags. */
+static inline size_t max_sample(const struct layout *l, uint16_t num_pmds)
 {
-	return head_size(l, flags) + (size_t)num_pmds * sizeof(uint64_t);
+	return l->entry_size + (size_t)num_pmds * sizeof(uint64_t);
+}
+
+/* A sample of that many PMDs. */
+static inline size_t sample_size(const struct layout *l, uint32_t flags, uint16_t num_smpl_pmds)
+{
+	return head_size(l, flags) + (size_t)num_smpl_pmds * sizeof(uint64_t);
 }
 
 static int check_arg(const struct layout *l, uint64_t size, uint32_t flags, uint16_t num_pmds)
 {
 	if (flags & ~KNOWN_FLAGS || (flags & KNOWN_FLAGS) == KNOWN_FLAGS)
 		return EINVAL;
-	if (size < l->hdr_size + max_sample(l, flags, num_pmds) || size != (size_t)size)
+	if (size < l->hdr_size + max_sample(l, num_pmds) || size != (size_t)size)
 		return EINVAL;
 	return 0;
 }
@@ -80,9 +86,9 @@ int handle(const struct layout *l, void *buf, pfm_ovfl_arg_t *arg, uint64_t tsta
 	bool was_full;
 
 	l->load(buf, &f);
-	largest = max_sample(l, f.flags, arg->num_pmds);
+	largest = max_sample(l, arg->num_pmds);
 	was_full = f.size - f.offs < largest;	/* by an overflow at the same time */
-	if (!was_full || f.size - f.offs >= max_sample(l, f.flags, arg->num_smpl_pmds)) {
+	if (!was_full || f.size - f.offs >= sample_size(l, f.flags, arg->num_smpl_pmds)) {
 		f.offs += put_sample(l, (char *)buf + f.offs, f.flags, arg, tstamp, data);
 		f.count++;
 	}	/* else it is lost */
@@ -142,9 +148,9 @@ static const struct layout layout_2x = {
 	sizeof(pfm_dfl_smpl_hdr_t), sizeof(pfm_dfl_smpl_entry_t), load_2x, store_2x, entry_2x
 };
 
-size_t pfm_dfl_max_sample(uint32_t buf_flags, uint16_t num_pmds)
+size_t pfm_dfl_max_sample(uint16_t num_pmds)
 {
-	return max_sample(&layout_2x, buf_flags, num_pmds);
+	return max_sample(&layout_2x, num_pmds);
 }
 
 size_t pfm_dfl_put_sample(void *at, uint32_t buf_flags, const pfm_ovfl_arg_t *arg, uint64_t tstamp,
@@ -161,7 +167,7 @@ static int validate_2x(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 	if (a->reserved1 || !pfm_all_zero(a->reserved, sizeof(a->reserved)))
 		return EINVAL;
 	/* fmt_init() is not told of the PMU; arg is the core's copy */
-	a->reserved[0] = max_sample(&layout_2x, a->buf_flags, num_pmds);
+	a->reserved[0] = max_sample(&layout_2x, num_pmds);
 	return check_arg(&layout_2x, a->buf_size, a->buf_flags, num_pmds);
 }
 

@@ -21,7 +21,7 @@ PFM_FORMATS(PFM_DECLARE_FORMAT)
 extern pfm_buffer_fmt_t *const pfm_builtin_formats[];
 
 /* Samples in the layout of 2.x, for formats that keep it: the largest there can be; and writing one. */
-size_t pfm_dfl_max_sample(uint32_t buf_flags, uint16_t num_pmds);
+size_t pfm_dfl_max_sample(uint16_t num_pmds);
 size_t pfm_dfl_put_sample(void *at, uint32_t buf_flags, const pfm_ovfl_arg_t *arg, uint64_t tstamp,
 			  const struct pfm_where *where);
 

@@ -24,7 +24,7 @@ static int nway_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 	if (a->num_regions < 2 || a->num_regions > PFM_NWAY_MAX_REGIONS)
 		return EINVAL;
 	if (a->buf_size < sizeof(pfm_nway_smpl_hdr_t) || a->buf_size != (size_t)a->buf_size ||
-	    region_size(a) < pfm_dfl_max_sample(a->buf_flags, num_pmds))
+	    region_size(a) < pfm_dfl_max_sample(num_pmds))
 		return EINVAL;
 	return 0;
 }
@@ -104,7 +104,7 @@ static int nway_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *d
 	}
 	r->cur_offs += pfm_dfl_put_sample((char *)buf + r->cur_offs, h->hdr_buf_flags, arg, tstamp, data);
 	r->count++;
-	if (end - r->cur_offs < pfm_dfl_max_sample(h->hdr_buf_flags, arg->num_pmds))
+	if (end - r->cur_offs < pfm_dfl_max_sample(arg->num_pmds))
 		next_region(h, arg);
 	arg->ovfl_ctrl.reset_ovfl_pmds = !arg->ovfl_ctrl.mask_monitoring;
 	return 0;

@@ -115,12 +115,12 @@ static int access_thread(struct lx_context *lx, struct call *call)
 	return call->ret;
 }
 
-/* 3.1.2, 4.3.2: from the monitored CPU, or as PFM_FL_ANY_CPU has it. */
+/* 3.1.2, 4.3.2: from the monitored CPU, or from any. */
 static int access_cpu(struct pfm_context *ctx, struct call *call)
 {
 	if (get_cpu() == ctx->cpu) {
 		call->ret = run_here(call);
-	} else if (!(ctx->flags & PFM_FL_ANY_CPU)) {
+	} else if (!pfm_any_cpu(ctx)) {
 		call->ret = pfm_refuse(-EBUSY, "the context monitors CPU %u and is commanded from there",
 				       ctx->cpu);
 	} else if (smp_call_function_single(ctx->cpu, run_there, call, 1)) {

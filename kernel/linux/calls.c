@@ -34,7 +34,7 @@ static int need_counters(struct pfm_context *ctx, const pfarg_pmc_t *v, int n)
 
 static int write_pmcs(struct pfm_context *ctx, void *v, int n)
 {
-	int ret = ctx->state == PFM_CTX_UNLOADED ? 0 : need_counters(ctx, v, n);
+	int ret = pfm_loaded(ctx) ? need_counters(ctx, v, n) : 0;
 
 	return ret ? ret : pfm_do_write_pmcs(ctx, v, n);
 }
@@ -236,7 +236,7 @@ static long on_context(struct lx_context *lx, unsigned int cmd, void __user *arg
 	case PFM_NR_UNLOAD_CONTEXT:
 		return pfm_do_unload(ctx);
 	case PFM_NR_IS_LOADED:
-		return ctx->state != PFM_CTX_UNLOADED;
+		return pfm_loaded(ctx);
 	case PFM_NR_BUFFER_SIZE:
 		return buffer_size(ctx, arg);
 	default:

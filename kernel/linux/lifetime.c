@@ -145,14 +145,8 @@ static void cpu_is_gone(struct work_struct *work)
 	struct lx_context *lx = container_of(work, struct lx_context, cpu_work);
 
 	mutex_lock(&lx->lock);
-	if (lx->ctx && lx->ctx->state != PFM_CTX_UNLOADED && !lx->task && READ_ONCE(lx->cpu_left)) {
-		u32 flags = lx->ctx->flags;
-
-		lx->ctx->flags |= PFM_FL_ANY_CPU;
-		pfm_do_stop(lx->ctx);
-		lx->ctx->flags = flags;
+	if (lx->ctx && pfm_loaded(lx->ctx) && !lx->task && READ_ONCE(lx->cpu_left))
 		pfm_target_exit(lx->ctx);
-	}
 	lx_wake(lx);
 	mutex_unlock(&lx->lock);
 	lx_context_put(lx);

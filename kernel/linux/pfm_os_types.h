@@ -3,8 +3,12 @@
 #ifndef PFM_OS_TYPES_H
 #define PFM_OS_TYPES_H
 
+#include <linux/compiler.h>
 #include <linux/errno.h>
+#include <linux/nospec.h>
 #include <linux/string.h>
 #include <linux/types.h>
+
+#define pfm_os_index(i, n)	array_index_nospec(i, n)
 
 #endif

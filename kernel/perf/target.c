@@ -185,7 +185,7 @@ int perf_right_cpu(struct pfm_context *ctx)
 {
 	struct pfm_caller who;
 
-	if (!(ctx->flags & PFM_FL_SYSTEM_WIDE) || (ctx->flags & PFM_FL_ANY_CPU))
+	if (!(ctx->flags & PFM_FL_SYSTEM_WIDE) || pfm_any_cpu(ctx))
 		return 0;
 	pfm_user_caller(ctx->machine, &who);
 	if (who.cpu == ctx->cpu)

@@ -177,31 +177,11 @@ uint64_t sim_timer_clock(const struct pfm_context *ctx)
 	return sc->target ? sc->target->ran : sim_of(ctx)->now;
 }
 
-void sim_ctx_hold(struct pfm_context *ctx)
-{
-	struct sim_ctx *sc = sim_ctx_of(ctx);
-
-	if (sc->held)
-		return;
-	sc->held = true;
-	sc->held_at = sim_timer_clock(ctx);
-}
-
-void sim_ctx_release(struct pfm_context *ctx)
-{
-	struct sim_ctx *sc = sim_ctx_of(ctx);
-	uint64_t ns = sc->held ? sim_timer_clock(ctx) - sc->held_at : 0;
-
-	sc->held = false;
-	sc->excluded += ns;
-	sc->deadline = ns < SIM_NEVER - sc->deadline ? sc->deadline + ns : SIM_NEVER;
-}
-
 uint64_t sim_cpu_timer_at(struct sim_cpu *cpu)
 {
 	const struct sim_ctx *sc = cpu->ctx ? sim_ctx_of(cpu->ctx) : NULL;
 
-	if (!sc || !sc->armed || sc->held)
+	if (!sc || !sc->armed)
 		return SIM_NEVER;
 	if (!sc->target)
 		return sc->deadline;

@@ -174,7 +174,7 @@ static int in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void 
 	int ret;
 
 	who_calls(ctx->machine, &who);
-	if ((ctx->flags & PFM_FL_SYSTEM_WIDE) && !(ctx->flags & PFM_FL_ANY_CPU) && who.cpu != ctx->cpu)
+	if ((ctx->flags & PFM_FL_SYSTEM_WIDE) && !pfm_any_cpu(ctx) && who.cpu != ctx->cpu)
 		return pfm_refuse(-EBUSY, "the context monitors CPU %u, and the caller is on CPU %u",
 				  ctx->cpu, who.cpu);
 	sim_lock(sim);
@@ -192,7 +192,6 @@ static void run_counters(struct pfm_context *ctx, bool on)
 	struct sim_cpu *cpu = sim_pmu_of(ctx);
 
 	sim_ctx_of(ctx)->running = on;
-	sim_ctx_release(ctx);
 	if (cpu)
 		sim_pmu_changed(cpu);
 }
@@ -212,7 +211,6 @@ static void arm(struct pfm_context *ctx, uint64_t ns)
 	struct sim_ctx *sc = sim_ctx_of(ctx);
 	uint64_t clock = sim_timer_clock(ctx);
 
-	sim_ctx_release(ctx);
 	sc->armed = true;
 	sc->deadline = ns < SIM_NEVER - clock ? clock + ns : SIM_NEVER;
 }
@@ -226,7 +224,7 @@ static uint64_t left(struct pfm_context *ctx)
 	sim_lock(sim);
 	if (sim_pmu_of(ctx))
 		sim_cpu_sync(sim_pmu_of(ctx));
-	clock = sc->held ? sc->held_at : sim_timer_clock(ctx);
+	clock = sim_timer_clock(ctx);
 	ns = sc->armed && sc->deadline > clock ? sc->deadline - clock : 0;
 	sim_unlock(sim);
 	return ns;
@@ -254,7 +252,7 @@ static uint64_t ran(struct pfm_context *ctx)
 	sim_lock(sim);
 	if (sim_pmu_of(ctx))
 		sim_cpu_sync(sim_pmu_of(ctx));
-	ns = (sc->held ? sc->held_at : sim_timer_clock(ctx)) - sc->excluded;
+	ns = sim_timer_clock(ctx) - sc->excluded;
 	sim_unlock(sim);
 	return ns;
 }

@@ -58,6 +58,20 @@ static void set_tool_cpu(struct pfm_sim *sim, uint64_t v)
 	sim->tool_cpu = v;
 }
 
+/* 5.6.2: what restricts ranges and is loaded, on a thread or a CPU. */
+static bool ranges_restricted(struct pfm_sim *sim)
+{
+	bool found = false;
+
+	sim_lock(sim);
+	for (unsigned int i = 0; i < sim->num_threads && !found; i++)
+		found = sim->threads[i]->ctx && pfm_restricts_ranges(sim->threads[i]->ctx);
+	for (unsigned int i = 0; i < sim->num_cpus && !found; i++)
+		found = sim->cpus[i].ctx && pfm_restricts_ranges(sim->cpus[i].ctx);
+	sim_unlock(sim);
+	return found;
+}
+
 static void set_debugger(struct pfm_sim *sim, uint64_t v)
 {
 	sim->debugger = v;
@@ -92,6 +106,8 @@ static int apply(struct pfm_sim *sim, const struct option *o, uint64_t value)
 		return pfm_refuse(-EINVAL, "option %s is from %llu to %llu, not %llu", o->key,
 				  (unsigned long long)o->min, (unsigned long long)o->max,
 				  (unsigned long long)value);
+	if (o->set == set_debugger && value && ranges_restricted(sim))
+		return pfm_refuse(-EBUSY, "the debug registers restrict ranges in a loaded context");
 	if (o->set == set_page_size && (value & (value - 1)))
 		return pfm_refuse(-EINVAL, "option page_size is a power of two, not %llu",
 				  (unsigned long long)value);

@@ -146,7 +146,7 @@ void sim_pmu_watch(struct sim_cpu *cpu)
 		return;
 	cpu->watches_known = true;
 	cpu->num_watches = 0;
-	if (!sc || !sc->running || sc->held)
+	if (!sc || !sc->running)
 		return;
 	allowed = monitored_levels(cpu);
 	for (unsigned int i = 0; i < cpu->sim->num_counters; i++)

@@ -61,7 +61,6 @@ bool sim_sched_contended(const struct sim_cpu *cpu)
 static void switch_out(struct sim_cpu *cpu)
 {
 	struct pfm_context *ctx, *outer;
-	bool held;
 
 	if (!cpu->cur->idle)
 		sim_pmu_event(cpu, SIM_EV_CONTEXT_SWITCHES, PFM_SIM_KERNEL);
@@ -71,10 +70,7 @@ static void switch_out(struct sim_cpu *cpu)
 	if (!ctx || cpu->ctx != ctx || !sim_enter(cpu->sim, ctx, &outer))
 		return;
 	if (cpu->ctx == ctx) {
-		held = sim_ctx_of(ctx)->held;
 		pfm_ctxsw_out(ctx);
-		if (held)	/* rum's effect is the thread's, wherever it runs */
-			sim_ctx_hold(ctx);
 		sim_ctx_of(ctx)->running = false;
 		sim_pmu_bind(cpu, NULL);
 	}
@@ -84,15 +80,11 @@ static void switch_out(struct sim_cpu *cpu)
 static void switch_in(struct sim_cpu *cpu, bool migrated)
 {
 	struct pfm_context *ctx = cpu->cur->ctx, *outer;
-	bool held;
 
 	if (!cpu->ctx && sim_enter(cpu->sim, ctx, &outer)) {
 		if (cpu->cur->ctx == ctx) {
 			sim_pmu_bind(cpu, ctx);
-			held = sim_ctx_of(ctx)->held;
 			pfm_ctxsw_in(ctx);
-			if (held)
-				sim_ctx_hold(ctx);
 		}
 		sim_leave(cpu->sim, ctx, outer);
 	}

@@ -318,11 +318,9 @@ struct sim_ctx {
 	struct sim_cpu		*cpu;		/* system-wide */
 	bool			running;	/* counters may run */
 	bool			insecure;	/* sum and rum work (5.3) */
-	bool			held;		/* by rum, since held_at on the timer's clock */
-	uint64_t		held_at;
 	bool			armed;
 	uint64_t		deadline;	/* on the timer's clock, see sim_timer_clock() */
-	uint64_t		excluded;	/* ns not monitored: the idle thread ran, or rum held it */
+	uint64_t		excluded;	/* ns not monitored: the idle thread ran */
 };
 
 static inline struct pfm_sim *sim_of(const struct pfm_context *ctx)
@@ -371,9 +369,6 @@ void sim_cpu_handle(struct sim_cpu *cpu);	/* everything that is due on it now */
 uint64_t sim_cpu_next(struct sim_cpu *cpu);	/* when that will be the case again */
 uint64_t sim_cpu_timer_at(struct sim_cpu *cpu);	/* when the set timeout expires, or SIM_NEVER */
 uint64_t sim_timer_clock(const struct pfm_context *ctx);
-/* rum stops counters, timeout and duration as PFM_STOP does, and sum lets them go on (3.1.6, 3.7.6). */
-void sim_ctx_hold(struct pfm_context *ctx);
-void sim_ctx_release(struct pfm_context *ctx);
 
 /* sched.c */
 void sim_sched_ready(struct sim_thread *t);	/* it can run; finds it a CPU that idles, or queues it */

@@ -200,16 +200,24 @@ static void exec(struct sim_thread *t, struct sim_program *prog)
 	sim_pmu_changed(&t->sim->cpus[t->cpu]);
 }
 
+/* 5.3: sum and rum do what PFM_START and PFM_STOP do, where the thread may (3.1.5, 3.1.6). */
 static void set_up_bit(struct sim_cpu *cpu, bool on)
 {
-	if (!cpu->ctx || !sim_ctx_of(cpu->ctx)->insecure)
+	struct pfm_context *ctx = cpu->ctx, *outer;
+
+	if (!ctx || !sim_ctx_of(ctx)->insecure)
 		return;
 	sim_cpu_sync(cpu);
-	if (on)
-		sim_ctx_release(cpu->ctx);
-	else
-		sim_ctx_hold(cpu->ctx);
-	sim_pmu_changed(cpu);
+	if (!sim_enter(cpu->sim, ctx, &outer))
+		return;
+	if (cpu->ctx == ctx) {
+		if (on)
+			pfm_user_start(ctx);
+		else
+			pfm_user_stop(ctx);
+		sim_pmu_changed(cpu);
+	}
+	sim_leave(cpu->sim, ctx, outer);
 }
 
 /* 3.1.7: contexts are not inherited. A computer without memory for a child goes on without. */

@@ -410,7 +410,7 @@ int pfm_is_loaded(int fd)
 	if (pfm_linux_call(fd, PFM_NR_IS_LOADED, 0, NULL, &loaded))
 		return loaded;
 	d = pfm_desc_enter(fd, &saved);
-	loaded = d ? d->ctx->state != PFM_CTX_UNLOADED : -1;
+	loaded = d ? pfm_loaded(d->ctx) : -1;
 	pfm_desc_leave(d, &saved);
 	return loaded;
 }

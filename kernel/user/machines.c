@@ -81,6 +81,13 @@ static struct pfm_machine *use_name(const char *name, const char *options)
 	return kind ? use(kind, model, options) : NULL;
 }
 
+/* A machine that is there, but lacks something now: who asks again may get it. */
+static bool just_lacks(int err)
+{
+	return err == ENOMEM || err == EMFILE || err == ENFILE || err == EAGAIN || err == EINTR || err == EFAULT;
+}
+
+/* A program shall not find itself on another machine because memory was short for a moment. */
 static struct pfm_machine *choose(void)
 {
 	const char *name = getenv("LPFM_MACHINE");
@@ -88,7 +95,7 @@ static struct pfm_machine *choose(void)
 	if (name && *name)
 		return use_name(name, NULL);
 	for (int i = 0; i < NUM_KINDS; i++)
-		if (use(kinds[i], "", NULL))
+		if (use(kinds[i], "", NULL) || just_lacks(errno))
 			return current;
 	return NULL;
 }

@@ -135,8 +135,10 @@ static int fetch_regs(struct pfm_reg **table, const uint64_t *bits, unsigned int
 	int n = 0;
 
 	*table = calloc(PFM_MAX_PMDS, sizeof(**table));
-	if (!*table)
+	if (!*table) {
+		pfm_refuse(0, "no memory for its registers");
 		return -1;
+	}
 	for (num = 0; num < PFM_MAX_PMDS; num++) {
 		if (!(bits[num / 64] >> (num % 64) & 1))
 			continue;
@@ -147,6 +149,7 @@ static int fetch_regs(struct pfm_reg **table, const uint64_t *bits, unsigned int
 	return n;
 }
 
+/* Whatever fails has told why, and left errno. */
 static int fetch_pmu(void)
 {
 	pfarg_config_t cfg;
@@ -155,8 +158,10 @@ static int fetch_pmu(void)
 	if (pfm_linux_ask(PFM_NR_GET_CONFIG, 0, &cfg))
 		return -1;
 	num_pmcs = fetch_regs(&pmcs, cfg.cf_impl_pmcs, PFM_NR_GETINFO_PMCS, names);
+	if (num_pmcs < 0)
+		return -1;
 	num_pmds = fetch_regs(&pmds, cfg.cf_impl_pmds, PFM_NR_GETINFO_PMDS, names + PFM_MAX_PMDS);
-	if (num_pmcs < 0 || num_pmds < 0)
+	if (num_pmds < 0)
 		return -1;
 	memcpy(model, cfg.cf_pmu, sizeof(model));
 	pmu.counter_width = cfg.cf_counter_width;
@@ -174,6 +179,32 @@ static struct pfm_machine *refuse(int err, const char *why)
 	return NULL;
 }
 
+static int check_version(void)
+{
+	int abi = ioctl(device, PFM_IOC(PFM_NR_ABI, 0));
+
+	if (abi == (int)PFM_IOC_ABI)
+		return 0;
+	if (abi >= 0 || errno == ENOTTY)
+		refuse(ENODEV, "perfmon.ko is of another version than libperfmon");
+	else
+		refuse(errno, "perfmon.ko does not tell its version");
+	return -1;
+}
+
+/* As if it had never been opened; the reason stays. */
+static void forget_device(void)
+{
+	int saved = errno;
+
+	close(device);
+	device = -1;
+	free(pmcs);
+	free(pmds);
+	pmcs = pmds = NULL;
+	errno = saved;
+}
+
 static int open_device(void)
 {
 	device = open(PFM_DEVICE, O_RDWR | O_CLOEXEC);
@@ -182,13 +213,9 @@ static int open_device(void)
 		       " (modprobe perfmon)" : "cannot open " PFM_DEVICE);
 		return -1;
 	}
-	if (ioctl(device, PFM_IOC(PFM_NR_ABI, 0)) == (int)PFM_IOC_ABI && !fetch_pmu())
+	if (!check_version() && !fetch_pmu())
 		return 0;
-	close(device);
-	device = -1;
-	free(pmcs);
-	free(pmds);
-	refuse(ENODEV, "perfmon.ko is of another version than libperfmon");
+	forget_device();
 	return -1;
 }
 

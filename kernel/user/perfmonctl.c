@@ -262,6 +262,17 @@ static int write_pmds(int fd, void *arg, int n)
 	return ret;
 }
 
+/* 3.1.4, 3.1.11, 3.1.12: "All but the return flag bits are reserved"; 2.x ignores those of other commands. */
+static int reserved_flags(uint32_t *flags, uint32_t mask, uint32_t mark, const char *field)
+{
+	*flags &= ~mask;
+	if (!*flags)
+		return 0;
+	pfm_refuse(0, "%s: there are no flags for this command, not %#x", field, *flags);
+	*flags |= mark;
+	return fail(EINVAL);
+}
+
 static void result_of_read(struct pfm06_pmd *to, const pfarg_pmd_t *from)
 {
 	to->reg_value = from->reg_value;
@@ -274,10 +285,12 @@ static int read_pmds(int fd, void *arg, int n)
 {
 	struct pfm06_pmd *v = arg;
 	pfarg_pmd_t *pmds;
-	int ret = 0, good = 0;
+	int ret = 0, good = 0, known = 0;
 
 	if (!pfm_pmu_of(fd) || wants_vector(fd, arg, n, sizeof(*v)))
 		return -1;
+	while (known < n && !(v[known].reg_flags & ~(PFM_REG_RETFL_MASK | PFM_REGFL_READ_RESET)))
+		known++;
 	pmds = calloc((size_t)n, sizeof(*pmds));
 	if (!pmds) {
 		pfm_refuse(0, "no memory for %d elements", n);
@@ -289,10 +302,13 @@ static int read_pmds(int fd, void *arg, int n)
 		pmds[i].reg_flags = v[i].reg_flags;
 	}
 	/* n of these can be larger than the limit that n of 0.6's kept */
-	for (int done = 0, step; done < n && !ret; done += step) {
-		step = n - done < 16 ? n - done : 16;
+	for (int done = 0, step; done < known && !ret; done += step) {
+		step = known - done < 16 ? known - done : 16;
 		ret = pfm_read_pmds(fd, pmds + done, step);
 	}
+	if (!ret && known < n)
+		ret = reserved_flags(&pmds[known].reg_flags, PFM_REG_RETFL_MASK | PFM_REGFL_READ_RESET,
+				     PFM_REG_RETFL_EINVAL, "reg_flags");
 	for (; good < n; good++) {
 		v[good].reg_flags = pmds[good].reg_flags;
 		if (PFM_REG_HAS_ERROR(pmds[good].reg_flags))
@@ -324,8 +340,12 @@ static int create_evtset(int fd, struct pfm06_setdesc *req)
 
 static int delete_evtset(int fd, struct pfm06_setdesc *req)
 {
-	pfarg_setdesc_t d = { .set_id = req->set_id, .set_flags = req->set_flags };
-	int ret = pfm_delete_evtsets(fd, &d, 1);
+	pfarg_setdesc_t d = { .set_id = req->set_id };
+	int ret;
+
+	if (reserved_flags(&req->set_flags, PFM_SET_RETFL_MASK, PFM_SET_RETFL_EINVAL, "set_flags"))
+		return -1;
+	ret = pfm_delete_evtsets(fd, &d, 1);
 
 	req->set_flags = d.set_flags;
 	return ret;
@@ -355,8 +375,12 @@ static int delete_evtsets(int fd, void *arg, int n)
 
 static int getinfo_evtset(int fd, struct pfm06_setinfo *req)
 {
-	pfarg_setinfo_t info = { .set_id = req->set_id, .set_flags = req->set_flags };
-	int ret = pfm_getinfo_evtsets(fd, &info, 1);
+	pfarg_setinfo_t info = { .set_id = req->set_id };
+	int ret;
+
+	if (reserved_flags(&req->set_flags, PFM_SET_RETFL_MASK, PFM_SET_RETFL_EINVAL, "set_flags"))
+		return -1;
+	ret = pfm_getinfo_evtsets(fd, &info, 1);
 
 	req->set_flags = info.set_flags;
 	if (ret)

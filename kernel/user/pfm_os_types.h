@@ -9,4 +9,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define WRITE_ONCE(x, v)	__atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
+
+/* A program can be speculated into telling nothing but its own secrets. */
+#define pfm_os_index(i, n)	(i)
+
 #endif

@@ -74,11 +74,13 @@ extern const char *const program_events[];
 /* A random program; it stays where it is until the pool is used again from used = 0. */
 const struct pfm_sim_program *program_make(struct program_pool *pool);
 
-/* --- rules: harness_rules.c ------------------------------------------------------------------- */
+/* --- rules: harness_rules.c, harness_sets.c --------------------------------------------------- */
 
 /* The context behind a descriptor; fails if there is none. */
 struct pfm_context *context_of(int fd);
-/* Its sets, registers, thresholds, timeouts and state fit together. */
+/* The sets of a context, their registers, thresholds and timeouts fit together. */
+void rules_sets(struct pfm_context *ctx);
+/* So do they with its state and its computer. */
 void rules_context(struct pfm_context *ctx);
 /* Sessions, memory and CPUs of a computer fit the contexts that are open on it. */
 void rules_machine(struct pfm_sim *sim, struct pfm_context *const *open, unsigned int n);

@@ -162,6 +162,14 @@ static void note_reset(struct ledger *l, struct pfm_set *set, unsigned int num, 
 	ledger_set(l, set->id)->counters[i].expect = pmd->value;
 }
 
+static void note_resets(struct ledger *l, struct pfm_set *set, const uint64_t *bits, enum pfm_reset kind)
+{
+	unsigned int num;
+
+	pfm_for_each_bit(num, bits)
+		note_reset(l, set, num, kind);
+}
+
 void __wrap_pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
 			   enum pfm_reset kind)
 {
@@ -178,8 +186,23 @@ void __wrap_pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const u
 	memcpy(all, bits, sizeof(all));
 	pfm_for_each_bit(num, bits)
 		pfm_bits_or(all, pfm_set_pmd(set, num)->reset_pmds);
-	pfm_for_each_bit(num, all)
-		note_reset(l, set, num, kind);
+	note_resets(l, set, all, kind);
+}
+
+void __real_pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits, enum pfm_reset kind);
+void __wrap_pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits, enum pfm_reset kind);
+
+/* 3.1.2: those of counters that wrapped and go on. */
+void __wrap_pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits, enum pfm_reset kind)
+{
+	struct ledger *l = ledger_find(ctx);
+
+	if (l)
+		ledger_sync(l);
+	has_reset |= !pfm_bits_empty(bits);
+	__real_pfm_reset_these(ctx, set, bits, kind);
+	if (l)
+		note_resets(l, set, bits, kind);
 }
 
 /* --- sampling buffers ----------------------------------------------------------------------- */

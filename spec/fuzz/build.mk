@@ -30,12 +30,16 @@ else
 
 LOAD_SRC   := $(PERFMON_SRC)
 LOAD_WRAPS := malloc calloc realloc free mmap munmap memfd_create socketpair close epoll_ctl
-STRESS_WRAPS := pfm_overflow pfm_set_timeout pfm_reset_pmds pfm_ctxsw_in
+STRESS_WRAPS := pfm_overflow pfm_set_timeout pfm_reset_pmds pfm_reset_these pfm_ctxsw_in
 LOAD_SAN   := -fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 LOAD_FLAGS := $(CSTD) $(WARN) -O2 -g $(LOAD_SAN) $(INCLUDES) -Ispec/c -MMD -MP
 
-HARNESS    := spec/c/harness.c spec/c/harness_program.c spec/c/harness_rules.c
+HARNESS    := spec/c/harness.c spec/c/harness_program.c spec/c/harness_rules.c \
+	spec/c/harness_sets.c
 STRESS_SRC := $(wildcard spec/c/stress*.c) spec/c/harness_alloc.c
+# The core alone, among threads: twice, for ASan and TSan do not go together.
+CONCURRENT_SRC := $(wildcard kernel/core/*.c kernel/formats/*.c spec/c/concurrent*.c) spec/c/harness.c spec/c/harness_sets.c
+TSAN_FLAGS := $(CSTD) $(WARN) -O2 -g -fsanitize=thread $(INCLUDES) -Ispec/c -MMD -MP
 ALLOC_SRC  := spec/c/alloc.c spec/c/alloc_calls.c spec/c/harness_alloc.c
 FUZZ_SRC   := spec/c/fuzz.c spec/c/fuzz_calls.c spec/c/fuzz_06.c
 LOAD_OBJ   := $(LOAD_SRC:%.c=build/spec/obj/%.o) $(HARNESS:%.c=build/spec/obj/%.o)
@@ -52,8 +56,21 @@ load_link = @LD_PRELOAD= $(CC) $(LOAD_SAN) $(patsubst %,-Wl$(,)--wrap=%,$(1)) -o
 build/spec/stress: $(LOAD_OBJ) $(STRESS_SRC:%.c=build/spec/obj/%.o)
 	$(call load_link,$(LOAD_WRAPS) $(STRESS_WRAPS))
 
+build/spec/concurrent: $(CONCURRENT_SRC:%.c=build/spec/obj/%.o)
+	$(call load_link)
+
+build/spec/tsan/%.o: %.c
+	@mkdir -p $(@D)
+	@LD_PRELOAD= $(CC) $(TSAN_FLAGS) -c -o $@ $<
+
+build/spec/concurrent-tsan: $(CONCURRENT_SRC:%.c=build/spec/tsan/%.o)
+	@LD_PRELOAD= $(CC) -fsanitize=thread -o $@ $^ -pthread
+
 build/spec/alloc: $(LOAD_OBJ) $(ALLOC_SRC:%.c=build/spec/obj/%.o)
 	$(call load_link,$(LOAD_WRAPS))
+
+build/spec/module_faults: $(LOAD_OBJ) build/spec/obj/spec/c/module_faults.o build/spec/obj/spec/c/harness_alloc.o
+	$(call load_link,$(LOAD_WRAPS) open ioctl)
 
 build/spec/fuzz_replay: $(LOAD_OBJ) $(patsubst %.c,build/spec/obj/%.o,$(FUZZ_SRC) spec/c/fuzz_replay.c)
 	$(call load_link)
@@ -71,7 +88,10 @@ fuzz: build/fuzz/fuzz
 	@nice build/fuzz/fuzz -max_total_time=$(SECONDS) -max_len=1024 -timeout=25 -rss_limit_mb=4096 \
 		-print_final_stats=1 -artifact_prefix=build/fuzz/ build/fuzz/found spec/fuzz/corpus
 
--include $(patsubst %.c,build/spec/obj/%.d,$(LOAD_SRC) $(HARNESS) $(STRESS_SRC) $(ALLOC_SRC) $(FUZZ_SRC))
+-include $(patsubst %.c,build/spec/obj/%.d,$(LOAD_SRC) $(HARNESS) $(STRESS_SRC) $(ALLOC_SRC) $(FUZZ_SRC) \
+	$(CONCURRENT_SRC))
+-include build/spec/obj/spec/c/module_faults.d
+-include $(patsubst %.c,build/spec/tsan/%.d,$(CONCURRENT_SRC))
 -include $(FUZZ_OBJ:.o=.d)
 
 endif

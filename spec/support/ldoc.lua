@@ -13,9 +13,9 @@ end
 
 -- Of a directory and those below it, sorted.
 local function files(dir, ending)
-   local list, pipe = {}, assert(io.popen(("find %s -name '*%s' | sort"):format(dir, ending)))
-   for path in pipe:lines() do list[#list + 1] = path end
-   pipe:close()
+   local list, find = {}, io.popen(("find %s -name '*%s' | sort"):format(dir, ending))
+   for path in find:lines() do list[#list + 1] = path end
+   find:close()
    return list
 end
 

@@ -314,7 +314,7 @@ static void profile_by_the_clock(void)
 {
 	pfm_dfl_smpl_arg_t arg = { .buf_size = 1 << 20 };
 	const pfm_dfl_smpl_entry_t *e;
-	const pfm_dfl_smpl_hdr_t *hdr;
+	const volatile pfm_dfl_smpl_hdr_t *hdr;
 	pfarg_ctx_t ctx = { 0 };
 	double in_hot = 0, in_cold = 0, slack;
 	int fd;
@@ -326,7 +326,7 @@ static void profile_by_the_clock(void)
 	MUST(set_period(fd, 0, CLOCK, 99991, 0));
 	MUST(load(fd, my_tid()));
 	MUST(pfm_start(fd, NULL));
-	for (int i = 0; i < 3000; i++) {
+	for (int i = 0; i < (exact() || hdr->hdr_count > 400 ? 3000 : 300000); i++) {	/* a shared host is slow */
 		hot(15000);
 		cold(5000);
 	}

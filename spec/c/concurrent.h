@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * concurrent.h - the core among threads: some are CPUs, which deliver overflows, timeouts, context
+ * switches and ends of threads at any time; others give commands. The machine they share keeps to the
+ * rules of core/machine.h as perfmon.ko does: access() is a lock, and a file has another around each
+ * command.
+ */
+#ifndef LPFM_CONCURRENT_H
+#define LPFM_CONCURRENT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "core.h"
+#include "harness.h"
+
+#define NUM_CPUS	2		/* threads that interrupt */
+#define NUM_COMMANDERS	3		/* threads that give commands */
+#define NUM_TARGETS	3		/* threads to monitor: 1 .. */
+#define TARGET_WITH_FD	2		/* it has the contexts' descriptors, too */
+#define NUM_FILES	5
+#define NUM_COUNTERS	24
+#define NUM_PMDS	110		/* numbers below this one */
+#define NUM_IDS		6
+#define QUEUE_ROOM	16
+
+extern const uint16_t set_ids[NUM_IDS];
+
+/* What a set must tell, kept beside it. */
+struct set_ledger {
+	uint64_t	value[NUM_PMDS];
+	uint64_t	runs, duration, lost, throttled;
+};
+
+/* What the command in progress does to registers, for the ledger to follow. */
+enum doing { DOING_NOTHING, DOING_WRITE, DOING_READ, DOING_INFO };
+
+/* A context's file and its part of the machine, as struct lx_context is. */
+struct file {
+	pthread_mutex_t		lock;		/* around commands */
+	struct pfm_context	*ctx;		/* under lock; NULL: closed */
+	atomic_int		refs;
+	bool			tally;		/* its format is one of concurrent_format.c */
+	enum doing		doing;		/* under lock */
+
+	pthread_mutex_t		pmu;		/* access(); all that follows is under it */
+	const struct me		*inside;	/* who has pmu */
+	bool			attached, lost, scheduled_in, running, armed, is_pending, coming_in;
+	uint64_t		timeout, ran, mark;
+	uint32_t		target;
+	atomic_bool		held;		/* PFM_FL_NOTIFY_BLOCK */
+	struct pfm_set		*installed;
+	bool			on[NUM_PMDS];	/* of the counters: it is on the PMU */
+	uint64_t		counts[NUM_PMDS], seen[NUM_PMDS];
+	uint64_t		pending[PFM_PMD_BV];
+	struct set_ledger	ledger[NUM_IDS];
+	unsigned int		posts, signals;	/* asked for */
+	unsigned int		handled, wants_notify, wants_mask;	/* by the format, of one overflow */
+
+	pthread_mutex_t		read_lock;
+	pfarg_msg_t		queue[QUEUE_ROOM];
+	atomic_uint		head, tail;
+};
+
+/* The calling thread. */
+struct me {
+	struct rng	rng;
+	uint32_t	tid, cpu;
+};
+extern _Thread_local struct me me;
+
+enum command { CREATE, CLOSE, WRITE_PMCS, WRITE_PMDS, READ_PMDS, LOAD, UNLOAD, START, STOP, RESTART, CREATE_SETS,
+	       DELETE_SETS, GETINFO_SETS, GETINFO_REGS, CONFIG, FORMATS, READ_MESSAGES, LOOK_AT_BUFFER, NUM_COMMANDS };
+
+/* How much happened, for the summary. */
+struct tally {
+	atomic_ulong	ok[NUM_COMMANDS], refused[NUM_COMMANDS];
+	atomic_ulong	overflows, timeouts, switches, ctxsw, messages, ends, masked, blocked, throttled, grown;
+};
+extern struct tally tally;
+extern struct pfm_machine machine;
+extern atomic_bool over;		/* the commands of this world are done */
+
+/* --- concurrent_os.c ------------------------------------------------------------------------ */
+
+extern atomic_long allocated;		/* blocks that are not given back */
+
+/* --- concurrent_files.c --------------------------------------------------------------------- */
+
+struct file *file_new(void);
+struct file *file_get(unsigned int at);		/* with a reference; NULL: none is open there */
+bool file_publish(unsigned int at, struct file *f);	/* false: the place is taken */
+void file_put(struct file *f);
+void file_close(unsigned int at, struct file *f);	/* with the caller's reference */
+void file_release(struct file *f);
+/* Those that are attached, for who interrupts. */
+void watch(struct file *f);
+void unwatch(struct file *f);
+struct file *file_pick_attached(void);		/* any, with a reference; NULL: none is */
+int file_take_messages(struct file *f, int max);	/* how many there were */
+
+/* --- concurrent_machine.c ------------------------------------------------------------------- */
+
+void machine_new(void);
+void pmu_lock(struct file *f);
+void pmu_unlock(struct file *f);
+/* In PMU context: collects, and delivers what wrapped. */
+void settle(struct file *f);
+
+/* --- concurrent_ledger.c: in PMU context, or not loaded --------------------------------------- */
+
+struct set_ledger *ledger_of(struct file *f, uint16_t id);
+void ledger_forget(struct file *f, uint16_t id);
+/* A set leaves the PMU, and comes to it. */
+void ledger_leave(struct file *f);
+void ledger_enter(struct file *f, struct pfm_set *set);
+/* After a part of a command was carried out. */
+void ledger_follow(struct file *f);
+void ledger_overflow(struct file *f, const uint64_t *wrapped, const struct pfm_where *where);
+
+/* --- concurrent_interrupts.c ------------------------------------------------------------------ */
+
+void interrupt_somebody(void);
+
+/* --- concurrent_format.c ---------------------------------------------------------------------- */
+
+extern pfm_buffer_fmt_t tally_format, driven_format, visitor_format;
+
+/* --- concurrent_commands.c, concurrent_registers.c, concurrent_growth.c ------------------------ */
+
+/* The result of a command: refused is fine, as long as it is with one of the errors that can be. */
+bool went(enum command c, int ret);
+uint16_t any_id(void);
+void write_pmcs(struct file *f);
+void write_pmds(struct file *f);
+void read_pmds(struct file *f);
+void random_command(void);
+/* A context whose sets grow while they are switched. */
+void growing_life(void);
+
+#endif

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+/* concurrent_files.c - files of contexts: who refers to them, which are attached, their messages. */
+#include <stdlib.h>
+
+#include "concurrent.h"
+
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct file *files[NUM_FILES];
+static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct file *watched[NUM_FILES + NUM_COMMANDERS];	/* those not published yet, too */
+static unsigned int num_watched;
+
+struct file *file_new(void)
+{
+	struct file *f = calloc(1, sizeof(*f));
+
+	CHECK(f, "no memory for a file");
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_mutex_init(&f->pmu, NULL);
+	pthread_mutex_init(&f->read_lock, NULL);
+	atomic_init(&f->refs, 1);
+	return f;
+}
+
+void file_put(struct file *f)
+{
+	if (atomic_fetch_sub(&f->refs, 1) > 1)
+		return;
+	pthread_mutex_destroy(&f->lock);
+	pthread_mutex_destroy(&f->pmu);
+	pthread_mutex_destroy(&f->read_lock);
+	free(f);
+}
+
+struct file *file_get(unsigned int at)
+{
+	struct file *f;
+
+	pthread_mutex_lock(&table_lock);
+	f = files[at];
+	if (f)
+		atomic_fetch_add(&f->refs, 1);
+	pthread_mutex_unlock(&table_lock);
+	return f;
+}
+
+bool file_publish(unsigned int at, struct file *f)
+{
+	bool is_free;
+
+	pthread_mutex_lock(&table_lock);
+	is_free = !files[at];
+	if (is_free)
+		files[at] = f;
+	pthread_mutex_unlock(&table_lock);
+	return is_free;
+}
+
+/* The last close; others may still be on their way to its lock. */
+void file_release(struct file *f)
+{
+	pthread_mutex_lock(&f->lock);
+	pfm_do_close(f->ctx);
+	f->ctx = NULL;
+	pthread_mutex_unlock(&f->lock);
+	CHECK(!f->attached && !f->held, "closed, but attached %d, its target held %d", f->attached, f->held);
+	file_put(f);
+}
+
+void file_close(unsigned int at, struct file *f)
+{
+	bool ours;
+
+	pthread_mutex_lock(&table_lock);
+	ours = files[at] == f;
+	if (ours)
+		files[at] = NULL;
+	pthread_mutex_unlock(&table_lock);
+	if (ours)
+		file_release(f);
+	file_put(f);
+}
+
+void watch(struct file *f)
+{
+	pthread_mutex_lock(&watch_lock);
+	watched[num_watched++] = f;
+	pthread_mutex_unlock(&watch_lock);
+}
+
+void unwatch(struct file *f)
+{
+	unsigned int i = 0;
+
+	pthread_mutex_lock(&watch_lock);
+	while (watched[i] != f)
+		i++;
+	watched[i] = watched[--num_watched];
+	pthread_mutex_unlock(&watch_lock);
+}
+
+struct file *file_pick_attached(void)
+{
+	struct file *f = NULL;
+
+	pthread_mutex_lock(&watch_lock);
+	if (num_watched) {
+		f = watched[rng_below(&me.rng, num_watched)];
+		atomic_fetch_add(&f->refs, 1);
+	}
+	pthread_mutex_unlock(&watch_lock);
+	return f;
+}
+
+static void check_message(const pfarg_msg_t *msg)
+{
+	const pfarg_ovfl_msg_t *m = &msg->pfm_ovfl_msg;
+
+	if (msg->type == PFM_MSG_END)
+		return;
+	CHECK(msg->type == PFM_MSG_OVFL, "a message of type %u", msg->type);
+	CHECK(!pfm_bits_empty(m->msg_ovfl_pmds), "a message of no overflow");
+}
+
+/* As perfmon.ko: one writer, in PMU context, and readers one after the other. */
+int file_take_messages(struct file *f, int max)
+{
+	int n = 0;
+
+	pthread_mutex_lock(&f->read_lock);
+	while (n < max && atomic_load(&f->head) != atomic_load(&f->tail)) {
+		check_message(&f->queue[atomic_load(&f->tail) % QUEUE_ROOM]);
+		atomic_fetch_add(&f->tail, 1);
+		n++;
+	}
+	pthread_mutex_unlock(&f->read_lock);
+	return n;
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: MIT
+/*
+ * concurrent_machine.c - the machine's operations. Its counters have 64 bits; what is on the PMU stays there
+ * while its thread is not on a CPU, and does not count.
+ */
+#include <sched.h>
+#include <stdlib.h>
+
+#include "concurrent.h"
+
+#define PAGE 4096
+
+struct pfm_machine machine;
+
+static struct file *file_of(const struct pfm_context *ctx)
+{
+	return ctx->transport;
+}
+
+/* --- PMU context ---------------------------------------------------------------------------- */
+
+void pmu_lock(struct file *f)
+{
+	pthread_mutex_lock(&f->pmu);
+	f->inside = &me;
+}
+
+void pmu_unlock(struct file *f)
+{
+	f->inside = NULL;
+	pthread_mutex_unlock(&f->pmu);
+}
+
+/* Where the target is lost nothing comes any more, and the core may be anywhere. */
+static struct file *in_pmu(const struct pfm_context *ctx, const char *what)
+{
+	struct file *f = file_of(ctx);
+
+	CHECK(f->lost || f->inside == &me, "%s outside PMU context", what);
+	CHECK(f->attached, "%s of a context that is not attached", what);
+	return f;
+}
+
+static int access_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg)
+{
+	struct file *f = file_of(ctx);
+	int ret;
+
+	if ((ctx->flags & PFM_FL_SYSTEM_WIDE) && !pfm_any_cpu(ctx) && ctx->cpu != me.cpu)
+		return pfm_refuse(-EBUSY, "the context monitors CPU %u", ctx->cpu);
+	pmu_lock(f);
+	CHECK(f->attached, "access to a context that is not attached");
+	if (f->lost) {
+		ret = pfm_refuse(-ESRCH, "the target is gone");
+	} else {
+		settle(f);
+		ret = fn(ctx, arg);
+		CHECK(f->doing == DOING_NOTHING || ctx->vector.n <= PFM_PART, "%d elements at once",
+		      ctx->vector.n);
+		ledger_follow(f);
+	}
+	pmu_unlock(f);
+	return ret;
+}
+
+/* --- registers ------------------------------------------------------------------------------ */
+
+static void put_on(struct file *f, const struct pfm_pmd *pmd)
+{
+	if (!pmd->is_counter)
+		return;
+	f->on[pmd->num] = true;
+	f->counts[pmd->num] = f->seen[pmd->num] = pmd->value;
+}
+
+static int install(struct pfm_context *ctx, struct pfm_set *set)
+{
+	struct file *f = in_pmu(ctx, "install");
+
+	CHECK(!f->running || f->coming_in, "a set comes to counters that run");
+	ledger_leave(f);
+	ledger_enter(f, set);
+	memset(f->on, 0, sizeof(f->on));
+	for (unsigned int i = 0; i < set->num_pmds; i++)
+		put_on(f, &set->pmds[i]);
+	f->installed = set;
+	return 0;
+}
+
+static void collect(struct pfm_context *ctx, struct pfm_set *set)
+{
+	struct file *f = in_pmu(ctx, "collect");
+
+	CHECK(set == f->installed, "set %u is collected, and set %u is on the PMU", set->id,
+	      f->installed ? f->installed->id : ~0);
+	for (unsigned int i = 0; i < set->num_pmds; i++) {
+		struct pfm_pmd *pmd = &set->pmds[i];
+
+		if (!rng_below(&me.rng, 50))
+			sched_yield();	/* a slow interrupt */
+		if (!pmd->is_counter)
+			continue;
+		CHECK(f->on[pmd->num], "set %u PMD%u is in use, but not on the PMU", set->id, pmd->num);
+		CHECK(pmd->value == f->seen[pmd->num], "set %u PMD%u: an update was lost, %#llx, not %#llx", set->id,
+		      pmd->num, (unsigned long long)pmd->value, (unsigned long long)f->seen[pmd->num]);
+		pmd->value = f->seen[pmd->num] = f->counts[pmd->num];
+	}
+}
+
+static int write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
+{
+	struct file *f = in_pmu(ctx, "write_pmc");
+
+	CHECK(set == f->installed && pfm_set_pmc(set, num), "PMC%u of set %u is written", num, set->id);
+	return 0;
+}
+
+static int write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
+{
+	struct file *f = in_pmu(ctx, "write_pmd");
+	struct pfm_pmd *pmd = pfm_set_pmd(set, num);
+
+	CHECK(set == f->installed && pmd, "PMD%u of set %u is written", num, set->id);
+	CHECK(!pmd->is_counter || !f->on[num] || f->seen[num] == f->counts[num],
+	      "PMD%u of set %u is written over what it counted", num, set->id);
+	put_on(f, pmd);
+	return 0;
+}
+
+/* --- running -------------------------------------------------------------------------------- */
+
+static void resume(struct pfm_context *ctx)
+{
+	struct file *f = in_pmu(ctx, "resume");
+
+	CHECK(pfm_counting(ctx) && ctx->active == f->installed, "what is held is let go");
+	if (!f->running)
+		f->mark = f->ran;
+	f->running = true;
+}
+
+static void freeze(struct pfm_context *ctx)
+{
+	struct file *f = in_pmu(ctx, "freeze");
+
+	if (f->running)
+		ledger_of(f, f->installed->id)->duration += f->ran - f->mark;
+	f->running = false;
+}
+
+static void arm(struct pfm_context *ctx, uint64_t ns)
+{
+	struct file *f = in_pmu(ctx, "arm");
+
+	CHECK(!f->armed, "a timeout is set, and runs already");
+	f->armed = true;
+	f->timeout = ns;
+}
+
+static uint64_t left(struct pfm_context *ctx)
+{
+	struct file *f = in_pmu(ctx, "left");
+
+	return f->armed ? f->timeout : 0;
+}
+
+static uint64_t disarm(struct pfm_context *ctx)
+{
+	uint64_t ns = left(ctx);
+
+	file_of(ctx)->armed = false;
+	return ns;
+}
+
+static uint64_t ran(struct pfm_context *ctx)
+{
+	return in_pmu(ctx, "ran")->ran;
+}
+
+static void block(struct pfm_context *ctx)
+{
+	struct file *f = in_pmu(ctx, "block");
+
+	CHECK(!f->held, "a target is held twice");
+	f->held = true;
+	atomic_fetch_add(&tally.blocked, 1);
+}
+
+static void unblock(struct pfm_context *ctx)
+{
+	file_of(ctx)->held = false;
+}
+
+/* --- attaching ------------------------------------------------------------------------------ */
+
+static int attach_thread(struct pfm_context *ctx, uint32_t tid)
+{
+	if (tid != me.tid && (!tid || tid > NUM_TARGETS))
+		return pfm_refuse(-ESRCH, "there is no thread %u", tid);
+	ctx->tid = ctx->pid = tid;
+	ctx->self = tid == me.tid;
+	return 0;
+}
+
+static int attach_cpu(struct pfm_context *ctx, uint32_t id)
+{
+	if (id != me.tid && id != me.cpu)
+		return pfm_refuse(-EINVAL, "CPU %u is not the caller's", id);
+	ctx->cpu = me.cpu;
+	ctx->tid = ctx->pid = me.tid;
+	ctx->self = false;
+	return 0;
+}
+
+/* Interrupts find it from here on. */
+static int attach(struct pfm_context *ctx, uint32_t id)
+{
+	struct file *f = file_of(ctx);
+	int ret = ctx->flags & PFM_FL_SYSTEM_WIDE ? attach_cpu(ctx, id) : attach_thread(ctx, id);
+
+	if (ret)
+		return ret;
+	pmu_lock(f);
+	CHECK(!f->attached && !f->installed, "attached twice");
+	f->attached = f->scheduled_in = true;
+	f->lost = f->running = f->armed = false;
+	f->target = ctx->tid;
+	pmu_unlock(f);
+	watch(f);
+	return 0;
+}
+
+/* No interrupt is in the midst when this is done. */
+static void detach(struct pfm_context *ctx)
+{
+	struct file *f = file_of(ctx);
+
+	unwatch(f);
+	pmu_lock(f);
+	CHECK(f->attached, "detached twice");
+	CHECK(!f->running && !f->armed && !f->held, "detached, but running %d, armed %d, its target held %d",
+	      f->running, f->armed, f->held);
+	CHECK(!f->is_pending, "detached before an overflow was told");
+	ledger_leave(f);
+	f->installed = NULL;
+	f->attached = f->lost = false;
+	pmu_unlock(f);
+}
+
+/* --- messages, and the rest of the world ------------------------------------------------------ */
+
+static int post(struct pfm_context *ctx, const pfarg_msg_t *msg)
+{
+	struct file *f = file_of(ctx);
+	unsigned int unread = atomic_load(&f->head) - atomic_load(&f->tail);
+
+	if (msg->type == PFM_MSG_END) {
+		CHECK(!f->attached, "END comes before the context is detached");
+		atomic_fetch_add(&tally.ends, 1);
+	} else {
+		CHECK(f->inside == &me, "a message outside PMU context");
+		f->posts++;
+		if (unread >= ctx->msgq_depth)
+			return -ENOSPC;
+		atomic_fetch_add(&tally.messages, 1);
+	}
+	CHECK(unread < QUEUE_ROOM, "END finds no room");
+	f->queue[atomic_load(&f->head) % QUEUE_ROOM] = *msg;
+	atomic_fetch_add(&f->head, 1);
+	return 0;
+}
+
+static void flush_messages(struct pfm_context *ctx)
+{
+	file_take_messages(file_of(ctx), QUEUE_ROOM);
+}
+
+static void send_signal(struct pfm_context *ctx)
+{
+	in_pmu(ctx, "signal")->signals++;
+}
+
+static void caller(struct pfm_machine *m, struct pfm_caller *who)
+{
+	(void)m;
+	*who = (struct pfm_caller){ me.tid, me.tid, me.cpu, me.tid % 2, 8 * PAGE };
+}
+
+static bool in_group(struct pfm_machine *m, uint32_t gid)
+{
+	(void)m;
+	return gid == me.tid;
+}
+
+static bool has_fd(struct pfm_context *ctx)
+{
+	return ctx->tid == TARGET_WITH_FD;
+}
+
+static uint64_t now(struct pfm_machine *m)
+{
+	static atomic_ullong clock;
+
+	(void)m;
+	return atomic_fetch_add(&clock, 20000);
+}
+
+static size_t page_size(struct pfm_machine *m)
+{
+	(void)m;
+	return PAGE;
+}
+
+static uint64_t timer_ns(struct pfm_machine *m)
+{
+	(void)m;
+	return 100;
+}
+
+static void *alloc_buffer(struct pfm_context *ctx, size_t size)
+{
+	void *p = rng_chance(&me.rng, 1) ? NULL : aligned_alloc(PAGE, size);
+
+	(void)ctx;
+	if (!p)
+		return NULL;
+	atomic_fetch_add(&allocated, 1);
+	return memset(p, 0, size);
+}
+
+static void free_buffer(struct pfm_context *ctx, void *buf, size_t size)
+{
+	(void)ctx, (void)size;
+	atomic_fetch_sub(&allocated, 1);
+	free(buf);
+}
+
+static const struct pfm_machine_ops ops = {
+	.name = "concurrent", .attach = attach, .detach = detach, .access = access_pmu, .install = install,
+	.collect = collect, .write_pmc = write_pmc, .write_pmd = write_pmd, .resume = resume, .freeze = freeze,
+	.arm = arm, .disarm = disarm, .left = left, .timer_ns = timer_ns, .ran = ran, .block = block,
+	.unblock = unblock, .post = post, .flush = flush_messages, .signal = send_signal, .caller = caller,
+	.in_group = in_group, .has_fd = has_fd, .now = now, .page_size = page_size,
+	.alloc_buffer = alloc_buffer, .free_buffer = free_buffer, .coexist = true,
+};
+
+/* --- its PMU: counters, buffers that one PMC controls, virtual PMDs in another word ------------ */
+
+#define NUM_BUFFERS	3
+#define VIRT_READ	(NUM_PMDS - 10)
+#define VIRT_WRITE	(NUM_PMDS - 1)
+
+static uint64_t read_virtual(struct pfm_context *ctx, const struct pfm_where *where)
+{
+	(void)ctx;
+	return where ? where->tstamp : me.tid;
+}
+
+static int write_virtual(struct pfm_context *ctx, uint64_t value)
+{
+	(void)ctx;
+	return value == 13 ? pfm_refuse(-EINVAL, "13 brings bad luck") : 0;
+}
+
+static void make_pmu(void)
+{
+	static struct pfm_reg pmcs[NUM_COUNTERS], pmds[NUM_COUNTERS + NUM_BUFFERS + 2];
+	static struct pfm_pmu pmu = { "concurrent", 64, pmcs, pmds, COUNT(pmcs), COUNT(pmds), NULL, NULL };
+	unsigned int n;
+
+	for (n = 0; n < NUM_COUNTERS; n++) {
+		pmcs[n] = (struct pfm_reg){ .num = n, .type = PFM_REG_TYPE_PMC, .kind = PFM_REG_WC, .name = "control" };
+		pmds[n] = (struct pfm_reg){ .num = n, .type = PFM_REG_TYPE_PMD, .kind = PFM_REG_C64 | PFM_REG_INTR,
+					    .ctrl = n, .name = "counter" };
+	}
+	for (; n < NUM_COUNTERS + NUM_BUFFERS; n++)
+		pmds[n] = (struct pfm_reg){ .num = n, .type = PFM_REG_TYPE_PMD, .kind = PFM_REG_RO,
+					    .ctrl = NUM_COUNTERS - 1, .name = "buffer" };
+	pmds[n++] = (struct pfm_reg){ .num = VIRT_READ, .type = PFM_REG_TYPE_VIRT, .kind = PFM_REG_V | PFM_REG_RO,
+				      .ctrl = PFM_REG_NO_CTRL, .name = "read", .read = read_virtual };
+	pmds[n] = (struct pfm_reg){ .num = VIRT_WRITE, .type = PFM_REG_TYPE_VIRT, .kind = PFM_REG_V,
+				    .ctrl = PFM_REG_NO_CTRL, .name = "write", .read = read_virtual,
+				    .write = write_virtual };
+	pfm_machine_init(&machine, &ops, &pmu, NULL);
+}
+
+void machine_new(void)
+{
+	make_pmu();
+	machine.arg_size_max = 1 << 20;
+}

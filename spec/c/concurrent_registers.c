@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+/* concurrent_registers.c - random vectors of registers, some of them bad, some longer than a part. */
+#include "concurrent.h"
+
+#define MAX_N (PFM_PART + 50)
+
+uint16_t any_id(void)
+{
+	return set_ids[rng_below(&me.rng, rng_chance(&me.rng, 60) ? 3 : NUM_IDS)];
+}
+
+static int any_length(void)
+{
+	if (rng_chance(&me.rng, 2))
+		return PFM_PART - 20 + rng_below(&me.rng, 70);
+	return 1 + rng_below(&me.rng, 6);
+}
+
+/* A few numbers are no register's. */
+static uint16_t any_number(void)
+{
+	uint32_t n = rng_below(&me.rng, 100);
+
+	if (n < 90)
+		return rng_below(&me.rng, NUM_COUNTERS);
+	return n < 96 ? NUM_PMDS - 1 : NUM_COUNTERS + rng_below(&me.rng, 100);
+}
+
+static uint64_t any_value(void)
+{
+	return rng_chance(&me.rng, 70) ? -(uint64_t)(1 + rng_below(&me.rng, 3000)) : rng_next(&me.rng);
+}
+
+/* Before the command, and after it: what it does not do in PMU context is followed here. */
+static void begin(struct file *f, enum doing doing)
+{
+	f->ctx->vector = (struct pfm_vector){ NULL, 0 };
+	f->doing = doing;
+}
+
+static void end(struct file *f, enum command c, int ret)
+{
+	went(c, ret);
+	if (!pfm_loaded(f->ctx))
+		ledger_follow(f);
+	f->doing = DOING_NOTHING;
+}
+
+void write_pmcs(struct file *f)
+{
+	pfarg_pmc_t v[6];
+	int n = 1 + rng_below(&me.rng, COUNT(v));
+
+	for (int i = 0; i < n; i++)
+		v[i] = (pfarg_pmc_t){ .reg_num = any_number() % (NUM_COUNTERS + 1), .reg_set = any_id(),
+				      .reg_value = rng_next(&me.rng) };
+	went(WRITE_PMCS, pfm_do_write_pmcs(f->ctx, v, n));
+}
+
+static void some_pmds(uint64_t *bits)
+{
+	for (uint32_t n = rng_below(&me.rng, 4); n--;)
+		pfm_bit_set(bits, rng_below(&me.rng, NUM_COUNTERS));
+}
+
+static void fill_in(pfarg_pmd_t *v)
+{
+	static const uint32_t flags[] = { 0, 0, PFM_REGFL_VALUES, PFM_REGFL_ATTRS, PFM_REGFL_CHECK, 1 << 30 };
+
+	*v = (pfarg_pmd_t){ .reg_num = any_number(), .reg_set = any_id(), .reg_value = any_value(),
+			    .reg_long_reset = any_value(), .reg_short_reset = any_value(),
+			    .reg_random_mask = rng_below(&me.rng, 256), .reg_random_seed = rng_next(&me.rng) };
+	v->reg_flags = flags[rng_below(&me.rng, COUNT(flags))];
+	v->reg_flags |= rng_below(&me.rng, 4);	/* OVFL_NOTIFY, RANDOM */
+	if (rng_chance(&me.rng, 40))
+		v->reg_ovfl_switch_cnt = 1 + rng_below(&me.rng, 3);
+	if (rng_chance(&me.rng, 30)) {
+		some_pmds(v->reg_smpl_pmds);
+		some_pmds(v->reg_reset_pmds);
+	}
+}
+
+void write_pmds(struct file *f)
+{
+	pfarg_pmd_t v[MAX_N];
+	int n = any_length();
+
+	for (int i = 0; i < n; i++) {
+		fill_in(&v[i]);
+		if (n > 10)	/* so that the elements that must be good are */
+			v[i].reg_num %= NUM_COUNTERS, v[i].reg_set = 0, v[i].reg_flags = 0;
+	}
+	begin(f, DOING_WRITE);
+	end(f, WRITE_PMDS, pfm_do_write_pmds(f->ctx, v, n));
+}
+
+void read_pmds(struct file *f)
+{
+	bool resets = rng_chance(&me.rng, 20);
+	pfarg_pmd_t v[MAX_N];
+	int n = any_length();
+
+	for (int i = 0; i < n; i++) {
+		v[i] = (pfarg_pmd_t){ .reg_num = any_number(), .reg_set = any_id() };
+		if (resets && rng_chance(&me.rng, 50))
+			v[i].reg_flags = PFM_REGFL_READ_RESET;
+		if (n > 10)
+			v[i].reg_num %= NUM_COUNTERS, v[i].reg_set = 0;
+	}
+	begin(f, DOING_READ);
+	end(f, READ_PMDS, pfm_do_read_pmds(f->ctx, v, n));
+}

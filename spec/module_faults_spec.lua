@@ -1,0 +1,14 @@
+-- SPDX-License-Identifier: MIT
+-- libperfmon before a perfmon.ko without memory. The same program whatever the interpreter.
+if (os.getenv("LPFM_LUA") or "luajit") ~= "luajit" then
+   return
+end
+local c = require "support.c"
+
+describe("perfmon.ko without memory", function()
+   it("is told as that: not as another version, not as another machine, and nothing is freed twice", function()
+      local out, status = c.sh("env -u LPFM_MACHINE " .. c.make("build/spec/module_faults"))
+      assert.are.equal(0, status, out)
+      assert.are.equal("8 ioctls and 2 allocations failed\n", out)
+   end)
+end)
