@@ -201,7 +201,7 @@ static void begin(const uint8_t *data, size_t size)
 	for (int i = 0; i < FUZZ_CONTEXTS; i++)
 		fuzz.fd[i] = -1;
 	choose_options(options, sizeof(options));
-	CHECK(!pfm_set_machine(rng_model(R), options), "%s", pfm_explain());
+	CHECK(!pfm_set_machine(program_model(R), options), "%s", pfm_explain());
 	fuzz.sim = pfm_sim_get();
 }
 

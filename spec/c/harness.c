@@ -54,15 +54,6 @@ uint32_t rng_below(struct rng *r, uint32_t n)
 	return (rng_next(r) >> 32) * n >> 32;
 }
 
-const char *rng_model(struct rng *r)
-{
-	uint32_t n = 0;
-
-	while (sim_model_at(n))
-		n++;
-	return sim_model_at(rng_below(r, n))->full_name;
-}
-
 bool rng_chance(struct rng *r, uint32_t percent)
 {
 	return rng_below(r, 100) < percent;

@@ -26,7 +26,6 @@ uint64_t rng_next(struct rng *r);
 uint32_t rng_below(struct rng *r, uint32_t n);			/* 0 .. n - 1 */
 bool rng_chance(struct rng *r, uint32_t percent);
 uint64_t rng_log(struct rng *r, uint64_t min, uint64_t max);	/* all magnitudes alike */
-const char *rng_model(struct rng *r);				/* "sim:k8" ... */
 
 /* --- failing: harness.c --------------------------------------------------------------------- */
 
@@ -70,6 +69,9 @@ struct program_pool {
 /* The events that programs have and all models count. */
 extern const char *const program_events[];
 #define NUM_PROGRAM_EVENTS 6
+
+/* The name of one of the models, "sim:k8". */
+const char *program_model(struct rng *r);
 
 /* A random program; it stays where it is until the pool is used again from used = 0. */
 const struct pfm_sim_program *program_make(struct program_pool *pool);

@@ -74,7 +74,7 @@ static void begin(void)
 	char options[128];
 
 	choose_options(options, sizeof(options));
-	CHECK(!pfm_set_machine(rng_model(&world.rng), options), "%s", pfm_explain());
+	CHECK(!pfm_set_machine(program_model(&world.rng), options), "%s", pfm_explain());
 	world.sim = pfm_sim_get();
 	world.pool.rng = &world.rng;
 	world.pool.kernel = false;
