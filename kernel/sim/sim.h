@@ -2,11 +2,11 @@
 /*
  * sim.h - the simulated computer, as its parts see it.
  *
- * program.c compiles programs; cursor.c moves through them by arithmetic; models.c knows the
- * models, whose files in models/ say which event code counts what; pmu.c is a CPU's bare PMU, trace.c its address registers and
- * branch buffer; cpu.c runs one CPU, sched.c decides who runs, thread.c makes and ends
- * threads, time.c moves time; options.c, new.c,
- * machine.c and api.c are the doors.
+ * program.c compiles programs; cursor.c moves through them by arithmetic; models.c knows the models,
+ * whose files in models/ say which event code counts what; pmu.c is a CPU's bare PMU, trace.c its
+ * address registers and branch buffer, software.c the software counters; cpu.c runs one CPU, sched.c
+ * decides who runs, thread.c makes and ends threads, time.c moves time; lock.c orders the locks;
+ * options.c, new.c, machine.c and api.c are the doors.
  */
 #ifndef PFM_SIM_H
 #define PFM_SIM_H
