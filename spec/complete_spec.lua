@@ -59,7 +59,7 @@ describe("completion", function()
    end)
 
    it("offers fields and methods, through tables, indices, objects and what calls return", function()
-      only("lpfm.mach", "lpfm.machine")
+      only("lpfm.mach", "lpfm.machine", "lpfm.machines")
       only("ctx:write_", "ctx:write_pmcs", "ctx:write_pmds")
       only("list_of[1].ab", ".abc")
       only("list_of.x.y", "list_of.x.yy")

@@ -25,7 +25,7 @@ local CALLS = {
    pfm_delete_evtsets = "context:delete_evtsets",
    pfm_getinfo_pmcs = "pmcs", pfm_getinfo_pmds = "pmds", pfm_get_config = "config", pfm_set_config = "config",
    pfm_getinfo_fmts = "formats", pfm_map_buffer = "context:buffer", pfm_unmap_buffer = "context:close",
-   pfm_set_machine = "machine", pfm_get_machine = "machine",
+   pfm_set_machine = "machine", pfm_get_machine = "machine", pfm_machine_name = "machines",
    pfm_explain = "its text is in the message of each failed call",
    pfm_mmap = "mmap(2) for old C source; ctx:buffer() maps",
    pfm_munmap = "munmap(2) for old C source; ctx:close() unmaps",

@@ -209,7 +209,7 @@ describe("3.1.2 PFM_WRITE_PMCS", function()
    end)
 
    it("'each PMC register is initialized with a default value ... chosen such that nothing is measured'", function()
-      for _, model in ipairs { "itanium2", "k8", "p6", "armv8" } do
+      for _, model in ipairs(sim.models()) do
          local m = sim.machine(model)
          local tid = m:spawn { program = sim.work(1000, { l2_misses = 1, branches = 1 }) }
          local ctx = sim.context()

@@ -4,7 +4,7 @@ local c = require "support.c"
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 
-local MODELS = { "itanium2", "k8", "p6", "armv8" }
+local MODELS = sim.models()
 
 describe("3.1.3 PFM_WRITE_PMDS", function()
    before_each(sim.begin)

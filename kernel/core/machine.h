@@ -25,7 +25,6 @@ struct pfm_set;
 struct pfm_pmu;
 struct pfm_machine;
 struct pfm_bare_ops;
-struct pfm_machine;
 
 /* Where, and in whom, an overflow happened. */
 struct pfm_where {
@@ -71,7 +70,7 @@ struct pfm_machine_ops {
 
 	/*
 	 * Runs fn(ctx, arg) where the PMU state of a loaded context may be touched, its counters
-	 * quiet and no overflow, timeout or switch in the midst; returns what fn returned.
+	 * quiet and no overflow, timeout or switch meanwhile; returns what fn returned.
 	 * EBUSY: a system-wide context commanded from another CPU (unless pfm_any_cpu()); ESRCH: the
 	 * target is gone, and nothing of it will come any more.
 	 */

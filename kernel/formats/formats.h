@@ -8,10 +8,17 @@
 #include "format.h"
 #include "machine.h"
 
-extern pfm_buffer_fmt_t pfm_fmt_default;	/* 3.6, in the layout of 2.x */
-extern pfm_buffer_fmt_t pfm_fmt_default_06;	/* 3.6, to the letter */
+/* One row a format, in the order in which they are listed; X(toy) stands for pfm_fmt_toy. */
+#define PFM_FORMATS(X) \
+	X(default)	/* 3.6, in the layout of 2.x */ \
+	X(default_06)	/* 3.6, to the letter */ \
+	X(nway)		/* 6.3.1, and more than double */
 
-extern pfm_buffer_fmt_t pfm_fmt_nway;		/* 6.3.1, and more than double */
+#define PFM_DECLARE_FORMAT(format)	extern pfm_buffer_fmt_t pfm_fmt_##format;
+PFM_FORMATS(PFM_DECLARE_FORMAT)
+
+/* builtin.c: all of them, ended by NULL. */
+extern pfm_buffer_fmt_t *const pfm_builtin_formats[];
 
 /* Samples in the layout of 2.x, for formats that keep it: the largest there can be; and writing one. */
 size_t pfm_dfl_max_sample(uint16_t num_pmds);

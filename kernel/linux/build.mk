@@ -12,7 +12,7 @@ KMAKE    = $(MAKE) -C $(KDIR) M=$(abspath $(MODDIR))/linux $(BTF)
 
 .PHONY: module module-of module-install dkms vm check-vm
 
-$(MODDIR)/.linked: $(wildcard $(MODULE_DIRS:%=kernel/%) kernel/include/perfmon)
+$(MODDIR)/.linked: $(wildcard $(MODULE_DIRS:%=kernel/%) kernel/include/perfmon kernel/linux/arch kernel/linux/modules)
 	@rm -rf $(MODDIR) && mkdir -p $(MODDIR)
 	@cp -rs $(MODULE_DIRS:%=$(CURDIR)/kernel/%) $(MODDIR)/
 	@touch $@

@@ -11,10 +11,13 @@
 #include <linux/module.h>
 
 #include "format.h"
+#include "perfmon/uuid.h"
 #include "pmu.h"
 
+/* --- a sampling format ---------------------------------------------------------------------- */
+
 /*
- * Formats, 3.5.8 and 3.5.9: pfm_register_buffer_fmt(fmt) at the start, pfm_unregister_buffer_fmt(uuid) at the
+ * 3.5.8 and 3.5.9: pfm_register_buffer_fmt(fmt) at the start, pfm_unregister_buffer_fmt(uuid) at the
  * end; 0 or a positive errno, as the specification has it. Call-backs: core/format.h. fmt_handler and fmt_restart
  * run with interrupts off, also in an NMI: they take no lock and do not sleep.
  */
@@ -25,12 +28,56 @@ int pfm_module_remove_fmt(unsigned char *uuid);
 
 /*
  * By these names modprobe finds a module when a context asks for its format, or somebody for the list of all:
- * name and UUID as in /sys.
+ * name and UUID as in /sys. PFM_FMT_ALIAS(PFM_TOY_SMPL) needs PFM_TOY_SMPL_NAME and PFM_TOY_SMPL_UUID_OF
+ * (perfmon/uuid.h).
  */
-#define PFM_FMT_ALIAS(name, uuid) \
+#define PFM_FMT_ALIAS(prefix) \
 	MODULE_ALIAS("perfmon-fmt"); \
-	MODULE_ALIAS("perfmon-fmt-" name); \
-	MODULE_ALIAS("perfmon-fmt-" uuid)
+	MODULE_ALIAS("perfmon-fmt-" prefix##_NAME); \
+	MODULE_ALIAS("perfmon-fmt-" prefix##_UUID_OF(PFM_UUID_TEXT))
+
+/* Those of formats before end, the last one first. */
+static inline void __maybe_unused pfm_module_remove_fmts(pfm_buffer_fmt_t *const *formats,
+							 pfm_buffer_fmt_t *const *end)
+{
+	while (end > formats)
+		pfm_unregister_buffer_fmt((*--end)->fmt_uuid);
+}
+
+/* All n, or none: a negative errno. */
+static inline int __maybe_unused pfm_module_add_fmts(pfm_buffer_fmt_t *const *formats, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		int ret = pfm_register_buffer_fmt(formats[i]);
+
+		if (ret) {
+			pfm_module_remove_fmts(formats, formats + i);
+			return -ret;
+		}
+	}
+	return 0;
+}
+
+/* Start and end of a module that consists of formats: PFM_FORMAT_INIT(&pfm_fmt_toy, ...). */
+#define PFM_FORMAT_INIT(...) \
+	static pfm_buffer_fmt_t *const pfm_module_fmts[] = { __VA_ARGS__ }; \
+	static int __init pfm_module_start(void) \
+	{ \
+		return pfm_module_add_fmts(pfm_module_fmts, ARRAY_SIZE(pfm_module_fmts)); \
+	} \
+	static void __exit pfm_module_end(void) \
+	{ \
+		pfm_module_remove_fmts(pfm_module_fmts, pfm_module_fmts + ARRAY_SIZE(pfm_module_fmts)); \
+	} \
+	module_init(pfm_module_start); \
+	module_exit(pfm_module_end)
+
+/* All of a module that comes with perfmon: PFM_FORMAT_MODULE("what its formats are", &pfm_fmt_toy, ...). */
+#define PFM_FORMAT_MODULE(description, ...) \
+	PFM_FORMAT_INIT(__VA_ARGS__); \
+	PFM_MODULE_ABOUT(description)
+
+/* --- a PMU description ---------------------------------------------------------------------- */
 
 /*
  * A PMU description: the hardware's registers, with numbers below 64, and virtual PMDs. PMC and PMD n are
@@ -42,5 +89,31 @@ int pfm_module_add_pmu(const struct pfm_pmu *pmu, struct module *owner);
 void pfm_module_remove_pmu(const struct pfm_pmu *pmu);
 #define pfm_register_pmu(pmu)	pfm_module_add_pmu(pmu, THIS_MODULE)
 #define pfm_unregister_pmu(pmu)	pfm_module_remove_pmu(pmu)
+
+/* Start and end of a module that consists of a description: PFM_PMU_INIT(&pfm_pmu_toy), or of a call that chooses. */
+#define PFM_PMU_INIT(choose) \
+	static const struct pfm_pmu *pfm_module_pmu; \
+	static int __init pfm_module_start(void) \
+	{ \
+		pfm_module_pmu = choose; \
+		return pfm_register_pmu(pfm_module_pmu); \
+	} \
+	static void __exit pfm_module_end(void) \
+	{ \
+		pfm_unregister_pmu(pfm_module_pmu); \
+	} \
+	module_init(pfm_module_start); \
+	module_exit(pfm_module_end)
+
+/* All of a module that comes with perfmon: PFM_PMU_MODULE("the PMU of ...", &pfm_pmu_toy). */
+#define PFM_PMU_MODULE(description, choose) \
+	PFM_PMU_INIT(choose); \
+	PFM_MODULE_ABOUT(description)
+
+#define PFM_MODULE_ABOUT(description) \
+	MODULE_LICENSE("Dual MIT/GPL"); \
+	MODULE_AUTHOR("The lpfm project"); \
+	MODULE_DESCRIPTION("perfmon2: " description); \
+	MODULE_VERSION("3.0")
 
 #endif

@@ -112,7 +112,7 @@ static bool near_enough(const struct perf_counter *c, uint64_t want)
 
 /*
  * The shortest rest that is worth an interruption: until the helper comes back, the kernel overflows
- * every so many events. Software events are rare.
+ * again each time it has passed. Software events are rare.
  */
 static uint64_t shortest(const struct perf_counter *c)
 {
@@ -223,49 +223,12 @@ void perf_resume(struct pfm_context *ctx)
 	perf_of(ctx)->program = true;
 }
 
-/*
- * What was held goes on. Without a format, what the kernel counted after the overflow is not counted
- * (3.1.9). With one, the overflows that came before the kernel was stopped are replayed first: the
- * target runs ahead of them by no more than it takes to stop it.
- */
-static void go_on(struct pfm_context *ctx)
+int perf_start(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
+	struct perf_group *g = p->set->os;
+	int ret = p->program ? program_all(ctx, g) : 0;
 
-	if (!p->held)
-		return;
-	p->held = false;
-	if (ctx->fmt) {
-		p->program = true;
-		perf_drain(ctx);
-	} else {
-		perf_rebase(ctx, p->set);
-	}
-}
-
-/* Stopped while masked: the overflows still to be replayed are given up, and counted. */
-static void give_up(struct pfm_context *ctx)
-{
-	struct perf_context *p = perf_of(ctx);
-
-	pfm_count_lost(ctx, perf_drop(ctx));
-	p->held = false;
-	perf_rebase(ctx, p->set);
-}
-
-static int run(struct pfm_context *ctx)
-{
-	struct perf_context *p = perf_of(ctx);
-	struct perf_group *g;
-	int ret = p->check || p->unfit ? perf_group_check(ctx) : 0;
-
-	if (ret)
-		return ret;
-	go_on(ctx);
-	if (!pfm_counting(ctx))
-		return 0;
-	g = p->set->os;
-	ret = p->program ? program_all(ctx, g) : 0;
 	if (ret || p->running)
 		return ret;
 	p->failed = false;
@@ -273,73 +236,4 @@ static int run(struct pfm_context *ctx)
 	if (g && g->hw)
 		perf_read_counts(ctx, g);	/* a pinned group that found no room says so now */
 	return 0;
-}
-
-int perf_settle(struct pfm_context *ctx)
-{
-	struct perf_context *p = perf_of(ctx);
-	int ret = 0;
-
-	if (!p || !p->set)
-		return 0;
-	if (p->check && !pfm_counting(ctx))
-		ret = perf_group_check(ctx);
-	if (!ret && pfm_counting(ctx))
-		ret = run(ctx);
-	if (p->held && !ctx->started)
-		give_up(ctx);
-	if (p->ended && !p->held)
-		perf_resume_life(ctx);
-	return ret;
-}
-
-/* Overflows that came before a command come before it. Sampling groups stop meanwhile. */
-void perf_quiet(struct pfm_context *ctx)
-{
-	struct perf_context *p = perf_of(ctx);
-	struct perf_group *g = perf_group_of(p->set);
-
-	p->fresh = false;
-	if (g && g->sampling)
-		perf_freeze(ctx);
-	perf_drain(ctx);
-}
-
-/* What went wrong since the last command, or makes its numbers worthless. */
-static int complaint(struct pfm_context *ctx, bool was_started)
-{
-	struct perf_context *p = perf_of(ctx);
-	int err = p->error;
-
-	p->error = 0;
-	if (was_started && !ctx->started)
-		return 0;	/* stopping always works */
-	if (err)
-		return pfm_refuse(err, "the counters could not go on: %s", strerror(-err));
-	return p->failed ? perf_refuse_busy() : 0;
-}
-
-/* A start that could not be carried out did not start. */
-static void undo_start(struct pfm_context *ctx)
-{
-	ctx->started = false;
-	perf_freeze(ctx);
-	perf_disarm(ctx);
-}
-
-int perf_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg)
-{
-	bool was_started = ctx->started;
-	int ret = perf_right_cpu(ctx), err;
-
-	if (ret)
-		return ret;
-	perf_quiet(ctx);
-	ret = fn(ctx, arg);
-	err = perf_settle(ctx);
-	if (err && !was_started)
-		undo_start(ctx);
-	if (!ret)
-		ret = err;
-	return ret ? ret : complaint(ctx, was_started);
 }

@@ -17,6 +17,8 @@
 #define PERF_FORMAT_LOST (1U << 4)
 #endif
 
+bool perf_format_lost;
+
 /* What all events have in common: those that share a ring must share its clock. */
 static void common(struct perf_event_attr *attr)
 {

@@ -14,8 +14,6 @@
 #include "perf.h"
 #include "software.h"
 
-bool perf_format_lost;
-
 static const char limits[] =
 	"An overflow is handled by a helper thread, some 10 us after the kernel recorded it. Without a "
 	"sampling format the kernel itself stops the set at the overflow, so that masking is exact if one "
@@ -58,9 +56,18 @@ static int check_set(struct pfm_context *ctx, uint32_t flags)
 	return 0;
 }
 
+static int attach(struct pfm_context *ctx, uint32_t load_pid)
+{
+	int ret = perf_attach(ctx, load_pid);
+
+	if (!ret)
+		perf_of(ctx)->ring.ready = perf_records_came;
+	return ret;
+}
+
 static const struct pfm_machine_ops ops = {
 	.name = "perf",
-	.attach = perf_attach,
+	.attach = attach,
 	.detach = perf_detach,
 	.access = perf_access,
 	.install = perf_install,

@@ -3,10 +3,11 @@
  * perf.h - the perf machine: the core over perf_event_open(2), as its files see each other.
  *
  * machine.c finds out what there is and holds the table of operations; target.c binds a
- * context to a thread or CPU; group.c turns an event set into a group of kernel events;
- * count.c lets it count and reads it; replay.c carries the overflows that the kernel wrote
- * into ring.c's buffer to the core; timer.c is the set timeout, notify_block.c holds a
- * target, event.c does the system calls, errors.c says why they failed.
+ * context to a thread or CPU; access.c is what comes before and after the core does its part;
+ * group.c turns an event set into a group of kernel events; replay.c carries the overflows
+ * that the kernel wrote into ring.c's buffer to the core; timer.c is the set timeout; count.c
+ * lets the group count and reads it; notify_block.c holds a target; event.c does the system
+ * calls, errors.c says why they failed. A file uses those named after it, and not the other way.
  *
  * Everything here runs with the context's lock held, except the tracer of notify_block.c.
  */
@@ -67,6 +68,7 @@ struct perf_ring {
 	void			*map;
 	size_t			size;		/* data bytes, a power of 2 */
 	struct pfm_watch	*watch;
+	void			(*ready)(struct pfm_context *ctx);	/* called when there are records */
 };
 
 struct perf_timer {
@@ -99,7 +101,7 @@ struct perf_context {
 	bool			fresh;		/* counts were read in this access */
 	bool			replaying;	/* counts are those of an overflow */
 	bool			held;		/* masked there: counts stay as at that overflow */
-	bool			failed;		/* the PMU was not to be had */
+	bool			failed;		/* the PMU was not available */
 	uint64_t		reported;	/* lost records already told, see perf_missed() */
 	int			error;		/* of the service thread, for the next command */
 };
@@ -114,15 +116,13 @@ static inline struct perf_group *perf_group_of(struct pfm_set *set)
 	return set ? set->os : NULL;
 }
 
-/* machine.c */
-extern bool perf_format_lost;	/* the kernel knows PERF_FORMAT_LOST */
-
 /* hw.c: raw PMC values of this processor. */
 const struct pfm_pmu *perf_hw_pmu(void);		/* NULL: none known */
 bool perf_hw_plan(struct perf_plan *plan, uint16_t pmc, uint64_t value);	/* false: counts nothing */
 unsigned int perf_hw_probe(void);			/* counters that can be used together; 0: none */
 
 /* event.c: system calls. They return -1 with errno. */
+extern bool perf_format_lost;	/* the kernel knows PERF_FORMAT_LOST */
 void perf_attr_init(struct perf_event_attr *attr, const struct perf_plan *plan);
 void perf_attr_dummy(struct perf_event_attr *attr);
 int perf_open(struct perf_event_attr *attr, int pid, int cpu, int group);
@@ -155,14 +155,17 @@ int perf_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 int perf_group_check(struct pfm_context *ctx);	/* opens it anew where registers ask for it */
 void perf_group_close(struct pfm_set *set);
 
-/* count.c */
+/* access.c */
 int perf_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
+int perf_settle(struct pfm_context *ctx);	/* after the core has done its part */
+void perf_records_came(struct pfm_context *ctx);
+
+/* count.c */
 void perf_collect(struct pfm_context *ctx, struct pfm_set *set);
 void perf_resume(struct pfm_context *ctx);
 void perf_freeze(struct pfm_context *ctx);
-int perf_settle(struct pfm_context *ctx);	/* after the core has done its part */
-void perf_quiet(struct pfm_context *ctx);	/* before the core does */
-bool perf_read_counts(struct pfm_context *ctx, struct perf_group *g);	/* false: not to be had */
+int perf_start(struct pfm_context *ctx);	/* the installed set; with periods as its PMDs want them */
+bool perf_read_counts(struct pfm_context *ctx, struct perf_group *g);	/* false: not available */
 void perf_rebase(struct pfm_context *ctx, struct pfm_set *set);	/* values count on from here */
 void perf_note_lost(struct pfm_context *ctx, struct perf_counter *c, uint64_t lost);
 
@@ -178,6 +181,7 @@ bool perf_ring_empty(const struct perf_ring *ring);
 int perf_ring_join(struct perf_ring *ring, int fd);	/* the event's records go there */
 
 /* replay.c */
+void perf_quiet(struct pfm_context *ctx);	/* before the core does its part */
 void perf_drain(struct pfm_context *ctx);	/* replays up to the first that masks */
 uint64_t perf_drop(struct pfm_context *ctx);	/* forgets what is there; how many overflows */
 

@@ -301,3 +301,15 @@ uint64_t perf_drop(struct pfm_context *ctx)
 	}
 	return ctx->fmt ? n : 0;
 }
+
+/* Overflows that came before a command come before it. Sampling groups stop meanwhile. */
+void perf_quiet(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+	struct perf_group *g = perf_group_of(p->set);
+
+	p->fresh = false;
+	if (g && g->sampling)
+		perf_freeze(ctx);
+	perf_drain(ctx);
+}

@@ -23,16 +23,12 @@ static size_t page_size(void)
 static void on_record(struct pfm_context *ctx, void *arg, uint32_t events)
 {
 	struct perf_ring *ring = arg;
-	int err;
 
 	if ((events & (EPOLLHUP | EPOLLERR)) && perf_hung_up(ring->fd)) {
 		pfm_watch_del(ring->watch);	/* the target has ended, which hangs up for ever */
 		ring->watch = NULL;
 	}
-	perf_drain(ctx);
-	err = perf_settle(ctx);
-	if (err)
-		perf_of(ctx)->error = err;
+	ring->ready(ctx);
 }
 
 /*
@@ -121,8 +117,7 @@ void perf_ring_close(struct perf_ring *ring)
 	if (ring->map)
 		munmap(ring->map, ring->size + page_size());
 	close(ring->fd);
-	memset(ring, 0, sizeof(*ring));
-	ring->fd = -1;
+	*ring = (struct perf_ring){ .fd = -1, .ready = ring->ready };
 }
 
 int perf_ring_join(struct perf_ring *ring, int fd)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * timer.c - the set timeout (3.7.6): a clock event of the target, which runs while the target
- * does, fires after so many ns and writes its record into the ring.
+ * does, fires when the timeout has passed and writes its record into the ring.
  *
  * Who may not measure the kernel gets no record when the timer fires there; the timer then fires
  * often, and the first time in user code after it has expired counts.

@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* models.h - the PMU descriptions in this folder. */
+/* models.h - the PMU models: what lists them reads it here. */
 #ifndef PFM_PMU_MODELS_H
 #define PFM_PMU_MODELS_H
 
 #include "pmu.h"
 
-extern const struct pfm_pmu pfm_pmu_itanium2;
-extern const struct pfm_pmu pfm_pmu_k8;
-extern const struct pfm_pmu pfm_pmu_p6;
-extern const struct pfm_pmu pfm_pmu_armv8;
+/*
+ * One row a model: X(toy) is the description pfm_pmu_toy, which the simulated computer "sim:toy" has. The first
+ * is that of "sim".
+ */
+#define PFM_PMU_MODELS(X) \
+	X(itanium2) \
+	X(k8) \
+	X(p6) \
+	X(armv8)
+
+#define PFM_DECLARE_PMU(model)	extern const struct pfm_pmu pfm_pmu_##model;
+PFM_PMU_MODELS(PFM_DECLARE_PMU)
 
 #endif

@@ -68,6 +68,7 @@ static bool counts(const struct pfm_sim *sim, int pmd)
 static int encode(struct pfm_sim *sim, const char *name, unsigned int levels, int pmd, uint64_t *value)
 {
 	const struct pfm_reg *reg = pfm_pmu_pmd(sim->model->pmu, pmd);
+	const struct sim_codes *codes = sim->model->codes;
 	int event = sim_event_find(sim, name);
 	int64_t code;
 
@@ -78,9 +79,9 @@ static int encode(struct pfm_sim *sim, const char *name, unsigned int levels, in
 	code = sim_model_code(sim, event);
 	if (code < 0)
 		return code;
-	if (pmd == 31 && event != SIM_EV_CYCLES)
-		return pfm_refuse(-EINVAL, "PMD31 counts cycles only, not '%s'", name);
-	*value = sim->model->encode(pmd, code, levels);
+	if (pmd == codes->cycle_counter && pmd && event != SIM_EV_CYCLES)
+		return pfm_refuse(-EINVAL, "PMD%d counts cycles only, not '%s'", pmd, name);
+	*value = codes->encode(pmd, code, levels);
 	return 0;
 }
 

@@ -80,7 +80,7 @@ static void applied(void *arg, const struct sim_node *node, uint64_t n)
 
 	tally_unit(&cpu->truth, prog, node, n);
 	tally_unit(&cpu->cur->truth, prog, node, n);
-	if (cpu->sim->model->itanium && cpu->ctx && sim_ctx_of(cpu->ctx)->running)
+	if (cpu->sim->model->codes->itanium && cpu->ctx && sim_ctx_of(cpu->ctx)->running)
 		sim_trace(cpu, prog, node, n);
 }
 

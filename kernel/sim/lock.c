@@ -69,5 +69,5 @@ void sim_leave(struct pfm_sim *sim, struct pfm_context *ctx, struct pfm_context 
 {
 	sim->inside = outer;
 	if (outer != ctx)
-		pfm_context_unlock(ctx);
+		pthread_mutex_unlock(&pfm_desc_of(ctx)->lock);
 }

@@ -104,8 +104,8 @@ static int build(struct pfm_sim *sim, const char *options)
 	if (!sim->idle_prog)
 		return -ENOMEM;
 	sim->ops = sim_machine_ops;
-	sim->ops.ctx_flags = sim->model->ctx_flags;
-	sim->ops.set_flags = sim->model->set_flags;
+	sim->ops.ctx_flags = sim->model->codes->ctx_flags;
+	sim->ops.set_flags = sim->model->codes->set_flags;
 	pfm_machine_init(&sim->machine, &sim->ops, &sim->pmu, sim);
 	sim->machine.bare = &sim_bare_ops;
 	for (uint32_t i = 0; i < sim->num_cpus; i++)
@@ -113,17 +113,35 @@ static int build(struct pfm_sim *sim, const char *options)
 	return 0;
 }
 
-static struct pfm_machine *open_sim(const char *model_name, const char *options)
+static const char *model_name(int i)
 {
-	const struct sim_model *model = sim_model_find(model_name);
-	struct pfm_sim *sim;
-	int ret = -EINVAL;
+	const struct sim_model *model = sim_model_at((unsigned int)i);
 
-	if (!model) {
-		pfm_refuse(ret, "no simulated model \"%s\"; there are %s", model_name, sim_model_names);
-		errno = -ret;
-		return NULL;
-	}
+	return model ? model->full_name : NULL;
+}
+
+/* Always NULL. */
+static struct pfm_machine *no_model(const char *name)
+{
+	const struct sim_model *model;
+	char names[200] = "";
+	size_t n = 0;
+
+	for (unsigned int i = 0; (model = sim_model_at(i)) && n < sizeof(names); i++)
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i ? ", " : "", model->name);
+	pfm_refuse(0, "no simulated model \"%s\"; there are %s", name, names);
+	errno = EINVAL;
+	return NULL;
+}
+
+static struct pfm_machine *open_sim(const char *name, const char *options)
+{
+	const struct sim_model *model = sim_model_find(name);
+	struct pfm_sim *sim;
+	int ret;
+
+	if (!model)
+		return no_model(name);
 	sim = sim_alloc(model);
 	ret = sim ? build(sim, options) : pfm_refuse(-ENOMEM, "no memory for a simulated computer");
 	if (ret) {
@@ -149,6 +167,15 @@ void sim_put(struct pfm_sim *sim)
 		sim_free(sim);
 }
 
+static int num_hw_counters(const struct pfm_pmu *pmu)
+{
+	int n = 0;
+
+	for (unsigned int i = 0; i < pmu->num_pmds; i++)
+		n += !!(pmu->pmds[i].kind & PFM_REG_C64);
+	return n;
+}
+
 static void describe(struct pfm_machine *m, pfm_machine_info_t *info)
 {
 	const struct pfm_sim *sim = m->os;
@@ -158,11 +185,12 @@ static void describe(struct pfm_machine *m, pfm_machine_info_t *info)
 	info->notes = "a simulated computer: time passes only when it is told to run";
 	info->limits = "thresholds, edge detection, inversion, opcode matching and range restrictions are "
 		       "kept but do not filter events";
-	info->hw_counters = sim->model->hw_counters;
+	info->hw_counters = num_hw_counters(sim->model->pmu);
 }
 
 const struct pfm_user_machine pfm_sim_machine = {
 	.name = "sim",
 	.open = open_sim,
 	.describe = describe,
+	.model_name = model_name,
 };

@@ -52,7 +52,7 @@ bool sim_pmu_excludes(const struct sim_cpu *cpu)
 
 	if (!sim_ctx_of(ctx)->cpu)
 		return false;
-	if (cpu->sim->model->itanium)
+	if (cpu->sim->model->codes->itanium)
 		idle |= PFM_ITA_SETFL_IDLE_EXCL;
 	if (cpu->cur->kernel && (flags & PFM_SETFL_EXCL_KERNEL_ONLY_THREADS))
 		return true;
@@ -67,7 +67,7 @@ static bool decode(const struct sim_cpu *cpu, unsigned int pmd, uint64_t *events
 	if (pmd >= PFM_SW_FIRST && pmd <= PFM_SW_LAST)
 		return sim_software_decode(pmd, cpu->pmcs[pmd], events, levels, time);
 	*time = false;
-	if (!cpu->sim->model->decode(cpu->pmcs, pmd, &code, levels))
+	if (!cpu->sim->model->codes->decode(cpu->pmcs, pmd, &code, levels))
 		return false;
 	*events = sim_model_events(cpu->sim, code);
 	return *events && *levels;

@@ -2,11 +2,11 @@
 /*
  * sim.h - the simulated computer, as its parts see it.
  *
- * program.c compiles programs; cursor.c moves through them by arithmetic; models.c says
- * which event code counts what; pmu.c is a CPU's bare PMU, trace.c its address registers and
- * branch buffer; cpu.c runs one CPU, sched.c decides who runs, thread.c makes and ends
- * threads, time.c moves time; options.c, new.c,
- * machine.c and api.c are the doors.
+ * program.c compiles programs; cursor.c moves through them by arithmetic; models.c knows the models,
+ * whose files in models/ say which event code counts what; pmu.c is a CPU's bare PMU, trace.c its
+ * address registers and branch buffer, software.c the software counters; cpu.c runs one CPU, sched.c
+ * decides who runs, thread.c makes and ends threads, time.c moves time; lock.c orders the locks;
+ * options.c, new.c, machine.c and api.c are the doors.
  */
 #ifndef PFM_SIM_H
 #define PFM_SIM_H
@@ -15,6 +15,7 @@
 #include <signal.h>
 
 #include "perfmon/sim.h"
+#include "pmu/models.h"
 #include "user.h"
 
 #define SIM_MAX_CPUS	64
@@ -159,21 +160,33 @@ struct sim_encoding {
 	uint16_t	event;
 };
 
-struct sim_model {
-	const char		*name, *full_name;
-	const struct pfm_pmu	*pmu;
-	int			hw_counters;
-	uint64_t		code_mask;	/* of a code without its unit mask */
-	const struct sim_encoding *encodings;
-	uint32_t		ctx_flags, set_flags;
-	bool			itanium;
+/*
+ * What the codes in a model's PMCs count: event select in bits 0-7, unit mask from bit 8 (ARM: the event
+ * number). Unit masks matter where an encoding says so; thresholds, edge detection and inversion are not
+ * simulated.
+ */
+struct sim_codes {
+	const struct sim_encoding *encodings;	/* ended by one without a mask */
+	uint64_t		mask;		/* of a code without its unit mask */
+	uint16_t		cycle_counter;	/* PMD that counts nothing but cycles; 0: none */
+	uint32_t		ctx_flags, set_flags;	/* of contexts and sets, besides the generic */
+	bool			itanium;	/* chapter 5 */
 	/* Event code and levels of the PMC that controls counter pmd; false: it counts nothing. */
 	bool	 (*decode)(const uint64_t *pmcs, unsigned int pmd, uint64_t *code, unsigned int *levels);
 	uint64_t (*encode)(unsigned int pmd, uint64_t code, unsigned int levels);
 };
 
-const struct sim_model *sim_model_find(const char *name);	/* NULL: no such model */
-extern const char sim_model_names[];
+#define SIM_DECLARE_CODES(model) extern const struct sim_codes sim_codes_##model;
+PFM_PMU_MODELS(SIM_DECLARE_CODES)
+
+struct sim_model {
+	const char		*name, *full_name;	/* "k8", "sim:k8" */
+	const struct pfm_pmu	*pmu;
+	const struct sim_codes	*codes;
+};
+
+const struct sim_model *sim_model_at(unsigned int i);	/* NULL after the last */
+const struct sim_model *sim_model_find(const char *name);	/* "": the first; NULL: no such model */
 /* The event of that name: an index, or negative errno, refused. */
 int sim_event_find(struct pfm_sim *sim, const char *name);
 const char *sim_event_name(const struct pfm_sim *sim, unsigned int event);

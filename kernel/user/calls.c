@@ -16,9 +16,8 @@
 
 static void register_formats(void)
 {
-	pfm_register_buffer_fmt(&pfm_fmt_default);
-	pfm_register_buffer_fmt(&pfm_fmt_default_06);
-	pfm_register_buffer_fmt(&pfm_fmt_nway);
+	for (pfm_buffer_fmt_t *const *fmt = pfm_builtin_formats; *fmt; fmt++)
+		pfm_register_buffer_fmt(*fmt);
 }
 
 static void have_formats(void)

@@ -28,19 +28,6 @@ static struct pfm_desc **bucket(ino_t ino)
 	return &table[ino % BUCKETS];
 }
 
-void pfm_signals_block(sigset_t *saved)
-{
-	sigset_t all;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, saved);
-}
-
-void pfm_signals_restore(const sigset_t *saved)
-{
-	pthread_sigmask(SIG_SETMASK, saved, NULL);
-}
-
 int pfm_result(int ret)
 {
 	if (ret >= 0)
@@ -245,16 +232,6 @@ void pfm_desc_leave(struct pfm_desc *d, const sigset_t *saved)
 		pfm_desc_put(d);
 	}
 	pfm_signals_restore(saved);
-}
-
-void pfm_context_lock(struct pfm_context *ctx)
-{
-	pthread_mutex_lock(&pfm_desc_of(ctx)->lock);
-}
-
-void pfm_context_unlock(struct pfm_context *ctx)
-{
-	pthread_mutex_unlock(&pfm_desc_of(ctx)->lock);
 }
 
 bool pfm_desc_is(int fd)

@@ -10,7 +10,7 @@
 
 #include "user.h"
 
-/* What stands behind one context's descriptor. */
+/* What a context's descriptor stands for. */
 struct pfm_desc {
 	pthread_mutex_t		lock;
 	unsigned int		refs;		/* under the table's lock */

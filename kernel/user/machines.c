@@ -12,11 +12,41 @@
 
 static const struct pfm_user_machine *const kinds[] = { &pfm_linux_machine, &pfm_perf_machine,
 						      &pfm_sim_machine };
-#define NUM_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+#define NUM_KINDS ((int)(sizeof(kinds) / sizeof(kinds[0])))
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pfm_machine *current;
 static const struct pfm_user_machine *current_kind;
+
+const char *pfm_machine_name(int i)
+{
+	const char *name;
+
+	if (i < 0)
+		return NULL;
+	if (i < NUM_KINDS)
+		return kinds[i]->name;
+	i -= NUM_KINDS;
+	for (int k = 0; k < NUM_KINDS; k++)
+		for (int m = 0; kinds[k]->model_name && (name = kinds[k]->model_name(m)); m++)
+			if (i-- == 0)
+				return name;
+	return NULL;
+}
+
+/* Always NULL. */
+static const struct pfm_user_machine *no_machine(const char *name)
+{
+	const char *known;
+	char names[200] = "";
+	size_t n = 0;
+
+	for (int i = 0; (known = pfm_machine_name(i)) && n < sizeof(names); i++)
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i ? ", " : "", known);
+	pfm_refuse(0, "no machine is called \"%s\"; there are %s", name, names);
+	errno = EINVAL;
+	return NULL;
+}
 
 /* "sim:itanium2": the kind, and in *model what follows the colon. */
 static const struct pfm_user_machine *find_kind(const char *name, const char **model)
@@ -25,12 +55,10 @@ static const struct pfm_user_machine *find_kind(const char *name, const char **m
 	size_t len = colon ? (size_t)(colon - name) : strlen(name);
 
 	*model = colon ? colon + 1 : "";
-	for (size_t i = 0; i < NUM_KINDS; i++)
+	for (int i = 0; i < NUM_KINDS; i++)
 		if (strlen(kinds[i]->name) == len && !strncmp(name, kinds[i]->name, len))
 			return kinds[i];
-	pfm_refuse(0, "no machine is called \"%s\"; there are linux, perf, sim[:MODEL]", name);
-	errno = EINVAL;
-	return NULL;
+	return no_machine(name);
 }
 
 static struct pfm_machine *use(const struct pfm_user_machine *kind, const char *model,
@@ -66,7 +94,7 @@ static struct pfm_machine *choose(void)
 
 	if (name && *name)
 		return use_name(name, NULL);
-	for (size_t i = 0; i < NUM_KINDS; i++)
+	for (int i = 0; i < NUM_KINDS; i++)
 		if (use(kinds[i], "", NULL) || just_lacks(errno))
 			return current;
 	return NULL;

@@ -3,6 +3,7 @@
  * os.c - the core's needs (core/os.h) in user space.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,19 @@ void *pfm_os_alloc(size_t size)
 void pfm_os_free(void *p)
 {
 	free(p);
+}
+
+void pfm_signals_block(sigset_t *saved)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, saved);
+}
+
+void pfm_signals_restore(const sigset_t *saved)
+{
+	pthread_sigmask(SIG_SETMASK, saved, NULL);
 }
 
 /* 5.7: a signal handler may come here, but not to who holds the lock. */

@@ -12,11 +12,6 @@
 
 #include "core.h"
 
-/* --- the context's lock --------------------------------------------------------------------- */
-
-void pfm_context_lock(struct pfm_context *ctx);
-void pfm_context_unlock(struct pfm_context *ctx);
-
 /* --- waiting: the service thread ------------------------------------------------------------ */
 
 struct pfm_watch;
@@ -49,12 +44,14 @@ void pfm_user_free_buffer(struct pfm_context *ctx, void *buf, size_t size);
 /*
  * A kind of machine. open: make one ready, or use the one there is; model is what follows the colon
  * of "sim:itanium2" or "", options as in pfm_set_machine(). Returns NULL with errno, having said
- * why through pfm_refuse(). describe: see pfm_machine_info_t.
+ * why through pfm_refuse(). describe: see pfm_machine_info_t. model_name, optional: "sim:itanium2" and
+ * so on, by i from 0; NULL after the last.
  */
 struct pfm_user_machine {
 	const char *name;
 	struct pfm_machine *(*open)(const char *model, const char *options);
 	void (*describe)(struct pfm_machine *m, pfm_machine_info_t *info);
+	const char *(*model_name)(int i);
 };
 
 extern const struct pfm_user_machine pfm_perf_machine;

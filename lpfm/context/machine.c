@@ -90,7 +90,7 @@ static void push_machine(lua_State *L, const pfm_machine_info_t *info)
 /***
 The machine on which contexts are created; with a name, chooses it first.
 @function lpfm.machine
-@string[opt] name "linux", "perf", "sim", or "sim:MODEL"; without: LPFM_MACHINE in the environment,
+@string[opt] name "linux", "perf", "sim", or "sim:MODEL" (see @{machines}); without: LPFM_MACHINE in the environment,
 else the first that works
 @tparam[opt] table options of that machine, by name
 @treturn[1] table {name=, pmu=, notes=, limits=, hw_counters=}: the PMU model; what cannot be had here
@@ -115,6 +115,24 @@ static int lpfm_machine(lua_State *L)
 	if (pfm_get_machine(&info))
 		return lpfm_fail(L, "machine");
 	push_machine(L, &info);
+	return 1;
+}
+
+/***
+The names that @{machine} knows.
+@function lpfm.machines
+@treturn table list of names: "linux", "perf", "sim", and "sim:MODEL" for each model of the simulated computer
+@usage for _, name in ipairs(require("lpfm").machines()) do print(name) end
+*/
+static int lpfm_machines(lua_State *L)
+{
+	const char *name;
+
+	lua_newtable(L);
+	for (int i = 0; (name = pfm_machine_name(i)); i++) {
+		lua_pushstring(L, name);
+		lua_rawseti(L, -2, i + 1);
+	}
 	return 1;
 }
 
@@ -256,6 +274,7 @@ static const luaL_Reg functions[] = {
 	{ "config", lpfm_config },
 	{ "formats", lpfm_formats },
 	{ "machine", lpfm_machine },
+	{ "machines", lpfm_machines },
 	{ "pmcs", lpfm_pmcs },
 	{ "pmds", lpfm_pmds },
 	{ NULL, NULL }

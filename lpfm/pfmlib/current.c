@@ -48,7 +48,7 @@ static const struct pfl_model *model_of_machine(const pfm_machine_info_t *info)
 
 	if (m)
 		return m;
-	if (info->hw_counters == 0)
+	if (colon || info->hw_counters == 0)	/* a simulated model that has no table here */
 		return &pfl_software;
 	m = present_model();
 	if (!m && strcasestr(info->pmu, "armv8"))

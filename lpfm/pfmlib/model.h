@@ -198,9 +198,11 @@ int pfl_software_encode(unsigned int i, unsigned int plm, struct pfl_demand *d);
 void pfl_software_registers(pfmlib_regmask_t *pmcs, pfmlib_regmask_t *pmds);
 const char *pfl_software_register(unsigned int num);
 
-/* The models this library has tables for. */
-extern struct pfl_model pfl_itanium2, pfl_p6, pfl_pentium_m, pfl_pentium2, pfl_pentium_pro;
-extern struct pfl_model pfl_armv8, pfl_software;
+/* The models this library has tables for, a row each: X(toy) is pfl_toy. */
+#define PFL_OWN_MODELS(X) \
+	X(software) X(itanium2) X(p6) X(pentium_m) X(pentium2) X(pentium_pro) X(armv8)
+#define PFL_DECLARE_MODEL(model)	extern struct pfl_model pfl_##model;
+PFL_OWN_MODELS(PFL_DECLARE_MODEL)
 /* Models of libpfm4: x86.c, netburst.c, arm.c say how theirs assign. */
 extern const struct pfl_ops pfl_x86_ops, pfl_netburst_ops, pfl_arm_ops;
 

@@ -13,10 +13,9 @@ static const struct pfl_model *models[MAX_MODELS];
 static unsigned int nmodels;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static struct pfl_model *const own_models[] = {
-	&pfl_software, &pfl_itanium2, &pfl_p6, &pfl_pentium_m, &pfl_pentium2, &pfl_pentium_pro,
-	&pfl_armv8,
-};
+#define ADDRESS(model)	&pfl_##model,
+
+static struct pfl_model *const own_models[] = { PFL_OWN_MODELS(ADDRESS) };
 
 static const struct { const char *alias, *name; } aliases[] = {
 	{ "k8", "amd64_k8_revg" }, { "amd64", "amd64_k8_revg" },

@@ -3,7 +3,7 @@
 The simulated computer: methods of what `lpfm.machine("sim:MODEL", options)` returns.
 
 Options: `cpus` (1), `hz` (1000), `slice_ms` (10) or `slice_ns`, `timer_ns` (a tick), `skid` (0
-instructions), `page_size` (4096), `memlock` (bytes, no limit). Models: itanium2, k8, p6, armv8.
+instructions), `page_size` (4096), `memlock` (bytes, no limit). `lpfm.machines()` lists the models.
 
 A program is a list of steps. A site, `{ip=0x1000, ns=10, events={l2_misses=1}, level="kernel"}`, is an
 instruction: when its time is over its events happen, besides 1 instruction and its ns as cycles unless

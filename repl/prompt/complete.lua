@@ -225,7 +225,7 @@ local function modules()
 end
 
 local function machines()
-   return { "linux", "perf", "sim", "sim:itanium2", "sim:k8", "sim:p6", "sim:armv8" }
+   return require("lpfm").machines()
 end
 
 local function flags_of(topic)

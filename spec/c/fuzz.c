@@ -190,7 +190,6 @@ static void choose_options(char *text, size_t size)
 
 static void begin(const uint8_t *data, size_t size)
 {
-	static const char *const models[] = { "sim:itanium2", "sim:k8", "sim:p6", "sim:armv8" };
 	char options[96];
 
 	memset(&fuzz, 0, sizeof(fuzz));
@@ -202,7 +201,7 @@ static void begin(const uint8_t *data, size_t size)
 	for (int i = 0; i < FUZZ_CONTEXTS; i++)
 		fuzz.fd[i] = -1;
 	choose_options(options, sizeof(options));
-	CHECK(!pfm_set_machine(models[rng_below(R, COUNT(models))], options), "%s", pfm_explain());
+	CHECK(!pfm_set_machine(program_model(R), options), "%s", pfm_explain());
 	fuzz.sim = pfm_sim_get();
 }
 

@@ -70,6 +70,9 @@ struct program_pool {
 extern const char *const program_events[];
 #define NUM_PROGRAM_EVENTS 6
 
+/* The name of one of the models, "sim:k8". */
+const char *program_model(struct rng *r);
+
 /* A random program; it stays where it is until the pool is used again from used = 0. */
 const struct pfm_sim_program *program_make(struct program_pool *pool);
 

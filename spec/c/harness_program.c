@@ -11,6 +11,15 @@ const char *const program_events[NUM_PROGRAM_EVENTS] = {
 	"cycles", "instructions", "branches", "branch_misses", "l1d_misses", "l2_misses",
 };
 
+const char *program_model(struct rng *r)
+{
+	uint32_t n = 0;
+
+	while (sim_model_at(n))
+		n++;
+	return sim_model_at(rng_below(r, n))->full_name;
+}
+
 struct maker {
 	struct program_pool	*pool;
 	struct program		*p;

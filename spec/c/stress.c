@@ -71,12 +71,10 @@ static void choose_options(char *text, size_t size)
 
 static void begin(void)
 {
-	static const char *const models[] = { "sim:itanium2", "sim:k8", "sim:p6", "sim:armv8" };
 	char options[128];
 
 	choose_options(options, sizeof(options));
-	CHECK(!pfm_set_machine(models[rng_below(&world.rng, COUNT(models))], options), "%s",
-	      pfm_explain());
+	CHECK(!pfm_set_machine(program_model(&world.rng), options), "%s", pfm_explain());
 	world.sim = pfm_sim_get();
 	world.pool.rng = &world.rng;
 	world.pool.kernel = false;

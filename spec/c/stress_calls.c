@@ -134,7 +134,7 @@ static uint32_t context_flags(void)
 		flags = PFM_FL_NOTIFY_BLOCK;
 	if (rng_chance(R, 5))
 		flags |= PFM_FL_OVFL_NO_MSG;
-	if (world.sim->model->itanium && rng_chance(R, 10))
+	if (world.sim->model->codes->itanium && rng_chance(R, 10))
 		flags |= PFM_ITA_FL_PRIV_MONITORS;
 	return flags;
 }

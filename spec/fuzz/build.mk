@@ -29,8 +29,7 @@ fuzz: deps-fuzz
 
 else
 
-LOAD_SRC   := $(wildcard kernel/core/*.c kernel/formats/*.c kernel/pmu/*.c kernel/perf/*.c kernel/sim/*.c \
-	kernel/user/*.c)
+LOAD_SRC   := $(PERFMON_SRC)
 LOAD_WRAPS := malloc calloc realloc free mmap munmap memfd_create socketpair close epoll_ctl
 STRESS_WRAPS := pfm_overflow pfm_set_timeout pfm_reset_pmds pfm_reset_these pfm_ctxsw_in
 LOAD_SAN   := -fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer

@@ -56,8 +56,16 @@ function sim.finish()
    assert.is_true(open_fds() <= fds, "descriptors left open")
 end
 
+--- The models that there are: "itanium2", ...
+function sim.models()
+   local models = {}
+   for _, name in ipairs(lpfm.machines()) do models[#models + 1] = name:match("^sim:(.+)") end
+   assert(#models >= 4)
+   return models
+end
+
 --- A new simulated computer, on which contexts are created from now on.
--- @param model "itanium2" (the default), "k8", "p6", "armv8"
+-- @param model one of sim.models(), "itanium2" by default
 -- @param options see perfmon/sim.h
 -- @return what lpfm.machine returns, with the methods of lpfm/sim/sim.c
 function sim.machine(model, options)

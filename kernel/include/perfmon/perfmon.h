@@ -4,7 +4,8 @@
  *
  * Structures have the sizes and offsets of the last perfmon2 2.x kernels, so that programs written
  * for them compile unchanged. What the specification 0.6 and version 2.2 had beyond that lives in
- * fields that were reserved in 2.x; such fields carry the remark "(was reserved)".
+ * fields that were reserved in 2.x; such fields carry the remark "(was reserved)". "own" marks this
+ * project's additions.
  *
  * All calls return 0 (pfm_create_context: a file descriptor) or -1 with errno set; pfm_explain()
  * then says in words what was wrong. Reserved fields must be zero.
@@ -68,11 +69,11 @@ typedef struct {
 #define PFM_REGFL_READ_RESET	0x8U	/* 6.2.2, pfm_read_pmds: long reset after the read */
 /*
  * Own: what 0.6 splits between PMC and PMD. With VALUES pfm_write_pmds leaves flags, reset_pmds,
- * smpl_pmds and smpl_eventid as they are; with ATTRS it writes these alone.
+ * smpl_pmds and smpl_eventid as they are; with ATTRS it writes only these.
  */
 #define PFM_REGFL_VALUES	0x100000U
 #define PFM_REGFL_ATTRS		0x200000U
-/* Own, pfm_write_pmds: the element is checked, and nothing is written. */
+/* Own, pfm_write_pmds: check the element, write nothing. */
 #define PFM_REGFL_CHECK		0x400000U
 
 #define PFM_REG_RETFL_NOTAVAIL	(1U << 31)	/* no such register */
@@ -244,7 +245,7 @@ typedef struct {
 	uint64_t	cf_smpl_buf_size_max;	/* bytes, of all sampling buffers together */
 	uint16_t	cf_counter_width;	/* bits */
 	uint16_t	cf_reserved1[3];
-	uint64_t	cf_ovfl_rate_max;	/* overflows a second and context, 0: no throttling; 4.4.4 */
+	uint64_t	cf_ovfl_rate_max;	/* overflows per second and context, 0: no throttling; 4.4.4 */
 	uint64_t	cf_smpl_buf_size_cur;	/* out: bytes in use */
 	uint64_t	cf_thread_sessions;	/* out: loaded per-thread contexts */
 	uint64_t	cf_sys_sessions;	/* out: loaded system-wide contexts */
@@ -308,15 +309,18 @@ const char *pfm_explain(void);
 /*
  * Chooses the machine that contexts are created on from now on: "linux", "perf", "sim" or
  * "sim:MODEL", with options "key=value,..." or NULL. Without a call the environment's LPFM_MACHINE
- * decides, else the first that works. Existing contexts stay where they are.
+ * decides, else the first that works is chosen. Existing contexts stay where they are.
  */
 int pfm_set_machine(const char *name, const char *options);
+
+/* Name i, counting from 0, of those that pfm_set_machine() takes; NULL after the last. */
+const char *pfm_machine_name(int i);
 
 typedef struct {
 	const char	*name;		/* "perf", "sim:itanium2", ... */
 	const char	*pmu;		/* the PMU model */
-	const char	*notes;		/* what cannot be had here and why, a line each; or "" */
-	const char	*limits;	/* where it departs from the specification, a line each; or "" */
+	const char	*notes;		/* what does not work here and why, one per line; or "" */
+	const char	*limits;	/* where it departs from the specification, one per line; or "" */
 	int		hw_counters;	/* number of hardware counters, 0: none */
 } pfm_machine_info_t;
 

@@ -15,11 +15,13 @@
 #include <stdint.h>
 #endif
 
+#include "perfmon/uuid.h"
+
 /* --- the layout of 2.x ---------------------------------------------------------------------- */
 
 #define PFM_DFL_SMPL_NAME	"default"
-#define PFM_DFL_SMPL_UUID { \
-	0xd1, 0x39, 0xb2, 0x9e, 0x62, 0xe8, 0x40, 0xe4, 0xb4, 0x02, 0x73, 0x07, 0x87, 0x92, 0xe9, 0x37 }
+#define PFM_DFL_SMPL_UUID_OF(F)	F(d1, 39, b2, 9e, 62, e8, 40, e4, b4, 02, 73, 07, 87, 92, e9, 37)
+#define PFM_DFL_SMPL_UUID	PFM_DFL_SMPL_UUID_OF(PFM_UUID_BYTES)
 #define PFM_DFL_SMPL_VERSION	0x10000U
 
 #define PFM_DFL_SMPL_NO_HDR	0x1U	/* samples have no header, only their PMD values */
@@ -58,8 +60,8 @@ typedef struct {
 /* --- the layout of section 3.6 -------------------------------------------------------------- */
 
 #define PFM_DEFAULT_SMPL_NAME	"default-0.6"
-#define PFM_DEFAULT_SMPL_UUID { \
-	0x4d, 0x72, 0xbe, 0xc0, 0x06, 0x64, 0x41, 0x43, 0x82, 0xb4, 0xd3, 0xfd, 0x27, 0x24, 0x3c, 0x97 }
+#define PFM_DEFAULT_SMPL_UUID_OF(F) F(4d, 72, be, c0, 06, 64, 41, 43, 82, b4, d3, fd, 27, 24, 3c, 97)
+#define PFM_DEFAULT_SMPL_UUID	PFM_DEFAULT_SMPL_UUID_OF(PFM_UUID_BYTES)
 #define PFM_DEFAULT_SMPL_VERSION 0x20000U
 
 typedef struct {

@@ -3,7 +3,7 @@
  * perfmon_nway_smpl.h - the n-way sampling format: double buffering (6.3.1), and more than double.
  *
  * The buffer is a header and n regions of equal size. Samples, laid out as in the default format of
- * 2.x, go to one region; when it is full a notification is sent, monitoring goes on, and samples go
+ * 2.x, go to one region. When it is full, a notification is sent; monitoring continues, and samples go
  * to the next region. The tool reads full regions in order, from hdr_tail, and gives each back with
  * one pfm_restart().
  */
@@ -13,8 +13,8 @@
 #include "perfmon/perfmon_dfl_smpl.h"
 
 #define PFM_NWAY_SMPL_NAME	"n-way"
-#define PFM_NWAY_SMPL_UUID { \
-	0x7e, 0x0c, 0x35, 0xa6, 0x1b, 0x92, 0x4d, 0x5f, 0x9a, 0x60, 0x4e, 0x2d, 0xc8, 0x13, 0xf0, 0x7b }
+#define PFM_NWAY_SMPL_UUID_OF(F) F(7e, 0c, 35, a6, 1b, 92, 4d, 5f, 9a, 60, 4e, 2d, c8, 13, f0, 7b)
+#define PFM_NWAY_SMPL_UUID	PFM_NWAY_SMPL_UUID_OF(PFM_UUID_BYTES)
 #define PFM_NWAY_SMPL_VERSION	0x10000U
 
 #define PFM_NWAY_MAX_REGIONS	8

@@ -2,14 +2,15 @@
 /*
  * perfmonctl.h - the single call of the specification 0.6, chapter 3.
  *
- * Include this or perfmon.h, not both: the two name different structures alike, as history has it.
+ * Include this or perfmon.h, not both: for historical reasons they use the same names for different
+ * structures.
  */
 #ifndef PERFMON_PERFMONCTL_H
 #define PERFMON_PERFMONCTL_H
 
 #ifdef PERFMON_PERFMON_H
 #ifndef PFM06_INTERNAL
-#error "perfmonctl.h and perfmon.h name different structures alike: include one of them"
+#error "perfmonctl.h and perfmon.h use the same names for different structures: include one of them"
 #endif
 #endif
 
@@ -176,8 +177,8 @@ struct pfm06_config {				/* 3.1.16, 3.1.17 */
 
 struct pfm06_ovfl_msg {				/* 3.4.3 */
 	uint32_t	msg_type;
-	uint32_t	msg_pad1;		/* the message is that of perfmon.h: */
-	uint16_t	msg_active_set;		/* fields are found where it has them */
+	uint32_t	msg_pad1;		/* fields lie where they do in the */
+	uint16_t	msg_active_set;		/* message of perfmon.h */
 	uint16_t	msg_pad2;
 	uint32_t	msg_pad3;
 	uint64_t	msg_pad4;

@@ -4,8 +4,8 @@
  * registers and the numbers of PMD registers. It never touches a PMU.
  *
  * Functions return PFMLIB_SUCCESS or one of PFMLIB_ERR_*; all need pfm_initialize() first
- * (PFMLIB_ERR_NOINIT) unless the remark "any time" is there. An own section at the end adds what
- * libpfm 3 did not have.
+ * (PFMLIB_ERR_NOINIT) unless marked "any time". The last section, "own", adds what libpfm 3 did not
+ * have.
  */
 #ifndef PERFMON_PFMLIB_H
 #define PERFMON_PFMLIB_H
@@ -110,13 +110,13 @@ typedef struct {
 #define PFMLIB_ERR_INVAL	-2	/* invalid argument */
 #define PFMLIB_ERR_NOINIT	-3	/* pfm_initialize() was not called */
 #define PFMLIB_ERR_NOTFOUND	-4	/* no such event */
-#define PFMLIB_ERR_NOASSIGN	-5	/* the events cannot be on the counters together */
+#define PFMLIB_ERR_NOASSIGN	-5	/* the events cannot be counted together */
 #define PFMLIB_ERR_FULL		-6	/* buffer too small */
-#define PFMLIB_ERR_EVTMANY	-7	/* an event is there more than once and conflicts with itself */
+#define PFMLIB_ERR_EVTMANY	-7	/* an event given more than once conflicts with itself */
 #define PFMLIB_ERR_MAGIC	-8	/* invalid magic number */
-#define PFMLIB_ERR_FEATCOMB	-9	/* features that do not go together */
+#define PFMLIB_ERR_FEATCOMB	-9	/* incompatible features */
 #define PFMLIB_ERR_EVTSET	-10	/* events of different sets (Itanium 2) */
-#define PFMLIB_ERR_EVTINCOMP	-11	/* events that do not go together */
+#define PFMLIB_ERR_EVTINCOMP	-11	/* incompatible events */
 #define PFMLIB_ERR_TOOMANY	-12	/* too many events or unit masks */
 #define PFMLIB_ERR_IRRTOOBIG	-13	/* code range too big */
 #define PFMLIB_ERR_IRREMPTY	-14	/* empty code range */
@@ -191,8 +191,8 @@ typedef struct {
 /* --- the library ---------------------------------------------------------------------------- */
 
 /*
- * libpfm4 exports four functions under names of libpfm 3. These four have other names in the
- * object files, so that both libraries live in one process in whatever order they are linked.
+ * libpfm4 exports four functions under libpfm 3's names. Here these have other names in the object
+ * files, so that both libraries can be in one process, in any link order.
  */
 #define PFMLIB_LINK_NAME(name)	__asm__(#name)
 
@@ -203,9 +203,9 @@ typedef struct {
 int pfm_set_options(pfmlib_options_t *opt);
 
 /*
- * Any time, and again after the machine was changed: finds the PMU model, which is that of
- * libperfmon's machine if libperfmon is in the process, else the host's. The environment's
- * LIBPFM_FORCE_PMU (a PFMLIB_*_PMU number or a name) and pfm_force_pmu() come first.
+ * Any time; call it again after changing the machine. Finds the PMU model: that of libperfmon's
+ * machine if libperfmon is in the process, else the host's. The environment's LIBPFM_FORCE_PMU (a
+ * PFMLIB_*_PMU number or a name) and pfm_force_pmu() take precedence.
  */
 int pfm_initialize(void) PFMLIB_LINK_NAME(pfmlib_initialize);
 
@@ -223,8 +223,8 @@ char *pfm_strerror(int code) PFMLIB_LINK_NAME(pfmlib_strerror);	/* any time; nev
 
 /*
  * Indices 0 to the number of events - 1 are those of the current model; the model's own come first,
- * then the software counters and the virtual registers that every machine has. Names are matched
- * without regard to case. "MODEL::EVENT" names an event of any other model, whose index says so.
+ * then the software counters and the virtual registers that every machine has. Names are
+ * case-insensitive. "MODEL::EVENT" names an event of any other model; its index tells the model.
  */
 int pfm_get_num_events(unsigned int *count);
 int pfm_get_max_event_name_len(size_t *len);
@@ -254,9 +254,9 @@ int pfm_get_cycle_event(pfmlib_event_t *e);			/* NOTSUPP */
 int pfm_get_inst_retired_event(pfmlib_event_t *e);		/* NOTSUPP */
 
 /*
- * The assignment: events to PMC values and PMD numbers. One counter an event; pfp_pmds begins with
- * the events' counters in the events' order, others follow. An assignment is found if there is one.
- * q is written on success only, and then completely. model_in and model_out: NULL, or a model's own
+ * Assigns events to counters: PMC values and PMD numbers. Each event gets one counter; pfp_pmds begins
+ * with the events' counters in the events' order, others follow. If an assignment exists, it is found.
+ * q is written only on success, and then completely. model_in and model_out: NULL, or a model's own
  * structures (pfmlib_itanium2.h). INVAL, NOASSIGN, TOOMANY, UMASK and the model's own errors;
  * pfm_dispatch_explain() says in words what was wrong.
  */
@@ -277,12 +277,12 @@ int pfm_get_hw_counter_width(unsigned int *width);
 
 /* --- own ------------------------------------------------------------------------------------ */
 
-/* A modifier with a value stands in unit_masks as its index and, from bit 16 on, the value. */
+/* In unit_masks, a modifier with a value is its index, with the value from bit 16 on. */
 #define PFMLIB_MASK(idx, value)	((idx) | ((unsigned int)(value) << 16))
 #define PFMLIB_MASK_INDEX(m)	((m) & 0xffffU)
 #define PFMLIB_MASK_VALUE(m)	((m) >> 16)
 
-/* Modifiers have the indices after the unit masks; name and description as those of unit masks. */
+/* Modifiers have the indices after the unit masks, and names and descriptions as these have. */
 int pfm_get_num_event_modifiers(unsigned int idx, unsigned int *count);
 
 #define PFMLIB_MASK_DEFAULT	0x1	/* in force when no unit mask is given */
@@ -302,11 +302,11 @@ typedef struct {
 	unsigned int	width;		/* bits of a hardware counter */
 } pfmlib_pmu_info_t;
 
-/* All models, i from 0 on; NOTFOUND past the last. Any time. */
+/* Model i, counting from 0; NOTFOUND past the last. Any time. */
 int pfm_get_pmu_info_at(unsigned int i, pfmlib_pmu_info_t *info);
 /* By name, NULL: the current model. NOTFOUND. */
 int pfm_get_pmu_info_byname(const char *name, pfmlib_pmu_info_t *info);
-int pfm_force_pmu_byname(const char *name);	/* any time; NULL: choose by oneself again */
+int pfm_force_pmu_byname(const char *name);	/* any time; NULL: as pfm_initialize() chooses */
 
 /*
  * What a name stands for: one event, or, for a derived preset, several and a formula over $1, $2...
@@ -320,22 +320,22 @@ typedef struct {
 } pfmlib_expansion_t;
 int pfm_expand_event(const char *model, const char *str, pfmlib_expansion_t *x);
 
-/* Generic names and presets: the i-th name, or NULL past the last. Any time. */
+/* Generic names and presets: name i, counting from 0; NULL past the last. Any time. */
 const char *pfm_generic_name(unsigned int i);
 
-/* The known name nearest to a misspelt one; NOTFOUND if none is near. */
+/* The known name closest to a misspelt one; NOTFOUND: none is close. */
 int pfm_suggest_event(const char *model, const char *str, char *name, size_t maxlen);
 
 /* Why the last pfm_* call above failed in this thread, in words; "" if it did not say. */
 const char *pfm_dispatch_explain(void);
 
 /*
- * A smallest set of events of p that cannot be together: their positions in p, *n in and out.
+ * A smallest set of events of p that cannot be counted together: their positions in p, *n in and out.
  * NOTFOUND if p can be dispatched.
  */
 int pfm_find_conflict(pfmlib_input_param_t *p, unsigned int *positions, unsigned int *n);
 
-/* Can e be counted beside the events of p? PFMLIB_SUCCESS, or what pfm_dispatch_events() would say. */
+/* Can e be counted with the events of p? PFMLIB_SUCCESS, or what pfm_dispatch_events() would return. */
 int pfm_can_add_event(pfmlib_input_param_t *p, const pfmlib_event_t *e);
 
 /*

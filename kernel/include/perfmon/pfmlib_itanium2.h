@@ -237,12 +237,12 @@ typedef struct {
 typedef struct {
 	unsigned int		rr_plm;		/* 0: pfp_dfl_plm; not used for data ranges */
 	unsigned long		rr_start;
-	unsigned long		rr_end;		/* first address behind; 0 and 0 end the list */
+	unsigned long		rr_end;		/* first address after it; 0 and 0 end the list */
 } pfmlib_ita2_input_rr_desc_t;
 
 typedef struct {
 	unsigned long		rr_soff;	/* what is covered before the start */
-	unsigned long		rr_eoff;	/* what is covered behind the end */
+	unsigned long		rr_eoff;	/* what is covered past the end */
 } pfmlib_ita2_output_rr_desc_t;
 
 #define PFMLIB_ITA2_RR_INV		0x1	/* code outside of the range */

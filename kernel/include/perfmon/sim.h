@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmon/sim.h - the simulated computer behind pfm_set_machine("sim:MODEL", options).
+ * perfmon/sim.h - the simulated computer of pfm_set_machine("sim:MODEL", options).
  *
- * A small deterministic computer: CPUs, each with the bare PMU of a model (itanium2, k8, p6, armv8),
- * and threads that run programs under a round-robin scheduler. Programs say at which address how much
- * time passes and what events happen, so every count and every sample is known in advance. Time
- * advances only when told, and skips from one interesting moment to the next.
+ * A small deterministic computer: CPUs, each with the bare PMU of a model (pfm_machine_name() lists them),
+ * and threads that run programs under a round-robin scheduler. A program says how much time passes and
+ * what events happen at which address, so every count and every sample is known in advance. Time
+ * advances only when told to, and skips from one interesting moment to the next.
  *
- * Options, "key=value,...":
+ * Options, "key=value,...", with their defaults:
  *   cpus       number of CPUs, 1 - 64; 1
  *   hz         timer ticks a second, 1 - 1000000000; 1000
  *   slice_ms   time a thread runs while others wait, in ms; 10. slice_ns: the same in ns. Slices end
@@ -71,8 +71,8 @@ struct pfm_sim_event {
 };
 
 /*
- * A step of a program. Unused fields are 0. A site happens at once when its time is over. Unless its
- * events say otherwise it counts 1 "instructions", and its ns as "cycles" (the CPUs run at 1 GHz).
+ * A step of a program. Unused fields are 0. A site's events happen together, when its time is over.
+ * Unless they say otherwise it counts 1 "instructions", and its ns as "cycles" (the CPUs run at 1 GHz).
  */
 struct pfm_sim_step {
 	uint32_t	op;		/* enum pfm_sim_op */
@@ -110,7 +110,7 @@ int pfm_sim_set(struct pfm_sim *sim, const char *option, uint64_t value);
 /* The simulated time, in ns since the computer was made. */
 uint64_t pfm_sim_time(struct pfm_sim *sim);
 
-/* Number i, from 0, of the event names programs may use; NULL after the last. */
+/* Event name i, counting from 0, of those that programs may use; NULL after the last. */
 const char *pfm_sim_event_name(struct pfm_sim *sim, int i);
 /* Value of the PMC that makes counter pmd count an event at levels (bits 1 << enum pfm_sim_level). */
 int pfm_sim_encode(struct pfm_sim *sim, const char *event, unsigned int levels, int pmd,
@@ -173,9 +173,9 @@ int pfm_sim_act(struct pfm_sim *sim, uint32_t tid);
 int pfm_sim_share(struct pfm_sim *sim, uint32_t tid, int fd, int access);
 
 /*
- * A device interrupts cpu at start_ns and, unless period_ns is 0, every period_ns after. program is
- * run then, on top of whatever runs there; its sites should be of PFM_SIM_INTR. It must end, and
- * must not fork, sleep or exit. EINVAL.
+ * A device interrupts cpu at start_ns and, unless period_ns is 0, every period_ns from then on. The
+ * program runs on top of what runs there; its sites should be at PFM_SIM_INTR. It must end, and must
+ * not fork, sleep or exit. EINVAL.
  */
 int pfm_sim_interrupt(struct pfm_sim *sim, uint32_t cpu, uint64_t start_ns, uint64_t period_ns,
 		      const struct pfm_sim_program *program);
@@ -183,12 +183,11 @@ int pfm_sim_interrupt(struct pfm_sim *sim, uint32_t cpu, uint64_t start_ns, uint
 /* --- running -------------------------------------------------------------------------------- */
 
 /*
- * Each returns 1 when what it waits for has happened, 0 when limit_ns passed before.
- * EINTR: SIGINT or SIGTERM came, and time stands where it was then. run_ns runs that long and
- * returns 1. until_message: a message can be read from fd, or, with PFM_SIM_ANY_CONTEXT, one was posted
- * to whatever context since the call.
- * until_exit: thread tid has ended (ESRCH: never was). until_idle: no thread but those blocked by a
- * notification can run or will wake up.
+ * Each returns 1 when what it waits for has happened, 0 when limit_ns passed before. EINTR: SIGINT or
+ * SIGTERM came, and time has stopped there. run_ns runs for that long and returns 1. until_message: a
+ * message can be read from fd or, with PFM_SIM_ANY_CONTEXT, one has been posted to any context since
+ * the call. until_exit: thread tid has ended (ESRCH: there never was one). until_idle: no thread can
+ * run or will wake up, except those blocked by a notification.
  */
 #define PFM_SIM_ANY_CONTEXT (-1)
 

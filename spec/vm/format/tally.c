@@ -5,6 +5,8 @@
  */
 #include "perfmon_module.h"
 
+#define TALLY_NAME	"tally"
+#define TALLY_UUID_OF(F) F(3b, 0e, 55, 8d, 4c, 21, 4f, 9e, 8a, 6d, 90, c7, 12, 5b, ee, 04)
 #define SIZE	(PFM_MAX_PMDS * sizeof(u64))
 
 static int tally_getsize(u32 ctx_flags, void *arg, size_t *size)
@@ -21,25 +23,14 @@ static int tally_handler(void *buf, pfm_ovfl_arg_t *arg, u64 tstamp, void *data)
 }
 
 static pfm_buffer_fmt_t tally = {
-	.fmt_name = "tally",
-	.fmt_uuid = { 0x3b, 0x0e, 0x55, 0x8d, 0x4c, 0x21, 0x4f, 0x9e, 0x8a, 0x6d, 0x90, 0xc7, 0x12, 0x5b, 0xee, 0x04 },
+	.fmt_name = TALLY_NAME,
+	.fmt_uuid = TALLY_UUID_OF(PFM_UUID_BYTES),
 	.fmt_version = 0x10002,
 	.fmt_getsize = tally_getsize,
 	.fmt_handler = tally_handler,
 };
 
-static int __init tally_init(void)
-{
-	return -pfm_register_buffer_fmt(&tally);
-}
-
-static void __exit tally_exit(void)
-{
-	pfm_unregister_buffer_fmt(tally.fmt_uuid);
-}
-
-module_init(tally_init);
-module_exit(tally_exit);
-PFM_FMT_ALIAS("tally", "3b0e558d-4c21-4f9e-8a6d-90c7125bee04");
+PFM_FORMAT_INIT(&tally);
+PFM_FMT_ALIAS(TALLY);
 MODULE_LICENSE("Dual MIT/GPL");
 MODULE_DESCRIPTION("counts the samples of each PMD");

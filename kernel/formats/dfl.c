@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * default.c - the default sampling format (3.6), in the layout of the specification and in that of
+ * dfl.c - the default sampling format (3.6), in the layout of the specification and in that of
  * perfmon2 2.x. One algorithm; a layout says where things lie.
  */
 #include "formats.h"
