@@ -56,9 +56,9 @@ end
 
 -- --- output --------------------------------------------------------------------------------------
 
-local function describe(side, sessions)
+local function describe(side, recordings)
    local lines = {}
-   for _, self in ipairs(sessions) do
+   for _, self in ipairs(recordings) do
       local n = self.ends and self.ends.samples
       lines[#lines + 1] = ("# %s: %s, %s of %s"):format(side, self.path, n and render.plural(n, "sample") or "samples",
          self.head.what)
@@ -156,9 +156,9 @@ local function print_json(result, args, old, new)
       rows[i] = flat(row)
       for k, title in ipairs(result.titles) do rows[i][title] = row.cells[k] end
    end
-   local function heads(sessions)
+   local function heads(recordings)
       local out = {}
-      for i, self in ipairs(sessions) do out[i] = { path = self.path, head = self.head, ends = self.ends } end
+      for i, self in ipairs(recordings) do out[i] = { path = self.path, head = self.head, ends = self.ends } end
       return out
    end
    return { render.json { old = heads(old), new = heads(new), rows = rows } }

@@ -11,7 +11,7 @@ local input = {}
 --- Opens the recording of a command; raises an error where that cannot be.
 -- @string[opt="lpfm.data"] path
 -- @string[opt] who the command that shows its progress on it, if any
--- @treturn session
+-- @treturn recording
 function input.open(path, who)
    local self, err = recording.open(path or "lpfm.data")
    if not self then error(err, 0) end
@@ -20,7 +20,7 @@ function input.open(path, who)
 end
 
 --- Ends a command: what a reader should know of the recording goes to standard error.
--- @tparam session self
+-- @tparam recording self
 -- @string who the command
 function input.finish(self, who)
    if self.progress then self.progress() end

@@ -3,7 +3,7 @@
 -- @module repl.command.list
 
 local lpfm = require "lpfm"
-local catalog = require "repl.command.catalog"
+local catalog = require "pfm.events.catalog"
 local events = require "pfm.events"
 local render = require "pfm.render"
 local nearest = require "pfm.util.nearest"

@@ -33,7 +33,7 @@ local advice = {
 
 local report = {}
 
---- Sorts the samples of a session.
+--- Sorts the samples of a recording.
 -- @param self of `recording.open`
 -- @string[opt="symbol"] by sort keys, separated by commas
 -- @tparam[opt] table options of `pfm.analyze.by`
@@ -65,7 +65,7 @@ local function nameless_objects(result, out)
 end
 
 --- What a reader should know, in words.
--- @param self session
+-- @param self recording
 -- @tparam table result of `report.sort`
 -- @treturn table of strings
 function report.warnings(self, result)

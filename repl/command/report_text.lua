@@ -14,8 +14,8 @@ local function value(n)
    return n and render.number(n % 1 == 0 and n or tonumber(("%.6g"):format(n))) or "-"
 end
 
---- The phases of a session.
--- @param self session
+--- The phases of a recording.
+-- @param self recording
 -- @string by keys
 -- @tparam table options of `analyze.phases`
 -- @treturn {string,...}
@@ -41,7 +41,7 @@ local function most(bins)
 end
 
 --- The histogram of a value.
--- @param self session
+-- @param self recording
 -- @param what of `analyze.histogram`
 -- @tparam table options of `analyze.histogram`
 -- @treturn {string,...}
@@ -62,7 +62,7 @@ function report_text.histogram(self, what, options)
 end
 
 --- How two values go together.
--- @param self session
+-- @param self recording
 -- @param x of `analyze.correlate`
 -- @param y
 -- @tparam table options of `analyze.correlate`
@@ -88,7 +88,7 @@ local function sorted_names(formulas)
 end
 
 --- Derived metrics by row.
--- @param self session
+-- @param self recording
 -- @tparam table result of `analyze.by`
 -- @tparam table formulas of `analyze.derive`
 -- @int[opt] top so many rows

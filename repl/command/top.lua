@@ -19,7 +19,7 @@ local ROWS = 20             -- of a picture that goes into a pipe
 local LEAST = 12            -- characters of what is watched
 local IDLE = "0 "           -- how the thread of a sample begins where nothing ran
 
--- --- the samples of the last seconds, as a session -----------------------------------------------
+-- --- the samples of the last seconds, as a recording ---------------------------------------------
 
 local function new_live(self, window)
    local sampled = {}
@@ -70,7 +70,7 @@ local function without_threads(sorted)
 end
 
 --- The rows of a picture.
--- @tparam table self the session of the last seconds
+-- @tparam table self the recording of the last seconds
 -- @string by sort keys of `report.sort`
 -- @treturn table of `cells`, `percent` (of what was not idle), `samples`, the highest first
 -- @treturn number share of what was idle
@@ -117,7 +117,7 @@ end
 local function show(view)
    forget(view.live)
    if view.screen then
-      local lines, columns = terminal.size()
+      local columns, lines = terminal.size()
       view.screen:draw(picture(view, math.min(view.rows or math.huge, lines - 3), columns), columns)
    else
       io.stdout:write(table.concat(picture(view, view.rows or ROWS, math.huge), "\n"), "\n\n")

@@ -8,6 +8,7 @@ local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local measure = require "pfm.measure"
 local render = require "pfm.render"
+local text_file = require "pfm.util.text_file"
 
 local jobs = {}
 
@@ -46,10 +47,7 @@ end
 -- @treturn string
 function session:output()
    if not self.fd then return self.text or "" end
-   local file = io.open(("/proc/self/fd/%d"):format(self.fd), "r")
-   local text = file and file:read("*a") or ""
-   if file then file:close() end
-   return text
+   return text_file.all(("/proc/self/fd/%d"):format(self.fd)) or ""
 end
 
 local function how_it_ended(self)

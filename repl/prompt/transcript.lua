@@ -10,6 +10,7 @@ local lpfm = require "lpfm"
 local journal = require "repl.prompt.journal"
 local literal = require "repl.prompt.literal"
 local names = require "repl.prompt.names"
+local text_file = require "pfm.util.text_file"
 local tokens = require "repl.prompt.tokens"
 
 local transcript = {}
@@ -69,9 +70,7 @@ local function is_simulated()
 end
 
 local function comm(tid)
-   local file = io.open(("/proc/%d/comm"):format(tid), "r")
-   local name = file and file:read("*l")
-   if file then file:close() end
+   local name = text_file.line(("/proc/%d/comm"):format(tid))
    return name and (" (%s)"):format(name) or ""
 end
 

@@ -13,6 +13,7 @@ local proc = require "lpfm.proc"
 local jobs = require "repl.prompt.jobs"
 local counters = require "repl.prompt.counters"
 local render = require "pfm.render"
+local text_file = require "pfm.util.text_file"
 local journal = require "repl.prompt.journal"
 
 local watch = {}
@@ -227,11 +228,7 @@ local function wait(view, seconds)
 end
 
 local function thread_is_gone(view, tid)
-   if not view.sim then
-      local file = io.open(("/proc/%d/comm"):format(tid), "r")
-      if file then file:close() end
-      return file == nil
-   end
+   if not view.sim then return text_file.line(("/proc/%d/comm"):format(tid)) == nil end
    for _, thread in ipairs(view.sim:threads()) do
       if thread.tid == tid then return thread.state == "dead" end
    end

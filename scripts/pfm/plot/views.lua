@@ -72,7 +72,7 @@ local function title(self, what, event)
 end
 
 --- Shares.
--- @tparam table self session
+-- @tparam table self of `recording.open`
 -- @tparam table options `by` (symbol, object, comm, process, thread, pid, cpu, line), `event`, `top` (20)
 -- @treturn table figure
 function views.bars(self, options)
@@ -104,7 +104,7 @@ local function slice(list, event, n, first, last)
 end
 
 --- Courses over time of what has most samples.
--- @tparam table self session
+-- @tparam table self of `recording.open`
 -- @tparam table options as of `views.bars`, `top` (5), `slices` (60)
 -- @treturn table figure
 function views.time(self, options)
@@ -120,7 +120,7 @@ function views.time(self, options)
 end
 
 --- The same as a heat map.
--- @tparam table self session
+-- @tparam table self of `recording.open`
 -- @tparam table options as of `views.time`, `top` (20)
 -- @treturn table figure
 function views.heat(self, options)
@@ -144,8 +144,8 @@ end
 
 --- How a value is distributed: what a count recorded with the samples grew by between two of a thread's, or the time
 -- between them.
--- @tparam table self session
--- @tparam table options `value`: "time", or an event recorded with --with; `event`, `bins`
+-- @tparam table self of `recording.open`
+-- @tparam table options `value`: "time", or an event whose counts were recorded with the samples; `event`, `bins`
 -- @treturn table of numbers
 -- @treturn string what they are
 function views.values(self, options)
@@ -160,7 +160,7 @@ function views.values(self, options)
       with[i] = e.name
    end
    error(("'%s' was not recorded with the samples: time%s"):format(name, #with > 0 and ", " .. table.concat(with, ", ")
-      or " was; 'lpfm record --with LIST' records others"), 0)
+      or " alone was"), 0)
 end
 
 return views
