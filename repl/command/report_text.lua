@@ -8,7 +8,7 @@ local render = require "pfm.render"
 local report_text = {}
 
 local BAR = 40      -- columns
-local TOP = 3       -- kinds of a phase that are named
+local TOP = 3       -- kinds named for a phase
 
 local function value(n)
    return n and render.number(n % 1 == 0 and n or tonumber(("%.6g"):format(n))) or "-"
@@ -61,7 +61,7 @@ function report_text.histogram(self, what, options)
    return lines, h
 end
 
---- How two values go together.
+--- How two values correlate.
 -- @param self recording
 -- @param x of `analyze.correlate`
 -- @param y
@@ -71,7 +71,7 @@ end
 function report_text.correlation(self, x, y, options)
    local c = analyze.correlate(self, x, y, options)
    if not c.r then
-      return { ("# %s: %s or %s is the same in all, or there are none"):format(render.plural(c.n, "sample"), x, y) }, c
+      return { ("# %s: %s or %s does not vary"):format(render.plural(c.n, "sample"), x, y) }, c
    end
    local lines = { ("# %s of %s, %s: means %s, %s"):format(render.plural(c.n, "sample"), x, y, value(c.mean_x),
       value(c.mean_y)) }
@@ -91,7 +91,7 @@ end
 -- @param self recording
 -- @tparam table result of `analyze.by`
 -- @tparam table formulas of `analyze.derive`
--- @int[opt] top so many rows
+-- @int[opt] top how many rows
 -- @treturn {string,...}
 -- @treturn table of `analyze.derive`
 function report_text.derived(self, result, formulas, top)

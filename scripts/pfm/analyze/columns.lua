@@ -11,7 +11,7 @@ local columns = {}
 -- @param self
 function columns.check(self)
    if type(self) ~= "table" or type(self.head) ~= "table" then
-      fail("expected a recording, as recording.open(\"lpfm.data\") returns it, not a %s", type(self))
+      fail("expected a recording, as recording.open(\"lpfm.data\") returns it, got a %s", type(self))
    end
 end
 
@@ -59,8 +59,8 @@ local function pmd_of(self, what)
       #names > 0 and "there are: " .. table.concat(names, ", ") or "none were recorded with them")
 end
 
---- A value in the samples as a column of `recording:tally`. Counters run on from sample to sample, of a thread or, where
--- CPUs were measured, of a CPU: what a sample has of them is how much they grew.
+--- A value in the samples as a column of `recording:tally`. Counters run on from sample to sample, of a thread or,
+-- where CPUs were measured, of a CPU: what a sample has of them is how much they grew.
 -- @param self
 -- @param what a PMD's number, the name of an event of `record --with`; "interval": ns since the last sample; "period"
 -- @tparam[opt] boolean raw the register as it is, not what it grew by: for latencies and the like
