@@ -6,7 +6,6 @@
 
 local commands = require "repl.command"
 local dot_commands = require "repl.prompt.dot_commands"
-local globals = require "repl.prompt.globals"
 local kinds = require "repl.command.kinds"
 local names = require "repl.prompt.names"
 local reference = require "repl.prompt.reference"
@@ -164,10 +163,6 @@ local function modules()
    return out
 end
 
-local function flags_of(topic)
-   return function() return keys_of(require("lpfm").flags[topic]) end
-end
-
 local function explained(word)
    local out = reference.topics()
    for _, list in ipairs { reference.keys(), kinds.words("event", word), registers() } do
@@ -192,8 +187,10 @@ local fields = {
    record = "file", output = "file", stages = "stages", from = "stages", ["until"] = "event", by = "key",
 }
 
+local same_as = { job = "stat", session = "stat" }
+
 local function argument_kind(call, i)
-   local row = commands.rows[globals.command_of(call) or call]
+   local row = commands.rows[same_as[call] or call]
    local list = row and row.call or arguments[call] or arguments[(call:gsub("^pfm%.", ""))]
    return list and list[i]
 end

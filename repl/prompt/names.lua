@@ -18,14 +18,21 @@ local function methods_of(index)
    end
 end
 
+-- What __index leads to; of a function that stands for a module, too, that module.
+local function index_of(value)
+   local meta = debug.getmetatable(value)
+   if type(meta) ~= "table" then return nil end
+   local index, module = rawget(meta, "__index"), rawget(meta, "module")
+   if type(module) == "string" then return select(2, pcall(require, module)) end
+   return type(index) == "function" and methods_of(index) or index
+end
+
 -- Tables in which a field of the value would be found.
 local function places(value)
    local out = {}
    for _ = 1, LEVELS do
       if type(value) == "table" then out[#out + 1] = value end
-      local meta = debug.getmetatable(value)
-      local index = type(meta) == "table" and rawget(meta, "__index") or nil
-      if type(index) == "function" then index = methods_of(index) end
+      local index = index_of(value)
       if type(index) ~= "table" then break end
       value = index
    end
@@ -63,7 +70,7 @@ function names.modules()
    for dir in package.path:gmatch("([^;]*)%?%.lua") do
       for _, file in ipairs(names.entries(dir .. "pfm") or {}) do
          local name = file:match("^([%w_]+)%.lua$")
-         if name and not seen[name] then modules[#modules + 1] = name end
+         if name and name ~= "manual" and not seen[name] then modules[#modules + 1] = name end
          seen[name or ""] = true
       end
    end
@@ -71,11 +78,20 @@ function names.modules()
    return modules
 end
 
+-- Does a value have the library's modules as fields that are there when one asks for them?
+local function has_modules(value)
+   local pfm = rawget(_G, "pfm")
+   return pfm ~= nil and (value == pfm or (value == _G and getmetatable(_G) == getmetatable(pfm)))
+end
+
 -- A module of the library that a path names for the first time.
 local function lazily(value, key)
-   if value ~= rawget(_G, "pfm") or type(key) ~= "string" then return nil end
+   if not has_modules(value) or type(key) ~= "string" then return nil end
    for _, module in ipairs(names.modules()) do
-      if module == key then return value[key] end
+      if module == key then
+         local ok, found = pcall(require, "pfm." .. key)
+         return ok and found or nil
+      end
    end
 end
 
@@ -133,7 +149,7 @@ function names.of(value, keywords, callable)
    for _, place in ipairs(places(value)) do
       for key, field in pairs(place) do add(key, field) end
    end
-   if value ~= nil and value == rawget(_G, "pfm") then
+   if has_modules(value) then
       for _, module in ipairs(names.modules()) do add(module, add) end
    end
    for word in pairs(keywords and tokens.keywords() or {}) do add(word, add) end
