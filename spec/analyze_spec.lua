@@ -20,7 +20,7 @@ local function near(expected, got, by)
    assert.is_true(math.abs(expected - got) <= (by or 1e-9), ("%.12g is not %.12g"):format(got, expected))
 end
 
-local function session_of(fields)
+local function recording_of(fields)
    local maps = {}
    for i, pid in ipairs(fields.pids) do maps[i] = { pid = pid, maps = { { 0x1000, 0x3000, 0x1000, "prog" } } } end
    return recording.of { head = { events = fields.events, with = fields.with, fixed = true }, blocks = fields.blocks,
@@ -41,7 +41,7 @@ local function run(n, m)
    assert(ctx:load(tid))
    assert(ctx:start())
    assert(machine:run { until_exit = tid })
-   return session_of { pids = { tid }, comms = { [tid] = "prog" }, blocks = { ctx:buffer():snapshot() },
+   return recording_of { pids = { tid }, comms = { [tid] = "prog" }, blocks = { ctx:buffer():snapshot() },
       events = { { name = "instructions", pmd = 4, period = 10 } },
       with = { { name = "fp_ops", pmd = 5 }, { name = "l2_misses", pmd = 6 } } }
 end
@@ -212,7 +212,7 @@ describe("samples of several threads, CPUs, events and sets", function()
             pmd = i % 4 == 0 and 5 or 4, set = i % 4 == 0 and 1 or 0, period = 100 }
       end
       for _, e in ipairs(list) do e.values = e.set == 1 and { e.tstamp / 1000 } or nil end
-      s = session_of { pids = { 6 }, comms = { [6] = "main", [7] = "worker" }, blocks = { make.block(list) },
+      s = recording_of { pids = { 6 }, comms = { [6] = "main", [7] = "worker" }, blocks = { make.block(list) },
          events = { { name = "cycles", pmd = 4, period = 100 },
             { name = "misses", pmd = 5, set = 1, period = 50, values = { 80 } } } }
    end)

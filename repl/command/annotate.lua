@@ -307,7 +307,8 @@ function annotate.main(argv)
    if args.source and args.asm then options.fail("--source and --asm exclude each other") end
    local opts = { event = args.event, object = args.object, top = options.number(args.top, "--top", true) }
    local self = input.open(args.file)
-   local list = options.checked(annotate.functions, self, symbol, opts)
+   options.checked(stacks.event, self, opts.event)
+   local list = annotate.functions(self, symbol, opts)
    local out = {}
    if args.json then
       out[1] = render.json(list)

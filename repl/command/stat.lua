@@ -471,8 +471,7 @@ local function evaluate(result, places, groups)
 end
 
 -- The events to count, and a function that completes the results.
-local function prepare(names, group_names)
-   local groups = groups_of(group_names)
+local function prepare(names, groups)
    local list, err = events.read(names or default_events(groups))
    if not list then error(err, 0) end
    local places = add_groups(list, groups)
@@ -551,7 +550,8 @@ function stat.main(argv)
    if wants_metrics_help(args) then return metrics_help() end
    local target = options.target(args, words)
    local group = grouping(args, target)
-   local list, complete = options.checked(prepare, #args.event > 0 and args.event or nil, args.metrics)
+   local list, complete = options.checked(prepare, #args.event > 0 and args.event or nil,
+      groups_of(args.metrics))
    local missing = #args.event == 0 and contexts.no_hardware() or tell_missing(list)
    if missing then io.stderr:write("lpfm stat: ", missing, "\n") end
    local out = options.output(args.output, args.append)
@@ -606,7 +606,7 @@ end
 -- @usage stat("ls / >/dev/null", "page-faults").events[1].value
 function stat.call(what, list, groups, tid)
    check_measurable(what)
-   local parsed, complete = prepare(events_for(what, list), { groups })
+   local parsed, complete = prepare(events_for(what, list), groups_of { groups })
    local result, target = count_any(what, parsed, tid)
    return printable(complete(result), target)
 end
@@ -619,7 +619,7 @@ end
 function stat.job(what, list, groups)
    check_measurable(what)
    local spec, target = spec_for(what)
-   local parsed, complete = prepare(events_for(what, list), { groups })
+   local parsed, complete = prepare(events_for(what, list), groups_of { groups })
    spec.events = parsed
    local self = count.prepare(spec)
    return {
