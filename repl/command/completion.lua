@@ -246,6 +246,28 @@ function __lpfm_words
 	$tokens[1] completion --words $argv[1] -- $word 2>/dev/null
 end
 
+# The words of another program's command line: after --, or from the first word that is neither an option nor the value
+# of one of those given.
+function __lpfm_command
+	set -l tokens (commandline -opc)
+	set -l i 3
+	while test $i -le (count $tokens)
+		switch $tokens[$i]
+		case --
+			set i (math $i + 1)
+			break
+		case '-*'
+			contains -- $tokens[$i] $argv; and set i (math $i + 1)
+		case '*'
+			break
+		end
+		set i (math $i + 1)
+	end
+	set -l word (commandline -ct)
+	test $i -gt (count $tokens); and string match -q -- '-*' $word; and return
+	complete --do-complete=(string join ' ' -- (string escape -- $tokens[$i..]) $word)
+end
+
 complete -c lpfm -n __fish_use_subcommand -s h -l help -d 'show help'
 complete -c lpfm -n __fish_use_subcommand -s v -l version -d 'show the version'
 complete -c lpfm -n __fish_use_subcommand -l no-init -d 'without the start-up file'
@@ -269,6 +291,15 @@ local function fish_option(name, o)
    return table.concat(out, " ")
 end
 
+-- The options that take a value.
+local function taking(c)
+   local out = {}
+   for _, o in ipairs(c.rows) do
+      for _, flag in ipairs(o.value and o.flags or {}) do out[#out + 1] = flag end
+   end
+   return out
+end
+
 local function fish_command(row, c, lines)
    local summary = single_quoted(row.summary):gsub("'\\''", "\\'")
    lines[#lines + 1] = ("complete -c lpfm -n __fish_use_subcommand -a %s -d %s"):format(row.name, summary)
@@ -276,7 +307,7 @@ local function fish_command(row, c, lines)
    for _, kind in ipairs(row.words) do
       local where = ("complete -c lpfm -n '__fish_seen_subcommand_from %s'"):format(row.name)
       if kind == "command" then
-         lines[#lines + 1] = where .. " -a '(__fish_complete_subcommand --fcs-skip=2)'"
+         lines[#lines + 1] = ("%s -a '(__lpfm_command %s)'"):format(where, table.concat(taking(c), " "))
       elseif kind ~= "file" and kind ~= "function" then
          lines[#lines + 1] = ("%s %s%s"):format(where, has(row.words, "file") and "" or "-f ", fish_words(kind))
       end

@@ -155,7 +155,8 @@ local function registers()
 end
 
 local function modules()
-   local out = { "lpfm", "lpfm.proc" }
+   local out = { "lpfm" }
+   for _, name in ipairs(names.c_modules) do out[#out + 1] = "lpfm." .. name end
    for _, name in ipairs(names.modules()) do out[#out + 1] = "pfm." .. name end
    for name in pairs(package.loaded) do
       if name:find("^lpfm") then out[#out + 1] = name end

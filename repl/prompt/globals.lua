@@ -14,16 +14,14 @@ local calls = { "help", "watch" }
 --- What `quit()` raises.
 globals.quitting = {}
 
--- Of pfm and of the globals: the library's modules, loaded at first use.
+-- For pfm and the globals: the library's modules, loaded at first use.
 local on_demand = {
+   modules = true, -- to `repl.prompt.names`
    __index = function(self, name)
-      for _, known in ipairs(names.modules()) do
-         if known == name then
-            local module = require("pfm." .. name)
-            rawset(self, name, module)
-            return module
-         end
-      end
+      local module = names.module(name)
+      if not module then return nil end
+      rawset(self, name, require(module))
+      return rawget(self, name)
    end,
 }
 

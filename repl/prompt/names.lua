@@ -78,21 +78,35 @@ function names.modules()
    return modules
 end
 
+--- The modules in C besides lpfm, without "lpfm.".
+names.c_modules = { "blocks", "chunks", "proc", "symbols" }
+
+local function has(list, wanted)
+   for _, value in ipairs(list) do
+      if value == wanted then return true end
+   end
+   return false
+end
+
+--- The module that a global name of the prompt stands for: pfm.NAME, or else lpfm.NAME.
+-- @string name
+-- @treturn string as for require, or nil
+function names.module(name)
+   if has(names.modules(), name) then return "pfm." .. name end
+   return has(names.c_modules, name) and "lpfm." .. name or nil
+end
+
 -- Does a value have the library's modules as fields that are there when one asks for them?
 local function has_modules(value)
-   local pfm = rawget(_G, "pfm")
-   return pfm ~= nil and (value == pfm or (value == _G and getmetatable(_G) == getmetatable(pfm)))
+   local meta = type(value) == "table" and getmetatable(value)
+   return type(meta) == "table" and rawget(meta, "modules") == true
 end
 
 -- A module of the library that a path names for the first time.
 local function lazily(value, key)
-   if not has_modules(value) or type(key) ~= "string" then return nil end
-   for _, module in ipairs(names.modules()) do
-      if module == key then
-         local ok, found = pcall(require, "pfm." .. key)
-         return ok and found or nil
-      end
-   end
+   if not has_modules(value) or not names.module(key) then return nil end
+   local ok, found = pcall(function() return value[key] end)
+   return ok and found or nil
 end
 
 -- The keys of a path: name, .name, :name, [1], ["name"]; nil for anything else.
@@ -151,6 +165,7 @@ function names.of(value, keywords, callable)
    end
    if has_modules(value) then
       for _, module in ipairs(names.modules()) do add(module, add) end
+      for _, module in ipairs(value == _G and names.c_modules or {}) do add(module, add) end
    end
    for word in pairs(keywords and tokens.keywords() or {}) do add(word, add) end
    table.sort(out)

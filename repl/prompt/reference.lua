@@ -2,6 +2,7 @@
 --- From what a person names, or has in hand, to the text that describes it.
 -- @module repl.prompt.reference
 
+local commands = require "repl.command"
 local names = require "repl.prompt.names"
 local globals = require "repl.prompt.globals"
 local topics = require "repl.prompt.topics"
@@ -26,11 +27,19 @@ function reference.topics()
    return out
 end
 
+-- What a command's row says of its function.
+local function entry_of_command(name)
+   local row = commands.rows[name]
+   if not row or not row.call then return nil end
+   return { usage = ("%s(%s)"):format(name, table.concat(row.call, ", ")),
+      text = ("%s; 'lpfm %s --help' lists the options."):format((row.summary:gsub("^%l", string.upper)), name) }
+end
+
 --- The description of a call.
 -- @string key as of `reference.key`
 -- @treturn table `usage`, `text`, perhaps `fields`, `entries`, `topic`; or nil
 function reference.entry(key)
-   return topics.calls[key]
+   return topics.calls[key] or entry_of_command(key)
 end
 
 --- The names of all calls that are described.
@@ -38,6 +47,9 @@ end
 function reference.keys()
    local out = {}
    for key in pairs(topics.calls) do out[#out + 1] = key end
+   for _, row in ipairs(commands.rows) do
+      if row.call and not topics.calls[row.name] then out[#out + 1] = row.name end
+   end
    table.sort(out)
    return out
 end
