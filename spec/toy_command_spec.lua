@@ -21,7 +21,7 @@ local greet = {}
 function greet.options()
    local c = options.command("greet", "Says hello to somebody.", "lpfm greet [options] NAME")
    c:flag("--loudly", "Say it in capitals.")
-   c:option("-s --sort", "KEY", "Greet in this order.")
+   c:option("-s --sort", "KEYS", "Greet in this order.")
    c:epilog("Names are as they are.", { "lpfm greet --loudly you" })
    return c
 end

@@ -173,9 +173,9 @@ watch(c, {step=0.001, count=2})
       local function failure(call) return (piped(simulated .. call .. "\n")) end
       assert.truthy(failure("watch(5)"):find("expected a context, a list of contexts or a job, got a number", 1, true))
       assert.truthy(failure("watch{}"):find("got an empty table", 1, true))
-      assert.truthy(failure("watch{c, 5}"):find("element 2 is no context but a number", 1, true))
+      assert.truthy(failure("watch{c, 5}"):find("element 2: expected a context, got a number", 1, true))
       assert.truthy(failure("watch(c, {intervall=1})"):find("did you mean 'interval'?", 1, true))
-      assert.truthy(failure("watch(c, {interval='1'})"):find("option 'interval': number expected, got string", 1, true))
+      assert.truthy(failure("watch(c, {interval='1'})"):find("'interval': expected a number, got a string", 1, true))
       assert.truthy(failure("watch(lpfm.create())"):find("no counters programmed", 1, true))
    end)
 

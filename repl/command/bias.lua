@@ -100,7 +100,7 @@ end
 -- @treturn table of `bias.test`; prints itself
 -- @usage bias{target = {command = {"sh", "-c", "exec ls -lR /etc >/dev/null 2>&1"}}, event = "page-faults", period = 1}
 function command.call(what)
-   local spec = type(what) == "string" and { target = { command = { "/bin/sh", "-c", "exec " .. what } } } or what
+   local spec = type(what) == "string" and { target = { command = options.shell(what) } } or what
    return setmetatable(bias.test(spec), {
       __tostring = function(self) return table.concat(command.text(self), "\n") end,
    })

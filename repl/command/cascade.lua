@@ -146,7 +146,7 @@ end
 -- @treturn table of `cascade.run`; prints itself
 -- @usage cascade("ls / >/dev/null", "page-faults:50 then cs")
 function command.call(what, list)
-   local spec = type(what) == "string" and { command = { "/bin/sh", "-c", "exec " .. what } } or what
+   local spec = type(what) == "string" and { command = options.shell(what) } or what
    local copy = {}
    for k, v in pairs(spec) do copy[k] = v end
    copy.stages = list or copy.stages

@@ -337,7 +337,7 @@ end
 function completion.options()
    local c = options.command("completion", "Prints a script that completes lpfm's command lines in a shell.",
       "lpfm completion bash|fish|zsh")
-   c:option("--words", "KIND", "Print the words of a kind that complete a word; the scripts ask so.")
+   c:option("--words", "KIND", "Print the words of a kind that complete a word; the scripts use it.")
    c:epilog("'make install' puts the scripts where the shells look for them.", {
       "source <(lpfm completion bash)", "lpfm completion fish | source",
       "lpfm completion --words event page-f",

@@ -3,7 +3,7 @@
 -- @module repl.command.input
 
 local options = require "repl.command.options"
-local progress = require "pfm.util.progress"
+local progress = require "repl.command.progress"
 local recording = require "pfm.recording"
 
 local input = {}

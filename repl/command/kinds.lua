@@ -7,9 +7,9 @@ local kinds = {}
 
 --- The kinds of options' values, by what the help calls them; others can be anything.
 kinds.of_value = {
-   FILE = "file", EVENT = "event", EVENTS = "event", ["EVENT:N"] = "event", STAGES = "stages", KEY = "key",
-   KEYS = "key", GROUPS = "group", MODEL = "pmu", FORMAT = "format", CPUS = "cpu", WEIGHT = "weight", VALUE = "value",
-   FIELDS = "field", ["HOW[:SEED]"] = "random", KIND = "kind",
+   FILE = "file", EVENT = "event", EVENTS = "event", ["EVENT:N"] = "event", STAGES = "stages", KEYS = "key",
+   KEY = "figure_key", GROUPS = "group", MODEL = "pmu", FORMAT = "format", CPUS = "cpu", WEIGHT = "weight",
+   VALUE = "value", FIELDS = "field", ["HOW[:SEED]"] = "random", KIND = "kind",
 }
 
 local function keys_of(t)
@@ -82,6 +82,7 @@ function words.group() return require("pfm.metrics").names() end
 function words.pmu() return names_in(require("lpfm").pmus()) end
 function words.format() return require("pfm.export").names end
 function words.figure() return keys_of(require("pfm.plot").views) end
+function words.figure_key() return require("pfm.plot.views").keys() end
 function words.section() return require("repl.command.list").sections() end
 function words.field() return require("repl.command.script").fields() end
 function words.shell() return require("repl.command.completion").shells() end

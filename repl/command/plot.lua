@@ -5,6 +5,8 @@
 local input = require "repl.command.input"
 local options = require "repl.command.options"
 local plot = require "pfm.plot"
+local stacks = require "pfm.recording.stacks"
+local views = require "pfm.plot.views"
 
 local command = {}
 
@@ -15,7 +17,7 @@ function command.options()
    c.mixed = true
    c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
    c:option("-o --output", "FILE", "Draw into FILE, .svg or .png (needs gnuplot).")
-   c:option("-s --sort", "KEY", "Plot by symbol, object, comm, process, thread, pid, cpu or line (default: symbol).")
+   c:option("-s --sort", "KEY", ("Plot by %s (default: symbol)."):format(table.concat(views.keys(), ", ")))
    c:option("-e --event", "EVENT", "Show this event if several were sampled.")
    c:option("--top", "N", "Show the N with the most samples.")
    c:option("--slices", "N", "Divide the time into N slices (default: 60).")
@@ -36,7 +38,9 @@ function command.main(argv)
    local opts = { by = args.sort, event = args.event, top = options.number(args.top, "--top", true), value = args.value,
       slices = options.number(args.slices, "--slices", true), bins = options.number(args.bins, "--bins", true) }
    local self = input.open(args.file, "lpfm plot")
-   local drawn = options.checked(plot.recording, self, args.what, opts)
+   options.checked(views.key, args.sort or "symbol")
+   options.checked(stacks.event, self, args.event)
+   local drawn = plot.recording(self, args.what, opts)
    if args.output then
       drawn:save(args.output)
    else

@@ -370,8 +370,7 @@ function stat.options()
    c:option("--from", "STAGES", "Start counting after these stages, e.g. \"page-faults:1000 then cs:10\".")
    c:option("--until", "EVENT:N", "Stop counting at the N-th occurrence of EVENT.")
    c:option("-M --metrics", "GROUPS", "Count for these groups and print their metrics; 'help' lists them."):count("*")
-   c:option("--switch-timeout", "MS", "How long an event set counts at a time if several take turns (default: 1, 4 or "
-      .. "16, by how the run varies).")
+   c:option("--switch-timeout", "MS", "Count each event set for MS if several take turns (default: 1, 4 or 16).")
    c:option("--switch-after", "EVENT:N", "Switch event sets after N occurrences of EVENT instead.")
    for _, level in ipairs(system.levels) do
       c:flag("--per-" .. level, ("With -a or -C: print counts by %s."):format(level == "cpu" and "CPU" or level))

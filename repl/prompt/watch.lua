@@ -41,7 +41,7 @@ local function contexts_of(what)
          type(what) == "table" and "an empty table" or "a " .. type(what)), 0)
    end
    for i, ctx in ipairs(what) do
-      if not is_context(ctx) then error(("watch: element %d is no context but a %s"):format(i, type(ctx)), 0) end
+      if not is_context(ctx) then error(("watch: element %d: expected a context, got a %s"):format(i, type(ctx)), 0) end
    end
    return what
 end
@@ -144,7 +144,7 @@ end
 local columns = { { title = "counter" }, { title = "rate", right = true }, { title = "total", right = true },
    { title = "" } }
 
--- The view as lines of so many columns.
+-- The view as lines of a width.
 local function lines_of(view, width)
    local rows, used = {}, 0
    for i, row in ipairs(view.rows) do rows[i] = { shown_name(view, row), shown_rate(row), shown_total(row), "" } end
@@ -293,11 +293,11 @@ local function check_options(options)
             require("pfm.util.nearest").hint(tostring(name), all)), 0)
       end
       if type(value) ~= known_options[name] then
-         error(("watch: option '%s': %s expected, got %s"):format(name, known_options[name], type(value)), 0)
+         error(("watch: option '%s': expected a %s, got a %s"):format(name, known_options[name], type(value)), 0)
       end
    end
    if options.interval and options.interval < LEAST then error(("watch: interval: at least %g s"):format(LEAST), 0) end
-   if options.step and options.step <= 0 then error("watch: step: more than 0 s expected", 0) end
+   if options.step and options.step <= 0 then error("watch: step: expected more than 0 s", 0) end
    return options
 end
 
@@ -344,9 +344,9 @@ end
 
 --- Watches counters.
 -- @param what a context, a list of contexts, or a job of `repl.prompt.jobs`
--- @tparam[opt] table options `interval`, seconds between refreshes (1); `seconds` or `count`, an end after so much
--- time or so many refreshes; `pmds`, numbers of the PMDs to show instead of those that were programmed; `step`,
--- seconds that the simulated computer runs for each refresh (0.01)
+-- @tparam[opt] table options `interval`, seconds between refreshes (1); `seconds` or `count` (of refreshes), after
+-- which it ends; `pmds`, numbers of the PMDs to show instead of those that were programmed; `step`, seconds that the
+-- simulated computer runs for each refresh (0.01)
 -- @treturn table of `{name=, num=, set=, count=, rate=}` per counter, and `seconds`, `refreshes`
 -- @usage watch(c, {interval = 0.5})
 function watch.call(what, options)

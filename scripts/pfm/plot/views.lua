@@ -2,6 +2,7 @@
 --- Figures of a recording: shares, courses over time, distributions.
 -- @module pfm.plot.views
 
+local fail = require "pfm.util.fail"
 local nearest = require "pfm.util.nearest"
 local samples = require "pfm.recording.samples"
 local stacks = require "pfm.recording.stacks"
@@ -29,18 +30,28 @@ local keys = {
 }
 local aliases = { sym = "symbol", dso = "object", tid = "thread", srcline = "line" }
 
-local function key_of(name)
+--- The names of the keys.
+-- @treturn {string,...} sorted
+function views.keys()
+   local names = {}
+   for name in pairs(keys) do names[#names + 1] = name end
+   table.sort(names)
+   return names
+end
+
+--- What a sample counts under.
+-- @string name
+-- @treturn function of a sample
+-- @raise where there is no such key
+function views.key(name)
    local key = keys[aliases[name] or name]
    if key then return key end
-   local names = {}
-   for k in pairs(keys) do names[#names + 1] = k end
-   table.sort(names)
-   error(("there is no key '%s'%s (keys: %s)"):format(name, nearest.hint(name, names), table.concat(names, ", ")), 0)
+   fail("unknown key '%s'%s (keys: %s)", name, nearest.hint(name, views.keys()), table.concat(views.keys(), ", "))
 end
 
 -- The samples of the event wanted, with what they count under; raises an error when there are none.
 local function gather(self, options)
-   local event, key, out = stacks.event(self, options.event), key_of(options.by or "symbol"), {}
+   local event, key, out = stacks.event(self, options.event), views.key(options.by or "symbol"), {}
    local first, last = math.huge, -math.huge
    for s in samples.each(self, nil, event.name) do
       out[#out + 1] = { name = key(s), time = s.time, period = s.period }
