@@ -11,9 +11,9 @@ local command = {}
 -- `main(argv)` and, if the prompt has the command as a function, `call(...)`. Help, the manual page, the prompt and
 -- completion are made of the rows and the options.
 --    name, summary
---    words      kinds of the words on its command line, see `repl.command.kinds`; from "command" on, the rest of the
---               line is another program's
---    call       kinds of the arguments of the prompt's function; without, the prompt has no such function
+--    words      kinds of the words on its command line, see `repl.command.kinds`; from "command"
+--               on, the rest of the line is another program's
+--    call       kinds of the arguments of the prompt's function; without, there is none
 --    offline    it needs no machine
 command.rows = {
    { name = "stat", summary = "count events while a command runs",
