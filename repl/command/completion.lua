@@ -42,13 +42,20 @@ _lpfm_kind() {
 	esac
 }
 
-# Adds the words of some kinds, separated by spaces, that complete a word; what stands before it goes in front of them.
+# Offers the lines of its input, after a prefix.
+_lpfm_offer() {
+	local word
+	while IFS= read -r word; do COMPREPLY+=("$1$word"); done
+}
+
+# Offers the words of some kinds, separated by spaces, that complete a word, after a prefix.
 _lpfm_words() {
-	local kind word
-	for kind in $1; do
-		while IFS= read -r word; do COMPREPLY+=("$3$word"); done < <(_lpfm_kind "$kind" "$2")
-	done
-	case " $1 " in *" file "* | *" command "*) compopt -o filenames 2>/dev/null;; *) compopt -o nospace 2>/dev/null;; esac
+	local kind
+	for kind in $1; do _lpfm_offer "$3" < <(_lpfm_kind "$kind" "$2"); done
+	case " $1 " in
+	*" file "* | *" command "*) compopt -o filenames 2>/dev/null;;
+	*) compopt -o nospace 2>/dev/null;;
+	esac
 }
 
 # What the command has: sets options, takes (an option and the kind of its value, one after the other), words, mixed.
@@ -94,7 +101,7 @@ _lpfm_arguments() {
 	elif [[ $cur == --*=* ]] && kind=$(_lpfm_value "${cur%%=*}"); then
 		_lpfm_words "$kind" "${cur#*=}" "${cur%%=*}="
 	elif [[ $cur == -* ]]; then
-		while IFS= read -r i; do COMPREPLY+=("$i"); done < <(compgen -W "$options" -- "$cur")
+		_lpfm_offer "" < <(compgen -W "$options" -- "$cur")
 	else
 		[ $mixed ] && words=${words% command}	# which follows --
 		_lpfm_words "$words" "$cur"
@@ -108,9 +115,9 @@ _lpfm() {
 	[[ $line == *[[:space:]] ]] && at+=("")
 	cur=${at[${#at[@]} - 1]} program=${at[0]} COMPREPLY=()
 	if [ ${#at[@]} = 2 ]; then
-		while IFS= read -r i; do COMPREPLY+=("$i"); done < <(compgen -W "@NAMES@" -- "$cur"; compgen -f -- "$cur")
+		_lpfm_offer "" < <(compgen -W "@NAMES@" -- "$cur"; compgen -f -- "$cur")
 	elif [ "${at[1]}" = help ]; then
-		while IFS= read -r i; do COMPREPLY+=("$i"); done < <(compgen -W "@NAMES@" -- "$cur")
+		_lpfm_offer "" < <(compgen -W "@NAMES@" -- "$cur")
 	elif _lpfm_command "${at[1]}"; then
 		_lpfm_arguments
 	else

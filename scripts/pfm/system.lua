@@ -26,7 +26,7 @@ end
 -- A CPU's folder has a link nodeN.
 local function node_of(folder)
    for node = 0, 1023 do
-      if text_file.line(("%s/node%d/cpumap"):format(folder, node)) then return node end
+      if text_file.all(("%s/node%d/cpumap"):format(folder, node)) then return node end
    end
    return 0
 end
