@@ -205,9 +205,8 @@ install: all
 	for pc in kernel/user/perfmon.pc lpfm/pfmlib/pfmlib.pc; do \
 		sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $$pc.in >$(LIBDIR)/pkgconfig/$${pc##*/} || exit; done
 	cp -R scripts $(DATADIR)/
-	install -d $(DATADIR)/repl/command $(DATADIR)/repl/prompt
-	install -m 644 repl/command/*.lua $(DATADIR)/repl/command/
-	install -m 644 repl/prompt/*.lua $(DATADIR)/repl/prompt/
+	for folder in repl/command repl/command/completion repl/prompt; do \
+		install -d $(DATADIR)/$$folder && install -m 644 $$folder/*.lua $(DATADIR)/$$folder/ || exit; done
 	cp $(DOC_DATA) $(DATADIR)/scripts/pfm/
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	$(BUILD)/$(LUA)/lpfm repl/man.lua $(VERSION) >$(DESTDIR)$(PREFIX)/share/man/man1/lpfm.1
