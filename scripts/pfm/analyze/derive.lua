@@ -75,5 +75,4 @@ function derive.metrics(self, result, formulas)
    return list
 end
 
-
 return derive

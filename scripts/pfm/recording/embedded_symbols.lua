@@ -12,7 +12,6 @@ local writer = require "pfm.recording.writer"
 
 local embedded_symbols = {}
 
-
 -- --- symbols out of the objects ------------------------------------------------------------------
 
 local function new_object(path, handle, err)
