@@ -45,6 +45,18 @@ describe("the prompt", function()
       assert.equal(0, status)
    end)
 
+   it("has the modules in C that are documented, unless the library has one of that name", function()
+      local documented = {}
+      for _, module in ipairs(doc) do
+         local name = module.name:match("^lpfm%.(%w+)$")
+         -- cdef has declarations for pfm.ffi alone
+         if name and name ~= "cdef" and pcall(require, module.name) then documented[#documented + 1] = name end
+      end
+      table.sort(documented)
+      assert.same(documented, names.c_modules)
+      assert.equal("true\ttrue\n", (prompt "print(proc == require 'lpfm.proc', symbols == require 'pfm.symbols')"))
+   end)
+
    it("has commands that are modules, too, as both", function()
       local out = prompt [[
          print(record("true").samples ~= nil, type(record.run), type(record.begin))
