@@ -62,7 +62,7 @@ help:
 	@echo 'make lint            warnings of gcc and clang, luacheck, house style'
 	@echo 'make bench           costs, as ratios measured in one run'
 	@echo 'make doc             the reference, as pages'
-	@echo 'make install         program, module, scripts, libraries, headers'
+	@echo 'make install         program, module, scripts, libraries, headers, completion'
 	@echo 'make fuzz SECONDS=N  the coverage-guided fuzzer'
 	@echo 'make fuzz-lua CALLS=N  the Lua module called at random, under ASan'
 	@echo 'make module          perfmon.ko and its formats for the running kernel (module-install installs them)'
@@ -205,12 +205,15 @@ install: all
 	for pc in kernel/user/perfmon.pc lpfm/pfmlib/pfmlib.pc; do \
 		sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $$pc.in >$(LIBDIR)/pkgconfig/$${pc##*/} || exit; done
 	cp -R scripts $(DATADIR)/
-	install -d $(DATADIR)/repl/command $(DATADIR)/repl/prompt
-	install -m 644 repl/command/*.lua $(DATADIR)/repl/command/
-	install -m 644 repl/prompt/*.lua $(DATADIR)/repl/prompt/
+	for folder in repl/command repl/command/completion repl/prompt; do \
+		install -d $(DATADIR)/$$folder && install -m 644 $$folder/*.lua $(DATADIR)/$$folder/ || exit; done
 	cp $(DOC_DATA) $(DATADIR)/scripts/pfm/
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	$(BUILD)/$(LUA)/lpfm repl/man.lua $(VERSION) >$(DESTDIR)$(PREFIX)/share/man/man1/lpfm.1
+	for to in bash:bash-completion/completions/lpfm fish:fish/vendor_completions.d/lpfm.fish \
+			zsh:zsh/site-functions/_lpfm; do \
+		file=$(DESTDIR)$(PREFIX)/share/$${to#*:}; install -d $${file%/*} && \
+		$(BUILD)/$(LUA)/lpfm completion $${to%%:*} >$$file || exit; done
 
 # Into a rock's tree: the module with its library beside it, and the script library.
 install-rock: all

@@ -163,14 +163,14 @@ describe("stages as typed", function()
    it("are refused with the place and the reason", function()
       assert(lpfm.machine("sim:itanium2"))
       for text, words in pairs {
-         ["page-faults then cs"] = "stage 1, 'page-faults', never ends: EVENT:N is wanted",
+         ["page-faults then cs"] = "stage 1, 'page-faults', never ends: expected EVENT:N",
          ["page-faults:10 then"] = "stage 2 is empty",
          ["page-faults:10 then nonesuch"] = "stage 2: ",
          ["page-faults:0 then cs"] = "'page-faults:0'",
          ["page-faults:10 cs:1 then cs"] = "stage 1: 'cs:1': 'or' is missing before it, or 'then'",
          ["or page-faults:10"] = "'or' stands between two conditions",
          ["sample cs:1 then cs"] = "stage 1: only the last stage can sample",
-         ["cs:10 then sample cs"] = "stage 2: 'cs' says not how many",
+         ["cs:10 then sample cs"] = "stage 2: 'cs' does not say how many",
          ["cs:1ms"] = "'1ms' is not a number of occurrences",
       } do
          local list, err = stages.read(text)
@@ -223,8 +223,8 @@ describe("lpfm cascade", function()
    end)
 
    it("refuses what is no cascade, with status 2", function()
-      for line, words in pairs { ["cascade -- true"] = "no stages", ["cascade cs:1"] = "nothing to measure",
-         ["cascade ls"] = "the command goes behind --", ["cascade page-faults then cs -- true"] = "never ends" } do
+      for line, words in pairs { ["cascade -- true"] = "expected stages", ["cascade cs:1"] = "nothing to measure",
+         ["cascade ls"] = "the command goes after --", ["cascade page-faults then cs -- true"] = "never ends" } do
          local out, status = run(line)
          assert.are.equal(2, status, out)
          assert.is_truthy(out:find(words, 1, true), out)
@@ -238,7 +238,7 @@ describe("lpfm cascade", function()
       assert.is_true(late >= 0 and late <= all - 400, out) -- a run differs from the other by some pages
       out = run("stat -x, -o - -e page-faults --until page-faults:1000 " .. PAGES)
       assert.are.equal("1000", out:match("(%d+),,page%-faults"))
-      assert.is_truthy(run("stat -D 60000 -- true"):find("over before --delay was", 1, true))
+      assert.is_truthy(run("stat -D 60000 -- true"):find("ended before --delay had passed", 1, true))
       local data = os.tmpname()
       out = run("record -o " .. data .. " --from page-faults:1e9 -- true")
       assert.is_truthy(out:find("0 samples.*sampling never began: stage 1, 'page%-faults:1e9', did not"), out)

@@ -2,6 +2,7 @@
 --- From what a person names, or has in hand, to the text that describes it.
 -- @module repl.prompt.reference
 
+local commands = require "repl.command"
 local names = require "repl.prompt.names"
 local globals = require "repl.prompt.globals"
 local topics = require "repl.prompt.topics"
@@ -26,11 +27,19 @@ function reference.topics()
    return out
 end
 
+-- What a command's row says of its function.
+local function entry_of_command(name)
+   local row = commands.rows[name]
+   if not row or not row.call then return nil end
+   return { usage = ("%s(%s)"):format(name, table.concat(row.call, ", ")),
+      text = ("%s; 'lpfm %s --help' lists the options."):format((row.summary:gsub("^%l", string.upper)), name) }
+end
+
 --- The description of a call.
 -- @string key as of `reference.key`
 -- @treturn table `usage`, `text`, perhaps `fields`, `entries`, `topic`; or nil
 function reference.entry(key)
-   return topics.calls[key]
+   return topics.calls[key] or entry_of_command(key)
 end
 
 --- The names of all calls that are described.
@@ -38,6 +47,9 @@ end
 function reference.keys()
    local out = {}
    for key in pairs(topics.calls) do out[#out + 1] = key end
+   for _, row in ipairs(commands.rows) do
+      if row.call and not topics.calls[row.name] then out[#out + 1] = row.name end
+   end
    table.sort(out)
    return out
 end
@@ -48,9 +60,9 @@ local classes = { context = "context", buffer = "buffer", pmds = "vector", pmcs 
 
 -- Names that people give to such objects; what is known of the object itself goes before.
 local habits = { c = "context", ctx = "context", context = "context", b = "buffer", buf = "buffer", buffer = "buffer",
-   m = "machine", machine = "machine", s = "session", session = "session", v = "vector", vector = "vector" }
+   m = "machine", machine = "machine", j = "job", job = "job", v = "vector", vector = "vector" }
 
---- The class of an object: context, buffer, vector, u64, machine (a simulated one), session.
+--- The class of an object: context, buffer, vector, u64, machine (a simulated one), job.
 -- @param value
 -- @return string or nil
 function reference.class(value)
@@ -60,7 +72,7 @@ function reference.class(value)
       if debug.getregistry()["lpfm." .. name] == meta then return class end
    end
    if type(value) ~= "table" or type(meta.__index) ~= "table" then return nil end
-   if meta.__index.pause and meta.__index.resume then return "session" end
+   if meta.__index.pause and meta.__index.resume then return "job" end
    return meta.__index.spawn and meta.__index.run and "machine" or nil
 end
 

@@ -18,14 +18,14 @@ This is Lua with perfmon at hand. Some things to try:
    lpfm.machine()                         what this machine can do
    c = lpfm.create()                      a context, the interface itself: help("context")
    watch(c)                               its counters, live; q leaves
-   s = session("make")                    counts in the background, while you type on: help("session")
+   j = job("make")                        counts in the background, while you type on: help("job")
    .save FILE                             all this as a script: help("commands")
 
 An expression prints its value; Enter goes on where a statement is not complete, Up and Down move in it. Tab completes
 names: of functions, fields, options, events inside strings, files. Ctrl-C stops what runs, Ctrl-D leaves.
 
 help(x) explains a function, an object, an event, a register; ?x does the same: ?stat, ?ctx.read_pmds, ?cycles, ?PMC66.
-Topics: stat, record, report, diff, list, watch, session, events, context, registers, sampling, formats, messages, u64,
+Topics: stat, record, report, diff, list, watch, job, events, context, registers, sampling, formats, messages, u64,
 modules, commands, start-up]==]
 
 topics.stat = [==[
@@ -59,28 +59,28 @@ list("cache", "itanium2")     the events of another PMU model; list("pmus") name
 topics.watch = [==[
 watch(c)                      the counters of a context, their rates, how they went; updated in place
 watch({a, b}, {interval=0.5}) of several; seconds=10 or count=20 end it; pmds={4, 5} are shown instead
-watch(s)                      of a session in the background
+watch(j)                      of a job in the background
 q leaves, p holds the counters and lets them go on. In a pipe and on a dumb terminal lines are printed.
 On the simulated computer, where time passes only when told, every refresh lets it run for step=0.01 s of its time.]==]
 
-topics.session = [==[
-s = session("make", "page-faults")    counts in the background while a shell command runs; you type on
-s = session{command={"./prog"}, threads=true, events="task-clock"}      with all choices of stat{...}
-s = session{command={"./prog"}, record="prog.data"}                     samples, as record does
+topics.job = [==[
+j = job("make", "page-faults")    counts in the background while a shell command runs; you type on
+j = job{command={"./prog"}, threads=true, events="task-clock"}      with all choices of stat{...}
+j = job{command={"./prog"}, record="prog.data"}                     samples, as record does
 s                             how it stands: its state and counts so far
-s:pause()  s:resume()         hold the counters, let them go on; the command is not held
-s:stop()                      ends the measurement; the command goes on
-s:wait([seconds])             waits for the end
-s:result()                    the counts as a table; s:output() what the command wrote
-sessions()                    all of them; .pause N, .resume N, .stop N, .wait N do the same by number
+j:pause()  j:resume()         hold the counters, let them go on; the command is not held
+j:stop()                      ends the measurement; the command goes on
+j:wait([seconds])             waits for the end
+j:result()                    the counts as a table; j:output() what the command wrote
+jobs()                        all of them; .pause N, .resume N, .stop N, .wait N do the same by number
 A line above the prompt tells when one has ended. Counters count whatever the prompt does; new threads (threads=true)
-and full sampling buffers are seen to while the prompt waits for you, in watch() and in s:wait().]==]
+and full sampling buffers are seen to while the prompt waits for you, in watch() and in j:wait().]==]
 
 topics.commands = [==[
-.save FILE                    the session as a Lua script: what was typed, and how contexts are programmed
+.save FILE                    a transcript as a Lua script: what was typed, and how contexts are programmed
 .save FILE NAME...            the programming of these contexts alone
 .load FILE [ARGUMENTS]        runs a script, such as a saved one, here; a thread that was monitored is an argument
-.sessions  .pause N  .resume N  .stop N  .wait N      sessions in the background
+.jobs  .pause N  .resume N  .stop N  .wait N          jobs in the background
 .history [N]                  the last entries
 .help [NAME]  ?NAME           help;  .quit leaves
 A saved script runs by 'lpfm FILE', too, and says when a context is not programmed as it was.]==]
@@ -147,7 +147,7 @@ require "pfm.ffi"             LuaJIT: contexts, vectors and buffers as typed poi
 require "pfm.analyze"         profiles as tables: by symbol, time, ...; differences, phases, histograms, correlation
 require "pfm.recording"         recordings (format: pfm/store.md); "pfm.recording.embedded_symbols": made self-contained
 require "pfm.symbols"         addresses to functions; "pfm.render": tables, CSV, JSON
-require "repl.prompt.jobs"      sessions in the background; "repl.prompt.journal": how contexts were programmed]==]
+require "repl.prompt.jobs"      jobs in the background; "repl.prompt.journal": how contexts were programmed]==]
 
 -- --- fields that several calls share -------------------------------------------------------------
 
@@ -193,27 +193,27 @@ calls.list = { usage = "list([pattern [, pmu]])", topic = "list", text = "Events
 calls.help = { usage = "help([what])", topic = "help", text = "Explains a topic, a function, an object, an event." }
 calls.show = { usage = "show(...)", text = "Prints values as the prompt does." }
 calls.quit = { usage = "quit()", text = "Leaves the prompt." }
-calls.watch = { usage = "watch(context | {contexts} | session [, options])", topic = "watch",
+calls.watch = { usage = "watch(context | {contexts} | job [, options])", topic = "watch",
    text = "Shows counters live: rates, totals, a sparkline each.",
    fields = { interval = "s between refreshes (1)", seconds = "s until it ends", count = "refreshes until it ends",
       pmds = "numbers of PMDs to show", step = "s of simulated time a refresh (0.01)" } }
-calls.session = { usage = "session(command | {...} [, events [, groups]]) -> session", topic = "session",
+calls.job = { usage = "job(command | {...} [, events [, groups]]) -> job", topic = "job",
    text = "Counts, or samples, in the background.",
    fields = with(calls.stat.fields, { record = "a file: sample into it", period = "events between samples",
       frequency = "samples a second" }) }
-calls.sessions = { usage = "sessions() -> list", topic = "session", text = "The sessions in the background." }
+calls.jobs = { usage = "jobs() -> list", topic = "job", text = "The jobs in the background." }
 
-calls["session:pause"] = { usage = "s:pause()", text = "Holds the counters; the command goes on." }
-calls["session:resume"] = { usage = "s:resume()", text = "Lets the counters count on." }
-calls["session:stop"] = { usage = "s:stop() -> result", text = "Ends the measurement; the command goes on." }
-calls["session:kill"] = { usage = "s:kill([signal]) -> s", text = "Sends the command a signal (TERM)." }
-calls["session:wait"] = { usage = "s:wait([seconds]) -> result",
+calls["job:pause"] = { usage = "j:pause()", text = "Holds the counters; the command goes on." }
+calls["job:resume"] = { usage = "j:resume()", text = "Lets the counters count on." }
+calls["job:stop"] = { usage = "j:stop() -> result", text = "Ends the measurement; the command goes on." }
+calls["job:kill"] = { usage = "j:kill([signal]) -> j", text = "Sends the command a signal (TERM)." }
+calls["job:wait"] = { usage = "j:wait([seconds]) -> result",
    text = "Waits for the end; nil, \"timeout\"." }
-calls["session:result"] = { usage = "s:result() -> table", text = "The counts, so far or final." }
-calls["session:output"] = { usage = "s:output() -> string", text = "What the command wrote." }
-calls["session:state"] = { usage = "s:state() -> string",
+calls["job:result"] = { usage = "j:result() -> table", text = "The counts, so far or final." }
+calls["job:output"] = { usage = "j:output() -> string", text = "What the command wrote." }
+calls["job:state"] = { usage = "j:state() -> string",
    text = "counting, sampling, paused, ended or failed." }
-calls["session:contexts"] = { usage = "s:contexts() -> list", text = "The contexts that count." }
+calls["job:contexts"] = { usage = "j:contexts() -> list", text = "The contexts that count." }
 
 -- --- lpfm ----------------------------------------------------------------------------------------
 

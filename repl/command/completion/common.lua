@@ -1,0 +1,38 @@
+-- SPDX-License-Identifier: MIT
+--- What the scripts of the shells have in common.
+-- @module repl.command.completion.common
+
+local commands = require "repl.command"
+local kinds = require "repl.command.kinds"
+
+local common = {}
+
+--- The kind of an option's value.
+-- @tparam table option a row of `repl.command.options`
+-- @treturn string "any" where nothing is known of it; nil: it has no value
+function common.kind_of(option)
+   return option.value and (kinds.of_value[option.value] or "any") or nil
+end
+
+--- A word for a shell.
+-- @string text
+-- @treturn string
+function common.quoted(text)
+   return "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+--- The names of all commands, and help.
+-- @treturn string separated by spaces
+function common.names()
+   return table.concat(commands.names, " ") .. " help"
+end
+
+--- Fills a template.
+-- @string template with places as @NAME@
+-- @tparam table parts by name
+-- @treturn string
+function common.fill(template, parts)
+   return (template:gsub("@(%u+)@", parts))
+end
+
+return common
