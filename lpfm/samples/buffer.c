@@ -22,6 +22,12 @@ none of them, with IIP_HDR only ip.
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "base/flags.h"
+#include "base/result.h"
+#include "base/u64.h"
+#include "context/context.h"
+#include "context/layout.h"
+#include "samples/buffer.h"
 #include "samples/sample.h"
 #include "perfmon/perfmon_nway_smpl.h"
 
@@ -54,7 +60,7 @@ local ctx = assert(require("lpfm").create { format = "default" })
 assert(#ctx:buffer() == 0)
 ctx:close()
 */
-int lpfm_context_buffer(lua_State *L)
+static int context_buffer(lua_State *L)
 {
 	struct lpfm_context *ctx = lpfm_context_open(L, 1);
 
@@ -299,8 +305,14 @@ static const luaL_Reg copy_metas[] = {
 	{ NULL, NULL }
 };
 
+static const luaL_Reg context_methods[] = {
+	{ "buffer", context_buffer },
+	{ NULL, NULL }
+};
+
 void lpfm_open_buffer(lua_State *L)
 {
+	lpfm_context_methods(L, context_methods);
 	lpfm_class_new(L, &copy_class, NULL, copy_metas);
 	lpfm_class_new(L, &buffer_class, methods, metas);
 	lpfm_open_cursor(L);

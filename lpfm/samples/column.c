@@ -2,6 +2,7 @@
 /* column.c - values of samples by name. */
 #include <stdlib.h>
 
+#include "base/args.h"
 #include "samples/column.h"
 
 enum { BITS_MAX = 10, FIRST_STREAMS = 64 };

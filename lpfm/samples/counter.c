@@ -10,7 +10,10 @@ its bin, with 2^N bins for each power of two. Samples that lack a key are left o
 */
 #include <stdlib.h>
 
+#include "base/args.h"
 #include "samples/counter.h"
+#include "base/object.h"
+#include "base/u64.h"
 #include "samples/column.h"
 
 enum { KEYS_MAX = 8, SUMS_MAX = 16, TESTS_MAX = 8, FIRST_SLOTS = 1024 };

@@ -11,6 +11,8 @@ buffer, from 1. In a loop it is the same object every time: s:copy() makes a tab
 
 @classmod sample
 */
+#include "base/object.h"
+#include "base/u64.h"
 #include "samples/sample.h"
 
 static const struct lpfm_class cursor_class = { "lpfm.sample" };

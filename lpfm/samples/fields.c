@@ -5,6 +5,8 @@
 /***
 @submodule buffer
 */
+#include "base/object.h"
+#include "base/u64.h"
 #include "samples/sample.h"
 
 static const struct lpfm_class fields_class = { "lpfm.fields" };

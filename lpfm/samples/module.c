@@ -7,6 +7,8 @@ they are. PMDs that it does not name have none.
 @module lpfm.blocks
 */
 #include "samples/stored_walk.h"
+#include "base/object.h"
+#include "base/u64.h"
 #include "samples/column.h"
 #include "samples/counter.h"
 

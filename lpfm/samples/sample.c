@@ -2,6 +2,7 @@
 /*
  * sample.c - the layouts of the default format, and how a walk over samples begins (3.6).
  */
+#include "context/layout.h"
 #include "samples/sample.h"
 #include "perfmon/perfmon_nway_smpl.h"
 

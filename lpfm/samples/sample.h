@@ -10,7 +10,9 @@
 
 #include <string.h>
 
-#include "lpfm.h"
+#include "base/args.h"
+#include "ffi/objects.h"
+#include "perfmon/perfmon_dfl_smpl.h"
 
 enum lpfm_smpl_field {
 	LPFM_SMPL_IP, LPFM_SMPL_TID, LPFM_SMPL_PID, LPFM_SMPL_CPU, LPFM_SMPL_TSTAMP, LPFM_SMPL_SET,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stored_walk.c - walking over the samples of a block. */
+#include "base/args.h"
 #include "samples/stored_walk.h"
 
 enum { SET_STEP = 1 << 16 };

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "ffi/objects.h"
+#include "perfmon/perfmon_dfl_smpl.h"
 #include "recording/chunks.h"
 
 enum { BLOCK_LAYOUTS_MAX = 64, BLOCK_VALUES_MAX = PFM_MAX_PMDS, BLOCK_WINDOW = 1 << 16 };

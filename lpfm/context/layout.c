@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lpfm.h"
+#include "context/layout.h"
 
 static uint32_t layout_key(uint16_t set, uint16_t pmd)
 {
