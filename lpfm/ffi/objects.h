@@ -37,6 +37,7 @@ struct lpfm_layout {
 struct lpfm_layouts {
 	struct lpfm_layout	*list;
 	size_t			n, room;
+	bool			any_set;	/* those of set 0 are those of all sets that are not there */
 };
 
 enum lpfm_format {

@@ -20,6 +20,7 @@ none of them, with IIP_HDR only ip.
 */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/bytes.h"
 #include "base/flags.h"
@@ -28,8 +29,10 @@ none of them, with IIP_HDR only ip.
 #include "context/context.h"
 #include "context/layout.h"
 #include "samples/buffer.h"
-#include "samples/sample.h"
-#include "perfmon/perfmon_nway_smpl.h"
+#include "samples/cursor.h"
+#include "samples/fields.h"
+#include "samples/header.h"
+#include "samples/histogram.h"
 
 static const struct lpfm_class buffer_class = { "lpfm.buffer" };
 
@@ -74,7 +77,7 @@ static int context_buffer(lua_State *L)
 			return lpfm_fail(L, "buffer");
 		ctx->buf = at;
 	}
-	if (ctx->buf_size < sizeof(pfm_nway_smpl_hdr_t) && ctx->format == LPFM_NWAY)
+	if (ctx->format != LPFM_RAW_BUFFER && ctx->buf_size < lpfm_smpl_hdr_size(ctx->format))
 		return lpfm_fail_errno(L, EINVAL, "buffer: the sampling buffer is too small for its header");
 	view_new(L, 1, ctx);
 	return 1;
@@ -116,9 +119,10 @@ ctx:close()
 */
 static int buffer_header(lua_State *L)
 {
+	const struct lpfm_context *ctx = lpfm_buffer_samples(L, 1);
 	struct lpfm_smpl_hdr hdr;
 
-	lpfm_smpl_hdr_read(lpfm_buffer_samples(L, 1), &hdr);
+	lpfm_smpl_hdr_read(&hdr, ctx->format, ctx->buf);
 	lua_createtable(L, 0, 6);
 	lpfm_push_nat(L, hdr.count);
 	lua_setfield(L, -2, "count");
@@ -144,11 +148,15 @@ static int buffer_header(lua_State *L)
 /* Bytes that are in use: of the default format up to the last sample, of others all. */
 static size_t used(const struct lpfm_context *ctx)
 {
-	struct lpfm_smpl_hdr hdr = { .cur_offs = ctx->buf_size };
+	size_t least = lpfm_smpl_hdr_size(ctx->format);
+	struct lpfm_smpl_hdr hdr;
 
-	if (ctx->format == LPFM_DFL_2X || ctx->format == LPFM_DFL_06)
-		lpfm_smpl_hdr_read(ctx, &hdr);
-	return hdr.cur_offs < ctx->buf_size ? (size_t)hdr.cur_offs : ctx->buf_size;
+	if (ctx->format != LPFM_DFL_2X && ctx->format != LPFM_DFL_06)
+		return ctx->buf_size;
+	lpfm_smpl_hdr_read(&hdr, ctx->format, ctx->buf);
+	if (hdr.cur_offs >= ctx->buf_size)
+		return ctx->buf_size;
+	return hdr.cur_offs > least ? (size_t)hdr.cur_offs : least;
 }
 
 /***
@@ -258,9 +266,10 @@ static int buffer_get(lua_State *L)
 
 static int buffer_len(lua_State *L)
 {
+	const struct lpfm_context *ctx = lpfm_buffer_samples(L, 1);
 	struct lpfm_smpl_hdr hdr;
 
-	lpfm_smpl_hdr_read(lpfm_buffer_samples(L, 1), &hdr);
+	lpfm_smpl_hdr_read(&hdr, ctx->format, ctx->buf);
 	lpfm_push_nat(L, hdr.count);
 	return 1;
 }
@@ -275,7 +284,7 @@ static int buffer_tostring(lua_State *L)
 	} else if (ctx->format == LPFM_RAW_BUFFER) {
 		lua_pushfstring(L, "lpfm.buffer (%f bytes)", (lua_Number)ctx->buf_size);
 	} else {
-		lpfm_smpl_hdr_read(ctx, &hdr);
+		lpfm_smpl_hdr_read(&hdr, ctx->format, ctx->buf);
 		lua_pushfstring(L, "lpfm.buffer (%f samples, %f bytes)", (lua_Number)hdr.count,
 				(lua_Number)ctx->buf_size);
 	}

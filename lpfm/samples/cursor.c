@@ -11,9 +11,12 @@ buffer, from 1. In a loop it is the same object every time: s:copy() makes a tab
 
 @classmod sample
 */
+#include "base/args.h"
 #include "base/object.h"
 #include "base/u64.h"
-#include "samples/sample.h"
+#include "samples/buffer.h"
+#include "samples/cursor.h"
+#include "samples/refs.h"
 
 static const struct lpfm_class cursor_class = { "lpfm.sample" };
 
@@ -181,7 +184,7 @@ static int sample_pmd(lua_State *L)
 	unsigned int i = (unsigned int)lpfm_arg_int(L, 2, "pmd", "index", 1, w->body.n) - 1;
 	unsigned int num = 0;
 
-	while (!(w->body.pmds[num / 64] >> (num % 64) & 1) || lpfm_walk_rank(w, num) != i)
+	while (!lpfm_walk_holds(w, num) || lpfm_walk_rank(w, num) != i)
 		num++;
 	lpfm_push_u64(L, lpfm_walk_value(w, i));
 	lua_pushinteger(L, (lua_Integer)num);
@@ -194,7 +197,7 @@ static void push_values(lua_State *L, const struct lpfm_walk *w)
 
 	lua_createtable(L, 0, (int)w->body.n);
 	for (num = 0; num < PFM_MAX_PMDS && i < w->body.n; num++) {
-		if (!(w->body.pmds[num / 64] >> (num % 64) & 1))
+		if (!lpfm_walk_holds(w, num))
 			continue;
 		lpfm_push_u64(L, lpfm_walk_value(w, i++));
 		lua_rawseti(L, -2, (int)num);
@@ -224,11 +227,14 @@ static int sample_values(lua_State *L)
 	return 1;
 }
 
-static void push_place(lua_State *L, const struct lpfm_walk *w, int i)
+/* False, pushing nothing: samples of this layout do not have the field. */
+static bool push_field(lua_State *L, const struct lpfm_walk *w, int i)
 {
-	struct lpfm_place place = w->places[i];
+	struct lpfm_place place = lpfm_smpl_names[i].at[w->entry];
 
-	lpfm_push_u64(L, lpfm_load(lpfm_walk_at(w) + place.offset, place.width));
+	if (place.width)
+		lpfm_push_u64(L, lpfm_load(lpfm_walk_at(w) + place.offset, place.width));
+	return place.width;
 }
 
 /***
@@ -255,12 +261,9 @@ static int sample_copy(lua_State *L)
 	const struct lpfm_walk *w = self(L);
 
 	lua_createtable(L, 0, LPFM_SMPL_FIELDS + 2);
-	for (int i = 0; i < LPFM_SMPL_FIELDS; i++) {
-		if (!w->places[i].width)
-			continue;
-		push_place(L, w, i);
-		lua_setfield(L, -2, lpfm_smpl_names[i]);
-	}
+	for (int i = 0; i < LPFM_SMPL_FIELDS; i++)
+		if (push_field(L, w, i))
+			lua_setfield(L, -2, lpfm_smpl_names[i].name);
 	lpfm_push_nat(L, w->index);
 	lua_setfield(L, -2, "index");
 	push_values(L, w);
@@ -298,9 +301,7 @@ static int push_key(lua_State *L, const struct cursor *c, int key)
 		lpfm_push_nat(L, c->walk.index);
 	else if (key == KEYS)
 		lua_rawget(L, lua_upvalueindex(1));
-	else if (c->walk.places[key].width)
-		push_place(L, &c->walk, key);
-	else
+	else if (!push_field(L, &c->walk, key))
 		lua_pushnil(L);
 	return 1;
 }
@@ -321,7 +322,7 @@ static int sample_tostring(lua_State *L)
 {
 	const struct cursor *c = lpfm_object_check(L, 1, &cursor_class);
 
-	if (c->walk.ctx->fd < 0 || c->walk.epoch != c->walk.ctx->epoch)
+	if (c->walk.ctx->fd < 0 || c->walk.epoch != *c->walk.now)
 		lua_pushliteral(L, "lpfm.sample (stale)");
 	else
 		lua_pushfstring(L, "lpfm.sample (%f of %f)", (lua_Number)c->walk.index,
@@ -348,7 +349,7 @@ static void keep_keys(lua_State *L)
 
 	lua_newtable(L);
 	for (int i = 0; i < KEYS; i++) {
-		lua_pushstring(L, i == KEY_PMDS ? "pmds" : i == KEY_INDEX ? "index" : lpfm_smpl_names[i]);
+		lua_pushstring(L, i == KEY_PMDS ? "pmds" : i == KEY_INDEX ? "index" : lpfm_smpl_names[i].name);
 		keys->name[i] = lua_tostring(L, -1);
 		lua_rawseti(L, -2, i + 1);
 	}

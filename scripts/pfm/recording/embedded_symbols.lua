@@ -77,7 +77,7 @@ collector.__index = collector
 -- for block in s:each_block() do c:block(block) end
 -- print(c:objects()[1].path)
 function embedded_symbols.collector(sizes)
-   return setmetatable({ sizes = sizes, tally = blocks.tally("pid", "ip"), resolver = symbols.resolver() }, collector)
+   return setmetatable({ sizes = sizes, tally = blocks.counter("pid", "ip"), resolver = symbols.resolver() }, collector)
 end
 
 --- Adds samples.
@@ -137,7 +137,7 @@ local function values_of(t)
 end
 
 local function samples_in(block)
-   return (select(2, blocks.tally("pmd"):add(block:sub(1, BUFFER_HEADER), {})))
+   return (select(2, blocks.counter("ovfl_pmd"):add(block:sub(1, BUFFER_HEADER), {})))
 end
 
 --- Writes a session into a file: one of `recording.of`, or a recording that was cut or killed, made whole as far as it
