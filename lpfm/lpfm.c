@@ -92,7 +92,7 @@ LPFM_EXPORT int luaopen_lpfm(lua_State *L)
 	lpfm_open_format(L);
 	lpfm_open_buffer(L);
 	lpfm_open_machine(L, lpfm_push_sim);
-	lpfm_open_luafmt(L);
+	lpfm_open_register(L);
 	lpfm_open_perfmonctl(L);
 	lua_pushcfunction(L, luaopen_lpfm_events);
 	lua_call(L, 0, 1);

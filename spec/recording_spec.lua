@@ -192,6 +192,21 @@ describe("blocks of samples", function()
       assert.equal(1, seen)
    end)
 
+   it("are made of fields by name", function()
+      assert.equal(blocks.entry_size + 16, #blocks.sample({ ip = -4096, pmd = 65 }, { "0xffffffffffffffff", 2 }))
+      assert.has_error(function() blocks.sample { colour = 1 } end,
+         "sample: unknown field 'colour' "
+         .. "(known: ip, tid, pid, cpu, tstamp, set, ovfl_pmd, last_reset)")
+      for _, bad in ipairs { { {}, { "x" } }, { {}, 5 }, { { ip = {} } }, { { [1] = 1 } }, { 5 }, {} } do
+         assert.has_error(function() blocks.sample(unpack(bad)) end)
+      end
+      local many = {}
+      for i = 1, 1025 do many[i] = i end
+      assert.has_error(function() blocks.sample({}, many) end)
+      assert.has_error(function() blocks.head(-1, 0) end)
+      assert.has_error(function() blocks.head(1) end)
+   end)
+
    it("say how many samples a cut block lacks", function()
       local block = block_of({ { tid = 1, ip = 1 }, { tid = 1, ip = 2 } }, 2)
       local found, missing = blocks.counter("ip"):add(block:sub(1, -2), {})
@@ -210,7 +225,8 @@ describe("blocks of samples", function()
          local bytes = {}
          for i = 1, 128 + random(400) do bytes[i] = string.char(random(random(2) == 0 and 256 or 3)) end
          local sizes = { [random(320)] = random(321), [random(320) + 65536 * random(3)] = { random(320), random(320) } }
-         local tally = blocks.counter { keys = { "ip", { random(320), delta = "tid" }, { "tstamp", bits = random(11) } },
+         local tally = blocks.counter {
+            keys = { "ip", { random(320), delta = "tid" }, { "tstamp", bits = random(11) } },
             sums = { { "period", delta = "cpu" }, random(320) }, where = { { "cpu", 0, random(65536) } },
             pair = { { "tstamp", step = 1 + random(9) }, "ip" } }
          local found, missing = tally:add(table.concat(bytes), sizes)

@@ -361,7 +361,7 @@ static const luaL_Reg format_metas[] = {
 	{ NULL, NULL }
 };
 
-void lpfm_open_luafmt(lua_State *L)
+void lpfm_open_register(lua_State *L)
 {
 	lpfm_class_new(L, &format_class, NULL, format_metas);
 	luaL_newmetatable(L, HANDLES);

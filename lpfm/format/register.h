@@ -6,8 +6,8 @@
  * functions are taken there when it is registered. So they run wherever the core runs, in the thread
  * that makes a call or in libperfmon's, while the script's own state does something else.
  */
-#ifndef LPFM_LUAFMT_H
-#define LPFM_LUAFMT_H
+#ifndef LPFM_REGISTER_H
+#define LPFM_REGISTER_H
 
 #include <pthread.h>
 
@@ -71,6 +71,6 @@ struct lpfm_luafmt *lpfm_luafmt_of(const pfm_buffer_fmt_t *fmt);
 
 /* --- register.c: the script's side ------------------------------------------------------------ */
 
-void lpfm_open_luafmt(lua_State *L);
+void lpfm_open_register(lua_State *L);
 
 #endif

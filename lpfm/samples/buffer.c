@@ -164,18 +164,9 @@ A copy of the buffer's bytes: of the default format header and samples, of other
 @function buffer:snapshot
 @treturn string
 @usage
-local lpfm = require "lpfm"
-local m = lpfm.machine("sim:k8")
-local tid = m:spawn { program = { { loop = 1000, { ip = 0x1000, ns = 10 }, { ip = 0x1010, ns = 10 } } } }
-local ctx = assert(lpfm.create { format = "default", buf_size = 65536 })
-assert(ctx:write_pmcs { { num = 0, value = m:encode("instructions", 0) } })
-assert(ctx:write_pmds { { num = 0, value = -100, long_reset = -100, short_reset = -100, smpl_pmds = { 1 } } })
-assert(ctx:load(tid) and ctx:start())
-assert(m:run { until_exit = tid })
-local buffer = ctx:buffer()
-local kept = buffer:snapshot()
+local ctx = assert(require("lpfm").create { format = "default" })
+assert(#ctx:buffer():snapshot() == 128) -- the header: there are no samples yet
 ctx:close()
-print(type(kept))
 */
 static int buffer_snapshot(lua_State *L)
 {

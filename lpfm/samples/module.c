@@ -3,11 +3,14 @@
 Samples of the default format (layout of 2.x) outside of their buffer: what a recording holds.
 A block is a copy of a sampling buffer up to its `cur_offs`; `sizes` says what follows each sample's header: by
 number of the PMD that overflowed (or set * 65536 + number), how many values, or the list of the PMDs whose values
-they are. PMDs that it does not name have none.
+they are. PMDs that it does not name have none. `head_size` is the size of a block's header, `entry_size` that of a
+sample without values, in bytes.
 @module lpfm.blocks
 */
 #include "base/u64.h"
 #include "samples/counter.h"
+#include "samples/encode.h"
+#include "samples/header.h"
 #include "samples/stored_walk.h"
 
 /* What each() walks over. */
@@ -73,6 +76,8 @@ LPFM_EXPORT int luaopen_lpfm_blocks(lua_State *L)
 	static const luaL_Reg functions[] = {
 		{ "counter", lpfm_counter_new },
 		{ "each", blocks_each },
+		{ "head", lpfm_encode_head },
+		{ "sample", lpfm_encode_sample },
 		{ "tally", lpfm_counter_new },	/* its former name */
 		{ NULL, NULL }
 	};
@@ -80,5 +85,9 @@ LPFM_EXPORT int luaopen_lpfm_blocks(lua_State *L)
 	lpfm_open_counter(L);
 	lua_newtable(L);
 	luaL_register(L, NULL, functions);
+	lua_pushinteger(L, (lua_Integer)lpfm_smpl_hdr_size(LPFM_DFL_2X));
+	lua_setfield(L, -2, "head_size");
+	lua_pushinteger(L, lpfm_entry_size(LPFM_ENTRY_2X));
+	lua_setfield(L, -2, "entry_size");
 	return 1;
 }

@@ -12,7 +12,6 @@ local render = require "pfm.render"
 local recording = {}
 
 local VERSION, OLDEST = 2, 1 -- of the format: what is written, what can still be read
-local BUFFER_HEADER = 128    -- bytes, of a sampling buffer
 local PMDS, LAYOUTS = 320, 64 -- numbers of PMDs, and events, that samples can be of
 local SET_STEP = 2 ^ 16      -- see reader:sizes
 
@@ -201,7 +200,7 @@ end
 -- Everything but the samples.
 local function read_chunks(self, file)
    for tag, at, length in sound_chunks(self, file) do
-      if tag == "SMPL" and length >= BUFFER_HEADER then
+      if tag == "SMPL" and length >= blocks.head_size then
          self.blocks[#self.blocks + 1] = { at = at, length = length }
       elseif take[tag] or tag == "SMPL" then
          local value = take[tag] and render.from_json(file:body(at, length))

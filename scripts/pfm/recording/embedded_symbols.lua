@@ -10,8 +10,6 @@ local symbols = require "pfm.symbols"
 
 local embedded_symbols = {}
 
-local BUFFER_HEADER = 128 -- bytes, of a sampling buffer
-
 -- --- symbols out of the objects ------------------------------------------------------------------
 
 local function new_object(path, handle, err)
@@ -137,7 +135,7 @@ local function values_of(t)
 end
 
 local function samples_in(block)
-   return (select(2, blocks.counter("ovfl_pmd"):add(block:sub(1, BUFFER_HEADER), {})))
+   return (select(2, blocks.counter("ovfl_pmd"):add(block:sub(1, blocks.head_size), {})))
 end
 
 --- Writes a session into a file: one of `recording.of`, or a recording that was cut or killed, made whole as far as it
