@@ -3,9 +3,10 @@
 Counting the samples of blocks by any of their values, with sums.
 
 A column is the name of a field (ip, tid, pid, cpu, tstamp, set, ovfl_pmd, last_reset), "period" (last_reset as a
-number of events), the number of a PMD whose value follows the samples, or a table: `{column, delta="tid"}` what it grew by since the last sample of the same
-thread (or "cpu", "pid"); `{column, from=, step=}` the number of its slice, from 0; `{column, bits=N}` the number of
-its bin, with 2^N bins for each power of two. Samples that lack a key are left out.
+number of events), the number of a PMD whose value follows the samples, or a table: `{column, delta="tid"}` what it
+grew by since the last sample of the same thread (or "cpu", "pid"); `{column, from=, step=}` the number of its slice,
+from 0; `{column, bits=N}` the number of its bin, with 2^N bins for each power of two. Samples that lack a key are
+left out.
 @classmod counter
 */
 #include <stdlib.h>
@@ -322,6 +323,14 @@ int lpfm_counter_new(lua_State *L)
 	t->stride = KEYS + (size_t)(t->num_keys + t->num_sums);
 	return 1;
 }
+
+/***
+The former name of @{lpfm.blocks.counter}.
+@function lpfm.blocks.tally
+@tparam table options
+@treturn counter
+@usage assert(#blocks.tally("ip") == 0)
+*/
 
 /* --- counting ------------------------------------------------------------------------------- */
 
