@@ -5,7 +5,8 @@
 CDEF := $(BUILD)/gen/cdef.inc
 INCLUDES += -I$(BUILD)/gen
 
-$(CDEF): lpfm/ffi/cdef.h lpfm/ffi/objects.h lpfm/base/class.h lpfm/base/perfmon.h lpfm/ffi/declare.lua lpfm/ffi/quote.lua $(wildcard kernel/include/perfmon/*.h)
+$(CDEF): lpfm/ffi/cdef.h lpfm/ffi/objects.h lpfm/base/class.h lpfm/base/perfmon.h \
+		lpfm/ffi/declare.lua lpfm/ffi/quote.lua $(wildcard kernel/include/perfmon/*.h)
 	@mkdir -p $(@D)
 	$(call say,gen $@)
 	$(Q)set -o pipefail; $(CC) -E $(CSTD) -Ikernel/include -Ilpfm lpfm/ffi/cdef.h | $(LUA) lpfm/ffi/declare.lua | \

@@ -289,8 +289,9 @@ raised where the script was interrupted, when all messages have been told.
 
 It is called between two instructions of Lua code, while this module waits (lpfm.poll, ctx:read, proc), and on
 the simulator after machine:run(). What does not let it in: a function of another C library until it
-returns; with LuaJIT, a loop of compiled code until it ends or calls a function of this module; another
-coroutine than the one that called on_message, in PUC Lua; a debugger's hook, until the module waits.
+returns; with LuaJIT, a loop of compiled code (one over buffer:fields(), too) until it ends or calls another
+function of this module; another coroutine than the one that called on_message, in PUC Lua; a debugger's hook,
+until the module waits.
 
 One thread of one Lua state of a process can have such functions. The signal is the process's: SIGIO's
 handler stays, and hands what it gets to the one that was there before.

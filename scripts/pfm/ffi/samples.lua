@@ -40,11 +40,10 @@ end
 -- What a buffer begins with.
 local header_types = { LPFM_DFL_2X = "const pfm_dfl_smpl_hdr_t *", LPFM_DFL_06 = "const pfm_default_smpl_hdr_t *",
    LPFM_NWAY = "const pfm_nway_smpl_hdr_t *" }
-local formats = ffi.typeof("enum lpfm_format")
 
 local function header_of(c)
    for name, ctype in pairs(header_types) do
-      if c.format == formats(name) then
+      if c.format == name then
          return ffi.cast(ctype, c.buf)
       end
    end
