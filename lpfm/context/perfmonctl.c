@@ -109,14 +109,14 @@ static const struct lpfm_field config_fields[] = {
 	END
 };
 
-static MARKED_STRUCT(pmc_record, struct pfm06_pmc, reg_flags, false, pmc_fields);
-static MARKED_STRUCT(pmd_record, struct pfm06_pmd, reg_flags, true, pmd_fields);
-static STRUCT(start_record, struct pfm06_start, true, start_fields);
-static STRUCT(load_record, struct pfm06_load, true, load_fields);
-static MARKED_STRUCT(setdesc_record, struct pfm06_setdesc, set_flags, true, setdesc_fields);
-static MARKED_STRUCT(setinfo_record, struct pfm06_setinfo, set_flags, true, setinfo_fields);
-static MARKED_STRUCT(reginfo_record, struct pfm06_reginfo, reg_flags, true, reginfo_fields);
-static STRUCT(config_record, struct pfm06_config, false, config_fields);
+static MARKED_STRUCT(pmc_struct, struct pfm06_pmc, reg_flags, false, pmc_fields);
+static MARKED_STRUCT(pmd_struct, struct pfm06_pmd, reg_flags, true, pmd_fields);
+static STRUCT(start_struct, struct pfm06_start, true, start_fields);
+static STRUCT(load_struct, struct pfm06_load, true, load_fields);
+static MARKED_STRUCT(setdesc_struct, struct pfm06_setdesc, set_flags, true, setdesc_fields);
+static MARKED_STRUCT(setinfo_struct, struct pfm06_setinfo, set_flags, true, setinfo_fields);
+static MARKED_STRUCT(reginfo_struct, struct pfm06_reginfo, reg_flags, true, reginfo_fields);
+static STRUCT(config_struct, struct pfm06_config, false, config_fields);
 
 /* --- what views of samples must know -------------------------------------------------------- */
 
@@ -197,22 +197,22 @@ struct command {
 #define COMMAND(name, ...) { #name, PFM_##name, __VA_ARGS__ }
 
 static const struct command commands[] = {
-	COMMAND(WRITE_PMCS, VECTOR, false, false, &pmc_record, prepare_pmcs, note_pmcs),
-	COMMAND(WRITE_PMDS, VECTOR, false, false, &pmd_record, NULL, NULL),
-	COMMAND(READ_PMDS, VECTOR, false, true, &pmd_record, NULL, NULL),
+	COMMAND(WRITE_PMCS, VECTOR, false, false, &pmc_struct, prepare_pmcs, note_pmcs),
+	COMMAND(WRITE_PMDS, VECTOR, false, false, &pmd_struct, NULL, NULL),
+	COMMAND(READ_PMDS, VECTOR, false, true, &pmd_struct, NULL, NULL),
 	COMMAND(STOP, NOTHING, false, false, NULL, NULL, NULL),
-	COMMAND(START, ONE_OR_NOTHING, false, false, &start_record, NULL, NULL),
+	COMMAND(START, ONE_OR_NOTHING, false, false, &start_struct, NULL, NULL),
 	COMMAND(CREATE_CONTEXT, CONTEXT, true, true, NULL, NULL, NULL),
 	COMMAND(RESTART, NOTHING, false, false, NULL, NULL, note_restart),
-	COMMAND(LOAD_CONTEXT, ONE, false, false, &load_record, NULL, NULL),
+	COMMAND(LOAD_CONTEXT, ONE, false, false, &load_struct, NULL, NULL),
 	COMMAND(UNLOAD_CONTEXT, NOTHING, false, false, NULL, NULL, NULL),
-	COMMAND(CREATE_EVTSETS, VECTOR, false, true, &setdesc_record, NULL, NULL),
-	COMMAND(DELETE_EVTSETS, VECTOR, false, false, &setdesc_record, NULL, note_deleted),
-	COMMAND(GETINFO_EVTSETS, VECTOR, false, true, &setinfo_record, NULL, NULL),
-	COMMAND(GETINFO_PMCS, VECTOR, true, true, &reginfo_record, NULL, NULL),
-	COMMAND(GETINFO_PMDS, VECTOR, true, true, &reginfo_record, NULL, NULL),
-	COMMAND(SET_CONFIG, CONFIG, true, false, &config_record, NULL, NULL),
-	COMMAND(GET_CONFIG, NOTHING, true, true, &config_record, NULL, NULL),
+	COMMAND(CREATE_EVTSETS, VECTOR, false, true, &setdesc_struct, NULL, NULL),
+	COMMAND(DELETE_EVTSETS, VECTOR, false, false, &setdesc_struct, NULL, note_deleted),
+	COMMAND(GETINFO_EVTSETS, VECTOR, false, true, &setinfo_struct, NULL, NULL),
+	COMMAND(GETINFO_PMCS, VECTOR, true, true, &reginfo_struct, NULL, NULL),
+	COMMAND(GETINFO_PMDS, VECTOR, true, true, &reginfo_struct, NULL, NULL),
+	COMMAND(SET_CONFIG, CONFIG, true, false, &config_struct, NULL, NULL),
+	COMMAND(GET_CONFIG, NOTHING, true, true, &config_struct, NULL, NULL),
 };
 
 static const struct command *find_command(const char *name)

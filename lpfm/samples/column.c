@@ -26,6 +26,8 @@ static void read_what(lua_State *L, int idx, const struct lpfm_site *site, struc
 		c->pmd = (unsigned int)lpfm_to_int(L, idx, site, 0, PFM_MAX_PMDS - 1);
 	} else if (lua_type(L, idx) == LUA_TSTRING) {
 		c->field = field_named(L, lua_tostring(L, idx), site);
+		c->place = lpfm_smpl_names[c->field == COLUMN_PERIOD ? LPFM_SMPL_LAST_RESET : c->field]
+			.at[LPFM_ENTRY_2X];
 	} else {
 		lpfm_bad_value(L, site, "name of a field, number of a PMD or table", idx);
 	}
@@ -118,7 +120,7 @@ static int grow(struct column_streams *t)
 /* *v becomes the difference to the stream's last value; 0 for the first, and where it was set back. */
 static int difference(struct column *c, const struct lpfm_walk *w, uint64_t *v)
 {
-	uint64_t now = *v, key = column_field(w, c->stream);
+	uint64_t now = *v, key = lpfm_walk_field(w, (enum lpfm_smpl_field)c->stream);
 	struct column_stream *stream;
 	int known;
 
@@ -144,7 +146,7 @@ static uint64_t log_bin(uint64_t v, unsigned int bits)
 int column_compute(struct column *c, const struct lpfm_walk *w, uint64_t *v)
 {
 	if (c->field != COLUMN_VALUE)
-		*v = column_field(w, c->field);
+		*v = column_field(c, w);
 	else if (!lpfm_walk_pmd(w, c->pmd, v))
 		return 0;
 	if (c->stream != COLUMN_NONE) {

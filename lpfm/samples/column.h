@@ -26,6 +26,7 @@ struct column_streams {
 
 struct column {
 	unsigned int field;
+	struct lpfm_place place;	/* of the field; of last_reset for PERIOD */
 	unsigned int pmd;		/* of VALUE */
 	unsigned int stream;		/* NONE: the value; else what it grew by in the same TID, PID, CPU */
 	enum { COLUMN_PLAIN, COLUMN_LINEAR, COLUMN_LOG } scale;
@@ -41,12 +42,12 @@ void column_read(lua_State *L, int idx, const char *call, struct column *c);
 int column_compute(struct column *c, const struct lpfm_walk *w, uint64_t *v);
 void column_free(struct column *c);
 
-/* A field, or the period, of the current sample. */
-static inline uint64_t column_field(const struct lpfm_walk *w, unsigned int field)
+/* The field of the current sample. */
+static inline uint64_t column_field(const struct column *c, const struct lpfm_walk *w)
 {
-	if (field == COLUMN_PERIOD)
-		return -lpfm_walk_field(w, LPFM_SMPL_LAST_RESET);
-	return lpfm_walk_field(w, (enum lpfm_smpl_field)field);
+	uint64_t v = lpfm_load(lpfm_walk_at(w) + c->place.offset, c->place.width);
+
+	return c->field == COLUMN_PERIOD ? -v : v;
 }
 
 /* 1: the sample has it; 0: it does not; -1: no memory. Of samples in their order: see stream. */
@@ -54,7 +55,7 @@ static inline int column_get(struct column *c, const struct lpfm_walk *w, uint64
 {
 	if (!c->plain)
 		return column_compute(c, w, v);
-	*v = column_field(w, c->field);
+	*v = column_field(c, w);
 	return 1;
 }
 

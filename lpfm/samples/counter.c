@@ -182,7 +182,7 @@ static int count_key(struct counter *t, const struct lpfm_walk *w, const uint64_
 		memcpy(slot + KEYS, key, (size_t)t->num_keys * sizeof(*key));
 		t->used++;
 	}
-	slot[EVENTS] += column_field(w, COLUMN_PERIOD);
+	slot[EVENTS] += -lpfm_walk_field(w, LPFM_SMPL_LAST_RESET);
 	for (int i = 0; i < t->num_sums; i++)
 		slot[KEYS + t->num_keys + i] += sums[i];
 	return 0;
