@@ -101,6 +101,7 @@ local entries = {} -- steps of loops that give other values, by kind and values
 -- The step of loops like that of the state; one that gives other values than its fields: those, in the words of
 -- STEP, and a C type that is called entry there.
 local function compile(state, values, entry)
+   assert(env.class_of(state) == class, "no state of a loop over fields")
    local w = cast(env.state_type, state)
    if not values then
       return generate(w)
