@@ -1,13 +1,24 @@
 # SPDX-License-Identifier: MIT
-# build.mk - the declarations that cdef.c holds for LuaJIT, made from the headers. Part of the top
-# Makefile, whose variables it uses.
+# build.mk - texts that the module holds for LuaJIT: declarations, made from the headers, and the step of
+# loops. Part of the top Makefile, whose variables it uses.
 
 CDEF := $(BUILD)/gen/cdef.inc
 INCLUDES += -I$(BUILD)/gen
 
-$(CDEF): lpfm/ffi/cdef.h lpfm/ffi/objects.h lpfm/ffi/declare.lua $(wildcard kernel/include/perfmon/*.h)
+$(CDEF): lpfm/ffi/cdef.h lpfm/ffi/objects.h lpfm/base/class.h lpfm/base/perfmon.h \
+		lpfm/ffi/declare.lua lpfm/ffi/quote.lua $(wildcard kernel/include/perfmon/*.h)
 	@mkdir -p $(@D)
 	$(call say,gen $@)
-	$(Q)set -o pipefail; $(CC) -E $(CSTD) -Ikernel/include -Ilpfm lpfm/ffi/cdef.h | $(LUA) lpfm/ffi/declare.lua >$@
+	$(Q)set -o pipefail; $(CC) -E $(CSTD) -Ikernel/include -Ilpfm lpfm/ffi/cdef.h | $(LUA) lpfm/ffi/declare.lua | \
+		$(LUA) lpfm/ffi/quote.lua >$@
 
 $(LUAS:%=$(BUILD)/%/obj/lpfm/ffi/cdef.o): $(CDEF)
+
+STEP := $(BUILD)/gen/step.inc
+
+$(STEP): lpfm/ffi/step.lua lpfm/ffi/quote.lua
+	@mkdir -p $(@D)
+	$(call say,gen $@)
+	$(Q)$(LUA) lpfm/ffi/quote.lua <$< >$@
+
+$(LUAS:%=$(BUILD)/%/obj/lpfm/samples/fields.o): $(STEP)

@@ -13,9 +13,22 @@ both. Calls that fail return nil, a message and errno; misuse raises.
 */
 #include <dlfcn.h>
 
+#include "base/errno.h"
+#include "base/flags.h"
+#include "base/u64.h"
+#include "context/create.h"
+#include "context/evtsets.h"
+#include "context/format.h"
+#include "context/machine.h"
+#include "context/message.h"
+#include "context/perfmonctl.h"
+#include "context/registers.h"
+#include "context/sigio.h"
+#include "context/vector.h"
 #include "events/events.h"
 #include "format/register.h"
-#include "context/sigio.h"
+#include "samples/buffer.h"
+#include "sim/sim.h"
 
 /*
  * Lua unloads modules when a state closes. libperfmon has a thread, and this module a signal's
@@ -61,7 +74,7 @@ static int lpfm_help(lua_State *L)
 	return 1;
 }
 
-int luaopen_lpfm(lua_State *L)
+LPFM_EXPORT int luaopen_lpfm(lua_State *L)
 {
 	keep_loaded((void *)(uintptr_t)pfm_explain);
 	keep_loaded((void *)(uintptr_t)luaopen_lpfm);
@@ -71,12 +84,16 @@ int luaopen_lpfm(lua_State *L)
 	lpfm_open_errno(L);
 	lpfm_open_vector(L);
 	lpfm_open_context(L);
+	lpfm_open_create(L);
+	lpfm_open_registers(L);
+	lpfm_open_evtsets(L);
 	lpfm_open_message(L);
-	lpfm_open_buffer(L);
-	lpfm_open_machine(L);
-	lpfm_open_luafmt(L);
-	lpfm_open_perfmonctl(L);
 	lpfm_open_sigio(L);
+	lpfm_open_format(L);
+	lpfm_open_buffer(L);
+	lpfm_open_machine(L, lpfm_push_sim);
+	lpfm_open_register(L);
+	lpfm_open_perfmonctl(L);
 	lua_pushcfunction(L, luaopen_lpfm_events);
 	lua_call(L, 0, 1);
 	merge(L);

@@ -14,6 +14,7 @@ local typed = rawget(_G, "jit") and require "pfm.ffi"
 local forms = { module = { context = function(ctx) return ctx end, pmds = lpfm.pmds, pmcs = lpfm.pmcs } }
 if typed then
    forms["pfm.ffi"] = typed
+   forms["module, jit.off"] = forms.module -- its loops over samples are then not compiled, as in PUC Lua
 end
 
 -- The fields of a PMD that samples every n events, and others.
@@ -176,7 +177,7 @@ for form, api in pairs(forms) do
          for _, bad in ipairs { 1, "x", io.stdout, ctx, api.pmcs {}, lpfm.u64(1) } do
             assert.has_error(function() t:read_into(bad) end)
             assert.has_error(function() t:write_pmds(bad) end)
-            if form ~= "module" then
+            if form == "pfm.ffi" then
                assert.has_error(function() t:read_pmds(bad) end)
                assert.has_error(function() api.context(bad ~= ctx and bad) end)
                assert.has_error(function() api.pmds(bad) end)
@@ -192,8 +193,14 @@ for form, api in pairs(forms) do
    end)
 
    describe("a sampling buffer through " .. form, function()
-      before_each(sim.begin)
-      after_each(sim.finish)
+      before_each(function()
+         sim.begin()
+         if form == "module, jit.off" then jit.off() end
+      end)
+      after_each(function()
+         sim.finish()
+         if typed then jit.on() end
+      end)
 
       for layout, format in pairs { ["2.x"] = "default", ["0.6"] = UUID_06 } do
          it("has samples of several kinds, in the layout of " .. layout, function()
@@ -267,10 +274,27 @@ for form, api in pairs(forms) do
          local buf = api.context(ctx):buffer()
          local words = buf:fields("ip", "tstamp")
          local _, state = buf:fields("ip", 5, "cpu", 80)
-         if form == "module" then
-            assert.same({ 0x1010, -1000, 0, false }, { words(state) })
-         else
-            assert.equal("the state is that of another kind of loop", raised(words, state))
+         assert.same({ 0x1010, -1000, 0, false }, { words(state) })
+         for _, bad in ipairs { 1, {}, io.stdout, buf } do
+            assert.has_error(function() words(bad) end)
+         end
+      end)
+
+      it("takes the names that the headers have, too", function()
+         local ctx, tid = sampled({ format = "default", buf_size = 30000 }, { 5 }, { 5 })
+         local buf = api.context(ctx):buffer()
+         assert.same(rows(buf, "ovfl_pmd", "last_reset", "pid"), rows(buf, "pmd", "last_reset_val", "tgid"))
+         assert.same(rows(buf, "ip", { ovfl_pmd = 5, pid = tid }), rows(buf, "ip", { pmd = 5, tgid = tid }))
+         assert.same(buf:count_by("ovfl_pmd"), buf:count_by("pmd"))
+      end)
+
+      it("steps by a function in Lua where LuaJIT compiles", function()
+         local ctx = sampled({ format = "default", buf_size = 30000 }, { 5 }, { 5 })
+         local compiled = typed and form ~= "module, jit.off"
+         for _, wanted in ipairs { { "ip" }, { "cpu", 5, { ovfl_pmd = 4 } } } do
+            local step = api.context(ctx):buffer():fields(unpack(wanted))
+            assert.equal(compiled and "Lua" or "C", debug.getinfo(step, "S").what)
+            assert.equal(step, (api.context(ctx):buffer():fields(unpack(wanted))))
          end
       end)
 

@@ -3,6 +3,7 @@
 -- what survives restarts and the end.
 
 local lpfm = require "lpfm"
+local blocks = require "lpfm.blocks"
 local sim = require "support.sim"
 
 local machine
@@ -100,6 +101,42 @@ describe("a view of a sampling buffer", function()
          counts[s.set][s.ovfl_pmd] = (counts[s.set][s.ovfl_pmd] or 0) + 1
       end
       assert.same(counts, buf:count_by("set", "ovfl_pmd"))
+   end)
+
+   it("has the fields of the same samples in a recording", function()
+      local buf = filled((two_sets { format = "default", buf_size = 4000 }))
+      local live, sizes = all(buf), { [4] = { 5 }, [65536 + 4] = { 5, 7 } }
+      local n = 0
+      for s in blocks.each(buf:snapshot(), sizes) do
+         n = n + 1
+         local wanted = live[n]
+         wanted.values, wanted.pmds, wanted.index = { wanted.pmds[5], wanted.pmds[7] }, nil, nil
+         assert.same(wanted, s)
+         local values = s.values
+         s.values = nil
+         local block = blocks.head(1, blocks.entry_size + 8 * #values) .. blocks.sample(s, values)
+         s.values = values
+         assert.same(s, blocks.each(block, sizes)())
+      end
+      assert.equal(#live, n)
+   end)
+
+   it("counts as a recording of it does, by each of its fields, whichever name it is given", function()
+      local buf = filled((two_sets { format = "default", buf_size = 4000 }))
+      local names = { "pmd", "tgid", "last_reset_val" }
+      for name in pairs(buf:sample(1):copy()) do
+         if name ~= "pmds" and name ~= "index" then names[#names + 1] = name end
+      end
+      assert.equal(11, #names)
+      local snapshot = buf:snapshot()
+      for _, name in ipairs(names) do
+         local counted, counter = {}, blocks.counter(name)
+         assert.same({ #buf, 0 }, { counter:add(snapshot, { [4] = { 5 }, [65536 + 4] = { 5, 7 } }) })
+         for value, samples in counter:rows() do counted[value] = samples end
+         assert.same(buf:count_by(name), counted)
+      end
+      assert.has_error(function() blocks.counter("colour") end, "counter: there is no field 'colour' (ip, tid, pid, "
+         .. "cpu, tstamp, set, ovfl_pmd, last_reset, period, or a PMD's number)")
    end)
 
    it("leaves out what a filter does not want, of fields and of PMDs", function()

@@ -46,7 +46,7 @@ local function make(unfinished)
 end
 
 local function count(self)
-   local tally, cut = blocks.tally("pid"), 0
+   local tally, cut = blocks.counter("pid"), 0
    for block in self:each_block() do
       local _, missing = tally:add(block, self:sizes())
       cut = cut + missing
@@ -153,7 +153,7 @@ describe("blocks of samples", function()
          { tid = 1, pid = 1, ip = 10, cpu = 0 }, { tid = 2, pid = 1, ip = 10, cpu = 1 },
          { tid = 2, pid = 1, ip = 20, cpu = 1, period = 500 }, { tid = 2, pid = 1, ip = 20, cpu = 1, period = 500 },
       }
-      local tally = blocks.tally("tid", "ip")
+      local tally = blocks.counter("tid", "ip")
       assert.equal(4, (tally:add(block, {})))
       local rows = {}
       for tid, ip, samples, events in tally:rows() do rows[tid .. ":" .. ip] = { samples, events } end
@@ -161,7 +161,7 @@ describe("blocks of samples", function()
    end)
 
    it("keep many rows apart", function()
-      local tally, n = blocks.tally("ip"), 0
+      local tally, n = blocks.counter("ip"), 0
       for b = 0, 49 do
          local list = {}
          for i = 1, 100 do list[i] = { tid = 1, ip = (b * 100 + i) * 64 } end
@@ -186,17 +186,32 @@ describe("blocks of samples", function()
       local seen = 0
       for s in blocks.each(block, { [65] = 2 }) do
          seen = seen + 1
-         assert.same({ tid = 5, pid = 4, ip = 9, cpu = 3, tstamp = 77, pmd = 65, set = 0, last_reset = -10,
+         assert.same({ tid = 5, pid = 4, ip = 9, cpu = 3, tstamp = 77, ovfl_pmd = 65, set = 0, last_reset = -10,
             values = { 6, 2 ^ 40 } }, s)
       end
       assert.equal(1, seen)
    end)
 
+   it("are made of fields by name", function()
+      assert.equal(blocks.entry_size + 16, #blocks.sample({ ip = -4096, pmd = 65 }, { "0xffffffffffffffff", 2 }))
+      assert.has_error(function() blocks.sample { colour = 1 } end,
+         "sample: unknown field 'colour' "
+         .. "(known: ip, tid, pid, cpu, tstamp, set, ovfl_pmd, last_reset)")
+      for _, bad in ipairs { { {}, { "x" } }, { {}, 5 }, { { ip = {} } }, { { [1] = 1 } }, { 5 }, {} } do
+         assert.has_error(function() blocks.sample(unpack(bad)) end)
+      end
+      local many = {}
+      for i = 1, 1025 do many[i] = i end
+      assert.has_error(function() blocks.sample({}, many) end)
+      assert.has_error(function() blocks.head(-1, 0) end)
+      assert.has_error(function() blocks.head(1) end)
+   end)
+
    it("say how many samples a cut block lacks", function()
       local block = block_of({ { tid = 1, ip = 1 }, { tid = 1, ip = 2 } }, 2)
-      local found, missing = blocks.tally("ip"):add(block:sub(1, -2), {})
+      local found, missing = blocks.counter("ip"):add(block:sub(1, -2), {})
       assert.same({ 1, 1 }, { found, missing })
-      found, missing = blocks.tally("ip"):add(block_of({}, 2 ^ 40), {})
+      found, missing = blocks.counter("ip"):add(block_of({}, 2 ^ 40), {})
       assert.same({ 0, 2 ^ 40 }, { found, missing })
    end)
 
@@ -210,7 +225,8 @@ describe("blocks of samples", function()
          local bytes = {}
          for i = 1, 128 + random(400) do bytes[i] = string.char(random(random(2) == 0 and 256 or 3)) end
          local sizes = { [random(320)] = random(321), [random(320) + 65536 * random(3)] = { random(320), random(320) } }
-         local tally = blocks.tally { keys = { "ip", { random(320), delta = "tid" }, { "tstamp", bits = random(11) } },
+         local tally = blocks.counter {
+            keys = { "ip", { random(320), delta = "tid" }, { "tstamp", bits = random(11) } },
             sums = { { "period", delta = "cpu" }, random(320) }, where = { { "cpu", 0, random(65536) } },
             pair = { { "tstamp", step = 1 + random(9) }, "ip" } }
          local found, missing = tally:add(table.concat(bytes), sizes)
@@ -221,16 +237,16 @@ describe("blocks of samples", function()
    end)
 
    it("refuse what is none", function()
-      assert.has_error(function() blocks.tally("ip"):add("short", {}) end)
-      assert.has_error(function() blocks.tally("ip"):add(block_of {}, { [65] = -1 }) end)
-      assert.has_error(function() blocks.tally("ip"):add(block_of {}, { [1000] = 1 }) end)
-      assert.has_error(function() blocks.tally("colour") end)
-      assert.has_error(function() blocks.tally() end)
+      assert.has_error(function() blocks.counter("ip"):add("short", {}) end)
+      assert.has_error(function() blocks.counter("ip"):add(block_of {}, { [65] = -1 }) end)
+      assert.has_error(function() blocks.counter("ip"):add(block_of {}, { [1000] = 1 }) end)
+      assert.has_error(function() blocks.counter("colour") end)
+      assert.has_error(function() blocks.counter() end)
       for _, bad in ipairs { { keys = { "ip", 3, {} } }, { keys = { { "ip", delta = "ip" } } }, { keys = { 320 } },
          { keys = { { "ip", step = 0 } } }, { keys = { { "ip", bits = 11 } } }, { keys = { "ip" }, where = { 7 } },
          { keys = { "ip" }, where = { { "ip" } } }, { keys = { "ip" }, where = 7 }, { keys = 7 },
          { pair = { "ip" } } } do
-         assert.has_error(function() blocks.tally(bad) end)
+         assert.has_error(function() blocks.counter(bad) end)
       end
    end)
 

@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lpfm.h"
+#include "base/args.h"
+#include "base/perfmon.h"
+#include "base/u64.h"
 
 #define LUAJIT_TCDATA	10
 #define EXACT_MAX	9007199254740992.0	/* 2^53 */

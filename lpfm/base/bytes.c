@@ -4,7 +4,9 @@
  */
 #include <string.h>
 
+#include "base/args.h"
 #include "base/bytes.h"
+#include "base/u64.h"
 
 enum type { U8, U16, U32, U64, DOUBLE };
 

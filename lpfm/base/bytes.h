@@ -5,7 +5,7 @@
 #ifndef LPFM_BYTES_H
 #define LPFM_BYTES_H
 
-#include "lpfm.h"
+#include "base/module.h"
 
 /* Arguments idx and idx + 1: type and offset. Pushes the value there; raises if it is not within. */
 int lpfm_bytes_get(lua_State *L, int idx, const char *call, const void *at, size_t size);

@@ -7,7 +7,7 @@
 */
 #include <errno.h>
 
-#include "lpfm.h"
+#include "base/errno.h"
 
 #define ERROR(name) { #name, name }
 

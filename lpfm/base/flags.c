@@ -10,7 +10,10 @@
 */
 #include <string.h>
 
-#include "lpfm.h"
+#include "base/args.h"
+#include "base/flags.h"
+#include "base/perfmon.h"
+#include "base/u64.h"
 #include "perfmon/perfmon_nway_smpl.h"
 
 #define FLAG(prefix, name)	{ #prefix #name, #name, prefix##name }

@@ -15,7 +15,9 @@
  */
 #include <string.h>
 
+#include "base/args.h"
 #include "base/marshal.h"
+#include "base/u64.h"
 
 enum { MAX_DEPTH = 100 };
 

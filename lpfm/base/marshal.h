@@ -2,10 +2,10 @@
 /*
  * marshal.h - Lua values on their way from one Lua state to another, as bytes.
  */
-#ifndef LPFM_PARCEL_H
-#define LPFM_PARCEL_H
+#ifndef LPFM_MARSHAL_H
+#define LPFM_MARSHAL_H
 
-#include "lpfm.h"
+#include "base/args.h"
 
 enum lpfm_marshal_kind {
 	LPFM_DATA,	/* nil, booleans, numbers, strings, u64 objects, tables of these */

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "lpfm.h"
+#include "base/object.h"
 
 static const luaL_Reg no_functions[] = { { NULL, NULL } };
 

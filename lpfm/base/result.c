@@ -6,7 +6,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "lpfm.h"
+#include "base/perfmon.h"
+#include "base/result.h"
 
 static int push_failure(lua_State *L, int err)
 {

@@ -10,17 +10,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "lpfm.h"
+#include "base/args.h"
+#include "base/describe.h"
+#include "base/flags.h"
+#include "base/perfmon.h"
+#include "base/u64.h"
 
-#define FIELD(type, member, name, kind, dir, ...) \
-	{ name, LPFM_##kind, dir, offsetof(type, member), __VA_ARGS__ }
 #define NS_PER_S 1000000000U
-
-#define IN	LPFM_IN
-#define OUT	LPFM_OUT
-#define INOUT	(LPFM_IN | LPFM_OUT)
-#define NEED	(LPFM_IN | LPFM_OUT | LPFM_NEED)
-#define END	{ NULL, 0, 0, 0, NULL, 0 }
 
 static const struct lpfm_field pmc_fields[] = {
 	FIELD(pfarg_pmc_t, reg_num, "num", U16, NEED, NULL, 0),
@@ -127,21 +123,15 @@ static const struct lpfm_field fmt_fields[] = {
 	END
 };
 
-#define RECORD(rec, type, marks, numbers, list) \
-	const struct lpfm_struct rec = { sizeof(type), marks, numbers, list }
-
-RECORD(lpfm_pmc_struct, pfarg_pmc_t, offsetof(pfarg_pmc_t, reg_flags), false, pmc_fields);
-RECORD(lpfm_pmd_struct, pfarg_pmd_t, offsetof(pfarg_pmd_t, reg_flags), true, pmd_fields);
-RECORD(lpfm_read_struct, pfarg_pmd_t, offsetof(pfarg_pmd_t, reg_flags), true, read_fields);
-RECORD(lpfm_set_struct, pfarg_setdesc_t, offsetof(pfarg_setdesc_t, set_flags), true, set_fields);
-RECORD(lpfm_deleted_set_struct, pfarg_setdesc_t, offsetof(pfarg_setdesc_t, set_flags), true,
-       deleted_set_fields);
-RECORD(lpfm_setinfo_struct, pfarg_setinfo_t, offsetof(pfarg_setinfo_t, set_flags), true,
-       setinfo_fields);
-RECORD(lpfm_reginfo_struct, pfarg_reginfo_t, offsetof(pfarg_reginfo_t, reg_flags), true,
-       reginfo_fields);
-RECORD(lpfm_config_struct, pfarg_config_t, -1, false, config_fields);
-RECORD(lpfm_fmt_struct, pfarg_fmtinfo_t, -1, false, fmt_fields);
+MARKED_STRUCT(lpfm_pmc_struct, pfarg_pmc_t, reg_flags, false, pmc_fields);
+MARKED_STRUCT(lpfm_pmd_struct, pfarg_pmd_t, reg_flags, true, pmd_fields);
+MARKED_STRUCT(lpfm_read_struct, pfarg_pmd_t, reg_flags, true, read_fields);
+MARKED_STRUCT(lpfm_set_struct, pfarg_setdesc_t, set_flags, true, set_fields);
+MARKED_STRUCT(lpfm_deleted_set_struct, pfarg_setdesc_t, set_flags, true, deleted_set_fields);
+MARKED_STRUCT(lpfm_setinfo_struct, pfarg_setinfo_t, set_flags, true, setinfo_fields);
+MARKED_STRUCT(lpfm_reginfo_struct, pfarg_reginfo_t, reg_flags, true, reginfo_fields);
+STRUCT(lpfm_config_struct, pfarg_config_t, false, config_fields);
+STRUCT(lpfm_fmt_struct, pfarg_fmtinfo_t, false, fmt_fields);
 
 const struct lpfm_field *lpfm_struct_field(const struct lpfm_struct *rec, const char *name)
 {
@@ -211,6 +201,32 @@ void lpfm_field_read(lua_State *L, int idx, const struct lpfm_field *field, void
 		read_time(L, idx, site, at);
 		break;
 	}
+}
+
+static int hex_digit(char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = c ? strchr(digits, c >= 'A' && c <= 'F' ? c + 32 : c) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+/* 4d72bec0-0664-4143-82b4-d3fd27243c97, dashes where they are or left out. */
+bool lpfm_parse_uuid(const char *text, unsigned char *uuid)
+{
+	int n = 0;
+
+	for (; *text; text++) {
+		int digit = hex_digit(*text);
+
+		if (*text == '-')
+			continue;
+		if (digit < 0 || n == 32)
+			return false;
+		uuid[n / 2] = (unsigned char)(uuid[n / 2] << 4 | digit);
+		n++;
+	}
+	return n == 32;
 }
 
 void lpfm_push_uuid(lua_State *L, const unsigned char *u)

@@ -16,7 +16,9 @@ LuaJIT's 64-bit cdata; what is not an integer of 64 bits raises.
 #include <stdio.h>
 #include <string.h>
 
-#include "lpfm.h"
+#include "base/args.h"
+#include "base/object.h"
+#include "base/u64.h"
 
 #define EXACT_MAX	(1LL << 53)
 

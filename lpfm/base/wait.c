@@ -10,14 +10,18 @@
 #include <signal.h>
 #include <time.h>
 
-#include "lpfm.h"
-#include "context/sigio.h"
 #include "base/wait.h"
 
 static volatile sig_atomic_t interrupted;
 static const int caught[] = { SIGINT, SIGTERM };
 static struct sigaction saved_action[LPFM_COUNT(caught)];
 static bool catching;
+static const struct lpfm_wait_signal *brings;
+
+void lpfm_wait_signal(const struct lpfm_wait_signal *s)
+{
+	brings = s;
+}
 
 int64_t lpfm_now(void)
 {
@@ -39,7 +43,7 @@ int64_t lpfm_deadline(int64_t ns)
 static bool interrupted_now(lua_State *L)
 {
 	return interrupted || (lua_gethook(L) && (lua_gethookmask(L) & LUA_MASKCOUNT) &&
-			       !lpfm_sigio_hooked(L));
+			       !(brings && brings->hooked(L)));
 }
 
 static int poll_until(struct pollfd *fds, unsigned int n, int64_t deadline, const sigset_t *mask)
@@ -54,22 +58,22 @@ static int poll_until(struct pollfd *fds, unsigned int n, int64_t deadline, cons
 	return ppoll(fds, n, deadline < 0 ? NULL : &left, mask);
 }
 
-/* SIGIO comes before the look at what it brought, or in ppoll(), which it ends. */
-static int poll_with_sigio(lua_State *L, struct pollfd *fds, unsigned int n, int64_t deadline)
+/* The signal comes before the look at what it brought, or in ppoll(), which it ends. */
+static int poll_with_signal(lua_State *L, struct pollfd *fds, unsigned int n, int64_t deadline)
 {
-	sigset_t sigio, saved;
+	sigset_t set, saved;
 	int ready = -1, err = EINTR;
 
-	sigemptyset(&sigio);
-	sigaddset(&sigio, SIGIO);
-	pthread_sigmask(SIG_BLOCK, &sigio, &saved);
-	if (!lpfm_sigio_pending()) {
+	sigemptyset(&set);
+	sigaddset(&set, brings->number);
+	pthread_sigmask(SIG_BLOCK, &set, &saved);
+	if (!brings->pending()) {
 		ready = poll_until(fds, n, deadline, &saved);
 		err = errno;
 	}
 	pthread_sigmask(SIG_SETMASK, &saved, NULL);
-	if (lpfm_sigio_pending())
-		lpfm_sigio_dispatch(L);
+	if (brings->pending())
+		brings->dispatch(L);
 	errno = err;
 	return ready;
 }
@@ -77,8 +81,8 @@ static int poll_with_sigio(lua_State *L, struct pollfd *fds, unsigned int n, int
 int lpfm_wait_fds(lua_State *L, struct pollfd *fds, unsigned int n, int64_t deadline)
 {
 	for (;;) {
-		int ready = lpfm_sigio_active() ? poll_with_sigio(L, fds, n, deadline)
-						: poll_until(fds, n, deadline, NULL);
+		int ready = brings && brings->active() ? poll_with_signal(L, fds, n, deadline)
+						      : poll_until(fds, n, deadline, NULL);
 
 		if (ready >= 0 || errno != EINTR)
 			return ready;

@@ -5,14 +5,22 @@
 #ifndef LPFM_WAIT_H
 #define LPFM_WAIT_H
 
-#include <lua.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/module.h"
 
 /* Nanoseconds of the monotonic clock. */
 int64_t lpfm_now(void);
 /* The moment ns from now; -1 (no limit) stays. */
 int64_t lpfm_deadline(int64_t ns);
+
+/* A signal that means something to this module: what it brings is dealt with while waiting. */
+struct lpfm_wait_signal {
+	int	number;
+	bool	(*active)(void);		/* does it mean something now? */
+	bool	(*pending)(void);		/* did it come, and nobody has dealt with it yet? */
+	void	(*dispatch)(lua_State *L);	/* deals with it; may raise */
+	bool	(*hooked)(lua_State *L);	/* is the hook that is set in L its own? */
+};
+void lpfm_wait_signal(const struct lpfm_wait_signal *s);
 
 struct pollfd;
 /* poll(2) until the deadline, through signals. > 0 ready, 0 timeout, -1 errno (EINTR: interrupted). */

@@ -15,8 +15,14 @@ raises. A context is closed by close(), and when it is collected.
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/args.h"
+#include "base/object.h"
+#include "base/result.h"
+#include "base/u64.h"
+#include "context/context.h"
+#include "context/format.h"
+#include "context/layout.h"
 #include "format/register.h"
-#include "context/sigio.h"
 
 const struct lpfm_class lpfm_context_class = { "lpfm.context" };
 
@@ -279,7 +285,6 @@ static int context_unload(lua_State *L)
 
 static const luaL_Reg methods[] = {
 	{ "buf_size", context_buf_size },
-	{ "buffer", lpfm_context_buffer },
 	{ "close", context_close },
 	{ "closed", context_closed },
 	{ "fd", context_fd },
@@ -297,17 +302,15 @@ static const luaL_Reg metas[] = {
 	{ NULL, NULL }
 };
 
+void lpfm_context_methods(lua_State *L, const luaL_Reg *more)
+{
+	luaL_getmetatable(L, lpfm_context_class.name);
+	lua_getfield(L, -1, "__index");
+	luaL_register(L, NULL, more);
+	lua_pop(L, 2);
+}
+
 void lpfm_open_context(lua_State *L)
 {
 	lpfm_class_new(L, &lpfm_context_class, methods, metas);
-	luaL_getmetatable(L, lpfm_context_class.name);
-	lua_getfield(L, -1, "__index");
-	luaL_register(L, NULL, lpfm_register_methods);
-	luaL_register(L, NULL, lpfm_evtset_methods);
-	luaL_register(L, NULL, lpfm_message_methods);
-	luaL_register(L, NULL, lpfm_luafmt_methods);
-	luaL_register(L, NULL, lpfm_sigio_methods);
-	lua_pop(L, 2);
-	lua_pushcfunction(L, lpfm_create);
-	lua_setfield(L, -2, "create");
 }

@@ -11,8 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/register.h"
+#include "base/args.h"
+#include "base/flags.h"
 #include "base/marshal.h"
+#include "base/object.h"
+#include "base/result.h"
+#include "base/structs.h"
+#include "context/context.h"
+#include "context/create.h"
+#include "context/machine.h"
+#include "format/known.h"
+#include "format/register.h"
 #include "perfmon/perfmon_nway_smpl.h"
 
 #define DEFAULT_BUF_SIZE	65536
@@ -36,56 +45,6 @@ struct request {
 	} arg;
 };
 
-static int hex_digit(char c)
-{
-	static const char digits[] = "0123456789abcdef";
-	const char *at = c ? strchr(digits, c >= 'A' && c <= 'F' ? c + 32 : c) : NULL;
-
-	return at ? (int)(at - digits) : -1;
-}
-
-/* 4d72bec0-0664-4143-82b4-d3fd27243c97, dashes where they are or left out. */
-bool lpfm_parse_uuid(const char *text, unsigned char *uuid)
-{
-	int n = 0;
-
-	for (; *text; text++) {
-		int digit = hex_digit(*text);
-
-		if (*text == '-')
-			continue;
-		if (digit < 0 || n == 32)
-			return false;
-		uuid[n / 2] = (unsigned char)(uuid[n / 2] << 4 | digit);
-		n++;
-	}
-	return n == 32;
-}
-
-static const struct {
-	enum lpfm_format	format;
-	const char		*name;
-	pfm_uuid_t		uuid;
-} formats[] = {
-	{ LPFM_DFL_2X, PFM_DFL_SMPL_NAME, PFM_DFL_SMPL_UUID },
-	{ LPFM_DFL_06, PFM_DEFAULT_SMPL_NAME, PFM_DEFAULT_SMPL_UUID },
-	{ LPFM_NWAY, PFM_NWAY_SMPL_NAME, PFM_NWAY_SMPL_UUID },
-};
-
-static enum lpfm_format kind_of(const char *name, const unsigned char *uuid)
-{
-	for (size_t i = 0; i < LPFM_COUNT(formats); i++)
-		if (name ? !strcmp(name, formats[i].name) :
-		    !memcmp(uuid, formats[i].uuid, sizeof(pfm_uuid_t)))
-			return formats[i].format;
-	return LPFM_RAW_BUFFER;
-}
-
-enum lpfm_format lpfm_format_kind(const char *name)
-{
-	return kind_of(name, NULL);
-}
-
 /* A format in Lua has the buffer of its base. */
 static void find_format(struct request *req)
 {
@@ -94,9 +53,9 @@ static void find_format(struct request *req)
 
 	req->in_lua = f;
 	if (f && f->base)
-		req->format = lpfm_format_kind(f->base->fmt_name);
+		req->format = lpfm_format_kind(f->base->fmt_name, NULL);
 	else
-		req->format = kind_of(req->fmt_name, req->ctx.ctx_smpl_buf_id);
+		req->format = lpfm_format_kind(req->fmt_name, req->ctx.ctx_smpl_buf_id);
 	if (fmt)
 		pfm_put_format(fmt);
 }
@@ -312,7 +271,13 @@ local lpfm = require "lpfm"
 local ctx = assert(lpfm.create { format = "default", buf_size = 16384 })
 ctx:close()
 */
-int lpfm_create(lua_State *L)
+static int lpfm_create(lua_State *L)
 {
 	return lpfm_create_with(L, 1, "create", create);
+}
+
+void lpfm_open_create(lua_State *L)
+{
+	lua_pushcfunction(L, lpfm_create);
+	lua_setfield(L, -2, "create");
 }

@@ -5,7 +5,12 @@
 /***
 @submodule context
 */
-#include "lpfm.h"
+#include "base/result.h"
+#include "base/structs.h"
+#include "base/u64.h"
+#include "context/context.h"
+#include "context/evtsets.h"
+#include "context/layout.h"
 
 /***
 Creates event sets, or changes their properties (3.1.10).
@@ -98,9 +103,14 @@ static int context_delete_evtsets(lua_State *L)
 	return 1;
 }
 
-const luaL_Reg lpfm_evtset_methods[] = {
+static const luaL_Reg methods[] = {
 	{ "create_evtsets", context_create_evtsets },
 	{ "delete_evtsets", context_delete_evtsets },
 	{ "getinfo_evtsets", context_getinfo_evtsets },
 	{ NULL, NULL }
 };
+
+void lpfm_open_evtsets(lua_State *L)
+{
+	lpfm_context_methods(L, methods);
+}

@@ -7,7 +7,13 @@
 */
 #include <string.h>
 
-#include "lpfm.h"
+#include "base/args.h"
+#include "base/result.h"
+#include "base/structs.h"
+#include "context/machine.h"
+#include "context/vector.h"
+
+static void (*push_methods)(lua_State *L);
 
 bool lpfm_machine_is_sim(const char *name)
 {
@@ -82,7 +88,7 @@ static void push_machine(lua_State *L, const pfm_machine_info_t *info)
 	if (!lpfm_machine_is_sim(info->name))
 		return;
 	lua_createtable(L, 0, 1);
-	lpfm_push_sim(L);
+	push_methods(L);
 	lua_setfield(L, -2, "__index");
 	lua_setmetatable(L, -2);
 }
@@ -280,7 +286,8 @@ static const luaL_Reg functions[] = {
 	{ NULL, NULL }
 };
 
-void lpfm_open_machine(lua_State *L)
+void lpfm_open_machine(lua_State *L, void (*push_sim)(lua_State *L))
 {
+	push_methods = push_sim;
 	luaL_register(L, NULL, functions);
 }

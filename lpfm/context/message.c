@@ -10,9 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "format/register.h"
-#include "context/sigio.h"
+#include "base/args.h"
+#include "base/flags.h"
+#include "base/object.h"
+#include "base/result.h"
+#include "base/u64.h"
 #include "base/wait.h"
+#include "context/context.h"
+#include "context/format.h"
+#include "context/message.h"
 
 static void set_number(lua_State *L, const char *name, uint64_t value)
 {
@@ -267,7 +273,7 @@ static int poll_contexts(lua_State *L)
 	return 1;
 }
 
-const luaL_Reg lpfm_message_methods[] = {
+static const luaL_Reg methods[] = {
 	{ "messages", context_messages },
 	{ "read", context_read },
 	{ NULL, NULL }
@@ -275,6 +281,7 @@ const luaL_Reg lpfm_message_methods[] = {
 
 void lpfm_open_message(lua_State *L)
 {
+	lpfm_context_methods(L, methods);
 	lua_pushcfunction(L, poll_contexts);
 	lua_setfield(L, -2, "poll");
 }

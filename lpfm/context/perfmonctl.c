@@ -8,21 +8,21 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lpfm.h"
+#include "base/args.h"
+#include "base/describe.h"
+#include "base/flags.h"
+#include "base/object.h"
+#include "base/result.h"
+#include "context/context.h"
+#include "context/create.h"
+#include "context/layout.h"
+#include "context/perfmonctl.h"
 #define PFM06_INTERNAL
 #include "perfmon/perfmonctl.h"
 
 /* --- the structures ------------------------------------------------------------------------- */
 
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "a size is a number of 64 bits");
-
-#define FIELD(type, member, name, kind, dir, ...) \
-	{ name, LPFM_##kind, dir, offsetof(struct type, member), __VA_ARGS__ }
-#define IN	LPFM_IN
-#define OUT	LPFM_OUT
-#define INOUT	(LPFM_IN | LPFM_OUT)
-#define NEED	(LPFM_IN | LPFM_OUT | LPFM_NEED)
-#define END	{ NULL, 0, 0, 0, NULL, 0 }
 
 static const struct lpfm_flag pmc_flags[] = {
 	{ "PFM_REGFL_OVFL_NOTIFY", "OVFL_NOTIFY", PFM_REGFL_OVFL_NOTIFY },
@@ -32,94 +32,91 @@ static const struct lpfm_flag pmc_flags[] = {
 };
 
 static const struct lpfm_field pmc_fields[] = {
-	FIELD(pfm06_pmc, reg_num, "num", U16, NEED, NULL, 0),
-	FIELD(pfm06_pmc, reg_set, "set", U16, INOUT, NULL, 0),
-	FIELD(pfm06_pmc, reg_flags, "flags", FLAGS, INOUT, pmc_flags, 0),
-	FIELD(pfm06_pmc, reg_value, "value", U64, INOUT, NULL, 0),
-	FIELD(pfm06_pmc, reg_reset_pmds, "reset_pmds", BITS, INOUT, NULL, 0),
-	FIELD(pfm06_pmc, reg_smpl_pmds, "smpl_pmds", BITS, INOUT, NULL, 0),
-	FIELD(pfm06_pmc, reg_smpl_eventid, "smpl_eventid", U64, INOUT, NULL, 0),
+	FIELD(struct pfm06_pmc, reg_num, "num", U16, NEED, NULL, 0),
+	FIELD(struct pfm06_pmc, reg_set, "set", U16, INOUT, NULL, 0),
+	FIELD(struct pfm06_pmc, reg_flags, "flags", FLAGS, INOUT, pmc_flags, 0),
+	FIELD(struct pfm06_pmc, reg_value, "value", U64, INOUT, NULL, 0),
+	FIELD(struct pfm06_pmc, reg_reset_pmds, "reset_pmds", BITS, INOUT, NULL, 0),
+	FIELD(struct pfm06_pmc, reg_smpl_pmds, "smpl_pmds", BITS, INOUT, NULL, 0),
+	FIELD(struct pfm06_pmc, reg_smpl_eventid, "smpl_eventid", U64, INOUT, NULL, 0),
 	END
 };
 
 static const struct lpfm_field pmd_fields[] = {
-	FIELD(pfm06_pmd, reg_num, "num", U16, NEED, NULL, 0),
-	FIELD(pfm06_pmd, reg_set, "set", U16, INOUT, NULL, 0),
-	FIELD(pfm06_pmd, reg_flags, "flags", FLAGS, INOUT, lpfm_pmd_flags, 0),
-	FIELD(pfm06_pmd, reg_value, "value", U64, INOUT, NULL, 0),
-	FIELD(pfm06_pmd, reg_long_reset, "long_reset", U64, INOUT, NULL, 0),
-	FIELD(pfm06_pmd, reg_short_reset, "short_reset", U64, INOUT, NULL, 0),
-	FIELD(pfm06_pmd, reg_last_reset_val, "last_reset_val", U64, OUT, NULL, 0),
-	FIELD(pfm06_pmd, reg_ovflsw_thres, "ovflsw_thres", NAT, INOUT, NULL, 0),
-	FIELD(pfm06_pmd, reg_random_mask, "random_mask", NAT, INOUT, NULL, 0),
-	FIELD(pfm06_pmd, reg_random_seed, "random_seed", U32, INOUT, NULL, 0),
+	FIELD(struct pfm06_pmd, reg_num, "num", U16, NEED, NULL, 0),
+	FIELD(struct pfm06_pmd, reg_set, "set", U16, INOUT, NULL, 0),
+	FIELD(struct pfm06_pmd, reg_flags, "flags", FLAGS, INOUT, lpfm_pmd_flags, 0),
+	FIELD(struct pfm06_pmd, reg_value, "value", U64, INOUT, NULL, 0),
+	FIELD(struct pfm06_pmd, reg_long_reset, "long_reset", U64, INOUT, NULL, 0),
+	FIELD(struct pfm06_pmd, reg_short_reset, "short_reset", U64, INOUT, NULL, 0),
+	FIELD(struct pfm06_pmd, reg_last_reset_val, "last_reset_val", U64, OUT, NULL, 0),
+	FIELD(struct pfm06_pmd, reg_ovflsw_thres, "ovflsw_thres", NAT, INOUT, NULL, 0),
+	FIELD(struct pfm06_pmd, reg_random_mask, "random_mask", NAT, INOUT, NULL, 0),
+	FIELD(struct pfm06_pmd, reg_random_seed, "random_seed", U32, INOUT, NULL, 0),
 	END
 };
 
 static const struct lpfm_field start_fields[] = {
-	FIELD(pfm06_start, start_set, "set", U16, INOUT, NULL, 0),
+	FIELD(struct pfm06_start, start_set, "set", U16, INOUT, NULL, 0),
 	END
 };
 
 static const struct lpfm_field load_fields[] = {
-	FIELD(pfm06_load, load_pid, "pid", U32, NEED, NULL, 0),
-	FIELD(pfm06_load, load_set, "set", U16, INOUT, NULL, 0),
+	FIELD(struct pfm06_load, load_pid, "pid", U32, NEED, NULL, 0),
+	FIELD(struct pfm06_load, load_set, "set", U16, INOUT, NULL, 0),
 	END
 };
 
 static const struct lpfm_field setdesc_fields[] = {
-	FIELD(pfm06_setdesc, set_id, "id", U16, NEED, NULL, 0),
-	FIELD(pfm06_setdesc, set_id_next, "id_next", U16, INOUT, NULL, 0),
-	FIELD(pfm06_setdesc, set_flags, "flags", FLAGS, INOUT, lpfm_set_flags, 0),
-	FIELD(pfm06_setdesc, set_timeout, "timeout", TIME, INOUT, NULL, 0),
+	FIELD(struct pfm06_setdesc, set_id, "id", U16, NEED, NULL, 0),
+	FIELD(struct pfm06_setdesc, set_id_next, "id_next", U16, INOUT, NULL, 0),
+	FIELD(struct pfm06_setdesc, set_flags, "flags", FLAGS, INOUT, lpfm_set_flags, 0),
+	FIELD(struct pfm06_setdesc, set_timeout, "timeout", TIME, INOUT, NULL, 0),
 	END
 };
 
 static const struct lpfm_field setinfo_fields[] = {
-	FIELD(pfm06_setinfo, set_id, "id", U16, NEED, NULL, 0),
-	FIELD(pfm06_setinfo, set_id_next, "id_next", U16, OUT, NULL, 0),
-	FIELD(pfm06_setinfo, set_flags, "flags", FLAGS, OUT, lpfm_set_flags, 0),
-	FIELD(pfm06_setinfo, set_switch_pmds, "switch_pmds", BITS, OUT, NULL, 0),
-	FIELD(pfm06_setinfo, set_runs, "runs", NAT, OUT, NULL, 0),
-	FIELD(pfm06_setinfo, set_timeout, "timeout", TIME, OUT, NULL, 0),
-	FIELD(pfm06_setinfo, set_act_duration, "act_duration", TIME, OUT, NULL, 0),
+	FIELD(struct pfm06_setinfo, set_id, "id", U16, NEED, NULL, 0),
+	FIELD(struct pfm06_setinfo, set_id_next, "id_next", U16, OUT, NULL, 0),
+	FIELD(struct pfm06_setinfo, set_flags, "flags", FLAGS, OUT, lpfm_set_flags, 0),
+	FIELD(struct pfm06_setinfo, set_switch_pmds, "switch_pmds", BITS, OUT, NULL, 0),
+	FIELD(struct pfm06_setinfo, set_runs, "runs", NAT, OUT, NULL, 0),
+	FIELD(struct pfm06_setinfo, set_timeout, "timeout", TIME, OUT, NULL, 0),
+	FIELD(struct pfm06_setinfo, set_act_duration, "act_duration", TIME, OUT, NULL, 0),
 	END
 };
 
 static const struct lpfm_field reginfo_fields[] = {
-	FIELD(pfm06_reginfo, reg_num, "num", U16, NEED, NULL, 0),
-	FIELD(pfm06_reginfo, reg_type, "type", TYPE, OUT, lpfm_reg_types, 0),
-	FIELD(pfm06_reginfo, reg_flags, "flags", FLAGS, OUT, lpfm_pmd_flags, 0),
-	FIELD(pfm06_reginfo, reg_def_value, "def_value", U64, OUT, NULL, 0),
-	FIELD(pfm06_reginfo, reg_rsvd_mask, "rsvd_mask", U64, OUT, NULL, 0),
-	FIELD(pfm06_reginfo, reg_index, "index", NAT, OUT, NULL, PFM_REG_IDX_NONE),
+	FIELD(struct pfm06_reginfo, reg_num, "num", U16, NEED, NULL, 0),
+	FIELD(struct pfm06_reginfo, reg_type, "type", TYPE, OUT, lpfm_reg_types, 0),
+	FIELD(struct pfm06_reginfo, reg_flags, "flags", FLAGS, OUT, lpfm_pmd_flags, 0),
+	FIELD(struct pfm06_reginfo, reg_def_value, "def_value", U64, OUT, NULL, 0),
+	FIELD(struct pfm06_reginfo, reg_rsvd_mask, "rsvd_mask", U64, OUT, NULL, 0),
+	FIELD(struct pfm06_reginfo, reg_index, "index", NAT, OUT, NULL, PFM_REG_IDX_NONE),
 	END
 };
 
 static const struct lpfm_field config_fields[] = {
-	FIELD(pfm06_config, cf_version, "version", U32, OUT, NULL, 0),
-	FIELD(pfm06_config, cf_flags, "flags", U32, INOUT, NULL, 0),
-	FIELD(pfm06_config, cf_impl_pmcs, "impl_pmcs", BITS, OUT, NULL, 0),
-	FIELD(pfm06_config, cf_impl_pmds, "impl_pmds", BITS, OUT, NULL, 0),
-	FIELD(pfm06_config, cf_sys_gid, "sys_gid", GROUP, INOUT, NULL, 0),
-	FIELD(pfm06_config, cf_thread_gid, "thread_gid", GROUP, INOUT, NULL, 0),
-	FIELD(pfm06_config, cf_arg_size_max, "arg_size_max", NAT, INOUT, NULL, 0),
-	FIELD(pfm06_config, cf_smpl_buf_size_max, "smpl_buf_size_max", NAT, INOUT, NULL, 0),
-	FIELD(pfm06_config, cf_counter_width, "counter_width", U16, OUT, NULL, 0),
+	FIELD(struct pfm06_config, cf_version, "version", U32, OUT, NULL, 0),
+	FIELD(struct pfm06_config, cf_flags, "flags", U32, INOUT, NULL, 0),
+	FIELD(struct pfm06_config, cf_impl_pmcs, "impl_pmcs", BITS, OUT, NULL, 0),
+	FIELD(struct pfm06_config, cf_impl_pmds, "impl_pmds", BITS, OUT, NULL, 0),
+	FIELD(struct pfm06_config, cf_sys_gid, "sys_gid", GROUP, INOUT, NULL, 0),
+	FIELD(struct pfm06_config, cf_thread_gid, "thread_gid", GROUP, INOUT, NULL, 0),
+	FIELD(struct pfm06_config, cf_arg_size_max, "arg_size_max", NAT, INOUT, NULL, 0),
+	FIELD(struct pfm06_config, cf_smpl_buf_size_max, "smpl_buf_size_max", NAT, INOUT, NULL, 0),
+	FIELD(struct pfm06_config, cf_counter_width, "counter_width", U16, OUT, NULL, 0),
 	END
 };
 
-#define RECORD(rec, type, marks, plain, list) \
-	static const struct lpfm_struct rec = { sizeof(struct type), marks, plain, list }
-
-RECORD(pmc_record, pfm06_pmc, offsetof(struct pfm06_pmc, reg_flags), false, pmc_fields);
-RECORD(pmd_record, pfm06_pmd, offsetof(struct pfm06_pmd, reg_flags), true, pmd_fields);
-RECORD(start_record, pfm06_start, -1, true, start_fields);
-RECORD(load_record, pfm06_load, -1, true, load_fields);
-RECORD(setdesc_record, pfm06_setdesc, offsetof(struct pfm06_setdesc, set_flags), true, setdesc_fields);
-RECORD(setinfo_record, pfm06_setinfo, offsetof(struct pfm06_setinfo, set_flags), true, setinfo_fields);
-RECORD(reginfo_record, pfm06_reginfo, offsetof(struct pfm06_reginfo, reg_flags), true, reginfo_fields);
-RECORD(config_record, pfm06_config, -1, false, config_fields);
+static MARKED_STRUCT(pmc_struct, struct pfm06_pmc, reg_flags, false, pmc_fields);
+static MARKED_STRUCT(pmd_struct, struct pfm06_pmd, reg_flags, true, pmd_fields);
+static STRUCT(start_struct, struct pfm06_start, true, start_fields);
+static STRUCT(load_struct, struct pfm06_load, true, load_fields);
+static MARKED_STRUCT(setdesc_struct, struct pfm06_setdesc, set_flags, true, setdesc_fields);
+static MARKED_STRUCT(setinfo_struct, struct pfm06_setinfo, set_flags, true, setinfo_fields);
+static MARKED_STRUCT(reginfo_struct, struct pfm06_reginfo, reg_flags, true, reginfo_fields);
+static STRUCT(config_struct, struct pfm06_config, false, config_fields);
 
 /* --- what views of samples must know -------------------------------------------------------- */
 
@@ -200,22 +197,22 @@ struct command {
 #define COMMAND(name, ...) { #name, PFM_##name, __VA_ARGS__ }
 
 static const struct command commands[] = {
-	COMMAND(WRITE_PMCS, VECTOR, false, false, &pmc_record, prepare_pmcs, note_pmcs),
-	COMMAND(WRITE_PMDS, VECTOR, false, false, &pmd_record, NULL, NULL),
-	COMMAND(READ_PMDS, VECTOR, false, true, &pmd_record, NULL, NULL),
+	COMMAND(WRITE_PMCS, VECTOR, false, false, &pmc_struct, prepare_pmcs, note_pmcs),
+	COMMAND(WRITE_PMDS, VECTOR, false, false, &pmd_struct, NULL, NULL),
+	COMMAND(READ_PMDS, VECTOR, false, true, &pmd_struct, NULL, NULL),
 	COMMAND(STOP, NOTHING, false, false, NULL, NULL, NULL),
-	COMMAND(START, ONE_OR_NOTHING, false, false, &start_record, NULL, NULL),
+	COMMAND(START, ONE_OR_NOTHING, false, false, &start_struct, NULL, NULL),
 	COMMAND(CREATE_CONTEXT, CONTEXT, true, true, NULL, NULL, NULL),
 	COMMAND(RESTART, NOTHING, false, false, NULL, NULL, note_restart),
-	COMMAND(LOAD_CONTEXT, ONE, false, false, &load_record, NULL, NULL),
+	COMMAND(LOAD_CONTEXT, ONE, false, false, &load_struct, NULL, NULL),
 	COMMAND(UNLOAD_CONTEXT, NOTHING, false, false, NULL, NULL, NULL),
-	COMMAND(CREATE_EVTSETS, VECTOR, false, true, &setdesc_record, NULL, NULL),
-	COMMAND(DELETE_EVTSETS, VECTOR, false, false, &setdesc_record, NULL, note_deleted),
-	COMMAND(GETINFO_EVTSETS, VECTOR, false, true, &setinfo_record, NULL, NULL),
-	COMMAND(GETINFO_PMCS, VECTOR, true, true, &reginfo_record, NULL, NULL),
-	COMMAND(GETINFO_PMDS, VECTOR, true, true, &reginfo_record, NULL, NULL),
-	COMMAND(SET_CONFIG, CONFIG, true, false, &config_record, NULL, NULL),
-	COMMAND(GET_CONFIG, NOTHING, true, true, &config_record, NULL, NULL),
+	COMMAND(CREATE_EVTSETS, VECTOR, false, true, &setdesc_struct, NULL, NULL),
+	COMMAND(DELETE_EVTSETS, VECTOR, false, false, &setdesc_struct, NULL, note_deleted),
+	COMMAND(GETINFO_EVTSETS, VECTOR, false, true, &setinfo_struct, NULL, NULL),
+	COMMAND(GETINFO_PMCS, VECTOR, true, true, &reginfo_struct, NULL, NULL),
+	COMMAND(GETINFO_PMDS, VECTOR, true, true, &reginfo_struct, NULL, NULL),
+	COMMAND(SET_CONFIG, CONFIG, true, false, &config_struct, NULL, NULL),
+	COMMAND(GET_CONFIG, NOTHING, true, true, &config_struct, NULL, NULL),
 };
 
 static const struct command *find_command(const char *name)

@@ -7,7 +7,14 @@
 */
 #include <errno.h>
 
-#include "lpfm.h"
+#include "base/object.h"
+#include "base/result.h"
+#include "base/structs.h"
+#include "base/u64.h"
+#include "context/context.h"
+#include "context/layout.h"
+#include "context/registers.h"
+#include "context/vector.h"
 
 /* Vectors of no more elements than this are read on the C stack. */
 enum { SMALL = 8 };
@@ -268,7 +275,7 @@ static int context_read_values(lua_State *L)
 	return 1;
 }
 
-const luaL_Reg lpfm_register_methods[] = {
+static const luaL_Reg methods[] = {
 	{ "read_into", context_read_into },
 	{ "read_pmds", context_read_pmds },
 	{ "read_values", context_read_values },
@@ -277,3 +284,8 @@ const luaL_Reg lpfm_register_methods[] = {
 	{ "write_pmds", context_write_pmds },
 	{ NULL, NULL }
 };
+
+void lpfm_open_registers(lua_State *L)
+{
+	lpfm_context_methods(L, methods);
+}

@@ -16,6 +16,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/object.h"
+#include "base/result.h"
+#include "base/wait.h"
+#include "context/context.h"
+#include "context/message.h"
 #include "context/sigio.h"
 
 #define CONTEXTS "lpfm.sigio"	/* registry: the contexts that have a callback, weak keys */
@@ -32,15 +37,18 @@ static volatile sig_atomic_t pending, everybody;
 static volatile unsigned char marked[MAX_FD];	/* by descriptor: a signal came for it */
 static struct sigaction before;
 
-bool lpfm_sigio_active(void)
+static bool sigio_active(void)
 {
 	return owner.L;
 }
 
-bool lpfm_sigio_pending(void)
+/* Not while callbacks are being called, and only to the thread that has them. */
+static bool sigio_pending(void)
 {
 	return pending && !owner.busy && owner.L && owner.tid == syscall(SYS_gettid);
 }
+
+static void sigio_dispatch(lua_State *L);
 
 /* --- the signal ----------------------------------------------------------------------------- */
 
@@ -48,11 +56,11 @@ static void on_hook(lua_State *L, lua_Debug *info)
 {
 	(void)info;
 	lua_sethook(L, NULL, 0, 0);
-	if (lpfm_sigio_pending())
-		lpfm_sigio_dispatch(L);
+	if (sigio_pending())
+		sigio_dispatch(L);
 }
 
-bool lpfm_sigio_hooked(lua_State *L)
+static bool sigio_hooked(lua_State *L)
 {
 	return lua_gethook(L) == on_hook;
 }
@@ -240,7 +248,7 @@ static int serve_all(lua_State *L)
 }
 
 /* Should memory run out in between, those that were not reached have their turn at the next wait. */
-void lpfm_sigio_dispatch(lua_State *L)
+static void sigio_dispatch(lua_State *L)
 {
 	int ret;
 
@@ -281,8 +289,9 @@ raised where the script was interrupted, when all messages have been told.
 
 It is called between two instructions of Lua code, while this module waits (lpfm.poll, ctx:read, proc), and on
 the simulator after machine:run(). What does not let it in: a function of another C library until it
-returns; with LuaJIT, a loop of compiled code until it ends or calls a function of this module; another
-coroutine than the one that called on_message, in PUC Lua; a debugger's hook, until the module waits.
+returns; with LuaJIT, a loop of compiled code (one over buffer:fields(), too) until it ends or calls another
+function of this module; another coroutine than the one that called on_message, in PUC Lua; a debugger's hook,
+until the module waits.
 
 One thread of one Lua state of a process can have such functions. The signal is the process's: SIGIO's
 handler stays, and hands what it gets to the one that was there before.
@@ -324,7 +333,7 @@ static int context_on_message(lua_State *L)
 	return 1;
 }
 
-const luaL_Reg lpfm_sigio_methods[] = {
+static const luaL_Reg methods[] = {
 	{ "on_message", context_on_message },
 	{ NULL, NULL }
 };
@@ -345,9 +354,17 @@ static const luaL_Reg guard_metas[] = {
 	{ NULL, NULL }
 };
 
+static const struct lpfm_wait_signal sigio = {
+	.number = SIGIO, .active = sigio_active, .pending = sigio_pending, .dispatch = sigio_dispatch,
+	.hooked = sigio_hooked,
+};
+
 void lpfm_open_sigio(lua_State *L)
 {
 	bool open;
+
+	lpfm_wait_signal(&sigio);
+	lpfm_context_methods(L, methods);
 
 	lua_getfield(L, LUA_REGISTRYINDEX, CONTEXTS);
 	open = lua_istable(L, -1);	/* the module may be loaded again */

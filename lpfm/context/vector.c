@@ -13,7 +13,10 @@ v:values(), v[i]. Note that a vector that was read also holds what was read when
 */
 #include <errno.h>
 
-#include "lpfm.h"
+#include "base/args.h"
+#include "base/object.h"
+#include "base/structs.h"
+#include "context/vector.h"
 
 const struct lpfm_class lpfm_pmds_class = { "lpfm.pmds" };
 const struct lpfm_class lpfm_pmcs_class = { "lpfm.pmcs" };

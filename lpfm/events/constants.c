@@ -2,6 +2,7 @@
 /*
  * constants.c - the constants of pfmlib.h in lpfm.const.
  */
+#include "base/perfmon.h"
 #include "events/events.h"
 
 #define NUMBER(name) { #name, name }

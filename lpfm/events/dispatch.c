@@ -8,6 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/args.h"
+#include "base/perfmon.h"
+#include "base/u64.h"
 #include "events/events.h"
 
 /* A request: pfmlib's input, and which of its events each name became. */

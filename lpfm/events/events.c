@@ -16,6 +16,9 @@ event of another PMU model.
 #include <string.h>
 #include <strings.h>
 
+#include "base/args.h"
+#include "base/perfmon.h"
+#include "base/result.h"
 #include "events/events.h"
 
 #define NAME_MAX_LEN 2048

@@ -3,8 +3,11 @@
 #ifndef LPFM_EVENTS_H
 #define LPFM_EVENTS_H
 
-#include "lpfm.h"
+#include "base/module.h"
 #include "perfmon/pfmlib.h"
+
+/* Pushes a table whose fields join the module's. */
+int luaopen_lpfm_events(lua_State *L);
 
 /* The library's model follows the machine in use; raises if the library cannot be used. */
 void lpfm_events_refresh(lua_State *L);

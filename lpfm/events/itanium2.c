@@ -8,6 +8,8 @@
  */
 #include <string.h>
 
+#include "base/args.h"
+#include "base/u64.h"
 #include "events/events.h"
 #include "perfmon/pfmlib_itanium2.h"
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/args.h"
+#include "base/perfmon.h"
 #include "events/events.h"
 
 /* --- the current model ---------------------------------------------------------------------- */

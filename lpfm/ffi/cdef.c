@@ -10,13 +10,13 @@ It is made from the headers when the module is built.
 @module lpfm.cdef
 @usage assert(require("lpfm.cdef"):find("pfm_read_pmds", 1, true))
 */
-#include "lpfm.h"
+#include "base/module.h"
 
 static const char cdef[] =
 #include "cdef.inc"
 ;
 
-int luaopen_lpfm_cdef(lua_State *L)
+LPFM_EXPORT int luaopen_lpfm_cdef(lua_State *L)
 {
 	lua_pushlstring(L, cdef, sizeof(cdef) - 1);
 	return 1;

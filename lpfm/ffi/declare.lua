@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Preprocessed C on the standard input, C string literals on the standard output: the declarations of this
--- project's headers, and those of the system's types that they use, without anything else of the system's.
+-- Preprocessed C on the standard input; on the standard output the declarations of this project's headers, and
+-- those of the system's types that they use, without anything else of the system's.
 
 local ours, system = {}, {}
 local into = system
@@ -62,9 +62,4 @@ for name in ours:gmatch("struct%s+([%a_][%w_]*)%s+[%a_]") do
    declare_struct(name)
 end
 
-for line in (table.concat(declared, "\n") .. "\n" .. ours .. "\n"):gmatch("([^\n]*)\n") do
-   line = line:gsub("%s+", " ")
-   if line ~= "" then
-      io.write(("%q"):format(line):gsub("\\?\n", "\\n"):sub(1, -2), "\\n\"\n")
-   end
-end
+io.write(table.concat(declared, "\n"), "\n", ours, "\n")

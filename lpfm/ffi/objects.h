@@ -5,30 +5,17 @@
  * LuaJIT's ffi gets them beside those of the public headers (cdef.c): pfm.ffi reads contexts and
  * prepared vectors where they are. Plain C declarations, and no more of them than that takes.
  */
-#ifndef LPFM_VIEW_H
-#define LPFM_VIEW_H
+#ifndef LPFM_OBJECTS_H
+#define LPFM_OBJECTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define PFM_NO_MMAP_REDIRECT
-#include "perfmon/perfmon.h"
+#include "base/class.h"
+#include "base/perfmon.h"
 
 struct lpfm_struct;
-
-/* A kind of userdata; its address is its identity, its name what messages call it. */
-struct lpfm_class {
-	const char *name;
-};
-
-/*
- * The start of every userdata of this module. The class is set as long as the object is alive:
- * __gc clears it, so that memory which is used again does not pass for an object.
- */
-struct lpfm_head {
-	const struct lpfm_class	*class;
-};
 
 /* A prepared vector: the userdata of lpfm.pmds and lpfm.pmcs. */
 struct lpfm_vector {
@@ -50,6 +37,7 @@ struct lpfm_layout {
 struct lpfm_layouts {
 	struct lpfm_layout	*list;
 	size_t			n, room;
+	bool			any_set;	/* those of set 0 are those of all sets that are not there */
 };
 
 enum lpfm_format {

@@ -9,8 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/state.h"
+#include "base/args.h"
+#include "base/flags.h"
 #include "base/marshal.h"
+#include "base/perfmon.h"
+#include "base/u64.h"
+#include "format/state.h"
 
 static __thread struct lpfm_fmt_pending *pending;
 

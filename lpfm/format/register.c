@@ -9,8 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/register.h"
+#include "base/args.h"
+#include "base/flags.h"
 #include "base/marshal.h"
+#include "base/object.h"
+#include "base/result.h"
+#include "base/structs.h"
+#include "format/known.h"
+#include "format/register.h"
 
 #define HANDLES "lpfm.formats"
 
@@ -142,7 +148,7 @@ static void check_request(lua_State *L, struct request *req, const struct lpfm_s
 		lpfm_bad(L, site, "field '%s' is missing", req->name ? "handler" : "name");
 	if (lpfm_parse_uuid(req->name, (pfm_uuid_t){ 0 }))
 		lpfm_bad(L, site, "a name that reads as a UUID names no format");
-	if (req->base && lpfm_format_kind(req->base) == LPFM_RAW_BUFFER)
+	if (req->base && lpfm_format_kind(req->base, NULL) == LPFM_RAW_BUFFER)
 		lpfm_bad(L, site, "field 'base': default, default-0.6 or n-way expected, got '%s'", req->base);
 	if (req->base && req->getsize)
 		lpfm_bad(L, site, "getsize is the base's, as its buffer is");
@@ -344,103 +350,6 @@ static int unregister_format(lua_State *L)
 	return 1;
 }
 
-/* --- a context's format --------------------------------------------------------------------- */
-
-const char *lpfm_fmt_error(const struct lpfm_context *ctx)
-{
-	return ctx->use ? __atomic_load_n(&ctx->use->error, __ATOMIC_ACQUIRE) : NULL;
-}
-
-int lpfm_fmt_failure(lua_State *L, const struct lpfm_context *ctx, const char *call)
-{
-	const char *why = lpfm_fmt_error(ctx);
-
-	return why ? lpfm_fail_errno(L, EIO, "%s: the format %s failed: %s", call, ctx->use->f->fmt.fmt_name,
-				     why) : 0;
-}
-
-/***
-The error that ended the session of a context whose format is written in Lua.
-@function context:format_error
-@treturn[1] string the error with its traceback
-@return[2] nil, there was none
-@usage
-local ctx = assert(require("lpfm").create {})
-assert(ctx:format_error() == nil)
-ctx:close()
-*/
-static int context_format_error(lua_State *L)
-{
-	lua_pushstring(L, lpfm_fmt_error(lpfm_context_open(L, 1)));
-	return 1;
-}
-
-/* What C memory holds until it is Lua's. */
-static const struct lpfm_class box_class = { "lpfm.box" };
-
-struct box {
-	struct lpfm_head	head;
-	char			*bytes;
-};
-
-static int box_gc(lua_State *L)
-{
-	struct box *b = lpfm_object_check(L, 1, &box_class);
-
-	free(b->bytes);
-	b->bytes = NULL;
-	lpfm_object_retire(b);
-	return 0;
-}
-
-/***
-Calls one of the functions that a format written in Lua has in calls, with the context's self. Arguments and
-results are copied: nil, booleans, numbers, strings, u64 objects, tables of these.
-@function context:ask
-@string name
-@param ... arguments after self
-@return[1] its results
-@return[2] nil
-@treturn[2] string message, with the traceback of an error in the function; the session goes on
-@treturn[2] int errno: EIO (an error), EINVAL (there is no such function, or no format in Lua)
-@raise on arguments that cannot be copied
-@see lpfm.register_format
-@usage
-local lpfm = require "lpfm"
-assert(lpfm.register_format { name = "answers", handler = function() return "RESET" end,
-   calls = { twice = function(_, n) return 2 * n end } })
-local ctx = assert(lpfm.create { format = "answers" })
-assert(ctx:ask("twice", 21) == 42)
-ctx:close()
-assert(lpfm.unregister_format "answers")
-*/
-static int context_ask(lua_State *L)
-{
-	struct lpfm_site site = { .call = "ask" };
-	struct lpfm_context *ctx = lpfm_context_open(L, 1);
-	const char *name = lua_tostring(L, 2);
-	struct box *box;
-	int err;
-
-	if (lua_type(L, 2) != LUA_TSTRING)
-		lpfm_bad_value(L, &site, "name of a function", 2);
-	if (!ctx->use)
-		return lpfm_fail_errno(L, EINVAL, "ask: the context has no format written in Lua");
-	lpfm_marshal_pack(L, 3, lua_gettop(L) - 2, LPFM_DATA, &site);
-	box = lpfm_object_new(L, sizeof(*box));
-	lpfm_object_arm(L, box, &box_class);
-	err = lpfm_fmt_ask(ctx->use, name, lua_tostring(L, -2), &box->bytes);
-	if (err)
-		return lpfm_fail_errno(L, err, "ask: %s", box->bytes ? box->bytes : "the context is gone");
-	return lpfm_marshal_open(L, box->bytes);
-}
-
-const luaL_Reg lpfm_luafmt_methods[] = {
-	{ "ask", context_ask },
-	{ "format_error", context_format_error },
-	{ NULL, NULL }
-};
-
 static const luaL_Reg functions[] = {
 	{ "register_format", register_format },
 	{ "unregister_format", unregister_format },
@@ -452,15 +361,9 @@ static const luaL_Reg format_metas[] = {
 	{ NULL, NULL }
 };
 
-static const luaL_Reg box_metas[] = {
-	{ "__gc", box_gc },
-	{ NULL, NULL }
-};
-
-void lpfm_open_luafmt(lua_State *L)
+void lpfm_open_register(lua_State *L)
 {
 	lpfm_class_new(L, &format_class, NULL, format_metas);
-	lpfm_class_new(L, &box_class, NULL, box_metas);
 	luaL_newmetatable(L, HANDLES);
 	lua_pop(L, 1);
 	luaL_register(L, NULL, functions);

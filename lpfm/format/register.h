@@ -6,13 +6,13 @@
  * functions are taken there when it is registered. So they run wherever the core runs, in the thread
  * that makes a call or in libperfmon's, while the script's own state does something else.
  */
-#ifndef LPFM_LUAFMT_H
-#define LPFM_LUAFMT_H
+#ifndef LPFM_REGISTER_H
+#define LPFM_REGISTER_H
 
 #include <pthread.h>
 
+#include "base/module.h"
 #include "fmt.h"
-#include "lpfm.h"
 #include "machine.h"
 
 struct lpfm_luafmt {
@@ -71,11 +71,6 @@ struct lpfm_luafmt *lpfm_luafmt_of(const pfm_buffer_fmt_t *fmt);
 
 /* --- register.c: the script's side ------------------------------------------------------------ */
 
-/* Why the context's format has ended its session, or NULL. */
-const char *lpfm_fmt_error(const struct lpfm_context *ctx);
-/* nil, "call: the format failed: traceback", EIO, if that is why; 0: it is not. */
-int lpfm_fmt_failure(lua_State *L, const struct lpfm_context *ctx, const char *call);
-extern const luaL_Reg lpfm_luafmt_methods[];
-void lpfm_open_luafmt(lua_State *L);
+void lpfm_open_register(lua_State *L);
 
 #endif

@@ -11,8 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/state.h"
+#include "base/args.h"
 #include "base/marshal.h"
+#include "base/perfmon.h"
+#include "base/u64.h"
+#include "format/state.h"
 
 #define TICK	1000000	/* VM instructions */
 #define TICKS	100	/* that a call may take */

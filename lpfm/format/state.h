@@ -2,8 +2,8 @@
 /*
  * state.h - what the files of a format's own Lua state share.
  */
-#ifndef LPFM_FMTSTATE_H
-#define LPFM_FMTSTATE_H
+#ifndef LPFM_STATE_H
+#define LPFM_STATE_H
 
 #include <signal.h>
 

@@ -4,7 +4,9 @@
  */
 #include <string.h>
 
+#include "base/args.h"
 #include "base/bytes.h"
+#include "base/object.h"
 #include "format/state.h"
 
 /* --- control bits --------------------------------------------------------------------------- */

@@ -21,9 +21,12 @@ Child processes.
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/args.h"
+#include "base/object.h"
+#include "base/result.h"
+#include "base/wait.h"
 #include "process/proc.h"
 #include "process/process.h"
-#include "base/wait.h"
 
 extern char **environ;
 

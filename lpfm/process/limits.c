@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/result.h"
 #include "process/proc.h"
 
 static struct rlimit before;

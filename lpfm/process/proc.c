@@ -15,9 +15,11 @@ What a monitoring tool needs of the system besides the counters.
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/args.h"
+#include "base/result.h"
+#include "base/wait.h"
 #include "process/proc.h"
 #include "process/process.h"
-#include "base/wait.h"
 
 /***
 The threads of a process.

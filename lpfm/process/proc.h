@@ -5,7 +5,7 @@
 #ifndef LPFM_PROC_H
 #define LPFM_PROC_H
 
-#include "lpfm.h"
+#include "base/module.h"
 
 struct lpfm_process;
 

@@ -22,8 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "process/ptrace.h"
 #include "process/process.h"
+#include "process/ptrace.h"
 
 #define WAKE	SIGURG
 #define OPTIONS	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC)

@@ -5,8 +5,8 @@
  * A thread of its own is the tracer: it passes signals on and keeps job control working while the
  * script does something else, and it waits for nobody but its tracees. Nothing here knows of Lua.
  */
-#ifndef LPFM_FOLLOW_H
-#define LPFM_FOLLOW_H
+#ifndef LPFM_PTRACE_H
+#define LPFM_PTRACE_H
 
 #include <stdbool.h>
 #include <sys/types.h>

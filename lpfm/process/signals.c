@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/args.h"
 #include "process/proc.h"
 
 #define SIGNAL(name) { #name, SIG##name }

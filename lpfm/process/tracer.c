@@ -14,9 +14,12 @@ attach a context to it. Signals and job control work as if nobody watched.
 #include <stdio.h>
 #include <string.h>
 
-#include "process/ptrace.h"
-#include "process/proc.h"
+#include "base/args.h"
+#include "base/object.h"
+#include "base/result.h"
 #include "base/wait.h"
+#include "process/proc.h"
+#include "process/ptrace.h"
 
 static const struct lpfm_class tracer_class = { "lpfm.tracer" };
 

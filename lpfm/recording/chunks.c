@@ -18,6 +18,9 @@ scripts/pfm/recording/format.md says what the chunks of a recording hold.
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/args.h"
+#include "base/object.h"
+#include "base/u64.h"
 #include "recording/chunks.h"
 #include "recording/crc32.h"
 

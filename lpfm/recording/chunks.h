@@ -3,7 +3,7 @@
 #ifndef LPFM_CHUNKS_H
 #define LPFM_CHUNKS_H
 
-#include "lpfm.h"
+#include "base/module.h"
 
 /* A part of an open file. */
 struct chunk_part {

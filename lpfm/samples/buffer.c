@@ -20,10 +20,19 @@ none of them, with IIP_HDR only ip.
 */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/bytes.h"
-#include "samples/sample.h"
-#include "perfmon/perfmon_nway_smpl.h"
+#include "base/flags.h"
+#include "base/result.h"
+#include "base/u64.h"
+#include "context/context.h"
+#include "context/layout.h"
+#include "samples/buffer.h"
+#include "samples/cursor.h"
+#include "samples/fields.h"
+#include "samples/header.h"
+#include "samples/histogram.h"
 
 static const struct lpfm_class buffer_class = { "lpfm.buffer" };
 
@@ -54,7 +63,7 @@ local ctx = assert(require("lpfm").create { format = "default" })
 assert(#ctx:buffer() == 0)
 ctx:close()
 */
-int lpfm_context_buffer(lua_State *L)
+static int context_buffer(lua_State *L)
 {
 	struct lpfm_context *ctx = lpfm_context_open(L, 1);
 
@@ -68,7 +77,7 @@ int lpfm_context_buffer(lua_State *L)
 			return lpfm_fail(L, "buffer");
 		ctx->buf = at;
 	}
-	if (ctx->buf_size < sizeof(pfm_nway_smpl_hdr_t) && ctx->format == LPFM_NWAY)
+	if (ctx->format != LPFM_RAW_BUFFER && ctx->buf_size < lpfm_smpl_hdr_size(ctx->format))
 		return lpfm_fail_errno(L, EINVAL, "buffer: the sampling buffer is too small for its header");
 	view_new(L, 1, ctx);
 	return 1;
@@ -110,9 +119,10 @@ ctx:close()
 */
 static int buffer_header(lua_State *L)
 {
+	const struct lpfm_context *ctx = lpfm_buffer_samples(L, 1);
 	struct lpfm_smpl_hdr hdr;
 
-	lpfm_smpl_hdr_read(lpfm_buffer_samples(L, 1), &hdr);
+	lpfm_smpl_hdr_read(&hdr, ctx->format, ctx->buf);
 	lua_createtable(L, 0, 6);
 	lpfm_push_nat(L, hdr.count);
 	lua_setfield(L, -2, "count");
@@ -138,11 +148,15 @@ static int buffer_header(lua_State *L)
 /* Bytes that are in use: of the default format up to the last sample, of others all. */
 static size_t used(const struct lpfm_context *ctx)
 {
-	struct lpfm_smpl_hdr hdr = { .cur_offs = ctx->buf_size };
+	size_t least = lpfm_smpl_hdr_size(ctx->format);
+	struct lpfm_smpl_hdr hdr;
 
-	if (ctx->format == LPFM_DFL_2X || ctx->format == LPFM_DFL_06)
-		lpfm_smpl_hdr_read(ctx, &hdr);
-	return hdr.cur_offs < ctx->buf_size ? (size_t)hdr.cur_offs : ctx->buf_size;
+	if (ctx->format != LPFM_DFL_2X && ctx->format != LPFM_DFL_06)
+		return ctx->buf_size;
+	lpfm_smpl_hdr_read(&hdr, ctx->format, ctx->buf);
+	if (hdr.cur_offs >= ctx->buf_size)
+		return ctx->buf_size;
+	return hdr.cur_offs > least ? (size_t)hdr.cur_offs : least;
 }
 
 /***
@@ -150,18 +164,9 @@ A copy of the buffer's bytes: of the default format header and samples, of other
 @function buffer:snapshot
 @treturn string
 @usage
-local lpfm = require "lpfm"
-local m = lpfm.machine("sim:k8")
-local tid = m:spawn { program = { { loop = 1000, { ip = 0x1000, ns = 10 }, { ip = 0x1010, ns = 10 } } } }
-local ctx = assert(lpfm.create { format = "default", buf_size = 65536 })
-assert(ctx:write_pmcs { { num = 0, value = m:encode("instructions", 0) } })
-assert(ctx:write_pmds { { num = 0, value = -100, long_reset = -100, short_reset = -100, smpl_pmds = { 1 } } })
-assert(ctx:load(tid) and ctx:start())
-assert(m:run { until_exit = tid })
-local buffer = ctx:buffer()
-local kept = buffer:snapshot()
+local ctx = assert(require("lpfm").create { format = "default" })
+assert(#ctx:buffer():snapshot() == 128) -- the header: there are no samples yet
 ctx:close()
-print(type(kept))
 */
 static int buffer_snapshot(lua_State *L)
 {
@@ -252,9 +257,10 @@ static int buffer_get(lua_State *L)
 
 static int buffer_len(lua_State *L)
 {
+	const struct lpfm_context *ctx = lpfm_buffer_samples(L, 1);
 	struct lpfm_smpl_hdr hdr;
 
-	lpfm_smpl_hdr_read(lpfm_buffer_samples(L, 1), &hdr);
+	lpfm_smpl_hdr_read(&hdr, ctx->format, ctx->buf);
 	lpfm_push_nat(L, hdr.count);
 	return 1;
 }
@@ -269,7 +275,7 @@ static int buffer_tostring(lua_State *L)
 	} else if (ctx->format == LPFM_RAW_BUFFER) {
 		lua_pushfstring(L, "lpfm.buffer (%f bytes)", (lua_Number)ctx->buf_size);
 	} else {
-		lpfm_smpl_hdr_read(ctx, &hdr);
+		lpfm_smpl_hdr_read(&hdr, ctx->format, ctx->buf);
 		lua_pushfstring(L, "lpfm.buffer (%f samples, %f bytes)", (lua_Number)hdr.count,
 				(lua_Number)ctx->buf_size);
 	}
@@ -299,8 +305,14 @@ static const luaL_Reg copy_metas[] = {
 	{ NULL, NULL }
 };
 
+static const luaL_Reg context_methods[] = {
+	{ "buffer", context_buffer },
+	{ NULL, NULL }
+};
+
 void lpfm_open_buffer(lua_State *L)
 {
+	lpfm_context_methods(L, context_methods);
 	lpfm_class_new(L, &copy_class, NULL, copy_metas);
 	lpfm_class_new(L, &buffer_class, methods, metas);
 	lpfm_open_cursor(L);

@@ -2,25 +2,21 @@
 /* column.c - values of samples by name. */
 #include <stdlib.h>
 
+#include "base/args.h"
 #include "samples/column.h"
 
 enum { BITS_MAX = 10, FIRST_STREAMS = 64 };
 
-const char *const column_names[] = {
-	[COLUMN_PID] = "pid", [COLUMN_TID] = "tid", [COLUMN_CPU] = "cpu", [COLUMN_PMD] = "pmd",
-	[COLUMN_SET] = "set", [COLUMN_IP] = "ip", [COLUMN_TSTAMP] = "tstamp", [COLUMN_PERIOD] = "period",
-	[COLUMN_VALUE] = NULL
-};
-
 /* --- reading one ---------------------------------------------------------------------------- */
 
-static enum column_field field_named(lua_State *L, const char *name, const struct lpfm_site *site)
+static unsigned int field_named(lua_State *L, const char *name, const struct lpfm_site *site)
 {
-	for (int i = 0; column_names[i]; i++)
-		if (!strcmp(name, column_names[i]))
-			return (enum column_field)i;
-	return (enum column_field)lpfm_bad(L, site, "there is no field '%s' (pid, tid, cpu, pmd, set, ip, "
-					   "tstamp, period, or a PMD's number)", name);
+	unsigned int field = lpfm_smpl_field(name);
+
+	if (field == LPFM_SMPL_FIELDS && strcmp(name, "period"))
+		lpfm_bad(L, site, "there is no field '%s' (%s, period, or a PMD's number)", name,
+			 lpfm_smpl_names_text(L));
+	return field;
 }
 
 static void read_what(lua_State *L, int idx, const struct lpfm_site *site, struct column *c)
@@ -30,19 +26,21 @@ static void read_what(lua_State *L, int idx, const struct lpfm_site *site, struc
 		c->pmd = (unsigned int)lpfm_to_int(L, idx, site, 0, PFM_MAX_PMDS - 1);
 	} else if (lua_type(L, idx) == LUA_TSTRING) {
 		c->field = field_named(L, lua_tostring(L, idx), site);
+		c->place = lpfm_smpl_names[c->field == COLUMN_PERIOD ? LPFM_SMPL_LAST_RESET : c->field]
+			.at[LPFM_ENTRY_2X];
 	} else {
 		lpfm_bad_value(L, site, "name of a field, number of a PMD or table", idx);
 	}
 }
 
 /* What numbers a stream: it is small, as the keys of struct column_stream must be. */
-static enum column_field stream_at(lua_State *L, int idx, const struct lpfm_site *site)
+static unsigned int stream_at(lua_State *L, int idx, const struct lpfm_site *site)
 {
-	enum column_field f = lua_type(L, idx) == LUA_TSTRING ?
-		field_named(L, lua_tostring(L, idx), site) : COLUMN_NONE;
+	unsigned int f = lua_type(L, idx) == LUA_TSTRING ?
+		field_named(L, lua_tostring(L, idx), site) : (unsigned int)COLUMN_NONE;
 
-	if (f > COLUMN_SET)
-		lpfm_bad_value(L, site, "pid, tid, cpu, pmd or set", idx);
+	if (f >= LPFM_SMPL_FIELDS || lpfm_smpl_names[f].at[LPFM_ENTRY_2X].width == sizeof(uint64_t))
+		lpfm_bad_value(L, site, "pid, tid, cpu, ovfl_pmd or set", idx);
 	return f;
 }
 
@@ -120,9 +118,9 @@ static int grow(struct column_streams *t)
 }
 
 /* *v becomes the difference to the stream's last value; 0 for the first, and where it was set back. */
-static int difference(struct column *c, const struct sample *s, uint64_t *v)
+static int difference(struct column *c, const struct lpfm_walk *w, uint64_t *v)
 {
-	uint64_t now = *v, key = column_field_of(&s->e, c->stream);
+	uint64_t now = *v, key = lpfm_walk_field(w, (enum lpfm_smpl_field)c->stream);
 	struct column_stream *stream;
 	int known;
 
@@ -145,14 +143,14 @@ static uint64_t log_bin(uint64_t v, unsigned int bits)
 	return high <= bits ? v : ((uint64_t)(high - bits) << bits) + (v >> (high - bits));
 }
 
-int column_compute(struct column *c, const struct sample *s, uint64_t *v)
+int column_compute(struct column *c, const struct lpfm_walk *w, uint64_t *v)
 {
 	if (c->field != COLUMN_VALUE)
-		*v = column_field_of(&s->e, c->field);
-	else if (!sample_pmd(s, c->pmd, v))
+		*v = column_field(c, w);
+	else if (!lpfm_walk_pmd(w, c->pmd, v))
 		return 0;
 	if (c->stream != COLUMN_NONE) {
-		int known = difference(c, s, v);
+		int known = difference(c, w, v);
 
 		if (known <= 0)
 			return known;

@@ -6,13 +6,14 @@
 #ifndef LPFM_COLUMN_H
 #define LPFM_COLUMN_H
 
-#include "samples/stored_walk.h"
+#include "samples/walk.h"
 
-enum column_field {
-	COLUMN_PID, COLUMN_TID, COLUMN_CPU, COLUMN_PMD, COLUMN_SET, COLUMN_IP, COLUMN_TSTAMP, COLUMN_PERIOD,
-	COLUMN_VALUE, COLUMN_NONE
+/* One of enum lpfm_smpl_field, or: */
+enum {
+	COLUMN_PERIOD = LPFM_SMPL_FIELDS,	/* last_reset as a number of events */
+	COLUMN_VALUE,				/* of a PMD */
+	COLUMN_NONE
 };
-extern const char *const column_names[];	/* of the fields, but VALUE; ended by NULL */
 
 /* The last value of each stream of samples: an open hash table. */
 struct column_streams {
@@ -24,9 +25,10 @@ struct column_streams {
 };
 
 struct column {
-	enum column_field field;
+	unsigned int field;
+	struct lpfm_place place;	/* of the field; of last_reset for PERIOD */
 	unsigned int pmd;		/* of VALUE */
-	enum column_field stream;	/* NONE: the value; else what it grew by in the same TID, PID, CPU */
+	unsigned int stream;		/* NONE: the value; else what it grew by in the same TID, PID, CPU */
 	enum { COLUMN_PLAIN, COLUMN_LINEAR, COLUMN_LOG } scale;
 	uint64_t from, step;		/* LINEAR */
 	unsigned int bits;		/* LOG: 2^bits bins for each power of two */
@@ -37,37 +39,23 @@ struct column {
 /* Reads the column at idx: a field's name, a PMD's number, or a table. */
 void column_read(lua_State *L, int idx, const char *call, struct column *c);
 /* column_get() of columns that are not plain. */
-int column_compute(struct column *c, const struct sample *s, uint64_t *v);
+int column_compute(struct column *c, const struct lpfm_walk *w, uint64_t *v);
 void column_free(struct column *c);
 
-static inline uint64_t column_field_of(const pfm_dfl_smpl_entry_t *e, enum column_field f)
+/* The field of the current sample. */
+static inline uint64_t column_field(const struct column *c, const struct lpfm_walk *w)
 {
-	switch (f) {
-	case COLUMN_PID:
-		return e->tgid;
-	case COLUMN_TID:
-		return e->pid;
-	case COLUMN_CPU:
-		return e->cpu;
-	case COLUMN_PMD:
-		return e->ovfl_pmd;
-	case COLUMN_SET:
-		return e->set;
-	case COLUMN_TSTAMP:
-		return e->tstamp;
-	case COLUMN_PERIOD:
-		return -e->last_reset_val;
-	default:
-		return e->ip;
-	}
+	uint64_t v = lpfm_load(lpfm_walk_at(w) + c->place.offset, c->place.width);
+
+	return c->field == COLUMN_PERIOD ? -v : v;
 }
 
 /* 1: the sample has it; 0: it does not; -1: no memory. Of samples in their order: see stream. */
-static inline int column_get(struct column *c, const struct sample *s, uint64_t *v)
+static inline int column_get(struct column *c, const struct lpfm_walk *w, uint64_t *v)
 {
 	if (!c->plain)
-		return column_compute(c, s, v);
-	*v = column_field_of(&s->e, c->field);
+		return column_compute(c, w, v);
+	*v = column_field(c, w);
 	return 1;
 }
 

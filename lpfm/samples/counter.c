@@ -2,16 +2,21 @@
 /***
 Counting the samples of blocks by any of their values, with sums.
 
-A column is the name of a field ("pid", "tid", "cpu", "pmd", "set", "ip", "tstamp", "period"), the number of a PMD
-whose value follows the samples, or a table: `{column, delta="tid"}` what it grew by since the last sample of the same
-thread (or "cpu", "pid"); `{column, from=, step=}` the number of its slice, from 0; `{column, bits=N}` the number of
-its bin, with 2^N bins for each power of two. Samples that lack a key are left out.
-@classmod tally
+A column is the name of a field (ip, tid, pid, cpu, tstamp, set, ovfl_pmd, last_reset), "period" (last_reset as a
+number of events), the number of a PMD whose value follows the samples, or a table: `{column, delta="tid"}` what it
+grew by since the last sample of the same thread (or "cpu", "pid"); `{column, from=, step=}` the number of its slice,
+from 0; `{column, bits=N}` the number of its bin, with 2^N bins for each power of two. Samples that lack a key are
+left out.
+@classmod counter
 */
 #include <stdlib.h>
 
+#include "base/args.h"
 #include "samples/counter.h"
+#include "base/object.h"
+#include "base/u64.h"
 #include "samples/column.h"
+#include "samples/stored_walk.h"
 
 enum { KEYS_MAX = 8, SUMS_MAX = 16, TESTS_MAX = 8, FIRST_SLOTS = 1024 };
 
@@ -29,35 +34,35 @@ struct pair {
 /* A slot: samples (0: free), events (the periods, summed), the keys, the sums. */
 enum { SAMPLES, EVENTS, KEYS };
 
-struct tally {
+struct counter {
 	struct lpfm_head head;
 	int num_keys, num_sums, num_tests;
 	struct column keys[KEYS_MAX], sums[SUMS_MAX];
 	struct test tests[TESTS_MAX];
 	bool paired;
 	struct pair pair;
-	struct block_layouts layouts;
+	struct stored_layouts layouts;
 	size_t stride;			/* words of a slot */
 	uint64_t *slots;
 	size_t used, room;		/* room is a power of two, or 0 */
-	char window[BLOCK_WINDOW];	/* of the block that is being counted */
+	unsigned char window[STORED_WINDOW];	/* of the block that is being counted */
 };
 
-static const struct lpfm_class tally_class = { "lpfm.tally" };
+static const struct lpfm_class counter_class = { "lpfm.counter" };
 
-static struct tally *check_tally(lua_State *L)
+static struct counter *check_counter(lua_State *L)
 {
-	return lpfm_object_check(L, 1, &tally_class);
+	return lpfm_object_check(L, 1, &counter_class);
 }
 
 /* --- the table ------------------------------------------------------------------------------ */
 
-static inline uint64_t *slot_at(const struct tally *t, size_t i)
+static inline uint64_t *slot_at(const struct counter *t, size_t i)
 {
 	return t->slots + i * t->stride;
 }
 
-static size_t hash(const struct tally *t, const uint64_t *key)
+static size_t hash(const struct counter *t, const uint64_t *key)
 {
 	uint64_t h = 0;
 
@@ -68,7 +73,7 @@ static size_t hash(const struct tally *t, const uint64_t *key)
 	return (size_t)h;
 }
 
-static bool same_key(const struct tally *t, const uint64_t *a, const uint64_t *b)
+static bool same_key(const struct counter *t, const uint64_t *a, const uint64_t *b)
 {
 	for (int i = 0; i < t->num_keys; i++)
 		if (a[i] != b[i])
@@ -76,7 +81,7 @@ static bool same_key(const struct tally *t, const uint64_t *a, const uint64_t *b
 	return true;
 }
 
-static uint64_t *find_slot(const struct tally *t, const uint64_t *key)
+static uint64_t *find_slot(const struct counter *t, const uint64_t *key)
 {
 	size_t i = hash(t, key) & (t->room - 1);
 
@@ -85,9 +90,9 @@ static uint64_t *find_slot(const struct tally *t, const uint64_t *key)
 	return slot_at(t, i);
 }
 
-static int grow(struct tally *t)
+static int grow(struct counter *t)
 {
-	struct tally bigger = { .num_keys = t->num_keys, .stride = t->stride };
+	struct counter bigger = { .num_keys = t->num_keys, .stride = t->stride };
 	size_t room = t->room ? t->room * 2 : FIRST_SLOTS;
 
 	bigger.room = room;
@@ -109,13 +114,13 @@ static int grow(struct tally *t)
 /* --- a sample ------------------------------------------------------------------------------- */
 
 /* Of every column that has a past each sample is looked at, passed or not. */
-static int read_tests(struct tally *t, const struct sample *s)
+static int read_tests(struct counter *t, const struct lpfm_walk *w)
 {
 	int passed = 1;
 
 	for (int i = 0; i < t->num_tests; i++) {
 		uint64_t v;
-		int got = column_get(&t->tests[i].column, s, &v);
+		int got = column_get(&t->tests[i].column, w, &v);
 
 		if (got < 0)
 			return got;
@@ -125,12 +130,12 @@ static int read_tests(struct tally *t, const struct sample *s)
 	return passed;
 }
 
-static int read_columns(struct column *columns, int n, const struct sample *s, uint64_t *values)
+static int read_columns(struct column *columns, int n, const struct lpfm_walk *w, uint64_t *values)
 {
 	int all = 1;
 
 	for (int i = 0; i < n; i++) {
-		int got = column_get(&columns[i], s, &values[i]);
+		int got = column_get(&columns[i], w, &values[i]);
 
 		if (got < 0)
 			return got;
@@ -154,10 +159,10 @@ static void add_pair(struct pair *p, double x, double y)
 	p->xy += dx * (y - p->mean_y);
 }
 
-static int count_pair(struct pair *p, const struct sample *s, bool passed)
+static int count_pair(struct pair *p, const struct lpfm_walk *w, bool passed)
 {
 	uint64_t x, y;
-	int got_x = column_get(&p->x, s, &x), got_y = column_get(&p->y, s, &y);
+	int got_x = column_get(&p->x, w, &x), got_y = column_get(&p->y, w, &y);
 
 	if (got_x < 0 || got_y < 0)
 		return -1;
@@ -166,7 +171,7 @@ static int count_pair(struct pair *p, const struct sample *s, bool passed)
 	return 0;
 }
 
-static int count_key(struct tally *t, const struct sample *s, const uint64_t *key, const uint64_t *sums)
+static int count_key(struct counter *t, const struct lpfm_walk *w, const uint64_t *key, const uint64_t *sums)
 {
 	uint64_t *slot;
 
@@ -177,24 +182,24 @@ static int count_key(struct tally *t, const struct sample *s, const uint64_t *ke
 		memcpy(slot + KEYS, key, (size_t)t->num_keys * sizeof(*key));
 		t->used++;
 	}
-	slot[EVENTS] += -s->e.last_reset_val;
+	slot[EVENTS] += -lpfm_walk_field(w, LPFM_SMPL_LAST_RESET);
 	for (int i = 0; i < t->num_sums; i++)
 		slot[KEYS + t->num_keys + i] += sums[i];
 	return 0;
 }
 
 /* 0, or -1 without memory. */
-static int count_sample(struct tally *t, const struct sample *s)
+static int count_sample(struct counter *t, const struct lpfm_walk *w)
 {
 	uint64_t key[KEYS_MAX], sums[SUMS_MAX];
-	int passed = read_tests(t, s), whole = read_columns(t->keys, t->num_keys, s, key);
+	int passed = read_tests(t, w), whole = read_columns(t->keys, t->num_keys, w, key);
 
-	if (passed < 0 || whole < 0 || read_columns(t->sums, t->num_sums, s, sums) < 0)
+	if (passed < 0 || whole < 0 || read_columns(t->sums, t->num_sums, w, sums) < 0)
 		return -1;
 	passed = passed && whole;
-	if (t->paired && count_pair(&t->pair, s, passed))
+	if (t->paired && count_pair(&t->pair, w, passed))
 		return -1;
-	return passed ? count_key(t, s, key, sums) : 0;
+	return passed ? count_key(t, w, key, sums) : 0;
 }
 
 /* --- making one ----------------------------------------------------------------------------- */
@@ -212,10 +217,10 @@ static int read_list(lua_State *L, const char *name, struct column *columns, int
 	luaL_checktype(L, -1, LUA_TTABLE);
 	n = (int)lua_objlen(L, -1);
 	if (n > max)
-		return luaL_error(L, "tally: %s: at most %d columns", name, max);
+		return luaL_error(L, "counter: %s: at most %d columns", name, max);
 	for (int i = 0; i < n; i++) {
 		lua_rawgeti(L, -1, i + 1);
-		column_read(L, lua_gettop(L), "tally", &columns[i]);
+		column_read(L, lua_gettop(L), "counter", &columns[i]);
 		lua_pop(L, 1);
 	}
 	lua_pop(L, 1);
@@ -225,19 +230,19 @@ static int read_list(lua_State *L, const char *name, struct column *columns, int
 /* An element of where, on top: {column, from, to}. */
 static void read_test(lua_State *L, struct test *test)
 {
-	struct lpfm_site site = { .call = "tally", .arg = "where" };
+	struct lpfm_site site = { .call = "counter", .arg = "where" };
 	int idx = lua_gettop(L);
 
 	luaL_checktype(L, idx, LUA_TTABLE);
 	for (int i = 1; i <= 3; i++)
 		lua_rawgeti(L, idx, i);
-	column_read(L, idx + 1, "tally", &test->column);
+	column_read(L, idx + 1, "counter", &test->column);
 	test->from = lpfm_to_u64(L, idx + 2, &site);
 	test->to = lua_isnil(L, idx + 3) ? test->from : lpfm_to_u64(L, idx + 3, &site);
 	lua_settop(L, idx);
 }
 
-static void read_where(lua_State *L, struct tally *t)
+static void read_where(lua_State *L, struct counter *t)
 {
 	int n;
 
@@ -249,7 +254,7 @@ static void read_where(lua_State *L, struct tally *t)
 	luaL_checktype(L, -1, LUA_TTABLE);
 	n = (int)lua_objlen(L, -1);
 	if (n > TESTS_MAX)
-		luaL_error(L, "tally: where: at most %d tests", TESTS_MAX);
+		luaL_error(L, "counter: where: at most %d tests", TESTS_MAX);
 	for (int i = 0; i < n; i++) {
 		lua_rawgeti(L, -1, i + 1);
 		read_test(L, &t->tests[i]);
@@ -259,13 +264,13 @@ static void read_where(lua_State *L, struct tally *t)
 	lua_pop(L, 1);
 }
 
-static void read_pair(lua_State *L, struct tally *t)
+static void read_pair(lua_State *L, struct counter *t)
 {
 	struct column xy[2];
 	int n = read_list(L, "pair", xy, 2);
 
 	if (n == 1)
-		luaL_error(L, "tally: pair: two columns expected");
+		luaL_error(L, "counter: pair: two columns expected");
 	t->paired = n == 2;
 	if (!t->paired)
 		return;
@@ -290,40 +295,48 @@ static void options_from_names(lua_State *L)
 
 /***
 A table that counts samples.
-@function lpfm.blocks.tally
+@function lpfm.blocks.counter
 @tparam table options `keys`: up to eight columns; optional `sums`: up to sixteen columns, added up for each row;
 `where`: up to eight tests `{column, from, to}` that a sample must pass (to: by default from); `pair`: two columns,
-see `tally:moments`. Instead of the table: names of fields, the keys
-@treturn tally
+see `counter:moments`. Instead of the table: names of fields, the keys
+@treturn counter
 @raise on wrong types and unknown fields
 @usage
-local t = blocks.tally { keys = { "tid", { "tstamp", from = 0, step = 1e9 } }, where = { { "cpu", 0 } } }
+local t = blocks.counter { keys = { "tid", { "tstamp", from = 0, step = 1e9 } }, where = { { "cpu", 0 } } }
 for block in assert(recording.open "lpfm.data"):each_block() do t:add(block, { [65] = {} }) end
 for tid, second, samples in t:rows() do print(tid, second, samples) end
 */
-int lpfm_tally_new(lua_State *L)
+int lpfm_counter_new(lua_State *L)
 {
-	struct tally *t;
+	struct counter *t;
 
 	if (!lua_istable(L, 1) || lua_gettop(L) > 1)
 		options_from_names(L);
 	t = lpfm_object_new(L, sizeof(*t));
-	lpfm_object_arm(L, t, &tally_class);
+	lpfm_object_arm(L, t, &counter_class);
 	t->num_keys = read_list(L, "keys", t->keys, KEYS_MAX);
 	t->num_sums = read_list(L, "sums", t->sums, SUMS_MAX);
 	read_where(L, t);
 	read_pair(L, t);
 	if (!t->num_keys && !t->paired)
-		return luaL_error(L, "tally: one to %d columns expected as keys", KEYS_MAX);
+		return luaL_error(L, "counter: one to %d columns expected as keys", KEYS_MAX);
 	t->stride = KEYS + (size_t)(t->num_keys + t->num_sums);
 	return 1;
 }
+
+/***
+The former name of @{lpfm.blocks.counter}.
+@function lpfm.blocks.tally
+@tparam table options
+@treturn counter
+@usage assert(#blocks.tally("ip") == 0)
+*/
 
 /* --- counting ------------------------------------------------------------------------------- */
 
 /***
 Counts the samples of a block.
-@function tally:add
+@function counter:add
 @param block a string; or three arguments, a file of `lpfm.chunks`, where in it the block lies, and its length
 @tparam table sizes by number of the PMD that overflowed (or set * 65536 + number): how many values follow a
 sample, or the list of the PMDs whose values do
@@ -331,26 +344,25 @@ sample, or the list of the PMDs whose values do
 @treturn number of samples that the block's header promises beyond them: it is cut
 @usage
 local block = assert(recording.open "lpfm.data"):each_block()()
-print(blocks.tally("ip"):add(block, { [65] = {} }))
+print(blocks.counter("ip"):add(block, { [65] = {} }))
 */
-static int tally_add(lua_State *L)
+static int counter_add(lua_State *L)
 {
-	struct tally *t = check_tally(L);
+	struct counter *t = check_counter(L);
 	bool in_memory = lua_type(L, 2) == LUA_TSTRING;
 	uint64_t found = 0;
-	struct sample s;
-	struct block b;
+	struct stored_walk s;
 
-	block_layouts_read(L, in_memory ? 3 : 5, &t->layouts);
+	stored_layouts_read(L, in_memory ? 3 : 5, &t->layouts);
 	if (in_memory)
-		block_from_string(L, 2, &b, &t->layouts);
+		stored_walk_string(L, 2, &s, &t->layouts);
 	else
-		block_from_file(L, 2, &b, &t->layouts, t->window);
-	for (; block_next(&b, &s); found++)
-		if (count_sample(t, &s))
+		stored_walk_file(L, 2, &s, &t->layouts, t->window);
+	for (; stored_walk_next(&s); found++)
+		if (count_sample(t, &s.walk))
 			return luaL_error(L, "not enough memory");
 	lua_pushnumber(L, (lua_Number)found);
-	lua_pushnumber(L, (lua_Number)b.left);
+	lua_pushnumber(L, (lua_Number)(s.walk.count - s.walk.index));
 	return 2;
 }
 
@@ -365,7 +377,7 @@ static void push_key(lua_State *L, const struct column *c, uint64_t v)
 		lua_pushnumber(L, (lua_Number)(int64_t)v);
 }
 
-static void push_row(lua_State *L, const struct tally *t, const uint64_t *slot)
+static void push_row(lua_State *L, const struct counter *t, const uint64_t *slot)
 {
 	for (int k = 0; k < t->num_keys; k++)
 		push_key(L, &t->keys[k], slot[KEYS + k]);
@@ -378,7 +390,7 @@ static void push_row(lua_State *L, const struct tally *t, const uint64_t *slot)
 /* The iterator's state is the position, an upvalue. */
 static int next_row(lua_State *L)
 {
-	const struct tally *t = lua_touserdata(L, lua_upvalueindex(1));
+	const struct counter *t = lua_touserdata(L, lua_upvalueindex(1));
 	size_t i = (size_t)lua_tonumber(L, lua_upvalueindex(2));
 
 	while (i < t->room && !slot_at(t, i)[SAMPLES])
@@ -394,13 +406,13 @@ static int next_row(lua_State *L)
 
 /***
 Iterates over what was counted; the table must not grow meanwhile.
-@function tally:rows
+@function counter:rows
 @return an iterator of the keys, the number of samples, the number of events, the sums
-@usage for ip, samples, events in blocks.tally("ip"):rows() do print(ip, samples, events) end
+@usage for ip, samples, events in blocks.counter("ip"):rows() do print(ip, samples, events) end
 */
-static int tally_rows(lua_State *L)
+static int counter_rows(lua_State *L)
 {
-	check_tally(L);
+	check_counter(L);
 	lua_pushvalue(L, 1);
 	lua_pushnumber(L, 0);
 	lua_pushcclosure(L, next_row, 2);
@@ -409,13 +421,13 @@ static int tally_rows(lua_State *L)
 
 /***
 How the two columns of `pair` go together, over all samples that have both and pass.
-@function tally:moments
+@function counter:moments
 @treturn table `n`, `mean_x`, `mean_y`; the sums of squared differences to them, `xx`, `yy`, `xy`; `min_x`, `max_x`
-@usage assert(blocks.tally({ pair = { "tstamp", "period" } }):moments().n == 0)
+@usage assert(blocks.counter({ pair = { "tstamp", "period" } }):moments().n == 0)
 */
-static int tally_moments(lua_State *L)
+static int counter_moments(lua_State *L)
 {
-	const struct pair *p = &check_tally(L)->pair;
+	const struct pair *p = &check_counter(L)->pair;
 	const struct { const char *name; double value; } fields[] = {
 		{ "n", p->n }, { "mean_x", p->mean_x }, { "mean_y", p->mean_y }, { "xx", p->xx },
 		{ "yy", p->yy }, { "xy", p->xy }, { "min_x", p->min_x }, { "max_x", p->max_x },
@@ -429,7 +441,7 @@ static int tally_moments(lua_State *L)
 	return 1;
 }
 
-static void tally_free(struct tally *t)
+static void counter_free(struct counter *t)
 {
 	for (int i = 0; i < KEYS_MAX; i++)
 		column_free(&t->keys[i]);
@@ -444,29 +456,29 @@ static void tally_free(struct tally *t)
 	t->room = t->used = 0;
 }
 
-static int tally_gc(lua_State *L)
+static int counter_gc(lua_State *L)
 {
-	struct tally *t = lpfm_object_test(L, 1, &tally_class);
+	struct counter *t = lpfm_object_test(L, 1, &counter_class);
 
 	if (t) {
-		tally_free(t);
+		counter_free(t);
 		lpfm_object_retire(t);
 	}
 	return 0;
 }
 
-static int tally_len(lua_State *L)
+static int counter_len(lua_State *L)
 {
-	lua_pushnumber(L, (lua_Number)check_tally(L)->used);
+	lua_pushnumber(L, (lua_Number)check_counter(L)->used);
 	return 1;
 }
 
-void lpfm_open_tally(lua_State *L)
+void lpfm_open_counter(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
-		{ "add", tally_add }, { "rows", tally_rows }, { "moments", tally_moments }, { NULL, NULL }
+		{ "add", counter_add }, { "rows", counter_rows }, { "moments", counter_moments }, { NULL, NULL }
 	};
-	static const luaL_Reg metas[] = { { "__gc", tally_gc }, { "__len", tally_len }, { NULL, NULL } };
+	static const luaL_Reg metas[] = { { "__gc", counter_gc }, { "__len", counter_len }, { NULL, NULL } };
 
-	lpfm_class_new(L, &tally_class, methods, metas);
+	lpfm_class_new(L, &counter_class, methods, metas);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* counter.h - counting samples by their values. */
-#ifndef LPFM_TALLY_H
-#define LPFM_TALLY_H
+/* counter.h - counting recorded samples by their values. */
+#ifndef LPFM_COUNTER_H
+#define LPFM_COUNTER_H
 
-#include <lua.h>
+#include "base/module.h"
 
-int lpfm_tally_new(lua_State *L);	/* lpfm.blocks.tally() */
-void lpfm_open_tally(lua_State *L);
+int lpfm_counter_new(lua_State *L);	/* lpfm.blocks.counter() */
+void lpfm_open_counter(lua_State *L);
 
 #endif

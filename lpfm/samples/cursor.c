@@ -11,7 +11,12 @@ buffer, from 1. In a loop it is the same object every time: s:copy() makes a tab
 
 @classmod sample
 */
-#include "samples/sample.h"
+#include "base/args.h"
+#include "base/object.h"
+#include "base/u64.h"
+#include "samples/buffer.h"
+#include "samples/cursor.h"
+#include "samples/refs.h"
 
 static const struct lpfm_class cursor_class = { "lpfm.sample" };
 
@@ -92,16 +97,8 @@ Iterates over the samples. There is one cursor, which moves: to keep a sample us
 @raise on wrong types; in the loop if the context was restarted or closed, or the buffer is corrupt
 @see sample
 @usage
-local lpfm = require "lpfm"
-local m = lpfm.machine("sim:k8")
-local tid = m:spawn { program = { { loop = 1000, { ip = 0x1000, ns = 10 }, { ip = 0x1010, ns = 10 } } } }
-local ctx = assert(lpfm.create { format = "default", buf_size = 65536 })
-assert(ctx:write_pmcs { { num = 0, value = m:encode("instructions", 0) } })
-assert(ctx:write_pmds { { num = 0, value = -100, long_reset = -100, short_reset = -100, smpl_pmds = { 1 } } })
-assert(ctx:load(tid) and ctx:start())
-assert(m:run { until_exit = tid })
-local buffer = ctx:buffer()
-for s in buffer:samples() do print(s.ip, s.tid, s.tstamp) end
+local ctx = assert(require("lpfm").create { format = "default" })
+for s in ctx:buffer():samples { cpu = 0 } do print(s.ip, s.tid, s.tstamp) end
 ctx:close()
 */
 int lpfm_buffer_each(lua_State *L)
@@ -123,16 +120,9 @@ The i-th sample. Walks there from the beginning.
 @raise if there is none
 @see sample
 @usage
-local lpfm = require "lpfm"
-local m = lpfm.machine("sim:k8")
-local tid = m:spawn { program = { { loop = 1000, { ip = 0x1000, ns = 10 }, { ip = 0x1010, ns = 10 } } } }
-local ctx = assert(lpfm.create { format = "default", buf_size = 65536 })
-assert(ctx:write_pmcs { { num = 0, value = m:encode("instructions", 0) } })
-assert(ctx:write_pmds { { num = 0, value = -100, long_reset = -100, short_reset = -100, smpl_pmds = { 1 } } })
-assert(ctx:load(tid) and ctx:start())
-assert(m:run { until_exit = tid })
+local ctx = assert(require("lpfm").create { format = "default" })
 local buffer = ctx:buffer()
-assert(buffer:sample(#buffer).index == #buffer)
+if #buffer > 0 then print(buffer:sample(#buffer).ip) end
 ctx:close()
 */
 int lpfm_buffer_sample(lua_State *L)
@@ -159,18 +149,10 @@ The i-th PMD value, PMDs ascending.
 @treturn int number of the PMD
 @raise if there is none
 @usage
-local lpfm = require "lpfm"
-local m = lpfm.machine("sim:k8")
-local tid = m:spawn { program = { { loop = 1000, { ip = 0x1000, ns = 10 }, { ip = 0x1010, ns = 10 } } } }
-local ctx = assert(lpfm.create { format = "default", buf_size = 65536 })
-assert(ctx:write_pmcs { { num = 0, value = m:encode("instructions", 0) } })
-assert(ctx:write_pmds { { num = 0, value = -100, long_reset = -100, short_reset = -100, smpl_pmds = { 1 } } })
-assert(ctx:load(tid) and ctx:start())
-assert(m:run { until_exit = tid })
-local buffer = ctx:buffer()
-local value, num = buffer:sample(1):pmd(1)
-assert(num == 1)
-print(value)
+local ctx = assert(require("lpfm").create { format = "default" })
+for s in ctx:buffer():samples() do
+   for i = 1, s.pmds do print(s:pmd(i)) end
+end
 ctx:close()
 */
 static int sample_pmd(lua_State *L)
@@ -179,7 +161,7 @@ static int sample_pmd(lua_State *L)
 	unsigned int i = (unsigned int)lpfm_arg_int(L, 2, "pmd", "index", 1, w->body.n) - 1;
 	unsigned int num = 0;
 
-	while (!(w->body.pmds[num / 64] >> (num % 64) & 1) || lpfm_walk_rank(w, num) != i)
+	while (!lpfm_walk_holds(w, num) || lpfm_walk_rank(w, num) != i)
 		num++;
 	lpfm_push_u64(L, lpfm_walk_value(w, i));
 	lua_pushinteger(L, (lua_Integer)num);
@@ -192,7 +174,7 @@ static void push_values(lua_State *L, const struct lpfm_walk *w)
 
 	lua_createtable(L, 0, (int)w->body.n);
 	for (num = 0; num < PFM_MAX_PMDS && i < w->body.n; num++) {
-		if (!(w->body.pmds[num / 64] >> (num % 64) & 1))
+		if (!lpfm_walk_holds(w, num))
 			continue;
 		lpfm_push_u64(L, lpfm_walk_value(w, i++));
 		lua_rawseti(L, -2, (int)num);
@@ -204,16 +186,8 @@ The PMD values by number of the PMD.
 @function sample:values
 @treturn table
 @usage
-local lpfm = require "lpfm"
-local m = lpfm.machine("sim:k8")
-local tid = m:spawn { program = { { loop = 1000, { ip = 0x1000, ns = 10 }, { ip = 0x1010, ns = 10 } } } }
-local ctx = assert(lpfm.create { format = "default", buf_size = 65536 })
-assert(ctx:write_pmcs { { num = 0, value = m:encode("instructions", 0) } })
-assert(ctx:write_pmds { { num = 0, value = -100, long_reset = -100, short_reset = -100, smpl_pmds = { 1 } } })
-assert(ctx:load(tid) and ctx:start())
-assert(m:run { until_exit = tid })
-local buffer = ctx:buffer()
-print(buffer:sample(1):values()[1])
+local ctx = assert(require("lpfm").create { format = "default" })
+for s in ctx:buffer():samples() do print(s:values()[5]) end
 ctx:close()
 */
 static int sample_values(lua_State *L)
@@ -222,11 +196,14 @@ static int sample_values(lua_State *L)
 	return 1;
 }
 
-static void push_place(lua_State *L, const struct lpfm_walk *w, int i)
+/* False, pushing nothing: samples of this layout do not have the field. */
+static bool push_field(lua_State *L, const struct lpfm_walk *w, int i)
 {
-	struct lpfm_place place = w->places[i];
+	struct lpfm_place place = lpfm_smpl_names[i].at[w->entry];
 
-	lpfm_push_u64(L, lpfm_load(lpfm_walk_at(w) + place.offset, place.width));
+	if (place.width)
+		lpfm_push_u64(L, lpfm_load(lpfm_walk_at(w) + place.offset, place.width));
+	return place.width;
 }
 
 /***
@@ -234,31 +211,19 @@ The sample as a table: the fields that it has, index, and pmds, its values by PM
 @function sample:copy
 @treturn table
 @usage
-local lpfm = require "lpfm"
-local m = lpfm.machine("sim:k8")
-local tid = m:spawn { program = { { loop = 1000, { ip = 0x1000, ns = 10 }, { ip = 0x1010, ns = 10 } } } }
-local ctx = assert(lpfm.create { format = "default", buf_size = 65536 })
-assert(ctx:write_pmcs { { num = 0, value = m:encode("instructions", 0) } })
-assert(ctx:write_pmds { { num = 0, value = -100, long_reset = -100, short_reset = -100, smpl_pmds = { 1 } } })
-assert(ctx:load(tid) and ctx:start())
-assert(m:run { until_exit = tid })
-local buffer = ctx:buffer()
+local ctx = assert(require("lpfm").create { format = "default" })
 local all = {}
-for s in buffer:samples() do all[#all + 1] = s:copy() end
+for s in ctx:buffer():samples() do all[#all + 1] = s:copy() end
 ctx:close()
-print(all[1].ip, all[1].pmds[1])
 */
 static int sample_copy(lua_State *L)
 {
 	const struct lpfm_walk *w = self(L);
 
 	lua_createtable(L, 0, LPFM_SMPL_FIELDS + 2);
-	for (int i = 0; i < LPFM_SMPL_FIELDS; i++) {
-		if (!w->places[i].width)
-			continue;
-		push_place(L, w, i);
-		lua_setfield(L, -2, lpfm_smpl_names[i]);
-	}
+	for (int i = 0; i < LPFM_SMPL_FIELDS; i++)
+		if (push_field(L, w, i))
+			lua_setfield(L, -2, lpfm_smpl_names[i].name);
 	lpfm_push_nat(L, w->index);
 	lua_setfield(L, -2, "index");
 	push_values(L, w);
@@ -296,9 +261,7 @@ static int push_key(lua_State *L, const struct cursor *c, int key)
 		lpfm_push_nat(L, c->walk.index);
 	else if (key == KEYS)
 		lua_rawget(L, lua_upvalueindex(1));
-	else if (c->walk.places[key].width)
-		push_place(L, &c->walk, key);
-	else
+	else if (!push_field(L, &c->walk, key))
 		lua_pushnil(L);
 	return 1;
 }
@@ -319,7 +282,7 @@ static int sample_tostring(lua_State *L)
 {
 	const struct cursor *c = lpfm_object_check(L, 1, &cursor_class);
 
-	if (c->walk.ctx->fd < 0 || c->walk.epoch != c->walk.ctx->epoch)
+	if (c->walk.ctx->fd < 0 || c->walk.epoch != *c->walk.now)
 		lua_pushliteral(L, "lpfm.sample (stale)");
 	else
 		lua_pushfstring(L, "lpfm.sample (%f of %f)", (lua_Number)c->walk.index,
@@ -346,7 +309,7 @@ static void keep_keys(lua_State *L)
 
 	lua_newtable(L);
 	for (int i = 0; i < KEYS; i++) {
-		lua_pushstring(L, i == KEY_PMDS ? "pmds" : i == KEY_INDEX ? "index" : lpfm_smpl_names[i]);
+		lua_pushstring(L, i == KEY_PMDS ? "pmds" : i == KEY_INDEX ? "index" : lpfm_smpl_names[i].name);
 		keys->name[i] = lua_tostring(L, -1);
 		lua_rawseti(L, -2, i + 1);
 	}

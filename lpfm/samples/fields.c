@@ -5,21 +5,37 @@
 /***
 @submodule buffer
 */
-#include "samples/sample.h"
+#include <stddef.h>
+
+#include "base/object.h"
+#include "base/u64.h"
+#include "samples/buffer.h"
+#include "samples/fields.h"
+#include "samples/refs.h"
 
 static const struct lpfm_class fields_class = { "lpfm.fields" };
 
+enum { FIELDS_MAX = 16 };
+
+/* What a compiled loop (ffi/step.lua) knows of the state, in front of LPFM_STEP. */
+#define LOOP \
+	const char *kind;		/* what it is compiled for; NULL: it is not */ \
+	void (*turn)(void *); \
+	const void *refs, *tests;	/* struct lpfm_ref [] */ \
+	const uint64_t *values;		/* that the tests want */ \
+	uint32_t num_refs, num_tests;
+
 /*
  * The state of a loop. It is not the iterator's upvalue: LuaJIT compiles a loop anew for each closure
- * that is its iterator, and gives up after some; so all loops have the same function.
+ * that is its iterator, and gives up after some; so all loops of a kind have the same function.
  */
 struct fields {
 	struct lpfm_head	head;
+	LOOP
 	struct lpfm_walk	walk;
 	struct lpfm_filter	filter;
-	unsigned int		n;
 	bool			words;		/* what next_words() is for */
-	struct lpfm_ref		refs[];
+	struct lpfm_ref		list[];
 };
 
 static inline struct fields *self(lua_State *L)
@@ -36,15 +52,15 @@ static int next_fields(lua_State *L)
 {
 	struct fields *f = self(L);
 	const unsigned char *at;
-	int got, n = (int)f->n;
+	int got, n = (int)f->num_refs;
 
-	got = lpfm_walk_filtered(&f->walk, &f->filter, f->refs, f->n);
+	got = lpfm_walk_filtered(&f->walk, &f->filter, f->list, f->num_refs);
 	if (got <= 0)
 		return got ? lpfm_walk_broken(L, &f->walk) : 0;
 	if (n > LUA_MINSTACK / 2)
 		luaL_checkstack(L, n + 4, "fields");
 	at = lpfm_walk_at(&f->walk);
-	for (const struct lpfm_ref *ref = f->refs; ref < f->refs + n; ref++) {
+	for (const struct lpfm_ref *ref = f->list; ref < f->list + n; ref++) {
 		uint64_t value;
 
 		if (lpfm_ref_get(at, *ref, &value))
@@ -60,7 +76,7 @@ static int next_words(lua_State *L)
 {
 	struct fields *f = self(L);
 	const unsigned char *at = f->walk.next;
-	int got, n = (int)f->n;
+	int got, n = (int)f->num_refs;
 
 	if (!f->words)		/* the state of another loop */
 		return next_fields(L);
@@ -68,20 +84,106 @@ static int next_words(lua_State *L)
 	if (got <= 0)
 		return got ? lpfm_walk_broken(L, &f->walk) : 0;
 	for (int i = 0; i < n; i++)
-		lpfm_push_u64(L, lpfm_load(at + f->refs[i].offset, sizeof(uint64_t)));
+		lpfm_push_u64(L, lpfm_load(at + f->list[i].offset, sizeof(uint64_t)));
 	return n;
 }
 
 static bool only_words(const struct fields *f)
 {
-	for (unsigned int i = 0; i < f->n; i++)
-		if (f->refs[i].is_pmd || f->refs[i].width != sizeof(uint64_t))
+	for (unsigned int i = 0; i < f->num_refs; i++)
+		if (f->list[i].is_pmd || f->list[i].width != sizeof(uint64_t))
 			return false;
-	return !f->filter.n && f->n <= LUA_MINSTACK / 2;
+	return !f->filter.n && f->num_refs <= LUA_MINSTACK / 2;
 }
 
+/* --- loops that LuaJIT compiles ------------------------------------------------------------- */
+
+/* Looks up what the sample at hand to a compiled loop holds; there is a header of it. */
+static void turn(void *state)
+{
+	struct fields *f = state;
+
+	lpfm_walk_body(&f->walk);
+	lpfm_walk_settle(&f->walk, &f->filter, f->list, f->num_refs);
+}
+
+/* What a loop is compiled for: the samples' layout, and where in it its fields are. */
+static void push_kind(lua_State *L, const struct fields *f)
+{
+	unsigned char kind[4 + 2 * (FIELDS_MAX + LPFM_TESTS_MAX)] = {
+		(unsigned char)f->num_refs, (unsigned char)f->filter.n, f->walk.fixed,
+		(unsigned char)f->walk.entry
+	};
+	size_t len = 4;
+
+	for (unsigned int i = 0; i < f->num_refs + f->filter.n; i++) {
+		const struct lpfm_ref *ref = i < f->num_refs ? &f->list[i] : &f->filter.refs[i - f->num_refs];
+
+		kind[len++] = ref->is_pmd ? 0 : ref->width;
+		kind[len++] = ref->is_pmd ? 0 : (unsigned char)ref->offset;
+	}
+	lua_pushlstring(L, (const char *)kind, len);
+}
+
+/* Pushes the step that is compiled for the state at idx, and keeps it for its kind. */
+static void make_step(lua_State *L, int idx, int class, int steps, int kind)
+{
+	lua_getfield(L, class, "compile");
+	lua_pushvalue(L, idx);
+	lua_call(L, 1, 1);
+	lua_pushvalue(L, kind);
+	lua_pushvalue(L, -2);
+	lua_rawset(L, steps);
+}
+
+/* jit.status() */
+static bool compiles(lua_State *L, int class)
+{
+	bool on;
+
+	lua_getfield(L, class, "status");
+	lua_call(L, 0, 1);
+	on = lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	return on;
+}
+
+/*
+ * Pushes the step for the state at idx, of this class; false: there is none that is better than C. Steps
+ * are found by their kind, whose string the table keeps: its address is what tells kinds apart.
+ */
+static bool push_step(lua_State *L, struct fields *f, int idx, int class)
+{
+	int steps = class + 1, kind = class + 2;
+
+	lua_getfield(L, class, "steps");
+	if (lua_isnil(L, steps))	/* no LuaJIT */
+		return false;
+	push_kind(L, f);
+	f->kind = lua_tostring(L, kind);
+	lua_pushvalue(L, kind);
+	lua_rawget(L, steps);
+	if (lua_isnil(L, -1)) {
+		lua_pop(L, 1);
+		make_step(L, idx, class, steps, kind);
+	}
+	return compiles(L, class);
+}
+
+static void push_iterator(lua_State *L, struct fields *f, int idx)
+{
+	int class = lua_gettop(L) + 1;
+
+	luaL_getmetatable(L, fields_class.name);
+	if (!push_step(L, f, idx, class))
+		lua_getfield(L, class, f->words ? "next_words" : "next_fields");
+}
+
+/* --- the method ----------------------------------------------------------------------------- */
+
 /***
-Iterates over the samples, giving the named fields of each: the fast form.
+Iterates over the samples, giving the named fields of each: the fast form. LuaJIT compiles such loops
+to machine code without a call.
 @function buffer:fields
 @param ... names of fields, or numbers of PMDs, at most 16; a PMD that a sample does not hold is false
 @tparam[opt] table filter, at the end: values that fields must have
@@ -101,23 +203,31 @@ int lpfm_buffer_fields(lua_State *L)
 	struct fields *f;
 
 	n -= filter ? 1 : 0;
-	if (n < 1 || n > 16)
-		lpfm_bad(L, &site, "1 to 16 names of fields expected");
-	f = lpfm_object_new(L, sizeof(*f) + (size_t)n * sizeof(f->refs[0]));
+	if (n < 1 || n > FIELDS_MAX)
+		lpfm_bad(L, &site, "1 to %d names of fields expected", FIELDS_MAX);
+	f = lpfm_object_new(L, sizeof(*f) + (size_t)n * sizeof(f->list[0]));
 	lpfm_walk_start(L, &f->walk, ctx);
-	f->n = (unsigned int)n;
+	f->num_refs = (unsigned int)n;
 	for (int i = 0; i < n; i++)
-		lpfm_ref_read(L, i + 2, &f->walk, &site, &f->refs[i]);
+		lpfm_ref_read(L, i + 2, &f->walk, &site, &f->list[i]);
 	if (filter)
 		lpfm_filter_read(L, filter, &f->walk, "fields", &f->filter);
+	lpfm_walk_settle(&f->walk, &f->filter, f->list, f->num_refs);
 	f->words = only_words(f);
+	f->turn = turn;
+	f->refs = f->list;
+	f->tests = f->filter.refs;
+	f->values = f->filter.values;
+	f->num_tests = f->filter.n;
 	lpfm_object_anchor(L, 1);
 	lpfm_object_arm(L, f, &fields_class);
-	luaL_getmetatable(L, fields_class.name);
-	lua_getfield(L, -1, f->words ? "next_words" : "next_fields");
-	lua_pushvalue(L, -3);
+	n = lua_gettop(L);
+	push_iterator(L, f, n);
+	lua_pushvalue(L, n);
 	return 2;
 }
+
+/* --- opening -------------------------------------------------------------------------------- */
 
 static const luaL_Reg metas[] = {
 	{ "next_fields", next_fields },
@@ -125,7 +235,43 @@ static const luaL_Reg metas[] = {
 	{ NULL, NULL }
 };
 
+static const char step[] =
+#include "step.inc"
+;
+
+#define TEXT(...) #__VA_ARGS__
+#define TEXT_OF(...) TEXT(__VA_ARGS__)
+
+/* The metatable on top gets compile, status and steps, if this is LuaJIT. The module's table is at idx. */
+static void open_steps(lua_State *L, int idx)
+{
+	static const char state[] = TEXT_OF(struct { const void *class; LOOP LPFM_STEP } *);
+	static const char ref[] = TEXT_OF(const struct { LPFM_REF } *);
+
+	_Static_assert(offsetof(struct fields, walk) == offsetof(struct fields, num_tests) + sizeof(uint32_t),
+		       "LPFM_STEP follows LOOP at once");
+	if (luaL_loadbuffer(L, step, sizeof(step) - 1, "=lpfm.step"))
+		lua_error(L);
+	lua_pushstring(L, state);
+	lua_pushstring(L, ref);
+	lua_pushvalue(L, -4);
+	lua_pushcfunction(L, next_fields);
+	lua_getfield(L, idx, "u64");
+	lua_call(L, 5, 2);
+	if (lua_isnil(L, -1))
+		return;
+	lua_setfield(L, -3, "status");
+	lua_setfield(L, -2, "compile");
+	lua_newtable(L);
+	lua_setfield(L, -2, "steps");
+}
+
 void lpfm_open_fields(lua_State *L)
 {
+	int idx = lua_gettop(L);
+
 	lpfm_class_new(L, &fields_class, NULL, metas);
+	luaL_getmetatable(L, fields_class.name);
+	open_steps(L, idx);
+	lua_settop(L, idx);
 }

@@ -11,7 +11,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "samples/sample.h"
+#include "samples/buffer.h"
+#include "samples/histogram.h"
+#include "samples/refs.h"
 
 enum { KEYS_MAX = 4, FIRST_SLOTS = 1024 };
 

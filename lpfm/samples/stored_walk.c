@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* stored_walk.c - walking over the samples of a block. */
+#include "base/args.h"
+#include "context/layout.h"
+#include "perfmon/perfmon_dfl_smpl.h"
+#include "samples/header.h"
 #include "samples/stored_walk.h"
 
 enum { SET_STEP = 1 << 16 };
 
 /* --- layouts -------------------------------------------------------------------------------- */
 
-static void read_pmds(lua_State *L, int idx, int arg, struct block_layout *l)
+static void read_pmds(lua_State *L, int idx, int arg, struct lpfm_layout *l)
 {
 	int n = (int)lua_objlen(L, idx);
 
@@ -18,125 +22,88 @@ static void read_pmds(lua_State *L, int idx, int arg, struct block_layout *l)
 		l->pmds[(int)pmd / 64] |= 1ULL << (int)pmd % 64;
 		lua_pop(L, 1);
 	}
-	for (int i = 0; i < PFM_PMD_BV; i++)
-		l->n += (unsigned int)__builtin_popcountll(l->pmds[i]);
+	lpfm_layout_count(l);
 }
 
-static void read_layout(lua_State *L, int arg, struct block_layout *l)
+static void read_layout(lua_State *L, int arg, struct lpfm_layouts *layouts)
 {
-	lua_Number key = luaL_checknumber(L, -2);
+	lua_Number key = luaL_checknumber(L, -2), n;
+	struct lpfm_layout *l;
 
-	luaL_argcheck(L, key >= 0 && key < (lua_Number)SET_STEP * SET_STEP, arg, "no such PMD");
-	memset(l, 0, sizeof(*l));
-	l->set = key < SET_STEP ? -1 : (int)(key / SET_STEP);
-	l->pmd = (int)((uint32_t)key % SET_STEP);
-	luaL_argcheck(L, l->pmd < PFM_MAX_PMDS, arg, "no such PMD");
+	luaL_argcheck(L, key >= 0 && key < (lua_Number)SET_STEP * SET_STEP &&
+		      (uint32_t)key % SET_STEP < PFM_MAX_PMDS, arg, "no such PMD");
+	l = lpfm_layouts_at(layouts, (uint32_t)key);
+	memset(l->pmds, 0, sizeof(l->pmds));
 	if (lua_istable(L, -1)) {
 		read_pmds(L, lua_gettop(L), arg, l);
 		return;
 	}
-	lua_Number n = luaL_checknumber(L, -1);
-
-	luaL_argcheck(L, n >= 0 && n <= BLOCK_VALUES_MAX, arg, "not a number of values");
-	l->n = (unsigned int)n;
+	n = luaL_checknumber(L, -1);
+	luaL_argcheck(L, n >= 0 && n <= PFM_MAX_PMDS, arg, "not a number of values");
+	l->n = (uint32_t)n;
 }
 
-void block_layouts_read(lua_State *L, int arg, struct block_layouts *layouts)
+void stored_layouts_read(lua_State *L, int arg, struct stored_layouts *layouts)
 {
-	layouts->n = 0;
+	layouts->all = (struct lpfm_layouts){ .list = layouts->room, .room = STORED_LAYOUTS_MAX, .any_set = true };
 	luaL_checktype(L, arg, LUA_TTABLE);
 	lua_pushnil(L);
 	while (lua_next(L, arg)) {
-		luaL_argcheck(L, layouts->n < BLOCK_LAYOUTS_MAX, arg, "too many layouts");
-		read_layout(L, arg, &layouts->list[layouts->n++]);
+		luaL_argcheck(L, layouts->all.n < STORED_LAYOUTS_MAX, arg, "too many layouts");
+		read_layout(L, arg, &layouts->all);
 		lua_pop(L, 1);
 	}
 }
 
-static const struct block_layout *find_layout(const struct block_layouts *ls, const pfm_dfl_smpl_entry_t *e)
-{
-	static const struct block_layout none;
-	const struct block_layout *found = &none;
-
-	for (int i = 0; i < ls->n; i++) {
-		const struct block_layout *l = &ls->list[i];
-
-		if (l->pmd != e->ovfl_pmd)
-			continue;
-		if (l->set == e->set)
-			return l;
-		if (l->set < 0)
-			found = l;
-	}
-	return found;
-}
-
 /* --- blocks --------------------------------------------------------------------------------- */
 
-/* Makes sure that n bytes are at hand, if the block has them. */
-static bool at_hand(struct block *b, size_t n)
+bool stored_walk_refill(struct stored_walk *s)
 {
-	size_t have = (size_t)(b->end - b->at);
+	size_t have = (size_t)(s->walk.limit - s->walk.next), got;
 
-	if (have >= n)
-		return true;
-	if (!b->rest.left)
+	if (!s->rest.left)
 		return false;
-	memmove(b->window, b->at, have);
-	b->at = b->window;
-	have += chunk_read(&b->rest, b->window + have, BLOCK_WINDOW - have);
-	b->end = b->window + have;
-	return have >= n;
+	memmove(s->window, s->walk.next, have);
+	got = chunk_read(&s->rest, s->window + have, STORED_WINDOW - have);
+	s->walk.next = s->window;
+	s->walk.limit = s->window + have + got;
+	return got > 0;
 }
 
-static void read_header(lua_State *L, int arg, struct block *b)
+static void read_header(lua_State *L, int arg, struct stored_walk *s)
 {
-	pfm_dfl_smpl_hdr_t hdr;
+	size_t size = lpfm_smpl_hdr_size(LPFM_DFL_2X);
+	pfm_dfl_smpl_hdr_t copy;	/* strings lie anywhere */
+	struct lpfm_smpl_hdr hdr;
 
-	luaL_argcheck(L, at_hand(b, sizeof(hdr)), arg, "too short for a sampling buffer");
-	memcpy(&hdr, b->at, sizeof(hdr));
-	b->at += sizeof(hdr);
-	b->left = hdr.hdr_count;
+	luaL_argcheck(L, (size_t)(s->walk.limit - s->walk.next) >= size, arg, "too short for a sampling buffer");
+	memcpy(&copy, s->walk.next, sizeof(copy));
+	lpfm_smpl_hdr_read(&hdr, LPFM_DFL_2X, &copy);
+	s->walk.next += hdr.first;
+	s->walk.count = hdr.count;
 }
 
-void block_from_string(lua_State *L, int arg, struct block *b, const struct block_layouts *layouts)
+void stored_walk_string(lua_State *L, int arg, struct stored_walk *s, const struct stored_layouts *layouts)
 {
 	size_t len;
 
-	memset(b, 0, sizeof(*b));
-	b->layouts = layouts;
-	b->at = luaL_checklstring(L, arg, &len);
-	b->end = b->at + len;
-	read_header(L, arg, b);
+	s->rest = (struct chunk_part){ 0 };
+	lpfm_walk_begin(&s->walk, LPFM_ENTRY_2X, &layouts->all);
+	s->walk.next = (const unsigned char *)luaL_checklstring(L, arg, &len);
+	s->walk.limit = s->walk.next + len;
+	read_header(L, arg, s);
 }
 
-void block_from_file(lua_State *L, int idx, struct block *b, const struct block_layouts *layouts,
-		     char window[BLOCK_WINDOW])
+void stored_walk_file(lua_State *L, int idx, struct stored_walk *s, const struct stored_layouts *layouts,
+		      unsigned char window[STORED_WINDOW])
 {
 	uint64_t at = (uint64_t)lpfm_arg_int(L, idx + 1, "add", "at", 0, 1LL << 53);
 	uint64_t length = (uint64_t)lpfm_arg_int(L, idx + 2, "add", "length", 0, 1LL << 53);
 
-	memset(b, 0, sizeof(*b));
-	b->layouts = layouts;
-	b->rest = lpfm_chunks_part(L, idx, at, length);
-	b->window = window;
-	b->at = b->end = window;
-	read_header(L, idx, b);
-}
-
-bool block_next(struct block *b, struct sample *s)
-{
-	size_t size = sizeof(s->e);
-
-	if (!b->left || !at_hand(b, size))
-		return false;
-	memcpy(&s->e, b->at, sizeof(s->e));
-	s->layout = find_layout(b->layouts, &s->e);
-	size += s->layout->n * sizeof(uint64_t);
-	if (!at_hand(b, size))
-		return false;
-	s->values = b->at + sizeof(s->e);
-	b->at += size;
-	b->left--;
-	return true;
+	s->rest = lpfm_chunks_part(L, idx, at, length);
+	s->window = window;
+	lpfm_walk_begin(&s->walk, LPFM_ENTRY_2X, &layouts->all);
+	s->walk.next = s->walk.limit = window;
+	stored_walk_refill(s);
+	read_header(L, idx, s);
 }

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/args.h"
+#include "base/perfmon.h"
 #include "sim/sim.h"
 
 #define MAX_NESTING 32

@@ -16,6 +16,11 @@ end. `{sleep=ns}`, `{yield=true}`, `{fork=program}`, `{thread=program}`, `{exec=
 #include <errno.h>
 #include <string.h>
 
+#include "base/args.h"
+#include "base/object.h"
+#include "base/result.h"
+#include "base/u64.h"
+#include "context/context.h"
 #include "sim/sim.h"
 
 #define DEFAULT_LIMIT 10000000000ULL	/* of a run until something */

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* sim.h - what the two files about the simulated computer share. */
+/* sim.h - the simulated computer. */
 #ifndef LPFM_SIM_H
 #define LPFM_SIM_H
 
-#include "lpfm.h"
+#include "base/module.h"
 #include "perfmon/sim.h"
+
+/*
+ * Pushes the table of the simulator's methods. lpfm.machine() makes them methods of the table it
+ * returns, so their first argument is that table.
+ */
+void lpfm_push_sim(lua_State *L);
 
 /* The list of steps at idx as a program; pushes the userdata that it lives in. */
 const struct pfm_sim_program *lpfm_sim_program(lua_State *L, int idx, const char *call);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* dwarf.h - source lines and inlined functions out of an object's DWARF. */
-#ifndef LPFM_SYMDWARF_H
-#define LPFM_SYMDWARF_H
+#ifndef LPFM_SYMBOLS_DWARF_H
+#define LPFM_SYMBOLS_DWARF_H
 
 #include <elfutils/libdwfl.h>
 #include <stdbool.h>

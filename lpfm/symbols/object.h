@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* object.h - one object (program, shared library, vdso, kernel) and what is known of its code. */
-#ifndef LPFM_SYMOBJ_H
-#define LPFM_SYMOBJ_H
+#ifndef LPFM_SYMBOLS_OBJECT_H
+#define LPFM_SYMBOLS_OBJECT_H
 
 #include <stdbool.h>
 #include <stdint.h>

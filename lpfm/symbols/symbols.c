@@ -11,6 +11,7 @@ From mappings to objects is `pfm.symbols`' business; this module knows one objec
 #include <lauxlib.h>
 #include <lua.h>
 
+#include "base/module.h"
 #include "symbols/object.h"
 
 #define OBJECT_TYPE "lpfm.symbols.object"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* table.h - a sorted table of functions: from address to name. */
-#ifndef LPFM_SYMTAB_H
-#define LPFM_SYMTAB_H
+#ifndef LPFM_SYMBOLS_TABLE_H
+#define LPFM_SYMBOLS_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>

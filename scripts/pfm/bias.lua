@@ -38,7 +38,7 @@ end
 -- local profile = require("pfm.profile").collect{command = {"true"}, events = "page-faults", period = 1}
 -- for place, samples in pairs(require("pfm.bias").places(profile)) do print(place, samples) end
 function bias.places(result)
-   local tally, resolver, out, all = blocks.tally("pid", "ip"), symbols.resolver(), {}, 0
+   local tally, resolver, out, all = blocks.counter("pid", "ip"), symbols.resolver(), {}, 0
    for _, block in ipairs(result.blocks) do tally:add(block, result.sizes) end
    for pid, list in pairs(result.maps) do
       for _, maps in ipairs(list) do resolver:add(pid, maps) end

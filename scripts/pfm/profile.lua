@@ -16,6 +16,7 @@ local proc = require "lpfm.proc"
 local randomize = require "pfm.randomize"
 local contexts = require "pfm.measure.contexts"
 local stages = require "pfm.measure.stages"
+local stored = require "lpfm.blocks"
 local symbols = require "pfm.symbols"
 local text_file = require "pfm.util.text_file"
 local host = require "pfm.measure.host"
@@ -29,7 +30,7 @@ end
 local BUFFER = 512 * 1024       -- bytes
 local BUFFER_MANY = 128 * 1024  -- with a context per thread or CPU
 local FLUSH = 0.5              -- s between visits to buffers that are not full
-local HEADER, SAMPLE, VALUE = 128, 40, 8 -- bytes, of the default format
+local HEADER, SAMPLE, VALUE = stored.head_size, stored.entry_size, 8 -- bytes, of the default format
 local FIRST_LOOK, LAST_LOOK = 0.001, 0.1 -- s between looks at the mappings: dense at first
 local SHORTEST = 10000          -- events, a first period that every machine takes
 local GUESS = 1000              -- events between samples before a rate is known
@@ -181,20 +182,6 @@ local function set_info(ctx, set)
    return infos and infos[1] or {}
 end
 
--- A number as little-endian bytes, two's complement.
-local function bytes(n, size)
-   local out = {}
-   for i = 1, size or 8 do
-      out[i] = string.char(n % 256)
-      n = math.floor(n / 256)
-   end
-   return table.concat(out)
-end
-
-local function block_head(n, size)
-   return bytes(n) .. bytes(HEADER + n * size) .. ("\0"):rep(HEADER - 16)
-end
-
 -- How many samples came since the last time, and their size. The buffer may be filling meanwhile: what counts
 -- is its cur_offs, and samples are all of one size.
 local function pending(self, subject)
@@ -220,7 +207,7 @@ end
 local function drain_tool(self, subject)
    local n, size = pending(self, subject)
    if n == 0 then return end
-   self.sink.block(block_head(n, size) .. table.concat(subject.samples), n)
+   self.sink.block(stored.head(n, n * size) .. table.concat(subject.samples), n)
    self.samples, subject.samples = self.samples + n, {}
 end
 
@@ -232,7 +219,7 @@ local function drain(self, subject)
    local from = subject.taken or HEADER
    if n == 0 then return end
    if subject.cpu then note_sampled(self, subject.buffer) end
-   self.sink.block(block_head(n, size) .. subject.buffer:snapshot():sub(from + 1, from + n * size), n)
+   self.sink.block(stored.head(n, n * size) .. subject.buffer:snapshot():sub(from + 1, from + n * size), n)
    subject.taken = from + n * size
    self.samples = self.samples + n
 end
@@ -290,14 +277,13 @@ function sampling.attach(self, subject)
    return ctx
 end
 
--- A sample as the default format lays it out (perfmon_dfl_smpl.h).
 local function sample_of(self, subject, msg, num, last_reset)
-   local out = { bytes(msg.tid, 4), bytes(num, 2), bytes(0, 2), bytes(last_reset), bytes(msg.ip),
-      bytes(math.floor(proc.clock() * 1e9)), bytes(msg.cpu, 2), bytes(msg.set, 2), bytes(msg.pid, 4) }
+   local values = {}
    if #self.extra > 0 then
-      for _, reg in ipairs(subject.ctx:read_pmds(self.with_regs) or {}) do out[#out + 1] = bytes(reg.value) end
+      for i, reg in ipairs(subject.ctx:read_pmds(self.with_regs) or {}) do values[i] = reg.value end
    end
-   return table.concat(out)
+   return stored.sample({ ip = msg.ip, tid = msg.tid, pid = msg.pid, cpu = msg.cpu, set = msg.set, ovfl_pmd = num,
+      last_reset = last_reset, tstamp = math.floor(proc.clock() * 1e9) }, values)
 end
 
 -- An event's next period, which the restart loads.

@@ -88,13 +88,13 @@ local function add_block(tally, file, place, sizes)
 end
 
 --- Counts all samples, without bringing them into Lua.
--- @tparam table options as for `blocks.tally`
+-- @tparam table options as for `blocks.counter`
 -- @treturn tally
 -- @treturn number samples missing from blocks that were cut
 -- @usage local tally = assert(recording.open "lpfm.data"):tally { keys = { "tid" } }
 -- for tid, samples in tally:rows() do print(tid, samples) end
 function recording:tally(options)
-   local tally, cut, sizes = blocks.tally(options), 0, self:sizes()
+   local tally, cut, sizes = blocks.counter(options), 0, self:sizes()
    local file = type(self.blocks[1]) == "table" and open_again(self)
    for _, place in ipairs(self.blocks) do
       local _, missing = add_block(tally, file, place, sizes)

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "lpfm.h"
+#include "base/module.h"
+#include "ffi/objects.h"
+#include "perfmon/perfmon_dfl_smpl.h"
 
 enum { SLOTS = 4096 };
 

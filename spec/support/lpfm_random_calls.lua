@@ -194,7 +194,9 @@ local makers_of_objects = {
          handler = one_of { function() end, some_value(1) }, flags = some_value(0) }
    end,
    function() return lpfm.unregister_format(one_of(words)) end,
-   function() return blocks.tally(one_of(fields), one_of(fields)) end,
+   function() return blocks.counter(one_of(fields), one_of(fields)) end,
+   function() return blocks.sample({ [one_of(fields)] = some_value(0) }, some_value(1)) end,
+   function() return blocks.each(blocks.head(random(0, 9), some_value(0)) .. some_value(0), some_value(1)) end,
    function() return random(20) == 1 and symbols.object("[vdso]") end,
    child,
    typed_context, typed_context,

@@ -45,7 +45,7 @@ local keys = {
    end },
    cpu = { title = "CPU", number = true, takes = { "cpu" }, get = function(_, s) return tostring(s.cpu) end },
    event = { title = "event", get = function(_, s, r)
-      return samples.event_name(r, s.pmd, s.set)
+      return samples.event_name(r, s.ovfl_pmd, s.set)
    end },
    set = { title = "set", number = true, takes = { "set" }, get = function(_, s) return tostring(s.set) end },
    time = { title = "time", number = true, takes = { "time" }, get = function(_, s, r)
@@ -105,7 +105,7 @@ local function read_tests(filter)
    return out
 end
 
-local FIELDS = { "pid", "tid", "cpu", "pmd", "set", "ip", "time" }
+local FIELDS = { "pid", "tid", "cpu", "ovfl_pmd", "set", "ip", "time" }
 
 local function has_sets(self)
    for _, e in ipairs(self.head.events) do
@@ -115,7 +115,7 @@ end
 
 -- The fields that keys and tests take, in a fixed order.
 local function fields_for(self, wanted, tests)
-   local need, out = { pmd = true, set = has_sets(self) }, {}
+   local need, out = { ovfl_pmd = true, set = has_sets(self) }, {}
    local function take(name)
       local key = keys[name]
       if key and key.where then need.pid, need.ip = true, true end
@@ -169,12 +169,12 @@ end
 
 -- What samples stand for: of periods that are not all the same, those that ended with them.
 local function events_of(self, s)
-   local event = self.head.fixed and samples.event(self, s.pmd, s.set)
+   local event = self.head.fixed and samples.event(self, s.ovfl_pmd, s.set)
    return event and event.period and s.samples * event.period or s.events
 end
 
 local function new_row(result, wanted, cells, s)
-   local row = { cells = cells, samples = 0, events = 0, pmd = s.pmd, sums = {} }
+   local row = { cells = cells, samples = 0, events = 0, pmd = s.ovfl_pmd, sums = {} }
    for i, name in ipairs(wanted) do row[name] = keys[name].number and tonumber(cells[i]) or cells[i] end
    row.event = s.event
    result.rows[#result.rows + 1] = row
@@ -201,7 +201,7 @@ local function add_row(result, wanted, cells, s)
    local row = result.by_id[id] or new_row(result, wanted, cells, s)
    result.by_id[id] = row
    add(row, s)
-   add_total(result.totals, s.pmd, s)
+   add_total(result.totals, s.ovfl_pmd, s)
    add_total(result.events, s.event, s)
    add_total(result.wholes, whole_of(result, row), s)
 end
@@ -260,7 +260,7 @@ function tabulate.by(self, by, options)
       if passes(self, tests, s, where) then
          local cells = {}
          for i, name in ipairs(wanted) do cells[i] = keys[name].get(where, s, self) end
-         s.event, s.events = samples.event_name(self, s.pmd, s.set), events_of(self, s)
+         s.event, s.events = samples.event_name(self, s.ovfl_pmd, s.set), events_of(self, s)
          note_missing(result, where, s)
          add_row(result, wanted, cells, s)
       end

@@ -18,7 +18,7 @@ local function where_of(self, filter)
    for name, value in pairs(filter) do
       if name == "event" then
          for _, e in ipairs(self.head.events) do
-            if e.name == value then where[#where + 1] = { "pmd", e.pmd } end
+            if e.name == value then where[#where + 1] = { "ovfl_pmd", e.pmd } end
          end
          if #where == 0 then fail("no event '%s' was sampled", tostring(value)) end
       elseif name == "tid" or name == "pid" or name == "cpu" or name == "set" then

@@ -5,7 +5,6 @@
 
 local blocks = require "lpfm.blocks"
 local jitmap = require "pfm.jitmap"
-local layout = require "pfm.recording.layout"
 local symbols = require "pfm.symbols"
 local text_file = require "pfm.util.text_file"
 local writer = require "pfm.recording.writer"
@@ -77,7 +76,7 @@ collector.__index = collector
 -- for block in s:each_block() do c:block(block) end
 -- print(c:objects()[1].path)
 function embedded_symbols.collector(sizes)
-   return setmetatable({ sizes = sizes, tally = blocks.tally("pid", "ip"), resolver = symbols.resolver() }, collector)
+   return setmetatable({ sizes = sizes, tally = blocks.counter("pid", "ip"), resolver = symbols.resolver() }, collector)
 end
 
 --- Adds samples.
@@ -137,7 +136,7 @@ local function values_of(t)
 end
 
 local function samples_in(block)
-   return (select(2, blocks.tally("pmd"):add(block:sub(1, layout.BUFFER_HEADER), {})))
+   return (select(2, blocks.counter("ovfl_pmd"):add(block:sub(1, blocks.head_size), {})))
 end
 
 --- Writes a recording into a file: one of `recording.of`, or one that was cut or killed, made whole as far as it

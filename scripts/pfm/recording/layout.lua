@@ -5,7 +5,6 @@
 local layout = {}
 
 layout.VERSION, layout.OLDEST = 2, 1   -- of the format: what is written, what can still be read
-layout.BUFFER_HEADER = 128             -- bytes, of a sampling buffer
 layout.PMDS, layout.EVENTS = 320, 64   -- numbers of PMDs, and events, that samples can be of
 layout.SETS = 2 ^ 16                   -- numbers of event sets
 

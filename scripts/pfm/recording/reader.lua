@@ -2,6 +2,7 @@
 --- Reads the file of a recording, and says what is wrong with it.
 -- @module pfm.recording.reader
 
+local blocks = require "lpfm.blocks"
 local chunks = require "lpfm.chunks"
 local layout = require "pfm.recording.layout"
 local render = require "pfm.render"
@@ -93,7 +94,7 @@ end
 -- @param file of `lpfm.chunks`
 function reader.chunks(self, file)
    for tag, at, length in sound_chunks(self, file) do
-      if tag == "SMPL" and length >= layout.BUFFER_HEADER then
+      if tag == "SMPL" and length >= blocks.head_size then
          self.blocks[#self.blocks + 1] = { at = at, length = length }
       elseif take[tag] or tag == "SMPL" then
          local value = take[tag] and render.from_json(file:body(at, length))

@@ -98,15 +98,15 @@ function samples.each(self, resolver, only)
    return function()
       local raw, event = next_raw(), nil
       while raw do
-         event = samples.event(self, raw.pmd, raw.set)
+         event = samples.event(self, raw.ovfl_pmd, raw.set)
          if not only or (event and event.name == only) then break end
          raw = next_raw()
       end
       if not raw then return nil end
-      local key, where = event or raw.pmd, resolver:resolve(raw.pid, raw.ip)
+      local key, where = event or raw.ovfl_pmd, resolver:resolve(raw.pid, raw.ip)
       names[key] = names[key] or value_names(self, event)
       return with_values({
-         event = event and event.name or "PMD" .. raw.pmd, time = raw.tstamp / 1e9, pid = raw.pid, tid = raw.tid,
+         event = event and event.name or "PMD" .. raw.ovfl_pmd, time = raw.tstamp / 1e9, pid = raw.pid, tid = raw.tid,
          comm = samples.comm(self, raw.tid, raw.pid), process = samples.comm(self, raw.pid, raw.pid), cpu = raw.cpu,
          address = raw.ip, period = period_of(self, event, raw), symbol = render.printable(where.func),
          offset = where.offset, object = render.printable(where.object), where = where,

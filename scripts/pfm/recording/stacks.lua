@@ -12,7 +12,7 @@ local symbols = require "pfm.symbols"
 
 local stacks = {}
 
-local FIELDS = { "pid", "tid", "set", "pmd", "ip" }
+local FIELDS = { "pid", "tid", "set", "ovfl_pmd", "ip" }
 
 local function numbered(name, id, wanted)
    return wanted and ("%s (%d)"):format(name, id) or name

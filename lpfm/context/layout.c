@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lpfm.h"
+#include "context/layout.h"
 
 static uint32_t layout_key(uint16_t set, uint16_t pmd)
 {
@@ -48,7 +48,7 @@ bool lpfm_layouts_reserve(struct lpfm_layouts *ls, size_t n)
 	return true;
 }
 
-static struct lpfm_layout *get(struct lpfm_layouts *ls, uint32_t key)
+struct lpfm_layout *lpfm_layouts_at(struct lpfm_layouts *ls, uint32_t key)
 {
 	size_t i = lower_bound(ls, key);
 
@@ -60,19 +60,24 @@ static struct lpfm_layout *get(struct lpfm_layouts *ls, uint32_t key)
 	return &ls->list[i];
 }
 
+void lpfm_layout_count(struct lpfm_layout *layout)
+{
+	layout->n = 0;
+	for (int i = 0; i < PFM_PMD_BV; i++)
+		layout->n += (uint32_t)__builtin_popcountll(layout->pmds[i]);
+}
+
 void lpfm_layouts_put(struct lpfm_layouts *ls, const pfarg_pmd_t *pmd)
 {
 	struct lpfm_layout *layout;
 
 	if (pmd->reg_flags & PFM_REGFL_CHECK)
 		return;
-	layout = get(ls, layout_key(pmd->reg_set, pmd->reg_num));
+	layout = lpfm_layouts_at(ls, layout_key(pmd->reg_set, pmd->reg_num));
 	if (pmd->reg_flags & PFM_REGFL_VALUES)
 		return;
 	memcpy(layout->pmds, pmd->reg_smpl_pmds, sizeof(layout->pmds));
-	layout->n = 0;
-	for (int i = 0; i < PFM_PMD_BV; i++)
-		layout->n += (uint32_t)__builtin_popcountll(layout->pmds[i]);
+	lpfm_layout_count(layout);
 }
 
 void lpfm_layouts_drop_set(struct lpfm_layouts *ls, uint16_t set)
@@ -93,11 +98,19 @@ void lpfm_layouts_free(struct lpfm_layouts *ls)
 	*ls = (struct lpfm_layouts){ 0 };
 }
 
+static const struct lpfm_layout *find(const struct lpfm_layouts *ls, uint32_t key)
+{
+	size_t i = lower_bound(ls, key);
+
+	return i < ls->n && ls->list[i].key == key ? &ls->list[i] : NULL;
+}
+
 const struct lpfm_layout *lpfm_layouts_find(const struct lpfm_layouts *ls, uint16_t set, uint16_t pmd)
 {
 	static const struct lpfm_layout nothing;
-	uint32_t key = layout_key(set, pmd);
-	size_t i = lower_bound(ls, key);
+	const struct lpfm_layout *found = find(ls, layout_key(set, pmd));
 
-	return i < ls->n && ls->list[i].key == key ? &ls->list[i] : &nothing;
+	if (!found && ls->any_set)
+		found = find(ls, layout_key(0, pmd));
+	return found ? found : &nothing;
 }

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* object.h - userdata with a class. */
+#ifndef LPFM_OBJECT_H
+#define LPFM_OBJECT_H
+
+#include "base/class.h"
+#include "base/module.h"
+
+/*
+ * Makes the class's metatable. Methods are found by name unless metas has an __index of its own; a
+ * __gc of its own ends with lpfm_object_retire(), without one there is one that only does that.
+ */
+void lpfm_class_new(lua_State *L, const struct lpfm_class *class, const luaL_Reg *methods,
+		    const luaL_Reg *metas);
+/*
+ * Pushes a zeroed userdata that is nothing yet: the caller makes it harmless to __gc, then arms it,
+ * and only then acquires what it will hold.
+ */
+void *lpfm_object_new(lua_State *L, size_t size);
+void lpfm_object_arm(lua_State *L, void *object, const struct lpfm_class *class);
+void lpfm_object_retire(void *object);
+/* The object at idx, or a raise if it is not of this class. */
+void *lpfm_object_check(lua_State *L, int idx, const struct lpfm_class *class);
+
+/* The object at idx, or NULL if it is not of this class. It is told by what it holds. */
+static inline void *lpfm_object_test(lua_State *L, int idx, const struct lpfm_class *class)
+{
+	struct lpfm_head *head = lua_touserdata(L, idx);
+
+	if (!head || lua_objlen(L, idx) < sizeof(*head) || head->class != class)
+		return NULL;
+	return head;
+}
+
+/* Keeps the value at idx alive as long as the userdata on top of the stack. */
+void lpfm_object_anchor(lua_State *L, int idx);
+
+#endif

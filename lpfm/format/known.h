@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* known.h - the sampling formats whose buffers are known here. */
+#ifndef LPFM_KNOWN_H
+#define LPFM_KNOWN_H
+
+#include "ffi/objects.h"
+
+/* What a format leaves in the buffer, by its name or, where that is NULL, its UUID. */
+enum lpfm_format lpfm_format_kind(const char *name, const unsigned char *uuid);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * entry.h - what the header of a sample of the default format says, by name, and where (3.6.4).
+ *
+ * The one table of the fields' names and places: of live buffers and of recorded ones. Samples of n-way
+ * are those of 2.x.
+ */
+#ifndef LPFM_ENTRY_H
+#define LPFM_ENTRY_H
+
+#include "base/module.h"
+#include "ffi/objects.h"
+
+enum lpfm_smpl_field {
+	LPFM_SMPL_IP, LPFM_SMPL_TID, LPFM_SMPL_PID, LPFM_SMPL_CPU, LPFM_SMPL_TSTAMP, LPFM_SMPL_SET,
+	LPFM_SMPL_OVFL_PMD, LPFM_SMPL_LAST_RESET, LPFM_SMPL_FIELDS
+};
+
+/* How a sample begins. */
+enum lpfm_entry {
+	LPFM_ENTRY_2X,		/* pfm_dfl_smpl_entry_t */
+	LPFM_ENTRY_06,		/* pfm_default_smpl_entry_t, of section 3.6 */
+	LPFM_ENTRY_IIP,		/* IIP_HDR: the instruction pointer alone */
+	LPFM_ENTRY_NONE,	/* NO_HDR */
+	LPFM_ENTRIES
+};
+
+/* Where a field lies in a sample; width 0: such samples do not have it. */
+struct lpfm_place {
+	uint8_t	offset, width;		/* bytes */
+};
+
+struct lpfm_smpl_name {
+	const char		*name;
+	const char		*also;		/* another name that is taken for it, or NULL */
+	struct lpfm_place	at[LPFM_ENTRIES];
+};
+
+extern const struct lpfm_smpl_name lpfm_smpl_names[LPFM_SMPL_FIELDS];
+/* Pushes the names, for messages. */
+const char *lpfm_smpl_names_text(lua_State *L);
+
+/* The field of that name, or LPFM_SMPL_FIELDS. */
+enum lpfm_smpl_field lpfm_smpl_field(const char *name);
+
+enum lpfm_entry lpfm_entry_of(const struct lpfm_context *ctx);
+/* Bytes. */
+uint8_t lpfm_entry_size(enum lpfm_entry entry);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* header.h - the header of a sampling buffer of the default format or n-way, whichever layout it has (3.6.3). */
+#ifndef LPFM_HEADER_H
+#define LPFM_HEADER_H
+
+#include "ffi/objects.h"
+
+/* Of n-way, count, cur_offs and first are those of the region to be read next. */
+struct lpfm_smpl_hdr {
+	uint64_t	count, cur_offs, overflows, size;
+	uint32_t	version, flags;
+	uint64_t	first;		/* offset of the first sample */
+	uint64_t	lost;		/* n-way: samples overwritten */
+	uint32_t	regions;	/* n-way; 0: it has none */
+};
+
+/* The header of the format's at buf. */
+void lpfm_smpl_hdr_read(struct lpfm_smpl_hdr *hdr, enum lpfm_format format, const void *buf);
+/* How large that header is. */
+size_t lpfm_smpl_hdr_size(enum lpfm_format format);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * walk.h - walking over the samples of the default format, in all its layouts (3.6).
+ *
+ * A walk trusts nothing it finds in the buffer: a sample that does not lie within it ends the walk. It
+ * believes the header's count, not its offset, as the specification wants it (3.6.3).
+ */
+#ifndef LPFM_WALK_H
+#define LPFM_WALK_H
+
+#include <string.h>
+
+#include "base/module.h"
+#include "samples/entry.h"
+
+/*
+ * What it takes to step. A macro, because LuaJIT reads it, too: it compiles loops that step by
+ * themselves (ffi/step.lua).
+ */
+#define LPFM_STEP \
+	const unsigned char *next;	/* where the current sample ends, the next begins */ \
+	const unsigned char *limit;	/* of the samples' memory */ \
+	uint64_t size;			/* of a sample that holds body */ \
+	uint64_t index;			/* of the current one, from 1; 0: not at one */ \
+	uint64_t count; \
+	const unsigned int *now;	/* the context's epoch */ \
+	unsigned int epoch;		/* when the walk began: an older one is stale */ \
+	uint32_t key;			/* set << 16 | pmd that body is of; all ones: none yet */ \
+	uint8_t head_size;		/* of a sample's header */ \
+	uint8_t set_at, pmd_at;		/* where it says what the sample holds */ \
+	uint8_t fixed;			/* all samples hold body: no need to look */
+
+struct lpfm_walk {
+	LPFM_STEP
+	bool			turned;		/* body has changed: refs have to be settled */
+	enum lpfm_entry		entry;		/* what samples begin with */
+	const struct lpfm_context *ctx;		/* NULL: of a recorded buffer */
+	const struct lpfm_layouts *layouts;
+	struct lpfm_layout	body;		/* of the current sample; a copy, for layouts may change */
+};
+
+/* A walk over nothing, for samples of these layouts. */
+void lpfm_walk_begin(struct lpfm_walk *w, enum lpfm_entry entry, const struct lpfm_layouts *layouts);
+/* A walk before the first sample of a context's buffer; raises if the samples cannot be told apart. */
+void lpfm_walk_start(lua_State *L, struct lpfm_walk *w, const struct lpfm_context *ctx);
+/* Raises, the walk's context having been closed or restarted since. */
+int lpfm_walk_stale(lua_State *L, const struct lpfm_walk *w);
+/* Raises: the next sample does not lie in the buffer. The walk is at its end, and at no sample. */
+int lpfm_walk_broken(lua_State *L, struct lpfm_walk *w);
+/* The next sample holds what this PMD of this set has it hold. */
+void lpfm_walk_turn(struct lpfm_walk *w, uint16_t set, uint16_t pmd);
+
+/* The width bytes at. */
+static inline uint64_t lpfm_load(const unsigned char *at, unsigned int width)
+{
+	uint16_t half;
+	uint32_t word;
+	uint64_t value;
+
+	if (__builtin_expect(width == sizeof(value), 1)) {
+		memcpy(&value, at, sizeof(value));
+		return value;
+	}
+	if (width == sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		return word;
+	}
+	memcpy(&half, at, sizeof(half));
+	return half;
+}
+
+/* Of a walk over a context's buffer. Closing counts as a restart here: one comparison for both. */
+static inline void lpfm_walk_check(lua_State *L, const struct lpfm_walk *w)
+{
+	if (__builtin_expect(w->epoch != *w->now, 0))
+		lpfm_walk_stale(L, w);
+}
+
+/* Looks up what the sample at w->next holds, if that is not what the last one held. */
+static inline void lpfm_walk_body(struct lpfm_walk *w)
+{
+	uint16_t set, pmd;
+
+	memcpy(&set, w->next + w->set_at, sizeof(set));
+	memcpy(&pmd, w->next + w->pmd_at, sizeof(pmd));
+	if (__builtin_expect(w->key != ((uint32_t)set << 16 | pmd), 0))
+		lpfm_walk_turn(w, set, pmd);
+}
+
+/* To the next sample: 1; 0 after the last; -1 if it does not fit into the buffer. */
+static inline int lpfm_walk_next(struct lpfm_walk *w)
+{
+	size_t left = (size_t)(w->limit - w->next);
+
+	if (w->index >= w->count)
+		return 0;
+	if (!w->fixed && left >= w->head_size)
+		lpfm_walk_body(w);
+	if (__builtin_expect(left < w->size, 0))
+		return -1;
+	w->next += w->size;
+	w->index++;
+	return 1;
+}
+
+/* The current sample. */
+static inline const unsigned char *lpfm_walk_at(const struct lpfm_walk *w)
+{
+	return w->next - w->size;
+}
+
+/* The i-th value of the current sample, from 0; there are w->body.n. */
+static inline uint64_t lpfm_walk_value(const struct lpfm_walk *w, unsigned int i)
+{
+	return lpfm_load(lpfm_walk_at(w) + w->head_size + i * sizeof(uint64_t), sizeof(uint64_t));
+}
+
+/* Field f of the current sample; 0: it has none. */
+static inline uint64_t lpfm_walk_field(const struct lpfm_walk *w, enum lpfm_smpl_field f)
+{
+	struct lpfm_place place = lpfm_smpl_names[f].at[w->entry];
+
+	return place.width ? lpfm_load(lpfm_walk_at(w) + place.offset, place.width) : 0;
+}
+
+static inline bool lpfm_walk_holds(const struct lpfm_walk *w, unsigned int num)
+{
+	return w->body.pmds[num / 64] >> (num % 64) & 1;
+}
+
+/* How many PMDs below num the sample holds. */
+static inline unsigned int lpfm_walk_rank(const struct lpfm_walk *w, unsigned int num)
+{
+	unsigned int rank = 0, i;
+
+	for (i = 0; i < num / 64; i++)
+		rank += (unsigned int)__builtin_popcountll(w->body.pmds[i]);
+	return rank + (unsigned int)__builtin_popcountll(w->body.pmds[i] & ((1ULL << num % 64) - 1));
+}
+
+/* The value of PMD num in the current sample, if it is there. */
+static inline bool lpfm_walk_pmd(const struct lpfm_walk *w, unsigned int num, uint64_t *value)
+{
+	if (num >= PFM_MAX_PMDS || !lpfm_walk_holds(w, num))
+		return false;
+	*value = lpfm_walk_value(w, lpfm_walk_rank(w, num));
+	return true;
+}
+
+#endif
