@@ -174,7 +174,7 @@ describe("3.1.2 PFM_WRITE_PMCS", function()
       assert.are.same({ -20, 33 }, ctx:read_values { 4, 5 })
    end)
 
-   it("reg_reset_pmds: 'registers to reset when the associated counting PMD register overflows', also one that just wraps",
+   it("reg_reset_pmds: 'registers to reset when the associated counting PMD register overflows', or just wraps",
       function()
          local m = sim.machine()
          local ctx = sim.context()

@@ -286,7 +286,7 @@ describe("5.6 Support for code and data range restrictions", function()
       end
    end)
 
-   it("5.6.2: 'not possible to use the debug registers for both': nor does a debugger get them from a context", function()
+   it("5.6.2: 'not possible to use the debug registers for both': a debugger does not get a context's", function()
       local m = sim.machine()
       local ctx = sim.context()
       assert(ctx:write_pmcs { { num = 256, value = 0x1000 }, { num = 257, value = 0xfff } })
