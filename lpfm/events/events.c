@@ -239,8 +239,10 @@ static void append_generic(lua_State *L, int list, const char *pattern, const ch
 Names of events. The software counters and virtual registers, which every machine has, come last.
 @function lpfm.events
 @tparam[opt] string pattern with `*` and `?`, else a part of the name; case does not count
-@tparam[opt] table options `pmu`: another model; `masks`: also `NAME:MASK`; `generic`: also generic names and
-presets
+@tparam[opt] table options
+@string[opt] options.pmu another PMU model
+@bool[opt] options.masks list NAME:MASK, too
+@bool[opt] options.generic list generic names and presets, too
 @treturn[1] {string,...}
 @return[2] nil
 @treturn[2] string message

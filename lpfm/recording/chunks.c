@@ -9,7 +9,7 @@ Files of chunks: what a recording is made of. A chunk is a head of 16 bytes and 
 
 A file that was cut or damaged is read as far as it goes: what is not sound is passed over up to the next chunk.
 scripts/pfm/recording/format.md says what the chunks of a recording hold.
-@module lpfm.chunks
+@classmod chunks
 */
 #include <errno.h>
 #include <fcntl.h>
@@ -255,7 +255,7 @@ static const char *look_at(int fd)
 
 /***
 Opens a file of chunks.
-@function open
+@function lpfm.chunks.open
 @string path
 @treturn[1] file
 @return[2] nil
@@ -286,7 +286,7 @@ static int chunks_open(lua_State *L)
 
 /***
 The head of a chunk.
-@function head
+@function lpfm.chunks.head
 @string tag four letters
 @string body
 @treturn string 16 bytes, to be written before the body
@@ -310,7 +310,7 @@ static int chunks_head(lua_State *L)
 
 /***
 CRC-32 (that of zlib and PNG) of some strings in a row.
-@function crc32
+@function lpfm.chunks.crc32
 @string ...
 @treturn number
 @usage assert(chunks.crc32("1234", "56789") == 0xcbf43926)

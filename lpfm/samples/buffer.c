@@ -98,7 +98,7 @@ struct lpfm_context *lpfm_buffer_samples(lua_State *L, int idx)
 }
 
 /***
-The buffer's header (3.6.3).
+The buffer's header (specification 3.6.3).
 @function buffer:header
 @treturn table {count=samples, cur_offs=bytes, overflows=times it was full, size=bytes, version=,
 flags=list of NO_HDR, IIP_HDR}; of n-way, count and cur_offs are of the region to be read next, and

@@ -127,8 +127,15 @@ static uint64_t affinity_of(lua_State *L, int idx, const char *call)
 /***
 A new thread, ready to run.
 @function machine:spawn
-@tparam table spec {program=, name=, cpu= or affinity={cpus}, uid=1000, gid=1000, process=pid to join,
-kernel=true}
+@tparam table spec
+@tparam table spec.program list of steps, see above: `{ip=, ns=, events={...}}`, `{loop=n, ...}`, `{sleep=ns}`, ...
+@string[opt] spec.name its name
+@int[opt] spec.cpu the CPU it runs on
+@tparam[opt] {int,...} spec.affinity the CPUs it may run on
+@int[opt=1000] spec.uid its user
+@int[opt=1000] spec.gid its group
+@int[opt] spec.process pid of the process to join
+@bool[opt] spec.kernel a kernel thread
 @treturn[1] int its thread id
 @return[2] nil
 @treturn[2] string message, which names the step that is wrong
@@ -302,7 +309,11 @@ static int sim_share(lua_State *L)
 /***
 A device that interrupts a CPU: once at start, or from then on every period.
 @function machine:interrupt
-@tparam table spec {cpu=0, start=ns, period=ns, program=sites of level "interrupt"}
+@tparam table spec
+@int[opt=0] spec.cpu which CPU
+@int[opt] spec.start ns, the first interrupt
+@int[opt] spec.period ns between them
+@tparam table spec.program list of sites of level "interrupt"
 @return[1] true
 @return[2] nil
 @treturn[2] string message
@@ -355,11 +366,16 @@ static uint64_t duration(lua_State *L, int idx)
 }
 
 /***
-Lets time pass: for so long, or until something happens, but no longer than that (10 s if no time is
-given).
+Lets time pass: for a while, or until something happens but at most that long (10 s if no time is given).
 @function machine:run
-@tparam table spec {s=, ms=, us=, ns=, and one of until_message=context (true: a new one, of any context),
-until_exit=tid, until_idle=true}
+@tparam table spec
+@number[opt] spec.s seconds
+@number[opt] spec.ms milliseconds
+@number[opt] spec.us microseconds
+@number[opt] spec.ns nanoseconds
+@param[opt] spec.until_message a context: until it has a message; true: until any context has a new one
+@int[opt] spec.until_exit a thread: until it has ended
+@bool[opt] spec.until_idle until no thread can run
 @return[1] true
 @return[2] nil
 @treturn[2] string "timeout": it did not happen
@@ -422,7 +438,7 @@ static int sim_time(lua_State *L)
 
 /***
 Changes an option of a running computer: skid, memlock, debugger (1 while a debugger uses the debug
-registers), tool_cpu (the CPU of the outside tool).
+registers), tool_cpu (the CPU that the measuring tool runs on).
 @function machine:set
 @string option
 @int value

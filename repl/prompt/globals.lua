@@ -28,6 +28,9 @@ local own = {
    session = function(...) return require("repl.prompt.jobs").start(...) end,
    sessions = function() return require("repl.prompt.jobs").list() end,
    show = function(...) require("repl.prompt.show").print(...) end,
+   --- Leaves the prompt.
+   -- @function quit
+   -- @prompt quit
    quit = function() error(globals.quitting, 0) end,
 }
 

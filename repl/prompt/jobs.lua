@@ -201,9 +201,12 @@ local function make_job(what, list, more)
    return require("repl.command.stat").job(what, list, more), "counting"
 end
 
---- Begins a session in the background.
--- @param what a shell command line, or a table: `command={...}`, `tids={...}` or `cpus={...}`; `events`,
--- `threads=true`, `seconds`; `record=FILE` samples, with `period` or `frequency`
+--- Counts, or samples, in the background, while you type on.
+-- @prompt session
+-- @param what a shell command line, or a table as for `count.run`, and:
+-- @string[opt] what.record a file: sample into it
+-- @int[opt] what.period events between samples
+-- @int[opt] what.frequency samples a second
 -- @tparam[opt] string list events
 -- @tparam[opt] string groups metric groups
 -- @treturn session
@@ -284,6 +287,7 @@ local function list_text(list)
 end
 
 --- All sessions of this prompt.
+-- @prompt sessions
 -- @treturn table of sessions; prints itself
 function jobs.list()
    jobs.turn()

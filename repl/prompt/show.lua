@@ -196,6 +196,7 @@ function show.text(value)
 end
 
 --- Prints values as the prompt does.
+-- @prompt show
 -- @param ...
 function show.print(...)
    local parts = {}

@@ -392,11 +392,16 @@ local function check_usable(self)
 end
 
 --- Prepares a profile; `profile.run` carries it out.
--- @tparam table spec a target of `pfm.measure`, and `events` (default "cpu-clock"), `period` or `frequency`,
--- optional `from` (what has to happen first, as "page-faults:1000 then cs:10"), `random` (for
--- `pfm.randomize.resolve`: `{mask=, seed=}`, `{distribution=, seed=}`),
--- `with` (events recorded with each sample), `buffer` (bytes), `prompt` (samples are handed on within half a
--- second, not when they are many)
+-- @tparam table spec a target, as for `measure.run`, and:
+-- @string[opt="cpu-clock"] spec.events names of events
+-- @int[opt] spec.period events (clocks: ns) between samples
+-- @int[opt=1000] spec.frequency samples a second, if there is no period
+-- @string[opt] spec.from what has to happen first, as "page-faults:1000 then cs:10"
+-- @tparam[opt] table spec.random randomized periods: `{mask=, seed=}` or `{distribution=, seed=}`, for
+-- `randomize.resolve`
+-- @string[opt] spec.with events recorded with each sample
+-- @int[opt] spec.buffer bytes of the sampling buffer
+-- @bool[opt] spec.prompt hand samples on within half a second, however few
 -- @treturn table with `events`, `periods`, `with`, `fixed` (every sample stands for one period), for a
 -- recording's head
 -- @usage

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- More events than counters: event sets take turns, and what was seen is scaled to the whole (3.7.2).
+--- More events than counters: event sets take turns, and what was seen is scaled to the whole (specification 3.7.2).
 --
 -- A set is left after a time or after so many occurrences of an event. A count is scaled by the share of the time
 -- (of the occurrences) in which its sets were active: figure 3.32. How wrong that can be is estimated from the

@@ -244,7 +244,7 @@ local function add_list(self, list, timeout, out)
 end
 
 --- What `setup.start` needs to count by a plan. The sets may be there several times, as lists with a timeout
--- each (3.7.5): `ctx:start(plan.first_set(self, list))` goes on with another list.
+-- each (specification 3.7.5): `ctx:start(plan.first_set(self, list))` goes on with another list.
 -- @tparam table self the plan; with `trigger`, an event of which so many occurrences (`n`) lead to the next set;
 -- `base`: the id of its first set; `limit`, of a plan with one set: the register `num` notifies after `n`
 -- @tparam {number,...} timeouts ns between the switches of sets, of each list
