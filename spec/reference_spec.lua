@@ -22,10 +22,19 @@ end
 local elsewhere = {
    ["pfm.ffi"] = not rawget(_G, "jit"), ["pfm.ffi.samples"] = true }
 
--- Modules are at hand under their last names, and what the prompt has.
+-- What the prompt calls by this name.
+local function of_prompt(name)
+   for _, item in ipairs(doc.all()) do
+      local module, own = item.name:match("^(.*)%.([%w_]+)$")
+      if item.prompt == name then return require(module)[own] end
+   end
+end
+
+-- What the prompt has; modules are at hand under their last names.
 local environment = setmetatable({}, { __index = function(_, name)
    if _G[name] ~= nil then return _G[name] end
-   if commands.rows[name] then return commands.module(name).call end
+   local function_of_prompt = of_prompt(name)
+   if function_of_prompt then return function_of_prompt end
    for _, prefix in ipairs { "pfm.", "", "lpfm." } do
       local ok, module = pcall(require, prefix .. name)
       if ok then return module end
@@ -141,6 +150,27 @@ describe("lpfm.help", function()
       assert.equal(lpfm.help("lpfm.create"), lpfm.help(lpfm.create))
       assert.equal(lpfm.help("pfm.count"), lpfm.help(require "pfm.count"))
       ctx:close()
+   end)
+
+   it("lists public modules, and finds words in them; private ones answer to their full names", function()
+      assert.falsy(lpfm.help():find("repl.", 1, true))
+      assert.falsy(lpfm.help():find("pfm.analyze.columns", 1, true))
+      assert.truthy(lpfm.help():find("pfm.analyze ", 1, true))
+      assert.falsy(lpfm.help("of the"):find("repl.", 1, true))
+      assert.truthy(lpfm.help("pfm.analyze.columns.span"):find("pfm.analyze.span", 1, true))
+   end)
+
+   it("shows the fields of tables, those of another function by name, lists line by line", function()
+      assert.truthy(lpfm.help("lpfm.create"):find("\n      buf_size +int: bytes of its buffer %(65536%)\n"))
+      assert.truthy(lpfm.help("pfm.count.prepare"):find("\n      events, interval,", 1, true))
+      assert.truthy(lpfm.help("lpfm.machine"):find("\n      hw_counters number of hardware counters\n", 1, true))
+      assert.truthy(lpfm.help("lpfm.register_format"):find("\n   - init(self): ", 1, true))
+   end)
+
+   it("fills lines to the width that is asked for", function()
+      for line in doc.text("lpfm.register_format", 60):gmatch("[^\n]+") do
+         assert(#line <= 60 or line:find("^      "), line)
+      end
    end)
 
    it("lists all modules, finds words, and has a guess for a slip", function()

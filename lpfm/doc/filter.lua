@@ -108,11 +108,23 @@ local function write(value, indent)
    return #out == 0 and "{}" or "{\n" .. table.concat(out, ",\n") .. " }"
 end
 
+-- A name that two modules have (pfm.ffi's contexts are contexts, too) says in the second whose it is.
+local function tell_apart(modules)
+   local seen = {}
+   for _, module in ipairs(modules) do
+      for _, item in ipairs(module.items) do
+         if seen[item.name] then item.name = module.name .. "." .. item.name end
+         seen[item.name] = true
+      end
+   end
+end
+
 --- Writes the table to the file named in REFERENCE.
 -- @tparam table modules of LDoc
 function filter.dump(modules)
    local out = {}
    for i, module in ipairs(modules) do out[i] = module_of(module) end
+   tell_apart(out)
    local file = assert(io.open(os.getenv "REFERENCE", "w"))
    assert(file:write("return ", write(out, " "), "\n"))
    assert(file:close())

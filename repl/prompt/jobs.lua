@@ -210,7 +210,7 @@ end
 -- @tparam[opt] string list events
 -- @tparam[opt] string groups metric groups
 -- @treturn session
--- @usage s = session("make", "page-faults"); s:pause(); s:resume(); s:wait()
+-- @usage s = session("sleep 100", "page-faults"); s:pause(); s:resume(); s:kill(); s:wait()
 function jobs.start(what, list, groups)
    local job, doing = make_job(what, list, groups)
    measure.check(job.target)

@@ -31,7 +31,8 @@ end
 local function by_name(list)
    local out = {}
    for _, field in ipairs(list or {}) do
-      out[field.name] = out[field.name] or field.text .. (field.default and " (" .. field.default .. ")" or "")
+      local default = field.default and " (" .. field.default .. ")" or ""
+      out[field.name] = out[field.name] or field.text:gsub("`", "") .. default
    end
    return next(out) and out or nil
 end

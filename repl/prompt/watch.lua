@@ -354,7 +354,12 @@ end
 -- @tparam[opt] {int,...} options.pmds PMDs to show instead of those that were programmed
 -- @number[opt=0.01] options.step seconds that the simulated computer runs for each refresh
 -- @treturn table of `{name=, num=, set=, count=, rate=}` per counter, and `seconds`, `refreshes`
--- @usage watch(c, {interval = 0.5})
+-- @usage
+-- c = lpfm.create()
+-- c:write_pmcs { { num = 66, value = 9 } }; c:write_pmds { { num = 66, value = 0 } }
+-- c:load(); c:start()
+-- watch(c, { pmds = { 66 }, interval = 0.05, count = 2 })
+-- c:close()
 function watch.call(what, options)
    local view = new_view(what, check_options(options or {}))
    view.keys = view.screen ~= nil and view.screen.raw(true)

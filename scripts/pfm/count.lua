@@ -314,7 +314,7 @@ local function handlers(self, spec)
 end
 
 --- Prepares a count; `count.run` does all of it.
--- @tparam table spec as of `count.run`
+-- @tparam table spec as for `count.run`
 -- @treturn table for `count.complete`, with `on`, the handlers for `pfm.measure`
 -- @usage local c = count.prepare { command = { "true" }, events = "page-faults" }
 -- print(count.complete(c, measure.run(c.target, c.on)).events[1].value)

@@ -62,6 +62,21 @@ local function get_index()
    return index
 end
 
+-- --- fields ----------------------------------------------------------------------------------------
+
+local add_inherited
+
+local function add_fields(out, p)
+   for _, field in ipairs(p.fields or {}) do out[#out + 1] = field end
+   add_inherited(out, p)
+end
+
+function add_inherited(out, p)
+   for _, like in ipairs(p.like and doc.entries(p.like) or {}) do
+      for _, other in ipairs(like.params) do add_fields(out, other) end
+   end
+end
+
 -- --- text ------------------------------------------------------------------------------------------
 
 local function plain(text)
@@ -104,6 +119,14 @@ local function block(text)
    return "   " .. text:gsub("\n", "\n   ")
 end
 
+-- Names of the fields that a parameter has "as for" those of another function.
+local function inherited(p)
+   local fields, out = {}, {}
+   add_inherited(fields, p)
+   for i, field in ipairs(fields) do out[i] = field.name end
+   return table.concat(out, ", ")
+end
+
 -- "int: bytes of its buffer (65536)" beside each name; the fields of a table further in.
 local function add_params(out, list, indent, width)
    local column = 10
@@ -113,6 +136,8 @@ local function add_params(out, list, indent, width)
       if p.default then what = what .. " (" .. p.default .. ")" end
       local first = ("%s%-" .. column .. "s "):format(indent, p.name)
       out[#out + 1] = what == "" and first:gsub("%s+$", "") or wrap(what, first, (" "):rep(#first), width)
+      local others = inherited(p)
+      if others ~= "" then out[#out + 1] = wrap(others, indent .. "   ", indent .. "   ", width) end
       add_params(out, p.fields or {}, indent .. "   ", width)
    end
 end
@@ -277,13 +302,6 @@ end
 -- @usage assert(require("pfm.doc").entries("ctx.read_pmds")[1].name == "context:read_pmds")
 function doc.entries(name)
    return get_index().keys[canonical(name)] or {}
-end
-
-local function add_fields(out, p)
-   for _, field in ipairs(p.fields or {}) do out[#out + 1] = field end
-   for _, like in ipairs(p.like and doc.entries(p.like) or {}) do
-      for _, other in ipairs(like.params) do add_fields(out, other) end
-   end
 end
 
 --- The fields of the tables that a function takes, those that it takes "as for" another one among them.

@@ -20,6 +20,9 @@ figure.__index = figure
 --- Draws a figure as text.
 -- @tparam[opt] table view `width`, `height` in characters; `utf8`, `colour` where the environment is not to decide
 -- @treturn string
+-- @usage
+-- local figure = require("pfm.plot").bars({ { "parse", 83.4 }, { "hash", 15 } }, { unit = "%" })
+-- print(figure:text { width = 60, colour = false })
 function figure:text(view)
    view = view or {}
    local terminal = screen.is_terminal()
@@ -38,6 +41,8 @@ end
 --- Draws a figure into a file, with gnuplot.
 -- @string path ending in .svg or .png
 -- @tparam[opt] table size `width`, `height` in pixels
+-- @usage
+-- require("pfm.plot").bars({ { "parse", 83.4 }, { "hash", 15 } }, { unit = "%" }):save("shares.svg")
 function figure:save(path, size)
    require("pfm.plot.gnuplot").draw(self, path, size)
 end
@@ -148,7 +153,7 @@ plot.views = { bars = true, time = true, heat = true, histogram = true }
 -- @string[opt="bars"] what "bars", "time", "heat" or "histogram"
 -- @tparam[opt] table opts of `pfm.plot.views`
 -- @treturn figure
--- @usage require("pfm.plot").session(assert(recording.open "lpfm.data"), "time"):save("course.svg")
+-- @usage require("pfm.plot").recording(assert(recording.open "lpfm.data"), "time"):save("course.svg")
 function plot.recording(self, what, opts)
    local from = require "pfm.plot.views"
    opts = opts or {}

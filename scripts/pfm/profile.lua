@@ -519,7 +519,7 @@ function profile.run(self, sink, on_tick)
 end
 
 --- Samples into memory.
--- @tparam table spec as of `profile.prepare`
+-- @tparam table spec as for `profile.prepare`
 -- @treturn table of `profile.run`, and `blocks`, `maps` (by pid, a list), `comms` (by tid), `sizes`
 -- @usage local p = profile.collect{command = {"sh", "-c", "ls -lR /etc >/dev/null"}, frequency = 1000}
 function profile.collect(spec)

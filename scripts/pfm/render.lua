@@ -61,6 +61,7 @@ end
 --- A size in bytes.
 -- @tparam number n bytes
 -- @treturn string
+-- @usage render.bytes(65536) --> "64.0 KiB"
 function render.bytes(n)
    if n < 1024 then return ("%d bytes"):format(n) end
    return scaled(n, { { 2 ^ 30, "GiB" }, { 2 ^ 20, "MiB" }, { 2 ^ 10, "KiB" } }, 1)
@@ -101,6 +102,7 @@ end
 --- A rate.
 -- @tparam number n per second
 -- @treturn string
+-- @usage render.rate(1234567) --> "1.235 M/s"
 function render.rate(n)
    if n >= 1e9 then return ("%.3f G/s"):format(n / 1e9) end
    if n >= 1e6 then return ("%.3f M/s"):format(n / 1e6) end
@@ -138,6 +140,7 @@ end
 -- @tparam string text
 -- @tparam number columns
 -- @treturn string
+-- @usage render.cut("a long name", 6)
 function render.cut(text, columns)
    if render.width(text) <= columns then return text end
    local chars = characters(text)
@@ -149,6 +152,7 @@ end
 -- @tparam string text
 -- @tparam number columns
 -- @treturn string
+-- @usage render.shorten("/usr/lib/x86_64-linux-gnu/libc.so.6", 20)
 function render.shorten(text, columns)
    if render.width(text) <= columns then return text end
    local chars = characters(text)
@@ -160,6 +164,7 @@ end
 --- A size from what a person types: "64K", "1M", "65536".
 -- @tparam string text
 -- @return bytes, or nil and a message
+-- @usage assert(render.parse_size "64K" == 65536)
 function render.parse_size(text)
    local n, unit = text:match("^(%d+)([kKmMgG]?)[iI]?[bB]?$")
    if not n then return nil, ("'%s' is not a size (as in 65536, 64K, 1M)"):format(text) end
@@ -170,6 +175,7 @@ end
 --- The columns of a terminal line that text takes.
 -- @tparam string text
 -- @treturn number
+-- @usage assert(render.width "naïve" == 5)
 function render.width(text)
    if not utf8 then return #text end
    local _, continued = text:gsub("[\128-\191]", "")
@@ -186,6 +192,9 @@ end
 -- @tparam table rows arrays of strings
 -- @tparam[opt=""] string indent
 -- @treturn table lines
+-- @usage
+-- local columns = { { title = "event" }, { title = "count", right = true } }
+-- print(table.concat(render.align(columns, { { "page-faults", "115" }, { "cs", "69" } }), "\n"))
 function render.align(columns, rows, indent)
    local widths, titled = {}, false
    for i, column in ipairs(columns) do
@@ -225,6 +234,7 @@ end
 -- @tparam number n its length, for nils count as empty
 -- @tparam[opt=","] string sep
 -- @treturn string
+-- @usage assert(render.csv({ "a,b", 2 }, 3) == '"a,b",2,')
 function render.csv(values, n, sep)
    local out = {}
    for i = 1, n do out[i] = csv_field(values[i], sep or ",") end
@@ -250,6 +260,7 @@ end
 --- JSON text. Numbers stay whole where they are.
 -- @param value of tables, strings, numbers, booleans; `render.null` for null
 -- @treturn string
+-- @usage assert(render.json { 1, 2.5, "x" } == '[1,2.5,"x"]')
 function render.json(value)
    local ok, cjson = pcall(require, "cjson")
    if not ok then error("JSON needs the Lua module cjson (Debian: apt install lua-cjson)", 0) end
@@ -262,6 +273,7 @@ end
 --- The value behind JSON text.
 -- @tparam string text
 -- @return the value, or nil and a message
+-- @usage assert(render.from_json('{"n": 7}').n == 7)
 function render.from_json(text)
    local ok, value = pcall(require("cjson").decode, text)
    if ok then return value end
@@ -273,6 +285,7 @@ end
 -- @tparam string noun
 -- @tparam[opt] string nouns where an s does not do
 -- @treturn string
+-- @usage assert(render.plural(2, "thread") == "2 threads")
 function render.plural(n, noun, nouns)
    return ("%s %s"):format(render.number(n), n == 1 and noun or nouns or noun .. "s")
 end
@@ -280,6 +293,7 @@ end
 --- A command line as one would type it.
 -- @tparam table argv
 -- @treturn string
+-- @usage assert(render.command { "echo", "two words" } == "echo 'two words'")
 function render.command(argv)
    local out = {}
    for i, word in ipairs(argv) do
