@@ -353,7 +353,7 @@ The single call of specification 0.6, chapter 3, with its sixteen commands. Fiel
 structures without their prefix, as everywhere; times are in ns. In 0.6 flags (OVFL_NOTIFY, RANDOM),
 reset_pmds, smpl_pmds and smpl_eventid belong to the PMC that controls a PMD.
 
-- PFM_CREATE_CONTEXT takes the table of @{create} and returns a context
+- PFM_CREATE_CONTEXT takes the table of `lpfm.create` and returns a context
 - PFM_WRITE_PMCS {num=, value=, set=, flags=, reset_pmds=, smpl_pmds=, smpl_eventid=}, a list
 - PFM_WRITE_PMDS {num=, value=, set=, long_reset=, short_reset=, ovflsw_thres=, random_mask=, random_seed=}, a list
 - PFM_READ_PMDS takes a list of numbers or {num=, set=}, and returns those fields and last_reset_val

@@ -131,7 +131,7 @@ end
 -- @param list what lpfm.pmcs takes, or a vector that it made
 -- @return vector
 -- @raise what lpfm.pmcs raises
--- @see typed.pmds
+-- @see pmds
 -- @function pmcs
 -- @usage
 -- local typed, lpfm = require "pfm.ffi", require "lpfm"
