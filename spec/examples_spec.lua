@@ -33,14 +33,14 @@ teardown(function() c.sh("rm -rf " .. scratch) end)
 
 describe("an example", function()
    it("is at most 20 lines, and says how to run it", function()
-      local names, n = c.sh("ls scripts/examples"), 0
+      local names, n = c.sh("cd scripts/examples && ls *.lua"), 0
       for name in names:gmatch("[^\n]+") do
          local text = read("scripts/examples/" .. name)
          assert.is_true(select(2, text:gsub("\n", "")) <= 20, name .. " is too long")
          assert.truthy(text:match("^[^\n]*\n([^\n]*)"):find("lpfm [%w ]*" .. name), name)
          n = n + 1
       end
-      assert.equal(10, n)
+      assert.equal(11, n)
    end)
 end)
 
@@ -104,6 +104,14 @@ describe("examples that sample", function()
       assert.equal("2 pauses\n    38.0 ms  five (5)  from [unknown] to [unknown]\n"
          .. "    19.0 ms  five (5)  from [unknown] to [unknown]\n", (c.sh(line:format(program, file, ""))))
       assert.truthy((c.sh(line:format(program, file, "30"))):find("^1 pauses\n"))
+   end)
+
+   it("flamegraph.lua draws a command, or a lab", function()
+      local picture = scratch .. "/flame.svg"
+      output(("flamegraph.lua %s %s 200"):format(picture, inlined))
+      assert.truthy(read(picture):find(">outer<", 1, true))
+      output("flamegraph.lua " .. picture)
+      assert.truthy(read(picture):find("sim_cursor_move", 1, true))
    end)
 
    it("cpus.lua draws all CPUs", function()
