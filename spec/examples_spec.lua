@@ -124,3 +124,35 @@ describe("examples that sample", function()
       assert.truthy(output("misses.lua"):find("^samples of L2 misses\n0x1000 [^\n]* 147\n0x1020 [^\n]* 428\n$"))
    end)
 end)
+
+describe("the README", function()
+   local text = read("README.md")
+
+   it("has Lua that runs, block after block", function()
+      local code, blocks = { "local lpfm\n" }, 0
+      for block in text:gmatch("```lua\n(.-)```") do
+         local needs_ffi = block:find("pfm.ffi", 1, true)
+         code[#code + 1] = ("do %s\n%s end\n"):format(needs_ffi and "if not jit then return end" or "",
+            (block:gsub("^local lpfm = ", "lpfm = ")))
+         blocks = blocks + 1
+      end
+      assert.is_true(blocks > 5)
+      local path = scratch .. "/readme.lua"
+      local file = assert(io.open(path, "w"))
+      file:write(table.concat(code))
+      file:close()
+      local out, status = c.sh(program .. " " .. path)
+      assert.equal(0, status, out)
+   end)
+
+   it("names only files, commands and targets that there are", function()
+      for path in text:gmatch("%f[%w]([%w_]+/[%w_./-]*%w)%f[^%w_/.]") do
+         local first = path:match("^%w+")
+         if first == "spec" or first == "scripts" or first == "kernel" or first == "lpfm" or first == "repl" then
+            local found = io.open(path) or io.open((path:gsub("/$", "")))
+            assert(found, path):close()
+         end
+      end
+      for name in text:gmatch("\n    build/lpfm (%a+)") do assert.equal(0, select(2, c.sh(program .. " help " .. name))) end
+   end)
+end)
