@@ -42,7 +42,7 @@ static void merge(lua_State *L)
 }
 
 /***
-What there is to know about a name, a function, an object or a module; a word finds what mentions it.
+Explains a name, a function, an object or a module; a word finds the functions that mention it.
 @function lpfm.help
 @param[opt] what a string ("ctx:read_pmds", "pfm.count", "sampling") or a value of this module; without,
 the modules are listed

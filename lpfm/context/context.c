@@ -5,7 +5,7 @@
 /***
 Perfmon contexts.
 
-Methods carry the interface's names. They return what the call yields, or true; when the call fails
+Methods have the names of the interface's calls. They return the call's result, or true; when the call fails,
 nil, a message that names call, element and reason, and errno. Misuse (wrong types, a closed context)
 raises. A context is closed by close(), and when it is collected.
 
@@ -59,7 +59,7 @@ static void release(struct lpfm_context *ctx)
 }
 
 /***
-Closes the context: its session ends, its registers and messages are gone, its buffer and views of
+Closes the context: its session ends, its registers and messages are lost, its buffer and views of
 it are closed. Closing a closed context does nothing.
 @function context:close
 @treturn boolean true

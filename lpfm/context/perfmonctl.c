@@ -260,7 +260,7 @@ static bool find_format(const char *name, pfarg_fmtinfo_t *info)
 	return false;
 }
 
-/* The format by UUID, its argument behind the structure. What it cannot say the other call refuses. */
+/* The format by UUID, its argument after the structure. What it cannot say the other call refuses. */
 static int create(pfarg_ctx_t *ctx, const char *fmt_name, void *arg, size_t size)
 {
 	struct {

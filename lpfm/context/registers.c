@@ -187,8 +187,8 @@ static int reader_call(lua_State *L)
 }
 
 /***
-A function that reads a prepared vector: what read_pmds does with it, without looking up method,
-context and vector at each call.
+Makes a function that reads a prepared vector, as read_pmds does, without looking up method, context and
+vector at each call.
 @function context:reader
 @tparam vector v of lpfm.pmds
 @treturn function without arguments; returns the values, or nil, message, errno, and raises when the

@@ -111,10 +111,12 @@ end
 -- A name that two modules have (pfm.ffi's contexts are contexts, too) says in the second whose it is.
 local function tell_apart(modules)
    local seen = {}
-   for _, module in ipairs(modules) do
-      for _, item in ipairs(module.items) do
-         if seen[item.name] then item.name = module.name .. "." .. item.name end
-         seen[item.name] = true
+   for _, private in ipairs { false, true } do
+      for _, module in ipairs(modules) do
+         for _, item in ipairs((module.private or false) == private and module.items or {}) do
+            if seen[item.name] then item.name = module.name .. "." .. item.name end
+            seen[item.name] = true
+         end
       end
    end
 end

@@ -313,7 +313,8 @@ static void push_counters(lua_State *L, int idx, const struct request *r, const 
 }
 
 /***
-Gives events their registers. An assignment is found if there is one.
+Turns names of events into values of PMCs, and finds the counters that can hold them. If an assignment exists, it
+is found.
 @function lpfm.dispatch_events
 @tparam table request
 @tparam table request.events names, or tables {name=, plm=}
@@ -433,7 +434,7 @@ static int split_events(lua_State *L)
 /* --- what fits ------------------------------------------------------------------------------ */
 
 /***
-A smallest set of the events that cannot be counted together.
+Finds a smallest subset of the events that cannot be counted together.
 @function lpfm.event_conflict
 @tparam table request as for `dispatch_events`
 @treturn[1] {string,...} their names
@@ -489,7 +490,7 @@ static bool can_add(struct request *r, pfmlib_event_t *e)
 }
 
 /***
-What can still be counted beside the given events.
+Finds the events that can still be counted together with the given ones.
 @function lpfm.addable_events
 @tparam table request as for `dispatch_events`
 @treturn[1] {string,...} names of events of the same model

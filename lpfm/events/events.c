@@ -401,8 +401,8 @@ static void push_event(lua_State *L, const pfmlib_event_t *e)
 }
 
 /***
-What a name means. A generic name or a preset that stands for several events has `formula`, over `$1`, `$2`, ...,
-and `terms`, their tables; all others are one table with `name`, `event`, `pmu`, `desc`, `code`, `masks`,
+Explains the name of an event. A generic name or a preset that stands for several events has `formula`, over `$1`,
+`$2`, ..., and `terms`, their tables; all others are one table with `name`, `event`, `pmu`, `desc`, `code`, `masks`,
 `modifiers`, `counters` (PMD numbers), `software`, and `plm` if the name says the privilege level.
 @function lpfm.event
 @string name
@@ -443,7 +443,7 @@ static int event(lua_State *L)
 }
 
 /***
-The known name nearest to a misspelt one, or nil.
+Finds the known name nearest to a misspelt one, or nil.
 @function lpfm.suggest_event
 @string name
 @string[opt] pmu another model

@@ -406,7 +406,7 @@ static int box_gc(lua_State *L)
 }
 
 /***
-Calls one of the functions that a format written in Lua has in calls, with the context's self. Arguments and
+Calls a query function (`calls`) of a format written in Lua, with the context's self. Arguments and
 results are copied: nil, booleans, numbers, strings, u64 objects, tables of these.
 @function context:ask
 @string name

@@ -628,7 +628,7 @@ static void release(struct child *c)
 }
 
 /***
-Lets go of the process. If it was never told to go, it ends; otherwise it goes on without us.
+Releases the process. If it was never told to go, it ends; otherwise it keeps running.
 @function child:close
 @treturn boolean true
 @usage

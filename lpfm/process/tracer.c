@@ -243,7 +243,7 @@ static int tracer_release(lua_State *L)
 }
 
 /***
-The threads that are followed: those there were at the beginning, and those of which next() has told.
+The threads that are followed: those of the beginning, and those that next() has reported.
 @function tracer:threads
 @treturn table list of thread ids
 @usage
@@ -287,7 +287,7 @@ static int tracer_fd(lua_State *L)
 }
 
 /***
-Ends the following: all go on untraced, held threads too.
+Stops following: all threads keep running untraced, held ones too.
 @function tracer:close
 @treturn boolean true
 @usage

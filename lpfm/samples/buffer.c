@@ -171,7 +171,7 @@ static int buffer_snapshot(lua_State *L)
 	return 1;
 }
 
-/* --- copies: a buffer without a context behind it ------------------------------------------- */
+/* --- copies: a buffer without a context ------------------------------------------- */
 
 /* What a view and its walks know of a context, with memory of its own for a buffer. */
 static const struct lpfm_class copy_class = { "lpfm.buffer.copy" };

@@ -2,11 +2,10 @@
 /***
 The simulated computer: methods of what `lpfm.machine("sim:MODEL", options)` returns.
 
-Options: `cpus` (1), `hz` (1000), `slice_ms` (10) or `slice_ns`, `timer_ns` (a tick), `skid` (0
-instructions), `page_size` (4096), `memlock` (bytes, no limit). Models: itanium2, k8, p6, armv8.
+`lpfm.machine` describes the options. Models: itanium2, k8, p6, armv8.
 
 A program is a list of steps. A site, `{ip=0x1000, ns=10, events={l2_misses=1}, level="kernel"}`, is an
-instruction: when its time is over its events happen, besides 1 instruction and its ns as cycles unless
+instruction: when its time is over its events happen, and also 1 instruction and its ns as cycles unless
 events says otherwise. It can also have `data=address` with `latency=cycles` (a load that missed), `fetch=true`
 with latency, `branch=target`, and `irqs_off=true`. `{loop=1000, step, ...}` repeats steps, `loop="forever"` without
 end. `{sleep=ns}`, `{yield=true}`, `{fork=program}`, `{thread=program}`, `{exec=program}`, `{exit=true}`,
@@ -230,7 +229,7 @@ static void push_thread(lua_State *L, const struct pfm_sim_thread *t)
 }
 
 /***
-All threads there are and were, in the order of their thread ids.
+All threads, dead ones too, in the order of their thread ids.
 @function machine:threads
 @treturn {table,...} {tid=, pid=, ppid=, uid=, gid=, state="ready"|"running"|"sleeping"|"blocked"|"dead",
 cpu=, kernel=, ran=ns, ip=, name=, affinity={cpus}}
@@ -256,8 +255,8 @@ static int sim_threads(lua_State *L)
 }
 
 /***
-From now on calls are made on behalf of a thread of the simulated computer; without tid, of the tool
-outside, an administrator that occupies no CPU.
+Makes all later calls on behalf of a thread of the simulated computer; without tid, on behalf of the measuring tool,
+an administrator that occupies no CPU.
 @function machine:act
 @int[opt] tid
 @return[1] true

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
---- Profiles as tables: where the samples of a session lie, how two runs differ, what phases a run has, how the values
+--- Profiles as tables: where the samples of a recording lie, how two runs differ, what phases a run has, how the values
 -- in its samples are distributed and go together. Plain tables in and out; the samples themselves are counted in C.
 --
 --    local s = assert(recording.open "lpfm.data")
 --    for _, row in ipairs(analyze.by(s, "comm,symbol").rows) do print(row.percent, row.symbol) end
 --
--- A session comes from `recording.open`, or from `recording.of` for samples that were never in a file.
+-- A recording comes from `recording.open`, or from `recording.of` for samples that were never in a file.
 -- @module pfm.analyze
 
 local derive = require "pfm.analyze.derive"
@@ -17,7 +17,7 @@ local values = require "pfm.analyze.values"
 
 local analyze = {}
 
---- Sorts the samples of a session.
+--- Sorts the samples of a recording.
 -- @param self of `recording.open` or `recording.of`
 -- @tparam[opt="symbol"] string by keys, separated by commas, see `analyze.keys`
 -- @tparam[opt] table options `filter`: only samples of these, values as texts, several separated by commas: `symbol`,
@@ -39,7 +39,7 @@ analyze.by = tabulate.by
 -- @function keys
 analyze.keys = tabulate.keys
 
---- The first and the last moment of a session.
+--- The first and the last moment of a recording.
 -- @param self
 -- @treturn number ns, of the clock that the machine gives samples; 0 without samples
 -- @treturn number
@@ -51,7 +51,7 @@ analyze.span = columns.span
 -- The probability `p` of a row says how often chance alone would show such a difference, or a greater one, in some
 -- row (Holm's adjustment). Of single runs it knows the chance of sampling only, not how runs vary by themselves: for
 -- that give several of each; then it is Welch's test of their means.
--- @param old a session, or a list of some of the same program
+-- @param old a recording, or a list of some of the same program
 -- @param new the same
 -- @tparam[opt="symbol"] string by as for `analyze.by`
 -- @tparam[opt] table options as for `analyze.by`, and `absolute`: compare events instead of shares; `alpha` (0.05)
@@ -98,7 +98,7 @@ analyze.histogram = values.histogram
 analyze.correlate = values.correlate
 
 --- Metrics computed from the counts of each row: events sampled, and those of `sums`.
--- @param self the session
+-- @param self the recording
 -- @tparam table result of `analyze.by`, not by event
 -- @tparam table formulas by name: a text over the events' names, "-" and ":" in them written "_", as in
 -- "page_faults / samples"; or a function of a table of counts

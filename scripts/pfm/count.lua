@@ -120,7 +120,7 @@ local function counts_of(self, values)
    return out
 end
 
--- Fields of /proc/PID/stat behind the command's name, from the state on.
+-- Fields of /proc/PID/stat after the command's name, from the state on.
 local function stat_fields(pid)
    local file = io.open(("/proc/%d/stat"):format(pid), "r")
    local text = file and file:read("*a") or ""
@@ -341,7 +341,7 @@ function count.so_far(self)
    }
 end
 
---- Makes the result of what `pfm.measure` came to.
+--- Makes the profile's result from that of `pfm.measure`.
 -- @tparam table self of `count.prepare`
 -- @tparam table outcome of `measure.run`
 -- @treturn table the outcome, completed as `count.run` says

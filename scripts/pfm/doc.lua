@@ -363,7 +363,7 @@ function doc.text(what, width)
    return #out > 0 and table.concat(out, "\n\n") or nil
 end
 
---- Help in any case: on a name or value, else what mentions it, else names that are near.
+--- Help in any case: on a name or value, else the functions that mention it, else similar names.
 -- Without an argument, the public modules.
 -- @param[opt] what
 -- @treturn string

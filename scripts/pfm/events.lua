@@ -160,7 +160,7 @@ function events.parse(list)
    return events.assign(out)
 end
 
---- Events as `lpfm.dispatch_events` wants them.
+--- Events as `lpfm.dispatch_events` takes them.
 -- @tparam table list of events
 -- @treturn table
 -- @usage lpfm.dispatch_events { events = events.names_of(assert(events.read "page-faults:u")) }
@@ -294,7 +294,7 @@ function events.pmcs(list)
    return out
 end
 
---- What is measured when nothing is asked for.
+--- The events that are counted by default.
 -- @treturn string
 -- @usage print(events.default_counts())
 function events.default_counts()

@@ -394,7 +394,7 @@ function measure.begin(target, on)
    error(err, 0)
 end
 
---- Does what there is to do, without waiting.
+--- Handles what is due, without waiting.
 -- @tparam table self of `measure.begin`
 -- @treturn boolean whether the measurement is over
 -- @usage
@@ -427,7 +427,7 @@ function measure.awaits(self)
    return fds, patience(self, self.world.clock(), self.until_tick or math.huge)
 end
 
---- Ends a measurement, over or not; a command that still runs goes on alone.
+--- Ends a measurement, over or not; a command that still runs keeps running.
 -- @tparam table self
 -- @treturn table as of `measure.run`
 -- @usage
@@ -442,7 +442,7 @@ function measure.finish(self)
    return result(self)
 end
 
---- The contexts of a measurement, with what each is on.
+--- The contexts of a measurement, with the thread or CPU of each.
 -- @tparam table self
 -- @treturn table of `{ctx=, tid=, pid=, cpu=}`
 -- @usage

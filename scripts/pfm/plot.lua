@@ -106,7 +106,7 @@ end
 
 --- How values are distributed.
 -- @tparam table values numbers
--- @tparam[opt] table opts `bins` (about so many, 20), `title`, `unit`
+-- @tparam[opt] table opts `bins` (about how many, 20), `title`, `unit`
 -- @treturn figure bars, one a bin; a bin's lower bound belongs to it
 -- @usage print(require("pfm.plot").histogram({1, 2, 2, 3, 9}, {bins = 5}))
 function plot.histogram(values, opts)

@@ -39,7 +39,7 @@ local function is_clock(event)
    return event.unit == "ns"
 end
 
---- The period that gives a frequency, as far as it is known beforehand.
+--- The period that gives a frequency, as far as it is known in advance.
 -- @tparam table event
 -- @tparam number frequency samples per second
 -- @treturn number events
@@ -482,7 +482,7 @@ function profile.handlers(self, sink, on_tick)
    return handlers(self, on_tick)
 end
 
---- Makes the result of what `pfm.measure` came to.
+--- Makes the profile's result from that of `pfm.measure`.
 -- @tparam table self of `profile.prepare`
 -- @tparam table outcome of `measure.run`
 -- @treturn table the outcome, completed as `profile.run` says

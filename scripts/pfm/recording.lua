@@ -46,7 +46,7 @@ local function put(self, ...)
    if not ok then error(("cannot write %s: %s"):format(self.path, err), 0) end
 end
 
---- Writes what was kept so far, in the place of what was in the file.
+--- Writes what was kept so far, replacing what was in the file.
 -- @usage local w = assert(recording.create("new.data", { events = { { name = "cpu-clock", pmd = 65 } } }, true))
 -- w:begin()
 -- w:close {}
@@ -105,7 +105,7 @@ function writer:close(totals)
    self.file:close()
 end
 
---- Ends a file without its end; removes it if it is new and nothing was recorded in it.
+--- Closes a file without its end mark; removes it if it is new and empty.
 -- @usage local w = assert(recording.create("new.data", { events = { { name = "cpu-clock", pmd = 65 } } }))
 -- w:discard()
 function writer:discard()
@@ -283,7 +283,7 @@ function recording.open(path)
    return check(self)
 end
 
---- A session in memory, of samples that were not recorded into a file; all that reads recordings takes it.
+--- A recording in memory, of samples that are in no file; everything that reads recordings takes it.
 -- @tparam table fields `head` with `events`, `with`; `blocks`, strings; optional `maps` (list of `{pid=, maps=}`),
 -- `comms` (by tid), `ends`
 -- @treturn session
@@ -350,7 +350,7 @@ local function pmds_of(list)
    return pmds
 end
 
---- The PMDs whose values follow a sample, by the PMD that overflowed: what `lpfm.blocks` wants. An event of a set
+--- The PMDs whose values follow a sample, by the PMD that overflowed: what `lpfm.blocks` takes. An event of a set
 -- other than 0 stands under set * 65536 + PMD.
 -- @treturn table
 -- @usage for pmd, pmds in pairs(assert(recording.open "lpfm.data"):sizes()) do print(pmd, #pmds) end

@@ -19,7 +19,7 @@ end
 
 --- A number with thousands separators.
 -- @param n a number or an `lpfm.u64`
--- @tparam[opt] number decimals digits behind the point; by default none for whole numbers
+-- @tparam[opt] number decimals digits after the point; by default none for whole numbers
 -- @treturn string
 -- @usage render.number(1234567) --> "1,234,567"
 function render.number(n, decimals)
@@ -67,7 +67,7 @@ function render.bytes(n)
    return scaled(n, { { 2 ^ 30, "GiB" }, { 2 ^ 20, "MiB" }, { 2 ^ 10, "KiB" } }, 1)
 end
 
--- Bytes of a character behind its first, by UTF-8; nil: no character begins so.
+-- Bytes of a character after its first, in UTF-8; nil: no character begins so.
 local function more_bytes(first)
    if first < 128 then return 0 end
    if first >= 194 and first < 224 then return 1 end
@@ -116,7 +116,7 @@ if utf8 then BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" } e
 --- A row of bars as high as values: the last ones, between 0 and the largest of them. ASCII where the locale has no
 -- UTF-8.
 -- @tparam table values numbers of 0 or more
--- @tparam number width at most so many
+-- @tparam number width columns at most
 -- @treturn string
 -- @usage render.sparkline({0, 5, 10}, 40)
 function render.sparkline(values, width)
@@ -229,7 +229,7 @@ local function csv_field(value, sep)
    return text
 end
 
---- A line of separated values, quoted where they need it (RFC 4180).
+--- A line of separated values, quoted where necessary (RFC 4180).
 -- @tparam table values an array
 -- @tparam number n its length, for nils count as empty
 -- @tparam[opt=","] string sep
@@ -270,7 +270,7 @@ function render.json(value)
    return (json.encode(with_marks(value)):gsub('"\\u0001whole (%-?%d+)"', "%1"))
 end
 
---- The value behind JSON text.
+--- The value that JSON text describes.
 -- @tparam string text
 -- @return the value, or nil and a message
 -- @usage assert(render.from_json('{"n": 7}').n == 7)

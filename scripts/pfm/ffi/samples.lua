@@ -2,7 +2,7 @@
 --- Typed views of sampling buffers: the part of pfm.ffi that walks over samples.
 --
 -- For each kind of loop there is one function, made from a template for the layout of the samples and the
--- fields that are wanted, and used by all loops of that kind: LuaJIT compiles it once. A walk trusts nothing
+-- fields that are asked for, and used by all loops of that kind: LuaJIT compiles it once. A walk trusts nothing
 -- that it finds in the buffer.
 -- @module pfm.ffi.samples
 
@@ -144,7 +144,7 @@ local function first_sample(buffer)
    return tonumber(hdr.hdr_regions[hdr.hdr_tail % lpfm.const.PFM_NWAY_MAX_REGIONS].offs), count
 end
 
--- A walk before the first sample. pmds: the numbers of those whose places are wanted.
+-- A walk before the first sample. pmds: the numbers of those whose places it needs.
 local function new_walk(buffer, pmds)
    local c, header = buffer.c, header_of(buffer.c)
    local keyed = header.set ~= nil

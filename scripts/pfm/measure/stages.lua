@@ -283,7 +283,7 @@ function stages.merge(all)
    return out
 end
 
---- Why what comes behind the stages never began; nil if it did, somewhere.
+--- Why what follows the stages never began; nil if it did, somewhere.
 -- @tparam {table,...} merged of `stages.merge`, of stages that lead to another measurement
 -- @treturn string or nil
 function stages.obstacle(merged)
