@@ -60,8 +60,8 @@ put ".br\n.B lpfm\n.I COMMAND\n[\\fIoptions\\fR]"
 section "DESCRIPTION"
 paragraph [[
 lpfm counts and samples what programs do, with the counters of the processor and of the kernel. Without arguments it is
-a prompt: Lua with the perfmon2 interface at hand, completion, and help(). With a file, or \- for standard input, it
-runs a Lua script. The commands below are the measurements of every day.]]
+a prompt: Lua with the perfmon2 interface at hand, completion, and help(). With a file, or - for standard input, it
+runs a Lua script. The commands below are the everyday measurements.]]
 paragraph [[
 Where there is no hardware counter (in most virtual machines), the kernel's software counters and sampling by time
 still work, and a simulated computer, LPFM_MACHINE=sim, has four processor models.]]

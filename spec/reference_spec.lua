@@ -198,6 +198,10 @@ describe("lpfm(1)", function()
       return (text:gsub("\\%-", "-"))
    end
 
+   it("has no escapes of its source in its text", function()
+      assert.falsy(page():find("\\e", 1, true))
+   end)
+
    it("tells of every command, option and variable", function()
       local text = page()
       for _, name in ipairs(commands.names) do

@@ -14,7 +14,9 @@ end
 -- Of a directory and those below it, sorted.
 local function files(dir, ending)
    local list = {}
-   for path in io.popen(("find %s -name '*%s' | sort"):format(dir, ending)):lines() do list[#list + 1] = path end
+   local pipe = io.popen(("find %s -name '*%s' | sort"):format(dir, ending))
+   for path in pipe:lines() do list[#list + 1] = path end
+   pipe:close()
    return list
 end
 
