@@ -101,7 +101,7 @@ describe("samples of a simulated thread", function()
          for _, name in ipairs { "by", "span", "diff", "phases", "histogram" } do
             local ok, err = pcall(analyze[name], wrong, "interval")
             assert.is_false(ok)
-            assert.truthy(tostring(err):find("a session is wanted", 1, true), name .. ": " .. tostring(err))
+            assert.truthy(tostring(err):find("expected a recording", 1, true), name .. ": " .. tostring(err))
          end
       end
    end)

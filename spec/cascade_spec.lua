@@ -163,14 +163,14 @@ describe("stages as typed", function()
    it("are refused with the place and the reason", function()
       assert(lpfm.machine("sim:itanium2"))
       for text, words in pairs {
-         ["page-faults then cs"] = "stage 1, 'page-faults', never ends: EVENT:N is wanted",
+         ["page-faults then cs"] = "stage 1, 'page-faults', never ends: expected EVENT:N",
          ["page-faults:10 then"] = "stage 2 is empty",
          ["page-faults:10 then nonesuch"] = "stage 2: ",
          ["page-faults:0 then cs"] = "'page-faults:0'",
          ["page-faults:10 cs:1 then cs"] = "stage 1: 'cs:1': 'or' is missing before it, or 'then'",
          ["or page-faults:10"] = "'or' stands between two conditions",
          ["sample cs:1 then cs"] = "stage 1: only the last stage can sample",
-         ["cs:10 then sample cs"] = "stage 2: 'cs' says not how many",
+         ["cs:10 then sample cs"] = "stage 2: 'cs' does not say how many",
          ["cs:1ms"] = "'1ms' is not a number of occurrences",
       } do
          local list, err = stages.read(text)

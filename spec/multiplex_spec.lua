@@ -147,7 +147,7 @@ describe("multiplexed counts (3.7.2)", function()
       local m = sim.machine()
       local tid = assert(m:spawn { program = sim.work(10) })
       for how, words in pairs {
-         ["LOADS_RETIRED"] = "says not how many: EVENT:N is wanted",
+         ["LOADS_RETIRED"] = "does not say how many: expected EVENT:N",
          ["LOADS_RETIRED:0"] = "'0' is not a number of occurrences",
          ["loads:100"] = "switch: itanium2 has no event loads",
       } do

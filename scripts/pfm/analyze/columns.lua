@@ -19,7 +19,7 @@ end
 -- @param self
 function columns.check(self)
    if type(self) ~= "table" or type(self.head) ~= "table" then
-      error(("a session is wanted, as recording.open(\"lpfm.data\") returns it, not a %s"):format(type(self)), 0)
+      error(("expected a recording, as recording.open(\"lpfm.data\") returns it, not a %s"):format(type(self)), 0)
    end
 end
 

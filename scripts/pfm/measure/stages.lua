@@ -60,7 +60,7 @@ end
 -- "sample EVENT:N", a sample every N.
 local function read_sample(words)
    local its, err = trigger.read(words[2] or "")
-   if #words ~= 2 then return nil, ("'%s': sample EVENT:N is wanted, as in sample cpu-clock:1ms"):format(
+   if #words ~= 2 then return nil, ("'%s': expected sample EVENT:N, as in sample cpu-clock:1ms"):format(
       table.concat(words, " ")) end
    if not its then return nil, err end
    return { text = table.concat(words, " "), triggers = {}, counts = {}, sample = its }
@@ -79,7 +79,7 @@ local function check(list)
    for i, stage in ipairs(list) do
       if i < #list and stage.sample then return nil, ("stage %d: only the last stage can sample"):format(i) end
       if i < #list and #stage.triggers == 0 then
-         return nil, ("stage %d, '%s', never ends: EVENT:N is wanted, as in page-faults:1000"):format(i, stage.text)
+         return nil, ("stage %d, '%s', never ends: expected EVENT:N, as in page-faults:1000"):format(i, stage.text)
       end
    end
    return list
@@ -95,7 +95,7 @@ end
 function stages.read(text)
    local out = {}
    for i, words in ipairs(split(text)) do
-      if #words == 0 then return nil, ("stage %d is empty: EVENT:N is wanted, or events at the end"):format(i) end
+      if #words == 0 then return nil, ("stage %d is empty: expected EVENT:N, or events at the end"):format(i) end
       local stage, err = (words[1] == "sample" and read_sample or read_stage)(words)
       if not stage then return nil, ("stage %d: %s"):format(i, err) end
       out[i] = stage
@@ -170,7 +170,7 @@ function stages.leading(from)
    local list, err = stages.read(from)
    if not list then error("from: " .. err, 0) end
    local last = list[#list]
-   if #last.triggers == 0 then error(("from: '%s' is no condition: EVENT:N is wanted"):format(last.text), 0) end
+   if #last.triggers == 0 then error(("from: '%s' is no condition: expected EVENT:N"):format(last.text), 0) end
    stages.prepare(list)
    return list
 end
