@@ -153,6 +153,7 @@ describe("lpfm.help", function()
    end)
 
    it("lists public modules, and finds words in them; private ones answer to their full names", function()
+      assert.truthy(lpfm.help():find("^Modules:\n   lpfm .*\nObjects:\n   buffer "))
       assert.falsy(lpfm.help():find("repl.", 1, true))
       assert.falsy(lpfm.help():find("pfm.analyze.columns", 1, true))
       assert.truthy(lpfm.help():find("pfm.analyze ", 1, true))

@@ -9,7 +9,7 @@ Files of chunks: what a recording is made of. A chunk is a head of 16 bytes and 
 
 Of a file that was cut or damaged, everything sound is read: a bad chunk is skipped.
 scripts/pfm/recording/format.md says what the chunks of a recording hold.
-@classmod chunks
+@module lpfm.chunks
 */
 #include <errno.h>
 #include <fcntl.h>
@@ -255,7 +255,7 @@ static const char *look_at(int fd)
 
 /***
 Opens a file of chunks.
-@function lpfm.chunks.open
+@function open
 @string path
 @treturn[1] file
 @return[2] nil
@@ -286,7 +286,7 @@ static int chunks_open(lua_State *L)
 
 /***
 The head of a chunk.
-@function lpfm.chunks.head
+@function head
 @string tag four letters
 @string body
 @treturn string 16 bytes, to be written before the body
@@ -310,7 +310,7 @@ static int chunks_head(lua_State *L)
 
 /***
 CRC-32 (that of zlib and PNG) of some strings in a row.
-@function lpfm.chunks.crc32
+@function crc32
 @string ...
 @treturn number
 @usage assert(chunks.crc32("1234", "56789") == 0xcbf43926)

@@ -266,10 +266,11 @@ local function search(text)
    return found
 end
 
-local function public_modules()
+-- Of a kind: "module", or "classmod", the methods of objects.
+local function public_modules(kind)
    local out = {}
    for _, module in pairs(get_index().modules) do
-      if not module.private then out[#out + 1] = module end
+      if not module.private and module.kind == (kind or module.kind) then out[#out + 1] = module end
    end
    table.sort(out, function(a, b) return a.name < b.name end)
    return out
@@ -364,14 +365,17 @@ function doc.text(what, width)
 end
 
 --- Help in any case: on a name or value, else the functions that mention it, else similar names.
--- Without an argument, the public modules.
+-- Without an argument, the public modules and the classes of objects.
 -- @param[opt] what
 -- @treturn string
 -- @usage
 -- local doc = require "pfm.doc"
 -- assert(doc.help("ctx.read_pmds"):find("3.1.4", 1, true))
 function doc.help(what)
-   if what == nil then return list_of(public_modules(), WIDTH) end
+   if what == nil then
+      return ("Modules:\n%s\nObjects:\n%s"):format(list_of(public_modules("module"), WIDTH),
+         list_of(public_modules("classmod"), WIDTH))
+   end
    local text = doc.text(what)
    if text then return text end
    if type(what) ~= "string" then return ("a %s, which is not documented"):format(type(what)) end
