@@ -357,7 +357,7 @@ end
 -- @usage
 -- c = lpfm.create()
 -- c:write_pmcs { { num = 66, value = 9 } }; c:write_pmds { { num = 66, value = 0 } }
--- c:load(); c:start()
+-- assert(c:load() and c:start())
 -- watch(c, { pmds = { 66 }, interval = 0.05, count = 2 })
 -- c:close()
 function watch.call(what, options)
