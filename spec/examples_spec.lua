@@ -153,6 +153,8 @@ describe("the README", function()
             assert(found, path):close()
          end
       end
-      for name in text:gmatch("\n    build/lpfm (%a+)") do assert.equal(0, select(2, c.sh(program .. " help " .. name))) end
+      for name in text:gmatch("\n    build/lpfm (%a+)") do
+         assert.equal(0, select(2, c.sh(program .. " help " .. name)), name)
+      end
    end)
 end)

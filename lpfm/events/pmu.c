@@ -199,7 +199,9 @@ static bool flag_of(lua_State *L, const char *name)
 /***
 Makes the event library log to stderr. The environment's LIBPFM_DEBUG and LIBPFM_VERBOSE win.
 @function lpfm.event_options
-@tparam table options debug: boolean, verbose: boolean
+@tparam table options
+@bool[opt] options.debug
+@bool[opt] options.verbose
 @treturn boolean true
 @usage require("lpfm").event_options { debug = false, verbose = false }
 */

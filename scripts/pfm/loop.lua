@@ -23,10 +23,11 @@ local Loop = {}
 Loop.__index = Loop
 
 --- Makes a loop.
--- @tparam[opt] table options `on_error`: called as on_error(message, source) with the message and traceback of an error
--- in a callback and the context, descriptor or timer it belongs to; without, run and step raise it.
--- `advance`: called when nothing is ready and on the simulator nothing will be, to let its time pass; false: there is
--- no more to come
+-- @tparam[opt] table options
+-- @func[opt] options.on_error called as on_error(message, source) with the message and traceback of an error in a
+-- callback and the context, descriptor or timer it belongs to; without it, run and step raise the error
+-- @func[opt] options.advance called when nothing is ready and on the simulator nothing will be, to let its time pass;
+-- returns false when no more will come
 -- @treturn Loop
 -- @usage local loop = require("pfm.loop").new { advance = function() return machine:run { ms = 1 } end }
 function loop.new(options)

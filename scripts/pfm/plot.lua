@@ -18,7 +18,11 @@ local figure = {}
 figure.__index = figure
 
 --- Draws a figure as text.
--- @tparam[opt] table view `width`, `height` in characters; `utf8`, `colour` where the environment is not to decide
+-- @tparam[opt] table view
+-- @int[opt] view.width in characters
+-- @int[opt] view.height in characters
+-- @bool[opt] view.utf8 instead of what the environment says
+-- @bool[opt] view.colour instead of what the environment says
 -- @treturn string
 -- @usage
 -- local figure = require("pfm.plot").bars({ { "parse", 83.4 }, { "hash", 15 } }, { unit = "%" })
@@ -40,7 +44,9 @@ end
 
 --- Draws a figure into a file, with gnuplot.
 -- @string path ending in .svg or .png
--- @tparam[opt] table size `width`, `height` in pixels
+-- @tparam[opt] table size
+-- @int[opt] size.width in pixels
+-- @int[opt] size.height in pixels
 -- @usage
 -- require("pfm.plot").bars({ { "parse", 83.4 }, { "hash", 15 } }, { unit = "%" }):save("shares.svg")
 function figure:save(path, size)
