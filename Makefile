@@ -62,7 +62,7 @@ help:
 	@echo 'make lint            warnings of gcc and clang, luacheck, house style'
 	@echo 'make bench           costs, as ratios measured in one run'
 	@echo 'make doc             the reference, as pages'
-	@echo 'make install         program, module, scripts, libraries, headers'
+	@echo 'make install         program, module, scripts, libraries, headers, completion'
 	@echo 'make fuzz SECONDS=N  the coverage-guided fuzzer'
 	@echo 'make fuzz-lua CALLS=N  the Lua module called at random, under ASan'
 	@echo 'make module          perfmon.ko and its formats for the running kernel (module-install installs them)'
@@ -211,6 +211,10 @@ install: all
 	cp $(DOC_DATA) $(DATADIR)/scripts/pfm/
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	$(BUILD)/$(LUA)/lpfm repl/man.lua $(VERSION) >$(DESTDIR)$(PREFIX)/share/man/man1/lpfm.1
+	for to in bash:bash-completion/completions/lpfm fish:fish/vendor_completions.d/lpfm.fish \
+			zsh:zsh/site-functions/_lpfm; do \
+		file=$(DESTDIR)$(PREFIX)/share/$${to#*:}; install -d $${file%/*} && \
+		$(BUILD)/$(LUA)/lpfm completion $${to%%:*} >$$file || exit; done
 
 # Into a rock's tree: the module with its library beside it, and the script library.
 install-rock: all

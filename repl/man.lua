@@ -59,22 +59,23 @@ put ".B lpfm\n.br\n.B lpfm\n.I FILE\n[\\fIarguments\\fR]\n.br\n.B lpfm \\-e\n.I 
 put ".br\n.B lpfm\n.I COMMAND\n[\\fIoptions\\fR]"
 section "DESCRIPTION"
 paragraph [[
-lpfm counts and samples what programs do, with the counters of the processor and of the kernel. Without arguments it is
-a prompt: Lua with the perfmon2 interface at hand, completion, and help(). With a file, or - for standard input, it
-runs a Lua script. The commands below are the everyday measurements.]]
+lpfm counts and samples what programs do, with the counters of the processor and of the kernel. Without arguments it
+starts a prompt: Lua with the perfmon2 interface, completion and help(). With a file, or - for standard input, it runs
+a Lua script. The commands below make the everyday measurements.]]
 paragraph [[
-Where there is no hardware counter (in most virtual machines), the kernel's software counters and sampling by time
-still work, and a simulated computer, LPFM_MACHINE=sim, has four processor models.]]
+Without hardware counters (as in most virtual machines), the kernel's software counters and sampling by time still
+work. LPFM_MACHINE=sim is a simulated computer with four processor models.]]
 section "COMMANDS"
 for _, name in ipairs(commands.names) do command(name) end
 section "ENVIRONMENT"
 for _, row in ipairs(commands.environment) do item(row[1], row[2]) end
 section "FILES"
-item("lpfm.data", "what lpfm record writes and lpfm report reads, unless told otherwise")
-item("~/.lpfm_history", "what was typed at the prompt")
+item("lpfm.data", "the recording that lpfm record writes and lpfm report reads by default")
+item("~/.lpfm_history", "the history of the prompt")
 section "EXIT STATUS"
-paragraph [[0: done; that of the measured command, where there is one; 1: it failed, and standard error says why; 2: the
-command line was wrong; 130: interrupted.]]
+paragraph [[
+That of the measured command, if there is one; otherwise 0: success; 1: failure, standard error says why; 2: a mistake
+in the command line; 130: interrupted.]]
 section "EXAMPLES"
 verbatim(commands.examples)
 section "SEE ALSO"

@@ -6,7 +6,7 @@ local lpfm = require "lpfm"
 local make = require "support.samples"
 local recording = require "pfm.recording"
 local sim = require "support.sim"
-local significance = require "pfm.significance"
+local statistics = require "pfm.statistics"
 
 local before = lpfm.machine().name
 
@@ -20,7 +20,7 @@ local function near(expected, got, by)
    assert.is_true(math.abs(expected - got) <= (by or 1e-9), ("%.12g is not %.12g"):format(got, expected))
 end
 
-local function session_of(fields)
+local function recording_of(fields)
    local maps = {}
    for i, pid in ipairs(fields.pids) do maps[i] = { pid = pid, maps = { { 0x1000, 0x3000, 0x1000, "prog" } } } end
    return recording.of { head = { events = fields.events, with = fields.with, fixed = true }, blocks = fields.blocks,
@@ -41,7 +41,7 @@ local function run(n, m)
    assert(ctx:load(tid))
    assert(ctx:start())
    assert(machine:run { until_exit = tid })
-   return session_of { pids = { tid }, comms = { [tid] = "prog" }, blocks = { ctx:buffer():snapshot() },
+   return recording_of { pids = { tid }, comms = { [tid] = "prog" }, blocks = { ctx:buffer():snapshot() },
       events = { { name = "instructions", pmd = 4, period = 10 } },
       with = { { name = "fp_ops", pmd = 5 }, { name = "l2_misses", pmd = 6 } } }
 end
@@ -180,7 +180,7 @@ describe("samples of a simulated thread", function()
          { a.old.percent, a.new.percent, a.percent, a.old.events, a.new.events, a.change, a.ratio })
       assert.same({ -25, -1000 }, { b.percent, b.change })
       assert.is_true(a.significant and b.significant)
-      near(significance.shares(100, 400, 200, 400), a.raw_p)
+      near(statistics.shares(100, 400, 200, 400), a.raw_p)
       near(2 * a.raw_p, a.p)
       d = analyze.diff(s, s)
       for _, row in ipairs(d.rows) do
@@ -188,7 +188,7 @@ describe("samples of a simulated thread", function()
       end
       d = analyze.diff(s, run(1000, 2900), "symbol", { absolute = true })
       assert.same({ "b", -100, false }, { d.rows[1].symbol, d.rows[1].change, d.rows[1].significant })
-      near(significance.counts(300, 290, 0.5), d.rows[1].raw_p)
+      near(statistics.counts(300, 290, 0.5), d.rows[1].raw_p)
    end)
 
    it("differ from several runs by more than those do among themselves", function()
@@ -212,7 +212,7 @@ describe("samples of several threads, CPUs, events and sets", function()
             pmd = i % 4 == 0 and 5 or 4, set = i % 4 == 0 and 1 or 0, period = 100 }
       end
       for _, e in ipairs(list) do e.values = e.set == 1 and { e.tstamp / 1000 } or nil end
-      s = session_of { pids = { 6 }, comms = { [6] = "main", [7] = "worker" }, blocks = { make.block(list) },
+      s = recording_of { pids = { 6 }, comms = { [6] = "main", [7] = "worker" }, blocks = { make.block(list) },
          events = { { name = "cycles", pmd = 4, period = 100 },
             { name = "misses", pmd = 5, set = 1, period = 50, values = { 80 } } } }
    end)
@@ -245,14 +245,14 @@ describe("samples of several threads, CPUs, events and sets", function()
    end)
 end)
 
-describe("significance", function()
+describe("statistics", function()
    it("has the tails of the distributions", function()
-      near(0.05, significance.normal(1.959963985), 1e-9)
-      near(0.0026997961, significance.normal(3), 1e-9)
-      near(0.05, significance.chi2(18.30703805, 10), 1e-9)
-      near(math.exp(-50), significance.chi2(100, 2), 1e-30)
-      near(0.05, significance.student(2.228138852, 10), 1e-9)
-      near(0.5, significance.student(1, 1), 1e-12) -- Cauchy
+      near(0.05, statistics.normal(1.959963985), 1e-9)
+      near(0.0026997961, statistics.normal(3), 1e-9)
+      near(0.05, statistics.chi2(18.30703805, 10), 1e-9)
+      near(math.exp(-50), statistics.chi2(100, 2), 1e-30)
+      near(0.05, statistics.student(2.228138852, 10), 1e-9)
+      near(0.5, statistics.student(1, 1), 1e-12) -- Cauchy
    end)
 
    it("tests shares: exactly where few are expected", function()
@@ -263,27 +263,27 @@ describe("significance", function()
          local pk = choose(10, k) * choose(10, 12 - k) / choose(20, 12)
          if k <= 3 or k >= 9 then p = p + pk end
       end
-      near(p, significance.shares(3, 10, 9, 10), 1e-9)
-      near(0.0038924171, significance.shares(30, 100, 50, 100), 1e-9) -- z = 2.8868
-      assert.equal(1, significance.shares(0, 10, 0, 20))
-      assert.equal(1, significance.shares(5, 5, 7, 7))
-      near(1, significance.shares(50, 100, 50, 100), 1e-12)
+      near(p, statistics.shares(3, 10, 9, 10), 1e-9)
+      near(0.0038924171, statistics.shares(30, 100, 50, 100), 1e-9) -- z = 2.8868
+      assert.equal(1, statistics.shares(0, 10, 0, 20))
+      assert.equal(1, statistics.shares(5, 5, 7, 7))
+      near(1, statistics.shares(50, 100, 50, 100), 1e-12)
    end)
 
    it("tests counts, means and whole histograms", function()
-      near(22 / 1024, significance.counts(1, 9, 0.5), 1e-9)
-      assert.equal(1, significance.counts(0, 0, 0.5))
-      near(0.0419145, significance.means({ 1, 2, 3 }, { 4, 5, 7 }), 1e-6)
-      assert.equal(0, significance.means({ 1, 1 }, { 2, 2 }))
-      local g, df = significance.likelihood({ a = 10, b = 20 }, { a = 20, b = 10 })
+      near(22 / 1024, statistics.counts(1, 9, 0.5), 1e-9)
+      assert.equal(1, statistics.counts(0, 0, 0.5))
+      near(0.0419145, statistics.means({ 1, 2, 3 }, { 4, 5, 7 }), 1e-6)
+      assert.equal(0, statistics.means({ 1, 1 }, { 2, 2 }))
+      local g, df = statistics.likelihood({ a = 10, b = 20 }, { a = 20, b = 10 })
       near(2 * (20 * math.log(10 / 15) + 40 * math.log(20 / 15)), g, 1e-9)
       assert.equal(1, df)
-      assert.same({ 0, 0 }, { significance.likelihood({ a = 3 }, { b = 3 }) }) -- too few to tell
+      assert.same({ 0, 0 }, { statistics.likelihood({ a = 3 }, { b = 3 }) }) -- too few to tell
    end)
 
    it("raises probabilities where many were asked", function()
-      assert.same({ 0.03, 0.06, 0.06, 0.02 }, significance.adjust { 0.01, 0.04, 0.03, 0.005 })
-      assert.same({ 1, 1 }, significance.adjust { 0.7, 0.9 })
+      assert.same({ 0.03, 0.06, 0.06, 0.02 }, statistics.adjust { 0.01, 0.04, 0.03, 0.005 })
+      assert.same({ 1, 1 }, statistics.adjust { 0.7, 0.9 })
    end)
 
    it("calls chance a difference as seldom as it says", function()
@@ -298,7 +298,7 @@ describe("significance", function()
          return hits
       end
       for _ = 1, 1000 do
-         if significance.shares(draw(200, 0.1), 200, draw(300, 0.1), 300) < 0.05 then wrong = wrong + 1 end
+         if statistics.shares(draw(200, 0.1), 200, draw(300, 0.1), 300) < 0.05 then wrong = wrong + 1 end
       end
       assert.is_true(wrong >= 25 and wrong <= 75, wrong .. " of 1000")
    end)

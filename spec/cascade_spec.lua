@@ -223,8 +223,8 @@ describe("lpfm cascade", function()
    end)
 
    it("refuses what is no cascade, with status 2", function()
-      for line, words in pairs { ["cascade -- true"] = "no stages", ["cascade cs:1"] = "nothing to measure",
-         ["cascade ls"] = "the command goes behind --", ["cascade page-faults then cs -- true"] = "never ends" } do
+      for line, words in pairs { ["cascade -- true"] = "expected stages", ["cascade cs:1"] = "nothing to measure",
+         ["cascade ls"] = "the command goes after --", ["cascade page-faults then cs -- true"] = "never ends" } do
          local out, status = run(line)
          assert.are.equal(2, status, out)
          assert.is_truthy(out:find(words, 1, true), out)
@@ -238,7 +238,7 @@ describe("lpfm cascade", function()
       assert.is_true(late >= 0 and late <= all - 400, out) -- a run differs from the other by some pages
       out = run("stat -x, -o - -e page-faults --until page-faults:1000 " .. PAGES)
       assert.are.equal("1000", out:match("(%d+),,page%-faults"))
-      assert.is_truthy(run("stat -D 60000 -- true"):find("over before --delay was", 1, true))
+      assert.is_truthy(run("stat -D 60000 -- true"):find("ended before --delay had passed", 1, true))
       local data = os.tmpname()
       out = run("record -o " .. data .. " --from page-faults:1e9 -- true")
       assert.is_truthy(out:find("0 samples.*sampling never began: stage 1, 'page%-faults:1e9', did not"), out)

@@ -87,7 +87,7 @@ describe("completion", function()
    it("offers in strings what is expected there", function()
       only('stat("ls", "page-f', "page-faults")
       only("stat('ls', 'task-clock,page-f", "page-faults")
-      only('session{command={"ls"}, events="minor', "minor-faults")
+      only('job{command={"ls"}, events="minor', "minor-faults")
       only('lpfm.create{flags={"SYS', "SYSTEM_WIDE")
       only('lpfm.create{flags={"SYSTEM_WIDE", "AN', "ANY_CPU")
       only('ctx:write_pmds{ {num=4, flags={"OVFL', "OVFL_NOTIFY")
@@ -121,7 +121,7 @@ describe("completion", function()
 
    it("offers commands and their arguments", function()
       only(".sav", ".save")
-      has(".", ".help", ".load", ".quit", ".save", ".sessions")
+      has(".", ".help", ".load", ".quit", ".save", ".jobs")
       has(".help star", "start-up")
       only(".save x nosuch")
    end)
@@ -181,7 +181,7 @@ describe("the texts of help", function()
       sampling:close()
    end)
 
-   it("describe every method of the simulated computer and of sessions", function()
+   it("describe every method of the simulated computer and of jobs", function()
       local current = lpfm.machine().name
       local machine = assert(lpfm.machine "sim")
       assert.equal("machine", reference.class(machine))
@@ -214,7 +214,7 @@ describe("the texts of help", function()
       local out = in_program([=[
       require("repl.prompt.globals").provide()
       local text = require("repl.prompt.help").text
-      for _, name in ipairs { "]=] .. table.concat(functions, '", "') .. [=[", "watch", "session", "quit" } do
+      for _, name in ipairs { "]=] .. table.concat(functions, '", "') .. [=[", "watch", "job", "quit" } do
          print((text(_G[name]):match("^[^\n]*\n[^\n]*"):gsub("\n", " ")))
       end
       ]=])

@@ -479,15 +479,15 @@ describe("lpfm export", function()
 
    it("names the culprit of every mistake", function()
       local cases = {
-         { "export " .. data, 2, "which format?" },
+         { "export " .. data, 2, "no format: expected --format" },
          { "export --format flamegrap " .. data, 2, "did you mean 'flamegraph'?" },
          { "export flamegrap", 2, "'flamegrap' is neither a format; did you mean 'flamegraph'? nor a recording" },
-         { "export svg " .. data .. " more", 2, "'more' is too much" },
+         { "export svg " .. data .. " more", 2, "unexpected argument 'more'" },
          { "export --weight heavy svg " .. data, 2, "'heavy' is neither" },
          { "export svg /no/such", 1, "/no/such" },
          { "export svg /etc/passwd", 1, "/etc/passwd is not a recording" },
-         { "export sqlite " .. data, 1, "-o FILE names a file" },
-         { "export -e cycles svg " .. data, 1, "'cycles' was not recorded" },
+         { "export sqlite " .. data, 2, "this format needs a file: -o FILE" },
+         { "export -e cycles svg " .. data, 2, "'cycles' was not recorded" },
          { "export -o /no/such/dir/x.svg " .. data, 1, "cannot write /no/such/dir/x.svg" },
          { "export -o /no/such/dir/x.pb.gz " .. data, 1, "cannot write /no/such/dir/x.pb.gz" },
          { "export -o /no/such/dir/x.db " .. data, 1, "cannot write /no/such/dir/x.db" },

@@ -57,6 +57,13 @@ describe("an installed lpfm", function()
       assert.is_truthy(page:find("\n.SS lpfm record ", 1, true))
    end)
 
+   it("has completion for the shells", function()
+      for shell, path in pairs { bash = "bash-completion/completions/lpfm", zsh = "zsh/site-functions/_lpfm",
+         fish = "fish/vendor_completions.d/lpfm.fish" } do
+         assert.is_truthy(must(("cat %s/share/%s"):format(prefix, path)):find("lpfm completion " .. shell, 1, true))
+      end
+   end)
+
    it("records and reports", function()
       local file, program = root .. "/recording", root .. "/shares"
       must(("cp %s %s"):format(c.target("shares"), program))

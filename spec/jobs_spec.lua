@@ -24,7 +24,7 @@ local function value_of(result, event)
    end
 end
 
-describe("a session in the background", function()
+describe("a job", function()
    local busy, open
    local real = not lpfm.machine().name:find("^sim")
 
@@ -34,7 +34,7 @@ describe("a session in the background", function()
       jobs.stop_all()
    end)
 
-   if not real then return pending("sessions measure real programs; this machine is simulated") end
+   if not real then return pending("jobs measure real programs; this machine is simulated") end
 
    it("counts while others do something else, and ends with its command", function()
       local s = jobs.start(busy, "task-clock,page-faults")
@@ -116,13 +116,13 @@ describe("a session in the background", function()
 
    it("samples into a file", function()
       local file = os.tmpname()
-      local script = ("s = session{command={%q, '0.2', '1'}, record=%q, period=1000000}; print(s:state())\n"
+      local script = ("s = job{command={%q, '0.2', '1'}, record=%q, period=1000000}; print(s:state())\n"
          .. "print(s:wait(30).samples)\n"):format(c.target("shares"), file)
       local out = c.sh(("printf %%s %s | %s"):format(terminal.quote(script), program))
       local samples = tonumber(out:match("sampling\n(%d+)\n"))
       assert.is_true(samples and samples > 0, out)
-      local session = assert(require("pfm.recording").open(file))
-      assert.equal(samples, session.ends.samples)
+      local recorded = assert(require("pfm.recording").open(file))
+      assert.equal(samples, recorded.ends.samples)
       os.remove(file)
    end)
 
@@ -140,7 +140,7 @@ describe("a session in the background", function()
       assert.equal(s, list[s.id])
       assert.truthy(tostring(list):find(("\n *%d  counting +[%%d.]+ %%a+  '"):format(s.id)))
       assert.equal(s, jobs.find(tostring(s.id)))
-      assert.has_error(function() jobs.find(99999) end, "there is no session 99999; sessions() lists them")
+      assert.has_error(function() jobs.find(99999) end, "there is no job 99999; jobs() lists them")
    end)
 
    it("refuses what it cannot do", function()
@@ -158,7 +158,7 @@ describe("a session in the background", function()
    end)
 end)
 
-describe("the prompt with sessions in the background", function()
+describe("the prompt with jobs", function()
    local t, busy, open
 
    before_each(function()
@@ -171,10 +171,10 @@ describe("the prompt with sessions in the background", function()
    end)
 
    it("goes on reading, and tells above the line when one has ended", function()
-      t:enter(("s = session(%q, 'task-clock')"):format(busy))
+      t:enter(("s = job(%q, 'task-clock')"):format(busy))
       t:enter("6 * 7")
       t:wait_for("\n42\n")
-      t:enter("sessions()")
+      t:enter("jobs()")
       t:wait_match("\n 1  counting +[%d.]+ %a+  'while")
       t:type("'half a li")
       t:wait_for("lpfm> 'half a li")
@@ -188,40 +188,40 @@ describe("the prompt with sessions in the background", function()
    end)
 
    it("holds, resumes and ends them by commands, and watches them", function()
-      t:enter(("s = session(%q, 'task-clock')"):format(busy))
+      t:enter(("s = job(%q, 'task-clock')"):format(busy))
       t:enter(".pause 1")
-      t:wait_for("session 1, 'while")
+      t:wait_for("job 1, 'while")
       t:wait_match("done': paused, ")
       t:enter(".resume")
       t:wait_match("done': counting, ")
       t:enter("watch(s, {interval=0.02})")
       t:wait_match("task%-clock +[%d.]+ %% +[%d.,]+ ms  [▁▂▃▄▅▆▇█]+")
       t:press("p")
-      t:wait_for("paused; p goes on")
+      t:wait_for("paused; p resumes")
       t:press("p")
       t:press("q")
       t:wait_for("watched for ")
       t:enter(".stop")
       t:wait_match("done': ended, ")
       t:enter(".stop 9")
-      t:wait_for("there is no session 9")
+      t:wait_for("there is no job 9")
    end)
 
    it("lets them see the end of the prompt, and says so", function()
       t:stop()
       t = terminal.start("exec env TERM=screen LPFM_INIT= XDG_STATE_HOME=/nonexistent sh -c "
          .. terminal.quote(program .. "; echo status $?; cat"))
-      t:enter(("s = session(%q, 'task-clock')"):format(busy))
+      t:enter(("s = job(%q, 'task-clock')"):format(busy))
       t:enter("6 * 7")
       t:wait_match("\n42\nlpfm>%s*$") -- at the prompt a key is the prompt's
       t:press("C-d")
-      t:wait_for("session 1, 'while")
+      t:wait_for("job 1, 'while")
       t:wait_for("ends with the prompt")
       t:wait_for("status 0")
    end)
 
    it("stops a wait by Ctrl-C", function()
-      t:enter(("s = session(%q, 'task-clock'); print('be' .. 'gun'); s:wait()"):format(busy))
+      t:enter(("s = job(%q, 'task-clock'); print('be' .. 'gun'); s:wait()"):format(busy))
       t:wait_for("\nbegun\n")
       t:press("C-c")
       t:wait_for("nterrupted")

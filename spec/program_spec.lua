@@ -334,7 +334,7 @@ describe("lpfm stat", function()
       local cases = {
          { "stat", "nothing to measure" },
          { "stat -p 999999999 -- true", "999999999" },
-         { "stat -p x", "'x' is not a list of thread ids" },
+         { "stat -p x", "'x' is not a list of thread IDs" },
          { "stat -C 4096 -- true", "CPU 4096 is not online" },
          { "stat -C 1-x -- true", "'1-x' is not a list of CPUs" },
          { "stat -r 0 -- true", "--repeat: '0' is not a positive whole number" },
@@ -343,7 +343,7 @@ describe("lpfm stat", function()
          { "stat -e '' -- true", "an event's name is missing" },
          { "stat -e cs,context-switches -- true", "counted by one register" },
          { "stat -e page-faults,page-faults -- true", "'page-faults' is given twice" },
-         { "stat -x '' -- true", "-x: a separator is wanted" },
+         { "stat -x '' -- true", "-x: expected a separator" },
          { "stat -e rXYZ -- true", lpfm.machine().hw_counters > 0 and "no event rXYZ" or "unknown event 'rXYZ'" },
       }
       for _, case in ipairs(cases) do
@@ -501,7 +501,7 @@ describe("lpfm record and report", function()
       assert.equal(0, status, out)
       out = run("report " .. file)
       assert.truthy(out:find("[stripped: no symbols]", 1, true), out)
-      assert.truthy(out:find("Warning: no functions' names in [^\n]*stripped"))
+      assert.truthy(out:find("Warning: no function names in [^\n]*stripped"))
    end)
 
    it("keep the file when Ctrl-C ends a recording", function()
@@ -541,7 +541,7 @@ describe("lpfm record and report", function()
          { "record -c 10 -F 10 -- true", "-c and -F exclude each other" },
          { "record --random zz -- true", "'zz' is not a mask" },
          { "record --buffer 1 -o " .. file .. " -- true", "a buffer of 1 byte is too small: it takes at least" },
-         { "record -o - -- true", "-o FILE names a file" },
+         { "record -o - -- true", "expected -o FILE" },
          { "record --buffer lots -- true", "'lots' is not a size" },
          { "record -o /no/such/dir/x -- true", "/no/such/dir/x" },
          { "report /no/such/file", "/no/such/file" },

@@ -34,7 +34,7 @@ local function layout(path)
    return out
 end
 
-describe("a recorded session", function()
+describe("a recording", function()
    local prog, file = root .. "/prog", root .. "/prog.data"
    local before
 

@@ -18,9 +18,8 @@ local function is_public(name)
    return name:find("^lpfm") ~= nil or name:find("^pfm%.[%w_]+$") ~= nil
 end
 
--- Their examples are typed at the prompt, which has specs of its own; LuaJIT has its ffi.
-local elsewhere = {
-   ["pfm.ffi"] = not rawget(_G, "jit"), ["pfm.ffi.samples"] = true }
+-- Only LuaJIT has an ffi; the examples of its buffers are those of pfm.ffi.
+local elsewhere = { ["pfm.ffi"] = not rawget(_G, "jit"), ["pfm.ffi.samples"] = true }
 
 -- What the prompt calls by this name.
 local function of_prompt(name)
@@ -30,7 +29,8 @@ local function of_prompt(name)
    end
 end
 
--- What the prompt has; modules are at hand under their last names.
+-- What the prompt has; public modules are at hand under their last names. Private ones are required, but in their own
+-- examples.
 local environment = setmetatable({}, { __index = function(_, name)
    if _G[name] ~= nil then return _G[name] end
    local function_of_prompt = of_prompt(name)
@@ -39,16 +39,18 @@ local environment = setmetatable({}, { __index = function(_, name)
       local ok, module = pcall(require, prefix .. name)
       if ok then return module end
    end
-   for _, module in ipairs(reference) do
-      if module.name:match("[%w_]+$") == name then return require(module.name) end
-   end
 end })
 
+environment.print = function() end
+
 -- An example is a chunk, or an expression.
-local function load_example(text, name)
+local function load_example(text, name, module)
    local code = loadstring("return " .. text, "=" .. name) or assert(loadstring(text, "=" .. name))
-   environment.print = function() end
-   return setfenv(code, environment)
+   local own = module.private and module.name:match("[%w_]+$")
+   return setfenv(code, setmetatable({}, { __index = function(_, key)
+      local found = environment[key]
+      return found == nil and key == own and require(module.name) or found
+   end }))
 end
 
 -- In a folder of their own, with a recording in it.
@@ -79,7 +81,7 @@ describe("the example of", function()
       for _, item in ipairs(module.items) do
          for _, usage in ipairs(elsewhere[module.name] and {} or item.usages) do
             it(item.name .. " runs", function()
-               load_example(usage, item.name)()
+               load_example(usage, item.name, module)()
             end)
          end
       end

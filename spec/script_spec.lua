@@ -57,7 +57,7 @@ describe("lpfm script", function()
    it("hands samples to a script, with its arguments", function()
       local out, status = run(("-i %s %s 7 x"):format(data, script("local tid, word = ...\nlocal n = 0\n"
          .. "for s in samples() do if s.tid == tonumber(tid) then n = n + s.period end end\n"
-         .. "print(n, word, arg[2], session.head.what)\nreturn 3")))
+         .. "print(n, word, arg[2], recorded.head.what)\nreturn 3")))
       assert.equal("501\tx\tx\ta test\n", out)
       assert.equal(3, status)
       assert.equal("worker\n", (run(data .. " -E 'for s in samples() do if s.cs == 3000 then print(s.comm) end end'")))
@@ -72,9 +72,9 @@ describe("lpfm script", function()
    it("names the culprit of every mistake", function()
       local cases = {
          { "-i " .. data .. " -F smybol", 2, "did you mean 'symbol'?" },
-         { "-i " .. data .. " -e cycles", 1, "'cycles' was not recorded" },
+         { "-i " .. data .. " -e cycles", 2, "'cycles' was not recorded" },
          { "-i " .. data .. " /no/such.lua", 1, "/no/such.lua" },
-         { "-i " .. data .. " --comms sh", 2, "a script chooses" },
+         { "-i " .. data .. " --comms sh", 2, "use a script" },
          { "-i /no/such", 1, "/no/such" },
          { data .. " -E 'x = = 1'", 1, "-E:1:" },
          { data .. " " .. script("local t\nfor s in samples() do t.x = s end"), 1, path .. ":2: attempt to index" },

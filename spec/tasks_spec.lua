@@ -164,7 +164,7 @@ describe("the ten tasks:", function()
 
    after_each(function()
       t:stop()
-      os.remove("build/session.lua")
+      os.remove("build/transcript.lua")
    end)
 
    for _, task in ipairs(read_tasks()) do

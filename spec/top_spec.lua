@@ -77,7 +77,7 @@ describe("lpfm top", function()
          error(what .. " did not appear:\n" .. text)
       end
       local shown = wait_for("heavy")
-      assert.truthy(shown:find("^lpfm top: '[^\n]*; q quits, z begins anew\n"))
+      assert.truthy(shown:find("^lpfm top: '[^\n]*; q quits, z starts over\n"))
       c.sh(tmux .. "send-keys z")
       wait_for("heavy")
       c.sh(tmux .. "send-keys q")
@@ -87,10 +87,10 @@ describe("lpfm top", function()
 
    it("names the culprit of every mistake", function()
       local cases = {
-         { "-s colour", 2, "unknown key 'colour'" }, { "-g", 2, "no call chains" }, { "-K", 2, "cpu-clock:u" },
+         { "-s colour", 2, "unknown sort key 'colour'" }, { "-g", 2, "no call chains" }, { "-K", 2, "cpu-clock:u" },
          { "-d x", 2, "--refresh: 'x'" }, { "-p x", 2, "'x' is not a list" },
          { "-e nosuch", 2, "unknown event 'nosuch'" }, { "-c 5 -F 5", 2, "exclude each other" },
-         { "-o x", 2, "pictures go to standard output" }, { "--once -p 999999999", 1, "999999999" },
+         { "-o x", 2, "updates go to standard output" }, { "--once -p 999999999", 1, "999999999" },
          { "--once -- /no/such/program", 127, "/no/such/program" },
       }
       for _, case in ipairs(cases) do

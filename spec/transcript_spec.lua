@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- .save and .load: a session as a script that makes the same contexts, programmed alike.
+-- .save and .load: a transcript as a script that makes the same contexts, programmed alike.
 
 local c = require "support.c"
 local terminal = require "support.terminal"
@@ -41,7 +41,7 @@ local function programming(text)
    return table.concat({ text:match("(@.*)") or "" })
 end
 
--- A session on the simulated computer: sampling with randomized periods, two sets, a running target.
+-- Work on the simulated computer: sampling with randomized periods, two sets, a running target.
 local simulated = [[
 m = lpfm.machine("sim:itanium2", {cpus=2})
 tid = m:spawn{program={ {loop=1000, {ip=0x1000, ns=1000, events={l2_misses=1}}} }}
@@ -59,7 +59,7 @@ c:load(tid); c:start()
 m:run{ms=1}
 ]]
 
-describe("a saved session", function()
+describe("a transcript", function()
    setup(function()
       dir = os.tmpname()
       os.remove(dir)
@@ -68,7 +68,7 @@ describe("a saved session", function()
    teardown(function() c.sh("rm -rf " .. dir) end)
 
    it("is a script that programs its contexts alike, and finds that they are", function()
-      local file = dir .. "/session.lua"
+      local file = dir .. "/transcript.lua"
       local before = programming(prompt(simulated .. ".save " .. file .. "\n" .. dump("c", "d")))
       assert.truthy(before:find("random_seed = 7", 1, true), before)
       write(dir .. "/after.lua", ("local status = dofile(%q)\n"):format(file) .. dump("c", "d") .. "return status\n")
@@ -81,7 +81,7 @@ describe("a saved session", function()
    end)
 
    it("is loaded at the prompt, where its names are then", function()
-      local file = dir .. "/session.lua"
+      local file = dir .. "/transcript.lua"
       local before = programming(prompt(simulated .. ".save " .. file .. "\n" .. dump("c", "d")))
       local out, status = prompt(".load " .. file .. "\nprint(#c:buffer(), tid)\n" .. dump("c", "d"))
       assert.equal(0, status, out)
@@ -90,7 +90,7 @@ describe("a saved session", function()
    end)
 
    it("can be saved again after it was loaded", function()
-      local file, again = dir .. "/session.lua", dir .. "/again.lua"
+      local file, again = dir .. "/transcript.lua", dir .. "/again.lua"
       local before = programming(prompt(simulated .. ".save " .. file .. "\n" .. dump("c", "d")))
       local out = prompt((".load %s\nd:write_pmcs{ {num=6, value=5} }\n.save %s\n"):format(file, again))
       assert.truthy(out:find("again.lua: 2 statements, 2 contexts", 1, true), out)
@@ -163,9 +163,9 @@ describe("a saved session", function()
    it("is refused in words where it cannot be written or read", function()
       local out, status = prompt(".save /no/such/dir/x\n.save\n.load\n.load /no/such\n.save x nosuch\n.lode x\n")
       assert.equal(1, status)
-      for _, text in ipairs { "cannot write /no/such/dir/x", ".save wants a file", ".load wants a file",
+      for _, text in ipairs { "cannot write /no/such/dir/x", ".save: expected a file", ".load: expected a file",
          "cannot read /no/such", "'nosuch' is no open context",
-         "there is no command '.lode'; did you mean '.load'?" } do
+         "unknown command '.lode'; did you mean '.load'?" } do
          assert.truthy(out:find(text, 1, true), text .. " not in " .. out)
       end
    end)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- lpfm annotate: a function's source lines and instructions with the shares of samples that lie there.
+--- lpfm annotate: a function's source lines and instructions with their shares of the samples.
 --
 -- objdump disassembles; lines come from it, and the source from the files that they name.
 -- @module repl.command.annotate
@@ -161,7 +161,7 @@ end
 --- Annotates functions.
 -- @tparam table self of `recording.open`
 -- @string[opt] name the function, or one inlined into others; by default the one with most samples
--- @tparam[opt] table opts `event` (a name), `object` (a path or its last part), `top` (so many functions)
+-- @tparam[opt] table opts `event` (a name), `object` (a path or its last part), `top` (how many functions)
 -- @treturn table of `symbol`, `object`, `samples`, `percent` (of the event's samples), `instructions` (of `address`,
 -- `text`, `samples`, `percent` of the function's, `file`, `line`, `func`: the inlined one), `lines` (of `file`,
 -- `line`, `samples`, `percent`), `disassembled` (false: only the addresses of samples), `changed` (the object, since)
@@ -246,8 +246,8 @@ end
 
 local function notes_on(f)
    local out = {}
-   if f.changed then out[1] = "# Warning: the object has changed since the recording: this may be other code" end
-   if not f.disassembled then out[#out + 1] = "# This code is in no file: addresses of samples alone" end
+   if f.changed then out[1] = "# Warning: the object has changed since the recording; this may be different code" end
+   if not f.disassembled then out[#out + 1] = "# This code is in no file: only the addresses of samples are shown" end
    return out
 end
 
@@ -257,7 +257,7 @@ local function function_lines(view, event, f)
          f.percent),
    }
    for _, note in ipairs(notes_on(f)) do out[#out + 1] = note end
-   if view.only_source and #f.lines == 0 then out[#out + 1] = "# There is no debug information: compile with -g" end
+   if view.only_source and #f.lines == 0 then out[#out + 1] = "# No debug information: compile with -g" end
    out[#out + 1] = "# percent | " .. (view.only_source and "source" or view.lines and "source and instructions"
       or "instructions")
    if view.only_source then source_only(view, f, out) else mixed(view, f, out) end
@@ -269,12 +269,13 @@ end
 -- What people from perf type.
 local meant = { ["-d"] = "--object", ["--dso"] = "--object", ["--dsos"] = "--object", ["--no-source"] = "--asm" }
 local needless = { "--stdio", "--stdio2", "-l", "--print-line", "-P", "--full-paths", "-q", "-v" }
-local WORD = "name the function as a word: lpfm annotate parse"
+local WORD = "name the function without an option: lpfm annotate parse"
+local KERNEL = "for the kernel, the addresses of samples are shown"
+local CPU = "'lpfm report --cpu' shows the samples of a CPU"
 local TEXT = "the output is text: pipe it into less"
 local advice = {
    ["-s"] = WORD, ["--symbol"] = WORD, ["--tui"] = TEXT, ["--gtk"] = TEXT,
-   ["-k"] = "of the kernel the addresses of samples are shown", ["--vmlinux"] = "of the kernel addresses are shown",
-   ["-C"] = "'lpfm report --cpu' shows a CPU's samples", ["--cpu"] = "'lpfm report --cpu' shows a CPU's samples",
+   ["-k"] = KERNEL, ["--vmlinux"] = KERNEL, ["-C"] = CPU, ["--cpu"] = CPU,
 }
 
 --- The options.
@@ -283,14 +284,14 @@ function annotate.options()
       "lpfm annotate [options] [symbol]")
    c.mixed = true
    c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
-   c:option("-e --event", "NAME", "This event, of several.")
-   c:option("--object", "NAME", "The function of this program or library.")
-   c:option("--top", "N", "The N functions with most samples (default: 1).")
-   c:flag("--source", "Source lines, without instructions.")
-   c:flag("--asm", "Instructions, without source lines.")
+   c:option("-e --event", "EVENT", "Show this event if several were sampled.")
+   c:option("--object", "NAME", "Show the function of this program or library.")
+   c:option("--top", "N", "Show the N functions with the most samples (default: 1).")
+   c:flag("--source", "Show source lines only.")
+   c:flag("--asm", "Show instructions only.")
    c:flag("--json", "Print JSON.")
    c:habits(meant, needless, advice)
-   c:epilog("Percentages are of the function's samples. Without a symbol: the function with most of them.", {
+   c:epilog("Percentages are of the function's samples. Without a symbol, lpfm shows the function with the most.", {
       "lpfm annotate", "lpfm annotate parse", "lpfm annotate --source --top 3",
       "lpfm annotate --object libc.so.6 memcpy",
    })
@@ -302,11 +303,12 @@ end
 -- @treturn number exit status
 function annotate.main(argv)
    local args, words = annotate.options():parse(argv)
-   if #words > 1 then options.fail("one symbol at a time: '%s' is too much", words[2]) end
+   local symbol = options.only_word(words, "symbol")
    if args.source and args.asm then options.fail("--source and --asm exclude each other") end
    local opts = { event = args.event, object = args.object, top = options.number(args.top, "--top", true) }
    local self = input.open(args.file)
-   local list = annotate.functions(self, words[1], opts)
+   options.checked(stacks.event, self, opts.event)
+   local list = annotate.functions(self, symbol, opts)
    local out = {}
    if args.json then
       out[1] = render.json(list)

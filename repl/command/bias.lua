@@ -55,14 +55,14 @@ end
 --- The options.
 -- @usage require("repl.command.bias").options():help()
 function command.options()
-   local c = options.command("bias", "Finds out whether a fixed sampling period is in step with a program, so that its "
-      .. "profile is wrong.", "lpfm bias [options] [--] command [arguments]")
+   local c = options.command("bias", "Tests whether a fixed sampling period is in step with a program, which makes "
+      .. "its profile wrong.", "lpfm bias [options] [--] command [arguments]")
    options.add_target(c)
-   c:option("-c --period", "N", "The period to test, in events (clocks: nanoseconds; default 1000000).")
+   c:option("-c --period", "N", "Test this period, in events (clocks: nanoseconds; default: 1000000).")
    c:flag("--json", "Print JSON.")
-   c:epilog("The command is run three times, with the period and with randomized ones, and where they differ some\n"
-      .. "times more, to find the narrowest mask that helps. It should do the same each time, and give a few hundred\n"
-      .. "samples. The exit status is 3 where the period is biased.", {
+   c:epilog("The command runs three times, once with the period and twice with randomized ones; if they differ, it\n"
+      .. "runs again to find the narrowest mask that helps. It should do the same each time, and give a few hundred\n"
+      .. "samples. The exit status is 3 if the period is biased.", {
       "lpfm bias -- ./prog",
       "lpfm bias -e page-faults -c 100 -- ./prog",
    })
@@ -87,7 +87,7 @@ function command.main(argv)
    local args, words = command.options():parse(argv)
    local target = options.target(args, words)
    if not target.command and not target.seconds then options.fail("--pid, --all-cpus and --cpu need --timeout") end
-   if #args.event > 1 or (args.event[1] or ""):find(",") then options.fail("one event at a time") end
+   if #args.event > 1 or (args.event[1] or ""):find(",") then options.fail("--event: expected one event") end
    local result = bias.test { target = target, event = args.event[1],
       period = options.number(args.period, "--period", true) }
    local lines = args.json and { json_line(result) } or command.text(result)
@@ -100,7 +100,7 @@ end
 -- @treturn table of `bias.test`; prints itself
 -- @usage bias{target = {command = {"sh", "-c", "exec ls -lR /etc >/dev/null 2>&1"}}, event = "page-faults", period = 1}
 function command.call(what)
-   local spec = type(what) == "string" and { target = { command = { "/bin/sh", "-c", "exec " .. what } } } or what
+   local spec = type(what) == "string" and { target = { command = options.shell(what) } } or what
    return setmetatable(bias.test(spec), {
       __tostring = function(self) return table.concat(command.text(self), "\n") end,
    })

@@ -67,7 +67,7 @@ function command.text(result, target)
       stage_lines(stage, result.stages[i - 1], lines)
    end
    lines[#lines + 1] = ""
-   lines[#lines + 1] = ("  %s elapsed; the other times are those %s ran."):format(render.time(result.elapsed),
+   lines[#lines + 1] = ("  %s elapsed; the other times are those in which %s ran."):format(render.time(result.elapsed),
       target.cpus and "the CPU" or "the thread")
    lines[#lines + 1] = ""
    return lines
@@ -94,11 +94,11 @@ function command.options()
    c.mixed = true
    options.add_target(c, true)
    c:flag("--json", "Print JSON.")
-   c:epilog("A STAGE is EVENT:N: it counts the event, and ends after N occurrences. EVENT:N or EVENT:N ends by\n"
-      .. "whichever comes first; 'counting EVENTS' behind them counts others meanwhile. The last stage is EVENTS,\n"
+   c:epilog("A STAGE is EVENT:N: it counts the event, and ends after N occurrences. EVENT:N or EVENT:N ends\n"
+      .. "with whichever comes first; 'counting EVENTS' after them counts others meanwhile. The last stage is EVENTS,\n"
       .. "which are counted to the end, or 'sample EVENT:N', a sample every N, into the file of -o (lpfm.data).\n"
-      .. "N may be 1000, 10k, 1e6, of clocks 10ms. It is told when each stage began, if it did, and what it counted.\n"
-      .. "Results go to stderr; the exit status is the command's.", {
+      .. "N may be 1000, 10k or 1e6; for clocks, 10ms. The result says when each stage began and what it counted.\n"
+      .. "It goes to stderr; the exit status is that of the command.", {
       "lpfm cascade page-faults:1000 then cs:10 then cpu-clock -- ./prog",
       "lpfm cascade page-faults:1000 or task-clock:50ms counting cs then page-faults,cs -- ./prog",
       "lpfm cascade page-faults:1000 then sample cpu-clock:1ms -- ./prog && lpfm report",
@@ -107,7 +107,7 @@ function command.options()
    return c
 end
 
--- Before and behind "--".
+-- The words before and after "--".
 local function apart(argv)
    for i, word in ipairs(argv) do
       if word == "--" then return { unpack(argv, 1, i - 1) }, { unpack(argv, i + 1) } end
@@ -117,9 +117,9 @@ end
 
 local function stages_of(words, measured)
    local list, err = stages.read(table.concat(words, " "))
-   if #words == 0 then options.fail("no stages: as in lpfm cascade page-faults:1000 then cs -- ./prog") end
+   if #words == 0 then options.fail("expected stages: lpfm cascade page-faults:1000 then cs -- ./prog") end
    if list then return list end
-   if #measured == 0 then err = err .. "; the command goes behind --" end
+   if #measured == 0 then err = err .. "; the command goes after --" end
    options.fail("%s", err)
 end
 
@@ -146,7 +146,7 @@ end
 -- @treturn table of `cascade.run`; prints itself
 -- @usage cascade("ls / >/dev/null", "page-faults:50 then cs")
 function command.call(what, list)
-   local spec = type(what) == "string" and { command = { "/bin/sh", "-c", "exec " .. what } } or what
+   local spec = type(what) == "string" and { command = options.shell(what) } or what
    local copy = {}
    for k, v in pairs(spec) do copy[k] = v end
    copy.stages = list or copy.stages

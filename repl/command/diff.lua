@@ -13,30 +13,31 @@ local diff = {}
 local ALPHA = 0.05
 local SMALL = 0.05 -- points; differences below are not shown if chance explains them
 
+local COMPARED = "shares are compared, --absolute compares events; the ratio is always shown"
+local WORDS = "name the files without an option: lpfm diff OLD NEW"
+
 --- The options.
 function diff.options()
    local c = options.command("diff", "Shows how recordings of a program differ.",
       "lpfm diff [options] OLD[,OLD...] [NEW[,NEW...]]")
    c.mixed = true
-   c:option("-s --sort", "KEYS", "As for 'lpfm report' (default: symbol).")
-   c:flag("--absolute", "Compare events (of clocks: time), not their shares.")
-   c:option("--top", "N", "Only the first N rows.")
-   c:option("--percent-limit", "P", ("Hide what differs by fewer points, and by chance (default: %g)."):format(SMALL))
-   c:flag("--significant", "Only what chance does not explain.")
-   c:option("--alpha", "P", ("What is not called chance: p below P (default: %g)."):format(ALPHA))
+   c:option("-s --sort", "KEYS", "Sort keys, as for 'lpfm report' (default: symbol).")
+   c:flag("--absolute", "Compare events (for clocks: time) instead of shares.")
+   c:option("--top", "N", "Show the first N rows.")
+   c:option("--percent-limit", "P", ("Hide insignificant differences below P points (default: %g)."):format(SMALL))
+   c:flag("--significant", "Show significant differences only.")
+   c:option("--alpha", "P", ("Call a difference significant if p is below P (default: %g)."):format(ALPHA))
    selection.add_options(c)
    c:option("-x", "SEP", "Print separated values.")
    c:flag("--json", "Print JSON.")
    c:habits(selection.habits { ["-p"] = "--absolute", ["--period"] = "--absolute", ["-t"] = "-x" },
       { "--stdio", "-q", "--quiet", "-v", "--verbose", "-b", "--baseline-only" },
-      { ["-c"] = "shares are compared; --absolute compares events; both columns and their ratio are always there",
-         ["--compute"] = "shares are compared; --absolute compares events; their ratio is always there",
-         ["-o"] = "the greatest difference comes first; -x, for sort(1)", ["-f"] = "files are given as words: OLD NEW",
-         ["-i"] = "files are given as words: OLD NEW", ["--file"] = "files are given as words: OLD NEW" })
+      { ["-c"] = COMPARED, ["--compute"] = COMPARED, ["-f"] = WORDS, ["-i"] = WORDS, ["--file"] = WORDS,
+         ["-o"] = "the greatest difference comes first; for another order, use -x and sort(1)" })
    c:epilog([[
-p: how often chance alone would show such a difference in some row (*: less than --alpha). Between two recordings it
-is the chance of sampling: a program that runs differently each time differs beyond it. Record several runs of each,
-old1,old2,old3 and new1,new2,new3, to compare with that, too. NEW is lpfm.data if it is not given.]], {
+p is the probability that chance alone makes such a difference in any row (*: below --alpha). For one recording of
+each kind that is the chance of sampling; runs may differ by more than that. To account for it, record several runs of
+each and compare old1,old2,old3 with new1,new2,new3. NEW defaults to lpfm.data.]], {
       "lpfm diff before.data after.data", "lpfm diff -s object,symbol before.data",
       "lpfm diff --absolute a1.data,a2.data,a3.data b1.data,b2.data,b3.data",
    })
@@ -50,15 +51,15 @@ local function open_all(list)
       if not self then error(err, 0) end
       out[#out + 1] = self
    end
-   if #out == 0 then options.fail("'%s' names no recording", list) end
+   if #out == 0 then options.fail("expected a recording, got '%s'", list) end
    return out
 end
 
 -- --- output --------------------------------------------------------------------------------------
 
-local function describe(side, sessions)
+local function describe(side, recordings)
    local lines = {}
-   for _, self in ipairs(sessions) do
+   for _, self in ipairs(recordings) do
       local n = self.ends and self.ends.samples
       lines[#lines + 1] = ("# %s: %s, %s of %s"):format(side, self.path, n and render.plural(n, "sample") or "samples",
          self.head.what)
@@ -156,9 +157,9 @@ local function print_json(result, args, old, new)
       rows[i] = flat(row)
       for k, title in ipairs(result.titles) do rows[i][title] = row.cells[k] end
    end
-   local function heads(sessions)
+   local function heads(recordings)
       local out = {}
-      for i, self in ipairs(sessions) do out[i] = { path = self.path, head = self.head, ends = self.ends } end
+      for i, self in ipairs(recordings) do out[i] = { path = self.path, head = self.head, ends = self.ends } end
       return out
    end
    return { render.json { old = heads(old), new = heads(new), rows = rows } }
@@ -177,13 +178,13 @@ end
 -- @treturn number exit status
 function diff.main(argv)
    local args, words = diff.options():parse(argv)
-   if #words == 0 then options.fail("recordings are wanted: OLD, and NEW (default: lpfm.data)") end
+   if #words == 0 then options.fail("expected OLD and NEW recordings (NEW defaults to lpfm.data)") end
    if #words > 2 then
-      options.fail("two words are wanted, '%s' is too much: several runs are separated by commas", words[3])
+      options.fail("unexpected argument '%s': several runs are separated by commas", words[3])
    end
    local wanted = { filter = selection.read(args), absolute = args.absolute, alpha = alpha_of(args) }
    local old, new = open_all(words[1]), open_all(words[2] or "lpfm.data")
-   local result = analyze.diff(old, new, args.sort, wanted)
+   local result = options.checked(analyze.diff, old, new, args.sort, wanted)
    local lines = args.json and print_json or args.x and print_csv or print_text
    io.stdout:write(table.concat(lines(result, args, old, new), "\n"), "\n")
    return 0
@@ -196,7 +197,7 @@ end
 -- @treturn table of `pfm.analyze.diff`; prints itself
 -- @usage require("repl.command.diff").call("lpfm.data", "lpfm.data").rows[1].p
 function diff.call(old, new, by)
-   if type(old) ~= "string" then error('diff: recordings are wanted, by name: diff("old.data", "new.data")', 0) end
+   if type(old) ~= "string" then error('diff: expected the names of recordings: diff("old.data", "new.data")', 0) end
    local a, b = open_all(old), open_all(new or "lpfm.data")
    return setmetatable(analyze.diff(a, b, by), {
       __tostring = function(result) return table.concat(print_text(result, { top = "20" }, a, b), "\n") end,

@@ -7,6 +7,7 @@ local input = require "repl.command.input"
 local nearest = require "pfm.util.nearest"
 local options = require "repl.command.options"
 local render = require "pfm.render"
+local stacks = require "pfm.recording.stacks"
 local terminal = require "pfm.util.terminal"
 
 local command = {}
@@ -27,17 +28,17 @@ function command.options()
    local c = options.command("export", "Writes a recording in a format that other tools read.",
       "lpfm export [options] [file]")
    c.mixed = true
-   c:option("--format", "NAME", "The format; without, the output's name says it.")
-   c:option("-o --output", "FILE", "Write there (default: standard output).")
+   c:option("--format", "FORMAT", "The format (default: that of the output's name).")
+   c:option("-o --output", "FILE", "Write to FILE (default: standard output).")
    c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
-   c:option("-e --event", "NAME", "This event, of several.")
-   c:option("--weight", "WHAT", "What stacks weigh: 'samples', or 'events' that they stand for (of clocks: time).")
-   c:flag("--ids", "Keep processes and threads of one name apart by their numbers.")
-   c:flag("--no-inline", "Leave inlined functions out.")
-   c:option("--title", "TEXT", "Of the flame graph.")
-   c:option("-x", "SEP", "Separator of csv.")
-   c:epilog("Formats:\n" .. format_rows() .. "\n\nA sample has an address and no callers: stacks are process; thread; "
-      .. "object; function;\nfunctions inlined there.", {
+   c:option("-e --event", "EVENT", "Export this event if several were sampled.")
+   c:option("--weight", "WEIGHT", "Weigh stacks by 'samples' or by 'events'.")
+   c:flag("--ids", "Tell processes and threads of the same name apart by their IDs.")
+   c:flag("--no-inline", "Leave out inlined functions.")
+   c:option("--title", "TEXT", "The title of a flame graph.")
+   c:option("-x", "SEP", "The separator of csv.")
+   c:epilog("Formats:\n" .. format_rows() .. "\n\nSamples hold an address, no call chain: stacks are process; thread; "
+      .. "object; function;\ninlined functions.", {
       "lpfm export -o out.svg", "lpfm export --format pprof -o prof.pb.gz && pprof -top prof.pb.gz",
       "lpfm export --format folded prog.data | sort -k2 -nr | head", "lpfm export -o prog.db prog.data",
    })
@@ -57,11 +58,11 @@ local function wanted_format(args)
          nearest.hint(args.file, names), table.concat(names, ", "))
    end
    if not name then
-      options.fail("which format? --format names it (%s), or the end of -o's file", table.concat(names, ", "))
+      options.fail("no format: expected --format (%s), or -o with a file name that tells it", table.concat(names, ", "))
    end
    local writer, known = export.format(name)
    if not writer then
-      options.fail("--format: '%s' is not known%s (formats: %s)", name, nearest.hint(name, names),
+      options.fail("--format: unknown format '%s'%s (formats: %s)", name, nearest.hint(name, names),
          table.concat(names, ", "))
    end
    return known, writer
@@ -74,9 +75,10 @@ local function check_weight(weight)
    return weight
 end
 
-local function refuse_screen(writer)
-   if writer.binary and terminal.is_terminal() then
-      options.fail("this format is not for the screen: -o FILE names a file")
+-- A database is a file; and what is no text spoils a terminal.
+local function refuse_stream(writer)
+   if writer.consumer or (writer.binary and terminal.is_terminal()) then
+      options.fail("this format needs a file: -o FILE")
    end
 end
 
@@ -90,22 +92,25 @@ function command.main(argv)
    local opts = { event = args.event, weight = check_weight(args.weight), ids = args.ids, inlined = not args.no_inline,
       title = args.title, separator = args.x }
    local path = args.output ~= "-" and args.output or nil
-   if not path then refuse_screen(writer) end
+   if not path then refuse_stream(writer) end
    local self = input.open(args.file, "lpfm export")
+   options.checked(stacks.event, self, opts.event)
    export.write(self, name, path, opts)
    input.finish(self, "lpfm export")
    return 0
 end
 
 --- Turns a recording into a flame graph, pprof, speedscope, CSV, JSON, SQL or SQLite.
--- @string path of the output; its end says the format
+-- @string path of the output; its extension tells the format
 -- @string[opt="lpfm.data"] file the recording
 -- @tparam[opt] table opts of `export.write`, and `format`
 -- @usage record("ls -lR /etc >/dev/null"); export("out.svg")
 function command.call(path, file, opts)
    opts = opts or {}
    local name = opts.format or export.format_of(path)
-   if not name then error(("no format ends in '%s': export(\"out.svg\"), or format=..."):format(path), 0) end
+   if not name then
+      error(("export: the name '%s' tells no format: export(\"out.svg\"), or the option format"):format(path), 0)
+   end
    local self = input.open(file)
    export.write(self, name, path, opts)
 end

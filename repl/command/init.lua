@@ -7,37 +7,41 @@ local nearest = require "pfm.util.nearest"
 
 local command = {}
 
---- The commands, a row each: all that lists them reads it. Module `repl.command.NAME` has `options()`, `main(argv)`
--- and, where the prompt has the command as a function, `call(...)`.
+--- The commands, a row each: a row and the module `repl.command.NAME` make a command. The module has `options()`,
+-- `main(argv)` and, if the prompt has the command as a function, `call(...)`. Help, the manual page, the prompt and
+-- completion are made of the rows and the options.
 --    name, summary
---    words      what the words on its command line are: "command", "recording", "pattern", "script", "stages"
---    call       what the arguments of the prompt's function are; none: the prompt has no such function
+--    words      kinds of the words on its command line, see `repl.command.kinds`; from "command" on, the rest of the
+--               line is another program's
+--    call       kinds of the arguments of the prompt's function; without, the prompt has no such function
 --    offline    it needs no machine
 command.rows = {
    { name = "stat", summary = "count events while a command runs",
-      words = "command", call = { "command", "events", "metrics" } },
+      words = { "command" }, call = { "command", "event", "group" } },
    { name = "record", summary = "sample a command into a file",
-      words = "command", call = { "command", "recording" } },
-   { name = "cascade", summary = "count or sample from the n-th event on, in stages",
-      words = "stages", call = { "command", "stages" } },
-   { name = "bias", summary = "find out whether a sampling period is in step with the program",
-      words = "command", call = { "command" } },
+      words = { "command" }, call = { "command", "file" } },
+   { name = "cascade", summary = "count or sample in stages, each after the n-th event of the one before",
+      words = { "stages", "command" }, call = { "command", "stages" } },
+   { name = "bias", summary = "test whether a sampling period is in step with the program",
+      words = { "command" }, call = { "command" } },
    { name = "report", summary = "show where the samples of a recording lie",
-      words = "recording", offline = true, call = { "recording", "key" } },
+      words = { "file" }, offline = true, call = { "file", "key" } },
    { name = "top", summary = "show live where time is spent",
-      words = "command" },
+      words = { "command" } },
    { name = "diff", summary = "compare two recordings, or several of each kind",
-      words = "recording", offline = true, call = { "recording", "recording", "key" } },
+      words = { "file" }, offline = true, call = { "file", "file", "key" } },
    { name = "annotate", summary = "show source lines and instructions of a function with their samples",
-      words = "recording", offline = true, call = { "function", "recording" } },
-   { name = "plot", summary = "draw a recording: shares, courses over time, distributions",
-      words = "recording", offline = true, call = { "figure", "recording" } },
+      words = { "function" }, offline = true, call = { "function", "file" } },
+   { name = "plot", summary = "plot a recording: shares, rates over time, distributions",
+      words = { "figure", "file" }, offline = true, call = { "figure", "file" } },
    { name = "script", summary = "print every sample of a recording, or run a Lua script over them",
-      words = "script", offline = true },
-   { name = "export", summary = "turn a recording into a flame graph, pprof, speedscope, CSV, JSON, SQLite",
-      words = "recording", offline = true, call = { "path", "recording" } },
-   { name = "list", summary = "list events, metrics and registers of this machine, or events of any PMU",
-      words = "pattern", call = { "events", "pmu" } },
+      words = { "file" }, offline = true },
+   { name = "export", summary = "convert a recording to a flame graph, pprof, speedscope, CSV, JSON or SQLite",
+      words = { "format", "file" }, offline = true, call = { "file", "file" } },
+   { name = "list", summary = "list the events, metrics and registers of this machine, or the events of any PMU",
+      words = { "section", "event" }, call = { "event", "pmu" } },
+   { name = "completion", summary = "print a script that completes lpfm's command lines in a shell",
+      words = { "shell" }, offline = true },
 }
 
 --- The names of the commands.
@@ -59,11 +63,11 @@ local USAGE, FAILURE, INTERRUPTED = 2, 1, 130
 --- Variables and what they are for.
 command.environment = {
    { "LPFM_MACHINE=perf|linux|sim[:MODEL]", "where to measure (default: the first that works)" },
-   { "LPFM_SCRIPTS, LPFM_CPATH", "directories of the Lua library, of lpfm.so" },
-   { "LPFM_DEBUG_PATH=DIR[:DIR]", "where debug files are, beside the usual places" },
-   { "LPFM_JITMAP=1", "names of LuaJIT's traces go to /tmp/perf-PID.map, for record" },
-   { "LPFM_INIT", "the prompt's start-up file; empty: none (default: ~/.config/lpfm/init.lua, by XDG_CONFIG_HOME)" },
-   { "NO_COLOR", "no colours" },
+   { "LPFM_SCRIPTS, LPFM_CPATH", "the directories of the Lua library and of lpfm.so" },
+   { "LPFM_DEBUG_PATH=DIR[:DIR]", "more places to look for debug files" },
+   { "LPFM_JITMAP=1", "write the names of LuaJIT's traces to /tmp/perf-PID.map, for record" },
+   { "LPFM_INIT", "the prompt's start-up file, empty for none (default: lpfm/init.lua in ~/.config)" },
+   { "NO_COLOR", "print no colours" },
 }
 
 --- Command lines to begin with.
@@ -79,17 +83,17 @@ end
 
 local function usage_text()
    local lines = {
-      "Usage: lpfm [--no-init]           the prompt; --no-init: without the start-up file",
+      "Usage: lpfm [--no-init]           start the prompt; --no-init: without the start-up file",
       "       lpfm FILE [arguments]      run a script; - is stdin",
-      "       lpfm -e CODE [arguments]   run a piece of Lua",
-      "       lpfm COMMAND [options]     measure; 'lpfm COMMAND --help' says how",
+      "       lpfm -e CODE [arguments]   run Lua code",
+      "       lpfm COMMAND [options]     run a command; 'lpfm COMMAND --help' says how",
       "",
       "Commands:",
    }
    for _, row in ipairs(command.rows) do
-      lines[#lines + 1] = ("   %-8s %s"):format(row.name, row.summary)
+      lines[#lines + 1] = ("   %-11s %s"):format(row.name, row.summary)
    end
-   lines[#lines + 1] = ("   %-8s %s"):format("help", "this text; 'lpfm help COMMAND': that of a command")
+   lines[#lines + 1] = ("   %-11s %s"):format("help", "print this text, or with a command, that command's")
    lines[#lines + 1] = "\nEnvironment:"
    for _, line in ipairs(render.align({ {}, {} }, command.environment, "   ")) do lines[#lines + 1] = line end
    lines[#lines + 1] = "\nExamples:"
@@ -104,7 +108,7 @@ local function help(argv)
       return 0
    end
    if not is_command(name) or name == "help" then
-      error({ message = ("there is no command '%s'%s"):format(name, nearest.hint(name, commands)), usage = true }, 0)
+      error({ message = ("unknown command '%s'%s"):format(name, nearest.hint(name, commands)), usage = true }, 0)
    end
    io.stdout:write(command.module(name).options():help())
    return 0
@@ -172,7 +176,7 @@ function command.run(chunk, name, argv, from)
 end
 
 local function run_code(argv)
-   if not argv[2] then error({ message = "-e wants a piece of Lua behind it", usage = true }, 0) end
+   if not argv[2] then error({ message = "-e: expected Lua code", usage = true }, 0) end
    local chunk, err = loadstring(argv[2], "=-e")
    if not chunk then error(err, 0) end
    return command.run(chunk, "-e", argv, 3)
@@ -197,7 +201,7 @@ local function run_file(argv)
    if not readable(path) then
       local hint = nearest.hint(path, commands)
       if hint == "" then hint = "; 'lpfm --help' lists the commands" end
-      error({ message = ("there is no command and no script '%s'%s"):format(path, hint), usage = true }, 0)
+      error({ message = ("no command and no script is called '%s'%s"):format(path, hint), usage = true }, 0)
    end
    local chunk, err = loadfile(path)
    if not chunk then error(err, 0) end
@@ -233,7 +237,7 @@ local function run_command(name, argv)
    return command.module(name).main(argv)
 end
 
-local function behind(argv)
+local function rest_of(argv)
    return { unpack(argv, 2) }
 end
 
@@ -241,8 +245,8 @@ local function dispatch(argv)
    local first = argv[1]
    if not first then return prompt {} end
    if first:sub(1, 1) == "-" then return run_flag(argv) end
-   if first == "help" then return help(behind(argv)) end
-   if is_command(first) then return run_command(first, behind(argv)) end
+   if first == "help" then return help(rest_of(argv)) end
+   if is_command(first) then return run_command(first, rest_of(argv)) end
    return run_file(argv)
 end
 
@@ -250,7 +254,7 @@ local function complain(argv, err)
    io.stdout:flush()
    local where = is_command(argv[1]) and "lpfm " .. argv[1] or "lpfm"
    if type(err) ~= "table" then err = { message = tostring(err) } end
-   local message = tostring(err.message or "an error that is not a text")
+   local message = tostring(err.message or "an error that is no text")
    io.stderr:write(where, ": ", message, "\n")
    if err.usage and is_command(argv[1]) and argv[1] ~= "help" then
       io.stderr:write(("'%s --help' says how.\n"):format(where))
@@ -258,13 +262,8 @@ local function complain(argv, err)
    return err.status or (err.usage and USAGE or FAILURE)
 end
 
--- Mistakes of the user are texts without a position and tables; others are the program's own.
-local function own_mistake(err)
-   return type(err) == "string" and err:find("^[^\n]-%.lua:%d+: ") ~= nil
-end
-
 local function guard(err)
-   return own_mistake(err) and debug.traceback(err, 2) or err
+   return require("repl.command.options").is_own_mistake(err) and debug.traceback(err, 2) or err
 end
 
 --- Runs the program.

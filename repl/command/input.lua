@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: MIT
---- What commands that read a recording have in common.
+--- What the commands that read a recording share.
 -- @module repl.command.input
 
 local options = require "repl.command.options"
-local progress = require "pfm.util.progress"
+local progress = require "repl.command.progress"
 local recording = require "pfm.recording"
 
 local input = {}
 
---- Opens the recording of a command; raises an error where that cannot be.
+--- Opens the recording of a command; raises an error if it cannot be read.
 -- @string[opt="lpfm.data"] path
--- @string[opt] who the command that shows its progress on it, if any
--- @treturn session
+-- @string[opt] who the command whose progress is shown on a terminal, if any
+-- @treturn recording
 function input.open(path, who)
    local self, err = recording.open(path or "lpfm.data")
    if not self then error(err, 0) end
@@ -19,8 +19,8 @@ function input.open(path, who)
    return self
 end
 
---- Ends a command: what a reader should know of the recording goes to standard error.
--- @tparam session self
+--- Ends a command: warnings about the recording go to standard error.
+-- @tparam recording self
 -- @string who the command
 function input.finish(self, who)
    if self.progress then self.progress() end
@@ -40,7 +40,7 @@ function input.pick(args, words, field, is_known)
       elseif not args.file then
          args.file = word
       else
-         options.fail("one file at a time: '%s' is too much", word)
+         options.fail("unexpected argument '%s': expected one recording", word)
       end
    end
 end

@@ -3,7 +3,7 @@
 -- @module repl.command.list
 
 local lpfm = require "lpfm"
-local catalog = require "repl.command.catalog"
+local catalog = require "pfm.events.catalog"
 local events = require "pfm.events"
 local render = require "pfm.render"
 local nearest = require "pfm.util.nearest"
@@ -89,7 +89,7 @@ local sections = {
       any_pmu = true },
    { name = "generic", title = "Generic names and PAPI presets (for -e)", rows = generic_rows, any_pmu = true },
    { name = "metrics", title = "Metric groups (for stat -M)", rows = metric_rows, any_pmu = true },
-   { name = "pmus", title = "PMU models whose events are known (for --pmu)", rows = pmu_rows, any_pmu = true,
+   { name = "pmus", title = "PMU models with known events (for --pmu)", rows = pmu_rows, any_pmu = true,
       asked = true },
    { name = "registers", title = "Registers", rows = register_rows },
    { name = "formats", title = "Sampling formats", rows = format_rows },
@@ -113,6 +113,14 @@ end
 local function wanted(section, named, pmu)
    if named then return section == named end
    return not section.asked and (section.any_pmu or not pmu)
+end
+
+--- The names of the sections.
+-- @treturn {string,...}
+function list.sections()
+   local out = {}
+   for i, s in ipairs(sections) do out[i] = s.name end
+   return out
 end
 
 local function split_words(words)
@@ -251,10 +259,10 @@ function list.options()
       "lpfm list [options] [events|generic|metrics|pmus|registers|formats] [pattern]")
    c.mixed = true
    c:flag("-v --verbose", "Show unit masks, modifiers, counters, formulas, units, types.")
-   c:option("--pmu", "MODEL", "List the events of another PMU model; 'lpfm list pmus' names them.")
+   c:option("--pmu", "MODEL", "List the events of another PMU model; 'lpfm list pmus' lists the models.")
    c:option("-x", "SEP", "Print separated values.")
    c:flag("--json", "Print JSON.")
-   c:epilog("A pattern is a part of a name or description.", {
+   c:epilog("A pattern is part of a name or description.", {
       "lpfm list", "lpfm list fault", "lpfm list --pmu itanium2 cache", "lpfm list -v --pmu skl l2_rqsts",
       "lpfm list metrics", "lpfm list registers -v",
    })
@@ -277,7 +285,7 @@ local function check_pmu(pmu)
       names[i] = p.name
       if p.name == pmu then return end
    end
-   options.fail("there is no PMU model '%s'%s; 'lpfm list pmus' names them", pmu, nearest.hint(pmu, names))
+   options.fail("unknown PMU model '%s'%s; 'lpfm list pmus' lists the models", pmu, nearest.hint(pmu, names))
 end
 
 --- Runs the command line.
@@ -288,7 +296,7 @@ function list.main(argv)
    if args.pmu then check_pmu(args.pmu) end
    local found, n, pattern = collect(words, args.pmu)
    if n == 0 then
-      if not pattern then error("there is nothing of that kind here", 0) end
+      if not pattern then error("this machine has none of these", 0) end
       error(("nothing matches '%s'%s"):format(pattern, nearest.hint(pattern, known_words(args.pmu))), 0)
    end
    local lines

@@ -38,28 +38,30 @@ function options.command(name, summary, usage)
    return self
 end
 
-local function note(self, flags, takes, value, text)
+local function note(self, flags, value, text)
+   local list = {}
    for flag in flags:gmatch("%S+") do
+      list[#list + 1] = flag
       self.known[flag] = true
-      self.takes[flag] = takes or nil
+      self.takes[flag] = value and true or nil
    end
-   local label = flags:gsub(" ", ", ") .. (value and " " .. value or "")
-   self.rows[#self.rows + 1] = { label:find("^%-%-") and "    " .. label or label, text }
+   local label = table.concat(list, ", ") .. (value and " " .. value or "")
+   self.rows[#self.rows + 1] = { label:find("^%-%-") and "    " .. label or label, text, flags = list, value = value }
 end
 
 --- An option with a value.
 -- @string flags "-e --event"
--- @string value what the help calls its value
+-- @string value what the help calls its value; `repl.command.kinds` says of what kind that is, for completion
 -- @string text
 -- @return argparse's object
 function command:option(flags, value, text)
-   note(self, flags, true, value, text)
+   note(self, flags, value, text)
    return self.parser:option(flags)
 end
 
 --- An option without a value.
 function command:flag(flags, text)
-   note(self, flags, false, nil, text)
+   note(self, flags, nil, text)
    return self.parser:flag(flags)
 end
 
@@ -105,7 +107,7 @@ local function wants_value(self, word)
    return #word == 2 and self.takes[word]
 end
 
--- Takes the option at i, with its value; returns the index behind it.
+-- Takes the option at i, with its value; returns the index after it.
 local function take_option(self, argv, i, mine)
    local word = translate(self, argv[i])
    if not word then return i + 1 end
@@ -140,23 +142,69 @@ end
 --- Reads a command line.
 -- @tparam table argv
 -- @treturn table the options by name
--- @treturn table the words behind them
+-- @treturn table the words after them
 function command:parse(argv)
    local mine, rest = split(self, argv)
    local ok, args = self.parser:pparse(mine)
    if not ok then error({ message = args:gsub("\n", "; "):gsub("; Did", "; did"), usage = true }, 0) end
    if args.help then error({ help = self:help() }, 0) end
-   if args.x == "" then options.fail("-x: a separator is wanted, as in -x,") end
+   if args.x == "" then options.fail("-x: expected a separator, as in -x,") end
    return args, rest
 end
 
 --- Raises a mistake in the command line.
--- @string message with the arguments of string.format behind
+-- @string message for string.format
+-- @param ... its arguments
 function options.fail(message, ...)
    error({ message = message:format(...), usage = true }, 0)
 end
 
---- A positive number out of an option.
+--- Is it a mistake of the program itself? Those have a position; what a user is told has none.
+-- @param err
+-- @treturn boolean
+function options.is_own_mistake(err)
+   return type(err) == "string" and err:find("^[^\n]-%.lua:%d+: ") ~= nil
+end
+
+local function blame_command_line(err)
+   if type(err) ~= "string" or err:find("interrupted$") then return err end
+   if options.is_own_mistake(err) then return { message = debug.traceback(err, 2) } end
+   return { message = err, usage = true }
+end
+
+--- Calls the library: what it refuses is a mistake in the command line.
+-- @tparam function fn
+-- @param ... its arguments
+-- @return what it returns
+function options.checked(fn, ...)
+   local args = { n = select("#", ...), ... }
+   local function call() return fn(unpack(args, 1, args.n)) end
+   local function pass(ok, ...)
+      if not ok then error((...), 0) end
+      return ...
+   end
+   return pass(xpcall(call, blame_command_line))
+end
+
+--- The results of a call; where they are nil and a message, that is a mistake in the command line.
+-- @param result
+-- @string[opt] err
+-- @return result
+function options.expect(result, err)
+   if not result then options.fail("%s", err) end
+   return result
+end
+
+--- The only word of a command line, or nil.
+-- @tparam table words
+-- @string what it is
+-- @treturn string
+function options.only_word(words, what)
+   if #words > 1 then options.fail("unexpected argument '%s': expected one %s", words[2], what) end
+   return words[1]
+end
+
+--- The value of an option as a positive number.
 -- @string text
 -- @string what the option, for the message
 -- @tparam[opt] boolean whole
@@ -170,7 +218,7 @@ function options.number(text, what, whole)
    return n
 end
 
---- A size out of an option.
+--- The value of an option as a size.
 function options.size(text)
    if text == nil then return nil end
    local n, err = render.parse_size(text)
@@ -184,7 +232,7 @@ local function cpu_list(text)
    for part in (text .. ","):gmatch("([^,]*),") do
       local from, to = part:match("^(%d+)%-(%d+)$")
       if not from then from = part:match("^%d+$") end
-      if not from then options.fail("--cpu: '%s' is not a list of CPUs (as in 0-3,5)", text) end
+      if not from then options.fail("--cpu: '%s' is not a list of CPUs, e.g. 0-3,5", text) end
       for cpu = tonumber(from), tonumber(to or from) do
          if not seen[cpu] then out[#out + 1] = cpu end
          seen[cpu] = true
@@ -198,7 +246,7 @@ local function check_cpus(wanted, online)
    for _, cpu in ipairs(online) do is[cpu] = true end
    for _, cpu in ipairs(wanted) do
       if not is[cpu] then
-         options.fail("--cpu: CPU %d is not online (%d to %d are)", cpu, online[1], online[#online])
+         options.fail("--cpu: CPU %d is not online; CPUs %d to %d are", cpu, online[1], online[#online])
       end
    end
    return wanted
@@ -207,7 +255,7 @@ end
 local function tid_list(text)
    local out, seen = {}, {}
    for part in (text .. ","):gmatch("([^,]*),") do
-      if not part:match("^%d+$") then options.fail("--pid: '%s' is not a list of thread ids", text) end
+      if not part:match("^%d+$") then options.fail("--pid: '%s' is not a list of thread IDs", text) end
       local tid = tonumber(part)
       if not seen[tid] then out[#out + 1] = tid end
       seen[tid] = true
@@ -220,19 +268,19 @@ end
 -- @tparam[opt] boolean no_events the command gets its events otherwise
 function options.add_target(c, no_events)
    if not no_events then
-      local text = "Events, separated by commas; may be given again. 'lpfm list' names them."
-      c:option("-e --event", "LIST", text):count("*")
+      local text = "Events to measure, separated by commas; repeatable. 'lpfm list' shows them."
+      c:option("-e --event", "EVENTS", text):count("*")
    end
-   c:option("-p --pid", "TIDS", "Measure these running threads (of processes, with --threads)."):count("*")
-   c:flag("-a --all-cpus", "Measure all CPUs, whoever runs there.")
-   c:option("-C --cpu", "CPUS", "Measure these CPUs, as in 0-3,5."):count("*")
-   c:flag("--threads", "Include the threads and processes that the measured ones create.")
-   c:option("-D --delay", "MS", "Start so many milliseconds later.")
-   c:option("--timeout", "SECONDS", "Measure so long; the command goes on without.")
-   c:option("-o --output", "FILE", "Write there.")
+   c:option("-p --pid", "TIDS", "Measure these threads; with --threads, all threads of these processes."):count("*")
+   c:flag("-a --all-cpus", "Measure all CPUs, whatever runs on them.")
+   c:option("-C --cpu", "CPUS", "Measure these CPUs, e.g. 0-3,5."):count("*")
+   c:flag("--threads", "Include threads and child processes created during the measurement.")
+   c:option("-D --delay", "MS", "Start measuring after MS milliseconds.")
+   c:option("--timeout", "SECONDS", "Stop measuring after SECONDS; the command keeps running.")
+   c:option("-o --output", "FILE", "Write the results to FILE.")
 end
 
---- What is measured, out of the options.
+--- The target that the options describe.
 -- @tparam table args
 -- @tparam table words the command
 -- @treturn table a target of `pfm.measure`
@@ -247,7 +295,7 @@ function options.target(args, words)
    if #args.cpu > 0 then target.cpus = check_cpus(cpu_list(table.concat(args.cpu, ",")), online) end
    if target.tids and target.cpus then options.fail("--pid and --all-cpus exclude each other") end
    if not target.command and not target.tids and not target.cpus then
-      options.fail("nothing to measure: give a command (after --), -p TID or -a")
+      options.fail("nothing to measure: expected a command, -p TIDS or -a")
    end
    return target
 end
@@ -274,7 +322,7 @@ function options.write(lines, path)
    if not ok then error(("cannot write %s: %s"):format(path or "the results", err), 0) end
 end
 
---- Conditions out of options: --from, --until, --switch-after.
+--- Checks conditions among the options: --from, --until, --switch-after.
 -- @tparam table args
 function options.check_conditions(args)
    for flag, reader in pairs { from = stages, ["until"] = trigger, switch_after = trigger } do
@@ -284,7 +332,7 @@ function options.check_conditions(args)
    end
 end
 
--- With which a shell's own constructs begin; they cannot be executed in its place.
+-- Words with which a shell's own constructs begin; they cannot be executed in its place.
 local constructs = {}
 for word in ("! { ( [[ case cd do eval exec exit export for function if set time trap ulimit umask until wait while")
    :gmatch("%S+") do

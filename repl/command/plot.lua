@@ -5,6 +5,8 @@
 local input = require "repl.command.input"
 local options = require "repl.command.options"
 local plot = require "pfm.plot"
+local stacks = require "pfm.recording.stacks"
+local views = require "pfm.plot.views"
 
 local command = {}
 
@@ -14,14 +16,14 @@ function command.options()
       "lpfm plot [bars|time|heat|histogram] [options] [file]")
    c.mixed = true
    c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
-   c:option("-o --output", "FILE", "Draw into this file, .svg or .png (needs gnuplot).")
-   c:option("-s --sort", "KEY", "Of symbol, object, comm, process, thread, pid, cpu, line (default: symbol).")
-   c:option("-e --event", "NAME", "This event, of several.")
-   c:option("--top", "N", "The N with most samples.")
-   c:option("--slices", "N", "Time slices (default: 60).")
-   c:option("--value", "NAME", "histogram: 'time' between samples, or an event that was recorded with them.")
-   c:option("--bins", "N", "histogram: about so many (default: 20).")
-   c:epilog("bars: shares; time: courses over time; heat: the same as a map; histogram: how a value is distributed.", {
+   c:option("-o --output", "FILE", "Draw into FILE, .svg or .png (needs gnuplot).")
+   c:option("-s --sort", "KEY", ("Plot by %s (default: symbol)."):format(table.concat(views.keys(), ", ")))
+   c:option("-e --event", "EVENT", "Show this event if several were sampled.")
+   c:option("--top", "N", "Show the N with the most samples.")
+   c:option("--slices", "N", "Divide the time into N slices (default: 60).")
+   c:option("--value", "EVENT", "For histogram: 'time', or an event of record --with.")
+   c:option("--bins", "N", "For histogram: draw about N bins (default: 20).")
+   c:epilog("bars: shares; time: rates over time; heat: the same as a map; histogram: how a value is distributed.", {
       "lpfm plot", "lpfm plot time -s thread", "lpfm plot heat -o heat.svg", "lpfm plot histogram --value page-faults",
    })
    return c
@@ -36,6 +38,8 @@ function command.main(argv)
    local opts = { by = args.sort, event = args.event, top = options.number(args.top, "--top", true), value = args.value,
       slices = options.number(args.slices, "--slices", true), bins = options.number(args.bins, "--bins", true) }
    local self = input.open(args.file, "lpfm plot")
+   options.checked(views.key, args.sort or "symbol")
+   options.checked(stacks.event, self, args.event)
    local drawn = plot.recording(self, args.what, opts)
    if args.output then
       drawn:save(args.output)

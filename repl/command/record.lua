@@ -12,9 +12,9 @@ local stages = require "pfm.measure.stages"
 
 local command = {}
 
-local BLINK = 1        -- s between lines of progress
+local BLINK = 1        -- s between updates of the progress
 local LONGEST = 2 ^ 53 -- events, a period that a Lua number holds exactly
-local SHARE = 0.01     -- of the time, that is worth a word
+local SHARE = 0.01     -- of the time, that is worth mentioning
 local SELDOM = 1e-6    -- Hz
 
 --- The options.
@@ -22,17 +22,18 @@ function command.options()
    local c = options.command("record", "Samples a command, running threads or CPUs into a file for 'lpfm report'.",
       "lpfm record [options] [--] command [arguments]")
    options.add_target(c)
-   c:option("--from", "STAGES", "Begin when this has happened, as in \"page-faults:1000 then cs:10\".")
-   c:option("-c --period", "N", "A sample every N events (clocks: nanoseconds).")
-   c:option("-F --frequency", "HZ", "Samples per second of the program's time (default: 1000).")
-   c:option("--random", "HOW[:SEED]", "Vary periods: a mask (0xff:42), MIN-MAX, uniform, exponential or prime.")
-   c:option("--with", "LIST", "Events whose counts are recorded with every sample."):count("*")
-   c:option("--buffer", "SIZE", "Size of a sampling buffer, as in 256K or 1M.")
-   c:flag("-q --quiet", "No progress, no summary.")
+   c:option("--from", "STAGES", "Start sampling after these stages, e.g. \"page-faults:1000 then cs:10\".")
+   c:option("-c --period", "N", "Sample every N events (clocks: nanoseconds).")
+   c:option("-F --frequency", "HZ", "Sample HZ times per second of the program's CPU time (default: 1000).")
+   c:option("--random", "HOW[:SEED]", "Vary the period: a mask (0xff:42), MIN-MAX, uniform, exponential or prime.")
+   c:option("--with", "EVENTS", "Record the counts of these events with every sample; repeatable."):count("*")
+   c:option("--buffer", "SIZE", "Size of the sampling buffer, e.g. 256K or 1M.")
+   c:flag("-q --quiet", "Print no progress and no summary.")
    c:epilog("The default event is cpu-clock, the default file lpfm.data.\n"
-      .. "--random: the bits of a mask shorten the period, in the kernel; the others vary around it. Those that no\n"
-      .. "mask expresses (exponential, prime, most MIN-MAX) lpfm draws after each sample: not for short periods.\n"
-      .. "Ctrl-C ends the recording and keeps the file.\nThe exit status is the command's.", {
+      .. "--random: the bits of a mask shorten the period, in the kernel; the other forms vary around it. Those that\n"
+      .. "cannot be a mask (exponential, prime, most MIN-MAX) are drawn by lpfm after each sample, which is too slow\n"
+      .. "for short periods.\n"
+      .. "Ctrl-C stops the recording and keeps the file.\nThe exit status is that of the command.", {
       "lpfm record -- ./prog",
       "lpfm record -e page-faults -c 1 -- ./prog",
       "lpfm record -p 1234 --timeout 10 --threads",
@@ -52,9 +53,7 @@ end
 
 local function parse_events(names, default)
    if #names == 0 then names = default end
-   local list, err = events.parse(names)
-   if not list then options.fail("%s", err) end
-   return list
+   return options.expect(events.parse(names))
 end
 
 -- Known beforehand for clocks, and for the others if it was given.
@@ -67,10 +66,10 @@ end
 
 local function check_rate(spec)
    if spec.period and spec.period > LONGEST then
-      options.fail("--period: %g is too many events: up to %s can be", spec.period, render.number(LONGEST))
+      options.fail("--period: %g events are too many: the maximum is %s", spec.period, render.number(LONGEST))
    end
    if spec.frequency and spec.frequency < SELDOM then
-      options.fail("--frequency: %g Hz is too seldom: down to %g Hz can be", spec.frequency, SELDOM)
+      options.fail("--frequency: %g Hz is too low: the minimum is %g Hz", spec.frequency, SELDOM)
    end
    local period = first_period(spec)
    if spec.random and spec.random.mask and period and spec.random.mask >= period then
@@ -118,7 +117,7 @@ local function losses(outcome)
    if outcome.lost > 0 then out[#out + 1] = render.plural(outcome.lost, "sample") .. " lost" end
    if outcome.full > 0 then
       local missed = outcome.missed and ("about %s missed; "):format(render.plural(outcome.missed, "sample")) or ""
-      out[#out + 1] = ("the buffer was full %s (%s--buffer makes it larger)"):format(
+      out[#out + 1] = ("the buffer was full %s (%suse a larger --buffer)"):format(
          render.plural(outcome.full, "time"), missed)
    end
    return #out > 0 and table.concat(out, "; ") or "none lost"
@@ -129,17 +128,17 @@ local function summary(file, outcome)
       render.bytes(file.bytes), losses(outcome))
    if outcome.randomized then line = line .. "; randomized " .. outcome.randomized end
    if (outcome.masked or 0) > SHARE then
-      line = line .. ("; meanwhile, %.0f%% of the time, nothing was observed"):format(outcome.masked * 100)
+      line = line .. ("; nothing was observed for %.0f%% of the time meanwhile"):format(outcome.masked * 100)
    end
    local obstacle = stages.obstacle(outcome.stages or {})
    if obstacle then
       line = line .. "; sampling never began: " .. obstacle
    elseif outcome.samples == 0 then
-      line = line .. "; the events were too few for a sample: try a smaller -c or a larger -F"
+      line = line .. "; too few events for a sample: try a smaller -c or a larger -F"
    end
    if outcome.unsampled then
       line = line .. ("\n%.0f%% of the CPU time was not sampled: it was spent in threads or children (--threads "
-         .. "includes them), or while the program was loaded or torn down"):format(outcome.unsampled * 100)
+         .. "includes them), or while the program was loaded or exited"):format(outcome.unsampled * 100)
    end
    if outcome.unmeasured > 0 then
       line = line .. ("\n%s could not be sampled: %s"):format(render.plural(outcome.unmeasured, "thread"), outcome.why)
@@ -152,7 +151,7 @@ end
 -- @treturn number exit status
 function command.main(argv)
    local args, words = command.options():parse(argv)
-   if args.output == "-" then options.fail("a recording cannot go to a pipe or the screen: -o FILE names a file") end
+   if args.output == "-" then options.fail("a recording cannot go to a pipe or the screen: expected -o FILE") end
    local spec = spec_of(args, options.target(args, words))
    local show, clear = progress(args)
    local outcome, file = record.run(spec, args.output or "lpfm.data", show)
@@ -167,7 +166,7 @@ end
 -- What a script or the prompt may give: a shell command line, or a target.
 local function spec_for(what)
    if type(what) ~= "string" and type(what) ~= "table" then
-      error(("record: a command line or a table is wanted, not a %s: record(\"./prog\")"):format(type(what)), 0)
+      error(("record: expected a command line or a table, got a %s: record(\"./prog\")"):format(type(what)), 0)
    end
    return type(what) == "string" and { command = options.shell(what) } or what
 end

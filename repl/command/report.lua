@@ -7,33 +7,33 @@ local analyze = require "pfm.analyze"
 local selection = require "repl.command.selection"
 local render = require "pfm.render"
 local options = require "repl.command.options"
-local event_name = require("pfm.analyze.columns").event_name
+local samples = require "pfm.recording.samples"
 local recording = require "pfm.recording"
 local symbols = require "pfm.symbols"
 local report_text = require "repl.command.report_text"
 
--- What people from perf and pfmon type, and are told.
+-- What people type who know perf and pfmon, and what they are told.
 local meant = {
    ["--time-quantum"] = "--slice", ["-D"] = "--samples", ["--dump-raw-trace"] = "--samples", ["-t"] = "-x",
 }
 local needless = { "--stdio", "--no-children", "--header", "-n", "--show-nr-samples", "--show-total-period", "-v",
    "--verbose", "-q", "--quiet", "--demangle", "--resolve-addresses", "--smpl-print-counts", "--smpl-per-function" }
-local CHAINS = "the samples hold addresses, no call chains; -s symbol,line shows where they lie"
-local SCREEN = "the report is text: pipe it into less, or explore it at the prompt with report()"
+local CHAINS = "samples hold addresses, no call chains; -s symbol,line shows where they lie"
+local SCREEN = "the report is text: pipe it into less, or call report() at the prompt"
 local SYMBOLS = "the recording holds its own symbols"
-local COLUMNS = "-s chooses the columns, --json prints all there is"
+local COLUMNS = "-s chooses the columns, --json prints everything"
 local advice = {
    ["-g"] = CHAINS, ["-G"] = CHAINS, ["--call-graph"] = CHAINS, ["--children"] = CHAINS,
    ["--tui"] = SCREEN, ["--gtk"] = SCREEN, ["-k"] = SYMBOLS, ["--vmlinux"] = SYMBOLS, ["--kallsyms"] = SYMBOLS,
    ["--symfs"] = SYMBOLS, ["--symbol-file"] = SYMBOLS, ["--sysmap-file"] = SYMBOLS, ["-F"] = COLUMNS,
-   ["--fields"] = COLUMNS, ["--header-only"] = "--json --top 1 prints all that the file's head says",
+   ["--fields"] = COLUMNS, ["--header-only"] = "--json --top 1 prints the file's head",
    ["--mem-mode"] = "--histogram and --correlate show the values in the samples",
    ["--smpl-cum-threshold"] = "--top and --percent-limit shorten the report",
 }
 
 local report = {}
 
---- Sorts the samples of a session.
+--- Sorts the samples of a recording.
 -- @param self of `recording.open`
 -- @string[opt="symbol"] by sort keys, separated by commas
 -- @tparam[opt] table options of `pfm.analyze.by`
@@ -59,13 +59,13 @@ local function nameless_objects(result, out)
    for _, t in pairs(result.totals) do all = all + t.samples end
    for object, m in pairs(result.missing) do
       if m.samples > all * 0.05 and m.why ~= "no symbol at this address" and m.why ~= "no mapping" then
-         out[#out + 1] = ("no functions' names in %s: %s"):format(object, (m.why:gsub("^.*: ", "")))
+         out[#out + 1] = ("no function names in %s: %s"):format(object, (m.why:gsub("^.*: ", "")))
       end
    end
 end
 
 --- What a reader should know, in words.
--- @param self session
+-- @param self recording
 -- @tparam table result of `report.sort`
 -- @treturn table of strings
 function report.warnings(self, result)
@@ -145,7 +145,7 @@ local function print_text(self, result, args)
    lines[#lines + 1] = "#"
    for _, line in ipairs(text_lines(self, result, rows)) do lines[#lines + 1] = line end
    if hidden > 0 then lines[#lines + 1] = ("# and %s"):format(render.plural(hidden, "more row")) end
-   if #result.rows == 0 then lines[#lines + 1] = "# there are no such samples" end
+   if #result.rows == 0 then lines[#lines + 1] = "# no samples match" end
    return lines
 end
 
@@ -189,7 +189,7 @@ local function print_samples(self, args, out)
    out:write(render.csv(head, #head, sep), "\n")
    for block in self:each_block() do
       for s in blocks.each(block, self:sizes()) do
-         local cells = { event_name(self, s.pmd, s.set), ("%.9f"):format(s.tstamp / 1e9), s.pid, s.tid, s.cpu,
+         local cells = { samples.event_name(self, s.pmd, s.set), ("%.9f"):format(s.tstamp / 1e9), s.pid, s.tid, s.cpu,
             symbols.hex(s.ip), -s.last_reset }
          for _, v in ipairs(s.values) do cells[#cells + 1] = v end
          out:write(render.csv(cells, #head, sep), "\n")
@@ -203,23 +203,23 @@ end
 function report.options()
    local c = options.command("report", "Shows where the samples of a recording lie.", "lpfm report [options] [file]")
    c.mixed = true
-   c:option("-s --sort", "KEYS", "symbol, object, line, address, thread, comm, pid, cpu, event, set, time; or several.")
+   c:option("-s --sort", "KEYS", table.concat(analyze.keys(), ", ") .. "; or several, with commas.")
    c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
-   c:option("--top", "N", "Only the first N rows.")
-   c:option("--percent-limit", "P", "Only rows of at least P percent.")
+   c:option("--top", "N", "Show the first N rows.")
+   c:option("--percent-limit", "P", "Show rows of at least P percent.")
    selection.add_options(c)
-   c:option("--slice", "SECONDS", "Width of the slices that -s time makes (default: 1).")
-   c:option("--derive", "NAME=FORMULA", "A column computed from events and samples, as in faults=page_faults/samples.")
+   c:option("--slice", "SECONDS", "Width of the slices of -s time (default: 1).")
+   c:option("--derive", "NAME=FORMULA", "Add a column computed from counts, e.g. faults=page_faults/samples.")
       :count("*")
-   c:flag("--phases", "The stretches of time in which the program did the same things.")
-   c:option("--histogram", "VALUE", "Of what an event of record --with grew by; of the interval (ns) or the period.")
-   c:option("--correlate", "X,Y", "How two such values go together.")
-   c:flag("--raw", "Registers as they are, not what they grew by: latencies.")
+   c:flag("--phases", "Show the phases of the run: stretches of time in which it did the same things.")
+   c:option("--histogram", "VALUE", "Show the distribution of interval (ns), period or an event of record --with.")
+   c:option("--correlate", "X,Y", "Show how two such values correlate.")
+   c:flag("--raw", "Take registers as they are, not what they grew by; for latencies.")
    c:option("-x", "SEP", "Print separated values.")
    c:flag("--json", "Print JSON.")
-   c:flag("--samples", "Print every sample, as separated values.")
+   c:flag("--samples", "Print every sample as separated values.")
    c:habits(selection.habits(meant), needless, advice)
-   c:epilog("Percentages are of the events that the samples stand for; with -s time,KEY of those in the slice.", {
+   c:epilog("Percentages are of the events that the samples stand for; with -s time,KEY, of their slice.", {
       "lpfm report", "lpfm report -s object", "lpfm report -s comm,symbol --top 20 prog.data",
       "lpfm report --symbol main,parse -s line", "lpfm report -s time,symbol --slice 0.1 --percent-limit 1",
       "lpfm report --phases", "lpfm report --histogram interval",
@@ -246,7 +246,7 @@ local function check_choice(args)
       end
    end
    if args.samples and next(selection.read(args)) then
-      options.fail("--samples prints every sample: a filter cannot be combined with it")
+      options.fail("--samples prints every sample; it cannot be combined with a filter")
    end
    if args.x and chosen and chosen ~= "samples" then options.fail("--%s prints text, or with --json JSON", chosen) end
 end
@@ -257,7 +257,7 @@ local function read_formulas(list)
    for _, text in ipairs(list) do
       local name, formula = text:match("^%s*([^=]-)%s*=%s*(.-)%s*$")
       if not name or name == "" or formula == "" then
-         options.fail("--derive: '%s' is not NAME=FORMULA, as in faults=page_faults/samples", text)
+         options.fail("--derive: '%s' is not NAME=FORMULA, e.g. faults=page_faults/samples", text)
       end
       out[name] = formula
    end
@@ -270,7 +270,7 @@ local function with_names(self)
    return names
 end
 
--- What --phases, --histogram, --correlate, --derive find, as lines and as a table; nil: none of them is wanted.
+-- What --phases, --histogram, --correlate or --derive find, as lines and as a table; nil without any of them.
 local function analysis(self, args, wanted)
    local top = options.number(args.top, "--top", true)
    local chosen = { filter = wanted.filter, raw = args.raw, slice = args.slice and wanted.slice }
@@ -294,7 +294,7 @@ local function seconds_of(text)
 end
 
 local function print_report(self, args, wanted)
-   local result = report.sort(self, args.sort, wanted)
+   local result = options.checked(report.sort, self, args.sort, wanted)
    if args.samples then
       print_samples(self, args, io.stdout)
    else
@@ -308,13 +308,13 @@ end
 -- @treturn number exit status
 function report.main(argv)
    local args, words = report.options():parse(argv)
-   if #words > 1 then options.fail("one file at a time: '%s' is too much", words[2]) end
+   local path = args.file or options.only_word(words, "recording")
    check_limit(args)
    check_choice(args)
    local wanted = { filter = selection.read(args), slice = seconds_of(args.slice) }
-   local self, err = recording.open(args.file or words[1] or "lpfm.data")
+   local self, err = recording.open(path or "lpfm.data")
    if not self then error(err, 0) end
-   local lines, found = analysis(self, args, wanted)
+   local lines, found = options.checked(analysis, self, args, wanted)
    if lines then
       io.stdout:write(args.json and render.json(found) or table.concat(lines, "\n"), "\n")
    else

@@ -8,14 +8,14 @@ local render = require "pfm.render"
 local report_text = {}
 
 local BAR = 40      -- columns
-local TOP = 3       -- kinds of a phase that are named
+local TOP = 3       -- kinds named for a phase
 
 local function value(n)
    return n and render.number(n % 1 == 0 and n or tonumber(("%.6g"):format(n))) or "-"
 end
 
---- The phases of a session.
--- @param self session
+--- The phases of a recording.
+-- @param self recording
 -- @string by keys
 -- @tparam table options of `analyze.phases`
 -- @treturn {string,...}
@@ -41,7 +41,7 @@ local function most(bins)
 end
 
 --- The histogram of a value.
--- @param self session
+-- @param self recording
 -- @param what of `analyze.histogram`
 -- @tparam table options of `analyze.histogram`
 -- @treturn {string,...}
@@ -61,8 +61,8 @@ function report_text.histogram(self, what, options)
    return lines, h
 end
 
---- How two values go together.
--- @param self session
+--- How two values correlate.
+-- @param self recording
 -- @param x of `analyze.correlate`
 -- @param y
 -- @tparam table options of `analyze.correlate`
@@ -71,7 +71,7 @@ end
 function report_text.correlation(self, x, y, options)
    local c = analyze.correlate(self, x, y, options)
    if not c.r then
-      return { ("# %s: %s or %s is the same in all, or there are none"):format(render.plural(c.n, "sample"), x, y) }, c
+      return { ("# %s: %s or %s does not vary"):format(render.plural(c.n, "sample"), x, y) }, c
    end
    local lines = { ("# %s of %s, %s: means %s, %s"):format(render.plural(c.n, "sample"), x, y, value(c.mean_x),
       value(c.mean_y)) }
@@ -88,10 +88,10 @@ local function sorted_names(formulas)
 end
 
 --- Derived metrics by row.
--- @param self session
+-- @param self recording
 -- @tparam table result of `analyze.by`
 -- @tparam table formulas of `analyze.derive`
--- @int[opt] top so many rows
+-- @int[opt] top how many rows
 -- @treturn {string,...}
 -- @treturn table of `analyze.derive`
 function report_text.derived(self, result, formulas, top)

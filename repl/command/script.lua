@@ -38,7 +38,9 @@ local aliases = { ip = "address", addr = "address", sym = "symbol", symoff = "of
    srcline = "line" }
 local DEFAULT = "comm,tid,cpu,time,period,event,address,offset,object"
 
-local function field_names()
+--- The fields that --fields knows.
+-- @treturn {string,...} sorted
+function script.fields()
    local names = {}
    for name in pairs(fields) do names[#names + 1] = name end
    table.sort(names)
@@ -52,8 +54,8 @@ local function parse_fields(text, self)
       local known = fields[aliases[name] or name]
       if not known and with[name] then known = function(s) return render.number(s[name]) end end
       if not known then
-         options.fail("--fields: unknown field '%s'%s (fields: %s)", name, nearest.hint(name, field_names()),
-            table.concat(field_names(), ", "))
+         options.fail("--fields: unknown field '%s'%s (fields: %s)", name, nearest.hint(name, script.fields()),
+            table.concat(script.fields(), ", "))
       end
       out[#out + 1] = known
    end
@@ -86,7 +88,8 @@ local function run_handlers(iterate)
 end
 
 local function run_script(chunk, name, arguments, self, iterate)
-   rawset(_G, "session", self)
+   rawset(_G, "recorded", self)
+   rawset(_G, "session", self) -- its former name
    rawset(_G, "samples", iterate)
    local run = require("repl.command").run
    local status = run(chunk, name, arguments, 1)
@@ -104,12 +107,12 @@ end
 
 -- What people from perf type.
 local needless = { "-G", "--hide-call-graph", "--header", "-v", "--force", "--stdio" }
-local CHOOSE = "a script chooses: lpfm script -E 'for s in samples() do if s.comm == \"sh\" then print(s.time) end end'"
-local LUA = "scripts are Lua: scripts/examples has some"
+local CHOOSE = "use a script: lpfm script -E 'for s in samples() do if s.comm == \"sh\" then print(s.time) end end'"
+local LUA = "scripts are written in Lua; scripts/examples has some"
 local advice = {
    ["-g"] = LUA, ["--gen-script"] = LUA,
    ["-c"] = CHOOSE, ["--comms"] = CHOOSE, ["--pid"] = CHOOSE, ["--tid"] = CHOOSE, ["-C"] = CHOOSE, ["--cpu"] = CHOOSE,
-   ["-S"] = CHOOSE, ["--symbols"] = CHOOSE, ["--time"] = CHOOSE, ["-D"] = "'lpfm export json' shows all there is",
+   ["-S"] = CHOOSE, ["--symbols"] = CHOOSE, ["--time"] = CHOOSE, ["-D"] = "'lpfm export json' prints everything",
 }
 
 --- The options.
@@ -117,14 +120,14 @@ function script.options()
    local c = options.command("script", "Prints every sample of a recording, or runs a Lua script over them.",
       "lpfm script [options] [script.lua [arguments]]")
    c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
-   c:option("-e --event", "NAME", "Only samples of this event.")
-   c:option("-F --fields", "LIST", "What to print: " .. DEFAULT .. "; also pid, symbol, line.")
-   c:option("-s --script", "FILE", "The script.")
-   c:option("-E --eval", "CODE", "A piece of Lua instead of a script.")
+   c:option("-e --event", "EVENT", "Only samples of this event.")
+   c:option("-F --fields", "FIELDS", "Print these (default: " .. DEFAULT .. "); also pid, symbol, line.")
+   c:option("-s --script", "FILE", "Run this script.")
+   c:option("-E --eval", "CODE", "Run CODE instead of a script.")
    c:habits({}, needless, advice)
-   c:epilog("A script finds samples(), which iterates over tables with the fields event, time (s), pid, tid, comm,\n"
-      .. "process, cpu, address, period, symbol, offset, object and the values recorded with a sample; and session,\n"
-      .. "the recording. Functions trace_begin, process_event(sample) and trace_end, if it defines them, are called.", {
+   c:epilog("A script has samples(), which iterates over tables with the fields event, time (s), pid, tid, comm,\n"
+      .. "process, cpu, address, period, symbol, offset, object and the values recorded with a sample; and recorded,\n"
+      .. "the opened recording. If it defines trace_begin, process_event(sample) and trace_end, they are called.", {
       "lpfm script | head", "lpfm script -F time,comm,symbol -i prog.data",
       "lpfm script -E 'n = 0 for s in samples() do if s.cpu == 0 then n = n + 1 end end print(n)'",
       "lpfm script top10.lua",
@@ -166,7 +169,7 @@ function script.main(argv)
    local args, words = parse(argv)
    local chunk, name, arguments = pick(args, words)
    local self = input.open(args.file)
-   local only = args.event and stacks.event(self, args.event).name
+   local only = args.event and options.checked(stacks.event, self, args.event).name
    local function iterate() return samples.each(self, nil, only) end
    local status = 0
    if chunk then

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- The options that choose samples, of the commands that read recordings.
+--- The options that select samples, for the commands that read recordings.
 -- @module repl.command.selection
 
 local options = require "repl.command.options"
@@ -11,14 +11,14 @@ local NAMES = { "symbol", "object", "comm", "tid", "pid", "cpu", "event" }
 --- Adds the options.
 -- @tparam command c of `options.command`
 function selection.add_options(c)
-   c:option("-e --event", "LIST", "Only samples of these events (names separated by commas).")
-   c:option("--symbol", "LIST", "Only samples in these functions.")
-   c:option("--object", "LIST", "Only samples in these programs and libraries.")
-   c:option("--comm", "LIST", "Only samples of threads with these names.")
-   c:option("--pid", "LIST", "Only samples of these processes.")
-   c:option("--tid", "LIST", "Only samples of these threads.")
-   c:option("-C --cpu", "LIST", "Only samples on these CPUs.")
-   c:option("--time", "FROM,TO", "Only samples of this time: seconds since the first, or percent as in 10%,20%.")
+   c:option("-e --event", "EVENTS", "Only samples of these events, separated by commas.")
+   c:option("--symbol", "SYMBOLS", "Only samples in these functions.")
+   c:option("--object", "OBJECTS", "Only samples in these programs and libraries.")
+   c:option("--comm", "NAMES", "Only samples of threads with these names.")
+   c:option("--pid", "PIDS", "Only samples of these processes.")
+   c:option("--tid", "TIDS", "Only samples of these threads.")
+   c:option("-C --cpu", "CPUS", "Only samples on these CPUs.")
+   c:option("--time", "FROM,TO", "Only samples of this time: seconds since the first sample, or percent, e.g. 10%,20%.")
 end
 
 -- What people from perf type for them.
@@ -46,7 +46,7 @@ function selection.read(args)
    for _, name in ipairs(NAMES) do filter[name] = args[name] end
    if args.time then
       local from, to = args.time:match("^%s*([^,]*),([^,]*)%s*$")
-      if not from then options.fail("--time: '%s' is not two times, as in 1.5,2 or 10%%,20%%", args.time) end
+      if not from then options.fail("--time: '%s' is not two times, e.g. 1.5,2 or 10%%,20%%", args.time) end
       filter.from, filter.to = from ~= "" and from or nil, to ~= "" and to or nil
    end
    return filter

@@ -29,7 +29,7 @@ local function number_of(value)
    return ok and n or nil
 end
 
--- Beside a clock: how many CPUs it kept busy; beside another event: its rate over the time that ran.
+-- Next to a clock: how many CPUs it kept busy; next to another event: its rate over the time that ran.
 local function metric(row, result)
    local value = row.value and number_of(row.value)
    if not value or result.elapsed <= 0 then return nil end
@@ -84,7 +84,7 @@ end
 
 local COLUMNS = { { right = true }, {}, {}, {}, { right = true }, {} }
 
--- The rows of each core, socket, process, ..., behind its name and how many CPUs or threads it has.
+-- The rows of each core, socket, process, ..., after its name and how many CPUs or threads it has.
 local function group_lines(groups)
    local rows = {}
    for _, group in ipairs(groups) do
@@ -173,13 +173,13 @@ local function warnings(result)
       lines[i] = ("  Do not trust %s: %s."):format(table.concat(names[why], ", "), why)
    end
    if #lines > 0 then
-      lines[#lines + 1] = "  Count longer, fewer events at once, or with a shorter --switch-timeout."
+      lines[#lines + 1] = "  Count longer, count fewer events at once, or shorten --switch-timeout."
    end
    return lines
 end
 
 local function late_note(result)
-   return result.late and { "  The command was over before --delay was; nothing was counted." } or {}
+   return result.late and { "  The command ended before --delay had passed; nothing was counted." } or {}
 end
 
 local function sets_note(result)
@@ -187,7 +187,7 @@ local function sets_note(result)
    local why = result.why_sets and ": " .. result.why_sets or ""
    local out = { ("  Counted in %d event sets in turn, and scaled to the whole time%s."):format(result.sets, why) }
    if has_error(result) then
-      out[2] = ("  In 95%% of the cases the true count is as near as %s in brackets says."):format(render.plus_minus)
+      out[2] = ("  The true count is within the %s in brackets in 95%% of the cases."):format(render.plus_minus)
    end
    append(out, warnings(result))
    return out
@@ -367,26 +367,25 @@ function stat.options()
    local c = options.command("stat", "Counts events while a command runs, or in running threads, or on CPUs.",
       "lpfm stat [options] [--] command [arguments]")
    options.add_target(c)
-   c:option("--from", "STAGES", "Begin when this has happened, as in \"page-faults:1000 then cs:10\".")
-   c:option("--until", "EVENT:N", "End at the N-th occurrence.")
+   c:option("--from", "STAGES", "Start counting after these stages, e.g. \"page-faults:1000 then cs:10\".")
+   c:option("--until", "EVENT:N", "Stop counting at the N-th occurrence of EVENT.")
    c:option("-M --metrics", "GROUPS", "Count for these groups and print their metrics; 'help' lists them."):count("*")
-   c:option("--switch-timeout", "MS", "How long each event set counts where several take turns (1, 4 or 16, by the "
-      .. "run's variance).")
-   c:option("--switch-after", "EVENT:N", "Take turns after so many occurrences of an event instead.")
+   c:option("--switch-timeout", "MS", "Count each event set for MS if several take turns (default: 1, 4 or 16).")
+   c:option("--switch-after", "EVENT:N", "Switch event sets after N occurrences of EVENT instead.")
    for _, level in ipairs(system.levels) do
-      c:flag("--per-" .. level, ("With -a or -C: counts of each %s."):format(level == "cpu" and "CPU" or level))
+      c:flag("--per-" .. level, ("With -a or -C: print counts by %s."):format(level == "cpu" and "CPU" or level))
    end
    for _, level in ipairs(parts.levels) do
-      c:flag("--per-" .. level, ("With --threads or -p: counts of each %s."):format(level))
+      c:flag("--per-" .. level, ("With --threads or -p: print counts by %s."):format(level))
    end
-   c:option("-r --repeat", "N", "Run the command N times; print means and the standard deviation of each.")
-   c:option("-I --interval", "MS", "Print the counts every so many milliseconds.")
-   c:option("-x", "SEP", "Print separated values: value, unit, event, ns, percent, metric, its unit.")
-   c:flag("--json", "Print JSON, one object a line.")
+   c:option("-r --repeat", "N", "Run the command N times; print means and standard deviations.")
+   c:option("-I --interval", "MS", "Print the counts every MS milliseconds.")
+   c:option("-x", "SEP", "Print separated values: value, unit, event, ns, percent, metric, unit of the metric.")
+   c:flag("--json", "Print JSON, one object per line.")
    c:flag("--append", "Append to the file of -o.")
-   c:epilog("Results go to stderr, like perf's, so that the command's own output stays clean; -o - is stdout.\n"
-      .. "Events that do not fit the counters together are counted in turn, and scaled; the share is shown.\n"
-      .. "The exit status is the command's.", {
+   c:epilog("Results go to stderr, like perf's, so that they do not mix with the command's output; -o - is stdout.\n"
+      .. "Events that do not fit on the counters together are counted in turn and scaled; their share of the time\n"
+      .. "is shown. The exit status is that of the command.", {
       "lpfm stat -- ls -l",
       "lpfm stat -e page-faults,context-switches -r 5 -- make",
       "lpfm stat -x, -e task-clock -- ls",
@@ -470,11 +469,10 @@ local function evaluate(result, places, groups)
    return result
 end
 
--- The events that are asked for, and a function that completes results of counting them.
-local function prepare(names, group_names)
-   local groups = groups_of(group_names)
+-- The events to count, and a function that completes the results.
+local function prepare(names, groups)
    local list, err = events.read(names or default_events(groups))
-   if not list then error({ message = err, usage = true }, 0) end
+   if not list then error(err, 0) end
    local places = add_groups(list, groups)
    return list, function(result) return evaluate(result, places, groups) end
 end
@@ -491,14 +489,14 @@ local function exit_status(result)
 end
 
 local function cpu_groups(target, by)
-   if not target.cpus then options.fail("--per-%s needs -a or -C: CPUs to count on", by) end
+   if not target.cpus then options.fail("--per-%s needs -a or -C", by) end
    local topology = system.topology(target.cpus)
    return function(result) return system.group(result, by, topology) end
 end
 
 local function thread_groups(target, by)
    if target.cpus or not (target.threads or target.tids) then
-      options.fail("--per-%s needs --threads, or threads with -p", by)
+      options.fail("--per-%s needs --threads or -p", by)
    end
    return function(result) return parts.by(result, by) end
 end
@@ -551,7 +549,8 @@ function stat.main(argv)
    if wants_metrics_help(args) then return metrics_help() end
    local target = options.target(args, words)
    local group = grouping(args, target)
-   local list, complete = prepare(#args.event > 0 and args.event or nil, args.metrics)
+   local list, complete = options.checked(prepare, #args.event > 0 and args.event or nil,
+      groups_of(args.metrics))
    local missing = #args.event == 0 and contexts.no_hardware() or tell_missing(list)
    if missing then io.stderr:write("lpfm stat: ", missing, "\n") end
    local out = options.output(args.output, args.append)
@@ -583,7 +582,7 @@ local MEASURABLE = { string = true, ["function"] = true, table = true }
 
 local function check_measurable(what)
    if not MEASURABLE[type(what)] then
-      error(("stat: a command line, a function or a table is wanted, not a %s: stat(\"ls\")"):format(type(what)), 0)
+      error(("stat: expected a command line, a function or a table, got a %s: stat(\"ls\")"):format(type(what)), 0)
    end
 end
 
@@ -606,7 +605,7 @@ end
 -- @usage stat("ls / >/dev/null", "page-faults").events[1].value
 function stat.call(what, list, groups, tid)
    check_measurable(what)
-   local parsed, complete = prepare(events_for(what, list), { groups })
+   local parsed, complete = prepare(events_for(what, list), groups_of { groups })
    local result, target = count_any(what, parsed, tid)
    return printable(complete(result), target)
 end
@@ -619,7 +618,7 @@ end
 function stat.job(what, list, groups)
    check_measurable(what)
    local spec, target = spec_for(what)
-   local parsed, complete = prepare(events_for(what, list), { groups })
+   local parsed, complete = prepare(events_for(what, list), groups_of { groups })
    spec.events = parsed
    local self = count.prepare(spec)
    return {

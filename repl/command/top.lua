@@ -14,12 +14,12 @@ local embedded_symbols = require "pfm.recording.embedded_symbols"
 
 local top = {}
 
-local DELAY, WINDOW = 2, 10 -- s between pictures; of samples that a picture shows
-local ROWS = 20             -- of a picture that goes into a pipe
+local DELAY, WINDOW = 2, 10 -- s between updates; of samples that an update shows
+local ROWS = 20             -- of an update that goes into a pipe
 local LEAST = 12            -- characters of what is watched
 local IDLE = "0 "           -- how the thread of a sample begins where nothing ran
 
--- --- the samples of the last seconds, as a session -----------------------------------------------
+-- --- the samples of the last seconds, as a recording ---------------------------------------------
 
 local function new_live(self, window)
    local sampled = {}
@@ -49,9 +49,9 @@ local function sink_of(self, on_begin)
    }
 end
 
--- --- a picture -----------------------------------------------------------------------------------
+-- --- an update -----------------------------------------------------------------------------------
 
--- Rows of the same cells behind the thread's, idle ones apart.
+-- Rows that have the same cells after the thread's, idle ones apart.
 local function without_threads(sorted)
    local by_id, out, idle, all = {}, {}, 0, 0
    for _, row in ipairs(sorted.rows) do
@@ -69,8 +69,8 @@ local function without_threads(sorted)
    return out, idle, all
 end
 
---- The rows of a picture.
--- @tparam table self the session of the last seconds
+--- The rows of an update.
+-- @tparam table self the recording of the last seconds
 -- @string by sort keys of `report.sort`
 -- @treturn table of `cells`, `percent` (of what was not idle), `samples`, the highest first
 -- @treturn number share of what was idle
@@ -94,7 +94,7 @@ local function heading(view, rows, idle, columns)
    for i, e in ipairs(view.live.head.events) do names[i] = e.name end
    local seconds = math.min(view.live.now, view.live.window)
    local rest = (", %s of %s in %.1f s%s%s"):format(render.plural(n, "sample"), table.concat(names, ", "), seconds,
-      idle > 0 and (", %.1f%% idle"):format(idle * 100) or "", view.screen and "; q quits, z begins anew" or "")
+      idle > 0 and (", %.1f%% idle"):format(idle * 100) or "", view.screen and "; q quits, z starts over" or "")
    local room = columns - #"lpfm top: " - render.width(rest)
    return "lpfm top: " .. render.shorten(view.what, math.max(room, LEAST)) .. rest
 end
@@ -117,7 +117,7 @@ end
 local function show(view)
    forget(view.live)
    if view.screen then
-      local lines, columns = terminal.size()
+      local columns, lines = terminal.size()
       view.screen:draw(picture(view, math.min(view.rows or math.huge, lines - 3), columns), columns)
    else
       io.stdout:write(table.concat(picture(view, view.rows or ROWS, math.huge), "\n"), "\n\n")
@@ -152,7 +152,7 @@ local function on_tick(view)
 end
 
 local function may_watch(err)
-   if type(err) == "string" and err:find("ermi") then err = err .. "; -p PID or a command can be watched by anyone" end
+   if type(err) == "string" and err:find("ermi") then err = err .. "; anyone may watch -p PID or a command" end
    return err
 end
 
@@ -176,7 +176,7 @@ local LEVELS = "levels are chosen with the event: -e cpu-clock:u, -e cpu-clock:k
 local advice = {
    ["-g"] = CHAINS, ["--call-graph"] = CHAINS, ["--children"] = CHAINS, ["-K"] = LEVELS, ["-U"] = LEVELS,
    ["--hide_kernel_symbols"] = LEVELS, ["--hide_user_symbols"] = LEVELS,
-   ["-z"] = "--window as long as --refresh shows new samples alone; key z begins anew",
+   ["-z"] = "--window as long as --refresh shows new samples only; the key z starts over",
    ["--tui"] = "on a terminal lpfm top draws in place; q quits",
 }
 
@@ -185,16 +185,16 @@ function top.options()
    local c = options.command("top", "Shows live where the machine, threads or a command spend their time.",
       "lpfm top [options] [--] [command [arguments]]")
    options.add_target(c)
-   c:option("-c --period", "N", "A sample every N events (clocks: nanoseconds).")
-   c:option("-F --frequency", "HZ", "Samples per second (default: 1000).")
-   c:option("-s --sort", "KEYS", "As for 'lpfm report' (default: object,symbol).")
-   c:option("-d --refresh", "SECONDS", "Between pictures (default: 2).")
-   c:option("--window", "SECONDS", "A picture shows the samples of so long (default: 10).")
-   c:option("--top", "N", "So many rows.")
-   c:flag("--once", "One picture after the delay, and the end.")
-   c:flag("--plain", "Picture after picture as in a pipe, although this is a terminal.")
+   c:option("-c --period", "N", "Sample every N events (clocks: nanoseconds).")
+   c:option("-F --frequency", "HZ", "Sample HZ times a second (default: 1000).")
+   c:option("-s --sort", "KEYS", "Sort keys, as for 'lpfm report' (default: object,symbol).")
+   c:option("-d --refresh", "SECONDS", "Update every SECONDS (default: 2).")
+   c:option("--window", "SECONDS", "Show the samples of the last SECONDS (default: 10).")
+   c:option("--top", "N", "Show N rows.")
+   c:flag("--once", "Print one update and exit.")
+   c:flag("--plain", "Print updates one after the other, as in a pipe, even on a terminal.")
    c:habits(meant, { "-v", "--verbose", "-n", "--show-nr-samples" }, advice)
-   c:epilog("Without a target: all CPUs. q quits, z begins anew. Idle time is left out of the percentages.", {
+   c:epilog("Without a target, all CPUs are measured. q quits, z starts over. Percentages leave out idle time.", {
       "lpfm top", "lpfm top -p 1234 --threads", "lpfm top --once | head", "lpfm top -e page-faults -c 1 -- ./prog",
    })
    return c
@@ -204,7 +204,7 @@ local function has_target(args, words)
    return #words > 0 or #args.pid > 0 or #args.cpu > 0 or args.all_cpus
 end
 
--- What a command prints would spoil the screen.
+-- A command's output would spoil the screen.
 local function silenced(command)
    return { "/bin/sh", "-c", 'exec "$@" >/dev/null 2>&1', "sh", unpack(command) }
 end
@@ -212,9 +212,8 @@ end
 local function spec_of(args, words)
    if not has_target(args, words) then args.all_cpus = true end
    local spec = options.target(args, words)
-   local list, err = events.parse(#args.event > 0 and args.event or { "cpu-clock" })
-   if not list then options.fail("%s", err) end
-   spec.events, spec.prompt = list, true
+   spec.events = options.expect(events.parse(#args.event > 0 and args.event or { "cpu-clock" }))
+   spec.prompt = true
    spec.period = options.number(args.period, "--period", true)
    spec.frequency = options.number(args.frequency, "--frequency")
    if spec.period and spec.frequency then options.fail("-c and -F exclude each other") end
@@ -226,10 +225,10 @@ end
 -- @treturn number exit status
 function top.main(argv)
    local args, words = top.options():parse(argv)
-   if args.output then options.fail("--output: pictures go to standard output: 'lpfm top --once > FILE'") end
+   if args.output then options.fail("--output: updates go to standard output: lpfm top --once > FILE") end
    local spec = spec_of(args, words)
    local by = args.sort or "object,symbol"
-   report.sort(recording.of { head = { events = {} }, blocks = {} }, by) -- refuses what is no key
+   options.checked(report.sort, recording.of { head = { events = {} }, blocks = {} }, by)
    local view = {
       by = by, what = measure.describe(spec), once = args.once, shown = 0,
       delay = options.number(args.refresh, "--refresh") or DELAY, rows = options.number(args.top, "--top", true),

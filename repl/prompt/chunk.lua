@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What is typed at the prompt, compiled: an expression, statements, or statements and an expression behind the
+--- What is typed at the prompt, compiled: an expression, statements, or statements and an expression after the
 -- last semicolon.
 -- @module repl.prompt.chunk
 

@@ -4,31 +4,16 @@
 -- the prompt's own commands; what help explains.
 -- @module repl.prompt.complete
 
+local commands = require "repl.command"
 local dot_commands = require "repl.prompt.dot_commands"
+local kinds = require "repl.command.kinds"
 local names = require "repl.prompt.names"
 local reference = require "repl.prompt.reference"
 local tokens = require "repl.prompt.tokens"
 
 local complete = {}
 
-local function starts(text, prefix)
-   return text:sub(1, #prefix) == prefix
-end
-
--- Those that begin like the word; if there are none, whatever their case.
-local function matching(list, word)
-   local out, seen = {}, {}
-   for _, fold in ipairs { tostring, string.lower } do
-      for _, name in ipairs(list) do
-         if starts(fold(name), fold(word)) and not seen[name] then
-            seen[name] = true
-            out[#out + 1] = name
-         end
-      end
-      if #out > 0 then break end
-   end
-   return out
-end
+local matching = kinds.matching
 
 local function keys_of(t)
    local out = {}
@@ -150,53 +135,13 @@ local function files(word)
    local out = {}
    for _, name in ipairs(names.entries(dir == "" and "." or dot_commands.expand(dir)) or {}) do
       local hidden = name:find("^%.") and not last:find("^%.")
-      if name ~= "." and name ~= ".." and not hidden and starts(name, last) then out[#out + 1] = dir .. name end
+      if name ~= "." and name ~= ".." and not hidden and name:sub(1, #last) == last then out[#out + 1] = dir .. name end
    end
    if #out == 1 and names.entries(dot_commands.expand(out[1])) then out[1] = out[1] .. "/" end
    return out
 end
 
 -- --- strings -------------------------------------------------------------------------------------
-
--- "BASE:ma": the unit masks and modifiers of an event.
-local function masks(base, before, pmu)
-   local lpfm = require "lpfm"
-   local out, event = {}, lpfm.event(base, pmu)
-   for _, full in ipairs(lpfm.events(base, { masks = true, pmu = pmu }) or {}) do
-      local name, mask = full:match("^(.+):([^:]+)$")
-      if name and name:lower() == base:lower() then out[#out + 1] = before .. mask end
-   end
-   for _, modifier in ipairs(event and event.modifiers or {}) do out[#out + 1] = before .. modifier.name end
-   for _, level in ipairs { "u", "k", "uk" } do out[#out + 1] = before .. level end
-   return out
-end
-
--- "MODEL::NAME": events of another model.
-local function events_of(model)
-   local out = {}
-   for i, name in ipairs(require("lpfm").events(nil, { pmu = model }) or {}) do out[i] = model .. "::" .. name end
-   return out
-end
-
-local here = {} -- the names of events of a machine: to list them takes tens of milliseconds
-
-local function events_here()
-   local machine = require("lpfm").machine()
-   local key = machine.name .. " " .. machine.pmu
-   if here.key == key then return here.names end
-   local out = require("pfm.events").names()
-   for _, name in ipairs((require("lpfm").events(nil, { generic = true })) or {}) do out[#out + 1] = name end
-   here.key, here.names = key, out
-   return out
-end
-
-local function events(word)
-   local model, rest = word:match("^([%w_]+)::(.*)$")
-   local before, base = (rest or word):match("^(([^:]+):.-)[^:]*$")
-   if base then return masks(base, (model and model .. "::" or "") .. before, model) end
-   if model then return events_of(model) end
-   return events_here()
-end
 
 local function registers()
    local lpfm, out = require "lpfm", {}
@@ -209,14 +154,9 @@ local function registers()
    return out
 end
 
-local function formats()
-   local out = {}
-   for _, f in ipairs(require("lpfm").formats() or {}) do out[#out + 1] = f.name end
-   return out
-end
-
 local function modules()
-   local out = { "lpfm", "lpfm.proc" }
+   local out = { "lpfm" }
+   for _, name in ipairs(names.c_modules) do out[#out + 1] = "lpfm." .. name end
    for _, name in ipairs(names.modules()) do out[#out + 1] = "pfm." .. name end
    for name in pairs(package.loaded) do
       if name:find("^lpfm") then out[#out + 1] = name end
@@ -224,91 +164,71 @@ local function modules()
    return out
 end
 
-local function machines()
-   return { "linux", "perf", "sim", "sim:itanium2", "sim:k8", "sim:p6", "sim:armv8" }
-end
-
-local function flags_of(topic)
-   return function() return keys_of(require("lpfm").flags[topic]) end
-end
-
-local function metric_groups()
-   local out = {}
-   for i, entry in ipairs(require("pfm.metrics").all()) do out[i] = entry.name end
-   return out
-end
-
-local function pmus()
-   local out = {}
-   for i, pmu in ipairs(require("lpfm").pmus()) do out[i] = pmu.name end
-   return out
-end
-
-local function report_keys()
-   return { "symbol", "object", "line", "address", "thread", "comm", "pid", "cpu", "event" }
-end
-
-local function sample_fields()
-   return { "ip", "tid", "pid", "cpu", "tstamp", "set", "ovfl_pmd", "last_reset" }
-end
-
 local function explained(word)
    local out = reference.topics()
-   for _, list in ipairs { reference.keys(), events(word), registers() } do
+   for _, list in ipairs { reference.keys(), kinds.words("event", word), registers() } do
       for _, name in ipairs(list) do out[#out + 1] = name end
    end
    return out
 end
 
-local function sim_events()
-   local machine = require("lpfm").machine()
-   return machine and machine.events and machine:events() or {}
-end
-
-local function none()
-   return {}
-end
-
--- What a string is, by the call it is an argument of, or by the field it is the value of.
-local by_argument = {
-   help = { explained }, list = { events, pmus }, report = { files, report_keys }, record = { files, files },
-   stat = { files, events, metric_groups }, session = { files, events, metric_groups },
-   ["lpfm.machine"] = { machines }, ["lpfm.event"] = { events, pmus }, ["lpfm.events"] = { events },
-   ["machine:encode"] = { sim_events, none, none }, ["buffer:count_by"] = { sample_fields, sample_fields },
-   ["buffer:fields"] = { sample_fields, sample_fields, sample_fields, sample_fields },
-   ["events.parse"] = { events }, ["events.read"] = { events },
+-- The kinds of the arguments of calls beside the commands; "?" is what help explains.
+local arguments = {
+   help = { "?" }, ["lpfm.machine"] = { "machine" }, ["lpfm.event"] = { "event", "pmu" }, ["lpfm.events"] = { "event" },
+   ["machine:encode"] = { "sim_event", "any", "any" }, ["buffer:count_by"] = { "sample_field", "sample_field" },
+   ["buffer:fields"] = { "sample_field", "sample_field", "sample_field", "sample_field" },
+   ["events.parse"] = { "event" }, ["events.read"] = { "event" }, ["recording.open"] = { "file" },
+   ["analyze.by"] = { "any", "key" }, ["metrics.group"] = { "group", "pmu" }, ["plot.recording"] = { "any", "figure" },
+   ["export.write"] = { "any", "format", "file" },
 }
 
-local by_field = {
-   events = events, with = events, format = formats, buf_flags = flags_of "buffer", pmu = pmus, metrics = metric_groups,
-   record = files, output = files,
+-- The kinds of the values of fields in the tables that calls take.
+local fields = {
+   events = "event", event = "event", with = "event", format = "sampling_format", pmu = "pmu", metrics = "group",
+   record = "file", output = "file", stages = "stages", from = "stages", ["until"] = "event", by = "key",
 }
+
+local same_as = { job = "stat", session = "stat" }
+
+local function argument_kind(call, i)
+   local row = commands.rows[same_as[call] or call]
+   local list = row and row.call or arguments[call] or arguments[(call:gsub("^pfm%.", ""))]
+   return list and list[i]
+end
 
 local flag_topics = { ["lpfm.create"] = "context", ["context:write_pmcs"] = "pmc", ["lpfm.pmcs"] = "pmc",
    ["context:write_pmds"] = "pmd", ["lpfm.pmds"] = "pmd", ["context:read_pmds"] = "pmd",
    ["context:create_evtsets"] = "set" }
 
+-- What a string is, by the call it is an argument of, or by the field it is the value of: a kind, or flags.
 local function expected(site)
-   if site.field == "flags" and flag_topics[site.call] then return flags_of(flag_topics[site.call]) end
-   if site.field and by_field[site.field] then return by_field[site.field] end
-   local list = by_argument[site.call or site.path]
-   return site.level == 0 and list and list[site.argument] or nil
+   local topic = site.field == "flags" and flag_topics[site.call]
+   if topic then return nil, keys_of(require("lpfm").flags[topic]) end
+   if site.field == "buf_flags" then return nil, keys_of(require("lpfm").flags.buffer) end
+   if site.field and fields[site.field] then return fields[site.field] end
+   local call = site.call or site.path
+   return site.level == 0 and call and argument_kind(call, site.argument) or nil
 end
 
 -- In a string of which nothing is known, names of events and registers, then files.
 local function anything(word)
    local out = {}
-   for _, list in ipairs { events(word), registers(), formats() } do
+   for _, list in ipairs { kinds.words("event", word), registers(), kinds.words("sampling_format", word) } do
       for _, name in ipairs(list) do out[#out + 1] = name end
    end
    return out
 end
 
+local function words_for(kind, list, word)
+   if kind == "?" then return explained(word) end
+   return list or (kind and (kinds.words(kind, word) or {})) or anything(word)
+end
+
 local function in_text(word, before)
    if before:find("require%s*%(?%s*[\"']$") then return matching(modules(), word) end
-   local source = expected(site_of(before, true))
-   if source == files or word:find("/") then return files(word) end
-   local out = matching((source or anything)(word), word)
+   local kind, list = expected(site_of(before, true))
+   if kind == "file" or kind == "command" or word:find("/") then return files(word) end
+   local out = matching(words_for(kind, list, word), word)
    return #out == 0 and files(word) or out
 end
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- The prompt's own commands: lines that begin with a point.
+--- The prompt's own commands: lines that begin with a dot.
 -- @module repl.prompt.dot_commands
 
 local nearest = require "pfm.util.nearest"
@@ -26,32 +26,31 @@ end
 -- --- what they do --------------------------------------------------------------------------------
 
 local function save(words)
-   if not words[1] then error(".save wants a file: .save FILE [CONTEXT...]", 0) end
+   if not words[1] then error(".save: expected a file: .save FILE [CONTEXT...]", 0) end
    say(require("repl.prompt.transcript").write(dot_commands.expand(words[1]), { unpack(words, 2) }))
 end
 
 -- Runs a file as if it were typed; the status of a saved script has been told in words.
 local function load_file(words)
-   if not words[1] then error(".load wants a file: .load FILE [ARGUMENTS]", 0) end
+   if not words[1] then error(".load: expected a file: .load FILE [ARGUMENTS]", 0) end
    local chunk, err = loadfile(dot_commands.expand(words[1]))
    if not chunk then error((err:gsub("^cannot open (.*)$", "cannot read %1")), 0) end
    chunk(unpack(words, 2))
 end
 
-local function on_session(method)
+local function on_job(method)
    return function(words)
       local jobs = require "repl.prompt.jobs"
       jobs.turn()
-      local all = jobs.list()
-      local id = words[1] or (#all == 1 and 1)
-      if not id then error(("which session? .%s N; .sessions lists them"):format(method), 0) end
-      local session = jobs.find(id)
-      session[method](session)
-      say(tostring(session))
+      local id = words[1] or (#jobs.list() == 1 and 1)
+      if not id then error((".%s: expected the number of a job; .jobs lists them"):format(method), 0) end
+      local job = jobs.find(id)
+      job[method](job)
+      say(tostring(job))
    end
 end
 
-local function sessions()
+local function jobs()
    say(tostring(require("repl.prompt.jobs").list()))
 end
 
@@ -73,15 +72,17 @@ end
 local all = {
    save = { run = save, wants = { "file", "context" } },
    load = { run = load_file, wants = { "file" }, program = true },
-   sessions = { run = sessions },
-   pause = { run = on_session "pause" }, resume = { run = on_session "resume" },
-   stop = { run = on_session "stop" }, wait = { run = on_session "wait" },
+   jobs = { run = jobs },
+   pause = { run = on_job "pause" }, resume = { run = on_job "resume" },
+   stop = { run = on_job "stop" }, wait = { run = on_job "wait" },
    help = { run = help, wants = { "help" } },
    history = { run = history },
    quit = { run = quit },
 }
 
---- The commands, with their points.
+local former = { sessions = "jobs" }
+
+--- The commands, with their dots.
 -- @treturn table sorted
 function dot_commands.names()
    local out = {}
@@ -91,7 +92,7 @@ function dot_commands.names()
 end
 
 --- What an argument of a command is.
--- @string name without the point
+-- @string name without the dot
 -- @int i
 -- @treturn string "file", "context", "help", or nil
 function dot_commands.wants(name, i)
@@ -113,9 +114,9 @@ function dot_commands.compile(text)
    local question = text:match("^%s*%?+%s*(.-)%s*$")
    if question then return function() help { question ~= "" and question or nil } end end
    local name, rest = text:match("^%s*%.(%w+)%s*(.*)$")
-   local command, words = all[name], words_of(rest)
+   local command, words = all[former[name] or name], words_of(rest)
    if not command then
-      error(("there is no command '.%s'%s"):format(name, nearest.hint("." .. name, dot_commands.names())), 0)
+      error(("unknown command '.%s'%s"):format(name, nearest.hint("." .. name, dot_commands.names())), 0)
    end
    local lua = command.program and words[1]
       and ("assert(loadfile(%q))(%s)"):format(dot_commands.expand(words[1]), table.concat(words, ", ", 2))

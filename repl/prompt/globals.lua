@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: MIT
---- The names that the prompt has, beside Lua's: for the prompt itself, and for scripts that were saved there.
+--- The names that the prompt has besides Lua's: for the prompt itself, and for scripts that were saved there. The
+-- commands are functions, the library's modules are there under their last names: `record("ls")`, `record.run{...}`.
 -- @module repl.prompt.globals
 
 local command = require "repl.command"
+local names = require "repl.prompt.names"
 
 local globals = {}
 
@@ -12,21 +14,41 @@ local calls = { "help", "watch" }
 --- What `quit()` raises.
 globals.quitting = {}
 
--- pfm.NAME loads the module at first use.
-local function lazy_modules()
-   return setmetatable({}, {
-      __index = function(self, name)
-         local module = require("pfm." .. name)
-         rawset(self, name, module)
-         return module
-      end,
-   })
+-- For pfm and the globals: the library's modules, loaded at first use.
+local on_demand = {
+   modules = true, -- to `repl.prompt.names`
+   __index = function(self, name)
+      local module = names.module(name)
+      if not module then return nil end
+      rawset(self, name, require(module))
+      return rawget(self, name)
+   end,
+}
+
+-- A command's function. Where the library has a module of that name, it has the module's fields, too.
+local function function_of(row)
+   local function call(...) return command.module(row.name).call(...) end
+   local module = "pfm." .. row.name
+   for _, known in ipairs(names.modules()) do
+      if known == row.name then
+         return setmetatable({}, {
+            __call = function(_, ...) return call(...) end,
+            __index = function(_, key) return require(module)[key] end,
+            __tostring = function() return ("%s: a function, and the module %s"):format(row.name, module) end,
+            module = module,
+         })
+      end
+   end
+   return call
 end
+
+-- Former names of functions.
+local former = { session = "job", sessions = "jobs" }
 
 -- Functions of the prompt that are no module's `call`.
 local own = {
-   session = function(...) return require("repl.prompt.jobs").start(...) end,
-   sessions = function() return require("repl.prompt.jobs").list() end,
+   job = function(...) return require("repl.prompt.jobs").start(...) end,
+   jobs = function() return require("repl.prompt.jobs").list() end,
    show = function(...) require("repl.prompt.show").print(...) end,
    --- Leaves the prompt.
    -- @function quit
@@ -38,22 +60,22 @@ local own = {
 function globals.provide()
    require("repl.prompt.journal").install()
    for _, row in ipairs(command.rows) do
-      local name = row.name
-      if row.call then rawset(_G, name, function(...) return command.module(name).call(...) end) end
+      if row.call then rawset(_G, row.name, function_of(row)) end
    end
    for _, name in ipairs(calls) do
       rawset(_G, name, function(...) return require("repl.prompt." .. name).call(...) end)
    end
    for name, fn in pairs(own) do rawset(_G, name, fn) end
+   for name, now in pairs(former) do rawset(_G, name, own[now]) end
    rawset(_G, "lpfm", require "lpfm")
-   rawset(_G, "events", require "pfm.events")
-   rawset(_G, "pfm", lazy_modules())
+   rawset(_G, "pfm", setmetatable({}, on_demand))
+   setmetatable(_G, on_demand)
 end
 
---- The names, sorted.
--- @treturn table
+--- The names of the functions, and of lpfm and pfm; the library's modules are `repl.prompt.names.modules`.
+-- @treturn table sorted
 function globals.names()
-   local out = { "lpfm", "events", "pfm" }
+   local out = { "lpfm", "pfm" }
    for _, row in ipairs(command.rows) do
       if row.call then out[#out + 1] = row.name end
    end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Sessions that go on while one types: measurements whose events are seen to at the prompt, in a `watch`, in `wait`.
+--- Jobs: measurements in the background, which go on while one types. The prompt, `watch` and `wait` see to them.
 -- Counters count whatever the prompt does; what has to wait while a statement runs is only the attaching of new
 -- threads (`threads = true`) and the emptying of full sampling buffers (`record`).
 -- @module repl.prompt.jobs
@@ -8,16 +8,17 @@ local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local measure = require "pfm.measure"
 local render = require "pfm.render"
+local text_file = require "pfm.util.text_file"
 
 local jobs = {}
 
-local sessions = {}
+local all = {}
 local notices = {}
 
-local session = {}
-session.__index = session
+local job = {}
+job.__index = job
 
--- --- one session ---------------------------------------------------------------------------------
+-- --- one job -------------------------------------------------------------------------------------
 
 -- Seconds in which it measured.
 local function active(self)
@@ -44,12 +45,9 @@ end
 
 --- What the command wrote so far, to stdout and stderr.
 -- @treturn string
-function session:output()
+function job:output()
    if not self.fd then return self.text or "" end
-   local file = io.open(("/proc/self/fd/%d"):format(self.fd), "r")
-   local text = file and file:read("*a") or ""
-   if file then file:close() end
-   return text
+   return text_file.all(("/proc/self/fd/%d"):format(self.fd)) or ""
 end
 
 local function how_it_ended(self)
@@ -67,17 +65,17 @@ local function finish(self)
    local ok, outcome = pcall(measure.finish, self.run)
    if ok then
       outcome.elapsed = seconds
-      ok, outcome = pcall(self.job.complete, outcome)
+      ok, outcome = pcall(self.work.complete, outcome)
    end
    if ok then
       self.outcome = outcome
    else
       self.failure = type(outcome) == "table" and tostring(outcome.message) or tostring(outcome)
-      if self.job.discard then self.job.discard() end
+      if self.work.discard then self.work.discard() end
    end
    self.text = self:output()
    drop_output(self)
-   self.run, self.job = nil, nil
+   self.run, self.work = nil, nil
    notices[#notices + 1] = ("[%d] %s %s after %s"):format(self.id, self.what, how_it_ended(self), render.time(seconds))
 end
 
@@ -87,7 +85,7 @@ end
 
 --- "counting" (or "sampling"), "paused", "ended" or "failed".
 -- @treturn string
-function session:state()
+function job:state()
    if self.failure then return "failed" end
    if self.outcome then return "ended" end
    return self.paused_at and "paused" or self.doing
@@ -100,18 +98,18 @@ local function each_context(self, call)
    end
 end
 
---- Holds the counters; the command goes on uncounted, also in threads that it begins now.
--- @treturn session
-function session:pause()
+--- Pauses the counters; the command goes on uncounted, threads that it begins meanwhile too.
+-- @treturn job
+function job:pause()
    if is_over(self) or self.paused_at then return self end
    each_context(self, "stop")
    self.paused_at = proc.clock()
    return self
 end
 
---- Lets the counters count on.
--- @treturn session
-function session:resume()
+--- Lets the counters count again.
+-- @treturn job
+function job:resume()
    if is_over(self) or not self.paused_at then return self end
    self.paused_for = self.paused_for + proc.clock() - self.paused_at
    self.paused_at = nil
@@ -119,17 +117,17 @@ function session:resume()
    return self
 end
 
---- Ends the measurement; a command that runs goes on uncounted.
+--- Ends the measurement; a running command goes on uncounted.
 -- @treturn table the result
-function session:stop()
+function job:stop()
    if not is_over(self) then finish(self) end
    return self:result()
 end
 
 --- Sends the command a signal.
 -- @param[opt="TERM"] signal a name or a number
--- @treturn session
-function session:kill(signal)
+-- @treturn job
+function job:kill(signal)
    local child = not is_over(self) and self.run.child
    if child then
       local ok, err = child:kill(signal)
@@ -140,15 +138,15 @@ end
 
 --- The counts: final ones, or those so far.
 -- @treturn table as of `stat` or `record`; prints itself
-function session:result()
+function job:result()
    if self.failure then error(self.failure, 0) end
-   return self.outcome or self.job.so_far(active(self))
+   return self.outcome or self.work.so_far(active(self))
 end
 
 --- Waits for the end.
 -- @tparam[opt] number seconds at most
 -- @return the result; or nil, "timeout"
-function session:wait(seconds)
+function job:wait(seconds)
    local deadline = seconds and proc.clock() + seconds or math.huge
    while not is_over(self) do
       local fds, patience = jobs.turn()
@@ -163,22 +161,22 @@ end
 
 --- The contexts that count, for `watch`.
 -- @treturn table of contexts
-function session:contexts()
+function job:contexts()
    local out = {}
    if is_over(self) then return out end
    for i, subject in ipairs(measure.contexts(self.run)) do out[i] = subject.ctx end
    return out
 end
 
-function session:__tostring()
-   local head = ("session %d, %s: %s, %s"):format(self.id, self.what, self:state(), render.time(active(self)))
+function job:__tostring()
+   local head = ("job %d, %s: %s, %s"):format(self.id, self.what, self:state(), render.time(active(self)))
    if self.failure then return head .. ": " .. self.failure end
    return head .. "\n" .. tostring(self:result())
 end
 
 -- --- all of them ---------------------------------------------------------------------------------
 
--- Threads that come while the session is paused do not count either.
+-- Threads that come while the job is paused do not count either.
 local function attach_paused(self, on)
    local attach = on.attach
    on.attach = function(subject)
@@ -188,7 +186,7 @@ local function attach_paused(self, on)
    end
 end
 
-local function make_job(what, list, more)
+local function work_for(what, list, more)
    if type(what) == "table" and what.record then
       local spec = {}
       for k, v in pairs(what) do spec[k] = v end
@@ -196,37 +194,37 @@ local function make_job(what, list, more)
       return require("repl.command.record").job(spec), "sampling"
    end
    if type(what) == "function" then
-      error("session: a function runs in this thread, as the prompt does: stat(function) counts it", 0)
+      error("job: a function runs in this thread, as the prompt does; stat(function) counts it", 0)
    end
    return require("repl.command.stat").job(what, list, more), "counting"
 end
 
 --- Counts, or samples, in the background, while you type on.
--- @prompt session
+-- @prompt job
 -- @param what a shell command line, or a table as for `count.run`, and:
 -- @string[opt] what.record a file: sample into it
 -- @int[opt] what.period events between samples
 -- @int[opt] what.frequency samples a second
 -- @tparam[opt] string list events
 -- @tparam[opt] string groups metric groups
--- @treturn session
--- @usage s = session("sleep 100", "page-faults"); s:pause(); s:resume(); s:kill(); s:wait()
+-- @treturn job
+-- @usage j = job("sleep 100", "page-faults"); j:pause(); j:resume(); j:kill(); j:wait()
 function jobs.start(what, list, groups)
-   local job, doing = make_job(what, list, groups)
-   measure.check(job.target)
-   local self = setmetatable({ id = #sessions + 1, job = job, doing = doing, started = proc.clock(), paused_for = 0,
-      what = type(what) == "string" and "'" .. what .. "'" or measure.describe(job.target) }, session)
-   job.target.background = true
-   if job.target.command then keep_output(self, job.target) end
-   attach_paused(self, job.on)
-   local ok, run = pcall(measure.begin, job.target, job.on)
+   local work, doing = work_for(what, list, groups)
+   measure.check(work.target)
+   local self = setmetatable({ id = #all + 1, work = work, doing = doing, started = proc.clock(), paused_for = 0,
+      what = type(what) == "string" and "'" .. what .. "'" or measure.describe(work.target) }, job)
+   work.target.background = true
+   if work.target.command then keep_output(self, work.target) end
+   attach_paused(self, work.on)
+   local ok, run = pcall(measure.begin, work.target, work.on)
    if not ok then
       drop_output(self)
-      if job.discard then job.discard() end
+      if work.discard then work.discard() end
       error(run, 0)
    end
    self.run = run
-   sessions[self.id] = self
+   all[self.id] = self
    return self
 end
 
@@ -242,12 +240,12 @@ local function take_notices()
    return text
 end
 
---- Sees to all sessions, without waiting.
+--- Sees to all jobs, without waiting.
 -- @treturn table descriptors to wait for
 -- @return number seconds to wait at most, or nil
 function jobs.turn()
    local fds, seconds = {}, math.huge
-   for _, self in ipairs(sessions) do
+   for _, self in ipairs(all) do
       if not is_over(self) then turn_one(self) end
       if not is_over(self) then
          local more, patience = measure.awaits(self.run)
@@ -261,23 +259,24 @@ end
 --- What the prompt does while it waits for a line.
 -- @treturn table descriptors
 -- @return number seconds, or nil
--- @return string notices of sessions that ended, or nil
+-- @return string notices of jobs that ended, or nil
 function jobs.idle()
    local fds, seconds = jobs.turn()
    return fds, seconds, take_notices()
 end
 
---- The session with a number.
+--- The job with a number.
 -- @int id
--- @treturn session or an error
+-- @treturn job
+-- @raise where there is none
 function jobs.find(id)
-   local self = sessions[tonumber(id)]
-   if not self then error(("there is no session %s; sessions() lists them"):format(tostring(id)), 0) end
+   local self = all[tonumber(id)]
+   if not self then error(("there is no job %s; jobs() lists them"):format(tostring(id)), 0) end
    return self
 end
 
 local function list_text(list)
-   if #list == 0 then return "no sessions; session(\"make\") begins one" end
+   if #list == 0 then return "no jobs; job(\"make\") begins one" end
    local rows = {}
    for i, self in ipairs(list) do
       rows[i] = { tostring(self.id), self:state(), render.time(active(self)), self.what }
@@ -286,21 +285,21 @@ local function list_text(list)
       { title = "time", right = true }, { title = "what" } }, rows), "\n")
 end
 
---- All sessions of this prompt.
--- @prompt sessions
--- @treturn table of sessions; prints itself
+--- All jobs of this prompt.
+-- @prompt jobs
+-- @treturn table of jobs; prints itself
 function jobs.list()
    jobs.turn()
-   return setmetatable({ unpack(sessions) }, { __tostring = list_text })
+   return setmetatable({ unpack(all) }, { __tostring = list_text })
 end
 
---- Ends all sessions; commands go on uncounted.
--- @treturn table those that were still going on, in words
+--- Ends all jobs; commands go on uncounted.
+-- @treturn table those that were still running, in words
 function jobs.stop_all()
    local left = {}
-   for _, self in ipairs(sessions) do
+   for _, self in ipairs(all) do
       if not is_over(self) then
-         left[#left + 1] = ("session %d, %s"):format(self.id, self.what)
+         left[#left + 1] = ("job %d, %s"):format(self.id, self.what)
          pcall(finish, self)
       end
    end

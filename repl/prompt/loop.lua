@@ -211,7 +211,7 @@ local function banner()
    if missing then io.stdout:write(missing, "\n") end
 end
 
--- While a line is read, sessions in the background are seen to.
+-- While a line is read, jobs in the background are seen to.
 local function idle()
    local background = package.loaded["repl.prompt.jobs"]
    if not background then return nil end
@@ -247,7 +247,7 @@ local function turn(file, state)
    end
 end
 
--- Sessions end with the prompt.
+-- Jobs end with the prompt.
 local function leave(tty, status)
    if tty and status == 0 then io.stdout:write("\n") end
    local background = package.loaded["repl.prompt.jobs"]

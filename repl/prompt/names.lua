@@ -18,14 +18,21 @@ local function methods_of(index)
    end
 end
 
+-- What __index leads to; of a function that stands for a module, too, that module.
+local function index_of(value)
+   local meta = debug.getmetatable(value)
+   if type(meta) ~= "table" then return nil end
+   local index, module = rawget(meta, "__index"), rawget(meta, "module")
+   if type(module) == "string" then return select(2, pcall(require, module)) end
+   return type(index) == "function" and methods_of(index) or index
+end
+
 -- Tables in which a field of the value would be found.
 local function places(value)
    local out = {}
    for _ = 1, LEVELS do
       if type(value) == "table" then out[#out + 1] = value end
-      local meta = debug.getmetatable(value)
-      local index = type(meta) == "table" and rawget(meta, "__index") or nil
-      if type(index) == "function" then index = methods_of(index) end
+      local index = index_of(value)
       if type(index) ~= "table" then break end
       value = index
    end
@@ -63,7 +70,7 @@ function names.modules()
    for dir in package.path:gmatch("([^;]*)%?%.lua") do
       for _, file in ipairs(names.entries(dir .. "pfm") or {}) do
          local name = file:match("^([%w_]+)%.lua$")
-         if name and not seen[name] then modules[#modules + 1] = name end
+         if name and name ~= "manual" and not seen[name] then modules[#modules + 1] = name end
          seen[name or ""] = true
       end
    end
@@ -71,12 +78,35 @@ function names.modules()
    return modules
 end
 
+--- The modules in C besides lpfm, without "lpfm.".
+names.c_modules = { "blocks", "chunks", "proc", "symbols" }
+
+local function has(list, wanted)
+   for _, value in ipairs(list) do
+      if value == wanted then return true end
+   end
+   return false
+end
+
+--- The module that a global name of the prompt stands for: pfm.NAME, or else lpfm.NAME.
+-- @string name
+-- @treturn string as for require, or nil
+function names.module(name)
+   if has(names.modules(), name) then return "pfm." .. name end
+   return has(names.c_modules, name) and "lpfm." .. name or nil
+end
+
+-- Does a value have the library's modules as fields that are there when one asks for them?
+local function has_modules(value)
+   local meta = type(value) == "table" and getmetatable(value)
+   return type(meta) == "table" and rawget(meta, "modules") == true
+end
+
 -- A module of the library that a path names for the first time.
 local function lazily(value, key)
-   if value ~= rawget(_G, "pfm") or type(key) ~= "string" then return nil end
-   for _, module in ipairs(names.modules()) do
-      if module == key then return value[key] end
-   end
+   if not has_modules(value) or not names.module(key) then return nil end
+   local ok, found = pcall(function() return value[key] end)
+   return ok and found or nil
 end
 
 -- The keys of a path: name, .name, :name, [1], ["name"]; nil for anything else.
@@ -133,8 +163,9 @@ function names.of(value, keywords, callable)
    for _, place in ipairs(places(value)) do
       for key, field in pairs(place) do add(key, field) end
    end
-   if value ~= nil and value == rawget(_G, "pfm") then
+   if has_modules(value) then
       for _, module in ipairs(names.modules()) do add(module, add) end
+      for _, module in ipairs(value == _G and names.c_modules or {}) do add(module, add) end
    end
    for word in pairs(keywords and tokens.keywords() or {}) do add(word, add) end
    table.sort(out)

@@ -86,11 +86,11 @@ end
 
 -- Names that people give to such objects; what is known of the object itself goes before.
 local habits = { c = "context", ctx = "context", context = "context", b = "buffer", buf = "buffer", buffer = "buffer",
-   m = "machine", machine = "machine", s = "session", session = "session", v = "vector", vector = "vector" }
+   m = "machine", machine = "machine", j = "job", job = "job", v = "vector", vector = "vector" }
 
 local classes = { context = "context", buffer = "buffer", pmds = "vector", pmcs = "vector", u64 = "u64" }
 
---- The class of an object: context, buffer, vector, u64, machine (a simulated one), session.
+--- The class of an object: context, buffer, vector, u64, machine (a simulated one), job.
 -- @param value
 -- @return string or nil
 function reference.class(value)
@@ -100,7 +100,7 @@ function reference.class(value)
       if debug.getregistry()["lpfm." .. name] == meta then return class end
    end
    if type(value) ~= "table" or type(meta.__index) ~= "table" then return nil end
-   if meta.__index.pause and meta.__index.resume then return "session" end
+   if meta.__index.pause and meta.__index.resume then return "job" end
    return meta.__index.spawn and meta.__index.run and "machine" or nil
 end
 

@@ -18,7 +18,7 @@ topics.about = {
    ["context:buffer"] = "sampling", ["lpfm.formats"] = "formats", ["lpfm.register_format"] = "formats",
    ["context:ask"] = "formats", ["context:format_error"] = "formats", ["lpfm.pmcs"] = "registers",
    ["lpfm.pmds"] = "registers", ["vector:"] = "registers", ["lpfm.u64"] = "u64", ["u64:"] = "u64",
-   ["lpfm.machine"] = "machines", ["machine:"] = "sim", ["session:"] = "session", sessions = "session",
+   ["lpfm.machine"] = "machines", ["machine:"] = "sim", ["job:"] = "job", jobs = "job",
    ["lpfm.event"] = "events", ["lpfm.events"] = "events", ["lpfm.pmus"] = "events",
    ["lpfm.dispatch_events"] = "events", ["lpfm.split_events"] = "events",
 }
@@ -35,7 +35,7 @@ This is Lua with perfmon at hand. Some things to try:
    lpfm.machine()                         what this machine can do
    c = lpfm.create()                      a context, the interface itself: ?context
    watch(c)                               its counters, live; q leaves
-   s = session("make")                    count in the background while you type: ?session
+   j = job("make")                        count in the background while you type: ?job
    .save FILE                             all this as a script: ?commands
 
 An expression prints its value. Enter continues an unfinished statement; Up and Down move in it. Tab completes
@@ -43,7 +43,7 @@ names: of functions, fields, options, events inside strings, files. Ctrl-C stops
 
 ?x or help(x) explains a function, an object, an event, a register: ?stat, ?ctx.read_pmds, ?cycles, ?PMC66.
 
-Topics: stat, record, report, diff, list, watch, session, events, context, registers, sampling, formats, messages,
+Topics: stat, record, report, diff, list, watch, job, events, context, registers, sampling, formats, messages,
 machines, sim, u64, modules, commands, start-up]==]
 
 pages.stat = [==[
@@ -88,33 +88,33 @@ pages.list = [==[
 pages.watch = [==[
    watch(c)                      the counters of a context, their rates and their history, updated in place
    watch({a, b}, {interval=0.5}) of several contexts; seconds=10 or count=20 end it; pmds={4, 5} chooses registers
-   watch(s)                      of a session in the background
+   watch(j)                      of a job in the background
 
 q leaves; p holds the counters and lets them count again. In a pipe and on a dumb terminal lines are printed. On the
 simulated computer, where time passes only when told, each refresh lets step=0.01 s of its time pass.]==]
 
-pages.session = [==[
-   s = session("make", "page-faults")    count in the background while a shell command runs; you type on
-   s = session{command={"./prog"}, threads=true, events="task-clock"}
+pages.job = [==[
+   j = job("make", "page-faults")        count in the background while a shell command runs; you type on
+   j = job{command={"./prog"}, threads=true, events="task-clock"}
                                          with all choices of stat{...}
-   s = session{command={"./prog"}, record="prog.data"}
+   j = job{command={"./prog"}, record="prog.data"}
                                          sample, as record does
-   s                             its state and its counts so far
-   s:pause()  s:resume()         hold the counters, let them count again; the command keeps running
-   s:stop()                      end the measurement; the command keeps running
-   s:wait([seconds])             wait for the end
-   s:result()                    the counts as a table; s:output() what the command wrote
-   sessions()                    all of them; .pause N, .resume N, .stop N, .wait N do the same by number
+   j                             its state and its counts so far
+   j:pause()  j:resume()         hold the counters, let them count again; the command keeps running
+   j:stop()                      end the measurement; the command keeps running
+   j:wait([seconds])             wait for the end
+   j:result()                    the counts as a table; j:output() what the command wrote
+   jobs()                        all of them; .pause N, .resume N, .stop N, .wait N do the same by number
 
-A line above the prompt says when a session has ended. Counters count whatever the prompt does; new threads
-(threads=true) and full sampling buffers are handled while the prompt waits for you, in watch() and in s:wait().]==]
+A line above the prompt says when a job has ended. Counters count whatever the prompt does; new threads
+(threads=true) and full sampling buffers are handled while the prompt waits for you, in watch() and in j:wait().]==]
 
 pages.commands = [==[
    .save FILE                    write what was typed, and how contexts are programmed, as a Lua script
    .save FILE NAME...            only the programming of these contexts
    .load FILE [ARGUMENTS]        run a script, such as a saved one, here; a thread that was monitored is an argument
-   .sessions  .pause N  .resume N  .stop N  .wait N
-                                 sessions in the background
+   .jobs  .pause N  .resume N  .stop N  .wait N
+                                 jobs in the background
    .history [N]                  the last entries
    .help [NAME]  ?NAME           help
    .quit                         leave

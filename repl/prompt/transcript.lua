@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- A session at the prompt as a Lua script: the statements in their order, and at the end how the contexts were
+--- A transcript, what was done at the prompt as a Lua script: the statements in their order, and how the contexts were
 -- programmed, which the script compares with what it has made. Or the programming of some contexts alone.
 --
 -- Statements that failed become comments; what they did to a context before is written out. A thread's id in a
@@ -10,6 +10,7 @@ local lpfm = require "lpfm"
 local journal = require "repl.prompt.journal"
 local literal = require "repl.prompt.literal"
 local names = require "repl.prompt.names"
+local text_file = require "pfm.util.text_file"
 local tokens = require "repl.prompt.tokens"
 
 local transcript = {}
@@ -69,9 +70,7 @@ local function is_simulated()
 end
 
 local function comm(tid)
-   local file = io.open(("/proc/%d/comm"):format(tid), "r")
-   local name = file and file:read("*l")
-   if file then file:close() end
+   local name = text_file.line(("/proc/%d/comm"):format(tid))
    return name and (" (%s)"):format(name) or ""
 end
 
@@ -225,12 +224,12 @@ local function programming_table(contexts)
    return out
 end
 
-local function session_script(environment_machine)
+local function transcript_script(environment_machine)
    local contexts = named_contexts()
    local targets, target_lines = target_names(contexts)
    local by_ctx = {}
    for _, c in ipairs(contexts) do by_ctx[c.value] = c.name end
-   local lines = { header "A session", 'require("repl.prompt.globals").provide()' }
+   local lines = { header "A transcript", 'require("repl.prompt.globals").provide()' }
    append(lines, target_lines)
    lines[#lines + 1] = environment_machine
    lines[#lines + 1] = ""
@@ -253,7 +252,7 @@ function transcript.script(wanted)
    if wanted and #wanted > 0 then
       lines = context_script(wanted)
    else
-      lines = session_script(not journal.machine() and machine_line() or nil)
+      lines = transcript_script(not journal.machine() and machine_line() or nil)
    end
    return table.concat(lines, "\n") .. "\n"
 end

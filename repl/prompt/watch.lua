@@ -13,6 +13,7 @@ local proc = require "lpfm.proc"
 local jobs = require "repl.prompt.jobs"
 local counters = require "repl.prompt.counters"
 local render = require "pfm.render"
+local text_file = require "pfm.util.text_file"
 local journal = require "repl.prompt.journal"
 
 local watch = {}
@@ -27,20 +28,20 @@ local function is_context(what)
    return type(what) == "userdata" and pcall(function() return what:closed() end)
 end
 
-local function is_session(what)
+local function is_job(what)
    return type(what) == "table" and type(what.contexts) == "function"
 end
 
 -- The contexts, and what to call them.
 local function contexts_of(what)
    if is_context(what) then return { what } end
-   if is_session(what) then return what:contexts() end
+   if is_job(what) then return what:contexts() end
    if type(what) ~= "table" or #what == 0 then
-      error(("watch: a context, a list of them or a session is wanted, not %s"):format(
+      error(("watch: expected a context, a list of contexts or a job, got %s"):format(
          type(what) == "table" and "an empty table" or "a " .. type(what)), 0)
    end
    for i, ctx in ipairs(what) do
-      if not is_context(ctx) then error(("watch: element %d is no context but a %s"):format(i, type(ctx)), 0) end
+      if not is_context(ctx) then error(("watch: element %d: expected a context, got a %s"):format(i, type(ctx)), 0) end
    end
    return what
 end
@@ -130,8 +131,8 @@ end
 
 local function title(view)
    local what = view.name
-   if is_session(view.what) then
-      what = ("session %d, %s, %s"):format(view.what.id, view.what.what, view.what:state())
+   if is_job(view.what) then
+      what = ("job %d, %s, %s"):format(view.what.id, view.what.what, view.what:state())
    elseif not view.many and view.rows[1] then
       what = ("%s, %s"):format(what, counters.describe(view.rows[1].ctx))
    end
@@ -143,7 +144,7 @@ end
 local columns = { { title = "counter" }, { title = "rate", right = true }, { title = "total", right = true },
    { title = "" } }
 
--- The view as lines of so many columns.
+-- The view as lines of a width.
 local function lines_of(view, width)
    local rows, used = {}, 0
    for i, row in ipairs(view.rows) do rows[i] = { shown_name(view, row), shown_rate(row), shown_total(row), "" } end
@@ -164,7 +165,7 @@ function screens.place(view)
    local width, height = view.screen.size()
    width, height = width or WIDTH, height or math.huge
    local lines = lines_of(view, width)
-   lines[#lines + 1] = render.cut(view.held and "paused; p goes on, q leaves" or "q leaves, p pauses", width - 1)
+   lines[#lines + 1] = render.cut(view.held and "paused; p resumes, q quits" or "q quits, p pauses", width - 1)
    while #lines > height - 1 do table.remove(lines, #lines - 1) end
    local up = view.drawn and ("\27[%dA"):format(view.drawn) or ""
    io.stdout:write("\r", up, table.concat(lines, "\27[K\n"), "\27[K\n\27[J")
@@ -195,7 +196,7 @@ end
 
 local function toggle(view)
    view.held = not view.held
-   if is_session(view.what) then
+   if is_job(view.what) then
       view.what[view.held and "pause" or "resume"](view.what)
       return
    end
@@ -227,11 +228,7 @@ local function wait(view, seconds)
 end
 
 local function thread_is_gone(view, tid)
-   if not view.sim then
-      local file = io.open(("/proc/%d/comm"):format(tid), "r")
-      if file then file:close() end
-      return file == nil
-   end
+   if not view.sim then return text_file.line(("/proc/%d/comm"):format(tid)) == nil end
    for _, thread in ipairs(view.sim:threads()) do
       if thread.tid == tid then return thread.state == "dead" end
    end
@@ -240,9 +237,9 @@ end
 
 -- Why there is nothing more to see, or nil.
 local function over(view)
-   if is_session(view.what) then
+   if is_job(view.what) then
       local state = view.what:state()
-      return (state == "ended" or state == "failed") and "the session has " .. state or nil
+      return (state == "ended" or state == "failed") and "the job has " .. state or nil
    end
    local tids, gone = 0, 0
    for _, ctx in ipairs(view.contexts) do
@@ -296,11 +293,11 @@ local function check_options(options)
             require("pfm.util.nearest").hint(tostring(name), all)), 0)
       end
       if type(value) ~= known_options[name] then
-         error(("watch: option '%s': %s expected, got %s"):format(name, known_options[name], type(value)), 0)
+         error(("watch: option '%s': expected a %s, got a %s"):format(name, known_options[name], type(value)), 0)
       end
    end
    if options.interval and options.interval < LEAST then error(("watch: interval: at least %g s"):format(LEAST), 0) end
-   if options.step and options.step <= 0 then error("watch: step: more than 0 s expected", 0) end
+   if options.step and options.step <= 0 then error("watch: step: expected more than 0 s", 0) end
    return options
 end
 
@@ -316,14 +313,14 @@ local function new_view(what, options)
    local has_line, line = pcall(require, "repl.line")
    local view = { what = what, options = options, rows = {}, refreshes = 0, name = name_of(what),
       interval = options.interval or INTERVAL, step = options.step or STEP,
-      sim = not is_session(what) and machine.run and machine or nil,
+      sim = not is_job(what) and machine.run and machine or nil,
       screen = has_screen and screen or nil }
    view.draw = has_screen and has_line and line.smart() and screens.place or screens.plain
    view.contexts = contexts_of(what)
    view.many = #view.contexts > 1
    for _, ctx in ipairs(view.contexts) do add_rows(view, ctx) end
    if #view.rows == 0 then
-      error(is_session(what) and "watch: the session has ended" or "watch: the context has no counters programmed", 0)
+      error(is_job(what) and "watch: the job has ended" or "watch: the context has no counters programmed", 0)
    end
    return view
 end
@@ -346,7 +343,7 @@ local function result(view)
 end
 
 --- Shows counters live: rates, totals, a sparkline each.
--- @param what a context, a list of contexts, or a session of `repl.prompt.jobs`
+-- @param what a context, a list of contexts, or a job of `repl.prompt.jobs`
 -- @tparam[opt] table options
 -- @number[opt=1] options.interval seconds between refreshes
 -- @number[opt] options.seconds seconds until it ends

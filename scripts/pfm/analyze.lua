@@ -5,7 +5,7 @@
 --    local s = assert(recording.open "lpfm.data")
 --    for _, row in ipairs(analyze.by(s, "comm,symbol").rows) do print(row.percent, row.symbol) end
 --
--- A recording comes from `recording.open`, or from `recording.of` for samples that were never in a file.
+-- Recordings come from `recording.open`, or from `recording.of` for samples that were never in a file.
 -- @module pfm.analyze
 
 local derive = require "pfm.analyze.derive"

@@ -6,7 +6,7 @@
 -- @module pfm.bias
 
 local blocks = require "lpfm.blocks"
-local estimate = require "pfm.estimate"
+local statistics = require "pfm.statistics"
 local render = require "pfm.render"
 local profile = require "pfm.profile"
 local randomize = require "pfm.randomize"
@@ -75,7 +75,7 @@ end
 
 -- More than chance, and more than two randomized runs differ.
 local function differs(self, one, other)
-   local test = estimate.compare(one, other)
+   local test = statistics.compare(one, other)
    return test.chance < SURE and test.distance > NOTABLE + 1.5 * self.noise, test
 end
 
@@ -127,7 +127,7 @@ end
 -- @string[opt="cpu-clock"] spec.event the event to sample
 -- @int[opt=1e6] spec.period its period; of cpu-clock 1e6 is a millisecond
 -- @func[opt] spec.on_run called as `on_run(number, result)` after each run
--- @treturn table `biased`; `chance` and `distance` (of `estimate.compare`) of the fixed period from randomized ones,
+-- @treturn table `biased`; `chance` and `distance` (of `statistics.compare`) of the fixed period from randomized ones,
 -- `noise`, the distance of two randomized runs; `changes`, places by how much their shares (`fixed`, `random`)
 -- differ; if biased, `mask` and `base`: what to randomize the period with; `runs`
 -- @usage
@@ -139,7 +139,7 @@ function bias.test(spec)
    local most = widest(self.period)
    local fixed = sample(self, nil)
    local one, two = sample(self, masked(most, SEEDS[1])), sample(self, masked(most, SEEDS[2]))
-   self.noise = estimate.compare(one, two).distance
+   self.noise = statistics.compare(one, two).distance
    local both = {}
    for _, counts in ipairs { one, two } do
       for place, n in pairs(counts) do both[place] = (both[place] or 0) + n end

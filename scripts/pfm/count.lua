@@ -3,7 +3,7 @@
 -- @module pfm.count
 
 local lpfm = require "lpfm"
-local estimate = require "pfm.estimate"
+local statistics = require "pfm.statistics"
 local events = require "pfm.events"
 local measure = require "pfm.measure"
 local multiplex = require "pfm.measure.multiplex"
@@ -11,6 +11,7 @@ local plan = require "pfm.measure.plan"
 local contexts = require "pfm.measure.contexts"
 local stages = require "pfm.measure.stages"
 local trigger = require "pfm.measure.trigger"
+local text_file = require "pfm.util.text_file"
 local host = require "pfm.measure.host"
 
 local count = {}
@@ -103,10 +104,8 @@ end
 
 -- Notes what a thread is called now.
 function counting:name(tid, pid)
-   local file = tid and not host.now().sim and io.open(("/proc/%d/task/%d/comm"):format(pid, tid), "r")
-   if not file then return end
-   self.names[tid] = file:read("*l")
-   file:close()
+   if not tid or host.now().sim then return end
+   self.names[tid] = text_file.line(("/proc/%d/task/%d/comm"):format(pid, tid)) or self.names[tid]
 end
 
 local function values_of(self, ctx)
@@ -122,10 +121,7 @@ end
 
 -- Fields of /proc/PID/stat after the command's name, from the state on.
 local function stat_fields(pid)
-   local file = io.open(("/proc/%d/stat"):format(pid), "r")
-   local text = file and file:read("*a") or ""
-   if file then file:close() end
-   local fields = {}
+   local text, fields = text_file.all(("/proc/%d/stat"):format(pid)) or "", {}
    for field in (text:match(".*%) (.*)") or ""):gmatch("%S+") do fields[#fields + 1] = field end
    return fields
 end
@@ -403,7 +399,7 @@ local function mean_share(runs, i)
       shares[k] = row.active or (row.value and 1 or 0)
       below = below or row.active ~= nil
    end
-   return below and (estimate.mean(shares)) or nil
+   return below and (statistics.mean(shares)) or nil
 end
 
 local function merge_event(runs, i)
@@ -414,8 +410,8 @@ local function merge_event(runs, i)
       if value then values[#values + 1] = plain(value) end
    end
    if #values > 0 then
-      row.value, row.stddev = estimate.mean(values)
-      row.interval = estimate.interval(values)
+      row.value, row.stddev = statistics.mean(values)
+      row.interval = statistics.interval(values)
       row.error, row.other_value, row.poor = nil, nil, nil -- of the first run alone
       row.state, row.reason = nil, nil
       row.active = mean_share(runs, i)
@@ -427,7 +423,7 @@ local function mean_of(runs, get)
    local values = {}
    for _, run in ipairs(runs) do values[#values + 1] = get(run) end
    if #values == 0 then return nil end
-   return estimate.mean(values)
+   return statistics.mean(values)
 end
 
 --- Makes one result of several runs: means, with `stddev` of the mean beside, and `interval`: the mean of many more

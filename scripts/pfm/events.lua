@@ -65,7 +65,7 @@ local function unknown(name, err)
       hint = "; a raw event is r and its code in hexadecimal, as in r1c2"
    end
    if hint ~= "" or not err then err = ("unknown event '%s'"):format(name) end
-   return err .. (hint ~= "" and hint or "; 'lpfm list' shows what there is")
+   return err .. hint
 end
 
 local function is_generic(name)

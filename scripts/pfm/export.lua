@@ -67,7 +67,7 @@ function export.write(self, name, path, opts)
          table.concat(names, ", ")), 0)
    end
    if writer.consumer and not path then
-      error("a database cannot go to a pipe or the screen: -o FILE names a file", 0)
+      error("a database cannot go to a pipe or the screen: it needs the name of a file", 0)
    end
    local out, finish = destination(writer, path)
    local ok, err = pcall(writer.write, self, out, opts or {})

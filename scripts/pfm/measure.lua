@@ -17,8 +17,8 @@ local measure = {}
 local STEP = 0.01    -- s between looks at a child where the kernel has no descriptor for it
 local PATIENCE = 2   -- s that an interrupted command gets to end by itself
 
-local MAY_TRACE = "; --threads traces the process: do it as its owner where kernel.yama.ptrace_scope permits (0), "
-   .. "or with CAP_SYS_PTRACE; no other tracer (gdb, strace) may be at it"
+local MAY_TRACE = "; following its threads traces the process: do it as its owner where kernel.yama.ptrace_scope "
+   .. "permits (0), or with CAP_SYS_PTRACE; no other tracer (gdb, strace) may be at it"
 
 -- --- subjects ------------------------------------------------------------------------------------
 

@@ -115,17 +115,6 @@ function metrics.list(pmu)
    return lines
 end
 
---- The groups that the PMU has the events for.
--- @string[opt] pmu another model than the machine's
--- @treturn {table,...}
--- @usage
--- print(#metrics.available("skl"))
-function metrics.available(pmu)
-   local out = {}
-   for _, name in ipairs(names) do out[#out + 1] = metrics.group(name, pmu) end
-   return out
-end
-
 local function finite(x)
    return type(x) == "number" and x == x and x ~= math.huge and x ~= -math.huge
 end

@@ -5,7 +5,7 @@
 -- @module pfm.plot
 
 local render = require "pfm.render"
-local screen = require "pfm.util.terminal"
+local terminal = require "pfm.util.terminal"
 
 local plot = {}
 
@@ -29,16 +29,14 @@ figure.__index = figure
 -- print(figure:text { width = 60, colour = false })
 function figure:text(view)
    view = view or {}
-   local terminal = screen.is_terminal()
-   local width = view.width
-   if not width then width = terminal and select(2, screen.size()) or WIDTH end
+   local width = view.width or (terminal.is_terminal() and terminal.size()) or WIDTH
    local function choose(wanted, else_)
       if wanted == nil then return else_ end
       return wanted
    end
    return require("pfm.plot.text").draw(self, {
       width = width, height = view.height or HEIGHT, utf8 = choose(view.utf8, render.utf8),
-      colour = choose(view.colour, screen.colours()),
+      colour = choose(view.colour, terminal.colours()),
    })
 end
 

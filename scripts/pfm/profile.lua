@@ -17,6 +17,7 @@ local randomize = require "pfm.randomize"
 local contexts = require "pfm.measure.contexts"
 local stages = require "pfm.measure.stages"
 local symbols = require "pfm.symbols"
+local text_file = require "pfm.util.text_file"
 local host = require "pfm.measure.host"
 
 local profile = {}
@@ -122,15 +123,8 @@ end
 
 -- --- names and mappings --------------------------------------------------------------------------
 
-local function read_line(path)
-   local file = io.open(path, "r")
-   local text = file and file:read("*l")
-   if file then file:close() end
-   return text
-end
-
 local function note_comm(self, tid, pid)
-   local name = read_line(("/proc/%d/task/%d/comm"):format(pid, tid))
+   local name = text_file.line(("/proc/%d/task/%d/comm"):format(pid, tid))
    if name and self.comms[tid] ~= name then
       self.comms[tid] = name
       self.sink.comm(tid, pid, name)

@@ -9,24 +9,18 @@ local measure = require "pfm.measure"
 local profile = require "pfm.profile"
 local recording = require "pfm.recording"
 local symbols = require "pfm.symbols"
+local text_file = require "pfm.util.text_file"
 
 local record = {}
 
 -- --- the file's head -----------------------------------------------------------------------------
 
-local function first_line(path)
-   local file = io.open(path, "r")
-   local line = file and file:read("*l")
-   if file then file:close() end
-   return line
-end
-
 local function machine_of()
    local info = lpfm.machine()
    return {
       name = info.name, pmu = info.pmu, notes = info.notes, limits = info.limits, hw_counters = info.hw_counters,
-      host = first_line("/proc/sys/kernel/hostname"), kernel = first_line("/proc/sys/kernel/osrelease"),
-      boot = first_line("/proc/sys/kernel/random/boot_id"), arch = first_line("/proc/sys/kernel/arch"),
+      host = text_file.line("/proc/sys/kernel/hostname"), kernel = text_file.line("/proc/sys/kernel/osrelease"),
+      boot = text_file.line("/proc/sys/kernel/random/boot_id"), arch = text_file.line("/proc/sys/kernel/arch"),
       cpus = #proc.cpus(),
    }
 end

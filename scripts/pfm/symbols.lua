@@ -5,6 +5,7 @@
 local jitmap = require "pfm.jitmap"
 local objects = require "lpfm.symbols"
 local stat = require("posix.sys.stat").stat
+local text_file = require "pfm.util.text_file"
 
 local symbols = {}
 
@@ -30,9 +31,7 @@ end
 -- @return a table as of `symbols.parse_maps`, or nil when the process is gone
 -- @usage #symbols.read_maps(require("lpfm.proc").getpid())
 function symbols.read_maps(pid)
-   local file = io.open(("/proc/%d/maps"):format(pid), "r")
-   local text = file and file:read("*a")
-   if file then file:close() end
+   local text = text_file.all(("/proc/%d/maps"):format(pid))
    if not text or text == "" then return nil end
    return symbols.parse_maps(text)
 end

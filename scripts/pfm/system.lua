@@ -7,6 +7,7 @@
 local count = require "pfm.count"
 local events = require "pfm.events"
 local parts = require "pfm.measure.parts"
+local text_file = require "pfm.util.text_file"
 local host = require "pfm.measure.host"
 
 local system = {}
@@ -19,20 +20,13 @@ system.levels = { "cpu", "core", "socket", "node" }
 -- --- topology ------------------------------------------------------------------------------------
 
 local function read_number(path)
-   local file = io.open(path, "r")
-   local text = file and file:read("*l")
-   if file then file:close() end
-   return text and tonumber(text)
+   return tonumber(text_file.line(path) or "")
 end
 
 -- A CPU's folder has a link nodeN.
 local function node_of(folder)
    for node = 0, 1023 do
-      local file = io.open(("%s/node%d/cpumap"):format(folder, node), "r")
-      if file then
-         file:close()
-         return node
-      end
+      if text_file.line(("%s/node%d/cpumap"):format(folder, node)) then return node end
    end
    return 0
 end

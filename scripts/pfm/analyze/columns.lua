@@ -1,46 +1,18 @@
 -- SPDX-License-Identifier: MIT
---- What the samples of a session are: their events, their moments, the values they hold.
+--- The moments of a recording's samples, and the values they hold.
 -- @module pfm.analyze.columns
 
 local nearest = require "pfm.util.nearest"
-local fail = require("repl.command.options").fail
+local fail = require "pfm.util.fail"
 
 local columns = {}
 
-local SET_STEP = 2 ^ 16
-
-local function events_by_place(self)
-   local by_place = {}
-   for _, e in ipairs(self.head.events) do by_place[(e.set or 0) * SET_STEP + e.pmd] = e end
-   return by_place
-end
-
---- Raises if something is not a session.
+--- Raises if something is not a recording.
 -- @param self
 function columns.check(self)
    if type(self) ~= "table" or type(self.head) ~= "table" then
-      error(("expected a recording, as recording.open(\"lpfm.data\") returns it, not a %s"):format(type(self)), 0)
+      fail("expected a recording, as recording.open(\"lpfm.data\") returns it, got a %s", type(self))
    end
-end
-
---- The event that a sample is of.
--- @param self of `recording.open` or `recording.of`
--- @int pmd the PMD that overflowed
--- @int[opt=0] set
--- @treturn table of the session's `head.events`, or nil
-function columns.event(self, pmd, set)
-   self.event_at = self.event_at or events_by_place(self)
-   return self.event_at[(set or 0) * SET_STEP + pmd] or self.event_at[pmd]
-end
-
---- The name of the event that a sample is of.
--- @param self
--- @int pmd
--- @int[opt=0] set
--- @treturn string
-function columns.event_name(self, pmd, set)
-   local event = columns.event(self, pmd, set)
-   return event and event.name or "PMD" .. pmd
 end
 
 --- See `pfm.analyze.span`.
@@ -63,7 +35,7 @@ local function moment(self, text, default)
    return first + math.floor(tonumber(text) * 1e9 + 0.5)
 end
 
---- A test for samples from one moment to another, for `session:tally`.
+--- A test for samples from one moment to another, for `recording:tally`.
 -- @param self
 -- @param from seconds since the first sample, "10%" of the run, or nil: the beginning
 -- @param to the same, or nil: the end
@@ -84,11 +56,11 @@ local function pmd_of(self, what)
    end
    if tonumber(what) then return tonumber(what) end
    fail("the samples hold no value '%s'%s (%s)", tostring(what), nearest.hint(tostring(what), names),
-      #names > 0 and "there are: " .. table.concat(names, ", ") or "'lpfm record --with' records some")
+      #names > 0 and "there are: " .. table.concat(names, ", ") or "none were recorded with them")
 end
 
---- A value in the samples as a column of `session:tally`. Counters run on from sample to sample, of a thread or, where
--- CPUs were measured, of a CPU: what a sample has of them is how much they grew.
+--- A value in the samples as a column of `recording:tally`. Counters run on from sample to sample, of a thread or,
+-- where CPUs were measured, of a CPU: what a sample has of them is how much they grew.
 -- @param self
 -- @param what a PMD's number, the name of an event of `record --with`; "interval": ns since the last sample; "period"
 -- @tparam[opt] boolean raw the register as it is, not what it grew by: for latencies and the like

@@ -2,7 +2,7 @@
 --- Metrics computed from the counts of a table's rows.
 -- @module pfm.analyze.derive
 
-local fail = require("repl.command.options").fail
+local fail = require "pfm.util.fail"
 
 local derive = {}
 

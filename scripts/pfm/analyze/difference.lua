@@ -3,7 +3,7 @@
 -- @module pfm.analyze.difference
 
 local columns = require "pfm.analyze.columns"
-local significance = require "pfm.significance"
+local statistics = require "pfm.statistics"
 local tabulate = require "pfm.analyze.tabulate"
 
 local difference = {}
@@ -12,7 +12,7 @@ local ALPHA = 0.05 -- chance that a difference is called one and is none, by def
 
 -- --- differences ---------------------------------------------------------------------------------
 
-local function sessions_of(one_or_many)
+local function recordings_of(one_or_many)
    if type(one_or_many) == "table" and not one_or_many.head and #one_or_many > 0 then return one_or_many end
    columns.check(one_or_many)
    return { one_or_many }
@@ -30,8 +30,8 @@ local function row_for(found, result, row)
 end
 
 -- Adds a side's runs.
-local function add_side(found, side, sessions, by, options)
-   for run, self in ipairs(sessions) do
+local function add_side(found, side, recordings, by, options)
+   for run, self in ipairs(recordings) do
       local result = tabulate.by(self, by, options)
       found.titles, found.totals[side][run] = result.titles, result.events
       for _, row in ipairs(result.rows) do row_for(found, result, row).runs[side][run] = row end
@@ -66,11 +66,11 @@ end
 
 local function probability(old, new, runs, absolute)
    if runs.old > 1 and runs.new > 1 then
-      if absolute then return significance.means(old.each, new.each) end
-      return significance.means(old.shares, new.shares)
+      if absolute then return statistics.means(old.each, new.each) end
+      return statistics.means(old.shares, new.shares)
    end
-   if absolute then return significance.counts(old.samples, new.samples, expected_share(old, new, runs)) end
-   return significance.shares(old.samples, old.total_samples, new.samples, new.total_samples)
+   if absolute then return statistics.counts(old.samples, new.samples, expected_share(old, new, runs)) end
+   return statistics.shares(old.samples, old.total_samples, new.samples, new.total_samples)
 end
 
 local function compare(found, runs, options)
@@ -83,7 +83,7 @@ local function compare(found, runs, options)
       row.raw_p = probability(row.old, row.new, runs, options.absolute)
       ps[i] = row.raw_p
    end
-   for i, p in ipairs(significance.adjust(ps)) do
+   for i, p in ipairs(statistics.adjust(ps)) do
       found.rows[i].p = p
       found.rows[i].significant = p < (options.alpha or ALPHA)
    end
@@ -93,7 +93,7 @@ end
 function difference.find(old, new, by, options)
    options = options or {}
    local found = { rows = {}, by_id = {}, totals = { old = {}, new = {} } }
-   local sides = { old = sessions_of(old), new = sessions_of(new) }
+   local sides = { old = recordings_of(old), new = recordings_of(new) }
    add_side(found, "old", sides.old, by, options)
    add_side(found, "new", sides.new, by, options)
    compare(found, { old = #sides.old, new = #sides.new }, options)

@@ -3,7 +3,7 @@
 -- @module pfm.analyze.phases
 
 local columns = require "pfm.analyze.columns"
-local significance = require "pfm.significance"
+local statistics = require "pfm.statistics"
 local tabulate = require "pfm.analyze.tabulate"
 
 local phases = {}
@@ -38,7 +38,7 @@ local function merged(a, b)
 end
 
 local function alike(a, b)
-   return significance.chi2(significance.likelihood(a.counts, b.counts))
+   return statistics.chi2(statistics.likelihood(a.counts, b.counts))
 end
 
 -- The two neighbours that are most alike.

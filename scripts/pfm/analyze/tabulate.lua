@@ -7,7 +7,7 @@ local columns = require "pfm.analyze.columns"
 local samples = require "pfm.recording.samples"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 local symbols = require "pfm.symbols"
-local fail = require("repl.command.options").fail
+local fail = require "pfm.util.fail"
 
 local tabulate = {}
 
@@ -28,7 +28,7 @@ local function address_of(where)
    return ("%s %s"):format(symbols.hex(where.address), name)
 end
 
--- What a sample counts under, from where it lies (w), its fields (s), the session (r); and the fields it takes.
+-- What a sample counts under, from where it lies (w), its fields (s), the recording (r); and the fields it takes.
 local keys = {
    symbol = { title = "symbol", where = true, get = function(w) return w.func end },
    object = { title = "object", where = true, get = function(w) return base_name(w.object) end },
@@ -45,7 +45,7 @@ local keys = {
    end },
    cpu = { title = "CPU", number = true, takes = { "cpu" }, get = function(_, s) return tostring(s.cpu) end },
    event = { title = "event", get = function(_, s, r)
-      return columns.event_name(r, s.pmd, s.set)
+      return samples.event_name(r, s.pmd, s.set)
    end },
    set = { title = "set", number = true, takes = { "set" }, get = function(_, s) return tostring(s.set) end },
    time = { title = "time", number = true, takes = { "time" }, get = function(_, s, r)
@@ -69,7 +69,7 @@ local function read_keys(by)
    for name in (by .. ","):gmatch("%s*([^,]*)%s*,") do
       name = aliases[name] or name
       if not keys[name] then
-         fail("--sort: unknown key '%s'%s (keys: %s)", name, nearest.hint(name, tabulate.keys()),
+         fail("unknown sort key '%s'%s (keys: %s)", name, nearest.hint(name, tabulate.keys()),
             table.concat(tabulate.keys(), ", "))
       end
       out[#out + 1] = name
@@ -169,7 +169,7 @@ end
 
 -- What samples stand for: of periods that are not all the same, those that ended with them.
 local function events_of(self, s)
-   local event = self.head.fixed and columns.event(self, s.pmd, s.set)
+   local event = self.head.fixed and samples.event(self, s.pmd, s.set)
    return event and event.period and s.samples * event.period or s.events
 end
 
@@ -260,7 +260,7 @@ function tabulate.by(self, by, options)
       if passes(self, tests, s, where) then
          local cells = {}
          for i, name in ipairs(wanted) do cells[i] = keys[name].get(where, s, self) end
-         s.event, s.events = columns.event_name(self, s.pmd, s.set), events_of(self, s)
+         s.event, s.events = samples.event_name(self, s.pmd, s.set), events_of(self, s)
          note_missing(result, where, s)
          add_row(result, wanted, cells, s)
       end

@@ -3,8 +3,8 @@
 -- @module pfm.analyze.values
 
 local columns = require "pfm.analyze.columns"
-local significance = require "pfm.significance"
-local fail = require("repl.command.options").fail
+local statistics = require "pfm.statistics"
+local fail = require "pfm.util.fail"
 
 local values = {}
 
@@ -113,7 +113,7 @@ function values.correlate(self, x, y, options)
    out.intercept = m.mean_y - out.slope * m.mean_x
    if m.n < 4 then return out end
    local unexplained = math.max(1 - out.r ^ 2, 1e-300)
-   out.p = significance.student(out.r * math.sqrt((m.n - 2) / unexplained), m.n - 2)
+   out.p = statistics.student(out.r * math.sqrt((m.n - 2) / unexplained), m.n - 2)
    local z, e = 0.5 * math.log((1 + out.r + 1e-15) / (1 - out.r + 1e-15)), 1.959964 / math.sqrt(m.n - 3)
    local function tanh(v) return 1 - 2 / (math.exp(2 * v) + 1) end
    out.low, out.high = tanh(z - e), tanh(z + e)

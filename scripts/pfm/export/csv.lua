@@ -21,7 +21,7 @@ local function cells_of(s, with)
 end
 
 --- Writes the samples, of one event or of all.
--- @tparam table self session
+-- @tparam table self of `recording.open`
 -- @param out a file
 -- @tparam[opt] table options `event` (a name), `separator` (",")
 function csv.write(self, out, options)

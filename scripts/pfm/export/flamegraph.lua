@@ -210,7 +210,7 @@ function flamegraph.draw(list, total, options)
 end
 
 --- Draws an event of a recording.
--- @tparam table self session
+-- @tparam table self of `recording.open`
 -- @param out a file
 -- @tparam[opt] table options of `stacks.collect`, and `title`; the weight is "events" if nothing is said
 function flamegraph.write(self, out, options)

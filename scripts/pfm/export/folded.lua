@@ -7,7 +7,7 @@ local stacks = require "pfm.recording.stacks"
 local folded = { summary = "a stack and its weight on a line, for flamegraph.pl and others", extensions = { "folded" } }
 
 --- Writes the stacks of an event.
--- @tparam table self session
+-- @tparam table self of `recording.open`
 -- @param out a file
 -- @tparam[opt] table options of `stacks.collect`
 function folded.write(self, out, options)

@@ -50,7 +50,7 @@ local function write_list(self, out, only)
 end
 
 --- Writes the recording.
--- @tparam table self session
+-- @tparam table self of `recording.open`
 -- @param out a file
 -- @tparam[opt] table options `event` (a name): only its samples
 function json.write(self, out, options)

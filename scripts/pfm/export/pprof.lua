@@ -182,7 +182,7 @@ local function put_first(rows, path)
 end
 
 --- The message, not gzipped.
--- @tparam table self session
+-- @tparam table self of `recording.open`
 -- @tparam[opt] table options `event` (a name; default: all), `inlined=false`
 -- @treturn string
 function pprof.encode(self, options)
@@ -206,7 +206,7 @@ function pprof.encode(self, options)
 end
 
 --- Writes the message; the command gzips it on its way.
--- @tparam table self session
+-- @tparam table self of `recording.open`
 -- @param out a file
 -- @tparam[opt] table options of `pprof.encode`
 function pprof.write(self, out, options)

@@ -71,7 +71,7 @@ local function by_thread(self, event, options, number)
 end
 
 --- Writes the profiles of every event, or of one.
--- @tparam table self session
+-- @tparam table self of `recording.open`
 -- @param out a file
 -- @tparam[opt] table options of `stacks.collect`; the weight is "events" if nothing is said
 function speedscope.write(self, out, options)

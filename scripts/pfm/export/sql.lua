@@ -127,7 +127,7 @@ local function write_samples(self, out, only)
 end
 
 --- Writes the statements.
--- @tparam table self session
+-- @tparam table self of `recording.open`
 -- @param out a file
 -- @tparam[opt] table options `event` (a name): only its samples
 function sql.write(self, out, options)

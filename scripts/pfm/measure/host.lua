@@ -13,6 +13,7 @@
 
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
+local text_file = require "pfm.util.text_file"
 
 local host = {}
 
@@ -25,17 +26,13 @@ function real.poll(list, seconds)
 end
 
 function real.process_of(tid)
-   local file = io.open(("/proc/%d/status"):format(tid), "r")
-   local text = file and file:read("*a") or ""
-   if file then file:close() end
+   local text = text_file.all(("/proc/%d/status"):format(tid)) or ""
    return tonumber(text:match("\nTgid:%s*(%d+)"))
 end
 real.pid_of = real.process_of
 
 function real.ran_ns(tid, pid)
-   local file = io.open(("/proc/%d/task/%d/schedstat"):format(pid, tid), "r")
-   local line = file and file:read("*l")
-   if file then file:close() end
+   local line = text_file.line(("/proc/%d/task/%d/schedstat"):format(pid, tid))
    return line and tonumber(line:match("^(%d+)"))
 end
 

@@ -9,7 +9,7 @@
 -- `count.run{events = ..., switch = ...}` carries all this out.
 -- @module pfm.measure.multiplex
 
-local estimate = require "pfm.estimate"
+local statistics = require "pfm.statistics"
 local plan = require "pfm.measure.plan"
 local trigger = require "pfm.measure.trigger"
 
@@ -179,7 +179,7 @@ function blocks:error_of(event, values)
    if n == 0 then return UNSEEN * (1 - share) / share end
    local rare = n * (1 - share) / share -- what chance alone does to single occurrences
    -- neighbouring differences share a block: fewer degrees of freedom than differences
-   local t = estimate.t95(math.max(1, math.floor(its.n * 2 / 3)))
+   local t = statistics.t95(math.max(1, math.floor(its.n * 2 / 3)))
    local spread = t * math.sqrt(math.max(variance(its, whole, share), rare))
    -- what is scaled by time and what by turns are to agree
    local other = multiplex.other_value(self.plan, event, values)

@@ -60,7 +60,7 @@ end
 -- "sample EVENT:N", a sample every N.
 local function read_sample(words)
    local its, err = trigger.read(words[2] or "")
-   if #words ~= 2 then return nil, ("'%s': expected sample EVENT:N, as in sample cpu-clock:1ms"):format(
+   if #words ~= 2 then return nil, ("'%s': expected sample EVENT:N, e.g. sample cpu-clock:1ms"):format(
       table.concat(words, " ")) end
    if not its then return nil, err end
    return { text = table.concat(words, " "), triggers = {}, counts = {}, sample = its }
@@ -79,7 +79,7 @@ local function check(list)
    for i, stage in ipairs(list) do
       if i < #list and stage.sample then return nil, ("stage %d: only the last stage can sample"):format(i) end
       if i < #list and #stage.triggers == 0 then
-         return nil, ("stage %d, '%s', never ends: expected EVENT:N, as in page-faults:1000"):format(i, stage.text)
+         return nil, ("stage %d, '%s', never ends: expected EVENT:N, e.g. page-faults:1000"):format(i, stage.text)
       end
    end
    return list

@@ -33,7 +33,7 @@ end
 function trigger.read(text)
    local name, amount = text:match("^(.+):([^:]+)$")
    if not name or not amount:find("^[%d.]") then
-      return nil, ("'%s' does not say how many: expected EVENT:N, as in page-faults:1000"):format(text)
+      return nil, ("'%s' does not say how many: expected EVENT:N, e.g. page-faults:1000"):format(text)
    end
    local list, err = events.read(name)
    if not list then return nil, err end

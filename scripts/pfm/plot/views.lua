@@ -2,6 +2,7 @@
 --- Figures of a recording: shares, courses over time, distributions.
 -- @module pfm.plot.views
 
+local fail = require "pfm.util.fail"
 local nearest = require "pfm.util.nearest"
 local samples = require "pfm.recording.samples"
 local stacks = require "pfm.recording.stacks"
@@ -29,18 +30,28 @@ local keys = {
 }
 local aliases = { sym = "symbol", dso = "object", tid = "thread", srcline = "line" }
 
-local function key_of(name)
+--- The names of the keys.
+-- @treturn {string,...} sorted
+function views.keys()
+   local names = {}
+   for name in pairs(keys) do names[#names + 1] = name end
+   table.sort(names)
+   return names
+end
+
+--- What a sample counts under.
+-- @string name
+-- @treturn function of a sample
+-- @raise where there is no such key
+function views.key(name)
    local key = keys[aliases[name] or name]
    if key then return key end
-   local names = {}
-   for k in pairs(keys) do names[#names + 1] = k end
-   table.sort(names)
-   error(("there is no key '%s'%s (keys: %s)"):format(name, nearest.hint(name, names), table.concat(names, ", ")), 0)
+   fail("unknown key '%s'%s (keys: %s)", name, nearest.hint(name, views.keys()), table.concat(views.keys(), ", "))
 end
 
 -- The samples of the event wanted, with what they count under; raises an error when there are none.
 local function gather(self, options)
-   local event, key, out = stacks.event(self, options.event), key_of(options.by or "symbol"), {}
+   local event, key, out = stacks.event(self, options.event), views.key(options.by or "symbol"), {}
    local first, last = math.huge, -math.huge
    for s in samples.each(self, nil, event.name) do
       out[#out + 1] = { name = key(s), time = s.time, period = s.period }
@@ -72,7 +83,7 @@ local function title(self, what, event)
 end
 
 --- Shares.
--- @tparam table self session
+-- @tparam table self of `recording.open`
 -- @tparam table options `by` (symbol, object, comm, process, thread, pid, cpu, line), `event`, `top` (20)
 -- @treturn table figure
 function views.bars(self, options)
@@ -104,7 +115,7 @@ local function slice(list, event, n, first, last)
 end
 
 --- Courses over time of what has most samples.
--- @tparam table self session
+-- @tparam table self of `recording.open`
 -- @tparam table options as of `views.bars`, `top` (5), `slices` (60)
 -- @treturn table figure
 function views.time(self, options)
@@ -120,7 +131,7 @@ function views.time(self, options)
 end
 
 --- The same as a heat map.
--- @tparam table self session
+-- @tparam table self of `recording.open`
 -- @tparam table options as of `views.time`, `top` (20)
 -- @treturn table figure
 function views.heat(self, options)
@@ -144,8 +155,8 @@ end
 
 --- How a value is distributed: what a count recorded with the samples grew by between two of a thread's, or the time
 -- between them.
--- @tparam table self session
--- @tparam table options `value`: "time", or an event recorded with --with; `event`, `bins`
+-- @tparam table self of `recording.open`
+-- @tparam table options `value`: "time", or an event whose counts were recorded with the samples; `event`, `bins`
 -- @treturn table of numbers
 -- @treturn string what they are
 function views.values(self, options)
@@ -160,7 +171,7 @@ function views.values(self, options)
       with[i] = e.name
    end
    error(("'%s' was not recorded with the samples: time%s"):format(name, #with > 0 and ", " .. table.concat(with, ", ")
-      or " was; 'lpfm record --with LIST' records others"), 0)
+      or " alone was"), 0)
 end
 
 return views

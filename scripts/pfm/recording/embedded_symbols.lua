@@ -5,12 +5,13 @@
 
 local blocks = require "lpfm.blocks"
 local jitmap = require "pfm.jitmap"
-local recording = require "pfm.recording"
+local layout = require "pfm.recording.layout"
 local symbols = require "pfm.symbols"
+local text_file = require "pfm.util.text_file"
+local writer = require "pfm.recording.writer"
 
 local embedded_symbols = {}
 
-local BUFFER_HEADER = 128 -- bytes, of a sampling buffer
 
 -- --- symbols out of the objects ------------------------------------------------------------------
 
@@ -69,7 +70,7 @@ local collector = {}
 collector.__index = collector
 
 --- Collects what is to be stored, while or after it is recorded.
--- @tparam table sizes as of `session:sizes`
+-- @tparam table sizes as of `recording:sizes`
 -- @treturn collector
 -- @usage local s = assert(recording.open "lpfm.data")
 -- local c = embedded_symbols.collector(s:sizes())
@@ -137,18 +138,18 @@ local function values_of(t)
 end
 
 local function samples_in(block)
-   return (select(2, blocks.tally("pmd"):add(block:sub(1, BUFFER_HEADER), {})))
+   return (select(2, blocks.tally("pmd"):add(block:sub(1, layout.BUFFER_HEADER), {})))
 end
 
---- Writes a session into a file: one of `recording.of`, or a recording that was cut or killed, made whole as far as it
+--- Writes a recording into a file: one of `recording.of`, or one that was cut or killed, made whole as far as it
 -- goes. Symbols that it lacks are looked up on this machine.
 -- @param self of `recording.open` or `recording.of`
--- @string path not that of the session itself
+-- @string path not that of the recording itself
 -- @raise where the file cannot be written
 -- @usage embedded_symbols.save(assert(recording.open "lpfm.data"), "whole.data")
 function embedded_symbols.save(self, path)
    if path == self.path then error("a recording cannot be saved over itself: " .. path, 0) end
-   local file, err = recording.create(path, self.head)
+   local file, err = writer.create(path, self.head)
    if not file then error(err, 0) end
    for _, maps in ipairs(self.maps) do file:json("MAPS", maps) end
    for tid, comm in pairs(self.comms) do file:json("COMM", { { tid = tid, comm = comm } }) end
@@ -217,7 +218,7 @@ function stored:segments()
    return self.value.segments
 end
 
--- Finds objects among those that a session brings along.
+-- Finds objects among those that a recording brings along.
 local function finder(self)
    local known = {}
    return function(path)
@@ -233,10 +234,7 @@ end
 -- @return a text, or nil where it is not known
 -- @usage embedded_symbols.this_boot() --> "1f3e...", as in the head.machine.boot of a recording
 function embedded_symbols.this_boot()
-   local file = io.open("/proc/sys/kernel/random/boot_id", "r")
-   local boot = file and file:read("*l")
-   if file then file:close() end
-   return boot
+   return text_file.line("/proc/sys/kernel/random/boot_id")
 end
 
 local function same_kernel(self)
@@ -244,7 +242,7 @@ local function same_kernel(self)
    return boot ~= nil and boot == embedded_symbols.this_boot()
 end
 
---- A resolver for the samples of a session: by the symbols that it brings along; by this machine's programs where it
+--- A resolver for the samples of a recording: by the symbols that it brings along; by this machine's programs where it
 -- brings none (recordings that were killed).
 -- @param self of `recording.open`
 -- @treturn resolver see `pfm.symbols`

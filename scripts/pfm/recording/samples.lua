@@ -5,14 +5,15 @@
 local blocks = require "lpfm.blocks"
 local render = require "pfm.render"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
+local layout = require "pfm.recording.layout"
 
 local samples = {}
 
---- What runs where nothing runs.
+-- What runs where nothing runs.
 local IDLE = "(idle)"
 
 --- The name of a thread.
--- @tparam table self session
+-- @tparam table self of `recording.open`
 -- @number tid
 -- @number pid its process
 -- @treturn string "?" where it is not known
@@ -23,20 +24,29 @@ function samples.comm(self, tid, pid)
    return render.printable(self.comms[tid] or (tid == 0 and IDLE) or self.comms[pid] or "?")
 end
 
-local SET_STEP = 2 ^ 16
-
 --- The event that a sample is of.
--- @tparam table self session
+-- @tparam table self of `recording.open`
 -- @number pmd the PMD that overflowed
 -- @number[opt=0] set
--- @treturn table of the session's `head.events`, or nil
+-- @treturn table of the recording's `head.events`, or nil
 -- @usage require("pfm.recording.samples").event(assert(recording.open "lpfm.data"), 65).name
 function samples.event(self, pmd, set)
    if not self.event_at then
       self.event_at = {}
-      for _, e in ipairs(self.head.events) do self.event_at[(e.set or 0) * SET_STEP + e.pmd] = e end
+      for _, e in ipairs(self.head.events) do self.event_at[layout.place(e.pmd, e.set)] = e end
    end
-   return self.event_at[(set or 0) * SET_STEP + pmd] or self.event_at[pmd]
+   return self.event_at[layout.place(pmd, set)] or self.event_at[pmd]
+end
+
+--- The name of the event that a sample is of.
+-- @tparam table self of `recording.open`
+-- @number pmd
+-- @number[opt=0] set
+-- @treturn string
+-- @usage require("pfm.recording.samples").event_name(assert(recording.open "lpfm.data"), 65)
+function samples.event_name(self, pmd, set)
+   local event = samples.event(self, pmd, set)
+   return event and event.name or "PMD" .. pmd
 end
 
 -- Of samples that were taken each `period`, what they stand for; of others the period that ended with them.

@@ -60,7 +60,7 @@ end
 --- Counts equal samples.
 -- @tparam table self of `recording.open`
 -- @treturn table rows of `pid`, `tid`, `set`, `pmd`, `ip`, `samples`, `events` (that they stand for), `event` (of the
--- session's head), `where` (see `symbols.resolver`), sorted by the first five
+-- recording's head), `where` (see `symbols.resolver`), sorted by the first five
 -- @usage stacks.rows(assert(recording.open "lpfm.data"))[1].samples
 function stacks.rows(self)
    local resolver, out = embedded_symbols.resolver(self), {}
@@ -75,9 +75,9 @@ function stacks.rows(self)
 end
 
 --- The event that a picture of one event shows.
--- @tparam table self session
+-- @tparam table self of `recording.open`
 -- @string[opt] name by default the first
--- @treturn table event of the session's head
+-- @treturn table event of the recording's head
 -- @usage stacks.event(assert(recording.open "lpfm.data")).name --> "cpu-clock"
 function stacks.event(self, name)
    local names = {}
@@ -89,7 +89,7 @@ function stacks.event(self, name)
 end
 
 --- Collects the stacks of an event.
--- @tparam table self session
+-- @tparam table self of `recording.open`
 -- @tparam[opt] table options `event` (a name), `ids` (numbers of processes and threads, which keeps equal names apart),
 -- `inlined=false` (without the functions inlined), `weight`: "samples" or "events" (default: `samples`)
 -- @treturn table of `{frames=, weight=}`, each stack once, sorted; frames have `kind` (process, thread, object or

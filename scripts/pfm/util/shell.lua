@@ -2,6 +2,8 @@
 --- Programs of the system that do a part of the work.
 -- @module pfm.util.shell
 
+local text_file = require "pfm.util.text_file"
+
 local shell = {}
 
 --- A path as a word for the shell, never an option.
@@ -25,9 +27,7 @@ function shell.need(name, package)
 end
 
 local function take(path)
-   local file = io.open(path, "r")
-   local text = file and file:read("*a") or ""
-   if file then file:close() end
+   local text = text_file.all(path) or ""
    os.remove(path)
    return text
 end

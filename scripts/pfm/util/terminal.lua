@@ -32,13 +32,13 @@ local function ask(command)
    return text or ""
 end
 
---- Lines and columns of the terminal.
--- @treturn number lines, 24 where they are not known
--- @treturn number columns, 80 likewise
+--- The size of the terminal, in the order of `repl.keys.size`.
+-- @treturn number columns, 80 where they are not known
+-- @treturn number lines, 24 likewise
 function terminal.size()
    local lines, columns = ask("stty size"):match("^(%d+) (%d+)$")
    lines, columns = tonumber(lines) or 0, tonumber(columns) or 0
-   return lines > 0 and lines or 24, columns > 0 and columns or 80
+   return columns > 0 and columns or 80, lines > 0 and lines or 24
 end
 
 local open = {}

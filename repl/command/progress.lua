@@ -1,19 +1,19 @@
 -- SPDX-License-Identifier: MIT
---- How far long work has come, for a person who waits.
--- @module pfm.util.progress
+--- How far work has come, for a person who waits.
+-- @module repl.command.progress
 
 local render = require "pfm.render"
 
 local progress = {}
 
-local BLINK = 1 -- s between lines, and before the first
+local BLINK = 1 -- s between updates, and before the first
 
 local function is_watched()
    local ok, unistd = pcall(require, "posix.unistd")
    return ok and unistd.isatty(2) == 1
 end
 
---- Shows on a terminal, now and then, how many of some things are done.
+--- Shows on a terminal, now and then, how many things are done.
 -- @string who what begins the line
 -- @number total of the things
 -- @string nouns what they are

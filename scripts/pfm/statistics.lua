@@ -1,10 +1,50 @@
 -- SPDX-License-Identifier: MIT
---- Could it be chance? Probabilities of what was seen, or anything as unlikely, if there were no difference.
--- @module pfm.significance
+--- How well a number is known, and whether a difference can be chance: means, deviations, confidence intervals;
+-- probabilities of what was seen, or anything as unlikely, if there were no difference.
+-- @module pfm.statistics
 
-local significance = {}
+local statistics = {}
 
 local FEW = 10 -- expected samples below which only the exact test is right
+
+-- --- means ---------------------------------------------------------------------------------------
+
+--- Mean and standard deviation of the mean.
+-- @tparam {number,...} values at least one
+-- @treturn number mean
+-- @treturn number its standard deviation; 0 for a single value
+-- @usage statistics.mean {1, 2, 3} --> 2, 0.577
+function statistics.mean(values)
+   local n, sum, squares = #values, 0, 0
+   for _, v in ipairs(values) do sum = sum + v end
+   local mean = sum / n
+   for _, v in ipairs(values) do squares = squares + (v - mean) ^ 2 end
+   return mean, n > 1 and math.sqrt(squares / (n - 1) / n) or 0
+end
+
+-- Student's t for few degrees of freedom, 95 % on both sides together.
+local T95 = { 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281 }
+local Z = 1.959964 -- and for infinitely many
+
+--- How many standard deviations to each side hold 95 % of the cases (Student's t).
+-- @tparam number freedom degrees of freedom, 1 or more
+-- @treturn number
+-- @usage statistics.t95(4) --> 2.776
+function statistics.t95(freedom)
+   local few = T95[math.floor(freedom)]
+   if few then return few end
+   return Z + (Z ^ 3 + Z) / (4 * freedom) + (5 * Z ^ 5 + 16 * Z ^ 3 + 3 * Z) / (96 * freedom ^ 2)
+end
+
+--- Half the width of the interval around the mean that holds the true mean in 95 % of the cases.
+-- @tparam {number,...} values
+-- @treturn number or nil for a single value
+-- @usage statistics.interval {9, 10, 11} --> 2.484
+function statistics.interval(values)
+   if #values < 2 then return nil end
+   local _, deviation = statistics.mean(values)
+   return statistics.t95(#values - 1) * deviation
+end
 
 -- --- special functions ---------------------------------------------------------------------------
 
@@ -83,25 +123,25 @@ end
 -- @number x
 -- @number df degrees of freedom
 -- @treturn number 0 to 1
--- @usage significance.chi2(3.84, 1) --> 0.05
-function significance.chi2(x, df)
+-- @usage statistics.chi2(3.84, 1) --> 0.05
+function statistics.chi2(x, df)
    return df > 0 and gamma_tail(df / 2, x / 2) or 1
 end
 
 --- How likely a normal variable is farther from 0 than z, on either side.
 -- @number z standard deviations
 -- @treturn number 0 to 1
--- @usage significance.normal(1.96) --> 0.05
-function significance.normal(z)
-   return significance.chi2(z * z, 1)
+-- @usage statistics.normal(1.96) --> 0.05
+function statistics.normal(z)
+   return statistics.chi2(z * z, 1)
 end
 
 --- How likely a variable of Student's distribution is farther from 0 than t, on either side.
 -- @number t
 -- @number df degrees of freedom
 -- @treturn number 0 to 1
--- @usage significance.student(2.23, 10) --> 0.05
-function significance.student(t, df)
+-- @usage statistics.student(2.23, 10) --> 0.05
+function statistics.student(t, df)
    return beta_head(df / 2, 0.5, df / (df + t * t))
 end
 
@@ -133,8 +173,8 @@ end
 -- @number y
 -- @number m
 -- @treturn number the probability of such a difference, or a greater one, by chance
--- @usage significance.shares(30, 100, 50, 100)
-function significance.shares(x, n, y, m)
+-- @usage statistics.shares(30, 100, 50, 100)
+function statistics.shares(x, n, y, m)
    local hits, all = x + y, n + m
    if n == 0 or m == 0 or hits == 0 or hits == all then return 1 end
    local least = math.min(hits, all - hits) * math.min(n, m) / all
@@ -144,7 +184,7 @@ function significance.shares(x, n, y, m)
    end
    local difference = x / n - y / m
    local p = hits / all
-   return significance.normal(difference / math.sqrt(p * (1 - p) * (1 / n + 1 / m)))
+   return statistics.normal(difference / math.sqrt(p * (1 - p) * (1 / n + 1 / m)))
 end
 
 --- Are two counts in a given proportion? Each is a number of independent things (Poisson).
@@ -152,8 +192,8 @@ end
 -- @number y
 -- @number share of x in x + y that is expected
 -- @treturn number the probability of such a deviation, or a greater one, by chance
--- @usage significance.counts(1000, 1100, 0.5)
-function significance.counts(x, y, share)
+-- @usage statistics.counts(1000, 1100, 0.5)
+function statistics.counts(x, y, share)
    local n = x + y
    if n == 0 then return 1 end
    if n * math.min(share, 1 - share) < FEW and n < 1e5 then
@@ -161,29 +201,21 @@ function significance.counts(x, y, share)
          return log_choose(n, k) + k * math.log(share) + (n - k) * math.log(1 - share)
       end)
    end
-   return significance.normal((x - n * share) / math.sqrt(n * share * (1 - share)))
-end
-
-local function mean_and_variance(values)
-   local sum, squares = 0, 0
-   for _, v in ipairs(values) do sum = sum + v end
-   local mean = sum / #values
-   for _, v in ipairs(values) do squares = squares + (v - mean) ^ 2 end
-   return mean, squares / (#values - 1)
+   return statistics.normal((x - n * share) / math.sqrt(n * share * (1 - share)))
 end
 
 --- Have two series of measurements the same mean? Welch's test.
 -- @tparam table a numbers, two or more
 -- @tparam table b
 -- @treturn number the probability of such a difference, or a greater one, by chance
--- @usage significance.means({ 10.1, 10.3, 10.2 }, { 10.9, 11.2, 10.8 })
-function significance.means(a, b)
-   local mean_a, var_a = mean_and_variance(a)
-   local mean_b, var_b = mean_and_variance(b)
-   local ea, eb = var_a / #a, var_b / #b
+-- @usage statistics.means({ 10.1, 10.3, 10.2 }, { 10.9, 11.2, 10.8 })
+function statistics.means(a, b)
+   local mean_a, deviation_a = statistics.mean(a)
+   local mean_b, deviation_b = statistics.mean(b)
+   local ea, eb = deviation_a ^ 2, deviation_b ^ 2
    if ea + eb == 0 then return mean_a == mean_b and 1 or 0 end
    local df = (ea + eb) ^ 2 / (ea ^ 2 / (#a - 1) + eb ^ 2 / (#b - 1))
-   return significance.student((mean_a - mean_b) / math.sqrt(ea + eb), df)
+   return statistics.student((mean_a - mean_b) / math.sqrt(ea + eb), df)
 end
 
 --- Are two histograms samples of the same distribution? Likelihood ratio (G); kinds of which few were seen count as
@@ -192,8 +224,8 @@ end
 -- @tparam table b
 -- @treturn number the statistic, 0 where they are alike
 -- @treturn number degrees of freedom
--- @usage significance.chi2(significance.likelihood({ main = 40, parse = 60 }, { main = 60, parse = 40 }))
-function significance.likelihood(a, b)
+-- @usage statistics.chi2(statistics.likelihood({ main = 40, parse = 60 }, { main = 60, parse = 40 }))
+function statistics.likelihood(a, b)
    local n, m, rest_a, rest_b = 0, 0, 0, 0
    for _, count in pairs(a) do n = n + count end
    for _, count in pairs(b) do m = m + count end
@@ -222,8 +254,8 @@ end
 --- Probabilities of many tests, so raised that one below alpha is a find even so (Holm).
 -- @tparam table list of probabilities
 -- @treturn table in the same order
--- @usage significance.adjust { 0.01, 0.04 } --> { 0.02, 0.04 }
-function significance.adjust(list)
+-- @usage statistics.adjust { 0.01, 0.04 } --> { 0.02, 0.04 }
+function statistics.adjust(list)
    local order, out, least = {}, {}, 0
    for i in ipairs(list) do order[i] = i end
    table.sort(order, function(i, k) return list[i] < list[k] or (list[i] == list[k] and i < k) end)
@@ -234,4 +266,49 @@ function significance.adjust(list)
    return out
 end
 
-return significance
+local function total(counts)
+   local sum = 0
+   for _, n in pairs(counts) do sum = sum + n end
+   return sum
+end
+
+local function rarest_last(a, b)
+   return a.n > b.n or (a.n == b.n and a.first > b.first)
+end
+
+-- Cells of two tables of counts; those too rare for the test are one cell, if that is enough.
+local function cells(one, two)
+   local out, rare, keys = {}, { n = 0, first = 0, second = 0 }, {}
+   for key in pairs(one) do keys[key] = true end
+   for key in pairs(two) do keys[key] = true end
+   for key in pairs(keys) do
+      local a, b = one[key] or 0, two[key] or 0
+      local cell = a + b >= FEW and { n = 0, first = 0, second = 0, key = key } or rare
+      cell.n, cell.first, cell.second = cell.n + a + b, cell.first + a, cell.second + b
+      if cell ~= rare then out[#out + 1] = cell end
+   end
+   if rare.n >= FEW then out[#out + 1] = rare end
+   table.sort(out, rarest_last)
+   return out
+end
+
+--- Do two tables of counts come from one distribution? The test of homogeneity.
+-- @tparam table one counts by key
+-- @tparam table two the same, of another run
+-- @treturn table `chi2`, `freedom`, `chance` (that they do, and differ as much), `distance` (0: the same shares,
+-- 1: nothing in common)
+-- @usage statistics.compare({a = 50, b = 50}, {a = 60, b = 40}).chance
+function statistics.compare(one, two)
+   local n1, n2, chi2, distance = total(one), total(two), 0, 0
+   local list = cells(one, two)
+   for _, cell in ipairs(list) do
+      local e1, e2 = cell.n * n1 / (n1 + n2), cell.n * n2 / (n1 + n2)
+      chi2 = chi2 + (cell.first - e1) ^ 2 / e1 + (cell.second - e2) ^ 2 / e2
+      distance = distance + math.abs(cell.first / n1 - cell.second / n2) / 2
+   end
+   local freedom = #list - 1
+   return { chi2 = chi2, freedom = freedom, distance = distance,
+      chance = statistics.chi2(chi2, freedom) }
+end
+
+return statistics

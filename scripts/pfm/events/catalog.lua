@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- What the library knows of a PMU model's events, the machine's or another one.
--- @module repl.command.catalog
+-- @module pfm.events.catalog
 
 local lpfm = require "lpfm"
 local metrics = require "pfm.metrics"

@@ -1,0 +1,183 @@
+-- SPDX-License-Identifier: MIT
+--- What the words of a command line and the arguments at the prompt can be, and the words of each kind: completion in
+-- shells and at the prompt offers them.
+-- @module repl.command.kinds
+
+local kinds = {}
+
+--- The kinds of options' values, by what the help calls them; others can be anything.
+kinds.of_value = {
+   FILE = "file", EVENT = "event", EVENTS = "event", ["EVENT:N"] = "event", STAGES = "stages", KEYS = "key",
+   KEY = "figure_key", GROUPS = "group", MODEL = "pmu", FORMAT = "format", CPUS = "cpu", WEIGHT = "weight",
+   VALUE = "value", FIELDS = "field", ["HOW[:SEED]"] = "random", KIND = "kind",
+}
+
+local function keys_of(t)
+   local out = {}
+   for key in pairs(t) do out[#out + 1] = key end
+   return out
+end
+
+local function names_in(list)
+   local out = {}
+   for i, entry in ipairs(list or {}) do out[i] = entry.name end
+   return out
+end
+
+-- --- events --------------------------------------------------------------------------------------
+
+-- "BASE:ma": the unit masks and modifiers of an event.
+local function masks(base, before, pmu)
+   local lpfm = require "lpfm"
+   local out, event = {}, lpfm.event(base, pmu)
+   for _, full in ipairs(lpfm.events(base, { masks = true, pmu = pmu }) or {}) do
+      local name, mask = full:match("^(.+):([^:]+)$")
+      if name and name:lower() == base:lower() then out[#out + 1] = before .. mask end
+   end
+   for _, modifier in ipairs(event and event.modifiers or {}) do out[#out + 1] = before .. modifier.name end
+   for _, level in ipairs { "u", "k", "uk" } do out[#out + 1] = before .. level end
+   return out
+end
+
+-- "MODEL::NAME": events of another model.
+local function events_of(model)
+   local out = {}
+   for i, name in ipairs(require("lpfm").events(nil, { pmu = model }) or {}) do out[i] = model .. "::" .. name end
+   return out
+end
+
+local here = {} -- the names of events of a machine: to list them takes tens of milliseconds
+
+local function events_here()
+   local machine = require("lpfm").machine()
+   local key = machine.name .. " " .. machine.pmu
+   if here.key == key then return here.names end
+   local out = require("pfm.events").names()
+   for _, name in ipairs((require("lpfm").events(nil, { generic = true })) or {}) do out[#out + 1] = name end
+   here.key, here.names = key, out
+   return out
+end
+
+-- --- the kinds -----------------------------------------------------------------------------------
+
+-- By kind: the words that can stand where one has been begun.
+local words = {}
+
+function words.event(word)
+   local model, rest = word:match("^([%w_]+)::(.*)$")
+   local before, base = (rest or word):match("^(([^:]+):.-)[^:]*$")
+   if base then return masks(base, (model and model .. "::" or "") .. before, model) end
+   if model then return events_of(model) end
+   return events_here()
+end
+
+function words.stages(word)
+   local out = { "then", "or", "counting", "sample" }
+   for _, name in ipairs(words.event(word)) do out[#out + 1] = name end
+   return out
+end
+
+function words.key() return require("pfm.analyze").keys() end
+function words.group() return require("pfm.metrics").names() end
+function words.pmu() return names_in(require("lpfm").pmus()) end
+function words.format() return require("pfm.export").names end
+function words.figure() return keys_of(require("pfm.plot").views) end
+function words.figure_key() return require("pfm.plot.views").keys() end
+function words.section() return require("repl.command.list").sections() end
+function words.field() return require("repl.command.script").fields() end
+function words.shell() return require("repl.command.completion").shells() end
+function words.kind() return kinds.names() end
+function words.sampling_format() return names_in(require("lpfm").formats()) end
+function words.weight() return { "samples", "events" } end
+function words.value() return { "interval", "period" } end
+function words.random() return { "uniform", "exponential", "prime" } end
+
+function words.name()
+   local out = { "help" }
+   for i, name in ipairs(require("repl.command").names) do out[i + 1] = name end
+   return out
+end
+
+function words.cpu()
+   local out = {}
+   for i, cpu in ipairs(require("lpfm.proc").cpus()) do out[i] = tostring(cpu) end
+   return out
+end
+
+-- Only a refusal lists them.
+local function listed_by_machine(name)
+   local _, why = require("lpfm").machine(name)
+   local out = {}
+   for word in (why:match("there are (.*)$") or ""):gsub("%b[]", ""):gmatch("[%w_]+") do out[#out + 1] = word end
+   return out
+end
+
+function words.machine()
+   local out = listed_by_machine("?")
+   for _, model in ipairs(listed_by_machine("sim:?")) do out[#out + 1] = "sim:" .. model end
+   return out
+end
+
+function words.sim_event()
+   local machine = require("lpfm").machine()
+   return machine and machine.events and machine:events() or {}
+end
+
+function words.sample_field()
+   return { "ip", "tid", "pid", "cpu", "tstamp", "set", "ovfl_pmd", "last_reset" }
+end
+
+--- The names of the kinds whose words are known; besides there are "file", "command" and "function".
+-- @treturn {string,...} sorted
+function kinds.names()
+   local out = keys_of(words)
+   table.sort(out)
+   return out
+end
+
+--- The words that can stand where one has been begun.
+-- @string kind
+-- @string word what is there so far: of events, it may be the base of unit masks
+-- @treturn {string,...} or nil where they are not known: files, programs
+function kinds.words(kind, word)
+   return words[kind] and words[kind](word)
+end
+
+-- --- the words that fit --------------------------------------------------------------------------
+
+local function starts(text, prefix)
+   return text:sub(1, #prefix) == prefix
+end
+
+--- Those of a list that begin like a word; if none does, whatever their case.
+-- @tparam {string,...} list
+-- @string word
+-- @treturn {string,...} each once
+function kinds.matching(list, word)
+   local out, seen = {}, {}
+   for _, fold in ipairs { tostring, string.lower } do
+      for _, name in ipairs(list) do
+         if starts(fold(name), fold(word)) and not seen[name] then
+            seen[name] = true
+            out[#out + 1] = name
+         end
+      end
+      if #out > 0 then break end
+   end
+   return out
+end
+
+--- Completes the last part of a list, as in "page-faults,c".
+-- @string kind
+-- @string word
+-- @treturn {string,...} whole words, sorted
+function kinds.complete(kind, word)
+   local before, last = word:match("^(.*[, ])([^, ]*)$")
+   before, last = before or "", last or word
+   local out = kinds.matching(kinds.words(kind, last) or {}, last)
+   for i, found in ipairs(out) do out[i] = before .. found end
+   table.sort(out)
+   return out
+end
+
+return kinds

@@ -1,0 +1,20 @@
+-- SPDX-License-Identifier: MIT
+--- What writer, reader and walkers of recordings agree on.
+-- @module pfm.recording.layout
+
+local layout = {}
+
+layout.VERSION, layout.OLDEST = 2, 1   -- of the format: what is written, what can still be read
+layout.BUFFER_HEADER = 128             -- bytes, of a sampling buffer
+layout.PMDS, layout.EVENTS = 320, 64   -- numbers of PMDs, and events, that samples can be of
+layout.SETS = 2 ^ 16                   -- numbers of event sets
+
+--- The number under which an event is found: of set 0, its PMD.
+-- @int pmd
+-- @int[opt=0] set
+-- @treturn number
+function layout.place(pmd, set)
+   return (set or 0) * layout.SETS + pmd
+end
+
+return layout

@@ -1,0 +1,161 @@
+-- SPDX-License-Identifier: MIT
+-- The names that the prompt has: the same as in files and in the documentation. And what lies where: the library knows
+-- neither the program nor its command line.
+
+local c = require "support.c"
+local doc = require "pfm.manual"
+local files = require "support.files"
+local names = require "repl.prompt.names"
+local tokens = require "repl.prompt.tokens"
+
+local build = os.getenv("LPFM_BUILD") or "build"
+local program = ("%s/%s/lpfm"):format(build, os.getenv("LPFM_LUA") or "luajit")
+local scratch = os.tmpname()
+
+setup(function()
+   os.remove(scratch)
+   assert.equal(0, select(2, c.sh("mkdir " .. scratch)))
+end)
+teardown(function() c.sh("rm -rf " .. scratch) end)
+
+-- What the prompt prints for lines that are typed.
+local function prompt(text)
+   files.write(scratch .. "/typed", text .. "\n")
+   return c.sh(("cd %s && LPFM_MACHINE=perf %s <typed"):format(scratch, program))
+end
+
+-- A script that needs nothing of the prompt.
+local function script(text)
+   files.write(scratch .. "/script.lua", text)
+   return c.sh(("cd %s && LPFM_MACHINE=perf %s script.lua"):format(scratch, program))
+end
+
+describe("the prompt", function()
+   it("has the library's modules as globals under their last names", function()
+      local text = {}
+      for _, name in ipairs(names.modules()) do
+         if name ~= "ffi" or rawget(_G, "jit") then
+            text[#text + 1] = ("for k, v in pairs(require 'pfm.%s') do assert(%s[k] == v) end"):format(name, name)
+            text[#text + 1] = ("_ = assert(pfm.%s == require 'pfm.%s')"):format(name, name)
+         end
+      end
+      text[#text + 1] = "print 'all'"
+      local out, status = prompt(table.concat(text, "\n"))
+      assert.equal("all\n", out)
+      assert.equal(0, status)
+   end)
+
+   it("has commands that are modules, too, as both", function()
+      local out = prompt [[
+         print(record("true").samples ~= nil, type(record.run), type(record.begin))
+         print(pcall(plot, "bars"), type(plot.bars), type(bias.test), type(export.write), type(cascade.run))]]
+      assert.truthy(out:find("^true\tfunction\tfunction\ntrue\tfunction\tfunction\tfunction\tfunction\n"), out)
+   end)
+
+   it("loads no module before it is named", function()
+      assert.equal("nil\nfunction\ntrue\n", (prompt [[
+         package.loaded["pfm.jitmap"]
+         print(type(jitmap.start))
+         print(package.loaded["pfm.jitmap"] == jitmap)]]))
+   end)
+
+   it("offers their names and fields before they are loaded", function()
+      local out = prompt [[
+         w = require("repl.prompt.complete").words
+         print(w("jitm", "", "")[1], w("jitmap.sta", "", "")[1], w("record.ru", "", "")[1], w("plot.ba", "", "")[1])]]
+      assert.equal("jitmap\tjitmap.start\trecord.run\tplot.bars\n", out)
+   end)
+
+   it("leaves other names as they are", function()
+      local out = prompt "nosuch\npfm.nosuch\ncount = 5\ncount\nprint(rawget(_G, 'tabulate'))"
+      assert.equal("nil\nnil\n5\nnil\n", out)
+   end)
+
+   it("calls measurements in the background jobs; sessions are the same by their former name", function()
+      assert.equal("true\ttrue\tnil\n", (prompt [[
+         print(job == session, jobs == sessions, rawget(_G, "recordings"))]]))
+   end)
+end)
+
+describe("a script", function()
+   it("has lpfm as its only global", function()
+      local out = script [[
+         for _, name in ipairs { "count", "record", "plot", "events", "pfm", "stat", "job", "proc" } do
+            assert(_G[name] == nil, name)
+         end
+         print(getmetatable(_G), lpfm == require "lpfm")]]
+      assert.equal("nil\ttrue\n", out)
+   end)
+end)
+
+-- The examples of all that is public, as ?NAME shows them.
+describe("an example of the documentation", function()
+   local function usages()
+      local out = {}
+      for _, module in ipairs(doc) do
+         local public = module.name:find("^lpfm") or module.name:find("^pfm%.[%w_]+$") or not module.name:find("%.")
+         for _, item in ipairs(public and module.items or {}) do
+            for _, usage in ipairs(item.usages) do out[#out + 1] = { item = item.name, text = usage } end
+         end
+      end
+      return out
+   end
+
+   it("runs at the prompt as it is", function()
+      local lines = { "require('repl.prompt.globals').provide()", "local say = io.stdout",
+         "record('ls -lR /etc >/dev/null 2>&1')", "print = function() end", "local function run(name, text)",
+         "   local code = loadstring('return ' .. text) or assert(loadstring(text))",
+         "   local ok, err = pcall(code)", "   if not ok then say:write(name, ': ', tostring(err), '\\n') end",
+         "   assert(lpfm.machine 'perf')", "end" }
+      local all = usages()
+      for _, usage in ipairs(all) do
+         if rawget(_G, "jit") or not (usage.text:find("ffi", 1, true) or usage.item:find("ffi", 1, true)) then
+            lines[#lines + 1] = ("run(%q, %q)"):format(usage.item, usage.text)
+         end
+      end
+      assert.is_true(#all > 200)
+      local out, status = script(table.concat(lines, "\n"))
+      assert.equal("", out)
+      assert.equal(0, status)
+   end)
+end)
+
+-- --- layers --------------------------------------------------------------------------------------
+
+local function sources(folders)
+   return c.sh("git ls-files -co --exclude-standard -- " .. folders):gmatch("[^\n]+")
+end
+
+describe("the library", function()
+   it("knows neither the program nor its command line", function()
+      local wrong = {}
+      for path in sources "'scripts/pfm/*.lua' 'lpfm/*.lua'" do
+         local source = files.read(path)
+         if source:find("usage = true", 1, true) then wrong[#wrong + 1] = path .. ": usage = true" end
+         for _, token in ipairs(tokens.code(source)) do
+            local text = token.kind == "string" and token.text or ""
+            if text:find("^.repl%.") or text:find("%f[%w-]%-%-%l%l+") or text:find("'lpfm %l+") then
+               wrong[#wrong + 1] = path .. ": " .. text
+            end
+         end
+      end
+      assert.same({}, wrong)
+   end)
+
+   it("says in words what it refuses", function()
+      local analyze, recording = require "pfm.analyze", require "pfm.recording"
+      local made = recording.of { head = { events = { { name = "cs", pmd = 1 } } }, blocks = {} }
+      local function refusal(call, ...)
+         local ok, err = pcall(call, ...)
+         assert.is_false(ok)
+         return err
+      end
+      assert.truthy(refusal(analyze.by, made, "colour"):find("^unknown sort key 'colour'"))
+      local function filtered(filter) return refusal(analyze.by, made, "symbol", { filter = filter }) end
+      assert.truthy(filtered { colour = "red" }:find("filter 'colour'", 1, true))
+      assert.truthy(filtered { from = "x" }:find("'x' is not a time", 1, true))
+      assert.truthy(refusal(analyze.histogram, made, "misses"):find("^the samples hold no value 'misses'"))
+      local rows = { rows = {}, totals = {}, keys = {} }
+      assert.truthy(refusal(analyze.derive, made, rows, { x = "1 +" }):find("^the formula of x: "))
+   end)
+end)
