@@ -103,7 +103,8 @@ describe("an example of the documentation", function()
 
    it("runs at the prompt as it is", function()
       local lines = { "require('repl.prompt.globals').provide()", "local say = io.stdout",
-         "record('ls -lR /etc >/dev/null 2>&1')", "print = function() end", "local function run(name, text)",
+         "record{command = {'sh', '-c', 'ls -lR /etc >/dev/null 2>&1'}, period = 1e5}",
+         "print = function() end", "local function run(name, text)",
          "   local code = loadstring('return ' .. text) or assert(loadstring(text))",
          "   local ok, err = pcall(code)", "   if not ok then say:write(name, ': ', tostring(err), '\\n') end",
          "   assert(lpfm.machine 'perf')", "end" }

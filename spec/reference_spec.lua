@@ -67,7 +67,7 @@ describe("the example of", function()
       folder = assert(stdlib.mkdtemp("/tmp/reference.XXXXXX"))
       assert(unistd.chdir(folder))
       assert(lpfm.machine("perf"))
-      require("repl.command.record").call("ls -lR /etc >/dev/null 2>&1")
+      require("repl.command.record").call { command = { "sh", "-c", "ls -lR /etc >/dev/null 2>&1" }, period = 1e5 }
    end)
    before_each(function() assert(lpfm.machine("perf")) end)
    teardown(function()

@@ -59,7 +59,8 @@ end
 
 local function call_text(key, width)
    local entry = reference.entry(key)
-   local lines = { (doc.text(key, width)) }
+   local ok, text = pcall(doc.text, key, width)
+   local lines = { ok and text or entry.usage .. "\n" .. INDENT .. entry.text }
    if entry.topic then lines[#lines + 1] = ("%sMore: ?%s"):format(INDENT, entry.topic) end
    if require("repl.command").rows[key] then
       lines[#lines + 1] = ("%sOn the command line: lpfm %s --help"):format(INDENT, key)

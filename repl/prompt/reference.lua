@@ -3,6 +3,7 @@
 -- has them, and the pages of `repl.prompt.topics`.
 -- @module repl.prompt.reference
 
+local commands = require "repl.command"
 local doc = require "pfm.doc"
 local names = require "repl.prompt.names"
 local globals = require "repl.prompt.globals"
@@ -45,7 +46,13 @@ end
 local function new_entry(key, item)
    local fields, entries = doc.fields(item)
    return { usage = doc.signature(item), text = item.summary, fields = by_name(fields), entries = by_name(entries),
-      returns = by_name(item.results), topic = topic_of(key), item = item }
+      returns = by_name(item.results), topic = topic_of(key) }
+end
+
+-- A command that has no comments says in its row what it does.
+local function item_of_command(row)
+   return { name = row.name, kind = "function", args = "(" .. table.concat(row.call, ", ") .. ")", params = {},
+      returns = {}, summary = row.summary:gsub("^%l", string.upper) .. "." }
 end
 
 local items -- by key
@@ -58,6 +65,9 @@ local function all_items()
    for _, item in ipairs(ok and list or {}) do
       local key = item.prompt or not item.private and item.name
       if key and not items[key] then items[key] = item end
+   end
+   for _, row in ipairs(commands.rows) do
+      if row.call and not items[row.name] then items[row.name] = item_of_command(row) end
    end
    return items
 end

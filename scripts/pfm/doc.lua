@@ -323,8 +323,8 @@ end
 -- A single argument that is a table with fields: those that must be there, in its braces.
 local function argument_table(entry)
    local fields, entries = doc.fields(entry)
-   local list = #fields > 0 and fields or entries
-   if #entry.params ~= 1 or #list == 0 or entry.params[1].optional then return nil end
+   local list, only = #fields > 0 and fields or entries, entry.params[1]
+   if #entry.params ~= 1 or #list == 0 or not only.type or only.optional then return nil end
    local names = {}
    for _, field in ipairs(list) do
       if not field.optional then names[#names + 1] = field.name .. "=" end
