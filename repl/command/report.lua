@@ -323,7 +323,7 @@ function report.main(argv)
    return 0
 end
 
---- Reports from a script or the prompt.
+--- Shows where the samples of a recording lie.
 -- @string[opt="lpfm.data"] path
 -- @string[opt="symbol"] by sort keys
 -- @tparam[opt] table wanted options of `pfm.analyze.by`
