@@ -331,7 +331,7 @@ void lx_arch_restart(struct perf_event *event);
  * counter overflowed, and no interrupt told of it yet?
  */
 #ifdef CONFIG_ARM64
-#include "arm64.h"
+#include "arch/arm64.h"
 #else
 u64 lx_arch_count(const struct perf_event *event);
 static inline u64 lx_arch_bit(const struct perf_event *event) { return 0; }
