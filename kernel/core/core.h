@@ -180,7 +180,7 @@ void pfm_sets_free(struct pfm_context *ctx);
 struct pfm_set *pfm_set_find_high(struct pfm_context *ctx, uint16_t id);
 static inline struct pfm_set *pfm_set_find(struct pfm_context *ctx, uint16_t id)	/* NULL: none */
 {
-	return id < PFM_LOW_SETS ? ctx->low_sets[id] : pfm_set_find_high(ctx, id);
+	return id < PFM_LOW_SETS ? ctx->low_sets[pfm_os_index(id, PFM_LOW_SETS)] : pfm_set_find_high(ctx, id);
 }
 struct pfm_set *pfm_set_successor(struct pfm_context *ctx, struct pfm_set *set);	/* 3.7.5 */
 struct pfm_pmc *pfm_set_pmc(struct pfm_set *set, unsigned int num);	/* NULL: not in use */

@@ -3,12 +3,17 @@
  * os.h - what the core needs of the world it runs in, besides a machine (machine.h).
  *
  * pfm_os_types.h is found by include path (kernel/user or kernel/linux) and brings the fixed-width
- * integers, bool, size_t, memcpy and memset, and the errno constants; nothing else.
+ * integers, bool, size_t, memcpy and memset, and the errno constants; nothing else but pfm_os_index().
  */
 #ifndef PFM_CORE_OS_H
 #define PFM_CORE_OS_H
 
 #include "pfm_os_types.h"
+
+/*
+ * pfm_os_types.h has besides pfm_os_index(i, n): i, which is below n, of a caller who is not trusted. Where a processor
+ * guesses that it were below n when it is not, it is below n all the same (Spectre v1).
+ */
 
 /* Zeroed memory, or NULL. May sleep; never called from an overflow or with a machine's locks held. */
 void *pfm_os_alloc(size_t size);

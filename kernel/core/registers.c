@@ -107,6 +107,7 @@ static int prepare_pmc(struct pfm_context *ctx, pfarg_pmc_t *req)
 		return no_set(&req->reg_flags, req->reg_set);
 	if (!reg)
 		return not_available(&req->reg_flags, "PMC", req->reg_num);
+	req->reg_num = reg->num;	/* no other, whatever the processor guesses */
 	ret = check_word(&req->reg_flags, PFM_REGFL_NO_EMUL64,
 			 pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
 	if (ret)
@@ -257,6 +258,7 @@ static int prepare_pmd(struct pfm_context *ctx, pfarg_pmd_t *req)
 		return no_set(&req->reg_flags, req->reg_set);
 	if (!reg)
 		return not_available(&req->reg_flags, "PMD", req->reg_num);
+	req->reg_num = reg->num;	/* no other, whatever the processor guesses */
 	ret = check_word(&req->reg_flags, PMD_WRITE_FLAGS,
 			 pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
 	if (ret)
@@ -356,6 +358,9 @@ static int check_read(struct pfm_context *ctx, pfarg_pmd_t *req)
 	req->reg_flags &= ~PFM_REG_RETFL_MASK;
 	if (!set)
 		return no_set(&req->reg_flags, req->reg_set);
+	if (req->reg_num >= PFM_MAX_PMDS)
+		return not_available(&req->reg_flags, "PMD", req->reg_num);
+	req->reg_num = pfm_os_index(req->reg_num, PFM_MAX_PMDS);
 	if (!pfm_set_pmd(set, req->reg_num) && !pfm_pmu_pmd(ctx->pmu, req->reg_num))
 		return not_available(&req->reg_flags, "PMD", req->reg_num);
 	return check_word(&req->reg_flags, PFM_REGFL_READ_RESET,

@@ -4,7 +4,10 @@
 #define PFM_OS_TYPES_H
 
 #include <linux/errno.h>
+#include <linux/nospec.h>
 #include <linux/string.h>
 #include <linux/types.h>
+
+#define pfm_os_index(i, n)	array_index_nospec(i, n)
 
 #endif

@@ -9,4 +9,6 @@
 #include <stdint.h>
 #include <string.h>
 
+#define pfm_os_index(i, n)	(i)
+
 #endif
