@@ -319,11 +319,12 @@ static void commands_do_not_wait_for_memory(void)
 
 static void a_message_that_cannot_be_had_stays(void)
 {
+	void *volatile nowhere = (void *)8;
 	pfarg_msg_t msg;
 	int fd;
 
 	MUST(fd = with_a_message());
-	FAILS(read(fd, (void *)8, sizeof(msg)), EFAULT);
+	FAILS(read(fd, nowhere, sizeof(msg)), EFAULT);
 	EQUAL(read(fd, &msg, sizeof(msg)), sizeof(msg));
 	EQUAL(msg.type, PFM_MSG_OVFL);
 	FAILS(read(fd, &msg, sizeof(msg)), EAGAIN);

@@ -30,6 +30,7 @@ static int in_child(int (*fn)(void))
 /* 3.3.3: a message is read as a whole, and waits until it is. */
 static void short_reads_are_refused(void)
 {
+	void *volatile nowhere = (void *)8;
 	pfarg_msg_t msg[2];
 	int fd;
 
@@ -44,7 +45,7 @@ static void short_reads_are_refused(void)
 	FAILS(read(fd, msg, 1), EINVAL);
 	FAILS(read(fd, msg, sizeof(*msg) - 1), EINVAL);
 	FAILS(read(fd, msg, sizeof(*msg) + 1), EINVAL);
-	FAILS(read(fd, (void *)8, sizeof(*msg)), EFAULT);
+	FAILS(read(fd, nowhere, sizeof(*msg)), EFAULT);
 	TRUE(has_message(fd));
 	TRUE(!pfm_restart(fd));
 	spin(100000);
