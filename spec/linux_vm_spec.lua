@@ -67,11 +67,29 @@ local security = {
    "an_exec_keeps_the_context", "descriptors_can_be_passed_on", "reading_changes_only_results",
 }
 
-local limits = {
-   "short_reads_are_refused", "locked_memory_is_limited", "vectors_are_limited", "rates_are_limited",
-   "threads_and_cpus_exclude_each_other", "ids_are_those_of_the_namespace", "a_context_goes_to_another_process",
+local rights = {
+   "perf_event_paranoid_is_kept", "rights_are_those_of_who_loads", "a_namespace_gives_no_rights",
+   "no_access_means_perf",
 }
-local limits_of_many = { "each_cpu_has_its_context", "a_cpu_that_goes_takes_its_session", unpack(limits) }
+local charges = {
+   "a_user_has_so_much", "no_limit_is_none", "perf_grants_more", "who_exits_leaves_the_charge",
+   "who_execs_keeps_the_charge", "sets_are_charged", "contexts_are_charged",
+}
+local lifetime = {
+   "each_end_is_told", "who_is_not_monitored_is_not_held", "commands_do_not_wait_for_memory",
+   "a_message_that_cannot_be_had_stays",
+}
+local lifetime_on_pmu = { "a_counter_that_is_lost_is_told_of", unpack(lifetime) }
+
+local limits = {
+   "short_reads_are_refused", "vectors_are_limited", "long_vectors_are_whole", "rates_are_limited",
+   "timers_are_throttled", "threads_and_cpus_go_together", "ids_are_those_of_the_namespace",
+   "a_context_goes_to_another_process",
+}
+local limits_of_many = {
+   "settings_do_not_undo_each_other", "each_cpu_has_its_context", "a_cpu_that_goes_takes_its_session",
+   unpack(limits),
+}
 local names = {
    "the_manual_page_on_linux", "counts_by_name_on_linux", "samples_by_name_on_linux", "the_manual_page_on_perf",
    "counts_by_name_on_perf", "samples_by_name_on_perf",
@@ -95,7 +113,11 @@ local modules = {
    "a_description_comes_when_wanted", "contexts_keep_the_pmu_they_began_with", "modules_come_and_go_under_load",
    "nothing_is_left",
 }
+local modules_on_pmu = { "a_failed_request_is_made_again", unpack(modules) }
 local torture = { "nothing_breaks", "nothing_is_left", "it_still_counts_right", "the kernel is content" }
+
+local narrow = { "a_32_bit_program_counts", "a_32_bit_program_samples" }
+local reload = { "threads_and_cpus_exclude_each_other" }
 
 local function all(...)
    local names_of_all = {}
@@ -143,11 +165,17 @@ describe("perfmon.ko in an emulated machine", function()
       "counting sampling sets security software limits", all(counting, sampling, sets, security, software, limits))
    vm_it("bears whatever is done to it", passes, "-t 600", "torture:5", torture)
    vm_it("bears it while they come and go, and modules too", passes, "-c 4 -t 600", "torture:3:2 modules",
-      all(torture, modules))
+      all(torture, modules_on_pmu))
+   vm_it("lets nobody do or have more than is theirs, and keeps its targets apart", passes, "-t 600",
+      "rights charges lifetime narrow reload", all(rights, charges, lifetime_on_pmu, narrow, reload))
+   vm_it("does so", passes, "-c 4 -t 600", "rights charges lifetime", all(rights, charges, lifetime_on_pmu))
+   vm_it("lets nobody do or have more than is theirs", passes, "-K 6.12 -t 600", "rights charges lifetime narrow",
+      all(rights, charges, lifetime_on_pmu, narrow))
    vm_it("passes the specs of real machines", specs_pass, "-t 900", specs)
    vm_it("passes them", specs_pass, "-c 4 -t 900", specs)
    vm_it("counts, samples and switches sets without a PMU, and loads its modules", passes, "-A amd64 -t 600",
-      "software security modules torture:3", all(software, security, modules, torture))
+      "software security rights charges lifetime narrow modules torture:3",
+      all(software, security, rights, charges, lifetime, narrow, modules, torture))
    vm_it("does so, too", passes, "-A amd64 -c 4 -t 600", "software security modules torture:3",
       all(software, security, modules, torture))
    vm_it("passes the specs of real machines", specs_pass, "-A amd64 -t 900", specs)

@@ -76,8 +76,8 @@ static struct file *file_for(struct pfm_ioc_create *req, pfarg_ctx_t *ctx)
 	struct file *file;
 	int ret;
 
-	if (!lx)
-		return ERR_PTR(pfm_refuse(-ENOMEM, "no memory for a context"));
+	if (IS_ERR(lx))
+		return ERR_CAST(lx);
 	ret = make_context(req, ctx, lx);
 	if (ret) {
 		lx_context_put(lx);
@@ -149,7 +149,7 @@ static struct miscdevice device = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "perfmon",
 	.fops = &device_fops,
-	.mode = 0666,
+	.mode = 0660,		/* to a group: a rule of udev, 60-perfmon.rules */
 };
 
 int lx_device_init(void)

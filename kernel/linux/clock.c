@@ -18,7 +18,6 @@ static void on_timeout(struct perf_event *event, struct perf_sample_data *data, 
 	struct lx_context *lx = event->overflow_handler_context;
 	unsigned long flags;
 
-	event->hw.interrupts = 0;
 	local_irq_save(flags);
 	if (lx->armed && !lx->busy) {
 		lx_keep_nmi_out(lx);
@@ -119,7 +118,7 @@ static void set_late_ones(struct irq_work *work)
 
 void lx_clock_init_context(struct lx_context *lx)
 {
-	init_irq_work(&lx->late_work, set_late_ones);
+	lx->late_work = IRQ_WORK_INIT_HARD(set_late_ones);
 }
 
 void lx_clock_settle(struct lx_context *lx)

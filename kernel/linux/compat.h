@@ -32,14 +32,19 @@ static inline u64 pfm_perf_time(const struct perf_event_context *perf)
 /* 6.2: perf keeps its groups by PMU, which group.c has not been tried with: events stay on their own. */
 #define PFM_KNOWS_GROUPS	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0))
 
-/* 6.12: arm64's cycle counter has the index of its bit in PMCNTENSET_EL0; counters are a bitmap. */
+/*
+ * 6.12: arm64's cycle counter has the index of its bit in PMCNTENSET_EL0; counters are a bitmap; from Armv9.4 on
+ * there may be one for instructions alone.
+ */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #define PFM_ARM_CYCLE_IDX	0
 #define PFM_ARM_FIRST_IDX	1
+#define PFM_ARM_INSTR_IDX	-1
 #define pfm_arm_counters(pmu)	((pmu)->num_events - 1)
 #else
 #define PFM_ARM_CYCLE_IDX	31
 #define PFM_ARM_FIRST_IDX	0
+#define PFM_ARM_INSTR_IDX	32
 #define pfm_arm_counters(pmu)	(bitmap_weight((pmu)->cntr_mask, 31))
 #endif
 

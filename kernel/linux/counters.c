@@ -122,13 +122,21 @@ static void stop(struct lx_counter *c)
 		event->pmu->stop(event, PERF_EF_UPDATE);
 }
 
+/* perf finds no place for it, ever again: where others take the PMU for good, it gives up what it pinned. */
+static noinline u64 count_away(struct lx_counter *c)
+{
+	if (READ_ONCE(c->event->group_leader->state) == PERF_EVENT_STATE_ERROR)
+		c->lx->starved = true;
+	return local64_read(&c->event->count);
+}
+
 /* All events so far. */
 static __always_inline u64 count_of(struct lx_counter *c)
 {
 	struct perf_event *event = c->event;
 
 	if (!lx_on_cpu(event))
-		return local64_read(&event->count);
+		return count_away(c);
 	if (c->kind == LX_HW)
 		return lx_arch_count(event);
 	if (c->kind == LX_CLOCK)
@@ -364,6 +372,7 @@ static int enliven(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmc 
 	if (!c)
 		return pfm_refuse(-EBUSY, "no counter was had for PMD%u", pmc->num);
 	set_live(c, true);
+	lx->hw |= c->kind == LX_HW;
 	lx->kernel_level |= lx_pmc_kernel(pmc->num, pmc->value);
 	return program(c, pmc->value);
 }
@@ -374,7 +383,7 @@ int lx_install(struct pfm_context *ctx, struct pfm_set *set)
 	int ret = 0;
 
 	lx->live = 0;
-	lx->kernel_level = false;
+	lx->kernel_level = lx->hw = false;
 	lx->away = lx->excludes && lx_leaves_out(set, current);
 	for (unsigned int i = 0; i < set->num_pmcs && !ret; i++)
 		ret = enliven(ctx, set, &set->pmcs[i]);

@@ -7,8 +7,9 @@
  * operations; pmu.c the logical PMU; format.c the sampling formats; target.c binds a context to a thread or
  * a CPU; lifetime.c notices that the target goes; counters.c drives the kernel's counters, group.c has them
  * scheduled together, clock.c is the set timeout, exclude.c leaves threads out, overflow.c takes interrupts,
- * access.c finds the place where all this may be touched, block.c holds a target. arm64.c and x86.c are what an
- * architecture has of its own.
+ * access.c finds the place where all this may be touched, notify_block.c holds a target. permit.c knows the
+ * caller's rights, memory.c whose memory it is, os.c what else the core needs. arch/arm64.c and arch/x86.c are
+ * what an architecture has of its own.
  *
  * PMU context here: on the CPU that the target runs on, interrupts off, the target being current; or
  * anywhere, while the locks of the target's perf contexts keep it from being scheduled in.
@@ -62,20 +63,38 @@ struct lx_counter {
 
 enum { LX_WAKE_READERS = 1, LX_WAKE_SIGNAL = 2, LX_WAKE_TARGET = 4 };
 
+/*
+ * A context and a thread, from the load on. Work that the thread is to do belongs to them: it may still be queued
+ * when the context has long been loaded onto another thread.
+ */
+struct lx_bond {
+	refcount_t		users;		/* the load, and work that is queued */
+	struct lx_context	*lx;		/* held */
+	struct callback_head	exit_work;
+	struct callback_head	block_work;
+	bool			ended;		/* the thread's end has been noticed */
+	bool			has_fd;		/* and then it could reach the descriptor */
+	bool			block_queued;
+	bool			hold;		/* the thread is to wait for the restart */
+};
+
 /* What a context's descriptor stands for; ctx->os and ctx->transport. */
 struct lx_context {
 	struct kref		ref;		/* the file, and work in flight at the target */
 	struct mutex		lock;		/* around every command */
 	struct pfm_context	*ctx;		/* NULL: closed */
+	struct file		*file;		/* to compare with */
 	struct pid_namespace	*ns;		/* of the creator: ids are told as it sees them */
 	bool			kernel_ips;	/* the creator may see addresses of the kernel */
 
-	u64			vector[4 * sizeof(pfarg_pmd_t) / 8];	/* of the call in progress */
-	struct rcu_head		rcu;
+	u64			vector[4 * sizeof(pfarg_pmd_t) / 8];	/* of a call in progress */
+	unsigned long		vector_used;
 
 	/* the target, while loaded */
 	struct task_struct	*task;		/* or NULL: a CPU */
 	struct hlist_node	by_task;	/* or by CPU */
+	struct lx_bond		*bond;		/* with task */
+	struct lx_bond		first_bond;	/* of no users: free */
 	u32			tid, pid;	/* in ns */
 	struct perf_event_context *perf[2];	/* where its events live; NULL beyond the first, if one */
 	struct perf_event	*witness;	/* any of its events: there, it runs */
@@ -87,6 +106,8 @@ struct lx_context {
 	struct lx_counter	counters[LX_MAX_COUNTERS];
 
 	/* in PMU context */
+	bool			starved;	/* one of them got no place on the PMU some time */
+	bool			hw;		/* some live counters are the PMU's */
 	bool			running;	/* live counters count into the active set */
 	bool			wanted;		/* they are to */
 	bool			away;		/* but the thread that runs is left out */
@@ -113,18 +134,13 @@ struct lx_context {
 	struct irq_work		wake_work;
 
 	/* blocking, the end of the target */
-	wait_queue_head_t	blocked;
-	bool			hold;
-	bool			block_queued;
-	struct callback_head	block_work;
-	struct callback_head	exit_work;
-	unsigned long		exit_queued;
+	wait_queue_head_t	blocked;	/* those that are held */
 	bool			target_has_fd;
 	struct work_struct	cpu_work;
 	bool			cpu_left;	/* its CPU went offline since the load */
 
 	/* the sampling buffer */
-	struct mm_struct	*charged;	/* whose locked memory it is, or NULL */
+	struct user_struct	*payer;		/* whose locked memory it is */
 	struct list_head	maps;		/* struct lx_map: who has it mapped */
 	spinlock_t		maps_lock;
 };
@@ -160,11 +176,20 @@ static inline void lx_forget_wrapped(struct lx_context *lx)
 
 /* machine.c */
 extern struct pfm_machine lx_machine;
-extern const struct pfm_machine_ops lx_ops;
+extern struct mutex lx_config_lock;		/* around a change of its configuration */
+void lx_machine_init(const struct pfm_pmu *pmu);
 
 /* os.c: the reason of the last refusal, per thread. */
 const char *lx_explain(char *to, size_t size);
 void lx_refuse_for(pid_t tid);		/* on this CPU, with interrupts off; 0: whoever runs */
+
+/*
+ * memory.c: size bytes, in whole pages, are the caller's user's until lx_uncharge() with what lx_charge()
+ * returned; NULL: that is more than the user may have. lx_lockable: bytes the user can still have; ~0: no limit.
+ */
+struct user_struct *lx_charge(size_t size);
+void lx_uncharge(struct user_struct *user, size_t size);
+u64 lx_lockable(void);
 
 /* pmu.c */
 const struct pfm_pmu *lx_pmu_init(void);
@@ -177,17 +202,32 @@ void lx_pmu_put(const struct pfm_pmu *pmu);
 bool lx_is_hw(u16 num);
 bool lx_pmc_counts(u16 num, u64 value);		/* does this programming count anything? */
 bool lx_pmc_kernel(u16 num, u64 value);		/* in the kernel? */
+int lx_check_pmc_level(u16 num, u64 value);	/* may the caller have it count there? EPERM, reported */
 
 /* format.c: its use counted, or NULL; modprobe is asked for what there is not. */
 struct pfm_buffer_fmt *lx_format_by_name(const char *name);
 void lx_formats_demand(void);			/* somebody wants to know of them all */
 struct pfm_buffer_fmt *lx_format_by_uuid(const unsigned char *uuid);
+/* A module that is asked for when it is wanted: is it to be asked for now? What came of it. It may be gone. */
+struct lx_demand {
+	unsigned long	tried;		/* in jiffies; 0: never */
+	bool		met;
+};
+bool lx_demanded(struct lx_demand *d);
+void lx_demand_met(struct lx_demand *d, int err);
+void lx_demand_again(struct lx_demand *d);
 bool lx_module_hold(struct module *owner);	/* module_put() lets go */
 
-/* permit.c: the caller's rights. */
-bool lx_may_count_kernel(void);
-bool lx_may_count_cpu(void);
-bool lx_may_attach(struct task_struct *task);
+/*
+ * permit.c: the caller's rights. lx_paranoid: perf_event_paranoid as it concerns the caller, which is not at
+ * all who is privileged. From these values on: nothing may be monitored, nothing in the kernel, no CPU.
+ */
+enum { LX_PARANOID_NOT = -1, LX_PARANOID_CPU = 1, LX_PARANOID_KERNEL, LX_PARANOID_ALL };
+int lx_paranoid(void);				/* may sleep */
+int lx_check_monitor(int paranoid);		/* EPERM, reported */
+bool lx_capable(int cap);
+u64 lx_perf_mlock(void);			/* bytes that perf lets each user lock besides; may sleep */
+bool lx_may_attach(struct task_struct *task, bool blocks);	/* blocks: is the thread held at times? */
 
 /* chardev.c, sysfs.c, lifetime.c: at the module's start and end */
 int lx_device_init(void);
@@ -236,8 +276,10 @@ struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *a
 				perf_overflow_handler_t handler, void *data);
 
 /* lifetime.c */
+struct lx_bond *lx_bond_new(struct lx_context *lx);	/* NULL: no memory */
+void lx_bond_put(struct lx_bond *bond);
 int lx_watch_task(struct lx_context *lx);	/* EBUSY: another context has it; ESRCH: it is going */
-void lx_watch_cpu(struct lx_context *lx);
+int lx_watch_cpu(struct lx_context *lx);	/* ENODEV: it is going */
 void lx_unwatch(struct lx_context *lx);
 void lx_lifetime_init_context(struct lx_context *lx);
 bool lx_task_has_fd(struct lx_context *lx);
@@ -306,10 +348,10 @@ static inline bool lx_let_nmi_in(struct lx_context *lx)	/* had it to? */
 /* access.c */
 int lx_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
 
-/* block.c */
+/* notify_block.c: bonds hold their thread, or do not */
 void lx_block(struct pfm_context *ctx);
 void lx_unblock(struct pfm_context *ctx);
-void lx_block_init(struct lx_context *lx);
+void lx_block_init(struct lx_bond *bond);
 
 /* The architecture. Events are raw ones of its CPU PMU. */
 unsigned int lx_arch_counters(void);		/* that can be had; 0: none */

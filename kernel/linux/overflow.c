@@ -111,7 +111,7 @@ void lx_end_service(struct lx_context *lx, bool safe)
 {
 	if (!atomic_read(&lx->wake))
 		return;
-	if (safe && in_hardirq() && !in_nmi())
+	if (safe && in_hardirq() && !in_nmi() && !IS_ENABLED(CONFIG_PREEMPT_RT))
 		lx_wake(lx);
 	else
 		lx_wake_soon(lx);
@@ -123,11 +123,9 @@ void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, str
 	struct lx_context *lx = c->lx;
 	unsigned long flags;
 
-	/* 4.4.4: perf protects the machine from its PMU's interrupts; other rates are the core's to limit */
+	/* 4.4.4: perf protects the machine from its PMU's interrupts, and timers' */
 	if (event->hw.interrupts == LX_THROTTLED)
 		lx->ctx->active->throttled++;
-	else if (c->kind != LX_HW)
-		event->hw.interrupts = 0;
 	local_irq_save(flags);
 	if (READ_ONCE(lx->busy)) {
 		WRITE_ONCE(lx->missed, true);
