@@ -70,19 +70,24 @@ static void run_there(void *arg)
 	lx_refuse_for(0);
 }
 
-static void lock_perf(struct lx_context *lx)
+/* Of the two there may be one; sparse counts two. */
+static void lock_perf(struct lx_context *lx) __acquires(&lx->perf[1]->lock) __acquires(&lx->perf[0]->lock)
 {
 	local_irq_disable();
 	if (lx->perf[1])
 		raw_spin_lock(&lx->perf[1]->lock);
+	else
+		__acquire(&lx->perf[1]->lock);
 	raw_spin_lock_nested(&lx->perf[0]->lock, SINGLE_DEPTH_NESTING);
 }
 
-static void unlock_perf(struct lx_context *lx)
+static void unlock_perf(struct lx_context *lx) __releases(&lx->perf[0]->lock) __releases(&lx->perf[1]->lock)
 {
 	raw_spin_unlock(&lx->perf[0]->lock);
 	if (lx->perf[1])
 		raw_spin_unlock(&lx->perf[1]->lock);
+	else
+		__release(&lx->perf[1]->lock);
 	local_irq_enable();
 }
 
