@@ -91,8 +91,7 @@ static void fill_pmcs(void *arg)
 
 	for (int i = 0; i < (int)FIT(pfarg_pmc_t); i++)
 		v[i] = (pfarg_pmc_t){ .reg_num = FAULTS, .reg_value = SW_USER | SW_KERNEL };
-	if (HAS_PMU)
-		v[1] = (pfarg_pmc_t){ .reg_num = COUNTER, .reg_value = USER | CYCLES };
+	v[1] = (pfarg_pmc_t){ .reg_num = 0, .reg_value = USER | CYCLES };
 }
 
 static void fill_pmds(void *arg)
@@ -100,7 +99,7 @@ static void fill_pmds(void *arg)
 	pfarg_pmd_t *v = arg;
 
 	for (int i = 0; i < (int)FIT(pfarg_pmd_t); i++)
-		v[i] = (pfarg_pmd_t){ .reg_num = i % 2 ? COUNTER : FAULTS, .reg_value = (uint64_t)i };
+		v[i] = (pfarg_pmd_t){ .reg_num = i % 2 ? 0 : FAULTS, .reg_value = (uint64_t)i };
 }
 
 /* At the next page fault. */

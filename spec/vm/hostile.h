@@ -117,11 +117,10 @@ static inline uint32_t maybe_block(void)
 /* Counters that overflow: of the PMU, if there is one, and of software. */
 static inline void let_overflow(int fd, uint64_t period, uint32_t flags)
 {
-	if (HAS_PMU) {
-		try(set_pmc(fd, 0, 0, (any(2) ? USER : BOTH) | CYCLES));
-		try(set_period(fd, 0, 0, period, flags));
-	}
-	if (!HAS_PMU || any(2)) {
+	bool counts = !try(set_pmc(fd, 0, 0, (any(2) ? USER : BOTH) | CYCLES)) &&
+		      !try(set_period(fd, 0, 0, period, flags));
+
+	if (!counts || any(2)) {
 		try(set_pmc(fd, 0, FAULTS, SW_USER | SW_KERNEL));
 		try(set_period(fd, 0, FAULTS, 1 + any(20), flags));
 	}

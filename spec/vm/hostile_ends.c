@@ -243,9 +243,7 @@ static void *load_and_unload(void *none)
 	int fd = new_context(0);
 
 	draw_anew();
-	if (HAS_PMU && any(2))
-		try(set_pmc(fd, 0, 0, USER | CYCLES));
-	else
+	if (any(2) || try(set_pmc(fd, 0, 0, USER | CYCLES)))
 		try(set_pmc(fd, 0, FAULTS, SW_USER));
 	while (!quit) {
 		if (latest && !try(load(fd, latest)) && any(2))
