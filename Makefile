@@ -59,7 +59,7 @@ help:
 	@echo 'make repl            build and start the prompt'
 	@echo 'make check           build, and run all tests under LuaJIT and PUC Lua 5.1'
 	@echo 'make                 this text;  make all: build only'
-	@echo 'make lint            warnings of gcc and clang, luacheck, house style'
+	@echo 'make lint            warnings of gcc and clang, sparse, checkpatch, luacheck, house style'
 	@echo 'make bench           costs, as ratios measured in one run'
 	@echo 'make doc             the reference, as pages'
 	@echo 'make install         program, module, scripts, libraries, headers'
@@ -69,6 +69,7 @@ help:
 	@echo 'make dkms            the same by DKMS, for each kernel that comes'
 	@echo 'make vm              a prompt in an emulated arm64 machine that runs perfmon.ko'
 	@echo 'make check-vm        the tests of perfmon.ko there'
+	@echo 'make check-debug     perfmon.ko on kernels that check: memory, locks, leaks, injected faults (FULL=1: races, real time)'
 	@echo 'make clean           remove build/'
 	@echo
 	@echo 'LUA=luajit|lua5.1    interpreter of build/lpfm (now $(LUA))'
@@ -221,6 +222,7 @@ endif
 # --- perfmon.ko and the machine to try it in; loads and the fuzzer ------------------------------
 
 -include kernel/linux/build.mk
+-include spec/vm/build.mk
 -include spec/fuzz/build.mk
 
 clean:

@@ -520,19 +520,16 @@ static void nothing_is_left(void)
 	EQUAL(cfg.cf_smpl_buf_size_cur, 0);
 }
 
-/* An emulated PMU counts none where time is the host's. */
+/* There may be no PMU, and an emulated one counts none where time is the host's. */
 static bool counts_instructions(void)
 {
-	uint64_t count;
 	int fd = new_context(0);
+	bool counts = !set_pmc(fd, 0, COUNTER, PROGRAM) && !load(fd, my_tid()) && !pfm_start(fd, NULL);
 
-	set_pmc(fd, 0, COUNTER, PROGRAM);
-	load(fd, my_tid());
-	pfm_start(fd, NULL);
 	work(1000);
-	count = get_pmd(fd, 0, COUNTER);
+	counts = counts && get_pmd(fd, 0, COUNTER) > 0;
 	close(fd);
-	return count > 0;
+	return counts;
 }
 
 static void it_still_counts_right(void)
