@@ -4,6 +4,7 @@
  * context that is loaded then.
  */
 #include <dirent.h>
+#include <limits.h>
 
 #include "hostile.h"
 
@@ -114,11 +115,13 @@ static void ends(void)
 
 /* --- exits: threads that exit and exec, hunted by their numbers ------------------------------------------ */
 
-static volatile pid_t latest;
+static volatile pid_t first, latest;	/* children; before the first come those who hunt */
 
 static void hunt(int fd)
 {
-	if (!load_and_start(fd, latest + (pid_t)any(10)))
+	pid_t to = latest + 1 - (pid_t)any(10);
+
+	if (to < first || !load_and_start(fd, to))
 		return;
 	for (int i = (int)any(6); i; i--) {
 		serve(fd);
@@ -169,12 +172,19 @@ static void live_shortly(void)
 
 static void exits(void)
 {
+	pid_t pids[10];
+
+	first = INT_MAX;
 	crew_starts(3, hunter);
+	first = spawn(live_shortly);
+	kill_and_reap(first);
 	while (!over()) {
 		for (int i = 0; i < 10; i++)
-			latest = spawn(live_shortly);
-		while (waitpid(-1, NULL, 0) > 0)
-			;
+			latest = pids[i] = spawn(live_shortly);
+		usleep(any(10000));
+		/* one may be held by a context that its own copy of the descriptor keeps open */
+		for (int i = 0; i < 10; i++)
+			kill_and_reap(pids[i]);
 	}
 	crew_ends();
 }
