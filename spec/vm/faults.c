@@ -296,13 +296,39 @@ static bool nth_fails(const struct call *c, int n)
 
 static const struct call *subject;
 
+static int references(void)
+{
+	FILE *f = fopen("/sys/module/perfmon/refcnt", "r");
+	int n = -1;
+
+	if (!f || fscanf(f, "%d", &n) != 1)
+		n = -1;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* What was closed may be under way still. */
+static void no_reference_is_left(int before)
+{
+	time_t from = time(NULL);
+
+	while (references() > before && time(NULL) - from < 5)
+		sched_yield();
+	check(references() <= before, "%s: the module has %d references, before it had %d", subject->name, references(), before);
+}
+
+/* Once without a fault: now formats and PMU are there. */
 static void faults(void)
 {
-	int n = 1;
+	int n = 1, before;
 
+	nth_fails(subject, ENOUGH);
+	before = references();
 	while (n < ENOUGH && !test_failed && nth_fails(subject, n))
 		n++;
 	check(n < ENOUGH, "%s does not get through", subject->name);
+	no_reference_is_left(before);
 	printf("# %s: %d faults\n", subject->name, n - 1);
 }
 
@@ -343,10 +369,11 @@ static void pointers(void)
 
 static void unload_all(void)
 {
-	static const char *const names[] = { "perfmon_nway_smpl", "perfmon_dfl_smpl", "perfmon_armv8", "perfmon_x86", "perfmon" };
+	static const char *const names[] = { "perfmon_tally", "perfmon_nway_smpl", "perfmon_dfl_smpl", "perfmon_armv8",
+					     "perfmon_x86", "perfmon" };
 
 	close(device);
-	for (int i = 0; i < 5; i++) {
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		time_t from = time(NULL);
 
 		/* what was closed may be under way still */

@@ -243,7 +243,7 @@ static int perf_event(pid_t pid, int leader)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .exclude_hv = 1, .inherit = any(2), .pinned = leader < 0 && any(2),
 					.type = any(2) ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE, .config = any(4),
-					.sample_period = any(2) ? 3000 : 0 };
+					.sample_period = any(2) ? 100000 : 0 };
 
 	return (int)try(syscall(SYS_perf_event_open, &attr, pid, -1, leader, 0));
 }
@@ -287,7 +287,7 @@ static void beside_perf(void)
 
 /* --- setmem: nobody's sets stay within what nobody may lock ---------------------------------------------------- */
 
-enum { MIB = 1 << 20, SETS = 256, ROUNDS = 256 };
+enum { MIB = 1 << 20, SETS = 4096 / sizeof(pfarg_setdesc_t), ROUNDS = 65536 / SETS };
 
 static long available_kib(void)
 {
