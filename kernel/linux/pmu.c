@@ -98,8 +98,8 @@ static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num,
 		return ret;
 	if (lx_may_count_kernel())
 		return 0;
-	return pfm_refuse(-EPERM, "PMC%u: counting in the kernel needs CAP_PERFMON, or perf_event_paranoid of at most 1",
-			  num);
+	return pfm_refuse(-EPERM,
+			  "PMC%u: counting in the kernel needs CAP_PERFMON, or perf_event_paranoid of at most 1", num);
 }
 
 /* --- the tables ----------------------------------------------------------------------------- */

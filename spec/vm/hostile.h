@@ -321,8 +321,8 @@ static inline int run_scenarios(const struct scenario *all, int argc, char **arg
 		calls = good = 0;
 		clock_gettime(CLOCK_MONOTONIC, &begun);
 		run_test(all->name, all->run);
-		printf("# %s: %llu calls of this process, %llu succeeded, %.1f s\n", all->name, (unsigned long long)calls,
-		       (unsigned long long)good, passed_since(&begun));
+		printf("# %s: %llu calls of this process, %llu succeeded, %.1f s\n", all->name,
+		       (unsigned long long)calls, (unsigned long long)good, passed_since(&begun));
 	}
 	run_test("nothing_is_left", nothing_is_left);
 	return tests_failed > 0;

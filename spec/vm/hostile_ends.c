@@ -96,7 +96,8 @@ static void kill_watched(void)
 	for (int i = 0; i < VICTIMS; i++)
 		kill_and_reap(pids[i]);
 	for (int i = 0; i < VICTIMS; i++) {
-		check(fds[i] < 0 || await_message(fds[i], PFM_MSG_END), "the end of thread %d of %d was not told", i, VICTIMS);
+		check(fds[i] < 0 || await_message(fds[i], PFM_MSG_END), "the end of thread %d of %d was not told", i,
+		      VICTIMS);
 		close(fds[i]);
 	}
 }
@@ -278,8 +279,8 @@ static void execrace(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario all[] = {
-		{ "lostend", lostend }, { "ends", ends }, { "exits", exits }, { "chains", chains }, { "execrace", execrace },
-		{ NULL, NULL },
+		{ "lostend", lostend }, { "ends", ends }, { "exits", exits }, { "chains", chains },
+		{ "execrace", execrace }, { NULL, NULL },
 	};
 
 	if (!strcmp(argv[0], "nap"))

@@ -218,7 +218,8 @@ static void want_modules(void)
 		busy(50000);
 		close(fd);
 		if (!any(5))
-			read_slowly(any(2) ? "/sys/kernel/perfmon/pmu_desc/pmc0/name" : "/sys/kernel/perfmon/formats/default/uuid");
+			read_slowly(any(2) ? "/sys/kernel/perfmon/pmu_desc/pmc0/name" :
+				    "/sys/kernel/perfmon/formats/default/uuid");
 	}
 }
 
@@ -241,8 +242,9 @@ static void modules(void)
 
 static int perf_event(pid_t pid, int leader)
 {
-	struct perf_event_attr attr = { .size = sizeof(attr), .exclude_hv = 1, .inherit = any(2), .pinned = leader < 0 && any(2),
-					.type = any(2) ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE, .config = any(4),
+	struct perf_event_attr attr = { .size = sizeof(attr), .exclude_hv = 1, .inherit = any(2),
+					.pinned = leader < 0 && any(2), .config = any(4),
+					.type = any(2) ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
 					.sample_period = any(2) ? 100000 : 0 };
 
 	return (int)try(syscall(SYS_perf_event_open, &attr, pid, -1, leader, 0));
@@ -337,8 +339,7 @@ static void setmem(void)
 		_exit(take_memory());
 	}
 	waitpid(pid, &status, 0);
-	check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "nobody got more than 64 MiB of the kernel's memory for sets: %x",
-	      status);
+	check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "nobody got more than 64 MiB for sets: status %x", status);
 }
 
 int main(int argc, char **argv)
