@@ -141,10 +141,11 @@ describe("perfmon.ko in an emulated machine", function()
 
    local function vm_it(name, check, options, ...)
       local args = { ... }
-      local arch, series = options:match("%-A (%w+)") or "arm64", options:match("%-K ([%d.]+)")
+      local arch, series = options:match("%-A (%w+)") or "arm64", options:match("%-K ([%w.-]+)")
       local kind = "-A " .. arch .. (series and " -K " .. series or "")
       it(("on %s%s%s %s"):format(arch, series and " with Linux " .. series or "",
-         options:find("-c 4", 1, true) and " with four processors" or "", name), function()
+         (options:find("-c 4", 1, true) and " with four processors" or "")
+         .. (options:find("-p", 1, true) and " without a PMU" or ""), name), function()
          obstacles[kind] = obstacles[kind] or { why = obstacle(kind) }
          if obstacles[kind].why then
             return pending(obstacles[kind].why)
@@ -163,6 +164,8 @@ describe("perfmon.ko in an emulated machine", function()
       all(counting, sampling, sets, security, software, limits_of_many))
    vm_it("counts, samples and switches sets", passes, "-K 6.12 -t 600",
       "counting sampling sets security software limits", all(counting, sampling, sets, security, software, limits))
+   vm_it("counts what software counts, and bears what is done to it", passes, "-p -t 600", "software torture:3",
+      all(software, torture))
    vm_it("bears whatever is done to it", passes, "-t 600", "torture:5", torture)
    vm_it("bears it while they come and go, and modules too", passes, "-c 4 -t 600", "torture:3:2 modules",
       all(torture, modules_on_pmu))

@@ -42,9 +42,11 @@ static void notification(void)
 	MUST(fcntl(fd, F_SETFL, O_NONBLOCK));
 	MUST(load(fd, my_tid()));
 	MUST(pfm_start(fd, NULL));
-	FAILS(read(fd, &msg, sizeof(msg)), EAGAIN);
-	TRUE(!has_message(fd));
-	FAILS(pfm_restart(fd), EBUSY);
+	if (exact()) {		/* else others' cycles may be enough */
+		FAILS(read(fd, &msg, sizeof(msg)), EAGAIN);
+		TRUE(!has_message(fd));
+		FAILS(pfm_restart(fd), EBUSY);
+	}
 	spin(1000000);
 	TRUE(has_message(fd));
 	at = get_pmd(fd, 0, 1);
@@ -312,6 +314,7 @@ static void profile_check(struct profile *p, uint64_t least)
 	const pfm_dfl_smpl_entry_t *e = (const void *)(p->hdr + 1);
 	uint64_t at[3] = { (uint64_t)hot, (uint64_t)warm, (uint64_t)cold }, n[3] = { 0 };
 	static const double want[3] = { 60, 30, 10 };
+	double off = exact() ? 2 : 4;
 
 	for (uint64_t i = 0; i < p->hdr->hdr_count; i++)
 		for (int k = 0; k < 3; k++)
@@ -320,7 +323,7 @@ static void profile_check(struct profile *p, uint64_t least)
 	for (int k = 0; k < 3; k++) {
 		double share = 100.0 * n[k] / p->hdr->hdr_count;
 
-		check(share > want[k] - 2 && share < want[k] + 2, "part %d has %.1f %%, not %.0f", k, share,
+		check(share > want[k] - off && share < want[k] + off, "part %d has %.1f %%, not %.0f", k, share,
 		      want[k]);
 	}
 	munmap(p->hdr, 1 << 20);

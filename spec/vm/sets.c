@@ -44,7 +44,7 @@ static void time_switched_sets_scale(void)
 	info[0] = info_of(fd, 0);
 	info[1] = info_of(fd, 1);
 	run = info[0].set_act_duration + info[1].set_act_duration;
-	TRUE(info[0].set_runs >= 38 && info[0].set_runs <= 45);
+	TRUE(run >= 80 * ms && near(info[0].set_runs, run / (2.0 * ms), 10));	/* a kernel may be slow */
 	TRUE(info[0].set_runs - info[1].set_runs <= 1);
 	for (int set = 0; set < 2; set++)
 		for (int i = 0; i < 5; i++) {
