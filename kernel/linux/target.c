@@ -158,7 +158,7 @@ int lx_attach(struct pfm_context *ctx, uint32_t load_pid)
 {
 	struct lx_context *lx = lx_of(ctx);
 
-	lx->running = lx->wanted = lx->kernel_level = lx->hold = false;
+	lx->running = lx->wanted = lx->kernel_level = lx->kernel_hw = lx->hold = false;
 	lx_forget_wrapped(lx);
 	return ctx->flags & PFM_FL_SYSTEM_WIDE ? attach_cpu(ctx, load_pid) : attach_thread(ctx, load_pid);
 }
