@@ -545,12 +545,12 @@ static void what_perf_refuses_is_refused(void)
  * perf takes branches at a period of 1 for the wish to trace them all, when it next schedules them: onto what is no
  * counter, and can be programmed to count nothing else.
  */
-static void single_branches_are_not_traced(void)
+static void count_singly(uint64_t event)
 {
 	int fd;
 
 	MUST(fd = new_context(0));
-	MUST(set_pmc(fd, 0, 0, USER | 0xc4));
+	MUST(set_pmc(fd, 0, 0, USER | event));
 	MUST(set_period(fd, 0, 0, 1, 0));
 	MUST(load(fd, my_tid()));
 	MUST(pfm_start(fd, NULL));
@@ -564,6 +564,12 @@ static void single_branches_are_not_traced(void)
 	MUST(pfm_stop(fd));
 	TRUE(get_pmd(fd, 0, 0) >= 2000 && get_pmd(fd, 0, 0) < 4000);
 	close(fd);
+}
+
+static void single_branches_are_not_traced(void)
+{
+	count_singly(0xc4);
+	count_singly(0);	/* perf's code of branches where the processor says that it counts none */
 }
 #endif
 
