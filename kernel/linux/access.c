@@ -33,13 +33,12 @@ static inline int run(struct pfm_context *ctx, int (*fn)(struct pfm_context *, v
 	struct lx_context *lx = lx_of(ctx);
 	int ret;
 
-	lx_keep_nmi_out(lx);
+	lx_enter(lx);
 	/* an interrupt that is pending now came before the command */
 	if (lx->running && (lx->kernel_level || (lx->hw && lx_arch_pending())))
 		lx_settle(lx, user_regs(lx));
 	ret = fn(ctx, arg);
-	if (lx_let_nmi_in(lx))
-		lx_settle(lx, user_regs(lx));
+	lx_leave(lx, user_regs(lx));
 	return ret;
 }
 

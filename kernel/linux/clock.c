@@ -20,7 +20,7 @@ static void on_timeout(struct perf_event *event, struct perf_sample_data *data, 
 
 	local_irq_save(flags);
 	if (lx->armed && !lx->busy) {
-		lx_keep_nmi_out(lx);
+		lx_enter(lx);
 		lx->firing = event;
 		lx->armed = false;
 		event->hw.sample_period = LX_FAR;
@@ -28,9 +28,8 @@ static void on_timeout(struct perf_event *event, struct perf_sample_data *data, 
 		lx_settle(lx, regs);
 		if (!lx->armed)
 			pfm_set_timeout(lx->ctx);
+		lx_leave(lx, regs);
 		lx->firing = NULL;
-		if (lx_let_nmi_in(lx))
-			lx_settle(lx, regs);
 		lx_end_service(lx, true);
 	}
 	local_irq_restore(flags);

@@ -99,6 +99,7 @@ struct lx_context {
 	struct perf_event_context *perf[2];	/* where its events live; NULL beyond the first, if one */
 	struct perf_event	*witness;	/* any of its events: there, it runs */
 	struct perf_event	*clock;		/* the set timeout; NULL if no set has any */
+	struct pmu		*pmu;		/* of its hardware counters; NULL if it has none */
 	bool			armed;
 	u8			num_counters;
 	u64			live;		/* counters, by place, that count something in the active set */
@@ -113,8 +114,10 @@ struct lx_context {
 	bool			away;		/* but the thread that runs is left out */
 	bool			excludes;	/* some set leaves out some threads */
 	bool			kernel_level;	/* some of them in the kernel */
+	bool			kernel_hw;	/* even the PMU's */
 	bool			busy;		/* somebody is at work: an NMI must wait */
 	bool			missed;		/* and did */
+	struct pmu		*halted;	/* meanwhile */
 	struct perf_event	*firing;	/* the clock event whose timer is being served */
 	atomic64_t		late;		/* clock events whose timers an NMI wants to be set */
 	struct irq_work		late_work;
@@ -328,22 +331,10 @@ void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, str
 void lx_settle(struct lx_context *lx, struct pt_regs *regs);	/* count up, and deliver */
 void lx_deliver(struct lx_context *lx, struct pt_regs *regs);	/* what lies in wrapped */
 void lx_end_service(struct lx_context *lx, bool safe);
-/* In PMU context: from the one to the other an NMI's overflow has to wait. */
-static inline void lx_keep_nmi_out(struct lx_context *lx)
-{
-	WRITE_ONCE(lx->busy, true);
-	barrier();
-}
-static inline bool lx_let_nmi_in(struct lx_context *lx)	/* had it to? */
-{
-	bool missed;
-
-	barrier();
-	WRITE_ONCE(lx->busy, false);
-	missed = READ_ONCE(lx->missed);
-	WRITE_ONCE(lx->missed, false);
-	return missed;
-}
+/* Around work in PMU context that is not an overflow of the PMU; interrupts are off. */
+void lx_enter(struct lx_context *lx);
+void lx_leave(struct lx_context *lx, struct pt_regs *regs);	/* and what had to wait */
+void lx_halt(struct lx_context *lx);		/* in between: the PMU counts nothing until lx_leave() */
 
 /* access.c */
 int lx_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
@@ -355,6 +346,7 @@ void lx_block_init(struct lx_bond *bond);
 
 /* The architecture. Events are raw ones of its CPU PMU. */
 unsigned int lx_arch_counters(void);		/* that can be had; 0: none */
+int lx_arch_check(u16 num, u64 pmc);		/* may the caller program that? */
 const char *lx_arch_module(void);		/* with the description of this processor, or NULL */
 u32 lx_arch_type(void);				/* attr.type and attr.config of a new event */
 u64 lx_arch_config(u16 num);
@@ -362,8 +354,8 @@ bool lx_arch_counts(u64 pmc);
 bool lx_arch_kernel(u64 pmc);
 /* PMU context, the event stopped or not on a CPU: from its next start it counts what pmc says. */
 int lx_arch_program(struct perf_event *event, u16 num, u64 pmc);
-/* PMU context: a running event goes on with what period_left and programming now say. */
-void lx_arch_restart(struct perf_event *event);
+/* PMU context, on this CPU: perf's tick will start it again, with what period_left then says. */
+void lx_arch_reload_throttled(struct perf_event *event);
 
 /*
  * PMU context, of events on this CPU. lx_arch_count: what event->count would be if it were brought up to
@@ -375,6 +367,7 @@ void lx_arch_restart(struct perf_event *event);
 #ifdef CONFIG_ARM64
 #include "arch/arm64.h"
 #else
+#define LX_SHORTEST	2	/* perf takes a period of 1 for the wish to trace branches */
 u64 lx_arch_count(const struct perf_event *event);
 static inline u64 lx_arch_bit(const struct perf_event *event) { return 0; }
 static inline void lx_arch_enable(u64 bits) { }

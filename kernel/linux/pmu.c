@@ -102,6 +102,8 @@ static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num,
 
 	if (!ret && lx_is_hw(num) && described->check_pmc)
 		ret = described->check_pmc(ctx, set, num, value);
+	if (!ret && lx_is_hw(num))
+		ret = lx_arch_check(num, *value);
 	return ret ? ret : lx_check_pmc_level(num, *value);
 }
 

@@ -35,8 +35,8 @@ static void short_reads_are_refused(void)
 	int fd;
 
 	MUST(fd = new_context(0));
-	MUST(set_pmc(fd, 0, 31, USER));
-	MUST(set_period(fd, 0, 31, 100000, PFM_REGFL_OVFL_NOTIFY));
+	MUST(set_pmc(fd, 0, CYC, CYC_PMC(USER)));
+	MUST(set_period(fd, 0, CYC, 100000, PFM_REGFL_OVFL_NOTIFY));
 	MUST(load(fd, my_tid()));
 	MUST(pfm_start(fd, NULL));
 	spin(100000);
@@ -163,8 +163,8 @@ static void rates_are_limited(void)
 	cfg.cf_ovfl_rate_max = 1000;
 	MUST(pfm_set_config(&cfg));
 	MUST(fd = new_sampling(1 << 20));
-	MUST(set_pmc(fd, 0, 31, USER));
-	MUST(set_period(fd, 0, 31, 10000, 0));
+	MUST(set_pmc(fd, 0, CYC, CYC_PMC(USER)));
+	MUST(set_period(fd, 0, CYC, 10000, 0));
 	MUST(load(fd, my_tid()));
 	MUST(pfm_start(fd, NULL));
 	spin(2000000);		/* 8 million cycles, 8 ms: 800 overflows, where 10 are allowed */
@@ -319,8 +319,8 @@ static int monitor_in_namespace(void)
 	pfarg_msg_t msg;
 	int fd = new_context(0);
 
-	if (getpid() != 1 || fd < 0 || set_pmc(fd, 0, 31, USER) || load(fd, 1) ||
-	    set_period(fd, 0, 31, 100000, PFM_REGFL_OVFL_NOTIFY) || pfm_start(fd, NULL))
+	if (getpid() != 1 || fd < 0 || set_pmc(fd, 0, CYC, CYC_PMC(USER)) || load(fd, 1) ||
+	    set_period(fd, 0, CYC, 100000, PFM_REGFL_OVFL_NOTIFY) || pfm_start(fd, NULL))
 		return 1;
 	spin(100000);
 	if (read(fd, &msg, sizeof(msg)) != sizeof(msg) || msg.type != PFM_MSG_OVFL)

@@ -152,10 +152,15 @@ static void close_one(struct ours *o)
 
 static int some_reg(void)
 {
-	static const int nums[] = { 0, 1, 2, 3, 4, 5, 31, 64, 66, 69, 80, 99 };
-	static const int software[] = { 0, 64, 65, 66, 67, 68, 69, 70, 71, 72, 80, 99 };
+	static const int nums[] = { 0, 1, 2, 3, 4, 5, CYC, 64, 66, 69, 80, 99 };
 
-	return (HAS_PMU ? nums : software)[any(12)];
+	return nums[any(12)];
+}
+
+/* Instructions, cycles, in the kernel, too; or any small number. */
+static uint64_t some_pmc(void)
+{
+	return any(3) ? (any(2) ? USER : BOTH) | (any(2) ? CYCLES : INST) : any(10);
 }
 
 static void write_one(struct ours *o)
@@ -163,7 +168,7 @@ static void write_one(struct ours *o)
 	pfarg_pmd_t pmd = { .reg_num = (uint16_t)some_reg(), .reg_set = (uint16_t)any(3) };
 	uint64_t period = any(4) ? 20000 + any(100000) : any(8) ? 500 + any(4000) : 1 + any(100);
 
-	count(set_pmc(o->fd, (int)any(3), some_reg(), HAS_PMU && any(3) ? USER | (any(2) ? CYCLES : INST) : any(10)));
+	count(set_pmc(o->fd, (int)any(3), some_reg(), some_pmc()));
 	if (any(2)) {
 		pmd.reg_value = pmd.reg_long_reset = pmd.reg_short_reset = -period;
 		pmd.reg_flags = any(4);
@@ -245,10 +250,12 @@ static void receive_one(struct ours *o)
 	o->size = 0;
 }
 
-/* What no library would call: any number, any size, anywhere. */
+#define LARGEST_VECTOR	(4096 + 65536)		/* bytes, as configure() allows them */
+
+/* What no library would call: any number, any size, anywhere; there is room for what comes back. */
 static void nonsense(struct ours *o)
 {
-	static uint64_t page[512];
+	static uint64_t page[512 + LARGEST_VECTOR / 8 + (1 << 14) / 8];
 	void *const at[] = { NULL, page, &page[500], (void *)1, (void *)"text", (void *)-4096L, (void *)(1ULL << 48) };
 	char *to = (char *)at[any(7)] + (any(8) ? 0 : any(64));
 	unsigned int size = any(4) ? any(16) : any(1 << 14);
@@ -280,7 +287,7 @@ static void configure(void)
 		return;
 	cfg.cf_ovfl_rate_max = any(2) ? 0 : 1000 + any(100000);
 	cfg.cf_smpl_buf_size_max = any(2) ? ~0ULL : 4096 + any(65536);
-	cfg.cf_arg_size_max = any(8) ? 4096 + any(65536) : any(4096);
+	cfg.cf_arg_size_max = any(8) ? any(LARGEST_VECTOR) : any(4096);
 	count(pfm_set_config(&cfg));
 }
 

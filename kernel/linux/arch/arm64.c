@@ -104,10 +104,14 @@ int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
 	return pfm_refuse(-EBUSY, "no counter is left for PMD%u: other users of the PMU have them", num);
 }
 
-/* The driver writes type and value anew at each start, also of an event that runs. */
-void lx_arch_restart(struct perf_event *event)
+/* The driver writes type and value anew at each start. */
+void lx_arch_reload_throttled(struct perf_event *event)
 {
-	event->pmu->start(event, 0);
+}
+
+int lx_arch_check(u16 num, u64 pmc)
+{
+	return 0;
 }
 
 /* What has its registers, and thus is ours to touch: other PMUs take raw events, too. */

@@ -11,6 +11,7 @@
 #include "compat.h"
 
 #define LX_CYCLE_PMD	31
+#define LX_SHORTEST	1	/* period */
 
 #define LX_EACH_COUNTER(X) \
 	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) \
