@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- kernel/linux/perfmon.syz.txt, the description of the ioctls for syzkaller, beside the headers: every ioctl is there
+-- kernel/linux/abi/perfmon.syz.txt, the ioctls for syzkaller, beside the headers: every ioctl is there
 -- with its number, every structure with its fields, in their order, of their sizes; every named flag exists.
 
 local c = require "support.c"
@@ -74,7 +74,7 @@ local function wrong(claims)
    local file = assert(io.open(base .. ".c", "w"))
    file:write(table.concat(program))
    file:close()
-   local out = c.sh(("LD_PRELOAD= gcc -Ikernel/include -Ikernel/linux -fsyntax-only %s.c 2>&1"):format(base))
+   local out = c.sh(("LD_PRELOAD= gcc -Ikernel/include -Ikernel/linux/abi -fsyntax-only %s.c 2>&1"):format(base))
    os.remove(base)
    os.remove(base .. ".c")
    local list = {}
@@ -85,10 +85,10 @@ local function wrong(claims)
 end
 
 describe("the description of the ioctls for syzkaller", function()
-   local description = parse(read("kernel/linux/perfmon.syz.txt"))
+   local description = parse(read("kernel/linux/abi/perfmon.syz.txt"))
 
    it("has every ioctl, and no other", function()
-      local nrs = read("kernel/linux/perfmon_ioctl.h"):match("enum pfm_ioc_nr (%b{})"):gsub("/%*.-%*/", "")
+      local nrs = read("kernel/linux/abi/perfmon_ioctl.h"):match("enum pfm_ioc_nr (%b{})"):gsub("/%*.-%*/", "")
       local declared, described = {}, {}
       for name in nrs:gmatch("PFM_NR_([%w_]+)") do
          declared[name] = true

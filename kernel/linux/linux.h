@@ -31,7 +31,7 @@
 #include <linux/workqueue.h>
 
 #include "core.h"
-#include "perfmon_ioctl.h"
+#include "abi/perfmon_ioctl.h"
 
 #define LX_MAX_COUNTERS	48
 #define LX_NO_COUNTER	0xff

@@ -190,7 +190,7 @@ int lx_attach(struct pfm_context *ctx, uint32_t load_pid)
 		ret = check_levels(ctx, paranoid);
 	if (ret)
 		return ret;
-	lx->running = lx->wanted = lx->kernel_level = lx->kernel_hw = lx->hw = lx->starved = lx->hold = false;
+	lx->running = lx->wanted = lx->kernel_level = lx->kernel_hw = lx->hw = lx->starved = false;
 	lx_forget_wrapped(lx);
 	if (ctx->flags & PFM_FL_SYSTEM_WIDE)
 		return attach_cpu(ctx, load_pid, paranoid);

@@ -6,7 +6,7 @@
 #ifndef PFM_USER_LINUX_H
 #define PFM_USER_LINUX_H
 
-#include "linux/perfmon_ioctl.h"
+#include "linux/abi/perfmon_ioctl.h"
 #include "user.h"
 
 extern const struct pfm_user_machine pfm_linux_machine;

@@ -15,7 +15,8 @@
 
 enum { SELF, KERNEL, CPU, FOREIGN, OWN_BLOCKED, FOREIGN_BLOCKED, NUM_WISHES };
 static const char *const wishes[] = {
-	"itself", "the kernel", "a CPU", "another's thread", "stopping a thread of its own", "stopping another's thread",
+	"itself", "the kernel", "a CPU", "another's thread", "stopping a thread of its own",
+	"stopping another's thread",
 };
 
 static const struct {

@@ -82,7 +82,7 @@ static int check_any(u16 num)
 {
 	if (version < ANY_FROM || (cpuid_edx(10) & ANY_IS_GONE))
 		return pfm_refuse(-EINVAL, "PMC%u: this processor does not count its other thread (bit 21)", num);
-	if (!lx_may_count_cpu())
+	if (lx_paranoid() >= LX_PARANOID_CPU)
 		return pfm_refuse(-EPERM, "PMC%u: counting what another thread does (bit 21) needs CAP_PERFMON, or "
 				  "perf_event_paranoid of at most 0", num);
 	return 0;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define PFM_NO_MMAP_REDIRECT
-#include "linux/perfmon_ioctl.h"
+#include "linux/abi/perfmon_ioctl.h"
 #include "perfmon/perfmon.h"
 #include "perfmon/perfmon_dfl_smpl.h"
 

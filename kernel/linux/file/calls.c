@@ -235,8 +235,7 @@ static long read_these(struct lx_context *lx, pfarg_pmd_t *v, int n, pfarg_pmd_t
 		return ret;
 	ret = read_in_chunks(lx->ctx, v, n, &read);
 	if (!ret && lx->starved)
-		ret = pfm_refuse(-EBUSY, "other users of the PMU took a counter away since the load: "
-				 "not all is counted");
+		ret = pfm_refuse(-EBUSY, "not all is counted: another user of the PMU took a counter since the load");
 	leave(lx);
 	if (!elements_out(v, arg, n, read))
 		return pfm_refuse(-EFAULT, "the vector cannot be written");
