@@ -91,8 +91,8 @@ int lx_check_pmc_level(u16 num, u64 value)
 {
 	if (!lx_pmc_counts(num, value) || !lx_pmc_kernel(num, value) || lx_paranoid() < LX_PARANOID_KERNEL)
 		return 0;
-	return pfm_refuse(-EPERM, "PMC%u: counting in the kernel needs CAP_PERFMON, or perf_event_paranoid "
-			  "of at most 1", num);
+	return pfm_refuse(-EPERM,
+			  "PMC%u: counting in the kernel needs CAP_PERFMON, or perf_event_paranoid of at most 1", num);
 }
 
 static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num, uint64_t *value)

@@ -198,7 +198,8 @@ static void commands_end_at_tiny_periods(void)
 		MUST(pfm_stop(s.fd));
 		left = get_pmd(s.fd, 0, 0);
 		/* where interrupts are slow a storm fills the buffer, and monitoring is masked */
-		check(left >= -period || s.hdr->hdr_overflows, "period %llu: %lld left", (unsigned long long)period, (long long)left);
+		check(left >= -period || s.hdr->hdr_overflows, "period %llu: %lld left",
+		      (unsigned long long)period, (long long)left);
 		TRUE(s.hdr->hdr_count > 20);
 		sampler_close(&s);
 	}
@@ -433,32 +434,35 @@ static void perf_counts_beside(void)
 /* Others hold all counters: that is told, and what was loaded before is not harmed. */
 static void no_counter_is_left(void)
 {
-	int perf[64], n = 0, fd, before;
+	int perf[64], n = 0, fd;
 	uint64_t count;
 
-	MUST(before = new_context(0));
-	MUST(set_pmc(before, 0, 0, USER | INST));
-	MUST(load(before, my_tid()));
-	while (n < 64) {
+	MUST(fd = new_context(0));
+	MUST(set_pmc(fd, 0, 0, USER | INST));
+	MUST(load(fd, my_tid()));
+	while (n < 63) {
 		perf[n] = perf_open(PERF_TYPE_RAW, INST, my_tid(), -1, true);
 		if (perf[n] < 0 || read(perf[n], &count, sizeof(count)) != sizeof(count))
 			break;
 		n++;
 	}
-	TRUE(n > 0 && n < 64);
-	MUST(fd = new_context(PFM_FL_SYSTEM_WIDE));
-	MUST(set_pmc(fd, 0, 0, USER | INST));
-	FAILS(load(fd, my_tid()), EBUSY);
-	MUST(pfm_start(before, NULL));
+	TRUE(n > 0 && n < 63);
+	close(perf[n]);
+	MUST(pfm_start(fd, NULL));
 	spin(100000);
-	MUST(pfm_stop(before));
-	count = get_pmd(before, 0, 0);
+	MUST(pfm_stop(fd));
+	count = get_pmd(fd, 0, 0);
 	TRUE(count >= 200000);
 	TRUE(!percpu_exact() || count < 201000);
-	while (n >= 0)
-		close(perf[n--]);
+	/* and now that one, too */
+	MUST(pfm_unload_context(fd));
+	perf[n++] = perf_open(PERF_TYPE_RAW, INST, my_tid(), -1, true);
+	FAILS(load(fd, my_tid()), EBUSY);
+	close(perf[--n]);
+	MUST(load(fd, my_tid()));
+	while (n > 0)
+		close(perf[--n]);
 	close(fd);
-	close(before);
 }
 
 /* --- perf's own limits ------------------------------------------------------------------------------ */

@@ -454,7 +454,8 @@ static void set_sysctl(const char *name, const char *value)
 /* 4.4.4: an overflow every few instructions of the kernel itself; perf's limit is what saves the machine. */
 static void storms_are_throttled(void)
 {
-	pfarg_pmd_t pmd = { .reg_num = CYC, .reg_value = -1ULL, .reg_short_reset = -1ULL, .reg_ovfl_switch_cnt = ~0ULL };
+	pfarg_pmd_t pmd = { .reg_num = CYC, .reg_value = -1ULL, .reg_short_reset = -1ULL,
+			    .reg_ovfl_switch_cnt = ~0ULL };
 	pfarg_setdesc_t set = { .set_flags = PFM_SETFL_OVFL_SWITCH };	/* a trigger is reloaded */
 	pfarg_setinfo_t info = { 0 };
 	int fd;

@@ -375,8 +375,8 @@ static void notifications(void)
 	double alone = timed_loop(), ours;
 
 	notify_fd = new_context(PFM_FL_OVFL_NO_MSG);
-	must(!set_pmc(notify_fd, 0, CYC, CYC_PMC(USER)) && !set_period(notify_fd, 0, CYC, 100000, PFM_REGFL_OVFL_NOTIFY) &&
-	     !load(notify_fd, my_tid()), "setup");
+	must(!set_pmc(notify_fd, 0, CYC, CYC_PMC(USER)) &&
+	     !set_period(notify_fd, 0, CYC, 100000, PFM_REGFL_OVFL_NOTIFY) && !load(notify_fd, my_tid()), "setup");
 	ours = notify_cost(alone, on_ours);
 	notify_fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 	must(notify_fd >= 0, "perf_event_open");
