@@ -83,8 +83,9 @@ static int check_any(u16 num)
 	if (version < ANY_FROM || (cpuid_edx(10) & ANY_IS_GONE))
 		return pfm_refuse(-EINVAL, "PMC%u: this processor does not count its other thread (bit 21)", num);
 	if (lx_paranoid() >= LX_PARANOID_CPU)
-		return pfm_refuse(-EPERM, "PMC%u: counting what another thread does (bit 21) needs CAP_PERFMON, or "
-				  "perf_event_paranoid of at most 0", num);
+		return pfm_refuse(-EPERM,
+				  "PMC%u: bit 21 (another thread) needs CAP_PERFMON, or perf_event_paranoid of at most 0",
+				  num);
 	return 0;
 }
 
@@ -97,8 +98,8 @@ int lx_arch_check(u16 num, u64 pmc)
 	if ((pmc & PFM_X86_IN_TX) && !boot_cpu_has(X86_FEATURE_RTM))
 		return pfm_refuse(-EINVAL, "PMC%u: this processor knows no transactions (bit 32)", num);
 	if (takes_another_register(pmc))
-		return pfm_refuse(-EINVAL, "PMC%u: event %#llx takes another register, which perfmon does not "
-				  "program", num, (unsigned long long)(pmc & PFM_X86_EVENT));
+		return pfm_refuse(-EINVAL, "PMC%u: event %#llx takes another register, which nothing programs", num,
+				  (unsigned long long)(pmc & PFM_X86_EVENT));
 	return pmc & PFM_X86_ANY ? check_any(num) : 0;
 }
 
