@@ -291,7 +291,7 @@ static int read_pmds(int fd, void *arg, int n)
 		return -1;
 	while (known < n && !(v[known].reg_flags & ~(PFM_REG_RETFL_MASK | PFM_REGFL_READ_RESET)))
 		known++;
-	pmds = calloc((size_t)n, sizeof(*pmds));
+	pmds = calloc((unsigned int)n, sizeof(*pmds));
 	if (!pmds) {
 		pfm_refuse(0, "no memory for %d elements", n);
 		return fail(ENOMEM);

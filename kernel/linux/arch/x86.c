@@ -83,9 +83,7 @@ static int check_any(u16 num)
 	if (version < ANY_FROM || (cpuid_edx(10) & ANY_IS_GONE))
 		return pfm_refuse(-EINVAL, "PMC%u: this processor does not count its other thread (bit 21)", num);
 	if (lx_paranoid() >= LX_PARANOID_CPU)
-		return pfm_refuse(-EPERM,
-				  "PMC%u: bit 21 (another thread) needs CAP_PERFMON, or perf_event_paranoid of at most 0",
-				  num);
+		return pfm_refuse(-EPERM, "PMC%u: bit 21 needs CAP_PERFMON, or perf_event_paranoid of at most 0", num);
 	return 0;
 }
 
