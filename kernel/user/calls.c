@@ -58,7 +58,7 @@ static int create_context(struct pfm_machine *m, struct pfm_desc *d, pfarg_ctx_t
 
 /* Ownership of fmt passes to the core, whatever happens. */
 static int create_on(struct pfm_machine *m, pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt,
-		     const void *fmt_arg)
+		     const void *fmt_arg, bool by_06)
 {
 	struct pfm_desc *d = new_desc();
 	int fd, ret;
@@ -69,6 +69,7 @@ static int create_on(struct pfm_machine *m, pfarg_ctx_t *ctx, struct pfm_buffer_
 		return -errno;
 	}
 	fd = d->fd;
+	d->by_06 = by_06;
 	ret = create_context(m, d, ctx, fmt, fmt_arg);
 	if (!ret && pfm_desc_publish(d)) {
 		ret = pfm_refuse(-errno, "cannot watch the descriptor");
@@ -83,7 +84,7 @@ static int create_on(struct pfm_machine *m, pfarg_ctx_t *ctx, struct pfm_buffer_
 	return fd;
 }
 
-static int create_with(pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt, const void *fmt_arg)
+static int create_with(pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt, const void *fmt_arg, bool by_06)
 {
 	struct pfm_machine *m = pfm_current_machine();
 	sigset_t saved;
@@ -95,7 +96,7 @@ static int create_with(pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt, const void 
 		return -1;
 	}
 	pfm_signals_block(&saved);
-	ret = create_on(m, ctx, fmt, fmt_arg);
+	ret = create_on(m, ctx, fmt, fmt_arg, by_06);
 	pfm_signals_restore(&saved);
 	return pfm_result(ret);
 }
@@ -118,7 +119,7 @@ static int create(pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt, void *fmt_arg, s
 	int ret = check_fmt_arg(fmt, fmt_arg, arg_size);
 
 	if (!ret)
-		return create_with(ctx, fmt, fmt_arg);
+		return create_with(ctx, fmt, fmt_arg, false);
 	if (fmt)
 		pfm_fmt_put(fmt);
 	return pfm_result(ret);
@@ -383,7 +384,7 @@ int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg)
 		if (!fmt)
 			return pfm_result(pfm_refuse(-EINVAL, "no sampling format has this UUID"));
 	}
-	return create_with(ctx, fmt, fmt_arg);
+	return create_with(ctx, fmt, fmt_arg, true);
 }
 
 const struct pfm_pmu *pfm_pmu_of(int fd)
