@@ -157,7 +157,8 @@ define per_lua
 $(BUILD)/$(1)/obj/%.o: %.c
 	@mkdir -p $$(@D)
 	$$(call say,cc $$< ($(1)))
-	$(Q)$(CC) -Ilpfm $(ALLCFLAGS) $(call LUA_INC,$(1)) -DLPFM_PREFIX='"$(PREFIX)"' -c -o $$@ $$<
+	$(Q)$(CC) -Ilpfm $(ALLCFLAGS) $(call LUA_INC,$(1)) -DLPFM_PREFIX='"$(PREFIX)"' \
+		-DLPFM_VERSION='"$(VERSION)"' -c -o $$@ $$<
 
 $(BUILD)/$(1)/lpfm.so: $(MODULE_SRC:%.c=$(BUILD)/$(1)/obj/%.o) $(LIBPERFMON) $(PFMLIB_SO) lpfm/lpfm.map
 	$$(call say,ld $$@)

@@ -167,6 +167,12 @@ int pfm_create_context_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_ar
 	return create(ctx, fmt, fmt_arg, arg_size);
 }
 
+/* Of the four arguments of 2.x, for who takes its address or looks for the name. */
+int (pfm_create_context)(pfarg_ctx_t *ctx, char *fmt_name, void *fmt_arg, size_t arg_size)
+{
+	return pfm_create_context_name(ctx, fmt_name, fmt_arg, arg_size);
+}
+
 /* --- calls on a context --------------------------------------------------------------------- */
 
 /* Vector calls: n elements of type at v, through the core's fn. */
