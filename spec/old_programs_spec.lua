@@ -52,3 +52,106 @@ describe("Source of 2.x", function()
       if file then file:close() end
    end)
 end)
+
+describe("A program of 2.x and libpfm 3 on a real machine", function()
+   local program
+   setup(function() program = c.compile("old_kinds", "-lpfmlib") end)
+
+   local function kind(name, environment)
+      return run(("env %s %s %s"):format(environment or "", program, name), real)
+   end
+
+   local function counted(name)
+      local n = tonumber(kind(name):match("^counted (%d+)\n$"))
+      assert.is_true(n >= 1000 and n <= 1100, name .. ": " .. n)
+   end
+
+   it("monitors itself", function() counted("self") end)
+   it("monitors another task", function() counted("task") end)
+
+   it("samples another task", function()
+      assert.are.equal("samples 10\n", kind("sampling"))
+   end)
+
+   it("multiplexes event sets", function()
+      assert.are.equal("sets 1 1\n", kind("multiplexing"))
+   end)
+
+   it("is notified by SIGIO", function()
+      assert.are.equal("notified\n", kind("sigio"))
+   end)
+
+   it("blocks a task at each notification", function()
+      local n = tonumber(kind("blocking"):match("^blocked (%d+)\n$"))
+      assert.is_true(n >= 1 and n <= 11, n) -- on perf pages pass by while the task is being stopped
+   end)
+
+   it("monitors all CPUs from one, where its user says LPFM_ANY_CPU=1", function()
+      assert.are.equal("at least 1000\n", kind("system_wide", "LPFM_ANY_CPU=1"))
+   end)
+
+   it("is told of LPFM_ANY_CPU=1 where it would need that", function()
+      local proc = require "lpfm.proc"
+      if #proc.cpus() < 2 then return pending("there is one CPU") end
+      for _, environment in ipairs { "", "LPFM_ANY_CPU=0" } do
+         local out, status = c.sh(("LPFM_MACHINE=%s %s %s system_wide"):format(real, environment, program))
+         assert.are.equal(1, status)
+         assert.is_truthy(out:find("LPFM_ANY_CPU=1 in the environment", 1, true), out)
+      end
+   end)
+end)
+
+describe("System-wide monitoring of another CPU, with PFM_FL_ANY_CPU", function()
+   local sim = require "support.sim"
+   before_each(sim.begin)
+   after_each(sim.finish)
+
+   it("takes the CPU's number from wherever the caller is", function()
+      local m = sim.machine("itanium2", { cpus = 3 })
+      m:spawn { program = sim.work(1000), cpu = 2 }
+      local ctx = sim.context { flags = { "SYSTEM_WIDE", "ANY_CPU" } }
+      sim.count(ctx, 4, "instructions")
+      sim.refused("EINVAL", "nor its CPU, 0 (PFM_FL_ANY_CPU, or LPFM_ANY_CPU=1", ctx:load(3))
+      assert(ctx:load(2))
+      assert(ctx:start())
+      assert(m:run { ns = 100 })
+      assert.are.equal(10, sim.value(ctx, 4))
+   end)
+end)
+
+describe("libpfm 3 without a hardware PMU", function()
+   local before, program
+   setup(function()
+      before = lpfm.machine().name
+      program = c.compile("old_software", "-lpfmlib")
+   end)
+   teardown(function() assert(lpfm.machine(before)) end)
+
+   it("has the software events: counters, codes, what counts them", function()
+      local out = run("env LIBPFM_FORCE_PMU=software " .. program, real)
+      assert.are.equal("9 counters, PAGE_FAULTS is 66\n", out)
+   end)
+
+   it("dispatches nothing that pfm_write_pmcs refuses", function()
+      local names = { "TASK_CLOCK", "CPU_CLOCK", "PAGE_FAULTS", "MINOR_FAULTS", "MAJOR_FAULTS", "CONTEXT_SWITCHES",
+         "CPU_MIGRATIONS", "ALIGNMENT_FAULTS", "EMULATION_FAULTS" }
+      local refused = {}
+      for _, machine in ipairs { real, "sim:itanium2" } do
+         assert(lpfm.machine(machine))
+         for _, name in ipairs(names) do
+            for plm = 1, 15 do
+               local out, why = lpfm.dispatch_events { events = { name }, plm = plm }
+               if out then
+                  local ctx = assert(lpfm.create())
+                  assert(ctx:write_pmcs(out.pmcs))
+                  ctx:close()
+               else
+                  refused[name] = why
+               end
+            end
+         end
+      end
+      assert.is_truthy(refused.CONTEXT_SWITCHES:find("happen in the kernel: at user level alone there are none", 1, true))
+      assert.is_truthy(refused.CPU_MIGRATIONS and not refused.PAGE_FAULTS)
+   end)
+end)

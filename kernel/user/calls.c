@@ -130,12 +130,11 @@ static int no_pointer(const char *what)
 	return pfm_result(pfm_refuse(-EFAULT, "%s is NULL", what));
 }
 
-int pfm_create_context_uuid(pfarg_ctx_t *ctx, void *fmt_arg, size_t arg_size)
+static int create_by_uuid(pfarg_ctx_t *ctx, const char *unused, void *fmt_arg, size_t arg_size)
 {
 	struct pfm_buffer_fmt *fmt = NULL;
 
-	if (!ctx)
-		return no_pointer("the context");
+	(void)unused;
 	if (pfm_linux_is(pfm_current_machine()))
 		return pfm_linux_create(ctx, NULL, fmt_arg, arg_size);
 	have_formats();
@@ -147,12 +146,10 @@ int pfm_create_context_uuid(pfarg_ctx_t *ctx, void *fmt_arg, size_t arg_size)
 	return create(ctx, fmt, fmt_arg, arg_size);
 }
 
-int pfm_create_context_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size)
+static int create_by_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size)
 {
 	struct pfm_buffer_fmt *fmt = NULL;
 
-	if (!ctx)
-		return no_pointer("the context");
 	if (!pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id)))
 		return pfm_result(pfm_refuse(-EINVAL, "reserved fields must be 0"));
 	if (pfm_linux_is(pfm_current_machine()))
@@ -165,6 +162,39 @@ int pfm_create_context_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_ar
 						     fmt_name));
 	}
 	return create(ctx, fmt, fmt_arg, arg_size);
+}
+
+/* PFM_FL_ANY_CPU is not in source of 2.x: who runs such a program can ask for it. */
+static uint32_t environment_flags(const pfarg_ctx_t *ctx)
+{
+	const char *any_cpu = getenv("LPFM_ANY_CPU");
+
+	return ctx->ctx_flags & PFM_FL_SYSTEM_WIDE && any_cpu && !strcmp(any_cpu, "1") ? PFM_FL_ANY_CPU : 0;
+}
+
+static int create_as_asked(int (*create)(pfarg_ctx_t *, const char *, void *, size_t), pfarg_ctx_t *ctx,
+			   const char *fmt_name, void *fmt_arg, size_t arg_size)
+{
+	uint32_t flags;
+	int fd;
+
+	if (!ctx)
+		return no_pointer("the context");
+	flags = ctx->ctx_flags;
+	ctx->ctx_flags |= environment_flags(ctx);
+	fd = create(ctx, fmt_name, fmt_arg, arg_size);
+	ctx->ctx_flags = flags;
+	return fd;
+}
+
+int pfm_create_context_uuid(pfarg_ctx_t *ctx, void *fmt_arg, size_t arg_size)
+{
+	return create_as_asked(create_by_uuid, ctx, NULL, fmt_arg, arg_size);
+}
+
+int pfm_create_context_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size)
+{
+	return create_as_asked(create_by_name, ctx, fmt_name, fmt_arg, arg_size);
 }
 
 /* Of the four arguments of 2.x, for who takes its address or looks for the name. */
@@ -378,12 +408,13 @@ void pfm_put_format(pfm_buffer_fmt_t *fmt)
 
 /* --- for perfmonctl() ----------------------------------------------------------------------- */
 
-int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg)
+static int create_06(pfarg_ctx_t *ctx, const char *unused, void *fmt_arg, size_t no_size)
 {
 	struct pfm_buffer_fmt *fmt = NULL;
 
+	(void)unused;
 	if (pfm_linux_is(pfm_current_machine()))
-		return pfm_linux_create(ctx, NULL, fmt_arg, SIZE_MAX);
+		return pfm_linux_create(ctx, NULL, fmt_arg, no_size);
 	have_formats();
 	if (!pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id))) {
 		fmt = pfm_fmt_get_uuid(ctx->ctx_smpl_buf_id);
@@ -391,6 +422,11 @@ int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg)
 			return pfm_result(pfm_refuse(-EINVAL, "no sampling format has this UUID"));
 	}
 	return create_with(ctx, fmt, fmt_arg, true);
+}
+
+int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg)
+{
+	return create_as_asked(create_06, ctx, NULL, fmt_arg, SIZE_MAX);
 }
 
 const struct pfm_pmu *pfm_pmu_of(int fd)

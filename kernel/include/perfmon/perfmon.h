@@ -48,7 +48,7 @@ typedef unsigned char pfm_uuid_t[16];
 #define PFM_FL_NOTIFY_BLOCK	0x01U	/* the monitored thread stops until pfm_restart() */
 #define PFM_FL_SYSTEM_WIDE	0x02U	/* monitors a CPU, not a thread */
 #define PFM_FL_SMPL_FMT		0x04U	/* v3 spelling of "a format is given"; accepted, not needed */
-#define PFM_FL_ANY_CPU		0x08U	/* own: system-wide commands are accepted on every CPU */
+#define PFM_FL_ANY_CPU		0x08U	/* own: system-wide: commands from every CPU, for every CPU */
 #define PFM_FL_MAP_SETS		0x10U	/* 2.2: PMD values of each set can be mapped; refused, see limits */
 #define PFM_FL_OVFL_NO_MSG	0x80U	/* notification by signal alone */
 #define PFM_ITA_FL_INSECURE	0x10000U	/* 5.4.1 */
@@ -275,7 +275,7 @@ typedef int os_err_t;	/* what calls return, in the words of libpfm 3 */
  * pfm_create_context(ctx, fmt_arg, arg_size): format by UUID in the context (2.2), or
  * pfm_create_context(ctx, fmt_name, fmt_arg, arg_size): format by name, NULL for none (2.3 and later).
  * Returns the descriptor, which is also stored in ctx_fd. Specification 3.1.1. Its address is that of the
- * second.
+ * second. With LPFM_ANY_CPU=1 in the environment system-wide contexts have PFM_FL_ANY_CPU without being asked.
  */
 int pfm_create_context_uuid(pfarg_ctx_t *ctx, void *fmt_arg, size_t arg_size);
 int pfm_create_context_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size);
