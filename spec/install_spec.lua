@@ -119,7 +119,8 @@ describe("an installed lpfm", function()
       end
 
       local function counts(program)
-         local out = must(("cd / && LPFM_MACHINE=%s LD_PRELOAD= %s %s self"):format(require "support.real", CLEAN, program))
+         local machine = require "support.real"
+         local out = must(("cd / && LPFM_MACHINE=%s LD_PRELOAD= %s %s self"):format(machine, CLEAN, program))
          assert.is_true(tonumber(out:match("^counted (%d+)\n$")) >= 1000, out)
       end
 
@@ -144,7 +145,8 @@ describe("an installed lpfm", function()
 
       it("to dlopen() and dlsym(), with all events of libpfm4", function()
          local program = root .. "/by_name"
-         must(("%s -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -o %s spec/c/old_by_name.c -ldl"):format(gcc, program))
+         must(("%s -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -o %s spec/c/old_by_name.c -ldl"):format(gcc,
+            program))
          local here = lpfm.events(nil, { pmu = "p6" })
          for _, file in ipairs { "libpfm.so", "libpfm.so.3" } do
             assert.are.equal(("libpfm 3.10, %d events of p6, L2_RQSTS is 0x2e\n"):format(#here),

@@ -35,7 +35,8 @@ static void die(const char *what)
 static void touch(long pages)
 {
 	long size = sysconf(_SC_PAGESIZE);
-	volatile char *p = mmap(NULL, (size_t)(pages * size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	volatile char *p = mmap(NULL, (size_t)(pages * size), PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED)
 		die("mmap");

@@ -10,7 +10,7 @@
 
 #ifdef PERFMON_PERFMON_H
 #ifndef PFM06_INTERNAL
-#error "perfmonctl.h and perfmon.h use the same names for different structures: include one of them, before perfmon_dfl_smpl.h"
+#error "perfmonctl.h and perfmon.h have the same names for other structures: one of them, before perfmon_dfl_smpl.h"
 #endif
 #endif
 
