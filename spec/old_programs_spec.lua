@@ -155,3 +155,14 @@ describe("libpfm 3 without a hardware PMU", function()
       assert.is_truthy(refused.CPU_MIGRATIONS and not refused.PAGE_FAULTS)
    end)
 end)
+
+describe("libpfm 3's headers of x86 models", function()
+   it("say of an event's counter what its modifiers say by name: threshold, inversion, edge", function()
+      local known = {}
+      for _, pmu in ipairs(lpfm.pmus()) do known[pmu.name] = true end
+      if not (known.core and known.amd64_k8_revg and known.skl) then
+         return pending("libpfm4 has the tables of x86 on x86 alone")
+      end
+      run(c.compile("old_models", "-lpfmlib"), real)
+   end)
+end)

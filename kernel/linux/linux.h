@@ -68,7 +68,7 @@ struct lx_context {
 	struct mutex		lock;		/* around every command */
 	struct pfm_context	*ctx;		/* NULL: closed */
 	struct pid_namespace	*ns;		/* of the creator: ids are told as it sees them */
-	bool			by_06;		/* made by perfmonctl(): its buffer is mapped as 3.5.4 has it */
+	bool			by_06;		/* made by perfmonctl(): mapped as 3.5.4 has it */
 	bool			kernel_ips;	/* the creator may see addresses of the kernel */
 
 	u64			vector[4 * sizeof(pfarg_pmd_t) / 8];	/* of the call in progress */
