@@ -63,14 +63,15 @@ describe("A program of 2.x and libpfm 3 on a real machine", function()
 
    local function counted(name)
       local n = tonumber(kind(name):match("^counted (%d+)\n$"))
-      assert.is_true(n >= 1000 and n <= 1100, name .. ": " .. n)
+      assert.is_true(n >= 1000 and n <= 1300, name .. ": " .. n) -- the pages, and few of the program's own
    end
 
    it("monitors itself", function() counted("self") end)
    it("monitors another task", function() counted("task") end)
 
    it("samples another task", function()
-      assert.are.equal("samples 10\n", kind("sampling"))
+      local n = tonumber(kind("sampling"):match("^samples (%d+)\n$"))
+      assert.is_true(n >= 10 and n <= 13, n) -- one every 100 pages
    end)
 
    it("multiplexes event sets", function()
