@@ -36,7 +36,7 @@ export CI
 BUILD_DEPS := gcc libc6-dev pkg-config luajit libluajit-5.1-dev lua5.1 liblua5.1-0-dev libreadline-dev \
 	libdw-dev libpfm4-dev lua-argparse lua-cjson lua-posix lua-inspect lua-ldoc
 CHECK_DEPS := lua-busted tmux util-linux procps luarocks sqlite3 gnuplot-nox
-LINT_DEPS  := lua-check clang
+LINT_DEPS  := lua-check clang sparse linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
 BENCH_DEPS := linux-perf
 
 , := ,
@@ -59,7 +59,7 @@ help:
 	@echo 'make repl            build and start the prompt'
 	@echo 'make check           build, and run all tests under LuaJIT and PUC Lua 5.1'
 	@echo 'make                 this text;  make all: build only'
-	@echo 'make lint            warnings of gcc and clang, luacheck, house style'
+	@echo 'make lint            warnings of gcc and clang, sparse, checkpatch, luacheck, house style'
 	@echo 'make bench           costs, as ratios measured in one run'
 	@echo 'make doc             the reference, as pages'
 	@echo 'make install         program, module, scripts, libraries, headers, completion'
@@ -69,6 +69,7 @@ help:
 	@echo 'make dkms            the same by DKMS, for each kernel that comes'
 	@echo 'make vm              a prompt in an emulated arm64 machine that runs perfmon.ko'
 	@echo 'make check-vm        the tests of perfmon.ko there'
+	@echo 'make check-debug     perfmon.ko on kernels that check: memory, locks, leaks, injected faults (FULL=1: races, real time)'
 	@echo 'make clean           remove build/'
 	@echo
 	@echo 'LUA=luajit|lua5.1    interpreter of build/lpfm (now $(LUA))'
@@ -231,6 +232,7 @@ endif
 # --- perfmon.ko and the machine to try it in; loads and the fuzzer ------------------------------
 
 -include kernel/linux/build.mk
+-include spec/vm/build.mk
 -include spec/fuzz/build.mk
 
 clean:

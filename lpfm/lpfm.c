@@ -6,7 +6,7 @@
 perfmon2 from Lua: contexts, registers, event sets, messages, sampling buffers.
 
 Fields have the names of the interface's structures without their prefix. 64-bit values are numbers,
-read as signed, while that is exact, else @{lpfm.u64} objects. Flags are names, numbers, or lists of
+read as signed, while that is exact, else `lpfm.u64` objects. Flags are names, numbers, or lists of
 both. Calls that fail return nil, a message and errno; misuse raises.
 
 @module lpfm
@@ -55,7 +55,7 @@ static void merge(lua_State *L)
 }
 
 /***
-What there is to know about a name, a function, an object or a module; a word finds what mentions it.
+Explains a name, a function, an object or a module; a word finds the functions that mention it.
 @function lpfm.help
 @param[opt] what a string ("ctx:read_pmds", "pfm.count", "sampling") or a value of this module; without,
 the modules are listed

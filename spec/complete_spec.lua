@@ -2,6 +2,7 @@
 -- What Tab offers, wherever a name can stand; and that everything there is to name is described.
 
 local c = require "support.c"
+local commands = require "repl.command"
 local dot_commands = require "repl.prompt.dot_commands"
 local complete = require "repl.prompt.complete"
 local help = require "repl.prompt.help"
@@ -159,6 +160,19 @@ describe("completion", function()
    end)
 end)
 
+-- Runs in a program of its own: an installed journal stays.
+local function in_program(text)
+   local build = os.getenv("LPFM_BUILD") or "build"
+   local path = os.tmpname()
+   local file = assert(io.open(path, "w"))
+   file:write('local journal = require "repl.prompt.journal"\njournal.install()\n', text)
+   file:close()
+   local out, status = c.sh(("%s/%s/lpfm %s"):format(build, os.getenv("LPFM_LUA") or "luajit", path))
+   os.remove(path)
+   assert.equal(0, status, out)
+   return out
+end
+
 describe("the texts of help", function()
    it("describe every function of lpfm, and every method of contexts, buffers and vectors", function()
       local function described(name) return reference.entry(name) or doc.text(name) end
@@ -200,6 +214,36 @@ describe("the texts of help", function()
       end
    end)
 
+   it("find every public function, and every function of the prompt by name and by value", function()
+      for _, name in ipairs(doc.names()) do assert.falsy(help.text(name):find("no help on", 1, true), name) end
+      local functions = {}
+      for _, row in ipairs(commands.rows) do
+         if row.call then functions[#functions + 1] = row.name end
+         assert.truthy(help.text(row.name):find(row.name, 1, true), row.name)
+      end
+      assert.is_true(#functions > 5)
+      local out = in_program([=[
+      require("repl.prompt.globals").provide()
+      local text = require("repl.prompt.help").text
+      for _, name in ipairs { "]=] .. table.concat(functions, '", "') .. [=[", "watch", "job", "quit" } do
+         print((text(_G[name]):match("^[^\n]*\n[^\n]*"):gsub("\n", " ")))
+      end
+      ]=])
+      for _, name in ipairs(functions) do
+         assert.truthy(("\n" .. out):find("\n" .. name .. "[({][^\n]* [%u][^\n]*%."), name .. "\n" .. out)
+      end
+      assert.truthy(help.text("top"):find("Usage: lpfm top", 1, true))
+   end)
+
+   it("fill lines once, to the width that is asked for", function()
+      for _, name in ipairs(reference.topics()) do
+         for line in help.text(name, 72):gmatch("[^\n]+") do
+            assert(#line <= 72 or line:find("^   "), line)
+         end
+      end
+      assert.truthy(help.text("start-up", 72):find("^When[^\n]* runs\n%$XDG_CONFIG_HOME"))
+   end)
+
    it("answer to anything", function()
       for _, what in ipairs { "stat", "ctx.read_pmds", "c:load", "lpfm.create", "page-faults", "PMC66", "pmd 65",
          "EBUSY", "SYSTEM_WIDE", "long_reset", "pfm.count", "pfm.count.run", "cycles", "nosuch", "", "?", ".",
@@ -235,19 +279,6 @@ describe("tokens", function()
       end
    end)
 end)
-
--- Runs in a program of its own: an installed journal stays.
-local function in_program(text)
-   local build = os.getenv("LPFM_BUILD") or "build"
-   local path = os.tmpname()
-   local file = assert(io.open(path, "w"))
-   file:write('local journal = require "repl.prompt.journal"\njournal.install()\n', text)
-   file:close()
-   local out, status = c.sh(("%s/%s/lpfm %s"):format(build, os.getenv("LPFM_LUA") or "luajit", path))
-   os.remove(path)
-   assert.equal(0, status, out)
-   return out
-end
 
 describe("the journal", function()
    it("knows what contexts were told, as far as the calls did it", function()

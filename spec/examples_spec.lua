@@ -33,14 +33,14 @@ teardown(function() c.sh("rm -rf " .. scratch) end)
 
 describe("an example", function()
    it("is at most 20 lines, and says how to run it", function()
-      local names, n = c.sh("ls scripts/examples"), 0
+      local names, n = c.sh("cd scripts/examples && ls *.lua"), 0
       for name in names:gmatch("[^\n]+") do
          local text = read("scripts/examples/" .. name)
          assert.is_true(select(2, text:gsub("\n", "")) <= 20, name .. " is too long")
          assert.truthy(text:match("^[^\n]*\n([^\n]*)"):find("lpfm [%w ]*" .. name), name)
          n = n + 1
       end
-      assert.equal(10, n)
+      assert.equal(11, n)
    end)
 end)
 
@@ -106,6 +106,14 @@ describe("examples that sample", function()
       assert.truthy((c.sh(line:format(program, file, "30"))):find("^1 pauses\n"))
    end)
 
+   it("flamegraph.lua draws a command, or a lab", function()
+      local picture = scratch .. "/flame.svg"
+      output(("flamegraph.lua %s %s 200"):format(picture, inlined))
+      assert.truthy(read(picture):find(">outer<", 1, true))
+      output("flamegraph.lua " .. picture)
+      assert.truthy(read(picture):find("sim_cursor_move", 1, true))
+   end)
+
    it("cpus.lua draws all CPUs", function()
       local out = output(("cpus.lua 0.5 %s/cpus.svg"):format(scratch))
       assert.truthy(out:find("^all CPUs: cpu%-clock, CPUs busy\n"), out)
@@ -114,5 +122,39 @@ describe("examples that sample", function()
 
    it("misses.lua samples a simulated program: three misses here for one there", function()
       assert.truthy(output("misses.lua"):find("^samples of L2 misses\n0x1000 [^\n]* 147\n0x1020 [^\n]* 428\n$"))
+   end)
+end)
+
+describe("the README", function()
+   local text = read("README.md")
+
+   it("has Lua that runs, block after block", function()
+      local code, blocks = { "local lpfm\n" }, 0
+      for block in text:gmatch("```lua\n(.-)```") do
+         local needs_ffi = block:find("pfm.ffi", 1, true)
+         code[#code + 1] = ("do %s\n%s end\n"):format(needs_ffi and "if not jit then return end" or "",
+            (block:gsub("^local lpfm = ", "lpfm = ")))
+         blocks = blocks + 1
+      end
+      assert.is_true(blocks > 5)
+      local path = scratch .. "/readme.lua"
+      local file = assert(io.open(path, "w"))
+      file:write(table.concat(code))
+      file:close()
+      local out, status = c.sh(program .. " " .. path)
+      assert.equal(0, status, out)
+   end)
+
+   it("names only files, commands and targets that there are", function()
+      for path in text:gmatch("%f[%w]([%w_]+/[%w_./-]*%w)%f[^%w_/.]") do
+         local first = path:match("^%w+")
+         if first == "spec" or first == "scripts" or first == "kernel" or first == "lpfm" or first == "repl" then
+            local found = io.open(path) or io.open((path:gsub("/$", "")))
+            assert(found, path):close()
+         end
+      end
+      for name in text:gmatch("\n    build/lpfm (%a+)") do
+         assert.equal(0, select(2, c.sh(program .. " help " .. name)), name)
+      end
    end)
 end)

@@ -18,28 +18,39 @@ local function is_public(name)
    return name:find("^lpfm") ~= nil or name:find("^pfm%.[%w_]+$") ~= nil
 end
 
--- Their examples are typed at the prompt, which has specs of its own; LuaJIT has its ffi.
-local elsewhere = {
-   ["pfm.ffi"] = not rawget(_G, "jit"), ["pfm.ffi.samples"] = true }
+-- Only LuaJIT has an ffi; the examples of its buffers are those of pfm.ffi.
+local elsewhere = { ["pfm.ffi"] = not rawget(_G, "jit"), ["pfm.ffi.samples"] = true }
 
--- Modules are at hand under their last names, and what the prompt has.
+-- What the prompt calls by this name.
+local function of_prompt(name)
+   for _, item in ipairs(doc.all()) do
+      local module, own = item.name:match("^(.*)%.([%w_]+)$")
+      if item.prompt == name then return require(module)[own] end
+   end
+end
+
+-- What the prompt has; public modules are at hand under their last names. Private ones are required, but in their own
+-- examples.
 local environment = setmetatable({}, { __index = function(_, name)
    if _G[name] ~= nil then return _G[name] end
-   if commands.rows[name] then return commands.module(name).call end
+   local function_of_prompt = of_prompt(name)
+   if function_of_prompt then return function_of_prompt end
    for _, prefix in ipairs { "pfm.", "", "lpfm." } do
       local ok, module = pcall(require, prefix .. name)
       if ok then return module end
    end
-   for _, module in ipairs(reference) do
-      if module.name:match("[%w_]+$") == name then return require(module.name) end
-   end
 end })
 
+environment.print = function() end
+
 -- An example is a chunk, or an expression.
-local function load_example(text, name)
+local function load_example(text, name, module)
    local code = loadstring("return " .. text, "=" .. name) or assert(loadstring(text, "=" .. name))
-   environment.print = function() end
-   return setfenv(code, environment)
+   local own = module.private and module.name:match("[%w_]+$")
+   return setfenv(code, setmetatable({}, { __index = function(_, key)
+      local found = environment[key]
+      return found == nil and key == own and require(module.name) or found
+   end }))
 end
 
 -- In a folder of their own, with a recording in it.
@@ -56,7 +67,7 @@ describe("the example of", function()
       folder = assert(stdlib.mkdtemp("/tmp/reference.XXXXXX"))
       assert(unistd.chdir(folder))
       assert(lpfm.machine("perf"))
-      require("repl.command.record").call("ls -lR /etc >/dev/null 2>&1")
+      require("repl.command.record").call { command = { "sh", "-c", "ls -lR /etc >/dev/null 2>&1" }, period = 1e5 }
    end)
    before_each(function() assert(lpfm.machine("perf")) end)
    teardown(function()
@@ -70,7 +81,7 @@ describe("the example of", function()
       for _, item in ipairs(module.items) do
          for _, usage in ipairs(elsewhere[module.name] and {} or item.usages) do
             it(item.name .. " runs", function()
-               load_example(usage, item.name)()
+               load_example(usage, item.name, module)()
             end)
          end
       end
@@ -143,6 +154,28 @@ describe("lpfm.help", function()
       ctx:close()
    end)
 
+   it("lists public modules, and finds words in them; private ones answer to their full names", function()
+      assert.truthy(lpfm.help():find("^Modules:\n   lpfm .*\nObjects:\n   buffer "))
+      assert.falsy(lpfm.help():find("repl.", 1, true))
+      assert.falsy(lpfm.help():find("pfm.analyze.columns", 1, true))
+      assert.truthy(lpfm.help():find("pfm.analyze ", 1, true))
+      assert.falsy(lpfm.help("of the"):find("repl.", 1, true))
+      assert.truthy(lpfm.help("pfm.analyze.columns.span"):find("pfm.analyze.span", 1, true))
+   end)
+
+   it("shows the fields of tables, those of another function by name, lists line by line", function()
+      assert.truthy(lpfm.help("lpfm.create"):find("\n      buf_size +int: bytes of its buffer %(65536%)\n"))
+      assert.truthy(lpfm.help("pfm.count.prepare"):find("\n      events, interval,", 1, true))
+      assert.truthy(lpfm.help("lpfm.machine"):find("\n      hw_counters number of hardware counters\n", 1, true))
+      assert.truthy(lpfm.help("lpfm.register_format"):find("\n   - init(self): ", 1, true))
+   end)
+
+   it("fills lines to the width that is asked for", function()
+      for line in doc.text("lpfm.register_format", 60):gmatch("[^\n]+") do
+         assert(#line <= 60 or line:find("^      "), line)
+      end
+   end)
+
    it("lists all modules, finds words, and has a guess for a slip", function()
       assert.truthy(lpfm.help():find("pfm.count", 1, true))
       assert.truthy(lpfm.help("sampling buffer"):find("context:buffer", 1, true))
@@ -167,6 +200,10 @@ describe("lpfm(1)", function()
       pipe:close()
       return (text:gsub("\\%-", "-"))
    end
+
+   it("has no escapes of its source in its text", function()
+      assert.falsy(page():find("\\e", 1, true))
+   end)
 
    it("tells of every command, option and variable", function()
       local text = page()

@@ -11,7 +11,10 @@ local INTEL_RULES = { -- PMC, what is programmed
    { "0x0181003c", "0x0191003c", "inverted by the user: as it is" },
    { "0x9003c", "0x91003c", "PC is the kernel's" },
    { "0x0", "0x900000", "nothing" },
-   { "0x30001412e", "0x30091412e", "the bits of transactions stay" },
+   { "0x10001412e", "0x10091412e", "in transactions" },
+   { "0x20001412e", "0x91412e", "what cannot interrupt is never programmed" },
+   { "0x2100c0", "0xb100c0", "the other thread, too: whether one may is asked before" },
+   { "0x4000100c0", "0x9100c0", "PEBS's own bit is not ours" },
 }
 local AMD_RULES = {
    { "0x10076", "0x110076", "cycles" },

@@ -13,8 +13,8 @@ static int check_flags(struct pfm_machine *m, uint32_t flags, bool has_fmt)
 	uint32_t unknown = flags & ~(GENERIC_FLAGS | m->ops->ctx_flags);
 
 	if (unknown & PFM_FL_MAP_SETS)
-		return pfm_refuse(-EINVAL, "MAP_SETS: the PMDs of a set cannot be mapped on machine %s, "
-				  "pfm_read_pmds() reads them", m->ops->name);
+		return pfm_refuse(-EINVAL, "MAP_SETS: no PMDs are mapped on machine %s, pfm_read_pmds() reads them",
+				  m->ops->name);
 	if (unknown)
 		return pfm_refuse(-EINVAL, "unknown ctx_flags %#x", unknown);
 	if ((flags & PFM_FL_NOTIFY_BLOCK) && (flags & PFM_FL_SYSTEM_WIDE))

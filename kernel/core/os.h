@@ -14,6 +14,11 @@
 
 #include "pfm_os_types.h"
 
+/*
+ * pfm_os_types.h has besides pfm_os_index(i, n): i, which is below n, of a caller who is not trusted. Where a processor
+ * guesses that it were below n when it is not, it is below n all the same (Spectre v1).
+ */
+
 /* Zeroed memory, or NULL. May sleep; never called from an overflow or with a machine's locks held. */
 void *pfm_os_alloc(size_t size);
 void pfm_os_free(void *p);		/* NULL is fine */

@@ -186,11 +186,10 @@ static void block_target(struct pfm_context *ctx)
 /* A notification that finds the queue full is lost; monitoring is held, as if it had come. */
 static void notify(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where)
 {
-	if (ctx->flags & PFM_FL_OVFL_NO_MSG) {
+	if (ctx->flags & PFM_FL_OVFL_NO_MSG)
 		pfm_ops(ctx)->signal(ctx);
-	} else if (pfm_post_overflow(ctx, ovfl, where) && pfm_counting(ctx)) {
+	else if (pfm_post_overflow(ctx, ovfl, where) && pfm_counting(ctx))
 		pfm_mask(ctx);
-	}
 }
 
 static void judge(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_where *where,

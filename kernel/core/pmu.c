@@ -8,8 +8,12 @@ static const struct pfm_reg *find(const struct pfm_reg *regs, unsigned int n, un
 {
 	unsigned int lo = 0, hi = n;
 
-	if (num < n && regs[pfm_os_index(num, n)].num == num)	/* most tables begin with 0, 1, 2, ... */
-		return &regs[pfm_os_index(num, n)];
+	if (num < n) {		/* most tables begin with 0, 1, 2, ... */
+		const struct pfm_reg *reg = &regs[pfm_os_index(num, n)];
+
+		if (reg->num == num)
+			return reg;
+	}
 	while (lo < hi) {
 		unsigned int mid = (lo + hi) / 2;
 

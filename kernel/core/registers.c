@@ -358,7 +358,8 @@ static int check_read(struct pfm_context *ctx, pfarg_pmd_t *req)
 	if (!is_number(&req->reg_num, PFM_MAX_PMDS) ||
 	    (!pfm_set_pmd(set, req->reg_num) && !pfm_pmu_pmd(ctx->pmu, req->reg_num)))
 		return not_available(&req->reg_flags, "PMD", req->reg_num);
-	return check_word(&req->reg_flags, PMD_WRITE_FLAGS | PFM_REGFL_READ_RESET,	/* 2.x: what was written may be read back */
+	/* 2.x: what was written may be read back */
+	return check_word(&req->reg_flags, PMD_WRITE_FLAGS | PFM_REGFL_READ_RESET,
 			  pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
 }
 

@@ -33,13 +33,12 @@ static inline int run(struct pfm_context *ctx, int (*fn)(struct pfm_context *, v
 	struct lx_context *lx = lx_of(ctx);
 	int ret;
 
-	lx_keep_nmi_out(lx);
+	lx_enter(lx);
 	/* an interrupt that is pending now came before the command */
-	if (lx->running && (lx->kernel_level || lx_arch_pending()))
+	if (lx->running && (lx->kernel_level || (lx->hw && lx_arch_pending())))
 		lx_settle(lx, user_regs(lx));
 	ret = fn(ctx, arg);
-	if (lx_let_nmi_in(lx))
-		lx_settle(lx, user_regs(lx));
+	lx_leave(lx, user_regs(lx));
 	return ret;
 }
 
@@ -70,19 +69,24 @@ static void run_there(void *arg)
 	lx_refuse_for(0);
 }
 
-static void lock_perf(struct lx_context *lx)
+/* Of the lock that there may be besides, sparse is told nothing: it cannot follow an if. */
+static void lock_perf(struct lx_context *lx) __acquires(&lx->perf[0]->lock)
 {
 	local_irq_disable();
-	if (lx->perf[1])
+	if (lx->perf[1]) {
 		raw_spin_lock(&lx->perf[1]->lock);
+		__release(&lx->perf[1]->lock);
+	}
 	raw_spin_lock_nested(&lx->perf[0]->lock, SINGLE_DEPTH_NESTING);
 }
 
-static void unlock_perf(struct lx_context *lx)
+static void unlock_perf(struct lx_context *lx) __releases(&lx->perf[0]->lock)
 {
 	raw_spin_unlock(&lx->perf[0]->lock);
-	if (lx->perf[1])
+	if (lx->perf[1]) {
+		__acquire(&lx->perf[1]->lock);
 		raw_spin_unlock(&lx->perf[1]->lock);
+	}
 	local_irq_enable();
 }
 

@@ -28,6 +28,7 @@ RELEASE  = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/genera
 module-install: module
 	$(KMAKE) $(SIGN) INSTALL_MOD_PATH=$(DESTDIR) modules_install
 	depmod -b $(DESTDIR)/ $(RELEASE)
+	kernel/linux/device/access install $(DESTDIR)
 
 # Its source where DKMS looks for it; built, and installed, for the running kernel and those that come.
 DKMS_SRC := $(DESTDIR)/usr/src/perfmon-$(VERSION)

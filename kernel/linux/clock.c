@@ -18,10 +18,9 @@ static void on_timeout(struct perf_event *event, struct perf_sample_data *data, 
 	struct lx_context *lx = event->overflow_handler_context;
 	unsigned long flags;
 
-	event->hw.interrupts = 0;
 	local_irq_save(flags);
 	if (lx->armed && !lx->busy) {
-		lx_keep_nmi_out(lx);
+		lx_enter(lx);
 		lx->firing = event;
 		lx->armed = false;
 		event->hw.sample_period = LX_FAR;
@@ -29,9 +28,8 @@ static void on_timeout(struct perf_event *event, struct perf_sample_data *data, 
 		lx_settle(lx, regs);
 		if (!lx->armed)
 			pfm_set_timeout(lx->ctx);
+		lx_leave(lx, regs);
 		lx->firing = NULL;
-		if (lx_let_nmi_in(lx))
-			lx_settle(lx, regs);
 		lx_end_service(lx, true);
 	}
 	local_irq_restore(flags);
@@ -119,7 +117,7 @@ static void set_late_ones(struct irq_work *work)
 
 void lx_clock_init_context(struct lx_context *lx)
 {
-	init_irq_work(&lx->late_work, set_late_ones);
+	lx->late_work = IRQ_WORK_INIT_HARD(set_late_ones);
 }
 
 void lx_clock_settle(struct lx_context *lx)

@@ -23,6 +23,33 @@ static inline void pfm_vm_flags(struct vm_area_struct *vma, unsigned long set, u
 #endif
 }
 
+/* 6.15: how often this CPU's PMU was disabled stands beside the events that are on it. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
+#define pfm_pmu_disable_count(pmu)	(*this_cpu_ptr((pmu)->pmu_disable_count))
+#else
+#define pfm_pmu_disable_count(pmu)	((*this_cpu_ptr((pmu)->cpu_pmu_context))->pmu_disable_count)
+#endif
+
+/* As perf_pmu_disable() and perf_pmu_enable(), which modules cannot call: this CPU's PMU counts nothing. */
+static inline void pfm_perf_pmu_disable(struct pmu *pmu)
+{
+	if (!pfm_pmu_disable_count(pmu)++)
+		pmu->pmu_disable(pmu);
+}
+
+static inline void pfm_perf_pmu_enable(struct pmu *pmu)
+{
+	if (!--pfm_pmu_disable_count(pmu))
+		pmu->pmu_enable(pmu);
+}
+
+/* 6.16: another name for reading a counter of x86. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#define pfm_rdpmc(index, value)	rdpmcl(index, value)
+#else
+#define pfm_rdpmc(index, value)	((value) = rdpmc(index))
+#endif
+
 /* What a perf context says the time is, of a target that runs here. */
 static inline u64 pfm_perf_time(const struct perf_event_context *perf)
 {
@@ -32,14 +59,19 @@ static inline u64 pfm_perf_time(const struct perf_event_context *perf)
 /* 6.2: perf keeps its groups by PMU, which group.c has not been tried with: events stay on their own. */
 #define PFM_KNOWS_GROUPS	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0))
 
-/* 6.12: arm64's cycle counter has the index of its bit in PMCNTENSET_EL0; counters are a bitmap. */
+/*
+ * 6.12: arm64's cycle counter has the index of its bit in PMCNTENSET_EL0; counters are a bitmap; from Armv9.4 on
+ * there may be one for instructions alone.
+ */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #define PFM_ARM_CYCLE_IDX	0
 #define PFM_ARM_FIRST_IDX	1
+#define PFM_ARM_INSTR_IDX	-1
 #define pfm_arm_counters(pmu)	((pmu)->num_events - 1)
 #else
 #define PFM_ARM_CYCLE_IDX	31
 #define PFM_ARM_FIRST_IDX	0
+#define PFM_ARM_INSTR_IDX	32
 #define pfm_arm_counters(pmu)	(bitmap_weight((pmu)->cntr_mask, 31))
 #endif
 

@@ -85,8 +85,10 @@ int lx_counter_need(struct lx_context *lx, u16 num)
 	}
 	c->event = event;
 	lx_note_event(lx, event);
-	if (c->kind == LX_HW)
+	if (c->kind == LX_HW) {
+		lx->pmu = event->pmu;
 		join_others(lx, event);
+	}
 	/* from here on it is seen in PMU context, though it is not live yet */
 	smp_store_release(&lx->slot[num], lx->num_counters);
 	lx->num_counters++;
@@ -98,6 +100,7 @@ void lx_counters_free(struct lx_context *lx)
 	while (lx->num_counters)
 		perf_event_release_kernel(lx->counters[--lx->num_counters].event);
 	memset(lx->slot, LX_NO_COUNTER, sizeof(lx->slot));
+	lx->pmu = NULL;
 }
 
 /* --- one counter, in PMU context ------------------------------------------------------------ */
@@ -122,13 +125,21 @@ static void stop(struct lx_counter *c)
 		event->pmu->stop(event, PERF_EF_UPDATE);
 }
 
+/* perf finds no place for it, ever again: where others take the PMU for good, it gives up what it pinned. */
+static noinline u64 count_away(struct lx_counter *c)
+{
+	if (READ_ONCE(c->event->group_leader->state) == PERF_EVENT_STATE_ERROR)
+		c->lx->starved = true;
+	return local64_read(&c->event->count);
+}
+
 /* All events so far. */
 static __always_inline u64 count_of(struct lx_counter *c)
 {
 	struct perf_event *event = c->event;
 
 	if (!lx_on_cpu(event))
-		return local64_read(&event->count);
+		return count_away(c);
 	if (c->kind == LX_HW)
 		return lx_arch_count(event);
 	if (c->kind == LX_CLOCK)
@@ -147,11 +158,13 @@ static __always_inline void fold(struct lx_counter *c, struct pfm_pmd *pmd)
 }
 
 /* Events until the value passes 2^64, as perf's period. */
-static s64 period_of(u64 value)
+static s64 period_of(const struct lx_counter *c, u64 value)
 {
 	u64 period = -value;
 
-	return period && period < LX_FAR ? period : LX_FAR;
+	if (!period || period >= LX_FAR)
+		return LX_FAR;
+	return c->kind == LX_HW && period < LX_SHORTEST ? LX_SHORTEST : period;
 }
 
 /*
@@ -176,19 +189,30 @@ static void start(struct lx_counter *c)
 {
 	struct perf_event *event = c->event;
 
-	if (!lx_on_cpu(event) || c->kind == LX_CLOCK || throttled(c))
+	if (!lx_on_cpu(event) || c->kind == LX_CLOCK)
 		return;
-	if (stopped(event))
+	if (throttled(c))
+		lx_arch_reload_throttled(event);
+	else if (stopped(event))
 		event->pmu->start(event, PERF_EF_RELOAD);
-	else if (c->kind == LX_HW)
-		lx_arch_restart(event);
+}
+
+/* perf's own count must be up to date before it is told another period. */
+static void update(struct lx_counter *c)
+{
+	struct perf_event *event = c->event;
+
+	if (c->kind == LX_HW && !throttled(c))
+		stop(c);	/* an NMI may confuse an update of what runs */
+	else if (lx_on_cpu(event) && (c->kind == LX_CLOCK || !stopped(event)))
+		event->pmu->read(event);
 }
 
 /* With its enable bit, which is the caller's to set; 0: it is under way, or perf's to start. */
 static inline u64 load(struct lx_counter *c, u64 value)
 {
 	struct perf_event *event = c->event;
-	s64 period = period_of(value);
+	s64 period = period_of(c, value);
 	u64 bit = c->kind == LX_HW ? lx_arch_bit(event) : 0;
 
 	c->loaded = true;
@@ -198,9 +222,7 @@ static inline u64 load(struct lx_counter *c, u64 value)
 		c->seen = local64_read(&event->count);
 		return bit;
 	}
-	/* perf's own count must be up to date before it is told another period */
-	if (lx_on_cpu(event) && (c->kind == LX_CLOCK || !stopped(event)))
-		event->pmu->read(event);
+	update(c);
 	c->seen = local64_read(&event->count);
 	set_period(c, period);
 	start(c);
@@ -317,6 +339,8 @@ static void let_all_go(struct lx_context *lx)
 
 	if (lx->running)
 		return;
+	if (lx->kernel_hw)
+		lx_halt(lx);	/* all begin together */
 	for_each_live(c, lx)
 		bits |= let_go(c, pmd_of(set, c)->value);
 	lx_forget_wrapped(lx);
@@ -364,7 +388,11 @@ static int enliven(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmc 
 	if (!c)
 		return pfm_refuse(-EBUSY, "no counter was had for PMD%u", pmc->num);
 	set_live(c, true);
-	lx->kernel_level |= lx_pmc_kernel(pmc->num, pmc->value);
+	lx->hw |= c->kind == LX_HW;
+	if (lx_pmc_kernel(pmc->num, pmc->value)) {
+		lx->kernel_level = true;
+		lx->kernel_hw |= c->kind == LX_HW;
+	}
 	return program(c, pmc->value);
 }
 
@@ -374,7 +402,7 @@ int lx_install(struct pfm_context *ctx, struct pfm_set *set)
 	int ret = 0;
 
 	lx->live = 0;
-	lx->kernel_level = false;
+	lx->kernel_level = lx->kernel_hw = lx->hw = false;
 	lx->away = lx->excludes && lx_leaves_out(set, current);
 	for (unsigned int i = 0; i < set->num_pmcs && !ret; i++)
 		ret = enliven(ctx, set, &set->pmcs[i]);
@@ -396,6 +424,8 @@ int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 	}
 	ret = enliven(ctx, set, pfm_set_pmc(set, num));
 	c = lx_counter_of(lx, num);
+	if (!ret && lx->running && lx->kernel_hw)
+		lx_halt(lx);
 	if (!ret && lx->running && lx_live(c))
 		lx_load(c, pmd->value);
 	return ret;

@@ -34,11 +34,10 @@ static void on_switch(void *data, bool preempt, struct task_struct *prev, struct
 
 	if (!lx || lx_leaves_out(lx->ctx->active, next) == lx->away)
 		return;
-	lx_keep_nmi_out(lx);
+	lx_enter(lx);
 	lx_leave_out(lx, !lx->away);
 	lx_deliver(lx, NULL);
-	if (lx_let_nmi_in(lx))
-		lx_settle(lx, NULL);
+	lx_leave(lx, NULL);
 	lx_end_service(lx, false);
 }
 

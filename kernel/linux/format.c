@@ -3,6 +3,7 @@
  * format.c - sampling formats, which are modules of their own (3.5.2, 3.5.8, 3.5.9).
  */
 #include <linux/ctype.h>
+#include <linux/jiffies.h>
 #include <linux/kmod.h>
 #include <linux/mutex.h>
 
@@ -25,7 +26,7 @@ static void release(struct pfm_buffer_fmt *fmt)
 	module_put(fmt->owner);
 }
 
-static bool asked;	/* for all there are, since one last went */
+static struct lx_demand demand;		/* for all there are */
 static DEFINE_MUTEX(registering);	/* the core's list and /sys agree */
 
 static int add(pfm_buffer_fmt_t *fmt)
@@ -64,7 +65,7 @@ int pfm_module_remove_fmt(unsigned char *uuid)
 	ret = (pfm_unregister_buffer_fmt)(uuid);
 	if (!ret)
 		lx_sysfs_remove_format(uuid);
-	WRITE_ONCE(asked, false);
+	lx_demand_again(&demand);
 	mutex_unlock(&registering);
 	return ret;
 }
@@ -80,12 +81,28 @@ static bool plain(const char *name)
 	return !*name;
 }
 
+/* What failed may have been for lack of memory: it is tried again, but not for every call. */
+bool lx_demanded(struct lx_demand *d)
+{
+	return !READ_ONCE(d->met) && (!READ_ONCE(d->tried) || time_after(jiffies, READ_ONCE(d->tried) + HZ));
+}
+
+void lx_demand_met(struct lx_demand *d, int err)
+{
+	WRITE_ONCE(d->tried, jiffies | 1);
+	WRITE_ONCE(d->met, !err);
+}
+
+void lx_demand_again(struct lx_demand *d)
+{
+	WRITE_ONCE(d->tried, 0);
+	WRITE_ONCE(d->met, false);
+}
+
 void lx_formats_demand(void)
 {
-	if (READ_ONCE(asked))
-		return;
-	WRITE_ONCE(asked, true);
-	request_module("perfmon-fmt");
+	if (lx_demanded(&demand))
+		lx_demand_met(&demand, request_module("perfmon-fmt"));
 }
 
 struct pfm_buffer_fmt *lx_format_by_name(const char *name)

@@ -4,9 +4,9 @@
  * because they run a set-uid program, CPUs that go offline. The context is then unloaded (3.3.6).
  */
 #include <linux/cpuhotplug.h>
+#include <linux/cpumask.h>
 #include <linux/fdtable.h>
 #include <linux/hashtable.h>
-#include <linux/rculist.h>
 #include <linux/task_work.h>
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
@@ -14,14 +14,19 @@
 #include "compat.h"
 #include "linux.h"
 
-static DEFINE_HASHTABLE(watched, 8);		/* by task; read under RCU */
-static DEFINE_SPINLOCK(watched_lock);
+static DEFINE_HASHTABLE(watched, 8);		/* by task */
+static DEFINE_RAW_SPINLOCK(watched_lock);	/* around all that is watched; probes may not sleep */
+
+static struct hlist_head *bucket_of(const struct task_struct *task)
+{
+	return &watched[hash_min((unsigned long)task, HASH_BITS(watched))];
+}
 
 static struct lx_context *find(const struct task_struct *task)
 {
 	struct lx_context *lx;
 
-	hash_for_each_possible_rcu(watched, lx, by_task, (unsigned long)task)
+	hlist_for_each_entry(lx, bucket_of(task), by_task)
 		if (lx->task == task)
 			return lx;
 	return NULL;
@@ -31,107 +36,158 @@ int lx_watch_task(struct lx_context *lx)
 {
 	bool taken;
 
-	spin_lock(&watched_lock);
+	raw_spin_lock(&watched_lock);
 	taken = find(lx->task);
 	if (!taken)
-		hash_add_rcu(watched, &lx->by_task, (unsigned long)lx->task);
-	spin_unlock(&watched_lock);
+		hlist_add_head(&lx->by_task, bucket_of(lx->task));
+	raw_spin_unlock(&watched_lock);
 	if (taken)
 		return pfm_refuse(-EBUSY, "the thread has a context already");
-	smp_mb();	/* the probe below looks into the table after PF_EXITING was set */
+	smp_mb();	/* A: who saw no context has set PF_EXITING before */
 	if (!(READ_ONCE(lx->task->flags) & PF_EXITING))
 		return 0;
 	lx_unwatch(lx);
 	return pfm_refuse(-ESRCH, "the thread is ending");
 }
 
+/* From here on no probe finds it. */
 void lx_unwatch(struct lx_context *lx)
 {
-	spin_lock(&watched_lock);
-	hash_del_rcu(&lx->by_task);
-	spin_unlock(&watched_lock);
+	raw_spin_lock(&watched_lock);
+	hlist_del_init(&lx->by_task);
+	raw_spin_unlock(&watched_lock);
 }
 
 /* --- threads -------------------------------------------------------------------------------- */
 
-static int is_file_of(const void *lx, struct file *file, unsigned int fd)
+/* By the pointer alone: no lock can be taken here that might sleep. */
+static bool has_fd(const struct lx_context *lx, struct files_struct *files)
 {
-	return file->f_op == &lx_context_fops && file->private_data == lx;
-}
+	bool found = false;
+	struct fdtable *fdt;
 
-static bool has_fd(struct lx_context *lx, struct task_struct *task)
-{
-	return task->files && iterate_fd(task->files, 0, is_file_of, lx);
+	if (!files)
+		return false;
+	rcu_read_lock();
+	fdt = files_fdtable(files);
+	for (unsigned int fd = 0; fd < fdt->max_fds && !found; fd++)
+		found = rcu_access_pointer(fdt->fd[fd]) == lx->file;
+	rcu_read_unlock();
+	return found;
 }
 
 /* In the target. */
 static void target_is_gone(struct callback_head *work)
 {
-	struct lx_context *lx = container_of(work, struct lx_context, exit_work);
+	struct lx_bond *bond = container_of(work, struct lx_bond, exit_work);
+	struct lx_context *lx = bond->lx;
 
 	mutex_lock(&lx->lock);
-	clear_bit(0, &lx->exit_queued);
-	if (lx->ctx && lx->task == current) {
+	if (lx->ctx && lx->bond == bond) {
+		lx->target_has_fd = bond->has_fd;
 		pfm_do_stop(lx->ctx);
 		pfm_target_exit(lx->ctx);
 	}
 	lx_wake(lx);
 	mutex_unlock(&lx->lock);
-	lx_context_put(lx);
+	lx_bond_put(bond);
+}
+
+/* Of the current thread, which has lost its events if that is asked; NULL: none, or it is known. */
+static struct lx_bond *find_end(bool only_lost)
+{
+	struct lx_bond *bond = NULL;
+	struct lx_context *lx;
+
+	smp_mb();	/* A */
+	if (hlist_empty(bucket_of(current)))
+		return NULL;
+	raw_spin_lock(&watched_lock);
+	lx = find(current);
+	if (lx && !lx->bond->ended && (!only_lost || lx->witness->state == PERF_EVENT_STATE_EXIT)) {
+		bond = lx->bond;
+		bond->ended = true;
+		refcount_inc(&bond->users);
+	}
+	raw_spin_unlock(&watched_lock);
+	return bond;
 }
 
 /* Probes cannot sleep: the work is done on the way out of the kernel, or of this life. */
-static void queue_end(struct lx_context *lx, enum task_work_notify_mode mode)
+static void queue_end(bool only_lost, enum task_work_notify_mode mode)
 {
-	if (test_and_set_bit(0, &lx->exit_queued))
+	struct lx_bond *bond = find_end(only_lost);
+
+	if (!bond)
 		return;
-	if (!kref_get_unless_zero(&lx->ref))
-		return;
-	lx->target_has_fd = has_fd(lx, current);
-	init_task_work(&lx->exit_work, target_is_gone);
-	if (task_work_add(current, &lx->exit_work, mode))
-		WARN_ON_ONCE(1);	/* exit_task_work() comes after this tracepoint */
+	bond->has_fd = has_fd(bond->lx, current->files);
+	if (WARN_ON_ONCE(task_work_add(current, &bond->exit_work, mode)))	/* exit_task_work() comes later */
+		refcount_dec(&bond->users);
 }
 
 static void on_exit(PFM_PROBE_EXIT_ARGS)
 {
-	struct lx_context *lx;
-
-	rcu_read_lock();
-	lx = find(task);
-	if (lx && task == current)
-		queue_end(lx, TWA_NONE);
-	rcu_read_unlock();
+	queue_end(false, TWA_NONE);
 }
 
 /* perf has taken its events off a thread that is now somebody else. */
 static void on_exec(void *data, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
 {
-	struct lx_context *lx;
-
-	rcu_read_lock();
-	lx = find(task);
-	if (lx && lx->witness->state == PERF_EVENT_STATE_EXIT)
-		queue_end(lx, TWA_RESUME);
-	rcu_read_unlock();
+	queue_end(true, TWA_RESUME);
 }
 
-/* Asked by the core: at the end, as it was while there still were descriptors; else as it is now. */
+/* Asked by the core, at the end: as it was while there still were descriptors. */
 bool lx_task_has_fd(struct lx_context *lx)
 {
 	return lx->target_has_fd;
 }
 
+struct lx_bond *lx_bond_new(struct lx_context *lx)
+{
+	struct lx_bond *bond = &lx->first_bond;
+
+	if (refcount_read(&bond->users))
+		bond = pfm_os_alloc(sizeof(*bond));
+	if (!bond)
+		return NULL;
+	kref_get(&lx->ref);
+	bond->lx = lx;
+	bond->ended = bond->has_fd = bond->block_queued = bond->hold = false;
+	init_task_work(&bond->exit_work, target_is_gone);
+	lx_block_init(bond);
+	refcount_set(&bond->users, 1);
+	return bond;
+}
+
+/* In first_bond, of no users, there is nothing to free; and after that others may use it. */
+void lx_bond_put(struct lx_bond *bond)
+{
+	struct lx_context *lx = bond->lx;
+	bool own = bond != &lx->first_bond;
+
+	if (!refcount_dec_and_test(&bond->users))
+		return;
+	if (own)
+		pfm_os_free(bond);
+	lx_context_put(lx);
+}
+
 /* --- CPUs ----------------------------------------------------------------------------------- */
 
-static HLIST_HEAD(on_cpus);		/* system-wide ones; under watched_lock */
+static HLIST_HEAD(on_cpus);		/* system-wide ones */
+static struct cpumask here;		/* CPUs whose going will be told */
 
-void lx_watch_cpu(struct lx_context *lx)
+int lx_watch_cpu(struct lx_context *lx)
 {
+	bool is_here;
+
 	lx->cpu_left = false;
-	spin_lock(&watched_lock);
-	hlist_add_head(&lx->by_task, &on_cpus);
-	spin_unlock(&watched_lock);
+	raw_spin_lock(&watched_lock);
+	is_here = cpumask_test_cpu(lx->ctx->cpu, &here);
+	if (is_here)
+		hlist_add_head(&lx->by_task, &on_cpus);
+	raw_spin_unlock(&watched_lock);
+	return is_here ? 0 : pfm_refuse(-ENODEV, "CPU %u is going offline", lx->ctx->cpu);
 }
 
 /*
@@ -152,18 +208,27 @@ static void cpu_is_gone(struct work_struct *work)
 	lx_context_put(lx);
 }
 
+static int cpu_comes(unsigned int cpu)
+{
+	raw_spin_lock(&watched_lock);
+	cpumask_set_cpu(cpu, &here);
+	raw_spin_unlock(&watched_lock);
+	return 0;
+}
+
 static int cpu_leaves(unsigned int cpu)
 {
 	struct lx_context *lx;
 
-	spin_lock(&watched_lock);
+	raw_spin_lock(&watched_lock);
+	cpumask_clear_cpu(cpu, &here);
 	hlist_for_each_entry(lx, &on_cpus, by_task)
 		if (lx->ctx->cpu == cpu && kref_get_unless_zero(&lx->ref)) {
 			WRITE_ONCE(lx->cpu_left, true);
 			if (!queue_work(unloaders, &lx->cpu_work))
 				lx_context_put(lx);	/* the work in the queue holds another */
 		}
-	spin_unlock(&watched_lock);
+	raw_spin_unlock(&watched_lock);
 	return 0;
 }
 
@@ -241,7 +306,7 @@ int lx_lifetime_init(void)
 		destroy_workqueue(unloaders);
 		return ret;
 	}
-	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "perfmon:online", NULL, cpu_leaves);
+	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "perfmon:online", cpu_comes, cpu_leaves);
 	if (ret < 0) {
 		unprobe(ARRAY_SIZE(probes));
 		destroy_workqueue(unloaders);
@@ -251,11 +316,11 @@ int lx_lifetime_init(void)
 	return 0;
 }
 
-/* No context is left; work that a target does last may still be on its way out of this module. */
+/* No context is left; but a target that did work here, preempted, may still be on its way out of this module. */
 void lx_lifetime_exit(void)
 {
 	cpuhp_remove_state_nocalls(hotplug_state);
 	destroy_workqueue(unloaders);
 	unprobe(ARRAY_SIZE(probes));
-	synchronize_rcu();
+	synchronize_rcu_tasks();
 }

@@ -7,8 +7,9 @@
  * operations; pmu.c the logical PMU; format.c the sampling formats; target.c binds a context to a thread or
  * a CPU; lifetime.c notices that the target goes; counters.c drives the kernel's counters, group.c has them
  * scheduled together, clock.c is the set timeout, exclude.c leaves threads out, overflow.c takes interrupts,
- * access.c finds the place where all this may be touched, block.c holds a target. arm64.c and x86.c are what an
- * architecture has of its own.
+ * access.c finds the place where all this may be touched, notify_block.c holds a target. permit.c knows the
+ * caller's rights, memory.c whose memory it is, os.c what else the core needs. arch/arm64.c and arch/x86.c are
+ * what an architecture has of its own.
  *
  * PMU context here: on the CPU that the target runs on, interrupts off, the target being current; or
  * anywhere, while the locks of the target's perf contexts keep it from being scheduled in.
@@ -30,7 +31,7 @@
 #include <linux/workqueue.h>
 
 #include "core.h"
-#include "perfmon_ioctl.h"
+#include "abi/perfmon_ioctl.h"
 
 #define LX_MAX_COUNTERS	48
 #define LX_NO_COUNTER	0xff
@@ -62,25 +63,44 @@ struct lx_counter {
 
 enum { LX_WAKE_READERS = 1, LX_WAKE_SIGNAL = 2, LX_WAKE_TARGET = 4 };
 
+/*
+ * A context and a thread, from the load on. Work that the thread is to do belongs to them: it may still be queued
+ * when the context has long been loaded onto another thread.
+ */
+struct lx_bond {
+	refcount_t		users;		/* the load, and work that is queued */
+	struct lx_context	*lx;		/* held */
+	struct callback_head	exit_work;
+	struct callback_head	block_work;
+	bool			ended;		/* the thread's end has been noticed */
+	bool			has_fd;		/* and then it could reach the descriptor */
+	bool			block_queued;
+	bool			hold;		/* the thread is to wait for the restart */
+};
+
 /* What a context's descriptor stands for; ctx->os and ctx->transport. */
 struct lx_context {
 	struct kref		ref;		/* the file, and work in flight at the target */
 	struct mutex		lock;		/* around every command */
 	struct pfm_context	*ctx;		/* NULL: closed */
+	struct file		*file;		/* to compare with */
 	struct pid_namespace	*ns;		/* of the creator: ids are told as it sees them */
 	bool			by_06;		/* made by perfmonctl(): mapped as 3.5.4 has it */
 	bool			kernel_ips;	/* the creator may see addresses of the kernel */
 
-	u64			vector[4 * sizeof(pfarg_pmd_t) / 8];	/* of the call in progress */
-	struct rcu_head		rcu;
+	u64			vector[4 * sizeof(pfarg_pmd_t) / 8];	/* of a call in progress */
+	unsigned long		vector_used;
 
 	/* the target, while loaded */
 	struct task_struct	*task;		/* or NULL: a CPU */
 	struct hlist_node	by_task;	/* or by CPU */
+	struct lx_bond		*bond;		/* with task */
+	struct lx_bond		first_bond;	/* of no users: free */
 	u32			tid, pid;	/* in ns */
 	struct perf_event_context *perf[2];	/* where its events live; NULL beyond the first, if one */
 	struct perf_event	*witness;	/* any of its events: there, it runs */
 	struct perf_event	*clock;		/* the set timeout; NULL if no set has any */
+	struct pmu		*pmu;		/* of its hardware counters; NULL if it has none */
 	bool			armed;
 	u8			num_counters;
 	u64			live;		/* counters, by place, that count something in the active set */
@@ -88,13 +108,17 @@ struct lx_context {
 	struct lx_counter	counters[LX_MAX_COUNTERS];
 
 	/* in PMU context */
+	bool			starved;	/* one of them got no place on the PMU some time */
+	bool			hw;		/* some live counters are the PMU's */
 	bool			running;	/* live counters count into the active set */
 	bool			wanted;		/* they are to */
 	bool			away;		/* but the thread that runs is left out */
 	bool			excludes;	/* some set leaves out some threads */
 	bool			kernel_level;	/* some of them in the kernel */
+	bool			kernel_hw;	/* even the PMU's */
 	bool			busy;		/* somebody is at work: an NMI must wait */
 	bool			missed;		/* and did */
+	struct pmu		*halted;	/* meanwhile */
 	struct perf_event	*firing;	/* the clock event whose timer is being served */
 	atomic64_t		late;		/* clock events whose timers an NMI wants to be set */
 	struct irq_work		late_work;
@@ -114,18 +138,13 @@ struct lx_context {
 	struct irq_work		wake_work;
 
 	/* blocking, the end of the target */
-	wait_queue_head_t	blocked;
-	bool			hold;
-	bool			block_queued;
-	struct callback_head	block_work;
-	struct callback_head	exit_work;
-	unsigned long		exit_queued;
+	wait_queue_head_t	blocked;	/* those that are held */
 	bool			target_has_fd;
 	struct work_struct	cpu_work;
 	bool			cpu_left;	/* its CPU went offline since the load */
 
 	/* the sampling buffer */
-	struct mm_struct	*charged;	/* whose locked memory it is, or NULL */
+	struct user_struct	*payer;		/* whose locked memory it is */
 	struct list_head	maps;		/* struct lx_map: who has it mapped */
 	spinlock_t		maps_lock;
 };
@@ -161,11 +180,20 @@ static inline void lx_forget_wrapped(struct lx_context *lx)
 
 /* machine.c */
 extern struct pfm_machine lx_machine;
-extern const struct pfm_machine_ops lx_ops;
+extern struct mutex lx_config_lock;		/* around a change of its configuration */
+void lx_machine_init(const struct pfm_pmu *pmu);
 
 /* os.c: the reason of the last refusal, per thread. */
 const char *lx_explain(char *to, size_t size);
 void lx_refuse_for(pid_t tid);		/* on this CPU, with interrupts off; 0: whoever runs */
+
+/*
+ * memory.c: size bytes, in whole pages, are the caller's user's until lx_uncharge() with what lx_charge()
+ * returned; NULL: that is more than the user may have. lx_lockable: bytes the user can still have; ~0: no limit.
+ */
+struct user_struct *lx_charge(size_t size);
+void lx_uncharge(struct user_struct *user, size_t size);
+u64 lx_lockable(void);
 
 /* pmu.c */
 const struct pfm_pmu *lx_pmu_init(void);
@@ -178,17 +206,32 @@ void lx_pmu_put(const struct pfm_pmu *pmu);
 bool lx_is_hw(u16 num);
 bool lx_pmc_counts(u16 num, u64 value);		/* does this programming count anything? */
 bool lx_pmc_kernel(u16 num, u64 value);		/* in the kernel? */
+int lx_check_pmc_level(u16 num, u64 value);	/* may the caller have it count there? EPERM, reported */
 
 /* format.c: its use counted, or NULL; modprobe is asked for what there is not. */
 struct pfm_buffer_fmt *lx_format_by_name(const char *name);
 void lx_formats_demand(void);			/* somebody wants to know of them all */
 struct pfm_buffer_fmt *lx_format_by_uuid(const unsigned char *uuid);
+/* A module that is asked for when it is wanted: is it to be asked for now? What came of it. It may be gone. */
+struct lx_demand {
+	unsigned long	tried;		/* in jiffies; 0: never */
+	bool		met;
+};
+bool lx_demanded(struct lx_demand *d);
+void lx_demand_met(struct lx_demand *d, int err);
+void lx_demand_again(struct lx_demand *d);
 bool lx_module_hold(struct module *owner);	/* module_put() lets go */
 
-/* permit.c: the caller's rights. */
-bool lx_may_count_kernel(void);
-bool lx_may_count_cpu(void);
-bool lx_may_attach(struct task_struct *task);
+/*
+ * permit.c: the caller's rights. lx_paranoid: perf_event_paranoid as it concerns the caller, which is not at
+ * all who is privileged. From these values on: nothing may be monitored, nothing in the kernel, no CPU.
+ */
+enum { LX_PARANOID_NOT = -1, LX_PARANOID_CPU = 1, LX_PARANOID_KERNEL, LX_PARANOID_ALL };
+int lx_paranoid(void);				/* may sleep */
+int lx_check_monitor(int paranoid);		/* EPERM, reported */
+bool lx_capable(int cap);
+u64 lx_perf_mlock(void);			/* bytes that perf lets each user lock besides; may sleep */
+bool lx_may_attach(struct task_struct *task, bool blocks);	/* blocks: is the thread held at times? */
 
 /* chardev.c, sysfs.c, lifetime.c: at the module's start and end */
 int lx_device_init(void);
@@ -237,8 +280,10 @@ struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *a
 				perf_overflow_handler_t handler, void *data);
 
 /* lifetime.c */
+struct lx_bond *lx_bond_new(struct lx_context *lx);	/* NULL: no memory */
+void lx_bond_put(struct lx_bond *bond);
 int lx_watch_task(struct lx_context *lx);	/* EBUSY: another context has it; ESRCH: it is going */
-void lx_watch_cpu(struct lx_context *lx);
+int lx_watch_cpu(struct lx_context *lx);	/* ENODEV: it is going */
 void lx_unwatch(struct lx_context *lx);
 void lx_lifetime_init_context(struct lx_context *lx);
 bool lx_task_has_fd(struct lx_context *lx);
@@ -287,33 +332,22 @@ void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, str
 void lx_settle(struct lx_context *lx, struct pt_regs *regs);	/* count up, and deliver */
 void lx_deliver(struct lx_context *lx, struct pt_regs *regs);	/* what lies in wrapped */
 void lx_end_service(struct lx_context *lx, bool safe);
-/* In PMU context: from the one to the other an NMI's overflow has to wait. */
-static inline void lx_keep_nmi_out(struct lx_context *lx)
-{
-	WRITE_ONCE(lx->busy, true);
-	barrier();
-}
-static inline bool lx_let_nmi_in(struct lx_context *lx)	/* had it to? */
-{
-	bool missed;
-
-	barrier();
-	WRITE_ONCE(lx->busy, false);
-	missed = READ_ONCE(lx->missed);
-	WRITE_ONCE(lx->missed, false);
-	return missed;
-}
+/* Around work in PMU context that is not an overflow of the PMU; interrupts are off. */
+void lx_enter(struct lx_context *lx);
+void lx_leave(struct lx_context *lx, struct pt_regs *regs);	/* and what had to wait */
+void lx_halt(struct lx_context *lx);		/* in between: the PMU counts nothing until lx_leave() */
 
 /* access.c */
 int lx_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
 
-/* block.c */
+/* notify_block.c: bonds hold their thread, or do not */
 void lx_block(struct pfm_context *ctx);
 void lx_unblock(struct pfm_context *ctx);
-void lx_block_init(struct lx_context *lx);
+void lx_block_init(struct lx_bond *bond);
 
 /* The architecture. Events are raw ones of its CPU PMU. */
 unsigned int lx_arch_counters(void);		/* that can be had; 0: none */
+int lx_arch_check(u16 num, u64 pmc);		/* may the caller program that? */
 const char *lx_arch_module(void);		/* with the description of this processor, or NULL */
 u32 lx_arch_type(void);				/* attr.type and attr.config of a new event */
 u64 lx_arch_config(u16 num);
@@ -321,8 +355,8 @@ bool lx_arch_counts(u64 pmc);
 bool lx_arch_kernel(u64 pmc);
 /* PMU context, the event stopped or not on a CPU: from its next start it counts what pmc says. */
 int lx_arch_program(struct perf_event *event, u16 num, u64 pmc);
-/* PMU context: a running event goes on with what period_left and programming now say. */
-void lx_arch_restart(struct perf_event *event);
+/* PMU context, on this CPU: perf's tick will start it again, with what period_left then says. */
+void lx_arch_reload_throttled(struct perf_event *event);
 
 /*
  * PMU context, of events on this CPU. lx_arch_count: what event->count would be if it were brought up to
@@ -334,6 +368,7 @@ void lx_arch_restart(struct perf_event *event);
 #ifdef CONFIG_ARM64
 #include "arch/arm64.h"
 #else
+#define LX_SHORTEST	2	/* perf takes a period of 1 for the wish to trace branches */
 u64 lx_arch_count(const struct perf_event *event);
 static inline u64 lx_arch_bit(const struct perf_event *event) { return 0; }
 static inline void lx_arch_enable(u64 bits) { }

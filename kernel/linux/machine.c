@@ -4,13 +4,18 @@
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
-#include <linux/mm.h>
-#include <linux/sched/signal.h>
+#include <linux/module.h>
 #include <linux/timekeeping.h>
 
 #include "linux.h"
 
 struct pfm_machine lx_machine;
+DEFINE_MUTEX(lx_config_lock);
+
+/* perf lets both share the PMU; the specification allows a system not to (3.1.7). */
+static bool exclusive;
+module_param(exclusive, bool, 0444);
+MODULE_PARM_DESC(exclusive, "per-thread and system-wide contexts exclude each other");
 
 static int create(struct pfm_context *ctx)
 {
@@ -30,23 +35,13 @@ static void destroy(struct pfm_context *ctx)
 	lx_pmu_put(ctx->pmu);
 }
 
-static u64 lockable(void)
-{
-	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-	unsigned long locked = current->mm ? current->mm->locked_vm : 0;
-
-	if (rlimit(RLIMIT_MEMLOCK) == RLIM_INFINITY)
-		return ~0ULL;
-	return limit > locked ? (u64)(limit - locked) << PAGE_SHIFT : 0;
-}
-
 static void caller(struct pfm_machine *m, struct pfm_caller *who)
 {
 	who->tid = task_pid_nr(current);
 	who->pid = task_tgid_nr(current);
 	who->cpu = raw_smp_processor_id();
-	who->admin = capable(CAP_SYS_ADMIN);
-	who->memlock = capable(CAP_IPC_LOCK) ? ~0ULL : lockable();
+	who->admin = lx_capable(CAP_SYS_ADMIN);
+	who->memlock = lx_lockable();
 }
 
 static bool in_group(struct pfm_machine *m, uint32_t gid)
@@ -69,7 +64,7 @@ static size_t size_of_page(struct pfm_machine *m)
 	return PAGE_SIZE;
 }
 
-const struct pfm_machine_ops lx_ops = {
+static struct pfm_machine_ops ops __ro_after_init = {
 	.name = "linux",
 	.create = create,
 	.destroy = destroy,
@@ -100,3 +95,9 @@ const struct pfm_machine_ops lx_ops = {
 	.alloc_buffer = lx_alloc_buffer,
 	.free_buffer = lx_free_buffer,
 };
+
+void __init lx_machine_init(const struct pfm_pmu *pmu)
+{
+	ops.coexist = !exclusive;
+	pfm_machine_init(&lx_machine, &ops, pmu, NULL);
+}

@@ -13,7 +13,7 @@ static int __init perfmon_init(void)
 
 	if (!pmu)
 		return -ENOMEM;
-	pfm_machine_init(&lx_machine, &lx_ops, pmu, NULL);
+	lx_machine_init(pmu);
 	ret = lx_lifetime_init();
 	if (ret)
 		goto free_pmu;

@@ -8,36 +8,38 @@
 
 static void wait_for_restart(struct callback_head *work)
 {
-	struct lx_context *lx = container_of(work, struct lx_context, block_work);
+	struct lx_bond *bond = container_of(work, struct lx_bond, block_work);
 
-	WRITE_ONCE(lx->block_queued, false);
-	wait_event_state(lx->blocked, !READ_ONCE(lx->hold), (TASK_KILLABLE | TASK_FREEZABLE));
-	lx_context_put(lx);
+	WRITE_ONCE(bond->block_queued, false);
+	wait_event_state(bond->lx->blocked, !READ_ONCE(bond->hold), (TASK_KILLABLE | TASK_FREEZABLE));
+	lx_bond_put(bond);
 }
 
-void lx_block_init(struct lx_context *lx)
+void lx_block_init(struct lx_bond *bond)
 {
-	init_task_work(&lx->block_work, wait_for_restart);
-	init_waitqueue_head(&lx->blocked);
+	init_task_work(&bond->block_work, wait_for_restart);
 }
 
 /* In the overflow, in the target's context. */
 void lx_block(struct pfm_context *ctx)
 {
 	struct lx_context *lx = lx_of(ctx);
+	struct lx_bond *bond = lx->bond;
 
-	WRITE_ONCE(lx->hold, true);
-	/* the work cannot run before we are done; where it cannot be added, the target is past its code */
-	if (lx->block_queued || task_work_add(lx->task, &lx->block_work, TWA_RESUME))
+	WRITE_ONCE(bond->hold, true);
+	if (READ_ONCE(bond->block_queued))
 		return;
-	kref_get(&lx->ref);
-	WRITE_ONCE(lx->block_queued, true);
+	WRITE_ONCE(bond->block_queued, true);
+	refcount_inc(&bond->users);
+	/* the work cannot run before we are done; where it cannot be added, the target is past its code */
+	if (task_work_add(lx->task, &bond->block_work, TWA_RESUME))
+		refcount_dec(&bond->users);
 }
 
 void lx_unblock(struct pfm_context *ctx)
 {
 	struct lx_context *lx = lx_of(ctx);
 
-	WRITE_ONCE(lx->hold, false);
+	WRITE_ONCE(lx->bond->hold, false);
 	atomic_or(LX_WAKE_TARGET, &lx->wake);
 }

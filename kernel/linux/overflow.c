@@ -1,11 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * overflow.c - counter overflows, in the interrupt and in the monitored thread's context.
+ *
+ * An overflow of the PMU may be an NMI (on x86 always is) and come in the midst of anything, on the CPU where
+ * the context's counters are. PMU context is therefore entered in one of two ways:
+ *
+ * - The PMU's own overflow (LX_HW in lx_on_overflow()): perf's handler has halted the PMU, and nothing can come
+ *   in between. If lx->busy is set it interrupted the others: it counts its throttling, sets lx->missed and goes;
+ *   else everything in PMU context is its to change.
+ * - Commands, timers, software counters, context switches: interrupts are off, and from lx_enter() to lx_leave()
+ *   lx->busy is set. Everything in PMU context is theirs then, and not a moment longer; lx->missed is the NMI's.
+ *
+ * perf's handler is not held off by busy: it folds an event's hardware counter into event->count, and loads the
+ * counter anew. So a context that counts in the kernel halts its PMU from lx_enter() to lx_leave(), as perf does
+ * when it schedules: nothing overflows between the look for overflows with which a command begins and its end,
+ * and what perfmon does itself is not counted. One that counts at user level alone counts nothing meanwhile. What
+ * comes all the same (an NMI on its way when the PMU was halted, or counters that began before that) is settled
+ * by lx_leave(), which halts the PMU before it looks again: it cannot be kept there for ever, however short the
+ * period. Counters are read without perf's update, which an NMI may confuse (see lx_arch_count()), or stopped
+ * first.
  */
 #include <linux/hardirq.h>
 #include <linux/ptrace.h>
 #include <linux/timekeeping.h>
 
+#include "compat.h"
 #include "linux.h"
 
 /* 4.4.1: a creator who may not look into the kernel sees where the thread entered it. */
@@ -43,6 +62,59 @@ void lx_deliver(struct lx_context *lx, struct pt_regs *regs)
 	locate(lx, regs, &lx->where);
 	pfm_overflow(lx->ctx, lx->ovfl, &lx->where);
 }
+
+/* --- the NMI kept out, and let in ------------------------------------------------------------- */
+
+void lx_halt(struct lx_context *lx)
+{
+	if (!lx->pmu || lx->halted || !lx->busy)
+		return;
+	lx->halted = lx->pmu;
+	pfm_perf_pmu_disable(lx->pmu);
+}
+
+static void go_on(struct lx_context *lx)
+{
+	struct pmu *pmu = lx->halted;
+
+	if (!pmu)
+		return;
+	lx->halted = NULL;
+	pfm_perf_pmu_enable(pmu);
+}
+
+void lx_enter(struct lx_context *lx)
+{
+	WRITE_ONCE(lx->busy, true);
+	barrier();
+	if (lx->running && lx->kernel_hw)
+		lx_halt(lx);
+}
+
+/* Had an NMI to wait? Those that come from now on need not. */
+static bool let_nmi_in(struct lx_context *lx)
+{
+	bool missed;
+
+	barrier();
+	WRITE_ONCE(lx->busy, false);
+	missed = READ_ONCE(lx->missed);
+	WRITE_ONCE(lx->missed, false);
+	return missed;
+}
+
+void lx_leave(struct lx_context *lx, struct pt_regs *regs)
+{
+	while (let_nmi_in(lx)) {
+		WRITE_ONCE(lx->busy, true);
+		barrier();
+		lx_halt(lx);
+		lx_settle(lx, regs);
+	}
+	go_on(lx);
+}
+
+/* --- serving ---------------------------------------------------------------------------------- */
 
 void lx_settle(struct lx_context *lx, struct pt_regs *regs)
 {
@@ -91,12 +163,10 @@ static inline void serve(struct lx_counter *c, struct pt_regs *regs)
 		return;
 	}
 	if (c->kind == LX_CLOCK) {
-		lx->firing = event;
 		if (clock_is_due(c)) {
 			event->hw.sample_period = LX_FAR;
 			lx_settle(lx, regs);
 		}
-		lx->firing = NULL;
 	} else {
 		c->loaded = false;
 		lx_settle(lx, regs);
@@ -111,10 +181,23 @@ void lx_end_service(struct lx_context *lx, bool safe)
 {
 	if (!atomic_read(&lx->wake))
 		return;
-	if (safe && in_hardirq() && !in_nmi())
+	if (safe && in_hardirq() && !in_nmi() && !IS_ENABLED(CONFIG_PREEMPT_RT))
 		lx_wake(lx);
 	else
 		lx_wake_soon(lx);
+}
+
+static void serve_soft(struct lx_counter *c, struct pt_regs *regs)
+{
+	struct lx_context *lx = c->lx;
+
+	lx_enter(lx);
+	if (c->kind == LX_CLOCK)
+		lx->firing = c->event;
+	serve(c, regs);
+	lx_leave(lx, regs);
+	lx->firing = NULL;
+	lx_end_service(lx, c->kind != LX_SW);
 }
 
 void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
@@ -123,11 +206,9 @@ void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, str
 	struct lx_context *lx = c->lx;
 	unsigned long flags;
 
-	/* 4.4.4: perf protects the machine from its PMU's interrupts; other rates are the core's to limit */
+	/* 4.4.4: perf protects the machine from its PMU's interrupts, and timers' */
 	if (event->hw.interrupts == LX_THROTTLED)
 		lx->ctx->active->throttled++;
-	else if (c->kind != LX_HW)
-		event->hw.interrupts = 0;
 	local_irq_save(flags);
 	if (READ_ONCE(lx->busy)) {
 		WRITE_ONCE(lx->missed, true);
@@ -135,11 +216,7 @@ void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, str
 		serve(c, regs);
 		lx_end_service(lx, true);
 	} else {
-		lx_keep_nmi_out(lx);
-		serve(c, regs);
-		if (lx_let_nmi_in(lx))
-			lx_settle(lx, regs);
-		lx_end_service(lx, c->kind != LX_SW);
+		serve_soft(c, regs);
 	}
 	local_irq_restore(flags);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * permit.c - what the caller may monitor. perf checks nothing for the kernel's own events: the same
- * rules, by CAP_PERFMON and kernel.perf_event_paranoid, are kept here.
+ * rules, by CAP_PERFMON and kernel.perf_event_paranoid, are kept here, or stricter ones.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -12,48 +12,75 @@
 
 #include "linux.h"
 
+/* What it says, or what is asked of it, an unprivileged caller need not have in the audit log. */
+bool lx_capable(int cap)
+{
+	return ns_capable_noaudit(&init_user_ns, cap);
+}
+
+/* --- settings of perf's, which modules cannot look at ----------------------------------------- */
+
 struct question {
 	struct work_struct	work;
-	int			paranoid;
+	const char		*path;
+	int			answer;
 };
 
 /* In a kernel thread: what the caller may have mounted over /proc means nothing there. */
 static void ask(struct work_struct *work)
 {
 	struct question *q = container_of(work, struct question, work);
-	struct file *file = filp_open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY, 0);
+	struct file *file = filp_open(q->path, O_RDONLY, 0);
 	char text[16] = "";
 	loff_t pos = 0;
+	int answer;
 
-	q->paranoid = 3;
 	if (IS_ERR(file))
 		return;
-	if (kernel_read(file, text, sizeof(text) - 1, &pos) > 0 &&
-	    kstrtoint(strim(text), 10, &q->paranoid))
-		q->paranoid = 3;
+	if (kernel_read(file, text, sizeof(text) - 1, &pos) > 0 && !kstrtoint(strim(text), 10, &answer))
+		q->answer = answer;
 	filp_close(file, NULL);
 }
 
-static int paranoid(void)
+static int setting(const char *path, int otherwise)
 {
-	struct question q;
+	struct question q = { .path = path, .answer = otherwise };
 
 	INIT_WORK_ONSTACK(&q.work, ask);
 	schedule_work(&q.work);
 	flush_work(&q.work);
 	destroy_work_on_stack(&q.work);
-	return q.paranoid;
+	return q.answer;
 }
 
-bool lx_may_count_kernel(void)
+u64 lx_perf_mlock(void)
 {
-	return perfmon_capable() || paranoid() <= 1;
+	int kib = setting("/proc/sys/kernel/perf_event_mlock_kb", 0);
+
+	return kib > 0 ? (u64)kib * num_online_cpus() << 10 : 0;
 }
 
-bool lx_may_count_cpu(void)
+/* --- what may be counted ---------------------------------------------------------------------- */
+
+/* Beyond 2, which Debian's kernel has, only the administrator is let in, CAP_PERFMON or not. */
+int lx_paranoid(void)
 {
-	return perfmon_capable() || paranoid() <= 0;
+	int level;
+
+	if (lx_capable(CAP_SYS_ADMIN))
+		return LX_PARANOID_NOT;
+	level = setting("/proc/sys/kernel/perf_event_paranoid", LX_PARANOID_ALL);
+	return level < LX_PARANOID_ALL && lx_capable(CAP_PERFMON) ? LX_PARANOID_NOT : level;
 }
+
+int lx_check_monitor(int paranoid)
+{
+	if (paranoid < LX_PARANOID_ALL)
+		return 0;
+	return pfm_refuse(-EPERM, "perf_event_paranoid is %d: only CAP_SYS_ADMIN may monitor", paranoid);
+}
+
+/* --- whom ------------------------------------------------------------------------------------- */
 
 static bool same_user(const struct cred *of)
 {
@@ -72,22 +99,28 @@ static bool dumpable(struct task_struct *task)
 
 	if (!mm)
 		return false;
-	ok = get_dumpable(mm) == SUID_DUMP_USER || ns_capable(mm->user_ns, CAP_SYS_PTRACE);
+	ok = get_dumpable(mm) == SUID_DUMP_USER || ns_capable_noaudit(mm->user_ns, CAP_SYS_PTRACE);
 	mmput(mm);
 	return ok;
 }
 
 /* As ptrace has it for reading, which modules cannot ask. */
-bool lx_may_attach(struct task_struct *task)
+static bool may_trace(struct task_struct *task)
 {
 	const struct cred *cred;
 	bool ok;
 
-	if (same_thread_group(task, current) || perfmon_capable())
-		return true;
 	rcu_read_lock();
 	cred = __task_cred(task);
-	ok = same_user(cred) || ns_capable(cred->user_ns, CAP_SYS_PTRACE);
+	ok = same_user(cred) || ns_capable_noaudit(cred->user_ns, CAP_SYS_PTRACE);
 	rcu_read_unlock();
 	return ok && dumpable(task);
+}
+
+/* CAP_PERFMON lets one look at any thread, but not stop it. */
+bool lx_may_attach(struct task_struct *task, bool blocks)
+{
+	if (same_thread_group(task, current) || may_trace(task))
+		return true;
+	return !blocks && (lx_capable(CAP_PERFMON) || lx_capable(CAP_SYS_ADMIN));
 }

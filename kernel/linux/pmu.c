@@ -53,7 +53,7 @@ static uint64_t read_cpu(struct pfm_context *ctx, const struct pfm_where *where)
 
 	if (where)
 		return where->cpu;
-	if (ctx->state == PFM_CTX_UNLOADED)
+	if (!pfm_loaded(ctx))
 		return raw_smp_processor_id();
 	return lx->task ? task_cpu(lx->task) : ctx->cpu;
 }
@@ -87,6 +87,14 @@ static void set_reader(struct lx_pmu *p, u16 num,
 
 /* --- PMCs ----------------------------------------------------------------------------------- */
 
+int lx_check_pmc_level(u16 num, u64 value)
+{
+	if (!lx_pmc_counts(num, value) || !lx_pmc_kernel(num, value) || lx_paranoid() < LX_PARANOID_KERNEL)
+		return 0;
+	return pfm_refuse(-EPERM,
+			  "PMC%u: counting in the kernel needs CAP_PERFMON, or perf_event_paranoid of at most 1", num);
+}
+
 static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num, uint64_t *value)
 {
 	const struct pfm_pmu *described = container_of(ctx->pmu, struct lx_pmu, pmu)->described;
@@ -94,12 +102,9 @@ static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num,
 
 	if (!ret && lx_is_hw(num) && described->check_pmc)
 		ret = described->check_pmc(ctx, set, num, value);
-	if (ret || !lx_is_hw(num) || !lx_pmc_counts(num, *value) || !lx_pmc_kernel(num, *value))
-		return ret;
-	if (lx_may_count_kernel())
-		return 0;
-	return pfm_refuse(-EPERM, "PMC%u: counting in the kernel needs CAP_PERFMON, or perf_event_paranoid "
-			  "of at most 1", num);
+	if (!ret && lx_is_hw(num))
+		ret = lx_arch_check(num, *value);
+	return ret ? ret : lx_check_pmc_level(num, *value);
 }
 
 /* --- the tables ----------------------------------------------------------------------------- */
@@ -196,7 +201,7 @@ void lx_pmu_exit(void)
 
 /* --- descriptions come and go --------------------------------------------------------------- */
 
-static bool asked;	/* for the module that describes this processor, since one last went */
+static struct lx_demand demand;		/* for the module that describes this processor */
 
 static int use(struct lx_pmu *p)
 {
@@ -243,7 +248,7 @@ void pfm_module_remove_pmu(const struct pfm_pmu *pmu)
 		lx_machine.pmu = &software->pmu;
 		pmu_free(hardware);
 		hardware = NULL;
-		WRITE_ONCE(asked, false);
+		lx_demand_again(&demand);
 	}
 	up_write(&current_pmu);
 }
@@ -251,13 +256,15 @@ EXPORT_SYMBOL_GPL(pfm_module_remove_pmu);
 
 void lx_pmu_demand(void)
 {
-	const char *module = lx_arch_module();
+	const char *module;
 
-	if (READ_ONCE(asked) || !module)
+	if (!lx_demanded(&demand))
 		return;
-	WRITE_ONCE(asked, true);
-	if (!READ_ONCE(hardware))
-		request_module("%s", module);
+	module = lx_arch_module();
+	if (module && !READ_ONCE(hardware))
+		lx_demand_met(&demand, request_module("%s", module));
+	else
+		lx_demand_met(&demand, 0);
 }
 
 void lx_pmu_lock(void)

@@ -46,13 +46,15 @@ static ssize_t change(void (*apply)(pfarg_config_t *cfg, u64 value), u64 value, 
 	pfarg_config_t cfg;
 	int ret;
 
+	mutex_lock(&lx_config_lock);
 	lx_pmu_lock();
 	ret = pfm_do_get_config(&lx_machine, &cfg);
 	lx_pmu_unlock();
-	if (ret)
-		return ret;
-	apply(&cfg, value);
-	ret = pfm_do_set_config(&lx_machine, &cfg);
+	if (!ret) {
+		apply(&cfg, value);
+		ret = pfm_do_set_config(&lx_machine, &cfg);
+	}
+	mutex_unlock(&lx_config_lock);
 	return ret ? ret : n;
 }
 
@@ -226,15 +228,16 @@ static int add_node(struct kobject *parent, const struct kobj_type *type, const 
 	return 0;
 }
 
-/* Whoever reads such a file has finished then. owner: or NULL, all nodes. */
+/* Whoever reads such a file has finished then, whoever else has a hold on it. */
 static void remove_nodes(const void *owner)
 {
 	struct lx_node *node, *next;
 
 	mutex_lock(&nodes_lock);
 	list_for_each_entry_safe(node, next, &nodes, entry)
-		if (!owner || node->owner == owner) {
+		if (node->owner == owner) {
 			list_del(&node->entry);
+			kobject_del(&node->kobj);
 			kobject_put(&node->kobj);
 		}
 	mutex_unlock(&nodes_lock);
@@ -296,7 +299,10 @@ static const void *format_with(const unsigned char *uuid)
 
 void lx_sysfs_remove_format(const unsigned char *uuid)
 {
-	remove_nodes(format_with(uuid));
+	const void *fmt = format_with(uuid);
+
+	if (fmt)
+		remove_nodes(fmt);
 }
 
 static int fill(void)
@@ -328,7 +334,7 @@ int lx_sysfs_init(void)
 
 void lx_sysfs_exit(void)
 {
-	remove_nodes(NULL);
+	remove_nodes(lx_machine.pmu);	/* others went with their modules */
 	kobject_put(pmu_dir);
 	kobject_put(formats_dir);
 	kobject_put(top);

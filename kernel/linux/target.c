@@ -76,12 +76,12 @@ static struct task_struct *find_task(pid_t tid)
 	return task;
 }
 
-static int check_task(struct task_struct *task, u32 tid)
+static int check_task(struct task_struct *task, u32 tid, bool blocks)
 {
 	if (task->flags & PF_KTHREAD)
 		return pfm_refuse(-EPERM, "thread %u belongs to the kernel", tid);
-	if (!lx_may_attach(task))
-		return pfm_refuse(-EPERM, "thread %u is not yours to monitor", tid);
+	if (!lx_may_attach(task, blocks))
+		return pfm_refuse(-EPERM, "thread %u is not yours to %s", tid, blocks ? "stop" : "monitor");
 	return 0;
 }
 
@@ -93,7 +93,7 @@ static int bind_task(struct lx_context *lx, u32 tid)
 
 	if (ret)
 		return pfm_refuse(ret, "interrupted");
-	ret = check_task(task, tid);
+	ret = check_task(task, tid, lx->ctx->flags & PFM_FL_NOTIFY_BLOCK);
 	if (!ret)
 		ret = get_events(lx);
 	if (!ret) {
@@ -105,6 +105,15 @@ static int bind_task(struct lx_context *lx, u32 tid)
 	return ret;
 }
 
+static void let_go_of_task(struct lx_context *lx)
+{
+	if (lx->bond)
+		lx_bond_put(lx->bond);
+	lx->bond = NULL;
+	put_task_struct(lx->task);
+	lx->task = NULL;
+}
+
 static int attach_thread(struct pfm_context *ctx, u32 load_pid)
 {
 	struct lx_context *lx = lx_of(ctx);
@@ -113,16 +122,15 @@ static int attach_thread(struct pfm_context *ctx, u32 load_pid)
 	lx->task = find_task(load_pid);
 	if (!lx->task)
 		return pfm_refuse(-ESRCH, "there is no thread %u", load_pid);
+	lx->bond = lx_bond_new(lx);
 	ctx->tid = task_pid_nr(lx->task);
 	ctx->pid = task_tgid_nr(lx->task);
 	lx->tid = task_pid_nr_ns(lx->task, lx->ns);
 	lx->pid = task_tgid_nr_ns(lx->task, lx->ns);
 	ctx->self = lx->task == current;
-	ret = bind_task(lx, load_pid);
-	if (ret) {
-		put_task_struct(lx->task);
-		lx->task = NULL;
-	}
+	ret = lx->bond ? bind_task(lx, load_pid) : pfm_refuse(-ENOMEM, "no memory for the load");
+	if (ret)
+		let_go_of_task(lx);
 	return ret;
 }
 
@@ -143,14 +151,14 @@ static int find_cpu(struct pfm_context *ctx, u32 load_pid)
 	return 0;
 }
 
-static int attach_cpu(struct pfm_context *ctx, u32 load_pid)
+static int attach_cpu(struct pfm_context *ctx, u32 load_pid, int paranoid)
 {
 	struct lx_context *lx = lx_of(ctx);
 	int ret = find_cpu(ctx, load_pid);
 
 	if (ret)
 		return ret;
-	if (!lx_may_count_cpu())
+	if (paranoid >= LX_PARANOID_CPU)
 		return pfm_refuse(-EPERM, "monitoring a CPU needs CAP_PERFMON, or perf_event_paranoid of at most 0");
 	ctx->tid = task_pid_nr(current);
 	ctx->pid = task_tgid_nr(current);
@@ -159,10 +167,28 @@ static int attach_cpu(struct pfm_context *ctx, u32 load_pid)
 	if (ret)
 		return ret;
 	ret = get_events(lx);
-	if (!ret)
-		lx_watch_cpu(lx);
-	else
+	if (!ret) {
+		ret = lx_watch_cpu(lx);
+		if (ret)
+			free_events(lx);
+	}
+	if (ret)
 		lx_exclude_end(lx);
+	return ret;
+}
+
+/* --- both ----------------------------------------------------------------------------------- */
+
+/* Who programmed it may have had more rights than who loads it. */
+static int check_levels(struct pfm_context *ctx, int paranoid)
+{
+	int ret = 0;
+
+	if (paranoid < LX_PARANOID_KERNEL)
+		return 0;
+	for (struct pfm_set *set = &ctx->set0; set && !ret; set = set->next)
+		for (unsigned int i = 0; i < set->num_pmcs && !ret; i++)
+			ret = lx_check_pmc_level(set->pmcs[i].num, set->pmcs[i].value);
 	return ret;
 }
 
@@ -170,9 +196,17 @@ int lx_attach(struct pfm_context *ctx, uint32_t load_pid)
 {
 	struct lx_context *lx = lx_of(ctx);
 
-	lx->running = lx->wanted = lx->kernel_level = lx->hold = false;
+	int paranoid = lx_paranoid(), ret = lx_check_monitor(paranoid);
+
+	if (!ret)
+		ret = check_levels(ctx, paranoid);
+	if (ret)
+		return ret;
+	lx->running = lx->wanted = lx->kernel_level = lx->kernel_hw = lx->hw = lx->starved = false;
 	lx_forget_wrapped(lx);
-	return ctx->flags & PFM_FL_SYSTEM_WIDE ? attach_cpu(ctx, load_pid) : attach_thread(ctx, load_pid);
+	if (ctx->flags & PFM_FL_SYSTEM_WIDE)
+		return attach_cpu(ctx, load_pid, paranoid);
+	return attach_thread(ctx, load_pid);
 }
 
 void lx_detach(struct pfm_context *ctx)
@@ -185,6 +219,5 @@ void lx_detach(struct pfm_context *ctx)
 	free_events(lx);
 	lx->running = lx->wanted = false;
 	if (lx->task)
-		put_task_struct(lx->task);
-	lx->task = NULL;
+		let_go_of_task(lx);
 }

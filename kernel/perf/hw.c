@@ -12,8 +12,14 @@
 
 #include "x86.h"
 
-/* No counter of fixed function counts branches, so they tell how many are programmable. */
-#define PROBE_EVENT PERF_COUNT_HW_BRANCH_INSTRUCTIONS
+/* In a form that no counter of fixed function takes, so that they tell how many are programmable. */
+static void probe_event(struct perf_event_attr *attr)
+{
+	bool intel = perf_hw_pmu() == &pfm_pmu_x86_intel;
+
+	attr->type = PERF_TYPE_RAW;
+	attr->config = intel ? PFM_X86_CYCLES_INTEL | PFM_X86_INV : PFM_X86_CYCLES_AMD;
+}
 
 const struct pfm_pmu *perf_hw_pmu(void)
 {
@@ -41,7 +47,12 @@ bool perf_hw_plan(struct perf_plan *plan, uint16_t pmc, uint64_t value)
 
 #include "models.h"
 
-#define PROBE_EVENT PERF_COUNT_HW_INSTRUCTIONS
+static void probe_event(struct perf_event_attr *attr)
+{
+	attr->type = PERF_TYPE_HARDWARE;
+	attr->config = PERF_COUNT_HW_INSTRUCTIONS;
+}
+
 #define NO_EL1	(1ULL << 31)
 #define NO_EL0	(1ULL << 30)
 #define CYCLES	31	/* PMC of the cycle counter, which counts nothing else */
@@ -62,7 +73,11 @@ bool perf_hw_plan(struct perf_plan *plan, uint16_t pmc, uint64_t value)
 
 #else
 
-#define PROBE_EVENT PERF_COUNT_HW_INSTRUCTIONS
+static void probe_event(struct perf_event_attr *attr)
+{
+	attr->type = PERF_TYPE_HARDWARE;
+	attr->config = PERF_COUNT_HW_INSTRUCTIONS;
+}
 
 const struct pfm_pmu *perf_hw_pmu(void)
 {
@@ -85,8 +100,7 @@ unsigned int perf_hw_probe(void)
 	unsigned int n = 0;
 
 	perf_attr_dummy(&attr);
-	attr.type = PERF_TYPE_HARDWARE;
-	attr.config = PROBE_EVENT;
+	probe_event(&attr);
 	attr.disabled = 1;
 	while (n < PERF_MAX_COUNTERS && (fds[n] = perf_open(&attr, 0, -1, n ? fds[0] : -1)) >= 0) {
 		attr.disabled = 0;

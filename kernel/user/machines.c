@@ -17,6 +17,7 @@ static const struct pfm_user_machine *const kinds[] = { &pfm_linux_machine, &pfm
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pfm_machine *current;
 static const struct pfm_user_machine *current_kind;
+static bool was_told;		/* which one it is to be */
 
 const char *pfm_machine_name(int i)
 {
@@ -78,6 +79,7 @@ static struct pfm_machine *use_name(const char *name, const char *options)
 	const char *model;
 	const struct pfm_user_machine *kind = find_kind(name, &model);
 
+	was_told = true;
 	return kind ? use(kind, model, options) : NULL;
 }
 
@@ -130,6 +132,18 @@ int pfm_set_machine(const char *name, const char *options)
 	return m ? 0 : -1;
 }
 
+/* Why it is not the one that would have been the first. */
+static const char *with_obstacle(const char *notes)
+{
+	static char text[1024];
+	const char *obstacle = current_kind == &pfm_perf_machine && !was_told ? pfm_linux_obstacle() : NULL;
+
+	if (!obstacle)
+		return notes;
+	snprintf(text, sizeof(text), "%s%s", obstacle, notes);
+	return text;
+}
+
 int pfm_get_machine(pfm_machine_info_t *info)
 {
 	struct pfm_machine *m = pfm_current_machine();
@@ -143,5 +157,6 @@ int pfm_get_machine(pfm_machine_info_t *info)
 	info->pmu = m->pmu->name;
 	info->notes = info->limits = "";
 	current_kind->describe(m, info);
+	info->notes = with_obstacle(info->notes);
 	return 0;
 }

@@ -185,6 +185,17 @@ static struct pfm_machine *refuse(int err, const char *why)
 	return NULL;
 }
 
+static int refuse_device(int err)
+{
+	if (err == ENOENT)
+		refuse(ENODEV, "there is no " PFM_DEVICE " (modprobe perfmon)");
+	else if (err == EACCES)
+		refuse(err, PFM_DEVICE ": Permission denied (it is for root and the group perfmon)");
+	else
+		refuse(err, "cannot open " PFM_DEVICE);
+	return -1;
+}
+
 static int check_version(void)
 {
 	int abi = ioctl(device, PFM_IOC(PFM_NR_ABI, 0));
@@ -214,15 +225,25 @@ static void forget_device(void)
 static int open_device(void)
 {
 	device = open(PFM_DEVICE, O_RDWR | O_CLOEXEC);
-	if (device < 0) {
-		refuse(errno == ENOENT ? ENODEV : errno, errno == ENOENT ? "there is no " PFM_DEVICE
-		       " (modprobe perfmon)" : "cannot open " PFM_DEVICE);
-		return -1;
-	}
+	if (device < 0)
+		return refuse_device(errno);
 	if (!check_version() && !fetch_pmu())
 		return 0;
 	forget_device();
 	return -1;
+}
+
+/* A module that is loaded, and cannot be used. */
+const char *pfm_linux_obstacle(void)
+{
+	if (access("/sys/kernel/perfmon", F_OK))
+		return NULL;
+	if (access(PFM_DEVICE, F_OK))
+		return PFM_DEVICE ": No such file, though perfmon.ko is loaded: this is measured with perf_event\n";
+	if (access(PFM_DEVICE, R_OK | W_OK))
+		return PFM_DEVICE ": Permission denied (it is for root and the group perfmon): this is measured with "
+		       "perf_event\n";
+	return NULL;
 }
 
 const struct pfm_pmu *pfm_linux_pmu(void)

@@ -6,13 +6,16 @@
 #ifndef PFM_USER_LINUX_H
 #define PFM_USER_LINUX_H
 
-#include "linux/perfmon_ioctl.h"
+#include "linux/abi/perfmon_ioctl.h"
 #include "user.h"
 
 extern const struct pfm_user_machine pfm_linux_machine;
 
 /* Is m the kernel's? */
 bool pfm_linux_is(const struct pfm_machine *m);
+
+/* Why the module, though loaded, cannot be used: a line for the notes of another machine; or NULL. */
+const char *pfm_linux_obstacle(void);
 
 /*
  * The call nr with n in its size field, if fd is a context of perfmon.ko: the result, as a program

@@ -23,7 +23,7 @@ static const struct {
 };
 
 /***
-Numbers of errors by name, to compare the third result of a failed call with. Those of the interface:
+Error numbers by name, to compare with the third result of a failed call. Those of the interface:
 EINVAL (an argument or the state is not right), EBADF (no context), EBUSY (in use, or from the wrong CPU), EPERM, ESRCH
 (no such thread), ENOMEM, E2BIG (the vector is too long), EFAULT, EMFILE, EIO (a format in Lua failed), EINTR (Ctrl-C).
 @table lpfm.errno

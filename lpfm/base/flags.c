@@ -262,22 +262,22 @@ lpfm.const.PFM_FL_SYSTEM_WIDE. PFM_REG_IDX_NONE, all bits set, is -1, as a 64-bi
 /***
 Names and values of flags and types by topic. Calls take and give the names.
 
-* context, for lpfm.create: NOTIFY_BLOCK (the thread stops until restart), SYSTEM_WIDE (a CPU, not a thread),
+- context, for lpfm.create: NOTIFY_BLOCK (the thread stops until restart), SYSTEM_WIDE (a CPU, not a thread),
   ANY_CPU (own: commands from every CPU), OVFL_NO_MSG (notification by signal alone), SMPL_FMT (2.x: a
   format is given; not needed), MAP_SETS (2.2: PMDs of each set can be mapped); Itanium: INSECURE (5.4.1),
   PRIV_MONITORS (6.4.1)
-* pmc, for write_pmcs: NO_EMUL64, also called NO_64BIT_EMUL (its counters stay as wide as the hardware's)
-* pmd, for write_pmds: OVFL_NOTIFY (its overflow notifies), RANDOM (its resets are randomized), READ_RESET
+- pmc, for write_pmcs: NO_EMUL64, also called NO_64BIT_EMUL (its counters stay as wide as the hardware's)
+- pmd, for write_pmds: OVFL_NOTIFY (its overflow notifies), RANDOM (its resets are randomized), READ_RESET
   (6.2.2, for read_pmds: long reset after the read); own: VALUES (flags, reset_pmds, smpl_pmds and eventid stay), ATTRS
   (these alone are written), CHECK (the element is checked, and nothing is written)
-* set, for create_evtsets: OVFL_SWITCH, TIME_SWITCH, EXPL_NEXT (id_next comes next), EXCL_IDLE (system-wide: not
+- set, for create_evtsets: OVFL_SWITCH, TIME_SWITCH, EXPL_NEXT (id_next comes next), EXCL_IDLE (system-wide: not
   the idle thread), EXCL_KERNEL_ONLY_THREADS (6.2.3); Itanium: EXCL_INTR (5.5.1), INTR_ONLY (5.5.2), IDLE_EXCL
-* message, a message's type: OVFL (a counter overflowed), END (the thread ended; the context is unloaded)
-* register_type, what a register is: PMC, MSR, SPR, IBR, DBR, PMD, SW (a source of the system), VIRT (virtual)
-* register_kind: I (implemented), WC (writes are checked), C64 (counts), RO (cannot be written), V (virtual),
+- message, a message's type: OVFL (a counter overflowed), END (the thread ended; the context is unloaded)
+- register_type, what a register is: PMC, MSR, SPR, IBR, DBR, PMD, SW (a source of the system), VIRT (virtual)
+- register_kind: I (implemented), WC (writes are checked), C64 (counts), RO (cannot be written), V (virtual),
   INTR (its overflow interrupts), NO64 (knows NO_EMUL64)
-* format: NOSET (the format knows set 0 only)
-* buffer, buf_flags of lpfm.create: NO_HDR (samples without a header), IIP_HDR (the ip alone); of n-way:
+- format: NOSET (the format knows set 0 only)
+- buffer, buf_flags of lpfm.create: NO_HDR (samples without a header), IIP_HDR (the ip alone); of n-way:
   MASK_WHEN_FULL (mask when all regions are full, instead of overwriting)
 @table lpfm.flags
 @usage assert(require("lpfm").flags.context.SYSTEM_WIDE == 2)

@@ -10,7 +10,7 @@ A 64-bit value comes out of this module as a Lua number, read as signed, while t
 that calculate modulo 2^64. Operands may be numbers, u64 objects, strings ("123", "-5", "0xff") and
 LuaJIT's 64-bit cdata; what is not an integer of 64 bits raises.
 
-@module lpfm.u64
+@classmod u64
 */
 #include <inttypes.h>
 #include <stdio.h>
@@ -92,7 +92,7 @@ static uint64_t divisor(lua_State *L)
 Makes a u64 object.
 @function lpfm.u64
 @param x an integral number, a u64, a string of decimal or (0x) hexadecimal digits, a 64-bit cdata
-@return u64 object
+@treturn u64
 @raise if x is not an integer of 64 bits
 @usage
 local lpfm = require "lpfm"

@@ -107,7 +107,7 @@ static void on_interrupt(int sig)
 }
 
 /***
-Chooses what Ctrl-C (SIGINT) and SIGTERM do: with true they are remembered for @{interrupted}, and end
+Chooses what Ctrl-C (SIGINT) and SIGTERM do: with true they are remembered for `lpfm.proc.interrupted`, and end
 a waiting call of this module with nil, "...: interrupted", EINTR; with false they do what they did
 before.
 @function lpfm.proc.on_interrupt

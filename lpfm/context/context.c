@@ -5,7 +5,7 @@
 /***
 Perfmon contexts.
 
-Methods carry the interface's names. They return what the call yields, or true; when the call fails
+Methods have the names of the interface's calls. They return the call's result, or true; when the call fails,
 nil, a message that names call, element and reason, and errno. Misuse (wrong types, a closed context)
 raises. A context is closed by close(), and when it is collected.
 
@@ -65,7 +65,7 @@ static void release(struct lpfm_context *ctx)
 }
 
 /***
-Closes the context: its session ends, its registers and messages are gone, its buffer and views of
+Closes the context: its session ends, its registers and messages are lost, its buffer and views of
 it are closed. Closing a closed context does nothing.
 @function context:close
 @treturn boolean true
@@ -151,7 +151,7 @@ static int context_tostring(lua_State *L)
 /* --- commands without a vector: 3.1.5 - 3.1.9 ----------------------------------------------- */
 
 /***
-Binds the context to a thread, or, if it is system-wide, to the current CPU (3.1.7).
+Binds the context to a thread, or, if it is system-wide, to the current CPU (specification 3.1.7).
 @function context:load
 @int[opt] tid the thread; the calling one if left out. System-wide: the calling thread or the CPU
 @int[opt=0] set the event set that is active first
@@ -187,7 +187,7 @@ static int failed(lua_State *L, const struct lpfm_context *ctx, const char *call
 }
 
 /***
-Starts monitoring (3.1.5).
+Starts monitoring (specification 3.1.5).
 @function context:start
 @int[opt] set the event set to start with; the active one if left out
 @treturn[1] boolean true
@@ -212,7 +212,7 @@ static int context_start(lua_State *L)
 }
 
 /***
-Stops monitoring (3.1.6).
+Stops monitoring (specification 3.1.6).
 @function context:stop
 @treturn[1] boolean true
 @return[2] nil
@@ -233,7 +233,7 @@ static int context_stop(lua_State *L)
 
 /***
 Ends the handling of an overflow notification: registers are reset, monitoring resumes, the sampling
-buffer is emptied and cursors in it become stale (3.1.9).
+buffer is emptied and cursors in it become stale (specification 3.1.9).
 @function context:restart
 @treturn[1] boolean true
 @return[2] nil
@@ -266,7 +266,7 @@ static int context_restart(lua_State *L)
 }
 
 /***
-Takes the context from its thread or CPU; its registers can still be read (3.1.8).
+Takes the context from its thread or CPU; its registers can still be read (specification 3.1.8).
 @function context:unload
 @treturn[1] boolean true
 @return[2] nil

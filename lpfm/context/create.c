@@ -258,10 +258,14 @@ int lpfm_create_with(lua_State *L, int idx, const char *call, lpfm_create_fn *fn
 /***
 Creates a context (specification 3.1.1).
 @function lpfm.create
-@tparam[opt] table options flags: list of NOTIFY_BLOCK, SYSTEM_WIDE, ANY_CPU, OVFL_NO_MSG, ...;
-format: a sampling format's name or UUID; buf_size: size of its buffer in bytes (65536);
-buf_flags: list of NO_HDR, IIP_HDR, for n-way also MASK_WHEN_FULL; regions: of n-way (2);
-format_arg: the argument of a format written in Lua (@{register_format}), or of one unknown here, as its bytes
+@tparam[opt] table options
+@tparam[opt] {string,...} options.flags NOTIFY_BLOCK, SYSTEM_WIDE, ANY_CPU, OVFL_NO_MSG, ...: `lpfm.flags.context`
+@string[opt] options.format a sampling format, by name or UUID
+@int[opt=65536] options.buf_size bytes of its buffer
+@tparam[opt] {string,...} options.buf_flags NO_HDR, IIP_HDR; for n-way also MASK_WHEN_FULL
+@int[opt=2] options.regions regions of the buffer, for n-way
+@param[opt] options.format_arg the argument of a format written in Lua (`lpfm.register_format`); of a format that this
+module does not know, its bytes
 @treturn[1] context
 @return[2] nil
 @treturn[2] string message

@@ -13,9 +13,13 @@
 #include "context/layout.h"
 
 /***
-Creates event sets, or changes their properties (3.1.10).
+Creates event sets, or changes their properties (specification 3.1.10).
 @function context:create_evtsets
-@param list list of tables {id=, flags={"TIME_SWITCH"}, timeout=nanoseconds, id_next=}
+@tparam {table,...} list
+@int list.id the set's number
+@tparam[opt] {string,...} list.flags OVFL_SWITCH, TIME_SWITCH, EXPL_NEXT, EXCL_IDLE
+@int[opt] list.timeout ns until the next set, with TIME_SWITCH
+@int[opt] list.id_next the next set, with EXPL_NEXT
 @treturn[1] table the effective timeouts in ns, in the order of the list
 @return[2] nil
 @treturn[2] string message, which names the first bad element
@@ -46,7 +50,7 @@ static int context_create_evtsets(lua_State *L)
 }
 
 /***
-What is known of event sets (3.1.12).
+The state of event sets (specification 3.1.12).
 @function context:getinfo_evtsets
 @param list list of set ids
 @treturn[1] table list of {id=, id_next=, flags=, ovfl_pmds=, runs=, timeout=ns left, act_duration=ns,
@@ -74,7 +78,7 @@ static int context_getinfo_evtsets(lua_State *L)
 }
 
 /***
-Deletes event sets (3.1.11). Set 0 stays.
+Deletes event sets (specification 3.1.11). Set 0 cannot be deleted.
 @function context:delete_evtsets
 @param list list of set ids
 @treturn[1] boolean true

@@ -98,10 +98,21 @@ The machine on which contexts are created; with a name, chooses it first.
 @function lpfm.machine
 @string[opt] name "linux", "perf", "sim", or "sim:MODEL" (see @{machines}); without: LPFM_MACHINE in the environment,
 else the first that works
-@tparam[opt] table options of that machine, by name
-@treturn[1] table {name=, pmu=, notes=, limits=, hw_counters=}: the PMU model; what cannot be had here
-and why; where it departs from the specification; the number of hardware counters. On the simulator
-the table also has its methods
+@tparam[opt] table options of the simulated computer (`lpfm.sim`)
+@int[opt=1] options.cpus number of CPUs
+@int[opt=1000] options.hz timer ticks a second
+@int[opt=10] options.slice_ms ms of a time slice
+@int[opt] options.slice_ns ns of a time slice
+@int[opt=0] options.timer_ns ns that a tick costs
+@int[opt=0] options.skid instructions between an overflow and its interrupt
+@int[opt=4096] options.page_size bytes of a page
+@int[opt] options.memlock bytes that may be locked; no limit if left out
+@treturn[1] table the machine; the simulated computer's has methods, too
+@result name perf, linux, or sim:MODEL
+@result pmu its PMU model
+@result notes what cannot be measured here, and why
+@result limits where it departs from the specification
+@result hw_counters number of hardware counters
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: EINVAL, ENODEV
@@ -145,10 +156,15 @@ static int lpfm_machines(lua_State *L)
 /* --- lpfm.config ---------------------------------------------------------------------------- */
 
 /***
-The configuration of the perfmon core (3.1.16, 3.1.17); with a table, sets the fields given in it.
+The configuration of the perfmon core (specification 3.1.16, 3.1.17); with a table, sets the fields given in it.
 @function lpfm.config
-@tparam[opt] table changes sys_gid, thread_gid (-1: anyone), arg_size_max and smpl_buf_size_max (bytes),
-ovfl_rate_max (overflows a second, 0: no limit), flags
+@tparam[opt] table changes
+@int[opt] changes.sys_gid group that may use system-wide contexts; -1: everyone
+@int[opt] changes.thread_gid the same for contexts of threads
+@int[opt] changes.arg_size_max bytes of a vector at most
+@int[opt] changes.smpl_buf_size_max bytes of all sampling buffers at most
+@int[opt] changes.ovfl_rate_max overflows a second at most; 0: no limit
+@param[opt] changes.flags flags of the configuration
 @treturn[1] table these, and version, impl_pmcs, impl_pmds (register numbers), counter_width (bits),
 smpl_buf_size_cur (bytes), thread_sessions, sys_sessions, pmu
 @return[2] nil
@@ -212,10 +228,10 @@ static int push_registers(lua_State *L, const char *call, getinfo_fn *get, bool 
 }
 
 /***
-Without an argument, the PMC registers there are (3.1.13); with a list, a prepared vector of them.
+Without an argument, this machine's PMC registers (specification 3.1.13); with a list, a prepared vector of them.
 @function lpfm.pmcs
-@tparam[opt] table list as for ctx:write_pmcs
-@treturn table list of {num=, name=, type="MSR", kind={"C64", ...}, def_value=, rsvd_mask=, index=,
+@tparam[opt] {table,...} list as for `context:write_pmcs`
+@treturn {table,...}|vector list of {num=, name=, type="MSR", kind={"C64", ...}, def_value=, rsvd_mask=, index=,
 width=bits, ctrl=}; or the vector
 @raise on wrong types and unknown fields
 @see vector
@@ -230,10 +246,10 @@ static int lpfm_pmcs(lua_State *L)
 }
 
 /***
-Without an argument, the PMD registers there are (3.1.14); with a list, a prepared vector of them.
+Without an argument, this machine's PMD registers (specification 3.1.14); with a list, a prepared vector of them.
 @function lpfm.pmds
-@tparam[opt] table list of numbers, or of tables as for ctx:write_pmds
-@treturn table list as of lpfm.pmcs, ctrl being the PMC that controls the PMD; or the vector
+@tparam[opt] {table,...} list numbers, or tables as for `context:write_pmds`
+@treturn {table,...}|vector list as of `lpfm.pmcs`, ctrl being the PMC that controls the PMD; or the vector
 @raise on wrong types and unknown fields
 @see vector
 @usage
@@ -252,7 +268,7 @@ static int lpfm_pmds(lua_State *L)
 /* --- lpfm.formats --------------------------------------------------------------------------- */
 
 /***
-The sampling formats there are (3.5.2).
+The sampling formats of this machine (specification 3.5.2).
 @function lpfm.formats
 @treturn[1] table list of {name=, uuid=, version=, flags=, arg_size=bytes}
 @return[2] nil

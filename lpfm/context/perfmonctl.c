@@ -257,7 +257,7 @@ static bool find_format(const char *name, pfarg_fmtinfo_t *info)
 	return false;
 }
 
-/* The format by UUID, its argument behind the structure. What it cannot say the other call refuses. */
+/* The format by UUID, its argument after the structure. What it cannot say the other call refuses. */
 static int create(pfarg_ctx_t *ctx, const char *fmt_name, void *arg, size_t size)
 {
 	struct {
@@ -350,18 +350,18 @@ The single call of specification 0.6, chapter 3, with its sixteen commands. Fiel
 structures without their prefix, as everywhere; times are in ns. In 0.6 flags (OVFL_NOTIFY, RANDOM),
 reset_pmds, smpl_pmds and smpl_eventid belong to the PMC that controls a PMD.
 
-* PFM_CREATE_CONTEXT takes the table of @{create} and returns a context
-* PFM_WRITE_PMCS {num=, value=, set=, flags=, reset_pmds=, smpl_pmds=, smpl_eventid=}, a list
-* PFM_WRITE_PMDS {num=, value=, set=, long_reset=, short_reset=, ovflsw_thres=, random_mask=, random_seed=}, a list
-* PFM_READ_PMDS takes a list of numbers or {num=, set=}, and returns those fields and last_reset_val
-* PFM_LOAD_CONTEXT {pid=, set=}; PFM_START {set=}, or nothing; PFM_STOP, PFM_RESTART, PFM_UNLOAD_CONTEXT nothing
-* PFM_CREATE_EVTSETS {id=, id_next=, flags=, timeout=}, a list, and returns it, with the effective timeouts;
+- PFM_CREATE_CONTEXT takes the table of `lpfm.create` and returns a context
+- PFM_WRITE_PMCS {num=, value=, set=, flags=, reset_pmds=, smpl_pmds=, smpl_eventid=}, a list
+- PFM_WRITE_PMDS {num=, value=, set=, long_reset=, short_reset=, ovflsw_thres=, random_mask=, random_seed=}, a list
+- PFM_READ_PMDS takes a list of numbers or {num=, set=}, and returns those fields and last_reset_val
+- PFM_LOAD_CONTEXT {pid=, set=}; PFM_START {set=}, or nothing; PFM_STOP, PFM_RESTART, PFM_UNLOAD_CONTEXT nothing
+- PFM_CREATE_EVTSETS {id=, id_next=, flags=, timeout=}, a list, and returns it, with the effective timeouts;
   PFM_DELETE_EVTSETS takes a list of ids
-* PFM_GETINFO_EVTSETS takes a list of ids and returns {id=, id_next=, flags=, switch_pmds=, runs=, timeout=,
+- PFM_GETINFO_EVTSETS takes a list of ids and returns {id=, id_next=, flags=, switch_pmds=, runs=, timeout=,
   act_duration=}
-* PFM_GETINFO_PMCS, PFM_GETINFO_PMDS take a list of numbers and return {num=, type=, flags=, def_value=,
+- PFM_GETINFO_PMCS, PFM_GETINFO_PMDS take a list of numbers and return {num=, type=, flags=, def_value=,
   rsvd_mask=, index=}
-* PFM_GET_CONFIG returns {version=, flags=, impl_pmcs=, impl_pmds=, sys_gid=, thread_gid=, arg_size_max=,
+- PFM_GET_CONFIG returns {version=, flags=, impl_pmcs=, impl_pmds=, sys_gid=, thread_gid=, arg_size_max=,
   smpl_buf_size_max=, counter_width=}; PFM_SET_CONFIG takes those that change
 @function lpfm.perfmonctl
 @param context a context or a descriptor; nil for commands that need none

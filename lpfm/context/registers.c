@@ -32,9 +32,13 @@ static void *vector_arg(lua_State *L, const struct lpfm_class *class, const stru
 }
 
 /***
-Writes PMC registers (3.1.2).
+Writes PMC registers: what to count (specification 3.1.2).
 @function context:write_pmcs
-@param list list of tables {num=, value=, set=, flags={"NO_EMUL64"}}, or a vector of lpfm.pmcs
+@tparam {table,...} list or a vector of `lpfm.pmcs`
+@int list.num the register's number
+@param list.value what to write
+@int[opt=0] list.set the event set
+@tparam[opt] {string,...} list.flags NO_EMUL64
 @treturn[1] boolean true
 @return[2] nil
 @treturn[2] string message, which names the first bad element; those before it are written
@@ -75,11 +79,21 @@ static int elements_done(const pfarg_pmd_t *v, int n)
 }
 
 /***
-Writes PMD registers (3.1.3).
+Writes PMD registers: where counting begins, periods, what is sampled (specification 3.1.3).
 @function context:write_pmds
-@param list list of tables {num=, value=, long_reset=, short_reset=, reset_pmds={...},
-smpl_pmds={...}, flags={"OVFL_NOTIFY", "RANDOM"}, random_mask=, random_seed=, switch_cnt=, eventid=,
-set=}, or a vector of lpfm.pmds. A sampling period p is written as -p
+@tparam {table,...} list or a vector of `lpfm.pmds`
+@int list.num the register's number
+@param list.value what to write; a sampling period p is written as -p
+@param[opt] list.long_reset value after an overflow that ended in `context:restart`
+@param[opt] list.short_reset value after any other overflow
+@tparam[opt] {int,...} list.reset_pmds PMDs that are reset when this one overflows
+@tparam[opt] {int,...} list.smpl_pmds PMDs recorded in each sample
+@tparam[opt] {string,...} list.flags OVFL_NOTIFY: a message at each overflow; RANDOM: randomized periods
+@param[opt] list.random_mask the bits of the period that are random
+@int[opt] list.random_seed seed of the generator
+@int[opt] list.switch_cnt overflows until the next set, for sets with OVFL_SWITCH
+@int[opt] list.eventid a number handed to the format
+@int[opt=0] list.set the event set
 @treturn[1] boolean true
 @return[2] nil
 @treturn[2] string message, which names the first bad element; those before it are written
@@ -127,11 +141,14 @@ static inline int read_prepared(lua_State *L, int fd, struct lpfm_vector *v)
 }
 
 /***
-Reads PMD registers (3.1.4).
+Reads PMD registers (specification 3.1.4).
 @function context:read_pmds
-@param list list of numbers or of tables {num=, set=, flags={"READ_RESET"}}: the results come as a
-list of tables {num=, set=, value=, last_reset=, switch_cnt=}. Or a vector of lpfm.pmds: the
-values are returned as they are, one after the other, without allocation
+@tparam {table,...} list tables, or plain numbers of registers: the result is a list of tables
+{num=, set=, value=, last_reset=, switch_cnt=}. Or a vector of `lpfm.pmds`: its values are returned one after the
+other, without allocation
+@int list.num the register's number
+@int[opt=0] list.set the event set
+@tparam[opt] {string,...} list.flags READ_RESET: reset the register after reading it
 @return[1] results
 @return[2] nil
 @treturn[2] string message, which names the first bad element
@@ -177,8 +194,8 @@ static int reader_call(lua_State *L)
 }
 
 /***
-A function that reads a prepared vector: what read_pmds does with it, without looking up method,
-context and vector at each call.
+Makes a function that reads a prepared vector, as read_pmds does, without looking up method, context and
+vector at each call.
 @function context:reader
 @tparam vector v of lpfm.pmds
 @treturn function without arguments; returns the values, or nil, message, errno, and raises when the
@@ -207,8 +224,7 @@ static int context_reader(lua_State *L)
 }
 
 /***
-Reads PMD registers into a prepared vector and returns nothing of them: the cheapest read. The values
-are then in the vector.
+Reads PMD registers into a prepared vector: the cheapest read. The values are then in the vector.
 @function context:read_into
 @tparam vector v of lpfm.pmds
 @treturn[1] boolean true
@@ -238,7 +254,7 @@ static int context_read_into(lua_State *L)
 /***
 Reads PMD registers into a list of plain values.
 @function context:read_values
-@param list as for read_pmds, also a vector of lpfm.pmds
+@tparam {table,...} list as for `context:read_pmds`, also a vector of `lpfm.pmds`
 @treturn[1] table values, in the order of the list
 @return[2] nil
 @treturn[2] string message

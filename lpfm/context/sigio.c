@@ -283,9 +283,9 @@ static bool own(lua_State *L)
 }
 
 /***
-Has a function called for each message, from wherever the script is when the message comes (3.3.7): SIGIO
+Calls a function for each message, wherever the script is when the message comes (specification 3.3.7): SIGIO
 interrupts it as Ctrl-C does. The function may do what it likes, also close the context. An error in it is
-raised where the script was interrupted, when all messages have been told.
+raised where the script was interrupted, once all messages have been delivered.
 
 It is called between two instructions of Lua code, while this module waits (lpfm.poll, ctx:read, proc), and on
 the simulator after machine:run(). What does not let it in: a function of another C library until it

@@ -8,19 +8,39 @@ local function trim(text)
    return text and (text:gsub("^%s+", ""):gsub("%s+$", "")) or ""
 end
 
--- "run" in module pfm.count is pfm.count.run; names that say whose they are stay.
+-- "run" in module pfm.count is pfm.count.run; names that say whose they are stay. A command's table is `command`.
 local function full_name(module, item)
+   if module.name:find("^repl%.command%.") then return module.name .. "." .. item.name:match("[^.]+$") end
    if item.name:find("[.:]") or module.type == "classmod" and item.type == "table" then return item.name end
    return module.name .. (module.type == "classmod" and ":" or ".") .. item.name
 end
 
+-- "spec.period" among the parameters is a field of the table `spec`.
+local function param_of(item, name)
+   local modifiers = item.modifiers[item.parameter] or {}
+   local own, text = modifiers[name] or {}, trim(item.params.map[name])
+   local out = { name = name:match("[^.]+$") or name, text = text, type = own.type, optional = own.opt and true or nil,
+      default = type(own.opt) == "string" and own.opt or nil, like = text:match("as for `([^`]+)`") }
+   for i, field in ipairs(item.subparams[name] or {}) do
+      out.fields = out.fields or {}
+      out.fields[i] = param_of(item, field)
+   end
+   return out
+end
+
 local function params_of(item)
    local out = {}
-   for i, name in ipairs(item.params or {}) do
-      local modifiers = item.modifiers[item.parameter] or {}
-      local own = modifiers[name] or modifiers[i] or {}
-      out[i] = { name = name, text = trim(item.params.map[name]), type = own.type,
-         optional = own.opt and true or nil }
+   for i, name in ipairs(item.params or {}) do out[i] = param_of(item, name) end
+   return out
+end
+
+-- Lines "@result NAME TEXT": fields of the table that is returned.
+local function results_of(item)
+   local out
+   for _, line in ipairs(item.tags.result or {}) do
+      local name, text = trim(line):match("^(%S+)%s*(.*)$")
+      out = out or {}
+      out[#out + 1] = { name = name, text = trim(text) }
    end
    return out
 end
@@ -43,15 +63,30 @@ local function usages_of(item)
    return out
 end
 
+-- What a person types at the prompt: the `call` of a command, the methods of objects that the prompt hands out, and
+-- what says "@prompt NAME".
+local function prompt_name(module, item)
+   local given = item.tags.prompt
+   if given then return trim(given[1]) end
+   if item.name:match("[^.]+$") == "call" then return module.name:match("^repl%..*%.([%w_]+)$") end
+   return module.name:find("^repl%.prompt%.") and item.name:find(":") and item.name or nil
+end
+
 local function item_of(module, item)
-   return { name = full_name(module, item), kind = item.type, args = item.args, summary = trim(item.summary),
-      description = trim(item.description), params = params_of(item), returns = returns_of(item),
-      raises = item.raise and trim(item.raise) or nil, usages = usages_of(item) }
+   return { name = full_name(module, item), prompt = prompt_name(module, item), kind = item.type, args = item.args,
+      summary = trim(item.summary), description = trim(item.description), params = params_of(item),
+      returns = returns_of(item), results = results_of(item), raises = item.raise and trim(item.raise) or nil,
+      usages = usages_of(item) }
+end
+
+-- build.mk has sorted the files.
+local function is_private(module)
+   return module.file:find("/private/", 1, true) ~= nil
 end
 
 local function module_of(module)
-   local out = { name = module.name, kind = module.type, summary = trim(module.summary),
-      description = trim(module.description), usages = usages_of(module), items = {} }
+   local out = { name = module.name, kind = module.type, private = is_private(module) or nil,
+      summary = trim(module.summary), description = trim(module.description), usages = usages_of(module), items = {} }
    for i, item in ipairs(module.items) do out.items[i] = item_of(module, item) end
    return out
 end
@@ -73,11 +108,25 @@ local function write(value, indent)
    return #out == 0 and "{}" or "{\n" .. table.concat(out, ",\n") .. " }"
 end
 
+-- A name that two modules have (pfm.ffi's contexts are contexts, too) says in the second whose it is.
+local function tell_apart(modules)
+   local seen = {}
+   for _, private in ipairs { false, true } do
+      for _, module in ipairs(modules) do
+         for _, item in ipairs((module.private or false) == private and module.items or {}) do
+            if seen[item.name] then item.name = module.name .. "." .. item.name end
+            seen[item.name] = true
+         end
+      end
+   end
+end
+
 --- Writes the table to the file named in REFERENCE.
 -- @tparam table modules of LDoc
 function filter.dump(modules)
    local out = {}
    for i, module in ipairs(modules) do out[i] = module_of(module) end
+   tell_apart(out)
    local file = assert(io.open(os.getenv "REFERENCE", "w"))
    assert(file:write("return ", write(out, " "), "\n"))
    assert(file:close())

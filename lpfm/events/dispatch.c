@@ -316,11 +316,16 @@ static void push_counters(lua_State *L, int idx, const struct request *r, const 
 }
 
 /***
-Gives events their registers. An assignment is found if there is one.
+Turns names of events into values of PMCs, and finds the counters that can hold them. If an assignment exists, it
+is found.
 @function lpfm.dispatch_events
-@tparam table request `events`: names, or tables `{name=, plm=}`; `plm`: default level, `"u"`, `"k"`, `"uk"`,
-digits `"0"` to `"3"` (default `"u"`); `unavail`: numbers of PMCs that cannot be used; `pmu`: another model;
-`system_wide`: boolean; `itanium2`: see the manual
+@tparam table request
+@tparam table request.events names, or tables {name=, plm=}
+@string[opt="u"] request.plm levels of events that name none: "u", "k", "uk", or digits "0" to "3"
+@tparam[opt] {int,...} request.unavail numbers of PMCs that cannot be used
+@string[opt] request.pmu another PMU model
+@bool[opt] request.system_wide for a system-wide context
+@tparam[opt] table request.itanium2 the model's own options, as in `pfmlib_itanium2.h`
 @treturn[1] table `pmcs`: `{{num=, value=}, ...}` for `ctx:write_pmcs`; `pmds`: PMD numbers, the events' first and in
 their order; `events`: the events' full names; `counters`: for each name asked for `name`, `terms` (`event`: index
 into `events`, `pmd`, `set`) and, if it is derived, `formula`; `pmc_addrs`, `pmd_addrs`: for each of `pmcs` and `pmds`
@@ -432,7 +437,7 @@ static int split_events(lua_State *L)
 /* --- what fits ------------------------------------------------------------------------------ */
 
 /***
-A smallest set of the events that cannot be counted together.
+Finds a smallest subset of the events that cannot be counted together.
 @function lpfm.event_conflict
 @tparam table request as for `dispatch_events`
 @treturn[1] {string,...} their names
@@ -488,7 +493,7 @@ static bool can_add(struct request *r, pfmlib_event_t *e)
 }
 
 /***
-What can still be counted beside the given events.
+Finds the events that can still be counted together with the given ones.
 @function lpfm.addable_events
 @tparam table request as for `dispatch_events`
 @treturn[1] {string,...} names of events of the same model

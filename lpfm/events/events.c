@@ -242,8 +242,10 @@ static void append_generic(lua_State *L, int list, const char *pattern, const ch
 Names of events. The software counters and virtual registers, which every machine has, come last.
 @function lpfm.events
 @tparam[opt] string pattern with `*` and `?`, else a part of the name; case does not count
-@tparam[opt] table options `pmu`: another model; `masks`: also `NAME:MASK`; `generic`: also generic names and
-presets
+@tparam[opt] table options
+@string[opt] options.pmu another PMU model
+@bool[opt] options.masks list NAME:MASK, too
+@bool[opt] options.generic list generic names and presets, too
 @treturn[1] {string,...}
 @return[2] nil
 @treturn[2] string message
@@ -402,8 +404,8 @@ static void push_event(lua_State *L, const pfmlib_event_t *e)
 }
 
 /***
-What a name means. A generic name or a preset that stands for several events has `formula`, over `$1`, `$2`, ...,
-and `terms`, their tables; all others are one table with `name`, `event`, `pmu`, `desc`, `code`, `masks`,
+Explains the name of an event. A generic name or a preset that stands for several events has `formula`, over `$1`,
+`$2`, ..., and `terms`, their tables; all others are one table with `name`, `event`, `pmu`, `desc`, `code`, `masks`,
 `modifiers`, `counters` (PMD numbers), `software`, and `plm` if the name says the privilege level.
 @function lpfm.event
 @string name
@@ -444,7 +446,7 @@ static int event(lua_State *L)
 }
 
 /***
-The known name nearest to a misspelt one, or nil.
+Finds the known name nearest to a misspelt one, or nil.
 @function lpfm.suggest_event
 @string name
 @string[opt] pmu another model

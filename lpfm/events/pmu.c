@@ -92,7 +92,7 @@ static int pmu(lua_State *L)
 }
 
 /***
-Chooses the PMU model whose events are meant where no other is named, whatever the machine has.
+Chooses the PMU model whose events are meant where no other is named, whichever the machine has.
 @function lpfm.force_pmu
 @param[opt] model its name or PFMLIB_*_PMU number; without: the machine's again
 @treturn[1] boolean true
@@ -199,9 +199,11 @@ static bool flag_of(lua_State *L, const char *name)
 }
 
 /***
-Makes the library of events say on stderr what it does. The environment's LIBPFM_DEBUG and LIBPFM_VERBOSE win.
+Makes the event library log to stderr. The environment's LIBPFM_DEBUG and LIBPFM_VERBOSE win.
 @function lpfm.event_options
-@tparam table options debug: boolean, verbose: boolean
+@tparam table options
+@bool[opt] options.debug
+@bool[opt] options.verbose
 @treturn boolean true
 @usage require("lpfm").event_options { debug = false, verbose = false }
 */
@@ -224,7 +226,7 @@ static int event_options(lua_State *L)
 }
 
 /***
-What an error of the library of events means.
+Explains an error of the event library.
 @function lpfm.event_error
 @param error its number, PFMLIB_ERR_*, or its name, as the fourth result of a failed call has it: NOTSUPP,
 INVAL, NOINIT, NOTFOUND, NOASSIGN, FULL, EVTMANY, MAGIC, FEATCOMB, EVTSET, EVTINCOMP, TOOMANY, IRRTOOBIG, IRREMPTY,
@@ -247,7 +249,7 @@ static int event_error(lua_State *L)
 }
 
 /***
-The version of the library of events, whose interface is libpfm 3's.
+The version of the event library, whose interface is libpfm 3's.
 @function lpfm.event_version
 @treturn int major
 @treturn int minor

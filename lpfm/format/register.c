@@ -212,34 +212,34 @@ static int push_result(lua_State *L, const struct lpfm_luafmt *f)
 }
 
 /***
-Registers a sampling format written in Lua, for the machines in user space (3.5.7, 3.5.8).
+Registers a sampling format written in Lua, for the machines in user space (specification 3.5.7, 3.5.8).
 
-A format is to a context what a kernel module is to a program: its functions run in the midst of the
-overflow, in whatever thread that is handled in. So it has a Lua state of its own, where the functions are
-taken when it is registered, with the values of the local variables they use: numbers, strings, tables,
-other functions. From then on those are the format's, not the script's; there are no globals but the standard
-libraries, without io, and `u64`, and `require "lpfm"` raises.
+The functions of a format run during the overflow, in the thread that handles it. So a format has a Lua state of
+its own. When it is registered its functions are copied there, with the values of the local variables they use:
+numbers, strings, tables, other functions. From then on the copies are independent of the script. The only globals
+are the standard libraries without io, and `u64`; `require "lpfm"` raises.
 
-All callbacks but handler may be left out. self is a table that the context has to itself: self.arg is what
-was given to lpfm.create as format_arg, self.flags the context's flags, self.num_pmds how many PMDs there
-are, self.buf the sampling buffer, if there is one.
+Only `handler` must be there. `self` is a table of the context's own: `self.arg` is the `format_arg` of
+`lpfm.create`, `self.flags` the context's flags, `self.num_pmds` the number of PMDs, `self.buf` the sampling buffer
+if there is one.
 
-* validate(self): returns false or nil and a message, or raises, to refuse the context (3.5.10)
-* getsize(self): the size of the buffer in bytes; 0 or no getsize: no buffer (3.5.11)
-* init(self) (3.5.12)
-* handler(self, overflow): a PMD overflowed (3.5.14). overflow, the same table each time: ovfl_pmd, set,
-  last_reset, value, eventid, notify (its OVFL_NOTIFY), tstamp (ns), ip, pid, tid, cpu; pmds: the values of
-  its smpl_pmds by number. Returns what is to be done, any of "NOTIFY" (send the message, if the PMD has
-  OVFL_NOTIFY), "RESET" (the PMD and its reset_pmds, short), "BLOCK", "MASK"; nothing: go on
-* restart(self, active): ctx:restart() was called (3.5.15). Returns "RESET" (what overflowed, long), "MASK";
-  without it, "RESET"
-* exit(self): the context is gone; maybe in another thread, and a moment after ctx:close() (3.5.13)
-* calls: further functions by name, for ctx:ask()
+- validate(self): refuses the context by returning false, or nil and a message, or by raising
+  (specification 3.5.10)
+- getsize(self): bytes of the buffer; 0, or without getsize: no buffer (specification 3.5.11)
+- init(self): a context was created (specification 3.5.12)
+- handler(self, overflow): a PMD overflowed (specification 3.5.14). overflow, the same table each time, has ovfl_pmd,
+  set, last_reset, value, eventid, notify (its OVFL_NOTIFY), tstamp (ns), ip, pid, tid, cpu; pmds: the values of its
+  smpl_pmds by number. Returns any of "NOTIFY" (send the message, if the PMD has OVFL_NOTIFY), "RESET" (the PMD and
+  its reset_pmds, short), "BLOCK", "MASK"; nothing: go on
+- restart(self, active): `context:restart` was called (specification 3.5.15). Returns "RESET" (what overflowed,
+  long), "MASK"; without it, "RESET"
+- exit(self): the context is gone; perhaps in another thread, and a moment after `context:close` (specification 3.5.13)
+- calls: query functions by name, for `context:ask`
 
 base names a format that records and has the buffer: "default", "default-0.6" or "n-way". In the
 handler self.buf:record() puts a sample there and returns what that format wants to be done;
 self.buf:restart(active) empties it, and is what is done without a restart of one's own. ctx:buffer() shows
-the samples as ever, and lpfm.create takes buf_size, buf_flags and regions.
+the samples as usual, and lpfm.create takes buf_size, buf_flags and regions.
 
 self.buf:get(type, offset) reads from the buffer; where there is no base, self.buf:put(type, offset, value)
 and self.buf:write(offset, string) write to it. Types are u8, u16, u32, u64, double. #self.buf is its size.
@@ -248,8 +248,20 @@ An error in handler or restart ends the session: monitoring is masked, a message
 ctx:read, ctx:restart and the like return nil, the error with its traceback, and EIO; ctx:format_error() has it,
 too. So does one that takes more than 100 million instructions.
 @function lpfm.register_format
-@tparam table format {name=, handler=, and optionally uuid=, base=, validate=, getsize=, init=, restart=,
-exit=, calls=, flags={"NOSET"}, version=, msgq_depth=messages that can wait (1)}
+@tparam table format
+@string format.name its name
+@string[opt] format.uuid made from the name if left out
+@func format.handler called at each overflow
+@string[opt] format.base a format that records: "default", "default-0.6" or "n-way"
+@func[opt] format.validate
+@func[opt] format.getsize
+@func[opt] format.init
+@func[opt] format.restart
+@func[opt] format.exit
+@tparam[opt] table format.calls query functions by name
+@tparam[opt] {string,...} format.flags NOSET: for contexts with a single event set
+@int[opt] format.version
+@int[opt=1] format.msgq_depth messages that can wait
 @treturn[1] string the format's UUID, made from the name if none was given
 @return[2] nil
 @treturn[2] string message
@@ -317,7 +329,7 @@ static struct format *find_handle(lua_State *L, const char *text)
 }
 
 /***
-Takes a format back that this script registered (3.5.9).
+Unregisters a format that this script registered (specification 3.5.9).
 @function lpfm.unregister_format
 @string format its name or UUID
 @treturn[1] boolean true

@@ -35,7 +35,7 @@ struct lpfm_fmt_use {
 	char			*error;		/* atomic: why it has stopped, with the traceback */
 	bool			ended;		/* under the lock: the core is done with it */
 	int			self, view;	/* references in the format's state: its table, its buf */
-	struct lpfm_fmt_buf	*buf_view;	/* the object behind view, or NULL */
+	struct lpfm_fmt_buf	*buf_view;	/* the object that view shows, or NULL */
 	void			*buf;
 	size_t			size;
 	pfm_ovfl_arg_t		*arg;		/* of the handler while it runs */
@@ -66,7 +66,7 @@ struct lpfm_fmt_pending {
 };
 void lpfm_fmt_begin(struct lpfm_fmt_pending *p);
 void lpfm_fmt_end(void);
-/* The format behind fmt, if it is one in Lua. */
+/* The format that fmt belongs to, if it is one in Lua. */
 struct lpfm_luafmt *lpfm_luafmt_of(const pfm_buffer_fmt_t *fmt);
 
 /* --- register.c: the script's side ------------------------------------------------------------ */

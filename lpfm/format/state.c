@@ -40,7 +40,7 @@ void lpfm_fmt_leave(struct lpfm_luafmt *f, const sigset_t *saved)
 	pthread_sigmask(SIG_SETMASK, saved, NULL);
 }
 
-/* A child gets states that nobody is in the midst of. */
+/* A child gets states that no thread is using. */
 static void before_fork(void)
 {
 	pthread_mutex_lock(&list_lock);

@@ -30,12 +30,18 @@ bool pfl_machine_lacks(const struct pfl_model *m, unsigned int pmc)
 		!(machine_config.cf_impl_pmcs[pmc / 64] >> pmc % 64 & 1));
 }
 
+/* libpfm4 finds its model of any Intel processor besides the very one: which knows more events. */
 static const struct pfl_model *present_model(void)
 {
-	for (unsigned int i = 0; i < pfl_models_count(); i++)
-		if (pfl_model_at(i)->present)
-			return pfl_model_at(i);
-	return NULL;
+	const struct pfl_model *found = NULL;
+
+	for (unsigned int i = 0; i < pfl_models_count(); i++) {
+		const struct pfl_model *m = pfl_model_at(i);
+
+		if (m->present && (!found || m->nevents > found->nevents))
+			found = m;
+	}
+	return found;
 }
 
 static const struct pfl_model *host_model(void)

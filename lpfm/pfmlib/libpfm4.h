@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libpfm4.h - the tables of libpfm4, behind names that do not clash with ours: libpfm4's header and
+ * libpfm4.h - the tables of libpfm4, under names that do not clash with ours: libpfm4's header and
  * pfmlib.h cannot be included together.
  */
 #ifndef PFL_LIBPFM4_H

@@ -109,7 +109,7 @@ struct pfl_ops {
 	/* Register numbers of the model itself. */
 	void (*registers)(const struct pfl_model *m, pfmlib_regmask_t *pmcs, pfmlib_regmask_t *pmds,
 			  pfmlib_regmask_t *counters);
-	/* Address of the actual register behind PMC or PMD n. Optional. */
+	/* Address of the actual register of PMC or PMD n. Optional. */
 	uint64_t (*address)(const struct pfl_model *m, bool pmd, unsigned int n);
 	const char *(*reg_name)(const struct pfl_model *m, unsigned int pmc);	/* optional */
 	/* Rules on a set of events that do not depend on the counters they get. Optional. */
@@ -147,7 +147,7 @@ const struct pfl_model *pfl_current(void);	/* NULL before pfm_initialize() */
 /* PMCs that the machine does not have, if the model in force is the machine's. */
 bool pfl_machine_lacks(const struct pfl_model *m, unsigned int pmc);
 
-/* Model and index behind a libpfm event index; INVAL, NOINIT. */
+/* Model and index of a libpfm event index; INVAL, NOINIT. */
 int pfl_event_locate(unsigned int event, const struct pfl_model **m, unsigned int *idx);
 unsigned int pfl_event_index(const struct pfl_model *m, unsigned int idx);
 unsigned int pfl_num_events(const struct pfl_model *m);
@@ -171,7 +171,7 @@ int pfl_split(const struct pfl_model *m, const struct pfl_demand *d, unsigned in
 
 /* names.c */
 bool pfl_same_name(const char *a, size_t alen, const char *b);	/* no case, '-' is '_' */
-bool pfl_lists(const char *names, const char *name);	/* names: each with a space behind */
+bool pfl_lists(const char *names, const char *name);	/* names: each with a space after it */
 bool pfl_same_event(const pfmlib_event_t *a, const pfmlib_event_t *b);
 int pfl_find_event(const struct pfl_model *m, const char *name, size_t len, unsigned int *idx);
 /* "EVENT:MASK:..." of this model alone. */

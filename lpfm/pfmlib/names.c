@@ -76,7 +76,7 @@ struct parse {
 struct token {
 	const char	*text;
 	size_t		len, name_len;
-	const char	*value;		/* behind the '=', or NULL */
+	const char	*value;		/* after the '=', or NULL */
 };
 
 static struct token next_token(const char **p, const char *end)

@@ -13,7 +13,7 @@ struct entry {
 };
 
 struct family {
-	const char		*models;	/* names, each with a space behind; NULL: all */
+	const char		*models;	/* names, each with a space after it; NULL: all */
 	const struct entry	*entries;	/* ended by one without a name */
 };
 

@@ -351,9 +351,13 @@ Makes a process that will run a program. It exists, and can be monitored, but wa
 Without go() it ends with its object, or with this process.
 @function lpfm.proc.spawn
 @tparam table argv the program, looked for in PATH, and its arguments
-@tparam[opt] table options cwd: directory; env: changes to the environment, {NAME="value", OTHER=false};
-stdin, stdout, stderr: descriptor, file name, or false for /dev/null; group: true makes it the first of a
-process group of its own, which a terminal's Ctrl-C does not reach
+@tparam[opt] table options
+@string[opt] options.cwd its directory
+@tparam[opt] table options.env changes to the environment: {NAME="value", OTHER=false}
+@param[opt] options.stdin descriptor, file name, or false for /dev/null
+@param[opt] options.stdout the same
+@param[opt] options.stderr the same
+@bool[opt] options.group begin a process group of its own, which a terminal's Ctrl-C does not reach
 @treturn[1] child
 @return[2] nil
 @treturn[2] string message
@@ -631,7 +635,7 @@ static void release(struct child *c)
 }
 
 /***
-Lets go of the process. If it was never told to go, it ends; otherwise it goes on without us.
+Releases the process. If it was never told to go, it ends; otherwise it keeps running.
 @function child:close
 @treturn boolean true
 @usage

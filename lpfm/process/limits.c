@@ -23,7 +23,7 @@ void lpfm_restore_limits(void)
 }
 
 /***
-Raises this process's limit of descriptors (RLIMIT_NOFILE) as far as it is permitted: a context of a thread takes
+Raises this process's limit of descriptors (RLIMIT_NOFILE) as far as permitted: a context of a thread takes
 one more than it has events, and two. Programs started by proc.spawn get the limit that was there before.
 @function lpfm.proc.raise_nofile
 @treturn[1] int how many descriptors there can be

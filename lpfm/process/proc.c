@@ -3,7 +3,7 @@
  * proc.c - the module lpfm.proc: processes, threads, CPUs, the clock, Ctrl-C.
  */
 /***
-What a monitoring tool needs of the system besides the counters.
+What a monitoring tool needs from the system besides counters: processes, CPUs, signals.
 
 @module lpfm.proc
 */

@@ -100,8 +100,9 @@ static void read_options(lua_State *L, int idx, struct follow_options *options)
 Follows a process: all its threads, those they make, and their child processes.
 @function lpfm.proc.trace
 @param target a child of proc.spawn, or a process id
-@tparam[opt] table options hold_exec=true: hold also what has just called exec; births_only=true: tell of
-new threads and processes, and of what else is held, but of no other exec and of no exit
+@tparam[opt] table options
+@bool[opt] options.hold_exec hold what has just called exec, too
+@bool[opt] options.births_only report new threads and processes, and what else is held, but no other exec and no exit
 @treturn[1] tracer
 @return[2] nil
 @treturn[2] string message
@@ -246,7 +247,7 @@ static int tracer_release(lua_State *L)
 }
 
 /***
-The threads that are followed: those there were at the beginning, and those of which next() has told.
+The threads that are followed: those of the beginning, and those that next() has reported.
 @function tracer:threads
 @treturn table list of thread ids
 @usage
@@ -290,7 +291,7 @@ static int tracer_fd(lua_State *L)
 }
 
 /***
-Ends the following: all go on untraced, held threads too.
+Stops following: all threads keep running untraced, held ones too.
 @function tracer:close
 @treturn boolean true
 @usage

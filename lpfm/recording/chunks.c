@@ -7,7 +7,7 @@ Files of chunks: what a recording is made of. A chunk is a head of 16 bytes and 
     4 bytes  length of the body, little-endian
     4 bytes  CRC-32 of tag, length and body, little-endian
 
-A file that was cut or damaged is read as far as it goes: what is not sound is passed over up to the next chunk.
+Of a file that was cut or damaged, everything sound is read: a bad chunk is skipped.
 scripts/pfm/recording/format.md says what the chunks of a recording hold.
 @module lpfm.chunks
 */
@@ -121,7 +121,7 @@ static enum state check_chunk(const struct chunks *f, unsigned char head[HEAD_SI
 	return crc == from_le32(head + 12) ? SOUND : DAMAGED;
 }
 
-/* To the next place behind this one that looks like a chunk, or to the end. */
+/* To the next place after this one that looks like a chunk, or to the end. */
 static void resync(struct chunks *f)
 {
 	char window[WINDOW];
@@ -158,7 +158,7 @@ The next chunk.
 @treturn[1] number where its body lies in the file
 @treturn[1] number the body's length, in bytes
 @return[2] nil
-@treturn[2] string "end" behind the last; "cut" or "damaged" for what was passed over
+@treturn[2] string "end" after the last; "cut" or "damaged" for what was skipped
 @treturn[2] number where that is in the file
 @usage
 local f = assert(chunks.open "lpfm.data")

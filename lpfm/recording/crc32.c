@@ -10,7 +10,7 @@
 
 enum { POLYNOMIAL = 0xedb88320U, STEP = 16 };
 
-/* tables[k][b]: what byte b does to the CRC with k zero bytes behind it. */
+/* tables[k][b]: what byte b does to the CRC with k zero bytes after it. */
 static uint32_t tables[STEP][256];
 
 static void fill_tables(void)

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of some bytes behind others, whose CRC is crc; 0 to begin with. */
+/* Of bytes that follow others, whose CRC is crc; 0 to begin with. */
 uint32_t crc32_add(uint32_t crc, const void *bytes, size_t n);
 
 #endif

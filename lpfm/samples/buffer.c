@@ -107,7 +107,7 @@ struct lpfm_context *lpfm_buffer_samples(lua_State *L, int idx)
 }
 
 /***
-The buffer's header (3.6.3).
+The buffer's header (specification 3.6.3).
 @function buffer:header
 @treturn table {count=samples, cur_offs=bytes, overflows=times it was full, size=bytes, version=,
 flags=list of NO_HDR, IIP_HDR}; of n-way, count and cur_offs are of the region to be read next, and
@@ -176,7 +176,7 @@ static int buffer_snapshot(lua_State *L)
 	return 1;
 }
 
-/* --- copies: a buffer without a context behind it ------------------------------------------- */
+/* --- copies: a buffer without a context ------------------------------------------- */
 
 /* What a view and its walks know of a context, with memory of its own for a buffer. */
 static const struct lpfm_class copy_class = { "lpfm.buffer.copy" };

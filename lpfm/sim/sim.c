@@ -2,11 +2,10 @@
 /***
 The simulated computer: methods of what `lpfm.machine("sim:MODEL", options)` returns.
 
-Options: `cpus` (1), `hz` (1000), `slice_ms` (10) or `slice_ns`, `timer_ns` (a tick), `skid` (0
-instructions), `page_size` (4096), `memlock` (bytes, no limit). `lpfm.machines()` lists the models.
+`lpfm.machine` describes the options; `lpfm.machines()` lists the models.
 
 A program is a list of steps. A site, `{ip=0x1000, ns=10, events={l2_misses=1}, level="kernel"}`, is an
-instruction: when its time is over its events happen, besides 1 instruction and its ns as cycles unless
+instruction: when its time is over its events happen, and also 1 instruction and its ns as cycles unless
 events says otherwise. It can also have `data=address` with `latency=cycles` (a load that missed), `fetch=true`
 with latency, `branch=target`, and `irqs_off=true`. `{loop=1000, step, ...}` repeats steps, `loop="forever"` without
 end. `{sleep=ns}`, `{yield=true}`, `{fork=program}`, `{thread=program}`, `{exec=program}`, `{exit=true}`,
@@ -132,8 +131,15 @@ static uint64_t affinity_of(lua_State *L, int idx, const char *call)
 /***
 A new thread, ready to run.
 @function machine:spawn
-@tparam table spec {program=, name=, cpu= or affinity={cpus}, uid=1000, gid=1000, process=pid to join,
-kernel=true}
+@tparam table spec
+@tparam table spec.program list of steps, see above: `{ip=, ns=, events={...}}`, `{loop=n, ...}`, `{sleep=ns}`, ...
+@string[opt] spec.name its name
+@int[opt] spec.cpu the CPU it runs on
+@tparam[opt] {int,...} spec.affinity the CPUs it may run on
+@int[opt=1000] spec.uid its user
+@int[opt=1000] spec.gid its group
+@int[opt] spec.process pid of the process to join
+@bool[opt] spec.kernel a kernel thread
 @treturn[1] int its thread id
 @return[2] nil
 @treturn[2] string message, which names the step that is wrong
@@ -228,7 +234,7 @@ static void push_thread(lua_State *L, const struct pfm_sim_thread *t)
 }
 
 /***
-All threads there are and were, in the order of their thread ids.
+All threads, dead ones too, in the order of their thread ids.
 @function machine:threads
 @treturn {table,...} {tid=, pid=, ppid=, uid=, gid=, state="ready"|"running"|"sleeping"|"blocked"|"dead",
 cpu=, kernel=, ran=ns, ip=, name=, affinity={cpus}}
@@ -254,8 +260,8 @@ static int sim_threads(lua_State *L)
 }
 
 /***
-From now on calls are made on behalf of a thread of the simulated computer; without tid, of the tool
-outside, an administrator that occupies no CPU.
+Makes all later calls on behalf of a thread of the simulated computer; without tid, on behalf of the measuring tool,
+an administrator that occupies no CPU.
 @function machine:act
 @int[opt] tid
 @return[1] true
@@ -307,7 +313,11 @@ static int sim_share(lua_State *L)
 /***
 A device that interrupts a CPU: once at start, or from then on every period.
 @function machine:interrupt
-@tparam table spec {cpu=0, start=ns, period=ns, program=sites of level "interrupt"}
+@tparam table spec
+@int[opt=0] spec.cpu which CPU
+@int[opt] spec.start ns, the first interrupt
+@int[opt] spec.period ns between them
+@tparam table spec.program list of sites of level "interrupt"
 @return[1] true
 @return[2] nil
 @treturn[2] string message
@@ -360,11 +370,16 @@ static uint64_t duration(lua_State *L, int idx)
 }
 
 /***
-Lets time pass: for so long, or until something happens, but no longer than that (10 s if no time is
-given).
+Lets time pass: for a while, or until something happens but at most that long (10 s if no time is given).
 @function machine:run
-@tparam table spec {s=, ms=, us=, ns=, and one of until_message=context (true: a new one, of any context),
-until_exit=tid, until_idle=true}
+@tparam table spec
+@number[opt] spec.s seconds
+@number[opt] spec.ms milliseconds
+@number[opt] spec.us microseconds
+@number[opt] spec.ns nanoseconds
+@param[opt] spec.until_message a context: until it has a message; true: until any context has a new one
+@int[opt] spec.until_exit a thread: until it has ended
+@bool[opt] spec.until_idle until no thread can run
 @return[1] true
 @return[2] nil
 @treturn[2] string "timeout": it did not happen
@@ -427,7 +442,7 @@ static int sim_time(lua_State *L)
 
 /***
 Changes an option of a running computer: skid, memlock, debugger (1 while a debugger uses the debug
-registers), tool_cpu (the CPU of the outside tool).
+registers), tool_cpu (the CPU that the measuring tool runs on).
 @function machine:set
 @string option
 @int value

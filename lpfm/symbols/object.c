@@ -220,7 +220,7 @@ static char *read_all(const char *path)
 	return text;
 }
 
-/* "ffffffff81000000 T _text" or, for modules, with "\t[module]" behind. */
+/* "ffffffff81000000 T _text" or, for modules, with "\t[module]" at the end. */
 static int add_kernel_line(struct symobj *o, char *line)
 {
 	char *end;

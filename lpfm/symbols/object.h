@@ -26,7 +26,7 @@ struct symobj_segment {
 	uint64_t offset, size, addr;
 };
 
-/* The loaded segment with the program header *i or a later one; *i is moved behind it. False: none. */
+/* The loaded segment with the program header *i or a later one; *i moves past it. False: none. */
 bool symobj_segment(const struct symobj *o, size_t *i, struct symobj_segment *seg);
 
 /* From an offset in the file to the object's own address (p_vaddr); the kernel's is the same. */

@@ -325,7 +325,7 @@ function annotate.main(argv)
    return 0
 end
 
---- Annotates from a script or the prompt.
+--- Shows the source lines and instructions of a function with their samples.
 -- @string[opt] name a function; by default the one with most samples
 -- @string[opt="lpfm.data"] path
 -- @treturn table of `annotate.functions`; prints itself

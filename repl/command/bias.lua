@@ -95,7 +95,7 @@ function command.main(argv)
    return result.biased and 3 or 0
 end
 
---- The test from a script or the prompt.
+--- Finds out whether a sampling period is in step with a program.
 -- @param what a shell command line, or a table as for `bias.test`
 -- @treturn table of `bias.test`; prints itself
 -- @usage bias{target = {command = {"sh", "-c", "exec ls -lR /etc >/dev/null 2>&1"}}, event = "page-faults", period = 1}

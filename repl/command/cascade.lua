@@ -140,7 +140,7 @@ function command.main(argv)
    return result.signal and 128 + result.signal or result.status or 0
 end
 
---- A cascade from a script or the prompt.
+--- Counts or samples in stages: each begins when the one before has counted its events.
 -- @param what a shell command line, or a table as for `cascade.run`
 -- @string[opt] list stages
 -- @treturn table of `cascade.run`; prints itself

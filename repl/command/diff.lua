@@ -190,7 +190,7 @@ function diff.main(argv)
    return 0
 end
 
---- Compares from a script or the prompt.
+--- Compares two recordings, or several of each kind, and says whether a difference can be chance.
 -- @string old a recording, or several separated by commas
 -- @string[opt="lpfm.data"] new the same
 -- @string[opt="symbol"] by sort keys

@@ -100,7 +100,7 @@ function command.main(argv)
    return 0
 end
 
---- Exports from a script or the prompt.
+--- Turns a recording into a flame graph, pprof, speedscope, CSV, JSON, SQL or SQLite.
 -- @string path of the output; its extension tells the format
 -- @string[opt="lpfm.data"] file the recording
 -- @tparam[opt] table opts of `export.write`, and `format`

@@ -312,7 +312,7 @@ function list.main(argv)
    return 0
 end
 
---- Lists from a script or the prompt.
+--- Lists events, metrics, registers and formats by name.
 -- @string[opt] pattern
 -- @string[opt] pmu another PMU model
 -- @treturn table of rows; prints itself

@@ -50,7 +50,7 @@ function command.main(argv)
    return 0
 end
 
---- Draws from a script or the prompt.
+--- Draws a recording: shares, courses over time, distributions.
 -- @string[opt="bars"] what as of `plot.recording`
 -- @string[opt="lpfm.data"] path
 -- @treturn figure prints itself

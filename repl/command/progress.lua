@@ -17,7 +17,7 @@ end
 -- @string who what begins the line
 -- @number total of the things
 -- @string nouns what they are
--- @treturn function `(n)`: n are done; without n: clears the line
+-- @treturn function `(n)`: shows that n are done; without n: clears the line
 function progress.counter(who, total, nouns)
    if not is_watched() then return function() end end
    local clock = require("lpfm.proc").clock

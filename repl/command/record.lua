@@ -175,9 +175,10 @@ local function printable(outcome, file)
    return setmetatable(outcome, { __tostring = function() return summary(file, outcome) end })
 end
 
---- Records from a script or the prompt.
--- @param what a shell command line, or a table as for `profile.prepare`, `output` being the file
--- @string[opt] path by default lpfm.data
+--- Samples a command into a file.
+-- @param what a shell command line, or a table as for `profile.prepare`, and:
+-- @string[opt="lpfm.data"] what.output the file
+-- @string[opt="lpfm.data"] path the file, if the table does not name it
 -- @treturn table of `profile.run`; prints itself
 -- @usage record("ls -lR /etc >/dev/null"); report()
 function command.call(what, path)

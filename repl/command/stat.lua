@@ -596,7 +596,7 @@ local function printable(result, target)
    })
 end
 
---- Counts from a script or the prompt.
+--- Counts events while a command or a function runs.
 -- @param what a shell command line, a function, or a table as for `count.run`
 -- @tparam[opt] string list events
 -- @tparam[opt] string groups metric groups, as in "cpi,cache"

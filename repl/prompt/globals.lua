@@ -50,6 +50,9 @@ local own = {
    job = function(...) return require("repl.prompt.jobs").start(...) end,
    jobs = function() return require("repl.prompt.jobs").list() end,
    show = function(...) require("repl.prompt.show").print(...) end,
+   --- Leaves the prompt.
+   -- @function quit
+   -- @prompt quit
    quit = function() error(globals.quitting, 0) end,
 }
 

@@ -3,6 +3,7 @@
 -- shown.
 -- @module repl.prompt.help
 
+local doc = require "pfm.doc"
 local render = require "pfm.render"
 local names = require "repl.prompt.names"
 local nearest = require "pfm.util.nearest"
@@ -11,30 +12,58 @@ local reference = require "repl.prompt.reference"
 local help = {}
 
 local INDENT = "   "
-
--- --- calls ---------------------------------------------------------------------------------------
-
-local function field_lines(title, fields)
-   local rows, keys = {}, {}
-   for key in pairs(fields) do keys[#keys + 1] = key end
-   table.sort(keys)
-   for i, key in ipairs(keys) do rows[i] = { key, fields[key] } end
-   local lines = render.align({ {}, {} }, rows, INDENT .. INDENT)
-   table.insert(lines, 1, INDENT .. title)
-   return lines
-end
+local WIDTH = 100
 
 local function append(lines, more)
    for _, line in ipairs(more) do lines[#lines + 1] = line end
 end
 
-local function call_text(entry)
-   local lines = { entry.usage, INDENT .. entry.text }
-   if entry.fields then append(lines, field_lines("Fields of the table:", entry.fields)) end
-   if entry.entries then append(lines, field_lines("Fields of each entry:", entry.entries)) end
-   if entry.returns then append(lines, field_lines("Fields of what it returns:", entry.returns)) end
-   if entry.topic and reference.topic(entry.topic) then
-      lines[#lines + 1] = ("%sMore: ?%s"):format(INDENT, entry.topic)
+-- --- lines ---------------------------------------------------------------------------------------
+
+-- A line that is too long goes on under its second column, or a little further in than it begins.
+local function wrap(line, width)
+   local column = line:match("^%s*%S.-%s%s+()%S") or #line:match("^%s*") + #INDENT + 1
+   if not line:find("^%s") then column = 1 end
+   if #line <= width or column > width / 2 then return line end
+   local at = width
+   while at > column and line:sub(at, at) ~= " " do at = at - 1 end
+   if at == column then return line end
+   local rest = (" "):rep(column - 1) .. line:sub(at + 1)
+   return line:sub(1, at):gsub("%s+$", "") .. "\n" .. wrap(rest, width)
+end
+
+-- Lines of a paragraph, and what goes on under the second column of the line before, are joined first.
+local function wrap_all(text, width)
+   local lines, column = {}, nil
+   for line in (text .. "\n"):gmatch("([^\n]*)\n") do
+      if column and line:match("^%s*()%S") == column then
+         lines[#lines] = lines[#lines] .. " " .. line:sub(column)
+      else
+         lines[#lines + 1] = line
+         column = line:find("^%S") and 1 or line:match("^%s+%S.-%s%s+()%S")
+      end
+   end
+   for i, line in ipairs(lines) do lines[i] = wrap(line, width) end
+   return table.concat(lines, "\n")
+end
+
+-- --- calls ---------------------------------------------------------------------------------------
+
+-- A command of the command line says more about itself there.
+local function command_text(name)
+   local command = require "repl.command"
+   local row = command.rows[name]
+   if not row then return nil end
+   return ("lpfm %s: %s\n\n%s"):format(name, row.summary, command.module(name).options():help())
+end
+
+local function call_text(key, width)
+   local entry = reference.entry(key)
+   local ok, text = pcall(doc.text, key, width)
+   local lines = { ok and text or entry.usage .. "\n" .. INDENT .. entry.text }
+   if entry.topic then lines[#lines + 1] = ("%sMore: ?%s"):format(INDENT, entry.topic) end
+   if require("repl.command").rows[key] then
+      lines[#lines + 1] = ("%sOn the command line: lpfm %s --help"):format(INDENT, key)
    end
    return table.concat(lines, "\n")
 end
@@ -159,8 +188,8 @@ local function class_text(class)
 end
 
 -- What the comments in the sources say, where the project has been built with them.
-local function from_comments(what)
-   local ok, text = pcall(require("pfm.doc").text, what)
+local function from_comments(what, width)
+   local ok, text = pcall(doc.text, what, width)
    return ok and text or nil
 end
 
@@ -170,14 +199,14 @@ local function describe(value)
    return ("%s: a %s%s"):format(tostring(value):match("^[^\n]*"), type(value), has)
 end
 
-local function value_text(value)
+local function value_text(value, width)
    local class = reference.class(value)
    if class then return ("%s: a %s\n%s"):format(tostring(value):match("^[^\n]*"), class, class_text(class)) end
    if value == require "lpfm" then return reference.topic("context") end
    local name = reference.name_of(value)
-   local entry = name and reference.entry(reference.key(name) or "")
-   if entry then return call_text(entry) end
-   return name and (from_comments(value) or from_comments(name)) or describe(value)
+   local key = name and reference.key(name)
+   if key then return call_text(key, width) end
+   return name and (from_comments(value, width) or from_comments(name, width)) or describe(value)
 end
 
 -- --- names ---------------------------------------------------------------------------------------
@@ -198,51 +227,43 @@ local function unknown(name)
    return ("no help on '%s'%s; topics: %s"):format(name, hint, table.concat(reference.topics(), ", "))
 end
 
--- A page and what it is named after: both, the call first.
-local function named_text(name)
-   local key = reference.key(name)
-   local entry = key and reference.entry(key)
+local function named_text(name, width)
    local topic = reference.topic(name)
-   if topic then return topic end
-   if entry then return call_text(entry) end
-   return from_comments(name) or software_event(name) or register_text(name)
+   if topic then return wrap_all(topic, width) end
+   local key = reference.key(name)
+   if key then return call_text(key, width) end
+   return from_comments(name, width) or software_event(name) or register_text(name)
 end
 
-local function text_of_name(name)
-   local text = named_text(name)
+local function text_of_name(name, width)
+   local text = named_text(name, width)
    if text then return text end
    local value = names.value(name)
-   if value ~= nil then return value_text(value) end
-   return hardware_event(name) or flag_text(name) or field_text(name) or unknown(name)
+   if value ~= nil then return value_text(value, width) end
+   return hardware_event(name) or flag_text(name) or field_text(name) or command_text(name) or unknown(name)
 end
 
 --- Help about a topic, a name or a value.
 -- @param[opt] what a name ("stat", "ctx.read_pmds", "cycles", "PMC66", "long_reset"), or a value
+-- @int[opt=100] width columns to fill
 -- @treturn string
--- @usage help.text("lpfm.create")
-function help.text(what)
-   if what == nil then return reference.topic("help") end
-   if type(what) == "string" then return text_of_name(what:match("^%s*(.-)%s*$")) end
-   return value_text(what)
+-- @usage require("repl.prompt.help").text("lpfm.create")
+function help.text(what, width)
+   width = width or WIDTH
+   if what == nil then what = "help" end
+   if type(what) == "string" then return text_of_name(what:match("^%s*(.-)%s*$"), width) end
+   return value_text(what, width)
 end
 
--- A line that is too long goes on under its second column, or a little further in than it begins.
-local function wrap(line, width)
-   local column = line:match("^%s*%S.-%s%s+()%S") or #line:match("^%s*") + #INDENT + 1
-   if #line <= width or column > width / 2 then return line end
-   local at = width
-   while at > column and line:sub(at, at) ~= " " do at = at - 1 end
-   if at == column then return line end
-   local rest = (" "):rep(column - 1) .. line:sub(at + 1)
-   return line:sub(1, at):gsub("%s+$", "") .. "\n" .. wrap(rest, width)
-end
-
---- Prints help, in lines that fit the terminal.
+--- Explains a topic, a function, an object, an event or a register, in lines that fit the terminal.
 -- @param[opt] what as of `help.text`
 function help.call(what)
    local ok, screen = pcall(require, "repl.keys")
-   local width = ok and screen.size() or math.huge
-   for line in (help.text(what) .. "\n"):gmatch("([^\n]*)\n") do io.stdout:write(wrap(line, width - 1), "\n") end
+   local columns = ok and screen.size()
+   local width = columns and columns - 1 or WIDTH
+   for line in (help.text(what, math.min(width, WIDTH)) .. "\n"):gmatch("([^\n]*)\n") do
+      io.stdout:write(wrap(line, width), "\n")
+   end
 end
 
 return help

@@ -199,13 +199,16 @@ local function work_for(what, list, more)
    return require("repl.command.stat").job(what, list, more), "counting"
 end
 
---- Begins a job.
--- @param what a shell command line, or a table: `command={...}`, `tids={...}` or `cpus={...}`; `events`,
--- `threads=true`, `seconds`; `record=FILE` samples, with `period` or `frequency`
+--- Counts, or samples, in the background, while you type on.
+-- @prompt job
+-- @param what a shell command line, or a table as for `count.run`, and:
+-- @string[opt] what.record a file: sample into it
+-- @int[opt] what.period events between samples
+-- @int[opt] what.frequency samples a second
 -- @tparam[opt] string list events
 -- @tparam[opt] string groups metric groups
 -- @treturn job
--- @usage j = job("make", "page-faults"); j:pause(); j:resume(); j:wait()
+-- @usage j = job("sleep 100", "page-faults"); j:pause(); j:resume(); j:kill(); j:wait()
 function jobs.start(what, list, groups)
    local work, doing = work_for(what, list, groups)
    measure.check(work.target)
@@ -283,6 +286,7 @@ local function list_text(list)
 end
 
 --- All jobs of this prompt.
+-- @prompt jobs
 -- @treturn table of jobs; prints itself
 function jobs.list()
    jobs.turn()

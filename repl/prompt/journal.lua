@@ -325,7 +325,11 @@ end
 -- @treturn table `create` (the options of lpfm.create), `sets`, `pmcs`, `pmds` (as the calls take them, sorted),
 -- `target` (`tid`, `set`; nil: not loaded), `running`, `machine` (`name`, `options`; nil: the default); or nil if the
 -- context was made before the journal listened
--- @usage journal.programming(c).pmds[1].value
+-- @usage
+-- local c = lpfm.create()
+-- local programming = require("repl.prompt.journal").programming(c)
+-- print(programming and programming.pmcs[1])
+-- c:close()
 function journal.programming(ctx)
    local self = known[ctx]
    if not self then return nil end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- The prompt.
--- @module loop.globals.loop
+-- @module repl.prompt.loop
 
 local host = require "repl.host"
 local line = require "repl.line"

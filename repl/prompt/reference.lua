@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: MIT
---- From what a person names, or has in hand, to the text that describes it.
+--- From what a person names, or has in hand, to the entry that describes it: the comments in the sources, as `pfm.doc`
+-- has them, and the pages of `repl.prompt.topics`.
 -- @module repl.prompt.reference
 
 local commands = require "repl.command"
+local doc = require "pfm.doc"
 local names = require "repl.prompt.names"
 local globals = require "repl.prompt.globals"
 local topics = require "repl.prompt.topics"
@@ -15,52 +17,88 @@ local reference = {}
 -- @string name
 -- @return string or nil
 function reference.topic(name)
-   return topics.topics[name]
+   return topics.pages[name]
 end
 
 --- The names of the pages, sorted.
 -- @treturn table
 function reference.topics()
    local out = {}
-   for name in pairs(topics.topics) do out[#out + 1] = name end
+   for name in pairs(topics.pages) do out[#out + 1] = name end
    table.sort(out)
    return out
 end
 
--- What a command's row says of its function.
-local function entry_of_command(name)
-   local row = commands.rows[name]
-   if not row or not row.call then return nil end
-   return { usage = ("%s(%s)"):format(name, table.concat(row.call, ", ")),
-      text = ("%s; 'lpfm %s --help' lists the options."):format((row.summary:gsub("^%l", string.upper)), name) }
+local function by_name(list)
+   local out = {}
+   for _, field in ipairs(list or {}) do
+      local default = field.default and " (" .. field.default .. ")" or ""
+      out[field.name] = out[field.name] or field.text:gsub("`", "") .. default
+   end
+   return next(out) and out or nil
 end
+
+local function topic_of(key)
+   if topics.pages[key] then return key end
+   return topics.about[key] or topics.about[key:match("^%w+:")]
+end
+
+local function new_entry(key, item)
+   local fields, entries = doc.fields(item)
+   return { usage = doc.signature(item), text = item.summary, fields = by_name(fields), entries = by_name(entries),
+      returns = by_name(item.results), topic = topic_of(key) }
+end
+
+-- A command that has no comments says in its row what it does.
+local function item_of_command(row)
+   return { name = row.name, kind = "function", args = "(" .. table.concat(row.call, ", ") .. ")", params = {},
+      returns = {}, summary = row.summary:gsub("^%l", string.upper) .. "." }
+end
+
+local items -- by key
+
+-- What a person can name: all that is public, and what the prompt provides.
+local function all_items()
+   if items then return items end
+   items = {}
+   local ok, list = pcall(doc.all)
+   for _, item in ipairs(ok and list or {}) do
+      local key = item.prompt or not item.private and item.name
+      if key and not items[key] then items[key] = item end
+   end
+   for _, row in ipairs(commands.rows) do
+      if row.call and not items[row.name] then items[row.name] = item_of_command(row) end
+   end
+   return items
+end
+
+local entries = {}
 
 --- The description of a call.
 -- @string key as of `reference.key`
--- @treturn table `usage`, `text`, perhaps `fields`, `entries`, `topic`; or nil
+-- @treturn table `usage`, `text`, perhaps `fields`, `entries`, `returns` (texts by name) and `topic`; or nil
 function reference.entry(key)
-   return topics.calls[key] or entry_of_command(key)
+   local item = all_items()[key]
+   if item and not entries[key] then entries[key] = new_entry(key, item) end
+   return entries[key]
 end
 
 --- The names of all calls that are described.
 -- @treturn table sorted
 function reference.keys()
    local out = {}
-   for key in pairs(topics.calls) do out[#out + 1] = key end
-   for _, row in ipairs(commands.rows) do
-      if row.call and not topics.calls[row.name] then out[#out + 1] = row.name end
-   end
+   for key in pairs(all_items()) do out[#out + 1] = key end
    table.sort(out)
    return out
 end
 
 -- --- classes -------------------------------------------------------------------------------------
 
-local classes = { context = "context", buffer = "buffer", pmds = "vector", pmcs = "vector", u64 = "u64" }
-
 -- Names that people give to such objects; what is known of the object itself goes before.
 local habits = { c = "context", ctx = "context", context = "context", b = "buffer", buf = "buffer", buffer = "buffer",
    m = "machine", machine = "machine", j = "job", job = "job", v = "vector", vector = "vector" }
+
+local classes = { context = "context", buffer = "buffer", pmds = "vector", pmcs = "vector", u64 = "u64" }
 
 --- The class of an object: context, buffer, vector, u64, machine (a simulated one), job.
 -- @param value
@@ -120,22 +158,6 @@ function reference.key(path)
    return method_key(plain)
 end
 
-local function find_in(place, value, prefix)
-   for name, field in pairs(place) do
-      if type(name) == "string" and rawequal(field, value) then return prefix .. name end
-   end
-end
-
--- The class and name of a method in hand.
-local function key_of_method(value)
-   for name, class in pairs(classes) do
-      local meta = debug.getregistry()["lpfm." .. name]
-      local index = meta and meta.__index
-      local found = type(index) == "table" and find_in(index, value, class .. ":")
-      if found then return found end
-   end
-end
-
 --- The name under which a function can be found: of the prompt, of lpfm, of a class, of a module of the library.
 -- @param value
 -- @return string or nil
@@ -143,15 +165,7 @@ function reference.name_of(value)
    local name = globals.name_of(value)
    if name then return name end
    if type(value) ~= "function" and type(value) ~= "table" then return nil end
-   name = find_in(require "lpfm", value, "lpfm.") or key_of_method(value)
-   if name then return name end
-   for module, content in pairs(package.loaded) do
-      if module:find("^l?pfm%.") and type(content) == "table" then
-         if content == value then return module end
-         name = find_in(content, value, module .. ".")
-         if name then return name end
-      end
-   end
+   return doc.name_of(value)
 end
 
 return reference

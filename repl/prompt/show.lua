@@ -184,7 +184,7 @@ end
 --- A value as text, of several lines where that reads better.
 -- @param value
 -- @treturn string
--- @usage show.text(lpfm.pmds())
+-- @usage require("repl.prompt.show").text(lpfm.pmds())
 function show.text(value)
    if type(value) == "string" then return value end
    if type(value) ~= "table" or has_tostring(value) then return inline(value, 1) end
@@ -196,6 +196,7 @@ function show.text(value)
 end
 
 --- Prints values as the prompt does.
+-- @prompt show
 -- @param ...
 function show.print(...)
    local parts = {}

@@ -342,13 +342,21 @@ local function result(view)
    end })
 end
 
---- Watches counters.
+--- Shows counters live: rates, totals, a sparkline each.
 -- @param what a context, a list of contexts, or a job of `repl.prompt.jobs`
--- @tparam[opt] table options `interval`, seconds between refreshes (1); `seconds` or `count` (of refreshes), after
--- which it ends; `pmds`, numbers of the PMDs to show instead of those that were programmed; `step`, seconds that the
--- simulated computer runs for each refresh (0.01)
+-- @tparam[opt] table options
+-- @number[opt=1] options.interval seconds between refreshes
+-- @number[opt] options.seconds seconds until it ends
+-- @int[opt] options.count refreshes until it ends
+-- @tparam[opt] {int,...} options.pmds PMDs to show instead of those that were programmed
+-- @number[opt=0.01] options.step seconds that the simulated computer runs for each refresh
 -- @treturn table of `{name=, num=, set=, count=, rate=}` per counter, and `seconds`, `refreshes`
--- @usage watch(c, {interval = 0.5})
+-- @usage
+-- c = lpfm.create()
+-- c:write_pmcs { { num = 66, value = 9 } }; c:write_pmds { { num = 66, value = 0 } }
+-- assert(c:load() and c:start())
+-- watch(c, { pmds = { 66 }, interval = 0.05, count = 2 })
+-- c:close()
 function watch.call(what, options)
    local view = new_view(what, check_options(options or {}))
    view.keys = view.screen ~= nil and view.screen.raw(true)

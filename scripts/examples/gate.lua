@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- For a continuous build: fails when a command costs more than it may. lpfm gate.lua page-faults 20000 make -s test
+-- For continuous integration: fails when a command exceeds its budget. lpfm gate.lua page-faults 20000 make -s test
 local count, format = require "pfm.count", require "pfm.render"
 
 local event, limit = arg[1], tonumber(arg[2])

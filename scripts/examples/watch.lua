@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- How a running process lives: its faults and switches, second by second. lpfm watch.lua PID [SECONDS]
+-- The faults, switches and moves of a running process, second by second. lpfm watch.lua PID [SECONDS]
 local count, format = require "pfm.count", require "pfm.render"
 
 local names = "task-clock,page-faults,context-switches,cpu-migrations"

@@ -44,7 +44,7 @@ function lab.context(options)
 end
 
 --- The value of one PMD.
--- @param ctx from @{context}
+-- @param ctx of `lab.context`
 -- @tparam int num
 -- @tparam[opt=0] int set
 function lab.value(ctx, num, set)

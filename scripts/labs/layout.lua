@@ -8,7 +8,7 @@ lab.sheet [[
    The buffer of the default format starts with a header; samples follow without gaps, each a header and
    a body: the values of the PMDs in smpl_pmds, by ascending number. Here PMD4 records PMD5 and PMD7.
    When PMD4 and PMD5 overflow at once, each has its own sample, first PMD4's, and both have the same
-   time stamp. After each sample the format looks whether the largest possible one (its header and all
+   time stamp. After each sample the format checks whether the largest possible one (its header and all
    PMDs of the PMU) would still fit; if not, the buffer is full and what is left is wasted. The layout is
    that of section 3.6; addresses are offsets in bytes.
 ]]

@@ -5,10 +5,10 @@ local lab = require "labs.lab"
 lab.sheet [[
    Multiplexing and its limits (figure 3.32).
    One counter, two events, A and B. The execution has six slices of 10 ms, with 5 4 6 1 5 4 occurrences
-   of A and 10 10 15 15 10 15 of B. Two runs count each event all the time. One run with two event sets
-   that switch every 10 ms sees A in slices 1, 3, 5 and B in 2, 4, 6 only, and scales what it saw by the
-   time of the whole over the time the set was active: an estimate, too high here, because A is rare in
-   just those slices in which it was not counted.
+   of A and 10 10 15 15 10 15 of B. Two runs count one event each, all the time. One run with two event sets
+   that switch every 10 ms sees A in slices 1, 3, 5 and B in 2, 4, 6 only, and scales each count by the
+   total time over the time its set was active: an estimate, too high here, because A is rare in the very
+   slices in which it was not counted.
 ]]
 
 local SLICE = 10 * 1000 * 1000

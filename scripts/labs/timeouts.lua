@@ -4,10 +4,10 @@ local lab = require "labs.lab"
 
 lab.sheet [[
    Set timeouts (figures 3.35, 3.36, 3.37).
-   The timer ticks every 10 ms. A timeout of 15 ms cannot be had: the effective one is 20 ms, and the
-   call says so. The timeout runs only while the monitored thread runs and monitoring is not masked: an
-   overflow notification stops it until the restart, and so does a thread that sleeps. In between it is
-   not started afresh, it goes on with what was left.
+   The timer ticks every 10 ms. A timeout of 15 ms is not possible: the effective one is 20 ms, and
+   the call returns it. The timeout runs only while the monitored thread runs and monitoring is not masked: an
+   overflow notification stops it until the restart, and so does a thread that sleeps. It is
+   not restarted then: it continues with what was left.
 ]]
 
 local MS = 1000 * 1000

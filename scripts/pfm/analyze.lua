@@ -20,10 +20,11 @@ local analyze = {}
 --- Sorts the samples of a recording.
 -- @param self of `recording.open` or `recording.of`
 -- @tparam[opt="symbol"] string by keys, separated by commas, see `analyze.keys`
--- @tparam[opt] table options `filter`: only samples of these, values as texts, several separated by commas: `symbol`,
--- `object`, `comm`, `tid`, `pid`, `cpu`, `event`, `set`, and `from`, `to` (seconds since the first sample, or "10%");
--- `slice`: the width of the slices of the key "time", in seconds (1), by which rows are then ordered; `sums`: names of
--- events of `record --with`, of which each row gets `sums`, how much they grew
+-- @tparam[opt] table options
+-- @tparam[opt] table options.filter only these samples; values are texts, several separated by commas: `symbol`,
+-- `object`, `comm`, `tid`, `pid`, `cpu`, `event`, `set`, and `from`, `to` (seconds since the first sample, or "10%")
+-- @number[opt=1] options.slice seconds of a slice of the key "time", by which rows are then ordered
+-- @tparam[opt] {string,...} options.sums events of `record --with`: each row gets `sums`, how much they grew
 -- @treturn table `rows` of `cells`, each cell also by its key's name, `percent` (of its event's samples; of those of
 -- its slice where rows are by time and something else), `samples`, `events`,
 -- `pmd`, `event`, `sums`; `titles`; `totals` by PMD and `events` by name: the same of all; `missing` (objects without
@@ -54,7 +55,9 @@ analyze.span = columns.span
 -- @param old a recording, or a list of some of the same program
 -- @param new the same
 -- @tparam[opt="symbol"] string by as for `analyze.by`
--- @tparam[opt] table options as for `analyze.by`, and `absolute`: compare events instead of shares; `alpha` (0.05)
+-- @tparam[opt] table options as for `analyze.by`, and:
+-- @bool[opt] options.absolute compare events instead of shares
+-- @number[opt=0.05] options.alpha a difference is significant when chance shows it less often
 -- @treturn table `rows` of `cells`, each cell also by its key's name, `event`, `old` and `new` (`samples`, `percent`,
 -- `events` of a run), `percent` (points), `change` and `ratio` of the events, `p`, `raw_p`, `significant`; the
 -- greatest difference first; `titles`
@@ -66,7 +69,11 @@ analyze.diff = difference.find
 -- that is most alike, until chance no longer explains how neighbours differ.
 -- @param self of `recording.open` or `recording.of`
 -- @tparam[opt="symbol"] string by what counts as the same thing, as for `analyze.by`
--- @tparam[opt] table options `slices` (60) or `slice` (seconds), `alpha` (0.05), `filter`
+-- @tparam[opt] table options
+-- @int[opt=60] options.slices number of slices
+-- @number[opt] options.slice seconds of a slice, instead of their number
+-- @number[opt=0.05] options.alpha neighbours differ when chance shows it less often
+-- @tparam[opt] table options.filter as of `analyze.by`
 -- @treturn table list of `from`, `to` (seconds since the first sample), `samples`, `rows` (`kind`, `samples`,
 -- `percent`), the most frequent first
 -- @usage analyze.phases(assert(recording.open "lpfm.data"), "symbol", { slices = 20 })[1].rows[1].kind
@@ -78,8 +85,11 @@ analyze.phases = phases.find
 -- @param self of `recording.open` or `recording.of`
 -- @param what a PMD's number or an event of `record --with`; "interval", ns between the samples of a thread; "period",
 -- the periods of randomized sampling
--- @tparam[opt] table options `raw`: the register's value as it is, not what it grew by; `width`, `from`: bins of equal
--- width from there, instead of powers of two; `filter`: `event`, `tid`, `pid`, `cpu`, `set`, `from`, `to`
+-- @tparam[opt] table options
+-- @bool[opt] options.raw the register's value as it is, not what it grew by
+-- @number[opt] options.width bins of this width instead of powers of two
+-- @number[opt] options.from where the first of them begins
+-- @tparam[opt] table options.filter `event`, `tid`, `pid`, `cpu`, `set`, `from`, `to`
 -- @treturn table `bins` of `from`, `to` (exclusive) and `count`; `n`, `mean`, `deviation`, `min`, `max`, `median`,
 -- `p90`, `p99` (to 1.6 %, or the width of a bin)
 -- @usage analyze.histogram(assert(recording.open "lpfm.data"), "interval").median
@@ -90,7 +100,9 @@ analyze.histogram = values.histogram
 -- @param self of `recording.open` or `recording.of`
 -- @param x as `what` of `analyze.histogram`
 -- @param y
--- @tparam[opt] table options `raw`, `filter`
+-- @tparam[opt] table options
+-- @bool[opt] options.raw the registers' values as they are
+-- @tparam[opt] table options.filter as of `analyze.histogram`
 -- @treturn table `n`, `r` (Pearson's, nil where one of them is constant), `low` and `high` (95 % confidence, nil for
 -- fewer than 4), `p` (of no correlation), `slope` and `intercept` of the line through them, `mean_x`, `mean_y`
 -- @usage analyze.correlate(assert(recording.open "lpfm.data"), "interval", "period").r

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- Is a profile biased? A fixed period that is in step with a loop samples some of its instructions and never the
--- others (3.4.2, figure 3.20). The program is sampled with the fixed period and, twice, with periods randomized as
--- widely as the period allows; the two show what differs by chance. Where the fixed period's addresses differ by
--- more, ever wider masks are tried until one gives the randomized profile: that one is recommended.
+-- others (specification 3.4.2, figure 3.20). The program is sampled with the fixed period and, twice, with periods
+-- randomized as widely as the period allows; the two show what differs by chance. Where the fixed period's addresses
+-- differ by more, ever wider masks are tried until one gives the randomized profile: that one is recommended.
 -- @module pfm.bias
 
 local blocks = require "lpfm.blocks"
@@ -122,8 +122,11 @@ local function recommend(self, reference, most)
 end
 
 --- Tests a period.
--- @tparam table spec `target`: a target of `pfm.measure`, or a function that makes one for each run; `event` (default
--- cpu-clock), `period` (default 1e6: a millisecond); optional `on_run(number, result)` after each run
+-- @tparam table spec
+-- @param spec.target a target of `pfm.measure`, or a function that makes one for each run
+-- @string[opt="cpu-clock"] spec.event the event to sample
+-- @int[opt=1e6] spec.period its period; of cpu-clock 1e6 is a millisecond
+-- @func[opt] spec.on_run called as `on_run(number, result)` after each run
 -- @treturn table `biased`; `chance` and `distance` (of `statistics.compare`) of the fixed period from randomized ones,
 -- `noise`, the distance of two randomized runs; `changes`, places by how much their shares (`fixed`, `random`)
 -- differ; if biased, `mask` and `base`: what to randomize the period with; `runs`

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Cascading measurements (3.7.6): "after n of A start counting B, after m of B sample C".
+--- Cascading measurements (specification 3.7.6): "after n of A start counting B, after m of B sample C".
 -- Each stage is an event set that is left, in the kernel, at the overflow of one of its triggers; the last one stays.
 -- @module pfm.cascade
 
@@ -48,7 +48,8 @@ local function collect(spec)
 end
 
 --- Carries out a cascade.
--- @tparam table spec a target of `pfm.measure`, and `stages`, a text for `stages.read`
+-- @tparam table spec a target, as for `measure.run`, and:
+-- @string spec.stages as "page-faults:1000 then cs:10 then cpu-clock"
 -- @tparam[opt] function record carries out a last stage that samples, by default `profile.collect`
 -- @treturn table of `measure.run`, and `stages`: by stage `text`, `reached`, `began` (ns of measured time, the thread's
 -- own; of several threads the first), `lasted`, `left_by`, `counts` (of `event`, `unit`, `value`), `subjects`,

@@ -310,7 +310,7 @@ local function handlers(self, spec)
 end
 
 --- Prepares a count; `count.run` does all of it.
--- @tparam table spec as of `count.run`
+-- @tparam table spec as for `count.run`
 -- @treturn table for `count.complete`, with `on`, the handlers for `pfm.measure`
 -- @usage local c = count.prepare { command = { "true" }, events = "page-faults" }
 -- print(count.complete(c, measure.run(c.target, c.on)).events[1].value)
@@ -337,7 +337,7 @@ function count.so_far(self)
    }
 end
 
---- Makes the result of what `pfm.measure` came to.
+--- Makes the profile's result from that of `pfm.measure`.
 -- @tparam table self of `count.prepare`
 -- @tparam table outcome of `measure.run`
 -- @treturn table the outcome, completed as `count.run` says
@@ -355,11 +355,15 @@ function count.complete(self, outcome)
 end
 
 --- Counts once.
--- @tparam table spec a target of `pfm.measure`, and `events` (names or a list of `events.read`),
--- optional `interval` in seconds with `on_interval(row)`, `switch` between event sets: ms, "EVENT:N", or nil, by
--- the run's own variance; `from`: what has to happen first, as "page-faults:1000 then cs:10", in each thread; `until`:
--- ends it, as "page-faults:1000", of events that fit one set; `parts`: the rows of intervals have `per`, too;
--- `names`: parts have `comm`, what the thread was called when it ended
+-- @tparam table spec a target, as for `measure.run`, and:
+-- @param spec.events names, as "task-clock,page-faults:u", or a list of `events.read`
+-- @number[opt] spec.interval seconds between calls of `on_interval`
+-- @func[opt] spec.on_interval called with the counts of each interval, a table
+-- @param[opt] spec.switch when event sets take turns: ms, or "EVENT:N"; by default by the run's own variance
+-- @string[opt] spec.from what has to happen first in each thread, as "page-faults:1000 then cs:10"
+-- @string[opt] spec.until what ends it, as "page-faults:1000", of events that fit one set
+-- @bool[opt] spec.parts the tables of intervals have `per`, too
+-- @bool[opt] spec.names parts have `comm`, the thread's name when it ended
 -- @treturn table `events` (of `event`, `value` or `state` and `reason`, `unit`; of an estimate, besides, `active`, the
 -- share of the time out of which it was made, `error`, within which the true count lies in 95 % of the cases,
 -- `poor`, why it means nothing, and `other_value`, scaled by turns instead of time), `elapsed`, `ran` (ns of CPU

@@ -31,11 +31,12 @@ local function add_key(keys, key, entry)
    table.insert(keys[key], entry)
 end
 
--- "context:read_pmds" is found as that, as "context.read_pmds" and as "read_pmds".
+-- "context:read_pmds" is found as that, as "context.read_pmds" and as "read_pmds"; what is private by its full name.
 local function add_entry(keys, entry)
    local name = canonical(entry.name)
    add_key(keys, name, entry)
-   while name:find("%.") do
+   if entry.prompt then add_key(keys, canonical(entry.prompt), entry) end
+   while not entry.private and name:find("%.") do
       name = name:gsub("^[^.]*%.", "")
       add_key(keys, name, entry)
    end
@@ -48,6 +49,7 @@ local function build_index()
    for _, module in ipairs(modules) do
       found.modules[canonical(module.name)] = module
       for _, item in ipairs(module.items) do
+         item.private = module.private
          found.items[#found.items + 1] = item
          add_entry(found.keys, item)
       end
@@ -60,36 +62,54 @@ local function get_index()
    return index
 end
 
+-- --- fields ----------------------------------------------------------------------------------------
+
+local add_inherited
+
+local function add_fields(out, p)
+   for _, field in ipairs(p.fields or {}) do out[#out + 1] = field end
+   add_inherited(out, p)
+end
+
+function add_inherited(out, p)
+   for _, like in ipairs(p.like and doc.entries(p.like) or {}) do
+      for _, other in ipairs(like.params) do add_fields(out, other) end
+   end
+end
+
 -- --- text ------------------------------------------------------------------------------------------
 
 local function plain(text)
    return (text:gsub("@{([^}]*)}", "%1"):gsub("`", ""))
 end
 
--- Adds a line's words, filling the last line as far as it goes.
+-- Adds a line's words, filling the last line as far as it goes; `out.hang` indents the lines after the first.
 local function fill(out, text, first, indent)
    for word in text:gmatch("%S+") do
       local last = out[#out]
-      if last and not out.full and #last + 1 + #word <= WIDTH then
+      if last and not out.full and #last + 1 + #word <= out.width then
          out[#out] = last .. " " .. word
       else
-         out[#out + 1] = (last and indent or first) .. word
+         out[#out + 1] = (not last and first or out.full and indent or out.hang or indent) .. word
       end
       out.full = false
    end
 end
 
--- Paragraphs are filled; lines that are indented stay as they are.
-local function wrap(text, first, indent)
-   local out = { full = false }
+-- Paragraphs are filled, those that begin with "- " under their text; lines that are indented stay as they are.
+local function wrap(text, first, indent, width)
+   local out = { full = false, width = width }
    for line in (plain(text) .. "\n"):gmatch("(.-)\n") do
+      local bullet = line:find("^%- ")
       if line:find("^   +%S") then
          out[#out + 1] = indent .. line:gsub("^   ", "")
          out.full = true
       elseif line:find("%S") then
+         out.full = out.full or bullet ~= nil
+         if bullet then out.hang = indent .. "  " elseif out.full then out.hang = nil end
          fill(out, line, first, indent)
       else
-         out.full = true
+         out.full, out.hang = true, nil
       end
    end
    return table.concat(out, "\n")
@@ -99,10 +119,27 @@ local function block(text)
    return "   " .. text:gsub("\n", "\n   ")
 end
 
-local function param_text(p)
-   local what = (p.type and p.type ~= "" and p.type .. (p.text ~= "" and ": " or "") or "") .. p.text
-   local name = p.name .. (p.optional and " (optional)" or "")
-   return wrap(what, ("   %-10s "):format(name), (" "):rep(14))
+-- Names of the fields that a parameter has "as for" those of another function.
+local function inherited(p)
+   local fields, out = {}, {}
+   add_inherited(fields, p)
+   for i, field in ipairs(fields) do out[i] = field.name end
+   return table.concat(out, ", ")
+end
+
+-- "int: bytes of its buffer (65536)" beside each name; the fields of a table further in.
+local function add_params(out, list, indent, width)
+   local column = 10
+   for _, p in ipairs(list) do column = math.max(column, #p.name) end
+   for _, p in ipairs(list) do
+      local what = p.type and p.text ~= "" and p.type .. ": " .. p.text or p.type or p.text
+      if p.default then what = what .. " (" .. p.default .. ")" end
+      local first = ("%s%-" .. column .. "s "):format(indent, p.name)
+      out[#out + 1] = what == "" and first:gsub("%s+$", "") or wrap(what, first, (" "):rep(#first), width)
+      local others = inherited(p)
+      if others ~= "" then out[#out + 1] = wrap(others, indent .. "   ", indent .. "   ", width) end
+      add_params(out, p.fields or {}, indent .. "   ", width)
+   end
 end
 
 local function value_text(value)
@@ -111,22 +148,27 @@ local function value_text(value)
 end
 
 -- In the order of the values of one outcome: "nil, string message, int errno".
-local function return_text(group)
+local function return_text(group, width)
    local values = {}
    for i, value in ipairs(group) do values[i] = value_text(value) end
-   return wrap(table.concat(values, ", "), "   returns    ", (" "):rep(14))
+   return wrap(table.concat(values, ", "), "   returns    ", (" "):rep(14), width)
 end
 
 local function full_text(summary, description)
    return description == "" and summary or summary .. "\n\n" .. description
 end
 
-local function item_text(item)
-   local out = { item.name .. (item.kind == "function" and item.args or "") }
-   out[#out + 1] = wrap(full_text(item.summary, item.description), "   ", "   ")
-   for _, p in ipairs(item.params) do out[#out + 1] = param_text(p) end
-   for _, group in ipairs(item.returns) do out[#out + 1] = return_text(group) end
-   if item.raises then out[#out + 1] = wrap(item.raises, "   raises     ", (" "):rep(14)) end
+local function add_outcomes(out, item, width)
+   for _, group in ipairs(item.returns) do out[#out + 1] = return_text(group, width) end
+   add_params(out, item.results or {}, "      ", width)
+   if item.raises then out[#out + 1] = wrap(item.raises, "   raises     ", (" "):rep(14), width) end
+end
+
+local function item_text(item, width)
+   local out = { doc.signature(item) }
+   out[#out + 1] = wrap(full_text(item.summary, item.description), "   ", "   ", width)
+   add_params(out, item.params, "   ", width)
+   add_outcomes(out, item, width)
    for _, usage in ipairs(item.usages) do
       out[#out + 1] = "   example"
       out[#out + 1] = block(block(usage))
@@ -134,31 +176,35 @@ local function item_text(item)
    return table.concat(out, "\n")
 end
 
-local function list_of(items)
-   local width = 0
-   for _, item in ipairs(items) do width = math.max(width, #item.name) end
-   local out = {}
+local function list_of(items, width)
+   local column, out = 0, {}
+   for _, item in ipairs(items) do column = math.max(column, #item.name) end
    for i, item in ipairs(items) do
-      local indent = (" "):rep(width + 5)
-      out[i] = wrap(item.summary, ("   %-" .. width .. "s  "):format(item.name), indent)
+      out[i] = wrap(item.summary, ("   %-" .. column .. "s  "):format(item.name), (" "):rep(column + 5), width)
    end
    return table.concat(out, "\n")
 end
 
-local function module_text(module)
-   local out = { module.name, wrap(full_text(module.summary, module.description), "   ", "   ") }
+local function module_text(module, width)
+   local out = { module.name, wrap(full_text(module.summary, module.description), "   ", "   ", width) }
    for _, usage in ipairs(module.usages) do out[#out + 1] = block(block(usage)) end
    if #module.items > 0 then out[#out + 1] = "" end
-   out[#out + 1] = list_of(module.items)
+   out[#out + 1] = list_of(module.items, width)
    return table.concat(out, "\n")
 end
 
 -- --- values ----------------------------------------------------------------------------------------
 
+-- The class that a metatable in the registry makes: "lpfm.context".
+local function class_named(key)
+   local class = type(key) == "string" and key:match("^lpfm%.(.+)$")
+   return (class == "pmds" or class == "pmcs") and "vector" or class
+end
+
 local function class_of(value)
    local meta = debug.getmetatable(value)
    for key, place in pairs(debug.getregistry()) do
-      if place == meta and type(key) == "string" then return key:match("^lpfm%.(.+)$") end
+      if place == meta and class_named(key) then return class_named(key) end
    end
 end
 
@@ -176,7 +222,7 @@ end
 local function methods()
    local out = {}
    for key, place in pairs(debug.getregistry()) do
-      local class = type(key) == "string" and key:match("^lpfm%.(.+)$")
+      local class = class_named(key)
       if class and type(place) == "table" then out[class] = rawget(place, "__index") or place end
    end
    return out
@@ -190,8 +236,13 @@ local function libraries()
    return out
 end
 
--- The name under which a value is documented, or nil.
-local function name_of(value)
+--- The name under which a function, an object or a module is documented.
+-- @param value
+-- @treturn string or nil
+-- @usage
+-- local doc, lpfm = require "pfm.doc", require "lpfm"
+-- assert(doc.name_of(lpfm.create) == "lpfm.create")
+function doc.name_of(value)
    if type(value) == "userdata" then return class_of(value) end
    return member_of(libraries(), value) or member_of(methods(), value)
 end
@@ -210,44 +261,111 @@ local function search(text)
    local words, found = {}, {}
    for word in text:lower():gmatch("%S+") do words[#words + 1] = word end
    for _, item in ipairs(get_index().items) do
-      if #words > 0 and mentions(item, words) then found[#found + 1] = item end
+      if not item.private and #words > 0 and mentions(item, words) then found[#found + 1] = item end
    end
    return found
 end
 
---- All that is documented: full names, in order.
+-- Of a kind: "module", or "classmod", the methods of objects.
+local function public_modules(kind)
+   local out = {}
+   for _, module in pairs(get_index().modules) do
+      if not module.private and module.kind == (kind or module.kind) then out[#out + 1] = module end
+   end
+   table.sort(out, function(a, b) return a.name < b.name end)
+   return out
+end
+
+--- What is public and documented: full names, in order.
 -- @treturn {string,...}
+-- @usage for _, name in ipairs(require("pfm.doc").names()) do print(name) end
 function doc.names()
    local out = {}
-   for _, item in ipairs(get_index().items) do out[#out + 1] = item.name end
-   for name in pairs(get_index().modules) do out[#out + 1] = name end
+   for _, item in ipairs(get_index().items) do
+      if not item.private then out[#out + 1] = item.name end
+   end
+   for _, module in ipairs(public_modules()) do out[#out + 1] = module.name end
    table.sort(out)
    return out
 end
 
+--- All entries: `name`, `kind`, `params`, `returns` and so on, as `pfm.manual` has them; `prompt`, what the prompt
+-- calls it; `private`, whether its module is.
+-- @treturn {table,...}
+-- @usage for _, entry in ipairs(require("pfm.doc").all()) do print(entry.name, entry.summary) end
+function doc.all()
+   return get_index().items
+end
+
 --- The entries under a name: "context:read_pmds", "ctx.read_pmds" or "read_pmds".
 -- @string name
--- @treturn {table,...} entries as of pfm.manual; empty if there is none
+-- @treturn {table,...} entries as of `doc.all`; empty if there is none
+-- @usage assert(require("pfm.doc").entries("ctx.read_pmds")[1].name == "context:read_pmds")
 function doc.entries(name)
    return get_index().keys[canonical(name)] or {}
 end
 
+--- The fields of the tables that a function takes, those that it takes "as for" another one among them.
+-- @tparam table entry of `doc.entries`
+-- @treturn {table,...} fields of a table: `name`, `text`, `type`, `optional`, `default`
+-- @treturn {table,...} fields of the tables in a list
+-- @usage
+-- local doc = require "pfm.doc"
+-- for _, field in ipairs((doc.fields(doc.entries("lpfm.create")[1]))) do print(field.name, field.text) end
+function doc.fields(entry)
+   local fields, entries = {}, {}
+   for _, p in ipairs(entry.params) do
+      add_fields(p.type and p.type:find("^{") and entries or fields, p)
+   end
+   return fields, entries
+end
+
+-- A single argument that is a table with fields: those that must be there, in its braces.
+local function argument_table(entry)
+   local fields, entries = doc.fields(entry)
+   local list, only = #fields > 0 and fields or entries, entry.params[1]
+   if #entry.params ~= 1 or #list == 0 or not only.type or only.optional then return nil end
+   local names = {}
+   for _, field in ipairs(list) do
+      if not field.optional then names[#names + 1] = field.name .. "=" end
+   end
+   local inner = #names > 0 and table.concat(names, ", ") or "..."
+   return list == fields and "{" .. inner .. "}" or "{ {" .. inner .. "}, ... }"
+end
+
+--- How a function is called, on a line: "lpfm.create([options]) -> context".
+-- @tparam table entry of `doc.entries`
+-- @treturn string
+-- @usage
+-- local doc = require "pfm.doc"
+-- assert(doc.signature(doc.entries("lpfm.create")[1]) == "lpfm.create([options]) -> context")
+function doc.signature(entry)
+   local name = entry.prompt or entry.name
+   if entry.kind ~= "function" then return name end
+   local types = {}
+   for _, value in ipairs(entry.returns[1] or {}) do types[#types + 1] = value.type end
+   return name .. (argument_table(entry) or entry.args) .. (#types > 0 and " -> " .. table.concat(types, ", ") or "")
+end
+
 --- Help on a name, a function, an object or a module.
 -- @param what a string or a value of the module
+-- @int[opt=100] width columns to fill
 -- @treturn[1] string text
 -- @return[2] nil if it is not documented
-function doc.text(what)
-   local name = type(what) == "string" and what or name_of(what)
+-- @usage print(require("pfm.doc").text("lpfm.create", 72))
+function doc.text(what, width)
+   local name = type(what) == "string" and what or doc.name_of(what)
    if not name then return nil end
+   width = width or WIDTH
    local module = get_index().modules[canonical(name)]
-   if module then return module_text(module) end
+   if module then return module_text(module, width) end
    local entries, out = doc.entries(name), {}
-   for i, entry in ipairs(entries) do out[i] = item_text(entry) end
+   for i, entry in ipairs(entries) do out[i] = item_text(entry, width) end
    return #out > 0 and table.concat(out, "\n\n") or nil
 end
 
---- Help in any case: on a name or value, else what mentions it, else names that are near.
--- Without an argument, what there is.
+--- Help in any case: on a name or value, else the functions that mention it, else similar names.
+-- Without an argument, the public modules and the classes of objects.
 -- @param[opt] what
 -- @treturn string
 -- @usage
@@ -255,16 +373,14 @@ end
 -- assert(doc.help("ctx.read_pmds"):find("3.1.4", 1, true))
 function doc.help(what)
    if what == nil then
-      local modules = {}
-      for _, module in pairs(get_index().modules) do modules[#modules + 1] = module end
-      table.sort(modules, function(a, b) return a.name < b.name end)
-      return list_of(modules)
+      return ("Modules:\n%s\nObjects:\n%s"):format(list_of(public_modules("module"), WIDTH),
+         list_of(public_modules("classmod"), WIDTH))
    end
    local text = doc.text(what)
    if text then return text end
-   if type(what) ~= "string" then return ("a %s; nothing is written about it"):format(type(what)) end
+   if type(what) ~= "string" then return ("a %s, which is not documented"):format(type(what)) end
    local found = search(what)
-   if #found > 0 then return list_of(found) end
+   if #found > 0 then return list_of(found, WIDTH) end
    local keys = {}
    for key in pairs(get_index().keys) do keys[#keys + 1] = key end
    return ("no help on '%s'%s"):format(what, nearest.hint(what, keys))

@@ -34,6 +34,7 @@ end
 
 --- All names of software events, aliases included.
 -- @treturn table sorted
+-- @usage print(table.concat(events.names(), " "))
 function events.names()
    local names = {}
    for name in pairs(by_name) do names[#names + 1] = name end
@@ -43,6 +44,7 @@ end
 
 --- The software events with their descriptions.
 -- @treturn table of `{name=, aliases=, num=, unit=, description=}`
+-- @usage for _, e in ipairs(events.software()) do print(e.name, e.num, e.description) end
 function events.software()
    local out = {}
    for i, e in ipairs(software) do
@@ -133,6 +135,7 @@ end
 --- Reads a list of events, without giving them registers.
 -- @param list "task-clock,page-faults:u" or an array of names
 -- @return an array of events, or nil and a message that names the bad one
+-- @usage assert(events.read "task-clock,page-faults:u")[2].base --> "page-faults"
 function events.read(list)
    local names, out = {}, {}
    if type(list) == "string" then list = { list } end
@@ -157,9 +160,10 @@ function events.parse(list)
    return events.assign(out)
 end
 
---- Events as `lpfm.dispatch_events` wants them.
+--- Events as `lpfm.dispatch_events` takes them.
 -- @tparam table list of events
 -- @treturn table
+-- @usage lpfm.dispatch_events { events = events.names_of(assert(events.read "page-faults:u")) }
 function events.names_of(list)
    local out = {}
    for i, e in ipairs(list) do out[i] = { name = e.base, plm = e.plm or "uk" } end
@@ -169,6 +173,7 @@ end
 --- Why events have no counters: the PMU's absence comes before the library's words.
 -- @string words
 -- @treturn string
+-- @usage print(events.why_not "no counter is free")
 function events.why_not(words)
    return lpfm.machine().hw_counters == 0 and "this machine has no hardware counters" or words
 end
@@ -222,6 +227,7 @@ end
 --- The value of a software event's PMC.
 -- @tparam table event
 -- @treturn int
+-- @usage events.software_value(assert(events.read "page-faults:u")[1]) --> 8
 function events.software_value(event)
    local plm = event.plm or "uk"
    return (plm:find("u") and USER or 0) + (plm:find("k") and KERNEL or 0)
@@ -249,6 +255,7 @@ end
 --- Gives events their registers; those that get none have a `reason`.
 -- @tparam table list of events
 -- @return the list, or nil and a message
+-- @usage assert(events.assign(assert(events.read "page-faults")))[1].num --> 66
 function events.assign(list)
    assign_software(list)
    assign_hardware(list)
@@ -258,6 +265,9 @@ end
 --- The same event at the user level alone, for where more is not permitted.
 -- @tparam table event
 -- @treturn table a copy, assigned by the next `events.assign`
+-- @usage
+-- local faults = events.user_only(assert(events.parse "page-faults")[1])
+-- assert(events.assign { faults })
 function events.user_only(event)
    local copy = {}
    for k, v in pairs(event) do copy[k] = v end
@@ -268,6 +278,11 @@ end
 --- The PMCs that events need.
 -- @tparam table list of assigned events
 -- @treturn table for `ctx:write_pmcs`
+-- @usage
+-- local list = assert(events.assign(assert(events.read "page-faults,cs")))
+-- local ctx = assert(lpfm.create {})
+-- assert(ctx:write_pmcs(events.pmcs(list)))
+-- ctx:close()
 function events.pmcs(list)
    local out, seen = {}, {}
    for _, e in ipairs(list) do
@@ -279,8 +294,9 @@ function events.pmcs(list)
    return out
 end
 
---- What is measured when nothing is asked for.
+--- The events that are counted by default.
 -- @treturn string
+-- @usage print(events.default_counts())
 function events.default_counts()
    local list = "task-clock,context-switches,cpu-migrations,page-faults"
    if lpfm.machine().hw_counters > 0 then list = list .. ",cycles,instructions,branches,branch-misses" end

@@ -52,7 +52,13 @@ end
 -- @tparam table self of `recording.open`
 -- @string name "folded", "flamegraph", "speedscope", "pprof", "csv", "json", "sql" or "sqlite"
 -- @string[opt] path by default standard output; sqlite needs one
--- @tparam[opt] table opts those of the format: `event`, `weight`, `ids`, `inlined`, `title`, `separator`
+-- @tparam[opt] table opts those of the format
+-- @string[opt] opts.event this event, of several
+-- @string[opt] opts.weight what stacks weigh: "samples" or "events"
+-- @bool[opt] opts.ids keep processes and threads of one name apart by their numbers
+-- @bool[opt] opts.inlined false: leave inlined functions out
+-- @string[opt] opts.title of a flame graph
+-- @string[opt] opts.separator of csv
 -- @usage require("pfm.export").write(assert(recording.open "lpfm.data"), "flamegraph", "out.svg")
 function export.write(self, name, path, opts)
    local writer = export.format(name)

@@ -131,7 +131,7 @@ end
 -- @param list what lpfm.pmcs takes, or a vector that it made
 -- @return vector
 -- @raise what lpfm.pmcs raises
--- @see typed.pmds
+-- @see pmds
 -- @function pmcs
 -- @usage
 -- local typed, lpfm = require "pfm.ffi", require "lpfm"
@@ -244,7 +244,7 @@ local function read(self, v, call)
    return refused(call, v)
 end
 
---- Reads PMDs into a typed vector (3.1.4).
+--- Reads PMDs into a typed vector (specification 3.1.4).
 -- @tparam vector v
 -- @treturn[1] boolean true
 -- @return[2] nil
@@ -261,7 +261,7 @@ function context:read_into(v)
    return read(self, v, "read_into")
 end
 
---- Reads PMDs into a typed vector and returns their values (3.1.4).
+--- Reads PMDs into a typed vector and returns their values (specification 3.1.4).
 -- @tparam vector v
 -- @return[1] value of element 1, value of element 2, ...
 -- @return[2] nil
@@ -282,7 +282,7 @@ function context:read_pmds(v)
    return v:values()
 end
 
---- Writes PMCs from a typed vector (3.1.2).
+--- Writes PMCs from a typed vector (specification 3.1.2).
 -- @tparam vector v
 -- @treturn[1] boolean true
 -- @return[2] nil
@@ -304,7 +304,7 @@ function context:write_pmcs(v)
    return refused("write_pmcs", v)
 end
 
---- Writes PMDs from a typed vector (3.1.3): by the module, which remembers what samples will hold.
+--- Writes PMDs from a typed vector (specification 3.1.3): by the module, which remembers what samples will hold.
 -- @tparam vector v
 -- @treturn[1] boolean true
 -- @return[2] nil

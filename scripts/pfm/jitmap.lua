@@ -160,7 +160,7 @@ local function writer(file)
 end
 
 --- Writes the traces that LuaJIT compiles from now on into /tmp/perf-PID.map, so that `lpfm record` of this process
--- finds their names. Compiled before, they have none.
+-- finds their names. Traces compiled before have none.
 -- @string[opt] path another file
 -- @return the path, or nil and a message where Lua code is not compiled
 -- @usage require("pfm.jitmap").start(); require("pfm.jitmap").stop()
@@ -176,7 +176,7 @@ function jitmap.start(path)
    return path
 end
 
---- Writes no more.
+--- Stops writing.
 -- @usage jitmap.stop()
 function jitmap.stop()
    if not jitmap.handler then return end

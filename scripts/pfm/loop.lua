@@ -9,9 +9,9 @@
 --    loop:every(1, function() print(ctx:read_pmds { 64 }[1].value) end)
 --    loop:run()
 --
--- Callbacks may add and remove whatever they like, close contexts, and stop the loop. In a loop of one's own:
--- poll(2) the descriptors of @{Loop:fds} for at most @{Loop:timeout} seconds, then @{Loop:step}(0). A single
--- context needs no loop for that: ctx:fd() and ctx:read(0) do.
+-- Callbacks may add and remove whatever they like, close contexts, and stop the loop. In your own loop,
+-- poll(2) the descriptors of `Loop:fds` for at most `Loop:timeout` seconds, then call `loop:step(0)`. A single
+-- context needs no loop: ctx:fd() and ctx:read(0) are enough.
 -- @module pfm.loop
 
 local lpfm = require "lpfm"
@@ -23,10 +23,11 @@ local Loop = {}
 Loop.__index = Loop
 
 --- Makes a loop.
--- @tparam[opt] table options `on_error`: called as on_error(message, source) with the message and traceback of an error
--- in a callback and the context, descriptor or timer it belongs to; without, run and step raise it.
--- `advance`: called when nothing is ready and on the simulator nothing will be, to let its time pass; false: there is
--- no more to come
+-- @tparam[opt] table options
+-- @func[opt] options.on_error called as on_error(message, source) with the message and traceback of an error in a
+-- callback and the context, descriptor or timer it belongs to; without it, run and step raise the error
+-- @func[opt] options.advance called when nothing is ready and on the simulator nothing will be, to let its time pass;
+-- returns false when no more will come
 -- @treturn Loop
 -- @usage local loop = require("pfm.loop").new { advance = function() return machine:run { ms = 1 } end }
 function loop.new(options)
@@ -149,7 +150,7 @@ function Loop:after(seconds, fn)
    return add_timer(self, seconds, fn, nil, "after")
 end
 
---- Calls a function again and again. What was missed, because a callback took long, is left out.
+--- Calls a function at intervals. What was missed, because a callback took long, is left out.
 -- @number seconds between calls, more than 0
 -- @tparam function fn called as fn(timer)
 -- @return timer, as what can be removed
@@ -282,7 +283,7 @@ end
 
 -- --- turning -------------------------------------------------------------------------------------
 
---- Descriptors to be waited for by a loop of one's own.
+--- The descriptors that your own loop waits for.
 -- @treturn table list of numbers
 -- @usage
 -- assert(#loop.new():fds() == 0)
@@ -294,7 +295,7 @@ function Loop:fds()
    return list
 end
 
---- How long a loop of one's own may wait at most.
+--- How long your own loop may wait at most.
 -- @treturn number seconds to the next timer, 0 if it is due; nil: there is none
 -- @usage
 -- local l = loop.new()
@@ -308,7 +309,7 @@ function Loop:timeout()
    return at and math.max(at - proc.clock(), 0)
 end
 
---- One turn: waits until something is ready, and serves what is; of a context one message.
+--- Does one turn: waits until something is ready, and serves it; of a context one message.
 -- @number[opt] seconds to wait at most; without, as long as it takes
 -- @treturn[1] int how many were ready or due; 0: the time is up, or on the simulator, where nothing comes while one
 -- waits, nothing is there

@@ -1,15 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- What is measured, and for how long: a command, threads, CPUs; with `threads`, everything that they
--- create. A target is a table:
---
---    command = {"prog", "arg"}   measured, or with tids or cpus: measure while it runs
---    tids = {123, ...}           these threads
---    cpus = {0, 1}               these CPUs, whoever runs there
---    call = fn                   measured: this thread, or tids or cpus, while the function runs
---    threads = true              new threads and children too (of tids: all threads of the process)
---    delay = 2                   the measurement starts so many seconds later
---    seconds = 10                and lasts at most so long
---
+-- create. `measure.run` describes a target's table.
 -- On a simulated computer there are no commands; its threads and CPUs are measured while it runs, and the
 -- seconds are its own.
 -- A subject is one thing that gets a context: `{tid=, pid=}` or `{cpu=}`, `{}` for the calling thread. While it
@@ -346,6 +337,14 @@ end
 
 --- Measures a target.
 -- @tparam table target
+-- @tparam[opt] {string,...} target.command the program and its arguments: measured, or with `tids` or `cpus` measure
+-- while it runs
+-- @tparam[opt] {int,...} target.tids these threads
+-- @tparam[opt] {int,...} target.cpus these CPUs, whoever runs there
+-- @func[opt] target.call measured: this thread, or `tids` or `cpus`, while the function runs
+-- @bool[opt] target.threads new threads and children, too; of `tids`: all threads of the process
+-- @number[opt] target.delay seconds before the measurement starts
+-- @number[opt] target.seconds how long it lasts at most
 -- @tparam table on `attach(subject)` returns a loaded and started context, or nil and a message;
 -- `ended(subject)`: its context ends, read it now; optional `begin(child)`, `message(subject, msg)`,
 -- which ends it all by "enough", `tick(seconds since the start)` returns seconds to the next,
@@ -395,7 +394,7 @@ function measure.begin(target, on)
    error(err, 0)
 end
 
---- Does what there is to do, without waiting.
+--- Handles what is due, without waiting.
 -- @tparam table self of `measure.begin`
 -- @treturn boolean whether the measurement is over
 -- @usage
@@ -428,7 +427,7 @@ function measure.awaits(self)
    return fds, patience(self, self.world.clock(), self.until_tick or math.huge)
 end
 
---- Ends a measurement, over or not; a command that still runs goes on alone.
+--- Ends a measurement, over or not; a command that still runs keeps running.
 -- @tparam table self
 -- @treturn table as of `measure.run`
 -- @usage
@@ -443,7 +442,7 @@ function measure.finish(self)
    return result(self)
 end
 
---- The contexts of a measurement, with what each is on.
+--- The contexts of a measurement, with the thread or CPU of each.
 -- @tparam table self
 -- @treturn table of `{ctx=, tid=, pid=, cpu=}`
 -- @usage

@@ -48,7 +48,7 @@ local function build(name, file, variant, pmu)
    return group
 end
 
---- The names of all groups there are files for.
+--- The names of all groups that have a file.
 -- @treturn {string,...}
 -- @usage
 -- print(table.concat(metrics.names(), " "))

@@ -18,8 +18,15 @@ local figure = {}
 figure.__index = figure
 
 --- Draws a figure as text.
--- @tparam[opt] table view `width`, `height` in characters; `utf8`, `colour` where the environment is not to decide
+-- @tparam[opt] table view
+-- @int[opt] view.width in characters
+-- @int[opt] view.height in characters
+-- @bool[opt] view.utf8 instead of what the environment says
+-- @bool[opt] view.colour instead of what the environment says
 -- @treturn string
+-- @usage
+-- local figure = require("pfm.plot").bars({ { "parse", 83.4 }, { "hash", 15 } }, { unit = "%" })
+-- print(figure:text { width = 60, colour = false })
 function figure:text(view)
    view = view or {}
    local width = view.width or (terminal.is_terminal() and terminal.size()) or WIDTH
@@ -35,7 +42,11 @@ end
 
 --- Draws a figure into a file, with gnuplot.
 -- @string path ending in .svg or .png
--- @tparam[opt] table size `width`, `height` in pixels
+-- @tparam[opt] table size
+-- @int[opt] size.width in pixels
+-- @int[opt] size.height in pixels
+-- @usage
+-- require("pfm.plot").bars({ { "parse", 83.4 }, { "hash", 15 } }, { unit = "%" }):save("shares.svg")
 function figure:save(path, size)
    require("pfm.plot.gnuplot").draw(self, path, size)
 end
@@ -99,7 +110,7 @@ end
 
 --- How values are distributed.
 -- @tparam table values numbers
--- @tparam[opt] table opts `bins` (about so many, 20), `title`, `unit`
+-- @tparam[opt] table opts `bins` (about how many, 20), `title`, `unit`
 -- @treturn figure bars, one a bin; a bin's lower bound belongs to it
 -- @usage print(require("pfm.plot").histogram({1, 2, 2, 3, 9}, {bins = 5}))
 function plot.histogram(values, opts)

@@ -41,7 +41,7 @@ local function is_clock(event)
    return event.unit == "ns"
 end
 
---- The period that gives a frequency, as far as it is known beforehand.
+--- The period that gives a frequency, as far as it is known in advance.
 -- @tparam table event
 -- @tparam number frequency samples per second
 -- @treturn number events
@@ -372,11 +372,16 @@ local function check_usable(self)
 end
 
 --- Prepares a profile; `profile.run` carries it out.
--- @tparam table spec a target of `pfm.measure`, and `events` (default "cpu-clock"), `period` or `frequency`,
--- optional `from` (what has to happen first, as "page-faults:1000 then cs:10"), `random` (for
--- `pfm.randomize.resolve`: `{mask=, seed=}`, `{distribution=, seed=}`),
--- `with` (events recorded with each sample), `buffer` (bytes), `prompt` (samples are handed on within half a
--- second, not when they are many)
+-- @tparam table spec a target, as for `measure.run`, and:
+-- @string[opt="cpu-clock"] spec.events names of events
+-- @int[opt] spec.period events (clocks: ns) between samples
+-- @int[opt=1000] spec.frequency samples a second, if there is no period
+-- @string[opt] spec.from what has to happen first, as "page-faults:1000 then cs:10"
+-- @tparam[opt] table spec.random randomized periods: `{mask=, seed=}` or `{distribution=, seed=}`, for
+-- `randomize.resolve`
+-- @string[opt] spec.with events recorded with each sample
+-- @int[opt] spec.buffer bytes of the sampling buffer
+-- @bool[opt] spec.prompt hand samples on within half a second, however few
 -- @treturn table with `events`, `periods`, `with`, `fixed` (every sample stands for one period), for a
 -- recording's head
 -- @usage
@@ -457,7 +462,7 @@ function profile.handlers(self, sink, on_tick)
    return handlers(self, on_tick)
 end
 
---- Makes the result of what `pfm.measure` came to.
+--- Makes the profile's result from that of `pfm.measure`.
 -- @tparam table self of `profile.prepare`
 -- @tparam table outcome of `measure.run`
 -- @treturn table the outcome, completed as `profile.run` says
@@ -494,7 +499,7 @@ function profile.run(self, sink, on_tick)
 end
 
 --- Samples into memory.
--- @tparam table spec as of `profile.prepare`
+-- @tparam table spec as for `profile.prepare`
 -- @treturn table of `profile.run`, and `blocks`, `maps` (by pid, a list), `comms` (by tid), `sizes`
 -- @usage local p = profile.collect{command = {"sh", "-c", "ls -lR /etc >/dev/null"}, frequency = 1000}
 function profile.collect(spec)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Sampling periods that vary (3.4.2), so that they fall into step with no loop.
+--- Sampling periods that vary (specification 3.4.2), so that they are never in step with a loop.
 -- The interface itself makes base + (r & mask): as periods, uniform between base - mask and base. What that can
 -- express it does, in the kernel; other distributions are drawn here, and written after each sample as the long
 -- reset value, as the section describes it for sampling at the user level.

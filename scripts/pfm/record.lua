@@ -86,10 +86,11 @@ local function totals(outcome)
 end
 
 --- Begins a recording: finds out what can be sampled, and opens the file.
--- @tparam table spec as of `profile.prepare`
+-- @tparam table spec as for `profile.prepare`
 -- @string path
 -- @treturn table `profile`, `file`, and `sink`, for `profile.handlers`
 -- @usage
+-- local record, profile = require "pfm.record", require "pfm.profile"
 -- local r = record.begin({ command = { "true" }, events = "page-faults", period = 1 }, "new.data")
 -- record.finish(r, profile.run(r.profile, r.sink))
 function record.begin(spec, path)
@@ -108,6 +109,11 @@ end
 -- @tparam table outcome of `profile.run`
 -- @treturn table outcome
 -- @treturn table the file, closed, with `path` and `bytes`
+-- @usage
+-- local record, profile = require "pfm.record", require "pfm.profile"
+-- local r = record.begin({ command = { "true" }, events = "page-faults", period = 1 }, "new.data")
+-- local outcome, file = record.finish(r, profile.run(r.profile, r.sink))
+-- print(outcome.samples, file.path, file.bytes)
 function record.finish(r, outcome)
    for _, object in ipairs(r.collector:objects()) do r.file:json("SYMS", object) end
    r.file:json("OBJS", note_objects(r.paths))
@@ -116,12 +122,14 @@ function record.finish(r, outcome)
 end
 
 --- Records into a file.
--- @tparam table spec as of `profile.prepare`
+-- @tparam table spec as for `profile.prepare`
 -- @string path
 -- @tparam[opt] function on_tick
 -- @treturn table of `profile.run`
 -- @treturn table the file, closed, with `path` and `bytes`
--- @usage print(record.run({ command = { "true" }, events = "page-faults", period = 1 }, "new.data").samples)
+-- @usage
+-- local record = require "pfm.record"
+-- print(record.run({ command = { "true" }, events = "page-faults", period = 1 }, "new.data").samples)
 function record.run(spec, path, on_tick)
    local r = record.begin(spec, path)
    local ok, outcome = pcall(profile.run, r.profile, r.sink, on_tick)

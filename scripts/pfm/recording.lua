@@ -43,7 +43,7 @@ function recording.open(path)
    return reader.check(self)
 end
 
---- A recording in memory, of samples that were not recorded into a file; all that reads recordings takes it.
+--- A recording in memory, of samples that are in no file; everything that reads recordings takes it.
 -- @tparam table fields `head` with `events`, `with`; `blocks`, strings; optional `maps` (list of `{pid=, maps=}`),
 -- `comms` (by tid), `ends`
 -- @treturn recording
@@ -110,7 +110,7 @@ local function pmds_of(list)
    return pmds
 end
 
---- The PMDs whose values follow a sample, by the PMD that overflowed: what `lpfm.blocks` wants. An event of a set
+--- The PMDs whose values follow a sample, by the PMD that overflowed: what `lpfm.blocks` takes. An event of a set
 -- other than 0 stands under set * 65536 + PMD.
 -- @treturn table
 -- @usage for pmd, pmds in pairs(assert(recording.open "lpfm.data"):sizes()) do print(pmd, #pmds) end

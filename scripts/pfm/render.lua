@@ -19,7 +19,7 @@ end
 
 --- A number with thousands separators.
 -- @param n a number or an `lpfm.u64`
--- @tparam[opt] number decimals digits behind the point; by default none for whole numbers
+-- @tparam[opt] number decimals digits after the point; by default none for whole numbers
 -- @treturn string
 -- @usage render.number(1234567) --> "1,234,567"
 function render.number(n, decimals)
@@ -61,12 +61,13 @@ end
 --- A size in bytes.
 -- @tparam number n bytes
 -- @treturn string
+-- @usage render.bytes(65536) --> "64.0 KiB"
 function render.bytes(n)
    if n < 1024 then return ("%d bytes"):format(n) end
    return scaled(n, { { 2 ^ 30, "GiB" }, { 2 ^ 20, "MiB" }, { 2 ^ 10, "KiB" } }, 1)
 end
 
--- Bytes of a character behind its first, by UTF-8; nil: no character begins so.
+-- Bytes of a character after its first, in UTF-8; nil: no character begins so.
 local function more_bytes(first)
    if first < 128 then return 0 end
    if first >= 194 and first < 224 then return 1 end
@@ -101,6 +102,7 @@ end
 --- A rate.
 -- @tparam number n per second
 -- @treturn string
+-- @usage render.rate(1234567) --> "1.235 M/s"
 function render.rate(n)
    if n >= 1e9 then return ("%.3f G/s"):format(n / 1e9) end
    if n >= 1e6 then return ("%.3f M/s"):format(n / 1e6) end
@@ -114,7 +116,7 @@ if utf8 then BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" } e
 --- A row of bars as high as values: the last ones, between 0 and the largest of them. ASCII where the locale has no
 -- UTF-8.
 -- @tparam table values numbers of 0 or more
--- @tparam number width at most so many
+-- @tparam number width columns at most
 -- @treturn string
 -- @usage render.sparkline({0, 5, 10}, 40)
 function render.sparkline(values, width)
@@ -138,6 +140,7 @@ end
 -- @tparam string text
 -- @tparam number columns
 -- @treturn string
+-- @usage render.cut("a long name", 6)
 function render.cut(text, columns)
    if render.width(text) <= columns then return text end
    local chars = characters(text)
@@ -149,6 +152,7 @@ end
 -- @tparam string text
 -- @tparam number columns
 -- @treturn string
+-- @usage render.shorten("/usr/lib/x86_64-linux-gnu/libc.so.6", 20)
 function render.shorten(text, columns)
    if render.width(text) <= columns then return text end
    local chars = characters(text)
@@ -160,6 +164,7 @@ end
 --- A size from what a person types: "64K", "1M", "65536".
 -- @tparam string text
 -- @return bytes, or nil and a message
+-- @usage assert(render.parse_size "64K" == 65536)
 function render.parse_size(text)
    local n, unit = text:match("^(%d+)([kKmMgG]?)[iI]?[bB]?$")
    if not n then return nil, ("'%s' is not a size (as in 65536, 64K, 1M)"):format(text) end
@@ -170,6 +175,7 @@ end
 --- The columns of a terminal line that text takes.
 -- @tparam string text
 -- @treturn number
+-- @usage assert(render.width "naïve" == 5)
 function render.width(text)
    if not utf8 then return #text end
    local _, continued = text:gsub("[\128-\191]", "")
@@ -186,6 +192,9 @@ end
 -- @tparam table rows arrays of strings
 -- @tparam[opt=""] string indent
 -- @treturn table lines
+-- @usage
+-- local columns = { { title = "event" }, { title = "count", right = true } }
+-- print(table.concat(render.align(columns, { { "page-faults", "115" }, { "cs", "69" } }), "\n"))
 function render.align(columns, rows, indent)
    local widths, titled = {}, false
    for i, column in ipairs(columns) do
@@ -220,11 +229,12 @@ local function csv_field(value, sep)
    return text
 end
 
---- A line of separated values, quoted where they need it (RFC 4180).
+--- A line of separated values, quoted where necessary (RFC 4180).
 -- @tparam table values an array
 -- @tparam number n its length, for nils count as empty
 -- @tparam[opt=","] string sep
 -- @treturn string
+-- @usage assert(render.csv({ "a,b", 2 }, 3) == '"a,b",2,')
 function render.csv(values, n, sep)
    local out = {}
    for i = 1, n do out[i] = csv_field(values[i], sep or ",") end
@@ -250,6 +260,7 @@ end
 --- JSON text. Numbers stay whole where they are.
 -- @param value of tables, strings, numbers, booleans; `render.null` for null
 -- @treturn string
+-- @usage assert(render.json { 1, 2.5, "x" } == '[1,2.5,"x"]')
 function render.json(value)
    local ok, cjson = pcall(require, "cjson")
    if not ok then error("JSON needs the Lua module cjson (Debian: apt install lua-cjson)", 0) end
@@ -259,9 +270,10 @@ function render.json(value)
    return (json.encode(with_marks(value)):gsub('"\\u0001whole (%-?%d+)"', "%1"))
 end
 
---- The value behind JSON text.
+--- The value that JSON text describes.
 -- @tparam string text
 -- @return the value, or nil and a message
+-- @usage assert(render.from_json('{"n": 7}').n == 7)
 function render.from_json(text)
    local ok, value = pcall(require("cjson").decode, text)
    if ok then return value end
@@ -273,6 +285,7 @@ end
 -- @tparam string noun
 -- @tparam[opt] string nouns where an s does not do
 -- @treturn string
+-- @usage assert(render.plural(2, "thread") == "2 threads")
 function render.plural(n, noun, nouns)
    return ("%s %s"):format(render.number(n), n == 1 and noun or nouns or noun .. "s")
 end
@@ -280,6 +293,7 @@ end
 --- A command line as one would type it.
 -- @tparam table argv
 -- @treturn string
+-- @usage assert(render.command { "echo", "two words" } == "echo 'two words'")
 function render.command(argv)
    local out = {}
    for i, word in ipairs(argv) do

@@ -159,7 +159,7 @@ local function exact(low, high, seen, log_p)
    return math.min(tail / all, 1)
 end
 
--- Fisher's test: of x + y things so many fell among the n, the rest among the m.
+-- Fisher's test: of x + y things x fell among the n, y among the m.
 local function fisher(x, n, y, m)
    local k = x + y
    return exact(math.max(0, k - m), math.min(k, n), x, function(i)

@@ -139,8 +139,10 @@ local resolver = {}
 resolver.__index = resolver
 
 --- A resolver of addresses in many processes.
--- @tparam[opt] table options `kernel=false`: do not look at this machine's kernel; `stored`: a function from a path to
--- an object that goes before this machine's, nil where there is none, or nil and why it has no symbols
+-- @tparam[opt] table options
+-- @bool[opt] options.kernel false: do not look at this machine's kernel
+-- @func[opt] options.stored from a path to an object that goes before this machine's; nil where there is none, or nil
+-- and why it has no symbols
 -- @treturn resolver
 -- @usage symbols.resolver { kernel = false }
 function symbols.resolver(options)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --- Measurements of CPUs, whoever runs there, added up by core, socket or node.
--- A CPU has one context (3.1.2). The work on it is done there, pinned, by the machine: contexts are loaded on their
--- CPU and created with PFM_FL_ANY_CPU, which sends what is asked of them to it.
+-- A CPU has one context (specification 3.1.2). The machine does the work there, pinned: contexts are loaded on their
+-- CPU and created with PFM_FL_ANY_CPU, which sends calls to it.
 -- @module pfm.system
 
 local count = require "pfm.count"
@@ -86,7 +86,8 @@ function system.group(result, level, topology)
 end
 
 --- Counts on CPUs.
--- @tparam table spec for `count.run`; `cpus` is by default all that are online, `by` one of `system.levels`
+-- @tparam table spec as for `count.run`; `cpus` are by default all that are online
+-- @string[opt] spec.by one of `system.levels`: add the counts up by it
 -- @treturn table of `count.run`, and `groups` (of `system.group`) if `by` is given
 -- @usage require("pfm.system").count{events = "cs", seconds = 0.1, by = "socket"}.groups[1].events[1].value
 function system.count(spec)

@@ -13,7 +13,7 @@
 #include <sys/ioctl.h>
 
 #include "harness.h"
-#include "linux/perfmon_ioctl.h"
+#include "linux/abi/perfmon_ioctl.h"
 
 #define NUM_REGS 3
 

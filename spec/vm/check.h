@@ -25,12 +25,25 @@
 #include "perfmon/perfmon.h"
 #include "perfmon/perfmon_dfl_smpl.h"
 
-/* PMC values of the armv8 model, user level only; cycles on their own counter are PMC 31. */
+/*
+ * PMC values. INST and CYCLES any of the first counters takes, at the levels of USER or BOTH; CYC is the one that
+ * counts cycles, CYC_PMC(level) its PMC's value: arm64 has a counter for nothing else.
+ */
+#ifdef __aarch64__
 #define USER		0x80000000ULL
 #define BOTH		0ULL
 #define INST		0x08ULL
 #define CYCLES		0x11ULL
-#define BRANCHES	0x0cULL		/* PC_WRITE_RETIRED */
+#define CYC		31
+#define CYC_PMC(level)	(level)
+#else
+#define USER		0x10000ULL
+#define BOTH		0x30000ULL
+#define INST		0xc0ULL
+#define CYCLES		0x3cULL
+#define CYC		6
+#define CYC_PMC(level)	((level) | CYCLES)
+#endif
 
 static const char *test_name;
 static char test_why[512];
@@ -118,24 +131,13 @@ static void fault(uint64_t n)
 	}
 }
 
-/* A counter that every machine has, how it is programmed, and n events for it and a few more. */
-#ifdef __aarch64__
-#define HAS_PMU	true
+/* What counts instructions of user level, and n of them and a few more. */
 #define COUNTER	0
 #define PROGRAM	(USER | INST)
 static inline void work(uint64_t n)
 {
 	spin(n / 2);
 }
-#else
-#define HAS_PMU	false
-#define COUNTER	FAULTS
-#define PROGRAM	SW_USER
-static inline void work(uint64_t n)
-{
-	fault(n);
-}
-#endif
 
 static inline pid_t my_tid(void)
 {
@@ -232,12 +234,21 @@ static inline void await_sleep(pid_t pid)
 }
 
 /*
- * An emulated PMU counts what all processors did meanwhile: only on a machine with one is a count
- * what it should be.
+ * Does time pass by what one does oneself, and counts are what they should be? arm64's emulated PMU counts what
+ * all processors did meanwhile: with several of them percpu_exact() is true on x86-64 alone.
  */
 static inline bool exact(void)
 {
 	return sysconf(_SC_NPROCESSORS_ONLN) == 1;
+}
+
+static inline bool percpu_exact(void)
+{
+#ifdef __x86_64__
+	return true;
+#else
+	return exact();
+#endif
 }
 
 /* Runs fn(arg) and exits, once it is told to go. Waits for that now. */

@@ -214,6 +214,22 @@ static void a_description_comes_when_wanted(void)
 	TRUE(device_has_pmc(0) && is_loaded(DESCRIPTION));
 }
 
+/* A request that failed, for lack of memory maybe, is made again; not at once. */
+static void a_failed_request_is_made_again(void)
+{
+	bool came = false;
+
+	absent(DESCRIPTION);
+	EQUAL(system("echo /bin/false >/proc/sys/kernel/modprobe"), 0);
+	TRUE(!device_has_pmc(0));
+	EQUAL(system("echo /bin/modprobe >/proc/sys/kernel/modprobe"), 0);
+	for (int ms = 0; ms < 10000 && !came; ms++) {
+		came = device_has_pmc(0);
+		usleep(1000);
+	}
+	TRUE(came);
+}
+
 static void contexts_keep_the_pmu_they_began_with(void)
 {
 	int fd, old;
@@ -426,6 +442,7 @@ int main(int argc, char **argv)
 	TEST(a_format_in_use_stays);
 	TEST(a_format_from_elsewhere);
 	TEST(a_description_comes_when_wanted);
+	TEST(a_failed_request_is_made_again);
 	TEST(contexts_keep_the_pmu_they_began_with);
 	TEST(modules_come_and_go_under_load);
 	TEST(nothing_is_left);

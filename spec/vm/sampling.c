@@ -35,16 +35,18 @@ static void notification(void)
 	int fd;
 
 	MUST(fd = new_context(0));
-	MUST(set_pmc(fd, 0, 31, USER));
+	MUST(set_pmc(fd, 0, CYC, CYC_PMC(USER)));
 	MUST(set_pmc(fd, 0, 1, USER | INST));
-	MUST(set_period(fd, 0, 31, 100000, PFM_REGFL_OVFL_NOTIFY));
+	MUST(set_period(fd, 0, CYC, 100000, PFM_REGFL_OVFL_NOTIFY));
 	MUST(set_pmd(fd, 0, 1, 0));
 	MUST(fcntl(fd, F_SETFL, O_NONBLOCK));
 	MUST(load(fd, my_tid()));
 	MUST(pfm_start(fd, NULL));
-	FAILS(read(fd, &msg, sizeof(msg)), EAGAIN);
-	TRUE(!has_message(fd));
-	FAILS(pfm_restart(fd), EBUSY);
+	if (exact()) {		/* else others' cycles may be enough */
+		FAILS(read(fd, &msg, sizeof(msg)), EAGAIN);
+		TRUE(!has_message(fd));
+		FAILS(pfm_restart(fd), EBUSY);
+	}
 	spin(1000000);
 	TRUE(has_message(fd));
 	at = get_pmd(fd, 0, 1);
@@ -52,7 +54,7 @@ static void notification(void)
 	EQUAL(get_pmd(fd, 0, 1), at);
 	EQUAL(read(fd, &msg, sizeof(msg)), sizeof(msg));
 	EQUAL(msg.type, PFM_MSG_OVFL);
-	EQUAL(msg.pfm_ovfl_msg.msg_ovfl_pmds[0], 1ULL << 31);
+	EQUAL(msg.pfm_ovfl_msg.msg_ovfl_pmds[0], 1ULL << CYC);
 	EQUAL(msg.pfm_ovfl_msg.msg_ovfl_pid, getpid());
 	EQUAL(msg.pfm_ovfl_msg.msg_ovfl_tid, my_tid());
 	EQUAL(msg.pfm_ovfl_msg.msg_active_set, 0);
@@ -74,8 +76,8 @@ static void by_signal(int sig)
 	signals = signal_fd = 0;
 	sigaction(sig, &sa, NULL);
 	MUST(fd = new_context(0));
-	MUST(set_pmc(fd, 0, 31, USER));
-	MUST(set_period(fd, 0, 31, 200000, PFM_REGFL_OVFL_NOTIFY));
+	MUST(set_pmc(fd, 0, CYC, CYC_PMC(USER)));
+	MUST(set_period(fd, 0, CYC, 200000, PFM_REGFL_OVFL_NOTIFY));
 	MUST(fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK));
 	MUST(fcntl(fd, F_SETOWN, getpid()));
 	MUST(fcntl(fd, F_SETSIG, sig));
@@ -83,7 +85,7 @@ static void by_signal(int sig)
 	MUST(pfm_start(fd, NULL));
 	spin(525000);
 	MUST(pfm_stop(fd));
-	left = -get_pmd(fd, 0, 31);
+	left = -get_pmd(fd, 0, CYC);
 	if (exact()) {
 		EQUAL(signals, 10);
 		TRUE(left > 90000 && left < 110000);
@@ -112,8 +114,8 @@ static void signal_without_message(void)
 	signals = 0;
 	sigaction(SIGIO, &sa, NULL);
 	MUST(fd = new_context(PFM_FL_OVFL_NO_MSG));
-	MUST(set_pmc(fd, 0, 31, USER));
-	MUST(set_period(fd, 0, 31, 200000, PFM_REGFL_OVFL_NOTIFY));
+	MUST(set_pmc(fd, 0, CYC, CYC_PMC(USER)));
+	MUST(set_period(fd, 0, CYC, 200000, PFM_REGFL_OVFL_NOTIFY));
 	MUST(fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK));
 	MUST(fcntl(fd, F_SETOWN, getpid()));
 	MUST(fcntl(fd, F_SETSIG, SIGIO));
@@ -141,7 +143,7 @@ static int new_sampling(size_t size, uint32_t flags, pfarg_ctx_t *ctx)
 
 static void buffer_fills(void)
 {
-	pfarg_pmd_t pmd = { .reg_num = 31, .reg_flags = PFM_REGFL_OVFL_NOTIFY, .reg_value = -10000ULL,
+	pfarg_pmd_t pmd = { .reg_num = CYC, .reg_flags = PFM_REGFL_OVFL_NOTIFY, .reg_value = -10000ULL,
 			    .reg_long_reset = -10000ULL, .reg_short_reset = -10000ULL };
 	const pfm_dfl_smpl_hdr_t *hdr;
 	const pfm_dfl_smpl_entry_t *e;
@@ -158,7 +160,7 @@ static void buffer_fills(void)
 		return;
 	}
 	pmd.reg_smpl_pmds[0] = 1 << 1;
-	MUST(set_pmc(fd, 0, 31, USER));
+	MUST(set_pmc(fd, 0, CYC, CYC_PMC(USER)));
 	MUST(set_pmc(fd, 0, 1, USER | INST));
 	MUST(pfm_write_pmds(fd, &pmd, 1));
 	MUST(load(fd, my_tid()));
@@ -173,7 +175,7 @@ static void buffer_fills(void)
 
 		EQUAL(e->pid, my_tid());
 		EQUAL(e->tgid, getpid());
-		EQUAL(e->ovfl_pmd, 31);
+		EQUAL(e->ovfl_pmd, CYC);
 		EQUAL(e->set, 0);
 		EQUAL(e->last_reset_val, -10000ULL);
 		TRUE(e->tstamp > last);
@@ -291,7 +293,7 @@ struct profile {
 
 static bool profile_open(struct profile *p, bool random)
 {
-	pfarg_pmd_t pmd = { .reg_num = 31, .reg_value = -9973ULL, .reg_long_reset = -9973ULL,
+	pfarg_pmd_t pmd = { .reg_num = CYC, .reg_value = -9973ULL, .reg_long_reset = -9973ULL,
 			    .reg_short_reset = -9973ULL };
 	pfarg_ctx_t ctx;
 
@@ -301,7 +303,7 @@ static bool profile_open(struct profile *p, bool random)
 		pmd.reg_random_seed = 42;
 	}
 	p->fd = new_sampling(1 << 20, 0, &ctx);
-	if (p->fd < 0 || set_pmc(p->fd, 0, 31, USER) || pfm_write_pmds(p->fd, &pmd, 1))
+	if (p->fd < 0 || set_pmc(p->fd, 0, CYC, CYC_PMC(USER)) || pfm_write_pmds(p->fd, &pmd, 1))
 		return check(false, "setup: %s", pfm_explain());
 	p->hdr = mmap(NULL, 1 << 20, PROT_READ, MAP_SHARED, p->fd, 0);
 	return check(p->hdr != MAP_FAILED, "mmap: %s", pfm_explain());
@@ -312,6 +314,7 @@ static void profile_check(struct profile *p, uint64_t least)
 	const pfm_dfl_smpl_entry_t *e = (const void *)(p->hdr + 1);
 	uint64_t at[3] = { (uint64_t)hot, (uint64_t)warm, (uint64_t)cold }, n[3] = { 0 };
 	static const double want[3] = { 60, 30, 10 };
+	double off = exact() ? 2 : 4;
 
 	for (uint64_t i = 0; i < p->hdr->hdr_count; i++)
 		for (int k = 0; k < 3; k++)
@@ -320,7 +323,7 @@ static void profile_check(struct profile *p, uint64_t least)
 	for (int k = 0; k < 3; k++) {
 		double share = 100.0 * n[k] / p->hdr->hdr_count;
 
-		check(share > want[k] - 2 && share < want[k] + 2, "part %d has %.1f %%, not %.0f", k, share,
+		check(share > want[k] - off && share < want[k] + off, "part %d has %.1f %%, not %.0f", k, share,
 		      want[k]);
 	}
 	munmap(p->hdr, 1 << 20);
@@ -387,12 +390,12 @@ static uint64_t length(uint64_t rounds)
 	int fd = new_context(0);
 	uint64_t count;
 
-	if (fd < 0 || set_pmc(fd, 0, 31, USER) || load(fd, my_tid()))
+	if (fd < 0 || set_pmc(fd, 0, CYC, CYC_PMC(USER)) || load(fd, my_tid()))
 		return check(false, "setup: %s", pfm_explain());
 	pfm_start(fd, NULL);
 	shares(rounds);
 	pfm_stop(fd);
-	count = get_pmd(fd, 0, 31);
+	count = get_pmd(fd, 0, CYC);
 	close(fd);
 	return count;
 }
@@ -400,7 +403,7 @@ static uint64_t length(uint64_t rounds)
 /* Figure 3.20: a period in step with the loop sees one place only, unless it is randomized. */
 static double hot_share(uint64_t period, bool random)
 {
-	pfarg_pmd_t pmd = { .reg_num = 31 };
+	pfarg_pmd_t pmd = { .reg_num = CYC };
 	struct profile p;
 	uint64_t in_hot = 0, count;
 	const pfm_dfl_smpl_entry_t *e;
@@ -451,7 +454,8 @@ static void set_sysctl(const char *name, const char *value)
 /* 4.4.4: an overflow every few instructions of the kernel itself; perf's limit is what saves the machine. */
 static void storms_are_throttled(void)
 {
-	pfarg_pmd_t pmd = { .reg_num = 31, .reg_value = -1ULL, .reg_short_reset = -1ULL, .reg_ovfl_switch_cnt = ~0ULL };
+	pfarg_pmd_t pmd = { .reg_num = CYC, .reg_value = -1ULL, .reg_short_reset = -1ULL,
+			    .reg_ovfl_switch_cnt = ~0ULL };
 	pfarg_setdesc_t set = { .set_flags = PFM_SETFL_OVFL_SWITCH };	/* a trigger is reloaded */
 	pfarg_setinfo_t info = { 0 };
 	int fd;
@@ -460,7 +464,7 @@ static void storms_are_throttled(void)
 	set_sysctl("perf_event_max_sample_rate", "50000");
 	MUST(fd = new_context(0));
 	MUST(pfm_create_evtsets(fd, &set, 1));
-	MUST(set_pmc(fd, 0, 31, BOTH));
+	MUST(set_pmc(fd, 0, CYC, CYC_PMC(BOTH)));
 	MUST(pfm_write_pmds(fd, &pmd, 1));
 	MUST(load(fd, my_tid()));
 	MUST(pfm_start(fd, NULL));
@@ -484,9 +488,9 @@ static void blocking(void)
 
 	MUST(fd = new_context(PFM_FL_NOTIFY_BLOCK));
 	MUST(fcntl(fd, F_SETFD, FD_CLOEXEC));
-	MUST(set_pmc(fd, 0, 31, USER));
+	MUST(set_pmc(fd, 0, CYC, CYC_PMC(USER)));
 	MUST(set_pmc(fd, 0, 1, USER | INST));
-	MUST(set_period(fd, 0, 31, 1000000, PFM_REGFL_OVFL_NOTIFY));
+	MUST(set_period(fd, 0, CYC, 1000000, PFM_REGFL_OVFL_NOTIFY));
 	MUST(load(fd, c.pid));
 	MUST(pfm_start(fd, NULL));
 	child_go(&c);
@@ -518,8 +522,8 @@ static void blocked_thread_is_freed(void)
 		int fd, status;
 
 		MUST(fd = new_context(PFM_FL_NOTIFY_BLOCK));
-		MUST(set_pmc(fd, 0, 31, USER));
-		MUST(set_period(fd, 0, 31, 1000000, PFM_REGFL_OVFL_NOTIFY));
+		MUST(set_pmc(fd, 0, CYC, CYC_PMC(USER)));
+		MUST(set_period(fd, 0, CYC, 1000000, PFM_REGFL_OVFL_NOTIFY));
 		MUST(load(fd, c.pid));
 		MUST(pfm_start(fd, NULL));
 		child_go(&c);

@@ -76,13 +76,10 @@ static void kernel_level_needs_permission(void)
 	EQUAL(as_nobody(try_user, 0), 0);
 	EQUAL(as_nobody(try_self, 0), 0);
 	EQUAL(as_nobody(try_cpu, 0), EPERM);
-	if (HAS_PMU) {
-		EQUAL(as_nobody(try_kernel, 0), EPERM);
-		EQUAL(try_kernel(0), 0);
-	}
+	EQUAL(as_nobody(try_kernel, 0), EPERM);
+	EQUAL(try_kernel(0), 0);
 	set_paranoid("1");
-	if (HAS_PMU)
-		EQUAL(as_nobody(try_kernel, 0), 0);
+	EQUAL(as_nobody(try_kernel, 0), 0);
 	EQUAL(as_nobody(try_cpu, 0), EPERM);
 	set_paranoid("0");
 	EQUAL(as_nobody(try_cpu, 0), 0);

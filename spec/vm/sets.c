@@ -44,7 +44,7 @@ static void time_switched_sets_scale(void)
 	info[0] = info_of(fd, 0);
 	info[1] = info_of(fd, 1);
 	run = info[0].set_act_duration + info[1].set_act_duration;
-	TRUE(info[0].set_runs >= 38 && info[0].set_runs <= 45);
+	TRUE(run >= 80 * ms && near(info[0].set_runs, run / (2.0 * ms), 10));	/* a kernel may be slow */
 	TRUE(info[0].set_runs - info[1].set_runs <= 1);
 	for (int set = 0; set < 2; set++)
 		for (int i = 0; i < 5; i++) {
@@ -119,7 +119,7 @@ static void overflow_switches_after_n(void)
 		MUST(set_pmc(fd, 0, 1, USER | INST));
 		MUST(pfm_write_pmds(fd, &trigger, 1));
 		MUST(set_pmc(fd, 1, 0, USER | INST));
-		MUST(set_pmc(fd, 1, 31, USER));
+		MUST(set_pmc(fd, 1, CYC, CYC_PMC(USER)));
 		MUST(load(fd, my_tid()));
 		MUST(pfm_start(fd, NULL));
 		spin(150000);		/* 600000 cycles */
@@ -128,7 +128,7 @@ static void overflow_switches_after_n(void)
 		EQUAL(info_of(fd, 1).set_runs, 1);
 		EQUAL(info_of(fd, 0).set_ovfl_pmds[0], 1);
 		if (exact()) {
-			uint64_t first = get_pmd(fd, 0, 1), second = get_pmd(fd, 1, 31);
+			uint64_t first = get_pmd(fd, 0, 1), second = get_pmd(fd, 1, CYC);
 
 			check(first >= 50000ULL * n && first <= 50000ULL * n + 20, "switch after %llu",
 			      (unsigned long long)first);
@@ -146,12 +146,12 @@ static void cascade(void)
 	int fd;
 
 	for (int reach = 0; reach < 2; reach++) {
-		pfarg_pmd_t trigger = { .reg_num = 31, .reg_value = -limit, .reg_ovfl_switch_cnt = 1 };
+		pfarg_pmd_t trigger = { .reg_num = CYC, .reg_value = -limit, .reg_ovfl_switch_cnt = 1 };
 
 		MUST(fd = new_context(0));
 		MUST(new_set(fd, 0, PFM_SETFL_OVFL_SWITCH, 0));
 		MUST(new_set(fd, 5, 0, 0));
-		MUST(set_pmc(fd, 0, 31, USER));
+		MUST(set_pmc(fd, 0, CYC, CYC_PMC(USER)));
 		MUST(pfm_write_pmds(fd, &trigger, 1));
 		MUST(set_pmc(fd, 5, 2, USER | INST));
 		MUST(load(fd, my_tid()));

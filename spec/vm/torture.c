@@ -2,7 +2,7 @@
 /*
  * torture.c - random calls, right and wrong, from several processes of two threads each at once, upon each
  * other and upon targets that fork, exec and are killed, while processors go off and on and the configuration
- * changes. Contexts travel between processes and into children. The seed is fixed. In the end nothing may be
+ * changes. Contexts travel between processes and into children. The seed is told. In the end nothing may be
  * left, and the machine still counts right.
  *
  *   torture [SECONDS [SEED]]		of the machine's time
@@ -49,7 +49,7 @@ static void target(unsigned int n)
 			pid_t pid = fork();
 
 			if (!pid) {
-				spin(any(10000));
+				spin(1 + any(10000));
 				if (any(2))
 					execl("/proc/self/exe", "torture", "nap", NULL);
 				_exit(0);
@@ -132,7 +132,7 @@ static void leave_to_a_child(void)
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		spin(any(100000));
+		spin(1 + any(100000));
 		_exit(0);
 	}
 	if (pid < 0)
@@ -152,10 +152,15 @@ static void close_one(struct ours *o)
 
 static int some_reg(void)
 {
-	static const int nums[] = { 0, 1, 2, 3, 4, 5, 31, 64, 66, 69, 80, 99 };
-	static const int software[] = { 0, 64, 65, 66, 67, 68, 69, 70, 71, 72, 80, 99 };
+	static const int nums[] = { 0, 1, 2, 3, 4, 5, CYC, 64, 66, 69, 80, 99 };
 
-	return (HAS_PMU ? nums : software)[any(12)];
+	return nums[any(12)];
+}
+
+/* Instructions, cycles, in the kernel, too; or any small number. */
+static uint64_t some_pmc(void)
+{
+	return any(3) ? (any(2) ? USER : BOTH) | (any(2) ? CYCLES : INST) : any(10);
 }
 
 static void write_one(struct ours *o)
@@ -163,7 +168,7 @@ static void write_one(struct ours *o)
 	pfarg_pmd_t pmd = { .reg_num = (uint16_t)some_reg(), .reg_set = (uint16_t)any(3) };
 	uint64_t period = any(4) ? 20000 + any(100000) : any(8) ? 500 + any(4000) : 1 + any(100);
 
-	count(set_pmc(o->fd, (int)any(3), some_reg(), HAS_PMU && any(3) ? USER | (any(2) ? CYCLES : INST) : any(10)));
+	count(set_pmc(o->fd, (int)any(3), some_reg(), some_pmc()));
 	if (any(2)) {
 		pmd.reg_value = pmd.reg_long_reset = pmd.reg_short_reset = -period;
 		pmd.reg_flags = any(4);
@@ -245,10 +250,12 @@ static void receive_one(struct ours *o)
 	o->size = 0;
 }
 
-/* What no library would call: any number, any size, anywhere. */
+#define LARGEST_VECTOR	(4096 + 65536)		/* bytes, as configure() allows them */
+
+/* What no library would call: any number, any size, anywhere; there is room for what comes back. */
 static void nonsense(struct ours *o)
 {
-	static uint64_t page[512];
+	static uint64_t page[512 + LARGEST_VECTOR / 8 + (1 << 14) / 8];
 	void *const at[] = { NULL, page, &page[500], (void *)1, (void *)"text", (void *)-4096L, (void *)(1ULL << 48) };
 	char *to = (char *)at[any(7)] + (any(8) ? 0 : any(64));
 	unsigned int size = any(4) ? any(16) : any(1 << 14);
@@ -280,7 +287,7 @@ static void configure(void)
 		return;
 	cfg.cf_ovfl_rate_max = any(2) ? 0 : 1000 + any(100000);
 	cfg.cf_smpl_buf_size_max = any(2) ? ~0ULL : 4096 + any(65536);
-	cfg.cf_arg_size_max = any(8) ? 4096 + any(65536) : any(4096);
+	cfg.cf_arg_size_max = any(8) ? any(LARGEST_VECTOR) : any(4096);
 	count(pfm_set_config(&cfg));
 }
 
@@ -326,7 +333,7 @@ static void *meddle(void *seed)
 		if (o.fd >= 0)
 			act(&o);
 		if (!any(20))
-			spin(any(50000));
+			spin(1 + any(50000));
 	}
 	return NULL;
 }
@@ -358,7 +365,7 @@ static void worker(int n, uint64_t seed)
 	while (!shared->over) {
 		move(&ours[any(CONTEXTS)]);
 		if (!any(20))
-			spin(any(50000));
+			spin(1 + any(50000));
 		if (!any(200))
 			leave_to_a_child();
 		if (!any(100))
@@ -520,20 +527,33 @@ static void nothing_is_left(void)
 	EQUAL(cfg.cf_smpl_buf_size_cur, 0);
 }
 
+/* There may be no PMU, and an emulated one counts none where time is the host's. */
+static bool counts_instructions(void)
+{
+	int fd = new_context(0);
+	bool counts = !set_pmc(fd, 0, COUNTER, PROGRAM) && !load(fd, my_tid()) && !pfm_start(fd, NULL);
+
+	work(1000);
+	counts = counts && get_pmd(fd, 0, COUNTER) > 0;
+	close(fd);
+	return counts;
+}
+
 static void it_still_counts_right(void)
 {
+	bool pmu = counts_instructions();
+	int fd, num = pmu ? COUNTER : FAULTS;
 	uint64_t first = 0, count;
-	int fd;
 
 	MUST(fd = new_context(0));
-	MUST(set_pmc(fd, 0, COUNTER, PROGRAM));
+	MUST(set_pmc(fd, 0, num, pmu ? PROGRAM : SW_USER));
 	MUST(load(fd, my_tid()));
 	for (int i = 0; i < 5; i++) {
-		MUST(set_pmd(fd, 0, COUNTER, 0));
+		MUST(set_pmd(fd, 0, num, 0));
 		MUST(pfm_start(fd, NULL));
-		work(20000);
+		(pmu ? work : fault)(20000);
 		MUST(pfm_stop(fd));
-		count = get_pmd(fd, 0, COUNTER);
+		count = get_pmd(fd, 0, num);
 		TRUE(count >= 20000);
 		if (i == 1)
 			first = count;
@@ -553,6 +573,7 @@ int main(int argc, char **argv)
 		torture_seconds = (unsigned int)atoi(argv[1]);
 	if (argc > 2)
 		torture_seed = (uint64_t)atoll(argv[2]);
+	printf("# torture: %u s, seed %llu\n", torture_seconds, (unsigned long long)torture_seed);
 	TEST(nothing_breaks);
 	TEST(nothing_is_left);
 	TEST(it_still_counts_right);

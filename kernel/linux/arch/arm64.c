@@ -3,9 +3,10 @@
  * arm64.c - programming the events of perf's ARMv8 PMU driver.
  *
  * The driver has a hardware counter for an event from the time it is scheduled in, and prefers the
- * cycle counter for cycles. There nothing else can be counted: an event that changes its mind has to
- * move.
+ * cycle counter for cycles, and that of instructions for these. There nothing else can be counted: an event
+ * that changes its mind has to move.
  */
+#include <asm/cpufeature.h>
 #include <asm/virt.h>
 #include <linux/perf/arm_pmu.h>
 
@@ -14,9 +15,11 @@
 
 #define EVENT		0xffffULL		/* of PMEVTYPER_EL0 and of a PMC */
 #define CPU_CYCLES	0x11
+#define INST_RETIRED	0x08
 #define NO_EL1		(1ULL << 31)
 #define NO_EL0		(1ULL << 30)
 #define WITH_EL2	(1ULL << 27)		/* where the kernel runs there */
+#define PMUVER_OTHER	0xf			/* of ID_AA64DFR0_EL1.PMUVer; 0: none */
 
 /*
  * For PERF_TYPE_RAW perf asks every PMU that it knows. Where one PMU is that of all processors it is told
@@ -70,10 +73,15 @@ static void write_type(const struct perf_event *event)
 
 /* --- programming ----------------------------------------------------------------------------- */
 
+/* On a counter that counts one thing only, which is another. */
 static bool misplaced(const struct perf_event *event)
 {
-	return lx_on_cpu(event) && event->hw.idx == PFM_ARM_CYCLE_IDX &&
-	       (event->hw.config_base & EVENT) != CPU_CYCLES;
+	u64 what = event->hw.config_base & EVENT;
+
+	if (!lx_on_cpu(event))
+		return false;
+	return (event->hw.idx == PFM_ARM_CYCLE_IDX && what != CPU_CYCLES) ||
+	       (lx_arm_counts_instructions(event->hw.idx) && what != INST_RETIRED);
 }
 
 int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
@@ -96,20 +104,36 @@ int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
 	return pfm_refuse(-EBUSY, "no counter is left for PMD%u: other users of the PMU have them", num);
 }
 
-/* The driver writes type and value anew at each start, also of an event that runs. */
-void lx_arch_restart(struct perf_event *event)
+/* The driver writes type and value anew at each start. */
+void lx_arch_reload_throttled(struct perf_event *event)
 {
-	event->pmu->start(event, 0);
+}
+
+int lx_arch_check(u16 num, u64 pmc)
+{
+	return 0;
+}
+
+/* What has its registers, and thus is ours to touch: other PMUs take raw events, too. */
+static bool is_pmuv3(void)
+{
+	unsigned int version = cpuid_feature_extract_unsigned_field(read_sanitised_ftr_reg(SYS_ID_AA64DFR0_EL1),
+								    ID_AA64DFR0_EL1_PMUVer_SHIFT);
+
+	return version && version != PMUVER_OTHER;
 }
 
 unsigned int lx_arch_counters(void)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_RAW, .config = CPU_CYCLES, .size = sizeof(attr),
 					.disabled = 1 };
-	struct perf_event *event = perf_event_create_kernel_counter(&attr, 0, NULL, NULL, NULL);
 	const struct arm_pmu *pmu;
+	struct perf_event *event;
 	unsigned int n;
 
+	if (!is_pmuv3())
+		return 0;
+	event = perf_event_create_kernel_counter(&attr, 0, NULL, NULL, NULL);
 	if (IS_ERR(event))
 		return 0;
 	pmu = to_arm_pmu(event->pmu);
@@ -122,5 +146,5 @@ unsigned int lx_arch_counters(void)
 
 const char *lx_arch_module(void)
 {
-	return "perfmon_armv8";
+	return is_pmuv3() ? "perfmon_armv8" : NULL;
 }

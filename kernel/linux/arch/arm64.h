@@ -11,10 +11,17 @@
 #include "compat.h"
 
 #define LX_CYCLE_PMD	31
+#define LX_SHORTEST	1	/* period */
 
 #define LX_EACH_COUNTER(X) \
 	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) \
 	X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30)
+
+/* On a counter that is for instructions alone, and is left to perf. */
+static __always_inline bool lx_arm_counts_instructions(int idx)
+{
+	return PFM_ARM_INSTR_IDX >= 0 && idx == PFM_ARM_INSTR_IDX;
+}
 
 static __always_inline u32 lx_read_counter(int idx)
 {
@@ -48,6 +55,10 @@ static __always_inline u64 lx_arch_count(const struct perf_event *event)
 
 	if (event->hw.state & PERF_HES_STOPPED)
 		return count;
+	if (lx_arm_counts_instructions(event->hw.idx)) {
+		event->pmu->read((struct perf_event *)event);
+		return local64_read(&event->count);
+	}
 	return count + (u32)(lx_read_counter(event->hw.idx) - (u32)local64_read(&event->hw.prev_count));
 }
 
@@ -55,7 +66,8 @@ static __always_inline u64 lx_arch_bit(const struct perf_event *event)
 {
 	const struct hw_perf_event *hw = &event->hw;
 
-	if (!lx_on_cpu(event) || hw->state || hw->interrupts == LX_THROTTLED)
+	if (!lx_on_cpu(event) || hw->state || hw->interrupts == LX_THROTTLED ||
+	    lx_arm_counts_instructions(hw->idx))
 		return 0;
 	return BIT(hw->idx == PFM_ARM_CYCLE_IDX ? LX_CYCLE_PMD : hw->idx - PFM_ARM_FIRST_IDX);
 }

@@ -5,15 +5,20 @@
  * The driver gives an event a counter when it is scheduled in, by what it counts then, and writes the
  * event's hw.config to that counter at each start. What it counts may thus change while it is stopped, on any
  * counter that counts all events; pfm_x86_config() sees to it that it is on none of fixed function.
- *
- * Known to compile, to load, and to find no PMU where there is none: no machine with one has run it yet.
  */
 #include <asm/cpufeature.h>
 #include <asm/perf_event.h>
 #include <asm/processor.h>
 
+#include "compat.h"
 #include "linux.h"
 #include "x86.h"
+
+#define ANY_FROM	3	/* version of architectural perfmon */
+#define ANY_IS_GONE	BIT(15)	/* CPUID leaf 10, EDX */
+
+static unsigned int unused_bits;	/* of 64, above what a counter holds */
+static int version;
 
 static bool is_intel(void)
 {
@@ -28,7 +33,11 @@ unsigned int lx_arch_counters(void)
 	if (cpu_feature_enabled(X86_FEATURE_HYBRID_CPU))
 		return 0;
 	perf_get_x86_pmu_capability(&cap);
-	return cap.version ? cap.num_counters_gp : 0;
+	if (!cap.version)
+		return 0;
+	version = cap.version;
+	unused_bits = 64 - cap.bit_width_gp;
+	return cap.num_counters_gp;
 }
 
 const char *lx_arch_module(void)
@@ -58,6 +67,43 @@ bool lx_arch_kernel(u64 pmc)
 	return pmc & PFM_X86_OS;
 }
 
+/* --- what perf would refuse ------------------------------------------------------------------ */
+
+/* With a register that says what they count, which perf shares out: response of the uncore, front end. */
+static bool takes_another_register(u64 pmc)
+{
+	u64 event = pmc & PFM_X86_EVENT;
+
+	return event == 0x012a || event == 0x012b || event == 0x01c6 || (event & 0xff) == 0xb7 ||
+	       (event & 0xff) == 0xbb;
+}
+
+static int check_any(u16 num)
+{
+	if (version < ANY_FROM || (cpuid_edx(10) & ANY_IS_GONE))
+		return pfm_refuse(-EINVAL, "PMC%u: this processor does not count its other thread (bit 21)", num);
+	if (lx_paranoid() >= LX_PARANOID_CPU)
+		return pfm_refuse(-EPERM, "PMC%u: counting what another thread does (bit 21) needs CAP_PERFMON, or "
+				  "perf_event_paranoid of at most 0", num);
+	return 0;
+}
+
+int lx_arch_check(u16 num, u64 pmc)
+{
+	if (!is_intel())
+		return 0;
+	if (pmc & PFM_X86_IN_TXCP)
+		return pfm_refuse(-EINVAL, "PMC%u: a counter that is taken back (bit 33) cannot interrupt", num);
+	if ((pmc & PFM_X86_IN_TX) && !boot_cpu_has(X86_FEATURE_RTM))
+		return pfm_refuse(-EINVAL, "PMC%u: this processor knows no transactions (bit 32)", num);
+	if (takes_another_register(pmc))
+		return pfm_refuse(-EINVAL, "PMC%u: event %#llx takes another register, which perfmon does not "
+				  "program", num, (unsigned long long)(pmc & PFM_X86_EVENT));
+	return pmc & PFM_X86_ANY ? check_any(num) : 0;
+}
+
+/* --- programming ----------------------------------------------------------------------------- */
+
 int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
 {
 	if (lx_on_cpu(event) && event->hw.idx >= INTEL_PMC_IDX_FIXED)
@@ -66,17 +112,32 @@ int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
 	return 0;
 }
 
-/* An NMI may come in between: the driver's own update is made for that. */
+/*
+ * What the driver's update would make of event->count, without the update: it takes prev_count as a sign that no
+ * NMI came in between, and after one with a fixed period that is again what it was. count grows with every
+ * overflow.
+ */
 u64 lx_arch_count(const struct perf_event *event)
 {
-	if (!(event->hw.state & PERF_HES_STOPPED))
-		event->pmu->read((struct perf_event *)event);
-	return local64_read(&event->count);
+	const struct hw_perf_event *hw = &event->hw;
+	u64 count, before, now;
+
+	if (hw->state & PERF_HES_STOPPED)
+		return local64_read(&event->count);
+	do {
+		count = local64_read(&event->count);
+		before = local64_read(&hw->prev_count);
+		barrier();
+		pfm_rdpmc(hw->event_base_rdpmc, now);
+		barrier();
+	} while (count != local64_read(&event->count) || before != local64_read(&hw->prev_count));
+	return count + ((now - before) << unused_bits >> unused_bits);
 }
 
-/* The driver starts only what is stopped. */
-void lx_arch_restart(struct perf_event *event)
+/* The tick's start does not load the counter: that is done now, and the event left as perf had stopped it. */
+void lx_arch_reload_throttled(struct perf_event *event)
 {
 	event->pmu->stop(event, PERF_EF_UPDATE);
 	event->pmu->start(event, PERF_EF_RELOAD);
+	event->pmu->stop(event, 0);
 }

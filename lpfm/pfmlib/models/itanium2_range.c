@@ -126,7 +126,7 @@ static unsigned int range_plm(const struct ita2_dispatch *x, const pfmlib_ita2_i
 	return r->rr_plm ? r->rr_plm & 0xf : x->in->pfp_dfl_plm;
 }
 
-/* Ranges with any number of pairs, each leaving one for every range behind it. */
+/* Ranges with any number of pairs, each leaving one for every range after it. */
 static int add_ranges(const struct ita2_dispatch *x, const pfmlib_ita2_input_rr_t *rr, unsigned int n,
 		      pfmlib_ita2_output_rr_t *orr)
 {

@@ -20,7 +20,7 @@ struct rule {
 };
 
 struct family {
-	const char		*models;	/* names, each with a space behind */
+	const char		*models;	/* names, each with a space after it */
 	unsigned int		general;	/* general counters; 0: as libpfm4 says */
 	bool			amd;
 	bool			merges;		/* large increments use two counters: family 17h on */

@@ -25,7 +25,7 @@ end
 local FIELDS = { "event", "time", "pid", "tid", "process", "comm", "cpu", "address", "symbol", "offset", "object",
    "file", "line", "period" }
 
--- The fields in their order, those recorded with the sample behind them.
+-- The fields in their order, then those recorded with the sample.
 local function record_of(s, with)
    s.file, s.line = symbols.line(s.where)
    s.address = symbols.hex(s.address)

@@ -86,7 +86,7 @@ local function check(self)
    objects[self].view:samples()
 end
 
---- The buffer's header as it is in memory (3.6.3).
+--- The buffer's header as it is in memory (specification 3.6.3).
 -- @return const pfm_dfl_smpl_hdr_t *, of the layout of 0.6 const pfm_default_smpl_hdr_t *, of n-way
 -- const pfm_nway_smpl_hdr_t *; good as long as the buffer is kept
 -- @raise if the context is closed, or the format is none of these

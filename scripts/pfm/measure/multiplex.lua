@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- More events than counters: event sets take turns, and what was seen is scaled to the whole (3.7.2).
+--- More events than counters: event sets take turns, and what was seen is scaled to the whole (specification 3.7.2).
 --
--- A set is left after a time or after so many occurrences of an event. A count is scaled by the share of the time
+-- A set is left after a time or after a number of occurrences of an event. A count is scaled by the share of the time
 -- (of the occurrences) in which its sets were active: figure 3.32. How wrong that can be is estimated from the
 -- run itself: it is looked at block by block, a block being a few turns of every set; the more the rate of an
 -- event changes from one block to the next, the less is known of the turns in which it was not counted. Events
@@ -27,8 +27,8 @@ local UNSEEN = 3                        -- occurrences that can have gone unseen
 -- --- when the sets are switched ------------------------------------------------------------------
 
 --- How sets are switched.
--- @param[opt] how nil or "auto": after a time that the run's own variance chooses; a number: so many ms;
--- "EVENT:N": after so many occurrences
+-- @param[opt] how nil or "auto": after a time that the run's own variance chooses; a number: ms;
+-- "EVENT:N": after N occurrences
 -- @tparam[opt] boolean steady one time, because it cannot be changed later
 -- @treturn table `timeouts` (ns, several to choose from) or `trigger`
 -- @raise a text that names what is wrong

@@ -244,8 +244,8 @@ local function add_list(self, list, timeout, out)
 end
 
 --- What `setup.start` needs to count by a plan. The sets may be there several times, as lists with a timeout
--- each (3.7.5): `ctx:start(plan.first_set(self, list))` goes on with another list.
--- @tparam table self the plan; with `trigger`, an event of which so many occurrences (`n`) lead to the next set;
+-- each (specification 3.7.5): `ctx:start(plan.first_set(self, list))` goes on with another list.
+-- @tparam table self the plan; with `trigger`, an event whose n-th occurrence (`n`) leads to the next set;
 -- `base`: the id of its first set; `limit`, of a plan with one set: the register `num` notifies after `n`
 -- @tparam {number,...} timeouts ns between the switches of sets, of each list
 -- @treturn table `pmcs`, `pmds`, `sets`
@@ -279,7 +279,7 @@ function plan.in_parts(list, fn)
    return true
 end
 
--- Where things are in the values: at[s][num] the counts, from `counts` on the durations of the sets, and behind
+-- Where things are in the values: at[s][num] the counts, from `counts` on the durations of the sets, and after
 -- them their turns; what to ask for, and where the answers go.
 local function layout(self)
    if self.layout then return self.layout end
@@ -337,7 +337,7 @@ local function add_turns(self, info, s, registers, out)
    if count then out[count] = math.floor(turns * self.trigger.n + 0.5) end
 end
 
---- Reads all counts of a context, and behind them, if there are several sets, how long each was active, and how
+--- Reads all counts of a context and after them, if there are several sets, how long each was active, and how
 -- many turns it had.
 -- @tparam table self the plan
 -- @param ctx

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Stages of a cascading measurement (3.7.6): an event set each, left when one of its triggers overflows.
+--- Stages of a cascading measurement (specification 3.7.6): an event set each, left when one of its triggers overflows.
 -- A stage is a table: `text`; `triggers`, the conditions that end it (none: it is the last); `counts`, events that
 -- are counted meanwhile.
 -- @module pfm.measure.stages
@@ -283,7 +283,7 @@ function stages.merge(all)
    return out
 end
 
---- Why what comes behind the stages never began; nil if it did, somewhere.
+--- Why what follows the stages never began; nil if it did, somewhere.
 -- @tparam {table,...} merged of `stages.merge`, of stages that lead to another measurement
 -- @treturn string or nil
 function stages.obstacle(merged)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- So many occurrences of an event as a condition, "page-faults:1000": a counter that overflows then (3.7.6).
+--- An event's n-th occurrence as a condition, "page-faults:1000": a counter that overflows then
+-- (specification 3.7.6).
 -- A trigger is a table: `event` (of `pfm.events`), `n`, and `text` as typed.
 -- @module pfm.measure.trigger
 

@@ -17,7 +17,9 @@ local IDLE = "(idle)"
 -- @number tid
 -- @number pid its process
 -- @treturn string "?" where it is not known
--- @usage local s = assert(recording.open "lpfm.data"); return samples.comm(s, s.maps[1].pid)
+-- @usage
+-- local samples, s = require "pfm.recording.samples", assert(recording.open "lpfm.data")
+-- print(samples.comm(s, s.maps[1].pid))
 function samples.comm(self, tid, pid)
    return render.printable(self.comms[tid] or (tid == 0 and IDLE) or self.comms[pid] or "?")
 end
@@ -27,7 +29,7 @@ end
 -- @number pmd the PMD that overflowed
 -- @number[opt=0] set
 -- @treturn table of the recording's `head.events`, or nil
--- @usage samples.event(assert(recording.open "lpfm.data"), 65).name
+-- @usage require("pfm.recording.samples").event(assert(recording.open "lpfm.data"), 65).name
 function samples.event(self, pmd, set)
    if not self.event_at then
       self.event_at = {}
@@ -41,7 +43,7 @@ end
 -- @number pmd
 -- @number[opt=0] set
 -- @treturn string
--- @usage samples.event_name(assert(recording.open "lpfm.data"), 65)
+-- @usage require("pfm.recording.samples").event_name(assert(recording.open "lpfm.data"), 65)
 function samples.event_name(self, pmd, set)
    local event = samples.event(self, pmd, set)
    return event and event.name or "PMD" .. pmd
@@ -91,7 +93,9 @@ end
 -- @return an iterator of tables: `event`, `time` (s), `pid`, `tid`, `comm`, `process` (its name), `cpu`, `address`,
 -- `period`, `symbol`, `offset`, `object`, `where` (for `symbols.line` and `symbols.frames`), and by their names the
 -- values recorded with it
--- @usage for s in samples.each(assert(recording.open "lpfm.data")) do print(s.time, s.comm, s.symbol) end
+-- @usage
+-- local samples = require "pfm.recording.samples"
+-- for s in samples.each(assert(recording.open "lpfm.data")) do print(s.time, s.comm, s.symbol) end
 function samples.each(self, resolver, only)
    resolver = resolver or embedded_symbols.resolver(self)
    local next_raw, names = each_raw(self), {}

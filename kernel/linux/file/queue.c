@@ -23,14 +23,14 @@ int lx_queue_init(struct lx_context *lx, unsigned int depth)
 	lx->room = depth + 1;
 	lx->msgs = lx->first_msgs;
 	if (lx->room > ARRAY_SIZE(lx->first_msgs))
-		lx->msgs = kcalloc(lx->room, sizeof(*lx->msgs), GFP_KERNEL_ACCOUNT);
+		lx->msgs = pfm_os_alloc(array_size(lx->room, sizeof(*lx->msgs)));
 	return lx->msgs ? 0 : pfm_refuse(-ENOMEM, "no memory for the message queue");
 }
 
 void lx_queue_free(struct lx_context *lx)
 {
 	if (lx->msgs != lx->first_msgs)
-		kfree(lx->msgs);
+		pfm_os_free(lx->msgs);
 }
 
 int lx_post(struct pfm_context *ctx, const pfarg_msg_t *msg)
@@ -51,25 +51,40 @@ static bool unread(struct lx_context *lx)
 	return smp_load_acquire(&lx->head) != READ_ONCE(lx->tail);	/* pairs with B */
 }
 
-/* Under read_lock. */
-static bool take(struct lx_context *lx, pfarg_msg_t *msg)
+/* The next message, which is read when it is told that it was. */
+static bool peek(struct lx_context *lx, pfarg_msg_t *msg, unsigned int *at)
 {
-	if (!unread(lx))
-		return false;
-	*msg = lx->msgs[lx->tail % lx->room];
-	smp_store_release(&lx->tail, lx->tail + 1);	/* pairs with A */
-	return true;
+	bool is;
+
+	mutex_lock(&lx->read_lock);
+	is = unread(lx);
+	*at = lx->tail;
+	if (is)
+		*msg = lx->msgs[*at % lx->room];
+	mutex_unlock(&lx->read_lock);
+	return is;
+}
+
+/* Another reader may have been faster, or somebody forgotten them all. */
+static bool was_read(struct lx_context *lx, unsigned int at)
+{
+	bool mine;
+
+	mutex_lock(&lx->read_lock);
+	mine = lx->tail == at;
+	if (mine)
+		smp_store_release(&lx->tail, at + 1);	/* pairs with A */
+	mutex_unlock(&lx->read_lock);
+	return mine;
 }
 
 /* 3.3.5 */
 void lx_flush_messages(struct pfm_context *ctx)
 {
 	struct lx_context *lx = lx_of(ctx);
-	pfarg_msg_t msg;
 
 	mutex_lock(&lx->read_lock);
-	while (take(lx, &msg))
-		;
+	smp_store_release(&lx->tail, smp_load_acquire(&lx->head));	/* pairs with A; and B with it */
 	mutex_unlock(&lx->read_lock);
 }
 
@@ -98,21 +113,19 @@ void lx_wake_soon(struct lx_context *lx)
 
 /* --- reading: 3.3.3 ------------------------------------------------------------------------- */
 
-/* As many as there are and fit; 0: none. */
+/* As many as there are and fit; 0: none. No lock is held while user memory is written, which may take its time. */
 static ssize_t read_some(struct lx_context *lx, char __user *buf, size_t size)
 {
 	ssize_t done = 0;
+	unsigned int at;
 	pfarg_msg_t msg;
 
-	mutex_lock(&lx->read_lock);
-	while (size - done >= sizeof(msg) && take(lx, &msg)) {
-		if (copy_to_user(buf + done, &msg, sizeof(msg))) {
-			done = done ? done : -EFAULT;
-			break;
-		}
-		done += sizeof(msg);
+	while (size - done >= sizeof(msg) && peek(lx, &msg, &at)) {
+		if (copy_to_user(buf + done, &msg, sizeof(msg)))
+			return done ? done : -EFAULT;
+		if (was_read(lx, at))
+			done += sizeof(msg);
 	}
-	mutex_unlock(&lx->read_lock);
 	return done;
 }
 

@@ -7,7 +7,6 @@
  */
 #include <linux/fdtable.h>
 #include <linux/mm.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -16,40 +15,24 @@
 
 /* --- memory: 4.4.3 -------------------------------------------------------------------------- */
 
-/* The core has compared with RLIMIT_MEMLOCK; here it is charged, by whoever may be too late. */
-static bool charge(struct lx_context *lx, size_t size)
-{
-	if (account_locked_vm(current->mm, size >> PAGE_SHIFT, true))
-		return false;
-	mmgrab(current->mm);
-	lx->charged = current->mm;
-	return true;
-}
-
-static void uncharge(struct lx_context *lx, size_t size)
-{
-	account_locked_vm(lx->charged, size >> PAGE_SHIFT, false);
-	mmdrop(lx->charged);
-	lx->charged = NULL;
-}
-
 void *lx_alloc_buffer(struct pfm_context *ctx, size_t size)
 {
 	struct lx_context *lx = lx_of(ctx);
 	void *buf;
 
-	if (!charge(lx, size))
+	lx->payer = lx_charge(size);
+	if (!lx->payer)
 		return NULL;
-	buf = vmalloc_user(size);
+	buf = __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!buf)
-		uncharge(lx, size);
+		lx_uncharge(lx->payer, size);
 	return buf;
 }
 
 void lx_free_buffer(struct pfm_context *ctx, void *buf, size_t size)
 {
 	vfree(buf);
-	uncharge(lx_of(ctx), size);
+	lx_uncharge(lx_of(ctx)->payer, size);
 }
 
 /* --- who has it mapped ---------------------------------------------------------------------- */
@@ -143,6 +126,16 @@ static int check_map(struct lx_context *lx, const struct vm_area_struct *vma)
 	return lx->by_06 ? check_06(lx, vma, size) : 0;
 }
 
+/* As remap_vmalloc_range(), which takes only memory that is charged to no control group. */
+static int map_pages(struct vm_area_struct *vma, char *buf)
+{
+	int ret = 0;
+
+	for (unsigned long at = vma->vm_start; at < vma->vm_end && !ret; at += PAGE_SIZE, buf += PAGE_SIZE)
+		ret = vm_insert_page(vma, at, vmalloc_to_page(buf));
+	return ret;
+}
+
 int lx_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct lx_context *lx = file->private_data;
@@ -155,7 +148,7 @@ int lx_mmap(struct file *file, struct vm_area_struct *vma)
 	if (ret)
 		return ret;
 	pfm_vm_flags(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE | VM_MAYEXEC);
-	ret = remap_vmalloc_range(vma, lx->ctx->buf, 0);
+	ret = map_pages(vma, lx->ctx->buf);
 	if (ret)
 		return pfm_refuse(ret, "cannot map the sampling buffer");
 	vma->vm_private_data = lx;

@@ -12,21 +12,25 @@
 
 struct lx_context *lx_context_new(void)
 {
-	struct lx_context *lx = kzalloc(sizeof(*lx), GFP_KERNEL_ACCOUNT);
+	int paranoid = lx_paranoid(), ret = lx_check_monitor(paranoid);
+	struct lx_context *lx;
 
+	if (ret)
+		return ERR_PTR(ret);
+	lx = pfm_os_alloc(sizeof(*lx));
 	if (!lx)
-		return NULL;
+		return ERR_PTR(pfm_refuse(-ENOMEM, "no memory for a context"));
 	__module_get(THIS_MODULE);
 	kref_init(&lx->ref);
 	mutex_init(&lx->lock);
 	INIT_LIST_HEAD(&lx->maps);
 	spin_lock_init(&lx->maps_lock);
-	lx_block_init(lx);
+	init_waitqueue_head(&lx->blocked);
 	lx_lifetime_init_context(lx);
 	lx_clock_init_context(lx);
 	memset(lx->slot, LX_NO_COUNTER, sizeof(lx->slot));
 	lx->ns = get_pid_ns(task_active_pid_ns(current));
-	lx->kernel_ips = lx_may_count_kernel();
+	lx->kernel_ips = paranoid < LX_PARANOID_KERNEL;
 	return lx;
 }
 
@@ -36,8 +40,8 @@ static void context_free(struct kref *ref)
 
 	put_pid_ns(lx->ns);
 	lx_queue_free(lx);
-	/* probes may have found it in their table and be about to see that it is dead */
-	kfree_rcu(lx, rcu);
+	pfm_os_free(lx);
+	/* lx_lifetime_exit() waits until whoever is here has left */
 	module_put(THIS_MODULE);
 }
 
@@ -94,5 +98,7 @@ struct file *lx_context_file(struct lx_context *lx)
 
 	if (IS_ERR(file))
 		pfm_refuse(0, "no file for a context");
+	else
+		lx->file = file;
 	return file;
 }

@@ -76,8 +76,8 @@ static struct file *file_for(struct pfm_ioc_create *req, pfarg_ctx_t *ctx)
 	struct file *file;
 	int ret;
 
-	if (!lx)
-		return ERR_PTR(pfm_refuse(-ENOMEM, "no memory for a context"));
+	if (IS_ERR(lx))
+		return ERR_CAST(lx);
 	lx->by_06 = req->arg_size == U64_MAX;
 	ret = make_context(req, ctx, lx);
 	if (ret) {
@@ -150,7 +150,7 @@ static struct miscdevice device = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "perfmon",
 	.fops = &device_fops,
-	.mode = 0666,
+	.mode = 0660,		/* to a group: a rule of udev, 60-perfmon.rules */
 };
 
 int lx_device_init(void)

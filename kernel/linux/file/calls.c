@@ -1,14 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * calls.c - the ioctls: copy in, lock, let the core do it, copy out.
+ * calls.c - the ioctls: copy in, lock, let the core do it, copy out. User memory may take its time, as long as
+ * somebody's file system likes: no lock is held meanwhile.
  */
+#include <linux/nospec.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
 #include "compat.h"
 #include "linux.h"
 
+/* --- the context's lock ----------------------------------------------------------------------- */
+
+/* Trying is cheaper than the other, which gives way to others first. */
+static inline int enter(struct lx_context *lx)
+{
+	if (mutex_trylock(&lx->lock) || !mutex_lock_killable(&lx->lock))
+		return 0;
+	return pfm_refuse(-EINTR, "interrupted");
+}
+
+static inline void leave(struct lx_context *lx)
+{
+	if (atomic_read(&lx->wake))
+		lx_wake(lx);
+	mutex_unlock(&lx->lock);
+}
+
 /* --- vectors -------------------------------------------------------------------------------- */
+
+#define CHUNK	64		/* elements that are worked on at once: interrupts are off */
 
 struct vector_call {
 	size_t	size;		/* of an element */
@@ -26,9 +47,11 @@ static int need_counters(struct pfm_context *ctx, const pfarg_pmc_t *v, int n)
 {
 	int ret = 0;
 
-	for (int i = 0; i < n && !ret; i++)
-		if (pfm_pmu_pmc(ctx->pmu, v[i].reg_num))
-			ret = lx_counter_need(lx_of(ctx), v[i].reg_num);
+	for (int i = 0; i < n && !ret; i++) {
+		const struct pfm_reg *reg = pfm_pmu_pmc(ctx->pmu, v[i].reg_num);
+
+		ret = reg ? lx_counter_need(lx_of(ctx), reg->num) : 0;
+	}
 	return ret;
 }
 
@@ -74,24 +97,48 @@ static const struct vector_call vectors[] = {
 	[PFM_NR_GETINFO_PMDS] = { sizeof(pfarg_pmdinfo_t), getinfo_pmds },
 };
 
-/*
- * Small vectors have their place in the context; others, and those without a context, are allocated. What
- * is copied is bounded here: the checks of copy_from_user() would cost more than the copy.
- */
-static void *vector_in(struct lx_context *lx, void __user *arg, size_t size)
+/* Small vectors have a place in the context, one at a time; others, and those without a context, are allocated. */
+static inline void *vector_get(struct lx_context *lx, size_t size)
 {
-	void *v = lx && size <= sizeof(lx->vector) ? lx->vector : kvmalloc(size, GFP_KERNEL_ACCOUNT);
+	void *v;
 
-	if (!v) {
+	if (lx && size <= sizeof(lx->vector) && !test_and_set_bit_lock(0, &lx->vector_used))
+		return lx->vector;
+	v = kvmalloc(size, GFP_KERNEL_ACCOUNT);
+	if (!v)
 		pfm_refuse(0, "no memory for the vector");
-		return ERR_PTR(-ENOMEM);
-	}
-	if (access_ok(arg, size) && !raw_copy_from_user(v, arg, size))
-		return v;
-	if (!lx || v != lx->vector)
+	return v;
+}
+
+static inline void vector_put(struct lx_context *lx, void *v)
+{
+	if (lx && v == lx->vector)
+		clear_bit_unlock(0, &lx->vector_used);
+	else
 		kvfree(v);
-	pfm_refuse(0, "the vector cannot be read");
-	return ERR_PTR(-EFAULT);
+}
+
+static int call_in_chunks(struct pfm_context *ctx, const struct vector_call *call, void *v, int n)
+{
+	int ret = 0;
+
+	for (int at = 0; at < n && !ret; at += CHUNK)
+		ret = call->fn(ctx, v + at * call->size, min(n - at, CHUNK));
+	return ret;
+}
+
+static int call_vector(struct lx_context *lx, const struct vector_call *call, void *v, int n)
+{
+	int ret;
+
+	if (!lx)
+		return call_in_chunks(NULL, call, v, n);
+	ret = enter(lx);
+	if (ret)
+		return ret;
+	ret = call_in_chunks(lx->ctx, call, v, n);
+	leave(lx);
+	return ret;
 }
 
 /* Results are copied out also where the call failed: they tell which element did (3.1.2). */
@@ -103,14 +150,17 @@ static long do_vector(struct lx_context *lx, const struct vector_call *call, int
 
 	if (ret)
 		return ret;
-	v = vector_in(lx, arg, size);
-	if (IS_ERR(v))
-		return PTR_ERR(v);
-	ret = call->fn(lx ? lx->ctx : NULL, v, n);
-	if (raw_copy_to_user(arg, v, size))
-		ret = pfm_refuse(-EFAULT, "the vector cannot be written");
-	if (!lx || v != lx->vector)
-		kvfree(v);
+	v = vector_get(lx, size);
+	if (!v)
+		return -ENOMEM;
+	if (copy_from_user(v, arg, size)) {
+		ret = pfm_refuse(-EFAULT, "the vector cannot be read");
+	} else {
+		ret = call_vector(lx, call, v, n);
+		if (copy_to_user(arg, v, size))
+			ret = pfm_refuse(-EFAULT, "the vector cannot be written");
+	}
+	vector_put(lx, v);
 	return ret;
 }
 
@@ -161,33 +211,49 @@ fault: __maybe_unused
 	return false;
 }
 
+/* *read: elements that were. */
+static int read_in_chunks(struct pfm_context *ctx, pfarg_pmd_t *v, int n, int *read)
+{
+	int ret = 0;
+
+	for (int at = 0; at < n && !ret; at += CHUNK) {
+		ret = pfm_do_read_pmds(ctx, v + at, min(n - at, CHUNK));
+		*read += ctx->vector.n;
+	}
+	return ret;
+}
+
 static long read_these(struct lx_context *lx, pfarg_pmd_t *v, int n, pfarg_pmd_t __user *arg)
 {
+	int read = 0;
 	long ret;
 
 	if (!elements_in(v, arg, n))
 		return pfm_refuse(-EFAULT, "the vector cannot be read");
-	ret = pfm_do_read_pmds(lx->ctx, v, n);
-	if (!elements_out(v, arg, n, lx->ctx->vector.n))
+	ret = enter(lx);
+	if (ret)
+		return ret;
+	ret = read_in_chunks(lx->ctx, v, n, &read);
+	if (!ret && lx->starved)
+		ret = pfm_refuse(-EBUSY, "not all is counted: another user of the PMU took a counter since the load");
+	leave(lx);
+	if (!elements_out(v, arg, n, read))
 		return pfm_refuse(-EFAULT, "the vector cannot be written");
 	return ret;
 }
 
 static long read_pmds(struct lx_context *lx, int n, pfarg_pmd_t __user *arg)
 {
-	size_t size = n * sizeof(*arg);
-	pfarg_pmd_t *v = (pfarg_pmd_t *)lx->vector;
 	long ret = pfm_check_vector(&lx_machine, n, sizeof(*arg));
+	pfarg_pmd_t *v;
 
 	if (ret)
 		return ret;
-	if (size <= sizeof(lx->vector))
-		return read_these(lx, v, n, arg);
-	v = kvmalloc(size, GFP_KERNEL_ACCOUNT);
+	v = vector_get(lx, n * sizeof(*arg));
 	if (!v)
-		return pfm_refuse(-ENOMEM, "no memory for the vector");
+		return -ENOMEM;
 	ret = read_these(lx, v, n, arg);
-	kvfree(v);
+	vector_put(lx, v);
 	return ret;
 }
 
@@ -195,52 +261,85 @@ static long read_pmds(struct lx_context *lx, int n, pfarg_pmd_t __user *arg)
 
 /* Not inlined: the kernel clears the frame of a function at each call, with all that is in it. */
 
-static noinline long load_context(struct pfm_context *ctx, void __user *arg)
+static noinline long load_context(struct lx_context *lx, void __user *arg)
 {
 	pfarg_load_t load;
+	long ret;
 
 	if (copy_from_user(&load, arg, sizeof(load)))
 		return pfm_refuse(-EFAULT, "the argument cannot be read");
-	return pfm_do_load(ctx, &load);
+	ret = enter(lx);
+	if (ret)
+		return ret;
+	ret = pfm_do_load(lx->ctx, &load);
+	leave(lx);
+	return ret;
 }
 
-static noinline long start(struct pfm_context *ctx, void __user *arg)
+static noinline long start_with(struct lx_context *lx, void __user *arg)
 {
 	pfarg_start_t start;
+	long ret;
 
 	if (copy_from_user(&start, arg, sizeof(start)))
 		return pfm_refuse(-EFAULT, "the argument cannot be read");
-	return pfm_do_start(ctx, &start);
+	ret = enter(lx);
+	if (ret)
+		return ret;
+	ret = pfm_do_start(lx->ctx, &start);
+	leave(lx);
+	return ret;
 }
 
-static long buffer_size(struct pfm_context *ctx, void __user *arg)
+/* What has no argument. */
+static long plain_call(struct pfm_context *ctx, unsigned int nr)
 {
-	return put_user((u64)ctx->buf_size, (u64 __user *)arg) ? -EFAULT : 0;
-}
-
-static long on_context(struct lx_context *lx, unsigned int cmd, void __user *arg)
-{
-	struct pfm_context *ctx = lx->ctx;
-
-	switch (_IOC_NR(cmd)) {
-	case PFM_NR_READ_PMDS:
-		return read_pmds(lx, _IOC_SIZE(cmd), arg);
-	case PFM_NR_LOAD_CONTEXT:
-		return load_context(ctx, arg);
+	switch (nr) {
 	case PFM_NR_START:
-		return arg ? start(ctx, arg) : pfm_do_start(ctx, NULL);
+		return pfm_do_start(ctx, NULL);
 	case PFM_NR_STOP:
 		return pfm_do_stop(ctx);
 	case PFM_NR_RESTART:
 		return pfm_do_restart(ctx);
 	case PFM_NR_UNLOAD_CONTEXT:
 		return pfm_do_unload(ctx);
-	case PFM_NR_IS_LOADED:
+	default:	/* PFM_NR_IS_LOADED */
 		return pfm_loaded(ctx);
-	case PFM_NR_BUFFER_SIZE:
-		return buffer_size(ctx, arg);
+	}
+}
+
+static long plain(struct lx_context *lx, unsigned int nr)
+{
+	long ret = enter(lx);
+
+	if (ret)
+		return ret;
+	ret = plain_call(lx->ctx, nr);
+	leave(lx);
+	return ret;
+}
+
+static long on_context(struct lx_context *lx, unsigned int cmd, void __user *arg)
+{
+	unsigned int nr = _IOC_NR(cmd);
+
+	switch (nr) {
+	case PFM_NR_READ_PMDS:
+		return read_pmds(lx, _IOC_SIZE(cmd), arg);
+	case PFM_NR_LOAD_CONTEXT:
+		return load_context(lx, arg);
+	case PFM_NR_START:
+		return arg ? start_with(lx, arg) : plain(lx, nr);
+	case PFM_NR_STOP:
+	case PFM_NR_RESTART:
+	case PFM_NR_UNLOAD_CONTEXT:
+	case PFM_NR_IS_LOADED:
+		return plain(lx, nr);
+	case PFM_NR_BUFFER_SIZE:	/* it never changes */
+		return put_user((u64)lx->ctx->buf_size, (u64 __user *)arg) ? -EFAULT : 0;
 	default:
-		return do_vector(lx, &vectors[_IOC_NR(cmd)], _IOC_SIZE(cmd), arg);
+		nr = array_index_nospec(nr, ARRAY_SIZE(vectors));
+		return do_vector(lx, &vectors[nr], _IOC_SIZE(cmd), arg);
 	}
 }
 
@@ -263,9 +362,14 @@ static noinline long set_config(void __user *arg)
 {
 	pfarg_config_t cfg;
 
+	int ret;
+
 	if (copy_from_user(&cfg, arg, sizeof(cfg)))
 		return pfm_refuse(-EFAULT, "the argument cannot be read");
-	return pfm_do_set_config(&lx_machine, &cfg);
+	mutex_lock(&lx_config_lock);
+	ret = pfm_do_set_config(&lx_machine, &cfg);
+	mutex_unlock(&lx_config_lock);
+	return ret;
 }
 
 static long getinfo_fmts(void __user *arg, int n)
@@ -274,6 +378,7 @@ static long getinfo_fmts(void __user *arg, int n)
 	long count;
 
 	lx_formats_demand();
+	n = min(n, pfm_fmt_list(NULL, 0));
 	if (!n)
 		return pfm_fmt_list(NULL, 0);
 	infos = kvcalloc(n, sizeof(*infos), GFP_KERNEL_ACCOUNT);
@@ -317,19 +422,9 @@ long lx_common_ioctl(unsigned int cmd, void __user *arg)
 
 long lx_context_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	struct lx_context *lx = file->private_data;
-	long ret;
-
 	if (_IOC_TYPE(cmd) != PFM_IOC_MAGIC)
 		return -EINVAL;
 	if (_IOC_NR(cmd) > PFM_NR_BUFFER_SIZE)
 		return lx_common_ioctl(cmd, (void __user *)arg);
-	/* cheaper than the other, which gives way to others first */
-	if (!mutex_trylock(&lx->lock))
-		mutex_lock(&lx->lock);
-	ret = on_context(lx, cmd, (void __user *)arg);
-	if (atomic_read(&lx->wake))
-		lx_wake(lx);
-	mutex_unlock(&lx->lock);
-	return ret;
+	return on_context(file->private_data, cmd, (void __user *)arg);
 }

@@ -1,0 +1,13 @@
+-- SPDX-License-Identifier: MIT
+-- A flame graph of a command, by default of the simulated computer in a lab: lpfm flamegraph.lua FILE.svg [COMMAND...]
+local export, record, recording = require "pfm.export", require "pfm.record", require "pfm.recording"
+
+local lab = 'print = function() end; for _ = 1, 15 do dofile "scripts/labs/bias.lua" end'
+local picture, title = arg[1] or "flamegraph.svg", #arg > 1 and table.concat(arg, " ", 2) or "A lab of lpfm"
+local command = #arg > 1 and { unpack(arg, 2) } or { "build/lpfm", "-e", lab }
+
+local data = os.tmpname()
+local outcome = record.run({ command = command, frequency = 1500, threads = true }, data)
+export.write(assert(recording.open(data)), "flamegraph", picture, { title = title })
+os.remove(data)
+print(("%s: %d samples"):format(picture, outcome.samples))

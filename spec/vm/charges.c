@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+/*
+ * charges.c - memory that cannot be swapped out is its user's who asked for it: of all processes together, until
+ * it is given back, and no more than RLIMIT_MEMLOCK (4.4.3) and what perf grants.
+ */
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/sysinfo.h>
+
+#include "users.h"
+
+#define KIB		1024UL
+#define LIMIT		(256 * KIB)
+#define BUFFER		(64 * KIB)
+#define MLOCK_KB	"/proc/sys/kernel/perf_event_mlock_kb"
+
+static int new_sampling(size_t size)
+{
+	pfm_dfl_smpl_arg_t arg = { .buf_size = size };
+	pfarg_ctx_t ctx = { 0 };
+
+	return pfm_create_context(&ctx, "default", &arg, sizeof(arg));
+}
+
+static int with_limit(void)
+{
+	struct rlimit limit = { LIMIT, LIMIT };
+
+	return setrlimit(RLIMIT_MEMLOCK, &limit);
+}
+
+/* How many buffers are there to be had; -1: it ended for another reason. */
+static int buffers_left(void)
+{
+	int n = 0;
+
+	while (new_sampling(BUFFER) >= 0)
+		n++;
+	return errno == ENOMEM ? n : -1;
+}
+
+static int count_buffers(int unused)
+{
+	(void)unused;
+	return with_limit() ? 250 : buffers_left();
+}
+
+/* Contexts have some for themselves: 3 buffers of 4, then. All is given back at the end. */
+static void a_user_has_so_much(void)
+{
+	EQUAL(as_user(NOBODY, 0, count_buffers, 0), 3);
+	EQUAL(as_user(NOBODY, 0, count_buffers, 0), 3);
+	EQUAL(as_user(NOBODY - 1, 0, count_buffers, 0), 3);
+	TRUE(as_user(NOBODY, CAP(CAP_IPC_LOCK), count_buffers, 0) > 16);
+}
+
+static int make_one(int unused)
+{
+	(void)unused;
+	return new_sampling(BUFFER) >= 0 ? 0 : errno;
+}
+
+static void no_limit_is_none(void)
+{
+	struct rlimit old, none = { RLIM_INFINITY, RLIM_INFINITY };
+
+	MUST(getrlimit(RLIMIT_MEMLOCK, &old));
+	MUST(setrlimit(RLIMIT_MEMLOCK, &none));
+	write_to(MLOCK_KB, "516");
+	EQUAL(as_user(NOBODY, 0, make_one, 0), 0);
+	write_to(MLOCK_KB, "0");
+	EQUAL(as_user(NOBODY, 0, make_one, 0), 0);
+	MUST(setrlimit(RLIMIT_MEMLOCK, &old));
+}
+
+static void perf_grants_more(void)
+{
+	char text[32];
+
+	/* 16 buffers more, and some */
+	snprintf(text, sizeof(text), "%lu", (16 * BUFFER / KIB + 32) / (unsigned long)get_nprocs());
+	write_to(MLOCK_KB, text);
+	TRUE(as_user(NOBODY, 0, count_buffers, 0) >= 16);
+	write_to(MLOCK_KB, "0");
+}
+
+/* --- processes end, memory stays ------------------------------------------------------------------- */
+
+static int sockets[2];
+
+static void send_fd(int to, int fd)
+{
+	char byte = 0, control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec iov = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	if (sendmsg(to, &m, 0) != 1)
+		_exit(249);
+}
+
+/* Each child makes what it may, and leaves it in a socket. */
+static int leave_buffers(int unused)
+{
+	int n = 0, fd;
+
+	(void)unused;
+	if (with_limit())
+		return 250;
+	while ((fd = new_sampling(BUFFER)) >= 0) {
+		send_fd(sockets[0], fd);
+		n++;
+	}
+	return n;
+}
+
+static void who_exits_leaves_the_charge(void)
+{
+	MUST(socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets));
+	EQUAL(as_user(NOBODY, 0, leave_buffers, 0), 3);
+	EQUAL(as_user(NOBODY, 0, leave_buffers, 0), 0);
+	close(sockets[0]);
+	close(sockets[1]);
+	EQUAL(as_user(NOBODY, 0, count_buffers, 0), 3);
+}
+
+static const char *program;
+
+/* Descriptors stay open at an exec: the program that follows has no less. */
+static int make_and_exec(int unused)
+{
+	(void)unused;
+	if (with_limit() || buffers_left() != 3)
+		return 250;
+	execl(program, "charges", "buffers", NULL);
+	return 251;
+}
+
+static void who_execs_keeps_the_charge(void)
+{
+	EQUAL(as_user(NOBODY, 0, make_and_exec, 0), 0);
+}
+
+/* --- sets, registers, messages ---------------------------------------------------------------------- */
+
+/* Of all sets there are, how many a user can make: in dozens. */
+static int make_sets(int unused)
+{
+	int fd, n = 0;
+
+	(void)unused;
+	if (with_limit() || (fd = new_context(0)) < 0)
+		return 250;
+	for (int id = 1; id < 65536; id++, n++) {
+		pfarg_setdesc_t set = { .set_id = (uint16_t)id };
+
+		if (pfm_create_evtsets(fd, &set, 1))
+			break;
+	}
+	if (errno != ENOMEM)
+		return 251;
+	/* there is nothing left for others of this user */
+	return new_sampling(BUFFER) < 0 && errno == ENOMEM ? n / 12 : 252;
+}
+
+static void sets_are_charged(void)
+{
+	int dozens = as_user(NOBODY, 0, make_sets, 0);
+
+	/* one has 1 to 4 KiB */
+	TRUE(dozens > 2 && dozens < 250 / 12);
+	EQUAL(as_user(NOBODY, 0, count_buffers, 0), 3);
+}
+
+/* Contexts alone: their number is bounded, too. */
+static int make_contexts(int unused)
+{
+	struct rlimit files = { 4096, 4096 };
+	int n = 0;
+
+	(void)unused;
+	if (setrlimit(RLIMIT_NOFILE, &files) || with_limit())
+		return 250;
+	while (new_context(0) >= 0)
+		n++;
+	return errno == ENOMEM ? n : 251;
+}
+
+static void contexts_are_charged(void)
+{
+	int n;
+
+	setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 4096, 4096 });
+	n = as_user(NOBODY, 0, make_contexts, 0);
+	TRUE(n > 8 && n < 128);
+}
+
+int main(int argc, char **argv)
+{
+	static char path[128];
+
+	if (argc > 1 && !strcmp(argv[1], "buffers"))
+		return buffers_left();
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
+		return 3;
+	program = path;
+	set_paranoid(2);	/* users may */
+	write_to(MLOCK_KB, "0");
+	TEST(a_user_has_so_much);
+	TEST(no_limit_is_none);
+	TEST(perf_grants_more);
+	TEST(who_exits_leaves_the_charge);
+	TEST(who_execs_keeps_the_charge);
+	TEST(sets_are_charged);
+	TEST(contexts_are_charged);
+	write_to(MLOCK_KB, "516");
+	return tests_failed > 0;
+}

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: MIT
+/*
+ * lifetime.c - a context that goes on to another thread while the first has yet something to do for it; and
+ * commands that meet each other, slow memory, and other users of the PMU.
+ */
+#include <linux/perf_event.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+
+#include "users.h"
+
+#define SWITCHES	69		/* PMC and PMD of context switches, which are the kernel's */
+#define SW_KERNEL	0x1
+#define MANY_FDS	500000
+
+static char state_in(const char *path)
+{
+	char line[256] = "", *state;
+	FILE *f = fopen(path, "r");
+
+	if (!f || !fgets(line, sizeof(line), f))
+		line[0] = 0;
+	if (f)
+		fclose(f);
+	state = strrchr(line, ')');
+	return state ? state[2] : 'X';
+}
+
+static char state_of(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	return state_in(path);
+}
+
+/* Until it is held by an overflow, or has ended. */
+static char held_or_ended(pid_t pid)
+{
+	char state;
+
+	while ((state = state_of(pid)) != 'D' && state != 'Z' && state != 'X')
+		sched_yield();
+	return state;
+}
+
+/* --- the end ------------------------------------------------------------------------------------ */
+
+/* So many descriptors that their end takes a while. */
+static void open_many(uint64_t up)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	for (int i = 0; i < MANY_FDS && dup(fd) >= 0; i++)
+		;
+	if (write((int)up, "", 1) != 1)
+		_exit(3);
+	for (;;)
+		pause();
+}
+
+static void pause_for_ever(uint64_t unused)
+{
+	(void)unused;
+	for (;;)
+		pause();
+}
+
+/* Its memory goes first, its descriptors next, and then it does what it was told to do. */
+static void await_no_memory(pid_t pid)
+{
+	char path[32], line[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	do {
+		f = fopen(path, "r");
+		if (!f || !fgets(line, sizeof(line), f))
+			line[0] = '0';
+		if (f)
+			fclose(f);
+	} while (line[0] != '0');
+}
+
+/* Two threads end, and the context goes from the one to the other meanwhile: was that in time? */
+static bool two_ends(int fd, struct child *next)
+{
+	struct child slow;
+	bool moved, in_time;
+	int up[2];
+	char byte;
+
+	if (pipe(up))
+		exit(3);
+	slow = child_new(open_many, (uint64_t)up[1]);
+	child_go(&slow);
+	TRUE(read(up[0], &byte, 1) == 1 && !load(fd, slow.pid));
+	kill(slow.pid, SIGKILL);
+	await_no_memory(slow.pid);
+	moved = !pfm_unload_context(fd) && !load(fd, next->pid);
+	kill(next->pid, SIGKILL);
+	child_end(next);
+	in_time = moved && state_of(slow.pid) != 'Z';
+	child_end(&slow);
+	close(up[0]);
+	close(up[1]);
+	return in_time;
+}
+
+/* What the first has yet to do for the context, when it leaves, does not keep the second's end from being told. */
+static void each_end_is_told(void)
+{
+	struct rlimit files = { MANY_FDS + 100, MANY_FDS + 100 };
+	struct child next;
+	pfarg_msg_t msg;
+	bool in_time = false;
+	int fd;
+
+	setrlimit(RLIMIT_NOFILE, &files);
+	for (int tries = 0; tries < 20 && !in_time; tries++) {
+		next = child_new(pause_for_ever, 0);	/* without the descriptor */
+		MUST(fd = new_context(0));
+		MUST(set_pmc(fd, 0, FAULTS, SW_USER));
+		in_time = two_ends(fd, &next);
+		MUST(fcntl(fd, F_SETFL, O_NONBLOCK));
+		if (in_time)
+			EQUAL(read(fd, &msg, sizeof(msg)), sizeof(msg));
+		close(fd);
+	}
+	TRUE(in_time);
+	EQUAL(msg.type, PFM_MSG_END);
+}
+
+/* --- blocking ----------------------------------------------------------------------------------- */
+
+static int pipe_of_first[2];
+
+static void read_once(uint64_t unused)
+{
+	char byte;
+
+	(void)unused;
+	if (read(pipe_of_first[0], &byte, 1) != 1)
+		_exit(3);
+}
+
+static void fault_once(uint64_t unused)
+{
+	(void)unused;
+	fault(1);
+}
+
+/* The first overflows as it goes to sleep in the kernel: there it has yet to hold when the context leaves it. */
+static void who_is_not_monitored_is_not_held(void)
+{
+	struct child first, second;
+	pfarg_msg_t msg;
+	int fd;
+
+	MUST(pipe(pipe_of_first));
+	first = child_new(read_once, 0);
+	second = child_new(fault_once, 0);
+	MUST(fd = new_context(PFM_FL_NOTIFY_BLOCK));
+	MUST(set_pmc(fd, 0, SWITCHES, SW_KERNEL));
+	MUST(set_period(fd, 0, SWITCHES, 1, PFM_REGFL_OVFL_NOTIFY));
+	MUST(load(fd, first.pid));
+	MUST(pfm_start(fd, NULL));
+	child_go(&first);
+	EQUAL(read(fd, &msg, sizeof(msg)), sizeof(msg));
+	EQUAL(msg.type, PFM_MSG_OVFL);
+	await_sleep(first.pid);
+	MUST(pfm_unload_context(fd));
+	MUST(set_pmc(fd, 0, SWITCHES, 0));
+	MUST(set_pmc(fd, 0, FAULTS, SW_USER));
+	MUST(set_period(fd, 0, FAULTS, 1, PFM_REGFL_OVFL_NOTIFY));
+	MUST(load(fd, second.pid));
+	MUST(pfm_start(fd, NULL));
+	child_go(&second);
+	EQUAL(held_or_ended(second.pid), 'D');
+	TRUE(write(pipe_of_first[1], "", 1) == 1);
+	EQUAL(held_or_ended(first.pid), 'Z');
+	close(fd);
+	kill(first.pid, SIGKILL);
+	child_end(&first);
+	EQUAL(child_end(&second), 0);
+	close(pipe_of_first[0]);
+	close(pipe_of_first[1]);
+}
+
+/* --- slow memory -------------------------------------------------------------------------------- */
+
+struct call {
+	int		fd;
+	void		*arg;
+	void		(*fn)(struct call *c);
+	_Atomic pid_t	tid;
+	_Atomic bool	done;
+	ssize_t		ret;
+	pthread_t	thread;
+};
+
+static void *call_thread(void *arg)
+{
+	struct call *c = arg;
+
+	c->tid = my_tid();
+	c->fn(c);
+	c->done = true;
+	return NULL;
+}
+
+static void begin(struct call *c)
+{
+	if (pthread_create(&c->thread, NULL, call_thread, c))
+		exit(3);
+}
+
+/* Until it is done, or waits for what cannot be interrupted. */
+static bool gets_through(struct call *c)
+{
+	char path[64];
+
+	while (!c->tid)
+		sched_yield();
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", c->tid);
+	while (!c->done && state_in(path) != 'D')
+		sched_yield();
+	return c->done;
+}
+
+static void call_write(struct call *c)
+{
+	c->ret = pfm_write_pmcs(c->fd, c->arg, 1);
+}
+
+static void call_read(struct call *c)
+{
+	c->ret = read(c->fd, c->arg, sizeof(pfarg_msg_t));
+}
+
+static void call_stop(struct call *c)
+{
+	c->ret = pfm_stop(c->fd);
+}
+
+static void call_read_other(struct call *c)
+{
+	pfarg_msg_t msg;
+
+	c->ret = read(c->fd, &msg, sizeof(msg));
+}
+
+/* Memory that is there when this process says so. */
+static int slow_page(void **page)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	*page = (mmap)(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	reg.range.start = (uintptr_t)*page;
+	reg.range.len = 4096;
+	return uffd < 0 || ioctl(uffd, UFFDIO_API, &api) || ioctl(uffd, UFFDIO_REGISTER, &reg) ? -1 : uffd;
+}
+
+static void let_it_be(int uffd, void *page)
+{
+	struct uffdio_zeropage zero = { .range = { (uintptr_t)page, 4096 } };
+
+	TRUE(!ioctl(uffd, UFFDIO_ZEROPAGE, &zero));
+}
+
+/* While the one waits for its memory the other is done with the same context. */
+static void meet(int fd, void (*slow_fn)(struct call *), void (*fn)(struct call *), ssize_t want)
+{
+	struct call slow = { .fd = fd, .fn = slow_fn }, other = { .fd = fd, .fn = fn };
+	int uffd = slow_page(&slow.arg);
+	struct uffd_msg msg;
+
+	if (!check(uffd >= 0, "no userfaultfd: %s", strerror(errno)))
+		return;
+	begin(&slow);
+	TRUE(read(uffd, &msg, sizeof(msg)) == sizeof(msg));
+	begin(&other);
+	TRUE(gets_through(&other));
+	let_it_be(uffd, slow.arg);
+	pthread_join(slow.thread, NULL);
+	pthread_join(other.thread, NULL);
+	EQUAL(other.ret, want);
+	(munmap)(slow.arg, 4096);
+	close(uffd);
+}
+
+static int with_a_message(void)
+{
+	int fd = new_context(0);
+
+	if (fd < 0 || set_pmc(fd, 0, FAULTS, SW_USER) || set_period(fd, 0, FAULTS, 1, PFM_REGFL_OVFL_NOTIFY) ||
+	    load(fd, my_tid()) || pfm_start(fd, NULL))
+		return -1;
+	fault(1);
+	return fcntl(fd, F_SETFL, O_NONBLOCK) ? -1 : fd;
+}
+
+static void commands_do_not_wait_for_memory(void)
+{
+	int fd;
+
+	MUST(fd = with_a_message());
+	TRUE(has_message(fd));
+	meet(fd, call_write, call_stop, 0);
+	meet(fd, call_read, call_read_other, sizeof(pfarg_msg_t));
+	TRUE(!has_message(fd));
+	close(fd);
+}
+
+static void a_message_that_cannot_be_had_stays(void)
+{
+	void *volatile nowhere = (void *)8;
+	pfarg_msg_t msg;
+	int fd;
+
+	MUST(fd = with_a_message());
+	FAILS(read(fd, nowhere, sizeof(msg)), EFAULT);
+	EQUAL(read(fd, &msg, sizeof(msg)), sizeof(msg));
+	EQUAL(msg.type, PFM_MSG_OVFL);
+	FAILS(read(fd, &msg, sizeof(msg)), EAGAIN);
+	close(fd);
+}
+
+/* --- other users of the PMU ------------------------------------------------------------------------ */
+
+static void spin_and_pause(uint64_t n)
+{
+	spin(n);
+	for (;;)
+		pause();
+}
+
+/* The PMU's event counters, for whatever runs on CPU 0; and they come before those of threads. */
+static void take_all(int *fds, int n)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_RAW, .size = sizeof(attr), .config = INST, .pinned = 1 };
+
+	while (n--)
+		fds[n] = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
+}
+
+static void a_counter_that_is_lost_is_told_of(void)
+{
+	struct child c = child_new(spin_and_pause, 100000);
+	pfarg_pmd_t pmd = { .reg_num = 0 };
+	int fds[32], fd;
+
+	MUST(fd = new_context(0));
+	MUST(set_pmc(fd, 0, 0, USER | INST));
+	MUST(load(fd, c.pid));
+	MUST(pfm_start(fd, NULL));
+	MUST(pfm_read_pmds(fd, &pmd, 1));
+	take_all(fds, 32);
+	child_go(&c);
+	await_sleep(c.pid);
+	FAILS(pfm_read_pmds(fd, &pmd, 1), EBUSY);
+	for (int i = 0; i < 32; i++)
+		close(fds[i]);
+	MUST(pfm_unload_context(fd));
+	MUST(load(fd, c.pid));
+	MUST(pfm_read_pmds(fd, &pmd, 1));
+	close(fd);
+	kill(c.pid, SIGKILL);
+	child_end(&c);
+}
+
+int main(void)
+{
+	pin(0);
+	TEST(who_is_not_monitored_is_not_held);
+	TEST(commands_do_not_wait_for_memory);
+	TEST(a_message_that_cannot_be_had_stays);
+	TEST(a_counter_that_is_lost_is_told_of);
+	TEST(each_end_is_told);
+	return tests_failed > 0;
+}
