@@ -158,7 +158,8 @@ define per_lua
 $(BUILD)/$(1)/obj/%.o: %.c
 	@mkdir -p $$(@D)
 	$$(call say,cc $$< ($(1)))
-	$(Q)$(CC) -Ilpfm $(ALLCFLAGS) $(call LUA_INC,$(1)) -DLPFM_PREFIX='"$(PREFIX)"' -c -o $$@ $$<
+	$(Q)$(CC) -Ilpfm $(ALLCFLAGS) $(call LUA_INC,$(1)) -DLPFM_PREFIX='"$(PREFIX)"' \
+		-DLPFM_VERSION='"$(VERSION)"' -c -o $$@ $$<
 
 $(BUILD)/$(1)/lpfm.so: $(MODULE_SRC:%.c=$(BUILD)/$(1)/obj/%.o) $(LIBPERFMON) $(PFMLIB_SO) lpfm/lpfm.map
 	$$(call say,ld $$@)
@@ -175,7 +176,7 @@ endef
 $(foreach l,$(LUAS),$(eval $(call per_lua,$(l))))
 -include $(PERFMON_OBJ:.o=.d)
 
-all: $(LIBPERFMON) $(PFMLIB_SO) $(LUAS:%=$(BUILD)/%/lpfm) $(DOC_DATA)
+all: $(LIBPERFMON) $(PFMLIB_SO) $(LIBPFM3) $(LUAS:%=$(BUILD)/%/lpfm) $(DOC_DATA)
 	@ln -sfn $(LUA)/lpfm $(BUILD)/lpfm
 
 # --- tests --------------------------------------------------------------------------------------
@@ -202,8 +203,11 @@ install: all
 	install -m 755 $(LIBPERFMON) $(LIBDIR)/libperfmon.so.3
 	ln -sf libperfmon.so.3 $(LIBDIR)/libperfmon.so
 	$(if $(PFMLIB_SO),install -m 755 $(PFMLIB_SO) $(LIBDIR)/)
+	install -m 755 $(filter %.so.3,$(LIBPFM3)) $(LIBDIR)/lpfm/
+	install -m 644 $(filter %.a,$(LIBPFM3)) $(LIBDIR)/lpfm/
+	ln -sf libpfm.so.3 $(LIBDIR)/lpfm/libpfm.so
 	install -m 644 kernel/include/perfmon/*.h $(INCDIR)/
-	for pc in kernel/user/perfmon.pc lpfm/pfmlib/pfmlib.pc; do \
+	for pc in kernel/user/perfmon.pc lpfm/pfmlib/pfmlib.pc lpfm/pfmlib/libpfm3/libpfm3.pc; do \
 		sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $$pc.in >$(LIBDIR)/pkgconfig/$${pc##*/} || exit; done
 	cp -R scripts $(DATADIR)/
 	for folder in repl/command repl/command/completion repl/prompt; do \

@@ -102,7 +102,7 @@ LPFM_EXPORT int luaopen_lpfm(lua_State *L)
 	lua_pop(L, 1);
 	lua_pushcfunction(L, lpfm_help);
 	lua_setfield(L, -2, "help");
-	lua_pushfstring(L, "lpfm %d.%d", PFM_VERSION_MAJ, PFM_VERSION_MIN);
+	lua_pushliteral(L, "lpfm " LPFM_VERSION);
 	lua_setfield(L, -2, "_VERSION");
 	return 1;
 }

@@ -2,6 +2,7 @@
 -- What make install and the rock leave behind works by itself, away from the source tree.
 
 local c = require "support.c"
+local lpfm = require "lpfm"
 
 local build = os.getenv("LPFM_BUILD") or "build"
 local interpreter = os.getenv("LPFM_LUA") or "luajit"
@@ -104,12 +105,65 @@ describe("an installed lpfm", function()
       assert.are.equal("results: 1000000\n", must(("cd / && LPFM_MACHINE=sim:p6 LD_PRELOAD= %s"):format(program)))
    end)
 
+   describe("is libpfm 3, by its names,", function()
+      local flags = san and "-fsanitize=address,undefined" or ""
+      local gcc = "LD_PRELOAD= gcc " .. flags
+      local lib = prefix .. "/lib/lpfm"
+
+      local function write(name, text)
+         local path = root .. "/" .. name
+         local file = assert(io.open(path, "w"))
+         file:write(text)
+         file:close()
+         return path
+      end
+
+      local function counts(program)
+         local machine = require "support.real"
+         local out = must(("cd / && LPFM_MACHINE=%s LD_PRELOAD= %s %s self"):format(machine, CLEAN, program))
+         assert.is_true(tonumber(out:match("^counted (%d+)\n$")) >= 1000, out)
+      end
+
+      it("to a configure script: AC_CHECK_LIB(pfm, ...)", function()
+         for _, name in ipairs { "pfm_initialize", "pfm_find_event", "pfm_get_version", "pfm_strerror",
+            "pfm_dispatch_events", "pfm_create_context", "pfm_write_pmcs" } do
+            local source = write("conftest.c", ("char %s ();\nint main (void) { return %s (); }\n"):format(name, name))
+            must(("%s -w -o %s/conftest %s -L%s -lpfm"):format(gcc, root, source, lib))
+         end
+      end)
+
+      it("to a program linked with it alone, shared or static", function()
+         local source = "-std=gnu11 -D_GNU_SOURCE -I" .. prefix .. "/include/lpfm spec/c/old_kinds.c -o " .. root
+         local pc = must(("PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --cflags --libs libpfm3"):format(prefix))
+         must(("%s %s/shared %s"):format(gcc, source, pc:gsub("\n", "")))
+         counts(root .. "/shared")
+         must(("%s %s/static %s/libpfm.a -pthread -ldl"):format(gcc, source, lib))
+         counts(root .. "/static")
+         must(("%s %s/exporting %s/libpfm.a -rdynamic -pthread -ldl"):format(gcc, source, lib))
+         counts(root .. "/exporting") -- libpfm4, behind it, finds its own functions
+      end)
+
+      it("to dlopen() and dlsym(), with all events of libpfm4", function()
+         local program = root .. "/by_name"
+         must(("%s -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -o %s spec/c/old_by_name.c -ldl"):format(gcc,
+            program))
+         local here = lpfm.events(nil, { pmu = "p6" })
+         for _, file in ipairs { "libpfm.so", "libpfm.so.3" } do
+            assert.are.equal(("libpfm 3.10, %d events of p6, L2_RQSTS is 0x2e\n"):format(#here),
+               must(("cd / && LD_PRELOAD= %s %s %s/%s"):format(CLEAN, program, lib, file)))
+         end
+      end)
+   end)
+
    it("can be staged for another place", function()
       install(("DESTDIR=%s/stage PREFIX=/opt/lpfm"):format(root))
       local stage = root .. "/stage/opt/lpfm"
-      for _, pc in ipairs { "perfmon", "pfmlib" } do
+      for _, pc in ipairs { "perfmon", "pfmlib", "libpfm3" } do
          local out = must(("PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --variable=libdir %s"):format(stage, pc))
-         assert.are.equal("/opt/lpfm/lib\n", out)
+         assert.are.equal(pc == "libpfm3" and "/opt/lpfm/lib/lpfm\n" or "/opt/lpfm/lib\n", out)
+      end
+      for _, name in ipairs { "libpfm.so", "libpfm.so.3", "libpfm.a" } do
+         must(("test -f %s/lib/lpfm/%s && ! test -e %s/lib/%s"):format(stage, name, stage, name))
       end
       assert.are.equal("3\n", must(("cd / && %s %s/bin/lpfm -e 'print(1 + 2)'"):format(CLEAN, stage)))
    end)

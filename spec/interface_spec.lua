@@ -17,7 +17,7 @@ local NO_CONSTANT = { mmap = true, munmap = true }
 -- there is none.
 local CALLS = {
    perfmonctl = "perfmonctl",
-   pfm_create_context_uuid = "create", pfm_create_context_name = "create",
+   pfm_create_context = "create", pfm_create_context_uuid = "create", pfm_create_context_name = "create",
    pfm_write_pmcs = "context:write_pmcs", pfm_write_pmds = "context:write_pmds", pfm_read_pmds = "context:read_pmds",
    pfm_load_context = "context:load", pfm_start = "context:start", pfm_stop = "context:stop",
    pfm_restart = "context:restart", pfm_unload_context = "context:unload",
@@ -60,6 +60,7 @@ local MACROS = {
    pfm_create_context = "create", pfm_self_start = "context:start", pfm_self_stop = "context:stop",
    PFM_VERSION_MAJOR = "lpfm.const has PFM_VERSION_MAJ", PFM_VERSION_MINOR = "lpfm.const has PFM_VERSION_MIN",
    PFM_REG_HAS_ERROR = "the message names the bad element", PFM_SET_HAS_ERROR = "the message names the bad element",
+   PFM_BVSIZE = "sets of registers are lists of numbers in Lua",
    PFM_PICK_CREATE_ = "part of pfm_create_context in C", mmap = "for old C source", munmap = "for old C source",
    PFMLIB_MAJ_VERSION = "event_version", PFMLIB_MIN_VERSION = "event_version",
    PFMLIB_BVSIZE = "sets of registers are lists of numbers in Lua", PFMLIB_LINK_NAME = "how C programs are linked",
@@ -122,10 +123,7 @@ STRUCTURES = {
    pfarg_start_t = { prefix = "start_", doc = { "context:start" }, arguments = true },
    pfarg_load_t = { prefix = "load_", doc = { "context:load" }, names = { pid = "tid" }, arguments = true },
    pfarg_setdesc_t = { prefix = "set_", doc = { "context:create_evtsets", "context:getinfo_evtsets" },
-      get = function(field)
-         return field == "mmap_offset" and sim.info(here.ctx)[field]
-            or taken_by(function(t) return here.ctx:create_evtsets { t } end)(field)
-      end },
+      get = taken_by(function(t) return here.ctx:create_evtsets { t } end) },
    pfarg_setinfo_t = { prefix = "set_", doc = { "context:getinfo_evtsets" },
       get = of(function() return sim.info(here.ctx) end) },
    pfarg_ovfl_msg_t = { prefix = "msg_", doc = { "context:read" },

@@ -137,7 +137,7 @@ end
 -- Those that use the machine they find, and not the simulated one alone.
 local specs = {}
 for _, name in ipairs { "lpfm_args", "lpfm_buffer", "lpfm_context", "lpfm_message", "lpfm_proc",
-   "lpfm_vector", "recording", "abi", "events_stat", "labs", "program" } do
+   "lpfm_vector", "recording", "abi", "old_programs", "events_stat", "labs", "program" } do
    specs[#specs + 1] = "spec/" .. name .. "_spec.lua"
 end
 

@@ -148,6 +148,8 @@ static inline bool pfm_any_cpu(const struct pfm_context *ctx)
 	return (ctx->flags & PFM_FL_ANY_CPU) || ctx->from_anywhere;
 }
 
+#define PFM_ANY_CPU_HINT " (PFM_FL_ANY_CPU, or LPFM_ANY_CPU=1 in the environment, allows any)"
+
 /* PMU context. Monitoring is started and not masked: the counters of the active set should run. */
 static inline bool pfm_counting(const struct pfm_context *ctx)
 {

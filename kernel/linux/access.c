@@ -125,8 +125,8 @@ static int access_cpu(struct pfm_context *ctx, struct call *call)
 	if (get_cpu() == ctx->cpu) {
 		call->ret = run_here(call);
 	} else if (!pfm_any_cpu(ctx)) {
-		call->ret = pfm_refuse(-EBUSY, "the context monitors CPU %u and is commanded from there",
-				       ctx->cpu);
+		call->ret = pfm_refuse(-EBUSY, "the context monitors CPU %u and is commanded from there"
+				       PFM_ANY_CPU_HINT, ctx->cpu);
 	} else if (smp_call_function_single(ctx->cpu, run_there, call, 1)) {
 		call->ret = run_here(call);	/* it is offline, and no event is anywhere */
 	}

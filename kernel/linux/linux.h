@@ -85,6 +85,7 @@ struct lx_context {
 	struct pfm_context	*ctx;		/* NULL: closed */
 	struct file		*file;		/* to compare with */
 	struct pid_namespace	*ns;		/* of the creator: ids are told as it sees them */
+	bool			by_06;		/* made by perfmonctl(): mapped as 3.5.4 has it */
 	bool			kernel_ips;	/* the creator may see addresses of the kernel */
 
 	u64			vector[4 * sizeof(pfarg_pmd_t) / 8];	/* of a call in progress */

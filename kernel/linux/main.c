@@ -23,7 +23,7 @@ static int __init perfmon_init(void)
 	ret = lx_device_init();
 	if (ret)
 		goto end_sysfs;
-	pr_info("perfmon: version %u.%u, %s\n", PFM_VERSION_MAJ, PFM_VERSION_MIN, pmu->name);
+	pr_info("perfmon: interface %u.%u, %s\n", PFM_VERSION_MAJ, PFM_VERSION_MIN, pmu->name);
 	return 0;
 end_sysfs:
 	lx_sysfs_exit();

@@ -136,18 +136,30 @@ static int attach_thread(struct pfm_context *ctx, u32 load_pid)
 
 /* --- CPUs ----------------------------------------------------------------------------------- */
 
+/* 3.1.7, and 2.x's CPU number. Who commands from anywhere may also bind to any CPU. */
+static int find_cpu(struct pfm_context *ctx, u32 load_pid)
+{
+	u32 here = raw_smp_processor_id();
+
+	if (load_pid == task_pid_vnr(current))
+		ctx->cpu = here;
+	else if (load_pid == here || (ctx->flags & PFM_FL_ANY_CPU && load_pid < nr_cpu_ids && cpu_online(load_pid)))
+		ctx->cpu = pfm_os_index(load_pid, nr_cpu_ids);
+	else
+		return pfm_refuse(-EINVAL, "a system-wide context is loaded by the thread %d on the CPU to monitor, %u"
+				  PFM_ANY_CPU_HINT, task_pid_vnr(current), here);
+	return 0;
+}
+
 static int attach_cpu(struct pfm_context *ctx, u32 load_pid, int paranoid)
 {
 	struct lx_context *lx = lx_of(ctx);
-	u32 cpu = raw_smp_processor_id();
-	int ret;
+	int ret = find_cpu(ctx, load_pid);
 
-	if (load_pid != task_pid_vnr(current) && load_pid != cpu)
-		return pfm_refuse(-EINVAL, "a system-wide context is loaded by the thread %d on the CPU to monitor, %u",
-				  task_pid_vnr(current), cpu);
+	if (ret)
+		return ret;
 	if (paranoid >= LX_PARANOID_CPU)
 		return pfm_refuse(-EPERM, "monitoring a CPU needs CAP_PERFMON, or perf_event_paranoid of at most 0");
-	ctx->cpu = cpu;
 	ctx->tid = task_pid_nr(current);
 	ctx->pid = task_tgid_nr(current);
 	ctx->self = false;

@@ -176,7 +176,7 @@ static int find_cpu(struct pfm_context *ctx, uint32_t load_pid, const struct pfm
 		ctx->cpu = load_pid;
 	else
 		return pfm_refuse(-EINVAL, "load_pid %u is neither the caller's thread, %u, nor the CPU it "
-				  "runs on, %u", load_pid, who->tid, who->cpu);
+				  "runs on, %u" PFM_ANY_CPU_HINT, load_pid, who->tid, who->cpu);
 	ctx->tid = ctx->pid = 0;
 	return 0;
 }
@@ -191,7 +191,7 @@ int perf_right_cpu(struct pfm_context *ctx)
 	if (who.cpu == ctx->cpu)
 		return 0;
 	return pfm_refuse(-EBUSY, "the context monitors CPU %u and takes commands there only; the caller is "
-			  "on CPU %u (pin it, or create the context with PFM_FL_ANY_CPU)", ctx->cpu, who.cpu);
+			  "on CPU %u" PFM_ANY_CPU_HINT, ctx->cpu, who.cpu);
 }
 
 /* Field 39 of /proc/TID/stat; the name, field 2, may have spaces but ends with the last ')'. */

@@ -84,10 +84,9 @@ void pfm_software_append(struct pfm_reg *pmcs, uint16_t *num_pmcs, struct pfm_re
 	virt[PFM_VIRT_CPU - PFM_VIRT_FIRST].read = cpu;
 }
 
-/* The scheduler does its work in the kernel: at user level alone it would always be 0. */
 int pfm_software_check_pmc(uint16_t num, uint64_t value)
 {
-	if (num != PFM_SW_CONTEXT_SWITCHES && num != PFM_SW_CPU_MIGRATIONS)
+	if (!pfm_software_only_kernel(num))
 		return 0;
 	if ((value & (PFM_SW_USER | PFM_SW_KERNEL)) != PFM_SW_USER)
 		return 0;

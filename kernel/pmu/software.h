@@ -50,6 +50,12 @@ void pfm_software_append(struct pfm_reg *pmcs, uint16_t *num_pmcs, struct pfm_re
 			 uint64_t (*realtime)(struct pfm_context *ctx, const struct pfm_where *where),
 			 uint64_t (*cpu)(struct pfm_context *ctx, const struct pfm_where *where));
 
+/* The scheduler does its work in the kernel: at user level alone these would always be 0. */
+static inline bool pfm_software_only_kernel(uint16_t num)
+{
+	return num == PFM_SW_CONTEXT_SWITCHES || num == PFM_SW_CPU_MIGRATIONS;
+}
+
 /* For pmu->check_pmc: does PMC num, if a software counter's, make sense with this value? */
 int pfm_software_check_pmc(uint16_t num, uint64_t value);
 

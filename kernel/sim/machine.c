@@ -94,18 +94,22 @@ static int attach_thread(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t 
 	return 0;
 }
 
-/* 3.1.7: self-monitoring is enforced; 2.x gives the current CPU instead. */
+/* 3.1.7, and 2.x's CPU number. Who commands from anywhere may also bind to any CPU. */
 static int attach_cpu(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t id,
 		      const struct pfm_caller *who)
 {
-	struct sim_cpu *cpu = &sim->cpus[who->cpu];
+	struct sim_cpu *cpu;
 
-	if (id != who->tid && id != who->cpu)
-		return pfm_refuse(-EINVAL, "load_pid %u is neither the caller, %u, nor its CPU, %u", id,
-				  who->tid, who->cpu);
+	if (id == who->tid)
+		ctx->cpu = who->cpu;
+	else if (id == who->cpu || ((ctx->flags & PFM_FL_ANY_CPU) && id < sim->num_cpus))
+		ctx->cpu = id;
+	else
+		return pfm_refuse(-EINVAL, "load_pid %u is neither the caller, %u, nor its CPU, %u" PFM_ANY_CPU_HINT,
+				  id, who->tid, who->cpu);
+	cpu = &sim->cpus[ctx->cpu];
 	ctx->tid = who->tid;
 	ctx->pid = who->pid;
-	ctx->cpu = who->cpu;
 	ctx->self = false;
 	sim_ctx_of(ctx)->cpu = cpu;
 	if (cpu->sys || cpu->ctx)
@@ -175,7 +179,7 @@ static int in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void 
 
 	who_calls(ctx->machine, &who);
 	if ((ctx->flags & PFM_FL_SYSTEM_WIDE) && !pfm_any_cpu(ctx) && who.cpu != ctx->cpu)
-		return pfm_refuse(-EBUSY, "the context monitors CPU %u, and the caller is on CPU %u",
+		return pfm_refuse(-EBUSY, "the context monitors CPU %u, and the caller is on CPU %u" PFM_ANY_CPU_HINT,
 				  ctx->cpu, who.cpu);
 	sim_lock(sim);
 	outer = sim->inside;

@@ -58,7 +58,7 @@ static int create_context(struct pfm_machine *m, struct pfm_desc *d, pfarg_ctx_t
 
 /* Ownership of fmt passes to the core, whatever happens. */
 static int create_on(struct pfm_machine *m, pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt,
-		     const void *fmt_arg)
+		     const void *fmt_arg, bool by_06)
 {
 	struct pfm_desc *d = new_desc();
 	int fd, ret;
@@ -69,6 +69,7 @@ static int create_on(struct pfm_machine *m, pfarg_ctx_t *ctx, struct pfm_buffer_
 		return -errno;
 	}
 	fd = d->fd;
+	d->by_06 = by_06;
 	ret = create_context(m, d, ctx, fmt, fmt_arg);
 	if (!ret && pfm_desc_publish(d)) {
 		ret = pfm_refuse(-errno, "cannot watch the descriptor");
@@ -83,7 +84,7 @@ static int create_on(struct pfm_machine *m, pfarg_ctx_t *ctx, struct pfm_buffer_
 	return fd;
 }
 
-static int create_with(pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt, const void *fmt_arg)
+static int create_with(pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt, const void *fmt_arg, bool by_06)
 {
 	struct pfm_machine *m = pfm_current_machine();
 	sigset_t saved;
@@ -95,7 +96,7 @@ static int create_with(pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt, const void 
 		return -1;
 	}
 	pfm_signals_block(&saved);
-	ret = create_on(m, ctx, fmt, fmt_arg);
+	ret = create_on(m, ctx, fmt, fmt_arg, by_06);
 	pfm_signals_restore(&saved);
 	return pfm_result(ret);
 }
@@ -118,7 +119,7 @@ static int create(pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt, void *fmt_arg, s
 	int ret = check_fmt_arg(fmt, fmt_arg, arg_size);
 
 	if (!ret)
-		return create_with(ctx, fmt, fmt_arg);
+		return create_with(ctx, fmt, fmt_arg, false);
 	if (fmt)
 		pfm_fmt_put(fmt);
 	return pfm_result(ret);
@@ -129,12 +130,11 @@ static int no_pointer(const char *what)
 	return pfm_result(pfm_refuse(-EFAULT, "%s is NULL", what));
 }
 
-int pfm_create_context_uuid(pfarg_ctx_t *ctx, void *fmt_arg, size_t arg_size)
+static int create_by_uuid(pfarg_ctx_t *ctx, const char *unused, void *fmt_arg, size_t arg_size)
 {
 	struct pfm_buffer_fmt *fmt = NULL;
 
-	if (!ctx)
-		return no_pointer("the context");
+	(void)unused;
 	if (pfm_linux_is(pfm_current_machine()))
 		return pfm_linux_create(ctx, NULL, fmt_arg, arg_size);
 	have_formats();
@@ -146,12 +146,10 @@ int pfm_create_context_uuid(pfarg_ctx_t *ctx, void *fmt_arg, size_t arg_size)
 	return create(ctx, fmt, fmt_arg, arg_size);
 }
 
-int pfm_create_context_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size)
+static int create_by_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size)
 {
 	struct pfm_buffer_fmt *fmt = NULL;
 
-	if (!ctx)
-		return no_pointer("the context");
 	if (!pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id)))
 		return pfm_result(pfm_refuse(-EINVAL, "reserved fields must be 0"));
 	if (pfm_linux_is(pfm_current_machine()))
@@ -164,6 +162,45 @@ int pfm_create_context_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_ar
 						     fmt_name));
 	}
 	return create(ctx, fmt, fmt_arg, arg_size);
+}
+
+/* PFM_FL_ANY_CPU is not in source of 2.x: who runs such a program can ask for it. */
+static uint32_t environment_flags(const pfarg_ctx_t *ctx)
+{
+	const char *any_cpu = getenv("LPFM_ANY_CPU");
+
+	return ctx->ctx_flags & PFM_FL_SYSTEM_WIDE && any_cpu && !strcmp(any_cpu, "1") ? PFM_FL_ANY_CPU : 0;
+}
+
+static int create_as_asked(int (*create)(pfarg_ctx_t *, const char *, void *, size_t), pfarg_ctx_t *ctx,
+			   const char *fmt_name, void *fmt_arg, size_t arg_size)
+{
+	uint32_t flags;
+	int fd;
+
+	if (!ctx)
+		return no_pointer("the context");
+	flags = ctx->ctx_flags;
+	ctx->ctx_flags |= environment_flags(ctx);
+	fd = create(ctx, fmt_name, fmt_arg, arg_size);
+	ctx->ctx_flags = flags;
+	return fd;
+}
+
+int pfm_create_context_uuid(pfarg_ctx_t *ctx, void *fmt_arg, size_t arg_size)
+{
+	return create_as_asked(create_by_uuid, ctx, NULL, fmt_arg, arg_size);
+}
+
+int pfm_create_context_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size)
+{
+	return create_as_asked(create_by_name, ctx, fmt_name, fmt_arg, arg_size);
+}
+
+/* Of the four arguments of 2.x, for who takes its address or looks for the name. */
+int (pfm_create_context)(pfarg_ctx_t *ctx, char *fmt_name, void *fmt_arg, size_t arg_size)
+{
+	return pfm_create_context_name(ctx, fmt_name, fmt_arg, arg_size);
 }
 
 /* --- calls on a context --------------------------------------------------------------------- */
@@ -371,19 +408,25 @@ void pfm_put_format(pfm_buffer_fmt_t *fmt)
 
 /* --- for perfmonctl() ----------------------------------------------------------------------- */
 
-int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg)
+static int create_06(pfarg_ctx_t *ctx, const char *unused, void *fmt_arg, size_t no_size)
 {
 	struct pfm_buffer_fmt *fmt = NULL;
 
+	(void)unused;
 	if (pfm_linux_is(pfm_current_machine()))
-		return pfm_linux_create(ctx, NULL, fmt_arg, SIZE_MAX);
+		return pfm_linux_create(ctx, NULL, fmt_arg, no_size);
 	have_formats();
 	if (!pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id))) {
 		fmt = pfm_fmt_get_uuid(ctx->ctx_smpl_buf_id);
 		if (!fmt)
 			return pfm_result(pfm_refuse(-EINVAL, "no sampling format has this UUID"));
 	}
-	return create_with(ctx, fmt, fmt_arg);
+	return create_with(ctx, fmt, fmt_arg, true);
+}
+
+int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg)
+{
+	return create_as_asked(create_06, ctx, NULL, fmt_arg, SIZE_MAX);
 }
 
 const struct pfm_pmu *pfm_pmu_of(int fd)

@@ -19,8 +19,9 @@ struct pfm_desc {
 	int			fd;		/* the number the program last used for it */
 	int			own;		/* our end */
 	int			msg_unit;	/* bytes a queued message occupies, once known */
+	bool			by_06;		/* made by perfmonctl(): mapped as 3.5.4 has it */
 	int			memfd;		/* the sampling buffer, or -1 */
-	void			*mapping;	/* where the program has it mapped, or NULL */
+	void			*mapping;	/* where the program last mapped it, or NULL */
 	struct pfm_context	*ctx;		/* NULL: closed */
 	struct pfm_watch	*hangup;
 };

@@ -15,44 +15,93 @@ static void *failed(int err)
 	return MAP_FAILED;
 }
 
-static int check_size(const struct pfm_context *ctx, size_t size)
+/* What a program asks of mmap(2). */
+struct request {
+	void	*addr;
+	size_t	size;
+	int	prot, flags;
+	off_t	offset;
+};
+
+/* 3.5.4: read-only, shared, as a whole, once. */
+static int check_06(const struct pfm_desc *d, const struct request *r)
 {
-	if (!ctx->buf)
-		return pfm_refuse(-EINVAL, "the context has no sampling buffer");
-	if (size != ctx->buf_size)
+	if (r->prot != PROT_READ)
+		return pfm_refuse(-EINVAL, "a sampling buffer is mapped PROT_READ, and nothing else");
+	if ((r->flags & MAP_TYPE) != MAP_SHARED ||
+	    r->flags & (MAP_LOCKED | MAP_GROWSDOWN | MAP_FIXED | MAP_EXECUTABLE | MAP_DENYWRITE))
+		return pfm_refuse(-EINVAL, "a sampling buffer is mapped MAP_SHARED, and nothing else");
+	if (r->size != d->ctx->buf_size)
 		return pfm_refuse(-EINVAL, "the sampling buffer has %llu bytes, not %llu",
-				  (unsigned long long)ctx->buf_size, (unsigned long long)size);
+				  (unsigned long long)d->ctx->buf_size, (unsigned long long)r->size);
+	if (d->mapping)
+		return pfm_refuse(-EBUSY, "the sampling buffer is mapped already");
 	return 0;
 }
 
-static int map(struct pfm_desc *d, size_t size, void **at)
+/* As 2.x: read-only, and not beyond the end; private or shared is the same. */
+static int check_2x(const struct pfm_desc *d, const struct request *r)
 {
-	int ret = check_size(d->ctx, size);
+	if (r->prot & PROT_WRITE)
+		return pfm_refuse(-EINVAL, "a sampling buffer is mapped read-only");
+	if (r->size > d->ctx->buf_size)
+		return pfm_refuse(-EINVAL, "the sampling buffer has %llu bytes, not %llu",
+				  (unsigned long long)d->ctx->buf_size, (unsigned long long)r->size);
+	return 0;
+}
+
+static int check(const struct pfm_desc *d, const struct request *r)
+{
+	if (!d->ctx->buf)
+		return pfm_refuse(-EINVAL, "the context has no sampling buffer");
+	if (r->offset)
+		return pfm_refuse(-EINVAL, "a sampling buffer is mapped from offset 0");
+	return d->by_06 ? check_06(d, r) : check_2x(d, r);
+}
+
+/* Shared also where private is asked for: a program could make that writable. */
+static int map(struct pfm_desc *d, const struct request *r, void **at)
+{
+	int ret = check(d, r);
 
 	if (ret)
 		return ret;
-	if (d->mapping)
-		return pfm_refuse(-EBUSY, "the sampling buffer is mapped already");
-	*at = mmap(NULL, size, PROT_READ, MAP_SHARED, d->memfd, 0);
+	*at = mmap(r->addr, r->size, r->prot, (r->flags & ~MAP_TYPE) | MAP_SHARED, d->memfd, 0);
 	if (*at == MAP_FAILED)
 		return pfm_refuse(-errno, "cannot map the sampling buffer");
 	d->mapping = *at;
 	return 0;
 }
 
-void *pfm_map_buffer(int fd, size_t size)
+static void *map_here(int fd, const struct request *r)
 {
 	void *at = MAP_FAILED;
 	struct pfm_desc *d;
 	sigset_t saved;
 	int ret;
 
-	if (pfm_linux_call(fd, PFM_NR_IS_LOADED, 0, NULL, &ret))	/* the kernel's own: it has the rules */
-		return mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
 	d = pfm_desc_enter(fd, &saved);
-	ret = d ? map(d, size, &at) : -EBADF;
+	ret = d ? map(d, r, &at) : -EBADF;
 	pfm_desc_leave(d, &saved);
 	return ret ? failed(ret) : at;
+}
+
+/* The kernel's own: it has the rules, and knows why. */
+static void *map_there(int fd, const struct request *r)
+{
+	void *at = mmap(r->addr, r->size, r->prot, r->flags, fd, r->offset);
+
+	if (at == MAP_FAILED)
+		pfm_linux_reason(fd);
+	return at;
+}
+
+void *pfm_map_buffer(int fd, size_t size)
+{
+	const struct request r = { .size = size, .prot = PROT_READ, .flags = MAP_SHARED };
+	int loaded;
+
+	return pfm_linux_call(fd, PFM_NR_IS_LOADED, 0, NULL, &loaded) ? map_there(fd, &r) : map_here(fd, &r);
 }
 
 int pfm_unmap_buffer(void *addr, size_t size)
@@ -65,27 +114,11 @@ int pfm_unmap_buffer(void *addr, size_t size)
 	return munmap(addr, size);
 }
 
-/* 3.5.4: read-only, shared, from the start, as a whole; anything else is not for a context. */
-static int check_request(int prot, int flags, off_t offset)
-{
-	if (prot != PROT_READ)
-		return pfm_refuse(-EINVAL, "a sampling buffer is mapped PROT_READ, and nothing else");
-	if ((flags & MAP_TYPE) != MAP_SHARED ||
-	    flags & (MAP_LOCKED | MAP_GROWSDOWN | MAP_FIXED | MAP_EXECUTABLE | MAP_DENYWRITE))
-		return pfm_refuse(-EINVAL, "a sampling buffer is mapped MAP_SHARED, and nothing else");
-	if (offset)
-		return pfm_refuse(-EINVAL, "a sampling buffer is mapped from offset 0");
-	return 0;
-}
-
 void *pfm_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t offset)
 {
-	int ret;
+	const struct request r = { addr, length, prot, flags, offset };
 
-	if (fd < 0 || !pfm_desc_is(fd))
-		return mmap(addr, length, prot, flags, fd, offset);
-	ret = check_request(prot, flags, offset);
-	return ret ? failed(ret) : pfm_map_buffer(fd, length);
+	return fd >= 0 && pfm_desc_is(fd) ? map_here(fd, &r) : map_there(fd, &r);
 }
 
 int pfm_munmap(void *addr, size_t length)

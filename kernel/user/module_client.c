@@ -76,6 +76,12 @@ bool pfm_linux_call(int fd, unsigned int nr, int n, void *arg, int *ret)
 	return true;
 }
 
+void pfm_linux_reason(int fd)
+{
+	if (fd >= 0 && (device >= 0 || there()) && is_context(fd))
+		adopt_reason(fd);
+}
+
 /* 0 elements are the kernel's to refuse; and more than can be told are more than it takes. */
 static int clamp(int n)
 {

@@ -25,6 +25,9 @@ bool pfm_linux_call(int fd, unsigned int nr, int n, void *arg, int *ret);
 /* The same, for calls with a vector of n elements. */
 bool pfm_linux_vector(int fd, unsigned int nr, int n, void *v, int *ret);
 
+/* Something else than a call failed on fd: if it is a context of perfmon.ko, pfm_explain() has its reason. */
+void pfm_linux_reason(int fd);
+
 /* Its registers, also for contexts of it that came from another process; NULL with errno. */
 const struct pfm_pmu *pfm_linux_pmu(void);
 

@@ -58,7 +58,6 @@ static const struct lpfm_field set_fields[] = {
 	FIELD(pfarg_setdesc_t, set_id_next, "id_next", U16, INOUT, NULL, 0),
 	FIELD(pfarg_setdesc_t, set_flags, "flags", FLAGS, INOUT, lpfm_set_flags, 0),
 	FIELD(pfarg_setdesc_t, set_timeout, "timeout", NAT, INOUT, NULL, 0),
-	FIELD(pfarg_setdesc_t, set_mmap_offset, "mmap_offset", NAT, OUT, NULL, 0),
 	END
 };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# build.mk - libpfmlib.so: events by name. Part of the top Makefile, whose variables it uses.
+# build.mk - libpfmlib.so: events by name; libpfm.so and libpfm.a: all of libpfm 3, under its names. Part of the top Makefile, whose variables it uses.
 # LIBPFM4=no builds it without libpfm4, with the tables of this folder alone.
 
 LIBPFM4     ?= yes
@@ -23,6 +23,39 @@ $(BUILD)/obj/$(PFMLIB_L4).o: $(PFMLIB_L4).c
 $(PFMLIB_SO): $(PFMLIB_OBJ) lpfm/pfmlib/pfmlib.map
 	$(call say,ld $@)
 	$(Q)$(CC) $(SANFLAGS) -shared -Wl,-soname,libpfmlib.so -Wl,--version-script=lpfm/pfmlib/pfmlib.map \
-		$(if $(SAN),,-Wl$(,)--no-undefined) -o $@ $(PFMLIB_OBJ) $(if $(filter no,$(LIBPFM4)),,-lpfm) -pthread -ldl
+		$(if $(SAN),,-Wl$(,)--no-undefined) -o $@ $(PFMLIB_OBJ) $(if $(filter no,$(LIBPFM4)),,-Wl$(,)--no-as-needed -lpfm) -pthread -ldl
 
--include $(PFMLIB_OBJ:.o=.d)
+# --- libpfm 3 by name: in a folder of its own, for -lpfm is libpfm4 elsewhere ---------------------
+
+LIBPFM3_OBJ := $(PERFMON_OBJ) $(PFMLIB_OBJ) $(BUILD)/obj/lpfm/pfmlib/libpfm3/names.o
+LIBPFM3     := $(BUILD)/libpfm3/libpfm.so.3 $(BUILD)/libpfm3/libpfm.a
+LIBPFM3_MAP := kernel/user/libperfmon.map lpfm/pfmlib/pfmlib.map
+
+$(BUILD)/obj/lpfm/pfmlib/libpfm3/names.o: lpfm/pfmlib/libpfm3/names.c
+	@mkdir -p $(@D)
+	$(call say,cc $<)
+	$(Q)$(CC) $(ALLCFLAGS) -c -o $@ $<
+
+# names that are not local to the library
+$(BUILD)/libpfm3/names: $(LIBPFM3_MAP) lpfm/pfmlib/libpfm3/names.c
+	@mkdir -p $(@D)
+	@{ sed -n 's/^\t\(pfm[a-z0-9_]*\*\{0,1\}\|perfmonctl\);$$/\1/p' $(LIBPFM3_MAP); \
+		sed -n 's/.*LINK_NAME(\([a-z_]*\));$$/\1/p' lpfm/pfmlib/libpfm3/names.c; } >$@
+
+$(BUILD)/libpfm3/libpfm.map: $(BUILD)/libpfm3/names
+	@{ echo 'LIBPFM_3 {'; echo 'global:'; sed 's/$$/;/' $<; echo 'local: *;'; echo '};'; } >$@
+
+$(BUILD)/libpfm3/libpfm.so.3: $(LIBPFM3_OBJ) $(BUILD)/libpfm3/libpfm.map
+	$(call say,ld $@)
+	$(Q)$(CC) $(SANFLAGS) -shared -Wl,-soname,libpfm.so.3 -Wl,--version-script=$(BUILD)/libpfm3/libpfm.map \
+		-Wl,-Bsymbolic $(if $(SAN),,-Wl$(,)--no-undefined) -o $@ $(LIBPFM3_OBJ) -pthread -ldl
+	@ln -sf libpfm.so.3 $(@D)/libpfm.so
+
+# one object, which keeps to itself what is not for programs
+$(BUILD)/libpfm3/libpfm.a: $(LIBPFM3_OBJ) $(BUILD)/libpfm3/names
+	$(call say,ar $@)
+	$(Q)$(CC) -r -nostdlib -o $(@D)/libpfm.o $(LIBPFM3_OBJ)
+	$(Q)$$($(CC) -print-prog-name=objcopy) --wildcard --keep-global-symbols=$(@D)/names $(@D)/libpfm.o
+	$(Q)rm -f $@ && $$($(CC) -print-prog-name=ar) rcs $@ $(@D)/libpfm.o
+
+-include $(PFMLIB_OBJ:.o=.d) $(BUILD)/obj/lpfm/pfmlib/libpfm3/names.d

@@ -11,6 +11,10 @@
 #include "perfmon/perfmon.h"
 #include "model.h"
 
+/* In libpfm.so and libpfm.a it is beside us; else NULL, or that of a libperfmon that was there before. */
+#pragma weak pfm_get_machine
+#pragma weak pfm_get_config
+
 static const struct pfl_model *current, *forced;
 static const struct pfl_model *machine_model;	/* NULL: no machine, or not asked */
 static pfarg_config_t machine_config;
@@ -65,9 +69,14 @@ static const struct pfl_model *model_of_machine(const pfm_machine_info_t *info)
 /* libperfmon is looked for at run time: a program need not be linked with it. */
 static bool ask_machine(void)
 {
-	int (*get_machine)(pfm_machine_info_t *) = dlsym(RTLD_DEFAULT, "pfm_get_machine");
-	int (*get_config)(pfarg_config_t *) = dlsym(RTLD_DEFAULT, "pfm_get_config");
+	int (*get_machine)(pfm_machine_info_t *) = pfm_get_machine;
+	int (*get_config)(pfarg_config_t *) = pfm_get_config;
 	pfm_machine_info_t info;
+
+	if (!get_machine || !get_config) {
+		get_machine = dlsym(RTLD_DEFAULT, "pfm_get_machine");
+		get_config = dlsym(RTLD_DEFAULT, "pfm_get_config");
+	}
 
 	machine_model = NULL;
 	if (!get_machine || !get_config || get_machine(&info) < 0)

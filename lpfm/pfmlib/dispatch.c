@@ -8,6 +8,7 @@
 /* An input as demands of one model. */
 struct job {
 	const pfmlib_input_param_t	*in;
+	const void			*model_in;
 	const struct pfl_model		*m;
 	struct pfl_demand		*d;
 	const struct pfl_demand		**list;
@@ -40,10 +41,10 @@ static int check_input(const pfmlib_input_param_t *in)
 
 static int add_demand(struct job *j, unsigned int i)
 {
-	const pfmlib_event_t *e = &j->in->pfp_events[i];
+	pfmlib_event_t e = j->in->pfp_events[i];
 	const struct pfl_model *m;
 	unsigned int idx;
-	int ret = pfl_event_locate(e->event, &m, &idx);
+	int ret = pfl_event_locate(e.event, &m, &idx);
 
 	if (ret != PFMLIB_SUCCESS)
 		return ret;
@@ -52,10 +53,12 @@ static int add_demand(struct job *j, unsigned int i)
 				   m->name);
 	j->m = m;
 	j->list[i] = &j->d[i];
-	return pfl_demand_fill(m, idx, e, j->in, &j->d[i]);
+	if (j->model_in && m->ops->amend)
+		ret = m->ops->amend(m, j->model_in, i, &e);
+	return ret == PFMLIB_SUCCESS ? pfl_demand_fill(m, idx, &e, j->in, &j->d[i]) : ret;
 }
 
-static int job_init(struct job *j, const pfmlib_input_param_t *in)
+static int job_init(struct job *j, const pfmlib_input_param_t *in, const void *model_in)
 {
 	int ret;
 
@@ -65,6 +68,7 @@ static int job_init(struct job *j, const pfmlib_input_param_t *in)
 	if (ret != PFMLIB_SUCCESS)
 		return ret;
 	j->in = in;
+	j->model_in = model_in;
 	j->n = in->pfp_event_count;
 	j->d = malloc(j->n * sizeof(*j->d));
 	j->list = malloc(j->n * sizeof(*j->list));
@@ -179,7 +183,7 @@ static int finish(const struct job *j, void *model_in, pfmlib_output_param_t *ou
 {
 	if (j->m->ops->finish)
 		return j->m->ops->finish(j->m, j->in, model_in, out, model_out);
-	if (model_in || model_out)
+	if ((model_in && !j->m->ops->amend) || (model_out && !model_in))
 		return pfl_explain(PFMLIB_ERR_INVAL, "%s has no input or output of its own", j->m->name);
 	return PFMLIB_SUCCESS;
 }
@@ -216,7 +220,7 @@ int pfm_dispatch_events(pfmlib_input_param_t *p, void *model_in, pfmlib_output_p
 			void *model_out)
 {
 	struct job j;
-	int ret = job_init(&j, p);
+	int ret = job_init(&j, p, model_in);
 
 	if (ret != PFMLIB_SUCCESS)
 		return ret;
@@ -235,7 +239,7 @@ int pfm_find_conflict(pfmlib_input_param_t *p, unsigned int *positions, unsigned
 
 	if (!positions || !n)
 		return PFMLIB_ERR_INVAL;
-	ret = job_init(&j, p);
+	ret = job_init(&j, p, NULL);
 	if (ret != PFMLIB_SUCCESS)
 		return ret;
 	found = calloc(j.n, sizeof(*found));
@@ -270,7 +274,7 @@ int pfm_can_add_event(pfmlib_input_param_t *p, const pfmlib_event_t *e)
 		return PFMLIB_ERR_NOMEM;
 	*more = *p;
 	more->pfp_events[more->pfp_event_count++] = *e;
-	ret = job_init(&j, more);
+	ret = job_init(&j, more, NULL);
 	if (ret == PFMLIB_SUCCESS) {
 		choice = malloc(j.n * sizeof(*choice));
 		ret = choice ? assign(&j, choice) : PFMLIB_ERR_NOMEM;
@@ -288,7 +292,7 @@ int pfm_split_events(pfmlib_input_param_t *p, unsigned int *set_of, unsigned int
 
 	if (!set_of || !nsets)
 		return PFMLIB_ERR_INVAL;
-	ret = job_init(&j, p);
+	ret = job_init(&j, p, NULL);
 	if (ret != PFMLIB_SUCCESS)
 		return ret;
 	ret = pfl_split(j.m, j.d, j.n, set_of, nsets);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* libpfm4.c - the only file that sees libpfm4's header and calls libpfm4. */
+#include <dlfcn.h>
 #include <perfmon/pfmlib.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,30 @@
 #include "libpfm4.h"
 
 static __thread int last_error;
+
+/* What is called of it, found in it: in libpfm.so and libpfm.a we have some of these names ourselves. */
+#define CALLS(X) X(initialize) X(terminate) X(strerror) X(get_pmu_info) X(get_event_info) X(get_event_next) \
+	X(get_event_attr_info) X(get_os_event_encoding)
+#define POINTER(name)	__typeof__(pfm_##name) *name;
+
+static struct {
+	CALLS(POINTER)
+} l4;
+
+#define FIND(name) \
+	l4.name = (__typeof__(l4.name))dlsym(library, "pfm_" #name); \
+	found = found && l4.name;
+
+static bool find_libpfm4(void)
+{
+	void *library = dlopen("libpfm.so.4", RTLD_NOW | RTLD_LOCAL);
+	bool found = library;
+
+	if (library) {
+		CALLS(FIND)
+	}
+	return found;
+}
 
 /* Variables of libpfm 3 that libpfm4 would read, and understand otherwise or chatter about. */
 static const char *const hidden[] = {
@@ -43,7 +68,7 @@ static int init_for_all_models(void)
 
 	hide_environment(saved);
 	setenv("LIBPFM_ENCODE_INACTIVE", "1", 0);
-	ret = pfm_initialize();
+	ret = l4.initialize();
 	if (!was_set)
 		unsetenv("LIBPFM_ENCODE_INACTIVE");
 	restore_environment(saved);
@@ -54,14 +79,14 @@ static bool pmu_info(int id, pfm_pmu_info_t *info)
 {
 	memset(info, 0, sizeof(*info));
 	info->size = sizeof(*info);
-	return pfm_get_pmu_info((pfm_pmu_t)id, info) == PFM_SUCCESS;
+	return l4.get_pmu_info((pfm_pmu_t)id, info) == PFM_SUCCESS;
 }
 
 static bool event_info(int idx, pfm_event_info_t *info)
 {
 	memset(info, 0, sizeof(*info));
 	info->size = sizeof(*info);
-	return pfm_get_event_info(idx, PFM_OS_NONE, info) == PFM_SUCCESS;
+	return l4.get_event_info(idx, PFM_OS_NONE, info) == PFM_SUCCESS;
 }
 
 static int try_first_event(const pfm_pmu_info_t *info)
@@ -93,10 +118,10 @@ static bool absent_models_refused(void)
 
 bool l4_init(void)
 {
-	if (init_for_all_models() != PFM_SUCCESS)
+	if (!find_libpfm4() || init_for_all_models() != PFM_SUCCESS)
 		return false;
 	if (absent_models_refused()) {
-		pfm_terminate();
+		l4.terminate();
 		return init_for_all_models() == PFM_SUCCESS;
 	}
 	return true;
@@ -111,7 +136,7 @@ static bool attr_info(int idx, unsigned int a, pfm_event_attr_info_t *info)
 {
 	memset(info, 0, sizeof(*info));
 	info->size = sizeof(*info);
-	return pfm_get_event_attr_info(idx, a, PFM_OS_NONE, info) == PFM_SUCCESS;
+	return l4.get_event_attr_info(idx, a, PFM_OS_NONE, info) == PFM_SUCCESS;
 }
 
 static void read_event(int id, struct l4_event *ev)
@@ -138,7 +163,7 @@ static bool list_events(struct l4_pmu *pmu)
 	pmu->ids = calloc(pmu->nevents, sizeof(*pmu->ids));
 	if (!pmu->ids)
 		return false;
-	for (int id = pmu->first_event; id != -1 && n < pmu->nevents; id = pfm_get_event_next(id))
+	for (int id = pmu->first_event; id != -1 && n < pmu->nevents; id = l4.get_event_next(id))
 		pmu->ids[n++] = id;
 	pmu->nevents = n;
 	return true;
@@ -265,12 +290,12 @@ int l4_encode(const char *str, unsigned int plm, uint64_t *codes, unsigned int *
 	arg.size = sizeof(arg);
 	arg.codes = codes;
 	arg.count = L4_MAX_CODES;
-	last_error = pfm_get_os_event_encoding(str, plm, PFM_OS_NONE, &arg);
+	last_error = l4.get_os_event_encoding(str, plm, PFM_OS_NONE, &arg);
 	*n = last_error == PFM_SUCCESS ? (unsigned int)arg.count : 0;
 	return map_error(last_error);
 }
 
 const char *l4_error(void)
 {
-	return pfm_strerror(last_error);
+	return l4.strerror(last_error);
 }

@@ -194,12 +194,14 @@ int pfm_find_event_byname(const char *name, unsigned int *idx)
 static int find_code(int code, unsigned int start, unsigned int *next)
 {
 	const struct pfl_model *m = pfl_current();
+	unsigned int end;
 
 	if (!next)
 		return PFMLIB_ERR_INVAL;
 	if (!m)
 		return PFMLIB_ERR_NOINIT;
-	for (unsigned int i = start; i < m->nevents; i++) {
+	end = m->nevents ? m->nevents : pfl_num_events(m);	/* the hardware's, where there is any */
+	for (unsigned int i = start; i < end; i++) {
 		struct pfl_event ev;
 
 		pfl_event_get(m, i, &ev);
@@ -291,7 +293,7 @@ static int any_encoding(const struct pfl_model *m, unsigned int idx, const struc
 	int ret;
 
 	if (idx >= m->nevents)
-		return pfl_software_encode(idx - m->nevents, PFM_PLM3, d);
+		return pfl_software_encode(idx - m->nevents, PFM_PLM0 | PFM_PLM3, d);
 	ret = m->ops->encode(m, idx, &e, PFM_PLM3, 0, d);
 	for (unsigned int a = 0; ret == PFMLIB_ERR_UMASK && a < ev->nmasks; a++) {
 		e.num_masks = 1;

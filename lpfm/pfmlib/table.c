@@ -190,6 +190,7 @@ static uint64_t table_address(const struct pfl_model *m, bool pmd, unsigned int 
 }
 
 const struct pfl_ops pfl_table_ops = {
+	.amend = pfl_x86_amend,
 	.count = table_count,
 	.event = table_event,
 	.attr = table_attr,

@@ -63,6 +63,7 @@ local USAGE, FAILURE, INTERRUPTED = 2, 1, 130
 --- Variables and what they are for.
 command.environment = {
    { "LPFM_MACHINE=perf|linux|sim[:MODEL]", "where to measure (default: the first that works)" },
+   { "LPFM_ANY_CPU=1", "let programs monitor a CPU from any other, as with PFM_FL_ANY_CPU" },
    { "LPFM_SCRIPTS, LPFM_CPATH", "the directories of the Lua library and of lpfm.so" },
    { "LPFM_DEBUG_PATH=DIR[:DIR]", "more places to look for debug files" },
    { "LPFM_JITMAP=1", "write the names of LuaJIT's traces to /tmp/perf-PID.map, for record" },

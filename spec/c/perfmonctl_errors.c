@@ -653,8 +653,8 @@ static void get_config(void)
 
 	memset(&cfg, 0xff, sizeof(cfg));
 	one_config(PFM_GET_CONFIG, &cfg);
-	EQUAL(PFM_VERSION_MAJOR(cfg.cf_version), 3);
-	EQUAL(PFM_VERSION_MINOR(cfg.cf_version), 0);
+	EQUAL(PFM_VERSION_MAJOR(cfg.cf_version), 2);
+	EQUAL(PFM_VERSION_MINOR(cfg.cf_version), 82);
 	EQUAL(cfg.cf_flags, 0);
 	EQUAL(cfg.cf_impl_pmcs[0], 0xfff0);
 	EQUAL(cfg.cf_impl_pmcs[4], 0xffff);

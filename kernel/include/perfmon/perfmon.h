@@ -26,16 +26,18 @@
 extern "C" {
 #endif
 
-#define PFM_VERSION_MAJ		3U
-#define PFM_VERSION_MIN		0U
+/* The interface's version, that of the last 2.x kernels; the project has a number of its own. */
+#define PFM_VERSION_MAJ		2U
+#define PFM_VERSION_MIN		82U
 #define PFM_VERSION		((PFM_VERSION_MAJ << 16) | PFM_VERSION_MIN)
 #define PFM_VERSION_MAJOR(v)	(((v) >> 16) & 0xffff)
 #define PFM_VERSION_MINOR(v)	((v) & 0xffff)
 
 #define PFM_MAX_PMCS		320
 #define PFM_MAX_PMDS		320
-#define PFM_PMC_BV		((PFM_MAX_PMCS + 63) / 64)
-#define PFM_PMD_BV		((PFM_MAX_PMDS + 63) / 64)
+#define PFM_BVSIZE(bits)	(((bits) + 63) / 64)	/* of a bit-vector, in words of 64 bits */
+#define PFM_PMC_BV		PFM_BVSIZE(PFM_MAX_PMCS)
+#define PFM_PMD_BV		PFM_BVSIZE(PFM_MAX_PMDS)
 #define PFM_MAX_PMC_BITVECTOR	PFM_PMC_BV
 #define PFM_MAX_PMD_BITVECTOR	PFM_PMD_BV
 
@@ -46,7 +48,7 @@ typedef unsigned char pfm_uuid_t[16];
 #define PFM_FL_NOTIFY_BLOCK	0x01U	/* the monitored thread stops until pfm_restart() */
 #define PFM_FL_SYSTEM_WIDE	0x02U	/* monitors a CPU, not a thread */
 #define PFM_FL_SMPL_FMT		0x04U	/* v3 spelling of "a format is given"; accepted, not needed */
-#define PFM_FL_ANY_CPU		0x08U	/* own: system-wide commands are accepted on every CPU */
+#define PFM_FL_ANY_CPU		0x08U	/* own: system-wide: commands from every CPU, for every CPU */
 #define PFM_FL_MAP_SETS		0x10U	/* 2.2: PMD values of each set can be mapped; refused, see limits */
 #define PFM_FL_OVFL_NO_MSG	0x80U	/* notification by signal alone */
 #define PFM_ITA_FL_INSECURE	0x10000U	/* 5.4.1 */
@@ -144,8 +146,7 @@ typedef struct {
 	uint16_t	set_id_next;		/* (was reserved) with EXPL_NEXT */
 	uint32_t	set_flags;
 	uint64_t	set_timeout;		/* ns; out: the effective timeout */
-	uint64_t	set_mmap_offset;	/* out (was reserved): with PFM_FL_MAP_SETS */
-	uint64_t	set_reserved[5];
+	uint64_t	set_reserved[6];
 } pfarg_setdesc_t;
 
 typedef struct {
@@ -268,13 +269,17 @@ typedef struct {
 /* --- libperfmon ----------------------------------------------------------------------------- */
 #ifndef __KERNEL__
 
+typedef int os_err_t;	/* what calls return, in the words of libpfm 3 */
+
 /*
  * pfm_create_context(ctx, fmt_arg, arg_size): format by UUID in the context (2.2), or
  * pfm_create_context(ctx, fmt_name, fmt_arg, arg_size): format by name, NULL for none (2.3 and later).
- * Returns the descriptor, which is also stored in ctx_fd. Specification 3.1.1.
+ * Returns the descriptor, which is also stored in ctx_fd. Specification 3.1.1. Its address is that of the
+ * second. With LPFM_ANY_CPU=1 in the environment system-wide contexts have PFM_FL_ANY_CPU without being asked.
  */
 int pfm_create_context_uuid(pfarg_ctx_t *ctx, void *fmt_arg, size_t arg_size);
 int pfm_create_context_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size);
+int pfm_create_context(pfarg_ctx_t *ctx, char *fmt_name, void *fmt_arg, size_t arg_size);
 #define PFM_PICK_CREATE_(a, b, c, d, call, ...) call
 #define pfm_create_context(...) \
 	PFM_PICK_CREATE_(__VA_ARGS__, pfm_create_context_name, pfm_create_context_uuid, 0, 0)(__VA_ARGS__)

@@ -8,13 +8,10 @@
 #ifndef PERFMON_DFL_SMPL_H
 #define PERFMON_DFL_SMPL_H
 
-#ifdef __KERNEL__
-#include <linux/types.h>
-#else
-#include <stddef.h>
-#include <stdint.h>
+/* Source of 2.x has perfmon.h from here; perfmonctl.h, which goes first, cannot be together with it. */
+#ifndef PERFMON_PERFMONCTL_H
+#include "perfmon/perfmon.h"
 #endif
-
 #include "perfmon/uuid.h"
 
 /* --- the layout of 2.x ---------------------------------------------------------------------- */

@@ -3,14 +3,14 @@
  * perfmonctl.h - the single call of the specification 0.6, chapter 3.
  *
  * Include this or perfmon.h, not both: for historical reasons they use the same names for different
- * structures.
+ * structures. perfmon_dfl_smpl.h comes after this: without it, it brings perfmon.h.
  */
 #ifndef PERFMON_PERFMONCTL_H
 #define PERFMON_PERFMONCTL_H
 
 #ifdef PERFMON_PERFMON_H
 #ifndef PFM06_INTERNAL
-#error "perfmonctl.h and perfmon.h use the same names for different structures: include one of them"
+#error "perfmonctl.h and perfmon.h have the same names for other structures: one of them, before perfmon_dfl_smpl.h"
 #endif
 #endif
 

@@ -94,25 +94,36 @@ static const struct vm_operations_struct map_ops = {
 
 /* --- mmap ----------------------------------------------------------------------------------- */
 
-static int check_map(struct lx_context *lx, const struct vm_area_struct *vma)
+/* 3.5.4: read-only, shared, as a whole, once. */
+static int check_06(struct lx_context *lx, const struct vm_area_struct *vma, size_t size)
 {
-	const struct pfm_context *ctx = lx->ctx;
-	size_t size = vma->vm_end - vma->vm_start;
-
-	if (!ctx->buf)
-		return pfm_refuse(-EINVAL, "the context has no sampling buffer");
-	if ((vma->vm_flags & (VM_READ | VM_WRITE | VM_EXEC)) != VM_READ)
+	if ((vma->vm_flags & (VM_READ | VM_EXEC)) != VM_READ)
 		return pfm_refuse(-EINVAL, "a sampling buffer is mapped PROT_READ, and nothing else");
 	if (!(vma->vm_flags & VM_SHARED) || vma->vm_flags & (VM_LOCKED | VM_GROWSDOWN))
 		return pfm_refuse(-EINVAL, "a sampling buffer is mapped MAP_SHARED, and nothing else");
-	if (vma->vm_pgoff)
-		return pfm_refuse(-EINVAL, "a sampling buffer is mapped from offset 0");
-	if (size != ctx->buf_size)
+	if (size != lx->ctx->buf_size)
 		return pfm_refuse(-EINVAL, "the sampling buffer has %llu bytes, not %llu",
-				  (unsigned long long)ctx->buf_size, (unsigned long long)size);
+				  (unsigned long long)lx->ctx->buf_size, (unsigned long long)size);
 	if (find_map(lx, vma->vm_mm))
 		return pfm_refuse(-EBUSY, "the sampling buffer is mapped already");
 	return 0;
+}
+
+/* Of contexts of the pfm_* calls no more is asked than 2.x did. */
+static int check_map(struct lx_context *lx, const struct vm_area_struct *vma)
+{
+	size_t size = vma->vm_end - vma->vm_start;
+
+	if (!lx->ctx->buf)
+		return pfm_refuse(-EINVAL, "the context has no sampling buffer");
+	if (vma->vm_flags & VM_WRITE)
+		return pfm_refuse(-EINVAL, "a sampling buffer is mapped read-only");
+	if (size > lx->ctx->buf_size)
+		return pfm_refuse(-EINVAL, "the sampling buffer has %llu bytes, not %llu",
+				  (unsigned long long)lx->ctx->buf_size, (unsigned long long)size);
+	if (vma->vm_pgoff)
+		return pfm_refuse(-EINVAL, "a sampling buffer is mapped from offset 0");
+	return lx->by_06 ? check_06(lx, vma, size) : 0;
 }
 
 /* As remap_vmalloc_range(), which takes only memory that is charged to no control group. */

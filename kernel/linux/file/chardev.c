@@ -78,6 +78,7 @@ static struct file *file_for(struct pfm_ioc_create *req, pfarg_ctx_t *ctx)
 
 	if (IS_ERR(lx))
 		return ERR_CAST(lx);
+	lx->by_06 = req->arg_size == U64_MAX;
 	ret = make_context(req, ctx, lx);
 	if (ret) {
 		lx_context_put(lx);

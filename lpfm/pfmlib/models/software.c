@@ -51,6 +51,9 @@ int pfl_software_encode(unsigned int i, unsigned int plm, struct pfl_demand *d)
 	const struct sw_event *e = &events[i];
 	struct pfl_alt *alt = &d->alts[d->nalts++];
 
+	if (pfm_software_only_kernel(e->num) && !(plm & PFM_SW_KERNEL))
+		return pfl_explain(PFMLIB_ERR_INVAL, "%s happen in the kernel: at user level alone there are none",
+				   e->name);
 	alt->pmd = e->num;
 	alt->pmc[0] = is_counter(e) ? e->num : PFL_NO_PMC;
 	alt->pmc[1] = PFL_NO_PMC;
@@ -77,15 +80,18 @@ const char *pfl_software_register(unsigned int num)
 	return NULL;
 }
 
-/* A machine without any hardware counter still has these. */
-static void no_registers(const struct pfl_model *m, pfmlib_regmask_t *pmcs, pfmlib_regmask_t *pmds,
-			 pfmlib_regmask_t *counters)
+/* Where there is no hardware counter, these are what a program of libpfm 3 has. */
+static void counters_alone(const struct pfl_model *m, pfmlib_regmask_t *pmcs, pfmlib_regmask_t *pmds,
+			   pfmlib_regmask_t *counters)
 {
-	(void)m, (void)pmcs, (void)pmds, (void)counters;
+	(void)m, (void)pmcs, (void)pmds;
+	for (unsigned int i = 0; i < PFL_COUNT(events); i++)
+		if (is_counter(&events[i]))
+			pfm_regmask_set(counters, events[i].num);
 }
 
 static const struct pfl_ops software_ops = {
-	.registers = no_registers,
+	.registers = counters_alone,
 };
 
 struct pfl_model pfl_software = {

@@ -316,6 +316,7 @@ const struct pfl_ops pfl_x86_ops = {
 	.event = pfl4_event,
 	.attr = pfl4_attr,
 	.encode = x86_encode,
+	.amend = pfl_x86_amend,
 	.registers = x86_registers,
 	.address = x86_address,
 	.reg_name = x86_reg_name,

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+/*
+ * x86_input.c - what libpfm 3's own structures of x86 models say of an event: threshold, inversion, edge. It
+ * becomes the modifiers that events have by name.
+ */
+#include <string.h>
+
+#include "model.h"
+#include "perfmon/pfmlib_amd64.h"
+#include "perfmon/pfmlib_core.h"
+#include "perfmon/pfmlib_i386_p6.h"
+
+/* Of one event, whatever the model; flags as libpfm 3's models all have them. */
+struct input {
+	unsigned long	cnt_mask;
+	unsigned int	flags;
+};
+
+/* Modifiers of the flags, from bit 0 on. */
+static const char *const intel[] = { "i", "e", "t" }, *const amd[] = { "i", "e", "g", "h" };
+
+static int add_modifier(const struct pfl_model *m, pfmlib_event_t *e, const char *name, unsigned long value)
+{
+	unsigned int idx = e->event & 0xffff;
+	struct pfl_event ev;
+	struct pfl_attr attr;
+
+	pfl_event_get(m, idx, &ev);
+	for (unsigned int a = ev.nmasks; a < ev.nmasks + ev.nmods; a++) {
+		pfl_attr_get(m, idx, a, &attr);
+		if (strcmp(attr.name, name))
+			continue;
+		if (e->num_masks >= PFMLIB_MAX_MASKS_PER_EVENT)
+			return pfl_explain(PFMLIB_ERR_TOOMANY, "%s has too many unit masks", ev.name);
+		e->unit_masks[e->num_masks++] = PFMLIB_MASK(a, value);
+		return PFMLIB_SUCCESS;
+	}
+	return pfl_explain(PFMLIB_ERR_INVAL, "%s has no modifier %s", ev.name, name);
+}
+
+static int add_flags(const struct pfl_model *m, pfmlib_event_t *e, unsigned int flags, const char *const *names,
+		     unsigned int num)
+{
+	int ret = PFMLIB_SUCCESS;
+
+	if (flags >> num)
+		return pfl_explain(PFMLIB_ERR_INVAL, "unknown flags 0x%x of a counter", flags);
+	for (unsigned int bit = 0; bit < num && ret == PFMLIB_SUCCESS; bit++)
+		if (flags >> bit & 1)
+			ret = add_modifier(m, e, names[bit], 1);
+	return ret;
+}
+
+static int amend(const struct pfl_model *m, pfmlib_event_t *e, struct input in, const char *const *names,
+		 unsigned int num)
+{
+	int ret = PFMLIB_SUCCESS;
+
+	if (in.cnt_mask > 255)
+		return pfl_explain(PFMLIB_ERR_INVAL, "cnt_mask %lu, at most 255 can be given", in.cnt_mask);
+	if (in.cnt_mask)
+		ret = add_modifier(m, e, "c", in.cnt_mask);
+	return ret == PFMLIB_SUCCESS ? add_flags(m, e, in.flags, names, num) : ret;
+}
+
+static int amend_amd64(const struct pfl_model *m, const pfmlib_amd64_input_param_t *in, unsigned int i,
+		       pfmlib_event_t *e)
+{
+	const pfmlib_amd64_counter_t *c = in->pfp_amd64_counters;
+
+	if (in->flags)
+		return pfl_explain(PFMLIB_ERR_NOTSUPP, "instruction-based sampling is not supported");
+	if (i >= PMU_AMD64_MAX_COUNTERS)
+		return PFMLIB_SUCCESS;
+	return amend(m, e, (struct input){ c[i].cnt_mask, c[i].flags }, amd, PFL_COUNT(amd));
+}
+
+static int amend_core(const struct pfl_model *m, const pfmlib_core_input_param_t *in, unsigned int i,
+		      pfmlib_event_t *e)
+{
+	const pfmlib_core_counter_t *c = in->pfp_core_counters;
+
+	if (in->pfp_core_pebs.pebs_used)
+		return pfl_explain(PFMLIB_ERR_NOTSUPP, "precise sampling (PEBS) is not supported");
+	if (i >= PMU_CORE_NUM_COUNTERS)
+		return PFMLIB_SUCCESS;
+	return amend(m, e, (struct input){ c[i].cnt_mask, c[i].flags }, intel, PFL_COUNT(intel));
+}
+
+static int amend_p6(const struct pfl_model *m, const pfmlib_i386_p6_input_param_t *in, unsigned int i,
+		    pfmlib_event_t *e)
+{
+	const pfmlib_i386_p6_counter_t *c = in->pfp_i386_p6_counters;
+
+	if (i >= PMU_I386_P6_NUM_COUNTERS)
+		return PFMLIB_SUCCESS;
+	return amend(m, e, (struct input){ c[i].cnt_mask, c[i].flags }, intel, 2);
+}
+
+/* Software events have no modifiers, and ask for none. */
+int pfl_x86_amend(const struct pfl_model *m, const void *model_in, unsigned int i, pfmlib_event_t *e)
+{
+	if ((e->event & 0xffff) >= m->nevents)
+		return PFMLIB_SUCCESS;
+	switch (m->type) {
+	case PFMLIB_AMD64_PMU:
+		return amend_amd64(m, model_in, i, e);
+	case PFMLIB_CORE_PMU:
+	case PFMLIB_INTEL_ATOM_PMU:
+		return amend_core(m, model_in, i, e);
+	case PFMLIB_I386_P6_PMU:
+	case PFMLIB_I386_PM_PMU:
+	case PFMLIB_INTEL_PII_PMU:
+	case PFMLIB_INTEL_PPRO_PMU:
+		return amend_p6(m, model_in, i, e);
+	default:
+		return pfl_explain(PFMLIB_ERR_INVAL, "%s has no input of its own", m->name);
+	}
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+/* old_models.c - what programs of libpfm 3 give pfm_dispatch_events() beyond events on x86. */
+#include <stdio.h>
+#include <string.h>
+
+#include <perfmon/pfmlib_amd64.h>
+#include <perfmon/pfmlib_core.h>
+#include <perfmon/pfmlib_i386_p6.h>
+
+static int failures;
+
+#define EXPECT(cond) do { \
+	if (!(cond)) { \
+		printf("line %d: %s (%s)\n", __LINE__, #cond, pfm_dispatch_explain()); \
+		failures++; \
+	} \
+} while (0)
+
+static pfmlib_input_param_t in;
+static pfmlib_output_param_t out;
+
+static void model(int type, const char *first, const char *second)
+{
+	EXPECT(pfm_force_pmu(type) == PFMLIB_SUCCESS && pfm_initialize() == PFMLIB_SUCCESS);
+	memset(&in, 0, sizeof(in));
+	in.pfp_dfl_plm = PFM_PLM3;
+	in.pfp_event_count = 2;
+	EXPECT(pfm_find_full_event(first, &in.pfp_events[0]) == PFMLIB_SUCCESS);
+	EXPECT(pfm_find_full_event(second, &in.pfp_events[1]) == PFMLIB_SUCCESS);
+}
+
+/* The EVTSEL value of event i: threshold in bits 24 to 31, inversion 23, edge 18. */
+static void expect(const void *model_in, unsigned int i, unsigned int cmask, unsigned int inv, unsigned int edge)
+{
+	unsigned long long value;
+
+	EXPECT(pfm_dispatch_events(&in, (void *)model_in, &out, NULL) == PFMLIB_SUCCESS);
+	value = out.pfp_pmcs[i].reg_value;
+	EXPECT((value >> 24 & 0xff) == cmask && (value >> 23 & 1) == inv && (value >> 18 & 1) == edge);
+}
+
+static void amd64(void)
+{
+	pfmlib_amd64_input_param_t mod;
+	pfmlib_amd64_output_param_t mod_out;
+
+	memset(&mod, 0, sizeof(mod));
+	model(PFMLIB_AMD64_PMU, "RETIRED_INSTRUCTIONS", "CPU_CLK_UNHALTED");
+	expect(&mod, 0, 0, 0, 0);
+	mod.pfp_amd64_counters[1].cnt_mask = 3;
+	mod.pfp_amd64_counters[1].flags = PFM_AMD64_SEL_INV;
+	expect(&mod, 0, 0, 0, 0);
+	expect(&mod, 1, 3, 1, 0);
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, &mod_out) == PFMLIB_SUCCESS);
+	EXPECT(pfm_dispatch_events(&in, NULL, &out, &mod_out) == PFMLIB_ERR_INVAL);
+	mod.pfp_amd64_counters[1].cnt_mask = 256;
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_INVAL);
+	EXPECT(strstr(pfm_dispatch_explain(), "cnt_mask 256"));
+	mod.pfp_amd64_counters[1].cnt_mask = 1;
+	mod.pfp_amd64_counters[1].flags = 0x10;
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_INVAL);
+	mod.pfp_amd64_counters[1].flags = 0;
+	mod.flags = PFMLIB_AMD64_USE_IBSOP;
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_NOTSUPP);
+}
+
+static void core(void)
+{
+	pfmlib_core_input_param_t mod;
+
+	memset(&mod, 0, sizeof(mod));
+	model(PFMLIB_CORE_PMU, "UNHALTED_CORE_CYCLES", "INSTRUCTION_RETIRED");
+	mod.pfp_core_counters[0].cnt_mask = 2;
+	mod.pfp_core_counters[0].flags = PFM_CORE_SEL_EDGE;
+	expect(&mod, 0, 2, 0, 1);
+	expect(&mod, 1, 0, 0, 0);
+	mod.pfp_core_counters[0].flags = PFM_CORE_SEL_ANYTHR;	/* Core has no such bit */
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_INVAL);
+	memset(&mod, 0, sizeof(mod));
+	mod.pfp_core_pebs.pebs_used = 1;
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_NOTSUPP);
+}
+
+static void p6(void)
+{
+	pfmlib_i386_p6_input_param_t mod;
+
+	memset(&mod, 0, sizeof(mod));
+	model(PFMLIB_I386_P6_PMU, "CPU_CLK_UNHALTED", "INST_RETIRED");
+	mod.pfp_i386_p6_counters[1].cnt_mask = PFM_I386_P6_CNT_MASK_2;
+	mod.pfp_i386_p6_counters[1].flags = PFM_I386_P6_SEL_INV | PFM_I386_P6_SEL_EDGE;
+	expect(&mod, 0, 0, 0, 0);
+	expect(&mod, 1, 2, 1, 1);
+	EXPECT(pfm_find_full_event("PAGE_FAULTS", &in.pfp_events[0]) == PFMLIB_SUCCESS);
+	expect(&mod, 1, 2, 1, 1);
+}
+
+static void others(void)
+{
+	pfmlib_core_input_param_t mod;
+
+	memset(&mod, 0, sizeof(mod));
+	EXPECT(pfm_force_pmu_byname("skl") == PFMLIB_SUCCESS && pfm_initialize() == PFMLIB_SUCCESS);
+	in.pfp_event_count = 1;
+	EXPECT(pfm_find_full_event("cycles", &in.pfp_events[0]) == PFMLIB_SUCCESS);
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_INVAL);
+	EXPECT(strstr(pfm_dispatch_explain(), "skl has no input of its own"));
+}
+
+int main(void)
+{
+	amd64();
+	core();
+	p6();
+	others();
+	return failures != 0;
+}

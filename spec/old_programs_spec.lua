@@ -1,0 +1,169 @@
+-- SPDX-License-Identifier: MIT
+-- Programs written for perfmon2 2.x and libpfm 3, as they are: they compile, run and count.
+
+local c = require "support.c"
+local lpfm = require "lpfm"
+local real = require "support.real"
+
+local MACHINES = real == "linux" and { "linux" } or { "perf", "sim:itanium2" }
+
+local function run(command, machine)
+   local out, status = c.sh(("LPFM_MACHINE=%s %s"):format(machine, command))
+   assert.are.equal(0, status, machine .. ": " .. out)
+   return out
+end
+
+describe("The sampling buffer of a 2.x program", function()
+   local CASES = {
+      private = "is mapped MAP_PRIVATE, or shared: it is read-only",
+      unrounded = "is mapped with the length that was asked for, not rounded to pages",
+      part = "is mapped in part",
+      twice = "is mapped more than once",
+      writable = "cannot be mapped to be written",
+      too_long = "cannot be mapped beyond its end",
+   }
+   local program
+   setup(function() program = c.compile("old_map") end)
+
+   for _, machine in ipairs(MACHINES) do
+      for case, sentence in pairs(CASES) do
+         it(sentence .. ": " .. machine, function()
+            run(program .. " " .. case, machine)
+         end)
+      end
+   end
+end)
+
+describe("Source of 2.x", function()
+   it("compiles without a warning: what it uses is in the headers it includes", function()
+      local program = c.compile("old_headers")
+      for _, machine in ipairs(MACHINES) do
+         assert.are.equal("interface 2.82\n", run(program, machine))
+      end
+   end)
+
+   it("learns the version of the interface, 2.x; the project's own is another number", function()
+      assert.are.same({ 2, 82 }, { lpfm.const.PFM_VERSION_MAJ, lpfm.const.PFM_VERSION_MIN })
+      assert.are.equal("lpfm 3.0", lpfm._VERSION)
+      local file = io.open("/sys/kernel/perfmon/version")
+      if real == "linux" then
+         assert.are.equal("2.82\n", assert(file):read("*a"))
+      end
+      if file then file:close() end
+   end)
+end)
+
+describe("A program of 2.x and libpfm 3 on a real machine", function()
+   local program
+   setup(function() program = c.compile("old_kinds", "-lpfmlib") end)
+
+   local function kind(name, environment)
+      return run(("env %s %s %s"):format(environment or "", program, name), real)
+   end
+
+   local function counted(name)
+      local n = tonumber(kind(name):match("^counted (%d+)\n$"))
+      assert.is_true(n >= 1000 and n <= 1300, name .. ": " .. n) -- the pages, and few of the program's own
+   end
+
+   it("monitors itself", function() counted("self") end)
+   it("monitors another task", function() counted("task") end)
+
+   it("samples another task", function()
+      local n = tonumber(kind("sampling"):match("^samples (%d+)\n$"))
+      assert.is_true(n >= 10 and n <= 13, n) -- one every 100 pages
+   end)
+
+   it("multiplexes event sets", function()
+      assert.are.equal("sets 1 1\n", kind("multiplexing"))
+   end)
+
+   it("is notified by SIGIO", function()
+      assert.are.equal("notified\n", kind("sigio"))
+   end)
+
+   it("blocks a task at each notification", function()
+      local n = tonumber(kind("blocking"):match("^blocked (%d+)\n$"))
+      assert.is_true(n >= 1 and n <= 11, n) -- on perf pages pass by while the task is being stopped
+   end)
+
+   it("monitors all CPUs from one, where its user says LPFM_ANY_CPU=1", function()
+      assert.are.equal("at least 1000\n", kind("system_wide", "LPFM_ANY_CPU=1"))
+   end)
+
+   it("is told of LPFM_ANY_CPU=1 where it would need that", function()
+      local proc = require "lpfm.proc"
+      if #proc.cpus() < 2 then return pending("there is one CPU") end
+      for _, environment in ipairs { "", "LPFM_ANY_CPU=0" } do
+         local out, status = c.sh(("LPFM_MACHINE=%s %s %s system_wide"):format(real, environment, program))
+         assert.are.equal(1, status)
+         assert.is_truthy(out:find("LPFM_ANY_CPU=1 in the environment", 1, true), out)
+      end
+   end)
+end)
+
+describe("System-wide monitoring of another CPU, with PFM_FL_ANY_CPU", function()
+   local sim = require "support.sim"
+   before_each(sim.begin)
+   after_each(sim.finish)
+
+   it("takes the CPU's number from wherever the caller is", function()
+      local m = sim.machine("itanium2", { cpus = 3 })
+      m:spawn { program = sim.work(1000), cpu = 2 }
+      local ctx = sim.context { flags = { "SYSTEM_WIDE", "ANY_CPU" } }
+      sim.count(ctx, 4, "instructions")
+      sim.refused("EINVAL", "nor its CPU, 0 (PFM_FL_ANY_CPU, or LPFM_ANY_CPU=1", ctx:load(3))
+      assert(ctx:load(2))
+      assert(ctx:start())
+      assert(m:run { ns = 100 })
+      assert.are.equal(10, sim.value(ctx, 4))
+   end)
+end)
+
+describe("libpfm 3 without a hardware PMU", function()
+   local before, program
+   setup(function()
+      before = lpfm.machine().name
+      program = c.compile("old_software", "-lpfmlib")
+   end)
+   teardown(function() assert(lpfm.machine(before)) end)
+
+   it("has the software events: counters, codes, what counts them", function()
+      local out = run("env LIBPFM_FORCE_PMU=software " .. program, real)
+      assert.are.equal("9 counters, PAGE_FAULTS is 66\n", out)
+   end)
+
+   it("dispatches nothing that pfm_write_pmcs refuses", function()
+      local names = { "TASK_CLOCK", "CPU_CLOCK", "PAGE_FAULTS", "MINOR_FAULTS", "MAJOR_FAULTS", "CONTEXT_SWITCHES",
+         "CPU_MIGRATIONS", "ALIGNMENT_FAULTS", "EMULATION_FAULTS" }
+      local refused = {}
+      for _, machine in ipairs { real, "sim:itanium2" } do
+         assert(lpfm.machine(machine))
+         for _, name in ipairs(names) do
+            for plm = 1, 15 do
+               local out, why = lpfm.dispatch_events { events = { name }, plm = plm }
+               if out then
+                  local ctx = assert(lpfm.create())
+                  assert(ctx:write_pmcs(out.pmcs))
+                  ctx:close()
+               else
+                  refused[name] = why
+               end
+            end
+         end
+      end
+      assert.is_truthy(refused.CONTEXT_SWITCHES:find("happen in the kernel: at user level alone", 1, true))
+      assert.is_truthy(refused.CPU_MIGRATIONS and not refused.PAGE_FAULTS)
+   end)
+end)
+
+describe("libpfm 3's headers of x86 models", function()
+   it("say of an event's counter what its modifiers say by name: threshold, inversion, edge", function()
+      local known = {}
+      for _, pmu in ipairs(lpfm.pmus()) do known[pmu.name] = true end
+      if not (known.core and known.amd64_k8_revg and known.skl) then
+         return pending("libpfm4 has the tables of x86 on x86 alone")
+      end
+      run(c.compile("old_models", "-lpfmlib"), real)
+   end)
+end)
