@@ -102,6 +102,13 @@ static int host_calm(lua_State *L)
 	return 1;
 }
 
+/* host.output_lost(): whether something that went to standard output could not be written. */
+static int host_output_lost(lua_State *L)
+{
+	lua_pushboolean(L, ferror(stdout));
+	return 1;
+}
+
 /* --- where things are ----------------------------------------------------------------------- */
 
 /* The directory of the program itself, links resolved; "." when /proc is not there. */
@@ -183,6 +190,7 @@ static int open_host(lua_State *L)
 	static const luaL_Reg host[] = {
 		{ "keep", host_keep },
 		{ "calm", host_calm },
+		{ "output_lost", host_output_lost },
 		{ NULL, NULL },
 	};
 

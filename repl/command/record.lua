@@ -123,6 +123,11 @@ local function losses(outcome)
    return #out > 0 and table.concat(out, "; ") or "none lost"
 end
 
+local function moved(file)
+   return ("cannot write %s: %s; the recording is in %s: lpfm report %s"):format(file.moved.from, file.moved.why,
+      file.path, file.path)
+end
+
 local function summary(file, outcome)
    local line = ("%s in %s (%s), %s"):format(render.plural(outcome.samples, "sample"), file.path,
       render.bytes(file.bytes), losses(outcome))
@@ -143,7 +148,17 @@ local function summary(file, outcome)
    if outcome.unmeasured > 0 then
       line = line .. ("\n%s could not be sampled: %s"):format(render.plural(outcome.unmeasured, "thread"), outcome.why)
    end
-   return line
+   return file.moved and line .. "\n" .. moved(file) or line
+end
+
+local function exit_status(file, outcome)
+   if outcome.signal then return 128 + outcome.signal end
+   if file.moved and (outcome.status or 0) == 0 then return 1 end
+   return outcome.status or 0
+end
+
+local function tell(text)
+   io.stderr:write("lpfm record: ", (text:gsub("\n", "\nlpfm record: ")), "\n")
 end
 
 --- Runs the command line.
@@ -157,10 +172,11 @@ function command.main(argv)
    local outcome, file = record.run(spec, args.output or "lpfm.data", show)
    clear()
    if not args.quiet then
-      io.stderr:write("lpfm record: ", (summary(file, outcome):gsub("\n", "\nlpfm record: ")), "\n")
+      tell(summary(file, outcome))
+   elseif file.moved then
+      tell(moved(file))
    end
-   if outcome.signal then return 128 + outcome.signal end
-   return outcome.status or 0
+   return exit_status(file, outcome)
 end
 
 -- What a script or the prompt may give: a shell command line, or a target.

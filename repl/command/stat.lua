@@ -336,16 +336,30 @@ local function interval_lines(row, first)
    return render.align(columns, rows, "  ")
 end
 
--- A function that writes results in the form that was asked for.
+local function try_to_write(out, lines)
+   local ok, err = out:write(table.concat(lines, "\n"), "\n")
+   if ok then ok, err = out:flush() end
+   return ok, err
+end
+
+-- A function that writes lines: to standard error where the file that was asked for takes no more. Then it has `lost`.
+local function new_writer(args, out)
+   local where, self = args.output ~= "-" and args.output or "the results", { lost = false }
+   return setmetatable(self, { __call = function(_, lines)
+      local ok, err = try_to_write(out, lines)
+      if ok then return end
+      if out == io.stderr then error(("cannot write %s: %s"):format(where, err), 0) end
+      io.stderr:write(("lpfm stat: cannot write %s: %s; the results follow here\n"):format(where, err))
+      out, self.lost = io.stderr, true
+      try_to_write(out, lines)
+   end })
+end
+
+-- Functions that write results in the form that was asked for.
 local function printer(args, target, out)
-   local function write(lines)
-      local ok, err = out:write(table.concat(lines, "\n"), "\n")
-      if ok then ok, err = out:flush() end
-      local where = args.output ~= "-" and args.output or "the results"
-      if not ok then error(("cannot write %s: %s"):format(where, err), 0) end
-   end
-   local first = true
+   local first, write = true, new_writer(args, out)
    return {
+      written = write,
       final = function(result)
          if args.json then return write { json_line(result, target) } end
          if args.x then return write(csv_lines(result, args.x)) end
@@ -526,7 +540,8 @@ local function repeats(spec, args, target, print, complete)
    if n > 1 and not target.command then options.fail("--repeat needs a command") end
    local result = count.times(n, spec)
    if not spec.interval then print.final(complete(result)) end
-   return exit_status(result)
+   local status = exit_status(result)
+   return print.written.lost and status == 0 and 1 or status
 end
 
 local function metrics_help()
