@@ -189,8 +189,8 @@ local function print_samples(self, args, out)
    out:write(render.csv(head, #head, sep), "\n")
    for block in self:each_block() do
       for s in blocks.each(block, self:sizes()) do
-         local cells = { samples.event_name(self, s.pmd, s.set), ("%.9f"):format(s.tstamp / 1e9), s.pid, s.tid, s.cpu,
-            symbols.hex(s.ip), -s.last_reset }
+         local cells = { samples.event_name(self, s.ovfl_pmd, s.set), ("%.9f"):format(s.tstamp / 1e9), s.pid, s.tid,
+            s.cpu, symbols.hex(s.ip), -s.last_reset }
          for _, v in ipairs(s.values) do cells[#cells + 1] = v end
          out:write(render.csv(cells, #head, sep), "\n")
       end

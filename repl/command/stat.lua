@@ -178,6 +178,14 @@ local function warnings(result)
    return lines
 end
 
+local function end_note(result)
+   if result.signal then
+      return { ("  The command was ended by signal %d (SIG%s)."):format(result.signal, result.signal_name) }
+   end
+   if result.partial then return { "  The measurement ended before the command did." } end
+   return {}
+end
+
 local function late_note(result)
    return result.late and { "  The command ended before --delay had passed; nothing was counted." } or {}
 end
@@ -213,7 +221,8 @@ function stat.text(result, target)
    lines[#lines + 1] = ""
    append(lines, metric_lines(result))
    append(lines, time_lines(result))
-   local notes = late_note(result)
+   local notes = end_note(result)
+   append(notes, late_note(result))
    append(notes, reasons(result))
    append(notes, sets_note(result))
    append(notes, hint(result))

@@ -20,9 +20,11 @@ local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local host = require "pfm.measure.host"
 local render = require "pfm.render"
+local text_file = require "pfm.util.text_file"
 
 local measure = {}
 
+local TICK = 100     -- of /proc's CPU times, Hz
 local STEP = 0.01    -- s between looks at a child where the kernel has no descriptor for it
 local PATIENCE = 2   -- s that an interrupted command gets to end by itself
 
@@ -84,8 +86,26 @@ function measure.load(ctx, subject)
    return host.now().load_cpu(ctx, subject.cpu)
 end
 
+-- What a process and the children that it waited for have used, in s.
+local function cpu_times(pid)
+   local fields = {}
+   local rest = (text_file.all(("/proc/%d/stat"):format(pid)) or ""):match(".*%) (.*)") or ""
+   for field in rest:gmatch("%S+") do fields[#fields + 1] = tonumber(field) or 0 end
+   if not fields[15] then return nil end
+   return { utime = (fields[12] + fields[14]) / TICK, stime = (fields[13] + fields[15]) / TICK }
+end
+
+local function minus(times, before)
+   if not times or not before then return times end
+   local out = {}
+   for k, v in pairs(times) do out[k] = v end
+   for k, v in pairs(before) do out[k] = math.max(times[k] - v, 0) end
+   return out
+end
+
 -- The delay is over.
 local function begin_counting(self)
+   self.used_before = self.child and not self.status and cpu_times(self.child.pid) or nil
    for _, subject in pairs(self.by_ctx) do
       subject.held = nil
       subject.ctx:start() -- fails where the thread has ended, which its END message tells
@@ -316,6 +336,9 @@ local function begin(self)
 end
 
 local function complete(self)
+   if self.child and self.gone and not self.status then
+      self.partial, self.used = true, cpu_times(self.child.pid)
+   end
    self.elapsed = math.max(self.world.clock() - self.started, 0)
    end_all(self)
 end
@@ -333,8 +356,9 @@ end
 local function result(self)
    local status = self.status or {}
    return {
-      status = status.status, signal = status.signal, rusage = status.rusage,
-      elapsed = self.elapsed, interrupted = self.interrupted or false, followed = self.followed,
+      status = status.status, signal = status.signal, partial = self.partial or false,
+      signal_name = status.signal_name, elapsed = self.elapsed, interrupted = self.interrupted or false,
+      rusage = minus(self.partial and self.used or status.rusage, self.used_before), followed = self.followed,
       unmeasured = self.unmeasured, why = self.why, own_ns = self.own_ns, results = self.results,
       late = self.waits_until ~= nil, enough = self.enough or false,
    }
@@ -350,7 +374,8 @@ end
 -- `ended(subject)`: its context ends, read it now; optional `begin(child)`, `message(subject, msg)`,
 -- which ends it all by "enough", `tick(seconds since the start)` returns seconds to the next,
 -- `born(tid, pid, parent)`, `exec(tid, pid)` (it is held meanwhile)
--- @treturn table `status`, `signal`, `rusage` of the command; `elapsed` (s), `interrupted`, `followed` (threads
+-- @treturn table `status`, `signal`, `rusage` of the command, of the time in which it was measured; `partial`: it was
+-- not measured to its end; `elapsed` (s), `interrupted`, `followed` (threads
 -- that came), `unmeasured` (of them, without a context) and `why`; `own_ns`, how long the command's first thread
 -- ran; `results`, what the called function returned; `late`: it was over before the delay was
 -- @usage

@@ -437,7 +437,9 @@ end
 -- CPU time of the command that was spent in threads or children which were not sampled, as a share, or nil.
 local function unsampled(self, outcome)
    local spec = self.spec
-   if spec.threads or spec.tids or spec.cpus or not outcome.rusage or self.ran == 0 then return nil end
+   if outcome.partial or spec.threads or spec.tids or spec.cpus or not outcome.rusage or self.ran == 0 then
+      return nil
+   end
    local all = (outcome.rusage.utime + outcome.rusage.stime) * 1e9
    local share = all > 0 and (all - self.ran) / all or 0
    return share > 0.05 and share * all > 5e6 and share or nil
