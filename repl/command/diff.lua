@@ -2,6 +2,7 @@
 --- lpfm diff: how two recordings differ, and whether that can be chance.
 -- @module repl.command.diff
 
+local arguments = require "repl.command.arguments"
 local analyze = require "pfm.analyze"
 local selection = require "repl.command.selection"
 local render = require "pfm.render"
@@ -197,7 +198,8 @@ end
 -- @treturn table of `pfm.analyze.diff`; prints itself
 -- @usage require("repl.command.diff").call("lpfm.data", "lpfm.data").rows[1].p
 function diff.call(old, new, by)
-   if type(old) ~= "string" then error('diff: expected the names of recordings: diff("old.data", "new.data")', 0) end
+   arguments.check("diff", 'diff("old.data", "new.data")', { old, "string", "the names of recordings" },
+      { new, "string?", "the names of recordings" }, { by, "string?", "sort keys" })
    local a, b = open_all(old), open_all(new or "lpfm.data")
    return setmetatable(analyze.diff(a, b, by), {
       __tostring = function(result) return table.concat(print_text(result, { top = "20" }, a, b), "\n") end,

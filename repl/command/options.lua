@@ -233,6 +233,9 @@ local function cpu_list(text)
       local from, to = part:match("^(%d+)%-(%d+)$")
       if not from then from = part:match("^%d+$") end
       if not from then options.fail("--cpu: '%s' is not a list of CPUs, e.g. 0-3,5", text) end
+      if to and tonumber(to) < tonumber(from) then
+         options.fail("--cpu: the range '%s' is reversed: expected %s-%s", part, to, from)
+      end
       for cpu = tonumber(from), tonumber(to or from) do
          if not seen[cpu] then out[#out + 1] = cpu end
          seen[cpu] = true

@@ -2,6 +2,7 @@
 --- lpfm record: samples a command, threads or CPUs into a file.
 -- @module repl.command.record
 
+local arguments = require "repl.command.arguments"
 local events = require "pfm.events"
 local options = require "repl.command.options"
 local profile = require "pfm.profile"
@@ -181,9 +182,7 @@ end
 
 -- What a script or the prompt may give: a shell command line, or a target.
 local function spec_for(what)
-   if type(what) ~= "string" and type(what) ~= "table" then
-      error(("record: expected a command line or a table, got a %s: record(\"./prog\")"):format(type(what)), 0)
-   end
+   arguments.check("record", 'record("./prog")', { what, "string|table", "a command line or a table" })
    return type(what) == "string" and { command = options.shell(what) } or what
 end
 

@@ -604,9 +604,10 @@ end
 
 local MEASURABLE = { string = true, ["function"] = true, table = true }
 
-local function check_measurable(what)
+local function check_measurable(call, what)
    if not MEASURABLE[type(what)] then
-      error(("stat: expected a command line, a function or a table, got a %s: stat(\"ls\")"):format(type(what)), 0)
+      error(("%s: expected a command line, a function or a table, got a %s: %s(\"ls\")"):format(call, type(what), call),
+         0)
    end
 end
 
@@ -628,7 +629,7 @@ end
 -- @treturn table of `count.run`, with `metrics` if groups were asked for; prints itself
 -- @usage stat("ls / >/dev/null", "page-faults").events[1].value
 function stat.call(what, list, groups, tid)
-   check_measurable(what)
+   check_measurable("stat", what)
    local parsed, complete = prepare(events_for(what, list), groups_of { groups })
    local result, target = count_any(what, parsed, tid)
    return printable(complete(result), target)
@@ -640,7 +641,7 @@ end
 -- @tparam[opt] string groups metric groups
 -- @treturn table `target`, `on`, `so_far(seconds)` and `complete(outcome)` (printable results)
 function stat.job(what, list, groups)
-   check_measurable(what)
+   check_measurable("job", what)
    local spec, target = spec_for(what)
    local parsed, complete = prepare(events_for(what, list), groups_of { groups })
    spec.events = parsed

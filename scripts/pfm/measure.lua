@@ -305,11 +305,21 @@ local function reap(self)
    self.child:close()
 end
 
---- Raises an error where a target cannot be measured: a simulated computer runs no commands.
+--- Raises an error where a target cannot be measured: it says nothing, or a simulated computer runs no commands.
 -- @tparam table target
 -- @usage
 -- measure.check { command = { "true" } }
 function measure.check(target)
+   for _, field in ipairs { "command", "tids", "cpus" } do
+      local list = target[field]
+      if list ~= nil and (type(list) ~= "table" or #list == 0) then
+         error(("%s: expected a list that is not empty, got %s"):format(field,
+            type(list) == "table" and "an empty one" or "a " .. type(list)), 0)
+      end
+   end
+   if not (target.command or target.tids or target.cpus or target.call or target.seconds) then
+      error("nothing to measure: expected command, tids, cpus or call", 0)
+   end
    local sim = host.now().sim
    if not sim then return end
    if target.command then
