@@ -60,7 +60,7 @@ put ".br\n.B lpfm\n.I COMMAND\n[\\fIoptions\\fR]"
 section "DESCRIPTION"
 paragraph [[
 lpfm counts and samples what programs do, with the counters of the processor and of the kernel. Without arguments it
-starts a prompt: Lua with the perfmon2 interface, completion and help(). With a file, or \- for standard input, it runs
+starts a prompt: Lua with the perfmon2 interface, completion and help(). With a file, or - for standard input, it runs
 a Lua script. The commands below make the everyday measurements.]]
 paragraph [[
 Without hardware counters (as in most virtual machines), the kernel's software counters and sampling by time still

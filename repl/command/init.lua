@@ -103,7 +103,7 @@ end
 
 local function help(argv)
    local name = argv[1]
-   if not name then
+   if not name or name == "--help" or name == "-h" then
       io.stdout:write(usage_text())
       return 0
    end

@@ -98,10 +98,11 @@ end
 
 -- --- progress ------------------------------------------------------------------------------------
 
-local function progress(args)
+-- Beside the output of the command it would be in the way.
+local function progress(args, target)
    local ok, unistd = pcall(require, "posix.unistd")
-   local terminal = ok and unistd.isatty(2)
-   if args.quiet or not terminal then return nil, function() end end
+   local visible = ok and unistd.isatty(2) == 1 and not (target.command and unistd.isatty(1) == 1)
+   if args.quiet or not visible then return nil, function() end end
    local last, shown = 0, false
    local function show(self, seconds)
       if seconds - last < BLINK then return end
@@ -169,7 +170,7 @@ function command.main(argv)
    local args, words = command.options():parse(argv)
    if args.output == "-" then options.fail("a recording cannot go to a pipe or the screen: expected -o FILE") end
    local spec = spec_of(args, options.target(args, words))
-   local show, clear = progress(args)
+   local show, clear = progress(args, spec)
    local outcome, file = record.run(spec, args.output or "lpfm.data", show)
    clear()
    if not args.quiet then

@@ -7,6 +7,7 @@
 --    cpus = {0, 1}               these CPUs, whoever runs there
 --    call = fn                   measured: this thread, or tids or cpus, while the function runs
 --    threads = true              new threads and children too (of tids: all threads of the process)
+--    outlive = true              the command goes on where this program is killed; else it gets SIGTERM
 --    delay = 2                   the measurement starts so many seconds later
 --    seconds = 10                and lasts at most so long
 --
@@ -256,7 +257,9 @@ end
 local function spawn(self)
    local target = self.target
    if not target.command then return end
-   local child, err = proc.spawn(target.command, target.spawn)
+   local how = { bound = not target.outlive }
+   for k, v in pairs(target.spawn or {}) do how[k] = v end
+   local child, err = proc.spawn(target.command, how)
    if not child then error(err, 0) end
    self.child = child
    self.clock = target.tids ~= nil or target.cpus ~= nil

@@ -29,7 +29,7 @@ end
 
 local BUFFER = 512 * 1024       -- bytes
 local BUFFER_MANY = 128 * 1024  -- with a context per thread or CPU
-local FLUSH = 0.5              -- s between visits to buffers that are not full
+local FLUSH = 0.25             -- s between visits to buffers that are not full: what a crash may cost, with LAST_LOOK
 local HEADER, SAMPLE, VALUE = stored.head_size, stored.entry_size, 8 -- bytes, of the default format
 local FIRST_LOOK, LAST_LOOK = 0.001, 0.1 -- s between looks at the mappings: dense at first
 local SHORTEST = 10000          -- events, a first period that every machine takes
@@ -228,7 +228,7 @@ local function drain_all(self, elapsed)
    if elapsed - self.drained < FLUSH then return end
    self.drained = elapsed
    for subject in pairs(self.live) do
-      if self.spec.prompt then set_info(subject.ctx) end -- a call brings in what waits in the kernel's buffer
+      set_info(subject.ctx) -- a call brings in what waits in the kernel's buffer
       drain(self, subject)
    end
 end
@@ -375,8 +375,7 @@ end
 -- @tparam table spec a target of `pfm.measure`, and `events` (default "cpu-clock"), `period` or `frequency`,
 -- optional `from` (what has to happen first, as "page-faults:1000 then cs:10"), `random` (for
 -- `pfm.randomize.resolve`: `{mask=, seed=}`, `{distribution=, seed=}`),
--- `with` (events recorded with each sample), `buffer` (bytes), `prompt` (samples are handed on within half a
--- second, not when they are many)
+-- `with` (events recorded with each sample), `buffer` (bytes)
 -- @treturn table with `events`, `periods`, `with`, `fixed` (every sample stands for one period), for a
 -- recording's head
 -- @usage
