@@ -33,8 +33,8 @@ describe("a measurement that ends before its command", function()
 
    it("says nothing false after SIGINT or SIGTERM, either", function()
       for _, signal in ipairs { "INT", "TERM" } do
-         local out = c.sh(("timeout --foreground -s %s 0.4 %s record -o %s/cut.data -- %s 1.5 1"):format(signal, program,
-            scratch, shares))
+         local out = c.sh(("timeout --foreground -s %s 0.4 %s record -o %s/cut.data -- %s 1.5 1"):format(signal,
+            program, scratch, shares))
          assert.truthy(out:find("samples in", 1, true), out)
          assert.falsy(out:find("was not sampled", 1, true), out)
       end

@@ -87,15 +87,15 @@ end)
 
 describe("the progress of record", function()
    it("shows samples as they come", function()
-      local t = terminal.start(("sh -c '%s record -o %s/p.data -- %s 20 1 >/dev/null; exec cat'"):format(program, scratch,
-         shares), { first = "lpfm record:" })
+      local t = terminal.start(("sh -c '%s record -o %s/p.data -- %s 20 1 >/dev/null; exec cat'"):format(
+         program, scratch, shares), { first = "lpfm record:" })
       assert.is_true(tonumber((t:wait_match("lpfm record: %d+ s, ([%d,]+) samples"):gsub(",", ""))) > 0)
       t:stop()
    end)
 
    it("keeps out of the command's output", function()
-      local t = terminal.start(("sh -c '%s record -o %s/p.data -- %s 1.5 1; exec cat'"):format(program, scratch, shares),
-         { first = "samples in" })
+      local t = terminal.start(("sh -c '%s record -o %s/p.data -- %s 1.5 1; exec cat'"):format(program, scratch,
+         shares), { first = "samples in" })
       assert.falsy(t:screen():find("lpfm record: %d+ s, "), t:screen())
       t:stop()
    end)
@@ -103,8 +103,8 @@ end)
 
 describe("top", function()
    it("leaves its last picture on the screen", function()
-      local t = terminal.start(("env TERM=screen sh -c '%s top -- %s 1 1; echo done; exec cat'"):format(program, shares),
-         { first = "done" })
+      local t = terminal.start(("env TERM=screen sh -c '%s top -- %s 1 1; echo done; exec cat'"):format(program,
+         shares), { first = "done" })
       assert.truthy(t:screen():find("heavy", 1, true), t:screen())
       t:stop()
    end)

@@ -290,7 +290,8 @@ end
 -- @treturn table a target of `pfm.measure`
 function options.target(args, words)
    local online = require("lpfm.proc").cpus()
-   local target = { threads = args.threads, outlive = args.outlive, seconds = options.number(args.timeout, "--timeout") }
+   local target = { threads = args.threads, outlive = args.outlive,
+      seconds = options.number(args.timeout, "--timeout") }
    local delay = options.number(args.delay, "--delay")
    target.delay = delay and delay / 1000
    if #words > 0 then target.command = words end

@@ -130,7 +130,7 @@ end
 
 -- A measurement whose time is over ends; its command is not waited for.
 local function quit(view, self)
-   self.spec.seconds = 0
+   self.spec.seconds, view.left = 0, true
    if view.child then view.child:kill("TERM") end
 end
 
@@ -164,8 +164,8 @@ local function watch(view, spec)
    local ok, err = pcall(profile.run, self, sink, on_tick(view))
    if view.screen then view.screen:leave() end
    if not ok then error(spec.cpus and may_watch(err) or err, 0) end
-   view.screen = nil -- the last picture stays
-   show(view)
+   view.screen = nil
+   if not view.left then show(view) end -- the last picture stays where nobody sent it away
 end
 
 -- --- the command ---------------------------------------------------------------------------------

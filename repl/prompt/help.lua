@@ -198,6 +198,12 @@ local function unknown(name)
    return ("no help on '%s'%s; topics: %s"):format(name, hint, table.concat(reference.topics(), ", "))
 end
 
+-- A command that the prompt has no function of.
+local function command_text(name)
+   local row = require("repl.command").rows[name]
+   return row and ("lpfm %s, in a shell: %s; 'lpfm %s --help' says how"):format(name, row.summary, name)
+end
+
 -- A page and what it is named after: both, the call first.
 local function named_text(name)
    local key = reference.key(name)
@@ -205,7 +211,7 @@ local function named_text(name)
    local topic = reference.topic(name)
    if topic then return topic end
    if entry then return call_text(entry) end
-   return from_comments(name) or software_event(name) or register_text(name)
+   return command_text(name) or from_comments(name) or software_event(name) or register_text(name)
 end
 
 local function text_of_name(name)
