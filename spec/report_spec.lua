@@ -145,9 +145,9 @@ describe("lpfm diff", function()
       for line in must(("diff %s %s"):format(old, new)):gmatch("[^\n]+") do lines[#lines + 1] = line end
       assert.same({ "# old: " .. old .. ", 1,000 samples of 'prog'",
          "# new: " .. new .. ", 1,000 samples of 'prog'", "#",
-         "     old     new  change  ratio        p     symbol",
-         "  30.00%  45.00%  +15.00  1.500  <0.0001  *  alpha",
-         "  70.00%  55.00%  -15.00  0.786  <0.0001  *  beta" }, lines)
+         "     old     new  change  events x        p     symbol",
+         "  30.00%  45.00%  +15.00     1.500  <0.0001  *  alpha",
+         "  70.00%  55.00%  -15.00     0.786  <0.0001  *  beta" }, lines)
    end)
 
    it("compares events when told to", function()

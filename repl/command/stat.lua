@@ -92,7 +92,10 @@ local function group_lines(groups)
          rows[#rows + 1] = { group.name, tostring(group.subjects), unpack(event_cells(row, group)) }
       end
    end
-   return render.align({ {}, { right = true }, unpack(COLUMNS) }, rows, "  ")
+   local unit = groups[1] and groups[1].cpus and "CPUs" or "threads"
+   local columns = { { title = "name" }, { title = unit, right = true }, { title = "count", right = true }, {},
+      { title = "event" }, unpack(COLUMNS, 4) }
+   return render.align(columns, rows, "  ")
 end
 
 local function event_lines(result)
@@ -576,7 +579,7 @@ function stat.main(argv)
    local list, complete = options.checked(prepare, #args.event > 0 and args.event or nil,
       groups_of(args.metrics))
    local missing = #args.event == 0 and contexts.no_hardware() or tell_missing(list)
-   if missing then io.stderr:write("lpfm stat: ", missing, "\n") end
+   if missing then io.stderr:write("lpfm stat: ", missing:match("^[^:]*"), ": software events only\n") end
    local out = options.output(args.output, args.append)
    local print = printer(args, target, out)
    local function finish(result) return complete(group and group(result) or result) end

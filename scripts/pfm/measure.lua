@@ -7,7 +7,7 @@
 --    cpus = {0, 1}               these CPUs, whoever runs there
 --    call = fn                   measured: this thread, or tids or cpus, while the function runs
 --    threads = true              new threads and children too (of tids: all threads of the process)
---    outlive = true              the command goes on where this program is killed; else it gets SIGTERM
+--    outlive = true              the command goes on if this program is killed, else it gets SIGTERM
 --    delay = 2                   the measurement starts so many seconds later
 --    seconds = 10                and lasts at most so long
 --
