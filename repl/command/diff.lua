@@ -106,7 +106,9 @@ end
 
 local function text_lines(result, rows, args)
    local columns, cells = {}, {}
-   for i, title in ipairs { "old", "new", "change", "events x", "p" } do columns[i] = { title = title, right = true } end
+   for i, title in ipairs { "old", "new", "change", "events x", "p" } do
+      columns[i] = { title = title, right = true }
+   end
    columns[6] = { title = "" }
    local show_event = wants_event(result)
    if show_event then columns[7] = { title = "event" } end
