@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <lauxlib.h>
@@ -34,15 +36,37 @@ struct command_line {
 
 /* --- Ctrl-C --------------------------------------------------------------------------------- */
 
-static lua_State *running;
-static volatile sig_atomic_t keep_alive;	/* a prompt: Ctrl-C never ends the program */
-static volatile sig_atomic_t pending;
+enum { PATIENCE = 3 };				/* presses of Ctrl-C */
 
+static lua_State *running;
+static volatile sig_atomic_t keep_alive;	/* a prompt: one Ctrl-C never ends the program */
+static volatile sig_atomic_t pending;		/* it has not struck yet */
+static volatile sig_atomic_t presses;		/* of Ctrl-C, since the prompt had the word */
+static volatile time_t last_press;		/* s */
+static struct termios at_first;			/* of the terminal */
+static bool has_terminal;
+
+static bool is_of_prompt(lua_State *L, lua_Debug *ar)
+{
+	static const char loop[] = "prompt/loop.lua";
+	size_t n;
+
+	if (!lua_getinfo(L, "S", ar))
+		return true;
+	n = strlen(ar->source);
+	return *ar->what == 'C' || (n >= sizeof(loop) - 1 && !strcmp(ar->source + n - (sizeof(loop) - 1), loop));
+}
+
+/* A second one strikes until the prompt has the word again: what catches errors cannot go on. */
 static void stop_script(lua_State *L, lua_Debug *ar)
 {
-	(void)ar;
+	if (keep_alive && presses > 1) {
+		if (is_of_prompt(L, ar))
+			return;
+	} else {
+		lua_sethook(L, NULL, 0, 0);
+	}
 	alarm(0);
-	lua_sethook(L, NULL, 0, 0);
 	pending = 0;
 	luaL_error(L, "interrupted");
 }
@@ -55,11 +79,45 @@ static void give_up(int sig)
 	raise(SIGINT);
 }
 
+/* What runs hears nothing, as a search for a pattern in C: the terminal is left as it was found. */
+static void end_prompt(int sig)
+{
+	static const char last_words[] = "\033[?2004l\r\nlpfm: what runs cannot be interrupted; the prompt ends\r\n";
+
+	if (has_terminal)
+		tcsetattr(STDIN_FILENO, TCSANOW, &at_first);
+	(void)!write(STDERR_FILENO, last_words, sizeof(last_words) - 1);
+	give_up(sig);
+}
+
+static time_t seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+/* A second press within about a second of one that has not struck, or a third. */
+static bool is_desperate(void)
+{
+	time_t now = seconds(), since = now - last_press;
+
+	presses = presses < PATIENCE ? presses + 1 : PATIENCE;
+	last_press = now;
+	return presses >= PATIENCE || (pending && since <= 1);
+}
+
 /* A signal cannot raise in a running state; the hook does, at the next instruction. */
 static void on_sigint(int sig)
 {
-	if (!keep_alive && pending)
-		give_up(sig);
+	if (keep_alive ? is_desperate() : pending) {
+		if (keep_alive)
+			end_prompt(sig);
+		else
+			give_up(sig);
+		return;
+	}
 	if (!keep_alive) {
 		signal(SIGALRM, give_up);
 		alarm(1);
@@ -78,12 +136,12 @@ static void catch_sigint(void)
 
 bool repl_take_interrupt(void)
 {
-	bool was = pending;
+	bool was = pending || presses > 1;
 
 	if (was)
 		lua_sethook(running, NULL, 0, 0);
 	alarm(0);
-	pending = 0;
+	pending = presses = 0;
 	return was;
 }
 
@@ -91,6 +149,7 @@ bool repl_take_interrupt(void)
 static int host_keep(lua_State *L)
 {
 	keep_alive = lua_toboolean(L, 1);
+	has_terminal = keep_alive && tcgetattr(STDIN_FILENO, &at_first) == 0;
 	catch_sigint();
 	return 0;
 }
@@ -99,6 +158,13 @@ static int host_keep(lua_State *L)
 static int host_calm(lua_State *L)
 {
 	lua_pushboolean(L, repl_take_interrupt());
+	return 1;
+}
+
+/* host.output_lost(): whether something that went to standard output could not be written. */
+static int host_output_lost(lua_State *L)
+{
+	lua_pushboolean(L, ferror(stdout));
 	return 1;
 }
 
@@ -183,6 +249,7 @@ static int open_host(lua_State *L)
 	static const luaL_Reg host[] = {
 		{ "keep", host_keep },
 		{ "calm", host_calm },
+		{ "output_lost", host_output_lost },
 		{ NULL, NULL },
 	};
 

@@ -312,3 +312,30 @@ describe("the journal", function()
       assert.truthy(out:find("\nnil\twrite_pmcs: element 1: PMC999 is not available\t22\n", 1, true), out)
    end)
 end)
+
+describe("completion of a value in a call's table", function()
+   it("offers sort keys for sort", function()
+      local found = table.concat(complete.words("", 'report{sort="', '"'), " ")
+      assert.truthy(found:find("symbol", 1, true))
+      assert.falsy(found:find("page-faults", 1, true))
+   end)
+
+   it("offers nothing where a number is to come", function()
+      assert.same({}, complete.words("", "c:write_pmcs{ {num=", ""))
+   end)
+end)
+
+describe("help", function()
+   it("knows the commands that are no functions of the prompt", function()
+      local text = help.text "top"
+      assert.truthy(text:find("lpfm top --help", 1, true), text)
+   end)
+end)
+
+describe("a global that is not there", function()
+   it("is not taken for a keyword", function()
+      local message = "stdin:1: attempt to index global 'foo' (a nil value)"
+      local text = require("repl.prompt.caret").runtime("foo.bar", message)
+      assert.falsy(text:find("'for'", 1, true), text)
+   end)
+end)

@@ -71,14 +71,22 @@ describe("lpfm report", function()
       assert.same({ "alpha 30" }, rows "--symbol alpha")
       assert.same({ "beta 35", "alpha 15" }, rows "--tid 71")
       assert.same({ "beta 35", "alpha 15" }, rows "--comm helper --cpu 1 --pid 70 --object prog --event cpu-clock")
-      assert.same({}, rows "--object other")
       assert.same({ "beta 10" }, rows "--time 0.09,")
       assert.same({ "alpha 10" }, rows "--time ,0.009")
       assert.same({ "alpha 30", "beta 20" }, rows "--time 0%,50%")
       assert.same({ "0.000000 50", "0.050000 50" }, rows "-s time --slice 50ms")
       local out = must("report -s time,symbol --slice 50ms --percent-limit 60 " .. file)
       assert.truthy(out:find("60.00%%       30  0.000000  alpha\n  100.00%%       50  0.050000  beta\n# and 1"), out)
-      assert.truthy(must("report --object other " .. file):find("no samples match", 1, true))
+   end)
+
+   it("refuses a filter that lets nothing through, with the nearest name", function()
+      for filter, hint in pairs { ["--object othr"] = "", ["--symbol alhpa"] = "; did you mean 'alpha'?",
+         ["-e nosuch"] = "", ["--tid 1"] = "" } do
+         local out, status = run("report " .. filter .. " " .. file)
+         assert.equal(1, status, out)
+         assert.truthy(out:find("no samples match --", 1, true), out)
+         assert.truthy(out:find(hint, 1, true), out)
+      end
    end)
 
    it("does what people from perf and pfmon type", function()
@@ -137,9 +145,9 @@ describe("lpfm diff", function()
       for line in must(("diff %s %s"):format(old, new)):gmatch("[^\n]+") do lines[#lines + 1] = line end
       assert.same({ "# old: " .. old .. ", 1,000 samples of 'prog'",
          "# new: " .. new .. ", 1,000 samples of 'prog'", "#",
-         "     old     new  change  ratio        p     symbol",
-         "  30.00%  45.00%  +15.00  1.500  <0.0001  *  alpha",
-         "  70.00%  55.00%  -15.00  0.786  <0.0001  *  beta" }, lines)
+         "     old     new  change  events x        p     symbol",
+         "  30.00%  45.00%  +15.00     1.500  <0.0001  *  alpha",
+         "  70.00%  55.00%  -15.00     0.786  <0.0001  *  beta" }, lines)
    end)
 
    it("compares events when told to", function()

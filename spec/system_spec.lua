@@ -200,7 +200,7 @@ describe("lpfm stat on this machine's CPUs", function()
 
    it("names the group before each row, for people and programs", function()
       local out = run("stat -C 0 --per-core -o - -e cs --timeout 0.1")
-      assert.is_truthy(out:find("S0%-C0  1  [%d,]+%s+cs"), out)
+      assert.is_truthy(out:find("S0%-C0 +1 +[%d,]+%s+cs"), out)
       assert.is_truthy(run("stat -C 0 -A -x, -o - -e cs --timeout 0.1"):find("CPU0,1,%d+,,cs,"))
       assert.is_truthy(run("stat -C 0 --per-node -I 50 -o - -e cs --timeout 0.1"):find("N0 cs", 1, true))
    end)

@@ -4,6 +4,8 @@
  */
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "perf.h"
 
@@ -34,29 +36,46 @@ static int refuse_level(const char *what, int is, int wanted)
 			  "kernel.perf_event_paranoid=%d) or CAP_PERFMON", what, wanted, is, wanted);
 }
 
-/* The rules of perf_event_open(2), strictest first; 3 and above is a distribution's addition. */
+static int refuse_foreign(const struct perf_context *p)
+{
+	return pfm_refuse(-EPERM, "thread %d belongs to another user or is protected: monitor it as "
+			  "that user, or with CAP_PERFMON or CAP_SYS_PTRACE", p->pid);
+}
+
+/* No setting of perf_event_paranoid helps there. */
+static bool is_foreign(int pid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return stat(path, &st) == 0 && st.st_uid != geteuid();
+}
+
+/* The rules of perf_event_open(2), what helps for certain first; 3 and above is a distribution's addition. */
 static int refuse_access(const struct perf_context *p, const char *what,
 			 const struct perf_event_attr *attr, int err)
 {
 	int is = perf_paranoid();
 	char text[128];
 
-	if (is > 2)
-		return refuse_level("measuring anything", is, 2);
 	if (p->pid < 0 && is > 0) {
 		snprintf(text, sizeof(text), "monitoring CPU %d as a whole", p->cpu);
 		return refuse_level(text, is, 0);
 	}
+	if (p->pid > 0 && is_foreign(p->pid))
+		return refuse_foreign(p);
 	if (!attr->exclude_kernel && is > 1) {
 		snprintf(text, sizeof(text), "%s: counting at kernel level too", what);
 		return refuse_level(text, is, 1);
 	}
+	if (is > 2)
+		return refuse_level("measuring anything", is, 2);
 	if (err == EPERM)
 		return pfm_refuse(-EPERM, "%s: perf_event_open(2) is forbidden here, by a seccomp filter "
 				  "or security module: run the container with a profile that allows it",
 				  what);
-	return pfm_refuse(-EPERM, "thread %d belongs to another user or is protected: monitor it as "
-			  "that user, or with CAP_PERFMON or CAP_SYS_PTRACE", p->pid);
+	return refuse_foreign(p);
 }
 
 int perf_refuse_files(const char *what)

@@ -11,6 +11,8 @@ raises. A context is closed by close(), and when it is collected.
 
 @classmod context
 */
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -168,14 +170,27 @@ ctx:close()
 */
 static int context_load(lua_State *L)
 {
-	int fd = lpfm_context_fd(L, 1);
+	struct lpfm_context *ctx = lpfm_context_open(L, 1);
 	pfarg_load_t load = {
 		.load_pid = (uint32_t)lpfm_arg_opt_int(L, 2, "load", "tid", 0, UINT32_MAX,
 						       syscall(SYS_gettid)),
 		.load_set = (uint16_t)lpfm_arg_opt_int(L, 3, "load", "set", 0, UINT16_MAX, 0),
 	};
 
-	return lpfm_result(L, "load", pfm_load_context(fd, &load));
+	int results = lpfm_result(L, "load", pfm_load_context(ctx->fd, &load));
+
+	snprintf(ctx->refused, sizeof(ctx->refused), "%s", results > 1 ? lua_tostring(L, -2) : "");
+	return results;
+}
+
+/* A load whose failure nobody looked at is why the context is not loaded. */
+static int add_refusal(lua_State *L, const struct lpfm_context *ctx, int results)
+{
+	if (results == 1 || !*ctx->refused || lua_tointeger(L, -1) != EINVAL)
+		return results;
+	lua_pushfstring(L, "%s (%s)", lua_tostring(L, -2), ctx->refused);
+	lua_replace(L, -3);
+	return results;
 }
 
 /* The call's failure, or what the format written in Lua failed of. */
@@ -203,12 +218,12 @@ ctx:close()
 */
 static int context_start(lua_State *L)
 {
-	int fd = lpfm_context_fd(L, 1);
+	struct lpfm_context *ctx = lpfm_context_open(L, 1);
 	pfarg_start_t start = { 0 };
 	bool given = !lua_isnoneornil(L, 2);
 
 	start.start_set = (uint16_t)lpfm_arg_opt_int(L, 2, "start", "set", 0, UINT16_MAX, 0);
-	return lpfm_result(L, "start", pfm_start(fd, given ? &start : NULL));
+	return add_refusal(L, ctx, lpfm_result(L, "start", pfm_start(ctx->fd, given ? &start : NULL)));
 }
 
 /***

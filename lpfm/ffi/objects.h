@@ -64,6 +64,7 @@ struct lpfm_context {
 	unsigned int		epoch;		/* restarts and closings: what was seen before is stale */
 	struct lpfm_layouts	layouts;
 	struct lpfm_fmt_use	*use;		/* of a format written in Lua (register.h), or NULL */
+	char			refused[160];	/* what the last load() failed of */
 };
 
 #endif

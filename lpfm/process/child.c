@@ -17,6 +17,7 @@ Child processes.
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -43,6 +44,7 @@ struct plan {
 	char		**argv, **envp;
 	const char	*cwd;
 	bool		group;			/* leads a process group */
+	bool		bound;			/* ends with this process */
 	int		stdio[3];		/* -1: as the parent's */
 };
 
@@ -69,6 +71,9 @@ static _Noreturn void run_child(const struct plan *plan, int sock)
 	ssize_t got;
 	char go;
 	int err;
+
+	if (plan->bound)
+		prctl(PR_SET_PDEATHSIG, SIGTERM);	/* a parent that has gone already does not say go */
 
 	/* tell that the fork is over: what its copies cost is not the program's */
 	if (send(sock, "", 1, MSG_NOSIGNAL) != 1)
@@ -229,6 +234,8 @@ static void read_options(lua_State *L, int idx, struct plan *plan)
 			plan->cwd = plain_string(L, -1, &site);
 		} else if (!strcmp(site.field, "group")) {
 			plan->group = lua_toboolean(L, -1);
+		} else if (!strcmp(site.field, "bound")) {
+			plan->bound = lua_toboolean(L, -1);
 		} else if (stdio_index(site.field) >= 0) {
 			check_stdio(L, lua_gettop(L), &site);
 		} else if (strcmp(site.field, "env")) {
@@ -358,6 +365,7 @@ Without go() it ends with its object, or with this process.
 @param[opt] options.stdout the same
 @param[opt] options.stderr the same
 @bool[opt] options.group begin a process group of its own, which a terminal's Ctrl-C does not reach
+@bool[opt] options.bound it gets SIGTERM when this process ends, however that comes about
 @treturn[1] child
 @return[2] nil
 @treturn[2] string message

@@ -4,6 +4,7 @@
 -- objdump disassembles; lines come from it, and the source from the files that they name.
 -- @module repl.command.annotate
 
+local arguments = require "repl.command.arguments"
 local render = require "pfm.render"
 local nearest = require "pfm.util.nearest"
 local options = require "repl.command.options"
@@ -46,13 +47,14 @@ local function base_name(path)
    return path:match("([^/]+)$") or path
 end
 
--- Functions by a name of theirs, or of one inlined into them.
+-- Functions by a name of theirs, as it is or without what the compiler added to it, or of one inlined into them.
 local function named(list, name)
-   local own, around = {}, {}
+   local own, made, around = {}, {}, {}
    for _, f in ipairs(list) do
-      if f.name == name then own[#own + 1] = f elseif f.inner[name] then around[#around + 1] = f end
+      local into = f.name == name and own or symbols.source_name(f.name) == name and made or f.inner[name] and around
+      if into then into[#into + 1] = f end
    end
-   return #own > 0 and own or around
+   return #own > 0 and own or #made > 0 and made or around
 end
 
 local function hint(list, name)
@@ -331,6 +333,8 @@ end
 -- @treturn table of `annotate.functions`; prints itself
 -- @usage record("ls -lR /etc >/dev/null"); annotate()
 function annotate.call(name, path)
+   arguments.check("annotate", 'annotate("main", "lpfm.data")', { name, "string?", "the name of a function" },
+      { path, "string?", "the name of a recording" })
    local self = input.open(path)
    return setmetatable(annotate.functions(self, name), {
       __tostring = function(list)

@@ -2,6 +2,7 @@
 --- lpfm bias: is a sampling period in step with a program?
 -- @module repl.command.bias
 
+local arguments = require "repl.command.arguments"
 local bias = require "pfm.bias"
 local options = require "repl.command.options"
 local render = require "pfm.render"
@@ -100,6 +101,7 @@ end
 -- @treturn table of `bias.test`; prints itself
 -- @usage bias{target = {command = {"sh", "-c", "exec ls -lR /etc >/dev/null 2>&1"}}, event = "page-faults", period = 1}
 function command.call(what)
+   arguments.check("bias", 'bias("./prog")', { what, "string|table", "a command line or a table" })
    local spec = type(what) == "string" and { target = { command = options.shell(what) } } or what
    return setmetatable(bias.test(spec), {
       __tostring = function(self) return table.concat(command.text(self), "\n") end,

@@ -2,6 +2,7 @@
 --- lpfm cascade: count or sample in stages.
 -- @module repl.command.cascade
 
+local arguments = require "repl.command.arguments"
 local cascade = require "pfm.cascade"
 local measure = require "pfm.measure"
 local options = require "repl.command.options"
@@ -146,10 +147,13 @@ end
 -- @treturn table of `cascade.run`; prints itself
 -- @usage cascade("ls / >/dev/null", "page-faults:50 then cs")
 function command.call(what, list)
+   arguments.check("cascade", 'cascade("./prog", "page-faults:1000 then cs:10")',
+      { what, "string|table|function", "a command line" }, { list, "string|table?", "stages" })
    local spec = type(what) == "string" and { command = options.shell(what) } or what
    local copy = {}
    for k, v in pairs(spec) do copy[k] = v end
    copy.stages = list or copy.stages
+   if not copy.stages then error('cascade: expected stages: cascade("./prog", "page-faults:1000 then cs:10")', 0) end
    return setmetatable(cascade.run(copy), {
       __tostring = function(self) return table.concat(command.text(self, spec), "\n") end,
    })

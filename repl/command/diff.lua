@@ -2,6 +2,7 @@
 --- lpfm diff: how two recordings differ, and whether that can be chance.
 -- @module repl.command.diff
 
+local arguments = require "repl.command.arguments"
 local analyze = require "pfm.analyze"
 local selection = require "repl.command.selection"
 local render = require "pfm.render"
@@ -35,6 +36,8 @@ function diff.options()
       { ["-c"] = COMPARED, ["--compute"] = COMPARED, ["-f"] = WORDS, ["-i"] = WORDS, ["--file"] = WORDS,
          ["-o"] = "the greatest difference comes first; for another order, use -x and sort(1)" })
    c:epilog([[
+change is of a row's share of the samples; events x says how many times as many events there are, which may go the other
+way where the whole run grew or shrank.
 p is the probability that chance alone makes such a difference in any row (*: below --alpha). For one recording of
 each kind that is the chance of sampling; runs may differ by more than that. To account for it, record several runs of
 each and compare old1,old2,old3 with new1,new2,new3. NEW defaults to lpfm.data.]], {
@@ -103,7 +106,9 @@ end
 
 local function text_lines(result, rows, args)
    local columns, cells = {}, {}
-   for i, title in ipairs { "old", "new", "change", "ratio", "p" } do columns[i] = { title = title, right = true } end
+   for i, title in ipairs { "old", "new", "change", "events x", "p" } do
+      columns[i] = { title = title, right = true }
+   end
    columns[6] = { title = "" }
    local show_event = wants_event(result)
    if show_event then columns[7] = { title = "event" } end
@@ -197,7 +202,8 @@ end
 -- @treturn table of `pfm.analyze.diff`; prints itself
 -- @usage require("repl.command.diff").call("lpfm.data", "lpfm.data").rows[1].p
 function diff.call(old, new, by)
-   if type(old) ~= "string" then error('diff: expected the names of recordings: diff("old.data", "new.data")', 0) end
+   arguments.check("diff", 'diff("old.data", "new.data")', { old, "string", "the names of recordings" },
+      { new, "string?", "the names of recordings" }, { by, "string?", "sort keys" })
    local a, b = open_all(old), open_all(new or "lpfm.data")
    return setmetatable(analyze.diff(a, b, by), {
       __tostring = function(result) return table.concat(print_text(result, { top = "20" }, a, b), "\n") end,

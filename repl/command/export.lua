@@ -2,6 +2,7 @@
 --- lpfm export: recordings in the formats that other tools read.
 -- @module repl.command.export
 
+local arguments = require "repl.command.arguments"
 local export = require "pfm.export"
 local input = require "repl.command.input"
 local nearest = require "pfm.util.nearest"
@@ -106,6 +107,8 @@ end
 -- @tparam[opt] table opts of `export.write`, and `format`
 -- @usage record("ls -lR /etc >/dev/null"); export("out.svg")
 function command.call(path, file, opts)
+   arguments.check("export", 'export("out.svg")', { path, "string", "the name of the output" },
+      { file, "string?", "the name of a recording" }, { opts, "table?", "a table of options" })
    opts = opts or {}
    local name = opts.format or export.format_of(path)
    if not name then

@@ -104,7 +104,7 @@ end
 
 local function help(argv)
    local name = argv[1]
-   if not name then
+   if not name or name == "--help" or name == "-h" then
       io.stdout:write(usage_text())
       return 0
    end
@@ -267,21 +267,24 @@ local function guard(err)
    return require("repl.command.options").is_own_mistake(err) and debug.traceback(err, 2) or err
 end
 
+-- Says why standard output did not take everything, or returns the status.
+local function close_output(status)
+   local flushed, err = io.stdout:flush()
+   if flushed and not require("repl.host").output_lost() then return status end
+   io.stderr:write("lpfm: cannot write the output: ", err or "an earlier part of it was lost", "\n")
+   return status ~= 0 and status or FAILURE
+end
+
 --- Runs the program.
 -- @string ... the command line
 -- @treturn number exit status
 function command.main(...)
    local argv = { ... }
    local ok, status = xpcall(function() return dispatch(argv) end, guard)
-   if ok then
-      local flushed, err = io.stdout:flush()
-      if flushed then return status end
-      io.stderr:write("lpfm: cannot write the output: ", err, "\n")
-      return status ~= 0 and status or FAILURE
-   end
+   if ok then return close_output(status) end
    if type(status) == "table" and status.help then
       io.stdout:write(status.help)
-      return 0
+      return close_output(0)
    end
    return complain(argv, status)
 end

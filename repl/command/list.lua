@@ -3,6 +3,7 @@
 -- @module repl.command.list
 
 local lpfm = require "lpfm"
+local arguments = require "repl.command.arguments"
 local catalog = require "pfm.events.catalog"
 local events = require "pfm.events"
 local render = require "pfm.render"
@@ -318,6 +319,8 @@ end
 -- @treturn table of rows; prints itself
 -- @usage list("fault")
 function list.call(pattern, pmu)
+   arguments.check("list", 'list("fault")', { pattern, "string?", "a word to look for" },
+      { pmu, "string?", "the name of a PMU model" })
    local found = collect({ pattern }, pmu)
    return setmetatable(flat(found), {
       __tostring = function() return table.concat(text_lines(found, true), "\n") end,

@@ -233,6 +233,9 @@ local function cpu_list(text)
       local from, to = part:match("^(%d+)%-(%d+)$")
       if not from then from = part:match("^%d+$") end
       if not from then options.fail("--cpu: '%s' is not a list of CPUs, e.g. 0-3,5", text) end
+      if to and tonumber(to) < tonumber(from) then
+         options.fail("--cpu: the range '%s' is reversed: expected %s-%s", part, to, from)
+      end
       for cpu = tonumber(from), tonumber(to or from) do
          if not seen[cpu] then out[#out + 1] = cpu end
          seen[cpu] = true
@@ -275,6 +278,7 @@ function options.add_target(c, no_events)
    c:flag("-a --all-cpus", "Measure all CPUs, whatever runs on them.")
    c:option("-C --cpu", "CPUS", "Measure these CPUs, e.g. 0-3,5."):count("*")
    c:flag("--threads", "Include threads and child processes created during the measurement.")
+   c:flag("--outlive", "If lpfm is killed, let the command go on; without, it gets SIGTERM.")
    c:option("-D --delay", "MS", "Start measuring after MS milliseconds.")
    c:option("--timeout", "SECONDS", "Stop measuring after SECONDS; the command keeps running.")
    c:option("-o --output", "FILE", "Write the results to FILE.")
@@ -286,7 +290,8 @@ end
 -- @treturn table a target of `pfm.measure`
 function options.target(args, words)
    local online = require("lpfm.proc").cpus()
-   local target = { threads = args.threads, seconds = options.number(args.timeout, "--timeout") }
+   local target = { threads = args.threads, outlive = args.outlive,
+      seconds = options.number(args.timeout, "--timeout") }
    local delay = options.number(args.delay, "--delay")
    target.delay = delay and delay / 1000
    if #words > 0 then target.command = words end

@@ -2,7 +2,9 @@
 --- lpfm plot: pictures of a recording.
 -- @module repl.command.plot
 
+local arguments = require "repl.command.arguments"
 local input = require "repl.command.input"
+local nearest = require "pfm.util.nearest"
 local options = require "repl.command.options"
 local plot = require "pfm.plot"
 local stacks = require "pfm.recording.stacks"
@@ -29,11 +31,37 @@ function command.options()
    return c
 end
 
+local function figures()
+   local out = {}
+   for name in pairs(plot.views) do out[#out + 1] = name end
+   table.sort(out)
+   return out
+end
+
+local function is_file(path)
+   local file = io.open(path, "r")
+   if file then file:close() end
+   return file ~= nil
+end
+
+local NONE = "there is no figure '%s'%s (figures: %s), and no recording of that name"
+
+local function none(word)
+   return NONE:format(word, nearest.hint(word, figures()), table.concat(figures(), ", "))
+end
+
+-- A word that is no figure is a recording's name, as on the command line.
+local function file_of(word, path)
+   if path or not is_file(word) then error("plot: " .. none(word), 0) end
+   return word
+end
+
 --- Runs the command line.
 -- @tparam table argv
 -- @treturn number exit status
 function command.main(argv)
    local args, words = command.options():parse(argv)
+   if words[1] and not plot.views[words[1]] and not is_file(words[1]) then options.fail("%s", none(words[1])) end
    input.pick(args, words, "what", function(word) return plot.views[word] end)
    local opts = { by = args.sort, event = args.event, top = options.number(args.top, "--top", true), value = args.value,
       slices = options.number(args.slices, "--slices", true), bins = options.number(args.bins, "--bins", true) }
@@ -56,8 +84,10 @@ end
 -- @treturn figure prints itself
 -- @usage record("ls -lR /etc >/dev/null"); plot("time")
 function command.call(what, path)
-   local self = input.open(path)
-   return plot.recording(self, what)
+   arguments.check("plot", 'plot("time", "lpfm.data")', { what, "string?", "a figure" },
+      { path, "string?", "the name of a recording" })
+   if what and not plot.views[what] then what, path = nil, file_of(what, path) end
+   return plot.recording(input.open(path), what)
 end
 
 return command

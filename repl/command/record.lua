@@ -2,6 +2,7 @@
 --- lpfm record: samples a command, threads or CPUs into a file.
 -- @module repl.command.record
 
+local arguments = require "repl.command.arguments"
 local events = require "pfm.events"
 local options = require "repl.command.options"
 local profile = require "pfm.profile"
@@ -97,10 +98,11 @@ end
 
 -- --- progress ------------------------------------------------------------------------------------
 
-local function progress(args)
+-- Beside the output of the command it would be in the way.
+local function progress(args, target)
    local ok, unistd = pcall(require, "posix.unistd")
-   local terminal = ok and unistd.isatty(2)
-   if args.quiet or not terminal then return nil, function() end end
+   local visible = ok and unistd.isatty(2) == 1 and not (target.command and unistd.isatty(1) == 1)
+   if args.quiet or not visible then return nil, function() end end
    local last, shown = 0, false
    local function show(self, seconds)
       if seconds - last < BLINK then return end
@@ -123,6 +125,11 @@ local function losses(outcome)
    return #out > 0 and table.concat(out, "; ") or "none lost"
 end
 
+local function moved(file)
+   return ("cannot write %s: %s; the recording is in %s: lpfm report %s"):format(file.moved.from, file.moved.why,
+      file.path, file.path)
+end
+
 local function summary(file, outcome)
    local line = ("%s in %s (%s), %s"):format(render.plural(outcome.samples, "sample"), file.path,
       render.bytes(file.bytes), losses(outcome))
@@ -143,7 +150,17 @@ local function summary(file, outcome)
    if outcome.unmeasured > 0 then
       line = line .. ("\n%s could not be sampled: %s"):format(render.plural(outcome.unmeasured, "thread"), outcome.why)
    end
-   return line
+   return file.moved and line .. "\n" .. moved(file) or line
+end
+
+local function exit_status(file, outcome)
+   if outcome.signal then return 128 + outcome.signal end
+   if file.moved and (outcome.status or 0) == 0 then return 1 end
+   return outcome.status or 0
+end
+
+local function tell(text)
+   io.stderr:write("lpfm record: ", (text:gsub("\n", "\nlpfm record: ")), "\n")
 end
 
 --- Runs the command line.
@@ -153,21 +170,20 @@ function command.main(argv)
    local args, words = command.options():parse(argv)
    if args.output == "-" then options.fail("a recording cannot go to a pipe or the screen: expected -o FILE") end
    local spec = spec_of(args, options.target(args, words))
-   local show, clear = progress(args)
+   local show, clear = progress(args, spec)
    local outcome, file = record.run(spec, args.output or "lpfm.data", show)
    clear()
    if not args.quiet then
-      io.stderr:write("lpfm record: ", (summary(file, outcome):gsub("\n", "\nlpfm record: ")), "\n")
+      tell(summary(file, outcome))
+   elseif file.moved then
+      tell(moved(file))
    end
-   if outcome.signal then return 128 + outcome.signal end
-   return outcome.status or 0
+   return exit_status(file, outcome)
 end
 
 -- What a script or the prompt may give: a shell command line, or a target.
 local function spec_for(what)
-   if type(what) ~= "string" and type(what) ~= "table" then
-      error(("record: expected a command line or a table, got a %s: record(\"./prog\")"):format(type(what)), 0)
-   end
+   arguments.check("record", 'record("./prog")', { what, "string|table", "a command line or a table" })
    return type(what) == "string" and { command = options.shell(what) } or what
 end
 

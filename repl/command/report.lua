@@ -2,9 +2,11 @@
 --- lpfm report: where the samples of a recording lie.
 -- @module repl.command.report
 
+local arguments = require "repl.command.arguments"
 local blocks = require "lpfm.blocks"
 local analyze = require "pfm.analyze"
 local selection = require "repl.command.selection"
+local nearest = require "pfm.util.nearest"
 local render = require "pfm.render"
 local options = require "repl.command.options"
 local samples = require "pfm.recording.samples"
@@ -293,8 +295,26 @@ local function seconds_of(text)
    return options.number(n and scale[unit] and tonumber(n) and tostring(tonumber(n) * scale[unit]) or text, "--slice")
 end
 
+local NAMED = { symbol = true, object = true, comm = true, event = true }
+
+-- A filter that lets nothing through is mistyped, most likely.
+local function check_found(self, args, filter)
+   for _, name in ipairs(selection.names) do
+      local seen = {}
+      for i, row in ipairs(filter[name] and NAMED[name] and report.sort(self, name).rows or {}) do
+         seen[i] = row.cells[1]
+      end
+      local only = { filter = { [name] = filter[name] } }
+      local found = filter[name] and options.checked(report.sort, self, args.sort, only)
+      if found and #found.rows == 0 then
+         error(("no samples match --%s %s%s"):format(name, filter[name], nearest.hint(filter[name], seen)), 0)
+      end
+   end
+end
+
 local function print_report(self, args, wanted)
    local result = options.checked(report.sort, self, args.sort, wanted)
+   if #result.rows == 0 then check_found(self, args, wanted.filter) end
    if args.samples then
       print_samples(self, args, io.stdout)
    else
@@ -330,6 +350,8 @@ end
 -- @treturn table of `report.sort`; prints itself
 -- @usage report("lpfm.data", "object").rows[1].cells[1]
 function report.call(path, by, wanted)
+   arguments.check("report", 'report("lpfm.data", "symbol")', { path, "string?", "the name of a recording" },
+      { by, "string?", "sort keys" }, { wanted, "table?", "a table of options" })
    local self, err = recording.open(path or "lpfm.data")
    if not self then error(err, 0) end
    return setmetatable(report.sort(self, by, wanted), {

@@ -6,7 +6,8 @@ local options = require "repl.command.options"
 
 local selection = {}
 
-local NAMES = { "symbol", "object", "comm", "tid", "pid", "cpu", "event" }
+--- The filters by name.
+selection.names = { "symbol", "object", "comm", "tid", "pid", "cpu", "event" }
 
 --- Adds the options.
 -- @tparam command c of `options.command`
@@ -43,7 +44,7 @@ end
 -- @treturn table for `pfm.analyze.by`
 function selection.read(args)
    local filter = {}
-   for _, name in ipairs(NAMES) do filter[name] = args[name] end
+   for _, name in ipairs(selection.names) do filter[name] = args[name] end
    if args.time then
       local from, to = args.time:match("^%s*([^,]*),([^,]*)%s*$")
       if not from then options.fail("--time: '%s' is not two times, e.g. 1.5,2 or 10%%,20%%", args.time) end

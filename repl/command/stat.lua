@@ -92,7 +92,10 @@ local function group_lines(groups)
          rows[#rows + 1] = { group.name, tostring(group.subjects), unpack(event_cells(row, group)) }
       end
    end
-   return render.align({ {}, { right = true }, unpack(COLUMNS) }, rows, "  ")
+   local unit = groups[1] and groups[1].cpus and "CPUs" or "threads"
+   local columns = { { title = "name" }, { title = unit, right = true }, { title = "count", right = true }, {},
+      { title = "event" }, unpack(COLUMNS, 4) }
+   return render.align(columns, rows, "  ")
 end
 
 local function event_lines(result)
@@ -178,6 +181,14 @@ local function warnings(result)
    return lines
 end
 
+local function end_note(result)
+   if result.signal then
+      return { ("  The command was ended by signal %d (SIG%s)."):format(result.signal, result.signal_name) }
+   end
+   if result.partial then return { "  The measurement ended before the command did." } end
+   return {}
+end
+
 local function late_note(result)
    return result.late and { "  The command ended before --delay had passed; nothing was counted." } or {}
 end
@@ -213,7 +224,8 @@ function stat.text(result, target)
    lines[#lines + 1] = ""
    append(lines, metric_lines(result))
    append(lines, time_lines(result))
-   local notes = late_note(result)
+   local notes = end_note(result)
+   append(notes, late_note(result))
    append(notes, reasons(result))
    append(notes, sets_note(result))
    append(notes, hint(result))
@@ -336,16 +348,30 @@ local function interval_lines(row, first)
    return render.align(columns, rows, "  ")
 end
 
--- A function that writes results in the form that was asked for.
+local function try_to_write(out, lines)
+   local ok, err = out:write(table.concat(lines, "\n"), "\n")
+   if ok then ok, err = out:flush() end
+   return ok, err
+end
+
+-- A function that writes lines: to standard error where the file that was asked for takes no more. Then it has `lost`.
+local function new_writer(args, out)
+   local where, self = args.output ~= "-" and args.output or "the results", { lost = false }
+   return setmetatable(self, { __call = function(_, lines)
+      local ok, err = try_to_write(out, lines)
+      if ok then return end
+      if out == io.stderr then error(("cannot write %s: %s"):format(where, err), 0) end
+      io.stderr:write(("lpfm stat: cannot write %s: %s; the results follow here\n"):format(where, err))
+      out, self.lost = io.stderr, true
+      try_to_write(out, lines)
+   end })
+end
+
+-- Functions that write results in the form that was asked for.
 local function printer(args, target, out)
-   local function write(lines)
-      local ok, err = out:write(table.concat(lines, "\n"), "\n")
-      if ok then ok, err = out:flush() end
-      local where = args.output ~= "-" and args.output or "the results"
-      if not ok then error(("cannot write %s: %s"):format(where, err), 0) end
-   end
-   local first = true
+   local first, write = true, new_writer(args, out)
    return {
+      written = write,
       final = function(result)
          if args.json then return write { json_line(result, target) } end
          if args.x then return write(csv_lines(result, args.x)) end
@@ -526,7 +552,8 @@ local function repeats(spec, args, target, print, complete)
    if n > 1 and not target.command then options.fail("--repeat needs a command") end
    local result = count.times(n, spec)
    if not spec.interval then print.final(complete(result)) end
-   return exit_status(result)
+   local status = exit_status(result)
+   return print.written.lost and status == 0 and 1 or status
 end
 
 local function metrics_help()
@@ -552,7 +579,7 @@ function stat.main(argv)
    local list, complete = options.checked(prepare, #args.event > 0 and args.event or nil,
       groups_of(args.metrics))
    local missing = #args.event == 0 and contexts.no_hardware() or tell_missing(list)
-   if missing then io.stderr:write("lpfm stat: ", missing, "\n") end
+   if missing then io.stderr:write("lpfm stat: ", missing:match("^[^:]*"), ": software events only\n") end
    local out = options.output(args.output, args.append)
    local print = printer(args, target, out)
    local function finish(result) return complete(group and group(result) or result) end
@@ -580,9 +607,10 @@ end
 
 local MEASURABLE = { string = true, ["function"] = true, table = true }
 
-local function check_measurable(what)
+local function check_measurable(call, what)
    if not MEASURABLE[type(what)] then
-      error(("stat: expected a command line, a function or a table, got a %s: stat(\"ls\")"):format(type(what)), 0)
+      error(("%s: expected a command line, a function or a table, got a %s: %s(\"ls\")"):format(call, type(what), call),
+         0)
    end
 end
 
@@ -604,7 +632,7 @@ end
 -- @treturn table of `count.run`, with `metrics` if groups were asked for; prints itself
 -- @usage stat("ls / >/dev/null", "page-faults").events[1].value
 function stat.call(what, list, groups, tid)
-   check_measurable(what)
+   check_measurable("stat", what)
    local parsed, complete = prepare(events_for(what, list), groups_of { groups })
    local result, target = count_any(what, parsed, tid)
    return printable(complete(result), target)
@@ -616,7 +644,7 @@ end
 -- @tparam[opt] string groups metric groups
 -- @treturn table `target`, `on`, `so_far(seconds)` and `complete(outcome)` (printable results)
 function stat.job(what, list, groups)
-   check_measurable(what)
+   check_measurable("job", what)
    local spec, target = spec_for(what)
    local parsed, complete = prepare(events_for(what, list), groups_of { groups })
    spec.events = parsed

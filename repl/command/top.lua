@@ -130,7 +130,7 @@ end
 
 -- A measurement whose time is over ends; its command is not waited for.
 local function quit(view, self)
-   self.spec.seconds = 0
+   self.spec.seconds, view.left = 0, true
    if view.child then view.child:kill("TERM") end
 end
 
@@ -164,7 +164,8 @@ local function watch(view, spec)
    local ok, err = pcall(profile.run, self, sink, on_tick(view))
    if view.screen then view.screen:leave() end
    if not ok then error(spec.cpus and may_watch(err) or err, 0) end
-   if not view.screen then show(view) end
+   view.screen = nil
+   if not view.left then show(view) end -- the last picture stays where nobody sent it away
 end
 
 -- --- the command ---------------------------------------------------------------------------------
@@ -213,7 +214,6 @@ local function spec_of(args, words)
    if not has_target(args, words) then args.all_cpus = true end
    local spec = options.target(args, words)
    spec.events = options.expect(events.parse(#args.event > 0 and args.event or { "cpu-clock" }))
-   spec.prompt = true
    spec.period = options.number(args.period, "--period", true)
    spec.frequency = options.number(args.frequency, "--frequency")
    if spec.period and spec.frequency then options.fail("-c and -F exclude each other") end

@@ -104,7 +104,7 @@ local function find_named(list, kind, name)
 end
 
 local function hint_for(list, i, kind, name)
-   if kind == "global" then return nearest.hint(name, names.of(_G, true)) end
+   if kind == "global" then return nearest.hint(name, names.of(_G)) end
    local path = path_before(list, i)
    local value = path and names.value(path)
    if value == nil then return "" end

@@ -87,6 +87,13 @@ local function fields_at(site)
    return site.level == 2 and not site.field and keys_of(entry.entries) or {}
 end
 
+local NUMBERS = { num = true, value = true, set = true, id = true, period = true, seconds = true }
+
+-- A number comes next in a call's table.
+local function wants_number(site)
+   return site.call ~= nil and site.after ~= nil and site.after.text == "=" and NUMBERS[site.field] or false
+end
+
 local function in_path(path, sep, last)
    local value = names.value(path)
    if value == nil then return {} end
@@ -123,7 +130,9 @@ local function in_code(word, before)
       return out
    end
    if not word:find("^[%w_]*$") then return {} end
-   local fields = matching(fields_at(site_of(before, false)), word)
+   local site = site_of(before, false)
+   if wants_number(site) then return {} end
+   local fields = matching(fields_at(site), word)
    return #fields > 0 and fields or matching(names.of(_G, true), word)
 end
 
@@ -185,7 +194,7 @@ local arguments = {
 -- The kinds of the values of fields in the tables that calls take.
 local fields = {
    events = "event", event = "event", with = "event", format = "sampling_format", pmu = "pmu", metrics = "group",
-   record = "file", output = "file", stages = "stages", from = "stages", ["until"] = "event", by = "key",
+   record = "file", output = "file", stages = "stages", from = "stages", ["until"] = "event", by = "key", sort = "key",
 }
 
 local same_as = { job = "stat", session = "stat" }

@@ -86,16 +86,32 @@ local function print_results(text, results)
    end
 end
 
+-- Of the program and its library itself, in a traceback or a position: people see their own code only.
+local OWN = "[^\n]*[/.]repl/%l+/[%w_]+%.lua:%d+:"
+local OWN_LIBRARY = "[^\n]*/pfm/[%w_/]+%.lua:%d+:"
+
+local function without_own(trace)
+   return (trace:gsub("\n" .. OWN .. "[^\n]*", ""):gsub("\n" .. OWN_LIBRARY .. "[^\n]*", ""))
+end
+
+-- What the program stumbled over is, most often, an argument.
+local function stumbled(err)
+   local plain = err:match("^" .. OWN .. " (.*)$") or err:match("^" .. OWN_LIBRARY .. " (.*)$")
+   return plain and plain .. " (an argument is not what the call expects: ?NAME shows how it is called)"
+end
+
 -- A text without a position is a mistake of the user, and says all there is to say.
 local function traceback(err)
    if type(err) == "string" then err = err:gsub("^[^\n]-prompt/loop%.lua:%d+: ", "") end -- called from here
    if type(err) ~= "string" or not err:find("^[^\n]-:%d+: ") then return err end
    if err:find(": interrupted$") then return "interrupted" end
+   local own = stumbled(err)
+   if own then return own end
    local trace = debug.traceback(err, 2)
    local cut = trace:find("\n[^\n]*in function 'xpcall'") or #trace + 1
-   trace = trace:sub(1, cut - 1):gsub("\n[^\n]*prompt/loop%.lua:%d+: in function <[^\n]*$", "")
-   trace = trace:gsub("\n[^\n]*%[builtin[^\n]*", ""):gsub("\n[^\n]*in function 'error'", "")
-   trace = trace:gsub("\n[^\n]*stdin:%d+: in [^\n]*$", ""):gsub("\n[^\n]*prompt/dot_commands%.lua:[^\n]*", "")
+   trace = without_own(trace:sub(1, cut - 1)):gsub("\n[^\n]*%[C%]: in function[^\n]*", "")
+   trace = trace:gsub("\n[^\n]*%[builtin[^\n]*", "")
+   trace = trace:gsub("\n[^\n]*stdin:%d+: in [^\n]*$", "")
    local _, frames = trace:gsub("\n", "")
    return frames > 1 and trace or err
 end

@@ -18,6 +18,7 @@ local count = {}
 
 local HINT_SHARE, HINT_NS = 0.03, 2e6 -- CPU time uncounted that is worth a hint
 local FEW = 8                         -- contexts
+local FIRST_NAMES, LAST_NAMES = 0.001, 0.1 -- s between looks at the threads' names
 
 -- --- one measurement -----------------------------------------------------------------------------
 
@@ -108,6 +109,13 @@ function counting:name(tid, pid)
    self.names[tid] = text_file.line(("/proc/%d/task/%d/comm"):format(pid, tid)) or self.names[tid]
 end
 
+-- Threads get their names once they run; returns seconds to the next look.
+function counting:look_at_names()
+   for subject in pairs(self.live) do self:name(subject.tid, subject.pid) end
+   self.name_step = math.min((self.name_step or FIRST_NAMES / 2) * 2, LAST_NAMES)
+   return self.name_step
+end
+
 local function values_of(self, ctx)
    return plan.read(self.plan, ctx)
 end
@@ -135,6 +143,7 @@ end
 
 function counting:ended(subject)
    subject.ctx:stop()
+   if self.target.names then self:name(subject.tid, subject.pid) end
    local values = values_of(self, subject.ctx)
    for i, v in ipairs(values) do self.sums[i] = (self.sums[i] or 0) + v end
    self.live[subject], self.done[subject] = nil, self.target.parts and values or nil
@@ -231,7 +240,7 @@ end
 local function uncounted(self, outcome, values)
    local target = self.target
    if target.threads or target.cpus or target.tids or not outcome.rusage or not self.clock then return nil end
-   if target.from or target["until"] or target.delay then return nil end -- a part was left out on purpose
+   if outcome.partial or target.from or target["until"] or target.delay then return nil end -- a part was left out
    local own = outcome.own_ns or value_of(self, self.clock, values)
    local all = (seconds(outcome.rusage.utime) + seconds(outcome.rusage.stime)) * 1e9
    if not own or all <= 0 then return nil end
@@ -270,17 +279,18 @@ local function reporter(self, list, report)
    end
 end
 
--- Two clocks: intervals that are reported, looks at event sets.
+-- Three clocks: intervals that are reported, looks at event sets and at names.
 local function ticker(self, spec)
-   local next_report, next_look = spec.interval or math.huge, 0
-   if not self.tell and #self.plan.sets == 1 then return nil end
+   local next_report, next_look, next_names = spec.interval or math.huge, 0, spec.names and 0 or math.huge
+   if not self.tell and #self.plan.sets == 1 and not spec.names then return nil end
    return function(time)
+      if time >= next_names then next_names = time + self:look_at_names() end
       if time >= next_look then next_look = time + self:look() end
       if time >= next_report then
          self.tell(time)
          next_report = math.max(next_report + spec.interval, time)
       end
-      return math.max(math.min(next_look, next_report) - time, 1e-6)
+      return math.max(math.min(next_look, next_report, next_names) - time, 1e-6)
    end
 end
 

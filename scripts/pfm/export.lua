@@ -3,6 +3,7 @@
 -- @module pfm.export
 
 local nearest = require "pfm.util.nearest"
+local output = require "pfm.util.output"
 local shell = require "pfm.util.shell"
 
 local export = {}
@@ -40,12 +41,8 @@ local function destination(writer, path)
    if writer.program then shell.need(writer.program) end
    if writer.consumer then return shell.writer(writer.consumer(shell.quote(path))) end
    if writer.filter then return shell.writer(writer.filter .. (path and " >" .. shell.quote(path) or "")) end
-   if not path then return io.stdout, function() end end
-   local file = open(path)
-   return file, function()
-      local ok, err = file:close()
-      if not ok then error(("cannot write %s: %s"):format(path, err), 0) end
-   end
+   local file = output.checked(path and open(path) or io.stdout, path or "the output")
+   return file, function() file:close() end
 end
 
 --- Writes a recording in a format.
@@ -72,8 +69,8 @@ function export.write(self, name, path, opts)
    local out, finish = destination(writer, path)
    local ok, err = pcall(writer.write, self, out, opts or {})
    local done, why = pcall(finish)
+   if not done then error(why, 0) end -- the program that took it knows best
    if not ok then error(err, 0) end
-   if not done then error(why, 0) end
 end
 
 --- The format that a file's name ends in, the longest that fits.

@@ -11,9 +11,11 @@ local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local host = require "pfm.measure.host"
 local render = require "pfm.render"
+local text_file = require "pfm.util.text_file"
 
 local measure = {}
 
+local TICK = 100     -- of /proc's CPU times, Hz
 local STEP = 0.01    -- s between looks at a child where the kernel has no descriptor for it
 local PATIENCE = 2   -- s that an interrupted command gets to end by itself
 
@@ -75,8 +77,26 @@ function measure.load(ctx, subject)
    return host.now().load_cpu(ctx, subject.cpu)
 end
 
+-- What a process and the children that it waited for have used, in s.
+local function cpu_times(pid)
+   local fields = {}
+   local rest = (text_file.all(("/proc/%d/stat"):format(pid)) or ""):match(".*%) (.*)") or ""
+   for field in rest:gmatch("%S+") do fields[#fields + 1] = tonumber(field) or 0 end
+   if not fields[15] then return nil end
+   return { utime = (fields[12] + fields[14]) / TICK, stime = (fields[13] + fields[15]) / TICK }
+end
+
+local function minus(times, before)
+   if not times or not before then return times end
+   local out = {}
+   for k, v in pairs(times) do out[k] = v end
+   for k, v in pairs(before) do out[k] = math.max(times[k] - v, 0) end
+   return out
+end
+
 -- The delay is over.
 local function begin_counting(self)
+   self.used_before = self.child and not self.status and cpu_times(self.child.pid) or nil
    for _, subject in pairs(self.by_ctx) do
       subject.held = nil
       subject.ctx:start() -- fails where the thread has ended, which its END message tells
@@ -227,7 +247,9 @@ end
 local function spawn(self)
    local target = self.target
    if not target.command then return end
-   local child, err = proc.spawn(target.command, target.spawn)
+   local how = { bound = not target.outlive }
+   for k, v in pairs(target.spawn or {}) do how[k] = v end
+   local child, err = proc.spawn(target.command, how)
    if not child then error(err, 0) end
    self.child = child
    self.clock = target.tids ~= nil or target.cpus ~= nil
@@ -276,11 +298,21 @@ local function reap(self)
    self.child:close()
 end
 
---- Raises an error where a target cannot be measured: a simulated computer runs no commands.
+--- Raises an error where a target cannot be measured: it says nothing, or a simulated computer runs no commands.
 -- @tparam table target
 -- @usage
 -- measure.check { command = { "true" } }
 function measure.check(target)
+   for _, field in ipairs { "command", "tids", "cpus" } do
+      local list = target[field]
+      if list ~= nil and (type(list) ~= "table" or #list == 0) then
+         error(("%s: expected a list that is not empty, got %s"):format(field,
+            type(list) == "table" and "an empty one" or "a " .. type(list)), 0)
+      end
+   end
+   if not (target.command or target.tids or target.cpus or target.call or target.seconds) then
+      error("nothing to measure: expected command, tids, cpus or call", 0)
+   end
    local sim = host.now().sim
    if not sim then return end
    if target.command then
@@ -307,6 +339,9 @@ local function begin(self)
 end
 
 local function complete(self)
+   if self.child and self.gone and not self.status then
+      self.partial, self.used = true, cpu_times(self.child.pid)
+   end
    self.elapsed = math.max(self.world.clock() - self.started, 0)
    end_all(self)
 end
@@ -324,8 +359,9 @@ end
 local function result(self)
    local status = self.status or {}
    return {
-      status = status.status, signal = status.signal, rusage = status.rusage,
-      elapsed = self.elapsed, interrupted = self.interrupted or false, followed = self.followed,
+      status = status.status, signal = status.signal, partial = self.partial or false,
+      signal_name = status.signal_name, elapsed = self.elapsed, interrupted = self.interrupted or false,
+      rusage = minus(self.partial and self.used or status.rusage, self.used_before), followed = self.followed,
       unmeasured = self.unmeasured, why = self.why, own_ns = self.own_ns, results = self.results,
       late = self.waits_until ~= nil, enough = self.enough or false,
    }
@@ -343,13 +379,15 @@ end
 -- @tparam[opt] {int,...} target.cpus these CPUs, whoever runs there
 -- @func[opt] target.call measured: this thread, or `tids` or `cpus`, while the function runs
 -- @bool[opt] target.threads new threads and children, too; of `tids`: all threads of the process
+-- @bool[opt] target.outlive the command goes on if this program is killed; else it gets SIGTERM
 -- @number[opt] target.delay seconds before the measurement starts
 -- @number[opt] target.seconds how long it lasts at most
 -- @tparam table on `attach(subject)` returns a loaded and started context, or nil and a message;
 -- `ended(subject)`: its context ends, read it now; optional `begin(child)`, `message(subject, msg)`,
 -- which ends it all by "enough", `tick(seconds since the start)` returns seconds to the next,
 -- `born(tid, pid, parent)`, `exec(tid, pid)` (it is held meanwhile)
--- @treturn table `status`, `signal`, `rusage` of the command; `elapsed` (s), `interrupted`, `followed` (threads
+-- @treturn table `status`, `signal`, `rusage` of the command, of the time in which it was measured; `partial`: it was
+-- not measured to its end; `elapsed` (s), `interrupted`, `followed` (threads
 -- that came), `unmeasured` (of them, without a context) and `why`; `own_ns`, how long the command's first thread
 -- ran; `results`, what the called function returned; `late`: it was over before the delay was
 -- @usage

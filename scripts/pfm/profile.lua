@@ -29,7 +29,7 @@ end
 
 local BUFFER = 512 * 1024       -- bytes
 local BUFFER_MANY = 128 * 1024  -- with a context per thread or CPU
-local FLUSH = 0.5              -- s between visits to buffers that are not full
+local FLUSH = 0.25             -- s between visits to buffers that are not full: what a crash may cost, with LAST_LOOK
 local HEADER, SAMPLE, VALUE = stored.head_size, stored.entry_size, 8 -- bytes, of the default format
 local FIRST_LOOK, LAST_LOOK = 0.001, 0.1 -- s between looks at the mappings: dense at first
 local SHORTEST = 10000          -- events, a first period that every machine takes
@@ -228,7 +228,7 @@ local function drain_all(self, elapsed)
    if elapsed - self.drained < FLUSH then return end
    self.drained = elapsed
    for subject in pairs(self.live) do
-      if self.spec.prompt then set_info(subject.ctx) end -- a call brings in what waits in the kernel's buffer
+      set_info(subject.ctx) -- a call brings in what waits in the kernel's buffer
       drain(self, subject)
    end
 end
@@ -381,7 +381,6 @@ end
 -- `randomize.resolve`
 -- @string[opt] spec.with events recorded with each sample
 -- @int[opt] spec.buffer bytes of the sampling buffer
--- @bool[opt] spec.prompt hand samples on within half a second, however few
 -- @treturn table with `events`, `periods`, `with`, `fixed` (every sample stands for one period), for a
 -- recording's head
 -- @usage
@@ -442,7 +441,9 @@ end
 -- CPU time of the command that was spent in threads or children which were not sampled, as a share, or nil.
 local function unsampled(self, outcome)
    local spec = self.spec
-   if spec.threads or spec.tids or spec.cpus or not outcome.rusage or self.ran == 0 then return nil end
+   if outcome.partial or spec.threads or spec.tids or spec.cpus or not outcome.rusage or self.ran == 0 then
+      return nil
+   end
    local all = (outcome.rusage.utime + outcome.rusage.stime) * 1e9
    local share = all > 0 and (all - self.ran) / all or 0
    return share > 0.05 and share * all > 5e6 and share or nil

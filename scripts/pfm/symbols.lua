@@ -9,6 +9,8 @@ local text_file = require "pfm.util.text_file"
 
 local symbols = {}
 
+local MADE = { cold = true, constprop = true, isra = true, llvm = true, lto_priv = true, part = true }
+
 -- --- mappings ------------------------------------------------------------------------------------
 
 --- Reads the executable mappings out of the text of /proc/PID/maps.
@@ -233,6 +235,16 @@ function symbols.line(where)
       where.file, where.line = file or false, line
    end
    if where.file then return where.file, where.line end
+end
+
+--- The name that a function has in its source: without what the compiler adds to copies and parts of it.
+-- @string name
+-- @treturn string
+-- @usage assert(symbols.source_name "chase.constprop.0" == "chase")
+function symbols.source_name(name)
+   local at = name:match("()%.(%l[%l_]*)")
+   while at and not MADE[name:match("^%.(%l[%l_]*)", at)] do at = name:match("()%.%l[%l_]*", at + 1) end
+   return at and name:sub(1, at - 1) or name
 end
 
 --- The functions at a resolved address: the innermost inlined one first, last the one whose code it is.

@@ -155,7 +155,9 @@ local function passes(self, tests, s, where)
    for _, test in ipairs(tests) do
       local key = keys[test.name]
       local value = (test.name == "tid" or test.name == "pid") and s[test.name] or key.get(where, s, self)
-      if not test.values[tostring(value)] then return false end
+      local text = tostring(value)
+      local short = test.name == "symbol" and symbols.source_name(text) or text
+      if not test.values[text] and not test.values[short] then return false end
    end
    return true
 end

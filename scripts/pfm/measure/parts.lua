@@ -16,10 +16,15 @@ local function new_group(name, order, result)
    return group
 end
 
+local function number_of(value)
+   return type(value) == "number" and value or value:tonumber()
+end
+
 -- The part's values are those of the events that could be counted, in their order.
 local function add_part(group, part, result)
    group.subjects = group.subjects + 1
    for k, event in ipairs(result.counted) do
+      if event.base == "task-clock" then group.ran = (group.ran or 0) + number_of(part.values[k]) end
       for i, row in ipairs(result.events) do
          if row.event == event.name then
             local its = group.events[i]
@@ -33,7 +38,8 @@ end
 -- @tparam table result of `count.run`, or what it gives `on_interval`
 -- @tparam function key of a part; returns the name of its group, and by what groups are sorted
 -- @tparam[opt] function on_part called with a group and a part of it
--- @treturn {table,...} `name`, `subjects` (how many parts), `events` as those of the result
+-- @treturn {table,...} `name`, `subjects` (how many parts), `ran` (ns of CPU time), `events` as those
+-- of the result
 -- @usage
 -- local result = count.run { command = { "sh", "-c", "true & wait" }, threads = true, events = "page-faults" }
 -- print(#parts.group(result, function(part) return part.pid, part.pid end))

@@ -6,6 +6,7 @@ local shell = require "pfm.util.shell"
 
 local gnuplot = {}
 
+local TAIL = 16 -- bytes, in which a picture says that it ends
 local ROW = 22 -- px, of a bar or a row of a heat map
 
 local function quoted(s)
@@ -95,6 +96,17 @@ function gnuplot.commands(figure, path, options)
    return table.concat(out, "\n") .. "\n"
 end
 
+-- gnuplot does not say that a disk was full.
+local function check_whole(path)
+   local file = assert(io.open(path, "rb"))
+   file:seek("end", -math.min(TAIL, file:seek "end"))
+   local tail = file:read(TAIL) or ""
+   file:close()
+   if not tail:find("</svg>", 1, true) and not tail:find("IEND", 1, true) then
+      error(("cannot write %s: the picture is not whole; is the disk full?"):format(path), 0)
+   end
+end
+
 --- Draws a figure into a file.
 -- @tparam table figure
 -- @string path
@@ -108,6 +120,7 @@ function gnuplot.draw(figure, path, options)
    local pipe, finish = shell.writer("gnuplot -")
    pipe:write(commands)
    finish()
+   check_whole(path)
 end
 
 return gnuplot

@@ -6,39 +6,89 @@ local chunks = require "lpfm.chunks"
 local layout = require "pfm.recording.layout"
 local render = require "pfm.render"
 
-local writer = {}
+local writer = { sound = 0 } -- bytes that are in the file
 writer.__index = writer
+
+local MAGIC = chunks.head("HEAD", ""):sub(1, 8)
+local PART = 65536 -- bytes, of a copy
+
+-- What is in the file, if anything: "recording", "other".
+local function content_of(path)
+   local file = io.open(path, "rb")
+   if not file then return nil end
+   local start = file:read(#MAGIC)
+   file:close()
+   return start == MAGIC and "recording" or "other"
+end
 
 --- See `pfm.recording.create`.
 function writer.create(path, head, later)
-   local before = io.open(path, "rb")
-   if before then before:close() end
+   local before = content_of(path)
    local file, err = io.open(path, later and "ab" or "wb")
    if not file then return nil, "cannot write " .. err end
-   local w = setmetatable({ file = file, path = path, bytes = 0, samples = 0, new = not before,
+   local w = setmetatable({ file = file, path = path, bytes = 0, samples = 0, before = before,
       kept = later and {} or nil }, writer)
    head.version, head.byte_order = layout.VERSION, chunks.byte_order
    w:chunk("HEAD", render.json(head))
    return w
 end
 
-local function put(self, ...)
-   local ok, err = self.file:write(...)
-   if ok then ok, err = self.file:flush() end
-   if not ok then error(("cannot write %s: %s"):format(self.path, err), 0) end
+-- --- a disk that is full -------------------------------------------------------------------------
+
+local function copy(from, to, bytes)
+   local file = bytes > 0 and io.open(from, "rb")
+   while file and bytes > 0 do
+      local part = file:read(math.min(bytes, PART))
+      if not part or not to:write(part) then break end
+      bytes = bytes - #part
+   end
+   if file then file:close() end
+   return bytes == 0
 end
 
---- Writes what was kept so far, in the place of what was in the file.
+-- What was recorded so far, and what comes, goes into a file elsewhere. What is left of the first one is removed
+-- unless it was there before.
+local function move(self, why)
+   if self.moved then error(("cannot write %s: %s"):format(self.path, why), 0) end
+   local from, path = self.path, os.tmpname()
+   local file = io.open(path, "wb")
+   if not file or not copy(from, file, self.sound) then
+      error(("cannot write %s: %s, and there is no room in %s"):format(from, why, path), 0)
+   end
+   self.file:close()
+   if self.before ~= "other" then os.remove(from) end
+   self.file, self.path, self.moved = file, path, { from = from, why = why }
+end
+
+local function try(self, ...)
+   local ok, err = self.file:write(...)
+   if ok then ok, err = self.file:flush() end
+   return ok, err
+end
+
+local function put(self, ...)
+   local ok, err = try(self, ...)
+   if not ok then
+      move(self, err)
+      ok, err = try(self, ...)
+      if not ok then move(self, err) end
+   end
+   for i = 1, select("#", ...) do self.sound = self.sound + #select(i, ...) end
+end
+
+--- Writes what was kept so far, in the place of what was in the file; a recording is kept as FILE.old.
 -- @usage local w = assert(recording.create("new.data", { events = { { name = "cpu-clock", pmd = 65 } } }, true))
 -- w:begin()
 -- w:close {}
 function writer:begin()
+   self.file:close()
+   if self.before == "recording" then os.rename(self.path, self.path .. ".old") end
    local file, err = io.open(self.path, "wb")
    if not file then error("cannot write " .. err, 0) end
-   self.file:close()
    self.file = file
-   put(self, table.concat(self.kept))
+   local kept = table.concat(self.kept)
    self.kept = nil
+   put(self, kept)
 end
 
 --- Appends a chunk, at once, or keeps it until `begin`.
@@ -92,7 +142,7 @@ end
 -- w:discard()
 function writer:discard()
    self.file:close()
-   if self.new and self.samples == 0 then os.remove(self.path) end
+   if not self.before and self.samples == 0 then os.remove(self.path) end
 end
 
 return writer

@@ -44,7 +44,7 @@ end
 -- @treturn function to be called at the end; raises what the command said
 function shell.writer(command)
    local said = os.tmpname()
-   local pipe = io.popen(("{ %s; } 2>%s"):format(command, said), "w")
+   local pipe = io.popen(("{ %s; } 2>%s; cat >/dev/null"):format(command, said), "w") -- cat: no SIGPIPE if it fails
    return pipe, function()
       pipe:close()
       check(command:match("^%S+"), said)

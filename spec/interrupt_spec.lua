@@ -1,0 +1,82 @@
+-- SPDX-License-Identifier: MIT
+-- The prompt cannot be lost: whatever runs, Ctrl-C gives it back, or ends the program with all in order.
+
+local c = require "support.c"
+local files = require "support.files"
+local terminal = require "support.terminal"
+
+local build = os.getenv("LPFM_BUILD") or "build"
+local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local state, t
+
+-- A search that takes longer than anyone waits, in C.
+local STUCK = '("a"):rep(40):find(("a*"):rep(30).."c")'
+
+before_each(function()
+   state = os.tmpname()
+   os.remove(state)
+   assert.equal(0, select(2, c.sh("mkdir -p " .. state)))
+   local run = ("trap : INT; %s; echo status $?; stty -a | tr ';' '\\n'; exec cat"):format(program)
+   t = terminal.start(("exec env TERM=screen XDG_STATE_HOME=%s XDG_CONFIG_HOME=%s sh -c %s"):format(state, state,
+      terminal.quote(run)))
+end)
+
+after_each(function()
+   t:stop()
+   c.sh("rm -rf " .. state)
+end)
+
+describe("a search in C that hears nothing", function()
+   local function check_order()
+      t:wait_for("the prompt ends")
+      t:wait_for("status 130")
+      local screen = t:wait_match("(speed.*)")
+      t:wait_match("[^%-]icanon")
+      t:wait_match("[^%-]echo ")
+      assert.falsy(screen:find("-icanon", 1, true), screen)
+      local history = files.read(state .. "/lpfm_history")
+      assert.truthy(history:find("first = 1", 1, true), history)
+      assert.truthy(history:find(STUCK, 1, true), history)
+   end
+
+   it("ends with the program at the second Ctrl-C", function()
+      t:enter("first = 1")
+      t:wait_match("first = 1\n+lpfm>")
+      t:enter("print 'be' print 'gun'; " .. STUCK)
+      t:wait_for("\ngun")
+      t:press("C-c")
+      t:wait_for("gun\n^C")
+      t:press("C-c")
+      check_order()
+   end)
+
+   it("ends with the program at the third, however late", function()
+      t:enter("first = 1")
+      t:wait_match("first = 1\n+lpfm>")
+      t:enter("print 'be' print 'gun'; " .. STUCK)
+      t:wait_for("\ngun")
+      t:press("C-c")
+      c.sh("sleep 2.1") -- what is tested is that time passes
+      t:press("C-c")
+      c.sh("sleep 2.1")
+      t:press("C-c")
+      check_order()
+   end)
+end)
+
+describe("a loop that catches every error", function()
+   it("gives the prompt back at the second Ctrl-C", function()
+      t:enter("print 'be' print 'gun' while true do pcall(function() while true do end end) end")
+      t:wait_for("\ngun")
+      t:press("C-c")
+      t:wait_for("gun\n^C")
+      t:press("C-c")
+      t:wait_match("interrupted\n+lpfm>")
+      t:enter("6 * 7")
+      t:wait_for("\n42\n")
+      t:enter("while true do end")
+      t:press("C-c")
+      t:enter("6 * 8")
+      t:wait_for("\n48\n")
+   end)
+end)
