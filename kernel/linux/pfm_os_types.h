@@ -5,6 +5,7 @@
 
 #include <linux/compiler.h>
 #include <linux/errno.h>
+#include <linux/build_bug.h>	/* before 6.2 nospec.h needs it, and does not say so */
 #include <linux/nospec.h>
 #include <linux/string.h>
 #include <linux/types.h>
