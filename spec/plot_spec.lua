@@ -229,7 +229,7 @@ describe("lpfm plot", function()
 
    it("names the culprit of every mistake", function()
       local cases = {
-         { "-s colour " .. data, 2, "unknown key 'colour'" }, { "/no/such", 1, "/no/such" },
+         { "-s colour " .. data, 2, "unknown key 'colour'" }, { "/no/such", 2, "/no/such" },
          { data .. " more", 2, "unexpected argument 'more'" }, { "--top x " .. data, 2, "--top: 'x'" },
          { "-o x.gif " .. data, 1, "x.gif: figures are drawn as .svg or .png" },
          { "-e cycles " .. data, 2, "'cycles' was not recorded" },

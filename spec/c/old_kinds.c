@@ -337,8 +337,12 @@ static void blocking(void)
 		die("write");
 	while (message(fd) == PFM_MSG_OVFL) {
 		n++;
-		if (pfm_restart(fd))
+		/* on perf it may run to its end while it is being stopped: the message says so */
+		if (!pfm_restart(fd))
+			continue;
+		if (message(fd) != PFM_MSG_END)
 			die("pfm_restart");
+		break;
 	}
 	printf("blocked %d\n", n);
 	waitpid(pid, NULL, 0);
