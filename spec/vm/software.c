@@ -317,7 +317,8 @@ static void profile_by_the_clock(void)
 	const volatile pfm_dfl_smpl_hdr_t *hdr;
 	pfarg_ctx_t ctx = { 0 };
 	double in_hot = 0, in_cold = 0, slack;
-	const int rounds = 3000, wanted = exact() ? 0 : 400;	/* a shared host is slow */
+	const uint64_t wanted = exact() ? 0 : 400;	/* a shared host is slow */
+	const int rounds = 3000;
 	int fd;
 
 	MUST(fd = pfm_create_context(&ctx, "default", &arg, sizeof(arg)));
