@@ -69,7 +69,6 @@ help:
 	@echo 'make dkms            the same by DKMS, for each kernel that comes'
 	@echo 'make vm              a prompt in an emulated arm64 machine that runs perfmon.ko'
 	@echo 'make check-vm        the tests of perfmon.ko there; MORE=1: those that make check leaves out'
-	@echo 'make check-debug     perfmon.ko on kernels that check every access; FULL=1: in all configurations'
 	@echo 'make check-debug     perfmon.ko on kernels that check: memory, locks, leaks, injected faults (FULL=1: races, real time)'
 	@echo 'make clean           remove build/'
 	@echo
