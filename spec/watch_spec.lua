@@ -169,6 +169,11 @@ watch(c, {step=0.001, count=2})
       assert.truthy(out:find("  samples ", 1, true), out)
    end)
 
+   it("shows counters that PMCs alone brought into use, as those of the README's first context", function()
+      local out = piped(simulated:gsub(" and c:write_pmds[^\n]*", "") .. "watch(c, {step=0.001, count=1})\n")
+      assert.truthy(out:find("0.001000 s  l2_misses:u", 1, true), out)
+   end)
+
    it("says what it wants", function()
       local function failure(call) return (piped(simulated .. call .. "\n")) end
       assert.truthy(failure("watch(5)"):find("expected a context, a list of contexts or a job, got a number", 1, true))

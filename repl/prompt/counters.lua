@@ -66,13 +66,37 @@ local function known(ctx)
    return p
 end
 
+local function is_counter(reg)
+   for _, kind in ipairs(reg.kind) do
+      if kind == "C64" then return true end
+   end
+   return false
+end
+
+-- The counters that PMCs brought into use, although nothing was written to them: of the same set, in order.
+local function with_controlled(programming)
+   local out, seen = {}, {}
+   for i, pmd in ipairs(programming.pmds) do
+      out[i], seen[(pmd.set or 0) .. " " .. pmd.num] = pmd, true
+   end
+   for _, pmc in ipairs(programming.pmcs) do
+      for _, reg in ipairs(lpfm.pmds()) do
+         local key = (pmc.set or 0) .. " " .. reg.num
+         if is_counter(reg) and (reg.ctrl or reg.num) == pmc.num and not seen[key] then
+            out[#out + 1], seen[key] = { num = reg.num, set = pmc.set }, true
+         end
+      end
+   end
+   return out
+end
+
 --- The counters that a context was programmed with.
 -- @param ctx
 -- @tparam[opt] table nums PMDs of set 0 instead of those
 -- @treturn table of `{num=, set=, name=, unit= ("ns" or nil), period= (of a counter that is reset), kind=}`
 function counters.of(ctx, nums)
    local programming = nums and (journal.programming(ctx) or { pmcs = {}, pmds = {} }) or known(ctx)
-   local pmds = programming.pmds
+   local pmds = not nums and with_controlled(programming) or nil
    if nums then
       pmds = {}
       for i, num in ipairs(nums) do pmds[i] = { num = num } end
