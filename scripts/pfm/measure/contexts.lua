@@ -178,9 +178,12 @@ function contexts.start(subject, spec)
    local ok
    ok, err, errno = program(ctx, spec)
    if ok then ok, err, errno = measure.load(ctx, subject) end
+   local loaded = ok
    if ok and not subject.held then ok, err, errno = ctx:start() end
    if ok then return ctx end
    ctx:close()
+   -- no longer loaded: the thread has ended meanwhile
+   if loaded and errno == lpfm.errno.EINVAL then errno = lpfm.errno.ESRCH end
    return nil, err, errno
 end
 
