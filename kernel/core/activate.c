@@ -4,19 +4,26 @@
  */
 #include "core.h"
 
-/* 3.7.7: the switch that a mask, or a stop during it, deferred (3.1.6); then what is active counts. */
-static int go_on(struct pfm_context *ctx)
+/* 3.7.7: the switch that a mask, or a stop during it, deferred (3.1.6); or the set that could not be installed. */
+static int change_sets(struct pfm_context *ctx)
 {
-	int ret = 0;
+	int ret;
 
 	if (ctx->switch_due) {
 		ctx->switch_due = false;
-		ret = pfm_switch(ctx, PFM_RESET_LONG);
-	} else if (ctx->absent) {
-		ret = pfm_enter_set(ctx, ctx->active, PFM_RESET_LONG);
-		if (ret)
-			pfm_set_state(ctx, PFM_CTX_MASKED);
+		return pfm_switch(ctx, PFM_RESET_LONG);
 	}
+	ret = pfm_enter_set(ctx, ctx->active, PFM_RESET_LONG);
+	if (ret)
+		pfm_set_state(ctx, PFM_CTX_MASKED);
+	return ret;
+}
+
+/* What is active then, counts. */
+static inline int go_on(struct pfm_context *ctx)
+{
+	int ret = ctx->switch_due || ctx->absent ? change_sets(ctx) : 0;
+
 	if (pfm_counting(ctx))
 		pfm_run(ctx);
 	return ret;
@@ -27,6 +34,7 @@ static int start(struct pfm_context *ctx, void *arg)
 	struct pfm_set *set = arg;
 	int ret = 0;
 
+	pfm_see_blind(ctx);
 	if (pfm_counting(ctx)) {
 		pfm_hold(ctx);
 		pfm_ops(ctx)->collect(ctx, ctx->active);
@@ -51,6 +59,17 @@ static int must_be_loaded(struct pfm_context *ctx)
 	return pfm_loaded(ctx) ? 0 : pfm_refuse(-EINVAL, "the context is not loaded");
 }
 
+static int start_all(struct pfm_context *ctx, struct pfm_set *set)
+{
+	int ret = pfm_ops(ctx)->access(ctx, start, set);
+
+	if (ret || !pfm_inherits(ctx))
+		return ret;
+	ctx->cradle = NULL;
+	pfm_tell_heirs(ctx, start, set);
+	return 0;
+}
+
 int pfm_do_start(struct pfm_context *ctx, const pfarg_start_t *req)
 {
 	struct pfm_set *set = NULL;
@@ -66,7 +85,7 @@ int pfm_do_start(struct pfm_context *ctx, const pfarg_start_t *req)
 		if (!set)
 			return pfm_refuse(-EINVAL, "set %u does not exist", req->start_set);
 	}
-	return pfm_ops(ctx)->access(ctx, start, set);
+	return start_all(ctx, set);
 }
 
 /*
@@ -86,6 +105,7 @@ void pfm_user_start(struct pfm_context *ctx)
 static int stop(struct pfm_context *ctx, void *arg)
 {
 	(void)arg;
+	pfm_see_blind(ctx);
 	if (pfm_counting(ctx)) {
 		pfm_hold(ctx);
 		pfm_ops(ctx)->collect(ctx, ctx->active);
@@ -104,7 +124,11 @@ int pfm_do_stop(struct pfm_context *ctx)
 {
 	int ret = must_be_loaded(ctx);
 
-	return ret ? ret : pfm_ops(ctx)->access(ctx, stop, NULL);
+	if (!ret)
+		ret = pfm_ops(ctx)->access(ctx, stop, NULL);
+	if (!ret && pfm_inherits(ctx))
+		pfm_tell_heirs(ctx, stop, NULL);
+	return ret;
 }
 
 static bool has_restart(const struct pfm_buffer_fmt *fmt)
@@ -161,6 +185,7 @@ static int restart(struct pfm_context *ctx, void *arg)
 	int ret;
 
 	(void)arg;
+	pfm_see_blind(ctx);
 	if (!was_masked && !has_restart(ctx->fmt) && !ctx->blocked)
 		return pfm_refuse(-EBUSY, "monitoring is not masked: nothing to restart");
 	ret = ask_format(ctx, &ctrl);

@@ -56,6 +56,8 @@ static void forget_overflows(struct pfm_context *ctx)
 		memset(set->ovfl_pmds, 0, sizeof(set->ovfl_pmds));
 	}
 	ctx->switch_due = ctx->blocked = ctx->started = false;
+	ctx->outlived = false;
+	ctx->cradle = NULL;
 }
 
 static int first_install(struct pfm_context *ctx, void *arg)
@@ -96,7 +98,7 @@ int pfm_do_load(struct pfm_context *ctx, const pfarg_load_t *req)
 	ret = settle(ctx, pfm_set_find(ctx, req->load_set));
 	if (ret) {
 		pfm_ops(ctx)->detach(ctx);
-		ctx->self = false;
+		ctx->self = ctx->preempted = false;
 	} else {
 		pfm_ops(ctx)->flush(ctx);	/* 3.3.5; a refused load changes nothing */
 	}
@@ -107,6 +109,7 @@ int pfm_do_load(struct pfm_context *ctx, const pfarg_load_t *req)
 static int stop_for_good(struct pfm_context *ctx, void *arg)
 {
 	(void)arg;
+	pfm_see_blind(ctx);
 	if (pfm_counting(ctx)) {
 		pfm_hold(ctx);
 		pfm_ops(ctx)->collect(ctx, ctx->active);
@@ -117,12 +120,15 @@ static int stop_for_good(struct pfm_context *ctx, void *arg)
 
 static void let_go(struct pfm_context *ctx)
 {
+	while (ctx->heirs)
+		pfm_heir_end(ctx->heirs);
 	if (ctx->blocked)
 		pfm_ops(ctx)->unblock(ctx);
-	ctx->blocked = ctx->switch_due = false;
+	ctx->blocked = ctx->switch_due = ctx->preempted = false;
 	pfm_ops(ctx)->detach(ctx);
 	pfm_set_state(ctx, PFM_CTX_UNLOADED);
 	ctx->self = false;
+	pfm_view_update(ctx, ctx->active);
 	pfm_session_end(ctx);
 }
 
@@ -157,14 +163,53 @@ int pfm_do_unload(struct pfm_context *ctx)
 }
 
 /* 3.3.6: when END can be read, the state is saved and the context detached. */
+static void end(struct pfm_context *ctx)
+{
+	pfm_unload(ctx);
+	if (ctx->tell_end)
+		pfm_post_end(ctx);
+}
+
+/* Living ones, and those that have not drawn a breath yet. */
+static bool has_children(struct pfm_context *root)
+{
+	const struct pfm_machine_ops *ops = pfm_ops(root);
+
+	return root->heirs || (ops->expects && ops->expects(root));
+}
+
+/* The last of a family ends the monitoring. */
+static void end_with_the_last(struct pfm_context *root)
+{
+	if (root->outlived && !has_children(root))
+		end(root);
+}
+
+void pfm_birth_over(struct pfm_context *root)
+{
+	if (pfm_loaded(root))
+		end_with_the_last(root);
+}
+
+static void heir_exit(struct pfm_context *heir)
+{
+	struct pfm_context *root = heir->root;
+
+	pfm_heir_end(heir);
+	end_with_the_last(root);
+}
+
 void pfm_target_exit(struct pfm_context *ctx)
 {
-	bool tell;
-
-	if (!pfm_loaded(ctx))
+	if (!pfm_loaded(ctx) || ctx->outlived)
 		return;
-	tell = !(ctx->flags & PFM_FL_SYSTEM_WIDE) && !ctx->self && !pfm_ops(ctx)->has_fd(ctx);
-	pfm_unload(ctx);
-	if (tell)
-		pfm_post_end(ctx);
+	if (ctx->root) {
+		heir_exit(ctx);
+		return;
+	}
+	ctx->tell_end = !(ctx->flags & PFM_FL_SYSTEM_WIDE) && !ctx->self && !pfm_ops(ctx)->has_fd(ctx);
+	if (has_children(ctx))
+		ctx->outlived = true;
+	else
+		end(ctx);
 }

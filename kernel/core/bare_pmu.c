@@ -114,6 +114,32 @@ void pfm_bare_interrupt(struct pfm_context *ctx, const uint64_t *wrapped, const 
 		pfm_overflow(ctx, ovfl, where);
 }
 
+/* --- preemption: 6.5 ------------------------------------------------------------------------ */
+
+void pfm_preempt(struct pfm_context *ctx)
+{
+	if (pfm_counting(ctx)) {
+		pfm_hold(ctx);
+		pfm_ops(ctx)->collect(ctx, ctx->active);
+	}
+	ctx->preempted = true;
+	ctx->lost_at = ctx->blind_since = pfm_ops(ctx)->now(ctx->machine);
+	ctx->blind = 0;
+}
+
+/* What was written to the active set meanwhile, or made it another one, comes with install(). */
+void pfm_regain(struct pfm_context *ctx, uint32_t tid)
+{
+	pfm_see_blind(ctx);
+	ctx->preempted = false;
+	pfm_ops(ctx)->install(ctx, ctx->active);
+	pfm_post_preempted(ctx, tid);
+	if (pfm_counting(ctx))
+		pfm_run(ctx);
+}
+
+/* --- context switches ----------------------------------------------------------------------- */
+
 void pfm_ctxsw_out(struct pfm_context *ctx)
 {
 	if (!pfm_counting(ctx))
@@ -124,7 +150,15 @@ void pfm_ctxsw_out(struct pfm_context *ctx)
 
 void pfm_ctxsw_in(struct pfm_context *ctx)
 {
-	pfm_ops(ctx)->install(ctx, ctx->active);
-	if (pfm_counting(ctx))
+	if (ctx->absent)
+		return;		/* who restarts tries again */
+	ctx->absent = pfm_ops(ctx)->install(ctx, ctx->active);
+	if (!pfm_counting(ctx))
+		return;
+	if (ctx->absent) {
+		pfm_mask(ctx);
+		pfm_tell_held(ctx, ctx->active);
+	} else {
 		pfm_ops(ctx)->resume(ctx);
+	}
 }

@@ -25,9 +25,10 @@ enum pfm_state {
 /* A PMD of a set: its value and how it is reset and sampled. */
 struct pfm_pmd {
 	uint16_t	num;
-	uint16_t	is_counter:1;
-	uint16_t	reset_now:1;		/* while an overflow is judged: a short reset is asked for */
-	uint16_t	samples:1;		/* smpl_pmds is not empty */
+	uint8_t		is_counter:1;
+	uint8_t		reset_now:1;		/* while an overflow is judged: a short reset is asked for */
+	uint8_t		samples:1;		/* smpl_pmds is not empty */
+	bool		passed;			/* 2^64 as its set was held: told when that counts again */
 	uint32_t	flags;			/* PFM_REGFL_* */
 	const struct pfm_reg	*reg;
 	uint64_t	value;			/* 64-bit, as far as collected */
@@ -42,6 +43,8 @@ struct pfm_pmd {
 	uint64_t	random_mask;
 	uint32_t	random_seed;		/* as programmed */
 	uint32_t	random_state;		/* of Carta's generator */
+	uint64_t	children;		/* PFM_FL_INHERIT: of heirs that ended, since the value was written */
+	uint64_t	living;			/* of the others; inherit.c */
 	uint64_t	os;			/* the machine's own */
 };
 
@@ -53,6 +56,12 @@ struct pfm_pmc {
 
 #define PFM_FIRST_REGS	4
 
+/* PFM_FL_INHERIT: the part of heirs in a set's numbers. */
+struct pfm_share {
+	uint64_t	runs;
+	uint64_t	duration;
+};
+
 /* An event set: only the registers in use are kept, ascending; see pfm_set_pmd(). */
 struct pfm_set {
 	uint16_t	id, id_next;
@@ -63,7 +72,9 @@ struct pfm_set {
 	uint64_t	timeout_left;		/* while inactive, stopped or masked */
 	uint64_t	runs;
 	uint64_t	duration;		/* ns, up to since */
-	uint64_t	lost, throttled;
+	uint64_t	lost, throttled, late;
+	struct pfm_share ended, living;		/* of heirs */
+	uint64_t	blind;			/* ns, 6.5 */
 	uint64_t	used_pmcs[PFM_PMC_BV];
 	uint64_t	used_pmds[PFM_PMD_BV];
 	uint64_t	room_for_pmcs[PFM_PMC_BV];	/* in use, or with room reserved */
@@ -76,6 +87,7 @@ struct pfm_set {
 	unsigned int	reserved_pmcs, reserved_pmds;	/* how many room_for_* has */
 	uint16_t	pmd_at[PFM_MAX_PMDS];	/* of a PMD in use: its place in pmds */
 	struct pfm_set	*next;			/* in the order of ids */
+	pfm_set_view_t	*view;			/* with PFM_FL_MAP_SETS; else NULL */
 	void		*os;			/* the machine's own */
 	struct pfm_pmc	first_pmcs[PFM_FIRST_REGS];	/* pmcs and pmds, until there are more */
 	struct pfm_pmd	first_pmds[PFM_FIRST_REGS];
@@ -97,6 +109,7 @@ struct pfm_context {
 	bool			self;		/* the target was the caller of load */
 	bool			blocked;	/* the target is held (PFM_FL_NOTIFY_BLOCK) */
 	bool			switch_due;	/* a switch waits for pfm_restart (3.7.7) */
+	bool			preempted;	/* another context has its PMU (6.5) */
 	bool			from_anywhere;	/* the command in progress may come from any CPU */
 	uint32_t		tid, pid, cpu;	/* what it is bound to */
 
@@ -112,10 +125,21 @@ struct pfm_context {
 	void			*fmt_self;	/* of a format with fmt_ops */
 	void			*buf;
 	size_t			buf_size;
+	struct pfm_stack_want	want;		/* of the format */
 	size_t			msgq_depth;
+
+	uint64_t		lost_at, blind_since, blind;	/* preempted: ns; so far, of this time */
 
 	uint64_t		rate_until;	/* throttling window (4.4.4) */
 	uint64_t		rate_left;	/* overflows that it still lets pass */
+
+	struct pfm_context	*root;		/* of an heir: whose it is; see inherit.c */
+	struct pfm_context	*heirs;		/* that live; by next_heir */
+	struct pfm_context	*next_heir, **heir_link;
+	struct pfm_set		*cradle;	/* the set in which the next heir begins; NULL: the active one */
+	uint64_t		unborn;		/* children not counted, or not to their end: lost */
+	bool			outlived;	/* the target has ended, heirs live */
+	bool			tell_end;	/* then END is posted after the last of them */
 
 	struct pfm_context	*next_loaded;
 	void			*os;		/* the machine's own */
@@ -129,17 +153,22 @@ struct pfm_context {
 #define pfm_ops(ctx) ((ctx)->machine->ops)
 
 /*
- * Only commands load and unload, outside PMU context, and overflows mask in it: who is outside asks no
- * more than this.
+ * Only commands load, unload and end a mask, and overflows mask in PMU context: who is outside may ask whether it is
+ * loaded, and whether it is masked. Where it is, pfm_state_acquire() has the values that were there when it became so.
  */
 static inline bool pfm_loaded(const struct pfm_context *ctx)
 {
 	return READ_ONCE(ctx->state) != PFM_CTX_UNLOADED;
 }
 
+static inline enum pfm_state pfm_state_acquire(const struct pfm_context *ctx)
+{
+	return smp_load_acquire(&ctx->state);	/* pfm_set_state() released it */
+}
+
 static inline void pfm_set_state(struct pfm_context *ctx, enum pfm_state state)
 {
-	WRITE_ONCE(ctx->state, state);
+	smp_store_release(&ctx->state, state);	/* for pfm_state_acquire() */
 }
 
 /* For machines: 3.1.2, 4.3.2, may the monitored CPU be commanded from another one? */
@@ -150,10 +179,16 @@ static inline bool pfm_any_cpu(const struct pfm_context *ctx)
 
 #define PFM_ANY_CPU_HINT " (PFM_FL_ANY_CPU, or LPFM_ANY_CPU=1 in the environment, allows any)"
 
-/* PMU context. Monitoring is started and not masked: the counters of the active set should run. */
-static inline bool pfm_counting(const struct pfm_context *ctx)
+/* PMU context. Monitoring is started and not masked. */
+static inline bool pfm_wants_pmu(const struct pfm_context *ctx)
 {
 	return READ_ONCE(ctx->state) == PFM_CTX_LOADED && ctx->started;
+}
+
+/* ... and the context has the PMU: the counters of the active set should run. */
+static inline bool pfm_counting(const struct pfm_context *ctx)
+{
+	return pfm_wants_pmu(ctx) && !ctx->preempted;
 }
 
 /* --- commands (3.1) ------------------------------------------------------------------------- */
@@ -212,20 +247,65 @@ static inline struct pfm_pmd *pfm_set_pmd(struct pfm_set *set, unsigned int num)
 {
 	return pfm_bit(set->used_pmds, num) ? &set->pmds[set->pmd_at[num]] : NULL;
 }
+/* 3.1.4: overflows until the set is left, of a trigger; else 0. */
+static inline uint64_t pfm_switches_left(const struct pfm_set *set, const struct pfm_pmd *pmd)
+{
+	return (set->flags & PFM_SETFL_OVFL_SWITCH) && pmd->is_counter ? pmd->switch_left : 0;
+}
 /* Makes room for registers to come into use; may sleep. Then pfm_set_use_* cannot fail. */
 int pfm_set_reserve(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *pmcs,
 		    const uint64_t *pmds);
-struct pfm_pmc *pfm_set_use_pmc(struct pfm_context *ctx, struct pfm_set *set, unsigned int num);
+struct pfm_pmc *pfm_set_use_pmc(struct pfm_set *set, unsigned int num);	/* its value is the caller's to set */
 struct pfm_pmd *pfm_set_use_pmd(struct pfm_context *ctx, struct pfm_set *set, unsigned int num);
 
 /* switch.c, in PMU context: letting the active set count, and changing it. */
 void pfm_run(struct pfm_context *ctx);
-void pfm_hold(struct pfm_context *ctx);
+void pfm_hold_now(struct pfm_context *ctx);
+static inline void pfm_hold(struct pfm_context *ctx)
+{
+	if (pfm_counting(ctx))
+		pfm_hold_now(ctx);
+}
 void pfm_mask(struct pfm_context *ctx);
+void pfm_note_blind(struct pfm_context *ctx);
+/* 6.5: before what a preempted context wants changes. */
+static inline void pfm_see_blind(struct pfm_context *ctx)
+{
+	if (ctx->preempted)
+		pfm_note_blind(ctx);
+}
 int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset kind);
 int pfm_switch(struct pfm_context *ctx, enum pfm_reset kind);
+int pfm_change_set(struct pfm_context *ctx);	/* in an interrupt; an error is to be told by a message */
+
+/*
+ * overflow.c, in PMU context: a set could not be installed, and no command is there to tell. Monitoring is masked;
+ * set was active when that happened. A message asks for the restart that tries again, flag or not (4.4.4): nobody
+ * need poll.
+ */
+void pfm_tell_held(struct pfm_context *ctx, const struct pfm_set *set);
 
 /* reset.c, in PMU context: resets with randomization (3.4.1, 3.4.2). */
+uint64_t pfm_draw(struct pfm_pmd *pmd);
+static inline void pfm_reset_pmd_now(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd,
+				     enum pfm_reset kind)
+{
+	uint64_t value = kind == PFM_RESET_LONG ? pmd->long_reset : pmd->short_reset;
+
+	if (pmd->is_counter && (pmd->flags & PFM_REGFL_RANDOM))
+		value += pfm_draw(pmd) & pmd->random_mask;
+	pmd->value = pmd->last_reset = value;
+	pmd->passed = false;
+	if (pmd->reg->write)
+		pmd->reg->write(ctx, value);
+	else if (set == ctx->active && pfm_loaded(ctx))
+		pfm_ops(ctx)->write_pmd(ctx, set, pmd->num);
+}
+#ifdef PFM_RESETS_ARE_CALLS	/* for specs that follow each */
+void pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd, enum pfm_reset kind);
+#else
+#define pfm_reset_pmd pfm_reset_pmd_now
+#endif
 void pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits, enum pfm_reset kind);
 void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
 		    enum pfm_reset kind);
@@ -255,12 +335,42 @@ static inline int pfm_vector_in_pmu(struct pfm_context *ctx, int (*fn)(struct pf
 	return n ? pfm_in_pmu(ctx, fn, NULL) : 0;
 }
 
+/* view.c: in the set's view, if it has one, stands what is so now; PMU context. */
+int pfm_view_open(struct pfm_context *ctx, struct pfm_set *set);
+void pfm_view_close(struct pfm_context *ctx, struct pfm_set *set);
+void pfm_view_write(struct pfm_context *ctx, struct pfm_set *set);
+static inline void pfm_view_update(struct pfm_context *ctx, struct pfm_set *set)
+{
+	if (set->view)
+		pfm_view_write(ctx, set);
+}
+
 /* attach.c: stops and unloads what is loaded, on any CPU. */
 void pfm_unload(struct pfm_context *ctx);
+
+/* inherit.c: PFM_FL_INHERIT. An heir has the lock of its root. */
+static inline struct pfm_context *pfm_root(struct pfm_context *ctx)
+{
+	return ctx->root ? ctx->root : ctx;
+}
+static inline bool pfm_inherits(const struct pfm_context *ctx)
+{
+	return ctx->flags & PFM_FL_INHERIT;
+}
+int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, bool has_fmt);
+void pfm_gather(struct pfm_context *ctx);	/* what the heirs have counted up to now, into living */
+/* Not in PMU context: runs fn, with arg or of each heir the set that is arg's there, in that of every heir. */
+void pfm_tell_heirs(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), const struct pfm_set *set);
+void pfm_heir_end(struct pfm_context *heir);	/* unloads it, adds up what it counted, frees it */
+static inline void pfm_forget_children(struct pfm_pmd *pmd)	/* the sum is the value again */
+{
+	pmd->children = -pmd->living;
+}
 
 /* msg.c */
 int pfm_post_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where);
 void pfm_post_end(struct pfm_context *ctx);
+void pfm_post_preempted(struct pfm_context *ctx, uint32_t tid);
 
 /* limits.c: sessions, permissions, memory (chapter 4). */
 int pfm_may_create(struct pfm_machine *m, uint32_t flags);

@@ -5,24 +5,25 @@
 #include "core.h"
 
 #define GENERIC_FLAGS (PFM_FL_NOTIFY_BLOCK | PFM_FL_SYSTEM_WIDE | PFM_FL_SMPL_FMT | PFM_FL_ANY_CPU | \
-		       PFM_FL_OVFL_NO_MSG)
+		       PFM_FL_MAP_SETS | PFM_FL_INHERIT | PFM_FL_PREEMPTIBLE | PFM_FL_OVFL_NO_MSG)
 
 /* Table 3.2. */
 static int check_flags(struct pfm_machine *m, uint32_t flags, bool has_fmt)
 {
 	uint32_t unknown = flags & ~(GENERIC_FLAGS | m->ops->ctx_flags);
 
-	if (unknown & PFM_FL_MAP_SETS)
-		return pfm_refuse(-EINVAL, "MAP_SETS: no PMDs are mapped on machine %s, pfm_read_pmds() reads them",
-				  m->ops->name);
 	if (unknown)
 		return pfm_refuse(-EINVAL, "unknown ctx_flags %#x", unknown);
 	if ((flags & PFM_FL_NOTIFY_BLOCK) && (flags & PFM_FL_SYSTEM_WIDE))
 		return pfm_refuse(-EINVAL, "NOTIFY_BLOCK does not go with SYSTEM_WIDE");
 	if ((flags & PFM_FL_ANY_CPU) && !(flags & PFM_FL_SYSTEM_WIDE))
 		return pfm_refuse(-EINVAL, "ANY_CPU needs SYSTEM_WIDE");
+	if ((flags & PFM_FL_PREEMPTIBLE) && !(flags & PFM_FL_SYSTEM_WIDE))
+		return pfm_refuse(-EINVAL, "PREEMPTIBLE needs SYSTEM_WIDE");
 	if ((flags & PFM_FL_SMPL_FMT) && !has_fmt)
 		return pfm_refuse(-EINVAL, "SMPL_FMT without a sampling format");
+	if ((flags & PFM_FL_INHERIT) && pfm_check_inherit(m, flags, has_fmt))
+		return -EINVAL;
 	return m->ops->check_create ? m->ops->check_create(m, flags) : 0;
 }
 
@@ -30,6 +31,37 @@ static int check_flags(struct pfm_machine *m, uint32_t flags, bool has_fmt)
 static int fmt_error(const struct pfm_buffer_fmt *fmt, int err, const char *what)
 {
 	return err ? pfm_refuse(-err, "format %s: %s", fmt->fmt_name, what) : 0;
+}
+
+static bool takes_records(const struct pfm_buffer_fmt *fmt)
+{
+	return fmt->fmt_ops ? fmt->fmt_ops->record : fmt->fmt_record;
+}
+
+/* What the format wants of the stack and of programs, the machine must be able to yield. */
+static int check_wants(struct pfm_context *ctx)
+{
+	const struct pfm_stack_ops *can = pfm_ops(ctx)->stack;
+	const struct pfm_stack_want *want = &ctx->want;
+	const char *name = ctx->fmt->fmt_name;
+
+	if (!can && (want->kernel || want->user || want->max_stack))
+		return pfm_refuse(-EOPNOTSUPP, "format %s: this machine does not yield call stacks", name);
+	if (want->max_stack && !can->copy)
+		return pfm_refuse(-EOPNOTSUPP, "format %s: this machine does not copy stacks", name);
+	if (want->records && !pfm_ops(ctx)->records)
+		return pfm_refuse(-EOPNOTSUPP, "format %s: this machine does not tell what programs do", name);
+	if (want->records && !takes_records(ctx->fmt))
+		return pfm_refuse(-EINVAL, "format %s wants records, and has no call-back for them", name);
+	return 0;
+}
+
+static int learn_wants(struct pfm_context *ctx, const void *arg)
+{
+	if (!ctx->fmt->fmt_want)
+		return 0;
+	ctx->fmt->fmt_want(arg, &ctx->want);
+	return check_wants(ctx);
 }
 
 static int start_format(struct pfm_context *ctx, void *arg)
@@ -41,6 +73,8 @@ static int start_format(struct pfm_context *ctx, void *arg)
 	if (fmt->fmt_validate)
 		ret = fmt_error(fmt, fmt->fmt_validate(ctx->flags, ctx->pmu->num_pmds, arg),
 				"the argument is not valid");
+	if (!ret)
+		ret = learn_wants(ctx, arg);
 	if (!ret && fmt->fmt_getsize)
 		ret = fmt_error(fmt, fmt->fmt_getsize(ctx->flags, arg, &size), "no buffer size");
 	if (!ret && size)
@@ -58,12 +92,14 @@ static int start_driven(struct pfm_context *ctx, void *arg)
 {
 	const struct pfm_fmt_ops *ops = ctx->fmt->fmt_ops;
 	size_t size = 0;
-	int ret = fmt_error(ctx->fmt, ops->create(ctx->fmt, ctx->flags, ctx->pmu->num_pmds, arg,
-						  &size, &ctx->fmt_self), "the context is refused");
+	int ret;
 
+	fmt_error(ctx->fmt, EINVAL, "the context is refused");	/* unless create says why */
+	ret = -ops->create(ctx->fmt, ctx->flags, ctx->pmu->num_pmds, arg, &size, &ctx->fmt_self);
 	if (ret)
 		return ret;
-	if (size)
+	ret = learn_wants(ctx, arg);
+	if (!ret && size)
 		ret = pfm_buffer_alloc(ctx, size);
 	if (!ret)
 		ret = fmt_error(ctx->fmt, ops->init(ctx->fmt_self, ctx->flags, arg, ctx->buf),
@@ -94,10 +130,15 @@ static int build(struct pfm_context *ctx, void *fmt_arg)
 
 	pfm_sets_init(ctx);
 	ret = ops->create ? ops->create(ctx) : 0;
-	if (ret || !ctx->fmt)
+	if (ret)
 		return ret;
-	ret = ctx->fmt->fmt_ops ? start_driven(ctx, fmt_arg) : start_format(ctx, fmt_arg);
-	if (ret && ops->destroy)
+	ret = pfm_view_open(ctx, &ctx->set0);
+	if (!ret && ctx->fmt)
+		ret = ctx->fmt->fmt_ops ? start_driven(ctx, fmt_arg) : start_format(ctx, fmt_arg);
+	if (!ret)
+		return 0;
+	pfm_view_close(ctx, &ctx->set0);
+	if (ops->destroy)
 		ops->destroy(ctx);
 	return ret;
 }
@@ -157,6 +198,8 @@ void pfm_do_close(struct pfm_context *ctx)
 	end_format(ctx);
 	if (ctx->fmt)
 		pfm_fmt_put(ctx->fmt);
+	for (struct pfm_set *set = &ctx->set0; set; set = set->next)
+		pfm_view_close(ctx, set);
 	if (pfm_ops(ctx)->destroy)
 		pfm_ops(ctx)->destroy(ctx);
 	pfm_sets_free(ctx);

@@ -34,10 +34,40 @@ struct pfm_buffer_fmt;
 struct pfm_where;
 
 /*
+ * What a format asks of where->stack at overflows. A machine that must know it beforehand finds it in ctx->want;
+ * all zeros: nothing.
+ */
+struct pfm_stack_want {
+	bool		kernel, user;		/* frames */
+	bool		records;		/* fmt_record is to be called */
+	uint16_t	max_frames;		/* both together */
+	uint16_t	max_stack;		/* bytes to copy, with the registers; 0: neither */
+};
+
+/* What a program did, besides overflowing (6.3.2). The numbers are those of perfmon_stack_smpl.h. */
+enum pfm_record_type {
+	PFM_RECORD_MAP = 2, PFM_RECORD_EXEC, PFM_RECORD_FORK, PFM_RECORD_EXIT, PFM_RECORD_LOST,
+	PFM_RECORD_RENAME
+};
+
+struct pfm_record {
+	enum pfm_record_type type;
+	uint32_t	pid, tid;
+	uint64_t	tstamp;		/* of the clock of struct pfm_where */
+	uint32_t	ppid, ptid;	/* FORK: who made the thread */
+	uint64_t	addr, len, offset;	/* MAP */
+	const unsigned char *build_id;	/* MAP; NULL: not known */
+	unsigned int	build_id_size;
+	const char	*name;		/* MAP: the path. EXEC: the thread's name */
+	uint64_t	count;		/* LOST: overflows */
+	unsigned int	why;		/* LOST: PFM_STACK_SMPL_LOST_* */
+};
+
+/*
  * The call-backs of a format that must know whose calls they are: one driver of many formats, which
  * keeps something of its own for each context. create is validate and getsize in one: it leaves its own
- * in *self, and from its success on exit is called in any case. An error of handler masks monitoring
- * and notifies, whatever the PMD asked for. restart may be NULL.
+ * in *self, and from its success on exit is called in any case; it may say by pfm_refuse() why it fails.
+ * An error of handler masks monitoring and notifies, whatever the PMD asked for. restart may be NULL.
  */
 struct pfm_fmt_ops {
 	int	(*create)(struct pfm_buffer_fmt *fmt, uint32_t ctx_flags, uint16_t num_pmds, void *arg,
@@ -45,13 +75,15 @@ struct pfm_fmt_ops {
 	int	(*init)(void *self, uint32_t ctx_flags, void *arg, void *buf);
 	int	(*handler)(void *self, pfm_ovfl_arg_t *arg, const struct pfm_where *where);
 	int	(*restart)(void *self, int is_active, pfm_ovfl_ctrl_t *ctrl);
+	bool	(*record)(void *self, const struct pfm_record *rec);	/* as fmt_record; if it has fmt_want */
 	void	(*exit)(void *self);
+	bool	prompt;		/* what it wants done cannot wait: a script's */
 };
 
 /*
  * Call-backs return 0 or a positive errno, as the specification words it. data is a
  * struct pfm_where *. arg is the caller's argument of fmt_arg_size bytes, already copied.
- * handler and restart run in PMU context; the others where the command runs. Only fmt_name, fmt_uuid and
+ * handler, restart and record run in PMU context; the others where the command runs. Only fmt_name, fmt_uuid and
  * fmt_handler are required; or fmt_ops, in place of all call-backs.
  */
 typedef struct pfm_buffer_fmt {
@@ -68,6 +100,9 @@ typedef struct pfm_buffer_fmt {
 	int	(*fmt_handler)(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data);
 	int	(*fmt_restart)(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl);
 	int	(*fmt_exit)(void *buf);
+	void	(*fmt_want)(const void *arg, struct pfm_stack_want *want);	/* of a valid arg; into zeros */
+	/* Keeps it. True: the buffer is full by that, as a handler says it with mask_monitoring and notify_user. */
+	bool	(*fmt_record)(void *buf, const struct pfm_record *rec);
 	const struct pfm_fmt_ops *fmt_ops;
 
 	/* the core's and the host's */

@@ -33,11 +33,23 @@ void pfm_machine_init(struct pfm_machine *m, const struct pfm_machine_ops *ops,
 
 /* --- permissions ---------------------------------------------------------------------------- */
 
+/* The configuration may have been changed by another process. */
+static void refresh(struct pfm_machine *m)
+{
+	if (!m->ops->refresh)
+		return;
+	pfm_os_lock();
+	m->ops->refresh(m);
+	pfm_os_unlock();
+}
+
 int pfm_may_create(struct pfm_machine *m, uint32_t flags)
 {
 	bool system_wide = flags & PFM_FL_SYSTEM_WIDE;
-	uint32_t gid = system_wide ? READ_ONCE(m->sys_gid) : READ_ONCE(m->thread_gid);
+	uint32_t gid;
 
+	refresh(m);
+	gid = system_wide ? READ_ONCE(m->sys_gid) : READ_ONCE(m->thread_gid);
 	if (gid == PFM_GROUP_ANY || m->ops->in_group(m, gid))
 		return 0;
 	return pfm_refuse(-EPERM, "%s contexts are reserved to group %u",
@@ -46,12 +58,27 @@ int pfm_may_create(struct pfm_machine *m, uint32_t flags)
 
 /* --- sessions: one context per thread or CPU; both kinds together only where that works ------ */
 
+/* 6.5: system-wide contexts that accept to be preempted exclude nobody. */
+static bool excludes(struct pfm_context *ctx)
+{
+	struct pfm_machine *m = ctx->machine;
+
+	if (m->ops->coexist)
+		return false;
+	if (ctx->flags & PFM_FL_SYSTEM_WIDE)
+		return m->thread_sessions && !(ctx->flags & PFM_FL_PREEMPTIBLE);
+	for (struct pfm_context *c = m->loaded; c; c = c->next_loaded)
+		if ((c->flags & PFM_FL_SYSTEM_WIDE) && !(c->flags & PFM_FL_PREEMPTIBLE))
+			return true;
+	return false;
+}
+
 static int conflict(struct pfm_context *ctx)
 {
 	struct pfm_machine *m = ctx->machine;
 	bool sys = ctx->flags & PFM_FL_SYSTEM_WIDE;
 
-	if (!m->ops->coexist && (sys ? m->thread_sessions : m->sys_sessions))
+	if (excludes(ctx))
 		return pfm_refuse(-EBUSY, "%s contexts are loaded, which excludes %s ones",
 				  sys ? "per-thread" : "system-wide", sys ? "system-wide" : "per-thread");
 	for (struct pfm_context *c = m->loaded; c; c = c->next_loaded) {
@@ -78,8 +105,10 @@ int pfm_session_begin(struct pfm_context *ctx)
 
 	pfm_os_lock();
 	ret = conflict(ctx);
+	if (!ret && pfm_ops(ctx)->claim)
+		ret = pfm_ops(ctx)->claim(ctx);
 	if (!ret) {
-		++*session_count(ctx);
+		*session_count(ctx) += !ctx->root;	/* an heir's is its root's */
 		ctx->next_loaded = ctx->machine->loaded;
 		ctx->machine->loaded = ctx;
 	}
@@ -95,7 +124,9 @@ void pfm_session_end(struct pfm_context *ctx)
 	while (*p != ctx)
 		p = &(*p)->next_loaded;
 	*p = ctx->next_loaded;
-	--*session_count(ctx);
+	*session_count(ctx) -= !ctx->root;
+	if (pfm_ops(ctx)->disclaim)
+		pfm_ops(ctx)->disclaim(ctx);
 	pfm_os_unlock();
 }
 
@@ -107,6 +138,8 @@ static int charge(struct pfm_machine *m, size_t size)
 
 	pfm_os_lock();
 	fits = size <= m->smpl_buf_size_max && m->smpl_buf_size_cur <= m->smpl_buf_size_max - size;
+	if (fits && m->ops->hold)
+		fits = m->ops->hold(m, m->smpl_buf_size_cur + size, m->smpl_buf_size_cur);
 	if (fits)
 		m->smpl_buf_size_cur += size;
 	pfm_os_unlock();
@@ -119,6 +152,8 @@ static int charge(struct pfm_machine *m, size_t size)
 static void uncharge(struct pfm_machine *m, size_t size)
 {
 	pfm_os_lock();
+	if (m->ops->hold)
+		m->ops->hold(m, m->smpl_buf_size_cur - size, m->smpl_buf_size_cur);
 	m->smpl_buf_size_cur -= size;
 	pfm_os_unlock();
 }
@@ -195,7 +230,9 @@ bool pfm_too_many(struct pfm_context *ctx)
 int pfm_do_get_config(struct pfm_machine *m, pfarg_config_t *cfg)
 {
 	const struct pfm_pmu *pmu = m->pmu;
+	struct pfm_usage others = { 0 };
 
+	refresh(m);
 	memset(cfg, 0, sizeof(*cfg));
 	cfg->cf_version = PFM_VERSION;
 	for (unsigned int i = 0; i < pmu->num_pmcs; i++)
@@ -210,9 +247,11 @@ int pfm_do_get_config(struct pfm_machine *m, pfarg_config_t *cfg)
 	cfg->cf_arg_size_max = m->arg_size_max;
 	cfg->cf_smpl_buf_size_max = m->smpl_buf_size_max;
 	cfg->cf_ovfl_rate_max = m->ovfl_rate_max;
-	cfg->cf_smpl_buf_size_cur = m->smpl_buf_size_cur;
-	cfg->cf_thread_sessions = m->thread_sessions;
-	cfg->cf_sys_sessions = m->sys_sessions;
+	if (m->ops->others)
+		m->ops->others(m, &others);
+	cfg->cf_smpl_buf_size_cur = m->smpl_buf_size_cur + others.smpl_buf_size;
+	cfg->cf_thread_sessions = m->thread_sessions + others.thread_sessions;
+	cfg->cf_sys_sessions = m->sys_sessions + others.sys_sessions;
 	pfm_os_unlock();
 	return 0;
 }
@@ -250,6 +289,8 @@ int pfm_do_set_config(struct pfm_machine *m, const pfarg_config_t *cfg)
 	WRITE_ONCE(m->arg_size_max, cfg->cf_arg_size_max);
 	WRITE_ONCE(m->smpl_buf_size_max, cfg->cf_smpl_buf_size_max);
 	WRITE_ONCE(m->ovfl_rate_max, cfg->cf_ovfl_rate_max);
+	if (m->ops->spread)
+		m->ops->spread(m);
 	pfm_os_unlock();
 	return 0;
 }

@@ -25,6 +25,25 @@ struct pfm_set;
 struct pfm_pmu;
 struct pfm_machine;
 struct pfm_bare_ops;
+struct pfm_quick;
+
+struct pfm_where;
+struct pfm_record;
+
+enum pfm_frames { PFM_KERNEL_FRAMES, PFM_USER_FRAMES };
+
+/*
+ * The stack at an overflow, for formats: asked during pfm_overflow(), in PMU context, so without sleeping or
+ * faulting. frames: the return addresses of a level, the innermost first, at most max; the sample's own address goes
+ * before those of the level it is of. Returns how many. regs, copy (both or neither; not for every target): the
+ * user's registers, as asm/perf_regs.h numbers them, and bytes from the user's stack pointer on; how many of
+ * them, 0 where there is no user level.
+ */
+struct pfm_stack_ops {
+	uint16_t (*frames)(const struct pfm_where *where, enum pfm_frames level, uint64_t *ips, uint16_t max);
+	uint16_t (*regs)(const struct pfm_where *where, uint64_t *regs, uint16_t max);
+	uint32_t (*copy)(const struct pfm_where *where, void *to, uint32_t max);
+};
 
 /* Where, and in whom, an overflow happened. */
 struct pfm_where {
@@ -34,6 +53,7 @@ struct pfm_where {
 	uint32_t	tid;		/* thread */
 	uint16_t	cpu;
 	void		*regs;		/* the machine's own; handed to formats as data, may be NULL */
+	const struct pfm_stack_ops *stack;	/* how to walk it; NULL: the machine cannot */
 };
 
 /* Who calls. */
@@ -43,6 +63,13 @@ struct pfm_caller {
 	uint32_t	cpu;
 	bool		admin;		/* may change the configuration, exempt from RLIMIT_MEMLOCK */
 	uint64_t	memlock;	/* bytes the caller may still lock; ~0: no limit */
+};
+
+/* What contexts that the machine does not know have: those of other processes. */
+struct pfm_usage {
+	uint64_t	thread_sessions;
+	uint64_t	sys_sessions;
+	uint64_t	smpl_buf_size;
 };
 
 /*
@@ -67,6 +94,19 @@ struct pfm_machine_ops {
 	 */
 	int	(*attach)(struct pfm_context *ctx, uint32_t load_pid);
 	void	(*detach)(struct pfm_context *ctx);
+
+	/*
+	 * PFM_FL_INHERIT, optional. Where the machine learns of new threads it calls pfm_fork(), and has fork: binds
+	 * heir, which the core has made and programmed as its root, to child, as attach() does, and gives it an os of
+	 * its own. release: takes that away again, after detach(). Not in PMU context, under the root's lock.
+	 * expects, where threads exist before pfm_fork() hears of them: are there any now, of this load? Monitoring
+	 * does not end before pfm_birth_over() was called for each, whether there came an heir of it or not.
+	 * Where its kernel counts children unasked it has inherits instead: collect() leaves in each pmd->children
+	 * what they counted since the PMD was written; in the value itself, of a PMD without PFM_REGFL_OWN.
+	 */
+	int	(*fork)(struct pfm_context *heir, void *child);
+	void	(*release)(struct pfm_context *heir);
+	bool	(*expects)(struct pfm_context *root);
 
 	/*
 	 * Runs fn(ctx, arg) where the PMU state of a loaded context may be touched, its counters
@@ -104,9 +144,18 @@ struct pfm_machine_ops {
 	/* Nanoseconds the target has run (system-wide: passed); differences measure set durations. */
 	uint64_t (*ran)(struct pfm_context *ctx);
 
+	/*
+	 * PMU context, during pfm_overflow(): completes the where it was given, for somebody is told. Optional,
+	 * where that was complete before.
+	 */
+	void	(*locate)(struct pfm_context *ctx);
+
 	/* PMU context: PFM_FL_NOTIFY_BLOCK. The target stops before it is back in its own code. */
 	void	(*block)(struct pfm_context *ctx);
 	void	(*unblock)(struct pfm_context *ctx);
+
+	/* PMU context. Where the target is now, for a message that no overflow causes. */
+	void	(*where)(struct pfm_context *ctx, struct pfm_where *where);
 
 	/*
 	 * Messages. post: append to the queue of the descriptor, wake readers, send SIGIO;
@@ -127,6 +176,30 @@ struct pfm_machine_ops {
 	void	(*free_buffer)(struct pfm_context *ctx, void *buf, size_t size);
 
 	/*
+	 * Where other processes have contexts too, and each has a machine of its own; optional, all of them or
+	 * none, under pfm_os_lock(). claim: the context is bound, and free of conflict here; EBUSY: not so there.
+	 * hold: of buffers we had so many bytes and have so many now, rounded to pages; false, and nothing
+	 * changes: with the others' that is more than smpl_buf_size_max. refresh, spread: the configuration as
+	 * it is for all, and to be.
+	 */
+	int	(*claim)(struct pfm_context *ctx);
+	void	(*disclaim)(struct pfm_context *ctx);
+	bool	(*hold)(struct pfm_machine *m, uint64_t bytes, uint64_t was);
+	void	(*others)(struct pfm_machine *m, struct pfm_usage *others);
+	void	(*refresh)(struct pfm_machine *m);
+	void	(*spread)(struct pfm_machine *m);
+
+	/*
+	 * 2.2: views of sets. open_view: memory of a page that programs can map, zeroed; NULL: none. close_view: it
+	 * is given back; where it is mapped still it can be read. pfm_view_update() writes them: the core calls it
+	 * where it changes a set that is not on the PMU; the machine, for the active set, before PMU context is left.
+	 * live_view, optional, within that, of the active set while loaded: how can its counters be read now?
+	 */
+	pfm_set_view_t *(*open_view)(struct pfm_context *ctx, struct pfm_set *set);
+	void	(*close_view)(struct pfm_context *ctx, struct pfm_set *set);
+	void	(*live_view)(struct pfm_context *ctx, struct pfm_set *set);
+
+	/*
 	 * The machine's own objections, optional. check_create: flags of a new context;
 	 * check_set: flags of a set beyond the generic ones (5.5); debugging: are debug registers in use
 	 * by a debugger (5.6.2)?
@@ -135,9 +208,18 @@ struct pfm_machine_ops {
 	int	(*check_set)(struct pfm_context *ctx, uint32_t set_flags);
 	bool	(*debugging)(struct pfm_machine *m);
 
+	/*
+	 * Optional, in user space, after a command: how the PMDs of the active set can be read until the next
+	 * one, without the context's lock (user/quick.h); false: not so.
+	 */
+	bool	(*quick)(struct pfm_context *ctx, struct pfm_quick *q);
+
 	uint32_t ctx_flags;		/* machine-specific context flags it knows, besides the generic */
 	uint32_t set_flags;		/* machine-specific set flags it knows */
-	bool	 coexist;		/* per-thread and system-wide contexts may be loaded together */
+	bool	 inherits;		/* see fork */
+	const struct pfm_stack_ops *stack;	/* what pfm_where has; NULL: formats that want stacks are refused */
+	bool	 records;		/* it calls pfm_record(); else formats that want that are refused */
+	bool	 coexist;		/* per-thread, system-wide contexts may be loaded together */
 };
 
 /* One machine in use: its contexts share registers, limits and sessions. */
@@ -174,19 +256,43 @@ void pfm_machine_init(struct pfm_machine *m, const struct pfm_machine_ops *ops,
  */
 void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where);
 
+/*
+ * With ctx->want.records, while loaded, whether monitoring goes on or not: what the target did or, system-wide, who
+ * ran there (6.3.2).
+ */
+void pfm_record(struct pfm_context *ctx, const struct pfm_record *rec);
+
 /* The active set's timeout expired (3.7.6). Same conditions. */
 void pfm_set_timeout(struct pfm_context *ctx);
 
 /*
+ * The target of ctx, root or heir, has created child, the machine's own word for a thread that has not run yet.
+ * Under the root's lock, not in PMU context. One that cannot be counted is noted.
+ */
+void pfm_fork(struct pfm_context *ctx, void *child);
+void pfm_birth_over(struct pfm_context *root);
+void pfm_fork_failed(struct pfm_context *ctx);	/* it could not even be told */
+
+/*
  * The target has ended, or its CPU has gone; under the context's lock, not from inside access(), on any
- * CPU. The context is stopped and unloaded, and END posted (3.3.6).
+ * CPU. The context is stopped and unloaded, and END posted (3.3.6). One with heirs (PFM_FL_INHERIT) waits for the
+ * last of them; an heir is freed.
  */
 void pfm_target_exit(struct pfm_context *ctx);
 /* Does it use debug registers (5.6.2)? */
 bool pfm_restricts_ranges(const struct pfm_context *ctx);
+/* For machines: around a change of a view, which others may be reading. */
+void pfm_view_begin(pfm_set_view_t *view);
+void pfm_view_end(pfm_set_view_t *view);
+/* Where a set's view is in the mappings of its context's descriptor. */
+#define PFM_VIEW_OFFSET(id, page)	(0x40000000ULL + (uint64_t)(id) * (page))
 
-/* The machine lost n overflows of the active set, or held them back by its own throttling. */
+/*
+ * The machine lost n overflows of the active set: their records, or, since its timer came so late that the next ones
+ * were due, the overflows themselves; or held them back by its own throttling. In PMU context.
+ */
 void pfm_count_lost(struct pfm_context *ctx, uint64_t n);
+void pfm_count_late(struct pfm_context *ctx, uint64_t n);
 void pfm_count_throttled(struct pfm_context *ctx, uint64_t n);
 
 /*
@@ -212,6 +318,12 @@ void pfm_bare_interrupt(struct pfm_context *ctx, const uint64_t *wrapped, const 
  */
 void pfm_user_start(struct pfm_context *ctx);
 void pfm_user_stop(struct pfm_context *ctx);
+/*
+ * 6.5, contexts with PFM_FL_PREEMPTIBLE: one of a thread, tid, takes the PMU, and has given it back. Between the two
+ * on_pmu() is false. In PMU context, or while nothing of it is on the PMU yet.
+ */
+void pfm_preempt(struct pfm_context *ctx);
+void pfm_regain(struct pfm_context *ctx, uint32_t tid);
 /* The target leaves, enters the CPU (per-thread), or one that is not to be monitored does (3.7.6). */
 void pfm_ctxsw_out(struct pfm_context *ctx);
 void pfm_ctxsw_in(struct pfm_context *ctx);

@@ -21,6 +21,23 @@ int pfm_post_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struc
 	return pfm_ops(ctx)->post(ctx, &msg);
 }
 
+/* 6.5: tid is the thread whose context had the PMU. */
+void pfm_post_preempted(struct pfm_context *ctx, uint32_t tid)
+{
+	pfarg_msg_t msg;
+	pfarg_preempted_msg_t *m = &msg.pfm_preempted_msg;
+
+	memset(&msg, 0, sizeof(msg));
+	m->msg_type = PFM_MSG_PREEMPTED;
+	m->msg_preempt_tid = tid;
+	m->msg_preempt_cpu = ctx->cpu;
+	m->msg_active_set = ctx->active->id;
+	m->msg_lost_at = ctx->lost_at;
+	m->msg_regained_at = ctx->blind_since;
+	m->msg_blind = ctx->blind;
+	pfm_ops(ctx)->post(ctx, &msg);
+}
+
 /* END cannot be suppressed (3.3.6): the machine's queue has room for it beyond its depth. */
 void pfm_post_end(struct pfm_context *ctx)
 {

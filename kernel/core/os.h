@@ -3,11 +3,13 @@
  * os.h - what the core needs of the world it runs in, besides a machine (machine.h).
  *
  * pfm_os_types.h is found by include path (kernel/user or kernel/linux) and brings the fixed-width
- * integers, bool, size_t, memcpy and memset, the errno constants, and two things for what others
- * change or may know meanwhile; nothing else:
+ * integers, bool, size_t, memcpy, memmove and memset, the errno constants, and two things for what others
+ * change, read or may know meanwhile; nothing else:
  *   READ_ONCE(x), WRITE_ONCE(x, v)	one access, untorn, of what others use without the same lock
+ *   smp_load_acquire(p), smp_store_release(p, v)	the same; what was written before is seen after
  *   pfm_os_index(i, n)			i, which was found to be below n: also where the processor
  *					speculates that it is, and it is not
+ *   pfm_os_wmb()			what is stored before is seen before what is stored after
  */
 #ifndef PFM_CORE_OS_H
 #define PFM_CORE_OS_H

@@ -8,7 +8,7 @@
 #include "core.h"
 
 struct verdict {
-	bool	notify, mask, block, to_switch, others;
+	bool	notify, mask, block, to_switch, others, located;
 	unsigned int	resets;		/* hits with reset_now */
 };
 
@@ -29,6 +29,14 @@ static void list_hits(struct pfm_context *ctx, struct pfm_set *set, const uint64
 		ctx->ovfl_arg.any_notify |= !!(set->pmds[at].flags & PFM_REGFL_OVFL_NOTIFY);
 	}
 	ctx->num_hits = n;
+}
+
+static void list_hit(struct pfm_context *ctx, struct pfm_pmd *pmd)
+{
+	pmd->reset_now = 0;
+	ctx->ovfl_arg.any_notify = !!(pmd->flags & PFM_REGFL_OVFL_NOTIFY);
+	ctx->hits[0] = (uint16_t)(pmd - ctx->active->pmds);
+	ctx->num_hits = 1;
 }
 
 static void want_reset(struct pfm_pmd *pmd, struct verdict *v)
@@ -88,6 +96,14 @@ static int call_handler(struct pfm_context *ctx, struct pfm_set *set, struct pfm
 	return ctx->fmt->fmt_handler(ctx->buf, arg, where->tstamp, (void *)where);
 }
 
+/* Where it came is asked for once, and only if somebody is told. */
+static void locate(struct pfm_context *ctx, struct verdict *v)
+{
+	if (pfm_ops(ctx)->locate && !v->located)
+		pfm_ops(ctx)->locate(ctx);
+	v->located = true;
+}
+
 /* 3.5.14: one call per overflowed PMD, ascending; the first error ends the calls. */
 static void ask_handler(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_where *where,
 			struct verdict *v)
@@ -95,6 +111,7 @@ static void ask_handler(struct pfm_context *ctx, struct pfm_set *set, const stru
 	pfm_ovfl_ctrl_t *ctrl = &ctx->ovfl_arg.ovfl_ctrl;
 	struct pfm_pmd *pmd;
 
+	locate(ctx, v);
 	for_each_hit(pmd, ctx, set) {
 		if (call_handler(ctx, set, pmd, where)) {
 			if (ctx->fmt->fmt_ops)
@@ -168,11 +185,13 @@ static __attribute__((__noinline__)) void reset_others(struct pfm_context *ctx, 
 	pfm_reset_these(ctx, set, bits, PFM_RESET_SHORT);
 }
 
-static void change_set(struct pfm_context *ctx)
+/* All hits want a short reset; mostly there is one. */
+static void reset_hits(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl)
 {
-	pfm_hold(ctx);
-	if (!pfm_switch(ctx, PFM_RESET_SHORT))
-		pfm_run(ctx);
+	if (ctx->num_hits == 1 && !set->resets_others)
+		pfm_reset_pmd(ctx, set, &set->pmds[ctx->hits[0]], PFM_RESET_SHORT);
+	else
+		pfm_reset_pmds(ctx, set, ovfl, PFM_RESET_SHORT);
 }
 
 static void block_target(struct pfm_context *ctx)
@@ -184,12 +203,31 @@ static void block_target(struct pfm_context *ctx)
 }
 
 /* A notification that finds the queue full is lost; monitoring is held, as if it had come. */
-static void notify(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where)
+static void notify(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where, struct verdict *v)
 {
-	if (ctx->flags & PFM_FL_OVFL_NO_MSG)
+	if (ctx->flags & PFM_FL_OVFL_NO_MSG) {
 		pfm_ops(ctx)->signal(ctx);
-	else if (pfm_post_overflow(ctx, ovfl, where) && pfm_counting(ctx))
+		return;
+	}
+	locate(ctx, v);
+	if (pfm_post_overflow(ctx, ovfl, where) && pfm_counting(ctx))
 		pfm_mask(ctx);
+}
+
+void pfm_tell_held(struct pfm_context *ctx, const struct pfm_set *set)
+{
+	static const uint64_t none[PFM_PMD_BV];
+	struct verdict v = { .located = true };
+	struct pfm_where where;
+
+	if (ctx->root) {	/* it has no messages: that it counts no more is told with what it counted */
+		ctx->unborn++;
+		return;
+	}
+	pfm_ops(ctx)->where(ctx, &where);
+	ctx->ovfl_arg.active_set = set->id;
+	block_target(ctx);
+	notify(ctx, none, &where, &v);
 }
 
 static void judge(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_where *where,
@@ -208,14 +246,17 @@ static void judge(struct pfm_context *ctx, struct pfm_set *set, const struct pfm
 	}
 }
 
-void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where)
+/* What comes of hits that somebody may be told of, or that may do more than reset themselves. only: of the only one. */
+static __attribute__((__noinline__))
+void serve(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl, struct pfm_pmd *only,
+	   const struct pfm_where *where)
 {
-	struct pfm_set *set = ctx->active;
 	struct verdict v = { 0 };
 
-	if (!pfm_counting(ctx))
-		return;
-	list_hits(ctx, set, ovfl);
+	if (only)
+		list_hit(ctx, only);
+	else
+		list_hits(ctx, set, ovfl);
 	judge(ctx, set, where, &v);
 	if (v.mask || v.resets < ctx->num_hits)
 		note_due(ctx, set, &v);
@@ -225,26 +266,66 @@ void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pf
 		ctx->switch_due = v.to_switch;
 	} else {
 		if (v.resets == ctx->num_hits)
-			pfm_reset_pmds(ctx, set, ovfl, PFM_RESET_SHORT);
+			reset_hits(ctx, set, ovfl);
 		else if (v.resets)
 			short_reset(ctx, set);
 		if (v.others)
 			reset_others(ctx, set);
-		if (v.to_switch)
-			change_set(ctx);
+		if (v.to_switch && pfm_change_set(ctx))
+			v.notify = v.block = true;
 	}
 	if (v.block)
 		block_target(ctx);
 	if (v.notify)
-		notify(ctx, ovfl, where);
+		notify(ctx, ovfl, where, &v);
 }
 
-void pfm_count_lost(struct pfm_context *ctx, uint64_t n)
+/* The one that overflowed; NULL: several. */
+static inline struct pfm_pmd *only_hit(struct pfm_set *set, const uint64_t *ovfl)
 {
-	ctx->active->lost += n;
+	uint64_t bits = ovfl[0];
+	unsigned int word = 0;
+
+	for (unsigned int i = 1; i < set->pmd_words; i++) {
+		if (!ovfl[i])
+			continue;
+		if (bits)
+			return NULL;
+		bits = ovfl[i];
+		word = i;
+	}
+	if (!bits || bits & (bits - 1))
+		return NULL;
+	return &set->pmds[set->pmd_at[word * 64 + (unsigned int)__builtin_ctzll(bits)]];
 }
 
-void pfm_count_throttled(struct pfm_context *ctx, uint64_t n)
+/* Without a format: has nobody to be told, and does the set stay? Then without_format() would find the same. */
+static inline bool passes_by(const struct pfm_context *ctx, const struct pfm_set *set, const struct pfm_pmd *pmd)
 {
-	ctx->active->throttled += n;
+	return !READ_ONCE(ctx->machine->ovfl_rate_max) && !(pmd->flags & PFM_REGFL_OVFL_NOTIFY) &&
+	       !set->resets_others && pmd->switch_left != 1;
+}
+
+static inline void pass_by(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd)
+{
+	if (!(set->flags & PFM_SETFL_OVFL_SWITCH))
+		return;
+	if (pmd->switch_left)
+		pmd->switch_left--;
+	if (pmd->switch_cnt)
+		pfm_reset_pmd(ctx, set, pmd, PFM_RESET_SHORT);
+}
+
+void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where)
+{
+	struct pfm_set *set = ctx->active;
+	struct pfm_pmd *pmd;
+
+	if (!pfm_counting(ctx) || ctx->root)	/* an heir only counts */
+		return;
+	pmd = only_hit(set, ovfl);
+	if (pmd && !ctx->fmt && passes_by(ctx, set, pmd))
+		pass_by(ctx, set, pmd);
+	else
+		serve(ctx, set, ovfl, pmd, where);
 }

@@ -127,40 +127,61 @@ static bool on_pmu(const struct pfm_context *ctx, const struct pfm_set *set)
 	return set == ctx->active && ctx->state != PFM_CTX_UNLOADED;
 }
 
-/* PMDs that come into use start with their first value on the PMU too: another set left its own. */
+/* What is on the PMU the machine writes down, when all is done. */
+static void update_view(struct pfm_context *ctx, struct pfm_set *set)
+{
+	if (set->view && !on_pmu(ctx, set))
+		pfm_view_write(ctx, set);
+}
+
+/* A PMD that comes into use starts with its first value on the PMU too: another set left its own. */
+static int use_pmd(struct pfm_context *ctx, struct pfm_set *set, unsigned int num)
+{
+	bool is_new = !pfm_bit(set->used_pmds, num);
+
+	pfm_set_use_pmd(ctx, set, num);
+	return is_new && on_pmu(ctx, set) ? pfm_ops(ctx)->write_pmd(ctx, set, num) : 0;
+}
+
+/* All of them come into use, whatever becomes of one; the first error is told. */
 static int use_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *pmds)
 {
 	unsigned int num;
-	int ret = 0;
+	int first = 0;
 
 	pfm_for_each_bit(num, pmds) {
-		bool is_new = !pfm_bit(set->used_pmds, num);
+		int ret = use_pmd(ctx, set, num);
 
-		pfm_set_use_pmd(ctx, set, num);
-		if (is_new && on_pmu(ctx, set) && !ret)
-			ret = pfm_ops(ctx)->write_pmd(ctx, set, num);
+		first = first ? first : ret;
 	}
-	return ret;
+	return first;
 }
 
 static int use_controlled(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 {
-	uint64_t pmds[PFM_PMD_BV] = { 0 };
+	const struct pfm_pmu *pmu = ctx->pmu;
+	int first = 0;
 
-	controlled(ctx->pmu, num, pmds);
-	return use_pmds(ctx, set, pmds);
+	for (unsigned int i = 0; i < pmu->num_pmds; i++)
+		if (pmu->pmds[i].ctrl == num) {
+			int ret = use_pmd(ctx, set, pmu->pmds[i].num);
+
+			first = first ? first : ret;
+		}
+	return first;
 }
 
 static int apply_pmc(struct pfm_context *ctx, const pfarg_pmc_t *req)
 {
 	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
 	bool is_new = !pfm_bit(set->used_pmcs, req->reg_num);
-	struct pfm_pmc *pmc = pfm_set_use_pmc(ctx, set, req->reg_num);
+	struct pfm_pmc *pmc = pfm_set_use_pmc(set, req->reg_num);
 	int ret;
 
 	pmc->value = req->reg_value;
 	pmc->flags = req->reg_flags;
 	ret = is_new ? use_controlled(ctx, set, req->reg_num) : 0;
+	update_view(ctx, set);
 	if (!ret && on_pmu(ctx, set))
 		ret = pfm_ops(ctx)->write_pmc(ctx, set, req->reg_num);
 	return ret;
@@ -185,6 +206,8 @@ int pfm_do_write_pmcs(struct pfm_context *ctx, pfarg_pmc_t *v, int n)
 {
 	int bad = 0, good = 0, ret;
 
+	if (pfm_inherits(ctx) && pfm_loaded(ctx))
+		return pfm_refuse(-EBUSY, "an inheriting context is programmed before it is loaded");
 	while (good < n && !(bad = prepare_pmc(ctx, &v[good])))
 		good++;
 	ret = pfm_vector_in_pmu(ctx, apply_pmcs, v, sizeof(*v), good);
@@ -233,7 +256,14 @@ static int check_pmd_value(struct pfm_context *ctx, struct pfm_set *set, const s
 }
 
 #define PMD_WRITE_FLAGS (PFM_REGFL_OVFL_NOTIFY | PFM_REGFL_RANDOM | PFM_REGFL_VALUES | PFM_REGFL_ATTRS | \
-			 PFM_REGFL_CHECK)
+			 PFM_REGFL_CHECK | PFM_REGFL_OWN)
+
+static int check_own(struct pfm_context *ctx, uint32_t flags)
+{
+	if (!(flags & PFM_REGFL_OWN) || pfm_inherits(ctx))
+		return 0;
+	return pfm_refuse(-EINVAL, "OWN needs a context with INHERIT");
+}
 
 static int reserve_pmd(struct pfm_context *ctx, struct pfm_set *set, const pfarg_pmd_t *req)
 {
@@ -263,7 +293,9 @@ static int prepare_pmd(struct pfm_context *ctx, pfarg_pmd_t *req)
 			 pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
 	if (ret)
 		return ret;
-	ret = req->reg_flags & PFM_REGFL_ATTRS ? 0 : check_pmd_value(ctx, set, reg, req);
+	ret = check_own(ctx, req->reg_flags);
+	if (!ret && !(req->reg_flags & PFM_REGFL_ATTRS))
+		ret = check_pmd_value(ctx, set, reg, req);
 	if (!ret)
 		ret = check_vectors(pmu, req);
 	return ret ? invalid(&req->reg_flags, ret) : reserve_pmd(ctx, set, req);
@@ -272,6 +304,8 @@ static int prepare_pmd(struct pfm_context *ctx, pfarg_pmd_t *req)
 static void apply_values(struct pfm_pmd *pmd, const pfarg_pmd_t *req)
 {
 	pmd->value = pmd->last_reset = req->reg_value;
+	pmd->passed = false;
+	pfm_forget_children(pmd);
 	pmd->long_reset = req->reg_long_reset;
 	pmd->short_reset = req->reg_short_reset;
 	pmd->switch_cnt = pmd->switch_left = req->reg_ovfl_switch_cnt;
@@ -284,7 +318,7 @@ static int apply_attrs(struct pfm_context *ctx, struct pfm_set *set, const pfarg
 	struct pfm_pmd *pmd = pfm_set_pmd(set, req->reg_num);
 	uint64_t others[PFM_PMD_BV];
 
-	pmd->flags = req->reg_flags & (PFM_REGFL_OVFL_NOTIFY | PFM_REGFL_RANDOM);
+	pmd->flags = req->reg_flags & (PFM_REGFL_OVFL_NOTIFY | PFM_REGFL_RANDOM | PFM_REGFL_OWN);
 	memcpy(pmd->smpl_pmds, req->reg_smpl_pmds, sizeof(pmd->smpl_pmds));
 	memcpy(pmd->reset_pmds, req->reg_reset_pmds, sizeof(pmd->reset_pmds));
 	set->resets_others |= !pfm_bits_empty(pmd->reset_pmds);
@@ -311,6 +345,7 @@ static int apply_pmd(struct pfm_context *ctx, const pfarg_pmd_t *req)
 	}
 	if (!(req->reg_flags & PFM_REGFL_VALUES))
 		ret = apply_attrs(ctx, set, req);
+	update_view(ctx, set);
 	if (ret)
 		return ret;
 	if (values && reg->write)
@@ -342,15 +377,41 @@ int pfm_do_write_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 
 	while (good < n && !(bad = prepare_pmd(ctx, &v[good])))
 		good++;
+	if (pfm_inherits(ctx))
+		pfm_gather(ctx);
 	ret = pfm_vector_in_pmu(ctx, apply_pmds, v, sizeof(*v), good);
 	return ret ? ret : bad;
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
 
+/* The thread's own count is kept apart where that was asked for: some machines need a second counter. */
+static int check_read_own(struct pfm_context *ctx, struct pfm_set *set, const pfarg_pmd_t *req)
+{
+	const struct pfm_pmd *pmd = pfm_set_pmd(set, req->reg_num);
+	int ret = check_own(ctx, req->reg_flags);
+
+	if (!ret && pmd && !(pmd->flags & PFM_REGFL_OWN))
+		ret = pfm_refuse(-EINVAL, "PMD%u was not written with OWN", req->reg_num);
+	return ret;
+}
+
+static int check_read_ended(struct pfm_context *ctx, const pfarg_pmd_t *req)
+{
+	if (!pfm_inherits(ctx))
+		return pfm_refuse(-EINVAL, "ENDED needs a context with INHERIT");
+	if (req->reg_flags & (PFM_REGFL_OWN | PFM_REGFL_READ_RESET))
+		return pfm_refuse(-EINVAL, "ENDED does not go with %s",
+				  req->reg_flags & PFM_REGFL_OWN ? "OWN" : "READ_RESET");
+	if (pfm_ops(ctx)->inherits)
+		return pfm_refuse(-EINVAL, "ENDED: machine %s knows the sum with the living alone", pfm_ops(ctx)->name);
+	return 0;
+}
+
 static int check_read(struct pfm_context *ctx, pfarg_pmd_t *req)
 {
 	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
+	int ret;
 
 	req->reg_flags &= ~PFM_REG_RETFL_MASK;
 	if (!set)
@@ -359,8 +420,12 @@ static int check_read(struct pfm_context *ctx, pfarg_pmd_t *req)
 	    (!pfm_set_pmd(set, req->reg_num) && !pfm_pmu_pmd(ctx->pmu, req->reg_num)))
 		return not_available(&req->reg_flags, "PMD", req->reg_num);
 	/* 2.x: what was written may be read back */
-	return check_word(&req->reg_flags, PMD_WRITE_FLAGS | PFM_REGFL_READ_RESET,
-			  pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
+	ret = check_word(&req->reg_flags, PMD_WRITE_FLAGS | PFM_REGFL_READ_RESET | PFM_REGFL_ENDED,
+			 pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
+	if (ret || !(req->reg_flags & (PFM_REGFL_OWN | PFM_REGFL_ENDED)))
+		return ret;
+	ret = req->reg_flags & PFM_REGFL_ENDED ? check_read_ended(ctx, req) : check_read_own(ctx, set, req);
+	return ret ? invalid(&req->reg_flags, ret) : 0;
 }
 
 /* 6.2.2: after the read a long reset, of those in reset_pmds too. Not inlined for its array's sake. */
@@ -371,7 +436,9 @@ void read_reset(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pm
 
 	pfm_bit_set(bits, pmd->num);
 	pfm_bit_clear(set->ovfl_pmds, pmd->num);
+	pfm_forget_children(pmd);
 	pfm_reset_pmds(ctx, set, bits, PFM_RESET_LONG);
+	update_view(ctx, set);
 }
 
 /* Not in use: nothing but what the register itself tells. */
@@ -396,10 +463,12 @@ static void read_one(struct pfm_context *ctx, pfarg_pmd_t *req)
 		return;
 	}
 	req->reg_value = pmd->reg->read ? pmd->reg->read(ctx, NULL) : pmd->value;
+	if (pmd->is_counter && (req->reg_flags & PFM_REGFL_ENDED))
+		req->reg_value = pmd->children;
+	else if (pmd->is_counter && !(req->reg_flags & PFM_REGFL_OWN))
+		req->reg_value += pmd->children + pmd->living;
 	req->reg_last_reset_val = pmd->last_reset;
-	req->reg_ovfl_switch_cnt = 0;
-	if ((set->flags & PFM_SETFL_OVFL_SWITCH) && pmd->is_counter)
-		req->reg_ovfl_switch_cnt = pmd->switch_left;
+	req->reg_ovfl_switch_cnt = pfm_switches_left(set, pmd);
 }
 
 /* After all values are read: a reset of one may be a reset of another of the vector, too. */
@@ -432,12 +501,32 @@ static int read_all(struct pfm_context *ctx, void *arg)
 	return 0;
 }
 
+/*
+ * 3.1.4: once monitoring is masked all values are the software's, and nothing but a command changes them. They are read
+ * from any CPU (4.3.2 asks for the monitored one, where 3.1.4 allows "any type of session"), and nobody is interrupted.
+ */
+static bool read_masked(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
+{
+	if (pfm_state_acquire(ctx) != PFM_CTX_MASKED)
+		return false;
+	for (int i = 0; i < n; i++)
+		if (v[i].reg_flags & PFM_REGFL_READ_RESET)
+			return false;
+	ctx->vector = (struct pfm_vector){ v, n };
+	read_all(ctx, NULL);
+	return true;
+}
+
 int pfm_do_read_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 {
 	int bad = 0, good = 0, ret;
 
 	while (good < n && !(bad = check_read(ctx, &v[good])))
 		good++;
+	if (pfm_inherits(ctx))
+		pfm_gather(ctx);
+	else if (read_masked(ctx, v, good))
+		return bad;
 	ret = pfm_vector_in_pmu(ctx, read_all, v, sizeof(*v), good);
 	if (!ret)
 		return bad;

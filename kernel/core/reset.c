@@ -24,7 +24,7 @@ static uint32_t carta_next(uint32_t state)
 }
 
 /* The first draw is the seed itself; masks beyond 32 bits take two draws. */
-static uint64_t draw(struct pfm_pmd *pmd)
+uint64_t pfm_draw(struct pfm_pmd *pmd)
 {
 	uint64_t r = pmd->random_state;
 
@@ -36,18 +36,12 @@ static uint64_t draw(struct pfm_pmd *pmd)
 	return r;
 }
 
-static void reset_one(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd, enum pfm_reset kind)
+#ifdef PFM_RESETS_ARE_CALLS
+void pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd, enum pfm_reset kind)
 {
-	uint64_t value = kind == PFM_RESET_LONG ? pmd->long_reset : pmd->short_reset;
-
-	if (pmd->is_counter && (pmd->flags & PFM_REGFL_RANDOM))
-		value += draw(pmd) & pmd->random_mask;
-	pmd->value = pmd->last_reset = value;
-	if (pmd->reg->write)
-		pmd->reg->write(ctx, value);
-	else if (set == ctx->active && ctx->state != PFM_CTX_UNLOADED)
-		pfm_ops(ctx)->write_pmd(ctx, set, pmd->num);
+	pfm_reset_pmd_now(ctx, set, pmd, kind);
 }
+#endif
 
 /* Resets the PMDs of bits, ascending. */
 void pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits, enum pfm_reset kind)
@@ -55,7 +49,7 @@ void pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_
 	unsigned int num;
 
 	pfm_for_each_bit_of(num, bits, set->pmd_words)
-		reset_one(ctx, set, &set->pmds[set->pmd_at[num]], kind);
+		pfm_reset_pmd(ctx, set, &set->pmds[set->pmd_at[num]], kind);
 }
 
 /* Not inlined: kernels clear and guard the frame of whoever has an array there. */

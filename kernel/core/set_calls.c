@@ -17,6 +17,8 @@ static int check_flags(struct pfm_context *ctx, uint32_t flags)
 				  flags & ~(GENERIC_FLAGS | ops->set_flags));
 	if ((flags & PFM_SETFL_OVFL_SWITCH) && (flags & PFM_SETFL_TIME_SWITCH))
 		return pfm_refuse(-EINVAL, "OVFL_SWITCH and TIME_SWITCH exclude each other");
+	if ((flags & PFM_SETFL_OVFL_SWITCH) && pfm_inherits(ctx))
+		return pfm_refuse(-EINVAL, "OVFL_SWITCH does not go with INHERIT: children have timeouts alone");
 	if (kernel_only && !(ctx->flags & PFM_FL_SYSTEM_WIDE))
 		return pfm_refuse(-EINVAL, "EXCL_KERNEL_ONLY_THREADS needs a system-wide context");
 	if (kernel_only && (flags & PFM_SETFL_EXCL_IDLE))
@@ -42,6 +44,19 @@ static int effective_timeout(struct pfm_context *ctx, const pfarg_setdesc_t *d, 
 	return 0;
 }
 
+static uint64_t mmap_offset(struct pfm_context *ctx, uint16_t id)
+{
+	return ctx->flags & PFM_FL_MAP_SETS ? PFM_VIEW_OFFSET(id, pfm_ops(ctx)->page_size(ctx->machine)) : 0;
+}
+
+/* 2.2: with MAP_SETS what a call wrote may be given to another. */
+static bool reserved_ok(struct pfm_context *ctx, const pfarg_setdesc_t *d)
+{
+	bool viewed = ctx->flags & PFM_FL_MAP_SETS;
+
+	return pfm_all_zero(d->set_reserved + viewed, sizeof(d->set_reserved) - viewed * sizeof(d->set_reserved[0]));
+}
+
 static int create_one(struct pfm_context *ctx, pfarg_setdesc_t *d)
 {
 	struct pfm_set *set = pfm_set_find(ctx, d->set_id);
@@ -49,7 +64,7 @@ static int create_one(struct pfm_context *ctx, pfarg_setdesc_t *d)
 	int ret;
 
 	d->set_flags &= ~PFM_SET_RETFL_MASK;
-	if (!pfm_all_zero(d->set_reserved, sizeof(d->set_reserved)))
+	if (!reserved_ok(ctx, d))
 		return pfm_refuse(-EINVAL, "reserved fields must be 0");
 	if (d->set_id && ctx->fmt && (ctx->fmt->fmt_flags & PFM_FMTFL_NOSET))
 		return pfm_refuse(-EINVAL, "format %s knows set 0 only", ctx->fmt->fmt_name);
@@ -65,6 +80,8 @@ static int create_one(struct pfm_context *ctx, pfarg_setdesc_t *d)
 	set->timeout = set->timeout_left = timeout;
 	if (d->set_flags & PFM_SETFL_TIME_SWITCH)
 		d->set_timeout = timeout;
+	if (ctx->flags & PFM_FL_MAP_SETS)
+		pfm_set_mmap_offset(d) = mmap_offset(ctx, d->set_id);
 	return 0;
 }
 
@@ -117,21 +134,25 @@ static void fill_info(struct pfm_context *ctx, struct pfm_set *set, pfarg_setinf
 {
 	bool counting = live && set == ctx->active && pfm_counting(ctx);
 
+	if (live)
+		pfm_see_blind(ctx);
 	info->set_id_next = set->id_next;
 	info->set_flags = set->flags;
 	memset(info->set_ovfl_pmds, 0, sizeof(info->set_ovfl_pmds));
 	if (set->flags & PFM_SETFL_OVFL_SWITCH)
 		memcpy(info->set_ovfl_pmds, set->switch_pmds, sizeof(info->set_ovfl_pmds));
-	info->set_runs = set->runs;
-	info->set_act_duration = set->duration;
+	info->set_runs = set->runs + set->ended.runs + set->living.runs;
+	info->set_act_duration = set->duration + set->ended.duration + set->living.duration;
 	if (counting)
 		info->set_act_duration += pfm_ops(ctx)->ran(ctx) - ctx->since;
 	info->set_timeout = 0;
 	if (set->flags & PFM_SETFL_TIME_SWITCH)
 		info->set_timeout = counting ? pfm_ops(ctx)->left(ctx) : set->timeout_left;
-	info->set_lost = set->lost;
+	info->set_lost = set->lost + (set == &ctx->set0 ? ctx->unborn : 0);
 	info->set_throttled = set->throttled;
-	info->set_mmap_offset = 0;
+	info->set_blind = set->blind;
+	info->set_late = set->late;
+	info->set_mmap_offset = mmap_offset(ctx, set->id);
 }
 
 static void fill_avail(const struct pfm_pmu *pmu, pfarg_setinfo_t *info)
@@ -178,6 +199,8 @@ int pfm_do_getinfo_evtsets(struct pfm_context *ctx, pfarg_setinfo_t *v, int n)
 
 	for (; good < n && !(bad = check_info(ctx, &v[good])); good++)
 		fill_avail(ctx->pmu, &v[good]);
+	if (pfm_inherits(ctx))
+		pfm_gather(ctx);
 	ctx->from_anywhere = true;
 	ret = pfm_vector_in_pmu(ctx, fill_live, v, sizeof(*v), good);
 	ctx->from_anywhere = false;

@@ -108,22 +108,31 @@ int pfm_set_new(struct pfm_context *ctx, uint16_t id, struct pfm_set **out)
 {
 	bool high = id >= PFM_LOW_SETS;
 	struct pfm_set *set, *before;
+	int ret;
 
 	if (high && !make_page(ctx, id))
 		return pfm_refuse(-ENOMEM, "no memory for set %u", id);
 	set = pfm_os_alloc(sizeof(*set));
 	if (!set) {
-		if (high && !page_of(ctx, id)->used)
-			drop_page(ctx, id);
-		return pfm_refuse(-ENOMEM, "no memory for set %u", id);
+		ret = pfm_refuse(-ENOMEM, "no memory for set %u", id);
+		goto drop;
 	}
 	set_init(set, id);
+	ret = pfm_view_open(ctx, set);
+	if (ret) {
+		pfm_os_free(set);
+		goto drop;
+	}
 	before = predecessor(ctx, id);
 	set->next = before->next;
 	before->next = set;
 	enter(ctx, set);
 	*out = set;
 	return 0;
+drop:
+	if (high && !page_of(ctx, id)->used)
+		drop_page(ctx, id);
+	return ret;
 }
 
 /* What it has of its own, and grew out of, is not freed alone. */
@@ -139,8 +148,11 @@ void pfm_set_delete(struct pfm_context *ctx, struct pfm_set *set)
 {
 	predecessor(ctx, set->id)->next = set->next;
 	leave(ctx, set);
-	if (ctx->active == set)
+	pfm_view_close(ctx, set);
+	if (ctx->active == set) {
 		ctx->active = &ctx->set0;
+		pfm_view_update(ctx, ctx->active);
+	}
 	free_regs(set, set->pmcs, set->pmds);
 	pfm_os_free(set);
 }
@@ -264,7 +276,7 @@ int pfm_set_reserve(struct pfm_context *ctx, struct pfm_set *set, const uint64_t
 	return 0;
 }
 
-struct pfm_pmc *pfm_set_use_pmc(struct pfm_context *ctx, struct pfm_set *set, unsigned int num)
+struct pfm_pmc *pfm_set_use_pmc(struct pfm_set *set, unsigned int num)
 {
 	struct pfm_pmc *pmc = pfm_set_pmc(set, num);
 	unsigned int at;
@@ -276,7 +288,6 @@ struct pfm_pmc *pfm_set_use_pmc(struct pfm_context *ctx, struct pfm_set *set, un
 	memmove(pmc + 1, pmc, (set->num_pmcs - at) * sizeof(*pmc));
 	memset(pmc, 0, sizeof(*pmc));
 	pmc->num = num;
-	pmc->value = pfm_pmu_pmc(ctx->pmu, num)->dfl;
 	set->num_pmcs++;
 	pfm_bit_set(set->used_pmcs, num);
 	return pmc;

@@ -26,12 +26,21 @@ static void account(struct pfm_context *ctx)
 		set->timeout_left = pfm_ops(ctx)->disarm(ctx);
 }
 
-void pfm_hold(struct pfm_context *ctx)
+void pfm_hold_now(struct pfm_context *ctx)
 {
-	if (!pfm_counting(ctx))
-		return;
 	pfm_ops(ctx)->freeze(ctx);
 	account(ctx);
+}
+
+void pfm_note_blind(struct pfm_context *ctx)
+{
+	uint64_t now = pfm_ops(ctx)->now(ctx->machine);
+
+	if (pfm_wants_pmu(ctx)) {
+		ctx->blind += now - ctx->blind_since;
+		ctx->active->blind += now - ctx->blind_since;
+	}
+	ctx->blind_since = now;
 }
 
 /* 3.1.9: masked is not stopped; pfm_restart() alone ends it. */
@@ -53,10 +62,13 @@ static void reload_thresholds(struct pfm_set *set)
  */
 int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset kind)
 {
+	struct pfm_set *left = ctx->active;
 	uint64_t due[PFM_PMD_BV];
 	int ret;
 
-	ctx->active = set;
+	WRITE_ONCE(ctx->active, set);	/* a fork looks without */
+	if (left != set)
+		pfm_view_update(ctx, left);
 	ret = pfm_ops(ctx)->install(ctx, set);
 	ctx->absent = ret;
 	if (ret)
@@ -82,12 +94,24 @@ int pfm_switch(struct pfm_context *ctx, enum pfm_reset kind)
 	return ret;
 }
 
+int pfm_change_set(struct pfm_context *ctx)
+{
+	int ret;
+
+	pfm_hold(ctx);
+	ret = pfm_switch(ctx, PFM_RESET_SHORT);
+	if (!ret)
+		pfm_run(ctx);
+	return ret;
+}
+
 void pfm_set_timeout(struct pfm_context *ctx)
 {
-	if (!pfm_counting(ctx) || !(ctx->active->flags & PFM_SETFL_TIME_SWITCH))
+	struct pfm_set *set = ctx->active;
+
+	if (!pfm_counting(ctx) || !(set->flags & PFM_SETFL_TIME_SWITCH))
 		return;
-	pfm_hold(ctx);
-	memset(ctx->active->switch_pmds, 0, sizeof(ctx->active->switch_pmds));
-	if (!pfm_switch(ctx, PFM_RESET_SHORT))
-		pfm_run(ctx);
+	memset(set->switch_pmds, 0, sizeof(set->switch_pmds));
+	if (pfm_change_set(ctx))
+		pfm_tell_held(ctx, set);
 }

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * inherit.c - PFM_FL_INHERIT: threads that the monitored thread creates, and that these create, are counted too.
+ *
+ * Each gets a context without a descriptor, an heir: a copy of the root's programming, whose counters begin at 0.
+ * All heirs of a root, of whatever generation, are in its list; what one has counted is added to the root's PMDs
+ * (children) and sets (ended) when it ends. What the living have counted is gathered when somebody asks. Everything
+ * here is under the root's lock; values of an heir are touched in its PMU context.
+ */
+#include "core.h"
+
+#define PFM_GATHERED	32	/* sets at a time, of an heir that lives */
+
+int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, bool has_fmt)
+{
+	if (flags & (PFM_FL_SYSTEM_WIDE | PFM_FL_NOTIFY_BLOCK))
+		return pfm_refuse(-EINVAL, "INHERIT does not go with %s",
+				  flags & PFM_FL_SYSTEM_WIDE ? "SYSTEM_WIDE" : "NOTIFY_BLOCK");
+	if (flags & PFM_FL_MAP_SETS)
+		return pfm_refuse(-EINVAL, "INHERIT does not go with MAP_SETS: a view has one thread's values");
+	if (has_fmt)
+		return pfm_refuse(-EINVAL, "INHERIT is for counting: a sampling buffer is of one thread");
+	if (!m->ops->fork && !m->ops->inherits)
+		return pfm_refuse(-EINVAL, "INHERIT: machine %s does not tell of new threads", m->ops->name);
+	return 0;
+}
+
+/* --- making one ----------------------------------------------------------------------------- */
+
+static int copy_set(struct pfm_context *heir, const struct pfm_set *from)
+{
+	struct pfm_set *set = pfm_set_find(heir, from->id);
+	int ret = set ? 0 : pfm_set_new(heir, from->id, &set);
+
+	if (!ret)
+		ret = pfm_set_reserve(heir, set, from->used_pmcs, from->used_pmds);
+	if (ret)
+		return ret;
+	set->flags = from->flags;
+	set->id_next = from->id_next;
+	set->timeout = from->timeout;
+	for (unsigned int i = 0; i < from->num_pmcs; i++)
+		*pfm_set_use_pmc(set, from->pmcs[i].num) = from->pmcs[i];
+	for (unsigned int i = 0; i < from->num_pmds; i++)
+		pfm_set_use_pmd(heir, set, from->pmds[i].num);
+	return 0;
+}
+
+static void heir_free(struct pfm_context *heir)
+{
+	pfm_sets_free(heir);
+	pfm_os_free(heir);
+}
+
+static struct pfm_context *heir_new(struct pfm_context *root)
+{
+	struct pfm_context *heir = pfm_os_alloc(offsetof(struct pfm_context, ovfl_arg.smpl_pmds_values));
+	int ret = 0;
+
+	if (!heir)
+		return NULL;
+	heir->machine = root->machine;
+	heir->pmu = root->pmu;
+	heir->flags = root->flags;
+	heir->transport = root->transport;
+	heir->root = root;
+	heir->state = PFM_CTX_UNLOADED;
+	pfm_sets_init(heir);
+	for (struct pfm_set *set = &root->set0; set && !ret; set = set->next)
+		ret = copy_set(heir, set);
+	if (!ret)
+		return heir;
+	heir_free(heir);
+	return NULL;
+}
+
+/* Sets that take turns by timeout do so in short-lived children too: each begins where the one before it did not. */
+static struct pfm_set *first_set(struct pfm_context *root)
+{
+	struct pfm_set *set = root->cradle ? root->cradle : READ_ONCE(root->active);
+
+	root->cradle = set->flags & PFM_SETFL_TIME_SWITCH ? pfm_set_successor(root, set) : NULL;
+	return set;
+}
+
+static int begin(struct pfm_context *heir, void *set)
+{
+	int ret = pfm_enter_set(heir, set, PFM_RESET_LONG);
+
+	heir->started = !ret && heir->root->started;
+	if (heir->started)
+		pfm_run(heir);
+	return ret;
+}
+
+/* Bound by the machine; now as settle() in attach.c. */
+static int settle(struct pfm_context *heir)
+{
+	struct pfm_set *set = pfm_set_find(heir, first_set(heir->root)->id);
+	int ret = pfm_session_begin(heir);
+
+	if (ret)
+		return ret;
+	pfm_set_state(heir, PFM_CTX_LOADED);
+	ret = pfm_ops(heir)->access(heir, begin, set);
+	if (!ret)
+		return 0;
+	pfm_set_state(heir, PFM_CTX_UNLOADED);
+	pfm_session_end(heir);
+	return ret;
+}
+
+static void enlist(struct pfm_context *heir)
+{
+	struct pfm_context *root = heir->root;
+
+	heir->next_heir = root->heirs;
+	heir->heir_link = &root->heirs;
+	if (root->heirs)
+		root->heirs->heir_link = &heir->next_heir;
+	root->heirs = heir;
+}
+
+static void delist(struct pfm_context *heir)
+{
+	*heir->heir_link = heir->next_heir;
+	if (heir->next_heir)
+		heir->next_heir->heir_link = heir->heir_link;
+}
+
+static int heir_bind(struct pfm_context *heir, void *child)
+{
+	const struct pfm_machine_ops *ops = pfm_ops(heir);
+	int ret = ops->fork(heir, child);
+
+	if (ret)
+		return ret;
+	ret = settle(heir);
+	if (ret) {
+		ops->detach(heir);
+		ops->release(heir);
+	} else {
+		enlist(heir);
+	}
+	return ret;
+}
+
+void pfm_fork(struct pfm_context *ctx, void *child)
+{
+	struct pfm_context *root = pfm_root(ctx), *heir;
+
+	if (!pfm_inherits(root) || !pfm_loaded(root))
+		return;
+	heir = heir_new(root);
+	if (heir && !heir_bind(heir, child))
+		return;
+	if (heir)
+		heir_free(heir);
+	pfm_fork_failed(root);
+}
+
+void pfm_fork_failed(struct pfm_context *ctx)
+{
+	pfm_root(ctx)->unborn++;
+}
+
+/* --- adding up ------------------------------------------------------------------------------ */
+
+/* A PMD that came into use after an heir was made has no part in it. */
+static void add_pmds(struct pfm_set *to, struct pfm_set *from, bool ended)
+{
+	for (unsigned int i = 0; i < from->num_pmds; i++) {
+		const struct pfm_pmd *pmd = &from->pmds[i];
+		struct pfm_pmd *sum = pfm_set_pmd(to, pmd->num);
+
+		if (sum && pmd->is_counter)
+			*(ended ? &sum->children : &sum->living) += pmd->value;
+	}
+}
+
+static void add_set(struct pfm_context *root, struct pfm_set *from, bool ended)
+{
+	struct pfm_set *to = pfm_set_find(root, from->id);
+	struct pfm_share *share = ended ? &to->ended : &to->living;
+
+	share->runs += from->runs;
+	share->duration += from->duration;
+	add_pmds(to, from, ended);
+}
+
+/* Those from the given set on. */
+static void add_sets(struct pfm_context *heir, struct pfm_set *from, bool ended)
+{
+	for (; from; from = from->next)
+		add_set(heir->root, from, ended);
+}
+
+static void collect_active(struct pfm_context *heir)
+{
+	pfm_ops(heir)->collect(heir, heir->active);
+	pfm_set_find(heir->root, heir->active->id)->living.duration += pfm_ops(heir)->ran(heir) - heir->since;
+}
+
+/* The next few sets; interrupts may have to wait for it. */
+static int add_living(struct pfm_context *heir, void *next)
+{
+	struct pfm_set **set = next;
+
+	for (int n = 0; *set && n < PFM_GATHERED; n++, *set = (*set)->next) {
+		if (*set == heir->active && pfm_counting(heir))
+			collect_active(heir);
+		add_set(heir->root, *set, false);
+	}
+	return 0;
+}
+
+/* One whose thread has ended is told so soon: it counts no more. */
+static void gather_from(struct pfm_context *heir)
+{
+	struct pfm_set *next = &heir->set0;
+
+	while (next && pfm_ops(heir)->access(heir, add_living, &next) != -ESRCH)
+		;
+	add_sets(heir, next, false);
+}
+
+void pfm_gather(struct pfm_context *ctx)
+{
+	for (struct pfm_set *set = &ctx->set0; set; set = set->next) {
+		set->living = (struct pfm_share){ 0, 0 };
+		for (unsigned int i = 0; i < set->num_pmds; i++)
+			set->pmds[i].living = 0;
+	}
+	for (struct pfm_context *heir = ctx->heirs; heir; heir = heir->next_heir)
+		gather_from(heir);
+}
+
+void pfm_tell_heirs(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), const struct pfm_set *set)
+{
+	for (struct pfm_context *heir = ctx->heirs; heir; heir = heir->next_heir)
+		pfm_ops(heir)->access(heir, fn, set ? pfm_set_find(heir, set->id) : NULL);
+}
+
+void pfm_heir_end(struct pfm_context *heir)
+{
+	pfm_unload(heir);
+	add_sets(heir, &heir->set0, true);
+	heir->root->unborn += heir->unborn;
+	delist(heir);
+	pfm_ops(heir)->release(heir);
+	heir_free(heir);
+}
