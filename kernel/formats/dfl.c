@@ -68,7 +68,7 @@ size_t put_sample(const struct layout *l, void *at, uint32_t flags, const pfm_ov
 }
 
 /* 3.6.5: without a notification the buffer is saturated, and execution goes on. */
-static void hold(pfm_ovfl_arg_t *arg)
+void pfm_dfl_hold(pfm_ovfl_arg_t *arg)
 {
 	arg->ovfl_ctrl.notify_user = arg->ovfl_ctrl.mask_monitoring = 1;
 	arg->ovfl_ctrl.block_thread = arg->any_notify;
@@ -94,7 +94,7 @@ int handle(const struct layout *l, void *buf, pfm_ovfl_arg_t *arg, uint64_t tsta
 	}	/* else it is lost */
 	if (f.size - f.offs < largest) {
 		f.overflows += !was_full;
-		hold(arg);
+		pfm_dfl_hold(arg);
 	} else {
 		arg->ovfl_ctrl.reset_ovfl_pmds = 1;
 	}
@@ -135,7 +135,7 @@ static void store_2x(void *buf, const struct fill *f)
 	h->hdr_overflows = f->overflows;
 }
 
-static void entry_2x(void *to, const pfm_ovfl_arg_t *arg, uint64_t tstamp, const struct pfm_where *where)
+void pfm_dfl_put_entry(void *to, const pfm_ovfl_arg_t *arg, uint64_t tstamp, const struct pfm_where *where)
 {
 	*(pfm_dfl_smpl_entry_t *)to = (pfm_dfl_smpl_entry_t){
 		.pid = where->tid, .tgid = where->pid, .ovfl_pmd = arg->ovfl_pmd, .ip = where->ip,
@@ -145,7 +145,7 @@ static void entry_2x(void *to, const pfm_ovfl_arg_t *arg, uint64_t tstamp, const
 }
 
 static const struct layout layout_2x = {
-	sizeof(pfm_dfl_smpl_hdr_t), sizeof(pfm_dfl_smpl_entry_t), load_2x, store_2x, entry_2x
+	sizeof(pfm_dfl_smpl_hdr_t), sizeof(pfm_dfl_smpl_entry_t), load_2x, store_2x, pfm_dfl_put_entry
 };
 
 size_t pfm_dfl_max_sample(uint16_t num_pmds)
@@ -196,7 +196,7 @@ static int handler_2x(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *dat
 	return handle(&layout_2x, buf, arg, tstamp, data);
 }
 
-static int restart_2x(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
+int pfm_dfl_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 {
 	(void)is_active;
 	return restart(&layout_2x, buf, ctrl);
@@ -212,7 +212,7 @@ pfm_buffer_fmt_t pfm_fmt_default = {
 	.fmt_getsize = getsize_2x,
 	.fmt_init = init_2x,
 	.fmt_handler = handler_2x,
-	.fmt_restart = restart_2x,
+	.fmt_restart = pfm_dfl_restart,
 };
 
 /* --- the layout of section 3.6 -------------------------------------------------------------- */
@@ -236,11 +236,17 @@ static void store_06(void *buf, const struct fill *f)
 
 static void entry_06(void *to, const pfm_ovfl_arg_t *arg, uint64_t tstamp, const struct pfm_where *where)
 {
-	*(pfm_default_smpl_entry_t *)to = (pfm_default_smpl_entry_t){
-		.pid = where->pid, .tid = where->tid, .ovfl_pmd = arg->ovfl_pmd, .set = arg->active_set,
-		.cpu = where->cpu, .last_reset_val = arg->pmd_last_reset, .tstamp = tstamp,
-		.ip = where->ip,
-	};
+	pfm_default_smpl_entry_t *e = to;
+
+	memset(e, 0, sizeof(*e));	/* with what lies between its fields: others look at it */
+	e->pid = where->pid;
+	e->tid = where->tid;
+	e->ovfl_pmd = arg->ovfl_pmd;
+	e->set = arg->active_set;
+	e->cpu = where->cpu;
+	e->last_reset_val = arg->pmd_last_reset;
+	e->tstamp = tstamp;
+	e->ip = where->ip;
 }
 
 static const struct layout layout_06 = {

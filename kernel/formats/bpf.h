@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * bpf.h - classic BPF, as far as the format "program" has it. Nothing here asks where it runs.
+ */
+#ifndef PFM_BPF_H
+#define PFM_BPF_H
+
+#include "os.h"
+
+/* struct sock_filter */
+struct pfm_bpf_insn {
+	uint16_t	code;
+	uint8_t		jt, jf;		/* instructions to skip: the condition holds, or not */
+	uint32_t	k;
+};
+
+/* The parts of a code: class, and what it loads, computes or compares. */
+enum {
+	PFM_BPF_LD = 0, PFM_BPF_LDX, PFM_BPF_ST, PFM_BPF_STX, PFM_BPF_ALU, PFM_BPF_JMP, PFM_BPF_RET, PFM_BPF_MISC,
+};
+
+enum {
+	PFM_BPF_IMM = 0x00, PFM_BPF_ABS = 0x20, PFM_BPF_MEM = 0x60, PFM_BPF_LEN = 0x80,
+};
+
+enum {
+	PFM_BPF_ADD = 0x00, PFM_BPF_SUB = 0x10, PFM_BPF_MUL = 0x20, PFM_BPF_DIV = 0x30, PFM_BPF_OR = 0x40,
+	PFM_BPF_AND = 0x50, PFM_BPF_LSH = 0x60, PFM_BPF_RSH = 0x70, PFM_BPF_NEG = 0x80, PFM_BPF_MOD = 0x90,
+	PFM_BPF_XOR = 0xa0,
+};
+
+enum {
+	PFM_BPF_JA = 0x00, PFM_BPF_JEQ = 0x10, PFM_BPF_JGT = 0x20, PFM_BPF_JGE = 0x30, PFM_BPF_JSET = 0x40,
+};
+
+enum {
+	PFM_BPF_X = 0x08,		/* the operand is X, not k */
+	PFM_BPF_A = 0x10,		/* of RET: what is returned is A */
+	PFM_BPF_TXA = 0x80,		/* of MISC: A = X; else X = A */
+};
+
+#define PFM_BPF_WORDS	16		/* of scratch memory */
+
+/*
+ * Would the kernel take the program, and does it load nothing but words of a record of size bytes? room: n elements to
+ * work in. 0 or -EINVAL, with the reason in words.
+ */
+int pfm_bpf_check(const struct pfm_bpf_insn *insns, unsigned int n, uint32_t size, uint16_t *room);
+
+/* Where the last word ends that it loads, in bytes. */
+uint32_t pfm_bpf_reach(const struct pfm_bpf_insn *insns, unsigned int n);
+
+/* Runs what pfm_bpf_check() found good, as the kernel would. */
+uint32_t pfm_bpf_run(const struct pfm_bpf_insn *insns, const void *record, uint32_t size);
+
+#endif

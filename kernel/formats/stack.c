@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * stack.c - the format of samples with call stacks, and of records of what programs do (6.3.2). Its buffer fills as
+ * that of the default format (3.6.5); samples and records are of any length.
+ *
+ * The end of the buffer is kept free for records: those that come while it is full, and is being read, follow
+ * the last one there, unseen, until the restart moves them to its beginning. A region is filled as a buffer is.
+ */
+#include "formats.h"
+#include "perfmon/perfmon_stack_smpl.h"
+
+#define KNOWN_FLAGS (PFM_STACK_SMPL_NO_KERNEL | PFM_STACK_SMPL_NO_USER | PFM_STACK_SMPL_COPY | PFM_STACK_SMPL_RECORDS)
+
+#define ALL_LOST	(PFM_STACK_SMPL_LOST_REASONS * sizeof(pfm_stack_smpl_lost_t))
+#define MAX_RECORD	(sizeof(pfm_stack_smpl_map_t) + PFM_STACK_SMPL_MAX_PATH + ALL_LOST)
+#define KEPT_FREE_MAX	65536	/* what a restart may have to move */
+
+_Static_assert(sizeof(pfm_stack_smpl_hdr_t) == sizeof(pfm_dfl_smpl_hdr_t) &&
+	       offsetof(pfm_stack_smpl_hdr_t, hdr_lost) == offsetof(pfm_dfl_smpl_hdr_t, hdr_reserved),
+	       "the header begins as the default format's");
+_Static_assert((int)PFM_STACK_SMPL_MAP == (int)PFM_RECORD_MAP && (int)PFM_STACK_SMPL_RENAME == (int)PFM_RECORD_RENAME,
+	       "records are numbered as the core's");
+_Static_assert(PFM_STACK_SMPL_LOST_REASONS == sizeof(((pfm_stack_smpl_hdr_t *)0)->hdr_untold) / sizeof(uint64_t),
+	       "each reason has its count");
+
+/* What is left out of the argument. */
+static void want(const void *arg, struct pfm_stack_want *w)
+{
+	const pfm_stack_smpl_arg_t *a = arg;
+
+	w->kernel = !(a->buf_flags & PFM_STACK_SMPL_NO_KERNEL);
+	w->user = !(a->buf_flags & PFM_STACK_SMPL_NO_USER);
+	w->max_frames = a->max_frames ? a->max_frames : PFM_STACK_SMPL_FRAMES;
+	if (a->buf_flags & PFM_STACK_SMPL_COPY)
+		w->max_stack = a->max_stack ? a->max_stack : PFM_STACK_SMPL_BYTES;
+	w->records = a->buf_flags & PFM_STACK_SMPL_RECORDS;
+}
+
+static size_t max_sample(const struct pfm_stack_want *w, uint16_t num_pmds)
+{
+	size_t words = (size_t)num_pmds + w->max_frames;
+
+	if (w->max_stack)
+		words += PFM_STACK_SMPL_MAX_REGS;
+	return sizeof(pfm_stack_smpl_sample_t) + words * sizeof(uint64_t) + w->max_stack;
+}
+
+static size_t fills_size(const pfm_stack_smpl_arg_t *a)
+{
+	return a->num_regions > 1 ? a->num_regions * sizeof(pfm_stack_smpl_fill_t) : 0;
+}
+
+static uint64_t region_size(const pfm_stack_smpl_arg_t *a)
+{
+	uint64_t head = sizeof(pfm_stack_smpl_hdr_t) + fills_size(a);
+
+	if (a->buf_size < head)
+		return 0;
+	return a->num_regions > 1 ? (a->buf_size - head) / a->num_regions & ~7ULL : a->buf_size - head;
+}
+
+/* For records that come while the buffer is full; before a sample there may be LOST records, too. */
+static size_t kept_free(const pfm_stack_smpl_arg_t *a)
+{
+	size_t part = (a->num_regions > 1 ? region_size(a) : a->buf_size) / 8 & ~7ULL;
+
+	if (!(a->buf_flags & PFM_STACK_SMPL_RECORDS))
+		return 0;
+	if (part > KEPT_FREE_MAX)
+		part = KEPT_FREE_MAX;
+	return part > MAX_RECORD ? part : MAX_RECORD;
+}
+
+/* --- regions ---------------------------------------------------------------------------------- */
+
+enum { COUNT, OFFS, FILL_WORDS };	/* a pfm_stack_smpl_fill_t, with which the header begins, too */
+
+_Static_assert(sizeof(pfm_stack_smpl_fill_t) == FILL_WORDS * sizeof(uint64_t) &&
+	       offsetof(pfm_stack_smpl_fill_t, cur_offs) == OFFS * sizeof(uint64_t) &&
+	       offsetof(pfm_stack_smpl_hdr_t, hdr_count) == COUNT * sizeof(uint64_t) &&
+	       offsetof(pfm_stack_smpl_hdr_t, hdr_cur_offs) == OFFS * sizeof(uint64_t),
+	       "a fill is two words, the header's first two");
+
+static uint64_t *fill_at(pfm_stack_smpl_hdr_t *h, unsigned int region)
+{
+	return h->hdr_num_regions ? (uint64_t *)(h + 1) + region * FILL_WORDS : (uint64_t *)h;
+}
+
+/* Of the region in hand. */
+static uint64_t *fill(pfm_stack_smpl_hdr_t *h)
+{
+	return fill_at(h, h->hdr_cur);
+}
+
+static uint64_t start_of(const pfm_stack_smpl_hdr_t *h, unsigned int region)
+{
+	return h->hdr_num_regions ? h->hdr_cur_offs + region * h->hdr_region_size : sizeof(*h);
+}
+
+/* Bytes that are not in use in the region in hand. */
+static uint64_t room(pfm_stack_smpl_hdr_t *h)
+{
+	uint64_t end = h->hdr_num_regions ? start_of(h, h->hdr_cur) + h->hdr_region_size : h->hdr_buf_size;
+
+	return end - fill(h)[OFFS] - h->hdr_held;
+}
+
+static uint16_t after(const pfm_stack_smpl_hdr_t *h, uint16_t region)
+{
+	return (uint16_t)((region + 1U) % h->hdr_num_regions);
+}
+
+static int stack_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
+{
+	pfm_stack_smpl_arg_t *a = arg;
+	struct pfm_stack_want w = { 0 };
+	uint64_t least;
+
+	(void)ctx_flags;
+	if (a->buf_flags & ~KNOWN_FLAGS || !pfm_all_zero(a->reserved, sizeof(a->reserved)) ||
+	    a->reserved1 || a->num_regions > PFM_STACK_SMPL_MAX_REGIONS ||
+	    a->max_frames > PFM_STACK_SMPL_MAX_FRAMES || a->max_stack > PFM_STACK_SMPL_MAX_BYTES ||
+	    a->max_stack % sizeof(uint64_t) || (a->max_stack && !(a->buf_flags & PFM_STACK_SMPL_COPY)))
+		return EINVAL;
+	want(a, &w);
+	/* fmt_init() is not told of the PMU; arg is the core's copy */
+	a->reserved[0] = max_sample(&w, num_pmds) + kept_free(a);
+	least = a->reserved[0];
+	if (w.records)		/* what comes first after a restart must not fill it again */
+		least += a->reserved[0];
+	return region_size(a) < least || a->buf_size != (size_t)a->buf_size ? EINVAL : 0;
+}
+
+static int stack_getsize(uint32_t ctx_flags, void *arg, size_t *size)
+{
+	(void)ctx_flags;
+	*size = ((pfm_stack_smpl_arg_t *)arg)->buf_size;
+	return 0;
+}
+
+static int stack_init(uint32_t ctx_flags, void *arg, void *buf)
+{
+	const pfm_stack_smpl_arg_t *a = arg;
+	pfm_stack_smpl_hdr_t *h = buf;
+	struct pfm_stack_want w = { 0 };
+
+	(void)ctx_flags;
+	want(a, &w);
+	*h = (pfm_stack_smpl_hdr_t){
+		.hdr_cur_offs = sizeof(pfm_stack_smpl_hdr_t) + fills_size(a), .hdr_buf_size = a->buf_size,
+		.hdr_min_buf_space = a->reserved[0], .hdr_version = PFM_STACK_SMPL_VERSION,
+		.hdr_buf_flags = a->buf_flags, .hdr_max_frames = w.max_frames, .hdr_max_stack = w.max_stack,
+	};
+	if (a->num_regions > 1) {
+		h->hdr_num_regions = a->num_regions;
+		h->hdr_region_size = region_size(a);
+	}
+	for (unsigned int i = 0; i < h->hdr_num_regions; i++) {
+		fill_at(h, i)[COUNT] = 0;
+		fill_at(h, i)[OFFS] = start_of(h, i);
+	}
+	return 0;
+}
+
+/* What the machine yields of the stack, from body on; returns where the sample ends. */
+static char *put_stack(const pfm_stack_smpl_hdr_t *h, pfm_stack_smpl_sample_t *s, char *body,
+		       const struct pfm_where *where)
+{
+	const struct pfm_stack_ops *ops = where->stack;
+	uint64_t *words = (uint64_t *)body;
+
+	if (!ops)
+		return body;
+	if (!(h->hdr_buf_flags & PFM_STACK_SMPL_NO_KERNEL))
+		s->num_kernel = ops->frames(where, PFM_KERNEL_FRAMES, words, h->hdr_max_frames);
+	words += s->num_kernel;
+	if (!(h->hdr_buf_flags & PFM_STACK_SMPL_NO_USER))
+		s->num_user = ops->frames(where, PFM_USER_FRAMES, words, h->hdr_max_frames - s->num_kernel);
+	words += s->num_user;
+	if (!(h->hdr_buf_flags & PFM_STACK_SMPL_COPY) || !ops->copy)
+		return (char *)words;
+	s->num_regs = ops->regs(where, words, PFM_STACK_SMPL_MAX_REGS);
+	words += s->num_regs;
+	if (s->num_regs)
+		s->stack_size = ops->copy(where, words, h->hdr_max_stack) & ~7U;
+	return (char *)words + s->stack_size;
+}
+
+/* In its place in the buffer, where the largest fits; its size. */
+static size_t put_sample(const pfm_stack_smpl_hdr_t *h, pfm_stack_smpl_sample_t *s, const pfm_ovfl_arg_t *arg,
+			 uint64_t tstamp, const struct pfm_where *where)
+{
+	char *body = (char *)(s + 1);
+
+	*s = (pfm_stack_smpl_sample_t){ .rec.rec_type = PFM_STACK_SMPL_SAMPLE, .num_pmds = arg->num_smpl_pmds };
+	pfm_dfl_put_entry(&s->entry, arg, tstamp, where);
+	for (unsigned int i = 0; i < arg->num_smpl_pmds; i++, body += sizeof(uint64_t))
+		memcpy(body, &arg->smpl_pmds_values[i], sizeof(uint64_t));
+	body = put_stack(h, s, body, where);
+	s->rec.rec_size = body - (char *)s;
+	return s->rec.rec_size;
+}
+
+/* 3.6.5, post-check: the region in hand is full when the largest sample would not fit any more. */
+static bool is_full(pfm_stack_smpl_hdr_t *h)
+{
+	return room(h) + h->hdr_held < h->hdr_min_buf_space;
+}
+
+/* The next region takes over from a full one, if the tool has given it back; false: they all are full. */
+static bool move_on(pfm_stack_smpl_hdr_t *h)
+{
+	if (h->hdr_num_full + 1 >= h->hdr_num_regions) {
+		h->hdr_overflows++;
+		return false;
+	}
+	h->hdr_cur = after(h, h->hdr_cur);
+	/* The tool may look at any time. */
+	__atomic_store_n(&h->hdr_num_full, h->hdr_num_full + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* What is between the last record and those to come. */
+static void *end_of(pfm_stack_smpl_hdr_t *h)
+{
+	return (char *)h + fill(h)[OFFS] + h->hdr_held;
+}
+
+/* How much is in use: seen at once or, of what comes to a full buffer, after the restart. */
+static uint64_t *in_use(pfm_stack_smpl_hdr_t *h)
+{
+	return is_full(h) ? &h->hdr_held : &fill(h)[OFFS];
+}
+
+static void put_event(pfm_stack_smpl_event_t *e, const struct pfm_record *rec, uint32_t size)
+{
+	*e = (pfm_stack_smpl_event_t){
+		.rec = { rec->type, size }, .pid = rec->pid, .tid = rec->tid, .tstamp = rec->tstamp,
+	};
+}
+
+/* What was lost before rec, or before a sample of the same who and when; used: of in_use(). */
+static void tell_lost(pfm_stack_smpl_hdr_t *h, uint64_t *used, const struct pfm_record *rec)
+{
+	for (unsigned int i = 0; i < PFM_STACK_SMPL_LOST_REASONS; i++) {
+		pfm_stack_smpl_lost_t *lost = end_of(h);
+
+		if (!h->hdr_untold[i])
+			continue;
+		*lost = (pfm_stack_smpl_lost_t){ .count = h->hdr_untold[i], .why = i };
+		put_event(&lost->event, rec, sizeof(*lost));
+		lost->event.rec.rec_type = PFM_STACK_SMPL_LOST;
+		h->hdr_untold[i] = 0;
+		*used += sizeof(*lost);
+	}
+}
+
+/* A region that is full by a sample: the tool is told. */
+static void end_region(pfm_stack_smpl_hdr_t *h, pfm_ovfl_arg_t *arg)
+{
+	if (!move_on(h)) {
+		pfm_dfl_hold(arg);
+		return;
+	}
+	arg->ovfl_ctrl.notify_user = arg->ovfl_ctrl.reset_ovfl_pmds = 1;
+	arg->ovfl_ctrl.block_thread = arg->any_notify;
+}
+
+static int stack_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
+{
+	const struct pfm_where *where = data;
+	const struct pfm_record who = { .pid = where->pid, .tid = where->tid, .tstamp = tstamp };
+	pfm_stack_smpl_hdr_t *h = buf;
+
+	if (is_full(h)) {	/* by an overflow at the same time */
+		h->hdr_lost++;
+		h->hdr_untold[PFM_STACK_SMPL_LOST_FULL] += !!(h->hdr_buf_flags & PFM_STACK_SMPL_RECORDS);
+		pfm_dfl_hold(arg);
+		return 0;
+	}
+	tell_lost(h, &fill(h)[OFFS], &who);
+	fill(h)[OFFS] += put_sample(h, end_of(h), arg, tstamp, data);
+	fill(h)[COUNT]++;
+	if (is_full(h))
+		end_region(h, arg);
+	else
+		arg->ovfl_ctrl.reset_ovfl_pmds = 1;
+	return 0;
+}
+
+/* --- records -------------------------------------------------------------------------------- */
+
+static size_t length(const char *text, size_t max)
+{
+	size_t n = 0;
+
+	while (n < max && text[n])
+		n++;
+	return n;
+}
+
+static size_t put_map(pfm_stack_smpl_map_t *map, const struct pfm_record *rec)
+{
+	const char *path = rec->name;
+	size_t len = length(path, PFM_STACK_SMPL_MAX_PATH - 1), padded = (len + sizeof(uint64_t)) & ~7UL;
+
+	*map = (pfm_stack_smpl_map_t){ .addr = rec->addr, .len = rec->len, .offset = rec->offset };
+	if (rec->build_id && rec->build_id_size <= sizeof(map->build_id)) {
+		memcpy(map->build_id, rec->build_id, rec->build_id_size);
+		map->build_id_size = rec->build_id_size;
+	}
+	memset(map + 1, 0, padded);
+	memcpy(map + 1, path, len);
+	put_event(&map->event, rec, sizeof(*map) + padded);
+	return sizeof(*map) + padded;
+}
+
+static size_t put_exec(pfm_stack_smpl_exec_t *exec, const struct pfm_record *rec)
+{
+	*exec = (pfm_stack_smpl_exec_t){ 0 };
+	put_event(&exec->event, rec, sizeof(*exec));
+	memcpy(exec->comm, rec->name, length(rec->name, sizeof(exec->comm) - 1));
+	return sizeof(*exec);
+}
+
+static size_t put_fork(pfm_stack_smpl_fork_t *made, const struct pfm_record *rec)
+{
+	*made = (pfm_stack_smpl_fork_t){ .ppid = rec->ppid, .ptid = rec->ptid };
+	put_event(&made->event, rec, sizeof(*made));
+	return sizeof(*made);
+}
+
+static size_t put_record(void *at, const struct pfm_record *rec)
+{
+	switch (rec->type) {
+	case PFM_RECORD_MAP:
+		return put_map(at, rec);
+	case PFM_RECORD_EXEC:
+	case PFM_RECORD_RENAME:
+		return put_exec(at, rec);
+	case PFM_RECORD_FORK:
+		return put_fork(at, rec);
+	default:
+		put_event(at, rec, sizeof(pfm_stack_smpl_event_t));
+		return sizeof(pfm_stack_smpl_event_t);
+	}
+}
+
+static bool stack_record(void *buf, const struct pfm_record *rec)
+{
+	pfm_stack_smpl_hdr_t *h = buf;
+	uint64_t *used = in_use(h);
+
+	if (rec->type == PFM_RECORD_LOST) {
+		h->hdr_untold[rec->why] += rec->count;
+		return false;
+	}
+	if (room(h) < MAX_RECORD) {
+		h->hdr_untold[PFM_STACK_SMPL_LOST_RECORDS]++;
+		return false;
+	}
+	tell_lost(h, used, rec);
+	*used += put_record(end_of(h), rec);
+	return used != &h->hdr_held && is_full(h) && !move_on(h);
+}
+
+/* The tool gives back the oldest full region; the one in hand waits to be read, if it is full. */
+static void give_back(pfm_stack_smpl_hdr_t *h)
+{
+	uint16_t free = h->hdr_tail;
+
+	if (!h->hdr_num_full)
+		return;
+	fill_at(h, free)[COUNT] = 0;
+	fill_at(h, free)[OFFS] = start_of(h, free);
+	h->hdr_tail = after(h, free);
+	if (is_full(h))
+		h->hdr_cur = free;
+	else
+		__atomic_store_n(&h->hdr_num_full, h->hdr_num_full - 1, __ATOMIC_RELEASE);
+}
+
+/* As the default format's, but for records that came since the buffer was full. */
+static int stack_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
+{
+	pfm_stack_smpl_hdr_t *h = buf;
+	char *held = (char *)buf + fill(h)[OFFS];
+	int ret = 0;
+
+	if (h->hdr_num_regions) {
+		give_back(h);
+		ctrl->reset_ovfl_pmds = !is_active;
+	} else {
+		ret = pfm_dfl_restart(buf, is_active, ctrl);
+	}
+	memmove((char *)buf + fill(h)[OFFS], held, h->hdr_held);
+	fill(h)[OFFS] += h->hdr_held;
+	h->hdr_held = 0;
+	return ret;
+}
+
+pfm_buffer_fmt_t pfm_fmt_stack = {
+	.fmt_name = PFM_STACK_SMPL_NAME,
+	.fmt_uuid = PFM_STACK_SMPL_UUID,
+	.fmt_arg_size = sizeof(pfm_stack_smpl_arg_t),
+	.fmt_msgq_depth = PFM_STACK_SMPL_MAX_REGIONS,
+	.fmt_version = PFM_STACK_SMPL_VERSION,
+	.fmt_validate = stack_validate,
+	.fmt_getsize = stack_getsize,
+	.fmt_init = stack_init,
+	.fmt_want = want,
+	.fmt_handler = stack_handler,
+	.fmt_record = stack_record,
+	.fmt_restart = stack_restart,
+};
