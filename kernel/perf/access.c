@@ -59,6 +59,7 @@ int perf_settle(struct pfm_context *ctx)
 		ret = run(ctx);
 	if (p->held && !ctx->started)
 		give_up(ctx);
+	pfm_view_update(ctx, ctx->active);
 	if (p->ended && !p->held)
 		perf_resume_life(ctx);
 	return ret;

@@ -9,9 +9,6 @@
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-#define HEAD_WORDS	3	/* nr, time enabled, time running */
-#define ENTRY_WORDS	(perf_format_lost ? 3U : 2U)	/* value, id, lost */
-
 void perf_note_lost(struct pfm_context *ctx, struct perf_counter *c, uint64_t lost)
 {
 	uint64_t more = lost - c->lost;
@@ -26,8 +23,8 @@ void perf_note_lost(struct pfm_context *ctx, struct perf_counter *c, uint64_t lo
 /* Siblings come in the order they were opened. */
 static void take_counts(struct pfm_context *ctx, struct perf_group *g, const uint64_t *words)
 {
-	for (unsigned int i = 0; i < g->n; i++) {
-		const uint64_t *entry = words + HEAD_WORDS + i * ENTRY_WORDS;
+	for (unsigned int i = 0; i < g->joined; i++) {
+		const uint64_t *entry = words + PERF_HEAD_WORDS + i * PERF_ENTRY_WORDS;
 
 		g->c[i].count = entry[0];
 		if (perf_format_lost && g == perf_group_of(ctx->active))
@@ -35,23 +32,40 @@ static void take_counts(struct pfm_context *ctx, struct perf_group *g, const uin
 	}
 }
 
+/* Those in no group, one by one. */
+static bool read_alone(struct perf_group *g)
+{
+	uint64_t words[PERF_READ_WORDS];
+	bool all = true;
+
+	for (unsigned int i = g->joined; i < g->n; i++) {
+		if (read(g->c[i].fd, words, sizeof(words)) > 0)
+			g->c[i].count = words[PERF_HEAD_WORDS];
+		else
+			all = false;
+	}
+	return all;
+}
+
 /* A pinned group that is not on the PMU reads as nothing at all; one beside its core, in part. */
 bool perf_read_counts(struct pfm_context *ctx, struct perf_group *g)
 {
 	struct perf_context *p = perf_of(ctx);
-	uint64_t words[HEAD_WORDS + 3 * PERF_MAX_COUNTERS];
+	uint64_t words[PERF_READ_WORDS];
 	ssize_t got;
 
 	if (!g || !g->n)
 		return true;
 	got = read(g->c[0].fd, words, sizeof(words));
-	if (got < (ssize_t)(HEAD_WORDS * sizeof(words[0])) || words[0] != g->n) {
+	if (got < (ssize_t)(PERF_HEAD_WORDS * sizeof(words[0])) || words[0] != g->joined) {
 		p->failed = true;
 		return false;
 	}
 	if (g->hw && words[2] < words[1])
 		p->failed = true;
 	take_counts(ctx, g, words);
+	if (!read_alone(g))
+		p->failed = true;
 	return true;
 }
 
@@ -77,6 +91,7 @@ void perf_collect(struct pfm_context *ctx, struct pfm_set *set)
 		return;
 	p->fresh = true;
 	fold(set);
+	perf_family_collect(ctx, set);
 }
 
 void perf_rebase(struct pfm_context *ctx, struct pfm_set *set)
@@ -89,6 +104,7 @@ void perf_rebase(struct pfm_context *ctx, struct pfm_set *set)
 		g->c[i].base = pfm_set_pmd(set, g->c[i].plan.num)->value;
 		g->c[i].base_count = g->c[i].count;
 	}
+	perf_family_rebase(ctx, set);
 	p->fresh = p->program = true;
 }
 
@@ -195,14 +211,25 @@ static void arm_counter(struct perf_counter *c)
 	c->armed = true;
 }
 
+/* The group, and each event that is in none. */
+static void run_leaders(struct perf_group *g, unsigned long request)
+{
+	for (unsigned int i = g->n; i-- > 0;)
+		if (perf_leads(g, &g->c[i]))
+			perf_ioctl(g->c[i].fd, request, 0);
+}
+
 static void start_group(struct perf_context *p, struct perf_group *g)
 {
 	p->running = true;
-	if (!g || !g->n)
+	if (!g)
+		return;
+	perf_family_run(g, true);
+	if (!g->n)
 		return;
 	for (unsigned int i = g->n; i-- > 0;)
 		arm_counter(&g->c[i]);
-	perf_ioctl(g->c[0].fd, PERF_EVENT_IOC_ENABLE, 0);
+	run_leaders(g, PERF_EVENT_IOC_ENABLE);
 }
 
 void perf_freeze(struct pfm_context *ctx)
@@ -213,8 +240,10 @@ void perf_freeze(struct pfm_context *ctx)
 	if (!p->running)
 		return;
 	p->running = false;
-	if (g && g->n)
-		perf_ioctl(g->c[0].fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (g)
+		perf_family_run(g, false);
+	if (g)
+		run_leaders(g, PERF_EVENT_IOC_DISABLE);
 }
 
 /* The counters run again when the core is done, in perf_settle(). */

@@ -71,7 +71,7 @@ static int refuse_access(const struct perf_context *p, const char *what,
 	}
 	if (is > 2)
 		return refuse_level("measuring anything", is, 2);
-	if (err == EPERM)
+	if (err == EPERM || p->pid <= 0)
 		return pfm_refuse(-EPERM, "%s: perf_event_open(2) is forbidden here, by a seccomp filter "
 				  "or security module: run the container with a profile that allows it",
 				  what);
@@ -92,6 +92,9 @@ int perf_refuse_open(const struct perf_context *p, const char *what, const struc
 {
 	bool hw = attr->type == PERF_TYPE_RAW;
 
+	if (p->cgroup >= 0 && err == EBADF)
+		return pfm_refuse(-EINVAL, "%s: that folder is no cgroup, or perf_event is not among the "
+				  "controllers of its hierarchy", what);
 	switch (err) {
 	case EACCES:
 	case EPERM:
@@ -107,6 +110,10 @@ int perf_refuse_open(const struct perf_context *p, const char *what, const struc
 	case ENOSYS:
 		return pfm_refuse(-ENOSYS, "this kernel has no perf_event_open(2)");
 	case EINVAL:
+		if (attr->type > PERF_TYPE_BREAKPOINT)
+			return pfm_refuse(-EINVAL, "%s: PMU %u cannot count event %#llx like that: it may know no "
+					  "privilege levels, or count whole CPUs only", what, attr->type,
+					  (unsigned long long)attr->config);
 		if (hw)
 			return pfm_refuse(-EINVAL, "%s: the PMU cannot count event %#llx, or not together "
 					  "with the others of the set", what,
@@ -127,6 +134,14 @@ int perf_refuse_open(const struct perf_context *p, const char *what, const struc
 		return pfm_refuse(-EBUSY, "%s: someone else has the counters to himself", what);
 	}
 	return pfm_refuse(-err, "%s: perf_event_open(2): %s", what, strerror(err));
+}
+
+int perf_refuse_filter(const char *what, const char *filter, int err)
+{
+	if (err == EINVAL)
+		return pfm_refuse(-EINVAL, "%s: the kernel does not understand the filter '%s', or the event has "
+				  "no such field", what, filter);
+	return pfm_refuse(-err, "%s: the filter '%s': %s", what, filter, strerror(err));
 }
 
 int perf_refuse_map(int err, size_t size)

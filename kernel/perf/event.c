@@ -45,6 +45,8 @@ void perf_attr_init(struct perf_event_attr *attr, const struct perf_plan *plan)
 	attr->exclude_user = plan->no_user;
 	attr->exclude_kernel = attr->exclude_hv = plan->no_kernel;
 	attr->exclude_idle = plan->no_idle;
+	attr->config1 = plan->config1 | (plan->viewed ? perf_user_read : 0);
+	attr->config2 = plan->config2;
 	attr->sample_type = SAMPLE_TYPE;
 	if (!plan->sampling)
 		return;
@@ -63,12 +65,19 @@ void perf_attr_dummy(struct perf_event_attr *attr)
 
 int perf_open(struct perf_event_attr *attr, int pid, int cpu, int group)
 {
-	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group, PERF_FLAG_FD_CLOEXEC);
+	unsigned long flags = PERF_FLAG_FD_CLOEXEC | (pid >= 0 && cpu >= 0 ? PERF_FLAG_PID_CGROUP : 0);
+
+	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group, flags);
 }
 
 int perf_ioctl(int fd, unsigned long request, uint64_t arg)
 {
 	return ioctl(fd, request, arg);
+}
+
+int perf_set_filter(int fd, const char *filter)
+{
+	return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter);
 }
 
 int perf_set_period(int fd, uint64_t period)

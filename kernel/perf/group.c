@@ -53,9 +53,8 @@ static void plan_sampling(const struct pfm_context *ctx, const struct pfm_set *s
 	plan->stop = !ctx->fmt;
 	plan->fixed = !random && pmd->short_reset && pmd->short_reset == pmd->long_reset &&
 		      !reset_by_others(set, pmd->num);
-	/* a format whose call-backs are a script's decides at each overflow what is to be done now */
 	plan->prompt = plan->stop || !plan->fixed || pmd->last_reset != pmd->short_reset ||
-		       ctx->fmt->fmt_ops;
+		       (ctx->fmt->fmt_ops && ctx->fmt->fmt_ops->prompt);
 }
 
 /* False: nothing is counted, because no PMC says what. */
@@ -70,16 +69,53 @@ static bool make_plan(struct pfm_context *ctx, struct pfm_set *set, const struct
 	if (!pmc)
 		return false;
 	plan->num = pmd->num;
-	if (reg->type == PFM_REG_TYPE_SW) {
+	if (perf_is_named(reg->ctrl)) {
+		counts = perf_named_plan(ctx, plan, pmc->value);
+	} else if (reg->type == PFM_REG_TYPE_SW) {
 		counts = sw_plan(plan, reg->ctrl, pmc->value);
 	} else {
 		plan->type = PERF_TYPE_RAW;
 		plan->hw = 1;
 		counts = perf_hw_plan(plan, reg->ctrl, pmc->value);
 	}
+	plan->viewed = plan->hw && set->view && perf_of(ctx)->self;
 	plan->no_idle = !!(set->flags & PFM_SETFL_EXCL_IDLE);
 	plan_sampling(ctx, set, pmd, plan);
 	return counts;
+}
+
+/* Those in no group come last. */
+static void alone_last(struct perf_plan *plans, unsigned int n)
+{
+	unsigned int joined = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct perf_plan plan = plans[i];
+
+		if (plan.alone)
+			continue;
+		memmove(&plans[joined + 1], &plans[joined], (i - joined) * sizeof(*plans));
+		plans[joined++] = plan;
+	}
+}
+
+/* Of an inheriting context the target alone gets what concerns it alone. */
+static bool is_own(const struct pfm_context *ctx, const struct pfm_pmd *pmd, const struct perf_plan *plan)
+{
+	return !pfm_inherits(ctx) || (pmd->flags & PFM_REGFL_OWN) || plan->sampling;
+}
+
+static unsigned int make_family_plans(struct pfm_context *ctx, struct pfm_set *set, struct perf_plan *plans)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < set->num_pmds && n < PERF_MAX_COUNTERS; i++) {
+		n += make_plan(ctx, set, &set->pmds[i], &plans[n]);
+		if (n)
+			plans[n - 1].sampling = plans[n - 1].stop = 0;
+	}
+	alone_last(plans, n);
+	return n;
 }
 
 /* The plans of a set in the order of its group: who samples can stop the group if it leads. */
@@ -88,7 +124,7 @@ static unsigned int make_plans(struct pfm_context *ctx, struct pfm_set *set, str
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < set->num_pmds && n < PERF_MAX_COUNTERS; i++)
-		n += make_plan(ctx, set, &set->pmds[i], &plans[n]);
+		n += make_plan(ctx, set, &set->pmds[i], &plans[n]) && is_own(ctx, &set->pmds[i], &plans[n]);
 	for (unsigned int i = 0; i < n; i++) {
 		struct perf_plan leader = plans[i];
 
@@ -98,6 +134,7 @@ static unsigned int make_plans(struct pfm_context *ctx, struct pfm_set *set, str
 		plans[0] = leader;
 		break;
 	}
+	alone_last(plans, n);
 	return n;
 }
 
@@ -123,6 +160,8 @@ static int check_period(const struct perf_plan *plan, const struct pfm_pmd *pmd)
 {
 	uint64_t bad = 0;
 
+	if (plan->alone && plan->sampling)
+		return pfm_refuse(-EINVAL, "PMD%u: its event only counts: it has no overflows", pmd->num);
 	if (!plan->clock || !plan->sampling || (pmd->flags & PFM_REGFL_RANDOM))
 		return 0;
 	if (too_short(pmd->short_reset))
@@ -150,33 +189,36 @@ static uint64_t first_period(const struct perf_plan *plan, const struct pfm_pmd 
 
 /* --- opening -------------------------------------------------------------------------------- */
 
-static void close_group(struct perf_group *g)
+static void close_group(struct pfm_context *ctx, struct perf_group *g)
 {
 	if (!g)
 		return;
 	for (unsigned int i = g->n; i-- > 0;)
 		if (g->c[i].fd >= 0)
-			close(g->c[i].fd);
+			pfm_quick_close(ctx, g->c[i].fd);
+	perf_family_close(g->family);
 	pfm_os_free(g);
 }
 
-void perf_group_close(struct pfm_set *set)
+void perf_group_close(struct pfm_context *ctx, struct pfm_set *set)
 {
-	close_group(set->os);
+	perf_view_events(set, set->os, false);
+	close_group(ctx, set->os);
 	set->os = NULL;
 }
 
-static void prepare_attr(const struct perf_group *g, const struct perf_counter *c,
+static void prepare_attr(const struct pfm_context *ctx, const struct perf_group *g, const struct perf_counter *c,
 			 const struct pfm_pmd *pmd, struct perf_event_attr *attr)
 {
 	perf_attr_init(attr, &c->plan);
-	if (c == g->c) {
+	if (perf_leads(g, c)) {
 		attr->disabled = 1;
-		attr->pinned = g->hw;	/* all of the time, or an error */
+		attr->pinned = g->hw || c->plan.alone;	/* all of the time, or an error */
 	}
 	if (!c->plan.sampling)
 		return;
 	attr->sample_period = c->period;
+	perf_stack_attr(&ctx->want, attr);
 	if (c->period != -pmd->short_reset) {
 		attr->wakeup_events = 1;	/* the period changes at the first overflow */
 		attr->watermark = 0;
@@ -193,10 +235,12 @@ static int open_counter(struct pfm_context *ctx, struct perf_group *g, struct pe
 	snprintf(what, sizeof(what), "PMD%u", c->plan.num);
 	c->base = pmd->value;
 	c->period = c->next = first_period(&c->plan, pmd);
-	prepare_attr(g, c, pmd, &attr);
-	c->fd = perf_open(&attr, p->pid, p->cpu, c == g->c ? -1 : g->c[0].fd);
+	prepare_attr(ctx, g, c, pmd, &attr);
+	c->fd = perf_open(&attr, p->cgroup >= 0 ? p->cgroup : p->pid, p->cpu, perf_leads(g, c) ? -1 : g->c[0].fd);
 	if (c->fd < 0)
 		return perf_refuse_open(p, what, &attr, errno);
+	if (c->plan.filter && perf_set_filter(c->fd, c->plan.filter))
+		return perf_refuse_filter(what, c->plan.filter, errno);
 	if (perf_event_id(c->fd, &c->id) || (c->plan.sampling && perf_ring_join(&p->ring, c->fd))) {
 		int err = errno;
 
@@ -216,6 +260,7 @@ static struct perf_group *new_group(const struct perf_plan *plans, unsigned int 
 		g->c[i].plan = plans[i];
 		g->c[i].fd = -1;
 		g->hw |= plans[i].hw;
+		g->joined += !plans[i].alone || !i;
 		g->sampling |= plans[i].sampling;
 		g->stop |= plans[i].stop;
 	}
@@ -240,9 +285,41 @@ static int open_group(struct pfm_context *ctx, struct pfm_set *set, const struct
 			ret = open_counter(ctx, g, &g->c[i], pmd);
 	}
 	if (ret)
-		close_group(g);
+		close_group(ctx, g);
 	else
 		*out = g;
+	return ret;
+}
+
+/* Children have their events from what is inherited: that is opened once a load. */
+static int open_family(struct pfm_context *ctx, struct pfm_set *set, struct perf_group *g)
+{
+	struct perf_group *old = set->os;
+	struct perf_plan plans[PERF_MAX_COUNTERS];
+
+	if (!pfm_inherits(ctx))
+		return 0;
+	if (!old || !old->family)
+		return perf_family_open(ctx, plans, make_family_plans(ctx, set, plans), &g->family);
+	g->family = old->family;
+	old->family = NULL;
+	return 0;
+}
+
+/* In place of what the set had. */
+static int reopen(struct pfm_context *ctx, struct pfm_set *set, const struct perf_plan *plans, unsigned int n)
+{
+	struct perf_group *g = NULL;
+	int ret = open_group(ctx, set, plans, n, &g);
+
+	if (!ret)
+		ret = open_family(ctx, set, g);
+	if (ret) {
+		close_group(ctx, g);
+		g = NULL;
+	}
+	perf_group_close(ctx, set);
+	set->os = g;
 	return ret;
 }
 
@@ -254,7 +331,6 @@ int perf_group_check(struct pfm_context *ctx)
 	struct perf_context *p = perf_of(ctx);
 	struct perf_plan plans[PERF_MAX_COUNTERS];
 	unsigned int n = make_plans(ctx, p->set, plans);
-	struct perf_group *g = NULL;
 	int ret;
 
 	p->check = p->unfit = false;
@@ -264,9 +340,10 @@ int perf_group_check(struct pfm_context *ctx)
 	perf_collect(ctx, p->set);
 	pfm_count_lost(ctx, perf_drop(ctx));
 	p->held = false;
-	ret = open_group(ctx, p->set, plans, n, &g);
-	perf_group_close(p->set);
-	p->set->os = g;
+	ret = reopen(ctx, p->set, plans, n);
+	perf_view_events(p->set, p->set->os, true);
+	if (!ret)
+		perf_family_rebase(ctx, p->set);
 	p->program = true;
 	p->unfit = ret;		/* tried again before anything counts */
 	return ret;
@@ -285,16 +362,16 @@ int perf_install(struct pfm_context *ctx, struct pfm_set *set)
 	if (set->flags & PFM_SETFL_TIME_SWITCH)
 		ret = perf_timer_need(ctx);
 	if (!ret && !same_plans(set->os, plans, n)) {
-		perf_group_close(set);
-		ret = open_group(ctx, set, plans, n, (struct perf_group **)&set->os);
+		ret = reopen(ctx, set, plans, n);
 		p->unfit = ret;
+		perf_view_events(set, set->os, true);
 	}
 	if (!ret)
 		perf_rebase(ctx, set);
 	return ret;
 }
 
-static struct perf_counter *counter_of(struct perf_group *g, uint16_t num)
+struct perf_counter *perf_counter_of(struct perf_group *g, uint16_t num)
 {
 	for (unsigned int i = 0; g && i < g->n; i++)
 		if (g->c[i].plan.num == num)
@@ -314,13 +391,14 @@ int perf_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 {
 	struct perf_context *p = perf_of(ctx);
 	struct pfm_pmd *pmd = pfm_set_pmd(set, num);
-	struct perf_counter *c = counter_of(set->os, num);
+	struct perf_counter *c = perf_counter_of(set->os, num);
 	struct perf_plan plan;
 
 	if (!p->replaying) {
 		p->check = true;
 		if (make_plan(ctx, set, pmd, &plan) && check_period(&plan, pmd))
 			return -EINVAL;
+		perf_family_rebase_one(ctx, set, num);
 	}
 	if (!c)
 		return 0;

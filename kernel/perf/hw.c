@@ -6,6 +6,12 @@
 
 #include "perf.h"
 
+#ifdef __aarch64__
+const uint64_t perf_user_read = 2;
+#else
+const uint64_t perf_user_read;
+#endif
+
 #if defined(__x86_64__) || defined(__i386__)
 
 #include <cpuid.h>

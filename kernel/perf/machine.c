@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "perf.h"
+#include "perfmon/perfmon_fast.h"
 #include "software.h"
 
 static const char limits[] =
@@ -25,6 +26,8 @@ static const char limits[] =
 	"ends; otherwise its overflow comes late, and those that it overtakes are counted as lost. Randomized "
 	"periods of a clock below some 300 us put samples into the kernel's timer code for that reason.\n"
 	"A set switch happens in the helper: the old set's counters run until then.\n"
+	"MAP_SETS: counters of the PMU are read without a call by the thread that loaded the context onto itself, "
+	"if they do not sample, and the system lets programs read them (arm64: sysctl kernel.perf_user_access=1).\n"
 	"A sampling format written in Lua runs in the helper, one call at a time: overflows wait for it, and "
 	"those that the kernel's buffer has no room for are counted as lost.\n"
 	"NOTIFY_BLOCK stops the target from the helper, by ptrace(2): it runs on for some 10 us after the "
@@ -33,12 +36,25 @@ static const char limits[] =
 	"the context is unloaded.\n"
 	"task-clock and cpu-clock count at all privilege levels and in the idle thread; only their overflows "
 	"respect the PMC and EXCL_IDLE. Periods below 10000 ns are refused.\n"
+	"INHERIT: the kernel tells the sum of a thread and its children. With OWN, or OVFL_NOTIFY, a PMD takes a "
+	"second counter, on the thread alone. A mask holds the children too. END comes when the process has "
+	"ended: children that outlive it are counted until then. TIME_SWITCH is refused, and a read with ENDED.\n"
+	"PMC96 to PMC127 take events of pfm_perf_event(). One with PFM_PERF_ALONE is started, stopped and read apart "
+	"from the others of its set, within microseconds, and does not overflow. MAP_SETS reads these PMDs by a call.\n"
 	"alignment-faults and emulation-faults stay 0 where the kernel does not handle such faults (x86).\n"
 	"Counters have 64 bits: NO_EMUL64 is refused. On x86, USR or OS enables a counter without EN. While "
 	"the kernel throttles a hardware counter it counts nothing; set_throttled tells how often it did.\n"
-	"A read(2) shorter than a message loses the rest of it instead of EINVAL. A context is commanded by "
-	"the process that created it. close() leaves the sampling buffer mapped until munmap(). Of bad "
-	"pointers only NULL is EFAULT.\n";
+	"One context per thread and CPU, cf_smpl_buf_size_max and RLIMIT_MEMLOCK hold for all processes of a user that "
+	"share a pid name space and /dev/shm (or /run/user/UID, or the folder LPFM_SHARED names), not across users; "
+	"without such a folder, for each process. What pfm_set_config() sets holds for all users where root can "
+	"write /run, else for the process.\n"
+	"A read(2) that is no multiple of a message is EINVAL in programs linked with libperfmon; past it (by "
+	"syscall(2), or where the library was loaded by dlopen(3)) it gets the beginning, and the next read the "
+	"rest. A descriptor that is closed past it goes on giving the values of running counters to "
+	"pfm_read_pmds(), while a duplicate is open, until a command is tried under its number or that is another "
+	"context's; and a thread that monitors itself keeps the context until no process has it open. A context is "
+	"commanded by the process that created it. END is also sent for a program that got the descriptor through "
+	"exec(2). close() leaves the sampling buffer mapped until munmap(). Of bad pointers only NULL is EFAULT.\n";
 
 static const char no_hw[] =
 	"no hardware PMU (a virtual machine or container?): cycles, instructions, cache misses cannot be "
@@ -49,19 +65,35 @@ static const char no_hw[] =
 
 static int check_set(struct pfm_context *ctx, uint32_t flags)
 {
-	(void)ctx;
+	if ((flags & PFM_SETFL_TIME_SWITCH) && pfm_inherits(ctx))
+		return pfm_refuse(-EINVAL, "TIME_SWITCH does not go with INHERIT: children have no "
+				  "timeouts of perf_event's");
 	if (flags & PFM_SETFL_EXCL_KERNEL_ONLY_THREADS)
 		return pfm_refuse(-EINVAL, "EXCL_KERNEL_ONLY_THREADS: perf_event cannot leave kernel threads "
 				  "out");
 	return 0;
 }
 
+/* For the core, which asks where a buffer is made or the configuration changed. */
+static void caller(struct pfm_machine *m, struct pfm_caller *who)
+{
+	pfm_user_caller(m, who);
+	if (!who->admin)
+		who->memlock = pfm_user_lockable(m);
+}
+
 static int attach(struct pfm_context *ctx, uint32_t load_pid)
 {
 	int ret = perf_attach(ctx, load_pid);
 
-	if (!ret)
-		perf_of(ctx)->ring.ready = perf_records_came;
+	if (ret)
+		return ret;
+	perf_of(ctx)->ring.ready = perf_records_came;
+	perf_of(ctx)->self = ctx->self ? pfm_fast_thread() : 0;
+	if (ctx->want.records)
+		ret = perf_ring_need(ctx);
+	if (ret)
+		perf_detach(ctx);
 	return ret;
 }
 
@@ -83,23 +115,37 @@ static const struct pfm_machine_ops ops = {
 	.ran = perf_ran,
 	.block = perf_block,
 	.unblock = perf_unblock,
+	.where = perf_where,
 	.post = pfm_user_post,
 	.flush = pfm_user_flush,
 	.signal = pfm_user_signal,
-	.caller = pfm_user_caller,
+	.caller = caller,
 	.in_group = pfm_user_in_group,
-	.has_fd = pfm_user_has_fd,
+	.has_fd = perf_has_fd,
 	.now = pfm_user_now,
 	.page_size = pfm_user_page_size,
 	.alloc_buffer = pfm_user_alloc_buffer,
 	.free_buffer = pfm_user_free_buffer,
+	.claim = pfm_user_claim,
+	.disclaim = pfm_user_disclaim,
+	.hold = pfm_user_hold,
+	.others = pfm_user_others,
+	.refresh = pfm_user_refresh,
+	.spread = pfm_user_spread,
+	.open_view = pfm_user_open_view,
+	.close_view = perf_close_view,
+	.live_view = perf_live_view,
 	.check_set = check_set,
+	.inherits = true,
+	.quick = perf_quick,
+	.stack = &perf_stack_ops,
+	.records = true,
 	.coexist = true,
 };
 
 /* --- the logical PMU ------------------------------------------------------------------------ */
 
-#define MAX_REGS (PERF_MAX_COUNTERS + PFM_NUM_SW + PFM_NUM_VIRT)
+#define MAX_REGS (PERF_MAX_COUNTERS + PFM_NUM_SW + PFM_NUM_VIRT + PERF_NUM_NAMED)
 
 static struct pfm_reg pmcs[MAX_REGS], pmds[MAX_REGS];
 static char pmu_name[64];
@@ -124,7 +170,9 @@ static uint64_t read_realtime(struct pfm_context *ctx, const struct pfm_where *w
 
 static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num, uint64_t *value)
 {
-	(void)ctx, (void)set;
+	(void)set;
+	if (perf_is_named(num))
+		return perf_named_check_pmc(ctx, num, *value);
 	return pfm_software_check_pmc(num, *value);
 }
 
@@ -163,6 +211,7 @@ static void compose_pmu(void)
 		num_hw = pmu.num_pmds;
 	}
 	pfm_software_append(pmcs, &pmu.num_pmcs, pmds, &pmu.num_pmds, read_realtime, perf_target_cpu);
+	perf_named_append(pmcs, &pmu.num_pmcs, pmds, &pmu.num_pmds);
 	snprintf(pmu_name, sizeof(pmu_name), "%s%s", num_hw ? hw->name : "", num_hw ? " + software" :
 		 "software");
 }
@@ -176,7 +225,7 @@ static char notes[512];
 
 static int open_dummy(int *err)
 {
-	static const struct perf_context nobody = { .pid = 0, .cpu = -1 };
+	static const struct perf_context nobody = { .pid = 0, .cpu = -1, .cgroup = -1 };
 	struct perf_event_attr attr;
 	int fd;
 
@@ -242,6 +291,7 @@ static int open_once(void)
 		return ret;
 	compose_pmu();
 	write_notes();
+	pfm_user_want_heirs();
 	pfm_machine_init(&machine, &ops, &pmu, NULL);
 	is_open = true;
 	return 0;
@@ -277,4 +327,5 @@ const struct pfm_user_machine pfm_perf_machine = {
 	.name = "perf",
 	.open = open_machine,
 	.describe = describe,
+	.event = perf_named_add,
 };

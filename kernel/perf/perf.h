@@ -4,10 +4,13 @@
  *
  * machine.c finds out what there is and holds the table of operations; target.c binds a
  * context to a thread or CPU; access.c is what comes before and after the core does its part;
- * group.c turns an event set into a group of kernel events; replay.c carries the overflows
- * that the kernel wrote into ring.c's buffer to the core; timer.c is the set timeout; count.c
- * lets the group count and reads it; notify_block.c holds a target; event.c does the system
- * calls, errors.c says why they failed. A file uses those named after it, and not the other way.
+ * group.c turns an event set into a group of kernel events, family.c, where children are counted too
+ * (PFM_FL_INHERIT), into one that they inherit; named.c knows the events of tracepoints and of other PMUs; replay.c
+ * carries the overflows that the kernel wrote into ring.c's buffer to the core, with the call stacks that stack.c finds
+ * in them, record.c what else it wrote there, of programs; timer.c is the set timeout; count.c lets the group count
+ * and reads it, quick.c where nothing else is to be done; view.c has the target read it; notify_block.c holds a
+ * target; event.c does the system calls, errors.c says why they failed. A file uses those named after it, and not the
+ * other way.
  *
  * Everything here runs with the context's lock held, except the tracer of notify_block.c.
  */
@@ -16,6 +19,7 @@
 
 #include <linux/perf_event.h>
 
+#include "software.h"
 #include "user.h"
 
 #define PERF_MAX_COUNTERS	64
@@ -24,7 +28,8 @@
 
 /* What a PMD of a set wants of the kernel. */
 struct perf_plan {
-	uint64_t	config;
+	uint64_t	config, config1, config2;
+	const char	*filter;	/* of a tracepoint, or NULL */
 	uint32_t	type;
 	uint16_t	num;		/* the PMD */
 	uint8_t		no_user, no_kernel, no_idle;
@@ -34,6 +39,8 @@ struct perf_plan {
 	uint8_t		stop;		/* the kernel stops it at an overflow */
 	uint8_t		fixed;		/* it is always reset to the same value */
 	uint8_t		prompt;		/* wake up at each overflow */
+	uint8_t		viewed;		/* the target may want to read it */
+	uint8_t		alone;		/* in no group; only counts */
 };
 
 /*
@@ -55,9 +62,12 @@ struct perf_counter {
 	bool			throttled;
 };
 
-/* The kernel events of one set; c[0] leads the group. */
+struct perf_family;
+
+/* The kernel events of one set, on the target alone; c[0] leads the group, after which come those in no group. */
 struct perf_group {
-	unsigned int		n;
+	struct perf_family	*family;	/* with INHERIT: all of its counters; then c[] are those kept apart */
+	unsigned int		n, joined;	/* counters; those that c[0] leads, with itself */
 	bool			sampling, stop, hw;
 	struct perf_counter	c[];
 };
@@ -68,6 +78,7 @@ struct perf_ring {
 	void			*map;
 	size_t			size;		/* data bytes, a power of 2 */
 	struct pfm_watch	*watch;
+	uint64_t		lost;		/* of its own records, those of programs, already told */
 	void			(*ready)(struct pfm_context *ctx);	/* called when there are records */
 };
 
@@ -85,9 +96,12 @@ struct perf_block;
 /* A loaded context: ctx->os. */
 struct perf_context {
 	int			pid, cpu;	/* as perf_event_open() wants them */
+	int			cgroup;		/* whose tasks alone count on the CPU, or -1 */
 	int			life;		/* dummy event: tells the target's run time and end; -1 */
 	void			*life_map;
 	int			life_pidfd;	/* tells its end instead, or -1 */
+	pid_t			parent;		/* of the target's process, when it was bound */
+	int			exec;		/* dummy event of an heir: begins to count at exec; or -1 */
 	struct pfm_watch	*life_watch;
 	bool			ended;		/* but records wait for a restart to be replayed */
 	struct perf_ring	ring;
@@ -102,13 +116,20 @@ struct perf_context {
 	bool			replaying;	/* counts are those of an overflow */
 	bool			held;		/* masked there: counts stay as at that overflow */
 	bool			failed;		/* the PMU was not available */
+	uint32_t		exited_pid, exited_tid;	/* of the last EXIT record, see replay.c */
 	uint64_t		reported;	/* lost records already told, see perf_missed() */
+	uint64_t		self;		/* thread pointer of a target that loaded it itself; 0: others */
 	int			error;		/* of the service thread, for the next command */
 };
 
 static inline struct perf_context *perf_of(struct pfm_context *ctx)
 {
 	return ctx->os;
+}
+
+static inline bool perf_leads(const struct perf_group *g, const struct perf_counter *c)
+{
+	return c == g->c || c->plan.alone;
 }
 
 static inline struct perf_group *perf_group_of(struct pfm_set *set)
@@ -119,14 +140,32 @@ static inline struct perf_group *perf_group_of(struct pfm_set *set)
 /* hw.c: raw PMC values of this processor. */
 const struct pfm_pmu *perf_hw_pmu(void);		/* NULL: none known */
 bool perf_hw_plan(struct perf_plan *plan, uint16_t pmc, uint64_t value);	/* false: counts nothing */
+extern const uint64_t perf_user_read;			/* attr.config1 of an event that programs may read */
 unsigned int perf_hw_probe(void);			/* counters that can be used together; 0: none */
+
+/*
+ * named.c: events of the kernel in registers of their own, PMC and PMD PERF_NAMED_FIRST on. A PMC's value is an event's
+ * place in the table, above the levels, which are those of software counters.
+ */
+#define PERF_NAMED_FIRST	96U
+#define PERF_NUM_NAMED		32U
+#define PERF_NAMED_SHIFT	16
+#define PERF_NAMED_RSVD		(~(uint64_t)(0xffff0000U | PFM_SW_USER | PFM_SW_KERNEL))
+struct perf_named;
+int perf_named_add(const pfm_perf_event_t *event, uint64_t *value);
+const struct perf_named *perf_named_of(uint64_t value);	/* NULL: none */
+void perf_named_append(struct pfm_reg *pmcs, uint16_t *num_pmcs, struct pfm_reg *pmds, uint16_t *num_pmds);
+bool perf_is_named(uint16_t num);
+int perf_named_check_pmc(const struct pfm_context *ctx, uint16_t num, uint64_t value);
+bool perf_named_plan(const struct pfm_context *ctx, struct perf_plan *plan, uint64_t value);
 
 /* event.c: system calls. They return -1 with errno. */
 extern bool perf_format_lost;	/* the kernel knows PERF_FORMAT_LOST */
 void perf_attr_init(struct perf_event_attr *attr, const struct perf_plan *plan);
 void perf_attr_dummy(struct perf_event_attr *attr);
-int perf_open(struct perf_event_attr *attr, int pid, int cpu, int group);
+int perf_open(struct perf_event_attr *attr, int pid, int cpu, int group);	/* both given: pid is a cgroup */
 int perf_ioctl(int fd, unsigned long request, uint64_t arg);
+int perf_set_filter(int fd, const char *filter);
 int perf_set_period(int fd, uint64_t period);
 int perf_event_id(int fd, uint64_t *id);
 bool perf_hung_up(int fd);
@@ -135,6 +174,7 @@ bool perf_hung_up(int fd);
 int perf_refuse_files(const char *what);
 int perf_refuse_open(const struct perf_context *p, const char *what, const struct perf_event_attr *attr,
 		     int err);
+int perf_refuse_filter(const char *what, const char *filter, int err);
 int perf_refuse_map(int err, size_t size);
 int perf_refuse_trace(uint32_t tid, int err);
 int perf_refuse_busy(void);
@@ -144,16 +184,29 @@ int perf_paranoid(void);
 int perf_attach(struct pfm_context *ctx, uint32_t load_pid);
 void perf_detach(struct pfm_context *ctx);
 uint64_t perf_ran(struct pfm_context *ctx);
+bool perf_has_fd(struct pfm_context *ctx);
 int perf_right_cpu(struct pfm_context *ctx);
 void perf_resume_life(struct pfm_context *ctx);	/* nothing is left to replay: may it end? */
 uint64_t perf_target_cpu(struct pfm_context *ctx, const struct pfm_where *where);
+void perf_where(struct pfm_context *ctx, struct pfm_where *where);
 
 /* group.c */
 int perf_install(struct pfm_context *ctx, struct pfm_set *set);
 int perf_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 int perf_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 int perf_group_check(struct pfm_context *ctx);	/* opens it anew where registers ask for it */
-void perf_group_close(struct pfm_set *set);
+void perf_group_close(struct pfm_context *ctx, struct pfm_set *set);
+
+struct perf_counter *perf_counter_of(struct perf_group *g, uint16_t num);	/* NULL: none */
+
+/* family.c */
+int perf_family_open(struct pfm_context *ctx, const struct perf_plan *plans, unsigned int n,
+		     struct perf_family **out);
+void perf_family_close(struct perf_family *family);
+void perf_family_run(struct perf_group *g, bool on);
+void perf_family_collect(struct pfm_context *ctx, struct pfm_set *set);	/* after the group was */
+void perf_family_rebase(struct pfm_context *ctx, struct pfm_set *set);
+void perf_family_rebase_one(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 
 /* access.c */
 int perf_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
@@ -169,16 +222,43 @@ bool perf_read_counts(struct pfm_context *ctx, struct perf_group *g);	/* false: 
 void perf_rebase(struct pfm_context *ctx, struct pfm_set *set);	/* values count on from here */
 void perf_note_lost(struct pfm_context *ctx, struct perf_counter *c, uint64_t lost);
 
+#define PERF_HEAD_WORDS		3U	/* of a group that is read: nr, time enabled, time running */
+#define PERF_ENTRY_WORDS	(perf_format_lost ? 3U : 2U)	/* value, id, lost */
+#define PERF_READ_WORDS		(PERF_HEAD_WORDS + 3 * PERF_MAX_COUNTERS)
+
+/* quick.c */
+bool perf_quick(struct pfm_context *ctx, struct pfm_quick *q);
+
 /* ring.c */
 union perf_record {
 	struct perf_event_header	header;
-	uint64_t			words[512];
+	uint64_t			words[8192];	/* header.size has 16 bits */
 };
 int perf_ring_need(struct pfm_context *ctx);	/* sets one up */
 void perf_ring_close(struct perf_ring *ring);
 bool perf_ring_next(struct perf_ring *ring, union perf_record *rec);	/* takes one out */
 bool perf_ring_empty(const struct perf_ring *ring);
 int perf_ring_join(struct perf_ring *ring, int fd);	/* the event's records go there */
+
+/* stack.c */
+struct perf_stack {			/* of the record being replayed: where->regs */
+	const uint64_t	*ips;		/* with PERF_CONTEXT_* among them */
+	uint64_t	num_ips;
+	const uint64_t	*regs;
+	const void	*copied;
+	uint64_t	num_copied;	/* bytes */
+	uint16_t	num_regs;
+};
+extern const struct pfm_stack_ops perf_stack_ops;
+void perf_stack_attr(const struct pfm_stack_want *want, struct perf_event_attr *attr);
+/* Finds what is wanted between words and end, after a record's other fields; false: it is not all there. */
+bool perf_stack_parse(const struct pfm_stack_want *want, struct perf_stack *s, const uint64_t *words,
+		      const uint64_t *end);
+
+/* record.c */
+void perf_record_attr(struct perf_event_attr *attr);	/* the kernel is to write what programs do */
+void perf_record_replay(struct pfm_context *ctx, const union perf_record *rec);	/* any; tells if it is of that */
+void perf_record_lost(struct pfm_context *ctx);
 
 /* replay.c */
 void perf_quiet(struct pfm_context *ctx);	/* before the core does its part */
@@ -194,6 +274,11 @@ int perf_timer_need(struct pfm_context *ctx);
 void perf_timer_close(struct perf_timer *timer);
 void perf_timer_record(struct pfm_context *ctx, uint64_t count);
 bool perf_timer_expire(struct pfm_context *ctx);	/* true: the core was told */
+
+/* view.c */
+void perf_view_events(struct pfm_set *set, struct perf_group *g, bool come);
+void perf_live_view(struct pfm_context *ctx, struct pfm_set *set);
+void perf_close_view(struct pfm_context *ctx, struct pfm_set *set);
 
 /* notify_block.c */
 int perf_block_start(struct pfm_context *ctx);

@@ -13,12 +13,26 @@ struct sample {
 	uint32_t	pid, tid, cpu;
 	uint64_t	n;		/* counters in values */
 	const uint64_t	*values;	/* {count, id[, lost]} each */
+	struct perf_stack stack;
 };
 
 #define VALUE_WORDS (perf_format_lost ? 3U : 2U)
 
+/*
+ * A thread that has no number any more, but still runs on its last steps out of the kernel, is the one whose end the
+ * ring told last: both are of this CPU.
+ */
+static void find_thread(struct pfm_context *ctx, struct sample *s, const uint32_t *ids)
+{
+	const struct perf_context *p = perf_of(ctx);
+	bool gone = ids[0] == UINT32_MAX && p->exited_pid;
+
+	s->pid = gone ? p->exited_pid : ids[0];
+	s->tid = gone ? p->exited_tid : ids[1];
+}
+
 /* The order of fields is that of perf_event.h for SAMPLE_TYPE of event.c. */
-static bool parse(const union perf_record *rec, struct sample *s)
+static bool parse(struct pfm_context *ctx, const union perf_record *rec, struct sample *s)
 {
 	const uint64_t *w = rec->words + 1;
 
@@ -26,13 +40,15 @@ static bool parse(const union perf_record *rec, struct sample *s)
 		return false;
 	s->id = w[0];
 	s->ip = w[1];
-	s->pid = ((const uint32_t *)&w[2])[0];
-	s->tid = ((const uint32_t *)&w[2])[1];
+	find_thread(ctx, s, (const uint32_t *)&w[2]);
 	s->time = w[3];
 	s->cpu = ((const uint32_t *)&w[4])[0];
 	s->n = w[5];
 	s->values = w + 8;	/* past nr, time enabled, time running */
-	return s->n <= PERF_MAX_COUNTERS && rec->header.size >= (9 + s->n * VALUE_WORDS) * sizeof(*w);
+	if (s->n > PERF_MAX_COUNTERS || rec->header.size < (9 + s->n * VALUE_WORDS) * sizeof(*w))
+		return false;
+	return perf_stack_parse(&ctx->want, &s->stack, s->values + s->n * VALUE_WORDS,
+				rec->words + rec->header.size / sizeof(*w));
 }
 
 /* A timer's record has but its id and its own count. */
@@ -122,7 +138,9 @@ static void count_missed(struct pfm_context *ctx, struct perf_counter *c)
 	p->reported -= told;
 	if (c->throttled)
 		pfm_count_throttled(ctx, missed - told);
-	else if (missed > told)
+	else if (c->plan.clock)
+		pfm_count_late(ctx, missed - told);
+	else
 		pfm_count_lost(ctx, missed - told);
 	c->throttled = false;
 }
@@ -193,11 +211,11 @@ static void values_from_core(struct pfm_set *set, struct perf_group *g, const ui
 }
 
 static void deliver(struct pfm_context *ctx, struct perf_group *g, struct perf_counter *c,
-		    const struct sample *s)
+		    struct sample *s)
 {
 	struct perf_context *p = perf_of(ctx);
 	struct pfm_where where = { .ip = s->ip, .tstamp = s->time, .pid = s->pid, .tid = s->tid,
-				   .cpu = (uint16_t)s->cpu };
+				   .cpu = (uint16_t)s->cpu, .regs = &s->stack, .stack = &perf_stack_ops };
 	struct pfm_set *set = p->set;
 	uint64_t ovfl[PFM_PMD_BV] = { 0 };
 
@@ -220,7 +238,7 @@ static void replay_sample(struct pfm_context *ctx, const union perf_record *rec)
 	struct perf_counter *c;
 	struct sample s;
 
-	if (timer_record(ctx, rec) || !parse(rec, &s))
+	if (timer_record(ctx, rec) || !parse(ctx, rec, &s))
 		return;
 	c = by_id(g, s.id);
 	if (!c)
@@ -253,6 +271,7 @@ static void replay_throttle(struct pfm_context *ctx, const union perf_record *re
 /* {id, lost}: kernels that count them by event say more precisely what is lost. */
 static void replay_lost(struct pfm_context *ctx, const union perf_record *rec)
 {
+	perf_record_lost(ctx);
 	if (perf_format_lost)
 		return;
 	perf_of(ctx)->reported += rec->words[2];
@@ -267,6 +286,14 @@ static void replay(struct pfm_context *ctx, const union perf_record *rec)
 		replay_throttle(ctx, rec);
 	else if (rec->header.type == PERF_RECORD_LOST)
 		replay_lost(ctx, rec);
+	else
+		perf_record_replay(ctx, rec);
+}
+
+/* Is there something that is not to wait? While monitoring is stopped there are no overflows. */
+static bool goes_on(struct pfm_context *ctx)
+{
+	return !perf_of(ctx)->held && (pfm_counting(ctx) || (ctx->want.records && ctx->state == PFM_CTX_LOADED));
 }
 
 /* Without a format, what overflowed after the overflow that masked did so while masked. */
@@ -276,7 +303,7 @@ void perf_drain(struct pfm_context *ctx)
 	union perf_record rec;
 
 	do {
-		while (pfm_counting(ctx) && !p->held && perf_ring_next(&p->ring, &rec))
+		while (goes_on(ctx) && perf_ring_next(&p->ring, &rec))
 			replay(ctx, &rec);
 	} while (perf_timer_expire(ctx));
 	if (p->held && !ctx->fmt)
@@ -294,6 +321,8 @@ uint64_t perf_drop(struct pfm_context *ctx)
 
 		if (rec.header.type == PERF_RECORD_SAMPLE)
 			c = by_id(perf_group_of(p->set), rec.words[1]);
+		else
+			perf_record_replay(ctx, &rec);
 		if (!c)
 			continue;
 		c->armed = false;

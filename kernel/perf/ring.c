@@ -11,8 +11,10 @@
 #include "perf.h"
 #include <sys/mman.h>
 
-#define PAGES_FORMAT	128	/* data pages with a sampling format: seconds of fast sampling */
+#define PAGES_FORMAT	128	/* data pages with a sampling format, at least: seconds of fast sampling */
+#define PAGES_MOST	4096	/* and at most, where its buffer is large */
 #define PAGES_USER	16	/* the same for those whose locked memory is limited */
+#define COPIES		4	/* times as many for them, where samples come with copies of stacks */
 #define PAGES_NOTIFY	4	/* without one there are few records at a time */
 
 static size_t page_size(void)
@@ -52,8 +54,14 @@ static int open_owner(struct pfm_context *ctx, size_t pages)
 
 	perf_attr_dummy(&attr);
 	attr.disabled = 1;
+	if (ctx->want.records)
+		perf_record_attr(&attr);
 	set_watermark(ctx, &attr, pages);
 	p->ring.fd = perf_open(&attr, p->pid, p->cpu, -1);
+	if (p->ring.fd < 0 && errno == EINVAL && attr.build_id) {	/* before Linux 5.12 */
+		attr.build_id = 0;
+		p->ring.fd = perf_open(&attr, p->pid, p->cpu, -1);
+	}
 	return p->ring.fd < 0 ? perf_refuse_open(p, "a ring", &attr, errno) : 0;
 }
 
@@ -90,10 +98,29 @@ static int open_and_map(struct pfm_context *ctx, size_t pages)
 	}
 }
 
+/* Half of the buffer that the records go to, to outlast the time until this process runs. */
+static size_t pages_for(const struct pfm_context *ctx)
+{
+	size_t half = ctx->buf_size / page_size() / 2, pages = PAGES_FORMAT;
+
+	while (pages < half && pages < PAGES_MOST)
+		pages *= 2;
+	return pages;
+}
+
+static size_t pages_wanted(const struct pfm_context *ctx)
+{
+	if (!ctx->fmt)
+		return PAGES_NOTIFY;
+	if (!geteuid())
+		return pages_for(ctx);
+	return ctx->want.max_stack ? PAGES_USER * COPIES : PAGES_USER;
+}
+
 int perf_ring_need(struct pfm_context *ctx)
 {
 	struct perf_ring *ring = &perf_of(ctx)->ring;
-	size_t pages = !ctx->fmt ? PAGES_NOTIFY : geteuid() ? PAGES_USER : PAGES_FORMAT;
+	size_t pages = pages_wanted(ctx);
 	int ret;
 
 	if (ring->map)
@@ -153,7 +180,6 @@ static void copy_out(const struct perf_ring *ring, uint64_t from, void *to, size
 	memcpy((char *)to + first, data, n - first);
 }
 
-/* A record too long for ours is none of ours: it comes out with its header alone. */
 bool perf_ring_next(struct perf_ring *ring, union perf_record *rec)
 {
 	struct perf_event_mmap_page *page = ring->map;
@@ -163,10 +189,7 @@ bool perf_ring_next(struct perf_ring *ring, union perf_record *rec)
 		return false;
 	tail = page->data_tail;
 	copy_out(ring, tail, &rec->header, sizeof(rec->header));
-	if (rec->header.size <= sizeof(*rec))
-		copy_out(ring, tail, rec, rec->header.size);
-	else
-		rec->header.type = 0;
+	copy_out(ring, tail, rec, rec->header.size);
 	__atomic_store_n(&page->data_tail, tail + rec->header.size, __ATOMIC_RELEASE);
 	return true;
 }

@@ -74,10 +74,12 @@ void perf_resume_life(struct pfm_context *ctx)
 		p->error = -errno;
 }
 
-/* Kernels from 6.9. */
+/* Of threads, kernels from 6.9. Children that are counted too may be threads: then the process' end is awaited. */
 static int open_life_pidfd(struct pfm_context *ctx)
 {
-	perf_of(ctx)->life_pidfd = (int)syscall(SYS_pidfd_open, ctx->tid, PIDFD_THREAD);
+	bool whole = pfm_inherits(ctx) && ctx->tid == ctx->pid;
+
+	perf_of(ctx)->life_pidfd = (int)syscall(SYS_pidfd_open, ctx->tid, whole ? 0 : PIDFD_THREAD);
 	return perf_of(ctx)->life_pidfd < 0 ? -errno : 0;
 }
 
@@ -115,6 +117,30 @@ static int open_life(struct pfm_context *ctx)
 	return ctx->self ? 0 : find_end(ctx);
 }
 
+/* Where the end of a program cannot be told from the end of its thread the message is sent. */
+static void watch_heir(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+	struct perf_event_attr attr;
+
+	if ((p->parent != getpid() && !pfm_user_heir_holds(ctx)) || !pfm_user_has_open(ctx))
+		return;
+	perf_attr_dummy(&attr);
+	attr.disabled = attr.enable_on_exec = 1;
+	p->exec = perf_open(&attr, p->pid, p->cpu, -1);
+}
+
+/* 3.3.6: a thread of this process, or of a child that has the descriptor. What another program does is not known. */
+bool perf_has_fd(struct pfm_context *ctx)
+{
+	const struct perf_context *p = perf_of(ctx);
+	uint64_t words[6] = { 0 };	/* nr, time enabled, ... */
+
+	if (pfm_user_has_fd(ctx))
+		return true;
+	return p->exec >= 0 && read(p->exec, words, sizeof(words)) > 0 && !words[1] && pfm_user_heir_holds(ctx);
+}
+
 uint64_t perf_ran(struct pfm_context *ctx)
 {
 	uint64_t words[6] = { 0 };	/* nr, time enabled, ... */
@@ -128,8 +154,15 @@ uint64_t perf_ran(struct pfm_context *ctx)
 
 /* --- who it is ------------------------------------------------------------------------------ */
 
-/* State and process of a thread, of /proc/TID/status; ESRCH: there is none. */
-static int status(uint32_t tid, char *state, uint32_t *pid)
+static uint32_t number_of(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+
+	return at ? (uint32_t)strtoul(at + strlen(name), NULL, 10) : 0;
+}
+
+/* State, process and parent of a thread, of /proc/TID/status; ESRCH: there is none. */
+static int status(uint32_t tid, char *state, uint32_t *pid, pid_t *parent)
 {
 	char text[512], *at;
 	ssize_t n;
@@ -145,8 +178,8 @@ static int status(uint32_t tid, char *state, uint32_t *pid)
 	/* the name before them may be anything, but a line's end in it is written as \n */
 	at = strstr(text, "\nState:\t");
 	*state = at ? at[strlen("\nState:\t")] : 'X';
-	at = strstr(text, "\nTgid:\t");
-	*pid = at ? (uint32_t)strtoul(at + strlen("\nTgid:\t"), NULL, 10) : 0;
+	*pid = number_of(text, "\nTgid:\t");
+	*parent = (pid_t)number_of(text, "\nPPid:\t");
 	return *pid ? 0 : -ESRCH;
 }
 
@@ -154,7 +187,7 @@ static int find_thread(struct pfm_context *ctx, uint32_t tid)
 {
 	char state;
 	uint32_t pid;
-	int err = tid && tid <= INT_MAX ? status(tid, &state, &pid) : -ESRCH;
+	int err = tid && tid <= INT_MAX ? status(tid, &state, &pid, &perf_of(ctx)->parent) : -ESRCH;
 
 	if (err == -ESRCH)
 		return pfm_refuse(-ESRCH, "there is no thread %u", tid);
@@ -231,6 +264,13 @@ uint64_t perf_target_cpu(struct pfm_context *ctx, const struct pfm_where *where)
 	return who.cpu;
 }
 
+/* As far as one knows from outside: who runs on a CPU, for one, is not told. */
+void perf_where(struct pfm_context *ctx, struct pfm_where *where)
+{
+	*where = (struct pfm_where){ .tstamp = pfm_user_now(ctx->machine), .pid = ctx->pid, .tid = ctx->tid,
+				     .cpu = (uint16_t)perf_target_cpu(ctx, NULL) };
+}
+
 /* --- attach, detach ------------------------------------------------------------------------- */
 
 static int bind_thread(struct pfm_context *ctx, uint32_t tid, const struct pfm_caller *who)
@@ -243,6 +283,8 @@ static int bind_thread(struct pfm_context *ctx, uint32_t tid, const struct pfm_c
 	ctx->self = tid == who->tid;
 	p->pid = (int)tid;
 	ret = open_life(ctx);
+	if (!ret && !ctx->self)
+		watch_heir(ctx);
 	if (!ret && (ctx->flags & PFM_FL_NOTIFY_BLOCK) && !ctx->self)
 		ret = perf_block_start(ctx);
 	return ret;
@@ -259,6 +301,7 @@ static int bind_cpu(struct pfm_context *ctx, uint32_t load_pid, const struct pfm
 		return ret;
 	ctx->self = false;
 	p->cpu = (int)ctx->cpu;
+	p->cgroup = pfm_user_cgroup(ctx);
 	perf_attr_dummy(&attr);
 	fd = perf_open(&attr, p->pid, p->cpu, -1);
 	if (fd < 0)
@@ -275,7 +318,7 @@ int perf_attach(struct pfm_context *ctx, uint32_t load_pid)
 
 	if (!p)
 		return pfm_refuse(-ENOMEM, "no memory to load a context");
-	p->pid = p->cpu = p->life = p->life_pidfd = p->ring.fd = p->timer.fd = -1;
+	p->pid = p->cpu = p->cgroup = p->life = p->life_pidfd = p->exec = p->ring.fd = p->timer.fd = -1;
 	ctx->os = p;
 	pfm_user_caller(ctx->machine, &who);
 	if (ctx->flags & PFM_FL_SYSTEM_WIDE)
@@ -296,6 +339,8 @@ static void close_life(struct perf_context *p)
 		close(p->life_pidfd);
 	if (p->life >= 0)
 		close(p->life);
+	if (p->exec >= 0)
+		close(p->exec);
 }
 
 void perf_detach(struct pfm_context *ctx)
@@ -306,7 +351,7 @@ void perf_detach(struct pfm_context *ctx)
 		pfm_count_lost(ctx, perf_drop(ctx));
 	perf_block_end(p->block);
 	for (struct pfm_set *set = &ctx->set0; set; set = set->next)
-		perf_group_close(set);
+		perf_group_close(ctx, set);
 	perf_timer_close(&p->timer);
 	perf_ring_close(&p->ring);
 	close_life(p);

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+/*
+ * family.c - PFM_FL_INHERIT: a set's counters as a group of kernel events that the target's children inherit.
+ *
+ * The kernel adds children up and tells only the sum, the target's part in it. A PMD that is written with OWN, or
+ * whose overflows matter, has a second event, in the set's own group: what the family counted beyond that was
+ * counted by children. Without, its value is the family's.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "perf.h"
+
+struct perf_kin {
+	struct perf_plan	plan;
+	int			fd;
+	uint64_t		count;
+	uint64_t		base, base_count;	/* at base_count the sum, or the children's part, was base */
+	uint64_t		own_count;		/* and the target's own event this */
+};
+
+struct perf_family {
+	unsigned int	n, joined;	/* events; those that k[0] leads, with itself, come first */
+	bool		hw;
+	struct perf_kin	k[];
+};
+
+/* --- opening -------------------------------------------------------------------------------- */
+
+static bool leads(const struct perf_family *family, const struct perf_kin *k)
+{
+	return k == family->k || k->plan.alone;
+}
+
+static int open_kin(struct pfm_context *ctx, struct perf_family *family, struct perf_kin *k)
+{
+	struct perf_context *p = perf_of(ctx);
+	struct perf_event_attr attr;
+	char what[16];
+
+	snprintf(what, sizeof(what), "PMD%u", k->plan.num);
+	perf_attr_init(&attr, &k->plan);
+	attr.inherit = 1;
+	attr.sample_type = PERF_SAMPLE_IDENTIFIER;	/* PERF_SAMPLE_READ is not inherited */
+	if (leads(family, k)) {
+		attr.disabled = 1;
+		attr.pinned = family->hw || k->plan.alone;
+	}
+	k->fd = perf_open(&attr, p->pid, p->cpu, leads(family, k) ? -1 : family->k[0].fd);
+	if (k->fd < 0)
+		return perf_refuse_open(p, what, &attr, errno);
+	if (k->plan.filter && perf_set_filter(k->fd, k->plan.filter))
+		return perf_refuse_filter(what, k->plan.filter, errno);
+	return 0;
+}
+
+int perf_family_open(struct pfm_context *ctx, const struct perf_plan *plans, unsigned int n,
+		     struct perf_family **out)
+{
+	struct perf_family *family = pfm_os_alloc(sizeof(*family) + n * sizeof(family->k[0]));
+	int ret = 0;
+
+	if (!family)
+		return pfm_refuse(-ENOMEM, "no memory for a set's events");
+	for (unsigned int i = 0; i < n; i++) {
+		family->hw |= plans[i].hw;
+		family->joined += !plans[i].alone || !i;
+	}
+	for (; family->n < n && !ret; family->n++) {
+		family->k[family->n].plan = plans[family->n];
+		ret = open_kin(ctx, family, &family->k[family->n]);
+	}
+	if (ret)
+		perf_family_close(family);
+	else
+		*out = family;
+	return ret;
+}
+
+void perf_family_close(struct perf_family *family)
+{
+	if (!family)
+		return;
+	while (family->n)
+		if (family->k[--family->n].fd >= 0)
+			close(family->k[family->n].fd);
+	pfm_os_free(family);
+}
+
+/* The leaders', in the target and in all children. */
+void perf_family_run(struct perf_group *g, bool on)
+{
+	struct perf_family *family = g->family;
+
+	for (unsigned int i = family ? family->n : 0; i-- > 0;)
+		if (leads(family, &family->k[i]))
+			perf_ioctl(family->k[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* --- reading -------------------------------------------------------------------------------- */
+
+#define HEAD_WORDS	3	/* nr, time enabled, time running */
+#define ENTRY_WORDS	(perf_format_lost ? 3U : 2U)	/* value, id, lost */
+
+/* While a child ends, its group is not whole, and the kernel will have us ask again. */
+static ssize_t read_group(const struct perf_kin *leader, uint64_t *words, size_t size)
+{
+	ssize_t got;
+
+	do
+		got = read(leader->fd, words, size);
+	while (got < 0 && errno == ECHILD);
+	return got;
+}
+
+static bool read_alone(struct perf_family *family)
+{
+	uint64_t words[HEAD_WORDS + 3 * PERF_MAX_COUNTERS];
+	bool all = true;
+
+	for (unsigned int i = family->joined; i < family->n; i++) {
+		if (read_group(&family->k[i], words, sizeof(words)) > 0)
+			family->k[i].count = words[HEAD_WORDS];
+		else
+			all = false;
+	}
+	return all;
+}
+
+static bool read_counts(struct pfm_context *ctx, struct perf_family *family)
+{
+	uint64_t words[HEAD_WORDS + 3 * PERF_MAX_COUNTERS];
+	ssize_t got;
+
+	if (!family || !family->n)
+		return false;
+	got = read_group(family->k, words, sizeof(words));
+	if (got < (ssize_t)(HEAD_WORDS * sizeof(words[0])) || words[0] != family->joined) {
+		perf_of(ctx)->failed = true;
+		return false;
+	}
+	if (family->hw && words[2] < words[1])
+		perf_of(ctx)->failed = true;
+	for (unsigned int i = 0; i < family->joined; i++)
+		family->k[i].count = words[HEAD_WORDS + i * ENTRY_WORDS];
+	if (!read_alone(family))
+		perf_of(ctx)->failed = true;
+	return true;
+}
+
+static struct perf_family *family_of(struct pfm_set *set)
+{
+	struct perf_group *g = perf_group_of(set);
+
+	return g ? g->family : NULL;
+}
+
+void perf_family_collect(struct pfm_context *ctx, struct pfm_set *set)
+{
+	struct perf_family *family = family_of(set);
+
+	if (!read_counts(ctx, family))
+		return;
+	for (unsigned int i = 0; i < family->n; i++) {
+		const struct perf_kin *k = &family->k[i];
+		const struct perf_counter *own = perf_counter_of(set->os, k->plan.num);
+		struct pfm_pmd *pmd = pfm_set_pmd(set, k->plan.num);
+		uint64_t sum = k->base + (k->count - k->base_count);
+
+		if (own)
+			pmd->children = sum - (own->count - k->own_count);
+		else
+			pmd->value = sum;
+	}
+}
+
+static void rebase(struct pfm_set *set, struct perf_kin *k)
+{
+	const struct perf_counter *own = perf_counter_of(set->os, k->plan.num);
+	const struct pfm_pmd *pmd = pfm_set_pmd(set, k->plan.num);
+
+	k->base = own ? pmd->children : pmd->value;
+	k->base_count = k->count;
+	k->own_count = own ? own->count : 0;
+}
+
+void perf_family_rebase(struct pfm_context *ctx, struct pfm_set *set)
+{
+	struct perf_family *family = family_of(set);
+
+	if (!read_counts(ctx, family))
+		return;
+	for (unsigned int i = 0; i < family->n; i++)
+		rebase(set, &family->k[i]);
+}
+
+/* A PMD was given another value; the counts were read in this access. */
+void perf_family_rebase_one(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
+{
+	struct perf_family *family = family_of(set);
+
+	(void)ctx;
+	for (unsigned int i = 0; family && i < family->n; i++)
+		if (family->k[i].plan.num == num)
+			rebase(set, &family->k[i]);
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+/*
+ * record.c - what programs do, as the kernel's ring has it among the overflows, handed on to the core.
+ */
+#include <unistd.h>
+
+#include "perf.h"
+#include "perfmon/perfmon_stack_smpl.h"
+
+#ifndef PERF_RECORD_MISC_MMAP_BUILD_ID
+#define PERF_RECORD_MISC_MMAP_BUILD_ID	(1 << 14)
+#endif
+
+/* After a record's own fields: who and when. The order is perf_event.h's, of perf_record_attr()'s sample_type. */
+struct trailer {
+	uint32_t	pid, tid;
+	uint64_t	time, id;
+};
+
+struct mmap2 {
+	struct perf_event_header header;
+	uint32_t	pid, tid;
+	uint64_t	addr, len, pgoff;
+	uint8_t		build_id_size, reserved[3];	/* with MISC_MMAP_BUILD_ID; else device and inode */
+	uint8_t		build_id[20];
+	uint32_t	prot, flags;
+	char		filename[];
+};
+
+struct task {
+	struct perf_event_header header;
+	uint32_t	pid, ppid, tid, ptid;
+	uint64_t	time;
+};
+
+struct comm {
+	struct perf_event_header header;
+	uint32_t	pid, tid;
+	char		comm[];
+};
+
+void perf_record_attr(struct perf_event_attr *attr)
+{
+	attr->disabled = 0;
+	attr->mmap = attr->mmap2 = attr->task = attr->comm = attr->comm_exec = attr->sample_id_all = 1;
+	attr->build_id = 1;
+	attr->sample_type |= PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+}
+
+static uint64_t time_of(const union perf_record *rec)
+{
+	struct trailer t;
+
+	memcpy(&t, (const char *)rec + rec->header.size - sizeof(t), sizeof(t));
+	return t.time;
+}
+
+/* Between its fields and the trailer a record of that many bytes has a text, which ends there. */
+static bool has_text(const union perf_record *rec, const char *text)
+{
+	const char *end = (const char *)rec + rec->header.size - sizeof(struct trailer);
+
+	return text < end && memchr(text, 0, (size_t)(end - text));
+}
+
+static bool read_map(const union perf_record *rec, struct pfm_record *out)
+{
+	const struct mmap2 *m = (const struct mmap2 *)rec;
+
+	if (!has_text(rec, m->filename))
+		return false;
+	*out = (struct pfm_record){
+		.type = PFM_RECORD_MAP, .pid = m->pid, .tid = m->tid, .tstamp = time_of(rec), .addr = m->addr,
+		.len = m->len, .offset = m->pgoff, .name = m->filename,
+	};
+	if ((m->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && m->build_id_size <= sizeof(m->build_id)) {
+		out->build_id = m->build_id;
+		out->build_id_size = m->build_id_size;
+	}
+	return true;
+}
+
+static bool read_task(const union perf_record *rec, struct pfm_record *out)
+{
+	const struct task *t = (const struct task *)rec;
+
+	if (rec->header.size < sizeof(*t))
+		return false;
+	*out = (struct pfm_record){
+		.type = rec->header.type == PERF_RECORD_FORK ? PFM_RECORD_FORK : PFM_RECORD_EXIT, .pid = t->pid,
+		.tid = t->tid, .ppid = t->ppid, .ptid = t->ptid, .tstamp = t->time,
+	};
+	return true;
+}
+
+/* That of a program, or one that a thread gives itself. */
+static bool read_name(const union perf_record *rec, struct pfm_record *out)
+{
+	const struct comm *c = (const struct comm *)rec;
+
+	if (!has_text(rec, c->comm))
+		return false;
+	*out = (struct pfm_record){
+		.type = rec->header.misc & PERF_RECORD_MISC_COMM_EXEC ? PFM_RECORD_EXEC : PFM_RECORD_RENAME,
+		.pid = c->pid, .tid = c->tid, .tstamp = time_of(rec), .name = c->comm,
+	};
+	return true;
+}
+
+/* False: it is none of these, or nothing that is told. */
+static bool read_record(const union perf_record *rec, struct pfm_record *out)
+{
+	switch (rec->header.type) {
+	case PERF_RECORD_MMAP2:
+		return read_map(rec, out);
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		return read_task(rec, out);
+	case PERF_RECORD_COMM:
+		return read_name(rec, out);
+	default:
+		return false;
+	}
+}
+
+/* The core may mask: then what comes behind it in the ring waits, as behind an overflow that masks. */
+static void tell(struct pfm_context *ctx, const struct pfm_record *rec)
+{
+	struct perf_context *p = perf_of(ctx);
+	bool counting = pfm_counting(ctx);
+
+	if (rec->type == PFM_RECORD_EXIT) {
+		p->exited_pid = rec->pid;
+		p->exited_tid = rec->tid;
+	}
+	p->replaying = true;
+	pfm_record(ctx, rec);
+	p->replaying = false;
+	if (counting && !pfm_counting(ctx))
+		p->held = p->program = true;
+}
+
+void perf_record_replay(struct pfm_context *ctx, const union perf_record *rec)
+{
+	struct pfm_record out;
+
+	if (ctx->want.records && read_record(rec, &out))
+		tell(ctx, &out);
+}
+
+/* Those that the ring had no room for: kernels that count by event know. */
+void perf_record_lost(struct pfm_context *ctx)
+{
+	struct perf_ring *ring = &perf_of(ctx)->ring;
+	uint64_t words[PERF_READ_WORDS];
+	struct pfm_record out = { .type = PFM_RECORD_LOST, .why = PFM_STACK_SMPL_LOST_RECORDS };
+
+	if (!ctx->want.records || !perf_format_lost || read(ring->fd, words, sizeof(words)) < 0)
+		return;
+	out.count = words[PERF_HEAD_WORDS + 2] - ring->lost;
+	ring->lost += out.count;
+	if (out.count)
+		pfm_record(ctx, &out);
+}

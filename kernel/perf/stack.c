@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+/*
+ * stack.c - call stacks: what the kernel writes of them into a sample's record, for formats that want them.
+ */
+#include <stdio.h>
+
+#include "perf.h"
+
+#if defined(__x86_64__)
+#define USER_REGS	0xff0fffULL	/* asm/perf_regs.h, all that a thread of 64 bits has */
+#elif defined(__aarch64__)
+#define USER_REGS	((1ULL << 33) - 1)
+#else
+#define USER_REGS	0ULL
+#endif
+
+/* A chain names the level of the frames that follow by such an address. */
+#define IS_CONTEXT(ip)	((ip) >= (uint64_t)PERF_CONTEXT_MAX)
+
+/* kernel.perf_event_max_stack, more than which the kernel refuses. */
+static uint16_t most_frames(void)
+{
+	unsigned int most = PERF_MAX_STACK_DEPTH;
+	FILE *f = fopen("/proc/sys/kernel/perf_event_max_stack", "re");
+
+	if (!f)
+		return (uint16_t)most;
+	if (fscanf(f, "%u", &most) != 1 || most > UINT16_MAX)
+		most = PERF_MAX_STACK_DEPTH;
+	fclose(f);
+	return (uint16_t)most;
+}
+
+void perf_stack_attr(const struct pfm_stack_want *want, struct perf_event_attr *attr)
+{
+	uint16_t most = most_frames();
+
+	if (want->kernel || want->user) {
+		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+		attr->exclude_callchain_kernel = !want->kernel;
+		attr->exclude_callchain_user = !want->user;
+		attr->sample_max_stack = want->max_frames < most ? want->max_frames : most;
+	}
+	if (!want->max_stack)
+		return;
+	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	attr->sample_regs_user = USER_REGS;
+	attr->sample_stack_user = want->max_stack;
+}
+
+/* {nr, ips}; words moves on. False: that is not in the record. */
+static bool parse_chain(struct perf_stack *s, const uint64_t **words, const uint64_t *end)
+{
+	const uint64_t *w = *words;
+
+	if (w >= end || w[0] > (uint64_t)(end - w - 1))
+		return false;
+	s->num_ips = w[0];
+	s->ips = w + 1;
+	*words = w + 1 + w[0];
+	return true;
+}
+
+/* {abi, regs}, {size, bytes, size that is the stack's}; no registers where abi is 0, no last size where size is. */
+static bool parse_copy(struct perf_stack *s, const uint64_t *w, const uint64_t *end)
+{
+	if (w >= end)
+		return false;
+	if (*w++) {
+		s->num_regs = (uint16_t)__builtin_popcountll(USER_REGS);
+		s->regs = w;
+		w += s->num_regs;
+	}
+	if (w >= end || !w[0])
+		return w < end;
+	if (w[0] / sizeof(*w) >= (uint64_t)(end - w - 1))
+		return false;
+	s->copied = w + 1;
+	s->num_copied = w[1 + w[0] / sizeof(*w)];
+	if (s->num_copied > w[0])
+		s->num_copied = w[0];
+	return true;
+}
+
+bool perf_stack_parse(const struct pfm_stack_want *want, struct perf_stack *s, const uint64_t *words,
+		      const uint64_t *end)
+{
+	*s = (struct perf_stack){ 0 };
+	if ((want->kernel || want->user) && !parse_chain(s, &words, end))
+		return false;
+	return !want->max_stack || parse_copy(s, words, end);
+}
+
+/* --- what formats ask ----------------------------------------------------------------------- */
+
+static uint16_t frames(const struct pfm_where *where, enum pfm_frames level, uint64_t *ips, uint16_t max)
+{
+	const struct perf_stack *s = where->regs;
+	uint64_t wanted = level == PFM_KERNEL_FRAMES ? (uint64_t)PERF_CONTEXT_KERNEL : (uint64_t)PERF_CONTEXT_USER;
+	uint64_t now = wanted;
+	uint16_t n = 0;
+
+	for (uint64_t i = 0; i < s->num_ips && n < max; i++) {
+		if (IS_CONTEXT(s->ips[i]))
+			now = s->ips[i];
+		else if (now == wanted)
+			ips[n++] = s->ips[i];
+	}
+	return n;
+}
+
+static uint16_t regs(const struct pfm_where *where, uint64_t *to, uint16_t max)
+{
+	const struct perf_stack *s = where->regs;
+
+	if (s->num_regs > max)
+		return 0;
+	if (s->num_regs)
+		memcpy(to, s->regs, s->num_regs * sizeof(*to));
+	return s->num_regs;
+}
+
+static uint32_t copy(const struct pfm_where *where, void *to, uint32_t max)
+{
+	const struct perf_stack *s = where->regs;
+	uint32_t n = s->num_copied < max ? (uint32_t)s->num_copied : max;
+
+	if (n)
+		memcpy(to, s->copied, n);
+	return n;
+}
+
+const struct pfm_stack_ops perf_stack_ops = { .frames = frames, .regs = regs, .copy = copy };
