@@ -294,6 +294,26 @@ static int advance(struct pfm_sim *sim, uint64_t limit, bool (*done)(struct pfm_
 	}
 }
 
+static void publish(struct pfm_sim *sim, struct pfm_context *ctx)
+{
+	struct sim_inside in;
+
+	if (!ctx || !(ctx->flags & PFM_FL_MAP_SETS) || !sim_enter(sim, ctx, &in))
+		return;
+	sim_publish(ctx);
+	sim_leave(sim, &in);
+}
+
+/* 2.2: what views show is up to date when time stops. */
+static void publish_all(struct pfm_sim *sim)
+{
+	sim_sync_all(sim);
+	for (unsigned int i = 0; i < sim->num_threads; i++)
+		publish(sim, sim->threads[i]->ctx);
+	for (unsigned int i = 0; i < sim->num_cpus; i++)
+		publish(sim, sim->cpus[i].sys);
+}
+
 /* Contexts that were closed go first. */
 static int run(struct pfm_sim *sim, uint64_t ns, bool (*done)(struct pfm_sim *, const void *),
 	       const void *what)
@@ -308,6 +328,7 @@ static int run(struct pfm_sim *sim, uint64_t ns, bool (*done)(struct pfm_sim *, 
 	sim_lock(sim);
 	limit = ns < SIM_NEVER - 1 - sim->now ? sim->now + ns : SIM_NEVER - 1;
 	ret = advance(sim, limit, done, what);
+	publish_all(sim);
 	sim_unlock(sim);
 	return pfm_result(ret);
 }
@@ -342,7 +363,7 @@ int pfm_sim_run_until_message(struct pfm_sim *sim, int fd, uint64_t limit_ns)
 	uint64_t posts = any ? sim->posts : SIM_NEVER;
 	struct awaited a = { fd, &posts };
 
-	if (!any && !pfm_desc_is(fd))
+	if (!any && !pfm_desc_message(fd))
 		return pfm_result(pfm_refuse(-EBADF, "descriptor %d is not a perfmon context", fd));
 	return run(sim, limit_ns, has_message, &a);
 }

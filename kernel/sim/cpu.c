@@ -93,7 +93,7 @@ static void passed(void *arg, unsigned int level, uint64_t ns)
 }
 
 /* Time that the set's flags leave out does not belong to its duration (3.1.12). */
-static void account(struct sim_cpu *cpu, uint64_t ns)
+void sim_cpu_account(struct sim_cpu *cpu, uint64_t ns)
 {
 	cpu->at += ns;
 	cpu->cur->ran += ns;
@@ -112,7 +112,7 @@ enum sim_stop sim_cpu_run(struct sim_cpu *cpu)
 	run.passed = passed;
 	run.budget = budget;
 	stop = sim_cursor_move(&run);
-	account(cpu, budget - run.budget);
+	sim_cpu_account(cpu, budget - run.budget);
 	sim_pmu_store(cpu);
 	if (stop != SIM_TIME)
 		cpu->stop_known = false;
@@ -136,15 +136,29 @@ static uint64_t timestamp(struct sim_cpu *cpu)
 	return cpu->last_tstamp;
 }
 
-static void interrupt(struct sim_cpu *cpu, struct pfm_context *ctx, const uint64_t *wrapped)
+static struct pfm_where where_is(struct sim_cpu *cpu)
 {
-	struct pfm_where where = {
+	return (struct pfm_where){
 		.ip = cursor_of(cpu)->ip,
 		.tstamp = timestamp(cpu),
 		.pid = cpu->cur->process->pid,
 		.tid = cpu->cur->tid,
 		.cpu = cpu->num,
+		.regs = cpu,
+		.stack = &sim_stack_ops,
 	};
+}
+
+void sim_where(struct pfm_context *ctx, struct pfm_where *where)
+{
+	const struct sim_thread *target = sim_ctx_of(ctx)->target;
+
+	*where = where_is(&sim_of(ctx)->cpus[target ? target->cpu : ctx->cpu]);
+}
+
+static void interrupt(struct sim_cpu *cpu, struct pfm_context *ctx, const uint64_t *wrapped)
+{
+	struct pfm_where where = where_is(cpu);
 
 	pfm_bare_interrupt(ctx, wrapped, &where);
 	sim_ctx_of(ctx)->running = pfm_counting(ctx);
@@ -153,7 +167,8 @@ static void interrupt(struct sim_cpu *cpu, struct pfm_context *ctx, const uint64
 
 void sim_cpu_overflow(struct sim_cpu *cpu)
 {
-	struct pfm_context *ctx = cpu->ctx, *outer;
+	struct pfm_context *ctx = cpu->ctx;
+	struct sim_inside in;
 	uint64_t wrapped[PFM_PMD_BV];
 
 	memcpy(wrapped, cpu->pending, sizeof(wrapped));
@@ -161,11 +176,11 @@ void sim_cpu_overflow(struct sim_cpu *cpu)
 	cpu->is_pending = false;
 	cpu->skid_left = 0;
 	cpu->stop_known = false;
-	if (!sim_enter(cpu->sim, ctx, &outer))
+	if (!sim_enter(cpu->sim, ctx, &in))
 		return;
 	if (cpu->ctx == ctx)
 		interrupt(cpu, ctx, wrapped);
-	sim_leave(cpu->sim, ctx, outer);
+	sim_leave(cpu->sim, &in);
 }
 
 /* --- set timeouts --------------------------------------------------------------------------- */
@@ -190,14 +205,15 @@ uint64_t sim_cpu_timer_at(struct sim_cpu *cpu)
 
 static void timeout(struct sim_cpu *cpu)
 {
-	struct pfm_context *ctx = cpu->ctx, *outer;
+	struct pfm_context *ctx = cpu->ctx;
+	struct sim_inside in;
 
 	if (cpu->is_pending) {	/* that overflow came first; the timeout is looked at again */
 		sim_cpu_overflow(cpu);
 		return;
 	}
 	sim_ctx_of(ctx)->armed = false;
-	if (!sim_enter(cpu->sim, ctx, &outer))
+	if (!sim_enter(cpu->sim, ctx, &in))
 		return;
 	if (cpu->ctx == ctx) {
 		pfm_bare_collect(ctx, ctx->active);
@@ -205,7 +221,7 @@ static void timeout(struct sim_cpu *cpu)
 		sim_ctx_of(ctx)->running = pfm_counting(ctx);
 		sim_pmu_changed(cpu);
 	}
-	sim_leave(cpu->sim, ctx, outer);
+	sim_leave(cpu->sim, &in);
 }
 
 /* --- devices -------------------------------------------------------------------------------- */
@@ -238,6 +254,7 @@ static bool take_one(struct sim_cpu *cpu)
 	struct sim_device *d = cpu->intr ? NULL : next_device(cpu);
 	bool timer = sim_cpu_timer_at(cpu) <= now, dev = d && d->at <= now;
 	bool slice = !cpu->intr && sim_sched_slice_at(cpu) <= now;
+	bool live = sim_live_at(cpu) <= now;
 	bool masked = sim_cpu_irqs_off(cpu);
 
 	if (cpu->waiting != (masked && (timer || dev || slice))) {
@@ -252,9 +269,11 @@ static bool take_one(struct sim_cpu *cpu)
 		timeout(cpu);
 	else if (dev)
 		device(cpu, d);
+	else if (live)
+		sim_live_due(cpu);
 	else if (slice)
 		sim_sched_rotate(cpu);
-	return timer || dev || slice;
+	return timer || dev || live || slice;
 }
 
 /* An instruction is done, or a counter of time wrapped within one. */
@@ -276,6 +295,20 @@ static void finished(struct sim_cpu *cpu)
 	}
 }
 
+/* At an operation; false: time has moved, and what is due must be looked for again. */
+static bool operate(struct sim_cpu *cpu)
+{
+	const struct sim_node *node = sim_cursor_node(cursor_of(cpu), program_of(cpu));
+
+	if (!node->emerges) {
+		sim_thread_op(cpu, node);
+		return true;
+	}
+	if (sim_emerge(cpu))
+		stepped(cpu, false);
+	return cpu->cur->cursor.now;
+}
+
 void sim_cpu_handle(struct sim_cpu *cpu)
 {
 	bool more = true;
@@ -291,7 +324,7 @@ void sim_cpu_handle(struct sim_cpu *cpu)
 			stepped(cpu, was_pending);
 			break;
 		case SIM_OP:
-			sim_thread_op(cpu, sim_cursor_node(cursor_of(cpu), program_of(cpu)));
+			more = operate(cpu);
 			break;
 		case SIM_BLOCK:
 			sim_sched_leave(cpu->cur, PFM_SIM_BLOCKED);
@@ -302,6 +335,7 @@ void sim_cpu_handle(struct sim_cpu *cpu)
 		default:
 			more = take_one(cpu);
 		}
+		cpu->horizon = cpu->sim->now;	/* what happened may have changed it */
 	}
 }
 
@@ -314,20 +348,30 @@ static void earlier(uint64_t *first, uint64_t at, uint64_t now, bool masked)
 		*first = at;
 }
 
-uint64_t sim_cpu_next(struct sim_cpu *cpu)
+uint64_t sim_cpu_due(struct sim_cpu *cpu)
 {
-	uint64_t now = cpu->sim->now, first;
+	uint64_t now = cpu->sim->now, first = SIM_NEVER;
 	const struct sim_device *d = cpu->intr ? NULL : next_device(cpu);
 	bool masked = sim_cpu_irqs_off(cpu);
 
-	if (sim_cpu_interrupted(cpu))
-		return now;
-	sim_cpu_predict(cpu);
-	first = cpu->stop_at;
 	earlier(&first, sim_cpu_timer_at(cpu), now, masked);
+	earlier(&first, sim_live_at(cpu), now, masked);
 	if (d)
 		earlier(&first, d->at, now, masked);
 	if (!cpu->intr)
 		earlier(&first, sim_sched_slice_at(cpu), now, masked);
+	return first;
+}
+
+uint64_t sim_cpu_next(struct sim_cpu *cpu)
+{
+	uint64_t now = cpu->sim->now, first;
+
+	if (sim_cpu_interrupted(cpu))
+		return now;
+	sim_cpu_predict(cpu);
+	first = sim_cpu_due(cpu);
+	if (cpu->stop_at < first)
+		first = cpu->stop_at;
 	return first > now ? first : now;
 }

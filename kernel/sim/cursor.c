@@ -23,9 +23,20 @@ void sim_cursor_start(struct sim_cursor *cursor, const struct sim_program *prog)
 		push(cursor, prog, 0);
 }
 
+/* A replay has more than one; it is over when nothing came of it. */
+static bool stays(struct sim_cursor *c, const struct sim_program *prog)
+{
+	bool more = c->now && prog->nodes[c->now->last].op == PFM_SIM_REPLAY;
+
+	c->in_site = false;
+	c->now = NULL;
+	return more;
+}
+
 void sim_cursor_next(struct sim_cursor *c, const struct sim_program *prog)
 {
-	c->in_site = false;
+	if (stays(c, prog))
+		return;
 	while (c->depth) {
 		int top = c->depth - 1;
 		const struct sim_node *loop = &prog->nodes[c->at[top].node];
@@ -45,12 +56,25 @@ const struct sim_node *sim_cursor_node(const struct sim_cursor *c, const struct 
 
 	if (!c->depth)
 		return NULL;
+	if (c->now)
+		return c->now;
 	loop = &prog->nodes[c->at[c->depth - 1].node];
 	return &prog->nodes[prog->kids[loop->first + c->at[c->depth - 1].child]];
 }
 
-/* What one site, or one iteration of a loop, adds to a counter. */
-static uint64_t weight(const struct sim_watch *w, const struct sim_node *node)
+const struct sim_node *sim_cursor_enter(struct sim_cursor *c, const struct sim_program *prog)
+{
+	const struct sim_node *node = sim_cursor_node(c, prog);
+
+	while (node && node->op == PFM_SIM_LOOP && !node->skip) {
+		push(c, prog, node - prog->nodes);
+		node = sim_cursor_node(c, prog);
+	}
+	return node;
+}
+
+/* What one site, or one iteration of a loop, adds to a counter that nothing restricts. */
+static uint64_t weight_of_all(const struct sim_watch *w, const struct sim_node *node)
 {
 	uint64_t sum = 0;
 
@@ -69,6 +93,37 @@ static uint64_t time_weight(const struct sim_watch *w, const struct sim_node *no
 	return sum;
 }
 
+/* What n executions of a site, or iterations of a loop, add to a counter. */
+static uint64_t gain(const struct sim_run *run, struct sim_watch *w, const struct sim_node *node, uint64_t n)
+{
+	struct sim_weight weight;
+	uint64_t sum;
+
+	if (!w->filtered)
+		return n * weight_of_all(w, node);
+	sim_weigh(w, run->prog, node, &weight);
+	sum = sim_weight_of(&weight, n, w->counted);
+	if (weight.takes)
+		w->counted = weight.last;
+	return sum;
+}
+
+/* How many iterations cannot make a counter wrap. */
+static uint64_t room(const struct sim_run *run, const struct sim_watch *w, const struct sim_node *loop)
+{
+	uint64_t one, left = run->mask - w->value;
+	struct sim_weight weight = { .count = weight_of_all(w, loop) + time_weight(w, loop) };
+	bool begins;
+
+	if (w->filtered)
+		sim_weigh(w, run->prog, loop, &weight);
+	one = sim_weight_of(&weight, 2, true) - sim_weight_of(&weight, 1, true);
+	begins = sim_weight_of(&weight, 1, w->counted) > one;
+	if (begins && !left)
+		return 0;
+	return one ? (left - begins) / one : UINT64_MAX;
+}
+
 /* How many of n iterations can pass without anything to notice. */
 static uint64_t fit(const struct sim_run *run, const struct sim_node *loop, uint64_t n)
 {
@@ -77,11 +132,10 @@ static uint64_t fit(const struct sim_run *run, const struct sim_node *loop, uint
 	if (loop->ns && run->budget / loop->ns < n)
 		n = run->budget / loop->ns;
 	for (unsigned int i = 0; i < run->num_watches && n; i++) {
-		const struct sim_watch *w = &run->watches[i];
-		uint64_t one = weight(w, loop) + time_weight(w, loop);
+		uint64_t most = room(run, &run->watches[i], loop);
 
-		if (one && (run->mask - w->value) / one < n)
-			n = (run->mask - w->value) / one;
+		if (most < n)
+			n = most;
 	}
 	return n;
 }
@@ -93,11 +147,12 @@ static void pass_iterations(struct sim_run *run, const struct sim_node *loop, ui
 	for (unsigned int i = 0; i < run->num_watches; i++) {
 		struct sim_watch *w = &run->watches[i];
 
-		w->value += n * (weight(w, loop) + time_weight(w, loop));
+		w->value += gain(run, w, loop, n) + n * time_weight(w, loop);
 	}
 	run->budget -= n * loop->ns;
 	run->cursor->irqs_off = last->flags & PFM_SIM_IRQS_OFF;
 	run->cursor->ip = last->ip;
+	run->cursor->site = loop->last;
 	if (run->applied)
 		run->applied(run->arg, loop, n);
 }
@@ -142,7 +197,7 @@ static bool any_wrapped(const struct sim_run *run)
 static void finish_site(struct sim_run *run, const struct sim_node *site)
 {
 	for (unsigned int i = 0; i < run->num_watches; i++)
-		add(run, &run->watches[i], weight(&run->watches[i], site));
+		add(run, &run->watches[i], gain(run, &run->watches[i], site, 1));
 	if (!(site->flags & PFM_SIM_IRQS_OFF))
 		run->cursor->irqs_off = false;
 	sim_cursor_next(run->cursor, run->prog);
@@ -162,6 +217,7 @@ static enum sim_stop move_site(struct sim_run *run, const struct sim_node *site)
 		c->in_site = true;
 		c->left = site->ns;
 		c->ip = site->ip;
+		c->site = site->last;
 		if (site->flags & PFM_SIM_IRQS_OFF)
 			c->irqs_off = true;
 	}
@@ -208,6 +264,8 @@ enum sim_stop sim_cursor_move(struct sim_run *run)
 		node = sim_cursor_node(c, run->prog);
 		if (node->op == PFM_SIM_LOOP)
 			push(c, run->prog, node - run->prog->nodes);
+		else if (node->emerges)
+			stop = run->stop_at_user && node->level == PFM_SIM_USER ? SIM_BLOCK : SIM_OP;
 		else if (node->op == PFM_SIM_SITE)
 			stop = move_site(run, node);
 		else

@@ -12,6 +12,18 @@
 #include "desc.h"
 #include "sim.h"
 
+void sim_lock_init(struct pfm_sim *sim)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&sim->lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+	sim->locked = 0;
+	sim->inside = NULL;
+}
+
 /* Signals stay off meanwhile: a handler may make calls (5.7). */
 void sim_lock(struct pfm_sim *sim)
 {
@@ -49,25 +61,25 @@ static bool wait_for(struct pfm_sim *sim, struct pfm_desc *d, const struct pfm_c
 	return there;
 }
 
-bool sim_enter(struct pfm_sim *sim, struct pfm_context *ctx, struct pfm_context **outer)
+bool sim_enter(struct pfm_sim *sim, struct pfm_context *ctx, struct sim_inside *in)
 {
 	struct pfm_desc *d;
 
-	*outer = sim->inside;
+	*in = (struct sim_inside){ sim->inside, ctx ? pfm_root(ctx) : NULL };
 	if (!ctx)
 		return false;
-	if (sim->inside == ctx)
+	if (sim->inside == in->root)
 		return true;
-	d = pfm_desc_of(ctx);
-	if (pthread_mutex_trylock(&d->lock) && !wait_for(sim, d, ctx))
+	d = pfm_desc_of(in->root);
+	if (pthread_mutex_trylock(&d->lock) && !wait_for(sim, d, in->root))
 		return false;
-	sim->inside = ctx;
+	sim->inside = in->root;
 	return true;
 }
 
-void sim_leave(struct pfm_sim *sim, struct pfm_context *ctx, struct pfm_context *outer)
+void sim_leave(struct pfm_sim *sim, const struct sim_inside *in)
 {
-	sim->inside = outer;
-	if (outer != ctx)
-		pthread_mutex_unlock(&pfm_desc_of(ctx)->lock);
+	sim->inside = in->outer;
+	if (in->outer != in->root)
+		pthread_mutex_unlock(&pfm_desc_of(in->root)->lock);
 }

@@ -3,6 +3,7 @@
  * machine.c - the simulated computer as a machine to the core (core/machine.h).
  */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "sim.h"
 
@@ -48,6 +49,10 @@ static void who_calls(struct pfm_machine *m, struct pfm_caller *who)
 	struct pfm_sim *sim = m->os;
 	const struct sim_thread *t;
 
+	if (sim->live) {
+		pfm_user_caller(m, who);
+		return;
+	}
 	sim_lock(sim);
 	t = sim->actor;
 	who->tid = t ? t->tid : SIM_TOOL_TID;
@@ -67,39 +72,81 @@ static bool is_insecure(const struct pfm_sim *sim, const struct pfm_context *ctx
 }
 
 /* A context that finds the place taken stays off it; the core will refuse it. */
+static void bind_thread(struct pfm_context *ctx, struct sim_thread *t)
+{
+	struct sim_cpu *cpu = &t->sim->cpus[t->cpu];
+
+	ctx->tid = t->tid;
+	ctx->pid = t->process->pid;
+	ctx->cpu = t->cpu;
+	sim_ctx_of(ctx)->target = t;
+	if (t->ctx)
+		return;
+	t->ctx = ctx;
+	if (t->state != PFM_SIM_RUNNING)
+		return;
+	sim_cpu_sync(cpu);
+	sim_pmu_preempt(cpu);
+	if (!cpu->ctx)
+		sim_pmu_bind(cpu, ctx);
+}
+
+/*
+ * The core would refuse a second context, too; but the first may be closed by the service thread between the
+ * two, and this one would be loaded nowhere.
+ */
 static int attach_thread(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t tid,
 			 const struct pfm_caller *who)
 {
-	struct sim_thread *t = sim_thread_find(sim, tid);
+	struct sim_thread *t = NULL;
+	int ret = sim->live ? sim_live_thread(sim, tid, &t) : 0;
 
+	if (ret)
+		return ret;
+	if (!sim->live)
+		t = sim_thread_find(sim, tid);
 	if (!t || t->state == PFM_SIM_DEAD)
 		return pfm_refuse(-ESRCH, "no thread %u", tid);
 	if (t->kernel)
 		return pfm_refuse(-EPERM, "thread %u is a kernel thread", tid);
-	if (!who->admin && sim->actor->uid != t->uid)
+	if (!who->admin && (sim->live ? geteuid() : sim->actor->uid) != t->uid)
 		return pfm_refuse(-EPERM, "thread %u belongs to user %u", tid, t->uid);
-	ctx->tid = tid;
-	ctx->pid = t->process->pid;
-	ctx->cpu = t->cpu;
+	if (t->ctx && !(who->tid == tid && (ctx->flags & PFM_FL_NOTIFY_BLOCK)))
+		return pfm_refuse(-EBUSY, "thread %u has a context already", tid);
 	ctx->self = who->tid == tid;
-	sim_ctx_of(ctx)->target = t;
 	sim_ctx_of(ctx)->insecure = is_insecure(sim, ctx);
-	if (t->ctx)
-		return 0;
-	t->ctx = ctx;
-	if (t->state == PFM_SIM_RUNNING && !sim->cpus[t->cpu].ctx) {
-		sim_cpu_sync(&sim->cpus[t->cpu]);
-		sim_pmu_bind(&sim->cpus[t->cpu], ctx);
-	}
+	bind_thread(ctx, t);
 	return 0;
+}
+
+/* PFM_FL_INHERIT. The computer's lock is held: the parent makes it now. */
+static int fork_heir(struct pfm_context *heir, void *child)
+{
+	struct sim_ctx *sc = calloc(1, sizeof(*sc));
+
+	if (!sc)
+		return -ENOMEM;
+	heir->os = sc;
+	sc->insecure = is_insecure(sim_of(heir), heir);
+	bind_thread(heir, child);
+	return 0;
+}
+
+static void release_heir(struct pfm_context *heir)
+{
+	free(heir->os);
 }
 
 /* 3.1.7, and 2.x's CPU number. Who commands from anywhere may also bind to any CPU. */
 static int attach_cpu(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t id,
 		      const struct pfm_caller *who)
 {
+	struct sim_thread *caller;
 	struct sim_cpu *cpu;
+	int ret = sim->live ? sim_live_thread(sim, who->tid, &caller) : 0;
 
+	if (ret)
+		return ret;
 	if (id == who->tid)
 		ctx->cpu = who->cpu;
 	else if (id == who->cpu || ((ctx->flags & PFM_FL_ANY_CPU) && id < sim->num_cpus))
@@ -111,12 +158,17 @@ static int attach_cpu(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t id,
 	ctx->tid = who->tid;
 	ctx->pid = who->pid;
 	ctx->self = false;
+	if (cpu->sys)
+		return pfm_refuse(-EBUSY, "CPU %u has a context already", ctx->cpu);
+	if (cpu->ctx && !(ctx->flags & PFM_FL_PREEMPTIBLE))
+		return pfm_refuse(-EBUSY, "per-thread contexts are loaded, which excludes system-wide ones");
 	sim_ctx_of(ctx)->cpu = cpu;
-	if (cpu->sys || cpu->ctx)
-		return 0;
 	sim_cpu_sync(cpu);
 	cpu->sys = ctx;
-	sim_pmu_bind(cpu, ctx);
+	if (cpu->ctx)
+		pfm_preempt(ctx);
+	else
+		sim_pmu_bind(cpu, ctx);
 	return 0;
 }
 
@@ -133,6 +185,8 @@ static int attach(struct pfm_context *ctx, uint32_t load_pid)
 	ret = ctx->flags & PFM_FL_SYSTEM_WIDE ? attach_cpu(sim, ctx, load_pid, &who)
 					      : attach_thread(sim, ctx, load_pid, &who);
 	sim_unlock(sim);
+	if (!ret)
+		sim_live_loaded(sim, 1);
 	return ret;
 }
 
@@ -152,6 +206,10 @@ static void detach(struct pfm_context *ctx)
 		sc->target->ctx = NULL;
 	if (sc->cpu && sc->cpu->sys == ctx)
 		sc->cpu->sys = NULL;
+	if (cpu && sim->locked == 1)	/* else the thread is about to leave the CPU */
+		sim_pmu_return(cpu, ctx->tid);
+	if (sc->cpu || sc->target)
+		sim_live_loaded(sim, -1);
 	memset(sc, 0, sizeof(*sc));
 	sim_unlock(sim);
 }
@@ -170,6 +228,30 @@ static void settle(struct pfm_context *ctx)
 		sim_cpu_overflow(cpu);
 }
 
+static bool overflow_is_due(const struct pfm_context *ctx)
+{
+	const struct sim_cpu *cpu = sim_pmu_of(ctx);
+
+	return cpu && cpu->is_pending;
+}
+
+/* Time stands still until it is told to go on: values are the last that there will be until then. */
+void sim_publish(struct pfm_context *ctx)
+{
+	if (!(ctx->flags & PFM_FL_MAP_SETS))
+		return;
+	if (pfm_counting(ctx) && !overflow_is_due(ctx))
+		pfm_bare_collect(ctx, ctx->active);
+	pfm_view_update(ctx, ctx->active);
+}
+
+/* A call takes the interrupt first, and the time of real threads, which does not stand still. */
+static void live_view(struct pfm_context *ctx, struct pfm_set *set)
+{
+	if (overflow_is_due(ctx) || (sim_of(ctx)->live && pfm_counting(ctx)))
+		memset(set->view->set_index, PFM_VIEW_CALL, sizeof(set->view->set_index));
+}
+
 static int in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg)
 {
 	struct pfm_sim *sim = sim_of(ctx);
@@ -183,9 +265,10 @@ static int in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void 
 				  ctx->cpu, who.cpu);
 	sim_lock(sim);
 	outer = sim->inside;
-	sim->inside = ctx;
+	sim->inside = pfm_root(ctx);
 	settle(ctx);
 	ret = fn(ctx, arg);
+	sim_publish(ctx);
 	sim->inside = outer;
 	sim_unlock(sim);
 	return ret;
@@ -299,13 +382,18 @@ static int post(struct pfm_context *ctx, const pfarg_msg_t *msg)
 
 static bool in_group(struct pfm_machine *m, uint32_t gid)
 {
-	const struct sim_thread *t = ((struct pfm_sim *)m->os)->actor;
+	const struct pfm_sim *sim = m->os;
+	const struct sim_thread *t = sim->actor;
 
+	if (sim->live)
+		return pfm_user_in_group(m, gid);
 	return !t || !t->uid || t->gid == gid;
 }
 
 static bool has_fd(struct pfm_context *ctx)
 {
+	if (sim_of(ctx)->live)
+		return pfm_user_has_fd(ctx);
 	return sim_process_reaches(sim_ctx_of(ctx)->target->process, ctx);
 }
 
@@ -352,6 +440,8 @@ const struct pfm_machine_ops sim_machine_ops = {
 	.destroy = destroy,
 	.attach = attach,
 	.detach = detach,
+	.fork = fork_heir,
+	.release = release_heir,
 	.access = in_pmu,
 	.install = pfm_bare_install,
 	.collect = pfm_bare_collect,
@@ -366,6 +456,7 @@ const struct pfm_machine_ops sim_machine_ops = {
 	.ran = ran,
 	.block = block,
 	.unblock = unblock,
+	.where = sim_where,
 	.post = post,
 	.flush = pfm_user_flush,
 	.signal = pfm_user_signal,
@@ -376,7 +467,12 @@ const struct pfm_machine_ops sim_machine_ops = {
 	.page_size = page_size,
 	.alloc_buffer = pfm_user_alloc_buffer,
 	.free_buffer = pfm_user_free_buffer,
+	.open_view = pfm_user_open_view,
+	.close_view = pfm_user_close_view,
+	.live_view = live_view,
 	.check_create = check_create,
 	.check_set = check_set,
 	.debugging = debugging,
+	.stack = &sim_stack_ops,
+	.records = true,
 };

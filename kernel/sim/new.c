@@ -8,6 +8,9 @@
 
 #include "sim.h"
 
+/* Of a model that describes none: memory, and cachegrind's predictor. */
+static const struct cache_shapes no_caches = { .memory = 100, .mispredicted = 10 };
+
 static struct pfm_sim *current;	/* the computer that was made last; holds a reference */
 
 /* The idle thread turns in the kernel, 10 ns a round. */
@@ -62,6 +65,8 @@ static void sim_free(struct pfm_sim *sim)
 	}
 	sim_threads_free(sim);
 	sim_program_put(sim->idle_prog);
+	sim_program_put(sim->live_prog);
+	sim_caches_free(sim);
 	sim_pmu_discard(&sim->pmu);
 	free(sim->cpus);
 	pthread_mutex_destroy(&sim->lock);
@@ -71,16 +76,13 @@ static void sim_free(struct pfm_sim *sim)
 static struct pfm_sim *sim_alloc(const struct sim_model *model)
 {
 	struct pfm_sim *sim = calloc(1, sizeof(*sim));
-	pthread_mutexattr_t attr;
 
 	if (!sim)
 		return NULL;
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
-	pthread_mutex_init(&sim->lock, &attr);
-	pthread_mutexattr_destroy(&attr);
+	sim_lock_init(sim);
 	sim->refs = 1;
 	sim->model = model;
+	sim->shapes = model->codes->caches ? *model->codes->caches : no_caches;
 	sim->num_cpus = 1;
 	sim->tick = 1000000;
 	sim->slice = 10000000;
@@ -90,9 +92,9 @@ static struct pfm_sim *sim_alloc(const struct sim_model *model)
 	return sim;
 }
 
-static int build(struct pfm_sim *sim, const char *options)
+static int build(struct pfm_sim *sim, const char *first, const char *options)
 {
-	int ret = sim_options_parse(sim, options);
+	int ret = sim_options_parse(sim, first, options);
 
 	if (ret)
 		return ret;
@@ -110,7 +112,7 @@ static int build(struct pfm_sim *sim, const char *options)
 	sim->machine.bare = &sim_bare_ops;
 	for (uint32_t i = 0; i < sim->num_cpus; i++)
 		start_cpu(sim, i);
-	return 0;
+	return sim->live ? sim_live_init(sim) : 0;
 }
 
 static const char *model_name(int i)
@@ -134,16 +136,28 @@ static struct pfm_machine *no_model(const char *name)
 	return NULL;
 }
 
+/* "k8,live": the model, and the first of the options. */
+static const struct sim_model *split_name(const char *name, const char **options)
+{
+	char model[32];
+
+	snprintf(model, sizeof(model), "%.*s", (int)strcspn(name, ","), name);
+	*options = name + strcspn(name, ",");
+	*options += **options == ',';
+	return sim_model_find(model);
+}
+
 static struct pfm_machine *open_sim(const char *name, const char *options)
 {
-	const struct sim_model *model = sim_model_find(name);
+	const char *first;
+	const struct sim_model *model = split_name(name, &first);
 	struct pfm_sim *sim;
 	int ret;
 
 	if (!model)
 		return no_model(name);
 	sim = sim_alloc(model);
-	ret = sim ? build(sim, options) : pfm_refuse(-ENOMEM, "no memory for a simulated computer");
+	ret = sim ? build(sim, first, options) : pfm_refuse(-ENOMEM, "no memory for a simulated computer");
 	if (ret) {
 		if (sim)
 			sim_free(sim);
@@ -153,6 +167,8 @@ static struct pfm_machine *open_sim(const char *name, const char *options)
 	if (current)
 		sim_put(current);
 	current = sim;
+	if (sim->live)
+		sim_live_publish(sim);
 	return &sim->machine;
 }
 
@@ -180,11 +196,11 @@ static void describe(struct pfm_machine *m, pfm_machine_info_t *info)
 {
 	const struct pfm_sim *sim = m->os;
 
-	info->name = sim->model->full_name;
+	info->name = sim->live ? sim->live_name : sim->model->full_name;
 	info->pmu = sim->model->pmu->name;
-	info->notes = "a simulated computer: time passes only when it is told to run";
-	info->limits = "thresholds, edge detection, inversion, opcode matching and range restrictions are "
-		       "kept but do not filter events";
+	info->notes = sim->live ? "a simulated computer: time, page faults and context switches are those of the "
+				  "monitored threads, the hardware's events happen at fixed rates"
+				: "a simulated computer: time passes only when it is told to run";
 	info->hw_counters = num_hw_counters(sim->model->pmu);
 }
 
@@ -193,4 +209,7 @@ const struct pfm_user_machine pfm_sim_machine = {
 	.open = open_sim,
 	.describe = describe,
 	.model_name = model_name,
+	.begin_call = sim_live_begin,
+	.end_call = sim_live_end,
+	.forget = sim_live_forget,
 };

@@ -2,7 +2,10 @@
 /*
  * options.c - "cpus=4,hz=1000": what a computer is made with, and what can be changed later.
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
+#include <unistd.h>
 
 #include "sim.h"
 
@@ -72,9 +75,58 @@ static bool ranges_restricted(struct pfm_sim *sim)
 	return found;
 }
 
+static void set_live(struct pfm_sim *sim, uint64_t v)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	sim->live = v;
+	if (v)
+		sim->num_cpus = cpus > SIM_MAX_CPUS ? SIM_MAX_CPUS : (uint32_t)cpus;
+}
+
 static void set_debugger(struct pfm_sim *sim, uint64_t v)
 {
 	sim->debugger = v;
+}
+
+#define SHAPED_PREDICTOR CACHE_PARTS
+
+/* cachegrind's, where no other option says what they are. */
+static void set_caches(struct pfm_sim *sim, uint64_t v)
+{
+	static const struct cache_shapes cachegrind = {
+		.part = {
+			[CACHE_L1I] = { .size = 32768, .assoc = 8, .line = 64 },
+			[CACHE_L1D] = { .size = 32768, .assoc = 8, .line = 64 },
+			[CACHE_L2] = { .size = 262144, .assoc = 8, .line = 64, .latency = 10 },
+		},
+		.memory = 100, .mispredicted = 10, .predictor = CACHE_TWO_LEVEL,
+	};
+
+	if (!v)
+		return;
+	for (int p = 0; p < CACHE_PARTS; p++) {
+		if (!(sim->shaped >> p & 1))
+			sim->shapes.part[p] = cachegrind.part[p];
+		else if (cachegrind.part[p].latency)
+			sim->shapes.part[p].latency = cachegrind.part[p].latency;
+	}
+	sim->shapes.memory = cachegrind.memory;
+	sim->shapes.mispredicted = cachegrind.mispredicted;
+	sim->shapes.write_around = false;
+	if (!(sim->shaped >> SHAPED_PREDICTOR & 1))
+		sim->shapes.predictor = cachegrind.predictor;
+}
+
+static void set_predictor(struct pfm_sim *sim, uint64_t v)
+{
+	sim->shaped |= 1 << SHAPED_PREDICTOR;
+	sim->shapes.predictor = v;
+}
+
+static void set_explain(struct pfm_sim *sim, uint64_t v)
+{
+	sim->explain = v;
 }
 
 #define HOUR_NS 3600000000000ULL
@@ -90,6 +142,10 @@ static const struct option options[] = {
 	{ "memlock", 0, UINT64_MAX, true, set_memlock },
 	{ "tool_cpu", 0, SIM_MAX_CPUS - 1, true, set_tool_cpu },
 	{ "debugger", 0, 1, true, set_debugger },
+	{ "live", 0, 1, false, set_live },
+	{ "cachegrind", 0, 1, false, set_caches },
+	{ "predictor", CACHE_TWO_LEVEL, CACHE_GSHARE, false, set_predictor },
+	{ "explain", 0, 1, false, set_explain },
 };
 
 static const struct option *find(const char *key, size_t len)
@@ -115,6 +171,49 @@ static int apply(struct pfm_sim *sim, const struct option *o, uint64_t value)
 	return 0;
 }
 
+/* --- caches --------------------------------------------------------------------------------- */
+
+static int part_of(const char *key, size_t len)
+{
+	int p = 0;
+
+	while (p < CACHE_PARTS &&
+	       (strlen(cache_part_names[p]) != len || strncasecmp(cache_part_names[p], key, len)))
+		p++;
+	return p;
+}
+
+/*
+ * "32768:8:64" or "0", after the key at *text. It replaces the least recently used line; its latency is the
+ * model's, if that has such a cache.
+ */
+static int parse_cache(struct pfm_sim *sim, int part, const char **text, size_t len)
+{
+	static const uint32_t latencies[CACHE_PARTS] = { [CACHE_L2] = 10, [CACHE_L3] = 30, [CACHE_ITLB] = 20,
+							 [CACHE_DTLB] = 20 };
+	struct cache_shape shape = { .policy = CACHE_LRU };
+	unsigned long long size = 0;
+	unsigned int assoc = 1, line = 64;
+	const char *wrong;
+	int end = 0;
+
+	if ((*text)[len] != '=' || sscanf(*text + len + 1, "%llu%n:%u:%u%n", &size, &end, &assoc, &line, &end) < 1 ||
+	    ((*text)[len + 1 + end] && (*text)[len + 1 + end] != ',') || (*text)[len + 1] == '-')
+		return pfm_refuse(-EINVAL, "option at \"%s\": expected SIZE:ASSOCIATIVITY:LINE, or 0", *text);
+	shape.size = size;
+	shape.assoc = assoc;
+	shape.line = line;
+	shape.latency = sim->shapes.part[part].latency ? sim->shapes.part[part].latency : latencies[part];
+	wrong = cache_shape_wrong(&shape);
+	if (wrong)
+		return pfm_refuse(-EINVAL, "option at \"%s\": %s", *text, wrong);
+	sim->shapes.part[part] = shape;
+	sim->shaped |= 1U << part;
+	*text += len + 1 + end;
+	*text += **text == ',';
+	return 0;
+}
+
 /* One "key=value" at *text, which moves on to the next. */
 static int parse_one(struct pfm_sim *sim, const char **text)
 {
@@ -124,9 +223,16 @@ static int parse_one(struct pfm_sim *sim, const char **text)
 	char *end;
 	uint64_t n;
 
+	if (part_of(*text, len) < CACHE_PARTS)
+		return parse_cache(sim, part_of(*text, len), text, len);
 	if (!o)
 		return pfm_refuse(-EINVAL, "no option at \"%s\" (cpus, hz, slice_ms, slice_ns, timer_ns, "
-				  "skid, page_size, memlock, tool_cpu, debugger)", *text);
+				  "skid, page_size, memlock, tool_cpu, debugger, live, cachegrind, predictor, "
+				  "explain, l1i, l1d, l2, l3, itlb, dtlb)", *text);
+	if ((*text)[len] != '=' && o->max == 1) {	/* "live" */
+		*text += len + ((*text)[len] == ',');
+		return apply(sim, o, 1);
+	}
 	if ((*text)[len] != '=' || *value < '0' || *value > '9')
 		return pfm_refuse(-EINVAL, "option %s needs a number", o->key);
 	errno = 0;
@@ -137,10 +243,12 @@ static int parse_one(struct pfm_sim *sim, const char **text)
 	return apply(sim, o, n);
 }
 
-int sim_options_parse(struct pfm_sim *sim, const char *text)
+int sim_options_parse(struct pfm_sim *sim, const char *first, const char *text)
 {
 	int ret = 0;
 
+	while (!ret && *first)
+		ret = parse_one(sim, &first);
 	while (!ret && *text)
 		ret = parse_one(sim, &text);
 	if (ret)

@@ -30,6 +30,7 @@ static void clear_registers(struct sim_cpu *cpu)
 		cpu->pmcs[pmu->pmcs[i].num] = pmu->pmcs[i].dfl;
 	memset(cpu->pmds, 0, sizeof(cpu->pmds));
 	memset(cpu->pending, 0, sizeof(cpu->pending));
+	memset(cpu->counted, 0, sizeof(cpu->counted));
 	cpu->is_pending = false;
 	cpu->btb_next = 0;
 	cpu->btb_full = false;
@@ -41,6 +42,40 @@ void sim_pmu_bind(struct sim_cpu *cpu, struct pfm_context *ctx)
 		clear_registers(cpu);
 	cpu->ctx = ctx;
 	sim_pmu_changed(cpu);
+}
+
+/* --- preemption: 6.5 ------------------------------------------------------------------------ */
+
+void sim_pmu_preempt(struct sim_cpu *cpu)
+{
+	struct pfm_context *sys = cpu->sys;
+	struct sim_inside in;
+
+	if (!sys || cpu->ctx != sys || !(sys->flags & PFM_FL_PREEMPTIBLE))
+		return;
+	if (cpu->is_pending)
+		sim_cpu_overflow(cpu);
+	if (!sim_enter(cpu->sim, sys, &in))
+		return;
+	if (cpu->ctx == sys) {
+		pfm_preempt(sys);
+		sim_pmu_bind(cpu, NULL);
+	}
+	sim_leave(cpu->sim, &in);
+}
+
+void sim_pmu_return(struct sim_cpu *cpu, uint32_t tid)
+{
+	struct pfm_context *sys = cpu->sys;
+	struct sim_inside in;
+
+	if (!sys || cpu->ctx || !sim_enter(cpu->sim, sys, &in))
+		return;
+	if (cpu->sys == sys && !cpu->ctx) {
+		sim_pmu_bind(cpu, sys);
+		pfm_regain(sys, tid);
+	}
+	sim_leave(cpu->sim, &in);
 }
 
 /* --- what is monitored, by the flags of the active set -------------------------------------- */
@@ -117,6 +152,19 @@ static uint64_t slots_of(const struct sim_program *prog, uint64_t events, unsign
 	return slots;
 }
 
+static void filter(const struct sim_cpu *cpu, unsigned int pmd, struct sim_watch *w)
+{
+	const struct sim_codes *codes = cpu->sim->model->codes;
+	unsigned int levels;
+	uint64_t code;
+
+	if (!codes->filter || (pmd >= PFM_SW_FIRST && pmd <= PFM_SW_LAST) ||
+	    !codes->decode(cpu->pmcs, pmd, &code, &levels))
+		return;
+	codes->filter(cpu->pmcs, cpu->pmcs[pmd], code, &w->filter);
+	w->filtered = !pfm_zeros(&w->filter, sizeof(w->filter));
+}
+
 static void add_watch(struct sim_cpu *cpu, unsigned int pmd, unsigned int allowed)
 {
 	const struct sim_program *prog = cpu->intr ? cpu->intr : cpu->cur->prog;
@@ -128,6 +176,8 @@ static void add_watch(struct sim_cpu *cpu, unsigned int pmd, unsigned int allowe
 	if (!decode(cpu, pmd, &events, &levels, &time) || !(levels & allowed))
 		return;
 	memset(w, 0, sizeof(*w));
+	filter(cpu, pmd, w);
+	w->counted = pfm_bit(cpu->counted, pmd);
 	w->pmd = pmd;
 	w->levels = levels & allowed;
 	w->time_levels = time ? w->levels : 0;
@@ -168,6 +218,9 @@ void sim_pmu_store(struct sim_cpu *cpu)
 		struct sim_watch *w = &cpu->watches[i];
 
 		cpu->pmds[w->pmd] = w->value;
+		pfm_bit_clear(cpu->counted, w->pmd);
+		if (w->counted)
+			pfm_bit_set(cpu->counted, w->pmd);
 		if (w->wrapped)
 			wrapped(cpu, w->pmd);
 		w->wrapped = false;
@@ -185,7 +238,8 @@ void sim_pmu_event(struct sim_cpu *cpu, unsigned int event, unsigned int level)
 	for (unsigned int i = 0; i < cpu->num_watches; i++) {
 		struct sim_watch *w = &cpu->watches[i];
 
-		if (!(w->events >> event & 1) || !(w->levels >> level & 1))
+		if (!(w->events >> event & 1) || !(w->levels >> level & 1) ||
+		    !sim_filter_passes_single(&w->filter))
 			continue;
 		w->value = (w->value + 1) & mask;
 		w->wrapped = !w->value;

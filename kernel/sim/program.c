@@ -61,21 +61,97 @@ static int add_count(struct compiler *c, struct sim_node *node, int event, uint6
 	return 0;
 }
 
+/* Whatever may come of it has a place where it is counted. */
+static int read_emerging(struct compiler *c, struct sim_node *node)
+{
+	if (c->sim->num_cpus > SIM_MAX_CACHES)
+		return bad(c, -EINVAL, "caches are of 63 CPUs at most");
+	if (!sim_caches_make(c->sim))
+		return bad(c, -ENOMEM, "no memory for caches");
+	for (int i = 0; i < CACHE_EVENTS; i++)
+		if (slot_of(c, sim_emerging[i], node->level) < 0)
+			return c->err;
+	return 0;
+}
+
+static bool does_emerge(int event)
+{
+	for (int i = 0; i < CACHE_EVENTS; i++)
+		if (event == sim_emerging[i] && event != SIM_EV_INSTRUCTIONS)
+			return true;
+	return false;
+}
+
 static int read_events(struct compiler *c, struct sim_node *node, const struct pfm_sim_step *step)
 {
-	bool cycles = false, instructions = false;
+	bool cycles = node->emerges, instructions = false;
 
 	for (uint32_t i = 0; i < step->num_events; i++) {
 		int event = sim_event_find(c->sim, step->events[i].name);
 
+		if (node->emerges && does_emerge(event))
+			return bad(c, -EINVAL, "what a site with accesses counts comes from the caches, but for "
+				   "instructions and events that they do not know");
 		cycles |= event == SIM_EV_CYCLES;
 		instructions |= event == SIM_EV_INSTRUCTIONS;
+		if (event == SIM_EV_CYCLES)
+			node->cycles += step->events[i].count;
 		if (add_count(c, node, event, step->events[i].count))
 			return c->err;
 	}
 	if (!cycles && add_count(c, node, SIM_EV_CYCLES, step->ns))
 		return c->err;
+	if (!cycles)
+		node->cycles = step->ns;
 	return instructions ? 0 : add_count(c, node, SIM_EV_INSTRUCTIONS, 1);
+}
+
+static int read_access(struct compiler *c, struct sim_node *node, const struct pfm_sim_step *step)
+{
+	char why[160];
+
+	if (c->interrupt)
+		return bad(c, -EINVAL, "an interrupt has no accesses");
+	if (!step->access)
+		return bad(c, -EINVAL, "no access");
+	node->access = sim_access_new(step->access, &c->err);
+	if (!node->access) {
+		snprintf(why, sizeof(why), "%s", pfm_explain());
+		return bad(c, c->err, why);
+	}
+	node->emerges = true;
+	node->plain = !step->num_events && !(step->flags & (PFM_SIM_IRQS_OFF | PFM_SIM_DATA | PFM_SIM_FETCH));
+	if (!node->ns)
+		node->ns = node->time[node->level] = 1;
+	return read_emerging(c, node);
+}
+
+static int read_replay(struct compiler *c, struct sim_node *node, const struct pfm_sim_step *step)
+{
+	const char *wrong;
+	struct tape_reader *r;
+	bool found = false;
+
+	if (!step->trace)
+		return bad(c, -EINVAL, "no trace");
+	r = tape_reader_new(step->trace, step->count);
+	node->trace = malloc(step->count);
+	if (!r || !node->trace) {
+		tape_reader_free(r);
+		return bad(c, -ENOMEM, "no memory");
+	}
+	while (tape_read(r, &wrong))
+		found = true;
+	tape_reader_free(r);
+	if (wrong || !found)
+		return bad(c, -EINVAL, wrong ? wrong : "the trace is empty");
+	memcpy(node->trace, step->trace, step->count);
+	node->count = step->count;
+	node->level = PFM_SIM_USER;
+	node->user = node->emerges = node->plain = true;
+	node->last = node - c->prog->nodes;
+	node->ns = 1;
+	return read_emerging(c, node) ? c->err : add_count(c, node, SIM_EV_INSTRUCTIONS, 1);
 }
 
 static int read_site(struct compiler *c, struct sim_node *node, const struct pfm_sim_step *step)
@@ -84,12 +160,20 @@ static int read_site(struct compiler *c, struct sim_node *node, const struct pfm
 
 	if (step->level >= PFM_SIM_LEVELS)
 		return bad(c, -EINVAL, "no such level");
-	if (step->flags & ~(PFM_SIM_IRQS_OFF | PFM_SIM_DATA | PFM_SIM_FETCH | PFM_SIM_BRANCH))
+	if (step->flags & ~(PFM_SIM_IRQS_OFF | PFM_SIM_DATA | PFM_SIM_FETCH | PFM_SIM_BRANCH |
+			    PFM_SIM_ACCESS))
 		return bad(c, -EINVAL, "unknown flags");
 	if (step->num_events && !step->events)
 		return bad(c, -EINVAL, "num_events without events");
+	if (step->opcode >> 41)
+		return bad(c, -EINVAL, "an opcode has 41 bits");
+	if (step->unit > PFM_SIM_UNIT_B)
+		return bad(c, -EINVAL, "no such unit");
 	node->level = step->level;
 	node->flags = step->flags;
+	node->opcode = step->opcode;
+	node->unit_type = step->unit;
+	node->spread = step->spread;
 	node->user = step->level == PFM_SIM_USER;
 	node->last = index;
 	node->ns = node->time[node->level] = step->ns;
@@ -101,8 +185,9 @@ static int read_site(struct compiler *c, struct sim_node *node, const struct pfm
 		node->max_data[node->level] = step->latency + 1;
 	if (step->flags & PFM_SIM_FETCH)
 		node->max_fetch[node->level] = step->latency + 1;
-	if (step->flags & PFM_SIM_BRANCH)
-		node->branches[node->num_branches++] = index;
+	node->branches = step->flags & PFM_SIM_BRANCH;
+	if (step->flags & PFM_SIM_ACCESS && read_access(c, node, step))
+		return c->err;
 	return read_events(c, node, step);
 }
 
@@ -126,6 +211,24 @@ static int read_sub(struct compiler *c, struct sim_node *node, const struct pfm_
 	return 0;
 }
 
+static int read_name(struct compiler *c, struct sim_node *node, const struct pfm_sim_step *step)
+{
+	if (!step->name)
+		return step->op == PFM_SIM_MAP ? bad(c, -EINVAL, "a mapping is of a file") : 0;
+	node->name = strdup(step->name);
+	return node->name ? 0 : bad(c, -ENOMEM, "no memory");
+}
+
+static int read_map(struct compiler *c, struct sim_node *node, const struct pfm_sim_step *step)
+{
+	if (!step->count || step->ip + step->count < step->ip)
+		return bad(c, -EINVAL, "a mapping has bytes, and an end");
+	node->ip = step->ip;
+	node->count = step->count;
+	node->data_addr = step->data_addr;
+	return read_name(c, node, step);
+}
+
 static int read_op(struct compiler *c, struct sim_node *node, const struct pfm_sim_step *step)
 {
 	if (c->interrupt && step->op != PFM_SIM_SITE)
@@ -138,8 +241,13 @@ static int read_op(struct compiler *c, struct sim_node *node, const struct pfm_s
 		return 0;
 	case PFM_SIM_FORK:
 	case PFM_SIM_THREAD:
-	case PFM_SIM_EXEC:
 		return read_sub(c, node, step);
+	case PFM_SIM_EXEC:
+		return read_name(c, node, step) ? c->err : read_sub(c, node, step);
+	case PFM_SIM_MAP:
+		return read_map(c, node, step);
+	case PFM_SIM_REPLAY:
+		return read_replay(c, node, step);
 	case PFM_SIM_YIELD:
 	case PFM_SIM_EXIT:
 	case PFM_SIM_EXIT_GROUP:
@@ -162,21 +270,6 @@ static struct sim_node *new_node(struct compiler *c, uint32_t op)
 }
 
 /* --- totals --------------------------------------------------------------------------------- */
-
-/* Appends n times the branches of a child to those of the loop; the last SIM_BTB stay. */
-static void add_branches(struct sim_node *loop, const struct sim_node *kid, uint64_t n)
-{
-	if (!kid->num_branches)
-		return;
-	for (uint64_t i = 0; i < n && i < SIM_BTB; i++) {
-		for (int b = 0; b < kid->num_branches; b++) {
-			if (loop->num_branches == SIM_BTB)
-				memmove(loop->branches, loop->branches + 1,
-					--loop->num_branches * sizeof(loop->branches[0]));
-			loop->branches[loop->num_branches++] = kid->branches[b];
-		}
-	}
-}
 
 static bool add_times(uint64_t *sum, uint64_t one, uint64_t n)
 {
@@ -202,6 +295,7 @@ static int add_kid(struct compiler *c, struct sim_node *loop, const struct sim_n
 	uint64_t n = is_loop ? kid->count : 1;
 
 	loop->user |= kid->user;
+	loop->branches |= kid->branches;
 	loop->last = kid->last;
 	for (int l = 0; l < PFM_SIM_LEVELS; l++) {
 		if (kid->max_data[l] > loop->max_data[l])
@@ -209,13 +303,12 @@ static int add_kid(struct compiler *c, struct sim_node *loop, const struct sim_n
 		if (kid->max_fetch[l] > loop->max_fetch[l])
 			loop->max_fetch[l] = kid->max_fetch[l];
 	}
-	if (endless || (is_loop ? !kid->skip : kid->op != PFM_SIM_SITE))
+	if (endless || (is_loop ? !kid->skip : kid->op != PFM_SIM_SITE || kid->emerges))
 		loop->skip = false;
 	if (endless) {
 		loop->ns |= 1;	/* takes time, all there is */
 		return 0;
 	}
-	add_branches(loop, kid, n);
 	return add_totals(c, loop, kid, n);
 }
 
@@ -223,8 +316,42 @@ static int add_kid(struct compiler *c, struct sim_node *loop, const struct sim_n
 
 static int compile_loop(struct compiler *c, uint32_t index, uint64_t count, int depth);
 
-/* One child: a site, an operation or a whole loop; its index is stored. */
-static int compile_kid(struct compiler *c, int depth, uint32_t *index)
+/* Other steps follow, up to an end. */
+static bool is_nest(uint32_t op)
+{
+	return op == PFM_SIM_LOOP || op == PFM_SIM_CALL;
+}
+
+static int check_nest(struct compiler *c, const struct pfm_sim_step *step, int depth)
+{
+	if (depth == SIM_DEPTH)
+		return bad(c, -EINVAL, "loops and calls are nested too deeply");
+	if (step->op == PFM_SIM_CALL)
+		return step->level < PFM_SIM_LEVELS ? 0 : bad(c, -EINVAL, "no such level");
+	if (!step->count)
+		return bad(c, -EINVAL, "a loop needs a count of 1 or more");
+	if (step->count == PFM_SIM_FOREVER && c->interrupt)
+		return bad(c, -EINVAL, "an interrupt must end");
+	return 0;
+}
+
+/* A call is a loop of one iteration. */
+static int compile_nest(struct compiler *c, struct sim_node *node, const struct pfm_sim_step *step, int depth)
+{
+	uint32_t index = node - c->prog->nodes;
+
+	node->op = PFM_SIM_LOOP;
+	c->step++;
+	if (step->op == PFM_SIM_LOOP)
+		return compile_loop(c, index, step->count, depth + 1);
+	node->call = true;
+	node->ip = step->ip;
+	node->level = step->level;
+	return compile_loop(c, index, 1, depth + 1);
+}
+
+/* One child of a loop: a site, an operation or a whole loop; its index is stored. */
+static int compile_kid(struct compiler *c, uint32_t parent, int depth, uint32_t *index)
 {
 	const struct pfm_sim_step *step = &c->source->steps[c->step];
 	struct sim_node *node;
@@ -232,18 +359,17 @@ static int compile_kid(struct compiler *c, int depth, uint32_t *index)
 	c->at = c->step;
 	if (step->reserved)
 		return bad(c, -EINVAL, "reserved must be 0");
-	if (step->op == PFM_SIM_LOOP && depth == SIM_DEPTH)
-		return bad(c, -EINVAL, "loops are nested too deeply");
-	if (step->op == PFM_SIM_LOOP && !step->count)
-		return bad(c, -EINVAL, "a loop needs a count of 1 or more");
-	if (step->op == PFM_SIM_LOOP && step->count == PFM_SIM_FOREVER && c->interrupt)
-		return bad(c, -EINVAL, "an interrupt must end");
+	if (is_nest(step->op) && check_nest(c, step, depth))
+		return c->err;
 	node = new_node(c, step->op);
+	node->parent = parent;
 	*index = node - c->prog->nodes;
-	if (step->op != PFM_SIM_LOOP && read_op(c, node, step))
+	if (is_nest(step->op))
+		return compile_nest(c, node, step, depth);
+	if (read_op(c, node, step))
 		return c->err;
 	c->step++;
-	return step->op == PFM_SIM_LOOP ? compile_loop(c, *index, step->count, depth + 1) : 0;
+	return 0;
 }
 
 /* The end of the loop that starts at the current step, or the number of steps. */
@@ -260,7 +386,7 @@ static void count_kids(struct compiler *c, uint32_t *kids, uint32_t *end)
 			break;
 		if (op != PFM_SIM_END && depth == 0)
 			++*kids;
-		if (op == PFM_SIM_LOOP)
+		if (is_nest(op))
 			depth++;
 	}
 	*end = i;
@@ -276,16 +402,16 @@ static int compile_loop(struct compiler *c, uint32_t index, uint64_t count, int 
 	if (!index)
 		c->at = end;
 	if (index ? end == c->source->num_steps : end != c->source->num_steps)
-		return bad(c, -EINVAL, index ? "the loop has no end" : "an end without a loop");
+		return bad(c, -EINVAL, index ? "the loop or call has no end" : "an end without a loop or call");
 	if (!kids && index)
-		return bad(c, -EINVAL, "the loop is empty");
+		return bad(c, -EINVAL, "the loop or call is empty");
 	loop->count = count;
 	loop->skip = true;
 	loop->first = prog->num_kids;
 	loop->num_kids = kids;
 	prog->num_kids += kids;
 	for (uint32_t i = 0; i < kids; i++) {
-		if (compile_kid(c, depth, &prog->kids[loop->first + i]) ||
+		if (compile_kid(c, index, depth, &prog->kids[loop->first + i]) ||
 		    add_kid(c, loop, &prog->nodes[prog->kids[loop->first + i]]))
 			return c->err;
 	}
@@ -341,6 +467,11 @@ void sim_program_put(struct sim_program *prog)
 		return;
 	for (uint32_t i = 0; i < prog->num_subs; i++)
 		sim_program_put(prog->subs[i]);
+	for (uint32_t i = 0; i < prog->num_nodes; i++) {
+		free(prog->nodes[i].name);
+		free(prog->nodes[i].trace);
+		sim_access_free(prog->nodes[i].access);
+	}
 	free(prog->subs);
 	free(prog->units);
 	free(prog->kids);

@@ -60,33 +60,40 @@ bool sim_sched_contended(const struct sim_cpu *cpu)
 
 static void switch_out(struct sim_cpu *cpu)
 {
-	struct pfm_context *ctx, *outer;
+	struct pfm_context *ctx;
+	struct sim_inside in;
 
-	if (!cpu->cur->idle)
+	if (!cpu->cur->idle && !cpu->cur->follow.on)
 		sim_pmu_event(cpu, SIM_EV_CONTEXT_SWITCHES, PFM_SIM_KERNEL);
 	if (cpu->is_pending)
 		sim_cpu_overflow(cpu);
 	ctx = cpu->cur->ctx;
-	if (!ctx || cpu->ctx != ctx || !sim_enter(cpu->sim, ctx, &outer))
+	if (!ctx || cpu->ctx != ctx || !sim_enter(cpu->sim, ctx, &in))
 		return;
 	if (cpu->ctx == ctx) {
 		pfm_ctxsw_out(ctx);
 		sim_ctx_of(ctx)->running = false;
 		sim_pmu_bind(cpu, NULL);
 	}
-	sim_leave(cpu->sim, ctx, outer);
+	sim_leave(cpu->sim, &in);
 }
 
-static void switch_in(struct sim_cpu *cpu, bool migrated)
+/* before: the thread that has left. */
+static void switch_in(struct sim_cpu *cpu, uint32_t before, bool migrated)
 {
-	struct pfm_context *ctx = cpu->cur->ctx, *outer;
+	struct pfm_context *ctx = cpu->cur->ctx;
+	struct sim_inside in;
 
-	if (!cpu->ctx && sim_enter(cpu->sim, ctx, &outer)) {
+	if (ctx)
+		sim_pmu_preempt(cpu);
+	else
+		sim_pmu_return(cpu, before);
+	if (!cpu->ctx && sim_enter(cpu->sim, ctx, &in)) {
 		if (cpu->cur->ctx == ctx) {
 			sim_pmu_bind(cpu, ctx);
 			pfm_ctxsw_in(ctx);
 		}
-		sim_leave(cpu->sim, ctx, outer);
+		sim_leave(cpu->sim, &in);
 	}
 	sim_pmu_changed(cpu);
 	if (migrated)
@@ -97,6 +104,7 @@ static void switch_in(struct sim_cpu *cpu, bool migrated)
 static void switch_to(struct sim_cpu *cpu, struct sim_thread *next)
 {
 	struct pfm_sim *sim = cpu->sim;
+	uint32_t before = cpu->cur->tid;
 	bool migrated;
 
 	sim_cpu_sync(cpu);
@@ -109,7 +117,7 @@ static void switch_to(struct sim_cpu *cpu, struct sim_thread *next)
 	next->state = PFM_SIM_RUNNING;
 	cpu->cur = next;
 	cpu->slice_end = sim->now / sim->tick * sim->tick + sim->slice;
-	switch_in(cpu, migrated);
+	switch_in(cpu, before, migrated);
 }
 
 static void dispatch(struct sim_cpu *cpu)

@@ -3,10 +3,13 @@
  * sim.h - the simulated computer, as its parts see it.
  *
  * program.c compiles programs; cursor.c moves through them by arithmetic; models.c knows the models,
- * whose files in models/ say which event code counts what; pmu.c is a CPU's bare PMU, trace.c its
- * address registers and branch buffer, software.c the software counters; cpu.c runs one CPU, sched.c
- * decides who runs, thread.c makes and ends threads, time.c moves time; lock.c orders the locks;
- * options.c, new.c, machine.c and api.c are the doors.
+ * whose files in models/ say which event code counts what; pmu.c is a CPU's bare PMU, filter.c what its
+ * counters leave out, trace.c its address registers and branch buffer, software.c the software counters;
+ * cpu.c runs one CPU, sched.c decides who runs, thread.c makes and ends threads, time.c moves time; lock.c orders
+ * the locks;
+ * access.c makes accesses of what programs say, emerge.c lets them run, and cache/ is the memory they go to;
+ * options.c, new.c, machine.c and api.c are the doors;
+ * live.c lets a computer follow threads of the program.
  */
 #ifndef PFM_SIM_H
 #define PFM_SIM_H
@@ -16,9 +19,11 @@
 
 #include "perfmon/sim.h"
 #include "pmu/models.h"
+#include "sim/cache/cache.h"
 #include "user.h"
 
 #define SIM_MAX_CPUS	64
+#define SIM_MAX_CACHES	63	/* CPUs with caches */
 #define SIM_DEPTH	16	/* nested loops */
 #define SIM_MAX_SLOTS	64	/* (event, level) pairs of a program */
 #define SIM_MAX_EVENTS	64	/* event names of a computer */
@@ -42,16 +47,25 @@ struct sim_node {
 	uint8_t		flags;
 	bool		skip;			/* loop: iterations can be passed without looking inside */
 	bool		user;			/* has sites of user level */
+	bool		branches;		/* has sites that are branches taken */
+	bool		call;			/* loop: of one iteration, a function called at ip */
+	uint32_t	parent;			/* the loop it is in; of the whole, itself */
 	uint32_t	last;			/* the site that ends an iteration */
-	uint8_t		num_branches;		/* taken in one iteration, up to SIM_BTB */
-	uint32_t	branches[SIM_BTB];	/* the sites of the last ones, oldest first */
 	uint32_t	first, num_kids;	/* loop: in program->kids */
 	uint32_t	latency;
 	uint32_t	max_data[PFM_SIM_LEVELS], max_fetch[PFM_SIM_LEVELS];	/* longest latency + 1 */
 	uint32_t	sub;			/* fork, thread, exec: in program->subs */
 	uint64_t	ns;			/* site: cost; loop: of one iteration; sleep: how long */
 	uint64_t	count;
-	uint64_t	ip, data_addr, target;
+	uint64_t	ip, data_addr, target, opcode;
+	uint64_t	cycles;			/* site: what it counts as cycles */
+	uint32_t	spread;			/* site: cycles in which its events happen; 0: 1 */
+	uint8_t		unit_type;		/* site: enum pfm_sim_unit */
+	bool		emerges;		/* what it counts comes from the caches: access, or replay */
+	bool		plain;			/* ... and nothing else, but 1 instruction */
+	struct sim_access *access;
+	void		*trace;			/* replay: count bytes */
+	char		*name;			/* map, exec; or NULL */
 	uint64_t	time[PFM_SIM_LEVELS];	/* ns by level: site, or one iteration */
 	uint64_t	*unit;			/* by slot: site, or one iteration */
 };
@@ -85,8 +99,10 @@ struct sim_cursor {
 	int		depth;		/* 0: at the end */
 	bool		in_site;
 	bool		irqs_off;
+	const struct sim_node *now;	/* what the site it is at came to be; NULL: it says that itself */
 	uint64_t	left;		/* in_site: ns */
 	uint64_t	ip;		/* of the site last touched */
+	uint32_t	site;		/* that site; 0: none yet */
 };
 
 enum sim_stop {
@@ -99,15 +115,49 @@ enum sim_stop {
 	SIM_DONE,	/* at the end of the program */
 };
 
+/* Addresses: those that equal addr in the bits of mask; fine: from addr to the bundle last besides. */
+struct sim_range {
+	uint64_t	addr, mask, last;
+	uint8_t		levels;		/* bits 1 << level */
+	bool		fine, inverted;	/* inverted: the others, at these levels */
+};
+
+struct sim_ranges {
+	struct sim_range at[4];
+	unsigned int	n;
+	bool		used;		/* only what is in one of them */
+};
+
+/* What a counter leaves out; all 0: nothing. */
+struct sim_filter {
+	struct sim_ranges code, data;
+	bool		opcodes;	/* only sites with opcode == op_match in the bits of op_mask */
+	uint64_t	op_match, op_mask;
+	uint8_t		op_units;	/* and of these units, bits 1 << enum pfm_sim_unit */
+	uint32_t	at_least;	/* counts cycles in which so many events happen; 0: events */
+	bool		inverted;	/* ... in which they do not */
+	bool		edge;		/* ... after one that did not count */
+};
+
+/* What a site or an iteration adds to a filtered counter. Of edges: what its cycles are like. */
+struct sim_weight {
+	uint64_t	count;
+	bool		takes;		/* there are cycles */
+	bool		first, last;	/* the first, the last cycle counts */
+};
+
 /* A counter while a CPU moves: what of the running program it counts. */
 struct sim_watch {
 	uint16_t	pmd;
 	uint8_t		levels;		/* bits 1 << level */
 	uint8_t		time_levels;	/* counts ns at these levels */
 	bool		wrapped;
+	bool		filtered;	/* filter is in force */
+	bool		counted;	/* filter.edge: the last cycle counted */
 	uint64_t	events;		/* bits by event */
 	uint64_t	slots;		/* bits by slot of the program */
 	uint64_t	value;
+	struct sim_filter filter;
 };
 
 struct sim_tally {
@@ -136,7 +186,42 @@ void sim_cursor_start(struct sim_cursor *cursor, const struct sim_program *prog)
 /* Over the operation the cursor is at. */
 void sim_cursor_next(struct sim_cursor *cursor, const struct sim_program *prog);
 const struct sim_node *sim_cursor_node(const struct sim_cursor *cursor, const struct sim_program *prog);
+/* Into loops that must be looked into; what it is at then, NULL at the end. */
+const struct sim_node *sim_cursor_enter(struct sim_cursor *cursor, const struct sim_program *prog);
 enum sim_stop sim_cursor_move(struct sim_run *run);
+
+/* --- accesses: access.c --------------------------------------------------------------------- */
+
+/* A site's access, with the order in which pointers lead through memory. */
+struct sim_access {
+	struct pfm_sim_access	is;
+	uint32_t		*load_next, *store_next;	/* chase: the element after each */
+};
+
+/* How far a thread is with a site. */
+struct sim_progress {
+	uint64_t	times;
+	uint32_t	load_at, store_at;
+};
+
+struct sim_cpu;
+
+/* What one execution was: for address registers and branch buffer. */
+struct sim_executed {
+	uint64_t	cycles;			/* waited, for all */
+	uint32_t	fetch_wait, data_wait;	/* of these */
+	uint64_t	ip, data_addr, target;
+	bool		data, load, branched;	/* data was accessed, and loaded; a branch was taken */
+};
+
+/* NULL after pfm_refuse() with the reason; *err is negative errno then. */
+struct sim_access *sim_access_new(const struct pfm_sim_access *source, int *err);
+void sim_access_free(struct sim_access *access);
+/* By the current thread of cpu, whose core that is. */
+void sim_access_site(struct sim_cpu *cpu, struct cache_core *core, const struct sim_node *site,
+		     struct sim_progress *progress, struct sim_executed *done);
+void sim_access_replay(struct sim_cpu *cpu, struct cache_core *core, const struct tape_instr *instr,
+		       struct sim_executed *done);
 
 /* --- models: models.c ------------------------------------------------------------------- */
 
@@ -155,15 +240,17 @@ enum sim_event {
 	SIM_EV_NAMED,		/* from here: event codes, as programs name them */
 };
 
+enum { SIM_BY_CODE = 1, SIM_BY_OPCODE = 2, SIM_BY_DATA = 4 };
+
 struct sim_encoding {
 	uint16_t	code, mask;
 	uint16_t	event;
+	uint16_t	by;		/* what it can be restricted by, SIM_BY_* */
 };
 
 /*
  * What the codes in a model's PMCs count: event select in bits 0-7, unit mask from bit 8 (ARM: the event
- * number). Unit masks matter where an encoding says so; thresholds, edge detection and inversion are not
- * simulated.
+ * number). Unit masks matter where an encoding says so.
  */
 struct sim_codes {
 	const struct sim_encoding *encodings;	/* ended by one without a mask */
@@ -171,9 +258,12 @@ struct sim_codes {
 	uint16_t		cycle_counter;	/* PMD that counts nothing but cycles; 0: none */
 	uint32_t		ctx_flags, set_flags;	/* of contexts and sets, besides the generic */
 	bool			itanium;	/* chapter 5 */
+	const struct cache_shapes *caches;	/* NULL: every access goes to memory */
 	/* Event code and levels of the PMC that controls counter pmd; false: it counts nothing. */
 	bool	 (*decode)(const uint64_t *pmcs, unsigned int pmd, uint64_t *code, unsigned int *levels);
 	uint64_t (*encode)(unsigned int pmd, uint64_t code, unsigned int levels);
+	/* What a counter of code, programmed by pmc, leaves out; *f is all 0. Optional. */
+	void	 (*filter)(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f);
 };
 
 #define SIM_DECLARE_CODES(model) extern const struct sim_codes sim_codes_##model;
@@ -213,6 +303,18 @@ struct sim_process {
 	unsigned int		num_reach, room_reach;
 };
 
+enum { SIM_FOLLOW_MINOR, SIM_FOLLOW_MAJOR, SIM_FOLLOW_SWITCHES, SIM_FOLLOWED };
+
+/* A thread that follows one of the host: live.c. */
+struct sim_follow {
+	bool		on;
+	bool		ended;		/* its model has; it will when it has caught up */
+	uint64_t	limit;		/* it may run until t->ran is that, as its model has */
+	uint64_t	next;		/* t->ran when the next of events happens; SIM_NEVER: none is left */
+	uint32_t	events[SIM_FOLLOWED];	/* still to happen */
+	uint64_t	started, seen_ns, seen[SIM_FOLLOWED];	/* of its model, as last seen */
+};
+
 struct sim_thread {
 	struct pfm_sim		*sim;
 	struct sim_process	*process;
@@ -229,8 +331,10 @@ struct sim_thread {
 	unsigned int		heap_at;	/* its place among the sleepers */
 	struct sim_program	*prog;
 	struct sim_cursor	cursor;
+	struct sim_emergence	*emergence;	/* emerge.c: NULL until it is needed */
 	struct pfm_context	*ctx;		/* attached */
 	struct sim_thread	*next, *prev;	/* in the queue of those ready */
+	struct sim_follow	follow;
 	struct sim_tally	truth;
 };
 
@@ -255,6 +359,7 @@ struct sim_cpu {
 	bool			stop_known;
 	bool			waiting;	/* an interrupt waits until they are unmasked */
 	uint64_t		next;		/* when something happens on it */
+	uint64_t		horizon;	/* nothing happens elsewhere before that */
 	uint64_t		slice_end;
 
 	struct pfm_context	*sys;		/* system-wide context bound to it */
@@ -265,6 +370,7 @@ struct sim_cpu {
 	bool			watches_known;
 	uint64_t		pending[PFM_PMD_BV];	/* wrapped, interrupt not yet taken */
 	bool			is_pending;
+	uint64_t		counted[PFM_PMD_BV];	/* edges: the last cycle counted */
 	unsigned int		skid_left;
 	uint64_t		last_tstamp;
 	unsigned int		btb_next;
@@ -280,13 +386,21 @@ struct pfm_sim {
 	pthread_mutex_t		lock;		/* recursive; see lock.c */
 	unsigned int		locked;		/* times, by the thread that has it */
 	sigset_t		saved_signals;
-	struct pfm_context	*inside;	/* whose lock the current command or call-back has */
+	struct pfm_context	*inside;	/* root whose lock the current command or call-back has */
 	unsigned int		refs;		/* atomic */
 
 	uint32_t		num_cpus;
 	uint64_t		tick, slice, timer, page_size, memlock;
 	uint32_t		skid;
 	bool			debugger;
+
+	struct cache_shapes	shapes;
+	uint32_t		shaped;		/* parts that options were about; and the predictor */
+	bool			explain;
+	struct cache_system	*caches;
+	struct pfm_sim_why	*whys;		/* explain: by site */
+	uint64_t		num_whys, room_whys;
+	struct cache_blocks	why_of;		/* by address: its place in whys + 1 */
 
 	uint64_t		now;
 	struct sim_cpu		*cpus;
@@ -310,6 +424,12 @@ struct pfm_sim {
 	uint64_t		codes[SIM_MAX_EVENTS - SIM_EV_NAMED];
 	unsigned int		num_named;
 	uint64_t		posts;		/* messages posted so far */
+
+	bool			live;		/* threads of the host are followed */
+	char			live_name[40];	/* "sim:k8,live" */
+	uint64_t		live_began;	/* ns of the host's clock */
+	struct sim_program	*live_prog;
+	struct pfm_sim		*live_next;
 };
 
 /* A context's simulated part, ctx->os. */
@@ -334,14 +454,19 @@ static inline struct sim_ctx *sim_ctx_of(const struct pfm_context *ctx)
 }
 
 /* lock.c */
+void sim_lock_init(struct pfm_sim *sim);
 void sim_lock(struct pfm_sim *sim);
 void sim_unlock(struct pfm_sim *sim);
 /*
- * Around a call-back into the core. False: ctx is NULL or has gone. The computer may have been let
- * go meanwhile, so that whether ctx is still bound must be asked again.
+ * Around a call-back into the core, on ctx or an heir. False: ctx is NULL or its root has gone. The computer may have
+ * been let go meanwhile, so that whether ctx is still bound must be asked again; it may be gone when one leaves.
  */
-bool sim_enter(struct pfm_sim *sim, struct pfm_context *ctx, struct pfm_context **outer);
-void sim_leave(struct pfm_sim *sim, struct pfm_context *ctx, struct pfm_context *outer);
+struct sim_inside {
+	struct pfm_context	*outer, *root;
+};
+bool sim_enter(struct pfm_sim *sim, struct pfm_context *ctx, struct sim_inside *in);
+void sim_leave(struct pfm_sim *sim, const struct sim_inside *in);
+void sim_publish(struct pfm_context *ctx);	/* machine.c: the active set's view; locked as by sim_enter() */
 
 /* pmu.c: the PMU of a CPU. */
 void sim_pmu_bind(struct sim_cpu *cpu, struct pfm_context *ctx);	/* NULL: nobody */
@@ -351,7 +476,17 @@ void sim_pmu_store(struct sim_cpu *cpu);	/* cpu->watches to the registers; wraps
 void sim_pmu_event(struct sim_cpu *cpu, unsigned int event, unsigned int level);
 bool sim_pmu_excludes(const struct sim_cpu *cpu);	/* the flags of the set: the current thread */
 struct sim_cpu *sim_pmu_of(const struct pfm_context *ctx);	/* where its registers are; NULL */
+/* 6.5: takes the PMU from a system-wide context that accepts it; gives it back when thread tid's context has let go. */
+void sim_pmu_preempt(struct sim_cpu *cpu);
+void sim_pmu_return(struct sim_cpu *cpu, uint32_t tid);
 extern const struct pfm_bare_ops sim_bare_ops;
+
+/* filter.c */
+bool sim_filter_passes(const struct sim_filter *f, const struct sim_node *site);
+bool sim_filter_passes_single(const struct sim_filter *f);	/* an event besides programs */
+void sim_weigh(const struct sim_watch *w, const struct sim_program *prog, const struct sim_node *node,
+	       struct sim_weight *weight);
+uint64_t sim_weight_of(const struct sim_weight *weight, uint64_t n, bool counted);
 
 /* trace.c: address registers and branch buffer of itanium2. */
 void sim_trace(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node,
@@ -369,6 +504,25 @@ void sim_cpu_handle(struct sim_cpu *cpu);	/* everything that is due on it now */
 uint64_t sim_cpu_next(struct sim_cpu *cpu);	/* when that will be the case again */
 uint64_t sim_cpu_timer_at(struct sim_cpu *cpu);	/* when the set timeout expires, or SIM_NEVER */
 uint64_t sim_timer_clock(const struct pfm_context *ctx);
+void sim_where(struct pfm_context *ctx, struct pfm_where *where);
+
+void sim_cpu_account(struct sim_cpu *cpu, uint64_t ns);	/* its program has run so much further */
+uint64_t sim_cpu_due(struct sim_cpu *cpu);	/* when something happens on it besides its program */
+
+/* emerge.c */
+extern const uint8_t sim_emerging[CACHE_EVENTS];	/* the enum sim_event of each enum cache_event */
+/*
+ * Executes what the current thread is at, and goes on as long as nothing else can happen, to cpu->horizon at most;
+ * time moves with it. What it began last, or must be counted by itself, is left for the cursor. True if a counter
+ * wrapped.
+ */
+bool sim_emerge(struct sim_cpu *cpu);
+void sim_emergence_free(struct sim_thread *t);
+
+/* caches.c */
+bool sim_caches_make(struct pfm_sim *sim);	/* false without memory */
+void sim_caches_free(struct pfm_sim *sim);
+void sim_explain_add(struct pfm_sim *sim, uint64_t ip, enum cache_kind kind, int cause, uint32_t wait);
 
 /* sched.c */
 void sim_sched_ready(struct sim_thread *t);	/* it can run; finds it a CPU that idles, or queues it */
@@ -393,16 +547,32 @@ void sim_process_unreach(struct sim_process *p, struct pfm_context *ctx);
 struct sim_process *sim_process_find(struct pfm_sim *sim, uint32_t pid);
 void sim_threads_free(struct pfm_sim *sim);
 
+/* record.c: t did that now; the thread's context and its CPU's are told. */
+void sim_record(struct sim_thread *t, struct pfm_record *rec);
+
+/* live.c */
+int sim_live_init(struct pfm_sim *sim);
+void sim_live_publish(struct pfm_sim *sim);
+void sim_live_begin(void);		/* around every command, with no lock held */
+void sim_live_end(void);
+void sim_live_forget(void);		/* in a child after fork */
+void sim_live_loaded(struct pfm_sim *sim, int change);	/* a context more (1) or fewer (-1) */
+/* With the computer's lock held. The simulated thread of thread tid of the host; ESRCH. */
+int sim_live_thread(struct pfm_sim *sim, uint32_t tid, struct sim_thread **out);
+uint64_t sim_live_at(const struct sim_cpu *cpu);	/* when the current thread has an event or has caught up */
+void sim_live_due(struct sim_cpu *cpu);
+
 /* time.c: one moment on, at most to limit. False when limit is reached. */
 bool sim_advance(struct pfm_sim *sim, uint64_t limit);
 void sim_sync_all(struct pfm_sim *sim);
 
-/* options.c: "key=value,..." into sim; negative errno, refused. */
-int sim_options_parse(struct pfm_sim *sim, const char *options);
+/* options.c: "key=value,...", those of first and then the others, into sim; negative errno, refused. */
+int sim_options_parse(struct pfm_sim *sim, const char *first, const char *options);
 int sim_options_set(struct pfm_sim *sim, const char *key, uint64_t value);
 
 /* machine.c */
 extern const struct pfm_machine_ops sim_machine_ops;
+extern const struct pfm_stack_ops sim_stack_ops;	/* stack.c */
 
 /* new.c */
 void sim_get(struct pfm_sim *sim);

@@ -90,6 +90,11 @@ static int process_new(struct pfm_sim *sim, struct sim_process *parent, uint32_t
 
 struct sim_thread *sim_thread_find(struct pfm_sim *sim, uint32_t tid)
 {
+	for (unsigned int i = 0; sim->live && i < sim->num_threads; i++)
+		if (sim->threads[i]->tid == tid && sim->threads[i]->state != PFM_SIM_DEAD)
+			return sim->threads[i];
+	if (sim->live)
+		return NULL;
 	return tid >= SIM_FIRST_TID && tid - SIM_FIRST_TID < sim->num_threads
 		? sim->threads[tid - SIM_FIRST_TID] : NULL;
 }
@@ -120,6 +125,7 @@ static void fill_in(struct sim_thread *t, const struct sim_thread *model, struct
 	t->kernel = model->kernel;
 	t->affinity = model->affinity;
 	t->cpu = model->cpu;
+	t->follow = model->follow;
 	memcpy(t->name, model->name, sizeof(t->name));
 	t->prog = sim_program_get(prog);
 	sim_cursor_start(&t->cursor, prog);
@@ -150,13 +156,14 @@ int sim_thread_new(struct pfm_sim *sim, struct sim_process *parent, struct sim_p
 /* 3.3.6: the state is saved and the context detached before END can be read. */
 static void leave_context(struct sim_thread *t)
 {
-	struct pfm_context *ctx = t->ctx, *outer;
+	struct pfm_context *ctx = t->ctx;
+	struct sim_inside in;
 
-	if (!sim_enter(t->sim, ctx, &outer))
+	if (!sim_enter(t->sim, ctx, &in))
 		return;
 	if (t->ctx == ctx)
 		pfm_target_exit(ctx);
-	sim_leave(t->sim, ctx, outer);
+	sim_leave(t->sim, &in);
 }
 
 void sim_thread_exit(struct sim_thread *t)
@@ -171,6 +178,7 @@ void sim_thread_exit(struct sim_thread *t)
 		if (cpu->is_pending)
 			sim_cpu_overflow(cpu);
 	}
+	sim_record(t, &(struct pfm_record){ .type = PFM_RECORD_EXIT });
 	leave_context(t);
 	if (t->state == PFM_SIM_SLEEPING)
 		sim_sched_unsleep(t);
@@ -190,9 +198,15 @@ static void end_others(struct sim_thread *t)
 }
 
 /* 3.1.7: the context stays attached across exec. */
-static void exec(struct sim_thread *t, struct sim_program *prog)
+static void exec(struct sim_thread *t, const struct sim_node *node)
 {
+	struct sim_program *prog = t->prog->subs[node->sub];
+
 	end_others(t);
+	if (node->name)
+		snprintf(t->name, sizeof(t->name), "%s", node->name);
+	sim_record(t, &(struct pfm_record){ .type = PFM_RECORD_EXEC, .name = t->name });
+	sim_emergence_free(t);
 	sim_program_get(prog);
 	sim_program_put(t->prog);
 	t->prog = prog;
@@ -203,12 +217,13 @@ static void exec(struct sim_thread *t, struct sim_program *prog)
 /* 5.3: sum and rum do what PFM_START and PFM_STOP do, where the thread may (3.1.5, 3.1.6). */
 static void set_up_bit(struct sim_cpu *cpu, bool on)
 {
-	struct pfm_context *ctx = cpu->ctx, *outer;
+	struct pfm_context *ctx = cpu->ctx;
+	struct sim_inside in;
 
 	if (!ctx || !sim_ctx_of(ctx)->insecure)
 		return;
 	sim_cpu_sync(cpu);
-	if (!sim_enter(cpu->sim, ctx, &outer))
+	if (!sim_enter(cpu->sim, ctx, &in))
 		return;
 	if (cpu->ctx == ctx) {
 		if (on)
@@ -217,15 +232,44 @@ static void set_up_bit(struct sim_cpu *cpu, bool on)
 			pfm_user_stop(ctx);
 		sim_pmu_changed(cpu);
 	}
-	sim_leave(cpu->sim, ctx, outer);
+	sim_leave(cpu->sim, &in);
 }
 
-/* 3.1.7: contexts are not inherited. A computer without memory for a child goes on without. */
+static void inherit(struct sim_thread *t, struct sim_thread *child)
+{
+	struct pfm_context *ctx = t->ctx;
+	struct sim_inside in;
+
+	if (!ctx || !pfm_inherits(ctx) || !sim_enter(t->sim, ctx, &in))
+		return;
+	if (t->ctx == ctx)
+		pfm_fork(ctx, child);
+	sim_leave(t->sim, &in);
+}
+
+static void tell_birth(struct sim_thread *t, struct sim_thread *child)
+{
+	struct pfm_record rec = { .type = PFM_RECORD_FORK, .ppid = t->process->pid, .ptid = t->tid,
+				  .pid = child->process->pid, .tid = child->tid };
+
+	sim_record(t, &rec);
+	inherit(t, child);
+}
+
+/* 3.1.7: contexts are not inherited but with PFM_FL_INHERIT. Without memory for a child the computer goes on. */
 static void spawn(struct sim_thread *t, const struct sim_node *node)
 {
 	bool fork = node->op == PFM_SIM_FORK;
+	struct sim_thread *child;
 
-	sim_thread_new(t->sim, t->process, fork ? NULL : t->process, t, t->prog->subs[node->sub], NULL);
+	if (!sim_thread_new(t->sim, t->process, fork ? NULL : t->process, t, t->prog->subs[node->sub], &child))
+		tell_birth(t, child);
+}
+
+static void map(struct sim_thread *t, const struct sim_node *node)
+{
+	sim_record(t, &(struct pfm_record){ .type = PFM_RECORD_MAP, .addr = node->ip, .len = node->count,
+					    .offset = node->data_addr, .name = node->name });
 }
 
 void sim_thread_op(struct sim_cpu *cpu, const struct sim_node *node)
@@ -246,7 +290,10 @@ void sim_thread_op(struct sim_cpu *cpu, const struct sim_node *node)
 		spawn(t, node);
 		break;
 	case PFM_SIM_EXEC:
-		exec(t, t->prog->subs[node->sub]);
+		exec(t, node);
+		break;
+	case PFM_SIM_MAP:
+		map(t, node);
 		break;
 	case PFM_SIM_EXIT_GROUP:
 		end_others(t);
@@ -263,6 +310,7 @@ void sim_thread_op(struct sim_cpu *cpu, const struct sim_node *node)
 void sim_threads_free(struct pfm_sim *sim)
 {
 	for (unsigned int i = 0; i < sim->num_threads; i++) {
+		sim_emergence_free(sim->threads[i]);
 		sim_program_put(sim->threads[i]->prog);
 		free(sim->threads[i]);
 	}

@@ -4,6 +4,17 @@
  */
 #include "sim.h"
 
+/* What happens elsewhere: a CPU may go on by itself until then. */
+static uint64_t horizon(const struct pfm_sim *sim, uint32_t cpu, uint64_t limit)
+{
+	uint64_t first = sim_sched_wake_at(sim);
+
+	for (uint32_t i = 0; i < sim->num_cpus; i++)
+		if (i != cpu && sim->cpus[i].next < first)
+			first = sim->cpus[i].next;
+	return first < limit ? first : limit;
+}
+
 bool sim_advance(struct pfm_sim *sim, uint64_t limit)
 {
 	uint64_t moment = sim_sched_wake_at(sim);
@@ -18,9 +29,12 @@ bool sim_advance(struct pfm_sim *sim, uint64_t limit)
 		return false;
 	}
 	sim->now = moment;
-	for (uint32_t i = 0; i < sim->num_cpus; i++)
-		if (sim->cpus[i].next <= moment)
-			sim_cpu_handle(&sim->cpus[i]);
+	for (uint32_t i = 0; i < sim->num_cpus; i++) {
+		if (sim->cpus[i].next > moment)
+			continue;
+		sim->cpus[i].horizon = horizon(sim, i, limit);
+		sim_cpu_handle(&sim->cpus[i]);
+	}
 	sim_sched_wake(sim);
 	return true;
 }

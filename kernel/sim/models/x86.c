@@ -4,49 +4,51 @@
 
 #define X86_USR	(1ULL << 16)
 #define X86_OS	(1ULL << 17)
+#define X86_EDGE (1ULL << 18)
 #define X86_EN	(1ULL << 22)
+#define X86_INV	(1ULL << 23)
 
 static const struct sim_encoding k8_encodings[] = {
-	{ 0x76, 0xff, SIM_EV_CYCLES },		/* CPU_CLK_UNHALTED */
-	{ 0xc0, 0xff, SIM_EV_INSTRUCTIONS },	/* RETIRED_INSTRUCTIONS */
-	{ 0xc1, 0xff, SIM_EV_UOPS },		/* RETIRED_UOPS */
-	{ 0xc2, 0xff, SIM_EV_BRANCHES },	/* RETIRED_BRANCH_INSTRUCTIONS */
-	{ 0xc3, 0xff, SIM_EV_BRANCH_MISSES },	/* RETIRED_MISPREDICTED_BRANCH_INSTRUCTIONS */
-	{ 0xc4, 0xff, SIM_EV_BRANCHES_TAKEN },	/* RETIRED_TAKEN_BRANCH_INSTRUCTIONS */
-	{ 0x00, 0xff, SIM_EV_FP_OPS },		/* DISPATCHED_FPU */
-	{ 0xd1, 0xff, SIM_EV_STALLS },		/* DISPATCH_STALLS */
-	{ 0x40, 0xff, SIM_EV_L1D_ACCESSES },	/* DATA_CACHE_ACCESSES */
-	{ 0x41, 0xff, SIM_EV_L1D_MISSES },	/* DATA_CACHE_MISSES */
-	{ 0x80, 0xff, SIM_EV_L1I_ACCESSES },	/* INSTRUCTION_CACHE_FETCHES */
-	{ 0x81, 0xff, SIM_EV_L1I_MISSES },	/* INSTRUCTION_CACHE_MISSES */
-	{ 0x7d, 0xff, SIM_EV_L2_ACCESSES },	/* REQUESTS_TO_L2 */
-	{ 0x7e, 0xff, SIM_EV_L2_MISSES },	/* L2_CACHE_MISS */
-	{ 0x46, 0xff, SIM_EV_DTLB_MISSES },	/* L1_DTLB_MISS_AND_L2_DTLB_MISS */
-	{ 0x85, 0xff, SIM_EV_ITLB_MISSES },	/* L1_ITLB_MISS_AND_L2_ITLB_MISS */
-	{ 0x6c, 0xff, SIM_EV_BUS_ACCESSES },	/* SYSTEM_READ_RESPONSES */
-	{ 0xcf, 0xff, SIM_EV_INTERRUPTS },	/* INTERRUPTS_TAKEN */
-	{ 0, 0, 0 }
+	{ 0x76, 0xff, SIM_EV_CYCLES, 0 },		/* CPU_CLK_UNHALTED */
+	{ 0xc0, 0xff, SIM_EV_INSTRUCTIONS, 0 },	/* RETIRED_INSTRUCTIONS */
+	{ 0xc1, 0xff, SIM_EV_UOPS, 0 },		/* RETIRED_UOPS */
+	{ 0xc2, 0xff, SIM_EV_BRANCHES, 0 },	/* RETIRED_BRANCH_INSTRUCTIONS */
+	{ 0xc3, 0xff, SIM_EV_BRANCH_MISSES, 0 },	/* RETIRED_MISPREDICTED_BRANCH_INSTRUCTIONS */
+	{ 0xc4, 0xff, SIM_EV_BRANCHES_TAKEN, 0 },	/* RETIRED_TAKEN_BRANCH_INSTRUCTIONS */
+	{ 0x00, 0xff, SIM_EV_FP_OPS, 0 },		/* DISPATCHED_FPU */
+	{ 0xd1, 0xff, SIM_EV_STALLS, 0 },		/* DISPATCH_STALLS */
+	{ 0x40, 0xff, SIM_EV_L1D_ACCESSES, 0 },	/* DATA_CACHE_ACCESSES */
+	{ 0x41, 0xff, SIM_EV_L1D_MISSES, 0 },	/* DATA_CACHE_MISSES */
+	{ 0x80, 0xff, SIM_EV_L1I_ACCESSES, 0 },	/* INSTRUCTION_CACHE_FETCHES */
+	{ 0x81, 0xff, SIM_EV_L1I_MISSES, 0 },	/* INSTRUCTION_CACHE_MISSES */
+	{ 0x7d, 0xff, SIM_EV_L2_ACCESSES, 0 },	/* REQUESTS_TO_L2 */
+	{ 0x7e, 0xff, SIM_EV_L2_MISSES, 0 },	/* L2_CACHE_MISS */
+	{ 0x46, 0xff, SIM_EV_DTLB_MISSES, 0 },	/* L1_DTLB_MISS_AND_L2_DTLB_MISS */
+	{ 0x85, 0xff, SIM_EV_ITLB_MISSES, 0 },	/* L1_ITLB_MISS_AND_L2_ITLB_MISS */
+	{ 0x6c, 0xff, SIM_EV_BUS_ACCESSES, 0 },	/* SYSTEM_READ_RESPONSES */
+	{ 0xcf, 0xff, SIM_EV_INTERRUPTS, 0 },	/* INTERRUPTS_TAKEN */
+	{ 0, 0, 0, 0 }
 };
 
 static const struct sim_encoding p6_encodings[] = {
-	{ 0x79, 0xff, SIM_EV_CYCLES },		/* CPU_CLK_UNHALTED */
-	{ 0xc0, 0xff, SIM_EV_INSTRUCTIONS },	/* INST_RETIRED */
-	{ 0xc2, 0xff, SIM_EV_UOPS },		/* UOPS_RETIRED */
-	{ 0xc4, 0xff, SIM_EV_BRANCHES },	/* BR_INST_RETIRED */
-	{ 0xc5, 0xff, SIM_EV_BRANCH_MISSES },	/* BR_MISS_PRED_RETIRED */
-	{ 0xc9, 0xff, SIM_EV_BRANCHES_TAKEN },	/* BR_TAKEN_RETIRED */
-	{ 0xc1, 0xff, SIM_EV_FP_OPS },		/* FLOPS */
-	{ 0xa2, 0xff, SIM_EV_STALLS },		/* RESOURCE_STALLS */
-	{ 0x43, 0xff, SIM_EV_L1D_ACCESSES },	/* DATA_MEM_REFS */
-	{ 0x45, 0xff, SIM_EV_L1D_MISSES },	/* DCU_LINES_IN */
-	{ 0x80, 0xff, SIM_EV_L1I_ACCESSES },	/* IFU_IFETCH */
-	{ 0x81, 0xff, SIM_EV_L1I_MISSES },	/* IFU_IFETCH_MISS */
-	{ 0x2e, 0xff, SIM_EV_L2_ACCESSES },	/* L2_RQSTS */
-	{ 0x24, 0xff, SIM_EV_L2_MISSES },	/* L2_LINES_IN */
-	{ 0x85, 0xff, SIM_EV_ITLB_MISSES },	/* ITLB_MISS */
-	{ 0x6f, 0xff, SIM_EV_BUS_ACCESSES },	/* BUS_TRAN_MEM */
-	{ 0xc8, 0xff, SIM_EV_INTERRUPTS },	/* HW_INT_RX */
-	{ 0, 0, 0 }
+	{ 0x79, 0xff, SIM_EV_CYCLES, 0 },		/* CPU_CLK_UNHALTED */
+	{ 0xc0, 0xff, SIM_EV_INSTRUCTIONS, 0 },	/* INST_RETIRED */
+	{ 0xc2, 0xff, SIM_EV_UOPS, 0 },		/* UOPS_RETIRED */
+	{ 0xc4, 0xff, SIM_EV_BRANCHES, 0 },	/* BR_INST_RETIRED */
+	{ 0xc5, 0xff, SIM_EV_BRANCH_MISSES, 0 },	/* BR_MISS_PRED_RETIRED */
+	{ 0xc9, 0xff, SIM_EV_BRANCHES_TAKEN, 0 },	/* BR_TAKEN_RETIRED */
+	{ 0xc1, 0xff, SIM_EV_FP_OPS, 0 },		/* FLOPS */
+	{ 0xa2, 0xff, SIM_EV_STALLS, 0 },		/* RESOURCE_STALLS */
+	{ 0x43, 0xff, SIM_EV_L1D_ACCESSES, 0 },	/* DATA_MEM_REFS */
+	{ 0x45, 0xff, SIM_EV_L1D_MISSES, 0 },	/* DCU_LINES_IN */
+	{ 0x80, 0xff, SIM_EV_L1I_ACCESSES, 0 },	/* IFU_IFETCH */
+	{ 0x81, 0xff, SIM_EV_L1I_MISSES, 0 },	/* IFU_IFETCH_MISS */
+	{ 0x2e, 0xff, SIM_EV_L2_ACCESSES, 0 },	/* L2_RQSTS */
+	{ 0x24, 0xff, SIM_EV_L2_MISSES, 0 },	/* L2_LINES_IN */
+	{ 0x85, 0xff, SIM_EV_ITLB_MISSES, 0 },	/* ITLB_MISS */
+	{ 0x6f, 0xff, SIM_EV_BUS_ACCESSES, 0 },	/* BUS_TRAN_MEM */
+	{ 0xc8, 0xff, SIM_EV_INTERRUPTS, 0 },	/* HW_INT_RX */
+	{ 0, 0, 0, 0 }
 };
 
 static void x86_fields(uint64_t sel, uint64_t *code, unsigned int *levels)
@@ -84,16 +86,55 @@ static uint64_t x86_encode(unsigned int pmd, uint64_t code, unsigned int levels)
 	return sel;
 }
 
+/* CMASK: cycles with that many events; INV: with fewer; E: those after one that did not count. */
+static void x86_filter(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f)
+{
+	(void)pmcs, (void)code;
+	f->edge = pmc & X86_EDGE;
+	f->at_least = pmc >> 24 & 0xff;
+	f->inverted = f->at_least && pmc & X86_INV;
+	if (f->edge && !f->at_least)
+		f->at_least = 1;
+}
+
+/* An Opteron with 1 MB of L2; the TLBs are those of the second level. */
+static const struct cache_shapes opteron = {
+	.part = {
+		[CACHE_L1I] = { .size = 64 << 10, .assoc = 2, .line = 64 },
+		[CACHE_L1D] = { .size = 64 << 10, .assoc = 2, .line = 64 },
+		[CACHE_L2] = { .size = 1 << 20, .assoc = 16, .line = 64, .latency = 12 },
+		[CACHE_ITLB] = { .size = 512 * 4096, .assoc = 4, .line = 4096, .latency = 30 },
+		[CACHE_DTLB] = { .size = 512 * 4096, .assoc = 4, .line = 4096, .latency = 30 },
+	},
+	.memory = 150, .mispredicted = 11, .predictor = CACHE_GSHARE,
+};
+
+/* A Pentium III with 256 KB of L2. */
+static const struct cache_shapes coppermine = {
+	.part = {
+		[CACHE_L1I] = { .size = 16 << 10, .assoc = 4, .line = 32, .policy = CACHE_PLRU },
+		[CACHE_L1D] = { .size = 16 << 10, .assoc = 4, .line = 32, .policy = CACHE_PLRU },
+		[CACHE_L2] = { .size = 256 << 10, .assoc = 8, .line = 32, .policy = CACHE_PLRU, .latency = 7 },
+		[CACHE_ITLB] = { .size = 32 * 4096, .assoc = 4, .line = 4096, .policy = CACHE_PLRU, .latency = 20 },
+		[CACHE_DTLB] = { .size = 64 * 4096, .assoc = 4, .line = 4096, .policy = CACHE_PLRU, .latency = 20 },
+	},
+	.memory = 70, .mispredicted = 12, .predictor = CACHE_GSHARE,
+};
+
 const struct sim_codes sim_codes_k8 = {
+	.caches = &opteron,
 	.encodings = k8_encodings,
 	.mask = 0xff,
 	.decode = k8_decode,
 	.encode = x86_encode,
+	.filter = x86_filter,
 };
 
 const struct sim_codes sim_codes_p6 = {
+	.caches = &coppermine,
 	.encodings = p6_encodings,
 	.mask = 0xff,
 	.decode = p6_decode,
 	.encode = x86_encode,
+	.filter = x86_filter,
 };

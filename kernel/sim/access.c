@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+/* access.c - from what a site says of its accesses, or a trace, to what the caches are asked. */
+#include <stdlib.h>
+
+#include "sim.h"
+
+#define FETCH	4	/* bytes, unless it says otherwise */
+#define DATA	8
+
+/* --- making --------------------------------------------------------------------------------- */
+
+/* splitmix64, by its number in the series. */
+static uint64_t random_at(uint64_t seed, uint64_t n)
+{
+	uint64_t z = seed + (n + 1) * 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
+}
+
+/* Once round all elements, in random order (Sattolo): what comes after each. */
+static uint32_t *chase(const struct pfm_sim_pattern *p)
+{
+	uint32_t *next = malloc(p->count * sizeof(*next));
+
+	for (uint32_t i = 0; next && i < p->count; i++)
+		next[i] = i;
+	for (uint32_t i = p->count - 1; next && i > 0; i--) {
+		uint32_t other = random_at(p->seed, i) % i, was = next[i];
+
+		next[i] = next[other];
+		next[other] = was;
+	}
+	return next;
+}
+
+static int check_pattern(const struct pfm_sim_pattern *p, const char *what)
+{
+	if (p->kind > PFM_SIM_CHASE)
+		return pfm_refuse(-EINVAL, "%s: no such pattern", what);
+	if (p->size > 64)
+		return pfm_refuse(-EINVAL, "%s: an access has 1 to 64 bytes", what);
+	if (p->kind >= PFM_SIM_RANDOM && (!p->count || p->count > PFM_SIM_MAX_CHASE))
+		return pfm_refuse(-EINVAL, "%s: 1 to %d elements", what, PFM_SIM_MAX_CHASE);
+	return 0;
+}
+
+static int check_access(const struct pfm_sim_access *a)
+{
+	int ret = check_pattern(&a->load, "load");
+
+	if (!ret)
+		ret = check_pattern(&a->store, "store");
+	if (ret)
+		return ret;
+	if (a->fetch > 64)
+		return pfm_refuse(-EINVAL, "an instruction has 1 to 64 bytes");
+	if (a->branch > PFM_SIM_CHANCE)
+		return pfm_refuse(-EINVAL, "no such kind of branch");
+	if (a->branch == PFM_SIM_BITS && (!a->period || a->period > 64))
+		return pfm_refuse(-EINVAL, "a branch repeats after 1 to 64 times");
+	return a->reserved ? pfm_refuse(-EINVAL, "reserved must be 0") : 0;
+}
+
+struct sim_access *sim_access_new(const struct pfm_sim_access *source, int *err)
+{
+	struct sim_access *a;
+
+	*err = check_access(source);
+	if (*err)
+		return NULL;
+	a = calloc(1, sizeof(*a));
+	if (a) {
+		a->is = *source;
+		if (source->load.kind == PFM_SIM_CHASE)
+			a->load_next = chase(&source->load);
+		if (source->store.kind == PFM_SIM_CHASE)
+			a->store_next = chase(&source->store);
+	}
+	if (a && (source->load.kind != PFM_SIM_CHASE || a->load_next) &&
+	    (source->store.kind != PFM_SIM_CHASE || a->store_next))
+		return a;
+	sim_access_free(a);
+	*err = pfm_refuse(-ENOMEM, "no memory for a program");
+	return NULL;
+}
+
+void sim_access_free(struct sim_access *a)
+{
+	if (!a)
+		return;
+	free(a->load_next);
+	free(a->store_next);
+	free(a);
+}
+
+/* --- addresses ------------------------------------------------------------------------------ */
+
+static uint64_t by_loops(const struct pfm_sim_pattern *p, const struct sim_program *prog,
+			 const struct sim_cursor *c)
+{
+	uint64_t addr = p->base;
+	int n = 0;
+
+	for (int i = c->depth - 1; i >= 0 && n < PFM_SIM_MAX_STRIDES; i--) {
+		const struct sim_node *loop = &prog->nodes[c->at[i].node];
+
+		if (loop->call || loop->count == PFM_SIM_FOREVER)
+			continue;
+		addr += (uint64_t)p->strides[n++] * (loop->count - c->at[i].left);
+	}
+	return addr;
+}
+
+static uint64_t address(const struct pfm_sim_pattern *p, const struct sim_program *prog, const struct sim_cursor *c,
+			uint64_t times, const uint32_t *next, uint32_t *at)
+{
+	uint64_t element;
+
+	if (p->kind == PFM_SIM_STRIDES)
+		return by_loops(p, prog, c);
+	element = p->kind == PFM_SIM_RANDOM ? random_at(p->seed, times) % p->count : *at;
+	if (next)
+		*at = next[*at];
+	return p->base + (uint64_t)p->strides[0] * element;
+}
+
+/* --- asking --------------------------------------------------------------------------------- */
+
+static void ask(struct sim_cpu *cpu, struct cache_core *core, enum cache_kind kind, uint64_t addr, uint32_t size,
+		struct sim_executed *done)
+{
+	uint64_t missed = core->count[CACHE_EV_L1D_MISSES];
+	uint32_t wait = cache_data(core, kind, addr, size);
+
+	if (!done->load) {	/* the load is what address registers are about */
+		done->data = true;
+		done->load = kind == CACHE_LOAD;
+		done->data_addr = addr;
+		done->data_wait = wait;
+	}
+	done->cycles += wait;
+	if (core->system->explain)
+		sim_explain_add(cpu->sim, done->ip, kind,
+				core->count[CACHE_EV_L1D_MISSES] - missed ? (int)core->cause : -1, wait);
+}
+
+static void wrong_guess(struct cache_core *core, bool wrong, struct sim_executed *done)
+{
+	core->count[CACHE_EV_BRANCHES]++;
+	if (!wrong)
+		return;
+	core->count[CACHE_EV_BRANCH_MISSES]++;
+	done->cycles += core->system->shapes.mispredicted;
+}
+
+static void branch(struct cache_core *core, bool taken, uint64_t target, struct sim_executed *done)
+{
+	wrong_guess(core, cache_branch(&core->branches, done->ip, taken), done);
+	core->count[CACHE_EV_TAKEN] += taken;
+	done->branched |= taken;
+	done->target = target;
+}
+
+static void fetch(struct cache_core *core, uint64_t ip, uint32_t size, struct sim_executed *done)
+{
+	memset(done, 0, sizeof(*done));
+	done->ip = ip;
+	if (!size)
+		return;
+	done->fetch_wait = cache_fetch(core, ip, size);
+	done->cycles = done->fetch_wait;
+	core->count[CACHE_EV_INSTRUCTIONS]++;
+}
+
+static void finish(struct cache_core *core, uint64_t ns, const struct sim_executed *done)
+{
+	core->count[CACHE_EV_CYCLES] += ns + done->cycles;
+	core->count[CACHE_EV_STALLS] += done->cycles;
+}
+
+/* --- sites ---------------------------------------------------------------------------------- */
+
+/* The loop that the cursor is in, in its last iteration. */
+static bool is_last(const struct sim_program *prog, const struct sim_cursor *c)
+{
+	for (int i = c->depth - 1; i >= 0; i--) {
+		const struct sim_node *loop = &prog->nodes[c->at[i].node];
+
+		if (!loop->call)
+			return loop->count != PFM_SIM_FOREVER && c->at[i].left == 1;
+	}
+	return true;
+}
+
+static bool is_taken(const struct pfm_sim_access *a, const struct sim_program *prog, const struct sim_cursor *c,
+		     uint64_t times)
+{
+	switch (a->branch) {
+	case PFM_SIM_TAKEN:
+		return true;
+	case PFM_SIM_BACK:
+		return !is_last(prog, c);
+	case PFM_SIM_BITS:
+		return a->bits >> times % a->period & 1;
+	case PFM_SIM_CHANCE:
+		return (random_at(a->seed, times) >> 32) < a->bits;
+	}
+	return false;
+}
+
+void sim_access_site(struct sim_cpu *cpu, struct cache_core *core, const struct sim_node *site,
+		     struct sim_progress *progress, struct sim_executed *done)
+{
+	const struct sim_program *prog = cpu->cur->prog;
+	const struct sim_cursor *c = &cpu->cur->cursor;
+	const struct sim_access *a = site->access;
+	uint64_t times = progress->times++;
+
+	fetch(core, site->ip, a->is.fetch ? a->is.fetch : FETCH, done);
+	if (a->is.load.kind)
+		ask(cpu, core, CACHE_LOAD,
+		    address(&a->is.load, prog, c, times, a->load_next, &progress->load_at),
+		    a->is.load.size ? a->is.load.size : DATA, done);
+	if (a->is.store.kind)
+		ask(cpu, core, CACHE_STORE,
+		    address(&a->is.store, prog, c, times, a->store_next, &progress->store_at),
+		    a->is.store.size ? a->is.store.size : DATA, done);
+	if (a->is.branch)
+		branch(core, is_taken(&a->is, prog, c, times), site->target, done);
+	finish(core, site->ns, done);
+}
+
+/* --- traces --------------------------------------------------------------------------------- */
+
+static void replay_op(struct sim_cpu *cpu, struct cache_core *core, uint32_t kind, uint64_t addr, uint32_t size,
+		      struct sim_executed *done)
+{
+	switch (kind) {
+	case TAPE_NOT_TAKEN:
+	case TAPE_TAKEN:
+		branch(core, kind == TAPE_TAKEN, addr, done);
+		break;
+	case TAPE_JUMP:
+		wrong_guess(core, cache_jump(&core->branches, done->ip, addr), done);
+		core->count[CACHE_EV_TAKEN]++;
+		done->branched = true;
+		done->target = addr;
+		break;
+	case TAPE_MODIFY:	/* one access, as cachegrind has it, and both events */
+		core->count[CACHE_EV_STORES]++;
+		/* fall through */
+	default:
+		ask(cpu, core, kind == TAPE_STORE ? CACHE_STORE : CACHE_LOAD, addr, size ? size : 1, done);
+	}
+}
+
+void sim_access_replay(struct sim_cpu *cpu, struct cache_core *core, const struct tape_instr *instr,
+		       struct sim_executed *done)
+{
+	fetch(core, instr->ip, instr->size, done);
+	for (uint32_t i = 0; i < instr->num; i++)
+		replay_op(cpu, core, instr->op[i].kind, instr->op[i].addr, instr->op[i].size, done);
+	finish(core, instr->size ? 1 : 0, done);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+/*
+ * branch.c - branch predictors.
+ *
+ * Conditional branches: counters of two bits, which rise when a branch is taken, fall when it is not, and predict
+ * "taken" from 2 on; all start at 0. Which counter: bimodal, 14 bits of the address; gshare, those exclusive-or the
+ * last 14 outcomes; two-level, the last 7 outcomes and 7 bits of the address, which is cachegrind's predictor.
+ * Indirect branches: the last target, by 9 bits of the address. Returns and direct jumps are always right.
+ */
+#include "sim/cache/cache.h"
+
+static uint8_t *counter(struct cache_branches *b, uint64_t ip)
+{
+	uint32_t index = ip & (CACHE_COUNTERS - 1);
+
+	if (b->kind == CACHE_TWO_LEVEL)
+		index = (b->history & 0x7f) << 7 | (ip & 0x7f);
+	else if (b->kind == CACHE_GSHARE)
+		index ^= b->history & (CACHE_COUNTERS - 1);
+	return &b->counters[index];
+}
+
+bool cache_branch(struct cache_branches *b, uint64_t ip, bool taken)
+{
+	uint8_t *c = counter(b, ip);
+	bool wrong = (*c >= 2) != taken;
+
+	if (taken && *c < 3)
+		++*c;
+	else if (!taken && *c)
+		--*c;
+	b->history = b->history << 1 | taken;
+	return wrong;
+}
+
+bool cache_jump(struct cache_branches *b, uint64_t ip, uint64_t target)
+{
+	uint64_t *last = &b->targets[ip & (CACHE_TARGETS - 1)];
+	bool wrong = *last != target;
+
+	*last = target;
+	return wrong;
+}

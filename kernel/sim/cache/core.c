@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+/* core.c - a CPU's caches and TLBs: what an access asks, and how long it waits; and the system of all CPUs. */
+#include <stdlib.h>
+
+#include "sim/cache/cache.h"
+
+const char *const cache_part_names[CACHE_PARTS] = { "L1I", "L1D", "L2", "L3", "ITLB", "DTLB" };
+
+/* --- accesses ------------------------------------------------------------------------------- */
+
+/* Beyond the first level. */
+static uint32_t beyond(struct cache_core *core, enum cache_kind kind, uint64_t addr, uint32_t size)
+{
+	for (int p = CACHE_L2; p <= CACHE_L3; p++) {
+		unsigned int accesses = CACHE_EV_L2_ACCESSES + 2 * (p - CACHE_L2);
+
+		if (!core->has[p])
+			continue;
+		core->count[accesses]++;
+		if (!cache_access(&core->part[p], kind, addr, size))
+			return core->part[p].latency;
+		core->count[accesses + 1]++;
+	}
+	core->count[CACHE_EV_BUS]++;
+	return core->system->shapes.memory;
+}
+
+static uint32_t translate(struct cache_core *core, int tlb, enum cache_kind kind, uint64_t addr, uint32_t size)
+{
+	struct cache *c = &core->part[tlb];
+
+	if (!core->has[tlb] || !cache_access(c, kind, addr, size))
+		return 0;
+	core->count[tlb == CACHE_ITLB ? CACHE_EV_ITLB_MISSES : CACHE_EV_DTLB_MISSES]++;
+	return c->latency;
+}
+
+/* The line of the last fetch is the latest of its set still, and so is its page: to ask again would change nothing. */
+static bool is_fetched(struct cache_core *core, uint64_t addr, uint32_t size)
+{
+	struct cache *c = &core->part[CACHE_L1I];
+
+	if (!core->in_page || addr >> c->bits != core->last_fetch || (addr + size - 1) >> c->bits != core->last_fetch)
+		return false;
+	c->accesses[CACHE_FETCH]++;
+	core->part[CACHE_ITLB].accesses[CACHE_FETCH]++;
+	core->count[CACHE_EV_L1I_ACCESSES]++;
+	return true;
+}
+
+uint32_t cache_fetch(struct cache_core *core, uint64_t addr, uint32_t size)
+{
+	uint32_t wait;
+
+	if (is_fetched(core, addr, size))
+		return 0;
+	core->last_fetch = (addr + size - 1) >> core->part[CACHE_L1I].bits;
+	wait = translate(core, CACHE_ITLB, CACHE_FETCH, addr, size);
+
+	core->count[CACHE_EV_L1I_ACCESSES]++;
+	if (core->has[CACHE_L1I] && !cache_access(&core->part[CACHE_L1I], CACHE_FETCH, addr, size))
+		return wait;
+	core->count[CACHE_EV_L1I_MISSES]++;
+	return wait + beyond(core, CACHE_FETCH, addr, size);
+}
+
+/* A store that goes past the L1D only renews what is there. */
+static bool first_level_misses(struct cache_core *core, enum cache_kind kind, uint64_t addr, uint32_t size)
+{
+	struct cache *c = &core->part[CACHE_L1D];
+
+	if (!core->has[CACHE_L1D])
+		return true;
+	if (kind != CACHE_STORE || !core->system->shapes.write_around) {
+		bool miss = cache_access(c, kind, addr, size);
+
+		core->count[CACHE_EV_L1D_ACCESSES]++;
+		core->count[CACHE_EV_L1D_MISSES] += miss;
+		return miss;
+	}
+	for (uint64_t block = addr >> c->bits; block <= (addr + size - 1) >> c->bits; block++)
+		if (cache_has(c, block))
+			cache_touch(c, block);
+	return true;
+}
+
+static void explain(struct cache_core *core, uint64_t addr, uint32_t size)
+{
+	uint32_t bits = core->part[CACHE_L1D].bits;
+
+	core->cause = cache_why(&core->why, addr >> bits);
+	if ((addr + size - 1) >> bits != addr >> bits)
+		cache_why(&core->why, (addr + size - 1) >> bits);
+}
+
+uint32_t cache_data(struct cache_core *core, enum cache_kind kind, uint64_t addr, uint32_t size)
+{
+	uint32_t wait = translate(core, CACHE_DTLB, kind, addr, size);
+
+	core->count[kind == CACHE_STORE ? CACHE_EV_STORES : CACHE_EV_LOADS]++;
+	if (size > core->clip)
+		size = core->clip;
+	if (core->system->num_cores > 1)
+		wait += cache_cohere(core, kind, addr, size);
+	if (core->system->explain && core->has[CACHE_L1D])
+		explain(core, addr, size);
+	if (!first_level_misses(core, kind, addr, size))
+		return wait;
+	return wait + beyond(core, kind, addr, size);
+}
+
+/* --- all of them ---------------------------------------------------------------------------- */
+
+static bool is_tlb(int part)
+{
+	return part == CACHE_ITLB || part == CACHE_DTLB;
+}
+
+const char *cache_shapes_wrong(const struct cache_shapes *shapes)
+{
+	const char *wrong = NULL;
+
+	for (int p = 0; p < CACHE_PARTS && !wrong; p++)
+		wrong = cache_shape_wrong(&shapes->part[p]);
+	return wrong;
+}
+
+static bool core_init(struct cache_core *core, struct cache_system *s, uint32_t num)
+{
+	core->system = s;
+	core->num = num;
+	core->clip = 1 << 30;
+	core->last_fetch = CACHE_NO_BLOCK;
+	core->branches.kind = s->shapes.predictor;
+	for (int p = 0; p < CACHE_PARTS; p++) {
+		const struct cache_shape *shape = &s->shapes.part[p];
+
+		core->has[p] = shape->size;
+		if (!shape->size)
+			continue;
+		if (!is_tlb(p) && shape->line < core->clip)
+			core->clip = shape->line;
+		if (!cache_init(&core->part[p], shape))
+			return false;
+	}
+	core->in_page = core->has[CACHE_L1I] &&
+			(!core->has[CACHE_ITLB] || core->part[CACHE_ITLB].bits >= core->part[CACHE_L1I].bits);
+	return !s->explain || !core->has[CACHE_L1D] || cache_why_init(&core->why, &s->shapes.part[CACHE_L1D]);
+}
+
+static uint32_t largest_line(const struct cache_shapes *shapes)
+{
+	uint32_t line = 64;
+
+	for (int p = CACHE_L1D; p <= CACHE_L3; p++)
+		if (shapes->part[p].size && shapes->part[p].line > line)
+			line = shapes->part[p].line;
+	return line;
+}
+
+struct cache_system *cache_system_new(const struct cache_shapes *shapes, uint32_t cores, bool explain)
+{
+	struct cache_system *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->shapes = *shapes;
+	s->explain = explain;
+	s->line_bits = __builtin_ctz(largest_line(shapes));
+	s->cores = calloc(cores, sizeof(*s->cores));
+	for (; s->cores && s->num_cores < cores; s->num_cores++)
+		if (!core_init(&s->cores[s->num_cores], s, s->num_cores))
+			break;
+	if (s->num_cores == cores)
+		return s;
+	s->num_cores += s->cores != NULL;	/* the one that failed has some */
+	cache_system_free(s);
+	return NULL;
+}
+
+void cache_system_free(struct cache_system *s)
+{
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < s->num_cores; i++) {
+		for (int p = 0; p < CACHE_PARTS; p++)
+			cache_free(&s->cores[i].part[p]);
+		cache_why_free(&s->cores[i].why);
+	}
+	cache_blocks_free(&s->lines);
+	free(s->cores);
+	free(s);
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+/* caches.c - what perfmon/sim.h says of caches, of why accesses miss, and of traces. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "desc.h"
+#include "sim.h"
+
+bool sim_caches_make(struct pfm_sim *sim)
+{
+	if (!sim->caches)
+		sim->caches = cache_system_new(&sim->shapes, sim->num_cpus, sim->explain);
+	return sim->caches;
+}
+
+void sim_caches_free(struct pfm_sim *sim)
+{
+	cache_system_free(sim->caches);
+	cache_blocks_free(&sim->why_of);
+	free(sim->whys);
+}
+
+/* --- caches --------------------------------------------------------------------------------- */
+
+static void fill(const struct cache_core *core, int part, struct pfm_sim_cache *to)
+{
+	const struct cache_shape *shape = &core->system->shapes.part[part];
+	const struct cache *c = &core->part[part];
+
+	*to = (struct pfm_sim_cache){
+		.size = shape->size, .assoc = shape->assoc, .line = shape->line, .policy = shape->policy,
+		.latency = shape->latency,
+		.fetches = c->accesses[CACHE_FETCH], .fetch_misses = c->misses[CACHE_FETCH],
+		.loads = c->accesses[CACHE_LOAD], .load_misses = c->misses[CACHE_LOAD],
+		.stores = c->accesses[CACHE_STORE], .store_misses = c->misses[CACHE_STORE],
+		.invalidated = part == CACHE_L1D ? core->invalidated : 0,
+	};
+	snprintf(to->name, sizeof(to->name), "%s", cache_part_names[part]);
+}
+
+static int caches(struct pfm_sim *sim, uint32_t cpu, struct pfm_sim_cache *to, int n)
+{
+	int found = 0;
+
+	if (cpu >= sim->num_cpus)
+		return pfm_refuse(-EINVAL, "there is no CPU %u", cpu);
+	if (!sim_caches_make(sim))
+		return pfm_refuse(-ENOMEM, "no memory for caches");
+	for (int p = 0; p < CACHE_PARTS; p++) {
+		if (!sim->shapes.part[p].size)
+			continue;
+		if (found < n)
+			fill(&sim->caches->cores[cpu], p, &to[found]);
+		found++;
+	}
+	return found;
+}
+
+int pfm_sim_caches(struct pfm_sim *sim, uint32_t cpu, struct pfm_sim_cache *to, int n)
+{
+	int ret;
+
+	sim_lock(sim);
+	ret = caches(sim, cpu, to, n);
+	sim_unlock(sim);
+	return pfm_result(ret);
+}
+
+/* --- why ------------------------------------------------------------------------------------ */
+
+static bool make_room(struct pfm_sim *sim)
+{
+	uint64_t room = sim->room_whys ? 2 * sim->room_whys : 64;
+	struct pfm_sim_why *whys;
+
+	if (sim->num_whys < sim->room_whys)
+		return true;
+	whys = realloc(sim->whys, room * sizeof(*whys));
+	if (!whys)
+		return false;
+	sim->whys = whys;
+	sim->room_whys = room;
+	return true;
+}
+
+/* Without memory it is not counted. */
+void sim_explain_add(struct pfm_sim *sim, uint64_t ip, enum cache_kind kind, int cause, uint32_t wait)
+{
+	uint64_t *at = cache_blocks_at(&sim->why_of, ip);
+	struct pfm_sim_why *why;
+
+	if (!at || (!*at && !make_room(sim)))
+		return;
+	if (!*at) {
+		memset(&sim->whys[sim->num_whys++], 0, sizeof(*sim->whys));
+		*at = sim->num_whys;
+	}
+	why = &sim->whys[*at - 1];
+	why->waited += wait;
+	if (kind == CACHE_STORE)
+		why->stores++;
+	else
+		why->loads++;
+	if (cause >= 0)
+		(kind == CACHE_STORE ? why->store_misses : why->load_misses)[cause]++;
+}
+
+static int explain(struct pfm_sim *sim, uint64_t ip, struct pfm_sim_why *why)
+{
+	uint64_t *at;
+
+	if (!sim->explain)
+		return pfm_refuse(-EINVAL, "the computer was made without explain=1");
+	at = cache_blocks_at(&sim->why_of, ip);
+	if (!at || !*at)
+		return pfm_refuse(-ENOENT, "nothing at 0x%llx has accessed data", (unsigned long long)ip);
+	*why = sim->whys[*at - 1];
+	return 0;
+}
+
+int pfm_sim_explain(struct pfm_sim *sim, uint64_t ip, struct pfm_sim_why *why)
+{
+	int ret;
+
+	sim_lock(sim);
+	ret = explain(sim, ip, why);
+	sim_unlock(sim);
+	return pfm_result(ret);
+}
+
+/* --- traces --------------------------------------------------------------------------------- */
+
+struct pfm_sim_trace {
+	FILE			*file;		/* over bytes */
+	char			*bytes;
+	size_t			size;
+	struct tape_writer	*writer;	/* NULL: ended */
+	struct tape_instr	instr;		/* not yet written */
+	bool			begun;
+};
+
+struct pfm_sim_trace *pfm_sim_trace_new(void)
+{
+	struct pfm_sim_trace *t = calloc(1, sizeof(*t));
+
+	if (t)
+		t->file = open_memstream(&t->bytes, &t->size);
+	if (t && t->file)
+		t->writer = tape_writer_new(t->file);
+	if (t && t->writer)
+		return t;
+	pfm_sim_trace_free(t);
+	pfm_refuse(0, "no memory for a trace");
+	errno = ENOMEM;
+	return NULL;
+}
+
+void pfm_sim_trace_free(struct pfm_sim_trace *t)
+{
+	if (!t)
+		return;
+	if (t->writer)
+		tape_end(t->writer);
+	if (t->file)
+		fclose(t->file);
+	free(t->bytes);
+	free(t);
+}
+
+static int no_memory(void)
+{
+	return pfm_refuse(-ENOMEM, "no memory for a trace");
+}
+
+static int write_out(struct pfm_sim_trace *t)
+{
+	bool written = !t->begun || tape_write(t->writer, &t->instr);
+
+	t->begun = false;
+	return written ? 0 : no_memory();
+}
+
+static int check_open(const struct pfm_sim_trace *t)
+{
+	return t->writer ? 0 : pfm_refuse(-EINVAL, "the trace has been ended");
+}
+
+static int instruction(struct pfm_sim_trace *t, uint64_t ip, uint32_t size)
+{
+	int ret = check_open(t);
+
+	if (!ret && size > TAPE_SIZE)
+		ret = pfm_refuse(-EINVAL, "an instruction of %u bytes", size);
+	if (!ret)
+		ret = write_out(t);
+	if (ret)
+		return ret;
+	t->instr.ip = ip;
+	t->instr.size = size;
+	t->instr.num = 0;
+	t->begun = true;
+	return 0;
+}
+
+int pfm_sim_trace_instruction(struct pfm_sim_trace *t, uint64_t ip, uint32_t size)
+{
+	return pfm_result(instruction(t, ip, size));
+}
+
+static int add_op(struct pfm_sim_trace *t, uint32_t kind, uint64_t addr, uint32_t size)
+{
+	int ret = check_open(t);
+
+	if (!ret && (kind >= TAPE_KINDS || size > TAPE_SIZE))
+		ret = pfm_refuse(-EINVAL, "no such operation, or of too many bytes");
+	if (!ret && t->instr.num == TAPE_OPS)
+		ret = instruction(t, t->instr.ip, 0);
+	if (ret)
+		return ret;
+	t->instr.op[t->instr.num].kind = kind;
+	t->instr.op[t->instr.num].addr = addr;
+	t->instr.op[t->instr.num++].size = size;
+	t->begun = true;
+	return 0;
+}
+
+int pfm_sim_trace_op(struct pfm_sim_trace *t, uint32_t kind, uint64_t addr, uint32_t size)
+{
+	return pfm_result(add_op(t, kind, addr, size));
+}
+
+static int from_lackey(struct pfm_sim_trace *t, int fd)
+{
+	FILE *text = NULL;
+	int ret = check_open(t), copy = ret ? -1 : dup(fd);
+
+	if (ret)
+		return ret;
+	if (copy >= 0)
+		text = fdopen(copy, "r");
+	if (!text) {
+		if (copy >= 0)
+			close(copy);
+		return pfm_refuse(-errno, "descriptor %d: %s", fd, strerror(errno));
+	}
+	ret = write_out(t);
+	if (!ret && !tape_from_lackey(t->writer, text))
+		ret = ferror(text) ? pfm_refuse(-EIO, "descriptor %d cannot be read", fd) : no_memory();
+	fclose(text);
+	return ret;
+}
+
+int pfm_sim_trace_lackey(struct pfm_sim_trace *t, int fd)
+{
+	return pfm_result(from_lackey(t, fd));
+}
+
+static int end(struct pfm_sim_trace *t, const void **bytes, size_t *size)
+{
+	if (t->writer) {
+		int ret = write_out(t);
+		bool written = tape_end(t->writer);
+
+		t->writer = NULL;
+		if (ret || !written)
+			return ret ? ret : no_memory();
+	}
+	*bytes = t->bytes;
+	*size = t->size;
+	return 0;
+}
+
+int pfm_sim_trace_end(struct pfm_sim_trace *t, const void **bytes, size_t *size)
+{
+	return pfm_result(end(t, bytes, size));
+}

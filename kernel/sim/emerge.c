@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: MIT
+/*
+ * emerge.c - programs whose events come from the caches: executed one by one, at the moment at which they begin.
+ *
+ * As long as nothing else can happen, sites follow each other here, and time moves along. A site that is not over by
+ * the horizon, or whose events a counter must see singly, becomes a site like any other for the cursor to pass: its
+ * time and its events are known by then.
+ */
+#include <stdlib.h>
+
+#include "sim.h"
+
+#define LONGEST_BATCH (1 << 20)	/* sites: signals are looked at between batches */
+
+/*
+ * What they mean, whatever a model calls them. Instructions are those executed to their end; a cycle is one of the CPU,
+ * stalls are cycles in which it waits. Loads and stores count once an instruction, an instruction that modifies has one
+ * of each. An access is a question to a cache, a miss one that it could not answer: from loads, stores and, for L2 and
+ * L3, fetches (the L1D of a CPU that writes around it is asked by loads alone). TLB misses lead to a walk. Branches are
+ * conditional and indirect ones, executed; misses of them were predicted wrongly. A bus access is a line fetched from
+ * memory or another CPU, or claimed from others. DEAR, IEAR: loads, fetches that waited as long as PMC11, PMC10 ask.
+ */
+const uint8_t sim_emerging[CACHE_EVENTS] = {
+	[CACHE_EV_CYCLES] = SIM_EV_CYCLES,
+	[CACHE_EV_INSTRUCTIONS] = SIM_EV_INSTRUCTIONS,
+	[CACHE_EV_STALLS] = SIM_EV_STALLS,
+	[CACHE_EV_LOADS] = SIM_EV_LOADS,
+	[CACHE_EV_STORES] = SIM_EV_STORES,
+	[CACHE_EV_BRANCHES] = SIM_EV_BRANCHES,
+	[CACHE_EV_TAKEN] = SIM_EV_BRANCHES_TAKEN,
+	[CACHE_EV_BRANCH_MISSES] = SIM_EV_BRANCH_MISSES,
+	[CACHE_EV_L1I_ACCESSES] = SIM_EV_L1I_ACCESSES,
+	[CACHE_EV_L1I_MISSES] = SIM_EV_L1I_MISSES,
+	[CACHE_EV_L1D_ACCESSES] = SIM_EV_L1D_ACCESSES,
+	[CACHE_EV_L1D_MISSES] = SIM_EV_L1D_MISSES,
+	[CACHE_EV_L2_ACCESSES] = SIM_EV_L2_ACCESSES,
+	[CACHE_EV_L2_MISSES] = SIM_EV_L2_MISSES,
+	[CACHE_EV_L3_ACCESSES] = SIM_EV_L3_ACCESSES,
+	[CACHE_EV_L3_MISSES] = SIM_EV_L3_MISSES,
+	[CACHE_EV_ITLB_MISSES] = SIM_EV_ITLB_MISSES,
+	[CACHE_EV_DTLB_MISSES] = SIM_EV_DTLB_MISSES,
+	[CACHE_EV_BUS] = SIM_EV_BUS_ACCESSES,
+	[CACHE_EV_DEAR] = SIM_EV_DEAR,
+	[CACHE_EV_IEAR] = SIM_EV_IEAR,
+};
+
+/* A thread's, for the program it runs. */
+struct sim_emergence {
+	struct sim_progress	*progress;	/* by node */
+	struct tape_reader	*reader;	/* of the replay it is in; or NULL */
+	struct sim_node		now;		/* the site that is being executed */
+	uint64_t		unit[SIM_MAX_SLOTS];
+};
+
+void sim_emergence_free(struct sim_thread *t)
+{
+	if (!t->emergence)
+		return;
+	tape_reader_free(t->emergence->reader);
+	free(t->emergence->progress);
+	free(t->emergence);
+	t->emergence = NULL;
+}
+
+static struct sim_emergence *emergence_of(struct sim_thread *t)
+{
+	struct sim_emergence *e = t->emergence;
+
+	if (e)
+		return e;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return NULL;
+	e->progress = calloc(t->prog->num_nodes, sizeof(*e->progress));
+	t->emergence = e;
+	if (!e->progress)
+		sim_emergence_free(t);
+	return t->emergence;
+}
+
+/* --- what a batch knows --------------------------------------------------------------------- */
+
+/* A counter wraps when a count gets past its last value. */
+struct trigger {
+	const uint64_t	*count;
+	uint64_t	last;
+};
+
+struct batch {
+	struct sim_cpu		*cpu;
+	struct sim_thread	*t;
+	struct sim_emergence	*e;
+	struct cache_core	*core;
+	unsigned int		level;
+	bool			single;		/* one site, for the cursor */
+	bool			traced;		/* address registers or branch buffer may want it */
+	uint32_t		dear, iear;	/* latencies from which on they count */
+	uint64_t		budget, used;	/* ns */
+	uint64_t		longest;	/* more than any site waits */
+	uint64_t		begun[CACHE_EVENTS];	/* counts at first */
+	uint64_t		counted[CACHE_EVENTS];	/* of what is over */
+	struct trigger		triggers[SIM_MAX_COUNTERS];
+	unsigned int		num_triggers;
+};
+
+/* What a counter of these events looks at: *event, if there is one; false: it needs a look at every site. */
+static bool single_event(uint64_t events, int *event)
+{
+	*event = -1;
+	for (int i = 0; i < CACHE_EVENTS; i++) {
+		if (!(events >> sim_emerging[i] & 1))
+			continue;
+		if (*event >= 0)
+			return false;
+		*event = i;
+	}
+	return true;
+}
+
+static void add_trigger(struct batch *b, const struct sim_watch *w, uint64_t mask)
+{
+	struct trigger *trigger = &b->triggers[b->num_triggers];
+	uint64_t room = mask - w->value;
+	int event;
+
+	if (w->filtered || !single_event(w->events, &event)) {
+		b->single = true;
+		return;
+	}
+	if (w->time_levels >> b->level & 1 && room < b->budget)
+		b->budget = room;
+	if (event < 0 || !(w->levels >> b->level & 1))
+		return;
+	trigger->count = &b->core->count[event];
+	if (!__builtin_add_overflow(*trigger->count, room, &trigger->last))
+		b->num_triggers++;
+}
+
+static uint64_t mask_of(const struct sim_cpu *cpu)
+{
+	return ~0ULL >> (64 - cpu->sim->pmu.counter_width);
+}
+
+/* PMC11 and PMC10, as trace.c reads them. */
+static void want_addresses(struct batch *b)
+{
+	uint64_t data = b->cpu->pmcs[11], code = b->cpu->pmcs[10], umask = code >> 5 & 0xff;
+	uint64_t plm = b->level == PFM_SIM_USER ? 8 : 1;
+
+	b->traced = b->cpu->sim->model->codes->itanium && b->cpu->ctx && sim_ctx_of(b->cpu->ctx)->running;
+	b->dear = b->traced && data & plm && !(data >> 7 & 3) ? 4U << (data >> 16 & 0xf) : UINT32_MAX;
+	b->iear = b->traced && code & plm && code >> 13 & 1 ? (umask ? 4U << __builtin_ctzll(umask) : 1) : UINT32_MAX;
+}
+
+/* Of a fetch and the operations of an instruction, each by way of a TLB and of another CPU. */
+static uint64_t longest_wait(const struct cache_shapes *shapes)
+{
+	uint64_t one = 2ULL * shapes->memory + shapes->mispredicted;
+
+	for (int p = 0; p < CACHE_PARTS; p++)
+		one += shapes->part[p].latency;
+	return (TAPE_OPS + 1) * one;
+}
+
+static void prepare(struct batch *b, struct sim_cpu *cpu, unsigned int level)
+{
+	uint64_t due, now = cpu->sim->now;
+
+	b->cpu = cpu;
+	b->t = cpu->cur;
+	b->core = &cpu->sim->caches->cores[cpu->num];
+	b->level = level;
+	due = sim_cpu_due(cpu);
+	if (cpu->horizon < due)
+		due = cpu->horizon;
+	b->budget = due > now ? due - now : 0;
+	b->single = cpu->is_pending || cpu->waiting || cpu->cur->block || cpu->cur->cursor.irqs_off;
+	sim_pmu_watch(cpu);
+	for (unsigned int i = 0; i < cpu->num_watches; i++)
+		add_trigger(b, &cpu->watches[i], mask_of(cpu));
+	want_addresses(b);
+	b->longest = longest_wait(&cpu->sim->shapes);
+	memcpy(b->begun, b->core->count, sizeof(b->begun));
+}
+
+/* --- one site ------------------------------------------------------------------------------- */
+
+/* The next instruction of a trace; NULL: it is over. */
+static const struct tape_instr *replay(struct batch *b, const struct sim_node *node)
+{
+	const struct tape_instr *instr;
+	const char *wrong;
+
+	if (!b->e->reader)
+		b->e->reader = tape_reader_new(node->trace, node->count);
+	instr = b->e->reader ? tape_read(b->e->reader, &wrong) : NULL;
+	if (instr)
+		return instr;
+	tape_reader_free(b->e->reader);
+	b->e->reader = NULL;
+	return NULL;
+}
+
+static void count_addresses(struct batch *b, const struct sim_executed *done)
+{
+	b->core->count[CACHE_EV_DEAR] += done->load && done->data_wait && done->data_wait + 1 >= b->dear;
+	b->core->count[CACHE_EV_IEAR] += done->fetch_wait && done->fetch_wait + 1 >= b->iear;
+}
+
+/* False: there was nothing more to execute. */
+static bool execute(struct batch *b, const struct sim_node *node, struct sim_executed *done)
+{
+	if (node->op == PFM_SIM_REPLAY) {
+		const struct tape_instr *instr = replay(b, node);
+
+		if (!instr)
+			return false;
+		sim_access_replay(b->cpu, b->core, instr, done);
+	} else {
+		sim_access_site(b->cpu, b->core, node, &b->e->progress[node->last], done);
+	}
+	if (b->traced)
+		count_addresses(b, done);
+	return true;
+}
+
+static void describe(struct sim_node *now, const struct sim_executed *done)
+{
+	uint32_t latency = done->data_wait ? done->data_wait : done->fetch_wait;
+
+	now->ip = done->ip;
+	now->latency = latency ? latency + 1 : 0;
+	if (done->data) {
+		now->flags |= PFM_SIM_DATA;
+		now->data_addr = done->data_addr;
+		now->max_data[now->level] = done->load && done->data_wait ? done->data_wait + 2 : 0;
+	}
+	if (done->fetch_wait)
+		now->max_fetch[now->level] = done->fetch_wait + 2;
+	now->branches = done->branched;
+	now->target = done->target;
+}
+
+/* The site as it came to be: what cursor, filters and address registers look at. */
+static void become(struct batch *b, const struct sim_node *node, const struct sim_executed *done)
+{
+	struct sim_node *now = &b->e->now;
+
+	*now = *node;
+	now->op = PFM_SIM_SITE;
+	now->flags &= ~PFM_SIM_ACCESS;
+	now->emerges = false;
+	now->name = NULL;
+	now->trace = NULL;
+	now->access = NULL;
+	now->unit = b->e->unit;
+	describe(now, done);
+}
+
+static void count_site(struct batch *b, const struct sim_node *node)
+{
+	const struct sim_program *prog = b->t->prog;
+	struct sim_node *now = &b->e->now;
+
+	memcpy(b->e->unit, node->unit, sizeof(b->e->unit));
+	for (uint32_t s = 0; s < prog->num_slots; s++) {
+		if (prog->slots[s].level != b->level)
+			continue;
+		for (int i = 0; i < CACHE_EVENTS; i++)
+			if (sim_emerging[i] == prog->slots[s].event && (i != CACHE_EV_INSTRUCTIONS || node->plain))
+				b->e->unit[s] = b->core->count[i] - b->counted[i];
+	}
+	now->cycles = b->core->count[CACHE_EV_CYCLES] - b->counted[CACHE_EV_CYCLES];
+	now->ns = now->time[b->level] = now->cycles;
+}
+
+/* --- the batch ------------------------------------------------------------------------------ */
+
+static bool wraps(const struct batch *b)
+{
+	for (unsigned int i = 0; i < b->num_triggers; i++)
+		if (*b->triggers[i].count > b->triggers[i].last)
+			return true;
+	return false;
+}
+
+static bool is_notable(const struct sim_executed *done)
+{
+	return done->data_wait || done->fetch_wait || done->branched;
+}
+
+/* The cursor is past the site. */
+static void pass(struct batch *b, const struct sim_node *node, const struct sim_executed *done)
+{
+	struct sim_cursor *c = &b->t->cursor;
+
+	c->ip = done->ip;
+	c->site = node->last;
+	if (node->op != PFM_SIM_REPLAY)
+		sim_cursor_next(c, b->t->prog);
+	if (b->traced && is_notable(done)) {
+		become(b, node, done);
+		sim_trace(b->cpu, b->t->prog, &b->e->now, 1);
+	}
+}
+
+/* One site, as far as there is time; false: the batch is over. */
+static bool step(struct batch *b)
+{
+	struct sim_cursor *c = &b->t->cursor;
+	const struct sim_node *node = sim_cursor_enter(c, b->t->prog);
+	struct sim_executed done;
+	uint64_t cycles = b->core->count[CACHE_EV_CYCLES];
+
+	if (!node || !node->emerges || node->level != b->level)
+		return false;
+	if (b->single || !node->plain || b->budget - b->used < b->longest + node->ns)
+		memcpy(b->counted, b->core->count, sizeof(b->counted));
+	if (!execute(b, node, &done)) {
+		sim_cursor_next(c, b->t->prog);
+		return true;
+	}
+	cycles = b->core->count[CACHE_EV_CYCLES] - cycles;
+	if (b->single || !node->plain || cycles > b->budget - b->used) {
+		become(b, node, &done);
+		count_site(b, node);
+		c->now = &b->e->now;
+		return false;
+	}
+	b->used += cycles;
+	pass(b, node, &done);
+	return !wraps(b);
+}
+
+static void tally(struct sim_tally *tally, const struct batch *b)
+{
+	for (int i = 0; i < CACHE_EVENTS; i++)
+		tally->count[sim_emerging[i]][b->level] += b->counted[i] - b->begun[i];
+	tally->time[b->level] += b->used;
+}
+
+static bool count_watch(const struct batch *b, struct sim_watch *w, uint64_t mask)
+{
+	uint64_t n = w->time_levels >> b->level & 1 ? b->used : 0;
+	int event;
+
+	if (single_event(w->events, &event) && event >= 0 && w->levels >> b->level & 1)
+		n += b->counted[event] - b->begun[event];
+	w->wrapped = n > mask - w->value;
+	w->value = (w->value + n) & mask;
+	return w->wrapped;
+}
+
+/* What has been executed to its end is counted, and time moves there. */
+static bool settle(struct batch *b)
+{
+	struct sim_cpu *cpu = b->cpu;
+	bool wrapped = false;
+
+	if (!cpu->cur->cursor.now)
+		memcpy(b->counted, b->core->count, sizeof(b->counted));
+	tally(&cpu->truth, b);
+	tally(&cpu->cur->truth, b);
+	for (unsigned int i = 0; b->used && i < cpu->num_watches; i++)
+		wrapped |= count_watch(b, &cpu->watches[i], mask_of(cpu));
+	sim_cpu_account(cpu, b->used);
+	cpu->sim->now += b->used;
+	sim_pmu_store(cpu);
+	cpu->stop_known = false;
+	return wrapped;
+}
+
+bool sim_emerge(struct sim_cpu *cpu)
+{
+	const struct sim_node *node = sim_cursor_node(&cpu->cur->cursor, cpu->cur->prog);
+	struct batch b = { 0 };
+
+	b.e = emergence_of(cpu->cur);
+	if (!b.e) {	/* no memory: it cannot go on */
+		sim_thread_exit(cpu->cur);
+		return false;
+	}
+	prepare(&b, cpu, node->level);
+	for (int i = 0; i < LONGEST_BATCH && step(&b); i++)
+		;
+	return settle(&b);
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+/*
+ * live.c - sim:MODEL,live: simulated threads that follow threads of the program.
+ *
+ * Who attaches, and whom a context is attached to, gets a simulated thread. It runs on the CPU its
+ * model runs on, for as long as that has used, and has its page faults and context switches; what
+ * the hardware counts comes from a program of fixed rates (live_program.c). Every call, and a thread
+ * each millisecond while contexts are loaded, first lets them catch up. One that a notification
+ * blocked stays behind: its model runs on, and it catches up after the restart.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "desc.h"
+#include "live.h"
+#include "sim.h"
+
+#define PERIOD_NS 1000000
+
+static struct pfm_sim *computers;	/* they last as long as the process */
+/*
+ * Time and commands come one after the other: whoever moves time may have to wait for a context in the middle
+ * of a switch (lock.c). Taken before a context's lock.
+ */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static __thread unsigned int my_turns;	/* 2: a handler that a call runs forks */
+static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t loaded = PTHREAD_COND_INITIALIZER;
+static unsigned int num_loaded;		/* contexts on threads and CPUs */
+static bool pacing;			/* the thread has been started */
+
+static const enum sim_event kinds[SIM_FOLLOWED] = {
+	[SIM_FOLLOW_MINOR] = SIM_EV_MINOR_FAULTS,
+	[SIM_FOLLOW_MAJOR] = SIM_EV_MAJOR_FAULTS,
+	[SIM_FOLLOW_SWITCHES] = SIM_EV_CONTEXT_SWITCHES,
+};
+
+/* --- a thread and its model ----------------------------------------------------------------- */
+
+static uint32_t left_events(const struct sim_follow *f)
+{
+	uint32_t sum = 0;
+
+	for (int k = 0; k < SIM_FOLLOWED; k++)
+		sum += f->events[k];
+	return sum;
+}
+
+/* The events left are spread evenly over the time left. */
+static void space(struct sim_thread *t)
+{
+	struct sim_follow *f = &t->follow;
+	uint64_t n = left_events(f);
+
+	f->next = n ? t->ran + (f->limit - t->ran) / (n + 1) : SIM_NEVER;
+}
+
+static uint64_t since(uint64_t *seen, uint64_t now)
+{
+	uint64_t grown = now > *seen ? now - *seen : 0;
+
+	*seen += grown;
+	return grown;
+}
+
+/* What the model has done since it was last looked at. */
+static void credit(struct sim_thread *t, const struct sim_usage *u)
+{
+	struct sim_follow *f = &t->follow;
+
+	f->limit += since(&f->seen_ns, u->ns);
+	for (int k = 0; k < SIM_FOLLOWED; k++)
+		f->events[k] += (uint32_t)since(&f->seen[k], u->events[k]);
+	if (u->cpu < t->sim->num_cpus)
+		t->affinity = 1ULL << u->cpu;
+	space(t);
+}
+
+static void observe(struct sim_thread *t)
+{
+	struct sim_usage u;
+
+	if (t->follow.ended)
+		return;
+	if (!sim_usage_of(t->process->pid, t->tid, &u) || u.started != t->follow.started) {
+		t->follow.ended = true;
+		return;
+	}
+	credit(t, &u);
+	t->follow.ended = u.ended;
+}
+
+/* --- in the computer ------------------------------------------------------------------------ */
+
+uint64_t sim_live_at(const struct sim_cpu *cpu)
+{
+	const struct sim_thread *t = cpu->cur;
+	const struct sim_follow *f = &t->follow;
+	uint64_t next = f->next < f->limit ? f->next : f->limit;
+
+	if (!f->on || cpu->intr)
+		return SIM_NEVER;
+	return next > t->ran ? cpu->at + (next - t->ran) : cpu->at;
+}
+
+/* The kind of which most are left. */
+static unsigned int next_kind(const struct sim_follow *f)
+{
+	unsigned int kind = 0;
+
+	for (unsigned int k = 1; k < SIM_FOLLOWED; k++)
+		if (f->events[k] > f->events[kind])
+			kind = k;
+	return kind;
+}
+
+static void happen(struct sim_cpu *cpu, struct sim_thread *t)
+{
+	unsigned int kind = next_kind(&t->follow);
+
+	t->follow.events[kind]--;
+	space(t);
+	sim_pmu_event(cpu, kinds[kind], kind == SIM_FOLLOW_SWITCHES ? PFM_SIM_KERNEL : PFM_SIM_USER);
+	if (sim_cpu_interrupted(cpu))
+		sim_cpu_overflow(cpu);
+}
+
+void sim_live_due(struct sim_cpu *cpu)
+{
+	struct sim_thread *t = cpu->cur;
+
+	if (t->follow.next <= t->ran)
+		happen(cpu, t);
+	else
+		sim_sched_leave(t, PFM_SIM_WAITING);
+}
+
+/* --- catching up ---------------------------------------------------------------------------- */
+
+static bool follows(const struct sim_thread *t)
+{
+	return t->follow.on && t->state != PFM_SIM_DEAD;
+}
+
+static void observe_all(struct pfm_sim *sim)
+{
+	for (unsigned int i = 0; i < sim->num_threads; i++) {
+		struct sim_thread *t = sim->threads[i];
+
+		if (!follows(t))
+			continue;
+		observe(t);
+		if (t->state == PFM_SIM_WAITING && (t->follow.limit > t->ran || left_events(&t->follow)))
+			sim_sched_ready(t);
+	}
+}
+
+static bool any_behind(const struct pfm_sim *sim)
+{
+	for (unsigned int i = 0; i < sim->num_threads; i++) {
+		const struct sim_thread *t = sim->threads[i];
+
+		if (t->follow.on && (t->state == PFM_SIM_READY || t->state == PFM_SIM_RUNNING))
+			return true;
+	}
+	return false;
+}
+
+static void end_those_gone(struct pfm_sim *sim)
+{
+	for (unsigned int i = 0; i < sim->num_threads; i++)
+		if (follows(sim->threads[i]) && sim->threads[i]->follow.ended &&
+		    sim->threads[i]->state == PFM_SIM_WAITING)
+			sim_thread_exit(sim->threads[i]);
+}
+
+static void catch_up(struct pfm_sim *sim)
+{
+	uint64_t elapsed = pfm_user_now(&sim->machine) - sim->live_began;
+
+	sim_lock(sim);
+	observe_all(sim);
+	while (any_behind(sim))
+		sim_advance(sim, SIM_NEVER - 1);
+	end_those_gone(sim);
+	while (sim->now < elapsed && sim_advance(sim, elapsed))
+		;
+	sim_unlock(sim);
+}
+
+/* With signals off. */
+void sim_live_begin(void)
+{
+	struct pfm_sim *sim = __atomic_load_n(&computers, __ATOMIC_ACQUIRE);
+
+	if (!sim)
+		return;
+	if (my_turns++)
+		return;
+	pthread_mutex_lock(&turn);
+	for (; sim; sim = sim->live_next)
+		catch_up(sim);
+}
+
+void sim_live_end(void)
+{
+	if (!my_turns || --my_turns)
+		return;
+	pthread_mutex_unlock(&turn);
+}
+
+/* --- the thread that looks while nobody calls ----------------------------------------------- */
+
+static void *pace(void *unused)
+{
+	static const struct timespec period = { .tv_nsec = PERIOD_NS };
+
+	(void)unused;
+	for (;;) {
+		pthread_mutex_lock(&live_lock);
+		while (!num_loaded)
+			pthread_cond_wait(&loaded, &live_lock);
+		pthread_mutex_unlock(&live_lock);
+		nanosleep(&period, NULL);
+		sim_live_begin();
+		sim_live_end();
+	}
+	return NULL;
+}
+
+/* With live_lock held and signals off, which the thread inherits. */
+static void start_pacing(void)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pacing = !pthread_create(&thread, &attr, pace, NULL);
+	pthread_attr_destroy(&attr);
+}
+
+/* Without memory for the thread every call still catches up. */
+void sim_live_loaded(struct pfm_sim *sim, int change)
+{
+	sigset_t saved;
+
+	if (!sim->live)
+		return;
+	pfm_signals_block(&saved);
+	pthread_mutex_lock(&live_lock);
+	num_loaded += change;
+	if (num_loaded && !pacing)
+		start_pacing();
+	pthread_cond_signal(&loaded);
+	pthread_mutex_unlock(&live_lock);
+	pfm_signals_restore(&saved);
+}
+
+/* --- making --------------------------------------------------------------------------------- */
+
+static int new_follower(struct pfm_sim *sim, uint32_t tid, const struct sim_usage *u, struct sim_thread **out)
+{
+	struct sim_process *process = sim_process_find(sim, u->pid);
+	struct sim_thread model = { .uid = u->uid, .cpu = u->cpu % sim->num_cpus };
+	int ret;
+
+	model.affinity = 1ULL << model.cpu;
+	model.follow = (struct sim_follow){ .on = true, .next = SIM_NEVER, .seen_ns = u->ns, .started = u->started };
+	memcpy(model.follow.seen, u->events, sizeof(u->events));
+	ret = sim_thread_new(sim, &sim->tool, process, &model, sim->live_prog, out);
+	if (ret)
+		return ret;
+	(*out)->tid = tid;
+	(*out)->process->pid = u->pid;
+	return 0;
+}
+
+/* The simulated thread of thread tid, new if need be; ESRCH. */
+int sim_live_thread(struct pfm_sim *sim, uint32_t tid, struct sim_thread **out)
+{
+	struct sim_usage u;
+
+	if (!sim_usage_of(0, tid, &u) || u.ended)
+		return pfm_refuse(-ESRCH, "no thread %u", tid);
+	*out = sim_thread_find(sim, tid);
+	if (*out && (*out)->follow.started == u.started)
+		return 0;
+	return new_follower(sim, tid, &u, out);
+}
+
+int sim_live_init(struct pfm_sim *sim)
+{
+	sim->live_prog = sim_live_program(sim);
+	if (!sim->live_prog)
+		return -ENOMEM;
+	snprintf(sim->live_name, sizeof(sim->live_name), "%s,live", sim->model->full_name);
+	sim->live_began = pfm_user_now(&sim->machine);
+	return 0;
+}
+
+/* Not before all of it is there: the other threads see it then. */
+void sim_live_publish(struct pfm_sim *sim)
+{
+	pthread_mutex_lock(&live_lock);
+	sim_get(sim);
+	sim->live_next = computers;
+	__atomic_store_n(&computers, sim, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&live_lock);
+}
+
+/* Contexts are the parent's, and so is the thread. */
+void sim_live_forget(void)
+{
+	my_turns = 0;
+	pthread_mutex_init(&turn, NULL);
+	pthread_mutex_init(&live_lock, NULL);
+	pthread_cond_init(&loaded, NULL);
+	num_loaded = 0;
+	pacing = false;
+	for (struct pfm_sim *sim = computers; sim; sim = sim->live_next) {
+		sim_lock_init(sim);
+		for (unsigned int i = 0; i < sim->num_threads; i++)
+			sim->threads[i]->ctx = NULL;
+		for (uint32_t i = 0; i < sim->num_cpus; i++) {
+			sim->cpus[i].sys = NULL;
+			sim_pmu_bind(&sim->cpus[i], NULL);
+		}
+	}
+}

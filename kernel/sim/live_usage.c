@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+/*
+ * live_usage.c - what a thread of the host has used: CPU time, page faults, context switches. Of the
+ * calling thread the system says it to the ns, of others as /proc has it, which lags by a tick.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "live.h"
+
+/* A file of /proc as text; false: it is not there. */
+static bool read_proc(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size)
+{
+	char path[80];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/%s", pid, tid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, size - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	return n > 0;
+}
+
+static uint64_t status_field(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+
+	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
+}
+
+/* Fields of stat by their numbers in proc(5), from the state, 3, on; they follow the last parenthesis. */
+#define FIELD_STATE	3
+#define FIELD_MINFLT	10
+#define FIELD_MAJFLT	12
+#define FIELD_UTIME	14
+#define FIELD_STIME	15
+#define FIELD_START	22
+#define FIELD_CPU	39
+#define NUM_FIELDS	40
+
+static bool read_stat(uint32_t pid, uint32_t tid, uint64_t fields[NUM_FIELDS])
+{
+	char text[1024], *at;
+
+	memset(fields, 0, NUM_FIELDS * sizeof(fields[0]));
+	if (!read_proc(pid, tid, "stat", text, sizeof(text)))
+		return false;
+	at = strrchr(text, ')');
+	if (!at || !at[1])
+		return false;
+	at += 2;
+	fields[FIELD_STATE] = (uint64_t)*at++;
+	for (int i = FIELD_STATE + 1; i < NUM_FIELDS; i++)
+		fields[i] = strtoull(at, &at, 10);
+	return true;
+}
+
+static uint64_t cpu_time(uint32_t pid, uint32_t tid, const uint64_t *fields)
+{
+	char text[128];
+
+	if (read_proc(pid, tid, "schedstat", text, sizeof(text)))
+		return strtoull(text, NULL, 10);
+	return (fields[FIELD_UTIME] + fields[FIELD_STIME]) * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/* /proc/TID knows every thread, also one that is not the first of its process. */
+static bool find_process(uint32_t tid, struct sim_usage *u)
+{
+	char path[40], text[2048];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%u", tid);
+	if (stat(path, &st) || !read_proc(tid, tid, "status", text, sizeof(text)))
+		return false;
+	u->uid = st.st_uid;
+	u->pid = (uint32_t)status_field(text, "\nTgid:");
+	return u->pid;
+}
+
+static bool read_other(uint32_t tid, struct sim_usage *u)
+{
+	uint64_t fields[NUM_FIELDS];
+	char text[2048];
+
+	if (!read_stat(u->pid, tid, fields) || !read_proc(u->pid, tid, "status", text, sizeof(text)))
+		return false;
+	u->ns = cpu_time(u->pid, tid, fields);
+	u->events[SIM_FOLLOW_MINOR] = fields[FIELD_MINFLT];
+	u->events[SIM_FOLLOW_MAJOR] = fields[FIELD_MAJFLT];
+	u->events[SIM_FOLLOW_SWITCHES] = status_field(text, "\nvoluntary_ctxt_switches:") +
+					 status_field(text, "\nnonvoluntary_ctxt_switches:");
+	u->started = fields[FIELD_START];
+	u->cpu = (uint32_t)fields[FIELD_CPU];
+	u->ended = fields[FIELD_STATE] == 'Z' || fields[FIELD_STATE] == 'X';
+	return true;
+}
+
+static void refine_self(struct sim_usage *u)
+{
+	struct timespec t;
+	struct rusage r;
+
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) || getrusage(RUSAGE_THREAD, &r))
+		return;
+	u->ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	u->events[SIM_FOLLOW_MINOR] = (uint64_t)r.ru_minflt;
+	u->events[SIM_FOLLOW_MAJOR] = (uint64_t)r.ru_majflt;
+	u->events[SIM_FOLLOW_SWITCHES] = (uint64_t)(r.ru_nvcsw + r.ru_nivcsw);
+	u->cpu = (uint32_t)sched_getcpu();
+}
+
+bool sim_usage_of(uint32_t pid, uint32_t tid, struct sim_usage *u)
+{
+	memset(u, 0, sizeof(*u));
+	u->pid = pid;
+	if ((!pid && !find_process(tid, u)) || !read_other(tid, u))
+		return false;
+	if (tid == (uint32_t)syscall(SYS_gettid))
+		refine_self(u);
+	return true;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+/*
+ * record.c - what threads do, told to contexts that want it: the thread's own, and that of its CPU.
+ */
+#include "sim.h"
+
+/* What it did before comes before. */
+static void tell(struct sim_thread *t, struct pfm_context *ctx, const struct pfm_record *rec)
+{
+	struct sim_cpu *cpu = &t->sim->cpus[t->cpu];
+	struct sim_inside in;
+
+	if (!ctx || !ctx->want.records || !sim_enter(t->sim, ctx, &in))
+		return;
+	if (ctx == t->ctx || ctx == cpu->sys) {
+		pfm_record(ctx, rec);
+		sim_ctx_of(ctx)->running &= pfm_counting(ctx);
+		sim_pmu_changed(cpu);
+	}
+	sim_leave(t->sim, &in);
+}
+
+void sim_record(struct sim_thread *t, struct pfm_record *rec)
+{
+	struct sim_cpu *cpu = &t->sim->cpus[t->cpu];
+
+	if (rec->type != PFM_RECORD_FORK) {
+		rec->pid = t->process->pid;
+		rec->tid = t->tid;
+	}
+	rec->tstamp = t->sim->now;
+	if (t->state == PFM_SIM_RUNNING) {
+		sim_cpu_sync(cpu);
+		if (cpu->is_pending)
+			sim_cpu_overflow(cpu);
+	}
+	tell(t, t->ctx, rec);
+	tell(t, cpu->sys, rec);
+}
