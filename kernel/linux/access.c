@@ -19,11 +19,12 @@ struct call {
 	int			ret;
 };
 
-/* Where the target entered the kernel. */
-static struct pt_regs *user_regs(const struct lx_context *lx)
+struct pt_regs *lx_user_regs(const struct lx_context *lx)
 {
 	struct task_struct *task = lx->task ? lx->task : current;
 
+	if (task != current && lx->task && lx->bond->ended)
+		return NULL;	/* its stack may be gone */
 	return task->flags & PF_KTHREAD ? NULL : task_pt_regs(task);
 }
 
@@ -35,10 +36,11 @@ static inline int run(struct pfm_context *ctx, int (*fn)(struct pfm_context *, v
 
 	lx_enter(lx);
 	/* an interrupt that is pending now came before the command */
-	if (lx->running && (lx->kernel_level || (lx->hw && lx_arch_pending())))
-		lx_settle(lx, user_regs(lx));
+	if (lx->running && lx_has_to_settle(lx))
+		lx_settle(lx, lx_user_regs(lx));
 	ret = fn(ctx, arg);
-	lx_leave(lx, user_regs(lx));
+	if (!lx_left_clean(lx))
+		lx_catch_up(lx, lx_user_regs(lx));
 	return ret;
 }
 
@@ -70,9 +72,8 @@ static void run_there(void *arg)
 }
 
 /* Of the lock that there may be besides, sparse is told nothing: it cannot follow an if. */
-static void lock_perf(struct lx_context *lx) __acquires(&lx->perf[0]->lock)
+void lx_lock_perf(struct lx_context *lx) __acquires(&lx->perf[0]->lock)
 {
-	local_irq_disable();
 	if (lx->perf[1]) {
 		raw_spin_lock(&lx->perf[1]->lock);
 		__release(&lx->perf[1]->lock);
@@ -80,17 +81,16 @@ static void lock_perf(struct lx_context *lx) __acquires(&lx->perf[0]->lock)
 	raw_spin_lock_nested(&lx->perf[0]->lock, SINGLE_DEPTH_NESTING);
 }
 
-static void unlock_perf(struct lx_context *lx) __releases(&lx->perf[0]->lock)
+void lx_unlock_perf(struct lx_context *lx) __releases(&lx->perf[0]->lock)
 {
 	raw_spin_unlock(&lx->perf[0]->lock);
 	if (lx->perf[1]) {
 		__acquire(&lx->perf[1]->lock);
 		raw_spin_unlock(&lx->perf[1]->lock);
 	}
-	local_irq_enable();
 }
 
-static bool scheduled_in(const struct lx_context *lx)
+bool lx_scheduled_in(const struct lx_context *lx)
 {
 	return lx->perf[0]->is_active || (lx->perf[1] && lx->perf[1]->is_active);
 }
@@ -100,11 +100,13 @@ static int run_on_thread(struct lx_context *lx, struct call *call)
 {
 	bool away;
 
-	lock_perf(lx);
-	away = !scheduled_in(lx);
+	local_irq_disable();
+	lx_lock_perf(lx);
+	away = !lx_scheduled_in(lx);
 	if (away)
 		call->ret = run_call(call);
-	unlock_perf(lx);
+	lx_unlock_perf(lx);
+	local_irq_enable();
 	if (!away)
 		smp_call_function_single(task_cpu(lx->task), run_there, call, 1);
 	return call->ret;

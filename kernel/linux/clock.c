@@ -13,21 +13,35 @@
 #include "compat.h"
 #include "linux.h"
 
+#define CLOCK_BIT	63		/* in lx->late: lx->clock; others are counters */
+
+static bool to_be_set(struct lx_context *lx)
+{
+	return atomic64_read(&lx->late) & 1LL << CLOCK_BIT;
+}
+
+static void expire(struct lx_context *lx, struct perf_event *event, struct pt_regs *regs)
+{
+	lx->armed = false;
+	event->hw.sample_period = LX_FAR;
+	/* an overflow that the hardware has not told yet belongs to the set that is left */
+	lx_settle(lx, regs);
+	if (!lx->armed)
+		pfm_set_timeout(lx->ctx);
+}
+
 static void on_timeout(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
 {
 	struct lx_context *lx = event->overflow_handler_context;
 	unsigned long flags;
 
 	local_irq_save(flags);
-	if (lx->armed && !lx->busy) {
+	if (!lx->busy) {
 		lx_enter(lx);
 		lx->firing = event;
-		lx->armed = false;
-		event->hw.sample_period = LX_FAR;
-		/* an overflow that the hardware has not told yet belongs to the set that is left */
-		lx_settle(lx, regs);
-		if (!lx->armed)
-			pfm_set_timeout(lx->ctx);
+		/* whose time this was an NMI may just have left */
+		if (lx->armed && !to_be_set(lx))
+			expire(lx, event, regs);
 		lx_leave(lx, regs);
 		lx->firing = NULL;
 		lx_end_service(lx, true);
@@ -81,8 +95,6 @@ void lx_clock_close(struct lx_context *lx)
 
 /* --- timers, where NMIs set them -------------------------------------------------------------- */
 
-#define CLOCK_BIT	63		/* in lx->late: lx->clock; others are counters */
-
 static struct perf_event *event_of(struct lx_context *lx, unsigned int bit)
 {
 	return bit == CLOCK_BIT ? lx->clock : lx->counters[bit].event;
@@ -100,6 +112,7 @@ static void set_later(struct lx_context *lx, const struct perf_event *event)
 	irq_work_queue(&lx->late_work);
 }
 
+/* Of an event that is elsewhere, or nowhere, perf sets the timer when it comes onto a CPU. */
 static void set_late_ones(struct irq_work *work)
 {
 	struct lx_context *lx = container_of(work, struct lx_context, late_work);
@@ -110,7 +123,7 @@ static void set_late_ones(struct irq_work *work)
 		struct perf_event *event = event_of(lx, bit);
 
 		late &= late - 1;
-		if (!lx_on_cpu(event) || event->oncpu == smp_processor_id())
+		if (lx_on_cpu(event) && event->oncpu == smp_processor_id())
 			lx_timer_set(lx, event, event->hw.sample_period);
 	}
 }
@@ -130,7 +143,7 @@ static s64 time_left(struct lx_context *lx)
 {
 	if (!in_nmi())
 		return ktime_to_ns(hrtimer_get_remaining(&lx->clock->hw.hrtimer));
-	if (atomic64_read(&lx->late) & 1LL << CLOCK_BIT)
+	if (to_be_set(lx))
 		return lx->clock->hw.sample_period;
 	return ktime_to_ns(hrtimer_get_expires(&lx->clock->hw.hrtimer)) - ktime_get_mono_fast_ns();
 }

@@ -30,6 +30,7 @@ static void describe(struct perf_event_attr *attr, const struct lx_counter *c, b
 	if (c->kind == LX_HW) {
 		attr->type = lx_arch_type();
 		attr->config = lx_arch_config(c->num);
+		attr->config1 = task && lx_has_views(c->lx) ? LX_USER_READ : 0;
 		attr->exclude_user = attr->exclude_kernel = 1;
 		return;
 	}
@@ -86,8 +87,10 @@ int lx_counter_need(struct lx_context *lx, u16 num)
 	c->event = event;
 	lx_note_event(lx, event);
 	if (c->kind == LX_HW) {
-		lx->pmu = event->pmu;
+		WRITE_ONCE(lx->pmu, event->pmu);
 		join_others(lx, event);
+		if (lx_has_views(lx))
+			lx_view_counters(lx, event);
 	}
 	/* from here on it is seen in PMU context, though it is not live yet */
 	smp_store_release(&lx->slot[num], lx->num_counters);
@@ -129,7 +132,7 @@ static void stop(struct lx_counter *c)
 static noinline u64 count_away(struct lx_counter *c)
 {
 	if (READ_ONCE(c->event->group_leader->state) == PERF_EVENT_STATE_ERROR)
-		c->lx->starved = true;
+		WRITE_ONCE(c->lx->starved, true);
 	return local64_read(&c->event->count);
 }
 
@@ -157,14 +160,21 @@ static __always_inline void fold(struct lx_counter *c, struct pfm_pmd *pmd)
 		lx_wrapped(c->lx, pmd->num);
 }
 
+static s64 rare_period(const struct lx_counter *c, u64 period)
+{
+	u64 far = c->kind == LX_HW && lx_has_views(c->lx) ? LX_VIEW_FAR : LX_FAR;
+
+	if (!period || period >= far)
+		return far;
+	return c->kind == LX_HW && period < LX_SHORTEST ? LX_SHORTEST : period;
+}
+
 /* Events until the value passes 2^64, as perf's period. */
-static s64 period_of(const struct lx_counter *c, u64 value)
+static __always_inline s64 period_of(const struct lx_counter *c, u64 value)
 {
 	u64 period = -value;
 
-	if (!period || period >= LX_FAR)
-		return LX_FAR;
-	return c->kind == LX_HW && period < LX_SHORTEST ? LX_SHORTEST : period;
+	return period - LX_SHORTEST < LX_VIEW_FAR - LX_SHORTEST ? period : rare_period(c, period);
 }
 
 /*
@@ -209,7 +219,7 @@ static void update(struct lx_counter *c)
 }
 
 /* With its enable bit, which is the caller's to set; 0: it is under way, or perf's to start. */
-static inline u64 load(struct lx_counter *c, u64 value)
+static __always_inline u64 load(struct lx_counter *c, u64 value)
 {
 	struct perf_event *event = c->event;
 	s64 period = period_of(c, value);
@@ -229,7 +239,7 @@ static inline u64 load(struct lx_counter *c, u64 value)
 	return 0;
 }
 
-void lx_load(struct lx_counter *c, u64 value)
+static __always_inline void load_now(struct lx_counter *c, u64 value)
 {
 	u64 bit = load(c, value);
 
@@ -237,12 +247,27 @@ void lx_load(struct lx_counter *c, u64 value)
 		lx_arch_enable(bit);
 }
 
+void lx_load(struct lx_counter *c, u64 value)
+{
+	load_now(c, value);
+}
+
+/* Its overflow was still to be told when it was held: what interrupts next tells it. */
+static noinline u64 tell_soon(struct lx_counter *c, struct pfm_pmd *pmd)
+{
+	pmd->passed = false;
+	lx_wrapped(c->lx, pmd->num);
+	return load(c, -(c->kind == LX_CLOCK ? LX_CLOCK_MIN_NS : 1));
+}
+
 /* Held it stays as it is: nothing is to be done unless it has moved, or its value was changed. */
-static u64 let_go(struct lx_counter *c, u64 value)
+static u64 let_go(struct lx_counter *c, struct pfm_pmd *pmd)
 {
 	u64 bit = c->kind == LX_HW && !c->stale ? lx_arch_bit(c->event) : 0;
 
-	return bit && lx_arch_count(c->event) == c->seen ? bit : load(c, value);
+	if (pmd->passed)
+		return tell_soon(c, pmd);
+	return bit && lx_arch_count(c->event) == c->seen ? bit : load(c, pmd->value);
 }
 
 static int program(struct lx_counter *c, u64 pmc)
@@ -279,15 +304,33 @@ static void set_live(struct lx_counter *c, bool is)
 	c->lx->live = is ? c->lx->live | bit : c->lx->live & ~bit;
 }
 
-void lx_collect(struct pfm_context *ctx, struct pfm_set *set)
+void lx_collect_active(struct lx_context *lx)
 {
-	struct lx_context *lx = lx_of(ctx);
+	struct pfm_set *set = lx->ctx->active;
 	struct lx_counter *c;
 
-	if (!lx->running || set != ctx->active)
-		return;
 	for_each_live(c, lx)
 		fold(c, pmd_of(set, c));
+}
+
+void lx_collect(struct pfm_context *ctx, struct pfm_set *set)
+{
+	if (lx_of(ctx)->running && set == ctx->active)
+		lx_collect_active(lx_of(ctx));
+}
+
+/* at: as lx->slot[] has it */
+static inline bool live_at(const struct lx_context *lx, u8 at)
+{
+	return at != LX_NO_COUNTER && lx->live >> at & 1;
+}
+
+void lx_collect_one(struct lx_context *lx, struct pfm_pmd *pmd)
+{
+	u8 at = lx->slot[pmd->num];
+
+	if (live_at(lx, at))
+		fold(&lx->counters[at], pmd);
 }
 
 /* Those that can be held together are; the others, by place. */
@@ -306,6 +349,16 @@ static u64 hold_many(struct lx_context *lx)
 	if (bits)
 		lx_arch_disable(bits);
 	return others;
+}
+
+/* Clocks go on until they are held, and events of software may be on their way to their overflow. */
+static noinline void keep_wrapped(struct lx_context *lx, struct pfm_set *set)
+{
+	unsigned int num;
+
+	pfm_for_each_bit_of(num, lx->wrapped, set->pmd_words)
+		set->pmds[set->pmd_at[num]].passed = true;
+	lx_forget_wrapped(lx);
 }
 
 static void hold_all(struct lx_context *lx)
@@ -329,6 +382,8 @@ static void hold_all(struct lx_context *lx)
 		}
 	}
 	lx->running = false;
+	if (lx->any_wrapped)
+		keep_wrapped(lx, set);
 }
 
 static void let_all_go(struct lx_context *lx)
@@ -342,8 +397,7 @@ static void let_all_go(struct lx_context *lx)
 	if (lx->kernel_hw)
 		lx_halt(lx);	/* all begin together */
 	for_each_live(c, lx)
-		bits |= let_go(c, pmd_of(set, c)->value);
-	lx_forget_wrapped(lx);
+		bits |= let_go(c, pmd_of(set, c));
 	lx->running = true;
 	if (bits)
 		lx_arch_enable(bits);
@@ -412,11 +466,11 @@ int lx_install(struct pfm_context *ctx, struct pfm_set *set)
 int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 {
 	struct lx_context *lx = lx_of(ctx);
-	struct lx_counter *c = lx_counter_of(lx, num);
 	struct pfm_pmd *pmd = pfm_set_pmd(set, num);
+	struct lx_counter *c = lx_counter_of(lx, num);
 	int ret;
 
-	if (lx_live(c)) {
+	if (c && lx_live(c)) {
 		stop(c);
 		if (lx->running)
 			fold(c, pmd);
@@ -426,7 +480,7 @@ int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 	c = lx_counter_of(lx, num);
 	if (!ret && lx->running && lx->kernel_hw)
 		lx_halt(lx);
-	if (!ret && lx->running && lx_live(c))
+	if (!ret && lx->running && c && lx_live(c))
 		lx_load(c, pmd->value);
 	return ret;
 }
@@ -436,12 +490,12 @@ int lx_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 	struct lx_context *lx = lx_of(ctx);
 	u8 at = lx->slot[num];
 
-	if (at == LX_NO_COUNTER || !(lx->live >> at & 1))
+	if (!live_at(lx, at))
 		return 0;
 	if (lx->running) {
 		if (lx->any_wrapped)
 			lx_unwrap(lx, num);
-		lx_load(&lx->counters[at], set->pmds[set->pmd_at[num]].value);
+		load_now(&lx->counters[at], set->pmds[set->pmd_at[num]].value);
 	} else {
 		lx->counters[at].stale = true;
 	}

@@ -2,14 +2,15 @@
 /*
  * linux.h - perfmon.ko: the core inside the Linux kernel, as its files see each other.
  *
- * main.c starts and ends the module; chardev.c is /dev/perfmon; context.c the file operations of a
- * context, calls.c its ioctls, buffer.c its sampling buffer, queue.c its messages. machine.c holds the table of
- * operations; pmu.c the logical PMU; format.c the sampling formats; target.c binds a context to a thread or
- * a CPU; lifetime.c notices that the target goes; counters.c drives the kernel's counters, group.c has them
- * scheduled together, clock.c is the set timeout, exclude.c leaves threads out, overflow.c takes interrupts,
- * access.c finds the place where all this may be touched, notify_block.c holds a target. permit.c knows the
- * caller's rights, memory.c whose memory it is, os.c what else the core needs. arch/arm64.c and arch/x86.c are
- * what an architecture has of its own.
+ * main.c starts and ends the module. file/: chardev.c is /dev/perfmon; context.c the file operations of a context,
+ * calls.c its ioctls, quick.c the most frequent of them, buffer.c its sampling buffer, view.c its views, queue.c its
+ * messages. target/: target.c binds a context to a thread or a CPU; lifetime.c notices that the target goes, inherit.c
+ * that it has children; record.c tells what it does to formats that want to know; exclude.c leaves threads out,
+ * notify_block.c holds a target. machine.c holds the table of operations; pmu.c the logical PMU; format.c the sampling
+ * formats; counters.c drives the kernel's counters, group.c has them scheduled together, view.c tells threads where
+ * theirs are, clock.c is the set timeout, overflow.c takes interrupts, stack.c walks stacks in them, access.c finds the
+ * place where all this may be touched. permit.c knows the caller's rights, memory.c whose memory it is, os.c what else
+ * the core needs. arch/arm64.c and arch/x86.c are what an architecture has of its own.
  *
  * PMU context here: on the CPU that the target runs on, interrupts off, the target being current; or
  * anywhere, while the locks of the target's perf contexts keep it from being scheduled in.
@@ -29,6 +30,7 @@
 #include <linux/sched.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 
 #include "core.h"
 #include "abi/perfmon_ioctl.h"
@@ -72,6 +74,8 @@ struct lx_bond {
 	struct lx_context	*lx;		/* held */
 	struct callback_head	exit_work;
 	struct callback_head	block_work;
+	struct callback_head	refill_work;
+	struct lx_birth		*birth;		/* for the thread's next child, with PFM_FL_INHERIT */
 	bool			ended;		/* the thread's end has been noticed */
 	bool			has_fd;		/* and then it could reach the descriptor */
 	bool			block_queued;
@@ -81,12 +85,20 @@ struct lx_bond {
 /* What a context's descriptor stands for; ctx->os and ctx->transport. */
 struct lx_context {
 	struct kref		ref;		/* the file, and work in flight at the target */
-	struct mutex		lock;		/* around every command */
+	struct mutex		lock;		/* around every command; an heir has its root's */
+	struct lx_context	*root;		/* of an heir, held; of others themselves */
 	struct pfm_context	*ctx;		/* NULL: closed */
 	struct file		*file;		/* to compare with */
 	struct pid_namespace	*ns;		/* of the creator: ids are told as it sees them */
 	bool			by_06;		/* made by perfmonctl(): mapped as 3.5.4 has it */
-	bool			kernel_ips;	/* the creator may see addresses of the kernel */
+	bool			kernel_ips;	/* creator and loader may see the kernel's addresses */
+	bool			sees_all;	/* they may look at any thread */
+
+	/* with PFM_FL_INHERIT */
+	const struct cred	*cred;		/* of the creator, whose memory heirs are; or NULL */
+	unsigned long		lock_limit;	/* pages that the creator may lock */
+	atomic64_t		expected;	/* children of the load, which is numbered above bit 32 */
+	atomic_t		unborn;		/* and were not counted */
 
 	u64			vector[4 * sizeof(pfarg_pmd_t) / 8];	/* of a call in progress */
 	unsigned long		vector_used;
@@ -94,8 +106,13 @@ struct lx_context {
 	/* the target, while loaded */
 	struct task_struct	*task;		/* or NULL: a CPU */
 	struct hlist_node	by_task;	/* or by CPU */
+	struct hlist_node	by_listener;	/* while told is there */
+	u64			*told;		/* of records: hashes of mappings; PMU context */
+	struct irq_work		walk_work;
 	struct lx_bond		*bond;		/* with task */
-	struct lx_bond		first_bond;	/* of no users: free */
+	struct lx_bond		first_bond;
+	bool			first_bond_used;
+	struct task_struct	*aim;		/* whom a load is to bind to, held and kept from exec; or NULL */
 	u32			tid, pid;	/* in ns */
 	struct perf_event_context *perf[2];	/* where its events live; NULL beyond the first, if one */
 	struct perf_event	*witness;	/* any of its events: there, it runs */
@@ -117,8 +134,16 @@ struct lx_context {
 	bool			kernel_level;	/* some of them in the kernel */
 	bool			kernel_hw;	/* even the PMU's */
 	bool			busy;		/* somebody is at work: an NMI must wait */
-	bool			missed;		/* and did */
-	struct pmu		*halted;	/* meanwhile */
+	u8			missed_throttled;	/* of these, that made perf stop their event */
+	union {
+		struct {	/* bytes, which an NMI and whom it interrupts write each their own */
+			bool	missed;		/* an NMI had to wait */
+			bool	halts;		/* halted is set */
+			bool	has_views;	/* that are to be published */
+		};
+		u32		owed;		/* any of them: there is work at the end of PMU context */
+	};
+	struct pmu		*halted;	/* while somebody is at work */
 	struct perf_event	*firing;	/* the clock event whose timer is being served */
 	atomic64_t		late;		/* clock events whose timers an NMI wants to be set */
 	struct irq_work		late_work;
@@ -126,6 +151,7 @@ struct lx_context {
 	bool			any_wrapped;
 	u64			ovfl[PFM_PMD_BV];	/* of the overflow being served, and where it came */
 	struct pfm_where	where;
+	unsigned long		trace[128];	/* of the kernel, where a format wants it */
 
 	/* messages: written in PMU context, read under read_lock */
 	struct mutex		read_lock;
@@ -142,6 +168,17 @@ struct lx_context {
 	bool			target_has_fd;
 	struct work_struct	cpu_work;
 	bool			cpu_left;	/* its CPU went offline since the load */
+
+	/* views */
+	struct xarray		views;		/* of sets, by id: struct page */
+	struct list_head	old_views;	/* pages of sets that were deleted, and are mapped */
+	struct mm_struct	*view_mm;	/* that has them mapped; compared, never followed */
+	kuid_t			uid;		/* of the creator */
+	struct hlist_node	by_viewer;	/* while view_perf is set */
+	struct perf_event_context *view_perf;	/* of the PMU's counters, which threads may read */
+	struct mm_struct	*rdpmc_mm;	/* held: it may read them (x86) */
+	bool			publishing;	/* a page is being changed */
+	bool			republish;	/* and must be, once more */
 
 	/* the sampling buffer */
 	struct user_struct	*payer;		/* whose locked memory it is */
@@ -194,6 +231,7 @@ void lx_refuse_for(pid_t tid);		/* on this CPU, with interrupts off; 0: whoever 
 struct user_struct *lx_charge(size_t size);
 void lx_uncharge(struct user_struct *user, size_t size);
 u64 lx_lockable(void);
+unsigned long lx_lock_limit(void);		/* in pages, of all that the caller's user has locked; may sleep */
 
 /* pmu.c */
 const struct pfm_pmu *lx_pmu_init(void);
@@ -248,6 +286,7 @@ void lx_lifetime_exit(void);
 /* context.c */
 extern const struct file_operations lx_context_fops;
 struct lx_context *lx_context_new(void);
+struct lx_context *lx_context_heir(struct lx_context *root);	/* NULL: no memory */
 void lx_context_put(struct lx_context *lx);
 struct file *lx_context_file(struct lx_context *lx);	/* takes over the reference; or ERR_PTR */
 
@@ -255,11 +294,47 @@ struct file *lx_context_file(struct lx_context *lx);	/* takes over the reference
 long lx_context_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 long lx_common_ioctl(unsigned int cmd, void __user *arg);	/* -ENOTTY: none of these */
 
+long lx_read_pmds(struct lx_context *lx, int n, pfarg_pmd_t __user *arg);
+
+/* quick.c: the same for one element, and for up to LX_QUICK. */
+#define LX_QUICK	4
+long lx_read_one(struct lx_context *lx, pfarg_pmd_t __user *arg);
+long lx_read_few(struct lx_context *lx, int n, pfarg_pmd_t __user *arg);
+
 /* buffer.c */
 void *lx_alloc_buffer(struct pfm_context *ctx, size_t size);
 void lx_free_buffer(struct pfm_context *ctx, void *buf, size_t size);
 int lx_mmap(struct file *file, struct vm_area_struct *vma);
 int lx_flush(struct file *file, fl_owner_t id);
+
+/* file/view.c */
+extern const struct vm_operations_struct lx_view_ops;
+int lx_views_init(void);
+void lx_views_exit(void);
+void lx_view_init_context(struct lx_context *lx);
+pfm_set_view_t *lx_open_view(struct pfm_context *ctx, struct pfm_set *set);
+void lx_close_view(struct pfm_context *ctx, struct pfm_set *set);
+void lx_views_free(struct lx_context *lx);
+bool lx_is_view(const struct vm_area_struct *vma);
+int lx_map_view(struct lx_context *lx, struct vm_area_struct *vma);
+
+/* view.c */
+#define LX_VIEW_FAR		S32_MAX		/* every counter holds that, and its sign */
+#define LX_VIEW_MAX_INDEX	32
+static inline bool lx_has_views(const struct lx_context *lx)
+{
+	return lx->has_views;
+}
+void lx_live_view(struct pfm_context *ctx, struct pfm_set *set);
+void lx_publish_now(struct lx_context *lx);
+static inline void lx_publish(struct lx_context *lx)	/* PMU context: the active set as it is now */
+{
+	if (lx_has_views(lx))
+		lx_publish_now(lx);
+}
+void lx_view_counters(struct lx_context *lx, struct perf_event *event);	/* not in PMU context; nor: */
+void lx_view_end(struct lx_context *lx);
+void lx_view_exit(void);
 
 /* queue.c */
 int lx_queue_init(struct lx_context *lx, unsigned int depth);
@@ -269,12 +344,21 @@ void lx_flush_messages(struct pfm_context *ctx);
 void lx_signal(struct pfm_context *ctx);
 void lx_wake(struct lx_context *lx);		/* does what lx->wake asks for; not in PMU context */
 void lx_wake_soon(struct lx_context *lx);	/* from anywhere */
+static inline void lx_unlock(struct lx_context *lx)	/* the end of a command */
+{
+	if (atomic_read(&lx->wake))
+		lx_wake(lx);
+	mutex_unlock(&lx->lock);
+}
 ssize_t lx_read(struct file *file, char __user *buf, size_t size, loff_t *pos);
 __poll_t lx_poll(struct file *file, poll_table *wait);
 
 /* target.c */
+struct task_struct *lx_aim(const struct lx_context *lx, u32 load_pid);	/* before lx->lock; NULL, or ERR_PTR */
+void lx_aim_end(struct task_struct *task);
 int lx_attach(struct pfm_context *ctx, uint32_t load_pid);
 void lx_detach(struct pfm_context *ctx);
+int lx_attach_child(struct lx_context *lx, struct task_struct *child);	/* an heir, to the current thread */
 /* A kernel event on the target: not in PMU context. ERR_PTR, reported. */
 struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *attr,
 				perf_overflow_handler_t handler, void *data);
@@ -289,6 +373,29 @@ void lx_lifetime_init_context(struct lx_context *lx);
 bool lx_task_has_fd(struct lx_context *lx);
 struct tracepoint *lx_tracepoint(const char *name);	/* NULL: the kernel has none */
 
+/* record.c */
+void lx_record_init(void);
+void lx_record_init_context(struct lx_context *lx);
+int lx_listen(struct lx_context *lx);		/* loaded, but for that */
+void lx_listen_end(struct lx_context *lx);	/* before its target is let go */
+void lx_listen_free(struct lx_context *lx);	/* and its events have been */
+void lx_record_exec(void);			/* of the current thread, in it; so the others: */
+void lx_record_exit(void);
+void lx_record_fork(struct task_struct *child);
+void lx_record_mmap(void);
+void lx_record_sample(struct lx_context *lx);	/* PMU context */
+
+/* inherit.c */
+int lx_inherit_begin(struct lx_bond *bond);
+void lx_inherit_end(struct lx_bond *bond);
+void lx_inherit_expect(struct lx_bond *bond);	/* of current, watched: it has created a thread */
+void lx_inherit_fork(struct lx_bond *bond, struct task_struct *child);	/* then; bond is held */
+void lx_inherit_load(struct lx_context *root);	/* a new load: it has no children */
+bool lx_expects(struct pfm_context *root);
+int lx_fork(struct pfm_context *heir, void *child);
+void lx_release(struct pfm_context *heir);
+void lx_count_unborn(struct lx_context *root);
+
 /* counters.c */
 void lx_note_event(struct lx_context *lx, struct perf_event *event);
 int lx_counter_need(struct lx_context *lx, u16 num);	/* not in PMU context */
@@ -296,10 +403,13 @@ void lx_counters_free(struct lx_context *lx);
 void lx_load(struct lx_counter *c, u64 value);		/* PMU context: counts from value on, as of now */
 static inline bool lx_live(const struct lx_counter *c)
 {
-	return c && c->lx->live >> (c - c->lx->counters) & 1;
+	return c->lx->live >> (c - c->lx->counters) & 1;
 }
 int lx_install(struct pfm_context *ctx, struct pfm_set *set);
 void lx_collect(struct pfm_context *ctx, struct pfm_set *set);
+/* PMU context, running: the active set, one of its PMDs */
+void lx_collect_active(struct lx_context *lx);
+void lx_collect_one(struct lx_context *lx, struct pfm_pmd *pmd);
 int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 int lx_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 void lx_resume(struct pfm_context *ctx);
@@ -331,14 +441,41 @@ uint64_t lx_ran(struct pfm_context *ctx);
 void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs);
 void lx_settle(struct lx_context *lx, struct pt_regs *regs);	/* count up, and deliver */
 void lx_deliver(struct lx_context *lx, struct pt_regs *regs);	/* what lies in wrapped */
+void lx_locate(struct pfm_context *ctx);
 void lx_end_service(struct lx_context *lx, bool safe);
+void lx_where(struct pfm_context *ctx, struct pfm_where *where);
 /* Around work in PMU context that is not an overflow of the PMU; interrupts are off. */
-void lx_enter(struct lx_context *lx);
-void lx_leave(struct lx_context *lx, struct pt_regs *regs);	/* and what had to wait */
 void lx_halt(struct lx_context *lx);		/* in between: the PMU counts nothing until lx_leave() */
+void lx_catch_up(struct lx_context *lx, struct pt_regs *regs);
+static __always_inline void lx_enter(struct lx_context *lx)
+{
+	WRITE_ONCE(lx->busy, true);
+	barrier();
+	if (lx->running && lx->kernel_hw)
+		lx_halt(lx);
+}
+static __always_inline bool lx_left_clean(struct lx_context *lx)	/* false: lx_catch_up() ends it */
+{
+	barrier();
+	WRITE_ONCE(lx->busy, false);
+	return likely(!READ_ONCE(lx->owed));
+}
+static __always_inline void lx_leave(struct lx_context *lx, struct pt_regs *regs)	/* and what had to wait */
+{
+	if (!lx_left_clean(lx))
+		lx_catch_up(lx, regs);
+}
+
+/* stack.c */
+extern const struct pfm_stack_ops lx_stack_ops;
 
 /* access.c */
 int lx_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
+/* Interrupts are off: no event of a thread is scheduled in meanwhile; are any now? */
+void lx_lock_perf(struct lx_context *lx);
+void lx_unlock_perf(struct lx_context *lx);
+bool lx_scheduled_in(const struct lx_context *lx);
+struct pt_regs *lx_user_regs(const struct lx_context *lx);	/* where the target entered the kernel; or NULL */
 
 /* notify_block.c: bonds hold their thread, or do not */
 void lx_block(struct pfm_context *ctx);
@@ -359,22 +496,64 @@ int lx_arch_program(struct perf_event *event, u16 num, u64 pmc);
 void lx_arch_reload_throttled(struct perf_event *event);
 
 /*
+ * Of a thread at user level. Is it a program of 64 bits, whose frames are known? Its frame pointer; a return address
+ * without what signs it; its LX_USER_REGS registers, as asm/perf_regs.h numbers them: how many.
+ */
+#ifdef CONFIG_ARM64
+#define LX_USER_REGS	33
+#else
+#define LX_USER_REGS	20
+#endif
+bool lx_arch_is_64bit(struct pt_regs *regs);
+u64 lx_arch_frame_pointer(struct pt_regs *regs);
+u64 lx_arch_return_address(u64 address);
+uint16_t lx_arch_user_regs(struct pt_regs *regs, u64 *to);
+
+/*
+ * Reading at user level: attr.config1 of an event that may be; bits of 64 that a counter has not; the current thread's
+ * pointer to itself; is the address space of its views allowed to read counters? lx_arch_allow_read() allows it for
+ * the calling thread, which has no lock but lx->lock; lx_arch_forbid_read() takes that back.
+ */
+#ifdef CONFIG_ARM64
+#define LX_USER_READ	2ULL
+static inline unsigned int lx_arch_unused_bits(void) { return 32; }
+static inline bool lx_arch_may_read(const struct lx_context *lx) { return true; }
+static inline void lx_arch_allow_read(struct lx_context *lx) { }
+static inline void lx_arch_forbid_read(struct lx_context *lx) { }
+#else
+#define LX_USER_READ	0ULL
+unsigned int lx_arch_unused_bits(void);
+bool lx_arch_may_read(const struct lx_context *lx);
+void lx_arch_allow_read(struct lx_context *lx);
+void lx_arch_forbid_read(struct lx_context *lx);
+#endif
+u64 lx_arch_thread_pointer(void);
+
+/*
  * PMU context, of events on this CPU. lx_arch_count: what event->count would be if it were brought up to
  * date now. The rest, without perf's detours, is optional. lx_arch_bit: what enables the event's counter;
  * 0: that is perf's to do. Then: enabling and disabling many at once, and loading one, enabled or not, so
  * that it overflows after period; event->count is brought up to date first. lx_arch_pending: has a
- * counter overflowed, and no interrupt told of it yet?
+ * counter overflowed, and no interrupt told of it yet? lx_arch_end_overflow: in perf's handler, what was started
+ * there is to count.
  */
 #ifdef CONFIG_ARM64
 #include "arch/arm64.h"
 #else
 #define LX_SHORTEST	2	/* perf takes a period of 1 for the wish to trace branches */
 u64 lx_arch_count(const struct perf_event *event);
+void lx_arch_end_overflow(struct perf_event *event);
 static inline u64 lx_arch_bit(const struct perf_event *event) { return 0; }
 static inline void lx_arch_enable(u64 bits) { }
 static inline void lx_arch_disable(u64 bits) { }
 static inline void lx_arch_load(struct perf_event *event, s64 period) { }
 static inline bool lx_arch_pending(void) { return false; }
 #endif
+
+/* At the begin of a command on what runs: an interrupt that is pending now came before it. */
+static inline bool lx_has_to_settle(const struct lx_context *lx)
+{
+	return lx->kernel_level || (lx->hw && lx_arch_pending());
+}
 
 #endif

@@ -25,6 +25,10 @@ static int create(struct pfm_context *ctx)
 	ctx->os = lx;
 	lx->ctx = ctx;
 	ret = lx_queue_init(lx, ctx->msgq_depth);
+	if (!ret && pfm_inherits(ctx)) {
+		lx->cred = get_current_cred();
+		lx->lock_limit = lx_lock_limit();
+	}
 	if (!ret)
 		ctx->pmu = lx_pmu_get();
 	return ret;
@@ -32,6 +36,7 @@ static int create(struct pfm_context *ctx)
 
 static void destroy(struct pfm_context *ctx)
 {
+	lx_views_free(lx_of(ctx));
 	lx_pmu_put(ctx->pmu);
 }
 
@@ -70,6 +75,9 @@ static struct pfm_machine_ops ops __ro_after_init = {
 	.destroy = destroy,
 	.attach = lx_attach,
 	.detach = lx_detach,
+	.fork = lx_fork,
+	.release = lx_release,
+	.expects = lx_expects,
 	.access = lx_access,
 	.install = lx_install,
 	.collect = lx_collect,
@@ -82,8 +90,10 @@ static struct pfm_machine_ops ops __ro_after_init = {
 	.left = lx_left,
 	.timer_ns = lx_timer_ns,
 	.ran = lx_ran,
+	.locate = lx_locate,
 	.block = lx_block,
 	.unblock = lx_unblock,
+	.where = lx_where,
 	.post = lx_post,
 	.flush = lx_flush_messages,
 	.signal = lx_signal,
@@ -94,6 +104,11 @@ static struct pfm_machine_ops ops __ro_after_init = {
 	.page_size = size_of_page,
 	.alloc_buffer = lx_alloc_buffer,
 	.free_buffer = lx_free_buffer,
+	.open_view = lx_open_view,
+	.close_view = lx_close_view,
+	.live_view = lx_live_view,
+	.stack = &lx_stack_ops,
+	.records = true,
 };
 
 void __init lx_machine_init(const struct pfm_pmu *pmu)

@@ -14,9 +14,12 @@ static int __init perfmon_init(void)
 	if (!pmu)
 		return -ENOMEM;
 	lx_machine_init(pmu);
-	ret = lx_lifetime_init();
+	ret = lx_views_init();
 	if (ret)
 		goto free_pmu;
+	ret = lx_lifetime_init();
+	if (ret)
+		goto end_views;
 	ret = lx_sysfs_init();
 	if (ret)
 		goto end_lifetime;
@@ -29,6 +32,8 @@ end_sysfs:
 	lx_sysfs_exit();
 end_lifetime:
 	lx_lifetime_exit();
+end_views:
+	lx_views_exit();
 free_pmu:
 	lx_pmu_exit();
 	return ret;
@@ -39,12 +44,18 @@ static void __exit perfmon_exit(void)
 	lx_device_exit();
 	lx_sysfs_exit();
 	lx_lifetime_exit();
+	lx_view_exit();
+	lx_views_exit();
 	lx_pmu_exit();
 }
 
 /* for formats and descriptions, besides what perfmon_module.h has */
 EXPORT_SYMBOL_GPL(pfm_all_zero);
 EXPORT_SYMBOL_GPL(pfm_refuse);
+EXPORT_SYMBOL_GPL(pfm_os_alloc);
+EXPORT_SYMBOL_GPL(pfm_os_free);
+EXPORT_SYMBOL_GPL(lx_charge);
+EXPORT_SYMBOL_GPL(lx_uncharge);
 
 module_init(perfmon_init);
 module_exit(perfmon_exit);

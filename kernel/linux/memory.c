@@ -27,9 +27,14 @@ static unsigned long limit_for(unsigned long pages)
 	return lx_capable(CAP_IPC_LOCK) ? ULONG_MAX : limit + (lx_perf_mlock() >> PAGE_SHIFT);
 }
 
+unsigned long lx_lock_limit(void)
+{
+	return limit_for(ULONG_MAX);
+}
+
 u64 lx_lockable(void)
 {
-	unsigned long limit = limit_for(ULONG_MAX), locked = atomic_long_read(&current_user()->locked_vm);
+	unsigned long limit = lx_lock_limit(), locked = atomic_long_read(&current_user()->locked_vm);
 
 	if (limit >= RLIM_INFINITY >> PAGE_SHIFT)
 		return ~0ULL;

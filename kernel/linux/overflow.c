@@ -5,9 +5,9 @@
  * An overflow of the PMU may be an NMI (on x86 always is) and come in the midst of anything, on the CPU where
  * the context's counters are. PMU context is therefore entered in one of two ways:
  *
- * - The PMU's own overflow (LX_HW in lx_on_overflow()): perf's handler has halted the PMU, and nothing can come
- *   in between. If lx->busy is set it interrupted the others: it counts its throttling, sets lx->missed and goes;
- *   else everything in PMU context is its to change.
+ * - The PMU's own overflow (LX_HW in lx_on_overflow()): perf's handler has halted the PMU (AMD's counts on, but an
+ *   NMI does not interrupt another), and nothing can come in between. If lx->busy is set it interrupted the others: it
+ *   sets lx->missed and goes; else everything in PMU context is its to change.
  * - Commands, timers, software counters, context switches: interrupts are off, and from lx_enter() to lx_leave()
  *   lx->busy is set. Everything in PMU context is theirs then, and not a moment longer; lx->missed is the NMI's.
  *
@@ -37,12 +37,17 @@ static inline u64 ip_of(const struct lx_context *lx, struct pt_regs *regs)
 	return current->mm ? instruction_pointer(task_pt_regs(current)) : 0;
 }
 
-static inline void locate(struct lx_context *lx, struct pt_regs *regs, struct pfm_where *where)
+/* Of the overflow being served; asked for by those who are told where it came. */
+void lx_locate(struct pfm_context *ctx)
 {
-	where->ip = ip_of(lx, regs);
+	struct lx_context *lx = lx_of(ctx);
+	struct pfm_where *where = &lx->where;
+
+	where->ip = ip_of(lx, where->regs);
 	where->tstamp = ktime_get_mono_fast_ns();
 	where->cpu = raw_smp_processor_id();
-	where->regs = regs;
+	where->stack = &lx_stack_ops;
+	lx_record_sample(lx);
 	if (lx->task) {
 		where->pid = lx->pid;
 		where->tid = lx->tid;
@@ -52,66 +57,68 @@ static inline void locate(struct lx_context *lx, struct pt_regs *regs, struct pf
 	}
 }
 
+void lx_where(struct pfm_context *ctx, struct pfm_where *where)
+{
+	struct lx_context *lx = lx_of(ctx);
+
+	lx->where.regs = lx_user_regs(lx);
+	lx_locate(ctx);
+	*where = lx->where;
+}
+
 /* Several counters may pass 2^64 at once; the core hears of them once. */
-void lx_deliver(struct lx_context *lx, struct pt_regs *regs)
+static __always_inline void deliver(struct lx_context *lx, struct pt_regs *regs)
 {
 	if (!lx->any_wrapped)
 		return;
 	memcpy(lx->ovfl, lx->wrapped, sizeof(lx->ovfl));
 	lx_forget_wrapped(lx);
-	locate(lx, regs, &lx->where);
+	lx->where.regs = regs;
 	pfm_overflow(lx->ctx, lx->ovfl, &lx->where);
+}
+
+void lx_deliver(struct lx_context *lx, struct pt_regs *regs)
+{
+	deliver(lx, regs);
 }
 
 /* --- the NMI kept out, and let in ------------------------------------------------------------- */
 
 void lx_halt(struct lx_context *lx)
 {
-	if (!lx->pmu || lx->halted || !lx->busy)
+	struct pmu *pmu = READ_ONCE(lx->pmu);	/* a command may just have got the first counter */
+
+	if (!pmu || lx->halts || !lx->busy)
 		return;
-	lx->halted = lx->pmu;
-	pfm_perf_pmu_disable(lx->pmu);
+	lx->halted = pmu;
+	lx->halts = true;
+	pfm_perf_pmu_disable(pmu);
 }
 
 static void go_on(struct lx_context *lx)
 {
-	struct pmu *pmu = lx->halted;
-
-	if (!pmu)
+	if (!lx->halts)
 		return;
-	lx->halted = NULL;
-	pfm_perf_pmu_enable(pmu);
+	lx->halts = false;
+	pfm_perf_pmu_enable(lx->halted);
 }
 
-void lx_enter(struct lx_context *lx)
+/* What lx_leave() has left to do: had an NMI to wait? Those that come from now on need not. */
+void lx_catch_up(struct lx_context *lx, struct pt_regs *regs)
 {
-	WRITE_ONCE(lx->busy, true);
-	barrier();
-	if (lx->running && lx->kernel_hw)
-		lx_halt(lx);
-}
-
-/* Had an NMI to wait? Those that come from now on need not. */
-static bool let_nmi_in(struct lx_context *lx)
-{
-	bool missed;
-
-	barrier();
-	WRITE_ONCE(lx->busy, false);
-	missed = READ_ONCE(lx->missed);
-	WRITE_ONCE(lx->missed, false);
-	return missed;
-}
-
-void lx_leave(struct lx_context *lx, struct pt_regs *regs)
-{
-	while (let_nmi_in(lx)) {
+	while (READ_ONCE(lx->missed)) {
 		WRITE_ONCE(lx->busy, true);
+		WRITE_ONCE(lx->missed, false);
 		barrier();
 		lx_halt(lx);
+		pfm_count_throttled(lx->ctx, lx->missed_throttled);
+		lx->missed_throttled = 0;
 		lx_settle(lx, regs);
+		barrier();
+		WRITE_ONCE(lx->busy, false);
 	}
 	go_on(lx);
+	lx_publish(lx);
 }
 
 /* --- serving ---------------------------------------------------------------------------------- */
@@ -120,8 +127,8 @@ void lx_settle(struct lx_context *lx, struct pt_regs *regs)
 {
 	if (!lx->running)
 		return;
-	lx_collect(lx->ctx, lx->ctx->active);
-	lx_deliver(lx, regs);
+	lx_collect_active(lx);
+	deliver(lx, regs);
 }
 
 /*
@@ -153,26 +160,38 @@ static void be_quiet(struct lx_counter *c)
 		lx_arch_load(c->event, LX_FAR);
 }
 
-static inline void serve(struct lx_counter *c, struct pt_regs *regs)
+static __always_inline void serve_count(struct lx_counter *c, struct pt_regs *regs)
 {
 	struct lx_context *lx = c->lx;
-	struct perf_event *event = c->event;
 
 	if (!lx->running || !lx_live(c)) {
 		be_quiet(c);
 		return;
 	}
-	if (c->kind == LX_CLOCK) {
-		if (clock_is_due(c)) {
-			event->hw.sample_period = LX_FAR;
-			lx_settle(lx, regs);
-		}
-	} else {
-		c->loaded = false;
+	/* 4.4.4: perf protects the machine from its PMU's interrupts, and timers' */
+	if (c->event->hw.interrupts == LX_THROTTLED)
+		pfm_count_throttled(lx->ctx, 1);
+	c->loaded = false;
+	lx_collect_active(lx);
+	deliver(lx, regs);
+	/* 3.4.3: it wraps and goes on; perf would interrupt again after the same period */
+	if (!c->loaded && lx_live(c) && lx->running)
+		lx_load(c, pfm_set_pmd(lx->ctx->active, c->num)->value);
+}
+
+static void serve_clock(struct lx_counter *c, struct pt_regs *regs)
+{
+	struct lx_context *lx = c->lx;
+
+	if (!lx->running || !lx_live(c)) {
+		be_quiet(c);
+		return;
+	}
+	if (c->event->hw.interrupts == LX_THROTTLED)
+		pfm_count_throttled(lx->ctx, 1);
+	if (clock_is_due(c)) {
+		c->event->hw.sample_period = LX_FAR;
 		lx_settle(lx, regs);
-		/* 3.4.3: it wraps and goes on; perf would interrupt again after the same period */
-		if (!c->loaded && lx_live(c) && lx->running)
-			lx_load(c, pfm_set_pmd(lx->ctx->active, c->num)->value);
 	}
 }
 
@@ -192,31 +211,49 @@ static void serve_soft(struct lx_counter *c, struct pt_regs *regs)
 	struct lx_context *lx = c->lx;
 
 	lx_enter(lx);
-	if (c->kind == LX_CLOCK)
+	if (c->kind == LX_CLOCK) {
 		lx->firing = c->event;
-	serve(c, regs);
+		serve_clock(c, regs);
+	} else {
+		serve_count(c, regs);
+	}
 	lx_leave(lx, regs);
 	lx->firing = NULL;
 	lx_end_service(lx, c->kind != LX_SW);
 }
 
+static __always_inline void serve_hw(struct lx_counter *c, struct pt_regs *regs)
+{
+	serve_count(c, regs);
+	lx_publish(c->lx);
+	lx_arch_end_overflow(c->event);
+	lx_end_service(c->lx, true);
+}
+
+/* Somebody is at work, and does it when that is done. */
+static __always_inline bool comes_late(struct lx_counter *c)
+{
+	struct lx_context *lx = c->lx;
+
+	if (!READ_ONCE(lx->busy))
+		return false;
+	lx->missed_throttled += c->event->hw.interrupts == LX_THROTTLED;
+	WRITE_ONCE(lx->missed, true);
+	return true;
+}
+
 void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
 {
 	struct lx_counter *c = event->overflow_handler_context;
-	struct lx_context *lx = c->lx;
 	unsigned long flags;
 
-	/* 4.4.4: perf protects the machine from its PMU's interrupts, and timers' */
-	if (event->hw.interrupts == LX_THROTTLED)
-		lx->ctx->active->throttled++;
-	local_irq_save(flags);
-	if (READ_ONCE(lx->busy)) {
-		WRITE_ONCE(lx->missed, true);
-	} else if (c->kind == LX_HW) {
-		serve(c, regs);
-		lx_end_service(lx, true);
-	} else {
-		serve_soft(c, regs);
+	if (c->kind == LX_HW) {		/* in its interrupt */
+		if (!comes_late(c))
+			serve_hw(c, regs);
+		return;
 	}
+	local_irq_save(flags);
+	if (!comes_late(c))
+		serve_soft(c, regs);
 	local_irq_restore(flags);
 }

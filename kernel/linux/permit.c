@@ -104,6 +104,12 @@ static bool dumpable(struct task_struct *task)
 	return ok;
 }
 
+/* Nor can it do what the caller cannot. */
+static bool no_more_capable(const struct cred *of)
+{
+	return of->user_ns == current_user_ns() && cap_issubset(of->cap_permitted, current_cred()->cap_permitted);
+}
+
 /* As ptrace has it for reading, which modules cannot ask. */
 static bool may_trace(struct task_struct *task)
 {
@@ -112,7 +118,7 @@ static bool may_trace(struct task_struct *task)
 
 	rcu_read_lock();
 	cred = __task_cred(task);
-	ok = same_user(cred) || ns_capable_noaudit(cred->user_ns, CAP_SYS_PTRACE);
+	ok = (same_user(cred) && no_more_capable(cred)) || ns_capable_noaudit(cred->user_ns, CAP_SYS_PTRACE);
 	rcu_read_unlock();
 	return ok && dumpable(task);
 }

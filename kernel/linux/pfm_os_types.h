@@ -3,7 +3,9 @@
 #ifndef PFM_OS_TYPES_H
 #define PFM_OS_TYPES_H
 
+#include <asm/barrier.h>
 #include <linux/compiler.h>
+#include <asm/barrier.h>
 #include <linux/errno.h>
 #include <linux/build_bug.h>	/* before 6.2 nospec.h needs it, and does not say so */
 #include <linux/nospec.h>
@@ -11,5 +13,6 @@
 #include <linux/types.h>
 
 #define pfm_os_index(i, n)	array_index_nospec(i, n)
+#define pfm_os_wmb()		smp_wmb()	/* each use says for whom */
 
 #endif

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sysfs.c - /sys/kernel/perfmon: configuration, sessions, formats, and the logical PMU.
+ * sysfs.c - /sys/kernel/perfmon: configuration, sessions, formats, and the logical PMU; its mapping is in
+ * /proc/perfmon_map, too, where tools of 2005 look for it.
  */
 #include <linux/kobject.h>
+#include <linux/proc_fs.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
@@ -116,7 +119,60 @@ static ssize_t model_show(struct kobject *kobj, struct kobj_attribute *attr, cha
 	return n;
 }
 
+/* --- the mapping: a line a register, its default and the bits that can be written ------------- */
+
+#define MAP_PROC	"perfmon_map"
+#define MAP_LINE	"%s%u:0x%llx:0x%llx:%s\n"
+#define MAP_ARGS(kind, r) kind, (r)->num, (r)->dfl, ~(r)->rsvd, (r)->name
+
+typedef void (*mapping_fn)(void *to, const char *kind, const struct pfm_reg *reg);
+
+static void each_mapping(mapping_fn fn, void *to)
+{
+	const struct pfm_pmu *pmu;
+
+	lx_pmu_lock();
+	pmu = lx_machine.pmu;
+	for (u16 i = 0; i < pmu->num_pmcs; i++)
+		fn(to, "PMC", &pmu->pmcs[i]);
+	for (u16 i = 0; i < pmu->num_pmds; i++)
+		fn(to, "PMD", &pmu->pmds[i]);
+	lx_pmu_unlock();
+}
+
+struct page_text {
+	char	*buf;
+	int	len;
+};
+
+static void map_to_page(void *to, const char *kind, const struct pfm_reg *reg)
+{
+	struct page_text *text = to;
+
+	text->len += sysfs_emit_at(text->buf, text->len, MAP_LINE, MAP_ARGS(kind, reg));
+}
+
+static ssize_t mappings_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	struct page_text text = { .buf = buf };
+
+	each_mapping(map_to_page, &text);
+	return text.len;
+}
+
+static void map_to_seq(void *to, const char *kind, const struct pfm_reg *reg)
+{
+	seq_printf(to, MAP_LINE, MAP_ARGS(kind, reg));
+}
+
+static int perfmon_map_show(struct seq_file *m, void *unused)
+{
+	each_mapping(map_to_seq, m);
+	return 0;
+}
+
 RO(model);
+RO(mappings);
 
 /* --- a folder a register, a folder a format --------------------------------------------------- */
 
@@ -316,6 +372,10 @@ static int fill(void)
 	ret = sysfs_create_files(top, top_attrs);
 	if (!ret)
 		ret = sysfs_create_file(pmu_dir, &model_attr.attr);
+	if (!ret)
+		ret = sysfs_create_file(pmu_dir, &mappings_attr.attr);
+	if (!ret)	/* a kernel without /proc goes without */
+		proc_create_single(MAP_PROC, 0444, NULL, perfmon_map_show);
 	return ret ? ret : add_pmu(lx_machine.pmu, false);
 }
 
@@ -334,6 +394,7 @@ int lx_sysfs_init(void)
 
 void lx_sysfs_exit(void)
 {
+	remove_proc_subtree(MAP_PROC, NULL);
 	remove_nodes(lx_machine.pmu);	/* others went with their modules */
 	kobject_put(pmu_dir);
 	kobject_put(formats_dir);

@@ -144,7 +144,38 @@ unsigned int lx_arch_counters(void)
 	return n;
 }
 
+u64 lx_arch_thread_pointer(void)
+{
+	return read_sysreg(tpidr_el0);
+}
+
 const char *lx_arch_module(void)
 {
 	return is_pmuv3() ? "perfmon_armv8" : NULL;
+}
+
+/* --- stacks ---------------------------------------------------------------------------------- */
+
+bool lx_arch_is_64bit(struct pt_regs *regs)
+{
+	return !compat_user_mode(regs);
+}
+
+u64 lx_arch_frame_pointer(struct pt_regs *regs)
+{
+	return regs->regs[29];
+}
+
+/* Pointer authentication signs in bits that no address of the user has. */
+u64 lx_arch_return_address(u64 address)
+{
+	return address & (TASK_SIZE_64 - 1);
+}
+
+uint16_t lx_arch_user_regs(struct pt_regs *regs, u64 *to)
+{
+	memcpy(to, regs->regs, sizeof(regs->regs));
+	to[31] = regs->sp;
+	to[32] = regs->pc;
+	return LX_USER_REGS;
 }

@@ -35,7 +35,7 @@ static __always_inline u32 lx_read_counter(int idx)
 	return 0;
 }
 
-static inline void lx_write_counter(int idx, u64 value)
+static __always_inline void lx_write_counter(int idx, u64 value)
 {
 	if (idx == PFM_ARM_CYCLE_IDX) {
 		write_sysreg(value, pmccntr_el0);
@@ -49,6 +49,13 @@ static inline void lx_write_counter(int idx, u64 value)
 }
 
 /* The driver's events are 32 bits wide, unless asked for more, and what it last saw is in prev_count. */
+static __always_inline u64 lx_count_running(const struct perf_event *event)
+{
+	u32 since = lx_read_counter(event->hw.idx) - (u32)local64_read(&event->hw.prev_count);
+
+	return local64_read(&event->count) + since;
+}
+
 static __always_inline u64 lx_arch_count(const struct perf_event *event)
 {
 	u64 count = local64_read(&event->count);
@@ -59,7 +66,7 @@ static __always_inline u64 lx_arch_count(const struct perf_event *event)
 		event->pmu->read((struct perf_event *)event);
 		return local64_read(&event->count);
 	}
-	return count + (u32)(lx_read_counter(event->hw.idx) - (u32)local64_read(&event->hw.prev_count));
+	return lx_count_running(event);
 }
 
 static __always_inline u64 lx_arch_bit(const struct perf_event *event)
@@ -85,12 +92,12 @@ static inline void lx_arch_disable(u64 bits)
 }
 
 /* As the driver has it: half of what 32 bits hold at the most, in a register that may have 64. */
-static inline void lx_arch_load(struct perf_event *event, s64 period)
+static __always_inline void lx_arch_load(struct perf_event *event, s64 period)
 {
 	struct hw_perf_event *hw = &event->hw;
 	s64 left = min_t(s64, period, S32_MAX);
 
-	local64_set(&event->count, lx_arch_count(event));
+	local64_set(&event->count, lx_count_running(event));
 	hw->sample_period = period;
 	local64_set(&hw->period_left, period);
 	local64_set(&hw->prev_count, -left);
@@ -100,6 +107,10 @@ static inline void lx_arch_load(struct perf_event *event, s64 period)
 static inline bool lx_arch_pending(void)
 {
 	return read_sysreg(pmovsset_el0);
+}
+
+static inline void lx_arch_end_overflow(struct perf_event *event)
+{
 }
 
 #endif

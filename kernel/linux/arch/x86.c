@@ -9,6 +9,7 @@
 #include <asm/cpufeature.h>
 #include <asm/perf_event.h>
 #include <asm/processor.h>
+#include <linux/sched/mm.h>
 
 #include "compat.h"
 #include "linux.h"
@@ -18,7 +19,7 @@
 #define ANY_IS_GONE	BIT(15)	/* CPUID leaf 10, EDX */
 
 static unsigned int unused_bits;	/* of 64, above what a counter holds */
-static int version;
+static int version;			/* of architectural perfmon, or AMD's; 0 for AMD's before */
 
 static bool is_intel(void)
 {
@@ -33,8 +34,6 @@ unsigned int lx_arch_counters(void)
 	if (cpu_feature_enabled(X86_FEATURE_HYBRID_CPU))
 		return 0;
 	perf_get_x86_pmu_capability(&cap);
-	if (!cap.version)
-		return 0;
 	version = cap.version;
 	unused_bits = 64 - cap.bit_width_gp;
 	return cap.num_counters_gp;
@@ -133,10 +132,105 @@ u64 lx_arch_count(const struct perf_event *event)
 	return count + ((now - before) << unused_bits >> unused_bits);
 }
 
+/*
+ * AMD's handler, before version 2, lets counters run and takes none to be enabled: what is started meanwhile stays
+ * off when it is done, unless the PMU is enabled anew. Not where it had been disabled before the NMI came.
+ */
+void lx_arch_end_overflow(struct perf_event *event)
+{
+	if (!version && !pfm_pmu_disable_count(event->pmu))
+		event->pmu->pmu_enable(event->pmu);
+}
+
+/* --- reading at user level ------------------------------------------------------------------- */
+
+unsigned int lx_arch_unused_bits(void)
+{
+	return unused_bits;
+}
+
+u64 lx_arch_thread_pointer(void)
+{
+	return current->thread.fsbase;
+}
+
+bool lx_arch_may_read(const struct lx_context *lx)
+{
+	return lx->rdpmc_mm && lx->rdpmc_mm == current->mm;
+}
+
+static struct perf_event *some_counter(const struct lx_context *lx)
+{
+	for (unsigned int i = 0; i < lx->num_counters; i++)
+		if (lx->counters[i].kind == LX_HW)
+			return lx->counters[i].event;
+	return NULL;
+}
+
+/* As the mapping of one of perf's own events does it (CR4.PCE). */
+void lx_arch_allow_read(struct lx_context *lx)
+{
+	struct mm_struct *mm = current->mm;
+	struct perf_event *event;
+
+	if (READ_ONCE(lx->view_mm) != mm || !lx->view_perf || lx->rdpmc_mm || lx->task != current)
+		return;
+	event = some_counter(lx);
+	if (!event)
+		return;
+	mmap_write_lock(mm);
+	event->pmu->event_mapped(event, mm);
+	mmap_write_unlock(mm);
+	mmgrab(mm);
+	lx->rdpmc_mm = mm;
+}
+
+void lx_arch_forbid_read(struct lx_context *lx)
+{
+	struct mm_struct *mm = lx->rdpmc_mm;
+	struct perf_event *event = some_counter(lx);
+
+	if (!mm)
+		return;
+	lx->rdpmc_mm = NULL;
+	event->pmu->event_unmapped(event, mm);
+	mmdrop(mm);
+}
+
 /* The tick's start does not load the counter: that is done now, and the event left as perf had stopped it. */
 void lx_arch_reload_throttled(struct perf_event *event)
 {
 	event->pmu->stop(event, PERF_EF_UPDATE);
 	event->pmu->start(event, PERF_EF_RELOAD);
 	event->pmu->stop(event, 0);
+}
+
+/* --- stacks ---------------------------------------------------------------------------------- */
+
+bool lx_arch_is_64bit(struct pt_regs *regs)
+{
+	return !test_thread_flag(TIF_ADDR32);
+}
+
+u64 lx_arch_frame_pointer(struct pt_regs *regs)
+{
+	return regs->bp;
+}
+
+u64 lx_arch_return_address(u64 address)
+{
+	return address;
+}
+
+/* Without the segments that a program of 64 bits does not use. */
+uint16_t lx_arch_user_regs(struct pt_regs *regs, u64 *to)
+{
+	const u64 values[LX_USER_REGS] = {
+		regs->ax, regs->bx, regs->cx, regs->dx, regs->si, regs->di, regs->bp, regs->sp, regs->ip,
+		regs->flags, regs->cs, regs->ss, regs->r8, regs->r9, regs->r10, regs->r11, regs->r12, regs->r13,
+		regs->r14, regs->r15,
+	};
+
+	memcpy(to, values, sizeof(values));
+	return LX_USER_REGS;
 }

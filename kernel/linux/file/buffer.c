@@ -141,6 +141,8 @@ int lx_mmap(struct file *file, struct vm_area_struct *vma)
 	struct lx_context *lx = file->private_data;
 	int ret;
 
+	if (lx_is_view(vma))
+		return lx_map_view(lx, vma);
 	/* not lx->lock, which is held while user memory is copied, maybe faulted in */
 	spin_lock(&lx->maps_lock);
 	ret = check_map(lx, vma);
@@ -172,7 +174,7 @@ static bool next_piece(struct file *file, unsigned long *start, unsigned long *s
 
 	mmap_read_lock(mm);
 	for (vma = find_vma(mm, 0); vma && !found; vma = find_vma(mm, vma->vm_end)) {
-		found = vma->vm_file == file && vma->vm_ops == &map_ops;
+		found = vma->vm_file == file && (vma->vm_ops == &map_ops || vma->vm_ops == &lx_view_ops);
 		if (found) {
 			*start = vma->vm_start;
 			*size = vma->vm_end - vma->vm_start;
@@ -182,22 +184,56 @@ static bool next_piece(struct file *file, unsigned long *start, unsigned long *s
 	return found;
 }
 
-/* A descriptor is closed. Other descriptors of the process keep its mapping. */
-int lx_flush(struct file *file, fl_owner_t id)
+static bool is_mapped(struct lx_context *lx)
 {
-	struct lx_context *lx = file->private_data;
-	unsigned long start, size;
 	bool mapped;
 
-	if (!current->mm)
-		return 0;
 	spin_lock(&lx->maps_lock);
-	mapped = find_map(lx, current->mm);
+	mapped = find_map(lx, current->mm) || READ_ONCE(lx->view_mm);
 	spin_unlock(&lx->maps_lock);
-	if (!mapped || (current->files && iterate_fd(current->files, 0, is_file, file)))
-		return 0;
+	return mapped;
+}
+
+static void unmap(struct file *file)
+{
+	unsigned long start, size;
+
 	while (next_piece(file, &start, &size))
 		if (vm_munmap(start, size))
 			break;
+}
+
+/* Of a thread of this process, whose threads loaded it. Threads that exit are seen to in lifetime.c. */
+static bool monitors_itself(const struct lx_context *lx)
+{
+	return lx->ctx && lx->ctx->self && lx->task && same_thread_group(lx->task, current);
+}
+
+static void end_self_monitoring(struct lx_context *lx)
+{
+	mutex_lock(&lx->lock);
+	if (monitors_itself(lx))
+		pfm_unload(lx->ctx);
+	lx_unlock(lx);
+}
+
+/*
+ * A descriptor is closed. With the last of a process goes its mapping, and its monitoring of itself: others may have
+ * the context still (3.1.15, figure 3.10). With the last of all, release() ends everything.
+ */
+int lx_flush(struct file *file, fl_owner_t id)
+{
+	struct lx_context *lx = file->private_data;
+	bool mapped, shared = file_count(file) > 1;
+
+	if (!current->mm)
+		return 0;
+	mapped = is_mapped(lx);
+	if ((!mapped && !shared) || (current->files && iterate_fd(current->files, 0, is_file, file)))
+		return 0;
+	if (mapped)
+		unmap(file);
+	if (shared && current->files)
+		end_self_monitoring(lx);
 	return 0;
 }

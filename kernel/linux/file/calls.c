@@ -20,13 +20,6 @@ static inline int enter(struct lx_context *lx)
 	return pfm_refuse(-EINTR, "interrupted");
 }
 
-static inline void leave(struct lx_context *lx)
-{
-	if (atomic_read(&lx->wake))
-		lx_wake(lx);
-	mutex_unlock(&lx->lock);
-}
-
 /* --- vectors -------------------------------------------------------------------------------- */
 
 #define CHUNK	64		/* elements that are worked on at once: interrupts are off */
@@ -39,6 +32,7 @@ struct vector_call {
 #define VECTOR(name, type, core)						\
 static int name(struct pfm_context *ctx, void *v, int n)			\
 {										\
+	BUILD_BUG_ON(sizeof(type) % sizeof(u64));				\
 	return core(ctx, (type *)v, n);						\
 }
 
@@ -137,12 +131,52 @@ static int call_vector(struct lx_context *lx, const struct vector_call *call, vo
 	if (ret)
 		return ret;
 	ret = call_in_chunks(lx->ctx, call, v, n);
-	leave(lx);
+	lx_unlock(lx);
 	return ret;
 }
 
+/*
+ * Word by word where it is little: what copy_from_user() checks takes longer than that. Elements are of whole words,
+ * and the kernel's side has room for size bytes by construction.
+ */
+#define LITTLE	256
+
+static bool copy_in(u64 *to, const u64 __user *from, size_t size)
+{
+	int err = 0;
+
+	if (size > LITTLE)
+		return !copy_from_user(to, from, size);
+	if (!pfm_user_begin(from, size))
+		return false;
+	for (; size; size -= sizeof(*to))
+		pfm_get_word(*to++, from++, err, fault);
+	pfm_user_end();
+	return !err;
+fault: __maybe_unused
+	pfm_user_end();
+	return false;
+}
+
+static bool copy_out(u64 __user *to, const u64 *from, size_t size)
+{
+	int err = 0;
+
+	if (size > LITTLE)
+		return !copy_to_user(to, from, size);
+	if (!pfm_user_begin(to, size))
+		return false;
+	for (; size; size -= sizeof(*to))
+		pfm_put_word(*from++, to++, err, fault);
+	pfm_user_end();
+	return !err;
+fault: __maybe_unused
+	pfm_user_end();
+	return false;
+}
+
 /* Results are copied out also where the call failed: they tell which element did (3.1.2). */
-static long do_vector(struct lx_context *lx, const struct vector_call *call, int n, void __user *arg)
+static noinline long do_vector(struct lx_context *lx, const struct vector_call *call, int n, void __user *arg)
 {
 	size_t size = n * call->size;
 	long ret = pfm_check_vector(&lx_machine, n, call->size);
@@ -153,11 +187,11 @@ static long do_vector(struct lx_context *lx, const struct vector_call *call, int
 	v = vector_get(lx, size);
 	if (!v)
 		return -ENOMEM;
-	if (copy_from_user(v, arg, size)) {
+	if (!copy_in(v, arg, size)) {
 		ret = pfm_refuse(-EFAULT, "the vector cannot be read");
 	} else {
 		ret = call_vector(lx, call, v, n);
-		if (copy_to_user(arg, v, size))
+		if (!copy_out(arg, v, size))
 			ret = pfm_refuse(-EFAULT, "the vector cannot be written");
 	}
 	vector_put(lx, v);
@@ -233,16 +267,18 @@ static long read_these(struct lx_context *lx, pfarg_pmd_t *v, int n, pfarg_pmd_t
 	ret = enter(lx);
 	if (ret)
 		return ret;
+	if (lx_has_views(lx))
+		lx_arch_allow_read(lx);
 	ret = read_in_chunks(lx->ctx, v, n, &read);
-	if (!ret && lx->starved)
+	if (!ret && READ_ONCE(lx->starved))
 		ret = pfm_refuse(-EBUSY, "not all is counted: another user of the PMU took a counter since the load");
-	leave(lx);
+	lx_unlock(lx);
 	if (!elements_out(v, arg, n, read))
 		return pfm_refuse(-EFAULT, "the vector cannot be written");
 	return ret;
 }
 
-static long read_pmds(struct lx_context *lx, int n, pfarg_pmd_t __user *arg)
+long lx_read_pmds(struct lx_context *lx, int n, pfarg_pmd_t __user *arg)
 {
 	long ret = pfm_check_vector(&lx_machine, n, sizeof(*arg));
 	pfarg_pmd_t *v;
@@ -263,16 +299,23 @@ static long read_pmds(struct lx_context *lx, int n, pfarg_pmd_t __user *arg)
 
 static noinline long load_context(struct lx_context *lx, void __user *arg)
 {
+	struct task_struct *task;
 	pfarg_load_t load;
 	long ret;
 
 	if (copy_from_user(&load, arg, sizeof(load)))
 		return pfm_refuse(-EFAULT, "the argument cannot be read");
+	task = lx_aim(lx, load.load_pid);
+	if (IS_ERR(task))
+		return PTR_ERR(task);
 	ret = enter(lx);
-	if (ret)
-		return ret;
-	ret = pfm_do_load(lx->ctx, &load);
-	leave(lx);
+	if (!ret) {
+		lx->aim = task;
+		ret = pfm_do_load(lx->ctx, &load);
+		lx->aim = NULL;
+		lx_unlock(lx);
+	}
+	lx_aim_end(task);
 	return ret;
 }
 
@@ -286,8 +329,9 @@ static noinline long start_with(struct lx_context *lx, void __user *arg)
 	ret = enter(lx);
 	if (ret)
 		return ret;
+	lx_arch_allow_read(lx);
 	ret = pfm_do_start(lx->ctx, &start);
-	leave(lx);
+	lx_unlock(lx);
 	return ret;
 }
 
@@ -296,6 +340,7 @@ static long plain_call(struct pfm_context *ctx, unsigned int nr)
 {
 	switch (nr) {
 	case PFM_NR_START:
+		lx_arch_allow_read(lx_of(ctx));
 		return pfm_do_start(ctx, NULL);
 	case PFM_NR_STOP:
 		return pfm_do_stop(ctx);
@@ -308,15 +353,28 @@ static long plain_call(struct pfm_context *ctx, unsigned int nr)
 	}
 }
 
-static long plain(struct lx_context *lx, unsigned int nr)
+static inline long plain(struct lx_context *lx, unsigned int nr)
 {
 	long ret = enter(lx);
 
 	if (ret)
 		return ret;
 	ret = plain_call(lx->ctx, nr);
-	leave(lx);
+	lx_unlock(lx);
 	return ret;
+}
+
+/* How many there are is part of the number, so that it is known before anything is read. */
+static inline long read_pmds(struct lx_context *lx, unsigned int n, void __user *arg)
+{
+	if (n == 1)
+		return lx_read_one(lx, arg);
+	return n && n <= LX_QUICK ? lx_read_few(lx, n, arg) : lx_read_pmds(lx, n, arg);
+}
+
+static noinline long buffer_size(struct lx_context *lx, void __user *arg)
+{
+	return put_user((u64)lx->ctx->buf_size, (u64 __user *)arg) ? -EFAULT : 0;	/* it never changes */
 }
 
 static long on_context(struct lx_context *lx, unsigned int cmd, void __user *arg)
@@ -335,8 +393,8 @@ static long on_context(struct lx_context *lx, unsigned int cmd, void __user *arg
 	case PFM_NR_UNLOAD_CONTEXT:
 	case PFM_NR_IS_LOADED:
 		return plain(lx, nr);
-	case PFM_NR_BUFFER_SIZE:	/* it never changes */
-		return put_user((u64)lx->ctx->buf_size, (u64 __user *)arg) ? -EFAULT : 0;
+	case PFM_NR_BUFFER_SIZE:
+		return buffer_size(lx, arg);
 	default:
 		nr = array_index_nospec(nr, ARRAY_SIZE(vectors));
 		return do_vector(lx, &vectors[nr], _IOC_SIZE(cmd), arg);

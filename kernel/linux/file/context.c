@@ -10,6 +10,28 @@
 #include "compat.h"
 #include "linux.h"
 
+static struct lx_context *context_alloc(struct pid_namespace *ns)
+{
+	struct lx_context *lx = pfm_os_alloc(sizeof(*lx));
+
+	if (!lx)
+		return NULL;
+	__module_get(THIS_MODULE);
+	lx->root = lx;
+	kref_init(&lx->ref);
+	mutex_init(&lx->lock);
+	INIT_LIST_HEAD(&lx->maps);
+	spin_lock_init(&lx->maps_lock);
+	init_waitqueue_head(&lx->blocked);
+	lx_lifetime_init_context(lx);
+	lx_record_init_context(lx);
+	lx_clock_init_context(lx);
+	lx_view_init_context(lx);
+	memset(lx->slot, LX_NO_COUNTER, sizeof(lx->slot));
+	lx->ns = get_pid_ns(ns);
+	return lx;
+}
+
 struct lx_context *lx_context_new(void)
 {
 	int paranoid = lx_paranoid(), ret = lx_check_monitor(paranoid);
@@ -17,20 +39,25 @@ struct lx_context *lx_context_new(void)
 
 	if (ret)
 		return ERR_PTR(ret);
-	lx = pfm_os_alloc(sizeof(*lx));
+	lx = context_alloc(task_active_pid_ns(current));
 	if (!lx)
 		return ERR_PTR(pfm_refuse(-ENOMEM, "no memory for a context"));
-	__module_get(THIS_MODULE);
-	kref_init(&lx->ref);
-	mutex_init(&lx->lock);
-	INIT_LIST_HEAD(&lx->maps);
-	spin_lock_init(&lx->maps_lock);
-	init_waitqueue_head(&lx->blocked);
-	lx_lifetime_init_context(lx);
-	lx_clock_init_context(lx);
-	memset(lx->slot, LX_NO_COUNTER, sizeof(lx->slot));
-	lx->ns = get_pid_ns(task_active_pid_ns(current));
 	lx->kernel_ips = paranoid < LX_PARANOID_KERNEL;
+	lx->sees_all = paranoid == LX_PARANOID_NOT;
+	return lx;
+}
+
+/* It has neither file nor messages. */
+struct lx_context *lx_context_heir(struct lx_context *root)
+{
+	struct lx_context *lx = context_alloc(root->ns);
+
+	if (!lx)
+		return NULL;
+	lx->root = root;
+	kref_get(&root->ref);
+	lx->cred = get_cred(root->cred);
+	lx_queue_init(lx, 1);	/* which nobody reads */
 	return lx;
 }
 
@@ -38,9 +65,15 @@ static void context_free(struct kref *ref)
 {
 	struct lx_context *lx = container_of(ref, struct lx_context, ref);
 
+	struct lx_context *root = lx->root;
+	bool heir = root != lx;
+
 	put_pid_ns(lx->ns);
+	put_cred(lx->cred);
 	lx_queue_free(lx);
 	pfm_os_free(lx);
+	if (heir)
+		lx_context_put(root);
 	/* lx_lifetime_exit() waits until whoever is here has left */
 	module_put(THIS_MODULE);
 }

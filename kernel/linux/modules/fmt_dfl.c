@@ -7,6 +7,10 @@
 /* for formats that keep its samples */
 EXPORT_SYMBOL_GPL(pfm_dfl_max_sample);
 EXPORT_SYMBOL_GPL(pfm_dfl_put_sample);
+EXPORT_SYMBOL_GPL(pfm_dfl_put_entry);
+EXPORT_SYMBOL_GPL(pfm_dfl_hold);
+EXPORT_SYMBOL_GPL(pfm_dfl_restart);
+EXPORT_SYMBOL_GPL(pfm_fmt_default);
 
 PFM_FMT_ALIAS(PFM_DFL_SMPL);
 PFM_FMT_ALIAS(PFM_DEFAULT_SMPL);

@@ -45,6 +45,7 @@ static int get_counters(struct lx_context *lx)
 
 static void free_events(struct lx_context *lx)
 {
+	lx_view_end(lx);
 	lx_clock_close(lx);
 	lx_counters_free(lx);
 	lx->perf[0] = lx->perf[1] = NULL;
@@ -68,6 +69,8 @@ static struct task_struct *find_task(pid_t tid)
 {
 	struct task_struct *task;
 
+	if (tid == task_pid_vnr(current))
+		return get_task_struct(current);
 	rcu_read_lock();
 	task = pid_task(find_vpid(tid), PIDTYPE_PID);
 	if (task)
@@ -85,24 +88,61 @@ static int check_task(struct task_struct *task, u32 tid, bool blocks)
 	return 0;
 }
 
-/* With the target's credentials held still: an exec of a set-uid program comes before or after. */
-static int bind_task(struct lx_context *lx, u32 tid)
+/* Who it is; and what will tell that it goes. */
+static int know_task(struct lx_context *lx)
 {
-	struct task_struct *task = lx->task;
-	int ret = down_read_killable(&task->signal->exec_update_lock);
+	struct pfm_context *ctx = lx->ctx;
+
+	lx->bond = lx_bond_new(lx);
+	ctx->tid = task_pid_nr(lx->task);
+	ctx->pid = task_tgid_nr(lx->task);
+	lx->tid = task_pid_nr_ns(lx->task, lx->ns);
+	lx->pid = task_tgid_nr_ns(lx->task, lx->ns);
+	return lx->bond ? lx_inherit_begin(lx->bond) : pfm_refuse(-ENOMEM, "no memory for the load");
+}
+
+static int get_watched_events(struct lx_context *lx)
+{
+	int ret = get_events(lx);
 
 	if (ret)
-		return pfm_refuse(ret, "interrupted");
-	ret = check_task(task, tid, lx->ctx->flags & PFM_FL_NOTIFY_BLOCK);
-	if (!ret)
-		ret = get_events(lx);
-	if (!ret) {
-		ret = lx_watch_task(lx);
-		if (ret)
-			free_events(lx);
-	}
-	up_read(&task->signal->exec_update_lock);
+		return ret;
+	ret = lx_watch_task(lx);
+	if (ret)
+		free_events(lx);
 	return ret;
+}
+
+/*
+ * The target of a load, its credentials held still: an exec of a set-uid program comes before or after. That lock comes
+ * before the context's: an exec has it when it closes descriptors, which may want the other (lx_flush()).
+ */
+struct task_struct *lx_aim(const struct lx_context *lx, u32 load_pid)
+{
+	struct task_struct *task;
+
+	if (lx->ctx->flags & PFM_FL_SYSTEM_WIDE)
+		return NULL;
+	task = find_task(load_pid);
+	if (!task || !down_read_killable(&task->signal->exec_update_lock))
+		return task;
+	put_task_struct(task);
+	return ERR_PTR(pfm_refuse(-EINTR, "interrupted"));
+}
+
+void lx_aim_end(struct task_struct *task)
+{
+	if (!task)
+		return;
+	up_read(&task->signal->exec_update_lock);
+	put_task_struct(task);
+}
+
+static int bind_task(struct lx_context *lx, u32 tid)
+{
+	int ret = check_task(lx->task, tid, lx->ctx->flags & PFM_FL_NOTIFY_BLOCK);
+
+	return ret ? ret : get_watched_events(lx);
 }
 
 static void let_go_of_task(struct lx_context *lx)
@@ -119,16 +159,28 @@ static int attach_thread(struct pfm_context *ctx, u32 load_pid)
 	struct lx_context *lx = lx_of(ctx);
 	int ret;
 
-	lx->task = find_task(load_pid);
-	if (!lx->task)
+	if (!lx->aim)
 		return pfm_refuse(-ESRCH, "there is no thread %u", load_pid);
-	lx->bond = lx_bond_new(lx);
-	ctx->tid = task_pid_nr(lx->task);
-	ctx->pid = task_tgid_nr(lx->task);
-	lx->tid = task_pid_nr_ns(lx->task, lx->ns);
-	lx->pid = task_tgid_nr_ns(lx->task, lx->ns);
+	lx->task = get_task_struct(lx->aim);
+	lx_inherit_load(lx);
 	ctx->self = lx->task == current;
-	ret = lx->bond ? bind_task(lx, load_pid) : pfm_refuse(-ENOMEM, "no memory for the load");
+	ret = know_task(lx);
+	if (!ret)
+		ret = bind_task(lx, load_pid);
+	if (ret)
+		let_go_of_task(lx);
+	return ret;
+}
+
+/* Who may monitor the parent may monitor the child, which is not back in its own code yet. */
+int lx_attach_child(struct lx_context *lx, struct task_struct *child)
+{
+	int ret;
+
+	lx->task = get_task_struct(child);
+	ret = know_task(lx);
+	if (!ret)
+		ret = get_watched_events(lx);
 	if (ret)
 		let_go_of_task(lx);
 	return ret;
@@ -203,20 +255,32 @@ int lx_attach(struct pfm_context *ctx, uint32_t load_pid)
 	if (ret)
 		return ret;
 	lx->running = lx->wanted = lx->kernel_level = lx->kernel_hw = lx->hw = lx->starved = false;
+	lx->kernel_ips &= paranoid < LX_PARANOID_KERNEL;
+	lx->sees_all &= paranoid == LX_PARANOID_NOT;
 	lx_forget_wrapped(lx);
 	if (ctx->flags & PFM_FL_SYSTEM_WIDE)
-		return attach_cpu(ctx, load_pid, paranoid);
-	return attach_thread(ctx, load_pid);
+		ret = attach_cpu(ctx, load_pid, paranoid);
+	else
+		ret = attach_thread(ctx, load_pid);
+	if (ret)
+		return ret;
+	ret = lx_listen(lx);
+	if (ret)
+		lx_detach(ctx);
+	return ret;
 }
 
 void lx_detach(struct pfm_context *ctx)
 {
 	struct lx_context *lx = lx_of(ctx);
 
+	lx_listen_end(lx);
 	lx_unwatch(lx);
+	lx_count_unborn(lx);
 	lx_exclude_end(lx);
 	lx_clock_settle(lx);
 	free_events(lx);
+	lx_listen_free(lx);
 	lx->running = lx->wanted = false;
 	if (lx->task)
 		let_go_of_task(lx);

@@ -82,14 +82,17 @@ static void target_is_gone(struct callback_head *work)
 	struct lx_bond *bond = container_of(work, struct lx_bond, exit_work);
 	struct lx_context *lx = bond->lx;
 
-	mutex_lock(&lx->lock);
+	struct lx_context *root = lx->root;
+
+	mutex_lock(&root->lock);
 	if (lx->ctx && lx->bond == bond) {
 		lx->target_has_fd = bond->has_fd;
-		pfm_do_stop(lx->ctx);
+		if (!pfm_inherits(lx->ctx))
+			pfm_do_stop(lx->ctx);
 		pfm_target_exit(lx->ctx);
 	}
-	lx_wake(lx);
-	mutex_unlock(&lx->lock);
+	lx_wake(root);
+	mutex_unlock(&root->lock);
 	lx_bond_put(bond);
 }
 
@@ -104,7 +107,7 @@ static struct lx_bond *find_end(bool only_lost)
 		return NULL;
 	raw_spin_lock(&watched_lock);
 	lx = find(current);
-	if (lx && !lx->bond->ended && (!only_lost || lx->witness->state == PERF_EVENT_STATE_EXIT)) {
+	if (lx && !lx->bond->ended && (!only_lost || READ_ONCE(lx->witness->state) == PERF_EVENT_STATE_EXIT)) {
 		bond = lx->bond;
 		bond->ended = true;
 		refcount_inc(&bond->users);
@@ -127,13 +130,43 @@ static void queue_end(bool only_lost, enum task_work_notify_mode mode)
 
 static void on_exit(PFM_PROBE_EXIT_ARGS)
 {
+	lx_record_exit();
 	queue_end(false, TWA_NONE);
 }
 
 /* perf has taken its events off a thread that is now somebody else. */
 static void on_exec(void *data, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
 {
+	lx_record_exec();
 	queue_end(true, TWA_RESUME);
+}
+
+/* The current thread has created child, which has not run yet. */
+static void on_fork(void *data, struct task_struct *parent, struct task_struct *child)
+{
+	struct lx_bond *bond = NULL;
+	struct lx_context *lx;
+
+	lx_record_fork(child);
+	if (hlist_empty(bucket_of(current)))
+		return;
+	raw_spin_lock(&watched_lock);
+	lx = find(current);
+	/* one that has lost its events to an exec may be watched still, while children of before are counted */
+	if (lx && lx->cred && !lx->bond->ended) {
+		bond = lx->bond;
+		refcount_inc(&bond->users);
+		lx_inherit_expect(bond);
+	}
+	raw_spin_unlock(&watched_lock);
+	if (bond)
+		lx_inherit_fork(bond, child);
+}
+
+/* The current thread is mapping something. */
+static void on_mmap(void *data, unsigned long addr, struct vm_unmapped_area_info *info)
+{
+	lx_record_mmap();
 }
 
 /* Asked by the core, at the end: as it was while there still were descriptors. */
@@ -146,10 +179,12 @@ struct lx_bond *lx_bond_new(struct lx_context *lx)
 {
 	struct lx_bond *bond = &lx->first_bond;
 
-	if (refcount_read(&bond->users))
+	if (smp_load_acquire(&lx->first_bond_used))	/* E */
 		bond = pfm_os_alloc(sizeof(*bond));
 	if (!bond)
 		return NULL;
+	if (bond == &lx->first_bond)
+		lx->first_bond_used = true;
 	kref_get(&lx->ref);
 	bond->lx = lx;
 	bond->ended = bond->has_fd = bond->block_queued = bond->hold = false;
@@ -159,7 +194,7 @@ struct lx_bond *lx_bond_new(struct lx_context *lx)
 	return bond;
 }
 
-/* In first_bond, of no users, there is nothing to free; and after that others may use it. */
+/* first_bond is the context's; others may use it from then on. */
 void lx_bond_put(struct lx_bond *bond)
 {
 	struct lx_context *lx = bond->lx;
@@ -167,8 +202,11 @@ void lx_bond_put(struct lx_bond *bond)
 
 	if (!refcount_dec_and_test(&bond->users))
 		return;
+	lx_inherit_end(bond);
 	if (own)
 		pfm_os_free(bond);
+	else
+		smp_store_release(&lx->first_bond_used, false);	/* E */
 	lx_context_put(lx);
 }
 
@@ -263,18 +301,22 @@ struct tracepoint *lx_tracepoint(const char *name)
 struct probe {
 	const char		*name;
 	void			*fn;
+	bool			optional;
 	struct tracepoint	*tp;
 };
 
 static struct probe probes[] = {
 	{ "sched_process_exit", on_exit },
 	{ "sched_process_exec", on_exec },
+	{ "sched_process_fork", on_fork },
+	{ "vm_unmapped_area", on_mmap, .optional = true },
 };
 
 static void unprobe(int n)
 {
 	while (n-- > 0)
-		tracepoint_probe_unregister(probes[n].tp, probes[n].fn, NULL);
+		if (probes[n].tp)
+			tracepoint_probe_unregister(probes[n].tp, probes[n].fn, NULL);
 	tracepoint_synchronize_unregister();
 }
 
@@ -284,7 +326,10 @@ static int probe_all(void)
 
 	for (i = 0; i < ARRAY_SIZE(probes) && !ret; i++) {
 		probes[i].tp = lx_tracepoint(probes[i].name);
-		ret = probes[i].tp ? tracepoint_probe_register(probes[i].tp, probes[i].fn, NULL) : -ENOENT;
+		if (probes[i].tp)
+			ret = tracepoint_probe_register(probes[i].tp, probes[i].fn, NULL);
+		else if (!probes[i].optional)
+			ret = -ENOENT;
 	}
 	if (ret)
 		unprobe(i - 1);
@@ -298,6 +343,7 @@ int lx_lifetime_init(void)
 	int ret;
 
 	lx_exclude_init();
+	lx_record_init();
 	unloaders = alloc_workqueue("perfmon", 0, 0);
 	if (!unloaders)
 		return -ENOMEM;

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * pfm_prog.h - the program of a context with the format "program", in the kernel: the kernel's own BPF runs it, as
+ * machine code where net.core.bpf_jit_enable says so. kernel/formats/host has that of user space;
+ * modules/fmt_prog.c is behind this one.
+ */
+#ifndef PFM_PROG_H
+#define PFM_PROG_H
+
+#include <linux/filter.h>
+
+#include "perfmon/perfmon_prog_smpl.h"
+
+struct user_struct;
+
+struct pfm_prog {
+	bpf_func_t		run;		/* of bpf, with what it takes: one load fewer each time */
+	const struct bpf_insn	*insns;
+	struct bpf_prog		*bpf;
+	struct user_struct	*user;		/* whom its memory is charged to */
+	size_t			charged;	/* bytes */
+};
+
+/* As in kernel/formats/host/pfm_prog.h. */
+int pfm_prog_load(struct pfm_prog *p, const pfm_prog_smpl_arg_t *a, uint32_t *reach);
+void pfm_prog_unload(struct pfm_prog *p);
+
+/*
+ * bpf_prog_run() without statistics. In the interrupt, which cannot migrate, or an NMI: a classic program calls
+ * nothing, locks nothing, and touches its stack and the record alone.
+ */
+static inline uint32_t pfm_prog_run(const struct pfm_prog *p, const pfm_prog_record_t *record)
+{
+	return bpf_dispatcher_nop_func(record, p->insns, p->run);
+}
+
+#endif

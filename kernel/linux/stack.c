@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * stack.c - call stacks for sampling formats, in the interrupt: the kernel's from its own unwinder, the user's by
+ * frame pointers.
+ *
+ * Only the thread that runs has a stack to walk. An overflow that somebody else brought about (a thread that moves
+ * another one) has none. User memory is read as far as it is there: nothing is waited for, and where frame pointers
+ * lead out of the stack, or back, the chain ends.
+ */
+#include <linux/ptrace.h>
+#include <linux/sched/task_stack.h>
+#include <linux/stacktrace.h>
+#include <linux/uaccess.h>
+
+#include "linux.h"
+
+/* What a frame pointer points at, on x86-64 and on arm64. */
+struct lx_frame {
+	u64	next, ret;
+};
+
+static bool is_current(const struct lx_context *lx)
+{
+	return !lx->task || lx->task == current;
+}
+
+/* The user's registers, or NULL: there is no user level. */
+static struct pt_regs *user_regs(const struct pfm_where *where)
+{
+	struct pt_regs *regs = where->regs;
+
+	if (!regs || !is_current(container_of(where, struct lx_context, where)))
+		return NULL;
+	if (user_mode(regs))
+		return regs;
+	return current->mm && !(current->flags & PF_KTHREAD) ? task_pt_regs(current) : NULL;
+}
+
+/* The trace begins in the interrupt: the sample's frames are those from its address on. */
+static uint16_t kernel_frames(struct lx_context *lx, struct pt_regs *regs, uint64_t *ips, uint16_t max)
+{
+	unsigned long ip = instruction_pointer(regs);
+	unsigned int at, n = stack_trace_save(lx->trace, ARRAY_SIZE(lx->trace), 0);
+	uint16_t got = 0;
+
+	for (at = 0; at < n && lx->trace[at] != ip; at++)
+		;
+	if (at == n && max) {
+		ips[0] = ip;
+		return 1;
+	}
+	while (at < n && got < max)
+		ips[got++] = lx->trace[at++];
+	return got;
+}
+
+static bool may_be_frame(u64 at, u64 last)
+{
+	return at > last && IS_ALIGNED(at, sizeof(u64));
+}
+
+/* Word by word, as there is no call for it; where page faults are disabled. */
+static bool read_frame(u64 at, struct lx_frame *frame)
+{
+	const struct lx_frame __user *from = (const struct lx_frame __user *)(uintptr_t)at;
+
+	return access_ok(from, sizeof(*from)) && !__get_user(frame->next, &from->next) &&
+	       !__get_user(frame->ret, &from->ret);
+}
+
+/* The first is read by a call that finds out, too, whether an NMI came while the address space was being changed. */
+static uint16_t user_frames(struct pt_regs *regs, uint64_t *ips, uint16_t max)
+{
+	u64 at = lx_arch_is_64bit(regs) ? lx_arch_frame_pointer(regs) : 0, last;
+	struct lx_frame frame;
+	uint16_t n = 0;
+
+	if (max)
+		ips[n++] = instruction_pointer(regs);
+	if (n == max || !may_be_frame(at, 0) ||
+	    copy_from_user_nofault(&frame, (const void __user *)(uintptr_t)at, sizeof(frame)))
+		return n;
+	pagefault_disable();
+	do {
+		frame.ret = lx_arch_return_address(frame.ret);
+		if (!frame.ret || frame.ret >= TASK_SIZE_MAX)
+			break;
+		ips[n++] = frame.ret;
+		last = at;
+		at = frame.next;
+	} while (n < max && may_be_frame(at, last) && read_frame(at, &frame));
+	pagefault_enable();
+	return n;
+}
+
+/* 4.4.1: who may not look into the kernel sees no frames of it. */
+static uint16_t frames(const struct pfm_where *where, enum pfm_frames level, uint64_t *ips, uint16_t max)
+{
+	struct lx_context *lx = container_of(where, struct lx_context, where);
+	struct pt_regs *regs = where->regs;
+
+	if (level == PFM_USER_FRAMES) {
+		regs = user_regs(where);
+		return regs ? user_frames(regs, ips, max) : 0;
+	}
+	if (!regs || user_mode(regs) || !lx->kernel_ips || !is_current(lx))
+		return 0;
+	return kernel_frames(lx, regs, ips, max);
+}
+
+static uint16_t registers(const struct pfm_where *where, uint64_t *to, uint16_t max)
+{
+	struct pt_regs *regs = user_regs(where);
+
+	return regs && max >= LX_USER_REGS && lx_arch_is_64bit(regs) ? lx_arch_user_regs(regs, to) : 0;
+}
+
+/* As much as there is, page by page: above the stack there may be nothing. */
+static uint32_t copy(const struct pfm_where *where, void *to, uint32_t max)
+{
+	struct pt_regs *regs = user_regs(where);
+	unsigned long from = regs ? user_stack_pointer(regs) : 0;
+	uint32_t n = 0, part;
+
+	while (regs && n < max) {
+		part = min_t(unsigned long, max - n, PAGE_SIZE - offset_in_page(from + n));
+		if (copy_from_user_nofault((char *)to + n, (void __user *)(from + n), part))
+			break;
+		n += part;
+	}
+	return n;
+}
+
+const struct pfm_stack_ops lx_stack_ops = { .frames = frames, .regs = registers, .copy = copy };

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * record.c - what threads do, told to contexts whose format wants records (6.3.2): that of the thread, and that of the
+ * CPU on which it does it. Here such a context listens.
+ *
+ * EXEC, FORK and EXIT come from tracepoints, in the thread itself. What it has mapped it walks over on its way back to
+ * its own code, by task work: after an exec, after a mmap() that may have mapped code, and after a sample. The work is
+ * one of a fixed number, for a sample may come in an NMI, where it only asks for an interrupt that adds the work.
+ *
+ * A listener remembers what it has told, as hashes in a table of fixed size: a mapping is told again if another one
+ * took its place there, which does no harm.
+ */
+#include <linux/bitmap.h>
+#include <linux/cred.h>
+#include <linux/dcache.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/hash.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/sched/coredump.h>
+#include <linux/slab.h>
+#include <linux/task_work.h>
+#include <linux/timekeeping.h>
+
+#include "compat.h"
+#include "linux.h"
+#include "perfmon/perfmon_stack_smpl.h"
+
+#define TOLD_BITS	11		/* of the number of hashes that a listener remembers */
+#define MOST_VMAS	16384		/* of a process that are looked at */
+
+/* --- listeners ---------------------------------------------------------------------------------- */
+
+/* By their thread, or CPU; probes in any context but NMIs may look. */
+static struct bucket {
+	raw_spinlock_t		lock;
+	struct hlist_head	list;
+} buckets[64];
+
+static atomic_t listening;		/* how many there are */
+
+static struct bucket *bucket_of(const struct task_struct *task, unsigned int cpu)
+{
+	return &buckets[hash_long(task ? (unsigned long)task : cpu + 1, ilog2(ARRAY_SIZE(buckets)))];
+}
+
+/* While loaded: before the first record can come, and until the last can have come. */
+int lx_listen(struct lx_context *lx)
+{
+	struct bucket *b = bucket_of(lx->task, lx->ctx->cpu);
+
+	if (!lx->ctx->want.records)
+		return 0;
+	lx->told = kvcalloc(1 << TOLD_BITS, sizeof(*lx->told), GFP_KERNEL_ACCOUNT);
+	if (!lx->told)
+		return pfm_refuse(-ENOMEM, "no memory to remember what was told of programs");
+	raw_spin_lock_irq(&b->lock);
+	hlist_add_head(&lx->by_listener, &b->list);
+	raw_spin_unlock_irq(&b->lock);
+	atomic_inc(&listening);
+	return 0;
+}
+
+void lx_listen_end(struct lx_context *lx)
+{
+	struct bucket *b = bucket_of(lx->task, lx->ctx->cpu);
+
+	if (!lx->told)
+		return;
+	atomic_dec(&listening);
+	raw_spin_lock_irq(&b->lock);
+	hlist_del(&lx->by_listener);
+	raw_spin_unlock_irq(&b->lock);
+}
+
+/* Nothing samples any more. */
+void lx_listen_free(struct lx_context *lx)
+{
+	irq_work_sync(&lx->walk_work);
+	kvfree(lx->told);
+	lx->told = NULL;
+}
+
+static bool nobody_listens(void)
+{
+	return likely(!atomic_read(&listening));
+}
+
+struct telling {
+	void	(*fn)(struct lx_context *lx, struct telling *t);
+	u64	time;
+	struct task_struct *child;
+	struct mm_struct *mm;
+	struct vm_area_struct *vma;
+	const char *path;
+	u64	hash;
+	bool	any;
+};
+
+static void tell_one(struct lx_context *lx, struct telling *t)
+{
+	lx_enter(lx);
+	t->fn(lx, t);
+	lx_leave(lx, lx_user_regs(lx));
+	lx_end_service(lx, false);
+}
+
+/*
+ * The thread's events are where it runs, in the current thread: here. But perf takes them away from one that ends, or
+ * that executes a set-uid program: then their locks keep others from PMU context, as in access.c.
+ */
+static void tell_of_thread(struct lx_context *lx, struct telling *t)
+{
+	if (lx_scheduled_in(lx)) {
+		tell_one(lx, t);
+		return;
+	}
+	lx_lock_perf(lx);
+	tell_one(lx, t);
+	lx_unlock_perf(lx);
+}
+
+static void tell_all(struct bucket *b, const struct task_struct *task, unsigned int cpu, struct telling *t)
+{
+	struct lx_context *lx;
+
+	raw_spin_lock(&b->lock);
+	hlist_for_each_entry(lx, &b->list, by_listener) {
+		if (task && lx->task == task)
+			tell_of_thread(lx, t);
+		else if (!task && !lx->task && lx->ctx->cpu == cpu)
+			tell_one(lx, t);
+	}
+	raw_spin_unlock(&b->lock);
+}
+
+/* fn in PMU context of whoever listens to the current thread here and now. */
+static void tell(struct telling *t)
+{
+	unsigned long flags;
+	unsigned int cpu;
+
+	local_irq_save(flags);
+	cpu = smp_processor_id();
+	t->time = ktime_get_mono_fast_ns();
+	tell_all(bucket_of(current, 0), current, 0, t);
+	tell_all(bucket_of(NULL, cpu), NULL, cpu, t);
+	local_irq_restore(flags);
+}
+
+/* Ids are told as the listener sees them; of threads that it does not see nothing is. */
+static bool know(const struct lx_context *lx, struct pfm_record *rec, struct task_struct *task, const struct telling *t)
+{
+	rec->pid = task_tgid_nr_ns(task, lx->ns);
+	rec->tid = task_pid_nr_ns(task, lx->ns);
+	rec->tstamp = t->time;
+	return rec->pid && rec->tid;
+}
+
+/* --- exec, fork, exit --------------------------------------------------------------------------- */
+
+/* Has perf taken its events off the thread? It executes a set-uid program: nothing of that is told. */
+static bool is_lost(const struct lx_context *lx)
+{
+	return lx->task && READ_ONCE(lx->witness->state) == PERF_EVENT_STATE_EXIT;
+}
+
+static void tell_exec(struct lx_context *lx, struct telling *t)
+{
+	struct pfm_record rec = { .type = PFM_RECORD_EXEC, .name = current->comm };
+
+	if (!is_lost(lx) && know(lx, &rec, current, t))
+		pfm_record(lx->ctx, &rec);
+}
+
+static void tell_fork(struct lx_context *lx, struct telling *t)
+{
+	struct pfm_record rec = { .type = PFM_RECORD_FORK };
+
+	if (!know(lx, &rec, t->child, t))
+		return;
+	rec.ppid = task_tgid_nr_ns(current, lx->ns);
+	rec.ptid = task_pid_nr_ns(current, lx->ns);
+	pfm_record(lx->ctx, &rec);
+}
+
+static void tell_exit(struct lx_context *lx, struct telling *t)
+{
+	struct pfm_record rec = { .type = PFM_RECORD_EXIT };
+
+	if (know(lx, &rec, current, t))
+		pfm_record(lx->ctx, &rec);
+}
+
+void lx_record_fork(struct task_struct *child)
+{
+	if (!nobody_listens())
+		tell(&(struct telling){ .fn = tell_fork, .child = child });
+}
+
+void lx_record_exit(void)
+{
+	if (!nobody_listens())
+		tell(&(struct telling){ .fn = tell_exit });
+}
+
+void lx_record_exec(void)
+{
+	if (nobody_listens())
+		return;
+	tell(&(struct telling){ .fn = tell_exec });
+	lx_record_mmap();
+}
+
+/* --- mappings ----------------------------------------------------------------------------------- */
+
+static u64 stir(u64 h, u64 what)
+{
+	h = (h ^ what) * GOLDEN_RATIO_64;
+	return h ^ h >> 32;
+}
+
+/* Of something of a process, which is another one after an exec, and when its number is another's. */
+static u64 hash_of(u64 what)
+{
+	u64 h = stir(stir(0, current->tgid), current->group_leader->start_time);
+
+	return stir(stir(h, current->self_exec_id), what) | 1;	/* 0: free */
+}
+
+static u64 hash_of_mapping(const struct vm_area_struct *vma)
+{
+	u64 h = stir(stir(stir(0, vma->vm_start), vma->vm_end), vma->vm_pgoff);
+
+	return hash_of(stir(h, vma->vm_file ? (unsigned long)file_inode(vma->vm_file) : 0));
+}
+
+/* PMU context. Was it told before? */
+static bool remember(struct lx_context *lx, u64 hash)
+{
+	u64 *slot = &lx->told[hash >> (64 - TOLD_BITS)];
+	bool known = *slot == hash;
+
+	*slot = hash;
+	return known;
+}
+
+/*
+ * perf lets who may monitor a CPU see what everybody there has mapped; here it takes the right to look at any thread,
+ * or that it is a thread of one's own. Who runs a set-uid program hides, from whom it was monitored by, too.
+ */
+static bool may_look(const struct lx_context *lx, struct mm_struct *mm)
+{
+	const struct cred *cred = current_cred();
+
+	if (lx->sees_all)
+		return true;
+	if (get_dumpable(mm) != SUID_DUMP_USER)
+		return false;
+	return lx->task || (uid_eq(cred->uid, lx->uid) && uid_eq(cred->euid, lx->uid) && uid_eq(cred->suid, lx->uid));
+}
+
+static void tell_map(struct lx_context *lx, struct telling *t)
+{
+	const struct vm_area_struct *vma = t->vma;
+	struct pfm_record rec = {
+		.type = PFM_RECORD_MAP, .addr = vma->vm_start, .len = vma->vm_end - vma->vm_start,
+		.offset = (u64)vma->vm_pgoff << PAGE_SHIFT, .name = t->path,
+	};
+
+	if (!is_lost(lx) && may_look(lx, t->mm) && know(lx, &rec, current, t) && !remember(lx, t->hash))
+		pfm_record(lx->ctx, &rec);
+}
+
+/* Does anybody not know yet that so much code is mapped? As the kernel keeps its sum, that is quickly told. */
+static u64 hash_of_all(const struct mm_struct *mm)
+{
+	return hash_of(READ_ONCE(mm->exec_vm));
+}
+
+static void ask_whether_known(struct lx_context *lx, struct telling *t)
+{
+	t->any |= !remember(lx, t->hash);
+}
+
+static const char *path_of(struct vm_area_struct *vma, char *buf)
+{
+	const char *path = NULL;
+
+	if (vma->vm_file)
+		path = d_path(&vma->vm_file->f_path, buf, PATH_MAX);
+	else if (vma->vm_ops && vma->vm_ops->name)
+		path = vma->vm_ops->name(vma);
+	return IS_ERR_OR_NULL(path) ? "//anon" : path;
+}
+
+/* The mappings stay, for the caller has the lock. */
+static void tell_maps(struct mm_struct *mm, char *buf)
+{
+	struct telling t = { .fn = ask_whether_known, .mm = mm, .hash = hash_of_all(mm) };
+	struct vm_area_struct *vma;
+	int n = 0;
+
+	VMA_ITERATOR(vmi, mm, 0);
+
+	tell(&t);
+	if (!t.any)
+		return;
+	t.fn = tell_map;
+	for_each_vma(vmi, vma) {
+		if (++n > MOST_VMAS)
+			break;
+		if (!(vma->vm_flags & VM_EXEC))
+			continue;
+		t.vma = vma;
+		t.path = path_of(vma, buf);
+		t.hash = hash_of_mapping(vma);
+		tell(&t);
+	}
+}
+
+/* --- the walk ----------------------------------------------------------------------------------- */
+
+static struct callback_head walks[256];
+static DECLARE_BITMAP(taken, ARRAY_SIZE(walks));
+
+/* NULL: all are under way. */
+static struct callback_head *take_walk(void)
+{
+	unsigned long i;
+
+	do {
+		i = find_first_zero_bit(taken, ARRAY_SIZE(walks));
+		if (i >= ARRAY_SIZE(walks))
+			return NULL;
+	} while (test_and_set_bit(i, taken));
+	return &walks[i];
+}
+
+/* What is under way may not find the module gone: lx_lifetime_exit() waits until it has left. */
+static void give_back(struct callback_head *work)
+{
+	clear_bit_unlock(work - walks, taken);
+	module_put(THIS_MODULE);
+}
+
+/* In the thread, on its way back to its own code. */
+static void walk(struct callback_head *work)
+{
+	struct mm_struct *mm = current->mm;
+	char *buf = mm && !nobody_listens() ? kmalloc(PATH_MAX, GFP_KERNEL) : NULL;
+
+	if (buf && !(current->flags & PF_EXITING) && !mmap_read_lock_killable(mm)) {
+		migrate_disable();	/* who is told that it is new is told what it is */
+		tell_maps(mm, buf);
+		migrate_enable();
+		mmap_read_unlock(mm);
+	}
+	kfree(buf);
+	give_back(work);
+}
+
+static void tell_untold(struct lx_context *lx, struct telling *t)
+{
+	struct pfm_record rec = { .type = PFM_RECORD_LOST, .count = 1, .why = PFM_STACK_SMPL_LOST_RECORDS };
+
+	pfm_record(lx->ctx, &rec);
+}
+
+static bool can_walk(void)
+{
+	return current->mm && !(current->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING));
+}
+
+static void add_walk(void)
+{
+	struct callback_head *work;
+
+	if (!can_walk() || !try_module_get(THIS_MODULE))
+		return;
+	work = take_walk();
+	if (!work) {
+		tell(&(struct telling){ .fn = tell_untold });
+		module_put(THIS_MODULE);
+		return;
+	}
+	init_task_work(work, walk);
+	if (task_work_add(current, work, TWA_RESUME))
+		give_back(work);
+}
+
+/* Of the current thread, not in an NMI: it may have mapped code. */
+void lx_record_mmap(void)
+{
+	if (!nobody_listens())
+		add_walk();
+}
+
+static void walk_after_sample(struct irq_work *work)
+{
+	add_walk();
+}
+
+/* PMU context, perhaps an NMI: the current thread is being sampled. */
+void lx_record_sample(struct lx_context *lx)
+{
+	const struct mm_struct *mm = READ_ONCE(current->mm);
+	u64 hash;
+
+	if (!lx->told || !mm || !can_walk() || (lx->task && lx->task != current))
+		return;
+	hash = hash_of_all(mm);
+	if (READ_ONCE(lx->told[hash >> (64 - TOLD_BITS)]) != hash)
+		irq_work_queue(&lx->walk_work);
+}
+
+void lx_record_init_context(struct lx_context *lx)
+{
+	init_irq_work(&lx->walk_work, walk_after_sample);
+}
+
+void lx_record_init(void)
+{
+	for (int i = 0; i < ARRAY_SIZE(buckets); i++)
+		raw_spin_lock_init(&buckets[i].lock);
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * view.c - where the counters of a thread are now, for reads at user level (2.2): the mapped page of its active set
+ * names the register of each counter, and what to add to it.
+ *
+ * That changes in commands, overflows and timers, which end with lx_publish(). And whenever perf moves events: at
+ * context switches, for other events that come and go, after throttling. All that it does between the PMU's disabling
+ * and its enabling, so the PMU's pmu_enable() is made to come by here while somebody has views. Between these
+ * a counter goes on from the value that it was loaded with, and when it wraps, its overflow comes here: for
+ * that no period of a counter with a view exceeds what a counter holds (LX_VIEW_FAR).
+ *
+ * A page is changed on the CPU of the thread that reads it, or while that thread cannot run; so it sees all of a
+ * change or nothing, given that it looks at the sequence number. Only that thread may read counters (set_owner): it
+ * is told by its thread pointer, in the address space that the page is mapped in.
+ */
+#include <linux/hashtable.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/mm.h>
+
+#include "linux.h"
+
+/* --- a page --------------------------------------------------------------------------------- */
+
+/* Nobody's, where it would not be told of moves. */
+static u64 owner_of(const struct lx_context *lx)
+{
+	bool own = lx->view_perf && lx->task == current && current->mm && current->mm == READ_ONCE(lx->view_mm);
+
+	return own && lx_arch_may_read(lx) ? lx_arch_thread_pointer() : 0;
+}
+
+static s64 extend(u64 bits, unsigned int shift)
+{
+	return (s64)(bits << shift) >> shift;
+}
+
+/* An NMI may come in between, and perf bring its count up to date: they are taken together. */
+static u64 base_of(const struct lx_counter *c, const struct pfm_pmd *pmd)
+{
+	const struct perf_event *event = c->event;
+	u64 count, before;
+
+	do {
+		count = local64_read(&event->count);
+		before = local64_read(&event->hw.prev_count);
+		barrier();
+	} while (count != local64_read(&event->count) || before != local64_read(&event->hw.prev_count));
+	return pmd->value + count - c->seen - extend(before, lx_arch_unused_bits());
+}
+
+/* As perf tells programs; 0 where it does not let them, or has the event nowhere. */
+static unsigned int index_of(struct perf_event *event)
+{
+	unsigned int index;
+
+	if (!lx_on_cpu(event) || event->oncpu != raw_smp_processor_id() || event->hw.state & PERF_HES_STOPPED)
+		return PFM_VIEW_CALL;
+	index = event->pmu->event_idx(event);
+	return index <= LX_VIEW_MAX_INDEX ? index : PFM_VIEW_CALL;
+}
+
+static void put_counter(pfm_set_view_t *view, const struct lx_counter *c, const struct pfm_pmd *pmd)
+{
+	unsigned int index = c->kind == LX_HW ? index_of(c->event) : PFM_VIEW_CALL;
+
+	view->set_index[c->num] = index;
+	if (index != PFM_VIEW_CALL)
+		view->set_base[c->num] = base_of(c, pmd);
+}
+
+static void put_counters(struct lx_context *lx, struct pfm_set *set)
+{
+	for (u64 rest = lx->live; rest; rest &= rest - 1) {
+		const struct lx_counter *c = &lx->counters[__ffs(rest)];
+
+		put_counter(set->view, c, &set->pmds[set->pmd_at[c->num]]);
+	}
+}
+
+void lx_live_view(struct pfm_context *ctx, struct pfm_set *set)
+{
+	struct lx_context *lx = lx_of(ctx);
+
+	set->view->set_owner = owner_of(lx);
+	set->view->set_shift = lx_arch_unused_bits();
+	if (lx->running)
+		put_counters(lx, set);
+}
+
+/* What perf has moved. */
+static void put_moved(struct lx_context *lx, struct pfm_set *set)
+{
+	pfm_view_begin(set->view);
+	set->view->set_owner = owner_of(lx);
+	if (lx->running)
+		put_counters(lx, set);
+	pfm_view_end(set->view);
+}
+
+/* Who interrupts a change leaves it to be made once more. */
+static void change(struct lx_context *lx, bool only_moved)
+{
+	struct pfm_context *ctx = lx->ctx;
+
+	if (READ_ONCE(lx->publishing)) {
+		WRITE_ONCE(lx->republish, true);
+		return;
+	}
+	do {
+		WRITE_ONCE(lx->republish, false);
+		WRITE_ONCE(lx->publishing, true);
+		barrier();
+		if (only_moved)
+			put_moved(lx, ctx->active);
+		else
+			pfm_view_write(ctx, ctx->active);
+		barrier();
+		WRITE_ONCE(lx->publishing, false);
+		only_moved = false;
+		barrier();
+	} while (READ_ONCE(lx->republish));
+}
+
+void lx_publish_now(struct lx_context *lx)
+{
+	change(lx, false);
+}
+
+/* --- who has views, by thread ----------------------------------------------------------------- */
+
+static DEFINE_HASHTABLE(viewers, 6);
+static DEFINE_RAW_SPINLOCK(viewers_lock);	/* around changes, and what is found; innermost */
+
+static struct hlist_head *bucket_of(const struct task_struct *task)
+{
+	return &viewers[hash_min((unsigned long)task, HASH_BITS(viewers))];
+}
+
+static struct lx_context *find(const struct task_struct *task)
+{
+	struct lx_context *lx;
+
+	hlist_for_each_entry(lx, bucket_of(task), by_viewer)
+		if (lx->task == task)
+			return lx;
+	return NULL;
+}
+
+/* Who is at work with it publishes in the end; a thread that is scheduled out will come by here again. */
+static void perf_has_moved(void)
+{
+	struct lx_context *lx;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&viewers_lock, flags);
+	lx = find(current);
+	if (lx && !READ_ONCE(lx->busy) && lx->view_perf && lx->view_perf->is_active)
+		change(lx, true);
+	raw_spin_unlock_irqrestore(&viewers_lock, flags);
+}
+
+/* --- the PMUs' pmu_enable() ------------------------------------------------------------------- */
+
+struct enabler {
+	struct pmu	*pmu;
+	void		(*enable)(struct pmu *pmu);	/* its own */
+	unsigned int	users;
+};
+
+static struct enabler enablers[8];
+static DEFINE_MUTEX(enablers_lock);
+
+static void on_enable(struct pmu *pmu)
+{
+	const struct enabler *e = enablers;
+
+	while (READ_ONCE(e->pmu) != pmu)
+		e++;
+	e->enable(pmu);
+	if (!hlist_empty(bucket_of(current)) && !in_nmi())
+		perf_has_moved();
+}
+
+/* A PMU that was known once keeps its place: its function may still be on its way through here. */
+static struct enabler *enabler_of(struct pmu *pmu)
+{
+	for (unsigned int i = 0; i < ARRAY_SIZE(enablers); i++) {
+		struct enabler *e = &enablers[i];
+
+		if (!e->pmu) {
+			e->enable = pmu->pmu_enable;
+			smp_wmb();	/* on_enable() finds both */
+			WRITE_ONCE(e->pmu, pmu);
+		}
+		if (e->pmu == pmu)
+			return e;
+	}
+	return NULL;
+}
+
+static bool follow(struct pmu *pmu)
+{
+	struct enabler *e;
+
+	mutex_lock(&enablers_lock);
+	e = enabler_of(pmu);
+	if (e && !e->users++) {
+		e->enable = pmu->pmu_enable;
+		WRITE_ONCE(pmu->pmu_enable, on_enable);
+	}
+	mutex_unlock(&enablers_lock);
+	return e;
+}
+
+static void unfollow(struct pmu *pmu)
+{
+	struct enabler *e;
+
+	mutex_lock(&enablers_lock);
+	e = enabler_of(pmu);
+	if (!--e->users)
+		WRITE_ONCE(pmu->pmu_enable, e->enable);
+	mutex_unlock(&enablers_lock);
+}
+
+/* --- from the load to the end ------------------------------------------------------------------ */
+
+/* From its first counter of the PMU on. */
+void lx_view_counters(struct lx_context *lx, struct perf_event *event)
+{
+	unsigned long flags;
+
+	if (lx->view_perf || !lx->task || !follow(event->pmu))
+		return;
+	raw_spin_lock_irqsave(&viewers_lock, flags);
+	lx->view_perf = event->ctx;
+	hlist_add_head(&lx->by_viewer, bucket_of(lx->task));
+	raw_spin_unlock_irqrestore(&viewers_lock, flags);
+}
+
+void lx_view_end(struct lx_context *lx)
+{
+	unsigned long flags;
+
+	if (!lx->view_perf)
+		return;
+	raw_spin_lock_irqsave(&viewers_lock, flags);
+	hlist_del_init(&lx->by_viewer);
+	lx->view_perf = NULL;
+	raw_spin_unlock_irqrestore(&viewers_lock, flags);
+	unfollow(lx->pmu);
+	lx_arch_forbid_read(lx);
+}
+
+/* Whoever is in on_enable() has interrupts off. */
+void lx_view_exit(void)
+{
+	synchronize_rcu();
+}
