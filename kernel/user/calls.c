@@ -11,6 +11,7 @@
 #include "fmt.h"
 #include "formats/formats.h"
 #include "module_client.h"
+#include "quick.h"
 
 /* --- creating ------------------------------------------------------------------------------- */
 
@@ -167,9 +168,9 @@ static int create_by_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg,
 /* PFM_FL_ANY_CPU is not in source of 2.x: who runs such a program can ask for it. */
 static uint32_t environment_flags(const pfarg_ctx_t *ctx)
 {
-	const char *any_cpu = getenv("LPFM_ANY_CPU");
+	const char *any_cpu = ctx->ctx_flags & PFM_FL_SYSTEM_WIDE ? getenv("LPFM_ANY_CPU") : NULL;
 
-	return ctx->ctx_flags & PFM_FL_SYSTEM_WIDE && any_cpu && !strcmp(any_cpu, "1") ? PFM_FL_ANY_CPU : 0;
+	return any_cpu && !strcmp(any_cpu, "1") ? PFM_FL_ANY_CPU : 0;
 }
 
 static int create_as_asked(int (*create)(pfarg_ctx_t *, const char *, void *, size_t), pfarg_ctx_t *ctx,
@@ -227,10 +228,39 @@ int name(int fd, type *v, int n)						\
 
 VECTOR_CALL(pfm_write_pmcs, pfarg_pmc_t, pfm_do_write_pmcs, PFM_NR_WRITE_PMCS)
 VECTOR_CALL(pfm_write_pmds, pfarg_pmd_t, pfm_do_write_pmds, PFM_NR_WRITE_PMDS)
-VECTOR_CALL(pfm_read_pmds, pfarg_pmd_t, pfm_do_read_pmds, PFM_NR_READ_PMDS)
 VECTOR_CALL(pfm_create_evtsets, pfarg_setdesc_t, pfm_do_create_evtsets, PFM_NR_CREATE_EVTSETS)
 VECTOR_CALL(pfm_delete_evtsets, pfarg_setdesc_t, pfm_do_delete_evtsets, PFM_NR_DELETE_EVTSETS)
 VECTOR_CALL(pfm_getinfo_evtsets, pfarg_setinfo_t, pfm_do_getinfo_evtsets, PFM_NR_GETINFO_EVTSETS)
+
+/* The complete read: it says how the next can be quick. */
+static int read_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
+{
+	int ret = pfm_check_vector(ctx->machine, n, sizeof(*v));
+
+	if (!ret && !v)
+		ret = pfm_refuse(-EFAULT, "the vector is NULL");
+	return ret ? ret : pfm_do_read_pmds(ctx, v, n);
+}
+
+int pfm_read_pmds(int fd, pfarg_pmd_t *v, int n)
+{
+	struct pfm_quick_ticket ticket;
+	struct pfm_desc *d;
+	sigset_t saved;
+	int ret;
+
+	if (pfm_quick_read(fd, v, n))
+		return 0;
+	if (pfm_linux_vector(fd, PFM_NR_READ_PMDS, n, v, &ret))
+		return ret;
+	ticket = pfm_quick_ticket(fd);
+	d = pfm_desc_enter(fd, &saved);
+	ret = d ? read_pmds(d->ctx, v, n) : -EBADF;
+	if (!ret)
+		pfm_quick_publish(d, fd, ticket);
+	pfm_desc_leave(d, &saved);
+	return pfm_result(ret);
+}
 
 static int simple_call(int fd, int (*fn)(struct pfm_context *), unsigned int nr)
 {
@@ -281,6 +311,8 @@ static int load_once(int fd, pfarg_load_t *load)
 	struct pfm_desc *d = pfm_desc_enter(fd, &saved);
 	int ret = d ? pfm_do_load(d->ctx, load) : -EBADF;
 
+	if (!ret)
+		pfm_desc_loaded(d);
 	pfm_desc_leave(d, &saved);
 	return ret;
 }
@@ -427,6 +459,16 @@ static int create_06(pfarg_ctx_t *ctx, const char *unused, void *fmt_arg, size_t
 int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg)
 {
 	return create_as_asked(create_06, ctx, NULL, fmt_arg, SIZE_MAX);
+}
+
+/* 6.1.1 */
+int pfm_create_context_n(pfarg_ctx_t *ctx, int n)
+{
+	if (!ctx)
+		return no_pointer("ctx");
+	if (n != 1)
+		return pfm_result(pfm_refuse(-EFAULT, "the call creates 1 context, not %d", n));
+	return pfm_create_06(ctx, ctx + 1) < 0 ? -1 : 0;
 }
 
 const struct pfm_pmu *pfm_pmu_of(int fd)

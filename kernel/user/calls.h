@@ -8,6 +8,9 @@
 /* As 0.6 creates contexts: the format by its UUID in ctx, and its argument without a size. */
 int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg);
 
+/* The errno of perfmonctl()'s command cmd for err: one of its list. errnos.c */
+int pfm_listed_errno(int cmd, int err);
+
 /* The PMU that the context of fd has; NULL with errno. */
 const struct pfm_pmu *pfm_pmu_of(int fd);
 

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -16,12 +17,15 @@
 #include <unistd.h>
 
 #include "desc.h"
+#include "heirs.h"
+#include "quick.h"
 
 #define BUCKETS 1024
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pfm_desc *table[BUCKETS];
-static bool forked;	/* this process is a child of the one that has the contexts */
+static atomic_bool self_monitoring;	/* a thread has been loaded by itself */
+static uint32_t forks;	/* up to here; a child has none of the contexts */
 
 static struct pfm_desc **bucket(ino_t ino)
 {
@@ -38,29 +42,53 @@ int pfm_result(int ret)
 
 /* --- fork ----------------------------------------------------------------------------------- */
 
+static sigset_t before_fork_mask;	/* in the forking thread, behind all locks */
+
+/* What the child gets a copy of is in the middle of nothing. */
 static void before_fork(void)
 {
+	sigset_t saved;
+
+	pfm_signals_block(&saved);
+	pfm_machines_begin_call();
 	pfm_os_lock();
 	pthread_mutex_lock(&table_lock);
+	before_fork_mask = saved;
 }
 
 static void after_fork_parent(void)
 {
+	sigset_t saved = before_fork_mask;
+
 	pthread_mutex_unlock(&table_lock);
 	pfm_os_unlock();
+	pfm_machines_end_call();
+	pfm_signals_restore(&saved);
 }
 
 /* The child has copies of our ends, which must not keep anything alive, and no service thread. */
 static void after_fork_child(void)
 {
+	atomic_store(&self_monitoring, false);	/* first: what is closed here leads to no context any more */
 	for (int i = 0; i < BUCKETS; i++) {
-		for (struct pfm_desc *d = table[i]; d; d = d->next)
+		for (struct pfm_desc *d = table[i]; d; d = d->next) {
 			close(d->own);
+			pfm_heirs_inherit(d->ino, d->serial);
+		}
 		table[i] = NULL;
 	}
-	forked = true;
+	forks++;
+	pfm_heirs_register();
+	pfm_quick_forget();
+	pfm_shared_forget();
 	pfm_service_forget();
+	pfm_machines_forget();
 	after_fork_parent();
+}
+
+uint32_t pfm_process(void)
+{
+	return forks;
 }
 
 static void watch_forks(void)
@@ -75,7 +103,7 @@ static int open_ends(struct pfm_desc *d)
 	struct stat st;
 	int ends[2];
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends))
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
 		return -1;
 	fcntl(ends[1], F_SETFD, FD_CLOEXEC);
 	if (fstat(ends[0], &st)) {
@@ -99,8 +127,10 @@ struct pfm_desc *pfm_desc_new(void)
 		pfm_refuse(0, "no memory for a context's descriptor");
 		return NULL;
 	}
-	d->memfd = -1;
+	d->memfd = d->quick = d->cgroup = -1;
+	d->pid = getpid();
 	d->refs = 1;
+	d->serial = pfm_heirs_serial();
 	pthread_mutex_init(&d->lock, NULL);
 	if (open_ends(d)) {
 		pfm_refuse(0, "no descriptor for a context: %s (see ulimit -n)", strerror(errno));
@@ -128,8 +158,16 @@ void pfm_desc_put(struct pfm_desc *d)
 		return;
 	if (d->own >= 0)
 		close(d->own);
+	if (d->cgroup >= 0)
+		close(d->cgroup);
 	pthread_mutex_destroy(&d->lock);
 	free(d);
+}
+
+void pfm_desc_lock(struct pfm_desc *d)
+{
+	pthread_mutex_lock(&d->lock);
+	pfm_quick_withdraw(d);
 }
 
 static void unlist(struct pfm_desc *d)
@@ -175,6 +213,7 @@ int pfm_desc_publish(struct pfm_desc *d)
 {
 	struct pfm_desc **p = bucket(d->ino);
 
+	pfm_quick_claim(d, d->fd);
 	pthread_mutex_lock(&d->lock);
 	d->hangup = pfm_watch_add(d->ctx, d->own, 0, on_hangup, d);
 	if (d->hangup) {
@@ -210,16 +249,19 @@ struct pfm_desc *pfm_desc_enter(int fd, sigset_t *saved)
 	struct pfm_desc *d;
 
 	pfm_signals_block(saved);
+	pfm_machines_begin_call();
 	d = find(fd);
 	if (d) {
-		pthread_mutex_lock(&d->lock);
+		pfm_desc_lock(d);
 		d->fd = fd;
+		pfm_quick_claim(d, fd);
 		if (d->ctx)
 			return d;
 		pthread_mutex_unlock(&d->lock);
 		pfm_desc_put(d);
 	}
-	pfm_refuse(0, forked ? "descriptor %d: a context is commanded by the process that created it"
+	pfm_quick_claim(NULL, fd);
+	pfm_refuse(0, forks ? "descriptor %d: a context is commanded by the process that created it"
 			     : "descriptor %d is not a perfmon context", fd);
 	errno = EBADF;
 	return NULL;
@@ -231,20 +273,24 @@ void pfm_desc_leave(struct pfm_desc *d, const sigset_t *saved)
 		pthread_mutex_unlock(&d->lock);
 		pfm_desc_put(d);
 	}
+	pfm_machines_end_call();
 	pfm_signals_restore(saved);
 }
 
-bool pfm_desc_is(int fd)
+unsigned int pfm_desc_message(int fd)
 {
+	unsigned int size = 0;
 	sigset_t saved;
 	struct pfm_desc *d;
 
 	pfm_signals_block(&saved);
 	d = find(fd);
-	if (d)
+	if (d) {
+		size = pfm_message_size(d);
 		pfm_desc_put(d);
+	}
 	pfm_signals_restore(&saved);
-	return d;
+	return size;
 }
 
 void pfm_desc_unmapped(const void *addr)
@@ -257,6 +303,16 @@ void pfm_desc_unmapped(const void *addr)
 	pthread_mutex_unlock(&table_lock);
 }
 
+bool pfm_user_has_open(struct pfm_context *ctx)
+{
+	return pfm_heirs_has_open(ctx->pid, pfm_desc_of(ctx)->ino);
+}
+
+bool pfm_user_heir_holds(struct pfm_context *ctx)
+{
+	return pfm_heirs_holds(ctx->pid, pfm_desc_of(ctx)->serial);
+}
+
 /* --- closing early -------------------------------------------------------------------------- */
 
 static bool hung_up(const struct pfm_desc *d)
@@ -264,6 +320,51 @@ static bool hung_up(const struct pfm_desc *d)
 	struct pollfd p = { .fd = d->own };
 
 	return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP);
+}
+
+struct pfm_desc *pfm_desc_closing(int fd)
+{
+	struct pfm_desc *d;
+	sigset_t saved;
+
+	if (!pfm_desc_may_end())
+		return NULL;
+	pfm_signals_block(&saved);
+	d = find(fd);
+	pfm_signals_restore(&saved);
+	return d;
+}
+
+static bool monitors_itself(const struct pfm_context *ctx)
+{
+	return ctx && ctx->self && !(ctx->flags & PFM_FL_SYSTEM_WIDE) && pfm_loaded(ctx);
+}
+
+void pfm_desc_loaded(const struct pfm_desc *d)
+{
+	if (monitors_itself(d->ctx))
+		atomic_store_explicit(&self_monitoring, true, memory_order_relaxed);
+}
+
+bool pfm_desc_may_end(void)
+{
+	return atomic_load_explicit(&self_monitoring, memory_order_relaxed);
+}
+
+void pfm_desc_closed(struct pfm_desc *d)
+{
+	int err = errno;
+	sigset_t saved;
+
+	if (!d)
+		return;
+	pfm_signals_block(&saved);
+	pfm_machines_begin_call();
+	pfm_desc_lock(d);
+	if (monitors_itself(d->ctx) && !hung_up(d) && !pfm_heirs_has_open((uint32_t)d->pid, d->ino))
+		pfm_do_unload(d->ctx);
+	pfm_desc_leave(d, &saved);
+	errno = err;
 }
 
 /* One that has hung up, with a reference, or NULL. */
@@ -290,7 +391,7 @@ bool pfm_desc_reap(void)
 	while ((d = next_hung_up())) {
 		bool mine;
 
-		pthread_mutex_lock(&d->lock);
+		pfm_desc_lock(d);
 		mine = d->ctx;
 		end_context(d);
 		pthread_mutex_unlock(&d->lock);

@@ -16,10 +16,15 @@ struct pfm_desc {
 	unsigned int		refs;		/* under the table's lock */
 	struct pfm_desc		*next;		/* in the table's bucket */
 	ino_t			ino;		/* of the program's end: all its duplicates share it */
+	uint32_t		serial;		/* by which children note it: heirs.h */
+	pid_t			pid;		/* who made it; not of a child of vfork() that closes it */
 	int			fd;		/* the number the program last used for it */
 	int			own;		/* our end */
+	int			quick;		/* where its counters are published, or -1: quick.h */
 	int			msg_unit;	/* bytes a queued message occupies, once known */
 	bool			by_06;		/* made by perfmonctl(): mapped as 3.5.4 has it */
+	bool			by_20;		/* made by perfmon 2.0's call: its messages */
+	int			cgroup;		/* a descriptor of its folder, or -1 */
 	int			memfd;		/* the sampling buffer, or -1 */
 	void			*mapping;	/* where the program last mapped it, or NULL */
 	struct pfm_context	*ctx;		/* NULL: closed */
@@ -38,6 +43,9 @@ int pfm_desc_publish(struct pfm_desc *d);
 void pfm_desc_get(struct pfm_desc *d);
 void pfm_desc_put(struct pfm_desc *d);
 
+/* Takes its lock, to change the context. */
+void pfm_desc_lock(struct pfm_desc *d);
+
 /*
  * The way into a call on a context: signals blocked, descriptor found, its lock taken. NULL with
  * EBADF if fd is no open context of this process; pfm_desc_leave() undoes it in either case.
@@ -49,11 +57,25 @@ void pfm_desc_leave(struct pfm_desc *d, const sigset_t *saved);
 void pfm_signals_block(sigset_t *saved);
 void pfm_signals_restore(const sigset_t *saved);
 
+/*
+ * Around a close of fd: a thread that monitors itself and whose process has no descriptor left loses its context, also
+ * where another process still has one (3.1.15, figure 3.10). loaded: with its lock held. may_end: is there any such?
+ * closing: NULL, or a reference for closed.
+ */
+void pfm_desc_loaded(const struct pfm_desc *d);
+bool pfm_desc_may_end(void);
+struct pfm_desc *pfm_desc_closing(int fd);
+void pfm_desc_closed(struct pfm_desc *d);
+
 /* Closes now what the program has closed but the service thread has not noticed; true if any. */
 bool pfm_desc_reap(void);
 
-/* Is fd a context's descriptor? */
-bool pfm_desc_is(int fd);
+/* Tells this process from its forebears. */
+uint32_t pfm_process(void);
+
+/* Bytes of a message of the context whose descriptor fd is; 0: it is none. */
+unsigned int pfm_desc_message(int fd);
+unsigned int pfm_message_size(const struct pfm_desc *d);	/* machine_ops.c */
 /* The program unmaps what it had at addr: a sampling buffer there may be mapped again (3.5.4). */
 void pfm_desc_unmapped(const void *addr);
 
@@ -61,6 +83,9 @@ void pfm_desc_unmapped(const void *addr);
 int pfm_service_start(void);
 /* In a child after fork: contexts stay with the parent. */
 void pfm_service_forget(void);
+
+/* In a child after fork: the locks are the parent's. shared.c */
+void pfm_shared_forget(void);
 
 /* A status of the core (0 or a negative errno) as a program wants it. */
 int pfm_result(int ret);

@@ -21,6 +21,8 @@
 #include <unistd.h>
 
 #include "desc.h"
+#define PFM20_INTERNAL
+#include "ia64/perfmon/perfmon.h"
 
 /* --- messages ------------------------------------------------------------------------------- */
 
@@ -33,13 +35,41 @@ static size_t unread(struct pfm_desc *d)
 	return d->msg_unit ? (size_t)(bytes / d->msg_unit) : 0;
 }
 
+static ssize_t send_message(struct pfm_desc *d, const void *msg, size_t size)
+{
+	return send(d->own, msg, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* The message in the layout of perfmon 2.0. */
+static ssize_t send_20(struct pfm_context *ctx, const pfarg_msg_t *msg)
+{
+	struct pfm_desc *d = pfm_desc_of(ctx);
+	union pfm20_msg m = { .pfm_gen_msg = { .msg_type = (int)msg->type, .msg_ctx_fd = d->fd } };
+	uint64_t now = pfm_ops(ctx)->now(ctx->machine);
+
+	if (msg->type == PFM_MSG_OVFL) {
+		memcpy(m.pfm_ovfl_msg.msg_ovfl_pmds, msg->pfm_ovfl_msg.msg_ovfl_pmds,
+		       sizeof(m.pfm_ovfl_msg.msg_ovfl_pmds));
+		m.pfm_ovfl_msg.msg_active_set = msg->pfm_ovfl_msg.msg_active_set;
+		m.pfm_ovfl_msg.msg_tstamp = now;
+	} else {
+		m.pfm_end_msg.msg_tstamp = now;
+	}
+	return send_message(d, &m, sizeof(m));
+}
+
+unsigned int pfm_message_size(const struct pfm_desc *d)
+{
+	return d->by_20 ? sizeof(union pfm20_msg) : sizeof(pfarg_msg_t);
+}
+
 int pfm_user_post(struct pfm_context *ctx, const pfarg_msg_t *msg)
 {
 	struct pfm_desc *d = pfm_desc_of(ctx);
 
 	if (msg->type != PFM_MSG_END && unread(d) >= ctx->msgq_depth)
 		return -ENOSPC;
-	if (send(d->own, msg, sizeof(*msg), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno != EPIPE)
+	if ((d->by_20 ? send_20(ctx, msg) : send_message(d, msg, sizeof(*msg))) < 0 && errno != EPIPE)
 		return -ENOSPC;
 	if (!d->msg_unit && ioctl(d->own, SIOCOUTQ, &d->msg_unit))
 		d->msg_unit = 0;
@@ -101,7 +131,7 @@ void pfm_user_caller(struct pfm_machine *m, struct pfm_caller *who)
 	who->pid = (uint32_t)getpid();
 	who->cpu = (uint32_t)sched_getcpu();
 	who->admin = geteuid() == 0;
-	who->memlock = ~0ULL;	/* buffers here are ordinary memory */
+	who->memlock = ~0ULL;
 }
 
 bool pfm_user_in_group(struct pfm_machine *m, uint32_t gid)

@@ -14,10 +14,32 @@ static const struct pfm_user_machine *const kinds[] = { &pfm_linux_machine, &pfm
 						      &pfm_sim_machine };
 #define NUM_KINDS ((int)(sizeof(kinds) / sizeof(kinds[0])))
 
+void pfm_machines_begin_call(void)
+{
+	for (int i = 0; i < NUM_KINDS; i++)
+		if (kinds[i]->begin_call)
+			kinds[i]->begin_call();
+}
+
+void pfm_machines_end_call(void)
+{
+	for (int i = 0; i < NUM_KINDS; i++)
+		if (kinds[i]->end_call)
+			kinds[i]->end_call();
+}
+
+void pfm_machines_forget(void)
+{
+	for (int i = 0; i < NUM_KINDS; i++)
+		if (kinds[i]->forget)
+			kinds[i]->forget();
+}
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pfm_machine *current;
 static const struct pfm_user_machine *current_kind;
 static bool was_told;		/* which one it is to be */
+static char no_perf[300];	/* why perf_event was not to be had, where nobody told */
 
 const char *pfm_machine_name(int i)
 {
@@ -96,9 +118,12 @@ static struct pfm_machine *choose(void)
 
 	if (name && *name)
 		return use_name(name, NULL);
-	for (int i = 0; i < NUM_KINDS; i++)
+	for (int i = 0; i < NUM_KINDS; i++) {
 		if (use(kinds[i], "", NULL) || just_lacks(errno))
 			return current;
+		if (kinds[i] == &pfm_perf_machine)
+			snprintf(no_perf, sizeof(no_perf), "%s", pfm_explain());
+	}
 	return NULL;
 }
 
@@ -132,15 +157,35 @@ int pfm_set_machine(const char *name, const char *options)
 	return m ? 0 : -1;
 }
 
-/* Why it is not the one that would have been the first. */
-static const char *with_obstacle(const char *notes)
+int pfm_perf_event(const pfm_perf_event_t *event, uint64_t *value)
+{
+	sigset_t saved;
+	int ret;
+
+	if (!pfm_current_machine())
+		return -1;
+	if (!event || !value)
+		return pfm_result(pfm_refuse(-EFAULT, "the event or the value is NULL"));
+	if (!current_kind->event)
+		return pfm_result(pfm_refuse(-EOPNOTSUPP, "the machine %s has no events of the kernel's by name; "
+					     "LPFM_MACHINE=perf has", current_kind->name));
+	pfm_signals_block(&saved);
+	ret = current_kind->event(event, value);
+	pfm_signals_restore(&saved);
+	return pfm_result(ret);
+}
+
+/* Why it is not one of those that would have been first: a line each. */
+static const char *with_obstacles(const char *notes)
 {
 	static char text[1024];
-	const char *obstacle = current_kind == &pfm_perf_machine && !was_told ? pfm_linux_obstacle() : NULL;
+	const char *obstacle = was_told ? NULL : pfm_linux_obstacle();
 
-	if (!obstacle)
+	if (was_told || current_kind == &pfm_linux_machine)
 		return notes;
-	snprintf(text, sizeof(text), "%s%s", obstacle, notes);
+	snprintf(text, sizeof(text), "%s%s%s%s%s%s", obstacle ? obstacle : "",
+		 !obstacle ? "" : *no_perf ? "\n" : ": this is measured with perf_event\n",
+		 *no_perf ? "perf_event: " : "", no_perf, *no_perf ? "; so nothing real can be measured\n" : "", notes);
 	return text;
 }
 
@@ -157,6 +202,6 @@ int pfm_get_machine(pfm_machine_info_t *info)
 	info->pmu = m->pmu->name;
 	info->notes = info->limits = "";
 	current_kind->describe(m, info);
-	info->notes = with_obstacle(info->notes);
+	info->notes = with_obstacles(info->notes);
 	return 0;
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * map.c - the sampling buffer in the program's address space (3.5.4).
+ * map.c - the sampling buffer (3.5.4), and views, in the program's address space.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <stdint.h>
+#include <unistd.h>
 
 #define PFM_NO_MMAP_REDIRECT
 #include "desc.h"
@@ -73,6 +77,35 @@ static int map(struct pfm_desc *d, const struct request *r, void **at)
 	return 0;
 }
 
+/* The set whose view is at an offset; NULL: none. */
+static struct pfm_set *viewed_set(struct pfm_context *ctx, uint64_t offset)
+{
+	uint64_t page = pfm_ops(ctx)->page_size(ctx->machine), id = (offset - PFM_VIEW_OFFSET(0, 0)) / page;
+	struct pfm_set *set = id <= UINT16_MAX ? pfm_set_find(ctx, (uint16_t)id) : NULL;
+
+	return set && set->view && offset == PFM_VIEW_OFFSET(id, page) ? set : NULL;
+}
+
+/* The same memory once more, read-only. */
+static int map_view(struct pfm_desc *d, const struct request *r, void **at)
+{
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	struct pfm_set *set = viewed_set(d->ctx, (uint64_t)r->offset);
+	bool fixed = r->flags & MAP_FIXED;
+
+	if (r->size != size)
+		return pfm_refuse(-EINVAL, "a view is a page, %u bytes", (unsigned int)size);
+	if (r->prot != PROT_READ)
+		return pfm_refuse(-EINVAL, "a view is mapped PROT_READ, and nothing else");
+	if (!set)
+		return pfm_refuse(-EINVAL, "there is no view at offset %#llx: no such set, or no MAP_SETS",
+				  (unsigned long long)r->offset);
+	*at = mremap(set->view, 0, size, MREMAP_MAYMOVE | (fixed ? MREMAP_FIXED : 0), r->addr);
+	if (*at == MAP_FAILED || mprotect(*at, size, PROT_READ))
+		return pfm_refuse(-errno, "cannot map the view");
+	return 0;
+}
+
 static void *map_here(int fd, const struct request *r)
 {
 	void *at = MAP_FAILED;
@@ -81,7 +114,10 @@ static void *map_here(int fd, const struct request *r)
 	int ret;
 
 	d = pfm_desc_enter(fd, &saved);
-	ret = d ? map(d, r, &at) : -EBADF;
+	if (!d)
+		ret = -EBADF;
+	else
+		ret = (uint64_t)r->offset >= PFM_VIEW_OFFSET(0, 0) ? map_view(d, r, &at) : map(d, r, &at);
 	pfm_desc_leave(d, &saved);
 	return ret ? failed(ret) : at;
 }
@@ -118,7 +154,7 @@ void *pfm_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t off
 {
 	const struct request r = { addr, length, prot, flags, offset };
 
-	return fd >= 0 && pfm_desc_is(fd) ? map_here(fd, &r) : map_there(fd, &r);
+	return fd >= 0 && pfm_desc_message(fd) ? map_here(fd, &r) : map_there(fd, &r);
 }
 
 int pfm_munmap(void *addr, size_t length)

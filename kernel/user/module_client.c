@@ -239,10 +239,9 @@ const char *pfm_linux_obstacle(void)
 	if (access("/sys/kernel/perfmon", F_OK))
 		return NULL;
 	if (access(PFM_DEVICE, F_OK))
-		return PFM_DEVICE ": No such file, though perfmon.ko is loaded: this is measured with perf_event\n";
+		return PFM_DEVICE ": No such file, though perfmon.ko is loaded";
 	if (access(PFM_DEVICE, R_OK | W_OK))
-		return PFM_DEVICE ": Permission denied (it is for root and the group perfmon): this is measured with "
-		       "perf_event\n";
+		return PFM_DEVICE ": Permission denied (it is for root and the group perfmon)";
 	return NULL;
 }
 
@@ -278,8 +277,10 @@ static void linux_describe(struct pfm_machine *m, pfm_machine_info_t *info)
 			      "misses cannot be counted here; software counters (clocks, faults, switches), sampling "
 			      "by time and virtual PMDs work.\n";
 	info->limits = "EXCL_IDLE and EXCL_KERNEL_ONLY_THREADS leave out interrupts on top of such a thread too\n"
-		       "MAP_SETS is refused: at each context switch the kernel may give a thread other counters, and a "
-		       "module is not told when they are there; a mapping of them would be out of date from then on\n"
+		       "MAP_SETS: a thread reads its own running counters without a call in the process that mapped "
+		       "the view first, where the system lets programs read counters (arm64: sysctl "
+		       "kernel.perf_user_access=1; x86: /sys/bus/event_source/devices/cpu/rdpmc, from the first start "
+		       "or read after mapping on); else by a call. Who forbids it meanwhile ends who is reading\n"
 		       "sampling formats are the kernel's: none written in Lua";
 }
 

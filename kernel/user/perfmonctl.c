@@ -507,5 +507,7 @@ int perfmonctl(int fd, int cmd, void *arg, int narg)
 		pfm_refuse(0, "unknown command %#x", (unsigned int)cmd);
 		return fail(EINVAL);
 	}
-	return commands[cmd](fd, arg, narg) < 0 ? -1 : 0;
+	if (commands[cmd](fd, arg, narg) >= 0)
+		return 0;
+	return fail(pfm_listed_errno(cmd, errno));
 }

@@ -11,8 +11,12 @@
 
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, v)	__atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
+#define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
 
 /* A program can be speculated into telling nothing but its own secrets. */
 #define pfm_os_index(i, n)	(i)
+
+#define pfm_os_wmb()		__atomic_thread_fence(__ATOMIC_RELEASE)
 
 #endif

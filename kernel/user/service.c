@@ -55,7 +55,7 @@ static void deliver(struct pfm_watch *w, uint32_t events)
 {
 	struct pfm_desc *d = w->desc;
 
-	pthread_mutex_lock(&d->lock);
+	pfm_desc_lock(d);
 	if (!w->dead && d->ctx)
 		w->fn(d->ctx, w->arg, events);
 	pthread_mutex_unlock(&d->lock);

@@ -2,7 +2,7 @@
 /*
  * user.h - what libperfmon offers the machines that live in user space (perf, sim).
  *
- * A context's descriptor is one end of a SOCK_SEQPACKET pair; the library keeps the other. One
+ * A context's descriptor is one end of a pair of stream sockets; the library keeps the other. One
  * service thread per process waits for everything asynchronous. The context's lock is held around
  * every command and every call-back of the service thread; signals are blocked while it is held, so
  * that calls from signal handlers are safe (5.7).
@@ -34,10 +34,77 @@ void pfm_user_signal(struct pfm_context *ctx);
 void pfm_user_caller(struct pfm_machine *m, struct pfm_caller *who);
 bool pfm_user_in_group(struct pfm_machine *m, uint32_t gid);
 bool pfm_user_has_fd(struct pfm_context *ctx);	/* the target is a thread of this process */
+/*
+ * 3.3.6: has the target's process the descriptor open? And when it can be asked no more: is it a child that, unless it
+ * called exec, had it to its end?
+ */
+void pfm_user_want_heirs(void);	/* once, before the first context: children are to note it */
+bool pfm_user_has_open(struct pfm_context *ctx);
+bool pfm_user_heir_holds(struct pfm_context *ctx);
+int pfm_user_cgroup(const struct pfm_context *ctx);	/* a descriptor, or -1: pfm_set_cgroup() */
 uint64_t pfm_user_now(struct pfm_machine *m);	/* CLOCK_MONOTONIC */
 size_t pfm_user_page_size(struct pfm_machine *m);
 void *pfm_user_alloc_buffer(struct pfm_context *ctx, size_t size);
 void pfm_user_free_buffer(struct pfm_context *ctx, void *buf, size_t size);
+
+/* --- shared by the processes of a user: shared.c; all but lockable under pfm_os_lock() ------- */
+
+int pfm_user_claim(struct pfm_context *ctx);
+void pfm_user_disclaim(struct pfm_context *ctx);
+bool pfm_user_hold(struct pfm_machine *m, uint64_t bytes, uint64_t was);
+void pfm_user_others(struct pfm_machine *m, struct pfm_usage *others);
+void pfm_user_refresh(struct pfm_machine *m);
+void pfm_user_spread(struct pfm_machine *m);
+uint64_t pfm_user_lockable(struct pfm_machine *m);	/* bytes that the user may still lock; ~0: no limit */
+
+/* --- counters that are read by one system call: quick.h ------------------------------------- */
+
+#define PFM_QUICK_MAX	64		/* counters */
+
+struct pfm_quick_pmd {
+	uint64_t	add;		/* the PMD's value is the count and this */
+	uint64_t	last_reset;
+	uint64_t	switch_left;
+};
+
+/* How the PMDs of the active set are read, by pfm_machine_ops.quick: no others are. */
+struct pfm_quick {
+	/* The counts in the order of pmd; false: not now, or the complete read has to judge. */
+	bool		(*read)(const struct pfm_quick *q, uint64_t *counts);
+	int		fd;		/* of the counters, closed by pfm_quick_close() alone */
+	int		cpu;		/* where it may be read, or -1: anywhere */
+	bool		pinned;		/* counts of less than all of the time are none */
+	uint16_t	set;
+	unsigned int	n;
+	uint8_t		at[PFM_MAX_PMDS];	/* of a PMD: its place in pmd, from 1; 0: not there */
+	struct pfm_quick_pmd	pmd[PFM_QUICK_MAX];
+};
+
+/* In place of close(2), for counters that pfm_machine_ops.quick may have told of; the context's lock is held. */
+void pfm_quick_close(struct pfm_context *ctx, int fd);
+/* --- views ---------------------------------------------------------------------------------- */
+
+/*
+ * What a view's page is on the machines in user space. PMDs of PFM_VIEW_ELSEWHERE have a page of perf's each, at
+ * perf + number * the page size, that the thread self of this process can read.
+ */
+struct pfm_user_view {
+	pfm_set_view_t	view;
+	const char	*perf;
+	uint64_t	self;		/* thread pointer */
+	uint32_t	process;	/* counts up with each fork */
+	uint32_t	reserved;
+};
+
+static inline struct pfm_user_view *pfm_user_view_of(struct pfm_set *set)
+{
+	return (struct pfm_user_view *)set->view;
+}
+
+pfm_set_view_t *pfm_user_open_view(struct pfm_context *ctx, struct pfm_set *set);
+void pfm_user_close_view(struct pfm_context *ctx, struct pfm_set *set);
+/* One of perf's pages: set_base and what is counted there; false: it does not let itself be read. */
+bool pfm_perf_page_read(const void *page, uint64_t base, uint64_t *value);
 
 /* --- machines ------------------------------------------------------------------------------- */
 
@@ -45,17 +112,28 @@ void pfm_user_free_buffer(struct pfm_context *ctx, void *buf, size_t size);
  * A kind of machine. open: make one ready, or use the one there is; model is what follows the colon
  * of "sim:itanium2" or "", options as in pfm_set_machine(). Returns NULL with errno, having said
  * why through pfm_refuse(). describe: see pfm_machine_info_t. model_name, optional: "sim:itanium2" and
- * so on, by i from 0; NULL after the last.
+ * so on, by i from 0; NULL after the last. begin_call and end_call, optional: around every command on a
+ * context and around fork, with signals off and none of our locks held. forget, optional: in a child after
+ * fork, which has none of the contexts. event, optional: pfm_perf_event(), with a negative errno.
  */
 struct pfm_user_machine {
 	const char *name;
 	struct pfm_machine *(*open)(const char *model, const char *options);
 	void (*describe)(struct pfm_machine *m, pfm_machine_info_t *info);
 	const char *(*model_name)(int i);
+	void (*begin_call)(void);
+	void (*end_call)(void);
+	void (*forget)(void);
+	int (*event)(const pfm_perf_event_t *event, uint64_t *value);
 };
 
 extern const struct pfm_user_machine pfm_perf_machine;
 extern const struct pfm_user_machine pfm_sim_machine;
+
+/* Those of all machines. */
+void pfm_machines_begin_call(void);
+void pfm_machines_end_call(void);
+void pfm_machines_forget(void);
 
 /* The machine contexts are created on now, choosing one if need be; NULL with errno. */
 struct pfm_machine *pfm_current_machine(void);

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+/*
+ * heirs.c - which children of fork() still have a context's descriptor; heirs.h says how.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#define PFM_NO_MMAP_REDIRECT
+#include "user.h"
+#include <sys/mman.h>
+
+#include "heirs.h"
+#include "interpose.h"
+
+#define CHILDREN	512
+#define CLOSED		1536
+#define MOST_FDS	4096	/* that are looked at */
+
+/* A note is a process and a serial: the last it has inherited, or one it has closed. 0: free. */
+struct notes {
+	atomic_uint	serial;
+	atomic_ullong	children[CHILDREN];
+	atomic_ullong	closed[CLOSED];
+};
+
+static struct notes *notes;
+
+static struct inherited {
+	ino_t			ino;
+	uint32_t		serial;
+	struct inherited	*next;
+} *inherited;
+
+static unsigned long long note(uint32_t pid, uint32_t serial)
+{
+	return (unsigned long long)pid << 32 | serial;
+}
+
+static uint32_t pid_of(unsigned long long n)
+{
+	return (uint32_t)(n >> 32);
+}
+
+void pfm_user_want_heirs(void)
+{
+	pfm_sees_closes();	/* known before a fork, after which it cannot be found out */
+	notes = mmap(NULL, sizeof(*notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (notes == MAP_FAILED)
+		notes = NULL;	/* so END is sent to all */
+}
+
+uint32_t pfm_heirs_serial(void)
+{
+	return notes ? atomic_fetch_add(&notes->serial, 1) + 1 : 0;
+}
+
+/* --- notes ---------------------------------------------------------------------------------- */
+
+static bool take(atomic_ullong *list, size_t n, unsigned long long new)
+{
+	for (size_t i = 0; i < n; i++) {
+		unsigned long long old = atomic_load(&list[i]);
+
+		/* of a process that has gone: nobody asks for it */
+		if (old && (kill((pid_t)pid_of(old), 0) == 0 || errno != ESRCH))
+			continue;
+		if (atomic_compare_exchange_strong(&list[i], &old, new))
+			return true;
+	}
+	return false;
+}
+
+static bool has_closed(uint32_t pid, uint32_t serial)
+{
+	for (size_t i = 0; i < CLOSED; i++)
+		if (atomic_load(&notes->closed[i]) == note(pid, serial))
+			return true;
+	return false;
+}
+
+/* Where it cannot be noted that one is closed the process counts as having none. */
+static void leave(uint32_t pid)
+{
+	for (size_t i = 0; i < CHILDREN; i++) {
+		unsigned long long old = atomic_load(&notes->children[i]);
+
+		if (pid_of(old) == pid)
+			atomic_compare_exchange_strong(&notes->children[i], &old, 0);
+	}
+}
+
+bool pfm_heirs_holds(uint32_t pid, uint32_t serial)
+{
+	if (!notes || !serial)
+		return false;
+	for (size_t i = 0; i < CHILDREN; i++) {
+		unsigned long long n = atomic_load(&notes->children[i]);
+
+		if (pid_of(n) == pid && (uint32_t)n >= serial)
+			return !has_closed(pid, serial);
+	}
+	return false;
+}
+
+/* One of the names in /proc/PID/fd. */
+static bool leads_to(int dir, const char *name, const char *wanted)
+{
+	char text[64];
+	ssize_t n = readlinkat(dir, name, text, sizeof(text) - 1);
+
+	text[n < 0 ? 0 : n] = 0;
+	return !strcmp(text, wanted);
+}
+
+/* Not by opendir(3), which allocates: a signal handler may close a descriptor, too. */
+bool pfm_heirs_has_open(uint32_t pid, ino_t ino)
+{
+	_Alignas(struct dirent64) char entries[2048];
+	char path[32], wanted[64];
+	bool found = false;
+	ssize_t n;
+	int dir;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
+	snprintf(wanted, sizeof(wanted), "socket:[%llu]", (unsigned long long)ino);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	while (dir >= 0 && !found && (n = getdents64(dir, entries, sizeof(entries))) > 0) {
+		const struct dirent64 *e = (const void *)entries;
+
+		for (; !found && (const char *)e < entries + n; e = (const void *)((const char *)e + e->d_reclen))
+			found = leads_to(dir, e->d_name, wanted);
+	}
+	if (dir >= 0)
+		close(dir);
+	return found;
+}
+
+/* --- the child ------------------------------------------------------------------------------ */
+
+void pfm_heirs_inherit(ino_t ino, uint32_t serial)
+{
+	struct inherited *i = serial ? malloc(sizeof(*i)) : NULL;
+
+	if (!i)
+		return;
+	*i = (struct inherited){ ino, serial, inherited };
+	inherited = i;
+}
+
+/* One that does not see what is closed would say that it has what it has not. */
+void pfm_heirs_register(void)
+{
+	uint32_t pid = (uint32_t)getpid();
+
+	if (!notes || !inherited || !pfm_sees_closes())
+		return;
+	for (size_t i = 0; i < CLOSED; i++) {	/* of one that had the number before */
+		unsigned long long old = atomic_load(&notes->closed[i]);
+
+		if (pid_of(old) == pid)
+			atomic_compare_exchange_strong(&notes->closed[i], &old, 0);
+	}
+	leave(pid);
+	if (take(notes->children, CHILDREN, note(pid, atomic_load(&notes->serial))))
+		pfm_heirs_look();
+}
+
+bool pfm_heirs_any(void)
+{
+	return inherited;
+}
+
+bool pfm_heirs_concerns(int fd)
+{
+	struct stat st;
+
+	if (!inherited || fstat(fd, &st) || !S_ISSOCK(st.st_mode))
+		return false;
+	for (struct inherited *i = inherited; i; i = i->next)
+		if (i->ino == st.st_ino)
+			return true;
+	return false;
+}
+
+static bool is_open(ino_t ino)
+{
+	struct rlimit most = { MOST_FDS, 0 };
+	struct stat st;
+
+	getrlimit(RLIMIT_NOFILE, &most);
+	for (int fd = 0; fd < MOST_FDS && (rlim_t)fd < most.rlim_cur; fd++)
+		if (!fstat(fd, &st) && S_ISSOCK(st.st_mode) && st.st_ino == ino)
+			return true;
+	return false;
+}
+
+void pfm_heirs_look(void)
+{
+	uint32_t pid = (uint32_t)getpid();
+	int saved = errno;
+
+	for (struct inherited *i = inherited; i; i = i->next)
+		if (!is_open(i->ino) && !has_closed(pid, i->serial) &&
+		    !take(notes->closed, CLOSED, note(pid, i->serial)))
+			leave(pid);
+	errno = saved;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heirs.h - which children of fork() still have a context's descriptor (3.3.6). Inside kernel/user.
+ *
+ * When a thread has ended nobody can see any more what it had open. A child that runs on with this library in it
+ * notes for its parent, in memory that they share, that it is there and which descriptors it has closed since.
+ */
+#ifndef PFM_USER_HEIRS_H
+#define PFM_USER_HEIRS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A context is made: its number, by which children note it; 0: no machine wants them to. */
+uint32_t pfm_heirs_serial(void);
+
+/* In a child after fork, for each context of the parent's; then once. */
+void pfm_heirs_inherit(ino_t ino, uint32_t serial);
+void pfm_heirs_register(void);
+
+/* Around a close: does the descriptor lead to a parent's context? If so, or where it may, all are looked for. */
+bool pfm_heirs_concerns(int fd);
+bool pfm_heirs_any(void);
+void pfm_heirs_look(void);
+
+/* Has the process the descriptor, by its notes? And in truth, while it is there: its number may have been another's. */
+bool pfm_heirs_holds(uint32_t pid, uint32_t serial);
+bool pfm_heirs_has_open(uint32_t pid, ino_t ino);
+
+#endif

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+/*
+ * interpose.c - read(2) and what closes descriptors, for programs that are linked with this library: their calls
+ * pass here on the way to libc.
+ *
+ * Closing a number takes back what quick.c has published under it, and ends self-monitoring (desc.h). A read of less
+ * than a message, which the kernel would cut off a socket's, is refused (3.3.3). Everything else is libc's.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "heirs.h"
+#include "interpose.h"
+#include "quick.h"
+
+/* --- libc's --------------------------------------------------------------------------------- */
+
+enum call { READ, CLOSE, CLOSE_RANGE, CLOSEFROM, DUP2, DUP3, FDOPEN, NUM_CALLS };
+
+static const char *const names[NUM_CALLS] = { "read", "close", "close_range", "closefrom", "dup2", "dup3", "fdopen" };
+static _Atomic(void *) libcs[NUM_CALLS];
+
+static void *libc(enum call call)
+{
+	void *fn = atomic_load_explicit(&libcs[call], memory_order_relaxed);
+
+	if (!fn) {
+		fn = dlsym(RTLD_NEXT, names[call]);
+		atomic_store_explicit(&libcs[call], fn, memory_order_relaxed);
+	}
+	return fn;
+}
+
+/* Not in a signal handler, where dlsym(3) may not be called. */
+static __attribute__((constructor)) void find_libc(void)
+{
+	for (enum call call = 0; call < NUM_CALLS; call++)
+		libc(call);
+}
+
+/* Programs without a dynamic linker have the kernel alone. */
+static int close_one(int fd)
+{
+	int (*fn)(int) = libc(CLOSE);
+
+	return fn ? fn(fd) : (int)syscall(SYS_close, fd);
+}
+
+static int close_many(unsigned int first, unsigned int last, int flags)
+{
+	int (*fn)(unsigned int, unsigned int, int) = libc(CLOSE_RANGE);
+
+	return fn ? fn(first, last, flags) : (int)syscall(SYS_close_range, first, last, flags);
+}
+
+/* --- ours ----------------------------------------------------------------------------------- */
+
+static ssize_t our_read(int fd, void *buf, size_t size)
+{
+	ssize_t (*fn)(int, void *, size_t) = libc(READ);
+	unsigned int message = pfm_quick_noted(fd) ? pfm_desc_message(fd) : 0;
+
+	if (message && size % message) {
+		pfm_refuse(0, "a message has %u bytes, and is read as a whole", message);
+		errno = EINVAL;
+		return -1;
+	}
+	return fn ? fn(fd, buf, size) : syscall(SYS_read, fd, buf, size);
+}
+
+static int our_close(int fd)
+{
+	bool inherited = pfm_heirs_concerns(fd);
+	struct pfm_desc *d = pfm_desc_closing(fd);
+	int ret;
+
+	pfm_quick_closing((unsigned int)fd, (unsigned int)fd);
+	ret = close_one(fd);
+	pfm_quick_closed((unsigned int)fd, (unsigned int)fd);
+	pfm_desc_closed(d);
+	if (inherited)
+		pfm_heirs_look();
+	return ret;
+}
+
+#define MOST_FDS 4096
+
+/* One by one: each may be its context's last here. */
+static void close_contexts(unsigned int first, unsigned int last)
+{
+	if (!pfm_desc_may_end())
+		return;
+	for (unsigned int fd = first; fd <= last && fd < MOST_FDS; fd++) {
+		struct pfm_desc *d = pfm_desc_closing((int)fd);
+
+		if (d)
+			close_one((int)fd);
+		pfm_desc_closed(d);
+	}
+}
+
+static int our_close_range(unsigned int first, unsigned int last, int flags)
+{
+	int ret;
+
+	pfm_quick_closing(first, last);
+	if (!flags)
+		close_contexts(first, last);
+	ret = close_many(first, last, flags);
+	pfm_quick_closed(first, last);
+	if (pfm_heirs_any())
+		pfm_heirs_look();
+	return ret;
+}
+
+static void our_closefrom(int first)
+{
+	void (*fn)(int) = libc(CLOSEFROM);
+	unsigned int from = first < 0 ? 0 : (unsigned int)first;
+
+	pfm_quick_closing(from, UINT_MAX);
+	close_contexts(from, UINT_MAX);
+	if (fn)
+		fn(first);
+	else
+		close_many(from, UINT_MAX, 0);
+	pfm_quick_closed(from, UINT_MAX);
+	if (pfm_heirs_any())
+		pfm_heirs_look();
+}
+
+/* dup3(2) where flags are given. */
+static int duplicate(int from, int to, const int *flags)
+{
+	int (*dup_2)(int, int) = libc(DUP2), (*dup_3)(int, int, int) = libc(DUP3);
+	bool inherited = pfm_heirs_concerns(to);
+	struct pfm_desc *d = from == to ? NULL : pfm_desc_closing(to);
+	int ret;
+
+	pfm_quick_closing((unsigned int)to, (unsigned int)to);
+	if (!flags)
+		ret = dup_2 ? dup_2(from, to) : (int)syscall(SYS_dup3, from, to, 0);
+	else
+		ret = dup_3 ? dup_3(from, to, *flags) : (int)syscall(SYS_dup3, from, to, *flags);
+	pfm_quick_closed((unsigned int)to, (unsigned int)to);
+	if (ret >= 0 && pfm_quick_noted(from))
+		pfm_quick_note(to);
+	pfm_desc_closed(d);
+	if (inherited)
+		pfm_heirs_look();
+	return ret;
+}
+
+static int our_dup2(int from, int to)
+{
+	return duplicate(from, to, NULL);
+}
+
+static int our_dup3(int from, int to, int flags)
+{
+	return duplicate(from, to, &flags);
+}
+
+/* fclose(3) closes it inside libc: nothing is ever published under its number any more. */
+static FILE *our_fdopen(int fd, const char *mode)
+{
+	FILE *(*fn)(int, const char *) = libc(FDOPEN);
+	FILE *file = fn ? fn(fd, mode) : NULL;
+
+	if (file)
+		pfm_quick_closing((unsigned int)fd, (unsigned int)fd);
+	return file;
+}
+
+#define EXPORT(name) __attribute__((alias("our_" #name)))
+
+ssize_t read(int fd, void *buf, size_t size) EXPORT(read);
+int close(int fd) EXPORT(close);
+int close_range(unsigned int first, unsigned int last, int flags) EXPORT(close_range);
+void closefrom(int first) EXPORT(closefrom);
+int dup2(int from, int to) EXPORT(dup2);
+int dup3(int from, int to, int flags) EXPORT(dup3);
+FILE *fdopen(int fd, const char *mode) EXPORT(fdopen);
+
+/* --- in effect? ----------------------------------------------------------------------------- */
+
+static bool all_ours(void)
+{
+	void *const ours[NUM_CALLS] = { (void *)our_read, (void *)our_close, (void *)our_close_range,
+					(void *)our_closefrom, (void *)our_dup2, (void *)our_dup3, (void *)our_fdopen };
+
+	for (enum call call = 0; call < NUM_CALLS; call++)
+		if (dlsym(RTLD_DEFAULT, names[call]) != ours[call])
+			return false;
+	return true;
+}
+
+/* Not where the library is loaded by dlopen(3): libc comes before it then. */
+bool pfm_sees_closes(void)
+{
+	static _Atomic int known = -1;
+	int now = atomic_load_explicit(&known, memory_order_relaxed);
+
+	if (now < 0) {
+		now = all_ours();
+		atomic_store_explicit(&known, now, memory_order_relaxed);
+	}
+	return now;
+}

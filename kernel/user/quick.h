@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * quick.h - reading counters by one system call: pfm_read_pmds() of a context that did nothing but count since
+ * it was last read. Inside kernel/user; machines fill in struct pfm_quick.
+ *
+ * A command takes the context's lock, blocks signals for it and asks the kernel what the descriptor is. A quick
+ * read does none of it. What it needs is published under the descriptor's number by the last complete read, and
+ * withdrawn by whatever may change it: a command, a call-back of the service thread, the closing of the number.
+ * The reader looks before and after whether it is still there, and else leaves the work to the complete read; it
+ * holds nothing, so that a signal handler may interrupt it and call whatever it likes (5.7).
+ *
+ *	reader				who changes the context, or publishes another
+ *	  readers++      (A)		  withdraw: state = even   (C)
+ *	  state odd?     (B)		  readers == 0?            (D)
+ *	  read, state the same?		    yes: may close the counter, write the slot
+ *	  readers--			    no: the last reader closes it; nothing is published
+ *
+ * A, B and C, D are sequentially consistent: the reader sees C, or who changes sees A.
+ *
+ * What closes the number is seen by interpose.c. A program that goes past it, by syscall(2), reads on until the last
+ * duplicate is closed, a command is tried, or the number is another context's: to ask the kernel each time, as
+ * is_still() does where the library sees no close at all, would cost half a read more.
+ */
+#ifndef PFM_USER_QUICK_H
+#define PFM_USER_QUICK_H
+
+#include "desc.h"
+
+/* pfm_read_pmds(), if it can be done that way; false: nothing was done. */
+bool pfm_quick_read(int fd, pfarg_pmd_t *v, int n);
+
+/*
+ * For the complete read of fd: a ticket is taken before the descriptor is looked up, and publishing goes by it:
+ * nothing is published under a number that was closed meanwhile. publish: with d's lock held.
+ */
+struct pfm_quick_ticket {
+	bool		good;
+	unsigned int	closed;
+};
+struct pfm_quick_ticket pfm_quick_ticket(int fd);
+void pfm_quick_publish(struct pfm_desc *d, int fd, struct pfm_quick_ticket ticket);
+/* With d's lock held: it changes. */
+void pfm_quick_withdraw(struct pfm_desc *d);
+/* Around what closes the numbers first to last, also where it is not this library's: interpose.c. */
+void pfm_quick_closing(unsigned int first, unsigned int last);
+void pfm_quick_closed(unsigned int first, unsigned int last);
+/* A number leads to a context; has it ever? Those beyond 4095 are not noted. claim: to d alone, or to none. */
+void pfm_quick_note(int fd);
+void pfm_quick_claim(const struct pfm_desc *d, int fd);
+bool pfm_quick_noted(int fd);
+/* In a child after fork: nothing is published there, and nobody reads. */
+void pfm_quick_forget(void);
+
+#endif

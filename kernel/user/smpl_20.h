@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* smpl_20.h - perfmon 2.0's default sampling format. Inside kernel/user. */
+#ifndef PFM_USER_SMPL_20_H
+#define PFM_USER_SMPL_20_H
+
+#include <stdint.h>
+
+struct pfm_smpl_20_arg {
+	uint64_t	buf_size;
+	uint32_t	flags, res1;
+	uint64_t	reserved[2];
+};
+
+/* The UUID of the format here that stands for 2.0's; -1 with EINVAL: there is none. */
+int pfm_smpl_20_choose(const unsigned char *asked, unsigned char *uuid);
+
+#endif
