@@ -49,11 +49,27 @@ typedef unsigned char pfm_uuid_t[16];
 #define PFM_FL_SYSTEM_WIDE	0x02U	/* monitors a CPU, not a thread */
 #define PFM_FL_SMPL_FMT		0x04U	/* v3 spelling of "a format is given"; accepted, not needed */
 #define PFM_FL_ANY_CPU		0x08U	/* own: system-wide: commands from every CPU, for every CPU */
-#define PFM_FL_MAP_SETS		0x10U	/* 2.2: PMD values of each set can be mapped; refused, see limits */
+#define PFM_FL_MAP_SETS		0x10U	/* 2.2: PMD values of each set can be mapped: pfm_set_view_t */
+#define PFM_FL_INHERIT		0x20U	/* own: children count with the thread; see pfarg_ctx_t */
+#define PFM_FL_PREEMPTIBLE	0x40U	/* 6.5, system-wide: contexts of threads take the PMU from it */
 #define PFM_FL_OVFL_NO_MSG	0x80U	/* notification by signal alone */
 #define PFM_ITA_FL_INSECURE	0x10000U	/* 5.4.1 */
 #define PFM_ITA_FL_PRIV_MONITORS 0x20000U	/* 6.4.1 */
 
+/*
+ * Own: PFM_FL_INHERIT. Threads and processes that the monitored thread creates while the context is loaded, and
+ * all that these create, are counted with the same event sets from their birth. What pfm_read_pmds() returns is the
+ * count of the thread and of them all, those that have ended and those that live; of a PMD written with
+ * PFM_REGFL_OWN, a read with PFM_REGFL_OWN returns that of the thread alone. Writing a PMD makes the sum what is
+ * written. A read with PFM_REGFL_ENDED returns what the others have counted that have ended since the PMD was written,
+ * which is to be done when none of them lives (EINVAL on machine perf, where the kernel tells the sum with the living).
+ * Each has a timeout of its own (TIME_SWITCH); pfm_getinfo_evtsets() adds up set_runs and set_act_duration.
+ * Overflows and pfm_restart() concern the thread alone: others count on. The context is unloaded, and END posted,
+ * when all have ended.
+ * For counting: EINVAL with a sampling format, SYSTEM_WIDE, NOTIFY_BLOCK, MAP_SETS, or a set with OVFL_SWITCH; EBUSY
+ * from pfm_write_pmcs() once it is loaded. Those for which memory or counters lack are not counted: set_lost of
+ * set 0 says how many. The machine perf differs in some of it: limits of pfm_machine_info_t.
+ */
 typedef struct {
 	uint32_t	ctx_flags;
 	int32_t		ctx_fd;			/* out (was reserved): the descriptor, as returned */
@@ -69,6 +85,8 @@ typedef struct {
 #define PFM_REGFL_NO_EMUL64	0x4U	/* PMC: its counters stay as wide as the hardware's */
 #define PFM_REGFL_NO_64BIT_EMUL	PFM_REGFL_NO_EMUL64
 #define PFM_REGFL_READ_RESET	0x8U	/* 6.2.2, pfm_read_pmds: long reset after the read */
+#define PFM_REGFL_OWN		0x10U	/* own, with INHERIT alone: the thread's own count: pfarg_ctx_t */
+#define PFM_REGFL_ENDED		0x20U	/* own: pfm_read_pmds, with INHERIT: the count of those ended */
 /*
  * Own: what 0.6 splits between PMC and PMD. With VALUES pfm_write_pmds leaves flags, reset_pmds,
  * smpl_pmds and smpl_eventid as they are; with ATTRS it writes only these.
@@ -95,7 +113,7 @@ typedef struct {
 typedef struct {
 	uint16_t	reg_num;
 	uint16_t	reg_set;
-	uint32_t	reg_flags;		/* OVFL_NOTIFY, RANDOM, READ_RESET; out: PFM_REG_RETFL_* */
+	uint32_t	reg_flags;		/* OVFL_NOTIFY, RANDOM, READ_RESET, OWN; out: PFM_REG_RETFL_* */
 	uint64_t	reg_value;		/* a sampling period p is written as -p */
 	uint64_t	reg_long_reset;		/* value after pfm_restart() */
 	uint64_t	reg_short_reset;	/* value after an overflow handled by the kernel alone */
@@ -146,8 +164,20 @@ typedef struct {
 	uint16_t	set_id_next;		/* (was reserved) with EXPL_NEXT */
 	uint32_t	set_flags;
 	uint64_t	set_timeout;		/* ns; out: the effective timeout */
-	uint64_t	set_reserved[6];
+#ifdef PFM_SOURCE_2_2		/* for source of that time; initializers of later source know the array */
+	uint64_t	set_mmap_offset;
+	uint64_t	set_reserved[5];
+#else
+	uint64_t	set_reserved[6];	/* [0]: out (was reserved), with MAP_SETS: pfm_set_mmap_offset() */
+#endif
 } pfarg_setdesc_t;
+
+/* What pfm_create_evtsets() wrote: the offset by which mmap(2) maps the set's view. */
+#ifdef PFM_SOURCE_2_2
+#define pfm_set_mmap_offset(desc)	((desc)->set_mmap_offset)
+#else
+#define pfm_set_mmap_offset(desc)	((desc)->set_reserved[0])
+#endif
 
 typedef struct {
 	uint16_t	set_id;
@@ -159,16 +189,53 @@ typedef struct {
 	uint64_t	set_act_duration;	/* ns active and monitoring */
 	uint64_t	set_avail_pmcs[PFM_PMC_BV];
 	uint64_t	set_avail_pmds[PFM_PMD_BV];
-	uint64_t	set_mmap_offset;	/* (was reserved) */
+	uint64_t	set_mmap_offset;	/* (was reserved) as in pfarg_setdesc_t; 0: no view */
 	uint64_t	set_lost;		/* (was reserved) overflows the machine could not deliver */
 	uint64_t	set_throttled;		/* (was reserved) overflows held back by throttling, 4.4.4 */
-	uint64_t	set_reserved[3];
+	uint64_t	set_blind;		/* (was reserved) ns not monitored for want of the PMU, 6.5 */
+	uint64_t	set_late;		/* (was reserved) of set_lost, those that a timer came too late for */
+	uint64_t	set_reserved[1];
 } pfarg_setinfo_t;
+
+/* --- views: 2.2, fast user-level PMD read -------------------------------------------------------- */
+
+#define PFM_SETVFL_ACTIVE	0x1U	/* set_status: it is the active set */
+#define PFM_SETVFL_DIRECT	0x2U	/* own: all its PMDs can be read without a call, by set_owner's thread */
+
+/* set_index, beside a counter's number, from 1 on. */
+#define PFM_VIEW_CALL		0U	/* the value is had by a call alone */
+#define PFM_VIEW_ELSEWHERE	0xfeU	/* on a page of the kernel's own that libperfmon knows */
+#define PFM_VIEW_STILL		0xffU	/* set_pmds is the value: nothing counts there now */
+#define PFM_VIEW_COUNTERS	64	/* counters of the PMU have lower numbers */
+
+/*
+ * A set's view, mapped read-only from the context's descriptor at set_mmap_offset. Up to set_seq it is that of 2.2.
+ * set_pmds are the values as far as they are collected: those of the active set count on in the hardware.
+ * perfmon_fast.h reads up to the moment. set_seq changes with everything else, and is odd meanwhile: what was read
+ * between two reads of the same even number belongs together.
+ */
+typedef struct {
+	uint32_t	set_status;		/* PFM_SETVFL_* */
+	uint32_t	set_reserved1;
+	uint64_t	set_runs;		/* times the set became the active one */
+	uint64_t	set_pmds[PFM_MAX_PMDS];
+	volatile unsigned long set_seq;
+#if defined(__SIZEOF_LONG__) && __SIZEOF_LONG__ == 4
+	uint32_t	set_reserved2;
+#endif
+	/* own */
+	uint64_t	set_owner;		/* thread pointer of who may read counters below itself; 0: nobody */
+	uint64_t	set_base[PFM_VIEW_COUNTERS];	/* added to the counter's bits, sign-extended */
+	uint8_t		set_index[PFM_MAX_PMDS];	/* PFM_VIEW_*, or a counter */
+	uint8_t		set_shift;		/* 64 less the bits of a counter */
+	uint8_t		set_reserved3[7];
+} pfm_set_view_t;
 
 /* --- messages: 3.3, 3.4.3 ------------------------------------------------------------------- */
 
 #define PFM_MSG_OVFL	1U	/* a counter overflowed */
 #define PFM_MSG_END	2U	/* the monitored thread ended; the context is unloaded */
+#define PFM_MSG_PREEMPTED 3U	/* own, 6.5: the context has the PMU back, which another one had */
 
 typedef struct {
 	uint32_t	msg_type;
@@ -177,7 +244,7 @@ typedef struct {
 	uint16_t	msg_ovfl_cpu;
 	uint32_t	msg_ovfl_tid;		/* thread */
 	uint64_t	msg_ovfl_ip;
-	uint64_t	msg_ovfl_pmds[PFM_PMD_BV];
+	uint64_t	msg_ovfl_pmds[PFM_PMD_BV];	/* none: a set is not installed; pfm_restart() tries again */
 } pfarg_ovfl_msg_t;
 
 typedef struct {
@@ -186,11 +253,25 @@ typedef struct {
 	uint64_t	msg_reserved2[7];
 } pfarg_end_msg_t;
 
+/* With PFM_FL_PREEMPTIBLE. Dropped where the queue is full: the sum is in set_blind. */
+typedef struct {
+	uint32_t	msg_type;
+	uint32_t	msg_preempt_tid;	/* thread for whose context it was */
+	uint16_t	msg_active_set;
+	uint16_t	msg_preempt_cpu;
+	uint32_t	msg_reserved1;
+	uint64_t	msg_lost_at;		/* ns, of the machine's clock, as in time stamps */
+	uint64_t	msg_regained_at;
+	uint64_t	msg_blind;		/* ns of the time between in which it would have monitored */
+	uint64_t	msg_reserved2[3];
+} pfarg_preempted_msg_t;
+
 typedef union {
 	uint32_t		type;
 	uint32_t		msg_type;
 	pfarg_ovfl_msg_t	pfm_ovfl_msg;
 	pfarg_end_msg_t		pfm_end_msg;
+	pfarg_preempted_msg_t	pfm_preempted_msg;
 } pfarg_msg_t;
 typedef pfarg_msg_t pfm_msg_t;
 
@@ -272,17 +353,21 @@ typedef struct {
 typedef int os_err_t;	/* what calls return, in the words of libpfm 3 */
 
 /*
+ * pfm_create_context(ctx, 1): specification 6.1.1, which is 3.1.1 as a call: the format's argument follows the
+ * structure directly; returns 0, the descriptor is in ctx_fd. EFAULT: another number than 1.
  * pfm_create_context(ctx, fmt_arg, arg_size): format by UUID in the context (2.2), or
  * pfm_create_context(ctx, fmt_name, fmt_arg, arg_size): format by name, NULL for none (2.3 and later).
- * Returns the descriptor, which is also stored in ctx_fd. Specification 3.1.1. Its address is that of the
- * second. With LPFM_ANY_CPU=1 in the environment system-wide contexts have PFM_FL_ANY_CPU without being asked.
+ * These return the descriptor, which is also stored in ctx_fd. Specification 3.1.1. Its address is that of the
+ * last. With LPFM_ANY_CPU=1 in the environment system-wide contexts have PFM_FL_ANY_CPU without being asked.
  */
+int pfm_create_context_n(pfarg_ctx_t *ctx, int n);
 int pfm_create_context_uuid(pfarg_ctx_t *ctx, void *fmt_arg, size_t arg_size);
 int pfm_create_context_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size);
 int pfm_create_context(pfarg_ctx_t *ctx, char *fmt_name, void *fmt_arg, size_t arg_size);
 #define PFM_PICK_CREATE_(a, b, c, d, call, ...) call
 #define pfm_create_context(...) \
-	PFM_PICK_CREATE_(__VA_ARGS__, pfm_create_context_name, pfm_create_context_uuid, 0, 0)(__VA_ARGS__)
+	PFM_PICK_CREATE_(__VA_ARGS__, pfm_create_context_name, pfm_create_context_uuid, \
+			 pfm_create_context_n, 0)(__VA_ARGS__)
 
 int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int n);
 int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int n);
@@ -308,13 +393,31 @@ int pfm_getinfo_fmts(pfarg_fmtinfo_t *fmts, int n);
 void *pfm_map_buffer(int fd, size_t size);
 int pfm_unmap_buffer(void *addr, size_t size);
 
+/* A view in use: filled in by pfm_map_set(), or by hand; read by pfm_read_fast() of perfmon_fast.h. */
+typedef struct {
+	const pfm_set_view_t	*page;
+	int			fd;		/* context and set, for what takes a call */
+	uint16_t		set;
+} pfm_view_t;
+
+/*
+ * Maps the view of a set of a context with PFM_FL_MAP_SETS: what mmap(2) does at set_mmap_offset, on every machine.
+ * EINVAL: no such set, or no MAP_SETS; EPERM: a context of another user. pfm_unmap_set() ends it; the close of the
+ * process' last descriptor does, too, and nothing may be read from then on.
+ */
+int pfm_map_set(int fd, uint16_t set, pfm_view_t *view);
+int pfm_unmap_set(pfm_view_t *view);
+/* What pfm_read_fast() calls for what it cannot do; and itself as a function of the library, for other languages. */
+int pfm_read_view(const pfm_view_t *view, const uint16_t *nums, uint64_t *values, int n);
+int pfm_read_mapped(const pfm_view_t *view, const uint16_t *nums, uint64_t *values, int n);
+
 /* Why the last call of this thread failed, in words; never NULL. */
 const char *pfm_explain(void);
 
 /*
- * Chooses the machine that contexts are created on from now on: "linux", "perf", "sim" or
- * "sim:MODEL", with options "key=value,..." or NULL. Without a call the environment's LPFM_MACHINE
- * decides, else the first that works is chosen. Existing contexts stay where they are.
+ * Chooses the machine that contexts are created on from now on: "linux", "perf", "sim", "sim:MODEL" or
+ * "sim:MODEL,live" (perfmon/sim.h), with options "key=value,..." or NULL. Without a call the environment's
+ * LPFM_MACHINE decides, else the first that works is chosen. Existing contexts stay where they are.
  */
 int pfm_set_machine(const char *name, const char *options);
 
@@ -331,6 +434,37 @@ typedef struct {
 
 /* The machine in use (choosing one if need be); the strings stay valid for the process. */
 int pfm_get_machine(pfm_machine_info_t *info);
+
+/*
+ * Own: events of this Linux that neither the PMU's registers nor the software counters count, on the machine perf:
+ * tracepoints, and those of the PMUs of /sys/bus/event_source/devices. The members are perf_event_open(2)'s.
+ */
+#define PFM_PERF_ALONE		0x1U	/* in no group with others of its set; counts, does not sample */
+#define PFM_PERF_WHOLE_CPUS	0x2U	/* counts CPUs, whatever runs there: for system-wide contexts */
+
+typedef struct {
+	uint32_t	type;
+	uint32_t	flags;		/* PFM_PERF_* */
+	uint64_t	config, config1, config2;
+	const char	*filter;	/* of a tracepoint, in the kernel's words: "prev_prio < 100"; or NULL */
+	const char	*cpus;		/* "0-3,8": on others system-wide contexts count nothing; or NULL */
+	uint64_t	reserved[2];
+} pfm_perf_event_t;
+
+/*
+ * Gives the value with which a PMC from 96 to 127 has its PMD, of the same number, count the event; the caller adds the
+ * levels as with software counters, 8 (user) and 1 (kernel). Equal events have equal values, as long as the process
+ * lives, on this machine. EOPNOTSUPP: another machine than perf; EINVAL: flags, CPUs, or a filter without a tracepoint.
+ * What the kernel does not take is told when the context is loaded.
+ */
+int pfm_perf_event(const pfm_perf_event_t *event, uint64_t *value);
+
+/*
+ * Own: a system-wide context, not yet loaded, counts on its CPU the tasks of a cgroup alone, and of those below it.
+ * path: its folder in a cgroup file system that the kernel's perf_event controller is on (any of version 2); NULL: all
+ * tasks again. On the machine perf; EOPNOTSUPP elsewhere. EINVAL: a context of threads, a loaded one, no such folder.
+ */
+int pfm_set_cgroup(int fd, const char *path);
 
 /*
  * Source written for a kernel that has perfmon2 calls mmap(2) and munmap(2) on the descriptor.

@@ -38,6 +38,9 @@ typedef struct {
 	uint64_t	reserved[8];
 } pfmlib_core_output_param_t;
 
+/* 1: the processor can sample the event, with its unit masks, precisely; 0 also for events of other models. */
+int pfm_core_is_pebs(pfmlib_event_t *e);
+
 #ifdef __cplusplus
 }
 #endif

@@ -15,7 +15,26 @@
  *   timer_ns   granularity of set timeouts; one tick
  *   skid       instructions executed between an overflow and its interrupt (figure 3.27); 0
  *   page_size  bytes, a power of two; 4096
+ *   live       1, or without a value: threads of the program are followed, see below; 0
+ *   l1i, l1d, l2, l3, itlb, dtlb: caches of each CPU, as "SIZE:ASSOCIATIVITY:LINE", of TLBs with the size of all
+ *              pages, replaced by LRU; 0: none. Those of the model's processor.
+ *   cachegrind 1: instead of those, L1I and L1D of 32768:8:64, an L2 of 262144:8:64, no TLBs, predictor 0; 0
+ *   predictor  0 two-level, as cachegrind's; 1 bimodal; 2 gshare; the model's
+ *   explain    1: why loads and stores miss is found, pfm_sim_explain(); 0
  *   memlock    RLIMIT_MEMLOCK of threads that are not the administrator's, in bytes; unlimited
+ *
+ * Options can also follow the model's name: "sim:k8,live,skid=2", as in the environment's LPFM_MACHINE.
+ *
+ * With live, any program that uses perfmon runs as it is. The calls are those of the calling thread;
+ * contexts are attached to threads of the host by their real numbers, and to its CPUs. Each thread that
+ * attaches or is attached to has a simulated one that follows it: it runs as long as the other has used
+ * a CPU, has its page faults and context switches, spread evenly over the time between two looks at it
+ * (each ms, and at each call), and ends when it has. Other threads are not seen, nor are they by
+ * system-wide contexts. What the hardware counts is made up: in each us, 900 ns at user level with
+ * 1010 instructions, 171 branches, 9 of them mispredicted, 262 loads, 162 stores, 19 misses of the L1
+ * data cache, 1 of the L2 and of each TLB; and 90 ns in the kernel with 72 instructions. A thread
+ * that is blocked by a notification (PFM_FL_NOTIFY_BLOCK) is so in the simulation alone, which catches
+ * up after the restart. A live computer lasts as long as the process.
  *
  * The pfm_* calls of a program are made as its current actor: see pfm_sim_act(). One thread of the
  * host drives a simulated computer.
@@ -56,14 +75,72 @@ enum pfm_sim_op {
 	PFM_SIM_EXIT_GROUP,	/* all threads of the process end */
 	PFM_SIM_SUM,		/* itanium2, 5.3: monitoring on, where the context is not secure */
 	PFM_SIM_RUM,		/* itanium2, 5.3: monitoring off */
+	PFM_SIM_CALL,		/* what follows up to PFM_SIM_END, as a function called at ip */
+	PFM_SIM_MAP,		/* count bytes of the file name, from data_addr on, are mapped as code at ip */
+	PFM_SIM_REPLAY,		/* the instructions of trace */
 };
 
 #define PFM_SIM_FOREVER	0xffffffffffffffffULL	/* count: without end */
 
 #define PFM_SIM_IRQS_OFF 0x1	/* site: interrupts wait until one without this was executed */
-#define PFM_SIM_DATA	0x2	/* site: a load that missed: data_addr and latency go to the D-EAR */
+#define PFM_SIM_DATA	0x2	/* site: has a data_addr; of a load that missed, with a latency, for the D-EAR */
 #define PFM_SIM_FETCH	0x4	/* site: an instruction fetch that missed, of latency: to the I-EAR */
 #define PFM_SIM_BRANCH	0x8	/* site: a branch taken to target: to the branch trace buffer */
+#define PFM_SIM_ACCESS	0x10	/* site: has access; what it counts then comes from the caches */
+
+/* The execution unit of an Itanium instruction, for opcode matchers. */
+enum pfm_sim_unit {
+	PFM_SIM_UNIT_ANY,	/* matched where all four are */
+	PFM_SIM_UNIT_M,
+	PFM_SIM_UNIT_I,
+	PFM_SIM_UNIT_F,
+	PFM_SIM_UNIT_B,
+};
+
+/* Which addresses a site loads from or stores to, one each time. */
+enum pfm_sim_pattern_kind {
+	PFM_SIM_NO_PATTERN,	/* none */
+	PFM_SIM_STRIDES,	/* base + strides[i] * the iteration, from 0, of loop i: 0 is the innermost one */
+	PFM_SIM_RANDOM,		/* one of count elements, strides[0] bytes apart, at random */
+	PFM_SIM_CHASE,		/* the same, but each leads to the next: once round all, in random order */
+};
+
+#define PFM_SIM_MAX_STRIDES 8
+#define PFM_SIM_MAX_CHASE (1 << 24)
+
+struct pfm_sim_pattern {
+	uint32_t	kind;		/* enum pfm_sim_pattern_kind */
+	uint32_t	size;		/* bytes of an access, 1 to 64; 0: 8 */
+	uint64_t	base;
+	int64_t		strides[PFM_SIM_MAX_STRIDES];	/* bytes; not of calls and endless loops */
+	uint64_t	count;		/* random, chase: 1 to PFM_SIM_MAX_CHASE */
+	uint64_t	seed;
+};
+
+/* When a conditional branch is taken. */
+enum pfm_sim_branch_kind {
+	PFM_SIM_NO_BRANCH,
+	PFM_SIM_TAKEN,
+	PFM_SIM_NOT_TAKEN,
+	PFM_SIM_BACK,		/* but in the last iteration of the innermost loop: a branch back to its start */
+	PFM_SIM_BITS,		/* as the lowest period bits of bits say, the lowest first, again and again */
+	PFM_SIM_CHANCE,		/* at random, bits times in 2^32 */
+};
+
+/*
+ * What a site does to memory, and where it goes: PFM_SIM_ACCESS. The instruction is fetched, the load and the store
+ * are done, the branch is predicted and executed. What happens on the way is counted: cycles, stalls, loads, stores,
+ * misses of caches and TLBs, branches. The site's ns are the cycles of the instruction itself; 0: 1. Caches, and how
+ * many cycles it waits for them: pfm_sim_caches().
+ */
+struct pfm_sim_access {
+	struct pfm_sim_pattern	load, store;
+	uint32_t	fetch;		/* bytes of the instruction, 1 to 64; 0: 4 */
+	uint32_t	branch;		/* enum pfm_sim_branch_kind; to the step's target */
+	uint32_t	period;		/* bits: 1 to 64 */
+	uint32_t	reserved;
+	uint64_t	bits, seed;
+};
 
 struct pfm_sim_event {
 	const char	*name;	/* see pfm_sim_event_name(); or an event code of the model as "0x5b" */
@@ -73,13 +150,17 @@ struct pfm_sim_event {
 /*
  * A step of a program. Unused fields are 0. A site's events happen together, when its time is over.
  * Unless they say otherwise it counts 1 "instructions", and its ns as "cycles" (the CPUs run at 1 GHz).
+ *
+ * Counters with a threshold ask how many events happen in a cycle: those of a site do in its last cycle or,
+ * with spread, evenly in its last few cycles, the odd ones in the last of these. Address ranges ask for
+ * ip and data_addr, opcode matchers for opcode and unit.
  */
 struct pfm_sim_step {
 	uint32_t	op;		/* enum pfm_sim_op */
-	uint32_t	level;		/* site: enum pfm_sim_level */
+	uint32_t	level;		/* site, call: enum pfm_sim_level */
 	uint64_t	ns;		/* site: what it takes; sleep: how long */
-	uint64_t	count;		/* loop: iterations */
-	uint64_t	ip;		/* site: its address */
+	uint64_t	count;		/* loop: iterations; replay: bytes */
+	uint64_t	ip;		/* site: its address; call: of its frame, where the function returns to */
 	const struct pfm_sim_event *events;	/* site */
 	uint32_t	num_events;
 	uint32_t	flags;		/* site: PFM_SIM_IRQS_OFF ... */
@@ -87,7 +168,15 @@ struct pfm_sim_step {
 	uint64_t	target;
 	uint32_t	latency;	/* cycles */
 	uint32_t	reserved;
-	const struct pfm_sim_program *program;	/* fork, thread, exec */
+	union {
+		const struct pfm_sim_program *program;	/* fork, thread, exec */
+		const struct pfm_sim_access *access;	/* site: PFM_SIM_ACCESS */
+		const void	*trace;		/* replay: count bytes, as pfm_sim_trace_end() leaves them */
+	};
+	uint64_t	opcode;		/* site: the instruction's 41 bits */
+	uint32_t	unit;		/* site: enum pfm_sim_unit */
+	uint32_t	spread;		/* site: cycles in which its events happen; 0: 1 */
+	const char	*name;		/* map: a path. exec: the thread's name from now on; NULL: as it was */
 };
 
 struct pfm_sim_program {
@@ -142,6 +231,7 @@ enum pfm_sim_state {
 	PFM_SIM_SLEEPING,
 	PFM_SIM_BLOCKED,	/* by PFM_FL_NOTIFY_BLOCK */
 	PFM_SIM_DEAD,
+	PFM_SIM_WAITING,	/* live: for the thread it follows to go on */
 };
 
 struct pfm_sim_thread {
@@ -195,6 +285,64 @@ int pfm_sim_run_ns(struct pfm_sim *sim, uint64_t ns);
 int pfm_sim_run_until_message(struct pfm_sim *sim, int fd, uint64_t limit_ns);
 int pfm_sim_run_until_exit(struct pfm_sim *sim, uint32_t tid, uint64_t limit_ns);
 int pfm_sim_run_until_idle(struct pfm_sim *sim, uint64_t limit_ns);
+
+/* --- caches --------------------------------------------------------------------------------- */
+
+struct pfm_sim_cache {
+	char		name[8];	/* "L1I", "L1D", "L2", "L3", "ITLB", "DTLB" */
+	uint64_t	size;
+	uint32_t	assoc, line;
+	uint32_t	policy;		/* 0 LRU, 1 pseudo-LRU, 2 FIFO, 3 random */
+	uint32_t	latency;	/* cycles waited for what is here; of a TLB: for what is not */
+	uint64_t	fetches, fetch_misses, loads, load_misses, stores, store_misses;
+	uint64_t	invalidated;	/* L1D: lines that other CPUs took */
+};
+
+/*
+ * The caches of a CPU, and what happened in them; fills up to n entries, returns how many there are. An access to more
+ * than one line counts once. EINVAL: no such CPU.
+ */
+int pfm_sim_caches(struct pfm_sim *sim, uint32_t cpu, struct pfm_sim_cache *caches, int n);
+
+enum pfm_sim_cause {
+	PFM_SIM_COMPULSORY,	/* never there before */
+	PFM_SIM_CAPACITY,	/* a fully associative cache of that size would miss, too */
+	PFM_SIM_CONFLICT,	/* it would not */
+	PFM_SIM_COHERENCE,	/* another CPU took the line */
+	PFM_SIM_CAUSES
+};
+
+/* What the sites at one address did in the L1D of all CPUs. */
+struct pfm_sim_why {
+	uint64_t	loads, stores;
+	uint64_t	load_misses[PFM_SIM_CAUSES], store_misses[PFM_SIM_CAUSES];
+	uint64_t	waited;		/* cycles, for data */
+};
+
+/* EINVAL: the computer was made without explain=1. ENOENT: nothing at ip has accessed data. */
+int pfm_sim_explain(struct pfm_sim *sim, uint64_t ip, struct pfm_sim_why *why);
+
+/* --- traces --------------------------------------------------------------------------------- */
+
+enum pfm_sim_trace_kind {
+	PFM_SIM_LOAD, PFM_SIM_STORE, PFM_SIM_MODIFY,	/* size bytes at addr */
+	PFM_SIM_BRANCH_NOT, PFM_SIM_BRANCH_TAKEN,	/* a conditional branch */
+	PFM_SIM_JUMP,					/* an indirect branch to addr */
+};
+
+struct pfm_sim_trace;
+
+/* A new trace; NULL: ENOMEM. */
+struct pfm_sim_trace *pfm_sim_trace_new(void);
+/* An instruction of size bytes at ip is executed. EINVAL: more than 65536 bytes. */
+int pfm_sim_trace_instruction(struct pfm_sim_trace *trace, uint64_t ip, uint32_t size);
+/* The last instruction does that. EINVAL: no such kind, more than 65536 bytes. */
+int pfm_sim_trace_op(struct pfm_sim_trace *trace, uint32_t kind, uint64_t addr, uint32_t size);
+/* All that can be read from fd: what valgrind's lackey prints of memory. */
+int pfm_sim_trace_lackey(struct pfm_sim_trace *trace, int fd);
+/* Its bytes, for PFM_SIM_REPLAY or a file; they last until the trace is freed. Nothing can be added then. */
+int pfm_sim_trace_end(struct pfm_sim_trace *trace, const void **bytes, size_t *size);
+void pfm_sim_trace_free(struct pfm_sim_trace *trace);
 
 /* --- what really happened ------------------------------------------------------------------- */
 

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pfmlib_intel_nhm.h - what pfm_dispatch_events() takes beyond events on Intel's Nehalem and Westmere.
+ * What is 0 asks for nothing.
+ */
+#ifndef PERFMON_PFMLIB_INTEL_NHM_H
+#define PERFMON_PFMLIB_INTEL_NHM_H
+
+#include <perfmon/pfmlib.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PMU_NHM_NUM_COUNTERS	7
+
+#define PFM_NHM_SEL_INV		0x1	/* cycles with less than cnt_mask */
+#define PFM_NHM_SEL_EDGE	0x2	/* beginnings */
+#define PFM_NHM_SEL_ANYTHR	0x4	/* of any thread of the core */
+#define PFM_NHM_SEL_OCC_RST	0x8	/* of the uncore: INVAL */
+
+typedef struct {
+	unsigned long	cnt_mask;	/* 1 - 255: cycles with at least that many */
+	unsigned int	flags;		/* PFM_NHM_SEL_* */
+} pfmlib_nhm_counter_t;
+
+typedef struct {
+	unsigned int	pebs_used;	/* precise sampling: NOTSUPP */
+	unsigned int	ld_lat_thres;	/* cycles */
+} pfmlib_nhm_pebs_t;
+
+/* Branches that the last branch records hold. */
+#define PFMLIB_NHM_LBR_JCC		0x4
+#define PFMLIB_NHM_LBR_NEAR_REL_CALL	0x8
+#define PFMLIB_NHM_LBR_NEAR_IND_CALL	0x10
+#define PFMLIB_NHM_LBR_NEAR_RET		0x20
+#define PFMLIB_NHM_LBR_NEAR_IND_JMP	0x40
+#define PFMLIB_NHM_LBR_NEAR_REL_JMP	0x80
+#define PFMLIB_NHM_LBR_FAR_BRANCH	0x100
+#define PFMLIB_NHM_LBR_ALL		0x1fc
+
+typedef struct {
+	unsigned int	lbr_used;	/* last branch records: NOTSUPP */
+	unsigned int	lbr_plm;
+	unsigned int	lbr_filter;	/* PFMLIB_NHM_LBR_*, left out */
+} pfmlib_nhm_lbr_t;
+
+typedef struct {
+	pfmlib_nhm_counter_t	pfp_nhm_counters[PMU_NHM_NUM_COUNTERS];	/* by event */
+	pfmlib_nhm_pebs_t	pfp_nhm_pebs;
+	uint32_t		pfm_nhm_unc_flags;	/* of the uncore: NOTSUPP */
+	pfmlib_nhm_lbr_t	pfp_nhm_lbr;
+	uint64_t		reserved[4];
+} pfmlib_nhm_input_param_t;
+
+/* Left as it is. */
+typedef struct {
+	uint64_t	reserved[8];
+} pfmlib_nhm_output_param_t;
+
+/* 1: the processor can sample the event, with its unit masks, precisely; 0 also for events of other models. */
+int pfm_nhm_is_pebs(pfmlib_event_t *e);
+/* 0: no event of the uncore is among these. */
+int pfm_nhm_is_uncore(pfmlib_event_t *e);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* PERFMON_PFMLIB_INTEL_NHM_H */

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * regions.h - named regions of a program, measured thread by thread while `lpfm stat --regions ./prog` runs it.
+ *
+ *	PFM_REGION_START("solve");
+ *	...
+ *	PFM_REGION_STOP("solve");
+ *
+ *	pfm::region guard("solve");		C++: to the end of the block, exceptions included
+ *
+ * Link as pkg-config pfmregions says: libpfmregions, and libperfmon before libc, to see what the program closes. Run
+ * without lpfm, a mark is a test of one variable: nothing is opened, and nothing allocated. The events are lpfm's to
+ * choose: the program stays as it is.
+ *
+ * For users of LIKWID and PAPI:
+ *	likwid_markerInit, likwid_markerThreadInit	nothing: a thread is set up by its first mark
+ *	likwid_markerRegisterRegion			PFM_REGION_PREPARE, as optional
+ *	likwid_markerStartRegion, PAPI_hl_region_begin	PFM_REGION_START, pfm_region_enter()
+ *	likwid_markerStopRegion, PAPI_hl_region_end	PFM_REGION_STOP, pfm_region_leave()
+ *	likwid_markerClose, PAPI_hl_stop		nothing: a thread's results are complete when it ends
+ *	likwid-perfctr -m -g GROUP, PAPI_EVENTS		lpfm stat --regions -M GROUP, -e EVENTS
+ *
+ * What is measured, and what becomes of mistakes, which `lpfm stat` tells of at the end:
+ *
+ *	nested regions		each has what was counted between its start and its stop, inner ones included
+ *	a region in itself	each start is a call; counts are those of the outermost
+ *	overlapping regions	each is counted right; told, since it is a mistake in most programs
+ *	a stop without a start	told, and otherwise nothing
+ *	a region not left	ended where its thread ends, or the process by exit(); told. After _exit(), exec or
+ *				a signal that call's counts are missing
+ *	fork() in a region	the parent's goes on; the child is in no region; its stop of the parent's does
+ *				nothing, and is told
+ *	dlopen(), dlclose()	regions of one name are one region, whichever object marks them
+ *
+ *	all descriptors closed	nothing is counted from there on in threads that were measured then; told
+ *
+ * A name is at most 127 bytes, the rest is ignored. Marks are not for signal handlers.
+ */
+#ifndef PERFMON_REGIONS_H
+#define PERFMON_REGIONS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A place that marks a region; zero but for its name. What id is becomes known at its first mark. */
+struct pfm_region {
+	const char	*name;
+	unsigned int	id;
+};
+
+/* Not 0: marks are measured. */
+extern int pfm_regions_on;
+
+/* The calling thread enters and leaves. For where pfm_regions_on is set; without, they do nothing, at some cost. */
+void pfm_region_enter(struct pfm_region *region);
+void pfm_region_leave(struct pfm_region *region);
+/* Sets the calling thread up, which its first mark would do otherwise, in some microseconds. */
+void pfm_region_prepare(struct pfm_region *region);
+
+#define PFM_REGION_MARK_(label, call) do { \
+	static struct pfm_region pfm_region_ = { label, 0 }; \
+	if (__builtin_expect(pfm_regions_on != 0, 0)) \
+		call(&pfm_region_); \
+} while (0)
+
+/* label: a string constant. */
+#define PFM_REGION_START(label)		PFM_REGION_MARK_(label, pfm_region_enter)
+#define PFM_REGION_STOP(label)		PFM_REGION_MARK_(label, pfm_region_leave)
+#define PFM_REGION_PREPARE(label)	PFM_REGION_MARK_(label, pfm_region_prepare)
+
+#ifdef __cplusplus
+}
+
+namespace pfm {
+
+/* In the region while it lives: left in whichever way the block is. name lives as long. */
+class region {
+public:
+	explicit region(const char *name) : place_(), entered_(pfm_regions_on != 0)
+	{
+		place_.name = name;
+		if (__builtin_expect(entered_, 0))
+			pfm_region_enter(&place_);
+	}
+	~region()
+	{
+		if (__builtin_expect(entered_, 0))
+			pfm_region_leave(&place_);
+	}
+
+private:
+	region(const region &);
+	region &operator=(const region &);
+
+	struct pfm_region place_;
+	bool entered_;
+};
+
+}
+#endif
+#endif

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+/*
+ * table.c - the objects that are attached to threads, and the lock.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "object.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static sigset_t masked;		/* of who has the lock */
+static struct vperfctr *objects;
+static unsigned int count, sweep_at = 16;
+
+void perfctr_enter(void)
+{
+	sigset_t all, old;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_mutex_lock(&lock);
+	masked = old;
+}
+
+static void unlock(void)
+{
+	sigset_t old = masked;
+
+	pthread_mutex_unlock(&lock);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+int perfctr_leave(int ret)
+{
+	unlock();
+	if (ret >= 0)
+		return ret;
+	errno = -ret;
+	return -1;
+}
+
+/* --- finding -------------------------------------------------------------------------------------- */
+
+struct vperfctr *perfctr_of_thread(pid_t tid)
+{
+	struct vperfctr *v = objects;
+
+	while (v && v->tid != tid)
+		v = v->next;
+	return v;
+}
+
+struct vperfctr *perfctr_of_file(int fd)
+{
+	struct vperfctr *v = objects;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return NULL;
+	while (v && (v->ino != st.st_ino || v->dev != st.st_dev))
+		v = v->next;
+	return v;
+}
+
+/* --- attaching -------------------------------------------------------------------------------------- */
+
+static void unlist(struct vperfctr *v)
+{
+	struct vperfctr **p = &objects;
+
+	while (*p && *p != v)
+		p = &(*p)->next;
+	if (!*p)
+		return;
+	*p = v->next;
+	count--;
+}
+
+static void drop(struct vperfctr *v)
+{
+	perfctr_state_put(v);
+	free(v);
+}
+
+void perfctr_detach(struct vperfctr *v)
+{
+	perfctr_stop(v);
+	__atomic_and_fetch(&v->state->flags, ~VPERFCTR_ATTACHED, __ATOMIC_RELEASE);
+	unlist(v);
+	drop(v);
+}
+
+/* Nobody tells of threads that end: they are looked for whenever there are twice as many as were left. */
+static void sweep(void)
+{
+	struct vperfctr *v = objects, *next;
+
+	if (count < sweep_at)
+		return;
+	for (; v; v = next) {
+		next = v->next;
+		if (perfctr_thread_ended(v))
+			perfctr_detach(v);
+	}
+	sweep_at = 2 * count + 16;
+}
+
+/* May the caller monitor it, and is it free? An empty context tells. */
+static int try_context(pid_t tid)
+{
+	pfarg_load_t load = { .load_pid = (uint32_t)tid };
+	pfarg_ctx_t ctx = { .ctx_flags = PFM_FL_INHERIT };
+	int fd = pfm_create_context(&ctx, NULL, NULL, 0), ret;
+
+	if (fd < 0)
+		return perfctr_failed();
+	ret = pfm_load_context(fd, &load) ? perfctr_failed() : 0;
+	if (!ret)
+		pfm_unload_context(fd);
+	close(fd);
+	return ret;
+}
+
+int perfctr_attach(pid_t tid, struct vperfctr **out)
+{
+	struct vperfctr *v;
+	int ret;
+
+	sweep();
+	ret = try_context(tid);
+	if (ret)
+		return ret;
+	perfctr_watch_forks();
+	v = calloc(1, sizeof(*v));
+	if (!v)
+		return perfctr_refuse(-ENOMEM, "no memory for an object");
+	v->tid = tid;
+	v->file = v->ctx = -1;
+	ret = perfctr_thread_find(v);
+	if (!ret)
+		ret = perfctr_state_new(v);
+	if (ret) {
+		drop(v);
+		return ret;
+	}
+	v->next = objects;
+	objects = v;
+	count++;
+	*out = v;
+	return 0;
+}
+
+/* --- fork ----------------------------------------------------------------------------------------- */
+
+static void before_fork(void)
+{
+	perfctr_enter();
+}
+
+static void after_fork_parent(void)
+{
+	unlock();
+}
+
+/* Its parent's objects are not the child's, whose descriptors of contexts must not keep them alive. */
+static void after_fork_child(void)
+{
+	while (objects) {
+		struct vperfctr *v = objects;
+
+		objects = v->next;
+		if (v->ctx >= 0)
+			close(v->ctx);
+		perfctr_forget_watcher(v->watcher);
+		drop(v);
+	}
+	count = 0;
+	unlock();
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+void perfctr_watch_forks(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, watch_forks);
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+/*
+ * thread.c - what the system tells of threads: process, birth, end, CPU time.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "object.h"
+
+/* The file's text; false: there is none. */
+static bool slurp(char *text, size_t size, pid_t tid, const char *name)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", tid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, size - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+/* State, and time of birth in ticks: fields 3 and 22, after a name that may contain anything. */
+static bool stat_of(pid_t tid, char *state, uint64_t *born)
+{
+	char text[1024], *p;
+
+	if (!slurp(text, sizeof(text), tid, "stat"))
+		return false;
+	p = strrchr(text, ')');
+	if (!p || p[1] != ' ')
+		return false;
+	*state = p[2];
+	p += 2;
+	for (int field = 3; field < 22 && p; field++)
+		p = strchr(p + 1, ' ');
+	*born = p ? strtoull(p, NULL, 10) : 0;
+	return p;
+}
+
+/* Of a machine that follows nothing real; threads have numbers of their own there. */
+bool perfctr_thread_is_simulated(void)
+{
+	pfm_machine_info_t info;
+
+	return !pfm_get_machine(&info) && !strncmp(info.name, "sim", 3) && !strstr(info.name, ",live");
+}
+
+int perfctr_thread_find(struct vperfctr *v)
+{
+	char text[2048], *tgid, state;
+
+	if (perfctr_thread_is_simulated())
+		return 0;
+	if (!slurp(text, sizeof(text), v->tid, "status") || !stat_of(v->tid, &state, &v->born))
+		return perfctr_refuse(-ESRCH, "there is no thread %d", v->tid);
+	tgid = strstr(text, "\nTgid:");
+	v->tgid = tgid ? atoi(tgid + 6) : 0;
+	return 0;
+}
+
+bool perfctr_thread_ended(const struct vperfctr *v)
+{
+	uint64_t born;
+	char state;
+
+	if (!v->tgid)
+		return false;
+	return !stat_of(v->tid, &state, &born) || born != v->born || state == 'Z' || state == 'X';
+}
+
+/* The clock of another process' thread has no number; its file is up to date while it is stopped. */
+uint64_t perfctr_thread_clock(const struct vperfctr *v)
+{
+	const unsigned int per_thread = 6;	/* CLOCK_THREAD_CPUTIME_ID of that thread */
+	struct timespec t;
+	char text[128];
+
+	if (!v->tgid)
+		return 0;
+	if (v->tgid == getpid() && !clock_gettime((clockid_t)(~(unsigned int)v->tid << 3 | per_thread), &t))
+		return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return slurp(text, sizeof(text), v->tid, "schedstat") ? strtoull(text, NULL, 10) : 0;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * regions.h - inside libpfmregions: marks (mark.c), threads (thread.c), the file (file.c, read.c).
+ *
+ * A mark of a region that the thread knows touches its own memory alone. Everything else goes the slow way, under
+ * regions_lock.
+ */
+#ifndef PFM_REGIONS_REGIONS_H
+#define PFM_REGIONS_REGIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <time.h>
+
+#define PFM_NO_MMAP_REDIRECT
+#include "file.h"
+#include "perfmon/perfmon_fast.h"
+#include "perfmon/regions.h"
+
+struct plan {
+	pfarg_pmc_t	pmcs[4 * REGIONS_COUNTERS];
+	uint16_t	pmds[REGIONS_COUNTERS];
+	int		num_pmcs, num_pmds;
+};
+
+/* Of a running counter: how it is read, and what is added. */
+struct place {
+#if defined(__aarch64__)
+	const char	*read;			/* code */
+#else
+	unsigned int	index;
+#endif
+	uint64_t	base;
+};
+
+struct thread {
+	uint32_t	known;			/* entries of records */
+	int		n;			/* counters; 0 once they cannot be read */
+	struct record	*top;			/* the innermost region */
+	struct record	**records;		/* by region id - 1; NULL: never entered here */
+	unsigned long	seq;			/* set_seq for which places hold; odd: none */
+	struct place	places[REGIONS_COUNTERS];
+	pfm_view_t	view;
+	dev_t		dev;			/* of the view's descriptor */
+	ino_t		ino;
+	uint16_t	nums[REGIONS_COUNTERS];
+	struct block	*block;			/* the last; all is in blocks */
+	struct block	**blocks;
+	unsigned int	num_blocks;
+	bool		full;			/* there was no room for a region */
+	bool		stale;			/* of a file that is used no more */
+	struct thread	*next;
+};
+
+/*
+ * Of the calling thread: nobody, before its first mark; deaf, where it cannot be measured. Both know no region.
+ * Initial-exec: eight bytes of the room that every thread has for such.
+ */
+extern __thread struct thread *regions_self __attribute__((tls_model("initial-exec")));
+extern struct thread regions_nobody, regions_deaf;
+
+static inline uint64_t regions_clock(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* A clock that costs an instruction or two. regions_hz: of it; 0: unknown, but it is steady. */
+#if defined(__aarch64__)
+static inline uint64_t regions_ticks(void)
+{
+	uint64_t t;
+
+	__asm__ __volatile__("mrs %0, cntvct_el0" : "=r"(t));
+	return t;
+}
+
+static inline uint64_t regions_hz(void)
+{
+	uint64_t hz;
+
+	__asm__("mrs %0, cntfrq_el0" : "=r"(hz));
+	return hz;
+}
+#elif defined(__x86_64__)
+#define regions_ticks()	__builtin_ia32_rdtsc()
+#define regions_hz()	0
+#else
+#define regions_ticks()	regions_clock()
+#define regions_hz()	1000000000
+#endif
+
+/* --- file.c: of this process -------------------------------------------------------------------- */
+
+/* The plan, once a file is in use. */
+extern struct plan regions_plan;
+/* A block for the thread whose first is owner, 0: this one is. NULL with errno. */
+struct block *regions_take_block(uint64_t owner);
+void regions_drop_block(struct block *block);
+/* A thread that is not measured: the file says so, and why the first was not. */
+void regions_lose(const char *why);
+
+/* --- thread.c: all under the lock ---------------------------------------------------------------- */
+
+void regions_enter(void);
+void regions_leave(void);
+/* Without the lock: ends the calling thread's measurement, if it is of a file that is used no more, or all the same. */
+void regions_finish(bool all);
+/* Threads' measurements are of a file that is used no more. */
+void regions_retire(void);
+/* The calling thread's; NULL: it is not measured. */
+struct thread *regions_thread(void);
+/* Its record of the region; NULL: there is no room. */
+struct record *regions_record(struct thread *t, struct pfm_region *r);
+/* Was the calling thread in the region when its process was forked? Then no longer. */
+bool regions_was_parents(const char *name);
+/* Counters can be read no more. */
+void regions_break(struct thread *t);
+/* Ends the region's outermost call: values is what the counters say, or NULL, where they cannot be read. */
+void regions_add(struct thread *t, struct record *rec, const uint64_t *values);
+
+/* --- mark.c -------------------------------------------------------------------------------------- */
+
+int regions_read(struct thread *t, uint64_t *values);
+
+#endif
