@@ -22,12 +22,15 @@ both. Calls that fail return nil, a message and errno; misuse raises.
 #include "context/machine.h"
 #include "context/message.h"
 #include "context/perfmonctl.h"
+#include "context/program.h"
 #include "context/registers.h"
 #include "context/sigio.h"
 #include "context/vector.h"
+#include "context/view.h"
 #include "events/events.h"
 #include "format/register.h"
 #include "samples/buffer.h"
+#include "sim/access.h"
 #include "sim/sim.h"
 
 /*
@@ -86,6 +89,8 @@ LPFM_EXPORT int luaopen_lpfm(lua_State *L)
 	lpfm_open_context(L);
 	lpfm_open_create(L);
 	lpfm_open_registers(L);
+	lpfm_open_program(L);
+	lpfm_open_view(L);
 	lpfm_open_evtsets(L);
 	lpfm_open_message(L);
 	lpfm_open_sigio(L);
@@ -94,6 +99,7 @@ LPFM_EXPORT int luaopen_lpfm(lua_State *L)
 	lpfm_open_machine(L, lpfm_push_sim);
 	lpfm_open_register(L);
 	lpfm_open_perfmonctl(L);
+	lpfm_open_traces(L);
 	lua_pushcfunction(L, luaopen_lpfm_events);
 	lua_call(L, 0, 1);
 	merge(L);

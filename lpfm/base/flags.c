@@ -15,6 +15,8 @@
 #include "base/perfmon.h"
 #include "base/u64.h"
 #include "perfmon/perfmon_nway_smpl.h"
+#include "perfmon/perfmon_prog_smpl.h"
+#include "perfmon/perfmon_stack_smpl.h"
 
 #define FLAG(prefix, name)	{ #prefix #name, #name, prefix##name }
 #define END			{ NULL, NULL, 0 }
@@ -25,6 +27,8 @@ const struct lpfm_flag lpfm_ctx_flags[] = {
 	FLAG(PFM_FL_, SMPL_FMT),
 	FLAG(PFM_FL_, ANY_CPU),
 	FLAG(PFM_FL_, MAP_SETS),
+	FLAG(PFM_FL_, INHERIT),
+	FLAG(PFM_FL_, PREEMPTIBLE),
 	FLAG(PFM_FL_, OVFL_NO_MSG),
 	FLAG(PFM_ITA_FL_, INSECURE),
 	FLAG(PFM_ITA_FL_, PRIV_MONITORS),
@@ -41,6 +45,8 @@ const struct lpfm_flag lpfm_pmd_flags[] = {
 	FLAG(PFM_REGFL_, OVFL_NOTIFY),
 	FLAG(PFM_REGFL_, RANDOM),
 	FLAG(PFM_REGFL_, READ_RESET),
+	FLAG(PFM_REGFL_, OWN),
+	FLAG(PFM_REGFL_, ENDED),
 	FLAG(PFM_REGFL_, VALUES),
 	FLAG(PFM_REGFL_, ATTRS),
 	FLAG(PFM_REGFL_, CHECK),
@@ -62,6 +68,7 @@ const struct lpfm_flag lpfm_set_flags[] = {
 const struct lpfm_flag lpfm_msg_types[] = {
 	FLAG(PFM_MSG_, OVFL),
 	FLAG(PFM_MSG_, END),
+	FLAG(PFM_MSG_, PREEMPTED),
 	END
 };
 
@@ -97,6 +104,10 @@ const struct lpfm_flag lpfm_buf_flags[] = {
 	FLAG(PFM_DFL_SMPL_, NO_HDR),
 	FLAG(PFM_DFL_SMPL_, IIP_HDR),
 	FLAG(PFM_NWAY_, MASK_WHEN_FULL),
+	FLAG(PFM_STACK_SMPL_, NO_KERNEL),
+	FLAG(PFM_STACK_SMPL_, NO_USER),
+	FLAG(PFM_STACK_SMPL_, COPY),
+	FLAG(PFM_STACK_SMPL_, RECORDS),
 	END
 };
 
@@ -111,6 +122,9 @@ static const struct lpfm_flag other_constants[] = {
 	FLAG(PFM_, PMD_BV),
 	FLAG(PFM_, MAX_PMC_BITVECTOR),
 	FLAG(PFM_, MAX_PMD_BITVECTOR),
+	/* lpfm.perf_event's alone and whole_cpus */
+	FLAG(PFM_PERF_, ALONE),
+	FLAG(PFM_PERF_, WHOLE_CPUS),
 	/* marks of the first bad element, which messages name */
 	FLAG(PFM_REG_RETFL_, NOTAVAIL),
 	FLAG(PFM_REG_RETFL_, EINVAL),
@@ -127,6 +141,19 @@ static const struct lpfm_flag other_constants[] = {
 	FLAG(PFM_, DEFAULT_SMPL_VERSION),
 	FLAG(PFM_, NWAY_SMPL_VERSION),
 	FLAG(PFM_, NWAY_MAX_REGIONS),
+	FLAG(PFM_, STACK_SMPL_VERSION),
+	FLAG(PFM_, STACK_SMPL_MAX_REGIONS),
+	FLAG(PFM_, PROG_SMPL_VERSION),
+	FLAG(PFM_, PROG_SMPL_MAX_INSNS),
+	FLAG(PFM_, PROG_SMPL_MAX_BUCKETS),
+	FLAG(PFM_, PROG_SMPL_VALUES),
+	FLAG(PFM_, PROG_DROP),
+	FLAG(PFM_, PROG_KEEP),
+	FLAG(PFM_, PROG_NOTIFY),
+	FLAG(PFM_, PROG_MASK),
+	FLAG(PFM_, PROG_STOP),
+	FLAG(PFM_, PROG_BLOCK),
+	FLAG(PFM_, PROG_NO_BUCKET),
 	END
 };
 
@@ -263,22 +290,28 @@ lpfm.const.PFM_FL_SYSTEM_WIDE. PFM_REG_IDX_NONE, all bits set, is -1, as a 64-bi
 Names and values of flags and types by topic. Calls take and give the names.
 
 - context, for lpfm.create: NOTIFY_BLOCK (the thread stops until restart), SYSTEM_WIDE (a CPU, not a thread),
-  ANY_CPU (own: commands from every CPU), OVFL_NO_MSG (notification by signal alone), SMPL_FMT (2.x: a
-  format is given; not needed), MAP_SETS (2.2: PMDs of each set can be mapped); Itanium: INSECURE (5.4.1),
-  PRIV_MONITORS (6.4.1)
+  ANY_CPU (own, with SYSTEM_WIDE: commands from every CPU), INHERIT (own: children of the thread are counted with it;
+  for counting alone, without SYSTEM_WIDE, NOTIFY_BLOCK, MAP_SETS and OVFL_SWITCH), PREEMPTIBLE (own, 6.5, with
+  SYSTEM_WIDE: where contexts of threads would be excluded they take the PMU), OVFL_NO_MSG (notification by signal
+  alone), SMPL_FMT (2.x: a format is given; not needed), MAP_SETS (2.2: PMDs of each set can be mapped, see
+  context:view); Itanium: INSECURE (5.4.1), PRIV_MONITORS (6.4.1)
 - pmc, for write_pmcs: NO_EMUL64, also called NO_64BIT_EMUL (its counters stay as wide as the hardware's)
 - pmd, for write_pmds: OVFL_NOTIFY (its overflow notifies), RANDOM (its resets are randomized), READ_RESET
-  (6.2.2, for read_pmds: long reset after the read); own: VALUES (flags, reset_pmds, smpl_pmds and eventid stay), ATTRS
-  (these alone are written), CHECK (the element is checked, and nothing is written)
+  (6.2.2, for read_pmds: long reset after the read); own: OWN (with INHERIT: the thread's own count is
+  kept apart; for read_pmds: it is read), ENDED (with INHERIT, for read_pmds: what children that have ended counted),
+  VALUES (flags, reset_pmds, smpl_pmds and eventid stay), ATTRS (these alone are written), CHECK (the element is
+  checked, and nothing is written)
 - set, for create_evtsets: OVFL_SWITCH, TIME_SWITCH, EXPL_NEXT (id_next comes next), EXCL_IDLE (system-wide: not
   the idle thread), EXCL_KERNEL_ONLY_THREADS (6.2.3); Itanium: EXCL_INTR (5.5.1), INTR_ONLY (5.5.2), IDLE_EXCL
-- message, a message's type: OVFL (a counter overflowed), END (the thread ended; the context is unloaded)
+- message, a message's type: OVFL (a counter overflowed), END (the thread ended; the context is unloaded), PREEMPTED
+  (own, 6.5: the context has the PMU back)
 - register_type, what a register is: PMC, MSR, SPR, IBR, DBR, PMD, SW (a source of the system), VIRT (virtual)
 - register_kind: I (implemented), WC (writes are checked), C64 (counts), RO (cannot be written), V (virtual),
   INTR (its overflow interrupts), NO64 (knows NO_EMUL64)
 - format: NOSET (the format knows set 0 only)
 - buffer, buf_flags of lpfm.create: NO_HDR (samples without a header), IIP_HDR (the ip alone); of n-way:
-  MASK_WHEN_FULL (mask when all regions are full, instead of overwriting)
+  MASK_WHEN_FULL (mask when all regions are full, instead of overwriting); of stack: NO_KERNEL, NO_USER (no frames of
+  that level), COPY (registers and a copy of the user's stack), RECORDS (what programs do, see buffer:records)
 @table lpfm.flags
 @usage assert(require("lpfm").flags.context.SYSTEM_WIDE == 2)
 */

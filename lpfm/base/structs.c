@@ -79,6 +79,8 @@ static const struct lpfm_field setinfo_fields[] = {
 	FIELD(pfarg_setinfo_t, set_mmap_offset, "mmap_offset", NAT, OUT, NULL, 0),
 	FIELD(pfarg_setinfo_t, set_lost, "lost", NAT, OUT, NULL, 0),
 	FIELD(pfarg_setinfo_t, set_throttled, "throttled", NAT, OUT, NULL, 0),
+	FIELD(pfarg_setinfo_t, set_blind, "blind", NAT, OUT, NULL, 0),
+	FIELD(pfarg_setinfo_t, set_late, "late", NAT, OUT, NULL, 0),
 	END
 };
 

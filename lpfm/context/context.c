@@ -24,6 +24,7 @@ raises. A context is closed by close(), and when it is collected.
 #include "context/context.h"
 #include "context/format.h"
 #include "context/layout.h"
+#include "context/view.h"
 #include "format/register.h"
 
 const struct lpfm_class lpfm_context_class = { "lpfm.context" };
@@ -48,7 +49,7 @@ static void unmap(struct lpfm_context *ctx)
 
 	ctx->buf = NULL;
 	if (buf)
-		pfm_unmap_buffer(buf, ctx->buf_size);
+		pfm_unmap_buffer((char *)buf - ctx->buf_offs, ctx->buf_offs + ctx->buf_size);
 }
 
 static void release(struct lpfm_context *ctx)
@@ -59,6 +60,8 @@ static void release(struct lpfm_context *ctx)
 	ctx->epoch++;
 	if (!ctx->pinned)
 		unmap(ctx);
+	while (ctx->views)
+		lpfm_view_close(ctx->views);
 	lpfm_layouts_free(&ctx->layouts);
 	if (fd >= 0)
 		close(fd);
@@ -135,7 +138,9 @@ ctx:close()
 */
 static int context_buf_size(lua_State *L)
 {
-	lpfm_push_nat(L, lpfm_context_open(L, 1)->buf_size);
+	const struct lpfm_context *ctx = lpfm_context_open(L, 1);
+
+	lpfm_push_nat(L, ctx->buf_offs + ctx->buf_size);
 	return 1;
 }
 
@@ -199,6 +204,26 @@ static int failed(lua_State *L, const struct lpfm_context *ctx, const char *call
 	int results = lpfm_fmt_failure(L, ctx, call);
 
 	return results ? results : lpfm_fail(L, call);
+}
+
+/***
+Has a system-wide context, not yet loaded, count the tasks of a cgroup alone.
+@function context:set_cgroup
+@string[opt] path the cgroup's folder; without: all tasks again
+@treturn[1] boolean true
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EINVAL, EACCES; EOPNOTSUPP on other machines than perf
+@usage
+local ctx = assert(require("lpfm").create { flags = { "SYSTEM_WIDE", "ANY_CPU" } })
+print(ctx:set_cgroup "/sys/fs/cgroup/system.slice")
+ctx:close()
+*/
+static int context_set_cgroup(lua_State *L)
+{
+	int fd = lpfm_context_fd(L, 1);
+
+	return lpfm_result(L, "set_cgroup", pfm_set_cgroup(fd, luaL_optstring(L, 2, NULL)));
 }
 
 /***
@@ -305,6 +330,7 @@ static const luaL_Reg methods[] = {
 	{ "fd", context_fd },
 	{ "load", context_load },
 	{ "restart", context_restart },
+	{ "set_cgroup", context_set_cgroup },
 	{ "start", context_start },
 	{ "stop", context_stop },
 	{ "unload", context_unload },

@@ -20,9 +20,11 @@
 #include "context/context.h"
 #include "context/create.h"
 #include "context/machine.h"
+#include "context/program.h"
 #include "format/known.h"
 #include "format/register.h"
 #include "perfmon/perfmon_nway_smpl.h"
+#include "perfmon/perfmon_stack_smpl.h"
 
 #define DEFAULT_BUF_SIZE	65536
 
@@ -35,14 +37,19 @@ struct request {
 	uint64_t	buf_size;	/* 0: not given */
 	uint32_t	buf_flags;
 	uint32_t	regions;	/* 0: not given */
+	uint32_t	max_frames, max_stack;	/* 0: not given */
 	enum lpfm_format format;
+	struct lpfm_program program;	/* of the format program */
+	bool		has_program;	/* format is then that of the samples it keeps */
 	bool		in_lua;		/* the format is written in Lua */
 	bool		has_arg;
 	union {
 		pfm_dfl_smpl_arg_t	dfl_2x;
 		pfm_default_smpl_arg_t	dfl_06;
 		pfm_nway_smpl_arg_t	nway;
+		pfm_stack_smpl_arg_t	stack;
 	} arg;
+	pfm_prog_smpl_arg_t prog_arg;
 };
 
 /* A format in Lua has the buffer of its base. */
@@ -87,9 +94,13 @@ static void read_option(lua_State *L, const char *key, struct request *req, stru
 		req->buf_flags = lpfm_to_flags(L, idx, site, lpfm_buf_flags);
 	} else if (!strcmp(key, "regions")) {
 		req->regions = (uint32_t)lpfm_to_int(L, idx, site, 1, UINT32_MAX);
+	} else if (!strcmp(key, "max_frames")) {
+		req->max_frames = (uint32_t)lpfm_to_int(L, idx, site, 1, PFM_STACK_SMPL_MAX_FRAMES);
+	} else if (!strcmp(key, "max_stack")) {
+		req->max_stack = (uint32_t)lpfm_to_int(L, idx, site, 8, PFM_STACK_SMPL_MAX_BYTES);
 	} else if (!strcmp(key, "format_arg")) {
 		req->has_arg = true;
-	} else {
+	} else if (!lpfm_program_option(L, key, idx, &req->program, site)) {
 		site->field = NULL;
 		lpfm_bad(L, site, "unknown field '%s'", key);
 	}
@@ -107,10 +118,24 @@ static void check_request(lua_State *L, const struct request *req, const struct 
 	if (req->buf_size && req->in_lua && takes_bytes(req))
 		lpfm_bad(L, site, "the format's getsize says how large its buffer is");
 	if ((req->buf_size || req->buf_flags) && takes_bytes(req))
-		lpfm_bad(L, site, "buf_size and buf_flags belong to the formats default, default-0.6 and "
-			 "n-way; others take format_arg");
-	if (req->regions && (takes_bytes(req) || req->format != LPFM_NWAY))
-		lpfm_bad(L, site, "regions belongs to the format n-way");
+		lpfm_bad(L, site, "buf_size and buf_flags belong to the formats default, default-0.6, "
+			 "n-way and stack; others take format_arg");
+	if (req->regions && (takes_bytes(req) || (req->format != LPFM_NWAY && req->format != LPFM_STACK)))
+		lpfm_bad(L, site, "regions belongs to the formats n-way and stack");
+	if ((req->max_frames || req->max_stack) && (takes_bytes(req) || req->format != LPFM_STACK))
+		lpfm_bad(L, site, "max_frames and max_stack belong to the format stack");
+}
+
+/* Of the format program the samples are its base's. Its argument has an address in it: no script gives it as bytes. */
+static void settle_program(lua_State *L, struct request *req, const struct lpfm_site *site)
+{
+	req->has_program = req->format == LPFM_PROGRAM;
+	lpfm_program_check(L, &req->program, req->has_program, site);
+	if (!req->has_program)
+		return;
+	if (req->has_arg)
+		lpfm_bad(L, site, "the format program takes program, buckets and base, not format_arg");
+	req->format = lpfm_program_samples(&req->program);
 }
 
 /* The argument of the table at idx: bytes or, for a format in Lua, a marshalled value, which is pushed. */
@@ -150,6 +175,7 @@ static const char *read_request(lua_State *L, int idx, struct request *req, cons
 		read_option(L, lua_tostring(L, -2), req, &site);
 		lua_pop(L, 1);
 	}
+	settle_program(L, req, &site);
 	marshalled = read_arg(L, idx, req, &site);
 	site.field = NULL;
 	check_request(L, req, &site);
@@ -157,7 +183,7 @@ static const char *read_request(lua_State *L, int idx, struct request *req, cons
 }
 
 /* The argument of a format known here, made from the fields; others' as given. */
-static void *format_arg(struct request *req, size_t *size)
+static void *samples_arg(struct request *req, size_t *size)
 {
 	uint64_t bytes = req->buf_size ? req->buf_size : DEFAULT_BUF_SIZE;
 
@@ -173,6 +199,13 @@ static void *format_arg(struct request *req, size_t *size)
 		req->arg.dfl_2x.buf_size = bytes;
 		req->arg.dfl_2x.buf_flags = req->buf_flags;
 		*size = sizeof(req->arg.dfl_2x);
+	} else if (req->format == LPFM_STACK) {
+		req->arg.stack.buf_size = bytes;
+		req->arg.stack.buf_flags = req->buf_flags;
+		req->arg.stack.max_frames = (uint16_t)req->max_frames;
+		req->arg.stack.max_stack = (uint16_t)req->max_stack;
+		req->arg.stack.num_regions = req->regions;
+		*size = sizeof(req->arg.stack);
 	} else {
 		req->arg.nway.buf_size = bytes;
 		req->arg.nway.buf_flags = req->buf_flags;
@@ -180,6 +213,17 @@ static void *format_arg(struct request *req, size_t *size)
 		*size = sizeof(req->arg.nway);
 	}
 	return &req->arg;
+}
+
+static void *format_arg(struct request *req, size_t *size)
+{
+	void *arg = samples_arg(req, size);
+
+	if (!req->has_program)
+		return arg;
+	lpfm_program_arg(&req->program, &req->prog_arg, arg, *size);
+	*size = sizeof(req->prog_arg);
+	return &req->prog_arg;
 }
 
 static int create(pfarg_ctx_t *ctx, const char *fmt_name, void *arg, size_t size)
@@ -199,7 +243,9 @@ static uint32_t buffer_flags(const struct request *req)
 	uint32_t flags = req->buf_flags;
 
 	_Static_assert(offsetof(pfm_dfl_smpl_arg_t, buf_flags) ==
-		       offsetof(pfm_nway_smpl_arg_t, buf_flags), "one place for two formats");
+		       offsetof(pfm_nway_smpl_arg_t, buf_flags) &&
+		       offsetof(pfm_dfl_smpl_arg_t, buf_flags) ==
+		       offsetof(pfm_stack_smpl_arg_t, buf_flags), "one place for three formats");
 	if (req->raw_arg && req->raw_size >= at + sizeof(flags))
 		memcpy(&flags, req->raw_arg + at, sizeof(flags));
 	return flags;
@@ -223,6 +269,11 @@ static void describe(struct lpfm_context *ctx, const struct request *req, const 
 	ctx->format = req->format;
 	ctx->buf_flags = buffer_flags(req);
 	ctx->buf_size = (size_t)req->ctx.ctx_smpl_buf_size;
+	ctx->program = req->has_program;
+	ctx->buckets = req->program.buckets;
+	if (req->program.base)
+		ctx->buf_offs = sizeof(pfm_prog_smpl_hdr_t) + ctx->buckets * sizeof(uint64_t);
+	ctx->buf_size -= ctx->buf_offs;
 	ctx->simulated = lpfm_machine_is_sim(machine);
 }
 
@@ -262,8 +313,16 @@ Creates a context (specification 3.1.1).
 @tparam[opt] {string,...} options.flags NOTIFY_BLOCK, SYSTEM_WIDE, ANY_CPU, OVFL_NO_MSG, ...: `lpfm.flags.context`
 @string[opt] options.format a sampling format, by name or UUID
 @int[opt=65536] options.buf_size bytes of its buffer
-@tparam[opt] {string,...} options.buf_flags NO_HDR, IIP_HDR; for n-way also MASK_WHEN_FULL
-@int[opt=2] options.regions regions of the buffer, for n-way
+@tparam[opt] {string,...} options.buf_flags NO_HDR, IIP_HDR; for n-way also MASK_WHEN_FULL; for stack NO_KERNEL,
+NO_USER, COPY, RECORDS
+@int[opt] options.regions regions of the buffer, of which the tool reads one while another is filled: for n-way, 2
+by default, and stack, by default 1; up to 8
+@int[opt=127] options.max_frames frames of a sample, kernel and user together, for stack: 1 to 1024
+@int[opt=8192] options.max_stack bytes to copy of the user's stack, for stack with COPY: to 32768, a multiple of 8
+@string[opt] options.program the program, for program: its instructions (`pfm.where`, `pfm.bucket`)
+@int[opt=0] options.buckets buckets of the histogram, for program
+@string[opt="none"] options.base the format that keeps samples, for program: default, n-way or stack, with their
+options
 @param[opt] options.format_arg the argument of a format written in Lua (`lpfm.register_format`); of a format that this
 module does not know, its bytes
 @treturn[1] context

@@ -15,9 +15,10 @@
 
 static void (*push_methods)(lua_State *L);
 
+/* One that is told to run; "sim:k8,live" runs by itself. */
 bool lpfm_machine_is_sim(const char *name)
 {
-	return name && !strncmp(name, "sim", 3) && (name[3] == ':' || !name[3]);
+	return name && !strncmp(name, "sim", 3) && (name[3] == ':' || !name[3]) && !strchr(name, ',');
 }
 
 /* --- options: a table as "key=value,key=value" ---------------------------------------------- */
@@ -96,8 +97,8 @@ static void push_machine(lua_State *L, const pfm_machine_info_t *info)
 /***
 The machine on which contexts are created; with a name, chooses it first.
 @function lpfm.machine
-@string[opt] name "linux", "perf", "sim", or "sim:MODEL" (see @{machines}); without: LPFM_MACHINE in the environment,
-else the first that works
+@string[opt] name "linux", "perf", "sim", or "sim:MODEL" (see @{machines}); "sim:MODEL,live" follows real threads;
+without: LPFM_MACHINE in the environment, else the first that works
 @tparam[opt] table options of the simulated computer (`lpfm.sim`)
 @int[opt=1] options.cpus number of CPUs
 @int[opt=1000] options.hz timer ticks a second
@@ -150,6 +151,117 @@ static int lpfm_machines(lua_State *L)
 		lua_pushstring(L, name);
 		lua_rawseti(L, -2, i + 1);
 	}
+	return 1;
+}
+
+/* --- lpfm.perf_event ------------------------------------------------------------------------ */
+
+static void check_fields(lua_State *L)
+{
+	static const char *const known[] = { "type", "config", "config1", "config2", "filter", "cpus", "alone",
+					     "whole_cpus" };
+	const struct lpfm_site site = { .call = "perf_event" };
+
+	for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
+		const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+		size_t i = 0;
+
+		while (i < LPFM_COUNT(known) && strcmp(known[i], key) != 0)
+			i++;
+		if (i == LPFM_COUNT(known))
+			lpfm_bad(L, &site, "unknown field '%s'", key);
+	}
+}
+
+static uint64_t field_u64(lua_State *L, const char *name)
+{
+	const struct lpfm_site site = { .call = "perf_event", .field = name };
+	uint64_t value;
+
+	lua_getfield(L, 1, name);
+	value = lua_isnil(L, -1) ? 0 : lpfm_to_u64(L, -1, &site);
+	lua_pop(L, 1);
+	return value;
+}
+
+/* It stays in the table. */
+static const char *field_text(lua_State *L, const char *name)
+{
+	const struct lpfm_site site = { .call = "perf_event", .field = name };
+	const char *text;
+
+	lua_getfield(L, 1, name);
+	if (!lua_isnil(L, -1) && lua_type(L, -1) != LUA_TSTRING)
+		lpfm_bad_value(L, &site, "string", -1);
+	text = lua_tostring(L, -1);
+	lua_pop(L, 1);
+	return text;
+}
+
+static uint32_t field_flag(lua_State *L, const char *name, uint32_t flag)
+{
+	bool on;
+
+	lua_getfield(L, 1, name);
+	on = lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	return on ? flag : 0;
+}
+
+static uint32_t field_type(lua_State *L)
+{
+	const struct lpfm_site site = { .call = "perf_event", .field = "type" };
+	int64_t type;
+
+	lua_getfield(L, 1, "type");
+	type = lpfm_to_int(L, -1, &site, 0, UINT32_MAX);
+	lua_pop(L, 1);
+	return (uint32_t)type;
+}
+
+/***
+The value with which a PMC from 96 to 127 has its PMD, of the same number, count an event of the kernel's: a tracepoint,
+or one of a PMU that sysfs describes. The levels are added as with software counters: 8 user, 1 kernel.
+@function lpfm.perf_event
+@tparam table event as perf_event_open(2) has it; `pfm.events` makes it from a name
+@int event.type number of the PMU: its `type` in /sys/bus/event_source/devices
+@int[opt=0] event.config
+@int[opt=0] event.config1
+@int[opt=0] event.config2
+@string[opt] event.filter of a tracepoint: "prev_prio < 100"
+@string[opt] event.cpus "0-3,8": system-wide contexts on other CPUs count nothing
+@bool[opt] event.alone it goes with no other in a group of the kernel's; it counts and does not sample
+@bool[opt] event.whole_cpus it counts CPUs, whatever runs there
+@treturn[1] int
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EOPNOTSUPP on other machines than perf; EINVAL
+@raise on wrong types
+@usage
+local lpfm = require "lpfm"
+lpfm.machine("perf")
+local faults = assert(lpfm.perf_event { type = 1, config = 2 })
+local ctx = assert(lpfm.create())
+assert(ctx:write_pmcs { { num = 96, value = faults + 9 } })
+ctx:close()
+*/
+static int lpfm_perf_event(lua_State *L)
+{
+	pfm_perf_event_t event = { 0 };
+	uint64_t value;
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	check_fields(L);
+	event.type = field_type(L);
+	event.config = field_u64(L, "config");
+	event.config1 = field_u64(L, "config1");
+	event.config2 = field_u64(L, "config2");
+	event.filter = field_text(L, "filter");
+	event.cpus = field_text(L, "cpus");
+	event.flags = field_flag(L, "alone", PFM_PERF_ALONE) | field_flag(L, "whole_cpus", PFM_PERF_WHOLE_CPUS);
+	if (pfm_perf_event(&event, &value))
+		return lpfm_fail(L, "perf_event");
+	lua_pushnumber(L, (lua_Number)value);
 	return 1;
 }
 
@@ -297,6 +409,7 @@ static const luaL_Reg functions[] = {
 	{ "formats", lpfm_formats },
 	{ "machine", lpfm_machine },
 	{ "machines", lpfm_machines },
+	{ "perf_event", lpfm_perf_event },
 	{ "pmcs", lpfm_pmcs },
 	{ "pmds", lpfm_pmds },
 	{ NULL, NULL }

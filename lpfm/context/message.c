@@ -26,6 +26,16 @@ static void set_number(lua_State *L, const char *name, uint64_t value)
 	lua_setfield(L, -2, name);
 }
 
+static void push_preempted(lua_State *L, const pfarg_preempted_msg_t *msg)
+{
+	set_number(L, "set", msg->msg_active_set);
+	set_number(L, "tid", msg->msg_preempt_tid);
+	set_number(L, "cpu", msg->msg_preempt_cpu);
+	set_number(L, "lost_at", msg->msg_lost_at);
+	set_number(L, "regained_at", msg->msg_regained_at);
+	set_number(L, "blind", msg->msg_blind);
+}
+
 static void push_message(lua_State *L, const pfarg_msg_t *msg)
 {
 	const pfarg_ovfl_msg_t *ovfl = &msg->pfm_ovfl_msg;
@@ -33,6 +43,8 @@ static void push_message(lua_State *L, const pfarg_msg_t *msg)
 	lua_createtable(L, 0, 8);
 	lpfm_push_type(L, msg->msg_type, lpfm_msg_types);
 	lua_setfield(L, -2, "type");
+	if (msg->msg_type == PFM_MSG_PREEMPTED)
+		push_preempted(L, &msg->pfm_preempted_msg);
 	if (msg->msg_type != PFM_MSG_OVFL)
 		return;
 	set_number(L, "set", ovfl->msg_active_set);
@@ -77,7 +89,10 @@ static int fetch(lua_State *L, const struct lpfm_context *ctx, int64_t timeout, 
 		got = read(ctx->fd, msg, sizeof(*msg));
 		if (got == (ssize_t)sizeof(*msg))
 			return 0;
-		if (got >= 0)
+		if (got > 0)
+			return lpfm_fail_errno(L, EPROTO, "read: somebody else has read %d bytes of a message",
+					       (int)(sizeof(*msg) - (size_t)got));
+		if (!got)
 			return lpfm_fail_errno(L, EPIPE, "read: the context is gone");
 		if (errno != EINTR && errno != EAGAIN)
 			return lpfm_fail_errno(L, errno, "read: %s", strerror(errno));
@@ -88,7 +103,8 @@ static int fetch(lua_State *L, const struct lpfm_context *ctx, int64_t timeout, 
 Takes the next message, waiting for it.
 @function context:read
 @number[opt] timeout seconds to wait at most; without, as long as it takes
-@treturn[1] table {type="OVFL", set=, pid=, tid=, cpu=, ip=, pmds={...}} or {type="END"}
+@treturn[1] table {type="OVFL", set=, pid=, tid=, cpu=, ip=, pmds={...}}, {type="END"}, or {type="PREEMPTED", set=,
+tid=, cpu=, lost_at=, regained_at=, blind=}, times in ns
 @return[2] nil
 @treturn[2] string "timeout", or on the simulator, which does not advance meanwhile, "no message ..."
 @return[3] nil

@@ -148,7 +148,9 @@ Reads PMD registers (specification 3.1.4).
 other, without allocation
 @int list.num the register's number
 @int[opt=0] list.set the event set
-@tparam[opt] {string,...} list.flags READ_RESET: reset the register after reading it
+@tparam[opt] {string,...} list.flags READ_RESET: after all are read, a long reset of it and its reset_pmds (6.2.2);
+OWN: of a context with INHERIT and a PMD written with OWN the thread's own count, else the sum with its children's.
+What write_pmds takes is taken, too, as in 2.x, and has no effect
 @return[1] results
 @return[2] nil
 @treturn[2] string message, which names the first bad element

@@ -6,5 +6,6 @@
  */
 #include "ffi/objects.h"
 #include "perfmon/perfmon_nway_smpl.h"
+#include "perfmon/perfmon_stack_smpl.h"
 #define PFM06_INTERNAL
 #include "perfmon/perfmonctl.h"

@@ -45,10 +45,25 @@ enum lpfm_format {
 	LPFM_DFL_2X,		/* the default format, layout of 2.x */
 	LPFM_DFL_06,		/* the default format, layout of section 3.6 */
 	LPFM_NWAY,		/* samples of 2.x in several regions, 6.3.1 */
+	LPFM_STACK,		/* samples with call stacks */
 	LPFM_RAW_BUFFER,	/* a format unknown here */
+	LPFM_PROGRAM,		/* of no context: that has the format of the samples it keeps */
 };
 
 struct lpfm_fmt_use;
+struct lpfm_context;
+
+enum { LPFM_VIEW_MAX = 16 };	/* PMDs read at once */
+
+/* The userdata of ctx:view(). */
+struct lpfm_view {
+	struct lpfm_head	head;
+	pfm_view_t		view;		/* page NULL: closed, with its context */
+	struct lpfm_context	*ctx;		/* NULL then */
+	struct lpfm_view	*next;		/* of the context's */
+	uint16_t		nums[LPFM_VIEW_MAX];	/* of a read */
+	uint64_t		values[LPFM_VIEW_MAX];
+};
 
 /* The userdata of lpfm.create. */
 struct lpfm_context {
@@ -58,11 +73,15 @@ struct lpfm_context {
 	uint32_t		flags;		/* PFM_FL_* */
 	uint32_t		buf_flags;
 	enum lpfm_format	format;
-	size_t			buf_size;	/* as mapped */
+	size_t			buf_size;
+	size_t			buf_offs;	/* format program: of the samples' buffer in its own */
+	uint32_t		buckets;	/* format program: of its histogram */
+	bool			program;	/* the format is program */
 	const unsigned char	*buf;		/* mapped when first asked for */
 	bool			pinned;		/* pointers into buf are about: it stays mapped */
 	unsigned int		epoch;		/* restarts and closings: what was seen before is stale */
 	struct lpfm_layouts	layouts;
+	struct lpfm_view	*views;
 	struct lpfm_fmt_use	*use;		/* of a format written in Lua (register.h), or NULL */
 	char			refused[160];	/* what the last load() failed of */
 };

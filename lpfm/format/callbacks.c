@@ -358,4 +358,5 @@ static void op_exit(void *self)
 
 const struct pfm_fmt_ops lpfm_fmt_ops = {
 	.create = op_create, .init = op_init, .handler = op_handler, .restart = op_restart, .exit = op_exit,
+	.prompt = true,
 };

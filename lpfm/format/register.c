@@ -144,11 +144,13 @@ static void name_uuid(const char *name, unsigned char *uuid)
 
 static void check_request(lua_State *L, struct request *req, const struct lpfm_site *site)
 {
+	enum lpfm_format base = req->base ? lpfm_format_kind(req->base, NULL) : LPFM_NO_BUFFER;
+
 	if (!req->name || !req->handler)
 		lpfm_bad(L, site, "field '%s' is missing", req->name ? "handler" : "name");
 	if (lpfm_parse_uuid(req->name, (pfm_uuid_t){ 0 }))
 		lpfm_bad(L, site, "a name that reads as a UUID names no format");
-	if (req->base && lpfm_format_kind(req->base, NULL) == LPFM_RAW_BUFFER)
+	if (base == LPFM_RAW_BUFFER || base == LPFM_STACK || base == LPFM_PROGRAM)
 		lpfm_bad(L, site, "field 'base': default, default-0.6 or n-way expected, got '%s'", req->base);
 	if (req->base && req->getsize)
 		lpfm_bad(L, site, "getsize is the base's, as its buffer is");

@@ -20,10 +20,11 @@ $(BUILD)/obj/$(PFMLIB_L4).o: $(PFMLIB_L4).c
 	$(call say,cc $<)
 	$(Q)$(CC) $(filter-out $(INCLUDES),$(ALLCFLAGS)) -c -o $@ $<
 
-$(PFMLIB_SO): $(PFMLIB_OBJ) lpfm/pfmlib/pfmlib.map
+$(PFMLIB_SO): $(PFMLIB_OBJ) lpfm/pfmlib/pfmlib.map lpfm/pfmlib/build.mk
 	$(call say,ld $@)
-	$(Q)$(CC) $(SANFLAGS) -shared -Wl,-soname,libpfmlib.so -Wl,--version-script=lpfm/pfmlib/pfmlib.map \
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,libpfmlib.so.3 -Wl,--version-script=lpfm/pfmlib/pfmlib.map \
 		$(if $(SAN),,-Wl$(,)--no-undefined) -o $@ $(PFMLIB_OBJ) $(if $(filter no,$(LIBPFM4)),,-Wl$(,)--no-as-needed -lpfm) -pthread -ldl
+	@ln -sf libpfmlib.so $@.3
 
 # --- libpfm 3 by name: in a folder of its own, for -lpfm is libpfm4 elsewhere ---------------------
 
@@ -47,7 +48,7 @@ $(BUILD)/libpfm3/libpfm.map: $(BUILD)/libpfm3/names
 
 $(BUILD)/libpfm3/libpfm.so.3: $(LIBPFM3_OBJ) $(BUILD)/libpfm3/libpfm.map
 	$(call say,ld $@)
-	$(Q)$(CC) $(SANFLAGS) -shared -Wl,-soname,libpfm.so.3 -Wl,--version-script=$(BUILD)/libpfm3/libpfm.map \
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,libpfm.so.3 -Wl,--version-script=$(BUILD)/libpfm3/libpfm.map \
 		-Wl,-Bsymbolic $(if $(SAN),,-Wl$(,)--no-undefined) -o $@ $(LIBPFM3_OBJ) -pthread -ldl
 	@ln -sf libpfm.so.3 $(@D)/libpfm.so
 

@@ -4,6 +4,7 @@
  * in this process, else the host's.
  */
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,8 +55,13 @@ static const struct pfl_model *host_model(void)
 static const struct pfl_model *model_of_machine(const pfm_machine_info_t *info)
 {
 	const char *colon = strchr(info->name, ':');
-	const struct pfl_model *m = colon ? pfl_model_named(colon + 1) : NULL;
+	const struct pfl_model *m = NULL;
+	char name[32];
 
+	if (colon) {	/* "sim:k8", "sim:k8,live" */
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(colon + 1, ","), colon + 1);
+		m = pfl_model_named(name);
+	}
 	if (m)
 		return m;
 	if (colon || info->hw_counters == 0)	/* a simulated model that has no table here */

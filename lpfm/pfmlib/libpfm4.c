@@ -234,7 +234,7 @@ int l4_old_type(int id)
 		{ PFM_PMU_I386_P6, 32 }, { PFM_PMU_INTEL_NETBURST, 33 }, { PFM_PMU_COREDUO, 34 },
 		{ PFM_PMU_I386_PM, 35 }, { PFM_PMU_INTEL_CORE, 36 }, { PFM_PMU_INTEL_PPRO, 37 },
 		{ PFM_PMU_INTEL_PII, 38 }, { PFM_PMU_INTEL_ATOM, 39 }, { PFM_PMU_INTEL_NHM, 40 },
-		{ PFM_PMU_INTEL_WSM, 41 }, { PFM_PMU_AMD64_K7, 16 },
+		{ PFM_PMU_INTEL_WSM, 41 }, { PFM_PMU_INTEL_X86_ARCH, 63 }, { PFM_PMU_AMD64_K7, 16 },
 		{ PFM_PMU_AMD64_K8_REVB, 16 }, { PFM_PMU_AMD64_K8_REVC, 16 },
 		{ PFM_PMU_AMD64_K8_REVD, 16 }, { PFM_PMU_AMD64_K8_REVE, 16 },
 		{ PFM_PMU_AMD64_K8_REVF, 16 }, { PFM_PMU_AMD64_K8_REVG, 16 },
@@ -248,6 +248,16 @@ int l4_old_type(int id)
 		if (map[i].id == id)
 			return map[i].type;
 	return -1;
+}
+
+bool l4_precise(const struct l4_pmu *pmu, unsigned int i, int a)
+{
+	pfm_event_attr_info_t attr;
+	pfm_event_info_t info;
+
+	if (a < 0)
+		return event_info(pmu->ids[i], &info) && info.is_precise;
+	return attr_info(pmu->ids[i], (unsigned int)a, &attr) && attr.is_precise;
 }
 
 void l4_attr(const struct l4_pmu *pmu, unsigned int i, unsigned int a, struct l4_attr *attr)

@@ -51,6 +51,8 @@ int l4_old_type(int id);
 /* The i-th event; any thread. */
 const struct l4_event *l4_event(const struct l4_pmu *pmu, unsigned int i);
 void l4_attr(const struct l4_pmu *pmu, unsigned int i, unsigned int a, struct l4_attr *attr);
+/* Can the event, or its unit mask a (-1: the event without), be sampled precisely? */
+bool l4_precise(const struct l4_pmu *pmu, unsigned int i, int a);
 /* Codes of "PMU::EVENT:..."; 0 or a PFMLIB_ERR_*. */
 int l4_encode(const char *str, unsigned int plm, uint64_t *codes, unsigned int *n);
 const char *l4_error(void);	/* libpfm4's words for the last error of l4_encode() */

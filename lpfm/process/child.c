@@ -66,6 +66,21 @@ static int redirect(const struct plan *plan)
 	return 0;
 }
 
+/* What the interpreter would do about them is not for the child; what is ignored stays so. */
+static void take_signals(const sigset_t *mask)
+{
+	static const int sigs[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
+	struct sigaction action;
+
+	for (size_t i = 0; i < sizeof(sigs) / sizeof(*sigs); i++) {
+		if (sigaction(sigs[i], NULL, &action) || action.sa_handler == SIG_IGN)
+			continue;
+		action = (struct sigaction){ .sa_handler = SIG_DFL };
+		sigaction(sigs[i], &action, NULL);
+	}
+	pthread_sigmask(SIG_SETMASK, mask, NULL);
+}
+
 static _Noreturn void run_child(const struct plan *plan, int sock)
 {
 	ssize_t got;
@@ -265,17 +280,22 @@ static int open_stdio(lua_State *L, int idx, int i, bool *mine)
 /* The child, made but waiting; -1 with errno. */
 static pid_t fork_child(const struct plan *plan, int *sock)
 {
+	sigset_t all, mask;
 	int ends[2], err;
 	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return -1;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &mask);	/* a Ctrl-C now ends the child as well */
 	pid = fork();
 	if (!pid) {
+		take_signals(&mask);
 		close(ends[0]);
 		run_child(plan, ends[1]);
 	}
 	err = errno;
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	close(ends[1]);
 	if (pid < 0)
 		close(ends[0]);

@@ -85,19 +85,34 @@ void lpfm_process_reaped(pid_t pid, int status, const struct rusage *usage)
 	pthread_mutex_unlock(&lock);
 }
 
-/* A stop is no end: one may be seen just after a follower has let go. */
+/*
+ * Has it ended? A stop is no end, and is left as it is: just after a follower has let go its thread may not be gone
+ * yet, and a signal that stopped the process for it would be lost with the stop.
+ */
+static int has_ended(pid_t pid)
+{
+	siginfo_t info = { .si_pid = 0 };
+	int ret;
+
+	do
+		ret = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
+	while (ret && errno == EINTR);
+	if (ret)
+		return -1;
+	return info.si_pid && (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED);
+}
+
 static int reap(struct lpfm_process *p)
 {
 	struct rusage usage;
-	int status;
-	pid_t got;
+	int status, ret = has_ended(p->pid);
 
-	do
-		got = wait4(p->pid, &status, WNOHANG, &usage);
-	while ((got < 0 && errno == EINTR) || (got > 0 && WIFSTOPPED(status)));
-	if (got > 0)
-		finish(p, status, &usage);
-	return got < 0 ? -1 : p->done;
+	if (ret <= 0)
+		return ret;
+	if (wait4(p->pid, &status, WNOHANG, &usage) != p->pid)
+		return -1;
+	finish(p, status, &usage);
+	return 1;
 }
 
 int lpfm_process_poll(struct lpfm_process *p)

@@ -10,8 +10,8 @@ look at them while monitoring is masked (after an overflow message) or stopped; 
 samples that come later are not seen by a loop already begun. After ctx:restart() what a loop or
 cursor still holds is stale, and using it raises; so does a view of a closed context. buffer:copy() stays.
 
-Of the format n-way a view shows one region: the oldest full one, which ctx:restart() gives back, or, if
-none is full, the one being written.
+Of the format n-way, and of stack with regions, a view shows one region: the oldest full one, which ctx:restart()
+gives back, or, if none is full, the one being written.
 
 The fields of a sample: ip, tid, pid, cpu, tstamp (ns), set, ovfl_pmd, last_reset. With NO_HDR it has
 none of them, with IIP_HDR only ip.
@@ -28,6 +28,7 @@ none of them, with IIP_HDR only ip.
 #include "base/u64.h"
 #include "context/context.h"
 #include "context/layout.h"
+#include "records/records.h"
 #include "samples/buffer.h"
 #include "samples/cursor.h"
 #include "samples/fields.h"
@@ -51,6 +52,19 @@ static void view_new(lua_State *L, int idx, struct lpfm_context *ctx)
 	lpfm_object_arm(L, b, &buffer_class);
 }
 
+bool lpfm_buffer_map(struct lpfm_context *ctx)
+{
+	unsigned char *at;
+
+	if (ctx->buf)
+		return true;
+	at = pfm_map_buffer(ctx->fd, ctx->buf_offs + ctx->buf_size);
+	if (at == MAP_FAILED)
+		return false;
+	ctx->buf = at + ctx->buf_offs;
+	return true;
+}
+
 /***
 The context's sampling buffer.
 @function context:buffer
@@ -70,13 +84,8 @@ static int context_buffer(lua_State *L)
 	if (ctx->format == LPFM_NO_BUFFER || !ctx->buf_size)
 		return lpfm_fail_errno(L, EINVAL, "buffer: the context was created without a "
 				       "sampling buffer");
-	if (!ctx->buf) {
-		void *at = pfm_map_buffer(ctx->fd, ctx->buf_size);
-
-		if (at == MAP_FAILED)
-			return lpfm_fail(L, "buffer");
-		ctx->buf = at;
-	}
+	if (!lpfm_buffer_map(ctx))
+		return lpfm_fail(L, "buffer");
 	if (ctx->format != LPFM_RAW_BUFFER && ctx->buf_size < lpfm_smpl_hdr_size(ctx->format))
 		return lpfm_fail_errno(L, EINVAL, "buffer: the sampling buffer is too small for its header");
 	view_new(L, 1, ctx);
@@ -106,12 +115,19 @@ struct lpfm_context *lpfm_buffer_samples(lua_State *L, int idx)
 	return ctx;
 }
 
+unsigned int lpfm_arg_ahead(lua_State *L, int idx, const char *call)
+{
+	return lua_isnoneornil(L, idx) ? 0 : (unsigned int)lpfm_arg_int(L, idx, call, "ahead", 0, UINT16_MAX);
+}
+
 /***
 The buffer's header (specification 3.6.3).
 @function buffer:header
+@int[opt=0] ahead of stack with regions: how many are to be read before this one
 @treturn table {count=samples, cur_offs=bytes, overflows=times it was full, size=bytes, version=,
-flags=list of NO_HDR, IIP_HDR}; of n-way, count and cur_offs are of the region to be read next, and
-there are regions=how many, lost=samples overwritten
+flags=list of NO_HDR, IIP_HDR}; of n-way and stack, first=the byte where samples begin, full=nothing more will
+come there before ctx:restart(); with regions, all these are of the one to be read next, and there are regions=how
+many; lost=samples overwritten (n-way), samples that found the buffer full (stack); nil: so many regions are not in use
 @usage
 local ctx = assert(require("lpfm").create { format = "default", buf_size = 16384 })
 assert(ctx:buffer():header().size == 16384)
@@ -122,8 +138,9 @@ static int buffer_header(lua_State *L)
 	const struct lpfm_context *ctx = lpfm_buffer_samples(L, 1);
 	struct lpfm_smpl_hdr hdr;
 
-	lpfm_smpl_hdr_read(&hdr, ctx->format, ctx->buf);
-	lua_createtable(L, 0, 6);
+	if (!lpfm_smpl_hdr_ahead(&hdr, ctx->format, ctx->buf, lpfm_arg_ahead(L, 2, "header")))
+		return 0;
+	lua_createtable(L, 0, 10);
 	lpfm_push_nat(L, hdr.count);
 	lua_setfield(L, -2, "count");
 	lpfm_push_nat(L, hdr.cur_offs);
@@ -136,31 +153,37 @@ static int buffer_header(lua_State *L)
 	lua_setfield(L, -2, "version");
 	lpfm_push_flags(L, hdr.flags, lpfm_buf_flags);
 	lua_setfield(L, -2, "flags");
-	if (!hdr.regions)
+	if (!hdr.regions && ctx->format != LPFM_STACK)
 		return 1;
-	lua_pushnumber(L, hdr.regions);
-	lua_setfield(L, -2, "regions");
+	if (hdr.regions) {
+		lua_pushnumber(L, hdr.regions);
+		lua_setfield(L, -2, "regions");
+	}
 	lpfm_push_nat(L, hdr.lost);
 	lua_setfield(L, -2, "lost");
+	lpfm_push_nat(L, hdr.first);
+	lua_setfield(L, -2, "first");
+	lua_pushboolean(L, hdr.full);
+	lua_setfield(L, -2, "full");
 	return 1;
 }
 
-/* Bytes that are in use: of the default format up to the last sample, of others all. */
+/* Bytes that are in use: up to the last sample, with regions all. */
 static size_t used(const struct lpfm_context *ctx)
 {
 	size_t least = lpfm_smpl_hdr_size(ctx->format);
 	struct lpfm_smpl_hdr hdr;
 
-	if (ctx->format != LPFM_DFL_2X && ctx->format != LPFM_DFL_06)
+	if (ctx->format == LPFM_RAW_BUFFER)
 		return ctx->buf_size;
 	lpfm_smpl_hdr_read(&hdr, ctx->format, ctx->buf);
-	if (hdr.cur_offs >= ctx->buf_size)
+	if (hdr.regions || hdr.cur_offs >= ctx->buf_size)
 		return ctx->buf_size;
 	return hdr.cur_offs > least ? (size_t)hdr.cur_offs : least;
 }
 
 /***
-A copy of the buffer's bytes: of the default format header and samples, of others all of it.
+A copy of the buffer's bytes: of the formats default and stack, without regions, header and samples; else all of it.
 @function buffer:snapshot
 @treturn string
 @usage
@@ -288,6 +311,7 @@ static const luaL_Reg methods[] = {
 	{ "fields", lpfm_buffer_fields },
 	{ "get", buffer_get },
 	{ "header", buffer_header },
+	{ "records", lpfm_buffer_records },
 	{ "sample", lpfm_buffer_sample },
 	{ "samples", lpfm_buffer_each },
 	{ "snapshot", buffer_snapshot },

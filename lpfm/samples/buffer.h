@@ -8,6 +8,11 @@
 
 /* An open, decodable buffer's context; the buffer view is at idx. */
 struct lpfm_context *lpfm_buffer_samples(lua_State *L, int idx);
+/* Has the context's buffer mapped; false, with errno: it cannot be. */
+bool lpfm_buffer_map(struct lpfm_context *ctx);
 void lpfm_open_buffer(lua_State *L);
+
+/* The argument at idx, optional: how many regions are to be read before the one that is meant. */
+unsigned int lpfm_arg_ahead(lua_State *L, int idx, const char *call);
 
 #endif

@@ -44,6 +44,17 @@ static unsigned int stream_at(lua_State *L, int idx, const struct lpfm_site *sit
 	return f;
 }
 
+static void read_lives(lua_State *L, int idx, struct lpfm_site *site, struct column *c)
+{
+	lua_getfield(L, idx, "lives");
+	if (!lua_isnil(L, -1)) {
+		if (c->field != LPFM_SMPL_PID)
+			lpfm_bad(L, site, "lives are those of the field 'pid'");
+		c->lives = lives_copy(L, lua_gettop(L));
+	}
+	lua_pop(L, 1);
+}
+
 /* { "ip" or number, delta = "tid", from =, step = } or { ..., bits = } */
 static void read_table(lua_State *L, int idx, struct lpfm_site *site, struct column *c)
 {
@@ -70,6 +81,7 @@ static void read_table(lua_State *L, int idx, struct lpfm_site *site, struct col
 	}
 	site->field = NULL;
 	lua_pop(L, 5);
+	read_lives(L, idx, site, c);
 }
 
 void column_read(lua_State *L, int idx, const char *call, struct column *c)
@@ -82,12 +94,17 @@ void column_read(lua_State *L, int idx, const char *call, struct column *c)
 		read_table(L, idx, &site, c);
 	else
 		read_what(L, idx, &site, c);
-	c->plain = c->field != COLUMN_VALUE && c->stream == COLUMN_NONE && c->scale == COLUMN_PLAIN;
+	c->plain = c->stream == COLUMN_NONE && c->scale == COLUMN_PLAIN && !c->lives.n;
+	c->value = c->plain && c->field == COLUMN_VALUE;
+	c->plain = c->plain && !c->value;
+	column_forget(c);
 }
 
 void column_free(struct column *c)
 {
 	free(c->streams.slots);
+	free(c->lives.list);
+	c->lives = (struct lives){ NULL, 0 };
 	c->streams = (struct column_streams){ NULL, 0, 0 };
 }
 
@@ -143,12 +160,28 @@ static uint64_t log_bin(uint64_t v, unsigned int bits)
 	return high <= bits ? v : ((uint64_t)(high - bits) << bits) + (v >> (high - bits));
 }
 
+/* False: the sample does not hold the PMD. */
+static bool find_value(struct column *c, const struct lpfm_walk *w)
+{
+	if (c->key == w->key)
+		return true;
+	if (c->pmd >= PFM_MAX_PMDS || !lpfm_walk_holds(w, c->pmd))
+		return false;
+	c->rank = lpfm_walk_rank(w, c->pmd);
+	c->key = w->key;
+	return true;
+}
+
 int column_compute(struct column *c, const struct lpfm_walk *w, uint64_t *v)
 {
 	if (c->field != COLUMN_VALUE)
 		*v = column_field(c, w);
-	else if (!lpfm_walk_pmd(w, c->pmd, v))
+	else if (find_value(c, w))
+		*v = lpfm_walk_value(w, c->rank);
+	else
 		return 0;
+	if (c->lives.n)
+		*v = lives_at(&c->lives, *v, lpfm_walk_field(w, LPFM_SMPL_TSTAMP));
 	if (c->stream != COLUMN_NONE) {
 		int known = difference(c, w, v);
 

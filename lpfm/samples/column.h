@@ -6,6 +6,7 @@
 #ifndef LPFM_COLUMN_H
 #define LPFM_COLUMN_H
 
+#include "records/lives.h"
 #include "samples/walk.h"
 
 /* One of enum lpfm_smpl_field, or: */
@@ -33,7 +34,11 @@ struct column {
 	uint64_t from, step;		/* LINEAR */
 	unsigned int bits;		/* LOG: 2^bits bins for each power of two */
 	struct column_streams streams;
+	struct lives lives;		/* a pid in the life that it had at the time; list NULL: as it is */
 	bool plain;			/* a field as it is */
+	bool value;			/* a PMD's value as it is */
+	uint64_t key;			/* VALUE: at rank in samples with this key (walk.h); column_forget() */
+	unsigned int rank;
 };
 
 /* Reads the column at idx: a field's name, a PMD's number, or a table. */
@@ -41,6 +46,12 @@ void column_read(lua_State *L, int idx, const char *call, struct column *c);
 /* column_get() of columns that are not plain. */
 int column_compute(struct column *c, const struct lpfm_walk *w, uint64_t *v);
 void column_free(struct column *c);
+
+/* Samples with the same keys may hold other values from now on. */
+static inline void column_forget(struct column *c)
+{
+	c->key = UINT64_MAX;	/* no sample's */
+}
 
 /* The field of the current sample. */
 static inline uint64_t column_field(const struct column *c, const struct lpfm_walk *w)
@@ -53,10 +64,15 @@ static inline uint64_t column_field(const struct column *c, const struct lpfm_wa
 /* 1: the sample has it; 0: it does not; -1: no memory. Of samples in their order: see stream. */
 static inline int column_get(struct column *c, const struct lpfm_walk *w, uint64_t *v)
 {
-	if (!c->plain)
-		return column_compute(c, w, v);
-	*v = column_field(c, w);
-	return 1;
+	if (c->plain) {
+		*v = column_field(c, w);
+		return 1;
+	}
+	if (c->value && c->key == w->key) {
+		*v = lpfm_walk_value(w, c->rank);
+		return 1;
+	}
+	return column_compute(c, w, v);
 }
 
 #endif

@@ -334,6 +334,18 @@ The former name of @{lpfm.blocks.counter}.
 
 /* --- counting ------------------------------------------------------------------------------- */
 
+static void forget_columns(struct counter *t)
+{
+	for (int i = 0; i < KEYS_MAX; i++)
+		column_forget(&t->keys[i]);
+	for (int i = 0; i < SUMS_MAX; i++)
+		column_forget(&t->sums[i]);
+	for (int i = 0; i < TESTS_MAX; i++)
+		column_forget(&t->tests[i].column);
+	column_forget(&t->pair.x);
+	column_forget(&t->pair.y);
+}
+
 /***
 Counts the samples of a block.
 @function counter:add
@@ -358,6 +370,7 @@ static int counter_add(lua_State *L)
 		stored_walk_string(L, 2, &s, &t->layouts);
 	else
 		stored_walk_file(L, 2, &s, &t->layouts, t->window);
+	forget_columns(t);
 	for (; stored_walk_next(&s); found++)
 		if (count_sample(t, &s.walk))
 			return luaL_error(L, "not enough memory");

@@ -7,7 +7,8 @@ Samples of a sampling buffer.
 
 s.ip, s.tid, s.pid, s.cpu, s.tstamp (ns), s.set, s.ovfl_pmd, s.last_reset: the sample's header.
 s.pmds: how many PMD values it holds; s[num]: the value of PMD num, or nil; s.index: its place in the
-buffer, from 1. In a loop it is the same object every time: s:copy() makes a table that stays.
+buffer, from 1; s.stack: of the format stack, its call stack, a @{stack}; else nil; s.kind: "SAMPLE", as
+@{buffer:records} has other kinds. In a loop it is the same object every time: s:copy() makes a table that stays.
 
 @classmod sample
 */
@@ -17,11 +18,12 @@ buffer, from 1. In a loop it is the same object every time: s:copy() makes a tab
 #include "samples/buffer.h"
 #include "samples/cursor.h"
 #include "samples/refs.h"
+#include "samples/stack.h"
 
 static const struct lpfm_class cursor_class = { "lpfm.sample" };
 
 /* The keys of a sample: its header's fields, and what is told about it. */
-enum { KEY_PMDS = LPFM_SMPL_FIELDS, KEY_INDEX, KEYS };
+enum { KEY_PMDS = LPFM_SMPL_FIELDS, KEY_INDEX, KEY_STACK, KEY_KIND, KEYS };
 
 /*
  * The names of the keys as this state's strings, which are found by their address; the metatable
@@ -207,7 +209,8 @@ static bool push_field(lua_State *L, const struct lpfm_walk *w, int i)
 }
 
 /***
-The sample as a table: the fields that it has, index, and pmds, its values by PMD number.
+The sample as a table: the fields that it has, index, and pmds, its values by PMD number; of the format stack also
+stack, a list of its frames.
 @function sample:copy
 @treturn table
 @usage
@@ -228,6 +231,10 @@ static int sample_copy(lua_State *L)
 	lua_setfield(L, -2, "index");
 	push_values(L, w);
 	lua_setfield(L, -2, "pmds");
+	if (w->varies) {
+		lpfm_stack_push_frames(L, w);
+		lua_setfield(L, -2, "stack");
+	}
 	return 1;
 }
 
@@ -259,6 +266,10 @@ static int push_key(lua_State *L, const struct cursor *c, int key)
 		lua_pushinteger(L, (lua_Integer)c->walk.body.n);
 	else if (key == KEY_INDEX)
 		lpfm_push_nat(L, c->walk.index);
+	else if (key == KEY_STACK)
+		lpfm_stack_push(L, 1, &c->walk);
+	else if (key == KEY_KIND)
+		lua_pushliteral(L, "SAMPLE");
 	else if (key == KEYS)
 		lua_rawget(L, lua_upvalueindex(1));
 	else if (!push_field(L, &c->walk, key))
@@ -307,9 +318,11 @@ static void keep_keys(lua_State *L)
 {
 	struct keys *keys = lua_newuserdata(L, sizeof(*keys));
 
+	static const char *const told[] = { "pmds", "index", "stack", "kind" };
+
 	lua_newtable(L);
 	for (int i = 0; i < KEYS; i++) {
-		lua_pushstring(L, i == KEY_PMDS ? "pmds" : i == KEY_INDEX ? "index" : lpfm_smpl_names[i].name);
+		lua_pushstring(L, i < LPFM_SMPL_FIELDS ? lpfm_smpl_names[i].name : told[i - LPFM_SMPL_FIELDS]);
 		keys->name[i] = lua_tostring(L, -1);
 		lua_rawseti(L, -2, i + 1);
 	}
@@ -319,6 +332,7 @@ static void keep_keys(lua_State *L)
 
 void lpfm_open_cursor(lua_State *L)
 {
+	lpfm_open_stack(L);
 	lpfm_class_new(L, &cursor_class, methods, metas);
 	luaL_getmetatable(L, cursor_class.name);
 	keep_keys(L);

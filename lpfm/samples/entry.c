@@ -2,13 +2,14 @@
 /* entry.c - the fields of a sample's header. */
 #include <string.h>
 
-#include "perfmon/perfmon_dfl_smpl.h"
+#include "perfmon/perfmon_stack_smpl.h"
 #include "samples/entry.h"
 
 #define PLACE(type, member) { offsetof(type, member), sizeof(((type *)0)->member) }
 #define AT(in_2x, in_06) \
 	[LPFM_ENTRY_2X] = PLACE(pfm_dfl_smpl_entry_t, in_2x), \
-	[LPFM_ENTRY_06] = PLACE(pfm_default_smpl_entry_t, in_06)
+	[LPFM_ENTRY_06] = PLACE(pfm_default_smpl_entry_t, in_06), \
+	[LPFM_ENTRY_STACK] = PLACE(pfm_stack_smpl_sample_t, entry.in_2x)
 
 /* 2.x calls the thread pid and the process tgid. */
 const struct lpfm_smpl_name lpfm_smpl_names[LPFM_SMPL_FIELDS] = {
@@ -47,6 +48,8 @@ const char *lpfm_smpl_names_text(lua_State *L)
 
 enum lpfm_entry lpfm_entry_of(const struct lpfm_context *ctx)
 {
+	if (ctx->format == LPFM_STACK)
+		return LPFM_ENTRY_STACK;
 	if (ctx->buf_flags & PFM_DFL_SMPL_NO_HDR)
 		return LPFM_ENTRY_NONE;
 	if (ctx->buf_flags & PFM_DFL_SMPL_IIP_HDR)
@@ -60,6 +63,7 @@ uint8_t lpfm_entry_size(enum lpfm_entry entry)
 		[LPFM_ENTRY_2X] = sizeof(pfm_dfl_smpl_entry_t),
 		[LPFM_ENTRY_06] = sizeof(pfm_default_smpl_entry_t),
 		[LPFM_ENTRY_IIP] = sizeof(uint64_t),
+		[LPFM_ENTRY_STACK] = sizeof(pfm_stack_smpl_sample_t),
 	};
 
 	return sizes[entry];

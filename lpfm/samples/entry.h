@@ -22,6 +22,7 @@ enum lpfm_entry {
 	LPFM_ENTRY_06,		/* pfm_default_smpl_entry_t, of section 3.6 */
 	LPFM_ENTRY_IIP,		/* IIP_HDR: the instruction pointer alone */
 	LPFM_ENTRY_NONE,	/* NO_HDR */
+	LPFM_ENTRY_STACK,	/* pfm_stack_smpl_sample_t */
 	LPFM_ENTRIES
 };
 

@@ -78,7 +78,7 @@ static int next_words(lua_State *L)
 	const unsigned char *at = f->walk.next;
 	int got, n = (int)f->num_refs;
 
-	if (!f->words)		/* the state of another loop */
+	if (!f->words || f->walk.varies)	/* the state of another loop */
 		return next_fields(L);
 	got = lpfm_walk_next(&f->walk);
 	if (got <= 0)
@@ -157,7 +157,7 @@ static bool push_step(lua_State *L, struct fields *f, int idx, int class)
 	int steps = class + 1, kind = class + 2;
 
 	lua_getfield(L, class, "steps");
-	if (lua_isnil(L, steps))	/* no LuaJIT */
+	if (lua_isnil(L, steps) || f->walk.varies)	/* no LuaJIT; or what it does not compile */
 		return false;
 	push_kind(L, f);
 	f->kind = lua_tostring(L, kind);

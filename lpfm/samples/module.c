@@ -8,9 +8,11 @@ sample without values, in bytes.
 @module lpfm.blocks
 */
 #include "base/u64.h"
+#include "records/lives.h"
 #include "samples/counter.h"
 #include "samples/encode.h"
 #include "samples/header.h"
+#include "samples/stack_table.h"
 #include "samples/stored_walk.h"
 
 /* What each() walks over. */
@@ -77,12 +79,17 @@ LPFM_EXPORT int luaopen_lpfm_blocks(lua_State *L)
 		{ "counter", lpfm_counter_new },
 		{ "each", blocks_each },
 		{ "head", lpfm_encode_head },
+		{ "lives", lpfm_lives_new },
 		{ "sample", lpfm_encode_sample },
+		{ "samples", lpfm_stack_samples },
+		{ "stack_table", lpfm_stack_table_new },
 		{ "tally", lpfm_counter_new },	/* its former name */
 		{ NULL, NULL }
 	};
 
 	lpfm_open_counter(L);
+	lpfm_open_stack_table(L);
+	lpfm_open_lives(L);
 	lua_newtable(L);
 	luaL_register(L, NULL, functions);
 	lua_pushinteger(L, (lua_Integer)lpfm_smpl_hdr_size(LPFM_DFL_2X));

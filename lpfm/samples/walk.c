@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "context/layout.h"
+#include "perfmon/perfmon_stack_smpl.h"
 #include "samples/header.h"
 #include "samples/walk.h"
 
@@ -28,11 +29,86 @@ void lpfm_walk_begin(struct lpfm_walk *w, enum lpfm_entry entry, const struct lp
 	memset(w, 0, sizeof(*w));
 	w->entry = entry;
 	w->layouts = layouts;
+	w->varies = entry == LPFM_ENTRY_STACK;
 	w->head_size = lpfm_entry_size(entry);
 	w->set_at = lpfm_smpl_names[LPFM_SMPL_SET].at[entry].offset;
 	w->pmd_at = lpfm_smpl_names[LPFM_SMPL_OVFL_PMD].at[entry].offset;
 	hold(w, &(struct lpfm_layout){ .key = UINT32_MAX });
 }
+
+/* --- records ------------------------------------------------------------------------------- */
+
+/* The head of the record at w->next; false: it does not lie in the buffer. */
+static bool read_head(const struct lpfm_walk *w, pfm_stack_smpl_rec_t *rec)
+{
+	size_t left = (size_t)(w->limit - w->next);
+
+	if (left < sizeof(*rec))
+		return false;
+	memcpy(rec, w->next, sizeof(*rec));
+	return rec->rec_size >= sizeof(*rec) && rec->rec_size <= left && rec->rec_size % sizeof(uint64_t) == 0;
+}
+
+/* Is there room in the sample for what it says it holds? */
+static bool is_whole(const pfm_stack_smpl_sample_t *s)
+{
+	size_t words = (size_t)s->num_pmds + s->num_kernel + s->num_user + s->num_regs;
+
+	return sizeof(*s) + words * sizeof(uint64_t) + s->stack_size <= s->rec.rec_size;
+}
+
+static bool read_sample(struct lpfm_walk *w, const pfm_stack_smpl_rec_t *rec)
+{
+	static const struct lpfm_layout nothing = { .key = UINT32_MAX };
+	pfm_stack_smpl_sample_t s;
+
+	if (rec->rec_size < sizeof(s))
+		return false;
+	memcpy(&s, w->next, sizeof(s));
+	if (!is_whole(&s))
+		return false;
+	lpfm_walk_body(w);
+	if (w->body.n != s.num_pmds)	/* programmed otherwise since */
+		hold(w, &nothing);
+	w->kernel = s.num_kernel;
+	w->user = s.num_user;
+	w->frames_at = (uint32_t)(sizeof(s) + s.num_pmds * sizeof(uint64_t));
+	w->size = rec->rec_size;
+	return true;
+}
+
+int lpfm_walk_record(struct lpfm_walk *w)
+{
+	pfm_stack_smpl_rec_t rec = { 0 };
+	bool sound = read_head(w, &rec);
+
+	while (sound && rec.rec_type != PFM_STACK_SMPL_SAMPLE) {
+		w->next += rec.rec_size;
+		sound = read_head(w, &rec);
+	}
+	if (!sound || !read_sample(w, &rec))
+		return -1;
+	w->next += w->size;
+	w->index++;
+	return 1;
+}
+
+int lpfm_walk_other(struct lpfm_walk *w, const unsigned char **at)
+{
+	pfm_stack_smpl_rec_t rec;
+
+	while (w->next != w->limit) {
+		if (!read_head(w, &rec))
+			return -1;
+		*at = w->next;
+		w->next += rec.rec_size;
+		if (rec.rec_type != PFM_STACK_SMPL_SAMPLE)
+			return 1;
+	}
+	return 0;
+}
+
+/* --- the beginning --------------------------------------------------------------------------- */
 
 /* 3.6.2: samples that do not say which PMD overflowed are all alike, or cannot be told apart. */
 static void choose_body(lua_State *L, struct lpfm_walk *w)
@@ -74,8 +150,25 @@ void lpfm_walk_start(lua_State *L, struct lpfm_walk *w, const struct lpfm_contex
 		w->fixed = true;
 		choose_body(L, w);
 	} else {
-		w->fixed = headers_alone(&ctx->layouts);
+		w->fixed = !w->varies && headers_alone(&ctx->layouts);
 	}
+}
+
+void lpfm_walk_from(lua_State *L, struct lpfm_walk *w, const struct lpfm_context *ctx, uint64_t from,
+		    unsigned int ahead)
+{
+	struct lpfm_smpl_hdr hdr;
+
+	lpfm_walk_start(L, w, ctx);
+	if (!lpfm_smpl_hdr_ahead(&hdr, ctx->format, ctx->buf, ahead))
+		luaL_error(L, "there are not so many regions to read");
+	if (hdr.cur_offs > ctx->buf_size)
+		hdr.cur_offs = ctx->buf_size;
+	if (from < hdr.first)
+		from = hdr.first;
+	w->limit = ctx->buf + hdr.cur_offs;
+	w->next = from < hdr.cur_offs ? ctx->buf + from : w->limit;
+	w->count = UINT64_MAX;
 }
 
 int lpfm_walk_stale(lua_State *L, const struct lpfm_walk *w)

@@ -33,6 +33,9 @@
 struct lpfm_walk {
 	LPFM_STEP
 	bool			turned;		/* body has changed: refs have to be settled */
+	bool			varies;		/* samples are records, each of its own size */
+	uint16_t		kernel, user;	/* frames of the current sample, where it varies */
+	uint32_t		frames_at;	/* where in it */
 	enum lpfm_entry		entry;		/* what samples begin with */
 	const struct lpfm_context *ctx;		/* NULL: of a recorded buffer */
 	const struct lpfm_layouts *layouts;
@@ -87,6 +90,17 @@ static inline void lpfm_walk_body(struct lpfm_walk *w)
 		lpfm_walk_turn(w, set, pmd);
 }
 
+/* lpfm_walk_next() where samples vary. */
+int lpfm_walk_record(struct lpfm_walk *w);
+/*
+ * A walk over what came to such a context's buffer since its byte `from`; 0: all of it. With regions it is of the one
+ * to be read after so many others.
+ */
+void lpfm_walk_from(lua_State *L, struct lpfm_walk *w, const struct lpfm_context *ctx, uint64_t from,
+		    unsigned int ahead);
+/* Past samples to the next record that is none, which begins at *at: 1; 0 after the last; -1: it does not fit. */
+int lpfm_walk_other(struct lpfm_walk *w, const unsigned char **at);
+
 /* To the next sample: 1; 0 after the last; -1 if it does not fit into the buffer. */
 static inline int lpfm_walk_next(struct lpfm_walk *w)
 {
@@ -94,8 +108,12 @@ static inline int lpfm_walk_next(struct lpfm_walk *w)
 
 	if (w->index >= w->count)
 		return 0;
-	if (!w->fixed && left >= w->head_size)
-		lpfm_walk_body(w);
+	if (!w->fixed) {
+		if (__builtin_expect(w->varies, 0))
+			return lpfm_walk_record(w);
+		if (left >= w->head_size)
+			lpfm_walk_body(w);
+	}
 	if (__builtin_expect(left < w->size, 0))
 		return -1;
 	w->next += w->size;
@@ -113,6 +131,12 @@ static inline const unsigned char *lpfm_walk_at(const struct lpfm_walk *w)
 static inline uint64_t lpfm_walk_value(const struct lpfm_walk *w, unsigned int i)
 {
 	return lpfm_load(lpfm_walk_at(w) + w->head_size + i * sizeof(uint64_t), sizeof(uint64_t));
+}
+
+/* The i-th frame of the current sample, from 0; there are w->kernel + w->user. */
+static inline uint64_t lpfm_walk_frame(const struct lpfm_walk *w, unsigned int i)
+{
+	return lpfm_load(lpfm_walk_at(w) + w->frames_at + i * sizeof(uint64_t), sizeof(uint64_t));
 }
 
 /* Field f of the current sample; 0: it has none. */

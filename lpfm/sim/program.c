@@ -9,6 +9,7 @@
 
 #include "base/args.h"
 #include "base/perfmon.h"
+#include "sim/access.h"
 #include "sim/sim.h"
 
 #define MAX_NESTING 32
@@ -17,6 +18,7 @@ struct builder {
 	lua_State			*L;
 	char				path[200];
 	int				nesting;
+	int				anchors;	/* table of what the program refers to */
 	struct pfm_sim_step		*steps;
 	struct pfm_sim_event		*events;
 	struct pfm_sim_program		*programs;
@@ -58,6 +60,13 @@ static uint64_t number(struct builder *b, const char *name)
 	return lpfm_to_u64(b->L, -1, &site);
 }
 
+static uint32_t small(struct builder *b, const char *name)
+{
+	struct lpfm_site site = { .call = b->path, .field = name };
+
+	return (uint32_t)lpfm_to_int(b->L, -1, &site, 0, UINT32_MAX);
+}
+
 /* --- walking -------------------------------------------------------------------------------- */
 
 typedef void (*visit_fn)(struct builder *b, void *arg);
@@ -85,14 +94,22 @@ static void each(struct builder *b, visit_fn visit, void *arg)
 	b->nesting--;
 }
 
+/* Does the step on top of the stack hold others? */
+static bool is_nest(lua_State *L)
+{
+	if (!field(L, "loop") && !field(L, "call"))
+		return false;
+	lua_pop(L, 1);
+	return true;
+}
+
 static void measure_step(struct builder *b, void *arg)
 {
 	lua_State *L = b->L;
 	struct size *size = arg;
 
 	size->steps++;
-	if (field(L, "loop")) {
-		lua_pop(L, 1);
+	if (is_nest(L)) {
 		size->steps++;
 		each(b, measure_step, arg);
 	}
@@ -145,12 +162,43 @@ static void fill_level(struct builder *b, struct pfm_sim_step *step)
 	bad(b, "field 'level': \"user\", \"kernel\" or \"interrupt\" expected");
 }
 
+static const char *const units[] = { "m", "i", "f", "b" };
+
+static void fill_unit(struct builder *b, struct pfm_sim_step *step)
+{
+	const char *name = lua_tostring(b->L, -1);
+
+	for (uint32_t i = 0; i < LPFM_COUNT(units); i++) {
+		if (name && !strcmp(name, units[i])) {
+			step->unit = PFM_SIM_UNIT_M + i;
+			return;
+		}
+	}
+	bad(b, "field 'unit': \"m\", \"i\", \"f\" or \"b\" expected");
+}
+
 static void fill_flag(struct pfm_sim_step *step, const char *name)
 {
 	if (!strcmp(name, "irqs_off"))
 		step->flags |= PFM_SIM_IRQS_OFF;
 	if (!strcmp(name, "fetch"))
 		step->flags |= PFM_SIM_FETCH;
+}
+
+/* The program keeps what is on top of the stack, which goes. */
+static void keep(struct builder *b)
+{
+	lua_rawseti(b->L, b->anchors, (int)lua_objlen(b->L, b->anchors) + 1);
+}
+
+static void fill_access(struct builder *b, struct pfm_sim_step *step, const char *name)
+{
+	if (!(step->flags & PFM_SIM_ACCESS)) {
+		step->access = memset(lua_newuserdata(b->L, sizeof(*step->access)), 0, sizeof(*step->access));
+		step->flags |= PFM_SIM_ACCESS;
+		keep(b);
+	}
+	lpfm_sim_access(b->L, b->path, name, (struct pfm_sim_access *)step->access);
 }
 
 static void fill_field(struct builder *b, struct pfm_sim_step *step, const char *name)
@@ -164,11 +212,19 @@ static void fill_field(struct builder *b, struct pfm_sim_step *step, const char 
 	else if (!strcmp(name, "events"))
 		fill_events(b, step);
 	else if (!strcmp(name, "latency"))
-		step->latency = (uint32_t)number(b, name);
+		step->latency = small(b, name);
+	else if (!strcmp(name, "opcode"))
+		step->opcode = number(b, name);
+	else if (!strcmp(name, "unit"))
+		fill_unit(b, step);
+	else if (!strcmp(name, "spread"))
+		step->spread = small(b, name);
 	else if (!strcmp(name, "data"))
 		step->data_addr = number(b, name), step->flags |= PFM_SIM_DATA;
 	else if (!strcmp(name, "branch"))
 		step->target = number(b, name), step->flags |= PFM_SIM_BRANCH;
+	else if (lpfm_sim_is_access(name))
+		fill_access(b, step, name);
 	else if (!strcmp(name, "irqs_off") || !strcmp(name, "fetch"))
 		lua_toboolean(b->L, -1) ? fill_flag(step, name) : (void)0;
 	else
@@ -182,7 +238,7 @@ static void fill_site(struct builder *b, struct pfm_sim_step *step)
 	step->op = PFM_SIM_SITE;
 	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
 		if (lua_type(L, -2) != LUA_TSTRING)
-			bad(b, "a list within a step needs loop=count");
+			bad(b, "a list within a step needs loop=count or call=address");
 		fill_field(b, step, lua_tostring(L, -2));
 	}
 	if (step->ns >> 63)
@@ -201,6 +257,38 @@ static void only_field(struct builder *b)
 		bad(b, "this operation takes no other fields");
 }
 
+/* No fields but these in a step that holds others. */
+static void only_beside(struct builder *b, const char *nest, const char *also)
+{
+	lua_State *L = b->L;
+
+	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+		const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+
+		if (name && strcmp(name, nest) && strcmp(name, also))
+			bad(b, lua_pushfstring(L, "unknown field '%s' beside %s", name, nest));
+	}
+}
+
+static const char *text(struct builder *b, const char *name)
+{
+	if (lua_type(b->L, -1) != LUA_TSTRING)
+		bad(b, lua_pushfstring(b->L, "field '%s': a string expected", name));
+	return lua_tostring(b->L, -1);
+}
+
+/* The program's table keeps the string. */
+static void fill_exec_name(struct builder *b, struct pfm_sim_step *step)
+{
+	if (step->op == PFM_SIM_EXEC && field(b->L, "name")) {
+		step->name = text(b, "name");
+		lua_pop(b->L, 1);
+		only_beside(b, "exec", "name");
+	} else {
+		only_field(b);
+	}
+}
+
 static bool fill_sub(struct builder *b, struct pfm_sim_step *step)
 {
 	for (int i = 0; sub_programs[i]; i++) {
@@ -213,10 +301,54 @@ static bool fill_sub(struct builder *b, struct pfm_sim_step *step)
 		step->program = prog;
 		fill_program(b, prog);
 		lua_pop(b->L, 1);
-		only_field(b);
+		fill_exec_name(b, step);
 		return true;
 	}
 	return false;
+}
+
+static void fill_map_field(struct builder *b, struct pfm_sim_step *step, const char *name)
+{
+	if (!strcmp(name, "map"))
+		step->name = text(b, name);
+	else if (!strcmp(name, "ip"))
+		step->ip = number(b, name);
+	else if (!strcmp(name, "size"))
+		step->count = number(b, name);
+	else if (!strcmp(name, "offset"))
+		step->data_addr = number(b, name);
+	else
+		bad(b, lua_pushfstring(b->L, "unknown field '%s' beside map", name));
+}
+
+/* map = a path, ip =, size =, offset = */
+static bool fill_map(struct builder *b, struct pfm_sim_step *step)
+{
+	lua_State *L = b->L;
+
+	if (!field(L, "map"))
+		return false;
+	lua_pop(L, 1);
+	step->op = PFM_SIM_MAP;
+	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
+		fill_map_field(b, step, lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?");
+	return true;
+}
+
+/* trace = a file, or ops = a function */
+static bool fill_replay(struct builder *b, struct pfm_sim_step *step)
+{
+	bool file = field(b->L, "trace");
+
+	if (!file && !field(b->L, "ops"))
+		return false;
+	step->op = PFM_SIM_REPLAY;
+	step->trace = file ? lpfm_sim_read_trace(b->L, b->path, &step->count)
+			   : lpfm_sim_call_trace(b->L, b->path, &step->count);
+	keep(b);
+	lua_pop(b->L, 1);
+	only_field(b);
+	return true;
 }
 
 static bool fill_plain(struct builder *b, struct pfm_sim_step *step)
@@ -256,9 +388,25 @@ static void fill_loop(struct builder *b, struct pfm_sim_step **at)
 			bad(b, "field 'loop': a count or \"forever\" expected");
 	}
 	lua_pop(L, 1);
-	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
-		if (lua_type(L, -2) == LUA_TSTRING && strcmp(lua_tostring(L, -2), "loop"))
-			bad(b, lua_pushfstring(L, "unknown field '%s' beside loop", lua_tostring(L, -2)));
+	only_beside(b, "loop", "loop");
+	each(b, fill_step, at);
+	(*at)++->op = PFM_SIM_END;
+}
+
+/* call = the address in its frame */
+static void fill_call(struct builder *b, struct pfm_sim_step **at)
+{
+	lua_State *L = b->L;
+	struct pfm_sim_step *step = (*at)++;
+
+	step->op = PFM_SIM_CALL;
+	step->ip = number(b, "call");
+	lua_pop(L, 1);
+	if (field(L, "level")) {
+		fill_level(b, step);
+		lua_pop(L, 1);
+	}
+	only_beside(b, "call", "level");
 	each(b, fill_step, at);
 	(*at)++->op = PFM_SIM_END;
 }
@@ -271,7 +419,11 @@ static void fill_step(struct builder *b, void *arg)
 		fill_loop(b, at);
 		return;
 	}
-	if (!fill_sub(b, *at) && !fill_plain(b, *at))
+	if (field(b->L, "call")) {
+		fill_call(b, at);
+		return;
+	}
+	if (!fill_sub(b, *at) && !fill_map(b, *at) && !fill_replay(b, *at) && !fill_plain(b, *at))
 		fill_site(b, *at);
 	++*at;
 }
@@ -281,9 +433,8 @@ static void count_step(struct builder *b, void *arg)
 	uint32_t *n = arg;
 
 	++*n;
-	if (!field(b->L, "loop"))
+	if (!is_nest(b->L))
 		return;
-	lua_pop(b->L, 1);
 	++*n;
 	each(b, count_step, arg);
 }
@@ -306,6 +457,8 @@ const struct pfm_sim_program *lpfm_sim_program(lua_State *L, int idx, const char
 	size_t bytes;
 
 	snprintf(b.path, sizeof(b.path), "%s: program", call);
+	lua_newtable(L);
+	b.anchors = lua_gettop(L);
 	lua_pushvalue(L, idx);
 	each(&b, measure_step, &size);
 	bytes = (size.programs + 1) * sizeof(*b.programs) + size.steps * sizeof(*b.steps) +
@@ -315,6 +468,8 @@ const struct pfm_sim_program *lpfm_sim_program(lua_State *L, int idx, const char
 	b.programs = prog + 1;
 	b.steps = (struct pfm_sim_step *)(b.programs + size.programs);
 	b.events = (struct pfm_sim_event *)(b.steps + size.steps);
+	lua_pushvalue(L, b.anchors);
+	lua_setfenv(L, -2);
 	lua_insert(L, -2);
 	fill_program(&b, prog);
 	lua_pop(L, 1);

@@ -6,10 +6,26 @@ The simulated computer: methods of what `lpfm.machine("sim:MODEL", options)` ret
 
 A program is a list of steps. A site, `{ip=0x1000, ns=10, events={l2_misses=1}, level="kernel"}`, is an
 instruction: when its time is over its events happen, and also 1 instruction and its ns as cycles unless
-events says otherwise. It can also have `data=address` with `latency=cycles` (a load that missed), `fetch=true`
-with latency, `branch=target`, and `irqs_off=true`. `{loop=1000, step, ...}` repeats steps, `loop="forever"` without
-end. `{sleep=ns}`, `{yield=true}`, `{fork=program}`, `{thread=program}`, `{exec=program}`, `{exit=true}`,
-`{exit_group=true}`, `{sum=true}` and `{rum=true}` are operations.
+events says otherwise. It can also have `data=address`, with `latency=cycles` for a load that missed, `fetch=true`
+with latency, `branch=target`, and `irqs_off=true`. For thresholds, `spread=n` says that its events happen evenly in its
+last n cycles, not all in the last one; for opcode matchers, `opcode=bits` and `unit="m"`, i, f or b are the
+instruction's. `{loop=1000, step, ...}` repeats steps, `loop="forever"` without
+end. `{call=0x1020, step, ...}` are the steps of a function that is called there: the address is in the frames of
+samples (`level="kernel"`: of the kernel's stack). `{map="/bin/prog", ip=0x1000, size=0x1000, offset=0}` maps code of a
+file, for who wants to know (the format stack with RECORDS). `{sleep=ns}`, `{yield=true}`, `{fork=program}`,
+`{thread=program}`, `{exec=program}` (`name=` of the thread from then on), `{exit=true}`, `{exit_group=true}`,
+`{sum=true}` and `{rum=true}` are operations.
+
+A site that says what it accesses counts what comes of it in the caches, TLBs and branch predictor of its CPU: cycles,
+stalls, loads, stores, branches and the misses of all these. Its ns, 1 if not given, are the cycles of the instruction
+itself; it waits for the caches in addition. `load={address, stride, ...}` and `store=` have the address of the first
+time, and by how many bytes it moves with each iteration of the loop the site is in, of the loop around that one, and
+so on; `size=` bytes (8). `{address, stride, random=n, seed=s}` is one of n elements, at random; `{address, stride,
+chase=n, seed=s}` goes once round all n in random order, each leading to the next. `taken=` makes it a conditional
+branch: true, false, "back" (but in the last iteration of its loop), "TTN" (again and again), or a chance, with
+`seed=`. `bytes=` (4) are fetched for the instruction. `{trace=file}` replays what `lpfm trace` recorded.
+`{ops=function}` executes what the function returns, called until it returns nothing: ip, "load", "store", "modify",
+"branch" or "jump", then the address (of a branch: whether it is taken) and size.
 @module lpfm.sim
 */
 #include <errno.h>
@@ -204,7 +220,7 @@ static void set_int(lua_State *L, const char *name, uint32_t value)
 
 static void push_thread(lua_State *L, const struct pfm_sim_thread *t)
 {
-	static const char *const states[] = { "ready", "running", "sleeping", "blocked", "dead" };
+	static const char *const states[] = { "ready", "running", "sleeping", "blocked", "dead", "waiting" };
 
 	lua_createtable(L, 0, 12);
 	set_int(L, "tid", t->tid);
@@ -236,7 +252,7 @@ static void push_thread(lua_State *L, const struct pfm_sim_thread *t)
 /***
 All threads, dead ones too, in the order of their thread ids.
 @function machine:threads
-@treturn {table,...} {tid=, pid=, ppid=, uid=, gid=, state="ready"|"running"|"sleeping"|"blocked"|"dead",
+@treturn {table,...} {tid=, pid=, ppid=, uid=, gid=, state="ready"|"running"|"sleeping"|"blocked"|"waiting"|"dead",
 cpu=, kernel=, ran=ns, ip=, name=, affinity={cpus}}
 @usage
 local m = require("lpfm").machine("sim:k8")
@@ -588,6 +604,115 @@ static int sim_truth(lua_State *L)
 	return 1;
 }
 
+/* --- caches --------------------------------------------------------------------------------- */
+
+static void push_cache(lua_State *L, const struct pfm_sim_cache *c)
+{
+	static const char *const policies[] = { "LRU", "pseudo-LRU", "FIFO", "random" };
+
+	lua_createtable(L, 0, 13);
+	lua_pushstring(L, c->name);
+	lua_setfield(L, -2, "name");
+	lua_pushstring(L, policies[c->policy]);
+	lua_setfield(L, -2, "policy");
+	set_nat(L, "size", c->size);
+	set_nat(L, "assoc", c->assoc);
+	set_nat(L, "line", c->line);
+	set_nat(L, "latency", c->latency);
+	set_nat(L, "fetches", c->fetches);
+	set_nat(L, "fetch_misses", c->fetch_misses);
+	set_nat(L, "loads", c->loads);
+	set_nat(L, "load_misses", c->load_misses);
+	set_nat(L, "stores", c->stores);
+	set_nat(L, "store_misses", c->store_misses);
+	set_nat(L, "invalidated", c->invalidated);
+}
+
+/***
+The caches and TLBs of a CPU, and what happened in them so far. Their geometry is that of the model's processor, or of
+the options l1i, l1d, l2, l3, itlb and dtlb, "SIZE:ASSOCIATIVITY:LINE" each, "0" for none; cachegrind=1 makes them those
+of valgrind's cachegrind, whose rules they follow always: an access counts once, however many lines it touches, and the
+next level is asked by misses.
+@function machine:caches
+@int[opt=0] cpu
+@treturn[1] {table,...} by number and by name, those there are of L1I, L1D, L2, L3, ITLB and DTLB: {name=, size=bytes,
+assoc=lines in a set, line=bytes, policy=, latency=cycles that what is here must be waited for (a TLB: what is not),
+fetches=, fetch_misses=, loads=, load_misses=, stores=, store_misses=, invalidated=lines that other CPUs took}
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EINVAL, ENOMEM
+@usage
+local m = require("lpfm").machine("sim:k8", { l1d = "32768:8:64" })
+local tid = m:spawn { program = { { loop = 1000, { ip = 0x1000, load = { 0x100000, 8 } } } } }
+assert(m:run { until_exit = tid })
+assert(m:caches().L1D.load_misses == 125)      -- 8000 bytes in lines of 64
+*/
+static int sim_caches(lua_State *L)
+{
+	struct pfm_sim_cache caches[8];
+	int cpu = lua_isnoneornil(L, 2) ? 0 : (int)lpfm_arg_int(L, 2, "caches", "cpu", 0, 63);
+	int n = pfm_sim_caches(this_sim(L), (uint32_t)cpu, caches, LPFM_COUNT(caches));
+
+	if (n < 0)
+		return lpfm_fail(L, "caches");
+	lua_createtable(L, n, n);
+	for (int i = 0; i < n; i++) {
+		push_cache(L, &caches[i]);
+		lua_pushvalue(L, -1);
+		lua_rawseti(L, -3, i + 1);
+		lua_setfield(L, -2, caches[i].name);
+	}
+	return 1;
+}
+
+static void set_causes(lua_State *L, const char *name, const uint64_t *misses)
+{
+	static const char *const causes[PFM_SIM_CAUSES] = { "compulsory", "capacity", "conflict", "coherence" };
+	uint64_t sum = 0;
+
+	lua_createtable(L, 0, PFM_SIM_CAUSES + 1);
+	for (int i = 0; i < PFM_SIM_CAUSES; i++) {
+		set_nat(L, causes[i], misses[i]);
+		sum += misses[i];
+	}
+	set_nat(L, "total", sum);
+	lua_setfield(L, -2, name);
+}
+
+/***
+Why the loads and stores of a site missed the L1D, on a computer made with the option explain=1. Compulsory: the line
+was never there; coherence: another CPU took it; capacity: a fully associative cache of the same size would not have had
+it either; conflict: that one would.
+@function machine:explain
+@int site its address
+@treturn[1] table {loads=, stores=, waited=cycles, load_misses={compulsory=, capacity=, conflict=, coherence=, total=},
+store_misses={...}}
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EINVAL without explain=1, ENOENT if nothing there has accessed data
+@usage
+local m = require("lpfm").machine("sim:k8", { explain = 1, l1d = "1024:1:64" })
+local tid = m:spawn { program = { { loop = 10, { loop = 2, { ip = 0x1000, load = { 0x100000, 1024 } } } } } }
+assert(m:run { until_exit = tid })
+local why = assert(m:explain(0x1000))
+assert(why.load_misses.compulsory == 2 and why.load_misses.conflict == 18)   -- both lines go to one set
+*/
+static int sim_explain(lua_State *L)
+{
+	struct lpfm_site site = { .call = "explain", .arg = "site" };
+	struct pfm_sim_why why;
+
+	if (pfm_sim_explain(this_sim(L), lpfm_to_u64(L, 2, &site), &why))
+		return lpfm_fail(L, "explain");
+	lua_createtable(L, 0, 5);
+	set_nat(L, "loads", why.loads);
+	set_nat(L, "stores", why.stores);
+	set_nat(L, "waited", why.waited);
+	set_causes(L, "load_misses", why.load_misses);
+	set_causes(L, "store_misses", why.store_misses);
+	return 1;
+}
+
 static const luaL_Reg sim_methods[] = {
 	{ "spawn", sim_spawn },
 	{ "kill", sim_kill },
@@ -601,6 +726,8 @@ static const luaL_Reg sim_methods[] = {
 	{ "events", sim_events },
 	{ "encode", sim_encode },
 	{ "truth", sim_truth },
+	{ "caches", sim_caches },
+	{ "explain", sim_explain },
 	{ NULL, NULL }
 };
 

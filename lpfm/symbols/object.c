@@ -177,7 +177,7 @@ static size_t mapping_size(uintptr_t start)
 	return size;
 }
 
-static struct symobj *open_vdso(char *why)
+int symobj_vdso(char why[SYMOBJ_ERROR_LEN])
 {
 	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
 	size_t size = image ? mapping_size((uintptr_t)image) : 0;
@@ -185,14 +185,20 @@ static struct symobj *open_vdso(char *why)
 
 	if (fd < 0) {
 		explain(why, "this machine has no vdso");
-		return NULL;
+		return -1;
 	}
-	if (write(fd, image, size) != (ssize_t)size) {
-		explain(why, "cannot copy the vdso");
-		close(fd);
-		return NULL;
-	}
-	return open_elf("[vdso]", fd, why);
+	if (write(fd, image, size) == (ssize_t)size)
+		return fd;
+	explain(why, "cannot copy the vdso");
+	close(fd);
+	return -1;
+}
+
+static struct symobj *open_vdso(char *why)
+{
+	int fd = symobj_vdso(why);
+
+	return fd < 0 ? NULL : open_elf("[vdso]", fd, why);
 }
 
 /* --- the kernel ----------------------------------------------------------------------------- */

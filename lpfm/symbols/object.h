@@ -21,6 +21,9 @@ struct symobj;
 struct symobj *symobj_open(const char *path, char why[SYMOBJ_ERROR_LEN]);
 void symobj_close(struct symobj *o);
 
+/* A file with this machine's vdso; -1 with *why filled in. */
+int symobj_vdso(char why[SYMOBJ_ERROR_LEN]);
+
 /* A part of the file that is loaded. */
 struct symobj_segment {
 	uint64_t offset, size, addr;

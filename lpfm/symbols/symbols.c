@@ -13,6 +13,7 @@ From mappings to objects is `pfm.symbols`' business; this module knows one objec
 
 #include "base/module.h"
 #include "symbols/object.h"
+#include "symbols/unwinder.h"
 
 #define OBJECT_TYPE "lpfm.symbols.object"
 #define INLINE_MAX 16
@@ -327,5 +328,6 @@ int luaopen_lpfm_symbols(lua_State *L)
 	lua_newtable(L);
 	lua_pushcfunction(L, symbols_object);
 	lua_setfield(L, -2, "object");
+	symbols_open_unwinder(L);
 	return 1;
 }

@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
+#include "symbols/rust.h"
+#include "symbols/rust_v0.h"
 #include "symbols/table.h"
 
 int symtab_add(struct symtab *t, uint64_t addr, uint64_t size, const char *name, int rank)
@@ -91,11 +93,17 @@ static demangle_fn *find_demangler(void)
 
 char *symtab_demangle(const char *name)
 {
+	char *plain;
 	int status;
 
+	if (name[0] == '_' && name[1] == 'R')
+		return symrust_v0(name);
 	if (name[0] != '_' || name[1] != 'Z')
 		return NULL;
 	demangle_fn *fn = find_demangler();
 
-	return fn ? fn(name, NULL, NULL, &status) : NULL;
+	plain = fn ? fn(name, NULL, NULL, &status) : NULL;
+	if (plain)
+		symrust_tidy(plain);
+	return plain;
 }

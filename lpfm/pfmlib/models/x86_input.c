@@ -5,10 +5,14 @@
  */
 #include <string.h>
 
+#include "libpfm4.h"
 #include "model.h"
 #include "perfmon/pfmlib_amd64.h"
 #include "perfmon/pfmlib_core.h"
+#include "perfmon/pfmlib_gen_ia32.h"
 #include "perfmon/pfmlib_i386_p6.h"
+#include "perfmon/pfmlib_intel_atom.h"
+#include "perfmon/pfmlib_intel_nhm.h"
 
 /* Of one event, whatever the model; flags as libpfm 3's models all have them. */
 struct input {
@@ -75,14 +79,57 @@ static int amend_amd64(const struct pfl_model *m, const pfmlib_amd64_input_param
 	return amend(m, e, (struct input){ c[i].cnt_mask, c[i].flags }, amd, PFL_COUNT(amd));
 }
 
+static int no_pebs(void)
+{
+	return pfl_explain(PFMLIB_ERR_NOTSUPP, "precise sampling (PEBS) is not supported");
+}
+
 static int amend_core(const struct pfl_model *m, const pfmlib_core_input_param_t *in, unsigned int i,
 		      pfmlib_event_t *e)
 {
 	const pfmlib_core_counter_t *c = in->pfp_core_counters;
 
 	if (in->pfp_core_pebs.pebs_used)
-		return pfl_explain(PFMLIB_ERR_NOTSUPP, "precise sampling (PEBS) is not supported");
+		return no_pebs();
 	if (i >= PMU_CORE_NUM_COUNTERS)
+		return PFMLIB_SUCCESS;
+	return amend(m, e, (struct input){ c[i].cnt_mask, c[i].flags }, intel, PFL_COUNT(intel));
+}
+
+static int amend_atom(const struct pfl_model *m, const pfmlib_intel_atom_input_param_t *in, unsigned int i,
+		      pfmlib_event_t *e)
+{
+	const pfmlib_intel_atom_counter_t *c = in->pfp_intel_atom_counters;
+
+	if (in->pfp_intel_atom_pebs_used)
+		return no_pebs();
+	if (i >= PMU_INTEL_ATOM_NUM_COUNTERS)
+		return PFMLIB_SUCCESS;
+	return amend(m, e, (struct input){ c[i].cnt_mask, c[i].flags }, intel, PFL_COUNT(intel));
+}
+
+static int amend_nhm(const struct pfl_model *m, const pfmlib_nhm_input_param_t *in, unsigned int i,
+		     pfmlib_event_t *e)
+{
+	const pfmlib_nhm_counter_t *c = in->pfp_nhm_counters;
+
+	if (in->pfp_nhm_pebs.pebs_used)
+		return no_pebs();
+	if (in->pfp_nhm_lbr.lbr_used)
+		return pfl_explain(PFMLIB_ERR_NOTSUPP, "last branch records are not supported");
+	if (in->pfm_nhm_unc_flags)
+		return pfl_explain(PFMLIB_ERR_NOTSUPP, "the uncore's counters are not supported");
+	if (i >= PMU_NHM_NUM_COUNTERS)
+		return PFMLIB_SUCCESS;
+	return amend(m, e, (struct input){ c[i].cnt_mask, c[i].flags }, intel, PFL_COUNT(intel));
+}
+
+static int amend_gen_ia32(const struct pfl_model *m, const pfmlib_gen_ia32_input_param_t *in, unsigned int i,
+			  pfmlib_event_t *e)
+{
+	const pfmlib_gen_ia32_counter_t *c = in->pfp_gen_ia32_counters;
+
+	if (i >= PMU_GEN_IA32_MAX_COUNTERS)
 		return PFMLIB_SUCCESS;
 	return amend(m, e, (struct input){ c[i].cnt_mask, c[i].flags }, intel, PFL_COUNT(intel));
 }
@@ -106,8 +153,14 @@ int pfl_x86_amend(const struct pfl_model *m, const void *model_in, unsigned int 
 	case PFMLIB_AMD64_PMU:
 		return amend_amd64(m, model_in, i, e);
 	case PFMLIB_CORE_PMU:
-	case PFMLIB_INTEL_ATOM_PMU:
 		return amend_core(m, model_in, i, e);
+	case PFMLIB_INTEL_ATOM_PMU:
+		return amend_atom(m, model_in, i, e);
+	case PFMLIB_INTEL_NHM_PMU:
+	case PFMLIB_INTEL_WSM_PMU:
+		return amend_nhm(m, model_in, i, e);
+	case PFMLIB_GEN_IA32_PMU:
+		return amend_gen_ia32(m, model_in, i, e);
 	case PFMLIB_I386_P6_PMU:
 	case PFMLIB_I386_PM_PMU:
 	case PFMLIB_INTEL_PII_PMU:
@@ -116,4 +169,44 @@ int pfl_x86_amend(const struct pfl_model *m, const void *model_in, unsigned int 
 	default:
 		return pfl_explain(PFMLIB_ERR_INVAL, "%s has no input of its own", m->name);
 	}
+}
+
+/* --- questions about events ----------------------------------------------------------------- */
+
+/* An event of this type of model, or one of another: what its table says of it and all its unit masks. */
+static int is_precise(const pfmlib_event_t *e, int type, int or_type)
+{
+	const struct pfl_model *m;
+	struct pfl_event ev;
+	unsigned int idx;
+
+	if (!e || pfl_event_locate(e->event, &m, &idx) != PFMLIB_SUCCESS || idx >= m->nevents ||
+	    (m->type != type && m->type != or_type))
+		return 0;
+	pfl_event_get(m, idx, &ev);
+	for (unsigned int i = 0; i < e->num_masks; i++)
+		if (e->unit_masks[i] < ev.nmasks && !l4_precise(m->data, idx, (int)e->unit_masks[i]))
+			return 0;
+	return ev.nmasks && e->num_masks ? 1 : l4_precise(m->data, idx, -1);
+}
+
+int pfm_core_is_pebs(pfmlib_event_t *e)
+{
+	return is_precise(e, PFMLIB_CORE_PMU, PFMLIB_CORE_PMU);
+}
+
+int pfm_intel_atom_has_pebs(pfmlib_event_t *e)
+{
+	return is_precise(e, PFMLIB_INTEL_ATOM_PMU, PFMLIB_INTEL_ATOM_PMU);
+}
+
+int pfm_nhm_is_pebs(pfmlib_event_t *e)
+{
+	return is_precise(e, PFMLIB_INTEL_NHM_PMU, PFMLIB_INTEL_WSM_PMU);
+}
+
+int pfm_nhm_is_uncore(pfmlib_event_t *e)
+{
+	(void)e;
+	return 0;
 }

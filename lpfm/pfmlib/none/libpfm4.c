@@ -48,6 +48,12 @@ void l4_attr(const struct l4_pmu *pmu, unsigned int i, unsigned int a, struct l4
 	*attr = nothing;
 }
 
+bool l4_precise(const struct l4_pmu *pmu, unsigned int i, int a)
+{
+	(void)pmu, (void)i, (void)a;
+	return false;
+}
+
 int l4_encode(const char *str, unsigned int plm, uint64_t *codes, unsigned int *n)
 {
 	(void)str, (void)plm, (void)codes;

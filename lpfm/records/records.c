@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * records.c - what programs did, in buffers of the format stack (6.3.2): as tables, for there are few of them.
+ */
+/***
+@submodule buffer
+*/
+#include <string.h>
+
+#include "base/args.h"
+#include "base/u64.h"
+#include "perfmon/perfmon_stack_smpl.h"
+#include "records/records.h"
+#include "samples/buffer.h"
+#include "samples/walk.h"
+
+static const char *const reasons[] = {
+	[PFM_STACK_SMPL_LOST_FULL] = "full", [PFM_STACK_SMPL_LOST_SOURCE] = "source",
+	[PFM_STACK_SMPL_LOST_THROTTLED] = "throttled", [PFM_STACK_SMPL_LOST_RECORDS] = "records",
+};
+
+/* --- the kinds ------------------------------------------------------------------------------ */
+
+/* Each fills in the table on top from the record's size bytes, as far as they are there. */
+typedef void (*fill_fn)(lua_State *L, const unsigned char *at, size_t size);
+
+static void set_address(lua_State *L, const char *name, uint64_t value)
+{
+	lpfm_push_u64(L, value);
+	lua_setfield(L, -2, name);
+}
+
+static void set_number(lua_State *L, const char *name, uint64_t value)
+{
+	lpfm_push_nat(L, value);
+	lua_setfield(L, -2, name);
+}
+
+static void set_text(lua_State *L, const char *name, const char *text, size_t max)
+{
+	const char *end = memchr(text, 0, max);
+
+	lua_pushlstring(L, text, end ? (size_t)(end - text) : max);
+	lua_setfield(L, -2, name);
+}
+
+static void set_build_id(lua_State *L, const pfm_stack_smpl_map_t *map)
+{
+	static const char digits[] = "0123456789abcdef";
+	char hex[2 * PFM_STACK_SMPL_BUILD_ID];
+	size_t n = map->build_id_size;
+
+	if (!n || n > PFM_STACK_SMPL_BUILD_ID)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		hex[2 * i] = digits[map->build_id[i] >> 4];
+		hex[2 * i + 1] = digits[map->build_id[i] & 15];
+	}
+	lua_pushlstring(L, hex, 2 * n);
+	lua_setfield(L, -2, "build_id");
+}
+
+static void fill_map(lua_State *L, const unsigned char *at, size_t size)
+{
+	pfm_stack_smpl_map_t map = { 0 };
+
+	if (size < sizeof(map))
+		return;
+	memcpy(&map, at, sizeof(map));
+	set_address(L, "addr", map.addr);
+	set_number(L, "len", map.len);
+	set_number(L, "offset", map.offset);
+	set_text(L, "path", (const char *)at + sizeof(map), size - sizeof(map));
+	set_build_id(L, &map);
+}
+
+static void fill_exec(lua_State *L, const unsigned char *at, size_t size)
+{
+	pfm_stack_smpl_exec_t exec;
+
+	if (size < sizeof(exec))
+		return;
+	memcpy(&exec, at, sizeof(exec));
+	set_text(L, "comm", exec.comm, sizeof(exec.comm));
+}
+
+static void fill_fork(lua_State *L, const unsigned char *at, size_t size)
+{
+	pfm_stack_smpl_fork_t made;
+
+	if (size < sizeof(made))
+		return;
+	memcpy(&made, at, sizeof(made));
+	set_number(L, "ppid", made.ppid);
+	set_number(L, "ptid", made.ptid);
+}
+
+static void fill_exit(lua_State *L, const unsigned char *at, size_t size)
+{
+	(void)L, (void)at, (void)size;
+}
+
+static void fill_lost(lua_State *L, const unsigned char *at, size_t size)
+{
+	pfm_stack_smpl_lost_t lost;
+
+	if (size < sizeof(lost))
+		return;
+	memcpy(&lost, at, sizeof(lost));
+	set_number(L, "count", lost.count);
+	lua_pushstring(L, lost.why < LPFM_COUNT(reasons) ? reasons[lost.why] : "?");
+	lua_setfield(L, -2, "why");
+}
+
+static const struct {
+	const char	*name;
+	fill_fn		fill;
+} kinds[] = {
+	[PFM_STACK_SMPL_MAP] = { "MAP", fill_map },
+	[PFM_STACK_SMPL_EXEC] = { "EXEC", fill_exec },
+	[PFM_STACK_SMPL_FORK] = { "FORK", fill_fork },
+	[PFM_STACK_SMPL_EXIT] = { "EXIT", fill_exit },
+	[PFM_STACK_SMPL_LOST] = { "LOST", fill_lost },
+	[PFM_STACK_SMPL_RENAME] = { "RENAME", fill_exec },
+};
+
+/* --- the loop ------------------------------------------------------------------------------- */
+
+/* Pushes the record there; false, and nothing is pushed: one of a kind that is not known. */
+static bool push_record(lua_State *L, const unsigned char *at)
+{
+	pfm_stack_smpl_event_t e;
+
+	memcpy(&e.rec, at, sizeof(e.rec));
+	if (e.rec.rec_type >= LPFM_COUNT(kinds) || !kinds[e.rec.rec_type].name || e.rec.rec_size < sizeof(e))
+		return false;
+	memcpy(&e, at, sizeof(e));
+	lua_createtable(L, 0, 9);
+	lua_pushstring(L, kinds[e.rec.rec_type].name);
+	lua_setfield(L, -2, "kind");
+	set_number(L, "pid", e.pid);
+	set_number(L, "tid", e.tid);
+	set_number(L, "tstamp", e.tstamp);
+	kinds[e.rec.rec_type].fill(L, at, e.rec.rec_size);
+	return true;
+}
+
+/* Upvalues: the walk, and the buffer, which it keeps. */
+static int next_record(lua_State *L)
+{
+	struct lpfm_walk *w = lua_touserdata(L, lua_upvalueindex(1));
+	const unsigned char *at;
+	int got;
+
+	lpfm_walk_check(L, w);
+	do {
+		got = lpfm_walk_other(w, &at);
+		if (got < 0)
+			return luaL_error(L, "the buffer is corrupt: a record lies outside it");
+		if (!got)
+			return 0;
+	} while (!push_record(L, at));
+	lpfm_push_nat(L, (uint64_t)(w->next - w->ctx->buf));
+	return 2;
+}
+
+/***
+Iterates over what is in a buffer of the format stack besides samples, with RECORDS (specification 6.3.2). Each is a
+table with `kind`, `pid`, `tid`, `tstamp` (ns), and:
+
+- MAP: `addr`, `len`, `offset` (in the file), `path`, perhaps `build_id` (in hexadecimal)
+- EXEC: `comm`, the thread's name from now on
+- RENAME: the same of a thread that names itself, where the machine sees it
+- FORK: `ppid`, `ptid`, who made the thread
+- EXIT
+- LOST: `count`, and `why`: "full" (samples that found the buffer full), "source" (the machine's own was, or it came too
+  late), "throttled" (samples held back by the machine), "records" (records that found the buffer full)
+@function buffer:records
+@int[opt] from the byte of the buffer to begin at
+@int[opt=0] ahead with regions: how many are to be read before this one
+@return iterator of the record, and where it ends: the byte to begin at the next time
+@raise on a buffer of another format; in the loop if the context was restarted or closed, or the buffer is corrupt
+@usage
+local ctx = assert(require("lpfm").create { format = "stack", buf_flags = { "RECORDS" } })
+for r in ctx:buffer():records() do print(r.kind, r.pid, r.path) end
+ctx:close()
+*/
+int lpfm_buffer_records(lua_State *L)
+{
+	const struct lpfm_context *ctx = lpfm_buffer_samples(L, 1);
+	uint64_t from = lua_isnoneornil(L, 2) ? 0 : (uint64_t)lpfm_arg_int(L, 2, "records", "from", 0, 1LL << 53);
+
+	unsigned int ahead = lpfm_arg_ahead(L, 3, "records");
+
+	luaL_argcheck(L, ctx->format == LPFM_STACK, 1, "a buffer of the format stack expected");
+	lpfm_walk_from(L, lua_newuserdata(L, sizeof(struct lpfm_walk)), ctx, from, ahead);
+	lua_pushvalue(L, 1);
+	lua_pushcclosure(L, next_record, 2);
+	return 1;
+}

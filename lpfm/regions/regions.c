@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/***
+Regions of programs: the files in which they are measured (kernel/regions/file.h), and marks of Lua's own.
+`pfm.region` and `lpfm stat --regions` are made of these.
+@module lpfm.regions
+*/
+#include <errno.h>
+#include <string.h>
+
+#include "base/result.h"
+#include "base/module.h"
+#include "base/u64.h"
+#include "perfmon/regions.h"
+#include "regions/file.h"
+
+/* --- marks ---------------------------------------------------------------------------------- */
+
+/* The place of the name at 1; ids are kept in the upvalue's table. */
+static struct pfm_region place(lua_State *L)
+{
+	struct pfm_region r = { .name = luaL_checkstring(L, 1) };
+
+	lua_pushvalue(L, 1);
+	lua_rawget(L, lua_upvalueindex(1));
+	r.id = (unsigned int)lua_tonumber(L, -1);
+	lua_pop(L, 1);
+	return r;
+}
+
+static void keep(lua_State *L, const struct pfm_region *r, unsigned int before)
+{
+	if (r->id == before)
+		return;
+	lua_pushvalue(L, 1);
+	lua_pushnumber(L, r->id);
+	lua_rawset(L, lua_upvalueindex(1));
+}
+
+static int mark(lua_State *L, void (*call)(struct pfm_region *))
+{
+	struct pfm_region r = place(L);
+	unsigned int before = r.id;
+
+	if (pfm_regions_on)
+		call(&r);
+	keep(L, &r, before);
+	return 0;
+}
+
+/***
+Enters a region; without a file in use, nothing happens.
+@function enter
+@string name at most 127 bytes, the rest is ignored
+@usage
+local regions = require "lpfm.regions"
+regions.enter "sort"
+regions.leave "sort"
+*/
+static int enter(lua_State *L)
+{
+	return mark(L, pfm_region_enter);
+}
+
+/***
+Leaves a region.
+@function leave
+@string name
+@usage
+local regions = require "lpfm.regions"
+regions.enter "sort"
+regions.leave "sort"
+*/
+static int leave(lua_State *L)
+{
+	return mark(L, pfm_region_leave);
+}
+
+/***
+Are marks measured?
+@function on
+@treturn boolean
+@usage print(require("lpfm.regions").on())
+*/
+static int on(lua_State *L)
+{
+	lua_pushboolean(L, pfm_regions_on != 0);
+	return 1;
+}
+
+/* --- files ---------------------------------------------------------------------------------- */
+
+/***
+Makes a file for measurements.
+@function create
+@string plan lines "pmc NUM VALUE" and "pmd NUM", at most 16 of these
+@treturn[1] string its path
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno
+@usage
+local path = assert(require("lpfm.regions").create "pmc 66 9\npmd 66\n")
+os.remove(path)
+*/
+static int create(lua_State *L)
+{
+	char path[64];
+
+	if (pfm_regions_create(luaL_checkstring(L, 1), path, sizeof(path)))
+		return lpfm_fail_errno(L, errno, "create: %s", errno == EINVAL ? "not a plan of 1 to 16 counters" :
+				       strerror(errno));
+	lua_pushstring(L, path);
+	return 1;
+}
+
+/***
+From now on this process' marks are measured into a file.
+@function use
+@string path of `create`
+@treturn[1] boolean true
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno
+@usage print(require("lpfm.regions").use "/nowhere")
+*/
+static int use(lua_State *L)
+{
+	const char *path = luaL_checkstring(L, 1);
+
+	if (pfm_regions_use(path))
+		return lpfm_fail_errno(L, errno, "use: %s: %s", path, errno == EBUSY ?
+				       "regions are being measured into another file" : strerror(errno));
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
+/***
+Marks of this process are measured no longer; what this thread is in ends.
+@function finish
+@treturn boolean whether they were
+@usage print(require("lpfm.regions").finish())
+*/
+static int finish(lua_State *L)
+{
+	lua_pushboolean(L, !pfm_regions_end());
+	return 1;
+}
+
+static void set_u64(lua_State *L, const char *field, uint64_t value)
+{
+	lpfm_push_u64(L, value);
+	lua_setfield(L, -2, field);
+}
+
+/* Strings of the file need not have an end. */
+static void set_string(lua_State *L, const char *field, const char *text, size_t size)
+{
+	lua_pushlstring(L, text, strnlen(text, size));
+	lua_setfield(L, -2, field);
+}
+
+static void push_record(lua_State *L, const struct pfm_regions_result *result, const struct block *b,
+			const struct record *rec)
+{
+	lua_createtable(L, 0, 10);
+	set_string(L, "name", rec->name, sizeof(rec->name));
+	set_u64(L, "calls", rec->calls);
+	set_u64(L, "inside", rec->inside);
+	set_u64(L, "strays", rec->strays);
+	set_u64(L, "crossed", rec->crossed);
+	set_u64(L, "unfinished", rec->unfinished);
+	set_u64(L, "forked", rec->forked);
+	lua_pushnumber(L, pfm_regions_ns(result, b, rec->ticks));
+	lua_setfield(L, -2, "ns");
+	lua_createtable(L, REGIONS_COUNTERS, 0);
+	for (int i = 0; i < REGIONS_COUNTERS; i++) {
+		lpfm_push_u64(L, rec->sum[i]);
+		lua_rawseti(L, -2, i + 1);
+	}
+	lua_setfield(L, -2, "counts");
+}
+
+static void push_block(lua_State *L, const struct pfm_regions_result *result, const struct block *b)
+{
+	const struct record *records = (const void *)(b + 1);
+
+	lua_createtable(L, 0, 7);
+	set_u64(L, "owner", b->owner);
+	set_u64(L, "pid", b->pid);
+	set_u64(L, "tid", b->tid);
+	set_string(L, "comm", b->comm, sizeof(b->comm));
+	set_string(L, "why", b->why, sizeof(b->why));
+	lua_pushboolean(L, b->ended != 0);
+	lua_setfield(L, -2, "ended");
+	lua_createtable(L, (int)b->used, 0);
+	for (uint32_t i = 0; i < b->used; i++) {
+		push_record(L, result, b, &records[i]);
+		lua_rawseti(L, -2, (int)i + 1);
+	}
+	lua_setfield(L, -2, "regions");
+}
+
+/***
+Reads a file.
+@function read
+@string path
+@treturn[1] table `lost`: threads that were not measured, `why` the first was not, and `blocks`: of `owner` (the same
+for all of one thread), `pid`, `tid`, `comm`, `ended`, `why` (its counters could not be read any more; or ""), and
+`regions`: of `name`, `calls`, `ns`, `counts` (16, those of the plan first), and numbers of mistakes: `inside` (never
+left), `strays` (left, never entered), `crossed`, `unfinished` (ended with the thread), `forked` (its parent's)
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno
+@usage
+local regions = require "lpfm.regions"
+local path = assert(regions.create "pmc 66 9\npmd 66\n")
+print(#regions.read(path).blocks)
+os.remove(path)
+*/
+static int read_file(lua_State *L)
+{
+	const char *path = luaL_checkstring(L, 1);
+	struct pfm_regions_result result;
+	const struct block *b;
+	int n = 0;
+
+	if (pfm_regions_open(path, &result))
+		return lpfm_fail_errno(L, errno, "read: %s: %s", path, errno == EINVAL ? "not a file of regions" :
+				       strerror(errno));
+	lua_createtable(L, 0, 3);
+	set_u64(L, "lost", result.head->lost);
+	set_string(L, "why", result.head->why, sizeof(result.head->why));
+	lua_newtable(L);
+	for (uint64_t i = 0; i < result.blocks; i++) {
+		b = pfm_regions_block(&result, i);
+		if (b) {
+			push_block(L, &result, b);
+			lua_rawseti(L, -2, ++n);
+		}
+	}
+	lua_setfield(L, -2, "blocks");
+	pfm_regions_close(&result);
+	return 1;
+}
+
+LPFM_EXPORT int luaopen_lpfm_regions(lua_State *L)
+{
+	static const luaL_Reg functions[] = {
+		{ "on", on }, { "create", create }, { "use", use }, { "finish", finish },
+		{ "read", read_file }, { NULL, NULL }
+	};
+
+	lua_newtable(L);
+	luaL_register(L, NULL, functions);
+	lua_newtable(L);		/* ids by name */
+	lua_pushvalue(L, -1);
+	lua_pushcclosure(L, enter, 1);
+	lua_setfield(L, -3, "enter");
+	lua_pushcclosure(L, leave, 1);
+	lua_setfield(L, -2, "leave");
+	return 1;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* stack.h - the call stack of a sample of the format stack. */
+#ifndef LPFM_STACK_H
+#define LPFM_STACK_H
+
+#include "samples/walk.h"
+
+/* Pushes the view of the stack of the cursor at idx, whose walk is w; nil where samples have none. */
+void lpfm_stack_push(lua_State *L, int idx, const struct lpfm_walk *w);
+/* Pushes the frames of the current sample, a list. */
+void lpfm_stack_push_frames(lua_State *L, const struct lpfm_walk *w);
+void lpfm_open_stack(lua_State *L);
+
+#endif

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stack_table.c - call stacks by number, each once: what a recording holds of them.
+ */
+/***
+Call stacks by number, from 1; 0 is the stack without frames. A stack is a list of addresses, the innermost first.
+@classmod stack_table
+*/
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/args.h"
+#include "base/object.h"
+#include "base/u64.h"
+#include "perfmon/perfmon_stack_smpl.h"
+#include "samples/buffer.h"
+#include "samples/stack_table.h"
+#include "samples/walk.h"
+#include "symbols/unwind.h"
+#include "symbols/unwinder.h"
+
+enum { FIRST_SLOTS = 1024, FIRST_WORDS = 4096, GAP_MAX = 1 << 20, FRAMES_MAX = 1024 };
+#define EXACT	(1LL << 53)	/* no address that a Lua number does not hold exactly */
+enum { UNWIND = 5, AHEAD, HELD = AHEAD };	/* arguments of stack_table:samples */
+
+/* In words each stack lies as the number of its frames, then these. */
+struct table {
+	struct lpfm_head	head;
+	uint64_t		*words;
+	size_t			used, room;
+	size_t			*at;		/* of stack i + 1, in words */
+	size_t			n, room_at;
+	uint32_t		*slots;		/* numbers, by what they are; 0: free */
+	size_t			num_slots;	/* a power of two, or 0 */
+	size_t			told;		/* stacks that fresh() has given */
+};
+
+static const struct lpfm_class table_class = { "lpfm.stack_table" };
+
+static struct table *self(lua_State *L)
+{
+	return lpfm_object_check(L, 1, &table_class);
+}
+
+/* --- the table ------------------------------------------------------------------------------ */
+
+static size_t hash(const uint64_t *ips, size_t n)
+{
+	uint64_t h = n;
+
+	for (size_t i = 0; i < n; i++) {
+		h = (h ^ ips[i]) * 0x9e3779b97f4a7c15ULL;
+		h ^= h >> 29;
+	}
+	return (size_t)h;
+}
+
+/* The slot of the stack, or the free one where it belongs. */
+static uint32_t *find(const struct table *t, const uint64_t *ips, size_t n)
+{
+	size_t i = hash(ips, n) & (t->num_slots - 1);
+
+	for (; t->slots[i]; i = (i + 1) & (t->num_slots - 1)) {
+		const uint64_t *known = t->words + t->at[t->slots[i] - 1];
+
+		if (known[0] == n && !memcmp(known + 1, ips, n * sizeof(*ips)))
+			break;
+	}
+	return &t->slots[i];
+}
+
+static bool grow_slots(struct table *t)
+{
+	size_t n = t->num_slots ? t->num_slots * 2 : FIRST_SLOTS;
+	uint32_t *slots = calloc(n, sizeof(*slots));
+
+	if (!slots)
+		return false;
+	free(t->slots);
+	t->slots = slots;
+	t->num_slots = n;
+	for (uint32_t i = 0; i < t->n; i++) {
+		const uint64_t *known = t->words + t->at[i];
+
+		if (!known[0])
+			continue;
+		*find(t, known + 1, known[0]) = i + 1;
+	}
+	return true;
+}
+
+/* Makes room for one more stack of n frames. */
+static bool reserve(struct table *t, size_t n)
+{
+	size_t room = t->room ? t->room : FIRST_WORDS, room_at = t->room_at ? t->room_at * 2 : FIRST_SLOTS;
+	void *more;
+
+	while (room - t->used < n + 1)
+		room *= 2;
+	if (room != t->room) {
+		more = realloc(t->words, room * sizeof(*t->words));
+		if (!more)
+			return false;
+		t->words = more;
+		t->room = room;
+	}
+	if (t->n == t->room_at) {
+		more = realloc(t->at, room_at * sizeof(*t->at));
+		if (!more)
+			return false;
+		t->at = more;
+		t->room_at = room_at;
+	}
+	return t->n * 4 < t->num_slots * 3 || grow_slots(t);
+}
+
+/* The number of a stack; raises without memory. */
+static uint32_t number_of(lua_State *L, struct table *t, const uint64_t *ips, size_t n)
+{
+	uint32_t *slot;
+
+	if (!n)
+		return 0;
+	if (t->n == UINT32_MAX - 1 || !reserve(t, n))
+		luaL_error(L, "not enough memory");
+	slot = find(t, ips, n);
+	if (*slot)
+		return *slot;
+	t->at[t->n] = t->used;
+	t->words[t->used] = n;
+	memcpy(t->words + t->used + 1, ips, n * sizeof(*ips));
+	t->used += n + 1;
+	*slot = (uint32_t)++t->n;
+	return *slot;
+}
+
+/***
+A table without stacks.
+@function lpfm.blocks.stack_table
+@treturn stack_table
+@usage assert(#blocks.stack_table() == 0)
+*/
+int lpfm_stack_table_new(lua_State *L)
+{
+	struct table *t = lpfm_object_new(L, sizeof(*t));
+
+	lpfm_object_arm(L, t, &table_class);
+	return 1;
+}
+
+/* --- out of a buffer ------------------------------------------------------------------------ */
+
+/* What unwinds copies of stacks; NULL: nothing does. */
+struct unwinding {
+	struct symunwind	*by;		/* of the process pid, NULL: there is none */
+	uint64_t		pid;
+	bool			known;		/* they are of this process */
+	uint64_t		ips[UINT16_MAX + FRAMES_MAX];
+};
+
+/* The function at UNWIND knows them; the one that it gave last stays at HELD. */
+static struct symunwind *unwinder_of(lua_State *L, struct unwinding *u, const struct lpfm_walk *w)
+{
+	uint64_t pid = lpfm_walk_field(w, LPFM_SMPL_PID);
+
+	if (u->known && u->pid == pid)
+		return u->by;
+	lua_pushvalue(L, UNWIND);
+	lua_pushnumber(L, (lua_Number)pid);
+	lua_call(L, 1, 1);
+	lpfm_walk_check(L, w);		/* it may have closed the context */
+	lua_replace(L, HELD);
+	u->by = symbols_unwinder_at(L, HELD);
+	u->pid = pid;
+	u->known = true;
+	return u->by;
+}
+
+/*
+ * The user's frames that are found in the copy of the stack follow the kernel's in u->ips; returns how many, 0: none.
+ * Where no more are found than there are, those stay.
+ */
+static size_t unwind(lua_State *L, const struct lpfm_walk *w, struct unwinding *u)
+{
+	const unsigned char *at = lpfm_walk_at(w);
+	const unsigned char *regs = at + w->frames_at + ((size_t)w->kernel + w->user) * sizeof(*u->ips);
+	pfm_stack_smpl_sample_t s;
+	struct symunwind *by;
+	size_t n;
+
+	memcpy(&s, at, sizeof(s));
+	by = s.num_regs && s.stack_size ? unwinder_of(L, u, w) : NULL;
+	if (!by)
+		return 0;
+	memcpy(u->ips, at + w->frames_at, w->kernel * sizeof(*u->ips));
+	n = symunwind_frames(by, (const uint64_t *)(const void *)regs, s.num_regs,	/* records are aligned */
+			     regs + s.num_regs * sizeof(uint64_t), s.stack_size, u->ips + w->kernel, FRAMES_MAX);
+	return n <= w->user ? 0 : n;
+}
+
+/* The sample as the default format has it, and, with a table, its stack's number as one more value. */
+static void put_sample(lua_State *L, luaL_Buffer *out, struct table *t, const struct lpfm_walk *w,
+		       struct unwinding *u)
+{
+	size_t unwound = u ? unwind(L, w, u) : 0;
+	const unsigned char *at = lpfm_walk_at(w);
+	const uint64_t *ips = (const uint64_t *)(const void *)(at + w->frames_at);	/* records are aligned */
+	uint64_t number;
+
+	luaL_addlstring(out, (const char *)at + offsetof(pfm_stack_smpl_sample_t, entry), sizeof(pfm_dfl_smpl_entry_t));
+	luaL_addlstring(out, (const char *)at + sizeof(pfm_stack_smpl_sample_t),
+			w->frames_at - sizeof(pfm_stack_smpl_sample_t));
+	if (!t)
+		return;
+	number = unwound ? number_of(L, t, u->ips, w->kernel + unwound) :
+			   number_of(L, t, ips, (size_t)w->kernel + w->user);
+	luaL_addlstring(out, (const char *)&number, sizeof(number));
+}
+
+/* For stack_table:samples, and without a table: its arguments are on the stack. */
+static int take_samples(lua_State *L, struct table *t)
+{
+	const struct lpfm_context *ctx = lpfm_buffer_samples(L, 2);
+	uint64_t from = lua_isnoneornil(L, 3) ? 0 : (uint64_t)lpfm_arg_int(L, 3, "samples", "from", 0, 1LL << 53);
+	unsigned int ahead = lpfm_arg_ahead(L, AHEAD, "samples");
+	uint64_t set = (uint64_t)luaL_optinteger(L, 4, 0), n = 0;
+	struct unwinding *u = NULL;
+	struct lpfm_walk w;
+	luaL_Buffer out;
+
+	lua_settop(L, HELD);
+	luaL_argcheck(L, ctx->format == LPFM_STACK, 2, "a buffer of the format stack expected");
+	lpfm_walk_from(L, &w, ctx, from, ahead);
+	if (!lua_isnil(L, UNWIND))
+		u = lua_newuserdata(L, sizeof(*u));
+	if (u)
+		u->known = false;
+	luaL_buffinit(L, &out);
+	while (lpfm_walk_next(&w) > 0) {
+		if (lpfm_walk_field(&w, LPFM_SMPL_SET) < set)
+			continue;
+		put_sample(L, &out, t, &w, u);
+		n++;
+	}
+	if (w.next != w.limit)
+		return lpfm_walk_broken(L, &w);
+	luaL_pushresult(&out);
+	lpfm_push_nat(L, n);
+	lpfm_push_nat(L, (uint64_t)(w.next - ctx->buf));
+	return 3;
+}
+
+/***
+Takes samples out of a buffer of the format stack: their stacks come into the table, and they themselves are laid out
+as samples of the default format, each with the number of its stack as one more value, the last.
+@function stack_table:samples
+@tparam buffer buffer
+@int[opt] from the byte of the buffer to begin at: by default its first sample
+@int[opt=0] set the first event set that counts: samples of lower ones are left out
+@func[opt] unwind `(pid)`: of samples with a copy of the user's stack, returns what unwinds the process's (`unwinder` of
+`lpfm.symbols`), or nil
+@int[opt=0] ahead with regions: how many are to be read before this one
+@treturn string the samples, without the header of a block
+@treturn int how many
+@treturn int the byte to begin at the next time
+@raise if it is no such buffer, or corrupt
+@usage
+local ctx = assert(require("lpfm").create { format = "stack" })
+local samples, n = blocks.stack_table():samples(ctx:buffer())
+assert(samples == "" and n == 0)
+ctx:close()
+*/
+static int table_samples(lua_State *L)
+{
+	return take_samples(L, self(L));
+}
+
+/***
+Takes samples out of a buffer of the format stack, without their stacks: as `stack_table:samples`, but for the number.
+@function lpfm.blocks.samples
+@tparam buffer buffer
+@int[opt] from the byte of the buffer to begin at: by default its first sample
+@int[opt=0] set the first event set that counts: samples of lower ones are left out
+@int[opt=0] ahead with regions: how many are to be read before this one
+@treturn string the samples, without the header of a block
+@treturn int how many
+@treturn int the byte to begin at the next time
+@raise if it is no such buffer, or corrupt
+@usage
+local ctx = assert(require("lpfm").create { format = "stack", buf_flags = { "NO_USER", "NO_KERNEL" } })
+local samples, n = blocks.samples(ctx:buffer())
+assert(samples == "" and n == 0)
+ctx:close()
+*/
+int lpfm_stack_samples(lua_State *L)
+{
+	lua_settop(L, 4);
+	lua_pushnil(L);
+	lua_insert(L, 1);	/* for the table */
+	lua_pushnil(L);
+	lua_insert(L, UNWIND);
+	return take_samples(L, NULL);
+}
+
+/* --- as bytes ------------------------------------------------------------------------------- */
+
+/* Pushes the stacks after the first `before`: nil if there are none. */
+static int push_bytes(lua_State *L, const struct table *t, size_t before)
+{
+	uint64_t first = before + 1;
+	luaL_Buffer out;
+	size_t from;
+
+	if (before == t->n)
+		return 0;
+	from = t->at[before];
+	luaL_buffinit(L, &out);
+	luaL_addlstring(&out, (const char *)&first, sizeof(first));
+	luaL_addlstring(&out, (const char *)(t->words + from), (t->used - from) * sizeof(*t->words));
+	luaL_pushresult(&out);
+	return 1;
+}
+
+/***
+The stacks that have come since the last time: a word with the number of the first, then each as a word with the number
+of its frames and these. Words have 64 bits.
+@function stack_table:fresh
+@return string, or nil: there are none
+@usage assert(blocks.stack_table():fresh() == nil)
+*/
+static int table_fresh(lua_State *L)
+{
+	struct table *t = self(L);
+	size_t before = t->told;
+
+	t->told = t->n;
+	return push_bytes(L, t, before);
+}
+
+/***
+All stacks, as stack_table:fresh gives them.
+@function stack_table:bytes
+@return string, or nil: there are none
+@usage assert(blocks.stack_table():bytes() == nil)
+*/
+static int table_bytes(lua_State *L)
+{
+	return push_bytes(L, self(L), 0);
+}
+
+/* The i-th word of bytes that lie anywhere. */
+static uint64_t word_at(const char *bytes, size_t i)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes + i * sizeof(word), sizeof(word));
+	return word;
+}
+
+/* Numbers up to before the first were lost: those stacks have no frames. */
+static bool pass_over(struct table *t, uint64_t first)
+{
+	if (first <= t->n || first - t->n > GAP_MAX)
+		return false;
+	while (t->n + 1 < first) {
+		if (!reserve(t, 0))
+			return false;
+		t->at[t->n++] = t->used;
+		t->words[t->used++] = 0;
+	}
+	return true;
+}
+
+/***
+Adds what stack_table:fresh gave of another table. Where stacks between are missing, they have no frames.
+@function stack_table:load
+@string bytes
+@treturn boolean false: those are no stacks, or were there before
+@usage assert(not blocks.stack_table():load("x"))
+*/
+static int table_load(lua_State *L)
+{
+	struct table *t = self(L);
+	size_t len, words, i = 1;
+	const char *bytes = luaL_checklstring(L, 2, &len);
+	uint64_t *ips;
+
+	words = len / sizeof(uint64_t);
+	if (len % sizeof(uint64_t) || !words || !pass_over(t, word_at(bytes, 0))) {
+		lua_pushboolean(L, false);
+		return 1;
+	}
+	ips = lua_newuserdata(L, len);
+	memcpy(ips, bytes, len);
+	while (i < words && ips[i] && ips[i] < words - i) {
+		size_t before = t->n;
+
+		number_of(L, t, ips + i + 1, ips[i]);
+		if (t->n == before)
+			break;		/* one that was there */
+		i += ips[i] + 1;
+	}
+	t->told = t->n;
+	lua_pushboolean(L, i == words);
+	return 1;
+}
+
+/* --- looking -------------------------------------------------------------------------------- */
+
+/* The stack of the number at 2: {n, frames}; NULL: there is none. */
+static const uint64_t *stack_at(lua_State *L)
+{
+	const struct table *t = self(L);
+	lua_Number number = luaL_checknumber(L, 2);
+
+	return number >= 1 && number <= (lua_Number)t->n ? t->words + t->at[(size_t)number - 1] : NULL;
+}
+
+/***
+The frames of a stack.
+@function stack_table:frames
+@int number
+@treturn table addresses, the innermost first; none of a number that there is not
+@usage assert(#blocks.stack_table():frames(0) == 0)
+*/
+static int table_frames(lua_State *L)
+{
+	const uint64_t *stack = stack_at(L);
+
+	lua_createtable(L, stack ? (int)stack[0] : 0, 0);
+	for (uint64_t i = 1; stack && i <= stack[0]; i++) {
+		lua_pushnumber(L, (lua_Number)(int64_t)stack[i]);
+		lua_rawseti(L, -2, (int)i);
+	}
+	return 1;
+}
+
+/* Frame pointers of code that uses the register otherwise lead anywhere: the stack ends where no address follows. */
+static bool is_address(int64_t frame, int64_t before)
+{
+	return frame > -EXACT && frame < EXACT && (frame >= 0 || before < 0);
+}
+
+/* A frame says where its function goes on: the call is before that. Where the kernel was entered it is exact. */
+static int64_t call_of(int64_t frame, int64_t before)
+{
+	return before < 0 && frame >= 0 ? frame : frame - 1;
+}
+
+/***
+Where the functions of a stack were: the place of the sample, then those of the calls, outwards, as far as they are
+addresses.
+@function stack_table:calls
+@int number
+@number ip of the sample
+@treturn table addresses, the innermost first
+@usage assert(blocks.stack_table():calls(0, 4096)[1] == 4096)
+*/
+static int table_calls(lua_State *L)
+{
+	const uint64_t *stack = stack_at(L);
+	int64_t ip = (int64_t)luaL_checknumber(L, 3), before = ip;
+	int n = 0;
+
+	lua_createtable(L, stack ? (int)stack[0] + 1 : 1, 0);
+	lua_pushnumber(L, (lua_Number)ip);
+	lua_rawseti(L, -2, ++n);
+	for (uint64_t i = 1; stack && i <= stack[0]; i++) {
+		int64_t frame = (int64_t)stack[i];
+
+		if (i == 1 && frame == ip)
+			continue;
+		if (!is_address(frame, before))
+			break;
+		lua_pushnumber(L, (lua_Number)call_of(frame, before));
+		lua_rawseti(L, -2, ++n);
+		before = frame;
+	}
+	return 1;
+}
+
+static int table_len(lua_State *L)
+{
+	lpfm_push_nat(L, self(L)->n);
+	return 1;
+}
+
+static int table_gc(lua_State *L)
+{
+	struct table *t = lpfm_object_test(L, 1, &table_class);
+
+	if (!t)
+		return 0;
+	free(t->words);
+	free(t->at);
+	free(t->slots);
+	*t = (struct table){ .head = t->head };
+	lpfm_object_retire(t);
+	return 0;
+}
+
+void lpfm_open_stack_table(lua_State *L)
+{
+	static const luaL_Reg methods[] = {
+		{ "bytes", table_bytes }, { "calls", table_calls }, { "frames", table_frames },
+		{ "fresh", table_fresh }, { "load", table_load }, { "samples", table_samples }, { NULL, NULL }
+	};
+	static const luaL_Reg metas[] = { { "__gc", table_gc }, { "__len", table_len }, { NULL, NULL } };
+
+	lpfm_class_new(L, &table_class, methods, metas);
+}

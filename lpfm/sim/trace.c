@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* trace.c - traces of operations: from a file, from a Lua function, from valgrind. */
+/***
+@submodule lpfm
+*/
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/args.h"
+#include "base/object.h"
+#include "base/perfmon.h"
+#include "base/result.h"
+#include "base/u64.h"
+#include "sim/access.h"
+
+struct lpfm_trace {
+	struct lpfm_head	head;
+	struct pfm_sim_trace	*trace;
+};
+
+static const struct lpfm_class trace_class = { "lpfm.trace" };
+
+static int trace_gc(lua_State *L)
+{
+	struct lpfm_trace *t = lpfm_object_check(L, 1, &trace_class);
+	struct pfm_sim_trace *trace = t->trace;
+
+	t->trace = NULL;
+	lpfm_object_retire(t);
+	pfm_sim_trace_free(trace);
+	return 0;
+}
+
+/* Pushed; its trace is NULL without memory. */
+static struct lpfm_trace *new_trace(lua_State *L)
+{
+	static const luaL_Reg metas[] = { { "__gc", trace_gc }, { NULL, NULL } };
+	struct lpfm_trace *t;
+
+	lpfm_class_new(L, &trace_class, NULL, metas);
+	t = lpfm_object_new(L, sizeof(*t));
+	lpfm_object_arm(L, t, &trace_class);
+	t->trace = pfm_sim_trace_new();
+	return t;
+}
+
+/* --- a file --------------------------------------------------------------------------------- */
+
+static int cannot_read(lua_State *L, const struct lpfm_site *site, FILE *file, const char *name)
+{
+	int err = errno;
+
+	if (file)
+		fclose(file);
+	return lpfm_bad(L, site, "cannot read '%s': %s", name, strerror(err));
+}
+
+const void *lpfm_sim_read_trace(lua_State *L, const char *path, uint64_t *size)
+{
+	struct lpfm_site site = { .call = path, .field = "trace" };
+	const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+	FILE *file;
+	void *bytes;
+	long end = 0;
+
+	if (!name)
+		lpfm_bad(L, &site, "a file's name expected");
+	file = fopen(name, "rb");
+	if (!file || fseek(file, 0, SEEK_END) || (end = ftell(file)) < 0 || fseek(file, 0, SEEK_SET))
+		cannot_read(L, &site, file, name);
+	if (end == 0 || end > 1L << 32) {
+		fclose(file);
+		lpfm_bad(L, &site, "'%s' is no trace: it has %d MB", name, (int)(end >> 20));
+	}
+	bytes = lua_newuserdata(L, (size_t)end);
+	if (fread(bytes, (size_t)end, 1, file) != 1)
+		cannot_read(L, &site, file, name);
+	fclose(file);
+	*size = (uint64_t)end;
+	return bytes;
+}
+
+/* --- a function ----------------------------------------------------------------------------- */
+
+static const char *const kinds[] = { "load", "store", "modify", "branch", "jump" };
+
+/* An address, kind, address or taken, and size are on top of the stack. */
+static int add_op(lua_State *L, const struct lpfm_site *site, struct pfm_sim_trace *trace)
+{
+	static const uint32_t numbers[] = { PFM_SIM_LOAD, PFM_SIM_STORE, PFM_SIM_MODIFY, PFM_SIM_BRANCH_NOT,
+					    PFM_SIM_JUMP };
+	const char *name = lua_type(L, -3) == LUA_TSTRING ? lua_tostring(L, -3) : "";
+	size_t kind = 0;
+	uint32_t size;
+
+	while (kind < LPFM_COUNT(kinds) && strcmp(kinds[kind], name))
+		kind++;
+	if (kind == LPFM_COUNT(kinds))
+		lpfm_bad(L, site, "an address and \"load\", \"store\", \"modify\", \"branch\" or \"jump\" expected");
+	if (numbers[kind] == PFM_SIM_BRANCH_NOT)
+		return pfm_sim_trace_op(trace, PFM_SIM_BRANCH_NOT + lua_toboolean(L, -2), 0, 0);
+	size = lua_isnil(L, -1) ? 8 : (uint32_t)lpfm_to_int(L, -1, site, 1, 65536);
+	return pfm_sim_trace_op(trace, numbers[kind], lpfm_to_u64(L, -2, site), size);
+}
+
+/* False: it returned nothing. */
+static bool call(lua_State *L, const struct lpfm_site *site, int function, struct pfm_sim_trace *trace)
+{
+	uint64_t ip;
+	bool failed;
+
+	lua_pushvalue(L, function);
+	lua_call(L, 0, 4);
+	if (lua_isnil(L, -4)) {
+		lua_pop(L, 4);
+		return false;
+	}
+	lua_pushvalue(L, -4);
+	ip = lpfm_to_u64(L, -1, site);
+	lua_pop(L, 1);
+	failed = pfm_sim_trace_instruction(trace, ip, 4) || (!lua_isnil(L, -3) && add_op(L, site, trace));
+	if (failed)
+		lpfm_bad(L, site, "%s", pfm_explain());
+	lua_pop(L, 4);
+	return true;
+}
+
+const void *lpfm_sim_call_trace(lua_State *L, const char *path, uint64_t *size)
+{
+	struct lpfm_site site = { .call = path, .field = "ops" };
+	int function = lua_gettop(L);
+	struct lpfm_trace *t;
+	const void *bytes = NULL;
+	size_t n = 0;
+
+	if (!lua_isfunction(L, function))
+		lpfm_bad(L, &site, "a function expected");
+	luaL_checkstack(L, 16, "ops");
+	t = new_trace(L);
+	while (t->trace && call(L, &site, function, t->trace))
+		;
+	if (!t->trace || pfm_sim_trace_end(t->trace, &bytes, &n))
+		lpfm_bad(L, &site, "%s", pfm_explain());
+	*size = n;
+	return bytes;
+}
+
+/* --- valgrind ------------------------------------------------------------------------------- */
+
+/***
+Reads what `valgrind --tool=lackey --trace-mem=yes` prints, to its end, and makes a trace of it: for a file that
+`{trace=file}` in a program of the simulated computer replays. The command `lpfm trace` does both.
+@function lpfm.lackey_trace
+@int fd a descriptor to read from
+@treturn[1] string the trace's bytes
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EBADF, ENOMEM
+@usage
+local pipe = io.popen("echo 'I  00400000,4'; echo ' L 1ffeff0,8'")
+local bytes = assert(lpfm.lackey_trace(require("posix.stdio").fileno(pipe)))
+pipe:close()
+assert(bytes:sub(1, 8) == "lpfmtape")
+*/
+static int lackey_trace(lua_State *L)
+{
+	int fd = (int)lpfm_arg_int(L, 1, "lackey_trace", "fd", 0, 1 << 30);
+	struct lpfm_trace *t = new_trace(L);
+	const void *bytes = NULL;
+	size_t size = 0;
+
+	if (!t->trace || pfm_sim_trace_lackey(t->trace, fd) || pfm_sim_trace_end(t->trace, &bytes, &size))
+		return lpfm_fail(L, "lackey_trace");
+	lua_pushlstring(L, bytes, size);
+	return 1;
+}
+
+void lpfm_open_traces(lua_State *L)
+{
+	static const luaL_Reg functions[] = { { "lackey_trace", lackey_trace }, { NULL, NULL } };
+
+	luaL_register(L, NULL, functions);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* rust.c - names of Rust functions, in the mangling that is called legacy: C++'s, with a hash as the last part. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "symbols/rust.h"
+
+#define HASH	"::h"
+enum { DIGITS = 16 };
+
+/* Where the hash begins, or NULL. */
+static char *hash_of(char *name)
+{
+	size_t len = strlen(name), tail = strlen(HASH) + DIGITS;
+	char *hash = name + len - tail;
+
+	if (len <= tail || strncmp(hash, HASH, strlen(HASH)))
+		return NULL;
+	return strspn(hash + strlen(HASH), "0123456789abcdef") == DIGITS ? hash : NULL;
+}
+
+static const struct {
+	const char *escape;
+	char c;
+} escapes[] = {
+	{ "$SP$", '@' }, { "$BP$", '*' }, { "$RF$", '&' }, { "$LT$", '<' }, { "$GT$", '>' }, { "$LP$", '(' },
+	{ "$RP$", ')' }, { "$C$", ',' },
+};
+
+/* What an escape at `at` stands for, of len bytes; false: there is none. */
+static bool unescape(const char *at, char *c, size_t *len)
+{
+	unsigned int code;
+	int n = 0;
+
+	for (size_t i = 0; i < sizeof(escapes) / sizeof(escapes[0]); i++) {
+		*len = strlen(escapes[i].escape);
+		*c = escapes[i].c;
+		if (!strncmp(at, escapes[i].escape, *len))
+			return true;
+	}
+	if (sscanf(at, "$u%2x$%n", &code, &n) != 1 || !n || code < ' ' || code > '~')
+		return false;
+	*c = (char)code;
+	*len = (size_t)n;
+	return true;
+}
+
+/* The part of a path that begins with an escape has a "_" before it. */
+static bool is_filler(const char *name, const char *at)
+{
+	return at[0] == '_' && at[1] == '$' && (at == name || at[-1] == ':');
+}
+
+void symrust_tidy(char *name)
+{
+	char *end = hash_of(name), *to = name;
+
+	if (!end)
+		return;
+	*end = 0;
+	for (char *at = name; *at;) {
+		size_t len;
+		char c;
+
+		if (is_filler(name, at)) {
+			at++;
+			continue;
+		}
+		if (at[0] == '.' && at[1] == '.') {
+			*to++ = ':';
+			*to++ = ':';
+			at += 2;
+			continue;
+		}
+		if (!unescape(at, &c, &len)) {
+			c = *at;
+			len = 1;
+		}
+		*to++ = c;
+		at += len;
+	}
+	*to = 0;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* unwinder.h - unwinders as objects. */
+#ifndef LPFM_SYMBOLS_UNWINDER_H
+#define LPFM_SYMBOLS_UNWINDER_H
+
+#include <lua.h>
+
+struct symunwind;
+
+/* Of the unwinder at idx; NULL: it is none, or closed. */
+struct symunwind *symbols_unwinder_at(lua_State *L, int idx);
+
+/* Adds unwinder() and frame_pointers() to the module's table, which is on top. */
+void symbols_open_unwinder(lua_State *L);
+
+#endif
