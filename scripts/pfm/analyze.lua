@@ -24,6 +24,8 @@ local analyze = {}
 -- @tparam[opt] table options.filter only these samples; values are texts, several separated by commas: `symbol`,
 -- `object`, `comm`, `tid`, `pid`, `cpu`, `event`, `set`, and `from`, `to` (seconds since the first sample, or "10%")
 -- @number[opt=1] options.slice seconds of a slice of the key "time", by which rows are then ordered
+-- @bool[opt] options.children of samples with call stacks, count them also where the functions are that called: each
+-- row gets `total` (`samples`, `events`, `percent`), its own and of those it called, by which rows are then ordered
 -- @tparam[opt] {string,...} options.sums events of `record --with`: each row gets `sums`, how much they grew
 -- @treturn table `rows` of `cells`, each cell also by its key's name, `percent` (of its event's samples; of those of
 -- its slice where rows are by time and something else), `samples`, `events`,
@@ -33,6 +35,18 @@ local analyze = {}
 -- @usage analyze.by(assert(recording.open "lpfm.data"), "comm,symbol", { filter = { cpu = "0,1" } }).rows[1]
 -- @function by
 analyze.by = tabulate.by
+
+--- Visits the samples that pass, equal ones together, with the functions of their stacks.
+-- @param self of `recording.open` or `recording.of`, with call stacks
+-- @string by one key, of where samples lie: "symbol", "object", "line", "address"
+-- @tparam table options `filter` of `analyze.by`
+-- @tparam function visit `(s, names)`: `s.samples`, `s.events`, `s.event`; the key of each frame, innermost first
+-- @raise on other keys
+-- @usage local function visit(s, names) print(s.samples, #names) end
+-- local s = assert(recording.open "lpfm.data")
+-- if s:has_stacks() then analyze.stacks(s, "symbol", {}, visit) end
+-- @function stacks
+analyze.stacks = tabulate.stacks
 
 --- The names of all keys.
 -- @treturn table sorted

@@ -6,6 +6,7 @@
 -- @module pfm.bias
 
 local blocks = require "lpfm.blocks"
+local fields = require "pfm.util.fields"
 local statistics = require "pfm.statistics"
 local render = require "pfm.render"
 local profile = require "pfm.profile"
@@ -134,6 +135,7 @@ end
 -- local ls = {command = {"sh", "-c", "exec ls -lR /etc >/dev/null 2>&1"}}
 -- print(require("pfm.bias").test{target = ls, event = "page-faults", period = 1}.biased)
 function bias.test(spec)
+   fields.check("bias.test", spec, { "target", "event", "period", "on_run" })
    local self = { target = spec.target, event = spec.event or "cpu-clock", period = spec.period or 1e6, runs = 0,
       on_run = spec.on_run }
    local most = widest(self.period)

@@ -3,6 +3,7 @@
 -- Each stage is an event set that is left, in the kernel, at the overflow of one of its triggers; the last one stays.
 -- @module pfm.cascade
 
+local fields = require "pfm.util.fields"
 local measure = require "pfm.measure"
 local contexts = require "pfm.measure.contexts"
 local stages = require "pfm.measure.stages"
@@ -33,7 +34,7 @@ local function sample(spec, list, record)
    for i = 1, #list - 1 do texts[i] = list[i].text end
    for k, v in pairs(spec) do copy[k] = v end
    copy.from = #texts > 0 and table.concat(texts, " then ") or nil
-   copy.events, copy.period = last.sample.event.name, last.sample.n
+   copy.stages, copy.events, copy.period = nil, last.sample.event.name, last.sample.n
    local outcome = record(copy)
    outcome.stages = outcome.stages or {}
    local before, reached = outcome.stages[#outcome.stages], not stages.obstacle(outcome.stages)
@@ -42,6 +43,8 @@ local function sample(spec, list, record)
       left_by = {}, subjects = outcome.subjects, lasted = 0 })
    return outcome
 end
+
+local FIELDS = fields.join(measure.fields, { "stages", "random", "with", "buffer", "g" })
 
 local function collect(spec)
    return require("pfm.profile").collect(spec)
@@ -58,6 +61,7 @@ end
 -- local stages = "page-faults:50 then cs:1 then page-faults"
 -- print(require("pfm.cascade").run{command = {"true"}, stages = stages}.stages[2].began)
 function cascade.run(spec, record)
+   fields.check("cascade.run", spec, FIELDS)
    measure.check(spec)
    local list = read(spec.stages)
    if list[#list].sample then return sample(spec, list, record or collect) end

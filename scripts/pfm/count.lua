@@ -9,8 +9,10 @@ local measure = require "pfm.measure"
 local multiplex = require "pfm.measure.multiplex"
 local plan = require "pfm.measure.plan"
 local contexts = require "pfm.measure.contexts"
+local cgroup = require "pfm.measure.cgroup"
 local stages = require "pfm.measure.stages"
 local trigger = require "pfm.measure.trigger"
+local known_fields = require "pfm.util.fields"
 local text_file = require "pfm.util.text_file"
 local host = require "pfm.measure.host"
 
@@ -70,24 +72,53 @@ end
 
 -- The interval is chosen for few contexts at once: each has its sets several times then.
 local function is_steady(target)
-   return target.threads or target.from or #(target.cpus or target.tids or {}) > FEW
+   return target.threads or target.inherit or target.from or #(target.cpus or target.tids or {}) > FEW
+end
+
+-- Threads and children are counted by the context of the thread that creates them, unless they are wanted one by one;
+-- what ends the counting would have to happen in the first thread.
+local function inherits(self)
+   local target = self.target
+   if not target.inherit or target.cpus or target.parts or target.names or target["until"] then return false end
+   return contexts.inherit(self.spec)
+end
+
+-- The target as it is measured: nobody need follow what is inherited.
+local function with_inheritance(target, inherited)
+   local out = {}
+   for k, v in pairs(target) do out[k] = v end
+   if target.inherit and target.tids and not target.threads then out.whole = target.whole or target.tids end
+   out.inherit = inherited or nil
+   if inherited then out.threads = nil end
+   return out
+end
+
+-- The folder of the cgroup whose tasks alone count on the CPUs.
+local function cgroup_of(target)
+   if not target.cgroup then return nil end
+   if not target.cpus then error("cgroup: it is counted on CPUs: -a or -C", 0) end
+   local path, err = cgroup.folder(target.cgroup)
+   return path or error(err, 0)
 end
 
 local function new_counting(target, list)
    local self = setmetatable({ target = target, names = {}, live = {}, done = {}, sums = {},
-      subjects = 0, per = {} }, counting)
+      subjects = 0, per = {}, uncounted = 0 }, counting)
    local all, clock = list, nil
    if not target.cpus then all, clock = with_task_clock(list) end
    self.clock, self.all = clock, all
    local limit = target["until"] and with_limit(self, target["until"])
    local switching = multiplex.switching(target.switch, is_steady(target))
-   self.plan = contexts.plan(self.all, switching.trigger)
+   self.plan = contexts.plan(self.all, switching.trigger, target.cpus)
    if limit then set_limit(self, limit) end
    self.good = {}
    for _, e in ipairs(self.all) do
       if self.plan.terms[e] then self.good[#self.good + 1] = e end
    end
    self.spec = program(self, switching.timeouts)
+   self.spec.cgroup = cgroup_of(target)
+   self.inherits = #self.good > 0 and inherits(self)
+   self.target = with_inheritance(target, self.inherits)
    self.blocks = multiplex.blocks(self.plan, self.good)
    return self
 end
@@ -120,10 +151,16 @@ local function values_of(self, ctx)
    return plan.read(self.plan, ctx)
 end
 
+-- In the event's unit.
+local function in_unit(event, value)
+   if not value or not event.scale then return value end
+   return (type(value) == "number" and value or value:tonumber()) * event.scale
+end
+
 -- The counts of one subject, in the order of the events that are counted.
 local function counts_of(self, values)
    local out = {}
-   for i, e in ipairs(self.good) do out[i] = multiplex.value(self.plan, e, values) or 0 end
+   for i, e in ipairs(self.good) do out[i] = in_unit(e, multiplex.value(self.plan, e, values)) or 0 end
    return out
 end
 
@@ -141,6 +178,12 @@ local function look_around(self, subject)
    if (tonumber(f[18]) or 1) > 1 then self.had_threads = true end
 end
 
+-- Threads that the context could not take.
+function counting:note_uncounted(ctx)
+   local info = ctx:getinfo_evtsets { 0 }
+   self.uncounted = self.uncounted + (info and info[1].lost or 0)
+end
+
 function counting:ended(subject)
    subject.ctx:stop()
    if self.target.names then self:name(subject.tid, subject.pid) end
@@ -150,7 +193,8 @@ function counting:ended(subject)
    if self.stages then self.progress[#self.progress + 1] = stages.progress(self.stages, subject.ctx) end
    self.per[#self.per + 1] = { tid = subject.tid, pid = subject.pid, cpu = subject.cpu,
       comm = self.names[subject.tid], values = counts_of(self, values) }
-   if subject.pid and not self.target.threads then look_around(self, subject) end
+   if self.inherits then self:note_uncounted(subject.ctx) end
+   if subject.pid and not self.target.threads and not self.inherits then look_around(self, subject) end
 end
 
 -- Goes on with event sets that are switched at another interval.
@@ -184,7 +228,8 @@ end
 -- The count of an event, and the share of the time in which it counted.
 local function value_of(self, event, values)
    if not self.plan.terms[event] or #values == 0 then return nil end
-   return multiplex.value(self.plan, event, values)
+   local value, share = multiplex.value(self.plan, event, values)
+   return in_unit(event, value), share
 end
 
 -- Does it happen whenever a program runs?
@@ -217,8 +262,8 @@ local function row_of(self, event, values)
    local row = { event = event.name, base = event.base, unit = event.unit, value = value, state = state,
       reason = reason }
    if value and share < 1 then
-      row.active, row.error = share, self.blocks:error_of(event, values)
-      row.other_value = multiplex.other_value(self.plan, event, values)
+      row.active, row.error = share, in_unit(event, self.blocks:error_of(event, values))
+      row.other_value = in_unit(event, multiplex.other_value(self.plan, event, values))
       row.poor = multiplex.poor(value, share, row.error)
    end
    if self.obstacle then row.value, row.state, row.reason = nil, "not counted", self.obstacle end
@@ -239,7 +284,9 @@ end
 -- it was made and torn down, is not theirs.
 local function uncounted(self, outcome, values)
    local target = self.target
-   if target.threads or target.cpus or target.tids or not outcome.rusage or not self.clock then return nil end
+   if self.inherits or target.threads or target.cpus or target.tids or not outcome.rusage or not self.clock then
+      return nil
+   end
    if outcome.partial or target.from or target["until"] or target.delay then return nil end -- a part was left out
    local own = outcome.own_ns or value_of(self, self.clock, values)
    local all = (seconds(outcome.rusage.utime) + seconds(outcome.rusage.stime)) * 1e9
@@ -272,6 +319,7 @@ local function reporter(self, list, report)
       local delta = plan.difference(values, last)
       report {
          time = time, elapsed = time - last_time, events = rows_of(self, list, delta), subjects = self.subjects,
+         inherited = self.inherits,
          per = self.target.parts and new_parts(self, last_of), counted = self.good,
          ran = self.clock and value_of(self, self.clock, delta),
       }
@@ -319,12 +367,25 @@ local function handlers(self, spec)
    }
 end
 
+local FIELDS = known_fields.join(measure.fields, { "events", "cgroup", "interval", "on_interval", "switch", "from",
+   "until", "parts", "names" })
+
+--- Raises an error where a table for `count.run` has a field that none of it reads.
+-- @string call who takes the table
+-- @tparam table spec
+-- @tparam[opt] {string,...} also fields that the caller reads
+-- @usage count.check("count.run", { command = { "true" }, events = "page-faults" })
+function count.check(call, spec, also)
+   known_fields.check(call, spec, also and known_fields.join(FIELDS, also) or FIELDS)
+end
+
 --- Prepares a count; `count.run` does all of it.
 -- @tparam table spec as for `count.run`
 -- @treturn table for `count.complete`, with `on`, the handlers for `pfm.measure`
 -- @usage local c = count.prepare { command = { "true" }, events = "page-faults" }
 -- print(count.complete(c, measure.run(c.target, c.on)).events[1].value)
 function count.prepare(spec)
+   count.check("count.run", spec)
    local list = parsed(spec.events)
    measure.check(spec)
    local self = new_counting(spec, list)
@@ -361,17 +422,24 @@ function count.complete(self, outcome)
    outcome.per, outcome.counted = self.per, self.good
    outcome.switch_ns = self.spec.sets[1] and self.spec.sets[(self.blocks.list or 1) * #self.plan.sets].timeout
    outcome.uncounted = uncounted(self, outcome, self.sums)
+   outcome.inherited = self.inherits
+   if self.inherits and self.uncounted > 0 then
+      outcome.unmeasured, outcome.why = self.uncounted, "there was no memory, or no counter, for them"
+   end
    return outcome
 end
 
 --- Counts once.
 -- @tparam table spec a target, as for `measure.run`, and:
 -- @param spec.events names, as "task-clock,page-faults:u", or a list of `events.read`
+-- @string[opt] spec.cgroup with `cpus`: the tasks of this cgroup alone count
 -- @number[opt] spec.interval seconds between calls of `on_interval`
 -- @func[opt] spec.on_interval called with the counts of each interval, a table
 -- @param[opt] spec.switch when event sets take turns: ms, or "EVENT:N"; by default by the run's own variance
 -- @string[opt] spec.from what has to happen first in each thread, as "page-faults:1000 then cs:10"
 -- @string[opt] spec.until what ends it, as "page-faults:1000", of events that fit one set
+-- @bool[opt] spec.inherit threads and children are counted by the thread's context, without being followed, where the
+-- machine can do that with these events; where not, or with `parts`, `names`, `until`, as `threads` says
 -- @bool[opt] spec.parts the tables of intervals have `per`, too
 -- @bool[opt] spec.names parts have `comm`, the thread's name when it ended
 -- @treturn table `events` (of `event`, `value` or `state` and `reason`, `unit`; of an estimate, besides, `active`, the
@@ -379,11 +447,12 @@ end
 -- `poor`, why it means nothing, and `other_value`, scaled by turns instead of time), `elapsed`, `ran` (ns of CPU
 -- time counted), `rusage`, `status`, `signal`, `subjects`, `per` (the parts), `uncounted` (a share), `sets` (how
 -- many event sets), `why_sets`, `switch_ns`, `results` of a called function, `stages` that led to it (of
--- `pfm.measure.stages.merge`), `enough`: until what was said
+-- `pfm.measure.stages.merge`), `inherited`: threads and children were counted without being
+-- followed, `enough`: until what was said
 -- @usage count.run{command = {"true"}, events = "page-faults"}.events[1].value
 function count.run(spec)
    local self = count.prepare(spec)
-   return count.complete(self, measure.run(spec, self.on))
+   return count.complete(self, measure.run(self.target, self.on))
 end
 
 --- Counts while a function runs, in this thread.

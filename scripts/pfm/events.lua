@@ -1,13 +1,21 @@
 -- SPDX-License-Identifier: MIT
 --- From the names of events to the registers that count them.
--- An event is a table: `name` as typed, `base` without levels, `kind` ("software" or "hardware"), `plm` (a
--- subset of "uk"), `unit`, and once assigned `pmd` and `pmcs`, or a `reason` why it cannot be counted.
--- Software events have their usual names here; the hardware's come from `lpfm.dispatch_events`.
+-- An event is a table: `name` as typed, `base` without levels, `kind` ("software", "hardware" or "named"), `plm` (a
+-- subset of "uk"), `unit`, `scale` (what a count of 1 is in that unit), `group` (a table that the events of a group
+-- share, with its `text`), and once assigned `pmd` and `pmcs`, or a `reason` why it cannot be counted.
+-- Software events have their usual names here; the hardware's come from `lpfm.dispatch_events`. Named are the kernel's
+-- tracepoints (LPFM_TRACEFS: another folder of them) and events of the PMUs that sysfs describes (LPFM_EVENT_SOURCES).
 -- @module pfm.events
 
 local lpfm = require "lpfm"
+local glob = require "pfm.util.glob"
 local nearest = require "pfm.util.nearest"
+local named = require "pfm.measure.events.named"
+local pmus = require "pfm.measure.events.pmus"
 local raw = require "pfm.measure.raw"
+local tracepoints = require "pfm.measure.events.tracepoints"
+local wildcards = require "pfm.measure.events.wildcards"
+local words = require "pfm.measure.events.words"
 
 local events = {}
 
@@ -51,12 +59,6 @@ function events.software()
       out[i] = { name = e[1], aliases = e.alias or {}, num = e[2], unit = e.unit, description = e[3] }
    end
    return out
-end
-
--- "u", "k", "uk" in any order; nil when the text is no modifier.
-local function levels(text)
-   if text == "" or not text:find("^[uk]+$") then return nil end
-   return (text:find("u") and "u" or "") .. (text:find("k") and "k" or "")
 end
 
 local function unknown(name, err)
@@ -114,38 +116,125 @@ local function library_software(base)
    return nil, ("'%s' is a register to read, not an event to count"):format(base)
 end
 
--- One event, as typed.
-local function parse_one(name)
-   local base, modifier = name:match("^(.-):([uk]+)$")
-   local plm = modifier and levels(modifier)
-   base = plm and base or name
+-- A name of tracefs or sysfs, or one that looks like it and is known nowhere else.
+local function named_event(name, base, plm)
+   local event, err = named.find(base)
+   if not event then return nil, err end
+   if plm == "u" and event.kernel_only then
+      return nil, ("'%s': it happens in the kernel: at user level alone there are none"):format(name)
+   end
+   event.name, event.plm = name, plm
+   return event
+end
+
+-- The event on each kind of core, after its sum.
+local function on_kinds(name, base, plm, code)
+   local list = named.on_kinds(base, code)
+   for i, event in ipairs(list or {}) do
+      event.name, event.plm = i == 1 and name or event.base .. (plm and ":" .. plm or ""), plm
+   end
+   return list
+end
+
+-- One event, as typed; or, of several kinds of cores, a list.
+local function parse_one(name, one_kind)
+   local base, plm = words.levels(name)
    if base == "" then return nil, "an event's name is missing" end
+   if not by_name[base] and named.is(base) then return named_event(name, base, plm) end
    local sw, err = by_name[base], nil
    if not sw then sw, err = library_software(base) end
    if err then return nil, err end
    if sw then return software_event(name, plm, sw) end
    local code = raw.code(base)
+   local kinds = not one_kind and on_kinds(name, base, plm, code)
+   if kinds then return kinds end
    if code then return { name = name, base = base, kind = "hardware", plm = plm, code = code } end
    local known
    known, err = known_hardware(base)
+   if not known and tracepoints.parts(base) and base:find("^%l[%w_]*:%l") then return named_event(name, base, plm) end
    if not known then return nil, err end
    return { name = name, base = base, kind = "hardware", plm = plm }
 end
 
+local function canonical_names()
+   local out = {}
+   for i, e in ipairs(software) do out[i] = e[1] end
+   return out
+end
+
+-- The names that a word stands for.
+local function names_for(word)
+   local base, plm = words.levels(word)
+   if not glob.is(base) then return { word } end
+   local names, err = wildcards.expand(base, canonical_names())
+   for i, name in ipairs(plm and names or {}) do names[i] = name .. ":" .. plm end
+   return names, err
+end
+
+local function with_filter(event, filter)
+   if event.kind ~= "named" or event.base:find("/", 1, true) then
+      return nil, ("filter '%s': '%s' is no tracepoint"):format(filter, event.name)
+   end
+   event.filter = filter
+   return true
+end
+
+local function add(word, name, filter, out, one_kind)
+   local found, err = parse_one(name, one_kind)
+   if not found then return nil, err end
+   for _, event in ipairs(found.name and { found } or found) do
+      if filter then
+         local ok
+         ok, err = with_filter(event, filter)
+         if not ok then return nil, err end
+      end
+      event.group = word.group
+      out[#out + 1] = event
+   end
+   return true
+end
+
+-- What a wildcard finds is there once, however it was named.
+local function is_there(out, name)
+   for _, event in ipairs(out) do
+      if event.name == name then return true end
+   end
+   return false
+end
+
+local function read_part(text, filter, out, one_kind)
+   local list, err = words.split(text)
+   if not list then return nil, err end
+   for _, word in ipairs(list) do
+      local names
+      names, err = names_for(word.text)
+      if not names then return nil, err end
+      for _, name in ipairs(names) do
+         local ok = name ~= word.text and is_there(out, name)
+         if not ok then ok, err = add(word, name, filter, out, one_kind) end
+         if not ok then return nil, err end
+      end
+   end
+   return true
+end
+
 --- Reads a list of events, without giving them registers.
--- @param list "task-clock,page-faults:u" or an array of names
+-- Names have wildcards (`page-*`, `sched:*`); `{a,b}` is a group, whose events are always in one event set; PMUs of
+-- sysfs have their events between slashes (`power/energy-pkg/`). Where the processor has several kinds of cores, a
+-- generic or raw event is followed by the same event on each kind, whose sum it is.
+-- @param list "task-clock,page-faults:u", or an array of such, or of `{ text, filter = "prev_prio < 100" }`:
+-- tracepoints with a filter of the kernel's
+-- @tparam[opt] boolean one_kind events are read as if all cores were alike
 -- @return an array of events, or nil and a message that names the bad one
 -- @usage assert(events.read "task-clock,page-faults:u")[2].base --> "page-faults"
-function events.read(list)
-   local names, out = {}, {}
+function events.read(list, one_kind)
+   local out = {}
    if type(list) == "string" then list = { list } end
    for _, part in ipairs(list) do
-      for name in (part .. ","):gmatch("%s*([^,]*)%s*,") do names[#names + 1] = name end
-   end
-   for i, name in ipairs(names) do
-      local event, err = parse_one(name)
-      if not event then return nil, err end
-      out[i] = event
+      local text, filter = part, nil
+      if type(part) == "table" then text, filter = part[1], part.filter end
+      local ok, err = read_part(text, filter, out, one_kind)
+      if not ok then return nil, err end
    end
    return out
 end
@@ -155,7 +244,7 @@ end
 -- @return an array of events, or nil and a message that names the bad one
 -- @usage events.parse("page-faults:u")[1].pmd --> 66
 function events.parse(list)
-   local out, err = events.read(list)
+   local out, err = events.read(list, true)
    if not out then return nil, err end
    return events.assign(out)
 end
@@ -171,11 +260,11 @@ function events.names_of(list)
 end
 
 --- Why events have no counters: the PMU's absence comes before the library's words.
--- @string words
+-- @string text
 -- @treturn string
 -- @usage print(events.why_not "no counter is free")
-function events.why_not(words)
-   return lpfm.machine().hw_counters == 0 and "this machine has no hardware counters" or words
+function events.why_not(text)
+   return lpfm.machine().hw_counters == 0 and "this machine has no hardware counters" or text
 end
 
 -- Registers for hardware events together; nil and why not.
@@ -191,7 +280,7 @@ local function dispatch(list)
 end
 
 -- All together if they fit; else as many as fit, in their order, the others with the reason.
-local function assign_named(all)
+local function assign_by_name(all)
    local fit = {}
    if #all == 0 or dispatch(all) then return end
    for _, e in ipairs(all) do
@@ -207,18 +296,18 @@ end
 
 -- Names first, since they can be bound to certain counters; raw events take what is left.
 local function assign_hardware(list)
-   local named, codes, taken = {}, {}, {}
+   local names, codes, taken = {}, {}, {}
    for _, e in ipairs(list) do
-      local to = e.code and codes or named
+      local to = e.code and codes or names
       if e.kind == "hardware" then to[#to + 1] = e end
    end
    if lpfm.machine().hw_counters == 0 then
-      for _, e in ipairs(named) do e.reason = events.why_not() end
+      for _, e in ipairs(names) do e.reason = events.why_not() end
       for _, e in ipairs(codes) do e.reason = events.why_not() end
       return
    end
-   assign_named(named)
-   for _, e in ipairs(named) do
+   assign_by_name(names)
+   for _, e in ipairs(names) do
       if e.pmd then taken[e.pmd] = true end
    end
    raw.assign(codes, taken)
@@ -237,6 +326,14 @@ local function assign_software(list)
    for _, e in ipairs(list) do
       if e.kind == "software" then e.pmd, e.pmcs = e.num, { { num = e.num, value = events.software_value(e) } } end
    end
+end
+
+local function assign_others(list)
+   local all = {}
+   for _, e in ipairs(list) do
+      if e.kind == "named" then all[#all + 1] = e end
+   end
+   named.assign(all)
 end
 
 local function check_clashes(list)
@@ -259,7 +356,53 @@ end
 function events.assign(list)
    assign_software(list)
    assign_hardware(list)
+   assign_others(list)
    return check_clashes(list)
+end
+
+--- Registers for the named events of an event set: as `pfm.measure.events.named` places them.
+-- @tparam {table,...} list
+-- @tparam[opt] int taken a PMD that is not free
+-- @treturn {table,...} for each register `num` and its `users`, which take turns: each `value` and the `events` with it
+-- @usage print(#events.named_places({}))
+function events.named_places(list, taken)
+   return named.places(list, taken)
+end
+
+--- Names of tracepoints and of events of PMUs, by a pattern with `*` and `?`.
+-- @string pattern "sched:*", "*/energy*/"
+-- @treturn[1] {string,...} perhaps none
+-- @return[2] nil
+-- @treturn[2] string why tracepoints cannot be listed
+-- @usage for _, name in ipairs(events.matching "sched:*" or {}) do print(name) end
+function events.matching(pattern)
+   local pmu, event = pattern:match("^(.-)/(.-)/?$")
+   local ok, err = named.possible()
+   if not ok then return nil, err end
+   if pmu then return pmus.matching(pmu, event) end
+   if not tracepoints.parts(pattern) then return {} end
+   return tracepoints.matching(pattern)
+end
+
+--- What tracefs or sysfs say of a name of `events.matching`: a tracepoint's fields, or an event's terms.
+-- @string name
+-- @treturn string
+-- @usage print(events.definition "sched:sched_switch")
+function events.definition(name)
+   local pmu, event = name:match("^(.-)/(.*)/$")
+   if pmu then return pmus.definition(pmu, event) or "" end
+   return table.concat(tracepoints.fields(name), ", ")
+end
+
+--- The systems of tracepoints, and the PMUs of sysfs.
+-- @treturn {string,...} "sched:", ..., "power/", ...; none where the machine does not count them
+-- @usage print(table.concat(events.sources(), " "))
+function events.sources()
+   local out = {}
+   if not named.possible() then return out end
+   for _, system in ipairs(tracepoints.systems() or {}) do out[#out + 1] = system .. ":" end
+   for _, pmu in ipairs(pmus.names()) do out[#out + 1] = pmu .. "/" end
+   return out
 end
 
 --- The same event at the user level alone, for where more is not permitted.
@@ -273,6 +416,18 @@ function events.user_only(event)
    for k, v in pairs(event) do copy[k] = v end
    copy.plm, copy.name = "u", event.base .. ":u"
    return copy
+end
+
+--- Events that name no level, at one.
+-- @tparam table list of `events.read`, before they get registers; changed in place
+-- @string plm "u" or "k"
+-- @treturn table the list
+-- @usage events.at_level(assert(events.read "page-faults,cs:k"), "u")[1].name --> "page-faults:u"
+function events.at_level(list, plm)
+   for _, event in ipairs(list) do
+      if not event.plm and not event.whole_cpus then event.plm, event.name = plm, event.name .. ":" .. plm end
+   end
+   return list
 end
 
 --- The PMCs that events need.

@@ -2,6 +2,7 @@
 --- Recordings in the formats that other tools read.
 -- @module pfm.export
 
+local fields = require "pfm.util.fields"
 local nearest = require "pfm.util.nearest"
 local output = require "pfm.util.output"
 local shell = require "pfm.util.shell"
@@ -9,7 +10,7 @@ local shell = require "pfm.util.shell"
 local export = {}
 
 --- The formats by name.
-export.names = { "folded", "flamegraph", "speedscope", "pprof", "csv", "json", "sql", "sqlite" }
+export.names = { "html", "folded", "flamegraph", "speedscope", "pprof", "csv", "json", "sql", "sqlite" }
 local names = export.names
 local aliases = { svg = "flamegraph", flame = "flamegraph", stacks = "folded", collapsed = "folded",
    stackcollapse = "folded", proto = "pprof", pb = "pprof", database = "sqlite", db = "sqlite", sqlite3 = "sqlite" }
@@ -45,16 +46,20 @@ local function destination(writer, path)
    return file, function() file:close() end
 end
 
+local OPTIONS = { "event", "weight", "ids", "inlined", "title", "icicle", "base", "separator" }
+
 --- Writes a recording in a format.
 -- @tparam table self of `recording.open`
--- @string name "folded", "flamegraph", "speedscope", "pprof", "csv", "json", "sql" or "sqlite"
+-- @string name "html", "folded", "flamegraph", "speedscope", "pprof", "csv", "json", "sql" or "sqlite"
 -- @string[opt] path by default standard output; sqlite needs one
 -- @tparam[opt] table opts those of the format
 -- @string[opt] opts.event this event, of several
 -- @string[opt] opts.weight what stacks weigh: "samples" or "events"
 -- @bool[opt] opts.ids keep processes and threads of one name apart by their numbers
 -- @bool[opt] opts.inlined false: leave inlined functions out
--- @string[opt] opts.title of a flame graph
+-- @string[opt] opts.title of a flame graph or a page
+-- @bool[opt] opts.icicle a flame graph from the top down
+-- @param[opt] opts.base an older recording: a flame graph's colours are how the shares have changed
 -- @string[opt] opts.separator of csv
 -- @usage require("pfm.export").write(assert(recording.open "lpfm.data"), "flamegraph", "out.svg")
 function export.write(self, name, path, opts)
@@ -66,6 +71,7 @@ function export.write(self, name, path, opts)
    if writer.consumer and not path then
       error("a database cannot go to a pipe or the screen: it needs the name of a file", 0)
    end
+   fields.check("export", opts, OPTIONS, "option")
    local out, finish = destination(writer, path)
    local ok, err = pcall(writer.write, self, out, opts or {})
    local done, why = pcall(finish)

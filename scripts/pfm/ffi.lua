@@ -45,6 +45,7 @@ ffi.cdef [[
    struct pfm_ffi_pmds { struct lpfm_vector *const c; pfarg_pmd_t *const data; const int n; };
    struct pfm_ffi_pmcs { struct lpfm_vector *const c; pfarg_pmc_t *const data; const int n; };
    struct pfm_ffi_context { struct lpfm_context *const c; };
+   struct pfm_ffi_view { struct lpfm_view *const c; };
    struct pfm_ffi_buffer { struct lpfm_context *const c; };
 ]]
 
@@ -334,6 +335,85 @@ end
 -- ctx:close()
 function context:buffer()
    return samples.buffer(objects[self], self.c)
+end
+
+local view = {}
+local VIEW_MAX, MAX_PMDS = 16, lpfm.const.PFM_MAX_PMDS -- enum LPFM_VIEW_MAX
+
+local view_class = ffi.metatype("struct pfm_ffi_view", {
+   __index = function(self, key)
+      return view[key] or objects[self][key]
+   end,
+   __tostring = function(self)
+      return tostring(objects[self])
+   end,
+})
+
+--- A view of a set of the context, to read running counters of one's own thread without a call.
+-- @int[opt=0] set
+-- @treturn[1] view with the fields of context:view()'s
+-- @return[2] nil
+-- @treturn[2] string message
+-- @treturn[2] int errno
+-- @raise if the context is closed
+-- @usage
+-- local typed, lpfm = require "pfm.ffi", require "lpfm"
+-- local ctx = assert(lpfm.create { flags = { "MAP_SETS" } })
+-- print(typed.context(ctx):view():read(66))
+-- ctx:close()
+function context:view(set)
+   local object, message, errno = objects[self]:view(set)
+   if not object then
+      return nil, message, errno
+   end
+   local v = view_class(memory(object, "lpfm.view", "struct lpfm_view *", "view"))
+   objects[v] = object
+   return v
+end
+
+local function put_nums(c, i, n, num, ...)
+   if type(num) ~= "number" or not (num >= 0 and num < MAX_PMDS and num % 1 == 0) then
+      error(("read: PMD: integer from 0 to %d expected, got %s"):format(MAX_PMDS - 1, tostring(num)), 3)
+   end
+   c.nums[i] = num
+   if i < n then
+      return put_nums(c, i + 1, n, ...)
+   end
+end
+
+local function view_values(c, i, n)
+   if i == n then
+      return exact(c.values[i])
+   end
+   return exact(c.values[i]), view_values(c, i + 1, n)
+end
+
+--- Reads PMDs, all as of one moment.
+-- @int ... numbers of 1 to 16 PMDs
+-- @return[1] value of the first, value of the second, ...
+-- @return[2] nil
+-- @treturn[2] string message
+-- @treturn[2] int errno
+-- @raise if the context is closed
+-- @usage
+-- local typed, lpfm = require "pfm.ffi", require "lpfm"
+-- local ctx = assert(lpfm.create { flags = { "MAP_SETS" } })
+-- local view = typed.context(ctx):view()
+-- local faults, clock = view:read(66, 64)
+-- print(faults, clock)
+-- ctx:close()
+function view:read(...)
+   local c, n = self.c, select("#", ...)
+   if c.view.page == nil then
+      error("the context is closed", 2)
+   elseif n < 1 or n > VIEW_MAX then
+      error(("read: 1 to %d PMDs expected, got %d"):format(VIEW_MAX, n), 2)
+   end
+   put_nums(c, 0, n - 1, ...)
+   if C.pfm_read_mapped(c.view, c.nums, c.values, n) < 0 then
+      return objects[self]:read(...) -- tells why
+   end
+   return view_values(c, 0, n - 1)
 end
 
 --- The context itself, for the calls that are not here.

@@ -10,6 +10,7 @@
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local host = require "pfm.measure.host"
+local processes = require "pfm.measure.processes"
 local render = require "pfm.render"
 local text_file = require "pfm.util.text_file"
 
@@ -42,15 +43,34 @@ local function remove(self, subject)
    self.waiting = nil
    self.on.ended(subject)
    subject.ctx:close()
+   if self.processes and subject.tid then self.processes:note(subject.tid, false) end
+end
+
+-- Those numbers of a list that are processes' own, not their other threads'.
+local function pids_in(self, list)
+   local out = {}
+   for _, tid in ipairs(not self.world.sim and list or {}) do
+      if self.world.process_of(tid) == tid then out[#out + 1] = tid end
+   end
+   return out
+end
+
+-- The threads that a number stands for.
+local function threads_of(self, tid, pid)
+   local whole = self.target.threads or (self.processes and self.processes:has(tid))
+   return whole and proc.threads(pid) or { tid }
 end
 
 local function first_subjects(self)
-   local target, out = self.target, {}
+   local target, out, seen = self.target, {}, {}
    for _, tid in ipairs(target.tids or {}) do
       local pid = self.world.process_of(tid)
       if not pid then error(("there is no thread or process %d"):format(tid), 0) end
-      local tids = target.threads and proc.threads(pid) or { tid }
-      for _, t in ipairs(tids) do out[#out + 1] = { tid = t, pid = self.world.pid_of(t) } end
+      for _, t in ipairs(threads_of(self, tid, pid)) do
+         if not seen[t] then out[#out + 1] = { tid = t, pid = self.world.pid_of(t) } end
+         seen[t] = true
+         if self.processes then self.processes:note(t, true) end
+      end
    end
    for _, cpu in ipairs(target.cpus or {}) do out[#out + 1] = { cpu = cpu } end
    if #out == 0 then out[1] = self.child and { tid = self.child.pid, pid = self.child.pid } or {} end
@@ -58,6 +78,9 @@ local function first_subjects(self)
 end
 
 local function attach_first(self)
+   if self.target.itself then return end
+   local whole = pids_in(self, self.target.whole)
+   self.processes = #whole > 0 and processes.new(whole) or nil
    for _, subject in ipairs(first_subjects(self)) do
       local ok, err = add(self, subject)
       if not ok then error(err, 0) end
@@ -120,7 +143,7 @@ end
 
 local handle = {}
 
--- A new thread or process, held until it is released. One that is gone already has nothing to count.
+-- A new thread or process, if it is followed held until it is released. One that is gone already has nothing to count.
 local function newcomer(self, event)
    if self.on.born then self.on.born(event.tid, event.pid, event.parent) end
    local ok, err, errno = add(self, { tid = event.tid, pid = event.pid })
@@ -130,6 +153,16 @@ local function newcomer(self, event)
    self.followed = self.followed + 1
 end
 handle.thread, handle.fork = newcomer, newcomer
+
+-- Threads that processes have made since the last look. Of those that are inherited their makers' contexts know.
+local function look_for_threads(self, now)
+   if not self.processes or self.target.inherit then return end
+   self.look_at = now + processes.STEP
+   for _, thread in ipairs(self.processes:fresh()) do
+      self.processes:note(thread.tid, true)
+      newcomer(self, thread)
+   end
+end
 
 function handle.exec(self, event)
    self.on.exec(event.tid, event.pid)
@@ -163,8 +196,10 @@ local function finished(self, now)
    if self.enough then return true end
    if self.target.seconds and now >= self.started + self.target.seconds then return true end
    if self.child then
-      return child_ended(self) and (self.live == 0 or self.clock or self.tracer ~= nil or self.waits_until ~= nil)
+      return child_ended(self) and (self.live == 0 or self.clock or self.tracer ~= nil or self.waits_until ~= nil
+         or self.target.inherit ~= nil)
    end
+   if self.live == 0 then look_for_threads(self, now) end
    return self.live == 0
 end
 
@@ -193,6 +228,7 @@ local function patience(self, now, until_tick)
    local seconds = until_tick
    if self.waits_until then seconds = self.waits_until - now end
    if self.target.seconds then seconds = math.min(seconds, self.started + self.target.seconds - now) end
+   if self.look_at then seconds = math.min(seconds, self.look_at - now) end
    if self.blind or self.nobody then seconds = math.min(seconds, STEP) end
    return math.max(seconds, 0)
 end
@@ -212,6 +248,7 @@ end
 
 -- What the time brings: the end of a delay, ticks; returns how long until the next.
 local function step(self, now)
+   if not self.look_at or now >= self.look_at then look_for_threads(self, now) end
    return self.waits_until and math.huge or next_tick(self, now)
 end
 
@@ -240,6 +277,10 @@ local function start_tracer(self)
    if not target.threads or target.cpus then return end
    local who = target.tids and self.world.process_of(target.tids[1]) or self.child
    local tracer, err, errno = proc.trace(who, { births_only = true, hold_exec = self.on.exec and true or false })
+   if not tracer and target.threads == "try" then
+      self.unfollowed = err
+      return
+   end
    if not tracer then error(err .. (errno == lpfm.errno.EPERM and MAY_TRACE or ""), 0) end
    self.tracer = tracer
 end
@@ -298,6 +339,24 @@ local function reap(self)
    self.child:close()
 end
 
+--- The names of a target's fields, for those who add their own to them.
+measure.fields = { "command", "tids", "whole", "cpus", "call", "threads", "inherit", "itself", "outlive", "delay",
+   "seconds", "spawn", "background", "words" }
+
+--- What `inherit` means where each thread has a context of its own: a command's threads and children are followed, a
+-- process has all its threads.
+-- @tparam table spec a target, as for `measure.run`
+-- @treturn table the same without `inherit`
+-- @usage print(require("pfm.measure").followed({ command = { "true" }, inherit = true }).threads) --> try
+function measure.followed(spec)
+   local out = {}
+   for k, v in pairs(spec) do out[k] = v end
+   out.inherit = nil
+   if not spec.inherit or spec.threads or spec.cpus then return out end
+   if spec.tids then out.whole = spec.whole or spec.tids else out.threads = "try" end
+   return out
+end
+
 --- Raises an error where a target cannot be measured: it says nothing, or a simulated computer runs no commands.
 -- @tparam table target
 -- @usage
@@ -316,7 +375,9 @@ function measure.check(target)
    local sim = host.now().sim
    if not sim then return end
    if target.command then
-      error(sim.name .. " is a simulated machine and runs no real programs; LPFM_MACHINE=perf does", 0)
+      local why = lpfm.machine().notes:match("perf_event: ([^\n]*); so nothing real")
+      error(("%s is a simulated machine and runs no real programs; %s,live does, and LPFM_MACHINE=perf%s"):format(
+         sim.name, sim.name, why and ", but here: " .. why or ""), 0)
    end
    if target.threads then error(sim.name .. ": new threads are not followed there; name them in tids", 0) end
    if not target.tids and not target.cpus then error(sim.name .. ": tids or cpus say what to measure there", 0) end
@@ -363,6 +424,7 @@ local function result(self)
       signal_name = status.signal_name, elapsed = self.elapsed, interrupted = self.interrupted or false,
       rusage = minus(self.partial and self.used or status.rusage, self.used_before), followed = self.followed,
       unmeasured = self.unmeasured, why = self.why, own_ns = self.own_ns, results = self.results,
+      unfollowed = self.unfollowed,
       late = self.waits_until ~= nil, enough = self.enough or false,
    }
 end
@@ -378,7 +440,13 @@ end
 -- @tparam[opt] {int,...} target.tids these threads
 -- @tparam[opt] {int,...} target.cpus these CPUs, whoever runs there
 -- @func[opt] target.call measured: this thread, or `tids` or `cpus`, while the function runs
--- @bool[opt] target.threads new threads and children, too; of `tids`: all threads of the process
+-- @tparam[opt] {int,...} target.whole those of the `tids` that are processes of which all threads are meant: new ones,
+-- too, looked for ten times a second
+-- @param[opt] target.threads true: new threads and children, too, followed; of `tids`: all threads of the process.
+-- "try": where the system permits to follow them
+-- @bool[opt] target.inherit the contexts count threads and children themselves: the end of the command's first process
+-- is the end
+-- @bool[opt] target.itself the command measures itself: it gets no context
 -- @bool[opt] target.outlive the command goes on if this program is killed; else it gets SIGTERM
 -- @number[opt] target.delay seconds before the measurement starts
 -- @number[opt] target.seconds how long it lasts at most
@@ -387,8 +455,8 @@ end
 -- which ends it all by "enough", `tick(seconds since the start)` returns seconds to the next,
 -- `born(tid, pid, parent)`, `exec(tid, pid)` (it is held meanwhile)
 -- @treturn table `status`, `signal`, `rusage` of the command, of the time in which it was measured; `partial`: it was
--- not measured to its end; `elapsed` (s), `interrupted`, `followed` (threads
--- that came), `unmeasured` (of them, without a context) and `why`; `own_ns`, how long the command's first thread
+-- not measured to its end; `elapsed` (s), `interrupted`, `followed` (threads that came), `unmeasured` (of them, without
+-- a context) and `why`; `unfollowed`, why nobody could be followed; `own_ns`, how long the command's first thread
 -- ran; `results`, what the called function returned; `late`: it was over before the delay was
 -- @usage
 -- local outcome = measure.run({ command = { "true" } }, {
@@ -405,7 +473,10 @@ function measure.run(target, on)
    local self = new(target, on)
    proc.on_interrupt(true)
    local ok, err = pcall(carry_out, self)
-   if not ok then close_all(self) end
+   if not ok then
+      close_all(self)
+      if proc.interrupted() then err = "interrupted" end -- it ended the command, too, maybe before it began
+   end
    pcall(reap, self)
    proc.on_interrupt(false)
    if not ok then error(err, 0) end
@@ -503,6 +574,9 @@ function measure.describe(target)
    if target.tids then
       local list = table.concat(target.tids, ", ")
       if target.threads then return "all threads of " .. list end
+      if #(target.whole or {}) == #target.tids then
+         return (#target.tids > 1 and "processes " or "process ") .. list
+      end
       return (#target.tids > 1 and "threads " or "thread ") .. list
    end
    if target.cpus then

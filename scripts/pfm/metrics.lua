@@ -1,16 +1,29 @@
 -- SPDX-License-Identifier: MIT
 --- Metric groups: sets of events and formulas over them, a file each in pfm/metrics.
 -- A file returns `text` and, in its array part, variants: `events` (variable to event name), `metrics` (name,
--- formula, unit) and `pmu`, a Lua pattern for the models it is made for. The first variant whose events the
--- model has counts.
+-- formula, unit, explanation), `terms` (pairs of a name and what it stands for in formulas, in an order in which each
+-- needs those before it alone), and `pmu`, a Lua pattern for the models it is made for. The first variant whose events
+-- the model has counts. `obstacle()` returns why nothing of it can be counted here, if so. A formula's variable TIME is
+-- the elapsed time in s. A comment in the file says where the formulas are from.
 -- @module pfm.metrics
 
 local lpfm = require "lpfm"
+local events = require "pfm.events"
 local nearest = require "pfm.util.nearest"
 
 local metrics = {}
 
-local names = { "cpi", "branch", "cache", "tlb", "memory", "cycles", "topdown" }
+local names = { "cpi", "branch", "cache", "l1", "l2", "l3", "tlb", "memory", "flops", "flops_dp", "flops_sp", "energy",
+   "cycles", "topdown", "topdown2" }
+
+-- What others call them.
+local aliases = { clock = "cpi", mem = "memory", l2cache = "l2", l3cache = "l3", tlb_data = "tlb", tlb_instr = "tlb",
+   data = "l1", tma = "topdown", tma2 = "topdown2" }
+
+local is_group = {}
+for _, name in ipairs(names) do is_group[name] = true end
+
+-- --- what a model has ----------------------------------------------------------------------------
 
 local function current_pmu()
    for _, pmu in ipairs(lpfm.pmus()) do
@@ -18,35 +31,125 @@ local function current_pmu()
    end
 end
 
--- Variables in a fixed order, so that events have one.
+-- A formula with its terms written out.
+local function expand(formula, terms)
+   for i = #(terms or {}), 1, -1 do
+      local name, meaning = terms[i][1], terms[i][2]
+      local whole = meaning:find("^[%w.]+$") and meaning or "(" .. meaning .. ")"
+      formula = formula:gsub("%f[%w_]" .. name .. "%f[^%w_]", (whole:gsub("%%", "%%%%")))
+   end
+   return formula:find("^%b()$") and formula:sub(2, -2) or formula
+end
+
+local function mentions(formula, variable)
+   return formula:find("%f[%w_]" .. variable .. "%f[^%w_]") ~= nil
+end
+
+-- The variables that its metrics need, in a fixed order, so that events have one.
 local function variables(variant)
-   local out = {}
-   for name in pairs(variant.events) do out[#out + 1] = name end
+   local needed, out = {}, {}
+   for _, m in ipairs(variant.metrics) do
+      local formula = expand(m[2], variant.terms)
+      for name in pairs(variant.events) do needed[name] = needed[name] or mentions(formula, name) or nil end
+   end
+   for name in pairs(needed) do out[#out + 1] = name end
    table.sort(out)
    return out
 end
 
-local function missing_event(variant, pmu)
-   for _, name in ipairs(variables(variant)) do
-      local event, why = lpfm.event(variant.events[name], pmu)
-      if not event then return (why:gsub("^event: ", "")) end
-   end
+-- Another PMU's event, "power/energy-pkg/", is the same whatever the core is.
+local function find(name, pmu)
+   if name:find("/", 1, true) then return events.read(name) end
+   return lpfm.event(name, pmu)
 end
+
+-- The variant's events that the model does not have, and why the first is not to be had.
+local function lacking(variant, pmu)
+   local missing, why = {}, nil
+   for _, name in ipairs(variables(variant)) do
+      local event, err = find(variant.events[name], pmu)
+      if not event then
+         why = why or err:gsub("^event: ", "")
+         missing[#missing + 1] = variant.events[name]
+      end
+   end
+   return missing, why
+end
+
+-- "p6 has no event A", and others of its kind.
+local function in_words(missing, why)
+   local head, first = why:match("^(.* has no event ([^;]*))")
+   if not first then return why end
+   local seen, out = { [first] = true }, { head }
+   for _, name in ipairs(missing) do
+      local base = name:match("^[^:]*")
+      if not seen[base] and not seen[name] then out[#out + 1] = base end
+      seen[base] = true
+   end
+   return table.concat(out, ", ")
+end
+
+-- The variant for any model, or the first.
+local function usual(file)
+   for _, variant in ipairs(file) do
+      if not variant.pmu then return variant end
+   end
+   return file[1]
+end
+
+local function without_counters(file)
+   local variant, missing = usual(file), {}
+   for _, variable in ipairs(variables(variant)) do
+      local name = variant.events[variable]
+      local known = lpfm.event(name)
+      if not (known and known.software) then missing[#missing + 1] = name end
+   end
+   return ("it counts %s, and there are no hardware counters here"):format(table.concat(missing, ", "))
+end
+
+-- The variant that the model can do; or nil and what lacks of the one that it can nearly do.
+local function choose(file, pmu)
+   local why = file.obstacle and file.obstacle()
+   if why then return nil, why end
+   if pmu == "software" and not file.obstacle then return nil, without_counters(file) end
+   local fewest = math.huge
+   for _, variant in ipairs(file) do
+      if not variant.pmu or pmu:find(variant.pmu) then
+         local missing, reason = lacking(variant, pmu)
+         if #missing == 0 then return variant end
+         if #missing < fewest then fewest, why = #missing, in_words(missing, reason) end
+      end
+   end
+   return nil, why or "there are no formulas for it"
+end
+
+-- --- formulas ------------------------------------------------------------------------------------
 
 local function compile(formula, where)
    local chunk = assert(loadstring("return " .. formula, "=" .. where))
    return function(values) return setfenv(chunk, values)() end
 end
 
+local function used_in(formula, group)
+   local out = {}
+   for _, variable in ipairs(group.variables) do
+      if mentions(formula, variable) then out[#out + 1] = variable end
+   end
+   return out
+end
+
 local function build(name, file, variant, pmu)
    local group = { name = name, text = file.text, pmu = pmu, variables = variables(variant), events = {}, metrics = {} }
    for i, variable in ipairs(group.variables) do group.events[i] = variant.events[variable] end
    for i, m in ipairs(variant.metrics) do
-      local compute = compile(m[2], name .. ": " .. m[1])
-      group.metrics[i] = { name = m[1], formula = m[2], unit = m[3] or "", compute = compute }
+      local formula = expand(m[2], variant.terms)
+      group.metrics[i] = { name = m[1], formula = formula, unit = m[3] or "", text = m[4],
+         uses = used_in(formula, group), compute = compile(formula, name .. ": " .. m[1]) }
    end
    return group
 end
+
+-- --- groups --------------------------------------------------------------------------------------
 
 --- The names of all groups that have a file.
 -- @treturn {string,...}
@@ -56,31 +159,30 @@ function metrics.names()
    return { unpack(names) }
 end
 
+local function file_of(name)
+   local lower = name:lower()
+   lower = aliases[lower] or lower
+   if is_group[lower] then return require("pfm.metrics." .. lower), lower end
+   local hint = nearest.hint(name, names)
+   if hint == "" then hint = "; there are " .. table.concat(names, ", ") end
+   return nil, ("no metric group '%s'%s"):format(name, hint)
+end
+
 --- A group as the PMU has it.
--- @string name
+-- @string name in upper or lower case
 -- @string[opt] pmu another model than the machine's
 -- @treturn[1] table `name`, `text`, `pmu`, `variables`, `events` (in the same order), `metrics` (`name`, `formula`,
--- `unit`, `compute`)
+-- `unit`, `text`, `uses` (variables), `compute`)
 -- @return[2] nil
--- @treturn[2] string message
+-- @treturn[2] string message, which names the events that the PMU lacks
 -- @usage require("pfm.metrics").group("cpi", "skl").events
 function metrics.group(name, pmu)
-   local ok, file = pcall(require, "pfm.metrics." .. name)
-   if not ok then
-      local hint = nearest.hint(name, names)
-      if hint == "" then hint = "; there are " .. table.concat(names, ", ") end
-      return nil, ("no metric group '%s'%s"):format(name, hint)
-   end
+   local file, found = file_of(name)
+   if not file then return nil, found end
    pmu = pmu or current_pmu()
-   local why
-   for _, variant in ipairs(file) do
-      if not variant.pmu or pmu:find(variant.pmu) then
-         local lacking = missing_event(variant, pmu)
-         if not lacking then return build(name, file, variant, pmu) end
-         why = why or lacking
-      end
-   end
-   return nil, ("metric group '%s' is not for PMU %s%s"):format(name, pmu, why and ": " .. why or "")
+   local variant, why = choose(file, pmu)
+   if not variant then return nil, ("metric group '%s' is not for PMU %s: %s"):format(found, pmu, why) end
+   return build(found, file, variant, pmu)
 end
 
 --- All groups, those that the PMU cannot do with the reason.
@@ -98,7 +200,24 @@ function metrics.all(pmu)
    return out
 end
 
---- The groups as lines of text.
+--- Which groups the PMU can do.
+-- @string[opt] pmu another model than the machine's
+-- @treturn {string,...} names
+-- @usage print(table.concat(metrics.working("skl"), " "))
+function metrics.working(pmu)
+   local out = {}
+   for _, entry in ipairs(metrics.all(pmu)) do
+      if entry.group then out[#out + 1] = entry.name end
+   end
+   return out
+end
+
+local function metric_line(m)
+   local unit = m.unit ~= "" and (" (%s)"):format(m.unit) or ""
+   return ("  %-9s   %s%s: %s"):format("", m.name, unit, m.text)
+end
+
+--- The groups as lines of text: what they compute, in what unit, and what it tells.
 -- @string[opt] pmu another model than the machine's
 -- @treturn {string,...}
 -- @usage
@@ -111,30 +230,47 @@ function metrics.list(pmu)
       for i, m in ipairs(entry.group and entry.group.metrics or {}) do computed[i] = m.name:gsub("^%s+", "") end
       lines[#lines + 1] = ("  %-9s %s"):format("", entry.group and "-> " .. table.concat(computed, ", ")
          or "not here: " .. entry.reason)
+      for _, m in ipairs(entry.group and entry.group.metrics or {}) do lines[#lines + 1] = metric_line(m) end
    end
    return lines
 end
+
+-- --- values --------------------------------------------------------------------------------------
 
 local function finite(x)
    return type(x) == "number" and x == x and x ~= math.huge and x ~= -math.huge
 end
 
+-- The least share of the time in which one of these was counted; nil if all were all the time.
+local function least_share(m, shares)
+   local least
+   for _, variable in ipairs(m.uses) do
+      local share = shares[variable] or 1
+      if share < (least or 1) then least = share end
+   end
+   return least
+end
+
 --- The metrics of a group.
 -- @tparam table group
--- @tparam table counts by variable, or in the order of `group.events`
--- @treturn {table,...} `name`, `value` (nil where a division by zero leaves none), `unit`
+-- @tparam table counts by variable, or in the order of `group.events`; and `TIME`, elapsed s, where a formula needs it
+-- @tparam[opt] table shares of the time in which each was counted, 0 to 1, in the order of `group.events`
+-- @treturn {table,...} `name`, `value` (nil where a division by zero leaves none), `unit`, and `active`, the share of
+-- the time that an estimate is out of
 -- @usage
 -- local group = metrics.group("cpi", "skl")
 -- print(metrics.evaluate(group, { 200, 100, 100 })[1].value)
-function metrics.evaluate(group, counts)
-   local values, out = {}, {}
+function metrics.evaluate(group, counts, shares)
+   local values, by_variable, out = { TIME = counts.TIME or 0 / 0 }, {}, {}
    for i, variable in ipairs(group.variables) do
       values[variable] = tonumber(counts[variable] or counts[i])
+      by_variable[variable] = shares and shares[i]
       if not values[variable] then error(("no count for %s (%s)"):format(variable, group.events[i]), 2) end
    end
    for i, m in ipairs(group.metrics) do
       local value = m.compute(values)
-      out[i] = { name = m.name, unit = m.unit, value = finite(value) and value or nil }
+      out[i] = { name = m.name, unit = m.unit, value = finite(value) and value or nil,
+         active = least_share(m, by_variable) }
    end
    return out
 end

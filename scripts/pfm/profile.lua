@@ -4,20 +4,26 @@
 --
 --    sink.begin()                    optional: the command was found and runs
 --    sink.block(block, count)        a sampling buffer up to its cur_offs (see lpfm.blocks)
---    sink.maps(pid, maps)            executable mappings of a process, when they are new
---    sink.comm(tid, pid, name)       the name of a thread, when it is new
+--    sink.stacks(bytes)              new call stacks, before samples that have them (lpfm.blocks)
+--    sink.programs(records)          optional: what programs did (pfm.recording.programs)
+--    sink.maps(pid, maps, time)      executable mappings of a process, when they are new; ns
+--    sink.comm(tid, pid, name, time) the name of a thread, when it is new
 -- @module pfm.profile
 
 local lpfm = require "lpfm"
 local events = require "pfm.events"
 local measure = require "pfm.measure"
-local render = require "pfm.render"
 local proc = require "lpfm.proc"
+local filtering = require "pfm.measure.filtering"
 local randomize = require "pfm.randomize"
 local contexts = require "pfm.measure.contexts"
+local dirent = require "posix.dirent"
+local programs = require "pfm.recording.programs"
+local sample_buffers = require "pfm.measure.sample_buffers"
 local stages = require "pfm.measure.stages"
 local stored = require "lpfm.blocks"
 local symbols = require "pfm.symbols"
+local fields = require "pfm.util.fields"
 local text_file = require "pfm.util.text_file"
 local host = require "pfm.measure.host"
 
@@ -27,10 +33,10 @@ local function ran_ns(tid, pid)
    return host.now().ran_ns(tid, pid)
 end
 
-local BUFFER = 512 * 1024       -- bytes
-local BUFFER_MANY = 128 * 1024  -- with a context per thread or CPU
 local FLUSH = 0.25             -- s between visits to buffers that are not full: what a crash may cost, with LAST_LOOK
-local HEADER, SAMPLE, VALUE = stored.head_size, stored.entry_size, 8 -- bytes, of the default format
+local SAMPLE, VALUE = stored.entry_size, 8 -- bytes, of the default format
+local MAX_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
+local REGIONS = 8              -- of a buffer, at most
 local FIRST_LOOK, LAST_LOOK = 0.001, 0.1 -- s between looks at the mappings: dense at first
 local SHORTEST = 10000          -- events, a first period that every machine takes
 local GUESS = 1000              -- events between samples before a rate is known
@@ -52,10 +58,11 @@ function profile.period_for(event, frequency)
    return event.kind == "software" and math.max(1, math.floor(GUESS / frequency)) or 1e6
 end
 
-local function sampling_pmd(event, period, spec, extra, random)
+local function sampling_pmd(self, i, period)
+   local event, spec, random = self.events[i], self.spec, self.random[i]
    local pmd = {
       num = event.pmd, set = spec.set, value = -period, long_reset = -period, short_reset = -period,
-      smpl_pmds = extra, flags = { "OVFL_NOTIFY" },
+      smpl_pmds = self.extra, reset_pmds = self.filter and self.filter.pmds, flags = { "OVFL_NOTIFY" },
    }
    if random and random.by == "interface" then
       pmd.flags[2] = "RANDOM"
@@ -79,20 +86,10 @@ local function make_random(self, i)
    return out
 end
 
--- 3.6.5: a sample of every PMD must fit.
-local function check_buffer(bytes)
-   local least = HEADER + SAMPLE + VALUE * #lpfm.pmds()
-   if bytes and bytes < least then
-      error(("a buffer of %s is too small: it takes at least %d bytes"):format(render.plural(bytes, "byte"), least), 0)
-   end
-end
-
 -- A tool that samples itself stops a thread meanwhile where the kernel does it well: nothing runs unobserved. On the
 -- perf machine it would take ptrace(2) away from others.
 local function create_args(self)
-   if not self.by_tool then
-      return { format = "default", buf_size = self.spec.buffer or (self.many and BUFFER_MANY or BUFFER) }
-   end
+   if self.sampler then return self.sampler:create_args() end
    return { flags = lpfm.machine().name == "linux" and not self.spec.call and { "NOTIFY_BLOCK" } or nil }
 end
 
@@ -103,15 +100,14 @@ local function make_program(self)
       all[#all + 1] = e
    end
    table.sort(extra)
-   check_buffer(self.spec.buffer)
+   self.extra, self.with_regs = extra, {}
+   if self.filter then self.filter:place() end
    local pmds = {}
-   for i, e in ipairs(self.events) do
+   for i in ipairs(self.events) do
       local random = self.random[i]
-      local period = random and random.next and random.next() or self.periods[i]
-      pmds[i] = sampling_pmd(e, period, self.spec, extra, random)
+      pmds[i] = sampling_pmd(self, i, random and random.next and random.next() or self.periods[i])
    end
    for _, e in ipairs(self.with) do pmds[#pmds + 1] = { num = e.pmd, set = self.spec.set, value = 0 } end
-   self.extra, self.with_regs = extra, {}
    for i, num in ipairs(extra) do self.with_regs[i] = { num = num, set = self.spec.set } end
    self.program = {
       pmcs = events.pmcs(all), pmds = pmds, sets = self.stages and { { id = #self.stages } },
@@ -124,11 +120,16 @@ end
 
 -- --- names and mappings --------------------------------------------------------------------------
 
+-- As samples have it.
+local function time_ns()
+   return math.floor(proc.clock() * 1e9)
+end
+
 local function note_comm(self, tid, pid)
    local name = text_file.line(("/proc/%d/task/%d/comm"):format(pid, tid))
    if name and self.comms[tid] ~= name then
       self.comms[tid] = name
-      self.sink.comm(tid, pid, name)
+      self.sink.comm(tid, pid, name, time_ns())
    end
 end
 
@@ -144,7 +145,8 @@ local function note_maps(self, pid)
    local sign = signature(maps)
    if self.maps[pid] == sign then return end
    self.maps[pid] = sign
-   self.sink.maps(pid, maps)
+   if self.sampler then self.sampler:maps(pid, maps) end
+   self.sink.maps(pid, maps, time_ns())
 end
 
 -- Not of a simulated thread, whose process /proc does not know.
@@ -154,25 +156,36 @@ local function note_process(self, tid, pid)
    note_comm(self, tid, pid)
 end
 
--- Processes seen in the samples of a CPU.
+-- Processes seen in the samples of a CPU, but those whose records say all.
 local function note_sampled(self, buffer)
    for tid, by_pid in pairs(buffer:count_by("tid", "pid")) do
       for pid in pairs(by_pid) do
-         if tid > 0 and pid > 0 and not self.comms[tid] then note_process(self, tid, pid) end
+         if tid > 0 and pid > 0 and not self.comms[tid] and not self.told[pid] then note_process(self, tid, pid) end
       end
    end
 end
 
+-- Processes that were there before: records tell of the others.
+local function note_all(self)
+   if not (self.spec.cpus and self.sampler and self.sampler.records) or host.now().sim then return end
+   for name in dirent.files("/proc") do
+      local pid = tonumber(name)
+      if pid then note_process(self, pid, pid) end
+   end
+end
+
+-- Where records tell of mappings, of names alone; but in what runs already a thread is found a while after it began.
 local function look(self)
+   local told = self.sampler and self.sampler.records and not self.spec.tids
+   local note = told and note_comm or note_process
    for subject in pairs(self.live) do
-      if subject.pid then note_process(self, subject.tid, subject.pid) end
-      if subject.cpu then note_sampled(self, subject.buffer) end
+      if subject.pid and not host.now().sim then note(self, subject.tid, subject.pid) end
+      if subject.cpu and subject.buffer and not told then note_sampled(self, subject.buffer) end
    end
 end
 
 local function change_period(self, subject, i, period)
-   local pmd = sampling_pmd(self.events[i], period, self.spec, self.extra, self.random[i])
-   subject.ctx:write_pmds { pmd }
+   subject.ctx:write_pmds { sampling_pmd(self, i, period) }
 end
 
 -- --- draining ------------------------------------------------------------------------------------
@@ -182,54 +195,93 @@ local function set_info(ctx, set)
    return infos and infos[1] or {}
 end
 
--- How many samples came since the last time, and their size. The buffer may be filling meanwhile: what counts
--- is its cur_offs, and samples are all of one size.
+-- How many samples came since the last time. The buffer may be filling meanwhile.
 local function pending(self, subject)
-   local size = SAMPLE + VALUE * #self.extra
-   if self.by_tool then return #subject.samples, size end
-   return math.max(0, math.floor((subject.buffer:header().cur_offs - (subject.taken or HEADER)) / size)), size
-end
-
--- The overflows that led from stage to stage are the first samples; they are none of the profile's.
-local function leave_out_stages(self, subject)
-   local _, size = pending(self, subject)
-   local from = subject.taken or HEADER
-   for sample in subject.buffer:samples() do
-      if sample.set >= self.spec.set then
-         subject.begun = true
-         break
-      end
-      from = from + size
+   if self.by_tool then return #subject.samples end
+   local n, ahead, header = -(subject.taken_samples or 0), 0, subject.buffer:header()
+   while header do
+      n, ahead = n + header.count, ahead + 1
+      header = subject.buffer:header(ahead)
    end
-   subject.taken = math.max(from, subject.taken or HEADER)
+   return n
 end
 
 local function drain_tool(self, subject)
-   local n, size = pending(self, subject)
+   local n = #subject.samples
    if n == 0 then return end
-   self.sink.block(stored.head(n, n * size) .. table.concat(subject.samples), n)
+   self.sink.block(stored.head(n, n * (SAMPLE + VALUE * #self.extra)) .. table.concat(subject.samples), n)
    self.samples, subject.samples = self.samples + n, {}
 end
 
--- Hands on the samples that came since the last time.
-local function drain(self, subject)
-   if self.by_tool then return drain_tool(self, subject) end
-   if self.stages and not subject.begun then leave_out_stages(self, subject) end
-   local n, size = pending(self, subject)
-   local from = subject.taken or HEADER
-   if n == 0 then return end
-   if subject.cpu then note_sampled(self, subject.buffer) end
-   self.sink.block(stored.head(n, n * size) .. subject.buffer:snapshot():sub(from + 1, from + n * size), n)
-   subject.taken = from + n * size
+-- What programs did since the last time.
+local function drain_records(self, subject, ahead)
+   if not self.sampler.records then return end
+   local rows = {}
+   for r, to in subject.buffer:records(subject.taken_records, ahead) do
+      subject.taken_records = to
+      rows[#rows + 1] = programs.row(r)
+      self.sampler:record(r)
+      if r.kind == "FORK" or r.kind == "EXEC" then self.told[r.pid] = true end
+      if r.kind == "LOST" and r.why == "records" then self.untold = self.untold + r.count end
+   end
+   if #rows > 0 and self.sink.programs then self.sink.programs(rows) end
+end
+
+-- What came since the last time to the region to be read after so many others.
+local function drain_region(self, subject, ahead)
+   drain_records(self, subject, ahead)
+   local header = subject.buffer:header(ahead)
+   if header.cur_offs <= (subject.taken or header.first) then return end
+   if subject.cpu and header.count > 0 then note_sampled(self, subject.buffer) end
+   local samples, n, to = self.sampler:samples(subject.buffer, subject.taken, self.spec.set, ahead)
+   subject.taken, subject.taken_samples = to, header.count
+   local fresh = self.stacks and self.stacks.table:fresh()
+   if fresh then self.sink.stacks(fresh) end
+   if n > 0 then self.sink.block(stored.head(n, #samples) .. samples, n) end
    self.samples = self.samples + n
 end
 
+local function begin_region(subject)
+   subject.taken, subject.taken_samples, subject.taken_records = nil, nil, nil
+end
+
+-- Hands on what came since the last time, and gives full regions back.
+local function drain(self, subject)
+   if self.by_tool then return drain_tool(self, subject) end
+   for _ = 1, REGIONS do
+      local full = subject.buffer:header().full
+      drain_region(self, subject)
+      if not full or not subject.ctx:restart() then return end
+      begin_region(subject)
+   end
+end
+
+-- The same once the context counts no more: nothing is given back then.
+local function drain_rest(self, subject)
+   if self.by_tool then return drain_tool(self, subject) end
+   local ahead = 0
+   repeat
+      drain_region(self, subject, ahead)
+      begin_region(subject)
+      ahead = ahead + 1
+   until not subject.buffer:header(ahead)
+end
+
+-- A first period that differs has each sample wake the perf machine, which the program pays for as well, until it is
+-- programmed as all others are: once the thread has lived for a while.
+local function settle_period(self, subject)
+   subject.staggered = nil
+   for i in ipairs(self.events) do change_period(self, subject, i, self.periods[i]) end
+end
+
 local function drain_all(self, elapsed)
-   if elapsed - self.drained < FLUSH then return end
+   if elapsed - self.drained < (self.sampler and self.sampler.copies and LAST_LOOK or FLUSH) then return end
    self.drained = elapsed
    for subject in pairs(self.live) do
       set_info(subject.ctx) -- a call brings in what waits in the kernel's buffer
+      local before = self.samples
       drain(self, subject)
+      if subject.staggered and self.samples > before then settle_period(self, subject) end
    end
 end
 
@@ -237,13 +289,16 @@ end
 local function settle(self, subject)
    local info = set_info(subject.ctx, self.spec.set)
    if self.stages then self.progress[#self.progress + 1] = stages.progress(self.stages, subject.ctx) end
-   self.lost = self.lost + (info.lost or 0) + (info.throttled or 0)
-   if (subject.full > 0 or self.by_tool) and subject.tid then
+   local late = info.late or 0
+   self.lost, self.late = self.lost + (info.lost or 0) - late, self.late + late
+   self.throttled = self.throttled + (info.throttled or 0)
+   local header = subject.buffer and subject.buffer:header()
+   if header then self.full, self.crowded = self.full + header.overflows, self.crowded + header.lost end
+   if (self.full > 0 or self.by_tool) and subject.tid then
       local ran = ran_ns(subject.tid, subject.pid) or subject.ran_at_full
       local held = ran and info.act_duration and ran - subject.ran_before - info.act_duration or 0
       if held > 0 then self.held = self.held + held end
    end
-   self.full = self.full + subject.full
    local ran = subject.tid and ran_ns(subject.tid, subject.pid)
    self.ran = self.ran + (ran and ran - subject.ran_before or 0)
 end
@@ -265,11 +320,24 @@ local function staggered(self)
    return program
 end
 
-function sampling.attach(self, subject)
+-- With a buffer as large as can be had.
+local function start(self, subject)
    local later = self.subjects > 0 and self.fixed and not subject.cpu
-   local ctx, err, errno = contexts.start(subject, later and staggered(self) or self.program)
+   local made = setmetatable({ create = create_args(self) }, { __index = later and staggered(self) or self.program })
+   local spec = self.filter and self.filter:program(made, self.extra, subject) or made
+   local ctx, err, errno = contexts.start(subject, spec)
+   if not ctx and errno == lpfm.errno.ENOMEM and self.sampler and self.sampler:shrink() then
+      return start(self, subject)
+   end
+   subject.staggered = later and lpfm.machine().name == "perf"
+   return ctx, err, errno, made.create.buf_size
+end
+
+function sampling.attach(self, subject)
+   local ctx, err, errno, size = start(self, subject)
    if not ctx then return nil, err, errno end
-   subject.buffer, subject.full, subject.samples = not self.by_tool and ctx:buffer() or nil, 0, {}
+   subject.buffer, subject.size, subject.samples = self.sampler and ctx:buffer(), size, {}
+   if self.sampler then self.sampler:note(size, 1) end
    subject.ran_before = subject.tid and ran_ns(subject.tid, subject.pid) or 0
    if subject.pid then note_process(self, subject.tid, subject.pid) end
    self.live[subject] = true
@@ -309,20 +377,20 @@ end
 
 function sampling.message(self, subject, msg)
    if self.by_tool then return take_sample(self, subject, msg) end
-   subject.full = subject.full + 1
    if subject.tid then
       subject.ran_at_full = ran_ns(subject.tid, subject.pid)
-      note_process(self, subject.tid, subject.pid)
+      if not self.sampler.records then note_process(self, subject.tid, subject.pid) end
    end
    drain(self, subject)
-   if subject.ctx:restart() then subject.taken = nil end
 end
 
 function sampling.ended(self, subject)
    if subject.pid then note_process(self, subject.tid, subject.pid) end
    subject.ctx:stop()
    settle(self, subject)
-   drain(self, subject)
+   drain_rest(self, subject)
+   if self.sampler then self.sampler:note(subject.size, -1) end
+   if self.filter then self.filter:ended(subject) end
    self.live[subject] = nil
 end
 
@@ -333,6 +401,7 @@ local function adapt(self, elapsed)
    if not self.frequency then return end
    local got = self.samples
    for subject in pairs(self.live) do got = got + pending(self, subject) end
+   if self.filter then got = self.filter:overflows(self.live) end
    local rate = (got - (self.adapt_samples or 0)) / math.max(elapsed - (self.adapt_time or 0), 1e-6)
    self.adapt_samples, self.adapt_time = got, elapsed
    local factor = rate / (self.frequency * #self.events)
@@ -371,8 +440,21 @@ local function check_usable(self)
    end
 end
 
+--- The names of a profile's fields.
+profile.fields = fields.join(measure.fields, { "events", "period", "frequency", "from", "random", "with", "buffer",
+   "g", "records", "where" })
+
+local RANDOM = { "mask", "seed", "distribution", "mean", "min", "max", "text" }
+
+local function check_fields(spec)
+   fields.check("profile.run", spec, profile.fields)
+   fields.check("profile.run: random", spec.random, RANDOM)
+end
+
 --- Prepares a profile; `profile.run` carries it out.
 -- @tparam table spec a target, as for `measure.run`, and:
+-- @bool[opt] spec.inherit a command's threads and children, too, where the system permits to follow them; of `tids`
+-- that are processes, all threads
 -- @string[opt="cpu-clock"] spec.events names of events
 -- @int[opt] spec.period events (clocks: ns) between samples
 -- @int[opt=1000] spec.frequency samples a second, if there is no period
@@ -380,31 +462,48 @@ end
 -- @tparam[opt] table spec.random randomized periods: `{mask=, seed=}` or `{distribution=, seed=}`, for
 -- `randomize.resolve`
 -- @string[opt] spec.with events recorded with each sample
+-- @string[opt] spec.where a condition, see `pfm.program`: other samples are dropped at the overflow; the events that it
+-- names count from overflow to overflow, and are recorded with each sample
 -- @int[opt] spec.buffer bytes of the sampling buffer
+-- @param[opt] spec.g call stacks with each sample: "fp", by frame pointers; "dwarf", by unwinding copies of the stack;
+-- true: what suits the program
+-- @bool[opt=true] spec.records with call stacks, and of CPUs: what programs do, too, by which those that are over are
+-- known
 -- @treturn table with `events`, `periods`, `with`, `fixed` (every sample stands for one period), for a
 -- recording's head
 -- @usage
 -- local p = profile.prepare { command = { "true" }, events = "page-faults", period = 10 }
 -- print(p.periods[1])
 function profile.prepare(spec)
+   check_fields(spec)
    measure.check(spec)
-   local self = { spec = spec, live = {}, comms = {}, maps = {}, periods = {}, samples = 0, lost = 0, full = 0,
-      held = 0, ran = 0, drained = 0, subjects = 0, progress = {}, random = {} }
+   spec = measure.followed(spec)
+   local self = { spec = spec, live = {}, comms = {}, maps = {}, periods = {}, samples = 0, lost = 0, late = 0,
+      throttled = 0, full = 0, crowded = 0,
+      held = 0, ran = 0, drained = 0, subjects = 0, progress = {}, random = {}, told = {}, untold = 0 }
    self.stages = stages.leading(spec.from)
    if self.stages then
       self.spec = setmetatable({ set = #self.stages }, { __index = spec })
    end
    self.events = prepare_events(spec.events or "cpu-clock", "cannot sample")
    self.with = prepare_events(spec.with or {}, "cannot record")
+   if spec.where then
+      self.filter = filtering.new(spec)
+      self.with = self.filter:join(self.with)
+   end
    self.frequency = not spec.period and (spec.frequency or 1000) or nil
    self.fixed = not spec.random
-   self.many = spec.threads or spec.cpus or (spec.tids and #spec.tids > 1)
    check_usable(self)
    for i, event in ipairs(self.events) do
       self.periods[i] = spec.period or profile.period_for(event, self.frequency)
       self.fixed = self.fixed and (spec.period ~= nil or is_clock(event))
       self.random[i] = make_random(self, i)
    end
+   if spec.g and self.by_tool then
+      error("random: periods that lpfm draws after each sample do not go with call stacks", 0)
+   end
+   self.sampler = not self.by_tool and sample_buffers.new(spec, #lpfm.pmds()) or nil
+   self.stacks = spec.g and self.sampler or nil
    make_program(self)
    return self
 end
@@ -415,7 +514,10 @@ local function handlers(self, on_tick)
       attach = function(subject) return sampling.attach(self, subject) end,
       message = function(subject, msg) sampling.message(self, subject, msg) end,
       ended = function(subject) sampling.ended(self, subject) end,
-      begin = self.sink.begin,
+      begin = function(child)
+         if self.sink.begin then self.sink.begin(child) end
+         note_all(self)
+      end,
       exec = function(tid, pid) note_process(self, tid, pid) end,
       tick = function(elapsed)
          look(self)
@@ -441,11 +543,12 @@ end
 -- CPU time of the command that was spent in threads or children which were not sampled, as a share, or nil.
 local function unsampled(self, outcome)
    local spec = self.spec
-   if outcome.partial or spec.threads or spec.tids or spec.cpus or not outcome.rusage or self.ran == 0 then
-      return nil
-   end
+   local followed = spec.threads and not outcome.unfollowed
+   local ran = math.max(self.ran, outcome.own_ns or 0) -- the context may have ended after its thread's account
+   local unknown = outcome.partial or not outcome.rusage or ran == 0
+   if unknown or followed or spec.tids or spec.cpus then return nil end
    local all = (outcome.rusage.utime + outcome.rusage.stime) * 1e9
-   local share = all > 0 and (all - self.ran) / all or 0
+   local share = all > 0 and (all - ran) / all or 0
    return share > 0.05 and share * all > 5e6 and share or nil
 end
 
@@ -473,10 +576,15 @@ end
 -- print(profile.complete(p, measure.run(p.spec, profile.handlers(p, sink))).samples)
 function profile.complete(self, outcome)
    outcome.samples, outcome.lost, outcome.full = self.samples, self.lost, self.full
+   outcome.late, outcome.throttled, outcome.untold = self.late, self.throttled, self.untold
+   outcome.crowded = self.crowded
+   outcome.sample_rate = self.throttled > 0 and tonumber(text_file.line(MAX_RATE)) or nil
    outcome.missed, outcome.subjects = missed(self), self.subjects
    outcome.unsampled = not self.stages and unsampled(self, outcome) or nil
    outcome.stages = self.stages and stages.merge(self.progress)
    outcome.randomized = self.random[1] and self.random[1].text
+   outcome.stacks = self.stacks and { how = self.stacks.how, why = self.stacks.why }
+   outcome.overflows = self.filter and self.filter:overflows {}
    outcome.masked = self.by_tool and not self.stages and self.ran > 0 and self.held / self.ran or nil
    return outcome
 end
@@ -485,10 +593,14 @@ end
 -- @tparam table self of `profile.prepare`
 -- @tparam table sink see above
 -- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far
--- @treturn table of `pfm.measure.run`, and `samples`, `lost`, `full` (times a buffer was full), `missed`,
--- `unsampled` (a share of the CPU time), `stages` (of `pfm.measure.stages.merge`) that led to it, `randomized` (how, in
--- words), `masked` (where the tool draws the periods: the share of the time in which it was at that and nothing was
--- observed)
+-- @treturn table of `pfm.measure.run`, and `samples`, `lost` (their records, in the kernel's buffer), `throttled`
+-- (held back by the kernel, which allows `sample_rate` a second), `crowded` (came together with one that filled the
+-- buffer), `untold` (records of what programs did that had no room), `late` (periods over which a
+-- timer came too late for a sample), `full` (times a buffer was full), `missed` (about how many samples, then),
+-- `unsampled` (a share of the CPU time), `stages` (of `pfm.measure.stages.merge`) that led to it, `randomized` (how,
+-- in words), `masked` (where the tool draws the periods:
+-- the share of the time in which it was at that and nothing was observed), `stacks` (`how` call stacks were got, `why`
+-- so), `overflows` (with `where`: those that were judged)
 -- @usage
 -- local p, bytes = profile.prepare { command = { "ls", "/proc/self/fd" }, events = "page-faults", period = 1 }, 0
 -- p.spec.command = { "true" }
@@ -501,20 +613,26 @@ end
 
 --- Samples into memory.
 -- @tparam table spec as for `profile.prepare`
--- @treturn table of `profile.run`, and `blocks`, `maps` (by pid, a list), `comms` (by tid), `sizes`
+-- @treturn table of `profile.run`, and `blocks`, `maps` (by pid, a list), `comms` (by tid), `sizes`, `records`; with
+-- call stacks also `stack_table`, for `recording.of`
 -- @usage local p = profile.collect{command = {"sh", "-c", "ls -lR /etc >/dev/null"}, frequency = 1000}
 function profile.collect(spec)
    local self = profile.prepare(spec)
-   local blocks, maps, comms, sizes = {}, {}, {}, {}
+   local blocks, maps, comms, sizes, records = {}, {}, {}, {}, {}
    local outcome = profile.run(self, {
       block = function(block) blocks[#blocks + 1] = block end,
+      stacks = function() end, -- the table has them
+      programs = function(rows)
+         for _, row in ipairs(rows) do records[#records + 1] = row end
+      end,
       maps = function(pid, m)
          maps[pid] = maps[pid] or {}
          table.insert(maps[pid], m)
       end,
       comm = function(tid, _, name) comms[tid] = name end,
    })
-   for _, e in ipairs(self.events) do sizes[e.pmd] = #self.with end
+   for _, e in ipairs(self.events) do sizes[e.pmd] = #self.with + (self.stacks and 1 or 0) end
+   outcome.stack_table, outcome.records = self.stacks and self.stacks.table, records
    outcome.blocks, outcome.maps, outcome.comms, outcome.sizes = blocks, maps, comms, sizes
    return outcome
 end

@@ -5,6 +5,7 @@
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
+local launcher = require "pfm.launcher"
 local measure = require "pfm.measure"
 local profile = require "pfm.profile"
 local recording = require "pfm.recording"
@@ -39,19 +40,21 @@ local function head_of(self, spec)
    return {
       what = measure.describe(spec), command = spec.command, tids = spec.tids, cpus = spec.cpus,
       threads = spec.threads or false, events = sampled, with = #with > 0 and with or nil,
-      frequency = self.frequency, fixed = self.fixed,
+      where = spec.where, frequency = self.frequency, fixed = self.fixed,
       random = random and { mask = random.mask, seed = random.seed, text = random.text },
       time = os.time(), machine = machine_of(), format = "default", program = self.program,
+      stacks = self.stacks and self.stacks.how, job = launcher.here(),
    }
 end
 
 -- --- what the samples lie in ---------------------------------------------------------------------
 
+-- By path: the build id that the kernel told, or true.
 local function note_objects(paths)
    local out = {}
-   for path in pairs(paths) do
+   for path, told in pairs(paths) do
       if path:find("^/") and not path:find(" %(deleted%)$") then
-         out[#out + 1] = { path = path, build_id = symbols.build_id(path) }
+         out[#out + 1] = { path = path, build_id = told ~= true and told or symbols.build_id(path) }
       end
    end
    return out
@@ -64,12 +67,22 @@ local function sink_of(file, paths, collector)
          file:block(block, count)
          collector:block(block)
       end,
-      maps = function(pid, maps)
-         for _, m in ipairs(maps) do paths[m[4]] = true end
-         file:json("MAPS", { pid = pid, maps = maps })
-         collector:maps(pid, maps)
+      stacks = function(bytes) file:chunk("STKS", bytes) end,
+      maps = function(pid, maps, time)
+         for _, m in ipairs(maps) do paths[m[4]] = paths[m[4]] or true end
+         file:json("MAPS", { pid = pid, maps = maps, time = time })
+         collector:maps(pid, maps, time)
       end,
-      comm = function(tid, pid, name) file:json("COMM", { { tid = tid, pid = pid, comm = name } }) end,
+      comm = function(tid, pid, name, time)
+         file:json("COMM", { { tid = tid, pid = pid, comm = name, time = time } })
+      end,
+      programs = function(records)
+         for _, row in ipairs(records) do
+            if row[1] == "MAP" then paths[row[8]] = row[9] or paths[row[8]] or true end
+         end
+         file:json("PROG", records)
+         collector:programs(records)
+      end,
    }
 end
 
@@ -78,10 +91,11 @@ end
 local function totals(outcome)
    local rusage = outcome.rusage or {}
    return {
-      lost = outcome.lost, full = outcome.full, missed = outcome.missed, elapsed = outcome.elapsed,
+      lost = outcome.lost, late = outcome.late, throttled = outcome.throttled, full = outcome.full,
+      missed = outcome.missed, crowded = outcome.crowded, sample_rate = outcome.sample_rate, elapsed = outcome.elapsed,
       user = rusage.utime, system = rusage.stime, status = outcome.status, signal = outcome.signal,
       interrupted = outcome.interrupted, subjects = outcome.subjects, unsampled = outcome.unsampled,
-      unmeasured = outcome.unmeasured,
+      unmeasured = outcome.unmeasured, untold = outcome.untold,
    }
 end
 
@@ -99,7 +113,8 @@ function record.begin(spec, path)
    local head = head_of(self, spec)
    local file, err = recording.create(path, head, true)
    if not file then error(err, 0) end
-   local paths, collector = {}, embedded_symbols.collector(recording.of({ head = head }):sizes())
+   local sampled = recording.of { head = head, stack_table = self.stacks and self.stacks.table }
+   local paths, collector = {}, embedded_symbols.collector(sampled:sizes(), sampled)
    return { profile = self, file = file, paths = paths, collector = collector,
       sink = sink_of(file, paths, collector) }
 end

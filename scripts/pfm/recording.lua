@@ -7,7 +7,9 @@
 
 local blocks = require "lpfm.blocks"
 local chunks = require "lpfm.chunks"
+local jitdump = require "pfm.jitdump"
 local layout = require "pfm.recording.layout"
+local programs = require "pfm.recording.programs"
 local reader = require "pfm.recording.reader"
 local render = require "pfm.render"
 local writer = require "pfm.recording.writer"
@@ -26,13 +28,14 @@ recording.__index = recording
 recording.create = writer.create
 
 local function new(path)
-   return setmetatable({ path = path, maps = {}, comms = {}, objects = {}, damage = {}, blocks = {} }, recording)
+   return setmetatable({ path = path, maps = {}, comms = {}, names = {}, records = {}, objects = {}, damage = {},
+      blocks = {}, stack_table = blocks.stack_table() }, recording)
 end
 
 --- Opens a recording.
 -- @string path
 -- @return a recording: `head`, `maps`, `comms`, `objects`, `symbols` (by path, nil: none are stored), `ends` (nil:
--- cut), `damage`; or nil and a message
+-- cut), `damage`, `stack_table` (see `lpfm.blocks`), `records` (see `pfm.recording.programs`); or nil and a message
 -- @usage local s = recording.open "lpfm.data"; print(s.head.command)
 function recording.open(path)
    local file, err = chunks.open(path)
@@ -45,7 +48,8 @@ end
 
 --- A recording in memory, of samples that are in no file; everything that reads recordings takes it.
 -- @tparam table fields `head` with `events`, `with`; `blocks`, strings; optional `maps` (list of `{pid=, maps=}`),
--- `comms` (by tid), `ends`
+-- `comms` (by tid), `ends`, `records` (see `pfm.recording.programs`); `stack_table`, where the samples have
+-- stacks and the head says so (`stacks`)
 -- @treturn recording
 -- @usage local ctx = assert(lpfm.create { format = "default" })
 -- local events, blocks = { { name = "cpu-clock", pmd = 65 } }, { ctx:buffer():snapshot() }
@@ -87,14 +91,47 @@ local function add_block(tally, file, place, sizes)
    return tally:add(file, place.at, place.length, sizes)
 end
 
+-- When processes replaced code that they had made.
+local function replaced_code(self)
+   local out = {}
+   for _, object in pairs(self.symbols or {}) do
+      for _, time in ipairs(object.process and jitdump.stored(object):replacements() or {}) do
+         out[#out + 1] = { pid = object.process, time = time }
+      end
+   end
+   table.sort(out, function(a, b) return a.time < b.time end)
+   return out
+end
+
+--- Which programs ran when, where the recording has records of that.
+-- @return programs, see `pfm.recording.programs`, or nil
+-- @usage local p = assert(recording.open "lpfm.data"):programs(); print(p and p:name(p.lives:at(1, 0)))
+function recording:programs()
+   if self.ran == nil then
+      local code = replaced_code(self)
+      self.ran = (#self.records > 0 or #code > 0) and programs.new(self.records, self.maps, self.names, code)
+   end
+   return self.ran or nil
+end
+
+-- Processes are told apart by what they ran.
+local function by_life(self, options)
+   local ran = self:programs()
+   if not (ran and options.keys) then return options end
+   local keys = {}
+   for i, key in ipairs(options.keys) do keys[i] = key == "pid" and { "pid", lives = ran.lives } or key end
+   return setmetatable({ keys = keys }, { __index = options })
+end
+
 --- Counts all samples, without bringing them into Lua.
--- @tparam table options as for `blocks.counter`
+-- @tparam table options as for `blocks.counter`; the key "pid" is the number of a life, where there are records of
+-- programs (`pfm.recording.programs`)
 -- @treturn tally
 -- @treturn number samples missing from blocks that were cut
 -- @usage local tally = assert(recording.open "lpfm.data"):tally { keys = { "tid" } }
 -- for tid, samples in tally:rows() do print(tid, samples) end
 function recording:tally(options)
-   local tally, cut, sizes = blocks.counter(options), 0, self:sizes()
+   local tally, cut, sizes = blocks.counter(by_life(self, options)), 0, self:sizes()
    local file = type(self.blocks[1]) == "table" and open_again(self)
    for _, place in ipairs(self.blocks) do
       local _, missing = add_block(tally, file, place, sizes)
@@ -117,9 +154,21 @@ end
 function recording:sizes()
    local sizes, with = {}, pmds_of(self.head.with or {})
    for _, event in ipairs(self.head.events) do
-      sizes[layout.place(event.pmd, event.set)] = event.values or with
+      local values = event.values or with
+      if self:has_stacks() then
+         values = { unpack(values) }
+         values[#values + 1] = layout.STACK
+      end
+      sizes[layout.place(event.pmd, event.set)] = values
    end
    return sizes
+end
+
+--- Do its samples have call stacks?
+-- @treturn boolean
+-- @usage print(assert(recording.open "lpfm.data"):has_stacks())
+function recording:has_stacks()
+   return self.head.stacks ~= nil
 end
 
 --- What a reader should know before trusting the numbers, in words.
@@ -136,10 +185,20 @@ function recording:warnings()
       out[#out + 1] = "the recording did not end properly: samples of its last moments are missing"
       return out
    end
-   if (ends.lost or 0) > 0 then out[#out + 1] = render.plural(ends.lost, "sample") .. " lost while recording" end
-   if (ends.full or 0) > 0 then
+   local lost = (ends.lost or 0) + (ends.crowded or 0)
+   if lost > 0 then out[#out + 1] = render.plural(lost, "sample") .. " lost while recording" end
+   if (ends.throttled or 0) > 0 then
+      local rate = ends.sample_rate and (", %s a second and CPU,"):format(render.number(ends.sample_rate)) or ""
+      out[#out + 1] = ("%s held back by the kernel's limit%s while recording"):format(
+         render.plural(ends.throttled, "sample"), rate)
+   end
+   if (ends.full or 0) > 0 and ends.missed ~= 0 then
       local missed = ends.missed and ("about " .. render.plural(ends.missed, "sample")) or "samples"
       out[#out + 1] = ("the buffer was full %s: %s not taken"):format(render.plural(ends.full, "time"), missed)
+   end
+   if (ends.untold or 0) > 0 then
+      out[#out + 1] = ("%s of what programs did had no room: samples of short ones may have no name"):format(
+         render.plural(ends.untold, "record"))
    end
    if ends.unsampled then
       out[#out + 1] = ("%.0f%% of the CPU time was not sampled: threads or children, or the program's loading and end")

@@ -188,7 +188,7 @@ local function pad(text, width, right)
 end
 
 --- Rows of texts, aligned.
--- @tparam table columns `{ {title=, right=bool}, ... }`
+-- @tparam table columns `{ {title=, right=bool, least=}, ... }`; least: characters
 -- @tparam table rows arrays of strings
 -- @tparam[opt=""] string indent
 -- @treturn table lines
@@ -198,7 +198,7 @@ end
 function render.align(columns, rows, indent)
    local widths, titled = {}, false
    for i, column in ipairs(columns) do
-      widths[i] = render.width(column.title or "")
+      widths[i] = math.max(render.width(column.title or ""), column.least or 0)
       titled = titled or column.title ~= nil
    end
    for _, row in ipairs(rows) do

@@ -2,6 +2,7 @@
 --- From addresses in processes to functions, lines and objects.
 -- @module pfm.symbols
 
+local jitdump = require "pfm.jitdump"
 local jitmap = require "pfm.jitmap"
 local objects = require "lpfm.symbols"
 local stat = require("posix.sys.stat").stat
@@ -84,8 +85,15 @@ end
 local GENERATED = "[generated code]"
 
 local function is_generated(path)
-   return path == "" or path:find("^//anon") ~= nil or path:find("^%[anon") ~= nil or path:find("^/memfd:") ~= nil
+   return path == GENERATED or path == "" or path:find("^//anon") ~= nil or path:find("^%[anon") ~= nil
+      or path:find("^/memfd:") ~= nil
 end
+
+--- Is it code that a program made for itself, as JIT compilers do?
+-- @string path of a mapping, or the object of a resolved address
+-- @treturn bool
+-- @usage symbols.is_generated "[generated code]" --> true
+symbols.is_generated = is_generated
 
 -- Words for code that has no symbol.
 local function nameless(path, object, err)
@@ -145,12 +153,19 @@ resolver.__index = resolver
 -- @bool[opt] options.kernel false: do not look at this machine's kernel
 -- @func[opt] options.stored from a path to an object that goes before this machine's; nil where there is none, or nil
 -- and why it has no symbols
+-- @func[opt] options.since from a life of a process to when it began, ns: which of the code that a JIT compiler made at
+-- an address was there; by default the latest
+-- @func[opt] options.maps from a process to a list of mappings that `resolver:add` was not given, the latest first. A
+-- process is told by its number, or by that of a life of it (see `lives` of `lpfm.blocks`)
 -- @treturn resolver
 -- @usage symbols.resolver { kernel = false }
 function symbols.resolver(options)
    options = options or {}
-   return setmetatable({ processes = {}, cache = {}, opened = {}, jits = {}, kernel = options.kernel ~= false,
-      stored = options.stored or function() end }, resolver)
+   return setmetatable({
+      processes = {}, cache = {}, opened = {}, jits = {}, dumps = {}, kernel = options.kernel ~= false,
+      stored = options.stored or function() end, maps = options.maps or function() return {} end,
+      since = options.since or function() return math.huge end,
+   }, resolver)
 end
 
 --- Adds the mappings of a process as they were at some time; of overlapping ones the latest counts.
@@ -161,11 +176,16 @@ function resolver:add(pid, maps)
    local list = self.processes[pid] or {}
    self.processes[pid] = list
    table.insert(list, 1, maps)
-   self.cache[pid] = nil
+   self.cache[pid], self.dumps[pid] = nil, nil
+end
+
+local function maps_of(self, pid)
+   if not self.processes[pid] then self.processes[pid] = self.maps(pid) end
+   return self.processes[pid]
 end
 
 local function locate(self, pid, address)
-   for _, maps in ipairs(self.processes[pid] or {}) do
+   for _, maps in ipairs(maps_of(self, pid)) do
       local m = find_mapping(maps, address)
       if m then return m end
    end
@@ -186,7 +206,41 @@ local function map_of(self, pid)
    return self.jits[pid]
 end
 
-local function resolve_generated(self, pid, address)
+-- A process maps the dump of its JIT compiler.
+local function dump_path(self, life)
+   for _, maps in ipairs(maps_of(self, life)) do
+      for _, m in ipairs(maps) do
+         local path = jitdump.path_of(m[4])
+         if path then return path end
+      end
+   end
+end
+
+local function dump_of(self, life)
+   local found = self.dumps[life]
+   if found == nil then
+      local path = dump_path(self, life)
+      local dump, err = nil, nil
+      if path then dump, err = self.stored(path) end
+      if path and not dump and not err then dump = jitdump.read(path) end
+      found = dump and { path = path, view = dump:at(self.since(life)) } or false
+      self.dumps[life] = found
+   end
+   return found
+end
+
+local function resolve_dumped(self, life, address)
+   local found = dump_of(self, life)
+   local name, start
+   if found then name, start = found.view:func(address) end
+   return name and { func = name, object = GENERATED, offset = address - start, address = address, own = address,
+      handle = found.view, map = found.path }
+end
+
+local function resolve_generated(self, life, address)
+   local dumped = resolve_dumped(self, life, address)
+   if dumped then return dumped end
+   local pid = life % 2 ^ 32
    local map = map_of(self, pid)
    if not map then return nil end
    local name, start = map:func(address)

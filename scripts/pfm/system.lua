@@ -93,6 +93,7 @@ end
 function system.count(spec)
    local copy = {}
    for k, v in pairs(spec) do copy[k] = v end
+   copy.by = nil
    copy.cpus = spec.cpus or host.now().cpus()
    copy.events = spec.events or events.default_counts()
    local result = count.run(copy)

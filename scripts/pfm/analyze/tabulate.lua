@@ -4,6 +4,9 @@
 
 local nearest = require "pfm.util.nearest"
 local columns = require "pfm.analyze.columns"
+local chain = require "pfm.recording.chain"
+local layout = require "pfm.recording.layout"
+local programs = require "pfm.recording.programs"
 local samples = require "pfm.recording.samples"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 local symbols = require "pfm.symbols"
@@ -41,7 +44,7 @@ local keys = {
       return samples.comm(r, s.tid, s.pid)
    end },
    pid = { title = "process", takes = { "pid" }, get = function(_, s, r)
-      return ("%d %s"):format(s.pid, samples.comm(r, s.pid))
+      return ("%d %s"):format(programs.pid(s.pid), samples.comm(r, s.pid, s.pid))
    end },
    cpu = { title = "CPU", number = true, takes = { "cpu" }, get = function(_, s) return tostring(s.cpu) end },
    event = { title = "event", get = function(_, s, r)
@@ -132,7 +135,8 @@ end
 local function columns_for(self, fields)
    local out = {}
    for i, f in ipairs(fields) do
-      out[i] = f == "time" and { "tstamp", from = (columns.span(self)), step = self.slice_ns } or f
+      out[i] = f == "time" and { "tstamp", from = (columns.span(self)), step = self.slice_ns }
+         or f == "stack" and layout.STACK or f
    end
    return out
 end
@@ -154,7 +158,8 @@ end
 local function passes(self, tests, s, where)
    for _, test in ipairs(tests) do
       local key = keys[test.name]
-      local value = (test.name == "tid" or test.name == "pid") and s[test.name] or key.get(where, s, self)
+      local value = test.name == "tid" and s.tid or test.name == "pid" and programs.pid(s.pid)
+         or key.get(where, s, self)
       local text = tostring(value)
       local short = test.name == "symbol" and symbols.source_name(text) or text
       if not test.values[text] and not test.values[short] then return false end
@@ -175,8 +180,13 @@ local function events_of(self, s)
    return event and event.period and s.samples * event.period or s.events
 end
 
+local function new_total()
+   return { samples = 0, events = 0, sums = {} }
+end
+
 local function new_row(result, wanted, cells, s)
    local row = { cells = cells, samples = 0, events = 0, pmd = s.ovfl_pmd, sums = {} }
+   row.total = result.places and new_total() or nil
    for i, name in ipairs(wanted) do row[name] = keys[name].number and tonumber(cells[i]) or cells[i] end
    row.event = s.event
    result.rows[#result.rows + 1] = row
@@ -189,7 +199,7 @@ local function add(to, s)
 end
 
 local function add_total(totals, id, s)
-   totals[id] = totals[id] or { samples = 0, events = 0, sums = {} }
+   totals[id] = totals[id] or new_total()
    add(totals[id], s)
 end
 
@@ -198,27 +208,69 @@ local function whole_of(result, row)
    return result.sliced and row.event .. "\0" .. row.time or row.event
 end
 
-local function add_row(result, wanted, cells, s)
+-- The row that a sample counts under if it lies there.
+local function row_of(self, result, wanted, where, s)
+   local cells = {}
+   for i, name in ipairs(wanted) do cells[i] = keys[name].get(where, s, self) end
    local id = table.concat(cells, "\0") .. "\0" .. s.event
    local row = result.by_id[id] or new_row(result, wanted, cells, s)
    result.by_id[id] = row
+   return row
+end
+
+-- The rows of samples that are equal but for where they lie, by that.
+local function rows_by_place(self, result, wanted, s)
+   local own = { s.event }
+   for i, name in ipairs(wanted) do own[i + 1] = keys[name].where and "" or keys[name].get(nil, s, self) end
+   local id = table.concat(own, "\0")
+   result.by_place[id] = result.by_place[id] or {}
+   return result.by_place[id]
+end
+
+-- A function that is in a stack several times has its samples once.
+local function add_callers(self, result, wanted, s)
+   local rows = rows_by_place(self, result, wanted, s)
+   for _, where in ipairs(result.places(s)) do
+      local row = rows[where]
+      if not row then
+         row = row_of(self, result, wanted, where, s)
+         rows[where] = row
+      end
+      if row.added ~= s then add(row.total, s) end
+      row.added = s
+   end
+end
+
+local function add_row(self, result, wanted, where, s)
+   local row = row_of(self, result, wanted, where, s)
    add(row, s)
+   if result.places then add_callers(self, result, wanted, s) end
    add_total(result.totals, s.ovfl_pmd, s)
    add_total(result.events, s.event, s)
    add_total(result.wholes, whole_of(result, row), s)
 end
 
+local function share(part, whole)
+   return whole > 0 and part / whole * 100 or 0
+end
+
+-- With callers, by what they and those they called have together.
+local function before(a, b)
+   if a.time ~= b.time then return a.time < b.time end
+   if a.total and a.total.events ~= b.total.events then return a.total.events > b.total.events end
+   if a.events ~= b.events then return a.events > b.events end
+   return table.concat(a.cells, "\0") < table.concat(b.cells, "\0")
+end
+
 local function finish(result)
    for _, row in ipairs(result.rows) do
-      local total = result.wholes[whole_of(result, row)].events
-      row.percent = total > 0 and row.events / total * 100 or 0
+      local whole = result.wholes[whole_of(result, row)].events
+      row.added = nil
+      row.percent = share(row.events, whole)
+      if row.total then row.total.percent = share(row.total.events, whole) end
    end
-   table.sort(result.rows, function(a, b)
-      if a.time ~= b.time then return a.time < b.time end
-      if a.events ~= b.events then return a.events > b.events end
-      return table.concat(a.cells, "\0") < table.concat(b.cells, "\0")
-   end)
-   result.by_id, result.wholes, result.sliced = nil, nil, nil
+   table.sort(result.rows, before)
+   result.by_id, result.by_place, result.wholes, result.sliced, result.places = nil, nil, nil, nil, nil
    return result
 end
 
@@ -243,31 +295,62 @@ local function sum_columns(self, names)
    return out
 end
 
+-- Counts samples, and visits those that pass, with where they lie; returns how many were cut off.
+local function scan(self, wanted, options, resolver, visit)
+   local filter, sums = options.filter or {}, options.sums or {}
+   local tests = read_tests(filter)
+   self.slice_ns = math.max(1, math.floor((options.slice or 1) * 1e9 + 0.5))
+   local fields = fields_for(self, wanted, tests)
+   if options.children then fields[#fields + 1] = "stack" end
+   local tally, cut = self:tally { keys = columns_for(self, fields), sums = sum_columns(self, sums),
+      where = (filter.from or filter.to) and { columns.during(self, filter.from, filter.to) } }
+   local located = needs_where(wanted, tests)
+   for s in row_iterator(tally, fields, sums) do
+      local where = located and resolver:resolve(s.pid, s.ip)
+      if passes(self, tests, s, where) then
+         s.event, s.events = samples.event_name(self, s.ovfl_pmd, s.set), events_of(self, s)
+         visit(s, where)
+      end
+   end
+   return cut
+end
+
+-- Where the functions of a sample's stack are, innermost first.
+local function places_of(self, resolver)
+   return function(s) return chain.places(self, resolver, s.pid, s.ip, s.stack) end
+end
+
 --- See `pfm.analyze.by`.
 function tabulate.by(self, by, options)
    columns.check(self)
    options = options or {}
-   local filter = options.filter or {}
-   local wanted, tests, sums = read_keys(by or "symbol"), read_tests(filter), options.sums or {}
-   self.slice_ns = math.max(1, math.floor((options.slice or 1) * 1e9 + 0.5))
-   local fields = fields_for(self, wanted, tests)
-   local tally, cut = self:tally { keys = columns_for(self, fields), sums = sum_columns(self, sums),
-      where = (filter.from or filter.to) and { columns.during(self, filter.from, filter.to) } }
-   local resolver = needs_where(wanted, tests) and embedded_symbols.resolver(self)
-   local result = { rows = {}, by_id = {}, totals = {}, events = {}, missing = {}, cut = cut, titles = {},
-      keys = wanted, wholes = {}, sliced = #wanted > 1 and is_one_of("time", wanted) }
-   for i, name in ipairs(wanted) do result.titles[i] = keys[name].title end
-   for s in row_iterator(tally, fields, sums) do
-      local where = resolver and resolver:resolve(s.pid, s.ip)
-      if passes(self, tests, s, where) then
-         local cells = {}
-         for i, name in ipairs(wanted) do cells[i] = keys[name].get(where, s, self) end
-         s.event, s.events = samples.event_name(self, s.ovfl_pmd, s.set), events_of(self, s)
-         note_missing(result, where, s)
-         add_row(result, wanted, cells, s)
-      end
+   local wanted, resolver = read_keys(by or "symbol"), embedded_symbols.resolver(self)
+   if options.children and not (self:has_stacks() and needs_where(wanted, {})) then
+      options = setmetatable({ children = false }, { __index = options })
    end
+   local result = { rows = {}, by_id = {}, by_place = {}, totals = {}, events = {}, missing = {}, titles = {},
+      keys = wanted, wholes = {}, sliced = #wanted > 1 and is_one_of("time", wanted),
+      places = options.children and places_of(self, resolver) or nil }
+   for i, name in ipairs(wanted) do result.titles[i] = keys[name].title end
+   result.cut = scan(self, wanted, options, resolver, function(s, where)
+      note_missing(result, where, s)
+      add_row(self, result, wanted, where, s)
+   end)
    return finish(result)
+end
+
+--- See `pfm.analyze.stacks`.
+function tabulate.stacks(self, by, options, visit)
+   local wanted, resolver = read_keys(by), embedded_symbols.resolver(self)
+   if #wanted > 1 or not keys[wanted[1]].where then
+      fail("'%s' is not one key of where samples lie: symbol, object, line or address", by)
+   end
+   local places = places_of(self, resolver)
+   scan(self, wanted, { filter = options.filter, children = true }, resolver, function(s)
+      local names = {}
+      for i, where in ipairs(places(s)) do names[i] = keys[wanted[1]].get(where, s, self) end
+      visit(s, names)
+   end)
 end
 
 return tabulate

@@ -2,6 +2,7 @@
 --- Flame graphs: an SVG that a browser lets one hover over, zoom (click) and search.
 -- @module pfm.export.flamegraph
 
+local escape = require "pfm.export.escape"
 local render = require "pfm.render"
 local stacks = require "pfm.recording.stacks"
 
@@ -12,6 +13,7 @@ local HEAD, FOOT = 60, 30               -- px, above and below the frames
 local CHAR, INSET = 7.2, 3              -- px: a character of 12 px monospace, the gap before a text
 local WIDE, BUTTON = 9.7, 120           -- px: a character of the heading, a button beside it
 local THINNEST = 0.1                    -- px, of a frame that is drawn
+local PARTED = 3                        -- px, of a frame that shows where it ends
 
 -- Hue, from and over how many degrees, by what a frame is.
 local hues = { all = { 220, 0 }, process = { 210, 15 }, thread = { 195, 15 }, object = { 130, 40 },
@@ -41,6 +43,12 @@ local function tree_of(list, total)
    return root
 end
 
+-- By how much the share of each node has changed since the old tree, in percent of all.
+local function compare(node, old, scale, old_scale)
+   node.delta = node.weight * scale - (old and old.weight * old_scale or 0)
+   for id, child in pairs(node.by_id) do compare(child, old and old.by_id[id], scale, old_scale) end
+end
+
 -- Places every frame: from left to right by name, as the stacks are sorted; returns them and how many rows they take.
 local function place(node, x, scale, depth, out)
    local width, deepest = node.weight * scale, depth
@@ -55,14 +63,17 @@ end
 
 -- --- drawing -------------------------------------------------------------------------------------
 
-local entities = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
+local DEEPEST = 10 -- points of difference that have the full colour
 
-local function escape(text)
-   return (render.printable(text):gsub('[&<>"]', entities))
+-- Red where the share has grown, blue where it has shrunk, grey where it is as it was.
+local function colour_of_delta(delta)
+   local depth = math.min(math.abs(delta) / DEEPEST, 1)
+   return ("hsl(%d,%d%%,%d%%)"):format(delta > 0 and 8 or 215, 85 * math.sqrt(depth), 90 - 28 * depth)
 end
 
 -- A colour that stays the same for a name.
 local function colour_of(node)
+   if node.delta then return colour_of_delta(node.delta) end
    local hash, hue = 0, hues[node.kind]
    for i = 1, #node.name do hash = (hash * 31 + node.name:byte(i)) % 9973 end
    return ("hsl(%d,%d%%,%d%%)"):format(hue[1] + hue[2] * (hash % 101) / 100, 45 + hash % 30, 72 + hash % 7)
@@ -81,19 +92,23 @@ local function weight_text(weight, unit)
    return render.plural(weight, unit)
 end
 
-local function draw_frame(f, rows, total, unit)
+local function draw_frame(f, rows, total, options)
    local node = f.node
-   local y = HEAD + (rows - 1 - f.depth) * ROW
-   local title = ("%s (%s, %s, %.2f%%)"):format(node.name, node.kind, weight_text(node.weight, unit),
-      node.weight / total * 100)
-   return ('<g class="frame" data-name="%s"><title>%s</title><rect x="%.2f" y="%d" width="%.2f" height="%d" fill="%s"/>'
-      .. '<text x="%.2f" y="%d">%s</text></g>\n'):format(escape(node.name), escape(title), f.x, y, f.width, ROW - 1,
+   local y = HEAD + (options.icicle and f.depth or rows - 1 - f.depth) * ROW
+   local weight = weight_text(node.weight, options.unit or "sample")
+   local title = ("%s (%s, %s, %.2f%%%s)"):format(node.name, node.kind, weight, node.weight / total * 100,
+      node.delta and (", %+.2f points"):format(node.delta) or "")
+   return ('<g class="frame%s" data-name="%s"><title>%s</title>'
+      .. '<rect x="%.2f" y="%d" width="%.2f" height="%d" fill="%s"/>'
+      .. '<text x="%.2f" y="%d">%s</text></g>\n'):format(
+      f.width >= PARTED and " parted" or "", escape(node.name), escape(title), f.x, y, f.width, ROW - 1,
       colour_of(node), f.x + INSET, y + ROW - 5, escape(fit(node.name, f.width)))
 end
 
 local STYLE = [[
 text { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 12px; fill: #111; }
 .frame { cursor: pointer; } .frame text { pointer-events: none; }
+.parted rect { stroke: #fdfdf8; stroke-width: 0.6; }
 .frame:hover rect { stroke: #000; stroke-width: 0.8; }
 .heading { font-size: 16px; text-anchor: middle; } .note { fill: #555; }
 .button { cursor: pointer; fill: #0645ad; } .button:hover { text-decoration: underline; }
@@ -105,7 +120,7 @@ local SCRIPT = [[
 (function () {
    "use strict";
    var svg = document.currentScript ? document.currentScript.ownerSVGElement : document.documentElement;
-   var left = @LEFT@, width = @WIDTH@, charWidth = @CHAR@, inset = @INSET@;
+   var left = @LEFT@, width = @WIDTH@, charWidth = @CHAR@, inset = @INSET@, up = @UP@;
    var details = svg.querySelector(".details"), matched = svg.querySelector(".matched");
    var reset = svg.querySelector(".reset"), search = svg.querySelector(".search"), current = null;
    var frames = Array.prototype.map.call(svg.querySelectorAll(".frame"), function (g) {
@@ -128,8 +143,9 @@ local SCRIPT = [[
    function zoom(to) {
       var slack = 0.02, scale = width / to.w;
       frames.forEach(function (f) {
-         var inside = f.x >= to.x - slack && f.x + f.w <= to.x + to.w + slack && f.y <= to.y;
-         var below = f.y > to.y && f.x <= to.x + slack && f.x + f.w >= to.x + to.w - slack;
+         var above = (to.y - f.y) * up;
+         var inside = f.x >= to.x - slack && f.x + f.w <= to.x + to.w + slack && above >= 0;
+         var below = above < 0 && f.x <= to.x + slack && f.x + f.w >= to.x + to.w - slack;
          show(f, inside || below, below);
          if (inside) draw(f, left + (f.x - to.x) * scale, f.w * scale);
          else if (below) draw(f, left, width);
@@ -174,8 +190,8 @@ local SCRIPT = [[
 })();
 ]]
 
-local function script()
-   local values = { LEFT = MARGIN, WIDTH = WIDTH - 2 * MARGIN, CHAR = CHAR, INSET = INSET }
+local function script(icicle)
+   local values = { LEFT = MARGIN, WIDTH = WIDTH - 2 * MARGIN, CHAR = CHAR, INSET = INSET, UP = icicle and -1 or 1 }
    return (SCRIPT:gsub("@(%u+)@", values))
 end
 
@@ -189,12 +205,14 @@ end
 --- Draws stacks.
 -- @tparam table list of `stacks.collect`
 -- @number total of the weights, more than 0
--- @tparam[opt] table options `title`, `note` (a line below it), `unit` of the weights: "ns", or a noun ("sample")
+-- @tparam[opt] table options `title`, `note` (a line below it), `unit` of the weights: "ns", or a noun ("sample");
+-- `icicle` (the root on top); `old` and `old_total`, of other stacks: the colours are how the shares have changed
 -- @treturn string SVG
 function flamegraph.draw(list, total, options)
    options = options or {}
-   local placed = {}
-   local rows = place(tree_of(list, total), MARGIN, (WIDTH - 2 * MARGIN) / total, 0, placed) + 1
+   local placed, tree = {}, tree_of(list, total)
+   if options.old then compare(tree, tree_of(options.old, options.old_total), 100 / total, 100 / options.old_total) end
+   local rows = place(tree, MARGIN, (WIDTH - 2 * MARGIN) / total, 0, placed) + 1
    local height = HEAD + rows * ROW + FOOT
    local size = ('width="%d" height="%d" viewBox="0 0 %d %d"'):format(WIDTH, height, WIDTH, height)
    local out = {
@@ -202,28 +220,42 @@ function flamegraph.draw(list, total, options)
       '</style>\n<rect width="100%" height="100%" fill="#fdfdf8"/>\n',
       heading(options.title or "Flame graph", options.note or ""),
    }
-   for _, f in ipairs(placed) do out[#out + 1] = draw_frame(f, rows, total, options.unit or "sample") end
+   for _, f in ipairs(placed) do out[#out + 1] = draw_frame(f, rows, total, options) end
    out[#out + 1] = ('<text class="details" x="%d" y="%d"> </text>\n'):format(MARGIN, height - 10)
    out[#out + 1] = ('<text class="matched" x="%d" y="44"> </text>\n'):format(WIDTH - MARGIN - 20 * CHAR)
-   out[#out + 1] = "<script><![CDATA[\n" .. script() .. "]]></script>\n</svg>\n"
+   out[#out + 1] = "<script><![CDATA[\n" .. script(options.icicle) .. "]]></script>\n</svg>\n"
    return table.concat(out)
+end
+
+local CALLS = "Functions lie above those that called them; inlined functions on top of theirs."
+local PLACES = "Above the threads lie objects and functions, not callers; inlined functions on top of theirs."
+local CHANGES = ("Red: its share has grown since the older recording; blue: it has shrunk; by %d points and more "
+   .. "where the colour is full."):format(DEEPEST)
+
+local function collect(self, wanted)
+   local list, total = stacks.collect(self, wanted)
+   if total == 0 then error(("%s has no samples of '%s' to draw"):format(self.path, wanted.event), 0) end
+   return list, total
 end
 
 --- Draws an event of a recording.
 -- @tparam table self of `recording.open`
 -- @param out a file
--- @tparam[opt] table options of `stacks.collect`, and `title`; the weight is "events" if nothing is said
+-- @tparam[opt] table options of `stacks.collect`, and `title`, `icicle`, `base` (an older recording: the colours are
+-- how the shares have changed since); the weight is "events" if nothing is said
 function flamegraph.write(self, out, options)
    options = options or {}
    local event, weight = stacks.event(self, options.event), options.weight or "events"
-   local list, total = stacks.collect(self, { event = event.name, ids = options.ids, inlined = options.inlined,
-      weight = weight })
-   if total == 0 then error(("%s has no samples of '%s' to draw"):format(self.path, event.name), 0) end
+   local wanted = { event = event.name, ids = options.ids, inlined = options.inlined, weight = weight }
+   local list, total = collect(self, wanted)
+   local old, old_total
+   if options.base then old, old_total = collect(options.base, wanted) end
    local unit = weight == "samples" and "sample" or event.unit == "ns" and "ns" or "event"
    out:write(flamegraph.draw(list, total, {
       title = options.title or (self.head.what or self.path),
-      note = ("%s: %s. Above the threads lie objects and functions, not callers; inlined functions on top of theirs.")
-         :format(event.name, weight_text(total, unit)), unit = unit,
+      note = ("%s: %s. %s"):format(event.name, weight_text(total, unit), options.base and CHANGES
+         or self:has_stacks() and CALLS or PLACES), unit = unit,
+      icicle = options.icicle, old = old, old_total = old_total,
    }))
 end
 

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- pprof's profile.proto, gzipped: for `go tool pprof` and the many others that read it.
 --
--- A sample is a place with the functions inlined there; process and thread are its labels (-tagroot=process,thread
--- makes frames of them).
+-- A sample is its call stack, or where there is none its place, with the functions inlined there; process and thread
+-- are its labels (-tagroot=process,thread makes frames of them).
 -- @module pfm.export.pprof
 
 local render = require "pfm.render"
@@ -62,7 +62,7 @@ end
 local function main_object(rows)
    local counts, best = {}, nil
    for _, row in ipairs(rows) do
-      local path = row.where.object
+      local path = row.places[1].object
       counts[path] = (counts[path] or 0) + row.samples
       if path:sub(1, 1) == "/" and (not best or counts[path] > counts[best]) then best = path end
    end
@@ -125,8 +125,8 @@ local function label(p, name, value)
 end
 
 local function labels_of(self, p, row)
-   return label(p, "process", samples.comm(self, row.pid, row.pid)) .. label(p, "pid", row.pid)
-      .. label(p, "thread", samples.comm(self, row.tid, row.pid)) .. label(p, "tid", row.tid)
+   return label(p, "process", samples.comm(self, row.life, row.life)) .. label(p, "pid", row.pid)
+      .. label(p, "thread", samples.comm(self, row.tid, row.life)) .. label(p, "tid", row.tid)
 end
 
 -- Two values an event: samples, and what they stand for.
@@ -140,7 +140,9 @@ local function values_of(row, events)
 end
 
 local function sample(self, p, row, events, options)
-   return pb.bytes(PROFILE.sample, pb.packed(SAMPLE.location_id, { location_of(p, row.where, options) })
+   local locations = {}
+   for i, where in ipairs(row.places) do locations[i] = location_of(p, where, options) end
+   return pb.bytes(PROFILE.sample, pb.packed(SAMPLE.location_id, locations)
       .. pb.packed(SAMPLE.value, values_of(row, events)) .. labels_of(self, p, row))
 end
 
@@ -174,7 +176,7 @@ end
 -- Moves a row of this object to the front: objects are numbered as they come.
 local function put_first(rows, path)
    for i, row in ipairs(rows) do
-      if row.where.object == path then
+      if row.places[1].object == path then
          table.insert(rows, 1, table.remove(rows, i))
          return
       end

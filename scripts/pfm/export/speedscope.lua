@@ -2,6 +2,8 @@
 --- Profiles for speedscope.app: all threads together, then each thread in the order of time.
 -- @module pfm.export.speedscope
 
+local chain = require "pfm.recording.chain"
+local embedded_symbols = require "pfm.recording.embedded_symbols"
 local render = require "pfm.render"
 local lpfm = require "lpfm"
 local samples = require "pfm.recording.samples"
@@ -54,17 +56,23 @@ local function whole(self, event, options, number)
    return profile
 end
 
+local function places_of(self, resolver, s)
+   return chain.places(self, resolver, s.life, s.address, s.stack)
+end
+
 -- Neighbours of the same place share a stack.
 local function by_thread(self, event, options, number)
-   local out, by_tid, known = {}, {}, {}
-   for s in samples.each(self, nil, event.name) do
+   local out, by_tid, known, resolver = {}, {}, {}, embedded_symbols.resolver(self)
+   for s in samples.each(self, resolver, event.name) do
       local profile = by_tid[s.tid]
       if not profile then
          profile = new_profile(("%s, %s (%d)"):format(event.name, s.comm, s.tid), event)
          by_tid[s.tid], out[#out + 1] = profile, profile
       end
-      local stack = known[s.where] or numbers_of(stacks.code(s.where, options), number)
-      known[s.where] = stack
+      local id = s.stack and s.stack .. " " .. s.life .. " " .. s.address or s.where
+      known[id] = known[id]
+         or numbers_of(stacks.code(places_of(self, resolver, s), self:has_stacks(), options), number)
+      local stack = known[id]
       append(profile, stack, options.weight == "samples" and 1 or s.period)
    end
    return out

@@ -39,7 +39,7 @@ end
 
 -- What a buffer begins with.
 local header_types = { LPFM_DFL_2X = "const pfm_dfl_smpl_hdr_t *", LPFM_DFL_06 = "const pfm_default_smpl_hdr_t *",
-   LPFM_NWAY = "const pfm_nway_smpl_hdr_t *" }
+   LPFM_NWAY = "const pfm_nway_smpl_hdr_t *", LPFM_STACK = "const pfm_stack_smpl_hdr_t *" }
 
 local function header_of(c)
    for name, ctype in pairs(header_types) do
@@ -81,6 +81,78 @@ function samples.buffer(ctx, c)
    return self
 end
 
+-- --- records of the format stack -------------------------------------------------------------------
+
+local head_type, sample_type, words_type
+local HEAD, SAMPLE -- bytes
+
+-- Kinds of records that are no samples: by rec_type, a name, the type of a pointer, and its bytes.
+local kinds
+
+local function learn_records()
+   head_type, sample_type = ffi.typeof("const pfm_stack_smpl_rec_t *"), ffi.typeof("const pfm_stack_smpl_sample_t *")
+   words_type = ffi.typeof("const uint64_t *")
+   HEAD, SAMPLE = ffi.sizeof("pfm_stack_smpl_rec_t"), ffi.sizeof("pfm_stack_smpl_sample_t")
+   kinds = {}
+   for name, ctype in pairs { MAP = "map", EXEC = "exec", FORK = "fork", EXIT = "event", LOST = "lost",
+      RENAME = "exec" } do
+      ctype = ("pfm_stack_smpl_%s_t"):format(ctype)
+      kinds[tonumber(ffi.C["PFM_STACK_SMPL_" .. name])] = { name, ffi.typeof("const " .. ctype .. " *"),
+         ffi.sizeof(ctype) }
+   end
+end
+
+-- The size of the record there, or nil: it does not lie in the buffer.
+local function record_size(c, at)
+   if at + HEAD > c.buf_size then return nil end
+   local size = ffi.cast(head_type, c.buf + at).rec_size
+   return size >= HEAD and at + size <= c.buf_size and size or nil
+end
+
+local function is_whole(s, size)
+   return size >= SAMPLE
+      and SAMPLE + 8 * (s.num_pmds + s.num_kernel + s.num_user + s.num_regs) + s.stack_size <= size
+end
+
+local function next_record(state)
+   local c = state.c
+   if c.epoch ~= state.epoch then return state.raise() end
+   if state.index >= state.count then return nil end
+   local size = record_size(c, state.at)
+   while size and ffi.cast(head_type, c.buf + state.at).rec_type ~= ffi.C.PFM_STACK_SMPL_SAMPLE do
+      state.at = state.at + size
+      size = record_size(c, state.at)
+   end
+   local s = size and ffi.cast(sample_type, c.buf + state.at)
+   if not s or not is_whole(s, size) then
+      error(("the buffer is corrupt: sample %d of %d lies outside it"):format(state.index + 1, state.count))
+   end
+   state.at, state.index = state.at + size, state.index + 1
+   return state.index, s, ffi.cast(words_type, s + 1), s.num_pmds
+end
+
+local function next_other(state)
+   local c = state.c
+   if c.epoch ~= state.epoch then return state.raise() end
+   while state.at < state.limit do
+      local at, size = state.at, record_size(c, state.at)
+      if not size then error("the buffer is corrupt: a record lies outside it") end
+      local kind = kinds[ffi.cast(head_type, c.buf + at).rec_type]
+      state.at = at + size
+      if kind and size >= kind[3] then return kind[1], ffi.cast(kind[2], c.buf + at) end
+   end
+end
+
+local function stack_samples(self)
+   if not head_type then learn_records() end
+   local c, view = self.c, objects[self].view
+   local header = view:header()
+   return next_record, { c = c, epoch = c.epoch, at = header.first, index = 0, count = header.count,
+      raise = view:samples() }
+end
+
+-- --- samples ---------------------------------------------------------------------------------------
+
 -- Raises if the view is closed, or its samples cannot be told apart.
 local function check(self)
    objects[self].view:samples()
@@ -98,7 +170,8 @@ end
 --- Iterates over the samples as they are in memory.
 -- @treturn function iterator; a loop gets the sample's index from 1, its header, a pointer to the values of
 -- its PMDs (ascending), and how many they are. The header is a const pfm_dfl_smpl_entry_t *, of the layout of
--- 0.6 a const pfm_default_smpl_entry_t *, with IIP_HDR and NO_HDR a const uint64_t *
+-- 0.6 a const pfm_default_smpl_entry_t *, with IIP_HDR and NO_HDR a const uint64_t *, of the format stack a
+-- const pfm_stack_smpl_sample_t *, whose frames follow the values
 -- @return its state
 -- @raise if the context is closed or the format unknown; in the loop if the context was restarted or closed,
 -- or the buffer is corrupt
@@ -112,9 +185,31 @@ end
 -- ctx:close()
 function buffer:entries()
    check(self)
+   if self.c.format == "LPFM_STACK" then return stack_samples(self) end
    local entry = entry_of(self.c)
    local _, state = objects[self].view:fields(0) -- a loop of the module's, which has it give something else
    return registry["lpfm.fields"].compile(state, VALUES, entry), state
+end
+
+--- Iterates over what is in a buffer of the format stack besides samples, with RECORDS, as it is in memory.
+-- @treturn function iterator; a loop gets the kind ("MAP", "EXEC", "RENAME", "FORK", "EXIT", "LOST") and a pointer:
+-- const pfm_stack_smpl_map_t *, ..._exec_t *, ..._fork_t *, ..._event_t *, ..._lost_t *
+-- @return its state
+-- @raise as buffer:entries, and on a buffer of another format
+-- @usage
+-- local ctx = assert(require("lpfm").create { format = "stack", buf_flags = { "RECORDS" } })
+-- if jit then
+--    for kind, r in require("pfm.ffi").context(ctx):buffer():records() do print(kind, r.event.pid) end
+-- end
+-- ctx:close()
+function buffer:records()
+   check(self)
+   if self.c.format ~= "LPFM_STACK" then error("records: a buffer of the format stack expected", 2) end
+   if not head_type then learn_records() end
+   local c, view = self.c, objects[self].view
+   local header = view:header()
+   return next_other, { c = c, epoch = c.epoch, at = header.first, limit =
+      math.min(header.cur_offs, tonumber(c.buf_size)), raise = view:samples() }
 end
 
 for _, name in ipairs { "count_by", "fields", "header", "sample", "samples", "snapshot" } do

@@ -20,13 +20,17 @@ local function program(ctx, spec)
    return true
 end
 
--- Can this be counted? Tried on this thread: what the system says counts, not what its settings suggest.
-local function try(spec)
-   local ctx, err, errno = lpfm.create()
+local WHOLE = "it counts whole CPUs, whatever runs there: -a or -C measures CPUs"
+
+-- Can this be counted? Tried on this thread: what the system says counts, not what its settings suggest. On a CPU,
+-- where there is an event that counts nothing else.
+local function try(spec, cpu)
+   local create = cpu and { flags = { "SYSTEM_WIDE", "ANY_CPU" } } or spec.create
+   local ctx, err, errno = lpfm.create(create)
    if not ctx then return nil, err, errno end
    local ok
    ok, err, errno = program(ctx, spec)
-   if ok then ok, err, errno = ctx:load() end
+   if ok then ok, err, errno = ctx:load(cpu) end
    ctx:close()
    -- this thread is being monitored already, or is none of a simulated machine: the target will tell
    if errno == lpfm.errno.EBUSY or errno == lpfm.errno.ESRCH then return true end
@@ -43,12 +47,18 @@ local function denied(errno)
    return errno == lpfm.errno.EACCES or errno == lpfm.errno.EPERM
 end
 
+-- Not where nothing would be left.
+local function may_do_with_user(event, errno)
+   return denied(errno) and not event.plm and not event.kernel_only
+end
+
 -- The event, or its user half where the kernel's is not permitted; nil and why.
 local function usable(event)
    if event.reason then return nil, event.reason end
+   if event.whole_cpus or event.alone then return nil, "it counts, and does not sample" end
    local ok, err, errno = try(together { event })
    if ok then return event end
-   if denied(errno) and not event.plm then
+   if may_do_with_user(event, errno) then
       local mine = events.user_only(event)
       events.assign { mine }
       if not mine.reason and try(together { mine }) then return mine end
@@ -94,19 +104,33 @@ end
 
 -- --- event sets ----------------------------------------------------------------------------------
 
-local function try_plan(list, unavail, its)
+-- A CPU to try events on that count whole CPUs, where CPUs are measured.
+local function cpu_for(list, cpus)
+   for _, e in ipairs(cpus and list or {}) do
+      if e.whole_cpus and not e.reason then return cpus[1] end
+   end
+end
+
+local function try_plan(list, unavail, its, cpus)
    local made, err = plan.make(list, unavail, its)
    if not made then return nil, err end
    if #made.sets == 0 then return nil, "none of the events can be counted" end
    local ok, errno
-   ok, err, errno = try(plan.spec(made, { SWITCH_NS }))
+   ok, err, errno = try(plan.spec(made, { SWITCH_NS }), cpu_for(list, cpus))
    return ok and made, err, errno
 end
 
 -- Each event alone, at the user level if no more is permitted.
-local function alone(event)
-   local ok, err, errno = try_plan { event }
-   if not ok and denied(errno) and not event.plm then
+local function alone(event, cpus)
+   if event.whole_cpus and not cpus then
+      event.reason = WHOLE
+      return
+   end
+   local group = event.group
+   event.group = nil
+   local ok, err, errno = try_plan({ event }, nil, nil, cpus)
+   event.group = group
+   if not ok and may_do_with_user(event, errno) then
       local mine = events.user_only(event)
       if try_plan { mine } then
          event.name, event.plm = mine.name, mine.plm
@@ -135,11 +159,11 @@ local function assign_trigger(its, list)
 end
 
 -- Others may hold counters: the events get by with fewer, in more sets.
-local function squeeze(list, made, err)
+local function squeeze(list, made, err, cpus)
    local counters, unavail = plan.counters(made), taken_by(made.trigger)
    while #counters > 1 do
       unavail[#unavail + 1] = table.remove(counters)
-      local tried = try_plan(list, unavail, made.trigger)
+      local tried = try_plan(list, unavail, made.trigger, cpus)
       if tried then return tried end
    end
    error(err, 0)
@@ -148,26 +172,37 @@ end
 --- Plans the event sets in which events can be counted here; events that cannot be get a `reason`.
 -- @tparam table list of events of `events.read`
 -- @tparam[opt] table its the trigger of `pfm.measure.trigger` that leads to the next set
+-- @tparam[opt] {int,...} cpus the CPUs that are measured, if no threads are
 -- @treturn table of `pfm.measure.plan`, perhaps without any sets
-function contexts.plan(list, its)
+function contexts.plan(list, its, cpus)
    if its then assign_trigger(its, list) end
-   local made = try_plan(list, taken_by(its), its)
+   local made = try_plan(list, taken_by(its), its, cpus)
    if made then return made end
    for _, event in ipairs(list) do
-      if not event.reason then alone(event) end
+      if not event.reason then alone(event, cpus) end
    end
    local err, ok
    made, err = plan.make(list, taken_by(its), its)
    if not made then error(err, 0) end
    if #made.sets == 0 then return made end
-   ok, err = try(plan.spec(made, { SWITCH_NS }))
-   return ok and made or squeeze(list, made, err)
+   ok, err = try(plan.spec(made, { SWITCH_NS }), cpu_for(list, cpus))
+   return ok and made or squeeze(list, made, err, cpus)
+end
+
+--- Can the machine count what a thread's children do, too (PFM_FL_INHERIT), with these event sets? Then spec says so.
+-- @tparam table spec as for `contexts.start`, without `create`
+-- @treturn boolean
+function contexts.inherit(spec)
+   spec.create = { flags = { "INHERIT" } }
+   if try(spec) then return true end
+   spec.create = nil
+   return false
 end
 
 --- Makes a context on a subject, counting.
 -- @tparam table subject of `pfm.measure`
--- @tparam table spec `pmcs`, `pmds` as for the calls; optional `create`, the arguments of `lpfm.create`, and
--- `sets`, those of `create_evtsets`
+-- @tparam table spec `pmcs`, `pmds` as for the calls; optional `create`, the arguments of `lpfm.create`,
+-- `sets`, those of `create_evtsets`, and `cgroup`, a folder
 -- @return the context, or nil, message, errno
 function contexts.start(subject, spec)
    local args = {}
@@ -177,6 +212,7 @@ function contexts.start(subject, spec)
    if not ctx then return nil, err, errno end
    local ok
    ok, err, errno = program(ctx, spec)
+   if ok and spec.cgroup then ok, err, errno = ctx:set_cgroup(spec.cgroup) end
    if ok then ok, err, errno = measure.load(ctx, subject) end
    local loaded = ok
    if ok and not subject.held then ok, err, errno = ctx:start() end

@@ -6,6 +6,7 @@
 
 local lpfm = require "lpfm"
 local events = require "pfm.events"
+local groups = require "pfm.measure.groups"
 local raw = require "pfm.measure.raw"
 
 local plan = {}
@@ -18,6 +19,13 @@ local function split(list, unavail)
    local out, err = lpfm.split_events(request(list, unavail))
    if not out then return nil, (err:gsub("^split_events: ", "")) end
    return out
+end
+
+-- Why events do not go together, in words.
+local function conflict(list, unavail)
+   local names, why = lpfm.event_conflict(request(list, unavail))
+   if not names then return nil end
+   return why ~= "" and why or ("%s need more counters than there are"):format(table.concat(names, ", "))
 end
 
 -- Splits what the PMU has counters for; the other events get a reason.
@@ -87,8 +95,20 @@ local function add_hardware(self, list, unavail)
       for k, t in ipairs(out.counters[i].terms) do terms[k] = { num = t.pmd, sets = { t.set + 1 } } end
       self.terms[e], e.formula = terms, out.counters[i].formula
    end
-   if #out.sets > 1 then self.why = select(2, lpfm.event_conflict(request(good, unavail))) end
+   if #out.sets > 1 then self.why = conflict(good, unavail) end
    return true
+end
+
+-- Groups are placed as a whole, by name and by code at once.
+local function add_processor(self, list, unavail)
+   if groups.any(list) then
+      local all = countable(list, "hardware")
+      for _, e in ipairs(countable(list, "raw")) do all[#all + 1] = e end
+      return groups.place(self, all, unavail, { split = split, conflict = conflict, why_not = events.why_not })
+   end
+   local ok, err = add_hardware(self, list, unavail)
+   if ok then add_raw(self, list, unavail) end
+   return ok, err
 end
 
 -- The events of each software counter; a counter has one choice of levels at a time.
@@ -136,6 +156,45 @@ local function add_software(self, list)
    return true
 end
 
+local function given_twice(users)
+   for _, user in ipairs(users) do
+      local names = {}
+      for _, e in ipairs(user.events) do
+         if names[e.name] and names[e.name] ~= e then return e.name end
+         names[e.name] = e
+      end
+   end
+end
+
+-- The users of a register take turns.
+local function add_place(self, place)
+   for k, user in ipairs(place.users) do
+      local sets = {}
+      for s = k, #self.sets, #place.users do
+         sets[#sets + 1] = s
+         table.insert(self.sets[s].pmcs, { num = place.num, value = user.value })
+         table.insert(self.sets[s].pmds, place.num)
+      end
+      for _, e in ipairs(user.events) do
+         self.terms[e] = self.terms[e] or {}
+         table.insert(self.terms[e], { num = place.num, sets = sets })
+      end
+   end
+end
+
+-- Tracepoints and events of sysfs are in every set, as far as there are registers for them.
+local function add_named(self, list, its)
+   local taken = its and its.event.kind == "named" and its.event.pmd
+   local places = events.named_places(countable(list, "named"), taken or nil)
+   for _, place in ipairs(places) do
+      local twice = given_twice(place.users)
+      if twice then return nil, ("'%s' is given twice"):format(twice) end
+      while #self.sets < #place.users do self.sets[#self.sets + 1] = { pmcs = {}, pmds = {} } end
+      if #place.users > 1 then self.why = self.why or ("there are %d registers for such events"):format(#places) end
+   end
+   return places
+end
+
 -- Events that the trigger's counter counts, and the others.
 local function apart(list, its)
    local same, rest = {}, {}
@@ -161,7 +220,8 @@ local function add_same(self, same, its)
    end
 end
 
---- Plans event sets. Software events are in every set, unless two want the same counter.
+--- Plans event sets. Software and named events are in every set, unless two want the same counter; those of a group
+-- are counted in the same sets.
 -- @tparam table list of events of `events.read`; those that cannot be counted get a `reason`
 -- @tparam[opt] table unavail numbers of PMCs that are not to be used
 -- @tparam[opt] table its trigger (assigned) that will lead to the next set; its counter counts its event besides
@@ -171,12 +231,18 @@ end
 function plan.make(list, unavail, its)
    local self = { sets = {}, terms = {}, trigger = its }
    local same, rest = apart(list, its)
-   local ok, err = add_hardware(self, rest, unavail)
-   if ok then add_raw(self, rest, unavail) end
+   local places
+   local ok, err = add_processor(self, rest, unavail)
+   if ok then
+      places, err = add_named(self, rest, its)
+      ok = places
+   end
    if ok then ok, err = add_software(self, rest) end
    if not ok then return nil, err end
+   for _, place in ipairs(places) do add_place(self, place) end
    add_same(self, same, its)
-   return self
+   ok, err = groups.align(self, list)
+   return ok and self, err
 end
 
 -- The ids of the event sets: `lists` times all sets, one list after the other.

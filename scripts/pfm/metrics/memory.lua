@@ -1,4 +1,16 @@
 -- SPDX-License-Identifier: MIT
+-- Itanium 2: Intel's Reference Manual for Software Development and Optimization, chapter 11, "Bus events"; P6: Intel
+-- SDM volume 3B, "Performance Monitoring", "P6 family"; Zen: AMD's Processor Programming References, family 19h, event
+-- 044H.
+-- Where no event tells transfers, the last level's read misses do: each reads a line; prefetches are not among them, so
+-- that the true bandwidth is higher.
+local BANDWIDTH = { "read bandwidth", "64 * LINES / RAN", "GB/s", "lines read from memory, per time that ran" }
+local VOLUME = { "volume read", "64 * LINES / 1e9", "GB", "lines read" }
+
+local function lines(pmu, event)
+   return { pmu = pmu, events = { LINES = event, RAN = "task-clock" }, metrics = { BANDWIDTH, VOLUME } }
+end
+
 return {
    text = "What goes between the last cache and memory, lines counted on their way.",
    {
@@ -6,9 +18,12 @@ return {
       events = { READ = "BUS_MEM_READ_BRL_SELF", RFO = "BUS_MEM_READ_BRIL_SELF",
          WB = "BUS_WR_WB_EQ_128BYTE_SELF", RAN = "task-clock" },
       metrics = {
-         { "read bandwidth", "128 * (READ + RFO) / RAN", "GB/s" },
-         { "write-back bandwidth", "128 * WB / RAN", "GB/s" },
-         { "volume", "128 * (READ + RFO + WB) / 1e9", "GB" },
+         { "read bandwidth", "128 * (READ + RFO) / RAN", "GB/s",
+            "lines read from memory, per time that ran" },
+         { "write-back bandwidth", "128 * WB / RAN", "GB/s",
+            "lines written to memory, per time that ran" },
+         { "volume", "128 * (READ + RFO + WB) / 1e9", "GB",
+            "lines read and written" },
       },
    },
    {
@@ -16,15 +31,14 @@ return {
       events = { READ = "BUS_TRANS_BRD:SELF", RFO = "BUS_TRANS_RFO:SELF", WB = "BUS_TRANS_WB:SELF",
          RAN = "task-clock" },
       metrics = {
-         { "read bandwidth", "32 * (READ + RFO) / RAN", "GB/s" },
-         { "write-back bandwidth", "32 * WB / RAN", "GB/s" },
+         { "read bandwidth", "32 * (READ + RFO) / RAN", "GB/s",
+            "lines read from memory, per time that ran" },
+         { "write-back bandwidth", "32 * WB / RAN", "GB/s",
+            "lines written to memory, per time that ran" },
       },
    },
-   {
-      events = { MISS = "cache-misses", RAN = "task-clock" },
-      metrics = {
-         { "read bandwidth", "64 * MISS / RAN", "GB/s" },
-         { "volume read", "64 * MISS / 1e9", "GB" },
-      },
-   },
+   lines("zen3$", "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:MEM_IO_LCL:MEM_IO_RMT"),
+   lines("zen4$", "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:DRAM_IO_NEAR:DRAM_IO_FAR"),
+   lines("^arm", "LL_CACHE_MISS_RD"), -- there cache-misses are the first level's
+   lines(nil, "cache-misses"),
 }

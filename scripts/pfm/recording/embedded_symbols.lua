@@ -4,7 +4,10 @@
 -- @module pfm.recording.embedded_symbols
 
 local blocks = require "lpfm.blocks"
+local chain = require "pfm.recording.chain"
+local jitdump = require "pfm.jitdump"
 local jitmap = require "pfm.jitmap"
+local programs = require "pfm.recording.programs"
 local symbols = require "pfm.symbols"
 local text_file = require "pfm.util.text_file"
 local writer = require "pfm.recording.writer"
@@ -44,6 +47,16 @@ local function note_line(o, handle, own)
    if file then o.lines[#o.lines + 1] = { own, file_number(o, file), line } end
 end
 
+-- Of code that was made, all that ever was there: which it was, the time of a sample tells.
+local function note_loads(o, handle, own)
+   for _, load in ipairs(handle:loads(own)) do
+      local id = load.start .. " " .. load.time
+      if not o.starts[id] then o.functions[#o.functions + 1] = { load.start, load.size, load.name, load.time } end
+      o.starts[id] = true
+      if load.file then o.lines[#o.lines + 1] = { own, file_number(o, load.file), load.line, load.time } end
+   end
+end
+
 local function note_frames(o, handle, own)
    local frames = handle:frames(own)
    if #frames < 2 then return end
@@ -69,14 +82,17 @@ collector.__index = collector
 
 --- Collects what is to be stored, while or after it is recorded.
 -- @tparam table sizes as of `recording:sizes`
+-- @tparam[opt] table self the recording, where samples have stacks
 -- @treturn collector
 -- @usage local s = assert(recording.open "lpfm.data")
--- local c = embedded_symbols.collector(s:sizes())
+-- local c = embedded_symbols.collector(s:sizes(), s)
 -- for _, m in ipairs(s.maps) do c:maps(m.pid, m.maps) end
 -- for block in s:each_block() do c:block(block) end
 -- print(c:objects()[1].path)
-function embedded_symbols.collector(sizes)
-   return setmetatable({ sizes = sizes, tally = blocks.counter("pid", "ip"), resolver = symbols.resolver() }, collector)
+function embedded_symbols.collector(sizes, self)
+   local keys = { "pid", "ip" }
+   return setmetatable({ sizes = sizes, tally = blocks.counter { keys = self and chain.keys(self, keys) or keys },
+      recording = self, resolver = symbols.resolver(), records = {}, mapped = {} }, collector)
 end
 
 --- Adds samples.
@@ -89,12 +105,21 @@ end
 --- Adds the mappings of a process.
 -- @int pid
 -- @tparam table maps as of `symbols.parse_maps`
+-- @number[opt] time ns, when it had them
 -- @usage embedded_symbols.collector({}):maps(1, { { 4096, 8192, 0, "/bin/sh" } })
-function collector:maps(pid, maps)
+function collector:maps(pid, maps, time)
+   self.mapped[#self.mapped + 1] = { pid = pid, maps = maps, time = time }
    self.resolver:add(pid, maps)
 end
 
-local function note_address(objects, where)
+--- Adds records of what programs did.
+-- @tparam table records of `pfm.recording.programs`
+-- @usage embedded_symbols.collector({}):programs { { "EXEC", 1000, 7, 7, "prog" } }
+function collector:programs(records)
+   for _, row in ipairs(records) do self.records[#self.records + 1] = row end
+end
+
+local function note_address(objects, where, pid)
    local path, handle, own = where.map or where.object, where.handle, where.own
    local o = objects[path]
    if not o then
@@ -103,9 +128,43 @@ local function note_address(objects, where)
    end
    if not handle or o.seen[own] then return end
    o.seen[own] = true
+   if handle.loads then
+      o.process = pid
+      return note_loads(o, handle, own)
+   end
    note_function(o, handle, own)
    note_line(o, handle, own)
    note_frames(o, handle, own)
+end
+
+-- From a process to what its samples may be resolved by: in the order of drained buffers it is not known which of its
+-- lives they are of.
+local function lives_of(self)
+   if #self.records == 0 then
+      return self.resolver, function(pid) return { pid } end
+   end
+   local ran = programs.new(self.records, self.mapped, {})
+   return symbols.resolver { maps = function(life) return ran:maps(life) end },
+      function(pid) return ran:lives_of(pid) end
+end
+
+-- Visits the places of samples and of the calls in their stacks, each of a process's life once.
+local function each_place(self, visit)
+   local with_stacks = self.recording and self.recording:has_stacks()
+   local resolver, lives = lives_of(self)
+   local seen = {}
+   for pid, ip, stack in self.tally:rows() do
+      for _, life in ipairs(lives(pid)) do
+         local known = seen[life] or {}
+         seen[life] = known
+         for _, address in ipairs(chain.addresses(self.recording, ip, with_stacks and stack)) do
+            if not known[address] then
+               known[address] = true
+               visit(resolver:resolve(life, address), pid)
+            end
+         end
+      end
+   end
 end
 
 --- What the samples lie in, an SYMS chunk for each object.
@@ -113,18 +172,18 @@ end
 -- @usage #embedded_symbols.collector({}):objects() --> 0
 function collector:objects()
    local objects, list = {}, {}
-   for pid, ip in self.tally:rows() do
-      local where = self.resolver:resolve(pid, ip)
-      if where.missing ~= "no mapping" then note_address(objects, where) end
-   end
+   each_place(self, function(where, pid)
+      if where.missing ~= "no mapping" then note_address(objects, where, pid) end
+   end)
    for _, o in pairs(objects) do list[#list + 1] = finish(o) end
    table.sort(list, function(a, b) return a.path < b.path end)
    return list
 end
 
 local function collect(self)
-   local own = embedded_symbols.collector(self:sizes())
-   for _, m in ipairs(self.maps) do own:maps(m.pid, m.maps) end
+   local own = embedded_symbols.collector(self:sizes(), self)
+   for _, m in ipairs(self.maps) do own:maps(m.pid, m.maps, m.time) end
+   own:programs(self.records)
    for block in self:each_block() do own:block(block) end
    return own:objects()
 end
@@ -151,6 +210,10 @@ function embedded_symbols.save(self, path)
    if not file then error(err, 0) end
    for _, maps in ipairs(self.maps) do file:json("MAPS", maps) end
    for tid, comm in pairs(self.comms) do file:json("COMM", { { tid = tid, comm = comm } }) end
+   if #self.names > 0 then file:json("COMM", self.names) end
+   if #self.records > 0 then file:json("PROG", self.records) end
+   local stacks = self.stack_table:bytes()
+   if stacks then file:chunk("STKS", stacks) end
    for block in self:each_block() do file:block(block, samples_in(block)) end
    for _, object in ipairs(self.symbols and values_of(self.symbols) or collect(self)) do file:json("SYMS", object) end
    file:json("OBJS", values_of(self.objects))
@@ -221,8 +284,9 @@ local function finder(self)
    local known = {}
    return function(path)
       local value = self.symbols and self.symbols[path]
-      if not value then return nil, self.symbols and jitmap.is_path(path) and "it was not recorded" or nil end
-      known[path] = known[path] or setmetatable({ value = value }, stored)
+      local made = jitmap.is_path(path) or jitdump.path_of(path)
+      if not value then return nil, self.symbols and made and "it was not recorded" or nil end
+      known[path] = known[path] or (value.process and jitdump.stored(value)) or setmetatable({ value = value }, stored)
       if value.missing then return nil, value.missing end
       return known[path]
    end
@@ -246,8 +310,15 @@ end
 -- @treturn resolver see `pfm.symbols`
 -- @usage embedded_symbols.resolver(assert(recording.open "lpfm.data")):resolve(1, 4096).func
 function embedded_symbols.resolver(self)
-   local resolver = symbols.resolver { kernel = same_kernel(self), stored = finder(self) }
-   for _, m in ipairs(self.maps) do resolver:add(m.pid, m.maps) end
+   if self.resolver then return self.resolver end
+   local ran = self:programs()
+   local resolver = symbols.resolver { kernel = same_kernel(self), stored = finder(self),
+      maps = ran and function(life) return ran:maps(life) end,
+      since = ran and function(life) return ran:since(life) end }
+   if not ran then
+      for _, m in ipairs(self.maps) do resolver:add(m.pid, m.maps) end
+   end
+   if self.symbols and self.ends then self.resolver = resolver end -- nothing will be added to it
    return resolver
 end
 

@@ -4,9 +4,11 @@
 
 local layout = {}
 
-layout.VERSION, layout.OLDEST = 2, 1   -- of the format: what is written, what can still be read
+layout.VERSION, layout.OLDEST = 3, 1   -- of the format: what is written, what can still be read
+layout.NO_STACKS = 2                   -- what is written where samples have no stacks
 layout.PMDS, layout.EVENTS = 320, 64   -- numbers of PMDs, and events, that samples can be of
 layout.SETS = 2 ^ 16                   -- numbers of event sets
+layout.STACK = layout.PMDS - 1         -- stands for a PMD whose value is the number of a sample's stack
 
 --- The number under which an event is found: of set 0, its PMD.
 -- @int pmd

@@ -62,6 +62,29 @@ function take.COMM(self, value)
    for _, c in ipairs(value) do
       if type(c) ~= "table" or type(c.tid) ~= "number" or type(c.comm) ~= "string" then return false end
       self.comms[c.tid] = c.comm
+      if type(c.time) == "number" and type(c.pid) == "number" then self.names[#self.names + 1] = c end
+   end
+   return true
+end
+
+-- What follows kind, time, pid and tid.
+local rows = { MAP = "nnnnnns", EXEC = "nnns", RENAME = "nnns", FORK = "nnnnn", EXIT = "nnn", LOST = "nnnns" }
+
+local function is_record(row)
+   local types = type(row) == "table" and rows[row[1]]
+   return types and is_row({ unpack(row, 2) }, types)
+end
+
+-- Kinds that are not known are passed over.
+function take.PROG(self, value)
+   for _, row in ipairs(value) do
+      if is_record(row) then
+         self.records[#self.records + 1] = row
+         if row[1] == "EXEC" then self.comms[row[4]] = self.comms[row[4]] or row[5] end
+         if row[1] == "RENAME" then self.comms[row[4]] = row[5] end
+      elseif type(row) ~= "table" or rows[row[1]] then
+         return false
+      end
    end
    return true
 end
@@ -78,7 +101,7 @@ function take.SYMS(self, value)
    local whole = type(value.path) == "string" and type(value.functions) == "table"
       and all_rows(value.functions, "nns") and all_rows(value.segments, "nnn") and all_rows(value.lines, "nn")
       and type(value.files) == "table" and all_rows(value.frames, "n")
-   if not whole then return false end
+   if not whole or not is_row({ value.process or 0 }, "n") then return false end
    self.symbols = self.symbols or {}
    self.symbols[value.path] = value
    return true
@@ -96,6 +119,8 @@ function reader.chunks(self, file)
    for tag, at, length in sound_chunks(self, file) do
       if tag == "SMPL" and length >= blocks.head_size then
          self.blocks[#self.blocks + 1] = { at = at, length = length }
+      elseif tag == "STKS" then
+         if not self.stack_table:load(file:body(at, length)) then note_damage(self, at, "not understood") end
       elseif take[tag] or tag == "SMPL" then
          local value = take[tag] and render.from_json(file:body(at, length))
          if type(value) ~= "table" or not take[tag](self, value) then note_damage(self, at, "not understood") end

@@ -6,22 +6,43 @@ local blocks = require "lpfm.blocks"
 local render = require "pfm.render"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 local layout = require "pfm.recording.layout"
+local programs = require "pfm.recording.programs"
 
 local samples = {}
 
 -- What runs where nothing runs.
 local IDLE = "(idle)"
 
+-- By the records of programs: of a process's first thread, or of one that no one has named.
+local function name_by_records(self, tid, life)
+   local ran = self:programs()
+   local first = tid == programs.pid(life) or tid == life
+   return ran and (first or not self.comms[tid]) and ran:name(life)
+end
+
 --- The name of a thread.
 -- @tparam table self of `recording.open`
--- @number tid
--- @number pid its process
+-- @number tid or the process once more: its first thread
+-- @number pid its process, or the life of it (`lives` of `lpfm.blocks`)
 -- @treturn string "?" where it is not known
 -- @usage
 -- local samples, s = require "pfm.recording.samples", assert(recording.open "lpfm.data")
--- print(samples.comm(s, s.maps[1].pid))
+-- print(samples.comm(s, s.maps[1].pid, s.maps[1].pid))
 function samples.comm(self, tid, pid)
-   return render.printable(self.comms[tid] or (tid == 0 and IDLE) or self.comms[pid] or "?")
+   local number = programs.pid(pid)
+   return render.printable(name_by_records(self, tid, pid) or self.comms[programs.pid(tid)] or (tid == 0 and IDLE)
+      or self.comms[number] or "?")
+end
+
+--- The process of a sample in the life that it had then.
+-- @tparam table self of `recording.open`
+-- @number pid
+-- @number tstamp ns
+-- @treturn number pid itself, where the recording does not know
+-- @usage print(require("pfm.recording.samples").life(assert(recording.open "lpfm.data"), 7, 0))
+function samples.life(self, pid, tstamp)
+   local ran = self:programs()
+   return ran and ran.lives:at(pid, tstamp) or pid
 end
 
 --- The event that a sample is of.
@@ -63,8 +84,10 @@ local function value_names(self, event)
    return names
 end
 
-local function with_values(s, raw, names)
+-- The number of its stack is the last.
+local function with_values(self, s, raw, names)
    for i, name in ipairs(names) do s[name] = raw.values[i] end
+   if self:has_stacks() then s.stack = raw.values[#names + 1] end
    return s
 end
 
@@ -92,7 +115,7 @@ end
 -- @string[opt] only the name of an event: no other's samples
 -- @return an iterator of tables: `event`, `time` (s), `pid`, `tid`, `comm`, `process` (its name), `cpu`, `address`,
 -- `period`, `symbol`, `offset`, `object`, `where` (for `symbols.line` and `symbols.frames`), and by their names the
--- values recorded with it
+-- values recorded with it; `stack`, the number of its stack; `life`, the process in the life that it had then
 -- @usage
 -- local samples = require "pfm.recording.samples"
 -- for s in samples.each(assert(recording.open "lpfm.data")) do print(s.time, s.comm, s.symbol) end
@@ -107,11 +130,12 @@ function samples.each(self, resolver, only)
          raw = next_raw()
       end
       if not raw then return nil end
-      local key, where = event or raw.ovfl_pmd, resolver:resolve(raw.pid, raw.ip)
+      local key, life = event or raw.ovfl_pmd, samples.life(self, raw.pid, raw.tstamp)
+      local where = resolver:resolve(life, raw.ip)
       names[key] = names[key] or value_names(self, event)
-      return with_values({
+      return with_values(self, {
          event = event and event.name or "PMD" .. raw.ovfl_pmd, time = raw.tstamp / 1e9, pid = raw.pid, tid = raw.tid,
-         comm = samples.comm(self, raw.tid, raw.pid), process = samples.comm(self, raw.pid, raw.pid), cpu = raw.cpu,
+         life = life, comm = samples.comm(self, raw.tid, life), process = samples.comm(self, life, life), cpu = raw.cpu,
          address = raw.ip, period = period_of(self, event, raw), symbol = render.printable(where.func),
          offset = where.offset, object = render.printable(where.object), where = where,
       }, raw, names[key])

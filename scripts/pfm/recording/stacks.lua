@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: MIT
 --- The samples of a recording as stacks, for flame graphs and their like.
 --
--- A sample of perfmon has an address and no chain of callers. What is known stands in for one: process, thread, object,
--- function, and within the function those that the compiler inlined there.
+-- Process, thread, and the functions that called each other, with those that the compiler inlined there. Samples that
+-- were recorded without call stacks have an address alone: then it is process, thread, object, and that function.
 -- @module pfm.recording.stacks
 
+local chain = require "pfm.recording.chain"
+local programs = require "pfm.recording.programs"
 local samples = require "pfm.recording.samples"
 local render = require "pfm.render"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
@@ -18,23 +20,46 @@ local function numbered(name, id, wanted)
    return wanted and ("%s (%d)"):format(name, id) or name
 end
 
-local function base_name(path)
+--- The last part of a path.
+-- @string path
+-- @treturn string
+-- @usage require("pfm.recording.stacks").base_name("/usr/bin/env") --> "env"
+function stacks.base_name(path)
    return path:match("([^/]+)$") or path
 end
 
---- The frames of a place: its object, the function, those inlined there.
--- @tparam table where of `symbols.resolver`
--- @tparam table options `inlined=false`
--- @treturn table frames
--- @usage stacks.code(stacks.rows(assert(recording.open "lpfm.data"))[1].where, {})[1].kind --> "object" or "kernel"
-function stacks.code(where, options)
-   local kind = where.object == "[kernel]" and "kernel" or "object"
-   local out = { { kind = kind, name = render.printable(base_name(where.object)) } }
+-- The function at a place, then those inlined there.
+local function add_functions(out, where, options, kind)
    local frames = symbols.frames(where)
    for i = #frames, options.inlined == false and #frames or 1, -1 do
       local f = frames[i]
-      out[#out + 1] = { kind = i == #frames and "symbol" or "inlined", name = render.printable(f.name),
-         file = f.file and render.printable(f.file), line = f.line }
+      out[#out + 1] = { kind = i == #frames and kind or "inlined", name = render.printable(f.name),
+         file = f.file and render.printable(f.file), line = f.line, object = where.object }
+   end
+end
+
+-- The frames of a place alone: its object, and the functions.
+local function add_place(out, where, options)
+   local kind = where.object == "[kernel]" and "kernel" or "object"
+   out[#out + 1] = { kind = kind, name = render.printable(stacks.base_name(where.object)) }
+   add_functions(out, where, options, "symbol")
+end
+
+--- The frames of a row's code: its functions, the outermost first; without call stacks, the object before it.
+-- @tparam table places where it is, the innermost first, of `chain.places`
+-- @bool chained they are of a call stack
+-- @tparam table options `inlined=false`
+-- @treturn table frames
+-- @usage local stacks, s = require "pfm.recording.stacks", assert(recording.open "lpfm.data")
+-- print(stacks.code(stacks.rows(s)[1].places, s:has_stacks(), {})[1].name)
+function stacks.code(places, chained, options)
+   local out = {}
+   if not chained then
+      add_place(out, places[1], options)
+      return out
+   end
+   for i = #places, 1, -1 do
+      add_functions(out, places[i], options, places[i].object == "[kernel]" and "kernel" or "symbol")
    end
    return out
 end
@@ -42,35 +67,60 @@ end
 -- The root first.
 local function frames_of(self, options, row)
    local out = {
-      { kind = "process", name = numbered(samples.comm(self, row.pid, row.pid), row.pid, options.ids) },
-      { kind = "thread", name = numbered(samples.comm(self, row.tid, row.pid), row.tid, options.ids) },
+      { kind = "process", name = numbered(samples.comm(self, row.life, row.life), row.pid, options.ids) },
+      { kind = "thread", name = numbered(samples.comm(self, row.tid, row.life), row.tid, options.ids) },
    }
-   for _, frame in ipairs(stacks.code(row.where, options)) do out[#out + 1] = frame end
+   for _, frame in ipairs(stacks.code(row.places, self:has_stacks(), options)) do out[#out + 1] = frame end
    return out
 end
 
 local function before(a, b)
+   if a.life ~= b.life then return a.life < b.life end
    for i = 1, #FIELDS do
       local x, y = a[FIELDS[i]], b[FIELDS[i]]
       if x ~= y then return x < y end
    end
-   return false
+   return (a.stack or 0) < (b.stack or 0)
 end
 
 --- Counts equal samples.
 -- @tparam table self of `recording.open`
--- @treturn table rows of `pid`, `tid`, `set`, `pmd`, `ip`, `samples`, `events` (that they stand for), `event` (of the
--- recording's head), `where` (see `symbols.resolver`), sorted by the first five
--- @usage stacks.rows(assert(recording.open "lpfm.data"))[1].samples
+-- @treturn table rows of `pid`, `tid`, `set`, `ovfl_pmd`, `ip`, `stack` (its number, if there are stacks), `samples`,
+-- `events` (that they stand for), `event` (of the recording's head), `places` (see `chain.places`), `where` (the first
+-- of them), `life` (the process in the life that it had: see `lives` of `lpfm.blocks`), sorted by that and the first
+-- six
+-- @usage local stacks = require "pfm.recording.stacks"
+-- return stacks.rows(assert(recording.open "lpfm.data"))[1].samples
 function stacks.rows(self)
-   local resolver, out = embedded_symbols.resolver(self), {}
-   for pid, tid, set, pmd, ip, n, periods in self:tally({ keys = FIELDS }):rows() do
-      local event = samples.event(self, pmd, set)
-      local period = self.head.fixed and event and event.period
-      out[#out + 1] = { pid = pid, tid = tid, set = set, pmd = pmd, ip = ip, samples = n, event = event,
-         events = period and n * period or periods, where = resolver:resolve(pid, ip) }
+   local resolver, out, keys = embedded_symbols.resolver(self), {}, chain.keys(self, FIELDS)
+   local next_row = self:tally({ keys = keys }):rows()
+   local got = { next_row() }
+   while got[1] do
+      local row = { samples = got[#keys + 1], events = got[#keys + 2], stack = #keys > #FIELDS and got[#keys] or nil }
+      for i, field in ipairs(FIELDS) do row[field] = got[i] end
+      row.life, row.pid = row.pid, programs.pid(row.pid)
+      row.event = samples.event(self, row.ovfl_pmd, row.set)
+      local period = self.head.fixed and row.event and row.event.period
+      row.events = period and row.samples * period or row.events
+      row.places = chain.places(self, resolver, row.life, row.ip, row.stack)
+      row.where = row.places[1]
+      out[#out + 1] = row
+      got = { next_row() }
    end
    table.sort(out, before)
+   return out
+end
+
+--- Counts samples by where they lie themselves, whoever called.
+-- @tparam table self of `recording.open`
+-- @treturn table rows of `where`, `samples`, `event` (of the recording's head)
+-- @usage local stacks = require "pfm.recording.stacks"
+-- return stacks.places(assert(recording.open "lpfm.data"))[1].where.func
+function stacks.places(self)
+   local resolver, out = embedded_symbols.resolver(self), {}
+   for pid, set, pmd, ip, n in self:tally({ keys = { "pid", "set", "ovfl_pmd", "ip" } }):rows() do
+      out[#out + 1] = { where = resolver:resolve(pid, ip), samples = n, event = samples.event(self, pmd, set) }
+   end
    return out
 end
 
@@ -78,7 +128,8 @@ end
 -- @tparam table self of `recording.open`
 -- @string[opt] name by default the first
 -- @treturn table event of the recording's head
--- @usage stacks.event(assert(recording.open "lpfm.data")).name --> "cpu-clock"
+-- @usage local stacks = require "pfm.recording.stacks"
+-- return stacks.event(assert(recording.open "lpfm.data")).name --> "cpu-clock"
 function stacks.event(self, name)
    local names = {}
    for i, e in ipairs(self.head.events) do
@@ -119,7 +170,8 @@ end
 --- A stack on one line, its frames separated by semicolons, as flamegraph.pl and others read it.
 -- @tparam table frames
 -- @treturn string
--- @usage stacks.name { { name = "prog" }, { name = "main" } } --> "prog;main"
+-- @usage local stacks = require "pfm.recording.stacks"
+-- return stacks.name { { name = "prog" }, { name = "main" } } --> "prog;main"
 function stacks.name(frames)
    local names = {}
    for i, f in ipairs(frames) do names[i] = f.name:gsub(";", ":"):gsub("[\r\n]", " ") end

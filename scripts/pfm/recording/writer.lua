@@ -28,7 +28,7 @@ function writer.create(path, head, later)
    if not file then return nil, "cannot write " .. err end
    local w = setmetatable({ file = file, path = path, bytes = 0, samples = 0, before = before,
       kept = later and {} or nil }, writer)
-   head.version, head.byte_order = layout.VERSION, chunks.byte_order
+   head.version, head.byte_order = head.stacks and layout.VERSION or layout.NO_STACKS, chunks.byte_order
    w:chunk("HEAD", render.json(head))
    return w
 end

@@ -1,0 +1,15 @@
+-- SPDX-License-Identifier: MIT
+--- Text in SVG and HTML.
+-- @module pfm.export.escape
+
+local render = require "pfm.render"
+
+local entities = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
+
+--- Text so that it is text there, in an attribute too.
+-- @string text
+-- @treturn string
+-- @usage print(require("pfm.export.escape")("operator<"))
+return function(text)
+   return (render.printable(text):gsub('[&<>"]', entities))
+end

@@ -1,0 +1,154 @@
+-- SPDX-License-Identifier: MIT
+--- Histograms of what overflows are like, counted where they happen: no sample is made, and nothing copied.
+-- @module pfm.histogram
+
+local lpfm = require "lpfm"
+local contexts = require "pfm.measure.contexts"
+local events = require "pfm.events"
+local fields = require "pfm.util.fields"
+local measure = require "pfm.measure"
+local profile = require "pfm.profile"
+local program = require "pfm.program"
+local render = require "pfm.render"
+
+local histogram = {}
+
+local USUAL = 1000 -- overflows a second, of clocks, where no period is given
+
+--- The names of a histogram's fields.
+histogram.fields = fields.join(measure.fields, { "bucket", "where", "buckets", "event", "period" })
+
+-- --- programming ---------------------------------------------------------------------------------
+
+local function one_event(spec)
+   local list, err = events.parse(spec.event or "cpu-clock")
+   if not list then error(err, 0) end
+   if #list ~= 1 then error("a histogram is of one event, and there are " .. #list, 0) end
+   return list[1]
+end
+
+-- The event whose overflows are counted, and those that the expressions name.
+local function choose_events(self, spec)
+   self.event, self.period = one_event(spec), spec.period
+   local all = { self.event, unpack(self.program:parse_events()) }
+   contexts.usable(all)
+   for _, e in ipairs(all) do
+      if e.reason then error(("cannot count '%s': %s"):format(e.name, e.reason), 0) end
+   end
+   self.period = self.period or profile.period_for(self.event, USUAL)
+   return all
+end
+
+-- The PMDs that the expressions name count from overflow to overflow.
+local function make_contexts(self, all)
+   local extra, pmds = {}, {}
+   for i, name in ipairs(self.program.events) do
+      extra[i], pmds[name] = all[i + 1].pmd, all[i + 1].pmd
+   end
+   table.sort(extra)
+   local list = { { num = self.event.pmd, value = -self.period, short_reset = -self.period, long_reset = -self.period,
+      smpl_pmds = extra, reset_pmds = extra } }
+   for _, num in ipairs(extra) do list[#list + 1] = { num = num, value = 0 } end
+   self.options = { smpl_pmds = extra, pmds = pmds }
+   self.context = { pmcs = events.pmcs(all), pmds = list }
+end
+
+-- With the addresses of the objects of the process, where they are asked for.
+local function context_of(self, subject)
+   self.options.pid = subject.pid
+   return { pmcs = self.context.pmcs, pmds = self.context.pmds, create = self.program:create(self.options) }
+end
+
+--- Prepares a histogram; `histogram.run` carries it out.
+-- @tparam table spec a target, as for `measure.run`, and:
+-- @bool[opt] spec.inherit as for `profile.prepare`
+-- @string spec.bucket the expression (`pfm.program`) whose value is the bucket
+-- @string[opt] spec.where a condition: what does not meet it is not counted
+-- @int[opt] spec.buckets how many there are
+-- @string[opt="cpu-clock"] spec.event what overflows
+-- @int[opt] spec.period events (clocks: ns) from overflow to overflow
+-- @treturn table with `event`, `period`, `program`
+-- @usage print(require("pfm.histogram").prepare({ command = { "true" }, bucket = "cpu" }).period) --> 1000000
+function histogram.prepare(spec)
+   fields.check("histogram.run", spec, histogram.fields)
+   measure.check(spec)
+   spec = measure.followed(spec)
+   local self = { spec = spec, sums = { runs = 0, outside = 0, buckets = {} }, lost = 0 }
+   self.program = program.new { bucket = spec.bucket, where = spec.where, buckets = spec.buckets }
+   if self.program:needs_process() and not spec.tids then
+      error("objects have addresses once their process runs: expected tids", 0)
+   end
+   make_contexts(self, choose_events(self, spec))
+   context_of(self, { pid = spec.tids and spec.tids[1] }) -- what is wrong with an expression is told first
+   return self
+end
+
+-- --- the measurement -----------------------------------------------------------------------------
+
+local function ended(self, subject)
+   subject.ctx:stop()
+   program.add(self.sums, assert(subject.ctx:verdicts()))
+   local info = (subject.ctx:getinfo_evtsets { 0 } or {})[1] or {}
+   self.lost = self.lost + (info.lost or 0) - (info.late or 0)
+end
+
+--- The handlers that `pfm.measure` calls for a histogram.
+-- @tparam table self of `histogram.prepare`
+-- @treturn table
+-- @usage
+-- local histogram = require "pfm.histogram"
+-- print(histogram.handlers(histogram.prepare { command = { "true" }, bucket = "cpu" }).attach)
+function histogram.handlers(self)
+   return {
+      attach = function(subject) return contexts.start(subject, context_of(self, subject)) end,
+      ended = function(subject) ended(self, subject) end,
+      message = function() end, exec = function() end,
+   }
+end
+
+-- The range of values that a bucket stands for, in words.
+local function label_of(self, n)
+   local whole = self.spec.bucket:match("^%s*log2%s*(%b())%s*$")
+   if not whole or n > 52 then return render.number(n) end
+   if n == 0 then return "0 - 1" end
+   return ("%s - %s"):format(render.number(2 ^ n), render.number(2 ^ (n + 1) - 1))
+end
+
+--- Makes the result from that of `pfm.measure`.
+-- @tparam table self of `histogram.prepare`
+-- @tparam table outcome of `measure.run`
+-- @treturn table the outcome, completed as `histogram.run` says
+-- @usage
+-- local histogram, measure = require "pfm.histogram", require "pfm.measure"
+-- local h = histogram.prepare { command = { "true" }, bucket = "cpu", event = "page-faults" }
+-- print(histogram.complete(h, measure.run(h.spec, histogram.handlers(h))).counted > 0)
+function histogram.complete(self, outcome)
+   outcome.expression, outcome.where = self.spec.bucket, self.spec.where
+   outcome.event, outcome.period, outcome.unit = self.event.name, self.period, self.event.unit
+   outcome.overflows, outcome.outside, outcome.lost = self.sums.runs, self.sums.outside, self.lost
+   outcome.buckets, outcome.counted = {}, 0
+   for n, times in pairs(self.sums.buckets) do
+      outcome.counted = outcome.counted + times
+      outcome.buckets[#outcome.buckets + 1] = { bucket = n, label = label_of(self, n), count = times }
+   end
+   table.sort(outcome.buckets, function(a, b) return a.bucket < b.bucket end)
+   return outcome
+end
+
+--- Counts a histogram.
+-- @tparam table spec as for `histogram.prepare`
+-- @treturn table of `measure.run`, and `overflows`, of these `counted` and `outside` (the value has no bucket), the
+-- others did not meet the condition; `lost`; `buckets`, a list ascending of `bucket`, `label`, `count`; `expression`,
+-- `where`, `event`, `period`
+-- @usage
+-- local result = require("pfm.histogram").run { command = { "true" }, bucket = "cpu", event = "page-faults" }
+-- for _, row in ipairs(result.buckets) do print(row.label, row.count) end
+function histogram.run(spec)
+   local self = histogram.prepare(spec)
+   return histogram.complete(self, measure.run(self.spec, histogram.handlers(self)))
+end
+
+--- Most buckets that a histogram has.
+histogram.MOST = lpfm.const.PFM_PROG_SMPL_MAX_BUCKETS
+
+return histogram

@@ -1,0 +1,187 @@
+-- SPDX-License-Identifier: MIT
+--- Events that neither the PMU's registers nor the software counters count: tracepoints and events of PMUs of sysfs.
+-- They take the registers 96 to 127 of the machine perf. An event is a table as those of `pfm.events`, its `kind`
+-- "named"; `parts` are the tables for `lpfm.perf_event` whose counts make it up.
+-- @module pfm.measure.events.named
+
+local lpfm = require "lpfm"
+local pmus = require "pfm.measure.events.pmus"
+local tracepoints = require "pfm.measure.events.tracepoints"
+
+local named = {}
+
+local FIRST, LAST = 96, 127
+
+-- PERF_TYPE_HARDWARE's numbers.
+local generic = {
+   ["cycles"] = 0, ["cpu-cycles"] = 0, ["instructions"] = 1, ["cache-references"] = 2, ["cache-misses"] = 3,
+   ["branches"] = 4, ["branch-instructions"] = 4, ["branch-misses"] = 5, ["bus-cycles"] = 6,
+   ["stalled-cycles-frontend"] = 7, ["stalled-cycles-backend"] = 8, ["ref-cycles"] = 9,
+}
+
+-- Systems of tracepoints that the kernel takes as the user's doing; all others happen in the kernel.
+local AT_USER_LEVEL = { syscalls = true, raw_syscalls = true }
+
+--- The registers for named events.
+named.registers = LAST - FIRST + 1
+
+--- Can the machine count them?
+-- @treturn[1] boolean true
+-- @return[2] nil
+-- @treturn[2] string why not
+function named.possible()
+   local name = lpfm.machine().name
+   if name == "perf" then return true end
+   return nil, ("the machine %s has no tracepoints and no PMUs of sysfs; LPFM_MACHINE=perf has"):format(name)
+end
+
+local function event_of(base, parts, unit, scale)
+   local event = { base = base, kind = "named", parts = parts, unit = unit, scale = scale }
+   for _, attr in ipairs(parts) do
+      event.whole_cpus, event.alone = event.whole_cpus or attr.whole_cpus, event.alone or attr.alone
+   end
+   if #parts > 1 then
+      local terms = {}
+      for i in ipairs(parts) do terms[i] = "$" .. i end
+      event.formula = table.concat(terms, "+")
+   end
+   return event
+end
+
+local function on_kind(pmu, base, code)
+   local found = pmus.find(pmu, ("config=%d"):format(code or 0))
+   local attr = found and found[1].attr
+   if attr and not code then attr.type, attr.config = 0, ("0x%08x%08x"):format(attr.type, generic[base]) end
+   return attr
+end
+
+-- A generic event on one kind of core, or what sysfs describes.
+local function find_pmu_event(pmu, text)
+   for _, kind in ipairs(generic[text] and pmus.core_kinds() or {}) do
+      if kind == pmu then return { { attr = on_kind(pmu, text) } } end
+   end
+   return pmus.find(pmu, text)
+end
+
+local function pmu_event(base, pmu, text)
+   local found, err = find_pmu_event(pmu, text)
+   if not found then return nil, err end
+   local parts = {}
+   for i, one in ipairs(found) do parts[i] = one.attr end
+   return event_of(base, parts, found[1].unit, found[1].scale)
+end
+
+--- Is the word one of theirs by its form?
+-- @string base
+-- @treturn boolean
+function named.is(base)
+   if base:find("^[^/]+/.*/$") then return true end
+   local system = tracepoints.parts(base)
+   return system ~= nil and not system:find("[*?]") and tracepoints.is_system(system)
+end
+
+--- The event of a name.
+-- @string base without levels
+-- @treturn[1] table
+-- @return[2] nil
+-- @treturn[2] string message
+function named.find(base)
+   local ok, err = named.possible()
+   if not ok then return nil, ("'%s': %s"):format(base, err) end
+   local pmu, text = base:match("^([^/]+)/(.*)/$")
+   if pmu then return pmu_event(base, pmu, text) end
+   local system, name = tracepoints.parts(base)
+   local attr
+   attr, err = tracepoints.find(system, name)
+   if not attr then return nil, err end
+   local event = event_of(base, { attr })
+   event.kernel_only = not AT_USER_LEVEL[system]
+   return event
+end
+
+-- --- kinds of cores ------------------------------------------------------------------------------
+
+--- A generic or raw event on a processor with several kinds of cores: the sum, and the event on each kind.
+-- @string base
+-- @int[opt] code of a raw event
+-- @treturn {table,...} the sum first; nil where there is but one kind, or the event is another
+function named.on_kinds(base, code)
+   base = base:lower()
+   if not (generic[base] or code) or not named.possible() then return nil end
+   local kinds, parts, out = pmus.core_kinds(), {}, {}
+   for i, pmu in ipairs(kinds) do
+      parts[i] = on_kind(pmu, base, code)
+      out[i + 1] = event_of(("%s/%s/"):format(pmu, base), { parts[i] })
+   end
+   if #kinds == 0 then return nil end
+   out[1] = event_of(base, parts)
+   return out
+end
+
+-- --- registers -----------------------------------------------------------------------------------
+
+--- The values of a named event's PMCs, one for each part.
+-- @tparam table event
+-- @treturn[1] {number,...}
+-- @return[2] nil
+-- @treturn[2] string message
+function named.values(event)
+   local plm, out = event.plm or "uk", {}
+   for i, part in ipairs(event.parts) do
+      local attr = { filter = event.filter }
+      for k, v in pairs(part) do attr[k] = v end
+      local value, err = lpfm.perf_event(attr)
+      if not value then return nil, (err:gsub("^perf_event: ", "")) end
+      out[i] = value + (plm:find("u") and 8 or 0) + (plm:find("k") and 1 or 0)
+   end
+   return out
+end
+
+--- Gives named events their registers; those that get none have a `reason`.
+-- @tparam {table,...} list
+function named.assign(list)
+   local next_one = FIRST
+   for _, event in ipairs(list) do
+      local values, err = named.values(event)
+      if values and #values > 1 then values, err = nil, "it stands for several events; name them one by one" end
+      if values and next_one > LAST then
+         values, err = nil, ("no register is left for it: there are %d"):format(named.registers)
+      end
+      event.pmd, event.pmcs, event.reason = nil, nil, err
+      if values then
+         event.pmd, event.pmcs = next_one, { { num = next_one, value = values[1] } }
+         next_one = next_one + 1
+      end
+   end
+end
+
+--- Places for named events in event sets: equal ones share a register, and those that there is no register for at the
+-- same time take turns.
+-- @tparam {table,...} list those without a `reason`; others get one
+-- @tparam[opt] int taken a register that is not free
+-- @treturn {table,...} for each register `num` and the `users`, each `value` and the `events` with it
+function named.places(list, taken)
+   local registers, by_value, free = {}, {}, {}
+   for num = FIRST, LAST do
+      if num ~= taken then free[#free + 1] = num end
+   end
+   local n = 0
+   for _, event in ipairs(list) do
+      local values, err = named.values(event)
+      event.reason = err
+      for _, value in ipairs(values or {}) do
+         local user = by_value[value]
+         if not user then
+            user = { value = value, events = {} }
+            local at = n % #free + 1
+            registers[at] = registers[at] or { num = free[at], users = {} }
+            table.insert(registers[at].users, user)
+            by_value[value], n = user, n + 1
+         end
+         table.insert(user.events, event)
+      end
+   end
+   return registers
+end
+
+return named

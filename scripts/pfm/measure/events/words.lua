@@ -1,0 +1,75 @@
+-- SPDX-License-Identifier: MIT
+--- Lists of events as typed: "a,b:u,{c,d}:k,power/energy-pkg/,cpu/event=0x3c,umask=0/".
+-- @module pfm.measure.events.words
+
+local words = {}
+
+-- The end of a word that begins at i: a comma or a brace, outside slashes.
+local function word_end(text, i)
+   local inside = false
+   while i <= #text do
+      local char = text:sub(i, i)
+      if char == "/" then inside = not inside end
+      if not inside and char:find("[,{}]") then break end
+      i = i + 1
+   end
+   return i, inside
+end
+
+local function take_word(text, i, out, group)
+   local stop, open = word_end(text, i)
+   local word = text:sub(i, stop - 1):match("^%s*(.-)%s*$")
+   if open then return nil, ("'%s': the second '/' is missing"):format(word) end
+   out[#out + 1] = { text = word, group = group }
+   return stop
+end
+
+-- From behind a group's brace to behind its end and levels.
+local function take_group(text, i, out)
+   local from, group, open = #out + 1, {}, i - 1
+   while true do
+      local stop, err = take_word(text, i, out, group)
+      if not stop then return nil, err end
+      local char = text:sub(stop, stop)
+      i = stop + 1
+      if char == "}" then break end
+      if char ~= "," then return nil, ("'%s': the group's '}' is missing"):format(text:sub(open)) end
+   end
+   group.text = text:sub(open, i - 1)
+   local levels = text:match("^:([uk]+)", i)
+   for k = from, levels and #out or 0 do out[k].text = out[k].text .. ":" .. levels end
+   return i + (levels and #levels + 1 or 0)
+end
+
+--- Splits a list.
+-- @string text
+-- @treturn[1] {table,...} `text`, and `group`: a table that the events of a group share, with its `text`
+-- @return[2] nil
+-- @treturn[2] string message
+function words.split(text)
+   local out, i = {}, 1
+   while true do
+      local brace = text:match("^%s*{()", i)
+      local take = brace and take_group or take_word
+      local stop, err = take(text, brace or i, out)
+      if not stop then return nil, err end
+      i = text:match("^%s*()", stop)
+      local char = text:sub(i, i)
+      if char == "" then return out end
+      if char ~= "," then return nil, ("'%s': expected a comma before '%s'"):format(text, text:sub(i)) end
+      i = i + 1
+   end
+end
+
+--- A word and the levels behind it: "a:u", "pmu/event/u".
+-- @string text
+-- @treturn string the word without them
+-- @treturn string or nil "u", "k", "uk"
+function words.levels(text)
+   local base, levels = text:match("^(.-):([uk]+)$")
+   if not base then base, levels = text:match("^(.*/)([uk]+)$") end
+   if not base then return text, nil end
+   return base, (levels:find("u") and "u" or "") .. (levels:find("k") and "k" or "")
+end
+
+return words

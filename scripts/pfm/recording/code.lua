@@ -1,0 +1,198 @@
+-- SPDX-License-Identifier: MIT
+--- The code of sampled functions: their instructions and source lines, with the samples that lie there.
+--
+-- objdump disassembles; lines come from it, and the source from the files that they name.
+-- @module pfm.recording.code
+
+local nearest = require "pfm.util.nearest"
+local shell = require "pfm.util.shell"
+local stacks = require "pfm.recording.stacks"
+local symbols = require "pfm.symbols"
+
+local code = {}
+
+-- --- functions -----------------------------------------------------------------------------------
+
+-- The functions that samples of an event lie in, the hottest first.
+local function functions_of(self, event)
+   local by_id, out, total = {}, {}, 0
+   for _, row in ipairs(stacks.places(self)) do
+      if row.event == event then
+         local id = row.where.object .. "\0" .. row.where.func
+         local f = by_id[id]
+         if not f then
+            f = { name = row.where.func, object = row.where.object, where = row.where, samples = 0, rows = {},
+               inner = {} }
+            by_id[id], out[#out + 1] = f, f
+         end
+         f.samples, f.rows[#f.rows + 1], total = f.samples + row.samples, row, total + row.samples
+         for _, frame in ipairs(symbols.frames(row.where)) do f.inner[frame.name] = true end
+      end
+   end
+   table.sort(out, function(a, b)
+      if a.samples ~= b.samples then return a.samples > b.samples end
+      return a.name < b.name
+   end)
+   return out, total
+end
+
+-- Functions by a name of theirs, as it is or without what the compiler added to it, or of one inlined into them.
+local function named(list, name)
+   local own, made, around = {}, {}, {}
+   for _, f in ipairs(list) do
+      local into = f.name == name and own or symbols.source_name(f.name) == name and made or f.inner[name] and around
+      if into then into[#into + 1] = f end
+   end
+   return #own > 0 and own or #made > 0 and made or around
+end
+
+local function hint(list, name)
+   local names, first = {}, {}
+   for i, f in ipairs(list) do
+      names[i] = f.name
+      if i <= 5 then first[i] = f.name end
+   end
+   local near = nearest.hint(name, names)
+   return near ~= "" and near or "; most samples are in " .. table.concat(first, ", ")
+end
+
+local function choose(list, name, object)
+   local out = {}
+   for _, f in ipairs(name and named(list, name) or list) do
+      if not object or f.object == object or stacks.base_name(f.object) == object then out[#out + 1] = f end
+   end
+   if #out > 0 then return out end
+   if #list == 0 then error("there are no samples", 0) end
+   error(("no samples lie in %s%s"):format(name and "'" .. name .. "'" or object, name and hint(list, name) or ""), 0)
+end
+
+-- --- the code ------------------------------------------------------------------------------------
+
+-- Samples by address, the object's own where it is known.
+local function by_address(f)
+   local counts, low, high = {}, math.huge, -math.huge
+   for _, row in ipairs(f.rows) do
+      local at = row.where.own or row.where.address
+      counts[at] = (counts[at] or 0) + row.samples
+      low, high = math.min(low, at), math.max(high, at)
+   end
+   return counts, low, high
+end
+
+-- What objdump prints: instructions, and in front of some the inlined function, file and line they come from.
+local function parse_code(text, counts, total)
+   local out, file, line, func = {}, nil, nil, nil
+   for row in text:gmatch("[^\n]+") do
+      local address, text_of = row:match("^%s+(%x+):\t(.*)$")
+      local path, number = row:match("^(/?[^\t]-):(%d+)[ %(%)%w]*$")
+      if address then
+         local at = tonumber(address, 16)
+         local n = counts[at] or 0
+         out[#out + 1] = { address = at, text = text_of:gsub("%s+$", ""), samples = n, percent = n / total * 100,
+            file = file, line = line, func = func }
+      elseif path then
+         file, line = path, tonumber(number)
+      else
+         func = row:match("^(.+)%(%):$") or func
+      end
+   end
+   return out
+end
+
+local function disassemble(f, counts, total, high)
+   shell.need("objdump", "binutils")
+   local _, start, size = f.where.handle:func(f.where.own)
+   local stop = size > 0 and start + size or high + 16
+   local line = "objdump -d -l -C --no-show-raw-insn --start-address=%s --stop-address=%s %s"
+   local text = shell.read(line:format(symbols.hex(start), symbols.hex(stop), shell.quote(f.object)))
+   return parse_code(text, counts, total)
+end
+
+-- Code that objdump cannot see: the addresses that have samples.
+local function addresses_only(counts, total)
+   local out = {}
+   for at, n in pairs(counts) do out[#out + 1] = { address = at, text = "", samples = n, percent = n / total * 100 } end
+   table.sort(out, function(a, b) return a.address < b.address end)
+   return out
+end
+
+-- Samples by source line, in the order of files and lines.
+local function lines_of(instructions, total)
+   local by_id, out = {}, {}
+   for _, i in ipairs(instructions) do
+      local id = i.file and i.file .. ":" .. i.line
+      local l = id and by_id[id]
+      if id and not l then
+         l = { file = i.file, line = i.line, samples = 0 }
+         by_id[id], out[#out + 1] = l, l
+      end
+      if l then l.samples = l.samples + i.samples end
+   end
+   for _, l in ipairs(out) do l.percent = l.samples / total * 100 end
+   table.sort(out, function(a, b)
+      if a.file ~= b.file then return a.file < b.file end
+      return a.line < b.line
+   end)
+   return out
+end
+
+-- The instructions, where the object's file has them; nil: it is none, or, if that may be, cannot be read.
+local function instructions_of(f, counts, high, partly)
+   if not f.where.handle or f.object:sub(1, 1) ~= "/" then return nil end
+   if not partly then return disassemble(f, counts, f.samples, high) end
+   local ok, list = pcall(disassemble, f, counts, f.samples, high)
+   return ok and list or nil
+end
+
+local function code_of(self, f, all, partly)
+   local counts, _, high = by_address(f)
+   local instructions = instructions_of(f, counts, high, partly)
+   local disassembled = instructions ~= nil
+   instructions = instructions or addresses_only(counts, f.samples)
+   local known = self.objects[f.object]
+   local id = known and known.build_id and disassembled and symbols.build_id(f.object)
+   return {
+      symbol = f.name, object = f.object, samples = f.samples, percent = f.samples / all * 100,
+      instructions = instructions, lines = lines_of(instructions, f.samples), disassembled = disassembled,
+      changed = id and id ~= known.build_id or nil,
+   }
+end
+
+--- Annotates functions.
+-- @tparam table self of `recording.open`
+-- @string[opt] name the function, or one inlined into others; by default the one with most samples
+-- @tparam[opt] table opts `event` (a name), `object` (a path or its last part), `top` (how many functions),
+-- `partly` (of objects that cannot be read give the addresses alone, instead of an error)
+-- @treturn table of `symbol`, `object`, `samples`, `percent` (of the event's samples), `instructions` (of `address`,
+-- `text`, `samples`, `percent` of the function's, `file`, `line`, `func`: the inlined one), `lines` (of `file`,
+-- `line`, `samples`, `percent`), `disassembled` (false: only the addresses of samples), `changed` (the object, since)
+-- @usage require("pfm.recording.code").functions(assert(recording.open "lpfm.data"))[1].lines
+function code.functions(self, name, opts)
+   opts = opts or {}
+   local list, all = functions_of(self, stacks.event(self, opts.event))
+   local chosen, out = choose(list, name, opts.object), {}
+   for i = 1, math.min(opts.top or (name and #chosen or 1), #chosen) do
+      out[i] = code_of(self, chosen[i], all, opts.partly)
+   end
+   return out
+end
+
+--- The lines of source files, read once.
+-- @treturn function `(path, number)`: the line, or nil where the file or the line is not there
+-- @usage print(require("pfm.recording.code").source_reader()("/etc/hosts", 1))
+function code.source_reader()
+   local files = {}
+   return function(path, number)
+      if files[path] == nil then
+         local file = io.open(path, "r")
+         files[path] = {}
+         for line in file and file:lines() or function() end do
+            table.insert(files[path], (line:gsub("\t", "        "):gsub("%c", "")))
+         end
+         if file then file:close() end
+      end
+      return files[path][number]
+   end
+end
+
+return code

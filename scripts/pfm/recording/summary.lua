@@ -1,0 +1,92 @@
+-- SPDX-License-Identifier: MIT
+--- What to know about a recording before its numbers: what was sampled, when, and how far to trust it.
+-- @module pfm.recording.summary
+
+local render = require "pfm.render"
+local symbols = require "pfm.symbols"
+
+local summary = {}
+
+-- --- warnings ------------------------------------------------------------------------------------
+
+local function changed_objects(self, out)
+   if self.symbols then return end
+   for path, o in pairs(self.objects) do
+      local id = symbols.build_id(path)
+      if o.build_id and id and id ~= o.build_id then
+         out[#out + 1] = path .. " has changed since the recording: its symbols may be wrong"
+      end
+   end
+end
+
+local GENERATED = "no function names in %s: a JIT compiler made it, and no /tmp/perf-PID.map names it; one is "
+   .. "written by " .. [==[python3 -X perf (3.12), node --perf-basic-prof, java -XX:+DumpPerfMapAtExit]==]
+   .. ", LuaJIT built with LUAJIT_USE_PERFTOOLS, and by lpfm with LPFM_JITMAP=1 for the scripts that it runs itself"
+
+local function why_nameless(object, why)
+   if symbols.is_generated(object) then return GENERATED:format(object) end
+   return ("no function names in %s: %s"):format(object, (why:gsub("^.*: ", "")))
+end
+
+-- Objects that hide much of what was sampled.
+local function nameless_objects(result, out)
+   local all = 0
+   for _, t in pairs(result.totals) do all = all + t.samples end
+   for object, m in pairs(result.missing) do
+      if m.samples > all * 0.05 and m.why ~= "no symbol at this address" and m.why ~= "no mapping" then
+         out[#out + 1] = why_nameless(object, m.why)
+      end
+   end
+end
+
+--- What a reader should know, in words.
+-- @param self recording
+-- @tparam table result of `pfm.analyze.by`
+-- @treturn table of strings
+-- @usage local s = assert(recording.open "lpfm.data")
+-- print(require("pfm.recording.summary").warnings(s, analyze.by(s))[1])
+function summary.warnings(self, result)
+   local out = self:warnings()
+   if result.cut > 0 then out[#out + 1] = render.plural(result.cut, "sample") .. " cut off in damaged blocks" end
+   changed_objects(self, out)
+   nameless_objects(result, out)
+   return out
+end
+
+--- How many samples are in a table of samples.
+-- @tparam table result of `pfm.analyze.by`
+-- @treturn number
+-- @usage local s = assert(recording.open "lpfm.data")
+-- print(require("pfm.recording.summary").samples(analyze.by(s)))
+function summary.samples(result)
+   local n = 0
+   for _, t in pairs(result.totals) do n = n + t.samples end
+   return n
+end
+
+--- The events sampled, and how often, in words.
+-- @param self recording
+-- @treturn string
+-- @usage print(require("pfm.recording.summary").events(assert(recording.open "lpfm.data")))
+function summary.events(self)
+   local out = {}
+   for i, e in ipairs(self.head.events) do
+      local period = not e.period and "?" or e.unit == "ns" and render.time(e.period / 1e9) or render.number(e.period)
+      local varies = self.head.frequency and e.unit ~= "ns" -- the period followed the rate of events
+      out[i] = varies and ("%s about %s times a second"):format(e.name, render.number(self.head.frequency))
+         or ("%s every %s"):format(e.name, period)
+   end
+   local random = self.head.random
+   if random then out[#out] = ("%s, randomized %s"):format(out[#out], random.text) end
+   return table.concat(out, ", ")
+end
+
+--- When it was recorded.
+-- @param self recording
+-- @treturn string "?" where that is not known
+-- @usage print(require("pfm.recording.summary").date(assert(recording.open "lpfm.data")))
+function summary.date(self)
+   return self.head.time and os.date("%Y-%m-%d %H:%M:%S", self.head.time) or "?"
+end
+
+return summary

@@ -1,0 +1,100 @@
+-- SPDX-License-Identifier: MIT
+--- Regions of Lua code: named pieces of a script, measured in `lpfm stat --regions lpfm script.lua`, or by the script
+-- itself. Measured by nobody, a region is a call of its function.
+--    local region = require "pfm.region"
+--    region("sort", table.sort, list)
+-- @module pfm.region
+
+local files = require "lpfm.regions"
+
+local region = {}
+
+local mine -- of pfm.measure.regions, once this script measures itself
+
+local function left(name, ok, ...)
+   files.leave(name)
+   if not ok then error((...), 0) end
+   return ...
+end
+
+--- Calls a function as a region, which ends with it; errors pass through. `region(name, fn, ...)` is the same.
+-- @string name at most 127 bytes, the rest is ignored
+-- @tparam function fn
+-- @param ... its arguments
+-- @return what it returns
+-- @usage
+-- local region = require "pfm.region"
+-- print(region("square", function(x) return x * x end, 7))
+function region.call(name, fn, ...)
+   if type(name) ~= "string" then error("region: expected a name, got a " .. type(name), 2) end
+   if not files.on() then return fn(...) end
+   files.enter(name)
+   return left(name, pcall(fn, ...))
+end
+
+-- The file goes with the Lua state.
+local function remove_at_end(path)
+   local guard = newproxy(true)
+   getmetatable(guard).__gc = function() os.remove(path) end
+   return guard
+end
+
+--- From now on this process measures its regions itself. Where `lpfm stat --regions` does, it goes on with that.
+-- @tparam[opt] string names events (default: page-faults,task-clock)
+-- @treturn[1] boolean true
+-- @return[2] nil
+-- @treturn[2] string message: regions are measured already
+-- @usage
+-- local region = require "pfm.region"
+-- region.begin "page-faults"
+-- region("fill", function() return ("x"):rep(1e6) end)
+-- region.finish()
+function region.begin(names)
+   if files.on() then return nil, "regions are being measured already" end
+   local regions = require "pfm.measure.regions"
+   local self = regions.prepare(names or "page-faults,task-clock")
+   self.guard = remove_at_end(self.path)
+   local ok, err = files.use(self.path)
+   if not ok then return nil, err end
+   mine = self
+   return true
+end
+
+local function not_mine()
+   return nil, files.on() and "who runs this script measures them, and tells at the end"
+      or "nothing is measured: region.begin comes first"
+end
+
+--- What regions have counted since `region.begin`.
+-- @treturn[1] table `regions` and `problems`, as of `pfm.measure.regions`: `regions[1].events[1].value`
+-- @return[2] nil
+-- @treturn[2] string message: this script does not measure them
+-- @usage
+-- local region = require "pfm.region"
+-- region.begin "page-faults"
+-- region("fill", function() return ("x"):rep(1e6) end)
+-- for _, r in ipairs((region.results() or { regions = {} }).regions) do print(r.name, r.calls) end
+-- region.finish()
+function region.results()
+   if not mine then return not_mine() end
+   return require("pfm.measure.regions").results(mine)
+end
+
+--- Ends what `region.begin` began.
+-- @return as `region.results`
+-- @usage
+-- local region = require "pfm.region"
+-- region.begin "page-faults"
+-- region("fill", function() return ("x"):rep(1e6) end)
+-- local t = region.finish()
+-- print(t and t.regions[1].calls)
+function region.finish()
+   if not mine then return not_mine() end
+   files.finish()
+   local results = require("pfm.measure.regions").results(mine)
+   os.remove(mine.path)
+   mine = nil
+   return results
+end
+
+return setmetatable(region, { __call = function(_, ...) return region.call(...) end })

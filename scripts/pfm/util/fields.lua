@@ -1,0 +1,38 @@
+-- SPDX-License-Identifier: MIT
+--- The names that a table of choices may have: one that is mistyped would do nothing, in silence.
+-- @module pfm.util.fields
+
+local nearest = require "pfm.util.nearest"
+
+local fields = {}
+
+--- Lists of names as one.
+-- @tparam {string,...} ... lists
+-- @treturn {string,...}
+-- @usage fields.join({ "command" }, { "events" }) --> { "command", "events" }
+function fields.join(...)
+   local out = {}
+   for _, list in ipairs { ... } do
+      for _, name in ipairs(list) do out[#out + 1] = name end
+   end
+   return out
+end
+
+--- Raises an error where a table has a name that is not known; it names the nearest that is.
+-- @string call what takes the table
+-- @tparam ?table t
+-- @tparam {string,...} known
+-- @string[opt="field"] what such a name is
+-- @usage pcall(fields.check, "count.run", { commnd = {} }, { "command" }) -- ... did you mean 'command'?
+function fields.check(call, t, known, what)
+   local set = {}
+   for _, name in ipairs(known) do set[name] = true end
+   for name in pairs(t or {}) do
+      if not set[name] then
+         error(("%s: unknown %s '%s'%s"):format(call, what or "field", tostring(name),
+            nearest.hint(tostring(name), known)), 0)
+      end
+   end
+end
+
+return fields
