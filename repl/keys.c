@@ -19,7 +19,12 @@
 
 static struct termios cooked;
 static struct sigaction before;
-static bool raw;
+static bool raw, full, resizes;
+
+/* What ends a program without a word: the terminal is put in order first. */
+static const int fatal[] = { SIGHUP, SIGTERM, SIGQUIT, SIGSEGV, SIGBUS, SIGABRT };
+#define FATAL (sizeof(fatal) / sizeof(*fatal))
+static struct sigaction was[FATAL];
 
 /* screen.size() -> columns, rows; nothing where stdout is no terminal. */
 static int screen_size(lua_State *L)
@@ -39,7 +44,44 @@ static void on_resize(int sig)
 	(void)sig;
 }
 
-static void enter_raw(void)
+/* The other screen, without a cursor; or back. */
+static void set_full(bool on)
+{
+	static const char enter[] = "\033[?1049h\033[?25l", leave[] = "\033[?25h\033[?1049l";
+	ssize_t ignored;
+
+	if (full == on)
+		return;
+	full = on;
+	ignored = on ? write(STDOUT_FILENO, enter, sizeof(enter) - 1)
+		     : write(STDOUT_FILENO, leave, sizeof(leave) - 1);
+	(void)ignored;
+}
+
+static void on_fatal(int sig)
+{
+	set_full(false);
+	if (raw)
+		tcsetattr(STDIN_FILENO, TCSANOW, &cooked);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static void watch_fatal(void)
+{
+	struct sigaction sa = { .sa_handler = on_fatal };
+
+	for (size_t i = 0; i < FATAL; i++)
+		sigaction(fatal[i], &sa, &was[i]);
+}
+
+static void forget_fatal(void)
+{
+	for (size_t i = 0; i < FATAL; i++)
+		sigaction(fatal[i], &was[i], NULL);
+}
+
+static void enter_raw(bool resize)
 {
 	struct sigaction sa = { .sa_handler = on_resize };
 	struct termios keys;
@@ -51,8 +93,12 @@ static void enter_raw(void)
 	keys.c_cc[VMIN] = 1;
 	keys.c_cc[VTIME] = 0;
 	raw = tcsetattr(STDIN_FILENO, TCSADRAIN, &keys) == 0;
-	if (raw)
+	if (!raw)
+		return;
+	resizes = resize;
+	if (resizes)
 		sigaction(SIGWINCH, &sa, &before);
+	watch_fatal();
 }
 
 static void leave_raw(void)
@@ -60,19 +106,31 @@ static void leave_raw(void)
 	if (!raw)
 		return;
 	raw = false;
+	forget_fatal();
 	tcsetattr(STDIN_FILENO, TCSADRAIN, &cooked);
-	sigaction(SIGWINCH, &before, NULL);
+	if (resizes)
+		sigaction(SIGWINCH, &before, NULL);
 }
 
-/* screen.raw(bool): keys come one by one, and are not shown. Returns whether they do. */
+/*
+ * screen.raw(bool, live): keys come one by one, and are not shown. Returns whether they do. Live: a
+ * change of the terminal's size ends no poll().
+ */
 static int screen_raw(lua_State *L)
 {
 	if (lua_toboolean(L, 1))
-		enter_raw();
+		enter_raw(!lua_toboolean(L, 2));
 	else
 		leave_raw();
 	lua_pushboolean(L, raw);
 	return 1;
+}
+
+/* screen.full(bool): the other screen, without a cursor; or back. */
+static int screen_full(lua_State *L)
+{
+	set_full(lua_toboolean(L, 1));
+	return 0;
 }
 
 /* screen.key(seconds) -> a key; or nil and "timeout", "resize", "eof", "interrupted" */
@@ -97,6 +155,7 @@ static int screen_key(lua_State *L)
 int luaopen_repl_keys(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
+		{ "full", screen_full },
 		{ "key", screen_key },
 		{ "raw", screen_raw },
 		{ "size", screen_size },

@@ -24,8 +24,8 @@
 #ifndef LPFM_SCRIPTDIR
 #define LPFM_SCRIPTDIR LPFM_PREFIX "/share/lpfm/scripts"
 #endif
-#ifndef LPFM_LIBDIR
-#define LPFM_LIBDIR LPFM_PREFIX "/lib"
+#ifndef LPFM_LIB
+#define LPFM_LIB "lib"
 #endif
 
 struct command_line {
@@ -46,15 +46,19 @@ static volatile time_t last_press;		/* s */
 static struct termios at_first;			/* of the terminal */
 static bool has_terminal;
 
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+
+	return n >= m && !strcmp(text + n - m, end);
+}
+
 static bool is_of_prompt(lua_State *L, lua_Debug *ar)
 {
-	static const char loop[] = "prompt/loop.lua";
-	size_t n;
-
-	if (!lua_getinfo(L, "S", ar))
+	if (!lua_getinfo(L, "S", ar) || *ar->what == 'C')
 		return true;
-	n = strlen(ar->source);
-	return *ar->what == 'C' || (n >= sizeof(loop) - 1 && !strcmp(ar->source + n - (sizeof(loop) - 1), loop));
+	return ends_with(ar->source, "prompt/loop.lua") || ends_with(ar->source, "prompt/statement.lua") ||
+	       ends_with(ar->source, "notebook/serve.lua");
 }
 
 /* A second one strikes until the prompt has the word again: what catches errors cannot go on. */
@@ -235,8 +239,8 @@ static void set_cpath(lua_State *L, const char *exe_dir)
 {
 	const char *env = getenv("LPFM_CPATH");
 
-	prepend(L, "cpath", LPFM_LIBDIR "/lpfm/?.so");
-	prepend(L, "cpath", lua_pushfstring(L, "%s/../lib/lpfm/?.so", exe_dir));
+	prepend(L, "cpath", LPFM_PREFIX "/" LPFM_LIB "/lpfm/?.so");
+	prepend(L, "cpath", lua_pushfstring(L, "%s/../" LPFM_LIB "/lpfm/?.so", exe_dir));
 	prepend(L, "cpath", lua_pushfstring(L, "%s/?.so", exe_dir));
 	if (env)
 		prepend(L, "cpath", lua_pushfstring(L, "%s/?.so", env));

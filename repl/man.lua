@@ -1,18 +1,20 @@
 -- SPDX-License-Identifier: MIT
--- man.lua - writes the manual page lpfm(1), of what the program says about itself.
---   lpfm repl/man.lua VERSION >lpfm.1
+-- man.lua - writes the manual pages lpfm(1) and lpfm-COMMAND(1), of what the program says about itself.
+--   lpfm repl/man.lua VERSION FOLDER
 
 local commands = require "repl.command"
 
-local VERSION = ...
+local VERSION, FOLDER = ...
+
+local out
 
 local function quote(text)
    return (text:gsub("\\", "\\e"):gsub("%-", "\\-"):gsub("\n([.'])", "\n\\&%1"):gsub("^([.'])", "\\&%1"))
 end
 
 local function put(...)
-   io.stdout:write(...)
-   io.stdout:write("\n")
+   out:write(...)
+   out:write("\n")
 end
 
 local function section(name)
@@ -37,46 +39,103 @@ local function item(label, text)
    put(quote(text))
 end
 
-local function command(name)
-   local options = commands.module(name).options()
-   put(".SS ", (quote(options.usage)))
-   paragraph(options.summary)
-   for _, row in ipairs(options.rows) do item((row[1]:gsub("^%s+", "")), row[2]) end
-   if options.notes then
-      local lines = {}
-      for line in (options.notes .. "\n"):gmatch("(.-)\n") do lines[#lines + 1] = line end
-      verbatim(lines)
-   end
-   paragraph("Examples:")
-   verbatim(options.examples)
+local function command_row(row)
+   item("lpfm-" .. row.name .. "(1)", row.summary)
 end
 
-put('.TH LPFM 1 "" "lpfm ', VERSION, '" "User Commands"')
-section "NAME"
-put "lpfm \\- hardware performance counters with perfmon2, from the shell and from Lua"
-section "SYNOPSIS"
-put ".B lpfm\n.br\n.B lpfm\n.I FILE\n[\\fIarguments\\fR]\n.br\n.B lpfm \\-e\n.I CODE\n[\\fIarguments\\fR]"
-put ".br\n.B lpfm\n.I COMMAND\n[\\fIoptions\\fR]"
-section "DESCRIPTION"
-paragraph [[
+-- Paragraphs of running text, and as they are where lines begin with blanks.
+local function notes(text)
+   for block in (text .. "\n\n"):gmatch("(.-)\n\n+") do
+      local lines = {}
+      for line in (block .. "\n"):gmatch("(.-)\n") do lines[#lines + 1] = line end
+      if block:find("^%s") or block:find("\n%s") then verbatim(lines) else paragraph(block) end
+   end
+end
+
+local function files()
+   section "FILES"
+   item("lpfm.data", "the recording that lpfm record writes and lpfm report reads by default")
+   item("lpfm.data.old", "the one before it")
+   item("~/.lpfm_history", "the history of the prompt")
+end
+
+local function exit_status()
+   section "EXIT STATUS"
+   paragraph [[
+That of the measured command, if there is one; otherwise 0: success; 1: failure, standard error says why; 2: a mistake
+in the command line; 130: interrupted.]]
+end
+
+local function environment()
+   section "ENVIRONMENT"
+   for _, row in ipairs(commands.environment) do item(row[1], row[2]) end
+end
+
+-- Every other command's page, by commas.
+local function see_also(but)
+   local pages = but and { "lpfm(1)" } or {}
+   for _, name in ipairs(commands.names) do
+      if name ~= but then pages[#pages + 1] = "lpfm-" .. name .. "(1)" end
+   end
+   section "SEE ALSO"
+   local beyond = but and "." or ", perf(1), perf_event_open(2). At the prompt: help(), lpfm.help(NAME)."
+   paragraph(table.concat(pages, ", ") .. beyond)
+end
+
+-- page(NAME, WRITE): a file of the folder
+local function page(name, write)
+   out = assert(io.open(("%s/%s.1"):format(FOLDER, name), "w"))
+   put(('.TH %s 1 "" "lpfm %s" "User Commands"'):format(name:upper():gsub("%-", "\\-"), VERSION))
+   write()
+   assert(out:close())
+end
+
+local function command_page(row)
+   local options = commands.module(row.name).options()
+   section "NAME"
+   put("lpfm\\-", row.name, " \\- ", (quote(row.summary)))
+   section "SYNOPSIS"
+   put(".B ", (quote(options.usage)))
+   section "DESCRIPTION"
+   paragraph(options.summary)
+   section "OPTIONS"
+   for _, option in ipairs(options.rows) do item((option[1]:gsub("^%s+", "")), option[2]) end
+   if options.notes then
+      section "NOTES"
+      notes(options.notes)
+   end
+   section "EXAMPLES"
+   verbatim(options.examples)
+   exit_status()
+   environment()
+   see_also(row.name)
+end
+
+local function program_page()
+   section "NAME"
+   put "lpfm \\- hardware performance counters with perfmon2, from the shell and from Lua"
+   section "SYNOPSIS"
+   put ".B lpfm\n.br\n.B lpfm\n.I FILE\n[\\fIarguments\\fR]\n.br\n.B lpfm \\-e\n.I CODE\n[\\fIarguments\\fR]"
+   put ".br\n.B lpfm\n.I COMMAND\n[\\fIoptions\\fR]"
+   section "DESCRIPTION"
+   paragraph [[
 lpfm counts and samples what programs do, with the counters of the processor and of the kernel. Without arguments it
 starts a prompt: Lua with the perfmon2 interface, completion and help(). With a file, or - for standard input, it runs
 a Lua script. The commands below make the everyday measurements.]]
-paragraph [[
+   paragraph [[
 Without hardware counters (as in most virtual machines), the kernel's software counters and sampling by time still
 work. LPFM_MACHINE=sim is a simulated computer with four processor models.]]
-section "COMMANDS"
-for _, name in ipairs(commands.names) do command(name) end
-section "ENVIRONMENT"
-for _, row in ipairs(commands.environment) do item(row[1], row[2]) end
-section "FILES"
-item("lpfm.data", "the recording that lpfm record writes and lpfm report reads by default")
-item("~/.lpfm_history", "the history of the prompt")
-section "EXIT STATUS"
-paragraph [[
-That of the measured command, if there is one; otherwise 0: success; 1: failure, standard error says why; 2: a mistake
-in the command line; 130: interrupted.]]
-section "EXAMPLES"
-verbatim(commands.examples)
-section "SEE ALSO"
-paragraph "perf(1), perf_event_open(2). At the prompt: help(), lpfm.help(NAME)."
+   section "COMMANDS"
+   for _, row in ipairs(commands.rows) do command_row(row) end
+   environment()
+   files()
+   exit_status()
+   section "EXAMPLES"
+   verbatim(commands.examples)
+   see_also()
+end
+
+page("lpfm", program_page)
+for _, row in ipairs(commands.rows) do
+   page("lpfm-" .. row.name, function() command_page(row) end)
+end

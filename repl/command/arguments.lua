@@ -2,6 +2,8 @@
 --- The arguments of the prompt's functions: what is wrong with one is said before anything is done.
 -- @module repl.command.arguments
 
+local fields = require "pfm.util.fields"
+
 local arguments = {}
 
 -- "string?": or nothing; "string|table": either.
@@ -25,6 +27,14 @@ function arguments.check(call, example, ...)
             value == nil and "nothing" or "a " .. type(value), example), 0)
       end
    end
+end
+
+--- Raises an error where a table of options has one that is not known.
+-- @string call the function
+-- @tparam ?table options
+-- @tparam {string,...} known
+function arguments.known(call, options, known)
+   fields.check(call, options, known, "option")
 end
 
 return arguments

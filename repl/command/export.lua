@@ -36,12 +36,17 @@ function command.options()
    c:option("--weight", "WEIGHT", "Weigh stacks by 'samples' or by 'events'.")
    c:flag("--ids", "Tell processes and threads of the same name apart by their IDs.")
    c:flag("--no-inline", "Leave out inlined functions.")
-   c:option("--title", "TEXT", "The title of a flame graph.")
+   c:option("--title", "TEXT", "The title of a flame graph or page.")
+   c:flag("--icicle", "Draw a flame graph from the top down.")
+   c:option("--base", "FILE", "Colour a flame graph by how shares have changed since this older recording.")
    c:option("-x", "SEP", "The separator of csv.")
-   c:epilog("Formats:\n" .. format_rows() .. "\n\nSamples hold an address, no call chain: stacks are process; thread; "
-      .. "object; function;\ninlined functions.", {
-      "lpfm export -o out.svg", "lpfm export --format pprof -o prof.pb.gz && pprof -top prof.pb.gz",
-      "lpfm export --format folded prog.data | sort -k2 -nr | head", "lpfm export -o prog.db prog.data",
+   c:epilog("Formats:\n" .. format_rows() .. "\n\nStacks are process; thread; functions, from the callers on, and "
+      .. "those inlined there. Without\ncall stacks (record -g) they are process; thread; object; function; "
+      .. "inlined functions.", {
+      "lpfm export -o out.svg", "lpfm export -o out.html",
+      "lpfm export --format pprof -o prof.pb.gz && pprof -top prof.pb.gz",
+      "lpfm export --format folded prog.data | sort -k2 -nr | head",
+      "lpfm export -o change.svg --base old.data new.data", "lpfm export -o prog.db prog.data",
    })
    return c
 end
@@ -91,7 +96,8 @@ function command.main(argv)
    input.pick(args, words, "format", function(word) return export.format(word) and not is_file(word) end)
    local name, writer = wanted_format(args)
    local opts = { event = args.event, weight = check_weight(args.weight), ids = args.ids, inlined = not args.no_inline,
-      title = args.title, separator = args.x }
+      title = args.title, separator = args.x, icicle = args.icicle,
+      base = args.base and input.open(args.base, "lpfm export") }
    local path = args.output ~= "-" and args.output or nil
    if not path then refuse_stream(writer) end
    local self = input.open(args.file, "lpfm export")
@@ -109,13 +115,15 @@ end
 function command.call(path, file, opts)
    arguments.check("export", 'export("out.svg")', { path, "string", "the name of the output" },
       { file, "string?", "the name of a recording" }, { opts, "table?", "a table of options" })
-   opts = opts or {}
-   local name = opts.format or export.format_of(path)
+   local chosen = {}
+   for k, v in pairs(opts or {}) do chosen[k] = v end
+   local name = chosen.format or export.format_of(path)
+   chosen.format = nil
    if not name then
       error(("export: the name '%s' tells no format: export(\"out.svg\"), or the option format"):format(path), 0)
    end
    local self = input.open(file)
-   export.write(self, name, path, opts)
+   export.write(self, name, path, chosen)
 end
 
 return command

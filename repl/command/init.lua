@@ -18,8 +18,12 @@ local command = {}
 command.rows = {
    { name = "stat", summary = "count events while a command runs",
       words = { "command" }, call = { "command", "event", "group" } },
+   { name = "perfex", summary = "count a command with virtual counters, and apart its children",
+      words = { "command" }, call = { "command", "event" } },
    { name = "record", summary = "sample a command into a file",
       words = { "command" }, call = { "command", "file" } },
+   { name = "histogram", summary = "count overflows by the value of an expression, where they happen",
+      words = { "expression", "command" }, call = { "command", "expression" } },
    { name = "cascade", summary = "count or sample in stages, each after the n-th event of the one before",
       words = { "stages", "command" }, call = { "command", "stages" } },
    { name = "bias", summary = "test whether a sampling period is in step with the program",
@@ -36,10 +40,14 @@ command.rows = {
       words = { "figure", "file" }, offline = true, call = { "figure", "file" } },
    { name = "script", summary = "print every sample of a recording, or run a Lua script over them",
       words = { "file" }, offline = true },
-   { name = "export", summary = "convert a recording to a flame graph, pprof, speedscope, CSV, JSON or SQLite",
+   { name = "export", summary = "convert a recording to a page, a flame graph, pprof, speedscope, CSV, JSON or SQLite",
       words = { "format", "file" }, offline = true, call = { "file", "file" } },
+   { name = "trace", summary = "record the memory accesses of a command, to replay them on simulated caches",
+      words = { "command" }, offline = true },
    { name = "list", summary = "list the events, metrics and registers of this machine, or the events of any PMU",
       words = { "section", "event" }, call = { "event", "pmu" } },
+   { name = "jupyter", summary = "make lpfm a kernel of Jupyter's notebooks",
+      words = { "jupyter" }, offline = true },
    { name = "completion", summary = "print a script that completes lpfm's command lines in a shell",
       words = { "shell" }, offline = true },
 }
@@ -62,7 +70,7 @@ local USAGE, FAILURE, INTERRUPTED = 2, 1, 130
 
 --- Variables and what they are for.
 command.environment = {
-   { "LPFM_MACHINE=perf|linux|sim[:MODEL]", "where to measure (default: the first that works)" },
+   { "LPFM_MACHINE=perf|linux|sim[:MODEL[,live]]", "where to measure (default: the first that works)" },
    { "LPFM_ANY_CPU=1", "let programs monitor a CPU from any other, as with PFM_FL_ANY_CPU" },
    { "LPFM_SCRIPTS, LPFM_CPATH", "the directories of the Lua library and of lpfm.so" },
    { "LPFM_DEBUG_PATH=DIR[:DIR]", "more places to look for debug files" },
@@ -264,6 +272,9 @@ local function complain(argv, err)
 end
 
 local function guard(err)
+   if type(err) == "string" and err:find("%f[%a]interrupted$") then
+      return { message = "interrupted", status = INTERRUPTED }
+   end
    return require("repl.command.options").is_own_mistake(err) and debug.traceback(err, 2) or err
 end
 

@@ -9,7 +9,8 @@ local kinds = {}
 kinds.of_value = {
    FILE = "file", EVENT = "event", EVENTS = "event", ["EVENT:N"] = "event", STAGES = "stages", KEYS = "key",
    KEY = "figure_key", GROUPS = "group", MODEL = "pmu", FORMAT = "format", CPUS = "cpu", WEIGHT = "weight",
-   VALUE = "value", FIELDS = "field", ["HOW[:SEED]"] = "random", KIND = "kind",
+   VALUE = "value", ORDER = "order", HOW = "unwinding", FIELDS = "field", ["HOW[:SEED]"] = "random", KIND = "kind",
+   EXPR = "expression",
 }
 
 local function keys_of(t)
@@ -53,6 +54,7 @@ local function events_here()
    local key = machine.name .. " " .. machine.pmu
    if here.key == key then return here.names end
    local out = require("pfm.events").names()
+   for _, source in ipairs(require("pfm.events").sources()) do out[#out + 1] = source end
    for _, name in ipairs((require("lpfm").events(nil, { generic = true })) or {}) do out[#out + 1] = name end
    here.key, here.names = key, out
    return out
@@ -63,7 +65,16 @@ end
 -- By kind: the words that can stand where one has been begun.
 local words = {}
 
+-- "SYSTEM:tr", "PMU/ev": names of tracefs and sysfs.
+local function names_of_source(word)
+   local source, mark = word:match("^([%w_]+)([:/])")
+   local found = source and require("pfm.events").matching(source .. (mark == ":" and ":*" or "/*/"))
+   return found and #found > 0 and found or nil
+end
+
 function words.event(word)
+   local named = names_of_source(word)
+   if named then return named end
    local model, rest = word:match("^([%w_]+)::(.*)$")
    local before, base = (rest or word):match("^(([^:]+):.-)[^:]*$")
    if base then return masks(base, (model and model .. "::" or "") .. before, model) end
@@ -81,14 +92,18 @@ function words.key() return require("pfm.analyze").keys() end
 function words.group() return require("pfm.metrics").names() end
 function words.pmu() return names_in(require("lpfm").pmus()) end
 function words.format() return require("pfm.export").names end
+function words.expression() return require("pfm.program").names() end
 function words.figure() return keys_of(require("pfm.plot").views) end
 function words.figure_key() return require("pfm.plot.views").keys() end
 function words.section() return require("repl.command.list").sections() end
 function words.field() return require("repl.command.script").fields() end
 function words.shell() return require("repl.command.completion").shells() end
+function words.jupyter() return require("repl.command.jupyter").actions() end
 function words.kind() return kinds.names() end
 function words.sampling_format() return names_in(require("lpfm").formats()) end
 function words.weight() return { "samples", "events" } end
+function words.unwinding() return { "fp", "dwarf" } end
+function words.order() return { "caller", "callee" } end
 function words.value() return { "interval", "period" } end
 function words.random() return { "uniform", "exponential", "prime" } end
 
@@ -162,7 +177,7 @@ end
 -- @string word
 -- @treturn {string,...} whole words, sorted
 function kinds.complete(kind, word)
-   local before, last = word:match("^(.*[, ])([^, ]*)$")
+   local before, last = word:match("^(.*[, {])([^, {]*)$")
    before, last = before or "", last or word
    local out = kinds.matching(kinds.words(kind, last) or {}, last)
    for i, found in ipairs(out) do out[i] = before .. found end

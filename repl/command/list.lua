@@ -4,9 +4,10 @@
 
 local lpfm = require "lpfm"
 local arguments = require "repl.command.arguments"
-local catalog = require "pfm.events.catalog"
+local catalog = require "repl.command.catalog"
 local events = require "pfm.events"
 local render = require "pfm.render"
+local glob = require "pfm.util.glob"
 local nearest = require "pfm.util.nearest"
 local options = require "repl.command.options"
 local contexts = require "pfm.measure.contexts"
@@ -45,6 +46,21 @@ local function metric_rows(pmu)
    return marked(catalog.metrics(pmu), "metric")
 end
 
+-- Names of tracefs and sysfs; what they are made of is read where it is shown.
+local function named_rows(pattern, what)
+   local out = {}
+   for i, name in ipairs(events.matching(pattern) or {}) do out[i] = { name = name, description = "" } end
+   return marked(out, what)
+end
+
+local function tracepoint_rows()
+   return named_rows("*:*", "tracepoint")
+end
+
+local function pmu_event_rows()
+   return named_rows("*/*/", "pmu-event")
+end
+
 local function pmu_rows()
    return marked(catalog.pmus(), "pmu")
 end
@@ -56,6 +72,10 @@ local function software_names()
 end
 
 local function register_words(reg, what, named)
+   if reg.name:find("^event%-%d+$") then
+      return what == "PMD" and "counts what PMC " .. reg.ctrl .. " says" or "a tracepoint or an event of sysfs's PMUs: "
+         .. "lpfm.perf_event"
+   end
    if named and what == "PMD" then return "counts " .. named.name end
    if named then return "controls PMD " .. reg.num .. ": bit 3 user level, bit 0 kernel" end
    return what == "PMD" and virtual[reg.num] or (what == "PMD" and "counter" or "event select")
@@ -84,11 +104,15 @@ local function format_rows()
    return out
 end
 
--- any_pmu: shown for other models, too; asked: shown only if it is named.
+-- any_pmu: shown for other models, too; asked: shown only if it is named; searched: or if there is a pattern.
 local sections = {
    { name = "events", title = "Events (for -e; levels by :u, :k, :uk; raw events as rHEX)", rows = event_rows,
       any_pmu = true },
    { name = "generic", title = "Generic names and PAPI presets (for -e)", rows = generic_rows, any_pmu = true },
+   { name = "pmu-events", title = "Events of PMUs of sysfs (for -e; terms as in PMU/event=0x3c,umask=0/)",
+      rows = pmu_event_rows },
+   { name = "tracepoints", title = "Tracepoints (for -e; --filter takes their fields, which -v lists)",
+      rows = tracepoint_rows, asked = true, searched = true },
    { name = "metrics", title = "Metric groups (for stat -M)", rows = metric_rows, any_pmu = true },
    { name = "pmus", title = "PMU models with known events (for --pmu)", rows = pmu_rows, any_pmu = true,
       asked = true },
@@ -108,12 +132,15 @@ local function text_of(row)
 end
 
 local function matches(row, pattern)
+   if pattern and glob.is(pattern) then
+      return row.name ~= nil and row.name:lower():find(glob.pattern(pattern:lower())) ~= nil
+   end
    return not pattern or text_of(row):find(pattern:lower(), 1, true) ~= nil
 end
 
-local function wanted(section, named, pmu)
+local function wanted(section, named, pmu, pattern)
    if named then return section == named end
-   return not section.asked and (section.any_pmu or not pmu)
+   return (not section.asked or (pattern and section.searched)) and (section.any_pmu or not pmu)
 end
 
 --- The names of the sections.
@@ -135,7 +162,7 @@ local function collect(words, pmu)
    local named, pattern = split_words(words)
    local out, found = {}, 0
    for _, s in ipairs(sections) do
-      if wanted(s, named, pmu) then
+      if wanted(s, named, pmu, pattern) then
          local rows = {}
          for _, row in ipairs(s.rows(pmu)) do
             if matches(row, pattern) then rows[#rows + 1] = row end
@@ -182,7 +209,8 @@ end
 
 local details = {
    event = event_detail, PMC = register_detail, PMD = register_detail, pmu = pmu_detail, generic = no_detail,
-   metric = no_detail,
+   metric = no_detail, tracepoint = no_detail,
+   ["pmu-event"] = function(row) return events.definition(row.name) end,
    format = function(row) return "version " .. tostring(row.version) end,
 }
 
@@ -197,7 +225,9 @@ local function more_lines(row)
    end
    for _, m in ipairs(row.formulas or {}) do
       rows[#rows + 1] = { m.name, m.formula .. (m.unit ~= "" and "  " .. m.unit or "") }
+      rows[#rows + 1] = { "", "-- " .. m.text }
    end
+   if row.what == "tracepoint" then rows[1] = { events.definition(row.name) } end
    return render.align({ {}, {} }, rows, "        ")
 end
 
@@ -257,15 +287,15 @@ end
 --- The options.
 function list.options()
    local c = options.command("list", "Lists events, metric groups, registers and sampling formats.",
-      "lpfm list [options] [events|generic|metrics|pmus|registers|formats] [pattern]")
+      "lpfm list [options] [events|generic|pmu-events|tracepoints|metrics|pmus|registers|formats] [pattern]")
    c.mixed = true
    c:flag("-v --verbose", "Show unit masks, modifiers, counters, formulas, units, types.")
    c:option("--pmu", "MODEL", "List the events of another PMU model; 'lpfm list pmus' lists the models.")
    c:option("-x", "SEP", "Print separated values.")
    c:flag("--json", "Print JSON.")
-   c:epilog("A pattern is part of a name or description.", {
+   c:epilog("A pattern is part of a name or description, or with * and ? a whole name.", {
       "lpfm list", "lpfm list fault", "lpfm list --pmu itanium2 cache", "lpfm list -v --pmu skl l2_rqsts",
-      "lpfm list metrics", "lpfm list registers -v",
+      "lpfm list metrics", "lpfm list registers -v", "lpfm list 'sched:*'", "lpfm list -v tracepoints openat",
    })
    return c
 end
@@ -289,6 +319,12 @@ local function check_pmu(pmu)
    options.fail("unknown PMU model '%s'%s; 'lpfm list pmus' lists the models", pmu, nearest.hint(pmu, names))
 end
 
+-- Nothing in a section: of tracepoints it is known why.
+local function no_such(section)
+   local _, why = events.matching("*:*")
+   return section == "tracepoints" and why or "this machine has none of these"
+end
+
 --- Runs the command line.
 -- @tparam table argv
 -- @treturn number exit status
@@ -297,8 +333,10 @@ function list.main(argv)
    if args.pmu then check_pmu(args.pmu) end
    local found, n, pattern = collect(words, args.pmu)
    if n == 0 then
-      if not pattern then error("this machine has none of these", 0) end
-      error(("nothing matches '%s'%s"):format(pattern, nearest.hint(pattern, known_words(args.pmu))), 0)
+      if not pattern then error(no_such(words[1]), 0) end
+      local _, why = events.matching("*:*")
+      why = why and pattern:find(":", 1, true) and "; tracepoints: " .. why
+      error(("nothing matches '%s'%s"):format(pattern, why or nearest.hint(pattern, known_words(args.pmu))), 0)
    end
    local lines
    if args.json then

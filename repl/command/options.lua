@@ -2,6 +2,7 @@
 --- Command lines: options with argparse, the command that is measured kept apart from them.
 -- @module repl.command.options
 
+local launcher = require "pfm.launcher"
 local render = require "pfm.render"
 local stages = require "pfm.measure.stages"
 local trigger = require "pfm.measure.trigger"
@@ -10,7 +11,7 @@ local options = {}
 
 -- What people from perf and pfmon type for the same thing.
 local habits = {
-   ["--attach-task"] = "--pid", ["--tid"] = "--pid", ["-t"] = "--pid", ["--system-wide"] = "--all-cpus",
+   ["--attach-task"] = "--tid", ["--system-wide"] = "--all-cpus",
    ["--cpu-list"] = "--cpu", ["--outfile"] = "--output", ["--follow-all"] = "--threads",
    ["--follow-fork"] = "--threads", ["--follow-pthread"] = "--threads", ["--inherit"] = "--threads",
    ["--events"] = "--event", ["--field-separator"] = "-x", ["--count"] = "--period", ["--freq"] = "--frequency",
@@ -31,6 +32,7 @@ command.__index = command
 -- @treturn command `option`, `flag`, `parse`
 function options.command(name, summary, usage)
    local ok, argparse = pcall(require, "argparse")
+   if not ok and not argparse:find("module 'argparse' not found", 1, true) then error(argparse, 0) end
    if not ok then error("the Lua module argparse is missing (Debian: apt install lua-argparse)", 0) end
    local self = setmetatable({ parser = argparse("lpfm " .. name):add_help(false), takes = {}, known = {}, rows = {},
       meant = {}, needless = {}, advice = {}, summary = summary, usage = usage, examples = {} }, command)
@@ -147,6 +149,9 @@ function command:parse(argv)
    local mine, rest = split(self, argv)
    local ok, args = self.parser:pparse(mine)
    if not ok then error({ message = args:gsub("\n", "; "):gsub("; Did", "; did"), usage = true }, 0) end
+   if args.stray_filter then
+      options.fail("--filter '%s': expected after the -e that it is for", args.stray_filter)
+   end
    if args.help then error({ help = self:help() }, 0) end
    if args.x == "" then options.fail("-x: expected a separator, as in -x,") end
    return args, rest
@@ -193,6 +198,16 @@ end
 function options.expect(result, err)
    if not result then options.fail("%s", err) end
    return result
+end
+
+--- An expression about overflows, and another one; what is wrong with it is a mistake in the command line.
+-- @tparam table expressions of `program.new`
+-- @tparam table target
+function options.check_program(expressions, target)
+   local program = options.checked(require("pfm.program").new, expressions)
+   if program:needs_process() and not target.tids then
+      options.fail("objects have addresses once their process runs: expected -p PID for what is in one")
+   end
 end
 
 --- The only word of a command line, or nil.
@@ -255,10 +270,11 @@ local function check_cpus(wanted, online)
    return wanted
 end
 
-local function tid_list(text)
-   local out, seen = {}, {}
+local function id_list(flag, what, parts)
+   local out, seen, text = {}, {}, table.concat(parts, ",")
+   if #parts == 0 then return out end
    for part in (text .. ","):gmatch("([^,]*),") do
-      if not part:match("^%d+$") then options.fail("--pid: '%s' is not a list of thread IDs", text) end
+      if not part:match("^%d+$") then options.fail("%s: '%s' is not a list of %s", flag, text, what) end
       local tid = tonumber(part)
       if not seen[tid] then out[#out + 1] = tid end
       seen[tid] = true
@@ -266,22 +282,87 @@ local function tid_list(text)
    return out
 end
 
---- The options that say what is measured.
--- @tparam command c
--- @tparam[opt] boolean no_events the command gets its events otherwise
-function options.add_target(c, no_events)
-   if not no_events then
-      local text = "Events to measure, separated by commas; repeatable. 'lpfm list' shows them."
-      c:option("-e --event", "EVENTS", text):count("*")
-   end
-   c:option("-p --pid", "TIDS", "Measure these threads; with --threads, all threads of these processes."):count("*")
+-- `args.event` has the words in their order; a filter makes of the last `{ words, filter = text }`.
+local function add_events(c)
+   local text = "Events to measure, separated by commas; repeatable. 'lpfm list' shows them."
+   c:option("-e --event", "EVENTS", text):count("*"):init({}):action(function(args, name, value)
+      table.insert(args[name], value)
+   end)
+   c:option("--filter", "FILTER", "Count the tracepoints of the -e before where this holds: 'prev_prio < 100'.")
+      :count("*"):action(function(args, _, value)
+         local last = args.event[#args.event]
+         if not last then
+            args.stray_filter = value -- argparse lets no error through
+            return
+         end
+         if type(last) == "table" then value = ("(%s) && (%s)"):format(last.filter, value) end
+         args.event[#args.event] = { type(last) == "table" and last[1] or last, filter = value }
+      end)
+end
+
+local function add_target(c, no_events, wholly)
+   if not no_events then add_events(c) end
+   c:option("-p --pid", "PIDS", wholly and "Measure these processes, all their threads."
+      or "Measure the first threads of these processes; with --threads, all."):count("*")
+   c:option("-t --tid", "TIDS", "Measure these threads."):count("*")
    c:flag("-a --all-cpus", "Measure all CPUs, whatever runs on them.")
    c:option("-C --cpu", "CPUS", "Measure these CPUs, e.g. 0-3,5."):count("*")
-   c:flag("--threads", "Include threads and child processes created during the measurement.")
+   c:flag("--threads", wholly and "Follow threads and children one by one, or fail; of -p new children, too."
+      or "Include threads and child processes created during the measurement.")
+   if wholly then
+      c:flag("-i --no-inherit", "Measure the first thread alone, not threads and children.")
+      c:flag("--all-user", "Count events that name no level (as page-faults:k does) at the user level alone.")
+      c:flag("--all-kernel", "The same at the kernel level.")
+   end
    c:flag("--outlive", "If lpfm is killed, let the command go on; without, it gets SIGTERM.")
    c:option("-D --delay", "MS", "Start measuring after MS milliseconds.")
    c:option("--timeout", "SECONDS", "Stop measuring after SECONDS; the command keeps running.")
-   c:option("-o --output", "FILE", "Write the results to FILE.")
+   c:option("-o --output", "FILE", "Write the results to FILE; in its name %h is the host, %r the rank, %j the job.")
+end
+
+--- The options that say what is measured, where that is a thread.
+-- @tparam command c
+-- @tparam[opt] boolean no_events the command gets its events otherwise
+function options.add_target(c, no_events)
+   add_target(c, no_events, false)
+end
+
+--- The same where it is a command or a process with its threads and children; for `options.whole_target`.
+-- @tparam command c
+function options.add_whole_target(c)
+   add_target(c, false, true)
+end
+
+local function pids_of(args)
+   return id_list("--pid", "process IDs", args.pid)
+end
+
+-- Processes and threads.
+local function tids_of(args)
+   local out = pids_of(args)
+   for _, tid in ipairs(id_list("--tid", "thread IDs", args.tid)) do out[#out + 1] = tid end
+   return #out > 0 and out or nil
+end
+
+--- Events at the level that the options ask for.
+-- @tparam table args
+-- @tparam table list of `events.read`; changed in place
+-- @treturn table the list
+function options.at_level(args, list)
+   if args.all_user and args.all_kernel then options.fail("--all-user and --all-kernel exclude each other") end
+   local plm = args.all_user and "u" or args.all_kernel and "k"
+   return plm and require("pfm.events").at_level(list, plm) or list
+end
+
+--- Events of -e to sample, with registers, at the level that the options ask for.
+-- @tparam table args
+-- @tparam {string,...} names of -e
+-- @tparam {string,...} default instead of none
+-- @treturn table of `events.parse`
+function options.sampled_events(args, names, default)
+   local events = require "pfm.events"
+   local list = options.expect(events.read(#names > 0 and names or default, true))
+   return options.expect(events.assign(options.at_level(args, list)))
 end
 
 --- The target that the options describe.
@@ -295,14 +376,34 @@ function options.target(args, words)
    local delay = options.number(args.delay, "--delay")
    target.delay = delay and delay / 1000
    if #words > 0 then target.command = words end
-   if #args.pid > 0 then target.tids = tid_list(table.concat(args.pid, ",")) end
+   target.tids = tids_of(args)
    if args.all_cpus then target.cpus = online end
    if #args.cpu > 0 then target.cpus = check_cpus(cpu_list(table.concat(args.cpu, ",")), online) end
-   if target.tids and target.cpus then options.fail("--pid and --all-cpus exclude each other") end
+   if target.tids and target.cpus then options.fail("--pid, --tid and --all-cpus exclude each other") end
    if not target.command and not target.tids and not target.cpus then
-      options.fail("nothing to measure: expected a command, -p TIDS or -a")
+      options.fail("nothing to measure: expected a command, -p PIDS or -a")
    end
    return target
+end
+
+--- The same where threads and children are included unless --no-inherit, or --tid, says otherwise.
+-- @tparam table args
+-- @tparam table words
+-- @treturn table a target, with `inherit` for `count.run` and `profile.prepare`
+function options.whole_target(args, words)
+   if args.no_inherit and args.threads then options.fail("--threads and --no-inherit exclude each other") end
+   local target = options.target(args, words)
+   local alone = args.no_inherit or args.threads or target.cpus
+   target.inherit = not alone and (#args.pid > 0 or not target.tids)
+   target.whole = target.inherit and #args.pid > 0 and pids_of(args) or nil
+   return target
+end
+
+--- The name of a file to write, with %h, %r and the like of `launcher.file_name` in it.
+-- @string[opt] text
+-- @treturn ?string nil where text is
+function options.file_name(text)
+   return text and options.expect(launcher.file_name(text))
 end
 
 --- Where results go: -o.
@@ -312,7 +413,7 @@ end
 function options.output(path, append)
    if not path then return io.stderr end
    if path == "-" then return io.stdout end
-   local file, err = io.open(path, append and "a" or "w")
+   local file, err = io.open(options.file_name(path), append and "a" or "w")
    if not file then error("cannot write " .. err, 0) end
    return file
 end

@@ -3,13 +3,16 @@
 -- @module repl.command.record
 
 local arguments = require "repl.command.arguments"
-local events = require "pfm.events"
+local fields = require "pfm.util.fields"
+local launcher = require "pfm.launcher"
 local options = require "repl.command.options"
 local profile = require "pfm.profile"
 local randomize = require "pfm.randomize"
 local record = require "pfm.record"
 local render = require "pfm.render"
 local stages = require "pfm.measure.stages"
+local terminal = require "pfm.util.terminal"
+local text_file = require "pfm.util.text_file"
 
 local command = {}
 
@@ -18,26 +21,49 @@ local LONGEST = 2 ^ 53 -- events, a period that a Lua number holds exactly
 local SHARE = 0.01     -- of the time, that is worth mentioning
 local SELDOM = 1e-6    -- Hz
 
+-- What people from perf type.
+local meant = { ["-K"] = "--all-user", ["-U"] = "--all-kernel" }
+local needless = { "-v", "--verbose", "-T", "--timestamp", "-P", "-s", "--stat", "--sample-cpu", "-n", "--no-samples",
+   "-N", "--no-buildid-cache", "-B", "--no-buildid", "--buildid-all", "--per-thread", "-R", "--raw-samples" }
+local CPU_MODEL = "branch records and data addresses are the PMU's own: lpfm list --pmu shows a model's registers"
+local advice = {
+   ["-m"] = "--buffer takes the size in bytes, as 1M", ["--mmap-pages"] = "--buffer takes the size in bytes, as 1M",
+   ["-b"] = CPU_MODEL, ["-j"] = CPU_MODEL, ["-d"] = CPU_MODEL, ["--data"] = CPU_MODEL,
+   ["-G"] = "a cgroup is counted, by stat -a -G; record -p takes its processes",
+   ["-z"] = "recordings are small; gzip makes them smaller", ["-u"] = "-p takes processes: -p $(pgrep -d, -u USER)",
+}
+
 --- The options.
 function command.options()
    local c = options.command("record", "Samples a command, running threads or CPUs into a file for 'lpfm report'.",
       "lpfm record [options] [--] command [arguments]")
-   options.add_target(c)
+   options.add_whole_target(c)
    c:option("--from", "STAGES", "Start sampling after these stages, e.g. \"page-faults:1000 then cs:10\".")
    c:option("-c --period", "N", "Sample every N events (clocks: nanoseconds).")
-   c:option("-F --frequency", "HZ", "Sample HZ times per second of the program's CPU time (default: 1000).")
+   c:option("-F --frequency", "HZ", "Sample HZ times per second of the program's CPU time (default: 1000); max.")
    c:option("--random", "HOW[:SEED]", "Vary the period: a mask (0xff:42), MIN-MAX, uniform, exponential or prime.")
    c:option("--with", "EVENTS", "Record the counts of these events with every sample; repeatable."):count("*")
+   c:option("--where", "EXPR", "Record only samples that meet this condition, e.g. 'pmd.page_faults > 2'.")
+   c:flag("-g", "Record the call stacks of the samples, as suits the program; -g fp, -g dwarf: see below.")
+   c:option("--call-graph", "HOW", "The same: fp, by frame pointers, or dwarf, by unwinding a copy of the stack.")
    c:option("--buffer", "SIZE", "Size of the sampling buffer, e.g. 256K or 1M.")
    c:flag("-q --quiet", "Print no progress and no summary.")
-   c:epilog("The default event is cpu-clock, the default file lpfm.data.\n"
+   c:habits(meant, needless, advice)
+   c:epilog("The default event is cpu-clock, the default file lpfm.data; among the ranks of a job lpfm.%r.data.\n"
       .. "--random: the bits of a mask shorten the period, in the kernel; the other forms vary around it. Those that\n"
       .. "cannot be a mask (exponential, prime, most MIN-MAX) are drawn by lpfm after each sample, which is too slow\n"
       .. "for short periods.\n"
+      .. "-g takes fp where the program has frame pointers (gcc -fno-omit-frame-pointer), else dwarf: 8 KiB are taken\n"
+      .. "with every sample then, and unwound by the program's call frame information.\n"
+      .. "A command's threads and children are sampled with it: they are followed. New threads of a running process\n"
+      .. "are looked for ten times a second.\n"
+      .. "--where: an expression as 'lpfm histogram --help' describes it; what does not meet it costs no sample.\n"
       .. "Ctrl-C stops the recording and keeps the file.\nThe exit status is that of the command.", {
       "lpfm record -- ./prog",
       "lpfm record -e page-faults -c 1 -- ./prog",
-      "lpfm record -p 1234 --timeout 10 --threads",
+      "lpfm record -p 1234 --timeout 10",
+      "lpfm record -g -- ./prog && lpfm report -g callee",
+      "lpfm record -c 10000 --where 'pmd.page_faults > 0' -- ./prog",
       "lpfm record -c 1000000 --random 0xffff -o prog.data -- ./prog",
    })
    return c
@@ -50,11 +76,6 @@ local function parse_random(text)
    local random, err = randomize.read(text)
    if not random then options.fail("--random: %s", err) end
    return random
-end
-
-local function parse_events(names, default)
-   if #names == 0 then names = default end
-   return options.expect(events.parse(names))
 end
 
 -- Known beforehand for clocks, and for the others if it was given.
@@ -79,16 +100,24 @@ local function check_rate(spec)
    end
 end
 
+-- "max" is what the kernel lets perf_event do.
+local function frequency_of(text)
+   if text == "max" then text = text_file.line("/proc/sys/kernel/perf_event_max_sample_rate") or text end
+   return options.number(text, "--frequency")
+end
+
 local function spec_of(args, target)
    options.check_conditions(args)
    local spec = {
-      events = parse_events(args.event, { "cpu-clock" }),
-      with = parse_events(args.with, {}),
+      events = options.sampled_events(args, args.event, { "cpu-clock" }),
+      with = options.sampled_events(args, args.with, {}),
       period = options.number(args.period, "--period", true),
-      frequency = options.number(args.frequency, "--frequency"),
+      frequency = frequency_of(args.frequency),
       random = parse_random(args.random),
-      buffer = options.size(args.buffer), from = args.from,
+      buffer = options.size(args.buffer), from = args.from, g = args.call_graph or args.g,
+      where = args.where,
    }
+   if spec.where then options.check_program({ where = spec.where }, target) end
    if spec.period and spec.frequency then options.fail("-c and -F exclude each other") end
    if not spec.period then spec.frequency = spec.frequency or 1000 end
    check_rate(spec)
@@ -100,8 +129,7 @@ end
 
 -- Beside the output of the command it would be in the way.
 local function progress(args, target)
-   local ok, unistd = pcall(require, "posix.unistd")
-   local visible = ok and unistd.isatty(2) == 1 and not (target.command and unistd.isatty(1) == 1)
+   local visible = terminal.shows(2) and not (target.command and terminal.shows(1))
    if args.quiet or not visible then return nil, function() end end
    local last, shown = 0, false
    local function show(self, seconds)
@@ -114,15 +142,46 @@ local function progress(args, target)
    end
 end
 
-local function losses(outcome)
+-- Why samples are missing. A timer that came late is none of it: nothing happened that was not sampled.
+local function losses_of(outcome)
    local out = {}
-   if outcome.lost > 0 then out[#out + 1] = render.plural(outcome.lost, "sample") .. " lost" end
-   if outcome.full > 0 then
+   if outcome.lost > 0 then
+      out[#out + 1] = render.plural(outcome.lost, "sample")
+         .. " lost (lpfm emptied the kernel's buffer too slowly; use a larger --buffer or a longer period)"
+   end
+   if (outcome.crowded or 0) > 0 then
+      out[#out + 1] = render.plural(outcome.crowded, "sample")
+         .. " lost (they came together with one that filled the buffer)"
+   end
+   if outcome.throttled > 0 then
+      local rate = outcome.sample_rate and (", %s a second and CPU"):format(render.number(outcome.sample_rate)) or ""
+      out[#out + 1] = ("%s held back by the kernel's limit%s (use a longer period or raise "
+         .. "kernel.perf_event_max_sample_rate)"):format(render.plural(outcome.throttled, "sample"), rate)
+   end
+   if outcome.full > 0 and outcome.missed ~= 0 then
       local missed = outcome.missed and ("about %s missed; "):format(render.plural(outcome.missed, "sample")) or ""
-      out[#out + 1] = ("the buffer was full %s (%suse a larger --buffer)"):format(
-         render.plural(outcome.full, "time"), missed)
+      out[#out + 1] = ("lpfm emptied its buffer too slowly: full %s, nothing was sampled meanwhile (%suse a larger "
+         .. "--buffer)"):format(render.plural(outcome.full, "time"), missed)
    end
    return #out > 0 and table.concat(out, "; ") or "none lost"
+end
+
+local function untold(outcome)
+   if (outcome.untold or 0) == 0 then return "" end
+   return ("; %s of what programs did found the buffer full: samples of short ones may have no name (use a larger "
+      .. "--buffer)"):format(render.plural(outcome.untold, "record"))
+end
+
+local function lateness(outcome)
+   if outcome.late == 0 then return "" end
+   return ("; timers came late over %s, which have no sample"):format(render.plural(outcome.late, "period"))
+end
+
+--- Which samples are missing, and why.
+-- @tparam table outcome of `profile.run`
+-- @treturn string
+function command.losses(outcome)
+   return losses_of(outcome) .. untold(outcome) .. lateness(outcome)
 end
 
 local function moved(file)
@@ -130,9 +189,19 @@ local function moved(file)
       file.path, file.path)
 end
 
+local function why_alone(outcome)
+   if not outcome.unfollowed then return " (without --no-inherit they are included)" end
+   return (" (they could not be followed: %s)"):format(outcome.unfollowed)
+end
+
 local function summary(file, outcome)
    local line = ("%s in %s (%s), %s"):format(render.plural(outcome.samples, "sample"), file.path,
-      render.bytes(file.bytes), losses(outcome))
+      render.bytes(file.bytes), command.losses(outcome))
+   if outcome.overflows then line = ("%s; of %s"):format(line, render.plural(outcome.overflows, "overflow")) end
+   if outcome.stacks then
+      local why = outcome.stacks.why
+      line = ("%s; call stacks by %s%s"):format(line, outcome.stacks.how, why and ": " .. why or "")
+   end
    if outcome.randomized then line = line .. "; randomized " .. outcome.randomized end
    if (outcome.masked or 0) > SHARE then
       line = line .. ("; nothing was observed for %.0f%% of the time meanwhile"):format(outcome.masked * 100)
@@ -140,12 +209,14 @@ local function summary(file, outcome)
    local obstacle = stages.obstacle(outcome.stages or {})
    if obstacle then
       line = line .. "; sampling never began: " .. obstacle
+   elseif outcome.samples == 0 and (outcome.overflows or 0) > 0 then
+      line = line .. ", none of which met the condition"
    elseif outcome.samples == 0 then
       line = line .. "; too few events for a sample: try a smaller -c or a larger -F"
    end
    if outcome.unsampled then
-      line = line .. ("\n%.0f%% of the CPU time was not sampled: it was spent in threads or children (--threads "
-         .. "includes them), or while the program was loaded or exited"):format(outcome.unsampled * 100)
+      line = line .. ("\n%.0f%% of the CPU time was not sampled: it was spent in threads or children%s, or while the "
+         .. "program was loaded or exited"):format(outcome.unsampled * 100, why_alone(outcome))
    end
    if outcome.unmeasured > 0 then
       line = line .. ("\n%s could not be sampled: %s"):format(render.plural(outcome.unmeasured, "thread"), outcome.why)
@@ -163,15 +234,33 @@ local function tell(text)
    io.stderr:write("lpfm record: ", (text:gsub("\n", "\nlpfm record: ")), "\n")
 end
 
+-- "-g dwarf" is an option and how.
+local function join_how(argv)
+   local out, i = {}, 1
+   while i <= #argv and argv[i] ~= "--" do
+      local how = argv[i] == "-g" and (argv[i + 1] == "fp" or argv[i + 1] == "dwarf") and argv[i + 1]
+      out[#out + 1] = how and "--call-graph=" .. how or argv[i]
+      i = i + (how and 2 or 1)
+   end
+   for k = i, #argv do out[#out + 1] = argv[k] end
+   return out
+end
+
+-- The ranks of a job write a file each.
+local function default_name()
+   local here = launcher.here()
+   return here and (here.ranks or 2) > 1 and "lpfm.%r.data" or "lpfm.data"
+end
+
 --- Runs the command line.
 -- @tparam table argv
 -- @treturn number exit status
 function command.main(argv)
-   local args, words = command.options():parse(argv)
+   local args, words = command.options():parse(join_how(argv))
    if args.output == "-" then options.fail("a recording cannot go to a pipe or the screen: expected -o FILE") end
-   local spec = spec_of(args, options.target(args, words))
+   local spec = spec_of(args, options.whole_target(args, words))
    local show, clear = progress(args, spec)
-   local outcome, file = record.run(spec, args.output or "lpfm.data", show)
+   local outcome, file = record.run(spec, options.file_name(args.output or default_name()), show)
    clear()
    if not args.quiet then
       tell(summary(file, outcome))
@@ -181,10 +270,19 @@ function command.main(argv)
    return exit_status(file, outcome)
 end
 
--- What a script or the prompt may give: a shell command line, or a target.
-local function spec_for(what)
-   arguments.check("record", 'record("./prog")', { what, "string|table", "a command line or a table" })
-   return type(what) == "string" and { command = options.shell(what) } or what
+-- What a script or the prompt may give: a shell command line or a target; the file or options.
+local function spec_for(what, more)
+   arguments.check("record", 'record("./prog")', { what, "string|table", "a command line or a table" },
+      { more, "string|table?", "a file or a table" })
+   local spec = type(what) == "string" and { command = options.shell(what) } or what
+   local copy, path = {}, type(more) ~= "table" and more or nil
+   for _, t in ipairs { spec, type(more) == "table" and more or nil } do
+      for k, v in pairs(t) do copy[k] = v end
+   end
+   path, copy.output = path or copy.output or "lpfm.data", nil
+   if copy.inherit == nil then copy.inherit = true end
+   fields.check("record", copy, profile.fields)
+   return copy, path
 end
 
 local function printable(outcome, file)
@@ -194,21 +292,23 @@ end
 --- Samples a command into a file.
 -- @param what a shell command line, or a table as for `profile.prepare`, and:
 -- @string[opt="lpfm.data"] what.output the file
--- @string[opt="lpfm.data"] path the file, if the table does not name it
+-- @param[opt="lpfm.data"] path the file, if the table does not name it; or a table of options, as in `{ g = true }`
 -- @treturn table of `profile.run`; prints itself
--- @usage record("ls -lR /etc >/dev/null"); report()
+-- @usage record("ls -lR /etc >/dev/null", { g = true }); report { g = "callee" }
 function command.call(what, path)
-   local spec = spec_for(what)
-   return printable(record.run(spec, path or spec.output or "lpfm.data"))
+   local spec
+   spec, path = spec_for(what, path)
+   return printable(record.run(spec, path))
 end
 
 --- Begins a recording that `repl.prompt.jobs` carries on.
 -- @param what as for `command.call`
--- @string[opt] path by default lpfm.data
+-- @param[opt] path by default lpfm.data
 -- @treturn table `target`, `on`, `so_far()` and `complete(outcome)` (printable results), `discard()`
 function command.job(what, path)
-   local spec = spec_for(what)
-   local r = record.begin(spec, path or spec.output or "lpfm.data")
+   local spec
+   spec, path = spec_for(what, path)
+   local r = record.begin(spec, path)
    return {
       target = spec, on = profile.handlers(r.profile, r.sink),
       so_far = function()

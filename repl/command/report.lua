@@ -4,28 +4,34 @@
 
 local arguments = require "repl.command.arguments"
 local blocks = require "lpfm.blocks"
+local browse = require "repl.command.browse"
 local analyze = require "pfm.analyze"
+local export = require "pfm.export"
+local input = require "repl.command.input"
 local selection = require "repl.command.selection"
 local nearest = require "pfm.util.nearest"
 local render = require "pfm.render"
 local options = require "repl.command.options"
 local samples = require "pfm.recording.samples"
+local stacks = require "pfm.recording.stacks"
+local summary = require "pfm.recording.summary"
 local recording = require "pfm.recording"
+local screen = require "repl.screen"
 local symbols = require "pfm.symbols"
-local report_text = require "repl.command.report_text"
+local report_text = require "repl.command.text.report"
 
 -- What people type who know perf and pfmon, and what they are told.
 local meant = {
-   ["--time-quantum"] = "--slice", ["-D"] = "--samples", ["--dump-raw-trace"] = "--samples", ["-t"] = "-x",
+   ["--stdio"] = "--plain", ["--time-quantum"] = "--slice", ["-D"] = "--samples",
+   ["--dump-raw-trace"] = "--samples", ["-t"] = "-x",
 }
-local needless = { "--stdio", "--no-children", "--header", "-n", "--show-nr-samples", "--show-total-period", "-v",
-   "--verbose", "-q", "--quiet", "--demangle", "--resolve-addresses", "--smpl-print-counts", "--smpl-per-function" }
-local CHAINS = "samples hold addresses, no call chains; -s symbol,line shows where they lie"
-local SCREEN = "the report is text: pipe it into less, or call report() at the prompt"
+local needless = { "--children", "--header", "-n", "--show-nr-samples", "--show-total-period", "-v",
+   "--verbose", "-q", "--quiet", "--demangle", "--resolve-addresses", "--inline",
+   "--group", "--smpl-print-counts", "--smpl-per-function" }
+local SCREEN = "on a terminal keys go through the report (? shows them); else pipe it into less"
 local SYMBOLS = "the recording holds its own symbols"
 local COLUMNS = "-s chooses the columns, --json prints everything"
 local advice = {
-   ["-g"] = CHAINS, ["-G"] = CHAINS, ["--call-graph"] = CHAINS, ["--children"] = CHAINS,
    ["--tui"] = SCREEN, ["--gtk"] = SCREEN, ["-k"] = SYMBOLS, ["--vmlinux"] = SYMBOLS, ["--kallsyms"] = SYMBOLS,
    ["--symfs"] = SYMBOLS, ["--symbol-file"] = SYMBOLS, ["--sysmap-file"] = SYMBOLS, ["-F"] = COLUMNS,
    ["--fields"] = COLUMNS, ["--header-only"] = "--json --top 1 prints the file's head",
@@ -43,72 +49,17 @@ local report = {}
 -- @usage require("repl.command.report").sort(assert(recording.open "lpfm.data"), "comm,symbol").rows[1].percent
 report.sort = analyze.by
 
--- --- warnings ------------------------------------------------------------------------------------
-
-local function changed_objects(self, out)
-   if self.symbols then return end
-   for path, o in pairs(self.objects) do
-      local id = symbols.build_id(path)
-      if o.build_id and id and id ~= o.build_id then
-         out[#out + 1] = path .. " has changed since the recording: its symbols may be wrong"
-      end
-   end
-end
-
--- Objects that hide much of what was sampled.
-local function nameless_objects(result, out)
-   local all = 0
-   for _, t in pairs(result.totals) do all = all + t.samples end
-   for object, m in pairs(result.missing) do
-      if m.samples > all * 0.05 and m.why ~= "no symbol at this address" and m.why ~= "no mapping" then
-         out[#out + 1] = ("no function names in %s: %s"):format(object, (m.why:gsub("^.*: ", "")))
-      end
-   end
-end
-
---- What a reader should know, in words.
--- @param self recording
--- @tparam table result of `report.sort`
--- @treturn table of strings
-function report.warnings(self, result)
-   local out = self:warnings()
-   if result.cut > 0 then out[#out + 1] = render.plural(result.cut, "sample") .. " cut off in damaged blocks" end
-   changed_objects(self, out)
-   nameless_objects(result, out)
-   return out
-end
-
 -- --- output --------------------------------------------------------------------------------------
-
-local function count_samples(result)
-   local n = 0
-   for _, t in pairs(result.totals) do n = n + t.samples end
-   return n
-end
-
-local function event_words(self)
-   local out = {}
-   for i, e in ipairs(self.head.events) do
-      local period = not e.period and "?" or e.unit == "ns" and render.time(e.period / 1e9) or render.number(e.period)
-      local varies = self.head.frequency and e.unit ~= "ns" -- the period followed the rate of events
-      out[i] = varies and ("%s about %s times a second"):format(e.name, render.number(self.head.frequency))
-         or ("%s every %s"):format(e.name, period)
-   end
-   local random = self.head.random
-   if random then out[#out] = ("%s, randomized %s"):format(out[#out], random.text) end
-   return table.concat(out, ", ")
-end
 
 local function header_lines(self, result)
    local head, ends = self.head, self.ends or {}
    local m = head.machine
-   local lines = {
-      ("# %s of %s"):format(render.plural(count_samples(result), "sample"), head.what),
-      ("# %s%s"):format(event_words(self), ends.elapsed and (", during %s"):format(render.time(ends.elapsed)) or ""),
-      ("# %s, machine %s (%s) on %s, kernel %s"):format(
-         head.time and os.date("%Y-%m-%d %H:%M:%S", head.time) or "?", m.name, m.pmu, m.host or "?", m.kernel or "?"),
+   return {
+      ("# %s of %s"):format(render.plural(summary.samples(result), "sample"), head.what),
+      ("# %s%s"):format(summary.events(self), ends.elapsed and (", during %s"):format(render.time(ends.elapsed)) or ""),
+      ("# %s, machine %s (%s) on %s, kernel %s"):format(summary.date(self), m.name, m.pmu, m.host or "?",
+         m.kernel or "?"),
    }
-   return lines
 end
 
 local function visible(args, result)
@@ -116,7 +67,7 @@ local function visible(args, result)
    local limit = args.percent_limit and tonumber(args.percent_limit) or 0
    local rows = {}
    for _, row in ipairs(result.rows) do
-      if #rows < top and row.percent >= limit then rows[#rows + 1] = row end
+      if #rows < top and (row.total or row).percent >= limit then rows[#rows + 1] = row end
    end
    return rows, #result.rows - #rows
 end
@@ -125,15 +76,26 @@ local function with_event(self, result)
    return #self.head.events > 1 and not (table.concat(result.titles, ","):find("event"))
 end
 
+-- With call stacks: what a function and those it called have, then what it has itself.
+local function with_total(rows)
+   return rows[1] and rows[1].total
+end
+
 local function text_lines(self, result, rows)
    local columns = { { title = "percent", right = true }, { title = "samples", right = true } }
+   if with_total(rows) then
+      columns[1].title = "self"
+      table.insert(columns, 1, { title = "children", right = true })
+   end
    local show_event = with_event(self, result)
-   if show_event then columns[3] = { title = "event" } end
+   if show_event then columns[#columns + 1] = { title = "event" } end
    for _, title in ipairs(result.titles) do columns[#columns + 1] = { title = title } end
    local cells = {}
    for i, row in ipairs(rows) do
-      local line = { ("%.2f%%"):format(row.percent), render.number(row.samples) }
-      if show_event then line[3] = row.event end
+      local line = { row.total and ("%.2f%%"):format(row.total.percent) }
+      line[#line + 1] = ("%.2f%%"):format(row.percent)
+      line[#line + 1] = render.number(row.samples)
+      if show_event then line[#line + 1] = row.event end
       for _, cell in ipairs(row.cells) do line[#line + 1] = cell end
       cells[i] = line
    end
@@ -143,7 +105,7 @@ end
 local function print_text(self, result, args)
    local rows, hidden = visible(args, result)
    local lines = header_lines(self, result)
-   for _, w in ipairs(report.warnings(self, result)) do lines[#lines + 1] = "# Warning: " .. w end
+   for _, w in ipairs(summary.warnings(self, result)) do lines[#lines + 1] = "# Warning: " .. w end
    lines[#lines + 1] = "#"
    for _, line in ipairs(text_lines(self, result, rows)) do lines[#lines + 1] = line end
    if hidden > 0 then lines[#lines + 1] = ("# and %s"):format(render.plural(hidden, "more row")) end
@@ -152,11 +114,13 @@ local function print_text(self, result, args)
 end
 
 local function print_csv(_, result, args)
-   local head = { "percent", "samples", "events", "event" }
+   local head, rows = { "percent", "samples", "events", "event" }, visible(args, result)
+   if with_total(rows) then table.insert(head, 1, "children") end
    for _, title in ipairs(result.titles) do head[#head + 1] = title end
    local lines = { render.csv(head, #head, args.x) }
-   for _, row in ipairs((visible(args, result))) do
+   for _, row in ipairs(rows) do
       local cells = { ("%.4f"):format(row.percent), row.samples, row.events, row.event }
+      if row.total then table.insert(cells, 1, ("%.4f"):format(row.total.percent)) end
       for _, cell in ipairs(row.cells) do cells[#cells + 1] = cell end
       lines[#lines + 1] = render.csv(cells, #head, args.x)
    end
@@ -167,20 +131,20 @@ local function print_json(self, result, args)
    local rows = {}
    for i, row in ipairs((visible(args, result))) do
       local out = { percent = row.percent, samples = row.samples, events = row.events,
-         event = row.event }
+         event = row.event, children = row.total and row.total.percent }
       for k, title in ipairs(result.titles) do out[title] = row.cells[k] end
       rows[i] = out
    end
-   local warnings = report.warnings(self, result)
+   local warnings = summary.warnings(self, result)
    return { render.json {
-      head = self.head, ends = self.ends, warnings = #warnings > 0 and warnings or nil, samples = count_samples(result),
-      rows = rows,
+      head = self.head, ends = self.ends, warnings = #warnings > 0 and warnings or nil,
+      samples = summary.samples(result), rows = rows,
    } }
 end
 
 local function warn_aside(self, result)
    io.stdout:flush()
-   for _, w in ipairs(report.warnings(self, result)) do io.stderr:write("lpfm report: ", w, "\n") end
+   for _, w in ipairs(summary.warnings(self, result)) do io.stderr:write("lpfm report: ", w, "\n") end
 end
 
 -- Each sample on a line.
@@ -210,6 +174,8 @@ function report.options()
    c:option("--top", "N", "Show the first N rows.")
    c:option("--percent-limit", "P", "Show rows of at least P percent.")
    selection.add_options(c)
+   c:option("-g --call-graph", "ORDER", "Show the tree of calls: from each caller on, or from each callee (record -g).")
+   c:flag("--no-children", "Count samples where they lie, not also where those functions are that called.")
    c:option("--slice", "SECONDS", "Width of the slices of -s time (default: 1).")
    c:option("--derive", "NAME=FORMULA", "Add a column computed from counts, e.g. faults=page_faults/samples.")
       :count("*")
@@ -219,18 +185,40 @@ function report.options()
    c:flag("--raw", "Take registers as they are, not what they grew by; for latencies.")
    c:option("-x", "SEP", "Print separated values.")
    c:flag("--json", "Print JSON.")
+   c:flag("--plain", "Print the report, as into a pipe, even on a terminal.")
+   c:option("--html", "FILE", "Write a page for a browser: flame graph, time line, tables, code. -e: this event first.")
    c:flag("--samples", "Print every sample as separated values.")
    c:habits(selection.habits(meant), needless, advice)
-   c:epilog("Percentages are of the events that the samples stand for; with -s time,KEY, of their slice.", {
+   c:epilog("Percentages are of the events that the samples stand for; with -s time,KEY, of their slice. Samples with\n"
+      .. "call stacks count under `self` where they lie, under `children` also where the functions are that called.", {
       "lpfm report", "lpfm report -s object", "lpfm report -s comm,symbol --top 20 prog.data",
       "lpfm report --symbol main,parse -s line", "lpfm report -s time,symbol --slice 0.1 --percent-limit 1",
-      "lpfm report --phases", "lpfm report --histogram interval",
+      "lpfm report --phases", "lpfm report --histogram interval", "lpfm report -g callee",
+      "lpfm report --html prog.html prog.data",
    })
    return c
 end
 
 local function lines_for(args)
    return args.json and print_json or args.x and print_csv or print_text
+end
+
+-- "-g" alone, and what perf's users write behind it.
+local function join_order(argv)
+   local out, i = {}, 1
+   while i <= #argv do
+      local order = (argv[i] == "-g" or argv[i] == "--call-graph") and (argv[i + 1] or ""):match("call%a+")
+      if argv[i] == "-g" and not order and (argv[i + 1] or ""):find("^%-") ~= nil or argv[i] == "-G"
+         or argv[i] == "-g" and not argv[i + 1] then
+         out[#out + 1] = "--call-graph=caller"
+      elseif order then
+         out[#out + 1], i = "--call-graph=" .. order, i + 1
+      else
+         out[#out + 1] = argv[i]
+      end
+      i = i + 1
+   end
+   return out
 end
 
 local function check_limit(args)
@@ -241,16 +229,38 @@ end
 -- Of the kinds of output at most one; and every sample means every one.
 local function check_choice(args)
    local chosen
-   for _, name in ipairs { "phases", "histogram", "correlate", "samples" } do
+   for _, name in ipairs { "phases", "histogram", "correlate", "samples", "call_graph" } do
+      local flag = name:gsub("_", "-")
       if args[name] then
-         if chosen then options.fail("--%s and --%s exclude each other", chosen, name) end
-         chosen = name
+         if chosen then options.fail("--%s and --%s exclude each other", chosen, flag) end
+         chosen = flag
       end
    end
    if args.samples and next(selection.read(args)) then
       options.fail("--samples prints every sample; it cannot be combined with a filter")
    end
    if args.x and chosen and chosen ~= "samples" then options.fail("--%s prints text, or with --json JSON", chosen) end
+end
+
+-- What else is asked for the page cannot show: it sorts and selects by itself.
+local IN_PAGE = { "sort", "top", "percent_limit", "call_graph", "no_children", "slice", "phases", "histogram",
+   "correlate", "raw", "x", "json", "samples", "symbol", "object", "comm", "tid", "pid", "cpu", "time" }
+
+local function check_page(args)
+   for _, name in ipairs(IN_PAGE) do
+      if args[name] then
+         options.fail("--html and --%s exclude each other: the page holds the whole recording", (name:gsub("_", "-")))
+      end
+   end
+   if #args.derive > 0 then options.fail("--html and --derive exclude each other") end
+end
+
+local function write_page(args, path)
+   check_page(args)
+   local self = input.open(path, "lpfm report")
+   options.checked(stacks.event, self, args.event)
+   export.write(self, "html", args.html, { event = args.event })
+   input.finish(self, "lpfm report")
 end
 
 -- NAME=FORMULA
@@ -272,7 +282,7 @@ local function with_names(self)
    return names
 end
 
--- What --phases, --histogram, --correlate or --derive find, as lines and as a table; nil without any of them.
+-- What --phases, --histogram, --correlate, --call-graph or --derive find, as lines and as a table; nil without any.
 local function analysis(self, args, wanted)
    local top = options.number(args.top, "--top", true)
    local chosen = { filter = wanted.filter, raw = args.raw, slice = args.slice and wanted.slice }
@@ -282,6 +292,10 @@ local function analysis(self, args, wanted)
       local x, y = args.correlate:match("^([^,]+),([^,]+)$")
       if not x then options.fail("--correlate: '%s' is not two values separated by a comma", args.correlate) end
       return report_text.correlation(self, x, y, chosen)
+   end
+   if args.call_graph then
+      chosen.order, chosen.by, chosen.event = args.call_graph, args.sort, args.event
+      return report_text.tree(self, chosen, tonumber(args.percent_limit))
    end
    local formulas = read_formulas(args.derive)
    if not formulas then return nil end
@@ -312,9 +326,31 @@ local function check_found(self, args, filter)
    end
 end
 
+-- On a terminal, unless a part of the report or another form of it is asked for.
+local function is_browsed(args)
+   local printed = args.plain or args.samples or args.json or args.x or args.top or args.percent_limit
+   return not printed and screen.possible()
+end
+
+local function view_of(self, result, by, wanted)
+   return { self = self, filter = wanted.filter, warnings = summary.warnings(self, result), lines_of = text_lines,
+      sort = function(filter)
+         wanted.filter = filter
+         return analyze.by(self, by, wanted)
+      end,
+      heading = function(shown, words)
+         return ("lpfm report: %s of %s%s"):format(render.plural(summary.samples(shown), "sample"),
+            self.head.what or self.path, words)
+      end,
+   }
+end
+
 local function print_report(self, args, wanted)
    local result = options.checked(report.sort, self, args.sort, wanted)
    if #result.rows == 0 then check_found(self, args, wanted.filter) end
+   if is_browsed(args) then
+      return browse.run(view_of(self, result, args.sort, wanted))
+   end
    if args.samples then
       print_samples(self, args, io.stdout)
    else
@@ -327,11 +363,15 @@ end
 -- @tparam table argv
 -- @treturn number exit status
 function report.main(argv)
-   local args, words = report.options():parse(argv)
+   local args, words = report.options():parse(join_order(argv))
    local path = args.file or options.only_word(words, "recording")
+   if args.html then
+      write_page(args, path)
+      return 0
+   end
    check_limit(args)
    check_choice(args)
-   local wanted = { filter = selection.read(args), slice = seconds_of(args.slice) }
+   local wanted = { filter = selection.read(args), slice = seconds_of(args.slice), children = not args.no_children }
    local self, err = recording.open(path or "lpfm.data")
    if not self then error(err, 0) end
    local lines, found = options.checked(analysis, self, args, wanted)
@@ -343,17 +383,32 @@ function report.main(argv)
    return 0
 end
 
+-- The tree of calls, which prints itself.
+local function tree_of(self, by, wanted)
+   local options_of = { order = wanted.g, by = by, filter = wanted.filter, event = wanted.event }
+   local lines, tree = report_text.tree(self, options_of)
+   return setmetatable(tree, { __tostring = function() return table.concat(lines, "\n") end })
+end
+
 --- Shows where the samples of a recording lie.
--- @string[opt="lpfm.data"] path
+-- @string[opt="lpfm.data"] path or only the table of options
 -- @string[opt="symbol"] by sort keys
--- @tparam[opt] table wanted options of `pfm.analyze.by`
--- @treturn table of `report.sort`; prints itself
+-- @tparam[opt] table wanted options of `pfm.analyze.by` (`children`: by default true), and:
+-- @string[opt] wanted.file the recording
+-- @string[opt] wanted.sort sort keys
+-- @string[opt] wanted.g "caller" or "callee": the tree of calls, see `pfm.stacks.tree`
+-- @treturn table of `report.sort`, or `pfm.stacks.tree`; prints itself
 -- @usage report("lpfm.data", "object").rows[1].cells[1]
 function report.call(path, by, wanted)
+   if type(path) == "table" then path, by, wanted = path.file, path.sort, path end
    arguments.check("report", 'report("lpfm.data", "symbol")', { path, "string?", "the name of a recording" },
       { by, "string?", "sort keys" }, { wanted, "table?", "a table of options" })
+   arguments.known("report", wanted, { "file", "sort", "g", "filter", "children", "event", "sums", "slice" })
    local self, err = recording.open(path or "lpfm.data")
    if not self then error(err, 0) end
+   wanted = setmetatable({}, { __index = wanted or {} })
+   if wanted.g then return tree_of(self, by, wanted) end
+   if wanted.children == nil then wanted.children = true end
    return setmetatable(report.sort(self, by, wanted), {
       __tostring = function(result) return table.concat(print_text(self, result, { top = "20" }), "\n") end,
    })

@@ -7,7 +7,9 @@ local render = require "pfm.render"
 local nearest = require "pfm.util.nearest"
 local options = require "repl.command.options"
 local samples = require "pfm.recording.samples"
+local filter = require "pfm.analyze.filter"
 local input = require "repl.command.input"
+local selection = require "repl.command.selection"
 local stacks = require "pfm.recording.stacks"
 local symbols = require "pfm.symbols"
 
@@ -106,13 +108,11 @@ end
 -- --- the command ---------------------------------------------------------------------------------
 
 -- What people from perf type.
-local needless = { "-G", "--hide-call-graph", "--header", "-v", "--force", "--stdio" }
-local CHOOSE = "use a script: lpfm script -E 'for s in samples() do if s.comm == \"sh\" then print(s.time) end end'"
+local needless = { "--ns", "-G", "--hide-call-graph", "--header", "-v", "--force", "--stdio" }
 local LUA = "scripts are written in Lua; scripts/examples has some"
 local advice = {
    ["-g"] = LUA, ["--gen-script"] = LUA,
-   ["-c"] = CHOOSE, ["--comms"] = CHOOSE, ["--pid"] = CHOOSE, ["--tid"] = CHOOSE, ["-C"] = CHOOSE, ["--cpu"] = CHOOSE,
-   ["-S"] = CHOOSE, ["--symbols"] = CHOOSE, ["--time"] = CHOOSE, ["-D"] = "'lpfm export json' prints everything",
+   ["-D"] = "'lpfm export json' prints everything",
 }
 
 --- The options.
@@ -120,14 +120,16 @@ function script.options()
    local c = options.command("script", "Prints every sample of a recording, or runs a Lua script over them.",
       "lpfm script [options] [script.lua [arguments]]")
    c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
-   c:option("-e --event", "EVENT", "Only samples of this event.")
    c:option("-F --fields", "FIELDS", "Print these (default: " .. DEFAULT .. "); also pid, symbol, line.")
    c:option("-s --script", "FILE", "Run this script.")
    c:option("-E --eval", "CODE", "Run CODE instead of a script.")
-   c:habits({}, needless, advice)
+   selection.add_options(c)
+   c:habits(selection.habits {}, needless, advice)
    c:epilog("A script has samples(), which iterates over tables with the fields event, time (s), pid, tid, comm,\n"
       .. "process, cpu, address, period, symbol, offset, object and the values recorded with a sample; and recorded,\n"
-      .. "the opened recording. If it defines trace_begin, process_event(sample) and trace_end, they are called.", {
+      .. "the opened recording. require(\"pfm.stacks\").frames(recorded, sample) are the functions of a sample's call\n"
+      .. "stack (record -g).\n"
+      .. "If it defines trace_begin, process_event(sample) and trace_end, they are called.", {
       "lpfm script | head", "lpfm script -F time,comm,symbol -i prog.data",
       "lpfm script -E 'n = 0 for s in samples() do if s.cpu == 0 then n = n + 1 end end print(n)'",
       "lpfm script top10.lua",
@@ -162,6 +164,22 @@ local function pick(args, words)
    return path and load_script(path), path, { unpack(words, args.script and 1 or 2) }
 end
 
+-- The samples that the options let pass, as a function for the script, which may go through them again.
+local function iterator(self, args)
+   for name in (args.event or ""):gmatch("[^,%s]+") do options.checked(stacks.event, self, name) end
+   local wanted = selection.read(args)
+   if not next(wanted) then return function() return samples.each(self) end end
+   local passes = options.checked(filter.test, self, wanted)
+   return function()
+      local next_sample = samples.each(self)
+      return function()
+         local s = next_sample()
+         while s and not passes(s) do s = next_sample() end
+         return s
+      end
+   end
+end
+
 --- Runs the command line.
 -- @tparam table argv
 -- @treturn number exit status
@@ -169,8 +187,7 @@ function script.main(argv)
    local args, words = parse(argv)
    local chunk, name, arguments = pick(args, words)
    local self = input.open(args.file)
-   local only = args.event and options.checked(stacks.event, self, args.event).name
-   local function iterate() return samples.each(self, nil, only) end
+   local iterate = iterator(self, args)
    local status = 0
    if chunk then
       status = run_script(chunk, name, arguments, self, iterate)

@@ -47,6 +47,7 @@ function selection.read(args)
    for _, name in ipairs(selection.names) do filter[name] = args[name] end
    if args.time then
       local from, to = args.time:match("^%s*([^,]*),([^,]*)%s*$")
+      if not from then from, to = args.time:match("^%s*([%d.]+%%)%-([%d.]+%%)%s*$") end -- as perf has it
       if not from then options.fail("--time: '%s' is not two times, e.g. 1.5,2 or 10%%,20%%", args.time) end
       filter.from, filter.to = from ~= "" and from or nil, to ~= "" and to or nil
    end

@@ -3,153 +3,51 @@
 -- @module repl.command.stat
 
 local count = require "pfm.count"
+local lpfm = require "lpfm"
 local events = require "pfm.events"
 local render = require "pfm.render"
 local measure = require "pfm.measure"
 local metrics = require "pfm.metrics"
+local interval_text = require "repl.command.text.interval"
+local launcher = require "pfm.launcher"
 local options = require "repl.command.options"
+local ranks_text = require "repl.command.ranks"
+local region_text = require "repl.command.regions"
 local parts = require "pfm.measure.parts"
 local contexts = require "pfm.measure.contexts"
+local regions = require "pfm.measure.regions"
+local stat_text = require "repl.command.text.stat"
 local system = require "pfm.system"
+local terminal = require "pfm.util.terminal"
 
 local stat = {}
 
--- --- what a count means --------------------------------------------------------------------------
-
--- The number, and its unit, as people want it: clocks in milliseconds.
-local function in_unit(row, value)
-   if row.unit ~= "ns" then return value, "" end
-   if type(value) ~= "number" then value = value:tonumber() end
-   return value / 1e6, "msec"
-end
-
-local function number_of(value)
-   if type(value) == "number" then return value end
-   local ok, n = pcall(value.tonumber, value)
-   return ok and n or nil
-end
-
--- Next to a clock: how many CPUs it kept busy; next to another event: its rate over the time that ran.
-local function metric(row, result)
-   local value = row.value and number_of(row.value)
-   if not value or result.elapsed <= 0 then return nil end
-   if row.unit == "ns" then return value / 1e9 / result.elapsed, "CPUs utilized" end
-   local time = result.ran and result.ran > 0 and result.ran / 1e9 or result.elapsed * math.max(result.subjects or 1, 1)
-   return value / time, "/sec"
-end
-
-local function shown_metric(row, result)
-   local value, name = metric(row, result)
-   if not value then return "" end
-   if name == "/sec" then return "# " .. render.rate(value) end
-   return ("# %.3f %s"):format(value, name)
-end
-
-local function shown_value(row)
-   if not row.value then return "<" .. row.state .. ">", "" end
-   local value, unit = in_unit(row, row.value)
-   if unit ~= "" then return render.number(value, 2), unit end
-   if row.stddev and value ~= math.floor(value) then return render.number(value, 1), unit end
-   return render.number(value), unit
-end
-
--- How much of the time an estimate is out of.
-local function shown_share(row)
-   return row.active and ("(%.0f%%)"):format(row.active * 100) or ""
-end
-
-local function in_percent(part, row)
-   local whole = number_of(row.value)
-   return whole ~= 0 and part / math.abs(whole) * 100 or 0
-end
-
--- Of repeats the deviation of the mean, of an estimate its error.
-local function shown_deviation(row)
-   local part = row.stddev or row.error
-   if not part then return row.poor and ("( %s ? )"):format(render.plus_minus) or "" end
-   if number_of(row.value) == 0 and part > 0 then return ("( < %.0f )"):format(math.ceil(part)) end
-   return ("( %s %.2f%% )"):format(render.plus_minus, in_percent(part, row))
-end
-
-local function append(lines, more)
-   for _, line in ipairs(more) do lines[#lines + 1] = line end
-end
-
 -- --- for people ----------------------------------------------------------------------------------
-
-local function event_cells(row, result)
-   local value, unit = shown_value(row)
-   return { value, unit, row.event, shown_metric(row, result), shown_share(row), shown_deviation(row) }
-end
-
-local COLUMNS = { { right = true }, {}, {}, {}, { right = true }, {} }
 
 -- The rows of each core, socket, process, ..., after its name and how many CPUs or threads it has.
 local function group_lines(groups)
    local rows = {}
    for _, group in ipairs(groups) do
       for _, row in ipairs(group.events) do
-         rows[#rows + 1] = { group.name, tostring(group.subjects), unpack(event_cells(row, group)) }
+         rows[#rows + 1] = { group.name, tostring(group.subjects), unpack(stat_text.event_cells(row, group)) }
       end
    end
    local unit = groups[1] and groups[1].cpus and "CPUs" or "threads"
    local columns = { { title = "name" }, { title = unit, right = true }, { title = "count", right = true }, {},
-      { title = "event" }, unpack(COLUMNS, 4) }
+      { title = "event" }, unpack(stat_text.columns, 4) }
    return render.align(columns, rows, "  ")
 end
 
 local function event_lines(result)
    if result.groups then return group_lines(result.groups) end
    local rows = {}
-   for i, row in ipairs(result.events) do rows[i] = event_cells(row, result) end
-   return render.align(COLUMNS, rows, "  ")
-end
-
-local function shown_number(m)
-   return m.value and ("%.3f"):format(m.value) or "-"
-end
-
--- A block for each metric group.
-local function metric_lines(result)
-   local lines = {}
-   for _, group in ipairs(result.metrics or {}) do
-      lines[#lines + 1] = ("  %s: %s"):format(group.name, group.text)
-      local rows = {}
-      for i, m in ipairs(group.metrics) do rows[i] = { shown_number(m), m.unit, m.name } end
-      append(lines, render.align({ { right = true }, {}, {} }, rows, "    "))
-      lines[#lines + 1] = ""
-   end
-   return lines
-end
-
-local function time_lines(result)
-   local rows = { { ("%.9f"):format(result.elapsed), "s elapsed" } }
-   if result.elapsed_stddev then
-      rows[1][2] = ("s elapsed ( %s %.2f%% )"):format(render.plus_minus, result.elapsed_stddev / result.elapsed * 100)
-   end
-   if result.rusage then
-      rows[2] = { ("%.6f"):format(result.rusage.utime), "s user" }
-      rows[3] = { ("%.6f"):format(result.rusage.stime), "s system" }
-   end
-   return render.align({ { right = true }, {} }, rows, "  ")
-end
-
--- Each reason once, with the events it holds for.
-local function reasons(result)
-   local lines, names = {}, {}
-   for _, row in ipairs(result.events) do
-      if row.reason and not names[row.reason] then
-         names[row.reason] = {}
-         lines[#lines + 1] = row.reason
-      end
-      if row.reason then table.insert(names[row.reason], row.event) end
-   end
-   for i, reason in ipairs(lines) do lines[i] = ("  %s: %s"):format(table.concat(names[reason], ", "), reason) end
-   return lines
+   for i, row in ipairs(result.events) do rows[i] = stat_text.event_cells(row, result) end
+   return render.align(stat_text.columns, rows, "  ")
 end
 
 local function scope(target, result)
-   if target.cpus then return "" end
+   if target.cpus then return target.cgroup and (", cgroup %s"):format(target.cgroup) or "" end
+   if result.inherited then return ", its threads and children" end
    if target.threads then return (", %s"):format(render.plural(result.subjects, "thread")) end
    return target.tids and "" or ", its first thread"
 end
@@ -181,36 +79,29 @@ local function warnings(result)
    return lines
 end
 
-local function end_note(result)
-   if result.signal then
-      return { ("  The command was ended by signal %d (SIG%s)."):format(result.signal, result.signal_name) }
-   end
-   if result.partial then return { "  The measurement ended before the command did." } end
-   return {}
-end
-
 local function late_note(result)
    return result.late and { "  The command ended before --delay had passed; nothing was counted." } or {}
 end
 
 local function sets_note(result)
    if (result.sets or 1) < 2 then return {} end
-   local why = result.why_sets and ": " .. result.why_sets or ""
+   local why = (result.why_sets or "") ~= "" and ": " .. result.why_sets or ""
    local out = { ("  Counted in %d event sets in turn, and scaled to the whole time%s."):format(result.sets, why) }
    if has_error(result) then
       out[2] = ("  The true count is within the %s in brackets in 95%% of the cases."):format(render.plus_minus)
    end
-   append(out, warnings(result))
+   stat_text.append(out, warnings(result))
    return out
 end
 
-local function hint(result)
+local function hint(result, target)
    if (result.unmeasured or 0) > 0 then
       return { ("  %s could not be counted: %s"):format(render.plural(result.unmeasured, "thread"), result.why) }
    end
    if not result.uncounted then return {} end
    local share = result.uncounted >= 0.005 and (" (%.0f%% of the CPU time)"):format(result.uncounted * 100) or ""
-   return { "  Threads or children of the command were not counted" .. share .. "; --threads includes them." }
+   local remedy = target.inherit == false and "without --no-inherit they are" or "--threads includes them"
+   return { ("  Threads or children of the command were not counted%s; %s."):format(share, remedy) }
 end
 
 --- The result as a person reads it.
@@ -220,94 +111,42 @@ end
 function stat.text(result, target)
    local runs = result.runs and (" (%s)"):format(render.plural(result.runs, "run")) or ""
    local lines = { "", (" Counts of %s%s%s:"):format(measure.describe(target), scope(target, result), runs), "" }
-   append(lines, event_lines(result))
+   stat_text.append(lines, event_lines(result))
    lines[#lines + 1] = ""
-   append(lines, metric_lines(result))
-   append(lines, time_lines(result))
-   local notes = end_note(result)
-   append(notes, late_note(result))
-   append(notes, reasons(result))
-   append(notes, sets_note(result))
-   append(notes, hint(result))
+   stat_text.append(lines, stat_text.metric_lines(result))
+   stat_text.append(lines, stat_text.time_lines(result))
+   local notes = stat_text.end_note(result)
+   stat_text.append(notes, late_note(result))
+   stat_text.append(notes, stat_text.reasons(result))
+   stat_text.append(notes, sets_note(result))
+   stat_text.append(notes, hint(result, target))
    if #notes > 0 then lines[#lines + 1] = "" end
-   append(lines, notes)
+   stat_text.append(lines, notes)
    lines[#lines + 1] = ""
    return lines
 end
 
 -- --- for programs --------------------------------------------------------------------------------
 
-local function value_for_programs(row)
-   if not row.value then return "<" .. row.state .. ">", "" end
-   local value, unit = in_unit(row, row.value)
-   if type(value) ~= "number" then return tostring(value), unit end
-   return value == math.floor(value) and ("%.0f"):format(value) or ("%.6f"):format(value), unit
-end
-
--- The time in which an event was counted, in ns, and its share of the whole.
-local function counted(row, result)
-   if not row.value then return "0", "0.00" end
-   local time, share = result.ran or result.elapsed * 1e9, row.active or 1
-   return ("%.0f"):format(time * share), ("%.2f"):format(share * 100)
-end
-
--- The columns of perf stat -x: value, unit, event, [deviation,] time counted, share of it, metric.
-local function csv_event(row, result, sep)
-   local value, unit = value_for_programs(row)
-   local m, name = metric(row, result)
-   local cells, n = { value, unit, row.event }, 3
-   if row.stddev then
-      local mean = number_of(row.value)
-      n = 4
-      cells[n] = ("%.2f%%"):format(mean ~= 0 and row.stddev / mean * 100 or 0)
-   end
-   cells[n + 1], cells[n + 2] = counted(row, result)
-   cells[n + 3], cells[n + 4] = m and ("%.3f"):format(m) or "", name or ""
-   return render.csv(cells, n + 4, sep)
-end
-
--- A metric has the name of its group before its own.
-local function csv_metric(group, m, sep)
-   return render.csv({ m.value and ("%.6f"):format(m.value) or "<not counted>", m.unit, group.name .. ":" .. m.name,
-      "", "", "", "" }, 7, sep)
-end
-
 local function csv_lines(result, sep, prefix)
    local lines = {}
    for _, group in ipairs(result.groups or { result }) do
       local head = group.name and render.csv({ group.name, group.subjects }, 2, sep) .. sep or ""
       for _, row in ipairs(group.events) do
-         lines[#lines + 1] = (prefix or "") .. head .. csv_event(row, group, sep)
+         lines[#lines + 1] = (prefix or "") .. head .. stat_text.csv_event(row, group, sep)
       end
    end
    for _, group in ipairs(result.metrics or {}) do
-      for _, m in ipairs(group.metrics) do lines[#lines + 1] = (prefix or "") .. csv_metric(group, m, sep) end
+      for _, m in ipairs(group.metrics) do lines[#lines + 1] = (prefix or "") .. stat_text.csv_metric(group, m, sep) end
    end
    return lines
-end
-
-local function json_value(value)
-   if value == nil or type(value) == "number" then return value end
-   return number_of(value) or tostring(value)
-end
-
-local function json_events(result)
-   local out = {}
-   for i, row in ipairs(result.events) do
-      local m, name = metric(row, result)
-      out[i] = {
-         event = row.event, value = json_value(row.value), unit = row.unit, state = row.state, reason = row.reason,
-         stddev = row.stddev, interval = row.interval, active = row.active, error = row.error, poor = row.poor,
-         ["other-value"] = json_value(row.other_value), metric = m, ["metric-unit"] = m and name or nil,
-      }
-   end
-   return out
 end
 
 local function json_groups(groups)
    local out = {}
    for i, group in ipairs(groups) do
-      out[i] = { name = group.name, cpus = group.cpus, subjects = group.subjects, events = json_events(group) }
+      out[i] = { name = group.name, cpus = group.cpus, subjects = group.subjects,
+         events = stat_text.json_events(group) }
    end
    return out
 end
@@ -315,37 +154,43 @@ end
 local function json_line(result, target)
    local rusage = result.rusage or {}
    return render.json {
-      command = target.command, tids = target.tids, cpus = target.cpus, threads = target.threads or false,
-      events = json_events(result), time = result.time, elapsed = result.elapsed, user = rusage.utime,
+      command = target.command, tids = target.tids, cpus = target.cpus, cgroup = target.cgroup,
+      threads = target.threads or false, inherited = result.inherited or false,
+      events = stat_text.json_events(result), time = result.time, elapsed = result.elapsed, user = rusage.utime,
       system = rusage.stime, status = result.status, signal = result.signal, runs = result.runs,
       uncounted = result.uncounted, unmeasured = result.unmeasured, metrics = result.metrics, sets = result.sets,
       groups = result.groups and json_groups(result.groups),
-      ["why-sets"] = result.why_sets, ["switch-ns"] = result.switch_ns,
+      ["why-sets"] = result.why_sets, ["switch-ns"] = result.switch_ns, host = launcher.host(),
+      job = launcher.here(),
    }
 end
 
 -- --- intervals -----------------------------------------------------------------------------------
 
-local function interval_lines(row, first)
+local INTERVAL_COLUMNS = { { title = "time", right = true, least = 9 }, { title = "count", right = true, least = 10 },
+   {}, { title = "event" }, {}, { right = true } }
+
+local function interval_rows(row)
    local rows = {}
    for _, group in ipairs(row.groups or { row }) do
       for _, r in ipairs(group.events) do
-         local value, unit = shown_value(r)
+         local value, unit = stat_text.shown_value(r)
          local event = group.name and group.name .. " " .. r.event or r.event
-         rows[#rows + 1] = { ("%.3f s"):format(row.time), value, unit, event, shown_metric(r, group), shown_share(r) }
+         rows[#rows + 1] = { ("%.3f s"):format(row.time), value, unit, event, stat_text.shown_metric(r, group),
+            stat_text.shown_share(r) }
       end
    end
    for _, group in ipairs(row.metrics or {}) do
       for _, m in ipairs(group.metrics) do
-         rows[#rows + 1] = { ("%.3f s"):format(row.time), shown_number(m), "", group.name .. ": " .. m.name,
-            m.unit ~= "" and "# " .. m.unit or "" }
+         rows[#rows + 1] = { ("%.3f s"):format(row.time), stat_text.shown_number(m), "", group.name .. ": " .. m.name,
+            m.unit ~= "" and "# " .. m.unit or "", m.active and ("(%.0f%%)"):format(m.active * 100) or "" }
       end
    end
-   local columns = { { right = true }, { right = true }, {}, {}, {}, {} }
-   if first then
-      columns[1].title, columns[2].title, columns[4].title = "time", "count", "event"
-   end
-   return render.align(columns, rows, "  ")
+   return rows
+end
+
+local function is_terminal(out)
+   return out == io.stdout and terminal.shows(1) or out == io.stderr and terminal.shows(2)
 end
 
 local function try_to_write(out, lines)
@@ -369,7 +214,7 @@ end
 
 -- Functions that write results in the form that was asked for.
 local function printer(args, target, out)
-   local first, write = true, new_writer(args, out)
+   local write, intervals = new_writer(args, out), interval_text.new(INTERVAL_COLUMNS, is_terminal(out))
    return {
       written = write,
       final = function(result)
@@ -380,22 +225,34 @@ local function printer(args, target, out)
       interval = function(row)
          if args.json then return write { json_line(row, {}) } end
          if args.x then return write(csv_lines(row, args.x, ("%.9f%s"):format(row.time, args.x))) end
-         write(interval_lines(row, first))
-         first = false
+         write(intervals:lines(interval_rows(row)))
       end,
    }
 end
 
 -- --- the command ---------------------------------------------------------------------------------
 
+-- What people from perf type.
+local PLAIN = "-x, and --json print plain numbers"
+local SHELL = "the shell does that: lpfm stat -- sh -c 'COMMAND; COMMAND'"
+local advice = {
+   ["--no-big-num"] = PLAIN, ["--topdown"] = "-M topdown counts that", ["--for-each-cgroup"] = "-G takes one a run",
+   ["-n"] = "the times are always printed; -e task-clock counts nothing else",
+   ["--null"] = "the times are always printed; -e task-clock counts nothing else",
+   ["--log-fd"] = "-o /dev/fd/N writes there", ["-S"] = SHELL, ["--pre"] = SHELL, ["--post"] = SHELL,
+   ["--metric-only"] = "-M GROUP -x, prints metrics on lines of their own",
+   ["-q"] = "-o /dev/null prints nothing", ["--quiet"] = "-o /dev/null prints nothing",
+}
+
 --- The options.
 function stat.options()
    local c = options.command("stat", "Counts events while a command runs, or in running threads, or on CPUs.",
       "lpfm stat [options] [--] command [arguments]")
-   options.add_target(c)
+   options.add_whole_target(c)
+   c:option("-G --cgroup", "NAME", "With -a or -C: count the tasks of this cgroup alone.")
    c:option("--from", "STAGES", "Start counting after these stages, e.g. \"page-faults:1000 then cs:10\".")
    c:option("--until", "EVENT:N", "Stop counting at the N-th occurrence of EVENT.")
-   c:option("-M --metrics", "GROUPS", "Count for these groups and print their metrics; 'help' lists them."):count("*")
+   c:option("-M --metrics", "GROUPS", "Count for these groups and print their metrics; 'list' lists them."):count("*")
    c:option("--switch-timeout", "MS", "Count each event set for MS if several take turns (default: 1, 4 or 16).")
    c:option("--switch-after", "EVENT:N", "Switch event sets after N occurrences of EVENT instead.")
    for _, level in ipairs(system.levels) do
@@ -404,21 +261,39 @@ function stat.options()
    for _, level in ipairs(parts.levels) do
       c:flag("--per-" .. level, ("With --threads or -p: print counts by %s."):format(level))
    end
+   c:flag("--regions", "Count the regions that the command marks (perfmon/regions.h, pfm.region), by thread.")
+   c:flag("-d --detailed", "Count minor and major faults, too, and for what the PMU can do of -M branch,l1,l3,tlb.")
    c:option("-r --repeat", "N", "Run the command N times; print means and standard deviations.")
    c:option("-I --interval", "MS", "Print the counts every MS milliseconds.")
+   c:option("--interval-count", "N", "Stop after N intervals.")
    c:option("-x", "SEP", "Print separated values: value, unit, event, ns, percent, metric, unit of the metric.")
    c:flag("--json", "Print JSON, one object per line.")
    c:flag("--append", "Append to the file of -o.")
+   c:flag("--ranks", "Measure nothing: compare what the ranks of a job wrote with --json into the files named.")
+   c:flag("--per-rank", "With --ranks: print the counts of each rank.")
+   c:flag("--per-host", "With --ranks: print the counts of each host.")
+   c:habits({ ["-j"] = "--json" }, { "-B", "--big-num", "--no-merge", "-v", "--verbose" }, advice)
    c:epilog("Results go to stderr, like perf's, so that they do not mix with the command's output; -o - is stdout.\n"
       .. "Events that do not fit on the counters together are counted in turn and scaled; their share of the time\n"
-      .. "is shown. The exit status is that of the command.", {
+      .. "is shown. The events of a group, {a,b}, are always counted together, in one event set. Names may have\n"
+      .. "wildcards: page-*, sched:*. Energy and other events of PMU/EVENT/ that count whole CPUs need -a or -C.\n"
+      .. "The exit status is that of the command. Its threads and children are counted with it; where the machine\n"
+      .. "cannot do that (on perf: events that take turns; --from, --until), --threads follows them.\n"
+      .. "With --regions its threads count themselves, in the regions they mark: perfmon/regions.h for C and C++,\n"
+      .. "pfm.region for Lua scripts; nothing else of the command is counted.\n"
+      .. "In parallel jobs (srun, mpirun, parallel) each rank writes a file of its own: %h in its name is the host,\n"
+      .. "%r the rank, %j the job, %s its step, %p the process; --ranks compares them.", {
       "lpfm stat -- ls -l",
       "lpfm stat -e page-faults,context-switches -r 5 -- make",
       "lpfm stat -x, -e task-clock -- ls",
-      "lpfm stat -M cpi,branch -- ./prog",
+      "lpfm stat -M cpi,branch -- ./prog", "lpfm stat -M list",
+      "lpfm stat -e '{page-faults,cs},sched:*' -- ./prog",
+      "lpfm stat -a -e power/energy-pkg/ --timeout 10",
       "lpfm stat -a -I 1000 --timeout 10",
       "lpfm stat -a --per-socket --timeout 10",
       "lpfm stat --from page-faults:1000 --until cs:50 -- ./prog",
+      "lpfm stat --regions -e cycles,instructions -- ./prog",
+      "srun lpfm stat --json -o run.%r.json -- ./prog && lpfm stat --ranks run.*.json",
    })
    return c
 end
@@ -436,8 +311,18 @@ local function spec_of(target, list, args, print, complete)
    for k, v in pairs(target) do spec[k] = v end
    local ms = options.number(args.interval, "--interval")
    if ms and ms < 1 then options.fail("--interval: at least 1 ms") end
+   local n = options.number(args.interval_count, "--interval-count", true)
+   if n and not ms then options.fail("--interval-count needs -I") end
+   if n then spec.seconds = math.min(spec.seconds or math.huge, n * ms / 1000) end
    if ms then spec.interval, spec.on_interval = ms / 1000, function(row) print.interval(complete(row)) end end
    return spec
+end
+
+-- Why a group cannot be had, and which can.
+local function no_group(err)
+   local working = metrics.working()
+   if #working == 0 or err:find("^no metric group") then error(err, 0) end
+   error(("%s; those that work here: %s"):format(err, table.concat(working, ", ")), 0)
 end
 
 -- The groups named in an option, "cpi,cache".
@@ -446,15 +331,27 @@ local function groups_of(list)
    for _, part in ipairs(list) do
       for name in part:gmatch("[^%s,]+") do
          local group, err = metrics.group(name)
-         if not group then error(err, 0) end
+         if not group then no_group(err) end
          out[#out + 1] = group
       end
    end
    return out
 end
 
-local function default_events(groups)
-   return #groups > 0 and {} or events.default_counts()
+local DETAILED = { "branch", "l1", "l3", "tlb" }
+
+-- The events and groups of the options.
+local function asked_for(args)
+   local names, groups = #args.event > 0 and args.event or nil, groups_of(args.metrics)
+   if not args.detailed then return names, groups end
+   for _, name in ipairs(DETAILED) do groups[#groups + 1] = metrics.group(name) end
+   return names or { events.default_counts(), "minor-faults,major-faults" }, groups
+end
+
+-- Of regions, those that are read without a call where the machine can do that.
+local function default_events(groups, of_regions)
+   if #groups > 0 then return {} end
+   return of_regions and lpfm.machine().hw_counters > 0 and "cycles,instructions" or events.default_counts()
 end
 
 -- The index of an event in the list, put there unless it is there already.
@@ -486,18 +383,20 @@ local function evaluate(result, places, groups)
    if #groups == 0 then return result end
    result.metrics = {}
    for g, group in ipairs(groups) do
-      local counts = {}
+      local counts, shares = { TIME = result.elapsed }, {}
       for i, at in ipairs(places[group]) do
-         counts[i] = result.events[at].value and number_of(result.events[at].value) or NOT_A_NUMBER
+         local row = result.events[at]
+         counts[i] = row.value and stat_text.number_of(row.value) or NOT_A_NUMBER
+         shares[i] = row.active
       end
-      result.metrics[g] = { name = group.name, text = group.text, metrics = metrics.evaluate(group, counts) }
+      result.metrics[g] = { name = group.name, text = group.text, metrics = metrics.evaluate(group, counts, shares) }
    end
    return result
 end
 
 -- The events to count, and a function that completes the results.
-local function prepare(names, groups)
-   local list, err = events.read(names or default_events(groups))
+local function prepare(names, groups, of_regions)
+   local list, err = events.read(names or default_events(groups, of_regions))
    if not list then error(err, 0) end
    local places = add_groups(list, groups)
    return list, function(result) return evaluate(result, places, groups) end
@@ -505,7 +404,7 @@ end
 
 local function tell_missing(list)
    for _, e in ipairs(list) do
-      if e.kind ~= "software" then return contexts.no_hardware() end
+      if e.kind == "hardware" then return contexts.no_hardware() end
    end
 end
 
@@ -556,6 +455,43 @@ local function repeats(spec, args, target, print, complete)
    return print.written.lost and status == 0 and 1 or status
 end
 
+-- --- regions -------------------------------------------------------------------------------------
+
+-- Options that say how others count the command.
+local NOT_OF_REGIONS = { "threads", "delay", "from", "until", "switch_timeout", "switch_after", "repeat", "interval",
+   "no_inherit", "per_cpu", "per_core", "per_socket", "per_node", "per_command", "per_process", "per_thread" }
+
+local function check_regions(args, target)
+   if not target.command or target.tids or target.cpus then
+      options.fail("--regions needs a command, and no -p, -a or -C")
+   end
+   for _, name in ipairs(NOT_OF_REGIONS) do
+      if args[name] then options.fail("--regions and --%s exclude each other", (name:gsub("_", "-"))) end
+   end
+end
+
+-- What regions count, in the form that was asked for.
+local function measure_regions(args, target, list, complete, write)
+   local result = options.checked(regions.run, { command = target.command, events = list, seconds = target.seconds,
+      outlive = target.outlive })
+   for _, region in ipairs(result.regions) do
+      complete(region)
+      for _, part in ipairs(region.per) do complete(part) end
+   end
+   if args.json then
+      write { region_text.json(result, target) }
+   elseif args.x then
+      write(region_text.csv(result, args.x))
+      for _, problem in ipairs(result.problems) do io.stderr:write("lpfm stat: ", problem, "\n") end
+   else
+      write(region_text.text(result, target))
+   end
+   local status = exit_status(result)
+   return write.lost and status == 0 and 1 or status
+end
+
+-- --- the command line ----------------------------------------------------------------------------
+
 local function metrics_help()
    io.stdout:write(table.concat(metrics.list(), "\n"), "\n")
    return 0
@@ -563,7 +499,7 @@ end
 
 local function wants_metrics_help(args)
    for _, part in ipairs(args.metrics) do
-      if part == "help" then return true end
+      if part == "help" or part == "list" or part == "?" then return true end
    end
    return false
 end
@@ -574,13 +510,20 @@ end
 function stat.main(argv)
    local args, words = stat.options():parse(argv)
    if wants_metrics_help(args) then return metrics_help() end
-   local target = options.target(args, words)
+   if args.ranks then return ranks_text.main(args, words) end
+   if args.per_rank or args.per_host then options.fail("--per-rank and --per-host need --ranks") end
+   local target = options.whole_target(args, words)
+   target.cgroup = args.cgroup
+   if target.cgroup and not target.cpus then options.fail("--cgroup needs -a or -C: it is counted on CPUs") end
+   if args.regions then check_regions(args, target) end
    local group = grouping(args, target)
-   local list, complete = options.checked(prepare, #args.event > 0 and args.event or nil,
-      groups_of(args.metrics))
+   local names, groups = asked_for(args)
+   local list, complete = options.checked(prepare, names, groups, args.regions)
+   options.at_level(args, list)
    local missing = #args.event == 0 and contexts.no_hardware() or tell_missing(list)
    if missing then io.stderr:write("lpfm stat: ", missing:match("^[^:]*"), ": software events only\n") end
    local out = options.output(args.output, args.append)
+   if args.regions then return measure_regions(args, target, list, complete, new_writer(args, out)) end
    local print = printer(args, target, out)
    local function finish(result) return complete(group and group(result) or result) end
    local spec = spec_of(target, list, args, print, finish)
@@ -589,18 +532,20 @@ function stat.main(argv)
 end
 
 -- What a script or the prompt may give: a shell command line, a target; and what the results call it.
-local function spec_for(what)
+local function spec_for(call, what, also)
+   if type(what) == "table" then count.check(call, what, also) end
    local spec = {}
    for k, v in pairs(type(what) == "string" and { command = options.shell(what) } or what) do
       spec[k] = v
    end
+   if spec.inherit == nil then spec.inherit = not (spec.threads or spec.cpus) end
    return spec, { words = type(what) == "string" and "'" .. what .. "'" or nil, command = spec.command,
       tids = spec.tids, cpus = spec.cpus, threads = spec.threads }
 end
 
 local function count_any(what, list, tid)
    if type(what) == "function" then return count.call(what, list, tid), { tids = {}, words = "the function" } end
-   local spec, target = spec_for(what)
+   local spec, target = spec_for("stat", what)
    spec.events = list
    return count.run(spec), target
 end
@@ -618,6 +563,14 @@ local function events_for(what, list)
    return list or (type(what) == "table" and what.events) or nil
 end
 
+-- stat("make", { events = "cs", threads = true }): a command line, and choices beside it.
+local function merged(what, list)
+   if type(what) ~= "string" or type(list) ~= "table" or list[1] ~= nil then return what, list end
+   local spec = { command = options.shell(what) }
+   for k, v in pairs(list) do spec[k] = v end
+   return spec
+end
+
 local function printable(result, target)
    return setmetatable(result, {
       __tostring = function(self) return table.concat(stat.text(self, target), "\n") end,
@@ -626,13 +579,14 @@ end
 
 --- Counts events while a command or a function runs.
 -- @param what a shell command line, a function, or a table as for `count.run`
--- @tparam[opt] string list events
+-- @tparam[opt] string list events; or a table of choices beside a command line, as for `count.run`
 -- @tparam[opt] string groups metric groups, as in "cpi,cache"
 -- @tparam[opt] int tid while a function runs, count this thread instead of the caller
 -- @treturn table of `count.run`, with `metrics` if groups were asked for; prints itself
 -- @usage stat("ls / >/dev/null", "page-faults").events[1].value
 function stat.call(what, list, groups, tid)
    check_measurable("stat", what)
+   what, list = merged(what, list)
    local parsed, complete = prepare(events_for(what, list), groups_of { groups })
    local result, target = count_any(what, parsed, tid)
    return printable(complete(result), target)
@@ -645,12 +599,13 @@ end
 -- @treturn table `target`, `on`, `so_far(seconds)` and `complete(outcome)` (printable results)
 function stat.job(what, list, groups)
    check_measurable("job", what)
-   local spec, target = spec_for(what)
+   what, list = merged(what, list)
+   local spec, target = spec_for("job", what, { "record" })
    local parsed, complete = prepare(events_for(what, list), groups_of { groups })
    spec.events = parsed
    local self = count.prepare(spec)
    return {
-      target = spec, on = self.on,
+      target = self.target, on = self.on,
       so_far = function(seconds)
          local result = count.so_far(self)
          result.elapsed = seconds

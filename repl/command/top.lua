@@ -2,13 +2,13 @@
 --- lpfm top: where the machine, a process or a command spends its time, live.
 -- @module repl.command.top
 
-local events = require "pfm.events"
+local browse = require "repl.command.browse"
 local render = require "pfm.render"
 local measure = require "pfm.measure"
 local options = require "repl.command.options"
 local profile = require "pfm.profile"
 local report = require "repl.command.report"
-local terminal = require "pfm.util.terminal"
+local screen = require "repl.screen"
 local recording = require "pfm.recording"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 
@@ -16,6 +16,7 @@ local top = {}
 
 local DELAY, WINDOW = 2, 10 -- s between updates; of samples that an update shows
 local ROWS = 20             -- of an update that goes into a pipe
+local MOST = 1000           -- of a screen, to go through
 local LEAST = 12            -- characters of what is watched
 local IDLE = "0 "           -- how the thread of a sample begins where nothing ran
 
@@ -27,7 +28,9 @@ local function new_live(self, window)
       sampled[i] = { name = e.name, pmd = e.pmd, unit = e.unit, period = self.periods[i] }
    end
    local live = recording.of {
-      head = { events = sampled, fixed = self.fixed, machine = { boot = embedded_symbols.this_boot() } }, blocks = {},
+      head = { events = sampled, fixed = self.fixed, machine = { boot = embedded_symbols.this_boot() },
+         stacks = self.stacks and self.stacks.how }, blocks = {},
+      stack_table = self.stacks and self.stacks.table,
    }
    live.times, live.window, live.now = {}, window, 0
    return live
@@ -44,6 +47,7 @@ local function sink_of(self, on_begin)
    return {
       begin = on_begin,
       block = function(block) self.blocks[#self.blocks + 1], self.times[#self.times + 1] = block, self.now end,
+      stacks = function() end, -- the table has them
       maps = function(pid, maps) self.maps[#self.maps + 1] = { pid = pid, maps = maps } end,
       comm = function(tid, _, name) self.comms[tid] = name end,
    }
@@ -61,9 +65,10 @@ local function without_threads(sorted)
       else
          local cells = { unpack(row.cells, 2) }
          local id = table.concat(cells, "\0") .. "\0" .. row.pmd
-         local known = by_id[id] or { cells = cells, samples = 0, events = 0 }
+         local known = by_id[id] or { cells = cells, samples = 0, events = 0, total = row.total and { events = 0 } }
          if not by_id[id] then by_id[id], out[#out + 1] = known, known end
          known.samples, known.events = known.samples + row.samples, known.events + row.events
+         if row.total then known.total.events = known.total.events + row.total.events end
       end
    end
    return out, idle, all
@@ -72,14 +77,20 @@ end
 --- The rows of an update.
 -- @tparam table self the recording of the last seconds
 -- @string by sort keys of `report.sort`
--- @treturn table of `cells`, `percent` (of what was not idle), `samples`, the highest first
+-- @tparam[opt] table filter of `report.sort`
+-- @treturn table of `cells`, `percent` (of what was not idle), `samples`, with call stacks `total` (its `percent` is
+-- also of what the function called); the highest first
 -- @treturn number share of what was idle
 -- @treturn table titles of the cells
-function top.rows(self, by)
-   local sorted = report.sort(self, "thread," .. by)
+function top.rows(self, by, filter)
+   local sorted = report.sort(self, "thread," .. by, { children = true, filter = filter })
    local rows, idle, all = without_threads(sorted)
-   for _, row in ipairs(rows) do row.percent = row.events / (all - idle) * 100 end
+   for _, row in ipairs(rows) do
+      row.percent = row.events / (all - idle) * 100
+      if row.total then row.total.percent = row.total.events / (all - idle) * 100 end
+   end
    table.sort(rows, function(a, b)
+      if a.total and a.total.events ~= b.total.events then return a.total.events > b.total.events end
       if a.events ~= b.events then return a.events > b.events end
       return table.concat(a.cells, "\0") < table.concat(b.cells, "\0")
    end)
@@ -87,43 +98,75 @@ function top.rows(self, by)
 end
 
 -- What is watched may be a long command line: it leaves room for the rest.
-local function heading(view, rows, idle, columns)
+local function heading(view, rows, idle, columns, filter)
    local n = 0
    for _, row in ipairs(rows) do n = n + row.samples end
    local names = {}
    for i, e in ipairs(view.live.head.events) do names[i] = e.name end
    local seconds = math.min(view.live.now, view.live.window)
-   local rest = (", %s of %s in %.1f s%s%s"):format(render.plural(n, "sample"), table.concat(names, ", "), seconds,
-      idle > 0 and (", %.1f%% idle"):format(idle * 100) or "", view.screen and "; q quits, z starts over" or "")
+   local rest = ("%s, %s of %s in %.1f s%s%s"):format(filter or "", render.plural(n, "sample"),
+      table.concat(names, ", "), seconds,
+      idle > 0 and (", %.1f%% idle"):format(idle * 100) or "", view.full and "; q quits, z starts over" or "")
    local room = columns - #"lpfm top: " - render.width(rest)
    return "lpfm top: " .. render.shorten(view.what, math.max(room, LEAST)) .. rest
 end
 
-local function picture(view, limit, room)
-   local rows, idle, titles = top.rows(view.live, view.by)
-   local columns = { { title = "percent", right = true }, { title = "samples", right = true } }
-   for _, title in ipairs(titles) do columns[#columns + 1] = { title = title } end
-   local cells = {}
-   for i = 1, math.min(limit, #rows) do
-      local row = rows[i]
-      cells[i] = { ("%.2f%%"):format(row.percent), render.number(row.samples), unpack(row.cells) }
+-- The samples of the last seconds sorted, as `browse` takes them.
+local function sort(view, limit, filter)
+   local rows, idle, titles = top.rows(view.live, view.by, filter)
+   for k, title in ipairs(titles) do
+      for i = 1, title == "symbol" and #rows or 0 do rows[i].symbol = rows[i].cells[k] end
    end
-   local lines = { heading(view, rows, idle, room), "" }
-   for _, line in ipairs(render.align(columns, cells, " ")) do lines[#lines + 1] = line end
-   if #rows == 0 then lines[#lines + 1] = " no samples yet" end
-   return lines
+   return { all = rows, rows = { unpack(rows, 1, math.min(limit, #rows)) }, idle = idle, titles = titles }
+end
+
+-- The title of the columns, and a line for each row.
+local function lines_of(_, result, rows)
+   local columns = { { title = "percent", right = true }, { title = "samples", right = true } }
+   local stacked = rows[1] and rows[1].total
+   if stacked then
+      columns[1].title = "self"
+      table.insert(columns, 1, { title = "children", right = true })
+   end
+   for _, title in ipairs(result.titles) do columns[#columns + 1] = { title = title } end
+   local cells = {}
+   for i, row in ipairs(rows) do
+      cells[i] = { ("%.2f%%"):format(row.percent), render.number(row.samples), unpack(row.cells) }
+      if stacked then table.insert(cells[i], 1, ("%.2f%%"):format(row.total.percent)) end
+   end
+   return render.align(columns, cells, " ")
+end
+
+local function show_text(view)
+   local result = sort(view, view.rows or ROWS)
+   local lines = { heading(view, result.all, result.idle, math.huge), "" }
+   for _, line in ipairs(lines_of(nil, result, result.rows)) do lines[#lines + 1] = line end
+   if #result.rows == 0 then lines[#lines + 1] = " no samples yet" end
+   io.stdout:write(table.concat(lines, "\n"), "\n\n")
+   io.stdout:flush()
 end
 
 local function show(view)
    forget(view.live)
-   if view.screen then
-      local columns, lines = terminal.size()
-      view.screen:draw(picture(view, math.min(view.rows or math.huge, lines - 3), columns), columns)
-   else
-      io.stdout:write(table.concat(picture(view, view.rows or ROWS, math.huge), "\n"), "\n\n")
-      io.stdout:flush()
-   end
    view.shown = view.live.now
+   if not view.pages then return show_text(view) end
+   browse.refresh(view.pages)
+   browse.draw(view.pages)
+end
+
+-- What is on the screen.
+local function pages_of(view)
+   return browse.open {
+      self = view.live, filter = {}, warnings = {}, lines_of = lines_of,
+      sort = function(filter) return sort(view, view.rows or MOST, filter) end,
+      heading = function(result, words)
+         return heading(view, result.all, result.idle, (screen.size()), words)
+      end,
+      keys = { z = function()
+         view.live.blocks, view.live.times = {}, {}
+         show(view)
+      end },
+   }
 end
 
 -- --- the loop ------------------------------------------------------------------------------------
@@ -134,20 +177,22 @@ local function quit(view, self)
    if view.child then view.child:kill("TERM") end
 end
 
-local keys = {
-   q = quit, Q = quit,
-   z = function(view)
-      view.live.blocks, view.live.times = {}, {}
-      show(view)
-   end,
-}
+local function do_keys(view, self)
+   local key, columns, lines = screen.key(0), screen.size()
+   if columns ~= view.columns or lines ~= view.lines then browse.draw(view.pages) end
+   view.columns, view.lines = columns, lines
+   while key ~= "timeout" do
+      if browse.key(view.pages, key) then return quit(view, self) end
+      browse.draw(view.pages)
+      key = screen.key(0)
+   end
+end
 
 local function on_tick(view)
    return function(self, elapsed)
       view.live.now = elapsed
-      local key = view.screen and view.screen:key()
-      if key and keys[key] then return keys[key](view, self) end
-      if elapsed - view.shown >= view.delay and not view.once then show(view) end
+      if view.pages and not view.left then do_keys(view, self) end
+      if elapsed - view.shown >= view.delay and not view.once and not view.left then show(view) end
    end
 end
 
@@ -157,26 +202,27 @@ local function may_watch(err)
 end
 
 local function watch(view, spec)
+   spec.records = false -- what is over is not shown for long
    local self = profile.prepare(spec)
    view.live = new_live(self, view.window)
    local sink = sink_of(view.live, function(child) view.child = child end)
-   if view.full then view.screen = terminal.enter() end
-   local ok, err = pcall(profile.run, self, sink, on_tick(view))
-   if view.screen then view.screen:leave() end
+   local function run() profile.run(self, sink, on_tick(view)) end
+   if view.full then view.pages = pages_of(view) end
+   local ok, err = pcall(view.full and screen.run or run, run, true)
    if not ok then error(spec.cpus and may_watch(err) or err, 0) end
-   view.screen = nil
+   view.pages, view.full = nil, false
    if not view.left then show(view) end -- the last picture stays where nobody sent it away
 end
 
 -- --- the command ---------------------------------------------------------------------------------
 
 -- What people from perf type.
-local meant = { ["-E"] = "--top", ["--entries"] = "--top", ["--stdio"] = "--plain", ["-t"] = "--pid" }
-local CHAINS = "samples hold addresses, no call chains; -s symbol,line shows where they lie"
-local LEVELS = "levels are chosen with the event: -e cpu-clock:u, -e cpu-clock:k"
+local meant = { ["-E"] = "--top", ["--entries"] = "--top", ["--stdio"] = "--plain", ["-K"] = "--all-user",
+   ["--hide_kernel_symbols"] = "--all-user", ["-U"] = "--all-kernel", ["--hide_user_symbols"] = "--all-kernel" }
 local advice = {
-   ["-g"] = CHAINS, ["--call-graph"] = CHAINS, ["--children"] = CHAINS, ["-K"] = LEVELS, ["-U"] = LEVELS,
-   ["--hide_kernel_symbols"] = LEVELS, ["--hide_user_symbols"] = LEVELS,
+   ["--children"] = "-g counts samples also where the functions are that called",
+   ["--no-children"] = "without -g samples count where they lie",
+   ["-u"] = "-p takes processes: -p $(pgrep -d, -u USER)",
    ["-z"] = "--window as long as --refresh shows new samples only; the key z starts over",
    ["--tui"] = "on a terminal lpfm top draws in place; q quits",
 }
@@ -185,9 +231,11 @@ local advice = {
 function top.options()
    local c = options.command("top", "Shows live where the machine, threads or a command spend their time.",
       "lpfm top [options] [--] [command [arguments]]")
-   options.add_target(c)
+   options.add_whole_target(c)
    c:option("-c --period", "N", "Sample every N events (clocks: nanoseconds).")
    c:option("-F --frequency", "HZ", "Sample HZ times a second (default: 1000).")
+   c:flag("-g", "Take call stacks, and count samples also where the functions are that called.")
+   c:option("--call-graph", "HOW", "The same: fp, by frame pointers, or dwarf, by unwinding a copy of the stack.")
    c:option("-s --sort", "KEYS", "Sort keys, as for 'lpfm report' (default: object,symbol).")
    c:option("-d --refresh", "SECONDS", "Update every SECONDS (default: 2).")
    c:option("--window", "SECONDS", "Show the samples of the last SECONDS (default: 10).")
@@ -195,14 +243,15 @@ function top.options()
    c:flag("--once", "Print one update and exit.")
    c:flag("--plain", "Print updates one after the other, as in a pipe, even on a terminal.")
    c:habits(meant, { "-v", "--verbose", "-n", "--show-nr-samples" }, advice)
-   c:epilog("Without a target, all CPUs are measured. q quits, z starts over. Percentages leave out idle time.", {
-      "lpfm top", "lpfm top -p 1234 --threads", "lpfm top --once | head", "lpfm top -e page-faults -c 1 -- ./prog",
+   c:epilog("Without a target, all CPUs are measured. q quits, z starts over, ? shows the other keys.\n"
+      .. "Percentages leave out idle time.", {
+      "lpfm top", "lpfm top -p 1234", "lpfm top --once | head", "lpfm top -e page-faults -c 1 -- ./prog",
    })
    return c
 end
 
 local function has_target(args, words)
-   return #words > 0 or #args.pid > 0 or #args.cpu > 0 or args.all_cpus
+   return #words > 0 or #args.pid + #args.tid + #args.cpu > 0 or args.all_cpus
 end
 
 -- A command's output would spoil the screen.
@@ -212,11 +261,12 @@ end
 
 local function spec_of(args, words)
    if not has_target(args, words) then args.all_cpus = true end
-   local spec = options.target(args, words)
-   spec.events = options.expect(events.parse(#args.event > 0 and args.event or { "cpu-clock" }))
+   local spec = options.whole_target(args, words)
+   spec.events = options.sampled_events(args, args.event, { "cpu-clock" })
    spec.period = options.number(args.period, "--period", true)
    spec.frequency = options.number(args.frequency, "--frequency")
    if spec.period and spec.frequency then options.fail("-c and -F exclude each other") end
+   spec.g = args.call_graph or args.g
    return spec
 end
 
@@ -233,7 +283,7 @@ function top.main(argv)
       by = by, what = measure.describe(spec), once = args.once, shown = 0,
       delay = options.number(args.refresh, "--refresh") or DELAY, rows = options.number(args.top, "--top", true),
       window = options.number(args.window, "--window") or WINDOW,
-      full = terminal.is_terminal() and not args.plain and not args.once,
+      full = screen.possible() and not args.plain and not args.once,
    }
    if view.once then spec.seconds = spec.seconds or view.delay end
    if view.full and spec.command then spec.command = silenced(spec.command) end

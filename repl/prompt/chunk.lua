@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- What is typed at the prompt, compiled: an expression, statements, or statements and an expression after the
--- last semicolon.
+--- What is typed at the prompt, compiled: an expression, statements, or statements and an expression after
+-- them, behind a semicolon or on lines of its own.
 -- @module repl.prompt.chunk
 
 local tokens = require "repl.prompt.tokens"
@@ -16,22 +16,32 @@ function chunk.incomplete(err)
    return err:find("<eof>'?$") ~= nil
 end
 
--- Where the last semicolon outside of strings lies.
-local function last_semicolon(text)
-   local at
-   for _, token in ipairs(tokens.code(text)) do
-      if token.text == ";" then at = token.from end
+-- Where a statement may begin, but in no block or bracket: after semicolons, and on a new line; if the whole compiles,
+-- only with a name there, since anything else continues the line above. From the last to the first.
+local function beginnings(text, whole)
+   local out = {}
+   local code = tokens.code(text)
+   local _, depths = tokens.depth(text)
+   for i, token in ipairs(code) do
+      local before = code[i - 1]
+      local on_new_line = before and text:sub(before.to + 1, token.from - 1):find("\n", 1, true)
+      if before and depths[i] == 0 and (before.text == ";" or on_new_line and (token.kind == "name" or not whole)) then
+         table.insert(out, 1, token.from)
+      end
    end
-   return at
+   return out
 end
 
--- "a = 1; a + 1"
-local function compile_last(text)
-   local at = last_semicolon(text)
-   if not at or not text:find("%S", at + 1) then return nil end
-   local before, last = text:sub(1, at), text:sub(at + 1)
-   local fn = loadstring(before .. " return " .. last, NAME)
-   return fn and { fn = fn, before = before, expression = last }
+-- "a = 1; a + 1", or the same in two lines
+local function compile_last(text, whole)
+   for _, at in ipairs(beginnings(text, whole)) do
+      local before, last = text:sub(1, at - 1), text:sub(at)
+      if loadstring(before, NAME) then
+         local fn = loadstring("return " .. last, NAME) and loadstring(before .. " return " .. last, NAME)
+         return fn and { fn = fn, before = before, expression = last }
+      end
+   end
+   return nil
 end
 
 --- Compiles what was typed.
@@ -46,7 +56,7 @@ function chunk.compile(text)
    if fn and text:find("%S") then return { fn = fn, expression = expression or text, before = "" } end
    if expression then return nil, err end
    fn, err = loadstring(text, NAME)
-   local last = compile_last(text)
+   local last = compile_last(text, fn)
    if last or not fn then return last, err end
    return { fn = fn }
 end

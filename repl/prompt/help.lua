@@ -235,12 +235,18 @@ local function named_text(name, width)
    return from_comments(name, width) or software_event(name) or register_text(name)
 end
 
-local function text_of_name(name, width)
+--- What there is to say about a name.
+-- @string name
+-- @int[opt] width columns
+-- @treturn ?string nil if there is nothing
+-- @usage require("repl.prompt.help").of_name("read_pmds")
+function help.of_name(name, width)
+   width = width or WIDTH
    local text = named_text(name, width)
    if text then return text end
    local value = names.value(name)
    if value ~= nil then return value_text(value, width) end
-   return hardware_event(name) or flag_text(name) or field_text(name) or command_text(name) or unknown(name)
+   return hardware_event(name) or flag_text(name) or field_text(name) or command_text(name)
 end
 
 --- Help about a topic, a name or a value.
@@ -251,7 +257,10 @@ end
 function help.text(what, width)
    width = width or WIDTH
    if what == nil then what = "help" end
-   if type(what) == "string" then return text_of_name(what:match("^%s*(.-)%s*$"), width) end
+   if type(what) == "string" then
+      local name = what:match("^%s*(.-)%s*$")
+      return help.of_name(name, width) or unknown(name)
+   end
    return value_text(what, width)
 end
 

@@ -7,10 +7,9 @@ local line = require "repl.line"
 local caret = require "repl.prompt.caret"
 local chunk = require "repl.prompt.chunk"
 local dot_commands = require "repl.prompt.dot_commands"
-local journal = require "repl.prompt.journal"
 local globals = require "repl.prompt.globals"
-local transcript = require "repl.prompt.transcript"
 local show = require "repl.prompt.show"
+local statement = require "repl.prompt.statement"
 local tokens = require "repl.prompt.tokens"
 
 local loop = {}
@@ -26,14 +25,6 @@ local function prompt_text(more)
    local text = more and "   >> " or "lpfm> "
    if not colour then return text end
    return "\1\27[1m\2" .. text .. "\1\27[0m\2"
-end
-
--- A command, or a chunk; nil and the compiler's message.
-local function compile(text)
-   if not dot_commands.is(text) then return chunk.compile(text) end
-   local ok, fn, lua = pcall(dot_commands.compile, text)
-   if not ok then return { fn = function() error(fn, 0) end, command = true } end
-   return { fn = fn, command = true, lua = lua }
 end
 
 -- What Enter inserts where a statement is not complete, or nil: a new line, indented unless lines are being pasted. And
@@ -54,7 +45,7 @@ local function read_chunk()
    local text, why = line.read(prompt_text(false))
    if not text then return nil, why end
    while true do
-      local compiled, err = compile(text)
+      local compiled, err = statement.compile(text)
       if compiled then return compiled, text end
       if not chunk.incomplete(err) then return nil, caret.syntax(text, err), text end
       local next_line
@@ -72,105 +63,14 @@ local function say(text)
    io.stderr:write(red, text, plain, "\n")
 end
 
--- nil and a message: how calls fail.
-local function failure_of(results)
-   return results.n > 1 and results[1] == nil and type(results[2]) == "string" and results[2] or nil
-end
-
-local function print_results(text, results)
-   local failure = failure_of(results)
-   if failure then
-      say(caret.runtime(text, failure))
-   else
-      show.print(unpack(results, 1, results.n))
-   end
-end
-
--- Of the program and its library itself, in a traceback or a position: people see their own code only.
-local OWN = "[^\n]*[/.]repl/%l+/[%w_]+%.lua:%d+:"
-local OWN_LIBRARY = "[^\n]*/pfm/[%w_/]+%.lua:%d+:"
-
-local function without_own(trace)
-   return (trace:gsub("\n" .. OWN .. "[^\n]*", ""):gsub("\n" .. OWN_LIBRARY .. "[^\n]*", ""))
-end
-
--- What the program stumbled over is, most often, an argument.
-local function stumbled(err)
-   local plain = err:match("^" .. OWN .. " (.*)$") or err:match("^" .. OWN_LIBRARY .. " (.*)$")
-   return plain and plain .. " (an argument is not what the call expects: ?NAME shows how it is called)"
-end
-
--- A text without a position is a mistake of the user, and says all there is to say.
-local function traceback(err)
-   if type(err) == "string" then err = err:gsub("^[^\n]-prompt/loop%.lua:%d+: ", "") end -- called from here
-   if type(err) ~= "string" or not err:find("^[^\n]-:%d+: ") then return err end
-   if err:find(": interrupted$") then return "interrupted" end
-   local own = stumbled(err)
-   if own then return own end
-   local trace = debug.traceback(err, 2)
-   local cut = trace:find("\n[^\n]*in function 'xpcall'") or #trace + 1
-   trace = without_own(trace:sub(1, cut - 1)):gsub("\n[^\n]*%[C%]: in function[^\n]*", "")
-   trace = trace:gsub("\n[^\n]*%[builtin[^\n]*", "")
-   trace = trace:gsub("\n[^\n]*stdin:%d+: in [^\n]*$", "")
-   local _, frames = trace:gsub("\n", "")
-   return frames > 1 and trace or err
-end
-
-local function message_of(err)
-   if type(err) == "table" and err.message then return tostring(err.message) end
-   if type(err) == "string" then return err end
-   return "(error value: " .. tostring(err) .. ")"
-end
-
--- Compiled code runs no hooks, and Ctrl-C is one: what is typed stays interpreted.
-local function keep_interruptible(fn)
-   if jit then jit.off(fn, true) end
-   return fn
-end
-
-local function pack(...)
-   return { n = select("#", ...), ... }
-end
-
-local weak = { __mode = "v" }
-
--- What a statement did to contexts, for .save; nobody but the user keeps them open.
-local function listen(calls)
-   return journal.listen(function(ctx, call, ...)
-      calls[#calls + 1] = { who = setmetatable({ ctx }, weak), call = call, ... }
-   end)
-end
-
-local function remember_statement(compiled, text, results, failure, calls)
-   if compiled.command and not compiled.lua then return end
-   transcript.note {
-      text = compiled.lua or text, expression = compiled.expression, before = compiled.before, ok = not failure,
-      count = results and results.n or 0, was_true = results ~= nil and results[1] == true, failure = failure,
-      calls = calls,
-   }
-end
-
 -- Runs what was read; returns "quit", true, or false after an error.
 local function run(compiled, text)
-   keep_interruptible(compiled.fn)
-   local results
-   local function call() results = pack(compiled.fn()) end -- Ctrl-C in a last call, of C, strikes in pack
-   local calls = {}
-   local done_listening = listen(calls)
-   local done, err = xpcall(call, traceback)
-   local struck = host.calm()
-   done_listening()
-   if err == globals.quitting then return "quit" end
-   local failure = not done and (struck and "interrupted" or message_of(err)) or nil
-   remember_statement(compiled, text, results, failure or failure_of(results), calls)
-   if not done then
-      say(struck and failure or caret.runtime(text, failure))
-      return false
-   end
-   local ok
-   ok, err = pcall(print_results, text, results)
-   if not ok then say(message_of(err)) end
-   return true
+   local outcome = statement.run(compiled, text)
+   if outcome.quit then return "quit" end
+   local ok, err = true, outcome.message
+   if not err then ok, err = pcall(show.print, unpack(outcome.results, 1, outcome.results.n)) end
+   if outcome.message or not ok then say(statement.message_of(err)) end
+   return not outcome.failed
 end
 
 -- --- history -------------------------------------------------------------------------------------
@@ -210,10 +110,8 @@ local function run_start_up_file()
    if not file and not (path and named) then return end
    if file then file:close() end
    local fn, err = loadfile(path)
-   local ok = fn ~= nil
-   if fn then ok, err = xpcall(keep_interruptible(fn), traceback) end
-   host.calm()
-   if not ok and err ~= globals.quitting then say(("start-up file %s: %s"):format(path, message_of(err))) end
+   if fn then err = statement.call(fn) end
+   if err then say(("start-up file %s: %s"):format(path, err)) end
 end
 
 -- --- the loop ------------------------------------------------------------------------------------

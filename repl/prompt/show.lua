@@ -155,16 +155,32 @@ local function with_names(rows)
    return out
 end
 
-local function records(all)
-   local rows = with_names(all)
+local function more_rows(n)
+   return ("... %s"):format(render.plural(n, "more row"))
+end
+
+--- A list of records as columns and rows of texts.
+-- @param value
+-- @treturn[1] {table,...} columns: `title`, `right` if it is of numbers
+-- @treturn[1] {table,...} rows, 200 at most
+-- @treturn[1] ?string what follows them, if there are more
+-- @treturn[2] nil it is none
+-- @usage local columns, rows = require("repl.prompt.show").columns(lpfm.pmds())
+function show.columns(value)
+   if type(value) ~= "table" or has_tostring(value) or not is_records(value) then return nil end
+   local rows = with_names(value)
    local names, columns, cells = column_names(rows), {}, {}
    for i, name in ipairs(names) do columns[i] = { title = with_unit(name), right = right_aligned(rows, name) } end
    for r = 1, math.min(#rows, ROWS) do
       cells[r] = {}
       for i, name in ipairs(names) do cells[r][i] = cell(rows[r][name], name) end
    end
+   return columns, cells, #rows > ROWS and more_rows(#rows - ROWS) or nil
+end
+
+local function records(columns, cells, more)
    local lines = render.align(columns, cells)
-   if #rows > ROWS then lines[#lines + 1] = ("... %s"):format(render.plural(#rows - ROWS, "more row")) end
+   lines[#lines + 1] = more
    return table.concat(lines, "\n")
 end
 
@@ -189,7 +205,7 @@ function show.text(value)
    if type(value) == "string" then return value end
    if type(value) ~= "table" or has_tostring(value) then return inline(value, 1) end
    if next(value) == nil then return "{}" end
-   if is_records(value) then return records(value) end
+   if is_records(value) then return records(show.columns(value)) end
    local short = inline(value, 1)
    if #short <= WIDTH and is_list(value) then return short end
    return pairs_text(value)

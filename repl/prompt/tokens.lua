@@ -110,14 +110,16 @@ local closing = { ["end"] = 1, ["until"] = 1, [")"] = 1, ["}"] = 1, ["]"] = 1, [
 --- How deep blocks and brackets are nested at the end of a text.
 -- @string text
 -- @treturn number
+-- @treturn table how deep they are in front of each of `tokens.code`
 function tokens.depth(text)
-   local depth = 0
-   for _, token in ipairs(tokens.code(text)) do
+   local depth, depths = 0, {}
+   for i, token in ipairs(tokens.code(text)) do
+      depths[i] = depth
       if token.kind ~= "string" then
          depth = math.max(0, depth + (opening[token.text] or 0) - (closing[token.text] or 0))
       end
    end
-   return depth
+   return depth, depths
 end
 
 --- A text whose last line, where it begins with what closes a block, is indented as the block's first line is.

@@ -20,7 +20,7 @@ topics.about = {
    ["lpfm.pmds"] = "registers", ["vector:"] = "registers", ["lpfm.u64"] = "u64", ["u64:"] = "u64",
    ["lpfm.machine"] = "machines", ["machine:"] = "sim", ["job:"] = "job", jobs = "job",
    ["lpfm.event"] = "events", ["lpfm.events"] = "events", ["lpfm.pmus"] = "events",
-   ["lpfm.dispatch_events"] = "events", ["lpfm.split_events"] = "events",
+   ["context:verdicts"] = "where", ["lpfm.dispatch_events"] = "events", ["lpfm.split_events"] = "events",
 }
 
 -- --- the prompt ----------------------------------------------------------------------------------
@@ -135,7 +135,11 @@ The history is kept in $XDG_STATE_HOME/lpfm_history, else ~/.lpfm_history.]==]
 pages.events = [==[
 Events by name: task-clock, cpu-clock, page-faults, minor-faults, major-faults, context-switches, cpu-migrations,
 alignment-faults, emulation-faults; :u, :k, :uk choose levels. rHEX is a raw event of the hardware. Hardware events
-have libpfm4's names (list("cache")), generic ones (cycles), or PAPI's (PAPI_BR_PRC).
+have libpfm4's names (list("cache")), generic ones (cycles), or PAPI's (PAPI_BR_PRC). On the machine perf there are
+tracepoints, too (sched:sched_switch; list("sched:*")), and events of the PMUs in sysfs (power/energy-pkg/).
+
+In a list, {a,b} is a group: its events are always counted together, in one event set. Wildcards: page-*, sched:*.
+A filter of tracepoints: stat("ls", { { "sched:*", filter = "prev_prio < 100" } })
 
    events.parse("page-faults:u")         the registers that count it
    lpfm.event("cycles")                  what a name means
@@ -203,12 +207,46 @@ pages.sim = [==[
    c:write_pmcs{ {num=4, value=m:encode("l2_misses", 4)} }; c:write_pmds{ {num=4, value=0} }
    assert(c:load(tid)); assert(c:start())
    m:run{until_exit=tid}                 time passes only here: ms=10, until_message=c, until_idle=true
-   c:read_pmds{4}                        exactly what happened: m:truth(tid)]==]
+   c:read_pmds{4}                        exactly what happened: m:truth(tid)
+
+Sites that say what they access count what comes of it in the model's caches, TLBs and branch predictor:
+
+   m = lpfm.machine("sim:k8", {explain=1, l1d="32768:8:64"})
+   tid = m:spawn{program={ {loop=1000, {ip=0x1000, load={0x100000, 64}}, {ip=0x1004, taken="back"}} }}
+   m:run{until_exit=tid}
+   m:caches().L1D.load_misses            geometry and counts of each cache
+   m:explain(0x1000).load_misses         why: compulsory, capacity, conflict, coherence
+
+lpfm trace -- ./prog records a real program; {trace="lpfm.trace"} in a program replays it.
+lpfm.help(m.spawn) has all.]==]
+
+pages.where = [==[
+   record("./prog", {where = "ip in 'kernel'"}); report()       samples of the kernel alone
+   histogram("./prog", "log2(pmd.page_faults)")                  how many page faults there are between two ticks
+   histogram("./prog", {bucket = "time / 1000000 % 100", event = "page-faults", where = "pid ~= 1"})
+
+An expression about an overflow becomes a small program that runs at the overflow: where perfmon.ko is, in the
+interrupt. What it drops, or counts in a bucket, is never copied.
+
+   ip pid tid cpu time set counter period      of the overflow; time is in ns
+   pmd.page_faults pmd5                        the value of a PMD that is sampled, by event or number
+   == ~= < <= > >= and or not                  cpu == 1 and not tid in {7, 10..19}
+   + - * / % & | ^ ~ << >>                     numbers have 64 bits, without a sign
+   log2(x) min(a, b) max(a, b)
+   ip in 'libc', ip in 'kernel'                is the address in that object? With -p PID, or {tids = {...}}
+
+In contexts of your own:
+
+   p = pfm.where("pmd.5 > 100 and ip < 0x2000")
+   c = lpfm.create(p:create{smpl_pmds = {5}, buf_size = 65536})  then c:buffer() as usual; c:verdicts()
+   p = pfm.bucket("log2(pmd5)", {where = "cpu == 0"})
+   c = lpfm.create(p:create{smpl_pmds = {5}})                    c:verdicts().buckets]==]
 
 pages.modules = [==[
    require "pfm.count"           counting: count.run{...}, count.call(fn, events)
    require "pfm.profile"         sampling: profile.collect{...}; "pfm.bias": is a period in step with a loop?
    require "pfm.cascade"         in stages: cascade.run{command={"./prog"}, stages="page-faults:1000 then cs"}
+   require "pfm.where"           filters that run at the overflow; "pfm.bucket", "pfm.histogram": histograms: ?where
    require "pfm.system"          CPUs, by core, socket, node: system.count{by="core", seconds=1}
    require "pfm.recording"       files of samples; "pfm.record" writes them
    require "pfm.analyze"         profiles as tables: by symbol, time, ...; differences, phases, histograms, correlation

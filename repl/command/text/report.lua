@@ -1,14 +1,16 @@
 -- SPDX-License-Identifier: MIT
 --- What pfm.analyze finds, as lines of text.
--- @module repl.command.report_text
+-- @module repl.command.text.report
 
 local analyze = require "pfm.analyze"
 local render = require "pfm.render"
+local stacks = require "pfm.stacks"
 
 local report_text = {}
 
 local BAR = 40      -- columns
 local TOP = 3       -- kinds named for a phase
+local LEAST = 0.5   -- percent, of a node of a tree that is shown
 
 local function value(n)
    return n and render.number(n % 1 == 0 and n or tonumber(("%.6g"):format(n))) or "-"
@@ -78,6 +80,32 @@ function report_text.correlation(self, x, y, options)
    lines[2] = ("r = %.4f%s"):format(c.r, c.low and (" (95%% between %.4f and %.4f)"):format(c.low, c.high) or "")
    lines[3] = ("%s = %s + %s * %s"):format(y, value(c.intercept), value(c.slope), x)
    return lines, c
+end
+
+local function add_nodes(rows, node, depth, limit)
+   for _, child in ipairs(node.children) do
+      if child.percent >= limit then
+         rows[#rows + 1] = { ("%.2f%%"):format(child.percent), ("%.2f%%"):format(child.self.percent),
+            render.number(child.samples), (" "):rep(2 * depth) .. render.printable(child.name) }
+         add_nodes(rows, child, depth + 1, limit)
+      end
+   end
+end
+
+--- The tree of calls.
+-- @param self recording
+-- @tparam table options of `stacks.tree`
+-- @number[opt=0.5] limit percent of the smallest node shown
+-- @treturn {string,...}
+-- @treturn table of `stacks.tree`
+function report_text.tree(self, options, limit)
+   local tree, rows = stacks.tree(self, options), {}
+   add_nodes(rows, tree, 0, limit or LEAST)
+   local lines = render.align({ { title = options.order == "callee" and "percent" or "children", right = true },
+      { title = "self", right = true }, { title = "samples", right = true },
+      { title = options.order == "callee" and "called, and by whom" or "calling, and whom" } }, rows, "  ")
+   if #rows == 0 then lines[#lines + 1] = "# no samples match" end
+   return lines, tree
 end
 
 local function sorted_names(formulas)

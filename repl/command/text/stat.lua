@@ -1,0 +1,235 @@
+-- SPDX-License-Identifier: MIT
+--- Counts as lpfm stat prints them, for people and for programs. A row is one of `count.run`'s `events`; its result
+-- has `elapsed` (s), `ran` (ns of CPU time, or nil) and `subjects`.
+-- @module repl.command.text.stat
+
+local render = require "pfm.render"
+
+local stat_text = {}
+
+-- The number, and its unit, as people want it: clocks in milliseconds.
+local function in_unit(row, value)
+   if row.unit ~= "ns" then return value, row.unit or "" end
+   if type(value) ~= "number" then value = value:tonumber() end
+   return value / 1e6, "msec"
+end
+
+--- A value as a Lua number; nil where it is none.
+-- @param value number or `lpfm.u64`
+-- @treturn number or nil
+function stat_text.number_of(value)
+   if type(value) == "number" then return value end
+   local ok, n = pcall(value.tonumber, value)
+   return ok and n or nil
+end
+
+-- Next to a clock: how many CPUs it kept busy; next to another event: its rate over the time that ran.
+local function metric(row, result)
+   local value = row.value and stat_text.number_of(row.value)
+   if not value or result.elapsed <= 0 then return nil end
+   if row.unit == "ns" then return value / 1e9 / result.elapsed, "CPUs utilized" end
+   local time = result.ran and result.ran > 0 and result.ran / 1e9 or result.elapsed * math.max(result.subjects or 1, 1)
+   return value / time, "/sec"
+end
+
+--- What is shown beside a count: a rate, or how many CPUs were used.
+-- @tparam table row
+-- @tparam table result
+-- @treturn string
+function stat_text.shown_metric(row, result)
+   local value, name = metric(row, result)
+   if not value then return "" end
+   if name == "/sec" then return "# " .. render.rate(value) end
+   return ("# %.3f %s"):format(value, name)
+end
+
+--- The number and its unit.
+-- @tparam table row
+-- @treturn string
+function stat_text.shown_value(row)
+   if not row.value then return "<" .. row.state .. ">", "" end
+   local value, unit = in_unit(row, row.value)
+   if unit ~= "" then return render.number(value, 2), unit end
+   if row.stddev and value ~= math.floor(value) then return render.number(value, 1), unit end
+   return render.number(value), unit
+end
+
+--- How much of the time an estimate is out of.
+-- @tparam table row
+-- @treturn string
+function stat_text.shown_share(row)
+   return row.active and ("(%.0f%%)"):format(row.active * 100) or ""
+end
+
+local function in_percent(part, row)
+   local whole = stat_text.number_of(row.value)
+   return whole ~= 0 and part / math.abs(whole) * 100 or 0
+end
+
+-- Of repeats the deviation of the mean, of an estimate its error.
+local function shown_deviation(row)
+   local part = row.stddev or row.error
+   if not part then return row.poor and ("( %s ? )"):format(render.plus_minus) or "" end
+   if stat_text.number_of(row.value) == 0 and part > 0 then return ("( < %.0f )"):format(math.ceil(part)) end
+   return ("( %s %.2f%% )"):format(render.plus_minus, in_percent(part, row))
+end
+
+--- Puts a list's elements at the end of another.
+-- @tparam table lines
+-- @tparam table more
+function stat_text.append(lines, more)
+   for _, line in ipairs(more) do lines[#lines + 1] = line end
+end
+
+--- Cells of a row, for `stat_text.columns`.
+-- @tparam table row
+-- @tparam table result
+-- @treturn {string,...}
+function stat_text.event_cells(row, result)
+   local value, unit = stat_text.shown_value(row)
+   return { value, unit, row.event, stat_text.shown_metric(row, result), stat_text.shown_share(row),
+      shown_deviation(row) }
+end
+
+--- The columns of `event_cells`.
+stat_text.columns = { { right = true }, {}, {}, {}, { right = true }, {} }
+
+--- A metric's value; "~" marks what is out of counts of a part of the time.
+-- @tparam table m of `metrics.evaluate`
+-- @treturn string
+function stat_text.shown_number(m)
+   return m.value and ("%s%.3f"):format(m.active and "~" or "", m.value) or "-"
+end
+
+local function shown_estimate(m)
+   return m.value and m.active and ("(%.0f%% of the time)"):format(m.active * 100) or ""
+end
+
+--- A block for each metric group.
+-- @tparam table result with `metrics`
+-- @treturn {string,...}
+function stat_text.metric_lines(result)
+   local lines = {}
+   for _, group in ipairs(result.metrics or {}) do
+      lines[#lines + 1] = ("  %s: %s"):format(group.name, group.text)
+      local rows = {}
+      for i, m in ipairs(group.metrics) do
+         rows[i] = { stat_text.shown_number(m), m.unit, m.name, shown_estimate(m) }
+      end
+      stat_text.append(lines, render.align({ { right = true }, {}, {}, {} }, rows, "    "))
+      lines[#lines + 1] = ""
+   end
+   return lines
+end
+
+--- The time that went by, and the command's CPU time.
+-- @tparam table result
+-- @treturn {string,...}
+function stat_text.time_lines(result)
+   local rows = { { ("%.9f"):format(result.elapsed), "s elapsed" } }
+   if result.elapsed_stddev then
+      rows[1][2] = ("s elapsed ( %s %.2f%% )"):format(render.plus_minus, result.elapsed_stddev / result.elapsed * 100)
+   end
+   if result.rusage then
+      rows[2] = { ("%.6f"):format(result.rusage.utime), "s user" }
+      rows[3] = { ("%.6f"):format(result.rusage.stime), "s system" }
+   end
+   return render.align({ { right = true }, {} }, rows, "  ")
+end
+
+--- Each reason for a missing count once, with the events it holds for.
+-- @tparam table result
+-- @treturn {string,...}
+function stat_text.reasons(result)
+   local lines, names = {}, {}
+   for _, row in ipairs(result.events) do
+      if row.reason and not names[row.reason] then
+         names[row.reason] = {}
+         lines[#lines + 1] = row.reason
+      end
+      if row.reason then table.insert(names[row.reason], row.event) end
+   end
+   for i, reason in ipairs(lines) do lines[i] = ("  %s: %s"):format(table.concat(names[reason], ", "), reason) end
+   return lines
+end
+
+--- What ended a command, if it did not end by itself.
+-- @tparam table result
+-- @treturn {string,...}
+function stat_text.end_note(result)
+   if result.signal then
+      return { ("  The command was ended by signal %d (SIG%s)."):format(result.signal, result.signal_name) }
+   end
+   if result.partial then return { "  The measurement ended before the command did." } end
+   return {}
+end
+
+local function value_for_programs(row)
+   if not row.value then return "<" .. row.state .. ">", "" end
+   local value, unit = in_unit(row, row.value)
+   if type(value) ~= "number" then return tostring(value), unit end
+   return value == math.floor(value) and ("%.0f"):format(value) or ("%.6f"):format(value), unit
+end
+
+-- The time in which an event was counted, in ns, and its share of the whole.
+local function counted(row, result)
+   if not row.value then return "0", "0.00" end
+   local time, share = result.ran or result.elapsed * 1e9, row.active or 1
+   return ("%.0f"):format(time * share), ("%.2f"):format(share * 100)
+end
+
+--- A row as separated values: value, unit, event, [deviation,] ns counted, percent of it, metric, its unit.
+-- @tparam table row
+-- @tparam table result
+-- @string sep
+-- @treturn string
+function stat_text.csv_event(row, result, sep)
+   local value, unit = value_for_programs(row)
+   local m, name = metric(row, result)
+   local cells, n = { value, unit, row.event }, 3
+   if row.stddev then
+      local mean = stat_text.number_of(row.value)
+      n = 4
+      cells[n] = ("%.2f%%"):format(mean ~= 0 and row.stddev / mean * 100 or 0)
+   end
+   cells[n + 1], cells[n + 2] = counted(row, result)
+   cells[n + 3], cells[n + 4] = m and ("%.3f"):format(m) or "", name or ""
+   return render.csv(cells, n + 4, sep)
+end
+
+--- A metric as separated values, the name of its group before its own; of an estimate, the share of the time is told.
+-- @tparam table group
+-- @tparam table m
+-- @string sep
+-- @treturn string
+function stat_text.csv_metric(group, m, sep)
+   return render.csv({ m.value and ("%.6f"):format(m.value) or "<not counted>", m.unit, group.name .. ":" .. m.name,
+      "", m.active and ("%.2f"):format(m.active * 100) or "", "", "" }, 7, sep)
+end
+
+--- A value for JSON.
+-- @param value
+-- @treturn number or string
+function stat_text.json_value(value)
+   if value == nil or type(value) == "number" then return value end
+   return stat_text.number_of(value) or tostring(value)
+end
+
+--- The rows for JSON.
+-- @tparam table result
+-- @treturn {table,...}
+function stat_text.json_events(result)
+   local out = {}
+   for i, row in ipairs(result.events) do
+      local m, name = metric(row, result)
+      out[i] = {
+         event = row.event, value = stat_text.json_value(row.value),
+         unit = row.unit, state = row.state, reason = row.reason,
+         stddev = row.stddev, interval = row.interval, active = row.active, error = row.error, poor = row.poor,
+         ["other-value"] = stat_text.json_value(row.other_value), metric = m, ["metric-unit"] = m and name or nil,
+      }
+   end
+   return out
+end
+
+return stat_text

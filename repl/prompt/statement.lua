@@ -1,0 +1,134 @@
+-- SPDX-License-Identifier: MIT
+--- A statement as it is typed: compiled, run where Ctrl-C can stop it, what it did noted for `.save`, and what it has
+-- to say to a person.
+-- @module repl.prompt.statement
+
+local host = require "repl.host"
+local caret = require "repl.prompt.caret"
+local chunk = require "repl.prompt.chunk"
+local dot_commands = require "repl.prompt.dot_commands"
+local globals = require "repl.prompt.globals"
+local journal = require "repl.prompt.journal"
+local transcript = require "repl.prompt.transcript"
+
+local statement = {}
+
+local jit = rawget(_G, "jit")
+
+--- Compiles a statement, or a command of the prompt.
+-- @string text
+-- @treturn[1] table for `statement.run`
+-- @return[2] nil
+-- @treturn[2] string the compiler's message
+function statement.compile(text)
+   if not dot_commands.is(text) then return chunk.compile(text) end
+   local ok, fn, lua = pcall(dot_commands.compile, text)
+   if not ok then return { fn = function() error(fn, 0) end, command = true } end
+   return { fn = fn, command = true, lua = lua }
+end
+
+-- nil and a message: how calls fail.
+local function failure_of(results)
+   return results.n > 1 and results[1] == nil and type(results[2]) == "string" and results[2] or nil
+end
+
+-- Of the program and its library itself, in a traceback or a position: people see their own code only.
+local OWN = "[^\n]*[/.]repl/%l+/[%w_]+%.lua:%d+:"
+local OWN_LIBRARY = "[^\n]*/pfm/[%w_/]+%.lua:%d+:"
+
+local function without_own(trace)
+   return (trace:gsub("\n" .. OWN .. "[^\n]*", ""):gsub("\n" .. OWN_LIBRARY .. "[^\n]*", ""))
+end
+
+-- What the program stumbled over is, most often, an argument.
+local function stumbled(err)
+   local plain = err:match("^" .. OWN .. " (.*)$") or err:match("^" .. OWN_LIBRARY .. " (.*)$")
+   return plain and plain .. " (an argument is not what the call expects: ?NAME shows how it is called)"
+end
+
+-- A text without a position is a mistake of the user, and says all there is to say.
+local function traceback(err)
+   if type(err) == "string" then err = err:gsub("^[^\n]-prompt/statement%.lua:%d+: ", "") end -- called from here
+   if type(err) ~= "string" or not err:find("^[^\n]-:%d+: ") then return err end
+   if err:find(": interrupted$") then return "interrupted" end
+   local own = stumbled(err)
+   if own then return own end
+   local trace = debug.traceback(err, 2)
+   local cut = trace:find("\n[^\n]*in function 'xpcall'") or #trace + 1
+   trace = without_own(trace:sub(1, cut - 1)):gsub("\n[^\n]*%[C%]: in function[^\n]*", "")
+   trace = trace:gsub("\n[^\n]*%[builtin[^\n]*", "")
+   trace = trace:gsub("\n[^\n]*stdin:%d+: in [^\n]*$", "")
+   local _, frames = trace:gsub("\n", "")
+   return frames > 1 and trace or err
+end
+
+local function message_of(err)
+   if type(err) == "table" and err.message then return tostring(err.message) end
+   if type(err) == "string" then return err end
+   return "(error value: " .. tostring(err) .. ")"
+end
+
+-- Compiled code runs no hooks, and Ctrl-C is one: what is typed stays interpreted.
+local function keep_interruptible(fn)
+   if jit then jit.off(fn, true) end
+   return fn
+end
+
+local function pack(...)
+   return { n = select("#", ...), ... }
+end
+
+local weak = { __mode = "v" }
+
+-- What a statement did to contexts, for .save; nobody but the user keeps them open.
+local function listen(calls)
+   return journal.listen(function(ctx, call, ...)
+      calls[#calls + 1] = { who = setmetatable({ ctx }, weak), call = call, ... }
+   end)
+end
+
+local function remember_statement(compiled, text, results, failure, calls)
+   if compiled.command and not compiled.lua then return end
+   transcript.note {
+      text = compiled.lua or text, expression = compiled.expression, before = compiled.before, ok = not failure,
+      count = results and results.n or 0, was_true = results ~= nil and results[1] == true, failure = failure,
+      calls = calls,
+   }
+end
+
+--- Runs a compiled statement.
+-- @tparam table compiled of `statement.compile`
+-- @string text what was typed
+-- @treturn table `quit`, true if it asked to leave; `failed`, true if it raised an error; `message`, what is to be said
+-- of its failure; without one, `results`, its values and their number n
+function statement.run(compiled, text)
+   keep_interruptible(compiled.fn)
+   local results
+   local function call() results = pack(compiled.fn()) end -- Ctrl-C in a last call, of C, strikes in pack
+   local calls = {}
+   local done_listening = listen(calls)
+   local done, err = xpcall(call, traceback)
+   local struck = host.calm()
+   done_listening()
+   if err == globals.quitting then return { quit = true } end
+   local failure = not done and (struck and "interrupted" or message_of(err)) or nil
+   local refusal = results and failure_of(results)
+   remember_statement(compiled, text, results, failure or refusal, calls)
+   if failure then return { failed = true, message = struck and failure or caret.runtime(text, failure) } end
+   if refusal then return { message = caret.runtime(text, refusal) } end
+   return { results = results }
+end
+
+--- Runs a function of the user's, with nothing of a statement around it.
+-- @tparam function fn
+-- @treturn ?string what is to be said of its failure
+function statement.call(fn)
+   local ok, err = xpcall(keep_interruptible(fn), traceback)
+   host.calm()
+   return not ok and err ~= globals.quitting and message_of(err) or nil
+end
+
+--- What an error value says.
+statement.message_of = message_of
+
+return statement
