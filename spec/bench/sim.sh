@@ -53,3 +53,9 @@ for n in 1 100 10000; do
 	read -r n ns < <(least reading $n)
 	row "  $n" "$ns" "$(ratio "$ns" "$first")"
 done
+
+row 'operations through caches, counters and samples' 'a second' '1st = 1'
+first=$(least accesses 10000000)
+row '  10^7 instructions, misses counted, a sample each 10^4' "$(rate "$first")" 1.00
+ns=$(least accesses 40000000)
+row '  4 * 10^7' "$(rate "$ns")" "$(ratio "$ns" "$first")"

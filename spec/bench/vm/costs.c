@@ -6,12 +6,19 @@
  * In the emulated machine every instruction takes 2 ns of its clock, user and kernel alike, so clock
  * differences count them all. Batches are timed as a whole; the median of them counts, less the empty loop.
  */
+#include <linux/filter.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 
+#include "../../../kernel/regions/file.h"
 #include "../../vm/check.h"
+#include "perfmon/perfmon_fast.h"
+#include "perfmon/perfmon_prog_smpl.h"
+#include "perfmon/perfmon_stack_smpl.h"
+#include "perfmon/regions.h"
 
 #define BATCHES		101
+#define FRAMES		10		/* of a stack */
 
 /* The marks are set for arm64. */
 #ifdef __aarch64__
@@ -120,6 +127,7 @@ static int perf_open(uint64_t event, int group, uint64_t read_format, uint64_t p
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_RAW, .config = event, .size = sizeof(attr), .exclude_kernel = 1,
 		.read_format = read_format, .sample_period = period, .sample_type = type,
+		.sample_max_stack = type & PERF_SAMPLE_CALLCHAIN ? FRAMES : 0,
 	};
 	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, group, 0);
 
@@ -142,9 +150,9 @@ static void close_all(int *fds, int n)
 
 /* --- ours ------------------------------------------------------------------------------------ */
 
-static int counting(int n)
+static int counting_as(int n, uint32_t flags)
 {
-	int fd = new_context(0);
+	int fd = new_context(flags);
 
 	must(fd >= 0, "create");
 	must(!set_pmc(fd, 0, CYC, CYC_PMC(USER)), "PMC of cycles");
@@ -154,7 +162,15 @@ static int counting(int n)
 	return fd;
 }
 
-static const int regs[4] = { CYC, 0, 1, 2 };
+static int counting(int n)
+{
+	return counting_as(n, 0);
+}
+
+static int reg_of(int i)
+{
+	return i ? i - 1 : CYC;
+}
 
 static void on_nothing(int sig)
 {
@@ -184,7 +200,7 @@ static void reads(int n, double mark, const char *what)
 	double ours, perfs;
 
 	for (int i = 0; i < n; i++)
-		v[i].reg_num = (uint16_t)regs[i];
+		v[i].reg_num = (uint16_t)reg_of(i);
 	MEASURE(ours, 100, pfm_read_pmds(fd, v, n));
 	close(fd);
 	if (n == 1)
@@ -194,6 +210,126 @@ static void reads(int n, double mark, const char *what)
 	MEASURE(perfs, 100, must(read(fds[0], values, sizeof(values)) > 0, "read"));
 	close_all(fds, n);
 	report(what, ours, perfs, mark);
+}
+
+/* --- at user level ---------------------------------------------------------------------------- */
+
+static void allow_user_access(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_user_access", "w");
+
+	if (f) {
+		fputs("1", f);
+		fclose(f);
+	}
+}
+
+/* As the comment in struct perf_event_mmap_page has it, for a counter that is not scaled. */
+static inline uint64_t page_read(const volatile struct perf_event_mmap_page *page)
+{
+	uint32_t seq, index;
+	uint64_t count;
+
+	do {
+		seq = page->lock;
+		PFM_FAST_BARRIER();
+		index = page->index;
+		count = (uint64_t)page->offset;
+		if (page->cap_user_rdpmc && index) {
+			unsigned int unused = 64 - page->pmc_width;
+
+			count += (uint64_t)((int64_t)(pfm_fast_register(index) << unused) >> unused);
+		}
+		PFM_FAST_BARRIER();
+	} while (page->lock != seq);
+	return count;
+}
+
+static int perf_mapped(uint64_t event, volatile struct perf_event_mmap_page **page)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_RAW, .config = event, .size = sizeof(attr),
+					.exclude_kernel = 1 };
+	int fd;
+
+#ifdef __aarch64__
+	attr.config1 = 2;
+#endif
+	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	must(fd >= 0, "perf_event_open");
+	*page = (mmap)(NULL, (size_t)getpagesize(), PROT_READ, MAP_SHARED, fd, 0);
+	must(*page != MAP_FAILED && (*page)->index, "perf's page");
+	return fd;
+}
+
+/* n, and which they are, are constants, as in programs. */
+static inline __attribute__((always_inline)) double ours_at_user_level(int n)
+{
+	static const uint16_t nums[4] = { 0, 1, 2, 3 };
+	int fd = new_context(PFM_FL_MAP_SETS);
+	uint64_t values[4];
+	pfm_view_t view;
+	double cost;
+
+	must(fd >= 0, "create");
+	for (int i = 0; i < n; i++)
+		must(!set_pmc(fd, 0, i, USER | (i ? INST : CYCLES)), "PMC");
+	must(!load(fd, my_tid()) && !pfm_start(fd, NULL), "load, start");
+	must(!pfm_map_set(fd, 0, &view), "map_set");
+	pfm_read_fast(&view, nums, values, n);	/* on x86 the first allows it */
+	must(pfm_read_fast(&view, nums, values, n) == 1, "a read without a call");
+	MEASURE(cost, 100, pfm_read_fast(&view, nums, values, n));
+	close(fd);
+	return cost;
+}
+
+static inline __attribute__((always_inline)) double perfs_at_user_level(int n)
+{
+	volatile struct perf_event_mmap_page *pages[4];
+	int fds[4];
+	double cost;
+
+	for (int i = 0; i < n; i++)
+		fds[i] = perf_mapped(i ? INST : CYCLES, &pages[i]);
+	MEASURE(cost, 100, {
+		for (int i = 0; i < n; i++)
+			page_read(pages[i]);
+	});
+	close_all(fds, n);
+	for (int i = 0; i < n; i++)
+		(munmap)((void *)pages[i], (size_t)getpagesize());
+	return cost;
+}
+
+static void reads_at_user_level(void)
+{
+	allow_user_access();
+	report("read one running counter at user level", ours_at_user_level(1), perfs_at_user_level(1), 31);
+	report("read two, in one sequence", ours_at_user_level(2), perfs_at_user_level(2), 62);
+	report("read four, in one sequence", ours_at_user_level(4), perfs_at_user_level(4), 124);
+}
+
+/* A region's start and stop; without a file, what a program pays that is run by itself. */
+static double region_cost(void)
+{
+	double cost;
+
+	MEASURE(cost, 100, {
+		PFM_REGION_START("cost");
+		PFM_REGION_STOP("cost");
+	});
+	return cost;
+}
+
+static void regions(void)
+{
+	char plan[256], path[64];
+
+	report("a region's start and stop, not measured", region_cost(), 0, 10);
+	snprintf(plan, sizeof(plan), "pmc 0 %llu\npmc 1 %llu\npmd 0\npmd 1\n", (unsigned long long)(USER | CYCLES),
+		 (unsigned long long)(USER | INST));
+	must(!pfm_regions_create(plan, path, sizeof(path)) && !pfm_regions_use(path), "a file of regions");
+	report("a region's start and stop, two counters", region_cost(), 0, 150);
+	unlink(path);
 }
 
 static void starts(int n, double mark, const char *what)
@@ -212,17 +348,18 @@ static void starts(int n, double mark, const char *what)
 static void lives(void)
 {
 	double ours, perfs;
+	pid_t self = my_tid();
 
 	MEASURE(ours, 4, {
 		int fd = new_context(0);
 
 		set_pmc(fd, 0, CYC, CYC_PMC(USER));
-		load(fd, my_tid());
+		load(fd, self);
 		pfm_unload_context(fd);
 		close(fd);
 	});
 	MEASURE(perfs, 4, close(perf_open(CYCLES, -1, 0, 0, 0)));
-	report("create + write_pmcs + load + unload + close, one counter", ours, perfs, 12000);
+	report("create + write_pmcs + load + unload + close, one counter", ours, perfs, 16000);
 }
 
 /* --- overflows: a fixed loop with them, less the same without ----------------------------------- */
@@ -231,6 +368,9 @@ static void lives(void)
 #define PERIOD		10000ULL
 #define OVERFLOWS	(4 * LOOP / PERIOD)
 
+/* Whatever the compiler's flags, a function that asks for its frame has one. */
+#define HAS_FRAME()	asm volatile("" : : "r"(__builtin_frame_address(0)) : "memory")
+
 static double timed_loop(void)
 {
 	double v[5];
@@ -238,16 +378,34 @@ static double timed_loop(void)
 	for (int i = 0; i < 5; i++) {
 		uint64_t t = ticks();
 
+		HAS_FRAME();
 		spin(LOOP);
 		v[i] = (double)(ticks() - t);
 	}
 	return instructions(median(v, 5));
 }
 
+static __attribute__((noinline)) double timed_loop_below(int frames)
+{
+	double took;
+
+	HAS_FRAME();
+	took = frames ? timed_loop_below(frames - 1) : timed_loop();
+	HAS_FRAME();
+	return took;
+}
+
+/* Where an overflow has more frames to find than it wants. */
+static double timed_deep_loop(void)
+{
+	return timed_loop_below(2 * FRAMES);
+}
+
 static double perf_overflow(double alone, uint64_t type, int members, bool ring)
 {
+	struct perf_event_mmap_page *map = NULL;
+	uint64_t stack = (type & PERF_SAMPLE_CALLCHAIN) ? (2 + FRAMES) * sizeof(uint64_t) : 0;
 	int fds[4];
-	void *map = NULL;
 	double cost;
 
 	fds[0] = perf_open(CYCLES, -1, type & PERF_SAMPLE_READ ? PERF_FORMAT_GROUP : 0, PERIOD, type);
@@ -257,7 +415,8 @@ static double perf_overflow(double alone, uint64_t type, int members, bool ring)
 		map = (mmap)(NULL, 4096 * 513, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
 		must(map != MAP_FAILED, "mmap");
 	}
-	cost = (timed_loop() - alone) / OVERFLOWS;
+	cost = (timed_deep_loop() - alone) / OVERFLOWS;
+	must(!stack || map->data_head > 5 * OVERFLOWS * stack, "stacks");
 	if (map)
 		(munmap)(map, 4096 * 513);
 	close_all(fds, members + 1);
@@ -290,8 +449,78 @@ static double our_samples(double alone, int others)
 	return cost;
 }
 
-/* Two sets of two counters that hand over to each other at each overflow of the first's; or one alone. */
-static double our_switches(double alone, bool switching)
+static double our_stacks(double alone)
+{
+	pfm_stack_smpl_arg_t arg = { .buf_size = 4 << 20, .max_frames = FRAMES };
+	pfarg_ctx_t ctx = { 0 };
+	int fd = pfm_create_context_name(&ctx, PFM_STACK_SMPL_NAME, &arg, sizeof(arg));
+	const pfm_stack_smpl_hdr_t *hdr;
+	double cost;
+
+	must(fd >= 0, "create");
+	hdr = pfm_map_buffer(fd, ctx.ctx_smpl_buf_size);
+	must(hdr != MAP_FAILED, "map");
+	must(!set_pmc(fd, 0, CYC, CYC_PMC(USER)) && !set_period(fd, 0, CYC, PERIOD, 0), "registers");
+	must(!load(fd, my_tid()) && !pfm_start(fd, NULL), "start");
+	cost = (timed_deep_loop() - alone) / OVERFLOWS;
+	must(hdr->hdr_count >= 5 * OVERFLOWS, "samples");
+	must(hdr->hdr_cur_offs - sizeof(*hdr) ==
+	     hdr->hdr_count * (sizeof(pfm_stack_smpl_sample_t) + FRAMES * sizeof(uint64_t)), "stacks");
+	close(fd);
+	return cost;
+}
+
+/* Overflows that a format judges and keeps nothing of. */
+static double our_judged(double alone, const char *format, void *arg, size_t size)
+{
+	pfarg_ctx_t ctx = { 0 };
+	int fd = pfm_create_context_name(&ctx, format, arg, size);
+	const uint64_t *counts;
+	double cost;
+
+	must(fd >= 0, "create");
+	counts = pfm_map_buffer(fd, ctx.ctx_smpl_buf_size);
+	must(counts != MAP_FAILED, "map");
+	must(!set_pmc(fd, 0, CYC, CYC_PMC(USER)) && !set_period(fd, 0, CYC, PERIOD, 0), "registers");
+	must(!load(fd, my_tid()) && !pfm_start(fd, NULL), "start");
+	cost = (timed_loop() - alone) / OVERFLOWS;
+	must(counts[size ? 0 : CYC] >= 5 * OVERFLOWS, "overflows");	/* hdr_runs; the tally of the PMD */
+	close(fd);
+	return cost;
+}
+
+/* A format whose handler counts overflows and does nothing else, and programs, which may cost MORE_BY_PROGRAM more. */
+#define MORE_BY_PROGRAM	60
+
+static void judged(double alone)
+{
+	struct sock_filter filter[] = {		/* ip == 0x1000 */
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(pfm_prog_record_t, ip) + 4),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(pfm_prog_record_t, ip)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x1000, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, PFM_PROG_KEEP),
+		BPF_STMT(BPF_RET | BPF_K, PFM_PROG_DROP),
+	};
+	struct sock_filter bucket[] = {		/* tid & 63 */
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(pfm_prog_record_t, tid)),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 63),
+		BPF_STMT(BPF_ALU | BPF_OR | BPF_K, PFM_PROG_BUCKET(0)),
+		BPF_STMT(BPF_RET | BPF_A, 0),
+	};
+	pfm_prog_smpl_arg_t dropping = { .insns = (uintptr_t)filter, .num_insns = 6 };
+	pfm_prog_smpl_arg_t tallying = { .insns = (uintptr_t)bucket, .num_insns = 4, .num_buckets = 64 };
+	double nothing = our_judged(alone, "tally", NULL, 0);
+
+	report("an overflow for a format that counts it", nothing, 0, 0);
+	report("one that a program drops", our_judged(alone, PFM_PROG_SMPL_NAME, &dropping, sizeof(dropping)), 0,
+	       nothing + MORE_BY_PROGRAM);
+	report("one that a program counts in a bucket",
+	       our_judged(alone, PFM_PROG_SMPL_NAME, &tallying, sizeof(tallying)), 0, nothing + MORE_BY_PROGRAM);
+}
+
+/* A set of one counter or two whose first is reset at each overflow; or two that hand over to each other there. */
+static double our_overflows(double alone, int counters, bool switching)
 {
 	pfarg_pmd_t pmd = { .reg_num = CYC, .reg_value = -PERIOD, .reg_long_reset = -PERIOD,
 			    .reg_short_reset = -PERIOD, .reg_ovfl_switch_cnt = switching };
@@ -303,7 +532,8 @@ static double our_switches(double alone, bool switching)
 	for (int i = 0; i < 1 + switching; i++) {
 		pmd.reg_set = set.set_id = (uint16_t)i;
 		must(!pfm_create_evtsets(fd, &set, 1), "create_evtsets");
-		must(!set_pmc(fd, i, CYC, CYC_PMC(USER)) && !set_pmc(fd, i, 0, USER | (i ? CYCLES : INST)), "PMC");
+		must(!set_pmc(fd, i, CYC, CYC_PMC(USER)), "PMC of cycles");
+		must(counters == 1 || !set_pmc(fd, i, 0, USER | (i ? CYCLES : INST)), "PMC");
 		pmd.reg_ovfl_switch_cnt = switching ? 1 : ~0ULL;
 		must(!pfm_write_pmds(fd, &pmd, 1), "PMD");
 	}
@@ -319,14 +549,17 @@ static void overflows(void)
 	double alone = timed_loop();
 	double still, moving;
 
-	report("an overflow whose handler does (next to) nothing", our_switches(alone, false),
-	       perf_overflow(alone, 0, 0, false), 0);
+	report("an overflow whose handler does (next to) nothing", our_overflows(alone, 1, false),
+	       perf_overflow(alone, 0, 0, false), 1300);
 	report("a sample: ip, pid, tid, time, cpu, last reset", our_samples(alone, 0),
 	       perf_overflow(alone, words, 0, true), 1700);
 	report("the same with two more counters", our_samples(alone, 2),
 	       perf_overflow(alone, words | PERF_SAMPLE_READ, 2, true), 1850);
-	still = our_switches(alone, false);
-	moving = our_switches(alone, true);
+	report("one with ten user frames, by frame pointers", our_stacks(alone),
+	       perf_overflow(alone, words | PERF_SAMPLE_CALLCHAIN, 0, true), 2700);
+	judged(alone);
+	still = our_overflows(alone, 2, false);
+	moving = our_overflows(alone, 2, true);
 	report("a switch of sets, 2 counters for 2, over the interrupt", moving - still, 0, 1500);
 }
 
@@ -380,7 +613,7 @@ static void notifications(void)
 	ours = notify_cost(alone, on_ours);
 	notify_fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 	must(notify_fd >= 0, "perf_event_open");
-	report("an overflow by SIGIO, handler, restart", ours, notify_cost(alone, on_perfs), 8000);
+	report("an overflow by SIGIO, handler, restart", ours, notify_cost(alone, on_perfs), 8400);
 }
 
 /* --- context switches -------------------------------------------------------------------------- */
@@ -428,6 +661,14 @@ static void open_ours(void)
 	opened[num_opened++] = counting(4);
 }
 
+static void open_viewed(void)
+{
+	pfm_view_t view;
+
+	opened[num_opened] = counting_as(4, PFM_FL_MAP_SETS);
+	must(!pfm_map_set(opened[num_opened++], 0, &view), "map_set");
+}
+
 static void open_perfs(void)
 {
 	for (int i = 0; i < 4; i++)
@@ -459,6 +700,61 @@ static void switches(void)
 	ours = with(open_ours) - none;
 	report("context switch, 4 counters on both sides (perf: separate)", ours, with(open_perfs) - none, 5600);
 	report("context switch, 4 counters on both sides (perf: a group)", ours, with(open_perf_group) - none, 5600);
+	report("what views add to that", with(open_viewed) - none - ours, 0, 1800);
+}
+
+/* --- children that are counted too --------------------------------------------------------------- */
+
+static void have_child(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+}
+
+static double child_cost(void)
+{
+	double cost;
+
+	MEASURE(cost, 2, have_child());
+	return cost;
+}
+
+static int inheriting(int n)
+{
+	int fd = new_context(PFM_FL_INHERIT);
+
+	must(fd >= 0, "create");
+	for (int i = 0; i < n; i++)
+		must(!set_pmc(fd, 0, i, USER | INST), "PMC");
+	must(!load(fd, my_tid()) && !pfm_start(fd, NULL), "load, start");
+	return fd;
+}
+
+/* As one group. */
+static void inheriting_perf(int *fds, int n)
+{
+	for (int i = 0; i < n; i++) {
+		struct perf_event_attr attr = { .type = PERF_TYPE_RAW, .config = INST, .size = sizeof(attr),
+						.exclude_kernel = 1, .inherit = 1 };
+
+		fds[i] = (int)syscall(SYS_perf_event_open, &attr, 0, -1, i ? fds[0] : -1, 0);
+		must(fds[i] >= 0, "perf_event_open");
+	}
+}
+
+static void births(int n, const char *what)
+{
+	double none = child_cost(), ours;
+	int fds[4], fd = inheriting(n);
+
+	ours = child_cost() - none;
+	close(fd);
+	inheriting_perf(fds, n);
+	report(what, ours, child_cost() - none, 0);
+	close_all(fds, n);
 }
 
 int main(void)
@@ -469,11 +765,15 @@ int main(void)
 	floors();
 	reads(1, 1200, "read one running counter");
 	reads(4, 1700, "read four");
+	reads_at_user_level();
 	starts(1, 2600, "stop + start, one counter");
 	starts(4, 4000, "stop + start, four");
 	lives();
 	overflows();
 	notifications();
 	switches();
+	births(1, "an inherited fork and exit, one counter");
+	births(4, "an inherited fork and exit, four");
+	regions();	/* last: the thread stays monitored */
 	return 0;
 }
