@@ -26,8 +26,9 @@
 #include "perfmon/perfmon_dfl_smpl.h"
 
 /*
- * PMC values. INST and CYCLES any of the first counters takes, at the levels of USER or BOTH; CYC is the one that
- * counts cycles, CYC_PMC(level) its PMC's value: arm64 has a counter for nothing else.
+ * PMC values. INST, CYCLES and BRANCHES (that retire) any of the first counters takes, at the levels of USER or
+ * BOTH; CYC is the one that counts cycles, CYC_PMC(level) its PMC's value: arm64 has a counter for nothing else.
+ * PLAIN counters are numbered from 0, and are there whatever else the kernel counts.
  */
 #ifdef __aarch64__
 #define USER		0x80000000ULL
@@ -36,13 +37,27 @@
 #define CYCLES		0x11ULL
 #define CYC		31
 #define CYC_PMC(level)	(level)
+#define PLAIN		6
 #else
+#include <cpuid.h>
+
+/* Its processors have no counters of fixed function: the kernel's watchdog takes one of six. */
+static inline bool is_amd(void)
+{
+	unsigned int max, vendor = 0, c, d;
+
+	__get_cpuid(0, &max, &vendor, &c, &d);
+	return vendor == signature_AMD_ebx;
+}
+
 #define USER		0x10000ULL
 #define BOTH		0x30000ULL
 #define INST		0xc0ULL
-#define CYCLES		0x3cULL
-#define CYC		6
+#define CYCLES		(is_amd() ? 0x76ULL : 0x3cULL)
+#define BRANCHES	(is_amd() ? 0xc2ULL : 0xc4ULL)
+#define CYC		(is_amd() ? 4 : 6)
 #define CYC_PMC(level)	((level) | CYCLES)
+#define PLAIN		(is_amd() ? 4 : 6)
 #endif
 
 static const char *test_name;

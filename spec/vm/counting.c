@@ -37,12 +37,12 @@ static void self_is_exact(void)
 
 static void all_counters_agree(void)
 {
-	int fd, nums[] = { 0, 1, 2, 3, 4, 5 };
 	uint64_t first;
+	int fd;
 
 	MUST(fd = new_context(0));
-	for (int i = 0; i < 6; i++)
-		MUST(set_pmc(fd, 0, nums[i], USER | (i & 1 ? CYCLES : INST)));
+	for (int i = 0; i < PLAIN; i++)
+		MUST(set_pmc(fd, 0, i, USER | (i & 1 ? CYCLES : INST)));
 	MUST(set_pmc(fd, 0, CYC, CYC_PMC(USER)));
 	MUST(load(fd, my_tid()));
 	MUST(pfm_start(fd, NULL));
@@ -56,7 +56,7 @@ static void all_counters_agree(void)
 	}
 	TRUE(first < 201000);
 	/* one starts after the other: what differs are the instructions between */
-	for (int i = 1; i < 6; i++) {
+	for (int i = 1; i < PLAIN; i++) {
 		uint64_t v = get_pmd(fd, 0, i);
 
 		EQUAL(v, i & 1 ? 2 * first : first);

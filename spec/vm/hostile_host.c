@@ -225,7 +225,10 @@ static void want_modules(void)
 
 static void modules(void)
 {
-	static const char *const names[] = { "perfmon_nway_smpl", "perfmon_dfl_smpl", "perfmon_armv8", "perfmon_x86" };
+	static const char *const names[] = {
+		"perfmon_prog_smpl", "perfmon_nway_smpl", "perfmon_stack_smpl", "perfmon_dfl_smpl", "perfmon_armv8",
+		"perfmon_x86",
+	};
 	pid_t users[4];
 
 	for (int i = 0; i < 4; i++)

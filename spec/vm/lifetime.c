@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 
+#include "../../kernel/linux/abi/perfmon_ioctl.h"
 #include "users.h"
 
 #define SWITCHES	69		/* PMC and PMD of context switches, which are the kernel's */
@@ -331,7 +332,12 @@ static void a_message_that_cannot_be_had_stays(void)
 	close(fd);
 }
 
-/* --- other users of the PMU ------------------------------------------------------------------------ */
+/* --- a shared context ----------------------------------------------------------------------------- */
+
+static bool is_loaded(int fd)
+{
+	return ioctl(fd, PFM_IOC(PFM_NR_IS_LOADED, 0), 0) == 1;
+}
 
 static void spin_and_pause(uint64_t n)
 {
@@ -339,6 +345,54 @@ static void spin_and_pause(uint64_t n)
 	for (;;)
 		pause();
 }
+
+static void still_loaded(uint64_t fd)
+{
+	_exit(!is_loaded((int)fd));
+}
+
+/* Figure 3.10, P1: once the other has closed the context remains, and is attached to nobody. */
+static void take_over(uint64_t fd)
+{
+	_exit(is_loaded((int)fd) || load((int)fd, my_tid()) || !is_loaded((int)fd));
+}
+
+static void a_close_ends_self_monitoring(void)
+{
+	struct child c;
+	int fd, other;
+
+	MUST(fd = new_context(0));
+	c = child_new(take_over, (uint64_t)fd);
+	MUST(set_pmc(fd, 0, SWITCHES, SW_KERNEL));
+	MUST(load(fd, my_tid()));
+	MUST(pfm_start(fd, NULL));
+	other = dup(fd);
+	close(fd);
+	TRUE(is_loaded(other));		/* not the last */
+	close(other);
+	child_go(&c);
+	EQUAL(child_end(&c), 0);
+}
+
+/* Nor does it end what a process monitors in another. */
+static void a_close_does_not_end_it_for_others(void)
+{
+	struct child c = child_new(spin_and_pause, 0), reader;
+	int fd;
+
+	MUST(fd = new_context(0));
+	MUST(set_pmc(fd, 0, SWITCHES, SW_KERNEL));
+	MUST(load(fd, c.pid));
+	reader = child_new(still_loaded, (uint64_t)fd);
+	close(fd);
+	child_go(&reader);
+	EQUAL(child_end(&reader), 0);
+	kill(c.pid, SIGKILL);
+	child_end(&c);
+}
+
+/* --- other users of the PMU ------------------------------------------------------------------------ */
 
 /* The PMU's event counters, for whatever runs on CPU 0; and they come before those of threads. */
 static void take_all(int *fds, int n)
@@ -381,6 +435,8 @@ int main(void)
 	TEST(commands_do_not_wait_for_memory);
 	TEST(a_message_that_cannot_be_had_stays);
 	TEST(a_counter_that_is_lost_is_told_of);
+	TEST(a_close_ends_self_monitoring);
+	TEST(a_close_does_not_end_it_for_others);
 	TEST(each_end_is_told);
 	return tests_failed > 0;
 }

@@ -195,6 +195,40 @@ static bool device_has_pmc(int num)
 	return !pfm_getinfo_pmcs(&info, 1);
 }
 
+static void one_mapping(FILE *file, const char *kind, const pfarg_reginfo_t *info)
+{
+	char line[200] = "", want[200];
+
+	snprintf(want, sizeof(want), "%s%u:0x%llx:0x%llx:%s\n", kind, info->reg_num,
+		 (unsigned long long)info->reg_def_value, ~(unsigned long long)info->reg_rsvd_mask, info->reg_name);
+	TRUE(fgets(line, sizeof(line), file));
+	TRUE(!strcmp(line, want));
+}
+
+/* All of them and no more, in sysfs and where it was before. */
+static void the_mapping_says_what_getinfo_says(void)
+{
+	static const char *const files[] = { PMU "mappings", "/proc/perfmon_map" };
+
+	for (int f = 0; f < 2; f++) {
+		FILE *file = fopen(files[f], "r");
+		pfarg_reginfo_t info;
+
+		TRUE(file);
+		for (int num = 0; file && num < 2 * PFM_MAX_PMDS; num++) {
+			bool pmd = num >= PFM_MAX_PMDS;
+
+			memset(&info, 0, sizeof(info));
+			info.reg_num = (uint16_t)(num % PFM_MAX_PMDS);
+			if (!(pmd ? pfm_getinfo_pmds(&info, 1) : pfm_getinfo_pmcs(&info, 1)))
+				one_mapping(file, pmd ? "PMD" : "PMC", &info);
+		}
+		TRUE(file && fgetc(file) == EOF);
+		if (file)
+			fclose(file);
+	}
+}
+
 /* Whoever asks for registers gets the processor's; there may be none, and that is no harm. */
 static void a_description_comes_when_wanted(void)
 {
@@ -204,6 +238,7 @@ static void a_description_comes_when_wanted(void)
 	EQUAL(has, !access(PMU "pmc0/name", R_OK));
 	EQUAL(has, !!strcmp(contents(PMU "model"), "software counters"));
 	TRUE(device_has_pmc(FAULTS) && !access(PMU "pmd66/name", R_OK));
+	the_mapping_says_what_getinfo_says();
 	if (!has) {
 		TRUE(system("modprobe " DESCRIPTION " 2>/dev/null") != 0);
 		return;
@@ -437,6 +472,9 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		seed = (uint64_t)atoll(argv[2]);
 	fault(1);
+	/* somebody before may have wanted them; they need the default one */
+	absent("perfmon_prog_smpl");
+	absent("perfmon_stack_smpl");
 	TEST(formats_come_when_wanted);
 	TEST(formats_are_told_of);
 	TEST(a_format_in_use_stays);

@@ -2,6 +2,7 @@
 /*
  * security.c - who may monitor what, and what a context's descriptor and its target may go through.
  */
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -154,6 +155,42 @@ static int watch_exec(int suid)
 	return count >= EXECED ? 1 : 2;		/* the program's work was counted, or not */
 }
 
+/* It leaves a child behind that is counted, so that the context lives on. */
+static void breed_and_become(uint64_t unused)
+{
+	pid_t parent = getpid();
+
+	(void)unused;
+	if (!fork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (getppid() == parent)	/* it may have gone before that */
+			pause();
+		_exit(0);
+	}
+	execl("/tmp/suid", "security", "breed", NULL);
+	_exit(9);
+}
+
+/* What is counted of a program that is none of its business, by way of its children. */
+static int watch_children(int unused)
+{
+	struct child c = child_new(breed_and_become, 0);
+	pfarg_msg_t msg;
+	int fd = new_context(PFM_FL_INHERIT);
+
+	(void)unused;
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	if (fd < 0 || set_pmc(fd, 0, COUNTER, PROGRAM) || load(fd, c.pid) || pfm_start(fd, NULL))
+		return 100;
+	child_go(&c);
+	if (child_end(&c))
+		return 103;
+	if (read(fd, &msg, sizeof(msg)) != sizeof(msg) || msg.type != PFM_MSG_END)
+		return 101;
+	return get_pmd(fd, 0, COUNTER) >= EXECED ? 1 : 2;
+}
+
+/* Neither what it does, nor what its children do. */
 static void set_uid_programs_are_not_monitored(void)
 {
 	char command[256];
@@ -161,6 +198,7 @@ static void set_uid_programs_are_not_monitored(void)
 	snprintf(command, sizeof(command), "cp %s /tmp/suid && chmod 4755 /tmp/suid", program);
 	EQUAL(system(command), 0);
 	EQUAL(as_nobody(watch_exec, 1), 2);
+	EQUAL(as_nobody(watch_children, 0), 2);
 }
 
 static void an_exec_keeps_the_context(void)
@@ -249,6 +287,14 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "spin")) {
 		work(EXECED);
+		return 0;
+	}
+	if (argc > 1 && !strcmp(argv[1], "breed")) {
+		if (!fork()) {
+			work(EXECED);
+			_exit(0);
+		}
+		wait(NULL);
 		return 0;
 	}
 	pin(0);

@@ -12,7 +12,9 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "any_program.h"
 #include "check.h"
+#include "perfmon/perfmon_fast.h"
 
 #define WORKERS		4
 #define TARGETS		4
@@ -94,6 +96,7 @@ struct ours {
 	int	fd;
 	void	*map;
 	size_t	size;
+	pfm_view_t view;
 };
 
 static struct ours ours[CONTEXTS];
@@ -105,18 +108,33 @@ static void count(long ret)
 	__atomic_fetch_add(&good, ret >= 0, __ATOMIC_RELAXED);
 }
 
+/* Counting, sampling, sampling with stacks, or as a program says. */
+static int create_one(pfarg_ctx_t *ctx)
+{
+	pfm_dfl_smpl_arg_t samples = { .buf_size = 4096u << any(4) };
+	pfm_stack_smpl_arg_t stacks = { .buf_size = 4096u << any(6), .buf_flags = any(16) << 12,
+					.max_frames = (uint16_t)any(200), .max_stack = (uint16_t)(8 * any(1025)) };
+
+	if (any(2))
+		return pfm_create_context(ctx, NULL, NULL, 0);
+	if (any(3) == 0)
+		return any_program((uint64_t)any(1u << 31) << 1 | 1, ctx);
+	if (any(2))
+		return pfm_create_context(ctx, PFM_STACK_SMPL_NAME, &stacks, sizeof(stacks));
+	return pfm_create_context(ctx, "default", &samples, sizeof(samples));
+}
+
 static void open_one(struct ours *o)
 {
 	static const uint32_t flags[] = { 0, 0, 0, PFM_FL_NOTIFY_BLOCK, PFM_FL_OVFL_NO_MSG, PFM_FL_SYSTEM_WIDE,
-					  PFM_FL_SYSTEM_WIDE | PFM_FL_ANY_CPU, 0x4000 };
-	pfm_dfl_smpl_arg_t arg = { .buf_size = 4096u << any(4) };
-	pfarg_ctx_t ctx = { .ctx_flags = flags[any(8)] };
-	bool sampling = any(2);
+					  PFM_FL_SYSTEM_WIDE | PFM_FL_ANY_CPU, 0x4000, PFM_FL_INHERIT,
+					  PFM_FL_MAP_SETS, PFM_FL_MAP_SETS | PFM_FL_NOTIFY_BLOCK };
+	pfarg_ctx_t ctx = { .ctx_flags = flags[any(11)] };
 
-	o->fd = pfm_create_context(&ctx, sampling ? "default" : NULL, sampling ? &arg : NULL,
-				   sampling ? sizeof(arg) : 0);
+	o->fd = create_one(&ctx);
 	o->size = ctx.ctx_smpl_buf_size;
 	o->map = MAP_FAILED;
+	o->view.page = NULL;
 	count(o->fd);
 	if (o->fd < 0)
 		return;
@@ -142,17 +160,29 @@ static void leave_to_a_child(void)
 	waitpid(pid, NULL, 0);
 }
 
+#define VIEW_SIZE	((sizeof(pfm_set_view_t) + 4095) & ~4095UL)
+
+static void forget_view(struct ours *o)
+{
+	if (o->view.page)
+		(munmap)((void *)o->view.page, VIEW_SIZE);
+	o->view.page = NULL;
+}
+
 static void close_one(struct ours *o)
 {
+	if (any(2))	/* or afterwards */
+		forget_view(o);
 	if (any(2) && o->map != MAP_FAILED)
 		(munmap)(o->map, any(2) ? o->size : 4096);
 	close(o->fd);
 	o->fd = -1;
+	forget_view(o);
 }
 
 static int some_reg(void)
 {
-	static const int nums[] = { 0, 1, 2, 3, 4, 5, CYC, 64, 66, 69, 80, 99 };
+	const int nums[] = { 0, 1, 2, 3, 4, 5, CYC, 64, 66, 69, 80, 99 };
 
 	return nums[any(12)];
 }
@@ -221,6 +251,29 @@ static void map_one(struct ours *o)
 		(munmap)(o->map, o->size), o->map = MAP_FAILED;
 }
 
+/* Mapped and unmapped by this thread alone: the other reads no views. */
+static void view_one(struct ours *o)
+{
+	pfarg_setinfo_t info = { .set_id = o->view.set = (uint16_t)any(3) };
+	uint16_t nums[3];
+	uint64_t values[3];
+	void *page;
+
+	if (o->view.page) {
+		for (int i = 0; i < 3; i++)
+			nums[i] = (uint16_t)some_reg();
+		count(pfm_read_fast(&o->view, nums, values, (int)any(4)));
+		if (!any(4))
+			forget_view(o);
+		return;
+	}
+	if (pfm_getinfo_evtsets(o->fd, &info, 1) || !info.set_mmap_offset)
+		return;
+	page = (mmap)(NULL, VIEW_SIZE, PROT_READ, MAP_SHARED, o->fd, (off_t)info.set_mmap_offset);
+	o->view = (pfm_view_t){ page == MAP_FAILED ? NULL : page, o->fd, info.set_id };
+	count(o->view.page ? 0 : -1);
+}
+
 static void send_one(struct ours *o)
 {
 	char byte = 0, control[CMSG_SPACE(sizeof(int))] = { 0 };
@@ -247,6 +300,7 @@ static void receive_one(struct ours *o)
 		return;
 	memcpy(&o->fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(int));
 	o->map = MAP_FAILED;
+	o->view.page = NULL;
 	o->size = 0;
 }
 
@@ -330,6 +384,7 @@ static void *meddle(void *seed)
 	while (!shared->over) {
 		struct ours o = ours[any(CONTEXTS)];
 
+		o.view.page = NULL;
 		if (o.fd >= 0)
 			act(&o);
 		if (!any(20))
@@ -346,6 +401,8 @@ static void move(struct ours *o)
 		close_one(o);
 	else if (!any(16))
 		map_one(o);
+	else if (!any(8))
+		view_one(o);
 	else
 		act(o);
 }
@@ -441,7 +498,7 @@ static void rule(uint64_t seed, unsigned int seconds)
 
 static void finish(void)
 {
-	struct ours rest = { -1, MAP_FAILED, 0 };
+	struct ours rest = { .fd = -1, .map = MAP_FAILED };
 
 	shared->over = 1;
 	for (int i = 0; i < WORKERS; i++) {
