@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- lpfm annotate: shares of samples by source line and instruction.
 
-local annotate = require "repl.command.annotate"
+local code = require "pfm.recording.code"
 local c = require "support.c"
 local cjson = require "cjson"
 local instructions = require("support.objdump").instructions
@@ -42,7 +42,7 @@ teardown(function() os.remove(data) end)
 
 describe("annotate", function()
    it("counts the samples of instructions and lines", function()
-      local f = annotate.functions(assert(recording.open(data)), "outer")[1]
+      local f = code.functions(assert(recording.open(data)), "outer")[1]
       assert.same({ "outer", 5, 62.5, true }, { f.symbol, f.samples, f.percent, f.disassembled })
       assert.equal(#outer, #f.instructions)
       for i, at in ipairs(outer) do
@@ -61,17 +61,17 @@ describe("annotate", function()
 
    it("takes the hottest function, so many as asked for, or that into which one is inlined", function()
       local self = assert(recording.open(data))
-      assert.equal("outer", annotate.functions(self)[1].symbol)
-      assert.equal("outer", annotate.functions(self, "leaf")[1].symbol)
-      local list = annotate.functions(self, nil, { top = 10 })
+      assert.equal("outer", code.functions(self)[1].symbol)
+      assert.equal("outer", code.functions(self, "leaf")[1].symbol)
+      local list = code.functions(self, nil, { top = 10 })
       assert.same({ "outer", "[kernel]", "[unknown]", "main" }, { list[1].symbol, list[2].symbol, list[3].symbol,
          list[4].symbol })
       assert.same({ false, 1, -4096 }, { list[2].disassembled, #list[2].instructions, list[2].instructions[1].address })
-      assert.equal("main", annotate.functions(self, "main", { object = "inlined" })[1].symbol)
+      assert.equal("main", code.functions(self, "main", { object = "inlined" })[1].symbol)
    end)
 
    it("warns of an object that has changed", function()
-      assert.is_true(annotate.functions(assert(recording.open(data)), "outer")[1].changed)
+      assert.is_true(code.functions(assert(recording.open(data)), "outer")[1].changed)
       assert.truthy((run("-i " .. data)):find("Warning: the object has changed", 1, true))
    end)
 
@@ -105,7 +105,7 @@ describe("annotate", function()
          { "-i " .. data .. " strlen", 1, "most samples are in outer, " },
          { "-i " .. data .. " --object libc.so.6", 1, "no samples lie in libc.so.6" },
          { "-i " .. data .. " a b", 2, "unexpected argument 'b'" },
-         { "-i " .. data .. " -s outer", 2, "name the function without an option" },
+         { "-i " .. data .. " -s outre", 1, "no samples lie in 'outre'; did you mean 'outer'?" },
          { "-i " .. data .. " --top x", 2, "--top: 'x'" },
          { "-i " .. data .. " --asm --source", 2, "exclude each other" },
          { "-i /no/such", 1, "/no/such" },
@@ -122,7 +122,7 @@ describe("annotate", function()
       local file = data .. ".real"
       local out, status = c.sh(("%s record -q -c 1000000 -o %s -- %s 300"):format(program, file, target))
       assert.equal(0, status, out)
-      local f = annotate.functions(assert(recording.open(file)), "outer")[1]
+      local f = code.functions(assert(recording.open(file)), "outer")[1]
       os.remove(file)
       local loop, sum = 0, 0
       for _, l in ipairs(f.lines) do

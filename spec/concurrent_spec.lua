@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Commands and interrupts at the same time, on a machine that keeps perfmon.ko's rules of locking: under ASan,
--- and under TSan. The same programs whatever the interpreter, so that one run of them is enough.
+-- and under TSan. And the threads of a program that uses libperfmon, under TSan. The same programs whatever the
+-- interpreter, so that one run of them is enough.
 -- LPFM_SEED=N makes the choices of a seed again.
 if (os.getenv("LPFM_LUA") or "luajit") ~= "luajit" then
    return
@@ -52,4 +53,14 @@ describe("commands and interrupts at the same time", function()
          at_least(out, HAPPENED, "(%d+)\n")
       end)
    end
+end)
+
+describe("threads of one program", function()
+   it("race for nothing in libperfmon", function()
+      local command = ("env -u LD_PRELOAD LPFM_MACHINE=perf %s 10"):format(c.make("build/spec/clients-tsan"))
+      local out, status = finish(c.background(command), command)
+      assert.are.equal(0, status, out)
+      local lives, reads, forks = out:match("(%d+) lives, (%d+) reads, (%d+) forks")
+      assert.is_true(tonumber(lives) > 50 and tonumber(reads) > 200 and tonumber(forks) > 5, out)
+   end)
 end)

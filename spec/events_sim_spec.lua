@@ -248,9 +248,25 @@ describe("stat on the simulated models", function()
       assert.is_truthy(text:find("2.000  cycles/instruction  CPI", 1, true), text)
    end)
 
-   it("computes metrics of groups that need several sets", function()
+   it("computes them exactly for a loop of 10 cycles, 5 instructions and 2 branches, on every model", function()
+      for _, model in ipairs { "itanium2", "p6", "k8", "armv8" } do
+         local cpi = measure(model, nil, "CPI").metrics[1].metrics
+         assert.are.same({ 2, 0.5 }, { cpi[1].value, cpi[2].value }, model)
+         assert.is_nil(cpi[1].active, model)
+      end
+      for _, model in ipairs { "k8", "armv8" } do -- those with three counters for it
+         local branch = measure(model, nil, "BRANCH").metrics[1].metrics
+         assert.are.same({ 0.4, 2.5 }, { branch[1].value, branch[2].value }, model)
+      end
+   end)
+
+   it("computes metrics of groups that need several sets, marked as estimates with their share of the time", function()
       local result = measure("itanium2", nil, "cycles,cpi")
       assert.is_true(result.sets > 1)
+      local m = result.metrics[2].metrics[1]
+      assert.is_true(m.active > 0 and m.active < 1)
+      local line = ("~%.3f  cycles/instruction  CPI    (%.0f%% of the time)"):format(m.value, m.active * 100)
+      assert.is_truthy(tostring(result):find(line, 1, true), tostring(result))
       local cpi = result.metrics[2].metrics[1].value
       assert.is_true(math.abs(cpi - 2) < 0.01, tostring(cpi))
    end)
@@ -258,7 +274,9 @@ describe("stat on the simulated models", function()
    it("refuses groups that the PMU has no events for, with the reason", function()
       local ok, err = pcall(measure, "p6", nil, "topdown")
       assert.is_false(ok)
-      assert.are.equal("metric group 'topdown' is not for PMU p6: p6 has no event UOPS_ISSUED", err)
+      assert.are.equal("metric group 'topdown' is not for PMU p6: p6 has no event UOPS_ISSUED, INT_MISC, UOPS_RETIRED, "
+         .. "IDQ_UOPS_NOT_DELIVERED; those that work here: cpi, branch, cache, l1, memory, cycles", err)
+      assert.are.equal("cpi", measure("p6", nil, "CPI").metrics[1].name)
       ok, err = pcall(measure, "p6", nil, "brnch")
       assert.is_false(ok)
       assert.are.equal("no metric group 'brnch'; did you mean 'branch'?", err)

@@ -40,7 +40,7 @@ describe("an example", function()
          assert.truthy(text:match("^[^\n]*\n([^\n]*)"):find("lpfm [%w ]*" .. name), name)
          n = n + 1
       end
-      assert.equal(11, n)
+      assert.equal(12, n)
    end)
 end)
 
@@ -68,6 +68,16 @@ describe("examples that count", function()
       for _, name in ipairs { "s = s %.%. x", "table%.concat", "string%.rep" } do
          assert.truthy(out:find(name .. " +[%d.]+ %a+ +[%d,]+ page faults\n"), out)
       end
+   end)
+
+   it("regions.lua measures its regions, or lets itself be measured", function()
+      local out = output("regions.lua")
+      for _, name in ipairs { "fill", "sort", "join" } do
+         assert.truthy(out:find(name .. " +[%d.]+ %a+ +%d+ page faults\n"), out)
+      end
+      out = c.sh(("%s stat --regions -o - -x, -e page-faults -- %s scripts/examples/regions.lua"):format(program,
+         program))
+      assert.truthy(out:find("^fill,all,1,%d+,,page%-faults,[^\n]*\nfill,%d+,1,[^\n]*\nsort,all,1,"), out)
    end)
 
    it("watch.lua follows a process, second by second", function()

@@ -2,6 +2,7 @@
 -- Recordings in the formats of others: exact for one made by hand, readable by whom they are meant for.
 
 local blocks = require "lpfm.blocks"
+local browser = require "support.browser"
 local c = require "support.c"
 local cjson = require "cjson"
 local export = require "pfm.export"
@@ -10,6 +11,7 @@ local pprof = require "pfm.export.pprof"
 local protobuf = require "pfm.export.protobuf"
 local handmade = require "support.handmade"
 local recording = require "pfm.recording"
+local speedscope = require "support.speedscope"
 local stacks = require "pfm.recording.stacks"
 local files = require "support.files"
 
@@ -177,7 +179,7 @@ describe("a flame graph", function()
    end)
 
    it("zooms, searches and tells in a browser", function()
-      if select(2, c.sh("command -v chromium")) ~= 0 then return pending("chromium is not installed") end
+      if browser.missing() then return pending(browser.missing()) end
       local page = scratch .. "/page.html"
       write(page, "<script>window.prompt = function () { return 'be;ta'; };</script>" .. exported("flamegraph") .. [[
          <script>
@@ -202,9 +204,7 @@ describe("a flame graph", function()
             log.push(document.querySelector(".matched").textContent);
             document.body.innerHTML = "<pre>LOG " + log.join("|") + " END</pre>";
          </script>]])
-      local line = "env -u LD_PRELOAD HOME=%s timeout 60 chromium --headless --no-sandbox --disable-gpu "
-         .. "--dump-dom file://%s 2>/dev/null"
-      local dom = sh(line:format(scratch, page))
+      local dom = browser.dom(page, scratch)
       local all = "1180 1180 983 787 590 197 197 197 197 197 197"
       assert.equal(table.concat({ all, "alpha (symbol, 3.000 ms, 50.00%)", "1180 1180 1180 1180 1180 - - - - - -", all,
          "found in 33.33%" }, "|"), dom:match("LOG (.-) END"))
@@ -232,6 +232,16 @@ describe("speedscope's JSON", function()
       -- alpha, be;ta, the kernel: neighbours of one place are one
       assert.same({ 1e6, 1e6, 1e6, 1e6, 1e6 }, out.profiles[2].weights)
       assert.equal(6e6, out.profiles[1].endValue)
+   end)
+
+   it("meets speedscope's own schema", function()
+      local why = speedscope.missing()
+      if why then return pending(why) end
+      local path, text = scratch .. "/own.speedscope.json", exported("speedscope")
+      write(path, text)
+      assert.equal("", speedscope.faults(path))
+      write(path, (text:gsub('"sampled"', '"sample"')))
+      assert.truthy(speedscope.faults(path):find("$.profiles", 1, true))
    end)
 end)
 
@@ -339,14 +349,21 @@ describe("pprof's profile", function()
       assert.same({ 1700000000e9, 1000000, "cpu-clock" }, { p[9][1], p[12][1], text[p[14][1]] })
    end)
 
-   it("is gzipped, and protoc can decode it", function()
+   it("is gzipped, and protoc decodes it by profile.proto, whole", function()
       local path = scratch .. "/prof.pb.gz"
       assert.equal("\31\139", exported("pprof"):sub(1, 2))
       export.write(assert(recording.open(data)), "pprof", path)
       assert.equal(pprof.encode(assert(recording.open(data))), sh("gzip -dc " .. path))
       if select(2, c.sh("command -v protoc")) ~= 0 then return pending("protoc is not installed") end
-      local out = sh(("gzip -dc %s | protoc --decode_raw"):format(path))
-      assert.truthy(out:find('6: "alpha"', 1, true))
+      local decode_all = "gzip -dc %s | protoc -Ispec/support --decode=perftools.profiles.Profile profile.proto"
+      local out = sh(decode_all:format(path))
+      assert.truthy(out:find('string_table: "alpha"', 1, true), out)
+      for _, field in ipairs { "sample_type", "sample", "mapping", "location", "function", "period_type" } do
+         assert.truthy(out:find("\n" .. field .. " {", 1, true) or out:find("^" .. field .. " {"), field)
+      end
+      for line in out:gmatch("[^\n]+") do
+         assert.falsy(line:find("^%s*%d"), line) -- what profile.proto does not know, or has another type there
+      end
    end)
 end)
 

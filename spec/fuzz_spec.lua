@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The fuzzer's corpus once more, under ASan and UBSan. The same program whatever the
--- interpreter. "make fuzz" looks for more.
+-- The fuzzer's corpus once more, and random names for the demangler, under ASan and UBSan. The same programs whatever
+-- the interpreter. "make fuzz" looks for more.
 if (os.getenv("LPFM_LUA") or "luajit") ~= "luajit" then
    return
 end
@@ -12,5 +12,17 @@ describe("the fuzzer's corpus", function()
       local out, status = c.sh(program .. " spec/fuzz/corpus/*")
       assert.are.equal(0, status, out)
       assert.is_true(tonumber(out:match("(%d+) inputs")) > 100, out)
+   end)
+end)
+
+describe("random names of Rust's", function()
+   it("are read or refused, in bounds", function()
+      local program = c.make("build/spec/mangled_random")
+      for seed = 1, 2 do
+         local out, status = c.sh(program .. " " .. seed .. " 100000")
+         assert.are.equal(0, status, out)
+         local read, longer = out:match("(%d+) read, (%d+) longer")
+         assert.is_true(tonumber(read) > 1000 and tonumber(longer) > 10, out)
+      end
    end)
 end)

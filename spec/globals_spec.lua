@@ -146,7 +146,9 @@ describe("the library", function()
          local source = files.read(path)
          if source:find("usage = true", 1, true) then wrong[#wrong + 1] = path .. ": usage = true" end
          for _, token in ipairs(tokens.code(source)) do
-            local text = token.kind == "string" and token.text or ""
+            -- [==[ ]==] holds what is in another language; objdump has options, too
+            local foreign = token.text:find("^%[==%[") or token.text:find('^"objdump ')
+            local text = token.kind == "string" and not foreign and token.text or ""
             if text:find("^.repl%.") or text:find("%f[%w-]%-%-%l%l+") or text:find("'lpfm %l+") then
                wrong[#wrong + 1] = path .. ": " .. text
             end

@@ -20,8 +20,12 @@ local function must(command)
    return out
 end
 
+local function make(variables, target)
+   must(("%s make LPFM_READY=1 %s LUA=%s %s %s"):format(MAKE, san and "SAN=1" or "", interpreter, variables, target))
+end
+
 local function install(variables)
-   must(("%s make LPFM_READY=1 %s LUA=%s %s install"):format(MAKE, san and "SAN=1" or "", interpreter, variables))
+   make(variables, "install")
 end
 
 -- The installed program, run where nothing of ours is.
@@ -50,12 +54,11 @@ describe("an installed lpfm", function()
       assert.is_truthy(run("list metrics -v", "LPFM_MACHINE=sim:itanium2"):find("CPI    CYC / INS", 1, true))
    end)
 
-   it("has its reference and its manual page", function()
+   it("has its reference and its manual pages", function()
       assert.is_truthy(run("-e 'print(lpfm.help(\"read_pmds\"))'"):find("3.1.4", 1, true))
-      local file = assert(io.open(prefix .. "/share/man/man1/lpfm.1"))
-      local page = file:read("*a")
-      file:close()
-      assert.is_truthy(page:find("\n.SS lpfm record ", 1, true))
+      for _, page in ipairs { "lpfm", "lpfm-record" } do
+         assert.is_truthy(must(("cat %s/share/man/man1/%s.1"):format(prefix, page)):find("\n.SH NAME", 1, true))
+      end
    end)
 
    it("has completion for the shells", function()
@@ -83,7 +86,7 @@ describe("an installed lpfm", function()
    it("uses its own libraries", function()
       local out = must(("ldd %s/lib/lpfm/lpfm.so"):format(prefix))
       assert.is_truthy(out:find("libperfmon.so.3 => " .. prefix, 1, true), out)
-      assert.is_truthy(out:find("libpfmlib.so => " .. prefix, 1, true), out)
+      assert.is_truthy(out:find("libpfmlib.so.3 => " .. prefix, 1, true), out)
    end)
 
    it("is a module for the interpreter", function()
@@ -103,6 +106,23 @@ describe("an installed lpfm", function()
          .. "spec/c/pfmlib_page_sim.c -Wl,--wrap=getpid,--wrap=pfm_stop %s -Wl,-rpath,%s/lib"):format(
          san and "-fsanitize=address,undefined" or "", program, flags:gsub("\n", ""), prefix))
       assert.are.equal("results: 1000000\n", must(("cd / && LPFM_MACHINE=sim:p6 LD_PRELOAD= %s"):format(program)))
+   end)
+
+   it("builds programs with perfctr's virtual counters", function()
+      local flags = must(("PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --cflags --libs perfctr"):format(prefix))
+      local program = root .. "/perfex"
+      must(("LD_PRELOAD= gcc -D_GNU_SOURCE %s -o %s spec/c/perfex.c %s -Wl,-rpath,%s/lib"):format(
+         san and "-fsanitize=address,undefined" or "", program, flags:gsub("\n", ""), prefix))
+      assert.is_truthy(must(("cd / && LD_PRELOAD= %s true"):format(program)):find("\npage%-faults +%d"))
+   end)
+
+   it("builds programs that mark regions, and measures them", function()
+      local flags = must(("PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --cflags --libs pfmregions"):format(prefix))
+      local program = root .. "/regions"
+      must(("LD_PRELOAD= gcc -D_GNU_SOURCE %s -o %s spec/c/regions.c %s -pthread -Wl,-rpath,%s/lib"):format(
+         san and "-fsanitize=address,undefined" or "", program, flags:gsub("\n", ""), prefix))
+      local out = run(("stat --regions -o - -x, -e page-faults -- %s nested"):format(program))
+      assert.is_truthy(out:find("\ninner,all,3,%d+,,page%-faults,"), out)
    end)
 
    describe("is libpfm 3, by its names,", function()
@@ -158,7 +178,7 @@ describe("an installed lpfm", function()
    it("can be staged for another place", function()
       install(("DESTDIR=%s/stage PREFIX=/opt/lpfm"):format(root))
       local stage = root .. "/stage/opt/lpfm"
-      for _, pc in ipairs { "perfmon", "pfmlib", "libpfm3" } do
+      for _, pc in ipairs { "perfmon", "pfmlib", "perfctr", "pfmregions", "libpfm3" } do
          local out = must(("PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --variable=libdir %s"):format(stage, pc))
          assert.are.equal(pc == "libpfm3" and "/opt/lpfm/lib/lpfm\n" or "/opt/lpfm/lib\n", out)
       end
@@ -166,6 +186,15 @@ describe("an installed lpfm", function()
          must(("test -f %s/lib/lpfm/%s && ! test -e %s/lib/%s"):format(stage, name, stage, name))
       end
       assert.are.equal("3\n", must(("cd / && %s %s/bin/lpfm -e 'print(1 + 2)'"):format(CLEAN, stage)))
+   end)
+
+   it("goes away, and leaves what others put beside it", function()
+      local place = ("DESTDIR=%s/gone PREFIX=/usr"):format(root)
+      install(place)
+      must(("touch %s/gone/usr/share/lpfm/notes"):format(root))
+      make(place, "uninstall")
+      assert.are.equal(root .. "/gone/usr/share/lpfm/notes\n", must(("find %s/gone -type f -o -type l"):format(root)))
+      assert.are.equal("lpfm\n", must(("ls %s/gone/usr/share"):format(root)))
    end)
 end)
 

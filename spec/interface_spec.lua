@@ -17,15 +17,19 @@ local NO_CONSTANT = { mmap = true, munmap = true }
 -- there is none.
 local CALLS = {
    perfmonctl = "perfmonctl",
-   pfm_create_context = "create", pfm_create_context_uuid = "create", pfm_create_context_name = "create",
+   pfm_create_context = "create", pfm_create_context_uuid = "create",
+   pfm_create_context_n = "create", pfm_create_context_name = "create",
    pfm_write_pmcs = "context:write_pmcs", pfm_write_pmds = "context:write_pmds", pfm_read_pmds = "context:read_pmds",
    pfm_load_context = "context:load", pfm_start = "context:start", pfm_stop = "context:stop",
    pfm_restart = "context:restart", pfm_unload_context = "context:unload",
    pfm_create_evtsets = "context:create_evtsets", pfm_getinfo_evtsets = "context:getinfo_evtsets",
    pfm_delete_evtsets = "context:delete_evtsets",
    pfm_getinfo_pmcs = "pmcs", pfm_getinfo_pmds = "pmds", pfm_get_config = "config", pfm_set_config = "config",
+   pfm_map_set = "context:view", pfm_unmap_set = "context:close", pfm_read_mapped = "view:read() of pfm.ffi calls it",
+   pfm_read_view = "part of pfm_read_fast in C",
    pfm_getinfo_fmts = "formats", pfm_map_buffer = "context:buffer", pfm_unmap_buffer = "context:close",
    pfm_set_machine = "machine", pfm_get_machine = "machine", pfm_machine_name = "machines",
+   pfm_perf_event = "perf_event", pfm_set_cgroup = "context:set_cgroup",
    pfm_explain = "its text is in the message of each failed call",
    pfm_mmap = "mmap(2) for old C source; ctx:buffer() maps",
    pfm_munmap = "munmap(2) for old C source; ctx:close() unmaps",
@@ -60,6 +64,7 @@ local MACROS = {
    pfm_create_context = "create", pfm_self_start = "context:start", pfm_self_stop = "context:stop",
    PFM_VERSION_MAJOR = "lpfm.const has PFM_VERSION_MAJ", PFM_VERSION_MINOR = "lpfm.const has PFM_VERSION_MIN",
    PFM_REG_HAS_ERROR = "the message names the bad element", PFM_SET_HAS_ERROR = "the message names the bad element",
+   pfm_set_mmap_offset = "context:view",
    PFM_BVSIZE = "sets of registers are lists of numbers in Lua",
    PFM_PICK_CREATE_ = "part of pfm_create_context in C", mmap = "for old C source", munmap = "for old C source",
    PFMLIB_MAJ_VERSION = "event_version", PFMLIB_MIN_VERSION = "event_version",
@@ -70,6 +75,9 @@ local MACROS = {
 
 -- Constants that lpfm.const does not have.
 local NO_CONST = {
+   PFM_SETVFL_ACTIVE = "view.active", PFM_SETVFL_DIRECT = "view.direct",
+   PFM_VIEW_CALL = "view.direct tells", PFM_VIEW_ELSEWHERE = "as PFM_VIEW_CALL", PFM_VIEW_STILL = "as PFM_VIEW_CALL",
+   PFM_VIEW_COUNTERS = "as PFM_VIEW_CALL",
    PFMLIB_REG_BV = "sets of registers are lists of numbers in Lua",
    PFMLIB_REG_BV_BITS = "sets of registers are lists of numbers in Lua",
 }
@@ -123,16 +131,36 @@ STRUCTURES = {
    pfarg_start_t = { prefix = "start_", doc = { "context:start" }, arguments = true },
    pfarg_load_t = { prefix = "load_", doc = { "context:load" }, names = { pid = "tid" }, arguments = true },
    pfarg_setdesc_t = { prefix = "set_", doc = { "context:create_evtsets", "context:getinfo_evtsets" },
-      get = taken_by(function(t) return here.ctx:create_evtsets { t } end) },
+      get = taken_by(function(t) return here.ctx:create_evtsets { t } end),
+      set_mmap_offset = "context:view() maps, getinfo_evtsets tells it" },
    pfarg_setinfo_t = { prefix = "set_", doc = { "context:getinfo_evtsets" },
       get = of(function() return sim.info(here.ctx) end) },
+   pfm_set_view_t = { prefix = "set_", doc = { "context:view" },
+      get = function(field) return here.view[field] end,
+      set_status = "view.active, view.direct", set_pmds = "view:read() reads", set_base = "view:read() reads",
+      set_index = "view:read() reads", set_shift = "view:read() reads", set_owner = "view.direct tells",
+      set_seq = "view:read() heeds it" },
+   pfm_view_t = { prefix = "", doc = { "context:view" },
+      get = function(field) return here.view[field] end,
+      page = "view:read() reads it", fd = "context:fd() is it" },
    pfarg_ovfl_msg_t = { prefix = "msg_", doc = { "context:read" },
       names = { active_set = "set", ovfl_pid = "pid", ovfl_tid = "tid", ovfl_cpu = "cpu", ovfl_ip = "ip",
          ovfl_pmds = "pmds" },
       get = of(function() return here.overflow end) },
    pfarg_end_msg_t = { prefix = "msg_", doc = { "context:read" }, get = of(function() return here.overflow end) },
+   pfarg_preempted_msg_t = { prefix = "msg_", doc = { "context:read" },
+      names = { active_set = "set", preempt_tid = "tid", preempt_cpu = "cpu" },
+      get = of(function()
+         local m = sim.machine()
+         local wide, thread = sim.context { flags = { "SYSTEM_WIDE", "PREEMPTIBLE" } }, sim.context()
+         assert(wide:load(0))
+         assert(thread:load(m:spawn { program = sim.work(10) }))
+         m:run { until_idle = true }
+         return assert(wide:read(0))
+      end) },
    pfarg_msg_t = { prefix = "msg_", doc = { "context:read" }, get = of(function() return here.overflow end),
-      pfm_ovfl_msg = "its fields are the message's", pfm_end_msg = "its fields are the message's" },
+      pfm_ovfl_msg = "its fields are the message's", pfm_end_msg = "its fields are the message's",
+      pfm_preempted_msg = "its fields are the message's" },
    pfarg_reginfo_t = { prefix = "reg_", doc = { "lpfm.pmcs", "lpfm.pmds" },
       get = function(field)
          for _, reg in ipairs(lpfm.pmds()) do
@@ -145,6 +173,13 @@ STRUCTURES = {
    pfarg_config_t = { prefix = "cf_", doc = { "lpfm.config" }, get = of(lpfm.config) },
    pfarg_fmtinfo_t = { prefix = "fmt_", doc = { "lpfm.formats" }, get = of(function() return lpfm.formats()[1] end) },
    pfm_machine_info_t = { prefix = "", doc = { "lpfm.machine" }, get = of(lpfm.machine) },
+
+   pfm_perf_event_t = { prefix = "", doc = { "lpfm.perf_event" },
+      get = taken_by(function(t)
+         t.type = t.type or 1
+         return lpfm.perf_event(t)
+      end),
+      flags = "alone and whole_cpus" },
 
    pfm06_ctx = { prefix = "ctx_", doc = { "lpfm.create", "context:fd", "context:buf_size" },
       names = { smpl_buf_id = "format", smpl_buf_size = "buf_size" },
@@ -279,7 +314,8 @@ describe("the interface", function()
       assert(other:load(machine:spawn { program = sim.work(100) }))
       assert(other:start())
       assert(machine:run { until_message = other })
-      return { ctx = ctx, overflow = assert(other:read(0)) }
+      local view = assert(sim.context { flags = { "MAP_SETS" } }:view())
+      return { ctx = ctx, view = view, overflow = assert(other:read(0)) }
    end
 
    before_each(function()
@@ -438,7 +474,7 @@ describe("the interface", function()
       local machine = lpfm.machine()
       local owners = {
          lpfm = lpfm, context = getmetatable(here.ctx) and here.ctx, buffer = assert(here.ctx:buffer()),
-         vector = lpfm.pmds { 4 }, u64 = lpfm.u64(1), proc = proc, machine = machine,
+         vector = lpfm.pmds { 4 }, view = here.view, u64 = lpfm.u64(1), proc = proc, machine = machine,
       }
       local missing = {}
       for owner, object in pairs(owners) do

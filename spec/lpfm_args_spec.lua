@@ -93,7 +93,7 @@ describe("arguments of lpfm", function()
       says("create: field 'buf_size': integer from 1", lpfm.create, { format = "default", buf_size = -4096 })
       says("create: field 'format': name or UUID of a format expected", lpfm.create, { format = 1 })
       says("buf_size and buf_flags belong to the formats default", lpfm.create, { buf_size = 4096 })
-      says("regions belongs to the format n-way", lpfm.create, { format = "default", regions = 2 })
+      says("regions belongs to the formats n-way and stack", lpfm.create, { format = "default", regions = 2 })
       says("create: field 'format_arg': string expected, got table", lpfm.create, { format = "x", format_arg = {} })
    end)
 

@@ -56,6 +56,8 @@ local function hits_format(fields)
    return register(format)
 end
 
+local BUILTIN = { default = true, ["default-0.6"] = true, ["n-way"] = true, program = true, stack = true }
+
 describe("a sampling format in Lua", function()
    teardown(function()
       assert(lpfm.machine("perf")) -- for the specs after this one
@@ -69,7 +71,7 @@ describe("a sampling format in Lua", function()
    after_each(function()
       sim.finish()
       for _, format in ipairs(lpfm.formats()) do
-         if not (format.name == "default" or format.name == "default-0.6" or format.name == "n-way") then
+         if not BUILTIN[format.name] then
             assert(lpfm.unregister_format(format.name))
          end
       end

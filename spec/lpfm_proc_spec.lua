@@ -45,6 +45,15 @@ end
 ]]
 
 describe("proc.spawn", function()
+   it("leaves what the interpreter does about signals to the interpreter", function()
+      proc.on_interrupt(true)
+      local child = assert(proc.spawn { "sleep", "1000" })
+      child:kill("INT")
+      local result = child:wait(20)
+      proc.on_interrupt(false)
+      assert.equal("INT", result and result.signal_name)
+   end)
+
    it("makes a process that waits for the word", function()
       local child = assert(proc.spawn { "sh", "-c", "exit 7" })
       assert.is_true(child.pid > 0)
@@ -241,6 +250,18 @@ describe("proc.trace", function()
       assert.same({ nil, "timeout" }, { child:wait(0) })
       assert(child:kill "KILL")
       assert.equal(9, child:wait(20).signal)
+   end)
+
+   it("lets a signal that is due go its way when it ends", function()
+      for _ = 1, 100 do
+         local child = assert(proc.spawn { "sleep", "1000" })
+         local t = assert(proc.trace(child, { births_only = true }))
+         assert(child:go())
+         assert(child:kill("TERM"))
+         t:close()
+         assert.equal("TERM", child:wait().signal_name)
+         child:close()
+      end
    end)
 
    it("lets held processes go when it is closed", function()

@@ -5,7 +5,9 @@ local c = require "support.c"
 local lpfm = require "lpfm"
 local real = require "support.real"
 
-local MACHINES = real == "linux" and { "linux" } or { "perf", "sim:itanium2" }
+-- Simulated machines that follow real threads, on which any program runs.
+local LIVE = { "sim:k8,live", "sim:itanium2,live", "sim:p6,live", "sim:armv8,live" }
+local MACHINES = real == "linux" and { "linux", LIVE[1] } or { "perf", "sim:itanium2", LIVE[1], LIVE[2] }
 
 local function run(command, machine)
    local out, status = c.sh(("LPFM_MACHINE=%s %s"):format(machine, command))
@@ -53,52 +55,115 @@ describe("Source of 2.x", function()
    end)
 end)
 
-describe("A program of 2.x and libpfm 3 on a real machine", function()
-   local program
-   setup(function() program = c.compile("old_kinds", "-lpfmlib") end)
+for _, machine in ipairs { real, unpack(LIVE) } do
+   local live = machine ~= real
 
-   local function kind(name, environment)
-      return run(("env %s %s %s"):format(environment or "", program, name), real)
-   end
+   describe("A program of 2.x and libpfm 3 on " .. machine, function()
+      local program
+      setup(function() program = c.compile("old_kinds", "-lpfmlib") end)
 
-   local function counted(name)
-      local n = tonumber(kind(name):match("^counted (%d+)\n$"))
-      assert.is_true(n >= 1000 and n <= 1300, name .. ": " .. n) -- the pages, and few of the program's own
-   end
-
-   it("monitors itself", function() counted("self") end)
-   it("monitors another task", function() counted("task") end)
-
-   it("samples another task", function()
-      local n = tonumber(kind("sampling"):match("^samples (%d+)\n$"))
-      assert.is_true(n >= 10 and n <= 13, n) -- one every 100 pages
-   end)
-
-   it("multiplexes event sets", function()
-      assert.are.equal("sets 1 1\n", kind("multiplexing"))
-   end)
-
-   it("is notified by SIGIO", function()
-      assert.are.equal("notified\n", kind("sigio"))
-   end)
-
-   it("blocks a task at each notification", function()
-      local n = tonumber(kind("blocking"):match("^blocked (%d+)\n$"))
-      assert.is_true(n >= 1 and n <= 11, n) -- on perf pages pass by while the task is being stopped
-   end)
-
-   it("monitors all CPUs from one, where its user says LPFM_ANY_CPU=1", function()
-      assert.are.equal("at least 1000\n", kind("system_wide", "LPFM_ANY_CPU=1"))
-   end)
-
-   it("is told of LPFM_ANY_CPU=1 where it would need that", function()
-      local proc = require "lpfm.proc"
-      if #proc.cpus() < 2 then return pending("there is one CPU") end
-      for _, environment in ipairs { "", "LPFM_ANY_CPU=0" } do
-         local out, status = c.sh(("LPFM_MACHINE=%s %s %s system_wide"):format(real, environment, program))
-         assert.are.equal(1, status)
-         assert.is_truthy(out:find("LPFM_ANY_CPU=1 in the environment", 1, true), out)
+      local function kind(name, environment)
+         return run(("env %s %s %s"):format(environment or "", program, name), machine)
       end
+
+      local function counted(name)
+         local n = tonumber(kind(name):match("^counted (%d+)\n$"))
+         assert.is_true(n >= 1000 and n <= 1300, name .. ": " .. n) -- the pages, and few of the program's own
+      end
+
+      it("monitors itself", function() counted("self") end)
+      it("monitors another task", function() counted("task") end)
+
+      it("samples another task", function()
+         local n = tonumber(kind("sampling"):match("^samples (%d+)\n$"))
+         assert.is_true(n >= 10 and n <= 13, n) -- one every 100 pages
+      end)
+
+      it("multiplexes event sets", function()
+         assert.are.equal("sets 1 1\n", kind("multiplexing"))
+      end)
+
+      it("is notified by SIGIO", function()
+         assert.are.equal("notified\n", kind("sigio"))
+      end)
+
+      it("blocks a task at each notification", function()
+         local n = tonumber(kind("blocking"):match("^blocked (%d+)\n$"))
+         -- on perf pages pass by while the task is being stopped
+         assert.is_true(n >= (live and 10 or 1) and n <= 13, n)
+      end)
+
+      it("monitors all CPUs from one, where its user says LPFM_ANY_CPU=1", function()
+         assert.are.equal("at least 1000\n", kind("system_wide", "LPFM_ANY_CPU=1"))
+      end)
+
+      it("is told of LPFM_ANY_CPU=1 where it would need that", function()
+         local proc = require "lpfm.proc"
+         if #proc.cpus() < 2 then return pending("there is one CPU") end
+         for _, environment in ipairs { "", "LPFM_ANY_CPU=0" } do
+            local out, status = c.sh(("LPFM_MACHINE=%s %s %s system_wide"):format(machine, environment, program))
+            assert.are.equal(1, status)
+            assert.is_truthy(out:find("LPFM_ANY_CPU=1 in the environment", 1, true), out)
+         end
+      end)
+   end)
+end
+
+describe("A live simulated machine", function()
+   local program
+   setup(function() program = c.compile("live") end)
+
+   local CASES = {
+      threads = "counts each of several threads that monitor themselves at once, to the ns",
+      forked = "is the parent's alone after fork; the child has one of its own",
+      forking = "is whole in a child, whenever the parent forks",
+      other = "notifies of another thread's overflow while nobody calls",
+      nobody = "attaches to threads that there are",
+   }
+   for case, sentence in pairs(CASES) do
+      it(sentence, function() assert.are.equal("", run(program .. " " .. case, "sim:k8,live")) end)
+   end
+
+   it("runs commands, as the real ones do: lpfm stat", function()
+      if not lpfm.event("cycles", "k8") then return pending("libpfm4 has no tables of x86 here") end
+      local work = "sh -c 'i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done'"
+      local lpfm_program = ("%s/%s/lpfm"):format(os.getenv("LPFM_BUILD") or "build",
+         os.getenv("LPFM_LUA") or "luajit")
+      local out = run(("%s stat --json -e task-clock,cycles,instructions -- %s"):format(lpfm_program, work),
+         "sim:k8,live")
+      local function value(event)
+         for object in out:gmatch("{[^{}]*}") do
+            if object:find('"event":"' .. event .. '"', 1, true) then return tonumber(object:match('"value":(%d+)')) end
+         end
+         error(out)
+      end
+      assert.is_true(value("cycles") <= value("task-clock") and value("cycles") >= value("task-clock") - 1000)
+      assert.is_true(math.abs(value("instructions") / value("cycles") - 1.082) < 0.01)
+   end)
+end)
+
+describe("A program for perfmon 2.0 of Linux/ia64, compiled with include/lpfm/ia64,", function()
+   local program
+   setup(function() program = c.compile("ia64_20", nil, "kernel/include/ia64") end)
+
+   local function out(case) return run(program .. " " .. case, "sim:itanium2,live") end
+
+   it("monitors itself with perfmonctl() and pfarg_reg_t", function()
+      local cycles, instructions = out("self"):match("^(%d+) (%d+)\n$")
+      assert.is_true(tonumber(cycles) >= 4e6) -- 5 ms, less the one in which it began
+      assert.is_true(math.abs(instructions / cycles - 1.082) < 0.01)
+   end)
+
+   it("restricts monitoring to a range of code with PFM_WRITE_IBRS", function()
+      assert.are.equal("0 in a range without code\n", out("ranges"))
+   end)
+
+   it("samples another task into a buffer that PFM_CREATE_CONTEXT maps, and reads 2.0's messages", function()
+      assert.are.equal("enough samples\n", out("sampling"))
+   end)
+
+   it("asks for features and reset values; the errors are 2.0's", function()
+      assert.are.equal("2.0 0x2078fefefefe\n", out("queries"))
    end)
 end)
 

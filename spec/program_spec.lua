@@ -148,8 +148,10 @@ describe("lpfm stat", function()
       local file = scratch .. "/stat.csv"
       local out, status = run(("stat -x, -o %s %s -- %s %s"):format(file, options, usage, arguments))
       assert.equal(0, status, out)
-      local cpu, faults, switches = out:match("cpu (%d+) faults (%d+) switches (%d+)")
-      return csv_of(read(file)), { cpu = tonumber(cpu), faults = tonumber(faults), switches = tonumber(switches) }
+      local cpu, faults, switches, before = out:match("cpu (%d+) faults (%d+) switches (%d+), (%d+) before main")
+      return csv_of(read(file)), {
+         cpu = tonumber(cpu), faults = tonumber(faults), switches = tonumber(switches), before = tonumber(before),
+      }
    end
 
    -- A clock counts what a host takes away from a virtual machine, too: the least disturbed of some runs counts.
@@ -168,12 +170,24 @@ describe("lpfm stat", function()
       assert.is_true(least <= 0.02, ("task-clock is off by %g%%"):format(least * 100))
    end)
 
-   it("agrees with the kernel's own account of faults and switches", function()
-      local got, own = measured("-e task-clock,page-faults,context-switches", "100 20000 50")
+   it("agrees with the kernel's own account of faults", function()
+      local got, own = measured("-e task-clock,page-faults", "100 20000 50")
       assert.equal("msec", got["task-clock"][2])
       near(own.faults, tonumber(got["page-faults"][1]), 0.02)
-      local difference = math.abs(tonumber(got["context-switches"][1]) - own.switches)
-      assert.is_true(difference <= 5, "context switches differ by " .. difference)
+   end)
+
+   -- Every switch since main is counted, of those before it some are, and the program's end adds few: on a machine
+   -- with much else to do it may be switched away there, too, so the least disturbed of some runs counts.
+   it("agrees with the kernel's own account of context switches", function()
+      local beyond = math.huge
+      for _ = 1, 5 do
+         local got, own = measured("-e context-switches", "20 0 50")
+         local count = tonumber(got["context-switches"][1])
+         assert.is_true(count >= own.switches - own.before, ("%d counted, of %d"):format(count, own.switches))
+         beyond = math.min(beyond, count - own.switches)
+         if beyond <= 5 then break end
+      end
+      assert.is_true(beyond <= 5, beyond .. " context switches more than the kernel's")
    end)
 
    it("takes the command without -- and leaves its output alone", function()
@@ -263,22 +277,28 @@ describe("lpfm stat", function()
       local line = "sleep 60 & %s stat -e task-clock --timeout 0.05 -p $!,$! -p $!; s=$?; kill $!; exit $s"
       local out, status = c.sh(line:format(program))
       assert.equal(0, status, out)
-      assert.truthy(out:find("Counts of thread %d+:"), out)
+      assert.truthy(out:find("Counts of process %d+, "), out)
       out, status = run("stat -e cpu-clock -C 0 -C 0-0 -- true")
       assert.equal(0, status, out)
       assert.truthy(out:find("Counts of CPU 0:", 1, true), out)
    end)
 
-   it("includes threads when told to, and says so when they were left out", function()
+   it("includes threads, and says so when they were left out", function()
       local file = scratch .. "/threads.csv"
-      local out, status = run(("stat --threads -x, -o %s -e task-clock -- %s 0.2 3"):format(file, shares))
-      assert.equal(0, status, out)
-      local heavy, light = out:match("heavy (%d+) light (%d+)")
-      local ms = tonumber(csv_of(read(file))["task-clock"][1])
-      assert.is_true(ms >= (heavy + light) / 1e6 * 0.99, ms .. " ms are less than the threads' own " .. heavy + light)
-      out = run(("stat -e task-clock -- %s 0.2 3"):format(shares))
+      for _, how in ipairs { "", "--threads", "--threads --per-process" } do
+         local out, status = run(("stat %s -x, -o %s -e task-clock -- %s 0.2 3"):format(how, file, shares))
+         assert.equal(0, status, out)
+         local heavy, light = out:match("heavy (%d+) light (%d+)")
+         local line = read(file):match("[^\n]*task%-clock[^\n]*"):gsub("^[^,]*,%d+,", "")
+         local ms = tonumber((line:match("^[%d.]+")))
+         assert.is_true(ms >= (heavy + light) / 1e6 * 0.99, ms .. " ms; the threads' own " .. heavy + light)
+      end
+      local out = run(("stat --no-inherit -e task-clock -- %s 0.2 3"):format(shares))
       assert.truthy(out:find("Threads or children of the command were not counted", 1, true))
-      assert.truthy(out:find("--threads", 1, true))
+      assert.truthy(out:find("without --no-inherit they are", 1, true))
+      out = run(("stat --until task-clock:1000000000000 -e task-clock -- %s 0.2 3"):format(shares))
+      assert.truthy(out:find("its first thread", 1, true))
+      assert.equal(2, select(2, run("stat --threads --no-inherit -- true")))
    end)
 
    it("includes children when told to", function()
@@ -334,7 +354,7 @@ describe("lpfm stat", function()
       local cases = {
          { "stat", "nothing to measure" },
          { "stat -p 999999999 -- true", "999999999" },
-         { "stat -p x", "'x' is not a list of thread IDs" },
+         { "stat -p x", "'x' is not a list of process IDs" },
          { "stat -C 4096 -- true", "CPU 4096 is not online" },
          { "stat -C 1-x -- true", "'1-x' is not a list of CPUs" },
          { "stat -r 0 -- true", "--repeat: '0' is not a positive whole number" },
@@ -390,7 +410,7 @@ describe("lpfm record and report", function()
    it("find the shares of two functions", function()
       local out, file = check_shares("", "%s -- " .. shares .. " 1.5 1")
       assert.truthy(out:find("samples in " .. file, 1, true))
-      assert.truthy(out:find("none lost", 1, true) or out:find("samples? lost")) -- late timers lose some
+      assert.truthy(out:find("none lost", 1, true), out) -- late timers lose none
    end)
 
    it("find them with randomized periods", function()
@@ -490,10 +510,13 @@ describe("lpfm record and report", function()
    end)
 
    it("count what a small buffer misses, and say so", function()
-      local file = scratch .. "/small.data"
-      local out, status = run(("record -c 20000 --buffer 4096 -o %s -- %s 0.3 1"):format(file, shares))
-      assert.equal(0, status, out)
-      assert.truthy(out:find("the buffer was full", 1, true))
+      local file, out = scratch .. "/small.data", nil
+      for _ = 1, 50 do -- a thread may happen to wait for a processor whenever its buffer is full
+         out = run(("record -c 20000 --buffer 4096 -o %s -- %s 0.3 1"):format(file, shares))
+         if not out:find("none lost", 1, true) then break end
+         assert.falsy((run("report " .. file)):find("buffer was full", 1, true))
+      end
+      assert.truthy(out:find("lpfm emptied its buffer too slowly: full", 1, true), out)
       assert.truthy((run("report " .. file)):find("Warning: the buffer was full", 1, true))
    end)
 

@@ -33,7 +33,7 @@ describe("a function of the prompt", function()
          ["plot{kind='time'}"] = 'expected a figure, got a table: plot("time", "lpfm.data")',
          ["plot('nope')"] = "there is no figure 'nope'", ["cascade('page-faults:1000')"] = "expected stages",
          ["bias()"] = "got nothing: bias(", ["export()"] = "got nothing: export(",
-         ["annotate(1)"] = "got a number: annotate(", ["report{sort='symbol'}"] = "got a table: report(",
+         ["annotate(1)"] = "got a number: annotate(", ["report{sotr='symbol'}"] = "did you mean 'sort'?",
          ["list(5)"] = "got a number: list(", ["diff(1)"] = "got a number: diff(",
          ["record(true)"] = "got a boolean: record(",
          ["stat{}"] = "nothing to measure", ["stat{cpus={}}"] = "not empty", ["job()"] = "job: expected",

@@ -137,7 +137,7 @@ describe("a recording", function()
          write_all(chunks.head("HEAD", body) .. body)
          local s, err = recording.open(path)
          assert.is_nil(s)
-         assert.truthy(err:find("is of version " .. version .. "; this lpfm reads versions 1 to 2", 1, true), err)
+         assert.truthy(err:find("is of version " .. version .. "; this lpfm reads versions 1 to 3", 1, true), err)
       end
       write_all("")
       assert.truthy(select(2, recording.open(path)):find("is empty", 1, true))

@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: MIT
 -- Recordings are self-contained: they can be read where the programs are not; as far as they go when damaged.
 
+local analyze = require "pfm.analyze"
 local c = require "support.c"
 local chunks = require "lpfm.chunks"
 local report = require "repl.command.report"
 local samples = require "support.samples"
 local recording = require "pfm.recording"
+local summary = require "pfm.recording.summary"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 local files = require "support.files"
 
@@ -136,7 +138,7 @@ describe("a recording", function()
          local self, err = recording.open(bad)
          if self then
             local result = report.sort(self, "comm,symbol,line")
-            assert.is_true(damaged == text or #report.warnings(self, result) > 0)
+            assert.is_true(damaged == text or #summary.warnings(self, result) > 0)
          else
             assert.truthy(err:find("its head cannot be read", 1, true) or err:find("is not a recording", 1, true), err)
          end
@@ -152,7 +154,7 @@ describe("a recording", function()
             local self = assert(recording.open(root .. "/odd.data"))
             local ok, result = pcall(report.sort, self, "comm,symbol,line")
             assert.is_true(ok, tag .. " " .. body .. ": " .. tostring(result))
-            assert.is_table(report.warnings(self, result))
+            assert.is_table(summary.warnings(self, result))
          end
       end
       for _, body in ipairs { "{}", '{"version":2}', '{"version":2,"events":[{}]}', '{"version":2,"events":3}',
@@ -219,5 +221,25 @@ describe("symbols in a recording", function()
       assert.same(object:functions(), here.handle:functions())
       local frames = object:frames(live)
       assert.same(#frames > 1 and frames or {}, here.handle:frames(live))
+   end)
+end)
+
+describe("Code that a JIT compiler made", function()
+   local handmade = require "support.handmade"
+   local NOBODY = 2 ^ 22 + 1 -- no process has this number, nor a map
+
+   it("is called so where no map file names it, and how one gets a map is said", function()
+      for _, mapping in ipairs { "", "//anon", "[anon:js]", "/memfd:doublemapper" } do
+         local made = recording.of { head = { events = { { name = "cpu-clock", pmd = 65 } } },
+            blocks = { handmade.block { { tid = 1, pid = NOBODY, ip = 0x5000 } } },
+            maps = { { pid = NOBODY, maps = { { 0x4000, 0x8000, 0, mapping } } } } }
+         local text = table.concat(summary.warnings(made, analyze.by(made, "symbol")), "\n")
+         for _, words in ipairs { "JIT compiler",
+            "/tmp/perf-PID.map", "python3 -X perf", "node --perf-basic-prof", "java",
+            "LPFM_JITMAP=1 for the scripts that it runs itself" } do
+            assert.truthy(text:find(words, 1, true), mapping .. ": " .. text)
+         end
+         assert.falsy(text:find("No such file", 1, true), text)
+      end
    end)
 end)

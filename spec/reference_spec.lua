@@ -165,7 +165,7 @@ describe("lpfm.help", function()
 
    it("shows the fields of tables, those of another function by name, lists line by line", function()
       assert.truthy(lpfm.help("lpfm.create"):find("\n      buf_size +int: bytes of its buffer %(65536%)\n"))
-      assert.truthy(lpfm.help("pfm.count.prepare"):find("\n      events, interval,", 1, true))
+      assert.truthy(lpfm.help("pfm.count.prepare"):find("\n      events, cgroup, interval,", 1, true))
       assert.truthy(lpfm.help("lpfm.machine"):find("\n      hw_counters number of hardware counters\n", 1, true))
       assert.truthy(lpfm.help("lpfm.register_format"):find("\n   - init(self): ", 1, true))
    end)
@@ -193,26 +193,42 @@ describe("lpfm.help", function()
    end)
 end)
 
-describe("lpfm(1)", function()
-   local function page()
-      local pipe = io.popen(("%s/%s/lpfm repl/man.lua 3.0"):format(os.getenv "LPFM_BUILD", os.getenv "LPFM_LUA"))
-      local text = pipe:read("*a")
-      pipe:close()
+describe("the manual pages", function()
+   local folder, c = os.tmpname(), require "support.c"
+   setup(function()
+      os.remove(folder)
+      local out, status = c.sh(("mkdir %s && %s/%s/lpfm repl/man.lua 3.0 %s"):format(folder, os.getenv "LPFM_BUILD",
+         os.getenv "LPFM_LUA", folder))
+      assert.equal(0, status, out)
+   end)
+   teardown(function() c.sh("rm -rf " .. folder) end)
+
+   local function page(name)
+      local file = assert(io.open(("%s/%s.1"):format(folder, name)))
+      local text = file:read("*a")
+      file:close()
       return (text:gsub("\\%-", "-"))
    end
 
-   it("has no escapes of its source in its text", function()
-      assert.falsy(page():find("\\e", 1, true))
+   it("have no escapes of their source in their text", function()
+      for _, name in ipairs(commands.names) do assert.falsy(page("lpfm-" .. name):find("\\e", 1, true), name) end
    end)
 
-   it("tells of every command, option and variable", function()
-      local text = page()
-      for _, name in ipairs(commands.names) do
-         local options = commands.module(name).options()
-         assert.truthy(text:find(".SS " .. options.usage, 1, true), name)
-         for flag in pairs(options.known) do assert.truthy(text:find(flag, 1, true), name .. " " .. flag) end
+   it("are what man accepts", function()
+      if select(2, c.sh("command -v man groff")) ~= 0 then return pending("man or groff is not installed") end
+      assert.equal("", (c.sh(("for f in %s/*.1; do man --warnings -l $f 2>&1 >/dev/null; done"):format(folder))))
+   end)
+
+   it("tell of every command, option and variable", function()
+      local program = page("lpfm")
+      for _, row in ipairs(commands.rows) do
+         local options, text = commands.module(row.name).options(), page("lpfm-" .. row.name)
+         assert.truthy(program:find("lpfm-" .. row.name .. "(1)", 1, true), row.name)
+         assert.truthy(text:find("NAME\nlpfm-" .. row.name .. " - " .. row.summary, 1, true), row.name)
+         assert.truthy(text:find(options.usage, 1, true), row.name)
+         for flag in pairs(options.known) do assert.truthy(text:find(flag, 1, true), row.name .. " " .. flag) end
       end
-      for _, row in ipairs(commands.environment) do assert.truthy(text:find(row[1], 1, true), row[1]) end
+      for _, row in ipairs(commands.environment) do assert.truthy(program:find(row[1], 1, true), row[1]) end
    end)
 end)
 

@@ -174,8 +174,8 @@ describe("the prompt", function()
       t:enter("ctx:write_pmds{ {num=66, valu=0} }")
       t:wait_for("unknown field 'valu'; did you mean 'value'?\n   ctx:write_pmds{ {num=66, valu=0} }\n"
          .. (" "):rep(28) .. "^\n")
-      t:enter("ctx:write_pmcs{ {num=66, value=9}, {num=99, value=9} }")
-      t:wait_for("PMC99 is not available\n   ctx:write_pmcs{ {num=66, value=9}, {num=99, value=9} }\n"
+      t:enter("ctx:write_pmcs{ {num=66, value=9}, {num=200, value=9} }")
+      t:wait_for("PMC200 is not available\n   ctx:write_pmcs{ {num=66, value=9}, {num=200, value=9} }\n"
          .. (" "):rep(43) .. "^\n")
       t:enter("do local y = {}\nreturn y.a.b\nend")
       t:wait_for("attempt to index field 'a' (a nil value)\n   return y.a.b\n            ^\n")

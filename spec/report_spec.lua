@@ -94,7 +94,7 @@ describe("lpfm report", function()
       assert.same({ "beta 70" }, rows "--symbols beta --percent-limit 50")
       assert.same({ "beta 70" }, rows "--smpl-show-top 1 --smpl-per-function")
       assert.truthy(must("report --stdio --dsos prog -i " .. file):find("beta", 1, true))
-      for flag, words in pairs { ["-g"] = "no call chains", ["--call-graph=fp"] = "no call chains",
+      for flag, words in pairs { ["-g caller"] = "no call stacks", ["--call-graph=fp"] = "the order 'fp' is not known",
          ["--tui"] = "pipe it into less", ["-k vmlinux"] = "holds its own symbols", ["-F overhead"] = "--json" } do
          local out, status = run(("report %s %s"):format(flag, file))
          assert.equal(2, status, flag)

@@ -63,6 +63,18 @@ describe("lpfm script", function()
       assert.equal("worker\n", (run(data .. " -E 'for s in samples() do if s.cs == 3000 then print(s.comm) end end'")))
    end)
 
+   it("takes the samples that filters let pass, as the report does, also for a script", function()
+      for options, times in pairs { ["--comms prog"] = "1.5 3 ", ["--tid 8"] = "2 ", ["--pid 7"] = "1.5 2 3 ",
+         ["-C 1"] = "1.5 ", ["-C 0,1 -e faults"] = "3 ", ["-e cpu-clock,faults --comm worker"] = "2 ",
+         ["--symbol '[kernel]'"] = "2 ", ["-S '[unknown]'"] = "1.5 3 ", ["--time 0.4,1"] = "2 ",
+         ["--time 0%-10%"] = "1.5 ", ["--time 50%,100%"] = "3 ", ["--comm none"] = "" } do
+         local out = run(("-i %s %s -E 'for s in samples() do io.write(s.time, \" \") end'"):format(data, options))
+         assert.equal(times, out, options)
+         local lines = run(("-i %s %s -F time"):format(data, options))
+         assert.equal(select(2, times:gsub(" ", "")), select(2, lines:gsub("\n", "")), options)
+      end
+   end)
+
    it("calls the functions that scripts of perf have", function()
       assert.equal("begin\ncpu-clock\ncpu-clock\nfaults\nend\n", (run(("-f %s -s %s"):format(data, script(
          "function trace_begin() print 'begin' end\nfunction trace_end() print 'end' end\n"
@@ -74,7 +86,7 @@ describe("lpfm script", function()
          { "-i " .. data .. " -F smybol", 2, "did you mean 'symbol'?" },
          { "-i " .. data .. " -e cycles", 2, "'cycles' was not recorded" },
          { "-i " .. data .. " /no/such.lua", 1, "/no/such.lua" },
-         { "-i " .. data .. " --comms sh", 2, "use a script" },
+         { "-i " .. data .. " --time x,y", 2, "'x' is not a time" },
          { "-i /no/such", 1, "/no/such" },
          { data .. " -E 'x = = 1'", 1, "-E:1:" },
          { data .. " " .. script("local t\nfor s in samples() do t.x = s end"), 1, path .. ":2: attempt to index" },

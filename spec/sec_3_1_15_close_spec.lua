@@ -123,11 +123,15 @@ describe("3.1.15 close()", function()
 
    for what, text in pairs {
       detached = "figure 3.9: shared and detached, 'not actually destroyed because P2 still has its descriptor open'",
-      attached = "figure 3.10: shared and attached: 'P2 loses access, however, the context remains'",
+      attached = "figure 3.11: shared, attached to another thread: it lasts while somebody has the descriptor",
+      self = "figure 3.10: shared, self-monitoring: 'the context is unloaded' for P2; 'however, the context remains'",
       duplicate = "a duplicate of the descriptor keeps the context",
       errors = "errno of close() and of commands on a closed descriptor",
    } do
       it(text, function()
+         if what == "self" and os.getenv("LPFM_BUILD"):match("/san$") then
+            return pending("sanitizers stand before the library, which then sees no close")
+         end
          local out, status = c.sh(c.compile("spec_fork") .. " " .. what)
          assert.are.equal(0, status, out)
       end)

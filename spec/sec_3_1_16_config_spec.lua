@@ -195,3 +195,14 @@ describe("3.1.17 PFM_GET_CONFIG", function()
       assert.are.equal(0, status, out)
    end)
 end)
+
+describe("3.1.16 and other processes, on real threads:", function()
+   for part, sentence in pairs {
+      config = "'global properties of the perfmon interface': of all processes and users; any user may ask",
+   } do
+      it(sentence, function()
+         local why = require "support.shared"(part)
+         if why then return pending(why) end
+      end)
+   end
+end)

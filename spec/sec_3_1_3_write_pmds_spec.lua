@@ -58,7 +58,7 @@ describe("3.1.3 PFM_WRITE_PMDS", function()
 
    it("reg_flags: 'All but the return flag bits are reserved' (and those of 2.x)", function()
       local ctx = sim.context()
-      for _, flags in ipairs { 0x4, 0x8, 0x10, 0x10000, 0x800000 } do
+      for _, flags in ipairs { 0x4, 0x8, 0x20, 0x10000, 0x800000 } do
          sim.refused("EINVAL", "element 1: unknown reg_flags", ctx:write_pmds { { num = 4, value = 0, flags = flags } })
       end
    end)

@@ -41,7 +41,7 @@ describe("3.1.4 PFM_READ_PMDS", function()
 
    it("reg_flags: 'All but the return flag bits are reserved' (6.2.2 adds READ_RESET)", function()
       local ctx = sim.context()
-      for _, flags in ipairs { 0x4, 0x10, 0x10000 } do
+      for _, flags in ipairs { 0x4, 0x40000, 0x10000 } do
          sim.refused("EINVAL", "element 1: unknown reg_flags", ctx:read_pmds { { num = 4, flags = flags } })
       end
       assert(ctx:read_pmds { { num = 4, flags = { "READ_RESET" } } })
@@ -203,6 +203,35 @@ describe("3.1.4 PFM_READ_PMDS", function()
          assert(m:run { ns = 10 })
          assert.are.equal(i, sim.value(ctx, 4))
       end
+   end)
+
+   it("masked, system-wide: 'this command must be possible' from any CPU; 'For all other cases' EBUSY", function()
+      local m = sim.machine("itanium2", { cpus = 2 })
+      local ctx = sim.context { flags = { "SYSTEM_WIDE" } }
+      sim.count(ctx, 4, "instructions", { value = -10, long_reset = -20, flags = { "OVFL_NOTIFY" } })
+      sim.count(ctx, 5, "cycles")
+      m:spawn { program = sim.work(100000), cpu = 0 }
+      assert(m:run { ns = 10 })
+      assert(ctx:load(0))
+      assert(ctx:start())
+      assert(m:run { until_message = ctx })
+      assert(m:set("tool_cpu", 1))
+      local cycles = sim.value(ctx, 5)
+      assert.are.equal(0, sim.value(ctx, 4))
+      assert(m:run { ns = 100 })
+      assert.are.same({ 0, cycles }, ctx:read_values { 4, 5 })
+      sim.refused("EINVAL", "element 2: PMD18 is not available", ctx:read_into(lpfm.pmds { 4, 18 }))
+      -- what changes registers is for the monitored CPU
+      sim.refused("EBUSY", "monitors CPU 0", ctx:read_pmds { { num = 4, flags = { "READ_RESET" } } })
+      sim.refused("EBUSY", "monitors CPU 0", ctx:write_pmds { { num = 4, value = 0 } })
+      sim.refused("EBUSY", "monitors CPU 0", ctx:restart())
+      assert(m:set("tool_cpu", 0))
+      assert(ctx:restart())
+      assert(m:set("tool_cpu", 1))
+      sim.refused("EBUSY", "monitors CPU 0", ctx:read_pmds { 4 })
+      assert(m:set("tool_cpu", 0))
+      assert(m:run { ns = 50 })
+      assert.are.equal(-15, sim.value(ctx, 4))
    end)
 
    it("'for any type of session and when monitoring is masked ... this command must be possible'", function()

@@ -171,6 +171,9 @@ describe("3.1.5 PFM_START", function()
          assert(ctx:load(tid))
          assert(m:run { ns = 300 })
          assert.are.same({ 1, 0 }, { sim.info(ctx, 0).runs, sim.info(ctx, 1).runs })
+         assert(m:run { ns = 150 }) -- sum has activated it: the timeout runs
+         assert.are.same({ 1, 1 }, { sim.info(ctx, 0).runs, sim.info(ctx, 1).runs })
+         assert.are.equal(5, sim.value(ctx, 4, 1))
       end)
 
       it("a set's timeout begins anew with each PFM_START", function()

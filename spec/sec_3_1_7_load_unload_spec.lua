@@ -551,3 +551,17 @@ describe("3.1.8 PFM_UNLOAD_CONTEXT", function()
       assert.are.equal(0, status, out)
    end)
 end)
+
+describe("3.1.7 and other processes, on real threads:", function()
+   for part, sentence in pairs {
+      threads = "'A thread can have, at most, one context attached to it', whoever attached it; EBUSY says who",
+      cpus = "'There can only be one system-wide context bound to a CPU core at a time', of all processes",
+      killed = "a process that is killed leaves no context behind, one that is stopped holds nobody up",
+      forked = "a child of fork() has its own contexts, not its parent's",
+   } do
+      it(sentence, function()
+         local why = require "support.shared"(part)
+         if why then return pending(why) end
+      end)
+   end
+end)

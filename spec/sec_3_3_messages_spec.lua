@@ -167,6 +167,8 @@ describe("3.3 event notifications", function()
 
    for part, text in pairs {
       read = "3.3.3: 'Message must be extracted one at a time'; a multiple of the size; 'lseek() is not supported'",
+      size = "3.3.3: 'if size is not a multiple of the message size: the read fails and return EINVAL'",
+      rest = "3.3.3: 'messages are always guaranteed to be complete': a read past the library loses nothing",
       nonblocking = "3.3.3: 'unless non-blocking mode is enabled via fcntl()': EAGAIN",
       blocking = "3.3.3: 'When the number of bytes in the queue is smaller ..., the caller blocks'",
       wait = "3.3.8: 'fully supports the select() and poll() interfaces to wait on multiple file descriptors'",
@@ -179,6 +181,30 @@ describe("3.3 event notifications", function()
          assert.are.equal(0, status, out)
       end)
    end
+
+   describe("3.3.6, children of fork() on real threads: END", function()
+      for what, expected in pairs {
+         nothing = { "no END", "'only sent when the monitored thread does not have access': it has, to its end" },
+         thread = { "no END", "not for one that had threads, either" },
+         dup_and_close = { "no END", "not for one that has a copy" },
+         close = { "END", "'possible to alter this behavior by explicitly closing the descriptor'" },
+         close_both = { "END", "for one that closes its copy, too" },
+         close_range = { "END", "for one that closes it among others" },
+         dup2 = { "END", "for one that uses its number for something else" },
+      } do
+         it(expected[2], function()
+            local out, status = c.sh("LPFM_MACHINE=perf timeout 60 " .. c.compile("end_after_fork") .. " " .. what)
+            assert.are.equal(0, status, out)
+            local seen = os.getenv("LPFM_BUILD"):match("/san$") and "END" or expected[1]
+            assert.are.equal(seen .. "\n", out)
+         end)
+      end
+
+      it("in user space for one that runs another program, which can neither command nor be asked", function()
+         local out = c.sh("LPFM_MACHINE=perf timeout 60 " .. c.compile("end_after_fork") .. " exec")
+         assert.are.equal("END\n", out)
+      end)
+   end)
 
    it("3.3.4: 'The size of the queue is an internal parameter': no message is lost if read", function()
       local m = sim.machine()

@@ -411,15 +411,17 @@ for layout, L in pairs(LAYOUTS) do
       end)
 
       it("'the remaining space is smaller than max_sample_size': of NO_HDR and IIP_HDR the same", function()
-         for _, flag in ipairs { "NO_HDR", "IIP_HDR" } do
-            local m = sim.machine()
-            local size = (flag == "NO_HDR" and 0 or 8) + 8
-            local ctx = sim.context { format = L.uuid, buf_flags = { flag },
-               buf_size = L.header + 3 * size + max_sample() - 1 }
-            sim.count(ctx, 4, "instructions", { value = -10, short_reset = -10, smpl_pmds = { 5 } })
-            go(ctx, m:spawn { program = sim.work(10000) })
-            assert(m:run { us = 10 })
-            assert.are.same({ 3, 1 }, { ctx:buffer():header().count, ctx:buffer():header().overflows })
+         for flag, size in pairs { NO_HDR = 8, IIP_HDR = 16 } do -- with PMD5
+            for extra = 0, 1 do
+               local m = sim.machine()
+               local ctx = sim.context { format = L.uuid, buf_flags = { flag },
+                  buf_size = L.header + 3 * size + max_sample() - 1 + extra }
+               sim.count(ctx, 4, "instructions", { value = -10, short_reset = -10, smpl_pmds = { 5 } })
+               go(ctx, m:spawn { program = sim.work(10000) })
+               assert(m:run { us = 10 })
+               local h = ctx:buffer():header()
+               assert.are.same({ 3 + extra, 1, L.header + (3 + extra) * size }, { h.count, h.overflows, h.cur_offs })
+            end
          end
       end)
 

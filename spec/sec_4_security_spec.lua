@@ -351,16 +351,25 @@ describe("4.4 Protecting the system", function()
          assert.are.equal(0, sim.info(calm).throttled)
       end)
 
-      it("a rate is what it says, also below 100 a second", function()
-         for _, case in ipairs { { 1, 1 }, { 10, 1 }, { 50, 1 }, { 89, 1 }, { 91, 90 }, { 100, 90 } } do
+      it("'no more than 1000 PMU interrupts per second', or however many: one more masks", function()
+         for _, case in ipairs { { 1, 11 }, { 10, 11 }, { 50, 11 }, { 90, 11 }, { 91, 11 }, { 100, 11 }, { 100, 10 },
+            { 100, 9 }, { 111, 9 }, { 112, 9 }, { 142, 7 }, { 143, 7 }, { 199, 5 }, { 200, 5 }, { 333, 3 }, { 334, 3 },
+            { 1000, 1 }, { 999, 1 } } do
+            local rate, ms = unpack(case)
             local m = sim.machine()
-            assert(lpfm.config { ovfl_rate_max = case[1] })
+            assert(lpfm.config { ovfl_rate_max = rate })
             local ctx = sim.context { format = "default", buf_size = 1000000 }
-            sim.count(ctx, 4, "instructions", { value = -1100, short_reset = -1100 }) -- each 11 ms: 90 a second
+            sim.count(ctx, 4, "instructions", { value = -100 * ms, short_reset = -100 * ms })
             assert(ctx:load(m:spawn { program = sim.work(200000, nil, 10000) }))
             assert(ctx:start())
             assert(m:run { s = 1 })
-            assert.are.equal(case[2], #ctx:buffer(), case[1])
+            local let, kept = math.floor(1000 / ms), rate >= 1000 / ms
+            assert.are.equal(kept and 0 or 1, sim.info(ctx).throttled, rate .. "/s, one each " .. ms .. " ms")
+            if kept then
+               assert.are.equal(let, #ctx:buffer(), rate)
+            else -- seen within two windows
+               assert.is_true(#ctx:buffer() <= rate / 50 + 2 and #ctx:buffer() < let, rate)
+            end
             ctx:close()
          end
       end)
@@ -410,4 +419,17 @@ describe("4.4 Protecting the system", function()
       end
       assert.are.equal(0, lpfm.config().smpl_buf_size_cur)
    end)
+end)
+
+describe("4 and other processes, on real threads:", function()
+   for part, sentence in pairs {
+      memory = "4.4.3: 'a system-wide limit which includes all the sampling buffers active at any one time'",
+      memlock = "4.4.3: 'check against RLIMIT_MEMLOCK': all buffers of the user, in whatever process",
+      squatted = "4.1: what another user puts in the way blocks nobody and is not believed",
+   } do
+      it(sentence, function()
+         local why = require "support.shared"(part)
+         if why then return pending(why) end
+      end)
+   end
 end)

@@ -106,7 +106,23 @@ describe("5.3 Secure monitoring", function()
       assert.are.equal(30, counted({ "PRIV_MONITORS" }, true))
    end)
 
-   it("sum does not start what is not loaded, nor end a mask", function()
+   it("sum does not start what is not loaded", function()
+      for _, loaded in ipairs { false, true } do
+         local m = sim.machine()
+         local tid = m:spawn { program = { { loop = 10, { ip = 1, ns = 10 } }, { sum = true },
+            { loop = 100, { ip = 1, ns = 10 } } } }
+         local ctx = sim.context { flags = { "INSECURE" } }
+         sim.count(ctx, 4, "instructions")
+         assert(ctx:load(tid))
+         if not loaded then assert(ctx:unload()) end
+         assert(m:run { ns = 600 })
+         if not loaded then assert(ctx:load(tid)) end
+         assert(m:run { ns = 200 })
+         assert.are.equal(loaded and 70 or 0, sim.value(ctx, 4))
+      end
+   end)
+
+   it("sum does not end a mask", function()
       local m = sim.machine()
       local tid = m:spawn { program = { { loop = 10, { ip = 1, ns = 10 } }, { sum = true },
          { loop = 100, { ip = 1, ns = 10 } } } }
@@ -369,6 +385,180 @@ describe("5.6 Support for code and data range restrictions", function()
    it("5.6.3: reg_smpl_pmds, reg_reset_pmds and reg_smpl_eventid: 'ignored for debug registers'", function()
       local out, status = c.sh(c.compile("formats_signal") .. " debug_registers")
       assert.are.equal(0, status, out)
+   end)
+end)
+
+describe("5.6 'it is possible to restrict monitoring to a certain range of code or data addresses'", function()
+   before_each(sim.begin)
+   after_each(sim.finish)
+
+   local MASK = "0x%x%014x" -- plm (1: kernel, 8: user), the bits that are compared
+   local TIED = { num = 8, value = "0xffffffff3ffffffc" } -- all opcodes; pair 0 matters (bit 0)
+   local PAGE = 0xfffffffffff000 -- of the 56 bits, those of a page's number
+
+   -- What counter 4 has of an event (its code), or of a value of PMC4, when these registers are written besides.
+   local function counted(program, event, pmcs, value)
+      local m = sim.machine()
+      local ctx = sim.context()
+      sim.count(ctx, 4, event, nil, value and { value = value })
+      if #pmcs > 0 then assert(ctx:write_pmcs(pmcs)) end
+      assert(ctx:load(m:spawn { program = program }))
+      assert(ctx:start())
+      assert(m:run { until_idle = true })
+      return sim.value(ctx, 4)
+   end
+
+   local function pair(first, num, address, mask, plm)
+      return { num = first + 2 * num, value = address }, { num = first + 2 * num + 1,
+         value = MASK:format(plm or 9, mask or PAGE) }
+   end
+
+   local function code(address, mask, plm)
+      local a, b = pair(256, 0, address, mask, plm)
+      return { a, b, { num = 14, value = 0xdb6 - 2 }, TIED } -- pair 0 is in force
+   end
+
+   local function visits(...)
+      local sites = { loop = 10 }
+      for _, ip in ipairs { ... } do sites[#sites + 1] = { ip = ip, ns = 10 } end
+      return { sites }
+   end
+
+   it("counts what happens at the code addresses of a pair in force, and nothing else", function()
+      local program = visits(0x1000, 0x1ff0, 0x2000, 0x9000000)
+      assert.are.equal(40, counted(program, "instructions", {}))
+      assert.are.equal(20, counted(program, "instructions", code(0x1000)))
+      assert.are.equal(10, counted(program, "instructions", code(0x9000000)))
+      assert.are.equal(0, counted(program, "instructions", code(0x5000)))
+      assert.are.equal(30, counted(program, "instructions", code(0x1000, 0xfffffffffe0000)))
+   end)
+
+   it("ignores the address bits that the mask leaves out: with none, every address is in range", function()
+      assert.are.equal(20, counted(visits(0x1000, 0x9000000), "instructions", code(0x1000, 0)))
+   end)
+
+   it("knows no range unless PMC14 puts the pair in force", function()
+      local a, b = pair(256, 0, 0x5000)
+      assert.are.equal(10, counted(visits(0x1000), "instructions", { a, b }))
+   end)
+
+   it("matches the privilege levels of the mask register", function()
+      local program = { { loop = 10, { ip = 0x1000, ns = 10 }, { ip = 0x1000, ns = 10, level = "kernel" } } }
+      assert.are.equal(20, counted(program, "instructions", code(0x1000, PAGE, 9)))
+      assert.are.equal(10, counted(program, "instructions", code(0x1000, PAGE, 8)))
+      assert.are.equal(0, counted(program, "instructions", code(0x1000, PAGE, 0)))
+   end)
+
+   it("'monitor an address range in the kernel address space'", function()
+      local program = { { loop = 10, { ip = "0xa000000100001000", ns = 10, level = "kernel" },
+         { ip = 0x1000, ns = 1 } } }
+      assert.are.equal(10, counted(program, "instructions", code("0xa000000100001000")))
+   end)
+
+   it("fine mode: from the first address to the last bundle of one page", function()
+      local program = visits(0x1000, 0x1020, 0x1040, 0x1052, 0x1060, 0x2030)
+      local first, mask = pair(256, 0, 0x1020)
+      local last, mask2 = pair(256, 2, 0x1050)
+      assert.are.equal(30, counted(program, "instructions", { first, mask, last, mask2,
+         { num = 14, value = 0x2000 + 0xdb6 - 2 }, TIED }))
+   end)
+
+   it("retired instructions have four pairs, chosen by the unit mask", function()
+      local program = visits(0x1000, 0x3000)
+      local a, b = pair(256, 0, 0x5000)
+      local c1, d = pair(256, 2, 0x3000)
+      local registers = { a, b, c1, d, { num = 14, value = 0 }, TIED }
+      assert.are.equal(0, counted(program, "instructions", registers))
+      assert.are.equal(10, counted(program, "instructions", registers, 0x800000 + 0x20800 + 9))
+   end)
+
+   it("restricts samples too: a loop's restricted instructions overflow at exact places", function()
+      local m = sim.machine()
+      local ctx = sim.context { format = "default", buf_size = 2 ^ 14 }
+      sim.count(ctx, 4, "instructions", { value = -7, long_reset = -7, short_reset = -7, flags = { "OVFL_NOTIFY" } })
+      assert(ctx:write_pmcs(code(0x2000)))
+      assert(ctx:load(m:spawn { program = { { loop = 100, { loop = 3, { ip = 0x1000, ns = 1 } },
+         { ip = 0x2000, ns = 1 } } } }))
+      assert(ctx:start())
+      assert(m:run { until_idle = true })
+      local times = {}
+      for s in ctx:buffer():samples() do
+         assert.are.equal(0x2000, s.ip)
+         times[#times + 1] = s.tstamp
+      end
+      assert.are.equal(14, #times)
+      for i, t in ipairs(times) do assert.are.equal(28 * i, t) end
+   end)
+
+   it("counts accesses to the data addresses of the pairs that PMC13 puts in force", function()
+      local function access(data) return { ip = 0x1000, ns = 10, data = data, events = { loads = 1 } } end
+      local program = { { loop = 10, access(0x7000), access(0x8000), access(0x8ff8),
+         { ip = 1, ns = 1, events = { loads = 1 } } } }
+      local a, b = pair(264, 0, 0x8000)
+      local c1, d = pair(264, 3, 0x7000)
+      local none = bits(45, 46, 47, 48, 3, 4, 11, 12, 19, 20, 27, 28)
+      assert.are.equal(40, counted(program, "loads", { a, b }))
+      assert.are.equal(40, counted(program, "loads", { a, b, { num = 13, value = none } }))
+      assert.are.equal(20, counted(program, "loads", { a, b, { num = 13, value = none - bits(3) } }))
+      assert.are.equal(30, counted(program, "loads", { a, b, c1, d, { num = 13, value = none - bits(3, 27) } }))
+      assert.are.equal(40, counted(program, "instructions", { a, b, { num = 13, value = none - bits(3) } }))
+   end)
+
+   it("keeps out of the address registers and the branch buffer what is out of range", function()
+      local m = sim.machine()
+      local ctx = sim.context()
+      assert(ctx:write_pmcs { { num = 11, value = 9 }, { num = 12, value = 9 } })
+      local registers = code(0x1000)
+      registers[#registers + 1] = { num = 13, value = bits(45, 4, 3, 12, 11, 20, 19, 28, 27) - bits(4) } -- code
+      assert(ctx:write_pmcs(registers))
+      assert(ctx:write_pmds { { num = 2, value = 0 }, { num = 16, value = 0 }, { num = 8, value = 0 } })
+      assert(ctx:load(m:spawn { program = { { loop = 10,
+         { ip = 0x1000, ns = 10, data = 0x40, latency = 20 }, { ip = 0x1010, ns = 1, branch = 0x1020 },
+         { ip = 0x2000, ns = 10, data = 0x80, latency = 20 }, { ip = 0x2010, ns = 1, branch = 0x1000 } } } }))
+      assert(ctx:start())
+      assert(m:run { until_idle = true })
+      assert.are.equal(0x40, sim.value(ctx, 2))
+      assert.are.equal(0x1010, sim.value(ctx, 8) - sim.value(ctx, 8) % 16)
+   end)
+
+   it("PMC8: an opcode matcher counts instructions of one encoding and unit", function()
+      local function instruction(opcode, unit) return { ip = 0x1000, ns = 10, opcode = opcode, unit = unit } end
+      local program = { { loop = 10, instruction(2 ^ 37, "b"), instruction(2 ^ 37, "m"), instruction(2 ^ 37 + 5, "b"),
+         instruction(2 ^ 38, "b"), instruction(2 ^ 20, "i") } }
+      -- match: op 40-27 in bits 59-46, op 12-0 in 45-33; what the mask (29-16, 15-3) has is not compared
+      local function matcher(ignored, units, inverted)
+         local value = bits(56) + bits(2) + ignored
+         for _, unit in ipairs(units) do value = value + bits(({ b = 60, f = 61, i = 62, m = 63 })[unit]) end
+         return { { num = 8, value = inverted and value + bits(1) or value } }
+      end
+      local low = lpfm.u64(0)
+      for bit = 3, 15 do low = low + bits(bit) end
+      assert.are.equal(10, counted(program, "instructions", matcher(lpfm.u64(0), { "b" })))
+      assert.are.equal(20, counted(program, "instructions", matcher(low, { "b" })))
+      assert.are.equal(10, counted(program, "instructions", matcher(low, { "m", "i" })))
+      assert.are.equal(30, counted(program, "instructions", matcher(low, { "b", "f", "i", "m" })))
+   end)
+
+   it("PMC8: bit 0 takes pair 0 out of force, bit 1 inverts its range", function()
+      local program = visits(0x1000, 0x2000, 0x3000)
+      local function with(value)
+         local registers = code(0x1000)
+         registers[#registers + 1] = { num = 8, value = value }
+         return counted(program, "instructions", registers)
+      end
+      local all = lpfm.u64 "0xffffffff3ffffffc"
+      assert.are.equal(10, with(all))
+      assert.are.equal(20, with(all + 2))
+      assert.are.equal(30, with(all + 1))
+   end)
+
+   it("a threshold counts the cycles in which more events happen", function()
+      local program = { { loop = 10, { ip = 1, ns = 5, events = { nops = 3 } }, { ip = 1, ns = 5, events = { nops = 7 },
+         spread = 4 } } } -- 1, 2, 2, 2 in its last four cycles
+      local function nops(threshold)
+         return counted(program, "nops", {}, 0x800000 + 0x5000 + 9 + threshold * 2 ^ 20)
+      end
+      assert.are.same({ 100, 40, 10, 0 }, { nops(0), nops(1), nops(2), nops(3) })
    end)
 end)
 

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- Specification, chapter 6, the extensions that are implemented: 6.2, 6.3.1, 6.4.1.
+-- Specification, chapter 6, the extensions that are implemented: 6.1.1, 6.2, 6.3.1, 6.4.1, 6.5.
 local lpfm = require "lpfm"
+local c = require "support.c"
+local real = require "support.real"
 local sim = require "support.sim"
 
 local function counting(n, pmd, pmc, options)
@@ -12,6 +14,15 @@ local function counting(n, pmd, pmc, options)
    assert(ctx:start())
    return m, ctx, tid
 end
+
+describe("6.1.1 Creation of the perfmon context", function()
+   it("'int pfm_create_context(pfarg_ctx_t *ctx, int n)': 'The second argument n must be 1'", function()
+      for _, machine in ipairs { real, "sim:itanium2" } do
+         local out, status = c.sh(("LPFM_MACHINE=%s %s"):format(machine, c.compile("create_n")))
+         assert.are.same({ 0, "" }, { status, out })
+      end
+   end)
+end)
 
 describe("6.2.1 PFM_REGFL_NO_64BIT_EMUL", function()
    before_each(sim.begin)
@@ -43,9 +54,9 @@ describe("6.2.1 PFM_REGFL_NO_64BIT_EMUL", function()
       assert.are.same({ 10, 0x7ffffffffff6 + 20 }, ctx:read_values { 4, 5 })
    end)
 
-   it("'This flag is ignored for non counting PMD registers': those of PMC10, PMC11, PMC12", function()
+   it("'This flag is ignored for non counting PMD registers': those of PMC8 to PMC15", function()
       local ctx = sim.context()
-      for num = 10, 12 do
+      for num = 8, 15 do
          assert(ctx:write_pmcs { { num = num, value = 0, flags = { "NO_64BIT_EMUL" } } })
       end
       assert(ctx:write_pmds { { num = 8, value = "0xfedcba9876543210" } })
@@ -372,5 +383,178 @@ describe("6.4.1 PFM_ITA_FL_PRIV_MONITORS", function()
    it("system-wide: 'it is not possible to override the use of privileged monitors': nothing changes", function()
       local ctx = sim.context { flags = { "SYSTEM_WIDE", "PRIV_MONITORS" } }
       assert(ctx:create_evtsets { { id = 0, flags = { "EXCL_INTR" } } })
+   end)
+end)
+
+describe("6.5 Support for PMU preemption", function()
+   before_each(sim.begin)
+   after_each(sim.finish)
+
+   local FOREVER = { { loop = "forever", { ip = 1, ns = 10 } } }
+
+   local function wide(flags)
+      local ctx = sim.context { flags = { "SYSTEM_WIDE", unpack(flags or { "PREEMPTIBLE" }) } }
+      sim.count(ctx, 4, "cycles")
+      return ctx
+   end
+
+   local function of_thread(tid)
+      local ctx = sim.context()
+      sim.count(ctx, 4, "cycles")
+      assert(ctx:load(tid))
+      assert(ctx:start())
+      return ctx
+   end
+
+   -- Two threads take turns of 1 us on one CPU; what runs first is the first.
+   local function two()
+      local m = sim.machine("itanium2", { hz = 1e6, slice_ns = 1000 })
+      return m, m:spawn { program = FOREVER }, m:spawn { program = FOREVER }
+   end
+
+   local function preemptions(ctx)
+      local list = {}
+      for msg in ctx:messages(0) do
+         assert.are.equal("PREEMPTED", msg.type)
+         list[#list + 1] = msg
+      end
+      return list
+   end
+
+   it("'the interface enforces mutual exclusion', unless 'an application indicates that it accepts to be preempted'",
+      function()
+         local m, first = two()
+         local ctx = wide {}
+         assert(ctx:load(0))
+         local thread = sim.context()
+         sim.refused("EBUSY", "excludes", thread:load(first))
+         ctx:unload()
+         ctx:close()
+         m:run { ns = 0 }
+         ctx = wide()
+         assert(ctx:load(0))
+         assert(thread:load(first))
+      end)
+
+   it("a thread's context has the PMU while its thread runs, and counts exactly; the other has the rest", function()
+      local m, first, second = two()
+      local ctx = wide()
+      assert(ctx:load(0))
+      assert(ctx:start())
+      local thread = of_thread(second)
+      assert(m:run { us = 10 })
+      assert.are.equal(5000, sim.value(thread, 4))
+      assert.are.equal(5000, sim.value(ctx, 4))
+      assert.are.equal(m:truth(first).cycles.total, sim.value(ctx, 4))
+   end)
+
+   it("'it would receive detailed information when its access is restored': when it lost it, to whom, for how long",
+      function()
+         local m, _, second = two()
+         local ctx = wide()
+         assert(ctx:load(0))
+         assert(ctx:start())
+         of_thread(second)
+         assert(m:run { us = 3 }) -- from 1 to 2 us
+         assert.are.same({ { type = "PREEMPTED", set = 0, cpu = 0, tid = second, lost_at = 1000, regained_at = 2000,
+            blind = 1000 } }, preemptions(ctx))
+         assert(m:run { us = 2 })
+         assert.are.equal(3000, preemptions(ctx)[1].lost_at)
+      end)
+
+   it("'allowing the measurement to account for the blind spot': set_blind, beside set_act_duration", function()
+      local m, _, second = two()
+      local ctx = wide()
+      assert(ctx:load(0))
+      assert(ctx:start())
+      of_thread(second)
+      for us = 1, 9 do
+         assert(m:run { us = 1 })
+         local info = sim.info(ctx)
+         assert.are.equal(1000 * us, info.act_duration + info.blind)
+         assert.are.equal(1000 * math.floor(us / 2), info.blind)
+      end
+      assert.is_true(#preemptions(ctx) < 4) -- the queue was full, the sum is complete
+   end)
+
+   it("the blind spot is the time in which it would have monitored: not while it is stopped", function()
+      local m, _, second = two()
+      local ctx = wide()
+      assert(ctx:load(0))
+      of_thread(second)
+      assert(m:run { ns = 1200 })
+      assert(ctx:start()) -- it has lost the PMU
+      assert(m:run { ns = 300 })
+      assert(ctx:stop())
+      assert(m:run { ns = 300 })
+      assert.are.same({ 0, 300 }, { sim.value(ctx, 4), sim.info(ctx).blind })
+      assert(m:run { us = 1 })
+      local msg = preemptions(ctx)[1]
+      assert.are.same({ 1000, 2000, 300 }, { msg.lost_at, msg.regained_at, msg.blind })
+   end)
+
+   it("one that starts meanwhile counts from when it has the PMU, with what was written", function()
+      local m, _, second = two()
+      local ctx = wide()
+      assert(ctx:load(0))
+      of_thread(second)
+      assert(m:run { ns = 1500 })
+      assert(ctx:start())
+      assert(ctx:write_pmds { { num = 4, value = 70000 } })
+      assert(m:run { us = 1 })
+      assert.are.equal(70500, sim.value(ctx, 4))
+   end)
+
+   it("gives back the PMU when the thread's context is unloaded, closed, or its thread ends", function()
+      local ends = {
+         function(_, thread) assert(thread:unload()) end,
+         function(m, thread) thread:close() m:run { ns = 0 } end,
+         function(m, _, tid) assert(m:kill(tid)) end,
+      }
+      for _, finish in ipairs(ends) do
+         local m = sim.machine()
+         local tid = m:spawn { program = FOREVER }
+         local ctx = wide()
+         assert(ctx:load(0))
+         assert(ctx:start())
+         assert(m:run { ns = 500 })
+         local thread = of_thread(tid) -- it runs: the PMU changes hands at once
+         assert(m:run { ns = 700 })
+         assert.are.same({ 500, 700 }, { sim.value(ctx, 4), sim.value(thread, 4) })
+         finish(m, thread, tid)
+         assert(m:run { ns = 100 })
+         assert.are.equal(600, sim.value(ctx, 4))
+         assert.are.equal(700, sim.info(ctx).blind)
+         ctx:close()
+         m:run { ns = 0 }
+      end
+   end)
+
+   it("one that is loaded while a thread has the PMU waits for it", function()
+      local m = sim.machine()
+      local tid = m:spawn { program = { { loop = 100, { ip = 1, ns = 10 } } } }
+      local thread = of_thread(tid)
+      local ctx = wide()
+      assert(ctx:load(0))
+      assert(ctx:start())
+      assert(m:run { ns = 1400 })
+      assert.are.same({ 1000, 400 }, { sim.value(thread, 4), sim.value(ctx, 4) })
+      assert.are.equal(1000, preemptions(ctx)[1].blind)
+   end)
+
+   it("timeouts of sets stand still in the blind spot (3.7.6), and overflows come when they are due", function()
+      local m, _, second = two()
+      local ctx = sim.context { flags = { "SYSTEM_WIDE", "PREEMPTIBLE" } }
+      sim.count(ctx, 4, "cycles", { value = -1500, flags = { "OVFL_NOTIFY" } })
+      assert(ctx:load(0))
+      assert(ctx:start())
+      of_thread(second)
+      assert(m:run { us = 4 })
+      assert.are.equal(2000, ctx:read(0).regained_at)
+      assert.are.equal(0, sim.value(ctx, 4)) -- 1000 until 1 us, 500 from 2 us
+   end)
+
+   it("is for system-wide contexts", function()
+      sim.refused("EINVAL", "PREEMPTIBLE needs SYSTEM_WIDE", lpfm.create { flags = { "PREEMPTIBLE" } })
    end)
 end)

@@ -17,6 +17,86 @@ local function truth(m, tid, event, levels)
    return t and (levels == "u" and t.user or levels == "k" and t.kernel + t.interrupt or t.total) or 0
 end
 
+-- What happens in each cycle of a program: counts of "uops", false at a level that is not monitored.
+local function cycles_of(steps, into)
+   for _, step in ipairs(steps) do
+      for _ = 1, step.loop or 0 do cycles_of(step, into) end
+      local k, spread = step.events and step.events.uops or 0, step.spread or 1
+      local n = step.ns and (k > 0 and step.ns < spread and spread or step.ns) or 0
+      for i = 1, n do
+         local left = n - i -- cycles after this one
+         local here = k > 0 and left < spread and math.floor(k / spread) + (left < k % spread and 1 or 0) or 0
+         into[#into + 1] = step.level ~= "kernel" and here
+      end
+   end
+   return into
+end
+
+-- What PerfEvtSel promises: cycles with cmask events and more (inv: fewer), of which edge takes the first in a row.
+local function promised(cycles, cmask, inv, edge)
+   local sum, before = 0, false
+   for _, n in ipairs(cycles) do
+      local counts = n and (n >= math.max(cmask, 1)) ~= (inv and cmask > 0)
+      if counts and not (edge and before) then sum = sum + 1 end
+      before = counts
+   end
+   return sum
+end
+
+describe("thresholds, inversion and edges of x86's counters", function()
+   before_each(sim.begin)
+   after_each(sim.finish)
+
+   local PROGRAMS = {
+      { { loop = 9, { ip = 1, ns = 3, events = { uops = 5 }, spread = 2 }, { ip = 2, ns = 2 } } },
+      { { loop = 7, { loop = 3, { ip = 1, ns = 1, events = { uops = 2 } } },
+         { ip = 2, ns = 4, events = { uops = 1 } } } },
+      { { loop = 5, { ip = 1, ns = 2, events = { uops = 8 }, spread = 2 }, { ip = 3, ns = 3, level = "kernel" } },
+         { ip = 2, ns = 0, events = { uops = 9 }, spread = 3 } },
+      { { ip = 1, ns = 5 }, { loop = 1000, { ip = 1, ns = 1, events = { uops = 3 } } }, { ip = 2, ns = 1 } },
+      { { loop = 4, { loop = 2, { ip = 1, ns = 1 }, { ip = 1, ns = 1, events = { uops = 1 } } }, { ip = 2, ns = 0 } } },
+   }
+
+   local function counted(program, chunk, cmask, inv, edge, value)
+      local m = sim.machine("k8")
+      local ctx = sim.context()
+      local sel = assert(m:encode("uops", 0, "u")) + cmask * 2 ^ 24 + (inv and 2 ^ 23 or 0) + (edge and 2 ^ 18 or 0)
+      sim.count(ctx, 0, "uops", { value = value }, { value = sel })
+      assert(ctx:load(m:spawn { program = program }))
+      assert(ctx:start())
+      repeat
+         local done = m:run { until_idle = true, ns = chunk }
+         sim.value(ctx, 0)
+      until done
+      return sim.value(ctx, 0)
+   end
+
+   for cmask = 0, 5 do
+      it("are exact, whatever is passed at once: CMASK " .. cmask, function()
+         for i, program in ipairs(PROGRAMS) do
+            local cycles = cycles_of(program, {})
+            for _, inv in ipairs { false, true } do
+               for _, edge in ipairs { false, true } do
+                  if cmask > 0 or edge then
+                     local expected = promised(cycles, cmask, inv, edge)
+                     local what = ("program %d, inv %s, edge %s"):format(i, tostring(inv), tostring(edge))
+                     for _, chunk in ipairs { 1e9, 7, 1 } do
+                        assert.are.equal(expected, counted(program, chunk, cmask, inv, edge), what)
+                     end
+                  end
+               end
+            end
+         end
+      end)
+   end
+
+   it("do not keep a counter that never counts from passing a long loop at once", function()
+      local program = { { loop = 1e12, { ip = 1, ns = 1, events = { uops = 3 } } } }
+      assert.are.equal(1, counted(program, nil, 2, false, true))
+      assert.are.equal(1e12, counted(program, nil, 2, false, false))
+   end)
+end)
+
 describe("the simulated computer", function()
    before_each(sim.begin)
    after_each(sim.finish)

@@ -98,6 +98,74 @@ describe("debug information", function()
       assert.truthy(out:find("leaf\nmiddle\nouter\n", 1, true), out)
    end)
 
+   -- By what a program's functions are called, what lpfm calls them.
+   local function demangled(names)
+      local source, path = scratch .. "/mangled.c", scratch .. "/mangled"
+      local text, n = {}, 0
+      for name in pairs(names) do
+         n = n + 1
+         text[n] = ('void f%d(void) __asm__("%s"); void f%d(void) { }\n'):format(n, name, n)
+      end
+      local file = assert(io.open(source, "w"))
+      file:write(table.concat(text), "int main(void) { return 0; }\n")
+      file:close()
+      sh(("gcc -o %s %s"):format(path, source))
+      local object, found = assert(objects.object(path)), {}
+      for address, name in sh("nm " .. path):gmatch("(%x+) T (_[ZR][^\n]+)") do
+         found[name] = object:func(tonumber(address, 16))
+      end
+      return found
+   end
+
+   it("tells names of C++ and Rust as they are in the source", function()
+      local names = {
+         ["_ZN3foo3barEv"] = "foo::bar()",
+         ["_ZN4core3ptr13drop_in_place17h0123456789abcdefE"] = "core::ptr::drop_in_place",
+         ["_ZN66_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..ops..drop..Drop$GT$4drop17habcdefabcdefabcdE"] =
+            "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop",
+         ["_ZN4main4hashE"] = "main::hash",
+      }
+      local found = demangled(names)
+      assert.same(names, found)
+   end)
+
+   -- RFC 2603, its examples and those of the rustc book's chapter on the format.
+   it("tells names of Rust's v0 mangling", function()
+      local names = {
+         ["_RNvNtCs1234_7mycrate3foo3bar"] = "mycrate::foo::bar",
+         ["_RNvC6_123foo3bar"] = "123foo::bar",
+         ["_RINvNtC3std3mem8align_ofdE"] = "std::mem::align_of::<f64>",
+         ["_RNvMNtC7mycrate3fooNtB2_3Foo3bar"] = "<mycrate::foo::Foo>::bar",
+         ["_RNvXC7mycrateINtB2_3FoohENtB2_5Trait3bar"] = "<mycrate::Foo<u8> as mycrate::Trait>::bar",
+         ["_RNvYhNtC7mycrate5Trait3bar"] = "<u8 as mycrate::Trait>::bar",
+         ["_RNCNvC7mycrate3foos_0"] = "mycrate::foo::{closure#1}",
+         ["_RNCNCNgCs6DXkGYLi8lr_2cc5spawn00B5_"] = "cc::spawn::{closure#0}::{closure#0}",
+         ["_RNSNvC7mycrate3foo6vtable"] = "mycrate::foo::{shim:vtable#0}",
+         ["_RINvC1a1fKj7b_Kanb_Kb1_Kc76_KpE"] = "a::f::<123, -11, true, 'v', _>",
+         ["_RINvC1a1fRhQhPhOhSsAsj8_TEThEThtEzE"] =
+            "a::f::<&u8, &mut u8, *const u8, *mut u8, [i16], [i16; 8], (), (u8,), (u8, u16), !>",
+         ["_RINvC1a1fFG_UKCRL0_hEtE"] = "a::f::<for<'a> unsafe extern \"C\" fn(&'a u8) -> u16>",
+         ["_RINvC1a1fDNtC4core4SendNtBa_4SyncEL_E"] = "a::f::<dyn core::Send + core::Sync>",
+         ["_RINbNbCskIICzLVDPPb_5alloc5alloc8box_freeDINbNiB4_5boxed5FnBoxuEp6OutputuEL_ECs1iopQbuBiw2_3std"] =
+            "alloc::alloc::box_free::<dyn alloc::boxed::FnBox<(), Output = ()>>",
+         ["_RNqCs4fqI2P2rA04_11utf8_identsu30____7hkackfecea1cbdathfdh9hlq6y"] =
+            "utf8_idents::საჭმელად_გემრიელი_სადილი",
+         ["_RINvC1a1fKRe6869_KTj1_b0_EKRAj1_j2_EE"] = 'a::f::<"hi", {(1, false)}, {&[1, 2]}>',
+         ["_RNvC1a1f.llvm.123"] = "a::f",
+         ["_RNvC1a1f.cold"] = "a::f.cold",
+      }
+      assert.same(names, demangled(names))
+   end)
+
+   it("leaves names as they are that are no names of Rust's", function()
+      local names = {}
+      for _, name in ipairs { "_RN", "_RNv", "_RNvC", "_RNvC9_short", "_RNvB_3foo", "_RNvC1a1fB", "_RTuuE",
+         "_RINvC1a1fB9_E", "_RNvC1au2AA", "_RIC1a" .. ("T"):rep(300) .. ("E"):rep(301) } do
+         names[name] = name
+      end
+      assert.same(names, demangled(names))
+   end)
+
    it("that is missing leaves the function, and says nothing of lines", function()
       local path = compile("plain", "gcc", "")
       local address = instructions(path, "outer")[1]

@@ -2,6 +2,7 @@
 -- lpfm top: pictures of the last seconds, on a screen and in a pipe.
 
 local c = require "support.c"
+local terminal = require "support.terminal"
 local handmade = require "support.handmade"
 local recording = require "pfm.recording"
 local top = require "repl.command.top"
@@ -34,7 +35,7 @@ describe("lpfm top", function()
       local line = "%s 20 1 >/dev/null & %s top --once -d 0.5 -s symbol -p $!; s=$?; kill $!; exit $s"
       local out, status = c.sh(line:format(shares, program))
       assert.equal(0, status, out)
-      assert.truthy(out:find("^lpfm top: thread %d+, [%d,]+ samples? of cpu%-clock in [%d.]+ s\n\n percent"), out)
+      assert.truthy(out:find("^lpfm top: process %d+, [%d,]+ samples? of cpu%-clock in [%d.]+ s\n\n percent"), out)
       local heavy, light = tonumber(out:match("([%d.]+)%% +%d+  heavy")), tonumber(out:match("([%d.]+)%% +%d+  light"))
       assert.is_true(heavy > light, out)
       assert.falsy(out:find("\27", 1, true))
@@ -85,9 +86,30 @@ describe("lpfm top", function()
       c.sh(tmux .. "kill-server")
    end)
 
+   it("is gone through with keys while it goes on, and follows the terminal's size", function()
+      local line = ("%s top -d 0.2 -g -s symbol -- %s 60 1; echo left $?; stty -a; cat"):format(program, shares)
+      local t = terminal.start(line, { first = "heavy", columns = 100, rows = 20 })
+      finally(function() t:stop() end)
+      t:type("/heavy")
+      t:press("Enter")
+      t:wait_match(">[^\n]*heavy")
+      t:press("Enter")
+      t:wait_for("called by work")
+      t:type("t")
+      t:wait_for("Show only the samples of one thread")
+      t:press("Down", "Enter")
+      t:wait_match("lpfm top: [^\n]*tid %d+")
+      t:resize(60, 10)
+      t:wait_for("\n? help, q quits, Enter unfolds, a annotates, / searches, t t\n")
+      t:press("C-c")
+      local shown = t:wait_match("(left 0.*[ \n]icanon.*)")
+      assert.truthy(shown:find("[ \n]echo[ \n]"))
+   end)
+
    it("names the culprit of every mistake", function()
       local cases = {
-         { "-s colour", 2, "unknown sort key 'colour'" }, { "-g", 2, "no call chains" }, { "-K", 2, "cpu-clock:u" },
+         { "-s colour", 2, "unknown sort key 'colour'" }, { "--children", 2, "-g counts samples" },
+         { "-K -U", 2, "--all-user and --all-kernel exclude each other" },
          { "-d x", 2, "--refresh: 'x'" }, { "-p x", 2, "'x' is not a list" },
          { "-e nosuch", 2, "unknown event 'nosuch'" }, { "-c 5 -F 5", 2, "exclude each other" },
          { "-o x", 2, "updates go to standard output" }, { "--once -p 999999999", 1, "999999999" },

@@ -67,8 +67,8 @@ setup(function()
    -- with its objects and their times: make compiles what the recipes touch
    must(("mkdir -p %s/%s/%s && cp -a Makefile kernel lpfm %s && cp -a %s/obj %s/%s/"):format(root, build, interpreter,
       root, build, root, build))
-   must(("cp -a %s/%s/lpfm.so %s/%s/%s/ && cp -a %s/libpfmlib.so %s/%s/"):format(build, interpreter, root, build,
-      interpreter, build, root, build))
+   must(("cp -a %s/%s/lpfm.so %s/%s/%s/"):format(build, interpreter, root, build, interpreter))
+   must(("cp -a %s/libpfmlib.so* %s/libpfmregions.so* %s/%s/"):format(build, build, root, build))
 end)
 teardown(function() c.sh("rm -rf " .. root) end)
 
@@ -120,6 +120,24 @@ describe("kernel/README.md", function()
          print(v[1].value, v[2].value + 100)
          print(lpfm.pmcs()[1].name, lpfm.pmcs()[2].name)
       ]]):gsub("\t", " ")))
+   end)
+
+   it("the model has no caches unless it describes some: memory is what accesses wait for", function()
+      assert.are.equal("0\n1000\n201\n", (lua([[ -- 1, and 100 for the instruction as for what it loads
+         local lpfm = require "lpfm"
+         local m = assert(lpfm.machine("sim:toy"))
+         local load = { ip = 4096, load = { 2 ^ 20, 64 } }
+         local tid = m:spawn { program = { { loop = 1000, load } } }
+         local ctx = assert(lpfm.create())
+         assert(ctx:write_pmcs { { num = 0, value = m:encode("instructions", 0) },
+            { num = 1, value = m:encode("cycles", 1) } })
+         assert(ctx:write_pmds { { num = 0 }, { num = 1 } })
+         assert(ctx:load(tid) and ctx:start() and m:run { until_exit = tid, s = 10 })
+         local v = ctx:read_pmds { 0, 1 }
+         print(#m:caches())
+         print(v[1].value)
+         print(math.floor(v[2].value / v[1].value))
+      ]])))
    end)
 
    it("lists, error messages and completion have them", function()

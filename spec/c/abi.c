@@ -5,6 +5,7 @@
 
 #include "perfmon/perfmon.h"
 #include "perfmon/perfmon_dfl_smpl.h"
+#include "perfmon/perfmon_stack_smpl.h"
 
 #define SIZE(type, size) _Static_assert(sizeof(type) == (size), #type " has " #size " bytes")
 #define AT(type, field, offset) \
@@ -81,6 +82,18 @@ AT(pfm_dfl_smpl_entry_t, tstamp, 24);
 AT(pfm_dfl_smpl_entry_t, cpu, 32);
 AT(pfm_dfl_smpl_entry_t, set, 34);
 AT(pfm_dfl_smpl_entry_t, tgid, 36);
+
+/* The format with call stacks: its header begins as the default's, its samples hold the default's. */
+SIZE(pfm_stack_smpl_arg_t, 64);
+SIZE(pfm_stack_smpl_hdr_t, 128);
+AT(pfm_stack_smpl_hdr_t, hdr_min_buf_space, 32);
+AT(pfm_stack_smpl_hdr_t, hdr_buf_flags, 44);
+AT(pfm_stack_smpl_hdr_t, hdr_lost, 48);
+SIZE(pfm_stack_smpl_rec_t, 8);
+SIZE(pfm_stack_smpl_sample_t, 64);
+AT(pfm_stack_smpl_sample_t, entry, 8);
+AT(pfm_stack_smpl_sample_t, num_pmds, 48);
+AT(pfm_stack_smpl_sample_t, stack_size, 56);
 
 /* 3.6.3, 3.6.4: headers of the specification's own layout align on 8 bytes. */
 _Static_assert(sizeof(pfm_default_smpl_hdr_t) % 8 == 0, "3.6.3");

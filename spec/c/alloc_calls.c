@@ -2,6 +2,7 @@
 /* alloc_calls.c - every call that there is, of both interfaces, with something to do. */
 #include "alloc.h"
 #include "perfmon/perfmon_nway_smpl.h"
+#include "perfmon/perfmon_prog_smpl.h"
 #define PFM06_INTERNAL
 #include "perfmon/perfmonctl.h"
 
@@ -124,6 +125,19 @@ static int create_default(int n)
 
 	(void)n;
 	return scene.fd[1] = pfm_create_context(&ctx, PFM_DFL_SMPL_NAME, &arg, sizeof(arg));
+}
+
+static int create_program(int n)
+{
+	static const uint64_t keep = PFM_PROG_KEEP * (1ULL << 32) + 0x06;	/* BPF_RET | BPF_K */
+	pfm_prog_smpl_arg_t arg = {
+		.insns = (uintptr_t)&keep, .num_insns = 1, .num_buckets = 10, .base = PFM_PROG_SMPL_DEFAULT,
+		.base_arg = { 20000 },
+	};
+	pfarg_ctx_t ctx = { 0 };
+
+	(void)n;
+	return scene.fd[1] = pfm_create_context_name(&ctx, PFM_PROG_SMPL_NAME, &arg, sizeof(arg));
 }
 
 static int create_nway(int n)
@@ -358,6 +372,7 @@ const struct scenario scenarios[] = {
 	{ "pfm_create_context", with_loaded, create_plain, 1, false },
 	{ "pfm_create_context, default format", NULL, create_default, 1, false },
 	{ "pfm_create_context, n-way by UUID", NULL, create_nway, 1, false },
+	{ "pfm_create_context, a program by name", NULL, create_program, 1, false },
 	{ "pfm_map_buffer", with_buffer, map_buffer, 1, false },
 	{ "pfm_write_pmcs", with_sets, write_pmcs, 4, false },
 	{ "pfm_write_pmcs, loaded", with_started, write_pmcs, 4, false },

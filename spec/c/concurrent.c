@@ -151,6 +151,7 @@ static void summary(void)
 	say("context switches", tally.ctxsw);
 	say("messages", tally.messages);
 	say("END", tally.ends);
+	say("heirs", tally.heirs);
 	say("registers grown", tally.grown);
 }
 

@@ -19,6 +19,7 @@
 #define NUM_TARGETS	3		/* threads to monitor: 1 .. */
 #define TARGET_WITH_FD	2		/* it has the contexts' descriptors, too */
 #define NUM_FILES	5
+#define NUM_HEIRS	12		/* at the most, of all contexts */
 #define NUM_COUNTERS	24
 #define NUM_PMDS	110		/* numbers below this one */
 #define NUM_IDS		6
@@ -37,7 +38,8 @@ enum doing { DOING_NOTHING, DOING_WRITE, DOING_READ, DOING_INFO, DOING_RESTART }
 
 /* A context's file and its part of the machine, as struct lx_context is. */
 struct file {
-	pthread_mutex_t		lock;		/* around commands */
+	pthread_mutex_t		lock;		/* around commands; of an heir, its root's is */
+	struct file		*root;		/* of an heir, held */
 	struct pfm_context	*ctx;		/* under lock; NULL: closed */
 	atomic_int		refs;
 	bool			tally;		/* its format is one of concurrent_format.c */
@@ -79,7 +81,7 @@ enum command {
 struct tally {
 	atomic_ulong	ok[NUM_COMMANDS], refused[NUM_COMMANDS];
 	atomic_ulong	overflows, timeouts, switches, ctxsw, messages, ends, taken, masked, blocked;
-	atomic_ulong	throttled, grown, absent;
+	atomic_ulong	throttled, grown, absent, heirs;
 };
 extern struct tally tally;
 extern struct pfm_machine machine;
@@ -92,13 +94,17 @@ extern atomic_long allocated;		/* blocks that are not given back */
 /* --- concurrent_files.c --------------------------------------------------------------------- */
 
 struct file *file_new(void);
+static inline pthread_mutex_t *lock_of(struct file *f)
+{
+	return f->root ? &f->root->lock : &f->lock;
+}
 struct file *file_get(unsigned int at);		/* with a reference; NULL: none is open there */
 bool file_publish(unsigned int at, struct file *f);	/* false: the place is taken */
 void file_put(struct file *f);
 void file_close(unsigned int at, struct file *f);	/* with the caller's reference */
 void file_release(struct file *f);
 /* Those that are attached, for who interrupts. */
-void watch(struct file *f);
+bool watch(struct file *f);	/* false: there are too many heirs */
 void unwatch(struct file *f);
 struct file *file_pick_attached(void);		/* any, with a reference; NULL: none is */
 int file_take_messages(struct file *f, int max);	/* how many there were */
@@ -120,6 +126,7 @@ void ledger_leave(struct file *f);
 void ledger_enter(struct file *f, struct pfm_set *set);
 /* After a part of a command was carried out. */
 void ledger_follow(struct file *f);
+void ledger_told(struct file *f, bool held);
 void ledger_overflow(struct file *f, const uint64_t *wrapped, const struct pfm_where *where);
 
 /* --- concurrent_interrupts.c ------------------------------------------------------------------ */

@@ -26,6 +26,8 @@ static uint32_t any_flags(void)
 		flags = PFM_FL_SYSTEM_WIDE | (r % 2 ? PFM_FL_ANY_CPU : 0);
 	else if (r < 45)
 		flags = PFM_FL_NOTIFY_BLOCK;
+	else if (r < 75)
+		flags = PFM_FL_INHERIT;
 	return flags | (rng_chance(&me.rng, 15) ? PFM_FL_OVFL_NO_MSG : 0);
 }
 

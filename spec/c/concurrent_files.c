@@ -7,8 +7,8 @@
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct file *files[NUM_FILES];
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct file *watched[NUM_FILES + NUM_COMMANDERS];	/* those not published yet, too */
-static unsigned int num_watched;
+static struct file *watched[NUM_FILES + NUM_COMMANDERS + NUM_HEIRS];	/* those not published yet, too */
+static unsigned int num_watched, num_heirs;
 
 struct file *file_new(void)
 {
@@ -24,12 +24,16 @@ struct file *file_new(void)
 
 void file_put(struct file *f)
 {
+	struct file *root = f->root;
+
 	if (atomic_fetch_sub(&f->refs, 1) > 1)
 		return;
 	pthread_mutex_destroy(&f->lock);
 	pthread_mutex_destroy(&f->pmu);
 	pthread_mutex_destroy(&f->read_lock);
 	free(f);
+	if (root)
+		file_put(root);
 }
 
 struct file *file_get(unsigned int at)
@@ -82,11 +86,18 @@ void file_close(unsigned int at, struct file *f)
 	file_put(f);
 }
 
-void watch(struct file *f)
+bool watch(struct file *f)
 {
+	bool room;
+
 	pthread_mutex_lock(&watch_lock);
-	watched[num_watched++] = f;
+	room = !f->root || num_heirs < NUM_HEIRS;
+	if (room) {
+		num_heirs += !!f->root;
+		watched[num_watched++] = f;
+	}
 	pthread_mutex_unlock(&watch_lock);
+	return room;
 }
 
 void unwatch(struct file *f)
@@ -97,6 +108,7 @@ void unwatch(struct file *f)
 	while (watched[i] != f)
 		i++;
 	watched[i] = watched[--num_watched];
+	num_heirs -= !!f->root;
 	pthread_mutex_unlock(&watch_lock);
 }
 
@@ -115,12 +127,7 @@ struct file *file_pick_attached(void)
 
 static void check_message(const pfarg_msg_t *msg)
 {
-	const pfarg_ovfl_msg_t *m = &msg->pfm_ovfl_msg;
-
-	if (msg->type == PFM_MSG_END)
-		return;
-	CHECK(msg->type == PFM_MSG_OVFL, "a message of type %u", msg->type);
-	CHECK(!pfm_bits_empty(m->msg_ovfl_pmds), "a message of no overflow");
+	CHECK(msg->type == PFM_MSG_OVFL || msg->type == PFM_MSG_END, "a message of type %u", msg->type);
 }
 
 /* As perfmon.ko: one writer, in PMU context, and readers one after the other. */

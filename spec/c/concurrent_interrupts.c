@@ -46,7 +46,7 @@ static void pass_time(struct file *f)
 void settle(struct file *f)
 {
 	uint64_t wrapped[PFM_PMD_BV];
-	struct pfm_where where = { .tid = f->target, .pid = f->target, .cpu = me.cpu, .regs = f };
+	struct pfm_where where;
 
 	if (!f->running)
 		return;
@@ -56,6 +56,7 @@ void settle(struct file *f)
 	memcpy(wrapped, f->pending, sizeof(wrapped));
 	memset(f->pending, 0, sizeof(f->pending));
 	f->is_pending = false;
+	pfm_ops(f->ctx)->where(f->ctx, &where);
 	ledger_overflow(f, wrapped, &where);
 }
 
@@ -66,7 +67,9 @@ static void expire(struct file *f)
 	settle(f);
 	if (f->armed)
 		return;
+	f->posts = f->signals = 0;
 	pfm_set_timeout(f->ctx);
+	ledger_told(f, f->ctx->absent);
 	atomic_fetch_add(&tally.timeouts, 1);
 }
 
@@ -91,9 +94,13 @@ static void switch_context(struct file *f)
 	if (f->scheduled_in) {
 		pfm_ctxsw_out(f->ctx);
 	} else if (f->installed) {
+		bool counted = pfm_counting(f->ctx);
+
+		f->posts = f->signals = 0;
 		f->coming_in = true;
 		pfm_ctxsw_in(f->ctx);
 		f->coming_in = false;
+		ledger_told(f, counted && f->ctx->absent);
 	}
 	f->scheduled_in = !f->scheduled_in;
 }
@@ -145,7 +152,14 @@ static void end_target(struct file *f)
 	if (rng_chance(&me.rng, 50))
 		exec_other(f);
 	head = atomic_load(&f->head);
+	if (f->root) {
+		pfm_target_exit(f->ctx);
+		CHECK(!f->ctx, "the child is gone, and has an heir's context");
+		return;
+	}
 	pfm_target_exit(f->ctx);
+	if (f->ctx->heirs)
+		return;
 	CHECK(!pfm_loaded(f->ctx), "the target is gone, and the context loaded");
 	CHECK(!tell || atomic_load(&f->head) != head, "the target is gone, and END did not come");
 }
@@ -154,9 +168,20 @@ static void end_somebody(struct file *f)
 {
 	if (rng_chance(&me.rng, 30))
 		exec_other(f);		/* long before anybody unloads */
-	pthread_mutex_lock(&f->lock);
+	pthread_mutex_lock(lock_of(f));
 	end_target(f);
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_unlock(lock_of(f));
+}
+
+/* It has a child, which has one number after the other. */
+static void fork_somebody(struct file *f)
+{
+	static atomic_uint next = 1000;
+
+	pthread_mutex_lock(lock_of(f));
+	if (f->ctx)
+		pfm_fork(f->ctx, (void *)(uintptr_t)atomic_fetch_add(&next, 1));
+	pthread_mutex_unlock(lock_of(f));
 }
 
 static void interrupt_file(struct file *f)
@@ -174,9 +199,11 @@ void interrupt_somebody(void)
 	if (!f)
 		return;
 	me.cpu = rng_below(&me.rng, NUM_CPUS);
-	if (rng_below(&me.rng, 300))
-		interrupt_file(f);
-	else
+	if (!rng_below(&me.rng, 300))
 		end_somebody(f);
+	else if (!rng_below(&me.rng, 100))
+		fork_somebody(f);
+	else
+		interrupt_file(f);
 	file_put(f);
 }

@@ -74,15 +74,27 @@ static void put_on(struct file *f, const struct pfm_pmd *pmd)
 	f->counts[pmd->num] = f->seen[pmd->num] = pmd->value;
 }
 
+static void freeze(struct pfm_context *ctx)
+{
+	struct file *f = in_pmu(ctx, "freeze");
+
+	if (f->running)
+		ledger_of(f, f->installed->id)->duration += f->ran - f->mark;
+	f->running = false;
+}
+
 static int install(struct pfm_context *ctx, struct pfm_set *set)
 {
 	struct file *f = in_pmu(ctx, "install");
+	bool fails = rng_chance(&me.rng, 1);
 
 	CHECK(!f->running || f->coming_in, "a set comes to counters that run");
+	if (fails)
+		freeze(ctx);
 	ledger_leave(f);
 	memset(f->on, 0, sizeof(f->on));
 	f->installed = NULL;
-	if (!f->coming_in && rng_chance(&me.rng, 1))
+	if (fails)
 		return atomic_fetch_add(&tally.absent, 1), pfm_refuse(-EBUSY, "no counter is free");
 	ledger_enter(f, set);
 	for (unsigned int i = 0; i < set->num_pmds; i++)
@@ -154,15 +166,6 @@ static void resume(struct pfm_context *ctx)
 	f->running = true;
 }
 
-static void freeze(struct pfm_context *ctx)
-{
-	struct file *f = in_pmu(ctx, "freeze");
-
-	if (f->running)
-		ledger_of(f, f->installed->id)->duration += f->ran - f->mark;
-	f->running = false;
-}
-
 static void arm(struct pfm_context *ctx, uint64_t ns)
 {
 	struct file *f = in_pmu(ctx, "arm");
@@ -227,22 +230,57 @@ static int attach_cpu(struct pfm_context *ctx, uint32_t id)
 	return 0;
 }
 
-/* Interrupts find it from here on. */
-static int attach(struct pfm_context *ctx, uint32_t id)
+static void bind(struct pfm_context *ctx)
 {
 	struct file *f = file_of(ctx);
-	int ret = ctx->flags & PFM_FL_SYSTEM_WIDE ? attach_cpu(ctx, id) : attach_thread(ctx, id);
 
-	if (ret)
-		return ret;
 	pmu_lock(f);
 	CHECK(!f->attached && !f->installed, "attached twice");
 	f->attached = f->scheduled_in = true;
 	f->lost = f->running = f->armed = false;
 	f->target = ctx->tid;
 	pmu_unlock(f);
-	watch(f);
+}
+
+/* Interrupts find it from here on. */
+static int attach(struct pfm_context *ctx, uint32_t id)
+{
+	int ret = ctx->flags & PFM_FL_SYSTEM_WIDE ? attach_cpu(ctx, id) : attach_thread(ctx, id);
+
+	if (ret)
+		return ret;
+	bind(ctx);
+	watch(file_of(ctx));
 	return 0;
+}
+
+/* PFM_FL_INHERIT: an heir has a file of its own, without a place among them, and its root's lock. */
+static int fork_heir(struct pfm_context *heir, void *child)
+{
+	struct file *root = file_of(heir->root), *f = file_new();
+
+	f->ctx = heir;
+	f->root = root;
+	atomic_fetch_add(&root->refs, 1);
+	heir->transport = f;
+	heir->tid = heir->pid = (uint32_t)(uintptr_t)child;
+	bind(heir);
+	if (watch(f)) {
+		atomic_fetch_add(&tally.heirs, 1);
+		return 0;
+	}
+	f->attached = false;
+	file_put(f);
+	return -ENOMEM;
+}
+
+static void release(struct pfm_context *heir)
+{
+	struct file *f = file_of(heir);
+
+	CHECK(!f->attached, "an heir is released that is attached");
+	f->ctx = NULL;
+	file_put(f);
 }
 
 /* No interrupt is in the midst when this is done. */
@@ -274,6 +312,7 @@ static int post(struct pfm_context *ctx, const pfarg_msg_t *msg)
 		atomic_fetch_add(&tally.ends, 1);
 	} else {
 		CHECK(f->inside == &me, "a message outside PMU context");
+		CHECK(!pfm_bits_empty(msg->pfm_ovfl_msg.msg_ovfl_pmds) || ctx->absent, "a message of no overflow");
 		f->posts++;
 		if (unread >= ctx->msgq_depth)
 			return -ENOSPC;
@@ -288,6 +327,13 @@ static int post(struct pfm_context *ctx, const pfarg_msg_t *msg)
 static void flush_messages(struct pfm_context *ctx)
 {
 	file_take_messages(file_of(ctx), QUEUE_ROOM);
+}
+
+static void where(struct pfm_context *ctx, struct pfm_where *to)
+{
+	struct file *f = in_pmu(ctx, "where");
+
+	*to = (struct pfm_where){ .tid = f->target, .pid = f->target, .cpu = me.cpu, .regs = f };
 }
 
 static void send_signal(struct pfm_context *ctx)
@@ -351,11 +397,12 @@ static void free_buffer(struct pfm_context *ctx, void *buf, size_t size)
 }
 
 static const struct pfm_machine_ops ops = {
-	.name = "concurrent", .attach = attach, .detach = detach, .access = access_pmu, .install = install,
+	.name = "concurrent", .attach = attach, .detach = detach, .fork = fork_heir, .release = release,
+	.access = access_pmu, .install = install,
 	.collect = collect, .write_pmc = write_pmc, .write_pmd = write_pmd, .resume = resume, .freeze = freeze,
 	.arm = arm, .disarm = disarm, .left = left, .timer_ns = timer_ns, .ran = ran, .block = block,
-	.unblock = unblock, .post = post, .flush = flush_messages, .signal = send_signal, .caller = caller,
-	.in_group = in_group, .has_fd = has_fd, .now = now, .page_size = page_size,
+	.unblock = unblock, .where = where, .post = post, .flush = flush_messages, .signal = send_signal,
+	.caller = caller, .in_group = in_group, .has_fd = has_fd, .now = now, .page_size = page_size,
 	.alloc_buffer = alloc_buffer, .free_buffer = free_buffer, .coexist = true,
 };
 

@@ -87,6 +87,8 @@ void write_pmds(struct file *f)
 
 	for (int i = 0; i < n; i++) {
 		fill_in(&v[i]);
+		if (pfm_inherits(f->ctx) && rng_chance(&me.rng, 30))
+			v[i].reg_flags |= PFM_REGFL_OWN;
 		if (n > 10)	/* so that the elements that must be good are */
 			v[i].reg_num %= NUM_COUNTERS, v[i].reg_set = 0, v[i].reg_flags = 0;
 	}
@@ -104,8 +106,10 @@ void read_pmds(struct file *f)
 		v[i] = (pfarg_pmd_t){ .reg_num = any_number(), .reg_set = any_id() };
 		if (resets && rng_chance(&me.rng, 50))
 			v[i].reg_flags = PFM_REGFL_READ_RESET;
+		else if (pfm_inherits(f->ctx) && rng_chance(&me.rng, 30))
+			v[i].reg_flags = PFM_REGFL_OWN;
 		if (n > 10)
-			v[i].reg_num %= NUM_COUNTERS, v[i].reg_set = 0;
+			v[i].reg_num %= NUM_COUNTERS, v[i].reg_set = 0, v[i].reg_flags &= ~PFM_REGFL_OWN;
 	}
 	begin_doing(f, DOING_READ);
 	end_doing(f, READ_PMDS, pfm_do_read_pmds(f->ctx, v, n));

@@ -5,7 +5,11 @@
 
 #include <perfmon/pfmlib_amd64.h>
 #include <perfmon/pfmlib_core.h>
+#include <perfmon/pfmlib_gen_ia32.h>
 #include <perfmon/pfmlib_i386_p6.h>
+#include <perfmon/pfmlib_intel_atom.h>
+#include <perfmon/pfmlib_intel_nhm.h>
+#include <perfmon/pfmlib_pentium4.h>
 
 static int failures;
 
@@ -81,6 +85,73 @@ static void core(void)
 	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_NOTSUPP);
 }
 
+static void atom(void)
+{
+	pfmlib_intel_atom_input_param_t mod;
+
+	memset(&mod, 0, sizeof(mod));
+	model(PFMLIB_INTEL_ATOM_PMU, "UNHALTED_CORE_CYCLES", "INSTRUCTION_RETIRED");
+	mod.pfp_intel_atom_counters[0].cnt_mask = 2;
+	mod.pfp_intel_atom_counters[0].flags = PFM_INTEL_ATOM_SEL_INV;
+	expect(&mod, 0, 2, 1, 0);
+	mod.pfp_intel_atom_pebs_used = 1;
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_NOTSUPP);
+}
+
+static void nhm(void)
+{
+	pfmlib_nhm_input_param_t mod;
+	pfmlib_event_t e;
+
+	memset(&mod, 0, sizeof(mod));
+	memset(&e, 0, sizeof(e));
+	model(PFMLIB_INTEL_NHM_PMU, "INST_RETIRED:ANY_P", "BR_MISP_EXEC:ANY");
+	mod.pfp_nhm_counters[1].cnt_mask = 4;
+	mod.pfp_nhm_counters[1].flags = PFM_NHM_SEL_EDGE;
+	expect(&mod, 1, 4, 0, 1);
+	EXPECT(pfm_nhm_is_pebs(&in.pfp_events[0]) && !pfm_nhm_is_pebs(&in.pfp_events[1]));
+	EXPECT(!pfm_core_is_pebs(&in.pfp_events[0]) && !pfm_nhm_is_uncore(&in.pfp_events[0]));
+	e.event = 0xffff;
+	EXPECT(!pfm_nhm_is_pebs(&e) && !pfm_nhm_is_pebs(NULL));
+	mod.pfp_nhm_counters[1].flags = PFM_NHM_SEL_OCC_RST;
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_INVAL);
+	mod.pfp_nhm_counters[1].flags = 0;
+	mod.pfp_nhm_lbr.lbr_used = 1;
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_NOTSUPP);
+	mod.pfp_nhm_lbr.lbr_used = 0;
+	mod.pfp_nhm_pebs.pebs_used = 1;
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_NOTSUPP);
+}
+
+/* libpfm4 has the architectural PMU where the processor has one. */
+static void gen_ia32(void)
+{
+	pfmlib_gen_ia32_input_param_t mod;
+
+	if (pfm_is_pmu_supported(PFMLIB_GEN_IA32_PMU) != PFMLIB_SUCCESS)
+		return;
+	memset(&mod, 0, sizeof(mod));
+	model(PFMLIB_GEN_IA32_PMU, "UNHALTED_CORE_CYCLES", "INSTRUCTION_RETIRED");
+	mod.pfp_gen_ia32_counters[0].cnt_mask = 2;
+	mod.pfp_gen_ia32_counters[0].flags = PFM_GEN_IA32_SEL_INV;
+	expect(&mod, 0, 2, 1, 0);
+}
+
+/* The layouts of the values that are dispatched. */
+static void pentium4(void)
+{
+	pentium4_escr_value_t escr;
+	pentium4_cccr_value_t cccr;
+
+	model(PFMLIB_PENTIUM4_PMU, "GLOBAL_POWER_EVENTS:RUNNING", "instr_retired:nbogusntag");
+	EXPECT(pfm_dispatch_events(&in, NULL, &out, NULL) == PFMLIB_SUCCESS);
+	escr.val = out.pfp_pmcs[0].reg_value;
+	cccr.val = out.pfp_pmcs[1].reg_value;
+	EXPECT(escr.bits.event_select == 0x13 && escr.bits.event_mask == 1);
+	EXPECT(escr.bits.t0_usr && !escr.bits.t0_os);
+	EXPECT(cccr.bits.enable && cccr.bits.escr_select == 6 && cccr.bits.active_thread == 3);
+}
+
 static void p6(void)
 {
 	pfmlib_i386_p6_input_param_t mod;
@@ -111,6 +182,10 @@ int main(void)
 {
 	amd64();
 	core();
+	atom();
+	nhm();
+	gen_ia32();
+	pentium4();
 	p6();
 	others();
 	return failures != 0;

@@ -254,6 +254,23 @@ static void pmc_attributes(void)
 	close(fd);
 }
 
+/* 3.1.2, 3.1.3 list no EBUSY: "If no error is reported by the macro, then the reason for EINVAL is different". */
+static void from_another_cpu(void)
+{
+	int fd = new_context(PFM_FL_SYSTEM_WIDE);
+	pfarg_pmd_t pmd = { .reg_num = 4 };
+	pfarg_pmc_t pmc = { .reg_num = 4 };
+
+	load(fd, TOOL);
+	DOES(pfm_sim_set(sim, "tool_cpu", 1));
+	REFUSED(EINVAL, perfmonctl(fd, PFM_WRITE_PMCS, &pmc, 1));
+	EQUAL(pmc.reg_flags, 0);
+	REFUSED(EINVAL, perfmonctl(fd, PFM_WRITE_PMDS, &pmd, 1));
+	EQUAL(pmd.reg_flags, 0);
+	DOES(pfm_sim_set(sim, "tool_cpu", 0));
+	close(fd);
+}
+
 static void write_pmcs(void)
 {
 	int fd = new_context(0);
@@ -266,6 +283,7 @@ static void write_pmcs(void)
 	EQUAL(PFM_MAX_PMD_BITVECTOR, (PFM_MAX_PMDS + 64 - 1) / 64);
 	EQUAL(sizeof(v[0].reg_smpl_pmds), PFM_MAX_PMD_BITVECTOR * 8);
 	close(fd);
+	from_another_cpu();
 	pmc_attributes();
 }
 
@@ -414,7 +432,7 @@ static void load_context(void)
 	REFUSED(EINVAL, perfmonctl(fd, PFM_LOAD_CONTEXT, &args, 1));
 	args.load_set = 0;
 	args.load_pid = -1;
-	REFUSED(ESRCH, perfmonctl(fd, PFM_LOAD_CONTEXT, &args, 1));
+	REFUSED(EPERM, perfmonctl(fd, PFM_LOAD_CONTEXT, &args, 1));	/* nobody may operate on no thread */
 	REFUSED(EINVAL, perfmonctl(wide, PFM_LOAD_CONTEXT, &args, 1));
 	load(fd, tid);
 	args.load_pid = tid;
@@ -486,8 +504,12 @@ static void create_evtsets(void)
 	EQUAL(v[0].set_timeout.tv_sec, 2);
 	EQUAL(v[0].set_timeout.tv_nsec, 1000000);
 	load(fd, new_thread(1000));
-	REFUSED(EBUSY, perfmonctl(fd, PFM_CREATE_EVTSETS, v, 1));
-	EQUAL(v[0].set_flags, PFM_SETFL_TIME_SWITCH);	/* the reason is none of the element's */
+	/* "If no error is reported by the macro, then the reason for EINVAL is different" */
+	REFUSED(EINVAL, perfmonctl(fd, PFM_CREATE_EVTSETS, v, 1));
+	EQUAL(v[0].set_flags, PFM_SETFL_TIME_SWITCH);
+	v[0].set_flags = 0;
+	REFUSED(EINVAL, perfmonctl(fd, PFM_DELETE_EVTSETS, v, 1));
+	EQUAL(v[0].set_flags, 0);
 	close(fd);
 }
 

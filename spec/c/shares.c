@@ -2,16 +2,19 @@
 /*
  * shares.c - spends its time in two functions, and says how it was shared:
  *
- *   shares SECONDS THREADS
+ *   shares SECONDS THREADS [FIFO]
  *
- * prints "heavy NS light NS" of all threads together, by their own CPU clocks. SIGUSR1 ends it before.
+ * prints "heavy NS light NS" of all threads together, by their own CPU clocks. SIGUSR1 ends it before. Its threads
+ * but the first are made when somebody opens the FIFO to write.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 static volatile uint64_t round_length = 300000;	/* volatile: no copies for known arguments */
 static volatile double limit;
@@ -75,6 +78,8 @@ int main(int argc, char **argv)
 	pthread_t threads[16];
 
 	limit = argc > 1 ? atof(argv[1]) : 1;
+	if (argc > 3)
+		close(open(argv[3], O_RDONLY));	/* which waits for the writer */
 	signal(SIGUSR1, on_end);
 	if (n < 1 || n > 16)
 		return 2;

@@ -3,7 +3,7 @@
  * spec_fork.c - descriptors of contexts that several processes have (3.1.1, 3.1.15), on the simulated
  * computer, whose threads a context is attached to.
  *
- *   spec_fork inherit|exec|detached|attached|duplicate|errors
+ *   spec_fork inherit|exec|detached|attached|self|duplicate|errors
  *   spec_fork - FD: what exec runs; reads a message from the descriptor it inherited
  */
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -224,7 +225,49 @@ static void detached(void)
 	CHECK(sessions() == 0);
 }
 
-/* Figure 3.10 and 3.11: attached, it lasts as long as somebody has the descriptor. */
+static int by_range(int fd)
+{
+	return close_range((unsigned int)fd, (unsigned int)fd, 0);
+}
+
+static int by_dup(int fd)
+{
+	int null = open("/dev/null", O_RDONLY);
+
+	return dup2(null, fd) != fd || close(null) || syscall(SYS_close, fd);
+}
+
+/* Its other end is there. */
+static void close_what_lives(int fd)
+{
+	struct pollfd p = { .fd = fd };
+
+	CHECK(poll(&p, 1, 0) == 0 && !close(fd));
+}
+
+/* Figure 3.10: where the monitored thread closes "the context is unloaded"; for who has it, "the context remains". */
+static void self(void)
+{
+	int (*const ways[])(int) = { close, by_range, by_dup };
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		int fd = new_context(), tid = new_thread(), copy;
+		pfarg_load_t load = { .load_pid = (uint32_t)tid };
+		struct child c;
+
+		CHECK(!pfm_sim_act(sim, (uint32_t)tid));
+		CHECK(!pfm_load_context(fd, &load) && !pfm_start(fd, NULL));
+		c = fork_child(fd, close_what_lives);
+		copy = dup(fd);
+		CHECK(!ways[i](fd) && sessions() == 1);		/* this process has another */
+		CHECK(!ways[i](copy) && sessions() == 0);
+		tell(c);
+		finish(c);
+		CHECK(!pfm_sim_act(sim, 0));
+	}
+}
+
+/* Figure 3.11: attached to another thread, it lasts as long as somebody has the descriptor. */
 static void attached(void)
 {
 	int fd = new_context();
@@ -272,7 +315,7 @@ static const struct {
 	void		(*run)(void);
 } parts[] = {
 	{ "inherit", inherit }, { "exec", exec }, { "detached", detached }, { "attached", attached },
-	{ "duplicate", duplicate }, { "errors", errors },
+	{ "self", self }, { "duplicate", duplicate }, { "errors", errors },
 };
 
 int main(int argc, char **argv)
@@ -291,6 +334,6 @@ int main(int argc, char **argv)
 	}
 	pfm_sim_put(sim);
 	if (!found)
-		fprintf(stderr, "usage: spec_fork inherit|exec|detached|attached|duplicate|errors\n");
+		fprintf(stderr, "usage: spec_fork inherit|exec|detached|attached|self|duplicate|errors\n");
 	return !found || failures;
 }

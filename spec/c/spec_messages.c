@@ -3,7 +3,7 @@
  * spec_messages.c - a context's descriptor as a descriptor (3.3.3, 3.3.7, 3.3.8): read(2), poll(2),
  * select(2), lseek(2), fcntl(2), signals. On the simulated computer.
  *
- *   spec_messages read|nonblocking|blocking|wait|sigio|setsig|no_msg
+ *   spec_messages read|size|rest|nonblocking|blocking|wait|sigio|setsig|no_msg
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "perfmon/perfmon.h"
@@ -75,6 +77,51 @@ static void reading(void)
 		CHECK(!pfm_restart(fd));
 	}
 	CHECK(write(fd, msgs, 0) <= 0);
+	close(fd);
+}
+
+/* "if size is not a multiple of the message size : the read fails and return EINVAL"; copies are no other */
+static void size(void)
+{
+	enum { SIZE = sizeof(pfarg_msg_t) };
+	static const size_t wrong[] = { 1, 4, SIZE - 1, SIZE + 1, 3 * SIZE / 2 };
+	int fd = new_context(0), copy = dup2(fd, 100), bytes = 0;
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	pfarg_msg_t msgs[3];
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		CHECK(read(fd, msgs, wrong[i]) == -1 && errno == EINVAL);	/* an empty queue: nor does it wait */
+	CHECK(pfm_sim_run_until_message(sim, fd, 1000) == 1);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		CHECK(read(fd, msgs, wrong[i]) == -1 && errno == EINVAL);
+		CHECK(read(copy, msgs, wrong[i]) == -1 && errno == EINVAL);
+	}
+	CHECK(read(fd, msgs, 0) == 0);
+	CHECK(poll(&p, 1, 0) == 1 && p.revents == POLLIN);
+	CHECK(!ioctl(fd, FIONREAD, &bytes) && bytes == sizeof(msgs[0]));
+	CHECK(read(fd, msgs, sizeof(msgs[0])) == sizeof(msgs[0]) && msgs[0].type == PFM_MSG_OVFL);
+	close(copy);
+	close(fd);
+	/* the number's next owner is read as it likes */
+	CHECK(open("/dev/zero", O_RDONLY) == fd && read(fd, msgs, 10) == 10);
+	close(fd);
+}
+
+/* Past the library, what a short read leaves is there for the next: nothing is lost. */
+static void rest(void)
+{
+	const size_t some = 10;
+	int fd = new_context(0);
+	pfarg_msg_t msg;
+
+	memset(&msg, 0, sizeof(msg));
+	CHECK(pfm_sim_run_until_message(sim, fd, 1000) == 1);
+	CHECK(syscall(SYS_read, fd, &msg, some) == (long)some);
+	CHECK(syscall(SYS_read, fd, (char *)&msg + some, sizeof(msg) - some) == (long)(sizeof(msg) - some));
+	CHECK(msg.type == PFM_MSG_OVFL && msg.pfm_ovfl_msg.msg_ovfl_ip == 0x1000);
+	CHECK(!pfm_restart(fd));
+	CHECK(pfm_sim_run_until_message(sim, fd, 1000) == 1);
+	CHECK(read(fd, &msg, sizeof(msg)) == sizeof(msg) && msg.type == PFM_MSG_OVFL);
 	close(fd);
 }
 
@@ -216,7 +263,8 @@ static const struct {
 	const char	*name;
 	void		(*run)(void);
 } parts[] = {
-	{ "read", reading }, { "nonblocking", nonblocking }, { "blocking", blocking },
+	{ "read", reading }, { "size", size }, { "rest", rest }, { "nonblocking", nonblocking },
+	{ "blocking", blocking },
 	{ "wait", waiting }, { "sigio", sigio }, { "setsig", setsig }, { "no_msg", no_msg },
 };
 
@@ -234,6 +282,6 @@ int main(int argc, char **argv)
 	}
 	pfm_sim_put(sim);
 	if (!found)
-		fprintf(stderr, "usage: spec_messages read|nonblocking|blocking|wait|sigio|setsig|no_msg\n");
+		fprintf(stderr, "usage: spec_messages read|size|rest|nonblocking|blocking|wait|sigio|setsig|no_msg\n");
 	return !found || failures;
 }

@@ -205,6 +205,25 @@ void __wrap_pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const 
 		note_resets(l, set, bits, kind);
 }
 
+void __real_pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd, enum pfm_reset kind);
+void __wrap_pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd, enum pfm_reset kind);
+
+/* The only one that overflowed, which resets no other. */
+void __wrap_pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd, enum pfm_reset kind)
+{
+	struct ledger *l = ledger_find(ctx);
+	uint64_t bits[PFM_PMD_BV] = { 0 };
+
+	if (l)
+		ledger_sync(l);
+	has_reset = true;
+	CHECK(pfm_bits_empty(pmd->reset_pmds), "PMD%u was reset, and not those that its reset_pmds name", pmd->num);
+	__real_pfm_reset_pmd(ctx, set, pmd, kind);
+	pfm_bit_set(bits, pmd->num);
+	if (l)
+		note_resets(l, set, bits, kind);
+}
+
 /* --- sampling buffers ----------------------------------------------------------------------- */
 
 struct fill {

@@ -31,6 +31,7 @@ static void touch(long pages)
 
 	if (p == MAP_FAILED)
 		die("mmap");
+	madvise((void *)p, (size_t)(pages * size), MADV_NOHUGEPAGE);
 	for (long i = 0; i < pages; i++)
 		p[i * size] = 1;
 }

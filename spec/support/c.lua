@@ -39,14 +39,15 @@ local function built(name)
    return program
 end
 
-local function build_program(name, sources, flags)
+local function build_program(name, sources, flags, compiler)
    if prebuilt then
       return built(name)
    end
    local program = build .. "/spec/" .. name
    local new = program .. ".$$" -- renamed when done: another run may be using the old one
-   local out, status = c.sh(table.concat({ "mkdir -p", build .. "/spec", "&& LD_PRELOAD= gcc -std=gnu11 -D_GNU_SOURCE",
-      "-O2 -g -Wall -Wextra -Werror -o", new, sources, "-pthread", flags or "", "&& mv -f", new, program }, " "))
+   local out, status = c.sh(table.concat({ "mkdir -p", build .. "/spec", "&& LD_PRELOAD=",
+      compiler or "gcc -std=gnu11 -D_GNU_SOURCE", "-O2 -g -Wall -Wextra -Werror -o", new, sources, "-pthread",
+      flags or "", "&& mv -f", new, program }, " "))
    assert(status == 0, out)
    return program
 end
@@ -54,10 +55,22 @@ end
 --- Compiles spec/c/NAME.c, a program that uses libperfmon, into the build directory; returns its path.
 -- @param name the file's name without .c
 -- @param flags further compiler flags
-function c.compile(name, flags)
+-- @param include where its headers are; kernel/include
+function c.compile(name, flags, include)
    local san = build:match("/san$") and "-fsanitize=address,undefined" or ""
-   local sources = ("%s -Ikernel/include spec/c/%s.c -L%s -lperfmon -Wl,-rpath,%s"):format(san, name, build, build)
+   local sources = ("%s -I%s spec/c/%s.c -L%s -lperfmon -Wl,-rpath,%s"):format(san, include or "kernel/include", name,
+      build, build)
    return build_program(name, sources, flags)
+end
+
+--- Compiles spec/c/NAME.cpp, as `compile` does; nil where there is no compiler for it.
+-- @param name the file's name without .cpp
+-- @param flags further compiler flags
+function c.compile_cpp(name, flags)
+   if prebuilt or select(2, c.sh("command -v g++")) ~= 0 then return nil end
+   local san = build:match("/san$") and "-fsanitize=address,undefined" or ""
+   return build_program(name, ("%s -Ikernel/include spec/c/%s.cpp -L%s -Wl,-rpath,%s"):format(san, name, build, build),
+      flags, "g++ -std=c++98 -pedantic")
 end
 
 --- Compiles spec/c/NAME.c, a program to be measured: the same in a build with sanitizers.

@@ -176,8 +176,15 @@ end
 local makers_of_objects = {
    function() return lpfm.create {} end,
    function()
-      return lpfm.create { format = one_of { "default", "default-0.6", "n-way" }, buf_size = random(4000, 30000),
+      local format = one_of { "default", "default-0.6", "n-way", "stack" }
+      return lpfm.create { format = format, buf_size = random(4000, 30000),
          buf_flags = one_of { {}, { "NO_HDR" }, { "IIP_HDR" } } }
+   end,
+   function() -- programs of any bytes, and of words that load
+      local code = random(2) == 1 and some_value(0) or (" \0\0\0" .. string.char(4 * random(0, 80) % 256, random(0, 1))
+         .. "\0\0"):rep(random(0, 9)) .. "\22" .. ("\0"):rep(7)
+      return lpfm.create { format = "program", program = code, buckets = one_of { random(0, 4096), some_value(0) },
+         base = one_of { "default", "n-way", "stack", "none", some_value(0) } }
    end,
    function()
       return lpfm.pmds { 64, random(64, 72), { num = random(64, 72), value = -random(1000), smpl_pmds = { 80 } } }

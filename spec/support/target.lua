@@ -46,11 +46,11 @@ function target:can_read(seconds)
    return poll.rpoll(self.output, math.floor(seconds * 1000)) == 1
 end
 
---- One line of output, waited for at most 20 seconds; nil at its end.
+--- One line of output, waited for at most 120 seconds, for hosts may be busy; nil at its end.
 function target:read_line()
    local line = ""
    while true do
-      assert(self:can_read(20), "the target says nothing")
+      assert(self:can_read(120), "the target says nothing")
       local char = unistd.read(self.output, 1)
       if not char or char == "" then
          return nil

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- Programs in a terminal, typed to: tmux with a server of its own for each. Nothing is slept for: what is typed
 -- next waits for what the screen shows.
-local c = require "support.c"
 local lpfm = require "lpfm"
 
 local terminal = {}
@@ -15,10 +14,14 @@ function terminal.quote(text)
    return "'" .. text:gsub("'", "'\\''") .. "'"
 end
 
+-- One process for each call, and no more: on a loaded machine they are what takes the time.
 local function tmux(self, ...)
-   local words = { "tmux", "-L", self.socket, "-f", "/dev/null" }
+   local words = { "exec tmux", "-L", self.socket, "-f", "/dev/null" }
    for _, word in ipairs { ... } do words[#words + 1] = terminal.quote(tostring(word)) end
-   return c.sh(table.concat(words, " "))
+   local pipe = assert(io.popen(table.concat(words, " ") .. " 2>&1", "r"))
+   local text = pipe:read("*a")
+   pipe:close()
+   return text
 end
 
 --- Starts a command in a terminal.
@@ -83,8 +86,7 @@ function terminal:press(...)
 end
 
 function terminal:enter(text)
-   self:type(text)
-   self:press("Enter")
+   tmux(self, "send-keys", "-t", "t", "-l", "--", text, ";", "send-keys", "-t", "t", "Enter")
 end
 
 --- Pastes text, in brackets as terminals do.
@@ -93,8 +95,7 @@ function terminal:paste(text)
    local file = assert(io.open(path, "w"))
    file:write(text)
    file:close()
-   tmux(self, "load-buffer", path)
-   tmux(self, "paste-buffer", "-p", "-t", "t")
+   tmux(self, "load-buffer", path, ";", "paste-buffer", "-p", "-t", "t")
    os.remove(path)
 end
 
@@ -103,9 +104,7 @@ function terminal:resize(columns, rows)
 end
 
 function terminal:clear()
-   tmux(self, "send-keys", "-R", "-t", "t")
-   tmux(self, "clear-history", "-t", "t")
-   self:press("C-l")
+   tmux(self, "send-keys", "-R", "-t", "t", ";", "clear-history", "-t", "t", ";", "send-keys", "-t", "t", "C-l")
 end
 
 function terminal:stop()

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+/*
+ * calls.c - a program whose time is spent in known shares, by path:
+ *   main > ping > pong > ping > pong > spin	30 %
+ *   main > ping > pong > ping > spin		10 %
+ *   main > down > spin, main > down > down > spin, ... four deep, 5 % each
+ *   main > spin				40 %
+ * argv[1]: the rounds. It has frame pointers, whatever the compiler's flags; with -DNO_POINTERS it has none.
+ */
+#include <stdlib.h>
+
+/* At the beginning of a function that has a frame pointer, and at its end: what it calls returns to it. */
+#ifdef NO_POINTERS
+#define ENTER()	((void)0)
+#else
+#define ENTER()	asm volatile("" : : "r"(__builtin_frame_address(0)) : "memory")
+#endif
+#define LEAVE()	asm volatile("" : : : "memory")
+
+static volatile unsigned long sum;
+
+/* Work, in percent. */
+static __attribute__((noipa)) void spin(unsigned int percent)
+{
+	ENTER();
+	for (unsigned long i = 0; i < percent * 20000UL; i++)
+		sum += i;
+}
+
+static void pong(unsigned int depth, unsigned int percent);
+
+static __attribute__((noipa)) void ping(unsigned int depth, unsigned int percent)
+{
+	ENTER();
+	if (depth)
+		pong(depth - 1, percent);
+	else
+		spin(percent);
+	LEAVE();
+}
+
+static __attribute__((noipa)) void pong(unsigned int depth, unsigned int percent)
+{
+	ENTER();
+	if (depth)
+		ping(depth - 1, percent);
+	else
+		spin(percent);
+	LEAVE();
+}
+
+static __attribute__((noipa)) void down(unsigned int depth, unsigned int percent)
+{
+	ENTER();
+	spin(percent);
+	if (depth)
+		down(depth - 1, percent);
+	LEAVE();
+}
+
+int main(int argc, char **argv)
+{
+	ENTER();
+	for (int rounds = argc > 1 ? atoi(argv[1]) : 1; rounds > 0; rounds--) {
+		ping(3, 30);
+		ping(2, 10);
+		down(3, 5);
+		spin(40);
+		LEAVE();
+	}
+	return 0;
+}

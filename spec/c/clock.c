@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+/* clock.c - a program that asks what time it is, argv[1] times: in the vDSO, where the clock is one that it reads. */
+#include <stdlib.h>
+#include <time.h>
+
+int main(int argc, char **argv)
+{
+	struct timespec t;
+	long sum = 0;
+
+	for (long n = argc > 1 ? atol(argv[1]) : 1; n > 0; n--) {
+		clock_gettime(CLOCK_MONOTONIC, &t);
+		sum += t.tv_nsec;
+	}
+	return sum < 0;
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+/*
+ * live.c - on sim:k8,live: threads that monitor themselves at once, fork, and end; "live CASE". Silent where all
+ * is well.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "perfmon/perfmon.h"
+
+#define THREADS 6
+#define FORKS	300
+#define CYCLES	0x430076	/* CPU_CLK_UNHALTED, at user and kernel level */
+#define MS	1000000ULL
+
+#define EXPECT(cond) do { \
+	if (!(cond)) { \
+		printf("line %d: %s (%s)\n", __LINE__, #cond, pfm_explain()); \
+		exit(1); \
+	} \
+} while (0)
+
+static uint64_t used(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void burn(uint64_t ns)
+{
+	uint64_t end = used() + ns;
+
+	while (used() < end)
+		;
+}
+
+/* Counts cycles from -left on; notified if left is not 0. */
+static int begin(uint32_t tid, uint64_t left)
+{
+	pfarg_ctx_t ctx = { 0 };
+	pfarg_pmc_t pc = { .reg_num = 0, .reg_value = CYCLES };
+	pfarg_pmd_t pd = { .reg_num = 0, .reg_value = -left, .reg_flags = left ? PFM_REGFL_OVFL_NOTIFY : 0 };
+	pfarg_load_t load = { .load_pid = tid };
+	int fd = pfm_create_context(&ctx, NULL, NULL, 0);
+
+	EXPECT(fd >= 0);
+	EXPECT(!pfm_write_pmcs(fd, &pc, 1) && !pfm_write_pmds(fd, &pd, 1));
+	EXPECT(!pfm_load_context(fd, &load) && !pfm_start(fd, NULL));
+	return fd;
+}
+
+static uint64_t value(int fd)
+{
+	pfarg_pmd_t pd = { .reg_num = 0 };
+
+	EXPECT(!pfm_read_pmds(fd, &pd, 1));
+	return pd.reg_value;
+}
+
+static uint32_t gettid_(void)
+{
+	return (uint32_t)syscall(SYS_gettid);
+}
+
+/* 1 GHz: the cycles are the ns, and those between the calls are all among them. */
+static void *self(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 20; i++) {
+		uint64_t before = used(), first, inside, last;
+		int fd = begin(gettid_(), 0);
+
+		first = used();
+		burn(MS);
+		inside = used() - first;
+		EXPECT(!pfm_stop(fd));
+		last = value(fd);
+		EXPECT(last >= inside - 100 && last <= used() - before);
+		burn(MS / 10);
+		EXPECT(value(fd) == last);
+		close(fd);
+	}
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t t[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		EXPECT(!pthread_create(&t[i], NULL, self, NULL));
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+}
+
+/* The child of a loaded parent has none of its contexts, and can make its own. */
+static void forked(void)
+{
+	int fd = begin(gettid_(), 0), status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		pfarg_pmd_t pd = { .reg_num = 0 };
+
+		EXPECT(pfm_read_pmds(fd, &pd, 1) == -1 && errno == EBADF);
+		self(NULL);
+		_exit(0);
+	}
+	EXPECT(waitpid(pid, &status, 0) == pid && !status);
+	burn(MS);
+	EXPECT(value(fd) >= MS - 100);
+	close(fd);
+}
+
+static void child(void)
+{
+	int fd;
+
+	alarm(120);	/* ends what hangs */
+	fd = begin(gettid_(), 0);
+	burn(MS / 10);
+	EXPECT(value(fd) > 0);
+	_exit(0);
+}
+
+/* A fork comes while threads are switched, too: the child's copy of the computer is in the middle of nothing. */
+static void forking(void)
+{
+	pthread_t t[THREADS];
+	int status;
+	pid_t pid;
+
+	close(begin(gettid_(), 0));
+	for (int i = 0; i < THREADS; i++)
+		EXPECT(!pthread_create(&t[i], NULL, self, NULL));
+	for (int i = 0; i < FORKS; i++) {
+		pid = fork();
+		if (!pid)
+			child();
+		EXPECT(waitpid(pid, &status, 0) == pid && !status);
+	}
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+}
+
+static void *burner(void *arg)
+{
+	uint32_t *tid = arg;
+
+	__atomic_store_n(tid, gettid_(), __ATOMIC_RELEASE);
+	while (__atomic_load_n(tid, __ATOMIC_ACQUIRE))
+		;
+	return NULL;
+}
+
+static uint32_t next_message(int fd)
+{
+	pfarg_msg_t msg;
+
+	EXPECT(read(fd, &msg, sizeof(msg)) == sizeof(msg));
+	return msg.type;
+}
+
+/* Nobody calls while another thread runs to its overflow. */
+static void other(void)
+{
+	uint32_t tid = 0;
+	pthread_t t;
+	int fd;
+
+	EXPECT(!pthread_create(&t, NULL, burner, &tid));
+	while (!__atomic_load_n(&tid, __ATOMIC_ACQUIRE))
+		;
+	fd = begin(tid, 5 * MS);
+	EXPECT(next_message(fd) == PFM_MSG_OVFL);
+	EXPECT(!pfm_restart(fd));
+	__atomic_store_n(&tid, 0, __ATOMIC_RELEASE);
+	pthread_join(t, NULL);
+	close(fd);
+}
+
+static void nobody(void)
+{
+	pfarg_ctx_t ctx = { 0 };
+	pfarg_load_t load = { .load_pid = 0x7fffffff };
+	int fd = pfm_create_context(&ctx, NULL, NULL, 0);
+
+	EXPECT(pfm_load_context(fd, &load) == -1 && errno == ESRCH);
+	load.load_pid = gettid_();
+	EXPECT(!pfm_load_context(fd, &load));
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char	*name;
+		void		(*run)(void);
+	} cases[] = {
+		{ "threads", threads }, { "forked", forked }, { "forking", forking }, { "other", other },
+		{ "nobody", nobody },
+	};
+
+	for (size_t i = 0; argc == 2 && i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (!strcmp(cases[i].name, argv[1])) {
+			cases[i].run();
+			return 0;
+		}
+	return 2;
+}

@@ -1,0 +1,783 @@
+// SPDX-License-Identifier: MIT
+/*
+ * perfctr.c - perfctr's virtual counters, by the sentences of their specification: "perfctr CASE". Silent where all is
+ * well. Counts page faults, which all machines can, to the last one: each page is touched once.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "perfctr/libperfctr.h"
+#include "perfmon/sim.h"
+
+#define PAGES	1000
+#define FEW	300		/* faults of the calls, the program and sanitizers, between two commands */
+#define FAULTS	66
+#define MINOR	67
+#define LEVELS	9
+
+#define EXPECT(cond) do { \
+	if (!(cond)) { \
+		printf("line %d: %s (%s; %s)\n", __LINE__, #cond, strerror(errno), perfctr_explain()); \
+		exit(1); \
+	} \
+} while (0)
+
+#define EXPECT_ERR(call, err) EXPECT((call) == -1 && errno == (err))
+
+#define BETWEEN(low, value, high) do { \
+	unsigned long long v_ = (value); \
+	unsigned long long low_ = (low), high_ = (high); \
+	if (v_ < low_ || v_ > high_) { \
+		printf("line %d: %s is %llu\n", __LINE__, #value, v_); \
+		exit(1); \
+	} \
+} while (0)
+
+static void touch(long pages)
+{
+	long size = sysconf(_SC_PAGESIZE);
+	volatile char *p = mmap(NULL, (size_t)(pages * size), PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	EXPECT(p != MAP_FAILED);
+	madvise((void *)p, (size_t)(pages * size), MADV_NOHUGEPAGE);
+	for (long i = 0; i < pages; i++)
+		p[i * size] = 1;
+	munmap((void *)p, (size_t)(pages * size));
+}
+
+static struct vperfctr_control faults(void)
+{
+	struct vperfctr_control c;
+
+	memset(&c, 0, sizeof(c));
+	c.cpu_control.tsc_on = 1;
+	c.cpu_control.nractrs = 1;
+	c.cpu_control.pmc_map[0] = FAULTS;
+	c.cpu_control.evntsel[0] = LEVELS;
+	return c;
+}
+
+static int counting(int tid)
+{
+	struct vperfctr_control c = faults();
+	int fd = sys_vperfctr_open(tid, 1);
+
+	EXPECT(fd >= 0);
+	EXPECT(!sys_vperfctr_control(fd, &c));
+	return fd;
+}
+
+static struct perfctr_sum_ctrs sums(int fd)
+{
+	struct perfctr_sum_ctrs s;
+
+	EXPECT(!sys_vperfctr_read(fd, &s, NULL, NULL));
+	return s;
+}
+
+static volatile const struct vperfctr_state *map(int fd)
+{
+	volatile const struct vperfctr_state *kstate;
+
+	kstate = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
+	EXPECT(kstate != MAP_FAILED);
+	return kstate;
+}
+
+/* --- opening -------------------------------------------------------------------------------------- */
+
+/* "inactive, with all control fields disabled and all counters having the value zero"; "EEXIST" */
+static void opens(void)
+{
+	struct vperfctr_control control, none = { 0 };
+	struct perfctr_sum_ctrs sum, children, zero = { 0 };
+	struct perfctr_info info;
+	char path[64], name[64] = "";
+	int fd, other;
+
+	EXPECT_ERR(sys_vperfctr_open(0, 0), ENOENT);
+	EXPECT_ERR(sys_vperfctr_open(0x7fffffff, 1), ESRCH);
+	EXPECT_ERR(sys_vperfctr_open(-1, 1), ESRCH);
+	fd = sys_vperfctr_open(0, 1);
+	EXPECT(fd >= 0);
+	EXPECT_ERR(sys_vperfctr_open(0, 1), EEXIST);
+	EXPECT_ERR(sys_vperfctr_open((int)syscall(SYS_gettid), 1), EEXIST);
+	EXPECT(!sys_vperfctr_read(fd, &sum, &control, &children));
+	EXPECT(!memcmp(&sum, &zero, sizeof(zero)) && !memcmp(&children, &zero, sizeof(zero)));
+	EXPECT(!memcmp(&control, &none, sizeof(none)));
+	/* "identifies perfctr state file descriptors as belonging to "vperfctrfs"" */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	EXPECT(readlink(path, name, sizeof(name) - 1) > 0 && strstr(name, "vperfctrfs"));
+	other = sys_vperfctr_open(0, 0);
+	EXPECT(other >= 0 && other != fd);
+	EXPECT(!perfctr_info(&info) && info.nrctrs >= 2 && !(info.features & PERFCTR_FEATURE_RDPMC));
+	close(fd);
+	EXPECT(!sys_vperfctr_read(other, &sum, NULL, NULL));
+	close(other);
+	EXPECT_ERR(sys_vperfctr_open(0, 1), EEXIST);	/* it is the thread's, whoever has descriptors */
+}
+
+/* Errors, which change nothing. */
+static void errors(void)
+{
+	struct vperfctr_control c, now;
+	int fd = counting(0), pipes[2], full = open("/dev/null", O_RDONLY);
+
+	EXPECT(!pipe(pipes));
+	for (int i = 0; i < 3; i++) {
+		int bad = i == 0 ? -1 : i == 1 ? pipes[0] : full;
+
+		c = faults();
+		EXPECT_ERR(sys_vperfctr_control(bad, &c), EBADF);
+		EXPECT_ERR(sys_vperfctr_read(bad, NULL, &c, NULL), EBADF);
+		EXPECT_ERR(sys_vperfctr_unlink(bad), EBADF);
+		EXPECT_ERR(sys_vperfctr_iresume(bad), EBADF);
+	}
+	EXPECT_ERR(sys_vperfctr_control(fd, NULL), EFAULT);
+	EXPECT_ERR(perfctr_info(NULL), EFAULT);
+	EXPECT_ERR(sys_vperfctr_iresume(fd), EPERM);
+#define BAD(change) do { \
+	c = faults(); \
+	change; \
+	EXPECT_ERR(sys_vperfctr_control(fd, &c), EINVAL); \
+} while (0)
+	BAD(c._reserved[1] = 1);
+	BAD(c.cpu_control._reserved[3] = 1);
+	BAD(c.cpu_control.tsc_on = 2);
+	BAD(c.cpu_control.nractrs = PERFCTR_MAX + 1);
+	BAD(c.cpu_control.nrictrs = ~0U);
+	BAD(c.cpu_control.pmc_map[0] = 100000);
+	BAD(c.cpu_control.pmc_map[0] = 80);		/* a virtual PMD */
+	BAD(c.cpu_control.pmc_map[0] = 64);		/* the TSC, which is on */
+	BAD(c.cpu_control.nractrs = 2; c.cpu_control.pmc_map[1] = FAULTS);
+	BAD(c.cpu_control.nractrs = 0; c.cpu_control.nrictrs = 1; c.cpu_control.ireset[0] = -10);	/* no signal */
+	BAD(c.cpu_control.nractrs = 0; c.cpu_control.nrictrs = 1; c.si_signo = SIGUSR1);	/* no ireset */
+	BAD(c.cpu_control.nractrs = 0; c.cpu_control.nrictrs = 1; c.cpu_control.ireset[0] = -10; c.si_signo = 65);
+	EXPECT(!sys_vperfctr_read(fd, NULL, &now, NULL));
+	c = faults();
+	EXPECT(!memcmp(&c, &now, sizeof(c)));
+	touch(PAGES);
+	BETWEEN(PAGES, sums(fd).pmc[0], PAGES + 3 * FEW);
+	/* "read-only access to the state" */
+	EXPECT(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED);
+	EXPECT(write(fd, "", 1) == -1 && ftruncate(fd, 0) == -1);
+}
+
+/* --- counting --------------------------------------------------------------------------------------- */
+
+/* "Before restarting, the counter sums are reset to zero", but for those in preserve, and the TSC. */
+static void preserves(void)
+{
+	struct vperfctr_control c = faults(), off;
+	struct perfctr_sum_ctrs before, s;
+	int fd = counting(0);
+
+	touch(PAGES);
+	before = sums(fd);
+	BETWEEN(PAGES, before.pmc[0], PAGES + FEW);
+	EXPECT(before.tsc > 0);
+	EXPECT(!sys_vperfctr_control(fd, &c));
+	s = sums(fd);
+	BETWEEN(0, s.pmc[0], FEW);
+	EXPECT(s.tsc > before.tsc);
+
+	touch(PAGES);
+	c.cpu_control.nractrs = 2;
+	c.cpu_control.pmc_map[1] = MINOR;
+	c.cpu_control.evntsel[1] = LEVELS;
+	c.preserve = 1;
+	EXPECT(!sys_vperfctr_control(fd, &c));
+	touch(PAGES);
+	s = sums(fd);
+	BETWEEN(2 * PAGES, s.pmc[0], 2 * PAGES + 2 * FEW);
+	BETWEEN(PAGES, s.pmc[1], PAGES + FEW);
+
+	/* "Stopping the counters is done by ... a control object that activates neither the TSC nor any PMCs" */
+	memset(&off, 0, sizeof(off));
+	off.preserve = 2;
+	EXPECT(!sys_vperfctr_control(fd, &off));
+	s = sums(fd);
+	EXPECT(!s.tsc && !s.pmc[0] && s.pmc[1] >= PAGES);
+	touch(PAGES);
+	EXPECT(sums(fd).pmc[1] == s.pmc[1]);
+	EXPECT(!sys_vperfctr_control(fd, &c));
+	touch(1);
+	EXPECT(sums(fd).pmc[0] && sums(fd).tsc);
+}
+
+/* "value = sum + (now - start)", by the algorithm as it is written, and by the header's. */
+static void mapped(void)
+{
+	int fd = counting(0);
+	volatile const struct vperfctr_state *kstate = map(fd);
+	uint64_t now, start, sum, tsc0, tsc1, value, before, after;
+
+	for (int i = 0; i < 3; i++) {
+		touch(PAGES);
+		before = i == 1 ? 0 : sums(fd).pmc[0];	/* with a sample since the last time, and without */
+		tsc0 = kstate->cpu_state.tsc_start;
+		for (;;) {
+			rdpmcl(kstate->cpu_state.pmc[0].map, now);
+			start = kstate->cpu_state.pmc[0].start;
+			sum = kstate->cpu_state.pmc[0].sum;
+			tsc1 = kstate->cpu_state.tsc_start;
+			if (tsc1 == tsc0)
+				break;
+			tsc0 = tsc1;
+		}
+		value = sum + (now - start);
+		after = vperfctr_read_pmc(kstate, 0);
+		EXPECT(value >= before && after >= value && sums(fd).pmc[0] >= after);
+		BETWEEN((i + 1) * PAGES, value, (i + 1) * (PAGES + FEW));
+		before = vperfctr_read_tsc(kstate);
+		EXPECT(before <= sums(fd).tsc && before <= vperfctr_read_tsc(kstate));
+	}
+	EXPECT(!sys_vperfctr_unlink(fd));
+	EXPECT(vperfctr_read_pmc(kstate, 0) == sums(fd).pmc[0] && vperfctr_read_tsc(kstate) == sums(fd).tsc);
+	close(fd);
+	EXPECT(!(kstate->flags & VPERFCTR_ATTACHED) && kstate->cpu_state.pmc[0].sum >= 3 * PAGES);
+}
+
+/* "If the object already had been detached, then no action is performed"; commands need it attached. */
+static void unlinked(void)
+{
+	struct vperfctr_control c = faults(), now;
+	struct perfctr_sum_ctrs s;
+	int fd = counting(0), other = sys_vperfctr_open(0, 0);
+
+	touch(PAGES);
+	EXPECT(!sys_vperfctr_unlink(fd));
+	s = sums(fd);
+	BETWEEN(PAGES, s.pmc[0], PAGES + FEW);
+	touch(PAGES);
+	EXPECT(!sys_vperfctr_unlink(other) && !sys_vperfctr_unlink(fd));
+	EXPECT(sums(other).pmc[0] == s.pmc[0] && sums(other).tsc == s.tsc);
+	EXPECT(!sys_vperfctr_read(fd, NULL, &now, NULL) && !memcmp(&c, &now, sizeof(c)));
+	EXPECT_ERR(sys_vperfctr_control(fd, &c), ESRCH);
+	EXPECT_ERR(sys_vperfctr_iresume(fd), ESRCH);
+	counting(0);
+	EXPECT(sums(fd).pmc[0] == s.pmc[0]);
+}
+
+/* --- other threads -------------------------------------------------------------------------------------- */
+
+struct worker {
+	pthread_t	thread;
+	int		tid, go[2], done[2];
+};
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	char c;
+
+	__atomic_store_n(&w->tid, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	while (read(w->go[0], &c, 1) == 1) {
+		touch(PAGES);
+		EXPECT(write(w->done[1], "", 1) == 1);
+	}
+	return NULL;
+}
+
+static void begin(struct worker *w)
+{
+	w->tid = 0;
+	EXPECT(!pipe(w->go) && !pipe(w->done));
+	EXPECT(!pthread_create(&w->thread, NULL, work, w));
+	while (!__atomic_load_n(&w->tid, __ATOMIC_ACQUIRE))
+		;
+}
+
+static void let_touch(struct worker *w)
+{
+	char c;
+
+	EXPECT(write(w->go[1], "", 1) == 1 && read(w->done[0], &c, 1) == 1);
+}
+
+/* Joined is a thread before the kernel is done with it. */
+static void end(struct worker *w)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d", w->tid);
+	close(w->go[1]);
+	pthread_join(w->thread, NULL);
+	while (!access(path, F_OK))
+		sched_yield();
+}
+
+/* "Accesses from threads other than the owner are permitted"; "It can outlive its owner thread." */
+static void others(void)
+{
+	struct vperfctr_control c = faults();
+	struct perfctr_sum_ctrs s;
+	uint64_t before;
+	struct worker w;
+	int fd;
+
+	begin(&w);
+	fd = counting(w.tid);
+	let_touch(&w);
+	touch(PAGES);
+	BETWEEN(PAGES, sums(fd).pmc[0], PAGES + FEW);
+	EXPECT(!sys_vperfctr_control(fd, &c));
+	let_touch(&w);
+	let_touch(&w);
+	before = sums(fd).pmc[0];
+	end(&w);
+	s = sums(fd);
+	BETWEEN(2 * PAGES, before, 2 * PAGES + FEW);
+	BETWEEN(before, s.pmc[0], before + FEW);
+	EXPECT(s.tsc > 0);
+	EXPECT_ERR(sys_vperfctr_control(fd, &c), ESRCH);
+	EXPECT(sums(fd).pmc[0] == s.pmc[0] && sums(fd).tsc == s.tsc);
+	EXPECT_ERR(sys_vperfctr_open(w.tid, 1), ESRCH);
+	EXPECT(!sys_vperfctr_unlink(fd));
+}
+
+/* Each thread its own, at once; those that end are forgotten. */
+static void *self(void *arg)
+{
+	int fd = counting(0);
+
+	(void)arg;
+	touch(PAGES);
+	BETWEEN(PAGES, sums(fd).pmc[0], PAGES + FEW);
+	close(fd);
+	return NULL;
+}
+
+static void threads(void)
+{
+	for (int round = 0; round < 12; round++) {
+		pthread_t t[5];
+
+		for (int i = 0; i < 5; i++)
+			EXPECT(!pthread_create(&t[i], NULL, self, NULL));
+		for (int i = 0; i < 5; i++)
+			pthread_join(t[i], NULL);
+	}
+	BETWEEN(3, open("/dev/null", O_RDONLY), 3 * 40);	/* not three descriptors for each of 60 */
+}
+
+/* A child of fork() has a descriptor, and counters of its own. */
+static void forked(void)
+{
+	struct vperfctr_control c = faults();
+	int fd = counting(0), status;
+	volatile const struct vperfctr_state *kstate = map(fd);
+	pid_t pid = fork();
+
+	if (!pid) {
+		EXPECT_ERR(sys_vperfctr_control(fd, &c), EBADF);
+		EXPECT_ERR(sys_vperfctr_unlink(fd), EBADF);
+		EXPECT_ERR(sys_vperfctr_open(0, 0), ENOENT);
+		EXPECT(kstate->flags & VPERFCTR_ATTACHED);
+		fflush(stdout);
+		_exit(0);
+	}
+	EXPECT(waitpid(pid, &status, 0) == pid && !status);
+	touch(PAGES);
+	EXPECT(sums(fd).pmc[0] >= PAGES);
+	EXPECT(!sys_vperfctr_unlink(fd));
+	pid = fork();
+	if (!pid) {	/* what is detached can be read by whoever has the descriptor */
+		EXPECT(sums(fd).pmc[0] >= PAGES);
+		self(NULL);
+		_exit(0);
+	}
+	EXPECT(waitpid(pid, &status, 0) == pid && !status);
+}
+
+/* --- overflows ---------------------------------------------------------------------------------------- */
+
+static int overflowing;
+static volatile sig_atomic_t signals, wrong, resume;
+static volatile int seen_mask;
+
+static void on_overflow(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	seen_mask = (int)info->si_pmc_ovf_mask;
+	if (sig != SIGRTMIN + 3 || info->si_code != SI_PMC_OVF)
+		wrong++;
+	signals++;
+	if (resume && sys_vperfctr_iresume(overflowing))
+		wrong++;
+}
+
+static struct vperfctr_control interrupting(int period)
+{
+	struct vperfctr_control c = faults();
+
+	c.si_signo = SIGRTMIN + 3;
+	c.cpu_control.nrictrs = 1;
+	c.cpu_control.pmc_map[1] = MINOR;
+	c.cpu_control.evntsel[1] = LEVELS;
+	c.cpu_control.ireset[1] = -period;
+	return c;
+}
+
+static void begin_overflows(int period)
+{
+	struct sigaction act = { .sa_sigaction = on_overflow, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct vperfctr_control c = interrupting(period);
+
+	touch(PAGES);
+	EXPECT(!sigaction(SIGRTMIN + 3, &act, NULL));
+	overflowing = sys_vperfctr_open(0, 1);
+	EXPECT(overflowing >= 0);
+	EXPECT(!sys_vperfctr_control(overflowing, &c));
+}
+
+static void await(int n)
+{
+	while (signals < n)
+		touch(1);
+}
+
+/* "the counters are sampled and suspended (TSC remains active)", until iresume, which is optional */
+static void overflows(void)
+{
+	struct perfctr_sum_ctrs first, s;
+	volatile const struct vperfctr_state *kstate;
+	sigset_t set;
+
+	begin_overflows(PAGES);
+	kstate = map(overflowing);
+	await(1);
+	EXPECT(!wrong && seen_mask == 2);
+	EXPECT(kstate->flags & VPERFCTR_SUSPENDED);
+	first = sums(overflowing);
+	BETWEEN(PAGES, first.pmc[1], PAGES + FEW);
+	EXPECT(first.pmc[0] >= PAGES);
+	touch(PAGES);
+	s = sums(overflowing);
+	EXPECT(s.pmc[0] == first.pmc[0] && s.pmc[1] == first.pmc[1] && s.tsc > first.tsc);
+	EXPECT(vperfctr_read_pmc(kstate, 1) == s.pmc[1]);
+	EXPECT(vperfctr_read_tsc(kstate) >= s.tsc);
+
+	EXPECT(!sys_vperfctr_iresume(overflowing) && !sys_vperfctr_iresume(overflowing));
+	EXPECT(!(kstate->flags & VPERFCTR_SUSPENDED));
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN + 3);
+	EXPECT(signals == 1);
+	touch(PAGES / 2);		/* the period begins anew */
+	EXPECT(signals == 1);
+	BETWEEN(first.pmc[1] + PAGES / 2, sums(overflowing).pmc[1], first.pmc[1] + PAGES / 2 + FEW);
+	await(2);
+	BETWEEN(first.pmc[1] + PAGES, sums(overflowing).pmc[1], first.pmc[1] + PAGES + FEW);
+	EXPECT(sums(overflowing).tsc > s.tsc && !wrong);
+	EXPECT(!sys_vperfctr_unlink(overflowing));
+	BETWEEN(first.pmc[1] + PAGES, sums(overflowing).pmc[1], first.pmc[1] + PAGES + FEW);
+}
+
+/* From the handler itself, as programs do. */
+static void resumes(void)
+{
+	struct vperfctr_control c = interrupting(PAGES / 10), off = { 0 };
+
+	resume = 1;
+	begin_overflows(PAGES / 10);
+	await(5);
+	EXPECT(!wrong && sums(overflowing).pmc[1] >= 5 * PAGES / 10);
+	for (int i = 0; i < 20; i++) {		/* controls while watchers come and go */
+		signals = 0;
+		EXPECT(!sys_vperfctr_control(overflowing, &c));
+		await(1);
+		EXPECT(!sys_vperfctr_control(overflowing, &off));
+	}
+	EXPECT(!wrong);
+}
+
+/* A signal to the thread that owns the counters, wherever the command came from. */
+static pthread_t signalled;
+
+static void note(int sig, siginfo_t *info, void *context)
+{
+	(void)sig, (void)info, (void)context;
+	signalled = pthread_self();
+	signals++;
+}
+
+static void owners(void)
+{
+	struct sigaction act = { .sa_sigaction = note, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct vperfctr_control c = interrupting(PAGES);
+	struct worker w;
+	int fd;
+
+	EXPECT(!sigaction(SIGRTMIN + 3, &act, NULL));
+	begin(&w);
+	fd = sys_vperfctr_open(w.tid, 1);
+	EXPECT(!sys_vperfctr_control(fd, &c));
+	while (!signals)
+		let_touch(&w);
+	EXPECT(pthread_equal(signalled, w.thread));
+	EXPECT(!sys_vperfctr_iresume(fd));
+	signals = 0;
+	while (!signals)
+		let_touch(&w);
+	end(&w);
+	BETWEEN(2 * PAGES, sums(fd).pmc[1], 3 * PAGES);
+}
+
+/* Another process' thread is signalled, too; the one that opened the counters resumes them. */
+static void signals_processes(void)
+{
+	struct sigaction act = { .sa_sigaction = on_overflow, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct vperfctr_control c = interrupting(PAGES);
+	int ready[2], fd, status;
+	char byte;
+	pid_t pid;
+
+	EXPECT(!pipe(ready));
+	pid = fork();
+	if (!pid) {
+		close(ready[1]);
+		EXPECT(!sigaction(SIGRTMIN + 3, &act, NULL));
+		EXPECT(read(ready[0], &byte, 1) == 0);
+		await(2);
+		_exit(wrong || seen_mask != 2);
+	}
+	fd = sys_vperfctr_open(pid, 1);
+	EXPECT(fd >= 0);
+	EXPECT(!sys_vperfctr_control(fd, &c));
+	close(ready[1]);
+	while (!waitpid(pid, &status, WNOHANG))
+		sys_vperfctr_iresume(fd);	/* ESRCH: when it has ended */
+	EXPECT(!status);
+	EXPECT(sums(fd).pmc[1] >= 2 * PAGES);
+}
+
+/* --- children ----------------------------------------------------------------------------------------- */
+
+/* A child that touches pages when go says so; done: it has. It ends at the end of go. */
+static pid_t child(int go[2], int done[2])
+{
+	pid_t pid;
+	char c;
+
+	EXPECT(!pipe(go) && !pipe(done));
+	pid = fork();
+	EXPECT(pid >= 0);
+	if (pid) {
+		close(go[0]);
+		close(done[1]);
+		return pid;
+	}
+	close(go[1]);
+	close(done[0]);
+	while (read(go[0], &c, 1) == 1) {
+		touch(PAGES);
+		if (write(done[1], "", 1) != 1)
+			_exit(1);
+	}
+	_exit(0);
+}
+
+static void tell(int go, int done)
+{
+	char c;
+
+	EXPECT(write(go, "", 1) == 1 && read(done, &c, 1) == 1);
+}
+
+static struct perfctr_sum_ctrs of_children(int fd)
+{
+	struct perfctr_sum_ctrs s;
+
+	EXPECT(!sys_vperfctr_read(fd, NULL, NULL, &s));
+	return s;
+}
+
+#define BIRTH 600	/* faults of a fork's child besides its pages */
+
+/* "the sums of exited childrens' counters"; the parent's own are apart. */
+static void children(void)
+{
+	struct perfctr_sum_ctrs s;
+	int fd = counting(0), go[2], done[2];
+	uint64_t mine;
+	pid_t pid;
+
+	mine = sums(fd).pmc[0];
+	pid = child(go, done);
+	tell(go[1], done[0]);
+	close(go[1]);
+	EXPECT(waitpid(pid, NULL, 0) == pid);
+	s = of_children(fd);
+	BETWEEN(PAGES, s.pmc[0], PAGES + BIRTH);
+	EXPECT(s.tsc > 0);
+	EXPECT(sums(fd).pmc[0] < mine + BIRTH);
+	EXPECT(!sys_vperfctr_unlink(fd));
+	BETWEEN(s.pmc[0] - FEW, of_children(fd).pmc[0], s.pmc[0] + FEW);	/* perf: of two counts */
+}
+
+/* Those that live are among them on perf, whose kernel tells the sum alone. */
+static void living(void)
+{
+	int fd = counting(0), go[2], done[2];
+	pid_t pid = child(go, done);
+
+	tell(go[1], done[0]);
+	BETWEEN(PAGES, of_children(fd).pmc[0], PAGES + BIRTH);
+	close(go[1]);
+	EXPECT(waitpid(pid, NULL, 0) == pid);
+	BETWEEN(PAGES, of_children(fd).pmc[0], PAGES + BIRTH);
+}
+
+/* Those that live are not among them elsewhere. */
+static void exited(void)
+{
+	int fd = counting(0), go[2], done[2];
+	pid_t pid = child(go, done);
+
+	tell(go[1], done[0]);
+	EXPECT(!of_children(fd).pmc[0] && !of_children(fd).tsc);
+	close(go[1]);
+	EXPECT(waitpid(pid, NULL, 0) == pid);
+	BETWEEN(PAGES, of_children(fd).pmc[0], PAGES + BIRTH);
+}
+
+/* "If the child and its parent still have the same perfctr control settings" */
+static void estranged(void)
+{
+	struct vperfctr_control c = faults();
+	int fd = counting(0), go[2], done[2];
+	pid_t pid = child(go, done);
+
+	tell(go[1], done[0]);
+	EXPECT(!sys_vperfctr_control(fd, &c));
+	tell(go[1], done[0]);
+	close(go[1]);
+	EXPECT(waitpid(pid, NULL, 0) == pid);
+	BETWEEN(0, of_children(fd).pmc[0], 0);
+}
+
+/* Reaped late, or never: its counts are the parent's when it has ended. */
+static void unreaped(void)
+{
+	int fd = counting(0), go[2], done[2];
+	siginfo_t info;
+	pid_t pid;
+
+	for (int i = 1; i <= 2; i++) {
+		if (i == 2)
+			signal(SIGCHLD, SIG_IGN);	/* the system reaps it */
+		pid = child(go, done);
+		tell(go[1], done[0]);
+		close(go[1]);
+		if (i == 1)
+			EXPECT(!waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT));
+		else
+			EXPECT(waitpid(pid, NULL, 0) == -1 && errno == ECHILD);
+		BETWEEN(i * PAGES, of_children(fd).pmc[0], i * (PAGES + BIRTH));
+	}
+}
+
+/* --- exactly, on the simulated computer ---------------------------------------------------- */
+
+#define LOOP(n)	{ .op = PFM_SIM_LOOP, .count = (n) }, \
+	{ .op = PFM_SIM_SITE, .ns = 10, .ip = 0x1000 }, { .op = PFM_SIM_END }
+#define PROGRAM(steps)	{ (steps), sizeof(steps) / sizeof((steps)[0]) }
+
+static void is(int fd, uint64_t own, uint64_t others)
+{
+	struct perfctr_sum_ctrs sum, children;
+
+	EXPECT(!sys_vperfctr_read(fd, &sum, NULL, &children));
+	BETWEEN(own, sum.pmc[0], own);
+	BETWEEN(10 * own, sum.tsc, 10 * own);
+	BETWEEN(others, children.pmc[0], others);
+	BETWEEN(10 * others, children.tsc, 10 * others);
+}
+
+/* The parent of a child of 20 instructions, which has one of 5, and of one of 1000. On 4 CPUs of 10 ns. */
+static void simulated(void)
+{
+	static const struct pfm_sim_step grandchild[] = { LOOP(5) };
+	static const struct pfm_sim_program p5 = PROGRAM(grandchild);
+	static const struct pfm_sim_step brief[] = { { .op = PFM_SIM_FORK, .program = &p5 }, LOOP(20) };
+	static const struct pfm_sim_step lasting[] = { LOOP(1000) };
+	static const struct pfm_sim_program p20 = PROGRAM(brief), p1000 = PROGRAM(lasting);
+	static const struct pfm_sim_step parent[] = { LOOP(10), { .op = PFM_SIM_FORK, .program = &p20 },
+		{ .op = PFM_SIM_FORK, .program = &p1000 }, LOOP(2000) };
+	struct pfm_sim_spawn spawn = { .program = PROGRAM(parent) };
+	struct vperfctr_control c = faults();
+	struct pfm_sim *sim = pfm_sim_get();
+	int tid, fd;
+
+	EXPECT(sim);
+	tid = pfm_sim_spawn(sim, &spawn);
+	c.cpu_control.pmc_map[0] = 4;
+	EXPECT(!pfm_sim_encode(sim, "instructions", 1 << PFM_SIM_USER, 4, &c.cpu_control.evntsel[0]));
+	fd = sys_vperfctr_open(tid, 1);
+	EXPECT(fd >= 0);
+	EXPECT(!sys_vperfctr_control(fd, &c));
+	EXPECT(pfm_sim_run_ns(sim, 200) == 1);
+	is(fd, 20, 5);		/* the grandchild has ended */
+	EXPECT(pfm_sim_run_ns(sim, 300) == 1);
+	is(fd, 50, 25);
+
+	/* another control: the child that lives has the old one */
+	c.preserve = 1;
+	c.cpu_control.tsc_on = 1;
+	EXPECT(!sys_vperfctr_control(fd, &c));
+	is(fd, 50, 0);
+	EXPECT(pfm_sim_run_ns(sim, 15000) == 1);
+	is(fd, 1550, 0);
+	EXPECT(pfm_sim_run_ns(sim, 15000) == 1);
+	is(fd, 2010, 0);
+	EXPECT(!sys_vperfctr_unlink(fd));
+	is(fd, 2010, 0);
+
+	/* "a simulated thread takes no signals" */
+	tid = pfm_sim_spawn(sim, &spawn);
+	fd = sys_vperfctr_open(tid, 1);
+	c = interrupting(10);
+	EXPECT_ERR(sys_vperfctr_control(fd, &c), EINVAL);
+	c = faults();
+	c.cpu_control.pmc_map[0] = 4;
+	EXPECT(!pfm_sim_encode(sim, "instructions", 1 << PFM_SIM_USER, 4, &c.cpu_control.evntsel[0]));
+	EXPECT(!sys_vperfctr_control(fd, &c));
+	EXPECT(pfm_sim_run_ns(sim, 500) == 1);
+	/* unlinked: children that live count no more */
+	EXPECT(!sys_vperfctr_unlink(fd));
+	is(fd, 50, 25);
+	pfm_sim_put(sim);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char	*name;
+		void		(*run)(void);
+	} cases[] = {
+		{ "opens", opens }, { "errors", errors }, { "preserves", preserves }, { "mapped", mapped },
+		{ "unlinked", unlinked }, { "others", others }, { "threads", threads }, { "forked", forked },
+		{ "overflows", overflows }, { "resumes", resumes }, { "owners", owners },
+		{ "processes", signals_processes },
+		{ "children", children }, { "living", living }, { "exited", exited }, { "simulated", simulated },
+		{ "estranged", estranged }, { "unreaped", unreaped },
+	};
+
+	for (size_t i = 0; argc == 2 && i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (!strcmp(cases[i].name, argv[1])) {
+			cases[i].run();
+			return 0;
+		}
+	return 2;
+}

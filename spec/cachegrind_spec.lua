@@ -1,0 +1,119 @@
+-- SPDX-License-Identifier: MIT
+-- Real programs on the simulated caches count what valgrind's cachegrind counts, to the last miss: its nine counters.
+local c = require "support.c"
+local lpfm = require "lpfm"
+local sim = require "support.sim"
+
+local build, lua = os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit"
+local dir
+
+-- The same environment, addresses, stdin and kind of stdout for both: they are part of what a program executes.
+local function same(command, out)
+   return ("env -i PATH=/usr/bin:/bin LC_ALL=C setarch -R %s </dev/null >%s/%s"):format(command, dir, out)
+end
+
+-- Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw, as cachegrind's summary has them.
+local function judged(program, l1i, l1d, ll)
+   local out, status = c.sh(same(("valgrind -q --tool=cachegrind --cache-sim=yes --I1=%s --D1=%s --LL=%s "
+      .. "--cachegrind-out-file=%s/cg %s"):format(l1i, l1d, ll, dir, program), "judged"))
+   assert(status == 0, out)
+   local summary = io.open(dir .. "/cg"):read("*a"):match("\nsummary: ([%d ]+)")
+   return (summary:gsub("%s+$", ""))
+end
+
+local function counted(l1i, l1d, ll)
+   local function shape(text) return (text:gsub(",", ":")) end
+   local m = sim.machine("p6", { cachegrind = 1, l1i = shape(l1i), l1d = shape(l1d), l2 = shape(ll) })
+   local tid = assert(m:spawn { program = { { trace = dir .. "/trace" } } })
+   assert(m:run { until_exit = tid, s = 10000 })
+   local of = m:caches()
+   local i, d, l2 = of.L1I, of.L1D, of.L2
+   local truth = m:truth(tid)
+   assert.are.equal(i.fetches, truth.instructions.user)
+   assert.are.equal(d.load_misses + d.store_misses, truth.l1d_misses.user)
+   assert.are.equal(l2.fetch_misses + l2.load_misses + l2.store_misses, truth.l2_misses.user)
+   return table.concat({ i.fetches, i.fetch_misses, l2.fetch_misses, d.loads, d.load_misses, l2.load_misses, d.stores,
+      d.store_misses, l2.store_misses }, " ")
+end
+
+local PROGRAMS = {
+   "ls -l /usr/lib", "sort /etc/passwd", "awk 'BEGIN { for (i = 0; i < 2000; i++) s += i * i; print s }'",
+   "sed -n s/o/0/p /etc/passwd", "sha256sum /etc/services", "gcc -E -include stdio.h -x c /dev/null",
+}
+local USUAL = { "32768,8,64", "32768,8,64", "262144,8,64" }
+local ODD = { "4096,2,32", "6144,3,64", "65536,1,128" } -- accesses are clipped to lines of 32 bytes
+
+describe("the simulated caches", function()
+   setup(function()
+      if select(2, c.sh("command -v valgrind")) ~= 0 then pending("there is no valgrind") end
+      dir = os.tmpname()
+      os.remove(dir)
+      assert(select(2, c.sh("mkdir " .. dir)) == 0)
+   end)
+   teardown(function() c.sh("rm -rf " .. dir) end)
+   before_each(sim.begin)
+   after_each(sim.finish)
+
+   for i, program in ipairs(PROGRAMS) do
+      it("count as cachegrind: " .. program, function()
+         local lpfm_trace = ("%s/%s/lpfm trace -o %s/trace -- "):format(build, lua, dir)
+         local out, status = c.sh(same(lpfm_trace .. program, "counted"))
+         assert.are.equal(0, status, out)
+         assert.are.equal(judged(program, unpack(USUAL)), counted(unpack(USUAL)))
+         if i <= 2 then assert.are.equal(judged(program, unpack(ODD)), counted(unpack(ODD))) end
+      end)
+   end
+
+   it("replay a trace on any model", function()
+      for _, model in ipairs(sim.models()) do
+         local m = sim.machine(model)
+         local tid = assert(m:spawn { program = { { trace = dir .. "/trace" } } })
+         assert(m:run { until_exit = tid, s = 10000 })
+         local truth = m:truth(tid)
+         assert.are.equal(truth.instructions.user + truth.stalls.user, truth.cycles.user, model)
+         assert.is_true(truth.l2_misses.user > 0 and truth.dtlb_misses.user > 0, model)
+      end
+   end)
+end)
+
+describe("lpfm trace", function()
+   local program = build .. "/" .. lua .. "/lpfm trace "
+
+   it("has the status of its command", function()
+      local file = os.tmpname()
+      assert.are.equal(3, select(2, c.sh(program .. "-o " .. file .. " -- sh -c 'exit 3'")))
+      os.remove(file)
+   end)
+
+   it("says what is missing", function()
+      local out, status = c.sh(program)
+      assert.are.equal(2, status)
+      assert.is_truthy(out:find("expected a command", 1, true), out)
+      out, status = c.sh("env PATH=/nowhere " .. program .. "-- true")
+      assert.are.equal(1, status)
+      assert.is_truthy(out:find("valgrind is missing", 1, true), out)
+      out, status = c.sh(program .. "-o /nowhere/x -- true")
+      assert.are.equal(1, status)
+      assert.is_truthy(out:find("/nowhere/x: No such file", 1, true), out)
+   end)
+
+   it("makes files that are refused when damaged", function()
+      local m = assert(lpfm.machine("sim:k8"))
+      local file = os.tmpname()
+      local function refused(bytes)
+         local f = io.open(file, "wb")
+         f:write(bytes)
+         f:close()
+         local ok, tid, message = pcall(m.spawn, m, { program = { { trace = file } } })
+         return not ok and tid or message
+      end
+      assert(c.sh(program .. "-o " .. file .. " -- true"))
+      local f = io.open(file, "rb")
+      local bytes = f:read("*a")
+      f:close()
+      assert.is_truthy(refused(bytes:sub(1, -20)):find("cut off or damaged", 1, true))
+      assert.is_truthy(refused("I  04001090,3\n"):find("no trace of lpfm", 1, true))
+      assert.is_truthy(refused(""):find("is no trace", 1, true))
+      os.remove(file)
+   end)
+end)

@@ -1,0 +1,25 @@
+-- SPDX-License-Identifier: MIT
+--- Pages as a browser shows them.
+local c = require "support.c"
+
+local browser = {}
+
+local COMMAND = "env -u LD_PRELOAD HOME=%s timeout 100 chromium --headless --no-sandbox --disable-gpu --disable-quic "
+   .. "--no-first-run --disable-background-networking --disable-component-update --disable-sync "
+   .. "--user-data-dir=%s/browser --dump-dom file://%s 2>/dev/null"
+
+--- Is there none? Then why a case is pending.
+function browser.missing()
+   return select(2, c.sh("command -v chromium")) ~= 0 and "chromium is not installed" or nil
+end
+
+--- The elements of a page, after its scripts have run.
+-- @param path of the page
+-- @param scratch a folder for what the browser keeps
+function browser.dom(path, scratch)
+   local dom, status = c.sh(COMMAND:format(scratch, scratch, path))
+   assert(status == 0, "chromium: " .. dom)
+   return dom
+end
+
+return browser

@@ -1,0 +1,91 @@
+-- SPDX-License-Identifier: MIT
+--- A Slurm of four nodes on this computer, started for a test and stopped after it. Debian: slurmctld, slurmd,
+-- slurm-client.
+local slurm = {}
+slurm.__index = slurm
+
+local c = require "support.c"
+local unistd = require "posix.unistd"
+
+local NODES = 4
+local PROGRAMS = { "slurmctld", "slurmd", "srun", "scontrol" }
+local SECONDS = 300 -- after which it hangs
+
+local CONFIG = [[
+ClusterName=spec
+SlurmctldHost=HOST(127.0.0.1)
+SlurmUser=USER
+SlurmdUser=USER
+AuthType=auth/none
+CredType=cred/none
+SlurmctldPort=PORT
+SlurmctldPidFile=DIR/slurmctld.pid
+SlurmdPidFile=DIR/slurmd-%n.pid
+StateSaveLocation=DIR/state
+SlurmdSpoolDir=DIR/spool-%n
+SlurmctldLogFile=DIR/slurmctld.log
+SlurmdLogFile=DIR/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+ReturnToService=2
+CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
+SlurmdParameters=config_overrides
+NodeName=n[1-4] NodeHostname=HOST NodeAddr=127.0.0.1 Port=[FROM-TO] CPUs=2
+PartitionName=all Nodes=ALL Default=YES State=UP
+]]
+
+--- Why there can be none here; nil if there can.
+function slurm.missing()
+   local path = "PATH=$PATH:/usr/sbin"
+   for _, name in ipairs(PROGRAMS) do
+      if select(2, c.sh(("%s command -v %s"):format(path, name))) ~= 0 then return name .. " is not installed" end
+   end
+end
+
+-- Runs a command that knows this Slurm.
+function slurm:sh(command)
+   return c.sh(("export PATH=$PATH:/usr/sbin SLURM_CONF=%s/slurm.conf; cd %s; %s"):format(self.dir, self.dir, command))
+end
+
+local function must(self, command)
+   local out, status = self:sh(command)
+   assert(status == 0, out)
+   return out
+end
+
+-- Jobs begin when nodes have said what they are.
+local function wait_for_nodes(self)
+   must(self, ("timeout %d srun -N%d -n%d true"):format(SECONDS, NODES, NODES))
+end
+
+--- Starts one.
+-- @return table `dir`, its folder; `sh(command)`; `stop()`
+function slurm.start()
+   local self = setmetatable({ dir = os.tmpname() .. ".slurm" }, slurm)
+   local first = 20000 + unistd.getpid() % 4000 * 8
+   local values = { DIR = self.dir, HOST = (c.sh("hostname -s"):gsub("%s", "")), PORT = tostring(first),
+      USER = (c.sh("id -un"):gsub("%s", "")), FROM = tostring(first + 1), TO = tostring(first + NODES) }
+   assert(select(2, c.sh(("mkdir -p %s/state"):format(self.dir))) == 0)
+   local file = assert(io.open(self.dir .. "/slurm.conf", "w"))
+   file:write((CONFIG:gsub("%u%u+", values)))
+   file:close()
+   must(self, "slurmctld")
+   for n = 1, NODES do must(self, ("mkdir -p spool-n%d && slurmd -N n%d"):format(n, n)) end
+   wait_for_nodes(self)
+   return self
+end
+
+--- Stops its daemons, and waits for their end.
+function slurm:stop()
+   self:sh([[for f in slurmd-*.pid slurmctld.pid; do
+      [ -s $f ] || continue
+      pid=$(cat $f)
+      kill $pid && tail --pid=$pid -f /dev/null
+   done]])
+   c.sh("rm -rf " .. self.dir .. " " .. (self.dir:gsub("%.slurm$", "")))
+end
+
+return slurm

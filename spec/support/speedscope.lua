@@ -1,0 +1,32 @@
+-- SPDX-License-Identifier: MIT
+--- speedscope's own schema of its format, out of its package, and what of a file does not meet it.
+local c = require "support.c"
+
+local speedscope = {}
+
+local FOLDER = (os.getenv("LPFM_BUILD") or "build") .. "/spec/speedscope"
+local SCHEMA = "package/dist/release/file-format-schema.json"
+local FETCH = "mkdir -p %s && cd %s && timeout 60 npm pack --silent speedscope@1.22.2 >/dev/null"
+   .. " && tar xzf speedscope-*.tgz %s"
+local CHECK = [[/usr/bin/python3 -c '
+import json, jsonschema, sys
+schema, made = (json.load(open(path)) for path in sys.argv[1:])
+for error in jsonschema.Draft7Validator(schema).iter_errors(made):
+    print(error.json_path, error.message[:200])
+' %s/%s %s]]
+
+--- The package is got once; where that cannot be, why a case is pending.
+function speedscope.missing()
+   if select(2, c.sh(("test -e %s/%s"):format(FOLDER, SCHEMA))) == 0 then return nil end
+   if select(2, c.sh("command -v npm")) ~= 0 then return "npm is not installed" end
+   if select(2, c.sh(FETCH:format(FOLDER, FOLDER, SCHEMA))) ~= 0 then return "speedscope's package cannot be got" end
+end
+
+--- What is wrong with a file, a line each; "" where it meets the schema.
+function speedscope.faults(path)
+   local out, status = c.sh(CHECK:format(FOLDER, SCHEMA, path))
+   assert(status == 0, out)
+   return out
+end
+
+return speedscope
