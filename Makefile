@@ -11,6 +11,7 @@
 LUA     ?= luajit
 PREFIX  ?= /usr/local
 DESTDIR ?=
+LIB     ?= lib
 SAN     ?=
 V       ?=
 ifeq ($(origin CC),default)
@@ -34,24 +35,27 @@ say      = $(if $(V),,@echo '  $(1)')
 export CI
 
 BUILD_DEPS := gcc libc6-dev pkg-config luajit libluajit-5.1-dev lua5.1 liblua5.1-0-dev libreadline-dev \
-	libdw-dev libpfm4-dev lua-argparse lua-cjson lua-posix lua-inspect lua-ldoc
-CHECK_DEPS := lua-busted tmux util-linux procps luarocks sqlite3 gnuplot-nox
+	libdw-dev libpfm4-dev lua-argparse lua-cjson lua-lpeg lua-posix lua-inspect lua-ldoc
+CHECK_DEPS := lua-busted tmux util-linux procps luarocks sqlite3 gnuplot-nox zsh fish man-db groff \
+	python3-ipykernel python3-jupyter-client python3-jsonschema protobuf-compiler valgrind \
+	openmpi-bin slurmctld slurmd slurm-client parallel
 LINT_DEPS  := lua-check clang sparse linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
 BENCH_DEPS := linux-perf
 
 , := ,
 SANFLAGS := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined)
 CFLAGS   ?= -O2 -g
+LDFLAGS  ?=
 WARN     := -Wall -Wextra
 CSTD     := -std=gnu11 -D_GNU_SOURCE
-INCLUDES := -Ikernel/include -Ikernel/core -Ikernel/user -Ikernel -Ikernel/pmu
+INCLUDES := -Ikernel/include -Ikernel/core -Ikernel/user -Ikernel -Ikernel/pmu -Ikernel/formats/host
 ALLCFLAGS = $(CSTD) $(WARN) $(CFLAGS) $(SANFLAGS) $(INCLUDES) -fPIC -MMD -MP
 
 PKG       = $(shell pkg-config $(1) $(2) 2>/dev/null)
 LUA_INC   = $(call PKG,--cflags,$(1))
 LUA_LIB   = $(call PKG,--libs,$(1))
 
-.PHONY: all repl check check-built lint bench install install-rock doc clean help deps-build deps-check deps-lint \
+.PHONY: all repl check check-built lint bench install uninstall install-lua install-rock doc clean help deps-build deps-check deps-lint \
 	deps-bench
 .DELETE_ON_ERROR:
 
@@ -62,13 +66,14 @@ help:
 	@echo 'make lint            warnings of gcc and clang, sparse, checkpatch, luacheck, house style'
 	@echo 'make bench           costs, as ratios measured in one run'
 	@echo 'make doc             the reference, as pages'
-	@echo 'make install         program, module, scripts, libraries, headers, completion'
+	@echo 'make install         program, module, scripts, libraries, headers, completion, manual pages (uninstall: away again)'
 	@echo 'make fuzz SECONDS=N  the coverage-guided fuzzer'
 	@echo 'make fuzz-lua CALLS=N  the Lua module called at random, under ASan'
 	@echo 'make module          perfmon.ko and its formats for the running kernel (module-install installs them)'
 	@echo 'make dkms            the same by DKMS, for each kernel that comes'
+	@echo 'make deb             packages for Debian, in build/deb (check-deb: built, installed, tried and removed in a bare Debian)'
 	@echo 'make vm              a prompt in an emulated arm64 machine that runs perfmon.ko'
-	@echo 'make check-vm        the tests of perfmon.ko there; MORE=1: those that make check leaves out'
+	@echo 'make check-vm        the tests of perfmon.ko there; MORE=1, MORE=2: those that make check leaves out'
 	@echo 'make check-debug     perfmon.ko on kernels that check: memory, locks, leaks, injected faults (FULL=1: races, real time)'
 	@echo 'make clean           remove build/'
 	@echo
@@ -116,7 +121,7 @@ lint: deps-lint
 	@$(MAKE) LPFM_READY=1 lint
 bench: deps-bench
 	@$(MAKE) LPFM_READY=1 bench
-install install-rock doc: deps-build
+install uninstall install-rock doc: deps-build
 	@$(MAKE) LPFM_READY=1 $@
 
 else
@@ -124,7 +129,7 @@ else
 # --- libperfmon.so: the core over the machines of user space ------------------------------------
 
 PERFMON_SRC := $(wildcard kernel/core/*.c kernel/formats/*.c kernel/pmu/*.c kernel/perf/*.c \
-	kernel/sim/*.c kernel/sim/models/*.c kernel/user/*.c)
+	kernel/sim/*.c kernel/sim/models/*.c kernel/sim/cache/*.c kernel/user/*.c)
 PERFMON_OBJ := $(PERFMON_SRC:%.c=$(BUILD)/obj/%.o)
 LIBPERFMON  := $(BUILD)/libperfmon.so
 
@@ -135,9 +140,17 @@ $(PERFMON_OBJ): $(BUILD)/obj/%.o: %.c
 
 $(LIBPERFMON): $(PERFMON_OBJ) kernel/user/libperfmon.map
 	$(call say,ld $@)
-	$(Q)$(CC) $(SANFLAGS) -shared -Wl,-soname,libperfmon.so.3 -Wl,--version-script=kernel/user/libperfmon.map \
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,libperfmon.so.3 -Wl,--version-script=kernel/user/libperfmon.map \
 		$(if $(SAN),,-Wl$(,)--no-undefined) -o $@ $(PERFMON_OBJ) -pthread
 	@ln -sf libperfmon.so $(BUILD)/libperfmon.so.3
+
+# --- perfctr's virtual counters -----------------------------------------------------------------
+
+include kernel/perfctr/build.mk
+
+# --- regions of programs ------------------------------------------------------------------------
+
+include kernel/regions/build.mk
 
 # --- events by name -----------------------------------------------------------------------------
 
@@ -158,25 +171,25 @@ define per_lua
 $(BUILD)/$(1)/obj/%.o: %.c
 	@mkdir -p $$(@D)
 	$$(call say,cc $$< ($(1)))
-	$(Q)$(CC) -Ilpfm $(ALLCFLAGS) $(call LUA_INC,$(1)) -DLPFM_PREFIX='"$(PREFIX)"' \
+	$(Q)$(CC) -Ilpfm $(ALLCFLAGS) $(call LUA_INC,$(1)) -DLPFM_PREFIX='"$(PREFIX)"' -DLPFM_LIB='"$(LIB)"' \
 		-DLPFM_VERSION='"$(VERSION)"' -c -o $$@ $$<
 
-$(BUILD)/$(1)/lpfm.so: $(MODULE_SRC:%.c=$(BUILD)/$(1)/obj/%.o) $(LIBPERFMON) $(PFMLIB_SO) lpfm/lpfm.map
+$(BUILD)/$(1)/lpfm.so: $(MODULE_SRC:%.c=$(BUILD)/$(1)/obj/%.o) $(LIBPERFMON) $(LIBPFMREGIONS) $(PFMLIB_SO) lpfm/lpfm.map
 	$$(call say,ld $$@)
-	$(Q)$(CC) $(SANFLAGS) -shared -Wl,--version-script=lpfm/lpfm.map -o $$@ $$(filter %.o,$$^) -L$(BUILD) -lperfmon $(PFMLIB_LINK) -ldw -lelf \
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,--version-script=lpfm/lpfm.map -o $$@ $$(filter %.o,$$^) -L$(BUILD) -lperfmon -lpfmregions $(PFMLIB_LINK) -ldw -lelf \
 		-Wl,-rpath,'$$$$ORIGIN:$$$$ORIGIN/..' -pthread
 
 $(BUILD)/$(1)/lpfm: $(PROGRAM_SRC:%.c=$(BUILD)/$(1)/obj/%.o) $(BUILD)/$(1)/lpfm.so
 	$$(call say,ld $$@)
-	$(Q)$(CC) $(SANFLAGS) -rdynamic -o $$@ $$(filter %.o,$$^) $(call LUA_LIB,$(1)) -lreadline -lm -ldl \
-		-Wl,-rpath,'$$$$ORIGIN/..'
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -rdynamic -o $$@ $$(filter %.o,$$^) $(call LUA_LIB,$(1)) -lreadline -lm -ldl \
+		-L$(BUILD) -Wl,--no-as-needed -lperfmon -Wl,-rpath,'$$$$ORIGIN/..:$$$$ORIGIN/../$(LIB)'
 
 -include $(MODULE_SRC:%.c=$(BUILD)/$(1)/obj/%.d) $(PROGRAM_SRC:%.c=$(BUILD)/$(1)/obj/%.d)
 endef
 $(foreach l,$(LUAS),$(eval $(call per_lua,$(l))))
 -include $(PERFMON_OBJ:.o=.d)
 
-all: $(LIBPERFMON) $(PFMLIB_SO) $(LIBPFM3) $(LUAS:%=$(BUILD)/%/lpfm) $(DOC_DATA)
+all: $(LIBPERFMON) $(LIBPERFCTR) $(LIBPFMREGIONS) $(PFMLIB_SO) $(LIBPFM3) $(LUAS:%=$(BUILD)/%/lpfm) $(DOC_DATA)
 	@ln -sfn $(LUA)/lpfm $(BUILD)/lpfm
 
 # --- tests --------------------------------------------------------------------------------------
@@ -192,46 +205,70 @@ bench: all
 
 # --- installing ---------------------------------------------------------------------------------
 
-LIBDIR  := $(DESTDIR)$(PREFIX)/lib
+LIBDIR  := $(DESTDIR)$(PREFIX)/$(LIB)
 INCDIR  := $(DESTDIR)$(PREFIX)/include/lpfm/perfmon
 DATADIR := $(DESTDIR)$(PREFIX)/share/lpfm
 
-install: all
+install: all install-lua
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBDIR)/lpfm $(LIBDIR)/pkgconfig $(INCDIR) $(DATADIR)
 	install -m 755 $(BUILD)/$(LUA)/lpfm $(DESTDIR)$(PREFIX)/bin/lpfm
 	install -m 755 $(BUILD)/$(LUA)/lpfm.so $(LIBDIR)/lpfm/lpfm.so
 	install -m 755 $(LIBPERFMON) $(LIBDIR)/libperfmon.so.3
 	ln -sf libperfmon.so.3 $(LIBDIR)/libperfmon.so
-	$(if $(PFMLIB_SO),install -m 755 $(PFMLIB_SO) $(LIBDIR)/)
+	install -m 755 $(LIBPERFCTR) $(LIBDIR)/libperfctr.so.3
+	ln -sf libperfctr.so.3 $(LIBDIR)/libperfctr.so
+	install -m 755 $(LIBPFMREGIONS) $(LIBDIR)/libpfmregions.so.3
+	ln -sf libpfmregions.so.3 $(LIBDIR)/libpfmregions.so
+	install -m 755 $(PFMLIB_SO) $(LIBDIR)/libpfmlib.so.3
+	ln -sf libpfmlib.so.3 $(LIBDIR)/libpfmlib.so
 	install -m 755 $(filter %.so.3,$(LIBPFM3)) $(LIBDIR)/lpfm/
 	install -m 644 $(filter %.a,$(LIBPFM3)) $(LIBDIR)/lpfm/
 	ln -sf libpfm.so.3 $(LIBDIR)/lpfm/libpfm.so
 	install -m 644 kernel/include/perfmon/*.h $(INCDIR)/
-	for pc in kernel/user/perfmon.pc lpfm/pfmlib/pfmlib.pc lpfm/pfmlib/libpfm3/libpfm3.pc; do \
-		sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $$pc.in >$(LIBDIR)/pkgconfig/$${pc##*/} || exit; done
-	cp -R scripts $(DATADIR)/
-	for folder in repl/command repl/command/completion repl/prompt; do \
-		install -d $(DATADIR)/$$folder && install -m 644 $$folder/*.lua $(DATADIR)/$$folder/ || exit; done
+	install -d $(INCDIR)/../ia64/perfmon $(INCDIR)/../perfctr
+	install -m 644 kernel/include/perfctr/*.h $(INCDIR)/../perfctr/
+	install -m 644 kernel/include/ia64/perfmon/*.h $(INCDIR)/../ia64/perfmon/
+	for pc in kernel/user/perfmon.pc kernel/perfctr/perfctr.pc kernel/regions/pfmregions.pc \
+			lpfm/pfmlib/pfmlib.pc lpfm/pfmlib/libpfm3/libpfm3.pc; do \
+		sed 's|@PREFIX@|$(PREFIX)|; s|@LIB@|$(LIB)|; s|@VERSION@|$(VERSION)|' $$pc.in >$(LIBDIR)/pkgconfig/$${pc##*/} || exit; done
 	cp $(DOC_DATA) $(DATADIR)/scripts/pfm/
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
-	$(BUILD)/$(LUA)/lpfm repl/man.lua $(VERSION) >$(DESTDIR)$(PREFIX)/share/man/man1/lpfm.1
+	$(BUILD)/$(LUA)/lpfm repl/man.lua $(VERSION) $(DESTDIR)$(PREFIX)/share/man/man1
 	for to in bash:bash-completion/completions/lpfm fish:fish/vendor_completions.d/lpfm.fish \
 			zsh:zsh/site-functions/_lpfm; do \
 		file=$(DESTDIR)$(PREFIX)/share/$${to#*:}; install -d $${file%/*} && \
 		$(BUILD)/$(LUA)/lpfm completion $${to%%:*} >$$file || exit; done
 
+# What an install into an empty folder leaves there goes, and the folders that are empty then.
+UNINSTALL := $(BUILD)/uninstall
+uninstall: all
+	@rm -rf $(UNINSTALL)
+	@$(MAKE) LPFM_READY=1 DESTDIR=$(UNINSTALL) install >/dev/null
+	cd $(UNINSTALL)$(PREFIX) && find . ! -type d -printf '$(DESTDIR)$(PREFIX)/%P\0' | xargs -0 rm -f
+	@cd $(UNINSTALL)$(PREFIX) && find . -mindepth 1 -depth -type d -printf '$(DESTDIR)$(PREFIX)/%P\0' | \
+		xargs -0 rmdir --ignore-fail-on-non-empty 2>/dev/null || :
+	@rm -rf $(UNINSTALL)
+
+# What the program reads when it runs: the script library, and repl/ but for the maker of the man pages.
+install-lua:
+	install -d $(DATADIR)/repl
+	cp -R scripts $(DATADIR)/
+	find repl \( -name '*.lua' -o -name '*.py' \) ! -name man.lua -exec install -D -m 644 {} $(DATADIR)/{} \;
+
 # Into a rock's tree: the module with its library beside it, and the script library.
 install-rock: all
 	install -d $(ROCK_LIBDIR) $(ROCK_LUADIR)
-	install -m 755 $(BUILD)/$(LUA)/lpfm.so $(LIBPERFMON) $(BUILD)/libperfmon.so.3 $(PFMLIB_SO) $(ROCK_LIBDIR)/
+	install -m 755 $(BUILD)/$(LUA)/lpfm.so $(LIBPERFMON) $(BUILD)/libperfmon.so.3 $(LIBPFMREGIONS) $(LIBPFMREGIONS).3 \
+		$(PFMLIB_SO) $(PFMLIB_SO).3 $(ROCK_LIBDIR)/
 	cp -R scripts/pfm $(ROCK_LUADIR)/
 	cp $(DOC_DATA) $(ROCK_LUADIR)/pfm/
 
 endif
 
-# --- perfmon.ko and the machine to try it in; loads and the fuzzer ------------------------------
+# --- perfmon.ko and the machine to try it in; packages; loads and the fuzzer ------------------------------
 
 -include kernel/linux/build.mk
+-include rockspec/build.mk
 -include spec/vm/build.mk
 -include spec/fuzz/build.mk
 
