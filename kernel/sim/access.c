@@ -131,26 +131,31 @@ static uint64_t address(const struct pfm_sim_pattern *p, const struct sim_progra
 static void ask(struct sim_cpu *cpu, struct cache_core *core, enum cache_kind kind, uint64_t addr, uint32_t size,
 		struct sim_executed *done)
 {
-	uint64_t missed = core->count[CACHE_EV_L1D_MISSES];
+	uint64_t missed = core->count[CACHE_EV_L1D_MISSES], walks = core->count[CACHE_EV_DTLB_MISSES];
 	uint32_t wait = cache_data(core, kind, addr, size);
+
+	missed = core->count[CACHE_EV_L1D_MISSES] - missed;
 
 	if (!done->load) {	/* the load is what address registers are about */
 		done->data = true;
 		done->load = kind == CACHE_LOAD;
 		done->data_addr = addr;
 		done->data_wait = wait;
+		done->missed = missed || !core->has[CACHE_L1D];
+		done->walks |= core->count[CACHE_EV_DTLB_MISSES] != walks ? SIM_WALK_DATA : 0;
 	}
 	done->cycles += wait;
 	if (core->system->explain)
-		sim_explain_add(cpu->sim, done->ip, kind,
-				core->count[CACHE_EV_L1D_MISSES] - missed ? (int)core->cause : -1, wait);
+		sim_explain_add(cpu->sim, done->ip, kind, missed ? (int)core->cause : -1, wait);
 }
 
 static void wrong_guess(struct cache_core *core, bool wrong, struct sim_executed *done)
 {
 	core->count[CACHE_EV_BRANCHES]++;
+	done->branched = true;
 	if (!wrong)
 		return;
+	done->branch |= SIM_WRONG;
 	core->count[CACHE_EV_BRANCH_MISSES]++;
 	done->cycles += core->system->shapes.mispredicted;
 }
@@ -159,17 +164,20 @@ static void branch(struct cache_core *core, bool taken, uint64_t target, struct 
 {
 	wrong_guess(core, cache_branch(&core->branches, done->ip, taken), done);
 	core->count[CACHE_EV_TAKEN] += taken;
-	done->branched |= taken;
+	done->branch |= taken ? SIM_TAKEN : 0;
 	done->target = target;
 }
 
 static void fetch(struct cache_core *core, uint64_t ip, uint32_t size, struct sim_executed *done)
 {
+	uint64_t walks = core->count[CACHE_EV_ITLB_MISSES];
+
 	memset(done, 0, sizeof(*done));
 	done->ip = ip;
 	if (!size)
 		return;
 	done->fetch_wait = cache_fetch(core, ip, size);
+	done->walks = core->count[CACHE_EV_ITLB_MISSES] != walks ? SIM_WALK_FETCH : 0;
 	done->cycles = done->fetch_wait;
 	core->count[CACHE_EV_INSTRUCTIONS]++;
 }
@@ -245,7 +253,7 @@ static void replay_op(struct sim_cpu *cpu, struct cache_core *core, uint32_t kin
 	case TAPE_JUMP:
 		wrong_guess(core, cache_jump(&core->branches, done->ip, addr), done);
 		core->count[CACHE_EV_TAKEN]++;
-		done->branched = true;
+		done->branch |= SIM_TAKEN | SIM_INDIRECT;
 		done->target = addr;
 		break;
 	case TAPE_MODIFY:	/* one access, as cachegrind has it, and both events */

@@ -18,7 +18,7 @@
  * of each. An access is a question to a cache, a miss one that it could not answer: from loads, stores and, for L2 and
  * L3, fetches (the L1D of a CPU that writes around it is asked by loads alone). TLB misses lead to a walk. Branches are
  * conditional and indirect ones, executed; misses of them were predicted wrongly. A bus access is a line fetched from
- * memory or another CPU, or claimed from others. DEAR, IEAR: loads, fetches that waited as long as PMC11, PMC10 ask.
+ * memory or another CPU, or claimed from others. DEAR, IEAR, BTB: loads, fetches, branches as PMC11, PMC10, PMC12 ask.
  */
 const uint8_t sim_emerging[CACHE_EVENTS] = {
 	[CACHE_EV_CYCLES] = SIM_EV_CYCLES,
@@ -42,6 +42,7 @@ const uint8_t sim_emerging[CACHE_EVENTS] = {
 	[CACHE_EV_BUS] = SIM_EV_BUS_ACCESSES,
 	[CACHE_EV_DEAR] = SIM_EV_DEAR,
 	[CACHE_EV_IEAR] = SIM_EV_IEAR,
+	[CACHE_EV_BTB] = SIM_EV_BTB,
 };
 
 /* A thread's, for the program it runs. */
@@ -94,7 +95,7 @@ struct batch {
 	unsigned int		level;
 	bool			single;		/* one site, for the cursor */
 	bool			traced;		/* address registers or branch buffer may want it */
-	uint32_t		dear, iear;	/* latencies from which on they count */
+	struct sim_wanted	wanted;
 	uint64_t		budget, used;	/* ns */
 	uint64_t		longest;	/* more than any site waits */
 	uint64_t		begun[CACHE_EVENTS];	/* counts at first */
@@ -141,15 +142,11 @@ static uint64_t mask_of(const struct sim_cpu *cpu)
 	return ~0ULL >> (64 - cpu->sim->pmu.counter_width);
 }
 
-/* PMC11 and PMC10, as trace.c reads them. */
-static void want_addresses(struct batch *b)
+static void want_traces(struct batch *b)
 {
-	uint64_t data = b->cpu->pmcs[11], code = b->cpu->pmcs[10], umask = code >> 5 & 0xff;
-	uint64_t plm = b->level == PFM_SIM_USER ? 8 : 1;
-
 	b->traced = b->cpu->sim->model->codes->itanium && b->cpu->ctx && sim_ctx_of(b->cpu->ctx)->running;
-	b->dear = b->traced && data & plm && !(data >> 7 & 3) ? 4U << (data >> 16 & 0xf) : UINT32_MAX;
-	b->iear = b->traced && code & plm && code >> 13 & 1 ? (umask ? 4U << __builtin_ctzll(umask) : 1) : UINT32_MAX;
+	if (b->traced)
+		sim_trace_wanted(b->cpu, b->level, &b->wanted);
 }
 
 /* Of a fetch and the operations of an instruction, each by way of a TLB and of another CPU. */
@@ -178,7 +175,7 @@ static void prepare(struct batch *b, struct sim_cpu *cpu, unsigned int level)
 	sim_pmu_watch(cpu);
 	for (unsigned int i = 0; i < cpu->num_watches; i++)
 		add_trigger(b, &cpu->watches[i], mask_of(cpu));
-	want_addresses(b);
+	want_traces(b);
 	b->longest = longest_wait(&cpu->sim->shapes);
 	memcpy(b->begun, b->core->count, sizeof(b->begun));
 }
@@ -201,10 +198,22 @@ static const struct tape_instr *replay(struct batch *b, const struct sim_node *n
 	return NULL;
 }
 
-static void count_addresses(struct batch *b, const struct sim_executed *done)
+static bool wants_data(const struct sim_wanted *w, const struct sim_executed *done)
 {
-	b->core->count[CACHE_EV_DEAR] += done->load && done->data_wait && done->data_wait + 1 >= b->dear;
-	b->core->count[CACHE_EV_IEAR] += done->fetch_wait && done->fetch_wait + 1 >= b->iear;
+	return done->load && ((done->walks & w->walks & SIM_WALK_DATA) ||
+			      (done->missed && done->data_wait + 1 >= w->data));
+}
+
+static bool wants_fetch(const struct sim_wanted *w, const struct sim_executed *done)
+{
+	return (done->walks & w->walks & SIM_WALK_FETCH) || (done->fetch_wait && done->fetch_wait + 1 >= w->fetch);
+}
+
+static void count_traces(struct batch *b, const struct sim_executed *done)
+{
+	b->core->count[CACHE_EV_DEAR] += wants_data(&b->wanted, done);
+	b->core->count[CACHE_EV_IEAR] += wants_fetch(&b->wanted, done);
+	b->core->count[CACHE_EV_BTB] += done->branched && b->wanted.branches >> done->branch & 1;
 }
 
 /* False: there was nothing more to execute. */
@@ -220,7 +229,7 @@ static bool execute(struct batch *b, const struct sim_node *node, struct sim_exe
 		sim_access_site(b->cpu, b->core, node, &b->e->progress[node->last], done);
 	}
 	if (b->traced)
-		count_addresses(b, done);
+		count_traces(b, done);
 	return true;
 }
 
@@ -233,11 +242,13 @@ static void describe(struct sim_node *now, const struct sim_executed *done)
 	if (done->data) {
 		now->flags |= PFM_SIM_DATA;
 		now->data_addr = done->data_addr;
-		now->max_data[now->level] = done->load && done->data_wait ? done->data_wait + 2 : 0;
+		now->max_data[now->level] = done->load && done->missed ? done->data_wait + 2 : 0;
 	}
 	if (done->fetch_wait)
 		now->max_fetch[now->level] = done->fetch_wait + 2;
+	now->walks = done->load ? done->walks : done->walks & SIM_WALK_FETCH;
 	now->branches = done->branched;
+	now->branch = done->branch;
 	now->target = done->target;
 }
 

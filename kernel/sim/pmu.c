@@ -32,8 +32,6 @@ static void clear_registers(struct sim_cpu *cpu)
 	memset(cpu->pending, 0, sizeof(cpu->pending));
 	memset(cpu->counted, 0, sizeof(cpu->counted));
 	cpu->is_pending = false;
-	cpu->btb_next = 0;
-	cpu->btb_full = false;
 }
 
 void sim_pmu_bind(struct sim_cpu *cpu, struct pfm_context *ctx)

@@ -186,6 +186,7 @@ static int read_site(struct compiler *c, struct sim_node *node, const struct pfm
 	if (step->flags & PFM_SIM_FETCH)
 		node->max_fetch[node->level] = step->latency + 1;
 	node->branches = step->flags & PFM_SIM_BRANCH;
+	node->branch = node->branches ? SIM_TAKEN : 0;
 	if (step->flags & PFM_SIM_ACCESS && read_access(c, node, step))
 		return c->err;
 	return read_events(c, node, step);

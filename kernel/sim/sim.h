@@ -31,7 +31,7 @@
 #define SIM_NEVER	UINT64_MAX
 #define SIM_TOOL_TID	1	/* the outside tool */
 #define SIM_FIRST_TID	100
-#define SIM_BTB		4	/* branches that the branch trace buffer holds */
+#define SIM_BTB		4	/* branches taken that the branch trace buffer holds */
 
 /* --- programs: program.c ---------------------------------------------------------------- */
 
@@ -47,7 +47,9 @@ struct sim_node {
 	uint8_t		flags;
 	bool		skip;			/* loop: iterations can be passed without looking inside */
 	bool		user;			/* has sites of user level */
-	bool		branches;		/* has sites that are branches taken */
+	bool		branches;		/* has sites that are branches */
+	uint8_t		branch;			/* site: what it is like, SIM_TAKEN ... */
+	uint8_t		walks;			/* site: misses of TLBs, SIM_WALK_* */
 	bool		call;			/* loop: of one iteration, a function called at ip */
 	uint32_t	parent;			/* the loop it is in; of the whole, itself */
 	uint32_t	last;			/* the site that ends an iteration */
@@ -206,12 +208,17 @@ struct sim_progress {
 
 struct sim_cpu;
 
+enum { SIM_TAKEN = 1, SIM_WRONG = 2, SIM_INDIRECT = 4 };	/* a branch: taken, predicted wrongly, indirect */
+enum { SIM_WALK_DATA = 1, SIM_WALK_FETCH = 2 };
+
 /* What one execution was: for address registers and branch buffer. */
 struct sim_executed {
 	uint64_t	cycles;			/* waited, for all */
 	uint32_t	fetch_wait, data_wait;	/* of these */
 	uint64_t	ip, data_addr, target;
-	bool		data, load, branched;	/* data was accessed, and loaded; a branch was taken */
+	bool		data, load, missed;	/* data was accessed, and loaded; from beyond the L1D */
+	bool		branched;
+	uint8_t		branch, walks;		/* SIM_TAKEN ..., SIM_WALK_* */
 };
 
 /* NULL after pfm_refuse() with the reason; *err is negative errno then. */
@@ -373,8 +380,6 @@ struct sim_cpu {
 	uint64_t		counted[PFM_PMD_BV];	/* edges: the last cycle counted */
 	unsigned int		skid_left;
 	uint64_t		last_tstamp;
-	unsigned int		btb_next;
-	bool			btb_full;
 	struct sim_tally	truth;
 };
 
@@ -489,6 +494,14 @@ void sim_weigh(const struct sim_watch *w, const struct sim_program *prog, const 
 uint64_t sim_weight_of(const struct sim_weight *weight, uint64_t n, bool counted);
 
 /* trace.c: address registers and branch buffer of itanium2. */
+
+/* What they keep of one level, by PMC10 - 12. */
+struct sim_wanted {
+	uint32_t	data, fetch;	/* cache misses of so many cycles and more; UINT32_MAX: none */
+	uint8_t		walks;		/* SIM_WALK_* */
+	uint8_t		branches;	/* bits 1 << what they are like */
+};
+void sim_trace_wanted(const struct sim_cpu *cpu, unsigned int level, struct sim_wanted *wanted);
 void sim_trace(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node,
 	       uint64_t n);
 

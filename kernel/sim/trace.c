@@ -3,7 +3,9 @@
  * trace.c - what Itanium 2 keeps of single events: the event address registers for data (PMD2, 3,
  * 17) and instructions (PMD0, 1), and the branch trace buffer (PMD8-16).
  *
- * They hold the last ones, so that after any number of iterations only the end of one is looked at.
+ * They hold the last ones, so that after any number of iterations only the end of one is looked at. The layouts are
+ * those of Intel's reference manual for software of the Itanium 2 (251110); a TLB has one level here and is filled by
+ * the VHPT walker, and there is no ALAT and no prefetch buffer (RAB) that could miss.
  */
 #include "sim.h"
 
@@ -15,10 +17,89 @@
 #define PMC_DEAR	11
 #define PMC_BTB		12
 
+#define STAT_CACHE	1ULL
+#define STAT_VHPT	2ULL
+
 static unsigned int plm_allows(uint64_t pmc, unsigned int level)
 {
 	return pmc & (level == PFM_SIM_USER ? 8 : 1);
 }
+
+/* --- what they ask for ------------------------------------------------------------------------ */
+
+#define NEVER	UINT32_MAX
+
+/* Bits 7, 8 of PMC11, the mode, are 0: misses of the data cache; bits 16-19: from 4 << n cycles on. */
+static uint32_t data_threshold(uint64_t pmc)
+{
+	return pmc >> 7 & 3 ? NEVER : 4U << (pmc >> 16 & 0xf);
+}
+
+/* Mode 1: misses of the TLB, those that the VHPT walker served if bit 18 is set. */
+static bool wants_data_walks(uint64_t pmc)
+{
+	return (pmc >> 7 & 3) == 1 && pmc >> 18 & 1;
+}
+
+/* Bit 13 of PMC10: misses of the cache; bits 5-12, all those from the lowest 1 on being set, say how long. */
+static uint32_t fetch_threshold(uint64_t pmc)
+{
+	static const uint32_t cycles[] = { 4, 8, 16, 32, 128, 256, 1024, 4096 };
+	unsigned int umask = pmc >> 5 & 0xff;
+
+	if (!(pmc >> 13 & 1) || !umask)
+		return NEVER;
+	return umask == 0x40 ? 1 : cycles[__builtin_ctz(umask)];
+}
+
+/* Else misses of the TLB; bit 6: those that the walker served. */
+static bool wants_fetch_walks(uint64_t pmc)
+{
+	return !(pmc >> 13 & 1) && pmc >> 6 & 1;
+}
+
+/* Two bits of PMC12: the upper one lets pass what is so, the lower one what is not. */
+static bool lets_pass(uint64_t pmc, unsigned int shift, bool so)
+{
+	return pmc >> (shift + so) & 1;
+}
+
+/*
+ * Bits 8, 9 of PMC12: taken; 10, 11: target predicted rightly; 12, 13: so was whether it is taken; 14, 15: the type, 0
+ * all, 1 relative, 2 returns (there are none), 3 indirect. Without any of bits 8-13 the processor would keep nothing;
+ * this one keeps all, as if all were set.
+ */
+static bool wants_branch(uint64_t pmc, unsigned int branch)
+{
+	bool wrong = branch & SIM_WRONG, indirect = branch & SIM_INDIRECT;
+	unsigned int type = pmc >> 14 & 3;
+
+	if (type && type != (indirect ? 3 : 1))
+		return false;
+	if (!(pmc >> 8 & 0x3f))
+		return true;
+	return lets_pass(pmc, 8, branch & SIM_TAKEN) && lets_pass(pmc, 10, !wrong || !indirect) &&
+	       lets_pass(pmc, 12, !wrong || indirect);
+}
+
+void sim_trace_wanted(const struct sim_cpu *cpu, unsigned int level, struct sim_wanted *wanted)
+{
+	uint64_t data = cpu->pmcs[PMC_DEAR], fetch = cpu->pmcs[PMC_IEAR], branch = cpu->pmcs[PMC_BTB];
+
+	*wanted = (struct sim_wanted){ .data = NEVER, .fetch = NEVER };
+	if (plm_allows(data, level)) {
+		wanted->data = data_threshold(data);
+		wanted->walks |= wants_data_walks(data) ? SIM_WALK_DATA : 0;
+	}
+	if (plm_allows(fetch, level)) {
+		wanted->fetch = fetch_threshold(fetch);
+		wanted->walks |= wants_fetch_walks(fetch) ? SIM_WALK_FETCH : 0;
+	}
+	for (unsigned int b = 0; plm_allows(branch, level) && b < 8; b++)
+		wanted->branches |= wants_branch(branch, b) << b;
+}
+
+/* --- address registers ------------------------------------------------------------------------ */
 
 static void restricted_as(const struct sim_cpu *cpu, uint64_t code, struct sim_filter *f)
 {
@@ -47,50 +128,78 @@ static const struct sim_node *last_miss(const struct sim_program *prog, const st
 	return NULL;
 }
 
-/* Bits 16-19 of PMC11: 4 << n cycles and more. Mode (bits 7, 8) 0: the data cache. */
+/* A site that missed the TLB; only those executed one by one say that. */
+static const struct sim_node *walk(const struct sim_node *node, unsigned int kind, uint64_t pmc,
+				   const struct sim_filter *f)
+{
+	return node->walks & kind && plm_allows(pmc, node->level) && sim_filter_passes(f, node) ? node : NULL;
+}
+
+/* A latency is in so many bits; the next one says that there were more. */
+static uint64_t latency_field(uint32_t max, unsigned int bits)
+{
+	uint64_t latency = max ? max - 1 : 0, most = (1ULL << bits) - 1;
+
+	return latency > most ? most | 1ULL << bits : latency;
+}
+
 static void trace_data(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node)
 {
 	uint64_t pmc = cpu->pmcs[PMC_DEAR];
-	uint32_t threshold = 4U << (pmc >> 16 & 0xf);
-	const struct sim_node *miss;
+	uint32_t threshold = data_threshold(pmc);
+	const struct sim_node *miss = NULL;
 	struct sim_filter f;
 
 	restricted_as(cpu, CODE_DEAR, &f);
-	miss = pmc >> 7 & 3 ? NULL : last_miss(prog, node, true, pmc, threshold, &f);
+	if (threshold != NEVER)
+		miss = last_miss(prog, node, true, pmc, threshold, &f);
+	else if (wants_data_walks(pmc))
+		miss = walk(node, SIM_WALK_DATA, pmc, &f);
 	if (!miss)
 		return;
 	cpu->pmds[2] = miss->data_addr;
-	cpu->pmds[3] = (miss->latency & 0x1fff) | 1ULL << 62;	/* stat: from the data cache */
+	cpu->pmds[3] = latency_field(miss->max_data[miss->level], 13) |
+		       (threshold == NEVER ? STAT_VHPT : STAT_CACHE) << 14;
 	cpu->pmds[17] = (miss->ip & ~0xfULL) | 1ULL << 3 | (miss->ip & 3);	/* vl, slot */
 }
 
-/* Bits 5-12 of PMC10: a mask of latencies, its lowest 1 says from where on; bit 13: the cache. */
 static void trace_fetch(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node)
 {
 	uint64_t pmc = cpu->pmcs[PMC_IEAR];
-	unsigned int umask = pmc >> 5 & 0xff;
-	uint32_t threshold = umask ? 4U << __builtin_ctz(umask) : 0;
-	const struct sim_node *miss;
+	uint32_t threshold = fetch_threshold(pmc);
+	const struct sim_node *miss = NULL;
 	struct sim_filter f;
 
 	restricted_as(cpu, CODE_IEAR, &f);
-	miss = pmc >> 13 & 1 ? last_miss(prog, node, false, pmc, threshold, &f) : NULL;
+	if (threshold != NEVER)
+		miss = last_miss(prog, node, false, pmc, threshold, &f);
+	else if (wants_fetch_walks(pmc))
+		miss = walk(node, SIM_WALK_FETCH, pmc, &f);
 	if (!miss)
 		return;
-	cpu->pmds[0] = (miss->ip & ~0x1fULL) | 1;	/* stat: valid */
-	cpu->pmds[1] = miss->latency & 0xfff;
+	cpu->pmds[0] = (miss->ip & ~0x1fULL) | (threshold == NEVER ? STAT_VHPT : STAT_CACHE);
+	cpu->pmds[1] = latency_field(miss->max_fetch[miss->level], 12);
 }
 
+/* --- branch buffer ------------------------------------------------------------------------------ */
+
+/* PMD16: the register of PMD8-15 that is next; bit 3: the last one has been written. */
+static void put_register(struct sim_cpu *cpu, uint64_t value)
+{
+	unsigned int next = cpu->pmds[16] & 7;
+
+	cpu->pmds[8 + next] = value;
+	cpu->pmds[16] = (next + 1) % 8 | (next == 7 ? 8 : cpu->pmds[16] & 8);
+}
+
+/* The branch: bit 0, its slot or 3 if not taken, bit 1 if predicted wrongly. Then its target, if any, with bit 1. */
 static void put_branch(struct sim_cpu *cpu, const struct sim_node *site)
 {
-	unsigned int at = cpu->btb_next * 2;
+	uint64_t slot = site->branch & SIM_TAKEN ? site->ip & 3 : 3;
 
-	cpu->pmds[8 + at] = (site->ip & ~0xfULL) | (site->ip & 3) << 2 | 1;	/* b: a source */
-	cpu->pmds[9 + at] = site->target & ~0xfULL;
-	cpu->btb_next = (cpu->btb_next + 1) % SIM_BTB;
-	if (!cpu->btb_next)
-		cpu->btb_full = true;
-	cpu->pmds[16] = cpu->btb_next * 2 | (cpu->btb_full ? 8 : 0);
+	put_register(cpu, (site->ip & ~0xfULL) | slot << 2 | (site->branch & SIM_WRONG ? 2 : 0) | 1);
+	if (site->branch & SIM_TAKEN)
+		put_register(cpu, (site->target & ~0xfULL) | 2);
 }
 
 struct branches {
@@ -108,7 +217,8 @@ static void last_branches(struct branches *b, const struct sim_program *prog, co
 	if (!node->branches)
 		return;
 	if (node->op == PFM_SIM_SITE) {
-		if (plm_allows(b->pmc, node->level) && sim_filter_passes(&b->filter, node))
+		if (plm_allows(b->pmc, node->level) && wants_branch(b->pmc, node->branch) &&
+		    sim_filter_passes(&b->filter, node))
 			b->found[b->n++] = node;
 		return;
 	}
