@@ -71,7 +71,7 @@ describe("the simulated caches", function()
          assert(m:run { until_exit = tid, s = 10000 })
          local truth = m:truth(tid)
          assert.are.equal(truth.instructions.user + truth.stalls.user, truth.cycles.user, model)
-         assert.is_true(truth.l2_misses.user > 0 and truth.dtlb_misses.user > 0, model)
+         assert.is_true(truth.l1d_misses.user > 0 and truth.dtlb_misses.user > 0, model)
       end
    end)
 end)

@@ -26,7 +26,7 @@ describe("3.1.3 PFM_WRITE_PMDS", function()
          sim.machine(model)
          local ctx = sim.context()
          for _, value in ipairs { "0x123456789abcdef0", "0xffffffffffffffff", "0x8000000000000000" } do
-            local num = model == "itanium2" and 4 or 0
+            local num = sim.counter()
             assert(ctx:write_pmds { { num = num, value = value } })
             assert.is_true(lpfm.u64(value) == lpfm.u64(sim.value(ctx, num)), model .. " " .. value)
          end
@@ -240,11 +240,11 @@ describe("3.1.3 PFM_WRITE_PMDS", function()
       it("an overflow is that of the 64 bits: every width, notified at the exact event", function()
          for _, model in ipairs(MODELS) do
             local m = sim.machine(model)
-            local num = model == "itanium2" and 4 or 0
-            local tid = m:spawn { program = sim.work(1000, { l2_misses = 0x40000000 }) }
+            local num = sim.counter("instructions")
+            local tid = m:spawn { program = sim.work(1000, { instructions = 0x40000000 }) }
             local ctx = sim.context()
             -- 600 rounds of 2^30 before the 64-bit overflow: the narrow counters wrap on the way
-            sim.count(ctx, num, "l2_misses", { value = -600 * 0x40000000, flags = { "OVFL_NOTIFY" } })
+            sim.count(ctx, num, "instructions", { value = -600 * 0x40000000, flags = { "OVFL_NOTIFY" } })
             assert(ctx:load(tid))
             assert(ctx:start())
             assert(m:run { until_message = ctx })

@@ -13,7 +13,10 @@
 	X(itanium2) \
 	X(k8) \
 	X(p6) \
-	X(armv8)
+	X(armv8) \
+	X(core2) \
+	X(nehalem) \
+	X(fam10h)
 
 #define PFM_DECLARE_PMU(model)	extern const struct pfm_pmu pfm_pmu_##model;
 PFM_PMU_MODELS(PFM_DECLARE_PMU)

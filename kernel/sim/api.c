@@ -65,23 +65,30 @@ static bool counts(const struct pfm_sim *sim, int pmd)
 	return false;
 }
 
-static int encode(struct pfm_sim *sim, const char *name, unsigned int levels, int pmd, uint64_t *value)
+/* The code by which counter pmd counts the event of that name, or negative errno. */
+static int64_t code_of(struct pfm_sim *sim, const char *name, int pmd)
 {
-	const struct pfm_reg *reg = pfm_pmu_pmd(sim->model->pmu, pmd);
 	const struct sim_codes *codes = sim->model->codes;
 	int event = sim_event_find(sim, name);
 	int64_t code;
 
 	if (event < 0)
 		return event;
-	if (!reg || !counts(sim, pmd))
+	if (!pfm_pmu_pmd(sim->model->pmu, pmd) || !counts(sim, pmd))
 		return pfm_refuse(-EINVAL, "PMD%d is no hardware counter of %s", pmd, sim->model->name);
-	code = sim_model_code(sim, event);
+	code = sim_model_code(sim, event, pmd);
+	if (code >= 0 && pmd == codes->cycle_counter && pmd && event != SIM_EV_CYCLES)
+		return pfm_refuse(-EINVAL, "PMD%d counts cycles only, not '%s'", pmd, name);
+	return code;
+}
+
+static int encode(struct pfm_sim *sim, const char *name, unsigned int levels, int pmd, uint64_t *value)
+{
+	int64_t code = code_of(sim, name, pmd);
+
 	if (code < 0)
 		return code;
-	if (pmd == codes->cycle_counter && pmd && event != SIM_EV_CYCLES)
-		return pfm_refuse(-EINVAL, "PMD%d counts cycles only, not '%s'", pmd, name);
-	*value = codes->encode(pmd, code, levels);
+	*value = sim->model->codes->encode(pmd, code, levels);
 	return 0;
 }
 
@@ -89,6 +96,31 @@ int pfm_sim_encode(struct pfm_sim *sim, const char *event, unsigned int levels, 
 		   uint64_t *pmc_value)
 {
 	return LOCKED(sim, encode(sim, event, levels, pmd, pmc_value));
+}
+
+static int encode_pmcs(struct pfm_sim *sim, const char *name, unsigned int levels, int pmd,
+		       struct pfm_sim_pmc *to, int n)
+{
+	const struct sim_codes *codes = sim->model->codes;
+	int64_t code = code_of(sim, name, pmd);
+	struct pfm_sim_pmc all[1 + SIM_MAX_OTHERS];
+	int num = 1;
+
+	if (code < 0)
+		return code;
+	all[0].num = pfm_pmu_pmd(sim->model->pmu, pmd)->ctrl;
+	all[0].value = codes->encode(pmd, code, levels);
+	if (codes->others)
+		num += codes->others(pmd, code, levels, &all[1]);
+	for (int i = 0; i < num && i < n; i++)
+		to[i] = all[i];
+	return num;
+}
+
+int pfm_sim_encode_pmcs(struct pfm_sim *sim, const char *event, unsigned int levels, int pmd,
+			struct pfm_sim_pmc *pmcs, int n)
+{
+	return LOCKED(sim, encode_pmcs(sim, event, levels, pmd, pmcs, n));
 }
 
 /* --- threads -------------------------------------------------------------------------------- */

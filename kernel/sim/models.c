@@ -111,12 +111,21 @@ uint64_t sim_model_events(const struct pfm_sim *sim, uint64_t code)
 	return events;
 }
 
-int64_t sim_model_code(struct pfm_sim *sim, unsigned int event)
+int64_t sim_model_code(struct pfm_sim *sim, unsigned int event, unsigned int pmd)
 {
+	const struct sim_codes *codes = sim->model->codes;
+	bool elsewhere = false;
+
 	if (event >= SIM_EV_NAMED)
 		return sim->codes[event - SIM_EV_NAMED];
-	for (const struct sim_encoding *e = sim->model->codes->encodings; e->mask; e++)
-		if (e->event == event)
+	for (const struct sim_encoding *e = codes->encodings; e->mask; e++) {
+		if (e->event != event)
+			continue;
+		if (!codes->takes || codes->takes(pmd, e->code))
 			return e->code;
+		elsewhere = true;
+	}
+	if (elsewhere)
+		return pfm_refuse(-EINVAL, "PMD%u cannot count '%s'", pmd, names[event]);
 	return pfm_refuse(-EINVAL, "%s has no event code for '%s'", sim->model->name, names[event]);
 }

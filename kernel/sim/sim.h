@@ -27,7 +27,7 @@
 #define SIM_DEPTH	16	/* nested loops */
 #define SIM_MAX_SLOTS	64	/* (event, level) pairs of a program */
 #define SIM_MAX_EVENTS	64	/* event names of a computer */
-#define SIM_MAX_COUNTERS 24
+#define SIM_MAX_COUNTERS 32
 #define SIM_NEVER	UINT64_MAX
 #define SIM_TOOL_TID	1	/* the outside tool */
 #define SIM_FIRST_TID	100
@@ -249,15 +249,17 @@ enum sim_event {
 
 enum { SIM_BY_CODE = 1, SIM_BY_OPCODE = 2, SIM_BY_DATA = 4 };
 
+#define SIM_MAX_OTHERS 2
+
 struct sim_encoding {
-	uint16_t	code, mask;
+	uint32_t	code, mask;
 	uint16_t	event;
 	uint16_t	by;		/* what it can be restricted by, SIM_BY_* */
 };
 
 /*
  * What the codes in a model's PMCs count: event select in bits 0-7, unit mask from bit 8 (ARM: the event
- * number). Unit masks matter where an encoding says so.
+ * number; others: as their file says). Unit masks matter where an encoding says so.
  */
 struct sim_codes {
 	const struct sim_encoding *encodings;	/* ended by one without a mask */
@@ -269,6 +271,11 @@ struct sim_codes {
 	/* Event code and levels of the PMC that controls counter pmd; false: it counts nothing. */
 	bool	 (*decode)(const uint64_t *pmcs, unsigned int pmd, uint64_t *code, unsigned int *levels);
 	uint64_t (*encode)(unsigned int pmd, uint64_t code, unsigned int levels);
+	/* Can counter pmd count that code? Optional: any can. */
+	bool	 (*takes)(unsigned int pmd, uint64_t code);
+	/* Values of PMCs that counter pmd needs besides the one that controls it, SIM_MAX_OTHERS at most; optional. */
+	unsigned int (*others)(unsigned int pmd, uint64_t code, unsigned int levels,
+				struct pfm_sim_pmc *to);
 	/* What a counter of code, programmed by pmc, leaves out; *f is all 0. Optional. */
 	void	 (*filter)(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f);
 };
@@ -289,8 +296,8 @@ int sim_event_find(struct pfm_sim *sim, const char *name);
 const char *sim_event_name(const struct pfm_sim *sim, unsigned int event);
 /* The events (bits) that a code counts. */
 uint64_t sim_model_events(const struct pfm_sim *sim, uint64_t code);
-/* The code that counts event, or negative errno, refused. */
-int64_t sim_model_code(struct pfm_sim *sim, unsigned int event);
+/* The code that has counter pmd count event, or negative errno, refused. */
+int64_t sim_model_code(struct pfm_sim *sim, unsigned int event, unsigned int pmd);
 
 /* --- software counters and virtual PMDs: software.c ------------------------------------- */
 

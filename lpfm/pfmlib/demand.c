@@ -15,6 +15,18 @@ void pfl_demand_counter(struct pfl_demand *d, unsigned int pmc, unsigned int pmd
 	pfl_mask_set(&alt->claims, pmc);
 }
 
+void pfl_demand_field(struct pfl_demand *d, unsigned int pmc, uint64_t field, unsigned int pmd, unsigned int which)
+{
+	struct pfl_alt *alt = &d->alts[d->nalts++];
+
+	memset(alt, 0, sizeof(*alt));
+	alt->pmd = pmd;
+	alt->pmc[0] = pmc;
+	alt->pmc[1] = PFL_NO_PMC;
+	alt->field = field;
+	pfl_mask_set(&alt->claims, PFL_FIELDS + which);
+}
+
 static bool lacks(const pfmlib_regmask_t *unavail, const struct pfl_model *m, unsigned int pmc)
 {
 	return pfm_regmask_isset(unavail, pmc) || pfl_machine_lacks(m, pmc);
@@ -25,6 +37,8 @@ static bool alt_usable(const struct pfl_alt *alt, const pfmlib_regmask_t *unavai
 {
 	if (alt->pmc[0] == PFL_NO_PMC)
 		return true;
+	if (alt->field)
+		return !lacks(unavail, m, alt->pmc[0]);
 	for (unsigned int i = 0; i < PFL_COUNT(alt->claims.w); i++)
 		for (uint64_t w = alt->claims.w[i]; w; w &= w - 1)
 			if (lacks(unavail, m, i * 64 + __builtin_ctzll(w)))

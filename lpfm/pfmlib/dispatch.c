@@ -155,12 +155,23 @@ static void put_pmd(const struct pfl_model *m, pfmlib_output_param_t *out, unsig
 	pfl_verbose("PMD%u (0x%llx)", num, reg->reg_addr);
 }
 
-static bool has_pmc(const pfmlib_output_param_t *out, unsigned int num)
+static pfmlib_reg_t *find_pmc(pfmlib_output_param_t *out, unsigned int num)
 {
 	for (unsigned int i = 0; i < out->pfp_pmc_count; i++)
 		if (out->pfp_pmcs[i].reg_num == num)
-			return true;
-	return false;
+			return &out->pfp_pmcs[i];
+	return NULL;
+}
+
+/* A PMC that several counters have in common is put once. */
+static void put_field(const struct pfl_model *m, pfmlib_output_param_t *out, unsigned int num, uint64_t field)
+{
+	pfmlib_reg_t *reg = find_pmc(out, num);
+
+	if (reg)
+		reg->reg_value |= field;
+	else
+		put_pmc(m, out, num, field);
 }
 
 static void write_output(const struct job *j, const unsigned int *choice, pfmlib_output_param_t *out)
@@ -169,13 +180,15 @@ static void write_output(const struct job *j, const unsigned int *choice, pfmlib
 		const struct pfl_demand *d = &j->d[i];
 		const struct pfl_alt *alt = &d->alts[choice[i]];
 
-		for (unsigned int v = 0; v < d->nvalues; v++)
+		if (alt->field)
+			put_field(j->m, out, alt->pmc[0], alt->field);
+		for (unsigned int v = 0; !alt->field && v < d->nvalues; v++)
 			put_pmc(j->m, out, alt->pmc[v], d->values[v]);
 		put_pmd(j->m, out, alt->pmd);
 	}
 	for (unsigned int i = 0; i < j->n; i++)
 		for (unsigned int s = 0; s < j->d[i].nshared; s++)
-			if (!has_pmc(out, j->d[i].shared[s].pmc))
+			if (!find_pmc(out, j->d[i].shared[s].pmc))
 				put_pmc(j->m, out, j->d[i].shared[s].pmc, j->d[i].shared[s].value);
 }
 

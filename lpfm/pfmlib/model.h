@@ -52,11 +52,13 @@ static inline unsigned int pfl_mask_weight(const struct pfl_mask *m)
 
 #define PFL_MAX_ALTS	24
 #define PFL_NO_PMC	0xffff
+#define PFL_FIELDS	104	/* claims from here on are no PMCs, but counters whose PMC several have in common */
 
 /* One way to count it: a PMD, the PMCs its values go to, and what is used up. */
 struct pfl_alt {
 	uint16_t	pmd;
 	uint16_t	pmc[2];
+	uint64_t	field;		/* not 0: instead of the values, ORed into pmc[0] with those of other events */
 	struct pfl_mask	claims;
 };
 
@@ -77,6 +79,8 @@ struct pfl_demand {
 
 /* An alternative with one PMC and the PMD it controls. */
 void pfl_demand_counter(struct pfl_demand *d, unsigned int pmc, unsigned int pmd);
+/* One whose counter has a field of a PMC that several have in common; which: its number among these, 0 - 23. */
+void pfl_demand_field(struct pfl_demand *d, unsigned int pmc, uint64_t field, unsigned int pmd, unsigned int which);
 
 /* --- models --------------------------------------------------------------------------------- */
 

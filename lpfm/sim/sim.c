@@ -545,6 +545,46 @@ static int sim_encode(lua_State *L)
 	return 1;
 }
 
+#define MAX_PMCS 4	/* of one counter */
+
+/***
+All PMCs that make a hardware counter count an event: on most models the one of `machine:encode`; counters of netburst
+and power5 need several. Registers whose fields belong to several counters have those of this counter.
+@function machine:encode_pmcs
+@string event
+@int pmd the counter
+@string[opt="uk"] levels "u" for user, "k" for kernel and interrupts
+@treturn[1] {{num=,value=},...} for write_pmcs, the PMC that controls the counter first
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EINVAL
+@usage
+local m = require("lpfm").machine("sim:k8")
+local ctx = assert(require("lpfm").create {})
+assert(ctx:write_pmcs(assert(m:encode_pmcs("instructions", 0, "u"))))
+ctx:close()
+*/
+static int sim_encode_pmcs(lua_State *L)
+{
+	const char *event = luaL_checkstring(L, 2);
+	int pmd = (int)lpfm_arg_int(L, 3, "encode_pmcs", "pmd", 0, PFM_MAX_PMDS - 1), n;
+	struct pfm_sim_pmc pmcs[MAX_PMCS];
+
+	n = pfm_sim_encode_pmcs(this_sim(L), event, levels_at(L, 4), pmd, pmcs, MAX_PMCS);
+	if (n < 0)
+		return lpfm_fail(L, "encode_pmcs");
+	lua_createtable(L, n, 0);
+	for (int i = 0; i < n; i++) {
+		lua_createtable(L, 0, 2);
+		lua_pushinteger(L, pmcs[i].num);
+		lua_setfield(L, -2, "num");
+		lpfm_push_u64(L, pmcs[i].value);
+		lua_setfield(L, -2, "value");
+		lua_rawseti(L, -2, i + 1);
+	}
+	return 1;
+}
+
 static void set_nat(lua_State *L, const char *name, uint64_t value)
 {
 	lpfm_push_nat(L, value);
@@ -725,6 +765,7 @@ static const luaL_Reg sim_methods[] = {
 	{ "set", sim_set },
 	{ "events", sim_events },
 	{ "encode", sim_encode },
+	{ "encode_pmcs", sim_encode_pmcs },
 	{ "truth", sim_truth },
 	{ "caches", sim_caches },
 	{ "explain", sim_explain },

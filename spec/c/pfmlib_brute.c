@@ -54,10 +54,14 @@ static int is_netburst(void)
 	return strncmp(pmu.name, "netburst", 8) == 0;
 }
 
+/* PMC16 has fields of the fixed counters, PMD16 and up: its events have it for themselves as far as they are alone. */
+#define FIXED	16
+
 /* PMCs that one event has for itself: those of counters; on Pentium 4 the ESCRs too. */
 static int is_exclusive(unsigned int pmc)
 {
-	return is_netburst() ? pmc < 63 : pfm_regmask_isset(&counters, pmc);
+	return is_netburst() ? pmc < 63 : pfm_regmask_isset(&counters, pmc) && pfm_regmask_isset(&impl_pmcs, pmc) &&
+		(pmc <= FIXED || !pfm_regmask_isset(&impl_pmcs, FIXED));
 }
 
 /* --- what one event can use ----------------------------------------------------------------- */
@@ -117,6 +121,10 @@ static void find_plain_alts(struct choice *c)
 			continue;
 		allowed[a] = 1;
 		pmd = try_with(&c->e, allowed);
+		if (pmd >= FIXED && a == FIXED) {
+			allowed[FIXED] = 0;
+			allowed[pmd] = 1;
+		}
 		if (pmd >= 0)
 			add_alt(c, pmd, allowed);
 		for (unsigned int b = a + 1; pmd < 0 && b < 64; b++) {
@@ -343,10 +351,10 @@ static int sound(struct choice *const *c, unsigned int n)
 	unsigned char used[MAX_PMC] = { 0 };
 
 	for (unsigned int i = 0; i < n; i++) {
-		unsigned int a = 0, values = is_netburst() ? 2 : 1;
+		unsigned int a = 0;
 
 		while (a < c[i]->nalts && (c[i]->alts[a].pmd != out.pfp_pmds[i].reg_num ||
-		       !c[i]->alts[a].uses[out.pfp_pmcs[i * values].reg_num]))
+		       (is_netburst() && !c[i]->alts[a].uses[out.pfp_pmcs[2 * i].reg_num])))
 			a++;
 		if (a == c[i]->nalts)
 			return 0;

@@ -95,9 +95,29 @@ function sim.count(ctx, num, event, pmd, pmc)
       c[k] = v
    end
    c.set, d.level = d.set, nil
-   c.value = c.value or assert(machine:encode(event, num, pmd and pmd.level or "uk"))
-   assert(ctx:write_pmcs { c })
+   local pmcs = c.value and { c } or assert(machine:encode_pmcs(event, num, pmd and pmd.level or "uk"))
+   if not c.value then c.num, c.value = pmcs[1].num, pmcs[1].value end
+   pmcs[1] = c
+   for _, other in ipairs(pmcs) do other.set = d.set end
+   assert(ctx:write_pmcs(pmcs))
    assert(ctx:write_pmds { d })
+end
+
+--- The hardware's counters of the current machine, by PMD number.
+function sim.counters()
+   local out = {}
+   for _, reg in ipairs(lpfm.pmds()) do
+      local kind = table.concat(reg.kind or {}, " ")
+      if kind:find("C64", 1, true) and (reg.num < 64 or reg.num > 84) then out[#out + 1] = reg.num end
+   end
+   return out
+end
+
+--- The first counter that can count an event (any event: without one); nil if none can.
+function sim.counter(event)
+   for _, num in ipairs(sim.counters()) do
+      if not event or machine:encode_pmcs(event, num) then return num end
+   end
 end
 
 --- The value of PMD num of a set (0).

@@ -205,6 +205,19 @@ const char *pfm_sim_event_name(struct pfm_sim *sim, int i);
 int pfm_sim_encode(struct pfm_sim *sim, const char *event, unsigned int levels, int pmd,
 		   uint64_t *pmc_value);
 
+struct pfm_sim_pmc {
+	uint32_t	num;
+	uint64_t	value;
+};
+
+/*
+ * The same for models whose counters take several PMCs (netburst, power5): the first n of the PMCs, the one
+ * that controls pmd before the others, each with number and value. Returns how many there are. A register whose
+ * fields belong to several counters has those of this counter; values of several counters are ORed.
+ */
+int pfm_sim_encode_pmcs(struct pfm_sim *sim, const char *event, unsigned int levels, int pmd,
+			struct pfm_sim_pmc *pmcs, int n);
+
 /* --- threads -------------------------------------------------------------------------------- */
 
 struct pfm_sim_spawn {

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* x86.c - what the event codes of AMD's K8 and Intel's P6 count: PerfEvtSel. */
-#include "sim/sim.h"
+/* x86.c - what the event codes of AMD's K8 and Intel's P6 count; PerfEvtSel, which other models have, too. */
+#include "sim/models/x86.h"
 
-#define X86_USR	(1ULL << 16)
-#define X86_OS	(1ULL << 17)
 #define X86_EDGE (1ULL << 18)
-#define X86_EN	(1ULL << 22)
 #define X86_INV	(1ULL << 23)
 
 static const struct sim_encoding k8_encodings[] = {
@@ -51,7 +48,7 @@ static const struct sim_encoding p6_encodings[] = {
 	{ 0, 0, 0, 0 }
 };
 
-static void x86_fields(uint64_t sel, uint64_t *code, unsigned int *levels)
+void sim_x86_fields(uint64_t sel, uint64_t *code, unsigned int *levels)
 {
 	*code = sel & 0xffff;
 	*levels = 0;
@@ -61,20 +58,20 @@ static void x86_fields(uint64_t sel, uint64_t *code, unsigned int *levels)
 		*levels |= 1 << PFM_SIM_KERNEL | 1 << PFM_SIM_INTR;
 }
 
-static bool k8_decode(const uint64_t *pmcs, unsigned int pmd, uint64_t *code, unsigned int *levels)
+bool sim_x86_decode(const uint64_t *pmcs, unsigned int pmd, uint64_t *code, unsigned int *levels)
 {
-	x86_fields(pmcs[pmd], code, levels);
+	sim_x86_fields(pmcs[pmd], code, levels);
 	return pmcs[pmd] & X86_EN;
 }
 
 /* The enable bit of PerfEvtSel0 is the one for both; counter 1 also accepts its own. */
 static bool p6_decode(const uint64_t *pmcs, unsigned int pmd, uint64_t *code, unsigned int *levels)
 {
-	x86_fields(pmcs[pmd], code, levels);
+	sim_x86_fields(pmcs[pmd], code, levels);
 	return (pmcs[0] | pmcs[pmd]) & X86_EN;
 }
 
-static uint64_t x86_encode(unsigned int pmd, uint64_t code, unsigned int levels)
+uint64_t sim_x86_encode(unsigned int pmd, uint64_t code, unsigned int levels)
 {
 	uint64_t sel = X86_EN | 1 << 20 | (code & 0xffff);
 
@@ -87,7 +84,7 @@ static uint64_t x86_encode(unsigned int pmd, uint64_t code, unsigned int levels)
 }
 
 /* CMASK: cycles with that many events; INV: with fewer; E: those after one that did not count. */
-static void x86_filter(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f)
+void sim_x86_filter(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f)
 {
 	(void)pmcs, (void)code;
 	f->edge = pmc & X86_EDGE;
@@ -125,9 +122,9 @@ const struct sim_codes sim_codes_k8 = {
 	.caches = &opteron,
 	.encodings = k8_encodings,
 	.mask = 0xff,
-	.decode = k8_decode,
-	.encode = x86_encode,
-	.filter = x86_filter,
+	.decode = sim_x86_decode,
+	.encode = sim_x86_encode,
+	.filter = sim_x86_filter,
 };
 
 const struct sim_codes sim_codes_p6 = {
@@ -135,6 +132,6 @@ const struct sim_codes sim_codes_p6 = {
 	.encodings = p6_encodings,
 	.mask = 0xff,
 	.decode = p6_decode,
-	.encode = x86_encode,
-	.filter = x86_filter,
+	.encode = sim_x86_encode,
+	.filter = sim_x86_filter,
 };

@@ -2,16 +2,18 @@
 /*
  * x86.c - which counters of an x86 core PMU an event can be on.
  *
- * PMC/PMD 0 to N-1 are the general counters, N to N+F-1 the fixed ones, whose PMC takes the event's
- * EVTSEL value too; after them come the MSRs that events share. The rules are the manufacturers' as
- * Linux applies them (arch/x86/events).
+ * PMC/PMD 0 to N-1 are the general counters. Numbers are those of libpfm 3 otherwise: PMD16 and up are Intel's fixed
+ * counters, with four bits each in PMC16; PMC18 and up are MSRs that events share. The rules are the
+ * manufacturers' as Linux applies them (arch/x86/events).
  */
 #include <string.h>
 
 #include "encode4.h"
 
-/* Shared MSRs, numbered after the last counter. */
-enum { RSP0, RSP1, LDLAT, FRONTEND, NSHARED };
+#define FIXED	16
+
+/* Shared MSRs: IA32_PEBS_LD_LAT, which PMC18 is, and the next ones. */
+enum { LDLAT = FIXED + 2, RSP0, RSP1, FRONTEND, SHARED_END };
 
 struct rule {
 	uint16_t	first, last;	/* event select, 12 bits on AMD */
@@ -234,6 +236,12 @@ static void add_general(const struct family *f, const struct l4_pmu *pmu, unsign
 	}
 }
 
+/* OS 0, user 1, any thread 2, interrupt 3. */
+static uint64_t fixed_field(uint64_t evtsel)
+{
+	return (evtsel >> 17 & 1) | (evtsel >> 16 & 1) << 1 | (evtsel >> 21 & 1) << 2 | 1 << 3;
+}
+
 static int x86_encode(const struct pfl_model *m, unsigned int idx, const pfmlib_event_t *e,
 		      unsigned int plm, unsigned int flags, struct pfl_demand *d)
 {
@@ -251,11 +259,10 @@ static int x86_encode(const struct pfl_model *m, unsigned int idx, const pfmlib_
 	add_general(f, pmu, general, codes[0], d);
 	fixed = is_fixed_inst(m, f, codes[0]) ? 0 : fixed_counter(f, pmu, codes[0]);
 	if (fixed >= 0 && (unsigned int)fixed < pmu->fixed)
-		pfl_demand_counter(d, general + fixed, general + fixed);
+		pfl_demand_field(d, FIXED, fixed_field(codes[0]) << 4 * fixed, FIXED + fixed, fixed);
 	if (n > 1) {
 		d->nshared = 1;
-		d->shared[0].pmc = general + pmu->fixed +
-			shared_register(event_of(f, codes[0]), umask_of(codes[0]));
+		d->shared[0].pmc = shared_register(event_of(f, codes[0]), umask_of(codes[0]));
 		d->shared[0].value = codes[1];
 	}
 	return PFMLIB_SUCCESS;
@@ -266,15 +273,17 @@ static void x86_registers(const struct pfl_model *m, pfmlib_regmask_t *pmcs,
 {
 	const struct family *f = family_of(m);
 	const struct l4_pmu *pmu = m->data;
-	unsigned int n = num_general(m, f) + pmu->fixed;
+	unsigned int general = num_general(m, f);
 
-	for (unsigned int i = 0; i < n; i++) {
-		pfm_regmask_set(pmcs, i);
-		pfm_regmask_set(pmds, i);
-		pfm_regmask_set(counters, i);
+	for (unsigned int i = 0; i < general + pmu->fixed; i++) {
+		unsigned int num = i < general ? i : FIXED + i - general;
+
+		pfm_regmask_set(pmcs, i < general ? i : FIXED);
+		pfm_regmask_set(pmds, num);
+		pfm_regmask_set(counters, num);
 	}
-	for (unsigned int i = 0; !f->amd && pmu->fixed && i < NSHARED; i++)
-		pfm_regmask_set(pmcs, n + i);
+	for (unsigned int i = LDLAT; !f->amd && pmu->fixed && i < SHARED_END; i++)
+		pfm_regmask_set(pmcs, i);
 }
 
 static uint64_t general_address(const struct family *f, unsigned int general, bool pmd,
@@ -289,27 +298,29 @@ static uint64_t general_address(const struct family *f, unsigned int general, bo
 
 static uint64_t x86_address(const struct pfl_model *m, bool pmd, unsigned int n)
 {
-	static const uint64_t shared[NSHARED] = { 0x1a6, 0x1a7, 0x3f6, 0x3f7 };
+	static const uint64_t shared[] = { [LDLAT - FIXED] = 0x3f6, [RSP0 - FIXED] = 0x1a6,
+		[RSP1 - FIXED] = 0x1a7, [FRONTEND - FIXED] = 0x3f7 };
 	const struct family *f = family_of(m);
-	const struct l4_pmu *pmu = m->data;
 	unsigned int general = num_general(m, f);
 
 	if (n < general)
 		return general_address(f, general, pmd, n);
-	if (n < general + pmu->fixed)
-		return pmd ? 0x309 + (n - general) : 0x38d;
-	return n < general + pmu->fixed + NSHARED ? shared[n - general - pmu->fixed] : 0;
+	if (pmd)
+		return n >= FIXED ? 0x309 + (n - FIXED) : 0;
+	if (n == FIXED)
+		return 0x38d;
+	return n >= LDLAT && n < SHARED_END ? shared[n - FIXED] : 0;
 }
 
 static const char *x86_reg_name(const struct pfl_model *m, unsigned int pmc)
 {
-	static const char *const names[NSHARED] = {
-		"OFFCORE_RSP_0", "OFFCORE_RSP_1", "LOAD_LATENCY", "FRONTEND"
+	static const char *const names[] = {
+		[LDLAT - FIXED] = "LOAD_LATENCY", [RSP0 - FIXED] = "OFFCORE_RSP_0",
+		[RSP1 - FIXED] = "OFFCORE_RSP_1", [FRONTEND - FIXED] = "FRONTEND"
 	};
-	const struct l4_pmu *pmu = m->data;
-	unsigned int n = num_general(m, family_of(m)) + pmu->fixed;
 
-	return pmc >= n && pmc < n + NSHARED ? names[pmc - n] : NULL;
+	(void)m;
+	return pmc >= LDLAT && pmc < SHARED_END ? names[pmc - FIXED] : NULL;
 }
 
 const struct pfl_ops pfl_x86_ops = {

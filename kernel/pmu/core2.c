@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * core2.c - the PMU of Intel's Core 2: architectural perfmon, version 2. Two general counters, PMC/PMD 0 and 1; three
+ * of fixed function, PMD16-18, which share PMC16; PMC17 has counter 0 sample precisely (PEBS). Intel's Software
+ * Developer's Manual, volume 3.
+ *
+ * The interrupt bits are always on: 64-bit emulation lives by them. IA32_PERF_GLOBAL_CTRL is the machine's: it
+ * starts and stops all counters, by the bits that their own registers set.
+ */
+#include "models.h"
+
+#define WIDTH	40
+#define INT	(1ULL << 20)
+#define RSVD	(0xffffffff00000000ULL | INT | 1ULL << 21)
+
+#define FIXED_INT	0x888ULL
+#define FIXED_BITS	0x333ULL	/* two levels each */
+
+#define SEL(n) { .num = n, .type = PFM_REG_TYPE_MSR, .index = 0x186 + n, .dfl = INT, \
+	.rsvd = RSVD, .ctrl = PFM_REG_NO_CTRL, .kind = PFM_REG_NO64, .name = "PERFEVTSEL" #n }
+#define CTR(n) { .num = n, .type = PFM_REG_TYPE_MSR, .index = 0xc1 + n, .ctrl = n, \
+	.width = WIDTH, .kind = PFM_REG_C64 | PFM_REG_INTR, .name = "PMC" #n }
+#define FIXED(n) { .num = 16 + n, .type = PFM_REG_TYPE_MSR, .index = 0x309 + n, .ctrl = 16, \
+	.width = WIDTH, .kind = PFM_REG_C64 | PFM_REG_INTR, .name = "FIXED_CTR" #n }
+#define CONFIG(n, msr, d, bits, text) { .num = n, .type = PFM_REG_TYPE_MSR, .index = msr, .dfl = d, \
+	.rsvd = ~(bits), .ctrl = PFM_REG_NO_CTRL, .name = text }
+
+static const struct pfm_reg pmcs[] = {
+	SEL(0), SEL(1),
+	CONFIG(16, 0x38d, FIXED_INT, FIXED_BITS, "FIXED_CTR_CTRL"),
+	CONFIG(17, 0x3f1, 0, 1ULL, "PEBS_ENABLE"),
+};
+
+static const struct pfm_reg pmds[] = { CTR(0), CTR(1), FIXED(0), FIXED(1), FIXED(2) };
+
+const struct pfm_pmu pfm_pmu_core2 = {
+	.name = "Intel Core 2",
+	.counter_width = WIDTH,
+	.pmcs = pmcs,
+	.pmds = pmds,
+	.num_pmcs = sizeof(pmcs) / sizeof(pmcs[0]),
+	.num_pmds = sizeof(pmds) / sizeof(pmds[0]),
+};

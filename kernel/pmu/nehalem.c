@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * nehalem.c - the PMU of Intel's Nehalem, a core of it: architectural perfmon, version 3. Four general counters,
+ * PMC/PMD 0-3; three of fixed function, PMD16-18, which share PMC16; PMC17 and 18 have the general ones sample
+ * precisely (PEBS), loads from a latency on; PMC19 says what offcore responses are; the last branches, as PMC30
+ * chooses them, are in PMD32-63, the latest one where PMD31 says. Intel's Software Developer's Manual, volume 3.
+ *
+ * The interrupt bits are always on: 64-bit emulation lives by them. IA32_PERF_GLOBAL_CTRL is the machine's: it
+ * starts and stops all counters, by the bits that their own registers set. The uncore is not a core's.
+ */
+#include "models.h"
+
+#define WIDTH	48
+#define INT	(1ULL << 20)
+#define RSVD	(0xffffffff00000000ULL | INT)
+
+#define FIXED_INT	0x888ULL
+#define FIXED_BITS	0x777ULL	/* two levels and "any thread" each */
+#define PEBS_BITS	0xf0000000fULL	/* of each counter: records, and their latencies */
+
+#define SEL(n) { .num = n, .type = PFM_REG_TYPE_MSR, .index = 0x186 + n, .dfl = INT, \
+	.rsvd = RSVD, .ctrl = PFM_REG_NO_CTRL, .kind = PFM_REG_NO64, .name = "PERFEVTSEL" #n }
+#define CTR(n) { .num = n, .type = PFM_REG_TYPE_MSR, .index = 0xc1 + n, .ctrl = n, \
+	.width = WIDTH, .kind = PFM_REG_C64 | PFM_REG_INTR, .name = "PMC" #n }
+#define FIXED(n) { .num = 16 + n, .type = PFM_REG_TYPE_MSR, .index = 0x309 + n, .ctrl = 16, \
+	.width = WIDTH, .kind = PFM_REG_C64 | PFM_REG_INTR, .name = "FIXED_CTR" #n }
+#define CONFIG(n, msr, d, bits, text) { .num = n, .type = PFM_REG_TYPE_MSR, .index = msr, .dfl = d, \
+	.rsvd = ~(bits), .ctrl = PFM_REG_NO_CTRL, .name = text }
+#define LAST(n, msr, text) { .num = n, .type = PFM_REG_TYPE_MSR, .index = msr, .ctrl = 30, .name = text }
+#define BRANCH(n) LAST(32 + 2 * n, 0x680 + n, "LBR_FROM" #n), LAST(33 + 2 * n, 0x6c0 + n, "LBR_TO" #n)
+
+static const struct pfm_reg pmcs[] = {
+	SEL(0), SEL(1), SEL(2), SEL(3),
+	CONFIG(16, 0x38d, FIXED_INT, FIXED_BITS, "FIXED_CTR_CTRL"),
+	CONFIG(17, 0x3f1, 0, PEBS_BITS, "PEBS_ENABLE"),
+	CONFIG(18, 0x3f6, 0, 0xffffULL, "PEBS_LD_LAT"),
+	CONFIG(19, 0x1a6, 0, 0xffffULL, "OFFCORE_RSP0"),
+	CONFIG(30, 0x1c8, 0, 0x1ffULL, "LBR_SELECT"),
+};
+
+static const struct pfm_reg pmds[] = {
+	CTR(0), CTR(1), CTR(2), CTR(3), FIXED(0), FIXED(1), FIXED(2),
+	LAST(31, 0x1c9, "LBR_TOS"),
+	BRANCH(0), BRANCH(1), BRANCH(2), BRANCH(3), BRANCH(4), BRANCH(5), BRANCH(6), BRANCH(7),
+	BRANCH(8), BRANCH(9), BRANCH(10), BRANCH(11), BRANCH(12), BRANCH(13), BRANCH(14), BRANCH(15),
+};
+
+const struct pfm_pmu pfm_pmu_nehalem = {
+	.name = "Intel Nehalem",
+	.counter_width = WIDTH,
+	.pmcs = pmcs,
+	.pmds = pmds,
+	.num_pmcs = sizeof(pmcs) / sizeof(pmcs[0]),
+	.num_pmds = sizeof(pmds) / sizeof(pmds[0]),
+};

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+/*
+ * fam10h.c - what the event codes of AMD's family 10h count (AMD's BIOS and Kernel Developer's Guide for family 10h,
+ * document 31116). Event select bits 8-11 are bits 32-35 of the PerfEvtSel, and 16-19 of a code here; unit masks
+ * matter to the L3's events alone.
+ */
+#include "sim/models/x86.h"
+
+#define L3(umask, event)	((event) >> 8 << 16 | (umask) << 8 | ((event) & 0xff))
+
+static const struct sim_encoding encodings[] = {
+	{ 0x76, 0xf00ff, SIM_EV_CYCLES, 0 },		/* CPU_CLK_UNHALTED */
+	{ 0xc0, 0xf00ff, SIM_EV_INSTRUCTIONS, 0 },	/* RETIRED_INSTRUCTIONS */
+	{ 0xc1, 0xf00ff, SIM_EV_UOPS, 0 },		/* RETIRED_UOPS */
+	{ 0xc2, 0xf00ff, SIM_EV_BRANCHES, 0 },		/* RETIRED_BRANCH_INSTRUCTIONS */
+	{ 0xc3, 0xf00ff, SIM_EV_BRANCH_MISSES, 0 },	/* RETIRED_MISPREDICTED_BRANCH_INSTRUCTIONS */
+	{ 0xc4, 0xf00ff, SIM_EV_BRANCHES_TAKEN, 0 },	/* RETIRED_TAKEN_BRANCH_INSTRUCTIONS */
+	{ 0x00, 0xf00ff, SIM_EV_FP_OPS, 0 },		/* DISPATCHED_FPU */
+	{ 0xd1, 0xf00ff, SIM_EV_STALLS, 0 },		/* DISPATCH_STALLS */
+	{ 0x40, 0xf00ff, SIM_EV_L1D_ACCESSES, 0 },	/* DATA_CACHE_ACCESSES */
+	{ 0x41, 0xf00ff, SIM_EV_L1D_MISSES, 0 },	/* DATA_CACHE_MISSES */
+	{ 0x80, 0xf00ff, SIM_EV_L1I_ACCESSES, 0 },	/* INSTRUCTION_CACHE_FETCHES */
+	{ 0x81, 0xf00ff, SIM_EV_L1I_MISSES, 0 },	/* INSTRUCTION_CACHE_MISSES */
+	{ 0x7d, 0xf00ff, SIM_EV_L2_ACCESSES, 0 },	/* REQUESTS_TO_L2 */
+	{ 0x7e, 0xf00ff, SIM_EV_L2_MISSES, 0 },	/* L2_CACHE_MISS */
+	{ L3(0x07, 0x4e0), 0xf07ff, SIM_EV_L3_ACCESSES, 0 },	/* READ_REQUEST_TO_L3_CACHE:ANY_READ */
+	{ L3(0x07, 0x4e1), 0xf07ff, SIM_EV_L3_MISSES, 0 },	/* L3_CACHE_MISSES:ANY_READ */
+	{ 0x46, 0xf00ff, SIM_EV_DTLB_MISSES, 0 },	/* L1_DTLB_AND_L2_DTLB_MISS */
+	{ 0x85, 0xf00ff, SIM_EV_ITLB_MISSES, 0 },	/* L1_ITLB_MISS_AND_L2_ITLB_MISS */
+	{ 0x6c, 0xf00ff, SIM_EV_BUS_ACCESSES, 0 },	/* SYSTEM_READ_RESPONSES */
+	{ 0xcf, 0xf00ff, SIM_EV_INTERRUPTS, 0 },	/* INTERRUPTS_TAKEN */
+	{ 0, 0, 0, 0 }
+};
+
+static bool decode(const uint64_t *pmcs, unsigned int pmd, uint64_t *code, unsigned int *levels)
+{
+	bool on = sim_x86_decode(pmcs, pmd, code, levels);
+
+	*code |= (pmcs[pmd] >> 32 & 0xf) << 16;
+	return on;
+}
+
+static uint64_t encode(unsigned int pmd, uint64_t code, unsigned int levels)
+{
+	return sim_x86_encode(pmd, code, levels) | (code >> 16 & 0xf) << 32;
+}
+
+/* An Opteron of four cores, Barcelona; they share the L3, here each has one. The TLBs are those of the second level. */
+static const struct cache_shapes barcelona = {
+	.part = {
+		[CACHE_L1I] = { .size = 64 << 10, .assoc = 2, .line = 64 },
+		[CACHE_L1D] = { .size = 64 << 10, .assoc = 2, .line = 64 },
+		[CACHE_L2] = { .size = 512 << 10, .assoc = 16, .line = 64, .latency = 12 },
+		[CACHE_L3] = { .size = 2 << 20, .assoc = 32, .line = 64, .latency = 40 },
+		[CACHE_ITLB] = { .size = 512 * 4096, .assoc = 4, .line = 4096, .latency = 30 },
+		[CACHE_DTLB] = { .size = 512 * 4096, .assoc = 4, .line = 4096, .latency = 30 },
+	},
+	.memory = 170, .mispredicted = 12, .predictor = CACHE_GSHARE,
+};
+
+const struct sim_codes sim_codes_fam10h = {
+	.caches = &barcelona,
+	.encodings = encodings,
+	.mask = 0xf00ff,
+	.decode = decode,
+	.encode = encode,
+	.filter = sim_x86_filter,
+};
