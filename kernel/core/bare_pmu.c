@@ -91,6 +91,8 @@ static bool carry(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *
 {
 	uint64_t mask = width_mask(ctx);
 
+	if (!pmd->is_counter)	/* a register that is a sample by itself */
+		return true;
 	if (mask == ~0ULL || !emulated(ctx, set, pmd->num))
 		return true;
 	pmd->value += mask + 1;

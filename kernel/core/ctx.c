@@ -49,6 +49,8 @@ static int check_wants(struct pfm_context *ctx)
 		return pfm_refuse(-EOPNOTSUPP, "format %s: this machine does not yield call stacks", name);
 	if (want->max_stack && !can->copy)
 		return pfm_refuse(-EOPNOTSUPP, "format %s: this machine does not copy stacks", name);
+	if (want->ds_record && want->ds_record != pfm_ops(ctx)->ds_record)
+		return pfm_refuse(-EOPNOTSUPP, "format %s: this machine's processor does not write such samples", name);
 	if (want->records && !pfm_ops(ctx)->records)
 		return pfm_refuse(-EOPNOTSUPP, "format %s: this machine does not tell what programs do", name);
 	if (want->records && !takes_records(ctx->fmt))

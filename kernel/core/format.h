@@ -42,6 +42,7 @@ struct pfm_stack_want {
 	bool		records;		/* fmt_record is to be called */
 	uint16_t	max_frames;		/* both together */
 	uint16_t	max_stack;		/* bytes to copy, with the registers; 0: neither */
+	uint16_t	ds_record;		/* the processor writes samples of that size (PEBS); 0: it does not */
 };
 
 /* What a program did, besides overflowing (6.3.2). The numbers are those of perfmon_stack_smpl.h. */

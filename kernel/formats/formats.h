@@ -14,7 +14,10 @@
 	X(default_06)	/* 3.6, to the letter */ \
 	X(nway)		/* 6.3.1, and more than double */ \
 	X(stack)	/* 6.3.2, with call stacks */ \
-	X(prog)		/* a BPF program decides */
+	X(prog)		/* a BPF program decides */ \
+	X(pebs)		/* written by the processor: EM64T, Core 2 */ \
+	X(pebs32)	/* ... Pentium 4 */ \
+	X(pebs_nhm)	/* ... Nehalem */
 
 #define PFM_DECLARE_FORMAT(format)	extern pfm_buffer_fmt_t pfm_fmt_##format;
 PFM_FORMATS(PFM_DECLARE_FORMAT)

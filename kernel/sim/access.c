@@ -170,7 +170,7 @@ static void branch(struct cache_core *core, bool taken, uint64_t target, struct 
 
 static void fetch(struct cache_core *core, uint64_t ip, uint32_t size, struct sim_executed *done)
 {
-	uint64_t walks = core->count[CACHE_EV_ITLB_MISSES];
+	uint64_t walks = core->count[CACHE_EV_ITLB_MISSES], missed = core->count[CACHE_EV_L1I_MISSES];
 
 	memset(done, 0, sizeof(*done));
 	done->ip = ip;
@@ -178,6 +178,7 @@ static void fetch(struct cache_core *core, uint64_t ip, uint32_t size, struct si
 		return;
 	done->fetch_wait = cache_fetch(core, ip, size);
 	done->walks = core->count[CACHE_EV_ITLB_MISSES] != walks ? SIM_WALK_FETCH : 0;
+	done->fetch_missed = core->count[CACHE_EV_L1I_MISSES] != missed;
 	done->cycles = done->fetch_wait;
 	core->count[CACHE_EV_INSTRUCTIONS]++;
 }

@@ -137,10 +137,23 @@ static uint64_t timestamp(struct sim_cpu *cpu)
 	return cpu->last_tstamp;
 }
 
+uint64_t sim_cpu_ip(const struct sim_cpu *cpu)
+{
+	return cpu->intr ? cpu->intr_cursor.ip : cpu->cur->cursor.ip;
+}
+
+const struct sim_node *sim_cpu_site(const struct sim_cpu *cpu)
+{
+	const struct sim_cursor *c = cpu->intr ? &cpu->intr_cursor : &cpu->cur->cursor;
+	const struct sim_node *site = &program_of(cpu)->nodes[c->site];
+
+	return site->emerges ? sim_emerged(cpu->cur) : site;
+}
+
 static struct pfm_where where_is(struct sim_cpu *cpu)
 {
 	return (struct pfm_where){
-		.ip = cursor_of(cpu)->ip,
+		.ip = sim_cpu_ip(cpu),
 		.tstamp = timestamp(cpu),
 		.pid = cpu->cur->process->pid,
 		.tid = cpu->cur->tid,
@@ -314,11 +327,12 @@ void sim_cpu_handle(struct sim_cpu *cpu)
 {
 	bool more = true;
 
-	if (sim_cpu_interrupted(cpu))
-		sim_cpu_overflow(cpu);
 	while (more) {
-		bool was_pending = cpu->is_pending;
+		bool was_pending;
 
+		if (sim_cpu_interrupted(cpu))
+			sim_cpu_overflow(cpu);
+		was_pending = cpu->is_pending;
 		switch (sim_cpu_run(cpu)) {
 		case SIM_WRAP:
 		case SIM_STEPPED:

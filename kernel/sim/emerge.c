@@ -63,6 +63,11 @@ void sim_emergence_free(struct sim_thread *t)
 	t->emergence = NULL;
 }
 
+const struct sim_node *sim_emerged(const struct sim_thread *t)
+{
+	return &t->emergence->now;
+}
+
 static struct sim_emergence *emergence_of(struct sim_thread *t)
 {
 	struct sim_emergence *e = t->emergence;
@@ -95,6 +100,8 @@ struct batch {
 	unsigned int		level;
 	bool			single;		/* one site, for the cursor */
 	bool			traced;		/* address registers or branch buffer may want it */
+	bool			watched;	/* wanted is in force */
+	bool			sampled;	/* by the processor itself */
 	struct sim_wanted	wanted;
 	uint64_t		budget, used;	/* ns */
 	uint64_t		longest;	/* more than any site waits */
@@ -144,9 +151,15 @@ static uint64_t mask_of(const struct sim_cpu *cpu)
 
 static void want_traces(struct batch *b)
 {
-	b->traced = b->cpu->sim->model->codes->itanium && b->cpu->ctx && sim_ctx_of(b->cpu->ctx)->running;
-	if (b->traced)
-		sim_trace_wanted(b->cpu, b->level, &b->wanted);
+	const struct sim_codes *codes = b->cpu->sim->model->codes;
+	bool running = b->cpu->ctx && sim_ctx_of(b->cpu->ctx)->running;
+
+	b->wanted = (struct sim_wanted){ .data = SIM_NO_LATENCY, .fetch = SIM_NO_LATENCY };
+	b->traced = running && codes->itanium;
+	b->watched = running && codes->wanted;
+	b->sampled = running && sim_ibs_on(b->cpu);
+	if (b->watched)
+		codes->wanted(b->cpu->pmcs, b->level, &b->wanted);
 }
 
 /* Of a fetch and the operations of an instruction, each by way of a TLB and of another CPU. */
@@ -228,7 +241,7 @@ static bool execute(struct batch *b, const struct sim_node *node, struct sim_exe
 	} else {
 		sim_access_site(b->cpu, b->core, node, &b->e->progress[node->last], done);
 	}
-	if (b->traced)
+	if (b->watched)
 		count_traces(b, done);
 	return true;
 }
@@ -322,6 +335,7 @@ static bool step(struct batch *b)
 	const struct sim_node *node = sim_cursor_enter(c, b->t->prog);
 	struct sim_executed done;
 	uint64_t cycles = b->core->count[CACHE_EV_CYCLES];
+	bool taken;
 
 	if (!node || !node->emerges || node->level != b->level)
 		return false;
@@ -332,6 +346,7 @@ static bool step(struct batch *b)
 		return true;
 	}
 	cycles = b->core->count[CACHE_EV_CYCLES] - cycles;
+	taken = b->sampled && sim_ibs_sample(b->cpu, &done, cycles);
 	if (b->single || !node->plain || cycles > b->budget - b->used) {
 		become(b, node, &done);
 		count_site(b, node);
@@ -340,7 +355,10 @@ static bool step(struct batch *b)
 	}
 	b->used += cycles;
 	pass(b, node, &done);
-	return !wraps(b);
+	if (!taken && !wraps(b))
+		return true;
+	become(b, node, &done);	/* what led to an overflow is looked at */
+	return false;
 }
 
 static void tally(struct sim_tally *tally, const struct batch *b)
@@ -376,9 +394,10 @@ static bool settle(struct batch *b)
 		wrapped |= count_watch(b, &cpu->watches[i], mask_of(cpu));
 	sim_cpu_account(cpu, b->used);
 	cpu->sim->now += b->used;
+	wrapped |= cpu->ibs_taken;
 	sim_pmu_store(cpu);
 	cpu->stop_known = false;
-	return wrapped;
+	return wrapped && !cpu->cur->cursor.now;
 }
 
 bool sim_emerge(struct sim_cpu *cpu)

@@ -111,6 +111,15 @@ uint64_t sim_model_events(const struct pfm_sim *sim, uint64_t code)
 	return events;
 }
 
+bool sim_model_counts(const struct sim_model *model, unsigned int event)
+{
+	const struct sim_encoding *e = model->codes->encodings;
+
+	while (e->mask && e->event != event)
+		e++;
+	return e->mask;
+}
+
 int64_t sim_model_code(struct pfm_sim *sim, unsigned int event, unsigned int pmd)
 {
 	const struct sim_codes *codes = sim->model->codes;

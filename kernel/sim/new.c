@@ -108,6 +108,7 @@ static int build(struct pfm_sim *sim, const char *first, const char *options)
 	sim->ops = sim_machine_ops;
 	sim->ops.ctx_flags = sim->model->codes->ctx_flags;
 	sim->ops.set_flags = sim->model->codes->set_flags;
+	sim->ops.ds_record = sim->model->codes->pebs.record;
 	pfm_machine_init(&sim->machine, &sim->ops, &sim->pmu, sim);
 	sim->machine.bare = &sim_bare_ops;
 	for (uint32_t i = 0; i < sim->num_cpus; i++)

@@ -32,6 +32,7 @@ static void clear_registers(struct sim_cpu *cpu)
 	memset(cpu->pending, 0, sizeof(cpu->pending));
 	memset(cpu->counted, 0, sizeof(cpu->counted));
 	cpu->is_pending = false;
+	cpu->ibs_fetches = cpu->ibs_ops = cpu->ibs_taken = 0;
 }
 
 void sim_pmu_bind(struct sim_cpu *cpu, struct pfm_context *ctx)
@@ -201,13 +202,28 @@ void sim_pmu_watch(struct sim_cpu *cpu)
 		add_watch(cpu, cpu->sim->counters[i], allowed);
 }
 
-static void wrapped(struct sim_cpu *cpu, unsigned int pmd)
+static void interrupt(struct sim_cpu *cpu, unsigned int pmd)
 {
 	pfm_bit_set(cpu->pending, pmd);
 	if (!cpu->is_pending)
 		cpu->skid_left = cpu->sim->skid;
 	cpu->is_pending = true;
 	cpu->stop_known = false;
+}
+
+static void wrapped(struct sim_cpu *cpu, struct sim_watch *w)
+{
+	w->wrapped = false;
+	cpu->stop_known = false;
+	if (!sim_pebs_overflow(cpu, w))
+		interrupt(cpu, w->pmd);
+	cpu->pmds[w->pmd] = w->value;
+}
+
+static void take_samples(struct sim_cpu *cpu)
+{
+	for (; cpu->ibs_taken; cpu->ibs_taken &= cpu->ibs_taken - 1)
+		interrupt(cpu, __builtin_ctzll(cpu->ibs_taken));
 }
 
 void sim_pmu_store(struct sim_cpu *cpu)
@@ -220,9 +236,10 @@ void sim_pmu_store(struct sim_cpu *cpu)
 		if (w->counted)
 			pfm_bit_set(cpu->counted, w->pmd);
 		if (w->wrapped)
-			wrapped(cpu, w->pmd);
-		w->wrapped = false;
+			wrapped(cpu, w);
 	}
+	if (cpu->ibs_taken && !cpu->cur->cursor.now)
+		take_samples(cpu);
 }
 
 /* Something that happens besides programs, as a context switch does. */

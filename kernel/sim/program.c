@@ -68,9 +68,12 @@ static int read_emerging(struct compiler *c, struct sim_node *node)
 		return bad(c, -EINVAL, "caches are of 63 CPUs at most");
 	if (!sim_caches_make(c->sim))
 		return bad(c, -ENOMEM, "no memory for caches");
-	for (int i = 0; i < CACHE_EVENTS; i++)
+	for (int i = 0; i < CACHE_EVENTS; i++) {
+		if (i >= CACHE_EV_DEAR && !sim_model_counts(c->sim->model, sim_emerging[i]))
+			continue;
 		if (slot_of(c, sim_emerging[i], node->level) < 0)
 			return c->err;
+	}
 	return 0;
 }
 

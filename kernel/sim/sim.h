@@ -7,6 +7,7 @@
  * counters leave out, trace.c its address registers and branch buffer, software.c the software counters;
  * cpu.c runs one CPU, sched.c decides who runs, thread.c makes and ends threads, time.c moves time; lock.c orders
  * the locks;
+ * pebs.c and ibs.c are samples that the processor takes itself;
  * access.c makes accesses of what programs say, emerge.c lets them run, and cache/ is the memory they go to;
  * options.c, new.c, machine.c and api.c are the doors;
  * live.c lets a computer follow threads of the program.
@@ -217,7 +218,7 @@ struct sim_executed {
 	uint32_t	fetch_wait, data_wait;	/* of these */
 	uint64_t	ip, data_addr, target;
 	bool		data, load, missed;	/* data was accessed, and loaded; from beyond the L1D */
-	bool		branched;
+	bool		fetch_missed, branched;
 	uint8_t		branch, walks;		/* SIM_TAKEN ..., SIM_WALK_* */
 };
 
@@ -261,6 +262,14 @@ struct sim_encoding {
  * What the codes in a model's PMCs count: event select in bits 0-7, unit mask from bit 8 (ARM: the event
  * number; others: as their file says). Unit masks matter where an encoding says so.
  */
+struct sim_pebs {
+	uint16_t	enable;		/* the PMC with a bit for each counter */
+	uint16_t	record;		/* bytes; 0: it has none */
+};
+
+#define SIM_NO_LATENCY UINT32_MAX
+struct sim_wanted;
+
 struct sim_codes {
 	const struct sim_encoding *encodings;	/* ended by one without a mask */
 	uint64_t		mask;		/* of a code without its unit mask */
@@ -276,6 +285,10 @@ struct sim_codes {
 	/* Values of PMCs that counter pmd needs besides the one that controls it, SIM_MAX_OTHERS at most; optional. */
 	unsigned int (*others)(unsigned int pmd, uint64_t code, unsigned int levels,
 				struct pfm_sim_pmc *to);
+	/* What is kept of single executions at a level; *wanted keeps nothing. Optional. */
+	void	 (*wanted)(const uint64_t *pmcs, unsigned int level, struct sim_wanted *wanted);
+	struct sim_pebs	pebs;
+	bool		ibs;			/* ibs.c: PMC4 and 5, PMD4-13 */
 	/* What a counter of code, programmed by pmc, leaves out; *f is all 0. Optional. */
 	void	 (*filter)(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f);
 };
@@ -296,6 +309,7 @@ int sim_event_find(struct pfm_sim *sim, const char *name);
 const char *sim_event_name(const struct pfm_sim *sim, unsigned int event);
 /* The events (bits) that a code counts. */
 uint64_t sim_model_events(const struct pfm_sim *sim, uint64_t code);
+bool sim_model_counts(const struct sim_model *model, unsigned int event);	/* has a code for it */
 /* The code that has counter pmd count event, or negative errno, refused. */
 int64_t sim_model_code(struct pfm_sim *sim, unsigned int event, unsigned int pmd);
 
@@ -386,6 +400,8 @@ struct sim_cpu {
 	bool			is_pending;
 	uint64_t		counted[PFM_PMD_BV];	/* edges: the last cycle counted */
 	unsigned int		skid_left;
+	uint64_t		ibs_fetches, ibs_ops;	/* towards the next sample */
+	uint64_t		ibs_taken;	/* bits: PMDs that are due as soon as the site is over */
 	uint64_t		last_tstamp;
 	struct sim_tally	truth;
 };
@@ -502,13 +518,21 @@ uint64_t sim_weight_of(const struct sim_weight *weight, uint64_t n, bool counted
 
 /* trace.c: address registers and branch buffer of itanium2. */
 
-/* What they keep of one level, by PMC10 - 12. */
+/* What of one level is kept: by address registers, or as loads with a latency. */
 struct sim_wanted {
-	uint32_t	data, fetch;	/* cache misses of so many cycles and more; UINT32_MAX: none */
+	uint32_t	data, fetch;	/* cache misses of so many cycles and more */
 	uint8_t		walks;		/* SIM_WALK_* */
 	uint8_t		branches;	/* bits 1 << what they are like */
 };
-void sim_trace_wanted(const struct sim_cpu *cpu, unsigned int level, struct sim_wanted *wanted);
+void sim_trace_wanted(const uint64_t *pmcs, unsigned int level, struct sim_wanted *wanted);
+
+/* pebs.c: a counter wrapped; true if all there is to do was to write a record, and the counter was reloaded. */
+bool sim_pebs_overflow(struct sim_cpu *cpu, struct sim_watch *w);
+
+/* ibs.c */
+bool sim_ibs_on(const struct sim_cpu *cpu);
+/* What the current thread executed, in so many cycles; what was sampled of it is in cpu->ibs_taken. */
+bool sim_ibs_sample(struct sim_cpu *cpu, const struct sim_executed *done, uint64_t cycles);
 void sim_trace(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node,
 	       uint64_t n);
 
@@ -526,6 +550,10 @@ uint64_t sim_cpu_timer_at(struct sim_cpu *cpu);	/* when the set timeout expires,
 uint64_t sim_timer_clock(const struct pfm_context *ctx);
 void sim_where(struct pfm_context *ctx, struct pfm_where *where);
 
+/* Of the site executed last, the address; and that site as it came to be. */
+uint64_t sim_cpu_ip(const struct sim_cpu *cpu);
+const struct sim_node *sim_cpu_site(const struct sim_cpu *cpu);
+
 void sim_cpu_account(struct sim_cpu *cpu, uint64_t ns);	/* its program has run so much further */
 uint64_t sim_cpu_due(struct sim_cpu *cpu);	/* when something happens on it besides its program */
 
@@ -538,6 +566,8 @@ extern const uint8_t sim_emerging[CACHE_EVENTS];	/* the enum sim_event of each e
  */
 bool sim_emerge(struct sim_cpu *cpu);
 void sim_emergence_free(struct sim_thread *t);
+/* What the site that emerged last came to be: one at which a counter wrapped, at least. */
+const struct sim_node *sim_emerged(const struct sim_thread *t);
 
 /* caches.c */
 bool sim_caches_make(struct pfm_sim *sim);	/* false without memory */

@@ -27,7 +27,7 @@ static unsigned int plm_allows(uint64_t pmc, unsigned int level)
 
 /* --- what they ask for ------------------------------------------------------------------------ */
 
-#define NEVER	UINT32_MAX
+#define NEVER	SIM_NO_LATENCY
 
 /* Bits 7, 8 of PMC11, the mode, are 0: misses of the data cache; bits 16-19: from 4 << n cycles on. */
 static uint32_t data_threshold(uint64_t pmc)
@@ -82,11 +82,10 @@ static bool wants_branch(uint64_t pmc, unsigned int branch)
 	       lets_pass(pmc, 12, !wrong || indirect);
 }
 
-void sim_trace_wanted(const struct sim_cpu *cpu, unsigned int level, struct sim_wanted *wanted)
+void sim_trace_wanted(const uint64_t *pmcs, unsigned int level, struct sim_wanted *wanted)
 {
-	uint64_t data = cpu->pmcs[PMC_DEAR], fetch = cpu->pmcs[PMC_IEAR], branch = cpu->pmcs[PMC_BTB];
+	uint64_t data = pmcs[PMC_DEAR], fetch = pmcs[PMC_IEAR], branch = pmcs[PMC_BTB];
 
-	*wanted = (struct sim_wanted){ .data = NEVER, .fetch = NEVER };
 	if (plm_allows(data, level)) {
 		wanted->data = data_threshold(data);
 		wanted->walks |= wants_data_walks(data) ? SIM_WALK_DATA : 0;

@@ -3,6 +3,7 @@
  * core2.c - what the event codes of the Core 2 count (Intel's Software Developer's Manual, volume 3, events of the
  * Core microarchitecture). Unit masks matter. Of the L2 cache's, bits 4-5 (prefetches) do not: there are none.
  */
+#include "perfmon/perfmon_pebs_smpl.h"
 #include "sim/models/x86.h"
 
 static const struct sim_encoding encodings[] = {
@@ -51,4 +52,5 @@ const struct sim_codes sim_codes_core2 = {
 	.encode = sim_x86_fixed_encode,
 	.takes = sim_x86_fixed_takes,
 	.filter = sim_x86_fixed_filter,
+	.pebs = { .enable = 17, .record = sizeof(pfm_pebs_record_t) },
 };

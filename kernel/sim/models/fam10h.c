@@ -65,4 +65,5 @@ const struct sim_codes sim_codes_fam10h = {
 	.decode = decode,
 	.encode = encode,
 	.filter = sim_x86_filter,
+	.ibs = true,
 };

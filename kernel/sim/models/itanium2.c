@@ -201,4 +201,5 @@ const struct sim_codes sim_codes_itanium2 = {
 	.ctx_flags = PFM_ITA_FL_INSECURE | PFM_ITA_FL_PRIV_MONITORS,
 	.set_flags = PFM_ITA_SETFL_EXCL_INTR | PFM_ITA_SETFL_INTR_ONLY | PFM_ITA_SETFL_IDLE_EXCL,
 	.itanium = true,
+	.wanted = sim_trace_wanted,
 };

@@ -3,6 +3,7 @@
  * nehalem.c - what the event codes of Nehalem count (Intel's Software Developer's Manual, volume 3, events of the Core
  * i7 and Xeon 5500). Unit masks matter. Its bus ends in the uncore, whose counters are not the core's.
  */
+#include "perfmon/perfmon_pebs_smpl.h"
 #include "sim/models/x86.h"
 
 static const struct sim_encoding encodings[] = {
@@ -11,6 +12,7 @@ static const struct sim_encoding encodings[] = {
 	{ 0x00c0, 0xffff, SIM_EV_INSTRUCTIONS, 0 },	/* INSTRUCTIONS_RETIRED */
 	{ 0x010b, 0xffff, SIM_EV_LOADS, 0 },		/* MEM_INST_RETIRED:LOADS */
 	{ 0x020b, 0xffff, SIM_EV_STORES, 0 },		/* MEM_INST_RETIRED:STORES */
+	{ 0x100b, 0xffff, SIM_EV_DEAR, 0 },		/* MEM_INST_RETIRED:LATENCY_ABOVE_THRESHOLD */
 	{ 0x01c2, 0xffff, SIM_EV_UOPS, 0 },		/* UOPS_RETIRED:ANY */
 	{ 0x00c4, 0xffff, SIM_EV_BRANCHES, 0 },	/* BR_INST_RETIRED:ALL_BRANCHES */
 	{ 0x7f88, 0xffff, SIM_EV_BRANCHES, 0 },	/* BR_INST_EXEC:ANY */
@@ -46,6 +48,15 @@ static const struct cache_shapes bloomfield = {
 	.memory = 190, .mispredicted = 17, .predictor = CACHE_GSHARE,
 };
 
+#define PMC_LATENCY	18
+
+/* Loads that take more cycles than PEBS_LD_LAT has, of those that the L1D does not answer. */
+static void wanted(const uint64_t *pmcs, unsigned int level, struct sim_wanted *wanted)
+{
+	(void)level;
+	wanted->data = (uint32_t)pmcs[PMC_LATENCY] + 1;
+}
+
 const struct sim_codes sim_codes_nehalem = {
 	.caches = &bloomfield,
 	.encodings = encodings,
@@ -54,4 +65,6 @@ const struct sim_codes sim_codes_nehalem = {
 	.encode = sim_x86_fixed_encode,
 	.takes = sim_x86_fixed_takes,
 	.filter = sim_x86_fixed_filter,
+	.wanted = wanted,
+	.pebs = { .enable = 17, .record = sizeof(pfm_pebs_nhm_record_t) },
 };
