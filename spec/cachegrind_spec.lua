@@ -3,6 +3,7 @@
 local c = require "support.c"
 local lpfm = require "lpfm"
 local sim = require "support.sim"
+local terminal = require "support.terminal"
 
 local build, lua = os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit"
 local dir
@@ -97,6 +98,36 @@ describe("lpfm trace", function()
       assert.is_truthy(out:find("/nowhere/x: No such file", 1, true), out)
    end)
 
+   -- A program that does not end, and takes no notice of Ctrl-C.
+   it("keeps what it has when Ctrl-C comes, and ends the program", function()
+      local file, mark = os.tmpname(), ("mark%d"):format(require("lpfm.proc").getpid())
+      os.remove(file)
+      local loop = "trap \"\" INT; i=0; while :; do i=$((i + 1)); [ $i = 100 ] && echo " .. mark .. "$i >&2; done"
+      local t = terminal.start(("sh -c %s"):format(terminal.quote(("trap : INT; echo run; %s-o %s -- sh -c '%s'; "
+         .. "echo status $?; exec cat"):format(program, file, loop))), { first = "run" })
+      t:wait_for(mark .. "100")
+      t:press("C-c")
+      t:wait_match("lpfm trace: interrupted, [%d,]+ bytes in " .. file:gsub("%p", "%%%0"))
+      t:wait_for("status 130")
+      t:stop()
+      assert.are.equal("0\n", (c.sh("pgrep -fc '[l]ackey.*" .. mark .. "' || true")))
+      local m = sim.machine("k8")
+      local tid = assert(m:spawn { program = { { trace = file } } })
+      assert(m:run { until_exit = tid, s = 10000 })
+      assert.is_true(m:truth(tid).instructions.user > 1000)
+      os.remove(file)
+   end)
+
+   it("says that nothing was traced, and leaves the file alone", function()
+      local file = os.tmpname()
+      os.remove(file)
+      local out, status = c.sh(program .. "-o " .. file .. " -- /nowhere/prog")
+      assert.are.equal(1, status)
+      assert.is_truthy(out:find(file .. " is not written: no instruction of '/nowhere/prog' was traced", 1, true), out)
+      assert.is_nil(out:find("traceback", 1, true), out)
+      assert.is_nil(io.open(file))
+   end)
+
    it("makes files that are refused when damaged", function()
       local m = assert(lpfm.machine("sim:k8"))
       local file = os.tmpname()
@@ -104,8 +135,11 @@ describe("lpfm trace", function()
          local f = io.open(file, "wb")
          f:write(bytes)
          f:close()
-         local ok, tid, message = pcall(m.spawn, m, { program = { { trace = file } } })
-         return not ok and tid or message
+         local tid, message, errno = m:spawn { program = { { trace = file } } }
+         assert.is_nil(tid)
+         assert.are.equal(lpfm.errno.ENODATA, errno)
+         assert.is_truthy(message:find(file, 1, true), message)
+         return message
       end
       assert(c.sh(program .. "-o " .. file .. " -- true"))
       local f = io.open(file, "rb")

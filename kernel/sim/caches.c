@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* caches.c - what perfmon/sim.h says of caches, of why accesses miss, and of traces. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -230,30 +231,51 @@ int pfm_sim_trace_op(struct pfm_sim_trace *t, uint32_t kind, uint64_t addr, uint
 	return pfm_result(add_op(t, kind, addr, size));
 }
 
-static int from_lackey(struct pfm_sim_trace *t, int fd)
+struct source {
+	int	fd;
+	int	(*stop)(void);
+};
+
+/* A stopped one has come to its end. */
+static ssize_t read_source(void *cookie, char *to, size_t size)
 {
-	FILE *text = NULL;
-	int ret = check_open(t), copy = ret ? -1 : dup(fd);
+	const struct source *source = cookie;
+	ssize_t n;
+
+	do {
+		if (source->stop && source->stop())
+			return 0;
+		n = read(source->fd, to, size);
+	} while (n < 0 && errno == EINTR);
+	return n;
+}
+
+static int from_lackey(struct pfm_sim_trace *t, struct source *source)
+{
+	static const cookie_io_functions_t functions = { .read = read_source };
+	int ret = check_open(t);
+	FILE *text;
 
 	if (ret)
 		return ret;
-	if (copy >= 0)
-		text = fdopen(copy, "r");
-	if (!text) {
-		if (copy >= 0)
-			close(copy);
-		return pfm_refuse(-errno, "descriptor %d: %s", fd, strerror(errno));
-	}
+	text = fopencookie(source, "r", functions);
+	if (!text)
+		return no_memory();
 	ret = write_out(t);
 	if (!ret && !tape_from_lackey(t->writer, text))
-		ret = ferror(text) ? pfm_refuse(-EIO, "descriptor %d cannot be read", fd) : no_memory();
+		ret = ferror(text) ? pfm_refuse(-EIO, "descriptor %d cannot be read", source->fd) : no_memory();
 	fclose(text);
+	if (!ret && !tape_total(t->writer))
+		ret = pfm_refuse(-ENODATA, "no instruction was traced");
 	return ret;
 }
 
-int pfm_sim_trace_lackey(struct pfm_sim_trace *t, int fd)
+int pfm_sim_trace_lackey(struct pfm_sim_trace *t, int fd, int (*stop)(void))
 {
-	return pfm_result(from_lackey(t, fd));
+	struct source source = { fd, stop };
+
+	return pfm_result(fcntl(fd, F_GETFD) < 0 ? pfm_refuse(-errno, "descriptor %d: %s", fd, strerror(errno))
+						 : from_lackey(t, &source));
 }
 
 static int end(struct pfm_sim_trace *t, const void **bytes, size_t *size)

@@ -129,6 +129,13 @@ static int read_access(struct compiler *c, struct sim_node *node, const struct p
 	return read_emerging(c, node);
 }
 
+static int bad_trace(struct compiler *c, const struct pfm_sim_step *step, const char *why)
+{
+	c->err = pfm_refuse(-ENODATA, "program: step %u: %s%s%s", c->at + 1, step->name ? step->name : "",
+			    step->name ? ": " : "", why);
+	return c->err;
+}
+
 static int read_replay(struct compiler *c, struct sim_node *node, const struct pfm_sim_step *step)
 {
 	const char *wrong;
@@ -147,7 +154,7 @@ static int read_replay(struct compiler *c, struct sim_node *node, const struct p
 		found = true;
 	tape_reader_free(r);
 	if (wrong || !found)
-		return bad(c, -EINVAL, wrong ? wrong : "the trace is empty");
+		return bad_trace(c, step, wrong ? wrong : "the trace is empty");
 	memcpy(node->trace, step->trace, step->count);
 	node->count = step->count;
 	node->level = PFM_SIM_USER;

@@ -134,6 +134,11 @@ int lpfm_on_interrupt(lua_State *L)
 	return 0;
 }
 
+int lpfm_interrupted(void)
+{
+	return interrupted;
+}
+
 /***
 Whether SIGINT or SIGTERM came since the last time this was asked.
 @function lpfm.proc.interrupted

@@ -27,6 +27,8 @@ struct pollfd;
 int lpfm_wait_fds(lua_State *L, struct pollfd *fds, unsigned int n, int64_t deadline);
 int lpfm_wait_fd(lua_State *L, int fd, int64_t deadline);
 
+/* Has Ctrl-C come, where it is caught, and nobody has asked yet? */
+int lpfm_interrupted(void);
 /* The functions proc.on_interrupt and proc.interrupted. */
 int lpfm_on_interrupt(lua_State *L);
 int lpfm_take_interrupt(lua_State *L);

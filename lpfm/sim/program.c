@@ -345,6 +345,7 @@ static bool fill_replay(struct builder *b, struct pfm_sim_step *step)
 	step->op = PFM_SIM_REPLAY;
 	step->trace = file ? lpfm_sim_read_trace(b->L, b->path, &step->count)
 			   : lpfm_sim_call_trace(b->L, b->path, &step->count);
+	step->name = file ? lua_tostring(b->L, -2) : NULL;	/* the program's table keeps it */
 	keep(b);
 	lua_pop(b->L, 1);
 	only_field(b);

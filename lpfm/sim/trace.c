@@ -12,6 +12,7 @@
 #include "base/perfmon.h"
 #include "base/result.h"
 #include "base/u64.h"
+#include "base/wait.h"
 #include "sim/access.h"
 
 struct lpfm_trace {
@@ -69,12 +70,12 @@ const void *lpfm_sim_read_trace(lua_State *L, const char *path, uint64_t *size)
 	file = fopen(name, "rb");
 	if (!file || fseek(file, 0, SEEK_END) || (end = ftell(file)) < 0 || fseek(file, 0, SEEK_SET))
 		cannot_read(L, &site, file, name);
-	if (end == 0 || end > 1L << 32) {
+	if (end > 1L << 32) {
 		fclose(file);
 		lpfm_bad(L, &site, "'%s' is no trace: it has %d MB", name, (int)(end >> 20));
 	}
-	bytes = lua_newuserdata(L, (size_t)end);
-	if (fread(bytes, (size_t)end, 1, file) != 1)
+	bytes = lua_newuserdata(L, (size_t)end + 1);
+	if (fread(bytes, 1, (size_t)end, file) != (size_t)end)
 		cannot_read(L, &site, file, name);
 	fclose(file);
 	*size = (uint64_t)end;
@@ -150,13 +151,14 @@ const void *lpfm_sim_call_trace(lua_State *L, const char *path, uint64_t *size)
 
 /***
 Reads what `valgrind --tool=lackey --trace-mem=yes` prints, to its end, and makes a trace of it: for a file that
-`{trace=file}` in a program of the simulated computer replays. The command `lpfm trace` does both.
+`{trace=file}` in a program of the simulated computer replays. The command `lpfm trace` does both. With
+`lpfm.proc.on_interrupt` Ctrl-C ends it early: the trace has what was read until then.
 @function lpfm.lackey_trace
 @int fd a descriptor to read from
 @treturn[1] string the trace's bytes
 @return[2] nil
 @treturn[2] string message
-@treturn[2] int errno: EBADF, ENOMEM
+@treturn[2] int errno: EBADF, ENOMEM; ENODATA if there is no instruction in it
 @usage
 local pipe = io.popen("echo 'I  00400000,4'; echo ' L 1ffeff0,8'")
 local bytes = assert(lpfm.lackey_trace(require("posix.stdio").fileno(pipe)))
@@ -170,7 +172,7 @@ static int lackey_trace(lua_State *L)
 	const void *bytes = NULL;
 	size_t size = 0;
 
-	if (!t->trace || pfm_sim_trace_lackey(t->trace, fd) || pfm_sim_trace_end(t->trace, &bytes, &size))
+	if (!t->trace || pfm_sim_trace_lackey(t->trace, fd, lpfm_interrupted) || pfm_sim_trace_end(t->trace, &bytes, &size))
 		return lpfm_fail(L, "lackey_trace");
 	lua_pushlstring(L, bytes, size);
 	return 1;

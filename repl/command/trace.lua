@@ -6,6 +6,8 @@ local memtrace = require "pfm.memtrace"
 local options = require "repl.command.options"
 local render = require "pfm.render"
 
+local INTERRUPTED = 130
+
 local command = {}
 
 --- The options.
@@ -15,7 +17,8 @@ function command.options()
       .. "them on the\nsimulated computer's caches.", "lpfm trace [options] [--] command [arguments]")
    c:option("-o --output", "FILE", "Write the trace to FILE (default: lpfm.trace).")
    c:epilog("The command runs under valgrind's lackey, some hundred times slower than by itself. Its first process is\n"
-      .. "recorded, with its threads; branches are not. To replay it:\n"
+      .. "recorded, with its threads; branches are not. Ctrl-C ends the command and keeps what was recorded.\n"
+      .. "To replay it:\n"
       .. "   m = lpfm.machine(\"sim:itanium2\")\n"
       .. "   tid = m:spawn{program={ {trace=\"lpfm.trace\"} }}; m:run{until_exit=tid, s=1000}; m:caches()\n"
       .. "With lpfm.machine(\"sim:k8\", {cachegrind=1}) its caches count what cachegrind counts.", {
@@ -32,7 +35,9 @@ function command.main(argv)
    local args, words = command.options():parse(argv)
    if #words == 0 then options.fail("nothing to record: expected a command") end
    local result = memtrace.record { command = words, file = args.output or "lpfm.trace" }
-   io.stderr:write(("lpfm trace: %s bytes in %s\n"):format(render.number(result.bytes), result.file))
+   io.stderr:write(("lpfm trace: %s%s bytes in %s\n"):format(result.interrupted and "interrupted, " or "",
+      render.number(result.bytes), result.file))
+   if result.interrupted then return INTERRUPTED end
    return result.signal and 128 + result.signal or result.status or 0
 end
 

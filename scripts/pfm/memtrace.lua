@@ -12,6 +12,8 @@ local memtrace = {}
 local LACKEY = { { "tool", "lackey" }, { "trace-mem", "yes" }, { "basic-counts", "no" },
    { "child-silent-after-fork", "yes" } }
 
+local PATIENCE = 2 -- s that an interrupted command gets to end by itself
+
 local function expect(result, message)
    if not result then error(message, 0) end
    return result
@@ -42,30 +44,66 @@ local function write(path, bytes)
    if not ok then error(("cannot write %s: %s"):format(path, message), 0) end
 end
 
---- Runs a command under valgrind and records what its instructions access: its first process, with its threads.
--- Branches are not recorded.
--- @tparam table spec
--- @tparam {string,...} spec.command the program and its arguments
--- @string spec.file where to write the trace
--- @treturn table `file`, `bytes`; `status` or `signal` of the command
--- @raise if there is no valgrind, or the file cannot be written
--- @usage
--- local memtrace = require "pfm.memtrace"
--- local ok, result = pcall(memtrace.record, { command = { "true" }, file = os.tmpname() })
--- print(ok and result.bytes or result)            -- without valgrind, that it is missing
-function memtrace.record(spec)
+-- The terminal sends Ctrl-C to the command, too; one that takes no notice is asked to end, then made to.
+local function stop(child)
+   for _, signal in ipairs { "TERM", "KILL" } do
+      local status = child:wait(PATIENCE)
+      if status then return status end
+      child:kill(signal)
+   end
+   return expect(child:wait())
+end
+
+-- What the command prints into the pipe, until it ends or Ctrl-C comes; then it is waited for.
+local function follow(child, from)
+   local bytes, message, errno = lpfm.lackey_trace(from)
+   local interrupted = proc.interrupted()
+   unistd.close(from)
+   local at_end = not interrupted and (bytes or errno == lpfm.errno.ENODATA)
+   local status = at_end and child:wait()
+   interrupted = interrupted or proc.interrupted()
+   return { bytes = bytes, message = message, errno = errno, interrupted = interrupted, status = status or stop(child) }
+end
+
+local function nothing(spec, outcome)
+   if outcome.errno ~= lpfm.errno.ENODATA then return outcome.message end
+   return ("%s is not written: %s"):format(spec.file, outcome.interrupted and "interrupted before anything was traced"
+      or ("no instruction of '%s' was traced"):format(table.concat(spec.command, " ")))
+end
+
+local function trace(spec)
    local from, to = unistd.pipe()
    expect(from, to)
    local child = held(spec.command, to)
    local ok, message = pcall(go, child)
    unistd.close(to)
-   local bytes
-   if ok then bytes, message = lpfm.lackey_trace(from) end
-   unistd.close(from)
-   expect(bytes, message)
-   local status = expect(child:wait())
-   write(spec.file, bytes)
-   return { file = spec.file, bytes = #bytes, status = status.status, signal = status.signal }
+   if not ok then
+      unistd.close(from)
+      error(message, 0)
+   end
+   return follow(child, from)
+end
+
+--- Runs a command under valgrind and records what its instructions access: its first process, with its threads.
+-- Branches are not recorded. Ctrl-C ends the command, and what was recorded until then is kept.
+-- @tparam table spec
+-- @tparam {string,...} spec.command the program and its arguments
+-- @string spec.file where to write the trace
+-- @treturn table `file`, `bytes`; `interrupted`: by Ctrl-C; `status` or `signal` of the command
+-- @raise if there is no valgrind, nothing was recorded, or the file cannot be written
+-- @usage
+-- local memtrace = require "pfm.memtrace"
+-- local ok, result = pcall(memtrace.record, { command = { "true" }, file = os.tmpname() })
+-- print(ok and result.bytes or result)            -- without valgrind, that it is missing
+function memtrace.record(spec)
+   proc.on_interrupt(true)
+   local ok, outcome = pcall(trace, spec)
+   proc.on_interrupt(false)
+   if not ok then error(outcome, 0) end
+   if not outcome.bytes then error(nothing(spec, outcome), 0) end
+   write(spec.file, outcome.bytes)
+   return { file = spec.file, bytes = #outcome.bytes, interrupted = outcome.interrupted, status = outcome.status.status,
+      signal = outcome.status.signal }
 end
 
 return memtrace

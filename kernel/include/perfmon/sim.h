@@ -176,7 +176,7 @@ struct pfm_sim_step {
 	uint64_t	opcode;		/* site: the instruction's 41 bits */
 	uint32_t	unit;		/* site: enum pfm_sim_unit */
 	uint32_t	spread;		/* site: cycles in which its events happen; 0: 1 */
-	const char	*name;		/* map: a path. exec: the thread's name from now on; NULL: as it was */
+	const char	*name;		/* map: a path. exec: the thread's name from now on; NULL: as it was. replay: its file */
 };
 
 struct pfm_sim_program {
@@ -351,8 +351,12 @@ struct pfm_sim_trace *pfm_sim_trace_new(void);
 int pfm_sim_trace_instruction(struct pfm_sim_trace *trace, uint64_t ip, uint32_t size);
 /* The last instruction does that. EINVAL: no such kind, more than 65536 bytes. */
 int pfm_sim_trace_op(struct pfm_sim_trace *trace, uint32_t kind, uint64_t addr, uint32_t size);
-/* All that can be read from fd: what valgrind's lackey prints of memory. */
-int pfm_sim_trace_lackey(struct pfm_sim_trace *trace, int fd);
+/*
+ * What can be read from fd, to its end: what valgrind's lackey prints of memory. stop, optional, is asked now and then,
+ * and after each signal that a read was interrupted by: not 0 ends it, with what was read so far. ENODATA: there is no
+ * instruction in the trace.
+ */
+int pfm_sim_trace_lackey(struct pfm_sim_trace *trace, int fd, int (*stop)(void));
 /* Its bytes, for PFM_SIM_REPLAY or a file; they last until the trace is freed. Nothing can be added then. */
 int pfm_sim_trace_end(struct pfm_sim_trace *trace, const void **bytes, size_t *size);
 void pfm_sim_trace_free(struct pfm_sim_trace *trace);

@@ -209,6 +209,7 @@ struct tape_writer;
 /* Writes to file until the end; the file is the caller's. NULL without memory. */
 struct tape_writer *tape_writer_new(FILE *file);
 bool tape_write(struct tape_writer *w, const struct tape_instr *instr);	/* false: no memory, or not written */
+uint64_t tape_total(const struct tape_writer *w);	/* instructions written so far */
 bool tape_end(struct tape_writer *w);		/* and frees w; false: not all was written */
 
 /* Writes what valgrind's lackey prints of memory (--trace-mem=yes), to its end; false: as tape_write(). */

@@ -191,6 +191,11 @@ bool tape_write(struct tape_writer *w, const struct tape_instr *instr)
 	return !ferror(w->file);
 }
 
+uint64_t tape_total(const struct tape_writer *w)
+{
+	return w->total;
+}
+
 bool tape_end(struct tape_writer *w)
 {
 	bool written;
