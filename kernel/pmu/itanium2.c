@@ -5,6 +5,7 @@
  * debug registers as PMC256 - PMC271 (chapter 5).
  */
 #include "core.h"
+#include "ia64.h"
 #include "models.h"
 
 #define WIDTH 47
@@ -27,11 +28,6 @@
 	.ctrl = PFM_REG_NO_CTRL, .kind = PFM_REG_WC, .rsvd = ~(bits), .name = "PMC" #n }
 #define CONFIG_PMC(n, d, bits) { .num = n, .type = PFM_REG_TYPE_PMC, .index = n, .dfl = d, \
 	.ctrl = PFM_REG_NO_CTRL, .rsvd = ~(bits), .name = "PMC" #n }
-#define IBR(n, r) { .num = n, .type = PFM_REG_TYPE_IBR, .index = r, .kind = PFM_REG_WC, \
-	.ctrl = PFM_REG_NO_CTRL, .name = "IBR" #r }
-#define DBR(n, r) { .num = n, .type = PFM_REG_TYPE_DBR, .index = r, .kind = PFM_REG_WC, \
-	.ctrl = PFM_REG_NO_CTRL, .name = "DBR" #r }
-
 static const struct pfm_reg pmcs[] = {
 	COUNTER_PMC(4, ENABLE), COUNTER_PMC(5, 0), COUNTER_PMC(6, 0), COUNTER_PMC(7, 0),
 	CONFIG_PMC(8, 0xffffffff3fffffffULL, OPCODE_BITS),
@@ -40,10 +36,10 @@ static const struct pfm_reg pmcs[] = {
 	CONFIG_PMC(13, 0x2078fefefefeULL, DRANGE_BITS),
 	CONFIG_PMC(14, 0xdb60db60db60db6ULL, IRANGE_BITS),
 	CONFIG_PMC(15, 0xfffffff0ULL, OPMATCH_BITS),
-	IBR(256, 0), IBR(257, 1), IBR(258, 2), IBR(259, 3),
-	IBR(260, 4), IBR(261, 5), IBR(262, 6), IBR(263, 7),
-	DBR(264, 0), DBR(265, 1), DBR(266, 2), DBR(267, 3),
-	DBR(268, 4), DBR(269, 5), DBR(270, 6), DBR(271, 7),
+	PFM_IBR(256, 0), PFM_IBR(257, 1), PFM_IBR(258, 2), PFM_IBR(259, 3),
+	PFM_IBR(260, 4), PFM_IBR(261, 5), PFM_IBR(262, 6), PFM_IBR(263, 7),
+	PFM_DBR(264, 0), PFM_DBR(265, 1), PFM_DBR(266, 2), PFM_DBR(267, 3),
+	PFM_DBR(268, 4), PFM_DBR(269, 5), PFM_DBR(270, 6), PFM_DBR(271, 7),
 };
 
 #define COUNTER_PMD(n) { .num = n, .type = PFM_REG_TYPE_PMD, .index = n, .ctrl = n, \
@@ -59,36 +55,12 @@ static const struct pfm_reg pmds[] = {
 	BUFFER_PMD(16, 12), BUFFER_PMD(17, 11),
 };
 
-static bool is_debug_reg(unsigned int num)
-{
-	return num >= 256 && num <= 271;
-}
-
-/* 5.6.3: no rogue breakpoints: ibr.x, dbr.r and dbr.w stay clear in the odd registers. */
-static int check_debug_reg(uint16_t num, uint64_t value)
-{
-	if (num & 1 && num < 264 && value >> 63)
-		return pfm_refuse(-EINVAL, "PMC%u: ibr.x (bit 63) must be clear", num);
-	if (num & 1 && num > 264 && value >> 62)
-		return pfm_refuse(-EINVAL, "PMC%u: dbr.r and dbr.w (bits 63, 62) must be clear", num);
-	return 0;
-}
-
-/* 5.2: system-wide contexts have privileged monitors, others user monitors, whatever was asked. */
-static uint64_t set_pm(struct pfm_context *ctx, uint16_t num, uint64_t value)
-{
-	uint64_t pm = num == 10 ? 1 << 4 : 1 << 6;
-	uint32_t privileged = PFM_FL_SYSTEM_WIDE | PFM_ITA_FL_PRIV_MONITORS;
-
-	return ctx->flags & privileged ? value | pm : value & ~pm;
-}
-
 static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num, uint64_t *value)
 {
 	(void)set;
-	if (is_debug_reg(num))
-		return check_debug_reg(num, *value);
-	*value = set_pm(ctx, num, *value);
+	if (num >= PFM_ITA_IBR)
+		return pfm_ita_check_debug_reg(num, *value);
+	*value = pfm_ita_set_pm(ctx, num == 10 ? 4 : 6, *value);
 	if (num == 4)
 		*value |= ENABLE;	/* raw values without it would stop the other counters, too */
 	return 0;

@@ -16,7 +16,10 @@
 	X(armv8) \
 	X(core2) \
 	X(nehalem) \
-	X(fam10h)
+	X(fam10h) \
+	X(montecito) \
+	X(itanium) \
+	X(pentium_m)
 
 #define PFM_DECLARE_PMU(model)	extern const struct pfm_pmu pfm_pmu_##model;
 PFM_PMU_MODELS(PFM_DECLARE_PMU)

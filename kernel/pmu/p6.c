@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * p6.c - the PMU of Intel's P6 family: two counters of 40 bits, PerfEvtSel0-1 and PerfCtr0-1.
+ * p6.c - the PMU of Intel's P6 family, which the Pentium M has as well: two counters of 40 bits, PerfEvtSel0-1 and
+ * PerfCtr0-1.
  *
  * The interrupt bit (20) of a PerfEvtSel is always on: 64-bit emulation lives by it. The enable bit
  * (22) of PerfEvtSel0 is the one for both counters.
@@ -19,11 +20,9 @@
 static const struct pfm_reg pmcs[] = { SEL(0), SEL(1) };
 static const struct pfm_reg pmds[] = { CTR(0), CTR(1) };
 
-const struct pfm_pmu pfm_pmu_p6 = {
-	.name = "Intel P6",
-	.counter_width = WIDTH,
-	.pmcs = pmcs,
-	.pmds = pmds,
-	.num_pmcs = sizeof(pmcs) / sizeof(pmcs[0]),
-	.num_pmds = sizeof(pmds) / sizeof(pmds[0]),
-};
+#define PMU(text) { \
+	.name = text, .counter_width = WIDTH, .pmcs = pmcs, .pmds = pmds, \
+	.num_pmcs = sizeof(pmcs) / sizeof(pmcs[0]), .num_pmds = sizeof(pmds) / sizeof(pmds[0]) }
+
+const struct pfm_pmu pfm_pmu_p6 = PMU("Intel P6");
+const struct pfm_pmu pfm_pmu_pentium_m = PMU("Intel Pentium M");

@@ -66,7 +66,7 @@ static void who_calls(struct pfm_machine *m, struct pfm_caller *who)
 /* 5.3: sum and rum work on user monitors, in threads that monitor themselves or are not secured. */
 static bool is_insecure(const struct pfm_sim *sim, const struct pfm_context *ctx)
 {
-	if (!sim->model->codes->itanium || (ctx->flags & PFM_ITA_FL_PRIV_MONITORS))
+	if (!sim->model->codes->ia64 || (ctx->flags & PFM_ITA_FL_PRIV_MONITORS))
 		return false;
 	return ctx->self || (ctx->flags & PFM_ITA_FL_INSECURE);
 }

@@ -86,7 +86,7 @@ bool sim_pmu_excludes(const struct sim_cpu *cpu)
 
 	if (!sim_ctx_of(ctx)->cpu)
 		return false;
-	if (cpu->sim->model->codes->itanium)
+	if (cpu->sim->model->codes->ia64)
 		idle |= PFM_ITA_SETFL_IDLE_EXCL;
 	if (cpu->cur->kernel && (flags & PFM_SETFL_EXCL_KERNEL_ONLY_THREADS))
 		return true;

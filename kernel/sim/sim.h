@@ -275,7 +275,8 @@ struct sim_codes {
 	uint64_t		mask;		/* of a code without its unit mask */
 	uint16_t		cycle_counter;	/* PMD that counts nothing but cycles; 0: none */
 	uint32_t		ctx_flags, set_flags;	/* of contexts and sets, besides the generic */
-	bool			itanium;	/* chapter 5 */
+	bool			ia64;	/* chapter 5: flags, sum and rum */
+	bool			itanium;	/* event address registers and branch trace buffer: PMC10-12 */
 	const struct cache_shapes *caches;	/* NULL: every access goes to memory */
 	/* Event code and levels of the PMC that controls counter pmd; false: it counts nothing. */
 	bool	 (*decode)(const uint64_t *pmcs, unsigned int pmd, uint64_t *code, unsigned int *levels);

@@ -206,7 +206,7 @@ const char *pfl_software_register(unsigned int num);
 
 /* The models this library has tables for, a row each: X(toy) is pfl_toy. */
 #define PFL_OWN_MODELS(X) \
-	X(software) X(itanium2) X(p6) X(pentium_m) X(pentium2) X(pentium_pro) X(armv8)
+	X(software) X(itanium) X(itanium2) X(montecito) X(p6) X(pentium_m) X(pentium2) X(pentium_pro) X(armv8)
 #define PFL_DECLARE_MODEL(model)	extern struct pfl_model pfl_##model;
 PFL_OWN_MODELS(PFL_DECLARE_MODEL)
 /* Models of libpfm4: x86.c, netburst.c, arm.c say how theirs assign. */

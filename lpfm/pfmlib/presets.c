@@ -41,6 +41,35 @@ static const struct entry itanium2[] = {
 	{ 0 }
 };
 
+static const struct entry itanium[] = {
+	{ "cycles", "CPU_CYCLES" }, { "instructions", "IA64_INST_RETIRED" },
+	{ "branches", "BRANCH_MULTIWAY_ALL_PATHS_ALL_PREDICTIONS" },
+	{ "branch-misses", "BRANCH_MULTIWAY_ALL_PATHS_WRONG_PATH" },
+	{ "cache-references", "L3_REFERENCES" }, { "cache-misses", "L3_MISSES" },
+	{ "stalled-cycles", "MEMORY_CYCLE" },
+	{ "L1-dcache-loads", "L1D_READS_RETIRED" }, { "L1-dcache-load-misses", "L1D_READ_MISSES_RETIRED" },
+	{ "L1-icache-loads", "L1I_DEMAND_READS" }, { "L1-icache-load-misses", "L1I_FILLS" },
+	{ "dTLB-load-misses", "DTLB_MISSES" }, { "iTLB-load-misses", "ITLB_MISSES_FETCH" },
+	{ "PAPI_LD_INS", "LOADS_RETIRED" }, { "PAPI_SR_INS", "STORES_RETIRED" },
+	{ "PAPI_L2_TCM", "L2_MISSES" }, { "PAPI_L2_TCA", "L2_REFERENCES" },
+	{ 0 }
+};
+
+static const struct entry montecito[] = {
+	{ "cycles", "CPU_OP_CYCLES_ALL" }, { "instructions", "IA64_INST_RETIRED" },
+	{ "branches", "BR_MISPRED_DETAIL_ALL_ALL_PRED" },
+	{ "branch-misses", "BR_MISPRED_DETAIL_ALL_WRONG_PATH + BR_MISPRED_DETAIL_ALL_WRONG_TARGET" },
+	{ "cache-references", "L3_REFERENCES" }, { "cache-misses", "L3_MISSES" },
+	{ "stalled-cycles", "BACK_END_BUBBLE_ALL" },
+	{ "L1-dcache-loads", "L1D_READS_SET1" }, { "L1-dcache-load-misses", "L1D_READ_MISSES_ALL" },
+	{ "L1-icache-loads", "L1I_READS" }, { "L1-icache-load-misses", "L1I_FILLS" },
+	{ "dTLB-load-misses", "L2DTLB_MISSES" }, { "iTLB-load-misses", "ITLB_MISSES_FETCH_ALL" },
+	{ "PAPI_LD_INS", "LOADS_RETIRED" }, { "PAPI_SR_INS", "STORES_RETIRED" },
+	{ "PAPI_FP_OPS", "FP_OPS_RETIRED" }, { "PAPI_RES_STL", "BACK_END_BUBBLE_ALL" },
+	{ "PAPI_L2_TCM", "L2D_MISSES" }, { "PAPI_L2_TCA", "L2D_REFERENCES_ALL" },
+	{ 0 }
+};
+
 static const struct entry p6[] = {
 	{ "cycles", "CPU_CLK_UNHALTED" }, { "instructions", "INST_RETIRED" },
 	{ "branches", "BR_INST_RETIRED" }, { "branch-misses", "BR_MISS_PRED_RETIRED" },
@@ -376,7 +405,7 @@ static const char *const family_names[] = {
 #define ZENS		"amd64_fam17h amd64_fam17h_zen1 amd64_fam17h_zen2 amd64_fam19h_zen3 amd64_fam19h_zen4 "
 
 static const struct family families[] = {
-	{ "itanium2 ", itanium2 },
+	{ "itanium ", itanium }, { "itanium2 ", itanium2 }, { "montecito ", montecito },
 	{ "pm ", pm },
 	{ "p6 pm pii ppro ", p6 },
 	{ "core ", core },

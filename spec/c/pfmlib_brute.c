@@ -145,7 +145,7 @@ static void find_ita2_alts(struct choice *c)
 	pfmlib_regmask_t mask;
 
 	pfm_get_event_counters(c->e.event, &mask);
-	for (unsigned int i = 4; i < 8; i++) {
+	for (unsigned int i = 4; i < 16; i++) {
 		unsigned char uses[MAX_PMC] = { 0 };
 
 		uses[i] = 1;
@@ -421,11 +421,20 @@ static void compare_small(struct choice *const *c, unsigned int n, int fits)
 		fail("not the smallest conflict", c, n);
 }
 
+/* Where events are never searched apart, many counters allow few events only. */
+static unsigned int most_events(void)
+{
+	int group;
+
+	return pmu.num_counters > 8 && pfm_ita2_get_event_group(pmu.first_event, &group) == PFMLIB_SUCCESS ? 5 :
+		pmu.num_counters + 1;
+}
+
 static void trial(unsigned int *fit, unsigned int *unfit)
 {
 	static struct choice pool[MAX_N];
 	struct choice *c[MAX_N];
-	unsigned int n = 1 + rnd(pmu.num_counters + 1), tries = 0;
+	unsigned int n = 1 + rnd(most_events()), tries = 0;
 	int fits, ret;
 
 	/* few distinct events make conflicts likely */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* x86.c - what the event codes of AMD's K8 and Intel's P6 count; PerfEvtSel, which other models have, too. */
+/* x86.c - what the event codes of AMD's K8, Intel's P6 and Pentium M count; PerfEvtSel, which other models have, too. */
 #include "sim/models/x86.h"
 
 #define X86_EDGE (1ULL << 18)
@@ -41,7 +41,7 @@ static const struct sim_encoding p6_encodings[] = {
 	{ 0x80, 0xff, SIM_EV_L1I_ACCESSES, 0 },	/* IFU_IFETCH */
 	{ 0x81, 0xff, SIM_EV_L1I_MISSES, 0 },	/* IFU_IFETCH_MISS */
 	{ 0x2e, 0xff, SIM_EV_L2_ACCESSES, 0 },	/* L2_RQSTS */
-	{ 0x24, 0xff, SIM_EV_L2_MISSES, 0 },	/* L2_LINES_IN */
+	{ 0x24, 0xff, SIM_EV_L2_MISSES, 0 },	/* L2_LINES_IN; Pentium M's unit masks choose states and prefetches */
 	{ 0x85, 0xff, SIM_EV_ITLB_MISSES, 0 },	/* ITLB_MISS */
 	{ 0x6f, 0xff, SIM_EV_BUS_ACCESSES, 0 },	/* BUS_TRAN_MEM */
 	{ 0xc8, 0xff, SIM_EV_INTERRUPTS, 0 },	/* HW_INT_RX */
@@ -118,6 +118,18 @@ static const struct cache_shapes coppermine = {
 	.memory = 70, .mispredicted = 12, .predictor = CACHE_GSHARE,
 };
 
+/* A Pentium M of the first kind, Banias, with 1 MB of L2. */
+static const struct cache_shapes banias = {
+	.part = {
+		[CACHE_L1I] = { .size = 32 << 10, .assoc = 8, .line = 64, .policy = CACHE_PLRU },
+		[CACHE_L1D] = { .size = 32 << 10, .assoc = 8, .line = 64, .policy = CACHE_PLRU },
+		[CACHE_L2] = { .size = 1 << 20, .assoc = 8, .line = 64, .policy = CACHE_PLRU, .latency = 7 },
+		[CACHE_ITLB] = { .size = 128 * 4096, .assoc = 4, .line = 4096, .policy = CACHE_PLRU, .latency = 20 },
+		[CACHE_DTLB] = { .size = 128 * 4096, .assoc = 4, .line = 4096, .policy = CACHE_PLRU, .latency = 20 },
+	},
+	.memory = 120, .mispredicted = 12, .predictor = CACHE_GSHARE,
+};
+
 const struct sim_codes sim_codes_k8 = {
 	.caches = &opteron,
 	.encodings = k8_encodings,
@@ -129,6 +141,15 @@ const struct sim_codes sim_codes_k8 = {
 
 const struct sim_codes sim_codes_p6 = {
 	.caches = &coppermine,
+	.encodings = p6_encodings,
+	.mask = 0xff,
+	.decode = p6_decode,
+	.encode = sim_x86_encode,
+	.filter = sim_x86_filter,
+};
+
+const struct sim_codes sim_codes_pentium_m = {
+	.caches = &banias,
 	.encodings = p6_encodings,
 	.mask = 0xff,
 	.decode = p6_decode,

@@ -28,8 +28,7 @@ static void ita2_event(const struct pfl_model *m, unsigned int idx, struct pfl_e
 	ev->nmods = 3;
 }
 
-static void ita2_attr(const struct pfl_model *m, unsigned int idx, unsigned int a,
-		      struct pfl_attr *attr)
+void ita2_attr(const struct pfl_model *m, unsigned int idx, unsigned int a, struct pfl_attr *attr)
 {
 	static const struct pfl_attr attrs[] = {
 		{ "k", "at privilege level 0", 0, PFMLIB_MASK_BOOLEAN, 'k' },
@@ -42,7 +41,7 @@ static void ita2_attr(const struct pfl_model *m, unsigned int idx, unsigned int 
 	*attr = attrs[a];
 }
 
-static int read_threshold(const struct ita2_event *ie, const pfmlib_event_t *e, unsigned int *thres)
+int ita2_threshold(const struct ita2_event *ie, const pfmlib_event_t *e, unsigned int *thres)
 {
 	*thres = 0;
 	for (unsigned int i = 0; i < e->num_masks; i++) {
@@ -92,21 +91,26 @@ static void share_buffers(const struct ita2_event *e, unsigned int plm, bool pm,
 		share(d, 12, 0);
 }
 
+uint64_t ita2_pmc(const struct ita2_event *ie, unsigned int plm, bool pm, unsigned int thres)
+{
+	return plm | 1 << 5 | (uint64_t)pm << 6 | (uint64_t)ie->code << 8 | (uint64_t)thres << 20 |
+		(uint64_t)(ie->buffer > ITA2_BTB ? 0 : ie->umask) << 16;
+}
+
 static int ita2_encode(const struct pfl_model *m, unsigned int idx, const pfmlib_event_t *e,
 		       unsigned int plm, unsigned int flags, struct pfl_demand *d)
 {
 	const struct ita2_event *ie = ita2_at(idx);
 	bool pm = flags & PFMLIB_PFP_SYSTEMWIDE;
 	unsigned int thres;
-	int ret = read_threshold(ie, e, &thres);
+	int ret = ita2_threshold(ie, e, &thres);
 
 	(void)m;
 	if (ret != PFMLIB_SUCCESS)
 		return ret;
 	d->tag = ie;
 	d->nvalues = 1;
-	d->values[0] = plm | 1 << 5 | (uint64_t)pm << 6 | (uint64_t)ie->code << 8 |
-		(uint64_t)thres << 20 | (uint64_t)(ie->buffer > ITA2_BTB ? 0 : ie->umask) << 16;
+	d->values[0] = ita2_pmc(ie, plm, pm, thres);
 	for (unsigned int i = FIRST; i < FIRST + PMU_ITA2_NUM_COUNTERS; i++)
 		if (ie->counters >> i & 1)
 			pfl_demand_counter(d, i, i);
@@ -152,7 +156,7 @@ static int check_pair(const struct ita2_event *a, const struct ita2_event *b)
 	return PFMLIB_SUCCESS;
 }
 
-static int ita2_check(const struct pfl_demand *const *d, unsigned int n)
+int ita2_check(const struct pfl_demand *const *d, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
 		for (unsigned int k = 0; k < n; k++) {
@@ -200,8 +204,7 @@ static bool umasks_follow(const struct pfl_demand *const *d, unsigned int n,
 	return true;
 }
 
-static bool ita2_accept(const struct pfl_demand *const *d, const unsigned int *choice,
-			unsigned int n)
+bool ita2_accept(const struct pfl_demand *const *d, const unsigned int *choice, unsigned int n)
 {
 	const struct ita2_event *key;
 	bool present;

@@ -14,7 +14,7 @@ enum ita2_buffer {
 struct ita2_event {
 	const char	*name, *desc;
 	uint8_t		code, umask;	/* umask: of the counter, or of the EAR */
-	uint8_t		counters;	/* bits 4 - 7 */
+	uint16_t	counters;	/* bits 4 - 7; Montecito: 4 - 15 */
 	uint8_t		maxincr;	/* most occurrences in a cycle */
 	uint8_t		group, set;	/* PFMLIB_ITA2_EVT_*_GRP; set 0xff: none */
 	uint8_t		buffer;		/* enum ita2_buffer */
@@ -30,6 +30,14 @@ const struct ita2_event *ita2_at(unsigned int i);
 /* Behind an event index of the library; NULL if it is another model's. */
 const struct ita2_event *ita2_located(unsigned int event);
 const struct ita2_event *ita2_of(const pfmlib_event_t *e);
+
+/* ia64.c: the other Itanium processors, with rules of Itanium 2 (itanium2.c). */
+extern const struct pfl_ops pfl_ia64_ops;
+void ita2_attr(const struct pfl_model *m, unsigned int idx, unsigned int a, struct pfl_attr *attr);
+uint64_t ita2_pmc(const struct ita2_event *ie, unsigned int plm, bool pm, unsigned int thres);
+int ita2_threshold(const struct ita2_event *ie, const pfmlib_event_t *e, unsigned int *thres);
+int ita2_check(const struct pfl_demand *const *d, unsigned int n);
+bool ita2_accept(const struct pfl_demand *const *d, const unsigned int *choice, unsigned int n);
 
 static inline bool ita2_is_iear(const struct ita2_event *e)
 {

@@ -353,10 +353,11 @@ const struct ita2_event *ita2_located(unsigned int event)
 	const struct pfl_model *m;
 	unsigned int idx;
 
-	if (pfl_event_locate(event, &m, &idx) != PFMLIB_SUCCESS || m != &pfl_itanium2 ||
-	    idx >= m->nevents)
+	if (pfl_event_locate(event, &m, &idx) != PFMLIB_SUCCESS || idx >= m->nevents)
 		return NULL;
-	return &table[idx];
+	if (m->ops == &pfl_ia64_ops)
+		return (const struct ita2_event *)m->data + idx;
+	return m == &pfl_itanium2 ? &table[idx] : NULL;
 }
 
 const struct ita2_event *ita2_of(const pfmlib_event_t *e)
