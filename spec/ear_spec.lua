@@ -262,4 +262,29 @@ describe("the branch trace buffer", function()
       assert.are.equal(0x8002, ctx:read(0).ip)
       assert.are.equal("2002-3000 3002-4000 4002-5000 5002-6000", pairs_of(read(ctx)))
    end)
+
+   it("of Montecito holds eight, its other registers the same elsewhere", function()
+      local m = sim.machine("montecito", { itlb = 0, dtlb = 0 })
+      local program = jumps(11)
+      program[#program + 1] = { ip = 0x100000, load = A }
+      local tid = assert(m:spawn { program = program })
+      local ctx = sim.context()
+      sim.count(ctx, 4, "branch_events")
+      assert(ctx:write_pmcs { { num = 39, value = btb(3, 3, 3).value }, { num = 40, value = dear(CACHE, 0).value },
+         { num = 37, value = iear(1, 0x40).value } })
+      assert(ctx:load(tid))
+      assert(ctx:start())
+      assert(m:run { until_exit = tid })
+      assert.are.equal(11, sim.value(ctx, 4))
+      assert.are.equal(22 % 16 + 2 ^ 5, sim.value(ctx, 38)) -- the next register; full
+      for i = 4, 11 do
+         local at = 48 + 2 * (i - 1) % 16
+         assert.are.equal(0x1000 * i, bundle(sim.value(ctx, at)))
+         assert.are.equal(0x1000 * (i + 1) + 2, sim.value(ctx, at + 1))
+      end
+      assert.are.equal(A, sim.value(ctx, 32))
+      assert.are.equal(0x100000, bundle(sim.value(ctx, 36)))
+      assert.are.equal(1, field(sim.value(ctx, 33), 14, 2)) -- valid
+      assert.are.equal(0x100000 + 1, sim.value(ctx, 34))
+   end)
 end)

@@ -81,7 +81,7 @@ static void applied(void *arg, const struct sim_node *node, uint64_t n)
 	tally_unit(&cpu->truth, prog, node, n);
 	tally_unit(&cpu->cur->truth, prog, node, n);
 	/* an overflow freezes them until its interrupt: where that skids to, they hold what led to it */
-	if (cpu->sim->model->codes->itanium && cpu->ctx && sim_ctx_of(cpu->ctx)->running && !cpu->is_pending)
+	if (cpu->sim->model->codes->traces && cpu->ctx && sim_ctx_of(cpu->ctx)->running && !cpu->is_pending)
 		sim_trace(cpu, prog, node, n);
 }
 

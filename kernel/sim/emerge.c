@@ -155,11 +155,11 @@ static void want_traces(struct batch *b)
 	bool running = b->cpu->ctx && sim_ctx_of(b->cpu->ctx)->running;
 
 	b->wanted = (struct sim_wanted){ .data = SIM_NO_LATENCY, .fetch = SIM_NO_LATENCY };
-	b->traced = running && codes->itanium;
+	b->traced = running && codes->traces;
 	b->watched = running && codes->wanted;
 	b->sampled = running && sim_ibs_on(b->cpu);
 	if (b->watched)
-		codes->wanted(b->cpu->pmcs, b->level, &b->wanted);
+		codes->wanted(codes, b->cpu->pmcs, b->level, &b->wanted);
 }
 
 /* Of a fetch and the operations of an instruction, each by way of a TLB and of another CPU. */

@@ -32,7 +32,7 @@
 #define SIM_NEVER	UINT64_MAX
 #define SIM_TOOL_TID	1	/* the outside tool */
 #define SIM_FIRST_TID	100
-#define SIM_BTB		4	/* branches taken that the branch trace buffer holds */
+#define SIM_BTB		8	/* branches taken that a branch buffer holds, at most */
 
 /* --- programs: program.c ---------------------------------------------------------------- */
 
@@ -262,6 +262,19 @@ struct sim_encoding {
  * What the codes in a model's PMCs count: event select in bits 0-7, unit mask from bit 8 (ARM: the event
  * number; others: as their file says). Unit masks matter where an encoding says so.
  */
+/* Where Itanium's address registers and branch buffer are: their PMC, their PMDs, the event whose restrictions hold. */
+struct sim_traces {
+	struct {
+		uint16_t pmc, addr, latency, ip, code;
+	}		data;
+	struct {
+		uint16_t pmc, addr, latency, code;
+	}		fetch;		/* pmc 0: none */
+	struct {
+		uint16_t pmc, first, size, index, full, code;	/* full: the bit of index */
+	}		branch;
+};
+
 struct sim_pebs {
 	uint16_t	enable;		/* the PMC with a bit for each counter */
 	uint16_t	record;		/* bytes; 0: it has none */
@@ -276,7 +289,7 @@ struct sim_codes {
 	uint16_t		cycle_counter;	/* PMD that counts nothing but cycles; 0: none */
 	uint32_t		ctx_flags, set_flags;	/* of contexts and sets, besides the generic */
 	bool			ia64;	/* chapter 5: flags, sum and rum */
-	bool			itanium;	/* event address registers and branch trace buffer: PMC10-12 */
+	const struct sim_traces	*traces;	/* event address registers, branch buffer; or NULL */
 	const struct cache_shapes *caches;	/* NULL: every access goes to memory */
 	/* Event code and levels of the PMC that controls counter pmd; false: it counts nothing. */
 	bool	 (*decode)(const uint64_t *pmcs, unsigned int pmd, uint64_t *code, unsigned int *levels);
@@ -287,7 +300,8 @@ struct sim_codes {
 	unsigned int (*others)(unsigned int pmd, uint64_t code, unsigned int levels,
 				struct pfm_sim_pmc *to);
 	/* What is kept of single executions at a level; *wanted keeps nothing. Optional. */
-	void	 (*wanted)(const uint64_t *pmcs, unsigned int level, struct sim_wanted *wanted);
+	void	 (*wanted)(const struct sim_codes *codes, const uint64_t *pmcs, unsigned int level,
+			   struct sim_wanted *wanted);
 	struct sim_pebs	pebs;
 	bool		ibs;			/* ibs.c: PMC4 and 5, PMD4-13 */
 	/* What a counter of code, programmed by pmc, leaves out; *f is all 0. Optional. */
@@ -517,7 +531,7 @@ void sim_weigh(const struct sim_watch *w, const struct sim_program *prog, const 
 	       struct sim_weight *weight);
 uint64_t sim_weight_of(const struct sim_weight *weight, uint64_t n, bool counted);
 
-/* trace.c: address registers and branch buffer of itanium2. */
+/* trace.c: address registers and branch buffer of Itanium processors. */
 
 /* What of one level is kept: by address registers, or as loads with a latency. */
 struct sim_wanted {
@@ -525,7 +539,8 @@ struct sim_wanted {
 	uint8_t		walks;		/* SIM_WALK_* */
 	uint8_t		branches;	/* bits 1 << what they are like */
 };
-void sim_trace_wanted(const uint64_t *pmcs, unsigned int level, struct sim_wanted *wanted);
+void sim_trace_wanted(const struct sim_codes *codes, const uint64_t *pmcs, unsigned int level,
+		      struct sim_wanted *wanted);
 
 /* pebs.c: a counter wrapped; true if all there is to do was to write a record, and the counter was reloaded. */
 bool sim_pebs_overflow(struct sim_cpu *cpu, struct sim_watch *w);

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * trace.c - what Itanium 2 keeps of single events: the event address registers for data (PMD2, 3,
- * 17) and instructions (PMD0, 1), and the branch trace buffer (PMD8-16).
+ * trace.c - what Itanium processors keep of single events: the event address registers for data and instructions, and
+ * the branch trace buffer (Montecito: execution trace buffer). Where they are, codes->traces says; in Itanium 2: PMD2,
+ * 3, 17; PMD0, 1; PMD8-16, programmed by PMC11, 10 and 12.
  *
  * They hold the last ones, so that after any number of iterations only the end of one is looked at. The layouts are
- * those of Intel's reference manual for software of the Itanium 2 (251110); a TLB has one level here and is filled by
- * the VHPT walker, and there is no ALAT and no prefetch buffer (RAB) that could miss.
+ * those of Intel's reference manuals for software development (251110, 308065); a TLB has one level here and is filled
+ * by the VHPT walker, and there is no ALAT and no prefetch buffer (RAB) that could miss.
  */
 #include "sim.h"
-
-#define CODE_IEAR	0x43	/* the events whose restrictions (5.6) hold for the registers */
-#define CODE_DEAR	0xc8
-#define CODE_BTB	0x11
-
-#define PMC_IEAR	10
-#define PMC_DEAR	11
-#define PMC_BTB		12
 
 #define STAT_CACHE	1ULL
 #define STAT_VHPT	2ULL
@@ -82,15 +75,17 @@ static bool wants_branch(uint64_t pmc, unsigned int branch)
 	       lets_pass(pmc, 12, !wrong || indirect);
 }
 
-void sim_trace_wanted(const uint64_t *pmcs, unsigned int level, struct sim_wanted *wanted)
+void sim_trace_wanted(const struct sim_codes *codes, const uint64_t *pmcs, unsigned int level,
+		      struct sim_wanted *wanted)
 {
-	uint64_t data = pmcs[PMC_DEAR], fetch = pmcs[PMC_IEAR], branch = pmcs[PMC_BTB];
+	const struct sim_traces *at = codes->traces;
+	uint64_t data = pmcs[at->data.pmc], fetch = pmcs[at->fetch.pmc], branch = pmcs[at->branch.pmc];
 
 	if (plm_allows(data, level)) {
 		wanted->data = data_threshold(data);
 		wanted->walks |= wants_data_walks(data) ? SIM_WALK_DATA : 0;
 	}
-	if (plm_allows(fetch, level)) {
+	if (at->fetch.pmc && plm_allows(fetch, level)) {
 		wanted->fetch = fetch_threshold(fetch);
 		wanted->walks |= wants_fetch_walks(fetch) ? SIM_WALK_FETCH : 0;
 	}
@@ -142,53 +137,62 @@ static uint64_t latency_field(uint32_t max, unsigned int bits)
 	return latency > most ? most | 1ULL << bits : latency;
 }
 
+static const struct sim_traces *traces_of(const struct sim_cpu *cpu)
+{
+	return cpu->sim->model->codes->traces;
+}
+
 static void trace_data(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node)
 {
-	uint64_t pmc = cpu->pmcs[PMC_DEAR];
+	const struct sim_traces *at = traces_of(cpu);
+	uint64_t pmc = cpu->pmcs[at->data.pmc];
 	uint32_t threshold = data_threshold(pmc);
 	const struct sim_node *miss = NULL;
 	struct sim_filter f;
 
-	restricted_as(cpu, CODE_DEAR, &f);
+	restricted_as(cpu, at->data.code, &f);
 	if (threshold != NEVER)
 		miss = last_miss(prog, node, true, pmc, threshold, &f);
 	else if (wants_data_walks(pmc))
 		miss = walk(node, SIM_WALK_DATA, pmc, &f);
 	if (!miss)
 		return;
-	cpu->pmds[2] = miss->data_addr;
-	cpu->pmds[3] = latency_field(miss->max_data[miss->level], 13) |
+	cpu->pmds[at->data.addr] = miss->data_addr;
+	cpu->pmds[at->data.latency] = latency_field(miss->max_data[miss->level], 13) |
 		       (threshold == NEVER ? STAT_VHPT : STAT_CACHE) << 14;
-	cpu->pmds[17] = (miss->ip & ~0xfULL) | 1ULL << 3 | (miss->ip & 3);	/* vl, slot */
+	cpu->pmds[at->data.ip] = (miss->ip & ~0xfULL) | 1ULL << 3 | (miss->ip & 3);	/* vl, slot */
 }
 
 static void trace_fetch(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node)
 {
-	uint64_t pmc = cpu->pmcs[PMC_IEAR];
+	const struct sim_traces *at = traces_of(cpu);
+	uint64_t pmc = cpu->pmcs[at->fetch.pmc];
 	uint32_t threshold = fetch_threshold(pmc);
 	const struct sim_node *miss = NULL;
 	struct sim_filter f;
 
-	restricted_as(cpu, CODE_IEAR, &f);
+	restricted_as(cpu, at->fetch.code, &f);
 	if (threshold != NEVER)
 		miss = last_miss(prog, node, false, pmc, threshold, &f);
 	else if (wants_fetch_walks(pmc))
 		miss = walk(node, SIM_WALK_FETCH, pmc, &f);
 	if (!miss)
 		return;
-	cpu->pmds[0] = (miss->ip & ~0x1fULL) | (threshold == NEVER ? STAT_VHPT : STAT_CACHE);
-	cpu->pmds[1] = latency_field(miss->max_fetch[miss->level], 12);
+	cpu->pmds[at->fetch.addr] = (miss->ip & ~0x1fULL) | (threshold == NEVER ? STAT_VHPT : STAT_CACHE);
+	cpu->pmds[at->fetch.latency] = latency_field(miss->max_fetch[miss->level], 12);
 }
 
 /* --- branch buffer ------------------------------------------------------------------------------ */
 
-/* PMD16: the register of PMD8-15 that is next; bit 3: the last one has been written. */
+/* The index: which register is next, and whether the last one has been written. */
 static void put_register(struct sim_cpu *cpu, uint64_t value)
 {
-	unsigned int next = cpu->pmds[16] & 7;
+	const struct sim_traces *at = traces_of(cpu);
+	uint64_t *index = &cpu->pmds[at->branch.index], full = 1ULL << at->branch.full;
+	unsigned int next = *index % at->branch.size;
 
-	cpu->pmds[8 + next] = value;
-	cpu->pmds[16] = (next + 1) % 8 | (next == 7 ? 8 : cpu->pmds[16] & 8);
+	cpu->pmds[at->branch.first + next] = value;
+	*index = (next + 1) % at->branch.size | (next + 1 == at->branch.size ? full : *index & full);
 }
 
 /* The branch: bit 0, its slot or 3 if not taken, bit 1 if predicted wrongly. Then its target, if any, with bit 1. */
@@ -234,9 +238,10 @@ static void last_branches(struct branches *b, const struct sim_program *prog, co
 static void trace_branches(struct sim_cpu *cpu, const struct sim_program *prog,
 			   const struct sim_node *node, uint64_t n)
 {
-	struct branches b = { .pmc = cpu->pmcs[PMC_BTB] };
+	const struct sim_traces *at = traces_of(cpu);
+	struct branches b = { .pmc = cpu->pmcs[at->branch.pmc] };
 
-	restricted_as(cpu, CODE_BTB, &b.filter);
+	restricted_as(cpu, at->branch.code, &b.filter);
 	last_branches(&b, prog, node, n);
 	while (b.n)
 		put_branch(cpu, b.found[--b.n]);
@@ -246,6 +251,7 @@ void sim_trace(struct sim_cpu *cpu, const struct sim_program *prog, const struct
 	       uint64_t n)
 {
 	trace_data(cpu, prog, node);
-	trace_fetch(cpu, prog, node);
+	if (traces_of(cpu)->fetch.pmc)
+		trace_fetch(cpu, prog, node);
 	trace_branches(cpu, prog, node, n);
 }

@@ -87,6 +87,12 @@ static const struct cache_shapes merced = {
 	.memory = 120, .mispredicted = 9, .predictor = CACHE_TWO_LEVEL, .write_around = true,
 };
 
+/* Its instruction address register has other fields, and keeps nothing here. */
+static const struct sim_traces traces = {
+	.data = { .pmc = 11, .addr = 2, .latency = 3, .ip = 17, .code = 0x67 },
+	.branch = { .pmc = 12, .first = 8, .size = 8, .index = 16, .full = 3, .code = 0x11 },
+};
+
 const struct sim_codes sim_codes_itanium = {
 	.caches = &merced,
 	.encodings = encodings,
@@ -98,4 +104,6 @@ const struct sim_codes sim_codes_itanium = {
 	.ctx_flags = PFM_ITA_FL_INSECURE | PFM_ITA_FL_PRIV_MONITORS,
 	.set_flags = PFM_ITA_SETFL_EXCL_INTR | PFM_ITA_SETFL_INTR_ONLY | PFM_ITA_SETFL_IDLE_EXCL,
 	.ia64 = true,
+	.traces = &traces,
+	.wanted = sim_trace_wanted,
 };

@@ -83,6 +83,12 @@ static const struct cache_shapes madison = {
 	.memory = 200, .mispredicted = 6, .predictor = CACHE_GSHARE, .write_around = true,
 };
 
+static const struct sim_traces traces = {
+	.data = { .pmc = 11, .addr = 2, .latency = 3, .ip = 17, .code = 0xc8 },
+	.fetch = { .pmc = 10, .addr = 0, .latency = 1, .code = 0x43 },
+	.branch = { .pmc = 12, .first = 8, .size = 8, .index = 16, .full = 3, .code = 0x11 },
+};
+
 const struct sim_codes sim_codes_itanium2 = {
 	.caches = &madison,
 	.encodings = encodings,
@@ -93,6 +99,6 @@ const struct sim_codes sim_codes_itanium2 = {
 	.ctx_flags = PFM_ITA_FL_INSECURE | PFM_ITA_FL_PRIV_MONITORS,
 	.set_flags = PFM_ITA_SETFL_EXCL_INTR | PFM_ITA_SETFL_INTR_ONLY | PFM_ITA_SETFL_IDLE_EXCL,
 	.ia64 = true,
-	.itanium = true,
+	.traces = &traces,
 	.wanted = sim_trace_wanted,
 };

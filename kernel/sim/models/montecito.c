@@ -77,6 +77,12 @@ static const struct cache_shapes montecito = {
 	.memory = 230, .mispredicted = 6, .predictor = CACHE_GSHARE, .write_around = true,
 };
 
+static const struct sim_traces traces = {
+	.data = { .pmc = 40, .addr = 32, .latency = 33, .ip = 36, .code = 0xc8 },
+	.fetch = { .pmc = 37, .addr = 34, .latency = 35, .code = 0x43 },
+	.branch = { .pmc = 39, .first = 48, .size = 16, .index = 38, .full = 5, .code = 0x11 },
+};
+
 const struct sim_codes sim_codes_montecito = {
 	.caches = &montecito,
 	.encodings = encodings,
@@ -88,4 +94,6 @@ const struct sim_codes sim_codes_montecito = {
 	.ctx_flags = PFM_ITA_FL_INSECURE | PFM_ITA_FL_PRIV_MONITORS,
 	.set_flags = PFM_ITA_SETFL_EXCL_INTR | PFM_ITA_SETFL_INTR_ONLY | PFM_ITA_SETFL_IDLE_EXCL,
 	.ia64 = true,
+	.traces = &traces,
+	.wanted = sim_trace_wanted,
 };

@@ -51,9 +51,9 @@ static const struct cache_shapes bloomfield = {
 #define PMC_LATENCY	18
 
 /* Loads that take more cycles than PEBS_LD_LAT has, of those that the L1D does not answer. */
-static void wanted(const uint64_t *pmcs, unsigned int level, struct sim_wanted *wanted)
+static void wanted(const struct sim_codes *codes, const uint64_t *pmcs, unsigned int level, struct sim_wanted *wanted)
 {
-	(void)level;
+	(void)codes, (void)level;
 	wanted->data = (uint32_t)pmcs[PMC_LATENCY] + 1;
 }
 
