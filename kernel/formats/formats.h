@@ -15,6 +15,7 @@
 	X(nway)		/* 6.3.1, and more than double */ \
 	X(stack)	/* 6.3.2, with call stacks */ \
 	X(prog)		/* a BPF program decides */ \
+	X(oprofile)	/* a ring of words for each CPU */ \
 	X(pebs)		/* written by the processor: EM64T, Core 2 */ \
 	X(pebs32)	/* ... Pentium 4 */ \
 	X(pebs_nhm)	/* ... Nehalem */
