@@ -68,6 +68,33 @@ int pfm_sim_caches(struct pfm_sim *sim, uint32_t cpu, struct pfm_sim_cache *to, 
 	return pfm_result(ret);
 }
 
+static int cache_sets(struct pfm_sim *sim, uint32_t cpu, const char *name, uint64_t *misses, int n)
+{
+	const struct cache *c;
+	int part = 0;
+
+	while (part < CACHE_PARTS && strcmp(name, cache_part_names[part]))
+		part++;
+	if (cpu >= sim->num_cpus || part == CACHE_PARTS || !sim->shapes.part[part].size)
+		return pfm_refuse(-EINVAL, "CPU %u has no cache %s", cpu, name);
+	if (!sim_caches_make(sim))
+		return pfm_refuse(-ENOMEM, "no memory for caches");
+	c = &sim->caches->cores[cpu].part[part];
+	for (uint64_t set = 0; set <= c->mask && set < (uint64_t)n; set++)
+		misses[set] = c->missed[set];
+	return (int)c->mask + 1;
+}
+
+int pfm_sim_cache_sets(struct pfm_sim *sim, uint32_t cpu, const char *name, uint64_t *misses, int n)
+{
+	int ret;
+
+	sim_lock(sim);
+	ret = cache_sets(sim, cpu, name, misses, n);
+	sim_unlock(sim);
+	return pfm_result(ret);
+}
+
 /* --- why ------------------------------------------------------------------------------------ */
 
 static bool make_room(struct pfm_sim *sim)

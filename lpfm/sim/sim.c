@@ -705,6 +705,41 @@ static int sim_caches(lua_State *L)
 	return 1;
 }
 
+/***
+How often a line was not in a cache when it was asked for, by set.
+@function machine:cache_sets
+@string name of `machine:caches`: "L1D", ...
+@int[opt=0] cpu
+@treturn[1] {int,...} the first is set 0
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EINVAL if there is no such cache
+@usage
+local m = require("lpfm").machine("sim:k8", { l1d = "32768:8:64" })
+local tid = m:spawn { program = { { loop = 100, { ip = 0x1000, load = { 0x100000, 4096 } } } } }
+assert(m:run { until_exit = tid })
+assert(m:cache_sets("L1D")[1] == 100)          -- 64 sets of 64 bytes: all to the first
+*/
+static int sim_cache_sets(lua_State *L)
+{
+	struct pfm_sim *sim = this_sim(L);
+	const char *name = luaL_checkstring(L, 2);
+	uint32_t cpu = lua_isnoneornil(L, 3) ? 0 : (uint32_t)lpfm_arg_int(L, 3, "cache_sets", "cpu", 0, 63);
+	int n = pfm_sim_cache_sets(sim, cpu, name, NULL, 0);
+	uint64_t *misses;
+
+	if (n < 0)
+		return lpfm_fail(L, "cache_sets");
+	misses = lua_newuserdata(L, n * sizeof(*misses));
+	pfm_sim_cache_sets(sim, cpu, name, misses, n);
+	lua_createtable(L, n, 0);
+	for (int i = 0; i < n; i++) {
+		lpfm_push_nat(L, misses[i]);
+		lua_rawseti(L, -2, i + 1);
+	}
+	return 1;
+}
+
 static void set_causes(lua_State *L, const char *name, const uint64_t *misses)
 {
 	static const char *const causes[PFM_SIM_CAUSES] = { "compulsory", "capacity", "conflict", "coherence" };
@@ -767,6 +802,7 @@ static const luaL_Reg sim_methods[] = {
 	{ "encode", sim_encode },
 	{ "encode_pmcs", sim_encode_pmcs },
 	{ "truth", sim_truth },
+	{ "cache_sets", sim_cache_sets },
 	{ "caches", sim_caches },
 	{ "explain", sim_explain },
 	{ NULL, NULL }

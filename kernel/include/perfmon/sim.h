@@ -317,6 +317,12 @@ struct pfm_sim_cache {
  */
 int pfm_sim_caches(struct pfm_sim *sim, uint32_t cpu, struct pfm_sim_cache *caches, int n);
 
+/*
+ * How often a line was not in the cache of that name, by set; fills up to n, returns how many sets there are. EINVAL: no
+ * such CPU or cache.
+ */
+int pfm_sim_cache_sets(struct pfm_sim *sim, uint32_t cpu, const char *name, uint64_t *misses, int n);
+
 enum pfm_sim_cause {
 	PFM_SIM_COMPULSORY,	/* never there before */
 	PFM_SIM_CAPACITY,	/* a fully associative cache of that size would miss, too */

@@ -46,7 +46,8 @@ bool cache_init(struct cache *c, const struct cache_shape *s)
 	c->random = SEED;
 	c->tags = malloc(lines * sizeof(*c->tags));
 	c->tree = calloc(c->mask + 1, sizeof(*c->tree));
-	if (!c->tags || !c->tree)
+	c->missed = calloc(c->mask + 1, sizeof(*c->missed));
+	if (!c->tags || !c->tree || !c->missed)
 		return false;
 	memset(c->tags, 0xff, lines * sizeof(*c->tags));	/* CACHE_NO_BLOCK */
 	return true;
@@ -56,6 +57,7 @@ void cache_free(struct cache *c)
 {
 	free(c->tags);
 	free(c->tree);
+	free(c->missed);
 }
 
 static uint32_t find(const struct cache *c, const uint64_t *set, uint64_t block)
@@ -124,17 +126,22 @@ static bool touch_unordered(struct cache *c, uint64_t *set, uint64_t block)
 	return miss;
 }
 
-bool cache_touch_set(struct cache *c, uint64_t *set, uint64_t block)
+static bool touch_ordered(struct cache *c, uint64_t *set, uint64_t block)
 {
-	uint32_t way;
-	bool miss;
+	uint32_t way = find(c, set, block);
+	bool miss = way == c->assoc;
 
-	if (c->policy == CACHE_PLRU || c->policy == CACHE_RANDOM)
-		return touch_unordered(c, set, block);
-	way = find(c, set, block);
-	miss = way == c->assoc;
 	if (miss || c->lru)
 		to_front(set, miss ? way - 1 : way, block);
+	return miss;
+}
+
+bool cache_touch_set(struct cache *c, uint64_t *set, uint64_t block)
+{
+	bool miss = c->policy == CACHE_PLRU || c->policy == CACHE_RANDOM ? touch_unordered(c, set, block)
+									 : touch_ordered(c, set, block);
+
+	c->missed[block & c->mask] += miss;
 	return miss;
 }
 

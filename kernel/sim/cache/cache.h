@@ -60,6 +60,7 @@ struct cache {
 	uint64_t	*tree;		/* PLRU: bits of each set */
 	uint64_t	random;		/* RANDOM: state */
 	uint64_t	accesses[CACHE_KINDS], misses[CACHE_KINDS];
+	uint64_t	*missed;	/* lines that were not there, by set */
 };
 
 /* Why a shape cannot be; NULL: it can. */
