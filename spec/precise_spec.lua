@@ -154,6 +154,36 @@ describe("PEBS", function()
    end)
 end)
 
+describe("an ordinary sample", function()
+   before_each(sim.begin)
+   after_each(sim.finish)
+
+   it("skids with skid=model as far as the processor has instructions on the way", function()
+      for model, skid in pairs { itanium2 = 47, k8 = 71, p6 = 37, core2 = 89, nehalem = 127, fam10h = 71 } do
+         local m = sim.machine(model, { skid = "model", dtlb = 0, itlb = 0 })
+         local body = { loop = 4, { ip = 0x1000, load = { B, 4096 } } }
+         for i = 1, 200 do body[#body + 1] = { ip = 0x1000 + 16 * i, bytes = 4 } end
+         local ctx = sim.context { format = "default", buf_size = 65536 }
+         sim.count(ctx, sim.counters()[1], "l1d_misses", { value = -2, long_reset = -2, short_reset = -2 })
+         local tid = assert(m:spawn { program = { body } })
+         assert(ctx:load(tid))
+         assert(ctx:start())
+         assert(m:run { until_exit = tid })
+         local n = 0
+         for sample in ctx:buffer():samples() do
+            n = n + 1
+            assert.are.equal(0x1000 + 16 * skid, sample.ip, model)
+         end
+         assert.are.equal(2, n)
+      end
+   end)
+
+   it("does so by that word alone", function()
+      sim.refused("EINVAL", "option skid needs a number", lpfm.machine("sim:k8", { skid = "models" }))
+      sim.refused("EINVAL", "option hz needs a number", lpfm.machine("sim:k8", { hz = "model" }))
+   end)
+end)
+
 describe("IBS", function()
    before_each(sim.begin)
    after_each(sim.finish)

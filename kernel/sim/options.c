@@ -214,6 +214,14 @@ static int parse_cache(struct pfm_sim *sim, int part, const char **text, size_t 
 	return 0;
 }
 
+/* Is that word at text, and nothing more before the next option? */
+static bool is_word(const char *text, const char *word)
+{
+	size_t len = strcspn(text, ",");
+
+	return strlen(word) == len && !strncmp(text, word, len);
+}
+
 /* One "key=value" at *text, which moves on to the next. */
 static int parse_one(struct pfm_sim *sim, const char **text)
 {
@@ -232,6 +240,11 @@ static int parse_one(struct pfm_sim *sim, const char **text)
 	if ((*text)[len] != '=' && o->max == 1) {	/* "live" */
 		*text += len + ((*text)[len] == ',');
 		return apply(sim, o, 1);
+	}
+	if (o->set == set_skid && (*text)[len] == '=' && is_word(value, "model")) {
+		*text = value + strlen("model");
+		*text += **text == ',';
+		return apply(sim, o, sim->model->codes->skid);
 	}
 	if ((*text)[len] != '=' || *value < '0' || *value > '9')
 		return pfm_refuse(-EINVAL, "option %s needs a number", o->key);

@@ -304,6 +304,7 @@ struct sim_codes {
 			   struct sim_wanted *wanted);
 	struct sim_pebs	pebs;
 	bool		ibs;			/* ibs.c: PMC4 and 5, PMD4-13 */
+	uint32_t	skid;			/* option skid=model */
 	/* What a counter of code, programmed by pmc, leaves out; *f is all 0. Optional. */
 	void	 (*filter)(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f);
 };

@@ -13,7 +13,8 @@
  *   slice_ms   time a thread runs while others wait, in ms; 10. slice_ns: the same in ns. Slices end
  *              at ticks.
  *   timer_ns   granularity of set timeouts; one tick
- *   skid       instructions executed between an overflow and its interrupt (figure 3.27); 0
+ *   skid       instructions executed between an overflow and its interrupt (figure 3.27); 0. "model": as many as the
+ *              processor's pipeline or reorder buffer holds, to the next lower prime, so that no loop is in step with it
  *   page_size  bytes, a power of two; 4096
  *   live       1, or without a value: threads of the program are followed, see below; 0
  *   l1i, l1d, l2, l3, itlb, dtlb: caches of each CPU, as "SIZE:ASSOCIATIVITY:LINE", of TLBs with the size of all

@@ -45,6 +45,7 @@ static const struct cache_shapes conroe = {
 };
 
 const struct sim_codes sim_codes_core2 = {
+	.skid = 89,
 	.caches = &conroe,
 	.encodings = encodings,
 	.mask = 0xff,

@@ -59,6 +59,7 @@ static const struct cache_shapes barcelona = {
 };
 
 const struct sim_codes sim_codes_fam10h = {
+	.skid = 71,
 	.caches = &barcelona,
 	.encodings = encodings,
 	.mask = 0xf00ff,

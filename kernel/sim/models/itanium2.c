@@ -90,6 +90,7 @@ static const struct sim_traces traces = {
 };
 
 const struct sim_codes sim_codes_itanium2 = {
+	.skid = 47,
 	.caches = &madison,
 	.encodings = encodings,
 	.mask = 0xff,

@@ -84,6 +84,7 @@ static const struct sim_traces traces = {
 };
 
 const struct sim_codes sim_codes_montecito = {
+	.skid = 47,
 	.caches = &montecito,
 	.encodings = encodings,
 	.mask = 0xff,

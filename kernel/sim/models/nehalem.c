@@ -58,6 +58,7 @@ static void wanted(const struct sim_codes *codes, const uint64_t *pmcs, unsigned
 }
 
 const struct sim_codes sim_codes_nehalem = {
+	.skid = 127,
 	.caches = &bloomfield,
 	.encodings = encodings,
 	.mask = 0xff,

@@ -131,6 +131,7 @@ static const struct cache_shapes banias = {
 };
 
 const struct sim_codes sim_codes_k8 = {
+	.skid = 71,
 	.caches = &opteron,
 	.encodings = k8_encodings,
 	.mask = 0xff,
@@ -140,6 +141,7 @@ const struct sim_codes sim_codes_k8 = {
 };
 
 const struct sim_codes sim_codes_p6 = {
+	.skid = 37,
 	.caches = &coppermine,
 	.encodings = p6_encodings,
 	.mask = 0xff,
