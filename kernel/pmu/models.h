@@ -21,7 +21,9 @@
 	X(itanium) \
 	X(pentium_m) \
 	X(netburst) \
-	X(em64t)
+	X(em64t) \
+	X(mips20k) \
+	X(mips5k)
 
 #define PFM_DECLARE_PMU(model)	extern const struct pfm_pmu pfm_pmu_##model;
 PFM_PMU_MODELS(PFM_DECLARE_PMU)

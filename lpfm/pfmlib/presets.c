@@ -70,6 +70,22 @@ static const struct entry montecito[] = {
 	{ 0 }
 };
 
+static const struct entry mips20k[] = {
+	{ "cycles", "CYCLES" }, { "instructions", "INSNS_COMPLETED" }, { "branches", "BRANCHES_COMPLETED" },
+	{ "branch-misses", "BRANCHES_MISSPREDICTED" }, { "L1-icache-load-misses", "INSN_REQ_FROM_IFU_TO_BIU" },
+	{ "PAPI_FP_INS", "FP_INSNS_COMPLETED" },
+	{ 0 }
+};
+
+static const struct entry mips5k[] = {
+	{ "cycles", "CYCLES" }, { "instructions", "INSNS_EXECED" }, { "branches", "BRANCHES_EXECED" },
+	{ "branch-misses", "BRANCHES_MISSPREDICTED" }, { "L1-icache-loads", "INSN_FETCHED" },
+	{ "L1-icache-load-misses", "ICACHE_MISS" }, { "L1-dcache-load-misses", "DCACHE_MISS" },
+	{ "dTLB-load-misses", "DTLB_MISSES" }, { "iTLB-load-misses", "ITLB_MISSES" },
+	{ "PAPI_LD_INS", "LOADS_EXECED" }, { "PAPI_SR_INS", "STORES_EXECED" }, { "PAPI_FP_INS", "FP_INSNS_EXECED" },
+	{ 0 }
+};
+
 static const struct entry p6[] = {
 	{ "cycles", "CPU_CLK_UNHALTED" }, { "instructions", "INST_RETIRED" },
 	{ "branches", "BR_INST_RETIRED" }, { "branch-misses", "BR_MISS_PRED_RETIRED" },
@@ -406,6 +422,7 @@ static const char *const family_names[] = {
 
 static const struct family families[] = {
 	{ "itanium ", itanium }, { "itanium2 ", itanium2 }, { "montecito ", montecito },
+	{ "mips20k ", mips20k }, { "mips5k ", mips5k },
 	{ "pm ", pm },
 	{ "p6 pm pii ppro ", p6 },
 	{ "core ", core },
