@@ -22,6 +22,7 @@
 	X(pentium_m) \
 	X(netburst) \
 	X(em64t) \
+	X(power5) \
 	X(mips20k) \
 	X(mips5k)
 

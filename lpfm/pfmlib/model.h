@@ -72,7 +72,7 @@ struct pfl_demand {
 	unsigned int	nalts, nvalues, nshared;
 	struct pfl_alt	alts[PFL_MAX_ALTS];
 	uint64_t	values[2];		/* for pmc[0], pmc[1] of the alternative */
-	struct pfl_shared shared[2];
+	struct pfl_shared shared[3];
 	const void	*tag;			/* the model's own */
 	pfmlib_event_t	event;
 };
@@ -207,7 +207,7 @@ const char *pfl_software_register(unsigned int num);
 /* The models this library has tables for, a row each: X(toy) is pfl_toy. */
 #define PFL_OWN_MODELS(X) \
 	X(software) X(itanium) X(itanium2) X(montecito) X(p6) X(pentium_m) X(pentium2) X(pentium_pro) X(armv8) \
-	X(mips20k) X(mips5k)
+	X(power5) X(mips20k) X(mips5k)
 #define PFL_DECLARE_MODEL(model)	extern struct pfl_model pfl_##model;
 PFL_OWN_MODELS(PFL_DECLARE_MODEL)
 /* Models of libpfm4: x86.c, netburst.c, arm.c say how theirs assign. */
