@@ -111,7 +111,7 @@ describe("the kinds of words", function()
       assert.equal(listed(refusal), table.concat(kinds.words("sample_field", ""), ", "))
       local before, found = lpfm.machine().name, table.concat(kinds.words("machine", ""), " ")
       assert.truthy(found:find("perf sim sim:itanium2", 1, true), found)
-      for name in found:gmatch("sim:%w+") do assert(lpfm.machine(name)) end
+      for name in found:gmatch("sim:[%w_]+") do assert(lpfm.machine(name)) end
       assert(lpfm.machine(before))
    end)
 
@@ -128,7 +128,7 @@ local cases = {
    { "lpfm sta", "stat" }, { "lpfm stat --ev", "--event" }, { "lpfm stat -e page-f", "page-faults" },
    { "lpfm stat -e cs,page-f", "cs,page-faults" }, { "lpfm record --with page-f", "page-faults" },
    { "lpfm stat --per-core --event page-f", "page-faults" }, { "lpfm report -s sym", "symbol" },
-   { "lpfm report -s comm,sym", "comm,symbol" }, { "lpfm stat -M cp", "cpi" }, { "lpfm list --pmu itan", "itanium2" },
+   { "lpfm report -s comm,sym", "comm,symbol" }, { "lpfm stat -M cp", "cpi" }, { "lpfm list --pmu mont", "montecito" },
    { "lpfm list --pmu itanium2 regi", "registers" }, { "lpfm plot tim", "time" }, { "lpfm plot nam", "names" },
    { "lpfm report nam", "names" }, { "lpfm export --format ppr", "pprof" }, { "lpfm cascade page-f", "page-faults" },
    { "lpfm record --random unif", "uniform" }, { "lpfm stat -e cs -- trunc", "truncate" },

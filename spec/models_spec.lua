@@ -45,10 +45,10 @@ local function counted(m, pmcs, pmd, work)
    return value, tid
 end
 
--- Names of the model's own events, bare and with each unit mask.
+-- Names of the model's own events, bare and with each unit mask, and generic ones.
 local function names()
    local out, seen = {}, {}
-   for _, options in ipairs { {}, { masks = true } } do
+   for _, options in ipairs { {}, { masks = true }, { generic = true } } do
       for _, name in ipairs(lpfm.events(nil, options)) do
          if not seen[name] then out[#out + 1] = name end
          seen[name] = true

@@ -19,7 +19,12 @@
 	X(fam10h) \
 	X(montecito) \
 	X(itanium) \
-	X(pentium_m)
+	X(pentium_m) \
+	X(netburst) \
+	X(em64t) \
+	X(power5) \
+	X(mips20k) \
+	X(mips5k)
 
 #define PFM_DECLARE_PMU(model)	extern const struct pfm_pmu pfm_pmu_##model;
 PFM_PMU_MODELS(PFM_DECLARE_PMU)

@@ -61,7 +61,7 @@ const char *pfm_machine_name(int i)
 static const struct pfm_user_machine *no_machine(const char *name)
 {
 	const char *known;
-	char names[200] = "";
+	char names[400] = "";
 	size_t n = 0;
 
 	for (int i = 0; (known = pfm_machine_name(i)) && n < sizeof(names); i++)

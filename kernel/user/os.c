@@ -13,7 +13,7 @@
 
 static pthread_mutex_t global = PTHREAD_MUTEX_INITIALIZER;
 static sigset_t before;		/* of who holds it */
-static __thread char why[256];
+static __thread char why[512];
 
 void *pfm_os_alloc(size_t size)
 {

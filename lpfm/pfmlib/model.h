@@ -58,7 +58,7 @@ static inline unsigned int pfl_mask_weight(const struct pfl_mask *m)
 struct pfl_alt {
 	uint16_t	pmd;
 	uint16_t	pmc[2];
-	uint64_t	field;		/* not 0: instead of the values, ORed into pmc[0] with those of other events */
+	uint64_t	field;		/* not 0: instead of the values, ORed into pmc[0] with those of other counters */
 	struct pfl_mask	claims;
 };
 
@@ -72,7 +72,7 @@ struct pfl_demand {
 	unsigned int	nalts, nvalues, nshared;
 	struct pfl_alt	alts[PFL_MAX_ALTS];
 	uint64_t	values[2];		/* for pmc[0], pmc[1] of the alternative */
-	struct pfl_shared shared[2];
+	struct pfl_shared shared[3];
 	const void	*tag;			/* the model's own */
 	pfmlib_event_t	event;
 };
@@ -206,7 +206,8 @@ const char *pfl_software_register(unsigned int num);
 
 /* The models this library has tables for, a row each: X(toy) is pfl_toy. */
 #define PFL_OWN_MODELS(X) \
-	X(software) X(itanium) X(itanium2) X(montecito) X(p6) X(pentium_m) X(pentium2) X(pentium_pro) X(armv8)
+	X(software) X(itanium) X(itanium2) X(montecito) X(p6) X(pentium_m) X(pentium2) X(pentium_pro) X(armv8) \
+	X(power5) X(mips20k) X(mips5k)
 #define PFL_DECLARE_MODEL(model)	extern struct pfl_model pfl_##model;
 PFL_OWN_MODELS(PFL_DECLARE_MODEL)
 /* Models of libpfm4: x86.c, netburst.c, arm.c say how theirs assign. */

@@ -19,7 +19,7 @@ static struct pfl_model *const own_models[] = { PFL_OWN_MODELS(ADDRESS) };
 
 static const struct { const char *alias, *name; } aliases[] = {
 	{ "k8", "amd64_k8_revg" }, { "amd64", "amd64_k8_revg" },
-	{ "p4", "netburst" }, { "pentium4", "netburst" },
+	{ "p4", "netburst" }, { "em64t", "netburst_p" }, { "pentium4", "netburst" },
 	{ "ita2", "itanium2" }, { "i386_p6", "p6" }, { "pentium_m", "pm" }, { "i386_pm", "pm" },
 	{ "core2", "core" }, { "nehalem", "nhm" }, { "fam10h", "amd64_fam10h_barcelona" },
 	{ "sw", "software" }, { "armv8_pmuv3", "armv8" },

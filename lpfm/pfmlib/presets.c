@@ -70,6 +70,32 @@ static const struct entry montecito[] = {
 	{ 0 }
 };
 
+static const struct entry power5[] = {
+	{ "cycles", "PM_RUN_CYC" }, { "instructions", "PM_INST_CMPL" }, { "branches", "PM_BR_ISSUED_GRP18" },
+	{ "branch-misses", "PM_BR_MPRED_CR_GRP41 + PM_BR_MPRED_TA_GRP41" },
+	{ "L1-dcache-loads", "PM_LD_REF_L1_GRP44" }, { "L1-dcache-load-misses", "PM_LD_MISS_L1_GRP44" },
+	{ "L1-icache-load-misses", "PM_GRP_IC_MISS_GRP40" }, { "dTLB-load-misses", "PM_DTLB_MISS_GRP44" },
+	{ "PAPI_FP_INS", "PM_FPU_FIN_GRP141" }, { "PAPI_SR_INS", "PM_ST_REF_L1_GRP144" },
+	{ "PAPI_LD_INS", "PM_LD_REF_L1_GRP144" }, { "PAPI_L2_TCM", "PM_DATA_FROM_L2MISS_GRP50" },
+	{ 0 }
+};
+
+static const struct entry mips20k[] = {
+	{ "cycles", "CYCLES" }, { "instructions", "INSNS_COMPLETED" }, { "branches", "BRANCHES_COMPLETED" },
+	{ "branch-misses", "BRANCHES_MISSPREDICTED" }, { "L1-icache-load-misses", "INSN_REQ_FROM_IFU_TO_BIU" },
+	{ "PAPI_FP_INS", "FP_INSNS_COMPLETED" },
+	{ 0 }
+};
+
+static const struct entry mips5k[] = {
+	{ "cycles", "CYCLES" }, { "instructions", "INSNS_EXECED" }, { "branches", "BRANCHES_EXECED" },
+	{ "branch-misses", "BRANCHES_MISSPREDICTED" }, { "L1-icache-loads", "INSN_FETCHED" },
+	{ "L1-icache-load-misses", "ICACHE_MISS" }, { "L1-dcache-load-misses", "DCACHE_MISS" },
+	{ "dTLB-load-misses", "DTLB_MISSES" }, { "iTLB-load-misses", "ITLB_MISSES" },
+	{ "PAPI_LD_INS", "LOADS_EXECED" }, { "PAPI_SR_INS", "STORES_EXECED" }, { "PAPI_FP_INS", "FP_INSNS_EXECED" },
+	{ 0 }
+};
+
 static const struct entry p6[] = {
 	{ "cycles", "CPU_CLK_UNHALTED" }, { "instructions", "INST_RETIRED" },
 	{ "branches", "BR_INST_RETIRED" }, { "branch-misses", "BR_MISS_PRED_RETIRED" },
@@ -406,6 +432,7 @@ static const char *const family_names[] = {
 
 static const struct family families[] = {
 	{ "itanium ", itanium }, { "itanium2 ", itanium2 }, { "montecito ", montecito },
+	{ "power5 ", power5 }, { "mips20k ", mips20k }, { "mips5k ", mips5k },
 	{ "pm ", pm },
 	{ "p6 pm pii ppro ", p6 },
 	{ "core ", core },

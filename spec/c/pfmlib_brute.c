@@ -54,12 +54,20 @@ static int is_netburst(void)
 	return strncmp(pmu.name, "netburst", 8) == 0;
 }
 
+/* On POWER5 no PMC is an event's own: counters have all of them in common. */
+static int is_power5(void)
+{
+	return strcmp(pmu.name, "power5") == 0;
+}
+
 /* PMC16 has fields of the fixed counters, PMD16 and up: its events have it for themselves as far as they are alone. */
 #define FIXED	16
 
 /* PMCs that one event has for itself: those of counters; on Pentium 4 the ESCRs too. */
 static int is_exclusive(unsigned int pmc)
 {
+	if (is_power5())
+		return 0;
 	return is_netburst() ? pmc < 63 : pfm_regmask_isset(&counters, pmc) && pfm_regmask_isset(&impl_pmcs, pmc) &&
 		(pmc <= FIXED || !pfm_regmask_isset(&impl_pmcs, FIXED));
 }
@@ -139,13 +147,13 @@ static void find_plain_alts(struct choice *c)
 	}
 }
 
-/* On Itanium 2 what a cache event can use depends on the others: the table's counters are asked for. */
-static void find_ita2_alts(struct choice *c)
+/* On Itanium 2 what a cache event can use depends on the others, and so on POWER5: the table's counters are asked for. */
+static void find_listed_alts(struct choice *c)
 {
 	pfmlib_regmask_t mask;
 
 	pfm_get_event_counters(c->e.event, &mask);
-	for (unsigned int i = 4; i < 16; i++) {
+	for (unsigned int i = 0; i < 16; i++) {
 		unsigned char uses[MAX_PMC] = { 0 };
 
 		uses[i] = 1;
@@ -190,8 +198,8 @@ static int random_choice(struct choice *c)
 	c->ita2 = pfm_ita2_get_event_group(c->e.event, &c->group) == PFMLIB_SUCCESS;
 	if (is_netburst())
 		find_netburst_alts(c);
-	else if (c->ita2)
-		find_ita2_alts(c);
+	else if (c->ita2 || is_power5())
+		find_listed_alts(c);
 	else
 		find_plain_alts(c);
 	if (c->nalts == 0)

@@ -27,7 +27,7 @@ return {
       },
    },
    {
-      pmu = "^p",
+      pmu = "^p[6mir]",
       events = { READ = "BUS_TRANS_BRD:SELF", RFO = "BUS_TRANS_RFO:SELF", WB = "BUS_TRANS_WB:SELF",
          RAN = "task-clock" },
       metrics = {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * power5.c - the PMU of IBM's POWER5: six counters of 31 bits, PMD1-6, a 32nd bit that makes them interrupt. PMC0 is
+ * MMCR0, which freezes all of them; PMC1, MMCR1, chooses what PMD1-4 count, all at once; PMD5 counts instructions, PMD6
+ * cycles. PMC2, MMCRA, marks instructions, whose addresses PMD7 and 8 have. Addresses are numbers of special purpose
+ * registers. IBM's PowerPC architecture book, and Linux's asm/reg.h.
+ */
+#include "models.h"
+#include "power5.h"
+
+#define WIDTH	31
+#define MMCR0_BITS	0xf83f0001ULL	/* freeze: all, supervisor, user, by mark; threshold; hypervisor */
+#define MMCRA_BITS	0xffffffffULL
+
+#define CONTROL(n, spr, d, bits, text) { .num = n, .type = PFM_REG_TYPE_SPR, .index = spr, .dfl = d, \
+	.rsvd = ~(bits), .ctrl = PFM_REG_NO_CTRL, .name = text }
+#define COUNTER(n, c) { .num = n, .type = PFM_REG_TYPE_SPR, .index = 786 + n, .ctrl = c, .width = WIDTH, \
+	.kind = PFM_REG_C64 | PFM_REG_INTR, .name = "PMC" #n }
+#define SAMPLED(n, spr, text) { .num = n, .type = PFM_REG_TYPE_SPR, .index = spr, .ctrl = 2, .name = text }
+
+static const struct pfm_reg pmcs[] = {
+	CONTROL(0, 795, PFM_POWER5_FC | PFM_POWER5_INT, MMCR0_BITS, "MMCR0"),
+	CONTROL(1, 798, 0, ~0ULL, "MMCR1"),
+	CONTROL(2, 786, 0, MMCRA_BITS, "MMCRA"),
+};
+
+static const struct pfm_reg pmds[] = {
+	COUNTER(1, 1), COUNTER(2, 1), COUNTER(3, 1), COUNTER(4, 1), COUNTER(5, 0), COUNTER(6, 0),
+	SAMPLED(7, 796, "SIAR"), SAMPLED(8, 797, "SDAR"),
+};
+
+const struct pfm_pmu pfm_pmu_power5 = {
+	.name = "IBM POWER5",
+	.counter_width = WIDTH,
+	.pmcs = pmcs,
+	.pmds = pmds,
+	.num_pmcs = sizeof(pmcs) / sizeof(pmcs[0]),
+	.num_pmds = sizeof(pmds) / sizeof(pmds[0]),
+};
