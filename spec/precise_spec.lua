@@ -134,6 +134,24 @@ describe("PEBS", function()
       end
    end)
 
+   it("is IQ_COUNTER4's on Pentium 4, whose records are narrow, and on EM64T", function()
+      for model, format in pairs { netburst = "pebs-32", em64t = "pebs" } do
+         local m = sim.machine(model, { skid = SKID })
+         local ctx = sim.context { format = format, format_arg = pebs.argument { periods = { [0] = 100 } } }
+         assert(ctx:write_pmcs(assert(m:encode_pmcs("instructions", 8))))
+         assert(ctx:write_pmcs { { num = 96, value = 2 ^ 24 } })
+         assert(ctx:write_pmds { { num = 8, value = -100, long_reset = -100, flags = { "OVFL_NOTIFY" } } })
+         local tid = assert(m:spawn { program = program(1000) })
+         assert(ctx:load(tid))
+         assert(ctx:start())
+         assert(m:run { until_exit = tid })
+         local list = records(ctx)
+         assert.are.equal(100, #list)
+         for _, record in ipairs(list) do assert.are.equal(0x1000 + 16 * 9, record.ip) end -- the last of 10
+         assert.are.equal(model == "netburst" and 40 or 144, ctx:buffer():get("u32", 100))
+      end
+   end)
+
    it("is refused where the processor does not write such records", function()
       local arg = pebs.argument { periods = { [0] = 1 } }
       for _, case in ipairs { { "k8", "pebs" }, { "core2", "pebs-nehalem" }, { "nehalem", "pebs" },

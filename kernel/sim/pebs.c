@@ -7,14 +7,14 @@
 #include "perfmon/perfmon_pebs_smpl.h"
 #include "sim.h"
 
-/* Where it writes; NULL: nowhere. */
-static pfm_ds_area_t *area_of(const struct sim_cpu *cpu, unsigned int pmd)
+/* Where it writes for that one of its counters; NULL: nowhere. */
+static pfm_ds_area_t *area_of(const struct sim_cpu *cpu, unsigned int counter)
 {
 	const struct sim_pebs *pebs = &cpu->sim->model->codes->pebs;
 	const struct pfm_context *ctx = cpu->ctx;
 
-	if (!pebs->record || !ctx || !ctx->fmt || ctx->want.ds_record != pebs->record ||
-	    pmd >= PFM_PEBS_COUNTERS || !(cpu->pmcs[pebs->enable] >> pmd & 1))
+	if (counter >= pebs->num || !ctx || !ctx->fmt || ctx->want.ds_record != pebs->record ||
+	    !(cpu->pmcs[pebs->enable] >> (pebs->bit + counter) & 1))
 		return NULL;
 	return ctx->buf;
 }
@@ -45,32 +45,33 @@ static void load_latency(const struct sim_cpu *cpu, pfm_pebs_nhm_record_t *recor
 	record->data_source = source_of(cpu, site, latency - 1);
 }
 
-static void write_record(const struct sim_cpu *cpu, unsigned int pmd, void *at)
+static void write_record(const struct sim_cpu *cpu, unsigned int counter, void *at)
 {
 	const struct sim_pebs *pebs = &cpu->sim->model->codes->pebs;
-	pfm_pebs_nhm_record_t record = { .regs.rip = sim_cpu_ip(cpu), .status = 1ULL << pmd };
+	pfm_pebs_nhm_record_t record = { .regs.rip = sim_cpu_ip(cpu), .status = 1ULL << counter };
 	pfm_pebs32_record_t narrow = { .eip = (uint32_t)record.regs.rip };
 
 	if (pebs->record == sizeof(narrow)) {
 		memcpy(at, &narrow, sizeof(narrow));
 		return;
 	}
-	if (cpu->pmcs[pebs->enable] >> (32 + pmd) & 1)
+	if (pebs->record == sizeof(record) && cpu->pmcs[pebs->enable] >> (32 + counter) & 1)
 		load_latency(cpu, &record);
 	memcpy(at, &record, pebs->record);
 }
 
 bool sim_pebs_overflow(struct sim_cpu *cpu, struct sim_watch *w)
 {
-	pfm_ds_area_t *ds = area_of(cpu, w->pmd);
-	uint32_t size = cpu->sim->model->codes->pebs.record;
+	const struct sim_pebs *pebs = &cpu->sim->model->codes->pebs;
+	unsigned int counter = w->pmd - pebs->first;
+	pfm_ds_area_t *ds = area_of(cpu, counter);
 
 	if (!ds)
 		return false;
-	if (ds->pebs_index + size <= ds->pebs_absolute_maximum) {
-		write_record(cpu, w->pmd, (char *)cpu->ctx->buf + ds->pebs_index);
-		ds->pebs_index += size;
+	if (ds->pebs_index + pebs->record <= ds->pebs_absolute_maximum) {
+		write_record(cpu, counter, (char *)cpu->ctx->buf + ds->pebs_index);
+		ds->pebs_index += pebs->record;
 	}
-	w->value = ds->pebs_counter_reset[w->pmd] & (~0ULL >> (64 - cpu->sim->pmu.counter_width));
+	w->value = ds->pebs_counter_reset[counter] & (~0ULL >> (64 - cpu->sim->pmu.counter_width));
 	return ds->pebs_index < ds->pebs_interrupt_threshold;
 }

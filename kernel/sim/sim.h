@@ -275,8 +275,9 @@ struct sim_traces {
 	}		branch;
 };
 
+/* Precise samples: of so many counters from PMD first on; bit and those after it of PMC enable switch them on. */
 struct sim_pebs {
-	uint16_t	enable;		/* the PMC with a bit for each counter */
+	uint16_t	enable, bit, first, num;
 	uint16_t	record;		/* bytes; 0: it has none */
 };
 

@@ -34,7 +34,7 @@
 typedef struct {
 	uint64_t	buf_size;	/* bytes, header included */
 	uint64_t	intr_thres;	/* records after which to interrupt; 0: when the buffer is full */
-	uint64_t	cnt_reset[PFM_PEBS_COUNTERS];	/* -period, of counters 0-3 */
+	uint64_t	cnt_reset[PFM_PEBS_COUNTERS];	/* -period, of counters 0-3; Pentium 4: of IQ_COUNTER4 */
 	uint64_t	reserved[2];
 } pfm_pebs_smpl_arg_t;
 

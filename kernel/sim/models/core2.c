@@ -53,5 +53,5 @@ const struct sim_codes sim_codes_core2 = {
 	.encode = sim_x86_fixed_encode,
 	.takes = sim_x86_fixed_takes,
 	.filter = sim_x86_fixed_filter,
-	.pebs = { .enable = 17, .record = sizeof(pfm_pebs_record_t) },
+	.pebs = { .enable = 17, .num = 1, .record = sizeof(pfm_pebs_record_t) },
 };

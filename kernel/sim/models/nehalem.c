@@ -67,5 +67,5 @@ const struct sim_codes sim_codes_nehalem = {
 	.takes = sim_x86_fixed_takes,
 	.filter = sim_x86_fixed_filter,
 	.wanted = wanted,
-	.pebs = { .enable = 17, .record = sizeof(pfm_pebs_nhm_record_t) },
+	.pebs = { .enable = 17, .num = 4, .record = sizeof(pfm_pebs_nhm_record_t) },
 };

@@ -7,6 +7,7 @@
  * CPUs have one logical processor, 0; what an ESCR says of the other one counts nothing. Nothing is tagged, and nothing
  * that is executed is bogus.
  */
+#include "perfmon/perfmon_pebs_smpl.h"
 #include "sim/sim.h"
 
 enum { BPU, MS, FLAME, IQ };	/* groups of counters */
@@ -151,9 +152,11 @@ static const struct cache_shapes nocona = {
 	.memory = 380, .mispredicted = 31, .predictor = CACHE_GSHARE,
 };
 
-#define CODES(shapes) { \
+/* Precise samples are IQ_COUNTER4's, by bit 24 of PEBS_ENABLE. */
+#define CODES(shapes, pebs_record) { \
 	.caches = &(shapes), .encodings = encodings, .mask = ALL, .decode = decode, .encode = encode, \
-	.takes = takes, .others = others, .filter = filter }
+	.takes = takes, .others = others, .filter = filter, .skid = 113, \
+	.pebs = { .enable = 96, .bit = 24, .first = 8, .num = 1, .record = sizeof(pebs_record) } }
 
-const struct sim_codes sim_codes_netburst = CODES(northwood);
-const struct sim_codes sim_codes_em64t = CODES(nocona);
+const struct sim_codes sim_codes_netburst = CODES(northwood, pfm_pebs32_record_t);
+const struct sim_codes sim_codes_em64t = CODES(nocona, pfm_pebs_record_t);
