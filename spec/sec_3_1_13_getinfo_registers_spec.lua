@@ -111,8 +111,9 @@ describe("3.1.13 PFM_GETINFO_PMCS", function()
                   assert(ctx:write_pmcs(v))
                   local rsvd = lpfm.u64(reg.rsvd_mask)
                   local final = band(value, ALL - rsvd) + band(reg.def_value, rsvd)
-                  assert.is_true(band(v[1], ALL - checked) == band(final, ALL - checked), model .. " " .. reg.name .. " <- " .. value .. ": " ..
-                     lpfm.u64(v[1]):hex() .. ", not " .. final:hex())
+                  local what = ("%s %s <- %s: %s, not %s"):format(model, reg.name, value, lpfm.u64(v[1]):hex(),
+                     final:hex())
+                  assert.is_true(band(v[1], ALL - checked) == band(final, ALL - checked), what)
                end
             end
          end

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * mips.c - the PMUs of MIPS 20Kc, one counter, and MIPS 5Kc, two, in the performance counter registers of MIPS64's
- * coprocessor 0: register 25, control and counter by turns. An address is the register's number times 8 plus its select.
- * MIPS's software user's manuals of both.
+ * coprocessor 0: register 25, control and counter by turns. An address is the register's number times 8 plus its
+ * select. MIPS's software user's manuals of both.
  *
  * A counter overflows when its upper bit is set: 31 bits are left. The interrupt bit (4) is always on: 64-bit emulation
  * lives by it. Bits 0-3 choose when it counts: exceptions (EXL), kernel, supervisor, user; 5-8 what.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * netburst.c - the PMU of Intel's Pentium 4, and of those with EM64T: 18 counters of 40 bits, PMD0-17; each has a CCCR that
- * controls it, PMC23-31 and 54-62, which chooses an ESCR that says what is counted: PMC0-22 those of the even side,
- * for PMD0-8, PMC32-53 those of the odd side, for PMD9-17. PMC63 and 96 tag operations for PEBS and replay
+ * netburst.c - the PMU of Intel's Pentium 4, and of those with EM64T: 18 counters of 40 bits, PMD0-17; each has a CCCR
+ * that controls it, PMC23-31 and 54-62, which chooses an ESCR that says what is counted: PMC0-22 those of the even
+ * side, for PMD0-8, PMC32-53 those of the odd side, for PMD9-17. PMC63 and 96 tag operations for PEBS and replay
  * events. Numbers are those of libpfm 3, but for PEBS_ENABLE, 64 there, which is a software counter here. Intel's
  * Software Developer's Manual, volume 3.
  *

@@ -58,7 +58,7 @@ static inline unsigned int pfl_mask_weight(const struct pfl_mask *m)
 struct pfl_alt {
 	uint16_t	pmd;
 	uint16_t	pmc[2];
-	uint64_t	field;		/* not 0: instead of the values, ORed into pmc[0] with those of other counters */
+	uint64_t	field;		/* not 0: instead of the values, ORed into pmc[0] with other counters' */
 	struct pfl_mask	claims;
 };
 

@@ -198,13 +198,14 @@ pages.machines = [==[
                                  specification (limits)
    lpfm.machine "perf"           this computer, by perf_event_open; "linux": by perfmon.ko
    m = lpfm.machine("sim:itanium2", {cpus=2})
-                                 a simulated computer: itanium2, k8, p6, armv8; ?sim]==]
+                                 a simulated computer: itanium2, k8, p6, armv8, core2, nehalem, fam10h,
+                                 montecito, itanium, pentium_m, netburst, em64t, power5, mips20k, mips5k; ?sim]==]
 
 pages.sim = [==[
    m = lpfm.machine "sim:itanium2"       a small deterministic computer
    tid = m:spawn{program={ {loop=1000, {ip=0x1000, ns=10, events={l2_misses=1}}} }}
    c = lpfm.create()
-   c:write_pmcs{ {num=4, value=m:encode("l2_misses", 4)} }; c:write_pmds{ {num=4, value=0} }
+   c:write_pmcs(m:encode_pmcs("l2_misses", 4)); c:write_pmds{ {num=4, value=0} }
    assert(c:load(tid)); assert(c:start())
    m:run{until_exit=tid}                 time passes only here: ms=10, until_message=c, until_idle=true
    c:read_pmds{4}                        exactly what happened: m:truth(tid)

@@ -23,7 +23,7 @@ function lab.show(name, value)
 end
 
 --- A simulated computer.
--- @tparam string model "itanium2", "k8", "p6" or "armv8"
+-- @tparam string model "itanium2", "k8", ...: those of lpfm.machines()
 -- @tparam[opt] table options
 function lab.machine(model, options)
    return assert(lpfm.machine("sim:" .. model, options))

@@ -147,7 +147,7 @@ static void find_plain_alts(struct choice *c)
 	}
 }
 
-/* On Itanium 2 what a cache event can use depends on the others, and so on POWER5: the table's counters are asked for. */
+/* On Itanium 2 and POWER5 what an event can use depends on the others: the table's counters are asked for. */
 static void find_listed_alts(struct choice *c)
 {
 	pfmlib_regmask_t mask;

@@ -34,7 +34,7 @@ static int has_value(unsigned long long value)
 	return 0;
 }
 
-/* PMC16's field of the fixed counter it is on: both levels and "any thread" as in libpfm4's value, and the interrupt. */
+/* PMC16's field of the fixed counter it is on: levels and "any thread" as in libpfm4's value, and the interrupt. */
 static int has_field(unsigned long long code)
 {
 	unsigned long long field = (code >> 17 & 1) | (code >> 15 & 2) | (code >> 19 & 4) | 8;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * netburst.c - what the ESCRs and CCCRs of the Pentium 4 count (Intel's Software Developer's Manual, volume 3, events of
- * processors based on the NetBurst microarchitecture). A code here: the ESCR's event select in bits 0-5, the CCCR's ESCR
- * select in 6-8, the group of counters in 9-10, the ESCR's event mask from 11 on.
+ * netburst.c - what the ESCRs and CCCRs of the Pentium 4 count (Intel's Software Developer's Manual, volume 3, events
+ * of processors based on the NetBurst microarchitecture). A code here: the ESCR's event select in bits 0-5, the CCCR's
+ * ESCR select in 6-8, the group of counters in 9-10, the ESCR's event mask from 11 on.
  *
  * CPUs have one logical processor, 0; what an ESCR says of the other one counts nothing. Nothing is tagged, and nothing
  * that is executed is bogus.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* x86.c - what the event codes of AMD's K8, Intel's P6 and Pentium M count; PerfEvtSel, which other models have, too. */
+/* x86.c - what the event codes of AMD's K8, Intel's P6 and Pentium M count; PerfEvtSel, which others have, too. */
 #include "sim/models/x86.h"
 
 #define X86_EDGE (1ULL << 18)
