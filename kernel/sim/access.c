@@ -177,9 +177,11 @@ static void fetch(struct cache_core *core, uint64_t ip, uint32_t size, struct si
 	if (!size)
 		return;
 	done->fetch_wait = cache_fetch(core, ip, size);
-	done->walks = core->count[CACHE_EV_ITLB_MISSES] != walks ? SIM_WALK_FETCH : 0;
-	done->fetch_missed = core->count[CACHE_EV_L1I_MISSES] != missed;
 	done->cycles = done->fetch_wait;
+	if (done->fetch_wait) {
+		done->walks = core->count[CACHE_EV_ITLB_MISSES] != walks ? SIM_WALK_FETCH : 0;
+		done->fetch_missed = core->count[CACHE_EV_L1I_MISSES] != missed;
+	}
 	core->count[CACHE_EV_INSTRUCTIONS]++;
 }
 

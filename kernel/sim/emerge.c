@@ -101,6 +101,7 @@ struct batch {
 	bool			single;		/* one site, for the cursor */
 	bool			traced;		/* address registers or branch buffer may want it */
 	bool			watched;	/* wanted is in force */
+	bool			kept;		/* ... and wants the last site */
 	bool			sampled;	/* by the processor itself */
 	struct sim_wanted	wanted;
 	uint64_t		budget, used;	/* ns */
@@ -224,9 +225,13 @@ static bool wants_fetch(const struct sim_wanted *w, const struct sim_executed *d
 
 static void count_traces(struct batch *b, const struct sim_executed *done)
 {
-	b->core->count[CACHE_EV_DEAR] += wants_data(&b->wanted, done);
-	b->core->count[CACHE_EV_IEAR] += wants_fetch(&b->wanted, done);
-	b->core->count[CACHE_EV_BTB] += done->branched && b->wanted.branches >> done->branch & 1;
+	bool data = wants_data(&b->wanted, done), fetch = wants_fetch(&b->wanted, done);
+	bool branch = done->branched && b->wanted.branches >> done->branch & 1;
+
+	b->core->count[CACHE_EV_DEAR] += data;
+	b->core->count[CACHE_EV_IEAR] += fetch;
+	b->core->count[CACHE_EV_BTB] += branch;
+	b->kept = data || fetch || branch;
 }
 
 /* False: there was nothing more to execute. */
@@ -308,11 +313,6 @@ static bool wraps(const struct batch *b)
 	return false;
 }
 
-static bool is_notable(const struct sim_executed *done)
-{
-	return done->data_wait || done->fetch_wait || done->branched;
-}
-
 /* The cursor is past the site. */
 static void pass(struct batch *b, const struct sim_node *node, const struct sim_executed *done)
 {
@@ -322,7 +322,7 @@ static void pass(struct batch *b, const struct sim_node *node, const struct sim_
 	c->site = node->last;
 	if (node->op != PFM_SIM_REPLAY)
 		sim_cursor_next(c, b->t->prog);
-	if (b->traced && is_notable(done)) {
+	if (b->traced && b->kept) {
 		become(b, node, done);
 		sim_trace(b->cpu, b->t->prog, &b->e->now, 1);
 	}
