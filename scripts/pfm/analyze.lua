@@ -55,7 +55,7 @@ analyze.stacks = tabulate.stacks
 -- @function keys
 analyze.keys = tabulate.keys
 
---- The first and the last moment of a recording.
+--- The first and the last moment of a recording; of some of many, those of all.
 -- @param self
 -- @treturn number ns, of the clock that the machine gives samples; 0 without samples
 -- @treturn number

@@ -118,17 +118,28 @@ end
 
 -- --- opening -------------------------------------------------------------------------------------
 
+-- What is added to the times of each recording; of one alone nothing.
+local function shifts_in(self)
+   local out = { [self] = 0 }
+   for _, part in ipairs(self.parts or {}) do out[part.self] = part.shift end
+   return out
+end
+
 --- See `pfm.recording.together`.
 -- @tparam {recording,...} list
--- @tparam[opt] table options `path`, `damage` of the file that they are in; `head`, of no recordings at all
+-- @tparam[opt] table options `path`, `damage` of the file that they are in; `within`: the many that these are some of,
+-- whose time they keep
 function together.new(list, options)
    options = options or {}
-   local shifts, note = clocks.align(list)
+   local within = options.within
+   local shifts, note
+   if within then shifts, note = shifts_in(within), within.clock_note else shifts, note = clocks.align(list) end
    local self = setmetatable({ path = options.path or render.plural(#list, "recording"), sources = list, parts = {},
-      damage = options.damage or {}, clock_note = note, comms = {}, maps = {}, names = {}, records = {} }, together)
+      damage = options.damage or {}, within = within, clock_note = note, comms = {}, maps = {}, names = {},
+      records = {} }, together)
    for i, source in ipairs(list) do self.parts[i] = part_of(source, self.parts[i - 1], shifts[source]) end
    tell_apart(self.parts)
-   self.head, self.ends = joined_head.of(self.parts, options.head)
+   self.head, self.ends = joined_head.of(self.parts, within and within.head)
    self.stack_table = setmetatable({ parts = self.parts }, stack_table)
    self.objects, self.several = objects_of(self.parts)
    for _, source in ipairs(list) do self.symbols = self.symbols or source.symbols end
@@ -145,7 +156,7 @@ function together.choose(self, filter)
    for _, source in ipairs(self.sources or { self }) do
       if origin.matches(origin.of(source), filter) then list[#list + 1] = source end
    end
-   return together.new(list, { path = self.path, damage = self.damage, head = self.head })
+   return together.new(list, { path = self.path, damage = self.damage, within = self })
 end
 
 --- Do its samples have call stacks?
