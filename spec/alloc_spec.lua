@@ -1,8 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Each call with each of its allocations failing. The same program whatever the interpreter.
-if (os.getenv("LPFM_LUA") or "luajit") ~= "luajit" then
-   return
-end
+-- Each call with each of its allocations failing.
+-- One interpreter: the program is C.
 local c = require "support.c"
 
 -- How many allocations can fail in a call: none where it must not need memory.

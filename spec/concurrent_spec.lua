@@ -1,11 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Commands and interrupts at the same time, on a machine that keeps perfmon.ko's rules of locking: under ASan,
--- and under TSan. And the threads of a program that uses libperfmon, under TSan. The same programs whatever the
--- interpreter, so that one run of them is enough.
+-- and under TSan. And the threads of a program that uses libperfmon, under TSan.
+-- One interpreter: the programs are C.
 -- LPFM_SEED=N makes the choices of a seed again.
-if (os.getenv("LPFM_LUA") or "luajit") ~= "luajit" then
-   return
-end
 local c = require "support.c"
 
 local SECONDS = 30

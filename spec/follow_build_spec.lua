@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- pfm.measure: on a build of hundreds of processes, the one of libperfmon, all are there, the sums are the parts', and
 -- the build does not notice.
+-- One interpreter: a build takes the time.
 
 local c = require "support.c"
 local count = require "pfm.count"

@@ -1,9 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- The fuzzer's corpus once more, and random names for the demangler, under ASan and UBSan. The same programs whatever
--- the interpreter. "make fuzz" looks for more.
-if (os.getenv("LPFM_LUA") or "luajit") ~= "luajit" then
-   return
-end
+-- The fuzzer's corpus once more, and random names for the demangler, under ASan and UBSan. "make fuzz" looks for
+-- more.
+-- One interpreter: the programs are C.
 local c = require "support.c"
 
 describe("the fuzzer's corpus", function()

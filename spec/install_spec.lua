@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- What make install and the rock leave behind works by itself, away from the source tree.
+-- One interpreter: what is installed is the program with one of them.
 
 local c = require "support.c"
 local lpfm = require "lpfm"

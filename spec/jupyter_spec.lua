@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- lpfm as a kernel of Jupyter's notebooks, through jupyter's own client.
+-- One interpreter: its client takes the time.
 
 local c = require "support.c"
 local cjson = require "cjson"

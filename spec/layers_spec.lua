@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- The house's plan: repl -> scripts -> lpfm -> kernel, never upward. spec/layers checks it, as part of make lint;
 -- these are the ways to break it.
+-- One interpreter: files are read.
 
 local c = require "support.c"
 

@@ -162,9 +162,9 @@ local programs = {
 local verdicts = { "the_kernel_decides_as_the_interpreter" }
 
 local records = {
-   "a_process_is_told_from_fork_to_exit", "who_was_there_before_is_told_with_the_first_sample",
-   "what_is_mapped_later_is_told_once", "others_mappings_are_not_told", "what_set_uid_programs_do_is_not_told",
-   "who_hides_is_not_told",
+   "a_process_is_told_from_fork_to_exit", "a_thread_that_names_itself_is_told",
+   "who_was_there_before_is_told_with_the_first_sample", "what_is_mapped_later_is_told_once",
+   "others_mappings_are_not_told", "what_set_uid_programs_do_is_not_told", "who_hides_is_not_told",
    "all_samples_of_many_short_programs_are_known", "listeners_may_go_at_any_time",
 }
 

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Programs written for perfmon2 2.x and libpfm 3, as they are: they compile, run and count.
+-- One interpreter: the programs are C.
 
 local c = require "support.c"
 local lpfm = require "lpfm"

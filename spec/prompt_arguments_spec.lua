@@ -86,7 +86,7 @@ describe("plot", function()
       for _, line in ipairs { "plot pie", "plot pie hot.data" } do
          local out, status = run(line)
          assert.equal(2, status)
-         assert.truthy(out:find("there is no figure 'pie' (figures: bars, heat, histogram, time)", 1, true), out)
+         assert.truthy(out:find("there is no figure 'pie' (figures: bars, heat, histogram, ranks, time)", 1, true), out)
       end
    end)
 end)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Measurements in parallel jobs: what launchers say of a rank, files by rank, and the ranks side by side.
+-- One interpreter: the launchers are what takes the time.
 
 local c = require "support.c"
 local cjson = require "cjson"

@@ -250,6 +250,12 @@ describe("3.1.1 PFM_CREATE_CONTEXT", function()
       assert.are.equal(0, status, out)
    end)
 
+   it("a child made during another thread's first call makes its own", function()
+      local out, status = c.sh("LPFM_MACHINE=sim:k8 " .. c.compile("fork_at_first", "-rdynamic"))
+      assert.are.equal("", out)
+      assert.are.equal(0, status)
+   end)
+
    for what, text in pairs {
       inherit = "fork(): 'The file descriptor is cloned in the child ... Both descriptors lead to the same context'",
       exec = "exec(): 'Unless ... explicitly setup to be closed', 'it is valid in the newly loaded code'",

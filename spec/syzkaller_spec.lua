@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- kernel/linux/abi/perfmon.syz.txt, the ioctls for syzkaller, beside the headers: every ioctl is there
 -- with its number, every structure with its fields, in their order, of their sizes; every named flag exists.
+-- One interpreter: headers are read.
 
 local c = require "support.c"
 local headers = require "support.headers"

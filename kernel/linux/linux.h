@@ -380,6 +380,7 @@ int lx_listen(struct lx_context *lx);		/* loaded, but for that */
 void lx_listen_end(struct lx_context *lx);	/* before its target is let go */
 void lx_listen_free(struct lx_context *lx);	/* and its events have been */
 void lx_record_exec(void);			/* of the current thread, in it; so the others: */
+void lx_record_rename(const char *name);
 void lx_record_exit(void);
 void lx_record_fork(struct task_struct *child);
 void lx_record_mmap(void);

@@ -50,7 +50,7 @@ static void before_fork(void)
 	sigset_t saved;
 
 	pfm_signals_block(&saved);
-	pfm_machines_begin_call();
+	pfm_machines_before_fork();
 	pfm_os_lock();
 	pthread_mutex_lock(&table_lock);
 	before_fork_mask = saved;
@@ -62,7 +62,7 @@ static void after_fork_parent(void)
 
 	pthread_mutex_unlock(&table_lock);
 	pfm_os_unlock();
-	pfm_machines_end_call();
+	pfm_machines_after_fork();
 	pfm_signals_restore(&saved);
 }
 
@@ -91,7 +91,8 @@ uint32_t pfm_process(void)
 	return forks;
 }
 
-static void watch_forks(void)
+/* From the start: a fork during another thread's first call shall not copy what that call holds. */
+static __attribute__((constructor)) void watch_forks(void)
 {
 	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
@@ -119,10 +120,8 @@ static int open_ends(struct pfm_desc *d)
 
 struct pfm_desc *pfm_desc_new(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct pfm_desc *d = calloc(1, sizeof(*d));
 
-	pthread_once(&once, watch_forks);
 	if (!d) {
 		pfm_refuse(0, "no memory for a context's descriptor");
 		return NULL;

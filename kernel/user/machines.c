@@ -57,6 +57,18 @@ const char *pfm_machine_name(int i)
 	return NULL;
 }
 
+void pfm_machines_before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+	pfm_machines_begin_call();
+}
+
+void pfm_machines_after_fork(void)
+{
+	pfm_machines_end_call();
+	pthread_mutex_unlock(&lock);
+}
+
 /* Always NULL. */
 static const struct pfm_user_machine *no_machine(const char *name)
 {

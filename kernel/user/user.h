@@ -135,6 +135,10 @@ void pfm_machines_begin_call(void);
 void pfm_machines_end_call(void);
 void pfm_machines_forget(void);
 
+/* Around fork: nobody is about to choose a machine, and all have ended their calls. */
+void pfm_machines_before_fork(void);
+void pfm_machines_after_fork(void);
+
 /* The machine contexts are created on now, choosing one if need be; NULL with errno. */
 struct pfm_machine *pfm_current_machine(void);
 

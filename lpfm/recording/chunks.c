@@ -13,6 +13,7 @@ scripts/pfm/recording/format.md says what the chunks of a recording hold.
 */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -182,6 +183,25 @@ static int chunks_next(lua_State *L)
 }
 
 /***
+Goes to a chunk whose place is known: it is the next.
+@function chunks:go
+@number at where its head lies in the file: 16 bytes before its body
+@usage
+local f = assert(chunks.open "lpfm.data")
+local tag, at = f:next()
+f:go(at - 16)
+assert(f:next() == tag)
+f:close()
+*/
+static int chunks_go(lua_State *L)
+{
+	struct chunks *f = check_chunks(L, 1);
+
+	f->at = (uint64_t)lpfm_arg_int(L, 2, "go", "at", 0, 1LL << 53);
+	return 0;
+}
+
+/***
 A part of the file.
 @function chunks:body
 @number at as of `chunks:next`
@@ -201,6 +221,61 @@ static int chunks_body(lua_State *L)
 	char *bytes = lua_newuserdata(L, length ? length : 1);
 
 	lua_pushlstring(L, bytes, chunk_read(&part, bytes, length));
+	return 1;
+}
+
+/* 0, or an errno. */
+static int write_all(int fd, const char *bytes, size_t n)
+{
+	while (n) {
+		ssize_t put = write(fd, bytes, n);
+
+		if (put < 0 && errno != EINTR)
+			return errno;
+		bytes += put > 0 ? put : 0;
+		n -= put > 0 ? (size_t)put : 0;
+	}
+	return 0;
+}
+
+/***
+Writes a part of the file to another one, without bringing it into Lua.
+@function chunks:copy
+@number at as of `chunks:next`; 16 bytes before a body is its head
+@number length in bytes
+@int fd descriptor of the other file
+@treturn[1] number bytes written: fewer where the file ends
+@return[2] nil
+@treturn[2] string why not
+@treturn[2] int errno
+@usage
+local f = assert(chunks.open "lpfm.data")
+local out = assert(io.open("head.data", "wb"))
+local _, at, length = f:next()
+assert(f:copy(at - 16, length + 16, require("posix.stdio").fileno(out)) == length + 16)
+out:close()
+f:close()
+*/
+static int chunks_copy(lua_State *L)
+{
+	uint64_t at = (uint64_t)lpfm_arg_int(L, 2, "copy", "at", 0, 1LL << 53);
+	uint64_t length = (uint64_t)lpfm_arg_int(L, 3, "copy", "length", 0, 1LL << 53);
+	int fd = (int)lpfm_arg_int(L, 4, "copy", "fd", 0, INT_MAX);
+	struct chunk_part part = lpfm_chunks_part(L, 1, at, length);
+	char window[WINDOW];
+	size_t n;
+
+	while ((n = chunk_read(&part, window, sizeof(window)))) {
+		int err = write_all(fd, window, n);
+
+		if (err) {
+			lua_pushnil(L);
+			lua_pushstring(L, strerror(err));
+			lua_pushinteger(L, err);
+			return 3;
+		}
+	}
+	lpfm_push_nat(L, length - part.left);
 	return 1;
 }
 
@@ -337,7 +412,8 @@ LPFM_EXPORT int luaopen_lpfm_chunks(lua_State *L);
 int luaopen_lpfm_chunks(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
-		{ "next", chunks_next }, { "body", chunks_body }, { "close", chunks_close }, { NULL, NULL }
+		{ "body", chunks_body }, { "close", chunks_close }, { "copy", chunks_copy }, { "go", chunks_go },
+		{ "next", chunks_next }, { NULL, NULL }
 	};
 	static const luaL_Reg metas[] = { { "__gc", chunks_gc }, { NULL, NULL } };
 	static const luaL_Reg functions[] = {

@@ -170,7 +170,7 @@ table with `kind`, `pid`, `tid`, `tstamp` (ns), and:
 
 - MAP: `addr`, `len`, `offset` (in the file), `path`, perhaps `build_id` (in hexadecimal)
 - EXEC: `comm`, the thread's name from now on
-- RENAME: the same of a thread that names itself, where the machine sees it
+- RENAME: the same of a thread that names itself, on real machines
 - FORK: `ppid`, `ptid`, who made the thread
 - EXIT
 - LOST: `count`, and `why`: "full" (samples that found the buffer full), "source" (the machine's own was, or it came too

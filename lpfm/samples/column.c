@@ -55,11 +55,14 @@ static void read_lives(lua_State *L, int idx, struct lpfm_site *site, struct col
 	lua_pop(L, 1);
 }
 
-/* { "ip" or number, delta = "tid", from =, step = } or { ..., bits = } */
+/* { "ip" or number, shift =, delta = "tid", from =, step = } or { ..., bits = } */
 static void read_table(lua_State *L, int idx, struct lpfm_site *site, struct column *c)
 {
 	lua_rawgeti(L, idx, 1);
 	read_what(L, lua_gettop(L), site, c);
+	site->field = "shift";
+	lua_getfield(L, idx, "shift");
+	c->shift = lua_isnil(L, -1) ? 0 : lpfm_to_u64(L, lua_gettop(L), site);
 	site->field = "delta";
 	lua_getfield(L, idx, "delta");
 	if (!lua_isnil(L, -1))
@@ -80,7 +83,7 @@ static void read_table(lua_State *L, int idx, struct lpfm_site *site, struct col
 		c->bits = (unsigned int)lpfm_to_int(L, lua_gettop(L), site, 0, BITS_MAX);
 	}
 	site->field = NULL;
-	lua_pop(L, 5);
+	lua_pop(L, 6);
 	read_lives(L, idx, site, c);
 }
 
@@ -94,7 +97,7 @@ void column_read(lua_State *L, int idx, const char *call, struct column *c)
 		read_table(L, idx, &site, c);
 	else
 		read_what(L, idx, &site, c);
-	c->plain = c->stream == COLUMN_NONE && c->scale == COLUMN_PLAIN && !c->lives.n;
+	c->plain = c->stream == COLUMN_NONE && c->scale == COLUMN_PLAIN && !c->lives.n && !c->shift;
 	c->value = c->plain && c->field == COLUMN_VALUE;
 	c->plain = c->plain && !c->value;
 	column_forget(c);
@@ -182,6 +185,7 @@ int column_compute(struct column *c, const struct lpfm_walk *w, uint64_t *v)
 		return 0;
 	if (c->lives.n)
 		*v = lives_at(&c->lives, *v, lpfm_walk_field(w, LPFM_SMPL_TSTAMP));
+	*v += c->shift;
 	if (c->stream != COLUMN_NONE) {
 		int known = difference(c, w, v);
 

@@ -31,6 +31,7 @@ struct column {
 	unsigned int pmd;		/* of VALUE */
 	unsigned int stream;		/* NONE: the value; else what it grew by in the same TID, PID, CPU */
 	enum { COLUMN_PLAIN, COLUMN_LINEAR, COLUMN_LOG } scale;
+	uint64_t shift;			/* added to the value: for clocks that are apart */
 	uint64_t from, step;		/* LINEAR */
 	unsigned int bits;		/* LOG: 2^bits bins for each power of two */
 	struct column_streams streams;

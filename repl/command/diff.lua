@@ -4,6 +4,7 @@
 
 local arguments = require "repl.command.arguments"
 local analyze = require "pfm.analyze"
+local input = require "repl.command.input"
 local selection = require "repl.command.selection"
 local render = require "pfm.render"
 local options = require "repl.command.options"
@@ -40,16 +41,18 @@ change is of a row's share of the samples; events x says how many times as many 
 way where the whole run grew or shrank.
 p is the probability that chance alone makes such a difference in any row (*: below --alpha). For one recording of
 each kind that is the chance of sampling; runs may differ by more than that. To account for it, record several runs of
-each and compare old1,old2,old3 with new1,new2,new3. NEW defaults to lpfm.data.]], {
+each and compare old1,old2,old3 with new1,new2,new3, or 'old*' with 'new*'. A merged file is one run. NEW defaults to
+lpfm.data.]], {
       "lpfm diff before.data after.data", "lpfm diff -s object,symbol before.data",
-      "lpfm diff --absolute a1.data,a2.data,a3.data b1.data,b2.data,b3.data",
+      "lpfm diff 'old.*.data' 'new.*.data'", "lpfm diff --absolute a1.data,a2.data,a3.data b1.data,b2.data,b3.data",
    })
    return c
 end
 
 local function open_all(list)
-   local out = {}
-   for path in (list .. ","):gmatch("([^,]+),") do
+   local out, words = {}, {}
+   for word in (list .. ","):gmatch("([^,]+),") do words[#words + 1] = word end
+   for _, path in ipairs(input.expand(words)) do
       local self, err = recording.open(path)
       if not self then error(err, 0) end
       out[#out + 1] = self

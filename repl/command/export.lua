@@ -27,7 +27,7 @@ end
 --- The options.
 function command.options()
    local c = options.command("export", "Writes a recording in a format that other tools read.",
-      "lpfm export [options] [file]")
+      "lpfm export [options] [file...]")
    c.mixed = true
    c:option("--format", "FORMAT", "The format (default: that of the output's name).")
    c:option("-o --output", "FILE", "Write to FILE (default: standard output).")
@@ -59,9 +59,10 @@ end
 
 local function wanted_format(args)
    local name = args.format or (args.output and export.format_of(args.output))
-   if not name and args.file and not is_file(args.file) then
-      options.fail("'%s' is neither a format%s nor a recording (formats: %s)", args.file,
-         nearest.hint(args.file, names), table.concat(names, ", "))
+   local word = args.files and args.files[1]
+   if not name and word and not is_file(word) then
+      options.fail("'%s' is neither a format%s nor a recording (formats: %s)", word,
+         nearest.hint(word, names), table.concat(names, ", "))
    end
    if not name then
       options.fail("no format: expected --format (%s), or -o with a file name that tells it", table.concat(names, ", "))
@@ -100,7 +101,7 @@ function command.main(argv)
       base = args.base and input.open(args.base, "lpfm export") }
    local path = args.output ~= "-" and args.output or nil
    if not path then refuse_stream(writer) end
-   local self = input.open(args.file, "lpfm export")
+   local self = input.open(args.files, "lpfm export")
    options.checked(stacks.event, self, opts.event)
    export.write(self, name, path, opts)
    input.finish(self, "lpfm export")

@@ -34,6 +34,8 @@ command.rows = {
       words = { "command" } },
    { name = "diff", summary = "compare two recordings, or several of each kind",
       words = { "file" }, offline = true, call = { "file", "file", "key" } },
+   { name = "merge", summary = "put many recordings into one file",
+      words = { "file" }, offline = true, call = { "file", "file" } },
    { name = "annotate", summary = "show source lines and instructions of a function with their samples",
       words = { "function" }, offline = true, call = { "function", "file" } },
    { name = "plot", summary = "plot a recording: shares, rates over time, distributions",

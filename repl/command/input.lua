@@ -4,16 +4,50 @@
 
 local options = require "repl.command.options"
 local progress = require "repl.command.progress"
+local posix_glob = require("posix.glob").glob
 local recording = require "pfm.recording"
+local stat = require("posix.sys.stat").stat
 
 local input = {}
 
---- Opens the recording of a command; raises an error if it cannot be read.
--- @string[opt="lpfm.data"] path
+--- Names of files, of which patterns that are no file themselves stand for all that they fit.
+-- @tparam {string,...} words
+-- @treturn {string,...}
+function input.expand(words)
+   local out = {}
+   for _, word in ipairs(words) do
+      local found = word:find("[*?%[]") and not stat(word) and posix_glob(word) or { word }
+      for _, path in ipairs(found) do out[#out + 1] = path end
+   end
+   return out
+end
+
+-- The recordings in files, one by one.
+local function open_each(paths)
+   local out = {}
+   for _, path in ipairs(paths) do
+      local self, err = recording.open(path)
+      if not self then error(err, 0) end
+      for _, source in ipairs(self.sources or { self }) do
+         source.given = not self.sources and path or nil
+         out[#out + 1] = source
+      end
+   end
+   return out
+end
+
+--- Opens the recording of a command, or several as one; raises an error if one cannot be read.
+-- @tparam[opt="lpfm.data"] ?string|{string,...} path
 -- @string[opt] who the command whose progress is shown on a terminal, if any
 -- @treturn recording
 function input.open(path, who)
-   local self, err = recording.open(path or "lpfm.data")
+   local paths = input.expand(type(path) == "table" and path or { path or "lpfm.data" })
+   local self, err
+   if #paths > 1 then
+      self = recording.together(open_each(paths))
+   else
+      self, err = recording.open(paths[1])
+   end
    if not self then error(err, 0) end
    if who then self.progress = progress.counter(who, (self.ends or {}).samples or math.huge, "samples") end
    return self
@@ -28,21 +62,22 @@ function input.finish(self, who)
    for _, warning in ipairs(self:warnings()) do io.stderr:write(who, ": ", warning, "\n") end
 end
 
---- Sorts the words of a command line: one of a known kind, and the recording.
--- @tparam table args gets `file`, and `field`
+--- Sorts the words of a command line: one of a known kind, and the recordings.
+-- @tparam table args gets `files` (nil: none), and `field`
 -- @tparam table words
 -- @string field
 -- @tparam function is_known of a word: is it of that kind?
 function input.pick(args, words, field, is_known)
+   local files = { args.file }
    for _, word in ipairs(words) do
-      if not args[field] and is_known(word) then
-         args[field] = word
-      elseif not args.file then
-         args.file = word
-      else
-         options.fail("unexpected argument '%s': expected one recording", word)
+      if not args[field] and is_known(word) then args[field] = word else files[#files + 1] = word end
+   end
+   for i, word in ipairs(input.expand(files)) do
+      if i > 1 and not stat(word) then
+         options.fail("unexpected argument '%s': there is no recording of that name", word)
       end
    end
+   args.files = #files > 0 and files or nil
 end
 
 return input

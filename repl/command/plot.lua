@@ -15,7 +15,7 @@ local command = {}
 --- The options.
 function command.options()
    local c = options.command("plot", "Draws a recording in the terminal, or into an SVG or PNG file.",
-      "lpfm plot [bars|time|heat|histogram] [options] [file]")
+      "lpfm plot [bars|time|heat|ranks|histogram] [options] [file...]")
    c.mixed = true
    c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
    c:option("-o --output", "FILE", "Draw into FILE, .svg or .png (needs gnuplot).")
@@ -25,8 +25,10 @@ function command.options()
    c:option("--slices", "N", "Divide the time into N slices (default: 60).")
    c:option("--value", "EVENT", "For histogram: 'time', or an event of record --with.")
    c:option("--bins", "N", "For histogram: draw about N bins (default: 20).")
-   c:epilog("bars: shares; time: rates over time; heat: the same as a map; histogram: how a value is distributed.", {
-      "lpfm plot", "lpfm plot time -s thread", "lpfm plot heat -o heat.svg", "lpfm plot histogram --value page-faults",
+   c:epilog("bars: shares; time: rates over time; heat: the same as a map; ranks: of many recordings, what\n"
+      .. "each rank spent in each function, as a map; histogram: how a value is distributed.", {
+      "lpfm plot", "lpfm plot time -s thread", "lpfm plot heat -o heat.svg", "lpfm plot ranks run.*.data",
+      "lpfm plot histogram --value page-faults",
    })
    return c
 end
@@ -65,7 +67,7 @@ function command.main(argv)
    input.pick(args, words, "what", function(word) return plot.views[word] end)
    local opts = { by = args.sort, event = args.event, top = options.number(args.top, "--top", true), value = args.value,
       slices = options.number(args.slices, "--slices", true), bins = options.number(args.bins, "--bins", true) }
-   local self = input.open(args.file, "lpfm plot")
+   local self = input.open(args.files, "lpfm plot")
    options.checked(views.key, args.sort or "symbol")
    options.checked(stacks.event, self, args.event)
    local drawn = plot.recording(self, args.what, opts)

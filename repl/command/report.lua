@@ -15,7 +15,6 @@ local options = require "repl.command.options"
 local samples = require "pfm.recording.samples"
 local stacks = require "pfm.recording.stacks"
 local summary = require "pfm.recording.summary"
-local recording = require "pfm.recording"
 local screen = require "repl.screen"
 local symbols = require "pfm.symbols"
 local report_text = require "repl.command.text.report"
@@ -147,18 +146,25 @@ local function warn_aside(self, result)
    for _, w in ipairs(summary.warnings(self, result)) do io.stderr:write("lpfm report: ", w, "\n") end
 end
 
+local function cells_of(self, s)
+   local event = samples.event_name(self, s.ovfl_pmd, s.set)
+   local cells = { event, ("%.9f"):format(s.tstamp / 1e9), s.pid, s.tid, s.cpu, symbols.hex(s.ip), -s.last_reset }
+   for _, v in ipairs(s.values) do cells[#cells + 1] = v end
+   return cells
+end
+
 -- Each sample on a line.
+-- Of many recordings, one after the other.
 local function print_samples(self, args, out)
    local head = { "event", "time", "pid", "tid", "cpu", "address", "period" }
    for _, e in ipairs(self.head.with or {}) do head[#head + 1] = e.name end
    local sep = args.x or ","
    out:write(render.csv(head, #head, sep), "\n")
-   for block in self:each_block() do
-      for s in blocks.each(block, self:sizes()) do
-         local event = samples.event_name(self, s.ovfl_pmd, s.set)
-         local cells = { event, ("%.9f"):format(s.tstamp / 1e9), s.pid, s.tid, s.cpu, symbols.hex(s.ip), -s.last_reset }
-         for _, v in ipairs(s.values) do cells[#cells + 1] = v end
-         out:write(render.csv(cells, #head, sep), "\n")
+   for _, source in ipairs(self.sources or { self }) do
+      for block in source:each_block() do
+         for s in blocks.each(block, source:sizes()) do
+            out:write(render.csv(cells_of(source, s), #head, sep), "\n")
+         end
       end
    end
 end
@@ -167,7 +173,7 @@ end
 
 --- The options.
 function report.options()
-   local c = options.command("report", "Shows where the samples of a recording lie.", "lpfm report [options] [file]")
+   local c = options.command("report", "Shows where the samples of a recording lie.", "lpfm report [options] [file...]")
    c.mixed = true
    c:option("-s --sort", "KEYS", table.concat(analyze.keys(), ", ") .. "; or several, with commas.")
    c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
@@ -189,12 +195,14 @@ function report.options()
    c:option("--html", "FILE", "Write a page for a browser: flame graph, time line, tables, code. -e: this event first.")
    c:flag("--samples", "Print every sample as separated values.")
    c:habits(selection.habits(meant), needless, advice)
-   c:epilog("Percentages are of the events that the samples stand for; with -s time,KEY, of their slice. Samples with\n"
+   c:epilog("Several files, or one of 'lpfm merge', are reported as one: -s rank,symbol or host, node, job, step and\n"
+      .. "recording tell them apart.\n"
+      .. "Percentages are of the events that the samples stand for; with -s time,KEY, of their slice. Samples with\n"
       .. "call stacks count under `self` where they lie, under `children` also where the functions are that called.", {
       "lpfm report", "lpfm report -s object", "lpfm report -s comm,symbol --top 20 prog.data",
       "lpfm report --symbol main,parse -s line", "lpfm report -s time,symbol --slice 0.1 --percent-limit 1",
       "lpfm report --phases", "lpfm report --histogram interval", "lpfm report -g callee",
-      "lpfm report --html prog.html prog.data",
+      "lpfm report --html prog.html prog.data", "lpfm report -s rank,symbol run.*.data",
    })
    return c
 end
@@ -244,7 +252,8 @@ end
 
 -- What else is asked for the page cannot show: it sorts and selects by itself.
 local IN_PAGE = { "sort", "top", "percent_limit", "call_graph", "no_children", "slice", "phases", "histogram",
-   "correlate", "raw", "x", "json", "samples", "symbol", "object", "comm", "tid", "pid", "cpu", "time" }
+   "correlate", "raw", "x", "json", "samples", "symbol", "object", "comm", "tid", "pid", "cpu", "time", "rank", "host",
+   "node", "job", "step" }
 
 local function check_page(args)
    for _, name in ipairs(IN_PAGE) do
@@ -255,9 +264,9 @@ local function check_page(args)
    if #args.derive > 0 then options.fail("--html and --derive exclude each other") end
 end
 
-local function write_page(args, path)
+local function write_page(args, paths)
    check_page(args)
-   local self = input.open(path, "lpfm report")
+   local self = input.open(paths, "lpfm report")
    options.checked(stacks.event, self, args.event)
    export.write(self, "html", args.html, { event = args.event })
    input.finish(self, "lpfm report")
@@ -309,7 +318,8 @@ local function seconds_of(text)
    return options.number(n and scale[unit] and tonumber(n) and tostring(tonumber(n) * scale[unit]) or text, "--slice")
 end
 
-local NAMED = { symbol = true, object = true, comm = true, event = true }
+local NAMED = { symbol = true, object = true, comm = true, event = true, rank = true, host = true, node = true,
+   job = true, step = true }
 
 -- A filter that lets nothing through is mistyped, most likely.
 local function check_found(self, args, filter)
@@ -364,16 +374,16 @@ end
 -- @treturn number exit status
 function report.main(argv)
    local args, words = report.options():parse(join_order(argv))
-   local path = args.file or options.only_word(words, "recording")
+   table.insert(words, args.file)
+   local paths = #words > 0 and words or nil
    if args.html then
-      write_page(args, path)
+      write_page(args, paths)
       return 0
    end
    check_limit(args)
    check_choice(args)
    local wanted = { filter = selection.read(args), slice = seconds_of(args.slice), children = not args.no_children }
-   local self, err = recording.open(path or "lpfm.data")
-   if not self then error(err, 0) end
+   local self = input.open(paths)
    local lines, found = options.checked(analysis, self, args, wanted)
    if lines then
       io.stdout:write(args.json and render.json(found) or table.concat(lines, "\n"), "\n")
@@ -391,7 +401,7 @@ local function tree_of(self, by, wanted)
 end
 
 --- Shows where the samples of a recording lie.
--- @string[opt="lpfm.data"] path or only the table of options
+-- @tparam[opt="lpfm.data"] ?string|{string,...} path of several, their names; or only the table of options
 -- @string[opt="symbol"] by sort keys
 -- @tparam[opt] table wanted options of `pfm.analyze.by` (`children`: by default true), and:
 -- @string[opt] wanted.file the recording
@@ -400,12 +410,11 @@ end
 -- @treturn table of `report.sort`, or `pfm.stacks.tree`; prints itself
 -- @usage report("lpfm.data", "object").rows[1].cells[1]
 function report.call(path, by, wanted)
-   if type(path) == "table" then path, by, wanted = path.file, path.sort, path end
-   arguments.check("report", 'report("lpfm.data", "symbol")', { path, "string?", "the name of a recording" },
+   if type(path) == "table" and #path == 0 then path, by, wanted = path.file, path.sort, path end
+   arguments.check("report", 'report("lpfm.data", "symbol")', { path, "string|table?", "the name of a recording" },
       { by, "string?", "sort keys" }, { wanted, "table?", "a table of options" })
    arguments.known("report", wanted, { "file", "sort", "g", "filter", "children", "event", "sums", "slice" })
-   local self, err = recording.open(path or "lpfm.data")
-   if not self then error(err, 0) end
+   local self = input.open(path)
    wanted = setmetatable({}, { __index = wanted or {} })
    if wanted.g then return tree_of(self, by, wanted) end
    if wanted.children == nil then wanted.children = true end

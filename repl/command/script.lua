@@ -33,6 +33,12 @@ local fields = {
    address = function(s) return ("%18s"):format(symbols.hex(s.address)) end,
    symbol = function(s) return s.symbol end,
    offset = function(s) return ("%s+%s"):format(s.symbol, symbols.hex(s.offset)) end,
+   rank = function(s) return ("%4s"):format(s.rank or "-") end,
+   host = function(s) return s.host or "-" end,
+   node = function(s) return s.node or "-" end,
+   job = function(s) return s.job or "-" end,
+   step = function(s) return s.step or "-" end,
+   recording = function(s) return s.recording end,
    object = function(s) return ("(%s)"):format(s.object) end,
    line = source,
 }
@@ -118,7 +124,7 @@ local advice = {
 --- The options.
 function script.options()
    local c = options.command("script", "Prints every sample of a recording, or runs a Lua script over them.",
-      "lpfm script [options] [script.lua [arguments]]")
+      "lpfm script [options] [file...] [script.lua [arguments]]")
    c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
    c:option("-F --fields", "FIELDS", "Print these (default: " .. DEFAULT .. "); also pid, symbol, line.")
    c:option("-s --script", "FILE", "Run this script.")
@@ -126,9 +132,9 @@ function script.options()
    selection.add_options(c)
    c:habits(selection.habits {}, needless, advice)
    c:epilog("A script has samples(), which iterates over tables with the fields event, time (s), pid, tid, comm,\n"
-      .. "process, cpu, address, period, symbol, offset, object and the values recorded with a sample; and recorded,\n"
-      .. "the opened recording. require(\"pfm.stacks\").frames(recorded, sample) are the functions of a sample's call\n"
-      .. "stack (record -g).\n"
+      .. "process, cpu, address, period, symbol, offset, object, the values recorded with a sample, and rank, host,\n"
+      .. "node, job, step and recording, where it comes from; and recorded, the opened recording.\n"
+      .. "require(\"pfm.stacks\").frames(recorded, sample) are the functions of a sample's call stack (record -g).\n"
       .. "If it defines trace_begin, process_event(sample) and trace_end, they are called.", {
       "lpfm script | head", "lpfm script -F time,comm,symbol -i prog.data",
       "lpfm script -E 'n = 0 for s in samples() do if s.cpu == 0 then n = n + 1 end end print(n)'",
@@ -143,14 +149,16 @@ local function is_recording(path)
    return file ~= nil
 end
 
--- A first word that is a recording is what to read; options may follow it.
+-- First words that are recordings are what to read; options may follow them.
 local function parse(argv)
    local args, words = script.options():parse(argv)
    if args.file or not words[1] or not is_recording(words[1]) then return args, words end
-   local moved = { unpack(argv, 1, #argv - #words) }
-   moved[#moved + 1], moved[#moved + 2] = "--file", words[1]
-   for i = 2, #words do moved[#moved + 1] = words[i] end
-   return script.options():parse(moved)
+   local moved, files = { unpack(argv, 1, #argv - #words) }, {}
+   while words[#files + 1] and is_recording(words[#files + 1]) do files[#files + 1] = words[#files + 1] end
+   for i = #files + 1, #words do moved[#moved + 1] = words[i] end
+   args, words = script.options():parse(moved)
+   args.file = args.file or files
+   return args, words
 end
 
 -- What to run, and its arguments.

@@ -7,7 +7,7 @@ local options = require "repl.command.options"
 local selection = {}
 
 --- The filters by name.
-selection.names = { "symbol", "object", "comm", "tid", "pid", "cpu", "event" }
+selection.names = { "symbol", "object", "comm", "tid", "pid", "cpu", "event", "rank", "host", "node", "job", "step" }
 
 --- Adds the options.
 -- @tparam command c of `options.command`
@@ -19,6 +19,11 @@ function selection.add_options(c)
    c:option("--pid", "PIDS", "Only samples of these processes.")
    c:option("--tid", "TIDS", "Only samples of these threads.")
    c:option("-C --cpu", "CPUS", "Only samples on these CPUs.")
+   c:option("--rank", "RANKS", "Of many recordings, only these ranks', e.g. 0-3,5.")
+   c:option("--host", "HOSTS", "Of many recordings, only those of these hosts.")
+   c:option("--node", "NODES", "Of many recordings, only those of these nodes, as the launcher calls them.")
+   c:option("--job", "JOBS", "Of many recordings, only those of these jobs.")
+   c:option("--step", "STEPS", "Of many recordings, only those of these steps of jobs.")
    c:option("--time", "FROM,TO", "Only samples of this time: seconds since the first sample, or percent, e.g. 10%,20%.")
 end
 

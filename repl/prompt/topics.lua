@@ -69,6 +69,8 @@ Returns a table: .samples, .lost, .elapsed. report() shows the recording.]==]
 pages.report = [==[
    report([file [, keys]])       where the samples are; keys: symbol, object, line, address, thread, comm, pid, cpu,
                                  event, or several: "comm,symbol"
+   report{"r0.data", "r1.data"}  many recordings as one; merge puts them into a file. Keys also: rank, host, node, job,
+                                 step, recording
 
 Returns a table: .rows[1].percent, .rows[1].cells. Printed, it shows the first 20 rows.]==]
 
@@ -250,6 +252,7 @@ pages.modules = [==[
    require "pfm.where"           filters that run at the overflow; "pfm.bucket", "pfm.histogram": histograms: ?where
    require "pfm.system"          CPUs, by core, socket, node: system.count{by="core", seconds=1}
    require "pfm.recording"       files of samples; "pfm.record" writes them
+   require "pfm.merge"           many recordings in one file
    require "pfm.analyze"         profiles as tables: by symbol, time, ...; differences, phases, histograms, correlation
    require "pfm.symbols"         addresses to functions; "pfm.render": tables, CSV, JSON
    require "pfm.ffi"             LuaJIT: contexts, vectors and buffers as typed pointers, at the speed of C

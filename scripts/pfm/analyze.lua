@@ -22,7 +22,8 @@ local analyze = {}
 -- @tparam[opt="symbol"] string by keys, separated by commas, see `analyze.keys`
 -- @tparam[opt] table options
 -- @tparam[opt] table options.filter only these samples; values are texts, several separated by commas: `symbol`,
--- `object`, `comm`, `tid`, `pid`, `cpu`, `event`, `set`, and `from`, `to` (seconds since the first sample, or "10%")
+-- `object`, `comm`, `tid`, `pid`, `cpu`, `event`, `set`, of many recordings `rank` (also 0-3), `host`, `node`, `job`,
+-- `step`, and `from`, `to` (seconds since the first sample, or "10%")
 -- @number[opt=1] options.slice seconds of a slice of the key "time", by which rows are then ordered
 -- @bool[opt] options.children of samples with call stacks, count them also where the functions are that called: each
 -- row gets `total` (`samples`, `events`, `percent`), its own and of those it called, by which rows are then ordered
@@ -54,7 +55,7 @@ analyze.stacks = tabulate.stacks
 -- @function keys
 analyze.keys = tabulate.keys
 
---- The first and the last moment of a recording.
+--- The first and the last moment of a recording; of some of many, those of all.
 -- @param self
 -- @treturn number ns, of the clock that the machine gives samples; 0 without samples
 -- @treturn number

@@ -150,11 +150,11 @@ end
 -- --- the command ---------------------------------------------------------------------------------
 
 --- The figures of a recording, by name.
-plot.views = { bars = true, time = true, heat = true, histogram = true }
+plot.views = { bars = true, time = true, heat = true, ranks = true, histogram = true }
 
 --- A figure of a recording.
 -- @tparam table self of `recording.open`
--- @string[opt="bars"] what "bars", "time", "heat" or "histogram"
+-- @string[opt="bars"] what "bars", "time", "heat", "ranks" or "histogram"
 -- @tparam[opt] table opts of `pfm.plot.views`
 -- @treturn figure
 -- @usage require("pfm.plot").recording(assert(recording.open "lpfm.data"), "time"):save("course.svg")

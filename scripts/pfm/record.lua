@@ -5,11 +5,13 @@
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
+local host = require "pfm.measure.host"
 local launcher = require "pfm.launcher"
 local measure = require "pfm.measure"
 local profile = require "pfm.profile"
 local recording = require "pfm.recording"
 local symbols = require "pfm.symbols"
+local posix_time = require "posix.time"
 local text_file = require "pfm.util.text_file"
 
 local record = {}
@@ -24,6 +26,16 @@ local function machine_of()
       boot = text_file.line("/proc/sys/kernel/random/boot_id"), arch = text_file.line("/proc/sys/kernel/arch"),
       cpus = #proc.cpus(),
    }
+end
+
+-- The wall clock and that of the samples at one moment, to bring recordings of several machines together.
+local function clock_reading()
+   local clock = host.now().clock
+   local before = clock()
+   local wall = posix_time.clock_gettime(posix_time.CLOCK_REALTIME)
+   local after = clock()
+   return { seconds = wall.tv_sec, ns = wall.tv_nsec, samples = math.floor((before + after) / 2 * 1e9),
+      within = math.ceil((after - before) * 1e9) }
 end
 
 local function head_of(self, spec)
@@ -42,7 +54,7 @@ local function head_of(self, spec)
       threads = spec.threads or false, events = sampled, with = #with > 0 and with or nil,
       where = spec.where, frequency = self.frequency, fixed = self.fixed,
       random = random and { mask = random.mask, seed = random.seed, text = random.text },
-      time = os.time(), machine = machine_of(), format = "default", program = self.program,
+      time = os.time(), clock = clock_reading(), machine = machine_of(), format = "default", program = self.program,
       stacks = self.stacks and self.stacks.how, job = launcher.here(),
    }
 end

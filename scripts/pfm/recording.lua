@@ -12,6 +12,7 @@ local layout = require "pfm.recording.layout"
 local programs = require "pfm.recording.programs"
 local reader = require "pfm.recording.reader"
 local render = require "pfm.render"
+local together = require "pfm.recording.together"
 local writer = require "pfm.recording.writer"
 
 local recording = {} -- and the class of what is opened
@@ -32,7 +33,18 @@ local function new(path)
       blocks = {}, stack_table = blocks.stack_table() }, recording)
 end
 
---- Opens a recording.
+-- The recordings in a merged file that can be read.
+local function sources_of(self, file)
+   local out = {}
+   for _, source in ipairs(reader.sources(self, file, new)) do
+      local sound, err = reader.check(source)
+      if sound and source.head.merged then sound, err = nil, "a merged file within another is left out" end
+      if sound then out[#out + 1] = source else self.damage[#self.damage + 1] = { what = err } end
+   end
+   return out
+end
+
+--- Opens a recording, or a file of many: `recording.together` says what that is.
 -- @string path
 -- @return a recording: `head`, `maps`, `comms`, `objects`, `symbols` (by path, nil: none are stored), `ends` (nil:
 -- cut), `damage`, `stack_table` (see `lpfm.blocks`), `records` (see `pfm.recording.programs`); or nil and a message
@@ -42,9 +54,23 @@ function recording.open(path)
    if not file then return nil, err end
    local self = new(path)
    reader.chunks(self, file)
+   local sound
+   sound, err = reader.check(self)
+   if sound and self.head.merged then
+      sound = together.new(sources_of(self, file), { path = path, damage = self.damage })
+   end
    file:close()
-   return reader.check(self)
+   return sound, err
 end
+
+--- Recordings as one: the samples of all of them, with the clocks of their machines aligned as far as they were
+-- recorded. Everything that reads recordings takes it.
+-- @tparam {recording,...} list of `recording.open`
+-- @treturn recording with `sources`, the list; its `head` and `ends` say what they have in common, and the sums
+-- @usage local s = assert(recording.open "lpfm.data")
+-- print(#recording.together({ s, s }).sources) --> 2
+-- @function together
+recording.together = together.new
 
 --- A recording in memory, of samples that are in no file; everything that reads recordings takes it.
 -- @tparam table fields `head` with `events`, `with`; `blocks`, strings; optional `maps` (list of `{pid=, maps=}`),

@@ -279,6 +279,12 @@ function resolver:resolve(pid, address)
    return where
 end
 
+--- Forgets what was resolved, not what it is resolved by: that needs no more memory then.
+-- @usage symbols.resolver():forget()
+function resolver:forget()
+   self.cache = {}
+end
+
 --- The source line of a resolved address.
 -- @tparam table where as of `resolver:resolve`
 -- @return file and line, or nil

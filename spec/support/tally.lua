@@ -44,10 +44,21 @@ return function()
          "formats: ", left, "\n", (handles.list():gsub("[^\n]+", "      %0")), "\n")
    end
 
+   -- What runs now, for spec/run: the file is there until the end, so that a run that dies or hangs is told of.
+   local now = os.getenv("LPFM_NOW")
+
+   local function note(text)
+      if not now then return end
+      local f = assert(io.open(now, "w"))
+      f:write(text, "\n")
+      f:close()
+   end
+
    handler.fileStart = function()
       usual_machine()
       open_before, formats_before = handles.settled(), formats()
       begun = proc.clock()
+      note("its beginning")
       file_counts = { success = 0, failure = 0, error = 0, pending = 0 }
       return nil, true
    end
@@ -60,6 +71,11 @@ return function()
          bad > 0 and (", " .. bad .. " failed") or "", c.pending > 0 and (", " .. c.pending .. " skipped") or "",
          seconds > LONG and (", %.0f s"):format(seconds) or ""))
       io.flush()
+      return nil, true
+   end
+
+   handler.testStart = function(element)
+      note(handler.getFullName(element))
       return nil, true
    end
 
@@ -93,11 +109,13 @@ return function()
             handler.pendingsCount))
          f:close()
       end
+      if now then os.remove(now) end
       return nil, true
    end
 
    busted.subscribe({ "file", "start" }, handler.fileStart)
    busted.subscribe({ "file", "end" }, handler.fileEnd)
+   busted.subscribe({ "test", "start" }, handler.testStart, { predicate = handler.cancelOnPending })
    busted.subscribe({ "test", "end" }, handler.testEnd, { predicate = handler.cancelOnPending })
    busted.subscribe({ "failure" }, on_problem)
    busted.subscribe({ "error" }, on_problem)

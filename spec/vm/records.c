@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * records.c - what programs do, in the buffers of the format stack: MAP, EXEC, FORK, EXIT.
+ * records.c - what programs do, in the buffers of the format stack: MAP, EXEC, RENAME, FORK, EXIT.
  */
 #include "users.h"
 #include "perfmon/perfmon_stack_smpl.h"
@@ -124,6 +124,32 @@ static void a_process_is_told_from_fork_to_exit(void)
 			      "it is called otherwise");
 	}
 	EQUAL(order, 4);
+	end(fd, h);
+}
+
+/* "RENAME: the thread has another name now", and once; an exec names the thread, too, and is an EXEC. */
+static void a_thread_that_names_itself_is_told(void)
+{
+	const pfm_stack_smpl_exec_t *name = NULL;
+	const pfm_stack_smpl_event_t *e;
+	const pfm_stack_smpl_hdr_t *h;
+	char before[16];
+	int fd;
+	pid_t pid;
+
+	pin(0);
+	fd = listener(1 << 30, 0);
+	check(!prctl(PR_GET_NAME, before) && !prctl(PR_SET_NAME, "another name") && !prctl(PR_SET_NAME, before), "prctl");
+	pid = run_leaf();
+	EQUAL(status_of(pid), 0);
+	h = stopped(fd);
+	EQUAL(count(h, PFM_STACK_SMPL_RENAME, getpid()), 2);
+	for_each(e, h)
+		if (!name && e->rec.rec_type == PFM_STACK_SMPL_RENAME && e->pid == (uint32_t)getpid())
+			name = (const void *)e;
+	check(name && !strcmp(name->comm, "another name"), "it is called otherwise");
+	EQUAL(name ? (int)name->event.tid : 0, my_tid());
+	EQUAL(count(h, PFM_STACK_SMPL_RENAME, pid), 0);
 	end(fd, h);
 }
 
@@ -408,6 +434,7 @@ int main(int argc, char **argv)
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		return 1;
 	TEST(a_process_is_told_from_fork_to_exit);
+	TEST(a_thread_that_names_itself_is_told);
 	TEST(who_was_there_before_is_told_with_the_first_sample);
 	TEST(what_is_mapped_later_is_told_once);
 	TEST(others_mappings_are_not_told);

@@ -7,11 +7,11 @@
  * it takes to unwind the user's stack later. A reader passes over types of records that it does not know.
  * Buffers are filled, and restarted, as those of the default format (3.6.5).
  *
- * With RECORDS there is, too, what correlates samples with programs: MAP, EXEC, FORK, EXIT and, from machines that
- * see them, RENAME records from the load
- * on, of the thread or, system-wide, of those on the CPU; and LOST records. What a thread did on another CPU is in
- * that CPU's buffer; what it had mapped before, at the latest after its first sample, in each where it has some.
- * While the buffer is full they wait in a part of it that is kept free for them, and come first after the restart.
+ * With RECORDS there is, too, what correlates samples with programs: MAP, EXEC, FORK, EXIT and, from real machines,
+ * RENAME records (of threads that name themselves) from the load on, of the thread or, system-wide, of those on the
+ * CPU; and LOST records. What a thread did on another CPU is in that CPU's buffer; what it had mapped before, at the
+ * latest after its first sample, in each where it has some. While the buffer is full they wait in a part of it that is
+ * kept free for them, and come first after the restart.
  *
  * With regions, 2 or more, monitoring goes on while the tool reads (6.3.1): the buffer is a header, the fills of all
  * regions, and these, of equal size. When a sample fills one, a notification is sent, and the next one takes over.

@@ -141,6 +141,13 @@ static void on_exec(void *data, struct task_struct *task, pid_t old_pid, struct 
 	queue_end(true, TWA_RESUME);
 }
 
+/* Others may name a thread as well, by its file comm: such a name is not told. */
+static void on_rename(void *data, struct task_struct *task, const char *name)
+{
+	if (task == current)
+		lx_record_rename(name);
+}
+
 /* The current thread has created child, which has not run yet. */
 static void on_fork(void *data, struct task_struct *parent, struct task_struct *child)
 {
@@ -309,6 +316,7 @@ static struct probe probes[] = {
 	{ "sched_process_exit", on_exit },
 	{ "sched_process_exec", on_exec },
 	{ "sched_process_fork", on_fork },
+	{ "task_rename", on_rename, .optional = true },
 	{ "vm_unmapped_area", on_mmap, .optional = true },
 };
 

@@ -3,7 +3,7 @@
  * record.c - what threads do, told to contexts whose format wants records (6.3.2): that of the thread, and that of the
  * CPU on which it does it. Here such a context listens.
  *
- * EXEC, FORK and EXIT come from tracepoints, in the thread itself. What it has mapped it walks over on its way back to
+ * EXEC, RENAME, FORK and EXIT come from tracepoints, in the thread itself. What it has mapped it walks over on its way back to
  * its own code, by task work: after an exec, after a mmap() that may have mapped code, and after a sample. The work is
  * one of a fixed number, for a sample may come in an NMI, where it only asks for an interrupt that adds the work.
  *
@@ -93,7 +93,7 @@ struct telling {
 	struct task_struct *child;
 	struct mm_struct *mm;
 	struct vm_area_struct *vma;
-	const char *path;
+	const char *name;	/* a mapping's path, a thread's new name */
 	u64	hash;
 	bool	any;
 };
@@ -158,7 +158,7 @@ static bool know(const struct lx_context *lx, struct pfm_record *rec, struct tas
 	return rec->pid && rec->tid;
 }
 
-/* --- exec, fork, exit --------------------------------------------------------------------------- */
+/* --- exec, rename, fork, exit ------------------------------------------------------------------ */
 
 /* Has perf taken its events off the thread? It executes a set-uid program: nothing of that is told. */
 static bool is_lost(const struct lx_context *lx)
@@ -169,6 +169,14 @@ static bool is_lost(const struct lx_context *lx)
 static void tell_exec(struct lx_context *lx, struct telling *t)
 {
 	struct pfm_record rec = { .type = PFM_RECORD_EXEC, .name = current->comm };
+
+	if (!is_lost(lx) && know(lx, &rec, current, t))
+		pfm_record(lx->ctx, &rec);
+}
+
+static void tell_rename(struct lx_context *lx, struct telling *t)
+{
+	struct pfm_record rec = { .type = PFM_RECORD_RENAME, .name = t->name };
 
 	if (!is_lost(lx) && know(lx, &rec, current, t))
 		pfm_record(lx->ctx, &rec);
@@ -211,6 +219,13 @@ void lx_record_exec(void)
 		return;
 	tell(&(struct telling){ .fn = tell_exec });
 	lx_record_mmap();
+}
+
+/* An exec renames, too, and tells itself. */
+void lx_record_rename(const char *name)
+{
+	if (!nobody_listens() && !current->in_execve)
+		tell(&(struct telling){ .fn = tell_rename, .name = name });
 }
 
 /* --- mappings ----------------------------------------------------------------------------------- */
@@ -266,7 +281,7 @@ static void tell_map(struct lx_context *lx, struct telling *t)
 	const struct vm_area_struct *vma = t->vma;
 	struct pfm_record rec = {
 		.type = PFM_RECORD_MAP, .addr = vma->vm_start, .len = vma->vm_end - vma->vm_start,
-		.offset = (u64)vma->vm_pgoff << PAGE_SHIFT, .name = t->path,
+		.offset = (u64)vma->vm_pgoff << PAGE_SHIFT, .name = t->name,
 	};
 
 	if (!is_lost(lx) && may_look(lx, t->mm) && know(lx, &rec, current, t) && !remember(lx, t->hash))
@@ -314,7 +329,7 @@ static void tell_maps(struct mm_struct *mm, char *buf)
 		if (!(vma->vm_flags & VM_EXEC))
 			continue;
 		t.vma = vma;
-		t.path = path_of(vma, buf);
+		t.name = path_of(vma, buf);
 		t.hash = hash_of_mapping(vma);
 		tell(&t);
 	}

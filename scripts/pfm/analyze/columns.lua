@@ -18,6 +18,7 @@ end
 --- See `pfm.analyze.span`.
 function columns.span(self)
    columns.check(self)
+   if self.within then return columns.span(self.within) end
    if not self.first then
       local m = self:tally({ pair = { "tstamp", "tstamp" } }):moments()
       self.first, self.last = m.min_x, m.max_x

@@ -7,9 +7,11 @@ local columns = require "pfm.analyze.columns"
 local chain = require "pfm.recording.chain"
 local layout = require "pfm.recording.layout"
 local programs = require "pfm.recording.programs"
+local origin = require "pfm.recording.origin"
 local samples = require "pfm.recording.samples"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 local symbols = require "pfm.symbols"
+local together = require "pfm.recording.together"
 local fail = require "pfm.util.fail"
 
 local tabulate = {}
@@ -29,6 +31,14 @@ end
 local function address_of(where)
    local name = where.missing and where.func or ("%s+%s"):format(where.func, symbols.hex(where.offset))
    return ("%s %s"):format(symbols.hex(where.address), name)
+end
+
+-- Where the recording of a sample comes from.
+local function from(name)
+   return function(_, s, r)
+      local value = samples.origin(r, s.pid)[name]
+      return value and tostring(value) or "-"
+   end
 end
 
 -- What a sample counts under, from where it lies (w), its fields (s), the recording (r); and the fields it takes.
@@ -55,6 +65,9 @@ local keys = {
       return ("%.6f"):format(s.time * r.slice_ns / 1e9)
    end },
 }
+for _, name in ipairs(origin.columns) do
+   keys[name] = { title = name, number = name == "rank", takes = { "pid" }, get = from(name) }
+end
 local aliases = { dso = "object", sym = "symbol", tid = "thread", ["function"] = "symbol", srcline = "line",
    ip = "address", process = "pid", symoff = "address", command = "comm" }
 
@@ -83,13 +96,15 @@ end
 -- --- filters ------------------------------------------------------------------------------
 
 local TESTS = { "symbol", "object", "comm", "tid", "pid", "cpu", "event", "set" }
+local ALL = { unpack(TESTS) } -- and those that choose among recordings
+for _, name in ipairs(origin.names) do ALL[#ALL + 1] = name end
 
 local function check_names(filter)
    local known = { from = true, to = true }
-   for _, name in ipairs(TESTS) do known[name] = true end
+   for _, name in ipairs(ALL) do known[name] = true end
    for name in pairs(filter) do
       if not known[name] then
-         fail("there is no filter '%s' (filters: %s, from, to)", tostring(name), table.concat(TESTS, ", "))
+         fail("there is no filter '%s' (filters: %s, from, to)", tostring(name), table.concat(ALL, ", "))
       end
    end
 end
@@ -161,7 +176,8 @@ local function passes(self, tests, s, where)
       local value = test.name == "tid" and s.tid or test.name == "pid" and programs.pid(s.pid)
          or key.get(where, s, self)
       local text = tostring(value)
-      local short = test.name == "symbol" and symbols.source_name(text) or text
+      local short = test.name == "symbol" and symbols.source_name(text)
+         or test.name == "object" and where.path and base_name(where.path) or text
       if not test.values[text] and not test.values[short] then return false end
    end
    return true
@@ -312,7 +328,7 @@ local function scan(self, wanted, options, resolver, visit)
          visit(s, where)
       end
    end
-   return cut
+   return cut or tally:cut()
 end
 
 -- Where the functions of a sample's stack are, innermost first.
@@ -324,6 +340,7 @@ end
 function tabulate.by(self, by, options)
    columns.check(self)
    options = options or {}
+   self = together.choose(self, options.filter)
    local wanted, resolver = read_keys(by or "symbol"), embedded_symbols.resolver(self)
    if options.children and not (self:has_stacks() and needs_where(wanted, {})) then
       options = setmetatable({ children = false }, { __index = options })
@@ -341,6 +358,7 @@ end
 
 --- See `pfm.analyze.stacks`.
 function tabulate.stacks(self, by, options, visit)
+   self = together.choose(self, options.filter)
    local wanted, resolver = read_keys(by), embedded_symbols.resolver(self)
    if #wanted > 1 or not keys[wanted[1]].where then
       fail("'%s' is not one key of where samples lie: symbol, object, line or address", by)

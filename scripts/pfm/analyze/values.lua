@@ -3,14 +3,20 @@
 -- @module pfm.analyze.values
 
 local columns = require "pfm.analyze.columns"
+local origin = require "pfm.recording.origin"
 local statistics = require "pfm.statistics"
 local fail = require "pfm.util.fail"
+local together = require "pfm.recording.together"
 
 local values = {}
 
 -- --- values in the samples -----------------------------------------------------------------------
 
 local FINE = 6 -- 64 bins for each power of two: quantiles to 1.6 %
+
+-- Recordings are chosen before their samples are tested.
+local chosen = {}
+for _, name in ipairs(origin.names) do chosen[name] = true end
 
 -- The tests that C makes; those on names would need each sample's.
 local function where_of(self, filter)
@@ -24,7 +30,7 @@ local function where_of(self, filter)
       elseif name == "tid" or name == "pid" or name == "cpu" or name == "set" then
          if not tonumber(value) then fail("%s: '%s' is not a number", name, tostring(value)) end
          where[#where + 1] = { name, tonumber(value) }
-      elseif name ~= "from" and name ~= "to" then
+      elseif name ~= "from" and name ~= "to" and not chosen[name] then
          fail("values cannot be filtered by %s (but by event, tid, pid, cpu, set, from, to)", tostring(name))
       end
    end
@@ -84,7 +90,9 @@ end
 
 --- See `pfm.analyze.histogram`.
 function values.histogram(self, what, options)
+   columns.check(self)
    options = options or {}
+   self = together.choose(self, options.filter)
    local binned, plain = columns.column(self, what, options.raw), columns.column(self, what, options.raw)
    local width, from = options.width, options.from or 0
    if width then binned.step, binned.from = width, from else binned.bits = FINE end
@@ -103,7 +111,9 @@ end
 
 --- See `pfm.analyze.correlate`.
 function values.correlate(self, x, y, options)
+   columns.check(self)
    options = options or {}
+   self = together.choose(self, options.filter)
    local m = self:tally({ pair = { columns.column(self, x, options.raw), columns.column(self, y, options.raw) },
       where = where_of(self, options.filter or {}) }):moments()
    local out = { n = m.n, mean_x = m.mean_x, mean_y = m.mean_y }

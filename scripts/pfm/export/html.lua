@@ -15,7 +15,7 @@ local summary = require "pfm.recording.summary"
 local html = { summary = "a page for a browser: flame graph, time line, tables, code; it needs nothing else",
    extensions = { "html", "htm" } }
 
-local SCRIPTS = { "model", "flame", "tables", "timeline" }
+local SCRIPTS = { "model", "flame", "tables", "heat", "timeline" }
 
 -- Nothing is loaded, whatever the data say.
 local POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
@@ -57,6 +57,7 @@ local PAGE = [[
 <button type="button" id="unzoom">reset zoom</button></div>
 <p class="soft">@HOW@ Click, or Enter, zooms; the arrow keys go from frame to frame, Escape shows all again.</p>
 <div class="flame" id="flame" role="group" aria-label="Flame graph"></div></section>
+@RECORDINGS@
 <section aria-labelledby="h-functions"><h2 id="h-functions">Functions</h2><div id="functions"></div></section>
 <div class="pair">
 <section aria-labelledby="h-objects"><h2 id="h-objects">Programs and libraries</h2><div id="objects"></div></section>
@@ -122,6 +123,12 @@ local function all_warnings(self, result, left)
    return out
 end
 
+local RECORDINGS = [[
+<section aria-labelledby="h-recordings"><h2 id="h-recordings">Recordings</h2>
+<p class="soft">How much each spent in each function itself: a deeper colour is more; max/mean is the imbalance.</p>
+<div class="scroll" id="heat" tabindex="0" role="region" aria-label="functions by recording"></div></section>
+]]
+
 -- In a script element "<" could begin its end.
 local function json(value)
    return (render.json(value):gsub("<", "\\u003c"))
@@ -153,8 +160,8 @@ function html.write(self, out, options)
       STYLE = require "pfm.export.html.style",
       BY = escape(("A profile of %s"):format(summary.date(self))), FACTS = facts(self, result),
       WARNINGS = warnings(all_warnings(self, result, left)), HOW = self:has_stacks() and CALLS or PLACES,
-      CODE = code.html(self, event.name), FOOT = escape("Made by " .. lpfm._VERSION), DATA = json(content),
-      SCRIPT = scripts(),
+      RECORDINGS = self.sources and RECORDINGS or "", CODE = code.html(self, event.name),
+      FOOT = escape("Made by " .. lpfm._VERSION), DATA = json(content), SCRIPT = scripts(),
    }
    out:write((PAGE:gsub("@(%u+)@", parts)))
 end

@@ -2,6 +2,7 @@
 --- A whole recording as JSON: `head`, `ends`, `warnings`, `samples`, a sample on a line.
 -- @module pfm.export.json
 
+local origin = require "pfm.recording.origin"
 local render = require "pfm.render"
 local samples = require "pfm.recording.samples"
 local stacks = require "pfm.recording.stacks"
@@ -25,8 +26,8 @@ end
 local FIELDS = { "event", "time", "pid", "tid", "process", "comm", "cpu", "address", "symbol", "offset", "object",
    "file", "line", "period" }
 
--- The fields in their order, then those recorded with the sample.
-local function record_of(s, with)
+-- The fields in their order, then those recorded with the sample, and where it is from.
+local function record_of(s, with, from)
    s.file, s.line = symbols.line(s.where)
    s.address = symbols.hex(s.address)
    local out = {}
@@ -36,14 +37,17 @@ local function record_of(s, with)
    for _, e in ipairs(with) do
       if s[e.name] ~= nil then out[#out + 1] = text(e.name) .. ":" .. value_of(s[e.name]) end
    end
+   for _, name in ipairs(from) do
+      if s[name] ~= nil then out[#out + 1] = ('"%s":%s'):format(name, value_of(s[name])) end
+   end
    return "{" .. table.concat(out, ",") .. "}"
 end
 
 local function write_list(self, out, only)
-   local between, with = "\n", self.head.with or {}
+   local between, with, from = "\n", self.head.with or {}, self.sources and origin.columns or {}
    out:write('"samples":[')
    for s in samples.each(self, nil, only) do
-      out:write(between, record_of(s, with))
+      out:write(between, record_of(s, with, from))
       between = ",\n"
    end
    out:write("\n]")

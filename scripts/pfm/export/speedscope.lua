@@ -62,12 +62,12 @@ end
 
 -- Neighbours of the same place share a stack.
 local function by_thread(self, event, options, number)
-   local out, by_tid, known, resolver = {}, {}, {}, embedded_symbols.resolver(self)
+   local out, by_number, known, resolver = {}, {}, {}, embedded_symbols.resolver(self)
    for s in samples.each(self, resolver, event.name) do
-      local profile = by_tid[s.tid]
+      local profile = by_number[s.thread]
       if not profile then
          profile = new_profile(("%s, %s (%d)"):format(event.name, s.comm, s.tid), event)
-         by_tid[s.tid], out[#out + 1] = profile, profile
+         by_number[s.thread], out[#out + 1] = profile, profile
       end
       local id = s.stack and s.stack .. " " .. s.life .. " " .. s.address or s.where
       known[id] = known[id]

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- A recording as SQL statements.
 --
--- Tables: info (key, value: how it was recorded), events, threads, symbols (function and object), samples; and a
--- view, resolved: every sample with its names.
+-- Tables: info (key, value: how it was recorded), events, threads, symbols (function and object), samples; of many
+-- recordings also these; and a view, resolved: every sample with its names.
 -- @module pfm.export.sql
 
 local render = require "pfm.render"
@@ -17,16 +17,29 @@ local BATCH = 200 -- rows an INSERT
 local SCHEMA = [[
 CREATE TABLE info (key TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE events (id INTEGER PRIMARY KEY, name TEXT, unit TEXT, period REAL);
-CREATE TABLE threads (tid INTEGER PRIMARY KEY, name TEXT);
+@THREADS@
 CREATE TABLE symbols (id INTEGER PRIMARY KEY, name TEXT, object TEXT);
 CREATE TABLE samples (id INTEGER PRIMARY KEY, event INTEGER REFERENCES events, time REAL, pid INTEGER, tid INTEGER,
    cpu INTEGER, address INTEGER, symbol INTEGER REFERENCES symbols, offset INTEGER, file TEXT, line INTEGER,
-   period INTEGER%s);
+   period INTEGER@RECORDING@@WITH@);
 CREATE VIEW resolved AS SELECT samples.id, events.name AS event, time, pid, samples.tid, threads.name AS thread, cpu,
-   address, symbols.name AS symbol, symbols.object, offset, file, line, samples.period%s
+   address, symbols.name AS symbol, symbols.object, offset, file, line, samples.period@FROM@@NAMES@
    FROM samples JOIN events ON events.id = event JOIN symbols ON symbols.id = symbol
-   LEFT JOIN threads ON threads.tid = samples.tid;
+   LEFT JOIN threads ON threads.tid = samples.tid@JOIN@;
 ]]
+
+-- What differs where it is one recording, and where it is many.
+local ONE = { THREADS = "CREATE TABLE threads (tid INTEGER PRIMARY KEY, name TEXT);", RECORDING = "", FROM = "",
+   JOIN = "" }
+local MANY = {
+   THREADS = [[
+CREATE TABLE recordings (id INTEGER PRIMARY KEY, name TEXT, rank INTEGER, host TEXT, node TEXT, job TEXT, step TEXT);
+CREATE TABLE threads (tid INTEGER, name TEXT, recording INTEGER REFERENCES recordings);]],
+   RECORDING = ", recording INTEGER REFERENCES recordings",
+   FROM = ", recordings.name AS recording, rank, host, node, job, step",
+   JOIN = [[ AND threads.recording = samples.recording
+   LEFT JOIN recordings ON recordings.id = samples.recording]],
+}
 
 local function quoted(text)
    return "'" .. render.printable(text):gsub("'", "''") .. "'"
@@ -78,12 +91,31 @@ local function write_events(self, out)
    flush()
 end
 
+local function write_comms(put, comms)
+   local tids = {}
+   for tid in pairs(comms) do tids[#tids + 1] = tid end
+   table.sort(tids)
+   for _, tid in ipairs(tids) do put(tid, comms[tid]) end
+end
+
 local function write_threads(self, out)
    local put, flush = inserter(out, "threads", 2)
-   local tids = {}
-   for tid in pairs(self.comms) do tids[#tids + 1] = tid end
-   table.sort(tids)
-   for _, tid in ipairs(tids) do put(tid, self.comms[tid]) end
+   write_comms(put, self.comms)
+   flush()
+end
+
+-- Of many recordings the threads of each, and where they are from.
+local function write_recordings(self, out)
+   local put, flush = inserter(out, "recordings", 7)
+   for i, part in ipairs(self.parts) do
+      local from = part.from
+      put(i, from.recording, from.rank, from.host, from.node, from.job, from.step)
+   end
+   flush()
+   put, flush = inserter(out, "threads", 3)
+   for i, part in ipairs(self.parts) do
+      write_comms(function(tid, comm) put(tid, comm, i) end, part.self.comms)
+   end
    flush()
 end
 
@@ -93,6 +125,12 @@ local function with_columns(self)
       columns[i], names[i] = ", " .. name_quoted(e.name) .. " INTEGER", ", " .. name_quoted(e.name)
    end
    return table.concat(columns), table.concat(names)
+end
+
+local function schema(self)
+   local columns, names = with_columns(self)
+   local parts = setmetatable({ WITH = columns, NAMES = names }, { __index = self.sources and MANY or ONE })
+   return (SCHEMA:gsub("@(%u+)@", function(name) return parts[name] end))
 end
 
 -- The number of a sample's symbol, written when it is new.
@@ -110,17 +148,20 @@ local function symbol_numbers(put)
 end
 
 local function write_samples(self, out, only)
-   local with, ids = self.head.with or {}, {}
-   local put, flush = inserter(out, "samples", 12 + #with)
+   local with, ids, many = self.head.with or {}, {}, self.sources and 1 or 0
+   local put, flush = inserter(out, "samples", 12 + many + #with)
+   local numbers = {} -- of recordings, by name
+   for i, part in ipairs(self.parts or {}) do numbers[part.from.recording] = i end
    local put_symbol, flush_symbols = inserter(out, "symbols", 3)
    local symbol = symbol_numbers(put_symbol)
    for i, e in ipairs(self.head.events) do ids[e.name] = i end
    for s in samples.each(self, nil, only) do
       local file, line = symbols.line(s.where)
       local values = {}
-      for i, e in ipairs(with) do values[i] = s[e.name] end
+      if many == 1 then values[1] = numbers[s.recording] end
+      for i, e in ipairs(with) do values[many + i] = s[e.name] end
       put(nil, ids[s.event], s.time, s.pid, s.tid, s.cpu, s.address, symbol(s), s.offset, file, line, s.period,
-         unpack(values, 1, #with))
+         unpack(values, 1, many + #with))
    end
    flush()
    flush_symbols()
@@ -132,10 +173,10 @@ end
 -- @tparam[opt] table options `event` (a name): only its samples
 function sql.write(self, out, options)
    local only = options and options.event and stacks.event(self, options.event).name
-   out:write("BEGIN;\n", SCHEMA:format(with_columns(self)))
+   out:write("BEGIN;\n", schema(self))
    write_info(self, out)
    write_events(self, out)
-   write_threads(self, out)
+   if self.sources then write_recordings(self, out) else write_threads(self, out) end
    write_samples(self, out, only)
    out:write("COMMIT;\n")
 end

@@ -2,6 +2,7 @@
 --- Figures of a recording: shares, courses over time, distributions.
 -- @module pfm.plot.views
 
+local analyze = require "pfm.analyze"
 local fail = require "pfm.util.fail"
 local nearest = require "pfm.util.nearest"
 local samples = require "pfm.recording.samples"
@@ -23,6 +24,10 @@ local keys = {
    thread = function(s) return ("%d %s"):format(s.tid, s.comm) end,
    pid = function(s) return ("%d %s"):format(s.pid, s.process) end,
    cpu = function(s) return "CPU " .. s.cpu end,
+   rank = function(s) return s.rank and "rank " .. s.rank or "-" end,
+   host = function(s) return s.host or "-" end,
+   node = function(s) return s.node or "-" end,
+   recording = function(s) return s.recording end,
    line = function(s)
       local file, line = symbols.line(s.where)
       return file and ("%s:%d"):format(base_name(file), line) or s.symbol
@@ -142,13 +147,59 @@ function views.heat(self, options)
    return { kind = "heat", rows = rows, x = { 0, n * width }, xlabel = "s", title = title(self, unit, event) }
 end
 
+-- Ranks before recordings without one.
+local function sort_columns(names)
+   table.sort(names, function(a, b)
+      if type(a) ~= type(b) then return type(a) == "number" end
+      return a < b
+   end)
+   local at = {}
+   for i, name in ipairs(names) do at[name] = i end
+   return at
+end
+
+-- What rows of `analyze.by` say, by name and column; the columns.
+local function by_column(rows)
+   local cells, names, known = {}, {}, {}
+   for i, row in ipairs(rows) do
+      local column = row.rank or row.recording
+      if not known[column] then known[column], names[#names + 1] = true, column end
+      cells[i] = { name = row.cells[3], column = column, period = row.events }
+   end
+   return cells, names, sort_columns(names)
+end
+
+--- How much each rank spent in each function, as a heat map; of recordings without ranks, each recording.
+-- @tparam table self of `recording.open`
+-- @tparam table options as of `views.bars`, `top` (20): functions, or what else `by` says
+-- @treturn table figure
+function views.ranks(self, options)
+   local event, by = stacks.event(self, options.event), options.by or "symbol"
+   local result = analyze.by(self, "rank,recording," .. by, { filter = { event = event.name } })
+   local cells, columns, at = by_column(result.rows)
+   if #cells == 0 then error(("%s has no samples of '%s' to draw"):format(self.path, event.name), 0) end
+   local rows, by_name = {}, {}
+   for k, name in ipairs((heaviest(cells, options.top or 20))) do
+      rows[k] = { label = name }
+      for i = 1, #columns do rows[k][i] = 0 end
+      by_name[name] = rows[k]
+   end
+   for _, cell in ipairs(cells) do
+      local row, i = by_name[cell.name], at[cell.column]
+      if row then row[i] = row[i] + cell.period end
+   end
+   local what = type(columns[1]) == "number" and "rank" or "recording"
+   return { kind = "heat", rows = rows, x = { 0, #columns }, xlabel = what,
+      title = title(self, ("%s %s to %s"):format(what, columns[1], columns[#columns]), event) }
+end
+
 -- Differences between a thread's neighbouring samples, by a function of them.
 local function differences(self, event, value)
    local last, out = {}, {}
    for s in samples.each(self, nil, event.name) do
       local now = value(s)
-      if last[s.tid] then out[#out + 1] = now - last[s.tid] end
-      last[s.tid] = now
+      if last[s.thread] then out[#out + 1] = now - last[s.thread] end
+      last[s.thread] = now
    end
    return out
 end

@@ -21,8 +21,8 @@ local function functions_of(self, event)
          local id = row.where.object .. "\0" .. row.where.func
          local f = by_id[id]
          if not f then
-            f = { name = row.where.func, object = row.where.object, where = row.where, samples = 0, rows = {},
-               inner = {} }
+            f = { name = row.where.func, object = row.where.object, path = row.where.path or row.where.object,
+               where = row.where, samples = 0, rows = {}, inner = {} }
             by_id[id], out[#out + 1] = f, f
          end
          f.samples, f.rows[#f.rows + 1], total = f.samples + row.samples, row, total + row.samples
@@ -59,7 +59,7 @@ end
 local function choose(list, name, object)
    local out = {}
    for _, f in ipairs(name and named(list, name) or list) do
-      if not object or f.object == object or stacks.base_name(f.object) == object then out[#out + 1] = f end
+      if not object or f.object == object or stacks.base_name(f.path) == object then out[#out + 1] = f end
    end
    if #out > 0 then return out end
    if #list == 0 then error("there are no samples", 0) end
@@ -104,7 +104,7 @@ local function disassemble(f, counts, total, high)
    local _, start, size = f.where.handle:func(f.where.own)
    local stop = size > 0 and start + size or high + 16
    local line = "objdump -d -l -C --no-show-raw-insn --start-address=%s --stop-address=%s %s"
-   local text = shell.read(line:format(symbols.hex(start), symbols.hex(stop), shell.quote(f.object)))
+   local text = shell.read(line:format(symbols.hex(start), symbols.hex(stop), shell.quote(f.path)))
    return parse_code(text, counts, total)
 end
 
@@ -150,7 +150,7 @@ local function code_of(self, f, all, partly)
    local disassembled = instructions ~= nil
    instructions = instructions or addresses_only(counts, f.samples)
    local known = self.objects[f.object]
-   local id = known and known.build_id and disassembled and symbols.build_id(f.object)
+   local id = known and known.build_id and disassembled and symbols.build_id(f.path)
    return {
       symbol = f.name, object = f.object, samples = f.samples, percent = f.samples / all * 100,
       instructions = instructions, lines = lines_of(instructions, f.samples), disassembled = disassembled,

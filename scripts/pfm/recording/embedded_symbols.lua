@@ -205,6 +205,7 @@ end
 -- @raise where the file cannot be written
 -- @usage embedded_symbols.save(assert(recording.open "lpfm.data"), "whole.data")
 function embedded_symbols.save(self, path)
+   if self.sources then error("many recordings are not saved as one: merge.files puts them into a file", 0) end
    if path == self.path then error("a recording cannot be saved over itself: " .. path, 0) end
    local file, err = writer.create(path, self.head)
    if not file then error(err, 0) end
@@ -311,6 +312,10 @@ end
 -- @usage embedded_symbols.resolver(assert(recording.open "lpfm.data")):resolve(1, 4096).func
 function embedded_symbols.resolver(self)
    if self.resolver then return self.resolver end
+   if self.sources then
+      self.resolver = self:resolver_by(embedded_symbols.resolver)
+      return self.resolver
+   end
    local ran = self:programs()
    local resolver = symbols.resolver { kernel = same_kernel(self), stored = finder(self),
       maps = ran and function(life) return ran:maps(life) end,

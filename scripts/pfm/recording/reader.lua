@@ -97,11 +97,17 @@ function take.OBJS(self, value)
    return true
 end
 
+--- Are these the symbols of an object?
+-- @tparam table value of an SYMS chunk
+-- @treturn boolean
+function reader.are_symbols(value)
+   return type(value.path) == "string" and all_rows(value.functions, "nns") and all_rows(value.segments, "nnn")
+      and all_rows(value.lines, "nn") and type(value.files) == "table" and all_rows(value.frames, "n")
+      and is_row({ value.process or 0 }, "n")
+end
+
 function take.SYMS(self, value)
-   local whole = type(value.path) == "string" and type(value.functions) == "table"
-      and all_rows(value.functions, "nns") and all_rows(value.segments, "nnn") and all_rows(value.lines, "nn")
-      and type(value.files) == "table" and all_rows(value.frames, "n")
-   if not whole or not is_row({ value.process or 0 }, "n") then return false end
+   if not reader.are_symbols(value) then return false end
    self.symbols = self.symbols or {}
    self.symbols[value.path] = value
    return true
@@ -112,20 +118,74 @@ function take.ENDS(self, value)
    return true
 end
 
---- Reads everything but the samples, of which it notes the places.
+local function take_chunk(self, file, tag, at, length)
+   if tag == "SMPL" and length >= blocks.head_size then
+      self.blocks[#self.blocks + 1] = { at = at, length = length }
+   elseif tag == "STKS" then
+      if not self.stack_table:load(file:body(at, length)) then note_damage(self, at, "not understood") end
+   elseif take[tag] or tag == "SMPL" then
+      local value = take[tag] and render.from_json(file:body(at, length))
+      if type(value) ~= "table" or not take[tag](self, value) then note_damage(self, at, "not understood") end
+   end
+end
+
+--- Reads everything but the samples, of which it notes the places; of a file of many recordings nothing but its head.
 -- @tparam table self gets the fields of `recording.open`
 -- @param file of `lpfm.chunks`
 function reader.chunks(self, file)
    for tag, at, length in sound_chunks(self, file) do
-      if tag == "SMPL" and length >= blocks.head_size then
-         self.blocks[#self.blocks + 1] = { at = at, length = length }
-      elseif tag == "STKS" then
-         if not self.stack_table:load(file:body(at, length)) then note_damage(self, at, "not understood") end
-      elseif take[tag] or tag == "SMPL" then
-         local value = take[tag] and render.from_json(file:body(at, length))
-         if type(value) ~= "table" or not take[tag](self, value) then note_damage(self, at, "not understood") end
-      end
+      take_chunk(self, file, tag, at, length)
+      if self.head and self.head.merged then return end
    end
+end
+
+-- --- many recordings in a file -------------------------------------------------------------------
+
+-- The symbols that sources share, by their keys.
+local function take_shared(shared, value)
+   if type(value) == "table" and type(value.key) == "string" and reader.are_symbols(value) then
+      shared[value.key] = value
+      return true
+   end
+   return false
+end
+
+-- A source begins, with the symbols that it shares.
+local function begin_source(self, sources, shared, value, new)
+   if type(value) ~= "table" or type(value.id) ~= "string" or type(value.objects) ~= "table" then return nil end
+   local source = new(self.path)
+   source.id = value.id
+   for _, key in ipairs(value.objects) do
+      source.symbols = source.symbols or {}
+      if shared[key] then source.symbols[shared[key].path] = shared[key] end
+   end
+   sources[#sources + 1] = source
+   return source
+end
+
+--- Reads what follows the head of a file of many recordings.
+-- @tparam table self of `reader.chunks`; notes damage
+-- @param file of `lpfm.chunks`
+-- @tparam function new a recording that is empty, of a path
+-- @treturn table list of recordings, as of `reader.chunks`, each with its `id`
+function reader.sources(self, file, new)
+   local sources, shared, source, done = {}, {}, nil, false
+   for tag, at, length in sound_chunks(self, file) do
+      local understood = true
+      if tag == "SRCE" then
+         source = begin_source(self, sources, shared, render.from_json(file:body(at, length)), new)
+         understood = source ~= nil
+      elseif tag == "DONE" then
+         done = true
+      elseif source then
+         take_chunk(source, file, tag, at, length)
+      elseif tag == "SYMS" then
+         understood = take_shared(shared, render.from_json(file:body(at, length)))
+      end
+      if not understood then note_damage(self, at, "not understood") end
+   end
+   if not done then note_damage(self, 0, "cut") end
+   return sources
 end
 
 local function is_below(limit, n)
@@ -154,14 +214,15 @@ end
 local function refusal(self)
    local head = self.head
    if not head then return "is damaged: its head cannot be read" end
-   local version = tonumber(head.version)
-   if not version or version < layout.OLDEST or version > layout.VERSION then
+   local version, newest = tonumber(head.version), head.merged and layout.MERGED or layout.VERSION
+   if not version or version < layout.OLDEST or version > newest then
       return ("is of version %s; this lpfm reads versions %d to %d%s"):format(tostring(head.version), layout.OLDEST,
-         layout.VERSION, version and version > layout.VERSION and ": it takes a newer one" or "")
+         newest, version and version > newest and ": it takes a newer one" or "")
    end
    if head.byte_order and head.byte_order ~= chunks.byte_order then
       return ("was recorded on a %s-endian machine; this one is %s-endian"):format(head.byte_order, chunks.byte_order)
    end
+   if head.merged then return nil end
    if not check_events(head.events) or (head.with and not check_events(head.with)) then
       return "is damaged: its head does not say what was sampled"
    end
@@ -183,7 +244,7 @@ end
 function reader.check(self)
    local why = refusal(self)
    if why then return nil, self.path .. " " .. why end
-   fill_in(self.head)
+   if not self.head.merged then fill_in(self.head) end
    return self
 end
 

@@ -6,12 +6,14 @@ local blocks = require "lpfm.blocks"
 local render = require "pfm.render"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 local layout = require "pfm.recording.layout"
+local origin = require "pfm.recording.origin"
 local programs = require "pfm.recording.programs"
 
 local samples = {}
 
 -- What runs where nothing runs.
 local IDLE = "(idle)"
+local LIFE = 2 ^ 32 -- between the numbers of a process's lives
 
 -- By the records of programs: of a process's first thread, or of one that no one has named.
 local function name_by_records(self, tid, life)
@@ -29,6 +31,10 @@ end
 -- local samples, s = require "pfm.recording.samples", assert(recording.open "lpfm.data")
 -- print(samples.comm(s, s.maps[1].pid, s.maps[1].pid))
 function samples.comm(self, tid, pid)
+   if self.sources then
+      local part, life = self:part_at(pid)
+      return samples.comm(part.self, tid == pid and life or tid, life)
+   end
    local number = programs.pid(pid)
    return render.printable(name_by_records(self, tid, pid) or self.comms[programs.pid(tid)] or (tid == 0 and IDLE)
       or self.comms[number] or "?")
@@ -43,6 +49,17 @@ end
 function samples.life(self, pid, tstamp)
    local ran = self:programs()
    return ran and ran.lives:at(pid, tstamp) or pid
+end
+
+--- Where the recording of a sample comes from.
+-- @tparam table self of `recording.open`
+-- @number life of its process
+-- @treturn table see `pfm.recording.origin`
+-- @usage print(require("pfm.recording.samples").origin(assert(recording.open "lpfm.data"), 7).host)
+function samples.origin(self, life)
+   if self.sources then return (self:part_at(life)).from end
+   self.from = self.from or origin.of(self)
+   return self.from
 end
 
 --- The event that a sample is of.
@@ -109,19 +126,43 @@ local function each_raw(self)
    end
 end
 
---- Iterates over the samples in the order of their recording.
+-- Of many recordings, one after the other: with the numbers and the time that they have among all.
+local function each_of_all(self, resolver, only)
+   local i, next_sample, part = 0, nil, nil
+   local own = { resolve = function(_, life, address) return resolver:resolve(life + part.first * LIFE, address) end }
+   return function()
+      while true do
+         local s = next_sample and next_sample()
+         if s then
+            s.life, s.thread, s.time = s.life + part.first * LIFE, s.tid + part.first * LIFE, s.time + part.shift / 1e9
+            if (s.stack or 0) > 0 then s.stack = s.stack + part.stacks end
+            for name, value in pairs(part.from) do s[name] = value end
+            return s
+         end
+         i = i + 1
+         part = self.parts[i]
+         if not part then return nil end
+         part.self.progress, next_sample = self.progress, samples.each(part.self, own, only)
+      end
+   end
+end
+
+--- Iterates over the samples in the order of their recording; of many recordings, one after the other.
 -- @tparam table self of `recording.open`; a function `progress` in it is told now and then how many samples are done
 -- @tparam[opt] table resolver of `embedded_symbols.resolver`
 -- @string[opt] only the name of an event: no other's samples
 -- @return an iterator of tables: `event`, `time` (s), `pid`, `tid`, `comm`, `process` (its name), `cpu`, `address`,
 -- `period`, `symbol`, `offset`, `object`, `where` (for `symbols.line` and `symbols.frames`), and by their names the
--- values recorded with it; `stack`, the number of its stack; `life`, the process in the life that it had then
+-- values recorded with it; `stack`, the number of its stack; `life`, the process in the life that it had then;
+-- `thread`, the number of the thread among those of all recordings; where the recording comes from: the fields of
+-- `origin.of`
 -- @usage
 -- local samples = require "pfm.recording.samples"
 -- for s in samples.each(assert(recording.open "lpfm.data")) do print(s.time, s.comm, s.symbol) end
 function samples.each(self, resolver, only)
    resolver = resolver or embedded_symbols.resolver(self)
-   local next_raw, names = each_raw(self), {}
+   if self.sources then return each_of_all(self, resolver, only) end
+   local next_raw, names, from = each_raw(self), {}, samples.origin(self)
    return function()
       local raw, event = next_raw(), nil
       while raw do
@@ -137,7 +178,9 @@ function samples.each(self, resolver, only)
          event = event and event.name or "PMD" .. raw.ovfl_pmd, time = raw.tstamp / 1e9, pid = raw.pid, tid = raw.tid,
          life = life, comm = samples.comm(self, raw.tid, life), process = samples.comm(self, life, life), cpu = raw.cpu,
          address = raw.ip, period = period_of(self, event, raw), symbol = render.printable(where.func),
-         offset = where.offset, object = render.printable(where.object), where = where,
+         offset = where.offset, object = render.printable(where.object), where = where, thread = raw.tid,
+         rank = from.rank, host = from.host, node = from.node, job = from.job, step = from.step,
+         recording = from.recording,
       }, raw, names[key])
    end
 end

@@ -83,6 +83,25 @@ local function before(a, b)
    return (a.stack or 0) < (b.stack or 0)
 end
 
+-- Iterates over the rows of `stacks.rows`, in no order.
+local function each_row(self)
+   local resolver, keys = embedded_symbols.resolver(self), chain.keys(self, FIELDS)
+   local next_row = self:tally({ keys = keys }):rows()
+   return function()
+      local got = { next_row() }
+      if not got[1] then return nil end
+      local row = { samples = got[#keys + 1], events = got[#keys + 2], stack = #keys > #FIELDS and got[#keys] or nil }
+      for i, field in ipairs(FIELDS) do row[field] = got[i] end
+      row.life, row.pid = row.pid, programs.pid(row.pid)
+      row.event = samples.event(self, row.ovfl_pmd, row.set)
+      local period = self.head.fixed and row.event and row.event.period
+      row.events = period and row.samples * period or row.events
+      row.places = chain.places(self, resolver, row.life, row.ip, row.stack)
+      row.where = row.places[1]
+      return row
+   end
+end
+
 --- Counts equal samples.
 -- @tparam table self of `recording.open`
 -- @treturn table rows of `pid`, `tid`, `set`, `ovfl_pmd`, `ip`, `stack` (its number, if there are stacks), `samples`,
@@ -92,21 +111,8 @@ end
 -- @usage local stacks = require "pfm.recording.stacks"
 -- return stacks.rows(assert(recording.open "lpfm.data"))[1].samples
 function stacks.rows(self)
-   local resolver, out, keys = embedded_symbols.resolver(self), {}, chain.keys(self, FIELDS)
-   local next_row = self:tally({ keys = keys }):rows()
-   local got = { next_row() }
-   while got[1] do
-      local row = { samples = got[#keys + 1], events = got[#keys + 2], stack = #keys > #FIELDS and got[#keys] or nil }
-      for i, field in ipairs(FIELDS) do row[field] = got[i] end
-      row.life, row.pid = row.pid, programs.pid(row.pid)
-      row.event = samples.event(self, row.ovfl_pmd, row.set)
-      local period = self.head.fixed and row.event and row.event.period
-      row.events = period and row.samples * period or row.events
-      row.places = chain.places(self, resolver, row.life, row.ip, row.stack)
-      row.where = row.places[1]
-      out[#out + 1] = row
-      got = { next_row() }
-   end
+   local out = {}
+   for row in each_row(self) do out[#out + 1] = row end
    table.sort(out, before)
    return out
 end
@@ -151,7 +157,7 @@ function stacks.collect(self, options)
    options = options or {}
    local event, weight = stacks.event(self, options.event), options.weight or "samples"
    local by_name, out, total = {}, {}, 0
-   for _, row in ipairs(stacks.rows(self)) do
+   for row in each_row(self) do
       if row.event == event then
          local frames = frames_of(self, options, row)
          local name = stacks.name(frames)

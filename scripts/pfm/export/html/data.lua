@@ -83,7 +83,7 @@ local function collection(self)
    all.rest = all.frame(REST, REST, "", KIND.rest)
    all.threads, all.thread = numbering(function(tid, life)
       return { tid = tid, pid = programs.pid(life), comm = samples.comm(self, tid, life),
-         process = samples.comm(self, life, life),
+         process = samples.comm(self, life, life), from = self.sources and samples.origin(self, life),
          samples = 0 }
    end)
    for i, e in ipairs(self.head.events) do
@@ -353,11 +353,26 @@ local function frames_of(all, tree)
    return out, objects, at
 end
 
-local function threads_of(list)
+-- Of many recordings their names, by rank, and the number of each by where it comes from.
+local function recordings_of(self)
+   local parts, names, numbers = {}, {}, {}
+   for i, part in ipairs(self.parts or {}) do parts[i] = part end
+   table.sort(parts, function(a, b)
+      local x, y = a.from.rank or math.huge, b.from.rank or math.huge
+      if x ~= y then return x < y end
+      return a.from.recording < b.from.recording
+   end)
+   for i, part in ipairs(parts) do names[i], numbers[part.from] = part.from.recording, i - 1 end
+   return #names > 0 and names or nil, numbers
+end
+
+local function threads_of(list, numbers)
    local out = {}
    for i, t in ipairs(list) do
+      local before = t.from and t.from.recording .. ": " or ""
       out[i] = t.others and { name = ("%s others"):format(render.number(t.others)) }
-         or { name = ("%d %s"):format(t.tid, t.comm), process = ("%d %s"):format(t.pid, t.process) }
+         or { name = ("%s%d %s"):format(before, t.tid, t.comm), process = ("%d %s"):format(t.pid, t.process),
+            recording = t.from and numbers[t.from] }
    end
    return out
 end
@@ -380,13 +395,16 @@ end
 --- The data of a page.
 -- @tparam table self of `recording.open`
 -- @treturn table as the page's script reads it: `events` (`name`, `unit`, `period`, `cells`), `frames`, `objects`,
--- `tree`, `threads`, `slices`, `step` (s of a slice), `chained`; numbers that refer to others count from 0
+-- `tree`, `threads`, of many `recordings` their names, `slices`, `step` (s of a slice), `chained`; numbers that refer
+-- to others count from 0
 -- @treturn {string,...} what was left out, in words
 -- @usage print(#require("pfm.export.html.data").of(assert(recording.open "lpfm.data")).threads)
 function data.of(self)
    local all = collect(self)
    local got = fit(all)
-   local out = { events = {}, threads = threads_of(got.threads), slices = got.slices, chained = self:has_stacks(),
+   local recordings, numbers = recordings_of(self)
+   local out = { events = {}, threads = threads_of(got.threads, numbers), recordings = recordings,
+      slices = got.slices, chained = self:has_stacks(),
       step = all.step * data.most.slices / got.slices / 1e9,
       tree = { parent = less_one(got.tree.parents) } }
    out.frames, out.objects, out.tree.frame = frames_of(all, got.tree)

@@ -71,6 +71,14 @@ td.n.share { background: linear-gradient(to right, var(--bar) var(--part), trans
 th.n { padding-right: .3rem; } td.n + td:not(.n) { padding-left: .6rem; } th.n + th:not(.n) { padding-left: .6rem; }
 td.text { white-space: nowrap; }
 td.name { width: 70%; font-size: 13px; overflow-wrap: anywhere; min-width: 9rem; }
+td.heat { padding: 0; min-width: .5rem; height: 1.3rem; border: 1px solid var(--panel);
+   background: color-mix(in srgb, var(--accent) var(--heat), var(--bg)); }
+th.heat { font-weight: 400; font-size: 11px; padding: 0; height: 6rem; vertical-align: bottom; }
+th.heat span { writing-mode: vertical-rl; transform: rotate(180deg); max-height: 6rem; overflow: hidden;
+   text-overflow: ellipsis; }
+th.func { position: static; font-weight: 400; font-size: 13px; max-width: 18rem; overflow: hidden;
+   text-overflow: ellipsis; }
+.heats { width: auto; } .heats td, .heats .heat { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 tr.chosen td.name { color: var(--accent); }
 .more { margin-top: .5rem; }
 details { border-top: 1px solid var(--line); padding: .4rem 0; } summary { cursor: pointer; overflow-wrap: anywhere; }

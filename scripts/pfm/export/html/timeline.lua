@@ -125,6 +125,7 @@ function draw() {
    drawFlame();
    drawTimeLine();
    fillTables();
+   drawHeat();
 }
 
 function begin() {

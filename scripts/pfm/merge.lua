@@ -1,0 +1,261 @@
+-- SPDX-License-Identifier: MIT
+--- Many recordings in one file.
+--
+-- What is merged stays as it was recorded, source after source in the order of their ids; only the symbols of objects
+-- that several have in common are put together. So it does not matter in which order recordings are merged, or in
+-- how many steps: the file is the same to the byte, and a recording that comes twice is there once. Memory is needed
+-- for the distinct symbols alone. recording/format.md describes the file.
+-- @module pfm.merge
+
+local chunks = require "lpfm.chunks"
+local fileno = require("posix.stdio").fileno
+local layout = require "pfm.recording.layout"
+local objects = require "pfm.merge.objects"
+local reader = require "pfm.recording.reader"
+local render = require "pfm.render"
+local stat = require "posix.sys.stat"
+
+local merge = {}
+
+local HEAD_SIZE = 16 -- of a chunk
+
+-- --- which recording it is -----------------------------------------------------------------------
+
+-- Two sums over the words of all chunks' heads, which have the CRCs of their bodies.
+local PRIMES, FACTORS = { 2147483647, 2147483629 }, { 1000003, 1999993 }
+
+local function add_words(sums, head)
+   for at = 1, #head, 4 do
+      local a, b, c, d = head:byte(at, at + 3)
+      for i = 1, 2 do
+         sums[i] = (sums[i] * FACTORS[i] + ((d * 256 + c) * 256 + b) * 256 + a) % PRIMES[i]
+      end
+   end
+end
+
+-- Sorted, ids are in the order of time. Head is the text of the HEAD chunk.
+local function id_of(head, text, sums)
+   local time = math.floor(tonumber(head.time) or 0) % 2 ^ 32
+   return ("%08x%08x%08x%08x"):format(time, chunks.crc32(text), sums[1], sums[2])
+end
+
+-- --- looking at files ----------------------------------------------------------------------------
+
+local function damaged(what, at)
+   return nil, what == "cut" and "is cut off in the middle of a chunk" or "is damaged at byte " .. render.number(at)
+end
+
+-- The body of a chunk as a table; nil: it is none.
+local function value_at(file, place)
+   local value = render.from_json(file:body(place.at, place.length))
+   return type(value) == "table" and value or nil
+end
+
+-- Where everything lies that is of interest, in a file whose chunks are all sound; or nil and what is wrong with it.
+local function look_over(file)
+   local found = { syms = {}, sources = {}, sums = { 1, 1 } }
+   while true do
+      local tag, at, length = file:next()
+      if not tag then
+         if at ~= "end" then return damaged(at, length) end
+         return found
+      end
+      local place = { at = at, length = length }
+      if tag == "HEAD" and not found.head then
+         found.head = place
+      elseif tag == "SYMS" then
+         found.syms[#found.syms + 1] = place
+      elseif tag == "SRCE" then
+         found.sources[#found.sources + 1] = place
+      elseif tag == "ENDS" then
+         found.ended = true
+      elseif tag == "DONE" then
+         found.done = at - HEAD_SIZE
+      end
+      add_words(found.sums, file:body(at - HEAD_SIZE, HEAD_SIZE))
+   end
+end
+
+-- The sources of a file that is merged itself; each goes as far as the next begins.
+local function merged_sources(path, file, found)
+   if not found.done then return nil, "is cut off: its end is missing" end
+   local out = {}
+   for i, place in ipairs(found.sources) do
+      local value, after = value_at(file, place), found.sources[i + 1]
+      if not value or type(value.id) ~= "string" or type(value.objects) ~= "table" then
+         return damaged("damaged", place.at)
+      end
+      out[i] = { id = value.id, objects = value.objects, path = path, from = place.at + place.length,
+         to = after and after.at - HEAD_SIZE or found.done, left_out = {} }
+   end
+   return out
+end
+
+local function plain_source(path, file, found, head)
+   return { { id = id_of(head, file:body(found.head.at, found.head.length), found.sums), objects = {}, path = path,
+      from = 0, to = math.huge, left_out = {}, unended = not found.ended } }
+end
+
+-- Takes the symbols that can be shared out of a recording of its own.
+local function share(source, key, place)
+   source.objects[#source.objects + 1] = key
+   source.left_out[place.at] = true
+end
+
+-- The shared symbols of a file, by key, with what they are; nil and what is wrong. Those of a merged file that stay
+-- with a source are not among them.
+local function shared_symbols(file, found, sources, merged)
+   local out = {}
+   for _, place in ipairs(found.syms) do
+      local value = value_at(file, place)
+      if not value or not reader.are_symbols(value) then return damaged("damaged", place.at) end
+      local key
+      if merged then key = value.key else key = objects.key(value) end
+      if key then
+         out[#out + 1] = { key = key, value = value }
+         if not merged then share(sources[1], key, place) end
+      end
+   end
+   if not merged then table.sort(sources[1].objects) end
+   return out
+end
+
+-- What is in a file; nil and why it is left out.
+local function sources_of(path, file)
+   local found, err = look_over(file)
+   if not found then return nil, err end
+   local head = found.head and value_at(file, found.head)
+   local sound, why = reader.check { path = path, head = head }
+   if not sound then return nil, why end
+   local sources
+   if head.merged then
+      sources, err = merged_sources(path, file, found)
+   else
+      sources = plain_source(path, file, found, head)
+   end
+   if not sources then return nil, err end
+   local symbols
+   symbols, err = shared_symbols(file, found, sources, head.merged)
+   return symbols and sources, err or symbols
+end
+
+-- --- gathering -----------------------------------------------------------------------------------
+
+local function leave_out(gathered, path, why)
+   local known = why:sub(1, #path) == path
+   gathered.problems[#gathered.problems + 1] = known and why or path .. " " .. why
+end
+
+local function take(gathered, sources, symbols)
+   for _, s in ipairs(symbols) do gathered.objects:add(s.key, s.value) end
+   for _, source in ipairs(sources) do
+      if gathered.by_id[source.id] then
+         gathered.twice = gathered.twice + 1
+      else
+         gathered.by_id[source.id] = true
+         gathered.sources[#gathered.sources + 1] = source
+         if source.unended then gathered.unended[#gathered.unended + 1] = source.path end
+      end
+   end
+end
+
+local function gather(paths)
+   local gathered = { objects = objects.new(), by_id = {}, sources = {}, problems = {}, unended = {}, twice = 0 }
+   for _, path in ipairs(paths) do
+      local file, err = chunks.open(path)
+      if file then
+         local sources, symbols = sources_of(path, file)
+         file:close()
+         if sources then take(gathered, sources, symbols) else leave_out(gathered, path, symbols) end
+      else
+         leave_out(gathered, path, err)
+      end
+      collectgarbage() -- what a file held is more than what stays of it
+   end
+   table.sort(gathered.sources, function(a, b) return a.id < b.id end)
+   return gathered
+end
+
+-- --- writing -------------------------------------------------------------------------------------
+
+local function checked(ok, err)
+   if not ok then error(err, 0) end
+   return ok
+end
+
+local function put(out, tag, body)
+   checked(out:write(chunks.head(tag, body), body))
+end
+
+-- A chunk as it is; false: it is no longer there.
+local function copy_chunk(file, at, length, out)
+   checked(out:flush()) -- what follows goes past its buffer
+   return checked(file:copy(at - HEAD_SIZE, HEAD_SIZE + length, fileno(out))) == HEAD_SIZE + length
+end
+
+local function copy_source(source, out)
+   local file = checked(chunks.open(source.path))
+   file:go(source.from)
+   local at = source.from
+   while at < source.to do
+      local tag, body, length = file:next()
+      if not tag and body == "end" and source.to == math.huge then break end
+      local whole = tag and (source.left_out[body] or copy_chunk(file, body, length, out))
+      if not whole then error(("%s was changed while it was merged"):format(source.path), 0) end
+      at = body + length
+   end
+   file:close()
+end
+
+local function list(texts)
+   return #texts > 0 and render.json(texts) or "[]"
+end
+
+local function write_all(gathered, out)
+   put(out, "HEAD", ('{"version":%d,"merged":true,"byte_order":"%s"}'):format(layout.MERGED, chunks.byte_order))
+   for body in gathered.objects:bodies() do put(out, "SYMS", body) end
+   for _, source in ipairs(gathered.sources) do
+      put(out, "SRCE", ('{"id":"%s","objects":%s}'):format(source.id, list(source.objects)))
+      copy_source(source, out)
+   end
+   put(out, "DONE", ('{"sources":%d}'):format(#gathered.sources))
+end
+
+-- Beside the file first: what is merged may be the file itself, and nobody sees a part of it.
+local function write(gathered, path)
+   local part, there = path .. ".part", stat.stat(path)
+   if there and stat.S_ISREG(there.st_mode) == 0 then error(("cannot write %s: it is no file"):format(path), 0) end
+   local out, err = io.open(part, "wb")
+   if not out then error("cannot write " .. err, 0) end
+   local ok, why = pcall(write_all, gathered, out)
+   local bytes = out:seek()
+   local closed, late = out:close()
+   if ok and closed then ok, why = os.rename(part, path) else why = why or late end
+   if not ok or not closed then
+      os.remove(part)
+      error(("cannot write %s: %s"):format(path, tostring(why):gsub("^.*: ", "")), 0)
+   end
+   return bytes
+end
+
+--- Merges recordings, and files that were merged, into one file. Those that are damaged, cut or no recordings are
+-- left out.
+-- @tparam {string,...} paths
+-- @string out the file; it may be one of them
+-- @treturn table `sources` (how many recordings are in the file), `twice` (how many came again), `bytes`, `problems`
+-- (in words: what was left out, and why), `unended` (names of recordings that did not end properly: they are in it)
+-- @raise where there is nothing to merge, or the file cannot be written
+-- @usage
+-- local record, merge = require "pfm.record", require "pfm.merge"
+-- record.run({ command = { "true" }, events = "page-faults", period = 1 }, "one.data")
+-- print(merge.files({ "one.data", "one.data" }, "all.data").sources) --> 1
+function merge.files(paths, out)
+   local gathered = gather(paths)
+   if #gathered.sources == 0 then
+      error("there is nothing to merge: " .. table.concat(gathered.problems, "; "), 0)
+   end
+   return { sources = #gathered.sources, twice = gathered.twice, problems = gathered.problems,
+      unended = gathered.unended, bytes = write(gathered, out) }
+end
+
+return merge

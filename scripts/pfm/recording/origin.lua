@@ -1,0 +1,82 @@
+-- SPDX-License-Identifier: MIT
+--- Where a recording comes from: which rank of which job, on which host; and choosing recordings by that.
+-- @module pfm.recording.origin
+
+local render = require "pfm.render"
+
+local origin = {}
+
+--- What recordings can be chosen by.
+origin.names = { "rank", "host", "node", "job", "step" }
+
+--- What is told of where a sample comes from, in the order of columns.
+origin.columns = { "rank", "host", "node", "job", "step", "recording" }
+
+--- Where a recording comes from.
+-- @tparam table self of `recording.open`
+-- @treturn table `rank` (a number), `host`, `node` (as the launcher calls it, else the host), `job`, `step`: nil where
+-- they are not known; `recording`: in a word, the rank, or the host and when, or the name of the file
+-- @usage require("pfm.recording.origin").of(assert(recording.open "lpfm.data")).host
+function origin.of(self)
+   local job, host = self.head.job, (self.head.machine or {}).host
+   job = type(job) == "table" and job or {}
+   local out = { rank = tonumber(job.rank), host = host, node = job.host or host, job = job.id, step = job.step }
+   local known, when = pcall(os.date, "%Y-%m-%d %H:%M:%S", self.head.time or "?") -- files may tell any time
+   out.recording = self.given or out.rank and "rank " .. render.number(out.rank)
+      or ("%s %s"):format(tostring(host or "?"), known and when or "?")
+   for name, value in pairs(out) do out[name] = name == "rank" and value or render.printable(tostring(value)) end
+   return out
+end
+
+-- "0-3,7": is a number among them?
+local function among(text, number)
+   for part in (text .. ","):gmatch("%s*([^,]*)%s*,") do
+      local from, to = part:match("^(%d+)%-(%d+)$")
+      if number and number >= tonumber(from or part) and number <= tonumber(to or part) then return true end
+   end
+   return false
+end
+
+local function one_of(text, value)
+   for part in (text .. ","):gmatch("%s*([^,]*)%s*,") do
+      if part == value then return true end
+   end
+   return false
+end
+
+local function check_ranks(text)
+   for part in (text .. ","):gmatch("%s*([^,]*)%s*,") do
+      if not (part:find("^%d+$") or part:find("^%d+%-%d+$")) then
+         error(("rank: '%s' is not a list of ranks, e.g. 0-3,5"):format(text), 0)
+      end
+   end
+end
+
+--- Is a recording chosen?
+-- @tparam table from of `origin.of`
+-- @tparam table filter texts by the names of `origin.names`: values separated by commas, of ranks also ranges (0-3)
+-- @treturn boolean
+-- @raise on ranks that are none
+-- @usage require("pfm.recording.origin").matches({ rank = 2 }, { rank = "0-3" }) --> true
+function origin.matches(from, filter)
+   local ranks = filter.rank ~= nil and tostring(filter.rank) or nil
+   if ranks then check_ranks(ranks) end
+   if ranks and not among(ranks, from.rank) then return false end
+   for _, name in ipairs(origin.names) do
+      if name ~= "rank" and filter[name] ~= nil and not one_of(tostring(filter[name]), from[name]) then return false end
+   end
+   return true
+end
+
+--- Does a filter choose among recordings?
+-- @tparam[opt] table filter
+-- @treturn boolean
+-- @usage require("pfm.recording.origin").chooses { rank = 3 } --> true
+function origin.chooses(filter)
+   for _, name in ipairs(origin.names) do
+      if filter and filter[name] ~= nil then return true end
+   end
+   return false
+end
+
+return origin

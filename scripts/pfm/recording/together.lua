@@ -1,0 +1,459 @@
+-- SPDX-License-Identifier: MIT
+--- Many recordings as one: everything that reads a recording reads them as well.
+--
+-- Each keeps its own processes, stacks, symbols and registers. Where these are numbers, those of one recording follow
+-- those of the one before: lives of processes (`lives` of `lpfm.blocks`), stacks, and the PMDs of events of different
+-- names. So a sample's life says which recording it is of.
+-- @module pfm.recording.together
+
+local clocks = require "pfm.recording.clocks"
+local fail = require "pfm.util.fail"
+local layout = require "pfm.recording.layout"
+local origin = require "pfm.recording.origin"
+local joined_head = require "pfm.recording.joined_head"
+local render = require "pfm.render"
+
+local together = {} -- and the class
+together.__index = together
+
+local LIFE = 2 ^ 32     -- between the numbers of a process's lives
+local LIVES = 2 ^ 21    -- of a process, that a number holds exactly
+local SHOWN = 5         -- recordings named in a warning
+
+-- --- parts ---------------------------------------------------------------------------------------
+
+-- Lives that a process of the recording has at most.
+local function lives_in(self)
+   local ran, most = self:programs(), 0
+   if not ran then return 1 end
+   for _, row in ipairs(self.records) do most = math.max(most, ran.lives:count(row[3])) end
+   for _, object in pairs(self.symbols or {}) do
+      if object.process then most = math.max(most, ran.lives:count(object.process)) end
+   end
+   return most + 1
+end
+
+local function part_of(self, before, shift)
+   local first = before and before.first + before.lives or 0
+   local part = { self = self, from = origin.of(self), shift = shift, first = first, lives = lives_in(self),
+      stacks = before and before.stacks + #before.self.stack_table or 0 }
+   if first + part.lives > LIVES then fail("%s are too many at once", render.plural(LIVES, "recording")) end
+   return part
+end
+
+-- Recordings of one name are told apart by a number.
+local function tell_apart(parts)
+   local seen = {}
+   for _, part in ipairs(parts) do
+      local name = part.from.recording
+      seen[name] = (seen[name] or 0) + 1
+      if seen[name] > 1 then part.from.recording = ("%s (%d)"):format(name, seen[name]) end
+   end
+end
+
+-- The last part whose numbers begin at or before one.
+local function last_before(parts, field, number)
+   local low, high = 1, #parts
+   while low < high do
+      local mid = math.ceil((low + high) / 2)
+      if parts[mid][field] <= number then low = mid else high = mid - 1 end
+   end
+   return parts[low]
+end
+
+--- The part that a life is of, and its number there.
+-- @number life
+-- @treturn table `self`, the recording; `from`, of `origin.of`
+-- @treturn number
+function together:part_at(life)
+   local part = last_before(self.parts, "first", math.floor(life / LIFE))
+   return part, life - part.first * LIFE
+end
+
+-- --- stacks --------------------------------------------------------------------------------------
+
+local stack_table = {}
+stack_table.__index = stack_table
+
+local function stack_at(self, number)
+   local part = last_before(self.parts, "stacks", number - 1)
+   return part.self.stack_table, number - part.stacks
+end
+
+function stack_table:calls(number, ip)
+   if number == 0 then return { ip } end
+   local own, at = stack_at(self, number)
+   return own:calls(at, ip)
+end
+
+function stack_table:frames(number)
+   if number == 0 then return {} end
+   local own, at = stack_at(self, number)
+   return own:frames(at)
+end
+
+-- --- objects -------------------------------------------------------------------------------------
+
+local function short(id)
+   return (" [%s]"):format(id:sub(1, 8))
+end
+
+-- Objects by path; those of several builds by path and the beginning of their build id.
+local function objects_of(parts)
+   local builds, out, several = {}, {}, {}
+   for _, part in ipairs(parts) do
+      for path, o in pairs(part.self.objects) do
+         several[path] = several[path] or (builds[path] and o.build_id and builds[path] ~= o.build_id)
+         builds[path] = builds[path] or o.build_id
+         out[path] = out[path] or o
+      end
+   end
+   for _, part in ipairs(parts) do
+      for path, o in pairs(part.self.objects) do
+         if several[path] and o.build_id then out[path .. short(o.build_id)] = o end
+      end
+   end
+   return out, several
+end
+
+-- --- opening -------------------------------------------------------------------------------------
+
+-- What is added to the times of each recording; of one alone nothing.
+local function shifts_in(self)
+   local out = { [self] = 0 }
+   for _, part in ipairs(self.parts or {}) do out[part.self] = part.shift end
+   return out
+end
+
+--- See `pfm.recording.together`.
+-- @tparam {recording,...} list
+-- @tparam[opt] table options `path`, `damage` of the file that they are in; `within`: the many that these are some of,
+-- whose time they keep
+function together.new(list, options)
+   options = options or {}
+   local within = options.within
+   local shifts, note
+   if within then shifts, note = shifts_in(within), within.clock_note else shifts, note = clocks.align(list) end
+   local self = setmetatable({ path = options.path or render.plural(#list, "recording"), sources = list, parts = {},
+      damage = options.damage or {}, within = within, clock_note = note, comms = {}, maps = {}, names = {},
+      records = {} }, together)
+   for i, source in ipairs(list) do self.parts[i] = part_of(source, self.parts[i - 1], shifts[source]) end
+   tell_apart(self.parts)
+   self.head, self.ends = joined_head.of(self.parts, within and within.head)
+   self.stack_table = setmetatable({ parts = self.parts }, stack_table)
+   self.objects, self.several = objects_of(self.parts)
+   for _, source in ipairs(list) do self.symbols = self.symbols or source.symbols end
+   return self
+end
+
+--- Those recordings of one, or of many, that a filter chooses; the filter's other parts stay to be done.
+-- @tparam table self
+-- @tparam[opt] table filter of `origin.matches`
+-- @treturn recording self, where the filter does not choose
+function together.choose(self, filter)
+   if not origin.chooses(filter) then return self end
+   local list = {}
+   for _, source in ipairs(self.sources or { self }) do
+      if origin.matches(origin.of(source), filter) then list[#list + 1] = source end
+   end
+   return together.new(list, { path = self.path, damage = self.damage, within = self })
+end
+
+--- Do its samples have call stacks?
+function together:has_stacks()
+   return self.head.stacks ~= nil
+end
+
+--- Each of many has its own programs.
+function together.programs()
+   return nil
+end
+
+local function of_each(self)
+   fail("the %s have blocks of their own: for _, s in ipairs(recorded.sources) do", render.plural(#self.sources,
+      "recording"))
+end
+
+--- Raises: each of many has its own blocks, of its own registers.
+together.each_block, together.sizes = of_each, of_each
+
+-- --- columns -------------------------------------------------------------------------------------
+
+-- A column of all as a part has it; nil: it has none such.
+local function column_of(part, column)
+   if column == "tstamp" then return { "tstamp", shift = part.shift } end
+   if type(column) == "number" then return part.with[column] end
+   if type(column) ~= "table" then return column end
+   local out = { unpack(column) }
+   for name, value in pairs(column) do out[name] = value end
+   if out[1] == "tstamp" then out.shift = part.shift end
+   if type(out[1]) == "number" then out[1] = part.with[out[1]] end
+   if out.delta == "tid" or out.delta == "cpu" then out.delta = part.self.head.cpus and "cpu" or "tid" end
+   return out[1] and out or nil
+end
+
+local function columns_of(part, columns)
+   local out = {}
+   for i, column in ipairs(columns or {}) do
+      out[i] = column_of(part, column)
+      if not out[i] then return nil end
+   end
+   return out
+end
+
+-- Of a part without stacks, they are left out of its keys.
+local function keys_of(part, keys)
+   local out, stack = {}, nil
+   for i, key in ipairs(keys or {}) do
+      if key == layout.STACK and not part.self:has_stacks() then stack = i else out[#out + 1] = key end
+   end
+   return columns_of(part, out), stack
+end
+
+-- Sums of values that a part has not are 0: where each of its own belongs.
+local function sums_of(part, sums)
+   local out, places = {}, {}
+   for i, sum in ipairs(sums or {}) do
+      local own = column_of(part, sum)
+      if own then out[#out + 1], places[#out + 1] = own, i end
+   end
+   return out, places
+end
+
+-- An event's number stands for its PMD and set in the part; nil: it has no such event.
+local function tests_of(part, where)
+   local out = {}
+   for _, test in ipairs(where or {}) do
+      if test[1] == "ovfl_pmd" then
+         local event = part.own[test[2]]
+         if not event then return nil end
+         out[#out + 1] = { "ovfl_pmd", event.pmd }
+         if event.set then out[#out + 1] = { "set", event.set } end
+      else
+         local column = column_of(part, test[1])
+         if not column then return nil end
+         out[#out + 1] = { column, test[2], test[3] }
+      end
+   end
+   return out
+end
+
+-- What a part is asked; nil: it has nothing of it.
+local function question_of(part, options)
+   local keys, stack = keys_of(part, options.keys)
+   local pair, where = columns_of(part, options.pair), tests_of(part, options.where)
+   if not (keys and pair and where) then return nil end
+   local sums, places = sums_of(part, options.sums)
+   return { keys = #keys > 0 and keys or nil, pair = #pair > 0 and pair or nil, where = where, sums = sums },
+      stack, places
+end
+
+-- --- counting ------------------------------------------------------------------------------------
+
+local function place_of(keys, name)
+   for i, key in ipairs(keys) do
+      if key == name or type(key) == "table" and key[1] == name then return i end
+   end
+end
+
+-- Makes a part's row one of all.
+local function translator(part, options, stack, places)
+   local keys = options.keys or {}
+   local n, pid, pmd, set = #keys, place_of(keys, "pid"), place_of(keys, "ovfl_pmd"), place_of(keys, "set")
+   local number = place_of(keys, layout.STACK)
+   return function(row)
+      if stack then table.insert(row, stack, 0) end
+      if pid then row[pid] = row[pid] + part.first * LIFE end
+      if number and row[number] > 0 then row[number] = row[number] + part.stacks end
+      local event = pmd and part.events[layout.place(row[pmd], set and row[set])]
+      if event then
+         row[pmd] = event.number
+         row[n + 2] = event.period and row[n + 1] * event.period or row[n + 2]
+      end
+      local sums = { unpack(row, n + 3) }
+      for i = 1, #(options.sums or {}) do row[n + 2 + i] = 0 end
+      for i, at in ipairs(places) do row[n + 2 + at] = sums[i] end
+      return row
+   end
+end
+
+local tally = {}
+tally.__index = tally
+
+-- Rows of part after part: in memory is one part's tally.
+local function each_row(self)
+   local i, rows, translate = 0, nil, nil
+   return function()
+      while true do
+         local row = rows and { rows() }
+         if row and row[1] ~= nil then return translate(row) end
+         i = i + 1
+         local part = self.parts[i]
+         if not part then return nil end
+         local question, stack, places = question_of(part, self.options)
+         rows = nil
+         if question then
+            local own, cut = part.self:tally(question)
+            rows, translate = own:rows(), translator(part, self.options, stack, places)
+            self.missing = self.missing + cut
+         end
+      end
+   end
+end
+
+-- Rows of equal keys, which several parts have, as one.
+local function joined_rows(self)
+   local by_id, out, n, i = {}, {}, #self.options.keys, 0
+   for row in each_row(self) do
+      local id = {}
+      for k = 1, n do id[k] = tostring(row[k]) end
+      id = table.concat(id, " ")
+      local known = by_id[id]
+      if known then
+         for k = n + 1, #row do known[k] = known[k] + row[k] end
+      else
+         by_id[id], out[#out + 1] = row, row
+      end
+   end
+   return function()
+      i = i + 1
+      return out[i]
+   end
+end
+
+--- As of `lpfm.blocks.counter`.
+function tally:rows()
+   self.missing = 0
+   local rows = place_of(self.options.keys or {}, "pid") and each_row(self) or joined_rows(self)
+   return function()
+      local row = rows()
+      if row then return unpack(row) end
+   end
+end
+
+--- How many samples were missing from blocks, of the rows that were iterated over.
+function tally:cut()
+   return self.missing
+end
+
+-- Sums of squares about a common mean (Chan, Golub and LeVeque).
+local function join_moments(a, b)
+   if b.n == 0 then return a end
+   if a.n == 0 then return b end
+   local n, dx, dy = a.n + b.n, b.mean_x - a.mean_x, b.mean_y - a.mean_y
+   local f = a.n * b.n / n
+   return { n = n, mean_x = a.mean_x + dx * b.n / n, mean_y = a.mean_y + dy * b.n / n, xx = a.xx + b.xx + dx * dx * f,
+      yy = a.yy + b.yy + dy * dy * f, xy = a.xy + b.xy + dx * dy * f, min_x = math.min(a.min_x, b.min_x),
+      max_x = math.max(a.max_x, b.max_x) }
+end
+
+--- As of `lpfm.blocks.counter`.
+function tally:moments()
+   local out = { n = 0, mean_x = 0, mean_y = 0, xx = 0, yy = 0, xy = 0, min_x = 0, max_x = 0 }
+   for _, part in ipairs(self.parts) do
+      local question = question_of(part, { pair = self.options.pair, where = self.options.where })
+      if question then out = join_moments(out, (part.self:tally(question)):moments()) end
+   end
+   return out
+end
+
+--- Counts all samples; as `recording:tally`, but the samples that are missing are told by `tally:cut`, after its rows.
+function together:tally(options)
+   return setmetatable({ parts = self.parts, options = options, missing = 0 }, tally)
+end
+
+-- --- places --------------------------------------------------------------------------------------
+
+local resolver = {}
+resolver.__index = resolver
+
+-- The places that are known in a build of an object; nil: it is not told which.
+local function places_in(self, where)
+   local value = where.own and where.handle and where.handle.value
+   if not (value and value.build_id and value.path == where.object) then return nil end
+   local id = value.build_id .. " " .. value.path
+   self.known[id] = self.known[id] or {}
+   return self.known[id]
+end
+
+-- Of an object of several builds, which; one place of a build is the same wherever processes have it.
+local function common_place(self, where)
+   local places = places_in(self, where)
+   if not places then return where end
+   local found = places[where.own]
+   if not found then
+      found = {}
+      for name, value in pairs(where) do found[name] = value end
+      found.address = where.own
+      if self.of.several[where.object] then
+         found.path, found.object = where.object, where.object .. short(where.handle.value.build_id)
+      end
+      places[where.own] = found
+   end
+   return found
+end
+
+-- Where a part's addresses lie is forgotten when it is another one's turn: it would be much.
+local function turn_to(self, part)
+   if self.part and self.part ~= part then self.part.resolver:forget() end
+   part.resolver, self.part = part.resolver or self.make(part.self), part
+   return part.resolver
+end
+
+--- As of `pfm.symbols`.
+function resolver:resolve(life, address)
+   local part, own = self.of:part_at(life)
+   return common_place(self, turn_to(self, part):resolve(own, address))
+end
+
+--- A resolver for the samples of all.
+-- @tparam function make `embedded_symbols.resolver`
+-- @treturn resolver see `pfm.symbols`
+function together:resolver_by(make)
+   return setmetatable({ of = self, make = make, known = {} }, resolver)
+end
+
+-- --- warnings ------------------------------------------------------------------------------------
+
+local function which(names)
+   if #names <= SHOWN then return table.concat(names, ", ") end
+   return ("%s and %d more"):format(table.concat(names, ", ", 1, SHOWN), #names - SHOWN)
+end
+
+-- What is said of recordings, once where nothing but its numbers differ: `text`, the first; `names`, of those it is
+-- said of; `differ`, do they?
+local function said_of(parts)
+   local out, by_words = {}, {}
+   for _, part in ipairs(parts) do
+      for _, text in ipairs(part.self:warnings()) do
+         local words = text:gsub("[%d.,]+", "0")
+         local said = by_words[words]
+         if not said then
+            said = { text = text, names = {} }
+            by_words[words], out[#out + 1] = said, said
+         end
+         said.names[#said.names + 1], said.differ = part.from.recording, said.differ or text ~= said.text
+      end
+   end
+   return out
+end
+
+local function sentence(said)
+   if not said.differ then return ("%s: %s"):format(which(said.names), said.text) end
+   local first = table.remove(said.names, 1)
+   return ("%s: %s; with other numbers: %s"):format(first, said.text, which(said.names))
+end
+
+--- As `recording:warnings`, of all.
+function together:warnings()
+   local out = {}
+   for _, d in ipairs(self.damage) do
+      out[#out + 1] = d.what == "cut" and "the file is cut off: recordings may be missing" or d.what == "damaged"
+         and ("the file is damaged at byte %s; what lies there is left out"):format(render.number(d.at)) or d.what
+   end
+   for _, said in ipairs(said_of(self.parts)) do out[#out + 1] = sentence(said) end
+   out[#out + 1] = self.clock_note
+   return out
+end
+
+return together

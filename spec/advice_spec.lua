@@ -1,0 +1,52 @@
+-- SPDX-License-Identifier: MIT
+-- What helps where perf_event_open(2) refuses: "using perf_event_paranoid ... 2 allow only user-space measurements,
+-- 1 allow both kernel and user measurements, 0 allow access to CPU-specific data"; 3 and 4 are distributions' own.
+
+local c = require "support.c"
+
+local build, interpreter = os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit"
+
+local SETTING = "/proc/sys/kernel/perf_event_paranoid"
+
+-- As a user who may nothing, where the setting reads so; what the kernel really goes by is left alone.
+local function as_a_user(level, arguments)
+   local file = os.tmpname()
+   local f = assert(io.open(file, "w"))
+   f:write(level, "\n")
+   f:close()
+   local out, status = c.sh(("chmod 644 %s && unshare -m sh -c 'mount --bind %s %s && LPFM_MACHINE=perf setpriv "
+      .. "--reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all %s/%s/lpfm stat %s'"):format(
+      file, file, SETTING, build, interpreter, arguments))
+   os.remove(file)
+   return out, status
+end
+
+-- Why it cannot be tried here; nil if it can.
+local function obstacle()
+   local really = io.open(SETTING)
+   local level = really and really:read("*n")
+   if really then really:close() end
+   if (level or 0) < 2 then return "this kernel does not refuse" end
+   if select(2, as_a_user(2, "--help")) ~= 0 then
+      return "only root can be another user, and that one must reach the program"
+   end
+end
+
+describe("advice where measuring is refused", function()
+   local why = obstacle()
+
+   for level = 2, 4 do
+      local function advises(name, arguments, wanted)
+         it(("at level %d, %s"):format(level, name), function()
+            if why then return pending(why) end
+            local out = as_a_user(level, arguments)
+            assert.is_truthy(out:find(wanted, 1, true), out)
+         end)
+      end
+      local SETS = "kernel.perf_event_paranoid <= %d (it is %d; sysctl -w kernel.perf_event_paranoid=%d)"
+      advises("CPUs as a whole need 0", "-a true", SETS:format(0, level, 0))
+      advises("the kernel's part needs 1", "-e page-faults:k true", SETS:format(1, level, 1))
+      advises("another user's process needs no setting", "-p 1",
+         "belongs to another user or is protected: monitor it as that user, or with CAP_PERFMON or CAP_SYS_PTRACE")
+   end
+end)
