@@ -32,17 +32,23 @@ local function program(list)
    return { { ip = 0x1000, ns = 10, events = counts } }
 end
 
--- What a counter programmed by these PMCs has after the program.
-local function counted(m, pmcs, pmd, work)
+-- What counters programmed by these PMCs have after the program; and the thread.
+local function counts(m, pmcs, pmds, work)
    local ctx, tid = assert(lpfm.create {}), assert(m:spawn { program = work })
    assert(ctx:write_pmcs(pmcs))
-   assert(ctx:write_pmds { { num = pmd, value = 0 } })
+   for _, pmd in ipairs(pmds) do assert(ctx:write_pmds { { num = pmd, value = 0 } }) end
    assert(ctx:load(tid))
    assert(ctx:start())
    assert.is_true(m:run { until_exit = tid })
-   local value = sim.value(ctx, pmd)
+   local values = {}
+   for i, pmd in ipairs(pmds) do values[i] = sim.value(ctx, pmd) end
    ctx:close()
-   return value, tid
+   return values, tid
+end
+
+local function counted(m, pmcs, pmd, work)
+   local values, tid = counts(m, pmcs, { pmd }, work)
+   return values[1], tid
 end
 
 -- Names of the model's own events, bare and with each unit mask, and generic ones.
@@ -93,10 +99,11 @@ describe("a model", function()
          local m = sim.machine(model)
          if not has_table() then pending("libpfm4 has no events of it on this architecture") return end
          local list, event_of, named = simulated(m), {}, {}
-         local work = program(list)
+         local work, is_counter = program(list), {}
+         for _, pmd in ipairs(sim.counters()) do is_counter[pmd] = true end
          for _, name in ipairs(names()) do
             local out = lpfm.dispatch_events { events = { name }, plm = "u" }
-            if out and out.pmds[1] < 64 then
+            if out and is_counter[out.pmds[1]] and not is_counter[out.pmds[2]] then -- no formula, no software counter
                local value, tid = counted(m, out.pmcs, out.pmds[1], work)
                if not next(event_of) then
                   local truth = m:truth(tid)
@@ -113,6 +120,76 @@ describe("a model", function()
                assert.is_string(named[event.name], "no name of " .. event.name)
             end
          end
+
+         local together, what = {}, {}
+         for _, event in ipairs(list) do
+            local n = #together + 1
+            together[n] = named[event.name]
+            if together[n] and lpfm.dispatch_events { events = together, plm = "u" } then
+               what[n] = event.name
+            else
+               together[n] = nil
+            end
+         end
+         local out = assert(lpfm.dispatch_events { events = together, plm = "u" })
+         local values, tid = counts(m, out.pmcs, out.pmds, work)
+         for i, event in ipairs(what) do
+            assert.are.equal(m:truth(tid)[event].user, values[i], model .. ", together: " .. together[i])
+         end
       end)
    end
+end)
+
+describe("what restricts events", function()
+   before_each(sim.begin)
+   after_each(sim.finish)
+
+   -- Two sites of 3 and 4 instructions at 0x1000 and 0x2000, 10 times.
+   local WORK = { { loop = 10, { ip = 0x1000, ns = 10, opcode = 5, unit = "m", events = { instructions = 3 } },
+      { ip = 0x2000, ns = 10, opcode = 6, unit = "i", events = { instructions = 4 } } } }
+   local USER = "0x08ffffffffffffff" -- of a mask register: all bits of the address, at user level
+
+   local function restricted(model, pmcs)
+      local m = sim.machine(model)
+      local pmd = sim.counter("instructions")
+      local all = assert(m:encode_pmcs("instructions", pmd, "u"))
+      for i, pmc in ipairs(pmcs) do all[i + 1] = pmc end
+      return (counted(m, all, pmd, WORK))
+   end
+
+   it("on Montecito are code ranges by PMC38 and opcodes by PMC32 and 33", function()
+      assert.are.equal(70, restricted("montecito", {}))
+      -- bits 56 and 57 of PMC32: not pair 0, and what is outside of it
+      local range = { { num = 256, value = 0x2000 }, { num = 257, value = USER }, { num = 38, value = 0xdb4 } }
+      assert.are.equal(70, restricted("montecito", range))
+      range[4] = { num = 32, value = "0xf01ffffffffff" }
+      assert.are.equal(40, restricted("montecito", range))
+      range[4] = { num = 32, value = "0x20f01ffffffffff" }
+      assert.are.equal(30, restricted("montecito", range))
+      -- all 41 bits of unit m (bit 51): PMC36 puts the pair in force
+      assert.are.equal(30, restricted("montecito", { { num = 32, value = "0x8000000000000" }, { num = 33, value = 5 },
+         { num = 36, value = 0 } }))
+   end)
+
+   it("on the first Itanium are code ranges by bit 0 of PMC13", function()
+      assert.are.equal(70, restricted("itanium", {}))
+      assert.are.equal(40, restricted("itanium", { { num = 256, value = 0x2000 }, { num = 257, value = USER },
+         { num = 13, value = 0 } }))
+   end)
+end)
+
+describe("thresholds of the Pentium 4", function()
+   before_each(sim.begin)
+   after_each(sim.finish)
+
+   -- A site of 10 cycles with 3 instructions in the last of them, 10 times.
+   it("count cycles with more events, or with so many or fewer", function()
+      for complement, expected in pairs { [0] = 10, [1] = 90 } do
+         local m = sim.machine("netburst")
+         local pmd = sim.counter("instructions")
+         local pmcs = assert(m:encode_pmcs("instructions", pmd, "u"))
+         pmcs[1].value = pmcs[1].value + 0x40000 + complement * 0x80000 + 2 * 0x100000
+         assert.are.equal(expected, (counted(m, pmcs, pmd, sim.work(10, { instructions = 3 }))))
+      end
+   end)
 end)

@@ -117,10 +117,23 @@ static bool claims_one_each(const struct problem *p)
 
 /* --- search --------------------------------------------------------------------------------- */
 
+static bool judged(const struct problem *p, unsigned int i)
+{
+	return p->m->ops->judged && p->m->ops->judged(demand(p, i));
+}
+
+/* Those that ops->accept looks at come before all others, so that it can be asked early. */
+static bool harder(const struct problem *p, unsigned int a, unsigned int b)
+{
+	if (judged(p, a) != judged(p, b))
+		return judged(p, a);
+	return demand(p, a)->nalts < demand(p, b)->nalts;
+}
+
 static void hardest_first(struct problem *p)
 {
 	for (unsigned int i = 1; i < p->n; i++)
-		for (unsigned int k = i; k > 0 && demand(p, k)->nalts < demand(p, k - 1)->nalts; k--) {
+		for (unsigned int k = i; k > 0 && harder(p, k, k - 1); k--) {
 			unsigned int ev = p->ev[k];
 
 			p->ev[k] = p->ev[k - 1];
@@ -144,26 +157,29 @@ static bool rest_has_room(const struct problem *p, unsigned int from, const stru
 	return true;
 }
 
-static bool accepted(const struct problem *p)
+/* Of the first n events placed. */
+static bool accepted(const struct problem *p, unsigned int n)
 {
 	const struct pfl_demand *d[MAX_EVENTS];
 	unsigned int pmds[MAX_EVENTS];
 
 	if (!p->m->ops->accept)
 		return true;
-	for (unsigned int i = 0; i < p->n; i++) {
+	for (unsigned int i = 0; i < n; i++) {
 		d[i] = demand(p, i);
 		pmds[i] = d[i]->alts[p->choice[p->ev[i]]].pmd;
 	}
-	return p->m->ops->accept(d, pmds, p->n);
+	return p->m->ops->accept(d, pmds, n);
 }
 
 static bool search(const struct problem *p, unsigned int i, struct pfl_mask used)
 {
 	const struct pfl_demand *d;
 
+	if (i > 0 && judged(p, i - 1) && (i == p->n || !judged(p, i)) && !accepted(p, i))
+		return false;
 	if (i == p->n)
-		return accepted(p);
+		return true;
 	if (!rest_has_room(p, i, &used))
 		return false;
 	d = demand(p, i);

@@ -118,8 +118,12 @@ struct pfl_ops {
 	const char *(*reg_name)(const struct pfl_model *m, unsigned int pmc);	/* optional */
 	/* Rules on a set of events that do not depend on the counters they get. Optional. */
 	int (*check)(const struct pfl_demand *const *d, unsigned int n);
-	/* Rules on a complete assignment: choice[i] is the PMD of event i. Optional. */
+	/*
+	 * Rules on an assignment: choice[i] is the PMD of event i; d has all events that are judged, and maybe others.
+	 * Optional, both.
+	 */
 	bool (*accept)(const struct pfl_demand *const *d, const unsigned int *choice, unsigned int n);
+	bool (*judged)(const struct pfl_demand *d);
 	/* Amends event i by what model_in says of it; model_in is not NULL. Optional. */
 	int (*amend)(const struct pfl_model *m, const void *model_in, unsigned int i, pfmlib_event_t *e);
 	/* Adds what is not per event. Without it and amend, model_in and model_out must be NULL. Optional. */

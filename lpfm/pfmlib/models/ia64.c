@@ -182,6 +182,7 @@ const struct pfl_ops pfl_ia64_ops = {
 	.address = ia64_address,
 	.check = ita2_check,
 	.accept = ita2_accept,
+	.judged = ita2_judged,
 };
 
 struct pfl_model pfl_itanium = {

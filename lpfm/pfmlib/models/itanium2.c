@@ -204,6 +204,14 @@ static bool umasks_follow(const struct pfl_demand *const *d, unsigned int n,
 	return true;
 }
 
+/* The groups' events have rules about their counters. */
+bool ita2_judged(const struct pfl_demand *d)
+{
+	const struct ita2_event *e = d->tag;
+
+	return e && e->group;
+}
+
 bool ita2_accept(const struct pfl_demand *const *d, const unsigned int *choice, unsigned int n)
 {
 	const struct ita2_event *key;
@@ -307,6 +315,7 @@ static const struct pfl_ops ita2_ops = {
 	.address = ita2_address,
 	.check = ita2_check,
 	.accept = ita2_accept,
+	.judged = ita2_judged,
 	.finish = ita2_finish,
 };
 

@@ -38,6 +38,7 @@ uint64_t ita2_pmc(const struct ita2_event *ie, unsigned int plm, bool pm, unsign
 int ita2_threshold(const struct ita2_event *ie, const pfmlib_event_t *e, unsigned int *thres);
 int ita2_check(const struct pfl_demand *const *d, unsigned int n);
 bool ita2_accept(const struct pfl_demand *const *d, const unsigned int *choice, unsigned int n);
+bool ita2_judged(const struct pfl_demand *d);
 
 static inline bool ita2_is_iear(const struct ita2_event *e)
 {
