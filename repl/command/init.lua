@@ -48,6 +48,8 @@ command.rows = {
       words = { "command" }, offline = true },
    { name = "list", summary = "list the events, metrics and registers of this machine, or the events of any PMU",
       words = { "section", "event" }, call = { "event", "pmu" } },
+   { name = "lab", summary = "a course: labs that teach performance measurement, on the simulated computer",
+      words = { "lab" }, offline = true, call = { "lab" } },
    { name = "jupyter", summary = "make lpfm a kernel of Jupyter's notebooks",
       words = { "jupyter" }, offline = true },
    { name = "completion", summary = "print a script that completes lpfm's command lines in a shell",

@@ -107,6 +107,8 @@ function words.order() return { "caller", "callee" } end
 function words.value() return { "interval", "period" } end
 function words.random() return { "uniform", "exponential", "prime" } end
 
+function words.lab() return require("repl.lab.catalog").names() end
+
 function words.name()
    local out = { "help" }
    for i, name in ipairs(require("repl.command").names) do out[i + 1] = name end

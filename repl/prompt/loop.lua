@@ -139,7 +139,7 @@ local function start(tty, options)
       words = function(...) return require("repl.prompt.complete").words(...) end,
       quote = function(...) return require("repl.prompt.complete").quote(...) end }
    if not tty then return nil end
-   banner()
+   if options.banner then io.stdout:write(options.banner, "\n") else banner() end
    if not options.no_init then run_start_up_file() end
    local file = history_file()
    if file then line.load(file) end
@@ -171,7 +171,7 @@ local function leave(tty, status)
 end
 
 --- Runs the prompt.
--- @tparam[opt] table options `no_init`: without the start-up file
+-- @tparam[opt] table options `no_init`: without the start-up file; `banner`, a text instead of the usual first lines
 -- @treturn number exit status
 function loop.main(options)
    local tty = line.tty()

@@ -1,75 +1,227 @@
 -- SPDX-License-Identifier: MIT
--- Figure 3.20: a fixed sampling period can be in step with a loop. Run: build/lpfm scripts/labs/bias.lua
-local lab = require "labs.lab"
+-- Figure 3.20: a fixed sampling period can be in step with a loop.
 
-lab.sheet [[
-   Biased samples (figure 3.20).
-   A loop has six instructions, IP1 to IP6, and each causes one event E. With a sample every 2 events,
-   2 divides 6: iteration after iteration IP2, IP4 and IP6 are sampled, and IP1, IP3 and IP5 never.
-   With periods that vary at random from 1 to 4 every instruction gets its turn; the seed makes the
-   series of random numbers the same in every run. Shares are those of 6000 samples.
-]]
+local MASK = 3 -- of random bits: periods of 1 to 4, from a base of 1
 
-local m = lab.machine("itanium2")
-
-local function loop(iterations)
+-- A loop of p.sites instructions at the addresses 1, 2, ...; each causes one event.
+local function loop(p, iterations)
    local body = { loop = iterations }
-   for ip = 1, 6 do
-      body[ip] = { ip = ip, ns = 10, events = { fp_ops = 1 } }
-   end
+   for ip = 1, p.sites do body[ip] = { ip = ip, ns = 10, events = { fp_ops = 1 } } end
    return { body }
 end
 
--- The addresses of n samples, taken as the PMD's fields say.
-local function sample(n, pmd)
-   local tid = assert(m:spawn { program = loop(10 * n) })
-   local ctx = lab.context { format = "default", buf_size = 1048576 }
-   local ips = {}
-   pmd.num = 4
-   ctx:write_pmcs { { num = 4, value = m:encode("fp_ops", 4) } }
-   ctx:write_pmds { pmd }
-   ctx:load(tid)
-   ctx:start()
-   assert(m:run { until_exit = tid })
-   for ip in ctx.ctx:buffer():fields("ip") do
-      if #ips < n then
-         ips[#ips + 1] = ip
-      end
-   end
-   ctx:close()
-   return ips
+local function names(ips)
+   local out = {}
+   for i, ip in ipairs(ips) do out[i] = "IP" .. ip end
+   return out
 end
 
--- The samples of iteration i of the loop: an address that does not grow starts the next one.
-local function iteration(ips, i)
+-- The addresses in iteration i: one that does not grow starts the next iteration.
+local function iteration(samples, i)
    local out, at = {}, 1
-   for k, ip in ipairs(ips) do
-      if k > 1 and ip <= ips[k - 1] then
-         at = at + 1
-      end
-      if at == i then
-         out[#out + 1] = ip
-      end
+   for k, sample in ipairs(samples) do
+      if k > 1 and sample.ip <= samples[k - 1].ip then at = at + 1 end
+      if at == i then out[#out + 1] = sample.ip end
    end
-   return lab.names(out)
+   return names(out)
 end
 
-local function shares(ips)
-   local counts = { 0, 0, 0, 0, 0, 0 }
-   for _, ip in ipairs(ips) do
-      counts[ip] = counts[ip] + 1
-   end
+local function shares(kit, p, samples)
+   local counts, by = {}, kit.by_address(samples)
+   for ip = 1, p.sites do counts[ip] = by[ip] or 0 end
    return counts
 end
 
-local fixed = sample(6000, { value = -2, short_reset = -2, long_reset = -2 })
-lab.show("fixed period, iteration 1", iteration(fixed, 1))
-lab.show("fixed period, iteration 2", iteration(fixed, 2))
-lab.show("fixed period, samples of IP1 to IP6", shares(fixed))
+local function sample(kit, p, pmd)
+   return kit.sample(kit.machine(p), loop(p, p.samples * 10), { event = "fp_ops", n = p.samples, pmd = pmd })
+end
 
-local random = sample(6000, {
-   value = -3, short_reset = -4, long_reset = -4, flags = { "RANDOM" }, random_mask = 3, random_seed = 14,
-})
-lab.show("random period, iteration 1", iteration(random, 1))
-lab.show("random period, iteration 2", iteration(random, 2))
-lab.show("random period, samples of IP1 to IP6", shares(random))
+local function fixed(kit, p, period)
+   return sample(kit, p, { value = -period, short_reset = -period, long_reset = -period })
+end
+
+-- The first period is p.first; then base + 0 to mask.
+local function random(kit, p, mask)
+   return sample(kit, p, { value = -p.first, short_reset = -mask - 1, long_reset = -mask - 1, flags = { "RANDOM" },
+      random_mask = mask, random_seed = p.seed })
+end
+
+local function spread(counts)
+   local least, most = math.huge, 0
+   for _, n in ipairs(counts) do
+      least, most = math.min(least, n), math.max(most, n)
+   end
+   return least, most
+end
+
+local function never(counts)
+   local out = {}
+   for ip, n in ipairs(counts) do
+      if n == 0 then out[#out + 1] = ip end
+   end
+   return names(out)
+end
+
+return {
+   number = 4,
+   title = "Bias and randomization",
+   minutes = 60,
+   goals = { "see that a fixed sampling period can be in step with a program", "predict which instructions are then seen",
+      "choose a random period that removes the bias, and know what it costs" },
+   read = { "section 3.4.2 of the specification, figure 3.20", "lpfm help bias: the same test for a real program" },
+   figures = { "3.20" },
+   teacher = [[
+      Students think of sampling as of a camera: whatever takes long is seen often. That is so only while the moments are
+      independent of the program. Let them say in their own words why IP1 is never seen although it runs as often as IP2.
+
+      Many propose a larger period as the cure. It is one only where it shares no divisor with the loop, and nobody knows
+      the loops of a real program. Another frequent mistake: to take the random numbers for noise that makes a profile
+      worse. The table of shares shows the contrary.
+
+      The series of random numbers depends on the seed alone: two students with the same seed have the same samples.
+   ]],
+   params = { model = "itanium2", sites = 6, period = 2, samples = 6000, first = 3, seed = 14 },
+   pages = {
+      { text = [[
+         Sampling looks at a program now and then: each time when some event has happened so many times. That number is
+         the period. From the places where the program was seen, one concludes where it spends its events. That is right
+         only if the moments have nothing to do with the program.
+
+         Here is a program of which we know everything. It is a loop of {sites} instructions, IP1, IP2 and so on, and each
+         causes one event E each time:
+
+            repeat
+               IP1   E
+               IP2   E
+               ...
+            end
+
+         An honest profile gives every instruction the same share.
+      ]] },
+      { ask = "We take a sample every {period} events. Which addresses are sampled in the first iteration?",
+        id = "fixed", kind = "words",
+        run = function(kit, p)
+           local samples = fixed(kit, p, p.period)
+           local first = {}
+           for ip = 1, p.sites do first[ip] = ip end
+           local counts = shares(kit, p, samples)
+           return { fixed1 = iteration(samples, 1), fixed2 = iteration(samples, 2), fixed_shares = counts,
+              all_ips = names(first), unseen = never(counts), fixed_most = math.max(unpack(counts)) }
+        end,
+        show = { { "fixed period, iteration 1", "fixed1" } },
+        answer = "fixed1",
+        right = "The counter overflows with every event number {period}, and the instruction that caused it is sampled.",
+        wrong = {
+           { is = "all_ips", say = [[All of them would be sampled with a period of 1: tracing. With {period}, most events
+              pass without a sample; only {fixed1} are seen.]] },
+           { is = "unseen", say = [[One off: counting starts with the first event, so the first sample is taken when
+              event number {period} happens, at the first of {fixed1}.]] },
+        },
+        otherwise = [[Count along: each instruction adds 1, and a sample is taken at every {period}th. That gives
+           {fixed1}.]],
+        hints = { "Write the instructions in a row and count events below them.",
+           "The counter starts anew after each sample." } },
+      { ask = "And in the second iteration?", id = "fixed-again", kind = "words",
+        run = function() return {} end,
+        show = { { "fixed period, iteration 2", "fixed2" } },
+        answer = "fixed2",
+        right = [[The period divides the number of instructions in the loop, so every iteration starts with the counter
+           where it was an iteration before. That is being in step.]],
+        wrong = { { is = "unseen", say = [[That would be so if an event were left over at the end of an iteration. None
+           is: {period} divides {sites}. The same addresses come again: {fixed2}.]] } },
+        otherwise = [[What matters is how many events are left over at the end of the first iteration. Here it is none,
+           and {fixed2} come again.]],
+        hints = { "How many events are left since the last sample when the loop goes back?" } },
+      { ask = [[We take {samples} samples. How many of them does an instruction have that is never in step, such as the
+           first of {unseen}?]],
+        id = "shares",
+        run = function() return { none = 0 } end,
+        show = { { "fixed period, samples of IP1 to the last", "fixed_shares" }, { "never sampled", "unseen" } },
+        answer = "none",
+        right = [[Not one. More samples do not help: the profile stays as wrong as it was, and looks more and more
+           trustworthy.]],
+        wrong = { { is = function(f) return f.samples / f.sites end,
+           say = [[That is its fair share, what an honest profile would show. Being in step, it gets none, however many
+              samples are taken.]] },
+           { is = "fixed_most", say = "That is what the others get, which share what belongs to all." } },
+        otherwise = "None at all: the counter never overflows there.",
+        hints = { "In which iteration would the first sample be there?" } },
+      { vary = [[Change the period at the prompt, and look at the shares. `shares(2)` prints those of a period of two.
+           Find periods with which all instructions are sampled, and a rule which those are. `params.sites = 7` makes
+           the loop longer.]],
+        setup = function(kit, p)
+           return { shares = function(period) return table.concat(shares(kit, p, fixed(kit, p, period)), " ") end }
+        end },
+      { task = "period", text = [[A period need not be random to be free of bias with a loop that one knows.]],
+        todo = [[Find the smallest period above {period} with which every instruction of this loop is sampled equally
+           often. `prompt` opens lpfm's prompt; `shares(3)` prints the shares of a period there.]],
+        setup = function(kit, p)
+           return { shares = function(period) return table.concat(shares(kit, p, fixed(kit, p, period)), " ") end }
+        end,
+        run = function(kit, p)
+           for period = p.period + 1, 50 do
+              local least, most = spread(shares(kit, p, fixed(kit, p, period)))
+              if most - least <= 1 then return { good_period = period, double = 2 * p.period, sites_too = p.sites } end
+           end
+        end,
+        answer = "good_period",
+        right = "{good_period} and {sites} have no divisor in common; so the samples move on through the loop.",
+        wrong = { { is = "double", say = "It shares a divisor with {sites}: even fewer instructions are seen." },
+           { is = "sites_too", say = "Then each iteration has one sample, always at the same instruction." },
+           { is = function(f) return f.period + 1 end, say = "Try it: `shares(3)` shows that some are still missing." },
+           { more = true, say = "That may do, but there is a smaller one." } },
+        otherwise = "Look at the shares that it gives: some instructions are not seen.",
+        hints = { "A period that divides the number of instructions sees few of them.",
+           "What must two numbers not have in common for their multiples to go through all remainders?" } },
+      { text = [[
+         One cannot choose a period for loops that one does not know. So the period changes: after each sample a random
+         number is added to it. perfmon does that in the kernel; the random bits that a mask lets through are added to the
+         value that is loaded into the counter, and the seed determines the series.
+      ]],
+        ask = [[The periods are random, from 1 to {longest}. How many samples of {samples} has each instruction, about?
+           (Within a tenth is right.)]],
+        id = "random", within = 0.1,
+        run = function(kit, p)
+           local samples = random(kit, p, MASK)
+           local counts = shares(kit, p, samples)
+           local least, most = spread(counts)
+           return { random1 = iteration(samples, 1), random2 = iteration(samples, 2), random_shares = counts,
+              least = least, most = most, fair = p.samples / p.sites, longest = MASK + 1 }
+        end,
+        show = { { "random period, iteration 1", "random1" }, { "random period, iteration 2", "random2" },
+           { "random period, samples of IP1 to the last", "random_shares" } },
+        answer = "fair",
+        right = "Each gets its turn; what remains, from {least} to {most}, is chance, and shrinks with more samples.",
+        wrong = { { is = "fixed_most", say = [[That is what the lucky ones had before. Now all get their fair share of
+           {fair}.]] }, { is = "none", say = "Nobody is left out now: the table has no zero." } },
+        otherwise = "All {sites} instructions are alike, so each gets one of {sites} parts of {samples}, or {fair}.",
+        hints = { "An honest profile gives every instruction the same." } },
+      { task = "honest", kind = "script",
+        todo = [[
+           Write a script that returns the fields of a PMD, as a table, with which this loop is sampled without bias: no
+           instruction may have more than a tenth above the fewest. The random mask must be smaller than that of the last
+           page. It may look like this:
+
+              return { value = -2, short_reset = -2, long_reset = -2, flags = { "RANDOM" }, random_mask = 0,
+                 random_seed = 1 }
+        ]],
+        check = function(kit, p, pmd)
+           if type(pmd) ~= "table" then return false, "The script returns no table." end
+           if (tonumber(pmd.random_mask) or 0) >= MASK then return false, "The mask is not smaller than before." end
+           local counts = shares(kit, p, sample(kit, p, pmd))
+           local least, most = spread(counts)
+           return most <= least * 1.1, nil, { counts = counts }
+        end,
+        right = "Every instruction is seen: {counts}.",
+        otherwise = "The shares are {counts}: not all alike.",
+        solution = [[return { value = -2, short_reset = -2, long_reset = -2, flags = { "RANDOM" }, random_mask = 1,
+   random_seed = 7 }]],
+        mistake = "return { value = -2, short_reset = -2, long_reset = -2 }",
+        hints = { "One random bit makes two different periods.", "Is a mask of 1 enough? Try it." } },
+      { text = [[
+         What you have seen: a fixed period that shares a divisor with a loop gives a wrong profile, with any number of
+         samples; random periods do not. `lpfm bias -- ./prog` tests whether a period is in step with a real program,
+         and `lpfm record --random` samples with random ones.
+      ]] },
+   },
+}

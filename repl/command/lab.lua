@@ -1,0 +1,205 @@
+-- SPDX-License-Identifier: MIT
+--- lpfm lab: a course on performance measurement.
+-- @module repl.command.lab
+
+local arguments = require "repl.command.arguments"
+local catalog = require "repl.lab.catalog"
+local options = require "repl.command.options"
+local progress = require "repl.lab.progress"
+local render = require "pfm.render"
+local session = require "repl.lab.session"
+local sheet = require "repl.lab.sheet"
+
+local command = {}
+
+--- The options.
+-- @usage require("repl.command.lab").options():help()
+function command.options()
+   local c = options.command("lab", "A course on performance measurement: lists its labs and your progress, or opens a "
+      .. "lab.", "lpfm lab [options] [NAME|NUMBER|FILE]")
+   c.mixed = true
+   c:option("--set", "NAME=VALUE", "Change a parameter of the lab's machine or program; repeatable."):count("*")
+   c:flag("--restart", "Begin the lab again; its answers are forgotten.")
+   c:flag("--sheet", "Print the lab's figures alone.")
+   c:flag("--handout", "Print the lab as a page of HTML, with room for answers.")
+   c:flag("--teacher", "Print that page with all answers, and what students get wrong.")
+   c:flag("--notebook", "Print the lab as a notebook; 'lpfm jupyter install' makes lpfm its kernel.")
+   c:flag("--grade", "Check all answers again, and print a line of JSON for each question and task.")
+   c:option("--check", "DIR", "Check the labs of a folder: form, texts, answers, solutions.")
+   c:option("-o --output", "FILE", "Write to FILE.")
+   c:epilog("In a lab, Enter goes on, 'hint' helps and 'quit' leaves; the next time the lab goes on where it was left.\n"
+      .. "Labs run on the simulated computer: they need no root and no PMU. scripts/labs/README.md says how to write one.", {
+      "lpfm lab",
+      "lpfm lab counters",
+      "lpfm lab bias --set period=3 --sheet",
+      "lpfm lab caches --handout -o caches.html",
+      "lpfm lab --grade",
+   })
+   return c
+end
+
+-- --- the list ------------------------------------------------------------------------------------
+
+local function state_of(lab)
+   local kept = progress.load(lab.name)
+   local asked, right = 0, 0
+   for _, page in ipairs(lab.pages) do
+      local id = page.id or page.task
+      if id then asked = asked + 1 end
+      if id and kept.answers[id] and kept.answers[id].state == "right" then right = right + 1 end
+   end
+   if kept.done then return ("done, %d of %d right"):format(right, asked) end
+   if kept.page == 1 and not next(kept.answers) then return "" end
+   return ("page %d of %d, %d of %d right"):format(kept.page, #lab.pages, right, asked)
+end
+
+--- The labs and one's progress.
+-- @treturn {string,...} lines
+function command.list()
+   local rows = {}
+   for i, lab in ipairs(catalog.all()) do
+      rows[i] = { tostring(lab.number), lab.name, lab.title, lab.minutes .. " min", state_of(lab) }
+   end
+   local lines = render.align({ { title = "", right = true }, { title = "lab" }, { title = "" }, { title = "", right = true },
+      { title = "progress" } }, rows)
+   lines[#lines + 1] = ""
+   lines[#lines + 1] = "'lpfm lab NAME' opens a lab; begin with 'lpfm lab " .. catalog.all()[1].name .. "'."
+   return lines
+end
+
+-- --- what is printed -----------------------------------------------------------------------------
+
+-- "period=3"; values are numbers where they can be.
+local function parameters(list)
+   local out = {}
+   for _, word in ipairs(list) do
+      local name, value = word:match("^([%a_][%w_]*)=(.*)$")
+      if not name then options.fail("--set: expected NAME=VALUE, got '%s'", word) end
+      out[name] = tonumber(value) or value
+   end
+   return out
+end
+
+local function grade_of(lab, out)
+   local s = session.new(lab, { kept = progress.load(lab.name) })
+   local rows = s:grade(function(id) return progress.path(lab.name .. "-" .. id, "lua") end)
+   for _, row in ipairs(rows) do out[#out + 1] = render.json(row) end
+end
+
+local function grade(lab)
+   local out = {}
+   for _, one in ipairs(lab and { lab } or catalog.all()) do grade_of(one, out) end
+   return out
+end
+
+local function check(dir)
+   local labs, errors = catalog.folder(dir)
+   if #labs == 0 and #errors == 0 then options.fail("--check: there is no lab in %s", dir) end
+   local validate = require "repl.lab.validate"
+   for _, lab in ipairs(labs) do
+      for _, complaint in ipairs(validate.lab(lab)) do errors[#errors + 1] = complaint end
+   end
+   for _, complaint in ipairs(errors) do io.stderr:write(complaint, "\n") end
+   if #errors == 0 then io.stdout:write(("%s in %s: nothing to complain of\n"):format(render.plural(#labs, "lab"), dir)) end
+   return #errors == 0 and 0 or 1
+end
+
+-- Option, and what it prints; --teacher and --handout together are the teacher's.
+local printers = {
+   { "sheet", function(lab, params) return sheet.figures(lab, params) end },
+   { "teacher", function(lab, params) return { sheet.handout(lab, { params = params, teacher = true }) } end },
+   { "handout", function(lab, params) return { sheet.handout(lab, { params = params }) } end },
+   { "notebook", function(lab, params) return { sheet.notebook(lab, params) } end },
+}
+
+local function hold(lab, params, restart)
+   local terminal = require "repl.lab.terminal"
+   if restart then progress.forget(lab.name) end
+   local kept = progress.load(lab.name)
+   if kept.done then kept.page, kept.done = 1, nil end
+   return terminal.hold(session.new(lab, { kept = kept, params = params, width = terminal.width() }))
+end
+
+--- Runs the command line.
+-- @tparam table argv
+-- @treturn number exit status
+-- @usage require("repl.command.lab").main { "bias", "--sheet", "-o", os.tmpname() }
+function command.main(argv)
+   local args, words = command.options():parse(argv)
+   if args.check then return check(args.check) end
+   local name = options.only_word(words, "lab")
+   local lab = name and options.expect(catalog.find(name))
+   local params = options.checked(parameters, args.set)
+   local output = args.output or "-"
+   if args.grade then return options.write(grade(lab), output) or 0 end
+   for _, printer in ipairs(printers) do
+      if args[printer[1]] then
+         if not lab then options.fail("--%s: expected the name of a lab", printer[1]) end
+         return options.write(options.checked(printer[2], lab, params), output) or 0
+      end
+   end
+   if not lab then return options.write(command.list(), output) or 0 end
+   return hold(lab, params, args.restart)
+end
+
+-- --- at the prompt -------------------------------------------------------------------------------
+
+local course = {}
+course.__index = course
+
+local function text_of(lines)
+   return setmetatable({}, { __tostring = function() return table.concat(lines, "\n") end })
+end
+
+local function page_with(self, id)
+   for i, page in ipairs(self.session.lab.pages) do
+      if page.id == id or page.task == id then return i end
+   end
+   error(("the lab has no question '%s'"):format(tostring(id)), 0)
+end
+
+-- Answers a question or a task; what the machine says, and the explanation.
+function course:answer(id, reply)
+   local s = self.session
+   s.index = page_with(self, id)
+   s:enter()
+   local lines = s:reply(tostring(reply))
+   progress.save(s.lab.name, s.kept)
+   return text_of(lines)
+end
+
+-- The hints of a question.
+function course:hints(id)
+   local s = self.session
+   return text_of(s:lines(table.concat(s.lab.pages[page_with(self, id)].hints or { "There is no hint." }, "\n\n")))
+end
+
+-- Sets up the names of a page.
+function course:open(index)
+   self.session.index = index
+   self.session:run_up_to(index - 1)
+   for name, value in pairs(self.session:globals(function(lines) print(table.concat(lines, "\n")) end)) do
+      rawset(_G, name, value)
+   end
+end
+
+-- What the machine says on a page.
+function course:show(index)
+   self.session.index = index
+   return text_of(self.session:enter())
+end
+
+--- A lab in a notebook, or at the prompt: `l = lab("bias"); l:answer("fixed", "IP1 IP2"); l:hints("fixed")`.
+-- @string[opt] name without, the list of labs
+-- @tparam[opt] table params values of parameters
+-- @treturn table `answer(id, text)`, `hints(id)`, `open(page)` and `show(page)`
+-- @usage lab("bias"):answer("fixed", "IP1 IP2 IP3")
+function command.call(name, params)
+   if name == nil then return text_of(command.list()) end
+   arguments.check("lab", 'lab("bias")', { name, "string", "the name of a lab" })
+   local lab, err = catalog.find(name)
+   if not lab then error(err, 0) end
+   return setmetatable({ session = session.new(lab, { kept = progress.load(lab.name), params = params }) }, course)
+end
+
+return command

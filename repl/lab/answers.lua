@@ -1,0 +1,128 @@
+-- SPDX-License-Identifier: MIT
+--- What students answer: read, compared with what the machine showed, and the explanation that fits.
+-- @module repl.lab.answers
+
+local answers = {}
+
+-- --- reading -------------------------------------------------------------------------------------
+
+local factors = { k = 1e3, m = 1e6, g = 1e9 }
+
+local function read_number(answer)
+   local digits, unit = answer:gsub("[,_ ]", ""):match("^(.-)([kKmMgG%%]?)$")
+   local n = tonumber(digits)
+   if not n then return nil, "a number is expected, such as 42, 1.5, 20k or 0x10" end
+   return n * (factors[unit:lower()] or 1)
+end
+
+local function read_words(answer)
+   local out = {}
+   for word in answer:gmatch("[^%s,;]+") do out[#out + 1] = word:upper() end
+   if not out[1] then return nil, "a list of words is expected, with blanks between them" end
+   return out
+end
+
+local function read_choice(answer, page)
+   local at = answer:lower():match("^%s*(%a)[.)]?%s*$")
+   local i = at and at:byte() - 96 or tonumber(answer)
+   if i and page.choices[i] then return i end
+   return nil, ("a letter from a to %s is expected"):format(string.char(96 + #page.choices))
+end
+
+local readers = { number = read_number, words = read_words, choice = read_choice }
+
+--- The kinds of answers.
+answers.kinds = readers
+
+--- Reads an answer.
+-- @string answer
+-- @tparam table page with its `kind`
+-- @return[1] the value
+-- @return[2] nil
+-- @treturn[2] string what is expected
+function answers.read(answer, page)
+   return readers[page.kind or "number"](answer, page)
+end
+
+-- --- comparing -----------------------------------------------------------------------------------
+
+local function words_of(value)
+   if type(value) == "table" then value = table.concat(value, " ") end
+   return read_words(tostring(value)) or {}
+end
+
+local function digits_of(word)
+   return word:match("(%d+)$") or word
+end
+
+-- "2 4 6" is as good as "IP2 IP4 IP6".
+local function same_words(given, wanted, any_order)
+   if #given ~= #wanted then return false end
+   local bare = true
+   for _, word in ipairs(given) do bare = bare and word:find("^%d+$") ~= nil end
+   local want = {}
+   for i, word in ipairs(wanted) do want[i] = bare and digits_of(word) or word end
+   local got = { unpack(given) }
+   if any_order then
+      table.sort(got)
+      table.sort(want)
+   end
+   for i, word in ipairs(want) do
+      if got[i] ~= word then return false end
+   end
+   return true
+end
+
+local function same_number(given, wanted, within)
+   wanted = tonumber(tostring(wanted))
+   return wanted ~= nil and math.abs(given - wanted) <= math.abs(wanted) * (within or 0) + 1e-9
+end
+
+--- What a place of a lab stands for: a function of the figures, the name of a figure, or itself.
+-- @param what
+-- @tparam table figures
+-- @return the value
+function answers.resolve(what, figures)
+   if type(what) == "function" then return what(figures) end
+   if type(what) == "string" and figures[what] ~= nil then return figures[what] end
+   return what
+end
+
+--- Is what was answered a value?
+-- @param given of `answers.read`
+-- @param wanted
+-- @tparam table page
+-- @treturn boolean
+function answers.equal(given, wanted, page)
+   local kind = page.kind or "number"
+   if kind == "words" then return same_words(given, words_of(wanted), page.any_order) end
+   if kind == "choice" then return given == tonumber(wanted) end
+   return same_number(given, wanted, page.within)
+end
+
+-- --- explaining ----------------------------------------------------------------------------------
+
+local function fits(entry, given, right, page, figures)
+   if entry.more then return tonumber(given) ~= nil and given > tonumber(tostring(right)) end
+   if entry.less then return tonumber(given) ~= nil and given < tonumber(tostring(right)) end
+   return answers.equal(given, answers.resolve(entry.is, figures), page)
+end
+
+--- Judges a prediction.
+-- @param given of `answers.read`
+-- @tparam table page
+-- @tparam table figures what the run showed, and the parameters
+-- @treturn boolean right
+-- @treturn string the explanation, with names in braces
+function answers.judge(given, page, figures)
+   local right = answers.resolve(page.answer, figures)
+   local is_right = answers.equal(given, right, page)
+   if page.kind == "choice" then return is_right, page.choices[given].say end
+   if is_right then return true, page.right end
+   for _, entry in ipairs(page.wrong or {}) do
+      if fits(entry, given, right, page, figures) then return false, entry.say end
+   end
+   return false, page.otherwise
+end
+
+return answers

@@ -1,0 +1,87 @@
+-- SPDX-License-Identifier: MIT
+--- The labs there are: files of scripts/labs, and those that a teacher wrote. A lab is the table that such a file
+-- returns; scripts/labs/README.md says what is in it.
+-- @module repl.lab.catalog
+
+local names = require "repl.prompt.names"
+local nearest = require "pfm.util.nearest"
+
+local catalog = {}
+
+local loaded = {} -- by path
+
+--- Reads a file of a lab, once.
+-- @string path
+-- @treturn[1] table the lab, with its `name` and `path`
+-- @return[2] nil
+-- @treturn[2] string what is wrong with the file
+function catalog.read(path)
+   if loaded[path] then return loaded[path] end
+   local chunk, err = loadfile(path)
+   if not chunk then return nil, err end
+   local ok, lab = pcall(chunk)
+   if not ok then return nil, (tostring(lab):match("^[^\n]*")) end
+   if type(lab) ~= "table" then return nil, path .. ": expected 'return { ... }', the table of a lab" end
+   lab.name, lab.path = path:match("([^/]+)%.lua$") or path, path
+   loaded[path] = lab
+   return lab
+end
+
+--- The labs of a folder, by their numbers; files that return no `pages` are none.
+-- @string dir
+-- @treturn {table,...} labs
+-- @treturn {string,...} what is wrong with files that cannot be read
+function catalog.folder(dir)
+   local labs, errors = {}, {}
+   for _, file in ipairs(names.entries(dir) or {}) do
+      if file:find("%.lua$") then
+         local lab, err = catalog.read(dir .. "/" .. file)
+         if not lab then errors[#errors + 1] = err elseif lab.pages then labs[#labs + 1] = lab end
+      end
+   end
+   table.sort(labs, function(a, b)
+      local i, j = tonumber(a.number) or 0, tonumber(b.number) or 0
+      return i < j or (i == j and a.name < b.name)
+   end)
+   return labs, errors
+end
+
+-- Beside the library, wherever that is installed.
+local function home()
+   for dir in package.path:gmatch("([^;]*)%?%.lua") do
+      if names.entries(dir .. "labs") then return dir .. "labs" end
+   end
+   error("the labs are not installed: there is no folder 'labs' beside the library", 0)
+end
+
+--- The labs that come with lpfm.
+-- @treturn {table,...}
+function catalog.all()
+   local labs, errors = catalog.folder(home())
+   if errors[1] then error(errors[1], 0) end
+   return labs
+end
+
+--- Their names.
+-- @treturn {string,...} in the order of their numbers
+function catalog.names()
+   local out = {}
+   for i, lab in ipairs(catalog.all()) do out[i] = lab.name end
+   return out
+end
+
+--- A lab by its name, its number or its file.
+-- @string name
+-- @treturn[1] table
+-- @return[2] nil
+-- @treturn[2] string what is wrong
+function catalog.find(name)
+   if name:find("[/.]") then return catalog.read(name) end
+   local list = catalog.all()
+   for _, lab in ipairs(list) do
+      if lab.name == name or tostring(lab.number) == name then return lab end
+   end
+   return nil, ("there is no lab '%s'%s; 'lpfm lab' lists them"):format(name, nearest.hint(name, catalog.names()))
+end
+
+return catalog

@@ -1,0 +1,385 @@
+-- SPDX-License-Identifier: MIT
+--- A student at a lab: pages, predictions, runs, explanations, tasks. It neither reads nor prints: texts come in,
+-- lines go out, so that terminals, notebooks and tests can hold one.
+-- @module repl.lab.session
+
+local answers = require "repl.lab.answers"
+local kit = require "labs.kit"
+local text = require "repl.lab.text"
+local text_file = require "pfm.util.text_file"
+
+local session = {}
+session.__index = session
+
+-- --- figures -------------------------------------------------------------------------------------
+
+local function merge(into, from)
+   for k, v in pairs(from or {}) do into[k] = v end
+   return into
+end
+
+-- Parameters that the lab does not have are mistakes.
+local function parameters(lab, set)
+   local out = merge({}, lab.params)
+   for name, value in pairs(set or {}) do
+      if out[name] == nil then error(("lab %s has no parameter '%s'"):format(lab.name, name), 0) end
+      out[name] = value
+   end
+   return out
+end
+
+local function close_all(ok, ...)
+   kit.finish()
+   if not ok then error((...), 0) end
+   return ...
+end
+
+-- Calls a function of the lab; contexts that it left open are closed.
+local function call(fn, ...)
+   return close_all(pcall(fn, kit, ...))
+end
+
+--- Runs a page, once: what the machine shows becomes figures.
+-- @int index the page
+function session:run(index)
+   local page = self.lab.pages[index]
+   if not page.run or self.ran[index] then return end
+   merge(self.figures, call(page.run, self.params, self.figures))
+   self.ran[index] = true
+end
+
+--- Runs all pages up to one, whose text may name their figures.
+-- @int index
+function session:run_up_to(index)
+   for i = 1, index do self:run(i) end
+end
+
+-- --- a session -----------------------------------------------------------------------------------
+
+--- A session.
+-- @tparam table lab of `catalog.read`
+-- @tparam[opt] table options `params`, values for parameters by name; `kept`, of `progress.load`; `width`, columns
+-- @treturn session
+function session.new(lab, options)
+   options = options or {}
+   local self = setmetatable({ lab = lab, kept = options.kept or { page = 1, answers = {} }, ran = {},
+      width = math.min(options.width or 80, 100), phase = "read" }, session)
+   self.params = parameters(lab, options.params)
+   self.figures = merge({}, self.params)
+   self.index = math.max(1, math.min(self.kept.page, #lab.pages))
+   return self
+end
+
+--- The page that is open.
+function session:page()
+   return self.lab.pages[self.index]
+end
+
+local function add(out, lines)
+   for _, line in ipairs(lines) do out[#out + 1] = line end
+   return out
+end
+
+-- A text with its numbers, wrapped.
+function session:lines(template)
+   return template and text.lines(text.fill(template, self.figures), self.width) or {}
+end
+
+local function kind_of(page)
+   return page.ask and "ask" or page.task and "task" or page.vary and "vary" or "read"
+end
+
+function session:choices(page)
+   local out = {}
+   for i, choice in ipairs(page.choices or {}) do
+      local lines = text.wrap(text.fill(choice[1], self.figures), self.width - 6, "")
+      for j, line in ipairs(lines) do
+         out[#out + 1] = (j == 1 and "   %s) %s" or "      %2$s"):format(string.char(96 + i), line)
+      end
+   end
+   return out
+end
+
+local function heading(self)
+   local lab = self.lab
+   return ("%s (page %d of %d)"):format(lab.title, self.index, #lab.pages)
+end
+
+--- Opens the page: its text and, if there is one, its question or task.
+-- @treturn {string,...} lines
+function session:enter()
+   local page = self:page()
+   self:run_up_to(self.index - 1)
+   self.phase, self.shown_hints = kind_of(page), 0
+   local out = { "", heading(self), ("-"):rep(math.min(#heading(self), self.width)), "" }
+   add(out, self:lines(page.text))
+   local question = page.ask or page.todo or page.vary
+   if question then
+      if page.text then out[#out + 1] = "" end
+      local label = page.ask and "Question: " or page.task and "Task: " or "Try it: "
+      add(out, self:lines(label .. question:gsub("^%s+", "")))
+   end
+   add(out, self:choices(page))
+   if self.phase == "read" and page.run then
+      self:run(self.index)
+      add(out, self:results(page))
+   end
+   return out
+end
+
+-- What the run of the page showed, and what there is to say of it in any case.
+function session:results(page)
+   local out = { "" }
+   if page.show then
+      out[2] = "The machine says:"
+      add(out, text.figures(page.show, self.figures))
+      out[#out + 1] = ""
+   end
+   return add(out, self:lines(page.after))
+end
+
+--- What to ask for now.
+-- @treturn string
+function session:prompt()
+   local page, kind = self:page(), self:page().kind or "number"
+   if self.phase == "ask" then return ("your prediction (%s)> "):format(kind) end
+   if self.phase == "task" and kind == "script" then return "your script's file> " end
+   if self.phase == "task" then return ("your answer (%s)> "):format(kind) end
+   if page.vary or page.task then return "Enter goes on, 'prompt' opens the prompt> " end
+   return self.index < #self.lab.pages and "Enter goes on> " or "Enter ends the lab> "
+end
+
+-- --- answers -------------------------------------------------------------------------------------
+
+local function id_of(page)
+   return page.id or page.task
+end
+
+local function record(self, page)
+   local id = id_of(page)
+   local entry = self.kept.answers[id] or { attempts = 0, hints = 0, state = "open" }
+   self.kept.answers[id] = entry
+   return entry
+end
+
+local function note(self, page, answer, state)
+   local entry = record(self, page)
+   entry.answer, entry.attempts = answer, entry.attempts + 1
+   if entry.state ~= "right" then entry.state = state end
+end
+
+--- Judges an answer to a question, or to a task that asks for a value, by a run of now.
+-- @tparam table page
+-- @string answer
+-- @treturn[1] boolean right
+-- @treturn[1] string explanation
+-- @return[2] nil
+-- @treturn[2] string why it cannot be read
+function session:judge(page, answer)
+   local given, err = answers.read(answer, page)
+   if given == nil then return nil, err end
+   for i, other in ipairs(self.lab.pages) do
+      if other == page then self:run_up_to(i) end
+   end
+   return answers.judge(given, page, self.figures)
+end
+
+-- A script's result, or nil and what is wrong with it.
+local function result_of(path)
+   local chunk, err = loadfile(path)
+   if not chunk then return nil, err end
+   local ok, result = pcall(chunk)
+   if not ok then return nil, tostring(result) end
+   if result == nil then return nil, path .. ": expected the script to return something" end
+   return result
+end
+
+--- Judges what solves a task.
+-- @tparam table page
+-- @param value what the script returns
+-- @treturn boolean right
+-- @treturn string explanation
+-- @treturn table figures, those of the check too
+function session:judge_value(page, value)
+   local ok, right, say, figures = pcall(call, page.check, self.params, value, self.figures)
+   if not ok then return false, "It cannot be checked: " .. tostring(right), self.figures end
+   local shown = merge(merge({}, self.figures), figures)
+   return right and true or false, text.fill(say or (right and page.right) or page.otherwise, shown), shown
+end
+
+--- Judges a script that solves a task.
+-- @tparam table page
+-- @string path
+-- @treturn ?boolean nil where it cannot be run
+-- @treturn string explanation
+function session:judge_script(page, path)
+   local value, err = result_of(path)
+   if value == nil then return nil, err end
+   return self:judge_value(page, value)
+end
+
+local function keep_script(self, page, path)
+   self.scripts = self.scripts or {}
+   self.scripts[id_of(page)] = text_file.all(path)
+end
+
+local function verdict(right)
+   return right and "Right. " or "Not so. "
+end
+
+local function is_script(page)
+   return page.task ~= nil and page.kind == "script"
+end
+
+-- An answer to the question or the task that is open.
+local function answer(self, page, reply)
+   local right, say
+   if is_script(page) then right, say = self:judge_script(page, reply) else right, say = self:judge(page, reply) end
+   if right == nil then return text.wrap(say .. ".", self.width) end
+   note(self, page, reply, right and "right" or "wrong")
+   if is_script(page) then keep_script(self, page, reply) end
+   local out = page.ask and self:results(page) or {}
+   if is_script(page) then
+      add(out, text.wrap(verdict(right) .. say, self.width))
+   else
+      add(out, self:lines(verdict(right) .. (say or ""):gsub("^%s+", "")))
+   end
+   if page.ask or right then self.phase = "read" end
+   return out
+end
+
+--- A value that was found at the prompt solves the task that is open, or does not: what `check` does there. A script
+-- counts as a file only.
+-- @param value
+-- @treturn {string,...} lines
+function session:check(value)
+   local page = self:page()
+   if not page.task then return { "There is no task on this page." } end
+   if not is_script(page) then return answer(self, page, tostring(value)) end
+   local right, say = self:judge_value(page, value)
+   local file = right and " Now the same in a file, so that it is kept: leave the prompt, and give the file's name." or ""
+   return text.wrap(verdict(right) .. say .. file, self.width)
+end
+
+-- --- words that are no answers -------------------------------------------------------------------
+
+local function go(self, by)
+   local index = self.index + by
+   if index > #self.lab.pages then
+      self.kept.done, self.over = true, true
+      return { "", ("That was lab %s. 'lpfm lab' shows what comes next."):format(self.lab.name) }
+   end
+   self.index = math.max(1, index)
+   self.kept.page = self.index
+   return self:enter()
+end
+
+local words = {}
+
+--- The next hint.
+function words.hint(self)
+   local hints = self:page().hints or {}
+   if self.shown_hints >= #hints then
+      return { #hints == 0 and "There is no hint for this page." or "There are no more hints." }
+   end
+   self.shown_hints = self.shown_hints + 1
+   local entry = record(self, self:page())
+   entry.hints = math.max(entry.hints, self.shown_hints)
+   return self:lines(("Hint %d of %d: %s"):format(self.shown_hints, #hints, (hints[self.shown_hints]:gsub("^%s+", ""))))
+end
+
+function words.skip(self)
+   local page = self:page()
+   if self.phase == "read" or self.phase == "vary" then return go(self, 1) end
+   local entry = record(self, page)
+   if entry.state == "open" then entry.state = "skipped" end
+   self.phase = "read"
+   if not page.ask then return go(self, 1) end
+   self:run(self.index)
+   return self:results(page)
+end
+
+function words.back(self)
+   return go(self, -1)
+end
+
+function words.quit(self)
+   self.over = true
+   return { ("'lpfm lab %s' goes on from here."):format(self.lab.name) }
+end
+
+function words.prompt(self)
+   self.wants_prompt = true
+   return {}
+end
+
+function words.help()
+   return {
+      "   Enter    goes on, where there is nothing to answer",
+      "   hint     a hint, and another one each time",
+      "   skip     goes on without an answer",
+      "   back     the page before this one",
+      "   prompt   lpfm's prompt, with the machine set up; Ctrl-D comes back",
+      "   quit     leaves; the next time the lab goes on where it was left",
+   }
+end
+
+words["?"] = words.help
+
+--- What the student typed: an answer, or a word such as `hint`.
+-- @string reply
+-- @treturn {string,...} lines; then `over` is true where the session has ended, `wants_prompt` where the prompt is to
+-- be opened
+function session:reply(reply)
+   reply = reply:gsub("^%s+", ""):gsub("%s+$", "")
+   local word = words[reply:lower()]
+   if word then return word(self) end
+   local page = self:page()
+   if self.phase == "ask" or self.phase == "task" then
+      if reply ~= "" then return answer(self, page, reply) end
+      return { "Type an answer; 'hint' helps, 'skip' goes on without, '?' lists all words." }
+   end
+   if reply == "" then return go(self, 1) end
+   return { "There is nothing to answer here: Enter goes on, '?' lists what can be typed." }
+end
+
+--- The names for the prompt: those that the page sets up, and `check`, `hint`, `params` and `kit`.
+-- @tparam function say prints lines
+-- @treturn table
+function session:globals(say)
+   local page = self:page()
+   local out = { kit = kit, params = self.params }
+   local setup = page.setup or self.lab.setup
+   merge(out, setup and setup(kit, self.params, self.figures))
+   out.check = function(value) say(self:check(value)) end
+   out.hint = function() say(words.hint(self)) end
+   return out
+end
+
+--- Judges all answers again, by runs of now: what a file of progress claims does not count.
+-- @tparam function path_of the file that keeps a task's script, by the id
+-- @treturn {table,...} `{ lab=, task=, kind="prediction"|"task", state=, answer=, attempts=, hints= }`
+function session:grade(path_of)
+   local out = {}
+   for _, page in ipairs(self.lab.pages) do
+      local id = id_of(page)
+      if id then
+         local entry = self.kept.answers[id] or { state = "open", attempts = 0, hints = 0 }
+         local state = entry.state
+         if entry.answer then
+            local right
+            if is_script(page) then
+               right = self:judge_script(page, path_of(id) or "")
+            else
+               right = self:judge(page, tostring(entry.answer))
+            end
+            state = right and "right" or "wrong"
+         end
+         out[#out + 1] = { lab = self.lab.name, task = id, kind = page.ask and "prediction" or "task", state = state,
+            answer = entry.answer, attempts = entry.attempts, hints = entry.hints }
+      end
+   end
+   return out
+end
+
+return session

@@ -1,0 +1,180 @@
+-- SPDX-License-Identifier: MIT
+--- Labs on paper and in notebooks: the figures alone, a page to print, a notebook.
+-- @module repl.lab.sheet
+
+local answers = require "repl.lab.answers"
+local render = require "pfm.render"
+local session = require "repl.lab.session"
+local text = require "repl.lab.text"
+
+local sheet = {}
+
+-- --- figures -------------------------------------------------------------------------------------
+
+--- All that the machine says in a lab.
+-- @tparam table lab
+-- @tparam[opt] table params values of parameters
+-- @treturn {string,...} `label: value` lines
+function sheet.figures(lab, params)
+   local s, out = session.new(lab, { params = params }), {}
+   for i, page in ipairs(lab.pages) do
+      s:run(i)
+      for _, line in ipairs(text.figures(page.show, s.figures)) do out[#out + 1] = line:sub(4) end
+   end
+   return out
+end
+
+-- --- a page to print -----------------------------------------------------------------------------
+
+local entities = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
+
+local function html(plain)
+   return (plain:gsub('[&<>"]', entities))
+end
+
+local STYLE = [[
+body { font: 11pt/1.45 serif; max-width: 42em; margin: 2em auto; padding: 0 1em; color: #000; background: #fff; }
+h1 { font-size: 1.5em; } h2 { font-size: 1.1em; margin-top: 1.6em; break-after: avoid; }
+pre { font: 9.5pt/1.35 monospace; white-space: pre-wrap; border-left: 2pt solid #999; padding-left: 1em; }
+.ask { border: 1pt solid #666; padding: .2em .8em; break-inside: avoid; }
+.line { border-bottom: 1pt dotted #666; height: 1.8em; }
+.say { border-left: 2pt solid #999; padding-left: .8em; }
+@page { margin: 2cm; }]]
+
+local function paragraphs(block, figures)
+   local out = {}
+   for _, p in ipairs(block and text.paragraphs(text.fill(block, figures)) or {}) do
+      out[#out + 1] = (p.code and "<pre>%s</pre>" or "<p>%s</p>"):format(html(p.text))
+   end
+   return table.concat(out, "\n")
+end
+
+local function list(title, items)
+   local out = {}
+   for _, item in ipairs(items) do out[#out + 1] = "<li>" .. html(item) .. "</li>" end
+   return ("<p><b>%s</b></p>\n<ul>\n%s\n</ul>"):format(title, table.concat(out, "\n"))
+end
+
+local function choices(page, figures)
+   local out = {}
+   for _, choice in ipairs(page.choices or {}) do
+      out[#out + 1] = "<li>" .. html(text.fill(choice[1], figures)) .. "</li>"
+   end
+   return #out > 0 and '<ol type="a">\n' .. table.concat(out, "\n") .. "\n</ol>" or ""
+end
+
+local function shown(page, figures)
+   if not page.show then return "" end
+   return "<pre>" .. html(table.concat(text.figures(page.show, figures), "\n")) .. "</pre>"
+end
+
+-- What only the teacher's copy has: the answer, why, and what to say of wrong ones.
+local function for_teacher(page, figures)
+   local out = { shown(page, figures), paragraphs(page.after, figures), paragraphs(page.right, figures) }
+   if page.answer ~= nil and page.kind ~= "choice" then
+      out[#out + 1] = "<p><b>Answer:</b> " .. html(text.value(answers.resolve(page.answer, figures))) .. "</p>"
+   end
+   for _, entry in ipairs(page.wrong or {}) do out[#out + 1] = paragraphs(entry.say, figures) end
+   for i, choice in ipairs(page.choices or {}) do
+      out[#out + 1] = paragraphs(("%s) %s"):format(string.char(96 + i), (choice.say:gsub("^%s+", ""))), figures)
+   end
+   if page.solution then out[#out + 1] = "<pre>" .. html(page.solution) .. "</pre>" end
+   return '<div class="say">\n' .. table.concat(out, "\n") .. "\n</div>"
+end
+
+local BLANK = '<div class="line"></div>'
+
+local function page_of(page, i, figures, teacher)
+   local question = page.ask or page.todo or page.vary
+   local out = { ("<h2>%d</h2>"):format(i), paragraphs(page.text, figures) }
+   if question then
+      local lines = (page.ask or page.todo) and BLANK:rep(page.todo and 4 or 2) or BLANK
+      out[#out + 1] = ('<div class="ask">%s%s%s</div>'):format(paragraphs(question, figures), choices(page, figures), lines)
+   end
+   if teacher and (page.ask or page.task) then
+      out[#out + 1] = for_teacher(page, figures)
+   elseif page.run and not question then
+      out[#out + 1] = shown(page, figures) .. paragraphs(page.after, figures)
+   end
+   return table.concat(out, "\n")
+end
+
+--- A lab as a page of HTML, to print: with room for answers or, for the teacher, with all answers.
+-- @tparam table lab
+-- @tparam[opt] table options `params`, values of parameters; `teacher`
+-- @treturn string
+function sheet.handout(lab, options)
+   options = options or {}
+   local s = session.new(lab, { params = options.params })
+   s:run_up_to(#lab.pages)
+   local title = html(lab.title)
+   local out = { ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>%s</title>'):format(title),
+      "<style>" .. STYLE .. "</style></head><body>", "<h1>" .. title .. "</h1>",
+      ("<p>%s, about %d minutes.</p>"):format(html("lpfm lab " .. lab.name), lab.minutes),
+      list("You will learn", lab.goals), list("To read", lab.read) }
+   if options.teacher then
+      out[#out + 1] = '<h2>For the teacher</h2>\n<div class="say">' .. paragraphs(lab.teacher, s.figures) .. "</div>"
+   end
+   for i, page in ipairs(lab.pages) do out[#out + 1] = page_of(page, i, s.figures, options.teacher) end
+   out[#out + 1] = "</body></html>\n"
+   return table.concat(out, "\n")
+end
+
+-- --- a notebook ----------------------------------------------------------------------------------
+
+local function markdown(block, figures)
+   local out = {}
+   for _, p in ipairs(block and text.paragraphs(text.fill(block, figures)) or {}) do
+      out[#out + 1] = p.code and "```\n" .. p.text .. "\n```" or p.text
+   end
+   return out
+end
+
+local function note(out, lines)
+   if #lines == 0 then return end
+   out[#out + 1] = { cell_type = "markdown", metadata = { tags = { "lab" } }, source = table.concat(lines, "\n\n") }
+end
+
+local function code(out, source)
+   out[#out + 1] = { cell_type = "code", metadata = { tags = { "lab" } }, source = source, execution_count = render.null,
+      outputs = {} }
+end
+
+local function append(out, more)
+   for _, line in ipairs(more) do out[#out + 1] = line end
+   return out
+end
+
+local function cells_of(page, i, figures, out)
+   local lines = markdown(page.text, figures)
+   local question = page.ask or page.todo or page.vary
+   if question then append(lines, markdown("**" .. (page.ask and "Question" or page.task and "Task" or "Try it") .. ".** "
+      .. question:gsub("^%s+", ""), figures)) end
+   for k, choice in ipairs(page.choices or {}) do
+      lines[#lines + 1] = ("%s) %s"):format(string.char(96 + k), text.fill(choice[1], figures))
+   end
+   note(out, lines)
+   if page.ask then code(out, ('course:answer("%s", "your prediction")'):format(page.id)) end
+   if page.task then
+      code(out, ('course:answer("%s", "%s")'):format(page.task, page.kind == "script" and "your-file.lua" or "your answer"))
+   end
+   if page.vary then code(out, ("course:open(%d)"):format(i)) end
+   if page.run and not question then code(out, ("course:show(%d)"):format(i)) end
+end
+
+--- A lab as a notebook for lpfm's kernel of Jupyter.
+-- @tparam table lab
+-- @tparam[opt] table params values of parameters
+-- @treturn string JSON
+function sheet.notebook(lab, params)
+   local s, cells = session.new(lab, { params = params }), {}
+   s:run_up_to(#lab.pages)
+   note(cells, { "# " .. lab.title, "Goals: " .. table.concat(lab.goals, "; ") .. "." })
+   code(cells, ('course = lab("%s")'):format(lab.name))
+   for i, page in ipairs(lab.pages) do cells_of(page, i, s.figures, cells) end
+   local json = render.json { cells = cells, nbformat = 4, nbformat_minor = 4, metadata = {
+      kernelspec = { name = "lpfm", display_name = "lpfm", language = "lua" }, language_info = { name = "lua" } } }
+   return (json:gsub('"outputs":{}', '"outputs":[]')) -- an empty table could be either
+end
+
+return sheet

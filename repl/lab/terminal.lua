@@ -1,0 +1,82 @@
+-- SPDX-License-Identifier: MIT
+--- A lab at a terminal, or at any two streams of text: each page is printed as lines, each answer read as one. Nothing
+-- is drawn over, so that screen readers and dumb terminals have it all.
+-- @module repl.lab.terminal
+
+local line = require "repl.line"
+local progress = require "repl.lab.progress"
+local terminal = require "pfm.util.terminal"
+
+local lab_terminal = {}
+
+local INTERRUPTED = 130
+local COMES_BACK = "lpfm's prompt, with the lab's machine. check(value) checks, hint() helps, Ctrl-D goes back to the lab."
+
+local function say(lines)
+   for _, text in ipairs(lines) do io.stdout:write(text, "\n") end
+   io.stdout:flush()
+end
+
+-- Keeps what was done; says once why it cannot be kept.
+local function keep(session)
+   local name = session.lab.name
+   local ok, err = progress.save(name, session.kept)
+   for id, text in pairs(session.scripts or {}) do progress.write(progress.path(name .. "-" .. id, "lua"), text) end
+   if not ok and not session.complained then
+      session.complained = true
+      say { "(Your progress is not kept: " .. tostring(err) .. ".)" }
+   end
+end
+
+-- The prompt's names stay after it; the next page sets up its own.
+local function open_prompt(session)
+   session.wants_prompt = false
+   local given = session:globals(say)
+   local names = {}
+   for name, value in pairs(given) do
+      rawset(_G, name, value)
+      names[#names + 1] = name
+   end
+   table.sort(names)
+   require("repl.prompt.loop").main { no_init = true, banner = COMES_BACK .. "\nNames: " .. table.concat(names, ", ") }
+   require("labs.kit").finish()
+   line.on {}
+   keep(session)
+end
+
+-- One turn; true when it was the last.
+local function turn(session)
+   local reply, why = line.read(session:prompt())
+   if not reply then
+      if why == "interrupted" then return "interrupted" end
+      reply = "quit"
+      io.stdout:write("\n")
+   end
+   say(session:reply(reply))
+   keep(session)
+   if session.wants_prompt then open_prompt(session) end
+   return session.over
+end
+
+--- Holds a session until it ends.
+-- @tparam session session of `repl.lab.session`
+-- @treturn number exit status
+function lab_terminal.hold(session)
+   say(session:enter())
+   repeat
+      local over = turn(session)
+      if over == "interrupted" then
+         keep(session)
+         return INTERRUPTED
+      end
+   until over
+   return 0
+end
+
+--- The columns of the terminal.
+-- @treturn int
+function lab_terminal.width()
+   return terminal.is_terminal() and (terminal.size()) or 80
+end
+
+return lab_terminal

@@ -1,0 +1,116 @@
+-- SPDX-License-Identifier: MIT
+--- The texts of labs: numbers put in their places, paragraphs broken into lines.
+-- @module repl.lab.text
+
+local render = require "pfm.render"
+
+local text = {}
+
+--- A figure as it is shown: lists with blanks between their elements, numbers with separators.
+-- @param value
+-- @treturn string
+function text.value(value)
+   if type(value) == "table" and value[1] ~= nil then
+      local out = {}
+      for i, element in ipairs(value) do out[i] = tostring(element) end
+      return table.concat(out, " ")
+   end
+   if type(value) ~= "number" then return tostring(value) end
+   if value == math.floor(value) then return render.number(value) end
+   return (("%.4g"):format(value))
+end
+
+--- Names in braces become what they name.
+-- @string template
+-- @tparam table figures
+-- @treturn string
+-- @raise on names that there are not
+function text.fill(template, figures)
+   return (template:gsub("{([%a_][%w_]*)}", function(name)
+      local value = figures[name]
+      if value == nil then error(("{%s} is neither a parameter nor a figure of a run"):format(name), 0) end
+      return text.value(value)
+   end))
+end
+
+-- The lines of a block without the indentation that all have in common.
+local function lines_of(block)
+   local lines, least = {}, math.huge
+   for line in (block:gsub("%s+$", "") .. "\n"):gmatch("([^\n]*)\n") do
+      if line:find("%S") then least = math.min(least, #line:match("^ *")) end
+      lines[#lines + 1] = line
+   end
+   while lines[1] and not lines[1]:find("%S") do table.remove(lines, 1) end
+   for i, line in ipairs(lines) do lines[i] = line:sub(least + 1) end
+   return lines
+end
+
+--- The paragraphs of a text; lines that are indented more than the others stay lines, as code does.
+-- @string block
+-- @treturn {table,...} `{ text=, code=bool }`
+function text.paragraphs(block)
+   local out, open = {}, nil
+   for _, line in ipairs(lines_of(block)) do
+      local code, blank = line:find("^%s+%S") ~= nil, not line:find("%S")
+      if blank then
+         open = nil
+      elseif open and open.code == code then
+         open.text = open.text .. (code and "\n" or " ") .. line
+      else
+         open = { text = line, code = code }
+         out[#out + 1] = open
+      end
+   end
+   return out
+end
+
+--- Breaks a line at blanks.
+-- @string line
+-- @int width columns
+-- @string[opt=""] indent of all lines but the first
+-- @treturn {string,...}
+function text.wrap(line, width, indent)
+   local out, now = {}, nil
+   for word in line:gmatch("%S+") do
+      if not now then
+         now = word
+      elseif render.width(now) + 1 + render.width(word) <= width then
+         now = now .. " " .. word
+      else
+         out[#out + 1], now = now, (indent or "") .. word
+      end
+   end
+   out[#out + 1] = now
+   return out
+end
+
+--- A text as lines of a terminal.
+-- @string block
+-- @int width columns
+-- @treturn {string,...}
+function text.lines(block, width)
+   local out = {}
+   for i, paragraph in ipairs(text.paragraphs(block)) do
+      if i > 1 then out[#out + 1] = "" end
+      if paragraph.code then
+         for line in (paragraph.text .. "\n"):gmatch("([^\n]*)\n") do out[#out + 1] = line end
+      else
+         for _, line in ipairs(text.wrap(paragraph.text, width)) do out[#out + 1] = line end
+      end
+   end
+   return out
+end
+
+--- Figures as `label: value` lines.
+-- @tparam table rows of `show`: `{ label, name of the figure }`
+-- @tparam table figures
+-- @treturn {string,...}
+function text.figures(rows, figures)
+   local out = {}
+   for i, row in ipairs(rows or {}) do
+      out[i] = ("   %s: %s"):format(text.fill(row[1], figures), text.fill("{" .. row[2] .. "}", figures))
+   end
+   return out
+end
+
+return text

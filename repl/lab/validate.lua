@@ -1,0 +1,203 @@
+-- SPDX-License-Identifier: MIT
+--- Is a lab whole? What a teacher can get wrong is found before students find it: the form of the table, names in
+-- braces, wrong answers whose explanation nobody would see, and numbers that a text has of its own.
+-- @module repl.lab.validate
+
+local answers = require "repl.lab.answers"
+local session = require "repl.lab.session"
+local text = require "repl.lab.text"
+
+local validate = {}
+
+local FIELDS = { title = "string", number = "number", minutes = "number", goals = "table", read = "table",
+   teacher = "string", pages = "table" }
+local PAGE_FIELDS = {}
+for name in ("text ask id kind choices answer within any_order run show after right wrong otherwise hints vary setup "
+   .. "task todo check solution mistake"):gmatch("%S+") do
+   PAGE_FIELDS[name] = true
+end
+
+-- --- the form ------------------------------------------------------------------------------------
+
+local function check_fields(lab, say)
+   for name, kind in pairs(FIELDS) do
+      if type(lab[name]) ~= kind then say(("field '%s': a %s is expected"):format(name, kind)) end
+   end
+end
+
+local function check_page_fields(page, say)
+   for name in pairs(page) do
+      if not PAGE_FIELDS[name] then say(("unknown field '%s'"):format(tostring(name))) end
+   end
+   if not (page.text or page.ask or page.task or page.vary) then say("a text, a question, a task or a vary is expected") end
+   if page.show and not page.run then say("field 'show' needs a 'run'") end
+end
+
+local function check_question(page, say)
+   if not answers.kinds[page.kind or "number"] then
+      return say(("kind '%s': number, words, choice (or, of a task, script) is expected"):format(tostring(page.kind)))
+   end
+   if page.answer == nil then say("field 'answer' is missing") end
+   if page.kind == "choice" then
+      for i, choice in ipairs(page.choices or {}) do
+         if not choice.say then say(("choice %d: its 'say', the explanation, is missing"):format(i)) end
+      end
+      if #(page.choices or {}) < 2 then say("field 'choices': at least two are expected") end
+      return
+   end
+   if not page.right then say("field 'right', the explanation of the right answer, is missing") end
+   if not page.otherwise then say("field 'otherwise', the explanation of other answers, is missing") end
+end
+
+local function check_task(page, say)
+   if not page.todo then say("field 'todo', what the student is to do, is missing") end
+   if #(page.hints or {}) == 0 then say("a task needs 'hints'") end
+   if page.kind ~= "script" then return check_question(page, say) end
+   if type(page.check) ~= "function" then say("field 'check': a function is expected") end
+   if not page.solution then say("field 'solution', a script that solves the task, is missing") end
+   if not page.mistake then say("field 'mistake', a script that does not, is missing") end
+end
+
+local function check_form(page, say, seen)
+   check_page_fields(page, say)
+   local id = page.id or page.task
+   if page.ask and not page.id then say("a question needs an 'id'") end
+   if id and seen[id] then say(("the id '%s' is there twice"):format(id)) end
+   if id then seen[id] = true end
+   if page.ask then check_question(page, say) end
+   if page.task then check_task(page, say) end
+end
+
+-- --- the texts -----------------------------------------------------------------------------------
+
+--- The texts of a page that students see.
+-- @tparam table page
+-- @treturn {string,...}
+function validate.texts(page)
+   local out = { page.text, page.ask, page.todo, page.vary, page.after, page.right, page.otherwise }
+   local all = {}
+   for i = 1, 7 do all[#all + 1] = out[i] end
+   for _, hint in ipairs(page.hints or {}) do all[#all + 1] = hint end
+   for _, entry in ipairs(page.wrong or {}) do all[#all + 1] = entry.say end
+   for _, choice in ipairs(page.choices or {}) do
+      all[#all + 1] = choice[1]
+      all[#all + 1] = choice.say
+   end
+   return all
+end
+
+-- Numbers that are no results: of sections and figures, widths in bits, 0 and 1, and those in code.
+local NAMES_A_NUMBER = { section = true, sections = true, figure = true, figures = true, lab = true, labs = true,
+   chapter = true, level = true, set = true, ["and"] = true, to = true }
+
+-- The first number that a paragraph has of its own, or nil.
+local function own_number(paragraph)
+   local before = ""
+   paragraph = paragraph:gsub("`[^`]*`", "code"):gsub("%d+ bits?%f[%W]", "width")
+   for word in paragraph:gmatch("%S+") do
+      local bare = word:gsub("^[('\"]+", ""):gsub("[)'\".,;:?!%%]+$", "")
+      local reference = NAMES_A_NUMBER[before:lower()]
+      if bare:find("^%-?%d[%d.,]*$") and bare ~= "0" and bare ~= "1" and not reference then return bare end
+      if not (bare:find("^%d") and reference) then before = bare end
+   end
+end
+
+local function check_texts(page, say, figures)
+   for _, template in ipairs(validate.texts(page)) do
+      local ok, err = pcall(text.fill, template, figures)
+      if not ok then say(err) end
+      for _, paragraph in ipairs(text.paragraphs(template)) do
+         local number = not paragraph.code and own_number(paragraph.text)
+         if number then say(("the text has a number of its own, %s: name a parameter or a figure"):format(number)) end
+      end
+   end
+end
+
+-- --- the answers ---------------------------------------------------------------------------------
+
+--- An answer that gets the explanation of an entry of `wrong`.
+-- @tparam table entry
+-- @tparam table page
+-- @tparam table figures
+-- @treturn string
+function validate.example(entry, page, figures)
+   local right = answers.resolve(page.answer, figures)
+   if entry.more then return tostring(math.abs(right) * 1000 + 1000) end
+   if entry.less then return tostring(-math.abs(right) * 1000 - 1) end
+   local value = answers.resolve(entry.is, figures)
+   return type(value) == "table" and table.concat(value, " ") or tostring(value)
+end
+
+--- The right answer, as a student would type it.
+-- @tparam table page
+-- @tparam table figures
+-- @treturn string
+function validate.right(page, figures)
+   local value = answers.resolve(page.answer, figures)
+   if page.kind == "choice" then return string.char(96 + value) end
+   return type(value) == "table" and table.concat(value, " ") or tostring(value)
+end
+
+local function check_answers(page, say, s)
+   local ok, right = pcall(s.judge, s, page, validate.right(page, s.figures))
+   if not (ok and right) then say("the right answer is not taken: " .. tostring(right)) end
+   for i, entry in ipairs(page.wrong or {}) do
+      local fine, is_right, explanation = pcall(s.judge, s, page, validate.example(entry, page, s.figures))
+      if not fine or is_right ~= false or explanation ~= entry.say then
+         say(("wrong[%d]: nobody would see it, for its answer is right, is another one's, or cannot be read"):format(i))
+      end
+   end
+end
+
+-- What becomes of a script: right, the explanation, and figures.
+local function try_script(page, source, s)
+   local chunk, err = loadstring(source, "=script")
+   local ok, value = pcall(chunk or error, err)
+   if not ok then return nil, value, s.figures end
+   return s:judge_value(page, value)
+end
+
+-- Returns the figures that the check's texts may name.
+local function check_script(page, say, s)
+   local right, why, figures = try_script(page, page.solution, s)
+   if not right then say("its own solution does not solve the task: " .. tostring(why)) end
+   local wrong, reason, more = try_script(page, page.mistake, s)
+   if wrong ~= false then say("its mistake is no mistake: " .. tostring(reason)) end
+   return setmetatable(more, { __index = figures })
+end
+
+local function check_runs(page, say, s, i)
+   local ok, err = pcall(s.run, s, i)
+   if not ok then return say("its run fails: " .. tostring(err)) end
+   local shown, why = pcall(text.figures, page.show, s.figures)
+   if not shown then say("show: " .. why) end
+   local figures = s.figures
+   if page.task and page.kind == "script" then
+      figures = check_script(page, say, s)
+   elseif page.ask or page.task then
+      check_answers(page, say, s)
+   end
+   check_texts(page, say, figures)
+end
+
+--- What is wrong with a lab.
+-- @tparam table lab of `catalog.read`
+-- @tparam[opt] table params values of parameters
+-- @treturn {string,...} complaints, none of a lab that is whole
+function validate.lab(lab, params)
+   local out, seen = {}, {}
+   local function say(complaint) out[#out + 1] = ("%s: %s"):format(lab.path, complaint) end
+   check_fields(lab, say)
+   if #out > 0 then return out end
+   for i, page in ipairs(lab.pages) do
+      check_form(page, function(complaint) say(("page %d: %s"):format(i, complaint)) end, seen)
+   end
+   if #out > 0 then return out end
+   local s = session.new(lab, { params = params })
+   for i, page in ipairs(lab.pages) do
+      check_runs(page, function(complaint) say(("page %d: %s"):format(i, complaint)) end, s, i)
+   end
+   return out
+end
+
+return validate

@@ -1,0 +1,150 @@
+-- SPDX-License-Identifier: MIT
+--- What labs measure with: simulated computers, counts, samples, contexts that stop a lab with the reason when a call
+-- fails. `kit.count` and `kit.sample` are enough for most labs; README.md tells how they are used.
+-- @module labs.kit
+local lpfm = require "lpfm"
+
+local kit = {}
+
+local open = {} -- contexts of the run
+
+local PATIENCE = 1000 -- s of simulated time
+
+--- A simulated computer; contexts are made on it from now on.
+-- @tparam table p parameters: `model` "itanium2", "k8", "p6" or "armv8", and what `options` names
+-- @tparam[opt] table options of lpfm.machine
+-- @treturn machine
+function kit.machine(p, options)
+   return assert(lpfm.machine("sim:" .. p.model, options))
+end
+
+--- A context on which a call that fails raises. It is closed at the end of the run at the latest.
+-- @tparam[opt] table options of lpfm.create
+-- @return an object with the context's methods; its field ctx is the context
+function kit.context(options)
+   local ctx = assert(lpfm.create(options or {}))
+   open[#open + 1] = ctx
+   return setmetatable({ ctx = ctx }, {
+      __index = function(_, name)
+         return function(_, ...) return assert(ctx[name](ctx, ...)) end
+      end,
+   })
+end
+
+--- Closes what a run left open.
+function kit.finish()
+   for _, ctx in ipairs(open) do ctx:close() end
+   open = {}
+end
+
+--- The value of one PMD.
+-- @param ctx of `kit.context`
+-- @int num
+-- @int[opt=0] set
+function kit.value(ctx, num, set)
+   return ctx:read_pmds { { num = num, set = set or 0 } }[1].value
+end
+
+--- A 64-bit number as the figures show it.
+-- @param value
+-- @treturn string "0xffffffff"
+function kit.hex(value)
+   return lpfm.u64(value):hex()
+end
+
+--- What a PMU says of a register.
+-- @int num of a PMD
+-- @treturn table
+function kit.pmd(num)
+   for _, pmd in ipairs(lpfm.pmds()) do
+      if pmd.num == num then return pmd end
+   end
+   error(("this machine has no PMD%d"):format(num), 0)
+end
+
+--- The counters of a machine that count any event.
+-- @tparam machine m
+-- @treturn {int,...} their numbers
+function kit.counters(m)
+   local out = {}
+   for _, pmd in ipairs(lpfm.pmds()) do
+      if pmd.num < 64 and m:encode("instructions", pmd.num) and pmd.width < 64 then out[#out + 1] = pmd.num end
+   end
+   return out
+end
+
+--- Runs a program to its end without measuring it.
+-- @tparam machine m
+-- @tparam table program
+-- @tparam[opt] table fields of m:spawn besides
+-- @treturn table what really happened: by event, `{ user=, kernel=, interrupt=, total= }`; 0 where nothing did
+function kit.run(m, program, fields)
+   local spec = { program = program }
+   for k, v in pairs(fields or {}) do spec[k] = v end
+   local tid = assert(m:spawn(spec))
+   assert(m:run { until_exit = tid, s = PATIENCE })
+   return setmetatable(m:truth(tid), { __index = function()
+      return { user = 0, kernel = 0, interrupt = 0, total = 0 }
+   end })
+end
+
+--- Counts events while a program runs.
+-- @tparam machine m
+-- @tparam table program
+-- @tparam {string,...} events as many as the machine has counters; "loads:u" counts at the user level alone, ":k" at
+-- the kernel's
+-- @treturn table counts by event, as they were named
+function kit.count(m, program, events)
+   local tid, ctx, free, out = assert(m:spawn { program = program }), kit.context(), kit.counters(m), {}
+   for i, event in ipairs(events) do
+      local name, level = event:match("^([^:]+):?(.*)$")
+      local num = free[i] or error(("the machine has %d counters, and not %d"):format(#free, #events), 0)
+      ctx:write_pmcs { { num = num, value = assert(m:encode(name, num, level ~= "" and level or nil)) } }
+      ctx:write_pmds { { num = num, value = 0 } }
+   end
+   ctx:load(tid)
+   ctx:start()
+   assert(m:run { until_exit = tid, s = PATIENCE })
+   for i, event in ipairs(events) do out[event] = kit.value(ctx, free[i]) end
+   ctx:close()
+   return out
+end
+
+--- Samples a program.
+-- @tparam machine m
+-- @tparam table program
+-- @tparam table how `event`; `period` in events, or `pmd`, the fields of the PMD; `record`, PMDs to record; `n`, the
+-- number of samples at most
+-- @treturn {table,...} samples, with `ip`, `tstamp` and the PMDs by their numbers
+function kit.sample(m, program, how)
+   local tid, ctx, num = assert(m:spawn { program = program }), kit.context { format = "default", buf_size = 2 ^ 20 }, nil
+   num = kit.counters(m)[1]
+   local pmd = { num = num, smpl_pmds = how.record }
+   if how.period then pmd.value, pmd.short_reset, pmd.long_reset = -how.period, -how.period, -how.period end
+   for k, v in pairs(how.pmd or {}) do pmd[k] = v end
+   ctx:write_pmcs { { num = num, value = assert(m:encode(how.event, num)) } }
+   ctx:write_pmds { pmd }
+   ctx:load(tid)
+   ctx:start()
+   assert(m:run { until_exit = tid, s = PATIENCE })
+   local out = {}
+   for sample in ctx.ctx:buffer():samples() do
+      if how.n and #out == how.n then break end
+      local kept = { ip = sample.ip, tstamp = sample.tstamp }
+      for _, other in ipairs(how.record or {}) do kept[other] = sample[other] end
+      out[#out + 1] = kept
+   end
+   ctx:close()
+   return out
+end
+
+--- How many samples each address has.
+-- @tparam {table,...} samples
+-- @treturn table by address
+function kit.by_address(samples)
+   local out = {}
+   for _, sample in ipairs(samples) do out[sample.ip] = (out[sample.ip] or 0) + 1 end
+   return out
+end
+
+return kit
