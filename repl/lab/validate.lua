@@ -166,9 +166,13 @@ local function check_script(page, say, s)
    return setmetatable(more, { __index = figures })
 end
 
+-- False where the run fails: nothing that follows can be judged.
 local function check_runs(page, say, s, i)
    local ok, err = pcall(s.run, s, i)
-   if not ok then return say("its run fails: " .. tostring(err)) end
+   if not ok then
+      say("its run fails: " .. tostring(err))
+      return false
+   end
    local shown, why = pcall(text.figures, page.show, s.figures)
    if not shown then say("show: " .. why) end
    local figures = s.figures
@@ -178,6 +182,7 @@ local function check_runs(page, say, s, i)
       check_answers(page, say, s)
    end
    check_texts(page, say, figures)
+   return true
 end
 
 --- What is wrong with a lab.
@@ -195,7 +200,7 @@ function validate.lab(lab, params)
    if #out > 0 then return out end
    local s = session.new(lab, { params = params })
    for i, page in ipairs(lab.pages) do
-      check_runs(page, function(complaint) say(("page %d: %s"):format(i, complaint)) end, s, i)
+      if not check_runs(page, function(complaint) say(("page %d: %s"):format(i, complaint)) end, s, i) then break end
    end
    return out
 end
