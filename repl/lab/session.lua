@@ -5,6 +5,7 @@
 
 local answers = require "repl.lab.answers"
 local kit = require "labs.kit"
+local render = require "pfm.render"
 local text = require "repl.lab.text"
 local text_file = require "pfm.util.text_file"
 
@@ -109,9 +110,10 @@ end
 -- @treturn {string,...} lines
 function session:enter()
    local page = self:page()
-   self:run_up_to(self.index - 1)
+   self:run_up_to(self.index) -- what it shows is not shown before the prediction, but questions may name figures
    self.phase, self.shown_hints = kind_of(page), 0
-   local out = { "", heading(self), ("-"):rep(math.min(#heading(self), self.width)), "" }
+   local out = add({ "" }, text.wrap(heading(self), self.width))
+   add(out, { ("-"):rep(render.width(out[#out])), "" })
    add(out, self:lines(page.text))
    local question = page.ask or page.todo or page.vary
    if question then
@@ -120,10 +122,7 @@ function session:enter()
       add(out, self:lines(label .. question:gsub("^%s+", "")))
    end
    add(out, self:choices(page))
-   if self.phase == "read" and page.run then
-      self:run(self.index)
-      add(out, self:results(page))
-   end
+   if self.phase == "read" and page.run then add(out, self:results(page)) end
    return out
 end
 
@@ -294,9 +293,7 @@ function words.skip(self)
    local entry = record(self, page)
    if entry.state == "open" then entry.state = "skipped" end
    self.phase = "read"
-   if not page.ask then return go(self, 1) end
-   self:run(self.index)
-   return self:results(page)
+   return page.ask and self:results(page) or go(self, 1)
 end
 
 function words.back(self)

@@ -70,6 +70,7 @@ end
 
 -- What only the teacher's copy has: the answer, why, and what to say of wrong ones.
 local function for_teacher(page, figures)
+   if page.kind == "script" then return '<div class="say"><pre>' .. html(page.solution) .. "</pre></div>" end
    local out = { shown(page, figures), paragraphs(page.after, figures), paragraphs(page.right, figures) }
    if page.answer ~= nil and page.kind ~= "choice" then
       out[#out + 1] = "<p><b>Answer:</b> " .. html(text.value(answers.resolve(page.answer, figures))) .. "</p>"
@@ -78,7 +79,6 @@ local function for_teacher(page, figures)
    for i, choice in ipairs(page.choices or {}) do
       out[#out + 1] = paragraphs(("%s) %s"):format(string.char(96 + i), (choice.say:gsub("^%s+", ""))), figures)
    end
-   if page.solution then out[#out + 1] = "<pre>" .. html(page.solution) .. "</pre>" end
    return '<div class="say">\n' .. table.concat(out, "\n") .. "\n</div>"
 end
 

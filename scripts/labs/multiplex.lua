@@ -34,7 +34,7 @@ local function measure(kit, p, events, a, b, turn)
       ids[i] = i - 1
       ctx:create_evtsets { { id = i - 1, flags = #events > 1 and { "TIME_SWITCH" } or {},
          timeout = (turn or p.slice) * MS } }
-      ctx:write_pmcs { { num = num, set = i - 1, value = m:encode(EVENT[event], num) } }
+      ctx:write_pmcs { { num = num, set = i - 1, value = assert(m:encode(EVENT[event], num)) } }
       ctx:write_pmds { { num = num, set = i - 1 } }
    end
    ctx:load(tid)

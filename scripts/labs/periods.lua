@@ -22,7 +22,7 @@ local function measure(kit, p, flags)
    local tid = assert(m:spawn { program = { { loop = "forever", { ip = 0x1000, ns = p.ns } } } })
    local ctx = kit.context { flags = flags, format = "default", buf_size = room_for(kit, p.buffer) }
    local num, distances, last, masked = kit.counters(m)[1], {}, 0, 0
-   ctx:write_pmcs { { num = num, value = m:encode("instructions", num) } }
+   ctx:write_pmcs { { num = num, value = assert(m:encode("instructions", num)) } }
    ctx:write_pmds { { num = num, value = -p.initial, short_reset = -p.short, long_reset = -p.long,
       flags = { "OVFL_NOTIFY" } } }
    ctx:load(tid)
@@ -51,7 +51,7 @@ local function at_once(kit, p)
       events = { loads = 1, stores = 1 } } } } })
    local ctx, free, out = kit.context { format = "default", buf_size = 4096 }, kit.counters(m), { who = {}, when = {} }
    for i, event in ipairs { "loads", "stores" } do
-      ctx:write_pmcs { { num = free[i], value = m:encode(event, free[i]) } }
+      ctx:write_pmcs { { num = free[i], value = assert(m:encode(event, free[i])) } }
       ctx:write_pmds { { num = free[i], value = -p.period, short_reset = -p.period, long_reset = -p.period } }
    end
    ctx:load(tid)
@@ -70,7 +70,7 @@ local function full(kit, p)
    local tid = assert(m:spawn { program = { { loop = 100 * p.short, { ip = 0x1000, ns = p.ns } } } })
    local size = room_for(kit, p.buffer) - VALUE
    local ctx, num = kit.context { format = "default", buf_size = size }, kit.counters(m)[1]
-   ctx:write_pmcs { { num = num, value = m:encode("instructions", num) } }
+   ctx:write_pmcs { { num = num, value = assert(m:encode("instructions", num)) } }
    ctx:write_pmds { { num = num, value = -p.short, short_reset = -p.short, long_reset = -p.long } }
    ctx:load(tid)
    ctx:start()

@@ -16,7 +16,7 @@ local function order_of(kit, p, sets, first, turns)
       if set.next then flags[2] = "EXPL_NEXT" end
       ctx:create_evtsets { { id = set.id, flags = flags, id_next = set.next, timeout = p.tick * MS } }
       local num = kit.counters(m)[1]
-      ctx:write_pmcs { { num = num, set = set.id, value = m:encode("cycles", num) } }
+      ctx:write_pmcs { { num = num, set = set.id, value = assert(m:encode("cycles", num)) } }
       ctx:write_pmds { { num = num, set = set.id } }
    end
    ctx:load(assert(m:spawn { program = BUSY }), first)
@@ -56,7 +56,7 @@ local function monitor(kit, m, program, timeout, overflow)
    }
    pmd = { num = num }
    if overflow then pmd = { num = num, value = -overflow * MS, flags = { "OVFL_NOTIFY" } } end
-   for set = 0, 1 do ctx:write_pmcs { { num = num, set = set, value = m:encode("cycles", num) } } end
+   for set = 0, 1 do ctx:write_pmcs { { num = num, set = set, value = assert(m:encode("cycles", num)) } } end
    ctx:write_pmds { pmd }
    ctx:load(assert(m:spawn { program = program }))
    ctx:start()
@@ -117,8 +117,8 @@ local function by_overflow(kit, p, n)
    local ctx = kit.context()
    ctx:create_evtsets { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1, flags = { "OVFL_SWITCH" } } }
    for set = 0, 1 do
-      ctx:write_pmcs { { num = 4, set = set, value = m:encode("loads", 4) },
-         { num = 5, set = set, value = m:encode("stores", 5) } }
+      ctx:write_pmcs { { num = 4, set = set, value = assert(m:encode("loads", 4)) },
+         { num = 5, set = set, value = assert(m:encode("stores", 5)) } }
    end
    ctx:write_pmds {
       { num = 4, set = 0, value = -n, short_reset = -n, long_reset = -n, switch_cnt = p.threshold },
@@ -164,8 +164,8 @@ local function cascade(kit, p, n, a, b)
       { ip = 0x1010, ns = 10, events = { stores = b } } } } })
    local ctx = kit.context()
    ctx:create_evtsets { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1 } }
-   ctx:write_pmcs { { num = 4, set = 0, value = m:encode("loads", 4) },
-      { num = 5, set = 1, value = m:encode("stores", 5) } }
+   ctx:write_pmcs { { num = 4, set = 0, value = assert(m:encode("loads", 4)) },
+      { num = 5, set = 1, value = assert(m:encode("stores", 5)) } }
    ctx:write_pmds { { num = 4, set = 0, value = -n, short_reset = -n, long_reset = -n, switch_cnt = 1 },
       { num = 5, set = 1 } }
    ctx:load(tid)
@@ -308,7 +308,7 @@ return {
               events = { loads = 1 } } } } })
            ctx:create_evtsets(sets)
            for set = 0, 1 do
-              ctx:write_pmcs { { num = 4, set = set, value = m:encode("loads", 4) } }
+              ctx:write_pmcs { { num = 4, set = set, value = assert(m:encode("loads", 4)) } }
               ctx:write_pmds { { num = 4, set = set, value = -p.n, short_reset = -p.n, long_reset = -p.n, switch_cnt = 1 } }
            end
            ctx:load(tid)

@@ -2,14 +2,14 @@
 -- Figures 3.3, 3.17: 64-bit counters on a narrow PMU.
 
 local function program(n)
-   return { { loop = n, { ip = 0x1000, ns = 10, events = { loads = 1 } } } }
+   return { { loop = n, { ip = 0x1000, ns = 10 } } }
 end
 
 -- A program of n events, and a context that counts them in the first counter from value on.
 local function monitor(kit, m, n, value, flags)
    local tid, ctx = assert(m:spawn { program = program(n) }), kit.context()
    local num = kit.counters(m)[1]
-   ctx:write_pmcs { { num = num, value = m:encode("loads", num) } }
+   ctx:write_pmcs { { num = num, value = m:encode("instructions", num) } }
    ctx:write_pmds { { num = num, value = value, flags = flags } }
    ctx:load(tid)
    ctx:start()
@@ -44,7 +44,7 @@ local function period(kit, p)
    local value = kit.hex(kit.value(ctx, num))
    assert(m:run { until_message = ctx.ctx })
    return { pmd_value = value, low = "0x" .. value:sub(-math.floor(kit.pmd(num).width / 4)),
-      before = m:truth(tid).loads.total, after = kit.hex(kit.value(ctx, num)), positive = kit.hex(p.period) }
+      before = m:truth(tid).instructions.total, after = kit.hex(kit.value(ctx, num)), positive = kit.hex(p.period) }
 end
 
 -- How long the hardware counter lasts at one event a ns.
