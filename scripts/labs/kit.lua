@@ -138,6 +138,29 @@ function kit.sample(m, program, how)
    return out
 end
 
+--- Samples with call stacks.
+-- @tparam machine m
+-- @tparam table program
+-- @string event
+-- @int period
+-- @treturn {{int,...},...} of each sample the addresses: its own, and those to which the functions return
+function kit.stacks(m, program, event, period)
+   local tid, ctx = assert(m:spawn { program = program }), kit.context { format = "stack", buf_size = 2 ^ 22 }
+   local num, out = kit.counters(m)[1], {}
+   ctx:write_pmcs { { num = num, value = assert(m:encode(event, num)) } }
+   ctx:write_pmds { { num = num, value = -period, short_reset = -period, long_reset = -period } }
+   ctx:load(tid)
+   ctx:start()
+   assert(m:run { until_exit = tid, s = PATIENCE })
+   for sample in ctx.ctx:buffer():samples() do
+      local frames = {}
+      for i = 1, #sample.stack do frames[i] = sample.stack[i] end
+      out[#out + 1] = frames
+   end
+   ctx:close()
+   return out
+end
+
 --- How many samples each address has.
 -- @tparam {table,...} samples
 -- @treturn table by address

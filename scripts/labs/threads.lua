@@ -168,8 +168,7 @@ return {
         run = function() return {} end, show = { { "of the process", "total" }, { "mean of a thread", "mean" } },
         answer = "total",
         right = "The mean is {mean}, and no thread is like it: look at single ones before you mend anything.",
-        wrong = { { is = function(f) return f.workers * f.n end, say = "They do not all do the same: {counts}." },
-           { is = "last_count", say = "That is the busiest one." } },
+        wrong = { { is = "last_count", say = "That is the busiest one; or did you take all for alike? They are {counts}." } },
         otherwise = "Add {counts}: {total}.",
         hints = { "One, two, three, four times {n}." } },
       { vary = [[`writers(distance)` has two threads store to variables that many bytes apart, and tells how many stores miss.
