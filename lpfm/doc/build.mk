@@ -3,7 +3,7 @@
 # (build/lua/pfm/manual.lua, private modules too) and the pages of LDoc (make doc, public modules only).
 
 DOC_PUBLIC  := $(wildcard lpfm/*.c lpfm/*/*.c scripts/pfm/*.lua)
-DOC_PRIVATE := $(wildcard scripts/pfm/*/*.lua repl/command/*.lua repl/prompt/*.lua)
+DOC_PRIVATE := $(wildcard scripts/pfm/*/*.lua repl/command/*.lua repl/prompt/*.lua repl/lab/*.lua scripts/labs/kit.lua)
 DOC_DIR  := $(BUILD)/doc
 DOC_DATA := $(BUILD)/lua/pfm/manual.lua
 

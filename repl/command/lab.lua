@@ -19,6 +19,7 @@ function command.options()
       .. "lab.", "lpfm lab [options] [NAME|NUMBER|FILE]")
    c.mixed = true
    c:option("--set", "NAME=VALUE", "Change a parameter of the lab's machine or program; repeatable."):count("*")
+   c:option("--at", "PAGE", "Open the lab at a page.")
    c:flag("--restart", "Begin the lab again; its answers are forgotten.")
    c:flag("--sheet", "Print the lab's figures alone.")
    c:flag("--handout", "Print the lab as a page of HTML, with room for answers.")
@@ -112,11 +113,12 @@ local printers = {
    { "notebook", function(lab, params) return { sheet.notebook(lab, params) } end },
 }
 
-local function hold(lab, params, restart)
+local function hold(lab, params, args)
    local terminal = require "repl.lab.terminal"
-   if restart then progress.forget(lab.name) end
+   if args.restart then progress.forget(lab.name) end
    local kept = progress.load(lab.name)
    if kept.done then kept.page, kept.done = 1, nil end
+   kept.page = options.number(args.at, "--at", true) or kept.page
    return terminal.hold(session.new(lab, { kept = kept, params = params, width = terminal.width() }))
 end
 
@@ -139,7 +141,7 @@ function command.main(argv)
       end
    end
    if not lab then return options.write(command.list(), output) or 0 end
-   return hold(lab, params, args.restart)
+   return hold(lab, params, args)
 end
 
 -- --- at the prompt -------------------------------------------------------------------------------

@@ -81,6 +81,12 @@ local function add(out, lines)
    return out
 end
 
+-- Lines behind an empty one.
+local function add_apart(out, lines)
+   if out[#out] and out[#out] ~= "" and #lines > 0 then out[#out + 1] = "" end
+   return add(out, lines)
+end
+
 -- A text with its numbers, wrapped.
 function session:lines(template)
    return template and text.lines(text.fill(template, self.figures), self.width) or {}
@@ -106,6 +112,23 @@ local function heading(self)
    return ("%s (page %d of %d)"):format(lab.title, self.index, #lab.pages)
 end
 
+-- What can be typed now.
+local function request(self)
+   local page, phase = self:page(), self.phase
+   local kind = page.kind or "number"
+   local wanted = { number = "a number", words = "words, with blanks between them", choice = "a letter",
+      script = "the name of your script's file" }
+   local out
+   if phase == "ask" or phase == "task" then
+      out = ("Type %s%s; 'hint' helps, 'skip' goes on without."):format(phase == "ask" and "your prediction: " or "",
+         wanted[kind])
+   else
+      out = self.index < #self.lab.pages and "Enter goes on." or "Enter ends the lab."
+   end
+   if page.setup and phase ~= "ask" then out = out .. " 'prompt' opens lpfm's prompt." end
+   return out
+end
+
 --- Opens the page: its text and, if there is one, its question or task.
 -- @treturn {string,...} lines
 function session:enter()
@@ -117,13 +140,12 @@ function session:enter()
    add(out, self:lines(page.text))
    local question = page.ask or page.todo or page.vary
    if question then
-      if page.text then out[#out + 1] = "" end
       local label = page.ask and "Question: " or page.task and "Task: " or "Try it: "
-      add(out, self:lines(label .. question:gsub("^%s+", "")))
+      add_apart(out, self:lines(label .. question:gsub("^%s+", "")))
    end
    add(out, self:choices(page))
    if self.phase == "read" and page.run then add(out, self:results(page)) end
-   return out
+   return add_apart(out, text.wrap(request(self), self.width))
 end
 
 -- What the run of the page showed, and what there is to say of it in any case.
@@ -132,20 +154,8 @@ function session:results(page)
    if page.show then
       out[2] = "The machine says:"
       add(out, text.figures(page.show, self.figures))
-      out[#out + 1] = ""
    end
-   return add(out, self:lines(page.after))
-end
-
---- What to ask for now.
--- @treturn string
-function session:prompt()
-   local page, kind = self:page(), self:page().kind or "number"
-   if self.phase == "ask" then return ("your prediction (%s)> "):format(kind) end
-   if self.phase == "task" and kind == "script" then return "your script's file> " end
-   if self.phase == "task" then return ("your answer (%s)> "):format(kind) end
-   if page.vary or page.task then return "Enter goes on, 'prompt' opens the prompt> " end
-   return self.index < #self.lab.pages and "Enter goes on> " or "Enter ends the lab> "
+   return add_apart(out, self:lines(page.after))
 end
 
 -- --- answers -------------------------------------------------------------------------------------
@@ -239,12 +249,12 @@ local function answer(self, page, reply)
    if is_script(page) then keep_script(self, page, reply) end
    local out = page.ask and self:results(page) or {}
    if is_script(page) then
-      add(out, text.wrap(verdict(right) .. say, self.width))
+      add_apart(out, text.wrap(verdict(right) .. say, self.width))
    else
-      add(out, self:lines(verdict(right) .. (say or ""):gsub("^%s+", "")))
+      add_apart(out, self:lines(verdict(right) .. (say or ""):gsub("^%s+", "")))
    end
    if page.ask or right then self.phase = "read" end
-   return out
+   return add_apart(out, text.wrap(request(self), self.width))
 end
 
 --- A value that was found at the prompt solves the task that is open, or does not: what `check` does there. A script
@@ -293,7 +303,13 @@ function words.skip(self)
    local entry = record(self, page)
    if entry.state == "open" then entry.state = "skipped" end
    self.phase = "read"
-   return page.ask and self:results(page) or go(self, 1)
+   if not page.ask then return go(self, 1) end
+   return add_apart(self:results(page), text.wrap(request(self), self.width))
+end
+
+function words.next(self)
+   if self.phase == "ask" or self.phase == "task" then return { "First an answer, or 'skip'." } end
+   return go(self, 1)
 end
 
 function words.back(self)
@@ -312,7 +328,7 @@ end
 
 function words.help()
    return {
-      "   Enter    goes on, where there is nothing to answer",
+      "   Enter    goes on, as 'next' does, where there is nothing to answer",
       "   hint     a hint, and another one each time",
       "   skip     goes on without an answer",
       "   back     the page before this one",
@@ -336,7 +352,7 @@ function session:reply(reply)
       if reply ~= "" then return answer(self, page, reply) end
       return { "Type an answer; 'hint' helps, 'skip' goes on without, '?' lists all words." }
    end
-   if reply == "" then return go(self, 1) end
+   if reply == "" then return words.next(self) end
    return { "There is nothing to answer here: Enter goes on, '?' lists what can be typed." }
 end
 
@@ -353,28 +369,41 @@ function session:globals(say)
    return out
 end
 
+-- A row of `session:grade`.
+local function graded(self, page, path_of)
+   local id = id_of(page)
+   local entry = self.kept.answers[id] or { state = "open", attempts = 0, hints = 0 }
+   local row = { lab = self.lab.name, task = id, kind = page.ask and "prediction" or "task", state = entry.state,
+      answer = entry.answer, attempts = entry.attempts, hints = entry.hints }
+   if entry.answer then
+      local right
+      if is_script(page) then
+         right = self:judge_script(page, path_of(id) or "")
+      else
+         right = self:judge(page, tostring(entry.answer))
+      end
+      row.state = right and "right" or "wrong"
+   end
+   return row
+end
+
+-- What students' scripts print is no part of a teacher's list.
+local function silently(fn, ...)
+   local own = print
+   rawset(_G, "print", function() end)
+   local ok, result = pcall(fn, ...)
+   rawset(_G, "print", own)
+   if not ok then error(result, 0) end
+   return result
+end
+
 --- Judges all answers again, by runs of now: what a file of progress claims does not count.
 -- @tparam function path_of the file that keeps a task's script, by the id
 -- @treturn {table,...} `{ lab=, task=, kind="prediction"|"task", state=, answer=, attempts=, hints= }`
 function session:grade(path_of)
    local out = {}
    for _, page in ipairs(self.lab.pages) do
-      local id = id_of(page)
-      if id then
-         local entry = self.kept.answers[id] or { state = "open", attempts = 0, hints = 0 }
-         local state = entry.state
-         if entry.answer then
-            local right
-            if is_script(page) then
-               right = self:judge_script(page, path_of(id) or "")
-            else
-               right = self:judge(page, tostring(entry.answer))
-            end
-            state = right and "right" or "wrong"
-         end
-         out[#out + 1] = { lab = self.lab.name, task = id, kind = page.ask and "prediction" or "task", state = state,
-            answer = entry.answer, attempts = entry.attempts, hints = entry.hints }
-      end
+      if id_of(page) then out[#out + 1] = silently(graded, self, page, path_of) end
    end
    return out
 end

@@ -10,7 +10,7 @@ local terminal = require "pfm.util.terminal"
 local lab_terminal = {}
 
 local INTERRUPTED = 130
-local COMES_BACK = "lpfm's prompt, with the lab's machine. check(value) checks, hint() helps, Ctrl-D goes back to the lab."
+local COMES_BACK = "lpfm's prompt. check(value) checks an answer, hint() helps, Ctrl-D goes back."
 
 local function say(lines)
    for _, text in ipairs(lines) do io.stdout:write(text, "\n") end
@@ -41,12 +41,13 @@ local function open_prompt(session)
    require("repl.prompt.loop").main { no_init = true, banner = COMES_BACK .. "\nNames: " .. table.concat(names, ", ") }
    require("labs.kit").finish()
    line.on {}
+   say { "", ("Back in lab %s."):format(session.lab.name) }
    keep(session)
 end
 
 -- One turn; true when it was the last.
 local function turn(session)
-   local reply, why = line.read(session:prompt())
+   local reply, why = line.read("lab> ")
    if not reply then
       if why == "interrupted" then return "interrupted" end
       reply = "quit"
@@ -62,6 +63,7 @@ end
 -- @tparam session session of `repl.lab.session`
 -- @treturn number exit status
 function lab_terminal.hold(session)
+   keep(session)
    say(session:enter())
    repeat
       local over = turn(session)

@@ -33,15 +33,17 @@ function text.fill(template, figures)
    end))
 end
 
--- The lines of a block without the indentation that all have in common.
+-- The lines of a block without the indentation that all have in common. That of the first one does not count: it may
+-- stand right behind the brackets.
 local function lines_of(block)
    local lines, least = {}, math.huge
    for line in (block:gsub("%s+$", "") .. "\n"):gmatch("([^\n]*)\n") do
-      if line:find("%S") then least = math.min(least, #line:match("^ *")) end
+      if line:find("%S") and #lines > 0 then least = math.min(least, #line:match("^ *")) end
       lines[#lines + 1] = line
    end
+   lines[1] = lines[1]:gsub("^ +", "")
+   for i = 2, #lines do lines[i] = lines[i]:sub(least + 1) end
    while lines[1] and not lines[1]:find("%S") do table.remove(lines, 1) end
-   for i, line in ipairs(lines) do lines[i] = line:sub(least + 1) end
    return lines
 end
 

@@ -160,7 +160,7 @@ return {
         end,
         hints = { "Play the counter: from 0, up, down, up." } },
       { vary = [[`wrong("TTN")` says how often a pattern of T and N is mispredicted, `wrong(0.3)` a chance; a second argument
-           chooses the predictor: 0 two-level, 1 bimodal, 2 gshare. How long may a pattern be that the two-level one
+           chooses the predictor: 0 two-level, 1 bimodal, `2` gshare. How long may a pattern be that the two-level one
            learns? What do they make of `wrong("TNNTNTTN", 2)`?]], setup = setup },
       { task = "worst", todo = [[Find a pattern with which the bimodal predictor is wrong nearly always (above {almost} of {n}).
            It has to begin where the counter is: at 0. Write it in T and N.]], kind = "words", setup = setup,

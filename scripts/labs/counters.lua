@@ -160,18 +160,18 @@ return {
            (`lpfm stat -a`). One of a thread says {one}.]] } },
         otherwise = "The other thread changes nothing: {one}, as when ours was alone.",
         hints = { "Compare it with your first prediction." } },
-      { vary = [[`count("loads:u")` runs the program and counts an event at the prompt; `:u` and `:k` are the levels,
+      { vary = [[`tally("loads:u")` runs the program and counts an event at the prompt; `:u` and `:k` are the levels,
            without both. Try cycles, loads, and instructions. Change `params.rounds` and `params.ns`; which counts change?
            `m:events()` lists what this computer can count.]],
         setup = function(kit, p)
            return { m = kit.machine(p),
-              count = function(event) return kit.count(kit.machine(p), program(p), { event })[event] end }
+              tally = function(event) return kit.count(kit.machine(p), program(p), { event })[event] end }
         end },
       { task = "cycles-kernel",
         todo = [[Which part of all cycles of this program, in percent, does the kernel use? `prompt` opens the prompt, where
-           `count("cycles:k")` counts them.]],
+           `tally("cycles:k")` counts them.]],
         setup = function(kit, p)
-           return { count = function(event) return kit.count(kit.machine(p), program(p), { event })[event] end }
+           return { tally = function(event) return kit.count(kit.machine(p), program(p), { event })[event] end }
         end,
         run = function(kit, p)
            local m = kit.machine(p)
@@ -184,7 +184,7 @@ return {
         wrong = { { is = "share_of_instructions", say = [[That is its part of the instructions. Its instructions take
            longer than the others.]] }, { is = function(f) return f.share / 100 end, say = "In percent, please." } },
         otherwise = "Count `cycles:k` and `cycles`, and divide.",
-        hints = { [[Two counts: `count("cycles:k")` and `count("cycles")`.]], "Divide the first by the second." } },
+        hints = { [[Two counts: `tally("cycles:k")` and `tally("cycles")`.]], "Divide the first by the second." } },
       { task = "by-hand", kind = "script",
         todo = [[
            Write a script that returns a function: it gets a computer m and a thread tid, counts the thread's instructions

@@ -150,7 +150,7 @@ return {
         otherwise = "All of it is in {large_pages} pages, which the TLB holds: {large_misses}.",
         hints = { "How many large pages hold all of it?", "Does the TLB hold so many?" } },
       { vary = [[`walk(n, stride, times)` tells how many loads miss the TLB. Find the cliff: with which n does
-           `walk(n, 4096, 10)` jump? What is it with a stride of 8192? `params.dtlb = "65536:4:4096"` has sets of four
+           `walk(n, 4096, 10)` jump? What is it with a stride of two pages? `params.dtlb = "65536:4:4096"` has sets of four
            ways: which strides are bad now?]],
         setup = function(kit, p) return { walk = setup(kit, p).walk } end },
       { task = "entries", todo = [[Another computer's TLB is not known; its pages have {page} bytes. `unknown(n, stride, times)`

@@ -132,7 +132,7 @@ return {
         otherwise = "After {before}: the period.",
         hints = { "What has the upper part to do when the lower one runs over?" } },
       { vary = [[`from(value, n)` counts n events from a value on, and prints what the counter shows then; values are numbers
-           or texts such as "0xfffffffe". What does it show after 5 events from -3? `params.model = "p6"` has counters of
+           or texts such as "0xfffffffe". What does `from(-3, 5)` show? `params.model = "p6"` has counters of
            another width: where do they run over?]],
         setup = function(kit, p)
            return { from = function(value, n)
