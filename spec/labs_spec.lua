@@ -45,6 +45,15 @@ local FIGURES = {
       "executed while the tool worked, thread blocked: 0",
       "overflowed: PMD4 PMD5", "time stamps: 6000 6000", -- 3.29
    },
+   formats = {
+      "sample starts at: 40", "body starts at: 80", "first value of the body, PMD5: 600", -- 3.28
+      "second value of the body, PMD7: 1,200", "next sample starts at: 96",
+      "first sample, ovfl_pmd: 4", "second sample, ovfl_pmd: 5", -- 3.29
+      "first sample, time stamp: 6,000", "second sample, time stamp: 6,000",
+      "samples when full: 3", "times full: 1", "wasted: 288", -- 3.30
+   },
+   skid = { "in the samples, without skid: I3", "in the samples, with skid: I5" }, -- 3.27
+
    width = {
       "after 1 event: 0xffffffff", "after 2 events, the hardware wrapped: 0x100000000", "overflow messages: 0", -- 3.3
       "pmd_value: 0xfffffffffffe7960", "lower part, in the hardware: 0xfffe7960", -- 3.17
@@ -266,7 +275,8 @@ describe("a session", function()
          all = { answer = "3000", state = "wrong", attempts = 2, hints = 1 },
          ["by-hand"] = { answer = "x.lua", state = "right", attempts = 1, hints = 0 } } }
       local rows = {}
-      for _, row in ipairs(session.new(lab, { kept = kept }):grade(function() return script(lab.pages[9].mistake) end)) do
+      local function wrong_script() return script(lab.pages[9].mistake) end
+      for _, row in ipairs(session.new(lab, { kept = kept }):grade(wrong_script)) do
          rows[row.task] = row
       end
       assert.equal("wrong", rows.user.state)
@@ -290,6 +300,26 @@ describe("a session", function()
             end
          end
       end
+   end)
+end)
+
+describe("the figures of the specification", function()
+   it("are in the labs that the table of the README names", function()
+      local named, all = {}, {}
+      for line in io.lines("scripts/labs/README.md") do
+         local figure, name, arguments = line:match("^| (%d%.%d+) | (%w+) | `lpfm lab (.-)` |$")
+         if figure then
+            named[figure] = name
+            assert.equal(name .. " --sheet", arguments)
+         end
+      end
+      for _, lab in ipairs(catalog.all()) do
+         for _, figure in ipairs(lab.figures or {}) do
+            all[figure] = true
+            assert.truthy(named[figure], figure)
+         end
+      end
+      for figure in pairs(named) do assert.is_true(all[figure], figure) end
    end)
 end)
 
@@ -334,7 +364,8 @@ describe("the check of a teacher's lab", function()
 
    it("finds what is missing or unknown", function()
       assert.truthy(complaints "return { pages = {} }":find("field 'title': a string is expected", 1, true))
-      local function finds(what, pages) assert.truthy(complaints(lab_with(pages)):find(what, 1, true), complaints(lab_with(pages))) end
+      local function finds(what, pages) assert.truthy(complaints(lab_with(pages)):find(what, 1, true),
+         complaints(lab_with(pages))) end
       finds("unknown field 'txt'", "{ txt = [[x]] }")
       finds("needs an 'id'", "{ ask = 'x', answer = 1, right = 'r', otherwise = 'o' }")
       finds("field 'answer' is missing", "{ ask = 'x', id = 'i', right = 'r', otherwise = 'o' }")
@@ -346,11 +377,13 @@ describe("the check of a teacher's lab", function()
    it("finds texts with numbers of their own, and names that there are not", function()
       assert.truthy(complaints(lab_with "{ text = 'It misses 512 times.' }"):find("number of its own, 512", 1, true))
       assert.truthy(complaints(lab_with "{ text = '{nosuch} times' }"):find("{nosuch} is neither", 1, true))
-      assert.equal("", complaints(lab_with "{ text = '{n} times, see section 3.1 and figure 3.20, with 64 bits, 0 or 1' }"))
+      assert.equal("", complaints(lab_with [[{ text = '{n} times, see section 3.1 and figure 3.20, with 64 bits, 0 or 1'
+         }]]))
    end)
 
    it("finds wrong answers that are right, and runs and solutions that fail", function()
-      local page = "{ ask = 'x', id = 'i', answer = 'n', right = 'r', otherwise = 'o', wrong = { { is = 7, say = 's' } } }"
+      local page = [[{ ask = 'x', id = 'i', answer = 'n', right = 'r', otherwise = 'o', wrong = { { is = 7, say = 's' }
+         } }]]
       assert.truthy(complaints(lab_with(page)):find("wrong[1]: nobody would see it", 1, true))
       assert.truthy(complaints(lab_with "{ text = 'x', run = function() error('my own') end }"):find("my own", 1, true))
       local task = [[{ task = 't', todo = 'x', kind = 'script', hints = { 'h' }, right = 'r', otherwise = 'o',

@@ -34,7 +34,8 @@ describe("a lab at a terminal", function()
    after_each(function() t:stop() end)
 
    local function start()
-      t = terminal.start(ENVIRONMENT .. program .. " lab counters; echo ended: $?; exec cat", { first = "lab>", columns = 90, rows = 60 })
+      t = terminal.start(ENVIRONMENT .. program .. " lab counters; echo ended: $?; exec cat", { first = "lab>",
+         columns = 90, rows = 60 })
    end
 
    it("asks, compares, explains, opens the prompt, keeps what was done, and goes on", function()
@@ -58,8 +59,7 @@ describe("a lab at a terminal", function()
          t:enter("next")
          t:wait_until(function(screen) return screen:find("next\n.*Type your prediction.*lab> *\n*$") end, "a question")
          t:enter(answer)
-         t:wait_until(function(screen) return screen:find("Right%.[^\n]*\n.*lab> *\n*$") or screen:find("handler runs in")
-         end, "right")
+         t:wait_until(function(screen) return screen:find("\nRight%.[^>]*Enter goes on%.\nlab> *\n*$") end, "right")
       end
       t:enter("next")
       t:wait_for("Try it: `tally")
@@ -90,7 +90,8 @@ describe("a lab without a terminal", function()
 
    it("has no escapes on a dumb terminal, nor with NO_COLOR", function()
       for _, setting in ipairs { "TERM=dumb", "NO_COLOR=1" } do
-         local out = c.sh(("echo quit | %s %s script -qec '%s lab bias' /dev/null"):format(ENVIRONMENT, setting, program))
+         local out = c.sh(([[echo quit | %s %s script -qec '%s lab bias' /dev/null]]):format(ENVIRONMENT, setting,
+            program))
          if setting == "TERM=dumb" then assert.is_nil(out:find("\27", 1, true), out) end
          assert.is_nil(out:find("\27%[[%d;]*m"), out)
          assert.truthy(out:find("goes on from here", 1, true), out)
@@ -114,7 +115,8 @@ describe("a lab without a terminal", function()
    end)
 
    it("refuses what it does not know, and names it", function()
-      for arguments, text in pairs { ["nosuch"] = "there is no lab 'nosuch'", ["bias --set nosuch=1 --sheet"] = "no parameter 'nosuch'",
+      for arguments, text in pairs { ["nosuch"] = "there is no lab 'nosuch'",
+         ["bias --set nosuch=1 --sheet"] = "no parameter 'nosuch'",
          ["bias --set x"] = "--set: expected NAME=VALUE, got 'x'", ["--sheet"] = "--sheet: expected the name of a lab",
          ["--check /nonexistent"] = "there is no lab in /nonexistent" } do
          local out, status = c.sh(("%s lab %s 2>&1"):format(program, arguments))

@@ -28,8 +28,9 @@ function command.options()
    c:flag("--grade", "Check all answers again, and print a line of JSON for each question and task.")
    c:option("--check", "DIR", "Check the labs of a folder: form, texts, answers, solutions.")
    c:option("-o --output", "FILE", "Write to FILE.")
-   c:epilog("In a lab, Enter goes on, 'hint' helps and 'quit' leaves; the next time the lab goes on where it was left.\n"
-      .. "Labs run on the simulated computer: they need no root and no PMU. scripts/labs/README.md says how to write one.", {
+   c:epilog([[
+In a lab, Enter goes on, 'hint' helps and 'quit' leaves; the next time the lab goes on where it was left. Labs run on
+the simulated computer: they need no root and no PMU. scripts/labs/README.md says how to write one.]], {
       "lpfm lab",
       "lpfm lab counters",
       "lpfm lab bias --set period=3 --sheet",
@@ -61,8 +62,9 @@ function command.list()
    for i, lab in ipairs(catalog.all()) do
       rows[i] = { tostring(lab.number), lab.name, lab.title, lab.minutes .. " min", state_of(lab) }
    end
-   local lines = render.align({ { title = "", right = true }, { title = "lab" }, { title = "" }, { title = "", right = true },
-      { title = "progress" } }, rows)
+   local columns = { { title = "", right = true }, { title = "lab" }, { title = "" }, { title = "", right = true },
+      { title = "progress" } }
+   local lines = render.align(columns, rows)
    lines[#lines + 1] = ""
    lines[#lines + 1] = "'lpfm lab NAME' opens a lab; begin with 'lpfm lab " .. catalog.all()[1].name .. "'."
    return lines
@@ -101,8 +103,9 @@ local function check(dir)
       for _, complaint in ipairs(validate.lab(lab)) do errors[#errors + 1] = complaint end
    end
    for _, complaint in ipairs(errors) do io.stderr:write(complaint, "\n") end
-   if #errors == 0 then io.stdout:write(("%s in %s: nothing to complain of\n"):format(render.plural(#labs, "lab"), dir)) end
-   return #errors == 0 and 0 or 1
+   if #errors > 0 then return 1 end
+   io.stdout:write(("%s in %s: nothing to complain of\n"):format(render.plural(#labs, "lab"), dir))
+   return 0
 end
 
 -- Option, and what it prints; --teacher and --handout together are the teacher's.

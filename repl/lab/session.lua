@@ -266,8 +266,8 @@ function session:check(value)
    if not page.task then return { "There is no task on this page." } end
    if not is_script(page) then return answer(self, page, tostring(value)) end
    local right, say = self:judge_value(page, value)
-   local file = right and " Now the same in a file, so that it is kept: leave the prompt, and give the file's name." or ""
-   return text.wrap(verdict(right) .. say .. file, self.width)
+   local file = " Now the same in a file, so that it is kept: leave the prompt, and give the file's name."
+   return text.wrap(verdict(right) .. say .. (right and file or ""), self.width)
 end
 
 -- --- words that are no answers -------------------------------------------------------------------
@@ -294,7 +294,8 @@ function words.hint(self)
    self.shown_hints = self.shown_hints + 1
    local entry = record(self, self:page())
    entry.hints = math.max(entry.hints, self.shown_hints)
-   return self:lines(("Hint %d of %d: %s"):format(self.shown_hints, #hints, (hints[self.shown_hints]:gsub("^%s+", ""))))
+   local hint = hints[self.shown_hints]:gsub("^%s+", "")
+   return self:lines(("Hint %d of %d: %s"):format(self.shown_hints, #hints, hint))
 end
 
 function words.skip(self)

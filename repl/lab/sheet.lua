@@ -89,7 +89,8 @@ local function page_of(page, i, figures, teacher)
    local out = { ("<h2>%d</h2>"):format(i), paragraphs(page.text, figures) }
    if question then
       local lines = (page.ask or page.todo) and BLANK:rep(page.todo and 4 or 2) or BLANK
-      out[#out + 1] = ('<div class="ask">%s%s%s</div>'):format(paragraphs(question, figures), choices(page, figures), lines)
+      out[#out + 1] = ('<div class="ask">%s%s%s</div>'):format(paragraphs(question, figures),
+         choices(page, figures), lines)
    end
    if teacher and (page.ask or page.task) then
       out[#out + 1] = for_teacher(page, figures)
@@ -136,8 +137,8 @@ local function note(out, lines)
 end
 
 local function code(out, source)
-   out[#out + 1] = { cell_type = "code", metadata = { tags = { "lab" } }, source = source, execution_count = render.null,
-      outputs = {} }
+   out[#out + 1] = { cell_type = "code", metadata = { tags = { "lab" } }, source = source,
+      execution_count = render.null, outputs = {} }
 end
 
 local function append(out, more)
@@ -148,15 +149,18 @@ end
 local function cells_of(page, i, figures, out)
    local lines = markdown(page.text, figures)
    local question = page.ask or page.todo or page.vary
-   if question then append(lines, markdown("**" .. (page.ask and "Question" or page.task and "Task" or "Try it") .. ".** "
-      .. question:gsub("^%s+", ""), figures)) end
+   if question then
+      local label = page.ask and "Question" or page.task and "Task" or "Try it"
+      append(lines, markdown(("**%s.** %s"):format(label, (question:gsub("^%s+", ""))), figures))
+   end
    for k, choice in ipairs(page.choices or {}) do
       lines[#lines + 1] = ("%s) %s"):format(string.char(96 + k), text.fill(choice[1], figures))
    end
    note(out, lines)
    if page.ask then code(out, ('course:answer("%s", "your prediction")'):format(page.id)) end
    if page.task then
-      code(out, ('course:answer("%s", "%s")'):format(page.task, page.kind == "script" and "your-file.lua" or "your answer"))
+      local answer = page.kind == "script" and "your-file.lua" or "your answer"
+      code(out, ('course:answer("%s", "%s")'):format(page.task, answer))
    end
    if page.vary then code(out, ("course:open(%d)"):format(i)) end
    if page.run and not question then code(out, ("course:show(%d)"):format(i)) end

@@ -29,7 +29,9 @@ local function check_page_fields(page, say)
    for name in pairs(page) do
       if not PAGE_FIELDS[name] then say(("unknown field '%s'"):format(tostring(name))) end
    end
-   if not (page.text or page.ask or page.task or page.vary) then say("a text, a question, a task or a vary is expected") end
+   if not (page.text or page.ask or page.task or page.vary) then
+      say("a text, a question, a task or a vary is expected")
+   end
    if page.show and not page.run then say("field 'show' needs a 'run'") end
 end
 

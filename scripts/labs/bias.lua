@@ -66,17 +66,19 @@ return {
    number = 4,
    title = "Bias and randomization",
    minutes = 60,
-   goals = { "see that a fixed sampling period can be in step with a program", "predict which instructions are then seen",
+   goals = { [[see that a fixed sampling period can be in step with a program]],
+   "predict which instructions are then seen",
       "choose a random period that removes the bias, and know what it costs" },
    read = { "section 3.4.2 of the specification, figure 3.20", "lpfm help bias: the same test for a real program" },
    figures = { "3.20" },
    teacher = [[
-      Students think of sampling as of a camera: whatever takes long is seen often. That is so only while the moments are
-      independent of the program. Let them say in their own words why IP1 is never seen although it runs as often as IP2.
+      Students think of sampling as of a camera: whatever takes long is seen often. That is so only while the moments
+      are independent of the program. Let them say in their own words why IP1 is never seen although it runs as often as
+      IP2.
 
-      Many propose a larger period as the cure. It is one only where it shares no divisor with the loop, and nobody knows
-      the loops of a real program. Another frequent mistake: to take the random numbers for noise that makes a profile
-      worse. The table of shares shows the contrary.
+      Many propose a larger period as the cure. It is one only where it shares no divisor with the loop, and nobody
+      knows the loops of a real program. Another frequent mistake: to take the random numbers for noise that makes a
+      profile worse. The table of shares shows the contrary.
 
       The series of random numbers depends on the seed alone: two students with the same seed have the same samples.
    ]],
@@ -87,8 +89,8 @@ return {
          the period. From the places where the program was seen, one concludes where it spends its events. That is right
          only if the moments have nothing to do with the program.
 
-         Here is a program of which we know everything. It is a loop of {sites} instructions, IP1, IP2 and so on, and each
-         causes one event E each time:
+         Here is a program of which we know everything. It is a loop of {sites} instructions, IP1, IP2 and so on, and
+         each causes one event E each time:
 
             repeat
                IP1   E
@@ -110,10 +112,11 @@ return {
         end,
         show = { { "fixed period, iteration 1", "fixed1" } },
         answer = "fixed1",
-        right = "The counter overflows with every event number {period}, and the instruction that caused it is sampled.",
+        right = [[The counter overflows with every event number {period}, and the instruction that caused it is
+           sampled.]],
         wrong = {
-           { is = "all_ips", say = [[All of them would be sampled with a period of 1: tracing. With {period}, most events
-              pass without a sample; only {fixed1} are seen.]] },
+           { is = "all_ips", say = [[All of them would be sampled with a period of 1: tracing. With {period}, most
+              events pass without a sample; only {fixed1} are seen.]] },
            { is = "unseen", say = [[One off: counting starts with the first event, so the first sample is taken when
               event number {period} happens, at the first of {fixed1}.]] },
         },
@@ -175,8 +178,8 @@ return {
            "What must two numbers not have in common for their multiples to go through all remainders?" } },
       { text = [[
          One cannot choose a period for loops that one does not know. So the period changes: after each sample a random
-         number is added to it. perfmon does that in the kernel; the random bits that a mask lets through are added to the
-         value that is loaded into the counter, and the seed determines the series.
+         number is added to it. perfmon does that in the kernel; the random bits that a mask lets through are added to
+         the value that is loaded into the counter, and the seed determines the series.
       ]],
         ask = [[The periods are random, from 1 to {longest}. How many samples of {samples} has each instruction, about?
            (Within a tenth is right.)]],
@@ -199,8 +202,8 @@ return {
       { task = "honest", kind = "script",
         todo = [[
            Write a script that returns the fields of a PMD, as a table, with which this loop is sampled without bias: no
-           instruction may have more than a tenth above the fewest. The random mask must be smaller than that of the last
-           page. It may look like this:
+           instruction may have more than a tenth above the fewest. The random mask must be smaller than that of the
+           last page. It may look like this:
 
               return { value = -2, short_reset = -2, long_reset = -2, flags = { "RANDOM" }, random_mask = 0,
                  random_seed = 1 }

@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Branches: what a predictor learns, and what it cannot.
 
-local NAMES = { [0] = "two-level", "bimodal", "gshare" }
-local BIMODAL, TWO_LEVEL = 1, 0
+local BIMODAL, TWO_LEVEL = 1, 0 -- of the option predictor
 
 -- Mispredictions of a program with a predictor.
 local function wrong(kit, p, predictor, program)
@@ -16,13 +15,15 @@ local function pattern(p, taken, seed)
 end
 
 local function loops(kit, p)
-   return { loop_misses = wrong(kit, p, BIMODAL, { { loop = p.outer, { loop = p.inner, { ip = 0x1000, taken = "back" } } } }),
+   return { loop_misses = wrong(kit, p, BIMODAL, { { loop = p.outer, { loop = p.inner, { ip = 0x1000,
+      taken = "back" } } } }),
       ends = p.outer, branches = p.outer * p.inner, learning = 2 }
 end
 
 local function sorted(kit, p)
    local half = p.n / 2
-   local sorted_data = { { loop = half, { ip = 0x1000, taken = false } }, { loop = half, { ip = 0x1000, taken = true } } }
+   local sorted_data = { { loop = half, { ip = 0x1000, taken = false } }, { loop = half, { ip = 0x1000,
+      taken = true } } }
    local s, sc = wrong(kit, p, BIMODAL, sorted_data)
    local u, uc = wrong(kit, p, BIMODAL, pattern(p, 0.5, p.seed))
    return { sorted = s, unsorted = u, sorted_cycles = sc, unsorted_cycles = uc, half = half, percent = 100 * u / p.n,
@@ -86,8 +87,8 @@ return {
       "know which branches no predictor learns" },
    read = { "a chapter on branch prediction in any book on computer architecture", "at the prompt: ?spawn, taken=" },
    teacher = [[
-      A bimodal predictor has a counter from 0 to 3 for each branch: taken adds, not taken subtracts, and from 2 on it says
-      taken. Let students play one by hand with TTTN and with TN.
+      A bimodal predictor has a counter from 0 to 3 for each branch: taken adds, not taken subtracts, and from 2 on it
+      says taken. Let students play one by hand with TTTN and with TN.
 
       Many think that a mispredicted branch computes something wrong. It costs time alone.
 
@@ -97,60 +98,70 @@ return {
    params = { model = "k8", outer = 100, inner = 50, n = 10000, chance = 0.01, seed = 3, values = 1000, limit = 50 },
    pages = {
       { text = [[
-         A processor does not wait to learn where a branch goes: it guesses, and works ahead. If the guess was wrong, the
-         work is thrown away. The simplest predictor, bimodal, has a small counter for each branch, from 0 to three: each
-         time the branch is taken adds one, each time it is not takes one away; in the upper half it guesses taken. It begins
-         at 0.
+         A processor does not wait to learn where a branch goes: it guesses, and works ahead. If the guess was wrong,
+         the work is thrown away. The simplest predictor, bimodal, has a small counter for each branch, from 0 to three:
+         each time the branch is taken adds one, each time it is not takes one away; in the upper half it guesses taken.
+         It begins at 0.
       ]],
-        ask = [[A loop of {inner} rounds is entered {outer} times; at its end a branch goes back to its start, except in the
-           last round. How many guesses are wrong in all?]], id = "loop",
+        ask = [[A loop of {inner} rounds is entered {outer} times; at its end a branch goes back to its start, except in
+           the last round. How many guesses are wrong in all?]], id = "loop",
         run = loops, show = { { "branches", "branches" }, { "mispredicted", "loop_misses" } },
         answer = "loop_misses",
         right = "The end of each loop, and {learning} at the beginning, until the counter is in its upper half.",
-        wrong = { { is = "ends", say = "Those are the ends. At first the counter is 0, and {learning} guesses more are wrong." },
+        wrong = { { is = "ends", say = [[Those are the ends. At first the counter is 0, and {learning} guesses more are
+           wrong.]] },
            { is = "branches", say = "Nearly all of them are guessed rightly: the branch nearly always goes back." },
-           { is = function(f) return 2 * f.ends end, say = [[After the end of a loop the counter has lost one, and is in its
-              upper half still: the first guess of the next loop is right. {loop_misses}.]] } },
+           { is = function(f) return 2 * f.ends end, say = [[After the end of a loop the counter has lost one, and is in
+              its upper half still: the first guess of the next loop is right. {loop_misses}.]] } },
         otherwise = "Each of {outer} ends, and {learning} at the beginning: {loop_misses}.",
-        hints = { "Which round of a loop is guessed wrongly?", "What does the counter say the first time? And the second?" } },
+        hints = { "Which round of a loop is guessed wrongly?", [[What does the counter say the first time? And the
+           second?]] } },
       { text = [[
-         A program counts how many of {n} values are large; the branch is taken for large ones. Half of them are, by chance.
-         First the values are sorted: {half} small ones, then {half} large ones.
+         A program counts how many of {n} values are large; the branch is taken for large ones. Half of them are, by
+         chance. First the values are sorted: {half} small ones, then {half} large ones.
       ]],
         ask = "How many guesses are wrong with sorted values?", id = "sorted",
         run = sorted, show = { { "mispredicted, sorted", "sorted" } },
         answer = "sorted",
         right = "Only while the counter changes its mind, once.",
-        wrong = { { is = "half", say = "That would be chance. Sorted, the counter is wrong only where the values change: {sorted}." },
+        wrong = { { is = "half", say = [[That would be chance. Sorted, the counter is wrong only where the values
+           change: {sorted}.]] },
            { is = function() return 1 end, say = "The counter takes more than one step to its upper half: {sorted}." },
            { is = function() return 0 end, say = "It does not know where the large ones begin: {sorted}." } },
         otherwise = "The counter goes from 0 to its upper half once: {sorted}.",
         hints = { "Play the counter by hand, where the values change." } },
       { ask = "And with unsorted values, in percent of the branches, about?", id = "unsorted", within = 0.1,
         run = function() return {} end,
-        show = { { "mispredicted, unsorted", "unsorted" }, { "in percent", "percent" }, { "cycles, sorted", "sorted_cycles" },
+        show = { { "mispredicted, unsorted", "unsorted" }, { "in percent", "percent" }, { "cycles, sorted",
+        "sorted_cycles" },
            { "cycles, unsorted", "unsorted_cycles" } },
         answer = "percent",
         right = "No predictor can do better with what is decided by chance. It takes {slower} times as long.",
         wrong = { { more = true, say = "More than by tossing a coin? {percent} %." },
-           { less = true, say = "Nothing in the past tells what comes next: it is wrong half of the time, {percent} %." } },
+           { less = true, say = [[Nothing in the past tells what comes next: it is wrong half of the time, {percent}
+              %.]] } },
         otherwise = "Half of them: {percent} %.",
         hints = { "How often is a guess right about a coin?" } },
-      { ask = "A branch is taken with a chance of {chance_percent} %, {n} times. How many guesses are wrong, about? (Half as many or twice as many is near enough.)",
+      { ask = [[A branch is taken with a chance of {chance_percent} %, {n} times. How many guesses are wrong, about?
+         (Half as many or twice as many is near enough.)]],
         id = "rare", within = 0.6,
         run = patterns, show = { { "mispredicted, rarely taken", "rare" } },
         answer = "expected_rare",
         right = "It guesses not taken always, and is wrong as often as the branch is taken.",
-        wrong = { { is = function(f) return f.n / 2 end, say = "That is a fair coin. This branch hardly ever is taken: {rare}." } },
+        wrong = { { is = function(f) return f.n / 2 end, say = [[That is a fair coin. This branch hardly ever is taken:
+           {rare}.]] } },
         otherwise = "As often as it is taken, about {expected_rare}.",
         hints = { "What does the predictor always say here?" } },
-      { text = [[A branch is taken, not taken, taken, not taken. The bimodal predictor has no memory of what came before; a
-           two-level one looks at the last few times of the branch.]],
+      { text = [[A branch is taken, not taken, taken, not taken. The bimodal predictor has no memory of what came
+           before; a two-level one looks at the last few times of the branch.]],
         ask = "Which of them learns the pattern?", id = "pattern", kind = "choice",
         choices = {
-           { "Both", say = "The bimodal counter moves up and down and is wrong {tn_bimodal} times of {n}; the other {tn_two} times." },
-           { "Only the two-level one", say = "It finds the pattern in the past: {tn_two} wrong; the bimodal one {tn_bimodal} of {n}." },
-           { "None", say = "The two-level one does: it is wrong {tn_two} times, while it learns. The bimodal one is {tn_bimodal} times." },
+           { "Both", say = [[The bimodal counter moves up and down and is wrong {tn_bimodal} times of {n}; the other
+              {tn_two} times.]] },
+           { "Only the two-level one", say = [[It finds the pattern in the past: {tn_two} wrong; the bimodal one
+              {tn_bimodal} of {n}.]] },
+           { "None", say = [[The two-level one does: it is wrong {tn_two} times, while it learns. The bimodal one is
+              {tn_bimodal} times.]] },
         },
         run = function() return {} end,
         show = { { "bimodal, mispredicted", "tn_bimodal" }, { "two-level, mispredicted", "tn_two" } },
@@ -159,12 +170,13 @@ return {
            return b and t and 1 or t and 2 or 3
         end,
         hints = { "Play the counter: from 0, up, down, up." } },
-      { vary = [[`wrong("TTN")` says how often a pattern of T and N is mispredicted, `wrong(0.3)` a chance; a second argument
-           chooses the predictor: 0 two-level, 1 bimodal, `2` gshare. How long may a pattern be that the two-level one
-           learns? What do they make of `wrong("TNNTNTTN", 2)`?]], setup = setup },
-      { task = "worst", todo = [[Find a pattern with which the bimodal predictor is wrong nearly always (above {almost} of {n}).
-           It has to begin where the counter is: at 0. Write it in T and N.]], kind = "words", setup = setup,
-        text = "A predictor with a fixed rule can be fooled: `wrong(pattern)` at the prompt tells how often it was wrong.",
+      { vary = [[`wrong("TTN")` says how often a pattern of T and N is mispredicted, `wrong(0.3)` a chance; a second
+           argument chooses the predictor: 0 two-level, 1 bimodal, `2` gshare. How long may a pattern be that the
+           two-level one learns? What do they make of `wrong("TNNTNTTN", 2)`?]], setup = setup },
+      { task = "worst", todo = [[Find a pattern with which the bimodal predictor is wrong nearly always (above {almost}
+           of {n}). It has to begin where the counter is: at 0. Write it in T and N.]], kind = "words", setup = setup,
+        text = [[A predictor with a fixed rule can be fooled: `wrong(pattern)` at the prompt tells how often it was
+           wrong.]],
         run = function(kit, p)
            local best, most = nil, -1
            for _, t in ipairs { "TN", "NT", "TTNN", "TTN", "TTTN" } do
@@ -176,14 +188,18 @@ return {
         end,
         answer = "trap",
         right = "{trapped} of {n} are wrong.",
-        wrong = { { is = function() return "TTTN" end, say = "After the third T the counter is at its top, and stays in the upper half." } },
-        otherwise = "Play the counter: at which values does it change its mind? The pattern TN makes {half_trapped} wrong.",
-        hints = { "The counter should cross its middle as often as possible.", "It needs two steps to cross from 0: TT, and then?" } },
+        wrong = { { is = function() return "TTTN" end, say = [[After the third T the counter is at its top, and stays in
+           the upper half.]] } },
+        otherwise = [[Play the counter: at which values does it change its mind? The pattern TN makes {half_trapped}
+           wrong.]],
+        hints = { "The counter should cross its middle as often as possible.", [[It needs two steps to cross from 0: TT,
+           and then?]] } },
       { task = "sort", kind = "script",
         todo = [[
            A program goes through {values} values from 0 to 99, and branches for those of {limit} and more. It is
-           mispredicted {plain} times. Write a script that returns a function: it gets the list and returns the same values
-           in an order with which at most {most_wrong} are, without sorting them (`table.sort` is not to be called):
+           mispredicted {plain} times. Write a script that returns a function: it gets the list and returns the same
+           values in an order with which at most {most_wrong} are, without sorting them (`table.sort` is not to be
+           called):
 
               return function(list)
                  return list

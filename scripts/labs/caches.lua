@@ -27,7 +27,8 @@ local function strides(kit, p, f)
 end
 
 local function working_sets(kit, p, f)
-   return { fits = walk(kit, p, f.lines, f.line, p.times).total, over = walk(kit, p, f.lines + f.ways, f.line, p.times).total,
+   return { fits = walk(kit, p, f.lines, f.line, p.times).total, over = walk(kit, p, f.lines + f.ways, f.line,
+      p.times).total,
       over_lines = f.lines + f.ways, over_once = f.lines + f.ways, all_fit = p.times * f.lines,
       all_over = p.times * (f.lines + f.ways) }
 end
@@ -35,7 +36,8 @@ end
 local function conflicts(kit, p, f)
    local why = walk(kit, p, f.ways + 1, f.size / f.ways, p.times)
    return { conflict_stride = f.size / f.ways, conflict_n = f.ways + 1, conflict_misses = why.total,
-      compulsory = why.compulsory, conflict = why.conflict, capacity = why.capacity, conflict_bytes = (f.ways + 1) * f.line }
+      compulsory = why.compulsory, conflict = why.conflict, capacity = why.capacity,
+         conflict_bytes = (f.ways + 1) * f.line }
 end
 
 local function matrix(kit, p, f)
@@ -106,13 +108,11 @@ end
 
 -- Has every field of every record bytes of its own?
 local function has_room(p, fields, address)
-   local seen = {}
+   local seen, most = {}, 4 * p.records * fields * p.element
    for record = 0, p.records - 1 do
       for field = 0, fields - 1 do
          local at = address(record, field)
-         if type(at) ~= "number" or at % p.element ~= 0 or at < 0 or at >= 4 * p.records * fields * p.element or seen[at] then
-            return false
-         end
+         if type(at) ~= "number" or at % p.element ~= 0 or at < 0 or at >= most or seen[at] then return false end
          seen[at] = true
       end
    end
@@ -149,8 +149,8 @@ return {
    params = { model = "k8", l1d = "4096:4:64", element = 8, n = 4096, times = 10, dim = 104, records = 256 },
    pages = {
       { text = [[
-         Memory is far away; a cache keeps copies of what was used last, in lines. A load whose line is in the cache hits;
-         otherwise it misses, and the line is fetched: all of it, wherever in it the load was.
+         Memory is far away; a cache keeps copies of what was used last, in lines. A load whose line is in the cache
+         hits; otherwise it misses, and the line is fetched: all of it, wherever in it the load was.
 
          The cache of this lab is small, so that numbers stay small. It replaces the line that was used longest ago.
       ]],
@@ -160,62 +160,70 @@ return {
         run = strides, show = { { "misses, elements side by side", "small" } },
         answer = "small",
         right = "One for each line; the other elements of the line are there then.",
-        wrong = { { is = "n", say = "Not each load: a line has {per_line} elements, and the first brings the others. {small}." },
-           { is = "per_line", say = "That is the number of elements of a line. It takes a miss for each line: {small}." } },
+        wrong = { { is = "n", say = [[Not each load: a line has {per_line} elements, and the first brings the others.
+           {small}.]] },
+           { is = "per_line", say = [[That is the number of elements of a line. It takes a miss for each line:
+              {small}.]] } },
         otherwise = "{bytes} bytes, in lines of {line}: {small}.",
         hints = { "How many elements are in a line?", "How many lines do all of them need?" } },
       { ask = "The same number of loads, {stride} bytes apart. How many miss?", id = "large-stride",
         run = function() return {} end, show = { { "misses, far apart", "large" } },
         answer = "large",
         right = "Each load is in a line of its own: the rest of the line was fetched in vain.",
-        wrong = { { is = "small", say = "They no longer share lines: a stride of {stride} is more than a line. {large}." },
+        wrong = { { is = "small", say = [[They no longer share lines: a stride of {stride} is more than a line.
+           {large}.]] },
            { is = function(f) return 2 * f.large end, say = "A load touches one line: {large}." } },
         otherwise = "No two loads share a line: {large}.",
         hints = { "Do two loads share a line?" } },
-      { ask = [[A loop loads one element of each of {lines} lines, {times} times over: just what the cache holds. How many
-           loads miss in all?]], id = "fits",
+      { ask = [[A loop loads one element of each of {lines} lines, {times} times over: just what the cache holds. How
+           many loads miss in all?]], id = "fits",
         run = working_sets, show = { { "misses, as many lines as there are", "fits" } },
         answer = "fits",
         right = "Each line once: after the first lap all are there.",
-        wrong = { { is = "all_fit", say = "That would be all loads. After the first lap all lines are in the cache: {fits}." } },
+        wrong = { { is = "all_fit", say = [[That would be all loads. After the first lap all lines are in the cache:
+           {fits}.]] } },
         otherwise = "The first lap misses {lines} times, the others never: {fits}.",
         hints = { "Which lines are in the cache after the first lap?" } },
-      { ask = "The same with {over_lines} lines: {ways} more than the cache has. How many loads miss in all?", id = "over",
+      { ask = [[The same with {over_lines} lines: {ways} more than the cache has. How many loads miss in all?]],
+         id = "over",
         run = function() return {} end, show = { { "misses, a few lines more", "over" } },
         answer = "over",
-        right = [[A little more than the cache holds, and a set with one line too many misses always: the line that was used
-           longest ago is the very one that comes next. What is thrown out is what is needed.]],
-        wrong = { { is = "over_once", say = [[That is one lap. The others miss, too: the line that goes is always the one that
-           is needed soonest. {over}.]] },
+        right = [[A little more than the cache holds, and a set with one line too many misses always: the line that was
+           used longest ago is the very one that comes next. What is thrown out is what is needed.]],
+        wrong = { { is = "over_once", say = [[That is one lap. The others miss, too: the line that goes is always the
+           one that is needed soonest. {over}.]] },
            { is = "all_over", say = [[Not all: only some sets have a line too many. The others keep theirs: {over}.]] },
            { is = "fits", say = "There is no room for all of them: {over}." } },
         otherwise = "Sets with one line too many miss at every load, others only in the first lap: {over}.",
-        hints = { "{ways} lines more: which sets do they fall into?", "A set with one line more than ways misses always." } },
-      { ask = [[Only {conflict_n} lines are loaded, {times} times over; but they are {conflict_stride} bytes apart, so that all
-           go to one set. How many loads miss?]], id = "conflict",
+        hints = { "{ways} lines more: which sets do they fall into?", [[A set with one line more than ways misses
+           always.]] } },
+      { ask = [[Only {conflict_n} lines are loaded, {times} times over; but they are {conflict_stride} bytes apart, so
+           that all go to one set. How many loads miss?]], id = "conflict",
         run = conflicts,
         show = { { "misses", "conflict_misses" }, { "never there before (compulsory)", "compulsory" },
-           { "too many lines for the cache (capacity)", "capacity" }, { "too many lines for their set (conflict)", "conflict" } },
+           { "too many lines for the cache (capacity)", "capacity" }, { "too many lines for their set (conflict)",
+              "conflict" } },
         answer = "conflict_misses",
         right = "The cache is nearly empty, and still every load misses: a set has room for {ways} lines.",
-        wrong = { { is = "conflict_n", say = [[They would fit into the cache, but not into their set, which has {ways} ways:
-           {conflict_misses}.]] } },
+        wrong = { { is = "conflict_n", say = [[They would fit into the cache, but not into their set, which has {ways}
+           ways: {conflict_misses}.]] } },
         otherwise = "One line too many for the set, so each of them misses in every lap: {conflict_misses}.",
         hints = { "How many lines does a set hold?", "What happened with one line too many?" } },
       { text = "A matrix of {dim} by {dim} elements lies row by row in memory. It is larger than the cache.",
         ask = "Summed up row by row, how many loads miss?", id = "rows",
         run = matrix, show = { { "misses, row by row", "by_row" }, { "misses, column by column", "by_column" } },
         answer = "by_row",
-        right = "A miss for each line. Column by column it is {by_column}: every load, for the line is gone when it is needed again.",
+        right = [[A miss for each line. Column by column it is {by_column}: every load, for the line is gone when it is
+           needed again.]],
         wrong = { { is = "elements", say = "That is column by column. Row by row, lines are used up: {by_row}." } },
         otherwise = "{elements} elements, {per_line} in a line: {by_row}. Column by column it is {by_column}.",
         hints = { "It is the walk of the first question." } },
-      { vary = [[At the prompt, `walk(n, stride, times)` says how many loads miss, and `why(n, stride, times)` has the causes:
-           `show(why(5, 1024, 10))`. Which strides are the worst for this cache? Change its shape by
+      { vary = [[At the prompt, `walk(n, stride, times)` says how many loads miss, and `why(n, stride, times)` has the
+           causes: `show(why(5, 1024, 10))`. Which strides are the worst for this cache? Change its shape by
            `params.l1d = "4096:1:64"` (bytes, ways, bytes of a line): with how many ways does your worst case vanish?]],
         setup = setup },
-      { task = "line-size", todo = [[Another computer's cache is not known. `unknown(n, stride, times)` walks there. How many
-           bytes has a line?]], setup = setup,
+      { task = "line-size", todo = [[Another computer's cache is not known. `unknown(n, stride, times)` walks there. How
+           many bytes has a line?]], setup = setup,
         run = function(kit, p)
            local l1d = computer(kit, p, SECRET):caches(0).L1D
            return { secret_line = l1d.line, secret_size = l1d.size, secret_lines = l1d.size / l1d.line }
@@ -230,14 +238,15 @@ return {
         run = function() return {} end,
         answer = "secret_size",
         right = "More than that, and the second lap misses.",
-        wrong = { { is = "secret_line", say = "That is one line." }, { is = "secret_lines", say = "In bytes, please: those are lines." } },
+        wrong = { { is = "secret_line", say = "That is one line." }, { is = "secret_lines",
+        say = "In bytes, please: those are lines." } },
         otherwise = "Walk twice in steps of a line. As long as the second lap is free, it fits.",
         hints = { "`unknown(n, LINE, 1)` and `unknown(n, LINE, 2)` are equal as long as n lines fit." } },
       { task = "transpose", kind = "script",
         todo = [[
-           A program transposes a matrix: for each pair i, j it loads an element and stores it at j, i of another one. Row by
-           row that misses {row_misses} times. Write a script that returns a list of all pairs { i, j }, from 0 to {dim_last},
-           in an order with which it misses less than a third of that:
+           A program transposes a matrix: for each pair i, j it loads an element and stores it at j, i of another one.
+           Row by row that misses {row_misses} times. Write a script that returns a list of all pairs { i, j }, from 0
+           to {dim_last}, in an order with which it misses less than a third of that:
 
               local order = {}
               for i = 0, {dim_last} do
@@ -274,9 +283,10 @@ return order]],
            "A block as wide as a line has elements, and as high." } },
       { task = "layout", kind = "script",
         todo = [[
-           {records} records have {fields} fields of {element} bytes each. A program reads the first field of all records,
-           twice. With whole records side by side that misses {record_misses} times. Write a script that returns a function
-           from a record and a field (both from 0) to the offset in bytes, with which it misses at most a quarter of that:
+           {records} records have {fields} fields of {element} bytes each. A program reads the first field of all
+           records, twice. With whole records side by side that misses {record_misses} times. Write a script that
+           returns a function from a record and a field (both from 0) to the offset in bytes, with which it misses at
+           most a quarter of that:
 
               return function(record, field)
                  return (record * {fields} + field) * {element}
@@ -288,7 +298,8 @@ return order]],
         check = function(kit, p, address, f)
            if type(address) ~= "function" then return false, "The script returns no function." end
            if not has_room(p, f.fields, address) then
-              return false, "Some field has no place of its own, or lies too far away or not at a multiple of {element}."
+              return false, [[Some field has no place of its own, or lies too far away or not at a multiple of
+                 {element}.]]
            end
            local misses = read_field(kit, p, address)
            return misses * 4 <= f.record_misses, nil, { misses = misses }

@@ -14,7 +14,8 @@ local function room_for(kit, n)
    return first + 40 * n + 8 * #require("lpfm").pmds()
 end
 
--- Samples a program whose thread is blocked while the tool works, p.tool ns for each message and p.each for each sample.
+-- Samples a program whose thread is blocked while the tool works, p.tool ns for each message and p.each for each
+-- sample.
 local function measure(kit, p, period, buffer)
    local m = kit.machine(p)
    local tid = assert(m:spawn { program = program(p) })
@@ -43,7 +44,8 @@ local function percent(result)
 end
 
 local function single(kit, p)
-   local one, many, rare = measure(kit, p, p.period, 1), measure(kit, p, p.period, p.buffer), measure(kit, p, 2 * p.period, 1)
+   local one, many, rare = measure(kit, p, p.period, 1), measure(kit, p, p.period, p.buffer), measure(kit,
+      p, 2 * p.period, 1)
    return { samples = one.samples, messages1 = one.messages, messages = many.messages, alone = one.alone,
       cost1 = percent(one), cost = percent(many), cost_rare = percent(rare), rare_samples = rare.samples,
       elapsed1 = one.elapsed }
@@ -62,7 +64,8 @@ return {
    minutes = 45,
    goals = { "say what a sample costs, and what a message", "choose a period and a buffer for a given cost",
       "find the costs of a real kernel's calls" },
-   read = { "section 3.4 of the specification, on why samples are buffered in the kernel", "README: make bench, make vm" },
+   read = { [[section 3.4 of the specification, on why samples are buffered in the kernel]],
+   "README: make bench, make vm" },
    teacher = [[
       The costs of the simulated tool are made up: parameters of the sheet. What is to be learned is what they are
       multiplied by. Real ones are counted by `make bench`, in instructions of an emulated processor, for perfmon beside
@@ -71,9 +74,9 @@ return {
    params = { model = "itanium2", n = 100500, ns = 10, period = 1000, buffer = 25, tool = 5000, each = 100 },
    pages = {
       { text = [[
-         A measurement changes what it measures. Each overflow takes an interrupt; each message wakes the tool, which takes
-         much longer. Here the program is blocked while the tool works: {tool} ns for a message, and {each} ns for each
-         sample in it. The program has {n} instructions of {ns} ns; a sample is taken every {period} of them.
+         A measurement changes what it measures. Each overflow takes an interrupt; each message wakes the tool, which
+         takes much longer. Here the program is blocked while the tool works: {tool} ns for a message, and {each} ns for
+         each sample in it. The program has {n} instructions of {ns} ns; a sample is taken every {period} of them.
       ]],
         ask = "How many samples are there?", id = "samples",
         run = single, show = { { "samples", "samples" } }, answer = "samples", within = 0.01,
@@ -81,7 +84,8 @@ return {
         wrong = { { is = "n", say = "That would be tracing; a sample is taken every {period}: {samples}." } },
         otherwise = "{n} instructions, one sample in {period}: {samples}.",
         hints = { "Divide." } },
-      { ask = "Without a buffer, each overflow has a message. By how many percent is the program slower?", id = "unbuffered",
+      { ask = [[Without a buffer, each overflow has a message. By how many percent is the program slower?]],
+         id = "unbuffered",
         within = 0.02,
         run = function() return {} end,
         show = { { "messages", "messages1" }, { "ns alone", "alone" }, { "ns measured", "elapsed1" },
@@ -92,7 +96,8 @@ return {
            { more = true, say = "Compare it with the {alone} ns of the program alone: {cost1} %." } },
         otherwise = "{messages1} messages: {cost1} %.",
         hints = { "How long does the tool work in all?", "The program alone takes {alone} ns." } },
-      { ask = "The kernel now buffers {buffer} samples before it tells the tool. How many messages are there?", id = "messages",
+      { ask = [[The kernel now buffers {buffer} samples before it tells the tool. How many messages are there?]],
+         id = "messages",
         run = function() return {} end,
         show = { { "messages, with a buffer", "messages" }, { "slower, percent", "cost" } },
         answer = "messages",
@@ -101,7 +106,8 @@ return {
            { is = "buffer", say = "That is what one message brings: {messages} messages." } },
         otherwise = "One for each {buffer} samples: {messages}.",
         hints = { "How often does the buffer become full?" } },
-      { ask = "Without a buffer again, but with twice the period: by how many percent is the program slower?", id = "period",
+      { ask = [[Without a buffer again, but with twice the period: by how many percent is the program slower?]],
+         id = "period",
         within = 0.02,
         run = function() return {} end, show = { { "samples", "rare_samples" }, { "slower, percent", "cost_rare" } },
         answer = "cost_rare",
@@ -110,9 +116,9 @@ return {
            { more = true, say = "Fewer samples cost less." } },
         otherwise = "Half as many messages, half of {cost1} %: {cost_rare} %.",
         hints = { "How many messages are there?" } },
-      { vary = [[`measure(period, buffer)` measures with another period and a buffer of so many samples. What becomes of the
-           cost when the buffer grows and grows? Set `params.tool` and `params.each` to what `make bench` says of a real
-           kernel.]], setup = setup },
+      { vary = [[`measure(period, buffer)` measures with another period and a buffer of so many samples. What becomes of
+           the cost when the buffer grows and grows? Set `params.tool` and `params.each` to what `make bench` says of a
+           real kernel.]], setup = setup },
       { task = "floor", todo = [[However large the buffer, a part of the cost stays. How many percent, with a period of
            {period}? (Within a tenth is right.)]], within = 0.1, setup = setup,
         run = function(_, p)
@@ -127,8 +133,8 @@ return {
         hints = { "`measure(1000, 100)` at the prompt.", "{each} ns in each {period} instructions." } },
       { task = "budget", kind = "script",
         todo = [[
-           Write a script that returns a period and a buffer, of {largest} samples at most, with at least {wanted} samples,
-           for at most {budget} % of the program's time:
+           Write a script that returns a period and a buffer, of {largest} samples at most, with at least {wanted}
+           samples, for at most {budget} % of the program's time:
 
               return { period = 1000, buffer = 1 }
         ]],

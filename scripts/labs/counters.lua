@@ -70,15 +70,15 @@ return {
       Cycles are not time: a thread that sleeps uses none. That a count at the kernel's level grows when a device
       interrupts surprises most; the interrupt has nothing to do with the thread, but is executed in its time.
 
-      On real processors counts at the user's level may be one or two too high for each interrupt. The simulated computer
-      is exact; say so.
+      On real processors counts at the user's level may be one or two too high for each interrupt. The simulated
+      computer is exact; say so.
    ]],
    params = { model = "itanium2", rounds = 1000, ns = 10, every = 5000, sleep_ms = 3 },
    pages = {
       { text = [[
-         A processor has a few counters. Each is told to count one kind of event: instructions that were executed, cycles
-         that passed, loads, cache misses. perfmon gives a counter to whoever measures, and keeps it for that thread alone:
-         while others run, it stands still.
+         A processor has a few counters. Each is told to count one kind of event: instructions that were executed,
+         cycles that passed, loads, cache misses. perfmon gives a counter to whoever measures, and keeps it for that
+         thread alone: while others run, it stands still.
 
          This lab's computer is simulated. It counts exactly, and does only what it is told; so all answers can be found
          by thinking. Here is the program; the third instruction is executed by the kernel, for the program, in a system
@@ -115,30 +115,31 @@ return {
            { is = "kernel", say = "That is the kernel's part; the user's {user} come in addition." } },
         otherwise = "Add what both levels execute: {user} and {kernel} are {all}.",
         hints = { "All three instructions of a round count now." } },
-      { text = [[A device interrupts the processor every {every} ns. Its handler runs in the kernel, in the middle of our
-           program; it has nothing to do with it.]],
+      { text = [[A device interrupts the processor every {every} ns. Its handler runs in the kernel, in the middle of
+           our program; it has nothing to do with it.]],
         ask = "What happens to the counts of our program?", id = "interrupts", kind = "choice",
         choices = {
-           { "Both stay as they were: the handler is not part of the program.", say = [[It is not part of the program, but
-              it runs in its place, and the counter goes on: at the kernel's level there are {kernel2} now.]] },
+           { "Both stay as they were: the handler is not part of the program.", say = [[It is not part of the program,
+              but it runs in its place, and the counter goes on: at the kernel's level there are {kernel2} now.]] },
            { "The kernel's level counts more, the user's level the same.", say = [[The handler runs in the kernel, while
               our thread has the processor, and so it is counted there: {kernel2} instead of {kernel}. The user's level
               does not see it.]] },
-           { "Both count more.", say = [[The handler does not run at the user's level, which counts {user2} as before. Only
-              the kernel's level has more: {kernel2}.]] },
+           { "Both count more.", say = [[The handler does not run at the user's level, which counts {user2} as before.
+              Only the kernel's level has more: {kernel2}.]] },
         },
         run = function(kit, p)
            local user, kernel = count(kit, p, "u", true), count(kit, p, "k", true)
            return { user2 = user, kernel2 = kernel }
         end,
-        show = { { "with interrupts: instructions, user", "user2" }, { "with interrupts: instructions, kernel", "kernel2" } },
+        show = { { "with interrupts: instructions, user", "user2" }, { "with interrupts: instructions, kernel",
+        "kernel2" } },
         answer = function(f)
            if f.user2 > f.user then return 3 end
            return f.kernel2 > f.kernel and 2 or 1
         end,
         hints = { "At which level does a handler run?", "Does the counter know why the processor is in the kernel?" } },
-      { text = [[Now a program that is busy, sleeps for {sleep_ms} ms, and is busy again: {rounds} instructions of {ns} ns
-           each before and after.]],
+      { text = [[Now a program that is busy, sleeps for {sleep_ms} ms, and is busy again: {rounds} instructions of {ns}
+           ns each before and after.]],
         ask = "How many cycles does a counter of this thread count? The processor has a cycle each ns.", id = "sleep",
         run = sleeper,
         show = { { "cycles of the thread", "slept_cycles" }, { "elapsed, ns", "elapsed" } },
@@ -148,7 +149,8 @@ return {
            processor and counts nothing: {slept_cycles}.]] },
            { is = function(f) return f.slept_cycles / 2 end, say = "That is one of the two busy parts." } },
         otherwise = "Only what the thread executes counts: {slept_cycles} cycles.",
-        hints = { "Who uses the processor while this thread sleeps?", "Two parts of {rounds} instructions, each of {ns} ns." } },
+        hints = { "Who uses the processor while this thread sleeps?", [[Two parts of {rounds} instructions, each of {ns}
+           ns.]] } },
       { text = [[Last, a second thread shares the processor, and executes three times as many instructions as ours does
            rounds.]],
         ask = "What does the counter of our thread say of instructions at the user's level?", id = "other",
@@ -161,15 +163,15 @@ return {
         otherwise = "The other thread changes nothing: {one}, as when ours was alone.",
         hints = { "Compare it with your first prediction." } },
       { vary = [[`tally("loads:u")` runs the program and counts an event at the prompt; `:u` and `:k` are the levels,
-           without both. Try cycles, loads, and instructions. Change `params.rounds` and `params.ns`; which counts change?
-           `m:events()` lists what this computer can count.]],
+           without both. Try cycles, loads, and instructions. Change `params.rounds` and `params.ns`; which counts
+           change? `m:events()` lists what this computer can count.]],
         setup = function(kit, p)
            return { m = kit.machine(p),
               tally = function(event) return kit.count(kit.machine(p), program(p), { event })[event] end }
         end },
       { task = "cycles-kernel",
-        todo = [[Which part of all cycles of this program, in percent, does the kernel use? `prompt` opens the prompt, where
-           `tally("cycles:k")` counts them.]],
+        todo = [[Which part of all cycles of this program, in percent, does the kernel use? `prompt` opens the prompt,
+           where `tally("cycles:k")` counts them.]],
         setup = function(kit, p)
            return { tally = function(event) return kit.count(kit.machine(p), program(p), { event })[event] end }
         end,
@@ -187,8 +189,9 @@ return {
         hints = { [[Two counts: `tally("cycles:k")` and `tally("cycles")`.]], "Divide the first by the second." } },
       { task = "by-hand", kind = "script",
         todo = [[
-           Write a script that returns a function: it gets a computer m and a thread tid, counts the thread's instructions
-           at the user's level with the calls of perfmon until the thread ends, and returns how many there were.
+           Write a script that returns a function: it gets a computer m and a thread tid, counts the thread's
+           instructions at the user's level with the calls of perfmon until the thread ends, and returns how many there
+           were.
 
               local lpfm = require "lpfm"
               return function(m, tid)
@@ -203,7 +206,8 @@ return {
               local tid = assert(m:spawn { program = unseen(n) })
               local got = fn(m, tid)
               local truth = m:truth(tid).instructions
-              local figures = { got = got == nil and "nothing" or got, user_truth = truth.user, total_truth = truth.total }
+              local figures = { got = got == nil and "nothing" or got, user_truth = truth.user,
+                 total_truth = truth.total }
               if got == truth.total then
                  return false, "It counts the kernel's instructions, too: {got} and not {user_truth}.", figures
               end

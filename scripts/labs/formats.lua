@@ -37,7 +37,7 @@ local function period(num, n, smpl_pmds)
 end
 
 -- Figure 3.28.
-local function body(kit, p)
+local function sample_body(kit, p)
    local bytes, header, first = record(kit, p, 4096, { period(4, p.period, { 5, 7 }), { num = 5 }, { num = 7 } })
    local at = first + SAMPLE
    return { first = first, ovfl_pmd = word(bytes, first + 8, 2), body = at, pmd5 = word(bytes, at, 8),
@@ -138,13 +138,14 @@ return {
    params = { model = "itanium2", rounds = 1000, period = 600, fits = 3, every = 10, places = 300 },
    pages = {
       { text = [[
-         A sampling format decides what happens at an overflow. The default one writes a sample into a buffer: a header of
-         {sample} bytes, then the PMDs that were asked for, {value} bytes each. The buffer itself has a header of {first}
-         bytes. Samples follow each other without gaps.
+         A sampling format decides what happens at an overflow. The default one writes a sample into a buffer: a header
+         of {sample} bytes, then the PMDs that were asked for, {value} bytes each. The buffer itself has a header of
+         {first} bytes. Samples follow each other without gaps.
       ]],
         ask = "PMD4 overflows, and records PMD5 and PMD7. At which offset is PMD5 in the first sample?", id = "body",
-        run = body,
-        show = { { "sample starts at", "first" }, { "ovfl_pmd of the sample", "ovfl_pmd" }, { "body starts at", "body" },
+        run = sample_body,
+        show = { { "sample starts at", "first" }, { "ovfl_pmd of the sample", "ovfl_pmd" }, { "body starts at",
+        "body" },
            { "first value of the body, PMD5", "pmd5" }, { "second value of the body, PMD7", "pmd7" } },
         answer = "body",
         right = "Behind the header of the buffer and that of the sample; the lower PMD comes first.",
@@ -156,7 +157,8 @@ return {
         run = function() return {} end, show = { { "next sample starts at", "next_sample" } },
         answer = "next_sample",
         right = "{sample_total} bytes for a sample with two PMDs.",
-        wrong = { { is = "header_only", say = "That is the body of the first one; its two values come before the next." },
+        wrong = { { is = "header_only", say = [[That is the body of the first one; its two values come before the
+           next.]] },
            { is = "one_value", say = "There is another value: {next_sample}." } },
         otherwise = "The body has two values of {value} bytes: {next_sample}.",
         hints = { "How many bytes has the body?" } },
@@ -168,27 +170,32 @@ return {
            { "second sample, time stamp", "second_time" } },
         answer = "simultaneous",
         right = "One for each PMD, the lower first. Equal time stamps tell that they belong together.",
-        wrong = { { is = function() return 1 end, say = "A sample has one ovfl_pmd, so each overflow has its own: {simultaneous}." } },
+        wrong = { { is = function() return 1 end, say = [[A sample has one ovfl_pmd, so each overflow has its own:
+           {simultaneous}.]] } },
         otherwise = "One for each PMD that overflowed: {simultaneous}.",
         hints = { "The header of a sample has a field for one PMD." } },
       { text = [[
-         After each sample the format checks whether the largest one there can be would still fit: its header and all PMDs,
-         {largest} bytes. If not, the buffer is full. This buffer has {size} bytes, and a sample is a header alone.
+         After each sample the format checks whether the largest one there can be would still fit: its header and all
+         PMDs, {largest} bytes. If not, the buffer is full. This buffer has {size} bytes, and a sample is a header
+         alone.
       ]],
         ask = "How many samples has it when it is full?", id = "full",
         run = full,
-        show = { { "largest sample", "largest" }, { "buffer size", "size" }, { "left one sample earlier", "left_before" },
+        show = { { "largest sample", "largest" }, { "buffer size", "size" }, { "left one sample earlier",
+        "left_before" },
            { "left when full", "left_after" }, { "samples when full", "count" }, { "times full", "full" },
            { "wasted", "wasted" } },
         answer = "count",
-        right = "{left_before} bytes were enough, {left_after} are not. They are wasted: that is the price of never losing one.",
-        wrong = { { is = "headers_that_fit", say = [[So many would fit. But the format cannot know that the next one is small:
-           {count}.]] } },
+        right = [[{left_before} bytes were enough, {left_after} are not. They are wasted: that is the price of never
+           losing one.]],
+        wrong = { { is = "headers_that_fit", say = [[So many would fit. But the format cannot know that the next one is
+           small: {count}.]] } },
         otherwise = "After {count} samples {left_after} bytes are left, less than {largest}.",
-        hints = { "When is less left than the largest sample?", "Subtract the buffer's header, then one sample after the other." } },
+        hints = { "When is less left than the largest sample?", [[Subtract the buffer's header, then one sample after
+           the other.]] } },
       { text = [[
-         A format of your own has a handler, called at each overflow. What it returns is what the kernel does: RESET loads
-         the short period, MASK stops monitoring until a restart, NOTIFY tells the tool. Here is one that counts:
+         A format of your own has a handler, called at each overflow. What it returns is what the kernel does: RESET
+         loads the short period, MASK stops monitoring until a restart, NOTIFY tells the tool. Here is one that counts:
 
             { name = "count",
               init = function(self) self.n = 0 end,
@@ -213,16 +220,16 @@ return {
            { is = function() return 0 end, say = "The handler runs once, before monitoring stops." } },
         otherwise = "After the first overflow nothing is counted any more: {masked}.",
         hints = { "Who restarts monitoring here?" } },
-      { vary = [[`try(format)` runs a format on that program and returns what its query function `result` says; `count()` is
-           the format of the page before. Let the handler keep `overflow.ip`, or `overflow.tstamp`, or return MASK after
-           the tenth overflow.]],
+      { vary = [[`try(format)` runs a format on that program and returns what its query function `result` says;
+           `count()` is the format of the page before. Let the handler keep `overflow.ip`, or `overflow.tstamp`, or
+           return MASK after the tenth overflow.]],
         setup = function(kit, p)
            return { count = counting, try = function(format) return try(kit, p, format, places(p.places)) end }
         end },
       { task = "histogram", kind = "script",
         todo = [[
-           Write a script that returns a format whose query function `result` returns how many overflows there were at each
-           address, as a table. It may begin so:
+           Write a script that returns a format whose query function `result` returns how many overflows there were at
+           each address, as a table. It may begin so:
 
               return {
                  name = "histogram",
@@ -234,7 +241,8 @@ return {
         check = function(kit, p, format)
            if type(format) ~= "table" then return false, "The script returns no table." end
            local hits, err = try(kit, p, format, places(p.places))
-           if type(hits) ~= "table" then return false, "It does not work: " .. (tostring(err or hits):gsub("[{}]", "")) end
+           if type(hits) ~= "table" then return false, "It does not work: " .. (tostring(err or hits):gsub("[{}]",
+              "")) end
            local samples = kit.sample(kit.machine(p), places(p.places), { event = "loads", period = p.every })
            local want, same, n = kit.by_address(samples), true, 0
            for ip, count in pairs(want) do same, n = same and hits[ip] == count, n + count end

@@ -117,8 +117,8 @@ end
 -- number of samples at most
 -- @treturn {table,...} samples, with `ip`, `tstamp` and the PMDs by their numbers
 function kit.sample(m, program, how)
-   local tid, ctx, num = assert(m:spawn { program = program }), kit.context { format = "default", buf_size = 2 ^ 20 }, nil
-   num = kit.counters(m)[1]
+   local tid, num = assert(m:spawn { program = program }), kit.counters(m)[1]
+   local ctx = kit.context { format = "default", buf_size = 2 ^ 20 }
    local pmd = { num = num, smpl_pmds = how.record }
    if how.period then pmd.value, pmd.short_reset, pmd.long_reset = -how.period, -how.period, -how.period end
    for k, v in pairs(how.pmd or {}) do pmd[k] = v end

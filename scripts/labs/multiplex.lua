@@ -54,7 +54,8 @@ local function figures(kit, p)
    local both = measure(kit, p, { "A", "B" })
    local function off(scaled, actual) return 100 * (scaled - actual) / actual end
    return { slices = #A, list_a = A, list_b = B, actual_a = a, actual_b = b, mux_a = both.A.count, mux_b = both.B.count,
-      scaled_a = both.A.scaled, scaled_b = both.B.scaled, error_a = off(both.A.scaled, a), error_b = off(both.B.scaled, b) }
+      scaled_a = both.A.scaled, scaled_b = both.B.scaled, error_a = off(both.A.scaled, a), error_b = off(both.B.scaled,
+         b) }
 end
 
 -- Figure 3.31: creates as many sets as events need, and asks perfmon which there are.
@@ -99,11 +100,12 @@ return {
    minutes = 60,
    goals = { "scale a count that was taken part of the time", "say when the estimate is good, and when it is not",
       "find a program for which it is as wrong as can be" },
-   read = { "sections 3.7.1 and 3.7.2 of the specification, figures 3.31 and 3.32", "lpfm stat: its column of error bounds" },
+   read = { [[sections 3.7.1 and 3.7.2 of the specification, figures 3.31 and 3.32]],
+   "lpfm stat: its column of error bounds" },
    figures = { "3.31", "3.32" },
    teacher = [[
-      A scaled count looks like a count. Insist on the word estimate, and on saying what is assumed: that the event was as
-      frequent while it was not counted as while it was.
+      A scaled count looks like a count. Insist on the word estimate, and on saying what is assumed: that the event was
+      as frequent while it was not counted as while it was.
 
       Students expect faster turns to help always. They help against slow changes of the program; against a program in
       step with the turns only another length does. `lpfm stat` prints how far it trusts each estimate.
@@ -111,10 +113,11 @@ return {
    params = { model = "itanium2", slice = 10, tick = 10, steady = 8, events = 7, few = 3 },
    pages = {
       { text = [[
-         There are more events than counters. So events take turns: an event set has as many as there are counters, and the
-         sets are switched while the program runs. Each event is counted part of the time only.
+         There are more events than counters. So events take turns: an event set has as many as there are counters, and
+         the sets are switched while the program runs. Each event is counted part of the time only.
       ]],
-        ask = "{events} events are to be measured, and the PMU has {few} counters. How many sets does it take?", id = "sets",
+        ask = [[{events} events are to be measured, and the PMU has {few} counters. How many sets does it take?]],
+        id = "sets",
         run = sets,
         show = { { "sets", "sets" } }, answer = "sets",
         right = "The last set has room left.",
@@ -122,16 +125,17 @@ return {
         otherwise = "{events} events, {few} at a time: {sets} sets.",
         hints = { "How many are left when the others have filled their sets?" } },
       { text = [[
-         A program runs for {slices} slices of {slice} ms. In them, event A happens so many times: {list_a}; and event B:
-         {list_b}. Two runs, one for each event, count all of them.
+         A program runs for {slices} slices of {slice} ms. In them, event A happens so many times: {list_a}; and event
+         B: {list_b}. Two runs, one for each event, count all of them.
       ]],
         run = figures, show = { { "actual A", "actual_a" }, { "actual B", "actual_b" } } },
-      { ask = [[Now one run, with one counter: A is counted in the slices one, three, five, B in the others. How many A are
-           counted?]], id = "counted",
+      { ask = [[Now one run, with one counter: A is counted in the slices one, three, five, B in the others. How many A
+           are counted?]], id = "counted",
         run = function() return {} end, show = { { "multiplexed A", "mux_a" }, { "multiplexed B", "mux_b" } },
         answer = "mux_a",
         right = "Half of the time, but more than half of the A: the program does not distribute them evenly.",
-        wrong = { { is = "actual_a", say = "That is all of them; only those of every other slice are counted: {mux_a}." },
+        wrong = { { is = "actual_a", say = [[That is all of them; only those of every other slice are counted:
+           {mux_a}.]] },
            { is = function(f) return f.actual_a / 2 end, say = [[That is half of all, as if they were spread evenly. The
               slices that are counted have {mux_a}.]] } },
         otherwise = "Add what A has in the odd slices: {mux_a}.",
@@ -148,23 +152,25 @@ return {
         run = steady, show = { { "steady A, scaled", "steady_scaled" }, { "steady A, actual", "steady_actual" } },
         answer = "steady_scaled", within = 0.001,
         right = "The truth: the event is as frequent while it is counted as while it is not.",
-        wrong = { { is = function(f) return f.steady_actual / 2 end, say = "That is counted; scaled it is {steady_scaled}." } },
+        wrong = { { is = function(f) return f.steady_actual / 2 end, say = [[That is counted; scaled it is
+           {steady_scaled}.]] } },
         otherwise = "{slices} slices of {steady} each: {steady_scaled}, and that is the truth.",
         hints = { "Half of the slices are counted; scale." } },
-      { ask = "Another one has {steady} A in the slices one, three, five, and none in the others. What does the estimate say?",
+      { ask = [[Another one has {steady} A in the slices one, three, five, and none in the others. What does the
+         estimate say?]],
         id = "step",
         run = in_step, show = { { "A in step, scaled", "step_scaled" }, { "A in step, actual", "step_actual" } },
         answer = "step_scaled", within = 0.001,
         right = "Twice the truth: the program is in step with the turns. Had B been first, A would be 0.",
-        wrong = { { is = "step_actual", say = [[That is the truth, and what is counted: all of it. The estimate takes it for
-           half: {step_scaled}.]] } },
+        wrong = { { is = "step_actual", say = [[That is the truth, and what is counted: all of it. The estimate takes it
+           for half: {step_scaled}.]] } },
         otherwise = "All A are counted and then doubled: {step_scaled}.",
         hints = { "How many A are counted?", "The time of the set is half of the whole." } },
-      { vary = [[`estimate({8, 0, 8, 0}, 10)` gives the estimate and the truth for a list of A by slice, with turns of some
-           ms (a multiple of the timer's tick). Find lists for which it is right although A changes. Do longer turns
-           help? `params.tick = 1` makes shorter ones possible.]], setup = setup },
-      { task = "mend", todo = [[At the prompt, `estimate({8, 0, 8, 0, 8, 0, 8, 0}, 10)` is in step. Find the length of turns in
-           ms, a multiple of the tick of {tick} ms, up to {longest}, with which the estimate is the truth.]],
+      { vary = [[`estimate({8, 0, 8, 0}, 10)` gives the estimate and the truth for a list of A by slice, with turns of
+           some ms (a multiple of the timer's tick). Find lists for which it is right although A changes. Do longer
+           turns help? `params.tick = 1` makes shorter ones possible.]], setup = setup },
+      { task = "mend", todo = [[At the prompt, `estimate({8, 0, 8, 0, 8, 0, 8, 0}, 10)` is in step. Find the length of
+           turns in ms, a multiple of the tick of {tick} ms, up to {longest}, with which the estimate is the truth.]],
         setup = setup,
         run = function(kit, p)
            local a, b = {}, {}
@@ -183,8 +189,8 @@ return {
         hints = { "A turn should see as much of one kind of slice as of the other." } },
       { task = "worst", kind = "script",
         todo = [[
-           Write a script that returns a list of {slices} numbers from 0 to {most}, the A of each slice, for which the estimate
-           (turns of a slice) is a third of the truth, or less, but not 0:
+           Write a script that returns a list of {slices} numbers from 0 to {most}, the A of each slice, for which the
+           estimate (turns of a slice) is a third of the truth, or less, but not 0:
 
               return { 1, 1, 1, 1, 1, 1 }
         ]],

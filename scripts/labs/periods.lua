@@ -97,7 +97,8 @@ return {
    minutes = 60,
    goals = { "use the initial, the short and the long period", "say what is lost while a tool empties the buffer",
       "know when the default buffer counts as full" },
-   read = { "sections 3.4.1 and 3.6.5 of the specification, figures 3.18, 3.19, 3.29 and 3.30", "at the prompt: ?restart" },
+   read = { [[sections 3.4.1 and 3.6.5 of the specification, figures 3.18, 3.19, 3.29 and 3.30]],
+   "at the prompt: ?restart" },
    figures = { "3.18", "3.19", "3.29", "3.30" },
    teacher = [[
       Students expect one period. That there are three comes from three different situations: before the part that
@@ -108,13 +109,14 @@ return {
       Masking loses events: with a running thread, what it executes meanwhile is in no sample. NOTIFY_BLOCK trades that
       for time. Neither is free; ask which they would choose for a server.
    ]],
-   params = { model = "itanium2", initial = 10000, short = 100, long = 500, buffer = 5, tool_us = 3, ns = 10, period = 600 },
+   params = { model = "itanium2", initial = 10000, short = 100, long = 500, buffer = 5, tool_us = 3, ns = 10,
+   period = 600 },
    pages = {
       { text = [[
-         A sample is taken when a counter overflows; then the counter needs a new value. perfmon knows three periods. The
-         value written first is the initial period: it can skip the beginning of a program. While the buffer has room,
-         overflows load the short period. When the buffer is full, monitoring is masked and the tool is told; the restart
-         loads the long period, once, to leave out what the tool's work disturbed.
+         A sample is taken when a counter overflows; then the counter needs a new value. perfmon knows three periods.
+         The value written first is the initial period: it can skip the beginning of a program. While the buffer has
+         room, overflows load the short period. When the buffer is full, monitoring is masked and the tool is told; the
+         restart loads the long period, once, to leave out what the tool's work disturbed.
 
          Here the initial period is {initial} instructions, the short one {short}, the long one {long}; the buffer has
          room for {buffer} samples.
@@ -128,19 +130,22 @@ return {
               first[i], next_ones[i], all_short[i], early[i] = d[i], d[p.buffer + i], p.short, d[i]
            end
            early[p.buffer] = p.long
-           return { distances = d, first_buffer = first, second_buffer = next_ones, all_short = all_short, early = early,
+           return { distances = d, first_buffer = first, second_buffer = next_ones, all_short = all_short,
+              early = early,
               masked = masked }
         end,
         show = { { "instructions between samples, first buffer", "first_buffer" } },
         answer = "first_buffer",
         right = "The initial period once, then the short one.",
-        wrong = { { is = "all_short", say = [[The first one is further away: the value that is written before the context is
-           attached is the initial period.]] },
-           { is = "early", say = [[The overflow that fills the buffer was reached with the short period, too; the long one
-              comes with the restart, behind it.]] } },
+        wrong = { { is = "all_short", say = [[The first one is further away: the value that is written before the
+           context is attached is the initial period.]] },
+           { is = "early", say = [[The overflow that fills the buffer was reached with the short period, too; the long
+              one comes with the restart, behind it.]] } },
         otherwise = "It is {first_buffer}: the initial period once, then the short one.",
-        hints = { "Which value is in the counter at the start?", "Which is loaded after a sample while there is room?" } },
-      { ask = "The tool empties the buffer and restarts. What are the distances of the next {buffer} samples, from then on?",
+        hints = { "Which value is in the counter at the start?",
+        [[Which is loaded after a sample while there is room?]] } },
+      { ask = [[The tool empties the buffer and restarts. What are the distances of the next {buffer} samples, from then
+         on?]],
         id = "second", kind = "words",
         run = function() return {} end,
         show = { { "instructions between samples, second buffer", "second_buffer" } },
@@ -159,7 +164,8 @@ return {
         show = { { "executed while the tool worked, thread running", "masked" } },
         answer = "masked",
         right = "The thread runs on, and monitoring is masked: these instructions are in no count.",
-        wrong = { { is = "masked_blocked", say = "That would be so if the thread were blocked; this one runs: {masked}." } },
+        wrong = { { is = "masked_blocked", say = [[That would be so if the thread were blocked; this one runs:
+           {masked}.]] } },
         otherwise = "{tool_us} us of instructions of {ns} ns each: {masked}.",
         hints = { "Does the thread wait for the tool? Not unless one asks for it." } },
       { ask = "And with the flag NOTIFY_BLOCK, which blocks the thread until the restart?", id = "blocked",
@@ -171,21 +177,25 @@ return {
         wrong = { { is = "masked", say = "It is blocked, so it executes nothing: {masked_blocked}." } },
         otherwise = "A blocked thread executes nothing: {masked_blocked}.",
         hints = { "What does a blocked thread execute?" } },
-      { text = [[Two counters, of loads and of stores, have the same period, and every instruction loads and stores. So they
-           overflow at the same moment.]],
-        ask = "Which counters have a sample, in their order in the buffer? (Names such as PMD0.)", id = "order", kind = "words",
+      { text = [[Two counters, of loads and of stores, have the same period, and every instruction loads and stores. So
+           they overflow at the same moment.]],
+        ask = [[Which counters have a sample, in their order in the buffer? (Names such as PMD0.)]], id = "order",
+        kind = "words",
         run = at_once,
-        show = { { "simultaneous overflows, samples", "simultaneous" }, { "overflowed", "who" }, { "time stamps", "when" } },
+        show = { { "simultaneous overflows, samples", "simultaneous" }, { "overflowed", "who" }, { "time stamps",
+        "when" } },
         answer = "who",
         right = "One sample for each counter, by their numbers; their time stamps are the same.",
         wrong = { { is = "reversed", say = "The lower number comes first: {who}." },
-           { is = function(f) return f.who[1] end, say = "Each counter that overflowed has a sample of its own: {who}." } },
+           { is = function(f) return f.who[1] end, say = [[Each counter that overflowed has a sample of its own:
+              {who}.]] } },
         otherwise = "Each has one, the lower number first: {who}.",
-        hints = { "The first counters of this machine are used.", "A sample has room for one counter that overflowed." } },
+        hints = { "The first counters of this machine are used.",
+        [[A sample has room for one counter that overflowed.]] } },
       { text = [[
-         The buffer of the default format counts as full when the largest possible sample might not fit any more: a header
-         of {small} bytes and every PMD of the machine, {largest} bytes. Our samples are only headers. This buffer has {size}
-         bytes: one value less than would leave room for one sample more after the last.
+         The buffer of the default format counts as full when the largest possible sample might not fit any more: a
+         header of {small} bytes and every PMD of the machine, {largest} bytes. Our samples are only headers. This
+         buffer has {size} bytes: one value less than would leave room for one sample more after the last.
       ]],
         ask = "How many samples does it take until it is full?", id = "full",
         run = full,
@@ -193,20 +203,21 @@ return {
            { "times full", "full" }, { "wasted, bytes", "wasted" } },
         answer = "count",
         right = "The check after a sample is for the largest one; {wasted} bytes are wasted.",
-        wrong = { { is = "would_fit", say = [[That many headers would fit. But the format does not know how large the next
-           sample is, and stops while the largest would still fit: {count}.]] },
+        wrong = { { is = "would_fit", say = [[That many headers would fit. But the format does not know how large the
+           next sample is, and stops while the largest would still fit: {count}.]] },
            { is = "buffer", say = "One byte too few, and it is full one sample earlier: {count}." } },
         otherwise = "It is full when less than {largest} bytes are left: after {count} samples.",
         hints = { "When is the check made, before or after a sample?" } },
-      { vary = [[`distances{short = 50, long = 1000, buffer = 8}` measures with other periods at the prompt, and prints the
-           distances between samples. How would you sample the main loop of a program alone, whose start takes {initial}
-           instructions? What if the long period is shorter than the short one?]],
+      { vary = [[`distances{short = 50, long = 1000, buffer = 8}` measures with other periods at the prompt, and prints
+           the distances between samples. How would you sample the main loop of a program alone, whose start takes
+           {initial} instructions? What if the long period is shorter than the short one?]],
         setup = setup },
       { task = "cover", kind = "script",
         todo = [[
-           Choose periods. The program executes {skip} instructions before its main loop. Write a script that returns the
-           initial, the short and the long period, so that the first sample lies within the first {short} instructions of
-           the main loop, samples are {wanted} instructions apart, and after each restart {recover} are left out:
+           Choose periods. The program executes {skip} instructions before its main loop. Write a script that returns
+           the initial, the short and the long period, so that the first sample lies within the first {short}
+           instructions of the main loop, samples are {wanted} instructions apart, and after each restart {recover} are
+           left out:
 
               return { initial = 1, short = 1, long = 1 }
         ]],
@@ -215,15 +226,17 @@ return {
            if type(t) ~= "table" or not (tonumber(t.initial) and tonumber(t.short) and tonumber(t.long)) then
               return false, "The script returns no table with initial, short and long."
            end
-           local d = measure(kit, { model = p.model, buffer = p.buffer, tool_us = p.tool_us, ns = p.ns, initial = t.initial,
+           local d = measure(kit, { model = p.model, buffer = p.buffer, tool_us = p.tool_us, ns = p.ns,
+              initial = t.initial,
               short = t.short, long = t.long })
-           local right = d[1] > f.skip and d[1] <= f.skip + p.short and d[2] == f.wanted and d[p.buffer + 1] == f.recover
-           return right, nil, { d = d }
+           local first = d[1] > f.skip and d[1] <= f.skip + p.short
+           return first and d[2] == f.wanted and d[p.buffer + 1] == f.recover, nil, { d = d }
         end,
         right = "The distances are {d}.",
         otherwise = "The distances are {d}: not what was asked for.",
         solution = "return { initial = 10550, short = 300, long = 2000 }",
         mistake = "return { initial = 10000, short = 300, long = 2000 }",
-        hints = { "The initial period is the first sample's place.", "The long period is what a restart leaves out." } },
+        hints = { [[The initial period is the first sample's place.]],
+        [[The long period is what a restart leaves out.]] } },
    },
 }

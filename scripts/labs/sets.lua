@@ -49,12 +49,12 @@ end
 
 -- Two sets that switch after a timeout; set 0 also counts cycles up to an overflow that notifies.
 local function monitor(kit, m, program, timeout, overflow)
-   local ctx, num, pmd = kit.context(), kit.counters(m)[1], nil
+   local ctx, num = kit.context(), kit.counters(m)[1]
    local effective = ctx:create_evtsets {
       { id = 0, flags = { "TIME_SWITCH" }, timeout = timeout * MS },
       { id = 1, flags = { "TIME_SWITCH" }, timeout = timeout * MS },
    }
-   pmd = { num = num }
+   local pmd = { num = num }
    if overflow then pmd = { num = num, value = -overflow * MS, flags = { "OVFL_NOTIFY" } } end
    for set = 0, 1 do ctx:write_pmcs { { num = num, set = set, value = assert(m:encode("cycles", num)) } } end
    ctx:write_pmds { pmd }
@@ -96,7 +96,8 @@ end
 
 local function blocked(kit, p)
    local m = kit.machine(p, { hz = 1000 / p.tick })
-   local ctx = monitor(kit, m, { { loop = p.busy * 1000, { ip = 0x1000, ns = 1000 } }, { sleep = p.sleep * MS }, BUSY[1] },
+   local ctx = monitor(kit, m, { { loop = p.busy * 1000, { ip = 0x1000, ns = 1000 } },
+      { sleep = p.sleep * MS }, BUSY[1] },
       p.timeout)
    m:run { ms = p.busy }
    local out = { blocks_at = m:time() / MS, left_blocked = left(ctx) }
@@ -192,14 +193,16 @@ return {
 
       The order of sets is that of their numbers, not of their creation. Students who know linked lists err more often.
    ]],
-   params = { model = "itanium2", tick = 10, requested = 15, timeout = 20, overflow = 8, pause = 7, busy = 12, sleep = 30,
+   params = { model = "itanium2", tick = 10, requested = 15, timeout = 20, overflow = 8, pause = 7, busy = 12,
+   sleep = 30,
       n = 1000, threshold = 2, low = 3, high = 5, other = 8, last = 11 },
    pages = {
       { text = [[
-         A context has a list of event sets; one at a time is on the counters. Set 0 is there from the beginning. We create
-         set {high}, and then set {low}, and let each last for a tick.
+         A context has a list of event sets; one at a time is on the counters. Set 0 is there from the beginning. We
+         create set {high}, and then set {low}, and let each last for a tick.
       ]],
-        ask = "Which four sets are active one after the other, from set 0 on? (Write their numbers.)", id = "order", kind = "words",
+        ask = [[Which four sets are active one after the other, from set 0 on? (Write their numbers.)]], id = "order",
+        kind = "words",
         run = orders, show = { { "active one after the other", "order" } },
         answer = "order",
         right = "Sets are ordered by their numbers, whenever they were created.",
@@ -207,10 +210,11 @@ return {
         otherwise = "By their numbers, and from the last one back to the first: {order}.",
         hints = { "Where in the list does a new set go?" } },
       { text = [[
-         Five sets, in two groups: sets 0, {low} and {high}, where set {high} has an explicit next set, 0; and sets {other}
-         and {last}, where set {last} leads back to {other}.
+         Five sets, in two groups: sets 0, {low} and {high}, where set {high} has an explicit next set, 0; and sets
+         {other} and {last}, where set {last} leads back to {other}.
       ]],
-        ask = "We load the context with set 0. Which six sets are active one after the other?", id = "groups", kind = "words",
+        ask = [[We load the context with set 0. Which six sets are active one after the other?]], id = "groups",
+        kind = "words",
         run = function() return {} end,
         show = { { "from set 0", "group1" }, { "from set {other}", "group2" } },
         answer = "group1",
@@ -221,15 +225,18 @@ return {
         hints = { "Follow the links: from 0 to {low} by number, from {low} to {high}, and from there?" } },
       { text = "The timer ticks every {tick} ms. We ask for a set timeout of {requested} ms.",
         ask = "After how many ms does the first set give way to the second?", id = "timeout",
-        run = rounded, show = { { "effective timeout, ms", "effective" }, { "set 1 becomes active at, ms", "switch_at" } },
+        run = rounded, show = { { "effective timeout, ms", "effective" }, { "set 1 becomes active at, ms",
+        "switch_at" } },
         answer = "switch_at",
         right = "Sets switch at ticks: the timeout is rounded up, and the call returns the effective one.",
-        wrong = { { is = "requested", say = "There is no tick then. The call returned {effective} ms, the effective timeout." },
-           { is = "rounded_down", say = "It is rounded up, not down: a set has at least the time it asked for. {switch_at} ms." } },
+        wrong = { { is = "requested", say = [[There is no tick then. The call returned {effective} ms, the effective
+           timeout.]] },
+           { is = "rounded_down", say = [[It is rounded up, not down: a set has at least the time it asked for.
+              {switch_at} ms.]] } },
         otherwise = "At the next multiple of the tick: {switch_at} ms.",
         hints = { "When can the kernel switch?" } },
-      { text = [[Now the timeout is {timeout} ms. After {overflow} ms a counter overflows: monitoring is masked until the tool
-           restarts, {pause} ms later.]],
+      { text = [[Now the timeout is {timeout} ms. After {overflow} ms a counter overflows: monitoring is masked until
+           the tool restarts, {pause} ms later.]],
         ask = "At which ms does set 1 become active?", id = "masked",
         run = masked,
         show = { { "masked by an overflow at, ms", "masked_at" }, { "timeout left when masked, ms", "left_masked" },
@@ -239,9 +246,11 @@ return {
         right = "While masked, the timeout stands still; it goes on with the {left_later} ms that were left.",
         wrong = { { is = "without_pause", say = [[As if the timeout ran on while masked. It stands still then, with
            {left_masked} ms left: {masked_switch}.]] },
-           { is = "anew", say = "It does not begin anew at the restart; {left_later} ms were left. So it is {masked_switch}." } },
+           { is = "anew", say = [[It does not begin anew at the restart; {left_later} ms were left. So it is
+              {masked_switch}.]] } },
         otherwise = "{left_later} ms are left at the restart, at {restarted} ms: {masked_switch}.",
-        hints = { "How much of the timeout is left when monitoring is masked?", "Add it to the time of the restart." } },
+        hints = { [[How much of the timeout is left when monitoring is masked?]],
+        "Add it to the time of the restart." } },
       { text = "The same timeout, nothing overflows; but the thread runs for {busy} ms and then sleeps for {sleep} ms.",
         ask = "At which ms does set 1 become active?", id = "blocked",
         run = blocked,
@@ -251,13 +260,14 @@ return {
         answer = "blocked_switch",
         right = "The timeout is the thread's: it runs while the thread does.",
         wrong = { { is = "timeout", say = "It does not run while the thread sleeps: {blocked_switch}." },
-           { is = function(f) return f.runs_at + f.timeout end, say = [[It does not begin anew: {left_running} ms were left,
-              so it is {blocked_switch}.]] } },
+           { is = function(f) return f.runs_at + f.timeout end, say = [[It does not begin anew: {left_running} ms were
+              left, so it is {blocked_switch}.]] } },
         otherwise = "{left_running} ms are left when the thread runs again at {runs_at} ms: {blocked_switch}.",
         hints = { "What did a masked period do to the timeout? A sleep does the same." } },
       { text = [[
          Sets can also switch when counters overflow. In set 0, PMD4 counts A and overflows every {n}; its threshold is
-         {threshold}. In set 1, PMD5 counts B, overflows every {n}, with a threshold of 1. The program does A and B in turn.
+         {threshold}. In set 1, PMD5 counts B, overflows every {n}, with a threshold of 1. The program does A and B in
+         turn.
       ]],
         ask = "After how many A does set 1 take over?", id = "overflow",
         run = overflows,
@@ -266,7 +276,8 @@ return {
            { "B in set 0", "b_in_set0" }, { "set 0 was left because of PMD", "left_by" } },
         answer = "switch_after",
         right = "Each overflow takes 1 from the threshold, and loads the short period; at 0 the set is left.",
-        wrong = { { is = "n", say = "That is the first overflow: the threshold is {threshold1} then, and not 0. {switch_after}." } },
+        wrong = { { is = "n", say = [[That is the first overflow: the threshold is {threshold1} then, and not 0.
+           {switch_after}.]] } },
         otherwise = "{threshold} overflows of {n} each: {switch_after}.",
         hints = { "What does a threshold count?" } },
       { ask = "Back in set 0, after {n} B in set 1: what is the threshold of PMD4?", id = "reloaded",
@@ -275,18 +286,20 @@ return {
            { "A in set 1", "a_in_set1" }, { "set 1 was left because of PMD", "left_by1" } },
         answer = "threshold2",
         right = "It is loaded anew each time the set becomes active.",
-        wrong = { { is = function() return 0 end, say = "That is what it was when the set was left; it is loaded anew: {threshold2}." } },
+        wrong = { { is = function() return 0 end, say = [[That is what it was when the set was left; it is loaded anew:
+           {threshold2}.]] } },
         otherwise = "It is loaded anew: {threshold2}.",
         hints = { "Otherwise the set could never be left again." } },
-      { vary = [[`cascade(n, a, b)` counts the B after the n-th A of a program that repeats an A and b B, a times. Can the
-           second counter be 0? What if n is larger than a?]],
+      { vary = [[`cascade(n, a, b)` counts the B after the n-th A of a program that repeats an A and b B, a times. Can
+           the second counter be 0? What if n is larger than a?]],
         setup = function(kit, p) return { cascade = function(n, a, b) return cascade(kit, p, n, a, b) end } end },
-      { task = "after", todo = [[A program repeats 1 A and then {b} B, {a} times. How many B are counted after the A number
-           {nth}?]],
+      { task = "after", todo = [[A program repeats 1 A and then {b} B, {a} times. How many B are counted after the A
+           number {nth}?]],
         setup = function(kit, p) return { cascade = function(n, a, b) return cascade(kit, p, n, a, b) end } end,
         run = function(kit, p)
            local nth, a, b = 30, 40, 7
-           return { nth = nth, a = a, b = b, after = cascade(kit, p, nth, a, b), all_b = a * b, left_out = (a - nth) * b }
+           return { nth = nth, a = a, b = b, after = cascade(kit, p, nth, a, b), all_b = a * b,
+              left_out = (a - nth) * b }
         end,
         answer = "after",
         right = "The B of the same round comes after its A, and is counted.",
@@ -309,7 +322,8 @@ return {
            ctx:create_evtsets(sets)
            for set = 0, 1 do
               ctx:write_pmcs { { num = 4, set = set, value = assert(m:encode("loads", 4)) } }
-              ctx:write_pmds { { num = 4, set = set, value = -p.n, short_reset = -p.n, long_reset = -p.n, switch_cnt = 1 } }
+              ctx:write_pmds { { num = 4, set = set, value = -p.n, short_reset = -p.n, long_reset = -p.n,
+                 switch_cnt = 1 } }
            end
            ctx:load(tid)
            ctx:start()
@@ -321,6 +335,7 @@ return {
         otherwise = "Set 0 was active {runs0} times, set 1 {runs1} times.",
         solution = [[return { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1, flags = {} } }]],
         mistake = [[return { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1, flags = { "OVFL_SWITCH" } } }]],
-        hints = { "The flag of a set that is left by overflows is OVFL_SWITCH.", "A set without a flag is never left." } },
+        hints = { [[The flag of a set that is left by overflows is OVFL_SWITCH.]],
+        "A set without a flag is never left." } },
    },
 }

@@ -64,7 +64,8 @@ return {
    minutes = 45,
    goals = { "explain why a sample's address is not that of the event", "predict which instruction is blamed",
       "read the address, the latency and the instruction of a miss from the event address registers" },
-   read = { "section 3.6.4 of the specification, figure 3.27", "section 5 of the specification, on the registers of Itanium" },
+   read = { "section 3.6.4 of the specification, figure 3.27", [[section 5 of the specification, on the registers of
+      Itanium]] },
    figures = { "3.27" },
    teacher = [[
       Students trust addresses. Have them look for the load at the place that the profile shows, and find none.
@@ -77,27 +78,29 @@ return {
       dear = 5 * 2 ^ 16 + 8 },
    pages = {
       { text = [[
-         A counter overflows, and asks for an interrupt. Until the processor takes it, it has executed a few instructions
-         more. The address in the sample is that where the interrupt came; the distance is called skid.
+         A counter overflows, and asks for an interrupt. Until the processor takes it, it has executed a few
+         instructions more. The address in the sample is that where the interrupt came; the distance is called skid.
 
-         The loop of this lab has {body} instructions, I1 to I{body}; {culprit} is a load that misses the cache each time,
-         and nothing else does. This processor's skid is {skid} instructions.
+         The loop of this lab has {body} instructions, I1 to I{body}; {culprit} is a load that misses the cache each
+         time, and nothing else does. This processor's skid is {skid} instructions.
       ]],
         ask = "We sample cache misses. Which instruction is in the samples?", id = "blamed", kind = "words",
-        run = figure, show = { { "in the samples, without skid", "precise" }, { "in the samples, with skid", "skewed" } },
+        run = figure, show = { { "in the samples, without skid", "precise" }, { "in the samples, with skid",
+        "skewed" } },
         answer = "blamed",
         right = "The counter overflows at {culprit}, and the interrupt comes {skid} instructions later.",
         wrong = { { is = "culprit", say = "That is who did it. But the interrupt comes later, at {blamed}." },
            { is = "before", say = "Later, not earlier: {blamed}." } },
         otherwise = "It is {blamed}: {skid} instructions behind {culprit}.",
         hints = { "Where is the processor when the interrupt comes?" } },
-      { vary = [[`sampled(skid)` prints which instructions are in the samples with another skid. With which skid is the load
-           blamed again? What would a profile by line of source show?]], setup = setup },
+      { vary = [[`sampled(skid)` prints which instructions are in the samples with another skid. With which skid is the
+           load blamed again? What would a profile by line of source show?]], setup = setup },
       { task = "around", todo = "What is the smallest skid above 0 with which {culprit} itself is in the samples?",
         setup = setup,
         run = function(kit, p)
            for skid = 1, 2 * p.body do
-              if sampled(kit, p, skid)[1].name == "I" .. p.miss then return { around = skid, loop_once = p.body + 1 } end
+              if sampled(kit, p, skid)[1].name == "I" .. p.miss then return { around = skid,
+                 loop_once = p.body + 1 } end
            end
         end,
         answer = "around",
@@ -106,8 +109,8 @@ return {
         otherwise = "Try `sampled(skid)` at the prompt.",
         hints = { "The loop goes round." } },
       { text = [[
-         Itanium has registers that write down the last load which missed: its data address (PMD2), how many cycles it took
-         (PMD3), and its instruction (PMD17). They do not depend on where the interrupt comes.
+         Itanium has registers that write down the last load which missed: its data address (PMD2), how many cycles it
+         took (PMD3), and its instruction (PMD17). They do not depend on where the interrupt comes.
       ]],
         ask = "Which instruction does PMD17 name?", id = "ear", kind = "words",
         run = ear,
@@ -115,7 +118,8 @@ return {
            { "instruction", "ear_instruction" } },
         answer = "ear_instruction",
         right = "The load itself, though the skid is {skid} still: the hardware wrote it down when it happened.",
-        wrong = { { is = "blamed", say = "That is where an interrupt would come. The register was written when the load missed." } },
+        wrong = { { is = "blamed", say = [[That is where an interrupt would come. The register was written when the load
+           missed.]] } },
         otherwise = "The load itself, {ear_instruction}.",
         hints = { "When is the register written: at the miss, or at the interrupt?" } },
       { ask = "How many cycles did the load take, as PMD3 says?", id = "latency",
@@ -127,9 +131,9 @@ return {
         hints = { "`params` at the prompt has what this lab's memory takes." } },
       { task = "repair", kind = "script",
         todo = [[
-           One can correct addresses by hand where the skid is known. Write a script that returns a function: it gets the
-           number of the instruction in a sample, the skid and the number of instructions of the loop, and returns the
-           number of the instruction that overflowed:
+           One can correct addresses by hand where the skid is known. Write a script that returns a function: it gets
+           the number of the instruction in a sample, the skid and the number of instructions of the loop, and returns
+           the number of the instruction that overflowed:
 
               return function(sampled, skid, body)
                  return sampled
@@ -148,6 +152,7 @@ return {
         otherwise = "With a skid of {at}, and I{seen} in the sample, it says {got}.",
         solution = "return function(sampled, skid, body) return (sampled - skid - 1) % body + 1 end",
         mistake = "return function(sampled, skid) return sampled - skid end",
-        hints = { "Go back as many instructions as the skid.", "Behind the first one comes the last: a remainder helps." } },
+        hints = { "Go back as many instructions as the skid.", [[Behind the first one comes the last: a remainder
+           helps.]] } },
    },
 }

@@ -68,7 +68,8 @@ end
 local function first_look(kit, p)
    local own, total, callers, n = profile(kit, p)
    local flat, tree, by = sorted(own, n), sorted(total, n), sorted(callers, own.copy)
-   return { flat = as_text(flat), tree = as_text(tree), hottest = flat[1].name, by_caller = as_text(by), culprit = by[1].name,
+   return { flat = as_text(flat), tree = as_text(tree), hottest = flat[1].name, by_caller = as_text(by),
+      culprit = by[1].name,
       second = by[2].name, top = tree[1].name, top_percent = tree[1].percent, copy_percent = 100 * own.copy / n,
       culprit_percent = by[1].percent, samples = n, calls_of_culprit = PLAN.lines, names = NAMES }
 end
@@ -79,7 +80,8 @@ local function gains(kit, p)
    plan.line_copy, other.step_copy = 1, 1
    local before, after, less = time_of(kit, p, PLAN), time_of(kit, p, plan), time_of(kit, p, other)
    local share = PLAN.lines * (PLAN.line_copy - 1) * 10 * p.rounds / before
-   return { before = before, after = after, gain = 100 * (before - after) / before, other_gain = 100 * (before - less) / before,
+   return { before = before, after = after, gain = 100 * (before - after) / before,
+      other_gain = 100 * (before - less) / before,
       share = 100 * share }
 end
 
@@ -130,30 +132,34 @@ return {
         run = function() return {} end, show = { { "own shares", "flat" } },
         answer = "hottest",
         right = "It has the largest share of its own: {copy_percent} %. But it only copies. Who makes it copy so much?",
-        wrong = { { is = "top", say = [[Everything is called from there, so it is in all stacks; but of its own it has next
-           to nothing. {hottest} has the largest share.]] } },
+        wrong = { { is = "top", say = [[Everything is called from there, so it is in all stacks; but of its own it has
+           next to nothing. {hottest} has the largest share.]] } },
         otherwise = "{hottest} has the largest share of its own.",
         hints = { "Which has the largest own share?" } },
-      { ask = "Shares can also count all that a function called. What is the share of main then, in percent?", id = "main",
+      { ask = [[Shares can also count all that a function called. What is the share of main then, in percent?]],
+         id = "main",
         within = 0.005,
         run = function() return {} end, show = { { "shares with what was called", "tree" } },
         answer = "top_percent",
         right = "It is in every stack. So these shares add up to more than all.",
-        wrong = { { less = true, say = "All others are called from there, so it is in every stack: {top_percent} %." } },
+        wrong = { { less = true, say = [[All others are called from there,
+        so it is in every stack: {top_percent} %.]] } },
         otherwise = "It is in every stack: {top_percent} %.",
         hints = { "In which samples is main not on the stack?" } },
       { text = "The function copy is called by parse, solve and report.",
-        ask = "Through which of them do most of its samples come? (The source says that solve's copies are the longest.)",
+        ask = [[Through which of them do most of its samples come? (The source says that solve's copies are the
+           longest.)]],
         id = "culprit", kind = "words",
         run = function() return {} end, show = { { "callers of copy", "by_caller" } },
         answer = "culprit",
         right = "It copies little, but {calls_of_culprit} times in each round. Only stacks show that.",
-        wrong = { { is = "second", say = [[Its copies are long, but few. {culprit} calls {calls_of_culprit} times in each
-           round, and has {culprit_percent} % of the samples in copy.]] } },
+        wrong = { { is = "second", say = [[Its copies are long, but few. {culprit} calls {calls_of_culprit} times in
+           each round, and has {culprit_percent} % of the samples in copy.]] } },
         otherwise = "It is {culprit}, with {culprit_percent} % of the samples in copy.",
         hints = { "What counts is how long, times how often." } },
       { text = [[We may have {culprit} copy nearly nothing. Its copies make up {share} % of all cycles.]],
-        ask = "By how many percent does the time of the program shrink? (Within a twentieth is right.)", id = "gain", within = 0.05,
+        ask = [[By how many percent does the time of the program shrink? (Within a twentieth is right.)]], id = "gain",
+        within = 0.05,
         run = gains,
         show = { { "cycles before", "before" }, { "cycles after", "after" }, { "gain, percent", "gain" },
            { "gain if solve's copies were mended instead, percent", "other_gain" } },
@@ -164,10 +170,10 @@ return {
         otherwise = "The share that goes: {gain} %.",
         hints = { "What part of the cycles is no longer there?" } },
       { vary = [[`plan()` is the program as a table of numbers; change a copy of it: `q = plan(); q.line_copy = 1`. Then
-           `flat(q)` has the own shares, `callers(q)` who calls copy, `time(q)` the cycles. Which function is the hottest
-           after each change? When does it no longer pay to go on?]], setup = setup },
-      { task = "next", kind = "words", todo = [[Once `line_copy` is 1, which function has the largest own share? `q = plan()`,
-           `q.line_copy = 1` and `flat(q)` at the prompt tell.]],
+           `flat(q)` has the own shares, `callers(q)` who calls copy, `time(q)` the cycles. Which function is the
+           hottest after each change? When does it no longer pay to go on?]], setup = setup },
+      { task = "next", kind = "words", todo = [[Once `line_copy` is 1, which function has the largest own share? `q =
+           plan()`, `q.line_copy = 1` and `flat(q)` at the prompt tell.]],
         setup = function(kit, p) return { plan = setup(kit, p).plan, flat = setup(kit, p).flat } end,
         run = function(kit, p)
            local plan = setup(kit, p).plan()
@@ -182,9 +188,9 @@ return {
         hints = { "q = plan()", "q.line_copy = 1, then flat(q)" } },
       { task = "mend", kind = "script",
         todo = [[
-           You may change two numbers of the plan, each to no less than half of what it is. Write a script that returns a
-           function: it gets the plan and returns it changed, so that the program takes at most {percent_left} % of its
-           time:
+           You may change two numbers of the plan, each to no less than half of what it is. Write a script that returns
+           a function: it gets the plan and returns it changed, so that the program takes at most {percent_left} % of
+           its time:
 
               return function(plan)
                  return plan
@@ -209,6 +215,7 @@ return {
         otherwise = "{left} % of the time is left: not the largest shares were mended.",
         solution = "return function(plan) plan.lines, plan.steps = 5, 10 return plan end",
         mistake = "return function(plan) plan.step_copy, plan.hashes = 10, 20 return plan end",
-        hints = { "Which numbers stand for the largest shares?", "What is called from a loop shrinks with the loop." } },
+        hints = { "Which numbers stand for the largest shares?",
+        [[What is called from a loop shrinks with the loop.]] } },
    },
 }

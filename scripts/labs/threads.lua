@@ -27,7 +27,8 @@ local function sharing(kit, p)
    local near, m = writers(kit, p, p.element)
    local line = m:caches(0).L1D.line
    local far = writers(kit, p, line)
-   return { near = near.misses, coherence = near.coherence, far = far.misses, near_time = near.time, far_time = far.time,
+   return { near = near.misses, coherence = near.coherence, far = far.misses, near_time = near.time,
+      far_time = far.time,
       line = line, both = 2 * p.n, slower = near.time / far.time, cpus = 2 }
 end
 
@@ -107,23 +108,23 @@ return {
       that of the stores, with coherence as the cause. Let students say what a cache would have to be like for it not to
       happen.
 
-      A context counts a thread wherever it runs. Students take the count for that of a CPU, or of the process; the page of
-      the workers separates the three.
+      A context counts a thread wherever it runs. Students take the count for that of a CPU, or of the process; the page
+      of the workers separates the three.
    ]],
    params = { model = "k8", n = 1000, element = 8, slice = 10, busy = 40, workers = 4, cpus = 4 },
    pages = {
       { text = [[
-         Two threads, each on a processor of its own, add to a variable {n} times. The two variables are different, and lie
-         side by side, {element} bytes apart. A cache line has {line} bytes; to write to a line, a processor must have it
-         alone, and takes it from the others.
+         Two threads, each on a processor of its own, add to a variable {n} times. The two variables are different, and
+         lie side by side, {element} bytes apart. A cache line has {line} bytes; to write to a line, a processor must
+         have it alone, and takes it from the others.
       ]],
         ask = "How many of all {both} stores miss, about? (Within a tenth is right.)", id = "near", within = 0.1,
         run = sharing,
         show = { { "stores that miss, side by side", "near" }, { "because the other took the line", "coherence" } },
         answer = "near",
         right = "Nearly all: the line goes to and fro. The threads share nothing but the line: that is false sharing.",
-        wrong = { { is = "cpus", say = [[That would be so if nobody took the line away. But the other one writes to the same
-           line: {near}.]] },
+        wrong = { { is = "cpus", say = [[That would be so if nobody took the line away. But the other one writes to the
+           same line: {near}.]] },
            { is = "n", say = "Both suffer, not one of them: {near}." } },
         otherwise = "Each store finds that the other has taken the line: {near}.",
         hints = { "In whose cache is the line after a store?", "Who stores next?" } },
@@ -138,18 +139,20 @@ return {
         otherwise = "One miss for each line: {far}.",
         hints = { "How many lines are there now, and who wants them?" } },
       { text = [[
-         Two threads share one processor; each executes for {busy} ms, {slice} ms at a time, and an instruction takes a us.
-         A counter is attached to the second one.
+         Two threads share one processor; each executes for {busy} ms, {slice} ms at a time, and an instruction takes a
+         us. A counter is attached to the second one.
       ]],
         ask = "How many instructions does it count?", id = "mine",
         run = switches,
-        show = { { "instructions of the thread", "mine" }, { "of both", "all" }, { "context switches of the thread", "switched" },
+        show = { { "instructions of the thread", "mine" }, { "of both", "all" }, { "context switches of the thread",
+        "switched" },
            { "elapsed, ms", "elapsed" } },
         answer = "mine",
         right = "Its own, though its time was cut into pieces: the counter is saved and restored at each switch.",
-        wrong = { { is = "all", say = "That is both. The context is of one thread, and counts while that runs: {mine}." },
-           { is = function(f) return f.mine / 2 end, say = [[It runs half of the elapsed time, but that lasts twice as long.
-              {mine}.]] } },
+        wrong = { { is = "all", say = [[That is both. The context is of one thread, and counts while that runs:
+           {mine}.]] },
+           { is = function(f) return f.mine / 2 end, say = [[It runs half of the elapsed time, but that lasts twice as
+              long. {mine}.]] } },
         otherwise = "{busy} ms of instructions of a us: {mine}.",
         hints = { "How long does this thread itself run?" } },
       { text = [[
@@ -160,7 +163,8 @@ return {
         run = workers, show = { { "instructions by thread", "counts" }, { "of the process", "total" } },
         answer = "first_count",
         right = "A context is of one thread. For all of them, each has one of its own, as `lpfm stat --threads` does.",
-        wrong = { { is = "total", say = "That is the process: the sum of {workers} contexts. One of them counts its thread: {first_count}." },
+        wrong = { { is = "total", say = [[That is the process: the sum of {workers} contexts. One of them counts its
+           thread: {first_count}.]] },
            { is = "last_count", say = "That is the last thread." } },
         otherwise = "Its own {first_count}, whatever the others do.",
         hints = { "Of what is a context: a thread, a process, or a processor?" } },
@@ -168,14 +172,16 @@ return {
         run = function() return {} end, show = { { "of the process", "total" }, { "mean of a thread", "mean" } },
         answer = "total",
         right = "The mean is {mean}, and no thread is like it: look at single ones before you mend anything.",
-        wrong = { { is = "last_count", say = "That is the busiest one; or did you take all for alike? They are {counts}." } },
+        wrong = { { is = "last_count", say = [[That is the busiest one; or did you take all for alike? They are
+           {counts}.]] } },
         otherwise = "Add {counts}: {total}.",
         hints = { "One, two, three, four times {n}." } },
-      { vary = [[`writers(distance)` has two threads store to variables that many bytes apart, and tells how many stores miss.
-           From which distance on is all well? Try it with `params.model = "p6"`: its lines have another size.]],
+      { vary = [[`writers(distance)` has two threads store to variables that many bytes apart, and tells how many stores
+           miss. From which distance on is all well? Try it with `params.model = "p6"`: its lines have another size.]],
         setup = setup },
-      { task = "distance", todo = [[What is the smallest distance in bytes (a multiple of {element}) with which two threads do not
-           disturb each other, on the model p6? `params.model = "p6"` at the prompt, then `writers(distance)`.]],
+      { task = "distance", todo = [[What is the smallest distance in bytes (a multiple of {element}) with which two
+           threads do not disturb each other, on the model p6? `params.model = "p6"` at the prompt, then
+           `writers(distance)`.]],
         setup = setup,
         run = function(kit, p)
            local q = {}
@@ -191,9 +197,9 @@ return {
         hints = { "The smallest distance is the size of a line, if a line begins at the first variable." } },
       { task = "pad", kind = "script",
         todo = [[
-           {cpus} processors count, each in a counter of its own, {n} times. With the counters side by side, {side_misses}
-           stores miss. Write a script that returns a function from a processor (from 0) to the offset in bytes of its
-           counter, with which at most {allowed} miss, within {most_bytes} bytes:
+           {cpus} processors count, each in a counter of its own, {n} times. With the counters side by side,
+           {side_misses} stores miss. Write a script that returns a function from a processor (from 0) to the offset in
+           bytes of its counter, with which at most {allowed} miss, within {most_bytes} bytes:
 
               return function(cpu)
                  return {element} * cpu

@@ -26,7 +26,7 @@ local function pages(kit, p, f)
       all_few = f.entries * p.times }
 end
 
-local function strides(kit, p, f)
+local function strides(kit, p)
    local side = walk(kit, p, p.n, p.element)
    return { side = side, side_bytes = p.n * p.element, in_lines = p.n * p.element / 64 }
 end
@@ -99,16 +99,16 @@ return {
       A TLB is a cache of addresses, not of data: data that hits in the cache can miss in the TLB. The first question
       is built so that the cache holds everything.
 
-      Students who did the lab of caches find the cliff at one entry too many by themselves. What is new is the reach: the
-      bytes that all entries cover, and that larger pages make it larger without one transistor.
+      Students who did the lab of caches find the cliff at one entry too many by themselves. What is new is the reach:
+      the bytes that all entries cover, and that larger pages make it larger without one transistor.
    ]],
    params = { model = "k8", dtlb = "65536:16:4096", times = 10, n = 8192, element = 8, larger = 16, touched = 64,
       keys = 400, rows = 256, seed = 11 },
    pages = {
       { text = [[
-         A program's addresses are not those of the memory: they are translated, page by page. The translations that were
-         used last are kept in a small cache, the TLB. What is not there has to be looked up in the page table, which takes
-         time.
+         A program's addresses are not those of the memory: they are translated, page by page. The translations that
+         were used last are kept in a small cache, the TLB. What is not there has to be looked up in the page table,
+         which takes time.
 
          Here the data cache is so large that everything stays in it; what misses is the TLB alone.
       ]],
@@ -137,24 +137,25 @@ return {
            { is = "few", say = "One translation has to go, and it is the one that is needed next: {many}." } },
         otherwise = "Every load misses, {many}: what was used longest ago is what is needed next.",
         hints = { "Which translation is thrown out for the last page, and when is it needed?" } },
-      { text = [[The same computer, but with pages of {large_page} bytes and as many entries. The program loads one element of
-           each {page} bytes, {touched} times, and all of that {times} times over.]],
+      { text = [[The same computer, but with pages of {large_page} bytes and as many entries. The program loads one
+           element of each {page} bytes, {touched} times, and all of that {times} times over.]],
         ask = "How many loads miss the TLB now?", id = "large",
         run = large,
         show = { { "TLB misses, small pages", "small_misses" }, { "TLB misses, large pages", "large_misses" },
            { "cycles, small pages", "small_cycles" }, { "cycles, large pages", "large_cycles" } },
         answer = "large_misses",
         right = "{large_pages} pages hold all of it, and the TLB holds those. The program is {faster} times as fast.",
-        wrong = { { is = "small_misses", say = "That is with small pages. Now a page holds {larger} of the elements: {large_misses}." },
+        wrong = { { is = "small_misses", say = [[That is with small pages. Now a page holds {larger} of the elements:
+           {large_misses}.]] },
            { is = "touched", say = "Several of them are in one large page: {large_misses}." } },
         otherwise = "All of it is in {large_pages} pages, which the TLB holds: {large_misses}.",
         hints = { "How many large pages hold all of it?", "Does the TLB hold so many?" } },
       { vary = [[`walk(n, stride, times)` tells how many loads miss the TLB. Find the cliff: with which n does
-           `walk(n, 4096, 10)` jump? What is it with a stride of two pages? `params.dtlb = "65536:4:4096"` has sets of four
-           ways: which strides are bad now?]],
+           `walk(n, 4096, 10)` jump? What is it with a stride of two pages? `params.dtlb = "65536:4:4096"` has sets of
+           four ways: which strides are bad now?]],
         setup = function(kit, p) return { walk = setup(kit, p).walk } end },
-      { task = "entries", todo = [[Another computer's TLB is not known; its pages have {page} bytes. `unknown(n, stride, times)`
-           walks there. How many entries has it?]],
+      { task = "entries", todo = [[Another computer's TLB is not known; its pages have {page} bytes. `unknown(n, stride,
+           times)` walks there. How many entries has it?]],
         setup = function(kit, p) return { unknown = setup(kit, p).unknown } end,
         run = function(kit, p)
            local tlb = computer(kit, p, SECRET):caches(0).DTLB
@@ -169,10 +170,10 @@ return {
         hints = { "`unknown(n, 4096, 1)` and `unknown(n, 4096, 2)` are equal as long as n pages fit." } },
       { task = "order", kind = "script",
         todo = [[
-           A program looks up {keys} keys in a table of {rows} rows, four to a page; `keys()` at the prompt lists the row of
-           each key. In the order of the keys it misses the TLB {plain} times. Write a script that returns a function: it
-           gets the list of rows and returns an order of the keys (a list of all numbers from 1 to {keys}) with which at
-           most {allowed} lookups miss:
+           A program looks up {keys} keys in a table of {rows} rows, four to a page; `keys()` at the prompt lists the
+           row of each key. In the order of the keys it misses the TLB {plain} times. Write a script that returns a
+           function: it gets the list of rows and returns an order of the keys (a list of all numbers from 1 to {keys})
+           with which at most {allowed} lookups miss:
 
               return function(rows)
                  local order = {}

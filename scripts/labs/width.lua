@@ -72,12 +72,13 @@ return {
    params = { model = "armv8", period = 100000, rate = 1 },
    pages = {
       { text = [[
-         A counter in hardware has as many bits as its makers could afford. perfmon shows counters of 64 bits everywhere:
-         the lower bits live in the hardware, the upper ones in software. When the hardware's counter runs over, it
-         interrupts, and the kernel adds 1 to the upper part.
+         A counter in hardware has as many bits as its makers could afford. perfmon shows counters of 64 bits
+         everywhere: the lower bits live in the hardware, the upper ones in software. When the hardware's counter runs
+         over, it interrupts, and the kernel adds 1 to the upper part.
       ]],
         run = carry, show = { { "bits of the hardware counter", "width" } } },
-      { ask = "We write {written} to the counter: the lower bits are all ones but the last. What does it show after one event?",
+      { ask = [[We write {written} to the counter: the lower bits are all ones but the last. What does it show after one
+         event?]],
         id = "one", kind = "words", run = function() return {} end, show = { { "written", "written" },
            { "after 1 event", "after1" } },
         answer = "after1",
@@ -86,7 +87,8 @@ return {
            { is = "after2", say = "That takes one event more." } },
         otherwise = "One more than {written} is {after1}.",
         hints = { "Write it as 0x and digits. The digit after e is f." } },
-      { ask = "And after a second event, with which the hardware's counter starts from 0 again?", id = "two", kind = "words",
+      { ask = [[And after a second event, with which the hardware's counter starts from 0 again?]], id = "two",
+         kind = "words",
         run = function() return {} end, show = { { "after 2 events, the hardware wrapped", "after2" } },
         answer = "after2",
         right = "The interrupt has added 1 to the upper part; the reader sees one number of 64 bits.",
@@ -102,37 +104,42 @@ return {
            64 bits, and those have not run over. It got {messages}.]] } },
         otherwise = "It got {messages}.",
         hints = { "Has the counter of 64 bits run over?" } },
-      { ask = [[At {rate} events a ns, after how many seconds does the hardware's counter run over? (Within a tenth is right.)]],
+      { ask = [[At {rate} events a ns, after how many seconds does the hardware's counter run over? (Within a tenth is
+         right.)]],
         id = "lasting", within = 0.1, run = lasting,
         show = { { "seconds to an overflow of the hardware", "seconds" }, { "in an hour", "wraps_an_hour" } },
         answer = "seconds",
         right = "{wraps_an_hour} times an hour a tool that reads the hardware's counter alone would be wrong.",
-        wrong = { { more = true, say = "It is sooner: two to the power of {width} is a number of ns, {seconds} seconds." } },
+        wrong = { { more = true, say = [[It is sooner: two to the power of {width} is a number of ns, {seconds}
+           seconds.]] } },
         otherwise = "Two to the power of {width} events, at {rate} a ns, are {seconds} seconds.",
         hints = { "How many values do {width} bits have?", "Divide them by the events of a second." } },
       { text = [[
          Counters count up, and interrupt when they run over. So a sampling period of p events is written as -p: after p
          events the counter is 0. In 64 bits, -p is what must be added to p to run over.
       ]],
-        ask = "The period is {period}. Which value does the counter show when it was written?", id = "negative", kind = "words",
+        ask = [[The period is {period}. Which value does the counter show when it was written?]], id = "negative",
+        kind = "words",
         run = period, show = { { "period", "period" }, { "pmd_value", "pmd_value" },
            { "lower part, in the hardware", "low" } },
         answer = "pmd_value",
         right = "The lower part, {low}, goes to the hardware; the upper part is all ones.",
-        wrong = { { is = "positive", say = [[That is the period itself. From there the counter would run for ages: it must
-           reach 0 after {period} events, so it starts at {pmd_value}.]] },
+        wrong = { { is = "positive", say = [[That is the period itself. From there the counter would run for ages: it
+           must reach 0 after {period} events, so it starts at {pmd_value}.]] },
            { is = "low", say = "That is the hardware's part of {pmd_value}; the interface shows all 64 bits." } },
         otherwise = "It is {pmd_value}: add {period} to it, and 64 bits run over to 0.",
         hints = { "At the prompt, `lpfm.u64(-5):hex()` shows a negative number. (`prompt` opens it.)" } },
       { ask = "After how many events is the tool told?", id = "told",
-        run = function() return {} end, show = { { "events before the overflow", "before" }, { "PMD after the overflow", "after" } },
+        run = function() return {} end, show = { { "events before the overflow", "before" }, { "PMD after the overflow",
+        "after" } },
         answer = "before",
         right = "After exactly the period; both parts have run over, and the counter is {after}.",
-        wrong = { { more = true, say = "Not so late: the upper part is all ones, so the first carry makes it run over, too." } },
+        wrong = { { more = true, say = [[Not so late: the upper part is all ones, so the first carry makes it run over,
+           too.]] } },
         otherwise = "After {before}: the period.",
         hints = { "What has the upper part to do when the lower one runs over?" } },
-      { vary = [[`from(value, n)` counts n events from a value on, and prints what the counter shows then; values are numbers
-           or texts such as "0xfffffffe". What does `from(-3, 5)` show? `params.model = "p6"` has counters of
+      { vary = [[`from(value, n)` counts n events from a value on, and prints what the counter shows then; values are
+           numbers or texts such as "0xfffffffe". What does `from(-3, 5)` show? `params.model = "p6"` has counters of
            another width: where do they run over?]],
         setup = function(kit, p)
            return { from = function(value, n)
@@ -156,9 +163,9 @@ return {
         hints = { [[`m = kit.machine{model = "k8"}`, then `kit.pmd(0).width`.]] } },
       { task = "join", kind = "script",
         todo = [[
-           Write what the kernel does: a script that returns a function which gets the software's part (a number whose lower
-           bits are 0), the hardware's value now, its value at the last look, and its width in bits. It returns the part for
-           the next look and the whole count. The hardware may have run over once since then.
+           Write what the kernel does: a script that returns a function which gets the software's part (a number whose
+           lower bits are 0), the hardware's value now, its value at the last look, and its width in bits. It returns
+           the part for the next look and the whole count. The hardware may have run over once since then.
 
               return function(soft, now, last, width)
                  ...
@@ -171,10 +178,10 @@ return {
               local soft, last, total = 0, 0, 0
               for _, step in ipairs { 1, 2 ^ width - 2, 3, 2 ^ (width - 1), 2 ^ (width - 1) } do
                  total = total + step
-                 local now, whole = total % 2 ^ width, nil
-                 soft, whole = fn(soft, now, last, width)
+                 local now = total % 2 ^ width
+                 local part, whole = fn(soft, now, last, width)
                  if whole ~= total then return false, nil, { total = total, whole = tostring(whole), bits = width } end
-                 last = now
+                 soft, last = part, now
               end
            end
            return true
