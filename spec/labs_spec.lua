@@ -196,7 +196,7 @@ for _, lab in ipairs(catalog.all()) do
       it("has figures that change with the model's parameters", function()
          local before, changed = table.concat(sheet.figures(lab), "\n"), false
          for name, value in pairs(lab.params) do
-            if type(value) == "number" then
+            if type(value) == "number" and not changed then
                local ok, lines = pcall(sheet.figures, lab, { [name] = value * 2 })
                changed = changed or (ok and table.concat(lines, "\n") ~= before)
             end

@@ -194,11 +194,11 @@ function course:show(index)
    return text_of(self.session:enter())
 end
 
---- A lab in a notebook, or at the prompt: `l = lab("bias"); l:answer("fixed", "IP1 IP2"); l:hints("fixed")`.
+--- Opens a lab of the course, in a notebook or at the prompt. Answers there are kept as those of `lpfm lab` are.
 -- @string[opt] name without, the list of labs
 -- @tparam[opt] table params values of parameters
 -- @treturn table `answer(id, text)`, `hints(id)`, `open(page)` and `show(page)`
--- @usage lab("bias"):answer("fixed", "IP1 IP2 IP3")
+-- @usage lab("bias"):hints("fixed")
 function command.call(name, params)
    if name == nil then return text_of(command.list()) end
    arguments.check("lab", 'lab("bias")', { name, "string", "the name of a lab" })
