@@ -3,8 +3,8 @@
 -- @module repl.command.input
 
 local options = require "repl.command.options"
-local progress = require "repl.command.progress"
 local posix_glob = require("posix.glob").glob
+local progress = require "repl.command.text.progress"
 local recording = require "pfm.recording"
 local stat = require("posix.sys.stat").stat
 

@@ -4,7 +4,7 @@
 
 local arguments = require "repl.command.arguments"
 local blocks = require "lpfm.blocks"
-local browse = require "repl.command.browse"
+local browse = require "repl.command.text.browse"
 local analyze = require "pfm.analyze"
 local export = require "pfm.export"
 local input = require "repl.command.input"

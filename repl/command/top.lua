@@ -2,7 +2,7 @@
 --- lpfm top: where the machine, a process or a command spends its time, live.
 -- @module repl.command.top
 
-local browse = require "repl.command.browse"
+local browse = require "repl.command.text.browse"
 local render = require "pfm.render"
 local measure = require "pfm.measure"
 local options = require "repl.command.options"

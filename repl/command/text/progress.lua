@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- How far work has come, for a person who waits.
--- @module repl.command.progress
+-- @module repl.command.text.progress
 
 local render = require "pfm.render"
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- A report on a terminal: rows to walk through, to unfold, to select and to annotate.
--- @module repl.command.browse
+-- @module repl.command.text.browse
 
 local analyze = require "pfm.analyze"
 local annotate = require "repl.command.annotate"
