@@ -44,7 +44,8 @@ pre { font: 9.5pt/1.35 monospace; white-space: pre-wrap; border-left: 2pt solid 
 local function paragraphs(block, figures)
    local out = {}
    for _, p in ipairs(block and text.paragraphs(text.fill(block, figures)) or {}) do
-      out[#out + 1] = (p.code and "<pre>%s</pre>" or "<p>%s</p>"):format(html(p.text))
+      local marked = p.code and html(p.text) or html(p.text):gsub("`([^`]*)`", "<code>%1</code>")
+      out[#out + 1] = (p.code and "<pre>%s</pre>" or "<p>%s</p>"):format(marked)
    end
    return table.concat(out, "\n")
 end

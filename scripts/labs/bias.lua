@@ -135,8 +135,8 @@ return {
         otherwise = [[What matters is how many events are left over at the end of the first iteration. Here it is none,
            and {fixed2} come again.]],
         hints = { "How many events are left since the last sample when the loop goes back?" } },
-      { ask = [[We take {samples} samples. How many of them does an instruction have that is never in step, such as the
-           first of {unseen}?]],
+      { ask = [[We take {samples} samples. How many of them does an instruction have that you have named
+           neither time?]],
         id = "shares",
         run = function() return { none = 0 } end,
         show = { { "fixed period, samples of IP1 to the last", "fixed_shares" }, { "never sampled", "unseen" } },
