@@ -11,7 +11,7 @@ local open = {} -- contexts of the run
 local PATIENCE = 1000 -- s of simulated time
 
 --- A simulated computer; contexts are made on it from now on.
--- @tparam table p parameters: `model` "itanium2", "k8", "p6" or "armv8", and what `options` names
+-- @tparam table p parameters: `model`, one of those of lpfm.machines()
 -- @tparam[opt] table options of lpfm.machine
 -- @treturn machine
 function kit.machine(p, options)
