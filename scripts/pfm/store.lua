@@ -16,6 +16,7 @@ local collected = require "pfm.recording.stacks"
 local fail = require "pfm.util.fail"
 local fields = require "pfm.util.fields"
 local hash = require "pfm.store.hash"
+local proc = require "lpfm.proc"
 local query = require "pfm.store.query"
 local recording = require "pfm.recording"
 local shell = require "pfm.util.shell"
@@ -31,7 +32,8 @@ store.__index = store
 store.given = { "version", "host", "command", "kernel", "arch", "job" }
 
 --- Opens a store. Nothing is sent before it is used.
--- @string url postgresql://USER@HOST:PORT/DATABASE or clickhouse://...; missing parts are what the client takes them for
+-- @string url postgresql://USER@HOST:PORT/DATABASE or clickhouse://...; for parts that are missing the client's own
+-- defaults hold
 -- @treturn table
 -- @raise on other texts, and where the client program is missing
 -- @usage local ok, why = pcall(require("pfm.store").open, "mysql://db") --> ... unknown kind of database 'mysql' ...
@@ -57,11 +59,6 @@ local TRIES = 3        -- of a batch, while the database answers
 
 local function nap(seconds)
    time.nanosleep({ tv_sec = math.floor(seconds), tv_nsec = math.floor(seconds % 1 * 1e9) })
-end
-
-local function monotonic()
-   local now = time.clock_gettime(time.CLOCK_MONOTONIC)
-   return now.tv_sec + now.tv_nsec / 1e9
 end
 
 -- What tells the content of files; nothing of those that cannot be read.
@@ -101,7 +98,7 @@ local function load_number(id)
       file:close()
    end
    attempts = attempts + 1
-   return hash(("%s %d %d %.9f %s"):format(id, unistd.getpid(), attempts, monotonic(), random))
+   return hash(("%s %d %d %.9f %s"):format(id, unistd.getpid(), attempts, proc.clock(), random))
 end
 
 -- Waits until the database answers; nil and its words where it does not in time.
@@ -109,7 +106,7 @@ local function await(self, deadline, err)
    local step = FIRST_NAP
    while true do
       if self.database:ask("SELECT 1") then return true end
-      local left = deadline - monotonic()
+      local left = deadline - proc.clock()
       if left <= 0 then return nil, err end
       nap(math.min(step, left))
       step = math.min(step * 2, LAST_NAP)
@@ -126,7 +123,7 @@ local function persist(self, patience, fn)
       local answered = self.database:ask("SELECT 1")
       refused = answered and refused + 1 or 0
       if refused == TRIES then return nil, err end
-      local back, why = await(self, monotonic() + patience, err)
+      local back, why = await(self, proc.clock() + patience, err)
       if not back then return nil, why end
    end
 end
@@ -191,8 +188,8 @@ end
 
 local LOADING = { "version", "host", "command", "kernel", "arch", "job", "patience", "progress" }
 
---- Loads recordings, each once: its content tells whether it is there. In batches, each of which is seen whole or not at
--- all; the database sets the pace.
+--- Loads recordings, each once: its content tells whether it is there. In batches, each of which is seen whole or not
+-- at all; the database sets the pace.
 -- @tparam table paths files
 -- @tparam[opt] table options of `store.given`, what the recordings are known by; and:
 -- @number[opt=60] options.patience s to wait for a database that does not answer
@@ -349,7 +346,9 @@ end
 -- @treturn string the event
 -- @treturn table `totals` as of `store:report`
 -- @raise where nothing matches, and where the database fails
--- @usage local ok = pcall(function() return store.open("postgresql://127.0.0.1:1/"):stacks { where = { "host=a" } } end)
+-- @usage local ok = pcall(function()
+--    return store.open("postgresql://127.0.0.1:1/"):stacks { where = { "host=a" } }
+-- end)
 function store:stacks(options)
    options = options or {}
    fields.check("stacks", options, PICTURE, "option")

@@ -11,7 +11,7 @@ local shell = require "pfm.util.shell"
 local clickhouse = {}
 clickhouse.__index = clickhouse
 
---- See `pfm.store.postgresql`.
+-- See `pfm.store.postgresql`.
 clickhouse.words = { divide = "intDiv", join = "ANY INNER JOIN", join_all = "ALL INNER JOIN", each = "arrayJoin",
    distinct = "uniqExact(%s)" }
 

@@ -104,8 +104,8 @@ local function own_rows(self, own, names, places, sides)
       return ("SELECT %s, side, sn AS n, se AS e, 0 AS tn, 0 AS te FROM %s"):format(list("event", names), summed)
    end
    local words, summed = self.words, sums(self, own, names, "place", sides)
-   return ("SELECT %s, side, sn AS n, se AS e, 0 AS tn, 0 AS te FROM %s %s (SELECT id AS place, %s FROM lpfm_places) AS places "
-      .. "USING (place)"):format(list("event", names, places), summed, words.join, list(places))
+   return ("SELECT %s, side, sn AS n, se AS e, 0 AS tn, 0 AS te FROM %s %s (SELECT id AS place, %s FROM lpfm_places) "
+      .. "AS places USING (place)"):format(list("event", names, places), summed, words.join, list(places))
 end
 
 -- By the functions that are in their stacks; one that is there several times counts once.
@@ -135,7 +135,8 @@ function query.report(self, wanted, sides, children, top)
    local columns = {}
    for side = 1, #sides do
       for _, value in ipairs { "n", "e", "tn", "te" } do
-         columns[#columns + 1] = ("sum(CASE WHEN side = %d THEN %s ELSE 0 END) AS %s%d"):format(side, value, value, side)
+         columns[#columns + 1] = ("sum(CASE WHEN side = %d THEN %s ELSE 0 END) AS %s%d"):format(side, value, value,
+            side)
       end
    end
    local by = list("event", names, places)

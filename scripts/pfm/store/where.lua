@@ -90,6 +90,12 @@ local function one_text(literal, name, text)
    return ("%s LIKE %s"):format(name, literal(pattern))
 end
 
+local function exact_test(literal, name, values)
+   local texts = {}
+   for i, value in ipairs(values) do texts[i] = literal(value) end
+   return ("%s IN (%s)"):format(name, table.concat(texts, ", "))
+end
+
 local function text_test(literal, name, op, text)
    if op ~= "=" and op ~= "!=" then fail("--where: '%s%s%s': texts are compared with = and !=", name, op, text) end
    local any = {}
@@ -97,18 +103,24 @@ local function text_test(literal, name, op, text)
    return ("%s(%s)"):format(op == "!=" and "NOT " or "", table.concat(any, " OR "))
 end
 
-local function add(tests, literal, now, name, op, text)
-   local kind = kinds[name]
-   if not kind then
+local function add(tests, name, test)
+   if of_places[name] then test = ("place IN (SELECT id FROM lpfm_places WHERE %s)"):format(test) end
+   table.insert(kinds[name] == "of_recordings" and tests.recordings or tests.rows, test)
+end
+
+local function read_condition(literal, now, text)
+   local name, op, value = text:match("^([%a_]+)%s*([=!<>]=?)%s*(.-)$")
+   if op == "==" then op = "=" end
+   if not name or op == "!" then fail("--where: '%s' is no condition, as in host=web*,time=yesterday", text) end
+   if not kinds[name] then
       fail("--where: unknown name '%s'%s (names: %s)", name, nearest.hint(name, names), table.concat(names, ", "))
    end
-   local test = name == "time" and time_test(op, text, now) or text_test(literal, name, op, text)
-   if of_places[name] then test = ("place IN (SELECT id FROM lpfm_places WHERE %s)"):format(test) end
-   table.insert(kind == "of_recordings" and tests.recordings or tests.rows, test)
+   return name, name == "time" and time_test(op, value, now) or text_test(literal, name, op, value)
 end
 
 --- Reads conditions.
--- @tparam table texts each of several conditions, separated by commas; all must hold
+-- @tparam table texts each of several conditions, separated by commas; or a name and a list of texts, one of which it
+-- is. All must hold
 -- @tparam function literal of the database: a text in SQL
 -- @number now s since 1970
 -- @treturn table SQL: lists `recordings` and `rows`
@@ -116,13 +128,12 @@ end
 function where.read(texts, literal, now)
    local tests = { recordings = {}, rows = {} }
    for _, text in ipairs(texts) do
-      for condition in (text .. ","):gmatch("%s*([^,]-)%s*,") do
-         local name, op, value = condition:match("^([%a_]+)%s*([=!<>]=?)%s*(.-)$")
-         if op == "==" then op = "=" end
-         if not name or op == "!" then
-            fail("--where: '%s' is no condition, as in host=web*,time=yesterday", condition)
+      if type(text) == "table" then
+         add(tests, text[1], exact_test(literal, text[1], text[2]))
+      else
+         for condition in (text .. ","):gmatch("%s*([^,]-)%s*,") do
+            add(tests, read_condition(literal, now, condition))
          end
-         add(tests, literal, now, name, op, value)
       end
    end
    return tests
