@@ -22,8 +22,10 @@ end
 
 -- --- loading -------------------------------------------------------------------------------------
 
--- NAME=VALUE, what recordings are known by.
-local function read_given(list)
+--- What recordings are to be known by.
+-- @tparam table list of NAME=VALUE
+-- @treturn table for `pfm.store`
+function stored.read_given(list)
    local out = {}
    for _, text in ipairs(list) do
       local name, value = text:match("^%s*(%a+)=(.*)$")
@@ -60,7 +62,7 @@ end
 -- @treturn number exit status: 1 where any is not in the store now
 function stored.load(args, files)
    local clock = require("lpfm.proc").clock
-   local given = read_given(args.set)
+   local given = stored.read_given(args.set)
    local self = options.checked(store.open, args.to)
    local started, shown = clock(), progress.counter("lpfm export", #files, "recordings")
    given.progress = shown

@@ -204,7 +204,9 @@ function store:load(paths, options)
    fields.check("load", options, LOADING, "option")
    local patience = options.patience or PATIENCE
    local result = { files = 0, samples = 0, there = 0, refused = {}, warnings = {}, left = 0 }
-   local ready, err = persist(self, patience, function() return self.database:prepare() end)
+   local ready, err = self.ready, nil
+   if not ready then ready, err = persist(self, patience, function() return self.database:prepare() end) end
+   self.ready = ready
    local from = 1
    while ready and from <= #paths do
       local items, chosen = {}, {}

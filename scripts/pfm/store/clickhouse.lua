@@ -82,6 +82,8 @@ end
 --- Makes the tables where they are missing.
 -- @return true, or nil and why not
 function clickhouse:prepare()
+   local there = self:ask "EXISTS TABLE lpfm_samples" -- the last to be made
+   if there and (there[1] or {})[1] == "1" then return true end
    for _, statement in ipairs(SCHEMA) do
       local done, err = self:ask(statement)
       if not done then return nil, err end

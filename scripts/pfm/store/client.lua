@@ -9,7 +9,24 @@ local client = {}
 local function take(path)
    local text = text_file.all(path) or ""
    os.remove(path)
-   return (text:gsub("%s+$", ""))
+   return text
+end
+
+-- Runs a command that reads what is written and prints into a file. A signal that this process catches may cut short
+-- what it writes, then it has not been written; it cannot do that to what it reads.
+local function run(command, parts, printed)
+   local said, status = os.tmpname(), os.tmpname()
+   local pipe = io.popen(("{ %s; } >%s 2>%s; echo $? >%s; cat >/dev/null"):format(command, printed, said, status), "w")
+   local ok, err = true, nil
+   for _, part in ipairs(parts) do
+      if ok then ok, err = pipe:write(part) end
+   end
+   if ok then ok, err = pipe:flush() end
+   pipe:close()
+   local code, why = take(status):match("%d+"), take(said):gsub("%s+$", "")
+   if code == "0" and ok then return true end
+   if why == "" then why = ("%s failed (%s)"):format(command:match("%S+"), code ~= "0" and code or err or "no room") end
+   return nil, why
 end
 
 --- What a program prints.
@@ -18,14 +35,11 @@ end
 -- @return[2] nil
 -- @treturn[2] string what it said of its failure
 function client.read(command)
-   local said = os.tmpname()
-   local pipe = io.popen(("{ %s; } 2>%s </dev/null; echo $?"):format(command, said), "r")
-   local text = pipe:read("*a")
-   pipe:close()
-   local out, status = text:match("^(.-)(%d+)\n$")
-   local why = take(said)
-   if status == "0" then return out end
-   return nil, why ~= "" and why or ("%s failed (%s)"):format(command:match("%S+"), status or "killed")
+   local printed = os.tmpname()
+   local ok, why = run(command .. " </dev/null", {}, printed)
+   local text = take(printed)
+   if not ok then return nil, why end
+   return text
 end
 
 --- Runs a program that reads. A slow one makes the writer wait.
@@ -35,13 +49,7 @@ end
 -- @return[2] nil
 -- @treturn[2] string what it said of its failure
 function client.write(command, parts)
-   local said, status = os.tmpname(), os.tmpname()
-   local pipe = io.popen(("{ %s; } >/dev/null 2>%s; echo $? >%s; cat >/dev/null"):format(command, said, status), "w")
-   for _, part in ipairs(parts) do pipe:write(part) end
-   pipe:close()
-   local code, why = take(status), take(said)
-   if code == "0" then return true end
-   return nil, why ~= "" and why or ("%s failed (%s)"):format(command:match("%S+"), code ~= "" and code or "no room")
+   return run(command, parts, "/dev/null")
 end
 
 -- --- lines of values, as both databases write and read them -------------------------------------

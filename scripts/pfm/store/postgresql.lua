@@ -9,8 +9,9 @@ local shell = require "pfm.util.shell"
 local postgresql = {}
 postgresql.__index = postgresql
 
--- How its SQL says things: names of functions, how tables are joined (`join`: the other has a row for each).
-postgresql.words = { divide = "div", join = "JOIN", join_all = "JOIN", each = "unnest", distinct = "count(DISTINCT %s)" }
+-- How its SQL says things: names of functions, how tables are joined (join: the other has a row for each).
+postgresql.words = { divide = "div", join = "JOIN", join_all = "JOIN", each = "unnest",
+   distinct = "count(DISTINCT %s)" }
 
 -- psql says what it is doing only where it fails; two sessions that create the tables at once wait for each other.
 local SCHEMA = [[
