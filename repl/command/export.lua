@@ -106,10 +106,10 @@ function command.main(argv)
       return stored.load(args, #words > 0 and words or { "lpfm.data" })
    end
    input.pick(args, words, "format", function(word) return export.format(word) and not is_file(word) end)
+   if not args.from then stored.refuse(args) end
    local name, writer = wanted_format(args)
    check_weight(args.weight)
    if args.from then return stored.draw(args, name) end
-   stored.refuse(args)
    local opts = { event = args.event, weight = args.weight, ids = args.ids, inlined = not args.no_inline,
       title = args.title, separator = args.x, icicle = args.icicle,
       base = args.base and input.open(args.base, "lpfm export") }

@@ -245,6 +245,7 @@ local function totals(self, tests)
       out.hosts = math.max(out.hosts, tonumber(row[5]))
       out.from = math.min(out.from or math.huge, tonumber(row[6]))
       out.to = math.max(out.to or 0, tonumber(row[7]))
+      out.chained = row[8] == "1"
    end
    return out
 end
@@ -303,7 +304,7 @@ function store:report(by, options)
    local sums, chained = {}, false
    for i, tests in ipairs(sides) do
       sums[i] = totals(self, tests)
-      chained = chained or (options.children and ask(self, query.chained(tests))[1] or {})[1] == "1"
+      chained = chained or options.children and sums[i].chained or false
    end
    local columns = query.columns(self.database.words, wanted)
    local out = { rows = {}, titles = wanted, totals = sums[#sums], old = sums[2] and sums[1] }

@@ -84,11 +84,9 @@ end
 function clickhouse:prepare()
    local there = self:ask "EXISTS TABLE lpfm_samples" -- the last to be made
    if there and (there[1] or {})[1] == "1" then return true end
-   for _, statement in ipairs(SCHEMA) do
-      local done, err = self:ask(statement)
-      if not done then return nil, err end
-   end
-   return true
+   return with_password(self, function(command)
+      return client.read(("%s --multiquery --query %s"):format(command, shell.quote(table.concat(SCHEMA, ";\n"))))
+   end)
 end
 
 local function insert(self, table_name, lines)

@@ -159,22 +159,17 @@ function query.columns(words, wanted)
    return out
 end
 
---- What a selection has in all: by event samples, events, recordings, hosts, the first and the last time.
+--- What a selection has in all: by event samples, events, recordings, hosts, the first and the last time; and whether
+-- any selected recording has call stacks.
 -- @tparam table self a database
 -- @tparam table tests of `where.read`
 -- @treturn string
 function query.totals(self, tests)
    local function distinct(name) return self.words.distinct:format(name) end
-   return ("SELECT event, sum(samples), sum(events), %s, %s, min(time), max(time) %s GROUP BY event ORDER BY event")
-      :format(distinct("load"), distinct("host"), self.source(tests))
-end
-
---- Is any selected recording one with call stacks?
--- @tparam table tests of `where.read`
--- @treturn string
-function query.chained(tests)
-   local all = #tests.recordings > 0 and " WHERE " .. table.concat(tests.recordings, " AND ") or ""
-   return "SELECT max(chained) FROM lpfm_recordings" .. all
+   local chosen = #tests.recordings > 0 and " WHERE " .. table.concat(tests.recordings, " AND ") or ""
+   return ("SELECT event, sum(samples), sum(events), %s, %s, min(time), max(time), "
+      .. "(SELECT max(chained) FROM lpfm_recordings%s) %s GROUP BY event ORDER BY event"):format(distinct("load"),
+      distinct("host"), chosen, self.source(tests))
 end
 
 --- Stacks of an event and what they weigh.

@@ -47,7 +47,7 @@ local function dated(text)
    local start = days(tonumber(year), tonumber(month), tonumber(day)) * DAY
    if os.date("!%Y-%m-%d", start) ~= date then return nil end
    if rest == "" then return start, DAY end
-   local hour, minute, second = rest:match("^[T ](%d%d):?(%d?%d?):?(%d?%d?)$")
+   local hour, minute, second = rest:match("^[Tt ](%d%d):?(%d?%d?):?(%d?%d?)$")
    if not hour or tonumber(hour) > 23 then return nil end
    local width = second ~= "" and 1 or minute ~= "" and 60 or 3600
    return start + hour * 3600 + (tonumber(minute) or 0) * 60 + (tonumber(second) or 0), width
