@@ -84,15 +84,12 @@ local function free_bytes(self)
    return found and found.f_bavail * found.f_frsize or math.huge
 end
 
--- Room for a recording like the largest so far: within the budget, and on the disk.
-local function make_room(self)
+-- The oldest go until the rest, and a number of bytes that are to come, are within the budget and on the disk.
+local function make_room(self, coming)
    local entries, total = spooled(self), 0
-   for _, entry in ipairs(entries) do
-      total = total + entry.bytes
-      self.largest = math.max(self.largest, entry.bytes)
-   end
+   for _, entry in ipairs(entries) do total = total + entry.bytes end
    local i = 1
-   while entries[i] and (total + self.largest > self.disk or free_bytes(self) < 2 * self.largest) do
+   while entries[i] and (total + coming > self.disk or free_bytes(self) < 2 * coming) do
       total = total - entries[i].bytes
       drop(self, entries[i])
       i = i + 1
@@ -126,6 +123,7 @@ local function open_spool(self)
    for _, name in ipairs(dirent.dir(self.folder)) do
       if name:find("%.part$") then adopt(self, name) end
    end
+   for _, entry in ipairs(spooled(self)) do self.largest = math.max(self.largest, entry.bytes) end
 end
 
 -- --- a round -------------------------------------------------------------------------------------
@@ -134,7 +132,7 @@ end
 local function used()
    local values, rest = {}, (text_file.all("/proc/self/stat") or ""):match(".*%) (.*)") or ""
    for field in rest:gmatch("%S+") do values[#values + 1] = tonumber(field) or 0 end
-   return ((values[12] or 0) + (values[13] or 0) + (values[14] or 0) + (values[15] or 0)) / TICK
+   return os.clock() + ((values[14] or 0) + (values[15] or 0)) / TICK
 end
 
 local function copy(t)
@@ -201,11 +199,11 @@ end
 
 local function turn(self)
    local before = used()
-   local dropped = make_room(self)
+   local dropped = make_room(self, self.largest)
    if dropped > 0 then self.say("no more room in %s: dropped %s", self.folder, render.plural(dropped, "recording")) end
    record_once(self)
    if self.store then deliver(self) end
-   make_room(self)
+   make_room(self, 0)
    local cost = used() - before
    count(self, "rounds")
    count(self, "cpu", cost)
@@ -250,13 +248,16 @@ function collector.new(options)
    return self
 end
 
--- Waits; true where it was interrupted.
-local function wait_until(self, moment)
+--- Waits, or until it is interrupted.
+-- @number moment of `lpfm.proc.clock`
+-- @usage
+-- local one = require("pfm.collector").new { spec = { cpus = { 0 }, seconds = 0.1 }, folder = "spool", every = 1 }
+-- one:wait(require("lpfm.proc").clock() + 0.01)
+function collector:wait(moment)
    while not self.stopped and proc.clock() < moment do
       lpfm.poll({}, math.min(moment - proc.clock(), 1))
       self.stopped = proc.interrupted()
    end
-   return self.stopped
 end
 
 --- Collects until it is interrupted (SIGINT, SIGTERM), or the rounds are over.
@@ -275,7 +276,7 @@ function collector:run()
          round = round + 1
          if round >= self.rounds then break end
          if due > self.every then count(self, "held") end
-         wait_until(self, began + math.max(self.every, due))
+         self:wait(began + math.max(self.every, due))
       end
    end)
    proc.on_interrupt(false)

@@ -51,7 +51,8 @@ local function build_of(recording, path)
 end
 
 -- A function where it was sampled or made a call, with those inlined there before it.
-local function add_frames(self, recording, out, where)
+local function frames_at(self, recording, where)
+   local out = {}
    local object, build = render.printable(stacks.base_name(where.object)), build_of(recording, where.object)
    local frames, own = symbols.frames(where), nil
    for i, frame in ipairs(frames) do
@@ -60,17 +61,19 @@ local function add_frames(self, recording, out, where)
       if last then file, line = symbols.line(where) end
       own = place_number(self, last and "function" or "inlined", name, object, build,
          render.printable(line_of(file, line, name)))
-      out[#out + 1] = own
+      out[i] = own
    end
-   return own
+   return out
 end
 
--- The innermost first. Without calls the object stands for them.
-local function stack_of(self, recording, places)
+-- The innermost first. Without calls the object stands for them. `cache` has the frames of places.
+local function stack_of(self, recording, places, cache)
    local frames, own = {}, nil
    for i, where in ipairs(places) do
-      local number = add_frames(self, recording, frames, where)
-      if i == 1 then own = number end
+      local there = cache[where] or frames_at(self, recording, where)
+      cache[where] = there
+      for _, number in ipairs(there) do frames[#frames + 1] = number end
+      if i == 1 then own = there[#there] end
    end
    if not recording:has_stacks() then
       local object = render.printable(stacks.base_name(places[1].object))
@@ -83,9 +86,9 @@ end
 
 -- Rows that are equal, together.
 local function tally(self, recording)
-   local by_key, out = {}, {}
+   local by_key, out, cache = {}, {}, {}
    for _, row in ipairs(stacks.rows(recording)) do
-      local place, stack = stack_of(self, recording, row.places)
+      local place, stack = stack_of(self, recording, row.places, cache)
       local cells = { row.event and row.event.name or "PMD" .. row.ovfl_pmd,
          samples.comm(recording, row.life, row.life), samples.comm(recording, row.tid, row.life), place, stack, 0, 0 }
       local key = table.concat(cells, "\0")
