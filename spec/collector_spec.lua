@@ -26,7 +26,7 @@ after_each(function()
    c.sh("rm -rf " .. scratch)
 end)
 
--- A collector of a CPU that runs a program of an instruction each 100 ns: 10,000 in a round of a millisecond, 10 samples.
+-- A collector of a CPU that runs an instruction each 100 ns: 10,000 in a round of a millisecond, 10 samples.
 local function new(options)
    options = options or {}
    machine:spawn { program = { { loop = INSTRUCTIONS, { ip = 0x4000, ns = 100 } } }, affinity = { 0 } }

@@ -89,16 +89,17 @@ describe("a condition", function()
    end
 
    it("is of recordings or of their rows", function()
-      assert.same({ "(host = 'a' OR host LIKE 'web%') & NOT (version = '1')",
-         "place IN (SELECT id FROM lpfm_places WHERE (symbol LIKE 'a\\_?x_'))" and
-         "(comm = 'x')" }, { read("host=a|web*, version!=1,comm=x") })
-      assert.equal("place IN (SELECT id FROM lpfm_places WHERE (symbol LIKE 'a\\_x_'))", select(2, read("symbol=a_x?")))
+      assert.same({ "(host = 'a' OR host LIKE 'web%') & NOT (version = '1')", "(comm = 'x')" },
+         { read("host=a|web*, version!=1,comm=x") })
+      assert.equal([[place IN (SELECT id FROM lpfm_places WHERE (symbol LIKE 'a\_x_'))]],
+         select(2, read("symbol=a_x?")))
    end)
 
    it("of time takes days, hours and minutes, names of days, and how long ago", function()
       local day = NOW - 3600
       for text, span in pairs { ["time=today"] = { day, day + DAY }, ["time=yesterday"] = { day - DAY, day },
-         ["time=tuesday"] = { day - DAY, day }, ["time=wednesday"] = { day - 7 * DAY, day - 6 * DAY },
+         ["time=tuesday"] = { day - DAY, day },
+         ["time=wednesday"] = { day - 7 * DAY, day - 6 * DAY },
          ["time=2024-02-29"] = { 1709164800, 1709164800 + DAY }, ["time=2025-11-19T00:30"] = { day + 1800, day + 1860 },
          ["time=2025-11-19 01"] = { NOW, NOW + 3600 } } do
          assert.equal(("time >= %d AND time < %d"):format(span[1], span[2]), (read(text)))
@@ -138,7 +139,8 @@ end)
 describe("the commands", function()
    it("refuse what does not go together", function()
       for line, why in pairs {
-         ["report --where host=a"] = "--where: expected --from URL", ["export --set version=1"] = "--set: expected --to URL",
+         ["report --where host=a"] = "--where: expected --from URL",
+         ["export --set version=1"] = "--set: expected --to URL",
          ["export --to postgresql:///x --set colour=red"] = "'colour=red' is not NAME=VALUE",
          ["report --from mysql://x"] = "unknown kind of database 'mysql'",
          ["report --from postgresql:///x --histogram interval"] = "--from and --histogram exclude each other",
@@ -231,7 +233,8 @@ for _, kind in ipairs(databases.kinds) do
             local function flat(rows)
                local out = {}
                for i, row in ipairs(rows) do
-                  out[i] = { row.cells, row.samples, row.events, row.percent, by ~= "event" and row.total or nil, row.event }
+                  out[i] = { row.cells, row.samples, row.events, row.percent, row.event,
+                     by ~= "event" and row.total or nil }
                end
                return out
             end
@@ -271,7 +274,8 @@ for _, kind in ipairs(databases.kinds) do
          assert.same({ os.date("!%Y-%m-%d ", TODAY - 1) .. "9", os.date("!%Y-%m-%d ", TODAY) .. "4" }, rows("day"))
          assert.same({ "ga'm\\a 2" }, { (rows("symbol", { "symbol", { "ga'm\\a" } })[1]) })
          assert.same({ "prog.c:12 4" }, { rows("line", "build=c0ffee", "object=prog", "line=prog.c:*")[1] })
-         local both = self:report("symbol", { where = { "time=today" }, against = { "time=yesterday", "event=cpu-clock" } })
+         local both = self:report("symbol", { where = { "time=today" },
+            against = { "time=yesterday", "event=cpu-clock" } })
          local changes = {}
          for _, row in ipairs(both.rows) do changes[row.symbol] = { row.old.samples, row.old.percent, row.percent } end
          assert.same({ 3, 3 / 9 * 100, 25 }, changes.alpha)
@@ -344,8 +348,8 @@ for _, kind in ipairs(databases.kinds) do
             server:ask("INSERT INTO lpfm_samples SELECT load + 1, event, process, comm, place, stack, samples, events, "
                .. "time, host, version, command, kernel, arch, job FROM lpfm_samples")
             assert.equal(4, (total()))
-            server:ask("INSERT INTO lpfm_recordings SELECT id, load + 1, time, host, version, command, kernel, arch, job, "
-               .. "file, taken, lost, chained FROM lpfm_recordings")
+            server:ask("INSERT INTO lpfm_recordings SELECT id, load + 1, time, host, version, command, kernel, arch, "
+               .. "job, file, taken, lost, chained FROM lpfm_recordings")
             assert.same({ 4, 1 }, { total() })
          end)
       end

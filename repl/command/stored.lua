@@ -257,7 +257,7 @@ function stored.report(args)
    local self = options.checked(store.open, args.from)
    local result = options.checked(self.report, self, args.sort, { where = conditions(args, args.where),
       against = #args.against > 0 and conditions(args, args.against) or nil,
-      children = not args.no_children and #args.against == 0, top = options.number(args.top, "--top", true) })
+      children = not args.no_children and #args.against == 0, limit = options.number(args.top, "--top", true) })
    result.rows = above(result.rows, tonumber(args.percent_limit) or 0)
    local lines = (args.json and json_lines or args.x and csv_lines or text_lines)(self, result, args)
    io.stdout:write(table.concat(lines, "\n"), "\n")

@@ -235,6 +235,7 @@ local FIELDS = { "spec", "folder", "every", "cpu", "disk", "store", "given", "ro
 -- local one = require("pfm.collector").new { spec = { cpus = { 0 }, seconds = 0.1 }, folder = "spool", every = 1,
 --    rounds = 1 }
 -- print(one:run().recordings)
+-- os.execute "rm -r spool"
 function collector.new(options)
    fields.check("collector.new", options, FIELDS)
    if options.every < (options.spec.seconds or math.huge) then
@@ -253,6 +254,7 @@ end
 -- @usage
 -- local one = require("pfm.collector").new { spec = { cpus = { 0 }, seconds = 0.1 }, folder = "spool", every = 1 }
 -- one:wait(require("lpfm.proc").clock() + 0.01)
+-- os.execute "rm -r spool"
 function collector:wait(moment)
    while not self.stopped and proc.clock() < moment do
       lpfm.poll({}, math.min(moment - proc.clock(), 1))
@@ -266,6 +268,7 @@ end
 -- local one = require("pfm.collector").new { spec = { cpus = { 0 }, seconds = 0.1 }, folder = "spool", every = 1,
 --    rounds = 1 }
 -- print(one:run().dropped)
+-- os.execute "rm -r spool"
 function collector:run()
    proc.on_interrupt(true)
    local ok, err = pcall(function()

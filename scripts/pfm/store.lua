@@ -3,9 +3,8 @@
 --
 --    local s = store.open "clickhouse://db.example/profiles"
 --    s:load({ "lpfm.data" }, { version = "1.2" })
---    for _, row in ipairs(s:report("version,symbol", { where = { "time=today" }, top = 10 }).rows) do
---       print(row.percent, row.version, row.symbol)
---    end
+--    local today = s:report("version,symbol", { where = { "time=today" }, limit = 10 })
+--    for _, row in ipairs(today.rows) do print(row.percent, row.version, row.symbol) end
 --
 -- The database's own client program does the talking: psql or clickhouse-client. Passwords are not shown to others.
 -- @module pfm.store
@@ -280,7 +279,7 @@ local function row_of(wanted, columns, cells, sums, children)
    return row
 end
 
-local ASKING = { "where", "against", "children", "top" }
+local ASKING = { "where", "against", "children", "limit" }
 
 --- The samples of all selected recordings, sorted; the database counts them.
 -- @string[opt="symbol"] by keys of `store.keys`, with commas
@@ -288,7 +287,7 @@ local ASKING = { "where", "against", "children", "top" }
 -- @tparam[opt] {string,...} options.where conditions, see `pfm.store.where`; all must hold
 -- @tparam[opt] {string,...} options.against others: of older samples, to compare with
 -- @bool[opt] options.children with call stacks, count samples also where the functions are that called
--- @int[opt] options.top so many rows at most
+-- @int[opt] options.limit so many rows at most
 -- @treturn table `rows` as of `analyze.by`, greatest first, with `old` (`samples`, `events`, `percent`) where compared;
 -- `titles`; `totals`: `samples`, `recordings`, `hosts`, `events` by name, `from`, `to` (s since 1970); `old`, the same
 -- of the older ones
@@ -308,7 +307,7 @@ function store:report(by, options)
    end
    local columns = query.columns(self.database.words, wanted)
    local out = { rows = {}, titles = wanted, totals = sums[#sums], old = sums[2] and sums[1] }
-   for i, cells in ipairs(ask(self, query.report(self.database, wanted, sides, chained, options.top))) do
+   for i, cells in ipairs(ask(self, query.report(self.database, wanted, sides, chained, options.limit))) do
       out.rows[i] = row_of(wanted, columns, cells, sums, chained)
    end
    return out

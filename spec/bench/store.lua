@@ -11,7 +11,8 @@ local SIZE = {
    postgresql = "SELECT pg_database_size(current_database())",
    clickhouse = "SELECT sum(bytes_on_disk) FROM system.parts WHERE active",
 }
-local QUESTION = "%s/lpfm report --from '%s' -s version,symbol --top 10 --no-children --where time=today --against time=yesterday"
+local QUESTION = "%s/lpfm report --from '%s' -s version,symbol --top 10 --no-children --where time=today "
+   .. "--against time=yesterday"
 
 local function print_row(label, format, ...)
    print(("  %s\t" .. format):format(label, ...))

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- A PostgreSQL or a ClickHouse on this computer's loopback, started for a test and stopped after it. Debian: postgresql;
--- clickhouse-server, clickhouse-client.
+--- A PostgreSQL or a ClickHouse on this computer's loopback, started for a test and stopped after it. Debian:
+-- postgresql; clickhouse-server, clickhouse-client.
 local databases = {}
 databases.__index = databases
 
@@ -29,7 +29,8 @@ local USERS = [[
 ]]
 local PASSWORD = "p&<w/ @d"
 
-local programs = { postgresql = { "psql", "initdb", "pg_ctl" }, clickhouse = { "clickhouse-server", "clickhouse-client" } }
+local programs = { postgresql = { "psql", "initdb", "postgres" },
+   clickhouse = { "clickhouse-server", "clickhouse-client" } }
 local PATH = "PATH=$PATH:/usr/sbin:$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)"
 
 --- Why there can be none here; nil if there can.
@@ -62,12 +63,14 @@ function make.postgresql(self)
 end
 
 function launch.postgresql(self)
-   return as_other(("$(command -v postgres) -D %s/data -F -h 127.0.0.1 -p %d -k %s"):format(self.dir, self.port, self.dir))
+   return as_other(("$(command -v postgres) -D %s/data -F -h 127.0.0.1 -p %d -k %s"):format(self.dir, self.port,
+      self.dir))
 end
 
 function make.clickhouse(self)
    must(("mkdir -p %s/data %s/tmp"):format(self.dir, self.dir))
-   local values = { DIR = self.dir, PORT = tostring(self.port), PASSWORD = PASSWORD:gsub("&", "&amp;"):gsub("<", "&lt;") }
+   local values = { DIR = self.dir, PORT = tostring(self.port),
+      PASSWORD = PASSWORD:gsub("&", "&amp;"):gsub("<", "&lt;") }
    files.write(self.dir .. "/config.xml", (CONFIG:gsub("%u%u+", values)))
    files.write(self.dir .. "/users.xml", (USERS:gsub("%u%u+", values)))
    local word = PASSWORD:gsub(".", function(letter)
@@ -125,7 +128,8 @@ function databases:drop()
    if self.kind == "postgresql" then
       self:ask "DROP SCHEMA public CASCADE; CREATE SCHEMA public"
    else
-      must(self.client:gsub("%-%-query$", "--multiquery --query") .. " 'DROP DATABASE default; CREATE DATABASE default'")
+      must(self.client:gsub("%-%-query$", "--multiquery --query")
+         .. " 'DROP DATABASE default; CREATE DATABASE default'")
    end
 end
 

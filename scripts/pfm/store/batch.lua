@@ -54,14 +54,13 @@ end
 local function frames_at(self, recording, where)
    local out = {}
    local object, build = render.printable(stacks.base_name(where.object)), build_of(recording, where.object)
-   local frames, own = symbols.frames(where), nil
+   local frames = symbols.frames(where)
    for i, frame in ipairs(frames) do
       local last, name = i == #frames, render.printable(frame.name)
       local file, line = frame.file, frame.line
       if last then file, line = symbols.line(where) end
-      own = place_number(self, last and "function" or "inlined", name, object, build,
+      out[i] = place_number(self, last and "function" or "inlined", name, object, build,
          render.printable(line_of(file, line, name)))
-      out[i] = own
    end
    return out
 end

@@ -35,11 +35,11 @@ local SCHEMA = {
 function clickhouse.new(url)
    shell.need("clickhouse-client")
    local self = setmetatable({ url = url }, clickhouse)
-   local parts = { "clickhouse-client --connect_timeout 10" }
+   local parts = { [==[clickhouse-client --connect_timeout 10]==] }
    local given = { host = url.host or "127.0.0.1", port = url.port or false, user = url.user or false,
       database = url.database or false }
    for flag, value in pairs(given) do
-      if value then parts[#parts + 1] = ("--%s %s"):format(flag, shell.quote(value)) end
+      if value then parts[#parts + 1] = ([==[--%s %s]==]):format(flag, shell.quote(value)) end
    end
    self.command = table.concat(parts, " ")
    return self
@@ -53,7 +53,7 @@ local function with_password(self, fn)
    local escaped = self.url.password:gsub("[&<>]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;" })
    file:write("<config><password>", escaped, "</password></config>\n")
    file:close()
-   local result, err = fn(self.command .. " --config-file " .. path)
+   local result, err = fn(self.command .. [==[ --config-file ]==] .. path)
    os.remove(path)
    return result, err
 end
@@ -73,7 +73,7 @@ end
 -- @return rows of strings, or nil and why not
 function clickhouse:ask(sql)
    local text, err = with_password(self, function(command)
-      return client.read(("%s --query %s"):format(command, shell.quote(sql)))
+      return client.read(([==[%s --query %s]==]):format(command, shell.quote(sql)))
    end)
    if not text then return nil, err end
    return client.rows(text)
@@ -85,7 +85,7 @@ function clickhouse:prepare()
    local there = self:ask "EXISTS TABLE lpfm_samples" -- the last to be made
    if there and (there[1] or {})[1] == "1" then return true end
    return with_password(self, function(command)
-      return client.read(("%s --multiquery --query %s"):format(command, shell.quote(table.concat(SCHEMA, ";\n"))))
+      return client.read(([==[%s --multiquery --query %s]==]):format(command, shell.quote(table.concat(SCHEMA, ";\n"))))
    end)
 end
 
@@ -93,7 +93,7 @@ local function insert(self, table_name, lines)
    if #lines == 0 then return true end
    return with_password(self, function(command)
       local into = shell.quote(("INSERT INTO %s FORMAT TabSeparated"):format(table_name))
-      return client.write(("%s --query %s"):format(command, into), lines)
+      return client.write(([==[%s --query %s]==]):format(command, into), lines)
    end)
 end
 

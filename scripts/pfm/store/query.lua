@@ -126,9 +126,9 @@ end
 -- @tparam table wanted keys
 -- @tparam table sides tests of `where.read`: of one, or of an older and a newer
 -- @bool children count samples where they were called, too
--- @int[opt] top so many rows at most
+-- @int[opt] limit so many rows at most
 -- @treturn string
-function query.report(self, wanted, sides, children, top)
+function query.report(self, wanted, sides, children, limit)
    local own, names, places = split(self.words, wanted)
    local parts = { own_rows(self, own, names, places, sides) }
    if children and #places > 0 then parts[2] = caller_rows(self, own, names, places, sides) end
@@ -143,7 +143,7 @@ function query.report(self, wanted, sides, children, top)
    local last = #sides
    return ("SELECT %s, %s FROM (%s) AS counted GROUP BY %s ORDER BY %s%d DESC, e%d DESC, %s%s"):format(by,
       list(columns), table.concat(parts, " UNION ALL "), by, children and "te" or "e", last, last, by,
-      top and (" LIMIT %d"):format(top) or "")
+      limit and (" LIMIT %d"):format(limit) or "")
 end
 
 --- The columns of `query.report` before the numbers.

@@ -67,7 +67,7 @@ local function moment(text, now)
    if n then return now - n * SECONDS[unit], 1 end
    local start, width = dated(text)
    if not start then
-      fail("--where: '%s' is no time, as 2026-11-17, 2026-11-17T14:30, today, yesterday, tuesday, -24h", text)
+      fail("where: '%s' is no time, as 2026-11-17, 2026-11-17T14:30, today, yesterday, tuesday, -24h", text)
    end
    return start, width
 end
@@ -97,7 +97,7 @@ local function exact_test(literal, name, values)
 end
 
 local function text_test(literal, name, op, text)
-   if op ~= "=" and op ~= "!=" then fail("--where: '%s%s%s': texts are compared with = and !=", name, op, text) end
+   if op ~= "=" and op ~= "!=" then fail("where: '%s%s%s': texts are compared with = and !=", name, op, text) end
    local any = {}
    for part in (text .. "|"):gmatch("([^|]*)|") do any[#any + 1] = one_text(literal, name, part) end
    return ("%s(%s)"):format(op == "!=" and "NOT " or "", table.concat(any, " OR "))
@@ -111,9 +111,9 @@ end
 local function read_condition(literal, now, text)
    local name, op, value = text:match("^([%a_]+)%s*([=!<>]=?)%s*(.-)$")
    if op == "==" then op = "=" end
-   if not name or op == "!" then fail("--where: '%s' is no condition, as in host=web*,time=yesterday", text) end
+   if not name or op == "!" then fail("where: '%s' is no condition, as in host=web*,time=yesterday", text) end
    if not kinds[name] then
-      fail("--where: unknown name '%s'%s (names: %s)", name, nearest.hint(name, names), table.concat(names, ", "))
+      fail("where: unknown name '%s'%s (names: %s)", name, nearest.hint(name, names), table.concat(names, ", "))
    end
    return name, name == "time" and time_test(op, value, now) or text_test(literal, name, op, value)
 end
