@@ -29,6 +29,7 @@ end)
 teardown(function() c.sh("rm -rf " .. scratch) end)
 
 local BASE, FUNCTIONS = 0x400000, { "alpha", "beta", "ga'm\\a" }
+local test_number = 0 -- hosts are a test's own
 local clock = { name = "cpu-clock", pmd = 65, unit = "ns", period = 1000000 }
 local faults = { name = "page-faults", pmd = 66, period = 10 }
 
@@ -59,7 +60,7 @@ local function make(name, options)
    local w = assert(recording.create(path, { what = "prog --x", time = options.time or TODAY, fixed = true,
       command = { "prog", "--x" }, events = { clock, options.faults and faults or nil },
       stacks = options.calls and "frame pointers" or nil,
-      machine = { name = "perf", pmu = "software", host = options.host or "here", kernel = "6.1", arch = "riscv" } }))
+      machine = { name = "perf", pmu = "software", host = test_number .. (options.host or "here"), kernel = "6.1", arch = "riscv" } }))
    w:json("MAPS", { pid = 7, maps = { { BASE, BASE + 0x10000, 0, "/opt/bin/prog" } } })
    w:json("COMM", { { tid = 7, pid = 7, comm = "prog" } })
    if options.calls then w:chunk("STKS", table.concat(words)) end
@@ -179,27 +180,29 @@ for _, kind in ipairs(databases.kinds) do
       local missing = databases.missing(kind)
 
       setup(function()
-         if not missing then server = databases.start(kind) end
+         if missing then return end
+         server = databases.start(kind)
+         self = store.open(server.url)
       end)
       teardown(function()
          if server then server:stop() end
       end)
 
-      local function empty()
-         server:drop()
-         self = store.open(server.url)
-      end
-
       local function test(name, fn)
          it(name, function()
             if missing then return pending(missing) end
-            empty()
+            test_number = test_number + 1
             fn()
          end)
       end
 
+      -- What the test has loaded.
+      local function mine()
+         return ("host=%d*"):format(test_number)
+      end
+
       local function total()
-         local sums = self:report("event").totals
+         local sums = self:report("event", { where = { mine() } }).totals
          return sums.samples, sums.recordings
       end
 
@@ -210,11 +213,7 @@ for _, kind in ipairs(databases.kinds) do
          assert.same({ 2, 6, 1 }, { first.files, first.samples, first.there })
          local again = store.open(server.url):load { b, a }
          assert.same({ 0, 0, 2 }, { again.files, again.samples, again.there })
-         assert.same({ 6, 2 }, { total() })
-      end)
-
-      test("leaves out what is no recording and names it, and takes what is left of a damaged one", function()
-         local a = make("a.data", { counts = { 3, 1 } })
+         -- what is no recording is left out and named, what is left of a damaged one is taken
          files.write(scratch .. "/foreign", "PERFILE2")
          files.write(scratch .. "/cut", files.read(a):sub(1, -20))
          local result = self:load { scratch .. "/foreign", scratch .. "/none", scratch .. "/cut" }
@@ -222,6 +221,7 @@ for _, kind in ipairs(databases.kinds) do
          assert.truthy(result.refused[1].why:find("foreign", 1, true))
          assert.truthy(result.refused[2].why:find("none", 1, true))
          assert.truthy(result.warnings[1]:find("cut", 1, true))
+         assert.same({ 10, 3 }, { total() })
       end)
 
       test("gives the tables that the file gives", function()
@@ -229,7 +229,7 @@ for _, kind in ipairs(databases.kinds) do
          self:load { path }
          local file = assert(recording.open(path))
          for _, by in ipairs { "symbol", "comm,line", "event" } do
-            local expected, got = analyze.by(file, by, { children = true }), self:report(by, { children = true })
+            local expected, got = analyze.by(file, by, { children = true }), self:report(by, { children = true, where = { mine() } })
             local function flat(rows)
                local out = {}
                for i, row in ipairs(rows) do
@@ -244,7 +244,7 @@ for _, kind in ipairs(databases.kinds) do
             assert.same(flat(expected.rows), flat(got.rows))
          end
          local expected, all = stacks.collect(file)
-         local got, sum = self:stacks()
+         local got, sum = self:stacks { where = { mine() } }
          assert.equal(5, sum)
          assert.equal(all, sum)
          for i, stack in ipairs(expected) do
@@ -254,28 +254,21 @@ for _, kind in ipairs(databases.kinds) do
          end
       end)
 
-      test("draws recordings without call stacks as their files are drawn", function()
-         local path = make("a.data", { counts = { 3, 1, 2 } })
-         self:load { path }
-         local folded = c.sh(("%s export --format folded %s"):format(program, path))
-         assert.equal(folded, (c.sh(("%s export --from %s"):format(program, server.url))))
-         assert.truthy(folded:find("prog;prog;prog;alpha 3", 1, true), folded)
-      end)
-
       test("chooses recordings and samples, sorts by what they are known by, and compares", function()
          make("1.data", { counts = { 3, 1 }, host = "web1", time = TODAY - 1, faults = 2 })
          make("2.data", { counts = { 1, 1, 2 }, host = "web2", time = TODAY + 1 })
          make("3.data", { counts = { 0, 5 }, host = "db", time = TODAY - 1 })
          self:load({ scratch .. "/1.data", scratch .. "/3.data" }, { version = "1" })
          self:load({ scratch .. "/2.data" }, { version = "2" })
-         local function rows(by, ...) return table_of(self:report(by, { where = { "event=cpu-clock", ... } })) end
-         assert.same({ "db 5", "web1 4", "web2 4" }, rows("host"))
-         assert.same({ "1 beta 1", "2 beta 1" }, rows("version,symbol", "host=web*", "symbol=beta"))
+         local function rows(by, ...) return table_of(self:report(by, { where = { "event=cpu-clock", mine(), ... } })) end
+         local n = test_number
+         assert.same({ n .. "db 5", n .. "web1 4", n .. "web2 4" }, rows("host"))
+         assert.same({ "1 beta 1", "2 beta 1" }, rows("version,symbol", "host=*web*", "symbol=beta"))
          assert.same({ os.date("!%Y-%m-%d ", TODAY - 1) .. "9", os.date("!%Y-%m-%d ", TODAY) .. "4" }, rows("day"))
          assert.same({ "ga'm\\a 2" }, { (rows("symbol", { "symbol", { "ga'm\\a" } })[1]) })
          assert.same({ "prog.c:12 4" }, { rows("line", "build=c0ffee", "object=prog", "line=prog.c:*")[1] })
-         local both = self:report("symbol", { where = { "time=today" },
-            against = { "time=yesterday", "event=cpu-clock" } })
+         local both = self:report("symbol", { where = { "time=today", mine() },
+            against = { "time=yesterday", "event=cpu-clock", mine() } })
          local changes = {}
          for _, row in ipairs(both.rows) do changes[row.symbol] = { row.old.samples, row.old.percent, row.percent } end
          assert.same({ 3, 3 / 9 * 100, 25 }, changes.alpha)
@@ -283,17 +276,22 @@ for _, kind in ipairs(databases.kinds) do
          assert.same({ 0, 0, 50 }, changes["ga'm\\a"])
       end)
 
-      test("loads and answers on command lines", function()
+      test("loads, answers and draws on command lines", function()
          local path = make("a.data", { counts = { 3, 1 } })
          local out, status = c.sh(("%s export --to '%s' --set version=7 %s"):format(program, server.url, path))
          assert.equal(0, status)
          assert.truthy(out:find("1 recording with 4 samples into " .. kind, 1, true), out)
-         out, status = c.sh(("%s report --from '%s' -s version,symbol --json --top 1"):format(program, server.url))
+         out, status = c.sh(("%s report --from '%s' -s version,symbol --json --top 1 --where '%s'"):format(program,
+            server.url, mine()))
          assert.equal(0, status)
          local found = cjson.decode(out)
          assert.same({ "7", "alpha", 75 }, { found.rows[1].version, found.rows[1].symbol, found.rows[1].percent })
-         out = c.sh(("%s report --from '%s' --where time=today --against time=today"):format(program, server.url))
+         out = c.sh(("%s report --from '%s' --where time=today,'%s' --against '%s'"):format(program, server.url, mine(),
+            mine()))
          assert.truthy(out:find("75.00%%  75.00%%   %+0.00        3  alpha"), out)
+         local folded = c.sh(("%s export --format folded %s"):format(program, path))
+         assert.equal(folded, (c.sh(("%s export --from '%s' --where '%s'"):format(program, server.url, mine()))))
+         assert.truthy(folded:find("prog;prog;prog;alpha 3", 1, true), folded)
       end)
 
       test("has each once where two load the same at the same time", function()
@@ -310,7 +308,6 @@ for _, kind in ipairs(databases.kinds) do
       local function interrupted(word, script)
          local list = {}
          for i = 1, 20 do list[i] = make(("n%d.data"):format(i), { counts = { i }, host = "h" .. i }) end
-         self:load { list[1] }
          local path = wrapped(kind, word, script:gsub("PID", tostring(server.pid)))
          local exported = c.background(("%s %s export --to '%s' %s"):format(path, program, server.url,
             table.concat(list, " ")))

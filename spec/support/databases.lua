@@ -88,7 +88,7 @@ local function await(is, what)
    local deadline = proc.clock() + SECONDS
    while not is() do
       assert(proc.clock() < deadline, what)
-      lpfm.poll({}, 0.02)
+      lpfm.poll({}, 0.1)
    end
 end
 
@@ -109,7 +109,7 @@ end
 
 --- Starts one.
 -- @string kind
--- @return table `url`, `pid`, `dir`; `ask(sql)`, `drop()`, `kill()`, `restart()`, `stop()`
+-- @return table `url`, `pid`, `dir`; `ask(sql)`, `kill()`, `restart()`, `stop()`
 function databases.start(kind)
    local self = setmetatable({ kind = kind, dir = os.tmpname() .. "." .. kind,
       port = 20000 + unistd.getpid() % 5000 * 2 + (kind == "clickhouse" and 1 or 0) }, databases)
@@ -121,16 +121,6 @@ end
 --- What a SELECT prints, without the last line's end.
 function databases:ask(sql)
    return (must(("%s \"%s\""):format(self.client, sql)):gsub("\n$", ""))
-end
-
---- Removes all tables.
-function databases:drop()
-   if self.kind == "postgresql" then
-      self:ask "DROP SCHEMA public CASCADE; CREATE SCHEMA public"
-   else
-      must(self.client:gsub("%-%-query$", "--multiquery --query")
-         .. " 'DROP DATABASE default; CREATE DATABASE default'")
-   end
 end
 
 local function finish(self, signal)

@@ -159,17 +159,20 @@ function query.columns(words, wanted)
    return out
 end
 
---- What a selection has in all: by event samples, events, recordings, hosts, the first and the last time; and whether
--- any selected recording has call stacks.
+--- What a selection has in all: by event samples and events; and of its recordings how many there are, of how many
+-- hosts, the first and the last time, and whether any has call stacks.
 -- @tparam table self a database
 -- @tparam table tests of `where.read`
 -- @treturn string
 function query.totals(self, tests)
-   local function distinct(name) return self.words.distinct:format(name) end
+   local distinct = self.words.distinct
    local chosen = #tests.recordings > 0 and " WHERE " .. table.concat(tests.recordings, " AND ") or ""
-   return ("SELECT event, sum(samples), sum(events), %s, %s, min(time), max(time), "
-      .. "(SELECT max(chained) FROM lpfm_recordings%s) %s GROUP BY event ORDER BY event"):format(distinct("load"),
-      distinct("host"), chosen, self.source(tests))
+   local of_recordings = {}
+   for i, value in ipairs { distinct:format("id"), distinct:format("host"), "min(time)", "max(time)", "max(chained)" } do
+      of_recordings[i] = ("(SELECT %s FROM lpfm_recordings%s)"):format(value, chosen)
+   end
+   return ("SELECT event, sum(samples), sum(events), %s %s GROUP BY event ORDER BY event"):format(
+      table.concat(of_recordings, ", "), self.source(tests))
 end
 
 --- Stacks of an event and what they weigh.
