@@ -203,6 +203,7 @@ local function text_lines(self, result, args)
    end
    local lines = header(self, result, args)
    for _, line in ipairs(render.align(titles, cells, "  ")) do lines[#lines + 1] = line end
+   if result.more > 0 then lines[#lines + 1] = ("# and %s"):format(render.plural(result.more, "more row")) end
    if #result.rows == 0 then lines[#lines + 1] = "# no samples match" end
    return lines
 end
@@ -258,7 +259,9 @@ function stored.report(args)
    local result = options.checked(self.report, self, args.sort, { where = conditions(args, args.where),
       against = #args.against > 0 and conditions(args, args.against) or nil,
       children = not args.no_children and #args.against == 0, limit = options.number(args.top, "--top", true) })
+   local all = #result.rows
    result.rows = above(result.rows, tonumber(args.percent_limit) or 0)
+   result.more = result.more + all - #result.rows
    local lines = (args.json and json_lines or args.x and csv_lines or text_lines)(self, result, args)
    io.stdout:write(table.concat(lines, "\n"), "\n")
    return 0

@@ -27,6 +27,8 @@ local where = require "pfm.store.where"
 local store = {} -- and the class of what is opened
 store.__index = store
 
+local MOST = 50000 -- rows of a report; where there are fewer, their sums are those of all samples
+
 --- What recordings can be given that they do not say themselves, or say otherwise.
 store.given = { "version", "host", "command", "kernel", "arch", "job" }
 
@@ -39,7 +41,7 @@ store.given = { "version", "host", "command", "kernel", "arch", "job" }
 function store.open(url)
    local parsed = urls.parse(url)
    return setmetatable({ url = parsed, name = parsed.name, database = require("pfm.store." .. parsed.kind).new(parsed),
-      known = {} }, store)
+      known = {}, most = MOST }, store)
 end
 
 --- The names of the sort keys.
@@ -85,6 +87,16 @@ local function present(self, ids)
    if not rows then return nil, err end
    for _, row in ipairs(rows) do out[row[1]] = true end
    return out
+end
+
+-- The same; makes the tables where there are none yet.
+local function present_or_made(self, ids)
+   local there, err = present(self, ids)
+   if there or self.ready then return there, err end
+   local made, why = self.database:prepare()
+   if not made then return nil, why end
+   self.ready = true
+   return present(self, ids)
 end
 
 local attempts = 0
@@ -152,7 +164,7 @@ end
 local function load_missing(self, items, given)
    local ids = {}
    for _, item in ipairs(items) do ids[#ids + 1] = item.id end
-   local there, err = present(self, ids)
+   local there, err = present_or_made(self, ids)
    if not there then return nil, err end
    local batch = batches.new(self.known, self.database.list)
    for _, item in ipairs(items) do
@@ -203,23 +215,20 @@ function store:load(paths, options)
    fields.check("load", options, LOADING, "option")
    local patience = options.patience or PATIENCE
    local result = { files = 0, samples = 0, there = 0, refused = {}, warnings = {}, left = 0 }
-   local ready, err = self.ready, nil
-   if not ready then ready, err = persist(self, patience, function() return self.database:prepare() end) end
-   self.ready = ready
-   local from = 1
-   while ready and from <= #paths do
+   local from, done, err = 1, true, nil
+   while done and from <= #paths do
       local items, chosen = {}, {}
       for i = from, math.min(from + FILES - 1, #paths) do chosen[#chosen + 1] = paths[i] end
       local ids = ids_of(chosen)
       for i, path in ipairs(chosen) do items[i] = { path = path, id = ids[i] } end
-      ready, err = persist(self, patience, function() return load_missing(self, items, options) end)
-      if ready then
+      done, err = persist(self, patience, function() return load_missing(self, items, options) end)
+      if done then
          account(result, items)
          from = from + #items
          if options.progress then options.progress(from - 1) end
       end
    end
-   result.left, result.why = #paths - from + 1, not ready and err or nil
+   result.left, result.why = #paths - from + 1, not done and err or nil
    return result
 end
 
@@ -235,18 +244,28 @@ local function tests_of(self, texts)
    return where.read(texts or {}, self.database.literal, os.time())
 end
 
-local function totals(self, tests)
-   local out = { events = {}, samples = 0, recordings = 0, hosts = 0 }
-   for _, row in ipairs(ask(self, query.totals(self.database, tests))) do
-      out.events[row[1]] = { samples = tonumber(row[2]), events = tonumber(row[3]) }
-      out.samples = out.samples + tonumber(row[2])
-      out.recordings = math.max(out.recordings, tonumber(row[4]))
-      out.hosts = math.max(out.hosts, tonumber(row[5]))
-      out.from = math.min(out.from or math.huge, tonumber(row[6]))
-      out.to = math.max(out.to or 0, tonumber(row[7]))
-      out.chained = row[8] == "1"
+-- What the recordings of each side are.
+local function summaries(self, sides)
+   local out = {}
+   for _, row in ipairs(ask(self, query.recordings(self.database, sides))) do
+      local n = tonumber(row[2])
+      out[tonumber(row[1])] = { events = {}, samples = 0, recordings = n, hosts = tonumber(row[3]),
+         from = n > 0 and tonumber(row[4]) or nil, to = n > 0 and tonumber(row[5]) or nil, chained = row[6] == "1" }
    end
    return out
+end
+
+local function add_total(sum, event, samples, events)
+   local total = sum.events[event] or { samples = 0, events = 0 }
+   sum.events[event] = total
+   total.samples, total.events = total.samples + tonumber(samples), total.events + tonumber(events)
+   sum.samples = sum.samples + tonumber(samples)
+end
+
+local function add_totals(self, sums, sides)
+   for _, row in ipairs(ask(self, query.totals(self.database, sides))) do
+      if tonumber(row[3]) > 0 then add_total(sums[tonumber(row[1])], row[2], row[3], row[4]) end
+   end
 end
 
 local function share(part, whole)
@@ -289,7 +308,8 @@ local ASKING = { "where", "against", "children", "limit" }
 -- @bool[opt] options.children with call stacks, count samples also where the functions are that called
 -- @int[opt] options.limit so many rows at most
 -- @treturn table `rows` as of `analyze.by`, greatest first, with `old` (`samples`, `events`, `percent`) where compared;
--- `titles`; `totals`: `samples`, `recordings`, `hosts`, `events` by name, `from`, `to` (s since 1970); `old`, the same
+-- `titles`; `more`, how many rows are left out;
+-- `totals`: `samples`, `recordings`, `hosts`, `events` by name, `from`, `to` (s since 1970); `old`, the same
 -- of the older ones
 -- @raise on unknown keys and conditions, and where the database fails
 -- @usage local s = pcall(store.open, "postgresql:///profiles")
@@ -300,16 +320,26 @@ function store:report(by, options)
    local wanted = query.read_keys(by or "symbol")
    local sides = { tests_of(self, options.where) }
    if options.against then table.insert(sides, 1, tests_of(self, options.against)) end
-   local sums, chained = {}, false
-   for i, tests in ipairs(sides) do
-      sums[i] = totals(self, tests)
-      chained = chained or options.children and sums[i].chained or false
-   end
+   local sums = summaries(self, sides)
+   local chained = options.children and (sums[1].chained or sums[#sums].chained) or false
    local columns = query.columns(self.database.words, wanted)
-   local out = { rows = {}, titles = wanted, totals = sums[#sums], old = sums[2] and sums[1] }
-   for i, cells in ipairs(ask(self, query.report(self.database, wanted, sides, chained, options.limit))) do
+   local out = { rows = {}, titles = wanted, totals = sums[#sums], old = sums[2] and sums[1], more = 0 }
+   local rows = ask(self, query.report(self.database, wanted, sides, chained, self.most))
+   if #rows < self.most then
+      for _, cells in ipairs(rows) do
+         for side, sum in ipairs(sums) do
+            local at = #columns + (side - 1) * 4 + 1
+            if tonumber(cells[at]) > 0 then add_total(sum, cells[1], cells[at], cells[at + 1]) end
+         end
+      end
+   else
+      add_totals(self, sums, sides)
+   end
+   for i, cells in ipairs(rows) do
+      if i > (options.limit or self.most) then break end
       out.rows[i] = row_of(wanted, columns, cells, sums, chained)
    end
+   out.more = #rows - #out.rows
    return out
 end
 
@@ -318,7 +348,8 @@ end
 local PICTURE = { "where", "event", "weight" }
 
 local function event_of(self, tests, name)
-   local sums, names = totals(self, tests), {}
+   local sums, names = summaries(self, { tests })[1], {}
+   add_totals(self, { sums }, { tests })
    for event in pairs(sums.events) do names[#names + 1] = event end
    table.sort(names)
    if #names == 0 then fail("%s: no samples match", self.name) end

@@ -82,8 +82,6 @@ end
 --- Makes the tables where they are missing.
 -- @return true, or nil and why not
 function clickhouse:prepare()
-   local there = self:ask "EXISTS TABLE lpfm_samples" -- the last to be made
-   if there and (there[1] or {})[1] == "1" then return true end
    return with_password(self, function(command)
       return client.read(([==[%s --multiquery --query %s]==]):format(command, shell.quote(table.concat(SCHEMA, ";\n"))))
    end)

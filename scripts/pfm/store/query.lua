@@ -159,20 +159,30 @@ function query.columns(words, wanted)
    return out
 end
 
---- What a selection has in all: by event samples and events; and of its recordings how many there are, of how many
--- hosts, the first and the last time, and whether any has call stacks.
+--- What selections have in all, by event.
 -- @tparam table self a database
--- @tparam table tests of `where.read`
--- @treturn string
-function query.totals(self, tests)
-   local distinct = self.words.distinct
-   local chosen = #tests.recordings > 0 and " WHERE " .. table.concat(tests.recordings, " AND ") or ""
-   local of_recordings = {}
-   for i, value in ipairs { distinct:format("id"), distinct:format("host"), "min(time)", "max(time)", "max(chained)" } do
-      of_recordings[i] = ("(SELECT %s FROM lpfm_recordings%s)"):format(value, chosen)
+-- @tparam table sides tests of `where.read`
+-- @treturn string of side, event, samples, events
+function query.totals(self, sides)
+   local parts = {}
+   for i, tests in ipairs(sides) do
+      parts[i] = ("SELECT %d AS side, event, sum(samples), sum(events) %s GROUP BY event"):format(i, self.source(tests))
    end
-   return ("SELECT event, sum(samples), sum(events), %s %s GROUP BY event ORDER BY event"):format(
-      table.concat(of_recordings, ", "), self.source(tests))
+   return table.concat(parts, " UNION ALL ")
+end
+
+--- The recordings of selections.
+-- @tparam table self a database
+-- @tparam table sides tests of `where.read`
+-- @treturn string of side, their number, that of their hosts, the first and the last time, whether any has call stacks
+function query.recordings(self, sides)
+   local parts, distinct = {}, self.words.distinct
+   for i, tests in ipairs(sides) do
+      parts[i] = ("SELECT %d AS side, %s, %s, min(time), max(time), max(chained) FROM lpfm_recordings%s"):format(i,
+         distinct:format("id"), distinct:format("host"),
+         #tests.recordings > 0 and " WHERE " .. table.concat(tests.recordings, " AND ") or "")
+   end
+   return table.concat(parts, " UNION ALL ")
 end
 
 --- Stacks of an event and what they weigh.
