@@ -8,6 +8,7 @@ local cjson = require "cjson"
 local databases = require "support.databases"
 local files = require "support.files"
 local lpfm = require "lpfm"
+local merge = require "pfm.merge"
 local proc = require "lpfm.proc"
 local recording = require "pfm.recording"
 local samples = require "support.samples"
@@ -215,6 +216,12 @@ for _, kind in ipairs(databases.kinds) do
          assert.same({ 2, 6, 1 }, { first.files, first.samples, first.there })
          local again = store.open(server.url):load { b, a }
          assert.same({ 0, 0, 2 }, { again.files, again.samples, again.there })
+         -- a merged file has recordings that may be there
+         make("c.data", { counts = { 0, 0, 5 } })
+         merge.files({ a, scratch .. "/c.data", b }, scratch .. "/all.data")
+         local merged = self:load { scratch .. "/all.data", scratch .. "/c.data" }
+         assert.same({ 1, 5, 1 }, { merged.files, merged.samples, merged.there })
+         assert.same({ 11, 3 }, { total() })
          -- what is no recording is left out and named, what is left of a damaged one is taken
          files.write(scratch .. "/foreign", "PERFILE2")
          files.write(scratch .. "/cut", files.read(a):sub(1, -20))
@@ -223,7 +230,7 @@ for _, kind in ipairs(databases.kinds) do
          assert.truthy(result.refused[1].why:find("foreign", 1, true))
          assert.truthy(result.refused[2].why:find("none", 1, true))
          assert.truthy(result.warnings[1]:find("cut", 1, true))
-         assert.same({ 10, 3 }, { total() })
+         assert.same({ 15, 4 }, { total() })
       end)
 
       test("gives the tables that the file gives", function()

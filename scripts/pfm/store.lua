@@ -15,6 +15,7 @@ local collected = require "pfm.recording.stacks"
 local fail = require "pfm.util.fail"
 local fields = require "pfm.util.fields"
 local hash = require "pfm.store.hash"
+local merge = require "pfm.merge"
 local proc = require "lpfm.proc"
 local query = require "pfm.store.query"
 local recording = require "pfm.recording"
@@ -62,7 +63,8 @@ local function nap(seconds)
    time.nanosleep({ tv_sec = math.floor(seconds), tv_nsec = math.floor(seconds % 1 * 1e9) })
 end
 
--- What tells the content of files; nothing of those that cannot be read.
+-- What tells recordings apart, the same in a merged file; of files that are damaged or hold many, what tells their
+-- content. Nothing of those that cannot be read.
 local function ids_of(paths)
    local words, out = {}, {}
    for i, path in ipairs(paths) do words[i] = shell.quote(path) end
@@ -73,7 +75,7 @@ local function ids_of(paths)
       if escaped == "\\" then name = name:gsub("\\(.)", { n = "\n", ["\\"] = "\\" }) end
       if id then by_name[name] = id:sub(1, 32) end
    end
-   for i, path in ipairs(paths) do out[i] = by_name[path] or by_name["./" .. path] end
+   for i, path in ipairs(paths) do out[i] = merge.id(path) or by_name[path] or by_name["./" .. path] end
    return out
 end
 
@@ -148,16 +150,35 @@ local function flush(self, batch)
    return true
 end
 
--- Adds the recording in a file to a batch; one that is damaged as far as it goes, one that is none is left out.
-local function add(batch, item, given)
+-- The recordings in a file, of which it may have many, by their ids; one that is damaged as far as it goes.
+local function sources_in(item)
    local self, err = recording.open(item.path)
    if not self then
       item.why = err
-      return
+      return {}
    end
-   local ok, result = pcall(batch.add, batch, self, item.id, load_number(item.id), given)
-   if not ok then error(("%s: %s"):format(item.path, result), 0) end
-   item.samples, item.warnings = result, self:warnings()
+   item.warnings = self:warnings()
+   if not self.sources then return { [item.id] = self } end
+   local out = {}
+   for _, source in ipairs(self.sources) do out[source.id] = source end
+   return out
+end
+
+-- Adds those recordings of a file to a batch that are not there.
+local function add(self, batch, item, there, given)
+   local sources, ids = sources_in(item), {}
+   for id in pairs(sources) do ids[#ids + 1] = id ~= item.id and id or nil end
+   local within, err = present(self, ids)
+   if not within then return nil, err end
+   for id, source in pairs(sources) do
+      if not within[id] and (id == item.id or not there[id]) then
+         there[id] = true -- the same content may come twice
+         local ok, result = pcall(batch.add, batch, source, id, load_number(id), given)
+         if not ok then error(("%s: %s"):format(item.path, result), 0) end
+         item.loaded[id] = result
+      end
+   end
+   return true
 end
 
 -- Loads those of some files that are not there. After a failure the database says which are.
@@ -168,16 +189,16 @@ local function load_missing(self, items, given)
    if not there then return nil, err end
    local batch = batches.new(self.known, self.database.list)
    for _, item in ipairs(items) do
-      if item.there == nil then item.there = item.id and there[item.id] or false end
+      local done, why = true, nil
       if item.id and not there[item.id] then
-         there[item.id] = true -- the same content may come twice
-         add(batch, item, given)
+         there[item.id] = true
+         done, why = add(self, batch, item, there, given)
       end
-      if #batch.samples >= ROWS then
-         local done, why = flush(self, batch)
-         if not done then return nil, why end
+      if done and #batch.samples >= ROWS then
+         done, why = flush(self, batch)
          batch = batches.new(self.known, self.database.list)
       end
+      if not done then return nil, why end
    end
    return flush(self, batch)
 end
@@ -186,13 +207,15 @@ local function account(result, items)
    for _, item in ipairs(items) do
       if not item.id or item.why then
          result.refused[#result.refused + 1] = { path = item.path, why = item.why or "cannot read " .. item.path }
-      elseif item.there or not item.samples then
+      elseif not next(item.loaded) then
          result.there = result.there + 1
       else
-         result.files, result.samples = result.files + 1, result.samples + item.samples
          for _, warning in ipairs(item.warnings) do
             result.warnings[#result.warnings + 1] = ("%s: %s"):format(item.path, warning)
          end
+      end
+      for _, samples in pairs(item.loaded) do
+         result.files, result.samples = result.files + 1, result.samples + samples
       end
    end
 end
@@ -205,8 +228,9 @@ local LOADING = { "version", "host", "command", "kernel", "arch", "job", "patien
 -- @tparam[opt] table options of `store.given`, what the recordings are known by; and:
 -- @number[opt=60] options.patience s to wait for a database that does not answer
 -- @func[opt] options.progress is told now and then how many files are done
--- @treturn table `files` and `samples` that were loaded, `there` (files that were there already), `refused`: list of
--- `path` and `why`; `warnings` about those loaded; `left` files that were not loaded since the database failed, `why`
+-- @treturn table `files` (recordings) and `samples` that were loaded, `there` (files that were there already),
+-- `refused`: list of `path` and `why`; `warnings` about those loaded; `left` files that were not loaded since the
+-- database failed, `why`
 -- @usage local ok, why = pcall(function()
 --    return store.open("postgresql://127.0.0.1:1/x"):load({ "lpfm.data" }, { patience = 0 }).why
 -- end)
@@ -220,7 +244,7 @@ function store:load(paths, options)
       local items, chosen = {}, {}
       for i = from, math.min(from + FILES - 1, #paths) do chosen[#chosen + 1] = paths[i] end
       local ids = ids_of(chosen)
-      for i, path in ipairs(chosen) do items[i] = { path = path, id = ids[i] } end
+      for i, path in ipairs(chosen) do items[i] = { path = path, id = ids[i], loaded = {} } end
       done, err = persist(self, patience, function() return load_missing(self, items, options) end)
       if done then
          account(result, items)
