@@ -9,6 +9,7 @@ local nearest = require "pfm.util.nearest"
 local options = require "repl.command.options"
 local render = require "pfm.render"
 local stacks = require "pfm.recording.stacks"
+local stored = require "repl.command.stored"
 local terminal = require "pfm.util.terminal"
 
 local command = {}
@@ -40,13 +41,20 @@ function command.options()
    c:flag("--icicle", "Draw a flame graph from the top down.")
    c:option("--base", "FILE", "Colour a flame graph by how shares have changed since this older recording.")
    c:option("-x", "SEP", "The separator of csv.")
+   c:option("--to", "URL", "Load recordings into this database: postgresql://USER@HOST/DATABASE, clickhouse://...")
+   c:option("--set", "NAME=VALUE", "With --to, what the recordings are known by, as version=1.2."):count("*")
+   stored.add_options(c)
    c:epilog("Formats:\n" .. format_rows() .. "\n\nStacks are process; thread; functions, from the callers on, and "
       .. "those inlined there. Without\ncall stacks (record -g) they are process; thread; object; function; "
-      .. "inlined functions.", {
+      .. "inlined functions.\n"
+      .. "--to: each recording is there once, however often it is loaded; report --from asks. A database that is\n"
+      .. "away is waited for, a minute. --set: version, host, command, kernel, arch, job.", {
       "lpfm export -o out.svg", "lpfm export -o out.html",
       "lpfm export --format pprof -o prof.pb.gz && pprof -top prof.pb.gz",
       "lpfm export --format folded prog.data | sort -k2 -nr | head",
       "lpfm export -o change.svg --base old.data new.data", "lpfm export -o prog.db prog.data",
+      "lpfm export --to clickhouse://db.example/profiles --set version=1.2 *.data",
+      "lpfm export --from clickhouse://db.example/profiles --where host=web*,time=today -o today.svg",
    })
    return c
 end
@@ -58,7 +66,7 @@ local function is_file(path)
 end
 
 local function wanted_format(args)
-   local name = args.format or (args.output and export.format_of(args.output))
+   local name = args.format or (args.output and export.format_of(args.output)) or (args.from and "folded")
    local word = args.files and args.files[1]
    if not name and word and not is_file(word) then
       options.fail("'%s' is neither a format%s nor a recording (formats: %s)", word,
@@ -79,7 +87,6 @@ local function check_weight(weight)
    if weight and weight ~= "samples" and weight ~= "events" then
       options.fail("--weight: '%s' is neither 'samples' nor 'events'", weight)
    end
-   return weight
 end
 
 -- A database is a file; and what is no text spoils a terminal.
@@ -94,9 +101,16 @@ end
 -- @treturn number exit status
 function command.main(argv)
    local args, words = command.options():parse(argv)
+   if args.to then
+      if args.file then table.insert(words, 1, args.file) end
+      return stored.load(args, #words > 0 and words or { "lpfm.data" })
+   end
    input.pick(args, words, "format", function(word) return export.format(word) and not is_file(word) end)
+   if not args.from then stored.refuse(args) end
    local name, writer = wanted_format(args)
-   local opts = { event = args.event, weight = check_weight(args.weight), ids = args.ids, inlined = not args.no_inline,
+   check_weight(args.weight)
+   if args.from then return stored.draw(args, name) end
+   local opts = { event = args.event, weight = args.weight, ids = args.ids, inlined = not args.no_inline,
       title = args.title, separator = args.x, icicle = args.icicle,
       base = args.base and input.open(args.base, "lpfm export") }
    local path = args.output ~= "-" and args.output or nil

@@ -42,7 +42,7 @@ command.rows = {
       words = { "figure", "file" }, offline = true, call = { "figure", "file" } },
    { name = "script", summary = "print every sample of a recording, or run a Lua script over them",
       words = { "file" }, offline = true },
-   { name = "export", summary = "convert a recording to a page, a flame graph, pprof, speedscope, CSV, JSON or SQLite",
+   { name = "export", summary = "convert a recording to a page, a flame graph, pprof, CSV; load many into a database",
       words = { "format", "file" }, offline = true, call = { "file", "file" } },
    { name = "trace", summary = "record the memory accesses of a command, to replay them on simulated caches",
       words = { "command" }, offline = true },

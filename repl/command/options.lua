@@ -234,10 +234,13 @@ function options.number(text, what, whole)
 end
 
 --- The value of an option as a size.
-function options.size(text)
+-- @string[opt] text
+-- @string[opt="--buffer"] what the option, for the message
+-- @treturn ?number bytes; nil where text is
+function options.size(text, what)
    if text == nil then return nil end
    local n, err = render.parse_size(text)
-   if not n then options.fail("--buffer: %s", err) end
+   if not n then options.fail("%s: %s", what or "--buffer", err) end
    return n
 end
 

@@ -3,6 +3,7 @@
 -- @module repl.command.record
 
 local arguments = require "repl.command.arguments"
+local collect = require "repl.command.collect"
 local fields = require "pfm.util.fields"
 local launcher = require "pfm.launcher"
 local options = require "repl.command.options"
@@ -47,6 +48,7 @@ function command.options()
    c:flag("-g", "Record the call stacks of the samples, as suits the program; -g fp, -g dwarf: see below.")
    c:option("--call-graph", "HOW", "The same: fp, by frame pointers, or dwarf, by unwinding a copy of the stack.")
    c:option("--buffer", "SIZE", "Size of the sampling buffer, e.g. 256K or 1M.")
+   collect.add_options(c)
    c:flag("-q --quiet", "Print no progress and no summary.")
    c:habits(meant, needless, advice)
    c:epilog("The default event is cpu-clock, the default file lpfm.data; among the ranks of a job lpfm.%r.data.\n"
@@ -58,6 +60,8 @@ function command.options()
       .. "A command's threads and children are sampled with it: they are followed. New threads of a running process\n"
       .. "are looked for ten times a second.\n"
       .. "--where: an expression as 'lpfm histogram --help' describes it; what does not meet it costs no sample.\n"
+      .. "--every: the folder's collector.json counts what was recorded, delivered and dropped. A database that is\n"
+      .. "away is asked again with the next recording.\n"
       .. "Ctrl-C stops the recording and keeps the file.\nThe exit status is that of the command.", {
       "lpfm record -- ./prog",
       "lpfm record -e page-faults -c 1 -- ./prog",
@@ -65,6 +69,7 @@ function command.options()
       "lpfm record -g -- ./prog && lpfm report -g callee",
       "lpfm record -c 10000 --where 'pmd.page_faults > 0' -- ./prog",
       "lpfm record -c 1000000 --random 0xffff -o prog.data -- ./prog",
+      "lpfm record -a -F 99 --every 60s --for 5s -o /var/spool/lpfm --to clickhouse://db.example/profiles",
    })
    return c
 end
@@ -258,7 +263,9 @@ end
 function command.main(argv)
    local args, words = command.options():parse(join_how(argv))
    if args.output == "-" then options.fail("a recording cannot go to a pipe or the screen: expected -o FILE") end
+   if not args.every then collect.refuse(args) end
    local spec = spec_of(args, options.whole_target(args, words))
+   if args.every then return collect.main(args, spec) end
    local show, clear = progress(args, spec)
    local outcome, file = record.run(spec, options.file_name(args.output or default_name()), show)
    clear()

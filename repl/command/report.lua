@@ -16,6 +16,8 @@ local samples = require "pfm.recording.samples"
 local stacks = require "pfm.recording.stacks"
 local summary = require "pfm.recording.summary"
 local screen = require "repl.screen"
+local stored = require "repl.command.stored"
+local store = require "pfm.store"
 local symbols = require "pfm.symbols"
 local report_text = require "repl.command.text.report"
 
@@ -189,6 +191,8 @@ function report.options()
    c:option("--histogram", "VALUE", "Show the distribution of interval (ns), period or an event of record --with.")
    c:option("--correlate", "X,Y", "Show how two such values correlate.")
    c:flag("--raw", "Take registers as they are, not what they grew by; for latencies.")
+   stored.add_options(c)
+   c:option("--against", "CONDITIONS", "With --from, compare with what meets these: time=yesterday."):count("*")
    c:option("-x", "SEP", "Print separated values.")
    c:flag("--json", "Print JSON.")
    c:flag("--plain", "Print the report, as into a pipe, even on a terminal.")
@@ -198,11 +202,17 @@ function report.options()
    c:epilog("Several files, or one of 'lpfm merge', are reported as one: -s rank,symbol or host, node, job, step and\n"
       .. "recording tell them apart.\n"
       .. "Percentages are of the events that the samples stand for; with -s time,KEY, of their slice. Samples with\n"
-      .. "call stacks count under `self` where they lie, under `children` also where the functions are that called.", {
+      .. "call stacks count under `self` where they lie, under `children` also where the functions are that called.\n"
+      .. "--from: keys are " .. table.concat(store.keys(), ", ") .. ";\n"
+      .. "--where and --against: host, version, command, kernel, arch, job, file, id, event, process, comm, symbol,\n"
+      .. "object, build, line with = or !=, * and ? in them, | between several; time with =, <, >=: 2026-11-17,\n"
+      .. "2026-11-17T14:30, today, yesterday, tuesday (the last), -24h. Times are of UTC.", {
       "lpfm report", "lpfm report -s object", "lpfm report -s comm,symbol --top 20 prog.data",
       "lpfm report --symbol main,parse -s line", "lpfm report -s time,symbol --slice 0.1 --percent-limit 1",
       "lpfm report --phases", "lpfm report --histogram interval", "lpfm report -g callee",
       "lpfm report --html prog.html prog.data", "lpfm report -s rank,symbol run.*.data",
+      "lpfm report --from clickhouse://db.example/profiles -s version,symbol --top 10 --where time=today "
+         .. "--against time=yesterday",
    })
    return c
 end
@@ -376,6 +386,12 @@ function report.main(argv)
    local args, words = report.options():parse(join_order(argv))
    table.insert(words, args.file)
    local paths = #words > 0 and words or nil
+   if args.from then
+      if paths then options.fail("--from and a recording exclude each other") end
+      check_limit(args)
+      return stored.report(args)
+   end
+   stored.refuse(args)
    if args.html then
       write_page(args, paths)
       return 0

@@ -238,6 +238,20 @@ local function write(gathered, path)
    return bytes
 end
 
+--- What a recording is known by, in merged files, too: two files with the same chunks are one recording.
+-- @string path
+-- @treturn ?string 32 hexadecimal digits; nil for a file that is damaged, or has many recordings, or is none
+-- @usage assert(#require("pfm.merge").id("lpfm.data") == 32)
+function merge.id(path)
+   local file = chunks.open(path)
+   if not file then return nil end
+   local found = look_over(file)
+   local head = found and found.head and value_at(file, found.head)
+   local source = head and not head.merged and plain_source(path, file, found, head)
+   file:close()
+   return source and source[1].id or nil
+end
+
 --- Merges recordings, and files that were merged, into one file. Those that are damaged, cut or no recordings are
 -- left out.
 -- @tparam {string,...} paths

@@ -1,0 +1,146 @@
+-- SPDX-License-Identifier: MIT
+--- Recordings as rows of the tables that both databases have: samples that are equal but for their time, CPU and thread
+-- are one row; where they lie, and their call stacks, have rows of their own, which all recordings share.
+-- @module pfm.store.batch
+
+local client = require "pfm.store.client"
+local hash = require "pfm.store.hash"
+local render = require "pfm.render"
+local samples = require "pfm.recording.samples"
+local stacks = require "pfm.recording.stacks"
+local symbols = require "pfm.symbols"
+
+local batch = {}
+batch.__index = batch
+
+--- A batch without recordings.
+-- @tparam table known numbers of places and stacks that the database has, from batches before
+-- @tparam function list of the database: numbers as a cell
+-- @treturn table `recordings`, `places`, `stacks`, `samples`: lines of these tables; `known_by`: of each line of
+-- `samples` what its recording is known by
+function batch.new(known, list)
+   return setmetatable({ known = known, list = list, fresh = {}, recordings = {}, places = {}, stacks = {},
+      samples = {}, known_by = {} }, batch)
+end
+
+-- --- places and stacks ---------------------------------------------------------------------------
+
+-- The number of a row, which is added where it is new.
+local function number_of(self, lines, prefix, cells)
+   local key = prefix .. table.concat(cells, "\0")
+   local number = self.known[key] or self.fresh[key]
+   if not number then
+      number = hash(key)
+      self.fresh[key] = number
+      lines[#lines + 1] = client.line { number, unpack(cells) }
+   end
+   return number
+end
+
+local function place_number(self, kind, symbol, object, build, line)
+   return number_of(self, self.places, "place\0", { kind, symbol, object, build, line })
+end
+
+local function line_of(file, line, otherwise)
+   return file and ("%s:%d"):format(stacks.base_name(file), line or 0) or otherwise
+end
+
+local function build_of(recording, path)
+   local known = recording.objects[path] or recording.symbols and recording.symbols[path]
+   return known and tostring(known.build_id or "") or ""
+end
+
+-- A function where it was sampled or made a call, with those inlined there before it.
+local function frames_at(self, recording, where)
+   local out = {}
+   local object, build = render.printable(stacks.base_name(where.object)), build_of(recording, where.object)
+   local frames = symbols.frames(where)
+   for i, frame in ipairs(frames) do
+      local last, name = i == #frames, render.printable(frame.name)
+      local file, line = frame.file, frame.line
+      if last then file, line = symbols.line(where) end
+      out[i] = place_number(self, last and "function" or "inlined", name, object, build,
+         render.printable(line_of(file, line, name)))
+   end
+   return out
+end
+
+-- The innermost first. Without calls the object stands for them. `cache` has the frames of places.
+local function stack_of(self, recording, places, cache)
+   local frames, own = {}, nil
+   for i, where in ipairs(places) do
+      local there = cache[where] or frames_at(self, recording, where)
+      cache[where] = there
+      for _, number in ipairs(there) do frames[#frames + 1] = number end
+      if i == 1 then own = there[#there] end
+   end
+   if not recording:has_stacks() then
+      local object = render.printable(stacks.base_name(places[1].object))
+      frames[#frames + 1] = place_number(self, "object", object, object, build_of(recording, places[1].object), object)
+   end
+   return own, number_of(self, self.stacks, "stack\0", { self.list(frames) })
+end
+
+-- --- recordings ----------------------------------------------------------------------------------
+
+-- Rows that are equal, together.
+local function tally(self, recording)
+   local by_key, out, cache = {}, {}, {}
+   for _, row in ipairs(stacks.rows(recording)) do
+      local place, stack = stack_of(self, recording, row.places, cache)
+      local cells = { row.event and row.event.name or "PMD" .. row.ovfl_pmd,
+         samples.comm(recording, row.life, row.life), samples.comm(recording, row.tid, row.life), place, stack, 0, 0 }
+      local key = table.concat(cells, "\0")
+      local seen = by_key[key]
+      if not seen then
+         seen = cells
+         by_key[key], out[#out + 1] = seen, seen
+      end
+      seen[6], seen[7] = seen[6] + row.samples, seen[7] + row.events
+   end
+   return out
+end
+
+local function command_of(head)
+   return render.printable(type(head.command) == "table" and table.concat(head.command, " ") or head.what)
+end
+
+-- What it is known by, in the order of the tables.
+local function known_by(head, given)
+   local machine, job = head.machine, type(head.job) == "table" and head.job or {}
+   local function text(name, value) return render.printable(tostring(given[name] or value or "")) end
+   return { math.floor(head.time or 0), text("host", job.host or machine.host), text("version"),
+      text("command", command_of(head)), text("kernel", machine.kernel), text("arch", machine.arch),
+      text("job", job.id) }
+end
+
+--- Adds a recording.
+-- @tparam table recording of `recording.open`
+-- @string id of its content
+-- @string load number of this attempt
+-- @tparam table given what it is to be known by instead of what it says: `host`, `version`, `command`, `kernel`,
+-- `arch`, `job`
+function batch:add(recording, id, load, given)
+   local rows, taken, ends = tally(self, recording), 0, recording.ends or {}
+   local known = known_by(recording.head, given)
+   local line = client.line(known)
+   for _, row in ipairs(rows) do
+      taken = taken + row[6]
+      self.samples[#self.samples + 1] = client.line { load, unpack(row) }
+      self.known_by[#self.known_by + 1] = line
+   end
+   local cells = { id, load, unpack(known) }
+   for _, cell in ipairs { stacks.base_name(recording.path), taken, (ends.lost or 0) + (ends.crowded or 0),
+      recording:has_stacks() and 1 or 0 } do
+      cells[#cells + 1] = cell
+   end
+   self.recordings[#self.recordings + 1] = client.line(cells)
+   return taken
+end
+
+--- The database has it all now.
+function batch:done()
+   for key, number in pairs(self.fresh) do self.known[key] = number end
+end
+
+return batch

@@ -1,0 +1,134 @@
+-- SPDX-License-Identifier: MIT
+--- Recordings in ClickHouse, spoken to by clickhouse-client.
+--
+-- It has no transactions. So the samples of a recording bear the number of the attempt to load them, and the row of
+-- the recording, which comes last, says which attempt counts: samples of an attempt that was cut short are not seen.
+-- @module pfm.store.clickhouse
+
+local client = require "pfm.store.client"
+local shell = require "pfm.util.shell"
+
+local clickhouse = {}
+clickhouse.__index = clickhouse
+
+-- See `pfm.store.postgresql`.
+clickhouse.words = { divide = "intDiv", join = "ANY INNER JOIN", join_all = "ALL INNER JOIN", each = "arrayJoin",
+   distinct = "uniqExact(%s)" }
+
+-- What a recording is known by stands with its samples, too: columns of equal values cost nothing, joins do. Partitions
+-- are days, which can be dropped.
+local KNOWN_BY = "time UInt32, host String, version String, command String, kernel String, arch String, job String"
+local SCHEMA = {
+   "CREATE TABLE IF NOT EXISTS lpfm_recordings (id String, load UInt64, " .. KNOWN_BY .. ", file String, taken UInt64, "
+      .. "lost UInt64, chained UInt8) ENGINE = MergeTree ORDER BY id",
+   "CREATE TABLE IF NOT EXISTS lpfm_places (id UInt64, kind String, symbol String, object String, build String, "
+      .. "line String) ENGINE = ReplacingMergeTree ORDER BY id",
+   "CREATE TABLE IF NOT EXISTS lpfm_stacks (id UInt64, frames Array(UInt64)) ENGINE = ReplacingMergeTree ORDER BY id",
+   "CREATE TABLE IF NOT EXISTS lpfm_samples (load UInt64, event String, process String, comm String, place UInt64, "
+      .. "stack UInt64, samples UInt64, events UInt64, " .. KNOWN_BY
+      .. ") ENGINE = MergeTree PARTITION BY intDiv(time, 86400) ORDER BY load",
+}
+
+--- A connection that is yet to be made.
+-- @tparam table url of `url.parse`
+-- @treturn table
+function clickhouse.new(url)
+   shell.need("clickhouse-client")
+   local self = setmetatable({ url = url }, clickhouse)
+   local parts = { [==[clickhouse-client --connect_timeout 10]==] }
+   local given = { host = url.host or "127.0.0.1", port = url.port or false, user = url.user or false,
+      database = url.database or false }
+   for flag, value in pairs(given) do
+      if value then parts[#parts + 1] = ([==[--%s %s]==]):format(flag, shell.quote(value)) end
+   end
+   self.command = table.concat(parts, " ")
+   return self
+end
+
+-- What others may not read in a list of processes stands in a file of our own.
+local function with_password(self, fn)
+   if not self.url.password then return fn(self.command) end
+   local path = os.tmpname()
+   local file = assert(io.open(path, "w"))
+   local escaped = self.url.password:gsub("[&<>]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;" })
+   file:write("<config><password>", escaped, "</password></config>\n")
+   file:close()
+   local result, err = fn(self.command .. [==[ --config-file ]==] .. path)
+   os.remove(path)
+   return result, err
+end
+
+--- A text in SQL.
+function clickhouse.literal(text)
+   return "'" .. text:gsub("[\\']", "\\%0") .. "'"
+end
+
+--- A list of numbers as a cell.
+function clickhouse.list(numbers)
+   return "[" .. table.concat(numbers, ",") .. "]"
+end
+
+--- Asks.
+-- @string sql a SELECT
+-- @return rows of strings, or nil and why not
+function clickhouse:ask(sql)
+   local text, err = with_password(self, function(command)
+      return client.read(([==[%s --query %s]==]):format(command, shell.quote(sql)))
+   end)
+   if not text then return nil, err end
+   return client.rows(text)
+end
+
+--- Makes the tables where they are missing.
+-- @return true, or nil and why not
+function clickhouse:prepare()
+   return with_password(self, function(command)
+      return client.read(([==[%s --multiquery --query %s]==]):format(command, shell.quote(table.concat(SCHEMA, ";\n"))))
+   end)
+end
+
+local function insert(self, table_name, lines)
+   if #lines == 0 then return true end
+   return with_password(self, function(command)
+      local into = shell.quote(("INSERT INTO %s FORMAT TabSeparated"):format(table_name))
+      return client.write(([==[%s --query %s]==]):format(command, into), lines)
+   end)
+end
+
+-- Samples with what their recording is known by.
+local function widened(batch)
+   local out = {}
+   for i, line in ipairs(batch.samples) do out[i] = line:sub(1, -2) .. "\t" .. batch.known_by[i] end
+   return out
+end
+
+--- Loads a batch. Its recordings are seen when all is there.
+-- @tparam table batch of `pfm.store.batch`
+-- @return true, or nil and why not
+function clickhouse:load(batch)
+   local parts = { { "lpfm_places", batch.places }, { "lpfm_stacks", batch.stacks },
+      { "lpfm_samples", widened(batch) }, { "lpfm_recordings", batch.recordings } }
+   for _, part in ipairs(parts) do
+      local done, err = insert(self, part[1], part[2])
+      if not done then return nil, err end
+   end
+   return true
+end
+
+local function all_of(...)
+   local all = {}
+   for _, list in ipairs { ... } do
+      for _, test in ipairs(list) do all[#all + 1] = test end
+   end
+   return #all > 0 and " WHERE " .. table.concat(all, " AND ") or ""
+end
+
+--- Where samples are read from. Of a recording that two have loaded at once one attempt counts.
+-- @tparam table tests of `pfm.store.where`: lists of conditions on `recordings` and on `rows`
+-- @treturn string FROM and WHERE
+function clickhouse.source(tests)
+   local counted = ("load IN (SELECT min(load) FROM lpfm_recordings%s GROUP BY id)"):format(all_of(tests.recordings))
+   return "FROM lpfm_samples" .. all_of({ counted }, tests.recordings, tests.rows)
+end
+
+return clickhouse

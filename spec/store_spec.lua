@@ -1,0 +1,379 @@
+-- SPDX-License-Identifier: MIT
+-- Recordings in a database: there once whatever happens to it, and asked for the same tables as their files give. Every
+-- number is that of recordings made by hand.
+
+local analyze = require "pfm.analyze"
+local c = require "support.c"
+local cjson = require "cjson"
+local databases = require "support.databases"
+local files = require "support.files"
+local lpfm = require "lpfm"
+local merge = require "pfm.merge"
+local proc = require "lpfm.proc"
+local recording = require "pfm.recording"
+local samples = require "support.samples"
+local stacks = require "pfm.recording.stacks"
+local store = require "pfm.store"
+local urls = require "pfm.store.url"
+local where = require "pfm.store.where"
+
+local build = os.getenv("LPFM_BUILD") or "build"
+local program = ("%s/%s/lpfm"):format(build, os.getenv("LPFM_LUA") or "luajit")
+local scratch = os.tmpname()
+local DAY = 86400
+local TODAY = math.floor(os.time() / DAY) * DAY
+
+setup(function()
+   os.remove(scratch)
+   assert(select(2, c.sh("mkdir " .. scratch)) == 0)
+end)
+teardown(function() c.sh("rm -rf " .. scratch) end)
+
+local BASE, FUNCTIONS = 0x400000, { "alpha", "beta", "ga'm\\a" }
+local test_number = 0 -- hosts are a test's own
+local clock = { name = "cpu-clock", pmd = 65, unit = "ns", period = 1000000 }
+local faults = { name = "page-faults", pmd = 66, period = 10 }
+
+local function at(which)
+   return BASE + which * 0x100 + 4
+end
+
+-- A recording of a program with three functions.
+--    time, host
+--    counts     by function: how many samples of it alone
+--    calls      instead of counts: lists of functions, innermost first, of which each has called the one before
+--    faults     how many samples of page faults in alpha
+local function make(name, options)
+   local path, list, words = scratch .. "/" .. name, {}, { samples.int(1, 8) }
+   local function sample(ip, event, stack)
+      list[#list + 1] = { tid = 7, pid = 7, ip = ip, tstamp = #list * 1e6, pmd = event.pmd, period = event.period,
+         values = stack and { stack } or nil }
+   end
+   for which, n in ipairs(options.counts or {}) do
+      for _ = 1, n do sample(at(which), clock) end
+   end
+   for i, chain in ipairs(options.calls or {}) do
+      words[#words + 1] = samples.int(#chain, 8)
+      for _, which in ipairs(chain) do words[#words + 1] = samples.int(at(which), 8) end
+      sample(at(chain[1]), clock, i)
+   end
+   for _ = 1, options.faults or 0 do sample(at(1), faults) end
+   local w = assert(recording.create(path, { what = "prog --x", time = options.time or TODAY, fixed = true,
+      command = { "prog", "--x" }, events = { clock, options.faults and faults or nil },
+      stacks = options.calls and "frame pointers" or nil,
+      machine = { name = "perf", pmu = "software", host = test_number .. (options.host or "here"), kernel = "6.1",
+         arch = "riscv" } }))
+   w:json("MAPS", { pid = 7, maps = { { BASE, BASE + 0x10000, 0, "/opt/bin/prog" } } })
+   w:json("COMM", { { tid = 7, pid = 7, comm = "prog" } })
+   if options.calls then w:chunk("STKS", table.concat(words)) end
+   w:block(samples.block(list), #list)
+   local functions = {}
+   for i, f in ipairs(FUNCTIONS) do functions[i] = { i * 0x100, 0x100, f } end
+   w:json("SYMS", { path = "/opt/bin/prog", build_id = "c0ffee", count = 3, segments = { { 0, 0x10000, 0 } },
+      functions = functions, files = { "/src/prog.c" }, lines = { { 0x104, 1, 12 } }, frames = {} })
+   w:close { lost = 0, full = 0, missed = 0 }
+   return path
+end
+
+-- The cells of a report's rows and their samples, in its order.
+local function table_of(report)
+   local out = {}
+   for i, row in ipairs(report.rows) do out[i] = table.concat(row.cells, " ") .. " " .. row.samples end
+   return out
+end
+
+describe("a condition", function()
+   local function literal(text) return "'" .. text .. "'" end
+   local NOW = 1763510400 + 3600 -- a Wednesday, 2025-11-19, at one
+
+   local function read(text)
+      local tests = where.read({ text }, literal, NOW)
+      return table.concat(tests.recordings, " & "), table.concat(tests.rows, " & ")
+   end
+
+   it("is of recordings or of their rows", function()
+      assert.same({ "(host = 'a' OR host LIKE 'web%') & NOT (version = '1')", "(comm = 'x')" },
+         { read("host=a|web*, version!=1,comm=x") })
+      assert.equal([[place IN (SELECT id FROM lpfm_places WHERE (symbol LIKE 'a\_x_'))]],
+         select(2, read("symbol=a_x?")))
+   end)
+
+   it("of time takes days, hours and minutes, names of days, and how long ago", function()
+      local day = NOW - 3600
+      for text, span in pairs { ["time=today"] = { day, day + DAY }, ["time=yesterday"] = { day - DAY, day },
+         ["time=tuesday"] = { day - DAY, day },
+         ["time=wednesday"] = { day - 7 * DAY, day - 6 * DAY },
+         ["time=2024-02-29"] = { 1709164800, 1709164800 + DAY }, ["time=2025-11-19T00:30"] = { day + 1800, day + 1860 },
+         ["time=2025-11-19 01"] = { NOW, NOW + 3600 } } do
+         assert.equal(("time >= %d AND time < %d"):format(span[1], span[2]), (read(text)))
+      end
+      assert.equal(("time >= %d"):format(NOW - 7200), (read("time>=-2h")))
+      assert.equal(("time >= %d"):format(day + DAY), (read("time>2025-11-19")))
+      assert.equal(("time < %d"):format(day + DAY), (read("time<=today")))
+   end)
+
+   it("that is none is refused by name", function()
+      for text, why in pairs { ["hots=a"] = "unknown name 'hots'; did you mean 'host'", host = "'host' is no condition",
+         ["time=2025-02-29"] = "'2025-02-29' is no time", ["host<a"] = "texts are compared with = and !=" } do
+         local ok, err = pcall(read, text)
+         assert.is_false(ok)
+         assert.truthy(err:find(why, 1, true), err)
+      end
+   end)
+end)
+
+describe("a URL", function()
+   it("is taken apart, and shown without its password", function()
+      local url = urls.parse("postgres://me:a%40b@db.example:77/profiles")
+      assert.same({ kind = "postgresql", user = "me", password = "a@b", host = "db.example", port = "77",
+         database = "profiles", name = "postgres://me@db.example:77/profiles" }, url)
+      assert.same({ kind = "clickhouse", host = "::1", name = "clickhouse://[::1]/" },
+         urls.parse("clickhouse://[::1]/"))
+   end)
+
+   it("of another kind is refused", function()
+      for _, text in ipairs { "mysql://x/y", "db.example", "postgresql://h:port/x", "clickhouse://h/a/b" } do
+         local ok, err = pcall(urls.parse, text)
+         assert.is_false(ok)
+         assert.truthy(err:find(text, 1, true), err)
+      end
+   end)
+end)
+
+describe("the commands", function()
+   it("refuse what does not go together", function()
+      for line, why in pairs {
+         ["report --where host=a"] = "--where: expected --from URL",
+         ["export --set version=1"] = "--set: expected --to URL",
+         ["export --to postgresql:///x --set colour=red"] = "'colour=red' is not NAME=VALUE",
+         ["report --from mysql://x"] = "unknown kind of database 'mysql'",
+         ["report --from postgresql:///x --histogram interval"] = "--from and --histogram exclude each other",
+         ["export --from postgresql:///x --format pprof"] = "it makes the formats flamegraph and folded",
+      } do
+         local out, status = c.sh(program .. " " .. line)
+         assert.truthy(out:find(why, 1, true), out)
+         assert.equal(2, status)
+      end
+   end)
+end)
+
+-- A client program that stands before the real one: `before` and `after` are done once, around the command whose
+-- arguments or input have a word.
+local function wrapped(kind, word, script)
+   local name = kind == "postgresql" and "psql" or "clickhouse-client"
+   local real = c.sh("command -v " .. name):gsub("%s", "")
+   c.sh(("mkdir -p %s/bin; rm -f %s/done"):format(scratch, scratch))
+   files.write(scratch .. "/bin/" .. name, ([[#!/bin/sh
+input=$(mktemp %s/input.XXXXXX)
+cat >"$input"
+if [ ! -e %s/done ] && { echo "$*"; cat "$input"; } | grep -q '%s'; then
+   touch %s/done
+%s
+else
+   exec %s "$@" <"$input"
+fi
+]]):format(scratch, scratch, word, scratch, script:gsub("REAL", real), real))
+   c.sh(("chmod +x %s/bin/%s"):format(scratch, name))
+   return ("PATH=%s/bin:$PATH "):format(scratch)
+end
+
+for _, kind in ipairs(databases.kinds) do
+   describe(kind, function()
+      local server, self
+      local missing = databases.missing(kind)
+
+      setup(function()
+         if missing then return end
+         server = databases.start(kind)
+         self = store.open(server.url)
+      end)
+      teardown(function()
+         if server then server:stop() end
+      end)
+
+      local function test(name, fn)
+         it(name, function()
+            if missing then return pending(missing) end
+            test_number = test_number + 1
+            fn()
+         end)
+      end
+
+      -- What the test has loaded.
+      local function mine()
+         return ("host=%d*"):format(test_number)
+      end
+
+      local function total()
+         local sums = self:report("event", { where = { mine() } }).totals
+         return sums.samples, sums.recordings
+      end
+
+      test("has each recording once, whatever its name and however often it is loaded", function()
+         local a, b = make("a.data", { counts = { 3, 1 } }), make("b.data", { counts = { 1, 1 }, host = "there" })
+         c.sh(("cp %s '%s/it'\\''s a.data'"):format(a, scratch))
+         local first = self:load { a, b, scratch .. "/it's a.data" }
+         assert.same({ 2, 6, 1 }, { first.files, first.samples, first.there })
+         local again = store.open(server.url):load { b, a }
+         assert.same({ 0, 0, 2 }, { again.files, again.samples, again.there })
+         -- a merged file has recordings that may be there
+         make("c.data", { counts = { 0, 0, 5 } })
+         merge.files({ a, scratch .. "/c.data", b }, scratch .. "/all.data")
+         local merged = self:load { scratch .. "/all.data", scratch .. "/c.data" }
+         assert.same({ 1, 5, 1 }, { merged.files, merged.samples, merged.there })
+         assert.same({ 11, 3 }, { total() })
+         -- what is no recording is left out and named, what is left of a damaged one is taken
+         files.write(scratch .. "/foreign", "PERFILE2")
+         files.write(scratch .. "/cut", files.read(a):sub(1, -20))
+         local result = self:load { scratch .. "/foreign", scratch .. "/none", scratch .. "/cut" }
+         assert.same({ 1, 4, 2 }, { result.files, result.samples, #result.refused })
+         assert.truthy(result.refused[1].why:find("foreign", 1, true))
+         assert.truthy(result.refused[2].why:find("none", 1, true))
+         assert.truthy(result.warnings[1]:find("cut", 1, true))
+         assert.same({ 15, 4 }, { total() })
+      end)
+
+      test("gives the tables that the file gives", function()
+         local path = make("s.data", { calls = { { 1, 2 }, { 1, 2 }, { 1, 1, 2 }, { 2 }, { 3, 2 } } })
+         self:load { path }
+         local file = assert(recording.open(path))
+         for _, by in ipairs { "symbol", "comm,line", "event" } do
+            local expected = analyze.by(file, by, { children = true })
+            local got = self:report(by, { children = true, where = { mine() } })
+            local function flat(rows)
+               local out = {}
+               for i, row in ipairs(rows) do
+                  out[i] = { row.cells, row.samples, row.events, row.percent, row.event,
+                     by ~= "event" and row.total or nil }
+               end
+               return out
+            end
+            for _, row in ipairs(expected.rows) do
+               if row.total then row.total.sums = nil end
+            end
+            assert.same(flat(expected.rows), flat(got.rows))
+         end
+         local expected, all = stacks.collect(file)
+         local got, sum = self:stacks { where = { mine() } }
+         assert.equal(5, sum)
+         assert.equal(all, sum)
+         for i, stack in ipairs(expected) do
+            assert.equal(stack.name, got[i].name)
+            assert.equal(stack.weight, got[i].weight)
+            for k, frame in ipairs(stack.frames) do assert.equal(frame.kind, got[i].frames[k].kind) end
+         end
+      end)
+
+      test("chooses recordings and samples, sorts by what they are known by, and compares", function()
+         make("1.data", { counts = { 3, 1 }, host = "web1", time = TODAY - 1, faults = 2 })
+         make("2.data", { counts = { 1, 1, 2 }, host = "web2", time = TODAY + 1 })
+         make("3.data", { counts = { 0, 5 }, host = "db", time = TODAY - 1 })
+         self:load({ scratch .. "/1.data", scratch .. "/3.data" }, { version = "1" })
+         self:load({ scratch .. "/2.data" }, { version = "2" })
+         local function rows(by, ...)
+            return table_of(self:report(by, { where = { "event=cpu-clock", mine(), ... } }))
+         end
+         local n = test_number
+         assert.same({ n .. "db 5", n .. "web1 4", n .. "web2 4" }, rows("host"))
+         assert.same({ "1 beta 1", "2 beta 1" }, rows("version,symbol", "host=*web*", "symbol=beta"))
+         assert.same({ os.date("!%Y-%m-%d ", TODAY - 1) .. "9", os.date("!%Y-%m-%d ", TODAY) .. "4" }, rows("day"))
+         assert.same({ "ga'm\\a 2" }, { (rows("symbol", { "symbol", { "ga'm\\a" } })[1]) })
+         assert.same({ "prog.c:12 4" }, { rows("line", "build=c0ffee", "object=prog", "line=prog.c:*")[1] })
+         local both = self:report("symbol", { where = { "time=today", mine() },
+            against = { "time=yesterday", "event=cpu-clock", mine() } })
+         local changes = {}
+         for _, row in ipairs(both.rows) do changes[row.symbol] = { row.old.samples, row.old.percent, row.percent } end
+         assert.same({ 3, 3 / 9 * 100, 25 }, changes.alpha)
+         assert.same({ 6, 6 / 9 * 100, 25 }, changes.beta)
+         assert.same({ 0, 0, 50 }, changes["ga'm\\a"])
+         -- where there are too many rows for their sums, the database sums
+         local few = store.open(server.url)
+         few.most = 1
+         local one = few:report("symbol", { where = { "time=yesterday", "event=cpu-clock", mine() } })
+         assert.same({ "beta", 6, 6 / 9 * 100, 9 }, { one.rows[1].symbol, one.rows[1].samples, one.rows[1].percent,
+            one.totals.samples })
+      end)
+
+      test("loads, answers and draws on command lines", function()
+         local path = make("a.data", { counts = { 3, 1 } })
+         local out, status = c.sh(("%s export --to '%s' --set version=7 %s"):format(program, server.url, path))
+         assert.equal(0, status)
+         assert.truthy(out:find("1 recording with 4 samples into " .. kind, 1, true), out)
+         out, status = c.sh(("%s report --from '%s' -s version,symbol --json --top 1 --where '%s'"):format(program,
+            server.url, mine()))
+         assert.equal(0, status)
+         local found = cjson.decode(out)
+         assert.same({ "7", "alpha", 75 }, { found.rows[1].version, found.rows[1].symbol, found.rows[1].percent })
+         out = c.sh(("%s report --from '%s' --where time=today,'%s' --against '%s'"):format(program, server.url,
+            mine(), mine()))
+         assert.truthy(out:find("75.00%%  75.00%%   %+0.00        3  alpha"), out)
+         local folded = c.sh(("%s export --format folded %s"):format(program, path))
+         assert.equal(folded, (c.sh(("%s export --from '%s' --where '%s'"):format(program, server.url, mine()))))
+         assert.truthy(folded:find("prog;prog;prog;alpha 3", 1, true), folded)
+      end)
+
+      test("has each once where two load the same at the same time", function()
+         local list = {}
+         for i = 1, 40 do list[i] = make(("n%d.data"):format(i), { counts = { i }, host = "h" .. i }) end
+         local command = ("%s export --to '%s' %s"):format(program, server.url, table.concat(list, " "))
+         local one, other = c.background(command), c.background(command)
+         assert.equal(0, select(2, one()))
+         assert.equal(0, select(2, other()))
+         assert.same({ 820, 40 }, { total() })
+      end)
+
+      -- Kills the server in a load of 20 recordings, by a client program that does it.
+      local function interrupted(word, script)
+         local list = {}
+         for i = 1, 20 do list[i] = make(("n%d.data"):format(i), { counts = { i }, host = "h" .. i }) end
+         local path = wrapped(kind, word, script:gsub("PID", tostring(server.pid)))
+         local exported = c.background(("%s %s export --to '%s' %s"):format(path, program, server.url,
+            table.concat(list, " ")))
+         local deadline = proc.clock() + 60
+         while not io.open(scratch .. "/killed") do
+            assert(proc.clock() < deadline, "was not killed")
+            lpfm.poll({}, 0.02)
+         end
+         os.remove(scratch .. "/killed")
+         server:restart()
+         local out, status = exported()
+         assert.equal(0, status, out)
+         assert.same({ 210, 20 }, { total() })
+      end
+
+      local SAMPLES = kind == "postgresql" and "COPY lpfm_samples" or "INSERT INTO lpfm_samples"
+      local LAST = kind == "postgresql" and "COMMIT;$" or "INSERT INTO lpfm_recordings"
+      local KILL = "kill -KILL PID; while kill -0 PID 2>/dev/null; do :; done; touch " .. scratch .. "/killed\n"
+
+      test("has all of them once where it is killed in the midst of a load", function()
+         interrupted(SAMPLES, ([[
+            size=$(wc -c <"$input")
+            { head -c $((size * 9 / 10)) "$input"; %s tail -c $((size / 10)) "$input"; } | REAL "$@"
+            exit]]):format(KILL:gsub("\n", ";")))
+      end)
+
+      test("has all of them once where it is killed after it, and no one has been told", function()
+         interrupted(LAST, ("REAL \"$@\" <\"$input\"\n%sexit 1"):format(KILL))
+      end)
+
+      if kind == "clickhouse" then
+         test("does not show samples whose recording did not come, nor two attempts at one", function()
+            local path = make("a.data", { counts = { 3, 1 } })
+            self:load { path }
+            server:ask("INSERT INTO lpfm_samples SELECT load + 1, event, process, comm, place, stack, samples, events, "
+               .. "time, host, version, command, kernel, arch, job FROM lpfm_samples")
+            assert.equal(4, (total()))
+            server:ask("INSERT INTO lpfm_recordings SELECT id, load + 1, time, host, version, command, kernel, arch, "
+               .. "job, file, taken, lost, chained FROM lpfm_recordings")
+            assert.same({ 4, 1 }, { total() })
+         end)
+      end
+
+      test("that is not there is waited for as long as asked, and then said", function()
+         local result = store.open(kind .. "://127.0.0.1:1/x"):load({ make("a.data", { counts = { 1 } }) },
+            { patience = 0 })
+         assert.same({ 0, 1 }, { result.files, result.left })
+         assert.truthy(result.why:lower():find("refused", 1, true), result.why)
+      end)
+   end)
+end

@@ -1,0 +1,143 @@
+-- SPDX-License-Identifier: MIT
+--- A PostgreSQL or a ClickHouse on this computer's loopback, started for a test and stopped after it. Debian:
+-- postgresql; clickhouse-server, clickhouse-client.
+local databases = {}
+databases.__index = databases
+
+local c = require "support.c"
+local files = require "support.files"
+local lpfm = require "lpfm"
+local proc = require "lpfm.proc"
+local unistd = require "posix.unistd"
+
+local SECONDS = 60 -- after which it hangs
+
+databases.kinds = { "postgresql", "clickhouse" }
+
+local CONFIG = [[
+<yandex>
+<logger><level>warning</level><log>DIR/log</log><errorlog>DIR/errors</errorlog></logger>
+<tcp_port>PORT</tcp_port><listen_host>127.0.0.1</listen_host>
+<path>DIR/data/</path><tmp_path>DIR/tmp/</tmp_path><mark_cache_size>67108864</mark_cache_size>
+<users_config>DIR/users.xml</users_config>
+</yandex>
+]]
+local USERS = [[
+<yandex><profiles><default></default></profiles><quotas><default></default></quotas><users><default>
+<password>PASSWORD</password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota>
+</default></users></yandex>
+]]
+local PASSWORD = "p&<w/ @d"
+
+local programs = { postgresql = { "psql", "initdb", "postgres" },
+   clickhouse = { "clickhouse-server", "clickhouse-client" } }
+local PATH = "PATH=$PATH:/usr/sbin:$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)"
+
+--- Why there can be none here; nil if there can.
+function databases.missing(kind)
+   for _, name in ipairs(programs[kind]) do
+      if select(2, c.sh(("%s; command -v %s"):format(PATH, name))) ~= 0 then return name .. " is not installed" end
+   end
+end
+
+local function must(command)
+   local out, status = c.sh(("%s; %s"):format(PATH, command))
+   assert(status == 0, out)
+   return out
+end
+
+-- PostgreSQL refuses to be root.
+local function as_other(command)
+   if unistd.geteuid() ~= 0 then return command end
+   return "setpriv --reuid=postgres --regid=postgres --clear-groups " .. command
+end
+
+local make, launch = {}, {}
+
+function make.postgresql(self)
+   must("mkdir " .. self.dir)
+   if unistd.geteuid() == 0 then must("chown postgres " .. self.dir) end
+   must(as_other(("initdb -N -A trust -U lpfm -D %s/data"):format(self.dir)))
+   self.url = ("postgresql://lpfm@127.0.0.1:%d/postgres"):format(self.port)
+   self.client = ("psql -X -q -At -h 127.0.0.1 -p %d -U lpfm postgres -c"):format(self.port)
+end
+
+function launch.postgresql(self)
+   return as_other(("$(command -v postgres) -D %s/data -F -h 127.0.0.1 -p %d -k %s"):format(self.dir, self.port,
+      self.dir))
+end
+
+function make.clickhouse(self)
+   must(("mkdir -p %s/data %s/tmp"):format(self.dir, self.dir))
+   local values = { DIR = self.dir, PORT = tostring(self.port),
+      PASSWORD = PASSWORD:gsub("&", "&amp;"):gsub("<", "&lt;") }
+   files.write(self.dir .. "/config.xml", (CONFIG:gsub("%u%u+", values)))
+   files.write(self.dir .. "/users.xml", (USERS:gsub("%u%u+", values)))
+   local word = PASSWORD:gsub(".", function(letter)
+      return letter:find("%w") and letter or ("%%%02x"):format(letter:byte())
+   end)
+   self.url = ("clickhouse://default:%s@127.0.0.1:%d"):format(word, self.port)
+   self.client = ("clickhouse-client --host 127.0.0.1 --port %d --password '%s' --query"):format(self.port, PASSWORD)
+end
+
+function launch.clickhouse(self)
+   return ("clickhouse-server --config-file=%s/config.xml"):format(self.dir)
+end
+
+local function await(is, what)
+   local deadline = proc.clock() + SECONDS
+   while not is() do
+      assert(proc.clock() < deadline, what)
+      lpfm.poll({}, 0.1)
+   end
+end
+
+local function is_gone(pid)
+   return select(2, c.sh(("kill -0 %d"):format(pid))) ~= 0
+end
+
+--- Starts it again.
+function databases:restart()
+   local command = launch[self.kind](self)
+   await(function()
+      if not self.pid or is_gone(self.pid) then
+         self.pid = tonumber(must(("cd /; setsid %s >%s/out 2>&1 </dev/null & echo $!"):format(command, self.dir)))
+      end
+      return select(2, c.sh(("%s; timeout 10 %s 'SELECT 1'"):format(PATH, self.client))) == 0
+   end, self.kind .. " does not start")
+end
+
+--- Starts one.
+-- @string kind
+-- @return table `url`, `pid`, `dir`; `ask(sql)`, `kill()`, `restart()`, `stop()`
+function databases.start(kind)
+   local self = setmetatable({ kind = kind, dir = os.tmpname() .. "." .. kind,
+      port = 20000 + unistd.getpid() % 5000 * 2 + (kind == "clickhouse" and 1 or 0) }, databases)
+   make[kind](self)
+   self:restart()
+   return self
+end
+
+--- What a SELECT prints, without the last line's end.
+function databases:ask(sql)
+   return (must(("%s \"%s\""):format(self.client, sql)):gsub("\n$", ""))
+end
+
+local function finish(self, signal)
+   must(("kill -%s %d"):format(signal, self.pid))
+   await(function() return is_gone(self.pid) end, self.kind .. " does not stop")
+   self.pid = nil
+end
+
+--- Kills it, as the machine's end would.
+function databases:kill()
+   finish(self, "KILL")
+end
+
+--- Stops it, and removes what it has written.
+function databases:stop()
+   if self.pid then finish(self, self.kind == "postgresql" and "INT" or "TERM") end
+   c.sh(("rm -rf %s %s"):format(self.dir, (self.dir:gsub("%.%a+$", ""))))
+end
+
+return databases
