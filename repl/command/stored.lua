@@ -6,7 +6,7 @@ local flamegraph = require "pfm.export.flamegraph"
 local nearest = require "pfm.util.nearest"
 local options = require "repl.command.options"
 local output = require "pfm.util.output"
-local progress = require "repl.command.progress"
+local progress = require "repl.command.text.progress"
 local render = require "pfm.render"
 local store = require "pfm.store"
 

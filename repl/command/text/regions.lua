@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- lpfm stat --regions: what the regions of a command counted, for people and for programs.
--- @module repl.command.regions
+-- @module repl.command.text.regions
 
 local measure = require "pfm.measure"
 local render = require "pfm.render"
@@ -68,7 +68,7 @@ end
 -- @treturn {string,...} lines
 -- @usage
 -- local result = { regions = {}, problems = { "no region was entered" }, elapsed = 1 }
--- print(table.concat(require("repl.command.regions").text(result, { words = "it" }), "\n"))
+-- print(table.concat(require("repl.command.text.regions").text(result, { words = "it" }), "\n"))
 function regions.text(result, target)
    local lines = { "", (" Regions of %s:"):format(measure.describe(target)), "" }
    for _, region in ipairs(result.regions) do stat_text.append(lines, region_lines(region)) end
@@ -103,7 +103,7 @@ end
 -- @string sep
 -- @treturn {string,...} lines
 -- @usage
--- print(#require("repl.command.regions").csv({ regions = {}, problems = {} }, ","))
+-- print(#require("repl.command.text.regions").csv({ regions = {}, problems = {} }, ","))
 function regions.csv(result, sep)
    local lines = {}
    for _, region in ipairs(result.regions) do
@@ -126,7 +126,7 @@ end
 -- @tparam table target
 -- @treturn string
 -- @usage
--- print(require("repl.command.regions").json({ regions = {}, problems = {}, elapsed = 1 }, { command = { "true" } }))
+-- print(require("repl.command.text.regions").json({ regions = {}, problems = {}, elapsed = 1 }, { command = { "true" } }))
 function regions.json(result, target)
    local list, rusage = {}, result.rusage or {}
    for i, region in ipairs(result.regions) do

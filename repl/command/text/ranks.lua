@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- lpfm stat --ranks: what the ranks of a job counted, side by side, for people and for programs.
--- @module repl.command.ranks
+-- @module repl.command.text.ranks
 
 local options = require "repl.command.options"
 local ranks = require "pfm.ranks"
@@ -89,7 +89,7 @@ end
 -- @tparam table args `per_rank`, `per_host`
 -- @treturn {string,...} lines
 -- @usage
--- local text = require("repl.command.ranks").text({ members = {}, problems = {}, missing = {} }, {})
+-- local text = require("repl.command.text.ranks").text({ members = {}, problems = {}, missing = {} }, {})
 function ranks_text.text(gathered, args)
    local members, hosts = gathered.members, ranks.by_host(gathered.members)
    local rows = ranks.summary(members)
