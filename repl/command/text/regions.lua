@@ -126,7 +126,8 @@ end
 -- @tparam table target
 -- @treturn string
 -- @usage
--- print(require("repl.command.text.regions").json({ regions = {}, problems = {}, elapsed = 1 }, { command = { "true" } }))
+-- local result = { regions = {}, problems = {}, elapsed = 1 }
+-- print(require("repl.command.text.regions").json(result, { command = { "true" } }))
 function regions.json(result, target)
    local list, rusage = {}, result.rusage or {}
    for i, region in ipairs(result.regions) do
