@@ -16,7 +16,7 @@
 #define RSVD	(0xfffffcf000000000ULL | INT | 1ULL << 21)
 
 #define FETCH_BITS	(0xffffULL | 1ULL << 48 | 1ULL << 57)	/* period / 16; on; randomized */
-#define OP_BITS		(0xffffULL | 1ULL << 17 | 1ULL << 19)	/* period / 16; on; counts operations, not cycles */
+#define OP_BITS		(0xffffULL | 1ULL << 17 | 1ULL << 19)	/* period / 16; on; of operations */
 
 #define SEL(n) { .num = n, .type = PFM_REG_TYPE_MSR, .index = 0xc0010000ULL + n, .dfl = INT, \
 	.rsvd = RSVD, .ctrl = PFM_REG_NO_CTRL, .kind = PFM_REG_NO64, .name = "PERFSEL" #n }

@@ -52,7 +52,7 @@ static inline unsigned int pfl_mask_weight(const struct pfl_mask *m)
 
 #define PFL_MAX_ALTS	24
 #define PFL_NO_PMC	0xffff
-#define PFL_FIELDS	104	/* claims from here on are no PMCs, but counters whose PMC several have in common */
+#define PFL_FIELDS	104	/* claims from here on are no PMCs, but counters that share one */
 
 /* One way to count it: a PMD, the PMCs its values go to, and what is used up. */
 struct pfl_alt {

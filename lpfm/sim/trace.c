@@ -172,7 +172,8 @@ static int lackey_trace(lua_State *L)
 	const void *bytes = NULL;
 	size_t size = 0;
 
-	if (!t->trace || pfm_sim_trace_lackey(t->trace, fd, lpfm_interrupted) || pfm_sim_trace_end(t->trace, &bytes, &size))
+	if (!t->trace || pfm_sim_trace_lackey(t->trace, fd, lpfm_interrupted) ||
+	    pfm_sim_trace_end(t->trace, &bytes, &size))
 		return lpfm_fail(L, "lackey_trace");
 	lua_pushlstring(L, bytes, size);
 	return 1;

@@ -139,7 +139,8 @@ static void a_thread_that_names_itself_is_told(void)
 
 	pin(0);
 	fd = listener(1 << 30, 0);
-	check(!prctl(PR_GET_NAME, before) && !prctl(PR_SET_NAME, "another name") && !prctl(PR_SET_NAME, before), "prctl");
+	check(!prctl(PR_GET_NAME, before) && !prctl(PR_SET_NAME, "another name") && !prctl(PR_SET_NAME, before),
+	      "prctl");
 	pid = run_leaf();
 	EQUAL(status_of(pid), 0);
 	h = stopped(fd);

@@ -14,7 +14,7 @@
  *              at ticks.
  *   timer_ns   granularity of set timeouts; one tick
  *   skid       instructions executed between an overflow and its interrupt (figure 3.27); 0. "model": as many as the
- *              processor's pipeline or reorder buffer holds, to the next lower prime, so that no loop is in step with it
+ *              processor's pipeline or reorder buffer holds, to the next lower prime: no loop is in step with it
  *   page_size  bytes, a power of two; 4096
  *   live       1, or without a value: threads of the program are followed, see below; 0
  *   l1i, l1d, l2, l3, itlb, dtlb: caches of each CPU, as "SIZE:ASSOCIATIVITY:LINE", of TLBs with the size of all
@@ -177,7 +177,7 @@ struct pfm_sim_step {
 	uint64_t	opcode;		/* site: the instruction's 41 bits */
 	uint32_t	unit;		/* site: enum pfm_sim_unit */
 	uint32_t	spread;		/* site: cycles in which its events happen; 0: 1 */
-	const char	*name;		/* map: a path. exec: the thread's name from now on; NULL: as it was. replay: its file */
+	const char	*name;		/* map: a path. exec: the thread's new name; NULL: as it was. replay: its file */
 };
 
 struct pfm_sim_program {
@@ -319,8 +319,8 @@ struct pfm_sim_cache {
 int pfm_sim_caches(struct pfm_sim *sim, uint32_t cpu, struct pfm_sim_cache *caches, int n);
 
 /*
- * How often a line was not in the cache of that name, by set; fills up to n, returns how many sets there are. EINVAL: no
- * such CPU or cache.
+ * How often a line was not in the cache of that name, by set; fills up to n, returns how many sets there are. EINVAL:
+ * no such CPU or cache.
  */
 int pfm_sim_cache_sets(struct pfm_sim *sim, uint32_t cpu, const char *name, uint64_t *misses, int n);
 

@@ -3,9 +3,10 @@
  * record.c - what threads do, told to contexts whose format wants records (6.3.2): that of the thread, and that of the
  * CPU on which it does it. Here such a context listens.
  *
- * EXEC, RENAME, FORK and EXIT come from tracepoints, in the thread itself. What it has mapped it walks over on its way back to
- * its own code, by task work: after an exec, after a mmap() that may have mapped code, and after a sample. The work is
- * one of a fixed number, for a sample may come in an NMI, where it only asks for an interrupt that adds the work.
+ * EXEC, RENAME, FORK and EXIT come from tracepoints, in the thread itself. What it has mapped it walks over on its way
+ * back to its own code, by task work: after an exec, after a mmap() that may have mapped code, and after a sample. The
+ * work is one of a fixed number, for a sample may come in an NMI, where it only asks for an interrupt that adds the
+ * work.
  *
  * A listener remembers what it has told, as hashes in a table of fixed size: a mapping is told again if another one
  * took its place there, which does no harm.
