@@ -177,7 +177,7 @@ struct pfm_sim_step {
 	uint64_t	opcode;		/* site: the instruction's 41 bits */
 	uint32_t	unit;		/* site: enum pfm_sim_unit */
 	uint32_t	spread;		/* site: cycles in which its events happen; 0: 1 */
-	const char	*name;		/* map: a path. exec: the thread's new name; NULL: as it was. replay: its file */
+	const char	*name;		/* map: a path. exec: a new name, NULL: the old one. replay: a file */
 };
 
 struct pfm_sim_program {
