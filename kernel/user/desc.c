@@ -24,6 +24,7 @@
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pfm_desc *table[BUCKETS];
+static atomic_bool used;			/* there has been a context, in this process or one it is a copy of */
 static atomic_bool self_monitoring;	/* a thread has been loaded by itself */
 static uint32_t forks;	/* up to here; a child has none of the contexts */
 
@@ -66,10 +67,9 @@ static void after_fork_parent(void)
 	pfm_signals_restore(&saved);
 }
 
-/* The child has copies of our ends, which must not keep anything alive, and no service thread. */
-static void after_fork_child(void)
+/* The child has copies of our ends, which must not keep anything alive. */
+static void forget_contexts(void)
 {
-	atomic_store(&self_monitoring, false);	/* first: what is closed here leads to no context any more */
 	for (int i = 0; i < BUCKETS; i++) {
 		for (struct pfm_desc *d = table[i]; d; d = d->next) {
 			close(d->own);
@@ -77,9 +77,17 @@ static void after_fork_child(void)
 		}
 		table[i] = NULL;
 	}
-	forks++;
 	pfm_heirs_register();
 	pfm_quick_forget();
+}
+
+/* The child has no service thread. Programs that only could have contexts pay next to nothing. */
+static void after_fork_child(void)
+{
+	atomic_store(&self_monitoring, false);	/* first: what is closed here leads to no context any more */
+	if (atomic_load(&used))
+		forget_contexts();
+	forks++;
 	pfm_shared_forget();
 	pfm_service_forget();
 	pfm_machines_forget();
@@ -122,6 +130,7 @@ struct pfm_desc *pfm_desc_new(void)
 {
 	struct pfm_desc *d = calloc(1, sizeof(*d));
 
+	atomic_store(&used, true);
 	if (!d) {
 		pfm_refuse(0, "no memory for a context's descriptor");
 		return NULL;

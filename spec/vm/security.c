@@ -118,7 +118,7 @@ static void foreign_threads_are_refused(void)
 
 /* --- exec ------------------------------------------------------------------------------------- */
 
-#define EXECED	20000		/* events of the program that takes over */
+#define EXECED	200000		/* events of the program that takes over; a fork in the library is none of them */
 
 static const char *program;
 
