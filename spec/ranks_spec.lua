@@ -144,11 +144,12 @@ describe("stat --ranks", function()
       write("a.json", "{\"events\": [")
       write("b.json", "")
       c.sh(("cp %s/r1.json %s/s.json"):format(dir, dir))
-      local out, status = ranks("*.json nosuch")
+      local out, status = ranks("*.json nosuch .")
       assert.equal(1, status)
       for _, part in ipairs { "Rank 1 on n1 ended with status 3.", "2 of 4 ranks of job 7 wrote nothing: 2, 3.",
          "Left out: a.json:1: no counts in JSON", "Left out: b.json: empty",
-         "Left out: s.json: rank 1 of job 7 is in r1.json already", "Left out: nosuch: No such file" } do
+         "Left out: s.json: rank 1 of job 7 is in r1.json already", "Left out: nosuch: No such file",
+         "Left out: .: Is a directory" } do
          assert.truthy(out:find(part, 1, true), part .. "\n" .. out)
       end
       assert.truthy(out:find("2 ranks on 2 hosts", 1, true), out)

@@ -43,7 +43,11 @@ end
 local function read_file(path, members, problems)
    local file, err = io.open(path)
    local results, bad, n
-   if file then
+   local unread = file and select(2, file:read(0)) -- why not, as of a folder
+   if unread then
+      file:close()
+      err = ("%s: %s"):format(path, unread)
+   elseif file then
       results, bad, n = results_of(file)
       file:close()
       err = bad and ("%s:%d: no counts in JSON"):format(path, bad)
