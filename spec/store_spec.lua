@@ -147,6 +147,10 @@ describe("the commands", function()
          ["export --set version=1"] = "--set: expected --to URL",
          ["export --to postgresql:///x --set colour=red"] = "'colour=red' is not NAME=VALUE",
          ["report --from mysql://x"] = "unknown kind of database 'mysql'",
+         ["export --to postgresql:///x --set version"] = "'version' is not NAME=VALUE (names:",
+         ["report --from postgresql:///x --rank 1"] = "--from and --rank exclude each other",
+         ["report --from postgresql:///x --node a"] = "--from and --node exclude each other",
+         ["report --from postgresql:///x --step 1"] = "--from and --step exclude each other",
          ["report --from postgresql:///x --histogram interval"] = "--from and --histogram exclude each other",
          ["export --from postgresql:///x --format pprof"] = "it makes the formats flamegraph and folded",
       } do
@@ -208,6 +212,19 @@ for _, kind in ipairs(databases.kinds) do
          local sums = self:report("event", { where = { mine() } }).totals
          return sums.samples, sums.recordings
       end
+
+      test("is no mistake in the command line where it has no tables, is not there or has nothing", function()
+         local function fails(line, url, why)
+            local out, status = c.sh(("%s %s --from '%s'"):format(program, line, url))
+            assert.equal(1, status, out)
+            assert.truthy(out:lower():find(why, 1, true), out)
+            assert.falsy(out:find("--help", 1, true), out)
+         end
+         fails("report", server.url, "no recordings have been loaded there")
+         fails("report", kind .. "://127.0.0.1:1/x", "refused")
+         self:load { make("a.data", { counts = { 1 } }) }
+         fails("export --format folded --where host=nowhere", server.url, "no samples match")
+      end)
 
       test("has each recording once, whatever its name and however often it is loaded", function()
          local a, b = make("a.data", { counts = { 3, 1 } }), make("b.data", { counts = { 1, 1 }, host = "there" })
@@ -304,6 +321,8 @@ for _, kind in ipairs(databases.kinds) do
          assert.equal(0, status)
          local found = cjson.decode(out)
          assert.same({ "7", "alpha", 75 }, { found.rows[1].version, found.rows[1].symbol, found.rows[1].percent })
+         out = c.sh(("%s report --from '%s' --host %dhere -x,"):format(program, server.url, test_number))
+         assert.truthy(out:find("\n75.0000,3,", 1, true), out)
          out = c.sh(("%s report --from '%s' --where time=today,'%s' --against '%s'"):format(program, server.url,
             mine(), mine()))
          assert.truthy(out:find("75.00%%  75.00%%   %+0.00        3  alpha"), out)
