@@ -119,7 +119,7 @@ function command.main(argv)
    options.checked(stacks.event, self, opts.event)
    export.write(self, name, path, opts)
    input.finish(self, "lpfm export")
-   return 0
+   return input.status(self)
 end
 
 --- Turns a recording into a flame graph, pprof, speedscope, CSV, JSON, SQL or SQLite.
