@@ -5,6 +5,7 @@
 local analyze = require "pfm.analyze"
 local c = require "support.c"
 local cjson = require "cjson"
+local client = require "pfm.store.client"
 local databases = require "support.databases"
 local files = require "support.files"
 local lpfm = require "lpfm"
@@ -137,6 +138,23 @@ describe("a URL", function()
          assert.is_false(ok)
          assert.truthy(err:find(text, 1, true), err)
       end
+   end)
+end)
+
+describe("a client program", function()
+   it("leaves no files, even where what is done with it is broken off", function()
+      local names, tmpname = {}, os.tmpname
+      os.tmpname = function() -- luacheck: ignore 122
+         names[#names + 1] = tmpname()
+         return names[#names]
+      end
+      local read, why = client.read("sh -c 'exit 3'")
+      local text, wrote = client.read("echo text"), client.write("cat", { "text" })
+      local ok = pcall(client.write, "cat", { {} }) -- no text: raises
+      os.tmpname = tmpname -- luacheck: ignore 122
+      assert.same({ nil, "sh failed (3)", "text\n", true, false }, { read, why, text, wrote, ok })
+      assert.is_true(#names > 0)
+      for _, name in ipairs(names) do assert.is_nil(io.open(name)) end
    end)
 end)
 
