@@ -155,6 +155,21 @@ describe("stat --ranks", function()
       assert.truthy(out:find("2 ranks on 2 hosts", 1, true), out)
    end)
 
+   it("takes no numbers from what is not of its form, and counts the ranks of a job that says it is huge", function()
+      rank_file(0, 1, { job = { rank = 0, ranks = 1e9, id = "9" } })
+      for name, more in pairs { a = { events = { 3 } }, b = { events = { { event = 1 } } }, c = { host = 7 },
+         d = { job = 5 }, e = { job = { rank = "z" } }, f = { job = { rank = 1, id = { 1 } } } } do
+         rank_file(1, 1, more)
+         c.sh(("mv %s/r1.json %s/odd.%s"):format(dir, dir, name))
+      end
+      local out, status = ranks("r0.json odd.*")
+      assert.equal(1, status)
+      for _, name in ipairs { "a", "b", "c", "d", "e", "f" } do
+         assert.truthy(out:find(("Left out: odd.%s: has no counts in JSON"):format(name), 1, true), out)
+      end
+      assert.truthy(out:find("999999999 of 1,000,000,000 ranks of job 9 wrote nothing: 1, 2, ", 1, true), out)
+   end)
+
    it("says what it expects where there is nothing to read", function()
       local out, status = ranks("")
       assert.equal(2, status)
