@@ -166,6 +166,10 @@ describe("the commands", function()
          ["export --to postgresql:///x --set colour=red"] = "'colour=red' is not NAME=VALUE",
          ["report --from mysql://x"] = "unknown kind of database 'mysql'",
          ["export --to postgresql:///x --set version"] = "'version' is not NAME=VALUE (names:",
+         ["export --to postgresql:///x --from postgresql:///y"] = "--to and --from exclude each other",
+         ["export --to postgresql:///x --format csv"] = "--to and --format exclude each other",
+         ["export --to postgresql:///x -o out.csv"] = "--to and --output exclude each other",
+         ["export --from postgresql:///x lpfm.data"] = "--from and a recording exclude each other",
          ["report --from postgresql:///x --rank 1"] = "--from and --rank exclude each other",
          ["report --from postgresql:///x --node a"] = "--from and --node exclude each other",
          ["report --from postgresql:///x --step 1"] = "--from and --step exclude each other",
@@ -334,6 +338,8 @@ for _, kind in ipairs(databases.kinds) do
          local out, status = c.sh(("%s export --to '%s' --set version=7 %s"):format(program, server.url, path))
          assert.equal(0, status)
          assert.truthy(out:find("1 recording with 4 samples into " .. kind, 1, true), out)
+         out = c.sh(("%s export --to '%s' '%s/a.dat[a]'"):format(program, server.url, scratch))
+         assert.truthy(out:find("; 1 there already", 1, true), out)
          out, status = c.sh(("%s report --from '%s' -s version,symbol --json --top 1 --where '%s'"):format(program,
             server.url, mine()))
          assert.equal(0, status)
