@@ -267,7 +267,7 @@ end
 local function ask(self, sql)
    local rows, err = self.database:ask(sql)
    if not rows and is_no_table(err) then
-      fail("%s: no recordings have been loaded there; 'lpfm export --to' does that", self.name)
+      fail("%s: no recordings have been loaded there", self.name)
    end
    if not rows then fail("%s: %s", self.name, err) end
    return rows
