@@ -328,6 +328,38 @@ describe("a merged file", function()
       end
    end)
 
+   it("and the other files are read where one cannot be, which is named and told of by the status", function()
+      write("odd file", "PERFILE2")
+      local whole = sh(program .. " report -x, r0 r1")
+      for _, line in ipairs { "report --plain", "report -x,", "report --json", "report --html y.html",
+         "report --phases", "plot ranks", "export --format folded" } do
+         local out, status = sh(("%s %s r0 'odd file' r1"):format(program, line))
+         assert.equal(1, status, line)
+         assert.truthy(out:find("left out: odd file is not a recording of lpfm", 1, true), line .. ": " .. out)
+         assert.falsy(out:find("traceback", 1, true), out)
+      end
+      assert.equal(whole, (sh(program .. " report -x, r0 'odd file' r1 2>/dev/null")))
+      local out, status = sh(program .. " report 'odd file' none")
+      assert.equal(1, status)
+      assert.equal("lpfm report: odd file is not a recording of lpfm; none: No such file or directory\n", out)
+   end)
+
+   it("is named where it is cut, beside others", function()
+      merged({ "r0", "r1" }, "cut all")
+      write("cut all", read("cut all"):sub(1, -20))
+      local out = sh(program .. " report r2 'cut all'")
+      assert.truthy(out:find("cut all: the file is cut off", 1, true), out)
+   end)
+
+   it("is the runs that are in it where two are compared", function()
+      merged({ "r0", "r1" }, "one")
+      merged({ "r2", "r1" }, "other")
+      for _, line in ipairs { "", "--rank 1", "--absolute" } do
+         local runs = sh(("%s diff -x, %s r0,r1 r2,r1"):format(program, line))
+         assert.equal(runs, (sh(("%s diff -x, %s one other"):format(program, line))), line)
+      end
+   end)
+
    it("is a map of functions by rank on a page, with the imbalance of each", function()
       sh(program .. " report --html all.html all")
       assert.truthy(read("all.html"):find('"recordings":["rank 0","rank 1","rank 2"]', 1, true))

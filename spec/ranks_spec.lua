@@ -144,14 +144,30 @@ describe("stat --ranks", function()
       write("a.json", "{\"events\": [")
       write("b.json", "")
       c.sh(("cp %s/r1.json %s/s.json"):format(dir, dir))
-      local out, status = ranks("*.json nosuch")
+      local out, status = ranks("*.json nosuch .")
       assert.equal(1, status)
       for _, part in ipairs { "Rank 1 on n1 ended with status 3.", "2 of 4 ranks of job 7 wrote nothing: 2, 3.",
          "Left out: a.json:1: no counts in JSON", "Left out: b.json: empty",
-         "Left out: s.json: rank 1 of job 7 is in r1.json already", "Left out: nosuch: No such file" } do
+         "Left out: s.json: rank 1 of job 7 is in r1.json already", "Left out: nosuch: No such file",
+         "Left out: .: Is a directory" } do
          assert.truthy(out:find(part, 1, true), part .. "\n" .. out)
       end
       assert.truthy(out:find("2 ranks on 2 hosts", 1, true), out)
+   end)
+
+   it("takes no numbers from what is not of its form, and counts the ranks of a job that says it is huge", function()
+      rank_file(0, 1, { job = { rank = 0, ranks = 1e9, id = "9" } })
+      for name, more in pairs { a = { events = { 3 } }, b = { events = { { event = 1 } } }, c = { host = 7 },
+         d = { job = 5 }, e = { job = { rank = "z" } }, f = { job = { rank = 1, id = { 1 } } } } do
+         rank_file(1, 1, more)
+         c.sh(("mv %s/r1.json %s/odd.%s"):format(dir, dir, name))
+      end
+      local out, status = ranks("r0.json odd.*")
+      assert.equal(1, status)
+      for _, name in ipairs { "a", "b", "c", "d", "e", "f" } do
+         assert.truthy(out:find(("Left out: odd.%s: has no counts in JSON"):format(name), 1, true), out)
+      end
+      assert.truthy(out:find("999999999 of 1,000,000,000 ranks of job 9 wrote nothing: 1, 2, ", 1, true), out)
    end)
 
    it("says what it expects where there is nothing to read", function()

@@ -5,6 +5,7 @@
 local analyze = require "pfm.analyze"
 local c = require "support.c"
 local cjson = require "cjson"
+local client = require "pfm.store.client"
 local databases = require "support.databases"
 local files = require "support.files"
 local lpfm = require "lpfm"
@@ -140,6 +141,23 @@ describe("a URL", function()
    end)
 end)
 
+describe("a client program", function()
+   it("leaves no files, even where what is done with it is broken off", function()
+      local names, tmpname = {}, os.tmpname
+      os.tmpname = function() -- luacheck: ignore 122
+         names[#names + 1] = tmpname()
+         return names[#names]
+      end
+      local read, why = client.read("sh -c 'exit 3'")
+      local text, wrote = client.read("echo text"), client.write("cat", { "text" })
+      local ok = pcall(client.write, "cat", { {} }) -- no text: raises
+      os.tmpname = tmpname -- luacheck: ignore 122
+      assert.same({ nil, "sh failed (3)", "text\n", true, false }, { read, why, text, wrote, ok })
+      assert.is_true(#names > 0)
+      for _, name in ipairs(names) do assert.is_nil(io.open(name)) end
+   end)
+end)
+
 describe("the commands", function()
    it("refuse what does not go together", function()
       for line, why in pairs {
@@ -147,6 +165,14 @@ describe("the commands", function()
          ["export --set version=1"] = "--set: expected --to URL",
          ["export --to postgresql:///x --set colour=red"] = "'colour=red' is not NAME=VALUE",
          ["report --from mysql://x"] = "unknown kind of database 'mysql'",
+         ["export --to postgresql:///x --set version"] = "'version' is not NAME=VALUE (names:",
+         ["export --to postgresql:///x --from postgresql:///y"] = "--to and --from exclude each other",
+         ["export --to postgresql:///x --format csv"] = "--to and --format exclude each other",
+         ["export --to postgresql:///x -o out.csv"] = "--to and --output exclude each other",
+         ["export --from postgresql:///x lpfm.data"] = "--from and a recording exclude each other",
+         ["report --from postgresql:///x --rank 1"] = "--from and --rank exclude each other",
+         ["report --from postgresql:///x --node a"] = "--from and --node exclude each other",
+         ["report --from postgresql:///x --step 1"] = "--from and --step exclude each other",
          ["report --from postgresql:///x --histogram interval"] = "--from and --histogram exclude each other",
          ["export --from postgresql:///x --format pprof"] = "it makes the formats flamegraph and folded",
       } do
@@ -208,6 +234,19 @@ for _, kind in ipairs(databases.kinds) do
          local sums = self:report("event", { where = { mine() } }).totals
          return sums.samples, sums.recordings
       end
+
+      test("is no mistake in the command line where it has no tables, is not there or has nothing", function()
+         local function fails(line, url, why)
+            local out, status = c.sh(("%s %s --from '%s'"):format(program, line, url))
+            assert.equal(1, status, out)
+            assert.truthy(out:lower():find(why, 1, true), out)
+            assert.falsy(out:find("--help", 1, true), out)
+         end
+         fails("report", server.url, "no recordings have been loaded there")
+         fails("report", kind .. "://127.0.0.1:1/x", "refused")
+         self:load { make("a.data", { counts = { 1 } }) }
+         fails("export --format folded --where host=nowhere", server.url, "no samples match")
+      end)
 
       test("has each recording once, whatever its name and however often it is loaded", function()
          local a, b = make("a.data", { counts = { 3, 1 } }), make("b.data", { counts = { 1, 1 }, host = "there" })
@@ -299,11 +338,15 @@ for _, kind in ipairs(databases.kinds) do
          local out, status = c.sh(("%s export --to '%s' --set version=7 %s"):format(program, server.url, path))
          assert.equal(0, status)
          assert.truthy(out:find("1 recording with 4 samples into " .. kind, 1, true), out)
+         out = c.sh(("%s export --to '%s' '%s/a.dat[a]'"):format(program, server.url, scratch))
+         assert.truthy(out:find("; 1 there already", 1, true), out)
          out, status = c.sh(("%s report --from '%s' -s version,symbol --json --top 1 --where '%s'"):format(program,
             server.url, mine()))
          assert.equal(0, status)
          local found = cjson.decode(out)
          assert.same({ "7", "alpha", 75 }, { found.rows[1].version, found.rows[1].symbol, found.rows[1].percent })
+         out = c.sh(("%s report --from '%s' --host %dhere -x,"):format(program, server.url, test_number))
+         assert.truthy(out:find("\n75.0000,3,", 1, true), out)
          out = c.sh(("%s report --from '%s' --where time=today,'%s' --against '%s'"):format(program, server.url,
             mine(), mine()))
          assert.truthy(out:find("75.00%%  75.00%%   %+0.00        3  alpha"), out)

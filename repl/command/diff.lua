@@ -41,8 +41,8 @@ change is of a row's share of the samples; events x says how many times as many 
 way where the whole run grew or shrank.
 p is the probability that chance alone makes such a difference in any row (*: below --alpha). For one recording of
 each kind that is the chance of sampling; runs may differ by more than that. To account for it, record several runs of
-each and compare old1,old2,old3 with new1,new2,new3, or 'old*' with 'new*'. A merged file is one run. NEW defaults to
-lpfm.data.]], {
+each and compare old1,old2,old3 with new1,new2,new3, or 'old*' with 'new*'. A merged file is
+the runs that are in it. NEW defaults to lpfm.data.]], {
       "lpfm diff before.data after.data", "lpfm diff -s object,symbol before.data",
       "lpfm diff 'old.*.data' 'new.*.data'", "lpfm diff --absolute a1.data,a2.data,a3.data b1.data,b2.data,b3.data",
    })

@@ -96,6 +96,13 @@ local function refuse_stream(writer)
    end
 end
 
+-- A store takes recordings whole.
+local function refuse_with_to(args)
+   for _, name in ipairs { "from", "format", "output" } do
+      if args[name] then options.fail("--to and --%s exclude each other", name) end
+   end
+end
+
 --- Runs the command line.
 -- @tparam table argv
 -- @treturn number exit status
@@ -103,13 +110,17 @@ function command.main(argv)
    local args, words = command.options():parse(argv)
    if args.to then
       if args.file then table.insert(words, 1, args.file) end
-      return stored.load(args, #words > 0 and words or { "lpfm.data" })
+      refuse_with_to(args)
+      return stored.load(args, input.expand(#words > 0 and words or { "lpfm.data" }))
    end
    input.pick(args, words, "format", function(word) return export.format(word) and not is_file(word) end)
    if not args.from then stored.refuse(args) end
    local name, writer = wanted_format(args)
    check_weight(args.weight)
-   if args.from then return stored.draw(args, name) end
+   if args.from then
+      if args.files then options.fail("--from and a recording exclude each other") end
+      return stored.draw(args, name)
+   end
    local opts = { event = args.event, weight = args.weight, ids = args.ids, inlined = not args.no_inline,
       title = args.title, separator = args.x, icicle = args.icicle,
       base = args.base and input.open(args.base, "lpfm export") }
@@ -119,7 +130,7 @@ function command.main(argv)
    options.checked(stacks.event, self, opts.event)
    export.write(self, name, path, opts)
    input.finish(self, "lpfm export")
-   return 0
+   return input.status(self)
 end
 
 --- Turns a recording into a flame graph, pprof, speedscope, CSV, JSON, SQL or SQLite.

@@ -6,6 +6,7 @@ local options = require "repl.command.options"
 local posix_glob = require("posix.glob").glob
 local progress = require "repl.command.text.progress"
 local recording = require "pfm.recording"
+local render = require "pfm.render"
 local stat = require("posix.sys.stat").stat
 
 local input = {}
@@ -22,21 +23,31 @@ function input.expand(words)
    return out
 end
 
--- The recordings in files, one by one.
-local function open_each(paths)
-   local out = {}
-   for _, path in ipairs(paths) do
-      local self, err = recording.open(path)
-      if not self then error(err, 0) end
-      for _, source in ipairs(self.sources or { self }) do
-         source.given = not self.sources and path or nil
-         out[#out + 1] = source
-      end
+-- Adds the recordings in a file, and what is damaged of a file of many.
+local function add(list, damage, self, path)
+   for _, source in ipairs(self.sources or { self }) do
+      source.given = not self.sources and path or nil
+      list[#list + 1] = source
    end
-   return out
+   for _, d in ipairs(self.sources and self.damage or {}) do
+      damage[#damage + 1] = { what = d.what, at = d.at, path = path }
+   end
 end
 
---- Opens the recording of a command, or several as one; raises an error if one cannot be read.
+-- Several files as one.
+local function open_all(paths)
+   local list, damage, refused = {}, {}, {}
+   for _, path in ipairs(paths) do
+      local self, err = recording.open(path)
+      if self then add(list, damage, self, path) else refused[#refused + 1] = render.printable(err) end
+   end
+   if #refused == #paths then error(table.concat(refused, "; "), 0) end
+   for _, why in ipairs(refused) do damage[#damage + 1] = { what = "left out: " .. why, refused = true } end
+   return recording.together(list, { damage = damage })
+end
+
+--- Opens the recording of a command, or several as one; of several those that cannot be read are left out, and
+-- `damage` says so. Raises an error if none can be read.
 -- @tparam[opt="lpfm.data"] ?string|{string,...} path
 -- @string[opt] who the command whose progress is shown on a terminal, if any
 -- @treturn recording
@@ -44,13 +55,23 @@ function input.open(path, who)
    local paths = input.expand(type(path) == "table" and path or { path or "lpfm.data" })
    local self, err
    if #paths > 1 then
-      self = recording.together(open_each(paths))
+      self = open_all(paths)
    else
       self, err = recording.open(paths[1])
    end
    if not self then error(err, 0) end
    if who then self.progress = progress.counter(who, (self.ends or {}).samples or math.huge, "samples") end
    return self
+end
+
+--- The exit status of a command that has read a recording.
+-- @tparam recording self
+-- @treturn number 1 where a file was left out
+function input.status(self)
+   for _, damage in ipairs(self.damage or {}) do
+      if damage.refused then return 1 end
+   end
+   return 0
 end
 
 --- Ends a command: warnings about the recording go to standard error.

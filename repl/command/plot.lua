@@ -77,7 +77,7 @@ function command.main(argv)
       io.stdout:write(drawn:text(), "\n")
    end
    input.finish(self, "lpfm plot")
-   return 0
+   return input.status(self)
 end
 
 --- Draws a recording: shares, courses over time, distributions.

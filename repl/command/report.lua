@@ -280,6 +280,7 @@ local function write_page(args, paths)
    options.checked(stacks.event, self, args.event)
    export.write(self, "html", args.html, { event = args.event })
    input.finish(self, "lpfm report")
+   return input.status(self)
 end
 
 -- NAME=FORMULA
@@ -393,8 +394,7 @@ function report.main(argv)
    end
    stored.refuse(args)
    if args.html then
-      write_page(args, paths)
-      return 0
+      return write_page(args, paths)
    end
    check_limit(args)
    check_choice(args)
@@ -403,10 +403,11 @@ function report.main(argv)
    local lines, found = options.checked(analysis, self, args, wanted)
    if lines then
       io.stdout:write(args.json and render.json(found) or table.concat(lines, "\n"), "\n")
+      input.finish(self, "lpfm report")
    else
       print_report(self, args, wanted)
    end
-   return 0
+   return input.status(self)
 end
 
 -- The tree of calls, which prints itself.

@@ -20,6 +20,15 @@ function stored.add_options(c)
       :count("*")
 end
 
+-- Asks a store: what it refuses is a mistake in the command line, but not that the database fails or has nothing.
+local function asked(self, method, ...)
+   local results = { pcall(options.checked, self[method], self, ...) }
+   if results[1] then return unpack(results, 2) end
+   local err = results[2]
+   local message = type(err) == "table" and err.usage and err.message or ""
+   error(message:sub(1, #self.name + 2) == self.name .. ": " and message or err, 0)
+end
+
 -- --- loading -------------------------------------------------------------------------------------
 
 --- What recordings are to be known by.
@@ -109,7 +118,7 @@ function stored.draw(args, format)
    end
    local self = options.checked(store.open, args.from)
    local weight = args.weight or (format == "folded" and "samples" or "events")
-   local list, total, event, totals = options.checked(self.stacks, self, { where = args.where, event = args.event,
+   local list, total, event, totals = asked(self, "stacks", { where = args.where, event = args.event,
       weight = weight })
    local path = args.output ~= "-" and args.output or nil
    local file, err = io.stdout, nil
@@ -125,8 +134,8 @@ end
 
 -- What only a recording can tell.
 local OF_FILES = { "call_graph", "slice", "phases", "histogram", "correlate", "raw", "html", "samples", "pid", "tid",
-   "cpu", "time", "file" }
-local AS_CONDITIONS = { "event", "symbol", "object", "comm" }
+   "cpu", "rank", "node", "step", "time", "file" }
+local AS_CONDITIONS = { "event", "symbol", "object", "comm", "host", "job" }
 
 local function check(args)
    for _, name in ipairs(OF_FILES) do
@@ -256,7 +265,7 @@ end
 function stored.report(args)
    check(args)
    local self = options.checked(store.open, args.from)
-   local result = options.checked(self.report, self, args.sort, { where = conditions(args, args.where),
+   local result = asked(self, "report", args.sort, { where = conditions(args, args.where),
       against = #args.against > 0 and conditions(args, args.against) or nil,
       children = not args.no_children and #args.against == 0, limit = options.number(args.top, "--top", true) })
    local all = #result.rows

@@ -67,7 +67,7 @@ analyze.span = columns.span
 -- The probability `p` of a row says how often chance alone would show such a difference, or a greater one, in some
 -- row (Holm's adjustment). Of single runs it knows the chance of sampling only, not how runs vary by themselves: for
 -- that give several of each; then it is Welch's test of their means.
--- @param old a recording, or a list of some of the same program
+-- @param old a recording, or a list of some of the same program; many that are one are a run each
 -- @param new the same
 -- @tparam[opt="symbol"] string by as for `analyze.by`
 -- @tparam[opt] table options as for `analyze.by`, and:

@@ -11,9 +11,27 @@ local ranks = {}
 -- The times of a command, as rows like those of events.
 local TIMES = { { "elapsed", "elapsed" }, { "user", "user" }, { "system", "system" } }
 
+local function is_a(kind, value)
+   return value == nil or type(value) == kind
+end
+
+local function are_rows(events)
+   for _, row in ipairs(events) do
+      if type(row) ~= "table" or type(row.event) ~= "string" or not is_a("string", row.unit) then return false end
+   end
+   return true
+end
+
+-- What `pfm.launcher` says of a job, or none.
+local function is_place(job)
+   return job == nil or type(job) == "table" and is_a("number", job.rank) and is_a("number", job.ranks)
+      and is_a("string", job.id) and is_a("string", job.host)
+end
+
 local function is_result(object)
    return type(object) == "table" and type(object.events) == "table" and type(object.elapsed) == "number"
       and (object.command or object.tids or object.cpus) ~= nil -- rows of -I have none of these
+      and are_rows(object.events) and is_place(object.job) and is_a("string", object.host)
 end
 
 local function member_of(object, path)
@@ -43,7 +61,11 @@ end
 local function read_file(path, members, problems)
    local file, err = io.open(path)
    local results, bad, n
-   if file then
+   local unread = file and select(2, file:read(0)) -- why not, as of a folder
+   if unread then
+      file:close()
+      err = ("%s: %s"):format(path, unread)
+   elseif file then
       results, bad, n = results_of(file)
       file:close()
       err = bad and ("%s:%d: no counts in JSON"):format(path, bad)
@@ -92,13 +114,17 @@ end
 local SHOWN = 20 -- of the missing ranks
 
 local function missing_of(job)
-   local missing = {}
+   local missing, n = {}, job.ranks
+   for rank in pairs(job.seen) do
+      if rank < job.ranks then n = n - 1 end
+   end
    for rank = 0, job.ranks - 1 do
+      if #missing == SHOWN then break end
       if not job.seen[rank] then missing[#missing + 1] = rank end
    end
-   if #missing == 0 then return nil end
-   return ("%d of %s%s wrote nothing: %s%s"):format(#missing, render.plural(job.ranks, "rank"), of_job(job.id),
-      table.concat(missing, ", ", 1, math.min(#missing, SHOWN)), #missing > SHOWN and ", ..." or "")
+   if n <= 0 then return nil end
+   return ("%d of %s%s wrote nothing: %s%s"):format(n, render.plural(job.ranks, "rank"), of_job(job.id),
+      table.concat(missing, ", "), n > SHOWN and ", ..." or "")
 end
 
 --- Gathers what the ranks of a job wrote.

@@ -258,8 +258,17 @@ end
 
 -- --- asking --------------------------------------------------------------------------------------
 
+-- Does the database say that our tables are not there?
+local function is_no_table(err)
+   return (err:find('relation "lpfm_recordings" does not exist', 1, true)
+      or err:find("lpfm_recordings[^\n]- doesn't exist")) ~= nil
+end
+
 local function ask(self, sql)
    local rows, err = self.database:ask(sql)
+   if not rows and is_no_table(err) then
+      fail("%s: no recordings have been loaded there", self.name)
+   end
    if not rows then fail("%s: %s", self.name, err) end
    return rows
 end

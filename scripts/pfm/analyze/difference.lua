@@ -3,6 +3,7 @@
 -- @module pfm.analyze.difference
 
 local columns = require "pfm.analyze.columns"
+local origin = require "pfm.recording.origin"
 local statistics = require "pfm.statistics"
 local tabulate = require "pfm.analyze.tabulate"
 
@@ -16,6 +17,20 @@ local function recordings_of(one_or_many)
    if type(one_or_many) == "table" and not one_or_many.head and #one_or_many > 0 then return one_or_many end
    columns.check(one_or_many)
    return { one_or_many }
+end
+
+-- The runs of a side: recordings, and those in merged files, that a filter chooses; all where it chooses none.
+local function runs_of(one_or_many, filter)
+   local all, chosen = {}, {}
+   for _, self in ipairs(recordings_of(one_or_many)) do
+      for _, source in ipairs(self.sources or { self }) do
+         all[#all + 1] = source
+         if not origin.chooses(filter) or origin.matches(origin.of(source), filter) then
+            chosen[#chosen + 1] = source
+         end
+      end
+   end
+   return #chosen > 0 and chosen or all
 end
 
 local function row_for(found, result, row)
@@ -93,7 +108,7 @@ end
 function difference.find(old, new, by, options)
    options = options or {}
    local found = { rows = {}, by_id = {}, totals = { old = {}, new = {} } }
-   local sides = { old = recordings_of(old), new = recordings_of(new) }
+   local sides = { old = runs_of(old, options.filter), new = runs_of(new, options.filter) }
    add_side(found, "old", sides.old, by, options)
    add_side(found, "new", sides.new, by, options)
    compare(found, { old = #sides.old, new = #sides.new }, options)

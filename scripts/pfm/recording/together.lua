@@ -127,8 +127,8 @@ end
 
 --- See `pfm.recording.together`.
 -- @tparam {recording,...} list
--- @tparam[opt] table options `path`, `damage` of the file that they are in; `within`: the many that these are some of,
--- whose time they keep
+-- @tparam[opt] table options `path`, `damage` of the file that they are in, or with `path` of those; `within`: the many
+-- that these are some of, whose time they keep
 function together.new(list, options)
    options = options or {}
    local within = options.within
@@ -448,8 +448,9 @@ end
 function together:warnings()
    local out = {}
    for _, d in ipairs(self.damage) do
-      out[#out + 1] = d.what == "cut" and "the file is cut off: recordings may be missing" or d.what == "damaged"
+      local text = d.what == "cut" and "the file is cut off: recordings may be missing" or d.what == "damaged"
          and ("the file is damaged at byte %s; what lies there is left out"):format(render.number(d.at)) or d.what
+      out[#out + 1] = d.path and ("%s: %s"):format(render.printable(d.path), text) or text
    end
    for _, said in ipairs(said_of(self.parts)) do out[#out + 1] = sentence(said) end
    out[#out + 1] = self.clock_note

@@ -7,16 +7,15 @@ local text_file = require "pfm.util.text_file"
 local client = {}
 
 local function take(path)
-   local text = text_file.all(path) or ""
-   os.remove(path)
-   return text
+   return text_file.all(path) or ""
 end
 
 -- Runs a command that reads what is written and prints into a file. A signal that this process catches may cut short
 -- what it writes, then it has not been written; it cannot do that to what it reads.
-local function run(command, parts, printed)
-   local said, status = os.tmpname(), os.tmpname()
-   local pipe = io.popen(("{ %s; } >%s 2>%s; echo $? >%s; cat >/dev/null"):format(command, printed, said, status), "w")
+local function run_with(command, parts, printed, said, status)
+   -- who was interrupted has removed the files
+   local pipe = io.popen(("{ %s; } >%s 2>%s; code=$?; [ ! -e %s ] || echo $code >%s; cat >/dev/null"):format(command,
+      printed, said, status, status), "w")
    local ok, err = true, nil
    for _, part in ipairs(parts) do
       if ok then ok, err = pipe:write(part) end
@@ -29,17 +28,29 @@ local function run(command, parts, printed)
    return nil, why
 end
 
+-- Calls a function with names of files, which are gone after it, even if it is interrupted.
+local function with_files(n, fn)
+   local names = {}
+   local results = { pcall(function()
+      for i = 1, n do names[i] = os.tmpname() end
+      return fn(unpack(names))
+   end) }
+   for _, name in ipairs(names) do os.remove(name) end
+   if not results[1] then error(results[2], 0) end
+   return unpack(results, 2, 3)
+end
+
 --- What a program prints.
 -- @string command of a shell
 -- @treturn[1] string
 -- @return[2] nil
 -- @treturn[2] string what it said of its failure
 function client.read(command)
-   local printed = os.tmpname()
-   local ok, why = run(command .. " </dev/null", {}, printed)
-   local text = take(printed)
-   if not ok then return nil, why end
-   return text
+   return with_files(3, function(printed, said, status)
+      local ok, why = run_with(command .. " </dev/null", {}, printed, said, status)
+      if not ok then return nil, why end
+      return take(printed)
+   end)
 end
 
 --- Runs a program that reads. A slow one makes the writer wait.
@@ -49,7 +60,7 @@ end
 -- @return[2] nil
 -- @treturn[2] string what it said of its failure
 function client.write(command, parts)
-   return run(command, parts, "/dev/null")
+   return with_files(2, function(said, status) return run_with(command, parts, "/dev/null", said, status) end)
 end
 
 -- --- lines of values, as both databases write and read them -------------------------------------

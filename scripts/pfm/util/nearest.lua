@@ -38,13 +38,13 @@ function nearest.find(typed, names)
    return best
 end
 
---- "; did you mean 'X'?" or the empty string.
+--- "; did you mean 'X'?" or the empty string, as for a name that is known.
 -- @tparam string typed
 -- @tparam table names
 -- @treturn string
 function nearest.hint(typed, names)
    local name = nearest.find(typed, names)
-   return name and ("; did you mean '%s'?"):format(name) or ""
+   return name and name ~= typed and ("; did you mean '%s'?"):format(name) or ""
 end
 
 return nearest
