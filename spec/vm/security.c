@@ -118,7 +118,7 @@ static void foreign_threads_are_refused(void)
 
 /* --- exec ------------------------------------------------------------------------------------- */
 
-#define EXECED	200000		/* events of the program that takes over; a fork in the library is none of them */
+#define EXECED	200000		/* events of the program that takes over; far more than a fork takes */
 
 static const char *program;
 
