@@ -131,7 +131,8 @@ describe("a lab without a terminal", function()
          ["bias --set period=abc --sheet"] = "parameter period: expected a whole number, not negative, got 'abc'",
          ["bias --set period=-1"] = "got '-1'", ["bias --set period=2.5"] = "got '2.5'",
          ["bias --set model=x --sheet"] = "lab bias does not run with model=x: ",
-         ["bias --at 99"] = "lab bias has no page 99, but 9 pages", ["--restart"] = "--restart: expected the name of a lab",
+         ["bias --at 99"] = "lab bias has no page 99, but 9 pages",
+         ["--restart"] = "--restart: expected the name of a lab",
          ["bias -o x"] = "--output: expected --sheet" } do
          local out, status = c.sh(("%s lab %s 2>&1"):format(program, arguments))
          assert.equal(2, status, out)

@@ -32,8 +32,9 @@ local function answers(kept)
    local out = {}
    for id, entry in pairs(type(kept) == "table" and kept or {}) do
       if type(entry) == "table" then
-         out[id] = { answer = type(entry.answer) ~= "table" and entry.answer or nil, attempts = whole(entry.attempts, 0),
-            hints = whole(entry.hints, 0), state = type(entry.state) == "string" and entry.state or "open" }
+         out[id] = { answer = type(entry.answer) ~= "table" and entry.answer or nil,
+            attempts = whole(entry.attempts, 0), hints = whole(entry.hints, 0),
+            state = type(entry.state) == "string" and entry.state or "open" }
       end
    end
    return out

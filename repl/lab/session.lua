@@ -58,7 +58,8 @@ local function blame(self, err)
    local list = {}
    for name, value in pairs(self.set) do list[#list + 1] = ("%s=%s"):format(name, tostring(value)) end
    table.sort(list)
-   return ("lab %s does not run with %s: %s"):format(self.lab.name, table.concat(list, ", "), (err:gsub("^%S+:%d+: ", "")))
+   local reason = err:gsub("^%S+:%d+: ", "")
+   return ("lab %s does not run with %s: %s"):format(self.lab.name, table.concat(list, ", "), reason)
 end
 
 --- Runs a page, once: what the machine shows becomes figures.

@@ -6,7 +6,8 @@ local render = require "pfm.render"
 
 local text = {}
 
---- A figure as it is shown: lists with blanks between their elements ("none" if there are none), numbers with separators.
+--- A figure as it is shown: lists with blanks between their elements (without any: "none"), numbers with
+-- separators.
 -- @param value
 -- @treturn string
 function text.value(value)
