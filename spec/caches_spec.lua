@@ -367,4 +367,23 @@ describe("a function's operations", function()
       assert.are.equal(50, truth.branches_taken.user)
       assert.are.equal(100 + 13, truth.l1d_misses.user) -- 800 bytes are 13 lines
    end)
+
+   it("may change the program that is being read, which is an error", function()
+      local m = sim.machine("k8")
+      local function refused(change)
+         local program = { {}, { loop = 2, { ip = 2 } }, { ip = 3, events = { x = 1 } } }
+         program[1].ops = function() change(program) end
+         local ok, err = pcall(m.spawn, m, { program = program })
+         assert.is_false(ok)
+         assert.is_truthy(err:find("the program changed while it was read", 1, true), err)
+      end
+      refused(function(program)
+         for i = 1, 10000 do program[2][i] = { ip = i } end
+      end)
+      refused(function(program)
+         for i = 1, 10000 do program[3].events["x" .. i] = i end
+      end)
+      refused(function(program) program[2].thread, program[2].loop = { { ip = 1 } }, nil end)
+      refused(function(program) program[2][1] = nil end)
+   end)
 end)

@@ -114,11 +114,26 @@ describe("a lab without a terminal", function()
       assert.equal("wrong", grade_of("by-hand").state)
    end)
 
+   it("reads a damaged file of progress as far as it can be", function()
+      for _, text in ipairs { '{"page":1.5,"answers":{"user":3}}', '{"page":"nan"}',
+         '{"answers":{"user":{"answer":{},"attempts":"x","hints":"many"}}}' } do
+         files.write(scratch .. "/lpfm/labs/counters.json", text)
+         assert.truthy(lab("counters", "\nhint\n5\nquit\n"):find("Hint 1 of 2", 1, true))
+         assert.equal(1, grade_of("user").attempts)
+      end
+   end)
+
    it("refuses what it does not know, and names it", function()
       for arguments, text in pairs { ["nosuch"] = "there is no lab 'nosuch'",
          ["bias --set nosuch=1 --sheet"] = "no parameter 'nosuch'",
          ["bias --set x"] = "--set: expected NAME=VALUE, got 'x'", ["--sheet"] = "--sheet: expected the name of a lab",
-         ["--check /nonexistent"] = "there is no lab in /nonexistent" } do
+         ["--check /nonexistent"] = "there is no lab in /nonexistent",
+         ["bias --set period=abc --sheet"] = "parameter period: expected a whole number, not negative, got 'abc'",
+         ["bias --set period=-1"] = "got '-1'", ["bias --set period=2.5"] = "got '2.5'",
+         ["bias --set model=x --sheet"] = "lab bias does not run with model=x: ",
+         ["bias --at 99"] = "lab bias has no page 99, but 9 pages",
+         ["--restart"] = "--restart: expected the name of a lab",
+         ["bias -o x"] = "--output: expected --sheet" } do
          local out, status = c.sh(("%s lab %s 2>&1"):format(program, arguments))
          assert.equal(2, status, out)
          assert.truthy(out:find(text, 1, true), out)

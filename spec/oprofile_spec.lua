@@ -106,6 +106,18 @@ describe("the format oprofile", function()
       assert.are.equal(1000 - kept, oprofile.lost(ctx:buffer()))
    end)
 
+   -- It is full when a sample of 14 words might not fit: 88 of 100 words, below the watermark.
+   it("tells, too, when it is full before the watermark", function()
+      local m = sim.machine()
+      local tid = assert(m:spawn { program = sites(500) })
+      local ctx = started(tid, { buf_size = HEADER + 100 * 8, watermark = 100 })
+      assert(m:run { until_message = ctx, s = 1 })
+      assert.are.equal((88 - 14) / 2 + 1, #oprofile.samples(ctx:buffer()))
+      assert.are.equal("OVFL", ctx:read(0).type)
+      assert(ctx:restart())
+      assert(m:run { until_message = ctx, s = 1 })
+   end)
+
    it("refuses what cannot be", function()
       for _, spec in ipairs { { cpus = 0 }, { cpus = 65, buf_size = 2 ^ 20 }, { buf_size = HEADER + 13 * 8 },
          { buf_size = HEADER - 1 }, { buf_size = HEADER + 20 * 8, watermark = 21 } } do

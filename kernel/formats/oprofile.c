@@ -95,10 +95,15 @@ static void put_sample(struct ring *r, const struct pfm_where *where, uint16_t p
 	put(r, pmd);
 }
 
+static bool is_full(const pfm_oprofile_smpl_hdr_t *h, const pfm_oprofile_cpu_t *c)
+{
+	return h->hdr_words - (c->head - c->tail) < PFM_OPROFILE_MAX_SAMPLE;
+}
+
 /* Once, until the tool has given back what it was told of. What comes next is to be read by itself. */
 static bool is_to_tell(const pfm_oprofile_smpl_hdr_t *h, pfm_oprofile_cpu_t *c)
 {
-	if (c->told > c->tail || c->head - c->tail < h->hdr_watermark)
+	if (c->told > c->tail || (c->head - c->tail < h->hdr_watermark && !is_full(h, c)))
 		return false;
 	c->told = c->head;
 	c->begun = 0;
@@ -120,7 +125,7 @@ static int oprofile_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, voi
 	r.cpu = &h->hdr_cpus[where->cpu];
 	r.num = h->hdr_words;
 	r.words = (uint64_t *)((char *)buf + h->hdr_offs) + where->cpu * r.num;
-	if (r.num - (r.cpu->head - r.cpu->tail) < PFM_OPROFILE_MAX_SAMPLE)
+	if (is_full(h, r.cpu))
 		r.cpu->lost++;
 	else
 		put_sample(&r, where, arg->ovfl_pmd);

@@ -2,7 +2,8 @@
 /*
  * program.c - programs of the simulated computer: from nested tables to the steps of perfmon/sim.h.
  *
- * One pass measures, one fills a single userdata. Errors name the place: "spawn: program[2][1]: ...".
+ * One pass measures, one fills a single userdata. Errors name the place: "spawn: program[2][1]: ...". Between them the
+ * tables may change, by a function that yields operations or a finalizer.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,9 +20,9 @@ struct builder {
 	char				path[200];
 	int				nesting;
 	int				anchors;	/* table of what the program refers to */
-	struct pfm_sim_step		*steps;
-	struct pfm_sim_event		*events;
-	struct pfm_sim_program		*programs;
+	struct pfm_sim_step		*steps, *steps_end, *program_end;
+	struct pfm_sim_event		*events, *events_end;
+	struct pfm_sim_program		*programs, *programs_end;
 };
 
 struct size {
@@ -40,6 +41,13 @@ static int bad(struct builder *b, const char *text)
 	struct lpfm_site site = { .call = b->path };
 
 	return lpfm_bad(b->L, &site, "%s", text);
+}
+
+/* What was measured is not what is there. */
+static void expect(struct builder *b, bool as_measured)
+{
+	if (!as_measured)
+		bad(b, "the program changed while it was read");
 }
 
 /* The field of the table on top of the stack, pushed; false: there is none, nothing is pushed. */
@@ -133,6 +141,22 @@ static void measure_step(struct builder *b, void *arg)
 
 static void fill_program(struct builder *b, struct pfm_sim_program *prog);
 
+/* The program keeps what is on top of the stack, which goes. */
+static void keep(struct builder *b)
+{
+	lua_rawseti(b->L, b->anchors, (int)lua_objlen(b->L, b->anchors) + 1);
+}
+
+/* The string there, which the program keeps. */
+static const char *kept(struct builder *b, int idx)
+{
+	const char *string = lua_tostring(b->L, idx);
+
+	lua_pushvalue(b->L, idx);
+	keep(b);
+	return string;
+}
+
 static void fill_events(struct builder *b, struct pfm_sim_step *step)
 {
 	lua_State *L = b->L;
@@ -142,7 +166,8 @@ static void fill_events(struct builder *b, struct pfm_sim_step *step)
 	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
 		if (lua_type(L, -2) != LUA_TSTRING)
 			bad(b, "field 'events': names expected, got a list");
-		site.field = b->events->name = lua_tostring(L, -2);
+		expect(b, b->events < b->events_end);
+		site.field = b->events->name = kept(b, -2);
 		b->events->count = lpfm_to_u64(L, -1, &site);
 		b->events++;
 	}
@@ -183,12 +208,6 @@ static void fill_flag(struct pfm_sim_step *step, const char *name)
 		step->flags |= PFM_SIM_IRQS_OFF;
 	if (!strcmp(name, "fetch"))
 		step->flags |= PFM_SIM_FETCH;
-}
-
-/* The program keeps what is on top of the stack, which goes. */
-static void keep(struct builder *b)
-{
-	lua_rawseti(b->L, b->anchors, (int)lua_objlen(b->L, b->anchors) + 1);
 }
 
 static void fill_access(struct builder *b, struct pfm_sim_step *step, const char *name)
@@ -274,10 +293,9 @@ static const char *text(struct builder *b, const char *name)
 {
 	if (lua_type(b->L, -1) != LUA_TSTRING)
 		bad(b, lua_pushfstring(b->L, "field '%s': a string expected", name));
-	return lua_tostring(b->L, -1);
+	return kept(b, -1);
 }
 
-/* The program's table keeps the string. */
 static void fill_exec_name(struct builder *b, struct pfm_sim_step *step)
 {
 	if (step->op == PFM_SIM_EXEC && field(b->L, "name")) {
@@ -296,7 +314,7 @@ static bool fill_sub(struct builder *b, struct pfm_sim_step *step)
 
 		if (!field(b->L, sub_programs[i]))
 			continue;
-		b->programs++;
+		expect(b, b->programs++ < b->programs_end);
 		step->op = sub_ops[i];
 		step->program = prog;
 		fill_program(b, prog);
@@ -345,7 +363,7 @@ static bool fill_replay(struct builder *b, struct pfm_sim_step *step)
 	step->op = PFM_SIM_REPLAY;
 	step->trace = file ? lpfm_sim_read_trace(b->L, b->path, &step->count)
 			   : lpfm_sim_call_trace(b->L, b->path, &step->count);
-	step->name = file ? lua_tostring(b->L, -2) : NULL;	/* the program's table keeps it */
+	step->name = file ? kept(b, -2) : NULL;
 	keep(b);
 	lua_pop(b->L, 1);
 	only_field(b);
@@ -376,10 +394,16 @@ static bool fill_plain(struct builder *b, struct pfm_sim_step *step)
 /* Steps of one program are contiguous: *arg is where the next goes. */
 static void fill_step(struct builder *b, void *arg);
 
+static struct pfm_sim_step *take(struct builder *b, struct pfm_sim_step **at)
+{
+	expect(b, *at < b->program_end);
+	return (*at)++;
+}
+
 static void fill_loop(struct builder *b, struct pfm_sim_step **at)
 {
 	lua_State *L = b->L;
-	struct pfm_sim_step *step = (*at)++;
+	struct pfm_sim_step *step = take(b, at);
 
 	step->op = PFM_SIM_LOOP;
 	step->count = PFM_SIM_FOREVER;
@@ -391,14 +415,14 @@ static void fill_loop(struct builder *b, struct pfm_sim_step **at)
 	lua_pop(L, 1);
 	only_beside(b, "loop", "loop");
 	each(b, fill_step, at);
-	(*at)++->op = PFM_SIM_END;
+	take(b, at)->op = PFM_SIM_END;
 }
 
 /* call = the address in its frame */
 static void fill_call(struct builder *b, struct pfm_sim_step **at)
 {
 	lua_State *L = b->L;
-	struct pfm_sim_step *step = (*at)++;
+	struct pfm_sim_step *step = take(b, at);
 
 	step->op = PFM_SIM_CALL;
 	step->ip = number(b, "call");
@@ -409,12 +433,12 @@ static void fill_call(struct builder *b, struct pfm_sim_step **at)
 	}
 	only_beside(b, "call", "level");
 	each(b, fill_step, at);
-	(*at)++->op = PFM_SIM_END;
+	take(b, at)->op = PFM_SIM_END;
 }
 
 static void fill_step(struct builder *b, void *arg)
 {
-	struct pfm_sim_step **at = arg;
+	struct pfm_sim_step **at = arg, *step;
 
 	if (field(b->L, "loop")) {
 		fill_loop(b, at);
@@ -424,9 +448,9 @@ static void fill_step(struct builder *b, void *arg)
 		fill_call(b, at);
 		return;
 	}
-	if (!fill_sub(b, *at) && !fill_map(b, *at) && !fill_replay(b, *at) && !fill_plain(b, *at))
-		fill_site(b, *at);
-	++*at;
+	step = take(b, at);
+	if (!fill_sub(b, step) && !fill_map(b, step) && !fill_replay(b, step) && !fill_plain(b, step))
+		fill_site(b, step);
 }
 
 static void count_step(struct builder *b, void *arg)
@@ -442,12 +466,16 @@ static void count_step(struct builder *b, void *arg)
 
 static void fill_program(struct builder *b, struct pfm_sim_program *prog)
 {
-	struct pfm_sim_step *at = b->steps;
+	struct pfm_sim_step *at = b->steps, *outer = b->program_end;
 
 	prog->steps = b->steps;
 	each(b, count_step, &prog->num_steps);
+	expect(b, prog->num_steps <= (size_t)(b->steps_end - b->steps));
 	b->steps += prog->num_steps;
+	b->program_end = b->steps;
 	each(b, fill_step, &at);
+	expect(b, at == b->program_end);
+	b->program_end = outer;
 }
 
 const struct pfm_sim_program *lpfm_sim_program(lua_State *L, int idx, const char *call)
@@ -467,8 +495,11 @@ const struct pfm_sim_program *lpfm_sim_program(lua_State *L, int idx, const char
 	prog = lua_newuserdata(L, bytes);
 	memset(prog, 0, bytes);
 	b.programs = prog + 1;
-	b.steps = (struct pfm_sim_step *)(b.programs + size.programs);
-	b.events = (struct pfm_sim_event *)(b.steps + size.steps);
+	b.programs_end = b.programs + size.programs;
+	b.steps = (struct pfm_sim_step *)b.programs_end;
+	b.steps_end = b.steps + size.steps;
+	b.events = (struct pfm_sim_event *)b.steps_end;
+	b.events_end = b.events + size.events;
 	lua_pushvalue(L, b.anchors);
 	lua_setfenv(L, -2);
 	lua_insert(L, -2);

@@ -52,7 +52,7 @@ local function state_of(lab)
    end
    if kept.done then return ("done, %d of %d right"):format(right, asked) end
    if kept.page == 1 and not next(kept.answers) then return "" end
-   return ("page %d of %d, %d of %d right"):format(kept.page, #lab.pages, right, asked)
+   return ("page %d of %d, %d of %d right"):format(math.min(kept.page, #lab.pages), #lab.pages, right, asked)
 end
 
 --- The labs and one's progress.
@@ -122,7 +122,21 @@ local function hold(lab, params, args)
    local kept = progress.load(lab.name)
    if kept.done then kept.page, kept.done = 1, nil end
    kept.page = options.number(args.at, "--at", true) or kept.page
-   return terminal.hold(session.new(lab, { kept = kept, params = params, width = terminal.width() }))
+   if args.at and kept.page > #lab.pages then
+      options.fail("--at: lab %s has no page %d, but %d pages", lab.name, kept.page, #lab.pages)
+   end
+   local s = options.checked(session.new, lab, { kept = kept, params = params, width = terminal.width() })
+   return options.checked(terminal.hold, s)
+end
+
+-- Options that say something of one lab need its name.
+local function need_lab(args)
+   for _, name in ipairs { "at", "restart", "set" } do
+      local given = args[name]
+      if given and (type(given) ~= "table" or #given > 0) then
+         options.fail("--%s: expected the name of a lab", name)
+      end
+   end
 end
 
 --- Runs the command line.
@@ -143,7 +157,11 @@ function command.main(argv)
          return options.write(options.checked(printer[2], lab, params), output) or 0
       end
    end
-   if not lab then return options.write(command.list(), output) or 0 end
+   if not lab then
+      need_lab(args)
+      return options.write(command.list(), output) or 0
+   end
+   if args.output then options.fail("--output: expected --sheet, --handout, --teacher, --notebook or --grade") end
    return hold(lab, params, args)
 end
 

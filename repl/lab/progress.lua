@@ -23,6 +23,23 @@ function progress.path(name, kind)
    return dir and ("%s/%s.%s"):format(dir, name, kind or "json")
 end
 
+local function whole(value, least)
+   return type(value) == "number" and value >= least and value < 2 ^ 31 and value % 1 == 0 and value or least
+end
+
+-- Anybody can write such a file: what is none of an answer's is left out.
+local function answers(kept)
+   local out = {}
+   for id, entry in pairs(type(kept) == "table" and kept or {}) do
+      if type(entry) == "table" then
+         out[id] = { answer = type(entry.answer) ~= "table" and entry.answer or nil,
+            attempts = whole(entry.attempts, 0), hints = whole(entry.hints, 0),
+            state = type(entry.state) == "string" and entry.state or "open" }
+      end
+   end
+   return out
+end
+
 --- What is kept of a lab.
 -- @string name
 -- @treturn table `{ page=number, answers={ [id]={ answer=, state=, attempts=, hints= } } }`, as new if there is nothing
@@ -31,9 +48,7 @@ function progress.load(name)
    local text = path and text_file.all(path)
    local kept = text and render.from_json(text)
    if type(kept) ~= "table" then kept = {} end
-   kept.page = tonumber(kept.page) or 1
-   kept.answers = type(kept.answers) == "table" and kept.answers or {}
-   return kept
+   return { page = whole(kept.page, 1), done = kept.done and true or nil, answers = answers(kept.answers) }
 end
 
 local function make_folders(path)

@@ -19,11 +19,23 @@ local function merge(into, from)
    return into
 end
 
+-- Numbers are counts, times and chances: whole where the lab's own is.
+local function check_parameter(name, value, own)
+   if type(own) ~= "number" then return end
+   local whole = own % 1 == 0
+   local fits = type(value) == "number" and value >= 0 and value < 2 ^ 53 and (not whole or value % 1 == 0)
+   if not fits then
+      error(("parameter %s: expected a %s, not negative, got '%s'"):format(name, whole and "whole number" or "number",
+         tostring(value)), 0)
+   end
+end
+
 -- Parameters that the lab does not have are mistakes.
 local function parameters(lab, set)
    local out = merge({}, lab.params)
-   for name, value in pairs(set or {}) do
+   for name, value in pairs(set) do
       if out[name] == nil then error(("lab %s has no parameter '%s'"):format(lab.name, name), 0) end
+      check_parameter(name, value, out[name])
       out[name] = value
    end
    return out
@@ -40,12 +52,24 @@ local function call(fn, ...)
    return close_all(pcall(fn, kit, ...))
 end
 
+-- A lab runs with its own parameters; with others, what fails is their mistake, wherever it comes to light.
+local function blame(self, err)
+   if not next(self.set) or type(err) ~= "string" then return err end
+   local list = {}
+   for name, value in pairs(self.set) do list[#list + 1] = ("%s=%s"):format(name, tostring(value)) end
+   table.sort(list)
+   local reason = err:gsub("^%S+:%d+: ", "")
+   return ("lab %s does not run with %s: %s"):format(self.lab.name, table.concat(list, ", "), reason)
+end
+
 --- Runs a page, once: what the machine shows becomes figures.
 -- @int index the page
 function session:run(index)
    local page = self.lab.pages[index]
    if not page.run or self.ran[index] then return end
-   merge(self.figures, call(page.run, self.params, self.figures))
+   local ok, figures = pcall(call, page.run, self.params, self.figures)
+   if not ok then error(blame(self, figures), 0) end
+   merge(self.figures, figures)
    self.ran[index] = true
 end
 
@@ -65,7 +89,8 @@ function session.new(lab, options)
    options = options or {}
    local self = setmetatable({ lab = lab, kept = options.kept or { page = 1, answers = {} }, ran = {},
       width = math.min(options.width or 80, 100), phase = "read" }, session)
-   self.params = parameters(lab, options.params)
+   self.set = options.params or {}
+   self.params = parameters(lab, self.set)
    self.figures = merge({}, self.params)
    self.index = math.max(1, math.min(self.kept.page, #lab.pages))
    return self

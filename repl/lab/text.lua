@@ -6,10 +6,12 @@ local render = require "pfm.render"
 
 local text = {}
 
---- A figure as it is shown: lists with blanks between their elements, numbers with separators.
+--- A figure as it is shown: lists with blanks between their elements (without any: "none"), numbers with
+-- separators.
 -- @param value
 -- @treturn string
 function text.value(value)
+   if type(value) == "table" and next(value) == nil then return "none" end
    if type(value) == "table" and value[1] ~= nil then
       local out = {}
       for i, element in ipairs(value) do out[i] = tostring(element) end

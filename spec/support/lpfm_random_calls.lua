@@ -8,6 +8,7 @@ local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local blocks = require "lpfm.blocks"
 local symbols = require "lpfm.symbols"
+local oprofile, pebs = require "pfm.oprofile", require "pfm.pebs"
 local typed = rawget(_G, "jit") and require "pfm.ffi"
 local starve = rawget(_G, "starve")
 
@@ -146,12 +147,34 @@ end
 
 -- --- objects ---------------------------------------------------------------------------------------
 
+-- Programs of sites whose accesses are right or at random.
+local function accesses()
+   local steps, data = { loop = one_of { "forever", 10, 1000 } }, random(2) == 1 and 0x100000 or some_value(1)
+   for i = 1, random(1, 4) do
+      steps[i] = one_of {
+         { ip = 0x1000 * i, load = { data, random(-64, 4096) } },
+         { ip = 0x1000 * i + random(8), store = { 0x200000, 8, random = random(0, 999), seed = some_value(1) } },
+         { ip = 0x1000 * i, load = { 0x300000, 64, chase = random(999) }, taken = one_of { "back", "TTN", 0.5, data } },
+         { ip = 0x1000 * i, load = some_value(1), taken = some_value(1), bytes = some_value(1) },
+         { ops = function() return some_value(1), one_of { "load", "branch", some_value(1) }, some_value(1) end },
+         { trace = some_value(1) },
+      }
+   end
+   return { steps }
+end
+
+local models = {}
+for _, name in ipairs(lpfm.machines()) do
+   models[#models + 1] = name:match("^sim:[%w_]+$")
+end
+
 local function new_machine()
-   local name = one_of { "perf", "sim:itanium2", "sim:k8", "sim:armv8" }
-   local m = assert(lpfm.machine(name))
+   local name = one_of { "perf", "sim:k8", one_of(models), one_of(models) }
+   local m = assert(lpfm.machine(name, name ~= "perf" and { explain = random(0, 1), cpus = random(2) } or nil))
    simulator = name ~= "perf" and m or nil
    if simulator then
-      m:spawn { program = { { loop = "forever", { ip = 0x1000, ns = 1, events = { CPU_CLK_UNHALTED = 3 } } } } }
+      m:spawn { program = { { loop = "forever", { ip = 0x1000, ns = 1, events = { page_faults = 3 } } } } }
+      try(m.spawn, m, { program = accesses() })
    end
 end
 
@@ -179,6 +202,12 @@ local makers_of_objects = {
       local format = one_of { "default", "default-0.6", "n-way", "stack" }
       return lpfm.create { format = format, buf_size = random(4000, 30000),
          buf_flags = one_of { {}, { "NO_HDR" }, { "IIP_HDR" } } }
+   end,
+   function()
+      return lpfm.create { format = one_of { "pebs", "pebs-32", "pebs-nehalem", "oprofile" },
+         format_arg = one_of { oprofile.argument { cpus = random(0, 66), buf_size = random(0, 9000),
+            watermark = random(0, 500) }, pebs.argument { buf_size = random(0, 9000), threshold = random(0, 60),
+            periods = { [0] = random(1000) } } } }
    end,
    function() -- programs of any bytes, and of words that load
       local code = random(2) == 1 and some_value(0) or (" \0\0\0" .. string.char(4 * random(0, 80) % 256, random(0, 1))
@@ -224,7 +253,8 @@ local names = { "write_pmcs", "write_pmds", "read_pmds", "read_values", "read_in
    "signed", "tonumber", "compare", "band", "bor", "bxor", "bnot", "lshift", "rshift", "copy", "pmd", "ip", "tid", 64,
    82, 1, -1, "pmds", "index", 0 / 0, "entries", "hdr", "go", "wait", "kill", "next", "release", "threads", "add",
    "rows", "address", "func", "line", "frames", "functions", "build_id", "act", "encode", "events", "interrupt",
-   "run", "set", "share", "spawn", "time", "truth", "ask", "format_error", "buf_size" }
+   "run", "set", "share", "spawn", "time", "truth", "ask", "format_error", "buf_size", "caches", "cache_sets",
+   "encode_pmcs", "explain" }
 
 -- Those of the module's functions that reach for other processes, or read a descriptor to its end (one that nobody
 -- writes to has none), are not called at random.

@@ -39,7 +39,7 @@
 typedef struct {
 	uint64_t	buf_size;	/* bytes, all together */
 	uint32_t	num_cpus;	/* 1 .. PFM_OPROFILE_MAX_CPUS: CPUs 0 to that are sampled */
-	uint32_t	watermark;	/* words; 0: half of a CPU's */
+	uint32_t	watermark;	/* words, or when no sample fits; 0: half of a CPU's */
 	uint64_t	reserved[6];
 } pfm_oprofile_smpl_arg_t;
 
