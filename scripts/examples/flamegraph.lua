@@ -2,9 +2,9 @@
 -- A flame graph of a command, by default of the simulated computer in a lab: lpfm flamegraph.lua FILE.svg [COMMAND...]
 local export, record, recording = require "pfm.export", require "pfm.record", require "pfm.recording"
 
-local lab = 'print = function() end; for _ = 1, 15 do dofile "scripts/labs/bias.lua" end'
+local lab = "build/lpfm lab bias --sheet >/dev/null"
 local picture, title = arg[1] or "flamegraph.svg", #arg > 1 and table.concat(arg, " ", 2) or "A lab of lpfm"
-local command = #arg > 1 and { unpack(arg, 2) } or { "build/lpfm", "-e", lab }
+local command = #arg > 1 and { unpack(arg, 2) } or { "sh", "-c", lab }
 
 local data = os.tmpname()
 local outcome = record.run({ command = command, frequency = 1500, threads = true }, data)

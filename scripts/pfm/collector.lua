@@ -7,6 +7,7 @@
 -- @module pfm.collector
 
 local dirent = require "posix.dirent"
+local errno = require "posix.errno"
 local fail = require "pfm.util.fail"
 local fields = require "pfm.util.fields"
 local launcher = require "pfm.launcher"
@@ -48,16 +49,6 @@ local function spooled(self)
    return out
 end
 
--- Counts survive what they count: the file is replaced at once, or, where there is no room, later.
-local function save(self)
-   local path = path_in(self, STATE)
-   local file = io.open(path .. ".new", "w")
-   if not file then return end
-   local ok = file:write(render.json(self.counts), "\n")
-   ok = file:close() and ok
-   if ok then os.rename(path .. ".new", path) else os.remove(path .. ".new") end
-end
-
 local COUNTS = { "rounds", "recordings", "samples", "delivered", "held", "cpu", "dropped", "dropped_samples",
    "failed" }
 
@@ -77,6 +68,29 @@ local function drop(self, entry)
    os.remove(entry.path)
    count(self, "dropped")
    count(self, "dropped_samples", entry.samples)
+end
+
+-- The file is replaced at once. Returns whether making room would help.
+local function replace_counts(self)
+   local path = path_in(self, STATE)
+   local file, _, code = io.open(path .. ".new", "w")
+   local ok = file
+   if file then
+      ok, _, code = file:write(render.json(self.counts), "\n")
+      local closed, _, why = file:close()
+      if ok and not closed then ok, code = nil, why end
+   end
+   if ok then os.rename(path .. ".new", path) else os.remove(path .. ".new") end
+   return not ok and code == errno.ENOSPC
+end
+
+-- Counts survive what they count: on a full disk they are worth the oldest recordings.
+local function save(self)
+   while replace_counts(self) do
+      local oldest = spooled(self)[1]
+      if not oldest then return end
+      drop(self, oldest)
+   end
 end
 
 local function free_bytes(self)
