@@ -106,7 +106,7 @@ static void unregister(void)
 
 static void listed(void)
 {
-	pfarg_fmtinfo_t infos[8];
+	pfarg_fmtinfo_t infos[32];
 	int n, before;
 
 	begin(NULL);

@@ -13,7 +13,7 @@
 
 #define MAX_LEDGERS	8
 #define NUM_IDS		5		/* set ids in use, see set_ids */
-#define MAX_COUNTERS	10
+#define MAX_COUNTERS	32
 #define QUEUE		16
 #define EVENT_TIME	(-1)
 
@@ -48,6 +48,7 @@ struct ledger {
 	struct led_set		sets[NUM_IDS];
 	pfarg_msg_t		queue[QUEUE];
 	unsigned int		queued;
+	bool			closed;	/* nobody can read its messages any more */
 };
 
 struct world {

@@ -134,7 +134,7 @@ static uint32_t context_flags(void)
 		flags = PFM_FL_NOTIFY_BLOCK;
 	if (rng_chance(R, 5))
 		flags |= PFM_FL_OVFL_NO_MSG;
-	if (world.sim->model->codes->itanium && rng_chance(R, 10))
+	if (world.sim->model->codes->ia64 && rng_chance(R, 10))
 		flags |= PFM_ITA_FL_PRIV_MONITORS;
 	return flags;
 }
@@ -186,6 +186,7 @@ void context_close(struct ledger *l)
 	if (l->map)
 		pfm_unmap_buffer(l->map, l->map_size);
 	l->map = NULL;
+	l->closed = true;
 	close(l->fd);
 	pfm_sim_run_ns(world.sim, 0);
 	*l = world.ledgers[--world.num_ledgers];

@@ -56,7 +56,7 @@ static int post(struct pfm_context *ctx, const pfarg_msg_t *msg)
 	struct ledger *l = ledger_find(ctx);
 	int ret = real.post(ctx, msg);
 
-	if (!l || ret)
+	if (!l || l->closed || ret)
 		return ret;
 	CHECK(l->queued < ctx->msgq_depth + (msg->type == PFM_MSG_END), "%u messages in a queue of %zu",
 	      l->queued, ctx->msgq_depth);

@@ -119,7 +119,7 @@ static uint32_t set_flags(const struct ledger *l)
 		flags |= PFM_SETFL_EXPL_NEXT;
 	if ((l->ctx->flags & PFM_FL_SYSTEM_WIDE) && rng_chance(R, 30))
 		flags |= rng_chance(R, 50) ? PFM_SETFL_EXCL_IDLE : PFM_SETFL_EXCL_KERNEL_ONLY_THREADS;
-	if (world.sim->model->codes->itanium && rng_chance(R, 15))
+	if (world.sim->model->codes->ia64 && rng_chance(R, 15))
 		flags |= rng_chance(R, 50) ? PFM_ITA_SETFL_EXCL_INTR : PFM_ITA_SETFL_INTR_ONLY;
 	return flags;
 }
