@@ -53,6 +53,9 @@ local function move(self, why)
    local from, path = self.path, os.tmpname()
    local file = io.open(path, "wb")
    if not file or not copy(from, file, self.sound) then
+      if file then file:close() end
+      os.remove(path)
+      self.file:close() -- a file that is open takes its room even when it is removed
       error(("cannot write %s: %s, and there is no room in %s"):format(from, why, path), 0)
    end
    self.file:close()
