@@ -34,6 +34,23 @@ end)
 
 teardown(function() c.sh("rm -rf " .. scratch) end)
 
+describe("a file that takes no more", function()
+   -- 200 pieces of 512 bytes fit into the 102,400 bytes that a file may have.
+   it("is told of at each write, also in a loop that LuaJIT compiles", function()
+      local script = scratch .. "/writes.lua"
+      files.write(script, [[
+         local put = require "pfm.util.put"
+         local file, taken, refused = io.open(arg[1], "wb"), 0, 0
+         for i = 1, 1000 do
+            if put(file, ("x"):rep(256), ("y"):rep(256)) then taken = taken + 1 else refused = refused + 1 end
+         end
+         print(taken, refused)]])
+      local out = c.sh(("trap '' XFSZ; prlimit --fsize=102400 %s %s %s/limited"):format(
+         os.getenv("LPFM_LUA") or "luajit", script, scratch))
+      assert.equal("200\t800\n", out)
+   end)
+end)
+
 describe("standard output that cannot be written", function()
    for _, command in ipairs { "report", "annotate --asm", "script", "diff " .. data, "plot" } do
       it("is an error of " .. command, function()

@@ -4,6 +4,7 @@
 
 local render = require "pfm.render"
 local nearest = require "pfm.util.nearest"
+local put = require "pfm.util.put"
 
 local command = {}
 
@@ -284,7 +285,7 @@ end
 
 -- Says why standard output did not take everything, or returns the status.
 local function close_output(status)
-   local flushed, err = io.stdout:flush()
+   local flushed, err = put(io.stdout)
    if flushed and not require("repl.host").output_lost() then return status end
    io.stderr:write("lpfm: cannot write the output: ", err or "an earlier part of it was lost", "\n")
    return status ~= 0 and status or FAILURE

@@ -3,6 +3,7 @@
 -- @module repl.command.options
 
 local launcher = require "pfm.launcher"
+local put = require "pfm.util.put"
 local render = require "pfm.render"
 local stages = require "pfm.measure.stages"
 local trigger = require "pfm.measure.trigger"
@@ -426,8 +427,7 @@ end
 -- @string[opt] path as for `options.output`
 function options.write(lines, path)
    local file = options.output(path)
-   local ok, err = file:write(table.concat(lines, "\n"), "\n")
-   if ok then ok, err = file:flush() end
+   local ok, err = put(file, table.concat(lines, "\n"), "\n")
    if not ok then error(("cannot write %s: %s"):format(path or "the results", err), 0) end
 end
 

@@ -15,6 +15,7 @@ local ranks_text = require "repl.command.text.ranks"
 local region_text = require "repl.command.text.regions"
 local parts = require "pfm.measure.parts"
 local contexts = require "pfm.measure.contexts"
+local put = require "pfm.util.put"
 local regions = require "pfm.measure.regions"
 local stat_text = require "repl.command.text.stat"
 local system = require "pfm.system"
@@ -194,9 +195,7 @@ local function is_terminal(out)
 end
 
 local function try_to_write(out, lines)
-   local ok, err = out:write(table.concat(lines, "\n"), "\n")
-   if ok then ok, err = out:flush() end
-   return ok, err
+   return put(out, table.concat(lines, "\n"), "\n")
 end
 
 -- A function that writes lines: to standard error where the file that was asked for takes no more. Then it has `lost`.

@@ -11,6 +11,7 @@ local chunks = require "lpfm.chunks"
 local fileno = require("posix.stdio").fileno
 local layout = require "pfm.recording.layout"
 local objects = require "pfm.merge.objects"
+local put = require "pfm.util.put"
 local reader = require "pfm.recording.reader"
 local render = require "pfm.render"
 local stat = require "posix.sys.stat"
@@ -183,13 +184,13 @@ local function checked(ok, err)
    return ok
 end
 
-local function put(out, tag, body)
-   checked(out:write(chunks.head(tag, body), body))
+local function append(out, tag, body)
+   checked(put(out, chunks.head(tag, body), body))
 end
 
 -- A chunk as it is; false: it is no longer there.
 local function copy_chunk(file, at, length, out)
-   checked(out:flush()) -- what follows goes past its buffer
+   checked(put(out)) -- what follows goes past its buffer
    return checked(file:copy(at - HEAD_SIZE, HEAD_SIZE + length, fileno(out))) == HEAD_SIZE + length
 end
 
@@ -212,13 +213,13 @@ local function list(texts)
 end
 
 local function write_all(gathered, out)
-   put(out, "HEAD", ('{"version":%d,"merged":true,"byte_order":"%s"}'):format(layout.MERGED, chunks.byte_order))
-   for body in gathered.objects:bodies() do put(out, "SYMS", body) end
+   append(out, "HEAD", ('{"version":%d,"merged":true,"byte_order":"%s"}'):format(layout.MERGED, chunks.byte_order))
+   for body in gathered.objects:bodies() do append(out, "SYMS", body) end
    for _, source in ipairs(gathered.sources) do
-      put(out, "SRCE", ('{"id":"%s","objects":%s}'):format(source.id, list(source.objects)))
+      append(out, "SRCE", ('{"id":"%s","objects":%s}'):format(source.id, list(source.objects)))
       copy_source(source, out)
    end
-   put(out, "DONE", ('{"sources":%d}'):format(#gathered.sources))
+   append(out, "DONE", ('{"sources":%d}'):format(#gathered.sources))
 end
 
 -- Beside the file first: what is merged may be the file itself, and nobody sees a part of it.

@@ -4,6 +4,7 @@
 
 local chunks = require "lpfm.chunks"
 local layout = require "pfm.recording.layout"
+local put = require "pfm.util.put"
 local render = require "pfm.render"
 
 local writer = { sound = 0 } -- bytes that are in the file
@@ -63,17 +64,11 @@ local function move(self, why)
    self.file, self.path, self.moved = file, path, { from = from, why = why }
 end
 
-local function try(self, ...)
-   local ok, err = self.file:write(...)
-   if ok then ok, err = self.file:flush() end
-   return ok, err
-end
-
-local function put(self, ...)
-   local ok, err = try(self, ...)
+local function append(self, ...)
+   local ok, err = put(self.file, ...)
    if not ok then
       move(self, err)
-      ok, err = try(self, ...)
+      ok, err = put(self.file, ...)
       if not ok then move(self, err) end
    end
    for i = 1, select("#", ...) do self.sound = self.sound + #select(i, ...) end
@@ -91,7 +86,7 @@ function writer:begin()
    self.file = file
    local kept = table.concat(self.kept)
    self.kept = nil
-   put(self, kept)
+   append(self, kept)
 end
 
 --- Appends a chunk, at once, or keeps it until `begin`.
@@ -105,7 +100,7 @@ function writer:chunk(tag, body)
    if self.kept then
       self.kept[#self.kept + 1] = head .. body
    else
-      put(self, head, body)
+      append(self, head, body)
    end
    self.bytes = self.bytes + #head + #body
 end

@@ -2,6 +2,7 @@
 --- Runs the client program of a database.
 -- @module pfm.store.client
 
+local put = require "pfm.util.put"
 local text_file = require "pfm.util.text_file"
 
 local client = {}
@@ -18,9 +19,8 @@ local function run_with(command, parts, printed, said, status)
       printed, said, status, status), "w")
    local ok, err = true, nil
    for _, part in ipairs(parts) do
-      if ok then ok, err = pipe:write(part) end
+      if ok then ok, err = put(pipe, part) end
    end
-   if ok then ok, err = pipe:flush() end
    pipe:close()
    local code, why = take(status):match("%d+"), take(said):gsub("%s+$", "")
    if code == "0" and ok then return true end

@@ -2,8 +2,12 @@
 --- Files whose every write succeeds, or raises an error that names the file.
 -- @module pfm.util.output
 
+local put = require "pfm.util.put"
+
 local output = {}
 output.__index = output
+
+local PART = 2 ^ 16 -- bytes that are kept before they are written
 
 local function fail(self, err)
    error(("cannot write %s: %s"):format(self.name, err), 0)
@@ -14,24 +18,34 @@ end
 -- @string name what errors call it
 -- @treturn table `write`, `close`
 function output.checked(file, name)
-   return setmetatable({ file = file, name = name }, output)
+   return setmetatable({ file = file, name = name, kept = {}, bytes = 0 }, output)
+end
+
+local function put_kept(self)
+   local ok, err = put(self.file, table.concat(self.kept))
+   if not ok then fail(self, err) end
+   self.kept, self.bytes = {}, 0
 end
 
 --- Writes, as a file does.
 function output:write(...)
-   local ok, err = self.file:write(...)
-   if not ok then fail(self, err) end
+   for i = 1, select("#", ...) do
+      local part = tostring((select(i, ...)))
+      self.kept[#self.kept + 1] = part
+      self.bytes = self.bytes + #part
+   end
+   if self.bytes >= PART then put_kept(self) end
    return self
 end
 
 --- Writes what is left, and closes the file unless it is standard output.
 function output:close()
-   local ok, err = self.file:flush()
+   local ok, err = pcall(put_kept, self)
    if self.file ~= io.stdout then
       local closed, why = self.file:close()
-      if ok then ok, err = closed, why end
+      if ok and not closed then fail(self, why) end
    end
-   if not ok then fail(self, err) end
+   if not ok then error(err, 0) end
 end
 
 return output
