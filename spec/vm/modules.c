@@ -96,14 +96,23 @@ static int by_uuid(void)
 	return pfm_create_context(&ctx, &arg, sizeof(arg));
 }
 
+/* Somebody before may have wanted them; those that use another one go first. */
+static void no_formats(void)
+{
+	static const char *const formats[] = { "perfmon_prog_smpl", "perfmon_pebs_smpl", "perfmon_oprofile_smpl",
+					       "perfmon_stack_smpl", "perfmon_nway_smpl", "perfmon_dfl_smpl" };
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		absent(formats[i]);
+}
+
 /* --- formats ---------------------------------------------------------------------------------- */
 
 static void formats_come_when_wanted(void)
 {
 	int fd;
 
-	absent("perfmon_nway_smpl");
-	absent("perfmon_dfl_smpl");
+	no_formats();
 	MUST(fd = with_default());
 	TRUE(is_loaded("perfmon_dfl_smpl") && !is_loaded("perfmon_nway_smpl"));
 	close(fd);
@@ -130,8 +139,7 @@ static void formats_are_told_of(void)
 	holds(FORMATS "default-0.6/version", "2.0");
 	holds(FORMATS "default-0.6/uuid", "4d72bec0-0664-4143-82b4-d3fd27243c97");
 	holds(FORMATS "n-way/uuid", "7e0c35a6-1b92-4d5f-9a60-4e2dc813f07b");
-	absent("perfmon_nway_smpl");
-	absent("perfmon_dfl_smpl");
+	no_formats();
 	TRUE(access(FORMATS "default", F_OK) && access(FORMATS "n-way", F_OK) && !access(FORMATS, F_OK));
 }
 
@@ -458,8 +466,7 @@ static void nothing_is_left(void)
 {
 	TRUE(modprobes_end());
 	absent("perfmon_tally");
-	absent("perfmon_nway_smpl");
-	absent("perfmon_dfl_smpl");
+	no_formats();
 	absent(DESCRIPTION);
 	TRUE(!is_loaded("perfmon_dfl_smpl") && !is_loaded(DESCRIPTION) && is_loaded("perfmon"));
 	EQUAL(system("ls " FORMATS " | grep -q ."), 256);
@@ -472,9 +479,6 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		seed = (uint64_t)atoll(argv[2]);
 	fault(1);
-	/* somebody before may have wanted them; they need the default one */
-	absent("perfmon_prog_smpl");
-	absent("perfmon_stack_smpl");
 	TEST(formats_come_when_wanted);
 	TEST(formats_are_told_of);
 	TEST(a_format_in_use_stays);
