@@ -13,6 +13,7 @@ local fields = require "pfm.util.fields"
 local launcher = require "pfm.launcher"
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
+local put = require "pfm.util.put"
 local record = require "pfm.record"
 local recording = require "pfm.recording"
 local render = require "pfm.render"
@@ -76,9 +77,8 @@ local function replace_counts(self)
    local file, _, code = io.open(path .. ".new", "w")
    local ok = file
    if file then
-      ok, _, code = file:write(render.json(self.counts), "\n")
-      local closed, _, why = file:close()
-      if ok and not closed then ok, code = nil, why end
+      ok, _, code = put(file, render.json(self.counts), "\n")
+      file:close()
    end
    if ok then os.rename(path .. ".new", path) else os.remove(path .. ".new") end
    return not ok and code == errno.ENOSPC
