@@ -10,7 +10,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "check.h"
+#include "module_list.h"
 #include "perfmon/perfmon_nway_smpl.h"
 #include "../../kernel/linux/abi/perfmon_ioctl.h"
 
@@ -186,8 +186,7 @@ static void fill_nway(void *arg)
 /* The formats are fetched anew. */
 static void without_formats(void)
 {
-	syscall(SYS_delete_module, "perfmon_nway_smpl", O_NONBLOCK);
-	syscall(SYS_delete_module, "perfmon_dfl_smpl", O_NONBLOCK);
+	unload_unused(FORMAT_MODULES);
 }
 
 static const struct call calls[] = {
@@ -373,20 +372,13 @@ static void pointers(void)
 
 static void unload_all(void)
 {
-	static const char *const names[] = {
-		"perfmon_tally", "perfmon_prog_smpl", "perfmon_nway_smpl", "perfmon_stack_smpl", "perfmon_dfl_smpl",
-		"perfmon_armv8", "perfmon_x86", "perfmon",
-	};
+	time_t from = time(NULL);
 
 	close(device);
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		time_t from = time(NULL);
-
-		/* what was closed may be under way still */
-		while (syscall(SYS_delete_module, names[i], O_NONBLOCK) && errno != ENOENT && time(NULL) - from < 20)
-			sched_yield();
-		check(errno == ENOENT || time(NULL) - from < 20, "%s stays: %s", names[i], strerror(errno));
-	}
+	/* what was closed may be under way still */
+	while (unload_unused("") && time(NULL) - from < 20)
+		sched_yield();
+	EQUAL(unload_unused(""), 0);
 }
 
 static void load_again(void)

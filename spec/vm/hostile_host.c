@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 
 #include "hostile.h"
+#include "module_list.h"
 
 /* --- timernmi: the thread's clock and the PMU overflow at the same time ----------------------------------- */
 
@@ -225,16 +226,12 @@ static void want_modules(void)
 
 static void modules(void)
 {
-	static const char *const names[] = {
-		"perfmon_prog_smpl", "perfmon_nway_smpl", "perfmon_stack_smpl", "perfmon_dfl_smpl", "perfmon_armv8",
-		"perfmon_x86",
-	};
 	pid_t users[4];
 
 	for (int i = 0; i < 4; i++)
 		users[i] = spawn(want_modules);
 	while (!over()) {
-		try(syscall(SYS_delete_module, names[any(4)], O_NONBLOCK));
+		try(unload_unused(any(2) ? FORMAT_MODULES : ""));
 		usleep(any(1500));
 	}
 	for (int i = 0; i < 4; i++)

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "check.h"
+#include "module_list.h"
 #include "perfmon/perfmon_nway_smpl.h"
 
 #ifdef __aarch64__
@@ -96,14 +96,10 @@ static int by_uuid(void)
 	return pfm_create_context(&ctx, &arg, sizeof(arg));
 }
 
-/* Somebody before may have wanted them; those that use another one go first. */
+/* Somebody before may have wanted them. */
 static void no_formats(void)
 {
-	static const char *const formats[] = { "perfmon_prog_smpl", "perfmon_pebs_smpl", "perfmon_oprofile_smpl",
-					       "perfmon_stack_smpl", "perfmon_nway_smpl", "perfmon_dfl_smpl" };
-
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		absent(formats[i]);
+	EQUAL(unload_unused(FORMAT_MODULES), 0);
 }
 
 /* --- formats ---------------------------------------------------------------------------------- */
