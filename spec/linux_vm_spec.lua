@@ -78,7 +78,7 @@ local inherit = {
 }
 local charges = {
    "a_user_has_so_much", "no_limit_is_none", "perf_grants_more", "who_exits_leaves_the_charge",
-   "who_execs_keeps_the_charge", "sets_are_charged", "contexts_are_charged",
+   "who_execs_keeps_the_charge", "sets_are_charged", "contexts_are_charged", "records_are_charged",
 }
 local lifetime = {
    "each_end_is_told", "a_close_ends_self_monitoring", "a_close_does_not_end_it_for_others",

@@ -53,7 +53,7 @@ int lx_listen(struct lx_context *lx)
 
 	if (!lx->ctx->want.records)
 		return 0;
-	lx->told = kvcalloc(1 << TOLD_BITS, sizeof(*lx->told), GFP_KERNEL_ACCOUNT);
+	lx->told = pfm_os_alloc(sizeof(*lx->told) << TOLD_BITS);
 	if (!lx->told)
 		return pfm_refuse(-ENOMEM, "no memory to remember what was told of programs");
 	raw_spin_lock_irq(&b->lock);
@@ -79,7 +79,7 @@ void lx_listen_end(struct lx_context *lx)
 void lx_listen_free(struct lx_context *lx)
 {
 	irq_work_sync(&lx->walk_work);
-	kvfree(lx->told);
+	pfm_os_free(lx->told);
 	lx->told = NULL;
 }
 
