@@ -113,13 +113,15 @@ static void tell_one(struct lx_context *lx, struct telling *t)
  */
 static void tell_of_thread(struct lx_context *lx, struct telling *t)
 {
+	struct perf_event_context *locked;
+
 	if (lx_scheduled_in(lx)) {
 		tell_one(lx, t);
 		return;
 	}
-	lx_lock_perf(lx);
+	locked = lx_lock_perf(lx);
 	tell_one(lx, t);
-	lx_unlock_perf(lx);
+	lx_unlock_perf(lx, locked);
 }
 
 static void tell_all(struct bucket *b, const struct task_struct *task, unsigned int cpu, struct telling *t)
