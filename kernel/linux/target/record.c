@@ -408,10 +408,17 @@ static void add_walk(void)
 		give_back(work);
 }
 
-/* Of the current thread, not in an NMI: it may have mapped code. */
+/* To the current thread, or here? Others of the same bucket look the same. */
+static bool somebody_listens(void)
+{
+	return !hlist_empty(&bucket_of(current, 0)->list) ||
+	       !hlist_empty(&bucket_of(NULL, raw_smp_processor_id())->list);
+}
+
+/* Of the current thread, not in an NMI: it may have mapped code. Who listens elsewhere hears of it after a sample. */
 void lx_record_mmap(void)
 {
-	if (!nobody_listens())
+	if (!nobody_listens() && somebody_listens())
 		add_walk();
 }
 
