@@ -71,41 +71,50 @@ static void run_there(void *arg)
 	lx_refuse_for(0);
 }
 
-/* Of the lock that there may be besides, sparse is told nothing: it cannot follow an if. */
-void lx_lock_perf(struct lx_context *lx) __acquires(&lx->perf[0]->lock)
+/*
+ * What is locked besides is for lx_unlock_perf(): a thread tells of itself (record.c) while a command may get the
+ * first counter of another kind. Of that lock sparse is told nothing: it cannot follow an if.
+ */
+struct perf_event_context *lx_lock_perf(struct lx_context *lx) __acquires(&lx->perf[0]->lock)
 {
-	if (lx->perf[1]) {
-		raw_spin_lock(&lx->perf[1]->lock);
-		__release(&lx->perf[1]->lock);
+	struct perf_event_context *other = READ_ONCE(lx->perf[1]);
+
+	if (other) {
+		raw_spin_lock(&other->lock);
+		__release(&other->lock);
 	}
 	raw_spin_lock_nested(&lx->perf[0]->lock, SINGLE_DEPTH_NESTING);
+	return other;
 }
 
-void lx_unlock_perf(struct lx_context *lx) __releases(&lx->perf[0]->lock)
+void lx_unlock_perf(struct lx_context *lx, struct perf_event_context *other) __releases(&lx->perf[0]->lock)
 {
 	raw_spin_unlock(&lx->perf[0]->lock);
-	if (lx->perf[1]) {
-		__acquire(&lx->perf[1]->lock);
-		raw_spin_unlock(&lx->perf[1]->lock);
+	if (other) {
+		__acquire(&other->lock);
+		raw_spin_unlock(&other->lock);
 	}
 }
 
 bool lx_scheduled_in(const struct lx_context *lx)
 {
-	return lx->perf[0]->is_active || (lx->perf[1] && lx->perf[1]->is_active);
+	const struct perf_event_context *other = READ_ONCE(lx->perf[1]);
+
+	return lx->perf[0]->is_active || (other && other->is_active);
 }
 
 /* -EAGAIN: it moved under our hands. */
 static int run_on_thread(struct lx_context *lx, struct call *call)
 {
+	struct perf_event_context *other;
 	bool away;
 
 	local_irq_disable();
-	lx_lock_perf(lx);
+	other = lx_lock_perf(lx);
 	away = !lx_scheduled_in(lx);
 	if (away)
 		call->ret = run_call(call);
-	lx_unlock_perf(lx);
+	lx_unlock_perf(lx, other);
 	local_irq_enable();
 	if (!away)
 		smp_call_function_single(task_cpu(lx->task), run_there, call, 1);

@@ -47,7 +47,7 @@ void lx_note_event(struct lx_context *lx, struct perf_event *event)
 	if (!lx->perf[0])
 		lx->perf[0] = event->ctx;
 	else if (lx->perf[0] != event->ctx)
-		lx->perf[1] = event->ctx;
+		WRITE_ONCE(lx->perf[1], event->ctx);
 	if (!lx->witness)
 		lx->witness = event;
 }

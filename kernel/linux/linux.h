@@ -473,8 +473,8 @@ extern const struct pfm_stack_ops lx_stack_ops;
 /* access.c */
 int lx_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
 /* Interrupts are off: no event of a thread is scheduled in meanwhile; are any now? */
-void lx_lock_perf(struct lx_context *lx);
-void lx_unlock_perf(struct lx_context *lx);
+struct perf_event_context *lx_lock_perf(struct lx_context *lx);
+void lx_unlock_perf(struct lx_context *lx, struct perf_event_context *locked);
 bool lx_scheduled_in(const struct lx_context *lx);
 struct pt_regs *lx_user_regs(const struct lx_context *lx);	/* where the target entered the kernel; or NULL */
 

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/sysinfo.h>
 
+#include "perfmon/perfmon_stack_smpl.h"
 #include "users.h"
 
 #define KIB		1024UL
@@ -200,6 +201,31 @@ static void contexts_are_charged(void)
 	TRUE(n > 8 && n < 128);
 }
 
+/* A context that is told of programs, and how many sets another one can have besides. */
+static int make_sets_beside(int loaded)
+{
+	pfm_stack_smpl_arg_t arg = { .buf_size = BUFFER, .buf_flags = PFM_STACK_SMPL_RECORDS };
+	pfarg_ctx_t ctx = { 0 };
+	int fd, n = 1;
+
+	if (with_limit() || (fd = pfm_create_context(&ctx, "stack", &arg, sizeof(arg))) < 0 ||
+	    set_pmc(fd, 0, FAULTS, SW_USER) || (loaded && load(fd, my_tid())) || (fd = new_context(0)) < 0)
+		return 250;
+	while (!pfm_create_evtsets(fd, &(pfarg_setdesc_t){ .set_id = (uint16_t)n }, 1))
+		n++;
+	return errno == ENOMEM ? n : 251;
+}
+
+/* What it remembers to have told, from the load on. */
+static void records_are_charged(void)
+{
+	int unloaded = as_user(NOBODY, 0, make_sets_beside, false);
+
+	TRUE(unloaded > 8 && unloaded < 128);
+	TRUE(as_user(NOBODY, 0, make_sets_beside, true) < unloaded);
+	EQUAL(as_user(NOBODY, 0, make_sets_beside, false), unloaded);
+}
+
 int main(int argc, char **argv)
 {
 	static char path[128];
@@ -218,6 +244,7 @@ int main(int argc, char **argv)
 	TEST(who_execs_keeps_the_charge);
 	TEST(sets_are_charged);
 	TEST(contexts_are_charged);
+	TEST(records_are_charged);
 	write_to(MLOCK_KB, "516");
 	return tests_failed > 0;
 }

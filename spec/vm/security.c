@@ -207,6 +207,28 @@ static void an_exec_keeps_the_context(void)
 	EQUAL(watch_exec(0), 1);
 }
 
+/* --- counters of others --------------------------------------------------------------------------- */
+
+#ifdef __aarch64__
+#define CHAIN	0x1eULL		/* overflows of the counter before it, which may be another's: perf refuses it, too */
+
+static int count_overflows_of_others(int unused)
+{
+	int fd = new_context(0);
+
+	(void)unused;
+	if (fd < 0 || set_pmc(fd, 0, COUNTER, PROGRAM))
+		return 100;
+	return set_pmc(fd, 0, COUNTER + 1, USER | CHAIN) ? errno : 0;
+}
+
+static void overflows_of_others_are_not_counted(void)
+{
+	EQUAL(as_nobody(count_overflows_of_others, 0), EINVAL);
+	EQUAL(count_overflows_of_others(0), EINVAL);
+}
+#endif
+
 /* --- descriptors -------------------------------------------------------------------------------- */
 
 static void command_it(uint64_t fd)
@@ -305,6 +327,9 @@ int main(int argc, char **argv)
 	TEST(foreign_threads_are_refused);
 	TEST(set_uid_programs_are_not_monitored);
 	TEST(an_exec_keeps_the_context);
+#ifdef __aarch64__
+	TEST(overflows_of_others_are_not_counted);
+#endif
 	TEST(descriptors_can_be_passed_on);
 	TEST(reading_changes_only_results);
 	return tests_failed > 0;

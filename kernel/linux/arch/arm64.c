@@ -16,6 +16,7 @@
 #define EVENT		0xffffULL		/* of PMEVTYPER_EL0 and of a PMC */
 #define CPU_CYCLES	0x11
 #define INST_RETIRED	0x08
+#define CHAIN		0x1e		/* overflows of the counter before it */
 #define NO_EL1		(1ULL << 31)
 #define NO_EL0		(1ULL << 30)
 #define WITH_EL2	(1ULL << 27)		/* where the kernel runs there */
@@ -109,9 +110,12 @@ void lx_arch_reload_throttled(struct perf_event *event)
 {
 }
 
+/* Whose counter is the one before it, perf decides: it may be somebody else's. */
 int lx_arch_check(u16 num, u64 pmc)
 {
-	return 0;
+	if (num == LX_CYCLE_PMD || (pmc & EVENT) != CHAIN)
+		return 0;
+	return pfm_refuse(-EINVAL, "PMC%u: event %#x counts overflows of a counter that may be another's", num, CHAIN);
 }
 
 /* What has its registers, and thus is ours to touch: other PMUs take raw events, too. */

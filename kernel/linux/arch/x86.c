@@ -167,7 +167,10 @@ static struct perf_event *some_counter(const struct lx_context *lx)
 	return NULL;
 }
 
-/* As the mapping of one of perf's own events does it (CR4.PCE). */
+/*
+ * As the mapping of one of perf's own events does it (CR4.PCE). lx->lock is held, which nobody may have to wait for as
+ * long as mmap_lock: where that is taken the next call does it.
+ */
 void lx_arch_allow_read(struct lx_context *lx)
 {
 	struct mm_struct *mm = current->mm;
@@ -176,9 +179,8 @@ void lx_arch_allow_read(struct lx_context *lx)
 	if (READ_ONCE(lx->view_mm) != mm || !lx->view_perf || lx->rdpmc_mm || lx->task != current)
 		return;
 	event = some_counter(lx);
-	if (!event)
+	if (!event || !mmap_write_trylock(mm))
 		return;
-	mmap_write_lock(mm);
 	event->pmu->event_mapped(event, mm);
 	mmap_write_unlock(mm);
 	mmgrab(mm);

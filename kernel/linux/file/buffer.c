@@ -166,6 +166,7 @@ static int is_file(const void *file, struct file *f, unsigned int fd)
 	return f == file;
 }
 
+/* From start on. */
 static bool next_piece(struct file *file, unsigned long *start, unsigned long *size)
 {
 	struct mm_struct *mm = current->mm;
@@ -173,7 +174,7 @@ static bool next_piece(struct file *file, unsigned long *start, unsigned long *s
 	bool found = false;
 
 	mmap_read_lock(mm);
-	for (vma = find_vma(mm, 0); vma && !found; vma = find_vma(mm, vma->vm_end)) {
+	for (vma = find_vma(mm, *start); vma && !found; vma = find_vma(mm, vma->vm_end)) {
 		found = vma->vm_file == file && (vma->vm_ops == &map_ops || vma->vm_ops == &lx_view_ops);
 		if (found) {
 			*start = vma->vm_start;
@@ -196,7 +197,7 @@ static bool is_mapped(struct lx_context *lx)
 
 static void unmap(struct file *file)
 {
-	unsigned long start, size;
+	unsigned long start = 0, size;
 
 	while (next_piece(file, &start, &size))
 		if (vm_munmap(start, size))

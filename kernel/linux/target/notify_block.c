@@ -11,7 +11,9 @@ static void wait_for_restart(struct callback_head *work)
 	struct lx_bond *bond = container_of(work, struct lx_bond, block_work);
 
 	WRITE_ONCE(bond->block_queued, false);
-	wait_event_state(bond->lx->blocked, !READ_ONCE(bond->hold), (TASK_KILLABLE | TASK_FREEZABLE));
+	/* who ends is not going back there, and cannot be killed any more */
+	if (!(current->flags & PF_EXITING))
+		wait_event_state(bond->lx->blocked, !READ_ONCE(bond->hold), (TASK_KILLABLE | TASK_FREEZABLE));
 	lx_bond_put(bond);
 }
 

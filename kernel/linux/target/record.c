@@ -53,7 +53,7 @@ int lx_listen(struct lx_context *lx)
 
 	if (!lx->ctx->want.records)
 		return 0;
-	lx->told = kvcalloc(1 << TOLD_BITS, sizeof(*lx->told), GFP_KERNEL_ACCOUNT);
+	lx->told = pfm_os_alloc(sizeof(*lx->told) << TOLD_BITS);
 	if (!lx->told)
 		return pfm_refuse(-ENOMEM, "no memory to remember what was told of programs");
 	raw_spin_lock_irq(&b->lock);
@@ -79,7 +79,7 @@ void lx_listen_end(struct lx_context *lx)
 void lx_listen_free(struct lx_context *lx)
 {
 	irq_work_sync(&lx->walk_work);
-	kvfree(lx->told);
+	pfm_os_free(lx->told);
 	lx->told = NULL;
 }
 
@@ -113,13 +113,15 @@ static void tell_one(struct lx_context *lx, struct telling *t)
  */
 static void tell_of_thread(struct lx_context *lx, struct telling *t)
 {
+	struct perf_event_context *locked;
+
 	if (lx_scheduled_in(lx)) {
 		tell_one(lx, t);
 		return;
 	}
-	lx_lock_perf(lx);
+	locked = lx_lock_perf(lx);
 	tell_one(lx, t);
-	lx_unlock_perf(lx);
+	lx_unlock_perf(lx, locked);
 }
 
 static void tell_all(struct bucket *b, const struct task_struct *task, unsigned int cpu, struct telling *t)
@@ -406,10 +408,17 @@ static void add_walk(void)
 		give_back(work);
 }
 
-/* Of the current thread, not in an NMI: it may have mapped code. */
+/* To the current thread, or here? Others of the same bucket look the same. */
+static bool somebody_listens(void)
+{
+	return !hlist_empty(&bucket_of(current, 0)->list) ||
+	       !hlist_empty(&bucket_of(NULL, raw_smp_processor_id())->list);
+}
+
+/* Of the current thread, not in an NMI: it may have mapped code. Who listens elsewhere hears of it after a sample. */
 void lx_record_mmap(void)
 {
-	if (!nobody_listens())
+	if (!nobody_listens() && somebody_listens())
 		add_walk();
 }
 

@@ -231,16 +231,23 @@ static int attach_cpu(struct pfm_context *ctx, u32 load_pid, int paranoid)
 
 /* --- both ----------------------------------------------------------------------------------- */
 
+static int check_pmc(const struct pfm_pmc *pmc, int paranoid)
+{
+	int ret = lx_is_hw(pmc->num) ? lx_arch_check(pmc->num, pmc->value) : 0;
+
+	return ret || paranoid < LX_PARANOID_KERNEL ? ret : lx_check_pmc_level(pmc->num, pmc->value);
+}
+
 /* Who programmed it may have had more rights than who loads it. */
-static int check_levels(struct pfm_context *ctx, int paranoid)
+static int check_pmcs(struct pfm_context *ctx, int paranoid)
 {
 	int ret = 0;
 
-	if (paranoid < LX_PARANOID_KERNEL)
+	if (paranoid < LX_PARANOID_CPU)
 		return 0;
 	for (struct pfm_set *set = &ctx->set0; set && !ret; set = set->next)
 		for (unsigned int i = 0; i < set->num_pmcs && !ret; i++)
-			ret = lx_check_pmc_level(set->pmcs[i].num, set->pmcs[i].value);
+			ret = check_pmc(&set->pmcs[i], paranoid);
 	return ret;
 }
 
@@ -251,7 +258,7 @@ int lx_attach(struct pfm_context *ctx, uint32_t load_pid)
 	int paranoid = lx_paranoid(), ret = lx_check_monitor(paranoid);
 
 	if (!ret)
-		ret = check_levels(ctx, paranoid);
+		ret = check_pmcs(ctx, paranoid);
 	if (ret)
 		return ret;
 	lx->running = lx->wanted = lx->kernel_level = lx->kernel_hw = lx->hw = lx->starved = false;
