@@ -4,10 +4,10 @@
  *
  * program.c compiles programs; cursor.c moves through them by arithmetic; models.c knows the models,
  * whose files in models/ say which event code counts what; pmu.c is a CPU's bare PMU, filter.c what its
- * counters leave out, trace.c its address registers and branch buffer, software.c the software counters;
+ * counters leave out, software.c the software counters;
  * cpu.c runs one CPU, sched.c decides who runs, thread.c makes and ends threads, time.c moves time; lock.c orders
  * the locks;
- * pebs.c and ibs.c are samples that the processor takes itself;
+ * sampling/ is what processors keep of single executions, and samples that they take themselves;
  * access.c makes accesses of what programs say, emerge.c lets them run, and cache/ is the memory they go to;
  * options.c, new.c, machine.c and api.c are the doors;
  * live.c lets a computer follow threads of the program.
@@ -49,6 +49,7 @@ struct sim_node {
 	bool		skip;			/* loop: iterations can be passed without looking inside */
 	bool		user;			/* has sites of user level */
 	bool		branches;		/* has sites that are branches */
+	bool		marked;			/* site: sampling/mark.c */
 	uint8_t		branch;			/* site: what it is like, SIM_TAKEN ... */
 	uint8_t		walks;			/* site: misses of TLBs, SIM_WALK_* */
 	bool		call;			/* loop: of one iteration, a function called at ip */
@@ -140,6 +141,7 @@ struct sim_filter {
 	uint32_t	at_least;	/* counts cycles in which so many events happen; 0: events */
 	bool		inverted;	/* ... in which they do not */
 	bool		edge;		/* ... after one that did not count */
+	bool		marked;		/* counts what marked instructions do */
 };
 
 /* What a site or an iteration adds to a filtered counter. Of edges: what its cycles are like. */
@@ -218,7 +220,7 @@ struct sim_executed {
 	uint32_t	fetch_wait, data_wait;	/* of these */
 	uint64_t	ip, data_addr, target;
 	bool		data, load, missed;	/* data was accessed, and loaded; from beyond the L1D */
-	bool		fetch_missed, branched;
+	bool		fetch_missed, branched, marked;
 	uint8_t		branch, walks;		/* SIM_TAKEN ..., SIM_WALK_* */
 };
 
@@ -248,14 +250,14 @@ enum sim_event {
 	SIM_EV_NAMED,		/* from here: event codes, as programs name them */
 };
 
-enum { SIM_BY_CODE = 1, SIM_BY_OPCODE = 2, SIM_BY_DATA = 4 };
+enum { SIM_BY_CODE = 1, SIM_BY_OPCODE = 2, SIM_BY_DATA = 4, SIM_BY_MARK = 8 };
 
 #define SIM_MAX_OTHERS 2
 
 struct sim_encoding {
 	uint32_t	code, mask;
 	uint16_t	event;
-	uint16_t	by;		/* what it can be restricted by, SIM_BY_* */
+	uint16_t	by;		/* what it can be restricted by, SIM_BY_*; MARK: what it is */
 };
 
 /*
@@ -279,6 +281,12 @@ struct sim_traces {
 struct sim_pebs {
 	uint16_t	enable, bit, first, num;
 	uint16_t	record;		/* bytes; 0: it has none */
+};
+
+/* Marked instructions: these bits of the PMC mark them, the PMDs have the addresses of the last one and its data. */
+struct sim_marking {
+	uint64_t	on;		/* 0: there are none */
+	uint16_t	pmc, ip, data;
 };
 
 #define SIM_NO_LATENCY UINT32_MAX
@@ -305,6 +313,7 @@ struct sim_codes {
 			   struct sim_wanted *wanted);
 	struct sim_pebs	pebs;
 	bool		ibs;			/* ibs.c: PMC4 and 5, PMD4-13 */
+	struct sim_marking marking;
 	uint32_t	skid;			/* option skid=model */
 	/* What a counter of code, programmed by pmc, leaves out; *f is all 0. Optional. */
 	void	 (*filter)(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f);
@@ -419,6 +428,7 @@ struct sim_cpu {
 	unsigned int		skid_left;
 	uint64_t		ibs_fetches, ibs_ops;	/* towards the next sample */
 	uint64_t		ibs_taken;	/* bits: PMDs that are due as soon as the site is over */
+	unsigned int		unmarked;	/* instructions since the last marked one */
 	uint64_t		last_tstamp;
 	struct sim_tally	truth;
 };
@@ -533,7 +543,7 @@ void sim_weigh(const struct sim_watch *w, const struct sim_program *prog, const 
 	       struct sim_weight *weight);
 uint64_t sim_weight_of(const struct sim_weight *weight, uint64_t n, bool counted);
 
-/* trace.c: address registers and branch buffer of Itanium processors. */
+/* sampling/trace.c: address registers and branch buffer of Itanium processors. */
 
 /* What of one level is kept: by address registers, or as loads with a latency. */
 struct sim_wanted {
@@ -544,10 +554,15 @@ struct sim_wanted {
 void sim_trace_wanted(const struct sim_codes *codes, const uint64_t *pmcs, unsigned int level,
 		      struct sim_wanted *wanted);
 
-/* pebs.c: a counter wrapped; true if all there is to do was to write a record, and the counter was reloaded. */
+/* sampling/pebs.c: a counter wrapped; true if all there is to do was to write a record, and the counter was reloaded. */
 bool sim_pebs_overflow(struct sim_cpu *cpu, struct sim_watch *w);
 
-/* ibs.c */
+/* sampling/mark.c: are instructions marked; will the next one be; what the current thread executed, marked or not. */
+bool sim_mark_on(const struct sim_cpu *cpu);
+bool sim_mark_next(const struct sim_cpu *cpu);
+void sim_mark(struct sim_cpu *cpu, struct sim_executed *done);
+
+/* sampling/ibs.c */
 bool sim_ibs_on(const struct sim_cpu *cpu);
 /* What the current thread executed, in so many cycles; what was sampled of it is in cpu->ibs_taken. */
 bool sim_ibs_sample(struct sim_cpu *cpu, const struct sim_executed *done, uint64_t cycles);

@@ -8,7 +8,7 @@
  * those of Intel's reference manuals for software development (251110, 308065); a TLB has one level here and is filled
  * by the VHPT walker, and there is no ALAT and no prefetch buffer (RAB) that could miss.
  */
-#include "sim.h"
+#include "sim/sim.h"
 
 #define STAT_CACHE	1ULL
 #define STAT_VHPT	2ULL
