@@ -264,6 +264,25 @@ struct sim_encoding {
  * What the codes in a model's PMCs count: event select in bits 0-7, unit mask from bit 8 (ARM: the event
  * number; others: as their file says). Unit masks matter where an encoding says so.
  */
+/* What an address register keeps: misses of so many cycles and more, or walks. */
+struct sim_ear {
+	uint32_t	threshold;	/* SIM_NO_LATENCY: no misses */
+	bool		walks;
+};
+
+struct sim_node;
+
+/* What the bits of Itanium's address registers and branch buffer say: sampling/layout.c. */
+struct sim_layout {
+	/* What a PMC asks for: misses and walks; branches that are like that (SIM_TAKEN ...). */
+	struct sim_ear	(*data)(uint64_t pmc), (*fetch)(uint64_t pmc);
+	bool		(*branch)(uint64_t pmc, unsigned int branch);
+	/* A miss, or a walk, into the PMDs besides the data's address. */
+	void		(*put_data)(const struct sim_node *miss, bool walked, uint64_t *latency, uint64_t *ip);
+	void		(*put_fetch)(const struct sim_node *miss, bool walked, uint64_t *addr, uint64_t *latency);
+};
+extern const struct sim_layout sim_layout_itanium, sim_layout_itanium2;
+
 /* Where Itanium's address registers and branch buffer are: their PMC, their PMDs, the event whose restrictions hold. */
 struct sim_traces {
 	struct {
@@ -271,10 +290,11 @@ struct sim_traces {
 	}		data;
 	struct {
 		uint16_t pmc, addr, latency, code;
-	}		fetch;		/* pmc 0: none */
+	}		fetch;
 	struct {
 		uint16_t pmc, first, size, index, full, code;	/* full: the bit of index */
 	}		branch;
+	const struct sim_layout *layout;
 };
 
 /* Precise samples: of so many counters from PMD first on; bit and those after it of PMC enable switch them on. */
