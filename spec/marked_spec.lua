@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Marked instructions of POWER5: with MMCRA's sample bit one instruction at a time is marked, PM_MRK_* events count what
--- the marked ones do, SIAR and SDAR (PMD7, 8) have the addresses of the last one and of its data. Names of events and
--- MMCRA: IBM's groups, as OProfile lists them.
+-- Marked instructions of POWER5: with MMCRA's sample bit one instruction at a time is marked, PM_MRK_* events count
+-- what the marked ones do, SIAR and SDAR (PMD7, 8) have the addresses of the last one and of its data. Names of events
+-- and MMCRA: IBM's groups, as OProfile lists them.
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 
@@ -85,7 +85,8 @@ describe("a marked instruction", function()
    end)
 
    it("is none of a program that declares its events instead of executing instructions", function()
-      assert.are.same({ 0 }, counts(sim.work(1000, { instructions = 10, l1d_misses = 3 }), { "PM_MRK_INST_FIN_GRP115" }))
+      local work = sim.work(1000, { instructions = 10, l1d_misses = 3 })
+      assert.are.same({ 0 }, counts(work, { "PM_MRK_INST_FIN_GRP115" }))
    end)
 
    it("is named at the overflow of its event, and its data, where the sample's own address skids", function()
@@ -141,8 +142,8 @@ describe("a marked instruction", function()
       local branch = all { ip = 0x1000, branch = 0x2000, taken = true }
       local code = { loop = 10 }
       for i = 0, 2 * 64 * KB / 128 - 1 do code[i + 1] = { ip = 0x100000 + 128 * i, bytes = 4 } end -- twice the L1I
-      for _, case in ipairs { { "PM_MRK_DATA_FROM_LMEM_GRP121", far, first = 1 }, { "PM_MRK_L1_RELOAD_VALID_GRP116", far },
-         { "PM_MRK_LD_MISS_L1_GRP147", far }, { "PM_MRK_BRU_FIN_GRP116", branch },
+      for _, case in ipairs { { "PM_MRK_DATA_FROM_LMEM_GRP121", far, first = 1 },
+         { "PM_MRK_L1_RELOAD_VALID_GRP116", far }, { "PM_MRK_LD_MISS_L1_GRP147", far }, { "PM_MRK_BRU_FIN_GRP116", branch },
          { "PM_MRK_ST_CMPL_GRP127", store }, { "PM_MRK_DTLB_MISS_GRP124", far, {} },
          { "PM_MRK_DTLB_MISS_4K_GRP124", far, {} }, { "PM_MRK_GRP_IC_MISS_GRP116", { FIRST, code }, first = 1 },
          { "PM_MRK_GRP_CMPL_GRP115", near, first = 1 }, { "PM_MRK_GRP_DISP_GRP115", near, first = 1 },

@@ -162,12 +162,12 @@ static void want_traces(struct batch *b)
 	bool running = b->cpu->ctx && sim_ctx_of(b->cpu->ctx)->running;
 
 	b->wanted = (struct sim_wanted){ .data = SIM_NO_LATENCY, .fetch = SIM_NO_LATENCY };
-	b->traced = running && codes->traces;
+	b->traced = running && codes->trace;
 	b->watched = running && codes->wanted;
 	b->sampled = running && sim_ibs_on(b->cpu);
 	b->marking = running && sim_mark_on(b->cpu);
 	if (b->watched)
-		codes->wanted(codes, b->cpu->pmcs, b->level, &b->wanted);
+		codes->wanted(b->cpu, b->level, &b->wanted);
 }
 
 /* Of a fetch and the operations of an instruction, each by way of a TLB and of another CPU. */
@@ -332,7 +332,7 @@ static void pass(struct batch *b, const struct sim_node *node, const struct sim_
 		sim_cursor_next(c, b->t->prog);
 	if (b->traced && b->kept) {
 		become(b, node, done);
-		sim_trace(b->cpu, b->t->prog, &b->e->now, 1);
+		b->cpu->sim->model->codes->trace(b->cpu, b->t->prog, &b->e->now, 1);
 	}
 }
 

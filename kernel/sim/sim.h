@@ -32,7 +32,7 @@
 #define SIM_NEVER	UINT64_MAX
 #define SIM_TOOL_TID	1	/* the outside tool */
 #define SIM_FIRST_TID	100
-#define SIM_BTB		8	/* branches taken that a branch buffer holds, at most */
+#define SIM_BRANCHES	16	/* that are kept, at most */
 
 /* --- programs: program.c ---------------------------------------------------------------- */
 
@@ -211,7 +211,8 @@ struct sim_progress {
 
 struct sim_cpu;
 
-enum { SIM_TAKEN = 1, SIM_WRONG = 2, SIM_INDIRECT = 4 };	/* a branch: taken, predicted wrongly, indirect */
+/* A branch: taken, predicted wrongly, indirect; so many kinds. */
+enum { SIM_TAKEN = 1, SIM_WRONG = 2, SIM_INDIRECT = 4, SIM_KINDS = 8 };
 enum { SIM_WALK_DATA = 1, SIM_WALK_FETCH = 2 };
 
 /* What one execution was: for address registers and branch buffer. */
@@ -309,6 +310,13 @@ struct sim_marking {
 	uint16_t	pmc, ip, data;
 };
 
+/* Last branch records: so many pairs of PMDs from first on, the latest one's number in tos; their PMC. */
+struct sim_lbr {
+	uint16_t	pmc, tos, first, size;	/* size 0: there are none */
+	uint64_t	on;		/* bits of the PMC without which nothing is kept */
+	bool		selects;	/* the PMC leaves branches out; bit 63: one was predicted wrongly */
+};
+
 #define SIM_NO_LATENCY UINT32_MAX
 struct sim_wanted;
 
@@ -328,12 +336,15 @@ struct sim_codes {
 	/* Values of PMCs that counter pmd needs besides the one that controls it, SIM_MAX_OTHERS at most; optional. */
 	unsigned int (*others)(unsigned int pmd, uint64_t code, unsigned int levels,
 				struct pfm_sim_pmc *to);
-	/* What is kept of single executions at a level; *wanted keeps nothing. Optional. */
-	void	 (*wanted)(const struct sim_codes *codes, const uint64_t *pmcs, unsigned int level,
-			   struct sim_wanted *wanted);
+	/* What is kept of single executions at a level, while counters run; *wanted keeps nothing. Optional. */
+	void	 (*wanted)(const struct sim_cpu *cpu, unsigned int level, struct sim_wanted *wanted);
+	/* Keeps the last of that, of n executions of node. Optional. */
+	void	 (*trace)(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node,
+			  uint64_t n);
 	struct sim_pebs	pebs;
 	bool		ibs;			/* ibs.c: PMC4 and 5, PMD4-13 */
 	struct sim_marking marking;
+	struct sim_lbr	lbr;
 	uint32_t	skid;			/* option skid=model */
 	/* What a counter of code, programmed by pmc, leaves out; *f is all 0. Optional. */
 	void	 (*filter)(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f);
@@ -571,10 +582,24 @@ struct sim_wanted {
 	uint8_t		walks;		/* SIM_WALK_* */
 	uint8_t		branches;	/* bits 1 << what they are like */
 };
-void sim_trace_wanted(const struct sim_codes *codes, const uint64_t *pmcs, unsigned int level,
-		      struct sim_wanted *wanted);
+void sim_trace_wanted(const struct sim_cpu *cpu, unsigned int level, struct sim_wanted *wanted);
+void sim_trace(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node, uint64_t n);
 
-/* sampling/pebs.c: a counter wrapped; true if all there is to do was to write a record, and the counter was reloaded. */
+/* sampling/lbr.c */
+void sim_lbr_wanted(const struct sim_cpu *cpu, unsigned int level, struct sim_wanted *wanted);
+void sim_lbr(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node, uint64_t n);
+
+/* sampling/branches.c: the last ones of n executions of node, of those that codes->wanted and filter let pass. */
+struct sim_branches {
+	struct sim_filter	filter;
+	uint8_t			wanted[PFM_SIM_LEVELS];
+	const struct sim_node	*found[SIM_BRANCHES];	/* the last one first */
+	unsigned int		n;
+};
+void sim_last_branches(const struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node,
+		       uint64_t n, struct sim_branches *b);
+
+/* sampling/pebs.c: a counter wrapped; true if a record was all there was to do, and the counter was reloaded. */
 bool sim_pebs_overflow(struct sim_cpu *cpu, struct sim_watch *w);
 
 /* sampling/mark.c: are instructions marked; will the next one be; what the current thread executed, marked or not. */
@@ -586,9 +611,6 @@ void sim_mark(struct sim_cpu *cpu, struct sim_executed *done);
 bool sim_ibs_on(const struct sim_cpu *cpu);
 /* What the current thread executed, in so many cycles; what was sampled of it is in cpu->ibs_taken. */
 bool sim_ibs_sample(struct sim_cpu *cpu, const struct sim_executed *done, uint64_t cycles);
-void sim_trace(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node,
-	       uint64_t n);
-
 /* cpu.c */
 void sim_cpu_predict(struct sim_cpu *cpu);
 /* Runs up to sim->now; SIM_TIME there, or why it stopped at that very moment. */

@@ -107,4 +107,5 @@ const struct sim_codes sim_codes_itanium = {
 	.ia64 = true,
 	.traces = &traces,
 	.wanted = sim_trace_wanted,
+	.trace = sim_trace,
 };

@@ -103,4 +103,5 @@ const struct sim_codes sim_codes_itanium2 = {
 	.ia64 = true,
 	.traces = &traces,
 	.wanted = sim_trace_wanted,
+	.trace = sim_trace,
 };

@@ -98,4 +98,5 @@ const struct sim_codes sim_codes_montecito = {
 	.ia64 = true,
 	.traces = &traces,
 	.wanted = sim_trace_wanted,
+	.trace = sim_trace,
 };

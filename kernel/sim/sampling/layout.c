@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * layout.c - what the bits of Itanium's event address registers and branch trace buffer say, as PMC and PMD. Those of
- * Itanium 2 and Montecito are in Intel's reference manuals for software development (251110, 308065), those of the first
- * Itanium in document 245320 and in libpfm's pfmlib_itanium.h.
+ * Itanium 2 and Montecito are in Intel's reference manuals for software development (251110, 308065), those of the
+ * first Itanium in document 245320 and in libpfm's pfmlib_itanium.h.
  */
 #include "sim/sim.h"
 

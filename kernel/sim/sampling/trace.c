@@ -17,10 +17,15 @@ static unsigned int plm_allows(uint64_t pmc, unsigned int level)
 
 /* --- what they ask for ------------------------------------------------------------------------ */
 
-void sim_trace_wanted(const struct sim_codes *codes, const uint64_t *pmcs, unsigned int level,
-		      struct sim_wanted *wanted)
+static const struct sim_traces *traces_of(const struct sim_cpu *cpu)
 {
-	const struct sim_traces *at = codes->traces;
+	return cpu->sim->model->codes->traces;
+}
+
+void sim_trace_wanted(const struct sim_cpu *cpu, unsigned int level, struct sim_wanted *wanted)
+{
+	const struct sim_traces *at = traces_of(cpu);
+	const uint64_t *pmcs = cpu->pmcs;
 	struct sim_ear data = at->layout->data(pmcs[at->data.pmc]), fetch = at->layout->fetch(pmcs[at->fetch.pmc]);
 	uint64_t branch = pmcs[at->branch.pmc];
 
@@ -32,7 +37,7 @@ void sim_trace_wanted(const struct sim_codes *codes, const uint64_t *pmcs, unsig
 		wanted->fetch = fetch.threshold;
 		wanted->walks |= fetch.walks ? SIM_WALK_FETCH : 0;
 	}
-	for (unsigned int b = 0; plm_allows(branch, level) && b < 8; b++)
+	for (unsigned int b = 0; plm_allows(branch, level) && b < SIM_KINDS; b++)
 		wanted->branches |= at->layout->branch(branch, b) << b;
 }
 
@@ -70,11 +75,6 @@ static const struct sim_node *walk(const struct sim_node *node, unsigned int kin
 				   const struct sim_filter *f)
 {
 	return node->walks & kind && plm_allows(pmc, node->level) && sim_filter_passes(f, node) ? node : NULL;
-}
-
-static const struct sim_traces *traces_of(const struct sim_cpu *cpu)
-{
-	return cpu->sim->model->codes->traces;
 }
 
 static void trace_data(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node)
@@ -136,51 +136,18 @@ static void put_branch(struct sim_cpu *cpu, const struct sim_node *site)
 		put_register(cpu, (site->target & ~0xfULL) | 2);
 }
 
-struct branches {
-	uint64_t		pmc;
-	const struct sim_layout	*layout;
-	struct sim_filter	filter;
-	const struct sim_node	*found[SIM_BTB];	/* the last one first */
-	unsigned int		n;
-};
-
-static void last_branches(struct branches *b, const struct sim_program *prog, const struct sim_node *node,
-			  uint64_t times)
-{
-	unsigned int before;
-
-	if (!node->branches)
-		return;
-	if (node->op == PFM_SIM_SITE) {
-		if (plm_allows(b->pmc, node->level) && b->layout->branch(b->pmc, node->branch) &&
-		    sim_filter_passes(&b->filter, node))
-			b->found[b->n++] = node;
-		return;
-	}
-	do {
-		before = b->n;
-		for (uint32_t i = node->num_kids; i-- > 0 && b->n < SIM_BTB;) {
-			const struct sim_node *kid = &prog->nodes[prog->kids[node->first + i]];
-
-			last_branches(b, prog, kid, kid->op == PFM_SIM_LOOP ? kid->count : 1);
-		}
-	} while (--times && b->n < SIM_BTB && b->n > before);
-}
-
 static void trace_branches(struct sim_cpu *cpu, const struct sim_program *prog,
 			   const struct sim_node *node, uint64_t n)
 {
-	const struct sim_traces *at = traces_of(cpu);
-	struct branches b = { .pmc = cpu->pmcs[at->branch.pmc], .layout = at->layout };
+	struct sim_branches b = { .n = 0 };
 
-	restricted_as(cpu, at->branch.code, &b.filter);
-	last_branches(&b, prog, node, n);
+	restricted_as(cpu, traces_of(cpu)->branch.code, &b.filter);
+	sim_last_branches(cpu, prog, node, n, &b);
 	while (b.n)
 		put_branch(cpu, b.found[--b.n]);
 }
 
-void sim_trace(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node,
-	       uint64_t n)
+void sim_trace(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node, uint64_t n)
 {
 	trace_data(cpu, prog, node);
 	trace_fetch(cpu, prog, node);
