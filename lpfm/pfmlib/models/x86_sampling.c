@@ -54,12 +54,6 @@ static bool core_samples(const struct pfl_model *m, const void *model_in)
 	return m->type == PFMLIB_CORE_PMU && ((const pfmlib_core_input_param_t *)model_in)->pfp_core_pebs.pebs_used;
 }
 
-static bool nhm_samples(const struct pfl_model *m, const void *model_in)
-{
-	return (m->type == PFMLIB_INTEL_NHM_PMU || m->type == PFMLIB_INTEL_WSM_PMU) &&
-		((const pfmlib_nhm_input_param_t *)model_in)->pfp_nhm_pebs.pebs_used;
-}
-
 /* Core samples one event precisely: the first that can be. */
 static bool is_first_of_core(const pfmlib_input_param_t *in, unsigned int i)
 {
@@ -69,21 +63,18 @@ static bool is_first_of_core(const pfmlib_input_param_t *in, unsigned int i)
 	return pfm_core_is_pebs((pfmlib_event_t *)&in->pfp_events[i]);
 }
 
-/* Counters of fixed function do not sample precisely; of Core's, counter 0 alone does. */
+/* Of Core's counters, 0 alone samples precisely; Nehalem's precise events are on general counters, which all do. */
 void pfl_x86_narrow(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in, unsigned int i,
 		    struct pfl_demand *d)
 {
-	unsigned int counters = 0, kept = 0;
+	unsigned int kept = 0;
 
-	if (core_samples(m, model_in) && is_first_of_core(in, i))
-		counters = 1;
-	else if (nhm_samples(m, model_in) && pfm_nhm_is_pebs((pfmlib_event_t *)&in->pfp_events[i]))
-		counters = 4;
-	for (unsigned int a = 0; counters && a < d->nalts; a++)
-		if (d->alts[a].pmd < counters)
+	if (!core_samples(m, model_in) || !is_first_of_core(in, i))
+		return;
+	for (unsigned int a = 0; a < d->nalts; a++)
+		if (d->alts[a].pmd == 0)
 			d->alts[kept++] = d->alts[a];
-	if (counters)
-		d->nalts = kept;
+	d->nalts = kept;
 }
 
 static int core_pebs(const struct pfl_model *m, const pfmlib_input_param_t *in, pfmlib_output_param_t *out)
