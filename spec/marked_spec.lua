@@ -143,7 +143,8 @@ describe("a marked instruction", function()
       local code = { loop = 10 }
       for i = 0, 2 * 64 * KB / 128 - 1 do code[i + 1] = { ip = 0x100000 + 128 * i, bytes = 4 } end -- twice the L1I
       for _, case in ipairs { { "PM_MRK_DATA_FROM_LMEM_GRP121", far, first = 1 },
-         { "PM_MRK_L1_RELOAD_VALID_GRP116", far }, { "PM_MRK_LD_MISS_L1_GRP147", far }, { "PM_MRK_BRU_FIN_GRP116", branch },
+         { "PM_MRK_L1_RELOAD_VALID_GRP116", far }, { "PM_MRK_LD_MISS_L1_GRP147", far },
+         { "PM_MRK_BRU_FIN_GRP116", branch },
          { "PM_MRK_ST_CMPL_GRP127", store }, { "PM_MRK_DTLB_MISS_GRP124", far, {} },
          { "PM_MRK_DTLB_MISS_4K_GRP124", far, {} }, { "PM_MRK_GRP_IC_MISS_GRP116", { FIRST, code }, first = 1 },
          { "PM_MRK_GRP_CMPL_GRP115", near, first = 1 }, { "PM_MRK_GRP_DISP_GRP115", near, first = 1 },

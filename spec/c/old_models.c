@@ -206,7 +206,8 @@ static void nhm_pebs(void)
 	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_SUCCESS && !(pmc(17) >> 32));
 	EXPECT(pfm_nhm_data_src_desc(10, &text) == PFMLIB_SUCCESS && strstr(text, "local memory"));
 	free(text);
-	EXPECT(pfm_nhm_data_src_desc(16, &text) == PFMLIB_ERR_INVAL && pfm_nhm_data_src_desc(1, NULL) == PFMLIB_ERR_INVAL);
+	EXPECT(pfm_nhm_data_src_desc(16, &text) == PFMLIB_ERR_INVAL);
+	EXPECT(pfm_nhm_data_src_desc(1, NULL) == PFMLIB_ERR_INVAL);
 }
 
 /* libpfm4 has the architectural PMU where the processor has one. */
