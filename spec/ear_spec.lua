@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- What the Itanium 2 keeps of single events: the data and instruction event address registers (PMD2, 3, 17; PMD0, 1)
 -- and the branch trace buffer (PMD8-16), by PMC11, PMC10 and PMC12, of programs whose events come from the caches:
--- loads take 1 cycle from the L1D (16 KB), 5 from the L2 (256 KB, lines of 128), 12 from the L3, 201 from memory.
+-- loads take 1 cycle from the L1D (16 KB), 5 from the L2 (256 KB, lines of 128), 12 from the L3, 201 from memory. And
+-- those of the first Itanium, whose registers have other fields (pfmlib_itanium.h of libpfm 3): L1 of 16 KB and lines
+-- of 32, 6 cycles from the L2 (96 KB, lines of 64), 121 from memory.
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 
@@ -18,9 +20,9 @@ local function btb(tm, ptm, ppm, brt)
 end
 
 -- Runs a program to its end with PMD4 counting the event; returns the context and its count.
-local function measure(program, event, pmcs, options)
+local function measure(program, event, pmcs, options, model)
    options = options or { itlb = 0, dtlb = 0 }
-   local m = sim.machine("itanium2", options)
+   local m = sim.machine(model or "itanium2", options)
    local tid = assert(m:spawn { program = program })
    local ctx = sim.context()
    sim.count(ctx, 4, event)
@@ -286,5 +288,100 @@ describe("the branch trace buffer", function()
       assert.are.equal(0x100000, bundle(sim.value(ctx, 36)))
       assert.are.equal(1, field(sim.value(ctx, 33), 14, 2)) -- valid
       assert.are.equal(0x100000 + 1, sim.value(ctx, 34))
+   end)
+end)
+
+describe("the first Itanium", function()
+   before_each(sim.begin)
+   after_each(sim.finish)
+
+   local TLB_MODE, VHPT, SOFTWARE, NONE = 2 ^ 7, 4, 8, 15
+
+   -- PMC10 or 11; bit 28 of PMC11: data ranges do not matter.
+   local function ear(num, umask, mode)
+      return { num = num, value = USER + (mode or 0) + umask * 2 ^ 16 + (num == 11 and 2 ^ 28 or 0) }
+   end
+
+   local function measured(program, event, pmcs, options) return measure(program, event, pmcs, options, "itanium") end
+
+   -- 32 KB of code, an instruction a line, ten times. From memory each second line the first time.
+   local function code()
+      local body = { loop = 10 }
+      for i = 0, 32 * KB / 32 - 1 do body[i + 1] = { ip = 0x100000 + 32 * i, bytes = 16 } end
+      return { body }
+   end
+
+   it("keeps the fetches that took 4 << n cycles and more, their line and latency", function()
+      local all, memory = 10 * 32 * KB / 32, 32 * KB / 64
+      for n, expected in pairs { [0] = all, memory, memory, memory, memory, 0, [NONE] = 0 } do
+         local ctx, count = measured(code(), "iear_events", { ear(10, n) })
+         assert.are.equal(expected, count, "4 << " .. n)
+         if expected == all then
+            assert.are.same({ 0x100000 + 32 * KB - 32 + 1, 6 }, { sim.value(ctx, 0), sim.value(ctx, 1) })
+         elseif expected == memory then
+            assert.are.same({ 0x100000 + 32 * KB - 64 + 1, 121 }, { sim.value(ctx, 0), sim.value(ctx, 1) })
+         else
+            assert.are.same({ 0, 0 }, { sim.value(ctx, 0), sim.value(ctx, 1) })
+         end
+      end
+   end)
+
+   it("keeps in TLB mode the fetches whose page the walker had to find", function()
+      local body = { loop = 10 }
+      for i = 0, 4 do body[i + 1] = { ip = 0x100000 + 16 * KB * i, bytes = 16 } end
+      local options = { itlb = "65536:4:16384" } -- four pages
+      local ctx, count = measured({ body }, "iear_events", { ear(10, VHPT, TLB_MODE) }, options)
+      assert.are.equal(50, count)
+      assert.are.equal(0x100000 + 64 * KB + 1, sim.value(ctx, 0)) -- valid; bit 1: not by software
+      assert.are.equal(0, (select(2, measured({ body }, "iear_events", { ear(10, SOFTWARE, TLB_MODE) }, options))))
+   end)
+
+   it("has the latency of a fetch in 12 bits, at most", function()
+      for latency, expected in pairs { [4000] = 4000, [5000] = 4095 } do
+         local site = { ip = 0x1000, ns = 10, fetch = true, latency = latency }
+         local ctx = measured({ site }, "iear_events", { ear(10, 9) })
+         assert.are.equal(expected, sim.value(ctx, 1))
+      end
+   end)
+
+   it("keeps fetches of code in range alone (5.6)", function()
+      local program = code()
+      local ctx, count = measured(program, "iear_events", { ear(10, 1), { num = 13, value = 0 },
+         { num = 256, value = 0x101000 }, { num = 257, value = "0x8fffffffffff000" } }) -- user level, that page
+      assert.are.equal(4 * KB / 64, count)
+      assert.are.equal(0x102000 - 64 + 1, sim.value(ctx, 0))
+   end)
+
+   it("keeps the loads that took 4 << n cycles and more, their latency, bundle and slot", function()
+      local program = { { loop = 3, { loop = 64 * KB / 64, { ip = 0x1012, load = { B, 64 } } } } }
+      local all, memory = 3 * KB, KB
+      for n, expected in pairs { [0] = all, memory, memory, memory, memory, 0, [NONE] = 0 } do
+         local ctx, count = measured(program, "dear_events", { ear(11, n) })
+         assert.are.equal(expected, count, "4 << " .. n)
+         if expected > 0 then
+            assert.are.equal(B + 64 * KB - 64, sim.value(ctx, 2))
+            assert.are.equal(n == 0 and 6 or 121, sim.value(ctx, 3)) -- bits 62, 63: no level of the TLB
+            assert.are.equal(0x1010 + 2 * 4 + 1, sim.value(ctx, 17)) -- bundle, slot 2, valid
+         end
+      end
+   end)
+
+   it("keeps in TLB mode the loads whose page the walker had to find, and says so", function()
+      local program = { { loop = 3, { loop = 200, { ip = 0x1000, load = { B, 16 * KB } } } } }
+      local ctx, count = measured(program, "dear_events", { ear(11, VHPT, TLB_MODE) }, {})
+      assert.are.equal(600, count)
+      assert.are.equal(B + 199 * 16 * KB, sim.value(ctx, 2))
+      assert.are.equal(2, field(sim.value(ctx, 3), 62, 2))
+      assert.are.equal(0, (select(2, measured(program, "dear_events", { ear(11, SOFTWARE, TLB_MODE) }, {}))))
+   end)
+
+   -- tar (7), tac (14) and bac (15) are what predicted the branch; libpfm sets them all.
+   it("holds branches whatever predicted them, by their outcome", function()
+      local program = { { loop = 12, { ip = 0x1000, branch = 0x3000, taken = "TNN" } } }
+      for tm, expected in pairs { [3] = 12, [2] = 4, [1] = 8 } do
+         local all = 2 ^ 7 + 2 ^ 14 + 2 ^ 15 + 3 * 2 ^ 10 + 3 * 2 ^ 12
+         local _, count = measured(program, "branch_events", { { num = 12, value = USER + all + tm * 2 ^ 8 } })
+         assert.are.equal(expected, count)
+      end
    end)
 end)

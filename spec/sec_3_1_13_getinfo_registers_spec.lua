@@ -174,7 +174,9 @@ describe("3.1.14 PFM_GETINFO_PMDS", function()
          sim.machine(model)
          local ctx = sim.context()
          for _, reg in ipairs(lpfm.pmds()) do
-            if reg.num < 80 then
+            if table.concat(reg.kind or {}, " "):find("RO", 1, true) then
+               sim.refused("EINVAL", "is read-only", ctx:write_pmds { { num = reg.num, value = 1 } })
+            elseif reg.num < 80 then
                assert(ctx:write_pmds { { num = reg.num, value = "0xfedcba9876543210" } })
                local rsvd = lpfm.u64(reg.rsvd_mask)
                local final = band("0xfedcba9876543210", ALL - rsvd) + band(reg.def_value, rsvd)

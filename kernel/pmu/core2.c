@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * core2.c - the PMU of Intel's Core 2: architectural perfmon, version 2. Two general counters, PMC/PMD 0 and 1; three
- * of fixed function, PMD16-18, which share PMC16; PMC17 has counter 0 sample precisely (PEBS). Intel's Software
- * Developer's Manual, volume 3.
+ * of fixed function, PMD16-18, which share PMC16; PMC17 has counter 0 sample precisely (PEBS); with bit 0 of PMC30,
+ * IA32_DEBUGCTL, the last branches are in PMD32-39, the latest one where PMD31 says. Intel's Software Developer's
+ * Manual, volume 3.
  *
  * The interrupt bits are always on: 64-bit emulation lives by them. IA32_PERF_GLOBAL_CTRL is the machine's: it
  * starts and stops all counters, by the bits that their own registers set.
@@ -15,6 +16,8 @@
 
 #define FIXED_INT	0x888ULL
 #define FIXED_BITS	0x333ULL	/* two levels each */
+#define LBR_BIT		1ULL
+#define LBR_FREEZE	(1ULL << 11)	/* on overflows: always on */
 
 #define SEL(n) { .num = n, .type = PFM_REG_TYPE_MSR, .index = 0x186 + n, .dfl = INT, \
 	.rsvd = RSVD, .ctrl = PFM_REG_NO_CTRL, .kind = PFM_REG_NO64, .name = "PERFEVTSEL" #n }
@@ -24,14 +27,21 @@
 	.width = WIDTH, .kind = PFM_REG_C64 | PFM_REG_INTR, .name = "FIXED_CTR" #n }
 #define CONFIG(n, msr, d, bits, text) { .num = n, .type = PFM_REG_TYPE_MSR, .index = msr, .dfl = d, \
 	.rsvd = ~(bits), .ctrl = PFM_REG_NO_CTRL, .name = text }
+#define LAST(n, msr, text) { .num = n, .type = PFM_REG_TYPE_MSR, .index = msr, .ctrl = 30, .kind = PFM_REG_RO, \
+	.name = text }
+#define BRANCH(n) LAST(32 + 2 * n, 0x40 + n, "LBR_FROM" #n), LAST(33 + 2 * n, 0x60 + n, "LBR_TO" #n)
 
 static const struct pfm_reg pmcs[] = {
 	SEL(0), SEL(1),
 	CONFIG(16, 0x38d, FIXED_INT, FIXED_BITS, "FIXED_CTR_CTRL"),
 	CONFIG(17, 0x3f1, 0, 1ULL, "PEBS_ENABLE"),
+	CONFIG(30, 0x1d9, LBR_FREEZE, LBR_BIT, "DEBUGCTL"),
 };
 
-static const struct pfm_reg pmds[] = { CTR(0), CTR(1), FIXED(0), FIXED(1), FIXED(2) };
+static const struct pfm_reg pmds[] = {
+	CTR(0), CTR(1), FIXED(0), FIXED(1), FIXED(2),
+	LAST(31, 0x1c9, "LBR_TOS"), BRANCH(0), BRANCH(1), BRANCH(2), BRANCH(3),
+};
 
 const struct pfm_pmu pfm_pmu_core2 = {
 	.name = "Intel Core 2",

@@ -14,8 +14,8 @@
 #define COUNTER_BITS	0x37fff7fULL	/* plm, ev, oi, pm, event (7), unit mask, threshold (3), ism */
 #define OPCODE_BITS	0xfffffffffffffff8ULL
 #define OPCODE_DFL	0xf00000003ffffff8ULL
-#define IEAR_BITS	0x1f0fcfULL
-#define DEAR_BITS	0x100f0fcfULL
+#define IEAR_BITS	0x30f00cfULL	/* plm, pm, TLB or cache, unit mask, ism */
+#define DEAR_BITS	0x130f00cfULL	/* and pt */
 #define BTB_BITS	0xffcfULL
 #define DEAR_DFL	0x10000000ULL	/* pt: no data ranges */
 #define IRANGE_DFL	0x3ffff00000001ULL	/* ta: no code ranges */

@@ -77,12 +77,13 @@ static void applied(void *arg, const struct sim_node *node, uint64_t n)
 {
 	struct sim_cpu *cpu = arg;
 	const struct sim_program *prog = program_of(cpu);
+	const struct sim_codes *codes = cpu->sim->model->codes;
 
 	tally_unit(&cpu->truth, prog, node, n);
 	tally_unit(&cpu->cur->truth, prog, node, n);
 	/* an overflow freezes them until its interrupt: where that skids to, they hold what led to it */
-	if (cpu->sim->model->codes->traces && cpu->ctx && sim_ctx_of(cpu->ctx)->running && !cpu->is_pending)
-		sim_trace(cpu, prog, node, n);
+	if (codes->trace && cpu->ctx && sim_ctx_of(cpu->ctx)->running && !cpu->is_pending)
+		codes->trace(cpu, prog, node, n);
 }
 
 static void passed(void *arg, unsigned int level, uint64_t ns)

@@ -103,6 +103,8 @@ struct batch {
 	bool			watched;	/* wanted is in force */
 	bool			kept;		/* ... and wants the last site */
 	bool			sampled;	/* by the processor itself */
+	bool			marking;	/* instructions are marked */
+	bool			by_mark;	/* ... and counters count what marked ones do */
 	struct sim_wanted	wanted;
 	uint64_t		budget, used;	/* ns */
 	uint64_t		longest;	/* more than any site waits */
@@ -132,6 +134,10 @@ static void add_trigger(struct batch *b, const struct sim_watch *w, uint64_t mas
 	uint64_t room = mask - w->value;
 	int event;
 
+	if (w->filter.marked) {
+		b->by_mark = true;
+		return;
+	}
 	if (w->filtered || !single_event(w->events, &event)) {
 		b->single = true;
 		return;
@@ -156,11 +162,12 @@ static void want_traces(struct batch *b)
 	bool running = b->cpu->ctx && sim_ctx_of(b->cpu->ctx)->running;
 
 	b->wanted = (struct sim_wanted){ .data = SIM_NO_LATENCY, .fetch = SIM_NO_LATENCY };
-	b->traced = running && codes->traces;
+	b->traced = running && codes->trace;
 	b->watched = running && codes->wanted;
 	b->sampled = running && sim_ibs_on(b->cpu);
+	b->marking = running && sim_mark_on(b->cpu);
 	if (b->watched)
-		codes->wanted(codes, b->cpu->pmcs, b->level, &b->wanted);
+		codes->wanted(b->cpu, b->level, &b->wanted);
 }
 
 /* Of a fetch and the operations of an instruction, each by way of a TLB and of another CPU. */
@@ -264,6 +271,7 @@ static void describe(struct sim_node *now, const struct sim_executed *done)
 	}
 	if (done->fetch_wait)
 		now->max_fetch[now->level] = done->fetch_wait + 2;
+	now->marked = done->marked;
 	now->walks = done->load ? done->walks : done->walks & SIM_WALK_FETCH;
 	now->branches = done->branched;
 	now->branch = done->branch;
@@ -324,8 +332,16 @@ static void pass(struct batch *b, const struct sim_node *node, const struct sim_
 		sim_cursor_next(c, b->t->prog);
 	if (b->traced && b->kept) {
 		become(b, node, done);
-		sim_trace(b->cpu, b->t->prog, &b->e->now, 1);
+		b->cpu->sim->model->codes->trace(b->cpu, b->t->prog, &b->e->now, 1);
 	}
+}
+
+/* What the processor keeps of it by itself; true if that is a sample. */
+static bool keep(struct batch *b, struct sim_executed *done, uint64_t cycles)
+{
+	if (b->marking)
+		sim_mark(b->cpu, done);
+	return b->sampled && sim_ibs_sample(b->cpu, done, cycles);
 }
 
 /* One site, as far as there is time; false: the batch is over. */
@@ -335,19 +351,20 @@ static bool step(struct batch *b)
 	const struct sim_node *node = sim_cursor_enter(c, b->t->prog);
 	struct sim_executed done;
 	uint64_t cycles = b->core->count[CACHE_EV_CYCLES];
-	bool taken;
+	bool taken, alone;
 
 	if (!node || !node->emerges || node->level != b->level)
 		return false;
-	if (b->single || !node->plain || b->budget - b->used < b->longest + node->ns)
+	alone = b->single || !node->plain || (b->by_mark && sim_mark_next(b->cpu));
+	if (alone || b->budget - b->used < b->longest + node->ns)
 		memcpy(b->counted, b->core->count, sizeof(b->counted));
 	if (!execute(b, node, &done)) {
 		sim_cursor_next(c, b->t->prog);
 		return true;
 	}
 	cycles = b->core->count[CACHE_EV_CYCLES] - cycles;
-	taken = b->sampled && sim_ibs_sample(b->cpu, &done, cycles);
-	if (b->single || !node->plain || cycles > b->budget - b->used) {
+	taken = keep(b, &done, cycles);
+	if (alone || cycles > b->budget - b->used) {
 		become(b, node, &done);
 		count_site(b, node);
 		c->now = &b->e->now;
@@ -373,7 +390,7 @@ static bool count_watch(const struct batch *b, struct sim_watch *w, uint64_t mas
 	uint64_t n = w->time_levels >> b->level & 1 ? b->used : 0;
 	int event;
 
-	if (single_event(w->events, &event) && event >= 0 && w->levels >> b->level & 1)
+	if (!w->filtered && single_event(w->events, &event) && event >= 0 && w->levels >> b->level & 1)
 		n += b->counted[event] - b->begun[event];
 	w->wrapped = n > mask - w->value;
 	w->value = (w->value + n) & mask;

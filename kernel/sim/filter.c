@@ -29,7 +29,7 @@ static bool in_ranges(const struct sim_ranges *ranges, uint64_t addr, unsigned i
 
 bool sim_filter_passes(const struct sim_filter *f, const struct sim_node *site)
 {
-	if (f->data.used && !(site->flags & PFM_SIM_DATA))
+	if ((f->marked && !site->marked) || (f->data.used && !(site->flags & PFM_SIM_DATA)))
 		return false;
 	if (f->opcodes && (((site->opcode ^ f->op_match) & f->op_mask) || !(f->op_units >> site->unit_type & 1)))
 		return false;
@@ -117,5 +117,5 @@ void sim_weigh(const struct sim_watch *w, const struct sim_program *prog, const 
 /* An event besides programs has no address; it takes no cycle of its own, either. */
 bool sim_filter_passes_single(const struct sim_filter *f)
 {
-	return !f->code.used && !f->data.used && !f->opcodes && f->at_least <= 1 && !f->inverted;
+	return !f->code.used && !f->data.used && !f->opcodes && !f->marked && f->at_least <= 1 && !f->inverted;
 }

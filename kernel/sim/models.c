@@ -111,11 +111,17 @@ uint64_t sim_model_events(const struct pfm_sim *sim, uint64_t code)
 	return events;
 }
 
+/* All of them, not what marked instructions do. */
+static bool is_of(const struct sim_encoding *e, unsigned int event)
+{
+	return e->event == event && !(e->by & SIM_BY_MARK);
+}
+
 bool sim_model_counts(const struct sim_model *model, unsigned int event)
 {
 	const struct sim_encoding *e = model->codes->encodings;
 
-	while (e->mask && e->event != event)
+	while (e->mask && !is_of(e, event))
 		e++;
 	return e->mask;
 }
@@ -128,7 +134,7 @@ int64_t sim_model_code(struct pfm_sim *sim, unsigned int event, unsigned int pmd
 	if (event >= SIM_EV_NAMED)
 		return sim->codes[event - SIM_EV_NAMED];
 	for (const struct sim_encoding *e = codes->encodings; e->mask; e++) {
-		if (e->event != event)
+		if (!is_of(e, event))
 			continue;
 		if (!codes->takes || codes->takes(pmd, e->code))
 			return e->code;

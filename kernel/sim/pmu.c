@@ -33,6 +33,7 @@ static void clear_registers(struct sim_cpu *cpu)
 	memset(cpu->counted, 0, sizeof(cpu->counted));
 	cpu->is_pending = false;
 	cpu->ibs_fetches = cpu->ibs_ops = cpu->ibs_taken = 0;
+	cpu->unmarked = 0;
 }
 
 void sim_pmu_bind(struct sim_cpu *cpu, struct pfm_context *ctx)

@@ -4,10 +4,10 @@
  *
  * program.c compiles programs; cursor.c moves through them by arithmetic; models.c knows the models,
  * whose files in models/ say which event code counts what; pmu.c is a CPU's bare PMU, filter.c what its
- * counters leave out, trace.c its address registers and branch buffer, software.c the software counters;
+ * counters leave out, software.c the software counters;
  * cpu.c runs one CPU, sched.c decides who runs, thread.c makes and ends threads, time.c moves time; lock.c orders
  * the locks;
- * pebs.c and ibs.c are samples that the processor takes itself;
+ * sampling/ is what processors keep of single executions, and samples that they take themselves;
  * access.c makes accesses of what programs say, emerge.c lets them run, and cache/ is the memory they go to;
  * options.c, new.c, machine.c and api.c are the doors;
  * live.c lets a computer follow threads of the program.
@@ -32,7 +32,7 @@
 #define SIM_NEVER	UINT64_MAX
 #define SIM_TOOL_TID	1	/* the outside tool */
 #define SIM_FIRST_TID	100
-#define SIM_BTB		8	/* branches taken that a branch buffer holds, at most */
+#define SIM_BRANCHES	16	/* that are kept, at most */
 
 /* --- programs: program.c ---------------------------------------------------------------- */
 
@@ -49,6 +49,7 @@ struct sim_node {
 	bool		skip;			/* loop: iterations can be passed without looking inside */
 	bool		user;			/* has sites of user level */
 	bool		branches;		/* has sites that are branches */
+	bool		marked;			/* site: sampling/mark.c */
 	uint8_t		branch;			/* site: what it is like, SIM_TAKEN ... */
 	uint8_t		walks;			/* site: misses of TLBs, SIM_WALK_* */
 	bool		call;			/* loop: of one iteration, a function called at ip */
@@ -140,6 +141,7 @@ struct sim_filter {
 	uint32_t	at_least;	/* counts cycles in which so many events happen; 0: events */
 	bool		inverted;	/* ... in which they do not */
 	bool		edge;		/* ... after one that did not count */
+	bool		marked;		/* counts what marked instructions do */
 };
 
 /* What a site or an iteration adds to a filtered counter. Of edges: what its cycles are like. */
@@ -209,7 +211,8 @@ struct sim_progress {
 
 struct sim_cpu;
 
-enum { SIM_TAKEN = 1, SIM_WRONG = 2, SIM_INDIRECT = 4 };	/* a branch: taken, predicted wrongly, indirect */
+/* A branch: taken, predicted wrongly, indirect; so many kinds. */
+enum { SIM_TAKEN = 1, SIM_WRONG = 2, SIM_INDIRECT = 4, SIM_KINDS = 8 };
 enum { SIM_WALK_DATA = 1, SIM_WALK_FETCH = 2 };
 
 /* What one execution was: for address registers and branch buffer. */
@@ -218,7 +221,7 @@ struct sim_executed {
 	uint32_t	fetch_wait, data_wait;	/* of these */
 	uint64_t	ip, data_addr, target;
 	bool		data, load, missed;	/* data was accessed, and loaded; from beyond the L1D */
-	bool		fetch_missed, branched;
+	bool		fetch_missed, branched, marked;
 	uint8_t		branch, walks;		/* SIM_TAKEN ..., SIM_WALK_* */
 };
 
@@ -248,20 +251,39 @@ enum sim_event {
 	SIM_EV_NAMED,		/* from here: event codes, as programs name them */
 };
 
-enum { SIM_BY_CODE = 1, SIM_BY_OPCODE = 2, SIM_BY_DATA = 4 };
+enum { SIM_BY_CODE = 1, SIM_BY_OPCODE = 2, SIM_BY_DATA = 4, SIM_BY_MARK = 8 };
 
 #define SIM_MAX_OTHERS 2
 
 struct sim_encoding {
 	uint32_t	code, mask;
 	uint16_t	event;
-	uint16_t	by;		/* what it can be restricted by, SIM_BY_* */
+	uint16_t	by;		/* what it can be restricted by, SIM_BY_*; MARK: what it is */
 };
 
 /*
  * What the codes in a model's PMCs count: event select in bits 0-7, unit mask from bit 8 (ARM: the event
  * number; others: as their file says). Unit masks matter where an encoding says so.
  */
+/* What an address register keeps: misses of so many cycles and more, or walks. */
+struct sim_ear {
+	uint32_t	threshold;	/* SIM_NO_LATENCY: no misses */
+	bool		walks;
+};
+
+struct sim_node;
+
+/* What the bits of Itanium's address registers and branch buffer say: sampling/layout.c. */
+struct sim_layout {
+	/* What a PMC asks for: misses and walks; branches that are like that (SIM_TAKEN ...). */
+	struct sim_ear	(*data)(uint64_t pmc), (*fetch)(uint64_t pmc);
+	bool		(*branch)(uint64_t pmc, unsigned int branch);
+	/* A miss, or a walk, into the PMDs besides the data's address. */
+	void		(*put_data)(const struct sim_node *miss, bool walked, uint64_t *latency, uint64_t *ip);
+	void		(*put_fetch)(const struct sim_node *miss, bool walked, uint64_t *addr, uint64_t *latency);
+};
+extern const struct sim_layout sim_layout_itanium, sim_layout_itanium2;
+
 /* Where Itanium's address registers and branch buffer are: their PMC, their PMDs, the event whose restrictions hold. */
 struct sim_traces {
 	struct {
@@ -269,16 +291,30 @@ struct sim_traces {
 	}		data;
 	struct {
 		uint16_t pmc, addr, latency, code;
-	}		fetch;		/* pmc 0: none */
+	}		fetch;
 	struct {
 		uint16_t pmc, first, size, index, full, code;	/* full: the bit of index */
 	}		branch;
+	const struct sim_layout *layout;
 };
 
 /* Precise samples: of so many counters from PMD first on; bit and those after it of PMC enable switch them on. */
 struct sim_pebs {
 	uint16_t	enable, bit, first, num;
 	uint16_t	record;		/* bytes; 0: it has none */
+};
+
+/* Marked instructions: these bits of the PMC mark them, the PMDs have the addresses of the last one and its data. */
+struct sim_marking {
+	uint64_t	on;		/* 0: there are none */
+	uint16_t	pmc, ip, data;
+};
+
+/* Last branch records: so many pairs of PMDs from first on, the latest one's number in tos; their PMC. */
+struct sim_lbr {
+	uint16_t	pmc, tos, first, size;	/* size 0: there are none */
+	uint64_t	on;		/* bits of the PMC without which nothing is kept */
+	bool		selects;	/* the PMC leaves branches out; bit 63: one was predicted wrongly */
 };
 
 #define SIM_NO_LATENCY UINT32_MAX
@@ -300,11 +336,15 @@ struct sim_codes {
 	/* Values of PMCs that counter pmd needs besides the one that controls it, SIM_MAX_OTHERS at most; optional. */
 	unsigned int (*others)(unsigned int pmd, uint64_t code, unsigned int levels,
 				struct pfm_sim_pmc *to);
-	/* What is kept of single executions at a level; *wanted keeps nothing. Optional. */
-	void	 (*wanted)(const struct sim_codes *codes, const uint64_t *pmcs, unsigned int level,
-			   struct sim_wanted *wanted);
+	/* What is kept of single executions at a level, while counters run; *wanted keeps nothing. Optional. */
+	void	 (*wanted)(const struct sim_cpu *cpu, unsigned int level, struct sim_wanted *wanted);
+	/* Keeps the last of that, of n executions of node. Optional. */
+	void	 (*trace)(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node,
+			  uint64_t n);
 	struct sim_pebs	pebs;
 	bool		ibs;			/* ibs.c: PMC4 and 5, PMD4-13 */
+	struct sim_marking marking;
+	struct sim_lbr	lbr;
 	uint32_t	skid;			/* option skid=model */
 	/* What a counter of code, programmed by pmc, leaves out; *f is all 0. Optional. */
 	void	 (*filter)(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f);
@@ -419,6 +459,7 @@ struct sim_cpu {
 	unsigned int		skid_left;
 	uint64_t		ibs_fetches, ibs_ops;	/* towards the next sample */
 	uint64_t		ibs_taken;	/* bits: PMDs that are due as soon as the site is over */
+	unsigned int		unmarked;	/* instructions since the last marked one */
 	uint64_t		last_tstamp;
 	struct sim_tally	truth;
 };
@@ -533,7 +574,7 @@ void sim_weigh(const struct sim_watch *w, const struct sim_program *prog, const 
 	       struct sim_weight *weight);
 uint64_t sim_weight_of(const struct sim_weight *weight, uint64_t n, bool counted);
 
-/* trace.c: address registers and branch buffer of Itanium processors. */
+/* sampling/trace.c: address registers and branch buffer of Itanium processors. */
 
 /* What of one level is kept: by address registers, or as loads with a latency. */
 struct sim_wanted {
@@ -541,19 +582,35 @@ struct sim_wanted {
 	uint8_t		walks;		/* SIM_WALK_* */
 	uint8_t		branches;	/* bits 1 << what they are like */
 };
-void sim_trace_wanted(const struct sim_codes *codes, const uint64_t *pmcs, unsigned int level,
-		      struct sim_wanted *wanted);
+void sim_trace_wanted(const struct sim_cpu *cpu, unsigned int level, struct sim_wanted *wanted);
+void sim_trace(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node, uint64_t n);
 
-/* pebs.c: a counter wrapped; true if all there is to do was to write a record, and the counter was reloaded. */
+/* sampling/lbr.c */
+void sim_lbr_wanted(const struct sim_cpu *cpu, unsigned int level, struct sim_wanted *wanted);
+void sim_lbr(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node, uint64_t n);
+
+/* sampling/branches.c: the last ones of n executions of node, of those that codes->wanted and filter let pass. */
+struct sim_branches {
+	struct sim_filter	filter;
+	uint8_t			wanted[PFM_SIM_LEVELS];
+	const struct sim_node	*found[SIM_BRANCHES];	/* the last one first */
+	unsigned int		n;
+};
+void sim_last_branches(const struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node,
+		       uint64_t n, struct sim_branches *b);
+
+/* sampling/pebs.c: a counter wrapped; true if a record was all there was to do, and the counter was reloaded. */
 bool sim_pebs_overflow(struct sim_cpu *cpu, struct sim_watch *w);
 
-/* ibs.c */
+/* sampling/mark.c: are instructions marked; will the next one be; what the current thread executed, marked or not. */
+bool sim_mark_on(const struct sim_cpu *cpu);
+bool sim_mark_next(const struct sim_cpu *cpu);
+void sim_mark(struct sim_cpu *cpu, struct sim_executed *done);
+
+/* sampling/ibs.c */
 bool sim_ibs_on(const struct sim_cpu *cpu);
 /* What the current thread executed, in so many cycles; what was sampled of it is in cpu->ibs_taken. */
 bool sim_ibs_sample(struct sim_cpu *cpu, const struct sim_executed *done, uint64_t cycles);
-void sim_trace(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node,
-	       uint64_t n);
-
 /* cpu.c */
 void sim_cpu_predict(struct sim_cpu *cpu);
 /* Runs up to sim->now; SIM_TIME there, or why it stopped at that very moment. */

@@ -55,7 +55,11 @@ static int add_demand(struct job *j, unsigned int i)
 	j->list[i] = &j->d[i];
 	if (j->model_in && m->ops->amend)
 		ret = m->ops->amend(m, j->model_in, i, &e);
-	return ret == PFMLIB_SUCCESS ? pfl_demand_fill(m, idx, &e, j->in, &j->d[i]) : ret;
+	if (ret == PFMLIB_SUCCESS)
+		ret = pfl_demand_fill(m, idx, &e, j->in, &j->d[i]);
+	if (ret == PFMLIB_SUCCESS && j->model_in && m->ops->narrow)
+		m->ops->narrow(m, j->in, j->model_in, i, &j->d[i]);
+	return ret;
 }
 
 static int job_init(struct job *j, const pfmlib_input_param_t *in, const void *model_in)

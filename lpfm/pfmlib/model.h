@@ -126,6 +126,9 @@ struct pfl_ops {
 	bool (*judged)(const struct pfl_demand *d);
 	/* Amends event i by what model_in says of it; model_in is not NULL. Optional. */
 	int (*amend)(const struct pfl_model *m, const void *model_in, unsigned int i, pfmlib_event_t *e);
+	/* Takes alternatives from event i by what model_in says; model_in is not NULL. Optional. */
+	void (*narrow)(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in,
+		       unsigned int i, struct pfl_demand *d);
 	/* Adds what is not per event. Without it and amend, model_in and model_out must be NULL. Optional. */
 	int (*finish)(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in,
 		      pfmlib_output_param_t *out, void *model_out);
@@ -217,6 +220,11 @@ PFL_OWN_MODELS(PFL_DECLARE_MODEL)
 /* Models of libpfm4: x86.c, netburst.c, arm.c say how theirs assign. */
 extern const struct pfl_ops pfl_x86_ops, pfl_netburst_ops, pfl_arm_ops;
 
+/* x86_sampling.c: their narrow and finish. */
+void pfl_x86_narrow(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in, unsigned int i,
+		    struct pfl_demand *d);
+int pfl_x86_finish(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in,
+		   pfmlib_output_param_t *out, void *model_out);
 /* x86_input.c: the amend of x86's models that had an input of their own in libpfm 3. */
 int pfl_x86_amend(const struct pfl_model *m, const void *model_in, unsigned int i, pfmlib_event_t *e);
 

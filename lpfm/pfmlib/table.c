@@ -191,6 +191,8 @@ static uint64_t table_address(const struct pfl_model *m, bool pmd, unsigned int 
 
 const struct pfl_ops pfl_table_ops = {
 	.amend = pfl_x86_amend,
+	.narrow = pfl_x86_narrow,
+	.finish = pfl_x86_finish,
 	.count = table_count,
 	.event = table_event,
 	.attr = table_attr,

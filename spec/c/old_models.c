@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* old_models.c - what programs of libpfm 3 give pfm_dispatch_events() beyond events on x86. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <perfmon/pfmlib_amd64.h>
@@ -64,8 +65,49 @@ static void amd64(void)
 	mod.pfp_amd64_counters[1].flags = 0x10;
 	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_INVAL);
 	mod.pfp_amd64_counters[1].flags = 0;
+	mod.flags = PFMLIB_AMD64_USE_IBSOP | 4;
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, &mod_out) == PFMLIB_ERR_INVAL);
 	mod.flags = PFMLIB_AMD64_USE_IBSOP;
-	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_NOTSUPP);
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_INVAL);	/* needs the output */
+}
+
+static uint64_t pmc(unsigned int num)
+{
+	for (unsigned int i = 0; i < out.pfp_pmc_count; i++)
+		if (out.pfp_pmcs[i].reg_num == num)
+			return out.pfp_pmcs[i].reg_value;
+	return 0;
+}
+
+/* IbsFetchCtl: period / 16, on 48, random 57; IbsOpCtl: period / 16, on 17, of operations 19. */
+static void ibs(void)
+{
+	pfmlib_amd64_input_param_t mod = { .flags = PFMLIB_AMD64_USE_IBSFETCH | PFMLIB_AMD64_USE_IBSOP };
+	pfmlib_amd64_output_param_t mod_out;
+
+	EXPECT(pfm_force_pmu_byname("amd64_fam10h_barcelona") == PFMLIB_SUCCESS && pfm_initialize() == PFMLIB_SUCCESS);
+	memset(&in, 0, sizeof(in));
+	in.pfp_dfl_plm = PFM_PLM3;
+	in.pfp_event_count = 1;
+	EXPECT(pfm_find_full_event("RETIRED_INSTRUCTIONS", &in.pfp_events[0]) == PFMLIB_SUCCESS);
+	mod.ibsfetch = (ibs_param_t) { 0x12340, IBS_OPTIONS_RANDEN };
+	mod.ibsop = (ibs_param_t) { 0xffff0, IBS_OPTIONS_UOPS };
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, &mod_out) == PFMLIB_SUCCESS);
+	EXPECT(pmc(4) == (0x1234 | 1ULL << 48 | 1ULL << 57) && pmc(5) == (0xffff | 1ULL << 17 | 1ULL << 19));
+	EXPECT(out.pfp_pmd_count == 3 && mod_out.ibsfetch_base == 1 && mod_out.ibsop_base == 2);
+	EXPECT(out.pfp_pmds[1].reg_num == 4 && out.pfp_pmds[2].reg_num == 7);
+	mod.ibsop.options = 0;
+	mod.flags = PFMLIB_AMD64_USE_IBSOP;
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, &mod_out) == PFMLIB_SUCCESS);
+	EXPECT(!pmc(4) && pmc(5) == (0xffff | 1ULL << 17) && mod_out.ibsop_base == 1);
+	mod.ibsop.maxcnt = 0x100000;
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, &mod_out) == PFMLIB_ERR_INVAL);
+	mod.ibsop.maxcnt = 16;
+	pfm_regmask_set(&in.pfp_unavail_pmcs, 5);
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, &mod_out) == PFMLIB_ERR_NOASSIGN);
+	EXPECT(pfm_force_pmu_byname("amd64_k8_revb") == PFMLIB_SUCCESS && pfm_initialize() == PFMLIB_SUCCESS);
+	EXPECT(pfm_find_full_event("RETIRED_INSTRUCTIONS", &in.pfp_events[0]) == PFMLIB_SUCCESS);
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, &mod_out) == PFMLIB_ERR_BADHOST);
 }
 
 static void core(void)
@@ -81,8 +123,14 @@ static void core(void)
 	mod.pfp_core_counters[0].flags = PFM_CORE_SEL_ANYTHR;	/* Core has no such bit */
 	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_INVAL);
 	memset(&mod, 0, sizeof(mod));
+	model(PFMLIB_CORE_PMU, "LAST_LEVEL_CACHE_MISSES", "X87_OPS_RETIRED:ANY");
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_SUCCESS && !pmc(17));
 	mod.pfp_core_pebs.pebs_used = 1;
-	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_NOTSUPP);
+	EXPECT(pfm_core_is_pebs(&in.pfp_events[1]) && !pfm_core_is_pebs(&in.pfp_events[0]));
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_SUCCESS);
+	EXPECT(pmc(17) == 1 && out.pfp_pmds[1].reg_num == 0);	/* counter 0 alone samples so */
+	pfm_regmask_set(&in.pfp_unavail_pmcs, 17);
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_NOASSIGN);
 }
 
 static void atom(void)
@@ -116,11 +164,50 @@ static void nhm(void)
 	mod.pfp_nhm_counters[1].flags = PFM_NHM_SEL_OCC_RST;
 	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_INVAL);
 	mod.pfp_nhm_counters[1].flags = 0;
-	mod.pfp_nhm_lbr.lbr_used = 1;
-	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_NOTSUPP);
-	mod.pfp_nhm_lbr.lbr_used = 0;
-	mod.pfp_nhm_pebs.pebs_used = 1;
-	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_NOTSUPP);
+}
+
+/* LBR_SELECT: 1 leaves out level 0, 2 the others. */
+static void nhm_lbr(void)
+{
+	pfmlib_nhm_input_param_t mod = { .pfp_nhm_lbr = { .lbr_used = 1 } };
+
+	model(PFMLIB_INTEL_NHM_PMU, "INST_RETIRED:ANY_P", "BR_MISP_EXEC:ANY");
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_SUCCESS && pmc(30) == 1);
+	EXPECT(out.pfp_pmd_count == 2 + 33);
+	for (unsigned int i = 0; i < 33; i++)
+		EXPECT(out.pfp_pmds[2 + i].reg_num == 31 + i);
+	mod.pfp_nhm_lbr.lbr_plm = PFM_PLM0;
+	mod.pfp_nhm_lbr.lbr_filter = PFMLIB_NHM_LBR_JCC | PFMLIB_NHM_LBR_FAR_BRANCH;
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_SUCCESS && pmc(30) == (2 | 0x104));
+	mod.pfp_nhm_lbr.lbr_filter = 0x200;
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_INVAL);
+	mod.pfp_nhm_lbr.lbr_filter = 0;
+	pfm_regmask_set(&in.pfp_unavail_pmcs, 30);
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_NOASSIGN);
+}
+
+/* PEBS_ENABLE: a bit of each counter, and from bit 32 on of those whose latency is wanted. */
+static void nhm_pebs(void)
+{
+	pfmlib_nhm_input_param_t mod = { .pfp_nhm_pebs = { .pebs_used = 1, .ld_lat_thres = 20 } };
+	unsigned int first, second;
+	char *text = NULL;
+
+	model(PFMLIB_INTEL_NHM_PMU, "INST_RETIRED:ANY_P", "MEM_INST_RETIRED:LATENCY_ABOVE_THRESHOLD:ldlat=3");
+	EXPECT(pfm_nhm_is_pebs(&in.pfp_events[0]) && pfm_nhm_is_pebs(&in.pfp_events[1]));
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_SUCCESS);
+	first = out.pfp_pmds[0].reg_num;
+	second = out.pfp_pmds[1].reg_num;
+	EXPECT(first < 4 && second < 4);
+	EXPECT(pmc(17) == (1ULL << first | 1ULL << second | 1ULL << (32 + second)) && pmc(18) == 20);
+	mod.pfp_nhm_pebs.ld_lat_thres = 2;
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_INVAL);
+	mod.pfp_nhm_pebs.ld_lat_thres = 0;
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_SUCCESS && !(pmc(17) >> 32));
+	EXPECT(pfm_nhm_data_src_desc(10, &text) == PFMLIB_SUCCESS && strstr(text, "local memory"));
+	free(text);
+	EXPECT(pfm_nhm_data_src_desc(16, &text) == PFMLIB_ERR_INVAL);
+	EXPECT(pfm_nhm_data_src_desc(1, NULL) == PFMLIB_ERR_INVAL);
 }
 
 /* libpfm4 has the architectural PMU where the processor has one. */
@@ -181,9 +268,12 @@ static void others(void)
 int main(void)
 {
 	amd64();
+	ibs();
 	core();
 	atom();
 	nhm();
+	nhm_lbr();
+	nhm_pebs();
 	gen_ia32();
 	pentium4();
 	p6();

@@ -5,7 +5,7 @@
  *   stress SEED STEPS	prints what happened; on a broken rule "FAILED seed N step M: ..." and
  *			aborts. The same seed does the same again.
  *
- * A world lasts WORLD_STEPS steps: one computer of a random plain model, its threads and contexts. At its
+ * A world lasts WORLD_STEPS steps: one computer of a random model, its threads and contexts. At its
  * end everything is closed, and nothing may be left.
  */
 #include <stdio.h>
@@ -69,25 +69,12 @@ static void choose_options(char *text, size_t size)
 	snprintf(text, size, "cpus=%u,hz=%u,slice_ns=%u,timer_ns=%u,skid=%u", cpus, hz, slice, timer, skid);
 }
 
-/* Of which each counter counts every event, told by the PMC of its number alone. */
-static const char *plain_model(struct rng *r)
-{
-	const char *names[32];
-	const struct sim_model *m;
-	uint32_t n = 0;
-
-	for (unsigned int i = 0; (m = sim_model_at(i)) && n < COUNT(names); i++)
-		if (!m->codes->takes && !m->codes->others)
-			names[n++] = m->full_name;
-	return names[rng_below(r, n)];
-}
-
 static void begin(void)
 {
 	char options[128];
 
 	choose_options(options, sizeof(options));
-	CHECK(!pfm_set_machine(plain_model(&world.rng), options), "%s", pfm_explain());
+	CHECK(!pfm_set_machine(program_model(&world.rng), options), "%s", pfm_explain());
 	world.sim = pfm_sim_get();
 	world.pool.rng = &world.rng;
 	world.pool.kernel = false;

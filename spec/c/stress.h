@@ -30,7 +30,8 @@ struct counter {
 };
 
 struct led_set {
-	bool		exists;
+	bool		exists, pmcs_known;
+	uint64_t	pmcs[PFM_MAX_PMCS];	/* of counters: what was written */
 	struct counter	counters[MAX_COUNTERS];
 	uint64_t	duration;
 	uint64_t	runs;

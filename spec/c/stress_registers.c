@@ -7,8 +7,6 @@
 
 const uint16_t set_ids[NUM_IDS] = { 0, 1, 2, 300, 65535 };
 
-/* --- registers ------------------------------------------------------------------------------ */
-
 static bool is_software(uint16_t pmd)
 {
 	return pmd >= PFM_SW_FIRST;
@@ -21,42 +19,152 @@ static int software_event(uint16_t pmd)
 	return pmd == PFM_SW_CONTEXT_SWITCHES ? SIM_EV_CONTEXT_SWITCHES : SIM_EV_CPU_MIGRATIONS;
 }
 
-static void choose_event(struct counter *c, uint16_t pmd, uint64_t *value)
-{
-	unsigned int levels = rng_below(R, 4);
-	const char *name = pmd == 31 ? "cycles" : program_events[rng_below(R, NUM_PROGRAM_EVENTS)];
+/* --- what counters count -------------------------------------------------------------------- */
 
-	c->levels = (levels & 1 ? 1U << PFM_SIM_USER : 0) |
-		    (levels & 2 ? 1U << PFM_SIM_KERNEL | 1U << PFM_SIM_INTR : 0);
-	c->on = c->levels;
-	if (is_software(pmd)) {
-		c->event = software_event(pmd);
-		*value = (levels & 1 ? PFM_SW_USER : 0) | (levels & 2 ? PFM_SW_KERNEL : 0);
-		return;
+#define MAX_PMCS (1 + SIM_MAX_OTHERS)
+
+/* PMCs to write for a counter, and what it counts then. */
+struct choice {
+	struct pfm_sim_pmc	pmcs[MAX_PMCS];
+	int			num;
+	int			event;
+	unsigned int		levels;
+};
+
+static void choose_software(struct choice *choice, uint16_t pmd, unsigned int bits)
+{
+	choice->num = 1;
+	choice->event = software_event(pmd);
+	choice->pmcs[0].num = pmd;
+	choice->pmcs[0].value = (bits & 1 ? PFM_SW_USER : 0) | (bits & 2 ? PFM_SW_KERNEL : 0);
+}
+
+/* One of the events that it can count, if there is any. */
+static bool choose_hardware(struct choice *choice, uint16_t pmd)
+{
+	uint32_t first = rng_below(R, NUM_PROGRAM_EVENTS);
+
+	for (uint32_t i = 0; i < NUM_PROGRAM_EVENTS; i++) {
+		const char *name = program_events[(first + i) % NUM_PROGRAM_EVENTS];
+
+		choice->event = sim_event_find(world.sim, name);
+		choice->num = pfm_sim_encode_pmcs(world.sim, name, choice->levels, pmd, choice->pmcs, MAX_PMCS);
+		if (choice->num > 0)
+			return true;
 	}
-	c->event = sim_event_find(world.sim, name);
-	CHECK(!pfm_sim_encode(world.sim, name, c->levels, pmd, value), "%s", pfm_explain());
+	return false;
+}
+
+static bool choose(struct choice *choice, uint16_t pmd)
+{
+	unsigned int bits = rng_below(R, 4);
+
+	choice->levels = (bits & 1 ? 1U << PFM_SIM_USER : 0) |
+			 (bits & 2 ? 1U << PFM_SIM_KERNEL | 1U << PFM_SIM_INTR : 0);
+	if (!is_software(pmd))
+		return choose_hardware(choice, pmd);
+	choose_software(choice, pmd, bits);
+	return true;
+}
+
+/* What counter c counts by the PMCs of its set: several may share one. */
+static void decode(struct counter *c, const uint64_t *pmcs, uint16_t pmd)
+{
+	const struct sim_codes *codes = world.sim->model->codes;
+	uint16_t ctrl = pfm_pmu_pmd(&world.sim->pmu, pmd)->ctrl;
+	struct sim_filter filter = { .marked = false };
+	uint64_t code, events;
+
+	c->on = codes->decode(pmcs, pmd, &code, &c->levels) && c->levels;
+	events = c->on ? sim_model_events(world.sim, code) : 0;
+	if (c->on && codes->filter)
+		codes->filter(pmcs, pmcs[ctrl], code, &filter);
+	c->on = events && !filter.marked;	/* these programs are not executed one by one */
+	filter.marked = false;
+	CHECK(pfm_zeros(&filter, sizeof(filter)), "PMD%u leaves something out", pmd);
+	CHECK(!(events & (events - 1)), "PMD%u counts several events", pmd);
+	if (c->on)
+		c->event = __builtin_ctzll(events);
+}
+
+static void decode_all(struct led_set *set)
+{
+	for (unsigned int i = 0; i < world.num_pmds; i++)
+		if (!is_software(world.pmds[i]))
+			decode(&set->counters[i], set->pmcs, world.pmds[i]);
+}
+
+static void know_pmcs(struct led_set *set)
+{
+	const struct pfm_pmu *pmu = &world.sim->pmu;
+
+	if (set->pmcs_known)
+		return;
+	for (unsigned int i = 0; i < pmu->num_pmcs; i++)
+		set->pmcs[pmu->pmcs[i].num] = pmu->pmcs[i].dfl;
+	set->pmcs_known = true;
+}
+
+static void written(struct led_set *set, const struct choice *choice, struct counter *c, uint16_t pmd)
+{
+	know_pmcs(set);
+	for (int i = 0; i < choice->num; i++)
+		set->pmcs[choice->pmcs[i].num] = choice->pmcs[i].value;
+	c->on = choice->levels;
+	c->levels = choice->levels;
+	c->event = choice->event;
+	if (is_software(pmd))
+		return;
+	decode_all(set);
+	CHECK(c->levels == choice->levels && c->on == (choice->levels != 0) && (!c->on || c->event == choice->event),
+	      "PMD%u does not count what its PMCs were made for", pmd);
+}
+
+/* Nothing but this counter has its PMC. */
+static bool owns_pmc(uint16_t pmd)
+{
+	const struct pfm_pmu *pmu = &world.sim->pmu;
+	uint16_t ctrl = pfm_pmu_pmd(pmu, pmd)->ctrl;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < pmu->num_pmds; i++)
+		n += pmu->pmds[i].ctrl == ctrl;
+	return n == 1;
+}
+
+/* Of a set's counter, for good. */
+static bool is_narrow(unsigned int s, unsigned int i, const struct choice *choice)
+{
+	const struct pfm_reg *reg = pfm_pmu_pmc(&world.sim->pmu, choice->pmcs[0].num);
+
+	return reg->kind & PFM_REG_NO64 && owns_pmc(world.pmds[i]) && (i + s) % 4 == 3;
 }
 
 void write_pmc(struct ledger *l, unsigned int s, unsigned int i)
 {
-	struct counter c = l->sets[s].counters[i];
-	const struct pfm_reg *reg = pfm_pmu_pmc(&world.sim->pmu, world.pmds[i]);
-	pfarg_pmc_t pmc = { .reg_num = world.pmds[i], .reg_set = set_ids[s] };
+	struct led_set *set = &l->sets[s];
+	pfarg_pmc_t v[MAX_PMCS] = { { 0 } };
+	struct choice choice;
+	bool narrow;
 
-	c.narrow = reg->kind & PFM_REG_NO64 && (i + s) % 4 == 3;	/* for good */
-	if (c.narrow)
-		pmc.reg_flags = PFM_REGFL_NO_EMUL64;
-	choose_event(&c, world.pmds[i], &pmc.reg_value);
-	if (!went(pfm_write_pmcs(l->fd, &pmc, 1), "write_pmcs"))
+	if (!choose(&choice, world.pmds[i]))
+		return;
+	for (int k = 0; k < choice.num; k++)
+		v[k] = (pfarg_pmc_t){ .reg_num = choice.pmcs[k].num, .reg_set = set_ids[s],
+				      .reg_value = choice.pmcs[k].value };
+	narrow = is_narrow(s, i, &choice);
+	if (narrow)
+		v[0].reg_flags = PFM_REGFL_NO_EMUL64;
+	if (!went(pfm_write_pmcs(l->fd, v, choice.num), "write_pmcs"))
 		return;
 	ledger_sync(l);
-	c.expect = l->sets[s].counters[i].expect;
-	c.owed = l->sets[s].counters[i].owed;
-	l->sets[s].counters[i] = c;
+	set->counters[i].narrow = narrow;
+	written(set, &choice, &set->counters[i], world.pmds[i]);
 	if (l->live)
 		ledger_mark(l);
 }
+
+/* --- registers ------------------------------------------------------------------------------ */
 
 static void some_pmds(uint64_t *bits, uint32_t percent)
 {

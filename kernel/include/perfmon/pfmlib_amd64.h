@@ -29,7 +29,10 @@ typedef struct {
 	unsigned int	options;
 } ibs_param_t;
 
-/* Instruction-based sampling: NOTSUPP. */
+/*
+ * Instruction-based sampling, of family 10h (others: BADHOST); it needs the output. maxcnt: a period of up to 20 bits,
+ * whose lowest four are 0; options: fetches are randomized, operations counted instead of cycles.
+ */
 #define IBS_OPTIONS_RANDEN	1
 #define IBS_OPTIONS_UOPS	1
 #define PFMLIB_AMD64_USE_IBSFETCH 1
@@ -44,7 +47,7 @@ typedef struct {
 	uint64_t		reserved2;
 } pfmlib_amd64_input_param_t;
 
-/* Left as it is. */
+/* Where the control registers, PMD4 and 7, are in pfp_pmds. */
 typedef struct {
 	uint32_t	ibsfetch_base;
 	uint32_t	ibsop_base;

@@ -24,7 +24,7 @@ typedef struct {
 } pfmlib_core_counter_t;
 
 typedef struct {
-	unsigned int	pebs_used;	/* precise sampling: NOTSUPP */
+	unsigned int	pebs_used;	/* of the first event that can be sampled precisely: PMC17 */
 } pfmlib_core_pebs_t;
 
 typedef struct {

@@ -25,8 +25,8 @@ typedef struct {
 } pfmlib_nhm_counter_t;
 
 typedef struct {
-	unsigned int	pebs_used;	/* precise sampling: NOTSUPP */
-	unsigned int	ld_lat_thres;	/* cycles */
+	unsigned int	pebs_used;	/* of all events that can be sampled precisely: PMC17 */
+	unsigned int	ld_lat_thres;	/* cycles, 3 - 65535, of LATENCY_ABOVE_THRESHOLD: PMC18; 0: none */
 } pfmlib_nhm_pebs_t;
 
 /* Branches that the last branch records hold. */
@@ -40,8 +40,8 @@ typedef struct {
 #define PFMLIB_NHM_LBR_ALL		0x1fc
 
 typedef struct {
-	unsigned int	lbr_used;	/* last branch records: NOTSUPP */
-	unsigned int	lbr_plm;
+	unsigned int	lbr_used;	/* last branch records: PMC30, PMD31-63 */
+	unsigned int	lbr_plm;	/* PFM_PLM0, PFM_PLM3; 0: pfp_dfl_plm */
 	unsigned int	lbr_filter;	/* PFMLIB_NHM_LBR_*, left out */
 } pfmlib_nhm_lbr_t;
 
@@ -62,6 +62,8 @@ typedef struct {
 int pfm_nhm_is_pebs(pfmlib_event_t *e);
 /* 0: no event of the uncore is among these. */
 int pfm_nhm_is_uncore(pfmlib_event_t *e);
+/* What a precise sample's data source (0 - 15) means, in *desc, to be freed; INVAL, NOMEM. */
+int pfm_nhm_data_src_desc(unsigned int val, char **desc);
 
 #ifdef __cplusplus
 }

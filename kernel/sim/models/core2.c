@@ -53,5 +53,8 @@ const struct sim_codes sim_codes_core2 = {
 	.encode = sim_x86_fixed_encode,
 	.takes = sim_x86_fixed_takes,
 	.filter = sim_x86_fixed_filter,
+	.wanted = sim_lbr_wanted,
+	.trace = sim_lbr,
+	.lbr = { .pmc = 30, .tos = 31, .first = 32, .size = 4, .on = 1 },
 	.pebs = { .enable = 17, .num = 1, .record = sizeof(pfm_pebs_record_t) },
 };

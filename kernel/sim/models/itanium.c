@@ -87,9 +87,10 @@ static const struct cache_shapes merced = {
 	.memory = 120, .mispredicted = 9, .predictor = CACHE_TWO_LEVEL, .write_around = true,
 };
 
-/* Its instruction address register has other fields, and keeps nothing here. */
 static const struct sim_traces traces = {
+	.layout = &sim_layout_itanium,
 	.data = { .pmc = 11, .addr = 2, .latency = 3, .ip = 17, .code = 0x67 },
+	.fetch = { .pmc = 10, .addr = 0, .latency = 1, .code = 0x23 },
 	.branch = { .pmc = 12, .first = 8, .size = 8, .index = 16, .full = 3, .code = 0x11 },
 };
 
@@ -106,4 +107,5 @@ const struct sim_codes sim_codes_itanium = {
 	.ia64 = true,
 	.traces = &traces,
 	.wanted = sim_trace_wanted,
+	.trace = sim_trace,
 };

@@ -84,6 +84,7 @@ static const struct cache_shapes madison = {
 };
 
 static const struct sim_traces traces = {
+	.layout = &sim_layout_itanium2,
 	.data = { .pmc = 11, .addr = 2, .latency = 3, .ip = 17, .code = 0xc8 },
 	.fetch = { .pmc = 10, .addr = 0, .latency = 1, .code = 0x43 },
 	.branch = { .pmc = 12, .first = 8, .size = 8, .index = 16, .full = 3, .code = 0x11 },
@@ -102,4 +103,5 @@ const struct sim_codes sim_codes_itanium2 = {
 	.ia64 = true,
 	.traces = &traces,
 	.wanted = sim_trace_wanted,
+	.trace = sim_trace,
 };

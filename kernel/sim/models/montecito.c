@@ -78,6 +78,7 @@ static const struct cache_shapes montecito = {
 };
 
 static const struct sim_traces traces = {
+	.layout = &sim_layout_itanium2,
 	.data = { .pmc = 40, .addr = 32, .latency = 33, .ip = 36, .code = 0xc8 },
 	.fetch = { .pmc = 37, .addr = 34, .latency = 35, .code = 0x43 },
 	.branch = { .pmc = 39, .first = 48, .size = 16, .index = 38, .full = 5, .code = 0x11 },
@@ -97,4 +98,5 @@ const struct sim_codes sim_codes_montecito = {
 	.ia64 = true,
 	.traces = &traces,
 	.wanted = sim_trace_wanted,
+	.trace = sim_trace,
 };

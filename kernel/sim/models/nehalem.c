@@ -50,11 +50,11 @@ static const struct cache_shapes bloomfield = {
 
 #define PMC_LATENCY	18
 
-/* Loads that take more cycles than PEBS_LD_LAT has, of those that the L1D does not answer. */
-static void wanted(const struct sim_codes *codes, const uint64_t *pmcs, unsigned int level, struct sim_wanted *wanted)
+/* Loads that take more cycles than PEBS_LD_LAT has, of those that the L1D does not answer; and branches. */
+static void wanted(const struct sim_cpu *cpu, unsigned int level, struct sim_wanted *wanted)
 {
-	(void)codes, (void)level;
-	wanted->data = (uint32_t)pmcs[PMC_LATENCY] + 1;
+	wanted->data = (uint32_t)cpu->pmcs[PMC_LATENCY] + 1;
+	sim_lbr_wanted(cpu, level, wanted);
 }
 
 const struct sim_codes sim_codes_nehalem = {
@@ -67,5 +67,7 @@ const struct sim_codes sim_codes_nehalem = {
 	.takes = sim_x86_fixed_takes,
 	.filter = sim_x86_fixed_filter,
 	.wanted = wanted,
+	.trace = sim_lbr,
+	.lbr = { .pmc = 30, .tos = 31, .first = 32, .size = 16, .selects = true },
 	.pebs = { .enable = 17, .num = 4, .record = sizeof(pfm_pebs_nhm_record_t) },
 };

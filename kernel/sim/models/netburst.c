@@ -4,8 +4,9 @@
  * of processors based on the NetBurst microarchitecture). A code here: the ESCR's event select in bits 0-5, the CCCR's
  * ESCR select in 6-8, the group of counters in 9-10, the ESCR's event mask from 11 on.
  *
- * CPUs have one logical processor, 0; what an ESCR says of the other one counts nothing. Nothing is tagged, and nothing
- * that is executed is bogus.
+ * CPUs have one logical processor, 0; what an ESCR says of the other one counts nothing. Two that share counters would
+ * have to be run together: where a counter wraps is foreseen from the one program that its CPU runs. Nothing is tagged,
+ * and nothing that is executed is bogus.
  */
 #include "perfmon/perfmon_pebs_smpl.h"
 #include "sim/sim.h"

@@ -2,12 +2,13 @@
 /*
  * power5.c - what POWER5's counters count: PMD5 and 6 instructions and cycles, PMD1-4 what the group of MMCR1's value
  * says (pmu/power5.h); another value counts nothing. A code here: the counter in bits 0-3, the group from bit 4 on, 0
- * for PMD5 and 6.
+ * for PMD5 and 6. A group of instructions has one.
  */
 #include "pmu/power5.h"
 #include "sim/sim.h"
 
 #define CODE(group, counter) ((group) << 4 | (counter)), 0xfff
+#define MARK SIM_BY_MARK
 
 static const struct sim_encoding encodings[] = {
 	{ CODE(0, 6), SIM_EV_CYCLES, 0 },		/* PM_RUN_CYC */
@@ -34,6 +35,25 @@ static const struct sim_encoding encodings[] = {
 	{ CODE(44, 2), SIM_EV_DTLB_MISSES, 0 },	/* PM_DTLB_MISS */
 	{ CODE(50, 3), SIM_EV_L2_MISSES, 0 },		/* PM_DATA_FROM_L2MISS */
 	{ CODE(50, 2), SIM_EV_L3_MISSES, 0 },		/* PM_DATA_FROM_LMEM */
+	{ CODE(126, 2), SIM_EV_UOPS, 0 },		/* PM_IOPS_CMPL */
+	{ CODE(147, 2), SIM_EV_INSTRUCTIONS, 0 },	/* PM_INST_CMPL */
+	{ CODE(147, 3), SIM_EV_STORES, 0 },		/* PM_ST_REF_L1 */
+	{ CODE(147, 4), SIM_EV_L1D_ACCESSES, 0 },	/* PM_LD_REF_L1 */
+	{ CODE(115, 1), SIM_EV_INSTRUCTIONS, MARK },	/* PM_MRK_GRP_DISP */
+	{ CODE(115, 3), SIM_EV_INSTRUCTIONS, MARK },	/* PM_MRK_INST_FIN */
+	{ CODE(115, 4), SIM_EV_INSTRUCTIONS, MARK },	/* PM_MRK_GRP_CMPL */
+	{ CODE(116, 1), SIM_EV_INSTRUCTIONS, MARK },	/* PM_MRK_GRP_ISSUED */
+	{ CODE(116, 2), SIM_EV_BRANCHES, MARK },	/* PM_MRK_BRU_FIN */
+	{ CODE(116, 3), SIM_EV_L1D_MISSES, MARK },	/* PM_MRK_L1_RELOAD_VALID */
+	{ CODE(116, 4), SIM_EV_L1I_MISSES, MARK },	/* PM_MRK_GRP_IC_MISS */
+	{ CODE(121, 3), SIM_EV_L3_MISSES, MARK },	/* PM_MRK_DATA_FROM_LMEM */
+	{ CODE(124, 1), SIM_EV_DTLB_MISSES, MARK },	/* PM_MRK_DTLB_MISS_4K */
+	{ CODE(124, 3), SIM_EV_DTLB_MISSES, MARK },	/* PM_MRK_DTLB_MISS */
+	{ CODE(126, 1), SIM_EV_L1D_MISSES, MARK },	/* PM_MRK_LD_MISS_L1 */
+	{ CODE(147, 1), SIM_EV_L1D_MISSES, MARK },
+	{ CODE(127, 1), SIM_EV_STORES, MARK },		/* PM_MRK_ST_CMPL */
+	{ CODE(128, 3), SIM_EV_FP_OPS, MARK },		/* PM_MRK_FPU_FIN */
+	{ CODE(141, 3), SIM_EV_FP_OPS, MARK },
 	{ 0, 0, 0, 0 }
 };
 
@@ -112,6 +132,13 @@ static unsigned int others(unsigned int pmd, uint64_t code, unsigned int levels,
 	return 2;
 }
 
+static void filter(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f)
+{
+	(void)pmcs, (void)pmc;
+	for (const struct sim_encoding *e = encodings; e->mask; e++)
+		f->marked |= e->code == code && e->by & MARK;
+}
+
 /*
  * Its L2 of 1.9 MB and its L3 of 36 MB have three slices each; here they have as many sets as a power of two allows, of
  * the same ways. Stores go to the L2 past the L1D.
@@ -136,4 +163,6 @@ const struct sim_codes sim_codes_power5 = {
 	.encode = encode,
 	.takes = takes,
 	.others = others,
+	.filter = filter,
+	.marking = { .on = PFM_POWER5_SAMPLE, .pmc = MMCRA, .ip = 7, .data = 8 },
 };

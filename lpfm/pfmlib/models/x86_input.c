@@ -72,16 +72,11 @@ static int amend_amd64(const struct pfl_model *m, const pfmlib_amd64_input_param
 {
 	const pfmlib_amd64_counter_t *c = in->pfp_amd64_counters;
 
-	if (in->flags)
-		return pfl_explain(PFMLIB_ERR_NOTSUPP, "instruction-based sampling is not supported");
+	if (in->flags & ~(PFMLIB_AMD64_USE_IBSFETCH | PFMLIB_AMD64_USE_IBSOP))
+		return pfl_explain(PFMLIB_ERR_INVAL, "unknown flags 0x%x", in->flags);
 	if (i >= PMU_AMD64_MAX_COUNTERS)
 		return PFMLIB_SUCCESS;
 	return amend(m, e, (struct input){ c[i].cnt_mask, c[i].flags }, amd, PFL_COUNT(amd));
-}
-
-static int no_pebs(void)
-{
-	return pfl_explain(PFMLIB_ERR_NOTSUPP, "precise sampling (PEBS) is not supported");
 }
 
 static int amend_core(const struct pfl_model *m, const pfmlib_core_input_param_t *in, unsigned int i,
@@ -89,8 +84,6 @@ static int amend_core(const struct pfl_model *m, const pfmlib_core_input_param_t
 {
 	const pfmlib_core_counter_t *c = in->pfp_core_counters;
 
-	if (in->pfp_core_pebs.pebs_used)
-		return no_pebs();
 	if (i >= PMU_CORE_NUM_COUNTERS)
 		return PFMLIB_SUCCESS;
 	return amend(m, e, (struct input){ c[i].cnt_mask, c[i].flags }, intel, PFL_COUNT(intel));
@@ -102,7 +95,7 @@ static int amend_atom(const struct pfl_model *m, const pfmlib_intel_atom_input_p
 	const pfmlib_intel_atom_counter_t *c = in->pfp_intel_atom_counters;
 
 	if (in->pfp_intel_atom_pebs_used)
-		return no_pebs();
+		return pfl_explain(PFMLIB_ERR_NOTSUPP, "precise sampling (PEBS) is not supported");
 	if (i >= PMU_INTEL_ATOM_NUM_COUNTERS)
 		return PFMLIB_SUCCESS;
 	return amend(m, e, (struct input){ c[i].cnt_mask, c[i].flags }, intel, PFL_COUNT(intel));
@@ -113,10 +106,6 @@ static int amend_nhm(const struct pfl_model *m, const pfmlib_nhm_input_param_t *
 {
 	const pfmlib_nhm_counter_t *c = in->pfp_nhm_counters;
 
-	if (in->pfp_nhm_pebs.pebs_used)
-		return no_pebs();
-	if (in->pfp_nhm_lbr.lbr_used)
-		return pfl_explain(PFMLIB_ERR_NOTSUPP, "last branch records are not supported");
 	if (in->pfm_nhm_unc_flags)
 		return pfl_explain(PFMLIB_ERR_NOTSUPP, "the uncore's counters are not supported");
 	if (i >= PMU_NHM_NUM_COUNTERS)

@@ -6,7 +6,7 @@
  * a reset to 0. Layouts: AMD's BIOS and Kernel Developer's Guide for family 10h (31116). Physical addresses are the
  * linear ones, an instruction is one operation, and sequences are not randomized.
  */
-#include "sim.h"
+#include "sim/sim.h"
 
 #define FETCH_PMC	4
 #define FETCH_PMD	4

@@ -5,7 +5,7 @@
  * threshold, the overflow interrupts.
  */
 #include "perfmon/perfmon_pebs_smpl.h"
-#include "sim.h"
+#include "sim/sim.h"
 
 /* Where it writes for that one of its counters; NULL: nowhere. */
 static pfm_ds_area_t *area_of(const struct sim_cpu *cpu, unsigned int counter)
