@@ -368,8 +368,8 @@ static void pass(struct batch *b, const struct sim_node *node, const struct sim_
 }
 
 /*
- * Can it be passed here? What cannot has become a site for the cursor. So has one that had to be looked at and ends with
- * the budget: what takes no time after it is due at that moment, too.
+ * Can it be passed here? What cannot has become a site for the cursor. So has one that had to be looked at and ends
+ * with the budget: what takes no time after it is due at that moment, too.
  */
 static bool passes(struct batch *b, const struct sim_node *node, uint64_t cycles, const struct sim_executed *done)
 {

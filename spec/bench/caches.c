@@ -256,7 +256,8 @@ static uint32_t replay(uint64_t n)
 
 		ret |= pfm_sim_trace_instruction(t, CODE, 4) | pfm_sim_trace_op(t, PFM_SIM_LOAD, STRIDE + 8 * i, 8);
 		ret |= pfm_sim_trace_instruction(t, CODE + 4, 4) | pfm_sim_trace_op(t, PFM_SIM_LOAD, any, 8);
-		ret |= pfm_sim_trace_instruction(t, CODE + 8, 4) | pfm_sim_trace_op(t, PFM_SIM_STORE, STORES + 8 * i, 8);
+		ret |= pfm_sim_trace_instruction(t, CODE + 8, 4);
+		ret |= pfm_sim_trace_op(t, PFM_SIM_STORE, STORES + 8 * i, 8);
 		ret |= pfm_sim_trace_instruction(t, CODE + 12, 4);
 		ret |= pfm_sim_trace_op(t, PFM_SIM_BRANCH_NOT + (i + 1 < n / 4), 0, 0);
 	}
