@@ -263,6 +263,47 @@ describe("counters of what comes from the caches", function()
       end
    end)
 
+   -- A threshold makes a counter look at single instructions: cycles with a miss or more, or, inverted, those without.
+   local THRESHOLD, INVERTED = 2 ^ 24, 2 ^ 23
+
+   local function looked_at(piece, declares)
+      local m = sim.machine("k8")
+      local tid = m:spawn { program = { { loop = 50, { loop = 40,
+         { ip = 0x1000, load = { A, 24, 0 }, events = declares and { fp_ops = 3 } or nil },
+         { ip = 0x1004, store = { B, 64 } }, { ip = 0x1008, taken = "TTN" } } } } }
+      local ctx = sim.context { format = "default", buf_size = 65536 }
+      local misses = assert(m:encode("l1d_misses", 0, "uk"))
+      sim.count(ctx, 0, "l1d_misses")
+      sim.count(ctx, 1, nil, { value = -7, long_reset = -7, short_reset = -7 }, { value = misses + THRESHOLD })
+      sim.count(ctx, 2, nil, nil, { value = misses + THRESHOLD + INVERTED })
+      sim.count(ctx, 3, "fp_ops")
+      assert(ctx:load(tid))
+      assert(ctx:start())
+      while m:threads()[1].state ~= "dead" do m:run { ns = piece } end
+      return m, m:truth(tid), ctx
+   end
+
+   it("are the same where they are looked at one by one, and beside what a program declares", function()
+      for _, piece in ipairs { 1e9, 777 } do
+         for _, declares in ipairs { false, true } do
+            local m, truth, ctx = looked_at(piece, declares)
+            local misses, l1d = truth.l1d_misses.user, m:caches().L1D
+            local overflows = 0
+            for sample in ctx:buffer():samples() do
+               overflows = overflows + 1
+               assert.is_true(sample.ip < 0x1008) -- the branch misses no data
+            end
+            assert.are.equal(l1d.load_misses + l1d.store_misses, misses)
+            assert.are.equal(misses, sim.value(ctx, 0))
+            assert.are.equal(math.floor(misses / 7), overflows)
+            assert.are.equal(truth.cycles.user - misses, sim.value(ctx, 2))
+            assert.are.equal(declares and 3 * 50 * 40 or 0, sim.value(ctx, 3))
+            assert.are.equal(50 * 40 * 3, truth.instructions.user)
+            ctx:close()
+         end
+      end
+   end)
+
    it("overflow at the site that made them, every period misses", function()
       local m = sim.machine("armv8")
       local tid = m:spawn { program = { { loop = 1000,

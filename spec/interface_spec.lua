@@ -61,6 +61,8 @@ end
 
 -- Macros with arguments: how Lua does it, or why it need not.
 local MACROS = {
+   PFM_PERF_PRECISE = "precise = 1 to 3 of lpfm.perf_event",
+   PFM_PERF_PRECISE_OF = "for who reads the flags",
    pfm_create_context = "create", pfm_self_start = "context:start", pfm_self_stop = "context:stop",
    PFM_VERSION_MAJOR = "lpfm.const has PFM_VERSION_MAJ", PFM_VERSION_MINOR = "lpfm.const has PFM_VERSION_MIN",
    PFM_REG_HAS_ERROR = "the message names the bad element", PFM_SET_HAS_ERROR = "the message names the bad element",

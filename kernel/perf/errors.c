@@ -87,6 +87,36 @@ int perf_refuse_files(const char *what)
 			  what, (unsigned long long)limit.rlim_cur);
 }
 
+#define CAPS	"/sys/bus/event_source/devices/cpu/caps"
+
+/* Up to which precise_ip the cores' PMU goes; -1: it does not say, or there is none. */
+static int most_precise(void)
+{
+	FILE *f = fopen(CAPS "/max_precise", "re");
+	int most = -1;
+
+	if (!f)
+		return -1;
+	if (fscanf(f, "%d", &most) != 1)
+		most = -1;
+	fclose(f);
+	return most;
+}
+
+/* Not precise: the kernel does not say whether it minds that, or the event. */
+static int refuse_precise(const char *what, const struct perf_event_attr *attr)
+{
+	int most = most_precise();
+	char why[80] = "it has no PMU whose samples are precise";
+
+	if (most >= (int)attr->precise_ip)
+		snprintf(why, sizeof(why), "this event has none, or not so precise");
+	else if (most >= 0)
+		snprintf(why, sizeof(why), "its PMU goes to %d (max_precise of " CAPS ")", most);
+	return pfm_refuse(-EINVAL, "%s: no precise samples (precise_ip %u) of event %#llx on this machine: %s", what,
+			  attr->precise_ip, (unsigned long long)attr->config, why);
+}
+
 int perf_refuse_open(const struct perf_context *p, const char *what, const struct perf_event_attr *attr,
 		     int err)
 {
@@ -95,6 +125,8 @@ int perf_refuse_open(const struct perf_context *p, const char *what, const struc
 	if (p->cgroup >= 0 && err == EBADF)
 		return pfm_refuse(-EINVAL, "%s: that folder is no cgroup, or perf_event is not among the "
 				  "controllers of its hierarchy", what);
+	if (attr->precise_ip && (err == EINVAL || err == ENOENT || err == ENXIO || err == EOPNOTSUPP))
+		return refuse_precise(what, attr);
 	switch (err) {
 	case EACCES:
 	case EPERM:

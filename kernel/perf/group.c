@@ -218,6 +218,7 @@ static void prepare_attr(const struct pfm_context *ctx, const struct perf_group 
 	if (!c->plan.sampling)
 		return;
 	attr->sample_period = c->period;
+	attr->precise_ip = c->plan.precise;
 	perf_stack_attr(&ctx->want, attr);
 	if (c->period != -pmd->short_reset) {
 		attr->wakeup_events = 1;	/* the period changes at the first overflow */

@@ -96,7 +96,7 @@ static bool same(const struct perf_named *e, const pfm_perf_event_t *event)
 
 static int check(const pfm_perf_event_t *event)
 {
-	if (event->flags & ~(uint32_t)(PFM_PERF_ALONE | PFM_PERF_WHOLE_CPUS) ||
+	if (event->flags & ~(PFM_PERF_ALONE | PFM_PERF_WHOLE_CPUS | PFM_PERF_PRECISE(3)) ||
 	    !pfm_all_zero(event->reserved, sizeof(event->reserved)))
 		return pfm_refuse(-EINVAL, "unknown flags %#x, or a reserved field that is not 0", event->flags);
 	if (event->filter && event->type != PERF_TYPE_TRACEPOINT)
@@ -203,6 +203,7 @@ bool perf_named_plan(const struct pfm_context *ctx, struct perf_plan *plan, uint
 	plan->config2 = e->config[2];
 	plan->filter = e->filter;
 	plan->alone = !!(e->flags & PFM_PERF_ALONE);
+	plan->precise = PFM_PERF_PRECISE_OF(e->flags);
 	plan->hw = !plan->alone && e->type != PERF_TYPE_SOFTWARE && e->type != PERF_TYPE_TRACEPOINT;
 	return true;
 }

@@ -41,6 +41,7 @@ struct perf_plan {
 	uint8_t		prompt;		/* wake up at each overflow */
 	uint8_t		viewed;		/* the target may want to read it */
 	uint8_t		alone;		/* in no group; only counts */
+	uint8_t		precise;	/* precise_ip of its samples */
 };
 
 /*

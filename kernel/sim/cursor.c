@@ -50,22 +50,9 @@ void sim_cursor_next(struct sim_cursor *c, const struct sim_program *prog)
 	}
 }
 
-const struct sim_node *sim_cursor_node(const struct sim_cursor *c, const struct sim_program *prog)
+const struct sim_node *sim_cursor_into(struct sim_cursor *c, const struct sim_program *prog,
+				       const struct sim_node *node)
 {
-	const struct sim_node *loop;
-
-	if (!c->depth)
-		return NULL;
-	if (c->now)
-		return c->now;
-	loop = &prog->nodes[c->at[c->depth - 1].node];
-	return &prog->nodes[prog->kids[loop->first + c->at[c->depth - 1].child]];
-}
-
-const struct sim_node *sim_cursor_enter(struct sim_cursor *c, const struct sim_program *prog)
-{
-	const struct sim_node *node = sim_cursor_node(c, prog);
-
 	while (node && node->op == PFM_SIM_LOOP && !node->skip) {
 		push(c, prog, node - prog->nodes);
 		node = sim_cursor_node(c, prog);
@@ -93,19 +80,24 @@ static uint64_t time_weight(const struct sim_watch *w, const struct sim_node *no
 	return sum;
 }
 
-/* What n executions of a site, or iterations of a loop, add to a counter. */
-static uint64_t gain(const struct sim_run *run, struct sim_watch *w, const struct sim_node *node, uint64_t n)
+uint64_t sim_watch_gain(const struct sim_watch *w, const struct sim_program *prog, const struct sim_node *node,
+			uint64_t n, bool *counted)
 {
 	struct sim_weight weight;
 	uint64_t sum;
 
 	if (!w->filtered)
 		return n * weight_of_all(w, node);
-	sim_weigh(w, run->prog, node, &weight);
-	sum = sim_weight_of(&weight, n, w->counted);
+	sim_weigh(w, prog, node, &weight);
+	sum = sim_weight_of(&weight, n, *counted);
 	if (weight.takes)
-		w->counted = weight.last;
+		*counted = weight.last;
 	return sum;
+}
+
+static uint64_t gain(const struct sim_run *run, struct sim_watch *w, const struct sim_node *node, uint64_t n)
+{
+	return sim_watch_gain(w, run->prog, node, n, &w->counted);
 }
 
 /* How many iterations cannot make a counter wrap. */

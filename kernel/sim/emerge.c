@@ -2,15 +2,19 @@
 /*
  * emerge.c - programs whose events come from the caches: executed one by one, at the moment at which they begin.
  *
- * As long as nothing else can happen, sites follow each other here, and time moves along. A site that is not over by
- * the horizon, or whose events a counter must see singly, becomes a site like any other for the cursor to pass: its
- * time and its events are known by then.
+ * As long as nothing else can happen, sites follow each other here, and time moves along. What they count is the
+ * difference between the counts of the caches before and after them all. Where a counter has to look at single sites,
+ * or they say what they count besides, each is looked at. A site that is not over by the horizon, or that makes such a
+ * counter wrap, becomes a site like any other for the cursor to pass: its time and its events are known by then.
  */
 #include <stdlib.h>
 
 #include "sim.h"
 
 #define LONGEST_BATCH (1 << 20)	/* sites: signals are looked at between batches */
+
+/* Sites of such flags are for the cursor. */
+#define ALONE (PFM_SIM_IRQS_OFF | PFM_SIM_DATA | PFM_SIM_FETCH)
 
 /*
  * What they mean, whatever a model calls them. Instructions are those executed to their end; a cycle is one of the CPU,
@@ -99,6 +103,8 @@ struct batch {
 	struct cache_core	*core;
 	unsigned int		level;
 	bool			single;		/* one site, for the cursor */
+	bool			filtered;	/* a counter must see each site */
+	bool			looks;		/* at each site: filtered, or the program declares events */
 	bool			traced;		/* address registers or branch buffer may want it */
 	bool			watched;	/* wanted is in force */
 	bool			kept;		/* ... and wants the last site */
@@ -110,6 +116,7 @@ struct batch {
 	uint64_t		longest;	/* more than any site waits */
 	uint64_t		begun[CACHE_EVENTS];	/* counts at first */
 	uint64_t		counted[CACHE_EVENTS];	/* of what is over */
+	uint64_t		units[SIM_MAX_SLOTS];	/* by slot, of what is over */
 	struct trigger		triggers[SIM_MAX_COUNTERS];
 	unsigned int		num_triggers;
 };
@@ -134,16 +141,16 @@ static void add_trigger(struct batch *b, const struct sim_watch *w, uint64_t mas
 	uint64_t room = mask - w->value;
 	int event;
 
+	if (w->time_levels >> b->level & 1 && room < b->budget)
+		b->budget = room;
 	if (w->filter.marked) {
 		b->by_mark = true;
 		return;
 	}
 	if (w->filtered || !single_event(w->events, &event)) {
-		b->single = true;
+		b->filtered = true;
 		return;
 	}
-	if (w->time_levels >> b->level & 1 && room < b->budget)
-		b->budget = room;
 	if (event < 0 || !(w->levels >> b->level & 1))
 		return;
 	trigger->count = &b->core->count[event];
@@ -196,6 +203,7 @@ static void prepare(struct batch *b, struct sim_cpu *cpu, unsigned int level)
 	sim_pmu_watch(cpu);
 	for (unsigned int i = 0; i < cpu->num_watches; i++)
 		add_trigger(b, &cpu->watches[i], mask_of(cpu));
+	b->looks = b->filtered || b->t->prog->declares;
 	want_traces(b);
 	b->longest = longest_wait(&cpu->sim->shapes);
 	memcpy(b->begun, b->core->count, sizeof(b->begun));
@@ -294,28 +302,59 @@ static void become(struct batch *b, const struct sim_node *node, const struct si
 	describe(now, done);
 }
 
-static void count_site(struct batch *b, const struct sim_node *node)
+/* By slot, what emerged between two counts. Plain sites do not say themselves what instructions they are. */
+static void emerged(const struct batch *b, bool plain, const uint64_t *before, const uint64_t *after, uint64_t *unit)
 {
 	const struct sim_program *prog = b->t->prog;
+
+	for (uint32_t s = 0; s < prog->num_slots; s++) {
+		uint8_t from = prog->slots[s].from;
+
+		if (prog->slots[s].level == b->level && from < CACHE_EVENTS && (from != CACHE_EV_INSTRUCTIONS || plain))
+			unit[s] = after[from] - before[from];
+	}
+}
+
+static void count_site(struct batch *b, const struct sim_node *node)
+{
 	struct sim_node *now = &b->e->now;
 
-	memcpy(b->e->unit, node->unit, sizeof(b->e->unit));
-	for (uint32_t s = 0; s < prog->num_slots; s++) {
-		if (prog->slots[s].level != b->level)
-			continue;
-		for (int i = 0; i < CACHE_EVENTS; i++)
-			if (sim_emerging[i] == prog->slots[s].event && (i != CACHE_EV_INSTRUCTIONS || node->plain))
-				b->e->unit[s] = b->core->count[i] - b->counted[i];
-	}
+	memcpy(b->e->unit, node->unit, b->t->prog->num_slots * sizeof(*node->unit));
+	emerged(b, node->plain, b->counted, b->core->count, b->e->unit);
 	now->cycles = b->core->count[CACHE_EV_CYCLES] - b->counted[CACHE_EV_CYCLES];
 	now->ns = now->time[b->level] = now->cycles;
+}
+
+/* The site to all counters; false: one would wrap, and none has it. */
+static bool look(struct batch *b)
+{
+	const struct sim_program *prog = b->t->prog;
+	const struct sim_node *now = &b->e->now;
+	struct sim_watch *watches = b->cpu->watches;
+	uint64_t gains[SIM_MAX_COUNTERS], mask = mask_of(b->cpu);
+	bool counted[SIM_MAX_COUNTERS];
+
+	for (unsigned int i = 0; i < b->cpu->num_watches; i++) {
+		counted[i] = watches[i].counted;
+		gains[i] = sim_watch_gain(&watches[i], prog, now, 1, &counted[i]);
+		gains[i] += watches[i].time_levels >> b->level & 1 ? now->ns : 0;
+		if (gains[i] > mask - watches[i].value)
+			return false;
+	}
+	for (unsigned int i = 0; i < b->cpu->num_watches; i++) {
+		watches[i].value += gains[i];
+		watches[i].counted = counted[i];
+	}
+	for (uint32_t s = 0; s < prog->num_slots; s++)
+		b->units[s] += now->unit[s];
+	return true;
 }
 
 /* --- the batch ------------------------------------------------------------------------------ */
 
 static bool wraps(const struct batch *b)
 {
-	for (unsigned int i = 0; i < b->num_triggers; i++)
+	for (unsigned int i = 0; i < b->num_triggers && !b->looks; i++)
 		if (*b->triggers[i].count > b->triggers[i].last)
 			return true;
 	return false;
@@ -344,19 +383,44 @@ static bool keep(struct batch *b, struct sim_executed *done, uint64_t cycles)
 	return b->sampled && sim_ibs_sample(b->cpu, done, cycles);
 }
 
+/*
+ * Can it be passed here? What cannot has become a site for the cursor. So has one that had to be looked at and ends
+ * with the budget: what takes no time after it is due at that moment, too.
+ */
+static bool passes(struct batch *b, const struct sim_node *node, uint64_t cycles, const struct sim_executed *done)
+{
+	bool had_to = b->filtered || !node->plain;
+	bool marked = b->by_mark && done->marked;
+	bool alone = b->single || marked || cycles + had_to > b->budget - b->used || (node->flags & ALONE);
+
+	if (!alone && !b->looks)
+		return true;
+	become(b, node, done);
+	count_site(b, node);
+	return !alone && look(b);
+}
+
+/* Then its counts have to be told from those before it. */
+static bool may_stand_alone(const struct batch *b, const struct sim_node *node)
+{
+	return b->single || b->looks || (b->by_mark && sim_mark_next(b->cpu)) ||
+	       b->budget - b->used < b->longest + node->ns;
+}
+
 /* One site, as far as there is time; false: the batch is over. */
 static bool step(struct batch *b)
 {
 	struct sim_cursor *c = &b->t->cursor;
-	const struct sim_node *node = sim_cursor_enter(c, b->t->prog);
+	const struct sim_node *node = sim_cursor_node(c, b->t->prog);
 	struct sim_executed done;
 	uint64_t cycles = b->core->count[CACHE_EV_CYCLES];
-	bool taken, alone;
+	bool taken;
 
+	if (node && node->op == PFM_SIM_LOOP)
+		node = sim_cursor_into(c, b->t->prog, node);
 	if (!node || !node->emerges || node->level != b->level)
 		return false;
-	alone = b->single || !node->plain || (b->by_mark && sim_mark_next(b->cpu));
-	if (alone || b->budget - b->used < b->longest + node->ns)
+	if (may_stand_alone(b, node))
 		memcpy(b->counted, b->core->count, sizeof(b->counted));
 	if (!execute(b, node, &done)) {
 		sim_cursor_next(c, b->t->prog);
@@ -364,9 +428,7 @@ static bool step(struct batch *b)
 	}
 	cycles = b->core->count[CACHE_EV_CYCLES] - cycles;
 	taken = keep(b, &done, cycles);
-	if (alone || cycles > b->budget - b->used) {
-		become(b, node, &done);
-		count_site(b, node);
+	if (!passes(b, node, cycles, &done)) {
 		c->now = &b->e->now;
 		return false;
 	}
@@ -380,8 +442,10 @@ static bool step(struct batch *b)
 
 static void tally(struct sim_tally *tally, const struct batch *b)
 {
-	for (int i = 0; i < CACHE_EVENTS; i++)
-		tally->count[sim_emerging[i]][b->level] += b->counted[i] - b->begun[i];
+	const struct sim_program *prog = b->t->prog;
+
+	for (uint32_t s = 0; s < prog->num_slots; s++)
+		tally->count[prog->slots[s].event][prog->slots[s].level] += b->units[s];
 	tally->time[b->level] += b->used;
 }
 
@@ -397,18 +461,30 @@ static bool count_watch(const struct batch *b, struct sim_watch *w, uint64_t mas
 	return w->wrapped;
 }
 
-/* What has been executed to its end is counted, and time moves there. */
-static bool settle(struct batch *b)
+/* By the differences; true: a counter wrapped. */
+static bool count_batch(struct batch *b)
 {
 	struct sim_cpu *cpu = b->cpu;
 	bool wrapped = false;
 
 	if (!cpu->cur->cursor.now)
 		memcpy(b->counted, b->core->count, sizeof(b->counted));
-	tally(&cpu->truth, b);
-	tally(&cpu->cur->truth, b);
+	emerged(b, true, b->begun, b->counted, b->units);
 	for (unsigned int i = 0; b->used && i < cpu->num_watches; i++)
 		wrapped |= count_watch(b, &cpu->watches[i], mask_of(cpu));
+	return wrapped;
+}
+
+/* What has been executed to its end is counted, and time moves there. */
+static bool settle(struct batch *b)
+{
+	struct sim_cpu *cpu = b->cpu;
+	bool wrapped = false;
+
+	if (!b->looks)
+		wrapped = count_batch(b);
+	tally(&cpu->truth, b);
+	tally(&cpu->cur->truth, b);
 	sim_cpu_account(cpu, b->used);
 	cpu->sim->now += b->used;
 	wrapped |= cpu->ibs_taken;

@@ -29,6 +29,16 @@ static int bad(struct compiler *c, int err, const char *what)
 
 /* --- reading: nodes and their order --------------------------------------------------------- */
 
+/* CACHE_EVENTS: no cache has that event. */
+static unsigned int emerges_from(unsigned int event)
+{
+	unsigned int i = 0;
+
+	while (i < CACHE_EVENTS && sim_emerging[i] != event)
+		i++;
+	return i;
+}
+
 static int slot_of(struct compiler *c, unsigned int event, unsigned int level)
 {
 	struct sim_program *prog = c->prog;
@@ -41,6 +51,7 @@ static int slot_of(struct compiler *c, unsigned int event, unsigned int level)
 		return bad(c, -EINVAL, "more than 64 different events (by level)");
 	prog->slots[i].event = event;
 	prog->slots[i].level = level;
+	prog->slots[i].from = emerges_from(event);
 	return prog->num_slots++;
 }
 
@@ -79,10 +90,7 @@ static int read_emerging(struct compiler *c, struct sim_node *node)
 
 static bool does_emerge(int event)
 {
-	for (int i = 0; i < CACHE_EVENTS; i++)
-		if (event == sim_emerging[i] && event != SIM_EV_INSTRUCTIONS)
-			return true;
-	return false;
+	return event >= 0 && event != SIM_EV_INSTRUCTIONS && emerges_from(event) < CACHE_EVENTS;
 }
 
 static int read_events(struct compiler *c, struct sim_node *node, const struct pfm_sim_step *step)
@@ -124,6 +132,7 @@ static int read_access(struct compiler *c, struct sim_node *node, const struct p
 	}
 	node->emerges = true;
 	node->plain = !step->num_events && !(step->flags & (PFM_SIM_IRQS_OFF | PFM_SIM_DATA | PFM_SIM_FETCH));
+	c->prog->declares |= !node->plain;
 	if (!node->ns)
 		node->ns = node->time[node->level] = 1;
 	return read_emerging(c, node);

@@ -40,6 +40,7 @@
 struct sim_slot {
 	uint8_t	event;
 	uint8_t	level;
+	uint8_t	from;		/* what it emerges from, enum cache_event; CACHE_EVENTS: nothing */
 };
 
 struct sim_node {
@@ -77,6 +78,7 @@ struct sim_node {
 struct sim_program {
 	unsigned int		refs;
 	uint32_t		num_nodes, num_kids, num_slots, num_subs;
+	bool			declares;	/* has sites with accesses that say what they count besides */
 	struct sim_slot		slots[SIM_MAX_SLOTS];
 	struct sim_node		*nodes;		/* 0: the whole, a loop of one iteration */
 	uint32_t		*kids;
@@ -190,10 +192,25 @@ struct sim_run {
 void sim_cursor_start(struct sim_cursor *cursor, const struct sim_program *prog);
 /* Over the operation the cursor is at. */
 void sim_cursor_next(struct sim_cursor *cursor, const struct sim_program *prog);
-const struct sim_node *sim_cursor_node(const struct sim_cursor *cursor, const struct sim_program *prog);
-/* Into loops that must be looked into; what it is at then, NULL at the end. */
-const struct sim_node *sim_cursor_enter(struct sim_cursor *cursor, const struct sim_program *prog);
+/* What it is at; NULL at the end. */
+static inline const struct sim_node *sim_cursor_node(const struct sim_cursor *c, const struct sim_program *prog)
+{
+	if (!c->depth)
+		return NULL;
+	if (c->now)
+		return c->now;
+	return &prog->nodes[prog->kids[prog->nodes[c->at[c->depth - 1].node].first + c->at[c->depth - 1].child]];
+}
+/* From node, at which it is, into loops that must be looked into; what it is at then, NULL at the end. */
+const struct sim_node *sim_cursor_into(struct sim_cursor *cursor, const struct sim_program *prog,
+				       const struct sim_node *node);
 enum sim_stop sim_cursor_move(struct sim_run *run);
+/*
+ * What n executions of a site, or iterations of a loop, add to a counter, besides their time. *counted: whether the
+ * last cycle before them counted; from then on, their last one.
+ */
+uint64_t sim_watch_gain(const struct sim_watch *w, const struct sim_program *prog, const struct sim_node *node,
+			uint64_t n, bool *counted);
 
 /* --- accesses: access.c --------------------------------------------------------------------- */
 

@@ -159,7 +159,7 @@ static int lpfm_machines(lua_State *L)
 static void check_fields(lua_State *L)
 {
 	static const char *const known[] = { "type", "config", "config1", "config2", "filter", "cpus", "alone",
-					     "whole_cpus" };
+					     "whole_cpus", "precise" };
 	const struct lpfm_site site = { .call = "perf_event" };
 
 	for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
@@ -208,15 +208,26 @@ static uint32_t field_flag(lua_State *L, const char *name, uint32_t flag)
 	return on ? flag : 0;
 }
 
-static uint32_t field_type(lua_State *L)
+static uint32_t field_u32(lua_State *L, const char *name, uint32_t most)
 {
-	const struct lpfm_site site = { .call = "perf_event", .field = "type" };
-	int64_t type;
+	const struct lpfm_site site = { .call = "perf_event", .field = name };
+	int64_t value;
 
-	lua_getfield(L, 1, "type");
-	type = lpfm_to_int(L, -1, &site, 0, UINT32_MAX);
+	lua_getfield(L, 1, name);
+	value = lpfm_to_int(L, -1, &site, 0, most);
 	lua_pop(L, 1);
-	return (uint32_t)type;
+	return (uint32_t)value;
+}
+
+/* 0 where it is not there. */
+static uint32_t field_precise(lua_State *L)
+{
+	bool given;
+
+	lua_getfield(L, 1, "precise");
+	given = !lua_isnil(L, -1);
+	lua_pop(L, 1);
+	return given ? PFM_PERF_PRECISE(field_u32(L, "precise", 3)) : 0;
 }
 
 /***
@@ -232,6 +243,9 @@ or one of a PMU that sysfs describes. The levels are added as with software coun
 @string[opt] event.cpus "0-3,8": system-wide contexts on other CPUs count nothing
 @bool[opt] event.alone it goes with no other in a group of the kernel's; it counts and does not sample
 @bool[opt] event.whole_cpus it counts CPUs, whatever runs there
+@int[opt=0] event.precise of its samples' addresses, precise_ip of perf_event_open(2): 1 the distance from the
+instruction that caused them is constant, 2 it is asked to be none, 3 it is none (PEBS, IBS). Whether the machine has
+that is told when the context is loaded
 @treturn[1] int
 @return[2] nil
 @treturn[2] string message
@@ -252,13 +266,14 @@ static int lpfm_perf_event(lua_State *L)
 
 	luaL_checktype(L, 1, LUA_TTABLE);
 	check_fields(L);
-	event.type = field_type(L);
+	event.type = field_u32(L, "type", UINT32_MAX);
 	event.config = field_u64(L, "config");
 	event.config1 = field_u64(L, "config1");
 	event.config2 = field_u64(L, "config2");
 	event.filter = field_text(L, "filter");
 	event.cpus = field_text(L, "cpus");
-	event.flags = field_flag(L, "alone", PFM_PERF_ALONE) | field_flag(L, "whole_cpus", PFM_PERF_WHOLE_CPUS);
+	event.flags = field_flag(L, "alone", PFM_PERF_ALONE) | field_flag(L, "whole_cpus", PFM_PERF_WHOLE_CPUS) |
+		      field_precise(L);
 	if (pfm_perf_event(&event, &value))
 		return lpfm_fail(L, "perf_event");
 	lua_pushnumber(L, (lua_Number)value);

@@ -59,6 +59,8 @@ function command.options()
       .. "with every sample then, and unwound by the program's call frame information.\n"
       .. "A command's threads and children are sampled with it: they are followed. New threads of a running process\n"
       .. "are looked for ten times a second.\n"
+      .. "-e cycles:pp: the PMU names the very instruction, where it can: :p, :pp and :ppp are perf's, for generic\n"
+      .. "and raw events (rHEX) and those of cpu/.../.\n"
       .. "--where: an expression as 'lpfm histogram --help' describes it; what does not meet it costs no sample.\n"
       .. "--every: the folder's collector.json counts what was recorded, delivered and dropped. A database that is\n"
       .. "away is asked again with the next recording.\n"

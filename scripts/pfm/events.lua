@@ -136,10 +136,19 @@ local function on_kinds(name, base, plm, code)
    return list
 end
 
+-- An event whose samples are precise is the kernel's by its attributes, whatever registers the PMU has.
+local function precise_event(name, base, plm, precise)
+   local event, err = named.precise(base, raw.code(base), precise)
+   if not event then return nil, ("'%s': %s"):format(name, err) end
+   event.name, event.plm, event.precise = name, plm, precise
+   return event
+end
+
 -- One event, as typed; or, of several kinds of cores, a list.
 local function parse_one(name, one_kind)
-   local base, plm = words.levels(name)
+   local base, plm, precise = words.levels(name)
    if base == "" then return nil, "an event's name is missing" end
+   if precise > 0 then return precise_event(name, base, plm, precise) end
    if not by_name[base] and named.is(base) then return named_event(name, base, plm) end
    local sw, err = by_name[base], nil
    if not sw then sw, err = library_software(base) end
@@ -164,10 +173,10 @@ end
 
 -- The names that a word stands for.
 local function names_for(word)
-   local base, plm = words.levels(word)
+   local base, plm, precise = words.levels(word)
    if not glob.is(base) then return { word } end
    local names, err = wildcards.expand(base, canonical_names())
-   for i, name in ipairs(plm and names or {}) do names[i] = name .. ":" .. plm end
+   for i, name in ipairs(names or {}) do names[i] = name .. words.letters(plm, precise) end
    return names, err
 end
 
@@ -219,6 +228,8 @@ local function read_part(text, filter, out, one_kind)
 end
 
 --- Reads a list of events, without giving them registers.
+-- `:u` and `:k` behind a name choose levels; `:p`, `:pp` and `:ppp` ask the PMU for precise samples (perf_event_open's
+-- precise_ip), of generic and raw events and those of `cpu/.../`, on the machine perf.
 -- Names have wildcards (`page-*`, `sched:*`); `{a,b}` is a group, whose events are always in one event set; PMUs of
 -- sysfs have their events between slashes (`power/energy-pkg/`). Where the processor has several kinds of cores, a
 -- generic or raw event is followed by the same event on each kind, whose sum it is.
@@ -414,7 +425,7 @@ end
 function events.user_only(event)
    local copy = {}
    for k, v in pairs(event) do copy[k] = v end
-   copy.plm, copy.name = "u", event.base .. ":u"
+   copy.plm, copy.name = "u", event.base .. words.letters("u", event.precise or 0)
    return copy
 end
 
@@ -425,7 +436,10 @@ end
 -- @usage events.at_level(assert(events.read "page-faults,cs:k"), "u")[1].name --> "page-faults:u"
 function events.at_level(list, plm)
    for _, event in ipairs(list) do
-      if not event.plm and not event.whole_cpus then event.plm, event.name = plm, event.name .. ":" .. plm end
+      if not event.plm and not event.whole_cpus then
+         event.name = (event.precise and event.base or event.name) .. words.letters(plm, event.precise or 0)
+         event.plm = plm
+      end
    end
    return list
 end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --- Samples that the processor writes itself (PEBS): contexts of the formats "pebs", "pebs-32" and "pebs-nehalem", and
--- their records. The layouts are in `perfmon_pebs_smpl.h`.
+-- their records. The layouts are in `perfmon_pebs_smpl.h`. They are of the simulated models em64t, core2, nehalem and
+-- netburst; on the machine perf, events with `:pp` are precise in any format (`pfm.events`).
 -- @module pfm.pebs
 
 local lpfm = require "lpfm"

@@ -11,7 +11,6 @@
  *   sim switching SETS		a switch by time among so many sets
  *   sim contexts N		making, programming, loading, starting and closing N contexts, per context
  *   sim reading N		reading 4 counters while N contexts are loaded
- *   sim accesses N		N operations on the caches, counted and sampled, per operation
  *
  * contexts and reading print first how many contexts there could be.
  */
@@ -242,56 +241,6 @@ static double reading(uint32_t n)
 	return (now() - t) / 100000;
 }
 
-/* A stride, a random walk through 64 KB, a store and a branch: 2 misses in 9 or so. */
-static uint32_t accesses_thread(uint64_t n)
-{
-	static const struct pfm_sim_access access[] = {
-		{ .load = { .kind = PFM_SIM_STRIDES, .base = 0x100000, .strides = { 8 } } },
-		{ .load = { .kind = PFM_SIM_RANDOM, .base = 0x800000, .strides = { 8 }, .count = 8192 } },
-		{ .store = { .kind = PFM_SIM_STRIDES, .base = 0x10000000, .strides = { 8 } } },
-		{ .branch = PFM_SIM_BACK },
-	};
-	struct pfm_sim_step steps[6] = { { .op = PFM_SIM_LOOP, .count = n / 4 }, [5] = { .op = PFM_SIM_END } };
-	struct pfm_sim_spawn spawn = { .program = { steps, 6 } };
-	int tid;
-
-	for (int i = 0; i < 4; i++)
-		steps[i + 1] = (struct pfm_sim_step){ .op = PFM_SIM_SITE, .ip = 0x4000 + 4 * (uint64_t)i,
-						      .flags = PFM_SIM_ACCESS, .access = &access[i] };
-	tid = pfm_sim_spawn(sim, &spawn);
-	must(tid, "spawn");
-	return (uint32_t)tid;
-}
-
-static void count(int fd, uint16_t pmd, const char *event, uint64_t period)
-{
-	pfarg_pmc_t pc = { .reg_num = pmd };
-	pfarg_pmd_t pd = { .reg_num = pmd, .reg_value = -period, .reg_long_reset = -period,
-			   .reg_short_reset = -period };
-
-	must(pfm_sim_encode(sim, event, 7, pmd, &pc.reg_value), "encode");
-	must(pfm_write_pmcs(fd, &pc, 1), "write_pmcs");
-	must(pfm_write_pmds(fd, &pd, 1), "write_pmds");
-}
-
-static double accesses(uint64_t n)
-{
-	uint32_t tid;
-	double t;
-	int fd;
-
-	must(pfm_set_machine("sim:k8", ""), "set_machine");
-	sim = pfm_sim_get();
-	fd = context(1 << 20);
-	count(fd, 0, "instructions", 10000);
-	count(fd, 1, "l1d_misses", 1ULL << 62);
-	tid = accesses_thread(n);
-	go(fd, tid);
-	t = now();
-	must(pfm_sim_run_until_exit(sim, tid, UINT64_MAX / 2), "run");
-	return (now() - t) / (double)n;
-}
-
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -318,8 +267,6 @@ int main(int argc, char **argv)
 		ns = contexts(count = as_many_as_fit((uint32_t)n));
 	else if (!strcmp(what, "reading"))
 		ns = reading(count = as_many_as_fit((uint32_t)n));
-	else if (!strcmp(what, "accesses"))
-		ns = accesses(n);
 	else
 		return fprintf(stderr, "usage: see sim.c\n"), 2;
 	if (count)

@@ -441,10 +441,16 @@ int pfm_get_machine(pfm_machine_info_t *info);
  */
 #define PFM_PERF_ALONE		0x1U	/* in no group with others of its set; counts, does not sample */
 #define PFM_PERF_WHOLE_CPUS	0x2U	/* counts CPUs, whatever runs there: for system-wide contexts */
+/*
+ * Where it samples, addresses are those of the instructions that caused the overflows, as perf_event_open(2) has it in
+ * precise_ip: 1, a constant distance from them; 2, asked for to be exact; 3, exact. Intel's PEBS, AMD's IBS.
+ */
+#define PFM_PERF_PRECISE(n)	((uint32_t)(n) << 8)
+#define PFM_PERF_PRECISE_OF(flags) ((flags) >> 8 & 3)
 
 typedef struct {
 	uint32_t	type;
-	uint32_t	flags;		/* PFM_PERF_* */
+	uint32_t	flags;		/* PFM_PERF_*, ORed */
 	uint64_t	config, config1, config2;
 	const char	*filter;	/* of a tracepoint, in the kernel's words: "prev_prio < 100"; or NULL */
 	const char	*cpus;		/* "0-3,8": on others system-wide contexts count nothing; or NULL */

@@ -183,8 +183,24 @@ struct cache_system *cache_system_new(const struct cache_shapes *shapes, uint32_
 void cache_system_free(struct cache_system *s);
 const char *cache_shapes_wrong(const struct cache_shapes *shapes);
 
-/* Cycles that an access waits, beyond a hit in the first level. */
-uint32_t cache_fetch(struct cache_core *core, uint64_t addr, uint32_t size);
+uint32_t cache_fetch_line(struct cache_core *core, uint64_t addr, uint32_t size);
+
+/*
+ * Cycles that an access waits, beyond a hit in the first level. The line of the last fetch is the latest of its set
+ * still, and so is its page: to ask for them again would change nothing.
+ */
+static inline uint32_t cache_fetch(struct cache_core *core, uint64_t addr, uint32_t size)
+{
+	struct cache *c = &core->part[CACHE_L1I];
+	uint64_t line = core->last_fetch;
+
+	if (!core->in_page || addr >> c->bits != line || (addr + size - 1) >> c->bits != line)
+		return cache_fetch_line(core, addr, size);
+	c->accesses[CACHE_FETCH]++;
+	core->part[CACHE_ITLB].accesses[CACHE_FETCH]++;
+	core->count[CACHE_EV_L1I_ACCESSES]++;
+	return 0;
+}
 uint32_t cache_data(struct cache_core *core, enum cache_kind kind, uint64_t addr, uint32_t size);
 
 /* --- tapes: tape.c -------------------------------------------------------------------------- */

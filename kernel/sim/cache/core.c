@@ -35,25 +35,10 @@ static uint32_t translate(struct cache_core *core, int tlb, enum cache_kind kind
 	return c->latency;
 }
 
-/* The line of the last fetch is the latest of its set still, and so is its page: to ask again would change nothing. */
-static bool is_fetched(struct cache_core *core, uint64_t addr, uint32_t size)
-{
-	struct cache *c = &core->part[CACHE_L1I];
-
-	if (!core->in_page || addr >> c->bits != core->last_fetch || (addr + size - 1) >> c->bits != core->last_fetch)
-		return false;
-	c->accesses[CACHE_FETCH]++;
-	core->part[CACHE_ITLB].accesses[CACHE_FETCH]++;
-	core->count[CACHE_EV_L1I_ACCESSES]++;
-	return true;
-}
-
-uint32_t cache_fetch(struct cache_core *core, uint64_t addr, uint32_t size)
+uint32_t cache_fetch_line(struct cache_core *core, uint64_t addr, uint32_t size)
 {
 	uint32_t wait;
 
-	if (is_fetched(core, addr, size))
-		return 0;
 	core->last_fetch = (addr + size - 1) >> core->part[CACHE_L1I].bits;
 	wait = translate(core, CACHE_ITLB, CACHE_FETCH, addr, size);
 

@@ -99,6 +99,40 @@ function named.find(base)
    return event
 end
 
+-- --- precise samples ---------------------------------------------------------------------------
+
+local HARDWARE, RAW = 0, 4 -- PERF_TYPE_
+
+-- A generic or raw event; `of_cores`: of the cores' PMU, which may not be there.
+local function core_event(base, code)
+   local kinds = named.on_kinds(base, code)
+   if kinds then return kinds[1] end
+   local attr = { type = code and RAW or HARDWARE, config = code or generic[base:lower()] }
+   local event = attr.config and event_of(base, { attr })
+   if event then event.of_cores = true end
+   return event, "precise samples are of the PMU's events by generic names (cycles, instructions, ...), raw (rHEX) " ..
+      "or as in cpu/event=0xc0/"
+end
+
+--- An event whose samples have the addresses of the instructions that caused them.
+-- @string base generic name, raw event or PMU's event, without levels
+-- @int[opt] code of a raw event
+-- @int precise 1 to 3, precise_ip of perf_event_open(2)
+-- @treturn[1] table
+-- @return[2] nil
+-- @treturn[2] string message
+function named.precise(base, code, precise)
+   local machine = lpfm.machine().name
+   if machine ~= "perf" then
+      return nil, ("events have precise samples on the machine perf; this is %s, where formats may have them: pfm.pebs")
+         :format(machine)
+   end
+   local event, err
+   if base:find("^[^/]+/.*/$") then event, err = named.find(base) else event, err = core_event(base, code) end
+   for _, attr in ipairs(event and event.parts or {}) do attr.precise = precise end
+   return event, err
+end
+
 -- --- kinds of cores ------------------------------------------------------------------------------
 
 --- A generic or raw event on a processor with several kinds of cores: the sum, and the event on each kind.
@@ -127,6 +161,9 @@ end
 -- @treturn[2] string message
 function named.values(event)
    local plm, out = event.plm or "uk", {}
+   if event.of_cores and lpfm.machine().hw_counters == 0 then
+      return nil, "precise samples are of hardware counters, and this machine has none"
+   end
    for i, part in ipairs(event.parts) do
       local attr = { filter = event.filter }
       for k, v in pairs(part) do attr[k] = v end

@@ -36,7 +36,7 @@ local function take_group(text, i, out)
       if char ~= "," then return nil, ("'%s': the group's '}' is missing"):format(text:sub(open)) end
    end
    group.text = text:sub(open, i - 1)
-   local levels = text:match("^:([uk]+)", i)
+   local levels = text:match("^:([ukp]+)", i)
    for k = from, levels and #out or 0 do out[k].text = out[k].text .. ":" .. levels end
    return i + (levels and #levels + 1 or 0)
 end
@@ -61,15 +61,27 @@ function words.split(text)
    end
 end
 
---- A word and the levels behind it: "a:u", "pmu/event/u".
+--- A word and what is behind it, levels and how precise its samples are: "a:u", "pmu/event/u", "a:upp".
 -- @string text
 -- @treturn string the word without them
 -- @treturn string or nil "u", "k", "uk"
+-- @treturn int number of letters p: 0 to 3
 function words.levels(text)
-   local base, levels = text:match("^(.-):([uk]+)$")
-   if not base then base, levels = text:match("^(.*/)([uk]+)$") end
-   if not base then return text, nil end
-   return base, (levels:find("u") and "u" or "") .. (levels:find("k") and "k" or "")
+   local base, letters = text:match("^(.-):([ukp]+)$")
+   if not base then base, letters = text:match("^(.*/)([ukp]+)$") end
+   local precise = base and select(2, letters:gsub("p", "")) or 0
+   if not base or precise > 3 then return text, nil, 0 end
+   local levels = (letters:find("u") and "u" or "") .. (letters:find("k") and "k" or "")
+   return base, levels ~= "" and levels or nil, precise
+end
+
+--- The letters of levels and precision, to stand behind a word.
+-- @tparam[opt] string plm "u", "k", "uk"
+-- @int precise
+-- @treturn string ":upp", or nothing
+function words.letters(plm, precise)
+   local letters = (plm or "") .. ("p"):rep(precise)
+   return letters == "" and "" or ":" .. letters
 end
 
 return words
