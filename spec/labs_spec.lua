@@ -6,6 +6,7 @@ local files = require "support.files"
 local lpfm = require "lpfm"
 local render = require "pfm.render"
 local stdlib = require "posix.stdlib"
+local answers = require "repl.lab.answers"
 local catalog = require "repl.lab.catalog"
 local progress = require "repl.lab.progress"
 local session = require "repl.lab.session"
@@ -209,9 +210,22 @@ for _, lab in ipairs(catalog.all()) do
          assert.truthy(page:find("<h1>", 1, true) and copy:find("For the teacher", 1, true))
          assert.is_nil(page:find("{[%a_][%w_]*}"))
          assert.is_true(#copy > #page)
+         for i, page_of_lab in ipairs(lab.pages) do
+            for _, entry in ipairs(page_of_lab.wrong or {}) do
+               s:run_up_to(i)
+               local label = entry.more and "too large" or entry.less and "too small"
+                  or text.value(answers.resolve(entry.is, s.figures))
+               assert.truthy(copy:find(label .. ":</b>", 1, true), label)
+            end
+         end
          local notebook = assert(render.from_json(sheet.notebook(lab)))
          assert.equal(4, notebook.nbformat)
          assert.equal(('course = lab("%s")'):format(lab.name), notebook.cells[2].source)
+         for _, cell in ipairs(notebook.cells) do -- nbformat requires both of code, the first a null or a number
+            local is_code = cell.cell_type == "code"
+            assert.equal(is_code, cell.execution_count ~= nil)
+            assert.equal(is_code, cell.outputs ~= nil)
+         end
       end)
    end)
 end
