@@ -8,6 +8,7 @@ local render = require "pfm.render"
 local stdlib = require "posix.stdlib"
 local answers = require "repl.lab.answers"
 local catalog = require "repl.lab.catalog"
+local grade = require "repl.lab.grade"
 local progress = require "repl.lab.progress"
 local session = require "repl.lab.session"
 local sheet = require "repl.lab.sheet"
@@ -134,7 +135,7 @@ for _, lab in ipairs(catalog.all()) do
       it("takes right answers, and says why they are right", function()
          play(s, right_answer)
          local done = 0
-         for _, row in ipairs(s:grade(function() return scratch .. "/none" end)) do
+         for _, row in ipairs(grade.session(s)) do
             done = done + 1
             assert.equal("right", s.kept.answers[row.task].state, row.task)
             if row.kind == "prediction" then assert.equal("right", row.state, row.task) end
@@ -289,15 +290,42 @@ describe("a session", function()
          all = { answer = "3000", state = "wrong", attempts = 2, hints = 1 },
          ["by-hand"] = { answer = "x.lua", state = "right", attempts = 1, hints = 0 } } }
       local rows = {}
-      local function wrong_script() return script(lab.pages[9].mistake) end
-      for _, row in ipairs(session.new(lab, { kept = kept }):grade(wrong_script)) do
-         rows[row.task] = row
-      end
+      assert(progress.write(progress.path("counters-by-hand", "lua"), lab.pages[9].mistake))
+      for _, row in ipairs(grade.session(session.new(lab, { kept = kept }))) do rows[row.task] = row end
       assert.equal("wrong", rows.user.state)
       assert.same({ lab = "counters", task = "all", kind = "prediction", state = "right", answer = "3000", attempts = 2,
          hints = 1 }, rows.all)
       assert.equal("wrong", rows["by-hand"].state)
       assert.equal("open", rows.sleep.state)
+   end)
+
+   it("grades on whatever a student's script does: it is ended at the limit, and told of", function()
+      local function graded(source)
+         assert(progress.write(progress.path("counters-by-hand", "lua"), source))
+         local kept = { page = 1, answers = { ["by-hand"] = { answer = "x", state = "right", attempts = 1, hints = 0 } } }
+         local rows = grade.session(session.new(lab, { kept = kept }), 0.3)
+         return rows[#rows].state, rows[#rows].why
+      end
+      assert.same({ "wrong", "it did not end within 0.3 s" }, { graded "while true do end" })
+      assert.same({ "wrong", "it did not end within 0.3 s" }, { graded "os.execute('sleep 100')" })
+      assert.same({ "wrong", "it ended the program" }, { graded "os.exit(0)" })
+      assert.equal("wrong", (graded "print = nil io.stdout:close() return io.read()"))
+      assert.equal("right", (graded("os.execute('sleep 100 &') print(1) " .. lab.pages[9].solution)))
+      assert.is_function(print)
+   end)
+
+   it("has its rows of grading as JSON with keys in one order", function()
+      local row = { task = "t", state = "right", lab = "l", hints = 1, attempts = 2, kind = "task", answer = "x", why = "w" }
+      assert.equal('{"lab":"l","task":"t","kind":"task","state":"right","answer":"x","attempts":2,"hints":1,"why":"w"}',
+         grade.line(row))
+   end)
+
+   it("refuses values of parameters with which a run would have no end, and says how large they may be", function()
+      local most = 100 * lab.params.rounds
+      assert(session.new(lab, { params = { rounds = most } }))
+      assert.has_error(function() session.new(lab, { params = { rounds = most + 1 } }) end,
+         ("parameter rounds: expected at most %s, got '%d'"):format(render.number(most), most + 1))
+      assert(session.new(assert(catalog.find "bias"), { params = { seed = 20261123 } }))
    end)
 
    it("refuses a parameter that the lab does not have", function()

@@ -4,6 +4,7 @@
 
 local arguments = require "repl.command.arguments"
 local catalog = require "repl.lab.catalog"
+local grade = require "repl.lab.grade"
 local options = require "repl.command.options"
 local progress = require "repl.lab.progress"
 local render = require "pfm.render"
@@ -26,6 +27,7 @@ function command.options()
    c:flag("--teacher", "Print that page with all answers, and what students get wrong.")
    c:flag("--notebook", "Print the lab as a notebook; 'lpfm jupyter install' makes lpfm its kernel.")
    c:flag("--grade", "Check all answers again, and print a line of JSON for each question and task.")
+   c:option("--limit", "SECONDS", ("With --grade, how long a script may take (default: %g)."):format(grade.limit))
    c:option("--check", "DIR", "Check the labs of a folder: form, texts, answers, solutions.")
    c:option("-o --output", "FILE", "Write to FILE.")
    c:epilog([[
@@ -83,15 +85,12 @@ local function parameters(list)
    return out
 end
 
-local function grade_of(lab, out)
-   local s = session.new(lab, { kept = progress.load(lab.name) })
-   local rows = s:grade(function(id) return progress.path(lab.name .. "-" .. id, "lua") end)
-   for _, row in ipairs(rows) do out[#out + 1] = render.json(row) end
-end
-
-local function grade(lab)
+local function grades(lab, limit)
    local out = {}
-   for _, one in ipairs(lab and { lab } or catalog.all()) do grade_of(one, out) end
+   for _, one in ipairs(lab and { lab } or catalog.all()) do
+      local s = session.new(one, { kept = progress.load(one.name) })
+      for _, row in ipairs(grade.session(s, limit)) do out[#out + 1] = grade.line(row) end
+   end
    return out
 end
 
@@ -131,6 +130,7 @@ end
 
 -- Options that say something of one lab need its name.
 local function need_lab(args)
+   if args.limit then options.fail("--limit: expected --grade") end
    for _, name in ipairs { "at", "restart", "set" } do
       local given = args[name]
       if given and (type(given) ~= "table" or #given > 0) then
@@ -150,7 +150,7 @@ function command.main(argv)
    local lab = name and options.expect(catalog.find(name))
    local params = options.checked(parameters, args.set)
    local output = args.output or "-"
-   if args.grade then return options.write(grade(lab), output) or 0 end
+   if args.grade then return options.write(grades(lab, options.number(args.limit, "--limit")), output) or 0 end
    for _, printer in ipairs(printers) do
       if args[printer[1]] then
          if not lab then options.fail("--%s: expected the name of a lab", printer[1]) end
