@@ -21,6 +21,8 @@ function command.options()
    c.mixed = true
    c:option("--set", "NAME=VALUE", "Change a parameter of the lab's machine or program; repeatable."):count("*")
    c:option("--at", "PAGE", "Open the lab at a page.")
+   c:option("--machine", "NAME", "Where it runs: sim, or this computer by perf or linux (default: LPFM_MACHINE's if the\n"
+      .. "lab can run there, else sim).")
    c:flag("--restart", "Begin the lab again; its answers are forgotten.")
    c:flag("--sheet", "Print the lab's figures alone.")
    c:flag("--handout", "Print the lab as a page of HTML, with room for answers.")
@@ -32,10 +34,13 @@ function command.options()
    c:option("-o --output", "FILE", "Write to FILE.")
    c:epilog([[
 In a lab, Enter goes on, 'hint' helps and 'quit' leaves; the next time the lab goes on where it was left. Labs run on
-the simulated computer: they need no root and no PMU. scripts/labs/README.md says how to write one.]], {
+the simulated computer: they need no root and no PMU. Those that the list marks with a * have a second part, which
+measures real programs on this computer: --machine perf by perf_event, --machine linux by perfmon.ko (in 'make vm', too).
+scripts/labs/README.md says how to write a lab.]], {
       "lpfm lab",
       "lpfm lab counters",
       "lpfm lab bias --set period=3 --sheet",
+      "lpfm lab bias --machine perf",
       "lpfm lab caches --handout -o caches.html",
       "lpfm lab --grade",
    })
@@ -57,17 +62,31 @@ local function state_of(lab)
    return ("page %d of %d, %d of %d right"):format(math.min(kept.page, #lab.pages), #lab.pages, right, asked)
 end
 
+-- What one has done of a lab on this computer.
+local function states_here(lab)
+   local out = {}
+   for _, machine in ipairs(catalog.is_real(lab) and catalog.real or {}) do
+      local state = state_of(assert(catalog.on(lab, machine)))
+      if state ~= "" then out[#out + 1] = ("%s: %s"):format(machine, state) end
+   end
+   return out
+end
+
 --- The labs and one's progress.
 -- @treturn {string,...} lines
 function command.list()
    local rows = {}
    for i, lab in ipairs(catalog.all()) do
-      rows[i] = { tostring(lab.number), lab.name, lab.title, lab.minutes .. " min", state_of(lab) }
+      local states = states_here(lab)
+      table.insert(states, 1, state_of(lab))
+      rows[i] = { tostring(lab.number), lab.name .. (catalog.is_real(lab) and "*" or ""), lab.title,
+         lab.minutes .. " min", table.concat(states, "; "):gsub("^; ", "") }
    end
    local columns = { { title = "", right = true }, { title = "lab" }, { title = "" }, { title = "", right = true },
       { title = "progress" } }
    local lines = render.align(columns, rows)
    lines[#lines + 1] = ""
+   lines[#lines + 1] = "* has a second part on this computer: 'lpfm lab NAME --machine perf'; linux where perfmon.ko is."
    lines[#lines + 1] = "'lpfm lab NAME' opens a lab; begin with 'lpfm lab " .. catalog.all()[1].name .. "'."
    return lines
 end
@@ -85,17 +104,49 @@ local function parameters(list)
    return out
 end
 
-local function grades(lab, limit)
+-- The name of --machine; nil without it.
+local function machine_of(args)
+   local name = args.machine
+   if name == nil or name == "sim" then return name end
+   for _, real in ipairs(catalog.real) do
+      if name == real then return name end
+   end
+   options.fail("--machine: expected sim, %s, got '%s'", table.concat(catalog.real, " or "), name)
+end
+
+-- A lab where it is to run: what was asked for, or what LPFM_MACHINE says if the lab can do that.
+local function placed(lab, machine)
+   if machine then return options.expect(catalog.on(lab, machine)) end
+   for _, real in ipairs(catalog.real) do
+      if os.getenv("LPFM_MACHINE") == real then return catalog.on(lab, real) or lab end
+   end
+   return lab
+end
+
+-- The lab, or all of them; on a machine of this computer, those that it has pages for.
+local function chosen(lab, labs, machine)
+   if lab then return { placed(lab, machine) } end
    local out = {}
-   for _, one in ipairs(lab and { lab } or catalog.all()) do
+   for _, one in ipairs(labs) do
+      if not machine or machine == "sim" or catalog.is_real(one) then
+         out[#out + 1] = options.expect(catalog.on(one, machine or "sim"))
+      end
+   end
+   return out
+end
+
+local function grades(labs, limit)
+   local out = {}
+   for _, one in ipairs(labs) do
       local s = session.new(one, { kept = progress.load(one.name) })
       for _, row in ipairs(grade.session(s, limit)) do out[#out + 1] = grade.line(row) end
    end
    return out
 end
 
-local function check(dir)
+local function check(dir, machine)
    local labs, errors = catalog.folder(dir)
+   labs = chosen(nil, labs, machine)
    if #labs == 0 and #errors == 0 then options.fail("--check: there is no lab in %s", dir) end
    local validate = require "repl.lab.validate"
    for _, lab in ipairs(labs) do
@@ -131,7 +182,7 @@ end
 -- Options that say something of one lab need its name.
 local function need_lab(args)
    if args.limit then options.fail("--limit: expected --grade") end
-   for _, name in ipairs { "at", "restart", "set" } do
+   for _, name in ipairs { "at", "machine", "restart", "set" } do
       local given = args[name]
       if given and (type(given) ~= "table" or #given > 0) then
          options.fail("--%s: expected the name of a lab", name)
@@ -145,12 +196,14 @@ end
 -- @usage require("repl.command.lab").main { "bias", "--sheet", "-o", os.tmpname() }
 function command.main(argv)
    local args, words = command.options():parse(argv)
-   if args.check then return check(args.check) end
+   local machine = machine_of(args)
+   if args.check then return check(args.check, machine) end
    local name = options.only_word(words, "lab")
-   local lab = name and options.expect(catalog.find(name))
+   local found = name and options.expect(catalog.find(name))
+   local lab = found and placed(found, machine)
    local params = options.checked(parameters, args.set)
    local output = args.output or "-"
-   if args.grade then return options.write(grades(lab, options.number(args.limit, "--limit")), output) or 0 end
+   if args.grade then return options.write(grades(chosen(lab, catalog.all(), machine), options.number(args.limit, "--limit")), output) or 0 end
    for _, printer in ipairs(printers) do
       if args[printer[1]] then
          if not lab then options.fail("--%s: expected the name of a lab", printer[1]) end
