@@ -86,7 +86,9 @@ function catalog.on(lab, machine)
       if real[k] ~= nil then return real[k] end
       return lab[k]
    end })
-   for k, v in pairs(real.params) do out.params[k] = v end
+   for _, params in ipairs { real.params, (real.on or {})[machine] } do
+      for k, v in pairs(params) do out.params[k] = v end
+   end
    variants[lab] = variants[lab] or {}
    variants[lab][name] = out
    return out

@@ -46,6 +46,15 @@ local function finish(path, child, ok, ...)
    return ...
 end
 
+-- Until the context has been told of the end, the buffer may lack samples.
+local function await_end(ctx, on_overflow)
+   for message in function() return ctx.ctx:read(PATIENCE) end do
+      if message.type == "END" then return end
+      if on_overflow then on_overflow(message) end
+   end
+   error(("the program did not end within %d s"):format(PATIENCE), 0)
+end
+
 -- Calls a function with a child that waits for the word, and what is known of its program.
 local function with_child(functions, fn)
    local path = os.tmpname()
@@ -57,15 +66,15 @@ end
 --- Measures a program.
 -- @param ctx of `kit.context`, programmed
 -- @tparam {table,...} functions of `native.build`
--- @tparam[opt] function meanwhile is called over and over until it returns false, before the end is awaited
+-- @tparam[opt] function on_overflow is called with each message of an overflow
 -- @treturn table what `native.build` says of the program
 -- @treturn table how it ended, and `rusage`
-function here.run(ctx, functions, meanwhile)
+function here.run(ctx, functions, on_overflow)
    return with_child(functions, function(child, program)
       ctx:load(child.pid)
       ctx:start()
       assert(child:go())
-      while meanwhile and meanwhile(child) do end
+      await_end(ctx, on_overflow)
       return program, assert(child:wait(PATIENCE))
    end)
 end
