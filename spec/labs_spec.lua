@@ -302,7 +302,8 @@ describe("a session", function()
    it("grades on whatever a student's script does: it is ended at the limit, and told of", function()
       local function graded(source)
          assert(progress.write(progress.path("counters-by-hand", "lua"), source))
-         local kept = { page = 1, answers = { ["by-hand"] = { answer = "x", state = "right", attempts = 1, hints = 0 } } }
+         local entry = { answer = "x", state = "right", attempts = 1, hints = 0 }
+         local kept = { page = 1, answers = { ["by-hand"] = entry } }
          local rows = grade.session(session.new(lab, { kept = kept }), 0.3)
          return rows[#rows].state, rows[#rows].why
       end
@@ -315,7 +316,8 @@ describe("a session", function()
    end)
 
    it("has its rows of grading as JSON with keys in one order", function()
-      local row = { task = "t", state = "right", lab = "l", hints = 1, attempts = 2, kind = "task", answer = "x", why = "w" }
+      local row = { task = "t", state = "right", lab = "l", hints = 1, attempts = 2, kind = "task", answer = "x",
+         why = "w" }
       assert.equal('{"lab":"l","task":"t","kind":"task","state":"right","answer":"x","attempts":2,"hints":1,"why":"w"}',
          grade.line(row))
    end)

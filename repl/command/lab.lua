@@ -21,7 +21,8 @@ function command.options()
    c.mixed = true
    c:option("--set", "NAME=VALUE", "Change a parameter of the lab's machine or program; repeatable."):count("*")
    c:option("--at", "PAGE", "Open the lab at a page.")
-   c:option("--machine", "NAME", "Where it runs: sim, or this computer by perf or linux (default: LPFM_MACHINE's if the\n"
+   c:option("--machine", "NAME", [[Where it runs: sim, or this computer by perf or linux (default: LPFM_MACHINE's if
+      the\n]]
       .. "lab can run there, else sim).")
    c:flag("--restart", "Begin the lab again; its answers are forgotten.")
    c:flag("--sheet", "Print the lab's figures alone.")
@@ -35,7 +36,8 @@ function command.options()
    c:epilog([[
 In a lab, Enter goes on, 'hint' helps and 'quit' leaves; the next time the lab goes on where it was left. Labs run on
 the simulated computer: they need no root and no PMU. Those that the list marks with a * have a second part, which
-measures real programs on this computer: --machine perf by perf_event, --machine linux by perfmon.ko (in 'make vm', too).
+measures real programs on this computer: --machine perf by perf_event, --machine linux by perfmon.ko (in 'make vm',
+too).
 scripts/labs/README.md says how to write a lab.]], {
       "lpfm lab",
       "lpfm lab counters",
@@ -66,7 +68,8 @@ end
 local function states_here(lab)
    local out = {}
    for _, machine in ipairs(catalog.is_real(lab) and catalog.real or {}) do
-      local state = state_of(assert(catalog.on(lab, machine)))
+      local real = catalog.on(lab, machine)
+      local state = real and state_of(real) or ""
       if state ~= "" then out[#out + 1] = ("%s: %s"):format(machine, state) end
    end
    return out
@@ -86,7 +89,8 @@ function command.list()
       { title = "progress" } }
    local lines = render.align(columns, rows)
    lines[#lines + 1] = ""
-   lines[#lines + 1] = "* has a second part on this computer: 'lpfm lab NAME --machine perf'; linux where perfmon.ko is."
+   lines[#lines + 1] = [[* has a second part on this computer: 'lpfm lab NAME --machine perf'; linux where perfmon.ko
+      is.]]
    lines[#lines + 1] = "'lpfm lab NAME' opens a lab; begin with 'lpfm lab " .. catalog.all()[1].name .. "'."
    return lines
 end
@@ -128,9 +132,9 @@ local function chosen(lab, labs, machine)
    if lab then return { placed(lab, machine) } end
    local out = {}
    for _, one in ipairs(labs) do
-      if not machine or machine == "sim" or catalog.is_real(one) then
-         out[#out + 1] = options.expect(catalog.on(one, machine or "sim"))
-      end
+      local there, err, is_damaged = catalog.on(one, machine or "sim")
+      if is_damaged then options.fail("%s", err) end
+      out[#out + 1] = there
    end
    return out
 end
@@ -175,7 +179,8 @@ local function hold(lab, params, args)
    if args.at and kept.page > #lab.pages then
       options.fail("--at: lab %s has no page %d, but %d pages", lab.name, kept.page, #lab.pages)
    end
-   local s = options.checked(session.new, lab, { kept = kept, params = params, width = terminal.width() })
+   local s = options.checked(session.new, lab, { kept = kept, params = params, width = terminal.width(),
+      more = catalog.more_of(lab) })
    return options.checked(terminal.hold, s)
 end
 
@@ -203,7 +208,10 @@ function command.main(argv)
    local lab = found and placed(found, machine)
    local params = options.checked(parameters, args.set)
    local output = args.output or "-"
-   if args.grade then return options.write(grades(chosen(lab, catalog.all(), machine), options.number(args.limit, "--limit")), output) or 0 end
+   if args.grade then
+      local limit = options.number(args.limit, "--limit")
+      return options.write(grades(chosen(lab, catalog.all(), machine), limit), output) or 0
+   end
    for _, printer in ipairs(printers) do
       if args[printer[1]] then
          if not lab then options.fail("--%s: expected the name of a lab", printer[1]) end

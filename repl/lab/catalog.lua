@@ -72,6 +72,7 @@ end
 -- @treturn[1] table a lab
 -- @return[2] nil
 -- @treturn[2] string why there is none
+-- @treturn[2] ?boolean its file cannot be read
 function catalog.on(lab, machine)
    if machine == (lab.machine or "sim") then return lab end
    if lab.machine then return nil, ("lab %s runs on %s, and not on %s"):format(lab.name, lab.machine, machine) end
@@ -81,8 +82,12 @@ function catalog.on(lab, machine)
       return nil, ("lab %s runs on the simulated computer alone"):format(lab.name)
    end
    local real, err = catalog.read(real_path(lab))
-   if not real then return nil, err end
-   local out = setmetatable({ name = name, machine = machine, params = { machine = machine } }, { __index = function(_, k)
+   if not real then return nil, err, true end
+   if real.machines and not real.machines[machine] then
+      return nil, ("lab %s does not run on %s"):format(lab.name, machine)
+   end
+   local out = setmetatable({ name = name, machine = machine, params = { machine = machine } }, { __index =
+   function(_, k)
       if real[k] ~= nil then return real[k] end
       return lab[k]
    end })
@@ -92,6 +97,18 @@ function catalog.on(lab, machine)
    variants[lab] = variants[lab] or {}
    variants[lab][name] = out
    return out
+end
+
+--- Where a lab goes on once it is done on the simulated computer.
+-- @tparam table lab
+-- @treturn ?string a sentence
+function catalog.more_of(lab)
+   if lab.machine or not catalog.is_real(lab) then return nil end
+   local machine = io.open("/dev/perfmon") and "linux" or "perf"
+   if not catalog.on(lab, machine) then
+      return ("It has a second part in a real kernel: 'make vm LAB=%s' in lpfm's source tree."):format(lab.name)
+   end
+   return ("'lpfm lab %s --machine %s' goes on with real programs on this computer."):format(lab.name, machine)
 end
 
 -- --- the labs there are --------------------------------------------------------------------------

@@ -5,7 +5,6 @@
 local apart = require "repl.lab.apart"
 local progress = require "repl.lab.progress"
 local render = require "pfm.render"
-local session = require "repl.lab.session"
 
 local grade = {}
 

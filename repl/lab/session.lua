@@ -90,12 +90,13 @@ end
 
 --- A session.
 -- @tparam table lab of `catalog.read`
--- @tparam[opt] table options `params`, values for parameters by name; `kept`, of `progress.load`; `width`, columns
+-- @tparam[opt] table options `params`, values for parameters by name; `kept`, of `progress.load`; `width`, columns;
+-- `more`, where it goes on after the end
 -- @treturn session
 function session.new(lab, options)
    options = options or {}
    local self = setmetatable({ lab = lab, kept = options.kept or { page = 1, answers = {} }, ran = {},
-      width = math.min(options.width or 80, 100), phase = "read" }, session)
+      width = math.min(options.width or 80, 100), phase = "read", more = options.more }, session)
    self.set = options.params or {}
    self.params = parameters(lab, self.set)
    self.figures = merge({}, self.params)
@@ -308,7 +309,8 @@ local function go(self, by)
    local index = self.index + by
    if index > #self.lab.pages then
       self.kept.done, self.over = true, true
-      return { "", ("That was lab %s. 'lpfm lab' shows what comes next."):format(self.lab.name) }
+      local out = { "", ("That was lab %s. 'lpfm lab' shows what comes next."):format(self.lab.name) }
+      return add(out, self.more and text.wrap(self.more, self.width) or {})
    end
    self.index = math.max(1, index)
    self.kept.page = self.index

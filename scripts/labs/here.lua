@@ -33,7 +33,8 @@ function here.counter(ctx, event, pmd, how)
    local fields = { num = num, set = set }
    for k, v in pairs(pmd or {}) do fields[k] = v end
    local period = fields.period
-   if period then fields.value, fields.short_reset, fields.long_reset, fields.period = -period, -period, -period, nil end
+   if period then fields.value, fields.short_reset, fields.long_reset, fields.period = -period, -period, -period, nil
+   end
    ctx:write_pmcs { { num = num, set = set, value = USER + (how and how.kernel and KERNEL or 0) } }
    ctx:write_pmds { fields }
 end

@@ -189,7 +189,8 @@ end
 -- @raise where the processor is neither x86-64 nor arm64, or the file cannot be written
 function native.build(path, functions)
    local machine = utsname.uname().machine
-   local set = sets[machine] or error(("programs of labs are for x86_64 and aarch64, and not for %s"):format(machine), 0)
+   local set = sets[machine] or error(([[programs of labs are for x86_64 and aarch64, and not for
+      %s]]):format(machine), 0)
    local page = page_size()
    local first = assemble(set, functions, page, {}, 0)
    local starts = {}

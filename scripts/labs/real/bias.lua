@@ -58,7 +58,8 @@ return {
            { "samples of IP1 to the last", "fixed_shares" }, { "instructions seen", "fixed_seen" } },
         answer = "fixed_seen",
         right = "A real kernel is in step with a loop as the simulated computer is: the others are never seen.",
-        wrong = { { is = "sites", say = "All would be seen if the period had nothing in common with the loop: {fixed_shares}." } },
+        wrong = { { is = "sites", say = [[All would be seen if the period had nothing in common with the loop:
+           {fixed_shares}.]] } },
         otherwise = "{period} divides {sites}, so it is {fixed_seen}: {fixed_shares}.",
         hints = { "Write the instructions in a row, twice, and mark each sample." } },
       { text = "Now the periods are random, from 1 to {base}.",

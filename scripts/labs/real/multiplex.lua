@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Multiplexing on this computer: page faults are counted in every other turn, beside a program that has them evenly, and
--- one that has all of them in its first half.
+-- Multiplexing on this computer: page faults are counted in every other turn, of a program that has them evenly, and
+-- of one that has all of them in its first half.
 
 local MS = 1e6
 local LEAST = 4             -- ms, a turn
@@ -29,7 +29,8 @@ local function estimate(kit, p, f, list)
    local counted, mine = kit.value(ctx, num), infos[1].act_duration
    local whole = mine + infos[2].act_duration
    ctx:close()
-   return { counted = counted, scaled = mine > 0 and counted * whole / mine or 0, ms = whole / MS, truth = known.touches, share = 100 * mine / whole,
+   return { counted = counted, scaled = mine > 0 and counted * whole / mine or 0, ms = whole / MS,
+      truth = known.touches, share = 100 * mine / whole,
       turns = infos[1].runs }
 end
 
@@ -63,8 +64,8 @@ return {
    most = { parts = 2000, turn = 1000, each = 100 },
    pages = {
       { text = [[
-         The machine is `{machine}` now. A program has {each} page faults in each of {parts} parts of about a ms. They are
-         counted in set 0; set 1 counts something else. The sets take turns of {turn} ms of the thread's time.
+         The machine is `{machine}` now. A program has {each} page faults in each of {parts} parts of about a ms.
+         They are counted in set 0; set 1 counts something else. The sets take turns of {turn} ms of the thread's time.
       ]],
         ask = "How many page faults are estimated, for the whole program? (Within a fifth is right.)", id = "even",
         within = 0.2,
@@ -72,11 +73,13 @@ return {
            { "set 0 was active, percent of the time", "even_share" },
            { "estimate", "even_scaled" }, { "pages touched", "even_truth" } },
         answer = "even_scaled",
-        right = "The count was scaled by the share of the time; the program is the same all the time, so that is right.",
+        right = [[The count was scaled by the share of the time; the program is the same all the time, so that is
+           right.]],
         wrong = { { is = function(f) return f.even_truth / 2 end,
            say = "That is about what was counted, {even_counted}. Scaled it is {even_scaled}." } },
         otherwise = "The program touches {even_truth} pages; the estimate is {even_scaled}.",
-        hints = { "How many faults has the program in all?", "The estimate is good if the faults are spread evenly." } },
+        hints = { "How many faults has the program in all?", [[The estimate is good if the faults are spread
+           evenly.]] } },
       { text = [[
          Another program has all its faults in its first half. The turns are as long as that: {half_turn} ms.
       ]],
@@ -84,9 +87,12 @@ return {
         run = uneven, show = { { "counted", "half_counted" }, { "set 0 was active, percent of the time", "half_share" },
            { "estimate", "half_scaled" }, { "pages touched", "half_truth" } },
         choices = {
-           { "about right", say = "All were counted in part of the time, and scaled all the same: {half_scaled}, not {half_truth}." },
-           { "far too large", say = "Set 0 saw all of the faults, and the estimate adds as many for the time it did not see: {half_scaled}." },
-           { "far too small", say = "Set 0 is the first, and so are the faults: {half_scaled}. Were set 1 the first, you would be right." } },
+           { "about right", say = [[All were counted in part of the time, and scaled all the same: {half_scaled}, not
+              {half_truth}.]] },
+           { "far too large", say = [[Set 0 saw all of the faults, and the estimate adds as many for the time it did
+              not see: {half_scaled}.]] },
+           { "far too small", say = [[Set 0 is the first, and so are the faults: {half_scaled}. Were set 1 the first,
+              you would be right.]] } },
         answer = function(f)
            local ratio = f.half_scaled / f.half_truth
            return ratio > 1.1 and 2 or ratio < 0.9 and 3 or 1

@@ -63,7 +63,8 @@ local function measure(kit, p)
    local between = distances(running[1])
    local sorted = { unpack(between) }
    table.sort(sorted)
-   return { first = running[1][1], between = between, typical = sorted[math.ceil(#sorted / 2)], jump = running[2][1] - running[1][p.buffer], jump_blocked = blocked[2][1] - blocked[1][p.buffer],
+   return { first = running[1][1], between = between, typical = sorted[math.ceil(#sorted / 2)],
+      jump = running[2][1] - running[1][p.buffer], jump_blocked = blocked[2][1] - blocked[1][p.buffer],
       between_later = distances(blocked[2]) }
 end
 
@@ -74,8 +75,8 @@ return {
       The first sample comes a few faults early: the start of the program takes some, too, and they count. Have students
       find out how many from the figures.
 
-      Over perf_event the period is changed by a helper, and a sample may come a fault or two late; in perfmon.ko it does
-      not.
+      Over perf_event the period is changed by a helper, and a sample may come a fault or two late; in perfmon.ko it
+      does not.
 
       How much is lost while the tool works is this computer's affair, and differs from run to run; that nothing is lost
       with NOTIFY_BLOCK does not.
@@ -94,7 +95,8 @@ return {
         run = measure, show = { { "the first sample is fault number", "first" },
            { "faults between samples, first buffer", "between" } },
         answer = "typical",
-        right = "The short period, {short}. The first sample came early, for the start of the program has faults of its own.",
+        right = [[The short period, {short}. The first sample came early, for the start of the program has faults of
+           its own.]],
         wrong = { { is = "long", say = "The long period is for restarts: {between}." },
            { is = "initial", say = "The initial period is for the start alone: {between}." } },
         otherwise = "It is the short period: {between}.",
@@ -102,9 +104,11 @@ return {
       { text = "The tool reads the buffer and restarts; the program runs on meanwhile.",
         ask = "How far is the next sample behind the last one?", id = "running", kind = "choice",
         run = function() return {} end, show = { { "faults between the buffers, thread running", "jump" } },
-        choices = { { "exactly {long} faults", say = "{jump}: the long period, and what was executed while the tool worked." },
+        choices = { { "exactly {long} faults", say = [[{jump}: the long period, and what was executed while the tool
+           worked.]] },
            { "more than {long} faults", say = "{jump}: the long period, and what was executed while the tool worked." },
-           { "less than {long} faults", say = "{jump}: the long period, and what was executed while the tool worked." } },
+           { "less than {long} faults", say = [[{jump}: the long period, and what was executed while the tool
+              worked.]] } },
         answer = function(f) return f.jump == f.long and 1 or f.jump > f.long and 2 or 3 end,
         hints = { "Does the program wait for the tool?" } },
       { text = "Now with NOTIFY_BLOCK: the program waits for the restart.",

@@ -41,8 +41,9 @@ local function sleeper(kit, p)
       { spin = p.busy * rounds } } })
    local infos = ctx:getinfo_evtsets { 0, 1 }
    ctx:close()
-   return { took = (require("lpfm.proc").clock() - began) * 1000, ran = infos[1].act_duration / MS
-      + infos[2].act_duration / MS, active1 = infos[2].runs, by_the_wall = math.ceil((p.sleep + 2 * p.busy) / p.timeout) - 1 }
+   return { took = (require("lpfm.proc").clock() - began) * 1000, active1 = infos[2].runs,
+      ran = infos[1].act_duration / MS + infos[2].act_duration / MS,
+      by_the_wall = math.ceil((p.sleep + 2 * p.busy) / p.timeout) - 1 }
 end
 
 return {
@@ -82,15 +83,16 @@ return {
         otherwise = "{threshold} overflows of {n} faults each: {in_set0_more}.",
         hints = { "A threshold counts overflows." } },
       { text = [[
-         Two sets with a timeout of {timeout} ms. A program runs for about {busy} ms, sleeps for {sleep} ms, and runs for
-         {busy} ms again.
+         Two sets with a timeout of {timeout} ms. A program runs for about {busy} ms, sleeps for {sleep} ms, and runs
+         for {busy} ms again.
       ]],
         ask = "How often does set 1 become active?", id = "asleep",
         run = sleeper, show = { { "the program took, ms", "took" }, { "it ran, ms", "ran" },
            { "times that set 1 was active", "active1" } },
         answer = "active1",
         right = "The timeout is the thread's, and the thread ran for {ran} ms alone.",
-        wrong = { { is = "by_the_wall", say = "By the clock on the wall. But the timeout stands still while the thread sleeps: {active1}." } },
+        wrong = { { is = "by_the_wall", say = [[By the clock on the wall. But the timeout stands still while the
+           thread sleeps: {active1}.]] } },
         otherwise = "The thread ran for {ran} ms, and its timeout did, too: {active1}.",
         hints = { "How long does the thread run?" } },
       { task = "after", kind = "script",
