@@ -21,9 +21,8 @@ function command.options()
    c.mixed = true
    c:option("--set", "NAME=VALUE", "Change a parameter of the lab's machine or program; repeatable."):count("*")
    c:option("--at", "PAGE", "Open the lab at a page.")
-   c:option("--machine", "NAME", [[Where it runs: sim, or this computer by perf or linux (default: LPFM_MACHINE's if
-      the\n]]
-      .. "lab can run there, else sim).")
+   c:option("--machine", "NAME", "Where: sim, or on this computer perf or linux (default: LPFM_MACHINE if that can "
+      .. "be, else sim).")
    c:flag("--restart", "Begin the lab again; its answers are forgotten.")
    c:flag("--sheet", "Print the lab's figures alone.")
    c:flag("--handout", "Print the lab as a page of HTML, with room for answers.")
@@ -36,8 +35,7 @@ function command.options()
    c:epilog([[
 In a lab, Enter goes on, 'hint' helps and 'quit' leaves; the next time the lab goes on where it was left. Labs run on
 the simulated computer: they need no root and no PMU. Those that the list marks with a * have a second part, which
-measures real programs on this computer: --machine perf by perf_event, --machine linux by perfmon.ko (in 'make vm',
-too).
+measures real programs on this computer: --machine perf by perf_event, --machine linux by perfmon.ko.
 scripts/labs/README.md says how to write a lab.]], {
       "lpfm lab",
       "lpfm lab counters",
