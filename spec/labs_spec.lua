@@ -6,7 +6,9 @@ local files = require "support.files"
 local lpfm = require "lpfm"
 local render = require "pfm.render"
 local stdlib = require "posix.stdlib"
+local answers = require "repl.lab.answers"
 local catalog = require "repl.lab.catalog"
+local grade = require "repl.lab.grade"
 local progress = require "repl.lab.progress"
 local session = require "repl.lab.session"
 local sheet = require "repl.lab.sheet"
@@ -133,7 +135,7 @@ for _, lab in ipairs(catalog.all()) do
       it("takes right answers, and says why they are right", function()
          play(s, right_answer)
          local done = 0
-         for _, row in ipairs(s:grade(function() return scratch .. "/none" end)) do
+         for _, row in ipairs(grade.session(s)) do
             done = done + 1
             assert.equal("right", s.kept.answers[row.task].state, row.task)
             if row.kind == "prediction" then assert.equal("right", row.state, row.task) end
@@ -209,9 +211,22 @@ for _, lab in ipairs(catalog.all()) do
          assert.truthy(page:find("<h1>", 1, true) and copy:find("For the teacher", 1, true))
          assert.is_nil(page:find("{[%a_][%w_]*}"))
          assert.is_true(#copy > #page)
+         for i, page_of_lab in ipairs(lab.pages) do
+            for _, entry in ipairs(page_of_lab.wrong or {}) do
+               s:run_up_to(i)
+               local label = entry.more and "too large" or entry.less and "too small"
+                  or text.value(answers.resolve(entry.is, s.figures))
+               assert.truthy(copy:find(label .. ":</b>", 1, true), label)
+            end
+         end
          local notebook = assert(render.from_json(sheet.notebook(lab)))
          assert.equal(4, notebook.nbformat)
          assert.equal(('course = lab("%s")'):format(lab.name), notebook.cells[2].source)
+         for _, cell in ipairs(notebook.cells) do -- nbformat requires both of code, the first a null or a number
+            local is_code = cell.cell_type == "code"
+            assert.equal(is_code, cell.execution_count ~= nil)
+            assert.equal(is_code, cell.outputs ~= nil)
+         end
       end)
    end)
 end
@@ -275,15 +290,44 @@ describe("a session", function()
          all = { answer = "3000", state = "wrong", attempts = 2, hints = 1 },
          ["by-hand"] = { answer = "x.lua", state = "right", attempts = 1, hints = 0 } } }
       local rows = {}
-      local function wrong_script() return script(lab.pages[9].mistake) end
-      for _, row in ipairs(session.new(lab, { kept = kept }):grade(wrong_script)) do
-         rows[row.task] = row
-      end
+      assert(progress.write(progress.path("counters-by-hand", "lua"), lab.pages[9].mistake))
+      for _, row in ipairs(grade.session(session.new(lab, { kept = kept }))) do rows[row.task] = row end
       assert.equal("wrong", rows.user.state)
       assert.same({ lab = "counters", task = "all", kind = "prediction", state = "right", answer = "3000", attempts = 2,
          hints = 1 }, rows.all)
       assert.equal("wrong", rows["by-hand"].state)
       assert.equal("open", rows.sleep.state)
+   end)
+
+   it("grades on whatever a student's script does: it is ended at the limit, and told of", function()
+      local function graded(source)
+         assert(progress.write(progress.path("counters-by-hand", "lua"), source))
+         local entry = { answer = "x", state = "right", attempts = 1, hints = 0 }
+         local kept = { page = 1, answers = { ["by-hand"] = entry } }
+         local rows = grade.session(session.new(lab, { kept = kept }), 0.3)
+         return rows[#rows].state, rows[#rows].why
+      end
+      assert.same({ "wrong", "it did not end within 0.3 s" }, { graded "while true do end" })
+      assert.same({ "wrong", "it did not end within 0.3 s" }, { graded "os.execute('sleep 100')" })
+      assert.same({ "wrong", "it ended the program" }, { graded "os.exit(0)" })
+      assert.equal("wrong", (graded "print = nil io.stdout:close() return io.read()"))
+      assert.equal("right", (graded("os.execute('sleep 100 &') print(1) " .. lab.pages[9].solution)))
+      assert.is_function(print)
+   end)
+
+   it("has its rows of grading as JSON with keys in one order", function()
+      local row = { task = "t", state = "right", lab = "l", hints = 1, attempts = 2, kind = "task", answer = "x",
+         why = "w" }
+      assert.equal('{"lab":"l","task":"t","kind":"task","state":"right","answer":"x","attempts":2,"hints":1,"why":"w"}',
+         grade.line(row))
+   end)
+
+   it("refuses values of parameters with which a run would have no end, and says how large they may be", function()
+      local most = 100 * lab.params.rounds
+      assert(session.new(lab, { params = { rounds = most } }))
+      assert.has_error(function() session.new(lab, { params = { rounds = most + 1 } }) end,
+         ("parameter rounds: expected at most %s, got '%d'"):format(render.number(most), most + 1))
+      assert(session.new(assert(catalog.find "bias"), { params = { seed = 20261123 } }))
    end)
 
    it("refuses a parameter that the lab does not have", function()

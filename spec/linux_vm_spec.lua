@@ -53,6 +53,10 @@ local counting = {
    "self_is_exact", "all_counters_agree", "child_counts_what_it_counts_alone", "commands_reach_a_running_thread",
    "errors", "software_counters", "system_wide", "threads_can_be_left_out", "each_set_leaves_out_its_own",
 }
+local labs = {
+   "lab_periods_is_whole", "lab_periods_is_exact", "lab_bias_is_whole", "lab_bias_is_exact", "lab_multiplex_is_whole",
+   "lab_sets_is_whole", "lab_sets_is_exact", "lab_stacks_is_whole", "lab_costs_is_whole", "lab_formats_is_whole",
+}
 local sampling = {
    "notification", "notification_by_sigio", "notification_by_a_real_time_signal", "signal_without_message",
    "buffer_fills", "mapping_rules", "memory_limits", "profile_has_the_right_shares",
@@ -214,6 +218,7 @@ describe("perfmon.ko in an emulated machine", function()
       all(exact, counting, sampling, sets))
    vm_it("knows events by name, as perf_event does, lets nobody see what is not theirs, and needs no PMU", passes,
       "", "names security software limits", all(names, security, of_arm64, software, limits))
+   vm_it("shows the labs' effects", passes, "", "labs", labs)
    vm_it("begins a cascade's second stage at the n-th event, and estimates, and randomizes", passes, "",
       "measure", measure)
    vm_it("counts, samples and switches sets", passes, "-c 4", "counting sampling sets security software limits",

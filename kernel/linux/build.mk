@@ -43,7 +43,7 @@ module-of: module
 		KCFLAGS='$(foreach d,linux include core pmu formats,-I$(abspath $(MODDIR))/$(d))'
 
 vm:
-	@spec/vm/lpfm
+	@FORMAT='$(FORMAT)' spec/vm/lpfm $(if $(LAB),lab $(LAB))
 
 # Boots the machines again and again, with one processor and with four: some minutes. MORE=1: instead, what make
 # check has no time for, other kernels among it; MORE=2: what takes longest, beside perf, on AMD's, by perf_event.

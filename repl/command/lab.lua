@@ -4,6 +4,7 @@
 
 local arguments = require "repl.command.arguments"
 local catalog = require "repl.lab.catalog"
+local grade = require "repl.lab.grade"
 local options = require "repl.command.options"
 local progress = require "repl.lab.progress"
 local render = require "pfm.render"
@@ -20,20 +21,26 @@ function command.options()
    c.mixed = true
    c:option("--set", "NAME=VALUE", "Change a parameter of the lab's machine or program; repeatable."):count("*")
    c:option("--at", "PAGE", "Open the lab at a page.")
+   c:option("--machine", "NAME", "Where: sim, or on this computer perf or linux (default: LPFM_MACHINE if that can "
+      .. "be, else sim).")
    c:flag("--restart", "Begin the lab again; its answers are forgotten.")
    c:flag("--sheet", "Print the lab's figures alone.")
    c:flag("--handout", "Print the lab as a page of HTML, with room for answers.")
    c:flag("--teacher", "Print that page with all answers, and what students get wrong.")
    c:flag("--notebook", "Print the lab as a notebook; 'lpfm jupyter install' makes lpfm its kernel.")
    c:flag("--grade", "Check all answers again, and print a line of JSON for each question and task.")
+   c:option("--limit", "SECONDS", ("With --grade, how long a script may take (default: %g)."):format(grade.limit))
    c:option("--check", "DIR", "Check the labs of a folder: form, texts, answers, solutions.")
    c:option("-o --output", "FILE", "Write to FILE.")
    c:epilog([[
 In a lab, Enter goes on, 'hint' helps and 'quit' leaves; the next time the lab goes on where it was left. Labs run on
-the simulated computer: they need no root and no PMU. scripts/labs/README.md says how to write one.]], {
+the simulated computer: they need no root and no PMU. Those that the list marks with a * have a second part, which
+measures real programs on this computer: --machine perf by perf_event, --machine linux by perfmon.ko.
+scripts/labs/README.md says how to write a lab.]], {
       "lpfm lab",
       "lpfm lab counters",
       "lpfm lab bias --set period=3 --sheet",
+      "lpfm lab bias --machine perf",
       "lpfm lab caches --handout -o caches.html",
       "lpfm lab --grade",
    })
@@ -55,17 +62,33 @@ local function state_of(lab)
    return ("page %d of %d, %d of %d right"):format(math.min(kept.page, #lab.pages), #lab.pages, right, asked)
 end
 
+-- What one has done of a lab on this computer.
+local function states_here(lab)
+   local out = {}
+   for _, machine in ipairs(catalog.is_real(lab) and catalog.real or {}) do
+      local real = catalog.on(lab, machine)
+      local state = real and state_of(real) or ""
+      if state ~= "" then out[#out + 1] = ("%s: %s"):format(machine, state) end
+   end
+   return out
+end
+
 --- The labs and one's progress.
 -- @treturn {string,...} lines
 function command.list()
    local rows = {}
    for i, lab in ipairs(catalog.all()) do
-      rows[i] = { tostring(lab.number), lab.name, lab.title, lab.minutes .. " min", state_of(lab) }
+      local states = states_here(lab)
+      table.insert(states, 1, state_of(lab))
+      rows[i] = { tostring(lab.number), lab.name .. (catalog.is_real(lab) and "*" or ""), lab.title,
+         lab.minutes .. " min", table.concat(states, "; "):gsub("^; ", "") }
    end
    local columns = { { title = "", right = true }, { title = "lab" }, { title = "" }, { title = "", right = true },
       { title = "progress" } }
    local lines = render.align(columns, rows)
    lines[#lines + 1] = ""
+   lines[#lines + 1] = [[* has a second part on this computer: 'lpfm lab NAME --machine perf'; linux where perfmon.ko
+      is.]]
    lines[#lines + 1] = "'lpfm lab NAME' opens a lab; begin with 'lpfm lab " .. catalog.all()[1].name .. "'."
    return lines
 end
@@ -83,20 +106,49 @@ local function parameters(list)
    return out
 end
 
-local function grade_of(lab, out)
-   local s = session.new(lab, { kept = progress.load(lab.name) })
-   local rows = s:grade(function(id) return progress.path(lab.name .. "-" .. id, "lua") end)
-   for _, row in ipairs(rows) do out[#out + 1] = render.json(row) end
+-- The name of --machine; nil without it.
+local function machine_of(args)
+   local name = args.machine
+   if name == nil or name == "sim" then return name end
+   for _, real in ipairs(catalog.real) do
+      if name == real then return name end
+   end
+   options.fail("--machine: expected sim, %s, got '%s'", table.concat(catalog.real, " or "), name)
 end
 
-local function grade(lab)
+-- A lab where it is to run: what was asked for, or what LPFM_MACHINE says if the lab can do that.
+local function placed(lab, machine)
+   if machine then return options.expect(catalog.on(lab, machine)) end
+   for _, real in ipairs(catalog.real) do
+      if os.getenv("LPFM_MACHINE") == real then return catalog.on(lab, real) or lab end
+   end
+   return lab
+end
+
+-- The lab, or all of them; on a machine of this computer, those that it has pages for.
+local function chosen(lab, labs, machine)
+   if lab then return { placed(lab, machine) } end
    local out = {}
-   for _, one in ipairs(lab and { lab } or catalog.all()) do grade_of(one, out) end
+   for _, one in ipairs(labs) do
+      local there, err, is_damaged = catalog.on(one, machine or "sim")
+      if is_damaged then options.fail("%s", err) end
+      out[#out + 1] = there
+   end
    return out
 end
 
-local function check(dir)
+local function grades(labs, limit)
+   local out = {}
+   for _, one in ipairs(labs) do
+      local s = session.new(one, { kept = progress.load(one.name) })
+      for _, row in ipairs(grade.session(s, limit)) do out[#out + 1] = grade.line(row) end
+   end
+   return out
+end
+
+local function check(dir, machine)
    local labs, errors = catalog.folder(dir)
+   labs = chosen(nil, labs, machine)
    if #labs == 0 and #errors == 0 then options.fail("--check: there is no lab in %s", dir) end
    local validate = require "repl.lab.validate"
    for _, lab in ipairs(labs) do
@@ -125,13 +177,15 @@ local function hold(lab, params, args)
    if args.at and kept.page > #lab.pages then
       options.fail("--at: lab %s has no page %d, but %d pages", lab.name, kept.page, #lab.pages)
    end
-   local s = options.checked(session.new, lab, { kept = kept, params = params, width = terminal.width() })
+   local s = options.checked(session.new, lab, { kept = kept, params = params, width = terminal.width(),
+      more = catalog.more_of(lab) })
    return options.checked(terminal.hold, s)
 end
 
 -- Options that say something of one lab need its name.
 local function need_lab(args)
-   for _, name in ipairs { "at", "restart", "set" } do
+   if args.limit then options.fail("--limit: expected --grade") end
+   for _, name in ipairs { "at", "machine", "restart", "set" } do
       local given = args[name]
       if given and (type(given) ~= "table" or #given > 0) then
          options.fail("--%s: expected the name of a lab", name)
@@ -145,12 +199,17 @@ end
 -- @usage require("repl.command.lab").main { "bias", "--sheet", "-o", os.tmpname() }
 function command.main(argv)
    local args, words = command.options():parse(argv)
-   if args.check then return check(args.check) end
+   local machine = machine_of(args)
+   if args.check then return check(args.check, machine) end
    local name = options.only_word(words, "lab")
-   local lab = name and options.expect(catalog.find(name))
+   local found = name and options.expect(catalog.find(name))
+   local lab = found and placed(found, machine)
    local params = options.checked(parameters, args.set)
    local output = args.output or "-"
-   if args.grade then return options.write(grade(lab), output) or 0 end
+   if args.grade then
+      local limit = options.number(args.limit, "--limit")
+      return options.write(grades(chosen(lab, catalog.all(), machine), limit), output) or 0
+   end
    for _, printer in ipairs(printers) do
       if args[printer[1]] then
          if not lab then options.fail("--%s: expected the name of a lab", printer[1]) end

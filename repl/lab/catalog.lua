@@ -5,10 +5,12 @@
 
 local names = require "repl.prompt.names"
 local nearest = require "pfm.util.nearest"
+local text_file = require "pfm.util.text_file"
 
 local catalog = {}
 
 local loaded = {} -- by path
+local variants = {} -- by lab and name
 
 --- Reads a file of a lab, once.
 -- @string path
@@ -46,6 +48,71 @@ function catalog.folder(dir)
    return labs, errors
 end
 
+-- --- labs on this computer -----------------------------------------------------------------------
+
+--- The machines of this computer that labs can run on; "sim" is the other one.
+catalog.real = { "perf", "linux" }
+
+-- The file of a lab's pages for this computer.
+local function real_path(lab)
+   return (lab.path:gsub("([^/]+)$", "real/%1"))
+end
+
+--- Has a lab pages for this computer?
+-- @tparam table lab
+-- @treturn boolean
+function catalog.is_real(lab)
+   return text_file.all(real_path(lab)) ~= nil
+end
+
+--- A lab as it is on a machine: on this computer it has pages and parameters of its own, those of `real/NAME.lua`
+-- beside its file, and is called NAME-MACHINE.
+-- @tparam table lab
+-- @string machine "sim", "perf" or "linux"
+-- @treturn[1] table a lab
+-- @return[2] nil
+-- @treturn[2] string why there is none
+-- @treturn[2] ?boolean its file cannot be read
+function catalog.on(lab, machine)
+   if machine == (lab.machine or "sim") then return lab end
+   if lab.machine then return nil, ("lab %s runs on %s, and not on %s"):format(lab.name, lab.machine, machine) end
+   local name = lab.name .. "-" .. machine
+   if variants[lab] and variants[lab][name] then return variants[lab][name] end
+   if not catalog.is_real(lab) then
+      return nil, ("lab %s runs on the simulated computer alone"):format(lab.name)
+   end
+   local real, err = catalog.read(real_path(lab))
+   if not real then return nil, err, true end
+   if real.machines and not real.machines[machine] then
+      return nil, ("lab %s does not run on %s"):format(lab.name, machine)
+   end
+   local out = setmetatable({ name = name, machine = machine, params = { machine = machine } }, { __index =
+   function(_, k)
+      if real[k] ~= nil then return real[k] end
+      return lab[k]
+   end })
+   for _, params in ipairs { real.params, (real.on or {})[machine] } do
+      for k, v in pairs(params) do out.params[k] = v end
+   end
+   variants[lab] = variants[lab] or {}
+   variants[lab][name] = out
+   return out
+end
+
+--- Where a lab goes on once it is done on the simulated computer.
+-- @tparam table lab
+-- @treturn ?string a sentence
+function catalog.more_of(lab)
+   if lab.machine or not catalog.is_real(lab) then return nil end
+   local machine = io.open("/dev/perfmon") and "linux" or "perf"
+   if not catalog.on(lab, machine) then
+      return ("It has a second part in a real kernel: 'make vm LAB=%s' in lpfm's source tree."):format(lab.name)
+   end
+   return ("'lpfm lab %s --machine %s' goes on with real programs on this computer."):format(lab.name, machine)
+end
+
+-- --- the labs there are --------------------------------------------------------------------------
+
 -- Beside the library, wherever that is installed.
 local function home()
    for dir in package.path:gmatch("([^;]*)%?%.lua") do
@@ -70,7 +137,16 @@ function catalog.names()
    return out
 end
 
---- A lab by its name, its number or its file.
+-- "bias-perf" is lab bias on the machine perf.
+local function real_of(name)
+   local base, machine = name:match("^(.+)%-(%a+)$")
+   for _, real in ipairs(catalog.real) do
+      local lab = machine == real and catalog.find(base)
+      if lab then return catalog.on(lab, machine) end
+   end
+end
+
+--- A lab by its name, its number or its file; with "-perf" or "-linux" behind the name, as it is on this computer.
 -- @string name
 -- @treturn[1] table
 -- @return[2] nil
@@ -81,6 +157,8 @@ function catalog.find(name)
    for _, lab in ipairs(list) do
       if lab.name == name or tostring(lab.number) == name then return lab end
    end
+   local real = real_of(name)
+   if real then return real end
    return nil, ("there is no lab '%s'%s; 'lpfm lab' lists them"):format(name, nearest.hint(name, catalog.names()))
 end
 

@@ -19,14 +19,21 @@ local function merge(into, from)
    return into
 end
 
--- Numbers are counts, times and chances: whole where the lab's own is.
-local function check_parameter(name, value, own)
+local TIMES, AT_LEAST = 100, 1000 -- a parameter may be so many times the lab's own, and this in any case
+
+-- Numbers are counts, times and chances: whole where the lab's own is, and not so large that a run has no end.
+local function check_parameter(lab, name, value)
+   local own = lab.params[name]
    if type(own) ~= "number" then return end
    local whole = own % 1 == 0
-   local fits = type(value) == "number" and value >= 0 and value < 2 ^ 53 and (not whole or value % 1 == 0)
+   local fits = type(value) == "number" and value >= 0 and (not whole or value % 1 == 0)
    if not fits then
       error(("parameter %s: expected a %s, not negative, got '%s'"):format(name, whole and "whole number" or "number",
          tostring(value)), 0)
+   end
+   local most = (lab.most or {})[name] or math.max(TIMES * own, AT_LEAST)
+   if value > most then
+      error(("parameter %s: expected at most %s, got '%.14g'"):format(name, render.number(most), value), 0)
    end
 end
 
@@ -35,7 +42,7 @@ local function parameters(lab, set)
    local out = merge({}, lab.params)
    for name, value in pairs(set) do
       if out[name] == nil then error(("lab %s has no parameter '%s'"):format(lab.name, name), 0) end
-      check_parameter(name, value, out[name])
+      check_parameter(lab, name, value)
       out[name] = value
    end
    return out
@@ -83,12 +90,13 @@ end
 
 --- A session.
 -- @tparam table lab of `catalog.read`
--- @tparam[opt] table options `params`, values for parameters by name; `kept`, of `progress.load`; `width`, columns
+-- @tparam[opt] table options `params`, values for parameters by name; `kept`, of `progress.load`; `width`, columns;
+-- `more`, where it goes on after the end
 -- @treturn session
 function session.new(lab, options)
    options = options or {}
    local self = setmetatable({ lab = lab, kept = options.kept or { page = 1, answers = {} }, ran = {},
-      width = math.min(options.width or 80, 100), phase = "read" }, session)
+      width = math.min(options.width or 80, 100), phase = "read", more = options.more }, session)
    self.set = options.params or {}
    self.params = parameters(lab, self.set)
    self.figures = merge({}, self.params)
@@ -301,7 +309,8 @@ local function go(self, by)
    local index = self.index + by
    if index > #self.lab.pages then
       self.kept.done, self.over = true, true
-      return { "", ("That was lab %s. 'lpfm lab' shows what comes next."):format(self.lab.name) }
+      local out = { "", ("That was lab %s. 'lpfm lab' shows what comes next."):format(self.lab.name) }
+      return add(out, self.more and text.wrap(self.more, self.width) or {})
    end
    self.index = math.max(1, index)
    self.kept.page = self.index
@@ -392,45 +401,6 @@ function session:globals(say)
    merge(out, setup and setup(kit, self.params, self.figures))
    out.check = function(value) say(self:check(value)) end
    out.hint = function() say(words.hint(self)) end
-   return out
-end
-
--- A row of `session:grade`.
-local function graded(self, page, path_of)
-   local id = id_of(page)
-   local entry = self.kept.answers[id] or { state = "open", attempts = 0, hints = 0 }
-   local row = { lab = self.lab.name, task = id, kind = page.ask and "prediction" or "task", state = entry.state,
-      answer = entry.answer, attempts = entry.attempts, hints = entry.hints }
-   if entry.answer then
-      local right
-      if is_script(page) then
-         right = self:judge_script(page, path_of(id) or "")
-      else
-         right = self:judge(page, tostring(entry.answer))
-      end
-      row.state = right and "right" or "wrong"
-   end
-   return row
-end
-
--- What students' scripts print is no part of a teacher's list.
-local function silently(fn, ...)
-   local own = print
-   rawset(_G, "print", function() end)
-   local ok, result = pcall(fn, ...)
-   rawset(_G, "print", own)
-   if not ok then error(result, 0) end
-   return result
-end
-
---- Judges all answers again, by runs of now: what a file of progress claims does not count.
--- @tparam function path_of the file that keeps a task's script, by the id
--- @treturn {table,...} `{ lab=, task=, kind="prediction"|"task", state=, answer=, attempts=, hints= }`
-function session:grade(path_of)
-   local out = {}
-   for _, page in ipairs(self.lab.pages) do
-      if id_of(page) then out[#out + 1] = silently(graded, self, page, path_of) end
-   end
    return out
 end
 

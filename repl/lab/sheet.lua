@@ -38,12 +38,22 @@ h1 { font-size: 1.5em; } h2 { font-size: 1.1em; margin-top: 1.6em; break-after: 
 pre { font: 9.5pt/1.35 monospace; white-space: pre-wrap; border-left: 2pt solid #999; padding-left: 1em; }
 .ask { border: 1pt solid #666; padding: .2em .8em; break-inside: avoid; }
 .line { border-bottom: 1pt dotted #666; height: 1.8em; }
+.before { break-after: avoid; }
 .say { border-left: 2pt solid #999; padding-left: .8em; }
+.say pre { border: 0; padding: 0; }
 @page { margin: 2cm; }]]
+
+-- Lines without the indentation that all of them have.
+local function flush_left(lines)
+   local least = math.huge
+   for line in lines:gmatch("[^\n]+") do least = math.min(least, #line:match("^ *")) end
+   return least == math.huge and lines or (("\n" .. lines):gsub("\n" .. (" "):rep(least), "\n"):sub(2))
+end
 
 local function paragraphs(block, figures)
    local out = {}
    for _, p in ipairs(block and text.paragraphs(text.fill(block, figures)) or {}) do
+      if p.code then p.text = flush_left(p.text) end
       local marked = p.code and html(p.text) or html(p.text):gsub("`([^`]*)`", "<code>%1</code>")
       out[#out + 1] = (p.code and "<pre>%s</pre>" or "<p>%s</p>"):format(marked)
    end
@@ -66,7 +76,18 @@ end
 
 local function shown(page, figures)
    if not page.show then return "" end
-   return "<pre>" .. html(table.concat(text.figures(page.show, figures), "\n")) .. "</pre>"
+   return "<pre>" .. html(flush_left(table.concat(text.figures(page.show, figures), "\n"))) .. "</pre>"
+end
+
+-- An answer that an entry of `wrong` is for.
+local function wrong_answer(entry, figures)
+   if entry.more then return "what is too large" end
+   if entry.less then return "what is too small" end
+   return text.value(answers.resolve(entry.is, figures))
+end
+
+local function labelled(label, block, figures)
+   return (paragraphs(block, figures):gsub("<p>", "<p><b>" .. html(label):gsub("%%", "%%%%") .. ":</b> ", 1))
 end
 
 -- What only the teacher's copy has: the answer, why, and what to say of wrong ones.
@@ -76,7 +97,10 @@ local function for_teacher(page, figures)
    if page.answer ~= nil and page.kind ~= "choice" then
       out[#out + 1] = "<p><b>Answer:</b> " .. html(text.value(answers.resolve(page.answer, figures))) .. "</p>"
    end
-   for _, entry in ipairs(page.wrong or {}) do out[#out + 1] = paragraphs(entry.say, figures) end
+   for _, entry in ipairs(page.wrong or {}) do
+      out[#out + 1] = labelled("To " .. wrong_answer(entry, figures), entry.say, figures)
+   end
+   if page.otherwise then out[#out + 1] = labelled("To all others", page.otherwise, figures) end
    for i, choice in ipairs(page.choices or {}) do
       out[#out + 1] = paragraphs(("%s) %s"):format(string.char(96 + i), (choice.say:gsub("^%s+", ""))), figures)
    end
@@ -87,7 +111,10 @@ local BLANK = '<div class="line"></div>'
 
 local function page_of(page, i, figures, teacher)
    local question = page.ask or page.todo or page.vary
-   local out = { ("<h2>%d</h2>"):format(i), paragraphs(page.text, figures) }
+   local out = { ("<h2>%d</h2>"):format(i) }
+   if page.text then
+      out[2] = ('<div%s>%s</div>'):format(question and ' class="before"' or "", paragraphs(page.text, figures))
+   end
    if question then
       local lines = (page.ask or page.todo) and BLANK:rep(page.todo and 4 or 2) or BLANK
       out[#out + 1] = ('<div class="ask">%s%s%s</div>'):format(paragraphs(question, figures),
@@ -113,7 +140,7 @@ function sheet.handout(lab, options)
    local out = { ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>%s</title>'):format(title),
       "<style>" .. STYLE .. "</style></head><body>", "<h1>" .. title .. "</h1>",
       ("<p>%s, about %d minutes.</p>"):format(html("lpfm lab " .. lab.name), lab.minutes),
-      list("You will learn", lab.goals), list("To read", lab.read) }
+      list("You will learn to", lab.goals), list("To read", lab.read) }
    if options.teacher then
       out[#out + 1] = '<h2>For the teacher</h2>\n<div class="say">' .. paragraphs(lab.teacher, s.figures) .. "</div>"
    end
@@ -127,7 +154,7 @@ end
 local function markdown(block, figures)
    local out = {}
    for _, p in ipairs(block and text.paragraphs(text.fill(block, figures)) or {}) do
-      out[#out + 1] = p.code and "```\n" .. p.text .. "\n```" or p.text
+      out[#out + 1] = p.code and "```\n" .. flush_left(p.text) .. "\n```" or p.text
    end
    return out
 end
@@ -158,12 +185,12 @@ local function cells_of(page, i, figures, out)
       lines[#lines + 1] = ("%s) %s"):format(string.char(96 + k), text.fill(choice[1], figures))
    end
    note(out, lines)
+   if page.setup then code(out, ("course:open(%d)"):format(i)) end
    if page.ask then code(out, ('course:answer("%s", "your prediction")'):format(page.id)) end
    if page.task then
       local answer = page.kind == "script" and "your-file.lua" or "your answer"
       code(out, ('course:answer("%s", "%s")'):format(page.task, answer))
    end
-   if page.vary then code(out, ("course:open(%d)"):format(i)) end
    if page.run and not question then code(out, ("course:show(%d)"):format(i)) end
 end
 

@@ -96,6 +96,7 @@ return {
       (a conditional move) is the other way, and the last task's discussion.
    ]],
    params = { model = "k8", outer = 100, inner = 50, n = 10000, chance = 0.01, seed = 3, values = 1000, limit = 50 },
+   most = { seed = 2 ^ 32 - 1 },
    pages = {
       { text = [[
          A processor does not wait to learn where a branch goes: it guesses, and works ahead. If the guess was wrong,

@@ -65,11 +65,12 @@ return {
    goals = { "say what a sample costs, and what a message", "choose a period and a buffer for a given cost",
       "find the costs of a real kernel's calls" },
    read = { [[section 3.4 of the specification, on why samples are buffered in the kernel]],
-   "README: make bench, make vm" },
+   "its second part: `lpfm lab costs --machine perf`, and `make vm LAB=costs`" },
    teacher = [[
       The costs of the simulated tool are made up: parameters of the sheet. What is to be learned is what they are
       multiplied by. Real ones are counted by `make bench`, in instructions of an emulated processor, for perfmon beside
-      perf_event; in `make vm` students can measure them. Let them fill in the parameters from there.
+      perf_event; in the lab's second part students measure them, with `make vm LAB=costs` in a
+      real kernel. Let them fill in the parameters from there.
    ]],
    params = { model = "itanium2", n = 100500, ns = 10, period = 1000, buffer = 25, tool = 5000, each = 100 },
    pages = {

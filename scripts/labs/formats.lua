@@ -132,8 +132,8 @@ return {
       The handler runs at the overflow, in the place of the program: what it does costs the program's time. Ask for each
       handler what the tool would have had to do instead.
 
-      A format in C is the same in the kernel: `make module-of DIR=...` builds one, `make vm` has a machine to load it
-      into. It needs no sheet of its own once the Lua one works.
+      A format in C is the lab's second part: `make vm LAB=formats FORMAT=DIR` builds it, and boots a machine that can
+      load it.
    ]],
    params = { model = "itanium2", rounds = 1000, period = 600, fits = 3, every = 10, places = 300 },
    pages = {

@@ -2,9 +2,13 @@
 --- What labs measure with: simulated computers, counts, samples, contexts that stop a lab with the reason when a call
 -- fails. `kit.count` and `kit.sample` are enough for most labs; README.md tells how they are used.
 -- @module labs.kit
+local here = require "labs.here"
 local lpfm = require "lpfm"
 
 local kit = {}
+
+--- What labs measure with on this computer (`labs.here`).
+kit.here = here
 
 local open = {} -- contexts of the run
 

@@ -104,6 +104,7 @@ return {
    ]],
    params = { model = "k8", dtlb = "65536:16:4096", times = 10, n = 8192, element = 8, larger = 16, touched = 64,
       keys = 400, rows = 256, seed = 11 },
+   most = { seed = 2 ^ 32 - 1 },
    pages = {
       { text = [[
          A program's addresses are not those of the memory: they are translated, page by page. The translations that

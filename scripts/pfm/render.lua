@@ -250,12 +250,17 @@ local function with_marks(value)
       local many = math.abs(value) >= MANY_DIGITS and math.abs(value) <= EXACT and value % 1 == 0
       return many and ("%s%.0f"):format(WHOLE_MARK, value) or value
    end
+   if value == render.null then return require("cjson").null end
    if type(value) == "userdata" and getmetatable(value) then return tostring(value) end -- lpfm.u64
    if type(value) ~= "table" then return value end
    local out = {}
    for k, v in pairs(value) do out[k] = with_marks(v) end
    return out
 end
+
+--- What JSON calls null, for `render.json`.
+-- @usage assert(render.json { render.null } == "[null]")
+render.null = {}
 
 --- JSON text. Numbers stay whole where they are.
 -- @param value of tables, strings, numbers, booleans; `render.null` for null

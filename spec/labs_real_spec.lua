@@ -1,0 +1,146 @@
+-- SPDX-License-Identifier: MIT
+-- The labs' second parts, on this computer by perf_event: real programs, whose page faults are known.
+-- One interpreter: what is measured is the kernel, and labs_spec.lua has the course under both.
+
+local c = require "support.c"
+local files = require "support.files"
+local kit = require "labs.kit"
+local lpfm = require "lpfm"
+local catalog = require "repl.lab.catalog"
+local sheet = require "repl.lab.sheet"
+local session = require "repl.lab.session"
+local validate = require "repl.lab.validate"
+
+local program = ("%s/%s/lpfm"):format(os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit")
+local scratch = os.tmpname()
+local before
+
+-- Why nothing real can be measured here; nil if it can.
+local function obstacle()
+   local machine, err = lpfm.machine "perf"
+   if not machine then return err end
+   local cpu = io.popen("uname -m"):read "*l"
+   return cpu ~= "x86_64" and cpu ~= "aarch64" and "labs make no programs for " .. cpu or nil
+end
+
+setup(function()
+   before = lpfm.machine().name
+   os.remove(scratch)
+   assert.equal(0, select(2, c.sh("mkdir " .. scratch)))
+end)
+teardown(function()
+   assert(lpfm.machine(before))
+   c.sh("rm -rf " .. scratch)
+end)
+
+local function here_it(name, fn)
+   it(name, function()
+      local why = obstacle()
+      if why then return pending(why) end
+      fn()
+   end)
+end
+
+local function faults_of(functions)
+   local ctx = kit.context()
+   kit.here.counter(ctx, "page-faults")
+   local known = kit.here.run(ctx, functions)
+   local count = kit.value(ctx, kit.here.pmds["page-faults"])
+   ctx:close()
+   return count, known
+end
+
+describe("a program that a lab makes", function()
+   here_it("touches as many pages as it says, and has its marks where they are touched", function()
+      kit.here.machine { machine = "perf" }
+      local one = { { name = "main", { touch = true, mark = "a" } } }
+      local many = { { name = "main", { loop = 20, { loop = 5, { touch = true, mark = "b" }, { spin = 3 } } } } }
+      local few, known_few = faults_of(one)
+      local more, known = faults_of(many)
+      assert.equal(1, known_few.touches)
+      assert.equal(100, known.touches)
+      assert.equal(99, more - few)
+      local marks = kit.here.sample(kit, many, "page-faults", { period = 10 })
+      assert.equal(10, #marks)
+      assert.equal("b", marks[1])
+   end)
+
+   here_it("calls its functions, sleeps, and ends", function()
+      kit.here.machine { machine = "perf" }
+      local ctx = kit.context()
+      kit.here.counter(ctx, "context-switches", {}, { kernel = true })
+      local _, outcome = kit.here.run(ctx, { { name = "main", { loop = 3, { call = "nap" } } },
+         { name = "nap", { sleep = 1e6 } } })
+      assert.equal(0, outcome.status)
+      assert.is_true(kit.value(ctx, kit.here.pmds["context-switches"]) >= 3)
+      kit.finish()
+   end)
+end)
+
+describe("the second part of a lab", function()
+   for _, name in ipairs { "periods", "bias", "multiplex", "sets", "stacks", "costs" } do
+      here_it("shows what there is to see, and takes right answers alone: " .. name, function()
+         local lab = assert(catalog.find(name .. "-perf"))
+         assert.equal(lab, catalog.on(assert(catalog.find(name)), "perf"))
+         -- a machine that is busy with others may be late by more than a lab allows: once is no proof
+         local complaints
+         for _ = 1, 3 do
+            complaints = validate.lab(lab)
+            if #complaints == 0 then break end
+         end
+         assert.same({}, complaints)
+         assert.truthy(sheet.handout(lab):find("<code>perf</code>", 1, true))
+      end)
+   end
+
+   here_it("has figures of this computer: half of a loop is never seen with a period in step", function()
+      local s = session.new(assert(catalog.find "bias-perf"), { params = { rounds = 50 } })
+      s:run_up_to(1)
+      local shares = {}
+      for _, n in ipairs(s.figures.fixed_shares) do shares[n] = (shares[n] or 0) + 1 end
+      assert.same({ [0] = 3, [50] = 3 }, shares)
+   end)
+
+   it("is named where a lab ends, and in the list", function()
+      local bias = assert(catalog.find "bias")
+      assert.truthy(catalog.more_of(bias):find("--machine", 1, true))
+      assert.is_nil(catalog.more_of(assert(catalog.find "width")))
+      assert.is_nil(catalog.more_of(assert(catalog.find "bias-perf")))
+      local s = session.new(bias, { kept = { page = #bias.pages, answers = {} }, more = catalog.more_of(bias) })
+      s:enter()
+      assert.truthy(table.concat(s:reply "", " "):find(catalog.more_of(bias), 1, true))
+   end)
+
+   local function lab(arguments, environment)
+      return c.sh(("env -u LPFM_SCRIPTS XDG_STATE_HOME=%s %s %s lab %s 2>&1 </dev/null"):format(scratch,
+         environment or "", program, arguments))
+   end
+
+   it("is refused where there is none, and the machine is named", function()
+      for arguments, text in pairs { ["width --machine perf"] = "lab width runs on the simulated computer alone",
+         ["formats --machine perf"] = "lab formats does not run on perf",
+         ["bias --machine nosuch"] = "--machine: expected sim, perf or linux, got 'nosuch'",
+         ["bias-perf --machine linux"] = "lab bias-perf runs on perf, and not on linux",
+         ["--machine perf"] = "--machine: expected the name of a lab" } do
+         local out, status = lab(arguments)
+         assert.equal(2, status, out)
+         assert.truthy(out:find(text, 1, true), out)
+      end
+      assert.truthy(lab "":find("bias* ", 1, true))
+   end)
+
+   it("is what LPFM_MACHINE asks for where a lab has it, and keeps progress of its own", function()
+      assert.truthy(lab("bias", "LPFM_MACHINE=perf"):find("'lpfm lab bias-perf' goes on from here", 1, true)
+         or obstacle())
+      assert.truthy(lab("width", "LPFM_MACHINE=perf"):find("'lpfm lab width' goes on from here", 1, true))
+      assert.truthy(lab("bias --machine sim", "LPFM_MACHINE=perf"):find("'lpfm lab bias' goes on from here", 1, true))
+   end)
+
+   it("tells a file of it that cannot be read", function()
+      c.sh(("mkdir -p %s/own/real && cp scripts/labs/template/mylab.lua %s/own/"):format(scratch, scratch))
+      files.write(scratch .. "/own/real/mylab.lua", "return {")
+      local out, status = lab("--check " .. scratch .. "/own --machine perf")
+      assert.equal(2, status)
+      assert.truthy(out:find("real/mylab.lua", 1, true), out)
+   end)
+end)
