@@ -6,6 +6,7 @@ local analyze = require "pfm.analyze"
 local c = require "support.c"
 local cjson = require "cjson"
 local client = require "pfm.store.client"
+local columns = require "pfm.store.columns"
 local databases = require "support.databases"
 local files = require "support.files"
 local lpfm = require "lpfm"
@@ -44,6 +45,7 @@ end
 --    counts     by function: how many samples of it alone
 --    calls      instead of counts: lists of functions, innermost first, of which each has called the one before
 --    faults     how many samples of page faults in alpha
+--    job        what its launcher said
 local function make(name, options)
    local path, list, words = scratch .. "/" .. name, {}, { samples.int(1, 8) }
    local function sample(ip, event, stack)
@@ -61,7 +63,7 @@ local function make(name, options)
    for _ = 1, options.faults or 0 do sample(at(1), faults) end
    local w = assert(recording.create(path, { what = "prog --x", time = options.time or TODAY, fixed = true,
       command = { "prog", "--x" }, events = { clock, options.faults and faults or nil },
-      stacks = options.calls and "frame pointers" or nil,
+      stacks = options.calls and "frame pointers" or nil, job = options.job,
       machine = { name = "perf", pmu = "software", host = test_number .. (options.host or "here"), kernel = "6.1",
          arch = "riscv" } }))
    w:json("MAPS", { pid = 7, maps = { { BASE, BASE + 0x10000, 0, "/opt/bin/prog" } } })
@@ -170,9 +172,17 @@ describe("the commands", function()
          ["export --to postgresql:///x --format csv"] = "--to and --format exclude each other",
          ["export --to postgresql:///x -o out.csv"] = "--to and --output exclude each other",
          ["export --from postgresql:///x lpfm.data"] = "--from and a recording exclude each other",
-         ["report --from postgresql:///x --rank 1"] = "--from and --rank exclude each other",
-         ["report --from postgresql:///x --node a"] = "--from and --node exclude each other",
-         ["report --from postgresql:///x --step 1"] = "--from and --step exclude each other",
+         ["report --from postgresql:///x --rank 3-1"] = "the range '3-1' is reversed: expected 1-3",
+         ["report --from postgresql:///x --where 'rank=1|x'"] = "'1|x' is not a list of ranks",
+         ["report --from postgresql:///x --where 'rank<x'"] = "'rank<x': 'x' is not a number",
+         ["export --to postgresql:///x --ids"] = "--to and --ids exclude each other",
+         ["export --to postgresql:///x --where host=a"] = "--to and --where exclude each other",
+         ["export --to postgresql:///x -x,"] = "--to and -x exclude each other",
+         ["export --from postgresql:///x --ids"] = "--from and --ids exclude each other",
+         ["export --from postgresql:///x --no-inline"] = "--from and --no-inline exclude each other",
+         ["export --from postgresql:///x --base a"] = "--from and --base exclude each other",
+         ["export --from postgresql:///x --set host=a"] = "--from and --set exclude each other",
+         ["export --from postgresql:///x --icicle"] = "--format folded and --icicle exclude each other",
          ["report --from postgresql:///x --histogram interval"] = "--from and --histogram exclude each other",
          ["export --from postgresql:///x --format pprof"] = "it makes the formats flamegraph and folded",
       } do
@@ -246,6 +256,8 @@ for _, kind in ipairs(databases.kinds) do
          fails("report", kind .. "://127.0.0.1:1/x", "refused")
          self:load { make("a.data", { counts = { 1 } }) }
          fails("export --format folded --where host=nowhere", server.url, "no samples match")
+         fails("report --where host=nowhere", server.url, "no samples match")
+         fails("report --json --where host=nowhere", server.url, "no samples match")
       end)
 
       test("has each recording once, whatever its name and however often it is loaded", function()
@@ -333,6 +345,51 @@ for _, kind in ipairs(databases.kinds) do
             one.totals.samples })
       end)
 
+      test("knows rank, node, job and step as launchers told them, and tells as a file does who has none", function()
+         local function rank(number, node, step)
+            return { rank = number, host = node, id = "77", step = step, launcher = "Slurm" }
+         end
+         local list = { make("r2.data", { counts = { 1 }, job = rank(2, "n1", "0") }),
+            make("r3.data", { counts = { 0, 2 }, job = rank(3, "n1", "0") }),
+            make("r10.data", { counts = { 0, 4 }, job = rank(10, "n2", "1") }), make("none.data", { counts = { 8 } }) }
+         self:load(list)
+         local function rows(by, ...) return table_of(self:report(by, { where = { mine(), ... } })) end
+         local all = recording.together { recording.open(list[1]), recording.open(list[2]), recording.open(list[3]),
+            recording.open(list[4]) }
+         for _, by in ipairs { "rank", "rank,symbol", "node", "job,step", "host" } do
+            assert.same(table_of(analyze.by(all, by)), rows(by))
+         end
+         assert.same({ "3 2", "2 1" }, rows("rank", "rank=0-3"))
+         assert.same({ "10 4", "2 1" }, rows("rank", "rank=2|10"))
+         assert.same({ "- 8", "10 4" }, rows("rank", "rank!=0-3"))
+         assert.same({ "10 4", "3 2" }, rows("rank", "rank>2"))
+         assert.same({ "n1 3" }, rows("node", "node=n1"))
+         assert.same({ "1 4" }, rows("step", "step=1,job=77"))
+         local out, status = c.sh(("%s report --from '%s' --where '%s' --rank 0-3,9 --node n1 -s rank -x,"):format(
+            program, server.url, mine()))
+         assert.equal(0, status, out)
+         assert.truthy(out:find("\n66.6667,2,2000000,cpu-clock,3\n33.3333,1,1000000,cpu-clock,2\n", 1, true), out)
+      end)
+
+      test("takes conditions on the file and the content of a recording", function()
+         local a, b = make("a.data", { counts = { 1 } }), make("b.data", { counts = { 0, 2 } })
+         self:load { a, b }
+         assert.same({ "beta 2" }, table_of(self:report("symbol", { where = { mine(), "file=b.*" } })))
+         assert.same({ "alpha 1" }, table_of(self:report("symbol", { where = { mine(), "id=" .. merge.id(a) } })))
+      end)
+
+      test("made by the first versions gets what it has not got, and keeps what it has", function()
+         self:load { make("a.data", { counts = { 3 }, host = "old" }) }
+         for _, column in ipairs { "rank", "node", "step" } do
+            for _, name in ipairs(kind == "clickhouse" and { "lpfm_recordings", "lpfm_samples" }
+               or { "lpfm_recordings" }) do
+               server:ask(("ALTER TABLE %s DROP COLUMN %s"):format(name, column))
+            end
+         end
+         store.open(server.url):load { make("b.data", { counts = { 0, 4 }, job = { rank = 5, host = "n1" } }) }
+         assert.same({ "5 n1 4", "- - 3" }, table_of(self:report("rank,node", { where = { mine() } })))
+      end)
+
       test("loads, answers and draws on command lines", function()
          local path = make("a.data", { counts = { 3, 1 } })
          local out, status = c.sh(("%s export --to '%s' --set version=7 %s"):format(program, server.url, path))
@@ -403,11 +460,13 @@ for _, kind in ipairs(databases.kinds) do
          test("does not show samples whose recording did not come, nor two attempts at one", function()
             local path = make("a.data", { counts = { 3, 1 } })
             self:load { path }
-            server:ask("INSERT INTO lpfm_samples SELECT load + 1, event, process, comm, place, stack, samples, events, "
-               .. "time, host, version, command, kernel, arch, job FROM lpfm_samples")
+            local function again(name, names)
+               server:ask(("INSERT INTO %s (%s) SELECT %s FROM %s"):format(name, names, names:gsub("load", "load + 1"),
+                  name))
+            end
+            again("lpfm_samples", columns.of.wide_samples)
             assert.equal(4, (total()))
-            server:ask("INSERT INTO lpfm_recordings SELECT id, load + 1, time, host, version, command, kernel, arch, "
-               .. "job, file, taken, lost, chained FROM lpfm_recordings")
+            again("lpfm_recordings", columns.of.recordings)
             assert.same({ 4, 1 }, { total() })
          end)
       end

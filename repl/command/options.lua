@@ -4,6 +4,7 @@
 
 local launcher = require "pfm.launcher"
 local put = require "pfm.util.put"
+local ranges = require "pfm.util.ranges"
 local render = require "pfm.render"
 local stages = require "pfm.measure.stages"
 local trigger = require "pfm.measure.trigger"
@@ -247,15 +248,11 @@ end
 
 -- "0-3,5"
 local function cpu_list(text)
+   local list, why = ranges.read(text, "CPUs")
+   if not list then options.fail("--cpu: %s", why) end
    local out, seen = {}, {}
-   for part in (text .. ","):gmatch("([^,]*),") do
-      local from, to = part:match("^(%d+)%-(%d+)$")
-      if not from then from = part:match("^%d+$") end
-      if not from then options.fail("--cpu: '%s' is not a list of CPUs, e.g. 0-3,5", text) end
-      if to and tonumber(to) < tonumber(from) then
-         options.fail("--cpu: the range '%s' is reversed: expected %s-%s", part, to, from)
-      end
-      for cpu = tonumber(from), tonumber(to or from) do
+   for _, range in ipairs(list) do
+      for cpu = range[1], range[2] do
          if not seen[cpu] then out[#out + 1] = cpu end
          seen[cpu] = true
       end

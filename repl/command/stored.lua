@@ -29,7 +29,21 @@ local function asked(self, method, ...)
    error(message:sub(1, #self.name + 2) == self.name .. ": " and message or err, 0)
 end
 
+-- Of options that mean nothing beside another one.
+local function refuse_with(args, option, names)
+   for _, name in ipairs(names) do
+      local value = args[name]
+      if value and (type(value) ~= "table" or #value > 0) then
+         options.fail("--%s and %s exclude each other", option, name == "x" and "-x" or "--" .. name:gsub("_", "-"))
+      end
+   end
+end
+
 -- --- loading -------------------------------------------------------------------------------------
+
+-- Recordings are taken whole.
+local NOT_LOADED = { "from", "where", "format", "output", "event", "weight", "ids", "no_inline", "title", "icicle",
+   "base", "x" }
 
 --- What recordings are to be known by.
 -- @tparam table list of NAME=VALUE
@@ -66,10 +80,11 @@ local function tell(result, name, seconds)
 end
 
 --- Loads recordings into a store.
--- @tparam table args `to`, `set`
--- @tparam table files
+-- @tparam table args of export: `to`, `set`
+-- @tparam table files names of recordings
 -- @treturn number exit status: 1 where any is not in the store now
 function stored.load(args, files)
+   refuse_with(args, "to", NOT_LOADED)
    local clock = require("lpfm.proc").clock
    local given = stored.read_given(args.set)
    local self = options.checked(store.open, args.to)
@@ -108,6 +123,10 @@ function pictures.flamegraph(list, out, args, total, event, totals)
       icicle = args.icicle, unit = samples and "sample" or event:find("clock") and "ns" or "event" }))
 end
 
+-- A store has no IDs, and does not keep which functions were inlined apart from the others.
+local NOT_DRAWN = { "ids", "no_inline", "base", "x", "set" }
+local OF_PICTURES = { "title", "icicle" }
+
 --- Draws what is in a store.
 -- @tparam table args `from`, `where`, `event`, `weight`, `output`, `title`, `icicle`
 -- @string format "flamegraph" or "folded"
@@ -116,6 +135,8 @@ function stored.draw(args, format)
    if not pictures[format] then
       options.fail("--from: a store has no single samples; it makes the formats flamegraph and folded")
    end
+   refuse_with(args, "from", NOT_DRAWN)
+   if format == "folded" then refuse_with(args, "format folded", OF_PICTURES) end
    local self = options.checked(store.open, args.from)
    local weight = args.weight or (format == "folded" and "samples" or "events")
    local list, total, event, totals = asked(self, "stacks", { where = args.where, event = args.event,
@@ -134,8 +155,8 @@ end
 
 -- What only a recording can tell.
 local OF_FILES = { "call_graph", "slice", "phases", "histogram", "correlate", "raw", "html", "samples", "pid", "tid",
-   "cpu", "rank", "node", "step", "time", "file" }
-local AS_CONDITIONS = { "event", "symbol", "object", "comm", "host", "job" }
+   "cpu", "time", "file" }
+local AS_CONDITIONS = { "event", "symbol", "object", "comm", "rank", "host", "node", "job", "step" }
 
 local function check(args)
    for _, name in ipairs(OF_FILES) do
@@ -213,7 +234,6 @@ local function text_lines(self, result, args)
    local lines = header(self, result, args)
    for _, line in ipairs(render.align(titles, cells, "  ")) do lines[#lines + 1] = line end
    if result.more > 0 then lines[#lines + 1] = ("# and %s"):format(render.plural(result.more, "more row")) end
-   if #result.rows == 0 then lines[#lines + 1] = "# no samples match" end
    return lines
 end
 
@@ -262,6 +282,7 @@ end
 --- Prints a report of what is in a store.
 -- @tparam table args of report
 -- @treturn number exit status
+-- @raise where nothing matches
 function stored.report(args)
    check(args)
    local self = options.checked(store.open, args.from)
@@ -269,6 +290,7 @@ function stored.report(args)
       against = #args.against > 0 and conditions(args, args.against) or nil,
       children = not args.no_children and #args.against == 0, limit = options.number(args.top, "--top", true) })
    local all = #result.rows
+   if all == 0 then error(self.name .. ": no samples match", 0) end
    result.rows = above(result.rows, tonumber(args.percent_limit) or 0)
    result.more = result.more + all - #result.rows
    local lines = (args.json and json_lines or args.x and csv_lines or text_lines)(self, result, args)
