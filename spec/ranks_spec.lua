@@ -170,6 +170,20 @@ describe("stat --ranks", function()
       assert.truthy(out:find("999999999 of 1,000,000,000 ranks of job 9 wrote nothing: 1, 2, ", 1, true), out)
    end)
 
+   it("takes patterns, and refuses by name what it does not heed", function()
+      for rank = 0, 1 do rank_file(rank, 5) end
+      local out, status = ranks("-x, 'r[0-9].json'")
+      assert.truthy(out:find("^page%-faults,,2,"), out)
+      assert.equal(1, status) -- two of four are missing
+      for _, option in ipairs { "-e cs", "--event cs", "-a", "-p 1", "-r 3", "-M cpi", "-d", "-I 10", "--per-cpu" } do
+         out, status = ranks(option .. " r0.json")
+         local long = ({ ["-e"] = "event", ["-a"] = "all-cpus", ["-p"] = "pid", ["-r"] = "repeat", ["-M"] = "metrics",
+            ["-d"] = "detailed", ["-I"] = "interval" })[option:match("^%S+")] or option:match("^%-%-(%S+)")
+         assert.truthy(out:find("--ranks and --" .. long .. " exclude each other", 1, true), option .. ": " .. out)
+         assert.equal(2, status)
+      end
+   end)
+
    it("says what it expects where there is nothing to read", function()
       local out, status = ranks("")
       assert.equal(2, status)

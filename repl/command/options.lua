@@ -166,6 +166,24 @@ function options.fail(message, ...)
    error({ message = message:format(...), usage = true }, 0)
 end
 
+--- Refuses, by name, options that another one does not heed.
+-- @tparam table args
+-- @string option the other one: "--ranks"
+-- @tparam {string,...} heeded names in args; the other one's, too
+function options.heed(args, option, heeded)
+   local is_heeded, rest = {}, {}
+   for _, name in ipairs(heeded) do is_heeded[name] = true end
+   for name, value in pairs(args) do
+      local given = value and (type(value) ~= "table" or #value > 0)
+      if given and not is_heeded[name] then rest[#rest + 1] = name end
+   end
+   table.sort(rest)
+   if rest[1] then
+      options.fail("%s and %s exclude each other", option, #rest[1] == 1 and "-" .. rest[1]
+         or "--" .. rest[1]:gsub("_", "-"))
+   end
+end
+
 --- Is it a mistake of the program itself? Those have a position; what a user is told has none.
 -- @param err
 -- @treturn boolean

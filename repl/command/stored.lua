@@ -29,21 +29,7 @@ local function asked(self, method, ...)
    error(message:sub(1, #self.name + 2) == self.name .. ": " and message or err, 0)
 end
 
--- Of options that mean nothing beside another one.
-local function refuse_with(args, option, names)
-   for _, name in ipairs(names) do
-      local value = args[name]
-      if value and (type(value) ~= "table" or #value > 0) then
-         options.fail("--%s and %s exclude each other", option, name == "x" and "-x" or "--" .. name:gsub("_", "-"))
-      end
-   end
-end
-
 -- --- loading -------------------------------------------------------------------------------------
-
--- Recordings are taken whole.
-local NOT_LOADED = { "from", "where", "format", "output", "event", "weight", "ids", "no_inline", "title", "icicle",
-   "base", "x" }
 
 --- What recordings are to be known by.
 -- @tparam table list of NAME=VALUE
@@ -84,7 +70,7 @@ end
 -- @tparam table files names of recordings
 -- @treturn number exit status: 1 where any is not in the store now
 function stored.load(args, files)
-   refuse_with(args, "to", NOT_LOADED)
+   options.heed(args, "--to", { "to", "set", "file" }) -- recordings are taken whole
    local clock = require("lpfm.proc").clock
    local given = stored.read_given(args.set)
    local self = options.checked(store.open, args.to)
@@ -123,9 +109,8 @@ function pictures.flamegraph(list, out, args, total, event, totals)
       icicle = args.icicle, unit = samples and "sample" or event:find("clock") and "ns" or "event" }))
 end
 
--- A store has no IDs, and does not keep which functions were inlined apart from the others.
-local NOT_DRAWN = { "ids", "no_inline", "base", "x", "set" }
-local OF_PICTURES = { "title", "icicle" }
+local FOLDED = { "from", "where", "event", "weight", "format", "output" }
+local DRAWN = { "title", "icicle", unpack(FOLDED) }
 
 --- Draws what is in a store.
 -- @tparam table args `from`, `where`, `event`, `weight`, `output`, `title`, `icicle`
@@ -135,8 +120,8 @@ function stored.draw(args, format)
    if not pictures[format] then
       options.fail("--from: a store has no single samples; it makes the formats flamegraph and folded")
    end
-   refuse_with(args, "from", NOT_DRAWN)
-   if format == "folded" then refuse_with(args, "format folded", OF_PICTURES) end
+   options.heed(args, "--from", DRAWN)
+   if format == "folded" then options.heed(args, "--format folded", FOLDED) end
    local self = options.checked(store.open, args.from)
    local weight = args.weight or (format == "folded" and "samples" or "events")
    local list, total, event, totals = asked(self, "stacks", { where = args.where, event = args.event,
@@ -146,8 +131,12 @@ function stored.draw(args, format)
    if path then file, err = io.open(path, "wb") end
    if not file then error("cannot write " .. err, 0) end
    local out = output.checked(file, path or "the output")
-   pictures[format](list, out, args, total, event, totals)
-   out:close()
+   local ok, why = pcall(function()
+      pictures[format](list, out, args, total, event, totals)
+      out:close()
+   end)
+   if path and not ok then output.remove(path) end
+   if not ok then error(why, 0) end
    return 0
 end
 

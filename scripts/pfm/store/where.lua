@@ -2,9 +2,9 @@
 --- Conditions on stored samples, as people write them: "host=web*, version=1.2|1.3, time=yesterday".
 --
 -- Names of recordings: time, host, version, command, kernel, arch, job, rank, node, step, file, id; of their rows:
--- event, process, comm, symbol, object, build, line. Texts may have * and ?, and | between several; ranks are numbers and
--- ranges: 0-3|5. Times are of UTC: 2026-11-17, 2026-11-17T14:30, today, yesterday, tuesday (the last one before today),
--- now, -90m, -24h, -7d; a day with = is all of it.
+-- event, process, comm, symbol, object, build, line. Texts may have * and ?, and | between several; ranks are numbers
+-- and ranges: 0-3|5. Times are of UTC: 2026-11-17, 2026-11-17T14:30, today, yesterday, tuesday (the last one before
+-- today), now, -90m, -24h, -7d; a day with = is all of it.
 -- @module pfm.store.where
 
 local columns = require "pfm.store.columns"
