@@ -5,6 +5,7 @@
 local analyze = require "pfm.analyze"
 local c = require "support.c"
 local cjson = require "cjson"
+local collector = require "pfm.collector"
 local client = require "pfm.store.client"
 local columns = require "pfm.store.columns"
 local databases = require "support.databases"
@@ -470,6 +471,58 @@ for _, kind in ipairs(databases.kinds) do
             assert.same({ 4, 1 }, { total() })
          end)
       end
+
+      -- A recording of so many different stacks of the three functions.
+      local function deep(name, n)
+         local calls = {}
+         for i = 1, n do
+            calls[i] = {}
+            for depth = 1, 12 do calls[i][depth] = math.floor(i / 3 ^ (depth - 1)) % 3 + 1 end
+         end
+         return make(name, { calls = calls })
+      end
+
+      test("whose disk is full says so, and has all once when there is room again; a spool keeps them", function()
+         local why_not = databases.no_disk()
+         if why_not then return pending(why_not) end
+         local small = databases.start(kind, "160M")
+         finally(function()
+            lpfm.machine("perf")
+            small:stop()
+         end)
+         local command = ("%s export --to '%s' %s %s %s"):format(program, small.url, deep("a.data", 10),
+            deep("b.data", 9000), deep("c.data", 8000))
+         local function loaded() return small:ask("SELECT count(*) FROM lpfm_recordings") end
+         assert.equal(1, store.open(small.url):load({ scratch .. "/a.data" }).files)
+         small:fill("256K")
+         local out, status = c.sh(command)
+         assert.equal(1, status, out)
+         assert.truthy(out:find("3 recordings not loaded: ", 1, true), out)
+         assert.truthy(out:lower():find("no space left on device", 1, true) or out:find("Not enough space", 1, true),
+            out)
+         assert.equal("1", loaded())
+         -- what is recorded meanwhile waits
+         local machine, said = assert(lpfm.machine("sim:itanium2")), {}
+         machine:spawn { program = { { loop = 1e5, { ip = 0x4000, ns = 100 } } }, affinity = { 0 } }
+         local spool = ("%s/spool%d"):format(scratch, test_number)
+         c.sh(("mkdir %s; cp %s/b.data %s/h-20200101T000000000Z-9000.data"):format(spool, scratch, spool))
+         local one = collector.new { folder = spool, every = 0.001, cpu = 1, rounds = 1,
+            store = small.url, say = function(text, ...) said[#said + 1] = text:format(...) end,
+            spec = { cpus = { 0 }, events = "IA64_INST_RETIRED", period = 1000, seconds = 0.001 } }
+         local counts = one:run()
+         assert.same({ 1, 0, 0, 2 }, { counts.recordings, counts.delivered, counts.dropped, one.waiting })
+         assert.truthy(said[1]:find("recordings wait in " .. spool, 1, true), said[1])
+         small:clear()
+         counts = one:run()
+         assert.same({ 2, 3, 0 }, { counts.recordings, counts.delivered, counts.dropped })
+         assert.truthy(said[2]:find("is back", 1, true), said[2])
+         out, status = c.sh(command)
+         assert.equal(0, status, out)
+         assert.truthy(out:find("1 recording with 8,000 samples into", 1, true), out)
+         assert.equal("5", loaded())
+         local sums = store.open(small.url):report("event", { where = { mine() } }).totals
+         assert.same({ 17010, 3 }, { sums.samples, sums.recordings })
+      end)
 
       test("that is not there is waited for as long as asked, and then said", function()
          local result = store.open(kind .. "://127.0.0.1:1/x"):load({ make("a.data", { counts = { 1 } }) },
