@@ -7,7 +7,6 @@ local c = require "support.c"
 local cjson = require "cjson"
 local collector = require "pfm.collector"
 local client = require "pfm.store.client"
-local columns = require "pfm.store.columns"
 local databases = require "support.databases"
 local files = require "support.files"
 local lpfm = require "lpfm"
@@ -17,6 +16,7 @@ local recording = require "pfm.recording"
 local samples = require "support.samples"
 local stacks = require "pfm.recording.stacks"
 local store = require "pfm.store"
+local tables = require "pfm.store.tables"
 local urls = require "pfm.store.url"
 local where = require "pfm.store.where"
 
@@ -465,9 +465,9 @@ for _, kind in ipairs(databases.kinds) do
                server:ask(("INSERT INTO %s (%s) SELECT %s FROM %s"):format(name, names, names:gsub("load", "load + 1"),
                   name))
             end
-            again("lpfm_samples", columns.of.wide_samples)
+            again("lpfm_samples", tables.of.wide_samples)
             assert.equal(4, (total()))
-            again("lpfm_recordings", columns.of.recordings)
+            again("lpfm_recordings", tables.of.recordings)
             assert.same({ 4, 1 }, { total() })
          end)
       end
@@ -491,10 +491,10 @@ for _, kind in ipairs(databases.kinds) do
             small:stop()
          end)
          local command = ("%s export --to '%s' %s %s %s"):format(program, small.url, deep("a.data", 10),
-            deep("b.data", 9000), deep("c.data", 8000))
+            deep("b.data", 2000), deep("c.data", 1500))
          local function loaded() return small:ask("SELECT count(*) FROM lpfm_recordings") end
          assert.equal(1, store.open(small.url):load({ scratch .. "/a.data" }).files)
-         small:fill("256K")
+         small:fill("64K")
          local out, status = c.sh(command)
          assert.equal(1, status, out)
          assert.truthy(out:find("3 recordings not loaded: ", 1, true), out)
@@ -505,7 +505,7 @@ for _, kind in ipairs(databases.kinds) do
          local machine, said = assert(lpfm.machine("sim:itanium2")), {}
          machine:spawn { program = { { loop = 1e5, { ip = 0x4000, ns = 100 } } }, affinity = { 0 } }
          local spool = ("%s/spool%d"):format(scratch, test_number)
-         c.sh(("mkdir %s; cp %s/b.data %s/h-20200101T000000000Z-9000.data"):format(spool, scratch, spool))
+         c.sh(("mkdir %s; cp %s/b.data %s/h-20200101T000000000Z-2000.data"):format(spool, scratch, spool))
          local one = collector.new { folder = spool, every = 0.001, cpu = 1, rounds = 1,
             store = small.url, say = function(text, ...) said[#said + 1] = text:format(...) end,
             spec = { cpus = { 0 }, events = "IA64_INST_RETIRED", period = 1000, seconds = 0.001 } }
@@ -518,10 +518,10 @@ for _, kind in ipairs(databases.kinds) do
          assert.truthy(said[2]:find("is back", 1, true), said[2])
          out, status = c.sh(command)
          assert.equal(0, status, out)
-         assert.truthy(out:find("1 recording with 8,000 samples into", 1, true), out)
+         assert.truthy(out:find("1 recording with 1,500 samples into", 1, true), out)
          assert.equal("5", loaded())
          local sums = store.open(small.url):report("event", { where = { mine() } }).totals
-         assert.same({ 17010, 3 }, { sums.samples, sums.recordings })
+         assert.same({ 3510, 3 }, { sums.samples, sums.recordings })
       end)
 
       test("that is not there is waited for as long as asked, and then said", function()

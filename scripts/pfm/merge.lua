@@ -277,14 +277,14 @@ local function same_as(self, others)
 end
 
 --- Recordings, each once.
--- @tparam {recording,...} list of `recording.open`, or the `sources` of one
+-- @tparam {recording,...} recordings of `recording.open`, or the `sources` of one
 -- @treturn {recording,...} without those that come again
 -- @treturn {table,...} pairs: one that is left out, and that which it is
 -- @usage local a, b = assert(recording.open "lpfm.data"), assert(recording.open "lpfm.data")
 -- print(#require("pfm.merge").distinct { a, b }) --> 1
-function merge.distinct(list)
+function merge.distinct(recordings)
    local by_outline, out, again = {}, {}, {}
-   for _, self in ipairs(list) do
+   for _, self in ipairs(recordings) do
       local outline = outline_of(self)
       local others = by_outline[outline] or {}
       by_outline[outline] = others

@@ -11,7 +11,6 @@
 
 local batches = require "pfm.store.batch"
 local client = require "pfm.store.client"
-local columns = require "pfm.store.columns"
 local collected = require "pfm.recording.stacks"
 local fail = require "pfm.util.fail"
 local fields = require "pfm.util.fields"
@@ -21,6 +20,7 @@ local proc = require "lpfm.proc"
 local query = require "pfm.store.query"
 local recording = require "pfm.recording"
 local shell = require "pfm.util.shell"
+local tables = require "pfm.store.tables"
 local time = require "posix.time"
 local unistd = require "posix.unistd"
 local urls = require "pfm.store.url"
@@ -85,7 +85,7 @@ local function present(self, ids)
    local texts, out = {}, {}
    for _, id in ipairs(ids) do texts[#texts + 1] = self.database.literal(id) end
    if #texts == 0 then return out end
-   local rows, err = self.database:ask(("SELECT id, %s FROM lpfm_recordings WHERE id IN (%s)"):format(columns.newest,
+   local rows, err = self.database:ask(("SELECT id, %s FROM lpfm_recordings WHERE id IN (%s)"):format(tables.newest,
       table.concat(texts, ", ")))
    if not rows then return nil, err end
    for _, row in ipairs(rows) do out[row[1]] = true end

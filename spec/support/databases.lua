@@ -88,8 +88,9 @@ end
 local function on_disk(self, command)
    if not self.disk then return command end
    local data = self.dir .. "/data"
-   return ("unshare -m sh -c 'cp -a %s %s/first && mount -t tmpfs -o size=%s lpfm %s && cp -a %s/first/. %s/ && exec %s'")
-      :format(data, self.dir, self.disk, data, self.dir, data, command)
+   local make_disk = ("cp -a %s %s/first && mount -t tmpfs -o size=%s lpfm %s && cp -a %s/first/. %s/"):format(data,
+      self.dir, self.disk, data, self.dir, data)
+   return ("unshare -m sh -c '%s && exec %s'"):format(make_disk, command)
 end
 
 local function await(is, what)

@@ -4,13 +4,13 @@
 -- @module pfm.store.batch
 
 local client = require "pfm.store.client"
-local columns = require "pfm.store.columns"
 local hash = require "pfm.store.hash"
 local origin = require "pfm.recording.origin"
 local render = require "pfm.render"
 local samples = require "pfm.recording.samples"
 local stacks = require "pfm.recording.stacks"
 local symbols = require "pfm.symbols"
+local tables = require "pfm.store.tables"
 
 local batch = {}
 batch.__index = batch
@@ -123,7 +123,7 @@ local MOST_RANK = 2 ^ 31 - 1
 
 local function rank_of(from)
    local rank = from.rank
-   return rank and rank >= 0 and rank <= MOST_RANK and rank == math.floor(rank) and rank or columns.NO_RANK
+   return rank and rank >= 0 and rank <= MOST_RANK and rank == math.floor(rank) and rank or tables.NO_RANK
 end
 
 -- What it is known by, in the order of the tables.
@@ -135,14 +135,14 @@ local function known_by(recording, given)
       arch = given.arch or head.machine.arch, job = given.job or from.job, rank = rank_of(from),
       node = from.node == from.host and host or from.node, step = from.step }
    local out = {}
-   for i, column in ipairs(columns.known) do
+   for i, column in ipairs(tables.known) do
       local value = values[column.name]
       out[i] = column.number and value or render.printable(tostring(value or ""))
    end
    return out
 end
 
-local LINE = "%s\t%s\t%s\t%s\t%.0f\t%.0f\n" -- of `columns.of.samples`
+local LINE = "%s\t%s\t%s\t%s\t%.0f\t%.0f\n" -- of `tables.of.samples`
 
 --- Adds a recording.
 -- @tparam table recording of `recording.open`

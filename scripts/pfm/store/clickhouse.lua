@@ -6,8 +6,8 @@
 -- @module pfm.store.clickhouse
 
 local client = require "pfm.store.client"
-local columns = require "pfm.store.columns"
 local shell = require "pfm.util.shell"
+local tables = require "pfm.store.tables"
 
 local clickhouse = {}
 clickhouse.__index = clickhouse
@@ -17,13 +17,13 @@ clickhouse.words = { divide = "intDiv", join = "ANY INNER JOIN", join_all = "ALL
    distinct = "uniqExact(%s)" }
 
 local function known_column(column)
-   if column.name == "rank" then return "rank Int32 DEFAULT " .. columns.NO_RANK end
+   if column.name == "rank" then return "rank Int32 DEFAULT " .. tables.NO_RANK end
    return column.name .. (column.number and " UInt32" or " String")
 end
 
 local function known_columns()
    local out = {}
-   for i, column in ipairs(columns.known) do out[i] = known_column(column) end
+   for i, column in ipairs(tables.known) do out[i] = known_column(column) end
    return table.concat(out, ", ")
 end
 
@@ -108,7 +108,7 @@ local function additions(self)
       if not rows then return nil, err end
       local has = {}
       for _, row in ipairs(rows) do has[row[1]] = true end
-      for _, column in ipairs(columns.known) do
+      for _, column in ipairs(tables.known) do
          if not has[column.name] then
             out[#out + 1] = ("ALTER TABLE %s ADD COLUMN %s"):format(name, known_column(column))
          end
@@ -147,7 +147,7 @@ end
 -- @tparam table batch of `pfm.store.batch`
 -- @return true, or nil and why not
 function clickhouse:load(batch)
-   local of = columns.of
+   local of = tables.of
    local parts = { { "places", batch.places, of.places }, { "stacks", batch.stacks, of.stacks },
       { "samples", widened(batch), of.wide_samples }, { "recordings", batch.recordings, of.recordings } }
    for _, part in ipairs(parts) do

@@ -3,9 +3,9 @@
 -- @module pfm.store.postgresql
 
 local client = require "pfm.store.client"
-local columns = require "pfm.store.columns"
 local setenv = require("posix.stdlib").setenv
 local shell = require "pfm.util.shell"
+local tables = require "pfm.store.tables"
 
 local postgresql = {}
 postgresql.__index = postgresql
@@ -17,9 +17,9 @@ postgresql.words = { divide = "div", join = "JOIN", join_all = "JOIN", each = "u
 -- What a recording is known by, as columns of which tables of the first versions have only some.
 local function known_columns(form, only_added)
    local out = {}
-   for _, column in ipairs(columns.known) do
+   for _, column in ipairs(tables.known) do
       local kind = column.name == "time" and "bigint NOT NULL" or column.number and "integer NOT NULL DEFAULT "
-         .. columns.NO_RANK or "text DEFAULT ''"
+         .. tables.NO_RANK or "text DEFAULT ''"
       if column.added or not only_added then out[#out + 1] = form:format(column.name, kind) end
    end
    return table.concat(out, ", ")
@@ -98,14 +98,14 @@ end
 local function new_ones(out, name, lines)
    if #lines == 0 then return end
    out[#out + 1] = ("CREATE TEMPORARY TABLE new_%s (LIKE lpfm_%s) ON COMMIT DROP;\n"):format(name, name)
-   out[#out + 1] = ("COPY new_%s (%s) FROM STDIN;\n"):format(name, columns.of[name])
+   out[#out + 1] = ("COPY new_%s (%s) FROM STDIN;\n"):format(name, tables.of[name])
    for _, line in ipairs(lines) do out[#out + 1] = line end
    out[#out + 1] = ("\\.\nINSERT INTO lpfm_%s SELECT * FROM new_%s ORDER BY id ON CONFLICT DO NOTHING;\n"):format(name,
       name)
 end
 
 local function copy(out, name, lines)
-   out[#out + 1] = ("COPY lpfm_%s (%s) FROM STDIN;\n"):format(name, columns.of[name])
+   out[#out + 1] = ("COPY lpfm_%s (%s) FROM STDIN;\n"):format(name, tables.of[name])
    for _, line in ipairs(lines) do out[#out + 1] = line end
    out[#out + 1] = "\\.\n"
 end

@@ -2,14 +2,14 @@
 --- Questions to a store, in SQL: the database counts, what comes back are rows of a report.
 -- @module pfm.store.query
 
-local columns = require "pfm.store.columns"
 local fail = require "pfm.util.fail"
 local nearest = require "pfm.util.nearest"
+local tables = require "pfm.store.tables"
 
 local query = {}
 
 -- What stands for a rank, a node, a job or a step where there is none.
-local missing = { rank = tostring(columns.NO_RANK), node = "", job = "", step = "" }
+local missing = { rank = tostring(tables.NO_RANK), node = "", job = "", step = "" }
 local NONE = "-"
 
 -- Keys: an expression over a row of samples with its recording, or a column of places.
@@ -19,7 +19,7 @@ local keys = {
    day = { seconds = 86400, format = "!%Y-%m-%d" }, hour = { seconds = 3600, format = "!%Y-%m-%d %H:00" },
    minute = { seconds = 60, format = "!%Y-%m-%d %H:%M" },
 }
-for _, column in ipairs(columns.known) do
+for _, column in ipairs(tables.known) do
    keys[column.name] = column.name ~= "time" and { missing = missing[column.name] } or nil
 end
 local aliases = { dso = "object", sym = "symbol", ["function"] = "symbol", srcline = "line" }

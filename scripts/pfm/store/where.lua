@@ -7,21 +7,21 @@
 -- today), now, -90m, -24h, -7d; a day with = is all of it.
 -- @module pfm.store.where
 
-local columns = require "pfm.store.columns"
 local fail = require "pfm.util.fail"
 local nearest = require "pfm.util.nearest"
 local ranges = require "pfm.util.ranges"
+local tables = require "pfm.store.tables"
 
 local where = {}
 
 --- What a recording is known by.
-where.of_recordings = { "file", "id", unpack(columns.names) }
+where.of_recordings = { "file", "id", unpack(tables.names) }
 --- What a row of samples has.
 where.of_rows = { "event", "process", "comm", "symbol", "object", "build", "line" }
 local of_places = { symbol = true, object = true, build = true, line = true }
 
 local kinds, names, is_known = {}, {}, {}
-for _, name in ipairs(columns.names) do is_known[name] = true end
+for _, name in ipairs(tables.names) do is_known[name] = true end
 for _, list in ipairs { "of_recordings", "of_rows" } do
    for _, name in ipairs(where[list]) do
       kinds[name], names[#names + 1] = list, name
@@ -141,11 +141,11 @@ local function read_condition(literal, now, text)
       fail("where: unknown name '%s'%s (names: %s)", name, nearest.hint(name, names), table.concat(names, ", "))
    end
    if name == "time" then return name, time_test(op, value, now) end
-   return name, columns.is_number[name] and number_test(name, op, value) or text_test(literal, name, op, value)
+   return name, tables.is_number[name] and number_test(name, op, value) or text_test(literal, name, op, value)
 end
 
 local function listed_test(literal, name, values)
-   return columns.is_number[name] and number_test(name, "=", table.concat(values, "|"))
+   return tables.is_number[name] and number_test(name, "=", table.concat(values, "|"))
       or exact_test(literal, name, values)
 end
 
@@ -154,7 +154,7 @@ end
 -- is. All must hold
 -- @tparam function literal of the database: a text in SQL
 -- @number now s since 1970
--- @treturn table SQL: lists `recordings`, of these `known` (of `columns.known`), and `rows`
+-- @treturn table SQL: lists `recordings`, of these `known` (of `tables.known`), and `rows`
 -- @raise on what is no condition
 function where.read(texts, literal, now)
    local tests = { recordings = {}, known = {}, rows = {} }
