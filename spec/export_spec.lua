@@ -175,7 +175,7 @@ describe("a flame graph", function()
       local empty = scratch .. "/empty.data"
       handmade.write(empty, { events = { cpu_clock } }, { samples = {} })
       assert.has_error(function() export.write(assert(recording.open(empty)), "flamegraph", scratch .. "/e.svg") end,
-         empty .. " has no samples of 'cpu-clock' to draw")
+         "there are no samples of 'cpu-clock' to draw in " .. empty)
    end)
 
    it("zooms, searches and tells in a browser", function()

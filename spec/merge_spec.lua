@@ -328,6 +328,42 @@ describe("a merged file", function()
       end
    end)
 
+   it("and a recording that is in it, or comes twice, count once, and it is said", function()
+      c.sh(("cp %s/r0 %s/copy; ln -s r0 %s/link"):format(dir, dir, dir))
+      local alone, all = analyze.by(open("r0"), "symbol").rows[1], analyze.by(open("all"), "rank")
+      for _, command in ipairs { "report --plain -x, -s symbol", "export --format folded" } do
+         local once = sh(("%s %s r0"):format(program, command))
+         for _, names in ipairs { "r0 r0", "r0 copy", "r0 link" } do
+            local out, status = sh(("%s %s %s 2>said"):format(program, command, names))
+            assert.equal(once, out)
+            assert.equal(0, status)
+            assert.truthy(read("said"):find("is the recording in r0: it counts once", 1, true), read("said"))
+         end
+      end
+      assert.truthy(alone.samples > 0)
+      local out = sh(program .. " report --plain -x, -s rank r1 all r2 2>/dev/null")
+      for _, row in ipairs(all.rows) do
+         assert.truthy(out:find((",%d,%.0f,%s,%s\n"):format(row.samples, row.events, row.event, row.cells[1]), 1, true),
+            out)
+      end
+      -- what was recorded at the same time is not the same
+      out = sh(program .. " report --plain -x, -s rank r0 r1 r2 2>said")
+      assert.equal(3, select(2, out:gsub("\n[%d.]+,", "")))
+      assert.falsy(read("said"):find("counts once", 1, true))
+      out = sh(program .. " diff r0,copy r1,r2")
+      assert.truthy(out:find("lpfm diff: copy is the recording in r0: it counts once", 1, true), out)
+   end)
+
+   it("refuses ranks that are none", function()
+      for text, why in pairs { ["3-1"] = "rank: the range '3-1' is reversed: expected 1-3",
+         ["0,x"] = "rank: '0,x' is not a list of ranks, e.g. 0-3,5" } do
+         for _, command in ipairs { "report --plain", "script", "diff r0" } do
+            local out = sh(("%s %s --rank %s all"):format(program, command, text))
+            assert.truthy(out:find(why, 1, true), command .. ": " .. out)
+         end
+      end
+   end)
+
    it("and the other files are read where one cannot be, which is named and told of by the status", function()
       write("odd file", "PERFILE2")
       local whole = sh(program .. " report -x, r0 r1")

@@ -84,12 +84,13 @@ describe("a full disk", function()
       if select(2, on_full_disk(4096, "true")) ~= 0 then pending("no disk can be made here") end
    end)
 
-   for _, name in ipairs { "x.svg", "x.sqlite", "x.folded", "x.json", "x.pb.gz", "x.csv" } do
-      it("is an error of export -o " .. name, function()
-         local out, status = on_full_disk(4096, ("head -c 9999 /dev/zero >fill 2>/dev/null; %s export -o %s %s"):format(
-            lpfm, name, data))
+   for _, name in ipairs { "x.svg", "x.sqlite", "x.folded", "x.json", "x.pb.gz", "x.csv", "x.html" } do
+      it("is an error of export -o " .. name .. ", of which nothing stays", function()
+         local out, status = on_full_disk(4096, ("head -c 9999 /dev/zero >fill 2>/dev/null; %s export -o %s %s; "
+            .. "code=$?; ls; exit $code"):format(lpfm, name, data))
          assert.truthy(out:find("[Nn]o space left on device") or out:find("disk is full"), out)
          assert.equal(1, status, out)
+         assert.falsy(out:find("\n" .. name, 1, true), out)
       end)
    end
 

@@ -5,6 +5,7 @@
 local analyze = require "pfm.analyze"
 local c = require "support.c"
 local cjson = require "cjson"
+local collector = require "pfm.collector"
 local client = require "pfm.store.client"
 local databases = require "support.databases"
 local files = require "support.files"
@@ -15,6 +16,7 @@ local recording = require "pfm.recording"
 local samples = require "support.samples"
 local stacks = require "pfm.recording.stacks"
 local store = require "pfm.store"
+local tables = require "pfm.store.tables"
 local urls = require "pfm.store.url"
 local where = require "pfm.store.where"
 
@@ -44,6 +46,7 @@ end
 --    counts     by function: how many samples of it alone
 --    calls      instead of counts: lists of functions, innermost first, of which each has called the one before
 --    faults     how many samples of page faults in alpha
+--    job        what its launcher said
 local function make(name, options)
    local path, list, words = scratch .. "/" .. name, {}, { samples.int(1, 8) }
    local function sample(ip, event, stack)
@@ -61,7 +64,7 @@ local function make(name, options)
    for _ = 1, options.faults or 0 do sample(at(1), faults) end
    local w = assert(recording.create(path, { what = "prog --x", time = options.time or TODAY, fixed = true,
       command = { "prog", "--x" }, events = { clock, options.faults and faults or nil },
-      stacks = options.calls and "frame pointers" or nil,
+      stacks = options.calls and "frame pointers" or nil, job = options.job,
       machine = { name = "perf", pmu = "software", host = test_number .. (options.host or "here"), kernel = "6.1",
          arch = "riscv" } }))
    w:json("MAPS", { pid = 7, maps = { { BASE, BASE + 0x10000, 0, "/opt/bin/prog" } } })
@@ -170,9 +173,17 @@ describe("the commands", function()
          ["export --to postgresql:///x --format csv"] = "--to and --format exclude each other",
          ["export --to postgresql:///x -o out.csv"] = "--to and --output exclude each other",
          ["export --from postgresql:///x lpfm.data"] = "--from and a recording exclude each other",
-         ["report --from postgresql:///x --rank 1"] = "--from and --rank exclude each other",
-         ["report --from postgresql:///x --node a"] = "--from and --node exclude each other",
-         ["report --from postgresql:///x --step 1"] = "--from and --step exclude each other",
+         ["report --from postgresql:///x --rank 3-1"] = "the range '3-1' is reversed: expected 1-3",
+         ["report --from postgresql:///x --where 'rank=1|x'"] = "'1|x' is not a list of ranks",
+         ["report --from postgresql:///x --where 'rank<x'"] = "'rank<x': 'x' is not a number",
+         ["export --to postgresql:///x --ids"] = "--to and --ids exclude each other",
+         ["export --to postgresql:///x --where host=a"] = "--to and --where exclude each other",
+         ["export --to postgresql:///x -x,"] = "--to and -x exclude each other",
+         ["export --from postgresql:///x --ids"] = "--from and --ids exclude each other",
+         ["export --from postgresql:///x --no-inline"] = "--from and --no-inline exclude each other",
+         ["export --from postgresql:///x --base a"] = "--from and --base exclude each other",
+         ["export --from postgresql:///x --set host=a"] = "--from and --set exclude each other",
+         ["export --from postgresql:///x --icicle"] = "--format folded and --icicle exclude each other",
          ["report --from postgresql:///x --histogram interval"] = "--from and --histogram exclude each other",
          ["export --from postgresql:///x --format pprof"] = "it makes the formats flamegraph and folded",
       } do
@@ -246,6 +257,8 @@ for _, kind in ipairs(databases.kinds) do
          fails("report", kind .. "://127.0.0.1:1/x", "refused")
          self:load { make("a.data", { counts = { 1 } }) }
          fails("export --format folded --where host=nowhere", server.url, "no samples match")
+         fails("report --where host=nowhere", server.url, "no samples match")
+         fails("report --json --where host=nowhere", server.url, "no samples match")
       end)
 
       test("has each recording once, whatever its name and however often it is loaded", function()
@@ -333,6 +346,51 @@ for _, kind in ipairs(databases.kinds) do
             one.totals.samples })
       end)
 
+      test("knows rank, node, job and step as launchers told them, and tells as a file does who has none", function()
+         local function rank(number, node, step)
+            return { rank = number, host = node, id = "77", step = step, launcher = "Slurm" }
+         end
+         local list = { make("r2.data", { counts = { 1 }, job = rank(2, "n1", "0") }),
+            make("r3.data", { counts = { 0, 2 }, job = rank(3, "n1", "0") }),
+            make("r10.data", { counts = { 0, 4 }, job = rank(10, "n2", "1") }), make("none.data", { counts = { 8 } }) }
+         self:load(list)
+         local function rows(by, ...) return table_of(self:report(by, { where = { mine(), ... } })) end
+         local all = recording.together { recording.open(list[1]), recording.open(list[2]), recording.open(list[3]),
+            recording.open(list[4]) }
+         for _, by in ipairs { "rank", "rank,symbol", "node", "job,step", "host" } do
+            assert.same(table_of(analyze.by(all, by)), rows(by))
+         end
+         assert.same({ "3 2", "2 1" }, rows("rank", "rank=0-3"))
+         assert.same({ "10 4", "2 1" }, rows("rank", "rank=2|10"))
+         assert.same({ "- 8", "10 4" }, rows("rank", "rank!=0-3"))
+         assert.same({ "10 4", "3 2" }, rows("rank", "rank>2"))
+         assert.same({ "n1 3" }, rows("node", "node=n1"))
+         assert.same({ "1 4" }, rows("step", "step=1,job=77"))
+         local out, status = c.sh(("%s report --from '%s' --where '%s' --rank 0-3,9 --node n1 -s rank -x,"):format(
+            program, server.url, mine()))
+         assert.equal(0, status, out)
+         assert.truthy(out:find("\n66.6667,2,2000000,cpu-clock,3\n33.3333,1,1000000,cpu-clock,2\n", 1, true), out)
+      end)
+
+      test("takes conditions on the file and the content of a recording", function()
+         local a, b = make("a.data", { counts = { 1 } }), make("b.data", { counts = { 0, 2 } })
+         self:load { a, b }
+         assert.same({ "beta 2" }, table_of(self:report("symbol", { where = { mine(), "file=b.*" } })))
+         assert.same({ "alpha 1" }, table_of(self:report("symbol", { where = { mine(), "id=" .. merge.id(a) } })))
+      end)
+
+      test("made by the first versions gets what it has not got, and keeps what it has", function()
+         self:load { make("a.data", { counts = { 3 }, host = "old" }) }
+         for _, column in ipairs { "rank", "node", "step" } do
+            for _, name in ipairs(kind == "clickhouse" and { "lpfm_recordings", "lpfm_samples" }
+               or { "lpfm_recordings" }) do
+               server:ask(("ALTER TABLE %s DROP COLUMN %s"):format(name, column))
+            end
+         end
+         store.open(server.url):load { make("b.data", { counts = { 0, 4 }, job = { rank = 5, host = "n1" } }) }
+         assert.same({ "5 n1 4", "- - 3" }, table_of(self:report("rank,node", { where = { mine() } })))
+      end)
+
       test("loads, answers and draws on command lines", function()
          local path = make("a.data", { counts = { 3, 1 } })
          local out, status = c.sh(("%s export --to '%s' --set version=7 %s"):format(program, server.url, path))
@@ -403,14 +461,68 @@ for _, kind in ipairs(databases.kinds) do
          test("does not show samples whose recording did not come, nor two attempts at one", function()
             local path = make("a.data", { counts = { 3, 1 } })
             self:load { path }
-            server:ask("INSERT INTO lpfm_samples SELECT load + 1, event, process, comm, place, stack, samples, events, "
-               .. "time, host, version, command, kernel, arch, job FROM lpfm_samples")
+            local function again(name, names)
+               server:ask(("INSERT INTO %s (%s) SELECT %s FROM %s"):format(name, names, names:gsub("load", "load + 1"),
+                  name))
+            end
+            again("lpfm_samples", tables.of.wide_samples)
             assert.equal(4, (total()))
-            server:ask("INSERT INTO lpfm_recordings SELECT id, load + 1, time, host, version, command, kernel, arch, "
-               .. "job, file, taken, lost, chained FROM lpfm_recordings")
+            again("lpfm_recordings", tables.of.recordings)
             assert.same({ 4, 1 }, { total() })
          end)
       end
+
+      -- A recording of so many different stacks of the three functions.
+      local function deep(name, n)
+         local calls = {}
+         for i = 1, n do
+            calls[i] = {}
+            for depth = 1, 12 do calls[i][depth] = math.floor(i / 3 ^ (depth - 1)) % 3 + 1 end
+         end
+         return make(name, { calls = calls })
+      end
+
+      test("whose disk is full says so, and has all once when there is room again; a spool keeps them", function()
+         local why_not = databases.no_disk()
+         if why_not then return pending(why_not) end
+         local small = databases.start(kind, "160M")
+         finally(function()
+            lpfm.machine("perf")
+            small:stop()
+         end)
+         local command = ("%s export --to '%s' %s %s %s"):format(program, small.url, deep("a.data", 10),
+            deep("b.data", 2000), deep("c.data", 1500))
+         local function loaded() return small:ask("SELECT count(*) FROM lpfm_recordings") end
+         assert.equal(1, store.open(small.url):load({ scratch .. "/a.data" }).files)
+         small:fill("64K")
+         local out, status = c.sh(command)
+         assert.equal(1, status, out)
+         assert.truthy(out:find("3 recordings not loaded: ", 1, true), out)
+         assert.truthy(out:lower():find("no space left on device", 1, true) or out:find("Not enough space", 1, true),
+            out)
+         assert.equal("1", loaded())
+         -- what is recorded meanwhile waits
+         local machine, said = assert(lpfm.machine("sim:itanium2")), {}
+         machine:spawn { program = { { loop = 1e5, { ip = 0x4000, ns = 100 } } }, affinity = { 0 } }
+         local spool = ("%s/spool%d"):format(scratch, test_number)
+         c.sh(("mkdir %s; cp %s/b.data %s/h-20200101T000000000Z-2000.data"):format(spool, scratch, spool))
+         local one = collector.new { folder = spool, every = 0.001, cpu = 1, rounds = 1,
+            store = small.url, say = function(text, ...) said[#said + 1] = text:format(...) end,
+            spec = { cpus = { 0 }, events = "IA64_INST_RETIRED", period = 1000, seconds = 0.001 } }
+         local counts = one:run()
+         assert.same({ 1, 0, 0, 2 }, { counts.recordings, counts.delivered, counts.dropped, one.waiting })
+         assert.truthy(said[1]:find("recordings wait in " .. spool, 1, true), said[1])
+         small:clear()
+         counts = one:run()
+         assert.same({ 2, 3, 0 }, { counts.recordings, counts.delivered, counts.dropped })
+         assert.truthy(said[2]:find("is back", 1, true), said[2])
+         out, status = c.sh(command)
+         assert.equal(0, status, out)
+         assert.truthy(out:find("1 recording with 1,500 samples into", 1, true), out)
+         assert.equal("5", loaded())
+         local sums = store.open(small.url):report("event", { where = { mine() } }).totals
+         assert.same({ 3510, 3 }, { sums.samples, sums.recordings })
+      end)
 
       test("that is not there is waited for as long as asked, and then said", function()
          local result = store.open(kind .. "://127.0.0.1:1/x"):load({ make("a.data", { counts = { 1 } }) },

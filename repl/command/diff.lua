@@ -58,6 +58,7 @@ local function open_all(list)
       out[#out + 1] = self
    end
    if #out == 0 then options.fail("expected a recording, got '%s'", list) end
+   out = input.distinct(out, function(why) io.stderr:write("lpfm diff: ", why, "\n") end)
    return out
 end
 

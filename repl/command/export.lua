@@ -96,13 +96,6 @@ local function refuse_stream(writer)
    end
 end
 
--- A store takes recordings whole.
-local function refuse_with_to(args)
-   for _, name in ipairs { "from", "format", "output" } do
-      if args[name] then options.fail("--to and --%s exclude each other", name) end
-   end
-end
-
 --- Runs the command line.
 -- @tparam table argv
 -- @treturn number exit status
@@ -110,7 +103,6 @@ function command.main(argv)
    local args, words = command.options():parse(argv)
    if args.to then
       if args.file then table.insert(words, 1, args.file) end
-      refuse_with_to(args)
       return stored.load(args, input.expand(#words > 0 and words or { "lpfm.data" }))
    end
    input.pick(args, words, "format", function(word) return export.format(word) and not is_file(word) end)

@@ -2,6 +2,7 @@
 --- What the commands that read a recording share.
 -- @module repl.command.input
 
+local merge = require "pfm.merge"
 local options = require "repl.command.options"
 local posix_glob = require("posix.glob").glob
 local progress = require "repl.command.text.progress"
@@ -34,6 +35,19 @@ local function add(list, damage, self, path)
    end
 end
 
+--- Recordings, each once.
+-- @tparam {recording,...} list
+-- @tparam function say is told of each that comes again
+-- @treturn {recording,...}
+function input.distinct(list, say)
+   local out, again = merge.distinct(list)
+   for _, pair in ipairs(again) do
+      say(("%s is the recording in %s: it counts once"):format(render.printable(pair[1].path),
+         render.printable(pair[2].path)))
+   end
+   return out
+end
+
 -- Several files as one.
 local function open_all(paths)
    local list, damage, refused = {}, {}, {}
@@ -42,6 +56,7 @@ local function open_all(paths)
       if self then add(list, damage, self, path) else refused[#refused + 1] = render.printable(err) end
    end
    if #refused == #paths then error(table.concat(refused, "; "), 0) end
+   list = input.distinct(list, function(why) damage[#damage + 1] = { what = why } end)
    for _, why in ipairs(refused) do damage[#damage + 1] = { what = "left out: " .. why, refused = true } end
    return recording.together(list, { damage = damage })
 end

@@ -4,6 +4,7 @@
 
 local launcher = require "pfm.launcher"
 local put = require "pfm.util.put"
+local ranges = require "pfm.util.ranges"
 local render = require "pfm.render"
 local stages = require "pfm.measure.stages"
 local trigger = require "pfm.measure.trigger"
@@ -165,6 +166,24 @@ function options.fail(message, ...)
    error({ message = message:format(...), usage = true }, 0)
 end
 
+--- Refuses, by name, options that another one does not heed.
+-- @tparam table args
+-- @string option the other one: "--ranks"
+-- @tparam {string,...} heeded names in args; the other one's, too
+function options.heed(args, option, heeded)
+   local is_heeded, rest = {}, {}
+   for _, name in ipairs(heeded) do is_heeded[name] = true end
+   for name, value in pairs(args) do
+      local given = value and (type(value) ~= "table" or #value > 0)
+      if given and not is_heeded[name] then rest[#rest + 1] = name end
+   end
+   table.sort(rest)
+   if rest[1] then
+      options.fail("%s and %s exclude each other", option, #rest[1] == 1 and "-" .. rest[1]
+         or "--" .. rest[1]:gsub("_", "-"))
+   end
+end
+
 --- Is it a mistake of the program itself? Those have a position; what a user is told has none.
 -- @param err
 -- @treturn boolean
@@ -247,15 +266,11 @@ end
 
 -- "0-3,5"
 local function cpu_list(text)
+   local list, why = ranges.read(text, "CPUs")
+   if not list then options.fail("--cpu: %s", why) end
    local out, seen = {}, {}
-   for part in (text .. ","):gmatch("([^,]*),") do
-      local from, to = part:match("^(%d+)%-(%d+)$")
-      if not from then from = part:match("^%d+$") end
-      if not from then options.fail("--cpu: '%s' is not a list of CPUs, e.g. 0-3,5", text) end
-      if to and tonumber(to) < tonumber(from) then
-         options.fail("--cpu: the range '%s' is reversed: expected %s-%s", part, to, from)
-      end
-      for cpu = tonumber(from), tonumber(to or from) do
+   for _, range in ipairs(list) do
+      for cpu = range[1], range[2] do
          if not seen[cpu] then out[#out + 1] = cpu end
          seen[cpu] = true
       end

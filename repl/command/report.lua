@@ -204,9 +204,10 @@ function report.options()
       .. "Percentages are of the events that the samples stand for; with -s time,KEY, of their slice. Samples with\n"
       .. "call stacks count under `self` where they lie, under `children` also where the functions are that called.\n"
       .. "--from: keys are " .. table.concat(store.keys(), ", ") .. ";\n"
-      .. "--where and --against: host, version, command, kernel, arch, job, file, id, event, process, comm, symbol,\n"
-      .. "object, build, line with = or !=, * and ? in them, | between several; time with =, <, >=: 2026-11-17,\n"
-      .. "2026-11-17T14:30, today, yesterday, tuesday (the last), -24h. Times are of UTC.", {
+      .. "--where and --against: host, version, command, kernel, arch, job, node, step, file, id, event, process,\n"
+      .. "comm, symbol, object, build, line with = or !=, * and ? in them, | between several; rank with =, <, >=:\n"
+      .. "0-3|5; time with them: 2026-11-17, 2026-11-17T14:30, today, yesterday, tuesday (the last), -24h. Times are\n"
+      .. "of UTC.", {
       "lpfm report", "lpfm report -s object", "lpfm report -s comm,symbol --top 20 prog.data",
       "lpfm report --symbol main,parse -s line", "lpfm report -s time,symbol --slice 0.1 --percent-limit 1",
       "lpfm report --phases", "lpfm report --histogram interval", "lpfm report -g callee",

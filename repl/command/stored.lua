@@ -66,10 +66,11 @@ local function tell(result, name, seconds)
 end
 
 --- Loads recordings into a store.
--- @tparam table args `to`, `set`
--- @tparam table files
+-- @tparam table args of export: `to`, `set`
+-- @tparam table files names of recordings
 -- @treturn number exit status: 1 where any is not in the store now
 function stored.load(args, files)
+   options.heed(args, "--to", { "to", "set", "file" }) -- recordings are taken whole
    local clock = require("lpfm.proc").clock
    local given = stored.read_given(args.set)
    local self = options.checked(store.open, args.to)
@@ -108,6 +109,9 @@ function pictures.flamegraph(list, out, args, total, event, totals)
       icicle = args.icicle, unit = samples and "sample" or event:find("clock") and "ns" or "event" }))
 end
 
+local FOLDED = { "from", "where", "event", "weight", "format", "output" }
+local DRAWN = { "title", "icicle", unpack(FOLDED) }
+
 --- Draws what is in a store.
 -- @tparam table args `from`, `where`, `event`, `weight`, `output`, `title`, `icicle`
 -- @string format "flamegraph" or "folded"
@@ -116,6 +120,8 @@ function stored.draw(args, format)
    if not pictures[format] then
       options.fail("--from: a store has no single samples; it makes the formats flamegraph and folded")
    end
+   options.heed(args, "--from", DRAWN)
+   if format == "folded" then options.heed(args, "--format folded", FOLDED) end
    local self = options.checked(store.open, args.from)
    local weight = args.weight or (format == "folded" and "samples" or "events")
    local list, total, event, totals = asked(self, "stacks", { where = args.where, event = args.event,
@@ -125,8 +131,12 @@ function stored.draw(args, format)
    if path then file, err = io.open(path, "wb") end
    if not file then error("cannot write " .. err, 0) end
    local out = output.checked(file, path or "the output")
-   pictures[format](list, out, args, total, event, totals)
-   out:close()
+   local ok, why = pcall(function()
+      pictures[format](list, out, args, total, event, totals)
+      out:close()
+   end)
+   if path and not ok then output.remove(path) end
+   if not ok then error(why, 0) end
    return 0
 end
 
@@ -134,8 +144,8 @@ end
 
 -- What only a recording can tell.
 local OF_FILES = { "call_graph", "slice", "phases", "histogram", "correlate", "raw", "html", "samples", "pid", "tid",
-   "cpu", "rank", "node", "step", "time", "file" }
-local AS_CONDITIONS = { "event", "symbol", "object", "comm", "host", "job" }
+   "cpu", "time", "file" }
+local AS_CONDITIONS = { "event", "symbol", "object", "comm", "rank", "host", "node", "job", "step" }
 
 local function check(args)
    for _, name in ipairs(OF_FILES) do
@@ -213,7 +223,6 @@ local function text_lines(self, result, args)
    local lines = header(self, result, args)
    for _, line in ipairs(render.align(titles, cells, "  ")) do lines[#lines + 1] = line end
    if result.more > 0 then lines[#lines + 1] = ("# and %s"):format(render.plural(result.more, "more row")) end
-   if #result.rows == 0 then lines[#lines + 1] = "# no samples match" end
    return lines
 end
 
@@ -262,6 +271,7 @@ end
 --- Prints a report of what is in a store.
 -- @tparam table args of report
 -- @treturn number exit status
+-- @raise where nothing matches
 function stored.report(args)
    check(args)
    local self = options.checked(store.open, args.from)
@@ -269,6 +279,7 @@ function stored.report(args)
       against = #args.against > 0 and conditions(args, args.against) or nil,
       children = not args.no_children and #args.against == 0, limit = options.number(args.top, "--top", true) })
    local all = #result.rows
+   if all == 0 then error(self.name .. ": no samples match", 0) end
    result.rows = above(result.rows, tonumber(args.percent_limit) or 0)
    result.more = result.more + all - #result.rows
    local lines = (args.json and json_lines or args.x and csv_lines or text_lines)(self, result, args)

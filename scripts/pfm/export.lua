@@ -38,8 +38,8 @@ end
 
 -- Where a format's writer writes to, and what to call then.
 local function destination(writer, path)
-   if path and (writer.filter or writer.consumer) then open(path):close() end -- says why it cannot be written
    if writer.program then shell.need(writer.program) end
+   if path and (writer.filter or writer.consumer) then open(path):close() end -- says why it cannot be written
    if writer.consumer then return shell.writer(writer.consumer(shell.quote(path))) end
    if writer.filter then return shell.writer(writer.filter .. (path and " >" .. shell.quote(path) or "")) end
    local file = output.checked(path and open(path) or io.stdout, path or "the output")
@@ -48,7 +48,7 @@ end
 
 local OPTIONS = { "event", "weight", "ids", "inlined", "title", "icicle", "base", "separator" }
 
---- Writes a recording in a format.
+--- Writes a recording in a format. Of a file that cannot be written whole nothing is left.
 -- @tparam table self of `recording.open`
 -- @string name "html", "folded", "flamegraph", "speedscope", "pprof", "csv", "json", "sql" or "sqlite"
 -- @string[opt] path by default standard output; sqlite needs one
@@ -75,6 +75,7 @@ function export.write(self, name, path, opts)
    local out, finish = destination(writer, path)
    local ok, err = pcall(writer.write, self, out, opts or {})
    local done, why = pcall(finish)
+   if path and not (done and ok) then output.remove(path) end
    if not done then error(why, 0) end -- the program that took it knows best
    if not ok then error(err, 0) end
 end

@@ -253,6 +253,51 @@ function merge.id(path)
    return source and source[1].id or nil
 end
 
+-- What tells most recordings apart, without a look at the whole of them.
+local function outline_of(self)
+   local head, ends = self.head, self.ends or {}
+   local clock = type(head.clock) == "table" and head.clock or {}
+   return ("%s %s %s %s"):format(tostring(head.time), tostring(clock.ns), tostring(head.what), tostring(ends.samples))
+end
+
+-- Which recording it is; of one that is damaged, which file.
+local function identity_of(self)
+   local id = self.id or merge.id(self.path)
+   local info = not id and stat.stat(self.path)
+   return id or info and ("%d %d"):format(info.st_dev, info.st_ino) or self
+end
+
+-- The recording among others of its outline that it is, too.
+local function same_as(self, others)
+   if #others == 0 then return nil end
+   local id = identity_of(self)
+   for _, other in ipairs(others) do
+      if identity_of(other) == id then return other end
+   end
+end
+
+--- Recordings, each once.
+-- @tparam {recording,...} recordings of `recording.open`, or the `sources` of one
+-- @treturn {recording,...} without those that come again
+-- @treturn {table,...} pairs: one that is left out, and that which it is
+-- @usage local a, b = assert(recording.open "lpfm.data"), assert(recording.open "lpfm.data")
+-- print(#require("pfm.merge").distinct { a, b }) --> 1
+function merge.distinct(recordings)
+   local by_outline, out, again = {}, {}, {}
+   for _, self in ipairs(recordings) do
+      local outline = outline_of(self)
+      local others = by_outline[outline] or {}
+      by_outline[outline] = others
+      local other = same_as(self, others)
+      if other then
+         again[#again + 1] = { self, other }
+      else
+         others[#others + 1], out[#out + 1] = self, self
+      end
+   end
+   return out, again
+end
+
 --- Merges recordings, and files that were merged, into one file. Those that are damaged, cut or no recordings are
 -- left out.
 -- @tparam {string,...} paths

@@ -121,7 +121,7 @@ function stacks.tree(self, options)
       fail("the order '%s' is not known%s (caller, callee)", tostring(order), nearest.hint(tostring(order),
          { "caller", "callee" }))
    end
-   if not self:has_stacks() then fail("%s has no call stacks: lpfm record -g records them", self.path) end
+   if not self:has_stacks() then fail("there are no call stacks in %s: lpfm record -g records them", self.path) end
    local event, root = collected.event(self, options.event).name, new_node("all")
    analyze.stacks(self, options.by or "symbol", options, function(s, names)
       if s.event == event then orders[order](root, s, names) end

@@ -20,6 +20,7 @@ local proc = require "lpfm.proc"
 local query = require "pfm.store.query"
 local recording = require "pfm.recording"
 local shell = require "pfm.util.shell"
+local tables = require "pfm.store.tables"
 local time = require "posix.time"
 local unistd = require "posix.unistd"
 local urls = require "pfm.store.url"
@@ -79,19 +80,19 @@ local function ids_of(paths)
    return out
 end
 
--- Those of the ids that the database has.
+-- Those of the ids that the database has. Of tables of the first versions it fails.
 local function present(self, ids)
    local texts, out = {}, {}
    for _, id in ipairs(ids) do texts[#texts + 1] = self.database.literal(id) end
    if #texts == 0 then return out end
-   local rows, err = self.database:ask(("SELECT id FROM lpfm_recordings WHERE id IN (%s)"):format(
+   local rows, err = self.database:ask(("SELECT id, %s FROM lpfm_recordings WHERE id IN (%s)"):format(tables.newest,
       table.concat(texts, ", ")))
    if not rows then return nil, err end
    for _, row in ipairs(rows) do out[row[1]] = true end
    return out
 end
 
--- The same; makes the tables where there are none yet.
+-- The same; makes the tables where there are none yet, or what they have not got.
 local function present_or_made(self, ids)
    local there, err = present(self, ids)
    if there or self.ready then return there, err end

@@ -11,8 +11,10 @@ local SIZE = {
    postgresql = "SELECT pg_database_size(current_database())",
    clickhouse = "SELECT sum(bytes_on_disk) FROM system.parts WHERE active",
 }
-local QUESTION = "%s/lpfm report --from '%s' -s version,symbol --top 10 --no-children --where time=today "
-   .. "--against time=yesterday"
+-- The days by their dates: midnight may pass meanwhile.
+local NOW, DAY = os.time(), 86400
+local QUESTION = "%s/lpfm report --from '%s' -s version,symbol --top 10 --no-children --where time="
+   .. os.date("!%Y-%m-%d", NOW) .. " --against time=" .. os.date("!%Y-%m-%d", NOW - DAY)
 
 local function print_row(label, format, ...)
    print(("  %s\t" .. format):format(label, ...))

@@ -84,6 +84,15 @@ function launch.clickhouse(self)
    return ("clickhouse-server --config-file=%s/config.xml"):format(self.dir)
 end
 
+-- Where its data lie on a disk of its own, that only it sees and that goes with it.
+local function on_disk(self, command)
+   if not self.disk then return command end
+   local data = self.dir .. "/data"
+   local make_disk = ("cp -a %s %s/first && mount -t tmpfs -o size=%s lpfm %s && cp -a %s/first/. %s/"):format(data,
+      self.dir, self.disk, data, self.dir, data)
+   return ("unshare -m sh -c '%s && exec %s'"):format(make_disk, command)
+end
+
 local function await(is, what)
    local deadline = proc.clock() + SECONDS
    while not is() do
@@ -98,7 +107,7 @@ end
 
 --- Starts it again.
 function databases:restart()
-   local command = launch[self.kind](self)
+   local command = on_disk(self, launch[self.kind](self))
    await(function()
       if not self.pid or is_gone(self.pid) then
          self.pid = tonumber(must(("cd /; setsid %s >%s/out 2>&1 </dev/null & echo $!"):format(command, self.dir)))
@@ -107,12 +116,23 @@ function databases:restart()
    end, self.kind .. " does not start")
 end
 
+--- Why there can be none with a disk of its own; nil if there can.
+function databases.no_disk()
+   if unistd.geteuid() ~= 0 or select(2, c.sh("unshare -m mount -t tmpfs lpfm /mnt")) ~= 0 then
+      return "there are no mounts of one's own here"
+   end
+end
+
+local started = 0
+
 --- Starts one.
 -- @string kind
--- @return table `url`, `pid`, `dir`; `ask(sql)`, `kill()`, `restart()`, `stop()`
-function databases.start(kind)
-   local self = setmetatable({ kind = kind, dir = os.tmpname() .. "." .. kind,
-      port = 20000 + unistd.getpid() % 5000 * 2 + (kind == "clickhouse" and 1 or 0) }, databases)
+-- @string[opt] disk size of a disk of its own ("100M"); it does not outlive a restart
+-- @return table `url`, `pid`, `dir`; `ask(sql)`, `kill()`, `restart()`, `stop()`; with a disk `fill()`, `clear()`
+function databases.start(kind, disk)
+   local self = setmetatable({ kind = kind, dir = os.tmpname() .. "." .. kind, disk = disk,
+      port = 20000 + unistd.getpid() % 2500 * 4 + started % 4 }, databases)
+   started = started + 1
    make[kind](self)
    self:restart()
    return self
@@ -121,6 +141,21 @@ end
 --- What a SELECT prints, without the last line's end.
 function databases:ask(sql)
    return (must(("%s \"%s\""):format(self.client, sql)):gsub("\n$", ""))
+end
+
+local function filler(self)
+   return ("/proc/%d/root%s/data/other"):format(self.pid, self.dir)
+end
+
+--- Fills its disk, but for some bytes.
+-- @string left "256K"
+function databases:fill(left)
+   must(("head -c 10G /dev/zero >%s 2>/dev/null; truncate -s -%s %s"):format(filler(self), left, filler(self)))
+end
+
+--- Makes room on its disk again.
+function databases:clear()
+   must("rm " .. filler(self))
 end
 
 local function finish(self, signal)

@@ -2,6 +2,7 @@
 --- lpfm stat --ranks: what the ranks of a job counted, side by side, for people and for programs.
 -- @module repl.command.text.ranks
 
+local input = require "repl.command.input"
 local options = require "repl.command.options"
 local ranks = require "pfm.ranks"
 local render = require "pfm.render"
@@ -140,13 +141,16 @@ local function json_of(gathered)
       missing = gathered.missing }
 end
 
+local HEEDED = { "ranks", "per_rank", "per_host", "json", "x", "output", "append" }
+
 --- Runs `lpfm stat --ranks`.
 -- @tparam table args of the command line
 -- @tparam {string,...} paths
 -- @treturn number exit status: 1 if something was left out or is missing
 function ranks_text.main(args, paths)
+   options.heed(args, "--ranks", HEEDED)
    if #paths == 0 then options.fail("--ranks: expected the files that lpfm stat --json -o run.%%r.json wrote") end
-   local gathered = ranks.gather(paths)
+   local gathered = ranks.gather(input.expand(paths))
    if #gathered.members == 0 then error(table.concat(gathered.problems, "; "), 0) end
    if args.json then
       options.write({ json_of(gathered) }, args.output or "-")

@@ -234,7 +234,7 @@ local CHANGES = ("Red: its share has grown since the older recording; blue: it h
 
 local function collect(self, wanted)
    local list, total = stacks.collect(self, wanted)
-   if total == 0 then error(("%s has no samples of '%s' to draw"):format(self.path, wanted.event), 0) end
+   if total == 0 then error(("there are no samples of '%s' to draw in %s"):format(wanted.event, self.path), 0) end
    return list, total
 end
 

@@ -62,7 +62,7 @@ local function gather(self, options)
       out[#out + 1] = { name = key(s), time = s.time, period = s.period }
       first, last = math.min(first, s.time), math.max(last, s.time)
    end
-   if #out == 0 then error(("%s has no samples of '%s' to draw"):format(self.path, event.name), 0) end
+   if #out == 0 then error(("there are no samples of '%s' to draw in %s"):format(event.name, self.path), 0) end
    return out, event, first, last
 end
 
@@ -177,7 +177,7 @@ function views.ranks(self, options)
    local event, by = stacks.event(self, options.event), options.by or "symbol"
    local result = analyze.by(self, "rank,recording," .. by, { filter = { event = event.name } })
    local cells, columns, at = by_column(result.rows)
-   if #cells == 0 then error(("%s has no samples of '%s' to draw"):format(self.path, event.name), 0) end
+   if #cells == 0 then error(("there are no samples of '%s' to draw in %s"):format(event.name, self.path), 0) end
    local rows, by_name = {}, {}
    for k, name in ipairs((heaviest(cells, options.top or 20))) do
       rows[k] = { label = name }

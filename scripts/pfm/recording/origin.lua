@@ -2,6 +2,7 @@
 --- Where a recording comes from: which rank of which job, on which host; and choosing recordings by that.
 -- @module pfm.recording.origin
 
+local ranges = require "pfm.util.ranges"
 local render = require "pfm.render"
 
 local origin = {}
@@ -28,15 +29,6 @@ function origin.of(self)
    return out
 end
 
--- "0-3,7": is a number among them?
-local function among(text, number)
-   for part in (text .. ","):gmatch("%s*([^,]*)%s*,") do
-      local from, to = part:match("^(%d+)%-(%d+)$")
-      if number and number >= tonumber(from or part) and number <= tonumber(to or part) then return true end
-   end
-   return false
-end
-
 local function one_of(text, value)
    for part in (text .. ","):gmatch("%s*([^,]*)%s*,") do
       if part == value then return true end
@@ -44,12 +36,16 @@ local function one_of(text, value)
    return false
 end
 
-local function check_ranks(text)
-   for part in (text .. ","):gmatch("%s*([^,]*)%s*,") do
-      if not (part:find("^%d+$") or part:find("^%d+%-%d+$")) then
-         error(("rank: '%s' is not a list of ranks, e.g. 0-3,5"):format(text), 0)
-      end
+-- The same text comes with each sample.
+local read_text, read_ranks
+
+local function ranks_in(text)
+   if text ~= read_text then
+      local list, why = ranges.read(text, "ranks")
+      if not list then error("rank: " .. why, 0) end
+      read_text, read_ranks = text, list
    end
+   return read_ranks
 end
 
 --- Is a recording chosen?
@@ -59,9 +55,8 @@ end
 -- @raise on ranks that are none
 -- @usage require("pfm.recording.origin").matches({ rank = 2 }, { rank = "0-3" }) --> true
 function origin.matches(from, filter)
-   local ranks = filter.rank ~= nil and tostring(filter.rank) or nil
-   if ranks then check_ranks(ranks) end
-   if ranks and not among(ranks, from.rank) then return false end
+   local ranks = filter.rank ~= nil and ranks_in(tostring(filter.rank))
+   if ranks and not (from.rank and ranges.has(ranks, from.rank)) then return false end
    for _, name in ipairs(origin.names) do
       if name ~= "rank" and filter[name] ~= nil and not one_of(tostring(filter[name]), from[name]) then return false end
    end

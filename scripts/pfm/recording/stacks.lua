@@ -83,23 +83,23 @@ local function before(a, b)
    return (a.stack or 0) < (b.stack or 0)
 end
 
+-- A row of `stacks.rows`, of the values that a tally gives: those of FIELDS, perhaps the stack, samples and events.
+local function row_of(self, resolver, chained, life, tid, set, pmd, ip, ...)
+   if not life then return nil end
+   local stack, n, events = ...
+   if not chained then stack, n, events = nil, ... end
+   local event = samples.event(self, pmd, set)
+   local period = self.head.fixed and event and event.period
+   local places = chain.places(self, resolver, life, ip, stack)
+   return { pid = programs.pid(life), tid = tid, set = set, ovfl_pmd = pmd, ip = ip, stack = stack, samples = n,
+      events = period and n * period or events, event = event, places = places, where = places[1], life = life }
+end
+
 -- Iterates over the rows of `stacks.rows`, in no order.
 local function each_row(self)
    local resolver, keys = embedded_symbols.resolver(self), chain.keys(self, FIELDS)
-   local next_row = self:tally({ keys = keys }):rows()
-   return function()
-      local got = { next_row() }
-      if not got[1] then return nil end
-      local row = { samples = got[#keys + 1], events = got[#keys + 2], stack = #keys > #FIELDS and got[#keys] or nil }
-      for i, field in ipairs(FIELDS) do row[field] = got[i] end
-      row.life, row.pid = row.pid, programs.pid(row.pid)
-      row.event = samples.event(self, row.ovfl_pmd, row.set)
-      local period = self.head.fixed and row.event and row.event.period
-      row.events = period and row.samples * period or row.events
-      row.places = chain.places(self, resolver, row.life, row.ip, row.stack)
-      row.where = row.places[1]
-      return row
-   end
+   local next_row, chained = self:tally({ keys = keys }):rows(), #keys > #FIELDS
+   return function() return row_of(self, resolver, chained, next_row()) end
 end
 
 --- Counts equal samples.

@@ -5,10 +5,12 @@
 
 local client = require "pfm.store.client"
 local hash = require "pfm.store.hash"
+local origin = require "pfm.recording.origin"
 local render = require "pfm.render"
 local samples = require "pfm.recording.samples"
 local stacks = require "pfm.recording.stacks"
 local symbols = require "pfm.symbols"
+local tables = require "pfm.store.tables"
 
 local batch = {}
 batch.__index = batch
@@ -83,20 +85,32 @@ end
 
 -- --- recordings ----------------------------------------------------------------------------------
 
--- Rows that are equal, together.
+local function is_of_same_thread(a, b)
+   return a and a.tid == b.tid and a.life == b.life and a.ovfl_pmd == b.ovfl_pmd and a.set == b.set
+end
+
+-- Event, process and thread of a row, as they stand in its line.
+local function head_of(recording, row)
+   local event = row.event and row.event.name or "PMD" .. row.ovfl_pmd
+   return client.cells { event, samples.comm(recording, row.life, row.life),
+      samples.comm(recording, row.tid, row.life) }
+end
+
+-- Rows that are equal, together: `head`, `place`, `stack`, `samples`, `events`. A stack tells its place.
 local function tally(self, recording)
-   local by_key, out, cache = {}, {}, {}
+   local by_head, out, cache, last, head = {}, {}, {}, nil, nil
    for _, row in ipairs(stacks.rows(recording)) do
-      local place, stack = stack_of(self, recording, row.places, cache)
-      local cells = { row.event and row.event.name or "PMD" .. row.ovfl_pmd,
-         samples.comm(recording, row.life, row.life), samples.comm(recording, row.tid, row.life), place, stack, 0, 0 }
-      local key = table.concat(cells, "\0")
-      local seen = by_key[key]
-      if not seen then
-         seen = cells
-         by_key[key], out[#out + 1] = seen, seen
+      if not is_of_same_thread(last, row) then
+         last, head = row, head_of(recording, row)
+         by_head[head] = by_head[head] or {}
       end
-      seen[6], seen[7] = seen[6] + row.samples, seen[7] + row.events
+      local place, stack = stack_of(self, recording, row.places, cache)
+      local seen = by_head[head][stack]
+      if not seen then
+         seen = { head = head, place = place, stack = stack, samples = 0, events = 0 }
+         by_head[head][stack], out[#out + 1] = seen, seen
+      end
+      seen.samples, seen.events = seen.samples + row.samples, seen.events + row.events
    end
    return out
 end
@@ -105,14 +119,30 @@ local function command_of(head)
    return render.printable(type(head.command) == "table" and table.concat(head.command, " ") or head.what)
 end
 
--- What it is known by, in the order of the tables.
-local function known_by(head, given)
-   local machine, job = head.machine, type(head.job) == "table" and head.job or {}
-   local function text(name, value) return render.printable(tostring(given[name] or value or "")) end
-   return { math.floor(head.time or 0), text("host", job.host or machine.host), text("version"),
-      text("command", command_of(head)), text("kernel", machine.kernel), text("arch", machine.arch),
-      text("job", job.id) }
+local MOST_RANK = 2 ^ 31 - 1
+
+local function rank_of(from)
+   local rank = from.rank
+   return rank and rank >= 0 and rank <= MOST_RANK and rank == math.floor(rank) and rank or tables.NO_RANK
 end
+
+-- What it is known by, in the order of the tables.
+local function known_by(recording, given)
+   local head, from = recording.head, origin.of(recording)
+   local host = given.host or from.host
+   local values = { time = math.floor(head.time or 0), host = host, version = given.version,
+      command = given.command or command_of(head), kernel = given.kernel or head.machine.kernel,
+      arch = given.arch or head.machine.arch, job = given.job or from.job, rank = rank_of(from),
+      node = from.node == from.host and host or from.node, step = from.step }
+   local out = {}
+   for i, column in ipairs(tables.known) do
+      local value = values[column.name]
+      out[i] = column.number and value or render.printable(tostring(value or ""))
+   end
+   return out
+end
+
+local LINE = "%s\t%s\t%s\t%s\t%.0f\t%.0f\n" -- of `tables.of.samples`
 
 --- Adds a recording.
 -- @tparam table recording of `recording.open`
@@ -122,11 +152,11 @@ end
 -- `arch`, `job`
 function batch:add(recording, id, load, given)
    local rows, taken, ends = tally(self, recording), 0, recording.ends or {}
-   local known = known_by(recording.head, given)
+   local known = known_by(recording, given)
    local line = client.line(known)
    for _, row in ipairs(rows) do
-      taken = taken + row[6]
-      self.samples[#self.samples + 1] = client.line { load, unpack(row) }
+      taken = taken + row.samples
+      self.samples[#self.samples + 1] = LINE:format(load, row.head, row.place, row.stack, row.samples, row.events)
       self.known_by[#self.known_by + 1] = line
    end
    local cells = { id, load, unpack(known) }

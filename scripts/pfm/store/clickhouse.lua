@@ -7,6 +7,7 @@
 
 local client = require "pfm.store.client"
 local shell = require "pfm.util.shell"
+local tables = require "pfm.store.tables"
 
 local clickhouse = {}
 clickhouse.__index = clickhouse
@@ -15,9 +16,20 @@ clickhouse.__index = clickhouse
 clickhouse.words = { divide = "intDiv", join = "ANY INNER JOIN", join_all = "ALL INNER JOIN", each = "arrayJoin",
    distinct = "uniqExact(%s)" }
 
+local function known_column(column)
+   if column.name == "rank" then return "rank Int32 DEFAULT " .. tables.NO_RANK end
+   return column.name .. (column.number and " UInt32" or " String")
+end
+
+local function known_columns()
+   local out = {}
+   for i, column in ipairs(tables.known) do out[i] = known_column(column) end
+   return table.concat(out, ", ")
+end
+
 -- What a recording is known by stands with its samples, too: columns of equal values cost nothing, joins do. Partitions
 -- are days, which can be dropped.
-local KNOWN_BY = "time UInt32, host String, version String, command String, kernel String, arch String, job String"
+local KNOWN_BY = known_columns()
 local SCHEMA = {
    "CREATE TABLE IF NOT EXISTS lpfm_recordings (id String, load UInt64, " .. KNOWN_BY .. ", file String, taken UInt64, "
       .. "lost UInt64, chained UInt8) ENGINE = MergeTree ORDER BY id",
@@ -28,6 +40,7 @@ local SCHEMA = {
       .. "stack UInt64, samples UInt64, events UInt64, " .. KNOWN_BY
       .. ") ENGINE = MergeTree PARTITION BY intDiv(time, 86400) ORDER BY load",
 }
+local WITH_KNOWN = { "lpfm_recordings", "lpfm_samples" }
 
 --- A connection that is yet to be made.
 -- @tparam table url of `url.parse`
@@ -79,18 +92,46 @@ function clickhouse:ask(sql)
    return client.rows(text)
 end
 
---- Makes the tables where they are missing.
--- @return true, or nil and why not
-function clickhouse:prepare()
+local function run(self, statements)
    return with_password(self, function(command)
-      return client.read(([==[%s --multiquery --query %s]==]):format(command, shell.quote(table.concat(SCHEMA, ";\n"))))
+      return client.read(([==[%s --multiquery --query %s]==]):format(command,
+         shell.quote(table.concat(statements, ";\n"))))
    end)
 end
 
-local function insert(self, table_name, lines)
+-- What is missing in tables of the first versions, as statements; nil and why they are not known.
+local function additions(self)
+   local out = {}
+   for _, name in ipairs(WITH_KNOWN) do
+      local rows, err = self:ask(("SELECT name FROM system.columns WHERE database = currentDatabase() AND table = '%s'")
+         :format(name))
+      if not rows then return nil, err end
+      local has = {}
+      for _, row in ipairs(rows) do has[row[1]] = true end
+      for _, column in ipairs(tables.known) do
+         if not has[column.name] then
+            out[#out + 1] = ("ALTER TABLE %s ADD COLUMN %s"):format(name, known_column(column))
+         end
+      end
+   end
+   return out
+end
+
+--- Makes the tables where they are missing, and what is missing in those of the first versions.
+-- @return true, or nil and why not
+function clickhouse:prepare()
+   local made, err = run(self, SCHEMA)
+   if not made then return nil, err end
+   local statements, why = additions(self)
+   if not statements then return nil, why end
+   if #statements > 0 then made, err = run(self, statements) end
+   return made and true, err
+end
+
+local function insert(self, name, lines, names)
    if #lines == 0 then return true end
    return with_password(self, function(command)
-      local into = shell.quote(("INSERT INTO %s FORMAT TabSeparated"):format(table_name))
+      local into = shell.quote(("INSERT INTO lpfm_%s (%s) FORMAT TabSeparated"):format(name, names))
       return client.write(([==[%s --query %s]==]):format(command, into), lines)
    end)
 end
@@ -106,10 +147,11 @@ end
 -- @tparam table batch of `pfm.store.batch`
 -- @return true, or nil and why not
 function clickhouse:load(batch)
-   local parts = { { "lpfm_places", batch.places }, { "lpfm_stacks", batch.stacks },
-      { "lpfm_samples", widened(batch) }, { "lpfm_recordings", batch.recordings } }
+   local of = tables.of
+   local parts = { { "places", batch.places, of.places }, { "stacks", batch.stacks, of.stacks },
+      { "samples", widened(batch), of.wide_samples }, { "recordings", batch.recordings, of.recordings } }
    for _, part in ipairs(parts) do
-      local done, err = insert(self, part[1], part[2])
+      local done, err = insert(self, unpack(part))
       if not done then return nil, err end
    end
    return true
@@ -124,11 +166,12 @@ local function all_of(...)
 end
 
 --- Where samples are read from. Of a recording that two have loaded at once one attempt counts.
--- @tparam table tests of `pfm.store.where`: lists of conditions on `recordings` and on `rows`
+-- @tparam table tests of `pfm.store.where`: lists of conditions on `recordings`, of these on what they are `known` by,
+-- and on `rows`
 -- @treturn string FROM and WHERE
 function clickhouse.source(tests)
    local counted = ("load IN (SELECT min(load) FROM lpfm_recordings%s GROUP BY id)"):format(all_of(tests.recordings))
-   return "FROM lpfm_samples" .. all_of({ counted }, tests.recordings, tests.rows)
+   return "FROM lpfm_samples" .. all_of({ counted }, tests.known, tests.rows)
 end
 
 return clickhouse

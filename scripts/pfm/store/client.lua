@@ -68,15 +68,22 @@ end
 local escapes = { ["\\"] = "\\\\", ["\t"] = "\\t", ["\n"] = "\\n", ["\r"] = "\\r", ["\0"] = "" }
 local letters = { t = "\t", n = "\n", r = "\r", b = "\b", f = "\f", ["0"] = "\0" }
 
---- A line of a table.
+--- Some cells of a line.
 -- @tparam table values strings and numbers
 -- @treturn string
-function client.line(values)
+function client.cells(values)
    local out = {}
    for i, value in ipairs(values) do
       out[i] = type(value) == "number" and ("%.0f"):format(value) or (tostring(value):gsub("[\\\t\n\r%z]", escapes))
    end
-   return table.concat(out, "\t") .. "\n"
+   return table.concat(out, "\t")
+end
+
+--- A line of a table.
+-- @tparam table values strings and numbers
+-- @treturn string
+function client.line(values)
+   return client.cells(values) .. "\n"
 end
 
 --- The lines of a table.

@@ -5,6 +5,7 @@
 local client = require "pfm.store.client"
 local setenv = require("posix.stdlib").setenv
 local shell = require "pfm.util.shell"
+local tables = require "pfm.store.tables"
 
 local postgresql = {}
 postgresql.__index = postgresql
@@ -13,14 +14,25 @@ postgresql.__index = postgresql
 postgresql.words = { divide = "div", join = "JOIN", join_all = "JOIN", each = "unnest",
    distinct = "count(DISTINCT %s)" }
 
+-- What a recording is known by, as columns of which tables of the first versions have only some.
+local function known_columns(form, only_added)
+   local out = {}
+   for _, column in ipairs(tables.known) do
+      local kind = column.name == "time" and "bigint NOT NULL" or column.number and "integer NOT NULL DEFAULT "
+         .. tables.NO_RANK or "text DEFAULT ''"
+      if column.added or not only_added then out[#out + 1] = form:format(column.name, kind) end
+   end
+   return table.concat(out, ", ")
+end
+
 -- psql says what it is doing only where it fails; two sessions that create the tables at once wait for each other.
 local SCHEMA = [[
 SET client_min_messages = warning;
 BEGIN;
 SELECT pg_advisory_xact_lock(%s);
-CREATE TABLE IF NOT EXISTS lpfm_recordings (id text PRIMARY KEY, load bigint UNIQUE NOT NULL, time bigint NOT NULL,
-   host text, version text, command text, kernel text, arch text, job text, file text, taken bigint, lost bigint,
-   chained smallint);
+CREATE TABLE IF NOT EXISTS lpfm_recordings (id text PRIMARY KEY, load bigint UNIQUE NOT NULL, %s, file text,
+   taken bigint, lost bigint, chained smallint);
+ALTER TABLE lpfm_recordings %s;
 CREATE INDEX IF NOT EXISTS lpfm_recordings_time ON lpfm_recordings (time);
 CREATE TABLE IF NOT EXISTS lpfm_places (id bigint PRIMARY KEY, kind text, symbol text, object text, build text,
    line text);
@@ -75,24 +87,25 @@ function postgresql:ask(sql)
    return client.rows(text)
 end
 
---- Makes the tables where they are missing.
+--- Makes the tables where they are missing, and what is missing in those of the first versions.
 -- @return true, or nil and why not
 function postgresql:prepare()
-   return client.write(command_of(self), { SCHEMA:format(LOCK) })
+   return client.write(command_of(self), { SCHEMA:format(LOCK, known_columns("%s %s"),
+      known_columns("ADD COLUMN IF NOT EXISTS %s %s", true)) })
 end
 
 -- Rows that may be there go by way of a table of their own, in an order, so that no two sessions wait for each other.
-local function new_ones(out, table_name, lines)
+local function new_ones(out, name, lines)
    if #lines == 0 then return end
-   out[#out + 1] = ("CREATE TEMPORARY TABLE new_%s (LIKE %s) ON COMMIT DROP;\nCOPY new_%s FROM STDIN;\n"):format(
-      table_name, table_name, table_name)
+   out[#out + 1] = ("CREATE TEMPORARY TABLE new_%s (LIKE lpfm_%s) ON COMMIT DROP;\n"):format(name, name)
+   out[#out + 1] = ("COPY new_%s (%s) FROM STDIN;\n"):format(name, tables.of[name])
    for _, line in ipairs(lines) do out[#out + 1] = line end
-   out[#out + 1] = ("\\.\nINSERT INTO %s SELECT * FROM new_%s ORDER BY id ON CONFLICT DO NOTHING;\n"):format(table_name,
-      table_name)
+   out[#out + 1] = ("\\.\nINSERT INTO lpfm_%s SELECT * FROM new_%s ORDER BY id ON CONFLICT DO NOTHING;\n"):format(name,
+      name)
 end
 
-local function copy(out, table_name, lines)
-   out[#out + 1] = ("COPY %s FROM STDIN;\n"):format(table_name)
+local function copy(out, name, lines)
+   out[#out + 1] = ("COPY lpfm_%s (%s) FROM STDIN;\n"):format(name, tables.of[name])
    for _, line in ipairs(lines) do out[#out + 1] = line end
    out[#out + 1] = "\\.\n"
 end
@@ -102,10 +115,10 @@ end
 -- @return true, or nil and why not
 function postgresql:load(batch)
    local out = { "SET client_min_messages = warning;\nBEGIN;\n" }
-   copy(out, "lpfm_recordings", batch.recordings)
-   new_ones(out, "lpfm_places", batch.places)
-   new_ones(out, "lpfm_stacks", batch.stacks)
-   copy(out, "lpfm_samples", batch.samples)
+   copy(out, "recordings", batch.recordings)
+   new_ones(out, "places", batch.places)
+   new_ones(out, "stacks", batch.stacks)
+   copy(out, "samples", batch.samples)
    out[#out + 1] = "COMMIT;\n"
    return client.write(command_of(self), out)
 end

@@ -4,16 +4,24 @@
 
 local fail = require "pfm.util.fail"
 local nearest = require "pfm.util.nearest"
+local tables = require "pfm.store.tables"
 
 local query = {}
+
+-- What stands for a rank, a node, a job or a step where there is none.
+local missing = { rank = tostring(tables.NO_RANK), node = "", job = "", step = "" }
+local NONE = "-"
 
 -- Keys: an expression over a row of samples with its recording, or a column of places.
 local keys = {
    symbol = { place = true }, object = { place = true }, line = { place = true }, build = { place = true },
-   event = {}, process = {}, comm = {}, host = {}, version = {}, command = {}, kernel = {}, arch = {}, job = {},
+   event = {}, process = {}, comm = {},
    day = { seconds = 86400, format = "!%Y-%m-%d" }, hour = { seconds = 3600, format = "!%Y-%m-%d %H:00" },
    minute = { seconds = 60, format = "!%Y-%m-%d %H:%M" },
 }
+for _, column in ipairs(tables.known) do
+   keys[column.name] = column.name ~= "time" and { missing = missing[column.name] } or nil
+end
 local aliases = { dso = "object", sym = "symbol", ["function"] = "symbol", srcline = "line" }
 
 --- The names of the keys.
@@ -49,6 +57,7 @@ end
 -- @treturn string
 function query.shown(name, cell)
    local key = keys[name]
+   if key.missing and cell == key.missing then return NONE end
    return key.seconds and os.date(key.format, tonumber(cell) * key.seconds) or cell
 end
 

@@ -1,24 +1,27 @@
 -- SPDX-License-Identifier: MIT
 --- Conditions on stored samples, as people write them: "host=web*, version=1.2|1.3, time=yesterday".
 --
--- Names of recordings: time, host, version, command, kernel, arch, job, file, id; of their rows: event, process, comm,
--- symbol, object, build, line. Texts may have * and ?, and | between several. Times are of UTC: 2026-11-17,
--- 2026-11-17T14:30, today, yesterday, tuesday (the last one before today), now, -90m, -24h, -7d; a day with = is all
--- of it.
+-- Names of recordings: time, host, version, command, kernel, arch, job, rank, node, step, file, id; of their rows:
+-- event, process, comm, symbol, object, build, line. Texts may have * and ?, and | between several; ranks are numbers
+-- and ranges: 0-3|5. Times are of UTC: 2026-11-17, 2026-11-17T14:30, today, yesterday, tuesday (the last one before
+-- today), now, -90m, -24h, -7d; a day with = is all of it.
 -- @module pfm.store.where
 
 local fail = require "pfm.util.fail"
 local nearest = require "pfm.util.nearest"
+local ranges = require "pfm.util.ranges"
+local tables = require "pfm.store.tables"
 
 local where = {}
 
 --- What a recording is known by.
-where.of_recordings = { "time", "host", "version", "command", "kernel", "arch", "job", "file", "id" }
+where.of_recordings = { "file", "id", unpack(tables.names) }
 --- What a row of samples has.
 where.of_rows = { "event", "process", "comm", "symbol", "object", "build", "line" }
 local of_places = { symbol = true, object = true, build = true, line = true }
 
-local kinds, names = {}, {}
+local kinds, names, is_known = {}, {}, {}
+for _, name in ipairs(tables.names) do is_known[name] = true end
 for _, list in ipairs { "of_recordings", "of_rows" } do
    for _, name in ipairs(where[list]) do
       kinds[name], names[#names + 1] = list, name
@@ -103,9 +106,31 @@ local function text_test(literal, name, op, text)
    return ("%s(%s)"):format(op == "!=" and "NOT " or "", table.concat(any, " OR "))
 end
 
+-- --- numbers -------------------------------------------------------------------------------------
+
+local function range_test(name, range)
+   if range[1] == range[2] then return ("%s = %.0f"):format(name, range[1]) end
+   return ("%s >= %.0f AND %s <= %.0f"):format(name, range[1], name, range[2])
+end
+
+local function number_test(name, op, text)
+   if op ~= "=" and op ~= "!=" then
+      if not text:find("^%d+$") then fail("where: '%s%s%s': '%s' is not a number", name, op, text, text) end
+      return ("%s %s %s"):format(name, op, text)
+   end
+   local list, why = ranges.read(text, name .. "s", "|")
+   if not list then fail("where: %s", why) end
+   local any = {}
+   for i, range in ipairs(list) do any[i] = range_test(name, range) end
+   return ("%s(%s)"):format(op == "!=" and "NOT " or "", table.concat(any, " OR "))
+end
+
+-- --- conditions ----------------------------------------------------------------------------------
+
 local function add(tests, name, test)
    if of_places[name] then test = ("place IN (SELECT id FROM lpfm_places WHERE %s)"):format(test) end
    table.insert(kinds[name] == "of_recordings" and tests.recordings or tests.rows, test)
+   if is_known[name] then table.insert(tests.known, test) end
 end
 
 local function read_condition(literal, now, text)
@@ -115,7 +140,13 @@ local function read_condition(literal, now, text)
    if not kinds[name] then
       fail("where: unknown name '%s'%s (names: %s)", name, nearest.hint(name, names), table.concat(names, ", "))
    end
-   return name, name == "time" and time_test(op, value, now) or text_test(literal, name, op, value)
+   if name == "time" then return name, time_test(op, value, now) end
+   return name, tables.is_number[name] and number_test(name, op, value) or text_test(literal, name, op, value)
+end
+
+local function listed_test(literal, name, values)
+   return tables.is_number[name] and number_test(name, "=", table.concat(values, "|"))
+      or exact_test(literal, name, values)
 end
 
 --- Reads conditions.
@@ -123,13 +154,13 @@ end
 -- is. All must hold
 -- @tparam function literal of the database: a text in SQL
 -- @number now s since 1970
--- @treturn table SQL: lists `recordings` and `rows`
+-- @treturn table SQL: lists `recordings`, of these `known` (of `tables.known`), and `rows`
 -- @raise on what is no condition
 function where.read(texts, literal, now)
-   local tests = { recordings = {}, rows = {} }
+   local tests = { recordings = {}, known = {}, rows = {} }
    for _, text in ipairs(texts) do
       if type(text) == "table" then
-         add(tests, text[1], exact_test(literal, text[1], text[2]))
+         add(tests, text[1], listed_test(literal, text[1], text[2]))
       else
          for condition in (text .. ","):gmatch("%s*([^,]-)%s*,") do
             add(tests, read_condition(literal, now, condition))

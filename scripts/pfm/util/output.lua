@@ -3,6 +3,7 @@
 -- @module pfm.util.output
 
 local put = require "pfm.util.put"
+local stat = require "posix.sys.stat"
 
 local output = {}
 output.__index = output
@@ -25,6 +26,13 @@ local function put_kept(self)
    local ok, err = put(self.file, table.concat(self.kept))
    if not ok then fail(self, err) end
    self.kept, self.bytes = {}, 0
+end
+
+--- Removes a file that could not be written whole. What is no file of its own (a device, a pipe, a link) stays.
+-- @string path
+function output.remove(path)
+   local found = stat.lstat(path)
+   if found and stat.S_ISREG(found.st_mode) ~= 0 then os.remove(path) end
 end
 
 --- Writes, as a file does.
