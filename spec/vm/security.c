@@ -210,7 +210,7 @@ static void an_exec_keeps_the_context(void)
 /* --- counters of others --------------------------------------------------------------------------- */
 
 #ifdef __aarch64__
-#define CHAIN	0x1eULL		/* overflows of the counter before it, which may be another's: perf refuses it, too */
+#define CHAIN	0x1eULL		/* overflows of the counter before it: perf refuses it, too */
 
 static int count_overflows_of_others(int unused)
 {
