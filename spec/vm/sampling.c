@@ -166,9 +166,10 @@ static void buffer_fills(void)
 	MUST(load(fd, my_tid()));
 	MUST(pfm_start(fd, NULL));
 	spin(50000);
-	EQUAL(hdr->hdr_overflows, 0);
-	if (exact())
+	if (exact()) {
+		EQUAL(hdr->hdr_overflows, 0);
 		EQUAL(hdr->hdr_count, 20);
+	}
 	e = (const void *)(hdr + 1);
 	for (uint64_t i = 0; i < hdr->hdr_count; i++) {
 		uint64_t now = *(const uint64_t *)(e + 1);
