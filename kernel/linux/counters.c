@@ -201,6 +201,9 @@ static void start(struct lx_counter *c)
 
 	if (!lx_on_cpu(event) || c->kind == LX_CLOCK)
 		return;
+	/* an NMI may come while perf takes events away: this one has no counter any more */
+	if (c->kind == LX_HW && event->hw.idx < 0)
+		return;
 	if (throttled(c))
 		lx_arch_reload_throttled(event);
 	else if (stopped(event))
