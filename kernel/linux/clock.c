@@ -10,6 +10,8 @@
 #include <linux/hrtimer.h>
 #include <linux/timekeeping.h>
 
+#include <asm/irq_regs.h>
+
 #include "compat.h"
 #include "linux.h"
 
@@ -109,13 +111,17 @@ static void set_later(struct lx_context *lx, const struct perf_event *event)
 		for (bit = 0; event_of(lx, bit) != event;)
 			bit++;
 	atomic64_or(1LL << bit, &lx->late);
-	irq_work_queue(&lx->late_work);
+	lx_late(lx);
+}
+
+static bool is_here(const struct perf_event *event)
+{
+	return lx_on_cpu(event) && event->oncpu == smp_processor_id();
 }
 
 /* Of an event that is elsewhere, or nowhere, perf sets the timer when it comes onto a CPU. */
-static void set_late_ones(struct irq_work *work)
+static void set_late_ones(struct lx_context *lx)
 {
-	struct lx_context *lx = container_of(work, struct lx_context, late_work);
 	u64 late = atomic64_xchg(&lx->late, 0);
 
 	while (late) {
@@ -123,14 +129,36 @@ static void set_late_ones(struct irq_work *work)
 		struct perf_event *event = event_of(lx, bit);
 
 		late &= late - 1;
-		if (lx_on_cpu(event) && event->oncpu == smp_processor_id())
+		if (is_here(event))
 			lx_timer_set(lx, event, event->hw.sample_period);
 	}
 }
 
+static void catch_up(struct lx_context *lx)
+{
+	if (!READ_ONCE(lx->missed) || !is_here(lx->witness))
+		return;
+	lx_enter(lx);
+	lx_leave(lx, get_irq_regs());
+	lx_end_service(lx, true);
+}
+
+static void do_late(struct irq_work *work)
+{
+	struct lx_context *lx = container_of(work, struct lx_context, late_work);
+
+	set_late_ones(lx);
+	catch_up(lx);
+}
+
+void lx_late(struct lx_context *lx)
+{
+	irq_work_queue(&lx->late_work);
+}
+
 void lx_clock_init_context(struct lx_context *lx)
 {
-	lx->late_work = IRQ_WORK_INIT_HARD(set_late_ones);
+	lx->late_work = IRQ_WORK_INIT_HARD(do_late);
 }
 
 void lx_clock_settle(struct lx_context *lx)

@@ -201,9 +201,6 @@ static void start(struct lx_counter *c)
 
 	if (!lx_on_cpu(event) || c->kind == LX_CLOCK)
 		return;
-	/* an NMI may come while perf takes events away: this one has no counter any more */
-	if (c->kind == LX_HW && event->hw.idx < 0)
-		return;
 	if (throttled(c))
 		lx_arch_reload_throttled(event);
 	else if (stopped(event))
@@ -253,6 +250,13 @@ static __always_inline void load_now(struct lx_counter *c, u64 value)
 void lx_load(struct lx_counter *c, u64 value)
 {
 	load_now(c, value);
+}
+
+/* Nothing of the hardware is touched: perf loads that when it starts the event, and it then overflows at once. */
+void lx_load_at_start(struct lx_counter *c)
+{
+	c->stale = true;
+	set_period(c, rare_period(c, c->lx->running && lx_live(c) ? 1 : 0));
 }
 
 /* Its overflow was still to be told when it was held: what interrupts next tells it. */

@@ -402,6 +402,7 @@ void lx_note_event(struct lx_context *lx, struct perf_event *event);
 int lx_counter_need(struct lx_context *lx, u16 num);	/* not in PMU context */
 void lx_counters_free(struct lx_context *lx);
 void lx_load(struct lx_counter *c, u64 value);		/* PMU context: counts from value on, as of now */
+void lx_load_at_start(struct lx_counter *c);		/* while perf has the PMU disabled: what was missed is due */
 static inline bool lx_live(const struct lx_counter *c)
 {
 	return c->lx->live >> (c - c->lx->counters) & 1;
@@ -428,6 +429,7 @@ bool lx_leaves_out(const struct pfm_set *set, const struct task_struct *task);
 
 /* clock.c */
 void lx_clock_init_context(struct lx_context *lx);
+void lx_late(struct lx_context *lx);		/* from anywhere: lx->late, lx->missed are for an interrupt */
 void lx_clock_settle(struct lx_context *lx);	/* nothing is late any more; not in PMU context */
 int lx_clock_open(struct lx_context *lx);	/* if there is need for it */
 void lx_clock_close(struct lx_context *lx);

@@ -6,8 +6,9 @@
  * the context's counters are. PMU context is therefore entered in one of two ways:
  *
  * - The PMU's own overflow (LX_HW in lx_on_overflow()): perf's handler has halted the PMU (AMD's counts on, but an
- *   NMI does not interrupt another), and nothing can come in between. If lx->busy is set it interrupted the others: it
- *   sets lx->missed and goes; else everything in PMU context is its to change.
+ *   NMI does not interrupt another), and nothing can come in between. If lx->busy is set it interrupted the others, and
+ *   if the PMU was disabled before, perf, which schedules events: it sets lx->missed and goes; else everything in PMU
+ *   context is its to change.
  * - Commands, timers, software counters, context switches: interrupts are off, and from lx_enter() to lx_leave()
  *   lx->busy is set. Everything in PMU context is theirs then, and not a moment longer; lx->missed is the NMI's.
  *
@@ -230,13 +231,33 @@ static __always_inline void serve_hw(struct lx_counter *c, struct pt_regs *regs)
 	lx_end_service(c->lx, true);
 }
 
+/*
+ * An NMI found the PMU disabled: perf may be in the midst of taking events away or of finding counters for them, and
+ * none may be stopped or started. An interrupt looks at what was missed as soon as perf is done, or, where the target
+ * has left the CPU, the next overflow, which comes with the target.
+ */
+static noinline void serve_later(struct lx_counter *c)
+{
+	lx_load_at_start(c);
+	if (c->lx->running)
+		lx_late(c->lx);
+}
+
+static __always_inline bool perf_is_busy(const struct lx_counter *c)
+{
+	return c->kind == LX_HW && pfm_pmu_disable_count(c->event->pmu);
+}
+
 /* Somebody is at work, and does it when that is done. */
 static __always_inline bool comes_late(struct lx_counter *c)
 {
 	struct lx_context *lx = c->lx;
 
-	if (!READ_ONCE(lx->busy))
-		return false;
+	if (!READ_ONCE(lx->busy)) {
+		if (likely(!perf_is_busy(c)))
+			return false;
+		serve_later(c);
+	}
 	lx->missed_throttled += c->event->hw.interrupts == LX_THROTTLED;
 	WRITE_ONCE(lx->missed, true);
 	return true;

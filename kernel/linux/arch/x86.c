@@ -134,11 +134,11 @@ u64 lx_arch_count(const struct perf_event *event)
 
 /*
  * AMD's handler, before version 2, lets counters run and takes none to be enabled: what is started meanwhile stays
- * off when it is done, unless the PMU is enabled anew. Not where it had been disabled before the NMI came.
+ * off when it is done, unless the PMU is enabled anew.
  */
 void lx_arch_end_overflow(struct perf_event *event)
 {
-	if (!version && !pfm_pmu_disable_count(event->pmu))
+	if (!version)
 		event->pmu->pmu_enable(event->pmu);
 }
 
