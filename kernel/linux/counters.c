@@ -74,6 +74,7 @@ int lx_counter_need(struct lx_context *lx, u16 num)
 	memset(c, 0, sizeof(*c));
 	c->lx = lx;
 	c->num = num;
+	c->at = lx->num_counters;
 	c->kind = kind_of(num);
 	describe(&attr, c, lx->task);
 	event = lx_event_new(lx, &attr, lx_on_overflow, c);
@@ -306,7 +307,7 @@ static inline struct pfm_pmd *pmd_of(struct pfm_set *set, const struct lx_counte
 
 static void set_live(struct lx_counter *c, bool is)
 {
-	u64 bit = 1ULL << (c - c->lx->counters);
+	u64 bit = 1ULL << c->at;
 
 	c->lx->live = is ? c->lx->live | bit : c->lx->live & ~bit;
 }
@@ -351,7 +352,7 @@ static u64 hold_many(struct lx_context *lx)
 
 		bits |= bit;
 		if (!bit)
-			others |= 1ULL << (c - lx->counters);
+			others |= 1ULL << c->at;
 	}
 	if (bits)
 		lx_arch_disable(bits);
@@ -378,7 +379,7 @@ static void hold_all(struct lx_context *lx)
 		return;
 	others = hold_many(lx);
 	for_each_live(c, lx) {
-		bool other = others >> (c - lx->counters) & 1;
+		bool other = others >> c->at & 1;
 
 		if (other)
 			stop(c);

@@ -58,6 +58,7 @@ struct lx_counter {
 	struct lx_context	*lx;
 	u64			seen;	/* event->count that has been folded into the PMD */
 	u16			num;	/* the PMD, and the PMC that controls it */
+	u8			at;	/* its place in lx->counters, and in lx->live */
 	u8			kind;
 	bool			loaded;	/* given a new value while an overflow was served */
 	bool			stale;	/* held, and the hardware is not what the PMD says */
@@ -405,7 +406,7 @@ void lx_load(struct lx_counter *c, u64 value);		/* PMU context: counts from valu
 void lx_load_at_start(struct lx_counter *c);		/* while perf has the PMU disabled: what was missed is due */
 static inline bool lx_live(const struct lx_counter *c)
 {
-	return c->lx->live >> (c - c->lx->counters) & 1;
+	return c->lx->live >> c->at & 1;
 }
 int lx_install(struct pfm_context *ctx, struct pfm_set *set);
 void lx_collect(struct pfm_context *ctx, struct pfm_set *set);
