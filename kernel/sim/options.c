@@ -69,7 +69,7 @@ static bool ranges_restricted(struct pfm_sim *sim)
 	sim_lock(sim);
 	for (unsigned int i = 0; i < sim->num_threads && !found; i++)
 		found = sim->threads[i]->ctx && pfm_restricts_ranges(sim->threads[i]->ctx);
-	for (unsigned int i = 0; i < sim->num_cpus && !found; i++)
+	for (unsigned int i = 0; sim->cpus && i < sim->num_cpus && !found; i++)
 		found = sim->cpus[i].ctx && pfm_restricts_ranges(sim->cpus[i].ctx);
 	sim_unlock(sim);
 	return found;
