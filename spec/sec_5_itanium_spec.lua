@@ -302,6 +302,13 @@ describe("5.6 Support for code and data range restrictions", function()
       end
    end)
 
+   it("5.6.2: a debugger can have been there before: the option debugger of a new computer", function()
+      local m = sim.machine("itanium2", { debugger = 1, cpus = 2 })
+      local ctx = sim.context()
+      assert(ctx:write_pmcs { { num = 256, value = 0x1000 } })
+      sim.refused("EBUSY", "a debugger uses the debug registers", ctx:load(m:spawn { program = sim.work(100) }))
+   end)
+
    it("5.6.2: 'not possible to use the debug registers for both': a debugger does not get a context's", function()
       local m = sim.machine()
       local ctx = sim.context()

@@ -29,4 +29,7 @@
 #define PFM_DECLARE_PMU(model)	extern const struct pfm_pmu pfm_pmu_##model;
 PFM_PMU_MODELS(PFM_DECLARE_PMU)
 
+/* What a logical processor has of a model, with HyperThreading. */
+extern const struct pfm_pmu pfm_pmu_netburst_ht, pfm_pmu_em64t_ht;
+
 #endif

@@ -7,8 +7,12 @@
  * Software Developer's Manual, volume 3.
  *
  * The interrupt bit (26, of logical processor 0) and both of the field that says when to count (16, 17) are in a CCCR's
- * default; the former is always on: 64-bit emulation lives by it. With HyperThreading these registers belong to both
- * logical processors: an ESCR has levels for each. The processors of EM64T have no IQ_ESCRs.
+ * default; the former is always on: 64-bit emulation lives by it. The processors of EM64T have no IQ_ESCRs.
+ *
+ * With HyperThreading two logical processors share these registers. perfmon2 2.x divides them for good: the even side
+ * is the first one's, the odd side the second one's, under the numbers of the even side. PEBS is neither's, for its two
+ * registers exist once. What would name a logical processor is its own, in the bits of the first one: an ESCR's levels
+ * of the second one (0, 1) are reserved, and when to count is always. Addresses are the first one's.
  */
 #include "models.h"
 
@@ -16,33 +20,40 @@
 #define ESCR_BITS	0x7fffffffULL	/* levels of two threads, tag, event mask, event select */
 #define CCCR_BITS	0x41fff000ULL	/* enable, ESCR select, thread, threshold, edge; cascade */
 #define CCCR_DFL	(1ULL << 26 | 3ULL << 16)
+#define OTHER_LEVELS	3ULL		/* an ESCR's, of logical processor 1 */
+#define COUNTERS	18
+#define EVEN_COUNTERS	9
 
-#define ESCR(n, msr, text) { .num = n, .type = PFM_REG_TYPE_MSR, .index = msr, .rsvd = ~ESCR_BITS, \
-	.ctrl = PFM_REG_NO_CTRL, .name = text }
-#define CCCR(n, counter, text) { .num = n, .type = PFM_REG_TYPE_MSR, .index = 0x360 + counter, .dfl = CCCR_DFL, \
-	.rsvd = ~CCCR_BITS, .ctrl = PFM_REG_NO_CTRL, .kind = PFM_REG_NO64, .name = text }
+#define CCCR_OF(n, counter, text, bits) { .num = n, .type = PFM_REG_TYPE_MSR, .index = 0x360 + counter, \
+	.dfl = CCCR_DFL, .rsvd = ~(bits), .ctrl = PFM_REG_NO_CTRL, .kind = PFM_REG_NO64, .name = text }
 #define CTR(n, cccr, counter, text) { .num = n, .type = PFM_REG_TYPE_MSR, .index = 0x300 + counter, .ctrl = cccr, \
 	.width = WIDTH, .kind = PFM_REG_C64 | PFM_REG_INTR, .name = text }
 #define CONFIG(n, msr, bits, text) { .num = n, .type = PFM_REG_TYPE_MSR, .index = msr, .rsvd = ~(bits), \
 	.ctrl = PFM_REG_NO_CTRL, .name = text }
 
+/* Of the whole processor; of a logical one. */
+#define ESCR(n, msr, text)	CONFIG(n, msr, ESCR_BITS, text)
+#define CCCR(n, counter, text)	CCCR_OF(n, counter, text, CCCR_BITS)
+#define HT_ESCR(n, msr, text)	CONFIG(n, msr, ESCR_BITS & ~OTHER_LEVELS, text)
+#define HT_CCCR(n, counter, text) CCCR_OF(n, counter, text, CCCR_BITS & ~CCCR_DFL)
+
 #define PEBS_MATRIX_VERT CONFIG(63, 0x3f2, 0x13ULL, "PEBS_MATRIX_VERT")
 #define PEBS_ENABLE	CONFIG(96, 0x3f1, 0x0701ffffULL, "PEBS_ENABLE")
 
-#define EVEN_ESCRS \
-	ESCR(0, 0x3b2, "BPU_ESCR0"), ESCR(1, 0x3b4, "IS_ESCR0"), ESCR(2, 0x3aa, "MOB_ESCR0"), \
-	ESCR(3, 0x3b6, "ITLB_ESCR0"), ESCR(4, 0x3ac, "PMH_ESCR0"), ESCR(5, 0x3c8, "IX_ESCR0"), \
-	ESCR(6, 0x3a2, "FSB_ESCR0"), ESCR(7, 0x3a0, "BSU_ESCR0"), ESCR(8, 0x3c0, "MS_ESCR0"), \
-	ESCR(9, 0x3c4, "TC_ESCR0"), ESCR(10, 0x3c2, "TBPU_ESCR0"), ESCR(11, 0x3a6, "FLAME_ESCR0"), \
-	ESCR(12, 0x3a4, "FIRM_ESCR0"), ESCR(13, 0x3ae, "SAAT_ESCR0"), ESCR(14, 0x3b0, "U2L_ESCR0"), \
-	ESCR(15, 0x3a8, "DAC_ESCR0")
-#define EVEN_ESCRS_OF_IQ \
-	ESCR(17, 0x3ca, "ALF_ESCR0"), ESCR(18, 0x3bc, "RAT_ESCR0"), ESCR(19, 0x3be, "SSU_ESCR0"), \
-	ESCR(20, 0x3b8, "CRU_ESCR0"), ESCR(21, 0x3cc, "CRU_ESCR2"), ESCR(22, 0x3e0, "CRU_ESCR4")
-#define EVEN_CCCRS \
-	CCCR(23, 0, "BPU_CCCR0"), CCCR(24, 1, "BPU_CCCR1"), CCCR(25, 4, "MS_CCCR0"), CCCR(26, 5, "MS_CCCR1"), \
-	CCCR(27, 8, "FLAME_CCCR0"), CCCR(28, 9, "FLAME_CCCR1"), CCCR(29, 12, "IQ_CCCR0"), \
-	CCCR(30, 13, "IQ_CCCR1"), CCCR(31, 16, "IQ_CCCR4")
+#define EVEN_ESCRS(E) \
+	E(0, 0x3b2, "BPU_ESCR0"), E(1, 0x3b4, "IS_ESCR0"), E(2, 0x3aa, "MOB_ESCR0"), \
+	E(3, 0x3b6, "ITLB_ESCR0"), E(4, 0x3ac, "PMH_ESCR0"), E(5, 0x3c8, "IX_ESCR0"), \
+	E(6, 0x3a2, "FSB_ESCR0"), E(7, 0x3a0, "BSU_ESCR0"), E(8, 0x3c0, "MS_ESCR0"), \
+	E(9, 0x3c4, "TC_ESCR0"), E(10, 0x3c2, "TBPU_ESCR0"), E(11, 0x3a6, "FLAME_ESCR0"), \
+	E(12, 0x3a4, "FIRM_ESCR0"), E(13, 0x3ae, "SAAT_ESCR0"), E(14, 0x3b0, "U2L_ESCR0"), \
+	E(15, 0x3a8, "DAC_ESCR0")
+#define EVEN_ESCRS_OF_IQ(E) \
+	E(17, 0x3ca, "ALF_ESCR0"), E(18, 0x3bc, "RAT_ESCR0"), E(19, 0x3be, "SSU_ESCR0"), \
+	E(20, 0x3b8, "CRU_ESCR0"), E(21, 0x3cc, "CRU_ESCR2"), E(22, 0x3e0, "CRU_ESCR4")
+#define EVEN_CCCRS(C) \
+	C(23, 0, "BPU_CCCR0"), C(24, 1, "BPU_CCCR1"), C(25, 4, "MS_CCCR0"), C(26, 5, "MS_CCCR1"), \
+	C(27, 8, "FLAME_CCCR0"), C(28, 9, "FLAME_CCCR1"), C(29, 12, "IQ_CCCR0"), \
+	C(30, 13, "IQ_CCCR1"), C(31, 16, "IQ_CCCR4")
 
 #define ODD_ESCRS \
 	ESCR(32, 0x3b3, "BPU_ESCR1"), ESCR(33, 0x3b5, "IS_ESCR1"), ESCR(34, 0x3ab, "MOB_ESCR1"), \
@@ -60,18 +71,27 @@
 	CCCR(61, 15, "IQ_CCCR3"), CCCR(62, 17, "IQ_CCCR5")
 
 static const struct pfm_reg netburst_pmcs[] = {
-	EVEN_ESCRS, ESCR(16, 0x3ba, "IQ_ESCR0"), EVEN_ESCRS_OF_IQ, EVEN_CCCRS,
+	EVEN_ESCRS(ESCR), ESCR(16, 0x3ba, "IQ_ESCR0"), EVEN_ESCRS_OF_IQ(ESCR), EVEN_CCCRS(CCCR),
 	ODD_ESCRS, ESCR(48, 0x3bb, "IQ_ESCR1"), ODD_ESCRS_OF_IQ, ODD_CCCRS,
 	PEBS_MATRIX_VERT, PEBS_ENABLE,
 };
 
 static const struct pfm_reg em64t_pmcs[] = {
-	EVEN_ESCRS, EVEN_ESCRS_OF_IQ, EVEN_CCCRS,
+	EVEN_ESCRS(ESCR), EVEN_ESCRS_OF_IQ(ESCR), EVEN_CCCRS(CCCR),
 	ODD_ESCRS, ODD_ESCRS_OF_IQ, ODD_CCCRS,
 	PEBS_MATRIX_VERT, PEBS_ENABLE,
 };
 
-static const struct pfm_reg pmds[] = {
+static const struct pfm_reg netburst_ht_pmcs[] = {
+	EVEN_ESCRS(HT_ESCR), HT_ESCR(16, 0x3ba, "IQ_ESCR0"), EVEN_ESCRS_OF_IQ(HT_ESCR), EVEN_CCCRS(HT_CCCR),
+};
+
+static const struct pfm_reg em64t_ht_pmcs[] = {
+	EVEN_ESCRS(HT_ESCR), EVEN_ESCRS_OF_IQ(HT_ESCR), EVEN_CCCRS(HT_CCCR),
+};
+
+/* The even side first. */
+static const struct pfm_reg pmds[COUNTERS] = {
 	CTR(0, 23, 0, "BPU_COUNTER0"), CTR(1, 24, 1, "BPU_COUNTER1"), CTR(2, 25, 4, "MS_COUNTER0"),
 	CTR(3, 26, 5, "MS_COUNTER1"), CTR(4, 27, 8, "FLAME_COUNTER0"), CTR(5, 28, 9, "FLAME_COUNTER1"),
 	CTR(6, 29, 12, "IQ_COUNTER0"), CTR(7, 30, 13, "IQ_COUNTER1"), CTR(8, 31, 16, "IQ_COUNTER4"),
@@ -80,9 +100,12 @@ static const struct pfm_reg pmds[] = {
 	CTR(15, 60, 14, "IQ_COUNTER2"), CTR(16, 61, 15, "IQ_COUNTER3"), CTR(17, 62, 17, "IQ_COUNTER5"),
 };
 
-#define PMU(text, table) { \
+#define PMU(text, table, counters) { \
 	.name = text, .counter_width = WIDTH, .pmcs = table, .pmds = pmds, \
-	.num_pmcs = sizeof(table) / sizeof(table[0]), .num_pmds = sizeof(pmds) / sizeof(pmds[0]) }
+	.num_pmcs = sizeof(table) / sizeof(table[0]), .num_pmds = counters }
 
-const struct pfm_pmu pfm_pmu_netburst = PMU("Intel Pentium 4", netburst_pmcs);
-const struct pfm_pmu pfm_pmu_em64t = PMU("Intel Pentium 4 with EM64T", em64t_pmcs);
+const struct pfm_pmu pfm_pmu_netburst = PMU("Intel Pentium 4", netburst_pmcs, COUNTERS);
+const struct pfm_pmu pfm_pmu_em64t = PMU("Intel Pentium 4 with EM64T", em64t_pmcs, COUNTERS);
+const struct pfm_pmu pfm_pmu_netburst_ht = PMU("Intel Pentium 4 with HyperThreading", netburst_ht_pmcs, EVEN_COUNTERS);
+const struct pfm_pmu pfm_pmu_em64t_ht = PMU("Intel Pentium 4 with EM64T and HyperThreading", em64t_ht_pmcs,
+					    EVEN_COUNTERS);

@@ -74,7 +74,7 @@ static int64_t code_of(struct pfm_sim *sim, const char *name, int pmd)
 
 	if (event < 0)
 		return event;
-	if (!pfm_pmu_pmd(sim->model->pmu, pmd) || !counts(sim, pmd))
+	if (!pfm_pmu_pmd(sim->hw, pmd) || !counts(sim, pmd))
 		return pfm_refuse(-EINVAL, "PMD%d is no hardware counter of %s", pmd, sim->model->name);
 	code = sim_model_code(sim, event, pmd);
 	if (code >= 0 && pmd == codes->cycle_counter && pmd && event != SIM_EV_CYCLES)
@@ -108,7 +108,7 @@ static int encode_pmcs(struct pfm_sim *sim, const char *name, unsigned int level
 
 	if (code < 0)
 		return code;
-	all[0].num = pfm_pmu_pmd(sim->model->pmu, pmd)->ctrl;
+	all[0].num = pfm_pmu_pmd(sim->hw, pmd)->ctrl;
 	all[0].value = codes->encode(pmd, code, levels);
 	if (codes->others)
 		num += codes->others(pmd, code, levels, &all[1]);

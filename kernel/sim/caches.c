@@ -8,10 +8,20 @@
 #include "desc.h"
 #include "sim.h"
 
+uint32_t sim_num_cores(const struct pfm_sim *sim)
+{
+	return (sim->num_cpus + sim->ht) >> sim->ht;
+}
+
+struct cache_core *sim_core_of(const struct pfm_sim *sim, uint32_t cpu)
+{
+	return &sim->caches->cores[cpu >> sim->ht];
+}
+
 bool sim_caches_make(struct pfm_sim *sim)
 {
 	if (!sim->caches)
-		sim->caches = cache_system_new(&sim->shapes, sim->num_cpus, sim->explain);
+		sim->caches = cache_system_new(&sim->shapes, sim_num_cores(sim), sim->explain);
 	return sim->caches;
 }
 
@@ -52,7 +62,7 @@ static int caches(struct pfm_sim *sim, uint32_t cpu, struct pfm_sim_cache *to, i
 		if (!sim->shapes.part[p].size)
 			continue;
 		if (found < n)
-			fill(&sim->caches->cores[cpu], p, &to[found]);
+			fill(sim_core_of(sim, cpu), p, &to[found]);
 		found++;
 	}
 	return found;
@@ -79,7 +89,7 @@ static int cache_sets(struct pfm_sim *sim, uint32_t cpu, const char *name, uint6
 		return pfm_refuse(-EINVAL, "CPU %u has no cache %s", cpu, name);
 	if (!sim_caches_make(sim))
 		return pfm_refuse(-ENOMEM, "no memory for caches");
-	c = &sim->caches->cores[cpu].part[part];
+	c = &sim_core_of(sim, cpu)->part[part];
 	for (uint64_t set = 0; set <= c->mask && set < (uint64_t)n; set++)
 		misses[set] = c->missed[set];
 	return (int)c->mask + 1;

@@ -193,7 +193,7 @@ static void prepare(struct batch *b, struct sim_cpu *cpu, unsigned int level)
 
 	b->cpu = cpu;
 	b->t = cpu->cur;
-	b->core = &cpu->sim->caches->cores[cpu->num];
+	b->core = sim_core_of(cpu->sim, cpu->num);
 	b->level = level;
 	due = sim_cpu_due(cpu);
 	if (cpu->horizon < due)

@@ -83,7 +83,6 @@ static struct pfm_sim *sim_alloc(const struct sim_model *model)
 	sim->refs = 1;
 	sim->model = model;
 	sim->shapes = model->codes->caches ? *model->codes->caches : no_caches;
-	sim->num_cpus = 1;
 	sim->tick = 1000000;
 	sim->slice = 10000000;
 	sim->page_size = 4096;
@@ -98,8 +97,9 @@ static int build(struct pfm_sim *sim, const char *first, const char *options)
 
 	if (ret)
 		return ret;
+	sim->hw = sim->ht ? sim->model->codes->ht : sim->model->pmu;
 	sim->cpus = calloc(sim->num_cpus, sizeof(*sim->cpus));
-	if (!sim->cpus || !sim_pmu_compose(&sim->pmu, sim->model))
+	if (!sim->cpus || !sim_pmu_compose(&sim->pmu, sim->hw))
 		return pfm_refuse(-ENOMEM, "no memory for a simulated computer");
 	find_counters(sim);
 	sim->idle_prog = idle_program(sim);
@@ -108,7 +108,7 @@ static int build(struct pfm_sim *sim, const char *first, const char *options)
 	sim->ops = sim_machine_ops;
 	sim->ops.ctx_flags = sim->model->codes->ctx_flags;
 	sim->ops.set_flags = sim->model->codes->set_flags;
-	sim->ops.ds_record = sim->model->codes->pebs.record;
+	sim->ops.ds_record = sim->ht ? 0 : sim->model->codes->pebs.record;
 	pfm_machine_init(&sim->machine, &sim->ops, &sim->pmu, sim);
 	sim->machine.bare = &sim_bare_ops;
 	for (uint32_t i = 0; i < sim->num_cpus; i++)
@@ -198,11 +198,11 @@ static void describe(struct pfm_machine *m, pfm_machine_info_t *info)
 	const struct pfm_sim *sim = m->os;
 
 	info->name = sim->live ? sim->live_name : sim->model->full_name;
-	info->pmu = sim->model->pmu->name;
+	info->pmu = sim->hw->name;
 	info->notes = sim->live ? "a simulated computer: time, page faults and context switches are those of the "
 				  "monitored threads, the hardware's events happen at fixed rates"
 				: "a simulated computer: time passes only when it is told to run";
-	info->hw_counters = num_hw_counters(sim->model->pmu);
+	info->hw_counters = num_hw_counters(sim->hw);
 }
 
 const struct pfm_user_machine pfm_sim_machine = {

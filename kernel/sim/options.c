@@ -69,7 +69,7 @@ static bool ranges_restricted(struct pfm_sim *sim)
 	sim_lock(sim);
 	for (unsigned int i = 0; i < sim->num_threads && !found; i++)
 		found = sim->threads[i]->ctx && pfm_restricts_ranges(sim->threads[i]->ctx);
-	for (unsigned int i = 0; i < sim->num_cpus && !found; i++)
+	for (unsigned int i = 0; sim->cpus && i < sim->num_cpus && !found; i++)
 		found = sim->cpus[i].ctx && pfm_restricts_ranges(sim->cpus[i].ctx);
 	sim_unlock(sim);
 	return found;
@@ -82,6 +82,11 @@ static void set_live(struct pfm_sim *sim, uint64_t v)
 	sim->live = v;
 	if (v)
 		sim->num_cpus = cpus > SIM_MAX_CPUS ? SIM_MAX_CPUS : (uint32_t)cpus;
+}
+
+static void set_ht(struct pfm_sim *sim, uint64_t v)
+{
+	sim->ht = v;
 }
 
 static void set_debugger(struct pfm_sim *sim, uint64_t v)
@@ -143,6 +148,7 @@ static const struct option options[] = {
 	{ "tool_cpu", 0, SIM_MAX_CPUS - 1, true, set_tool_cpu },
 	{ "debugger", 0, 1, true, set_debugger },
 	{ "live", 0, 1, false, set_live },
+	{ "ht", 0, 1, false, set_ht },
 	{ "cachegrind", 0, 1, false, set_caches },
 	{ "predictor", CACHE_TWO_LEVEL, CACHE_GSHARE, false, set_predictor },
 	{ "explain", 0, 1, false, set_explain },
@@ -167,6 +173,8 @@ static int apply(struct pfm_sim *sim, const struct option *o, uint64_t value)
 	if (o->set == set_page_size && (value & (value - 1)))
 		return pfm_refuse(-EINVAL, "option page_size is a power of two, not %llu",
 				  (unsigned long long)value);
+	if (o->set == set_ht && value && !sim->model->codes->ht)
+		return pfm_refuse(-EINVAL, "%s has no HyperThreading", sim->model->name);
 	o->set(sim, value);
 	return 0;
 }
@@ -235,7 +243,7 @@ static int parse_one(struct pfm_sim *sim, const char **text)
 		return parse_cache(sim, part_of(*text, len), text, len);
 	if (!o)
 		return pfm_refuse(-EINVAL, "no option at \"%s\" (cpus, hz, slice_ms, slice_ns, timer_ns, "
-				  "skid, page_size, memlock, tool_cpu, debugger, live, cachegrind, predictor, "
+				  "skid, page_size, memlock, tool_cpu, debugger, live, ht, cachegrind, predictor, "
 				  "explain, l1i, l1d, l2, l3, itlb, dtlb)", *text);
 	if ((*text)[len] != '=' && o->max == 1) {	/* "live" */
 		*text += len + ((*text)[len] == ',');
@@ -266,6 +274,8 @@ int sim_options_parse(struct pfm_sim *sim, const char *first, const char *text)
 		ret = parse_one(sim, &text);
 	if (ret)
 		return ret;
+	if (!sim->num_cpus)
+		sim->num_cpus = 1 + sim->ht;
 	if (sim->tool_cpu >= sim->num_cpus)
 		return pfm_refuse(-EINVAL, "option tool_cpu: there is no CPU %u", sim->tool_cpu);
 	sim->slice = (sim->slice + sim->tick - 1) / sim->tick * sim->tick;

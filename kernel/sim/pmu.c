@@ -161,7 +161,7 @@ static void filter(const struct sim_cpu *cpu, unsigned int pmd, struct sim_watch
 	if (!codes->filter || (pmd >= PFM_SW_FIRST && pmd <= PFM_SW_LAST) ||
 	    !codes->decode(cpu->pmcs, pmd, &code, &levels))
 		return;
-	codes->filter(cpu->pmcs, cpu->pmcs[pfm_pmu_pmd(cpu->sim->model->pmu, pmd)->ctrl], code, &w->filter);
+	codes->filter(cpu->pmcs, cpu->pmcs[pfm_pmu_pmd(cpu->sim->hw, pmd)->ctrl], code, &w->filter);
 	w->filtered = !pfm_zeros(&w->filter, sizeof(w->filter));
 }
 

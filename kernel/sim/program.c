@@ -75,7 +75,7 @@ static int add_count(struct compiler *c, struct sim_node *node, int event, uint6
 /* Whatever may come of it has a place where it is counted. */
 static int read_emerging(struct compiler *c, struct sim_node *node)
 {
-	if (c->sim->num_cpus > SIM_MAX_CACHES)
+	if (sim_num_cores(c->sim) > SIM_MAX_CACHES)
 		return bad(c, -EINVAL, "caches are of 63 CPUs at most");
 	if (!sim_caches_make(c->sim))
 		return bad(c, -ENOMEM, "no memory for caches");

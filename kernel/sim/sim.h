@@ -24,7 +24,7 @@
 #include "user.h"
 
 #define SIM_MAX_CPUS	64
-#define SIM_MAX_CACHES	63	/* CPUs with caches */
+#define SIM_MAX_CACHES	63	/* cores with caches */
 #define SIM_DEPTH	16	/* nested loops */
 #define SIM_MAX_SLOTS	64	/* (event, level) pairs of a program */
 #define SIM_MAX_EVENTS	64	/* event names of a computer */
@@ -345,6 +345,7 @@ struct sim_codes {
 	bool			ia64;	/* chapter 5: flags, sum and rum */
 	const struct sim_traces	*traces;	/* event address registers, branch buffer; or NULL */
 	const struct cache_shapes *caches;	/* NULL: every access goes to memory */
+	const struct pfm_pmu	*ht;		/* a logical processor's, with option ht; NULL: has none */
 	/* Event code and levels of the PMC that controls counter pmd; false: it counts nothing. */
 	bool	 (*decode)(const uint64_t *pmcs, unsigned int pmd, uint64_t *code, unsigned int *levels);
 	uint64_t (*encode)(unsigned int pmd, uint64_t code, unsigned int levels);
@@ -389,8 +390,8 @@ int64_t sim_model_code(struct pfm_sim *sim, unsigned int event, unsigned int pmd
 
 /* --- software counters and virtual PMDs: software.c ------------------------------------- */
 
-/* The model's registers and the software's together, for this computer; false without memory. */
-bool sim_pmu_compose(struct pfm_pmu *pmu, const struct sim_model *model);
+/* The hardware's registers and the software's together, for this computer; false without memory. */
+bool sim_pmu_compose(struct pfm_pmu *pmu, const struct pfm_pmu *hw);
 void sim_pmu_discard(struct pfm_pmu *pmu);
 /* What a software counter counts; false: nothing. */
 bool sim_software_decode(unsigned int pmd, uint64_t pmc, uint64_t *events, unsigned int *levels,
@@ -486,6 +487,7 @@ struct pfm_sim {
 	struct pfm_machine_ops	ops;
 	struct pfm_pmu		pmu;
 	const struct sim_model	*model;
+	const struct pfm_pmu	*hw;		/* the hardware's part of pmu */
 	pthread_mutex_t		lock;		/* recursive; see lock.c */
 	unsigned int		locked;		/* times, by the thread that has it */
 	sigset_t		saved_signals;
@@ -496,6 +498,7 @@ struct pfm_sim {
 	uint64_t		tick, slice, timer, page_size, memlock;
 	uint32_t		skid;
 	bool			debugger;
+	bool			ht;		/* CPUs 2k and 2k + 1 are the logical processors of one core */
 
 	struct cache_shapes	shapes;
 	uint32_t		shaped;		/* parts that options were about; and the predictor */
@@ -663,6 +666,8 @@ const struct sim_node *sim_emerged(const struct sim_thread *t);
 
 /* caches.c */
 bool sim_caches_make(struct pfm_sim *sim);	/* false without memory */
+uint32_t sim_num_cores(const struct pfm_sim *sim);
+struct cache_core *sim_core_of(const struct pfm_sim *sim, uint32_t cpu);	/* once there are caches */
 void sim_caches_free(struct pfm_sim *sim);
 void sim_explain_add(struct pfm_sim *sim, uint64_t ip, enum cache_kind kind, int cause, uint32_t wait);
 

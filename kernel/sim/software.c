@@ -27,14 +27,14 @@ static uint64_t read_cpu(struct pfm_context *ctx, const struct pfm_where *where)
 
 static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num, uint64_t *value)
 {
-	const struct pfm_pmu *pmu = sim_of(ctx)->model->pmu;
+	const struct pfm_pmu *pmu = sim_of(ctx)->hw;
 
 	if (num >= PFM_SW_FIRST && num <= PFM_SW_LAST)
 		return pfm_software_check_pmc(num, *value);
 	return pmu->check_pmc ? pmu->check_pmc(ctx, set, num, value) : 0;
 }
 
-/* The model's registers from first up to last, appended. */
+/* The hardware's registers from first up to last, appended. */
 static void append(struct pfm_reg *to, uint16_t *n, const struct pfm_reg *from, uint16_t num_from,
 		   unsigned int first, unsigned int last)
 {
@@ -43,9 +43,8 @@ static void append(struct pfm_reg *to, uint16_t *n, const struct pfm_reg *from, 
 			to[(*n)++] = from[i];
 }
 
-bool sim_pmu_compose(struct pfm_pmu *pmu, const struct sim_model *model)
+bool sim_pmu_compose(struct pfm_pmu *pmu, const struct pfm_pmu *hw)
 {
-	const struct pfm_pmu *hw = model->pmu;
 	struct pfm_reg *pmcs = calloc(hw->num_pmcs + PFM_NUM_SW, sizeof(*pmcs));
 	struct pfm_reg *pmds = calloc(hw->num_pmds + PFM_NUM_SW + PFM_NUM_VIRT, sizeof(*pmds));
 

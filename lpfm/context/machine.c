@@ -100,7 +100,8 @@ The machine on which contexts are created; with a name, chooses it first.
 @string[opt] name "linux", "perf", "sim", or "sim:MODEL" (see @{machines}); "sim:MODEL,live" follows real threads;
 without: LPFM_MACHINE in the environment, else the first that works
 @tparam[opt] table options of the simulated computer (`lpfm.sim`)
-@int[opt=1] options.cpus number of CPUs
+@int[opt=1] options.cpus number of CPUs; 2 with ht
+@int[opt=0] options.ht 1: HyperThreading, of netburst and em64t; CPUs 2k and 2k+1 are a core's logical processors
 @int[opt=1000] options.hz timer ticks a second
 @int[opt=10] options.slice_ms ms of a time slice
 @int[opt] options.slice_ns ns of a time slice

@@ -672,7 +672,7 @@ static void push_cache(lua_State *L, const struct pfm_sim_cache *c)
 The caches and TLBs of a CPU, and what happened in them so far. Their geometry is that of the model's processor, or of
 the options l1i, l1d, l2, l3, itlb and dtlb, "SIZE:ASSOCIATIVITY:LINE" each, "0" for none; cachegrind=1 makes them those
 of valgrind's cachegrind, whose rules they follow always: an access counts once, however many lines it touches, and the
-next level is asked by misses.
+next level is asked by misses. With ht=1 two CPUs have the same ones.
 @function machine:caches
 @int[opt=0] cpu
 @treturn[1] {table,...} by number and by name, those there are of L1I, L1D, L2, L3, ITLB and DTLB: {name=, size=bytes,

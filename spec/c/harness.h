@@ -70,7 +70,7 @@ struct program_pool {
 extern const char *const program_events[];
 #define NUM_PROGRAM_EVENTS 6
 
-/* The name of one of the models, "sim:k8". */
+/* The name of one of the models, "sim:k8", or with an option of its own, "sim:em64t,ht"; until the next one. */
 const char *program_model(struct rng *r);
 
 /* A random program; it stays where it is until the pool is used again from used = 0. */

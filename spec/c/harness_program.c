@@ -13,11 +13,15 @@ const char *const program_events[NUM_PROGRAM_EVENTS] = {
 
 const char *program_model(struct rng *r)
 {
+	static char name[40];
+	const struct sim_model *model;
 	uint32_t n = 0;
 
 	while (sim_model_at(n))
 		n++;
-	return sim_model_at(rng_below(r, n))->full_name;
+	model = sim_model_at(rng_below(r, n));
+	snprintf(name, sizeof(name), "%s%s", model->full_name, model->codes->ht && rng_below(r, 2) ? ",ht" : "");
+	return name;
 }
 
 struct maker {

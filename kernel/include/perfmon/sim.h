@@ -8,7 +8,7 @@
  * advances only when told to, and skips from one interesting moment to the next.
  *
  * Options, "key=value,...", with their defaults:
- *   cpus       number of CPUs, 1 - 64; 1
+ *   cpus       number of CPUs, 1 - 64; 1, with ht 2
  *   hz         timer ticks a second, 1 - 1000000000; 1000
  *   slice_ms   time a thread runs while others wait, in ms; 10. slice_ns: the same in ns. Slices end
  *              at ticks.
@@ -17,6 +17,9 @@
  *              processor's pipeline or reorder buffer holds, to the next lower prime: no loop is in step with it
  *   page_size  bytes, a power of two; 4096
  *   live       1, or without a value: threads of the program are followed, see below; 0
+ *   ht         1, or without a value: HyperThreading, of netburst and em64t. CPUs 2k and 2k + 1 are the logical
+ *              processors of one core: each has half of the registers, as under perfmon2 2.x, and they share the
+ *              core's caches, TLBs and branch predictor; 0
  *   l1i, l1d, l2, l3, itlb, dtlb: caches of each CPU, as "SIZE:ASSOCIATIVITY:LINE", of TLBs with the size of all
  *              pages, replaced by LRU; 0: none. Those of the model's processor.
  *   cachegrind 1: instead of those, L1I and L1D of 32768:8:64, an L2 of 262144:8:64, no TLBs, predictor 0; 0
@@ -314,7 +317,7 @@ struct pfm_sim_cache {
 
 /*
  * The caches of a CPU, and what happened in them; fills up to n entries, returns how many there are. An access to more
- * than one line counts once. EINVAL: no such CPU.
+ * than one line counts once. With ht, both CPUs of a core have the same. EINVAL: no such CPU.
  */
 int pfm_sim_caches(struct pfm_sim *sim, uint32_t cpu, struct pfm_sim_cache *caches, int n);
 

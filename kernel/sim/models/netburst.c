@@ -4,9 +4,19 @@
  * of processors based on the NetBurst microarchitecture). A code here: the ESCR's event select in bits 0-5, the CCCR's
  * ESCR select in 6-8, the group of counters in 9-10, the ESCR's event mask from 11 on.
  *
- * CPUs have one logical processor, 0; what an ESCR says of the other one counts nothing. Two that share counters would
- * have to be run together: where a counter wraps is foreseen from the one program that its CPU runs. Nothing is tagged,
- * and nothing that is executed is bogus.
+ * Without the option ht, a CPU has one logical processor, 0; what an ESCR says of the other one counts nothing.
+ *
+ * With it (HyperThreading), CPUs 2k and 2k + 1 are two logical processors. Each has one half of the registers, as
+ * perfmon2 2.x divides them (pmu/netburst.c), and counts what it executes itself: what follows here sees a half as its
+ * owner does, as the even side with levels of logical processor 0. Caches, TLBs and the branch predictor are the
+ * core's: two threads contend for them. What real ones do and these do not:
+ *   - page_walk_type and x87_FP_uop count for both logical processors there, whichever's levels are on. Here each
+ *     counts its own: where a counter wraps is foreseen from the one program that its CPU runs;
+ *   - each logical processor has an ITLB and a history of branches of its own there;
+ *   - two that run at once share execution units there. Here they slow each other down by misses alone;
+ *   - the odd side has no SSU_ESCR. Here the second logical processor has one; no named event needs it.
+ *
+ * Nothing is tagged, and nothing that is executed is bogus.
  */
 #include "perfmon/perfmon_pebs_smpl.h"
 #include "sim/sim.h"
@@ -154,10 +164,10 @@ static const struct cache_shapes nocona = {
 };
 
 /* Precise samples are IQ_COUNTER4's, by bit 24 of PEBS_ENABLE. */
-#define CODES(shapes, pebs_record) { \
-	.caches = &(shapes), .encodings = encodings, .mask = ALL, .decode = decode, .encode = encode, \
+#define CODES(shapes, half, pebs_record) { \
+	.caches = &(shapes), .ht = &(half), .encodings = encodings, .mask = ALL, .decode = decode, .encode = encode, \
 	.takes = takes, .others = others, .filter = filter, .skid = 113, \
 	.pebs = { .enable = 96, .bit = 24, .first = 8, .num = 1, .record = sizeof(pebs_record) } }
 
-const struct sim_codes sim_codes_netburst = CODES(northwood, pfm_pebs32_record_t);
-const struct sim_codes sim_codes_em64t = CODES(nocona, pfm_pebs_record_t);
+const struct sim_codes sim_codes_netburst = CODES(northwood, pfm_pmu_netburst_ht, pfm_pebs32_record_t);
+const struct sim_codes sim_codes_em64t = CODES(nocona, pfm_pmu_em64t_ht, pfm_pebs_record_t);
