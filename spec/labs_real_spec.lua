@@ -130,6 +130,16 @@ describe("the second part of a lab", function()
       assert.truthy(lab "":find("bias* ", 1, true))
    end)
 
+   it("needs its machine, and says so without a traceback", function()
+      if io.open("/dev/perfmon") then return pending("perfmon.ko is here") end
+      for _, arguments in ipairs { "bias --machine linux", "formats-linux --sheet", "sets --machine linux --grade" } do
+         local out, status = lab(arguments)
+         assert.equal(2, status, out)
+         assert.truthy(out:find("there is no /dev/perfmon", 1, true), out)
+         assert.is_nil(out:find("traceback", 1, true), out)
+      end
+   end)
+
    it("is what LPFM_MACHINE asks for where a lab has it, and keeps progress of its own", function()
       assert.truthy(lab("bias", "LPFM_MACHINE=perf"):find("'lpfm lab bias-perf' goes on from here", 1, true)
          or obstacle())

@@ -254,7 +254,7 @@ describe("a session", function()
       assert.truthy(flat(s:reply("well")):find("Enter goes on", 1, true))
       s:reply("")
       assert.truthy(flat(s:reply("")):find("'skip' goes on without", 1, true))
-      assert.truthy(flat(s:reply("many")):find("a number is expected", 1, true))
+      assert.truthy(flat(s:reply("many")):find("A number is expected", 1, true))
       assert.truthy(flat(s:reply("?")):find("prompt lpfm's prompt", 1, true))
       assert.truthy(flat(s:reply("skip")):find("instructions, user: 2,000", 1, true))
       assert.equal("skipped", s.kept.answers.user.state)
@@ -335,15 +335,28 @@ describe("a session", function()
          "lab counters has no parameter 'nosuch'")
    end)
 
-   it("breaks lines to the width of the terminal", function()
+   it("breaks lines to the width of the terminal, and underlines the whole heading", function()
       for _, width in ipairs { 40, 80 } do
-         local s = session.new(assert(catalog.find "caches"), { width = width })
-         for i = 1, #s.lab.pages do
-            for _, line in ipairs(open(s, i)) do
-               assert.truthy(render.width(line) <= width or line:find("^ "), line)
+         for _, each in ipairs(catalog.all()) do
+            local s = session.new(each, { width = width })
+            for i = 1, #s.lab.pages do
+               for _, line in ipairs(open(s, i)) do
+                  assert.truthy(render.width(line) <= width or line:find("^ "), line)
+               end
             end
          end
       end
+      local s = session.new(assert(catalog.find "counters"), { width = 40 })
+      local lines = s:enter()
+      assert.truthy(lines[2]:find("^Counters") and lines[3]:find("^[^-]") and lines[4]:find("^%-+$"))
+      assert.equal(math.max(#lines[2], #lines[3]), #lines[4])
+   end)
+
+   it("has choices of several lines on a narrow terminal, the second below the text of the first", function()
+      local s = session.new(assert(catalog.find "counters"), { width = 40 })
+      local choices = s:choices(s.lab.pages[4])
+      assert.truthy(choices[1]:find("^   a%) %S"))
+      assert.truthy(choices[2]:find("^      %S"))
    end)
 end)
 

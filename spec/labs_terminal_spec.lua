@@ -98,6 +98,10 @@ describe("a lab without a terminal", function()
       end
    end)
 
+   it("is listed, and what the mark means is a line of its own", function()
+      assert.truthy(lab(""):find("\n* has a second part on this computer: [^\n]+perfmon%.ko\n'lpfm lab NAME' opens"))
+   end)
+
    it("begins again with --restart, and says where progress cannot be kept", function()
       assert.truthy(lab("counters --restart", "quit\n"):find("page 1 of 9", 1, true))
       local out = c.sh(("echo quit | env XDG_STATE_HOME=/dev/null %s lab counters"):format(program))
