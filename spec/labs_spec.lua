@@ -219,14 +219,26 @@ for _, lab in ipairs(catalog.all()) do
                assert.truthy(copy:find(label .. ":</b>", 1, true), label)
             end
          end
-         local notebook = assert(render.from_json(sheet.notebook(lab)))
+         local json = sheet.notebook(lab)
+         local notebook = assert(render.from_json(json))
          assert.equal(4, notebook.nbformat)
+         assert.same({ name = "lpfm", display_name = "lpfm", language = "lua" }, notebook.metadata.kernelspec)
          assert.equal(('course = lab("%s")'):format(lab.name), notebook.cells[2].source)
+         local code, cells = "", 0
          for _, cell in ipairs(notebook.cells) do -- nbformat requires both of code, the first a null or a number
             local is_code = cell.cell_type == "code"
             assert.equal(is_code, cell.execution_count ~= nil)
             assert.equal(is_code, cell.outputs ~= nil)
+            code = code .. (is_code and cell.source .. "\n" or "")
+            cells = cells + (is_code and 1 or 0)
          end
+         assert.equal(cells, select(2, json:gsub('"outputs":%[%]', ""))) -- a list, not an object
+         assert(loadstring(code))
+         local asked = {}
+         for id in code:gmatch 'course:answer%("(.-)"' do asked[#asked + 1] = id end
+         local wanted = {}
+         for _, page_of_lab in ipairs(lab.pages) do wanted[#wanted + 1] = page_of_lab.id or page_of_lab.task end
+         assert.same(wanted, asked)
       end)
    end)
 end
@@ -313,6 +325,24 @@ describe("a session", function()
       assert.equal("wrong", (graded "print = nil io.stdout:close() return io.read()"))
       assert.equal("right", (graded("os.execute('sleep 100 &') print(1) " .. lab.pages[9].solution)))
       assert.is_function(print)
+   end)
+
+   it("ends what a student's script has started, when it is judged", function()
+      local mark = scratch .. "/pid"
+      assert(progress.write(progress.path("counters-by-hand", "lua"),
+         ("os.execute('sleep 600 & echo $! >%s') return print"):format(mark)))
+      grade.session(session.new(lab, { kept = { page = 1, answers = { ["by-hand"] = { answer = "x", state = "open",
+         attempts = 1, hints = 0 } } } }))
+      local pid = files.read(mark):match "%d+"
+      local function state() -- nil or Z: it has ended
+         local file = io.open(("/proc/%s/stat"):format(pid))
+         local text = file and file:read "*a"
+         if file then file:close() end
+         return text and text:match "%) (%a)"
+      end
+      local deadline = os.time() + 10
+      while (state() or "Z") ~= "Z" and os.time() < deadline do end -- a signal takes its time
+      assert.equal("Z", state() or "Z")
    end)
 
    it("has its rows of grading as JSON with keys in one order", function()
