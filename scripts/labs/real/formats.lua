@@ -6,8 +6,8 @@ local lpfm = require "lpfm"
 local VALUE = 8 -- bytes of a count
 
 local MISSING = [[
-   No format {format} is registered here, and no module brings it. Is that the name in PFM_FMT_ALIAS and in fmt_name, has
-   it a UUID that no other format has, and was the machine started with FORMAT?]]
+   No format {format} is registered here, and no module brings it. Is that the name in PFM_FMT_ALIAS and in fmt_name,
+   has it a UUID that no other format has, and was the machine started with FORMAT?]]
 local SHIPPED = [[
    That is {name}, which comes with lpfm: it is registered with the UUID {uuid}. A format of your own has a name and a
    UUID of its own, and counts otherwise.]]
