@@ -450,7 +450,8 @@ describe("what a computer says of its memory", function()
       }, "\n"), tostring(m:caches()))
       local sites = m:sites()
       local waited = require("pfm.render").number(sites[1].waited)
-      local lines = { "ip      loads  stores  misses", "0x1000  2,000       0   2,000", "0x1008      0   2,000       1" }
+      local lines = { "ip      loads  stores  misses",
+         "0x1000  2,000       0   2,000", "0x1008      0   2,000       1" }
       for i, text in ipairs { "waited", waited, tostring(sites[2].waited) } do
          lines[i] = ("%s  %" .. #waited .. "s"):format(lines[i], text)
       end

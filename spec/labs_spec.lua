@@ -334,15 +334,15 @@ describe("a session", function()
       grade.session(session.new(lab, { kept = { page = 1, answers = { ["by-hand"] = { answer = "x", state = "open",
          attempts = 1, hints = 0 } } } }))
       local pid = files.read(mark):match "%d+"
-      local function state() -- nil or Z: it has ended
+      local function how() -- nil or Z: it has ended
          local file = io.open(("/proc/%s/stat"):format(pid))
-         local text = file and file:read "*a"
+         local line = file and file:read "*a"
          if file then file:close() end
-         return text and text:match "%) (%a)"
+         return line and line:match "%) (%a)"
       end
       local deadline = os.time() + 10
-      while (state() or "Z") ~= "Z" and os.time() < deadline do end -- a signal takes its time
-      assert.equal("Z", state() or "Z")
+      while (how() or "Z") ~= "Z" and os.time() < deadline do end -- a signal takes its time
+      assert.equal("Z", how() or "Z")
    end)
 
    it("has its rows of grading as JSON with keys in one order", function()
