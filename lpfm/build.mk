@@ -14,11 +14,16 @@ $(CDEF): lpfm/ffi/cdef.h lpfm/ffi/objects.h lpfm/base/class.h lpfm/base/perfmon.
 
 $(LUAS:%=$(BUILD)/%/obj/lpfm/ffi/cdef.o): $(CDEF)
 
+# What C files hold of Lua.
 STEP := $(BUILD)/gen/step.inc
+ROWS := $(BUILD)/gen/rows.inc
 
-$(STEP): lpfm/ffi/step.lua lpfm/ffi/quote.lua
+$(STEP): lpfm/ffi/step.lua
+$(ROWS): lpfm/base/rows.lua
+$(STEP) $(ROWS): lpfm/ffi/quote.lua
 	@mkdir -p $(@D)
 	$(call say,gen $@)
-	$(Q)$(LUA) lpfm/ffi/quote.lua <$< >$@
+	$(Q)$(LUA) lpfm/ffi/quote.lua <$(filter-out %/quote.lua,$^) >$@
 
 $(LUAS:%=$(BUILD)/%/obj/lpfm/samples/fields.o): $(STEP)
+$(LUAS:%=$(BUILD)/%/obj/lpfm/base/rows.o): $(ROWS)

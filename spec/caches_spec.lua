@@ -2,6 +2,9 @@
 -- The memory of the simulated computer. What programs count in its caches is what a textbook computes on paper, here
 -- next to each program: lines of 64 bytes, LRU.
 local c = require "support.c"
+local files = require "support.files"
+local fcntl = require "posix.fcntl"
+local unistd = require "posix.unistd"
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 
@@ -381,6 +384,96 @@ describe("accesses that cannot be", function()
       local ok, err = m:explain(0x1000)
       assert.is_nil(ok)
       assert.is_truthy(err:find("explain=1", 1, true), err)
+   end)
+end)
+
+describe("a computer's sites", function()
+   before_each(sim.begin)
+   after_each(sim.finish)
+
+   it("are those of a trace, the one that misses most first, each as explain has it", function()
+      local m = computer("1024:1:64", { explain = 1 })
+      local lines = {}
+      for i = 0, 99 do
+         lines[#lines + 1] = "I  401000,4\n L 1000000,8"              -- always there, but the first time
+         lines[#lines + 1] = ("I  401010,4\n L %x,8"):format(A + 64 + 1024 * i)
+         lines[#lines + 1] = i < 10 and ("I  401020,4\n S %x,8"):format(B + 128 + 1024 * i) or nil
+         lines[#lines + 1] = "I  401030,4"                            -- accesses no data
+      end
+      local path = os.tmpname()
+      files.write(path, table.concat(lines, "\n") .. "\n")
+      local fd = assert(fcntl.open(path, fcntl.O_RDONLY))
+      files.write(path, assert(lpfm.lackey_trace(fd)))
+      unistd.close(fd)
+      run(m, { { trace = path } })
+      os.remove(path)
+      local sites = assert(m:sites())
+      local seen = {}
+      for i, site in ipairs(sites) do
+         seen[i] = ("%x %d %d %d"):format(site.ip, site.loads, site.stores, site.misses)
+         local why = assert(m:explain(site.ip))
+         assert.are.equal(why.load_misses.total + why.store_misses.total, site.misses)
+         assert.are.same({ why.loads, why.stores, why.waited }, { site.loads, site.stores, site.waited })
+      end
+      assert.are.same({ "401010 100 0 100", "401020 0 10 10", "401000 100 0 1" }, seen)
+   end)
+
+   it("are in the order of their addresses where they miss as often, however many there are", function()
+      local m, body = computer("1024:1:64", { explain = 1 }), {}
+      for i = 200, 1, -1 do body[#body + 1] = { ip = 0x1000 + 16 * i, load = { A + 4096 * i, 0 } } end
+      run(m, body)
+      local sites = assert(m:sites())
+      assert.are.equal(200, #sites)
+      for i, site in ipairs(sites) do assert.are.same({ 0x1000 + 16 * i, 1 }, { site.ip, site.misses }) end
+   end)
+
+   it("are none before something ran, and not known without explain=1", function()
+      assert.are.same({}, computer("1024:1:64", { explain = 1 }):sites())
+      local ok, err = computer("1024:1:64"):sites()
+      assert.is_nil(ok)
+      assert.are.equal("sites: the computer was made without explain=1", err)
+   end)
+end)
+
+describe("what a computer says of its memory", function()
+   before_each(sim.begin)
+   after_each(sim.finish)
+
+   local program = { { loop = 2000, { ip = 0x1000, load = { A, 64 } }, { ip = 0x1008, store = { B, 0 } } } }
+
+   it("prints as a table, without columns in which all is 0", function()
+      local m = computer("32768:8:64", { explain = 1, l1i = 0 })
+      run(m, program)
+      assert.are.equal(table.concat({
+         "name    size  assoc  line  policy  loads  misses  stores  misses",
+         "L1D   32,768      8    64  LRU     2,000   2,000   2,000       1",
+      }, "\n"), tostring(m:caches()))
+      local sites = m:sites()
+      local waited = require("pfm.render").number(sites[1].waited)
+      local lines = { "ip      loads  stores  misses",
+         "0x1000  2,000       0   2,000", "0x1008      0   2,000       1" }
+      for i, text in ipairs { "waited", waited, tostring(sites[2].waited) } do
+         lines[i] = ("%s  %" .. #waited .. "s"):format(lines[i], text)
+      end
+      assert.are.equal(table.concat(lines, "\n"), tostring(sites))
+   end)
+
+   it("prints the first rows of a long list, and how many more there are; nothing as such", function()
+      local m, body = computer("1024:1:64", { explain = 1 }), {}
+      for i = 1, 1300 do body[i] = { ip = 0x1000 + 16 * i, load = { A, 0 } } end
+      run(m, body)
+      local text = tostring(m:sites())
+      assert.are.equal(202, select(2, text:gsub("[^\n]+", "")))
+      assert.is_truthy(text:find("\n... 1,100 more rows$"), text:sub(-60))
+      assert.are.equal("none", tostring(computer("1024:1:64", { explain = 1 }):sites()))
+   end)
+
+   it("is shown by the prompt as print prints it", function()
+      local m = computer("32768:8:64", { explain = 1 })
+      run(m, program)
+      local show = require "repl.prompt.show"
+      assert.are.equal(tostring(m:caches()), show.text(m:caches()))
+      assert.are.equal(tostring(m:sites()), show.text(m:sites()))
    end)
 end)
 

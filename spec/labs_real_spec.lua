@@ -11,7 +11,8 @@ local sheet = require "repl.lab.sheet"
 local session = require "repl.lab.session"
 local validate = require "repl.lab.validate"
 
-local program = ("%s/%s/lpfm"):format(os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit")
+local build = os.getenv("LPFM_BUILD") or "build"
+local program = ("%s/%s/lpfm"):format(build, os.getenv("LPFM_LUA") or "luajit")
 local scratch = os.tmpname()
 local before
 
@@ -129,6 +130,16 @@ describe("the second part of a lab", function()
       assert.truthy(lab "":find("bias* ", 1, true))
    end)
 
+   it("needs its machine, and says so without a traceback", function()
+      if io.open("/dev/perfmon") then return pending("perfmon.ko is here") end
+      for _, arguments in ipairs { "bias --machine linux", "formats-linux --sheet", "sets --machine linux --grade" } do
+         local out, status = lab(arguments)
+         assert.equal(2, status, out)
+         assert.truthy(out:find("there is no /dev/perfmon", 1, true), out)
+         assert.is_nil(out:find("traceback", 1, true), out)
+      end
+   end)
+
    it("is what LPFM_MACHINE asks for where a lab has it, and keeps progress of its own", function()
       assert.truthy(lab("bias", "LPFM_MACHINE=perf"):find("'lpfm lab bias-perf' goes on from here", 1, true)
          or obstacle())
@@ -142,5 +153,91 @@ describe("the second part of a lab", function()
       local out, status = lab("--check " .. scratch .. "/own --machine perf")
       assert.equal(2, status)
       assert.truthy(out:find("real/mylab.lua", 1, true), out)
+   end)
+end)
+
+-- Lab 14's formats are modules of the kernel. The same C runs on the machine perf: a header that says otherwise what
+-- perfmon_module.h says is all it takes.
+describe("lab 14's check of a format in C", function()
+   local HEADER = [[
+#include <stdint.h>
+#include "fmt.h"
+#include "perfmon/uuid.h"
+typedef uint64_t u64;
+typedef uint32_t u32;
+#define PFM_FORMAT_INIT(fmt) \
+   int add(void *L) { pfm_add_format(fmt); return 0; } int take_away(void *L) { pfm_remove_format(fmt); return 0; }
+#define PFM_FMT_ALIAS(prefix) struct alias
+#define MODULE_LICENSE(text) struct license
+#define MODULE_DESCRIPTION(text) struct description
+]]
+   local page, s
+   local loaded, removals = 0, {}
+
+   -- Compiles a format, perhaps changed, and has it registered as the loading of its module would.
+   local function load(path, changes)
+      local source = files.read(path)
+      for from, to in pairs(changes or {}) do
+         local n
+         source, n = source:gsub(from, to)
+         assert(n > 0, from)
+      end
+      loaded = loaded + 1
+      files.write(("%s/%d.c"):format(scratch, loaded), source)
+      local out, status = c.sh(("cc -shared -fPIC -w -I%s -Ikernel/core -Ikernel/user -Ikernel/include -o %s/%d.so "
+         .. "%s/%d.c -L%s -lperfmon 2>&1"):format(scratch, scratch, loaded, scratch, loaded, build))
+      assert.equal(0, status, out)
+      local library = ("%s/%d.so"):format(scratch, loaded)
+      removals[loaded] = assert(package.loadlib(library, "take_away"))
+      assert(package.loadlib(library, "add"))()
+   end
+
+   local function judged(script)
+      local right, why = s:judge_value(page, assert(loadstring(script))())
+      return right, (why:gsub("%s+", " "))
+   end
+
+   setup(function()
+      if obstacle() then return end
+      local lab = assert(catalog.on(assert(catalog.find "formats"), "linux"))
+      page = lab.pages[2]
+      assert(lpfm.machine "perf")
+      files.write(scratch .. "/perfmon_module.h", HEADER)
+      load "spec/vm/format/tally.c"
+      s = session.new(lab, { params = { machine = "perf" } })
+      s:run_up_to(1)
+      load "spec/vm/halves/halves.c"
+      load("spec/vm/format/tally.c", { ['"tally"'] = '"renamed"', ["3b, 0e"] = "3b, 0f" })
+   end)
+   teardown(function()
+      for _, remove in ipairs(removals) do remove() end
+   end)
+
+   here_it("takes the solution, which counts every second overflow", function()
+      local right, why = judged(page.solution)
+      assert.is_true(right, why)
+      assert.truthy(why:find("^halves counted %d+ of %d+ overflows%.$"), why)
+   end)
+
+   here_it("does not take what comes with lpfm, by whatever it is asked for, and says why", function()
+      local uuid = "3b0e558d-4c21-4f9e-8a6d-90c7125bee04"
+      for asked, name in pairs { tally = "tally", [uuid] = "tally", ["n-way"] = "n-way", default = "default" } do
+         local right, why = judged(("return { format = %q }"):format(asked))
+         assert.is_false(right)
+         assert.truthy(why:find(("That is %s, which comes with lpfm"):format(name), 1, true), why)
+         assert.truthy(name ~= "tally" or why:find(uuid, 1, true), why)
+      end
+   end)
+
+   here_it("does not take a copy of tally by another name, nor what is no such format", function()
+      local right, why = judged 'return { format = "renamed" }'
+      assert.is_false(right)
+      assert.truthy(why:find("^renamed counted (%d+) of %1 overflows%. Every second one, that is %d+%.$"), why)
+      for script, text in pairs { ['{ format = "{mine}" }'] = "No format {mine} is registered here",
+         ['"halves"'] = "The script returns no table with a format." } do
+         right, why = judged("return " .. script)
+         assert.is_false(right)
+         assert.truthy(why:find(text, 1, true), why)
+      end
    end)
 end)

@@ -219,14 +219,26 @@ for _, lab in ipairs(catalog.all()) do
                assert.truthy(copy:find(label .. ":</b>", 1, true), label)
             end
          end
-         local notebook = assert(render.from_json(sheet.notebook(lab)))
+         local json = sheet.notebook(lab)
+         local notebook = assert(render.from_json(json))
          assert.equal(4, notebook.nbformat)
+         assert.same({ name = "lpfm", display_name = "lpfm", language = "lua" }, notebook.metadata.kernelspec)
          assert.equal(('course = lab("%s")'):format(lab.name), notebook.cells[2].source)
+         local code, cells = "", 0
          for _, cell in ipairs(notebook.cells) do -- nbformat requires both of code, the first a null or a number
             local is_code = cell.cell_type == "code"
             assert.equal(is_code, cell.execution_count ~= nil)
             assert.equal(is_code, cell.outputs ~= nil)
+            code = code .. (is_code and cell.source .. "\n" or "")
+            cells = cells + (is_code and 1 or 0)
          end
+         assert.equal(cells, select(2, json:gsub('"outputs":%[%]', ""))) -- a list, not an object
+         assert(loadstring(code))
+         local asked = {}
+         for id in code:gmatch 'course:answer%("(.-)"' do asked[#asked + 1] = id end
+         local wanted = {}
+         for _, page_of_lab in ipairs(lab.pages) do wanted[#wanted + 1] = page_of_lab.id or page_of_lab.task end
+         assert.same(wanted, asked)
       end)
    end)
 end
@@ -254,7 +266,7 @@ describe("a session", function()
       assert.truthy(flat(s:reply("well")):find("Enter goes on", 1, true))
       s:reply("")
       assert.truthy(flat(s:reply("")):find("'skip' goes on without", 1, true))
-      assert.truthy(flat(s:reply("many")):find("a number is expected", 1, true))
+      assert.truthy(flat(s:reply("many")):find("A number is expected", 1, true))
       assert.truthy(flat(s:reply("?")):find("prompt lpfm's prompt", 1, true))
       assert.truthy(flat(s:reply("skip")):find("instructions, user: 2,000", 1, true))
       assert.equal("skipped", s.kept.answers.user.state)
@@ -315,6 +327,24 @@ describe("a session", function()
       assert.is_function(print)
    end)
 
+   it("ends what a student's script has started, when it is judged", function()
+      local mark = scratch .. "/pid"
+      assert(progress.write(progress.path("counters-by-hand", "lua"),
+         ("os.execute('sleep 600 & echo $! >%s') return print"):format(mark)))
+      grade.session(session.new(lab, { kept = { page = 1, answers = { ["by-hand"] = { answer = "x", state = "open",
+         attempts = 1, hints = 0 } } } }))
+      local pid = files.read(mark):match "%d+"
+      local function how() -- nil or Z: it has ended
+         local file = io.open(("/proc/%s/stat"):format(pid))
+         local line = file and file:read "*a"
+         if file then file:close() end
+         return line and line:match "%) (%a)"
+      end
+      local deadline = os.time() + 10
+      while (how() or "Z") ~= "Z" and os.time() < deadline do end -- a signal takes its time
+      assert.equal("Z", how() or "Z")
+   end)
+
    it("has its rows of grading as JSON with keys in one order", function()
       local row = { task = "t", state = "right", lab = "l", hints = 1, attempts = 2, kind = "task", answer = "x",
          why = "w" }
@@ -335,15 +365,28 @@ describe("a session", function()
          "lab counters has no parameter 'nosuch'")
    end)
 
-   it("breaks lines to the width of the terminal", function()
+   it("breaks lines to the width of the terminal, and underlines the whole heading", function()
       for _, width in ipairs { 40, 80 } do
-         local s = session.new(assert(catalog.find "caches"), { width = width })
-         for i = 1, #s.lab.pages do
-            for _, line in ipairs(open(s, i)) do
-               assert.truthy(render.width(line) <= width or line:find("^ "), line)
+         for _, each in ipairs(catalog.all()) do
+            local s = session.new(each, { width = width })
+            for i = 1, #s.lab.pages do
+               for _, line in ipairs(open(s, i)) do
+                  assert.truthy(render.width(line) <= width or line:find("^ "), line)
+               end
             end
          end
       end
+      local s = session.new(assert(catalog.find "counters"), { width = 40 })
+      local lines = s:enter()
+      assert.truthy(lines[2]:find("^Counters") and lines[3]:find("^[^-]") and lines[4]:find("^%-+$"))
+      assert.equal(math.max(#lines[2], #lines[3]), #lines[4])
+   end)
+
+   it("has choices of several lines on a narrow terminal, the second below the text of the first", function()
+      local s = session.new(assert(catalog.find "counters"), { width = 40 })
+      local choices = s:choices(s.lab.pages[4])
+      assert.truthy(choices[1]:find("^   a%) %S"))
+      assert.truthy(choices[2]:find("^      %S"))
    end)
 end)
 

@@ -22,8 +22,8 @@ local function lab(arguments, input)
 end
 
 -- The line of --grade for a task.
-local function grade_of(task)
-   for text in lab("counters --grade"):gmatch("[^\n]+") do
+local function grade_of(task, options)
+   for text in lab("counters --grade " .. (options or "")):gmatch("[^\n]+") do
       local row = assert(render.from_json(text))
       if row.task == task then return row end
    end
@@ -98,6 +98,10 @@ describe("a lab without a terminal", function()
       end
    end)
 
+   it("is listed, and what the mark means is a line of its own", function()
+      assert.truthy(lab(""):find("\n* has a second part on this computer: [^\n]+perfmon%.ko\n'lpfm lab NAME' opens"))
+   end)
+
    it("begins again with --restart, and says where progress cannot be kept", function()
       assert.truthy(lab("counters --restart", "quit\n"):find("page 1 of 9", 1, true))
       local out = c.sh(("echo quit | env XDG_STATE_HOME=/dev/null %s lab counters"):format(program))
@@ -112,6 +116,11 @@ describe("a lab without a terminal", function()
       assert.equal("right", grade_of("by-hand").state)
       files.write(scratch .. "/lpfm/labs/counters-by-hand.lua", "return print")
       assert.equal("wrong", grade_of("by-hand").state)
+      files.write(scratch .. "/lpfm/labs/counters-by-hand.lua", "print 'no JSON' io.stdout:flush() return print")
+      assert.equal("wrong", grade_of("by-hand").state)
+      files.write(scratch .. "/lpfm/labs/counters-by-hand.lua", "while true do end")
+      local row = grade_of("by-hand", "--limit 0.2")
+      assert.same({ "wrong", "it did not end within 0.2 s" }, { row.state, row.why })
    end)
 
    it("reads a damaged file of progress as far as it can be", function()

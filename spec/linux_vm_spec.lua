@@ -39,8 +39,8 @@ local function specs_pass(options, specs, kind)
    assert.equal(0, status, output)
 end
 
-local function passes(options, programs, expected)
-   local output, status = run("spec/vm/run " .. options .. " " .. programs)
+local function passes(options, programs, expected, environment)
+   local output, status = run((environment or "") .. " spec/vm/run " .. options .. " " .. programs)
    local names, bad = results(output)
    assert.equal("", table.concat(bad, "\n"))
    for _, name in ipairs(expected) do
@@ -218,7 +218,7 @@ describe("perfmon.ko in an emulated machine", function()
       all(exact, counting, sampling, sets))
    vm_it("knows events by name, as perf_event does, lets nobody see what is not theirs, and needs no PMU", passes,
       "", "names security software limits", all(names, security, of_arm64, software, limits))
-   vm_it("shows the labs' effects", passes, "", "labs", labs)
+   vm_it("shows the labs' effects", passes, "", "labs", labs, "FORMAT=spec/vm/halves")
    vm_it("begins a cascade's second stage at the n-th event, and estimates, and randomizes", passes, "",
       "measure", measure)
    vm_it("counts, samples and switches sets", passes, "-c 4", "counting sampling sets security software limits",

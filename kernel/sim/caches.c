@@ -28,8 +28,8 @@ bool sim_caches_make(struct pfm_sim *sim)
 void sim_caches_free(struct pfm_sim *sim)
 {
 	cache_system_free(sim->caches);
-	cache_blocks_free(&sim->why_of);
-	free(sim->whys);
+	cache_blocks_free(&sim->site_of);
+	free(sim->sites);
 }
 
 /* --- caches --------------------------------------------------------------------------------- */
@@ -109,32 +109,32 @@ int pfm_sim_cache_sets(struct pfm_sim *sim, uint32_t cpu, const char *name, uint
 
 static bool make_room(struct pfm_sim *sim)
 {
-	uint64_t room = sim->room_whys ? 2 * sim->room_whys : 64;
-	struct pfm_sim_why *whys;
+	uint64_t room = sim->room_sites ? 2 * sim->room_sites : 64;
+	struct pfm_sim_site *sites;
 
-	if (sim->num_whys < sim->room_whys)
+	if (sim->num_sites < sim->room_sites)
 		return true;
-	whys = realloc(sim->whys, room * sizeof(*whys));
-	if (!whys)
+	sites = realloc(sim->sites, room * sizeof(*sites));
+	if (!sites)
 		return false;
-	sim->whys = whys;
-	sim->room_whys = room;
+	sim->sites = sites;
+	sim->room_sites = room;
 	return true;
 }
 
 /* Without memory it is not counted. */
 void sim_explain_add(struct pfm_sim *sim, uint64_t ip, enum cache_kind kind, int cause, uint32_t wait)
 {
-	uint64_t *at = cache_blocks_at(&sim->why_of, ip);
+	uint64_t *at = cache_blocks_at(&sim->site_of, ip);
 	struct pfm_sim_why *why;
 
 	if (!at || (!*at && !make_room(sim)))
 		return;
 	if (!*at) {
-		memset(&sim->whys[sim->num_whys++], 0, sizeof(*sim->whys));
-		*at = sim->num_whys;
+		sim->sites[sim->num_sites++] = (struct pfm_sim_site){ .ip = ip };
+		*at = sim->num_sites;
 	}
-	why = &sim->whys[*at - 1];
+	why = &sim->sites[*at - 1].why;
 	why->waited += wait;
 	if (kind == CACHE_STORE)
 		why->stores++;
@@ -144,16 +144,22 @@ void sim_explain_add(struct pfm_sim *sim, uint64_t ip, enum cache_kind kind, int
 		(kind == CACHE_STORE ? why->store_misses : why->load_misses)[cause]++;
 }
 
+static int check_explains(const struct pfm_sim *sim)
+{
+	return sim->explain ? 0 : pfm_refuse(-EINVAL, "the computer was made without explain=1");
+}
+
 static int explain(struct pfm_sim *sim, uint64_t ip, struct pfm_sim_why *why)
 {
+	int ret = check_explains(sim);
 	uint64_t *at;
 
-	if (!sim->explain)
-		return pfm_refuse(-EINVAL, "the computer was made without explain=1");
-	at = cache_blocks_at(&sim->why_of, ip);
+	if (ret)
+		return ret;
+	at = cache_blocks_at(&sim->site_of, ip);
 	if (!at || !*at)
 		return pfm_refuse(-ENOENT, "nothing at 0x%llx has accessed data", (unsigned long long)ip);
-	*why = sim->whys[*at - 1];
+	*why = sim->sites[*at - 1].why;
 	return 0;
 }
 
@@ -163,6 +169,52 @@ int pfm_sim_explain(struct pfm_sim *sim, uint64_t ip, struct pfm_sim_why *why)
 
 	sim_lock(sim);
 	ret = explain(sim, ip, why);
+	sim_unlock(sim);
+	return pfm_result(ret);
+}
+
+static uint64_t misses_of(const struct pfm_sim_why *why)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < PFM_SIM_CAUSES; i++)
+		sum += why->load_misses[i] + why->store_misses[i];
+	return sum;
+}
+
+static int by_misses(const void *a, const void *b)
+{
+	const struct pfm_sim_site *one = a, *other = b;
+	uint64_t m = misses_of(&one->why), n = misses_of(&other->why);
+
+	if (m != n)
+		return m > n ? -1 : 1;
+	return one->ip < other->ip ? -1 : one->ip > other->ip;
+}
+
+static int sites(struct pfm_sim *sim, struct pfm_sim_site *to, int n)
+{
+	int ret = check_explains(sim), num = (int)sim->num_sites;
+	struct pfm_sim_site *sorted;
+
+	if (ret || !num || n <= 0)
+		return ret ? ret : num;
+	sorted = malloc(num * sizeof(*sorted));
+	if (!sorted)
+		return pfm_refuse(-ENOMEM, "no memory for %d sites", num);
+	memcpy(sorted, sim->sites, num * sizeof(*sorted));
+	qsort(sorted, num, sizeof(*sorted), by_misses);
+	memcpy(to, sorted, (n < num ? n : num) * sizeof(*to));
+	free(sorted);
+	return num;
+}
+
+int pfm_sim_sites(struct pfm_sim *sim, struct pfm_sim_site *to, int n)
+{
+	int ret;
+
+	sim_lock(sim);
+	ret = sites(sim, to, n);
 	sim_unlock(sim);
 	return pfm_result(ret);
 }

@@ -504,9 +504,9 @@ struct pfm_sim {
 	uint32_t		shaped;		/* parts that options were about; and the predictor */
 	bool			explain;
 	struct cache_system	*caches;
-	struct pfm_sim_why	*whys;		/* explain: by site */
-	uint64_t		num_whys, room_whys;
-	struct cache_blocks	why_of;		/* by address: its place in whys + 1 */
+	struct pfm_sim_site	*sites;		/* explain: that have accessed data */
+	uint64_t		num_sites, room_sites;
+	struct cache_blocks	site_of;	/* by address: its place in sites + 1 */
 
 	uint64_t		now;
 	struct sim_cpu		*cpus;

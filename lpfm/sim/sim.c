@@ -34,6 +34,7 @@ branch: true, false, "back" (but in the last iteration of its loop), "TTN" (agai
 #include "base/args.h"
 #include "base/object.h"
 #include "base/result.h"
+#include "base/rows.h"
 #include "base/u64.h"
 #include "context/context.h"
 #include "sim/sim.h"
@@ -677,7 +678,8 @@ next level is asked by misses. With ht=1 two CPUs have the same ones.
 @int[opt=0] cpu
 @treturn[1] {table,...} by number and by name, those there are of L1I, L1D, L2, L3, ITLB and DTLB: {name=, size=bytes,
 assoc=lines in a set, line=bytes, policy=, latency=cycles that what is here must be waited for (a TLB: what is not),
-fetches=, fetch_misses=, loads=, load_misses=, stores=, store_misses=, invalidated=lines that other CPUs took}
+fetches=, fetch_misses=, loads=, load_misses=, stores=, store_misses=, invalidated=lines that other CPUs took}; it
+prints as a table, without columns in which all is 0
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: EINVAL, ENOMEM
@@ -702,6 +704,8 @@ static int sim_caches(lua_State *L)
 		lua_rawseti(L, -3, i + 1);
 		lua_setfield(L, -2, caches[i].name);
 	}
+	lpfm_rows_print(L, "name size assoc line policy latency fetches fetch_misses=misses loads load_misses=misses "
+			   "stores store_misses=misses invalidated");
 	return 1;
 }
 
@@ -740,17 +744,23 @@ static int sim_cache_sets(lua_State *L)
 	return 1;
 }
 
+static uint64_t sum(const uint64_t *misses)
+{
+	uint64_t total = 0;
+
+	for (int i = 0; i < PFM_SIM_CAUSES; i++)
+		total += misses[i];
+	return total;
+}
+
 static void set_causes(lua_State *L, const char *name, const uint64_t *misses)
 {
 	static const char *const causes[PFM_SIM_CAUSES] = { "compulsory", "capacity", "conflict", "coherence" };
-	uint64_t sum = 0;
 
 	lua_createtable(L, 0, PFM_SIM_CAUSES + 1);
-	for (int i = 0; i < PFM_SIM_CAUSES; i++) {
+	for (int i = 0; i < PFM_SIM_CAUSES; i++)
 		set_nat(L, causes[i], misses[i]);
-		sum += misses[i];
-	}
-	set_nat(L, "total", sum);
+	set_nat(L, "total", sum(misses));
 	lua_setfield(L, -2, name);
 }
 
@@ -788,6 +798,54 @@ static int sim_explain(lua_State *L)
 	return 1;
 }
 
+static void push_site(lua_State *L, const struct pfm_sim_site *site)
+{
+	lua_createtable(L, 0, 5);
+	set_nat(L, "ip", site->ip);
+	set_nat(L, "loads", site->why.loads);
+	set_nat(L, "stores", site->why.stores);
+	set_nat(L, "misses", sum(site->why.load_misses) + sum(site->why.store_misses));
+	set_nat(L, "waited", site->why.waited);
+}
+
+/***
+The sites that have accessed data, on a computer made with the option explain=1: what `machine:explain` can be asked
+of, also of a trace. Those that missed the L1D most often come first; of those that missed as often, the one with the
+lowest address.
+@function machine:sites
+@treturn[1] {table,...} {ip=address, loads=, stores=, misses=of loads and stores, waited=cycles}; it prints as a
+table of 200 rows at most
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EINVAL without explain=1, ENOMEM
+@usage
+local m = require("lpfm").machine("sim:k8", { explain = 1, l1d = "1024:1:64" })
+local body = { loop = 10, { ip = 0x1000, load = { 0x100000, 1024 } }, { ip = 0x1004, store = { 0x200040, 0 } } }
+assert(m:run { until_exit = m:spawn { program = { body } } })
+local worst = assert(m:sites())[1]
+assert(worst.ip == 0x1000 and worst.misses == 10)
+assert(m:explain(worst.ip).load_misses.compulsory == 10)
+*/
+static int sim_sites(lua_State *L)
+{
+	struct pfm_sim *sim = this_sim(L);
+	int n = pfm_sim_sites(sim, NULL, 0);
+	struct pfm_sim_site *sites;
+
+	if (n < 0)
+		return lpfm_fail(L, "sites");
+	sites = lua_newuserdata(L, n * sizeof(*sites) + 1);
+	if (pfm_sim_sites(sim, sites, n) < 0)
+		return lpfm_fail(L, "sites");
+	lua_createtable(L, n, 0);
+	for (int i = 0; i < n; i++) {
+		push_site(L, &sites[i]);
+		lua_rawseti(L, -2, i + 1);
+	}
+	lpfm_rows_print(L, "ip loads stores misses waited");
+	return 1;
+}
+
 static const luaL_Reg sim_methods[] = {
 	{ "spawn", sim_spawn },
 	{ "kill", sim_kill },
@@ -805,6 +863,7 @@ static const luaL_Reg sim_methods[] = {
 	{ "cache_sets", sim_cache_sets },
 	{ "caches", sim_caches },
 	{ "explain", sim_explain },
+	{ "sites", sim_sites },
 	{ NULL, NULL }
 };
 

@@ -87,8 +87,7 @@ function command.list()
       { title = "progress" } }
    local lines = render.align(columns, rows)
    lines[#lines + 1] = ""
-   lines[#lines + 1] = [[* has a second part on this computer: 'lpfm lab NAME --machine perf'; linux where perfmon.ko
-      is.]]
+   lines[#lines + 1] = "* has a second part on this computer: 'lpfm lab NAME --machine perf', or linux with perfmon.ko"
    lines[#lines + 1] = "'lpfm lab NAME' opens a lab; begin with 'lpfm lab " .. catalog.all()[1].name .. "'."
    return lines
 end
@@ -208,7 +207,7 @@ function command.main(argv)
    local output = args.output or "-"
    if args.grade then
       local limit = options.number(args.limit, "--limit")
-      return options.write(grades(chosen(lab, catalog.all(), machine), limit), output) or 0
+      return options.write(options.checked(grades, chosen(lab, catalog.all(), machine), limit), output) or 0
    end
    for _, printer in ipairs(printers) do
       if args[printer[1]] then

@@ -21,7 +21,8 @@ function command.options()
       .. "To replay it:\n"
       .. "   m = lpfm.machine(\"sim:itanium2\")\n"
       .. "   tid = m:spawn{program={ {trace=\"lpfm.trace\"} }}; m:run{until_exit=tid, s=1000}; m:caches()\n"
-      .. "With lpfm.machine(\"sim:k8\", {cachegrind=1}) its caches count what cachegrind counts.", {
+      .. "With lpfm.machine(\"sim:itanium2\", {explain=1}), m:sites() lists the instructions that missed most, and\n"
+      .. "m:explain(m:sites()[1].ip) says why. With {cachegrind=1} its caches count what cachegrind counts.", {
       "lpfm trace -o ls.trace -- ls -l",
    })
    return c

@@ -11,14 +11,14 @@ local factors = { k = 1e3, m = 1e6, g = 1e9 }
 local function read_number(answer)
    local digits, unit = answer:gsub("[,_ ]", ""):match("^(.-)([kKmMgG%%]?)$")
    local n = tonumber(digits)
-   if not n then return nil, "a number is expected, such as 42, 1.5, 20k or 0x10" end
+   if not n then return nil, "A number is expected, such as 42, 1.5, 20k or 0x10" end
    return n * (factors[unit:lower()] or 1)
 end
 
 local function read_words(answer)
    local out = {}
    for word in answer:gmatch("[^%s,;]+") do out[#out + 1] = word:upper() end
-   if not out[1] then return nil, "a list of words is expected, with blanks between them" end
+   if not out[1] then return nil, "A list of words is expected, with blanks between them" end
    return out
 end
 
@@ -26,7 +26,7 @@ local function read_choice(answer, page)
    local at = answer:lower():match("^%s*(%a)[.)]?%s*$")
    local i = at and at:byte() - 96 or tonumber(answer)
    if i and page.choices[i] then return i end
-   return nil, ("a letter from a to %s is expected"):format(string.char(96 + #page.choices))
+   return nil, ("A letter from a to %s is expected"):format(string.char(96 + #page.choices))
 end
 
 local readers = { number = read_number, words = read_words, choice = read_choice }

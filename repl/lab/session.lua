@@ -134,7 +134,8 @@ function session:choices(page)
    for i, choice in ipairs(page.choices or {}) do
       local lines = text.wrap(text.fill(choice[1], self.figures), self.width - 6, "")
       for j, line in ipairs(lines) do
-         out[#out + 1] = (j == 1 and "   %s) %s" or "      %2$s"):format(string.char(96 + i), line)
+         local label = j == 1 and string.char(96 + i) .. ")" or "  "
+         out[#out + 1] = ("   %s %s"):format(label, line)
       end
    end
    return out
@@ -162,6 +163,12 @@ local function request(self)
    return out
 end
 
+local function widest(lines)
+   local width = 0
+   for _, line in ipairs(lines) do width = math.max(width, render.width(line)) end
+   return width
+end
+
 --- Opens the page: its text and, if there is one, its question or task.
 -- @treturn {string,...} lines
 function session:enter()
@@ -169,7 +176,7 @@ function session:enter()
    self:run_up_to(self.index) -- what it shows is not shown before the prediction, but questions may name figures
    self.phase, self.shown_hints = kind_of(page), 0
    local out = add({ "" }, text.wrap(heading(self), self.width))
-   add(out, { ("-"):rep(render.width(out[#out])), "" })
+   add(out, { ("-"):rep(widest(out)), "" })
    add(out, self:lines(page.text))
    local question = page.ask or page.todo or page.vary
    if question then

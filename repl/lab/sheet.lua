@@ -194,6 +194,9 @@ local function cells_of(page, i, figures, out)
    if page.run and not question then code(out, ("course:show(%d)"):format(i)) end
 end
 
+local NOTEBOOK = "Put each answer in the place of the words in its cell, and run that: the machine answers. "
+   .. "`course:hints` with the name of a question gives its hints."
+
 --- A lab as a notebook for lpfm's kernel of Jupyter.
 -- @tparam table lab
 -- @tparam[opt] table params values of parameters
@@ -203,6 +206,7 @@ function sheet.notebook(lab, params)
    s:run_up_to(#lab.pages)
    note(cells, { "# " .. lab.title, "Goals: " .. table.concat(lab.goals, "; ") .. "." })
    code(cells, ('course = lab("%s")'):format(lab.name))
+   note(cells, { NOTEBOOK })
    for i, page in ipairs(lab.pages) do cells_of(page, i, s.figures, cells) end
    local json = render.json { cells = cells, nbformat = 4, nbformat_minor = 4, metadata = {
       kernelspec = { name = "lpfm", display_name = "lpfm", language = "lua" }, language_info = { name = "lua" } } }

@@ -218,6 +218,7 @@ Sites that say what they access count what comes of it in the model's caches, TL
    tid = m:spawn{program={ {loop=1000, {ip=0x1000, load={0x100000, 64}}, {ip=0x1004, taken="back"}} }}
    m:run{until_exit=tid}
    m:caches().L1D.load_misses            geometry and counts of each cache
+   m:sites()                             addresses of sites, the one that misses most first
    m:explain(0x1000).load_misses         why: compulsory, capacity, conflict, coherence
 
 lpfm trace -- ./prog records a real program; {trace="lpfm.trace"} in a program replays it.

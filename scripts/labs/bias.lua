@@ -121,7 +121,7 @@ return {
            { is = "unseen", say = [[One off: counting starts with the first event, so the first sample is taken when
               event number {period} happens, at the first of {fixed1}.]] },
         },
-        otherwise = [[Count along: each instruction adds 1, and a sample is taken at every {period}th. That gives
+        otherwise = [[Count along: each instruction adds 1, and a sample is taken every {period} events. That gives
            {fixed1}.]],
         hints = { "Write the instructions in a row and count events below them.",
            "The counter starts anew after each sample." } },

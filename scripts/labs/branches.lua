@@ -36,6 +36,19 @@ local function patterns(kit, p)
       chance_percent = 100 * p.chance }
 end
 
+-- The pattern of four branches with which the bimodal predictor is wrong most often.
+local function worst(kit, p)
+   local best, most = nil, -1
+   for i = 15, 0, -1 do
+      local letters = {}
+      for at = 1, 4 do letters[at] = math.floor(i / 2 ^ (4 - at)) % 2 == 1 and "T" or "N" end
+      local t = table.concat(letters)
+      local n = wrong(kit, p, BIMODAL, pattern(p, t))
+      if n > most then best, most = t, n end
+   end
+   return { trap = best, trapped = most, half_trapped = wrong(kit, p, BIMODAL, pattern(p, "TN")) }
+end
+
 -- Counts how many of the values are above a limit: one branch each, and what a branch-free version costs.
 local function count_above(kit, p, values)
    local bits = {}
@@ -161,7 +174,7 @@ return {
               {tn_two} times.]] },
            { "Only the two-level one", say = [[It finds the pattern in the past: {tn_two} wrong; the bimodal one
               {tn_bimodal} of {n}.]] },
-           { "None", say = [[The two-level one does: it is wrong {tn_two} times, while it learns. The bimodal one is
+           { "Neither", say = [[The two-level one does: it is wrong {tn_two} times, while it learns. The bimodal one is
               {tn_bimodal} times.]] },
         },
         run = function() return {} end,
@@ -174,25 +187,18 @@ return {
       { vary = [[`wrong("TTN")` says how often a pattern of T and N is mispredicted, `wrong(0.3)` a chance; a second
            argument chooses the predictor: 0 two-level, 1 bimodal, `2` gshare. How long may a pattern be that the
            two-level one learns? What do they make of `wrong("TNNTNTTN", 2)`?]], setup = setup },
-      { task = "worst", todo = [[Find a pattern with which the bimodal predictor is wrong nearly always (above {almost}
-           of {n}). It has to begin where the counter is: at 0. Write it in T and N.]], kind = "words", setup = setup,
+      { task = "worst", todo = [[A pattern of four letters, T and N, is repeated until the branch was executed {n}
+           times. How many guesses of the bimodal predictor are wrong with the worst such pattern?]], within = 0.01,
+        setup = setup,
         text = [[A predictor with a fixed rule can be fooled: `wrong(pattern)` at the prompt tells how often it was
            wrong.]],
-        run = function(kit, p)
-           local best, most = nil, -1
-           for _, t in ipairs { "TN", "NT", "TTNN", "TTN", "TTTN" } do
-              local n = wrong(kit, p, BIMODAL, pattern(p, t))
-              if n > most then best, most = t, n end
-           end
-           return { trap = best, trapped = most, almost = math.floor(p.n * 0.9), half_trap = "TN",
-              half_trapped = wrong(kit, p, BIMODAL, pattern(p, "TN")) }
-        end,
-        answer = "trap",
-        right = "{trapped} of {n} are wrong.",
-        wrong = { { is = function() return "TTTN" end, say = [[After the third T the counter is at its top, and stays in
-           the upper half.]] } },
-        otherwise = [[Play the counter: at which values does it change its mind? The pattern TN makes {half_trapped}
-           wrong.]],
+        run = worst,
+        answer = "trapped",
+        right = "{trap} makes {trapped} of {n} wrong: the counter crosses its middle as often as it can.",
+        wrong = { { is = "half_trapped", say = [[So many are wrong with TN; there is a worse one. At which values does
+           the counter change its mind?]] },
+           { more = true, say = "No pattern of four does that: the counter needs two steps to cross its middle." } },
+        otherwise = "Play the counter: at which values does it change its mind? TN alone makes {half_trapped} wrong.",
         hints = { "The counter should cross its middle as often as possible.", [[It needs two steps to cross from 0: TT,
            and then?]] } },
       { task = "sort", kind = "script",

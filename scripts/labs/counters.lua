@@ -162,9 +162,9 @@ return {
            (`lpfm stat -a`). One of a thread says {one}.]] } },
         otherwise = "The other thread changes nothing: {one}, as when ours was alone.",
         hints = { "Compare it with your first prediction." } },
-      { vary = [[`tally("loads:u")` runs the program and counts an event at the prompt; `:u` and `:k` are the levels,
-           without both. Try cycles, loads, and instructions. Change `params.rounds` and `params.ns`; which counts
-           change? `m:events()` lists what this computer can count.]],
+      { vary = [[`tally("loads:u")` runs the program and counts an event at the prompt; `:u` and `:k` name a level,
+           and without them both count. Try cycles, loads, and instructions. Change `params.rounds` and `params.ns`;
+           which counts change? `m:events()` lists what this computer can count.]],
         setup = function(kit, p)
            return { m = kit.machine(p),
               tally = function(event) return kit.count(kit.machine(p), program(p), { event })[event] end }

@@ -19,8 +19,11 @@ here.pmds = { ["task-clock"] = 64, ["cpu-clock"] = 65, ["page-faults"] = 66, ["m
 --- The machine of a lab's page; contexts are made on it from now on.
 -- @tparam table p parameters: `machine`, "linux" or "perf"
 -- @treturn table as lpfm.machine() describes it
+-- @raise where there is no such machine
 function here.machine(p)
-   return assert(lpfm.machine(p.machine))
+   local machine, message = lpfm.machine(p.machine)
+   if not machine then error(message, 0) end
+   return machine
 end
 
 --- Programs a software counter.

@@ -293,7 +293,7 @@ return {
       { vary = [[`cascade(n, a, b)` counts the B after the n-th A of a program that repeats an A and b B, a times. Can
            the second counter be 0? What if n is larger than a?]],
         setup = function(kit, p) return { cascade = function(n, a, b) return cascade(kit, p, n, a, b) end } end },
-      { task = "after", todo = [[A program repeats 1 A and then {b} B, {a} times. How many B are counted after the A
+      { task = "after", todo = [[A program repeats 1 A and then {b} B, {a} times. How many B are counted after A
            number {nth}?]],
         setup = function(kit, p) return { cascade = function(n, a, b) return cascade(kit, p, n, a, b) end } end,
         run = function(kit, p)

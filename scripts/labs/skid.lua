@@ -64,8 +64,8 @@ return {
    minutes = 45,
    goals = { "explain why a sample's address is not that of the event", "predict which instruction is blamed",
       "read the address, the latency and the instruction of a miss from the event address registers" },
-   read = { "section 3.6.4 of the specification, figure 3.27", [[section 5 of the specification, on the registers of
-      Itanium]] },
+   read = { "section 3.6.4 of the specification, figure 3.27",
+      "section 5 of the specification, on the registers of Itanium" },
    figures = { "3.27" },
    teacher = [[
       Students trust addresses. Have them look for the load at the place that the profile shows, and find none.

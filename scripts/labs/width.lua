@@ -104,8 +104,8 @@ return {
            64 bits, and those have not run over. It got {messages}.]] } },
         otherwise = "It got {messages}.",
         hints = { "Has the counter of 64 bits run over?" } },
-      { ask = [[At {rate} events a ns, after how many seconds does the hardware's counter run over? (Within a tenth is
-         right.)]],
+      { ask = [[At a rate of {rate} per ns, after how many seconds does the hardware's counter run over? (Within a tenth
+         is right.)]],
         id = "lasting", within = 0.1, run = lasting,
         show = { { "seconds to an overflow of the hardware", "seconds" }, { "in an hour", "wraps_an_hour" } },
         answer = "seconds",

@@ -345,6 +345,17 @@ struct pfm_sim_why {
 /* EINVAL: the computer was made without explain=1. ENOENT: nothing at ip has accessed data. */
 int pfm_sim_explain(struct pfm_sim *sim, uint64_t ip, struct pfm_sim_why *why);
 
+struct pfm_sim_site {
+	uint64_t		ip;
+	struct pfm_sim_why	why;
+};
+
+/*
+ * The sites that have accessed data: those that missed most often first and, of those that missed as often, that of the
+ * lower address. Fills up to n; returns how many there are. EINVAL: as above. ENOMEM.
+ */
+int pfm_sim_sites(struct pfm_sim *sim, struct pfm_sim_site *sites, int n);
+
 /* --- traces --------------------------------------------------------------------------------- */
 
 enum pfm_sim_trace_kind {

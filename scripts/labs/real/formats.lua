@@ -1,7 +1,16 @@
 -- SPDX-License-Identifier: MIT
 -- A sampling format in C, in the kernel: spec/vm/format/tally.c as it is, and what a student makes of it.
 
+local lpfm = require "lpfm"
+
 local VALUE = 8 -- bytes of a count
+
+local MISSING = [[
+   No format {format} is registered here, and no module brings it. Is that the name in PFM_FMT_ALIAS and in fmt_name,
+   has it a UUID that no other format has, and was the machine started with FORMAT?]]
+local SHIPPED = [[
+   That is {name}, which comes with lpfm: it is registered with the UUID {uuid}. A format of your own has a name and a
+   UUID of its own, and counts otherwise.]]
 
 -- What a format counts for PMD66, when `period` faults make an overflow; and the overflows.
 local function counted(kit, p, format)
@@ -17,9 +26,40 @@ local function counted(kit, p, format)
    return count, math.floor(faults / p.period), faults
 end
 
+-- The formats that come with lpfm, by UUID: those that the simulated computer has, too, and tally.
+local function shipped(kit, tally)
+   kit.machine { model = "itanium2" }
+   local out = { [tally.uuid] = true }
+   for _, entry in ipairs(assert(lpfm.formats())) do out[entry.uuid] = true end
+   return out
+end
+
+-- The format of a name or UUID, as it is registered on the machine; nil if none is.
+local function registered(kit, p, format)
+   kit.here.machine(p)
+   local ctx = lpfm.create { format = format } -- its module comes
+   if ctx then ctx:close() end
+   for _, entry in ipairs(assert(lpfm.formats())) do
+      if format == entry.name or format == entry.uuid then return entry end
+   end
+end
+
 local function tally(kit, p)
    local count, overflows, faults = counted(kit, p, "tally")
-   return { count = count, overflows = overflows, faults = faults }
+   return { count = count, overflows = overflows, faults = faults, shipped = shipped(kit, registered(kit, p, "tally")) }
+end
+
+local function check(kit, p, t, figures)
+   if type(t) ~= "table" or type(t.format) ~= "string" then
+      return false, "The script returns no table with a format."
+   end
+   local entry = registered(kit, p, t.format)
+   if not entry then return false, MISSING, { format = t.format } end
+   if figures.shipped[entry.uuid] then return false, SHIPPED, entry end
+   local ok, count, overflows = pcall(counted, kit, p, t.format)
+   if not ok then return false, "{format} does not work: {err}", { format = t.format, err = count } end
+   local half = math.floor(overflows / 2)
+   return count == half, nil, { format = t.format, got = count, there = overflows, half = half }
 end
 
 return {
@@ -32,14 +72,15 @@ return {
       compiler's message, and one that is wrong at most crashes an emulated machine: encourage them. What a handler may
       not do (take locks, sleep, loop over much) is worth a discussion, for it runs in the interrupt.
 
-      The check takes any format whose counts are what the script claims, tally too: look at the name in the answer.
+      The check looks up what was registered: tally does not count, under whatever name a script asks for it, nor does
+      a copy that counts as tally does. `spec/vm/halves` solves the task, and `make vm LAB=formats
+      FORMAT=spec/vm/halves` shows it at work.
    ]],
    params = { period = 10, touches = 400, spin = 5000 },
    pages = {
       { text = [[
          The machine is `{machine}`: a kernel, in which `tally` is a module of its own, in C. It is some dozen lines
-         long,
-         in `spec/vm/format/tally.c`. Its handler runs in the interrupt at each overflow:
+         long, in `spec/vm/format/tally.c`. Its handler runs in the interrupt at each overflow:
 
             ((u64 *)buf)[arg->ovfl_pmd]++;
             arg->ovfl_ctrl.reset_ovfl_pmds = 1;
@@ -55,29 +96,24 @@ return {
         hints = { "How many overflows are there?" } },
       { task = "own", kind = "script",
         todo = [[
-           Write a format in C that counts only every second overflow of each PMD:
+           Write a format in C that counts only every second overflow of each PMD. Where tally has its counts it has
+           its own, and it is no copy of tally by another name:
 
-              cp -r spec/vm/format mine         (then change the names and the UUID in mine/tally.c)
+              cp -r spec/vm/format mine
+              (change the names in mine/Kbuild and mine/tally.c, the UUID, and what it does)
               make vm LAB=formats FORMAT=mine
 
-           The kernel loads the module when a context asks for its name. Here, write a script that returns the name of
-           your format, and how many overflows it counts as one:
+           `uuidgen` makes a UUID. The kernel loads the module when a context asks for its name. Here, write a script
+           that returns that name, in the place of `tally`:
 
-              return { format = "tally", every = 1 }
+              return { format = "tally" }
         ]],
-        check = function(kit, p, t)
-           if type(t) ~= "table" or type(t.format) ~= "string" or type(t.every) ~= "number" then
-              return false, "The script returns no table with format and every."
-           end
-           local ok, count, overflows = pcall(counted, kit, p, t.format)
-           if not ok then return false, "There is no such format here: did it build, and has it that name?" end
-           return count == math.floor(overflows / t.every), nil, { got = count, there = overflows }
-        end,
-        right = "It counted {got} of {there} overflows, as you say.",
-        otherwise = "It counted {got}, and there were {there} overflows.",
-        solution = [[return { format = "tally", every = 1 }]],
-        mistake = [[return { format = "tally", every = 2 }]],
+        check = check,
+        right = "{format} counted {got} of {there} overflows.",
+        otherwise = "{format} counted {got} of {there} overflows. Every second one, that is {half}.",
+        solution = [[return { format = "halves" }]],
+        mistake = [[return { format = "tally" }]],
         hints = { "A second array behind the first can keep what has not been counted yet; getsize makes room.",
-           "Or keep twice as many in the same array, and let the tool halve them: that is cheating, is it not?" } },
+           "An element of it is 0 or 1: at each overflow it is added to the count, and then it changes." } },
    },
 }

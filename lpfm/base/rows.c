@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+/*
+ * rows.c - a list of records that prints as a table: the metatable is made once for its columns.
+ */
+#include "base/rows.h"
+
+static const char rows[] =
+#include "rows.inc"
+	;
+
+/* Pushes the function of rows.lua that makes a text of a list. */
+static void push_tostring(lua_State *L, const char *columns)
+{
+	if (luaL_loadbuffer(L, rows, sizeof(rows) - 1, "=lpfm.rows"))
+		lua_error(L);
+	lua_pushstring(L, columns);
+	lua_call(L, 1, 1);
+}
+
+void lpfm_rows_print(lua_State *L, const char *columns)
+{
+	lua_pushfstring(L, "lpfm.rows %s", columns);
+	if (luaL_newmetatable(L, lua_tostring(L, -1))) {
+		push_tostring(L, columns);
+		lua_setfield(L, -2, "__tostring");
+	}
+	lua_remove(L, -2);
+	lua_setmetatable(L, -2);
+}
