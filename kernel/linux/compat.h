@@ -23,6 +23,21 @@ static inline void pfm_vm_flags(struct vm_area_struct *vma, unsigned long set, u
 #endif
 }
 
+/* 6.12's stable series: nobody in the kernel tries to. PFM_HAS_* are Kbuild's. */
+static inline bool pfm_mmap_write_trylock(struct mm_struct *mm)
+{
+#ifdef PFM_HAS_MMAP_WRITE_TRYLOCK
+	return mmap_write_trylock(mm);
+#else
+	if (!down_write_trylock(&mm->mmap_lock))
+		return false;
+#ifdef PFM_HAS_MM_LOCK_SEQCOUNT
+	mm_lock_seqcount_begin(mm);
+#endif
+	return true;
+#endif
+}
+
 /* 6.15: how often this CPU's PMU was disabled stands beside the events that are on it. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
 #define pfm_pmu_disable_count(pmu)	(*this_cpu_ptr((pmu)->pmu_disable_count))

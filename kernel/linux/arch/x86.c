@@ -179,7 +179,7 @@ void lx_arch_allow_read(struct lx_context *lx)
 	if (READ_ONCE(lx->view_mm) != mm || !lx->view_perf || lx->rdpmc_mm || lx->task != current)
 		return;
 	event = some_counter(lx);
-	if (!event || !mmap_write_trylock(mm))
+	if (!event || !pfm_mmap_write_trylock(mm))
 		return;
 	event->pmu->event_mapped(event, mm);
 	mmap_write_unlock(mm);
