@@ -253,11 +253,15 @@ void lx_load(struct lx_counter *c, u64 value)
 	load_now(c, value);
 }
 
-/* Nothing of the hardware is touched: perf loads that when it starts the event, and it then overflows at once. */
+/*
+ * Nothing of the hardware is touched: perf loads that when it starts the event, and it then overflows soon. Not at
+ * once, for an NMI that comes as perf is about to disable the PMU enables it again, and what it costs itself until it
+ * has returned would be the next.
+ */
 void lx_load_at_start(struct lx_counter *c)
 {
 	c->stale = true;
-	set_period(c, rare_period(c, c->lx->running && lx_live(c) ? 1 : 0));
+	set_period(c, rare_period(c, c->lx->running && lx_live(c) ? LX_SOON : 0));
 }
 
 /* Its overflow was still to be told when it was held: what interrupts next tells it. */

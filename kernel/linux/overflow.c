@@ -100,8 +100,9 @@ static void go_on(struct lx_context *lx)
 {
 	if (!lx->halts)
 		return;
-	lx->halts = false;
 	pfm_perf_pmu_enable(lx->halted);
+	barrier();
+	lx->halts = false;	/* not before: who else has the PMU disabled, perf_is_busy() asks */
 }
 
 /* What lx_leave() has left to do: had an NMI to wait? Those that come from now on need not. */
@@ -243,9 +244,13 @@ static noinline void serve_later(struct lx_counter *c)
 		lx_late(c->lx);
 }
 
+/* Somebody else than lx_halt() has the PMU disabled: one that lx_leave() lets in is served where it comes. */
 static __always_inline bool perf_is_busy(const struct lx_counter *c)
 {
-	return c->kind == LX_HW && pfm_pmu_disable_count(c->event->pmu);
+	const struct lx_context *lx = c->lx;
+	const int ours = READ_ONCE(lx->halts) && lx->halted == c->event->pmu;
+
+	return c->kind == LX_HW && pfm_pmu_disable_count(c->event->pmu) > ours;
 }
 
 /* Somebody is at work, and does it when that is done. */
