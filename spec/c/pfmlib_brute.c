@@ -12,7 +12,9 @@
 #include <string.h>
 
 #include "perfmon/pfmlib.h"
+#include "perfmon/pfmlib_itanium.h"
 #include "perfmon/pfmlib_itanium2.h"
+#include "perfmon/pfmlib_montecito.h"
 
 #define MAX_ALTS	32
 #define MAX_N		24
@@ -177,6 +179,17 @@ static void find_shared(struct choice *c)
 		}
 }
 
+/* Is it an event of an Itanium processor? Its group: the first Itanium has none. */
+static int ia64_group(unsigned int event, int *group)
+{
+	unsigned int any;
+
+	*group = PFMLIB_ITA2_EVT_NO_GRP;
+	return pfm_ita_get_event_maxincr(event, &any) == PFMLIB_SUCCESS ||
+		pfm_ita2_get_event_group(event, group) == PFMLIB_SUCCESS ||
+		pfm_mont_get_event_group(event, group) == PFMLIB_SUCCESS;
+}
+
 static struct choice picky;	/* the model's event with the fewest alternatives so far */
 
 /* A random event of the model with a random mask, or the pickiest; 0 if it cannot be encoded. */
@@ -195,7 +208,7 @@ static int random_choice(struct choice *c)
 		c->e.num_masks = 1;
 		c->e.unit_masks[0] = rnd(masks);
 	}
-	c->ita2 = pfm_ita2_get_event_group(c->e.event, &c->group) == PFMLIB_SUCCESS;
+	c->ita2 = ia64_group(c->e.event, &c->group);
 	if (is_netburst())
 		find_netburst_alts(c);
 	else if (c->ita2 || is_power5())
@@ -207,8 +220,11 @@ static int random_choice(struct choice *c)
 	find_shared(c);
 	c->set = PFMLIB_ITA2_EVT_NO_SET;
 	if (c->ita2) {
-		pfm_ita2_get_event_set(c->e.event, &c->set);
-		pfm_ita2_get_event_umask(c->e.event, &c->umask);
+		if (pfm_ita2_get_event_set(c->e.event, &c->set) != PFMLIB_SUCCESS)
+			pfm_mont_get_event_set(c->e.event, &c->set);
+		if (pfm_ita2_get_event_umask(c->e.event, &c->umask) != PFMLIB_SUCCESS &&
+		    pfm_mont_get_event_umask(c->e.event, &c->umask) != PFMLIB_SUCCESS)
+			pfm_ita_get_event_umask(c->e.event, &c->umask);
 		pfm_get_event_code(c->e.event, &c->code);
 	}
 	if (!picky.nalts || c->nalts < picky.nalts)
@@ -434,7 +450,7 @@ static unsigned int most_events(void)
 {
 	int group;
 
-	return pmu.num_counters > 8 && pfm_ita2_get_event_group(pmu.first_event, &group) == PFMLIB_SUCCESS ? 5 :
+	return pmu.num_counters > 8 && ia64_group(pmu.first_event, &group) ? 5 :
 		pmu.num_counters + 1;
 }
 

@@ -1,208 +1,221 @@
 // SPDX-License-Identifier: MIT
-/*
- * ia64.c - the first Itanium and Montecito: the events that matter most, from Intel's manuals (documents 245320 and
- * 308065). The first Itanium has four counters, PMC/PMD 4-7, of which the first two alone count more than three
- * occurrences in a cycle; Montecito has twelve, 4-15, and the rules of Itanium 2 about groups of cache events.
- */
-#include "itanium2.h"
+/* ia64.c - what events and dispatch of the Itanium processors have in common. */
+#include "ia64.h"
 
-#define L1	PFMLIB_ITA2_EVT_L1_CACHE_GRP
-#define L2	PFMLIB_ITA2_EVT_L2_CACHE_GRP
+/* --- events --------------------------------------------------------------------------------- */
 
-#define EVENT(event, what, es, mask, where, most, grp, st, words) \
-	{ .name = event, .desc = words, .code = es, .umask = mask, .counters = where, .maxincr = most, \
-	  .group = grp, .set = st, .irange = (what) & 1, .opcode = (what) & 2, .drange = (what) & 4 }
-#define PLAIN(event, what, es, mask, where, most, words) \
-	EVENT(event, what, es, mask, where, most, PFMLIB_ITA2_EVT_NO_GRP, ITA2_NO_SET, words)
-
-enum { I = 1, IO = 3, IOD = 7 };
-
-/* --- the first Itanium ---------------------------------------------------------------------- */
-
-#define ANY	0xf0
-#define ADDERS	0x30
-
-static const struct ita2_event itanium_events[] = {
-	PLAIN("CPU_CYCLES", 0, 0x12, 0, ANY, 1, "cycles"),
-	PLAIN("IA64_INST_RETIRED", IO, 0x08, 0, ADDERS, 6, "IA-64 instructions retired"),
-	PLAIN("IA64_TAGGED_INST_RETIRED_PMC8", IO, 0x08, 3, ADDERS, 6, "IA-64 instructions that PMC8 matches"),
-	PLAIN("IA64_TAGGED_INST_RETIRED_PMC9", IO, 0x08, 2, ADDERS, 6, "IA-64 instructions that PMC9 matches"),
-	PLAIN("BRANCH_EVENT", IO, 0x11, 0, ANY, 1, "branches caught by the branch trace buffer"),
-	PLAIN("BRANCH_MULTIWAY_ALL_PATHS_ALL_PREDICTIONS", I, 0x0e, 0, ANY, 1, "branches"),
-	PLAIN("BRANCH_MULTIWAY_ALL_PATHS_WRONG_PATH", I, 0x0e, 2, ANY, 1, "branches with a wrong predicate predicted"),
-	PLAIN("BUS_ALL_ANY", 0, 0x47, 1, ANY, 1, "bus transactions, of any agent"),
-	PLAIN("BUS_ALL_SELF", 0, 0x47, 2, ANY, 1, "bus transactions, of this processor"),
-	PLAIN("CPU_CPL_CHANGES", 0, 0x34, 0, ANY, 1, "privilege level changes"),
-	PLAIN("DATA_ACCESS_CYCLE", 0, 0x03, 0, ANY, 1, "cycles lost to data accesses"),
-	PLAIN("DATA_EAR_EVENTS", IOD, 0x67, 0, ANY, 1, "events caught by the data EAR"),
-	PLAIN("DATA_REFERENCES_RETIRED", IOD, 0x63, 0, ANY, 2, "data references retired"),
-	PLAIN("DTC_MISSES", IOD, 0x60, 0, ANY, 1, "misses of the first data TLB"),
-	PLAIN("DTLB_MISSES", IOD, 0x61, 0, ANY, 1, "misses of both data TLBs"),
-	PLAIN("DTLB_INSERTS_HPW", IOD, 0x62, 0, ANY, 1, "data TLB entries from the hardware's walker"),
-	PLAIN("FP_OPS_RETIRED_LO", I, 0x09, 0, ANY, 3, "floating-point operations retired, lower two bits"),
-	PLAIN("FP_OPS_RETIRED_HI", I, 0x0a, 0, ANY, 3, "floating-point operations retired, upper bits"),
-	PLAIN("INSTRUCTION_EAR_EVENTS", I, 0x23, 0, ANY, 1, "events caught by the instruction EAR"),
-	PLAIN("INST_DISPERSED", 0, 0x2d, 0, ADDERS, 6, "instructions dispersed"),
-	PLAIN("ITLB_MISSES_FETCH", I, 0x27, 0, ANY, 1, "instruction TLB misses"),
-	PLAIN("L1D_READS_RETIRED", IOD, 0x64, 0, ANY, 2, "L1 data cache reads"),
-	PLAIN("L1D_READ_MISSES_RETIRED", IOD, 0x66, 0, ANY, 2, "L1 data cache read misses"),
-	PLAIN("L1I_DEMAND_READS", I, 0x20, 0, ANY, 1, "L1 instruction cache reads"),
-	PLAIN("L1I_FILLS", I, 0x21, 0, ANY, 1, "lines brought into the L1 instruction cache"),
-	PLAIN("L2_INST_DEMAND_READS", I, 0x22, 0, ANY, 1, "L2 reads of instructions"),
-	PLAIN("L2_REFERENCES", IOD, 0x68, 0, ANY, 2, "L2 references"),
-	PLAIN("L2_DATA_REFERENCES_ALL", IOD, 0x69, 3, ANY, 2, "L2 references to data"),
-	PLAIN("L2_MISSES", IOD, 0x6a, 0, ANY, 2, "L2 misses"),
-	PLAIN("L3_REFERENCES", IOD, 0x7b, 0, ANY, 1, "L3 references"),
-	PLAIN("L3_MISSES", IOD, 0x7c, 0, ANY, 1, "L3 misses"),
-	PLAIN("L3_LINES_REPLACED", 0, 0x7f, 0, ANY, 1, "lines replaced in the L3"),
-	PLAIN("LOADS_RETIRED", IOD, 0x6c, 0, ANY, 2, "loads retired"),
-	PLAIN("STORES_RETIRED", IOD, 0x6d, 0, ANY, 2, "stores retired"),
-	PLAIN("MEMORY_CYCLE", 0, 0x07, 0, ANY, 1, "cycles lost to memory"),
-	PLAIN("MISALIGNED_LOADS_RETIRED", IOD, 0x70, 0, ANY, 1, "misaligned loads retired"),
-	PLAIN("MISALIGNED_STORES_RETIRED", IOD, 0x71, 0, ANY, 1, "misaligned stores retired"),
-	PLAIN("NOPS_RETIRED", IO, 0x30, 0, ADDERS, 6, "NOP instructions retired"),
-	PLAIN("PREDICATE_SQUASHED_RETIRED", IO, 0x31, 0, ADDERS, 6, "instructions retired whose predicate was off"),
-	PLAIN("UNSTALLED_BACKEND_CYCLE", 0, 0x05, 0, ANY, 1, "cycles without a stall"),
-};
-
-/* --- Montecito ------------------------------------------------------------------------------ */
-
-#undef ANY
-#define ANY	0xfff0
-#define BUS	0x03f0	/* events of what both cores share */
-
-static const struct ita2_event montecito_events[] = {
-	PLAIN("CPU_OP_CYCLES_ALL", 0, 0x12, 0, ANY, 1, "cycles"),
-	PLAIN("IA64_INST_RETIRED", IO, 0x08, 0, ANY, 6, "IA-64 instructions retired"),
-	PLAIN("BACK_END_BUBBLE_ALL", 0, 0x00, 0, ANY, 1, "cycles lost in the main pipe"),
-	PLAIN("BACK_END_BUBBLE_FE", 0, 0x00, 1, ANY, 1, "cycles lost in the main pipe: front end"),
-	PLAIN("BACK_END_BUBBLE_L1D_FPU_RSE", 0, 0x00, 2, ANY, 1, "cycles lost in the main pipe: L1D, FPU or RSE"),
-	PLAIN("BE_EXE_BUBBLE_ALL", 0, 0x02, 0, ANY, 1, "cycles the back end waits for execution"),
-	PLAIN("BE_FLUSH_BUBBLE_ALL", 0, 0x04, 0, ANY, 1, "cycles lost on pipeline flushes"),
-	PLAIN("BE_RSE_BUBBLE_ALL", 0, 0x01, 0, ANY, 1, "cycles the back end waits for the register stack engine"),
-	EVENT("BE_L1D_FPU_BUBBLE_ALL", 0, 0xca, 0, ANY, 1, L1, 2, "cycles the back end waits for the L1D or the FPU"),
-	PLAIN("BE_LOST_BW_DUE_TO_FE_ALL", 0, 0x72, 0, ANY, 2, "bundles the front end failed to deliver"),
-	PLAIN("BE_BR_MISPRED_DETAIL_ANY", IO, 0x61, 0, ANY, 1, "branches mispredicted in the back end"),
-	PLAIN("BR_MISPRED_DETAIL_ALL_ALL_PRED", IO, 0x5b, 0, ANY, 3, "branches"),
-	PLAIN("BR_MISPRED_DETAIL_ALL_CORRECT_PRED", IO, 0x5b, 1, ANY, 3, "branches predicted correctly"),
-	PLAIN("BR_MISPRED_DETAIL_ALL_WRONG_PATH", IO, 0x5b, 2, ANY, 3, "branches whose direction was mispredicted"),
-	PLAIN("BR_MISPRED_DETAIL_ALL_WRONG_TARGET", IO, 0x5b, 3, ANY, 3, "branches whose target was mispredicted"),
-	PLAIN("BUS_ALL_ANY", 0, 0x87, 3, BUS, 1, "bus transactions, of any agent"),
-	PLAIN("BUS_ALL_EITHER", 0, 0x87, 0, BUS, 1, "bus transactions, of both cores"),
-	PLAIN("BUS_ALL_IO", 0, 0x87, 1, BUS, 1, "bus transactions, of agents that are no processors"),
-	PLAIN("DATA_EAR_EVENTS", IOD, 0xc8, 0, ANY, 1, "events caught by the data EAR"),
-	PLAIN("ETB_EVENT", IO, 0x11, 0, ANY, 1, "branches caught by the execution trace buffer"),
-	PLAIN("EXTERN_DP_PINS_0_TO_3_ALL", 0, 0x9e, 15, ANY, 1, "external debug pins 0 to 3 asserted"),
-	PLAIN("FP_OPS_RETIRED", I, 0x09, 0, ANY, 6, "floating-point operations retired"),
-	PLAIN("ITLB_MISSES_FETCH_ALL", I, 0x47, 3, ANY, 1, "instruction TLB misses"),
-	PLAIN("ITLB_MISSES_FETCH_L2ITLB", I, 0x47, 2, ANY, 1, "instruction TLB misses of the second TLB, too"),
-	EVENT("L1DTLB_TRANSFER", IOD, 0xc0, 0, ANY, 1, L1, 0, "L1DTLB misses that hit the L2DTLB"),
-	EVENT("L1D_READS_SET0", IOD, 0xc2, 0, ANY, 2, L1, 0, "L1 data cache reads"),
-	EVENT("L1D_READS_SET1", IOD, 0xc4, 0, ANY, 2, L1, 1, "L1 data cache reads"),
-	EVENT("L1D_READ_MISSES_ALL", IOD, 0xc7, 0, ANY, 2, L1, 1, "L1 data cache read misses"),
-	PLAIN("L1I_EAR_EVENTS", I, 0x43, 0, ANY, 1, "events caught by the instruction EAR"),
-	PLAIN("L1I_FILLS", I, 0x41, 0, ANY, 1, "lines brought into the L1 instruction cache"),
-	PLAIN("L1I_READS", I, 0x40, 0, ANY, 1, "L1 instruction cache reads"),
-	EVENT("L2DTLB_MISSES", IOD, 0xc1, 0, ANY, 4, L1, 0, "misses of both data TLBs"),
-	PLAIN("L2D_MISSES", IOD, 0xcb, 0, ANY, 1, "L2 data cache misses"),
-	EVENT("L2D_OZQ_RELEASE", 0, 0xe5, 0, ANY, 1, L2, 1, "cycles with a release in the L2D OZQ"),
-	EVENT("L2D_REFERENCES_ALL", IOD, 0xe6, 3, ANY, 4, L2, 2, "L2 data cache references"),
-	PLAIN("L3_LINES_REPLACED", 0, 0xdf, 0, ANY, 1, "lines replaced in the L3"),
-	PLAIN("L3_MISSES", IOD, 0xdc, 0, ANY, 1, "L3 misses"),
-	PLAIN("L3_REFERENCES", IOD, 0xdb, 0, ANY, 1, "L3 references"),
-	EVENT("LOADS_RETIRED", IOD, 0xcd, 0, ANY, 4, L1, 3, "loads retired"),
-	PLAIN("NOPS_RETIRED", IO, 0x50, 0, ANY, 6, "NOP instructions retired"),
-	EVENT("STORES_RETIRED", IOD, 0xd1, 0, ANY, 2, L1, 4, "stores retired"),
-};
-
-/* --- operations ----------------------------------------------------------------------------- */
-
-static const struct ita2_event *at(const struct pfl_model *m, unsigned int idx)
+static bool has_table(const struct pfl_model *m)
 {
-	return (const struct ita2_event *)m->data + idx;
+	return m == &pfl_itanium || m == &pfl_montecito;
 }
 
-static void ia64_event(const struct pfl_model *m, unsigned int idx, struct pfl_event *ev)
+static const struct ia64_event *at(const struct pfl_model *m, unsigned int idx)
 {
-	ev->name = at(m, idx)->name;
-	ev->desc = at(m, idx)->desc;
-	ev->code = at(m, idx)->code;
+	return has_table(m) ? (const struct ia64_event *)m->data + idx : ita2_at(idx);
+}
+
+const struct ia64_event *ia64_of_model(const struct pfl_model *wanted, unsigned int event)
+{
+	const struct pfl_model *m;
+	unsigned int idx;
+
+	if (pfl_event_locate(event, &m, &idx) != PFMLIB_SUCCESS || idx >= m->nevents || m != wanted)
+		return NULL;
+	return at(m, idx);
+}
+
+const struct ia64_event *ia64_located(unsigned int event)
+{
+	const struct pfl_model *m;
+	unsigned int idx;
+
+	if (pfl_event_locate(event, &m, &idx) != PFMLIB_SUCCESS || idx >= m->nevents)
+		return NULL;
+	return has_table(m) || m == &pfl_itanium2 ? at(m, idx) : NULL;
+}
+
+const struct ia64_event *ia64_of(const pfmlib_event_t *e)
+{
+	return ia64_located(e->event);
+}
+
+void ia64_event(const struct pfl_model *m, unsigned int idx, struct pfl_event *ev)
+{
+	const struct ia64_event *e = at(m, idx);
+
+	ev->name = e->name;
+	ev->desc = e->desc;
+	ev->code = e->code;
 	ev->nmods = 3;
 }
 
-static int ia64_encode(const struct pfl_model *m, unsigned int idx, const pfmlib_event_t *e, unsigned int plm,
-		       unsigned int flags, struct pfl_demand *d)
+void ia64_attr(const struct pfl_model *m, unsigned int idx, unsigned int a, struct pfl_attr *attr)
 {
-	const struct ita2_event *ie = at(m, idx);
+	static const struct pfl_attr attrs[] = {
+		{ "k", "at privilege level 0", 0, PFMLIB_MASK_BOOLEAN, 'k' },
+		{ "u", "at privilege level 3", 1, PFMLIB_MASK_BOOLEAN, 'u' },
+		{ "thres", "threshold 0 - 7: counts cycles with more occurrences", 2,
+		  PFMLIB_MASK_INTEGER, 0 },
+	};
+
+	(void)m, (void)idx;
+	*attr = attrs[a];
+}
+
+static int threshold(const struct ia64_event *ie, const pfmlib_event_t *e, unsigned int *thres)
+{
+	*thres = 0;
+	for (unsigned int i = 0; i < e->num_masks; i++) {
+		if (PFMLIB_MASK_INDEX(e->unit_masks[i]) != 2)
+			return pfl_explain(PFMLIB_ERR_UMASK, "%s has no unit masks", ie->name);
+		*thres = PFMLIB_MASK_VALUE(e->unit_masks[i]);
+		if (*thres > IA64_THRESHOLD_MAX)
+			return pfl_explain(PFMLIB_ERR_INVAL, "%s: threshold %u is above %u", ie->name,
+					   *thres, IA64_THRESHOLD_MAX);
+	}
+	return PFMLIB_SUCCESS;
+}
+
+static uint64_t pmc_value(const struct ia64_event *e, unsigned int plm, bool pm, unsigned int thres)
+{
+	return plm | 1 << 5 | (uint64_t)pm << 6 | (uint64_t)e->code << 8 | (uint64_t)thres << 20 |
+		(uint64_t)(e->buffer > IA64_BTB ? 0 : e->umask) << 16;
+}
+
+/* Montecito has one instruction set, 2; lines count in each of the four states, bits 27 - 30. */
+static uint64_t montecito_bits(const struct ia64_event *e)
+{
+	return (uint64_t)PFMLIB_ITA2_ISM_IA64 << 24 | (e->mesi ? 0xfULL << 27 : 0);
+}
+
+int ia64_encode(const struct pfl_model *m, unsigned int idx, const pfmlib_event_t *e, unsigned int plm,
+		unsigned int flags, struct pfl_demand *d)
+{
+	const struct ia64_event *ie = at(m, idx);
+	bool pm = flags & PFMLIB_PFP_SYSTEMWIDE;
 	unsigned int thres;
-	int ret = ita2_threshold(ie, e, &thres);
+	int ret = threshold(ie, e, &thres);
 
 	if (ret != PFMLIB_SUCCESS)
 		return ret;
 	d->tag = ie;
 	d->nvalues = 1;
-	d->values[0] = ita2_pmc(ie, plm, flags & PFMLIB_PFP_SYSTEMWIDE, thres);
-	for (unsigned int i = 0; i < 16; i++)
+	d->values[0] = pmc_value(ie, plm, pm, thres) | (m == &pfl_montecito ? montecito_bits(ie) : 0);
+	for (unsigned int i = IA64_FIRST_COUNTER; i < IA64_FIRST_COUNTER + m->ncounters; i++)
 		if (ie->counters >> i & 1)
 			pfl_demand_counter(d, i, i);
+	ia64_share_buffers(m, ie, plm, pm, d);
 	return PFMLIB_SUCCESS;
 }
 
-static void add_range(pfmlib_regmask_t *mask, unsigned int first, unsigned int last)
+/* --- registers ------------------------------------------------------------------------------ */
+
+void ia64_add_range(pfmlib_regmask_t *mask, unsigned int first, unsigned int last)
 {
 	for (unsigned int i = first; i <= last; i++)
 		pfm_regmask_set(mask, i);
 }
 
-static void ia64_registers(const struct pfl_model *m, pfmlib_regmask_t *pmcs, pfmlib_regmask_t *pmds,
-			   pfmlib_regmask_t *counters)
-{
-	add_range(counters, 4, 3 + m->ncounters);
-	add_range(pmcs, 4, m == &pfl_montecito ? 15 : 13);
-	add_range(pmds, m == &pfl_montecito ? 4 : 0, m == &pfl_montecito ? 15 : 17);
-	if (m != &pfl_montecito)
-		return;
-	add_range(pmcs, 32, 42);
-	add_range(pmds, 32, 36);
-	add_range(pmds, 38, 39);
-	add_range(pmds, 48, 63);
-}
-
-static uint64_t ia64_address(const struct pfl_model *m, bool pmd, unsigned int n)
+uint64_t ia64_address(const struct pfl_model *m, bool pmd, unsigned int n)
 {
 	(void)m, (void)pmd;
 	return n;
 }
 
-const struct pfl_ops pfl_ia64_ops = {
-	.event = ia64_event,
-	.attr = ita2_attr,
-	.encode = ia64_encode,
-	.registers = ia64_registers,
-	.address = ia64_address,
-	.check = ita2_check,
-	.accept = ita2_accept,
-	.judged = ita2_judged,
-};
+const struct ia64_registers *ia64_registers(const struct pfl_model *m)
+{
+	return m == &pfl_itanium ? &ia64_registers_itanium :
+		m == &pfl_montecito ? &ia64_registers_montecito : &ia64_registers_itanium2;
+}
 
-struct pfl_model pfl_itanium = {
-	.name = "itanium",
-	.desc = "Intel Itanium",
-	.type = PFMLIB_ITANIUM_PMU,
-	.nevents = PFL_COUNT(itanium_events),
-	.ncounters = 4,
-	.width = 32,
-	.ops = &pfl_ia64_ops,
-	.data = itanium_events,
-};
+/* --- dispatch ------------------------------------------------------------------------------- */
 
-struct pfl_model pfl_montecito = {
-	.name = "montecito",
-	.desc = "Intel dual-core Itanium 2 (Montecito)",
-	.type = PFMLIB_MONTECITO_PMU,
-	.nevents = PFL_COUNT(montecito_events),
-	.ncounters = 12,
-	.width = 47,
-	.ops = &pfl_ia64_ops,
-	.data = montecito_events,
-};
+int ia64_run(struct ia64_dispatch *x, const ia64_step *steps, unsigned int n)
+{
+	int ret = PFMLIB_SUCCESS;
+
+	for (unsigned int i = 0; ret == PFMLIB_SUCCESS && i < n; i++)
+		ret = steps[i](x);
+	return ret;
+}
+
+bool ia64_pm(const struct ia64_dispatch *x)
+{
+	return x->in->pfp_flags & PFMLIB_PFP_SYSTEMWIDE;
+}
+
+pfmlib_reg_t *ia64_find_pmc(pfmlib_output_param_t *out, unsigned int num)
+{
+	for (unsigned int i = 0; i < out->pfp_pmc_count; i++)
+		if (out->pfp_pmcs[i].reg_num == num)
+			return &out->pfp_pmcs[i];
+	return NULL;
+}
+
+int ia64_add_pmc(struct ia64_dispatch *x, unsigned int num, uint64_t value)
+{
+	pfmlib_reg_t *reg = ia64_find_pmc(x->out, num);
+
+	if (pfm_regmask_isset(&x->in->pfp_unavail_pmcs, num) || pfl_machine_lacks(x->model, num))
+		return pfl_explain(PFMLIB_ERR_NOASSIGN, "PMC %u is needed and not available", num);
+	if (!reg)
+		reg = &x->out->pfp_pmcs[x->out->pfp_pmc_count++];
+	reg->reg_num = num;
+	reg->reg_value = value;
+	reg->reg_addr = reg->reg_alt_addr = num;
+	return PFMLIB_SUCCESS;
+}
+
+void ia64_add_pmd(struct ia64_dispatch *x, unsigned int num)
+{
+	pfmlib_reg_t *reg = &x->out->pfp_pmds[x->out->pfp_pmd_count++];
+
+	reg->reg_num = num;
+	reg->reg_addr = reg->reg_alt_addr = num;
+}
+
+static int check_event(const struct ia64_dispatch *x, unsigned int i)
+{
+	const struct ia64_event *e = ia64_of(&x->in->pfp_events[i]);
+	bool opcodes = x->opcode[0] || x->opcode[1];
+	unsigned int plm = x->in->pfp_events[i].plm;
+
+	if (!e)
+		return PFMLIB_SUCCESS;
+	if ((x->code.rr_used || x->data.rr_used) && plm && plm != x->in->pfp_dfl_plm)
+		return pfl_explain(PFMLIB_ERR_FEATCOMB,
+				   "%s: with ranges all events have the default privilege level", e->name);
+	if (i < x->model->ncounters && x->counters[i].flags & PFMLIB_ITA2_FL_EVT_NO_QUALCHECK)
+		return PFMLIB_SUCCESS;
+	if ((x->code.rr_used && !e->irange) || (x->data.rr_used && !e->drange) || (opcodes && !e->opcode))
+		return pfl_explain(PFMLIB_ERR_FEATCOMB, "%s cannot be restricted by %s", e->name,
+				   x->code.rr_used && !e->irange ? "code ranges" :
+				   x->data.rr_used && !e->drange ? "data ranges" : "opcodes");
+	return PFMLIB_SUCCESS;
+}
+
+int ia64_check_qualifiers(struct ia64_dispatch *x)
+{
+	int ret = PFMLIB_SUCCESS;
+
+	if ((x->code.rr_used || x->data.rr_used) && !x->code_out)
+		return pfl_explain(PFMLIB_ERR_INVAL, "ranges need the model's output structure");
+	for (unsigned int i = 0; ret == PFMLIB_SUCCESS && i < x->in->pfp_event_count; i++)
+		ret = check_event(x, i);
+	return ret;
+}
+
+int ia64_tune_counters(struct ia64_dispatch *x)
+{
+	for (unsigned int i = 0; i < x->in->pfp_event_count && i < x->model->ncounters; i++) {
+		const pfmlib_ita2_counter_t *c = &x->counters[i];
+		pfmlib_reg_t *reg = ia64_find_pmc(x->out, x->out->pfp_pmds[i].reg_num);
+
+		if (c->thres > IA64_THRESHOLD_MAX || (unsigned int)c->ism > PFMLIB_ITA2_ISM_IA64)
+			return pfl_explain(PFMLIB_ERR_INVAL, "counter %u: invalid threshold or instruction set", i);
+		if (!reg || !ia64_of(&x->in->pfp_events[i]))
+			continue;
+		reg->reg_value |= (uint64_t)c->thres << 20 | (uint64_t)c->ism << 24;
+	}
+	return PFMLIB_SUCCESS;
+}

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "itanium2.h"
+#include "ia64.h"
 
 enum { I = 1, O = 2, D = 4, IO = I | O, IOD = I | O | D };
 enum { L1 = PFMLIB_ITA2_EVT_L1_CACHE_GRP << 4, L2 = PFMLIB_ITA2_EVT_L2_CACHE_GRP << 4 };
@@ -26,9 +26,9 @@ struct family {
 
 #define ANY_COUNTER 0xf0
 #define E(name, code, incr, ranges, members, desc) \
-	{ name, code, ANY_COUNTER, incr, 0, ranges, ITA2_PLAIN, members, desc }
+	{ name, code, ANY_COUNTER, incr, 0, ranges, IA64_PLAIN, members, desc }
 #define G(name, code, incr, group, ranges, members, desc) \
-	{ name, code, ANY_COUNTER, incr, group, ranges, ITA2_PLAIN, members, desc }
+	{ name, code, ANY_COUNTER, incr, group, ranges, IA64_PLAIN, members, desc }
 #define B(name, code, ranges, buffer, members, desc) \
 	{ name, code, ANY_COUNTER, 1, 0, ranges, buffer, members, desc }
 #define ONE "=0"
@@ -52,7 +52,7 @@ static const struct family families[] = {
 	  "bundles the front end failed to deliver to an idle back end"),
 	E("BE_RSE_BUBBLE", 0x01, 1, 0, "ALL=0 AR_DEP=2 BANK_SWITCH=1 LOADRS=5 OVERFLOW=3 UNDERFLOW=4",
 	  "cycles the back end waits for the register stack engine"),
-	B("BRANCH_EVENT", 0x11, IO, ITA2_BTB, ONE, "branches caught by the branch trace buffer"),
+	B("BRANCH_EVENT", 0x11, IO, IA64_BTB, ONE, "branches caught by the branch trace buffer"),
 	E("BR_MISPRED_DETAIL", 0x5b, 3, IO, "ALL_ALL_PRED=0 ALL_CORRECT_PRED=1 ALL_WRONG_PATH=2 "
 	  "ALL_WRONG_TARGET=3 IPREL_ALL_PRED=4 IPREL_CORRECT_PRED=5 IPREL_WRONG_PATH=6 "
 	  "IPREL_WRONG_TARGET=7 NTRETIND_ALL_PRED=c NTRETIND_CORRECT_PRED=d NTRETIND_WRONG_PATH=e "
@@ -111,12 +111,12 @@ static const struct family families[] = {
 	E("CPU_CYCLES", 0x12, 1, 0, ONE, "cycles"),
 	E("DATA_DEBUG_REGISTER_FAULT", 0x52, 1, 0, ONE, "faults by data debug registers"),
 	E("DATA_DEBUG_REGISTER_MATCHES", 0xc6, 1, IOD, ONE, "references matched by data debug registers"),
-	B("DATA_EAR", 0xc8, IOD, ITA2_DEAR_ALAT, "ALAT=0", "ALAT misses caught by the data EAR"),
-	B("DATA_EAR_CACHE", 0xc8, IOD, ITA2_DEAR_CACHE, "LAT1024=8 LAT128=5 LAT16=2 LAT2048=9 LAT256=6 "
+	B("DATA_EAR", 0xc8, IOD, IA64_DEAR_ALAT, "ALAT=0", "ALAT misses caught by the data EAR"),
+	B("DATA_EAR_CACHE", 0xc8, IOD, IA64_DEAR_CACHE, "LAT1024=8 LAT128=5 LAT16=2 LAT2048=9 LAT256=6 "
 	  "LAT32=3 LAT4=0 LAT4096=a LAT512=7 LAT64=4 LAT8=1",
 	  "loads caught by the data EAR that took at least so many cycles"),
 	E("DATA_EAR_EVENTS", 0xc8, 1, IOD, ONE, "events caught by the data EAR"),
-	B("DATA_EAR_TLB", 0xc8, IOD, ITA2_DEAR_TLB, "ALL=e FAULT=8 L2DTLB=2 L2DTLB_OR_FAULT=a "
+	B("DATA_EAR_TLB", 0xc8, IOD, IA64_DEAR_TLB, "ALL=e FAULT=8 L2DTLB=2 L2DTLB_OR_FAULT=a "
 	  "L2DTLB_OR_VHPT=6 VHPT=4 VHPT_OR_FAULT=c",
 	  "L1 data TLB misses caught by the data EAR, by who served them"),
 	G("DATA_REFERENCES_SET0", 0xc3, 4, L1 | 0, IOD, ONE, "data references, counted with set 0"),
@@ -163,11 +163,11 @@ static const struct family families[] = {
 	G("L1D_READS_SET1", 0xc4, 2, L1 | 1, IOD, ONE, "L1 data cache reads, counted with set 1"),
 	G("L1D_READ_MISSES", 0xc7, 2, L1 | 1, IOD, "ALL=0 RSE_FILL=1", "L1 data cache read misses"),
 	E("L1ITLB_INSERTS_HPW", 0x48, 1, I, ONE, "L1 instruction TLB entries by the page walker"),
-	B("L1I_EAR_CACHE", 0x43, I, ITA2_IEAR_CACHE, "LAT0=40 LAT1024=c0 LAT128=f0 LAT16=fc LAT256=e0 "
+	B("L1I_EAR_CACHE", 0x43, I, IA64_IEAR_CACHE, "LAT0=40 LAT1024=c0 LAT128=f0 LAT16=fc LAT256=e0 "
 	  "LAT32=f8 LAT4=ff LAT4096=80 LAT8=fe RAB=0",
 	  "instruction cache misses caught by the instruction EAR that took at least so many cycles"),
 	E("L1I_EAR_EVENTS", 0x43, 1, I, ONE, "events caught by the instruction EAR"),
-	B("L1I_EAR_TLB", 0x43, I, ITA2_IEAR_TLB, "ALL=7 FAULT=4 L2TLB=1 L2TLB_OR_FAULT=5 L2TLB_OR_VHPT=3 "
+	B("L1I_EAR_TLB", 0x43, I, IA64_IEAR_TLB, "ALL=7 FAULT=4 L2TLB=1 L2TLB_OR_FAULT=5 L2TLB_OR_VHPT=3 "
 	  "VHPT=2 VHPT_OR_FAULT=6", "instruction TLB misses caught by the instruction EAR"),
 	E("L1I_FETCH_ISB_HIT", 0x66, 1, I, ONE, "instruction fetches served from the ISB"),
 	E("L1I_FETCH_RAB_HIT", 0x65, 1, I, ONE, "instruction fetches that hit in the RAB"),
@@ -189,7 +189,7 @@ static const struct family families[] = {
 	G("L2_DATA_REFERENCES", 0xb2, 4, L2 | 1, IOD, "L2_ALL=3 L2_DATA_READS=1 L2_DATA_WRITES=2",
 	  "data references at the L2"),
 	G("L2_FILLB_FULL", 0xbf, 1, L2 | 5, 0, "THIS=0", "cycles the L2 fill buffer is full"),
-	{ "L2_FORCE_RECIRC", 0xb4, 0x10, 4, L2 | 2, IOD, ITA2_PLAIN, "ANY=0 FILL_HIT=9 FRC_RECIRC=e "
+	{ "L2_FORCE_RECIRC", 0xb4, 0x10, 4, L2 | 2, IOD, IA64_PLAIN, "ANY=0 FILL_HIT=9 FRC_RECIRC=e "
 	  "IPF_MISS=a L1W=2 OZQ_MISS=c SAME_INDEX=d SMC_HIT=1 SNP_OR_L3=6 TAG_NOTOK=4 TRAN_PREF=5 "
 	  "VIC_BUF_FULL=b VIC_PEND=8", "forced recirculates" },
 	G("L2_GOT_RECIRC_IFETCH", 0xba, 1, L2 | 4, IOD, "ANY=8", "instruction fetch recirculates received"),
@@ -200,7 +200,7 @@ static const struct family families[] = {
 	E("L2_INST_PREFETCHES", 0x45, 1, I, ONE, "L2 instruction prefetches"),
 	G("L2_ISSUED_RECIRC_IFETCH", 0xb9, 1, L2 | 4, IOD, "ANY=8", "instruction fetch recirculates issued"),
 	G("L2_ISSUED_RECIRC_OZQ_ACC", 0xb5, 1, L2 | 2, IOD, ONE, "recirculates tried and not preempted"),
-	{ "L2_L3ACCESS_CANCEL", 0xb0, 0x10, 1, L2 | 1, IOD, ITA2_PLAIN, "ANY=9 DFETCH=a EBL_REJECT=8 "
+	{ "L2_L3ACCESS_CANCEL", 0xb0, 0x10, 1, L2 | 1, IOD, IA64_PLAIN, "ANY=9 DFETCH=a EBL_REJECT=8 "
 	  "FILLD_FULL=2 INV_L3_BYP=6 SPEC_L3_BYP=1 UC_BLOCKED=5", "cancelled L3 accesses" },
 	G("L2_L3ACCESS_CANCEL", 0xb0, 1, L2 | 1, IOD, "IFETCH=b", "cancelled L3 accesses"),
 	E("L2_MISSES", 0xcb, 1, IOD, ONE, "L2 misses"),
@@ -269,7 +269,7 @@ static const struct { const char *suffix, *words; } glossary[] = {
 	{ "L1D_FULLSTBUF", "store buffer full" }, { "L1D_L2BPRESS", "L2 back pressure" },
 };
 
-static struct ita2_event *table;
+static struct ia64_event *table;
 static unsigned int length;
 
 static void describe(char *buf, size_t size, const char *desc, const char *suffix)
@@ -291,7 +291,7 @@ static void describe(char *buf, size_t size, const char *desc, const char *suffi
 
 static void add_member(const struct family *f, const char *suffix, unsigned int umask)
 {
-	struct ita2_event *e = &table[length];
+	struct ia64_event *e = &table[length];
 	char name[96], desc[200];
 
 	snprintf(name, sizeof(name), "%s%s%s", f->name, *suffix ? "_" : "", suffix);
@@ -305,7 +305,7 @@ static void add_member(const struct family *f, const char *suffix, unsigned int 
 	e->counters = f->counters;
 	e->maxincr = f->maxincr;
 	e->group = f->group >> 4;
-	e->set = f->group ? f->group & 0xf : ITA2_NO_SET;
+	e->set = f->group ? f->group & 0xf : IA64_NO_SET;
 	e->buffer = f->buffer;
 	e->irange = f->ranges & I;
 	e->opcode = f->ranges & O;
@@ -343,24 +343,7 @@ unsigned int ita2_expand(void)
 	return length;
 }
 
-const struct ita2_event *ita2_at(unsigned int i)
+const struct ia64_event *ita2_at(unsigned int i)
 {
 	return &table[i];
-}
-
-const struct ita2_event *ita2_located(unsigned int event)
-{
-	const struct pfl_model *m;
-	unsigned int idx;
-
-	if (pfl_event_locate(event, &m, &idx) != PFMLIB_SUCCESS || idx >= m->nevents)
-		return NULL;
-	if (m->ops == &pfl_ia64_ops)
-		return (const struct ita2_event *)m->data + idx;
-	return m == &pfl_itanium2 ? &table[idx] : NULL;
-}
-
-const struct ita2_event *ita2_of(const pfmlib_event_t *e)
-{
-	return ita2_located(e->event);
 }

@@ -3,9 +3,8 @@
  * itanium2_range.c - code and data address ranges as values of debug register pairs: an address and
  * a mask of the bits that must match, so that a pair covers an aligned block of 2^n bytes.
  */
-#include "itanium2.h"
+#include "ia64.h"
 
-#define FINE_BITS	12
 #define MASK_BITS	0x00ffffffffffffffULL
 #define MAX_PAIRS	4
 
@@ -121,14 +120,14 @@ static void add_pair(pfmlib_ita2_output_rr_t *orr, unsigned int pair, uint64_t s
 	add_register(orr, 2 * pair + 1, mask_value(bits, plm));
 }
 
-static unsigned int range_plm(const struct ita2_dispatch *x, const pfmlib_ita2_input_rr_desc_t *r)
+static unsigned int range_plm(const struct ia64_dispatch *x, const pfmlib_ita2_input_rr_desc_t *r)
 {
 	return r->rr_plm ? r->rr_plm & 0xf : x->in->pfp_dfl_plm;
 }
 
 /* Ranges with any number of pairs, each leaving one for every range after it. */
-static int add_ranges(const struct ita2_dispatch *x, const pfmlib_ita2_input_rr_t *rr, unsigned int n,
-		      pfmlib_ita2_output_rr_t *orr)
+int ia64_add_ranges(const struct ia64_dispatch *x, const pfmlib_ita2_input_rr_t *rr, unsigned int n,
+		    pfmlib_ita2_output_rr_t *orr)
 {
 	unsigned int pair = 0;
 
@@ -144,7 +143,7 @@ static int add_ranges(const struct ita2_dispatch *x, const pfmlib_ita2_input_rr_
 	return PFMLIB_SUCCESS;
 }
 
-static int add_single(const struct ita2_dispatch *x, const pfmlib_ita2_input_rr_desc_t *r,
+static int add_single(const struct ia64_dispatch *x, const pfmlib_ita2_input_rr_desc_t *r,
 		      unsigned int pair, pfmlib_ita2_output_rr_t *orr)
 {
 	struct block b = around(r->rr_start, r->rr_end);
@@ -158,10 +157,10 @@ static int add_single(const struct ita2_dispatch *x, const pfmlib_ita2_input_rr_
 }
 
 /*
- * Fine mode: both limits, inclusive, in two pairs whose addresses are of one 4 KB page. The hardware
- * sees pairs of bundles only.
+ * Fine mode: both limits, inclusive, in two pairs whose addresses are of one page of 4 KB, 64 KB on Montecito. The
+ * hardware sees pairs of bundles only.
  */
-static int add_fine(const struct ita2_dispatch *x, const pfmlib_ita2_input_rr_t *rr, unsigned int n,
+static int add_fine(const struct ia64_dispatch *x, const pfmlib_ita2_input_rr_t *rr, unsigned int n,
 		    unsigned int pair, pfmlib_ita2_output_rr_t *orr)
 {
 	if (n + pair > 2)
@@ -172,8 +171,8 @@ static int add_fine(const struct ita2_dispatch *x, const pfmlib_ita2_input_rr_t 
 
 		if ((last & 0x1f) == 0)
 			last += 0x10;
-		add_pair(orr, pair + i, first, FINE_BITS, range_plm(x, r));
-		add_pair(orr, pair + i + 2, last, FINE_BITS, range_plm(x, r));
+		add_pair(orr, pair + i, first, x->regs->fine_bits, range_plm(x, r));
+		add_pair(orr, pair + i + 2, last, x->regs->fine_bits, range_plm(x, r));
 		orr->rr_infos[i].rr_soff = r->rr_start - first;
 		orr->rr_infos[i].rr_eoff = last + 0x10 - r->rr_end;
 	}
@@ -182,7 +181,7 @@ static int add_fine(const struct ita2_dispatch *x, const pfmlib_ita2_input_rr_t 
 
 /* --- conditions ----------------------------------------------------------------------------- */
 
-static int count_ranges(const pfmlib_ita2_input_rr_t *rr, bool code, unsigned int *n)
+int ia64_count_ranges(const pfmlib_ita2_input_rr_t *rr, bool code, unsigned int *n)
 {
 	int invalid = code ? PFMLIB_ERR_IRRINVAL : PFMLIB_ERR_DRRINVAL;
 
@@ -201,90 +200,86 @@ static int count_ranges(const pfmlib_ita2_input_rr_t *rr, bool code, unsigned in
 	return *n ? PFMLIB_SUCCESS : pfl_explain(invalid, "no range is given");
 }
 
-static bool fine_possible(const pfmlib_ita2_input_rr_t *rr, unsigned int n)
+static bool fine_possible(const struct ia64_dispatch *x, const pfmlib_ita2_input_rr_t *rr, unsigned int n)
 {
 	if (rr->rr_flags & PFMLIB_ITA2_RR_NO_FINE_MODE)
 		return false;
 	for (unsigned int i = 0; i < n; i++)
-		if (rr->rr_limits[i].rr_start >> FINE_BITS != rr->rr_limits[i].rr_end >> FINE_BITS)
+		if (rr->rr_limits[i].rr_start >> x->regs->fine_bits !=
+		    rr->rr_limits[i].rr_end >> x->regs->fine_bits)
 			return false;
 	return true;
 }
 
-/* Prefetches are constrained by pair 1 alone. */
-static unsigned int count_prefetches(const pfmlib_input_param_t *in)
+struct code_plan {
+	unsigned int	n, prefetches, retired, kinds;
+	unsigned int	pair;		/* the first that the range takes */
+	bool		fine, retired_only;
+	bool		both;		/* in pair 0 and in pair 1 */
+};
+
+static bool is_prefetch(const struct ia64_event *e)
 {
-	unsigned int n = 0;
-
-	for (unsigned int i = 0; i < in->pfp_event_count; i++) {
-		const struct ita2_event *e = ita2_of(&in->pfp_events[i]);
-
-		n += e && (e->code == 0x44 || e->code == 0x5f || e->code == 0x45);
-	}
-	return n;
+	return e->code == 0x44 || e->code == 0x45 || e->code == 0x5f;
 }
 
-static int check_event(const struct ita2_dispatch *x, unsigned int i)
+/* What Montecito counts for demand fetches by pair 0, for prefetches by pair 1. */
+static bool is_either(const struct ia64_dispatch *x, const struct ia64_event *e)
 {
-	const pfmlib_ita2_input_param_t *p = x->mod_in;
-	const struct ita2_event *e = ita2_of(&x->in->pfp_events[i]);
-	bool opcodes = p->pfp_ita2_pmc8.opcm_used || p->pfp_ita2_pmc9.opcm_used;
-	bool ranges = p->pfp_ita2_irange.rr_used || p->pfp_ita2_drange.rr_used;
-	unsigned int plm = x->in->pfp_events[i].plm;
+	return x->model == &pfl_montecito && (e->code == 0x41 || e->code == 0x46 || e->code == 0x65 || e->code == 0x66);
+}
 
-	if (!e)
-		return PFMLIB_SUCCESS;
-	if (ranges && plm && plm != x->in->pfp_dfl_plm)
-		return pfl_explain(PFMLIB_ERR_FEATCOMB,
-				   "%s: with ranges all events have the default privilege level", e->name);
-	if (i < PMU_ITA2_NUM_COUNTERS &&
-	    p->pfp_ita2_counters[i].flags & PFMLIB_ITA2_FL_EVT_NO_QUALCHECK)
-		return PFMLIB_SUCCESS;
-	if ((p->pfp_ita2_irange.rr_used && !e->irange) || (p->pfp_ita2_drange.rr_used && !e->drange) ||
-	    (opcodes && !e->opcode))
-		return pfl_explain(PFMLIB_ERR_FEATCOMB, "%s cannot be restricted by %s", e->name,
-				   p->pfp_ita2_irange.rr_used && !e->irange ? "code ranges" :
-				   p->pfp_ita2_drange.rr_used && !e->drange ? "data ranges" : "opcodes");
+/* Prefetches are constrained by pair 1 alone. */
+static int plan_prefetches(const struct ia64_dispatch *x, struct code_plan *c)
+{
+	const unsigned int flags = x->code.rr_flags;
+	bool demand = false, prefetch = false;
+
+	for (unsigned int i = 0; i < x->in->pfp_event_count; i++) {
+		const struct ia64_event *e = ia64_of(&x->in->pfp_events[i]);
+
+		if (!e || !(is_prefetch(e) || is_either(x, e)))
+			continue;
+		c->prefetches++;
+		if (is_either(x, e) && !(flags & (PFMLIB_MONT_IRR_DEMAND_FETCH | PFMLIB_MONT_IRR_PREFETCH_MATCH)))
+			return pfl_explain(PFMLIB_ERR_IRRFLAGS, "%s: say whether demand fetches or prefetches", e->name);
+		demand |= is_either(x, e) && flags & PFMLIB_MONT_IRR_DEMAND_FETCH;
+		prefetch |= is_prefetch(e) || flags & PFMLIB_MONT_IRR_PREFETCH_MATCH;
+	}
+	c->pair = prefetch && !demand;
+	c->both = prefetch && demand;
 	return PFMLIB_SUCCESS;
 }
 
-int ita2_check_qualifiers(struct ita2_dispatch *x)
-{
-	const pfmlib_ita2_input_param_t *p = x->mod_in;
-	int ret = PFMLIB_SUCCESS;
+/* --- code ranges: PMC14; Montecito: PMC38 --------------------------------------------------- */
 
-	if ((p->pfp_ita2_irange.rr_used || p->pfp_ita2_drange.rr_used) && !x->mod_out)
-		return pfl_explain(PFMLIB_ERR_INVAL, "ranges need the model's output structure");
-	for (unsigned int i = 0; ret == PFMLIB_SUCCESS && i < x->in->pfp_event_count; i++)
-		ret = check_event(x, i);
-	return ret;
+static int place_fine(struct ia64_dispatch *x, const struct code_plan *c)
+{
+	int ret;
+
+	if (c->prefetches && c->n != 1)
+		return pfl_explain(PFMLIB_ERR_IRRTOOMANY, "prefetch events take one code range in fine mode");
+	ret = add_fine(x, &x->code, c->n, c->pair, x->code_out);
+	return ret == PFMLIB_SUCCESS && c->both ? add_fine(x, &x->code, c->n, 1, x->code_out) : ret;
 }
 
-/* --- code ranges: PMC14 --------------------------------------------------------------------- */
-
-struct code_plan {
-	unsigned int	n, prefetches, retired, kinds;
-	bool		fine, retired_only;
-};
-
-static int place_code(struct ita2_dispatch *x, const struct code_plan *c)
+static int place_code(struct ia64_dispatch *x, const struct code_plan *c)
 {
-	const pfmlib_ita2_input_rr_t *rr = &x->mod_in->pfp_ita2_irange;
-	pfmlib_ita2_output_rr_t *orr = &x->mod_out->pfp_ita2_irange;
+	int ret;
 
-	if (c->fine && c->prefetches && c->n != 1)
-		return pfl_explain(PFMLIB_ERR_IRRTOOMANY, "prefetch events take one code range in fine mode");
 	if (c->fine)
-		return add_fine(x, rr, c->n, c->prefetches ? 1 : 0, orr);
+		return place_fine(x, c);
 	if (c->retired_only)
-		return add_ranges(x, rr, c->n, orr);
+		return ia64_add_ranges(x, &x->code, c->n, x->code_out);
 	if (c->n > 1)
 		return pfl_explain(PFMLIB_ERR_IRRTOOMANY,
-				   "these events take one code range only, unless the ranges lie in 4 KB pages");
+				   "these events take one code range only, unless the ranges lie in %u KB pages",
+				   1U << (x->regs->fine_bits - 10));
 	if (c->prefetches && c->prefetches + c->retired != x->in->pfp_event_count)
 		return pfl_explain(PFMLIB_ERR_FEATCOMB,
 				   "prefetch and other events cannot be restricted to a code range together");
-	return add_single(x, &rr->rr_limits[0], c->prefetches ? 1 : 0, orr);
+	ret = add_single(x, &x->code.rr_limits[0], c->pair, x->code_out);
+	return ret == PFMLIB_SUCCESS && c->both ? add_single(x, &x->code.rr_limits[0], 1, x->code_out) : ret;
 }
 
 static unsigned int pairs_used(const pfmlib_ita2_output_rr_t *orr)
@@ -296,14 +291,12 @@ static unsigned int pairs_used(const pfmlib_ita2_output_rr_t *orr)
 	return pairs;
 }
 
-/* Pairs 0 and 2 go with PMC8, 1 and 3 with PMC9; and each pair in use wants its tagged event. */
-static int check_pairs(struct ita2_dispatch *x, const struct code_plan *c, unsigned int pairs)
+/* Pairs 0 and 2 go with the first matcher, 1 and 3 with the other; and each pair in use wants its tagged event. */
+static int check_pairs(struct ia64_dispatch *x, const struct code_plan *c, unsigned int pairs)
 {
-	const pfmlib_ita2_input_param_t *p = x->mod_in;
-
 	if (!c->retired_only)
 		return PFMLIB_SUCCESS;
-	if ((p->pfp_ita2_pmc8.opcm_used && pairs & 0xa) || (p->pfp_ita2_pmc9.opcm_used && pairs & 0x5))
+	if ((x->opcode[0] && pairs & 0xa) || (x->opcode[1] && pairs & 0x5))
 		return pfl_explain(PFMLIB_ERR_FEATCOMB,
 				   "the code ranges need register pairs that do not go with the opcode matcher");
 	if (!c->fine && pairs & ~c->kinds)
@@ -313,7 +306,7 @@ static int check_pairs(struct ita2_dispatch *x, const struct code_plan *c, unsig
 	return PFMLIB_SUCCESS;
 }
 
-static uint64_t pmc14_value(unsigned int pairs, bool fine)
+static uint64_t code_value(unsigned int pairs, bool fine)
 {
 	uint64_t value = 0xdb6 | (uint64_t)fine << 13;
 
@@ -323,35 +316,35 @@ static uint64_t pmc14_value(unsigned int pairs, bool fine)
 	return value;
 }
 
-int ita2_code_ranges(struct ita2_dispatch *x)
+int ia64_code_ranges(struct ia64_dispatch *x)
 {
-	const pfmlib_ita2_input_rr_t *rr = &x->mod_in->pfp_ita2_irange;
 	struct code_plan c = { 0 };
 	unsigned int pairs;
 	int ret;
 
-	if (!rr->rr_used)
+	if (!x->code.rr_used)
 		return PFMLIB_SUCCESS;
-	ret = count_ranges(rr, true, &c.n);
+	ret = ia64_count_ranges(&x->code, true, &c.n);
+	if (ret == PFMLIB_SUCCESS)
+		ret = plan_prefetches(x, &c);
 	if (ret != PFMLIB_SUCCESS)
 		return ret;
-	c.retired = ita2_count_retired(x->in, &c.kinds);
+	c.retired = ia64_count_retired(x->in, &c.kinds);
 	c.retired_only = c.retired == x->in->pfp_event_count;
-	c.prefetches = count_prefetches(x->in);
-	c.fine = fine_possible(rr, c.n);
+	c.fine = fine_possible(x, &x->code, c.n);
 	ret = place_code(x, &c);
 	if (ret != PFMLIB_SUCCESS)
 		return ret;
-	pairs = pairs_used(&x->mod_out->pfp_ita2_irange);
+	pairs = pairs_used(x->code_out);
 	ret = check_pairs(x, &c, pairs);
-	return ret == PFMLIB_SUCCESS ? ita2_add_pmc(x, 14, pmc14_value(pairs, c.fine)) : ret;
+	return ret == PFMLIB_SUCCESS ? ia64_add_pmc(x, x->regs->code_pmc, code_value(pairs, c.fine)) : ret;
 }
 
-/* --- data ranges: PMC13 --------------------------------------------------------------------- */
+/* --- data ranges: PMC13; Montecito: PMC41 --------------------------------------------------- */
 
 enum { BY_DATA = 1, BY_OPCODE = 2, BY_CODE = 4 };
 
-/* cfg_dbrp of PMC13: 0 code, opcode and data, 1 code and opcode, 2 data, 3 nothing. */
+/* cfg_dbrp, cfg_dtag: 0 code, opcode and data, 1 code and opcode, 2 data, 3 nothing. */
 static unsigned int pair_config(unsigned int by)
 {
 	if (by == BY_DATA)
@@ -361,7 +354,7 @@ static unsigned int pair_config(unsigned int by)
 	return by & BY_CODE ? 1 : 3;
 }
 
-static uint64_t pmc13_value(const unsigned int by[MAX_PAIRS])
+static uint64_t data_value(const unsigned int by[MAX_PAIRS])
 {
 	uint64_t value = 0x2078fefefefeULL & ~(0xfULL << 45);
 
@@ -372,29 +365,33 @@ static uint64_t pmc13_value(const unsigned int by[MAX_PAIRS])
 	return value;
 }
 
-int ita2_data_ranges(struct ita2_dispatch *x)
+bool ia64_code_is_fine(pfmlib_output_param_t *out, const struct ia64_registers *regs)
 {
-	const pfmlib_ita2_input_param_t *p = x->mod_in;
+	const pfmlib_reg_t *reg = ia64_find_pmc(out, regs->code_pmc);
+
+	return reg && reg->reg_value >> 13 & 1;
+}
+
+int ia64_data_ranges(struct ia64_dispatch *x)
+{
 	unsigned int by[MAX_PAIRS] = { 0 }, n, code = 0, data = 0;
 	int ret = PFMLIB_SUCCESS;
 
-	if (p->pfp_ita2_drange.rr_used) {
-		ret = count_ranges(&p->pfp_ita2_drange, false, &n);
+	if (x->data.rr_used) {
+		ret = ia64_count_ranges(&x->data, false, &n);
 		if (ret == PFMLIB_SUCCESS)
-			ret = add_ranges(x, &p->pfp_ita2_drange, n, &x->mod_out->pfp_ita2_drange);
-		data = pairs_used(&x->mod_out->pfp_ita2_drange);
+			ret = ia64_add_ranges(x, &x->data, n, x->data_out);
+		data = pairs_used(x->data_out);
 	}
-	if (p->pfp_ita2_irange.rr_used)
-		code = pairs_used(&x->mod_out->pfp_ita2_irange);
+	if (x->code.rr_used)
+		code = pairs_used(x->code_out);
 	if (ret != PFMLIB_SUCCESS || !(data | code))
 		return ret;
-	if (pfm_ita2_irange_is_fine(x->out, x->mod_out))
+	if (ia64_code_is_fine(x->out, x->regs))
 		code &= 3;	/* the hardware takes the partner along */
 	for (unsigned int i = 0; i < MAX_PAIRS; i++) {
-		bool opcode = i & 1 ? p->pfp_ita2_pmc9.opcm_used : p->pfp_ita2_pmc8.opcm_used;
-
 		by[i] = (data >> i & 1 ? BY_DATA : 0) | (code >> i & 1 ? BY_CODE : 0);
-		by[i] |= by[i] && opcode ? BY_OPCODE : 0;
+		by[i] |= by[i] && x->opcode[i & 1] ? BY_OPCODE : 0;
 	}
-	return ita2_add_pmc(x, 13, pmc13_value(by));
+	return ia64_add_pmc(x, x->regs->data_pmc, data_value(by));
 }
