@@ -257,8 +257,8 @@ int pfm_get_inst_retired_event(pfmlib_event_t *e);		/* NOTSUPP */
  * Assigns events to counters: PMC values and PMD numbers. Each event gets one counter; pfp_pmds begins
  * with the events' counters in the events' order, others follow. If an assignment exists, it is found.
  * q is written only on success, and then completely. model_in and model_out: NULL, or a model's own
- * structures (pfmlib_itanium2.h, _amd64.h, _core.h, _i386_p6.h). INVAL, NOASSIGN, TOOMANY, UMASK, the
- * model's own errors; pfm_dispatch_explain() says in words what was wrong.
+ * structures (pfmlib_itanium.h, _itanium2.h, _montecito.h, _amd64.h, _core.h, _i386_p6.h). INVAL, NOASSIGN, TOOMANY,
+ * UMASK, the model's own errors; pfm_dispatch_explain() says in words what was wrong.
  */
 int pfm_dispatch_events(pfmlib_input_param_t *p, void *model_in, pfmlib_output_param_t *q,
 			void *model_out);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* ia64.c - what events and dispatch of the Itanium processors have in common. */
+#include <string.h>
+
 #include "ia64.h"
 
 /* --- events --------------------------------------------------------------------------------- */
@@ -122,20 +124,32 @@ uint64_t ia64_address(const struct pfl_model *m, bool pmd, unsigned int n)
 	return n;
 }
 
-const struct ia64_registers *ia64_registers(const struct pfl_model *m)
+const struct ia64_model *ia64_model(const struct pfl_model *m)
 {
-	return m == &pfl_itanium ? &ia64_registers_itanium :
-		m == &pfl_montecito ? &ia64_registers_montecito : &ia64_registers_itanium2;
+	return m == &pfl_itanium ? &ia64_model_itanium :
+		m == &pfl_montecito ? &ia64_model_montecito : &ia64_model_itanium2;
 }
 
 /* --- dispatch ------------------------------------------------------------------------------- */
 
-int ia64_run(struct ia64_dispatch *x, const ia64_step *steps, unsigned int n)
+int ia64_finish(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in,
+		pfmlib_output_param_t *out, void *model_out)
 {
+	const struct ia64_model *model = ia64_model(m);
+	struct ia64_dispatch x = { .model = m, .regs = model, .in = in, .out = out, .model_in = model_in };
 	int ret = PFMLIB_SUCCESS;
 
-	for (unsigned int i = 0; ret == PFMLIB_SUCCESS && i < n; i++)
-		ret = steps[i](x);
+	if (model_out && !model_in)
+		return pfl_explain(PFMLIB_ERR_INVAL, "model output without model input");
+	if (model_in)
+		model->take(&x);
+	if (model_out) {
+		memset(model_out, 0, model->out_size);
+		x.code_out = (void *)((char *)model_out + model->code_out);
+		x.data_out = (void *)((char *)model_out + model->data_out);
+	}
+	for (unsigned int i = 0; ret == PFMLIB_SUCCESS && i < model->nsteps; i++)
+		ret = model->steps[i](&x);
 	return ret;
 }
 

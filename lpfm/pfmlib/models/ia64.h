@@ -74,8 +74,11 @@ static inline bool ia64_is_dear(const struct ia64_event *e)
 
 /* --- dispatch ------------------------------------------------------------------------------- */
 
-/* Where a model has its buffers, and how their registers look. */
-struct ia64_registers {
+struct ia64_dispatch;
+typedef int (*ia64_step)(struct ia64_dispatch *);
+
+/* Where a model has its buffers, how their registers look, and how its dispatch goes. */
+struct ia64_model {
 	uint8_t		iear_pmc, dear_pmc, btb_pmc, code_pmc, data_pmc;
 	uint8_t		iear_pmd[2], dear_pmd[3];
 	uint8_t		btb_pmd[2], btb_entries[2];	/* first and last */
@@ -84,15 +87,19 @@ struct ia64_registers {
 	bool		dear_spoils_btb;		/* data EAR in TLB or ALAT mode */
 	uint64_t	(*iear)(const pfmlib_ita2_ear_t *ear, unsigned int plm, bool pm);
 	uint64_t	(*dear)(const pfmlib_ita2_ear_t *ear, unsigned int plm, bool pm);
+	void		(*take)(struct ia64_dispatch *x);	/* model_in, which is not NULL */
+	const ia64_step	*steps;
+	unsigned int	nsteps;
+	size_t		out_size, code_out, data_out;	/* of the model's output */
 };
 
-extern const struct ia64_registers ia64_registers_itanium, ia64_registers_itanium2, ia64_registers_montecito;
-const struct ia64_registers *ia64_registers(const struct pfl_model *m);
+extern const struct ia64_model ia64_model_itanium, ia64_model_itanium2, ia64_model_montecito;
+const struct ia64_model *ia64_model(const struct pfl_model *m);
 
 /* What the steps work on: the model's own input, in the form of the Itanium 2. */
 struct ia64_dispatch {
 	const struct pfl_model		*model;
-	const struct ia64_registers	*regs;
+	const struct ia64_model	*regs;
 	const pfmlib_input_param_t	*in;
 	pfmlib_output_param_t		*out;
 	pfmlib_ita2_counter_t		counters[PMU_MONT_NUM_COUNTERS];
@@ -104,10 +111,8 @@ struct ia64_dispatch {
 	const void			*model_in;
 };
 
-typedef int (*ia64_step)(struct ia64_dispatch *);
-
-/* Each step until one fails. */
-int ia64_run(struct ia64_dispatch *x, const ia64_step *steps, unsigned int n);
+int ia64_finish(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in,
+		pfmlib_output_param_t *out, void *model_out);
 /* Appends a PMC or changes it, NOASSIGN if it is not available; a PMD. */
 int ia64_add_pmc(struct ia64_dispatch *x, unsigned int num, uint64_t value);
 void ia64_add_pmd(struct ia64_dispatch *x, unsigned int num);
@@ -132,7 +137,7 @@ int ia64_add_ranges(const struct ia64_dispatch *x, const pfmlib_ita2_input_rr_t 
 		    pfmlib_ita2_output_rr_t *orr);
 int ia64_code_ranges(struct ia64_dispatch *x);
 int ia64_data_ranges(struct ia64_dispatch *x);
-bool ia64_code_is_fine(pfmlib_output_param_t *out, const struct ia64_registers *regs);
+bool ia64_code_is_fine(pfmlib_output_param_t *out, const struct ia64_model *regs);
 
 /* ia64_opcodes.c */
 int ita2_opcodes(struct ia64_dispatch *x);

@@ -20,7 +20,7 @@ static pfmlib_ita2_ear_t ear_of(const struct ia64_event *e)
 }
 
 /* In these modes a misprediction would spoil the address unless the branch buffer is off. */
-static bool spoils_btb(const struct ia64_registers *regs, const struct ia64_event *e)
+static bool spoils_btb(const struct ia64_model *regs, const struct ia64_event *e)
 {
 	return regs->dear_spoils_btb && (e->buffer == IA64_DEAR_TLB || e->buffer == IA64_DEAR_ALAT);
 }
@@ -28,7 +28,7 @@ static bool spoils_btb(const struct ia64_registers *regs, const struct ia64_even
 void ia64_share_buffers(const struct pfl_model *m, const struct ia64_event *e, unsigned int plm, bool pm,
 			struct pfl_demand *d)
 {
-	const struct ia64_registers *regs = ia64_registers(m);
+	const struct ia64_model *regs = ia64_model(m);
 	const pfmlib_ita2_ear_t ear = ear_of(e);
 
 	if (e->buffer == IA64_BTB)
@@ -44,7 +44,7 @@ void ia64_share_buffers(const struct pfl_model *m, const struct ia64_event *e, u
 /* --- by explicit settings, which replace that ----------------------------------------------- */
 
 static const struct ia64_event *find_event(const struct ia64_dispatch *x,
-					   bool (*is)(const struct ia64_registers *, const struct ia64_event *))
+					   bool (*is)(const struct ia64_model *, const struct ia64_event *))
 {
 	for (unsigned int i = 0; i < x->in->pfp_event_count; i++) {
 		const struct ia64_event *e = ia64_of(&x->in->pfp_events[i]);
@@ -55,19 +55,19 @@ static const struct ia64_event *find_event(const struct ia64_dispatch *x,
 	return NULL;
 }
 
-static bool is_btb(const struct ia64_registers *regs, const struct ia64_event *e)
+static bool is_btb(const struct ia64_model *regs, const struct ia64_event *e)
 {
 	(void)regs;
 	return e->buffer == IA64_BTB;
 }
 
-static bool is_iear(const struct ia64_registers *regs, const struct ia64_event *e)
+static bool is_iear(const struct ia64_model *regs, const struct ia64_event *e)
 {
 	(void)regs;
 	return ia64_is_iear(e);
 }
 
-static bool is_dear(const struct ia64_registers *regs, const struct ia64_event *e)
+static bool is_dear(const struct ia64_model *regs, const struct ia64_event *e)
 {
 	(void)regs;
 	return ia64_is_dear(e);
@@ -132,7 +132,7 @@ static uint64_t btb_value(const struct ia64_dispatch *x, const pfmlib_ita2_btb_t
 
 void ia64_add_trace(struct ia64_dispatch *x)
 {
-	const struct ia64_registers *regs = x->regs;
+	const struct ia64_model *regs = x->regs;
 
 	for (unsigned int i = regs->btb_entries[0]; i <= regs->btb_entries[1]; i++)
 		ia64_add_pmd(x, i);

@@ -76,7 +76,7 @@ int pfm_ita2_is_dear_alat(unsigned int i)
 int pfm_ita2_irange_is_fine(pfmlib_output_param_t *outp, pfmlib_ita2_output_param_t *mod_out)
 {
 	return outp && mod_out && mod_out->pfp_ita2_irange.rr_nbr_used &&
-		ia64_code_is_fine(outp, &ia64_registers_itanium2);
+		ia64_code_is_fine(outp, &ia64_model_itanium2);
 }
 
 QUESTIONS(mont, &pfl_montecito, etb)
@@ -101,5 +101,5 @@ int pfm_mont_support_all(unsigned int i)
 int pfm_mont_irange_is_fine(pfmlib_output_param_t *outp, pfmlib_mont_output_param_t *mod_out)
 {
 	return outp && mod_out && mod_out->pfp_mont_irange.rr_nbr_used &&
-		ia64_code_is_fine(outp, &ia64_registers_montecito);
+		ia64_code_is_fine(outp, &ia64_model_montecito);
 }

@@ -242,7 +242,8 @@ static int plan_prefetches(const struct ia64_dispatch *x, struct code_plan *c)
 			continue;
 		c->prefetches++;
 		if (is_either(x, e) && !(flags & (PFMLIB_MONT_IRR_DEMAND_FETCH | PFMLIB_MONT_IRR_PREFETCH_MATCH)))
-			return pfl_explain(PFMLIB_ERR_IRRFLAGS, "%s: say whether demand fetches or prefetches", e->name);
+			return pfl_explain(PFMLIB_ERR_IRRFLAGS, "%s: say whether demand fetches or prefetches",
+					   e->name);
 		demand |= is_either(x, e) && flags & PFMLIB_MONT_IRR_DEMAND_FETCH;
 		prefetch |= is_prefetch(e) || flags & PFMLIB_MONT_IRR_PREFETCH_MATCH;
 	}
@@ -365,7 +366,7 @@ static uint64_t data_value(const unsigned int by[MAX_PAIRS])
 	return value;
 }
 
-bool ia64_code_is_fine(pfmlib_output_param_t *out, const struct ia64_registers *regs)
+bool ia64_code_is_fine(pfmlib_output_param_t *out, const struct ia64_model *regs)
 {
 	const pfmlib_reg_t *reg = ia64_find_pmc(out, regs->code_pmc);
 

@@ -4,7 +4,7 @@
  * occurrences in a cycle. The events that matter most, from Intel's Itanium processor reference manual for software
  * development, document 245320.
  */
-#include <string.h>
+#include <stddef.h>
 
 #include "ia64.h"
 #include "perfmon/pfmlib_itanium.h"
@@ -124,12 +124,6 @@ static uint64_t dear_value(const pfmlib_ita2_ear_t *ear, unsigned int plm, bool 
 	return iear_value(ear, plm, 0) | (uint64_t)pm << 6 | PASS_TAGS;
 }
 
-const struct ia64_registers ia64_registers_itanium = {
-	.iear_pmc = 10, .dear_pmc = 11, .btb_pmc = 12, .code_pmc = 13,
-	.iear_pmd = { 0, 1 }, .dear_pmd = { 2, 3, 17 }, .btb_pmd = { 16, 16 }, .btb_entries = { 8, 15 },
-	.all_branches = 0xff80, .iear = iear_value, .dear = dear_value,
-};
-
 static void itanium_registers(const struct pfl_model *m, pfmlib_regmask_t *pmcs, pfmlib_regmask_t *pmds,
 			      pfmlib_regmask_t *counters)
 {
@@ -223,8 +217,10 @@ static void take_branches(pfmlib_ita2_btb_t *to, const pfmlib_ita_btb_t *from)
 	to->btb_plm = from->btb_plm;
 }
 
-static void take(struct ia64_dispatch *x, const pfmlib_ita_input_param_t *p)
+static void take(struct ia64_dispatch *x)
 {
+	const pfmlib_ita_input_param_t *p = x->model_in;
+
 	for (unsigned int i = 0; i < PMU_ITA_NUM_COUNTERS; i++) {
 		x->counters[i].flags = p->pfp_ita_counters[i].flags;
 		x->counters[i].thres = p->pfp_ita_counters[i].thres;
@@ -239,27 +235,19 @@ static void take(struct ia64_dispatch *x, const pfmlib_ita_input_param_t *p)
 	x->opcode[1] = p->pfp_ita_pmc9.opcm_used;
 }
 
-static int itanium_finish(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in,
-			  pfmlib_output_param_t *out, void *model_out)
-{
-	static const ia64_step steps[] = {
-		ia64_check_qualifiers, ia64_tune_counters, no_alat, ia64_iear, ia64_dear, opcodes, ia64_btb,
-		code_ranges, data_ranges
-	};
-	struct ia64_dispatch x = { .model = m, .regs = ia64_registers(m), .in = in, .out = out, .model_in = model_in };
-	pfmlib_ita_output_param_t *to = model_out;
+static const ia64_step steps[] = {
+	ia64_check_qualifiers, ia64_tune_counters, no_alat, ia64_iear, ia64_dear, opcodes, ia64_btb,
+	code_ranges, data_ranges
+};
 
-	if (to && !model_in)
-		return pfl_explain(PFMLIB_ERR_INVAL, "model output without model input");
-	if (model_in)
-		take(&x, model_in);
-	if (to) {
-		memset(to, 0, sizeof(*to));
-		x.code_out = &to->pfp_ita_irange;
-		x.data_out = &to->pfp_ita_drange;
-	}
-	return ia64_run(&x, steps, PFL_COUNT(steps));
-}
+const struct ia64_model ia64_model_itanium = {
+	.iear_pmc = 10, .dear_pmc = 11, .btb_pmc = 12, .code_pmc = 13,
+	.iear_pmd = { 0, 1 }, .dear_pmd = { 2, 3, 17 }, .btb_pmd = { 16, 16 }, .btb_entries = { 8, 15 },
+	.all_branches = 0xff80, .iear = iear_value, .dear = dear_value,
+	.take = take, .steps = steps, .nsteps = PFL_COUNT(steps), .out_size = sizeof(pfmlib_ita_output_param_t),
+	.code_out = offsetof(pfmlib_ita_output_param_t, pfp_ita_irange),
+	.data_out = offsetof(pfmlib_ita_output_param_t, pfp_ita_drange),
+};
 
 static const struct pfl_ops itanium_ops = {
 	.event = ia64_event,
@@ -267,7 +255,7 @@ static const struct pfl_ops itanium_ops = {
 	.encode = ia64_encode,
 	.registers = itanium_registers,
 	.address = ia64_address,
-	.finish = itanium_finish,
+	.finish = ia64_finish,
 };
 
 struct pfl_model pfl_itanium = {

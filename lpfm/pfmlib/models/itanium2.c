@@ -4,6 +4,7 @@
  * exclude each other; one event of the L1 group has to be on PMC5, one of the L2 group on PMC4, where
  * its unit mask holds for the whole set (but for sets 1 and 2).
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "ia64.h"
@@ -147,12 +148,6 @@ static uint64_t dear_value(const pfmlib_ita2_ear_t *ear, unsigned int plm, bool 
 	return reg.pmc_val;
 }
 
-const struct ia64_registers ia64_registers_itanium2 = {
-	.iear_pmc = 10, .dear_pmc = 11, .btb_pmc = 12, .code_pmc = 14, .data_pmc = 13,
-	.iear_pmd = { 0, 1 }, .dear_pmd = { 2, 3, 17 }, .btb_pmd = { 16, 16 }, .btb_entries = { 8, 15 },
-	.fine_bits = 12, .all_branches = 0x3f00, .dear_spoils_btb = true, .iear = iear_value, .dear = dear_value,
-};
-
 /* --- what is not per event ------------------------------------------------------------------ */
 
 /* The bit of PMC4 that powers all counters. */
@@ -165,8 +160,10 @@ static int power(struct ia64_dispatch *x)
 	return PFMLIB_SUCCESS;
 }
 
-static void take(struct ia64_dispatch *x, const pfmlib_ita2_input_param_t *p)
+static void take(struct ia64_dispatch *x)
 {
+	const pfmlib_ita2_input_param_t *p = x->model_in;
+
 	memcpy(x->counters, p->pfp_ita2_counters, sizeof(p->pfp_ita2_counters));
 	x->iear = p->pfp_ita2_iear;
 	x->dear = p->pfp_ita2_dear;
@@ -177,28 +174,20 @@ static void take(struct ia64_dispatch *x, const pfmlib_ita2_input_param_t *p)
 	x->opcode[1] = p->pfp_ita2_pmc9.opcm_used;
 }
 
-static int ita2_finish(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in,
-		       pfmlib_output_param_t *out, void *model_out)
-{
-	/* Code ranges come before what looks at them: data ranges (PMC13) and opcodes (PMC8). */
-	static const ia64_step steps[] = {
-		ia64_check_qualifiers, power, ia64_tune_counters, ia64_iear, ia64_dear, ia64_code_ranges,
-		ia64_data_ranges, ita2_opcodes, ia64_btb
-	};
-	struct ia64_dispatch x = { .model = m, .regs = ia64_registers(m), .in = in, .out = out, .model_in = model_in };
-	pfmlib_ita2_output_param_t *to = model_out;
+/* Code ranges come before what looks at them: data ranges (PMC13) and opcodes (PMC8). */
+static const ia64_step steps[] = {
+	ia64_check_qualifiers, power, ia64_tune_counters, ia64_iear, ia64_dear, ia64_code_ranges,
+	ia64_data_ranges, ita2_opcodes, ia64_btb
+};
 
-	if (to && !model_in)
-		return pfl_explain(PFMLIB_ERR_INVAL, "model output without model input");
-	if (model_in)
-		take(&x, model_in);
-	if (to) {
-		memset(to, 0, sizeof(*to));
-		x.code_out = &to->pfp_ita2_irange;
-		x.data_out = &to->pfp_ita2_drange;
-	}
-	return ia64_run(&x, steps, PFL_COUNT(steps));
-}
+const struct ia64_model ia64_model_itanium2 = {
+	.iear_pmc = 10, .dear_pmc = 11, .btb_pmc = 12, .code_pmc = 14, .data_pmc = 13,
+	.iear_pmd = { 0, 1 }, .dear_pmd = { 2, 3, 17 }, .btb_pmd = { 16, 16 }, .btb_entries = { 8, 15 },
+	.fine_bits = 12, .all_branches = 0x3f00, .dear_spoils_btb = true, .iear = iear_value, .dear = dear_value,
+	.take = take, .steps = steps, .nsteps = PFL_COUNT(steps), .out_size = sizeof(pfmlib_ita2_output_param_t),
+	.code_out = offsetof(pfmlib_ita2_output_param_t, pfp_ita2_irange),
+	.data_out = offsetof(pfmlib_ita2_output_param_t, pfp_ita2_drange),
+};
 
 static const struct pfl_ops ita2_ops = {
 	.count = ita2_count,
@@ -210,7 +199,7 @@ static const struct pfl_ops ita2_ops = {
 	.check = ita2_check,
 	.accept = ita2_accept,
 	.judged = ita2_judged,
-	.finish = ita2_finish,
+	.finish = ia64_finish,
 };
 
 struct pfl_model pfl_itanium2 = {

@@ -4,7 +4,7 @@
  * groups of cache events. The events that matter most, from Intel's reference manual for software development and
  * optimization, document 308065.
  */
-#include <string.h>
+#include <stddef.h>
 
 #include "ia64.h"
 #include "perfmon/pfmlib_montecito.h"
@@ -141,19 +141,13 @@ static uint64_t dear_value(const pfmlib_ita2_ear_t *ear, unsigned int plm, bool 
 	pfmlib_ita2_ear_t one_set = *ear;
 
 	one_set.ear_ism = PFMLIB_ITA2_ISM_IA64;
-	return ia64_registers_itanium2.dear(&one_set, plm, pm);
+	return ia64_model_itanium2.dear(&one_set, plm, pm);
 }
 
 static uint64_t iear_value(const pfmlib_ita2_ear_t *ear, unsigned int plm, bool pm)
 {
-	return ia64_registers_itanium2.iear(ear, plm, pm);
+	return ia64_model_itanium2.iear(ear, plm, pm);
 }
-
-const struct ia64_registers ia64_registers_montecito = {
-	.iear_pmc = 37, .dear_pmc = 40, .btb_pmc = 39, .code_pmc = 38, .data_pmc = 41,
-	.iear_pmd = { 34, 35 }, .dear_pmd = { 32, 33, 36 }, .btb_pmd = { 38, 39 }, .btb_entries = { 48, 63 },
-	.fine_bits = 16, .all_branches = 0x3f00, .dear_spoils_btb = true, .iear = iear_value, .dear = dear_value,
-};
 
 static void montecito_registers(const struct pfl_model *m, pfmlib_regmask_t *pmcs, pfmlib_regmask_t *pmds,
 				pfmlib_regmask_t *counters)
@@ -215,8 +209,10 @@ static void take_ear(pfmlib_ita2_ear_t *to, const pfmlib_mont_ear_t *from)
 	to->ear_umask = from->ear_umask;
 }
 
-static void take(struct ia64_dispatch *x, const pfmlib_mont_input_param_t *p)
+static void take(struct ia64_dispatch *x)
 {
+	const pfmlib_mont_input_param_t *p = x->model_in;
+
 	for (unsigned int i = 0; i < PMU_MONT_NUM_COUNTERS; i++) {
 		x->counters[i].flags = p->pfp_mont_counters[i].flags;
 		x->counters[i].thres = p->pfp_mont_counters[i].thres;
@@ -235,28 +231,20 @@ static void take(struct ia64_dispatch *x, const pfmlib_mont_input_param_t *p)
 	x->opcode[1] = p->pfp_mont_opcm2.opcm_used;
 }
 
-static int montecito_finish(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in,
-			    pfmlib_output_param_t *out, void *model_out)
-{
-	/* Code ranges come before what looks at them: data ranges (PMC41) and opcodes (PMC32). */
-	static const ia64_step steps[] = {
-		ia64_check_qualifiers, one_thread, ia64_tune_counters, ia64_iear, ia64_dear, ia64_code_ranges,
-		ia64_data_ranges, mont_opcodes, ia64_btb, ip_ear
-	};
-	struct ia64_dispatch x = { .model = m, .regs = ia64_registers(m), .in = in, .out = out, .model_in = model_in };
-	pfmlib_mont_output_param_t *to = model_out;
+/* Code ranges come before what looks at them: data ranges (PMC41) and opcodes (PMC32). */
+static const ia64_step steps[] = {
+	ia64_check_qualifiers, one_thread, ia64_tune_counters, ia64_iear, ia64_dear, ia64_code_ranges,
+	ia64_data_ranges, mont_opcodes, ia64_btb, ip_ear
+};
 
-	if (to && !model_in)
-		return pfl_explain(PFMLIB_ERR_INVAL, "model output without model input");
-	if (model_in)
-		take(&x, model_in);
-	if (to) {
-		memset(to, 0, sizeof(*to));
-		x.code_out = &to->pfp_mont_irange;
-		x.data_out = &to->pfp_mont_drange;
-	}
-	return ia64_run(&x, steps, PFL_COUNT(steps));
-}
+const struct ia64_model ia64_model_montecito = {
+	.iear_pmc = 37, .dear_pmc = 40, .btb_pmc = 39, .code_pmc = 38, .data_pmc = 41,
+	.iear_pmd = { 34, 35 }, .dear_pmd = { 32, 33, 36 }, .btb_pmd = { 38, 39 }, .btb_entries = { 48, 63 },
+	.fine_bits = 16, .all_branches = 0x3f00, .dear_spoils_btb = true, .iear = iear_value, .dear = dear_value,
+	.take = take, .steps = steps, .nsteps = PFL_COUNT(steps), .out_size = sizeof(pfmlib_mont_output_param_t),
+	.code_out = offsetof(pfmlib_mont_output_param_t, pfp_mont_irange),
+	.data_out = offsetof(pfmlib_mont_output_param_t, pfp_mont_drange),
+};
 
 static const struct pfl_ops montecito_ops = {
 	.event = ia64_event,
@@ -267,7 +255,7 @@ static const struct pfl_ops montecito_ops = {
 	.check = ita2_check,
 	.accept = ita2_accept,
 	.judged = ita2_judged,
-	.finish = montecito_finish,
+	.finish = ia64_finish,
 };
 
 struct pfl_model pfl_montecito = {
