@@ -38,7 +38,7 @@
 #define LX_MAX_COUNTERS	48
 #define LX_NO_COUNTER	0xff
 #define LX_FAR		(1LL << 62)	/* a period beyond any measurement */
-#define LX_SOON		100000		/* events until what an NMI left alone is told of: more than NMIs cost */
+#define LX_SOON		100000		/* events until what an NMI left alone is told, after its own */
 #define LX_CLOCK_MIN_NS	10000ULL	/* the kernel's clock events go no faster */
 #define LX_THROTTLED	(~0ULL)		/* hw.interrupts of an event that perf stopped till the next tick */
 
