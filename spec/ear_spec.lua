@@ -385,3 +385,31 @@ describe("the first Itanium", function()
       end
    end)
 end)
+
+describe("an event named after a kind of miss", function()
+   before_each(sim.begin)
+   after_each(sim.finish)
+
+   -- 64 KB, line by line, three times: from memory, then from the L2
+   it("programs the data EAR, and counts what it keeps", function()
+      local program = { { loop = 3, { loop = 64 * KB / 128, { ip = 0x1000, load = { B, 128 } } } } }
+      local each = 64 * KB / 128
+      for model, latency in pairs { itanium2 = 201, montecito = 231 } do
+         for name, expected in pairs { LAT4 = 3 * each, LAT64 = each, LAT4096 = 0 } do
+            local m = sim.machine(model, { itlb = 0, dtlb = 0 })
+            local tid = assert(m:spawn { program = program })
+            local got = assert(lpfm.dispatch_events { events = { "DATA_EAR_CACHE_" .. name }, pmu = model, plm = "u" })
+            local ctx = sim.context()
+            assert(ctx:write_pmcs(got.pmcs))
+            assert(ctx:load(tid))
+            assert(ctx:start())
+            assert(m:run { until_exit = tid, s = 10 })
+            assert.are.equal(expected, sim.value(ctx, got.pmds[1]), model .. " " .. name)
+            if name == "LAT64" then
+               assert.are.equal(B + 64 * KB - 128, sim.value(ctx, got.pmds[2]))
+               assert.are.equal(latency, field(sim.value(ctx, got.pmds[3]), 0, 13))
+            end
+         end
+      end
+   end)
+end)

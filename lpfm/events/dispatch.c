@@ -352,7 +352,7 @@ static int dispatch_events(lua_State *L)
 		return lpfm_events_fail(L, call, ret);
 	lua_getfield(L, 1, "itanium2");
 	if (!lua_isnil(L, -1))
-		x = lpfm_itanium2_new(L, lua_gettop(L), call);
+		x = lpfm_itanium2_new(L, lua_gettop(L), call, &r->in);
 	ret = pfm_dispatch_events(&r->in, x ? lpfm_itanium2_in(x) : NULL, &r->out,
 				  x ? lpfm_itanium2_out(x) : NULL);
 	if (ret != PFMLIB_SUCCESS)

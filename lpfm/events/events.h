@@ -32,7 +32,7 @@ int lpfm_event_error_number(const char *name);
 
 /* itanium2.c: model_in and model_out in a userdata it pushes, from the table at idx. */
 struct lpfm_itanium2;
-struct lpfm_itanium2 *lpfm_itanium2_new(lua_State *L, int idx, const char *call);
+struct lpfm_itanium2 *lpfm_itanium2_new(lua_State *L, int idx, const char *call, const pfmlib_input_param_t *in);
 void *lpfm_itanium2_in(struct lpfm_itanium2 *x);
 void *lpfm_itanium2_out(struct lpfm_itanium2 *x);
 /* Debug registers as PMCs, appended to the list at pmcs; sets field "ranges" of the table on top. */

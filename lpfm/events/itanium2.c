@@ -192,7 +192,19 @@ static void check_fields(lua_State *L, int idx, struct lpfm_site site)
 	}
 }
 
-struct lpfm_itanium2 *lpfm_itanium2_new(lua_State *L, int idx, const char *call)
+/* The library takes the model's own structures as they come: another model's would be read as something else. */
+static void check_model(lua_State *L, const struct lpfm_site *site, const pfmlib_input_param_t *in)
+{
+	pfmlib_pmu_info_t ours = { .num_events = 0 };
+
+	if (pfm_get_pmu_info_byname("itanium2", &ours) != PFMLIB_SUCCESS)
+		lpfm_bad(L, site, "there is no PMU itanium2");
+	for (unsigned int i = 0; i < in->pfp_event_count; i++)
+		if (in->pfp_events[i].event - ours.first_event >= ours.num_events)
+			lpfm_bad(L, site, "for events of itanium2 alone");
+}
+
+struct lpfm_itanium2 *lpfm_itanium2_new(lua_State *L, int idx, const char *call, const pfmlib_input_param_t *in)
 {
 	struct lpfm_site site = { .call = call, .arg = "itanium2" };
 	struct lpfm_itanium2 *x;
@@ -200,6 +212,7 @@ struct lpfm_itanium2 *lpfm_itanium2_new(lua_State *L, int idx, const char *call)
 	if (!lua_istable(L, idx))
 		lpfm_bad_value(L, &site, "table", idx);
 	check_fields(L, idx, site);
+	check_model(L, &site, in);
 	x = lua_newuserdata(L, sizeof(*x));
 	memset(x, 0, sizeof(*x));
 	read_ranges(L, idx, "code_ranges", site, &x->in.pfp_ita2_irange);
