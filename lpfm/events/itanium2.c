@@ -195,13 +195,13 @@ static void check_fields(lua_State *L, int idx, struct lpfm_site site)
 /* The library takes the model's own structures as they come: another model's would be read as something else. */
 static void check_model(lua_State *L, const struct lpfm_site *site, const pfmlib_input_param_t *in)
 {
-	pfmlib_pmu_info_t ours = { .num_events = 0 };
+	unsigned int maxincr;
 
-	if (pfm_get_pmu_info_byname("itanium2", &ours) != PFMLIB_SUCCESS)
-		lpfm_bad(L, site, "there is no PMU itanium2");
+	/* events of two models are refused anyway */
 	for (unsigned int i = 0; i < in->pfp_event_count; i++)
-		if (in->pfp_events[i].event - ours.first_event >= ours.num_events)
-			lpfm_bad(L, site, "for events of itanium2 alone");
+		if (pfm_ita2_get_event_maxincr(in->pfp_events[i].event, &maxincr) == PFMLIB_SUCCESS)
+			return;
+	lpfm_bad(L, site, "for events of itanium2 alone");
 }
 
 struct lpfm_itanium2 *lpfm_itanium2_new(lua_State *L, int idx, const char *call, const pfmlib_input_param_t *in)
