@@ -2,28 +2,28 @@
 # build.mk - texts that the module holds for LuaJIT: declarations, made from the headers, and the step of
 # loops. Part of the top Makefile, whose variables it uses.
 
-CDEF := $(BUILD)/gen/cdef.inc
+CDEF_INC := $(BUILD)/gen/cdef.inc
 INCLUDES += -I$(BUILD)/gen
 
-$(CDEF): lpfm/ffi/cdef.h lpfm/ffi/objects.h lpfm/base/class.h lpfm/base/perfmon.h \
+$(CDEF_INC): lpfm/ffi/cdef.h lpfm/ffi/objects.h lpfm/base/class.h lpfm/base/perfmon.h \
 		lpfm/ffi/declare.lua lpfm/ffi/quote.lua $(wildcard kernel/include/perfmon/*.h)
 	@mkdir -p $(@D)
 	$(call say,gen $@)
 	$(Q)set -o pipefail; $(CC) -E $(CSTD) -Ikernel/include -Ilpfm lpfm/ffi/cdef.h | $(LUA) lpfm/ffi/declare.lua | \
 		$(LUA) lpfm/ffi/quote.lua >$@
 
-$(LUAS:%=$(BUILD)/%/obj/lpfm/ffi/cdef.o): $(CDEF)
+$(LUAS:%=$(BUILD)/%/obj/lpfm/ffi/cdef.o): $(CDEF_INC)
 
 # What C files hold of Lua.
-STEP := $(BUILD)/gen/step.inc
-ROWS := $(BUILD)/gen/rows.inc
+STEP_INC := $(BUILD)/gen/step.inc
+ROWS_INC := $(BUILD)/gen/rows.inc
 
-$(STEP): lpfm/ffi/step.lua
-$(ROWS): lpfm/base/rows.lua
-$(STEP) $(ROWS): lpfm/ffi/quote.lua
+$(STEP_INC): lpfm/ffi/step.lua
+$(ROWS_INC): lpfm/base/rows.lua
+$(STEP_INC) $(ROWS_INC): lpfm/ffi/quote.lua
 	@mkdir -p $(@D)
 	$(call say,gen $@)
 	$(Q)$(LUA) lpfm/ffi/quote.lua <$(filter-out %/quote.lua,$^) >$@
 
-$(LUAS:%=$(BUILD)/%/obj/lpfm/samples/fields.o): $(STEP)
-$(LUAS:%=$(BUILD)/%/obj/lpfm/base/rows.o): $(ROWS)
+$(LUAS:%=$(BUILD)/%/obj/lpfm/samples/fields.o): $(STEP_INC)
+$(LUAS:%=$(BUILD)/%/obj/lpfm/base/rows.o): $(ROWS_INC)
