@@ -404,7 +404,7 @@ void lx_note_event(struct lx_context *lx, struct perf_event *event);
 int lx_counter_need(struct lx_context *lx, u16 num);	/* not in PMU context */
 void lx_counters_free(struct lx_context *lx);
 void lx_load(struct lx_counter *c, u64 value);		/* PMU context: counts from value on, as of now */
-void lx_load_at_start(struct lx_counter *c);		/* with the PMU disabled by perf: what was missed is due */
+void lx_load_at_start(struct lx_counter *c);		/* with the PMU disabled by perf: it is due soon */
 static inline bool lx_live(const struct lx_counter *c)
 {
 	return c->lx->live >> c->at & 1;

@@ -99,7 +99,7 @@ const struct ia64_model *ia64_model(const struct pfl_model *m);
 /* What the steps work on: the model's own input, in the form of the Itanium 2. */
 struct ia64_dispatch {
 	const struct pfl_model		*model;
-	const struct ia64_model	*regs;
+	const struct ia64_model		*regs;
 	const pfmlib_input_param_t	*in;
 	pfmlib_output_param_t		*out;
 	pfmlib_ita2_counter_t		counters[PMU_MONT_NUM_COUNTERS];
