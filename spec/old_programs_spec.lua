@@ -138,7 +138,8 @@ describe("A live simulated machine", function()
          end
          error(out)
       end
-      assert.is_true(value("cycles") <= value("task-clock") and value("cycles") >= value("task-clock") - 1000)
+      -- what it does is counted in steps of 10 ns, the one amid which it was attached to, too (perfmon/sim.h)
+      assert.is_true(math.abs(value("cycles") - value("task-clock")) < 10)
       assert.is_true(math.abs(value("instructions") / value("cycles") - 1.082) < 0.01)
    end)
 end)
