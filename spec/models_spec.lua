@@ -3,6 +3,7 @@
 -- reserved bits are in sec_3_1_13_getinfo_registers_spec.lua, the assignment against exhaustive search in
 -- pfmlib_spec.lua; all go by the lists of models, so that a new one is tested at once.
 
+local c = require "support.c"
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 
@@ -159,13 +160,15 @@ describe("what restricts events", function()
 
    it("on Montecito are code ranges by PMC38 and opcodes by PMC32 and 33", function()
       assert.are.equal(70, restricted("montecito", {}))
-      -- bits 56 and 57 of PMC32: not pair 0, and what is outside of it
+      -- bits 57 and 56 of PMC32, both set after reset: not pair 0, and what is outside of it
       local range = { { num = 256, value = 0x2000 }, { num = 257, value = USER }, { num = 38, value = 0xdb4 } }
       assert.are.equal(70, restricted("montecito", range))
       range[4] = { num = 32, value = "0xf01ffffffffff" }
       assert.are.equal(40, restricted("montecito", range))
-      range[4] = { num = 32, value = "0x20f01ffffffffff" }
+      range[4] = { num = 32, value = "0x10f01ffffffffff" }
       assert.are.equal(30, restricted("montecito", range))
+      range[4] = { num = 32, value = "0x20f01ffffffffff" }
+      assert.are.equal(70, restricted("montecito", range))
       -- all 41 bits of unit m (bit 51): PMC36 puts the pair in force
       assert.are.equal(30, restricted("montecito", { { num = 32, value = "0x8000000000000" }, { num = 33, value = 5 },
          { num = 36, value = 0 } }))
@@ -176,6 +179,13 @@ describe("what restricts events", function()
       assert.are.equal(40, restricted("itanium", { { num = 256, value = 0x2000 }, { num = 257, value = USER },
          { num = 13, value = 0 } }))
    end)
+
+   for _, model in ipairs { "itanium", "itanium2", "montecito" } do
+      it("on " .. model .. " are what pfm_dispatch_events() was asked for: ranges and opcodes at random", function()
+         local out, status = c.sh(("LPFM_MACHINE=sim:%s %s"):format(model, c.compile("ia64_restricted", "-lpfmlib")))
+         assert.are.equal(0, status, out)
+      end)
+   end
 end)
 
 describe("thresholds of the Pentium 4", function()

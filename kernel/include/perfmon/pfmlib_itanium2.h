@@ -245,7 +245,7 @@ typedef struct {
 	unsigned long		rr_eoff;	/* what is covered past the end */
 } pfmlib_ita2_output_rr_desc_t;
 
-#define PFMLIB_ITA2_RR_INV		0x1	/* code outside of the range */
+#define PFMLIB_ITA2_RR_INV		0x1	/* code outside of the range: one, of one register pair */
 #define PFMLIB_ITA2_RR_NO_FINE_MODE	0x2
 
 typedef struct {

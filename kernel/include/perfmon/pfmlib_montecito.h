@@ -361,7 +361,7 @@ typedef pfmlib_ita2_input_rr_t pfmlib_mont_input_rr_t;
 typedef pfmlib_ita2_output_rr_desc_t pfmlib_mont_output_rr_desc_t;
 typedef pfmlib_ita2_output_rr_t pfmlib_mont_output_rr_t;
 
-#define PFMLIB_MONT_RR_INV		0x1	/* code outside of the range */
+#define PFMLIB_MONT_RR_INV		0x1	/* code outside of the range: one, of one register pair */
 #define PFMLIB_MONT_RR_NO_FINE_MODE	0x2
 /* Of events that count both (L1I_FILLS) one of these, or both, must be said, else PFMLIB_ERR_IRRFLAGS. */
 #define PFMLIB_MONT_IRR_DEMAND_FETCH	0x4

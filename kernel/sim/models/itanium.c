@@ -61,6 +61,17 @@ static struct sim_ia64_matcher matcher(uint64_t pmc)
 	};
 }
 
+/* What both match: all bits that either has, of units that both have; none where they contradict. */
+static struct sim_ia64_matcher both(struct sim_ia64_matcher a, struct sim_ia64_matcher b)
+{
+	bool apart = (a.match ^ b.match) & a.mask & b.mask;
+
+	return (struct sim_ia64_matcher){
+		.mask = a.mask | b.mask, .match = (a.match & a.mask) | (b.match & b.mask),
+		.units = apart ? 0 : a.units & b.units,
+	};
+}
+
 static void filter(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f)
 {
 	unsigned int by = sim_ia64_restricted_by(encodings, code), umask = code >> 8 & 0xf;
@@ -72,6 +83,8 @@ static void filter(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim
 		add_pairs(&f->data, &pmcs[PFM_ITA_DBR]);
 	if ((code & 0xff) == RETIRED && umask & 2)
 		sim_ia64_match(matcher(pmcs[umask & 1 ? 8 : 9]), f);
+	else if (by & SIM_BY_OPCODE)
+		sim_ia64_match(both(matcher(pmcs[8]), matcher(pmcs[9])), f);
 }
 
 /* 4 MB of L3 in the cartridge; stores go to the L2 past the L1D. Pages have 16 KB. */

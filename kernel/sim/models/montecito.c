@@ -50,12 +50,12 @@ static struct sim_ia64_matcher matcher(const uint64_t *pmcs, unsigned int pair)
 	};
 }
 
-/* PMC32, bit 57: what is outside of code pair 0; bit 56: not pair 0. */
+/* PMC32, bit 56: what is outside of code pair 0; bit 57: not pair 0. */
 static void filter(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f)
 {
 	struct sim_ia64_restriction r = {
 		.code = pmcs[38], .data = pmcs[41], .free = pmcs[36], .matcher = matcher,
-		.inverted = pmcs[32] >> 57 & 1, .no_pair0 = pmcs[32] >> 56 & 1,
+		.inverted = pmcs[32] >> 56 & 1, .no_pair0 = pmcs[32] >> 57 & 1,
 	};
 
 	sim_ia64_filter(pmcs, &r, sim_ia64_restricted_by(encodings, code), pmc, code, f);

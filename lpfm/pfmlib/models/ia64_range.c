@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * itanium2_range.c - code and data address ranges as values of debug register pairs: an address and
+ * ia64_range.c - code and data address ranges as values of debug register pairs: an address and
  * a mask of the bits that must match, so that a pair covers an aligned block of 2^n bytes.
  */
 #include "ia64.h"
@@ -292,18 +292,32 @@ static unsigned int pairs_used(const pfmlib_ita2_output_rr_t *orr)
 	return pairs;
 }
 
-/* Pairs 0 and 2 go with the first matcher, 1 and 3 with the other; and each pair in use wants its tagged event. */
+/*
+ * Pairs 0 and 2 go with the first matcher, 1 and 3 with the other; and each pair in use wants its tagged event. In fine
+ * mode pairs 2 and 3 are the ends of the ranges of 0 and 1.
+ */
 static int check_pairs(struct ia64_dispatch *x, const struct code_plan *c, unsigned int pairs)
 {
+	unsigned int counted = c->fine ? pairs & 3 : pairs;
+
 	if (!c->retired_only)
 		return PFMLIB_SUCCESS;
 	if ((x->opcode[0] && pairs & 0xa) || (x->opcode[1] && pairs & 0x5))
 		return pfl_explain(PFMLIB_ERR_FEATCOMB,
 				   "the code ranges need register pairs that do not go with the opcode matcher");
-	if (!c->fine && pairs & ~c->kinds)
+	if (counted & ~c->kinds)
 		return pfl_explain(PFMLIB_ERR_IRRINVAL,
 				   "the code ranges need %u register pairs, and an IA64_TAGGED_INST_RETIRED event "
-				   "for each", (unsigned int)__builtin_popcount(pairs));
+				   "for each", (unsigned int)__builtin_popcount(counted));
+	return PFMLIB_SUCCESS;
+}
+
+/* The hardware inverts the range of pair 0, which the first matcher's register says: no other. */
+static int check_inverted(const struct ia64_dispatch *x, const struct code_plan *c, unsigned int pairs)
+{
+	if (x->code.rr_flags & PFMLIB_ITA2_RR_INV && pairs & ~(c->fine ? 0x5U : 0x1U))
+		return pfl_explain(PFMLIB_ERR_IRRTOOMANY,
+				   "one code range can be inverted that takes one register pair, not of prefetches");
 	return PFMLIB_SUCCESS;
 }
 
@@ -338,6 +352,8 @@ int ia64_code_ranges(struct ia64_dispatch *x)
 		return ret;
 	pairs = pairs_used(x->code_out);
 	ret = check_pairs(x, &c, pairs);
+	if (ret == PFMLIB_SUCCESS)
+		ret = check_inverted(x, &c, pairs);
 	return ret == PFMLIB_SUCCESS ? ia64_add_pmc(x, x->regs->code_pmc, code_value(pairs, c.fine)) : ret;
 }
 
@@ -352,7 +368,7 @@ static unsigned int pair_config(unsigned int by)
 		return 2;
 	if (by & BY_DATA)
 		return 0;
-	return by & BY_CODE ? 1 : 3;
+	return by ? 1 : 3;
 }
 
 static uint64_t data_value(const unsigned int by[MAX_PAIRS])
@@ -373,9 +389,22 @@ bool ia64_code_is_fine(pfmlib_output_param_t *out, const struct ia64_model *regs
 	return reg && reg->reg_value >> 13 & 1;
 }
 
+/* What loads and stores do goes by this register alone, by opcodes, too. */
+static bool matches_memory(const struct ia64_dispatch *x)
+{
+	for (unsigned int i = 0; x->opcode[0] && i < x->in->pfp_event_count; i++) {
+		const struct ia64_event *e = ia64_of(&x->in->pfp_events[i]);
+
+		if (e && e->drange)
+			return true;
+	}
+	return false;
+}
+
 int ia64_data_ranges(struct ia64_dispatch *x)
 {
 	unsigned int by[MAX_PAIRS] = { 0 }, n, code = 0, data = 0;
+	bool opcode = matches_memory(x);
 	int ret = PFMLIB_SUCCESS;
 
 	if (x->data.rr_used) {
@@ -386,7 +415,7 @@ int ia64_data_ranges(struct ia64_dispatch *x)
 	}
 	if (x->code.rr_used)
 		code = pairs_used(x->code_out);
-	if (ret != PFMLIB_SUCCESS || !(data | code))
+	if (ret != PFMLIB_SUCCESS || !(data || code || opcode))
 		return ret;
 	if (ia64_code_is_fine(x->out, x->regs))
 		code &= 3;	/* the hardware takes the partner along */
@@ -394,5 +423,7 @@ int ia64_data_ranges(struct ia64_dispatch *x)
 		by[i] = (data >> i & 1 ? BY_DATA : 0) | (code >> i & 1 ? BY_CODE : 0);
 		by[i] |= by[i] && x->opcode[i & 1] ? BY_OPCODE : 0;
 	}
+	if (!(data | code))
+		by[0] = BY_OPCODE;
 	return ia64_add_pmc(x, x->regs->data_pmc, data_value(by));
 }
