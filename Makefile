@@ -36,7 +36,7 @@ export CI
 
 BUILD_DEPS := gcc libc6-dev pkg-config luajit libluajit-5.1-dev lua5.1 liblua5.1-0-dev libreadline-dev \
 	libdw-dev libpfm4-dev lua-argparse lua-cjson lua-lpeg lua-posix lua-inspect lua-ldoc
-CHECK_DEPS := lua-busted tmux util-linux procps luarocks sqlite3 gnuplot-nox zsh fish man-db groff \
+CHECK_DEPS := lua-busted tmux util-linux procps gdb luarocks sqlite3 gnuplot-nox zsh fish man-db groff \
 	python3-ipykernel python3-jupyter-client python3-jsonschema protobuf-compiler valgrind \
 	openmpi-bin slurmctld slurmd slurm-client parallel postgresql clickhouse-server clickhouse-client chromium
 LINT_DEPS  := lua-check clang sparse linux-headers-$(shell dpkg --print-architecture 2>/dev/null)

@@ -256,6 +256,14 @@ describe("3.1.1 PFM_CREATE_CONTEXT", function()
       assert.are.equal(0, status)
    end)
 
+   for _, machine in ipairs { "perf", "sim:k8" } do
+      it("a child allocates nothing as it begins, on " .. machine, function()
+         local out, status = c.sh("LPFM_MACHINE=" .. machine .. " " .. c.compile("fork_allocates", "-rdynamic"))
+         assert.are.equal("", out)
+         assert.are.equal(0, status)
+      end)
+   end
+
    for what, text in pairs {
       inherit = "fork(): 'The file descriptor is cloned in the child ... Both descriptors lead to the same context'",
       exec = "exec(): 'Unless ... explicitly setup to be closed', 'it is valid in the newly loaded code'",

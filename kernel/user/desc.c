@@ -73,7 +73,7 @@ static void forget_contexts(void)
 	for (int i = 0; i < BUCKETS; i++) {
 		for (struct pfm_desc *d = table[i]; d; d = d->next) {
 			close(d->own);
-			pfm_heirs_inherit(d->ino, d->serial);
+			pfm_heirs_inherit(&d->inherited, d->ino, d->serial);
 		}
 		table[i] = NULL;
 	}

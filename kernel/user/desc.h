@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+#include "heirs.h"
 #include "user.h"
 
 /* What a context's descriptor stands for. */
@@ -17,6 +18,7 @@ struct pfm_desc {
 	struct pfm_desc		*next;		/* in the table's bucket */
 	ino_t			ino;		/* of the program's end: all its duplicates share it */
 	uint32_t		serial;		/* by which children note it: heirs.h */
+	struct pfm_inherited	inherited;	/* in a child, which has nothing else of it */
 	pid_t			pid;		/* who made it; not of a child of vfork() that closes it */
 	int			fd;		/* the number the program last used for it */
 	int			own;		/* our end */

@@ -34,11 +34,7 @@ struct notes {
 
 static struct notes *notes;
 
-static struct inherited {
-	ino_t			ino;
-	uint32_t		serial;
-	struct inherited	*next;
-} *inherited;
+static struct pfm_inherited *inherited;
 
 static unsigned long long note(uint32_t pid, uint32_t serial)
 {
@@ -146,13 +142,11 @@ bool pfm_heirs_has_open(uint32_t pid, ino_t ino)
 
 /* --- the child ------------------------------------------------------------------------------ */
 
-void pfm_heirs_inherit(ino_t ino, uint32_t serial)
+void pfm_heirs_inherit(struct pfm_inherited *i, ino_t ino, uint32_t serial)
 {
-	struct inherited *i = serial ? malloc(sizeof(*i)) : NULL;
-
-	if (!i)
+	if (!serial)
 		return;
-	*i = (struct inherited){ ino, serial, inherited };
+	*i = (struct pfm_inherited){ .ino = ino, .serial = serial, .next = inherited };
 	inherited = i;
 }
 
@@ -185,22 +179,26 @@ bool pfm_heirs_concerns(int fd)
 
 	if (!inherited || fstat(fd, &st) || !S_ISSOCK(st.st_mode))
 		return false;
-	for (struct inherited *i = inherited; i; i = i->next)
+	for (struct pfm_inherited *i = inherited; i; i = i->next)
 		if (i->ino == st.st_ino)
 			return true;
 	return false;
 }
 
-static bool is_open(ino_t ino)
+static void find_open(void)
 {
 	struct rlimit most = { MOST_FDS, 0 };
 	struct stat st;
 
+	for (struct pfm_inherited *i = inherited; i; i = i->next)
+		i->open = false;
 	getrlimit(RLIMIT_NOFILE, &most);
-	for (int fd = 0; fd < MOST_FDS && (rlim_t)fd < most.rlim_cur; fd++)
-		if (!fstat(fd, &st) && S_ISSOCK(st.st_mode) && st.st_ino == ino)
-			return true;
-	return false;
+	for (int fd = 0; fd < MOST_FDS && (rlim_t)fd < most.rlim_cur; fd++) {
+		if (fstat(fd, &st) || !S_ISSOCK(st.st_mode))
+			continue;
+		for (struct pfm_inherited *i = inherited; i; i = i->next)
+			i->open = i->open || i->ino == st.st_ino;
+	}
 }
 
 void pfm_heirs_look(void)
@@ -208,8 +206,9 @@ void pfm_heirs_look(void)
 	uint32_t pid = (uint32_t)getpid();
 	int saved = errno;
 
-	for (struct inherited *i = inherited; i; i = i->next)
-		if (!is_open(i->ino) && !has_closed(pid, i->serial) &&
+	find_open();
+	for (struct pfm_inherited *i = inherited; i; i = i->next)
+		if (!i->open && !has_closed(pid, i->serial) &&
 		    !take(notes->closed, CLOSED, note(pid, i->serial)))
 			leave(pid);
 	errno = saved;

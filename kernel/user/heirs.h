@@ -15,8 +15,19 @@
 /* A context is made: its number, by which children note it; 0: no machine wants them to. */
 uint32_t pfm_heirs_serial(void);
 
-/* In a child after fork, for each context of the parent's; then once. */
-void pfm_heirs_inherit(ino_t ino, uint32_t serial);
+/* A context of the parent's, in the child's list of them. */
+struct pfm_inherited {
+	ino_t			ino;
+	uint32_t		serial;
+	bool			open;	/* when last looked for */
+	struct pfm_inherited	*next;
+};
+
+/*
+ * In a child after fork, for each context of the parent's, with memory that stays; then once. Nothing is allocated:
+ * the program's allocator may not mind forks, and hold a lock that no thread of the child's releases.
+ */
+void pfm_heirs_inherit(struct pfm_inherited *i, ino_t ino, uint32_t serial);
 void pfm_heirs_register(void);
 
 /* Around a close: does the descriptor lead to a parent's context? If so, or where it may, all are looked for. */
