@@ -239,10 +239,6 @@ describe("events in Lua", function()
       local _, _, _, name = lpfm.dispatch_events { events = { "IA64_INST_RETIRED" },
          itanium2 = { code_ranges = { { 0x4008, 0x8000 } } } }
       assert.are.equal("IRRALIGN", name)
-      assert.has_error(function() lpfm.dispatch_events { events = { "cycles" }, itanium2 = { btw = {} } } end)
-      assert.has_error(function()
-         lpfm.dispatch_events { events = { "LOADS_RETIRED" }, pmu = "montecito", itanium2 = { btb = {} } }
-      end, "dispatch_events: itanium2: for events of itanium2 alone")
    end)
 
    it("refuse what is no request", function()

@@ -169,7 +169,7 @@ static const char *read_pmu(lua_State *L, int idx, const char *call)
 	return pmu;
 }
 
-static void check_fields(lua_State *L, int idx, const char *call, const char *extra)
+static void check_fields(lua_State *L, int idx, const char *call, bool options)
 {
 	static const char *const names[] = { "events", "plm", "unavail", "pmu", "system_wide" };
 	struct lpfm_site site = { .call = call };
@@ -177,7 +177,7 @@ static void check_fields(lua_State *L, int idx, const char *call, const char *ex
 	luaL_checktype(L, idx, LUA_TTABLE);
 	for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
 		const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
-		bool known = strcmp(key, extra) == 0;
+		bool known = options && lpfm_ia64_knows(key);
 
 		for (size_t i = 0; i < LPFM_COUNT(names); i++)
 			known |= strcmp(key, names[i]) == 0;
@@ -188,14 +188,13 @@ static void check_fields(lua_State *L, int idx, const char *call, const char *ex
 }
 
 /* The options at idx as a request, in a userdata that it pushes; *ret: the library's answer. */
-static struct request *read_request(lua_State *L, int idx, const char *call, const char *extra,
-				    int *ret)
+static struct request *read_request(lua_State *L, int idx, const char *call, bool options, int *ret)
 {
 	struct lpfm_site site = { .call = call, .field = "plm" };
 	struct request *r;
 
 	lpfm_events_refresh(L);
-	check_fields(L, idx, call, extra);
+	check_fields(L, idx, call, options);
 	r = lua_newuserdata(L, sizeof(*r));
 	memset(r, 0, sizeof(*r));
 	lua_getfield(L, idx, "plm");
@@ -211,15 +210,20 @@ static struct request *read_request(lua_State *L, int idx, const char *call, con
 
 /* --- results -------------------------------------------------------------------------------- */
 
+void lpfm_push_pmc(lua_State *L, unsigned int num, uint64_t value)
+{
+	lua_createtable(L, 0, 2);
+	lua_pushinteger(L, num);
+	lua_setfield(L, -2, "num");
+	lpfm_push_u64(L, value);
+	lua_setfield(L, -2, "value");
+}
+
 static void push_pmcs(lua_State *L, const pfmlib_output_param_t *out)
 {
 	lua_createtable(L, out->pfp_pmc_count, 0);
 	for (unsigned int i = 0; i < out->pfp_pmc_count; i++) {
-		lua_createtable(L, 0, 2);
-		lua_pushinteger(L, out->pfp_pmcs[i].reg_num);
-		lua_setfield(L, -2, "num");
-		lpfm_push_u64(L, out->pfp_pmcs[i].reg_value);
-		lua_setfield(L, -2, "value");
+		lpfm_push_pmc(L, out->pfp_pmcs[i].reg_num, out->pfp_pmcs[i].reg_value);
 		lua_rawseti(L, -2, i + 1);
 	}
 }
@@ -325,11 +329,21 @@ is found.
 @tparam[opt] {int,...} request.unavail numbers of PMCs that cannot be used
 @string[opt] request.pmu another PMU model
 @bool[opt] request.system_wide for a system-wide context
-@tparam[opt] table request.itanium2 the model's own options, as in `pfmlib_itanium2.h`
+@tparam[opt] table request.itanium the model's own options, as in `pfmlib_itanium.h`: `code_ranges` and `data_ranges`,
+of `{start, end, plm=}`; `opcode8`, `opcode9`: values of these PMCs; `iear`, `dear`: `{mode= "cache" or "tlb", umask=,
+plm=, ism=}`; `btb`: `{tar=, tac=, bac=, tm=, ptm=, ppm=, plm=}`; `counters`: for each event
+`{thres=, ism=, unchecked=}`
+@tparam[opt] table request.itanium2 as in `pfmlib_itanium2.h`: the same, also `invert`, `fine` (`false`: coarse ranges),
+mode `"alat"` of `dear`; `btb`: `{ds=, tm=, ptm=, ppm=, brt=, plm=}`
+@tparam[opt] table request.montecito as in `pfmlib_montecito.h`: like Itanium 2's without `ism`, also `demand_fetch`,
+`prefetch_match`; `opcode1`, `opcode2`: `{m=, i=, f=, b=, match=, mask=}`; `etb` for `btb`: `{tm=, ptm=, ppm=, brt=,
+plm=}`; `ipear`: `{delay=, plm=}`
 @treturn[1] table `pmcs`: `{{num=, value=}, ...}` for `ctx:write_pmcs`; `pmds`: PMD numbers, the events' first and in
 their order; `events`: the events' full names; `counters`: for each name asked for `name`, `terms` (`event`: index
 into `events`, `pmd`, `set`) and, if it is derived, `formula`; `pmc_addrs`, `pmd_addrs`: for each of `pmcs` and `pmds`
-`{addr=, alt_addr=}` of the actual register
+`{addr=, alt_addr=}` of the actual register; with a model's options the ranges' debug registers are among `pmcs`,
+numbered from 256 (code) and 264 (data), and `ranges.code`, `ranges.data` tell what is covered `before` and `behind`
+each range
 @return[2] nil
 @treturn[2] string why not, in words
 @treturn[2] int errno
@@ -341,20 +355,17 @@ for _, pmc in ipairs(assert(lpfm.dispatch_events(request)).pmcs) do print(pmc.nu
 static int dispatch_events(lua_State *L)
 {
 	static const char call[] = "dispatch_events";
-	struct lpfm_itanium2 *x = NULL;
+	struct lpfm_ia64 *x;
 	unsigned int pmd_of[PFMLIB_MAX_PMCS];
 	struct request *r;
 	int ret;
 
 	lua_settop(L, 1);
-	r = read_request(L, 1, call, "itanium2", &ret);
+	r = read_request(L, 1, call, true, &ret);
 	if (ret != PFMLIB_SUCCESS)
 		return lpfm_events_fail(L, call, ret);
-	lua_getfield(L, 1, "itanium2");
-	if (!lua_isnil(L, -1))
-		x = lpfm_itanium2_new(L, lua_gettop(L), call, &r->in);
-	ret = pfm_dispatch_events(&r->in, x ? lpfm_itanium2_in(x) : NULL, &r->out,
-				  x ? lpfm_itanium2_out(x) : NULL);
+	x = lpfm_ia64_new(L, 1, call, &r->in);
+	ret = pfm_dispatch_events(&r->in, lpfm_ia64_in(x), &r->out, lpfm_ia64_out(x));
 	if (ret != PFMLIB_SUCCESS)
 		return lpfm_events_fail(L, call, ret);
 	for (unsigned int i = 0; i < r->in.pfp_event_count; i++)
@@ -365,7 +376,7 @@ static int dispatch_events(lua_State *L)
 	if (x) {
 		lua_getfield(L, -1, "pmcs");
 		lua_insert(L, -2);
-		lpfm_itanium2_push(L, lua_gettop(L) - 1, x);
+		lpfm_ia64_push(L, lua_gettop(L) - 1, x);
 	}
 	return 1;
 }
@@ -407,7 +418,7 @@ static int split_events(lua_State *L)
 	int ret;
 
 	lua_settop(L, 1);
-	r = read_request(L, 1, call, "", &ret);
+	r = read_request(L, 1, call, false, &ret);
 	if (ret == PFMLIB_SUCCESS)
 		ret = pfm_split_events(&r->in, set_of, &n);
 	if (ret != PFMLIB_SUCCESS)
@@ -458,7 +469,7 @@ static int event_conflict(lua_State *L)
 	int ret;
 
 	lua_settop(L, 1);
-	r = read_request(L, 1, call, "", &ret);
+	r = read_request(L, 1, call, false, &ret);
 	if (ret != PFMLIB_SUCCESS)
 		return lpfm_events_fail(L, call, ret);
 	ret = pfm_find_conflict(&r->in, positions, &n);
@@ -513,7 +524,7 @@ static int addable_events(lua_State *L)
 	int ret, n = 0;
 
 	lua_settop(L, 1);
-	r = read_request(L, 1, call, "", &ret);
+	r = read_request(L, 1, call, false, &ret);
 	if (ret == PFMLIB_SUCCESS && r->in.pfp_event_count)
 		ret = pfm_dispatch_events(&r->in, NULL, &r->out, NULL);
 	if (ret == PFMLIB_SUCCESS)

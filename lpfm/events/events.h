@@ -21,6 +21,8 @@ void lpfm_push_regmask(lua_State *L, const pfmlib_regmask_t *mask);
 
 /* dispatch.c */
 extern const luaL_Reg lpfm_dispatch_functions[];
+/* {num=, value=} */
+void lpfm_push_pmc(lua_State *L, unsigned int num, uint64_t value);
 
 /* constants.c: the constants of pfmlib.h join the table on top. */
 void lpfm_events_constants(lua_State *L);
@@ -30,12 +32,14 @@ extern const luaL_Reg lpfm_pmu_functions[];
 /* The number of an error by its name without PFMLIB_ERR_; 1: there is none. */
 int lpfm_event_error_number(const char *name);
 
-/* itanium2.c: model_in and model_out in a userdata it pushes, from the table at idx. */
-struct lpfm_itanium2;
-struct lpfm_itanium2 *lpfm_itanium2_new(lua_State *L, int idx, const char *call, const pfmlib_input_param_t *in);
-void *lpfm_itanium2_in(struct lpfm_itanium2 *x);
-void *lpfm_itanium2_out(struct lpfm_itanium2 *x);
+/* ia64.c: is it the field of a request for an Itanium's own options? */
+bool lpfm_ia64_knows(const char *field);
+/* model_in and model_out (NULL of NULL) in a userdata it pushes, from the request at idx; NULL: it has no options. */
+struct lpfm_ia64;
+struct lpfm_ia64 *lpfm_ia64_new(lua_State *L, int idx, const char *call, const pfmlib_input_param_t *in);
+void *lpfm_ia64_in(struct lpfm_ia64 *x);
+void *lpfm_ia64_out(struct lpfm_ia64 *x);
 /* Debug registers as PMCs, appended to the list at pmcs; sets field "ranges" of the table on top. */
-void lpfm_itanium2_push(lua_State *L, int pmcs, struct lpfm_itanium2 *x);
+void lpfm_ia64_push(lua_State *L, int pmcs, struct lpfm_ia64 *x);
 
 #endif
