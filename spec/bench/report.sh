@@ -8,7 +8,7 @@ set -eu
 build=$1 samples=${2-10000000}
 out=$(mktemp -d); trap 'rm -rf "$out"' EXIT
 for c in cost repeat; do gcc -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -o "$build/bench/$c" "spec/bench/$c.c"; done
-gcc -O2 -g -o "$out/prog" spec/c/usage.c
+gcc -O2 -g -o "$out/prog" spec/c/measured/usage.c
 
 row() { printf '%-62s %12s %8s\n' "$@"; }
 cost() { "$build/bench/cost" "$@" 2>&1 >"$out/text" | awk '$1 == "cost" { print $2, $3 }'; }

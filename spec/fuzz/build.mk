@@ -32,19 +32,21 @@ else
 LOAD_SRC   := $(PERFMON_SRC)
 LOAD_WRAPS := malloc calloc realloc free mmap munmap memfd_create socketpair close epoll_ctl
 STRESS_WRAPS := pfm_overflow pfm_set_timeout pfm_reset_pmds pfm_reset_these pfm_reset_pmd pfm_ctxsw_in
+SPEC_INC   := $(patsubst %,-Ispec/c/%,harness fuzz formats)
 LOAD_SAN   := -fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-LOAD_FLAGS := $(CSTD) $(WARN) -O2 -g -DPFM_RESETS_ARE_CALLS $(LOAD_SAN) $(INCLUDES) -Ispec/c -MMD -MP
+LOAD_FLAGS := $(CSTD) $(WARN) -O2 -g -DPFM_RESETS_ARE_CALLS $(LOAD_SAN) $(INCLUDES) $(SPEC_INC) -MMD -MP
 
-HARNESS    := spec/c/harness.c spec/c/harness_program.c spec/c/harness_rules.c \
-	spec/c/harness_sets.c
-STRESS_SRC := $(wildcard spec/c/stress*.c) spec/c/harness_alloc.c
+HARNESS    := spec/c/harness/harness.c spec/c/harness/harness_program.c spec/c/harness/harness_rules.c \
+	spec/c/harness/harness_sets.c
+STRESS_SRC := $(wildcard spec/c/harness/stress*.c) spec/c/harness/harness_alloc.c
 # The core alone, among threads: twice, for ASan and TSan do not go together.
-CONCURRENT_SRC := $(wildcard kernel/core/*.c kernel/formats/*.c spec/c/concurrent*.c) spec/c/harness.c spec/c/harness_sets.c
-TSAN_FLAGS := $(CSTD) $(WARN) -Wno-tsan -O2 -g -fsanitize=thread $(INCLUDES) -Ispec/c -MMD -MP
-ALLOC_SRC  := spec/c/alloc.c spec/c/alloc_calls.c spec/c/harness_alloc.c
+CONCURRENT_SRC := $(wildcard kernel/core/*.c kernel/formats/*.c spec/c/concurrent/concurrent*.c) \
+	spec/c/harness/harness.c spec/c/harness/harness_sets.c
+TSAN_FLAGS := $(CSTD) $(WARN) -Wno-tsan -O2 -g -fsanitize=thread $(INCLUDES) $(SPEC_INC) -MMD -MP
+ALLOC_SRC  := spec/c/harness/alloc.c spec/c/harness/alloc_calls.c spec/c/harness/harness_alloc.c
 BPF_SRC    := kernel/formats/bpf_check.c kernel/formats/bpf_run.c
-BPF_FUZZ_SRC := $(BPF_SRC) $(patsubst %,spec/c/%.c,fuzz_bpf bpf_rules bpf_random)
-FUZZ_SRC   := spec/c/fuzz.c spec/c/fuzz_calls.c spec/c/fuzz_06.c
+BPF_FUZZ_SRC := $(BPF_SRC) $(patsubst %,spec/c/fuzz/%.c,fuzz_bpf bpf_rules bpf_random)
+FUZZ_SRC   := spec/c/fuzz/fuzz.c spec/c/fuzz/fuzz_calls.c spec/c/fuzz/fuzz_06.c
 LOAD_OBJ   := $(LOAD_SRC:%.c=build/spec/obj/%.o) $(HARNESS:%.c=build/spec/obj/%.o)
 FUZZ_OBJ   := $(patsubst %.c,build/fuzz/obj/%.o,$(LOAD_SRC) $(HARNESS) $(FUZZ_SRC))
 
@@ -70,28 +72,29 @@ build/spec/concurrent-tsan: $(CONCURRENT_SRC:%.c=build/spec/tsan/%.o)
 	@LD_PRELOAD= $(CC) -fsanitize=thread -o $@ $^ -pthread
 
 # What a program links, among its threads.
-build/spec/clients-tsan: $(PERFMON_SRC:%.c=build/spec/tsan/%.o) build/spec/tsan/spec/c/clients.o
+build/spec/clients-tsan: $(PERFMON_SRC:%.c=build/spec/tsan/%.o) build/spec/tsan/spec/c/concurrent/clients.o
 	@LD_PRELOAD= $(CC) -fsanitize=thread -o $@ $^ -pthread
 
 build/spec/alloc: $(LOAD_OBJ) $(ALLOC_SRC:%.c=build/spec/obj/%.o)
 	$(call load_link,$(LOAD_WRAPS))
 
-build/spec/module_faults: $(LOAD_OBJ) build/spec/obj/spec/c/module_faults.o build/spec/obj/spec/c/harness_alloc.o
+build/spec/module_faults: $(LOAD_OBJ) build/spec/obj/spec/c/calls/module_faults.o \
+		build/spec/obj/spec/c/harness/harness_alloc.o
 	$(call load_link,$(LOAD_WRAPS) open ioctl)
 
-build/spec/fuzz_replay: $(LOAD_OBJ) $(patsubst %.c,build/spec/obj/%.o,$(FUZZ_SRC) spec/c/fuzz_replay.c)
+build/spec/fuzz_replay: $(LOAD_OBJ) $(patsubst %.c,build/spec/obj/%.o,$(FUZZ_SRC) spec/c/fuzz/fuzz_replay.c)
 	$(call load_link)
 
 # The format "program": its verifier under ASan, and its interpreter beside the kernel.
-build/spec/fuzz_bpf_random: $(patsubst %.c,build/spec/obj/%.o,$(BPF_FUZZ_SRC) spec/c/fuzz_bpf_random.c)
+build/spec/fuzz_bpf_random: $(patsubst %.c,build/spec/obj/%.o,$(BPF_FUZZ_SRC) spec/c/fuzz/fuzz_bpf_random.c)
 	$(call load_link)
 
-build/spec/bpf_oracle: spec/c/bpf_oracle.c spec/c/bpf_random.c spec/c/bpf_random.h $(BPF_SRC) kernel/formats/bpf.h
+build/spec/bpf_oracle: spec/c/fuzz/bpf_oracle.c spec/c/fuzz/bpf_random.c spec/c/fuzz/bpf_random.h $(BPF_SRC) kernel/formats/bpf.h
 	@mkdir -p $(@D)
-	@LD_PRELOAD= $(CC) $(CSTD) $(WARN) -O2 $(INCLUDES) -Ispec/c -o $@ $(filter %.c,$^)
+	@LD_PRELOAD= $(CC) $(CSTD) $(WARN) -O2 $(INCLUDES) $(SPEC_INC) -o $@ $(filter %.c,$^)
 
 # Names for the demangler.
-MANGLED_SRC := lpfm/symbols/rust_v0.c lpfm/symbols/punycode.c spec/c/mangled_random.c
+MANGLED_SRC := lpfm/symbols/rust_v0.c lpfm/symbols/punycode.c spec/c/fuzz/mangled_random.c
 
 build/spec/mangled_random: $(MANGLED_SRC) lpfm/symbols/rust_v0.h lpfm/symbols/punycode.h
 	@mkdir -p $(@D)
@@ -117,9 +120,9 @@ fuzz: build/fuzz/fuzz build/fuzz/fuzz_bpf
 
 -include $(patsubst %.c,build/spec/obj/%.d,$(LOAD_SRC) $(HARNESS) $(STRESS_SRC) $(ALLOC_SRC) $(FUZZ_SRC) \
 	$(CONCURRENT_SRC))
--include build/spec/obj/spec/c/module_faults.d
--include $(patsubst %,build/spec/obj/spec/c/%.d,fuzz_bpf fuzz_bpf_random bpf_rules bpf_random)
--include $(patsubst %.c,build/spec/tsan/%.d,$(sort $(CONCURRENT_SRC) $(PERFMON_SRC) spec/c/clients.c))
+-include build/spec/obj/spec/c/calls/module_faults.d
+-include $(patsubst %,build/spec/obj/spec/c/fuzz/%.d,fuzz_bpf fuzz_bpf_random bpf_rules bpf_random)
+-include $(patsubst %.c,build/spec/tsan/%.d,$(sort $(CONCURRENT_SRC) $(PERFMON_SRC) spec/c/concurrent/clients.c))
 -include $(FUZZ_OBJ:.o=.d)
 
 endif

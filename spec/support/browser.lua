@@ -4,7 +4,7 @@ local c = require "support.c"
 
 local browser = {}
 
-local COMMAND = "env -u LD_PRELOAD HOME=%s timeout 100 chromium --headless --no-sandbox --disable-gpu --disable-quic "
+local COMMAND = "env -u LD_PRELOAD HOME=%s timeout 600 chromium --headless --no-sandbox --disable-gpu --disable-quic "
    .. "--no-first-run --disable-background-networking --disable-component-update --disable-sync "
    .. "--user-data-dir=%s/browser --dump-dom file://%s 2>/dev/null"
 

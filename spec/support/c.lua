@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- C programs of spec/c, compiled against the built libperfmon and run.
+--- C programs of spec/c/*, compiled against the built libperfmon and run.
 local c = {}
 
 local build = os.getenv("LPFM_BUILD") or "build"
@@ -21,12 +21,14 @@ function c.sh(command)
    return c.background(command)()
 end
 
---- Makes a target of the Makefile, one of spec/fuzz/build.mk as a rule; returns it.
+--- Makes a target of the Makefile, one of spec/fuzz/build.mk as a rule; returns it. Files that run at the same time
+-- share objects, so that one at a time makes them.
 function c.make(target)
    if prebuilt then
       pending("there is nothing here to make " .. target .. " with")
    end
-   local out, status = c.sh("env -u LD_PRELOAD -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -j2 LPFM_READY=1 " .. target)
+   local out, status = c.sh("mkdir -p build/spec && env -u LD_PRELOAD -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "
+      .. "flock build/spec/lock make -j2 LPFM_READY=1 " .. target)
    assert(status == 0, out)
    return target
 end
@@ -52,32 +54,32 @@ local function build_program(name, sources, flags, compiler)
    return program
 end
 
---- Compiles spec/c/NAME.c, a program that uses libperfmon, into the build directory; returns its path.
+--- Compiles spec/c/*/NAME.c, a program that uses libperfmon, into the build directory; returns its path.
 -- @param name the file's name without .c
 -- @param flags further compiler flags
 -- @param include where its headers are; kernel/include
 function c.compile(name, flags, include)
    local san = build:match("/san$") and "-fsanitize=address,undefined" or ""
-   local sources = ("%s -I%s spec/c/%s.c -L%s -lperfmon -Wl,-rpath,%s"):format(san, include or "kernel/include", name,
-      build, build)
+   local sources = ("%s -I%s spec/c/*/%s.c -L%s -lperfmon -Wl,-rpath,%s"):format(san, include or "kernel/include",
+      name, build, build)
    return build_program(name, sources, flags)
 end
 
---- Compiles spec/c/NAME.cpp, as `compile` does; nil where there is no compiler for it.
+--- Compiles spec/c/*/NAME.cpp, as `compile` does; nil where there is no compiler for it.
 -- @param name the file's name without .cpp
 -- @param flags further compiler flags
 function c.compile_cpp(name, flags)
    if prebuilt or select(2, c.sh("command -v g++")) ~= 0 then return nil end
    local san = build:match("/san$") and "-fsanitize=address,undefined" or ""
-   return build_program(name, ("%s -Ikernel/include spec/c/%s.cpp -L%s -Wl,-rpath,%s"):format(san, name, build, build),
-      flags, "g++ -std=c++98 -pedantic")
+   local sources = ("%s -Ikernel/include spec/c/*/%s.cpp -L%s -Wl,-rpath,%s"):format(san, name, build, build)
+   return build_program(name, sources, flags, "g++ -std=c++98 -pedantic")
 end
 
---- Compiles spec/c/NAME.c, a program to be measured: the same in a build with sanitizers.
+--- Compiles spec/c/*/NAME.c, a program to be measured: the same in a build with sanitizers.
 -- @param name the file's name without .c
 -- @param flags further compiler flags
 function c.target(name, flags)
-   return build_program(name, "spec/c/" .. name .. ".c", flags)
+   return build_program(name, "spec/c/*/" .. name .. ".c", flags)
 end
 
 return c

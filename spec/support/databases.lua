@@ -9,8 +9,8 @@ local files = require "support.files"
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local unistd = require "posix.unistd"
+local PATIENCE = require "support.patience"
 
-local SECONDS = 60 -- after which it hangs
 
 databases.kinds = { "postgresql", "clickhouse" }
 
@@ -94,7 +94,7 @@ local function on_disk(self, command)
 end
 
 local function await(is, what)
-   local deadline = proc.clock() + SECONDS
+   local deadline = proc.clock() + PATIENCE
    while not is() do
       assert(proc.clock() < deadline, what)
       lpfm.poll({}, 0.1)
@@ -112,7 +112,7 @@ function databases:restart()
       if not self.pid or is_gone(self.pid) then
          self.pid = tonumber(must(("cd /; setsid %s >%s/out 2>&1 </dev/null & echo $!"):format(command, self.dir)))
       end
-      return select(2, c.sh(("%s; timeout 10 %s 'SELECT 1'"):format(PATH, self.client))) == 0
+      return select(2, c.sh(("%s; timeout 600 %s 'SELECT 1'"):format(PATH, self.client))) == 0
    end, self.kind .. " does not start")
 end
 

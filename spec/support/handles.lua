@@ -4,6 +4,7 @@ local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local dirent = require "posix.dirent"
 local unistd = require "posix.unistd"
+local PATIENCE = require "support.patience"
 
 local jit = rawget(_G, "jit")
 
@@ -39,7 +40,7 @@ end
 --- How many are open once nothing is in use: libperfmon closes its ends a moment after we close ours.
 -- @param want how many are expected; without, the number settles by itself
 function handles.settled(want)
-   local deadline = proc.clock() + 10
+   local deadline = proc.clock() + PATIENCE
    local before
    if jit then jit.flush() end -- compiled code keeps what it was compiled with
    repeat

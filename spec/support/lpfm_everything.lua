@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- One use of nearly everything in the module, for spec/c/memory.c: returns the function that does it.
+-- One use of nearly everything in the module, for spec/c/fuzz/memory.c: returns the function that does it.
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 

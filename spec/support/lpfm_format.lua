@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The life of a sampling format written in Lua, for spec/c/memory.c: returns the function that does it.
+-- The life of a sampling format written in Lua, for spec/c/fuzz/memory.c: returns the function that does it.
 local lpfm = require "lpfm"
 
 return function()

@@ -3,11 +3,12 @@
 -- objects are, the collector running all the time; at the end nothing may be left. arg: seed, number of calls. Prints
 -- how many calls were made, and to the standard error how many of them raised.
 --
--- In spec/c/starved.c memory runs out during some of the calls, too. In LuaJIT pfm.ffi is called as well.
+-- In spec/c/fuzz/starved.c memory runs out during some of the calls, too. In LuaJIT pfm.ffi is called as well.
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local blocks = require "lpfm.blocks"
 local symbols = require "lpfm.symbols"
+local PATIENCE = require "support.patience"
 local oprofile, pebs = require "pfm.oprofile", require "pfm.pebs"
 local typed = rawget(_G, "jit") and require "pfm.ffi"
 local starve = rawget(_G, "starve")
@@ -360,7 +361,7 @@ end
 
 -- Nothing is in use. The library gives back what was closed a moment later.
 local function check_idle(machine)
-   local deadline = proc.clock() + 10
+   local deadline = proc.clock() + PATIENCE
    for _, name in ipairs { "thread_sessions", "sys_sessions", "smpl_buf_size_cur" } do
       while lpfm.config()[name] > 0 and proc.clock() < deadline do
          lpfm.poll({}, 0.01)

@@ -12,6 +12,7 @@ local lpfm = require "lpfm"
 local poll = require "posix.poll"
 local dirent = require "posix.dirent"
 local proc = require "lpfm.proc"
+local PATIENCE = require "support.patience"
 
 local sim = {}
 
@@ -49,7 +50,7 @@ function sim.finish()
    assert.are.equal(0, cfg.smpl_buf_size_cur, "buffer memory left")
    collectgarbage()
    -- the service thread may be about to close its end of a descriptor
-   local deadline = proc.clock() + 10
+   local deadline = proc.clock() + PATIENCE
    while open_fds() > fds and proc.clock() < deadline do
       poll.rpoll(0, 1)
    end

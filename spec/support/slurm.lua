@@ -6,10 +6,10 @@ slurm.__index = slurm
 
 local c = require "support.c"
 local unistd = require "posix.unistd"
+local PATIENCE = require "support.patience"
 
 local NODES = 4
 local PROGRAMS = { "slurmctld", "slurmd", "srun", "scontrol" }
-local SECONDS = 300 -- after which it hangs
 
 local CONFIG = [[
 ClusterName=spec
@@ -58,7 +58,7 @@ end
 
 -- Jobs begin when nodes have said what they are.
 local function wait_for_nodes(self)
-   must(self, ("timeout %d srun -N%d -n%d true"):format(SECONDS, NODES, NODES))
+   must(self, ("timeout %d srun -N%d -n%d true"):format(PATIENCE, NODES, NODES))
 end
 
 --- Starts one.

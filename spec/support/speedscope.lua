@@ -6,7 +6,7 @@ local speedscope = {}
 
 local FOLDER = (os.getenv("LPFM_BUILD") or "build") .. "/spec/speedscope"
 local SCHEMA = "package/dist/release/file-format-schema.json"
-local FETCH = "mkdir -p %s && cd %s && timeout 60 npm pack --silent speedscope@1.22.2 >/dev/null"
+local FETCH = "mkdir -p %s && cd %s && timeout 600 npm pack --silent speedscope@1.22.2 >/dev/null"
    .. " && tar xzf speedscope-*.tgz %s"
 local CHECK = [[/usr/bin/python3 -c '
 import json, jsonschema, sys

@@ -7,6 +7,7 @@ return function()
    local busted = require "busted"
    local lpfm = require "lpfm"
    local handles = require "support.handles"
+   require "support.explain"
    local proc = require "lpfm.proc"
    local LONG = 5 -- s, a file's time that is worth telling
    local file_counts, open_before, formats_before, begun
@@ -67,7 +68,7 @@ return function()
       check_leaks(file)
       local c = file_counts
       local bad, seconds = c.failure + c.error, proc.clock() - begun
-      io.write(string.format("%-44s %4d passed%s%s%s\n", file.name, c.success,
+      io.write(string.format("%-7s %-46s %4d passed%s%s%s\n", os.getenv("LPFM_LUA") or "", file.name, c.success,
          bad > 0 and (", " .. bad .. " failed") or "", c.pending > 0 and (", " .. c.pending .. " skipped") or "",
          seconds > LONG and (", %.0f s"):format(seconds) or ""))
       io.flush()
@@ -105,8 +106,7 @@ return function()
       local tally = os.getenv("LPFM_TALLY")
       if tally then
          local f = assert(io.open(tally, "a"))
-         f:write(string.format("%s %d %d %d\n", os.getenv("LPFM_LUA") or "lua", handler.successesCount, bad,
-            handler.pendingsCount))
+         f:write(string.format("%d %d %d\n", handler.successesCount, bad, handler.pendingsCount))
          f:close()
       end
       if now then os.remove(now) end

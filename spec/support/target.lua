@@ -6,6 +6,7 @@ local signal = require "posix.signal"
 local wait = require "posix.sys.wait"
 local stdlib = require "posix.stdlib"
 local fcntl = require "posix.fcntl"
+local PATIENCE = require "support.patience"
 
 local target = {}
 target.__index = target
@@ -46,11 +47,11 @@ function target:can_read(seconds)
    return poll.rpoll(self.output, math.floor(seconds * 1000)) == 1
 end
 
---- One line of output, waited for at most 120 seconds, for hosts may be busy; nil at its end.
+--- One line of output, waited for; nil at its end.
 function target:read_line()
    local line = ""
    while true do
-      assert(self:can_read(120), "the target says nothing")
+      assert(self:can_read(PATIENCE), "the target says nothing")
       local char = unistd.read(self.output, 1)
       if not char or char == "" then
          return nil

@@ -2,11 +2,12 @@
 --- Programs in a terminal, typed to: tmux with a server of its own for each. Nothing is slept for: what is typed
 -- next waits for what the screen shows.
 local lpfm = require "lpfm"
+local PATIENCE = require "support.patience"
 
 local terminal = {}
 terminal.__index = terminal
 
-local PATIENCE, LOOK = 30, 0.02 -- s
+local LOOK = 0.02 -- s
 local servers = 0 -- the last one may still be ending: each has a name of its own
 
 --- A word for the shell.

@@ -1,0 +1,354 @@
+-- SPDX-License-Identifier: MIT
+-- lpfm.proc: children that wait, followers, threads, CPUs.
+
+local lpfm = require "lpfm"
+local proc = require "lpfm.proc"
+local c = require "support.c"
+local handles = require "support.handles"
+local PATIENCE = require "support.patience"
+
+local interpreter = os.getenv("LPFM_LUA") or "luajit"
+local descriptors = handles.settled()
+
+local function lines_of(child_argv, options)
+   local name = os.tmpname()
+   options = options or {}
+   options.stdout = name
+   local child = assert(proc.spawn(child_argv, options))
+   assert(child:go())
+   local result = assert(child:wait(20))
+   local file = assert(io.open(name))
+   local text = file:read("*a")
+   file:close()
+   os.remove(name)
+   return text, result
+end
+
+-- The state letter of a process, once it is one of those wanted.
+local function await_state(pid, wanted)
+   local deadline = proc.clock() + PATIENCE
+   local state
+   repeat
+      local file = assert(io.open("/proc/" .. pid .. "/stat"))
+      state = file:read("*a"):match("%) (.)")
+      file:close()
+   until wanted:find(state, 1, true) or proc.clock() > deadline
+   return state
+end
+
+local CHILDREN = [[
+local posix = require "posix"
+for i = 1, 20 do
+   local pid = posix.fork()
+   if pid == 0 then os.exit(i % 100) end
+   posix.wait(pid)
+end
+]]
+
+describe("proc.spawn", function()
+   it("leaves what the interpreter does about signals to the interpreter", function()
+      proc.on_interrupt(true)
+      local child = assert(proc.spawn { "sleep", "1000" })
+      child:kill("INT")
+      local result = child:wait(20)
+      proc.on_interrupt(false)
+      assert.equal("INT", result and result.signal_name)
+   end)
+
+   it("makes a process that waits for the word", function()
+      local child = assert(proc.spawn { "sh", "-c", "exit 7" })
+      assert.is_true(child.pid > 0)
+      assert.same({ nil, "timeout" }, { child:wait(0.01) })
+      assert.equal("lpfm.child (pid " .. child.pid .. ", waiting)", tostring(child))
+      assert.is_true(child:go())
+      local result = assert(child:wait(20))
+      assert.equal(7, result.status)
+      assert.is_nil(result.signal)
+      assert.is_true(result.rusage.minflt > 0)
+      for _, field in ipairs { "utime", "stime", "majflt", "nvcsw", "nivcsw", "maxrss" } do
+         assert.equal("number", type(result.rusage[field]))
+      end
+      assert.same(result, child:wait())
+      assert.has_error(function() child:go() end, "go: the child was told before")
+      child:close()
+   end)
+
+   it("says why a program cannot be run", function()
+      local child = assert(proc.spawn { "/nonexistent/program", "x" })
+      local ok, message, errno = child:go()
+      assert.is_nil(ok)
+      assert.equal("cannot run /nonexistent/program: No such file or directory", message)
+      assert.equal(lpfm.errno.ENOENT, errno)
+      assert.equal(127, child:wait(20).status)
+      child:close()
+      ok, message, errno = assert(proc.spawn { "/" }):go()
+      assert.is_nil(ok)
+      assert.equal("cannot run /: Permission denied", message)
+      assert.equal(lpfm.errno.EACCES, errno)
+   end)
+
+   it("gives it a directory, an environment and files", function()
+      assert.equal("/\n", (lines_of({ "pwd" }, { cwd = "/" })))
+      local text = lines_of({ "sh", "-c", "echo $LPFM_ONE-$HOME-${PATH:+path}" },
+         { env = { LPFM_ONE = "1", HOME = false } })
+      assert.equal("1--path\n", text)
+      assert.equal("", (lines_of({ "cat" }, { stdin = false })))
+      local _, message = proc.spawn({ "true" }, { stdin = "/nonexistent" })
+      assert.equal("spawn: stdin: No such file or directory", message)
+      local child = assert(proc.spawn({ "true" }, { cwd = "/nonexistent" }))
+      assert.truthy(select(2, child:go()):find("No such file", 1, true))
+      child:wait()
+   end)
+
+   it("leaves it no descriptor but the first three", function()
+      local ctx = assert(lpfm.create { format = "default" })
+      local other = assert(proc.spawn { "true" })
+      local function sockets(pid)
+         local text = lines_of { "ls", "-l", "/proc/" .. pid .. "/fd" }
+         return text:gsub("[^\n]*/proc/[^\n]*", "")
+      end
+      local ours, theirs = sockets(proc.getpid()), sockets("self")
+      local seen = 0
+      for socket in ours:gmatch("socket:%[%d+%]") do
+         assert.falsy(theirs:find(socket, 1, true), theirs)
+         seen = seen + 1
+      end
+      if require "support.real" == "linux" then -- whose contexts are no sockets
+         assert.truthy(ours:find("[perfmon]", 1, true), ours)
+         assert.falsy(theirs:find("[perfmon]", 1, true), theirs)
+      else
+         assert.is_true(seen >= 2)
+      end
+      other:close()
+      ctx:close()
+   end)
+
+   it("ends what was never told to go", function()
+      local child = assert(proc.spawn { "sleep", "1000" })
+      local pid = child.pid
+      child:close()
+      assert.is_nil((proc.kill(pid, 0)))
+      assert.has_error(function() child:wait() end, "the child is closed")
+      assert.is_nil(child.pid)
+      child = assert(proc.spawn { "true" })
+      assert(child:kill "KILL")
+      assert.equal("KILL", child:wait(20).signal_name)
+      local _, message, errno = child:go()
+      assert.equal("cannot run true: the process was ended before", message)
+      assert.equal(lpfm.errno.ESRCH, errno)
+   end)
+
+   it("tells the signal that ended it", function()
+      local child = assert(proc.spawn { "sleep", "1000" })
+      assert(child:go())
+      assert(child:kill())
+      local result = assert(child:wait(20))
+      assert.equal(15, result.signal)
+      assert.equal("TERM", result.signal_name)
+      assert.is_nil(result.status)
+      assert.equal(lpfm.errno.ESRCH, select(3, child:kill()))
+      assert.has_error(function() child:kill "NOSUCH" end)
+   end)
+
+   it("is waited for beside other things", function()
+      local child = assert(proc.spawn { "true" })
+      assert(child:go())
+      assert.equal(child, lpfm.poll({ child }, 20)[1])
+      assert.equal(0, child:wait(0).status)
+   end)
+
+   it("refuses bad arguments", function()
+      for _, bad in ipairs { {}, { 1 }, { "a", {} }, { "a\0b" }, "true", 1 } do
+         assert.has_error(function() proc.spawn(bad) end)
+      end
+      assert.has_error(function() proc.spawn() end)
+      for _, bad in ipairs { 1, { cwd = 1 }, { env = 1 }, { env = { 1 } }, { env = { ["A=B"] = "1" } },
+         { env = { A = true } }, { stdin = true }, { stdout = {} }, { stderr = -1 }, { x = 1 }, { 1 } } do
+         assert.has_error(function() proc.spawn({ "true" }, bad) end)
+      end
+   end)
+end)
+
+describe("proc.trace", function()
+   it("holds every child process until it is released", function()
+      local child = assert(proc.spawn { os.getenv("LPFM_LUA") or "lua5.1", "-e", CHILDREN })
+      local t = assert(proc.trace(child))
+      assert.truthy(tostring(t):find("^lpfm.tracer %(1 threads%)$"))
+      assert(child:go())
+      local n, status = { exec = 0, fork = 0, exit = 0, thread = 0 }, {}
+      local event, why = t:next(20)
+      while event do
+         n[event.kind] = n[event.kind] + 1
+         assert.equal(event.kind == "fork", event.held)
+         if event.held then
+            assert.equal(event.tid, event.pid)
+            assert.equal(child.pid, event.parent)
+            assert(t:release(event.tid))
+            assert.equal(lpfm.errno.ESRCH, select(3, t:release(event.tid)))
+         elseif event.kind == "exit" and event.pid ~= child.pid then
+            status[#status + 1] = event.status
+         end
+         event, why = t:next(20)
+      end
+      assert.equal("ended", why)
+      assert.same({ exec = 1, fork = 20, exit = 21, thread = 0 }, n)
+      assert.equal(20, #status)
+      assert.equal(0, child:wait().status)
+      assert.is_true(child:wait().rusage.minflt > 0)
+      t:close()
+      assert.has_error(function() t:next() end, "the tracer is closed")
+      assert.is_true(t:close())
+   end)
+
+   it("tells of nothing but what is held, if asked to", function()
+      local child = assert(proc.spawn { os.getenv("LPFM_LUA") or "lua5.1", "-e", CHILDREN })
+      local t = assert(proc.trace(child, { births_only = true, hold_exec = true }))
+      assert(child:go())
+      local n = { exec = 0, fork = 0 }
+      local event, why = t:next(20)
+      while event do
+         n[event.kind] = n[event.kind] + 1
+         assert.is_true(event.held)
+         assert(t:release(event.tid))
+         event, why = t:next(20)
+      end
+      assert.equal("ended", why)
+      assert.same({ exec = 1, fork = 20 }, n)
+      assert.equal(0, child:wait().status)
+      t:close()
+   end)
+
+   it("passes signals on", function()
+      local child = assert(proc.spawn { "sh", "-c", "trap 'exit 33' USR1; kill -USR1 $$; exit 1" })
+      local t = assert(proc.trace(child))
+      assert(child:go())
+      local event, last = t:next(20), nil
+      while event do
+         if event.held then
+            t:release(event.tid)
+         end
+         last, event = event, t:next(20)
+      end
+      assert.equal("exit", last.kind)
+      assert.equal(33, last.status)
+      assert.equal(33, child:wait().status)
+      t:close()
+   end)
+
+   it("leaves job control working, and lets go", function()
+      local child = assert(proc.spawn { "sleep", "1000" })
+      assert(child:go())
+      assert(await_state(child.pid, "S"))
+      local t = assert(proc.trace(child.pid))
+      assert.same({ child.pid }, t:threads())
+      assert(child:kill "STOP")
+      assert.truthy(("Tt"):find(await_state(child.pid, "Tt"), 1, true))
+      assert.same({ nil, "timeout" }, { t:next(0) })
+      assert(child:kill "CONT")
+      assert.equal("S", await_state(child.pid, "S"))
+      t:close()
+      assert.equal("S", await_state(child.pid, "S"))
+      assert.same({ nil, "timeout" }, { child:wait(0) })
+      assert(child:kill "KILL")
+      assert.equal(9, child:wait(20).signal)
+   end)
+
+   it("lets a signal that is due go its way when it ends", function()
+      for _ = 1, 100 do
+         local child = assert(proc.spawn { "sleep", "1000" })
+         local t = assert(proc.trace(child, { births_only = true }))
+         assert(child:go())
+         assert(child:kill("TERM"))
+         t:close()
+         assert.equal("TERM", child:wait().signal_name)
+         child:close()
+      end
+   end)
+
+   it("lets held processes go when it is closed", function()
+      local child = assert(proc.spawn { "sh", "-c", "(exit 3); exit $?" })
+      local t = assert(proc.trace(child, { hold_exec = true }))
+      assert(child:go())
+      local event = assert(t:next(20))
+      assert.equal("exec", event.kind)
+      assert.is_true(event.held)
+      assert(t:release(event.tid))
+      event = assert(t:next(20))
+      assert.equal("fork", event.kind)
+      t:close()
+      assert.equal(3, child:wait(20).status)
+   end)
+
+   it("refuses what cannot be followed", function()
+      local _, message, errno = proc.trace(2 ^ 22 + 1)
+      assert.truthy(message:find("^trace: process 4194305: "))
+      assert.equal(lpfm.errno.ESRCH, errno)
+      _, message, errno = proc.trace(proc.getpid())
+      assert.truthy(message:find("^trace: process "))
+      assert.equal(lpfm.errno.EPERM, errno)
+      for _, bad in ipairs { "x", {}, 0, -1, 1.5, io.stdout } do
+         assert.has_error(function() proc.trace(bad) end)
+      end
+      assert.has_error(function() proc.trace(1, { x = true }) end)
+      assert.has_error(function() proc.trace(1, { hold_exec = 1 }) end)
+      assert.has_error(function() proc.trace(1, { births_only = 1 }) end)
+   end)
+end)
+
+describe("lpfm.proc", function()
+   it("knows threads", function()
+      local tids = assert(proc.threads(proc.getpid()))
+      local found = {}
+      for _, tid in ipairs(tids) do
+         found[tid] = true
+      end
+      assert.is_true(found[proc.gettid()])
+      local _, message, errno = proc.threads(2 ^ 31 - 1)
+      assert.truthy(message:find("^threads: process "))
+      assert.equal(lpfm.errno.ESRCH, errno)
+   end)
+
+   it("knows CPUs and binds to them", function()
+      local cpus, before = proc.cpus(), proc.getaffinity()
+      assert.is_true(#cpus >= #before and #before >= 1)
+      assert(proc.setaffinity(before[1]))
+      assert.same({ before[1] }, proc.getaffinity())
+      assert(proc.setaffinity(before))
+      assert.same(before, proc.getaffinity())
+      assert.equal(lpfm.errno.EINVAL, select(3, proc.setaffinity(1023)))
+      assert.has_error(function() proc.setaffinity(1024) end)
+      assert.has_error(function() proc.setaffinity({ "x" }) end)
+   end)
+
+   it("remembers Ctrl-C while told to", function()
+      assert.is_false(proc.interrupted())
+      proc.on_interrupt(true)
+      assert(proc.kill(proc.getpid(), "SIGINT"))
+      assert.is_true(proc.interrupted())
+      assert.is_false(proc.interrupted())
+      proc.on_interrupt(false)
+      assert.has_error(function() proc.on_interrupt(1) end)
+   end)
+
+   it("raises the limit of descriptors, for itself alone", function()
+      local code = [[local proc = require "lpfm.proc"
+         print(proc.raise_nofile())
+         io.stdout:flush()
+         local child = proc.spawn { "sh", "-c", "ulimit -n" }
+         child:go()
+         child:wait()
+         os.execute "ulimit -n"]]
+      local out, status = c.sh(("ulimit -Sn 300; ulimit -Hn 400; exec %s -e '%s'"):format(interpreter, code))
+      assert.equal(0, status)
+      assert.equal("400\n300\n400\n", out)
+   end)
+
+   it("has a clock that does not go back", function()
+      local before = proc.clock()
+      assert.is_true(proc.clock() >= before)
+   end)
+end)
+
+it("leaves no descriptor open", function()
+   assert.equal(descriptors, handles.settled(descriptors))
+end)

@@ -1,0 +1,492 @@
+-- SPDX-License-Identifier: MIT
+-- The course: a student goes through every lab, rightly and wrongly; what is printed comes from the machine.
+
+local c = require "support.c"
+local files = require "support.files"
+local lpfm = require "lpfm"
+local render = require "pfm.render"
+local stdlib = require "posix.stdlib"
+local answers = require "repl.lab.answers"
+local catalog = require "repl.lab.catalog"
+local grade = require "repl.lab.grade"
+local progress = require "repl.lab.progress"
+local session = require "repl.lab.session"
+local sheet = require "repl.lab.sheet"
+local text = require "repl.lab.text"
+local validate = require "repl.lab.validate"
+local PATIENCE = require "support.patience"
+
+-- The figures of the specification, by lab.
+local FIGURES = {
+   bias = {
+      "fixed period, iteration 1: IP2 IP4 IP6", -- figure 3.20
+      "fixed period, iteration 2: IP2 IP4 IP6",
+      "fixed period, samples of IP1 to the last: 0 2000 0 2000 0 2000",
+      "random period, iteration 1: IP3 IP5",
+      "random period, iteration 2: IP1 IP2 IP6",
+   },
+   multiplex = { -- 3.31, 3.32
+      "sets: 3",
+      "actual A: 25", "actual B: 75", "multiplexed A: 16", "multiplexed B: 40", "scaled A: 32", "scaled B: 80",
+   },
+   sets = {
+      "active one after the other: 0 3 5 0", -- 3.33
+      "from set 0: 0 3 5 0 3 5", "from set 8: 8 11 8 11", -- 3.34
+      "effective timeout, ms: 20", "set 1 becomes active at, ms: 20", -- 3.35
+      "timeout left when masked, ms: 12", "timeout left at the restart, ms: 12", -- 3.36
+      "set 1 becomes active at, ms: 27",
+      "timeout left when the thread blocks, ms: 8", "timeout left when the thread runs again, ms: 8", -- 3.37
+      "set 1 becomes active at, ms: 50",
+      "at the start, threshold: 2", "after the first overflow, threshold: 1", "PMD4 then: -1,000", -- 3.38
+      "active set then: 0", "A when set 1 takes over: 2,000", "set 0 was left because of PMD: 4",
+      "threshold of PMD4 in set 0: 2", "set 1 was left because of PMD: 5",
+   },
+   periods = {
+      "instructions between samples, first buffer: 10000 100 100 100 100", -- 3.18, 3.19
+      "instructions between samples, second buffer: 500 100 100 100 100",
+      "executed while the tool worked, thread running: 300",
+      "executed while the tool worked, thread blocked: 0",
+      "overflowed: PMD4 PMD5", "time stamps: 6000 6000", -- 3.29
+   },
+   formats = {
+      "sample starts at: 40", "body starts at: 80", "first value of the body, PMD5: 600", -- 3.28
+      "second value of the body, PMD7: 1,200", "next sample starts at: 96",
+      "first sample, ovfl_pmd: 4", "second sample, ovfl_pmd: 5", -- 3.29
+      "first sample, time stamp: 6,000", "second sample, time stamp: 6,000",
+      "samples when full: 3", "times full: 1", "wasted: 288", -- 3.30
+   },
+   skid = { "in the samples, without skid: I3", "in the samples, with skid: I5" }, -- 3.27
+
+   width = {
+      "after 1 event: 0xffffffff", "after 2 events, the hardware wrapped: 0x100000000", "overflow messages: 0", -- 3.3
+      "pmd_value: 0xfffffffffffe7960", "lower part, in the hardware: 0xfffe7960", -- 3.17
+      "events before the overflow: 100,000", "PMD after the overflow: 0x0",
+   },
+}
+
+local scratch = os.tmpname()
+local machine, state
+
+setup(function()
+   os.remove(scratch)
+   assert.equal(0, select(2, c.sh("mkdir " .. scratch)))
+   machine, state = lpfm.machine().name, os.getenv("XDG_STATE_HOME")
+   stdlib.setenv("XDG_STATE_HOME", scratch)
+end)
+teardown(function()
+   stdlib.setenv("XDG_STATE_HOME", state)
+   assert(lpfm.machine(machine))
+   c.sh("rm -rf " .. scratch)
+end)
+
+local function script(source)
+   files.write(scratch .. "/script.lua", source)
+   return scratch .. "/script.lua"
+end
+
+-- Lines as one text, without their breaks.
+local function flat(lines)
+   return (table.concat(lines, " "):gsub("%s+", " "))
+end
+
+local function explanation(s, template)
+   return flat(text.wrap(text.fill(template, s.figures), 1000))
+end
+
+local function right_answer(s, page)
+   return page.kind == "script" and script(page.solution) or validate.right(page, s.figures)
+end
+
+-- Opens a page of a session.
+local function open(s, index)
+   s.index, s.over = index, nil
+   return s:enter()
+end
+
+-- Answers everything as `answer(s, page)` says, up to the end.
+local function play(s, answer)
+   s:enter()
+   for _ = 1, 1000 do
+      if s.over then return end
+      local page = s:page()
+      s:reply((s.phase == "ask" or s.phase == "task") and answer(s, page) or "")
+   end
+   error "the lab does not end"
+end
+
+for _, lab in ipairs(catalog.all()) do
+   describe("lab " .. lab.name, function()
+      local s
+      before_each(function() s = s or session.new(lab) end)
+
+      it("is whole, with goals, reading and a teacher's page", function()
+         assert.same({}, validate.lab(lab))
+         assert.is_true(#lab.goals > 1 and #lab.read > 0 and #lab.teacher > 200)
+         assert.is_true(lab.minutes >= 45 and lab.minutes <= 90)
+      end)
+
+      if FIGURES[lab.name] then
+         it("prints the numbers of the specification's figures", function()
+            local out = {}
+            for _, line in ipairs(sheet.figures(lab)) do out[line] = true end
+            for _, line in ipairs(FIGURES[lab.name]) do assert.is_true(out[line], line) end
+         end)
+      end
+
+      it("takes right answers, and says why they are right", function()
+         play(s, right_answer)
+         local done = 0
+         for _, row in ipairs(grade.session(s)) do
+            done = done + 1
+            assert.equal("right", s.kept.answers[row.task].state, row.task)
+            if row.kind == "prediction" then assert.equal("right", row.state, row.task) end
+         end
+         assert.is_true(done >= 4 and s.kept.done)
+      end)
+
+      it("has for each wrong answer the explanation meant for it", function()
+         for i, page in ipairs(lab.pages) do
+            for _, entry in ipairs(page.wrong or {}) do
+               open(s, i)
+               local said = flat(s:reply(validate.example(entry, page, s.figures)))
+               assert.truthy(said:find(explanation(s, "Not so. " .. entry.say:gsub("^%s+", "")), 1, true), said)
+            end
+            for k, choice in ipairs(page.choices or {}) do
+               open(s, i)
+               assert.truthy(flat(s:reply(string.char(96 + k))):find(explanation(s, choice.say), 1, true))
+            end
+            if page.kind == "script" then
+               open(s, i)
+               assert.truthy(flat(s:reply(script(page.mistake))):find("Not so.", 1, true))
+               assert.equal("task", s.phase)
+            end
+         end
+      end)
+
+      it("has hints in steps wherever there is something to answer", function()
+         for i, page in ipairs(lab.pages) do
+            if page.ask or page.task then
+               open(s, i)
+               for k, hint in ipairs(page.hints) do
+                  local said = flat(s:reply("hint"))
+                  assert.truthy(said:find(("Hint %d of %d: "):format(k, #page.hints), 1, true), said)
+                  assert.truthy(said:find(explanation(s, hint), 1, true), said)
+               end
+               assert.same({ "There are no more hints." }, s:reply("hint"))
+               assert.equal(#page.hints, s.kept.answers[page.id or page.task].hints)
+            end
+         end
+      end)
+
+      it("sets up the names of its prompt that its texts speak of", function()
+         local texts = {}
+         for _, page in ipairs(lab.pages) do texts[#texts + 1] = (page.vary or "") .. (page.todo or "") end
+         for i, page in ipairs(lab.pages) do
+            if page.setup then
+               open(s, i)
+               local names = s:globals(function() end)
+               local found = 0
+               for name in pairs(page.setup(require "labs.kit", s.params, s.figures)) do
+                  found = found + 1
+                  assert.truthy(names[name])
+                  assert.truthy(table.concat(texts):find("%f[%w]" .. name .. "%f[%W]"), name)
+               end
+               assert.is_true(found > 0)
+            end
+         end
+      end)
+
+      it("has figures that change with the model's parameters", function()
+         local before, changed = table.concat(sheet.figures(lab), "\n"), false
+         for name, value in pairs(lab.params) do
+            if type(value) == "number" and not changed then
+               local ok, lines = pcall(sheet.figures, lab, { [name] = value * 2 })
+               changed = changed or (ok and table.concat(lines, "\n") ~= before)
+            end
+         end
+         assert.is_true(changed)
+      end)
+
+      it("can be printed, for students and for the teacher, and be a notebook", function()
+         local page, copy = sheet.handout(lab), sheet.handout(lab, { teacher = true })
+         assert.truthy(page:find("<h1>", 1, true) and copy:find("For the teacher", 1, true))
+         assert.is_nil(page:find("{[%a_][%w_]*}"))
+         assert.is_true(#copy > #page)
+         for i, page_of_lab in ipairs(lab.pages) do
+            for _, entry in ipairs(page_of_lab.wrong or {}) do
+               s:run_up_to(i)
+               local label = entry.more and "too large" or entry.less and "too small"
+                  or text.value(answers.resolve(entry.is, s.figures))
+               assert.truthy(copy:find(label .. ":</b>", 1, true), label)
+            end
+         end
+         local json = sheet.notebook(lab)
+         local notebook = assert(render.from_json(json))
+         assert.equal(4, notebook.nbformat)
+         assert.same({ name = "lpfm", display_name = "lpfm", language = "lua" }, notebook.metadata.kernelspec)
+         assert.equal(('course = lab("%s")'):format(lab.name), notebook.cells[2].source)
+         local code, cells = "", 0
+         for _, cell in ipairs(notebook.cells) do -- nbformat requires both of code, the first a null or a number
+            local is_code = cell.cell_type == "code"
+            assert.equal(is_code, cell.execution_count ~= nil)
+            assert.equal(is_code, cell.outputs ~= nil)
+            code = code .. (is_code and cell.source .. "\n" or "")
+            cells = cells + (is_code and 1 or 0)
+         end
+         assert.equal(cells, select(2, json:gsub('"outputs":%[%]', ""))) -- a list, not an object
+         assert(loadstring(code))
+         local asked = {}
+         for id in code:gmatch 'course:answer%("(.-)"' do asked[#asked + 1] = id end
+         local wanted = {}
+         for _, page_of_lab in ipairs(lab.pages) do wanted[#wanted + 1] = page_of_lab.id or page_of_lab.task end
+         assert.same(wanted, asked)
+      end)
+   end)
+end
+
+describe("a session", function()
+   local lab = assert(catalog.find "counters")
+
+   it("goes on where it was left, with what was answered", function()
+      local s = session.new(lab, { kept = progress.load "interrupted" })
+      s:enter()
+      s:reply("")
+      s:reply("hint")
+      s:reply("1,000")
+      s:reply("")
+      assert.equal(3, s.index)
+      assert(progress.save("interrupted", s.kept))
+      local again = session.new(lab, { kept = progress.load "interrupted" })
+      assert.truthy(flat(again:enter()):find("page 3 of", 1, true))
+      assert.same({ answer = "1,000", state = "wrong", attempts = 1, hints = 1 }, again.kept.answers.user)
+   end)
+
+   it("skips, goes back, helps, and says what can be typed", function()
+      local s = session.new(lab)
+      s:enter()
+      assert.truthy(flat(s:reply("well")):find("Enter goes on", 1, true))
+      s:reply("")
+      assert.truthy(flat(s:reply("")):find("'skip' goes on without", 1, true))
+      assert.truthy(flat(s:reply("many")):find("A number is expected", 1, true))
+      assert.truthy(flat(s:reply("?")):find("prompt lpfm's prompt", 1, true))
+      assert.truthy(flat(s:reply("skip")):find("instructions, user: 2,000", 1, true))
+      assert.equal("skipped", s.kept.answers.user.state)
+      assert.truthy(flat(s:reply("back")):find("page 1 of", 1, true))
+      s:reply("quit")
+      assert.is_true(s.over)
+   end)
+
+   it("takes lists of words with commas and bare numbers, numbers with units and separators", function()
+      local bias = session.new(assert(catalog.find "bias"))
+      for _, typed in ipairs { "IP2 IP4 IP6", "ip2,ip4, ip6", "2 4 6" } do
+         assert.is_true(bias:judge(bias.lab.pages[2], typed), typed)
+      end
+      assert.is_false(bias:judge(bias.lab.pages[2], "2 4"))
+      local s = session.new(lab)
+      for _, typed in ipairs { "2000", "2,000", "2k", "0x7d0" } do
+         assert.is_true(s:judge(lab.pages[2], typed), typed)
+      end
+   end)
+
+   it("has a script's mistakes told, and goes on with the task", function()
+      local s = session.new(lab)
+      open(s, #lab.pages)
+      assert.truthy(flat(s:reply(scratch .. "/nowhere.lua")):find("nowhere.lua", 1, true))
+      assert.truthy(flat(s:reply(script "return {")):find("script.lua", 1, true))
+      assert.truthy(flat(s:reply(script "local x = 1")):find("expected the script to return something", 1, true))
+      assert.truthy(flat(s:reply(script "return function() error 'my own' end")):find("my own", 1, true))
+      assert.equal("task", s.phase)
+   end)
+
+   it("grades by the machine, not by what the file of progress claims", function()
+      local kept = { page = 1, answers = { user = { answer = "7", state = "right", attempts = 1, hints = 0 },
+         all = { answer = "3000", state = "wrong", attempts = 2, hints = 1 },
+         ["by-hand"] = { answer = "x.lua", state = "right", attempts = 1, hints = 0 } } }
+      local rows = {}
+      assert(progress.write(progress.path("counters-by-hand", "lua"), lab.pages[9].mistake))
+      for _, row in ipairs(grade.session(session.new(lab, { kept = kept }))) do rows[row.task] = row end
+      assert.equal("wrong", rows.user.state)
+      assert.same({ lab = "counters", task = "all", kind = "prediction", state = "right", answer = "3000", attempts = 2,
+         hints = 1 }, rows.all)
+      assert.equal("wrong", rows["by-hand"].state)
+      assert.equal("open", rows.sleep.state)
+   end)
+
+   it("grades on whatever a student's script does: it is ended at the limit, and told of", function()
+      local function graded(source)
+         assert(progress.write(progress.path("counters-by-hand", "lua"), source))
+         local entry = { answer = "x", state = "right", attempts = 1, hints = 0 }
+         local kept = { page = 1, answers = { ["by-hand"] = entry } }
+         local rows = grade.session(session.new(lab, { kept = kept }), 0.3)
+         return rows[#rows].state, rows[#rows].why
+      end
+      assert.same({ "wrong", "it did not end within 0.3 s" }, { graded "while true do end" })
+      assert.same({ "wrong", "it did not end within 0.3 s" }, { graded "os.execute('sleep 100')" })
+      assert.same({ "wrong", "it ended the program" }, { graded "os.exit(0)" })
+      assert.equal("wrong", (graded "print = nil io.stdout:close() return io.read()"))
+      assert.equal("right", (graded("os.execute('sleep 100 &') print(1) " .. lab.pages[9].solution)))
+      assert.is_function(print)
+   end)
+
+   it("ends what a student's script has started, when it is judged", function()
+      local mark = scratch .. "/pid"
+      assert(progress.write(progress.path("counters-by-hand", "lua"),
+         ("os.execute('sleep 600 & echo $! >%s') return print"):format(mark)))
+      grade.session(session.new(lab, { kept = { page = 1, answers = { ["by-hand"] = { answer = "x", state = "open",
+         attempts = 1, hints = 0 } } } }))
+      local pid = files.read(mark):match "%d+"
+      local function how() -- nil or Z: it has ended
+         local file = io.open(("/proc/%s/stat"):format(pid))
+         local line = file and file:read "*a"
+         if file then file:close() end
+         return line and line:match "%) (%a)"
+      end
+      local deadline = os.time() + PATIENCE
+      while (how() or "Z") ~= "Z" and os.time() < deadline do end -- a signal takes its time
+      assert.equal("Z", how() or "Z")
+   end)
+
+   it("has its rows of grading as JSON with keys in one order", function()
+      local row = { task = "t", state = "right", lab = "l", hints = 1, attempts = 2, kind = "task", answer = "x",
+         why = "w" }
+      assert.equal('{"lab":"l","task":"t","kind":"task","state":"right","answer":"x","attempts":2,"hints":1,"why":"w"}',
+         grade.line(row))
+   end)
+
+   it("refuses values of parameters with which a run would have no end, and says how large they may be", function()
+      local most = 100 * lab.params.rounds
+      assert(session.new(lab, { params = { rounds = most } }))
+      assert.has_error(function() session.new(lab, { params = { rounds = most + 1 } }) end,
+         ("parameter rounds: expected at most %s, got '%d'"):format(render.number(most), most + 1))
+      assert(session.new(assert(catalog.find "bias"), { params = { seed = 20261123 } }))
+   end)
+
+   it("refuses a parameter that the lab does not have", function()
+      assert.has_error(function() session.new(lab, { params = { nosuch = 1 } }) end,
+         "lab counters has no parameter 'nosuch'")
+   end)
+
+   it("breaks lines to the width of the terminal, and underlines the whole heading", function()
+      for _, width in ipairs { 40, 80 } do
+         for _, each in ipairs(catalog.all()) do
+            local s = session.new(each, { width = width })
+            for i = 1, #s.lab.pages do
+               for _, line in ipairs(open(s, i)) do
+                  assert.truthy(render.width(line) <= width or line:find("^ "), line)
+               end
+            end
+         end
+      end
+      local s = session.new(assert(catalog.find "counters"), { width = 40 })
+      local lines = s:enter()
+      assert.truthy(lines[2]:find("^Counters") and lines[3]:find("^[^-]") and lines[4]:find("^%-+$"))
+      assert.equal(math.max(#lines[2], #lines[3]), #lines[4])
+   end)
+
+   it("has choices of several lines on a narrow terminal, the second below the text of the first", function()
+      local s = session.new(assert(catalog.find "counters"), { width = 40 })
+      local choices = s:choices(s.lab.pages[4])
+      assert.truthy(choices[1]:find("^   a%) %S"))
+      assert.truthy(choices[2]:find("^      %S"))
+   end)
+end)
+
+describe("the figures of the specification", function()
+   it("are in the labs that the table of the README names", function()
+      local named, all = {}, {}
+      for line in io.lines("scripts/labs/README.md") do
+         local figure, name, arguments = line:match("^| (%d%.%d+) | (%w+) | `lpfm lab (.-)` |$")
+         if figure then
+            named[figure] = name
+            assert.equal(name .. " --sheet", arguments)
+         end
+      end
+      for _, lab in ipairs(catalog.all()) do
+         for _, figure in ipairs(lab.figures or {}) do
+            all[figure] = true
+            assert.truthy(named[figure], figure)
+         end
+      end
+      for figure in pairs(named) do assert.is_true(all[figure], figure) end
+   end)
+end)
+
+describe("a changed parameter", function()
+   local function has(name, params, line)
+      local lines = table.concat(sheet.figures(assert(catalog.find(name)), params), "\n") .. "\n"
+      assert.truthy(lines:find(line .. "\n", 1, true), lines)
+   end
+
+   it("changes what the machine does, as it does on paper", function()
+      has("bias", { period = 3 }, "fixed period, iteration 1: IP3 IP6") -- 3 divides 6, too
+      has("bias", { period = 5 }, "fixed period, iteration 2: IP4") -- events 5, 10: IP5, then IP4
+      has("width", { model = "k8" }, "after 2 events, the hardware wrapped: 0x1000000000000") -- 48 bits
+      has("caches", { l1d = "4096:4:128" }, "misses, elements side by side: 256") -- 4096 * 8 / 128
+      has("counters", { rounds = 500 }, "instructions, user: 1,000")
+      has("sets", { requested = 25 }, "effective timeout, ms: 30") -- rounded up to a tick of 10 ms
+      has("periods", { short = 50 }, "instructions between samples, first buffer: 10000 50 50 50 50")
+   end)
+end)
+
+describe("the check of a teacher's lab", function()
+   local function complaints(source)
+      local path = os.tmpname()
+      files.write(path, source)
+      local lab = assert(catalog.read(path))
+      local out = table.concat(validate.lab(lab), "\n")
+      os.remove(path)
+      return out
+   end
+
+   local function lab_with(pages)
+      return ([[return { title = "T", number = 1, minutes = 45, goals = {}, read = {}, teacher = "", params = { n = 7 },
+         pages = { %s } }]]):format(pages)
+   end
+
+   it("has nothing to say of the template", function()
+      local labs, errors = catalog.folder("scripts/labs/template")
+      assert.same({}, errors)
+      assert.equal(1, #labs)
+      assert.same({}, validate.lab(labs[1]))
+   end)
+
+   it("finds what is missing or unknown", function()
+      assert.truthy(complaints "return { pages = {} }":find("field 'title': a string is expected", 1, true))
+      local function finds(what, pages) assert.truthy(complaints(lab_with(pages)):find(what, 1, true),
+         complaints(lab_with(pages))) end
+      finds("unknown field 'txt'", "{ txt = [[x]] }")
+      finds("needs an 'id'", "{ ask = 'x', answer = 1, right = 'r', otherwise = 'o' }")
+      finds("field 'answer' is missing", "{ ask = 'x', id = 'i', right = 'r', otherwise = 'o' }")
+      finds("a task needs 'hints'", "{ task = 't', todo = 'x', answer = 1, right = 'r', otherwise = 'o' }")
+      finds("the id 'i' is there twice", ("{ ask = 'x', id = 'i', answer = 1, right = 'r', otherwise = 'o' },"):rep(2))
+      finds("'solution', a script", "{ task = 't', todo = 'x', kind = 'script', hints = { 'h' }, check = print }")
+   end)
+
+   it("finds texts with numbers of their own, and names that there are not", function()
+      assert.truthy(complaints(lab_with "{ text = 'It misses 512 times.' }"):find("number of its own, 512", 1, true))
+      assert.truthy(complaints(lab_with "{ text = '{nosuch} times' }"):find("{nosuch} is neither", 1, true))
+      assert.equal("", complaints(lab_with [[{ text = '{n} times, see section 3.1 and figure 3.20, with 64 bits, 0 or 1'
+         }]]))
+   end)
+
+   it("finds wrong answers that are right, and runs and solutions that fail", function()
+      local page = [[{ ask = 'x', id = 'i', answer = 'n', right = 'r', otherwise = 'o', wrong = { { is = 7, say = 's' }
+         } }]]
+      assert.truthy(complaints(lab_with(page)):find("wrong[1]: nobody would see it", 1, true))
+      assert.truthy(complaints(lab_with "{ text = 'x', run = function() error('my own') end }"):find("my own", 1, true))
+      local task = [[{ task = 't', todo = 'x', kind = 'script', hints = { 'h' }, right = 'r', otherwise = 'o',
+         check = function(_, _, v) return v == 2 end, solution = 'return %d', mistake = 'return %d' }]]
+      assert.equal("", complaints(lab_with(task:format(2, 3))))
+      assert.truthy(complaints(lab_with(task:format(3, 3))):find("own solution does not solve", 1, true))
+      assert.truthy(complaints(lab_with(task:format(2, 2))):find("its mistake is no mistake", 1, true))
+   end)
+
+   it("tells files that are no labs", function()
+      local path = os.tmpname()
+      files.write(path, "return {")
+      assert.is_nil(catalog.read(path))
+      os.remove(path)
+      local _, err = catalog.find "nosuch"
+      assert.truthy(err:find("there is no lab 'nosuch'", 1, true))
+   end)
+end)

@@ -1,0 +1,164 @@
+-- SPDX-License-Identifier: MIT
+-- A lab at a terminal: typed to, left, gone on with; and where there is no terminal, or a dumb one.
+-- One interpreter: the subject is the program as a process.
+
+local c = require "support.c"
+local files = require "support.files"
+local render = require "pfm.render"
+local terminal = require "support.terminal"
+
+local program = ("%s/%s/lpfm"):format(os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit")
+local scratch = os.tmpname()
+local ENVIRONMENT = ("env -u LPFM_SCRIPTS TERM=screen LC_ALL=C.UTF-8 LPFM_INIT= XDG_STATE_HOME=%s "):format(scratch)
+
+setup(function()
+   os.remove(scratch)
+   assert.equal(0, select(2, c.sh("mkdir " .. scratch)))
+end)
+teardown(function() c.sh("rm -rf " .. scratch) end)
+
+local function lab(arguments, input)
+   files.write(scratch .. "/typed", input or "")
+   return c.sh(("%s %s lab %s <%s/typed"):format(ENVIRONMENT, program, arguments, scratch))
+end
+
+-- The line of --grade for a task.
+local function grade_of(task, options)
+   for text in lab("counters --grade " .. (options or "")):gmatch("[^\n]+") do
+      local row = assert(render.from_json(text))
+      if row.task == task then return row end
+   end
+end
+
+describe("a lab at a terminal", function()
+   local t
+   after_each(function() t:stop() end)
+
+   local function start()
+      t = terminal.start(ENVIRONMENT .. program .. " lab counters; echo ended: $?; exec cat", { first = "lab>",
+         columns = 90, rows = 60 })
+   end
+
+   it("asks, compares, explains, opens the prompt, keeps what was done, and goes on", function()
+      start()
+      t:enter("")
+      t:wait_for("Question: How many instructions")
+      t:enter("hint")
+      t:wait_for("Hint 1 of 2")
+      t:enter("3000")
+      t:wait_for("Not so. That is all three of each round.")
+      t:wait_for("instructions, user: 2,000")
+      t:press("C-c")
+      t:wait_for("ended: 130")
+      t:stop()
+
+      start()
+      t:wait_for("(page 2 of 9)")
+      t:enter("2000")
+      t:wait_for("Right. The instruction of the kernel does not count there")
+      for _, answer in ipairs { "3000", "b", "20000", "2000" } do
+         t:enter("next")
+         t:wait_until(function(screen) return screen:find("next\n.*Type your prediction.*lab> *\n*$") end, "a question")
+         t:enter(answer)
+         t:wait_until(function(screen) return screen:find("\nRight%.[^>]*Enter goes on%.\nlab> *\n*$") end, "right")
+      end
+      t:enter("next")
+      t:wait_for("Try it: `tally")
+      t:enter("prompt")
+      t:wait_for("Names: check, hint, kit, m, params, tally")
+      t:enter("tally(\"loads:u\")")
+      t:wait_match("\n1,000 *\n")
+      t:press("C-d")
+      t:wait_for("Back in lab counters.")
+      t:enter("quit")
+      t:wait_for("'lpfm lab counters' goes on from here.\nended: 0")
+   end)
+end)
+
+describe("a lab without a terminal", function()
+   it("is plain text, one question after the other, and graded", function()
+      c.sh("rm -rf " .. scratch .. "/lpfm")
+      local out, status = lab("counters", "\n2000\n\n7\nhint\n\n\nback\nquit\n")
+      assert.equal(0, status, out)
+      assert.is_nil(out:find("\27", 1, true))
+      assert.truthy(out:find("Right. The instruction of the kernel", 1, true), out)
+      assert.equal("right", grade_of("user").state)
+      assert.same({ lab = "counters", task = "all", kind = "prediction", state = "wrong", answer = "7", attempts = 1,
+         hints = 1 }, grade_of "all")
+      assert.equal("open", grade_of("sleep").state)
+      assert.truthy(lab(""):find("counters +Counters.-page %d of 9, 1 of 7 right"), (lab ""))
+   end)
+
+   it("has no escapes on a dumb terminal, nor with NO_COLOR", function()
+      for _, setting in ipairs { "TERM=dumb", "NO_COLOR=1" } do
+         local out = c.sh(([[echo quit | %s %s script -qec '%s lab bias' /dev/null]]):format(ENVIRONMENT, setting,
+            program))
+         if setting == "TERM=dumb" then assert.is_nil(out:find("\27", 1, true), out) end
+         assert.is_nil(out:find("\27%[[%d;]*m"), out)
+         assert.truthy(out:find("goes on from here", 1, true), out)
+      end
+   end)
+
+   it("is listed, and what the mark means is a line of its own", function()
+      assert.truthy(lab(""):find("\n* has a second part on this computer: [^\n]+perfmon%.ko\n'lpfm lab NAME' opens"))
+   end)
+
+   it("begins again with --restart, and says where progress cannot be kept", function()
+      assert.truthy(lab("counters --restart", "quit\n"):find("page 1 of 9", 1, true))
+      local out = c.sh(("echo quit | env XDG_STATE_HOME=/dev/null %s lab counters"):format(program))
+      assert.truthy(out:find("Your progress is not kept", 1, true), out)
+   end)
+
+   it("grades a script that solves a task by running it again", function()
+      files.write(scratch .. "/mine.lua", dofile("scripts/labs/counters.lua").pages[9].solution)
+      local out = lab("counters", "\n" .. ("skip\n"):rep(12) .. scratch .. "/mine.lua\n\n")
+      assert.truthy(out:find("Right. It counts programs that it has not seen before.", 1, true), out)
+      os.remove(scratch .. "/mine.lua")
+      assert.equal("right", grade_of("by-hand").state)
+      files.write(scratch .. "/lpfm/labs/counters-by-hand.lua", "return print")
+      assert.equal("wrong", grade_of("by-hand").state)
+      files.write(scratch .. "/lpfm/labs/counters-by-hand.lua", "print 'no JSON' io.stdout:flush() return print")
+      assert.equal("wrong", grade_of("by-hand").state)
+      files.write(scratch .. "/lpfm/labs/counters-by-hand.lua", "while true do end")
+      local row = grade_of("by-hand", "--limit 0.2")
+      assert.same({ "wrong", "it did not end within 0.2 s" }, { row.state, row.why })
+   end)
+
+   it("reads a damaged file of progress as far as it can be", function()
+      for _, text in ipairs { '{"page":1.5,"answers":{"user":3}}', '{"page":"nan"}',
+         '{"answers":{"user":{"answer":{},"attempts":"x","hints":"many"}}}' } do
+         files.write(scratch .. "/lpfm/labs/counters.json", text)
+         assert.truthy(lab("counters", "\nhint\n5\nquit\n"):find("Hint 1 of 2", 1, true))
+         assert.equal(1, grade_of("user").attempts)
+      end
+   end)
+
+   it("refuses what it does not know, and names it", function()
+      for arguments, text in pairs { ["nosuch"] = "there is no lab 'nosuch'",
+         ["bias --set nosuch=1 --sheet"] = "no parameter 'nosuch'",
+         ["bias --set x"] = "--set: expected NAME=VALUE, got 'x'", ["--sheet"] = "--sheet: expected the name of a lab",
+         ["--check /nonexistent"] = "there is no lab in /nonexistent",
+         ["bias --set period=abc --sheet"] = "parameter period: expected a whole number, not negative, got 'abc'",
+         ["bias --set period=-1"] = "got '-1'", ["bias --set period=2.5"] = "got '2.5'",
+         ["bias --set model=x --sheet"] = "lab bias does not run with model=x: ",
+         ["bias --at 99"] = "lab bias has no page 99, but 9 pages",
+         ["bias --set samples=1e12 --sheet"] = "parameter samples: expected at most 600,000, got '1000000000000'",
+         ["--limit 3"] = "--limit: expected --grade", ["--grade --limit 0"] = "--limit: '0' is not a positive number",
+         ["--restart"] = "--restart: expected the name of a lab",
+         ["bias -o x"] = "--output: expected --sheet" } do
+         local out, status = c.sh(("%s lab %s 2>&1"):format(program, arguments))
+         assert.equal(2, status, out)
+         assert.truthy(out:find(text, 1, true), out)
+      end
+   end)
+
+   it("checks the labs of a folder, those that come with it too", function()
+      for _, dir in ipairs { "scripts/labs", "scripts/labs/template" } do
+         local out, status = lab("--check " .. dir)
+         assert.equal(0, status, out)
+         assert.truthy(out:find("nothing to complain of", 1, true))
+      end
+      files.write(scratch .. "/bad.lua", "return { pages = { {} } }")
+      assert.equal(1, select(2, lab("--check " .. scratch .. " 2>&1")))
+   end)
+end)

@@ -1,0 +1,344 @@
+-- SPDX-License-Identifier: MIT
+-- Pages for a browser: what is in them, that its sums are the report's, that names cannot break them; and in a
+-- browser, where there is one, what they show and do.
+-- One interpreter: the subject is the program as a process.
+
+local analyze = require "pfm.analyze"
+local blocks = require "lpfm.blocks"
+local browser = require "support.browser"
+local c = require "support.c"
+local cjson = require "cjson"
+local data = require "pfm.export.html.data"
+local export = require "pfm.export"
+local files = require "support.files"
+local handmade = require "support.handmade"
+local recording = require "pfm.recording"
+
+local int = handmade.int
+local build = os.getenv("LPFM_BUILD") or "build"
+local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local scratch = os.tmpname()
+os.remove(scratch)
+local page = scratch .. "/page.html"
+
+setup(function() c.sh("mkdir -p " .. scratch) end)
+teardown(function() c.sh("rm -rf " .. scratch) end)
+
+-- --- a recording by hand -------------------------------------------------------------------------
+
+local LESS, END, HUGE = "operator<", "</script><b onclick=\"x\">&amp;<!--", ("long"):rep(200)
+local FUNCTIONS = { path = "/bin/prog", count = 5, segments = { { 0, 0x10000, 0 } }, files = {}, lines = {},
+   frames = {}, functions = { { 0x1000, 0x100, "main" }, { 0x2000, 0x100, LESS }, { 0x3000, 0x100, END },
+      { 0x4000, 0x100, "recursive" }, { 0x5000, 0x100, HUGE } } }
+
+-- Frames as they are recorded, the innermost first: of callers, the address behind the call.
+local STACKS = { { 0x1000 }, { 0x2000, 0x1011 }, { 0x3000, 0x2011, 0x1011 }, { 0x4000, 0x4011, 0x4011, 0x1011 },
+   { 0x5000, 0x1011 } }
+local TIMES = { 10, 20, 30, 5, 1 } -- samples of each
+
+local function stack_table()
+   local words = { 1 }
+   for _, frames in ipairs(STACKS) do
+      words[#words + 1] = #frames
+      for _, frame in ipairs(frames) do words[#words + 1] = frame end
+   end
+   for i, word in ipairs(words) do words[i] = int(word, 8) end
+   local t = blocks.stack_table()
+   assert(t:load(table.concat(words)))
+   return t
+end
+
+-- Of two threads; in the first second of ten the first alone, from then on both in turn.
+local function made(chained)
+   local list = {}
+   for stack, n in ipairs(TIMES) do
+      for i = 1, n do
+         local second = i % 10
+         list[#list + 1] = { tid = second > 0 and i % 2 == 0 and 8 or 7, pid = 7, ip = STACKS[stack][1],
+            period = 1000000, tstamp = 1e9 * (1 + second), values = { chained and stack or nil } }
+      end
+   end
+   return recording.of {
+      head = { events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1000000 } }, fixed = true,
+         what = "a <b>'program'</b>", time = 1700000000, stacks = chained and "frame pointers" or nil,
+         machine = { name = "perf", pmu = "software", host = "here & there", kernel = "6.1" } },
+      blocks = { handmade.block(list) }, stack_table = chained and stack_table() or nil,
+      comms = { [7] = "prog", [8] = 'w"<1>' }, ends = { samples = #list, lost = 3, elapsed = 10.5 },
+      maps = { { pid = 7, maps = { { 0, 0x10000, 0, "/bin/prog" } } } }, symbols = { ["/bin/prog"] = FUNCTIONS },
+   }
+end
+
+local function written(self, options)
+   export.write(self, "html", page, options)
+   return files.read(page)
+end
+
+local function json_of(text)
+   return cjson.decode(text:match('<script type="application/json" id="data">(.-)</script>'))
+end
+
+-- --- what the data say ---------------------------------------------------------------------------
+
+-- Samples by function: in it, and in it and those it called, each sample once; as a page has to add them up.
+local function by_function(d)
+   local own, all = {}, {}
+   for _, event in ipairs(d.events) do
+      for i, node in ipairs(event.cells.node) do
+         local n, seen, inner = event.cells.samples[i], {}, true
+         while node > 0 do
+            local frame = d.tree.frame[node + 1] + 1
+            local name = d.frames.name[frame]
+            if d.frames.kind[frame] <= 1 then
+               if inner then own[name] = (own[name] or 0) + n end
+               if not seen[name] then all[name] = (all[name] or 0) + n end
+               inner, seen[name] = false, true
+            end
+            node = d.tree.parent[node + 1]
+         end
+      end
+   end
+   return own, all
+end
+
+local function report_of(self)
+   local own, all = {}, {}
+   for _, row in ipairs(analyze.by(self, "symbol", { children = true }).rows) do
+      own[row.symbol] = row.samples > 0 and row.samples or nil
+      all[row.symbol] = (row.total or row).samples
+   end
+   return own, all
+end
+
+-- The page's names are as long as is sensible.
+local function shortened(counts)
+   local out = {}
+   for name, n in pairs(counts) do out[#name > 300 and "long" or name] = n end
+   return out
+end
+
+-- With lower bounds.
+local function bounded(most, fn)
+   local before = {}
+   for name, n in pairs(most) do before[name], data.most[name] = data.most[name], n end
+   local ok, err = pcall(fn)
+   for name, n in pairs(before) do data.most[name] = n end
+   if not ok then error(err, 0) end
+end
+
+local function sum(list)
+   local n = 0
+   for _, v in ipairs(list) do n = n + v end
+   return n
+end
+
+describe("a page", function()
+   for _, chained in ipairs { true, false } do
+      it("has the sums of the report" .. (chained and ", with the callers'" or ""), function()
+         local own, all = by_function(json_of(written(made(chained))))
+         for name in pairs(own) do if name:find("^longlong") then own.long, own[name] = own[name], nil end end
+         for name in pairs(all) do if name:find("^longlong") then all.long, all[name] = all[name], nil end end
+         local report_own, report_all = report_of(made(chained))
+         assert.same(shortened(report_own), own)
+         assert.same(shortened(report_all), all)
+         assert.equal(30, own[END])
+         assert.equal(chained and 66 or 10, all.main)
+      end)
+   end
+
+   it("has each stack once, parents first", function()
+      local d, seen = json_of(written(made(true))), {}
+      assert.equal(#d.tree.parent, #d.tree.frame)
+      assert.equal(1 + 7, #d.tree.parent)
+      for i = 2, #d.tree.parent do
+         assert.is_true(d.tree.parent[i] < i - 1)
+         local id = d.tree.parent[i] .. " " .. d.tree.frame[i]
+         assert.is_nil(seen[id])
+         seen[id] = true
+      end
+   end)
+
+   it("has every sample in its slice and thread", function()
+      local d = json_of(written(made(true)))
+      local cells, threads, early = d.events[1].cells, {}, 0
+      for i, n in ipairs(cells.samples) do
+         local name = d.threads[cells.thread[i] + 1].name
+         threads[name] = (threads[name] or 0) + n
+         if cells.slice[i] * d.step < 0.5 then early = early + n end
+      end
+      assert.equal(66, sum(cells.samples))
+      assert.same({ ["7 prog"] = 40, ['8 w"<1>'] = 26 }, threads)
+      assert.equal(6, early) -- the tenth of ten: all of the first thread
+      assert.near(9, d.step * d.slices, 0.1)
+   end)
+
+   it("loads nothing", function()
+      local text = written(made(true))
+      assert.is_nil(text:find("https?:"))
+      assert.is_nil(text:find("@import", 1, true))
+      assert.is_nil(text:find("url(", 1, true))
+      for attribute, value in text:gmatch("[%s](%l+)=\"([^\"]*)\"") do
+         if attribute == "src" or attribute == "href" then assert.equal("#", value:sub(1, 1)) end
+      end
+      assert.truthy(text:find("default-src 'none'", 1, true))
+   end)
+
+   it("is not broken by any name", function()
+      local text = written(made(true), { title = "<i>" .. END })
+      local opened, closed = select(2, text:gsub("<script", "")), select(2, text:gsub("</script", ""))
+      assert.same({ 2, 2 }, { opened, closed })
+      assert.is_nil(text:find("<b onclick", 1, true))
+      assert.is_nil(text:find("<i>", 1, true))
+      assert.is_nil(text:find("<b>'program'", 1, true))
+      assert.is_nil(text:match('id="data">(.-)</script>'):find("<", 1, true))
+      assert.truthy(text:find("here &amp; there", 1, true))
+      local names = {}
+      for _, name in ipairs(json_of(text).frames.name) do names[name] = true end
+      assert.is_true(names[LESS] and names[END])
+   end)
+
+   it("says what was run, when, where, and what was lost", function()
+      local text = written(made(true))
+      for _, words in ipairs { "a &lt;b&gt;'program'&lt;/b&gt;", os.date("%Y-%m-%d %H:%M:%S", 1700000000), "kernel 6.1",
+         "cpu-clock every 1.000 ms", "<dd>66</dd>", "3 while recording", "10.500 s", "by frame pointers" } do
+         assert.truthy(text:find(words, 1, true), words)
+      end
+   end)
+
+   it("is bounded: slices, then rarer stacks, then threads give way, and it says so", function()
+      bounded({ cells = 20 }, function()
+         local d = json_of(written(made(true)))
+         assert.is_true(d.slices < 240)
+         assert.is_true(#d.events[1].cells.node <= 20)
+         assert.equal(66, sum(d.events[1].cells.samples))
+         assert.near(9, d.step * d.slices, 0.1)
+      end)
+      bounded({ stacks = 3 }, function()
+         local self = made(true)
+         local text = written(self)
+         local own = by_function(json_of(text))
+         assert.truthy(text:find("the callers in 2 rare stacks with 9.09% of the samples", 1, true))
+         assert.same({ 30, 20, 10, 5 }, { own[END], own[LESS], own.main, own.recursive })
+      end)
+      bounded({ threads = 1 }, function()
+         local text = written(made(true))
+         assert.same({ { name = "2 others" } }, json_of(text).threads)
+         assert.truthy(text:find("the names of 2 threads with few samples", 1, true))
+      end)
+      bounded({ nodes = 1, cells = 1 }, function()
+         local d = json_of(written(made(true)))
+         assert.equal(66, sum(d.events[1].cells.samples))
+         assert.same({ 1, 1 }, { d.slices, #d.threads })
+      end)
+   end)
+
+   it("is made of a recording without samples, too", function()
+      local self = made(false)
+      self.blocks = {}
+      assert.same({}, json_of(written(self)).events[1].cells.node)
+   end)
+end)
+
+-- --- the command ---------------------------------------------------------------------------------
+
+describe("lpfm report --html", function()
+   local file = scratch .. "/x.data"
+
+   setup(function()
+      handmade.write(file, { events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1000 },
+         { name = "page-faults", pmd = 66, period = 1 } }, what = "x", fixed = true, machine = {} },
+         { samples = { { tid = 7, ip = 4096 }, { tid = 7, ip = 4096, pmd = 66 } } })
+   end)
+
+   local function run(words)
+      return c.sh(("%s report %s"):format(program, words))
+   end
+
+   it("writes the page, of every event", function()
+      local out, status = run(("--html %s -e page-faults %s"):format(page, file))
+      assert.same({ "", 0 }, { out, status })
+      local d = json_of(files.read(page))
+      assert.same({ "cpu-clock", "page-faults", 1 }, { d.events[1].name, d.events[2].name, d.event })
+   end)
+
+   it("refuses what the page cannot show, and names it", function()
+      assert.truthy(run("--html x.html -s object " .. file):find("--html and --sort exclude each other", 1, true))
+      assert.truthy(run("--html x.html --derive a=b " .. file):find("--html and --derive exclude each other", 1, true))
+      assert.truthy(run(("--html %s -e nothing %s"):format(page, file)):find("'nothing' was not recorded", 1, true))
+   end)
+end)
+
+-- --- in a browser --------------------------------------------------------------------------------
+
+-- The page's elements after a script has run in it, too; what that leaves in `seen` as a table.
+local function browsed(self, script)
+   local text = written(self)
+   local more = ('<pre id="seen"></pre><script>const seen = [], by = (id) => document.getElementById(id);\n%s\n'
+      .. 'by("seen").textContent = JSON.stringify(seen);</script>\n</body>'):format(script)
+   local at = text:find("</body>", 1, true)
+   files.write(page, text:sub(1, at - 1) .. more .. text:sub(at + #"</body>"))
+   local dom = browser.dom(page, scratch)
+   local found = dom:match('<pre id="seen">(.-)</pre>')
+   assert(found, "the page was not drawn: " .. dom:sub(1, 200))
+   return cjson.decode((found:gsub("&lt;", "<"):gsub("&gt;", ">"):gsub("&amp;", "&")))
+end
+
+describe("a browser", function()
+   it("shows the report's table, and draws every frame", function()
+      if browser.missing() then return pending(browser.missing()) end
+      local seen = browsed(made(true), [[
+         for (const row of document.querySelectorAll("#functions tbody tr")) {
+            seen.push(Array.from(row.cells).map((cell) => cell.textContent));
+         }
+         seen.push(document.querySelectorAll("#flame .frame").length, by("selected").textContent);
+      ]])
+      assert.same({ "100.00%", "15.15%", "10", "main", "prog" }, seen[1])
+      assert.same({ "75.76%", "30.30%", "20", LESS, "prog" }, seen[2])
+      assert.same({ "45.45%", "45.45%", "30", END, "prog" }, seen[3])
+      assert.same({ "7.58%", "7.58%", "5", "recursive", "prog" }, seen[4])
+      assert.same({ 8, "everything: 66 samples, 66.000 ms" }, { seen[6], seen[7] })
+   end)
+
+   it("zooms, searches, sorts, filters and selects", function()
+      if browser.missing() then return pending(browser.missing()) end
+      local seen = browsed(made(true), [[
+         const frames = () => Array.from(document.querySelectorAll("#flame .frame"));
+         const press = (key) =>
+            document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+         const type = (e, text) => {
+            e.value = text;
+            e.dispatchEvent(new Event(e.type === "number" ? "change" : "input"));
+         };
+         const names = () => Array.from(document.querySelectorAll("#functions td.name")).map((e) => e.textContent);
+         frames().find((e) => e.textContent === "operator<").click();
+         seen.push(frames().length);                                    // all, main, it, and what it called
+         type(by("search"), "SCRIPT");
+         seen.push(by("found").textContent);
+         type(by("search"), "");
+         by("unzoom").click();
+         seen.push(frames().length);
+         document.querySelector("#flame .frame[tabindex='0']").focus();
+         press("ArrowUp");
+         press("ArrowUp");
+         seen.push(document.activeElement.getAttribute("aria-label"));
+         document.activeElement.click();
+         press("Escape");
+         seen.push(frames().length);
+         document.querySelectorAll("#functions th button")[3].click();  // by name
+         seen.push(document.querySelector("#functions th[aria-sort=ascending]").textContent, names()[0]);
+         type(document.querySelector("#functions input"), "recurs");
+         seen.push(names());
+         type(by("to"), "0.5");
+         seen.push(by("selected").textContent);
+         by("clear").click();
+         document.querySelector("#threads td.name button").click();
+         seen.push(by("selected").textContent);
+      ]])
+      assert.same({ 4, "found in 45.45%", 8 }, { seen[1], seen[2], seen[3] })
+      assert.truthy(seen[4]:find("operator<, in prog, total 75.76%, 50.000 ms, 50 samples, self 30.30%", 1, true))
+      assert.same({ 8, "function \226\150\180" }, { seen[5], seen[6] })
+      assert.equal(END, seen[7])
+      assert.same({ "recursive" }, seen[8])
+      assert.truthy(seen[9]:find("^0.000 s to .*: 6 samples"), seen[9])
+      assert.truthy(seen[10]:find("^thread 7 prog: 40 samples"), seen[10])
+   end)
+end)

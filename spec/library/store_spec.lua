@@ -1,0 +1,120 @@
+-- SPDX-License-Identifier: MIT
+-- Recordings in a database, as far as no server is needed: conditions, URLs, clients, and what command lines refuse.
+
+local c = require "support.c"
+local client = require "pfm.store.client"
+local urls = require "pfm.store.url"
+local where = require "pfm.store.where"
+
+local DAY = 86400
+
+local build = os.getenv("LPFM_BUILD") or "build"
+local program = ("%s/%s/lpfm"):format(build, os.getenv("LPFM_LUA") or "luajit")
+
+describe("a condition", function()
+   local function literal(text) return "'" .. text .. "'" end
+   local NOW = 1763510400 + 3600 -- a Wednesday, 2025-11-19, at one
+
+   local function read(text)
+      local tests = where.read({ text }, literal, NOW)
+      return table.concat(tests.recordings, " & "), table.concat(tests.rows, " & ")
+   end
+
+   it("is of recordings or of their rows", function()
+      assert.same({ "(host = 'a' OR host LIKE 'web%') & NOT (version = '1')", "(comm = 'x')" },
+         { read("host=a|web*, version!=1,comm=x") })
+      assert.equal([[place IN (SELECT id FROM lpfm_places WHERE (symbol LIKE 'a\_x_'))]],
+         select(2, read("symbol=a_x?")))
+   end)
+
+   it("of time takes days, hours and minutes, names of days, and how long ago", function()
+      local day = NOW - 3600
+      for text, span in pairs { ["time=today"] = { day, day + DAY }, ["time=yesterday"] = { day - DAY, day },
+         ["time=tuesday"] = { day - DAY, day },
+         ["time=wednesday"] = { day - 7 * DAY, day - 6 * DAY },
+         ["time=2024-02-29"] = { 1709164800, 1709164800 + DAY }, ["time=2025-11-19T00:30"] = { day + 1800, day + 1860 },
+         ["time=2025-11-19 01"] = { NOW, NOW + 3600 } } do
+         assert.equal(("time >= %d AND time < %d"):format(span[1], span[2]), (read(text)))
+      end
+      assert.equal(("time >= %d"):format(NOW - 7200), (read("time>=-2h")))
+      assert.equal(("time >= %d"):format(day + DAY), (read("time>2025-11-19")))
+      assert.equal(("time < %d"):format(day + DAY), (read("time<=today")))
+   end)
+
+   it("that is none is refused by name", function()
+      for text, why in pairs { ["hots=a"] = "unknown name 'hots'; did you mean 'host'", host = "'host' is no condition",
+         ["time=2025-02-29"] = "'2025-02-29' is no time", ["host<a"] = "texts are compared with = and !=" } do
+         local ok, err = pcall(read, text)
+         assert.is_false(ok)
+         assert.truthy(err:find(why, 1, true), err)
+      end
+   end)
+end)
+
+describe("a URL", function()
+   it("is taken apart, and shown without its password", function()
+      local url = urls.parse("postgres://me:a%40b@db.example:77/profiles")
+      assert.same({ kind = "postgresql", user = "me", password = "a@b", host = "db.example", port = "77",
+         database = "profiles", name = "postgres://me@db.example:77/profiles" }, url)
+      assert.same({ kind = "clickhouse", host = "::1", name = "clickhouse://[::1]/" },
+         urls.parse("clickhouse://[::1]/"))
+   end)
+
+   it("of another kind is refused", function()
+      for _, text in ipairs { "mysql://x/y", "db.example", "postgresql://h:port/x", "clickhouse://h/a/b" } do
+         local ok, err = pcall(urls.parse, text)
+         assert.is_false(ok)
+         assert.truthy(err:find(text, 1, true), err)
+      end
+   end)
+end)
+
+describe("a client program", function()
+   it("leaves no files, even where what is done with it is broken off", function()
+      local names, tmpname = {}, os.tmpname
+      os.tmpname = function() -- luacheck: ignore 122
+         names[#names + 1] = tmpname()
+         return names[#names]
+      end
+      local read, why = client.read("sh -c 'exit 3'")
+      local text, wrote = client.read("echo text"), client.write("cat", { "text" })
+      local ok = pcall(client.write, "cat", { {} }) -- no text: raises
+      os.tmpname = tmpname -- luacheck: ignore 122
+      assert.same({ nil, "sh failed (3)", "text\n", true, false }, { read, why, text, wrote, ok })
+      assert.is_true(#names > 0)
+      for _, name in ipairs(names) do assert.is_nil(io.open(name)) end
+   end)
+end)
+
+describe("the commands", function()
+   it("refuse what does not go together", function()
+      for line, why in pairs {
+         ["report --where host=a"] = "--where: expected --from URL",
+         ["export --set version=1"] = "--set: expected --to URL",
+         ["export --to postgresql:///x --set colour=red"] = "'colour=red' is not NAME=VALUE",
+         ["report --from mysql://x"] = "unknown kind of database 'mysql'",
+         ["export --to postgresql:///x --set version"] = "'version' is not NAME=VALUE (names:",
+         ["export --to postgresql:///x --from postgresql:///y"] = "--to and --from exclude each other",
+         ["export --to postgresql:///x --format csv"] = "--to and --format exclude each other",
+         ["export --to postgresql:///x -o out.csv"] = "--to and --output exclude each other",
+         ["export --from postgresql:///x lpfm.data"] = "--from and a recording exclude each other",
+         ["report --from postgresql:///x --rank 3-1"] = "the range '3-1' is reversed: expected 1-3",
+         ["report --from postgresql:///x --where 'rank=1|x'"] = "'1|x' is not a list of ranks",
+         ["report --from postgresql:///x --where 'rank<x'"] = "'rank<x': 'x' is not a number",
+         ["export --to postgresql:///x --ids"] = "--to and --ids exclude each other",
+         ["export --to postgresql:///x --where host=a"] = "--to and --where exclude each other",
+         ["export --to postgresql:///x -x,"] = "--to and -x exclude each other",
+         ["export --from postgresql:///x --ids"] = "--from and --ids exclude each other",
+         ["export --from postgresql:///x --no-inline"] = "--from and --no-inline exclude each other",
+         ["export --from postgresql:///x --base a"] = "--from and --base exclude each other",
+         ["export --from postgresql:///x --set host=a"] = "--from and --set exclude each other",
+         ["export --from postgresql:///x --icicle"] = "--format folded and --icicle exclude each other",
+         ["report --from postgresql:///x --histogram interval"] = "--from and --histogram exclude each other",
+         ["export --from postgresql:///x --format pprof"] = "it makes the formats flamegraph and folded",
+      } do
+         local out, status = c.sh(program .. " " .. line)
+         assert.truthy(out:find(why, 1, true), out)
+         assert.equal(2, status)
+      end
+   end)
+end)

@@ -1,0 +1,112 @@
+-- SPDX-License-Identifier: MIT
+-- A recording survives the death of its recorder; the command does not, unless told otherwise.
+-- One interpreter: the subject is the program as a process.
+
+local c = require "support.c"
+local lpfm = require "lpfm"
+local proc = require "lpfm.proc"
+local recording = require "pfm.recording"
+local terminal = require "support.terminal"
+local PATIENCE = require "support.patience"
+
+local build = os.getenv("LPFM_BUILD") or "build"
+local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local scratch = os.tmpname()
+local shares
+
+setup(function()
+   os.remove(scratch)
+   assert(select(2, c.sh("mkdir -p " .. scratch)) == 0)
+   shares = c.target("shares")
+end)
+
+teardown(function() c.sh("rm -rf " .. scratch) end)
+
+local function await(is, what)
+   local deadline = proc.clock() + PATIENCE
+   while true do
+      local found = is()
+      if found then return found end
+      assert.is_true(proc.clock() < deadline, what .. " did not come")
+      lpfm.poll({}, 0.02)
+   end
+end
+
+local function is_alive(pid)
+   local file = io.open("/proc/" .. pid .. "/stat")
+   local text = file and file:read("*a") or "(gone) X"
+   if file then file:close() end
+   return not text:find("%) [ZX]")
+end
+
+-- Starts a recorder of a command that tells its process id; returns recorder, pid and file.
+local function start(options)
+   local path, note = scratch .. "/killed.data", scratch .. "/pid"
+   os.remove(path)
+   os.remove(note)
+   local recorder = assert(proc.spawn({ program, "record", "-q", "-c", "1000000", "-o", path, unpack(options) },
+      { stdout = false, stderr = false }))
+   assert(recorder:go())
+   local pid = await(function()
+      local file = io.open(note)
+      local text = file and file:read("*l")
+      if file then file:close() end
+      return tonumber(text or "")
+   end, "the command's process id")
+   return recorder, pid, path
+end
+
+local function command()
+   return "--", "sh", "-c", ("echo $$ >%s/pid; exec %s 20 1"):format(scratch, shares)
+end
+
+describe("a recorder that is killed", function()
+   it("leaves what was sampled, and takes the command with it", function()
+      local recorder, pid, path = start { command() }
+      await(function()
+         local self = recording.open(path)
+         return self and #self.blocks >= 2
+      end, "samples in the file")
+      recorder:kill("KILL")
+      recorder:wait()
+      local self = assert(recording.open(path))
+      local n = 0
+      for _ in require("pfm.recording.samples").each(self) do n = n + 1 end
+      assert.is_true(n > 0)
+      assert.truthy(self:warnings()[1]:find("did not end properly", 1, true))
+      await(function() return not is_alive(pid) end, "the command's end")
+   end)
+
+   it("leaves the command alone with --outlive", function()
+      local recorder, pid = start { "--outlive", command() }
+      recorder:kill("KILL")
+      recorder:wait()
+      assert.is_true(is_alive(pid))
+      c.sh("kill " .. pid)
+   end)
+end)
+
+describe("the progress of record", function()
+   it("shows samples as they come", function()
+      local t = terminal.start(("sh -c '%s record -o %s/p.data -- %s 20 1 >/dev/null; exec cat'"):format(
+         program, scratch, shares), { first = "lpfm record:" })
+      assert.is_true(tonumber((t:wait_match("lpfm record: %d+ s, ([%d,]+) samples"):gsub(",", ""))) > 0)
+      t:stop()
+   end)
+
+   it("keeps out of the command's output", function()
+      local t = terminal.start(("sh -c '%s record -o %s/p.data -- %s 1.5 1; exec cat'"):format(program, scratch,
+         shares), { first = "samples in" })
+      assert.falsy(t:screen():find("lpfm record: %d+ s, "), t:screen())
+      t:stop()
+   end)
+end)
+
+describe("top", function()
+   it("leaves its last picture on the screen", function()
+      local t = terminal.start(("env TERM=screen sh -c '%s top -- %s 1 1; echo done; exec cat'"):format(program,
+         shares), { first = "done" })
+      assert.truthy(t:screen():find("heavy", 1, true), t:screen())
+      t:stop()
+   end)
+end)

@@ -1,0 +1,255 @@
+-- SPDX-License-Identifier: MIT
+-- From addresses to functions, inlined ones too, and lines, whoever compiled them and wherever debug information is.
+
+local c = require "support.c"
+local samples = require "pfm.recording.samples"
+local jitmap = require "pfm.jitmap"
+local instructions = require("support.objdump").instructions
+local objects = require "lpfm.symbols"
+local recording = require "pfm.recording"
+local symbols = require "pfm.symbols"
+
+local scratch = os.tmpname()
+os.remove(scratch)
+
+local function sh(line)
+   local out, status = c.sh("export LD_PRELOAD=; " .. line)
+   assert(status == 0, line .. ": " .. out)
+   return out
+end
+
+-- Compiles spec/c/measured/inlined.c with debug information of its own kind; returns the program's path.
+local function compile(name, compiler, flags)
+   local path = ("%s/%s"):format(scratch, name)
+   sh(("cd %s && %s -O1 -o %s %s $OLDPWD/spec/c/measured/inlined.c"):format(scratch, compiler, path, flags))
+   return path
+end
+
+local function names_of(frames)
+   local out = {}
+   for i, f in ipairs(frames) do out[i] = ("%s:%d"):format(f.name, f.line) end
+   return table.concat(out, " ")
+end
+
+-- The chains of functions at the instructions of outer, each once.
+local function chains(path, addresses)
+   local object, out = assert(objects.object(path)), {}
+   for _, address in ipairs(addresses) do out[names_of(object:frames(address))] = true end
+   return out
+end
+
+setup(function() sh("mkdir -p " .. scratch) end)
+teardown(function() sh("rm -rf " .. scratch) end)
+
+describe("debug information", function()
+   local deepest = "leaf:18 middle:24 outer:29"
+
+   local kinds = {
+      { "gcc", "gcc", "-g" }, { "gcc, split", "gcc", "-g -gsplit-dwarf" },
+      { "clang, DWARF 4", "clang", "-g -gdwarf-4" },
+      { "clang, which writes no .debug_aranges", "clang", "-g" }, { "clang, split", "clang", "-g -gsplit-dwarf" },
+   }
+   for i, kind in ipairs(kinds) do
+      it("of " .. kind[1] .. " tells inlined functions and lines", function()
+         local _, missing = c.sh("command -v " .. kind[2])
+         if missing ~= 0 then return pending(kind[2] .. " is not installed") end
+         local path = compile("kind" .. i, kind[2], kind[3])
+         local addresses = instructions(path, "outer")
+         assert.is_true(chains(path, addresses)[deepest])
+         local object, lines = objects.object(path), {}
+         for _, address in ipairs(addresses) do
+            local file, line = object:line(address)
+            assert.truthy(file:find("spec/c/measured/inlined.c$"), file)
+            lines[line] = true
+            assert.equal("outer", (object:func(address)))
+         end
+         assert.is_true(lines[18])
+      end)
+   end
+
+   -- A stripped program; its debug information in a file of its own.
+   local function separated(name)
+      local path = compile(name, "gcc", "-g -Wl,--build-id")
+      local addresses = instructions(path, "outer")
+      sh(("cd %s && objcopy --only-keep-debug %s %s.debug && strip %s"):format(scratch, name, name, name))
+      return path, addresses
+   end
+
+   it("in a file that .gnu_debuglink names is found, beside the program and in .debug", function()
+      local path, addresses = separated("linked")
+      sh(("cd %s && objcopy --add-gnu-debuglink=linked.debug linked"):format(scratch))
+      assert.is_true(chains(path, addresses)[deepest])
+      assert.equal("outer", (objects.object(path):func(addresses[1])))
+      sh(("cd %s && mkdir .debug && mv linked.debug .debug/"):format(scratch))
+      assert.is_true(chains(path, addresses)[deepest])
+   end)
+
+   it("in a directory of build ids is found", function()
+      local path, addresses = separated("identified")
+      local id = objects.object(path):build_id()
+      assert.equal(40, #id)
+      local place = ("%s/ids/.build-id/%s"):format(scratch, id:sub(1, 2))
+      sh(("mkdir -p %s && mv %s.debug %s/%s.debug"):format(place, path, place, id:sub(3)))
+      assert.same({ [""] = true }, chains(path, addresses))
+      local lua = ("for _, f in ipairs(require('lpfm.symbols').object('%s'):frames(%d)) do print(f.name) end"):format(
+         path, addresses[math.floor(#addresses / 2)])
+      local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+      local out = c.sh(('LPFM_DEBUG_PATH=%s/ids %s -e "%s"'):format(scratch, program, lua))
+      assert.truthy(out:find("leaf\nmiddle\nouter\n", 1, true), out)
+   end)
+
+   -- By what a program's functions are called, what lpfm calls them.
+   local function demangled(names)
+      local source, path = scratch .. "/mangled.c", scratch .. "/mangled"
+      local text, n = {}, 0
+      for name in pairs(names) do
+         n = n + 1
+         text[n] = ('void f%d(void) __asm__("%s"); void f%d(void) { }\n'):format(n, name, n)
+      end
+      local file = assert(io.open(source, "w"))
+      file:write(table.concat(text), "int main(void) { return 0; }\n")
+      file:close()
+      sh(("gcc -o %s %s"):format(path, source))
+      local object, found = assert(objects.object(path)), {}
+      for address, name in sh("nm " .. path):gmatch("(%x+) T (_[ZR][^\n]+)") do
+         found[name] = object:func(tonumber(address, 16))
+      end
+      return found
+   end
+
+   it("tells names of C++ and Rust as they are in the source", function()
+      local names = {
+         ["_ZN3foo3barEv"] = "foo::bar()",
+         ["_ZN4core3ptr13drop_in_place17h0123456789abcdefE"] = "core::ptr::drop_in_place",
+         ["_ZN66_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..ops..drop..Drop$GT$4drop17habcdefabcdefabcdE"] =
+            "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop",
+         ["_ZN4main4hashE"] = "main::hash",
+      }
+      local found = demangled(names)
+      assert.same(names, found)
+   end)
+
+   -- RFC 2603, its examples and those of the rustc book's chapter on the format.
+   it("tells names of Rust's v0 mangling", function()
+      local names = {
+         ["_RNvNtCs1234_7mycrate3foo3bar"] = "mycrate::foo::bar",
+         ["_RNvC6_123foo3bar"] = "123foo::bar",
+         ["_RINvNtC3std3mem8align_ofdE"] = "std::mem::align_of::<f64>",
+         ["_RNvMNtC7mycrate3fooNtB2_3Foo3bar"] = "<mycrate::foo::Foo>::bar",
+         ["_RNvXC7mycrateINtB2_3FoohENtB2_5Trait3bar"] = "<mycrate::Foo<u8> as mycrate::Trait>::bar",
+         ["_RNvYhNtC7mycrate5Trait3bar"] = "<u8 as mycrate::Trait>::bar",
+         ["_RNCNvC7mycrate3foos_0"] = "mycrate::foo::{closure#1}",
+         ["_RNCNCNgCs6DXkGYLi8lr_2cc5spawn00B5_"] = "cc::spawn::{closure#0}::{closure#0}",
+         ["_RNSNvC7mycrate3foo6vtable"] = "mycrate::foo::{shim:vtable#0}",
+         ["_RINvC1a1fKj7b_Kanb_Kb1_Kc76_KpE"] = "a::f::<123, -11, true, 'v', _>",
+         ["_RINvC1a1fRhQhPhOhSsAsj8_TEThEThtEzE"] =
+            "a::f::<&u8, &mut u8, *const u8, *mut u8, [i16], [i16; 8], (), (u8,), (u8, u16), !>",
+         ["_RINvC1a1fFG_UKCRL0_hEtE"] = "a::f::<for<'a> unsafe extern \"C\" fn(&'a u8) -> u16>",
+         ["_RINvC1a1fDNtC4core4SendNtBa_4SyncEL_E"] = "a::f::<dyn core::Send + core::Sync>",
+         ["_RINbNbCskIICzLVDPPb_5alloc5alloc8box_freeDINbNiB4_5boxed5FnBoxuEp6OutputuEL_ECs1iopQbuBiw2_3std"] =
+            "alloc::alloc::box_free::<dyn alloc::boxed::FnBox<(), Output = ()>>",
+         ["_RNqCs4fqI2P2rA04_11utf8_identsu30____7hkackfecea1cbdathfdh9hlq6y"] =
+            "utf8_idents::საჭმელად_გემრიელი_სადილი",
+         ["_RINvC1a1fKRe6869_KTj1_b0_EKRAj1_j2_EE"] = 'a::f::<"hi", {(1, false)}, {&[1, 2]}>',
+         ["_RNvC1a1f.llvm.123"] = "a::f",
+         ["_RNvC1a1f.cold"] = "a::f.cold",
+      }
+      assert.same(names, demangled(names))
+   end)
+
+   it("leaves names as they are that are no names of Rust's", function()
+      local names = {}
+      for _, name in ipairs { "_RN", "_RNv", "_RNvC", "_RNvC9_short", "_RNvB_3foo", "_RNvC1a1fB", "_RTuuE",
+         "_RINvC1a1fB9_E", "_RNvC1au2AA", "_RIC1a" .. ("T"):rep(300) .. ("E"):rep(301) } do
+         names[name] = name
+      end
+      assert.same(names, demangled(names))
+   end)
+
+   it("that is missing leaves the function, and says nothing of lines", function()
+      local path = compile("plain", "gcc", "")
+      local address = instructions(path, "outer")[1]
+      local object = objects.object(path)
+      assert.equal("outer", (object:func(address)))
+      assert.is_nil((object:line(address)))
+      assert.same({}, object:frames(address))
+      local resolver = symbols.resolver()
+      resolver:add(7, { { 0x1000000, 0x2000000, 0, path } })
+      local where = resolver:resolve(7, 0x1000000 + address)
+      assert.equal("outer", where.func)
+      assert.same({ { name = "outer" } }, symbols.frames(where))
+   end)
+end)
+
+describe("generated code", function()
+   local map = jitmap.parse("1000 100 first\n1100 80 second one\nbroken\n1000 40 newer\n0x3000 0x10 prefixed\n"
+      .. "2000 0 none\n")
+
+   it("has the names of the map file, the last one where several claim a place", function()
+      assert.same({ "newer", 0x1000, 0x40 }, { map:func(0x1000) })
+      assert.same({ "newer", 0x1000, 0x40 }, { map:func(0x103f) })
+      assert.same({ "first", 0x1000, 0x100 }, { map:func(0x1040) })
+      assert.same({ "second one", 0x1100, 0x80 }, { map:func(0x117f) })
+      assert.same({ "prefixed", 0x3000, 0x10 }, { map:func(0x300f) })
+      for _, address in ipairs { 0xfff, 0x1180, 0x2000, 0x3010, 0 } do assert.is_nil((map:func(address))) end
+   end)
+
+   it("shows no control characters of a map file", function()
+      assert.equal("a?[31mred?", (jitmap.parse("10 10 a\27[31mred\7\n"):func(0x10)))
+   end)
+
+   it("of a process is found in /tmp, mapped or not", function()
+      local pid = 2 ^ 22 + require("lpfm.proc").getpid() -- none has such a number
+      local path = ("/tmp/perf-%d.map"):format(pid)
+      local file = assert(io.open(path, "w"))
+      file:write("500000 10 made\n900000 10 later\n")
+      file:close()
+      local resolver = symbols.resolver()
+      resolver:add(pid, { { 0x500000, 0x600000, 0, "" } })
+      local where, unmapped = resolver:resolve(pid, 0x500008), resolver:resolve(pid, 0x900001)
+      local nameless, other = resolver:resolve(pid, 0x500010), resolver:resolve(pid + 1, 0x500008)
+      os.remove(path)
+      assert.same({ "made", 8, "[generated code]" }, { where.func, where.offset, where.object })
+      assert.same({ "later", 1 }, { unmapped.func, unmapped.offset })
+      assert.equal("[generated code]", nameless.func)
+      assert.equal("[unknown]", other.func)
+   end)
+
+   it("of LuaJIT is written into a map file, trace by trace", function()
+      if not rawget(_G, "jit") then
+         assert.truthy(select(2, jitmap.start()):find("only LuaJIT", 1, true))
+         return
+      end
+      local path = assert(jitmap.start(os.tmpname()))
+      local chunk = assert(loadstring("local x = 0 for i = 1, 2000 do x = x + i end return x", "=looping.lua"))
+      require("jit").flush()
+      assert.equal(2001000, chunk())
+      jitmap.stop()
+      local file = io.open(path)
+      local text = file:read("*a")
+      file:close()
+      os.remove(path)
+      local start, size, trace = text:match("(%x+) (%x+) looping%.lua:1 %[trace (%d+)%]\n")
+      assert.truthy(start, text)
+      local code, address = require("jit.util").tracemc(tonumber(trace))
+      assert.same({ address, #code }, { tonumber(start, 16), tonumber(size, 16) })
+   end)
+
+   it("of LuaJIT is found in a recording", function()
+      if not rawget(_G, "jit") then return pending("only LuaJIT compiles Lua code") end
+      local program = (os.getenv("LPFM_BUILD") or "build") .. "/luajit/lpfm"
+      local script, data = scratch .. "/busy.lua", scratch .. "/busy.data"
+      local file = io.open(script, "w")
+      file:write("local until_, x = os.clock() + 0.3, 0\nwhile os.clock() < until_ do\n"
+         .. "for i = 1, 1e6 do x = x + i % 7 end\nend\n")
+      file:close()
+      local line = "LPFM_JITMAP=1 %s record -q -o %s -- %s %s"
+      local out, status = c.sh(line:format(program, data, program, script))
+      assert.equal(0, status, out)
+      local self = assert(recording.open(data))
+      os.remove(jitmap.path(self.maps[1].pid)) -- the recording has the names
+      local names = {}
+      for s in samples.each(self) do names[s.symbol:gsub("%d+", "N")] = s.object end
+      assert.equal("[generated code]", names["busy.lua:N [trace N]"])
+   end)
+end)

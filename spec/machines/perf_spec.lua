@@ -1,0 +1,407 @@
+-- SPDX-License-Identifier: MIT
+-- The perf machine: real counts of real threads. Every assertion is a relation that always holds.
+
+local c = require "support.c"
+local lpfm = require "lpfm"
+local proc = require "lpfm.proc"
+local poll = require "posix.poll"
+local signal = require "posix.signal"
+local programs = require "support.target"
+local PATIENCE = require "support.patience"
+
+local TASK_CLOCK, CPU_CLOCK, PAGE_FAULTS, SWITCHES = 64, 65, 66, 69
+local TSTAMP, TID, PID = 80, 82, 83
+local BOTH = 9
+
+local function open_fds()
+   local n = 0
+   for _ in require("posix.dirent").files("/proc/self/fd") do
+      n = n + 1
+   end
+   return n
+end
+
+-- A context that counts the given PMDs.
+local function counting(nums, fields)
+   local ctx = assert(lpfm.create(fields))
+   for _, num in ipairs(nums) do
+      assert(ctx:write_pmcs { { num = num, value = BOTH } })
+      assert(ctx:write_pmds { { num = num, value = 0 } })
+   end
+   return ctx
+end
+
+local function sampling(num, period, fields, pmd)
+   fields = fields or { format = "default", buf_size = 65536 }
+   local ctx = assert(lpfm.create(fields))
+   local reg = { num = num, value = -period, long_reset = -period, short_reset = -period, flags = { "OVFL_NOTIFY" } }
+   for k, v in pairs(pmd or {}) do
+      reg[k] = v
+   end
+   assert(ctx:write_pmcs { { num = num, value = BOTH } })
+   assert(ctx:write_pmds { reg })
+   return ctx
+end
+
+describe("the perf machine", function()
+   local work, fds, children
+
+   setup(function()
+      work = c.target("work")
+      assert(lpfm.machine("perf"))
+      assert(lpfm.create()):close() -- starts the service thread, whose descriptor stays
+   end)
+
+   before_each(function()
+      children = {}
+      collectgarbage()
+      fds = open_fds()
+   end)
+
+   -- A running target that waits at its first "ready".
+   local function target(...)
+      local child = programs.start { work, "ready", ... }
+      children[#children + 1] = child
+      assert.are.equal("ready", child:read_line())
+      return child
+   end
+
+   after_each(function()
+      for _, child in ipairs(children) do
+         child:finish()
+      end
+      children = nil
+      collectgarbage()
+      collectgarbage()
+      -- the service thread gives back what was closed; wait for it to have done so
+      local deadline = proc.clock() + PATIENCE
+      while open_fds() > fds and proc.clock() < deadline do
+         poll.rpoll(0, 1)
+      end
+      assert.is_true(open_fds() <= fds, "descriptors left open")
+   end)
+
+   it("counts what another thread does between start and stop, and nothing else", function()
+      local child = target("touch=1000", "ready", "touch=5000", "ready", "touch=700")
+      local ctx = counting { PAGE_FAULTS }
+      assert(ctx:load(child.pid))
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      assert.are.equal(0, ctx:read_pmds({ PAGE_FAULTS })[1].value)
+      assert(ctx:start())
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      assert(ctx:stop())
+      local n = ctx:read_pmds({ PAGE_FAULTS })[1].value
+      assert.is_true(n >= 5000 and n <= 5016, "page faults: " .. n)
+      child:write("\n")
+      ctx:read(10)
+      assert.are.equal(n, ctx:read_pmds({ PAGE_FAULTS })[1].value)
+      ctx:close()
+   end)
+
+   it("sends END when the target ends, with the last values saved and the context unloaded", function()
+      local child = target("touch=3000")
+      local ctx = counting { PAGE_FAULTS, SWITCHES }
+      assert(ctx:load(child.pid))
+      assert(ctx:start())
+      child:write("\n")
+      local msg = assert(ctx:read(10))
+      assert.are.equal("END", msg.type)
+      assert.is_true(ctx:read_pmds({ PAGE_FAULTS })[1].value >= 3000)
+      local ok, err = ctx:stop()
+      assert.is_nil(ok)
+      assert.is_truthy(err:find("not loaded", 1, true), err)
+      ctx:close()
+   end)
+
+   it("counts context switches as the kernel accounts them", function()
+      local child = target("yield=500", "ready")
+      local ctx = counting { SWITCHES }
+      local function accounted()
+         local text = io.open("/proc/" .. child.pid .. "/status"):read("*a")
+         return tonumber(text:match("\nvoluntary_ctxt_switches:%s*(%d+)"))
+            + tonumber(text:match("nonvoluntary_ctxt_switches:%s*(%d+)"))
+      end
+      local before = accounted()
+      assert(ctx:load(child.pid))
+      assert(ctx:start())
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      local counted, after = ctx:read_pmds({ SWITCHES })[1].value, accounted()
+      assert.is_true(math.abs(counted - (after - before)) <= 3,
+         counted .. " counted, " .. after - before .. " accounted")
+      ctx:close()
+   end)
+
+   it("notifies an overflow, masks until restart, and resets with the long value", function()
+      local child = target("touch=100", "ready", "touch=5000", "ready", "touch=100", "ready")
+      local ctx = sampling(PAGE_FAULTS, 50, {}, { long_reset = -1000, short_reset = -20 })
+      assert(ctx:load(child.pid))
+      assert(ctx:start())
+      child:write("\n")
+      local msg = assert(ctx:read(10))
+      assert.are.equal("OVFL", msg.type)
+      assert.are.same({ PAGE_FAULTS }, msg.pmds)
+      assert.are.equal(child.pid, msg.tid)
+      assert.are.equal("ready", child:read_line())
+      -- masked: the other 50 pages were not counted
+      local v = ctx:read_pmds({ PAGE_FAULTS })[1]
+      assert.are.equal(0, v.value)
+      assert(ctx:restart())
+      v = ctx:read_pmds({ PAGE_FAULTS })[1]
+      assert.are.equal(-1000, v.value)
+      assert.are.equal(-1000, v.last_reset)
+      child:write("\n")
+      assert.are.equal("OVFL", assert(ctx:read(10)).type)
+      assert.are.equal("ready", child:read_line())
+      local ok, err, errno = ctx:load(child.pid)
+      assert.is_nil(ok)
+      assert.are.equal(lpfm.errno.EBUSY, errno, err)
+      ctx:close()
+   end)
+
+   it("wraps without a notification and goes on counting", function()
+      local child = target("touch=500", "ready")
+      local ctx = counting { PAGE_FAULTS }
+      assert(ctx:write_pmds { { num = PAGE_FAULTS, value = -100 } })
+      assert(ctx:load(child.pid))
+      assert(ctx:start())
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      local n = ctx:read_pmds({ PAGE_FAULTS })[1].value
+      assert.is_true(n >= 400 and n <= 416, "page faults beyond the wrap: " .. n)
+      ctx:close()
+   end)
+
+   it("fills the default format's buffer with a sample per period", function()
+      local child = target("touch=10000", "ready")
+      local ctx = sampling(PAGE_FAULTS, 100, nil, { smpl_pmds = { TASK_CLOCK, TSTAMP, TID, PID } })
+      assert(ctx:write_pmcs { { num = TASK_CLOCK, value = BOTH } })
+      assert(ctx:load(child.pid))
+      assert(ctx:start())
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      assert(ctx:stop())
+      local buf, n, last = ctx:buffer(), 0, 0
+      for s in buf:samples() do
+         n = n + 1
+         assert.are.equal(PAGE_FAULTS, s.ovfl_pmd)
+         assert.are.equal(child.pid, s.tid)
+         assert.are.equal(-100, s.last_reset)
+         assert.are.equal(child.pid, s[TID])
+         assert.are.equal(child.pid, s[PID])
+         assert.is_true(s[TASK_CLOCK] > last)
+         last = s[TASK_CLOCK]
+      end
+      assert.are.equal(#buf, n)
+      assert.are.equal(100, n)
+      ctx:close()
+   end)
+
+   it("masks at a full buffer, and goes on after restart without losing a sample", function()
+      local child = target("touch=40000", "ready")
+      local ctx = sampling(PAGE_FAULTS, 10, { format = "default", buf_size = 16384 })
+      local buf, total, full = ctx:buffer(), 0, 0
+      assert(ctx:load(child.pid))
+      assert(ctx:start())
+      child:write("\n")
+      while not child:can_read(0) do
+         if ctx:read(0.01) then
+            total, full = total + #buf, full + 1
+            assert(ctx:restart())
+         end
+      end
+      while ctx:read(0) do
+         total = total + #buf
+         assert(ctx:restart())
+      end
+      assert(ctx:stop())
+      total = total + #buf
+      local info = ctx:getinfo_evtsets({ 0 })[1]
+      assert.is_true(full > 2, "the buffer was full " .. full .. " times")
+      assert.is_true(info.late <= info.lost, info.late .. " late of " .. info.lost .. " lost")
+      assert.is_true(total + info.lost <= 4001, total .. " samples, " .. info.lost .. " lost")
+      assert.is_true(total > 1000)
+      ctx:close()
+   end)
+
+   it("samples two clocks at once", function()
+      local child = target("spin=300", "ready")
+      local ctx = assert(lpfm.create { format = "default", buf_size = 2 ^ 20 })
+      for _, num in ipairs { TASK_CLOCK, CPU_CLOCK } do
+         assert(ctx:write_pmcs { { num = num, value = BOTH } })
+         assert(ctx:write_pmds { { num = num, value = -1e6, long_reset = -1e6, short_reset = -1e6,
+            flags = { "OVFL_NOTIFY" } } })
+      end
+      assert(ctx:load(child.pid))
+      assert(ctx:start())
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      assert(ctx:stop())
+      local by = ctx:buffer():count_by("ovfl_pmd")
+      local lost = ctx:getinfo_evtsets({ 0 })[1].lost
+      for _, num in ipairs { TASK_CLOCK, CPU_CLOCK } do
+         local n = by[num] or 0
+         assert.is_true(n + lost >= 290 and n <= 310, ("PMD%d: %d samples, %d lost"):format(num, n, lost))
+      end
+      ctx:close()
+   end)
+
+   it("counts the samples it had to lose while the tool did not run: with those taken they are all", function()
+      local file = os.tmpname()
+      local tool = programs.start { os.getenv("LPFM_BUILD") .. "/lpfm", "record", "-e", "page-faults", "-c", "1",
+         "-o", file, "--", work, "ready", "touch=30000", "ready" }
+      children[#children + 1] = tool
+      assert.are.equal("ready", tool:read_line())
+      signal.kill(tool.pid, signal.SIGSTOP)
+      tool:write("\n")
+      assert.are.equal("ready", tool:read_line())
+      signal.kill(tool.pid, signal.SIGCONT)
+      tool:write("\n")
+      assert.is_nil(tool:read_line())
+      local taken, lost = 0, 0
+      for line in io.popen(os.getenv("LPFM_BUILD") .. "/lpfm report " .. file .. " 2>&1"):lines() do
+         taken = taken + (tonumber((line:match("^# ([%d,]+) samples of") or "0"):gsub(",", ""), 10))
+         lost = lost + (tonumber((line:match("([%d,]+) samples lost") or "0"):gsub(",", ""), 10))
+      end
+      os.remove(file)
+      assert.is_true(lost > 0, taken .. " samples taken, none lost")
+      local all = taken + lost
+      assert.is_true(all >= 30000 and all < 31000, taken .. " samples taken, " .. lost .. " lost")
+   end)
+
+   it("holds the target at a notification, until restart", function()
+      local child = target("touch=100", "spin=1000", "ready")
+      local ctx = sampling(PAGE_FAULTS, 50, { flags = { "NOTIFY_BLOCK" } }, { long_reset = -1000 })
+      local function state()
+         return io.open("/proc/" .. child.pid .. "/stat"):read("*a"):match("%) (%a)")
+      end
+      local function await(wanted)
+         local deadline = proc.clock() + PATIENCE
+         while state() ~= wanted and proc.clock() < deadline do
+            poll.rpoll(0, 1)
+         end
+         assert.are.equal(wanted, state())
+      end
+      assert(ctx:load(child.pid))
+      assert(ctx:start())
+      child:write("\n")
+      assert.are.equal("OVFL", assert(ctx:read(10)).type)
+      await("t")
+      assert.is_false(child:can_read(0.1))
+      assert(ctx:restart())
+      assert.are.equal("ready", child:read_line())
+      ctx:close()
+   end)
+
+   it("refuses NOTIFY_BLOCK for oneself", function()
+      local ctx = assert(lpfm.create { flags = { "NOTIFY_BLOCK" } })
+      local ok, err, errno = ctx:load()
+      assert.is_nil(ok)
+      assert.are.equal(lpfm.errno.EINVAL, errno)
+      assert.is_truthy(err:find("self-monitoring", 1, true), err)
+      ctx:close()
+   end)
+
+   it("monitors a CPU, and takes commands from there alone", function()
+      local cpus = proc.cpus()
+      local ctx = counting({ SWITCHES }, { flags = { "SYSTEM_WIDE" } })
+      assert(proc.setaffinity(cpus[1]))
+      assert(ctx:load(proc.gettid()))
+      assert(ctx:start())
+      local child = target("yield=200", "ready")
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      assert.is_true(ctx:read_pmds({ SWITCHES })[1].value > 0)
+      if cpus[2] then
+         assert(proc.setaffinity(cpus[2]))
+         local ok, err, errno = ctx:read_pmds { SWITCHES }
+         assert.is_nil(ok)
+         assert.are.equal(lpfm.errno.EBUSY, errno, err)
+      end
+      assert(proc.setaffinity(cpus))
+      ctx:close()
+   end)
+
+   it("masked, a CPU's context is read from any other (3.1.4), until it goes on", function()
+      local cpus = proc.cpus()
+      if not cpus[2] then return pending("there is one CPU") end
+      local ctx = sampling(CPU_CLOCK, 1000000, { flags = { "SYSTEM_WIDE" } })
+      assert(proc.setaffinity(cpus[1]))
+      assert(ctx:load(proc.gettid()))
+      assert(ctx:start())
+      assert.are.equal("OVFL", assert(ctx:read(10)).type)
+      local value = assert(ctx:read_pmds { CPU_CLOCK })[1].value
+      assert(proc.setaffinity(cpus[2]))
+      assert.are.equal(value, assert(ctx:read_pmds { CPU_CLOCK })[1].value)
+      assert.are.equal(lpfm.errno.EBUSY, select(3, ctx:restart()))
+      assert(proc.setaffinity(cpus[1]))
+      assert(ctx:stop())
+      assert(ctx:restart())
+      assert(proc.setaffinity(cpus[2]))
+      assert.are.equal(lpfm.errno.EBUSY, select(3, ctx:read_pmds { CPU_CLOCK }))
+      assert(proc.setaffinity(cpus))
+      ctx:close()
+   end)
+
+   it("says what is wrong with each bad register, and keeps what came before", function()
+      local ctx = assert(lpfm.create())
+      local ok, err, errno = ctx:write_pmds { { num = PAGE_FAULTS, value = 5 }, { num = 319, value = 1 } }
+      assert.is_nil(ok)
+      assert.are.equal(lpfm.errno.EINVAL, errno)
+      assert.are.equal("write_pmds: element 2: PMD319 is not available", err)
+      assert.are.equal(5, ctx:read_pmds({ PAGE_FAULTS })[1].value)
+      ok, err = ctx:write_pmds { { num = PAGE_FAULTS, value = 5, set = 3 } }
+      assert.is_nil(ok)
+      assert.are.equal("write_pmds: element 1: set 3 does not exist", err)
+      ctx:close()
+   end)
+
+   it("says that a thread does not exist", function()
+      local ctx = counting { PAGE_FAULTS }
+      local child = target()
+      child:finish()
+      local ok, err, errno = ctx:load(child.pid)
+      assert.is_nil(ok)
+      assert.are.equal(lpfm.errno.ESRCH, errno)
+      assert.is_truthy(err:find(tostring(child.pid), 1, true), err)
+      ctx:close()
+   end)
+
+   describe("reads counters again and again", function()
+      local function run(part, before)
+         local out, status = c.sh(("%s LPFM_MACHINE=perf %s %s"):format(before or "", c.compile("quick_reads"), part))
+         assert.are.equal(0, status, out)
+      end
+
+      it("by one system call each", function()
+         if os.getenv("LPFM_BUILD"):match("/san$") then return pending("sanitizers stand before the library") end
+         run("one")
+      end)
+
+      for part, what in pairs {
+         values = "and tells what happened since",
+         commands = "and each command has its effect on the next read",
+         closed = "until the descriptor is closed, however that is done, and is something else",
+         replaced = "until the descriptor is another context's",
+         reused = "until another context has the number, by calls that the library does not see",
+         held = "until it is closed, though a child has it still",
+         signals = "while signal handlers call, too (5.7)",
+         threads = "while another thread unloads, loads and closes",
+      } do
+         it(what, function()
+            run(part)
+            run(part, "LD_PRELOAD=libc.so.6") -- libc before the library, which then sees no close
+         end)
+      end
+   end)
+
+   it("leaves nothing behind after a thousand contexts", function()
+      local out, status = c.sh(c.compile("many_contexts") .. " 1000")
+      assert.are.equal(0, status, out)
+      local a, b, kib_a, kib_b = out:match("fds (%d+) (%d+) kib (%d+) (%d+)")
+      assert.are.equal(tonumber(a), tonumber(b), out)
+      assert.is_true(tonumber(kib_b) - tonumber(kib_a) <= 1024, out)
+   end)
+end)

@@ -1,0 +1,136 @@
+-- SPDX-License-Identifier: MIT
+-- lpfm annotate: shares of samples by source line and instruction.
+-- One interpreter: the subject is the program as a process.
+
+local code = require "pfm.recording.code"
+local c = require "support.c"
+local cjson = require "cjson"
+local instructions = require("support.objdump").instructions
+local handmade = require "support.handmade"
+local recording = require "pfm.recording"
+
+local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local data = os.tmpname()
+local PID = 2 ^ 22 + require("lpfm.proc").getpid() -- none has such a number
+local BASE = 0x10000000
+local target, outer, main, hot
+
+local function run(line)
+   return c.sh(program .. " annotate " .. line)
+end
+
+-- Four samples at the instruction in the midst of outer, one at its last; one in main, one in the kernel, one nowhere.
+setup(function()
+   target = c.target("inlined", "-O1")
+   local path = c.sh("realpath " .. target):gsub("\n", "")
+   outer, main = instructions(path, "outer"), instructions(path, "main")
+   local list = {}
+   hot = outer[math.floor(#outer / 2)]
+   for _, at in ipairs { hot, hot, hot, hot, outer[#outer], main[1] } do
+      list[#list + 1] = { tid = PID, ip = BASE + at }
+   end
+   list[#list + 1] = { tid = PID, ip = -4096 }
+   list[#list + 1] = { tid = PID, ip = 64 }
+   handmade.write(data, {
+      what = "a test", fixed = true, events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1000 } },
+   }, {
+      maps = { { pid = PID, maps = { { BASE, 2 * BASE, 0, path } } } },
+      comms = { { tid = PID, pid = PID, comm = "p" } }, samples = list, objects = { { path = path, build_id = "00" } },
+   })
+end)
+
+teardown(function() os.remove(data) end)
+
+describe("annotate", function()
+   it("counts the samples of instructions and lines", function()
+      local f = code.functions(assert(recording.open(data)), "outer")[1]
+      assert.same({ "outer", 5, 62.5, true }, { f.symbol, f.samples, f.percent, f.disassembled })
+      assert.equal(#outer, #f.instructions)
+      for i, at in ipairs(outer) do
+         local n = at == hot and 4 or i == #outer and 1 or 0
+         assert.same({ at, n, n * 20 }, { f.instructions[i].address, f.instructions[i].samples,
+            f.instructions[i].percent })
+      end
+      local samples, lines = 0, {}
+      for _, l in ipairs(f.lines) do
+         samples, lines[l.line] = samples + l.samples, true
+         assert.truthy(l.file:find("spec/c/measured/inlined.c$"))
+      end
+      assert.equal(5, samples)
+      assert.is_true(lines[18] and lines[24]) -- code of both functions inlined there
+   end)
+
+   it("takes the hottest function, so many as asked for, or that into which one is inlined", function()
+      local self = assert(recording.open(data))
+      assert.equal("outer", code.functions(self)[1].symbol)
+      assert.equal("outer", code.functions(self, "leaf")[1].symbol)
+      local list = code.functions(self, nil, { top = 10 })
+      assert.same({ "outer", "[kernel]", "[unknown]", "main" }, { list[1].symbol, list[2].symbol, list[3].symbol,
+         list[4].symbol })
+      assert.same({ false, 1, -4096 }, { list[2].disassembled, #list[2].instructions, list[2].instructions[1].address })
+      assert.equal("main", code.functions(self, "main", { object = "inlined" })[1].symbol)
+   end)
+
+   it("warns of an object that has changed", function()
+      assert.is_true(code.functions(assert(recording.open(data)), "outer")[1].changed)
+      assert.truthy((run("-i " .. data)):find("Warning: the object has changed", 1, true))
+   end)
+
+   it("prints source and instructions, each with its share, and no colours in a pipe", function()
+      local out, status = run("-i " .. data)
+      assert.equal(0, status)
+      assert.truthy(out:find("^# outer in [^\n]*inlined: 5 samples of cpu%-clock, 62%.50%% of all\n"))
+      assert.truthy(out:find(("\n   80.00 |   %x: "):format(hot), 1, true), out)
+      assert.truthy(out:find(("\n   20.00 |   %x: ret"):format(outer[#outer]), 1, true), out)
+      assert.truthy(out:find("\n[ %d.]+ | inlined%.c:18 +x = x %* 6364136223846793005ULL"), out)
+      assert.falsy(out:find("\27", 1, true))
+      assert.falsy((run("--asm -i " .. data)):find("inlined.c:", 1, true))
+      assert.equal((run("--asm -i " .. data)), (run("--stdio --no-source --dso inlined -i " .. data))) -- as perf has it
+      assert.falsy((run("--source -i " .. data)):find(("%x:"):format(hot), 1, true))
+   end)
+
+   it("colours hot lines on a screen, unless NO_COLOR forbids it", function()
+      local line = "script -qec '%s annotate -i %s' /dev/null"
+      assert.truthy((c.sh("env -u NO_COLOR " .. line:format(program, data))):find("\27[31m   80.00\27[0m", 1, true))
+      assert.falsy((c.sh("NO_COLOR=1 " .. line:format(program, data))):find("\27", 1, true))
+   end)
+
+   it("prints JSON that says the same", function()
+      local out = cjson.decode((run("--json -i " .. data)))[1]
+      assert.same({ "outer", 80 }, { out.symbol, out.instructions[math.floor(#outer / 2)].percent })
+   end)
+
+   it("names the culprit of every mistake", function()
+      local cases = {
+         { "-i " .. data .. " outre", 1, "no samples lie in 'outre'; did you mean 'outer'?" },
+         { "-i " .. data .. " strlen", 1, "most samples are in outer, " },
+         { "-i " .. data .. " --object libc.so.6", 1, "no samples lie in libc.so.6" },
+         { "-i " .. data .. " a b", 2, "unexpected argument 'b'" },
+         { "-i " .. data .. " -s outre", 1, "no samples lie in 'outre'; did you mean 'outer'?" },
+         { "-i " .. data .. " --top x", 2, "--top: 'x'" },
+         { "-i " .. data .. " --asm --source", 2, "exclude each other" },
+         { "-i /no/such", 1, "/no/such" },
+      }
+      for _, case in ipairs(cases) do
+         local out, status = run(case[1])
+         assert.equal(case[2], status, case[1] .. ": " .. out)
+         assert.truthy(out:find(case[3], 1, true), case[1] .. ": " .. out)
+         assert.falsy(out:find("traceback", 1, true), out)
+      end
+   end)
+
+   it("finds where a real program spends its time", function()
+      local file = data .. ".real"
+      local out, status = c.sh(("%s record -q -c 1000000 -o %s -- %s 300"):format(program, file, target))
+      assert.equal(0, status, out)
+      local f = code.functions(assert(recording.open(file)), "outer")[1]
+      os.remove(file)
+      local loop, sum = 0, 0
+      for _, l in ipairs(f.lines) do
+         if l.line == 17 or l.line == 18 then loop = loop + l.samples end
+      end
+      for _, i in ipairs(f.instructions) do sum = sum + i.samples end
+      assert.equal(f.samples, sum)
+      assert.is_true(loop > f.samples * 0.9, loop .. " of " .. f.samples)
+   end)
+end)

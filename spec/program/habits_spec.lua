@@ -1,0 +1,142 @@
+-- SPDX-License-Identifier: MIT
+-- What perf's users do with one flag takes one here, the same where that can be.
+-- One interpreter: the subject is the program as a process.
+
+local c = require "support.c"
+local cjson = require "cjson"
+
+local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local scratch = os.tmpname()
+local file = scratch .. "/habits.data"
+local shares, usage
+
+local function run(line)
+   return c.sh(program .. " " .. line)
+end
+
+setup(function()
+   os.remove(scratch)
+   assert(select(2, c.sh("mkdir -p " .. scratch)) == 0)
+   shares, usage = c.target("shares"), c.target("usage")
+end)
+teardown(function() c.sh("rm -rf " .. scratch) end)
+
+local function names(result)
+   local out = {}
+   for i, row in ipairs(result.events) do out[i] = row.event end
+   return table.concat(out, " ")
+end
+
+describe("stat", function()
+   it("counts at one level, but for events that name theirs: --all-user, --all-kernel", function()
+      for flag, plm in pairs { ["--all-user"] = "u", ["--all-kernel"] = "k" } do
+         local out, status = run(("stat -j -o - %s -e page-faults,task-clock,minor-faults:uk -- true"):format(flag))
+         assert.equal(0, status, out)
+         assert.equal(("page-faults:%s task-clock:%s minor-faults:uk"):format(plm, plm), names(cjson.decode(out)))
+      end
+      assert.truthy(run("stat --all-user --all-kernel -- true"):find("exclude each other", 1, true))
+   end)
+
+   it("counts in detail: -d", function()
+      local some = cjson.decode((run("stat -j -o - -- true 2>/dev/null")))
+      local more = cjson.decode((run("stat -j -o - -d -- true 2>/dev/null")))
+      assert.truthy(names(more):find(names(some) .. " minor-faults major-faults", 1, true), names(more))
+      some = cjson.decode((run("stat -j -o - -d -e cs,minor-faults -- true 2>/dev/null")))
+      assert.truthy(names(some):find("^cs minor%-faults"), names(some)) -- then what the PMU has
+   end)
+
+   it("stops after so many intervals: --interval-count", function()
+      local out, status = run(("stat -I 50 --interval-count 2 -x, -e task-clock -o - -- %s 400 1 0"):format(usage))
+      assert.equal(0, status, out)
+      local intervals = select(2, out:gsub("task%-clock", ""))
+      assert.is_true(intervals == 2 or intervals == 1, out) -- two, or one where the machine came late
+      assert.truthy(run("stat --interval-count 2 -- true"):find("--interval-count needs -I", 1, true))
+   end)
+
+   it("counts once what a wildcard finds that is there already", function()
+      local out = run "stat -j -o - -e '{page-faults,cs},page-*' -- true 2>/dev/null"
+      assert.equal("page-faults cs", names(cjson.decode(out)))
+      assert.truthy(run("stat -e cs,cs -- true"):find("'cs' is given twice", 1, true))
+   end)
+end)
+
+describe("record and top", function()
+   local function event_of(options)
+      local out, status = run(("record -q -o %s %s -- %s 0.1 1"):format(file, options, shares))
+      assert.equal(0, status, out)
+      return cjson.decode((run("report --json " .. file))).head.events[1]
+   end
+
+   it("sample at one level: --all-user, -K, --all-kernel, -U", function()
+      assert.equal("cpu-clock:u", event_of("--all-user").name)
+      assert.equal("cpu-clock:u", event_of("-K").name)
+      assert.equal("cpu-clock:k", event_of("-U").name)
+      assert.equal("page-faults:u", event_of("--all-user -e page-faults:u -c 1").name)
+      assert.truthy(run("top --once -d 0.1 -K -- " .. shares .. " 0.1 1"):find("samples? of cpu%-clock:u"))
+   end)
+
+   it("sample as often as the kernel allows: -F max", function()
+      local file_of_kernel = assert(io.open("/proc/sys/kernel/perf_event_max_sample_rate"))
+      local rate = file_of_kernel:read("*n")
+      file_of_kernel:close()
+      assert.equal(math.max(1, math.floor(1e9 / rate + 0.5)), event_of("-F max").period)
+   end)
+
+   it("take call stacks in the way that is asked for: --call-graph", function()
+      local out, status = run(("top --once -d 0.2 --call-graph fp -- %s 0.3 1"):format(shares))
+      assert.equal(0, status, out)
+      assert.truthy(out:find("children", 1, true), out)
+   end)
+end)
+
+describe("report and annotate", function()
+   setup(function()
+      local out, status = run(("record -q -g fp -o %s -- %s 0.3 1"):format(file, shares))
+      assert.equal(0, status, out)
+   end)
+
+   it("show the tree of calls for -g alone, -G, and with what perf has behind it", function()
+      local tree, status = run("report -g caller " .. file)
+      assert.equal(0, status, tree)
+      for _, options in ipairs { "-G -f " .. file, "-f " .. file .. " -g", "-g --file " .. file,
+         "-g graph,0.5,caller " .. file, "--call-graph=caller " .. file } do
+         assert.equal(tree, (run("report " .. options)), options)
+      end
+   end)
+
+   it("take a part of the time as perf has it: 10%-20%", function()
+      assert.equal((run("report --time 10%,60% " .. file)), (run("report --time 10%-60% " .. file)))
+      assert.are_not.equal((run("report " .. file)), (run("report --time 10%-60% " .. file)))
+   end)
+
+   it("take the function by -s", function()
+      local wanted, status = run("annotate --asm -f " .. file .. " heavy")
+      assert.equal(0, status, wanted)
+      assert.equal(wanted, (run("annotate --asm -f " .. file .. " -s heavy")))
+      assert.equal(wanted, (run("annotate --asm -f " .. file .. " --symbol=heavy")))
+   end)
+end)
+
+describe("What is had otherwise", function()
+   it("is told for each", function()
+      for line, words in pairs {
+         ["stat --topdown -- true"] = "-M topdown", ["stat --no-big-num -- true"] = "print plain numbers",
+         ["stat --log-fd 2 -- true"] = "/dev/fd/", ["record -m 128 -- true"] = "--buffer",
+         ["record -b -- true"] = "list --pmu", ["record -u root -- true"] = "pgrep",
+         ["record -z -- true"] = "gzip",
+         ["top -u root"] = "pgrep",
+      } do
+         local out, status = run(line)
+         assert.equal(2, status, line .. ": " .. out)
+         assert.truthy(out:find(words, 1, true), line .. ": " .. out)
+      end
+   end)
+
+   it("needs no word where it is done anyway", function()
+      for _, line in ipairs { "stat -v -B -e cs -- true",
+         "record -T -P -s -B --sample-cpu -o " .. file .. " -- true" } do
+         local out, status = run(line)
+         assert.equal(0, status, line .. ": " .. out)
+      end
+   end)
+end)

@@ -1,0 +1,156 @@
+-- SPDX-License-Identifier: MIT
+-- Output that cannot be written is an error of every command; what was measured is saved elsewhere, and said.
+-- One interpreter: the subject is the program as a process.
+
+local c = require "support.c"
+local files = require "support.files"
+local recording = require "pfm.recording"
+
+local build = os.getenv("LPFM_BUILD") or "build"
+local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local scratch = os.tmpname()
+local data = scratch .. "/lpfm.data"
+local FULL = "No space left on device"
+
+local function run(line)
+   return c.sh(program .. " " .. line)
+end
+
+-- A command's standard output goes to a full disk; returns what it says on standard error.
+local function run_full(line)
+   return c.sh(("(%s %s) 2>&1 >/dev/full"):format(program, line))
+end
+
+-- Runs a shell command where DIR is a full disk of its own, of that many bytes.
+local function on_full_disk(bytes, command)
+   local mount = ("mount -t tmpfs -o size=%d lpfm %s/disk"):format(bytes, scratch)
+   return c.sh(("unshare -rm sh -c '%s && cd %s/disk && { %s; }'"):format(mount, scratch, command))
+end
+
+setup(function()
+   os.remove(scratch)
+   assert(select(2, c.sh("mkdir -p " .. scratch .. "/disk")) == 0)
+   assert(select(2, run("record -e page-faults -c 1 -o " .. data .. " -- ls -lR /etc/apt")) == 0)
+end)
+
+teardown(function() c.sh("rm -rf " .. scratch) end)
+
+describe("a file that takes no more", function()
+   -- 200 pieces of 512 bytes fit into the 102,400 bytes that a file may have.
+   it("is told of at each write, also in a loop that LuaJIT compiles", function()
+      local script = scratch .. "/writes.lua"
+      files.write(script, [[
+         local put = require "pfm.util.put"
+         local file, taken, refused = io.open(arg[1], "wb"), 0, 0
+         for i = 1, 1000 do
+            if put(file, ("x"):rep(256), ("y"):rep(256)) then taken = taken + 1 else refused = refused + 1 end
+         end
+         print(taken, refused)]])
+      local out = c.sh(("trap '' XFSZ; prlimit --fsize=102400 %s %s %s/limited"):format(
+         os.getenv("LPFM_LUA") or "luajit", script, scratch))
+      assert.equal("200\t800\n", out)
+   end)
+end)
+
+describe("standard output that cannot be written", function()
+   for _, command in ipairs { "report", "annotate --asm", "script", "diff " .. data, "plot" } do
+      it("is an error of " .. command, function()
+         local out, status = run_full(("%s %s %s"):format(command, command:find("^diff") and "" or "-f", data))
+         assert.truthy(out:find("cannot write", 1, true), out)
+         assert.equal(1, status)
+      end)
+   end
+
+   for _, format in ipairs { "folded", "flamegraph", "speedscope", "pprof", "csv", "json", "sql" } do
+      it("is an error of export --format " .. format, function()
+         local out, status = run_full(("export --format %s %s"):format(format, data))
+         assert.truthy(out:find(FULL, 1, true), out)
+         assert.equal(1, status)
+      end)
+   end
+
+   it("is an error of list, of help and of a script, however much came before", function()
+      for _, line in ipairs { "list", "--help", "stat --help", "--version", "-e 'for i = 1, 5000 do print(i) end'" } do
+         local out, status = run_full(line)
+         assert.truthy(out:find("cannot write the output", 1, true), line .. ": " .. out)
+         assert.equal(1, status)
+      end
+   end)
+end)
+
+describe("a full disk", function()
+   local lpfm = program
+
+   setup(function()
+      if select(2, on_full_disk(4096, "true")) ~= 0 then pending("no disk can be made here") end
+   end)
+
+   for _, name in ipairs { "x.svg", "x.sqlite", "x.folded", "x.json", "x.pb.gz", "x.csv", "x.html" } do
+      it("is an error of export -o " .. name .. ", of which nothing stays", function()
+         local out, status = on_full_disk(4096, ("head -c 9999 /dev/zero >fill 2>/dev/null; %s export -o %s %s; "
+            .. "code=$?; ls; exit $code"):format(lpfm, name, data))
+         assert.truthy(out:find("[Nn]o space left on device") or out:find("disk is full"), out)
+         assert.equal(1, status, out)
+         assert.falsy(out:find("\n" .. name, 1, true), out)
+      end)
+   end
+
+   it("is an error of plot -o", function()
+      if select(2, c.sh("command -v gnuplot")) ~= 0 then pending("gnuplot is not here") end
+      for _, kind in ipairs { "svg", "png" } do
+         local out, status = on_full_disk(4096, ("head -c 9999 /dev/zero >fill 2>/dev/null; %s plot -o x.%s %s"):format(
+            lpfm, kind, data))
+         assert.truthy(out:find("cannot write", 1, true), out)
+         assert.equal(1, status)
+      end
+   end)
+
+   it("loses no recording: it is saved elsewhere, whole", function()
+      local out = on_full_disk(8192, lpfm .. " record -e page-faults -c 1 -- ls -lR /etc/apt /usr/lib/ssl "
+         .. ">/dev/null; echo status $?; ls lpfm.data")
+      assert.truthy(out:find("status 1", 1, true), out)
+      local path = out:match("cannot write lpfm.data: " .. FULL .. "; the recording is in (%S+): ")
+      assert.truthy(path, out)
+      assert.truthy(out:find("No such file", 1, true), "the cut file is left: " .. out)
+      local self = assert(recording.open(path))
+      local n = 0
+      for _ in require("pfm.recording.samples").each(self) do n = n + 1 end
+      os.remove(path)
+      assert.equal(0, #self:warnings())
+      assert.equal(self.ends.samples, n)
+      assert.is_true(n > 0)
+   end)
+end)
+
+describe("a device that takes nothing", function()
+   it("loses no recording", function()
+      local out, status = run("record -q -e page-faults -c 1 -o /dev/full -- true")
+      local path = out:match("cannot write /dev/full: " .. FULL .. "; the recording is in (%S+): ")
+      assert.truthy(path, out)
+      assert.equal(1, status)
+      assert.is_true(assert(recording.open(path)).ends.samples > 0)
+      os.remove(path)
+   end)
+
+   it("loses no count: it goes to standard error", function()
+      for _, form in ipairs { "", "-x, ", "--json " } do
+         local out, status = run("stat -e page-faults " .. form .. "-o /dev/full -- true")
+         assert.truthy(out:find("cannot write /dev/full: " .. FULL, 1, true), out)
+         assert.truthy(out:find("%d+[^\n]*page%-faults") or out:find('"page-faults"', 1, true), out)
+         assert.equal(1, status)
+      end
+   end)
+end)
+
+describe("a recording", function()
+   it("keeps the one before it as .old, and nothing else", function()
+      local path = scratch .. "/kept.data"
+      files.write(path, "no recording\n")
+      assert.equal(0, select(2, run("record -q -e page-faults -c 1 -o " .. path .. " -- true")))
+      assert.is_nil(io.open(path .. ".old"))
+      local first = files.read(path)
+      assert.equal(0, select(2, run("record -q -e page-faults -c 1 -o " .. path .. " -- true")))
+      assert.equal(first, files.read(path .. ".old"))
+      assert.is_true(assert(recording.open(path)).ends.samples > 0)
+   end)
+end)

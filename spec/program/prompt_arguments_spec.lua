@@ -1,0 +1,92 @@
+-- SPDX-License-Identifier: MIT
+-- Whatever a person gives to the prompt's functions: an answer or a plain message, no traceback of the program's own.
+
+local c = require "support.c"
+local files = require "support.files"
+
+local build = os.getenv("LPFM_BUILD") or "build"
+local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local scratch = os.tmpname()
+
+-- What the prompt prints for lines.
+local function typed(lines)
+   files.write(scratch .. "/lines", lines .. "\n")
+   return (c.sh(("cd %s && timeout 600 %s <lines"):format(scratch, program)))
+end
+
+local function run(line)
+   return c.sh(("cd %s && %s %s"):format(scratch, program, line))
+end
+
+setup(function()
+   os.remove(scratch)
+   assert(select(2, c.sh("mkdir -p " .. scratch)) == 0)
+   assert(select(2, run("record -e page-faults -c 1 -o hot.data -- true")) == 0)
+   assert(select(2, run("record -e page-faults -c 1 -- true")) == 0)
+end)
+
+teardown(function() c.sh("rm -rf " .. scratch) end)
+
+describe("a function of the prompt", function()
+   it("says what it expects, and how it is called", function()
+      for line, words in pairs {
+         ["plot{kind='time'}"] = 'expected a figure, got a table: plot("time", "lpfm.data")',
+         ["plot('nope')"] = "there is no figure 'nope'", ["cascade('page-faults:1000')"] = "expected stages",
+         ["bias()"] = "got nothing: bias(", ["export()"] = "got nothing: export(",
+         ["annotate(1)"] = "got a number: annotate(", ["report{sotr='symbol'}"] = "did you mean 'sort'?",
+         ["list(5)"] = "got a number: list(", ["diff(1)"] = "got a number: diff(",
+         ["record(true)"] = "got a boolean: record(",
+         ["stat{}"] = "nothing to measure", ["stat{cpus={}}"] = "not empty", ["job()"] = "job: expected",
+         ["session()"] = "job: expected", ["c = lpfm.create{fromat=1}"] = "did you mean 'format'?",
+      } do
+         local out = typed(line)
+         assert.truthy(out:find(words, 1, true), line .. ": " .. out)
+         assert.falsy(out:find("traceback") or out:find("%.lua:%d"), line .. ": " .. out)
+      end
+   end)
+
+   it("shows no insides, whatever it gets", function()
+      local values = { "nil", "1", "'x'", "{}", "{1}", "{command=1}", "true", "print" }
+      local lines = {}
+      for _, name in ipairs { "plot", "cascade", "bias", "export", "annotate", "report", "list", "diff", "watch",
+         "show", "jobs", "help" } do
+         for _, value in ipairs(values) do
+            lines[#lines + 1] = ("%s(%s)"):format(name, value)
+            lines[#lines + 1] = ("%s('hot.data', %s)"):format(name, value)
+         end
+      end
+      local out = typed(table.concat(lines, "\n"))
+      assert.falsy(out:find("traceback") or out:find("%.lua:%d"), out)
+   end)
+
+   it("takes a recording's name where a figure could be", function()
+      assert.truthy(typed("plot('hot.data')"):find("page-faults", 1, true))
+   end)
+end)
+
+describe("a list of CPUs", function()
+   it("is refused where a range is reversed", function()
+      for _, command in ipairs { "stat", "record" } do
+         local out, status = run(command .. " -C 1-0 --timeout 1")
+         assert.equal(2, status)
+         assert.truthy(out:find("--cpu: the range '1-0' is reversed: expected 0-1", 1, true), out)
+      end
+   end)
+end)
+
+describe("start", function()
+   it("tells why the context is not loaded", function()
+      local out = typed("c = lpfm.create()\nc:write_pmcs{{num=65, value=9}}\nc:load(4194303); c:start()")
+      assert.truthy(out:find("the context is not loaded (load: there is no thread 4194303)", 1, true), out)
+   end)
+end)
+
+describe("plot", function()
+   it("names the figures where one is unknown", function()
+      for _, line in ipairs { "plot pie", "plot pie hot.data" } do
+         local out, status = run(line)
+         assert.equal(2, status)
+         assert.truthy(out:find("there is no figure 'pie' (figures: bars, heat, histogram, ranks, time)", 1, true), out)
+      end
+   end)
+end)

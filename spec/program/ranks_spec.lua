@@ -1,0 +1,190 @@
+-- SPDX-License-Identifier: MIT
+-- Measurements in parallel jobs: what launchers say of a rank, files by rank, and the ranks side by side.
+-- One interpreter: the subject is the program as a process.
+
+local c = require "support.c"
+local cjson = require "cjson"
+
+local build, interpreter = os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit"
+local program = ("%s/%s/lpfm"):format(build, interpreter)
+local here, dir = (c.sh("pwd"):gsub("%s", "")), nil
+if program:sub(1, 1) ~= "/" then program = here .. "/" .. program end
+
+-- Nothing that a launcher of this run itself may have said.
+local clean = "env -i PATH=$PATH HOME=$HOME LUA_PATH=\"$LUA_PATH\" LUA_CPATH=\"$LUA_CPATH\" "
+
+local function sh(command)
+   return c.sh(("cd %s && %s"):format(dir, command))
+end
+
+local function files(pattern)
+   return (sh("ls " .. pattern .. " | sort | xargs"):gsub("\n$", ""))
+end
+
+local function write(name, text)
+   local file = assert(io.open(dir .. "/" .. name, "w"))
+   file:write(text)
+   file:close()
+end
+
+before_each(function()
+   dir = os.tmpname()
+   os.remove(dir)
+   assert(select(2, c.sh("mkdir " .. dir)) == 0)
+end)
+after_each(function() c.sh("rm -rf " .. dir) end)
+
+describe("a file's name", function()
+   local function name(environment, text)
+      local out, status = sh(("%s %s %s stat -e page-faults --json -o %q -- true"):format(clean, environment, program,
+         text))
+      return status == 0 and files("x.*") or nil, out
+   end
+
+   it("has rank, job and step as launchers tell them", function()
+      local slurm_says = "SLURM_JOB_ID=77 SLURM_STEP_ID=3 SLURM_PROCID=5 SLURM_NTASKS=8 SLURMD_NODENAME=n2 "
+      assert.equal("x.n2.5.77.3", name(slurm_says, "x.%h.%r.%j.%s"))
+   end)
+
+   it("has the rank of the innermost launcher", function()
+      assert.equal("x.1.77", name("SLURM_JOB_ID=77 SLURM_STEP_ID=0 SLURM_PROCID=0 OMPI_COMM_WORLD_RANK=1", "x.%r.%j"))
+   end)
+
+   it("knows MPICH, PMIx and GNU parallel, whose first job is rank 0", function()
+      assert.equal("x.4", name("PMI_RANK=4 PMI_SIZE=5", "x.%r"))
+      os.remove(dir .. "/x.4")
+      assert.equal("x.2.9", name("PMIX_RANK=2 PMIX_NAMESPACE=9", "x.%r.%j"))
+      os.remove(dir .. "/x.2.9")
+      assert.equal("x.0.1234", name("PARALLEL_SEQ=1 PARALLEL_PID=1234", "x.%r.%j"))
+   end)
+
+   it("has the host and percent signs anywhere", function()
+      assert.equal("x." .. (c.sh("hostname"):gsub("%s", "")) .. ".%r", name("", "x.%h.%%r"))
+   end)
+
+   it("is refused where nothing stands for a part of it", function()
+      local found, out = name("", "x.%r")
+      assert.is_nil(found)
+      assert.truthy(out:find("'%r' in 'x.%r': no launcher (srun, mpirun, parallel) told of a rank", 1, true), out)
+      found, out = name("", "x.%q")
+      assert.is_nil(found)
+      assert.truthy(out:find("'%q' in 'x.%q': expected %h (host)", 1, true), out)
+   end)
+end)
+
+describe("a recording", function()
+   it("of a rank has a file of its own, and says which rank it is", function()
+      for rank = 0, 1 do
+         local out, status = sh(("%s OMPI_COMM_WORLD_RANK=%d OMPI_COMM_WORLD_SIZE=2 %s record -q -- true"):format(clean,
+            rank, program))
+         assert.equal(0, status, out)
+      end
+      assert.equal("lpfm.0.data lpfm.1.data", files("*.data"))
+      local info = require("pfm.recording").open(dir .. "/lpfm.1.data")
+      assert.equal(1, info.head.job.rank)
+      assert.equal("Open MPI", info.head.job.launcher)
+   end)
+
+   it("of one rank alone is lpfm.data", function()
+      local alone = "SLURM_JOB_ID=1 SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_NTASKS=1"
+      sh(("%s %s %s record -q -- true"):format(clean, alone, program))
+      assert.equal("lpfm.data", files("*.data"))
+   end)
+end)
+
+describe("stat --ranks", function()
+   -- What a rank that counted 100 page faults, say, would have written.
+   local function rank_file(rank, faults, more)
+      local object = { command = { "prog" }, elapsed = 1, user = 1, system = 0, status = 0, host = "n" .. rank % 2,
+         job = { rank = rank, ranks = 4, id = "7" }, events = { { event = "page-faults", value = faults } } }
+      for k, v in pairs(more or {}) do object[k] = v end
+      write(("r%d.json"):format(rank), cjson.encode(object) .. "\n")
+   end
+
+   local function ranks(arguments)
+      return sh(program .. " stat --ranks " .. arguments)
+   end
+
+   it("gives the least, the mean, the most and their imbalance, by rank and by host", function()
+      for rank, faults in pairs { [0] = 100, 300, 200, 600 } do rank_file(rank, faults) end
+      local out, status = ranks("-x, r*.json")
+      assert.equal(0, status)
+      assert.truthy(out:find("^page%-faults,,4,300,100,0,600,3,2%.000000\n"), out)
+      out = ranks("--json r*.json")
+      local result = cjson.decode(out)
+      assert.same({ 300, 900 }, { result.hosts[1].values["page-faults"], result.hosts[2].values["page-faults"] })
+      assert.same({ 1, 1 }, { result.hosts[1].values.elapsed, result.hosts[2].values.elapsed })
+      out = ranks("--per-rank --per-host r*.json")
+      assert.truthy(out:find("4 ranks on 2 hosts", 1, true), out)
+      assert.truthy(out:find("\n  3 on n1 +600 "), out)
+      assert.truthy(out:find("\n  n1 %(2 ranks%) +900 "), out)
+      assert.truthy(out:find("Rank 3 on n1 stands out: page-faults is 2.00 times the mean.", 1, true), out)
+   end)
+
+   it("names a slow rank before one whose counts are odd", function()
+      for rank = 0, 3 do rank_file(rank, rank == 1 and 1000 or 10, { elapsed = rank == 2 and 3 or 1 }) end
+      local out = ranks("r*.json")
+      assert.truthy(out:find("Rank 2 on n0 stands out: elapsed is 2.00 times the mean.", 1, true), out)
+   end)
+
+   it("names none where all are alike, or differ by chance", function()
+      for rank = 0, 3 do rank_file(rank, 100 + (rank == 2 and 15 or 0)) end
+      local out = ranks("r*.json")
+      assert.truthy(out:find("All are alike", 1, true), out)
+   end)
+
+   it("names who failed, what is damaged, missing, foreign or there twice, and goes on", function()
+      rank_file(0, 1)
+      rank_file(1, 2, { status = 3 })
+      write("a.json", "{\"events\": [")
+      write("b.json", "")
+      c.sh(("cp %s/r1.json %s/s.json"):format(dir, dir))
+      local out, status = ranks("*.json nosuch .")
+      assert.equal(1, status)
+      for _, part in ipairs { "Rank 1 on n1 ended with status 3.", "2 of 4 ranks of job 7 wrote nothing: 2, 3.",
+         "Left out: a.json:1: no counts in JSON", "Left out: b.json: empty",
+         "Left out: s.json: rank 1 of job 7 is in r1.json already", "Left out: nosuch: No such file",
+         "Left out: .: Is a directory" } do
+         assert.truthy(out:find(part, 1, true), part .. "\n" .. out)
+      end
+      assert.truthy(out:find("2 ranks on 2 hosts", 1, true), out)
+   end)
+
+   it("takes no numbers from what is not of its form, and counts the ranks of a job that says it is huge", function()
+      rank_file(0, 1, { job = { rank = 0, ranks = 1e9, id = "9" } })
+      for name, more in pairs { a = { events = { 3 } }, b = { events = { { event = 1 } } }, c = { host = 7 },
+         d = { job = 5 }, e = { job = { rank = "z" } }, f = { job = { rank = 1, id = { 1 } } } } do
+         rank_file(1, 1, more)
+         c.sh(("mv %s/r1.json %s/odd.%s"):format(dir, dir, name))
+      end
+      local out, status = ranks("r0.json odd.*")
+      assert.equal(1, status)
+      for _, name in ipairs { "a", "b", "c", "d", "e", "f" } do
+         assert.truthy(out:find(("Left out: odd.%s: has no counts in JSON"):format(name), 1, true), out)
+      end
+      assert.truthy(out:find("999999999 of 1,000,000,000 ranks of job 9 wrote nothing: 1, 2, ", 1, true), out)
+   end)
+
+   it("takes patterns, and refuses by name what it does not heed", function()
+      for rank = 0, 1 do rank_file(rank, 5) end
+      local out, status = ranks("-x, 'r[0-9].json'")
+      assert.truthy(out:find("^page%-faults,,2,"), out)
+      assert.equal(1, status) -- two of four are missing
+      for _, option in ipairs { "-e cs", "--event cs", "-a", "-p 1", "-r 3", "-M cpi", "-d", "-I 10", "--per-cpu" } do
+         out, status = ranks(option .. " r0.json")
+         local long = ({ ["-e"] = "event", ["-a"] = "all-cpus", ["-p"] = "pid", ["-r"] = "repeat", ["-M"] = "metrics",
+            ["-d"] = "detailed", ["-I"] = "interval" })[option:match("^%S+")] or option:match("^%-%-(%S+)")
+         assert.truthy(out:find("--ranks and --" .. long .. " exclude each other", 1, true), option .. ": " .. out)
+         assert.equal(2, status)
+      end
+   end)
+
+   it("says what it expects where there is nothing to read", function()
+      local out, status = ranks("")
+      assert.equal(2, status)
+      assert.truthy(out:find("expected the files that lpfm stat --json -o run.%r.json wrote", 1, true), out)
+      out, status = ranks("nosuch")
+      assert.equal(1, status)
+      assert.truthy(out:find("nosuch: No such file", 1, true), out)
+   end)
+end)

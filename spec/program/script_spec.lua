@@ -1,0 +1,102 @@
+-- SPDX-License-Identifier: MIT
+-- lpfm script: samples on lines, and Lua scripts over them.
+-- One interpreter: the subject is the program as a process.
+
+local c = require "support.c"
+local handmade = require "support.handmade"
+
+local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local data, path = os.tmpname(), os.tmpname()
+
+local function run(line)
+   return c.sh(program .. " script " .. line)
+end
+
+local function script(text)
+   local file = assert(io.open(path, "w"))
+   file:write(text)
+   file:close()
+   return path
+end
+
+setup(function()
+   handmade.write(data, {
+      what = "a test", fixed = true, with = { { name = "cs", pmd = 69 } },
+      events = {
+         { name = "cpu-clock", pmd = 65, unit = "ns", period = 500 }, { name = "faults", pmd = 66, period = 1 },
+      },
+   }, {
+      comms = { { tid = 7, pid = 7, comm = "prog" }, { tid = 8, pid = 7, comm = "worker" } },
+      samples = {
+         { tid = 7, pid = 7, ip = 0x1000, tstamp = 1.5e9, cpu = 1, values = { 20 } },
+         { tid = 8, pid = 7, ip = -4096, tstamp = 2e9, values = { 3000 } },
+         { tid = 7, pid = 7, ip = 0x2000, tstamp = 3e9, pmd = 66, values = { 0 } },
+      },
+   })
+end)
+
+teardown(function()
+   os.remove(data)
+   os.remove(path)
+end)
+
+describe("lpfm script", function()
+   it("prints every sample on a line", function()
+      local high = "0xfffffffffffff000"
+      local line = "%-15s %7d [%03d] %.9f: %10d %s: %18s [%s]+%s ([%s])\n"
+      assert.equal(line:format("prog", 7, 1, 1.5, 500, "cpu-clock", "0x1000", "unknown", "0x1000", "unknown")
+         .. line:format("worker", 8, 0, 2, 500, "cpu-clock", high, "kernel", high, "kernel")
+         .. line:format("prog", 7, 0, 3, 1, "faults", "0x2000", "unknown", "0x2000", "unknown"), (run("-i " .. data)))
+   end)
+
+   it("prints the fields asked for, of the event asked for", function()
+      assert.equal("0x1000 20\n0xfffffffffffff000 3,000\n", (run("-F ip,cs -e cpu-clock " .. data):gsub("\n +", "\n")
+         :gsub("^ +", "")))
+      assert.equal((run("-F sym,dso -f " .. data)), (run(data .. " -F symbol,object")))
+   end)
+
+   it("hands samples to a script, with its arguments", function()
+      local out, status = run(("-i %s %s 7 x"):format(data, script("local tid, word = ...\nlocal n = 0\n"
+         .. "for s in samples() do if s.tid == tonumber(tid) then n = n + s.period end end\n"
+         .. "print(n, word, arg[2], recorded.head.what)\nreturn 3")))
+      assert.equal("501\tx\tx\ta test\n", out)
+      assert.equal(3, status)
+      assert.equal("worker\n", (run(data .. " -E 'for s in samples() do if s.cs == 3000 then print(s.comm) end end'")))
+   end)
+
+   it("takes the samples that filters let pass, as the report does, also for a script", function()
+      for options, times in pairs { ["--comms prog"] = "1.5 3 ", ["--tid 8"] = "2 ", ["--pid 7"] = "1.5 2 3 ",
+         ["-C 1"] = "1.5 ", ["-C 0,1 -e faults"] = "3 ", ["-e cpu-clock,faults --comm worker"] = "2 ",
+         ["--symbol '[kernel]'"] = "2 ", ["-S '[unknown]'"] = "1.5 3 ", ["--time 0.4,1"] = "2 ",
+         ["--time 0%-10%"] = "1.5 ", ["--time 50%,100%"] = "3 ", ["--comm none"] = "" } do
+         local out = run(("-i %s %s -E 'for s in samples() do io.write(s.time, \" \") end'"):format(data, options))
+         assert.equal(times, out, options)
+         local lines = run(("-i %s %s -F time"):format(data, options))
+         assert.equal(select(2, times:gsub(" ", "")), select(2, lines:gsub("\n", "")), options)
+      end
+   end)
+
+   it("calls the functions that scripts of perf have", function()
+      assert.equal("begin\ncpu-clock\ncpu-clock\nfaults\nend\n", (run(("-f %s -s %s"):format(data, script(
+         "function trace_begin() print 'begin' end\nfunction trace_end() print 'end' end\n"
+         .. "function process_event(s) print(s.event) end")))))
+   end)
+
+   it("names the culprit of every mistake", function()
+      local cases = {
+         { "-i " .. data .. " -F smybol", 2, "did you mean 'symbol'?" },
+         { "-i " .. data .. " -e cycles", 2, "'cycles' was not recorded" },
+         { "-i " .. data .. " /no/such.lua", 1, "/no/such.lua" },
+         { "-i " .. data .. " --time x,y", 2, "'x' is not a time" },
+         { "-i /no/such", 1, "/no/such" },
+         { data .. " -E 'x = = 1'", 1, "-E:1:" },
+         { data .. " " .. script("local t\nfor s in samples() do t.x = s end"), 1, path .. ":2: attempt to index" },
+      }
+      for _, case in ipairs(cases) do
+         local out, status = run(case[1])
+         assert.equal(case[2], status, case[1] .. ": " .. out)
+         assert.truthy(out:find(case[3], 1, true), case[1] .. ": " .. out)
+         assert.falsy(out:find("pfm/", 1, true), out)
+      end
+   end)
+end)
