@@ -92,8 +92,7 @@ void perf_collect(struct pfm_context *ctx, struct pfm_set *set)
 	p->fresh = true;
 	fold(set);
 	perf_family_collect(ctx, set);
-	if (set->os && perf_sampler_starved(perf_group_of(set)->sampler))
-		p->failed = true;
+	perf_sampler_collect(ctx, set);
 }
 
 void perf_rebase(struct pfm_context *ctx, struct pfm_set *set)

@@ -95,6 +95,16 @@ int perf_event_id(int fd, uint64_t *id)
 	return ioctl(fd, PERF_EVENT_IOC_ID, id);
 }
 
+ssize_t perf_read_group(int fd, uint64_t *words, size_t size)
+{
+	ssize_t got;
+
+	do
+		got = read(fd, words, size);
+	while (got < 0 && errno == ECHILD);
+	return got;
+}
+
 bool perf_hung_up(int fd)
 {
 	struct pollfd p = { .fd = fd };

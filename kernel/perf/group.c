@@ -106,7 +106,7 @@ static void alone_last(struct perf_plan *plans, unsigned int n)
 /* Of an inheriting context the target alone gets what concerns it alone. */
 static bool is_own(const struct pfm_context *ctx, const struct pfm_pmd *pmd, const struct perf_plan *plan)
 {
-	if (plan->sampling && perf_samples_family(ctx))
+	if (perf_samples_family(ctx))
 		return false;
 	return !pfm_inherits(ctx) || (pmd->flags & PFM_REGFL_OWN) || plan->sampling;
 }
@@ -116,7 +116,7 @@ static unsigned int make_sampler_plans(struct pfm_context *ctx, struct pfm_set *
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; perf_samples_family(ctx) && i < set->num_pmds && n < PERF_MAX_COUNTERS; i++)
-		n += make_plan(ctx, set, &set->pmds[i], &plans[n]) && plans[n].sampling;
+		n += make_plan(ctx, set, &set->pmds[i], &plans[n]);
 	return n;
 }
 
@@ -125,8 +125,7 @@ static unsigned int make_family_plans(struct pfm_context *ctx, struct pfm_set *s
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < set->num_pmds && n < PERF_MAX_COUNTERS; i++) {
-		if (!make_plan(ctx, set, &set->pmds[i], &plans[n]) ||
-		    (plans[n].sampling && perf_samples_family(ctx)))
+		if (!make_plan(ctx, set, &set->pmds[i], &plans[n]))
 			continue;
 		plans[n].sampling = plans[n].stop = 0;
 		n++;
@@ -322,7 +321,7 @@ static int open_family(struct pfm_context *ctx, struct pfm_set *set, struct perf
 	struct perf_group *old = set->os;
 	struct perf_plan plans[PERF_MAX_COUNTERS];
 
-	if (!pfm_inherits(ctx))
+	if (!pfm_inherits(ctx) || perf_samples_family(ctx))
 		return 0;
 	if (!old || !old->family)
 		return perf_family_open(ctx, plans, make_family_plans(ctx, set, plans), &g->family);

@@ -186,6 +186,8 @@ int perf_ioctl(int fd, unsigned long request, uint64_t arg);
 int perf_set_filter(int fd, const char *filter);
 int perf_set_period(int fd, uint64_t period);
 int perf_event_id(int fd, uint64_t *id);
+/* While a child ends, the group of an inherited event is not whole, and the kernel says ECHILD: tried again. */
+ssize_t perf_read_group(int fd, uint64_t *words, size_t size);
 bool perf_hung_up(int fd);
 
 /* errors.c: pfm_refuse() with the reason and the remedy; err is a positive errno. */
@@ -261,7 +263,8 @@ int perf_sampler_open(struct pfm_context *ctx, const struct perf_plan *plans, un
 void perf_sampler_close(struct perf_sampler *s);
 void perf_sampler_run(struct perf_sampler *s, bool on);
 bool perf_sampler_fits(const struct perf_sampler *s, const struct perf_plan *plans, unsigned int n);
-bool perf_sampler_starved(const struct perf_sampler *s);	/* did others have the PMU some of the time? */
+void perf_sampler_collect(struct pfm_context *ctx, struct pfm_set *set);
+void perf_sampler_count(struct pfm_context *ctx, const union perf_record *rec);	/* a thread's, when it ended */
 int perf_sampler_check(const struct pfm_context *ctx, const struct pfm_set *set, const struct pfm_pmd *pmd,
 		       const struct perf_plan *plan);
 void perf_sampler_replay(struct pfm_context *ctx, const union perf_record *rec);

@@ -269,6 +269,8 @@ static void replay(struct pfm_context *ctx, const union perf_record *rec)
 		perf_sampler_replay(ctx, rec);
 	else if (rec->header.type == PERF_RECORD_SAMPLE)
 		replay_sample(ctx, rec);
+	else if (rec->header.type == PERF_RECORD_READ && perf_samples_family(ctx))
+		perf_sampler_count(ctx, rec);
 	else if (rec->header.type == PERF_RECORD_THROTTLE)
 		replay_throttle(ctx, rec);
 	else if (rec->header.type == PERF_RECORD_LOST)

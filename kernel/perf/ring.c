@@ -250,6 +250,7 @@ static uint64_t next_time(const struct perf_ring *ring)
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
 	case PERF_RECORD_COMM:
+	case PERF_RECORD_READ:
 		copy_out(ring, ring->tail + header.size - 2 * sizeof(time), &time, sizeof(time));
 		break;
 	}

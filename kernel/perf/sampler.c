@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
  * sampler.c - PFM_FL_INHERIT with a sampling format: PMDs whose overflows are samples, of the target and of all that it
- * creates.
+ * creates. Its other PMDs count, and each thread's part is written into the buffer when it ends.
  *
  * The kernel inherits an event that has a ring on one CPU only: so there is an event for each PMD, CPU and, with
  * PFM_FL_PROCESS, thread. A child counts from the start of a period, and its samples go where its parent's go. What
- * the children count is not known until they overflow, and the kernel repeats one period for all: neither other
- * counters nor random or changing periods go with it.
+ * the children count is not known when one of them overflows, and the kernel repeats one period for all: neither other
+ * counters' values in samples nor random or changing periods go with it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +25,7 @@ struct perf_sampler {
 	bool			on_exec;	/* an exec starts them, for the first time */
 	struct perf_plan	plans[PERF_MAX_COUNTERS];
 	uint64_t		resets[PERF_MAX_COUNTERS];	/* what the periods were opened with */
+	uint64_t		base[PERF_MAX_COUNTERS];	/* values at the load, of those that count */
 	struct inherited	events[];			/* ascending by id */
 };
 
@@ -58,6 +59,8 @@ int perf_sampler_check(const struct pfm_context *ctx, const struct pfm_set *set,
 {
 	uint64_t now = opened_with(set, pmd->num);
 
+	if (!plan->sampling)
+		return 0;
 	if (plan->alone)
 		return pfm_refuse(-EINVAL, "PMD%u: its event only counts: it has no overflows", pmd->num);
 	if (!plan->fixed)
@@ -76,9 +79,14 @@ static void prepare_attr(const struct pfm_context *ctx, const struct pfm_pmd *pm
 			 struct perf_event_attr *attr)
 {
 	perf_attr_init(attr, plan);
-	attr->sample_type = SAMPLE_TYPE;
 	attr->disabled = attr->inherit = 1;
 	attr->enable_on_exec = !!(ctx->flags & PFM_FL_ON_EXEC);
+	if (!plan->sampling) {
+		attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+		attr->inherit_stat = attr->sample_id_all = ctx->want.records;
+		return;
+	}
+	attr->sample_type = SAMPLE_TYPE;
 	attr->precise_ip = plan->precise;
 	if (pmd->flags & PFM_REGFL_FREQUENCY) {
 		attr->freq = 1;
@@ -160,6 +168,14 @@ static int by_id(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
+static struct inherited *find(const struct perf_sampler *s, uint64_t id)
+{
+	struct inherited key = { .id = id };
+	struct inherited *e = bsearch(&key, s->events, s->n, sizeof(key), by_id);
+
+	return e && e->num < PFM_MAX_PMDS ? e : NULL;
+}
+
 static int open_all(struct pfm_context *ctx, struct perf_sampler *s)
 {
 	const struct perf_context *p = perf_of(ctx);
@@ -202,6 +218,7 @@ int perf_sampler_open(struct pfm_context *ctx, const struct perf_plan *plans, un
 	for (unsigned int i = 0; i < n; i++) {
 		s->plans[i] = plans[i];
 		s->resets[i] = pfm_set_pmd(p->set, plans[i].num)->short_reset;
+		s->base[i] = pfm_set_pmd(p->set, plans[i].num)->value;
 	}
 	ret = open_all(ctx, s);
 	if (ret)
@@ -239,15 +256,79 @@ void perf_sampler_run(struct perf_sampler *s, bool on)
 			perf_ioctl(s->events[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
-bool perf_sampler_starved(const struct perf_sampler *s)
+/* --- counting ------------------------------------------------------------------------------- */
+
+static unsigned int plan_of(const struct perf_sampler *s, uint16_t num)
 {
+	unsigned int i = 0;
+
+	while (i < s->num_plans && s->plans[i].num != num)
+		i++;
+	return i;
+}
+
+struct sums {
+	uint64_t	count, enabled, running;
+};
+
+/*
+ * A PMD's event is enabled while its thread runs anywhere, and counts on one CPU: where the events of all CPUs ran for
+ * less than that, others had the PMU.
+ */
+static bool starved(const struct sums *sums, unsigned int cpus)
+{
+	uint64_t ran = sums->enabled / cpus;
+
+	return sums->running < ran - ran / 64;
+}
+
+/* The sums of all threads, ended and living. */
+void perf_sampler_collect(struct pfm_context *ctx, struct pfm_set *set)
+{
+	const struct perf_sampler *s = set->os ? perf_group_of(set)->sampler : NULL;
+	struct sums sums[PERF_MAX_COUNTERS] = { 0 };
 	uint64_t words[PERF_READ_WORDS];
 
-	for (unsigned int i = 0; s && i < s->n; i++)
-		if (s->events[i].num < PFM_MAX_PMDS && read(s->events[i].fd, words, sizeof(words)) > 0 &&
-		    words[2] < words[1])
-			return true;
-	return false;
+	for (unsigned int i = 0; s && i < s->n; i++) {
+		unsigned int k = plan_of(s, s->events[i].num);
+
+		if (k == s->num_plans || (s->plans[k].sampling && !s->plans[k].hw))
+			continue;
+		if (perf_read_group(s->events[i].fd, words, sizeof(words)) <= 0) {
+			perf_of(ctx)->failed = true;
+			return;
+		}
+		sums[k].count += words[PERF_HEAD_WORDS];
+		sums[k].enabled += words[1];
+		sums[k].running += words[2];
+	}
+	for (unsigned int k = 0; s && k < s->num_plans; k++) {
+		if (!s->plans[k].sampling)
+			pfm_set_pmd(set, s->plans[k].num)->value = s->base[k] + sums[k].count;
+		if (s->plans[k].hw && starved(&sums[k], perf_of(ctx)->rings.n))
+			perf_of(ctx)->failed = true;
+	}
+}
+
+/* {pid, tid}, the group as it is read, {pid, tid}, time, id */
+void perf_sampler_count(struct pfm_context *ctx, const union perf_record *rec)
+{
+	const struct perf_sampler *s = perf_group_of(perf_of(ctx)->set)->sampler;
+	const uint32_t *ids = (const uint32_t *)&rec->words[1];
+	const uint64_t *end = rec->words + rec->header.size / sizeof(*end);
+	const struct inherited *e;
+	struct pfm_record out = { .type = PFM_RECORD_COUNT, .pid = ids[0], .tid = ids[1] };
+
+	if (!s || end - rec->words < 2 + PERF_HEAD_WORDS + PERF_ENTRY_WORDS + 3)
+		return;
+	e = find(s, end[-1]);
+	if (!e)
+		return;
+	out.tstamp = end[-2];
+	out.num = e->num;
+	out.count = rec->words[2 + PERF_HEAD_WORDS];
+	if (out.count)
+		pfm_record(ctx, &out);
 }
 
 /* --- replaying ------------------------------------------------------------------------------ */
@@ -274,9 +355,8 @@ void perf_sampler_replay(struct pfm_context *ctx, const union perf_record *rec)
 {
 	struct perf_context *p = perf_of(ctx);
 	struct perf_sampler *s = perf_group_of(p->set)->sampler;
-	struct inherited key = { .id = rec->words[1] };
-	struct inherited *e = s ? bsearch(&key, s->events, s->n, sizeof(key), by_id) : NULL;
-	struct pfm_pmd *pmd = e && e->num < PFM_MAX_PMDS ? pfm_set_pmd(p->set, e->num) : NULL;
+	struct inherited *e = s ? find(s, rec->words[1]) : NULL;
+	struct pfm_pmd *pmd = e ? pfm_set_pmd(p->set, e->num) : NULL;
 	uint64_t ovfl[PFM_PMD_BV] = { 0 };
 	struct perf_stack stack;
 	struct pfm_where where;
