@@ -171,7 +171,7 @@ static void copy_pmd(struct pfm_pmd *pmd, const struct pfm_pmd *from, uint32_t b
 	pmd->long_reset = from->long_reset;
 	pmd->short_reset = from->short_reset;
 	pmd->switch_cnt = pmd->switch_left = from->switch_cnt;
-	pmd->samples = from->samples;
+	pmd->samples = !pfm_bits_empty(from->smpl_pmds);	/* interrupts change that word */
 	memcpy(pmd->reset_pmds, from->reset_pmds, sizeof(pmd->reset_pmds));
 	memcpy(pmd->smpl_pmds, from->smpl_pmds, sizeof(pmd->smpl_pmds));
 	pmd->eventid = from->eventid;
