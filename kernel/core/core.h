@@ -117,7 +117,8 @@ struct pfm_part {
 	uint32_t		restarts;
 	uint32_t		post;		/* number of the fill that is being told; 0: the message is of none */
 	uint32_t		read;		/* up to this one the messages were read */
-} __attribute__((__aligned__(64)));
+	char			apart[64];	/* each CPU has its own: no line of a cache is two's */
+};
 
 #define PFM_LOST_REASONS	8	/* of them PFM_STACK_SMPL_LOST_REASONS are in use */
 
