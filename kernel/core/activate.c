@@ -137,9 +137,9 @@ static bool has_restart(const struct pfm_buffer_fmt *fmt)
 }
 
 /* 3.5.15: what the format wants at a restart; without a format, reset and go on. */
-static int ask_format(struct pfm_context *ctx, pfm_ovfl_ctrl_t *ctrl)
+static int ask_format(struct pfm_context *ctx, void *buf, bool active, pfm_ovfl_ctrl_t *ctrl)
 {
-	int active = ctx->state == PFM_CTX_LOADED, err;
+	int err;
 
 	memset(ctrl, 0, sizeof(*ctrl));
 	if (!has_restart(ctx->fmt)) {
@@ -147,7 +147,7 @@ static int ask_format(struct pfm_context *ctx, pfm_ovfl_ctrl_t *ctrl)
 		return 0;
 	}
 	err = ctx->fmt->fmt_ops ? ctx->fmt->fmt_ops->restart(ctx->fmt_self, active, ctrl)
-				: ctx->fmt->fmt_restart(ctx->buf, active, ctrl);
+				: ctx->fmt->fmt_restart(buf, active, ctrl);
 	return err ? pfm_refuse(-err, "format %s refused the restart", ctx->fmt->fmt_name) : 0;
 }
 
@@ -178,6 +178,17 @@ static void mask_now(struct pfm_context *ctx)
 		pfm_ops(ctx)->collect(ctx, ctx->active);
 }
 
+static int follow(struct pfm_context *ctx, const pfm_ovfl_ctrl_t *ctrl)
+{
+	bool was_masked = ctx->state == PFM_CTX_MASKED;
+
+	if (ctrl->reset_ovfl_pmds)
+		long_reset(ctx);
+	if (ctrl->mask_monitoring && !was_masked)
+		mask_now(ctx);
+	return !ctrl->mask_monitoring && was_masked ? unmask(ctx) : 0;
+}
+
 static int restart(struct pfm_context *ctx, void *arg)
 {
 	bool was_masked = ctx->state == PFM_CTX_MASKED;
@@ -188,15 +199,10 @@ static int restart(struct pfm_context *ctx, void *arg)
 	pfm_see_blind(ctx);
 	if (!was_masked && !has_restart(ctx->fmt) && !ctx->blocked)
 		return pfm_refuse(-EBUSY, "monitoring is not masked: nothing to restart");
-	ret = ask_format(ctx, &ctrl);
+	ret = ask_format(ctx, ctx->buf, !was_masked, &ctrl);
 	if (ret)
 		return ret;
-	if (ctrl.reset_ovfl_pmds)
-		long_reset(ctx);
-	if (ctrl.mask_monitoring && !was_masked)
-		mask_now(ctx);
-	if (!ctrl.mask_monitoring && was_masked)
-		ret = unmask(ctx);
+	ret = follow(ctx, &ctrl);
 	if (ctx->blocked) {
 		ctx->blocked = false;
 		pfm_ops(ctx)->unblock(ctx);
@@ -204,9 +210,66 @@ static int restart(struct pfm_context *ctx, void *arg)
 	return ret;
 }
 
+/* --- PFM_FL_INHERIT with a format: each thread is masked by itself; a restart is for all --------- */
+
+static bool any_masked(const struct pfm_context *root)
+{
+	bool any = pfm_state_acquire(root) == PFM_CTX_MASKED;
+
+	for (const struct pfm_context *heir = root->heirs; heir && !any; heir = heir->next_heir)
+		any = pfm_state_acquire(heir) == PFM_CTX_MASKED;
+	return any;
+}
+
+static int restart_parts(struct pfm_context *root, void *all)
+{
+	return pfm_parts_restart(root, ask_format, all);
+}
+
+/* What is masked follows the part that masked it, unless that has not been dealt with since; others follow all. */
+static int restart_thread(struct pfm_context *ctx, void *arg)
+{
+	static const pfm_ovfl_ctrl_t go_on = { .reset_ovfl_pmds = 1 };
+	const pfm_ovfl_ctrl_t *ctrl = &pfm_root(ctx)->restart;
+	bool was_masked = ctx->state == PFM_CTX_MASKED;
+	struct pfm_part *part = ctx->held_by;
+	int ret;
+
+	(void)arg;
+	if (was_masked) {
+		if (part && part->restarts == ctx->held_at)
+			return 0;
+		ctrl = part ? &part->ctrl : &go_on;
+	}
+	ret = follow(ctx, ctrl);
+	if (ctrl->mask_monitoring) {
+		ctx->held_by = was_masked ? part : ctx->num_parts == 1 ? ctx->parts : NULL;
+		ctx->held_at = ctx->held_by ? ctx->held_by->restarts : 0;
+	}
+	return ret;
+}
+
+static int restart_family(struct pfm_context *root)
+{
+	int ret = 0;
+
+	if (!has_restart(root->fmt) && !any_masked(root))
+		return pfm_refuse(-EBUSY, "monitoring is not masked: nothing to restart");
+	ret = pfm_ops(root)->access(root, restart_parts, &root->restart);
+	if (ret == -ESRCH)	/* the thread alone is gone */
+		ret = restart_parts(root, &root->restart);
+	if (ret)
+		return ret;
+	ret = pfm_ops(root)->access(root, restart_thread, NULL);
+	pfm_tell_heirs(root, restart_thread, NULL);
+	return ret == -ESRCH ? 0 : ret;
+}
+
 int pfm_do_restart(struct pfm_context *ctx)
 {
 	if (!pfm_loaded(ctx))
 		return pfm_refuse(-EBUSY, "the context is not loaded");
+	if (ctx->parts)
+		return restart_family(ctx);
 	return pfm_ops(ctx)->access(ctx, restart, NULL);
 }

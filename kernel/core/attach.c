@@ -58,6 +58,8 @@ static void forget_overflows(struct pfm_context *ctx)
 	ctx->switch_due = ctx->blocked = ctx->started = false;
 	ctx->outlived = false;
 	ctx->cradle = NULL;
+	ctx->births = 0;
+	pfm_parts_begin(ctx);
 }
 
 static int first_install(struct pfm_context *ctx, void *arg)
@@ -122,6 +124,8 @@ static void let_go(struct pfm_context *ctx)
 {
 	while (ctx->heirs)
 		pfm_heir_end(ctx->heirs);
+	if (!ctx->root)
+		pfm_rests_free(ctx);
 	if (ctx->blocked)
 		pfm_ops(ctx)->unblock(ctx);
 	ctx->blocked = ctx->switch_due = ctx->preempted = false;

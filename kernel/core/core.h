@@ -56,10 +56,11 @@ struct pfm_pmc {
 
 #define PFM_FIRST_REGS	4
 
-/* PFM_FL_INHERIT: the part of heirs in a set's numbers. */
+/* PFM_FL_INHERIT: the share of heirs in a set's numbers. */
 struct pfm_share {
 	uint64_t	runs;
 	uint64_t	duration;
+	uint64_t	lost, throttled, late;
 };
 
 /* An event set: only the registers in use are kept, ascending; see pfm_set_pmd(). */
@@ -100,6 +101,27 @@ struct pfm_vector {
 	int	n;	/* elements found good; in the end of a read: that were read */
 };
 
+/*
+ * PFM_FL_INHERIT with a format: one of the buffers of a root and its heirs, complete in itself. Which of them a thread
+ * fills ops->part() says, so that none is filled by two at a time; parts.c.
+ */
+struct pfm_part {
+	void			*buf;
+	bool			taken;		/* its format is at work in it */
+	/* while it is taken */
+	bool			full;		/* its format masks whoever comes, until a restart */
+	bool			told;		/* a message was posted when it was filled last */
+	pfm_ovfl_ctrl_t		ctrl;		/* what its format wanted at the last restart */
+	uint32_t		fills;		/* times that its format had something to tell */
+	uint32_t		given;		/* and as many of these the restarts have dealt with */
+	uint32_t		restarts;
+	uint32_t		post;		/* number of the fill that is being told; 0: the message is of none */
+	uint32_t		read;		/* up to this one the messages were read */
+	char			apart[64];	/* each CPU has its own: no line of a cache is two's */
+};
+
+#define PFM_LOST_REASONS	8	/* of them PFM_STACK_SMPL_LOST_REASONS are in use */
+
 struct pfm_context {
 	struct pfm_machine	*machine;
 	const struct pfm_pmu	*pmu;		/* the machine's, or as ops->create has it */
@@ -128,6 +150,16 @@ struct pfm_context {
 	struct pfm_stack_want	want;		/* of the format */
 	size_t			msgq_depth;
 
+	struct pfm_part		*parts;		/* PFM_FL_INHERIT: of the buffer, or NULL; an heir has its root's */
+	unsigned int		num_parts;
+	pfm_ovfl_ctrl_t		restart;	/* of a root: what any of them wanted at the last one */
+	struct pfm_part		*part;		/* in PMU context: the one it has taken; NULL: none */
+	struct pfm_part		*held_by;	/* masked: by the format of that one, after so many restarts */
+	uint32_t		held_at;	/* of it; NULL: not by a format */
+	bool			heard;		/* of several parts: some message was read since the load */
+	bool			has_untold;
+	uint64_t		untold[PFM_LOST_REASONS];	/* found the part taken; records are to tell it */
+
 	uint64_t		lost_at, blind_since, blind;	/* preempted: ns; so far, of this time */
 
 	uint64_t		rate_until;	/* throttling window (4.4.4) */
@@ -138,6 +170,8 @@ struct pfm_context {
 	struct pfm_context	*next_heir, **heir_link;
 	struct pfm_set		*cradle;	/* the set in which the next heir begins; NULL: the active one */
 	uint64_t		unborn;		/* children not counted, or not to their end: lost */
+	uint32_t		births;		/* heirs of this load, so far */
+	struct pfm_rest		*rests;		/* of the periods of heirs that ended; an heir: room for its own */
 	bool			outlived;	/* the target has ended, heirs live */
 	bool			tell_end;	/* then END is posted after the last of them */
 
@@ -357,14 +391,52 @@ static inline bool pfm_inherits(const struct pfm_context *ctx)
 {
 	return ctx->flags & PFM_FL_INHERIT;
 }
-int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, bool has_fmt);
+int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, const struct pfm_buffer_fmt *fmt);
 void pfm_gather(struct pfm_context *ctx);	/* what the heirs have counted up to now, into living */
 /* Not in PMU context: runs fn, with arg or of each heir the set that is arg's there, in that of every heir. */
 void pfm_tell_heirs(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), const struct pfm_set *set);
 void pfm_heir_end(struct pfm_context *heir);	/* unloads it, adds up what it counted, frees it */
+void pfm_rests_free(struct pfm_context *root);
 static inline void pfm_forget_children(struct pfm_pmd *pmd)	/* the sum is the value again */
 {
 	pmd->children = -pmd->living;
+}
+
+/*
+ * parts.c: the parts of a buffer. Making them: each of size bytes, which are rounded up to pages; their formats' own
+ * beginning is the caller's. In PMU context, of where the context is: pfm_part_take() takes the part, unless this
+ * interrupts who has it, or a restart is at it; pfm_part_wait() waits for that, so it is not for NMIs. ctx->part then.
+ */
+int pfm_parts_make(struct pfm_context *ctx, size_t size);
+void pfm_parts_free(struct pfm_context *ctx);
+bool pfm_part_take(struct pfm_context *ctx);
+void pfm_part_wait(struct pfm_context *ctx);
+void pfm_part_leave(struct pfm_context *ctx);
+/* Its format has something to tell, or masks, or both: true, unless that was told before. */
+bool pfm_part_filled(struct pfm_part *part, bool masks);
+static inline void *pfm_buffer_of(const struct pfm_context *ctx)	/* in PMU context */
+{
+	return ctx->part ? ctx->part->buf : ctx->buf;
+}
+/* Asks the format of each part that a restart deals with; all: what any of them wants. In PMU context of the root. */
+typedef int pfm_ask_t(struct pfm_context *root, void *buf, bool active, pfm_ovfl_ctrl_t *ctrl);
+int pfm_parts_restart(struct pfm_context *root, pfm_ask_t *ask, pfm_ovfl_ctrl_t *all);
+void pfm_parts_begin(struct pfm_context *root);	/* of a load */
+
+static inline void pfm_held_by_part(struct pfm_context *ctx)	/* its format masked it */
+{
+	ctx->held_by = ctx->part;
+	if (ctx->part)
+		ctx->held_at = ctx->part->restarts;
+}
+
+/* record.c: overflows that were lost are to be told by a record; now they are, the part being taken. */
+void pfm_untold(struct pfm_context *ctx, uint64_t n);
+void pfm_tell_untold_now(struct pfm_context *ctx);
+static inline void pfm_tell_untold(struct pfm_context *ctx)
+{
+	if (ctx->has_untold)
+		pfm_tell_untold_now(ctx);
 }
 
 /* msg.c */

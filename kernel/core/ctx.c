@@ -8,7 +8,7 @@
 		       PFM_FL_MAP_SETS | PFM_FL_INHERIT | PFM_FL_PREEMPTIBLE | PFM_FL_OVFL_NO_MSG)
 
 /* Table 3.2. */
-static int check_flags(struct pfm_machine *m, uint32_t flags, bool has_fmt)
+static int check_flags(struct pfm_machine *m, uint32_t flags, const struct pfm_buffer_fmt *fmt)
 {
 	uint32_t unknown = flags & ~(GENERIC_FLAGS | m->ops->ctx_flags);
 
@@ -20,9 +20,9 @@ static int check_flags(struct pfm_machine *m, uint32_t flags, bool has_fmt)
 		return pfm_refuse(-EINVAL, "ANY_CPU needs SYSTEM_WIDE");
 	if ((flags & PFM_FL_PREEMPTIBLE) && !(flags & PFM_FL_SYSTEM_WIDE))
 		return pfm_refuse(-EINVAL, "PREEMPTIBLE needs SYSTEM_WIDE");
-	if ((flags & PFM_FL_SMPL_FMT) && !has_fmt)
+	if ((flags & PFM_FL_SMPL_FMT) && !fmt)
 		return pfm_refuse(-EINVAL, "SMPL_FMT without a sampling format");
-	if ((flags & PFM_FL_INHERIT) && pfm_check_inherit(m, flags, has_fmt))
+	if ((flags & PFM_FL_INHERIT) && pfm_check_inherit(m, flags, fmt))
 		return -EINVAL;
 	return m->ops->check_create ? m->ops->check_create(m, flags) : 0;
 }
@@ -66,6 +66,33 @@ static int learn_wants(struct pfm_context *ctx, const void *arg)
 	return check_wants(ctx);
 }
 
+static int make_buffer(struct pfm_context *ctx, size_t size)
+{
+	if (pfm_inherits(ctx))
+		return pfm_parts_make(ctx, size);
+	return size ? pfm_buffer_alloc(ctx, size) : 0;
+}
+
+static void free_buffer(struct pfm_context *ctx)
+{
+	pfm_buffer_free(ctx);
+	pfm_parts_free(ctx);
+}
+
+static int init_buffer(struct pfm_context *ctx, void *arg, void *buf)
+{
+	return fmt_error(ctx->fmt, ctx->fmt->fmt_init(ctx->flags, arg, buf), "initialization failed");
+}
+
+static int init_buffers(struct pfm_context *ctx, void *arg)
+{
+	int ret = ctx->num_parts ? 0 : init_buffer(ctx, arg, ctx->buf);
+
+	for (unsigned int i = 0; i < ctx->num_parts && !ret; i++)
+		ret = init_buffer(ctx, arg, ctx->parts[i].buf);
+	return ret;
+}
+
 static int start_format(struct pfm_context *ctx, void *arg)
 {
 	struct pfm_buffer_fmt *fmt = ctx->fmt;
@@ -79,12 +106,12 @@ static int start_format(struct pfm_context *ctx, void *arg)
 		ret = learn_wants(ctx, arg);
 	if (!ret && fmt->fmt_getsize)
 		ret = fmt_error(fmt, fmt->fmt_getsize(ctx->flags, arg, &size), "no buffer size");
-	if (!ret && size)
-		ret = pfm_buffer_alloc(ctx, size);
+	if (!ret)
+		ret = make_buffer(ctx, size);
 	if (!ret && fmt->fmt_init) {
-		ret = fmt_error(fmt, fmt->fmt_init(ctx->flags, arg, ctx->buf), "initialization failed");
+		ret = init_buffers(ctx, arg);
 		if (ret)
-			pfm_buffer_free(ctx);
+			free_buffer(ctx);
 	}
 	return ret;
 }
@@ -101,14 +128,14 @@ static int start_driven(struct pfm_context *ctx, void *arg)
 	if (ret)
 		return ret;
 	ret = learn_wants(ctx, arg);
-	if (!ret && size)
-		ret = pfm_buffer_alloc(ctx, size);
+	if (!ret)
+		ret = make_buffer(ctx, size);
 	if (!ret)
 		ret = fmt_error(ctx->fmt, ops->init(ctx->fmt_self, ctx->flags, arg, ctx->buf),
 				"initialization failed");
 	if (ret) {
 		ops->exit(ctx->fmt_self);
-		pfm_buffer_free(ctx);
+		free_buffer(ctx);
 	}
 	return ret;
 }
@@ -119,9 +146,11 @@ static void end_format(struct pfm_context *ctx)
 		return;
 	if (ctx->fmt->fmt_ops)
 		ctx->fmt->fmt_ops->exit(ctx->fmt_self);
-	else if (ctx->fmt->fmt_exit)
+	else if (ctx->fmt->fmt_exit && !ctx->num_parts)
 		ctx->fmt->fmt_exit(ctx->buf);
-	pfm_buffer_free(ctx);
+	for (unsigned int i = 0; i < ctx->num_parts && ctx->fmt->fmt_exit; i++)
+		ctx->fmt->fmt_exit(ctx->parts[i].buf);
+	free_buffer(ctx);
 }
 
 /* All but the format's own, whose use the caller counts. */
@@ -145,11 +174,19 @@ static int build(struct pfm_context *ctx, void *fmt_arg)
 	return ret;
 }
 
+/* With INHERIT what a call wrote may be given to another. */
+static bool reserved_ok(const pfarg_ctx_t *req)
+{
+	bool parts = req->ctx_flags & PFM_FL_INHERIT;
+
+	return pfm_all_zero(req->ctx_reserved + parts, sizeof(req->ctx_reserved) - parts * sizeof(req->ctx_reserved[0]));
+}
+
 static int check_request(struct pfm_machine *m, const pfarg_ctx_t *req, struct pfm_buffer_fmt *fmt)
 {
 	int ret = check_flags(m, req->ctx_flags, fmt);
 
-	if (!ret && !pfm_zeros(req->ctx_reserved, sizeof(req->ctx_reserved)))
+	if (!ret && !reserved_ok(req))
 		ret = pfm_refuse(-EINVAL, "reserved fields must be 0");
 	if (!ret)
 		ret = pfm_may_create(m, req->ctx_flags);
@@ -183,6 +220,8 @@ int pfm_do_create(struct pfm_machine *m, pfarg_ctx_t *req, struct pfm_buffer_fmt
 	if (ret)
 		goto free;
 	req->ctx_smpl_buf_size = ctx->buf_size;
+	if (pfm_inherits(ctx))
+		pfm_ctx_buf_parts(req) = ctx->num_parts;
 	*out = ctx;
 	return 0;
 free:

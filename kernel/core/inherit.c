@@ -6,23 +6,175 @@
  * All heirs of a root, of whatever generation, are in its list; what one has counted is added to the root's PMDs
  * (children) and sets (ended) when it ends. What the living have counted is gathered when somebody asks. Everything
  * here is under the root's lock; values of an heir are touched in its PMU context.
+ *
+ * With a format heirs sample, too, into the root's buffer (parts.c). A PMD with a period is each thread's own then:
+ * it is not added up. What is left of the period when an heir ends is a rest, with which another begins.
  */
 #include "core.h"
 
 #define PFM_GATHERED	32	/* sets at a time, of an heir that lives */
 
-int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, bool has_fmt)
+int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, const struct pfm_buffer_fmt *fmt)
 {
 	if (flags & (PFM_FL_SYSTEM_WIDE | PFM_FL_NOTIFY_BLOCK))
 		return pfm_refuse(-EINVAL, "INHERIT does not go with %s",
 				  flags & PFM_FL_SYSTEM_WIDE ? "SYSTEM_WIDE" : "NOTIFY_BLOCK");
 	if (flags & PFM_FL_MAP_SETS)
 		return pfm_refuse(-EINVAL, "INHERIT does not go with MAP_SETS: a view has one thread's values");
-	if (has_fmt && !m->ops->inherits)
-		return pfm_refuse(-EINVAL, "INHERIT is for counting: a sampling buffer is of one thread");
 	if (!m->ops->fork && !m->ops->inherits)
 		return pfm_refuse(-EINVAL, "INHERIT: machine %s does not tell of new threads", m->ops->name);
+	if (fmt && fmt->fmt_ops && m->ops->num_parts)
+		return pfm_refuse(-EINVAL, "INHERIT: format %s cannot be filled from several CPUs at a time", fmt->fmt_name);
 	return 0;
+}
+
+/* --- periods -------------------------------------------------------------------------------- */
+
+/* The thread's own, for its overflows are what matters. */
+static bool has_period(const struct pfm_context *ctx, const struct pfm_pmd *pmd)
+{
+	return ctx->fmt && pmd->is_counter && (pmd->long_reset || pmd->short_reset);
+}
+
+/* Where the PMDs with a period of an heir were when it ended. */
+struct pfm_rest {
+	struct pfm_rest	*next;
+	unsigned int	n, room;
+	struct pfm_kept {
+		uint16_t	set, num;
+		bool		passed;
+		uint64_t	value, last_reset;
+	} kept[];
+};
+
+static unsigned int count_periods(struct pfm_context *heir)
+{
+	unsigned int n = 0;
+
+	for (const struct pfm_set *set = &heir->set0; set; set = set->next)
+		for (unsigned int i = 0; i < set->num_pmds; i++)
+			n += has_period(heir, &set->pmds[i]);
+	return n;
+}
+
+/* One that nobody has gone on with; in any case room for its own, when it ends. */
+static int get_rest(struct pfm_context *heir)
+{
+	unsigned int n = count_periods(heir);
+	struct pfm_rest *rest = heir->root->rests;
+
+	if (rest)
+		heir->root->rests = rest->next;
+	if (rest && rest->room < n) {
+		pfm_os_free(rest);
+		rest = NULL;
+	}
+	if (!rest && n) {
+		rest = pfm_os_alloc(sizeof(*rest) + n * sizeof(rest->kept[0]));
+		if (!rest)
+			return -ENOMEM;
+		rest->room = n;
+	}
+	heir->rests = rest;
+	return 0;
+}
+
+static void put_rest(struct pfm_context *heir)
+{
+	struct pfm_rest *rest = heir->rests;
+
+	if (!rest)
+		return;
+	rest->next = heir->root->rests;
+	heir->root->rests = rest;
+	heir->rests = NULL;
+}
+
+void pfm_rests_free(struct pfm_context *root)
+{
+	while (root->rests) {
+		struct pfm_rest *rest = root->rests;
+
+		root->rests = rest->next;
+		pfm_os_free(rest);
+	}
+}
+
+static void keep_set(struct pfm_context *heir, struct pfm_set *set, struct pfm_rest *rest)
+{
+	for (unsigned int i = 0; i < set->num_pmds && rest->n < rest->room; i++) {
+		struct pfm_pmd *pmd = &set->pmds[i];
+
+		if (!has_period(heir, pmd))
+			continue;
+		if (pfm_bit(set->ovfl_pmds, pmd->num))
+			pfm_reset_pmd_now(heir, set, pmd, PFM_RESET_LONG);	/* it was due */
+		rest->kept[rest->n++] = (struct pfm_kept){
+			set->id, pmd->num, pmd->passed, pmd->value, pmd->last_reset
+		};
+	}
+}
+
+/* The heir is unloaded. */
+static void keep_rest(struct pfm_context *heir)
+{
+	struct pfm_rest *rest = heir->rests;
+
+	if (!rest)
+		return;
+	rest->n = 0;
+	for (struct pfm_set *set = &heir->set0; set; set = set->next)
+		keep_set(heir, set, rest);
+	put_rest(heir);
+}
+
+static void go_on_with(struct pfm_context *heir, const struct pfm_kept *kept)
+{
+	struct pfm_set *set = pfm_set_find(heir, kept->set);
+	struct pfm_pmd *pmd = set ? pfm_set_pmd(set, kept->num) : NULL;
+
+	if (!pmd || !has_period(heir, pmd))
+		return;
+	pmd->value = kept->value;
+	pmd->last_reset = kept->last_reset;
+	pmd->passed = kept->passed;
+}
+
+/* At the long resets, or where the last heir that ended was. */
+static int begin_periods(struct pfm_context *heir)
+{
+	int ret = get_rest(heir);
+
+	for (struct pfm_set *set = &heir->set0; set; set = set->next)
+		for (unsigned int i = 0; i < set->num_pmds; i++)
+			if (has_period(heir, &set->pmds[i]))
+				pfm_reset_pmd_now(heir, set, &set->pmds[i], PFM_RESET_LONG);
+	for (unsigned int i = 0; heir->rests && i < heir->rests->n; i++)
+		go_on_with(heir, &heir->rests->kept[i]);
+	return ret;
+}
+
+/* Each thread has a series of its own, which its place among the births makes. */
+static uint32_t seed_of(uint32_t seed, uint32_t birth)
+{
+	uint32_t h = seed ^ birth * 0x9e3779b1U;
+
+	h = (h ^ h >> 15) * 0x85ebca6bU;
+	return h ^ h >> 13;
+}
+
+static void copy_pmd(struct pfm_pmd *pmd, const struct pfm_pmd *from, uint32_t birth)
+{
+	pmd->flags = from->flags;
+	pmd->long_reset = from->long_reset;
+	pmd->short_reset = from->short_reset;
+	pmd->switch_cnt = pmd->switch_left = from->switch_cnt;
+	pmd->samples = !pfm_bits_empty(from->smpl_pmds);	/* interrupts change that word */
+	memcpy(pmd->reset_pmds, from->reset_pmds, sizeof(pmd->reset_pmds));
+	memcpy(pmd->smpl_pmds, from->smpl_pmds, sizeof(pmd->smpl_pmds));
+	pmd->eventid = from->eventid;
+	pmd->random_mask = from->random_mask;
+	pmd->random_seed = pmd->random_state = seed_of(from->random_seed, birth);
 }
 
 /* --- making one ----------------------------------------------------------------------------- */
@@ -41,20 +193,27 @@ static int copy_set(struct pfm_context *heir, const struct pfm_set *from)
 	set->timeout = from->timeout;
 	for (unsigned int i = 0; i < from->num_pmcs; i++)
 		*pfm_set_use_pmc(set, from->pmcs[i].num) = from->pmcs[i];
-	for (unsigned int i = 0; i < from->num_pmds; i++)
-		pfm_set_use_pmd(heir, set, from->pmds[i].num);
+	set->resets_others = heir->fmt && from->resets_others;
+	for (unsigned int i = 0; i < from->num_pmds; i++) {
+		struct pfm_pmd *pmd = pfm_set_use_pmd(heir, set, from->pmds[i].num);
+
+		if (heir->fmt)
+			copy_pmd(pmd, &from->pmds[i], heir->root->births);
+	}
 	return 0;
 }
 
 static void heir_free(struct pfm_context *heir)
 {
+	put_rest(heir);
 	pfm_sets_free(heir);
 	pfm_os_free(heir);
 }
 
 static struct pfm_context *heir_new(struct pfm_context *root)
 {
-	struct pfm_context *heir = pfm_os_alloc(offsetof(struct pfm_context, ovfl_arg.smpl_pmds_values));
+	size_t room = root->fmt ? sizeof(*root) : offsetof(struct pfm_context, ovfl_arg.smpl_pmds_values);
+	struct pfm_context *heir = pfm_os_alloc(room);
 	int ret = 0;
 
 	if (!heir)
@@ -65,9 +224,17 @@ static struct pfm_context *heir_new(struct pfm_context *root)
 	heir->transport = root->transport;
 	heir->root = root;
 	heir->state = PFM_CTX_UNLOADED;
+	heir->fmt = root->fmt;
+	heir->fmt_self = root->fmt_self;
+	heir->buf = root->buf;
+	heir->want = root->want;
+	heir->parts = root->parts;
+	heir->num_parts = root->num_parts;
 	pfm_sets_init(heir);
 	for (struct pfm_set *set = &root->set0; set && !ret; set = set->next)
 		ret = copy_set(heir, set);
+	if (!ret && root->fmt)
+		ret = begin_periods(heir);
 	if (!ret)
 		return heir;
 	heir_free(heir);
@@ -151,6 +318,7 @@ void pfm_fork(struct pfm_context *ctx, void *child)
 
 	if (!pfm_inherits(root) || !pfm_loaded(root))
 		return;
+	root->births++;
 	heir = heir_new(root);
 	if (heir && !heir_bind(heir, child))
 		return;
@@ -167,32 +335,35 @@ void pfm_fork_failed(struct pfm_context *ctx)
 /* --- adding up ------------------------------------------------------------------------------ */
 
 /* A PMD that came into use after an heir was made has no part in it. */
-static void add_pmds(struct pfm_set *to, struct pfm_set *from, bool ended)
+static void add_pmds(struct pfm_context *heir, struct pfm_set *to, struct pfm_set *from, bool ended)
 {
 	for (unsigned int i = 0; i < from->num_pmds; i++) {
 		const struct pfm_pmd *pmd = &from->pmds[i];
 		struct pfm_pmd *sum = pfm_set_pmd(to, pmd->num);
 
-		if (sum && pmd->is_counter)
+		if (sum && pmd->is_counter && !has_period(heir, pmd))
 			*(ended ? &sum->children : &sum->living) += pmd->value;
 	}
 }
 
-static void add_set(struct pfm_context *root, struct pfm_set *from, bool ended)
+static void add_set(struct pfm_context *heir, struct pfm_set *from, bool ended)
 {
-	struct pfm_set *to = pfm_set_find(root, from->id);
+	struct pfm_set *to = pfm_set_find(heir->root, from->id);
 	struct pfm_share *share = ended ? &to->ended : &to->living;
 
 	share->runs += from->runs;
 	share->duration += from->duration;
-	add_pmds(to, from, ended);
+	share->lost += from->lost;
+	share->throttled += from->throttled;
+	share->late += from->late;
+	add_pmds(heir, to, from, ended);
 }
 
 /* Those from the given set on. */
 static void add_sets(struct pfm_context *heir, struct pfm_set *from, bool ended)
 {
 	for (; from; from = from->next)
-		add_set(heir->root, from, ended);
+		add_set(heir, from, ended);
 }
 
 static void collect_active(struct pfm_context *heir)
@@ -209,7 +380,7 @@ static int add_living(struct pfm_context *heir, void *next)
 	for (int n = 0; *set && n < PFM_GATHERED; n++, *set = (*set)->next) {
 		if (*set == heir->active && pfm_counting(heir))
 			collect_active(heir);
-		add_set(heir->root, *set, false);
+		add_set(heir, *set, false);
 	}
 	return 0;
 }
@@ -227,7 +398,7 @@ static void gather_from(struct pfm_context *heir)
 void pfm_gather(struct pfm_context *ctx)
 {
 	for (struct pfm_set *set = &ctx->set0; set; set = set->next) {
-		set->living = (struct pfm_share){ 0, 0 };
+		set->living = (struct pfm_share){ 0 };
 		for (unsigned int i = 0; i < set->num_pmds; i++)
 			set->pmds[i].living = 0;
 	}
@@ -245,6 +416,7 @@ void pfm_heir_end(struct pfm_context *heir)
 {
 	pfm_unload(heir);
 	add_sets(heir, &heir->set0, true);
+	keep_rest(heir);
 	heir->root->unborn += heir->unborn;
 	delist(heir);
 	pfm_ops(heir)->release(heir);

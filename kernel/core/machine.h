@@ -109,6 +109,15 @@ struct pfm_machine_ops {
 	bool	(*expects)(struct pfm_context *root);
 
 	/*
+	 * PFM_FL_INHERIT with a format, optional, both or neither, where overflows of a root and its heirs come at the
+	 * same time: num_parts buffers are made, and part, in PMU context, is the number of the one to fill. The same
+	 * number is given to two at a time only if one interrupts the other. post() has a queue for each, in which
+	 * there is room for the format's fmt_msgq_depth, and tells pfm_part_read() what root->parts[].post was at the post.
+	 */
+	unsigned int (*num_parts)(struct pfm_machine *m);
+	unsigned int (*part)(struct pfm_context *ctx);
+
+	/*
 	 * Runs fn(ctx, arg) where the PMU state of a loaded context may be touched, its counters
 	 * quiet and no overflow, timeout or switch meanwhile; returns what fn returned.
 	 * EBUSY: a system-wide context commanded from another CPU (unless pfm_any_cpu()); ESRCH: the
@@ -273,6 +282,9 @@ void pfm_set_timeout(struct pfm_context *ctx);
 void pfm_fork(struct pfm_context *ctx, void *child);
 void pfm_birth_over(struct pfm_context *root);
 void pfm_fork_failed(struct pfm_context *ctx);	/* it could not even be told */
+
+/* A message of that part was read: it told of fill, or, if that is 0, of something else. Anywhere, one at a time. */
+void pfm_part_read(struct pfm_context *root, unsigned int part, uint32_t fill);
 
 /*
  * The target has ended, or its CPU has gone; under the context's lock, not from inside access(), on any

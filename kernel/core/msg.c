@@ -18,7 +18,7 @@ int pfm_post_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struc
 	/* the set that was active at the overflow, also if it has been left since */
 	m->msg_active_set = ctx->ovfl_arg.active_set;
 	memcpy(m->msg_ovfl_pmds, ovfl, sizeof(m->msg_ovfl_pmds));
-	return pfm_ops(ctx)->post(ctx, &msg);
+	return pfm_ops(ctx)->post(pfm_root(ctx), &msg);
 }
 
 /* 6.5: tid is the thread whose context had the PMU. */

@@ -9,6 +9,7 @@
 
 struct verdict {
 	bool	notify, mask, block, to_switch, others, located;
+	bool	filled, by_format;	/* the format tells or masks; it does mask */
 	unsigned int	resets;		/* hits with reset_now */
 };
 
@@ -93,7 +94,7 @@ static int call_handler(struct pfm_context *ctx, struct pfm_set *set, struct pfm
 		sample_values(ctx, set, pmd, where);
 	if (ctx->fmt->fmt_ops)
 		return ctx->fmt->fmt_ops->handler(ctx->fmt_self, arg, where);
-	return ctx->fmt->fmt_handler(ctx->buf, arg, where->tstamp, (void *)where);
+	return ctx->fmt->fmt_handler(pfm_buffer_of(ctx), arg, where->tstamp, (void *)where);
 }
 
 /* Where it came is asked for once, and only if somebody is told. */
@@ -115,15 +116,20 @@ static void ask_handler(struct pfm_context *ctx, struct pfm_set *set, const stru
 	for_each_hit(pmd, ctx, set) {
 		if (call_handler(ctx, set, pmd, where)) {
 			if (ctx->fmt->fmt_ops)
-				v->mask = v->notify = true;
+				v->by_format = v->notify = true;
 			break;
 		}
 		v->notify |= ctrl->notify_user && ctx->ovfl_arg.any_notify;
+		v->filled |= ctrl->notify_user;
 		v->block |= ctrl->block_thread;
-		v->mask |= ctrl->mask_monitoring;
+		v->by_format |= ctrl->mask_monitoring;
 		if (ctrl->reset_ovfl_pmds)
 			want_reset(pmd, v);
 	}
+	v->mask |= v->by_format;
+	v->filled |= v->by_format;
+	if (ctx->part && v->filled)
+		v->notify &= pfm_part_filled(ctx->part, v->by_format);
 }
 
 /*
@@ -205,29 +211,41 @@ static void block_target(struct pfm_context *ctx)
 /* A notification that finds the queue full is lost; monitoring is held, as if it had come. */
 static void notify(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where, struct verdict *v)
 {
+	bool lost;
+
 	if (ctx->flags & PFM_FL_OVFL_NO_MSG) {
-		pfm_ops(ctx)->signal(ctx);
+		pfm_ops(ctx)->signal(pfm_root(ctx));
 		return;
 	}
 	locate(ctx, v);
-	if (pfm_post_overflow(ctx, ovfl, where) && pfm_counting(ctx))
+	if (ctx->part)
+		ctx->part->post = v->filled ? ctx->part->fills : 0;
+	lost = pfm_post_overflow(ctx, ovfl, where);
+	if (ctx->part && v->filled)
+		ctx->part->told = !lost;
+	if (lost && pfm_counting(ctx))
 		pfm_mask(ctx);
 }
 
 void pfm_tell_held(struct pfm_context *ctx, const struct pfm_set *set)
 {
 	static const uint64_t none[PFM_PMD_BV];
-	struct verdict v = { .located = true };
+	struct verdict v = { .located = true, .filled = ctx->part };
+	bool alone = ctx->parts && !ctx->part;
 	struct pfm_where where;
 
-	if (ctx->root) {	/* it has no messages: that it counts no more is told with what it counted */
+	if (ctx->root && !ctx->fmt) {	/* it has no messages: that it counts no more is told with what it counted */
 		ctx->unborn++;
 		return;
 	}
 	pfm_ops(ctx)->where(ctx, &where);
 	ctx->ovfl_arg.active_set = set->id;
 	block_target(ctx);
+	if (alone)
+		pfm_part_wait(ctx);
 	notify(ctx, none, &where, &v);
+	if (alone)
+		pfm_part_leave(ctx);
 }
 
 static void judge(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_where *where,
@@ -263,6 +281,8 @@ void serve(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl, s
 	ctx->ovfl_arg.active_set = set->id;
 	if (v.mask) {
 		pfm_mask(ctx);
+		if (v.by_format)
+			pfm_held_by_part(ctx);
 		ctx->switch_due = v.to_switch;
 	} else {
 		if (v.resets == ctx->num_hits)
@@ -278,6 +298,30 @@ void serve(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl, s
 		block_target(ctx);
 	if (v.notify)
 		notify(ctx, ovfl, where, &v);
+}
+
+/* Its part of the buffer was taken: what this interrupted is at work there, or a restart. The samples are lost. */
+static __attribute__((__noinline__)) void lose(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl)
+{
+	unsigned int n = pfm_bits_rank(ovfl, PFM_MAX_PMDS);
+
+	set->lost += n;
+	pfm_untold(ctx, n);
+	pfm_reset_pmds(ctx, set, ovfl, PFM_RESET_SHORT);
+}
+
+/* PFM_FL_INHERIT: into the buffer that the whole family has. */
+static __attribute__((__noinline__))
+void serve_in_part(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl, struct pfm_pmd *only,
+		   const struct pfm_where *where)
+{
+	if (!pfm_part_take(ctx)) {
+		lose(ctx, set, ovfl);
+		return;
+	}
+	pfm_tell_untold(ctx);
+	serve(ctx, set, ovfl, only, where);
+	pfm_part_leave(ctx);
 }
 
 /* The one that overflowed; NULL: several. */
@@ -321,11 +365,13 @@ void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pf
 	struct pfm_set *set = ctx->active;
 	struct pfm_pmd *pmd;
 
-	if (!pfm_counting(ctx) || ctx->root)	/* an heir only counts */
+	if (!pfm_counting(ctx) || (ctx->root && !ctx->fmt))	/* without, an heir only counts */
 		return;
 	pmd = only_hit(set, ovfl);
 	if (pmd && !ctx->fmt && passes_by(ctx, set, pmd))
 		pass_by(ctx, set, pmd);
+	else if (ctx->parts)
+		serve_in_part(ctx, set, ovfl, pmd, where);
 	else
 		serve(ctx, set, ovfl, pmd, where);
 }

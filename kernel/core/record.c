@@ -5,6 +5,8 @@
 #include "core.h"
 #include "perfmon/perfmon_stack_smpl.h"
 
+_Static_assert(PFM_STACK_SMPL_LOST_REASONS <= PFM_LOST_REASONS, "each reason has its count");
+
 /* Does any overflow of the active set notify? Then one that a record keeps from being sampled does. */
 static bool notifies(const struct pfm_context *ctx)
 {
@@ -21,17 +23,73 @@ static bool keep(struct pfm_context *ctx, const struct pfm_record *rec)
 {
 	const struct pfm_fmt_ops *ops = ctx->fmt->fmt_ops;
 
-	return ops ? ops->record(ctx->fmt_self, rec) : ctx->fmt->fmt_record(ctx->buf, rec);
+	return ops ? ops->record(ctx->fmt_self, rec) : ctx->fmt->fmt_record(pfm_buffer_of(ctx), rec);
 }
 
 /* 3.6.5, of a buffer that a record has filled. */
-void pfm_record(struct pfm_context *ctx, const struct pfm_record *rec)
+static void record(struct pfm_context *ctx, const struct pfm_record *rec)
 {
-	if (!ctx->want.records || !keep(ctx, rec) || !pfm_wants_pmu(ctx))
+	bool tell = true;
+
+	if (!keep(ctx, rec))
+		return;
+	if (ctx->part)
+		tell = pfm_part_filled(ctx->part, true);
+	if (!pfm_wants_pmu(ctx))
 		return;
 	pfm_mask(ctx);
-	if (notifies(ctx))
+	pfm_held_by_part(ctx);
+	if (tell && notifies(ctx))
 		pfm_tell_held(ctx, ctx->active);
+}
+
+/* --- PFM_FL_INHERIT: into the part of the buffer, if that is free ------------------------------ */
+
+static void note_untold(struct pfm_context *ctx, uint64_t n, unsigned int why)
+{
+	ctx->untold[why] += n;
+	ctx->has_untold = true;
+}
+
+void pfm_untold(struct pfm_context *ctx, uint64_t n)
+{
+	if (ctx->want.records)
+		note_untold(ctx, n, PFM_STACK_SMPL_LOST_SOURCE);
+}
+
+void pfm_tell_untold_now(struct pfm_context *ctx)
+{
+	for (unsigned int i = 0; i < PFM_LOST_REASONS; i++) {
+		const struct pfm_record rec = { .type = PFM_RECORD_LOST, .count = ctx->untold[i], .why = i };
+
+		ctx->untold[i] = 0;
+		if (rec.count)
+			record(ctx, &rec);
+	}
+	ctx->has_untold = false;
+}
+
+static void record_in_part(struct pfm_context *ctx, const struct pfm_record *rec)
+{
+	bool lost = rec->type == PFM_RECORD_LOST;
+
+	if (!pfm_part_take(ctx)) {
+		note_untold(ctx, lost ? rec->count : 1, lost ? rec->why : PFM_STACK_SMPL_LOST_RECORDS);
+		return;
+	}
+	pfm_tell_untold(ctx);
+	record(ctx, rec);
+	pfm_part_leave(ctx);
+}
+
+void pfm_record(struct pfm_context *ctx, const struct pfm_record *rec)
+{
+	if (!ctx->want.records)
+		return;
+	if (ctx->parts)
+		record_in_part(ctx, rec);
+	else
+		record(ctx, rec);
 }
 
 static void tell_lost(struct pfm_context *ctx, uint64_t n, unsigned int why)

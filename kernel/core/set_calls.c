@@ -17,8 +17,8 @@ static int check_flags(struct pfm_context *ctx, uint32_t flags)
 				  flags & ~(GENERIC_FLAGS | ops->set_flags));
 	if ((flags & PFM_SETFL_OVFL_SWITCH) && (flags & PFM_SETFL_TIME_SWITCH))
 		return pfm_refuse(-EINVAL, "OVFL_SWITCH and TIME_SWITCH exclude each other");
-	if ((flags & PFM_SETFL_OVFL_SWITCH) && pfm_inherits(ctx))
-		return pfm_refuse(-EINVAL, "OVFL_SWITCH does not go with INHERIT: children have timeouts alone");
+	if ((flags & PFM_SETFL_OVFL_SWITCH) && pfm_inherits(ctx) && !ctx->fmt)
+		return pfm_refuse(-EINVAL, "OVFL_SWITCH does not go with INHERIT: children that count have timeouts alone");
 	if (kernel_only && !(ctx->flags & PFM_FL_SYSTEM_WIDE))
 		return pfm_refuse(-EINVAL, "EXCL_KERNEL_ONLY_THREADS needs a system-wide context");
 	if (kernel_only && (flags & PFM_SETFL_EXCL_IDLE))
@@ -148,10 +148,10 @@ static void fill_info(struct pfm_context *ctx, struct pfm_set *set, pfarg_setinf
 	info->set_timeout = 0;
 	if (set->flags & PFM_SETFL_TIME_SWITCH)
 		info->set_timeout = counting ? pfm_ops(ctx)->left(ctx) : set->timeout_left;
-	info->set_lost = set->lost + (set == &ctx->set0 ? ctx->unborn : 0);
-	info->set_throttled = set->throttled;
+	info->set_lost = set->lost + set->ended.lost + set->living.lost + (set == &ctx->set0 ? ctx->unborn : 0);
+	info->set_throttled = set->throttled + set->ended.throttled + set->living.throttled;
 	info->set_blind = set->blind;
-	info->set_late = set->late;
+	info->set_late = set->late + set->ended.late + set->living.late;
 	info->set_mmap_offset = mmap_offset(ctx, set->id);
 }
 

@@ -47,6 +47,7 @@ void pfm_note_blind(struct pfm_context *ctx)
 void pfm_mask(struct pfm_context *ctx)
 {
 	pfm_hold(ctx);
+	ctx->held_by = NULL;	/* unless the caller knows */
 	pfm_set_state(ctx, PFM_CTX_MASKED);
 }
 

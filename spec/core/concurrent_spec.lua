@@ -13,7 +13,8 @@ local DONE = { create = 50, close = 10, write_pmcs = 100, write_pmds = 100, read
    start = 100, stop = 50, restart = 50, create_evtsets = 50, delete_evtsets = 10, getinfo_evtsets = 100,
    ["getinfo registers"] = 50, config = 20, formats = 20, ["read messages"] = 50, ["look at buffer"] = 20 }
 local HAPPENED = { overflows = 1000, masked = 20, throttled = 1, held = 5, timeouts = 100, ["sets entered"] = 500,
-   ["sets not installed"] = 5, ["context switches"] = 100, messages = 20, END = 10, ["registers grown"] = 500 }
+   ["sets not installed"] = 5, ["context switches"] = 100, messages = 20, END = 10, ["registers grown"] = 500,
+   ["samples of families"] = 500, ["found a part taken"] = 5 }
 
 local function at_least(out, names, pattern)
    for name, least in pairs(names) do

@@ -249,7 +249,10 @@ describe("A context with INHERIT", function()
          lpfm.create { flags = { "INHERIT", "SYSTEM_WIDE" } })
       sim.refused("EINVAL", "INHERIT does not go with NOTIFY_BLOCK",
          lpfm.create { flags = { "INHERIT", "NOTIFY_BLOCK" } })
-      sim.refused("EINVAL", "INHERIT is for counting", lpfm.create { flags = { "INHERIT" }, format = "default" })
+      for _, flag in ipairs { "SYSTEM_WIDE", "NOTIFY_BLOCK", "MAP_SETS" } do
+         sim.refused("EINVAL", "INHERIT does not go with " .. flag,
+            lpfm.create { flags = { "INHERIT", flag }, format = "default" })
+      end
       local ctx = family()
       sim.refused("EINVAL", "OVFL_SWITCH does not go with INHERIT",
          ctx:create_evtsets { { id = 1, flags = { "OVFL_SWITCH" } } })

@@ -65,22 +65,35 @@ typedef unsigned char pfm_uuid_t[16];
  * PFM_REGFL_OWN, a read with PFM_REGFL_OWN returns that of the thread alone. Writing a PMD makes the sum what is
  * written. A read with PFM_REGFL_ENDED returns what the others have counted that have ended since the PMD was written,
  * which is to be done when none of them lives (EINVAL on machine perf, where the kernel tells the sum with the living).
- * Each has a timeout of its own (TIME_SWITCH); pfm_getinfo_evtsets() adds up set_runs and set_act_duration.
- * Overflows and pfm_restart() concern the thread alone: others count on. The context is unloaded, and END posted,
- * when all have ended.
- * EINVAL with SYSTEM_WIDE, NOTIFY_BLOCK, MAP_SETS, or a set with OVFL_SWITCH; EBUSY from pfm_write_pmcs() once it is
- * loaded. Those for which memory or counters lack are not counted: set_lost of set 0 says how many. The machine perf
- * differs in some of it: limits of pfm_machine_info_t.
- * With a sampling format the overflows of all are samples in the context's buffer, with the pid and tid of the thread
- * that they are of. A PMD with a period (its resets are not 0) is each thread's own then, and no part of a sum.
+ * Each has a timeout of its own (TIME_SWITCH); pfm_getinfo_evtsets() adds up runs, duration and what was lost. The
+ * context is unloaded, and END posted, when all have ended. EINVAL: with SYSTEM_WIDE, NOTIFY_BLOCK or MAP_SETS;
+ * EBUSY: pfm_write_pmcs() once it is loaded. Those for which memory or counters lack are not counted: set_lost of
+ * set 0 says how many. The machine perf differs in some of it: limits of pfm_machine_info_t.
+ *
+ * Without a sampling format overflows and pfm_restart() concern the thread alone, others count on, and OVFL_SWITCH is
+ * EINVAL.
+ *
+ * With one the samples and records of all are in the context's buffer, with their pid and tid, and their messages in
+ * its queue. A PMD with a long or short reset value is each thread's own: it is not added up, and in a child begins at
+ * the long reset, or where one that has ended left it; a child's random periods are a series of its own. Who finds the
+ * buffer full is masked, others go on until they do; one message tells of it, and pfm_restart() lets them all go on.
+ * Where threads on several CPUs sample at the same time, on machine linux, the buffer is of as many equal parts as
+ * there can be CPUs, pfm_ctx_buf_parts(), one after the other in the mapping, each with a header of its own; threads
+ * on CPU n fill part n, and msg_ovfl_cpu says which one a message is about. There pfm_restart() gives back those parts
+ * or regions whose messages were read; or, if none was read since the load, all that are full. Each part has the size
+ * that the format was asked for, and ctx_smpl_buf_size is that of all. Formats with something beside the buffer
+ * (program) are EINVAL there.
  */
 typedef struct {
 	uint32_t	ctx_flags;
 	int32_t		ctx_fd;			/* out (was reserved): the descriptor, as returned */
 	pfm_uuid_t	ctx_smpl_buf_id;	/* in (was reserved): format by UUID, zeros: none */
 	uint64_t	ctx_smpl_buf_size;	/* out (was reserved): size of the buffer to map, or 0 */
-	uint64_t	ctx_reserved[4];
+	uint64_t	ctx_reserved[4];	/* [0]: out (was reserved), with INHERIT: pfm_ctx_buf_parts() */
 } pfarg_ctx_t;
+
+/* Of how many equal parts, one after the other, the buffer of a context with PFM_FL_INHERIT is; 0: it has none. */
+#define pfm_ctx_buf_parts(ctx)	((ctx)->ctx_reserved[0])
 
 /* --- registers: 3.1.2 - 3.1.4 --------------------------------------------------------------- */
 

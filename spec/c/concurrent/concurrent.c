@@ -152,6 +152,8 @@ static void summary(void)
 	say("messages", tally.messages);
 	say("END", tally.ends);
 	say("heirs", tally.heirs);
+	say("samples of families", tally.sampled);
+	say("found a part taken", tally.taken_away);
 	say("registers grown", tally.grown);
 }
 

@@ -24,6 +24,7 @@
 #define NUM_PMDS	110		/* numbers below this one */
 #define NUM_IDS		6
 #define QUEUE_ROOM	16
+#define PART_ROOM	4
 
 extern const uint16_t set_ids[NUM_IDS];
 
@@ -62,12 +63,19 @@ struct file {
 	pthread_mutex_t		read_lock;
 	pfarg_msg_t		queue[QUEUE_ROOM];
 	atomic_uint		head, tail;
+	struct {		/* PFM_FL_INHERIT with a format: of each part of the buffer */
+		pfarg_msg_t	queue[PART_ROOM];
+		uint32_t	fills[PART_ROOM];
+		atomic_uint	head, tail;
+	} parts[NUM_CPUS];
+	atomic_ulong		judged;		/* overflows of the family, by its format */
 };
 
 /* The calling thread. */
 struct me {
 	struct rng	rng;
 	uint32_t	tid, cpu;
+	struct file	*inside;	/* whose PMU context it is in */
 };
 extern _Thread_local struct me me;
 
@@ -81,7 +89,7 @@ enum command {
 struct tally {
 	atomic_ulong	ok[NUM_COMMANDS], refused[NUM_COMMANDS];
 	atomic_ulong	overflows, timeouts, switches, ctxsw, messages, ends, taken, masked, blocked;
-	atomic_ulong	throttled, grown, absent, heirs;
+	atomic_ulong	throttled, grown, absent, heirs, sampled, taken_away;
 };
 extern struct tally tally;
 extern struct pfm_machine machine;
@@ -107,7 +115,7 @@ void file_release(struct file *f);
 bool watch(struct file *f);	/* false: there are too many heirs */
 void unwatch(struct file *f);
 struct file *file_pick_attached(void);		/* any, with a reference; NULL: none is */
-int file_take_messages(struct file *f, int max);	/* how many there were */
+int file_take_messages(struct file *f, int max);	/* how many there were; under f->lock, or the context closed */
 
 /* --- concurrent_machine.c ------------------------------------------------------------------- */
 
@@ -121,6 +129,7 @@ void settle(struct file *f);
 
 struct set_ledger *ledger_of(struct file *f, uint16_t id);
 void ledger_forget(struct file *f, uint16_t id);
+void ledger_begin(struct file *f);
 /* A set leaves the PMU, and comes to it. */
 void ledger_leave(struct file *f);
 void ledger_enter(struct file *f, struct pfm_set *set);

@@ -216,10 +216,13 @@ static void on_file(unsigned int at, struct file *f)
 		file_close(at, f);
 		return;
 	}
-	if (what < 50)
+	if (what < 50) {
+		pthread_mutex_lock(&f->lock);
 		went(READ_MESSAGES, file_take_messages(f, 1 + rng_below(&me.rng, 3)));
-	else
+		pthread_mutex_unlock(&f->lock);
+	} else {
 		command(f);
+	}
 	file_put(f);
 }
 

@@ -4,6 +4,8 @@
  * the two kinds that there are (core/format.h). visitor is registered and unregistered all the
  * time.
  */
+#include <sched.h>
+
 #include "concurrent.h"
 
 #define BUFFER_SIZE 5000
@@ -19,8 +21,11 @@ static int judge(struct counts *counts, pfm_ovfl_arg_t *arg, const struct pfm_wh
 	pfm_ovfl_ctrl_t *ctrl = &arg->ovfl_ctrl;
 	uint32_t r = rng_next(&me.rng) >> 32;
 
+	if (!rng_below(&me.rng, 10))
+		sched_yield();		/* whoever else fills this part of the buffer finds it taken */
 	counts->overflows++;
 	f->handled++;
+	atomic_fetch_add(&(f->root ? f->root : f)->judged, 1);
 	ctrl->notify_user = r % 4 == 0;
 	ctrl->mask_monitoring = r / 4 % 8 == 0;
 	ctrl->reset_ovfl_pmds = r / 32 % 2;

@@ -23,11 +23,14 @@ void pmu_lock(struct file *f)
 {
 	pthread_mutex_lock(&f->pmu);
 	f->inside = &me;
+	me.inside = f;
 }
 
 void pmu_unlock(struct file *f)
 {
+	CHECK(!f->attached || f->lost || !f->ctx->part, "PMU context ends, and a part of the buffer is taken still");
 	f->inside = NULL;
+	me.inside = NULL;
 	pthread_mutex_unlock(&f->pmu);
 }
 
@@ -145,7 +148,8 @@ static int write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 
 	CHECK(set == on_or_absent(f) && pmd, "PMD%u of set %u is written", num, set->id);
 	/* what is reset while it counts ends with what was counted last */
-	CHECK(!pmd->is_counter || !f->on[num] || f->seen[num] == f->counts[num] || f->doing == DOING_RESTART,
+	CHECK(!pmd->is_counter || !f->on[num] || f->seen[num] == f->counts[num] ||
+	      (f->root ? f->root : f)->doing == DOING_RESTART,
 	      "PMD%u of set %u is written over what it counted", num, set->id);
 	if (f->installed)
 		put_on(f, pmd);
@@ -263,7 +267,9 @@ static int fork_heir(struct pfm_context *heir, void *child)
 	f->root = root;
 	atomic_fetch_add(&root->refs, 1);
 	heir->transport = f;
+	f->tally = root->tally;
 	heir->tid = heir->pid = (uint32_t)(uintptr_t)child;
+	ledger_begin(f);
 	bind(heir);
 	if (watch(f)) {
 		atomic_fetch_add(&tally.heirs, 1);
@@ -302,6 +308,24 @@ static void detach(struct pfm_context *ctx)
 
 /* --- messages, and the rest of the world ------------------------------------------------------ */
 
+/* As perfmon.ko: in the queue of the part that this CPU has taken. */
+static int post_of_part(struct file *f, const pfarg_msg_t *msg)
+{
+	struct pfm_part *part = &f->ctx->parts[me.cpu];
+	unsigned int head = atomic_load(&f->parts[me.cpu].head);
+
+	CHECK(me.inside->ctx->part == part, "a message of a part that is not taken");
+	CHECK(me.cpu == msg->pfm_ovfl_msg.msg_ovfl_cpu, "a message of CPU %u on CPU %u", msg->pfm_ovfl_msg.msg_ovfl_cpu,
+	      me.cpu);
+	if (head - atomic_load(&f->parts[me.cpu].tail) >= PART_ROOM)
+		return -ENOSPC;
+	atomic_fetch_add(&tally.messages, 1);
+	f->parts[me.cpu].queue[head % PART_ROOM] = *msg;
+	f->parts[me.cpu].fills[head % PART_ROOM] = part->post;
+	atomic_store(&f->parts[me.cpu].head, head + 1);
+	return 0;
+}
+
 static int post(struct pfm_context *ctx, const pfarg_msg_t *msg)
 {
 	struct file *f = file_of(ctx);
@@ -311,9 +335,12 @@ static int post(struct pfm_context *ctx, const pfarg_msg_t *msg)
 		CHECK(!f->attached, "END comes before the context is detached");
 		atomic_fetch_add(&tally.ends, 1);
 	} else {
-		CHECK(f->inside == &me, "a message outside PMU context");
-		CHECK(!pfm_bits_empty(msg->pfm_ovfl_msg.msg_ovfl_pmds) || ctx->absent, "a message of no overflow");
-		f->posts++;
+		CHECK(me.inside && (me.inside == f || me.inside->root == f), "a message outside PMU context");
+		CHECK(!pfm_bits_empty(msg->pfm_ovfl_msg.msg_ovfl_pmds) || me.inside->ctx->absent,
+		      "a message of no overflow");
+		me.inside->posts++;
+		if (ctx->parts)
+			return post_of_part(f, msg);
 		if (unread >= ctx->msgq_depth)
 			return -ENOSPC;
 		atomic_fetch_add(&tally.messages, 1);
@@ -338,7 +365,20 @@ static void where(struct pfm_context *ctx, struct pfm_where *to)
 
 static void send_signal(struct pfm_context *ctx)
 {
-	in_pmu(ctx, "signal")->signals++;
+	(void)ctx;
+	in_pmu(me.inside->ctx, "signal")->signals++;
+}
+
+static unsigned int num_parts(struct pfm_machine *m)
+{
+	(void)m;
+	return NUM_CPUS;
+}
+
+static unsigned int part(struct pfm_context *ctx)
+{
+	in_pmu(ctx, "part");
+	return me.cpu;
 }
 
 static void caller(struct pfm_machine *m, struct pfm_caller *who)
@@ -403,7 +443,8 @@ static const struct pfm_machine_ops ops = {
 	.arm = arm, .disarm = disarm, .left = left, .timer_ns = timer_ns, .ran = ran, .block = block,
 	.unblock = unblock, .where = where, .post = post, .flush = flush_messages, .signal = send_signal,
 	.caller = caller, .in_group = in_group, .has_fd = has_fd, .now = now, .page_size = page_size,
-	.alloc_buffer = alloc_buffer, .free_buffer = free_buffer, .coexist = true,
+	.alloc_buffer = alloc_buffer, .free_buffer = free_buffer, .coexist = true, .num_parts = num_parts,
+	.part = part,
 };
 
 /* --- its PMU: counters, buffers that one PMC controls, virtual PMDs in another word ------------ */

@@ -13,6 +13,8 @@ struct pfm_context *context_of(int fd)
 	return ctx;
 }
 
+unsigned long world_heirs;
+
 /* --- a context ------------------------------------------------------------------------------ */
 
 static void state(struct pfm_context *ctx)
@@ -27,7 +29,7 @@ static void state(struct pfm_context *ctx)
 		return;
 	}
 	CHECK(!!sc->target != !!sc->cpu, "bound to a thread and a CPU, or to neither");
-	CHECK(!sc->target || (sc->target->ctx == ctx && sc->target->state != PFM_SIM_DEAD),
+	CHECK(!sc->target || ctx->outlived || (sc->target->ctx == ctx && sc->target->state != PFM_SIM_DEAD),
 	      "bound to a thread that is not");
 	CHECK(!sc->cpu || (sc->cpu->sys == ctx && sc->cpu->ctx == ctx), "not on its CPU");
 	CHECK(!sc->running || pfm_counting(ctx), "its counters run, and it is held");
@@ -54,6 +56,15 @@ void rules_context(struct pfm_context *ctx)
 	rules_sets(ctx);
 	state(ctx);
 	on_its_cpu(ctx);
+	for (struct pfm_context *heir = ctx->heirs; heir; heir = heir->next_heir) {
+		rules_sets(heir);
+		state(heir);
+		on_its_cpu(heir);
+		CHECK(heir->root == ctx && heir->state != PFM_CTX_UNLOADED && heir->started == ctx->started,
+		      "an heir of another, or not loaded, or not as its root");
+		world_heirs++;
+	}
+	CHECK(!ctx->part && (!ctx->parts || !ctx->parts->taken), "the buffer is in use");
 	CHECK(!!ctx->buf == !!ctx->buf_size, "a buffer of %zu bytes at %p", ctx->buf_size, ctx->buf);
 }
 
@@ -64,7 +75,7 @@ static unsigned int loaded(const struct pfm_machine *m, bool system_wide)
 	unsigned int n = 0;
 
 	for (struct pfm_context *c = m->loaded; c; c = c->next_loaded)
-		n += !!(c->flags & PFM_FL_SYSTEM_WIDE) == system_wide;
+		n += !c->root && !!(c->flags & PFM_FL_SYSTEM_WIDE) == system_wide;
 	return n;
 }
 

@@ -132,6 +132,8 @@ static uint32_t context_flags(void)
 		flags = PFM_FL_SYSTEM_WIDE | (rng_chance(R, 80) ? PFM_FL_ANY_CPU : 0);
 	else if (rng_chance(R, 15))
 		flags = PFM_FL_NOTIFY_BLOCK;
+	else if (rng_chance(R, 30))
+		flags = PFM_FL_INHERIT;
 	if (rng_chance(R, 5))
 		flags |= PFM_FL_OVFL_NO_MSG;
 	if (world.sim->model->codes->ia64 && rng_chance(R, 10))

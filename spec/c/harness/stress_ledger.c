@@ -174,6 +174,14 @@ void ledger_mark(struct ledger *l)
 
 /* --- comparing ------------------------------------------------------------------------------ */
 
+/* The ledger is that of the thread alone. */
+static uint64_t own_value(const struct ledger *l, const pfarg_pmd_t *v)
+{
+	const struct pfm_pmd *pmd = pfm_set_pmd(pfm_set_find(l->ctx, v->reg_set), v->reg_num);
+
+	return pfm_inherits(l->ctx) && pmd ? pmd->value : v->reg_value;
+}
+
 static bool read_set(struct ledger *l, unsigned int s, uint64_t *values)
 {
 	pfarg_pmd_t v[MAX_COUNTERS] = { { 0 } };
@@ -187,7 +195,7 @@ static bool read_set(struct ledger *l, unsigned int s, uint64_t *values)
 		return false;
 	}
 	for (unsigned int i = 0; i < world.num_pmds; i++)
-		values[i] = v[i].reg_value;
+		values[i] = own_value(l, &v[i]);
 	return true;
 }
 
@@ -215,9 +223,13 @@ static void compare_info(struct ledger *l, unsigned int s)
 {
 	pfarg_setinfo_t info = { .set_id = set_ids[s] };
 	struct led_set *set = &l->sets[s];
+	const struct pfm_set *children;
 	bool is_active = l->ctx->active->id == set_ids[s] && l->ctx->state != PFM_CTX_UNLOADED;
 
 	CHECK(!pfm_getinfo_evtsets(l->fd, &info, 1), "set %u: %s", set_ids[s], pfm_explain());
+	children = pfm_set_find(l->ctx, set_ids[s]);
+	info.set_act_duration -= children->ended.duration + children->living.duration;
+	info.set_runs -= children->ended.runs + children->living.runs;
 	CHECK(info.set_act_duration == set->duration, "fd %d set %u was active %llu ns, must be %llu",
 	      l->fd, set_ids[s], (unsigned long long)info.set_act_duration,
 	      (unsigned long long)set->duration);

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <sys/ioctl.h>
 
-#include "../../kernel/linux/abi/perfmon_ioctl.h"
+#include "../../../kernel/linux/abi/perfmon_ioctl.h"
 #include "check.h"
 
 static int shared_fd;

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * parts.c - the buffer of a context with PFM_FL_INHERIT: into it go the samples of a thread and of all that it creates.
+ *
+ * Threads run at the same time, and a format knows of one writer. So there are as many buffers as the machine says,
+ * one after the other, each complete: the parts. A thread fills the one of the CPU that it is on, and takes it before
+ * without waiting, for it may be in an NMI that interrupted another thread's work there.
+ *
+ * A restart gives a part back to its format, which the tool may not have read to its end where it goes on while others
+ * are read. Each fill of a part is therefore numbered, and where there are several parts a restart deals with those
+ * fills whose messages were read; with all of them if nobody ever reads messages, or nobody was told of the last.
+ */
+#include "core.h"
+
+int pfm_parts_make(struct pfm_context *ctx, size_t size)
+{
+	const struct pfm_machine_ops *ops = pfm_ops(ctx);
+	size_t page = ops->page_size(ctx->machine), whole = (size + page - 1) / page * page;
+	unsigned int n = ops->num_parts ? ops->num_parts(ctx->machine) : 1;
+	int ret = 0;
+
+	if (whole < size || (whole && n > SIZE_MAX / whole))
+		return pfm_refuse(-ENOMEM, "%u buffers of %llu bytes are too large", n, (unsigned long long)size);
+	ctx->parts = pfm_os_alloc(n * sizeof(*ctx->parts));
+	if (!ctx->parts)
+		return pfm_refuse(-ENOMEM, "no memory for the parts of a buffer");
+	if (size)
+		ret = pfm_buffer_alloc(ctx, n * whole);
+	if (ret) {
+		pfm_os_free(ctx->parts);
+		ctx->parts = NULL;
+		return ret;
+	}
+	ctx->num_parts = n;
+	for (unsigned int i = 0; size && i < n; i++)
+		ctx->parts[i].buf = (char *)ctx->buf + i * whole;
+	return 0;
+}
+
+void pfm_parts_free(struct pfm_context *ctx)
+{
+	pfm_os_free(ctx->parts);
+	ctx->parts = NULL;
+}
+
+/* --- taking one ------------------------------------------------------------------------------- */
+
+static struct pfm_part *part_of(struct pfm_context *ctx)
+{
+	const struct pfm_machine_ops *ops = pfm_ops(ctx);
+
+	return &ctx->parts[ops->part ? ops->part(ctx) : 0];
+}
+
+static bool take(struct pfm_context *ctx, struct pfm_part *part)
+{
+	if (__atomic_exchange_n(&part->taken, true, __ATOMIC_ACQUIRE))
+		return false;
+	ctx->part = part;
+	return true;
+}
+
+bool pfm_part_take(struct pfm_context *ctx)
+{
+	return take(ctx, part_of(ctx));
+}
+
+void pfm_part_wait(struct pfm_context *ctx)
+{
+	struct pfm_part *part = part_of(ctx);
+
+	while (!take(ctx, part))
+		;
+}
+
+void pfm_part_leave(struct pfm_context *ctx)
+{
+	struct pfm_part *part = ctx->part;
+
+	ctx->part = NULL;
+	__atomic_store_n(&part->taken, false, __ATOMIC_RELEASE);
+}
+
+/* --- fills ------------------------------------------------------------------------------------ */
+
+bool pfm_part_filled(struct pfm_part *part, bool masks)
+{
+	if (masks && part->full)
+		return !part->told;
+	part->full = masks;
+	part->told = false;
+	part->fills++;
+	return true;
+}
+
+void pfm_part_read(struct pfm_context *root, unsigned int part, uint32_t fill)
+{
+	WRITE_ONCE(root->heard, true);
+	if (fill)
+		WRITE_ONCE(root->parts[part].read, fill);
+}
+
+/* How many of its fills a restart deals with. */
+static uint32_t due(const struct pfm_context *root, const struct pfm_part *part)
+{
+	uint32_t upto = READ_ONCE(root->heard) && part->told ? READ_ONCE(part->read) : part->fills;
+
+	return (int32_t)(upto - part->given) > 0 ? upto - part->given : 0;
+}
+
+/* Where there is one part its format is asked once and always, as in any context. */
+static int give_back(struct pfm_context *root, struct pfm_part *part, pfm_ask_t *ask)
+{
+	uint32_t n = root->num_parts == 1 ? 1 : due(root, part);
+	int ret = 0;
+
+	memset(&part->ctrl, 0, sizeof(part->ctrl));
+	if (!n)
+		return 0;
+	part->given = root->num_parts == 1 ? part->fills : part->given + n;
+	for (; n && !ret; n--) {
+		ret = ask(root, part->buf, !part->full, &part->ctrl);
+		part->full = part->ctrl.mask_monitoring;
+	}
+	part->restarts += !ret;
+	return ret;
+}
+
+int pfm_parts_restart(struct pfm_context *root, pfm_ask_t *ask, pfm_ovfl_ctrl_t *all)
+{
+	int ret = 0;
+
+	memset(all, 0, sizeof(*all));
+	for (unsigned int i = 0; i < root->num_parts && !ret; i++) {
+		struct pfm_part *part = &root->parts[i];
+
+		while (!take(root, part))
+			;
+		ret = give_back(root, part, ask);
+		all->reset_ovfl_pmds |= part->ctrl.reset_ovfl_pmds;
+		all->mask_monitoring |= part->ctrl.mask_monitoring;
+		pfm_part_leave(root);
+	}
+	return ret;
+}
+
+/* Nothing of the load before is remembered. In PMU context, or while nothing of it counts. */
+void pfm_parts_begin(struct pfm_context *root)
+{
+	root->heard = false;
+	root->held_by = NULL;
+	for (unsigned int i = 0; i < root->num_parts; i++) {
+		struct pfm_part *part = &root->parts[i];
+
+		part->read = part->given = part->fills;
+		part->full = part->told = false;
+	}
+}
