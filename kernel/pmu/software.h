@@ -75,7 +75,7 @@ void pfm_software_append(struct pfm_reg *pmcs, uint16_t *num_pmcs, struct pfm_re
 
 enum pfm_software_kind { PFM_SW_IS_TIME, PFM_SW_IS_KERNEL, PFM_SW_IS_EVENT };
 
-#define PFM_SW_KIND(NAME, name, alias, perf, kind, ...)	[PFM_SW_##NAME - PFM_SW_FIRST] = PFM_SW_IS_##kind,
+#define PFM_SW_KIND(NAME, name, alias, perf, kind, ...)	PFM_SW_IS_##kind,
 
 /* num is a software counter's. */
 static inline enum pfm_software_kind pfm_software_kind(uint16_t num)

@@ -8,7 +8,7 @@
 
 #include "software.h"
 
-#define PFM_SW_CONFIG(NAME, name, alias, perf, ...)	[PFM_SW_##NAME - PFM_SW_FIRST] = PERF_COUNT_SW_##perf,
+#define PFM_SW_CONFIG(NAME, name, alias, perf, ...)	PERF_COUNT_SW_##perf,
 
 static inline uint64_t pfm_software_perf_config(uint16_t num)
 {

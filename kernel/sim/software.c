@@ -21,7 +21,7 @@ struct counted {
 #define SIM_SW_EVENT(NAME)	{ .simulated = true, .events = BIT(NAME) }
 #define SIM_SW_FAULTS(NAME)	{ .simulated = true, .events = BIT(NAME) | BIT(MINOR_FAULTS) | BIT(MAJOR_FAULTS) }
 #define SIM_SW_NONE(NAME)	{ .simulated = false }
-#define COUNTED(NAME, name, alias, perf, kind, sim, ...)	[PFM_SW_##NAME - PFM_SW_FIRST] = SIM_SW_##sim(NAME),
+#define COUNTED(NAME, name, alias, perf, kind, sim, ...)	SIM_SW_##sim(NAME),
 
 static const struct counted counted[PFM_NUM_SW] = { PFM_SOFTWARE_EVENTS(COUNTED) };
 
