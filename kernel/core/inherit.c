@@ -18,7 +18,7 @@ int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, bool has_fmt)
 				  flags & PFM_FL_SYSTEM_WIDE ? "SYSTEM_WIDE" : "NOTIFY_BLOCK");
 	if (flags & PFM_FL_MAP_SETS)
 		return pfm_refuse(-EINVAL, "INHERIT does not go with MAP_SETS: a view has one thread's values");
-	if (has_fmt)
+	if (has_fmt && !m->ops->inherits)
 		return pfm_refuse(-EINVAL, "INHERIT is for counting: a sampling buffer is of one thread");
 	if (!m->ops->fork && !m->ops->inherits)
 		return pfm_refuse(-EINVAL, "INHERIT: machine %s does not tell of new threads", m->ops->name);

@@ -70,6 +70,11 @@ int perf_open(struct perf_event_attr *attr, int pid, int cpu, int group)
 	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group, flags);
 }
 
+int perf_open_on(struct perf_event_attr *attr, int tid, int cpu)
+{
+	return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
 int perf_ioctl(int fd, unsigned long request, uint64_t arg)
 {
 	return ioctl(fd, request, arg);

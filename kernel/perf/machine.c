@@ -88,7 +88,7 @@ static int attach(struct pfm_context *ctx, uint32_t load_pid)
 
 	if (ret)
 		return ret;
-	perf_of(ctx)->ring.ready = perf_records_came;
+	perf_of(ctx)->rings.ready = perf_records_came;
 	perf_of(ctx)->self = ctx->self ? pfm_fast_thread() : 0;
 	if (ctx->want.records)
 		ret = perf_ring_need(ctx);
@@ -140,6 +140,7 @@ static const struct pfm_machine_ops ops = {
 	.quick = perf_quick,
 	.stack = &perf_stack_ops,
 	.records = true,
+	.ctx_flags = PFM_FL_PROCESS | PFM_FL_ON_EXEC,
 	.coexist = true,
 };
 

@@ -1,5 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- perfmon.ko in the emulated machine of spec/vm: real counters, interrupts and context switches.
+--- perfmon.ko in the emulated machines of spec/vm: real counters, interrupts and context switches. Returns a function
+-- that declares the tests of an architecture, or "smoke": the one boot of make check.
+local busted = require "busted"
+local assert = require "luassert"
+local describe, it, pending = busted.describe, busted.it, busted.pending
 
 local function run(command)
    local pipe = assert(io.popen(command .. " 2>&1; echo \"status $?\""))
@@ -214,7 +218,7 @@ local function tests(only)
    end
 
    more = "smoke"
-   vm_it("counts, samples, switches sets, counts children and walks stacks", passes, "-c 2",
+   vm_it("counts, samples, switches sets, counts children and walks stacks", passes, "-c 4",
       "counting sampling sets inherit stacks lifetime", all(counting, sampling, sets, inherit, stacks, lifetime))
 
    more = 0
