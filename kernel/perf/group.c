@@ -19,7 +19,7 @@ static bool sw_plan(struct perf_plan *plan, uint16_t num, uint64_t value)
 	plan->config = pfm_software_perf_config(num);
 	plan->no_user = !(value & PFM_SW_USER);
 	plan->no_kernel = !(value & PFM_SW_KERNEL);
-	plan->clock = num == PFM_SW_TASK_CLOCK || num == PFM_SW_CPU_CLOCK;
+	plan->clock = pfm_software_kind(num) == PFM_SW_IS_TIME;
 	return !plan->no_user || !plan->no_kernel;
 }
 

@@ -350,7 +350,8 @@ end
 -- Of regions, those that are read without a call where the machine can do that.
 local function default_events(groups, of_regions)
    if #groups > 0 then return {} end
-   return of_regions and lpfm.machine().hw_counters > 0 and "cycles,instructions" or events.default_counts()
+   local both = "cycles,instructions"
+   return of_regions and lpfm.machine().hw_counters > 0 and events.read(both) and both or events.default_counts()
 end
 
 -- The index of an event in the list, put there unless it is there already.
