@@ -157,6 +157,8 @@ unsigned int pfl_model_number(const struct pfl_model *m);
 const struct pfl_model *pfl_current(void);	/* NULL before pfm_initialize() */
 /* PMCs that the machine does not have, if the model in force is the machine's. */
 bool pfl_machine_lacks(const struct pfl_model *m, unsigned int pmc);
+/* The machine's name, if it is a simulated one that does not simulate what the alternative would count; or NULL. */
+const char *pfl_machine_idle(const struct pfl_model *m, const struct pfl_demand *d, const struct pfl_alt *alt);
 
 /* Model and index of a libpfm event index; INVAL, NOINIT. */
 int pfl_event_locate(unsigned int event, const struct pfl_model **m, unsigned int *idx);
