@@ -98,7 +98,7 @@ local function create_args(self)
       args.flags = self.inherits
       return args
    end
-   return { flags = lpfm.machine().name == "linux" and not self.spec.call and { "NOTIFY_BLOCK" } or nil }
+   return { flags = host.machine().name == "linux" and not self.spec.call and { "NOTIFY_BLOCK" } or nil }
 end
 
 local function make_program(self)
@@ -365,7 +365,7 @@ local function start(self, subject)
    if not ctx and errno == lpfm.errno.ENOMEM and self.sampler and self.sampler:shrink() then
       return start(self, subject)
    end
-   subject.staggered = later and lpfm.machine().name == "perf"
+   subject.staggered = later and host.machine().name == "perf"
    return ctx, err, errno, made.create.buf_size
 end
 
