@@ -286,6 +286,7 @@ static pid_t fork_child(const struct plan *plan, int *sock)
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return -1;
+	lpfm_keep_descriptors();
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &mask);	/* a Ctrl-C now ends the child as well */
 	pid = fork();
@@ -731,6 +732,7 @@ static const luaL_Reg metas[] = {
 
 void lpfm_open_child(lua_State *L)
 {
+	lpfm_note_descriptors();
 	lpfm_class_new(L, &child_class, methods, metas);
 	luaL_getmetatable(L, child_class.name);
 	lua_getfield(L, -1, "__index");

@@ -31,10 +31,10 @@ end
 
 -- Gives a reason to the software events whose registers this machine does not have.
 local function mark_absent(list)
-   local here = {}
+   local here, machine = {}, host.machine().name
    for _, pmc in ipairs(lpfm.pmcs()) do here[pmc.num] = true end
    for _, e in ipairs(list) do
-      if not here[e.num] then e.reason = ("the machine %s does not count it"):format(host.machine().name) end
+      if not here[e.num] then e.reason = ("the machine %s does not count it"):format(machine) end
    end
    return list
 end

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * denied.c - a program where perf_event_open(2) fails, as in a container:
+ * denied.c - a program where a system call fails, as in a container:
  *
- *   denied ERRNO PROGRAM [ARGUMENTS]
+ *   denied ERRNO[:ptrace] PROGRAM [ARGUMENTS]	perf_event_open(2), or ptrace(2)
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,9 +17,10 @@
 int main(int argc, char **argv)
 {
 	unsigned int err = argc > 2 ? (unsigned int)atoi(argv[1]) : 0;
+	unsigned int call = argc > 2 && strstr(argv[1], ":ptrace") ? SYS_ptrace : SYS_perf_event_open;
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | err),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
