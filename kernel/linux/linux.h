@@ -359,6 +359,7 @@ __poll_t lx_poll(struct file *file, poll_table *wait);
 /* target.c */
 struct task_struct *lx_aim(const struct lx_context *lx, u32 load_pid);	/* before lx->lock; NULL, or ERR_PTR */
 void lx_aim_end(struct task_struct *task);
+int lx_need(struct pfm_context *ctx, uint16_t num);
 int lx_attach(struct pfm_context *ctx, uint32_t load_pid);
 void lx_detach(struct pfm_context *ctx);
 int lx_attach_child(struct lx_context *lx, struct task_struct *child);	/* an heir, to the current thread */
