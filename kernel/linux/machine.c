@@ -78,6 +78,7 @@ static struct pfm_machine_ops ops __ro_after_init = {
 	.fork = lx_fork,
 	.release = lx_release,
 	.expects = lx_expects,
+	.need = lx_need,
 	.access = lx_access,
 	.install = lx_install,
 	.collect = lx_collect,
