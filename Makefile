@@ -79,6 +79,8 @@ help:
 	@echo 'make check-debug     perfmon.ko on kernels that check: memory, locks, leaks, injected faults (FULL=1: races, real time)'
 	@echo 'make clean           remove build/'
 	@echo
+	@echo 'README.md is the manual, CONTRIBUTING.md says how to change lpfm, CHANGELOG.md what is new.'
+	@echo
 	@echo 'LUA=luajit|lua5.1    interpreter of build/lpfm (now $(LUA))'
 	@echo 'PREFIX=DIR           where to install (now $(PREFIX));  DESTDIR=DIR in front of it'
 	@echo 'SAN=1                build into build/san with ASan and UBSan'

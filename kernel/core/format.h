@@ -48,7 +48,7 @@ struct pfm_stack_want {
 /* What a program did, besides overflowing (6.3.2). The numbers are those of perfmon_stack_smpl.h. */
 enum pfm_record_type {
 	PFM_RECORD_MAP = 2, PFM_RECORD_EXEC, PFM_RECORD_FORK, PFM_RECORD_EXIT, PFM_RECORD_LOST,
-	PFM_RECORD_RENAME
+	PFM_RECORD_RENAME, PFM_RECORD_COUNT
 };
 
 struct pfm_record {
@@ -60,7 +60,8 @@ struct pfm_record {
 	const unsigned char *build_id;	/* MAP; NULL: not known */
 	unsigned int	build_id_size;
 	const char	*name;		/* MAP: the path. EXEC: the thread's name */
-	uint64_t	count;		/* LOST: overflows */
+	uint64_t	count;		/* LOST: overflows. COUNT: the value */
+	uint16_t	num;		/* COUNT: the PMD */
 	unsigned int	why;		/* LOST: PFM_STACK_SMPL_LOST_* */
 };
 

@@ -256,13 +256,20 @@ static int check_pmd_value(struct pfm_context *ctx, struct pfm_set *set, const s
 }
 
 #define PMD_WRITE_FLAGS (PFM_REGFL_OVFL_NOTIFY | PFM_REGFL_RANDOM | PFM_REGFL_VALUES | PFM_REGFL_ATTRS | \
-			 PFM_REGFL_CHECK | PFM_REGFL_OWN)
+			 PFM_REGFL_CHECK | PFM_REGFL_OWN | PFM_REGFL_FREQUENCY)
 
-static int check_own(struct pfm_context *ctx, uint32_t flags)
+static int check_inherited(struct pfm_context *ctx, uint32_t flags)
 {
-	if (!(flags & PFM_REGFL_OWN) || pfm_inherits(ctx))
+	if ((flags & PFM_REGFL_OWN) && !pfm_inherits(ctx))
+		return pfm_refuse(-EINVAL, "OWN needs a context with INHERIT");
+	if (!(flags & PFM_REGFL_FREQUENCY))
 		return 0;
-	return pfm_refuse(-EINVAL, "OWN needs a context with INHERIT");
+	if (!pfm_inherits(ctx) || !ctx->fmt || !pfm_ops(ctx)->inherits)
+		return pfm_refuse(-EINVAL, "FREQUENCY needs a context with INHERIT and a sampling format, on a machine "
+				  "which chooses periods (perf)");
+	if (flags & PFM_REGFL_RANDOM)
+		return pfm_refuse(-EINVAL, "FREQUENCY does not go with RANDOM");
+	return 0;
 }
 
 static int reserve_pmd(struct pfm_context *ctx, struct pfm_set *set, const pfarg_pmd_t *req)
@@ -293,7 +300,7 @@ static int prepare_pmd(struct pfm_context *ctx, pfarg_pmd_t *req)
 			 pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
 	if (ret)
 		return ret;
-	ret = check_own(ctx, req->reg_flags);
+	ret = check_inherited(ctx, req->reg_flags);
 	if (!ret && !(req->reg_flags & PFM_REGFL_ATTRS))
 		ret = check_pmd_value(ctx, set, reg, req);
 	if (!ret)
@@ -318,7 +325,8 @@ static int apply_attrs(struct pfm_context *ctx, struct pfm_set *set, const pfarg
 	struct pfm_pmd *pmd = pfm_set_pmd(set, req->reg_num);
 	uint64_t others[PFM_PMD_BV];
 
-	pmd->flags = req->reg_flags & (PFM_REGFL_OVFL_NOTIFY | PFM_REGFL_RANDOM | PFM_REGFL_OWN);
+	pmd->flags = req->reg_flags & (PFM_REGFL_OVFL_NOTIFY | PFM_REGFL_RANDOM | PFM_REGFL_OWN |
+				      PFM_REGFL_FREQUENCY);
 	memcpy(pmd->smpl_pmds, req->reg_smpl_pmds, sizeof(pmd->smpl_pmds));
 	memcpy(pmd->reset_pmds, req->reg_reset_pmds, sizeof(pmd->reset_pmds));
 	set->resets_others |= !pfm_bits_empty(pmd->reset_pmds);
@@ -389,7 +397,7 @@ int pfm_do_write_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 static int check_read_own(struct pfm_context *ctx, struct pfm_set *set, const pfarg_pmd_t *req)
 {
 	const struct pfm_pmd *pmd = pfm_set_pmd(set, req->reg_num);
-	int ret = check_own(ctx, req->reg_flags);
+	int ret = check_inherited(ctx, req->reg_flags);
 
 	if (!ret && pmd && !(pmd->flags & PFM_REGFL_OWN))
 		ret = pfm_refuse(-EINVAL, "PMD%u was not written with OWN", req->reg_num);

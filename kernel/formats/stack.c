@@ -330,6 +330,13 @@ static size_t put_fork(pfm_stack_smpl_fork_t *made, const struct pfm_record *rec
 	return sizeof(*made);
 }
 
+static size_t put_count(pfm_stack_smpl_count_t *count, const struct pfm_record *rec)
+{
+	*count = (pfm_stack_smpl_count_t){ .value = rec->count, .pmd = rec->num };
+	put_event(&count->event, rec, sizeof(*count));
+	return sizeof(*count);
+}
+
 static size_t put_record(void *at, const struct pfm_record *rec)
 {
 	switch (rec->type) {
@@ -340,6 +347,8 @@ static size_t put_record(void *at, const struct pfm_record *rec)
 		return put_exec(at, rec);
 	case PFM_RECORD_FORK:
 		return put_fork(at, rec);
+	case PFM_RECORD_COUNT:
+		return put_count(at, rec);
 	default:
 		put_event(at, rec, sizeof(pfm_stack_smpl_event_t));
 		return sizeof(pfm_stack_smpl_event_t);

@@ -18,7 +18,7 @@ static u8 kind_of(u16 num)
 {
 	if (lx_is_hw(num))
 		return LX_HW;
-	return num == PFM_SW_TASK_CLOCK || num == PFM_SW_CPU_CLOCK ? LX_CLOCK : LX_SW;
+	return pfm_software_kind(num) == PFM_SW_IS_TIME ? LX_CLOCK : LX_SW;
 }
 
 static void describe(struct perf_event_attr *attr, const struct lx_counter *c, bool task)

@@ -19,7 +19,7 @@ static void go_on(struct pfm_context *ctx)
 	p->held = false;
 	if (ctx->fmt) {
 		p->program = true;
-		perf_drain(ctx);
+		perf_drain(ctx, true);
 	} else {
 		perf_rebase(ctx, p->set);
 	}
@@ -108,7 +108,7 @@ void perf_records_came(struct pfm_context *ctx)
 {
 	int err;
 
-	perf_drain(ctx);
+	perf_drain(ctx, perf_prompt(ctx));
 	err = perf_settle(ctx);
 	if (err)
 		perf_of(ctx)->error = err;

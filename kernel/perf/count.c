@@ -92,6 +92,7 @@ void perf_collect(struct pfm_context *ctx, struct pfm_set *set)
 	p->fresh = true;
 	fold(set);
 	perf_family_collect(ctx, set);
+	perf_sampler_collect(ctx, set);
 }
 
 void perf_rebase(struct pfm_context *ctx, struct pfm_set *set)
@@ -225,6 +226,7 @@ static void start_group(struct perf_context *p, struct perf_group *g)
 	if (!g)
 		return;
 	perf_family_run(g, true);
+	perf_sampler_run(g->sampler, true);
 	if (!g->n)
 		return;
 	for (unsigned int i = g->n; i-- > 0;)
@@ -240,10 +242,14 @@ void perf_freeze(struct pfm_context *ctx)
 	if (!p->running)
 		return;
 	p->running = false;
-	if (g)
-		perf_family_run(g, false);
-	if (g)
-		run_leaders(g, PERF_EVENT_IOC_DISABLE);
+	if (!g)
+		return;
+	perf_family_run(g, false);
+	run_leaders(g, PERF_EVENT_IOC_DISABLE);
+	if (!g->sampler)
+		return;
+	perf_sampler_run(g->sampler, false);
+	perf_drain(ctx, true);		/* now that no record is on its way any more */
 }
 
 /* The counters run again when the core is done, in perf_settle(). */

@@ -70,6 +70,11 @@ int perf_open(struct perf_event_attr *attr, int pid, int cpu, int group)
 	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group, flags);
 }
 
+int perf_open_on(struct perf_event_attr *attr, int tid, int cpu)
+{
+	return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
 int perf_ioctl(int fd, unsigned long request, uint64_t arg)
 {
 	return ioctl(fd, request, arg);
@@ -88,6 +93,16 @@ int perf_set_period(int fd, uint64_t period)
 int perf_event_id(int fd, uint64_t *id)
 {
 	return ioctl(fd, PERF_EVENT_IOC_ID, id);
+}
+
+ssize_t perf_read_group(int fd, uint64_t *words, size_t size)
+{
+	ssize_t got;
+
+	do
+		got = read(fd, words, size);
+	while (got < 0 && errno == ECHILD);
+	return got;
 }
 
 bool perf_hung_up(int fd)

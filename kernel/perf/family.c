@@ -102,24 +102,13 @@ void perf_family_run(struct perf_group *g, bool on)
 #define HEAD_WORDS	3	/* nr, time enabled, time running */
 #define ENTRY_WORDS	(perf_format_lost ? 3U : 2U)	/* value, id, lost */
 
-/* While a child ends, its group is not whole, and the kernel will have us ask again. */
-static ssize_t read_group(const struct perf_kin *leader, uint64_t *words, size_t size)
-{
-	ssize_t got;
-
-	do
-		got = read(leader->fd, words, size);
-	while (got < 0 && errno == ECHILD);
-	return got;
-}
-
 static bool read_alone(struct perf_family *family)
 {
 	uint64_t words[HEAD_WORDS + 3 * PERF_MAX_COUNTERS];
 	bool all = true;
 
 	for (unsigned int i = family->joined; i < family->n; i++) {
-		if (read_group(&family->k[i], words, sizeof(words)) > 0)
+		if (perf_read_group(family->k[i].fd, words, sizeof(words)) > 0)
 			family->k[i].count = words[HEAD_WORDS];
 		else
 			all = false;
@@ -134,7 +123,7 @@ static bool read_counts(struct pfm_context *ctx, struct perf_family *family)
 
 	if (!family || !family->n)
 		return false;
-	got = read_group(family->k, words, sizeof(words));
+	got = perf_read_group(family->k[0].fd, words, sizeof(words));
 	if (got < (ssize_t)(HEAD_WORDS * sizeof(words[0])) || words[0] != family->joined) {
 		perf_of(ctx)->failed = true;
 		return false;

@@ -19,7 +19,7 @@ static bool sw_plan(struct perf_plan *plan, uint16_t num, uint64_t value)
 	plan->config = pfm_software_perf_config(num);
 	plan->no_user = !(value & PFM_SW_USER);
 	plan->no_kernel = !(value & PFM_SW_KERNEL);
-	plan->clock = num == PFM_SW_TASK_CLOCK || num == PFM_SW_CPU_CLOCK;
+	plan->clock = pfm_software_kind(num) == PFM_SW_IS_TIME;
 	return !plan->no_user || !plan->no_kernel;
 }
 
@@ -53,8 +53,12 @@ static void plan_sampling(const struct pfm_context *ctx, const struct pfm_set *s
 	plan->stop = !ctx->fmt;
 	plan->fixed = !random && pmd->short_reset && pmd->short_reset == pmd->long_reset &&
 		      !reset_by_others(set, pmd->num);
+	if (perf_samples_family(ctx)) {
+		plan->prompt = perf_prompt(ctx);
+		return;
+	}
 	plan->prompt = plan->stop || !plan->fixed || pmd->last_reset != pmd->short_reset ||
-		       (ctx->fmt->fmt_ops && ctx->fmt->fmt_ops->prompt);
+		       perf_prompt(ctx);
 }
 
 /* False: nothing is counted, because no PMC says what. */
@@ -102,7 +106,18 @@ static void alone_last(struct perf_plan *plans, unsigned int n)
 /* Of an inheriting context the target alone gets what concerns it alone. */
 static bool is_own(const struct pfm_context *ctx, const struct pfm_pmd *pmd, const struct perf_plan *plan)
 {
+	if (perf_samples_family(ctx))
+		return false;
 	return !pfm_inherits(ctx) || (pmd->flags & PFM_REGFL_OWN) || plan->sampling;
+}
+
+static unsigned int make_sampler_plans(struct pfm_context *ctx, struct pfm_set *set, struct perf_plan *plans)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; perf_samples_family(ctx) && i < set->num_pmds && n < PERF_MAX_COUNTERS; i++)
+		n += make_plan(ctx, set, &set->pmds[i], &plans[n]);
+	return n;
 }
 
 static unsigned int make_family_plans(struct pfm_context *ctx, struct pfm_set *set, struct perf_plan *plans)
@@ -110,9 +125,10 @@ static unsigned int make_family_plans(struct pfm_context *ctx, struct pfm_set *s
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < set->num_pmds && n < PERF_MAX_COUNTERS; i++) {
-		n += make_plan(ctx, set, &set->pmds[i], &plans[n]);
-		if (n)
-			plans[n - 1].sampling = plans[n - 1].stop = 0;
+		if (!make_plan(ctx, set, &set->pmds[i], &plans[n]))
+			continue;
+		plans[n].sampling = plans[n].stop = 0;
+		n++;
 	}
 	alone_last(plans, n);
 	return n;
@@ -138,14 +154,17 @@ static unsigned int make_plans(struct pfm_context *ctx, struct pfm_set *set, str
 	return n;
 }
 
-static bool same_plans(const struct perf_group *g, const struct perf_plan *plans, unsigned int n)
+static bool same_plans(struct pfm_context *ctx, struct pfm_set *set, const struct perf_plan *plans, unsigned int n)
 {
+	const struct perf_group *g = set->os;
+	struct perf_plan sampled[PERF_MAX_COUNTERS];
+
 	if (!g || g->n != n)
 		return false;
 	for (unsigned int i = 0; i < n; i++)
 		if (memcmp(&g->c[i].plan, &plans[i], sizeof(*plans)))
 			return false;
-	return true;
+	return perf_sampler_fits(g->sampler, sampled, make_sampler_plans(ctx, set, sampled));
 }
 
 /* --- periods -------------------------------------------------------------------------------- */
@@ -156,10 +175,13 @@ static bool too_short(uint64_t value)
 }
 
 /* A value that has counted on since it was written may be as near to its overflow as it likes. */
-static int check_period(const struct perf_plan *plan, const struct pfm_pmd *pmd)
+static int check_period(const struct pfm_context *ctx, const struct pfm_set *set, const struct perf_plan *plan,
+			const struct pfm_pmd *pmd)
 {
 	uint64_t bad = 0;
 
+	if (plan->sampling && perf_samples_family(ctx))
+		return perf_sampler_check(ctx, set, pmd, plan);
 	if (plan->alone && plan->sampling)
 		return pfm_refuse(-EINVAL, "PMD%u: its event only counts: it has no overflows", pmd->num);
 	if (!plan->clock || !plan->sampling || (pmd->flags & PFM_REGFL_RANDOM))
@@ -197,6 +219,7 @@ static void close_group(struct pfm_context *ctx, struct perf_group *g)
 		if (g->c[i].fd >= 0)
 			pfm_quick_close(ctx, g->c[i].fd);
 	perf_family_close(g->family);
+	perf_sampler_close(g->sampler);
 	pfm_os_free(g);
 }
 
@@ -242,7 +265,7 @@ static int open_counter(struct pfm_context *ctx, struct perf_group *g, struct pe
 		return perf_refuse_open(p, what, &attr, errno);
 	if (c->plan.filter && perf_set_filter(c->fd, c->plan.filter))
 		return perf_refuse_filter(what, c->plan.filter, errno);
-	if (perf_event_id(c->fd, &c->id) || (c->plan.sampling && perf_ring_join(&p->ring, c->fd))) {
+	if (perf_event_id(c->fd, &c->id) || (c->plan.sampling && perf_ring_join(p->rings.r, c->fd))) {
 		int err = errno;
 
 		return pfm_refuse(-err, "%s: the kernel refuses its event: %s", what, strerror(err));
@@ -281,7 +304,7 @@ static int open_group(struct pfm_context *ctx, struct pfm_set *set, const struct
 	for (unsigned int i = 0; i < n && !ret; i++) {
 		const struct pfm_pmd *pmd = pfm_set_pmd(set, plans[i].num);
 
-		ret = check_period(&plans[i], pmd);
+		ret = check_period(ctx, set, &plans[i], pmd);
 		if (!ret)
 			ret = open_counter(ctx, g, &g->c[i], pmd);
 	}
@@ -298,12 +321,28 @@ static int open_family(struct pfm_context *ctx, struct pfm_set *set, struct perf
 	struct perf_group *old = set->os;
 	struct perf_plan plans[PERF_MAX_COUNTERS];
 
-	if (!pfm_inherits(ctx))
+	if (!pfm_inherits(ctx) || perf_samples_family(ctx))
 		return 0;
 	if (!old || !old->family)
 		return perf_family_open(ctx, plans, make_family_plans(ctx, set, plans), &g->family);
 	g->family = old->family;
 	old->family = NULL;
+	return 0;
+}
+
+/* What children sample stays as it is, for the rest of a load. */
+static int open_sampler(struct pfm_context *ctx, struct pfm_set *set, struct perf_group *g)
+{
+	struct perf_group *old = set->os;
+	struct perf_plan plans[PERF_MAX_COUNTERS];
+	unsigned int n = make_sampler_plans(ctx, set, plans);
+
+	if (!old || !old->sampler)
+		return perf_sampler_open(ctx, plans, n, &g->sampler);
+	if (!perf_sampler_fits(old->sampler, plans, n))
+		return pfm_refuse(-EBUSY, "INHERIT: what children sample stays while the context is loaded");
+	g->sampler = old->sampler;
+	old->sampler = NULL;
 	return 0;
 }
 
@@ -315,6 +354,8 @@ static int reopen(struct pfm_context *ctx, struct pfm_set *set, const struct per
 
 	if (!ret)
 		ret = open_family(ctx, set, g);
+	if (!ret)
+		ret = open_sampler(ctx, set, g);
 	if (ret) {
 		close_group(ctx, g);
 		g = NULL;
@@ -335,7 +376,7 @@ int perf_group_check(struct pfm_context *ctx)
 	int ret;
 
 	p->check = p->unfit = false;
-	if (same_plans(p->set->os, plans, n))
+	if (same_plans(ctx, p->set, plans, n))
 		return 0;
 	perf_freeze(ctx);
 	perf_collect(ctx, p->set);
@@ -362,7 +403,7 @@ int perf_install(struct pfm_context *ctx, struct pfm_set *set)
 	p->set = set;
 	if (set->flags & PFM_SETFL_TIME_SWITCH)
 		ret = perf_timer_need(ctx);
-	if (!ret && !same_plans(set->os, plans, n)) {
+	if (!ret && !same_plans(ctx, set, plans, n)) {
 		ret = reopen(ctx, set, plans, n);
 		p->unfit = ret;
 		perf_view_events(set, set->os, true);
@@ -397,7 +438,7 @@ int perf_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 
 	if (!p->replaying) {
 		p->check = true;
-		if (make_plan(ctx, set, pmd, &plan) && check_period(&plan, pmd))
+		if (make_plan(ctx, set, pmd, &plan) && check_period(ctx, set, &plan, pmd))
 			return -EINVAL;
 		perf_family_rebase_one(ctx, set, num);
 	}

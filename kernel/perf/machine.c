@@ -39,6 +39,9 @@ static const char limits[] =
 	"INHERIT: the kernel tells the sum of a thread and its children. With OWN, or OVFL_NOTIFY, a PMD takes a "
 	"second counter, on the thread alone. A mask holds the children too. END comes when the process has "
 	"ended: children that outlive it are counted until then. TIME_SWITCH is refused, and a read with ENDED.\n"
+	"INHERIT with a sampling format: a PMD samples with one fixed period, or FREQUENCY, for the thread and all "
+	"its children; RANDOM, OVFL_SWITCH, and samples with the values of other counters are refused, and a new "
+	"period while the context is loaded. A child begins with a whole period. Full means masked for all of them.\n"
 	"PMC96 to PMC127 take events of pfm_perf_event(). One with PFM_PERF_ALONE is started, stopped and read apart "
 	"from the others of its set, within microseconds, and does not overflow. MAP_SETS reads these PMDs by a call.\n"
 	"alignment-faults and emulation-faults stay 0 where the kernel does not handle such faults (x86).\n"
@@ -68,6 +71,9 @@ static int check_set(struct pfm_context *ctx, uint32_t flags)
 	if ((flags & PFM_SETFL_TIME_SWITCH) && pfm_inherits(ctx))
 		return pfm_refuse(-EINVAL, "TIME_SWITCH does not go with INHERIT: children have no "
 				  "timeouts of perf_event's");
+	if ((flags & PFM_SETFL_OVFL_SWITCH) && pfm_inherits(ctx))
+		return pfm_refuse(-EINVAL, "OVFL_SWITCH does not go with INHERIT: perf_event has no event sets of "
+				  "children's");
 	if (flags & PFM_SETFL_EXCL_KERNEL_ONLY_THREADS)
 		return pfm_refuse(-EINVAL, "EXCL_KERNEL_ONLY_THREADS: perf_event cannot leave kernel threads "
 				  "out");
@@ -88,7 +94,7 @@ static int attach(struct pfm_context *ctx, uint32_t load_pid)
 
 	if (ret)
 		return ret;
-	perf_of(ctx)->ring.ready = perf_records_came;
+	perf_of(ctx)->rings.ready = perf_records_came;
 	perf_of(ctx)->self = ctx->self ? pfm_fast_thread() : 0;
 	if (ctx->want.records)
 		ret = perf_ring_need(ctx);
@@ -140,6 +146,7 @@ static const struct pfm_machine_ops ops = {
 	.quick = perf_quick,
 	.stack = &perf_stack_ops,
 	.records = true,
+	.ctx_flags = PFM_FL_PROCESS | PFM_FL_ON_EXEC,
 	.coexist = true,
 };
 

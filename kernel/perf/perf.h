@@ -5,8 +5,8 @@
  * machine.c finds out what there is and holds the table of operations; target.c binds a
  * context to a thread or CPU; access.c is what comes before and after the core does its part;
  * group.c turns an event set into a group of kernel events, family.c, where children are counted too
- * (PFM_FL_INHERIT), into one that they inherit; named.c knows the events of tracepoints and of other PMUs; replay.c
- * carries the overflows that the kernel wrote into ring.c's buffer to the core, with the call stacks that stack.c finds
+ * (PFM_FL_INHERIT), into one that they inherit, and sampler.c where they are sampled; named.c knows the events of tracepoints and of other PMUs; replay.c
+ * carries the overflows that the kernel wrote into ring.c's buffers to the core, with the call stacks that stack.c finds
  * in them, record.c what else it wrote there, of programs; timer.c is the set timeout; count.c lets the group count
  * and reads it, quick.c where nothing else is to be done; view.c has the target read it; notify_block.c holds a
  * target; event.c does the system calls, errors.c says why they failed. A file uses those named after it, and not the
@@ -68,18 +68,34 @@ struct perf_family;
 /* The kernel events of one set, on the target alone; c[0] leads the group, after which come those in no group. */
 struct perf_group {
 	struct perf_family	*family;	/* with INHERIT: all of its counters; then c[] are those kept apart */
+	struct perf_sampler	*sampler;	/* with INHERIT and a sampling format: the PMDs that sample */
 	unsigned int		n, joined;	/* counters; those that c[0] leads, with itself */
 	bool			sampling, stop, hw;
 	struct perf_counter	c[];
 };
 
-/* The kernel's buffer of records. All sampling events of a context write into one. */
+struct perf_sampler;
+
+/* A buffer which the kernel writes records into. */
 struct perf_ring {
-	int			fd;		/* of a dummy event that owns it, or -1 */
+	int			fd;		/* of a dummy event that owns it */
+	int			cpu;		/* the only one whose records it has, or -1 */
 	void			*map;
 	size_t			size;		/* data bytes, a power of 2 */
+	uint64_t		tail;		/* the next record to read */
+	uint64_t		time;		/* of the newest record read */
 	struct pfm_watch	*watch;
-	uint64_t		lost;		/* of its own records, those of programs, already told */
+	uint64_t		lost;		/* of its own records, those of programs, already reported */
+	uint32_t		exited_pid, exited_tid;	/* of the last EXIT record, see record.c */
+};
+
+/* All sampling events of a context write into one ring, or, where children inherit them, into one for each CPU. */
+struct perf_rings {
+	struct perf_ring	*r;
+	unsigned int		n;
+	struct perf_ring	*taken;		/* its record is in use: the kernel must not write there yet */
+	uint64_t		round, limit;	/* ns: see perf_rings_round() */
+	union perf_record	*whole;		/* a copy of a record that wraps around the end of its ring */
 	void			(*ready)(struct pfm_context *ctx);	/* called when there are records */
 };
 
@@ -105,7 +121,8 @@ struct perf_context {
 	int			exec;		/* dummy event of an heir: begins to count at exec; or -1 */
 	struct pfm_watch	*life_watch;
 	bool			ended;		/* but records wait for a restart to be replayed */
-	struct perf_ring	ring;
+	struct perf_rings	rings;
+	uint32_t		*tids, num_tids;	/* PROCESS: the threads that it had when it was bound */
 	struct perf_timer	timer;
 	struct perf_block	*block;
 	struct pfm_set		*set;		/* installed, or NULL */
@@ -117,7 +134,6 @@ struct perf_context {
 	bool			replaying;	/* counts are those of an overflow */
 	bool			held;		/* masked there: counts stay as at that overflow */
 	bool			failed;		/* the PMU was not available */
-	uint32_t		exited_pid, exited_tid;	/* of the last EXIT record, see replay.c */
 	uint64_t		reported;	/* lost records already told, see perf_missed() */
 	uint64_t		self;		/* thread pointer of a target that loaded it itself; 0: others */
 	int			error;		/* of the service thread, for the next command */
@@ -165,10 +181,13 @@ extern bool perf_format_lost;	/* the kernel knows PERF_FORMAT_LOST */
 void perf_attr_init(struct perf_event_attr *attr, const struct perf_plan *plan);
 void perf_attr_dummy(struct perf_event_attr *attr);
 int perf_open(struct perf_event_attr *attr, int pid, int cpu, int group);	/* both given: pid is a cgroup */
+int perf_open_on(struct perf_event_attr *attr, int tid, int cpu);	/* of a thread, while it is on that CPU */
 int perf_ioctl(int fd, unsigned long request, uint64_t arg);
 int perf_set_filter(int fd, const char *filter);
 int perf_set_period(int fd, uint64_t period);
 int perf_event_id(int fd, uint64_t *id);
+/* While a child ends, the group of an inherited event is not whole, and the kernel says ECHILD: tried again. */
+ssize_t perf_read_group(int fd, uint64_t *words, size_t size);
 bool perf_hung_up(int fd);
 
 /* errors.c: pfm_refuse() with the reason and the remedy; err is a positive errno. */
@@ -213,6 +232,10 @@ void perf_family_rebase_one(struct pfm_context *ctx, struct pfm_set *set, uint16
 int perf_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
 int perf_settle(struct pfm_context *ctx);	/* after the core has done its part */
 void perf_records_came(struct pfm_context *ctx);
+static inline bool perf_prompt(const struct pfm_context *ctx)	/* does the format want each sample at once? */
+{
+	return ctx->fmt && ctx->fmt->fmt_ops && ctx->fmt->fmt_ops->prompt;
+}
 
 /* count.c */
 void perf_collect(struct pfm_context *ctx, struct pfm_set *set);
@@ -230,15 +253,32 @@ void perf_note_lost(struct pfm_context *ctx, struct perf_counter *c, uint64_t lo
 /* quick.c */
 bool perf_quick(struct pfm_context *ctx, struct pfm_quick *q);
 
+/* sampler.c */
+static inline bool perf_samples_family(const struct pfm_context *ctx)
+{
+	return pfm_inherits(ctx) && ctx->fmt;
+}
+int perf_sampler_open(struct pfm_context *ctx, const struct perf_plan *plans, unsigned int n,
+		      struct perf_sampler **out);
+void perf_sampler_close(struct perf_sampler *s);
+void perf_sampler_run(struct perf_sampler *s, bool on);
+bool perf_sampler_fits(const struct perf_sampler *s, const struct perf_plan *plans, unsigned int n);
+void perf_sampler_collect(struct pfm_context *ctx, struct pfm_set *set);
+void perf_sampler_count(struct pfm_context *ctx, const union perf_record *rec);	/* a thread's, when it ended */
+int perf_sampler_check(const struct pfm_context *ctx, const struct pfm_set *set, const struct pfm_pmd *pmd,
+		       const struct perf_plan *plan);
+void perf_sampler_replay(struct pfm_context *ctx, const union perf_record *rec);
+
 /* ring.c */
 union perf_record {
 	struct perf_event_header	header;
 	uint64_t			words[8192];	/* header.size has 16 bits */
 };
-int perf_ring_need(struct pfm_context *ctx);	/* sets one up */
-void perf_ring_close(struct perf_ring *ring);
-bool perf_ring_next(struct perf_ring *ring, union perf_record *rec);	/* takes one out */
-bool perf_ring_empty(const struct perf_ring *ring);
+int perf_ring_need(struct pfm_context *ctx);	/* sets up what the context's events write into */
+void perf_rings_close(struct perf_rings *rings);
+void perf_rings_round(struct pfm_context *ctx, bool all);	/* before records are read */
+const union perf_record *perf_rings_next(struct perf_rings *rings);	/* in the order of time; until the next call */
+bool perf_rings_empty(const struct perf_rings *rings);
 int perf_ring_join(struct perf_ring *ring, int fd);	/* the event's records go there */
 
 /* stack.c */
@@ -260,10 +300,11 @@ bool perf_stack_parse(const struct pfm_stack_want *want, struct perf_stack *s, c
 void perf_record_attr(struct perf_event_attr *attr);	/* the kernel is to write what programs do */
 void perf_record_replay(struct pfm_context *ctx, const union perf_record *rec);	/* any; tells if it is of that */
 void perf_record_lost(struct pfm_context *ctx);
+void perf_name_exited(struct pfm_context *ctx, struct pfm_where *where);
 
 /* replay.c */
 void perf_quiet(struct pfm_context *ctx);	/* before the core does its part */
-void perf_drain(struct pfm_context *ctx);	/* replays up to the first that masks */
+void perf_drain(struct pfm_context *ctx, bool all);	/* replays up to the first that masks */
 uint64_t perf_drop(struct pfm_context *ctx);	/* forgets what is there; how many overflows */
 
 /* timer.c */

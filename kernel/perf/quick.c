@@ -25,7 +25,7 @@ static bool read_counts(const struct pfm_quick *q, uint64_t *counts)
 static bool nothing_else(const struct pfm_context *ctx, const struct perf_context *p)
 {
 	return pfm_counting(ctx) && !pfm_inherits(ctx) && p && p->set && p->set == ctx->active && p->running &&
-	       !p->ring.map && !p->check && !p->unfit && !p->failed && !p->error;
+	       !p->rings.n && !p->check && !p->unfit && !p->failed && !p->error;
 }
 
 static void describe(struct pfm_quick *q, const struct pfm_set *set, const struct perf_counter *c, unsigned int i)

@@ -130,14 +130,28 @@ static void tell(struct pfm_context *ctx, const struct pfm_record *rec)
 	bool counting = pfm_counting(ctx);
 
 	if (rec->type == PFM_RECORD_EXIT) {
-		p->exited_pid = rec->pid;
-		p->exited_tid = rec->tid;
+		p->rings.taken->exited_pid = rec->pid;
+		p->rings.taken->exited_tid = rec->tid;
 	}
 	p->replaying = true;
 	pfm_record(ctx, rec);
 	p->replaying = false;
 	if (counting && !pfm_counting(ctx))
 		p->held = p->program = true;
+}
+
+/*
+ * A thread that has no number any more, but still runs on its last steps out of the kernel, is the one of the last EXIT
+ * record in the same ring: both are of this CPU.
+ */
+void perf_name_exited(struct pfm_context *ctx, struct pfm_where *where)
+{
+	const struct perf_ring *ring = perf_of(ctx)->rings.taken;
+
+	if (where->pid != UINT32_MAX || !ring->exited_pid)
+		return;
+	where->pid = ring->exited_pid;
+	where->tid = ring->exited_tid;
 }
 
 void perf_record_replay(struct pfm_context *ctx, const union perf_record *rec)
@@ -151,7 +165,7 @@ void perf_record_replay(struct pfm_context *ctx, const union perf_record *rec)
 /* Those that the ring had no room for: kernels that count by event know. */
 void perf_record_lost(struct pfm_context *ctx)
 {
-	struct perf_ring *ring = &perf_of(ctx)->ring;
+	struct perf_ring *ring = perf_of(ctx)->rings.taken;
 	uint64_t words[PERF_READ_WORDS];
 	struct pfm_record out = { .type = PFM_RECORD_LOST, .why = PFM_STACK_SMPL_LOST_RECORDS };
 

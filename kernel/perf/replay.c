@@ -9,27 +9,14 @@
 #include "perf.h"
 
 struct sample {
-	uint64_t	id, ip, time;
-	uint32_t	pid, tid, cpu;
+	uint64_t	id;
+	struct pfm_where where;
 	uint64_t	n;		/* counters in values */
 	const uint64_t	*values;	/* {count, id[, lost]} each */
 	struct perf_stack stack;
 };
 
 #define VALUE_WORDS (perf_format_lost ? 3U : 2U)
-
-/*
- * A thread that has no number any more, but still runs on its last steps out of the kernel, is the one whose end the
- * ring told last: both are of this CPU.
- */
-static void find_thread(struct pfm_context *ctx, struct sample *s, const uint32_t *ids)
-{
-	const struct perf_context *p = perf_of(ctx);
-	bool gone = ids[0] == UINT32_MAX && p->exited_pid;
-
-	s->pid = gone ? p->exited_pid : ids[0];
-	s->tid = gone ? p->exited_tid : ids[1];
-}
 
 /* The order of fields is that of perf_event.h for SAMPLE_TYPE of event.c. */
 static bool parse(struct pfm_context *ctx, const union perf_record *rec, struct sample *s)
@@ -39,10 +26,10 @@ static bool parse(struct pfm_context *ctx, const union perf_record *rec, struct 
 	if (rec->header.size < 9 * sizeof(*w))
 		return false;
 	s->id = w[0];
-	s->ip = w[1];
-	find_thread(ctx, s, (const uint32_t *)&w[2]);
-	s->time = w[3];
-	s->cpu = ((const uint32_t *)&w[4])[0];
+	s->where = (struct pfm_where){ .ip = w[1], .pid = ((const uint32_t *)&w[2])[0],
+				       .tid = ((const uint32_t *)&w[2])[1], .tstamp = w[3], .cpu = (uint16_t)w[4],
+				       .regs = &s->stack, .stack = &perf_stack_ops };
+	perf_name_exited(ctx, &s->where);
 	s->n = w[5];
 	s->values = w + 8;	/* past nr, time enabled, time running */
 	if (s->n > PERF_MAX_COUNTERS || rec->header.size < (9 + s->n * VALUE_WORDS) * sizeof(*w))
@@ -214,15 +201,13 @@ static void deliver(struct pfm_context *ctx, struct perf_group *g, struct perf_c
 		    struct sample *s)
 {
 	struct perf_context *p = perf_of(ctx);
-	struct pfm_where where = { .ip = s->ip, .tstamp = s->time, .pid = s->pid, .tid = s->tid,
-				   .cpu = (uint16_t)s->cpu, .regs = &s->stack, .stack = &perf_stack_ops };
 	struct pfm_set *set = p->set;
 	uint64_t ovfl[PFM_PMD_BV] = { 0 };
 
 	find_overflows(g, c, ovfl);
 	load_values(set, g, ovfl);
 	p->replaying = true;
-	pfm_overflow(ctx, ovfl, &where);
+	pfm_overflow(ctx, ovfl, &s->where);
 	p->replaying = false;
 	p->program = true;
 	if (p->set != set)
@@ -280,8 +265,12 @@ static void replay_lost(struct pfm_context *ctx, const union perf_record *rec)
 
 static void replay(struct pfm_context *ctx, const union perf_record *rec)
 {
-	if (rec->header.type == PERF_RECORD_SAMPLE)
+	if (rec->header.type == PERF_RECORD_SAMPLE && perf_samples_family(ctx))
+		perf_sampler_replay(ctx, rec);
+	else if (rec->header.type == PERF_RECORD_SAMPLE)
 		replay_sample(ctx, rec);
+	else if (rec->header.type == PERF_RECORD_READ && perf_samples_family(ctx))
+		perf_sampler_count(ctx, rec);
 	else if (rec->header.type == PERF_RECORD_THROTTLE)
 		replay_throttle(ctx, rec);
 	else if (rec->header.type == PERF_RECORD_LOST)
@@ -297,14 +286,17 @@ static bool goes_on(struct pfm_context *ctx)
 }
 
 /* Without a format, what overflowed after the overflow that masked did so while masked. */
-void perf_drain(struct pfm_context *ctx)
+void perf_drain(struct pfm_context *ctx, bool all)
 {
 	struct perf_context *p = perf_of(ctx);
-	union perf_record rec;
+	const union perf_record *rec;
 
+	if (p->replaying)
+		return;
+	perf_rings_round(ctx, all);
 	do {
-		while (goes_on(ctx) && perf_ring_next(&p->ring, &rec))
-			replay(ctx, &rec);
+		while (goes_on(ctx) && (rec = perf_rings_next(&p->rings)))
+			replay(ctx, rec);
 	} while (perf_timer_expire(ctx));
 	if (p->held && !ctx->fmt)
 		perf_drop(ctx);
@@ -313,16 +305,21 @@ void perf_drain(struct pfm_context *ctx)
 uint64_t perf_drop(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
-	union perf_record rec;
+	const union perf_record *rec;
 	uint64_t n = 0;
 
-	while (perf_ring_next(&p->ring, &rec)) {
+	if (p->replaying)
+		return 0;
+	perf_rings_round(ctx, true);
+	while ((rec = perf_rings_next(&p->rings))) {
 		struct perf_counter *c = NULL;
 
-		if (rec.header.type == PERF_RECORD_SAMPLE)
-			c = by_id(perf_group_of(p->set), rec.words[1]);
+		if (rec->header.type != PERF_RECORD_SAMPLE)
+			perf_record_replay(ctx, rec);
+		else if (perf_samples_family(ctx))
+			n++;
 		else
-			perf_record_replay(ctx, &rec);
+			c = by_id(perf_group_of(p->set), rec->words[1]);
 		if (!c)
 			continue;
 		c->armed = false;
@@ -331,7 +328,7 @@ uint64_t perf_drop(struct pfm_context *ctx)
 	return ctx->fmt ? n : 0;
 }
 
-/* Overflows that came before a command come before it. Sampling groups stop meanwhile. */
+/* Overflows that came before a command come before it. Sampling groups stop until it is done, but for children's. */
 void perf_quiet(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -340,5 +337,5 @@ void perf_quiet(struct pfm_context *ctx)
 	p->fresh = false;
 	if (g && g->sampling)
 		perf_freeze(ctx);
-	perf_drain(ctx);
+	perf_drain(ctx, true);
 }

@@ -16,6 +16,7 @@
 #define PAGES_USER	16	/* the same for those whose locked memory is limited */
 #define COPIES		4	/* times as many for them, where samples come with copies of stacks */
 #define PAGES_NOTIFY	4	/* without one there are few records at a time */
+#define ROUND_NS	1000000	/* longer than any record is on its way into its ring */
 
 static size_t page_size(void)
 {
@@ -30,7 +31,7 @@ static void on_record(struct pfm_context *ctx, void *arg, uint32_t events)
 		pfm_watch_del(ring->watch);	/* the target has ended, which hangs up for ever */
 		ring->watch = NULL;
 	}
-	ring->ready(ctx);
+	perf_of(ctx)->rings.ready(ctx);
 }
 
 /*
@@ -47,22 +48,31 @@ static void set_watermark(struct pfm_context *ctx, struct perf_event_attr *attr,
 	attr->wakeup_watermark = (uint32_t)bytes;
 }
 
-static int open_owner(struct pfm_context *ctx, size_t pages)
+static int open_dummy(struct pfm_context *ctx, struct perf_event_attr *attr, int cpu)
 {
 	struct perf_context *p = perf_of(ctx);
+
+	return perf_samples_family(ctx) ? perf_open_on(attr, p->pid, cpu) : perf_open(attr, p->pid, p->cpu, -1);
+}
+
+static int open_owner(struct pfm_context *ctx, struct perf_ring *ring, size_t pages)
+{
 	struct perf_event_attr attr;
 
 	perf_attr_dummy(&attr);
 	attr.disabled = 1;
+	attr.inherit = perf_samples_family(ctx);
 	if (ctx->want.records)
 		perf_record_attr(&attr);
 	set_watermark(ctx, &attr, pages);
-	p->ring.fd = perf_open(&attr, p->pid, p->cpu, -1);
-	if (p->ring.fd < 0 && errno == EINVAL && attr.build_id) {	/* before Linux 5.12 */
+	ring->fd = open_dummy(ctx, &attr, ring->cpu);
+	if (ring->fd < 0 && errno == EINVAL && attr.build_id) {	/* before Linux 5.12 */
 		attr.build_id = 0;
-		p->ring.fd = perf_open(&attr, p->pid, p->cpu, -1);
+		ring->fd = open_dummy(ctx, &attr, ring->cpu);
 	}
-	return p->ring.fd < 0 ? perf_refuse_open(p, "a ring", &attr, errno) : 0;
+	if (ring->fd >= 0)
+		return 0;
+	return errno == ENODEV ? -ENODEV : perf_refuse_open(perf_of(ctx), "a ring", &attr, errno);
 }
 
 static int map(struct perf_ring *ring, size_t pages)
@@ -78,23 +88,21 @@ static int map(struct perf_ring *ring, size_t pages)
 }
 
 /* The largest that the limits allow. */
-static int open_and_map(struct pfm_context *ctx, size_t pages)
+static int open_and_map(struct pfm_context *ctx, struct perf_ring *ring, size_t *pages)
 {
-	struct perf_ring *ring = &perf_of(ctx)->ring;
 	int ret;
 
-	for (;;) {
-		ret = open_owner(ctx, pages);
+	for (;; *pages /= 2) {
+		ret = open_owner(ctx, ring, *pages);
 		if (ret)
 			return ret;
-		ret = map(ring, pages);
+		ret = map(ring, *pages);
 		if (!ret)
 			return 0;
 		close(ring->fd);
 		ring->fd = -1;
-		if (pages == 1 || (ret != -EPERM && ret != -ENOMEM))
-			return perf_refuse_map(-ret, (pages + 1) * page_size());
-		pages /= 2;
+		if (*pages == 1 || (ret != -EPERM && ret != -ENOMEM))
+			return perf_refuse_map(-ret, (*pages + 1) * page_size());
 	}
 }
 
@@ -112,39 +120,77 @@ static size_t pages_wanted(const struct pfm_context *ctx)
 {
 	if (!ctx->fmt)
 		return PAGES_NOTIFY;
+	if (perf_samples_family(ctx))
+		return PAGES_FORMAT;
 	if (!geteuid())
 		return pages_for(ctx);
 	return ctx->want.max_stack ? PAGES_USER * COPIES : PAGES_USER;
 }
 
-int perf_ring_need(struct pfm_context *ctx)
+static int watch(struct pfm_context *ctx, struct perf_ring *ring)
 {
-	struct perf_ring *ring = &perf_of(ctx)->ring;
-	size_t pages = pages_wanted(ctx);
-	int ret;
+	int err;
 
-	if (ring->map)
-		return 0;
-	ret = open_and_map(ctx, pages);
-	if (ret)
-		return ret;
 	ring->watch = pfm_watch_add(ctx, ring->fd, EPOLLIN, on_record, ring);
 	if (ring->watch)
 		return 0;
-	ret = -errno;
-	perf_ring_close(ring);
-	return pfm_refuse(ret, "the kernel's buffer cannot be watched: %s", strerror(-ret));
+	err = errno;
+	return pfm_refuse(-err, "the kernel's buffer cannot be watched: %s", strerror(err));
 }
 
-void perf_ring_close(struct perf_ring *ring)
+/* CPUs that are not online have none. */
+static int set_up(struct pfm_context *ctx, struct perf_rings *rings, int cpus)
 {
-	if (ring->fd < 0)
-		return;
-	pfm_watch_del(ring->watch);
-	if (ring->map)
+	size_t pages = pages_wanted(ctx);
+	int ret = 0;
+
+	for (int cpu = 0; cpu < cpus && !ret; cpu++) {
+		struct perf_ring *ring = &rings->r[rings->n];
+
+		*ring = (struct perf_ring){ .fd = -1, .cpu = perf_samples_family(ctx) ? cpu : -1 };
+		ret = open_and_map(ctx, ring, &pages);
+		if (ret == -ENODEV) {
+			ret = 0;
+		} else if (!ret) {
+			rings->n++;
+			ret = watch(ctx, ring);
+		}
+	}
+	if (!ret && !rings->n)
+		ret = pfm_refuse(-ENODEV, "no CPU is online");
+	return ret;
+}
+
+int perf_ring_need(struct pfm_context *ctx)
+{
+	struct perf_rings *rings = &perf_of(ctx)->rings;
+	int cpus = perf_samples_family(ctx) ? (int)sysconf(_SC_NPROCESSORS_CONF) : 1, ret;
+
+	if (rings->n)
+		return 0;
+	rings->r = pfm_os_alloc((size_t)cpus * sizeof(*rings->r));
+	rings->whole = pfm_os_alloc(sizeof(*rings->whole));
+	if (rings->r && rings->whole)
+		ret = set_up(ctx, rings, cpus);
+	else
+		ret = pfm_refuse(-ENOMEM, "no memory for the kernel's buffers");
+	if (ret)
+		perf_rings_close(rings);
+	return ret;
+}
+
+void perf_rings_close(struct perf_rings *rings)
+{
+	while (rings->n) {
+		struct perf_ring *ring = &rings->r[--rings->n];
+
+		pfm_watch_del(ring->watch);
 		munmap(ring->map, ring->size + page_size());
-	close(ring->fd);
-	*ring = (struct perf_ring){ .fd = -1, .ready = ring->ready };
+		close(ring->fd);
+	}
+	pfm_os_free(rings->r);
+	pfm_os_free(rings->whole);
+	*rings = (struct perf_rings){ .ready = rings->ready };
 }
 
 int perf_ring_join(struct perf_ring *ring, int fd)
@@ -162,34 +208,120 @@ static uint64_t head_of(const struct perf_ring *ring)
 	return __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
 }
 
-bool perf_ring_empty(const struct perf_ring *ring)
+bool perf_rings_empty(const struct perf_rings *rings)
 {
-	const struct perf_event_mmap_page *page = ring->map;
+	for (unsigned int i = 0; i < rings->n; i++)
+		if (rings->r[i].tail != head_of(&rings->r[i]))
+			return false;
+	return true;
+}
 
-	return !page || page->data_tail == head_of(ring);
+static const char *data_at(const struct perf_ring *ring, uint64_t at)
+{
+	return (const char *)ring->map + page_size() + (at & (ring->size - 1));
 }
 
 static void copy_out(const struct perf_ring *ring, uint64_t from, void *to, size_t n)
 {
-	const char *data = (const char *)ring->map + page_size();
-	size_t at = from & (ring->size - 1), first = ring->size - at;
+	size_t first = ring->size - (from & (ring->size - 1));
 
 	if (first > n)
 		first = n;
-	memcpy(to, data + at, first);
-	memcpy((char *)to + first, data, n - first);
+	memcpy(to, data_at(ring, from), first);
+	memcpy((char *)to + first, data_at(ring, from + first), n - first);
 }
 
-bool perf_ring_next(struct perf_ring *ring, union perf_record *rec)
+/* When the next record was written; those without a time are as old as the one before them. */
+static uint64_t next_time(const struct perf_ring *ring)
 {
-	struct perf_event_mmap_page *page = ring->map;
-	uint64_t tail;
+	struct perf_event_header header;
+	uint64_t time = 0;
 
-	if (perf_ring_empty(ring))
-		return false;
-	tail = page->data_tail;
-	copy_out(ring, tail, &rec->header, sizeof(rec->header));
-	copy_out(ring, tail, rec, rec->header.size);
-	__atomic_store_n(&page->data_tail, tail + rec->header.size, __ATOMIC_RELEASE);
-	return true;
+	copy_out(ring, ring->tail, &header, sizeof(header));
+	switch (header.type) {
+	case PERF_RECORD_SAMPLE:
+		copy_out(ring, ring->tail + 4 * sizeof(time), &time, sizeof(time));
+		break;
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+		copy_out(ring, ring->tail + sizeof(time), &time, sizeof(time));
+		break;
+	case PERF_RECORD_MMAP2:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_READ:
+		copy_out(ring, ring->tail + header.size - 2 * sizeof(time), &time, sizeof(time));
+		break;
+	}
+	return time > ring->time ? time : ring->time;
+}
+
+/* The kernel may write where the last record was. */
+static void give_back(struct perf_rings *rings)
+{
+	struct perf_ring *ring = rings->taken;
+
+	rings->taken = NULL;
+	if (ring)
+		__atomic_store_n(&((struct perf_event_mmap_page *)ring->map)->data_tail, ring->tail,
+				 __ATOMIC_RELEASE);
+}
+
+static const union perf_record *take(struct perf_rings *rings, struct perf_ring *ring)
+{
+	struct perf_event_header header;
+	const void *rec = data_at(ring, ring->tail);
+
+	copy_out(ring, ring->tail, &header, sizeof(header));
+	if (header.size > ring->size - (ring->tail & (ring->size - 1))) {
+		copy_out(ring, ring->tail, rings->whole, header.size);
+		rec = rings->whole;
+	}
+	ring->tail += header.size;
+	rings->taken = ring;
+	return rec;
+}
+
+/*
+ * Records of several CPUs are read in the order of time. One may still be on its way into its ring while a later one
+ * is there already in another: what came since the last round, if that is not long ago, is left to the next. all: the
+ * events are stopped, or a command wants everything.
+ */
+void perf_rings_round(struct pfm_context *ctx, bool all)
+{
+	struct perf_rings *rings = &perf_of(ctx)->rings;
+	uint64_t now;
+
+	if (rings->n < 2)
+		return;
+	now = pfm_user_now(ctx->machine);
+	if (now - rings->round >= ROUND_NS) {
+		rings->limit = rings->round;
+		rings->round = now;
+	}
+	if (all)
+		rings->limit = now;
+}
+
+const union perf_record *perf_rings_next(struct perf_rings *rings)
+{
+	struct perf_ring *first = NULL;
+	uint64_t time = 0;
+
+	give_back(rings);
+	if (rings->n == 1)
+		return rings->r->tail == head_of(rings->r) ? NULL : take(rings, rings->r);
+	for (unsigned int i = 0; i < rings->n; i++) {
+		struct perf_ring *ring = &rings->r[i];
+
+		if (ring->tail == head_of(ring))
+			continue;
+		ring->time = next_time(ring);
+		if (first && ring->time >= time)
+			continue;
+		first = ring;
+		time = ring->time;
+	}
+	return first && time <= rings->limit ? take(rings, first) : NULL;
 }

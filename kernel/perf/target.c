@@ -7,6 +7,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -39,7 +40,7 @@ static void on_hangup(struct pfm_context *ctx, void *arg, uint32_t events)
 	if (p->life_pidfd < 0 && !perf_hung_up(p->life))
 		return;
 	perf_quiet(ctx);
-	if (p->held && ctx->fmt && !perf_ring_empty(&p->ring)) {
+	if (p->held && ctx->fmt && !perf_rings_empty(&p->rings)) {
 		pfm_watch_del(p->life_watch);
 		p->life_watch = NULL;
 		p->ended = true;
@@ -273,11 +274,64 @@ void perf_where(struct pfm_context *ctx, struct pfm_where *where)
 
 /* --- attach, detach ------------------------------------------------------------------------- */
 
+/* The threads of /proc/PID/task: those that end meanwhile are left out when their events are opened. */
+static int find_threads(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+	unsigned int room = 0;
+	struct dirent *entry;
+	char path[40];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", ctx->pid);
+	dir = opendir(path);
+	if (!dir)
+		return errno == EMFILE || errno == ENFILE ? perf_refuse_files("the context") :
+		       pfm_refuse(-ESRCH, "there is no process %u", ctx->pid);
+	while ((entry = readdir(dir))) {
+		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10), *tids = p->tids;
+
+		if (!tid)
+			continue;
+		if (p->num_tids == room) {
+			room = room ? 2 * room : 64;
+			tids = realloc(p->tids, room * sizeof(*tids));
+		}
+		if (!tids)
+			break;
+		p->tids = tids;
+		p->tids[p->num_tids++] = tid;
+	}
+	closedir(dir);
+	return entry ? pfm_refuse(-ENOMEM, "no memory for the threads of process %u", ctx->pid) : 0;
+}
+
+/* What a sampler that children inherit is opened for. */
+static int find_subjects(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+
+	if (ctx->flags & (PFM_FL_PROCESS | PFM_FL_ON_EXEC) && !perf_samples_family(ctx))
+		return pfm_refuse(-EINVAL, "PROCESS and ON_EXEC need INHERIT and a sampling format");
+	if (!perf_samples_family(ctx))
+		return 0;
+	if (ctx->flags & PFM_FL_PROCESS)
+		return find_threads(ctx);
+	p->tids = malloc(sizeof(*p->tids));
+	if (!p->tids)
+		return pfm_refuse(-ENOMEM, "no memory to load a context");
+	p->tids[0] = ctx->tid;
+	p->num_tids = 1;
+	return 0;
+}
+
 static int bind_thread(struct pfm_context *ctx, uint32_t tid, const struct pfm_caller *who)
 {
 	struct perf_context *p = perf_of(ctx);
 	int ret = find_thread(ctx, tid);
 
+	if (!ret)
+		ret = find_subjects(ctx);
 	if (ret)
 		return ret;
 	ctx->self = tid == who->tid;
@@ -318,7 +372,7 @@ int perf_attach(struct pfm_context *ctx, uint32_t load_pid)
 
 	if (!p)
 		return pfm_refuse(-ENOMEM, "no memory to load a context");
-	p->pid = p->cpu = p->cgroup = p->life = p->life_pidfd = p->exec = p->ring.fd = p->timer.fd = -1;
+	p->pid = p->cpu = p->cgroup = p->life = p->life_pidfd = p->exec = p->timer.fd = -1;
 	ctx->os = p;
 	pfm_user_caller(ctx->machine, &who);
 	if (ctx->flags & PFM_FL_SYSTEM_WIDE)
@@ -353,7 +407,8 @@ void perf_detach(struct pfm_context *ctx)
 	for (struct pfm_set *set = &ctx->set0; set; set = set->next)
 		perf_group_close(ctx, set);
 	perf_timer_close(&p->timer);
-	perf_ring_close(&p->ring);
+	perf_rings_close(&p->rings);
+	free(p->tids);
 	close_life(p);
 	ctx->os = NULL;
 	pfm_os_free(p);

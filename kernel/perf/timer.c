@@ -45,7 +45,7 @@ int perf_timer_need(struct pfm_context *ctx)
 	}
 	if (t->fd < 0)
 		return perf_refuse_open(p, "a timeout", &attr, errno);
-	if (!perf_event_id(t->fd, &t->id) && !perf_ring_join(&p->ring, t->fd))
+	if (!perf_event_id(t->fd, &t->id) && !perf_ring_join(p->rings.r, t->fd))
 		return 0;
 	ret = -errno;
 	perf_timer_close(t);

@@ -35,28 +35,17 @@ static uint64_t read_pid(struct pfm_context *ctx, const struct pfm_where *where)
 	return who.pid;
 }
 
-#define PMC(n, reg_name) { .num = n, .type = PFM_REG_TYPE_SW, .kind = PFM_REG_WC, .dfl = 0, \
+#define PMC(NAME, reg_name, ...) { .num = PFM_SW_##NAME, .type = PFM_REG_TYPE_SW, .kind = PFM_REG_WC, .dfl = 0, \
 	.rsvd = ~(uint64_t)(PFM_SW_USER | PFM_SW_KERNEL), .index = PFM_REG_IDX_NONE, \
-	.ctrl = PFM_REG_NO_CTRL, .name = reg_name }
-#define PMD(n, reg_name) { .num = n, .type = PFM_REG_TYPE_SW, .kind = PFM_REG_C64 | PFM_REG_INTR, \
-	.index = PFM_REG_IDX_NONE, .ctrl = n, .name = reg_name }
+	.ctrl = PFM_REG_NO_CTRL, .name = reg_name },
+#define PMD(NAME, reg_name, ...) { .num = PFM_SW_##NAME, .type = PFM_REG_TYPE_SW, \
+	.kind = PFM_REG_C64 | PFM_REG_INTR, .index = PFM_REG_IDX_NONE, .ctrl = PFM_SW_##NAME, .name = reg_name },
 #define VIRT(n, reg_name, hook) { .num = n, .type = PFM_REG_TYPE_VIRT, \
 	.kind = PFM_REG_V | PFM_REG_RO, .index = PFM_REG_IDX_NONE, .ctrl = PFM_REG_NO_CTRL, \
 	.name = reg_name, .read = hook }
 
-#define FOR_EACH_SW(X) \
-	X(PFM_SW_TASK_CLOCK, "task-clock"), \
-	X(PFM_SW_CPU_CLOCK, "cpu-clock"), \
-	X(PFM_SW_PAGE_FAULTS, "page-faults"), \
-	X(PFM_SW_MINOR_FAULTS, "minor-faults"), \
-	X(PFM_SW_MAJOR_FAULTS, "major-faults"), \
-	X(PFM_SW_CONTEXT_SWITCHES, "context-switches"), \
-	X(PFM_SW_CPU_MIGRATIONS, "cpu-migrations"), \
-	X(PFM_SW_ALIGNMENT_FAULTS, "alignment-faults"), \
-	X(PFM_SW_EMULATION_FAULTS, "emulation-faults")
-
-static const struct pfm_reg sw_pmcs[PFM_NUM_SW] = { FOR_EACH_SW(PMC) };
-static const struct pfm_reg sw_pmds[PFM_NUM_SW] = { FOR_EACH_SW(PMD) };
+static const struct pfm_reg sw_pmcs[PFM_NUM_SW] = { PFM_SOFTWARE_EVENTS(PMC) };
+static const struct pfm_reg sw_pmds[PFM_NUM_SW] = { PFM_SOFTWARE_EVENTS(PMD) };
 
 static const struct pfm_reg virt_pmds[PFM_NUM_VIRT] = {
 	VIRT(PFM_VIRT_TSTAMP, "timestamp", read_tstamp),
@@ -86,7 +75,7 @@ void pfm_software_append(struct pfm_reg *pmcs, uint16_t *num_pmcs, struct pfm_re
 
 int pfm_software_check_pmc(uint16_t num, uint64_t value)
 {
-	if (!pfm_software_only_kernel(num))
+	if (pfm_software_kind(num) != PFM_SW_IS_KERNEL)
 		return 0;
 	if ((value & (PFM_SW_USER | PFM_SW_KERNEL)) != PFM_SW_USER)
 		return 0;

@@ -14,18 +14,39 @@
 #define PFM_SW_KERNEL	0x1
 #define PFM_SW_USER	0x8
 
+/*
+ * The software events, a row each. The place of a row makes the number of its register, and programs rely on the
+ * numbers: a new row goes to the end. All other lists of software events are made from this one.
+ *
+ *	X(NAME, name, alias, perf, kind, sim, text)
+ *
+ *	NAME	PFM_SW_NAME is the number of its register; NAME is what libpfm calls the event
+ *	name	of its register, and of the event in lpfm, as in perf; alias is another name there, or ""
+ *	perf	PERF_COUNT_SW_perf counts it on perf_event
+ *	kind	TIME: it counts ns; KERNEL: at user level alone it would always be 0; EVENT: any other
+ *	sim	SIM_SW_sim of sim/software.c says what counts it on the simulated computer; NONE: nothing does, and
+ *		the computer does not have the register
+ *	text	a description
+ */
+#define PFM_SOFTWARE_EVENTS(X) \
+	X(TASK_CLOCK, "task-clock", "", TASK_CLOCK, TIME, TIME, "time the thread ran") \
+	X(CPU_CLOCK, "cpu-clock", "", CPU_CLOCK, TIME, TIME, "time on the CPU's clock while the thread ran") \
+	X(PAGE_FAULTS, "page-faults", "faults", PAGE_FAULTS, EVENT, FAULTS, "pages that had to be made present") \
+	X(MINOR_FAULTS, "minor-faults", "", PAGE_FAULTS_MIN, EVENT, EVENT, "page faults served from memory") \
+	X(MAJOR_FAULTS, "major-faults", "", PAGE_FAULTS_MAJ, EVENT, EVENT, "page faults that waited for a disk") \
+	X(CONTEXT_SWITCHES, "context-switches", "cs", CONTEXT_SWITCHES, KERNEL, EVENT, "switches to another thread") \
+	X(CPU_MIGRATIONS, "cpu-migrations", "migrations", CPU_MIGRATIONS, KERNEL, EVENT, "moves to another CPU") \
+	X(ALIGNMENT_FAULTS, "alignment-faults", "", ALIGNMENT_FAULTS, EVENT, EVENT, "unaligned accesses the kernel fixed") \
+	X(EMULATION_FAULTS, "emulation-faults", "", EMULATION_FAULTS, EVENT, EVENT, "instructions the kernel emulated")
+
+#define PFM_SW_NUMBER(NAME, ...)	PFM_SW_##NAME,
+
 enum {
 	PFM_SW_FIRST = 64,
-	PFM_SW_TASK_CLOCK = PFM_SW_FIRST,	/* ns */
-	PFM_SW_CPU_CLOCK,			/* ns */
-	PFM_SW_PAGE_FAULTS,
-	PFM_SW_MINOR_FAULTS,
-	PFM_SW_MAJOR_FAULTS,
-	PFM_SW_CONTEXT_SWITCHES,
-	PFM_SW_CPU_MIGRATIONS,
-	PFM_SW_ALIGNMENT_FAULTS,
-	PFM_SW_EMULATION_FAULTS,
-	PFM_SW_LAST = PFM_SW_EMULATION_FAULTS,
+	PFM_SW_BEFORE = PFM_SW_FIRST - 1,
+	PFM_SOFTWARE_EVENTS(PFM_SW_NUMBER)
+	PFM_SW_END,
+	PFM_SW_LAST = PFM_SW_END - 1,
 
 	PFM_VIRT_FIRST = 80,
 	PFM_VIRT_TSTAMP = PFM_VIRT_FIRST,	/* the machine's clock, ns */
@@ -35,6 +56,8 @@ enum {
 	PFM_VIRT_CPU,
 	PFM_VIRT_LAST = PFM_VIRT_CPU,
 };
+
+_Static_assert(PFM_SW_END <= PFM_VIRT_FIRST, "software counters and virtual PMDs have numbers of their own");
 
 #define PFM_NUM_SW	(PFM_SW_LAST - PFM_SW_FIRST + 1)
 #define PFM_NUM_VIRT	(PFM_VIRT_LAST - PFM_VIRT_FIRST + 1)
@@ -50,10 +73,16 @@ void pfm_software_append(struct pfm_reg *pmcs, uint16_t *num_pmcs, struct pfm_re
 			 uint64_t (*realtime)(struct pfm_context *ctx, const struct pfm_where *where),
 			 uint64_t (*cpu)(struct pfm_context *ctx, const struct pfm_where *where));
 
-/* The scheduler does its work in the kernel: at user level alone these would always be 0. */
-static inline bool pfm_software_only_kernel(uint16_t num)
+enum pfm_software_kind { PFM_SW_IS_TIME, PFM_SW_IS_KERNEL, PFM_SW_IS_EVENT };
+
+#define PFM_SW_KIND(NAME, name, alias, perf, kind, ...)	PFM_SW_IS_##kind,
+
+/* num is a software counter's. */
+static inline enum pfm_software_kind pfm_software_kind(uint16_t num)
 {
-	return num == PFM_SW_CONTEXT_SWITCHES || num == PFM_SW_CPU_MIGRATIONS;
+	static const uint8_t kinds[PFM_NUM_SW] = { PFM_SOFTWARE_EVENTS(PFM_SW_KIND) };
+
+	return kinds[num - PFM_SW_FIRST];
 }
 
 /* For pmu->check_pmc: does PMC num, if a software counter's, make sense with this value? */

@@ -8,6 +8,36 @@
 #include "pmu/software.h"
 #include "sim.h"
 
+/* --- what the counters count ---------------------------------------------------------------- */
+
+/* A software counter: does the computer simulate it, does it count time, or which events? */
+struct counted {
+	bool		simulated, time;
+	uint64_t	events;
+};
+
+#define BIT(event)		(1ULL << SIM_EV_##event)
+#define SIM_SW_TIME(NAME)	{ .simulated = true, .time = true }
+#define SIM_SW_EVENT(NAME)	{ .simulated = true, .events = BIT(NAME) }
+#define SIM_SW_FAULTS(NAME)	{ .simulated = true, .events = BIT(NAME) | BIT(MINOR_FAULTS) | BIT(MAJOR_FAULTS) }
+#define SIM_SW_NONE(NAME)	{ .simulated = false }
+#define COUNTED(NAME, name, alias, perf, kind, sim, ...)	SIM_SW_##sim(NAME),
+
+static const struct counted counted[PFM_NUM_SW] = { PFM_SOFTWARE_EVENTS(COUNTED) };
+
+bool sim_software_decode(unsigned int pmd, uint64_t pmc, uint64_t *events, unsigned int *levels,
+			 bool *time)
+{
+	*time = counted[pmd - PFM_SW_FIRST].time;
+	*events = counted[pmd - PFM_SW_FIRST].events;
+	*levels = 0;
+	if (pmc & PFM_SW_USER)
+		*levels |= 1 << PFM_SIM_USER;
+	if (pmc & PFM_SW_KERNEL)
+		*levels |= 1 << PFM_SIM_KERNEL | 1 << PFM_SIM_INTR;
+	return *levels;
+}
+
 /* --- registers ------------------------------------------------------------------------------ */
 
 /* The simulated computer was made when 1970 began. */
@@ -34,6 +64,22 @@ static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num,
 	return pmu->check_pmc ? pmu->check_pmc(ctx, set, num, value) : 0;
 }
 
+static bool is_simulated(const struct pfm_reg *reg)
+{
+	return reg->num < PFM_SW_FIRST || reg->num > PFM_SW_LAST || counted[reg->num - PFM_SW_FIRST].simulated;
+}
+
+/* Takes away the registers of software events that the computer does not simulate. */
+static void remove_others(struct pfm_reg *regs, uint16_t *n)
+{
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < *n; i++)
+		if (is_simulated(&regs[i]))
+			regs[kept++] = regs[i];
+	*n = kept;
+}
+
 /* The hardware's registers from first up to last, appended. */
 static void append(struct pfm_reg *to, uint16_t *n, const struct pfm_reg *from, uint16_t num_from,
 		   unsigned int first, unsigned int last)
@@ -58,6 +104,8 @@ bool sim_pmu_compose(struct pfm_pmu *pmu, const struct pfm_pmu *hw)
 	append(pmcs, &pmu->num_pmcs, hw->pmcs, hw->num_pmcs, 0, PFM_SW_FIRST - 1);
 	append(pmds, &pmu->num_pmds, hw->pmds, hw->num_pmds, 0, PFM_SW_FIRST - 1);
 	pfm_software_append(pmcs, &pmu->num_pmcs, pmds, &pmu->num_pmds, read_realtime, read_cpu);
+	remove_others(pmcs, &pmu->num_pmcs);
+	remove_others(pmds, &pmu->num_pmds);
 	append(pmcs, &pmu->num_pmcs, hw->pmcs, hw->num_pmcs, PFM_VIRT_LAST + 1, PFM_MAX_PMCS);
 	append(pmds, &pmu->num_pmds, hw->pmds, hw->num_pmds, PFM_VIRT_LAST + 1, PFM_MAX_PMDS);
 	return true;
@@ -67,31 +115,4 @@ void sim_pmu_discard(struct pfm_pmu *pmu)
 {
 	free((void *)pmu->pmcs);
 	free((void *)pmu->pmds);
-}
-
-/* --- what the counters count ---------------------------------------------------------------- */
-
-#define BIT(event) (1ULL << SIM_EV_##event)
-
-static const uint64_t software_events[PFM_NUM_SW] = {
-	[PFM_SW_PAGE_FAULTS - PFM_SW_FIRST] = BIT(PAGE_FAULTS) | BIT(MINOR_FAULTS) | BIT(MAJOR_FAULTS),
-	[PFM_SW_MINOR_FAULTS - PFM_SW_FIRST] = BIT(MINOR_FAULTS),
-	[PFM_SW_MAJOR_FAULTS - PFM_SW_FIRST] = BIT(MAJOR_FAULTS),
-	[PFM_SW_CONTEXT_SWITCHES - PFM_SW_FIRST] = BIT(CONTEXT_SWITCHES),
-	[PFM_SW_CPU_MIGRATIONS - PFM_SW_FIRST] = BIT(CPU_MIGRATIONS),
-	[PFM_SW_ALIGNMENT_FAULTS - PFM_SW_FIRST] = BIT(ALIGNMENT_FAULTS),
-	[PFM_SW_EMULATION_FAULTS - PFM_SW_FIRST] = BIT(EMULATION_FAULTS),
-};
-
-bool sim_software_decode(unsigned int pmd, uint64_t pmc, uint64_t *events, unsigned int *levels,
-			 bool *time)
-{
-	*time = pmd == PFM_SW_TASK_CLOCK || pmd == PFM_SW_CPU_CLOCK;
-	*events = software_events[pmd - PFM_SW_FIRST];
-	*levels = 0;
-	if (pmc & PFM_SW_USER)
-		*levels |= 1 << PFM_SIM_USER;
-	if (pmc & PFM_SW_KERNEL)
-		*levels |= 1 << PFM_SIM_KERNEL | 1 << PFM_SIM_INTR;
-	return *levels;
 }

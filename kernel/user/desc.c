@@ -14,6 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "desc.h"
@@ -24,7 +25,7 @@
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pfm_desc *table[BUCKETS];
-static atomic_bool used;			/* there has been a context, in this process or one it is a copy of */
+static _Atomic pid_t user;		/* of contexts: this process or, if that is what it is a copy of, another */
 static atomic_bool self_monitoring;	/* a thread has been loaded by itself */
 static uint32_t forks;	/* up to here; a child has none of the contexts */
 
@@ -85,7 +86,7 @@ static void forget_contexts(void)
 static void after_fork_child(void)
 {
 	atomic_store(&self_monitoring, false);	/* first: what is closed here leads to no context any more */
-	if (atomic_load(&used))
+	if (atomic_load(&user))
 		forget_contexts();
 	forks++;
 	pfm_shared_forget();
@@ -107,6 +108,10 @@ static __attribute__((constructor)) void watch_forks(void)
 
 /* --- life ----------------------------------------------------------------------------------- */
 
+/*
+ * Where a process is killed the kernel releases what it closed last first, as a rule: the program's end, which has the
+ * higher number. The other way round its owner would get a signal for the hang-up.
+ */
 static int open_ends(struct pfm_desc *d)
 {
 	struct stat st;
@@ -114,14 +119,14 @@ static int open_ends(struct pfm_desc *d)
 
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
 		return -1;
-	fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-	if (fstat(ends[0], &st)) {
+	fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+	if (fstat(ends[1], &st)) {
 		close(ends[0]);
 		close(ends[1]);
 		return -1;
 	}
-	d->fd = ends[0];
-	d->own = ends[1];
+	d->fd = ends[1];
+	d->own = ends[0];
 	d->ino = st.st_ino;
 	return 0;
 }
@@ -130,7 +135,7 @@ struct pfm_desc *pfm_desc_new(void)
 {
 	struct pfm_desc *d = calloc(1, sizeof(*d));
 
-	atomic_store(&used, true);
+	atomic_store(&user, getpid());
 	if (!d) {
 		pfm_refuse(0, "no memory for a context's descriptor");
 		return NULL;
@@ -319,6 +324,100 @@ bool pfm_user_has_open(struct pfm_context *ctx)
 bool pfm_user_heir_holds(struct pfm_context *ctx)
 {
 	return pfm_heirs_holds(ctx->pid, pfm_desc_of(ctx)->serial);
+}
+
+/* --- signals -------------------------------------------------------------------------------- */
+
+static bool still_ours(const struct pfm_desc *d)
+{
+	struct stat st;
+
+	return !fstat(d->fd, &st) && st.st_ino == d->ino;
+}
+
+static void send_signal(const struct f_owner_ex *owner, int sig, int fd)
+{
+	siginfo_t info = { .si_signo = sig, .si_code = POLL_IN };
+	long ret = -1;
+
+	info.si_fd = fd;
+	info.si_band = POLLIN;
+	if (owner->type == F_OWNER_TID)
+		ret = syscall(SYS_rt_tgsigqueueinfo, getpid(), owner->pid, sig, &info);
+	else if (owner->type == F_OWNER_PID)
+		ret = syscall(SYS_rt_sigqueueinfo, owner->pid, sig, &info);
+	/* the kernel lets one pretend to be it only towards oneself */
+	if (ret)
+		kill(owner->type == F_OWNER_PGRP ? -owner->pid : owner->pid, sig);
+}
+
+/* With the table's lock: what an exec has silenced stays silent. */
+static void signal_owner(const struct pfm_desc *d)
+{
+	struct f_owner_ex owner;
+	int sig;
+
+	if (!still_ours(d) || !(fcntl(d->fd, F_GETFL) & O_ASYNC) ||
+	    fcntl(d->fd, F_GETOWN_EX, &owner) || !owner.pid)
+		return;
+	sig = fcntl(d->fd, F_GETSIG);
+	send_signal(&owner, sig > 0 ? sig : SIGIO, d->fd);
+}
+
+void pfm_user_signal(struct pfm_context *ctx)
+{
+	pthread_mutex_lock(&table_lock);
+	signal_owner(pfm_desc_of(ctx));
+	pthread_mutex_unlock(&table_lock);
+}
+
+static void silence(struct pfm_desc *d)
+{
+	int flags = still_ours(d) ? fcntl(d->fd, F_GETFL) : 0;
+
+	d->silent = (flags & O_ASYNC) && !fcntl(d->fd, F_SETFL, flags & ~O_ASYNC);
+}
+
+/* What came meanwhile has been told to nobody. */
+static void unsilence(struct pfm_desc *d)
+{
+	struct pollfd p = { .fd = d->fd, .events = POLLIN };
+
+	if (!d->silent || !still_ours(d))
+		return;
+	d->silent = false;
+	fcntl(d->fd, F_SETFL, fcntl(d->fd, F_GETFL) | O_ASYNC);
+	if (poll(&p, 1, 0) == 1 && (p.revents & POLLIN))
+		signal_owner(d);
+}
+
+static void with_all(void (*fn)(struct pfm_desc *d))
+{
+	sigset_t saved;
+
+	/* a child of vfork() or of a plain clone() has the table, and none of its locks */
+	if (atomic_load(&user) != getpid())
+		return;
+	pfm_signals_block(&saved);
+	pthread_mutex_lock(&table_lock);
+	for (int i = 0; i < BUCKETS; i++)
+		for (struct pfm_desc *d = table[i]; d; d = d->next)
+			fn(d);
+	pthread_mutex_unlock(&table_lock);
+	pfm_signals_restore(&saved);
+}
+
+void pfm_desc_before_exec(void)
+{
+	with_all(silence);
+}
+
+void pfm_desc_after_exec(void)
+{
+	int err = errno;
+
+	with_all(unsilence);
+	errno = err;
 }
 
 /* --- closing early -------------------------------------------------------------------------- */

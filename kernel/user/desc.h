@@ -23,6 +23,7 @@ struct pfm_desc {
 	int			fd;		/* the number the program last used for it */
 	int			own;		/* our end */
 	int			quick;		/* where its counters are published, or -1: quick.h */
+	bool			silent;		/* its signals are off for an exec; under the table's lock */
 	int			msg_unit;	/* bytes a queued message occupies, once known */
 	bool			by_06;		/* made by perfmonctl(): mapped as 3.5.4 has it */
 	bool			by_20;		/* made by perfmon 2.0's call: its messages */
@@ -68,6 +69,13 @@ void pfm_desc_loaded(const struct pfm_desc *d);
 bool pfm_desc_may_end(void);
 struct pfm_desc *pfm_desc_closing(int fd);
 void pfm_desc_closed(struct pfm_desc *d);
+
+/*
+ * Around an exec, with which the contexts of the process end: no signal of theirs reaches the new program. after: the
+ * exec has failed.
+ */
+void pfm_desc_before_exec(void);
+void pfm_desc_after_exec(void);
 
 /* Closes now what the program has closed but the service thread has not noticed; true if any. */
 bool pfm_desc_reap(void);

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * interpose.c - read(2) and what closes descriptors, for programs that are linked with this library: their calls
- * pass here on the way to libc.
+ * interpose.c - read(2), what closes descriptors and what executes programs, for programs that are linked with this
+ * library: their calls pass here on the way to libc.
  *
- * Closing a number takes back what quick.c has published under it, and ends self-monitoring (desc.h). A read of less
- * than a message, which the kernel would cut off a socket's, is refused (3.3.3). Everything else is libc's.
+ * An exec ends the contexts, and none of their signals may come after it (desc.h). Closing a number takes back what
+ * quick.c has published under it, and ends self-monitoring (desc.h). A read of less than a message, which the kernel
+ * would cut off a socket's, is refused (3.3.3). Everything else is libc's.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -23,9 +26,10 @@
 
 /* --- libc's --------------------------------------------------------------------------------- */
 
-enum call { READ, CLOSE, CLOSE_RANGE, CLOSEFROM, DUP2, DUP3, FDOPEN, NUM_CALLS };
+enum call { READ, CLOSE, CLOSE_RANGE, CLOSEFROM, DUP2, DUP3, FDOPEN, EXECVE, EXECVPE, NUM_CALLS };
 
-static const char *const names[NUM_CALLS] = { "read", "close", "close_range", "closefrom", "dup2", "dup3", "fdopen" };
+static const char *const names[NUM_CALLS] = { "read", "close", "close_range", "closefrom", "dup2", "dup3", "fdopen",
+					       "execve", "execvpe" };
 static _Atomic(void *) libcs[NUM_CALLS];
 
 static void *libc(enum call call)
@@ -180,6 +184,87 @@ static FILE *our_fdopen(int fd, const char *mode)
 	return file;
 }
 
+/* --- execution ------------------------------------------------------------------------------ */
+
+static int our_execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags)
+{
+	int ret;
+
+	pfm_desc_before_exec();
+	ret = (int)syscall(SYS_execveat, dir, path, argv, envp, flags);
+	pfm_desc_after_exec();
+	return ret;
+}
+
+static int execute(enum call call, const char *file, char *const argv[], char *const envp[])
+{
+	int (*fn)(const char *, char *const *, char *const *) = libc(call), ret;
+
+	pfm_desc_before_exec();
+	ret = fn ? fn(file, argv, envp) : (int)syscall(SYS_execve, file, argv, envp);
+	pfm_desc_after_exec();
+	return ret;
+}
+
+static int our_execve(const char *path, char *const argv[], char *const envp[])
+{
+	return execute(EXECVE, path, argv, envp);
+}
+
+static int our_execvpe(const char *file, char *const argv[], char *const envp[])
+{
+	return execute(EXECVPE, file, argv, envp);
+}
+
+static int our_fexecve(int fd, char *const argv[], char *const envp[])
+{
+	return our_execveat(fd, "", argv, envp, AT_EMPTY_PATH);
+}
+
+static int our_execv(const char *path, char *const argv[])
+{
+	return our_execve(path, argv, environ);
+}
+
+static int our_execvp(const char *file, char *const argv[])
+{
+	return our_execvpe(file, argv, environ);
+}
+
+/* argv and, after its end, envp if there is one. */
+#define LISTED(fn, first, has_env) do { \
+	va_list args; \
+	size_t n = 1; \
+	va_start(args, first); \
+	for (const char *arg = first; arg; n++) \
+		arg = va_arg(args, const char *); \
+	va_end(args); \
+	char *argv[n], *const *envp = environ; \
+	argv[0] = (char *)first; \
+	va_start(args, first); \
+	for (size_t i = 1; i < n; i++) \
+		argv[i] = va_arg(args, char *); \
+	if (has_env) \
+		envp = va_arg(args, char *const *); \
+	va_end(args); \
+	return fn(path, argv, envp); \
+} while (0)
+
+static int our_execl(const char *path, const char *first, ...)
+{
+	LISTED(our_execve, first, false);
+}
+
+static int our_execle(const char *path, const char *first, ...)
+{
+	LISTED(our_execve, first, true);
+}
+
+static int our_execlp(const char *path, const char *first, ...)
+{
+	LISTED(our_execvpe, first, false);
+}
+
 #define EXPORT(name) __attribute__((alias("our_" #name)))
 
 ssize_t read(int fd, void *buf, size_t size) EXPORT(read);
@@ -189,15 +274,24 @@ void closefrom(int first) EXPORT(closefrom);
 int dup2(int from, int to) EXPORT(dup2);
 int dup3(int from, int to, int flags) EXPORT(dup3);
 FILE *fdopen(int fd, const char *mode) EXPORT(fdopen);
+int execl(const char *path, const char *first, ...) EXPORT(execl);
+int execle(const char *path, const char *first, ...) EXPORT(execle);
+int execlp(const char *path, const char *first, ...) EXPORT(execlp);
+int execv(const char *path, char *const argv[]) EXPORT(execv);
+int execve(const char *path, char *const argv[], char *const envp[]) EXPORT(execve);
+int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags) EXPORT(execveat);
+int execvp(const char *path, char *const argv[]) EXPORT(execvp);
+int execvpe(const char *path, char *const argv[], char *const envp[]) EXPORT(execvpe);
+int fexecve(int fd, char *const argv[], char *const envp[]) EXPORT(fexecve);
 
 /* --- in effect? ----------------------------------------------------------------------------- */
 
 static bool all_ours(void)
 {
-	void *const ours[NUM_CALLS] = { (void *)our_read, (void *)our_close, (void *)our_close_range,
-					(void *)our_closefrom, (void *)our_dup2, (void *)our_dup3, (void *)our_fdopen };
+	void *const ours[] = { (void *)our_read, (void *)our_close, (void *)our_close_range,
+				(void *)our_closefrom, (void *)our_dup2, (void *)our_dup3, (void *)our_fdopen };
 
-	for (enum call call = 0; call < NUM_CALLS; call++)
+	for (enum call call = 0; call <= FDOPEN; call++)
 		if (dlsym(RTLD_DEFAULT, names[call]) != ours[call])
 			return false;
 	return true;

@@ -9,13 +9,11 @@
 #include <poll.h>
 #include <linux/sockios.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #define PFM_NO_MMAP_REDIRECT
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -83,43 +81,6 @@ void pfm_user_flush(struct pfm_context *ctx)
 
 	while (recv(pfm_desc_of(ctx)->fd, &msg, sizeof(msg), MSG_DONTWAIT) > 0)
 		;
-}
-
-static bool still_ours(const struct pfm_desc *d)
-{
-	struct stat st;
-
-	return !fstat(d->fd, &st) && st.st_ino == d->ino;
-}
-
-static void send_signal(const struct f_owner_ex *owner, int sig, int fd)
-{
-	siginfo_t info = { .si_signo = sig, .si_code = POLL_IN };
-	long ret = -1;
-
-	info.si_fd = fd;
-	info.si_band = POLLIN;
-	if (owner->type == F_OWNER_TID)
-		ret = syscall(SYS_rt_tgsigqueueinfo, getpid(), owner->pid, sig, &info);
-	else if (owner->type == F_OWNER_PID)
-		ret = syscall(SYS_rt_sigqueueinfo, owner->pid, sig, &info);
-	/* the kernel lets one pretend to be it only towards oneself */
-	if (ret)
-		kill(owner->type == F_OWNER_PGRP ? -owner->pid : owner->pid, sig);
-}
-
-/* What the socket would do, had it got a message: SIGIO, or the signal of F_SETSIG (3.3.7). */
-void pfm_user_signal(struct pfm_context *ctx)
-{
-	struct pfm_desc *d = pfm_desc_of(ctx);
-	struct f_owner_ex owner;
-	int sig;
-
-	if (!still_ours(d) || !(fcntl(d->fd, F_GETFL) & O_ASYNC) ||
-	    fcntl(d->fd, F_GETOWN_EX, &owner) || !owner.pid)
-		return;
-	sig = fcntl(d->fd, F_GETSIG);
-	send_signal(&owner, sig > 0 ? sig : SIGIO, d->fd);
 }
 
 /* --- the caller ----------------------------------------------------------------------------- */

@@ -30,6 +30,7 @@ void pfm_watch_del(struct pfm_watch *w);
 
 int pfm_user_post(struct pfm_context *ctx, const pfarg_msg_t *msg);
 void pfm_user_flush(struct pfm_context *ctx);
+/* What the socket would do, had it got a message: SIGIO, or the signal of F_SETSIG (3.3.7). */
 void pfm_user_signal(struct pfm_context *ctx);
 void pfm_user_caller(struct pfm_machine *m, struct pfm_caller *who);
 bool pfm_user_in_group(struct pfm_machine *m, uint32_t gid);

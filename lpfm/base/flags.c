@@ -30,6 +30,8 @@ const struct lpfm_flag lpfm_ctx_flags[] = {
 	FLAG(PFM_FL_, INHERIT),
 	FLAG(PFM_FL_, PREEMPTIBLE),
 	FLAG(PFM_FL_, OVFL_NO_MSG),
+	FLAG(PFM_FL_, PROCESS),
+	FLAG(PFM_FL_, ON_EXEC),
 	FLAG(PFM_ITA_FL_, INSECURE),
 	FLAG(PFM_ITA_FL_, PRIV_MONITORS),
 	END
@@ -47,6 +49,7 @@ const struct lpfm_flag lpfm_pmd_flags[] = {
 	FLAG(PFM_REGFL_, READ_RESET),
 	FLAG(PFM_REGFL_, OWN),
 	FLAG(PFM_REGFL_, ENDED),
+	FLAG(PFM_REGFL_, FREQUENCY),
 	FLAG(PFM_REGFL_, VALUES),
 	FLAG(PFM_REGFL_, ATTRS),
 	FLAG(PFM_REGFL_, CHECK),
@@ -290,8 +293,10 @@ lpfm.const.PFM_FL_SYSTEM_WIDE. PFM_REG_IDX_NONE, all bits set, is -1, as a 64-bi
 Names and values of flags and types by topic. Calls take and give the names.
 
 - context, for lpfm.create: NOTIFY_BLOCK (the thread stops until restart), SYSTEM_WIDE (a CPU, not a thread),
-  ANY_CPU (own, with SYSTEM_WIDE: commands from every CPU), INHERIT (own: children of the thread are counted with it;
-  for counting alone, without SYSTEM_WIDE, NOTIFY_BLOCK, MAP_SETS and OVFL_SWITCH), PREEMPTIBLE (own, 6.5, with
+  ANY_CPU (own, with SYSTEM_WIDE: commands from every CPU), INHERIT (own: what the thread creates is counted with it,
+  and with a sampling format sampled; without SYSTEM_WIDE, NOTIFY_BLOCK, MAP_SETS and OVFL_SWITCH), PROCESS (own, with
+  INHERIT and a format: all threads that the process has at the load), ON_EXEC (own, with INHERIT and a format: the
+  first start takes effect when the thread executes a program), PREEMPTIBLE (own, 6.5, with
   SYSTEM_WIDE: where contexts of threads would be excluded they take the PMU), OVFL_NO_MSG (notification by signal
   alone), SMPL_FMT (2.x: a format is given; not needed), MAP_SETS (2.2: PMDs of each set can be mapped, see
   context:view); Itanium: INSECURE (5.4.1), PRIV_MONITORS (6.4.1)
@@ -299,6 +304,7 @@ Names and values of flags and types by topic. Calls take and give the names.
 - pmd, for write_pmds: OVFL_NOTIFY (its overflow notifies), RANDOM (its resets are randomized), READ_RESET
   (6.2.2, for read_pmds: long reset after the read); own: OWN (with INHERIT: the thread's own count is
   kept apart; for read_pmds: it is read), ENDED (with INHERIT, for read_pmds: what children that have ended counted),
+  FREQUENCY (with INHERIT and a format: long_reset and short_reset are how many overflows a second the machine aims at),
   VALUES (flags, reset_pmds, smpl_pmds and eventid stay), ATTRS (these alone are written), CHECK (the element is
   checked, and nothing is written)
 - set, for create_evtsets: OVFL_SWITCH, TIME_SWITCH, EXPL_NEXT (id_next comes next), EXCL_IDLE (system-wide: not

@@ -20,6 +20,7 @@ event of another PMU model.
 #include "base/perfmon.h"
 #include "base/result.h"
 #include "events/events.h"
+#include "pmu/software.h"
 
 #define NAME_MAX_LEN 2048
 
@@ -504,8 +505,55 @@ static int pmus(lua_State *L)
 	return 1;
 }
 
+struct software_event {
+	const char	*name, *alias, *text;
+	unsigned int	num;
+};
+
+#define SOFTWARE_EVENT(NAME, name, alias, perf, kind, sim, text)	{ name, alias, text, PFM_SW_##NAME },
+
+static const struct software_event software[] = { PFM_SOFTWARE_EVENTS(SOFTWARE_EVENT) };
+
+/***
+The software events, by the names that perf has for them. Their PMC and PMD have the same number on every machine that
+counts them.
+@function lpfm.software_events
+@treturn {table,...} `name`, `aliases`, `num` (of its PMC and PMD), `unit` ("ns", or nil: it is a number of events),
+`description`
+@usage
+for _, e in ipairs(require("lpfm").software_events()) do print(e.num, e.name, e.description) end
+*/
+static int software_events(lua_State *L)
+{
+	lua_newtable(L);
+	for (size_t i = 0; i < LPFM_COUNT(software); i++) {
+		const struct software_event *e = &software[i];
+
+		lua_newtable(L);
+		lua_pushstring(L, e->name);
+		lua_setfield(L, -2, "name");
+		lua_newtable(L);
+		if (*e->alias) {
+			lua_pushstring(L, e->alias);
+			lua_rawseti(L, -2, 1);
+		}
+		lua_setfield(L, -2, "aliases");
+		lua_pushinteger(L, e->num);
+		lua_setfield(L, -2, "num");
+		if (pfm_software_kind(e->num) == PFM_SW_IS_TIME) {
+			lua_pushliteral(L, "ns");
+			lua_setfield(L, -2, "unit");
+		}
+		lua_pushstring(L, e->text);
+		lua_setfield(L, -2, "description");
+		lua_rawseti(L, -2, (int)i + 1);
+	}
+	return 1;
+}
+
 static const luaL_Reg functions[] = {
 	{ "events", events },
+	{ "software_events", software_events },
 	{ "event", event },
 	{ "suggest_event", suggest_event },
 	{ "pmus", pmus },

@@ -18,6 +18,7 @@
 
 static const struct pfl_model *current, *forced;
 static const struct pfl_model *machine_model;	/* NULL: no machine, or not asked */
+static pfm_machine_info_t machine_info;
 static pfarg_config_t machine_config;
 
 const struct pfl_model *pfl_current(void)
@@ -29,6 +30,14 @@ bool pfl_machine_lacks(const struct pfl_model *m, unsigned int pmc)
 {
 	return m == machine_model && (pmc >= PFM_MAX_PMCS ||
 		!(machine_config.cf_impl_pmcs[pmc / 64] >> pmc % 64 & 1));
+}
+
+const char *pfl_why_no_hardware_event(const struct pfl_model *m)
+{
+	if (m != &pfl_software || m != machine_model)
+		return "";
+	return machine_info.hw_counters ? ": the machine's PMU has counters, but its events have no names here" :
+		": there are no hardware counters";
 }
 
 /* libpfm4 finds its model of any Intel processor besides the very one: which knows more events. */
@@ -77,7 +86,6 @@ static bool ask_machine(void)
 {
 	int (*get_machine)(pfm_machine_info_t *) = pfm_get_machine;
 	int (*get_config)(pfarg_config_t *) = pfm_get_config;
-	pfm_machine_info_t info;
 
 	if (!get_machine || !get_config) {
 		get_machine = dlsym(RTLD_DEFAULT, "pfm_get_machine");
@@ -85,12 +93,12 @@ static bool ask_machine(void)
 	}
 
 	machine_model = NULL;
-	if (!get_machine || !get_config || get_machine(&info) < 0)
+	if (!get_machine || !get_config || get_machine(&machine_info) < 0)
 		return false;
 	memset(&machine_config, 0, sizeof(machine_config));
 	if (get_config(&machine_config) < 0)
 		return false;
-	machine_model = model_of_machine(&info);
+	machine_model = model_of_machine(&machine_info);
 	return true;
 }
 

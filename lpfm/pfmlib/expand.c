@@ -52,7 +52,7 @@ static int unknown(const struct pfl_model *m, const char *text, size_t len)
 		return pfl_explain(PFMLIB_ERR_NOTFOUND, "%s has no event %s; did you mean %s?", m->name,
 				   name, near);
 	return pfl_explain(PFMLIB_ERR_NOTFOUND, "%s has no event %s%s", m->name, name,
-			   m == &pfl_software ? ": there are no hardware counters" : "");
+			   pfl_why_no_hardware_event(m));
 }
 
 static int expand(struct expansion *s, const char *text, size_t len, const char *mods, int depth);

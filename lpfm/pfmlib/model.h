@@ -157,6 +157,8 @@ unsigned int pfl_model_number(const struct pfl_model *m);
 const struct pfl_model *pfl_current(void);	/* NULL before pfm_initialize() */
 /* PMCs that the machine does not have, if the model in force is the machine's. */
 bool pfl_machine_lacks(const struct pfl_model *m, unsigned int pmc);
+/* The end of a message that an event is unknown: why the model, if it is the machine's, has no hardware events, or "". */
+const char *pfl_why_no_hardware_event(const struct pfl_model *m);
 
 /* Model and index of a libpfm event index; INVAL, NOINIT. */
 int pfl_event_locate(unsigned int event, const struct pfl_model **m, unsigned int *idx);

@@ -548,7 +548,7 @@ static int wait_a_while(lua_State *L, const struct lpfm_process *p, int64_t dead
 {
 	int64_t soon = lpfm_deadline(5000000);
 
-	if (p->pidfd >= 0 && !p->traced)
+	if (p->pidfd >= 0)
 		return lpfm_wait_fd(L, p->pidfd, deadline);
 	if (deadline >= 0 && deadline < soon)
 		soon = deadline;
@@ -558,8 +558,7 @@ static int wait_a_while(lua_State *L, const struct lpfm_process *p, int64_t dead
 }
 
 /***
-Waits for the end of the process. A child followed by a tracer ends only if its held threads are
-released.
+Waits for the end of the process.
 @function child:wait
 @number[opt] timeout seconds to wait at most; without, as long as it takes
 @treturn[1] table {status=exit status} or {signal=number, signal_name=}, and rusage={utime=s, stime=s,
@@ -654,7 +653,7 @@ static void release(struct child *c)
 	if (sock >= 0) {
 		lpfm_process_kill(p, SIGKILL);
 		close(sock);
-		while (!p->traced && !lpfm_process_poll(p))
+		while (!lpfm_process_poll(p))
 			poll(&(struct pollfd){ .fd = p->pidfd, .events = POLLIN }, 1, 10);
 	} else {
 		lpfm_process_poll(p);

@@ -240,14 +240,12 @@ static const luaL_Reg functions[] = {
 	{ "setaffinity", proc_setaffinity },
 	{ "spawn", lpfm_proc_spawn },
 	{ "threads", proc_threads },
-	{ "trace", lpfm_proc_trace },
 	{ NULL, NULL }
 };
 
 int luaopen_lpfm_proc(lua_State *L)
 {
 	lpfm_open_child(L);
-	lpfm_open_tracer(L);
 	lua_newtable(L);
 	luaL_register(L, NULL, functions);
 	return 1;

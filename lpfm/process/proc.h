@@ -26,8 +26,5 @@ void lpfm_open_child(lua_State *L);
 int lpfm_proc_raise_nofile(lua_State *L);
 void lpfm_restore_limits(void);
 
-/* tracer.c: proc.trace */
-int lpfm_proc_trace(lua_State *L);
-void lpfm_open_tracer(lua_State *L);
 
 #endif

@@ -47,26 +47,6 @@ void lpfm_process_free(struct lpfm_process *p)
 	free(p);
 }
 
-static struct lpfm_process *find(pid_t pid)
-{
-	struct lpfm_process *p = processes;
-
-	while (p && (p->pid != pid || p->done))
-		p = p->next;
-	return p;
-}
-
-void lpfm_process_traced(pid_t pid, bool traced)
-{
-	struct lpfm_process *p;
-
-	pthread_mutex_lock(&lock);
-	p = find(pid);
-	if (p)
-		p->traced = traced;
-	pthread_mutex_unlock(&lock);
-}
-
 static void finish(struct lpfm_process *p, int status, const struct rusage *usage)
 {
 	p->done = true;
@@ -74,21 +54,7 @@ static void finish(struct lpfm_process *p, int status, const struct rusage *usag
 	p->usage = *usage;
 }
 
-void lpfm_process_reaped(pid_t pid, int status, const struct rusage *usage)
-{
-	struct lpfm_process *p;
-
-	pthread_mutex_lock(&lock);
-	p = find(pid);
-	if (p)
-		finish(p, status, usage);
-	pthread_mutex_unlock(&lock);
-}
-
-/*
- * Has it ended? A stop is no end, and is left as it is: just after a follower has let go its thread may not be gone
- * yet, and a signal that stopped the process for it would be lost with the stop.
- */
+/* Has it ended? A stop is left as it is. */
 static int has_ended(pid_t pid)
 {
 	siginfo_t info = { .si_pid = 0 };
@@ -120,7 +86,7 @@ int lpfm_process_poll(struct lpfm_process *p)
 	int ret;
 
 	pthread_mutex_lock(&lock);
-	ret = p->done || p->traced ? p->done : reap(p);
+	ret = p->done ? 1 : reap(p);
 	pthread_mutex_unlock(&lock);
 	return ret;
 }

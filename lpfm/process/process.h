@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process.h - child processes, as spawn() and a follower share them; and lists of threads.
- *
- * A child is reaped once: by its object, or by the follower that traces it, which leaves the result
- * here. Nothing in process.c knows of Lua.
+ * process.h - child processes of spawn(), and lists of threads. Nothing in process.c knows of Lua.
  */
 #ifndef LPFM_PROCESS_H
 #define LPFM_PROCESS_H
@@ -15,7 +12,6 @@
 struct lpfm_process {
 	pid_t			pid;
 	int			pidfd;		/* -1 where the kernel has none */
-	bool			traced;		/* a follower will reap it */
 	bool			done;
 	int			status;		/* as of wait4(), when done */
 	struct rusage		usage;
@@ -29,9 +25,6 @@ void lpfm_process_free(struct lpfm_process *p);
 int lpfm_process_poll(struct lpfm_process *p);
 /* Signals the child; 0, or -1 with errno, ESRCH if it is done. */
 int lpfm_process_kill(struct lpfm_process *p, int sig);
-/* For followers: who reaps a child of ours, and what was reaped. Other pids are ignored. */
-void lpfm_process_traced(pid_t pid, bool traced);
-void lpfm_process_reaped(pid_t pid, int status, const struct rusage *usage);
 
 /* Fills up to room thread ids of a process, ascending; how many there are, or -1 with errno. */
 int lpfm_process_threads(pid_t pid, pid_t *tids, int room);

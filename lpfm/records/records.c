@@ -95,6 +95,18 @@ static void fill_fork(lua_State *L, const unsigned char *at, size_t size)
 	set_number(L, "ptid", made.ptid);
 }
 
+static void fill_count(lua_State *L, const unsigned char *at, size_t size)
+{
+	pfm_stack_smpl_count_t count;
+
+	if (size < sizeof(count))
+		return;
+	memcpy(&count, at, sizeof(count));
+	set_number(L, "num", count.pmd);
+	lpfm_push_u64(L, count.value);
+	lua_setfield(L, -2, "value");
+}
+
 static void fill_exit(lua_State *L, const unsigned char *at, size_t size)
 {
 	(void)L, (void)at, (void)size;
@@ -122,6 +134,7 @@ static const struct {
 	[PFM_STACK_SMPL_EXIT] = { "EXIT", fill_exit },
 	[PFM_STACK_SMPL_LOST] = { "LOST", fill_lost },
 	[PFM_STACK_SMPL_RENAME] = { "RENAME", fill_exec },
+	[PFM_STACK_SMPL_COUNT] = { "COUNT", fill_count },
 };
 
 /* --- the loop ------------------------------------------------------------------------------- */
@@ -173,6 +186,7 @@ table with `kind`, `pid`, `tid`, `tstamp` (ns), and:
 - RENAME: the same of a thread that names itself, on real machines
 - FORK: `ppid`, `ptid`, who made the thread
 - EXIT
+- COUNT: `num`, `value`: what a thread that an inheriting context did not begin with had counted when it ended
 - LOST: `count`, and `why`: "full" (samples that found the buffer full), "source" (the machine's own was, or it came too
   late), "throttled" (samples held back by the machine), "records" (records that found the buffer full)
 @function buffer:records

@@ -47,7 +47,8 @@ function command.text(result)
       rows[i] = { percent(row.fixed), percent(row.random), row.place }
    end
    local columns = { { title = "fixed", right = true }, { title = "random", right = true }, { title = "place" } }
-   for _, part in ipairs { render.align(columns, rows, "  "), { "" }, verdict(result), advice(result), { "" } } do
+   for _, part in ipairs { render.align(columns, rows, "  "), { "" }, verdict(result), advice(result),
+      { bias.left_out(result, "  ") }, { "" } } do
       for _, line in ipairs(part) do lines[#lines + 1] = line end
    end
    return lines

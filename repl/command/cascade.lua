@@ -70,6 +70,12 @@ function command.text(result, target)
    lines[#lines + 1] = ""
    lines[#lines + 1] = ("  %s elapsed; the other times are those in which %s ran."):format(render.time(result.elapsed),
       target.cpus and "the CPU" or "the thread")
+   local left_out = result.left_out or result.unsampled
+   if left_out then
+      lines[#lines + 1] = ("  %.0f%% of the CPU time was spent in other threads or children, which are left out: a "
+         .. "cascade is of one thread."):format(left_out * 100)
+      lines[#lines + 1] = "  -p PID gives each thread that a process has a cascade of its own."
+   end
    lines[#lines + 1] = ""
    return lines
 end
@@ -82,7 +88,8 @@ local function json_line(result, target)
          samples = s.samples }
    end
    return render.json { command = target.command, tids = target.tids, cpus = target.cpus, stages = out,
-      elapsed = result.elapsed, status = result.status, signal = result.signal }
+      elapsed = result.elapsed, status = result.status, signal = result.signal,
+      ["left-out"] = result.left_out or result.unsampled }
 end
 
 -- --- the command ---------------------------------------------------------------------------------

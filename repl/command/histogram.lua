@@ -45,7 +45,7 @@ local function tail(result, others)
    add(others, "in buckets not shown")
    add(result.outside, "with a value that has no bucket (--buckets gives more)")
    add(result.overflows - result.counted - result.outside, "that did not meet the condition, or divided by 0")
-   if result.unfollowed then out[#out + 1] = " threads and children were not followed: " .. result.unfollowed end
+   if result.alone then out[#out + 1] = " threads and children were left out: " .. result.alone end
    add(result.lost, "lost (lpfm emptied the kernel's buffer too slowly; use a longer period)")
    return out
 end
@@ -84,7 +84,7 @@ end
 function command.options()
    local c = options.command("histogram", "Counts overflows of an event by the value of an expression, where they "
       .. "happen.", "lpfm histogram [options] EXPR [options] [--] command [arguments]")
-   options.add_whole_target(c)
+   options.add_target(c)
    c:option("-c --period", "N", "An overflow every N events (clocks: nanoseconds; default: some 1000 a second).")
    c:option("--where", "EXPR", "Count only what meets this condition.")
    c:option("--buckets", "N", "Buckets of the histogram (default: as many as EXPR has values, up to 4096).")
@@ -92,7 +92,7 @@ function command.options()
    c:epilog("An expression has the operators of C, with and, or, not, 'x in {1, 5..9}' and log2(), min(), max(), on\n"
       .. "ip, pid, tid, cpu, time (ns), counter, set, period and pmd.EVENT, what the event counted since the overflow\n"
       .. "before. \"ip in 'kernel'\" or, with -p, \"ip in 'libc'\": is the address in that object?\n"
-      .. "A command's threads and children are counted with it: they are followed.\n"
+      .. "A command's threads and children are counted with it, unless EXPR needs pmd.EVENT.\n"
       .. "The exit status is that of the command.", {
       "lpfm histogram 'log2(pmd.page_faults)' -- ./prog",
       "lpfm histogram 'time / 100000000 % 100' -e page-faults -c 1 -- ./prog",
@@ -121,7 +121,7 @@ function command.main(argv)
    local args, expression, words = parse(argv)
    options.check_conditions(args)
    if #args.event > 1 then options.fail("--event: expected one event") end
-   local spec = options.whole_target(args, words)
+   local spec = options.target(args, words)
    spec.bucket, spec.where, spec.event = expression, args.where, args.event[1]
    spec.period = options.number(args.period, "--period", true)
    spec.buckets = options.number(args.buckets, "--buckets", true)

@@ -13,7 +13,7 @@ local command = {}
 -- completion are made of the rows and the options.
 --    name, summary
 --    words      kinds of the words on its command line, see `repl.command.kinds`; from "command"
---               on, the rest of the line is another program's
+--               on, the rest of the line is another program's; without, it takes no words
 --    call       kinds of the arguments of the prompt's function; without, there is none
 --    offline    it needs no machine
 command.rows = {
@@ -61,6 +61,7 @@ command.rows = {
 command.names = {}
 for i, row in ipairs(command.rows) do
    command.names[i], command.rows[row.name] = row.name, row
+   row.words = row.words or {}
 end
 
 --- The module of a command.

@@ -24,16 +24,8 @@ local function marked(rows, what)
    return rows
 end
 
-local function software_rows()
-   local out = {}
-   for i, e in ipairs(events.software()) do
-      out[i] = { name = e.name, aliases = e.aliases, num = e.num, unit = e.unit, description = e.description }
-   end
-   return out
-end
-
 local function event_rows(pmu)
-   local out = pmu and {} or software_rows()
+   local out = pmu and {} or events.software()
    for _, row in ipairs(catalog.events(pmu)) do out[#out + 1] = row end
    return marked(out, "event")
 end

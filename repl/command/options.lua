@@ -319,17 +319,18 @@ local function add_events(c)
       end)
 end
 
-local function add_target(c, no_events, wholly)
+--- The options that say what is measured; for `options.target`.
+-- @tparam command c
+-- @tparam[opt] boolean no_events the command gets its events otherwise
+function options.add_target(c, no_events)
    if not no_events then add_events(c) end
-   c:option("-p --pid", "PIDS", wholly and "Measure these processes, all their threads."
-      or "Measure the first threads of these processes; with --threads, all."):count("*")
+   c:option("-p --pid", "PIDS", "Measure these processes, all their threads."):count("*")
    c:option("-t --tid", "TIDS", "Measure these threads."):count("*")
    c:flag("-a --all-cpus", "Measure all CPUs, whatever runs on them.")
    c:option("-C --cpu", "CPUS", "Measure these CPUs, e.g. 0-3,5."):count("*")
-   c:flag("--threads", wholly and "Follow threads and children one by one, or fail; of -p new children, too."
-      or "Include threads and child processes created during the measurement.")
-   if wholly then
-      c:flag("-i --no-inherit", "Measure the first thread alone, not threads and children.")
+   c:flag("--threads", "Include threads and children, which is the default.")
+   c:flag("-i --no-inherit", "Measure the first thread alone, not threads and children.")
+   if not no_events then
       c:flag("--all-user", "Count events that name no level (as page-faults:k does) at the user level alone.")
       c:flag("--all-kernel", "The same at the kernel level.")
    end
@@ -337,19 +338,6 @@ local function add_target(c, no_events, wholly)
    c:option("-D --delay", "MS", "Start measuring after MS milliseconds.")
    c:option("--timeout", "SECONDS", "Stop measuring after SECONDS; the command keeps running.")
    c:option("-o --output", "FILE", "Write the results to FILE; in its name %h is the host, %r the rank, %j the job.")
-end
-
---- The options that say what is measured, where that is a thread.
--- @tparam command c
--- @tparam[opt] boolean no_events the command gets its events otherwise
-function options.add_target(c, no_events)
-   add_target(c, no_events, false)
-end
-
---- The same where it is a command or a process with its threads and children; for `options.whole_target`.
--- @tparam command c
-function options.add_whole_target(c)
-   add_target(c, false, true)
 end
 
 local function pids_of(args)
@@ -387,10 +375,11 @@ end
 --- The target that the options describe.
 -- @tparam table args
 -- @tparam table words the command
--- @treturn table a target of `pfm.measure`
+-- @treturn table a target of `pfm.measure`, with `inherit` unless --no-inherit, or --tid, says otherwise
 function options.target(args, words)
+   if args.no_inherit and args.threads then options.fail("--threads and --no-inherit exclude each other") end
    local online = require("lpfm.proc").cpus()
-   local target = { threads = args.threads, outlive = args.outlive,
+   local target = { outlive = args.outlive,
       seconds = options.number(args.timeout, "--timeout") }
    local delay = options.number(args.delay, "--delay")
    target.delay = delay and delay / 1000
@@ -402,18 +391,7 @@ function options.target(args, words)
    if not target.command and not target.tids and not target.cpus then
       options.fail("nothing to measure: expected a command, -p PIDS or -a")
    end
-   return target
-end
-
---- The same where threads and children are included unless --no-inherit, or --tid, says otherwise.
--- @tparam table args
--- @tparam table words
--- @treturn table a target, with `inherit` for `count.run` and `profile.prepare`
-function options.whole_target(args, words)
-   if args.no_inherit and args.threads then options.fail("--threads and --no-inherit exclude each other") end
-   local target = options.target(args, words)
-   local alone = args.no_inherit or args.threads or target.cpus
-   target.inherit = not alone and (#args.pid > 0 or not target.tids)
+   target.inherit = not (args.no_inherit or target.cpus) and (#args.pid > 0 or not target.tids)
    target.whole = target.inherit and #args.pid > 0 and pids_of(args) or nil
    return target
 end

@@ -38,7 +38,7 @@ local advice = {
 function command.options()
    local c = options.command("record", "Samples a command, running threads or CPUs into a file for 'lpfm report'.",
       "lpfm record [options] [--] command [arguments]")
-   options.add_whole_target(c)
+   options.add_target(c)
    c:option("--from", "STAGES", "Start sampling after these stages, e.g. \"page-faults:1000 then cs:10\".")
    c:option("-c --period", "N", "Sample every N events (clocks: nanoseconds).")
    c:option("-F --frequency", "HZ", "Sample HZ times per second of the program's CPU time (default: 1000); max.")
@@ -57,8 +57,8 @@ function command.options()
       .. "for short periods.\n"
       .. "-g takes fp where the program has frame pointers (gcc -fno-omit-frame-pointer), else dwarf: 8 KiB are taken\n"
       .. "with every sample then, and unwound by the program's call frame information.\n"
-      .. "A command's threads and children are sampled with it: they are followed. New threads of a running process\n"
-      .. "are looked for ten times a second.\n"
+      .. "A command's threads and children are sampled with it, and so are those that a running process creates;\n"
+      .. "with --random, --where on other events, --with and --from only where the machine can do that for children.\n"
       .. "-e cycles:pp: the PMU names the very instruction, where it can: :p, :pp and :ppp are perf's, for generic\n"
       .. "and raw events (rHEX) and those of cpu/.../.\n"
       .. "--where: an expression as 'lpfm histogram --help' describes it; what does not meet it costs no sample.\n"
@@ -197,8 +197,7 @@ local function moved(file)
 end
 
 local function why_alone(outcome)
-   if not outcome.unfollowed then return " (without --no-inherit they are included)" end
-   return (" (they could not be followed: %s)"):format(outcome.unfollowed)
+   return outcome.alone and (" (%s)"):format(outcome.alone) or " (without --no-inherit they are included)"
 end
 
 local function summary(file, outcome)
@@ -266,7 +265,7 @@ function command.main(argv)
    local args, words = command.options():parse(join_how(argv))
    if args.output == "-" then options.fail("a recording cannot go to a pipe or the screen: expected -o FILE") end
    if not args.every then collect.refuse(args) end
-   local spec = spec_of(args, options.whole_target(args, words))
+   local spec = spec_of(args, options.target(args, words))
    if args.every then return collect.main(args, spec) end
    local show, clear = progress(args, spec)
    local outcome, file = record.run(spec, options.file_name(args.output or default_name()), show)

@@ -49,7 +49,6 @@ end
 local function scope(target, result)
    if target.cpus then return target.cgroup and (", cgroup %s"):format(target.cgroup) or "" end
    if result.inherited then return ", its threads and children" end
-   if target.threads then return (", %s"):format(render.plural(result.subjects, "thread")) end
    return target.tids and "" or ", its first thread"
 end
 
@@ -101,7 +100,8 @@ local function hint(result, target)
    end
    if not result.uncounted then return {} end
    local share = result.uncounted >= 0.005 and (" (%.0f%% of the CPU time)"):format(result.uncounted * 100) or ""
-   local remedy = target.inherit == false and "without --no-inherit they are" or "--threads includes them"
+   local remedy = target.inherit == false and "without --no-inherit they are" or result.alone
+      or "they cannot be counted with these options"
    return { ("  Threads or children of the command were not counted%s; %s."):format(share, remedy) }
 end
 
@@ -156,7 +156,7 @@ local function json_line(result, target)
    local rusage = result.rusage or {}
    return render.json {
       command = target.command, tids = target.tids, cpus = target.cpus, cgroup = target.cgroup,
-      threads = target.threads or false, inherited = result.inherited or false,
+      inherited = result.inherited or false,
       events = stat_text.json_events(result), time = result.time, elapsed = result.elapsed, user = rusage.utime,
       system = rusage.stime, status = result.status, signal = result.signal, runs = result.runs,
       uncounted = result.uncounted, unmeasured = result.unmeasured, metrics = result.metrics, sets = result.sets,
@@ -247,7 +247,7 @@ local advice = {
 function stat.options()
    local c = options.command("stat", "Counts events while a command runs, or in running threads, or on CPUs.",
       "lpfm stat [options] [--] command [arguments]")
-   options.add_whole_target(c)
+   options.add_target(c)
    c:option("-G --cgroup", "NAME", "With -a or -C: count the tasks of this cgroup alone.")
    c:option("--from", "STAGES", "Start counting after these stages, e.g. \"page-faults:1000 then cs:10\".")
    c:option("--until", "EVENT:N", "Stop counting at the N-th occurrence of EVENT.")
@@ -258,7 +258,7 @@ function stat.options()
       c:flag("--per-" .. level, ("With -a or -C: print counts by %s."):format(level == "cpu" and "CPU" or level))
    end
    for _, level in ipairs(parts.levels) do
-      c:flag("--per-" .. level, ("With --threads or -p: print counts by %s."):format(level))
+      c:flag("--per-" .. level, ("Print counts by %s."):format(level))
    end
    c:flag("--regions", "Count the regions that the command marks (perfmon/regions.h, pfm.region), by thread.")
    c:flag("-d --detailed", "Count minor and major faults, too, and for what the PMU can do of -M branch,l1,l3,tlb.")
@@ -276,8 +276,8 @@ function stat.options()
       .. "Events that do not fit on the counters together are counted in turn and scaled; their share of the time\n"
       .. "is shown. The events of a group, {a,b}, are always counted together, in one event set. Names may have\n"
       .. "wildcards: page-*, sched:*. Energy and other events of PMU/EVENT/ that count whole CPUs need -a or -C.\n"
-      .. "The exit status is that of the command. Its threads and children are counted with it; where the machine\n"
-      .. "cannot do that (on perf: events that take turns; --from, --until), --threads follows them.\n"
+      .. "The exit status is that of the command. Its threads and children are counted with it, but for what the\n"
+      .. "machine cannot count in children (on perf: events that take turns; --from, --until), which is said.\n"
       .. "With --regions its threads count themselves, in the regions they mark: perfmon/regions.h for C and C++,\n"
       .. "pfm.region for Lua scripts; nothing else of the command is counted.\n"
       .. "In parallel jobs (srun, mpirun, parallel) each rank writes a file of its own: %h in its name is the host,\n"
@@ -350,7 +350,8 @@ end
 -- Of regions, those that are read without a call where the machine can do that.
 local function default_events(groups, of_regions)
    if #groups > 0 then return {} end
-   return of_regions and lpfm.machine().hw_counters > 0 and "cycles,instructions" or events.default_counts()
+   local both = "cycles,instructions"
+   return of_regions and lpfm.machine().hw_counters > 0 and events.read(both) and both or events.default_counts()
 end
 
 -- The index of an event in the list, put there unless it is there already.
@@ -419,9 +420,7 @@ local function cpu_groups(target, by)
 end
 
 local function thread_groups(target, by)
-   if target.cpus or not (target.threads or target.tids) then
-      options.fail("--per-%s needs --threads or -p", by)
-   end
+   if target.cpus then options.fail("--per-%s counts threads; of CPUs: --per-cpu, --per-core", by) end
    return function(result) return parts.by(result, by) end
 end
 
@@ -511,7 +510,7 @@ function stat.main(argv)
    if wants_metrics_help(args) then return metrics_help() end
    if args.ranks then return ranks_text.main(args, words) end
    if args.per_rank or args.per_host then options.fail("--per-rank and --per-host need --ranks") end
-   local target = options.whole_target(args, words)
+   local target = options.target(args, words)
    target.cgroup = args.cgroup
    if target.cgroup and not target.cpus then options.fail("--cgroup needs -a or -C: it is counted on CPUs") end
    if args.regions then check_regions(args, target) end
@@ -537,9 +536,9 @@ local function spec_for(call, what, also)
    for k, v in pairs(type(what) == "string" and { command = options.shell(what) } or what) do
       spec[k] = v
    end
-   if spec.inherit == nil then spec.inherit = not (spec.threads or spec.cpus) end
+   if spec.inherit == nil then spec.inherit = not spec.cpus end
    return spec, { words = type(what) == "string" and "'" .. what .. "'" or nil, command = spec.command,
-      tids = spec.tids, cpus = spec.cpus, threads = spec.threads }
+      tids = spec.tids, cpus = spec.cpus }
 end
 
 local function count_any(what, list, tid)

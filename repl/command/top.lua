@@ -43,12 +43,45 @@ local function forget(self)
    self.times, self.blocks = { unpack(self.times, first) }, { unpack(self.blocks, first) }
 end
 
+-- What programs do, as far as it tells what the latest samples are of: names and mappings.
+local take = {}
+
+function take.FORK(self, row)
+   local _, _, pid, tid, ppid, ptid = unpack(row)
+   self.comms[tid] = self.comms[ptid]
+   for _, maps in ipairs(pid ~= ppid and self.mapped[ppid] or {}) do self:map(pid, maps) end
+end
+
+function take.EXEC(self, row)
+   self.comms[row[4]], self.mapped[row[3]] = row[5], nil
+end
+
+function take.RENAME(self, row)
+   self.comms[row[4]] = row[5]
+end
+
+function take.MAP(self, row)
+   self:map(row[3], { { row[5], row[6], row[7], row[8] } })
+end
+
+local function map(self, pid, maps)
+   self.mapped[pid] = self.mapped[pid] or {}
+   table.insert(self.mapped[pid], maps)
+   self.maps[#self.maps + 1] = { pid = pid, maps = maps }
+end
+
 local function sink_of(self, on_begin)
+   self.mapped, self.map = {}, map
    return {
       begin = on_begin,
       block = function(block) self.blocks[#self.blocks + 1], self.times[#self.times + 1] = block, self.now end,
       stacks = function() end, -- the table has them
-      maps = function(pid, maps) self.maps[#self.maps + 1] = { pid = pid, maps = maps } end,
+      maps = function(pid, maps) self:map(pid, maps) end,
+      programs = function(rows)
+         for _, row in ipairs(rows) do
+            if take[row[1]] then take[row[1]](self, row) end
+         end
+      end,
       comm = function(tid, _, name) self.comms[tid] = name end,
    }
 end
@@ -202,7 +235,6 @@ local function may_watch(err)
 end
 
 local function watch(view, spec)
-   spec.records = false -- what is over is not shown for long
    local self = profile.prepare(spec)
    view.live = new_live(self, view.window)
    local sink = sink_of(view.live, function(child) view.child = child end)
@@ -231,7 +263,7 @@ local advice = {
 function top.options()
    local c = options.command("top", "Shows live where the machine, threads or a command spend their time.",
       "lpfm top [options] [--] [command [arguments]]")
-   options.add_whole_target(c)
+   options.add_target(c)
    c:option("-c --period", "N", "Sample every N events (clocks: nanoseconds).")
    c:option("-F --frequency", "HZ", "Sample HZ times a second (default: 1000).")
    c:flag("-g", "Take call stacks, and count samples also where the functions are that called.")
@@ -261,7 +293,7 @@ end
 
 local function spec_of(args, words)
    if not has_target(args, words) then args.all_cpus = true end
-   local spec = options.whole_target(args, words)
+   local spec = options.target(args, words)
    spec.events = options.sampled_events(args, args.event, { "cpu-clock" })
    spec.period = options.number(args.period, "--period", true)
    spec.frequency = options.number(args.frequency, "--frequency")

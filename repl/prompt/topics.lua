@@ -135,10 +135,10 @@ The history is kept in $XDG_STATE_HOME/lpfm_history, else ~/.lpfm_history.]==]
 -- --- the interface -------------------------------------------------------------------------------
 
 pages.events = [==[
-Events by name: task-clock, cpu-clock, page-faults, minor-faults, major-faults, context-switches, cpu-migrations,
-alignment-faults, emulation-faults; :u, :k, :uk choose levels. rHEX is a raw event of the hardware. Hardware events
-have libpfm4's names (list("cache")), generic ones (cycles), or PAPI's (PAPI_BR_PRC). On the machine perf there are
-tracepoints, too (sched:sched_switch; list("sched:*")), and events of the PMUs in sysfs (power/energy-pkg/).
+Events by name: those of the kernel's software, such as task-clock and page-faults, come first in list(); :u, :k, :uk
+choose levels. rHEX is a raw event of the hardware. Hardware events have libpfm4's names (list("cache")), generic ones
+(cycles), or PAPI's (PAPI_BR_PRC). On the machine perf there are tracepoints, too (sched:sched_switch;
+list("sched:*")), and events of the PMUs in sysfs (power/energy-pkg/).
 
 In a list, {a,b} is a group: its events are always counted together, in one event set. Wildcards: page-*, sched:*.
 A filter of tracepoints: stat("ls", { { "sched:*", filter = "prev_prio < 100" } })

@@ -56,20 +56,45 @@ local function sample(self, random)
    local spec = {}
    for k, v in pairs(type(self.target) == "function" and self.target() or self.target) do spec[k] = v end
    spec.events, spec.frequency, spec.random = self.event, nil, random
+   spec.inherit = self.inherit
    spec.period = random and random.mask and randomize.base(self.period, random.mask) or self.period
    local result = profile.collect(spec)
    self.runs = self.runs + 1
    if self.on_run then self.on_run(self.runs, result) end
    local places, n = bias.places(result)
+   self.unsampled, self.alone = result.unsampled, self.why
    if n < LEAST then
-      error(("only %s: %d are needed; a shorter period or a longer run gives more"):format(
-         render.plural(n, "sample"), LEAST), 0)
+      error(("only %s: %d are needed; a shorter period or a longer run gives more%s"):format(
+         render.plural(n, "sample"), LEAST, bias.left_out(self, "; ") or ""), 0)
    end
    return places
 end
 
 local function masked(mask, seed)
    return { mask = mask, seed = seed }
+end
+
+-- All runs are of the same threads: of those that can be sampled with random periods. Returns `inherit`, or nil and why
+-- threads and children are left out.
+local function whole(self, mask)
+   local target = type(self.target) == "function" and self.target() or self.target
+   if not (target.inherit or target.threads) then return nil end
+   local spec = {}
+   for k, v in pairs(target) do spec[k] = v end
+   spec.events, spec.random, spec.period = self.event, masked(mask, SEEDS[1]), randomize.base(self.period, mask)
+   local tried = profile.prepare(spec)
+   return tried.inherits and true or nil, tried.alone
+end
+
+--- What a test leaves out, in words.
+-- @tparam table result of `bias.test`
+-- @string[opt=""] before what stands before them
+-- @treturn ?string nil where that is nothing, or not known
+-- @usage print((require("pfm.bias").left_out { unsampled = 0.5 }))
+function bias.left_out(result, before)
+   if not result.unsampled then return nil end
+   return ("%s%.0f%% of the CPU time was spent in threads or children, which are left out%s"):format(before or "",
+      result.unsampled * 100, result.alone and ": " .. result.alone or "")
 end
 
 -- --- the test ------------------------------------------------------------------------------------
@@ -130,7 +155,8 @@ end
 -- @func[opt] spec.on_run called as `on_run(number, result)` after each run
 -- @treturn table `biased`; `chance` and `distance` (of `statistics.compare`) of the fixed period from randomized ones,
 -- `noise`, the distance of two randomized runs; `changes`, places by how much their shares (`fixed`, `random`)
--- differ; if biased, `mask` and `base`: what to randomize the period with; `runs`
+-- differ; `unsampled`, the share of CPU time that was left out, and `alone`, why; if biased, `mask` and `base`: what to
+-- randomize the period with; `runs`
 -- @usage
 -- local ls = {command = {"sh", "-c", "exec ls -lR /etc >/dev/null 2>&1"}}
 -- print(require("pfm.bias").test{target = ls, event = "page-faults", period = 1}.biased)
@@ -139,6 +165,7 @@ function bias.test(spec)
    local self = { target = spec.target, event = spec.event or "cpu-clock", period = spec.period or 1e6, runs = 0,
       on_run = spec.on_run }
    local most = widest(self.period)
+   self.inherit, self.why = whole(self, most)
    local fixed = sample(self, nil)
    local one, two = sample(self, masked(most, SEEDS[1])), sample(self, masked(most, SEEDS[2]))
    self.noise = statistics.compare(one, two).distance
@@ -148,7 +175,8 @@ function bias.test(spec)
    end
    local biased, test = differs(self, fixed, both)
    local out = { biased = biased, chance = test.chance, distance = test.distance, noise = self.noise,
-      period = self.period, event = self.event, changes = changes(fixed, both) }
+      period = self.period, event = self.event, changes = changes(fixed, both), unsampled = self.unsampled,
+      alone = self.alone }
    if biased then
       out.mask = recommend(self, both, most)
       out.base = randomize.base(self.period, out.mask)

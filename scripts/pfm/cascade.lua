@@ -28,6 +28,15 @@ local function with_end(list)
    return out
 end
 
+-- Each thread that there is has a cascade of its own; where a process is meant, all of its threads.
+local function target_of(spec)
+   local out = {}
+   for k, v in pairs(spec) do out[k] = v end
+   out.whole = (spec.inherit or spec.threads) and spec.tids and (spec.whole or spec.tids) or nil
+   out.inherit, out.threads = nil, nil
+   return out
+end
+
 -- Before a profile, which is its last stage.
 local function sample(spec, list, record)
    local last, texts, copy = list[#list], {}, {}
@@ -56,7 +65,8 @@ end
 -- @tparam[opt] function record carries out a last stage that samples, by default `profile.collect`
 -- @treturn table of `measure.run`, and `stages`: by stage `text`, `reached`, `began` (ns of measured time, the thread's
 -- own; of several threads the first), `lasted`, `left_by`, `counts` (of `event`, `unit`, `value`), `subjects`,
--- `reached_by` (how many of them); a stage that samples has `samples` instead of counts
+-- `reached_by` (how many of them); a stage that samples has `samples` instead of counts;
+-- `left_out`, the share of a command's CPU time that its other threads and children spent, which are no part of it
 -- @usage
 -- local stages = "page-faults:50 then cs:1 then page-faults"
 -- print(require("pfm.cascade").run{command = {"true"}, stages = stages}.stages[2].began)
@@ -68,7 +78,7 @@ function cascade.run(spec, record)
    list = with_end(list)
    stages.prepare(list)
    local program, progress = stages.program(list), {}
-   local outcome = measure.run(spec, {
+   local outcome = measure.run(target_of(spec), {
       attach = function(subject) return contexts.start(subject, program) end,
       ended = function(subject)
          subject.ctx:stop()
@@ -76,6 +86,7 @@ function cascade.run(spec, record)
       end,
    })
    outcome.stages = stages.merge(progress)
+   outcome.left_out = spec.command and not (spec.tids or spec.cpus) and measure.left_out(outcome) or nil
    return outcome
 end
 

@@ -15,12 +15,14 @@ local trigger = require "pfm.measure.trigger"
 local known_fields = require "pfm.util.fields"
 local text_file = require "pfm.util.text_file"
 local host = require "pfm.measure.host"
+local ledger = require "pfm.measure.ledger"
 
 local count = {}
 
 local HINT_SHARE, HINT_NS = 0.03, 2e6 -- CPU time uncounted that is worth a hint
 local FEW = 8                         -- contexts
 local FIRST_NAMES, LAST_NAMES = 0.001, 0.1 -- s between looks at the threads' names
+local LEDGER = 0.02                   -- s between looks at what ended threads have counted
 
 -- --- one measurement -----------------------------------------------------------------------------
 
@@ -72,24 +74,46 @@ end
 
 -- The interval is chosen for few contexts at once: each has its sets several times then.
 local function is_steady(target)
-   return target.threads or target.inherit or target.from or #(target.cpus or target.tids or {}) > FEW
+   return target.inherit or target.from or #(target.cpus or target.tids or {}) > FEW
 end
 
--- Threads and children are counted by the context of the thread that creates them, unless they are wanted one by one;
--- what ends the counting would have to happen in the first thread.
+-- Of a command whose threads are wanted one by one: what each has counted is read when it ends.
+local function keep_ledger(self)
+   if self.target.interval then
+      error("the threads of a command cannot be counted one by one at intervals: their counts come when they end", 0)
+   end
+   self.spec.create = ledger.create_args()
+   local ok, why = contexts.inherit(self.spec, { "INHERIT", "ON_EXEC" })
+   if not ok then error("the threads of a command cannot be counted one by one: " .. why, 0) end
+   return true
+end
+
+-- Threads and children are counted by the context of the thread that creates them; what ends the counting would have to
+-- happen in the first thread. The threads of a running process have contexts of their own where they are wanted one by
+-- one.
 local function inherits(self)
-   local target = self.target
-   if not target.inherit or target.cpus or target.parts or target.names or target["until"] then return false end
-   return contexts.inherit(self.spec)
+   local target, one_by_one = self.target, self.target.parts or self.target.names
+   if not target.inherit or target.cpus or target["until"] then return false end
+   if one_by_one then return target.command and not target.tids and keep_ledger(self) or false end
+   local ok, why = contexts.inherit(self.spec, { "INHERIT" })
+   self.alone = why
+   return ok
 end
 
--- The target as it is measured: nobody need follow what is inherited.
+-- The target as it is measured.
 local function with_inheritance(target, inherited)
    local out = {}
    for k, v in pairs(target) do out[k] = v end
-   if target.inherit and target.tids and not target.threads then out.whole = target.whole or target.tids end
+   if target.inherit and target.tids then out.whole = target.whole or target.tids end
    out.inherit = inherited or nil
-   if inherited then out.threads = nil end
+   return out
+end
+
+-- `threads` asks for what `inherit` gives.
+local function with_threads(target)
+   local out = {}
+   for k, v in pairs(target) do out[k] = v end
+   out.inherit, out.threads = target.inherit or target.threads, nil
    return out
 end
 
@@ -102,6 +126,7 @@ local function cgroup_of(target)
 end
 
 local function new_counting(target, list)
+   target = with_threads(target)
    local self = setmetatable({ target = target, names = {}, live = {}, done = {}, sums = {},
       subjects = 0, per = {}, uncounted = 0 }, counting)
    local all, clock = list, nil
@@ -127,7 +152,12 @@ function counting:attach(subject)
    if #self.good == 0 then error("none of the events can be counted: " .. tostring(self.all[1].reason), 0) end
    local ctx, err, errno = contexts.start(subject, self.spec)
    if ctx then
-      if self.target.names then self:name(subject.tid, subject.pid) end
+      subject.ctx = ctx
+      if self.inherits and self.spec.create.format then
+         subject.ledger = ledger.new(subject)
+      elseif self.target.names then
+         self:name(subject.tid, subject.pid)
+      end
       self.live[subject] = ctx
       self.subjects = self.subjects + 1
    end
@@ -184,17 +214,33 @@ function counting:note_uncounted(ctx)
    self.uncounted = self.uncounted + (info and info[1].lost or 0)
 end
 
+-- The rows of a ledger that is complete.
+local function add_threads(self, its, values)
+   its:read(true)
+   its:settle(plan.counts_of(self.plan, values))
+   for _, row in ipairs(its.rows) do
+      self.per[#self.per + 1] = { tid = row.tid, pid = row.pid, comm = row.comm,
+         values = counts_of(self, plan.with_counts(self.plan, values, row.counts)) }
+   end
+   self.subjects = self.subjects + #its.rows - 1
+   self.uncounted = self.uncounted + its.lost
+end
+
 function counting:ended(subject)
    subject.ctx:stop()
-   if self.target.names then self:name(subject.tid, subject.pid) end
+   if self.target.names and not subject.ledger then self:name(subject.tid, subject.pid) end
    local values = values_of(self, subject.ctx)
    for i, v in ipairs(values) do self.sums[i] = (self.sums[i] or 0) + v end
    self.live[subject], self.done[subject] = nil, self.target.parts and values or nil
    if self.stages then self.progress[#self.progress + 1] = stages.progress(self.stages, subject.ctx) end
-   self.per[#self.per + 1] = { tid = subject.tid, pid = subject.pid, cpu = subject.cpu,
-      comm = self.names[subject.tid], values = counts_of(self, values) }
+   if subject.ledger then
+      add_threads(self, subject.ledger, values)
+   else
+      self.per[#self.per + 1] = { tid = subject.tid, pid = subject.pid, cpu = subject.cpu,
+         comm = self.names[subject.tid], values = counts_of(self, values) }
+   end
    if self.inherits then self:note_uncounted(subject.ctx) end
-   if subject.pid and not self.target.threads and not self.inherits then look_around(self, subject) end
+   if subject.pid and not self.inherits then look_around(self, subject) end
 end
 
 -- Goes on with event sets that are switched at another interval.
@@ -284,7 +330,7 @@ end
 -- it was made and torn down, is not theirs.
 local function uncounted(self, outcome, values)
    local target = self.target
-   if self.inherits or target.threads or target.cpus or target.tids or not outcome.rusage or not self.clock then
+   if self.inherits or target.cpus or target.tids or not outcome.rusage or not self.clock then
       return nil
    end
    if outcome.partial or target.from or target["until"] or target.delay then return nil end -- a part was left out
@@ -330,8 +376,12 @@ end
 -- Three clocks: intervals that are reported, looks at event sets and at names.
 local function ticker(self, spec)
    local next_report, next_look, next_names = spec.interval or math.huge, 0, spec.names and 0 or math.huge
-   if not self.tell and #self.plan.sets == 1 and not spec.names then return nil end
+   if not self.tell and #self.plan.sets == 1 and not spec.names and not spec.parts then return nil end
    return function(time)
+      if self.inherits and self.spec.create.format then
+         for subject in pairs(self.live) do subject.ledger:read() end
+         return LEDGER
+      end
       if time >= next_names then next_names = time + self:look_at_names() end
       if time >= next_look then next_look = time + self:look() end
       if time >= next_report then
@@ -361,7 +411,6 @@ local function handlers(self, spec)
    return {
       attach = function(subject) return self:attach(subject) end,
       ended = function(subject) self:ended(subject) end,
-      exec = spec.names and function(tid, pid) self:name(tid, pid) end,
       tick = ticker(self, spec),
       message = self.plan.limit and function() return "enough" end,
    }
@@ -422,7 +471,7 @@ function count.complete(self, outcome)
    outcome.per, outcome.counted = self.per, self.good
    outcome.switch_ns = self.spec.sets[1] and self.spec.sets[(self.blocks.list or 1) * #self.plan.sets].timeout
    outcome.uncounted = uncounted(self, outcome, self.sums)
-   outcome.inherited = self.inherits
+   outcome.inherited, outcome.alone = self.inherits, self.alone
    if self.inherits and self.uncounted > 0 then
       outcome.unmeasured, outcome.why = self.uncounted, "there was no memory, or no counter, for them"
    end
@@ -438,17 +487,17 @@ end
 -- @param[opt] spec.switch when event sets take turns: ms, or "EVENT:N"; by default by the run's own variance
 -- @string[opt] spec.from what has to happen first in each thread, as "page-faults:1000 then cs:10"
 -- @string[opt] spec.until what ends it, as "page-faults:1000", of events that fit one set
--- @bool[opt] spec.inherit threads and children are counted by the thread's context, without being followed, where the
--- machine can do that with these events; where not, or with `parts`, `names`, `until`, as `threads` says
--- @bool[opt] spec.parts the tables of intervals have `per`, too
--- @bool[opt] spec.names parts have `comm`, the thread's name when it ended
+-- @bool[opt] spec.inherit threads and children are counted by the thread's context, where the machine can do that with
+-- these events; `threads` is another word for it
+-- @bool[opt] spec.parts `per` has each thread of a command; the tables of intervals have `per`, too
+-- @bool[opt] spec.names the same, and parts have `comm`, the thread's name when it ended
 -- @treturn table `events` (of `event`, `value` or `state` and `reason`, `unit`; of an estimate, besides, `active`, the
 -- share of the time out of which it was made, `error`, within which the true count lies in 95 % of the cases,
 -- `poor`, why it means nothing, and `other_value`, scaled by turns instead of time), `elapsed`, `ran` (ns of CPU
 -- time counted), `rusage`, `status`, `signal`, `subjects`, `per` (the parts), `uncounted` (a share), `sets` (how
 -- many event sets), `why_sets`, `switch_ns`, `results` of a called function, `stages` that led to it (of
--- `pfm.measure.stages.merge`), `inherited`: threads and children were counted without being
--- followed, `enough`: until what was said
+-- `pfm.measure.stages.merge`), `inherited`: threads and children were counted;
+-- `alone`: why not; `enough`: until what was said
 -- @usage count.run{command = {"true"}, events = "page-faults"}.events[1].value
 function count.run(spec)
    local self = count.prepare(spec)

@@ -19,25 +19,23 @@ local words = require "pfm.measure.events.words"
 
 local events = {}
 
--- PMC and PMD numbers are the same on every machine: kernel/pmu/software.h.
-local software = {
-   { "task-clock", 64, "time the thread ran", unit = "ns" },
-   { "cpu-clock", 65, "time on the CPU's clock while the thread ran", unit = "ns" },
-   { "page-faults", 66, "pages that had to be made present", alias = { "faults" } },
-   { "minor-faults", 67, "page faults served from memory" },
-   { "major-faults", 68, "page faults that waited for a disk" },
-   { "context-switches", 69, "times the CPU turned to another thread", alias = { "cs" } },
-   { "cpu-migrations", 70, "times the thread went to another CPU", alias = { "migrations" } },
-   { "alignment-faults", 71, "unaligned accesses the kernel had to fix" },
-   { "emulation-faults", 72, "instructions the kernel had to emulate" },
-}
-
+local software = lpfm.software_events()
 local KERNEL, USER = 0x1, 0x8 -- of software.h; the bits of libpfm's PLM0 and PLM3
 
 local by_name = {}
 for _, e in ipairs(software) do
-   by_name[e[1]] = e
-   for _, alias in ipairs(e.alias or {}) do by_name[alias] = e end
+   by_name[e.name] = e
+   for _, alias in ipairs(e.aliases) do by_name[alias] = e end
+end
+
+-- Gives a reason to the software events whose registers this machine does not have.
+local function mark_absent(list)
+   local here = {}
+   for _, pmc in ipairs(lpfm.pmcs()) do here[pmc.num] = true end
+   for _, e in ipairs(list) do
+      if not here[e.num] then e.reason = ("the machine %s does not count it"):format(lpfm.machine().name) end
+   end
+   return list
 end
 
 --- All names of software events, aliases included.
@@ -51,14 +49,10 @@ function events.names()
 end
 
 --- The software events with their descriptions.
--- @treturn table of `{name=, aliases=, num=, unit=, description=}`
+-- @treturn table of `{name=, aliases=, num=, unit=, description=}`, and `reason` if this machine does not count it
 -- @usage for _, e in ipairs(events.software()) do print(e.name, e.num, e.description) end
 function events.software()
-   local out = {}
-   for i, e in ipairs(software) do
-      out[i] = { name = e[1], aliases = e.alias or {}, num = e[2], unit = e.unit, description = e[3] }
-   end
-   return out
+   return mark_absent(lpfm.software_events())
 end
 
 local function unknown(name, err)
@@ -84,7 +78,8 @@ local function is_ours(name, event)
    local model = event.pmu or event.terms[1].pmu
    for _, pmu in ipairs(lpfm.pmus()) do
       if pmu.current and pmu.name ~= model then
-         return false, ("'%s' is an event of %s, and this machine's PMU is %s"):format(name, model, pmu.name)
+         local its = pmu.name == "software" and lpfm.machine().pmu or pmu.name
+         return false, ("'%s' is an event of %s, and this machine's PMU is %s"):format(name, model, its)
       end
    end
    return true
@@ -103,7 +98,7 @@ local function known_hardware(name)
 end
 
 local function software_event(name, plm, sw)
-   return { name = name, base = sw[1], kind = "software", plm = plm, unit = sw.unit, num = sw[2] }
+   return { name = name, base = sw.name, kind = "software", plm = plm, unit = sw.unit, num = sw.num }
 end
 
 -- The library's names of the software counters: PAGE_FAULTS.
@@ -111,7 +106,7 @@ local function library_software(base)
    local event = lpfm.event(base)
    if not event or not event.software then return nil end
    for _, sw in ipairs(software) do
-      if sw[2] == event.counters[1] then return sw end
+      if sw.num == event.counters[1] then return sw end
    end
    return nil, ("'%s' is a register to read, not an event to count"):format(base)
 end
@@ -167,7 +162,7 @@ end
 
 local function canonical_names()
    local out = {}
-   for i, e in ipairs(software) do out[i] = e[1] end
+   for i, e in ipairs(software) do out[i] = e.name end
    return out
 end
 
@@ -334,8 +329,12 @@ function events.software_value(event)
 end
 
 local function assign_software(list)
+   local all = {}
    for _, e in ipairs(list) do
-      if e.kind == "software" then e.pmd, e.pmcs = e.num, { { num = e.num, value = events.software_value(e) } } end
+      if e.kind == "software" then all[#all + 1] = e end
+   end
+   for _, e in ipairs(mark_absent(all)) do
+      if not e.reason then e.pmd, e.pmcs = e.num, { { num = e.num, value = events.software_value(e) } } end
    end
 end
 
@@ -468,7 +467,10 @@ end
 -- @usage print(events.default_counts())
 function events.default_counts()
    local list = "task-clock,context-switches,cpu-migrations,page-faults"
-   if lpfm.machine().hw_counters > 0 then list = list .. ",cycles,instructions,branches,branch-misses" end
+   if lpfm.machine().hw_counters == 0 then return list end
+   for _, name in ipairs { "cycles", "instructions", "branches", "branch-misses" } do
+      if events.read(name) then list = list .. "," .. name end
+   end
    return list
 end
 

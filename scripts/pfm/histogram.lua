@@ -56,7 +56,23 @@ end
 -- With the addresses of the objects of the process, where they are asked for.
 local function context_of(self, subject)
    self.options.pid = subject.pid
-   return { pmcs = self.context.pmcs, pmds = self.context.pmds, create = self.program:create(self.options) }
+   local create = self.program:create(self.options)
+   create.flags = self.flags
+   return { pmcs = self.context.pmcs, pmds = self.context.pmds, create = create }
+end
+
+-- One context for all that a thread creates, where the machine can do that with this program.
+local function make_inheriting(self, made)
+   local spec = self.spec
+   if not spec.inherit then return end
+   local flags = { "INHERIT", spec.tids and "PROCESS" or "ON_EXEC" }
+   local ok, why = contexts.inherit(made, flags)
+   spec.process = ok and spec.tids ~= nil
+   if ok then
+      self.flags = flags
+   else
+      spec.inherit, self.alone = nil, why
+   end
 end
 
 --- Prepares a histogram; `histogram.run` carries it out.
@@ -72,14 +88,14 @@ end
 function histogram.prepare(spec)
    fields.check("histogram.run", spec, histogram.fields)
    measure.check(spec)
-   spec = measure.followed(spec)
+   spec = profile.whole(spec)
    local self = { spec = spec, sums = { runs = 0, outside = 0, buckets = {} }, lost = 0 }
    self.program = program.new { bucket = spec.bucket, where = spec.where, buckets = spec.buckets }
    if self.program:needs_process() and not spec.tids then
       error("objects have addresses once their process runs: expected tids", 0)
    end
    make_contexts(self, choose_events(self, spec))
-   context_of(self, { pid = spec.tids and spec.tids[1] }) -- what is wrong with an expression is told first
+   make_inheriting(self, context_of(self, { pid = spec.tids and spec.tids[1] }))
    return self
 end
 
@@ -102,7 +118,7 @@ function histogram.handlers(self)
    return {
       attach = function(subject) return contexts.start(subject, context_of(self, subject)) end,
       ended = function(subject) ended(self, subject) end,
-      message = function() end, exec = function() end,
+      message = function() end,
    }
 end
 
@@ -123,6 +139,7 @@ end
 -- local h = histogram.prepare { command = { "true" }, bucket = "cpu", event = "page-faults" }
 -- print(histogram.complete(h, measure.run(h.spec, histogram.handlers(h))).counted > 0)
 function histogram.complete(self, outcome)
+   outcome.alone = self.alone
    outcome.expression, outcome.where = self.spec.bucket, self.spec.where
    outcome.event, outcome.period, outcome.unit = self.event.name, self.period, self.event.unit
    outcome.overflows, outcome.outside, outcome.lost = self.sums.runs, self.sums.outside, self.lost

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What is measured, and for how long: a command, threads, CPUs; with `threads`, everything that they
+--- What is measured, and for how long: a command, threads, CPUs; with `inherit`, everything that they
 -- create. `measure.run` describes a target's table.
 -- On a simulated computer there are no commands; its threads and CPUs are measured while it runs, and the
 -- seconds are its own.
@@ -18,10 +18,8 @@ local measure = {}
 
 local TICK = 100     -- of /proc's CPU times, Hz
 local STEP = 0.01    -- s between looks at a child where the kernel has no descriptor for it
+local LEFT_SHARE, LEFT_NS = 0.05, 5e6 -- of the CPU time, unmeasured: what is worth saying
 local PATIENCE = 2   -- s that an interrupted command gets to end by itself
-
-local MAY_TRACE = "; following its threads traces the process: do it as its owner where kernel.yama.ptrace_scope "
-   .. "permits (0), or with CAP_SYS_PTRACE; no other tracer (gdb, strace) may be at it"
 
 -- --- subjects ------------------------------------------------------------------------------------
 
@@ -55,9 +53,9 @@ local function pids_in(self, list)
    return out
 end
 
--- The threads that a number stands for.
+-- The threads that get contexts of their own.
 local function threads_of(self, tid, pid)
-   local whole = self.target.threads or (self.processes and self.processes:has(tid))
+   local whole = self.processes and self.processes:has(tid) and not self.target.process
    return whole and proc.threads(pid) or { tid }
 end
 
@@ -81,10 +79,14 @@ local function attach_first(self)
    if self.target.itself then return end
    local whole = pids_in(self, self.target.whole)
    self.processes = #whole > 0 and processes.new(whole) or nil
-   for _, subject in ipairs(first_subjects(self)) do
-      local ok, err = add(self, subject)
-      if not ok then error(err, 0) end
+   local first, gone = first_subjects(self), nil
+   for _, subject in ipairs(first) do
+      local ok, err, errno = add(self, subject)
+      -- a thread of a process may end at any time
+      if not ok and not (errno == lpfm.errno.ESRCH and self.processes) then error(err, 0) end
+      gone = gone or err
    end
+   if self.live == 0 then error(gone, 0) end
 end
 
 --- Loads a context on a subject; one of a CPU is loaded on that CPU.
@@ -141,18 +143,14 @@ local function read_messages(self, subject)
    end
 end
 
-local handle = {}
-
--- A new thread or process, if it is followed held until it is released. One that is gone already has nothing to count.
-local function newcomer(self, event)
-   if self.on.born then self.on.born(event.tid, event.pid, event.parent) end
-   local ok, err, errno = add(self, { tid = event.tid, pid = event.pid })
+-- One that is gone already has nothing to count.
+local function newcomer(self, thread)
+   local ok, err, errno = add(self, { tid = thread.tid, pid = thread.pid })
    if not ok and errno ~= lpfm.errno.ESRCH then
       self.unmeasured, self.why = self.unmeasured + 1, self.why or err
    end
    self.followed = self.followed + 1
 end
-handle.thread, handle.fork = newcomer, newcomer
 
 -- Threads that processes have made since the last look. Of those that are inherited their makers' contexts know.
 local function look_for_threads(self, now)
@@ -164,26 +162,11 @@ local function look_for_threads(self, now)
    end
 end
 
-function handle.exec(self, event)
-   self.on.exec(event.tid, event.pid)
-end
-
-local function trace(self)
-   local event, why = self.tracer:next(0)
-   while event do
-      handle[event.kind](self, event)
-      if event.held then self.tracer:release(event.tid) end
-      event, why = self.tracer:next(0)
-   end
-   if why == "ended" then self.nobody, self.waiting = true, nil end
-end
-
 -- --- the loop ------------------------------------------------------------------------------------
 
 local function child_ended(self)
    if not self.child or self.status then return self.status ~= nil end
-   -- it stays to be asked until it is waited for, which a tracer does
-   self.own_ns = not self.tracer and self.world.ran_ns(self.child.pid, self.child.pid) or self.own_ns
+   self.own_ns = self.world.ran_ns(self.child.pid, self.child.pid) or self.own_ns -- until it is waited for
    self.status = self.child:wait(0)
    return self.status ~= nil
 end
@@ -196,7 +179,7 @@ local function finished(self, now)
    if self.enough then return true end
    if self.target.seconds and now >= self.started + self.target.seconds then return true end
    if self.child then
-      return child_ended(self) and (self.live == 0 or self.clock or self.tracer ~= nil or self.waits_until ~= nil
+      return child_ended(self) and (self.live == 0 or self.clock or self.waits_until ~= nil
          or self.target.inherit ~= nil)
    end
    if self.live == 0 then look_for_threads(self, now) end
@@ -217,9 +200,8 @@ end
 local function wake_list(self)
    local list = {}
    for ctx in pairs(self.by_ctx) do list[#list + 1] = ctx end
-   if self.tracer and not self.nobody then list[#list + 1] = self.tracer end
    local child_has_fd = self.child and pcall(self.child.fd, self.child)
-   if child_has_fd and not self.tracer then list[#list + 1] = self.child end
+   if child_has_fd then list[#list + 1] = self.child end
    self.blind = self.child and not child_has_fd
    return list
 end
@@ -229,7 +211,7 @@ local function patience(self, now, until_tick)
    if self.waits_until then seconds = self.waits_until - now end
    if self.target.seconds then seconds = math.min(seconds, self.started + self.target.seconds - now) end
    if self.look_at then seconds = math.min(seconds, self.look_at - now) end
-   if self.blind or self.nobody then seconds = math.min(seconds, STEP) end
+   if self.blind then seconds = math.min(seconds, STEP) end
    return math.max(seconds, 0)
 end
 
@@ -238,11 +220,7 @@ local function wait(self, seconds)
    local ready = self.world.poll(self.waiting, seconds < math.huge and seconds or nil)
    for _, who in ipairs(ready) do
       local subject = self.by_ctx[who]
-      if subject then
-         read_messages(self, subject)
-      elseif who == self.tracer then
-         trace(self)
-      end
+      if subject then read_messages(self, subject) end
    end
 end
 
@@ -270,19 +248,6 @@ local function call(self)
    local results = { pcall(self.target.call) }
    if not results[1] then error(results[2], 0) end
    self.results = { unpack(results, 2, table.maxn(results)) }
-end
-
-local function start_tracer(self)
-   local target = self.target
-   if not target.threads or target.cpus then return end
-   local who = target.tids and self.world.process_of(target.tids[1]) or self.child
-   local tracer, err, errno = proc.trace(who, { births_only = true, hold_exec = self.on.exec and true or false })
-   if not tracer and target.threads == "try" then
-      self.unfollowed = err
-      return
-   end
-   if not tracer then error(err .. (errno == lpfm.errno.EPERM and MAY_TRACE or ""), 0) end
-   self.tracer = tracer
 end
 
 local function spawn(self)
@@ -321,7 +286,6 @@ end
 
 -- A command that a time limit leaves running is waited for.
 local function reap(self)
-   if self.tracer then self.tracer:close() end
    if not self.child then return end
    if not self.gone then
       self.child:close()
@@ -342,20 +306,6 @@ end
 --- The names of a target's fields, for those who add their own to them.
 measure.fields = { "command", "tids", "whole", "cpus", "call", "threads", "inherit", "itself", "outlive", "delay",
    "seconds", "spawn", "background", "words" }
-
---- What `inherit` means where each thread has a context of its own: a command's threads and children are followed, a
--- process has all its threads.
--- @tparam table spec a target, as for `measure.run`
--- @treturn table the same without `inherit`
--- @usage print(require("pfm.measure").followed({ command = { "true" }, inherit = true }).threads) --> try
-function measure.followed(spec)
-   local out = {}
-   for k, v in pairs(spec) do out[k] = v end
-   out.inherit = nil
-   if not spec.inherit or spec.threads or spec.cpus then return out end
-   if spec.tids then out.whole = spec.whole or spec.tids else out.threads = "try" end
-   return out
-end
 
 --- Raises an error where a target cannot be measured: it says nothing, or a simulated computer runs no commands.
 -- @tparam table target
@@ -379,17 +329,15 @@ function measure.check(target)
       error(("%s is a simulated machine and runs no real programs; %s,live does, and LPFM_MACHINE=perf%s"):format(
          sim.name, sim.name, why and ", but here: " .. why or ""), 0)
    end
-   if target.threads then error(sim.name .. ": new threads are not followed there; name them in tids", 0) end
    if not target.tids and not target.cpus then error(sim.name .. ": tids or cpus say what to measure there", 0) end
 end
 
 local function begin(self)
    local target = self.target
    measure.check(target)
-   if target.threads then proc.raise_nofile() end
+   if target.tids then proc.raise_nofile() end
    self.world = host.now()
    spawn(self)
-   start_tracer(self)
    self.waits_until = target.delay and math.huge
    attach_first(self)
    self.started = self.world.clock() + (target.delay or 0)
@@ -424,7 +372,6 @@ local function result(self)
       signal_name = status.signal_name, elapsed = self.elapsed, interrupted = self.interrupted or false,
       rusage = minus(self.partial and self.used or status.rusage, self.used_before), followed = self.followed,
       unmeasured = self.unmeasured, why = self.why, own_ns = self.own_ns, results = self.results,
-      unfollowed = self.unfollowed,
       late = self.waits_until ~= nil, enough = self.enough or false,
    }
 end
@@ -442,22 +389,20 @@ end
 -- @func[opt] target.call measured: this thread, or `tids` or `cpus`, while the function runs
 -- @tparam[opt] {int,...} target.whole those of the `tids` that are processes of which all threads are meant: new ones,
 -- too, looked for ten times a second
--- @param[opt] target.threads true: new threads and children, too, followed; of `tids`: all threads of the process.
--- "try": where the system permits to follow them
--- @bool[opt] target.inherit the contexts count threads and children themselves: the end of the command's first process
--- is the end
+-- @bool[opt] target.inherit the contexts measure threads and children themselves: the end of the command's first
+-- process is the end
+-- @bool[opt] target.process a context on a process has all its threads
 -- @bool[opt] target.itself the command measures itself: it gets no context
 -- @bool[opt] target.outlive the command goes on if this program is killed; else it gets SIGTERM
 -- @number[opt] target.delay seconds before the measurement starts
 -- @number[opt] target.seconds how long it lasts at most
 -- @tparam table on `attach(subject)` returns a loaded and started context, or nil and a message;
 -- `ended(subject)`: its context ends, read it now; optional `begin(child)`, `message(subject, msg)`,
--- which ends it all by "enough", `tick(seconds since the start)` returns seconds to the next,
--- `born(tid, pid, parent)`, `exec(tid, pid)` (it is held meanwhile)
+-- which ends it all by "enough", `tick(seconds since the start)` returns seconds to the next
 -- @treturn table `status`, `signal`, `rusage` of the command, of the time in which it was measured; `partial`: it was
 -- not measured to its end; `elapsed` (s), `interrupted`, `followed` (threads that came), `unmeasured` (of them, without
--- a context) and `why`; `unfollowed`, why nobody could be followed; `own_ns`, how long the command's first thread
--- ran; `results`, what the called function returned; `late`: it was over before the delay was
+-- a context) and `why`; `own_ns`, how long the command's first thread ran; `results`, what the called function
+-- returned; `late`: it was over before the delay was
 -- @usage
 -- local outcome = measure.run({ command = { "true" } }, {
 --    attach = function(subject)
@@ -551,6 +496,19 @@ function measure.finish(self)
    return result(self)
 end
 
+--- CPU time of a command that was spent in threads or children which were not measured, as a share, or nil where that
+-- is little or not known.
+-- @tparam table outcome of `measure.run`, of a context on the command's first thread
+-- @treturn ?number
+-- @usage print(measure.left_out { own_ns = 1e9, rusage = { utime = 3, stime = 1 } }) --> 0.75
+function measure.left_out(outcome)
+   local own = outcome.own_ns or 0
+   if outcome.partial or not outcome.rusage or own == 0 then return nil end
+   local all = (outcome.rusage.utime + outcome.rusage.stime) * 1e9
+   local share = all > 0 and (all - own) / all or 0
+   return share > LEFT_SHARE and share * all > LEFT_NS and share or nil
+end
+
 --- The contexts of a measurement, with the thread or CPU of each.
 -- @tparam table self
 -- @treturn table of `{ctx=, tid=, pid=, cpu=}`
@@ -573,7 +531,6 @@ function measure.describe(target)
    if target.words then return target.words end
    if target.tids then
       local list = table.concat(target.tids, ", ")
-      if target.threads then return "all threads of " .. list end
       if #(target.whole or {}) == #target.tids then
          return (#target.tids > 1 and "processes " or "process ") .. list
       end

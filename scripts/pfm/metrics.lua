@@ -104,7 +104,9 @@ local function without_counters(file)
       local known = lpfm.event(name)
       if not (known and known.software) then missing[#missing + 1] = name end
    end
-   return ("it counts %s, and there are no hardware counters here"):format(table.concat(missing, ", "))
+   local why = lpfm.machine().hw_counters == 0 and "there are no hardware counters here"
+      or "the model 'software' has no names of hardware events"
+   return ("it counts %s, and %s"):format(table.concat(missing, ", "), why)
 end
 
 -- The variant that the model can do; or nil and what lacks of the one that it can nearly do.

@@ -60,6 +60,10 @@ end
 
 local function sampling_pmd(self, i, period)
    local event, spec, random = self.events[i], self.spec, self.random[i]
+   if self.inherits and not self.fixed and not random then -- children cannot be given other periods: the kernel does
+      return { num = event.pmd, value = -period, long_reset = self.frequency, short_reset = self.frequency,
+         flags = { "OVFL_NOTIFY", "FREQUENCY" } }
+   end
    local pmd = {
       num = event.pmd, set = spec.set, value = -period, long_reset = -period, short_reset = -period,
       smpl_pmds = self.extra, reset_pmds = self.filter and self.filter.pmds, flags = { "OVFL_NOTIFY" },
@@ -86,10 +90,14 @@ local function make_random(self, i)
    return out
 end
 
--- A tool that samples itself stops a thread meanwhile where the kernel does it well: nothing runs unobserved. On the
--- perf machine it would take ptrace(2) away from others.
+-- A tool that draws the periods itself stops the thread meanwhile where the kernel does it well, so that nothing runs
+-- unobserved. On the perf machine that would be ptrace(2), which changes what is measured.
 local function create_args(self)
-   if self.sampler then return self.sampler:create_args() end
+   if self.sampler then
+      local args = self.sampler:create_args()
+      args.flags = self.inherits
+      return args
+   end
    return { flags = lpfm.machine().name == "linux" and not self.spec.call and { "NOTIFY_BLOCK" } or nil }
 end
 
@@ -101,6 +109,7 @@ local function make_program(self)
    end
    table.sort(extra)
    self.extra, self.with_regs = extra, {}
+   self.sampler = not self.by_tool and sample_buffers.new(self.spec, #lpfm.pmds()) or nil
    if self.filter then self.filter:place() end
    local pmds = {}
    for i in ipairs(self.events) do
@@ -119,6 +128,31 @@ local function make_program(self)
 end
 
 -- --- names and mappings --------------------------------------------------------------------------
+
+-- Of an inheriting context: a command from its exec on, or a process with the threads that it has.
+local function inheriting_flags(spec)
+   return { "INHERIT", spec.tids and "PROCESS" or "ON_EXEC" }
+end
+
+-- One context takes the samples of all that a thread creates, where the machine can do that with this program. Else
+-- each thread that is given has a context, and the others are left out, which the result says.
+local function make_inheriting(self)
+   local spec = self.spec
+   if not spec.inherit then return end
+   if self.by_tool then
+      self.alone = "the periods are drawn for one thread at a time"
+   else
+      self.inherits = inheriting_flags(spec)
+      make_program(self)
+      local made = self.filter and self.filter:program(self.program, self.extra, {}) or self.program
+      local ok, why = contexts.inherit({ pmcs = made.pmcs, pmds = made.pmds, sets = made.sets, create = made.create },
+         self.inherits)
+      spec.process = ok and spec.tids ~= nil
+      if ok then return end
+      self.inherits, self.alone = nil, why
+   end
+   spec.inherit = nil
+end
 
 -- As samples have it.
 local function time_ns()
@@ -176,6 +210,7 @@ end
 
 -- Where records tell of mappings, of names alone; but in what runs already a thread is found a while after it began.
 local function look(self)
+   if self.inherits then return end
    local told = self.sampler and self.sampler.records and not self.spec.tids
    local note = told and note_comm or note_process
    for subject in pairs(self.live) do
@@ -294,6 +329,7 @@ local function settle(self, subject)
    self.throttled = self.throttled + (info.throttled or 0)
    local header = subject.buffer and subject.buffer:header()
    if header then self.full, self.crowded = self.full + header.overflows, self.crowded + header.lost end
+   if self.inherits then return end
    if (self.full > 0 or self.by_tool) and subject.tid then
       local ran = ran_ns(subject.tid, subject.pid) or subject.ran_at_full
       local held = ran and info.act_duration and ran - subject.ran_before - info.act_duration or 0
@@ -322,7 +358,7 @@ end
 
 -- With a buffer as large as can be had.
 local function start(self, subject)
-   local later = self.subjects > 0 and self.fixed and not subject.cpu
+   local later = self.subjects > 0 and self.fixed and not (subject.cpu or self.inherits)
    local made = setmetatable({ create = create_args(self) }, { __index = later and staggered(self) or self.program })
    local spec = self.filter and self.filter:program(made, self.extra, subject) or made
    local ctx, err, errno = contexts.start(subject, spec)
@@ -339,7 +375,12 @@ function sampling.attach(self, subject)
    subject.buffer, subject.size, subject.samples = self.sampler and ctx:buffer(), size, {}
    if self.sampler then self.sampler:note(size, 1) end
    subject.ran_before = subject.tid and ran_ns(subject.tid, subject.pid) or 0
-   if subject.pid then note_process(self, subject.tid, subject.pid) end
+   if self.spec.process then
+      note_maps(self, subject.pid)
+      for _, tid in ipairs(proc.threads(subject.pid) or {}) do note_comm(self, tid, subject.pid) end
+   elseif subject.pid and not self.inherits then -- a command is told by its records, from its exec on
+      note_process(self, subject.tid, subject.pid)
+   end
    self.live[subject] = true
    self.subjects = self.subjects + 1
    return ctx
@@ -377,7 +418,7 @@ end
 
 function sampling.message(self, subject, msg)
    if self.by_tool then return take_sample(self, subject, msg) end
-   if subject.tid then
+   if subject.tid and not self.inherits then
       subject.ran_at_full = ran_ns(subject.tid, subject.pid)
       if not self.sampler.records then note_process(self, subject.tid, subject.pid) end
    end
@@ -385,7 +426,7 @@ function sampling.message(self, subject, msg)
 end
 
 function sampling.ended(self, subject)
-   if subject.pid then note_process(self, subject.tid, subject.pid) end
+   if subject.pid and not self.inherits then note_process(self, subject.tid, subject.pid) end
    subject.ctx:stop()
    settle(self, subject)
    drain_rest(self, subject)
@@ -398,7 +439,7 @@ end
 
 -- Events that are not clocks: the period follows the rate seen since the last look.
 local function adapt(self, elapsed)
-   if not self.frequency then return end
+   if not self.frequency or self.inherits then return end
    local got = self.samples
    for subject in pairs(self.live) do got = got + pending(self, subject) end
    if self.filter then got = self.filter:overflows(self.live) end
@@ -451,10 +492,24 @@ local function check_fields(spec)
    fields.check("profile.run: random", spec.random, RANDOM)
 end
 
+--- What `inherit` and `threads` ask for, as far as one context for each target can give it.
+-- @tparam table spec a target, as for `measure.run`
+-- @treturn table the same with `inherit` for what is measured whole, and `whole`
+-- @usage print(profile.whole({ command = { "true" }, threads = true }).inherit) --> true
+function profile.whole(spec)
+   local out = {}
+   for k, v in pairs(spec) do out[k] = v end
+   local wanted = spec.inherit or spec.threads
+   out.whole = wanted and (spec.whole or spec.tids) or nil
+   out.inherit = wanted and not (spec.cpus or spec.call) and #(out.whole or {}) == #(spec.tids or {}) or nil
+   out.threads = nil
+   return out
+end
+
 --- Prepares a profile; `profile.run` carries it out.
 -- @tparam table spec a target, as for `measure.run`, and:
--- @bool[opt] spec.inherit a command's threads and children, too, where the system permits to follow them; of `tids`
--- that are processes, all threads
+-- @bool[opt] spec.inherit a command's threads and children, too, or all threads of processes (`tids`), and what these
+-- create; where the machine cannot sample that, the result says what was left out
 -- @string[opt="cpu-clock"] spec.events names of events
 -- @int[opt] spec.period events (clocks: ns) between samples
 -- @int[opt=1000] spec.frequency samples a second, if there is no period
@@ -477,7 +532,7 @@ end
 function profile.prepare(spec)
    check_fields(spec)
    measure.check(spec)
-   spec = measure.followed(spec)
+   spec = profile.whole(spec)
    local self = { spec = spec, live = {}, comms = {}, maps = {}, periods = {}, samples = 0, lost = 0, late = 0,
       throttled = 0, full = 0, crowded = 0,
       held = 0, ran = 0, drained = 0, subjects = 0, progress = {}, random = {}, told = {}, untold = 0 }
@@ -502,9 +557,9 @@ function profile.prepare(spec)
    if spec.g and self.by_tool then
       error("random: periods that lpfm draws after each sample do not go with call stacks", 0)
    end
-   self.sampler = not self.by_tool and sample_buffers.new(spec, #lpfm.pmds()) or nil
+   make_inheriting(self)
+   if not self.inherits then make_program(self) end
    self.stacks = spec.g and self.sampler or nil
-   make_program(self)
    return self
 end
 
@@ -518,7 +573,6 @@ local function handlers(self, on_tick)
          if self.sink.begin then self.sink.begin(child) end
          note_all(self)
       end,
-      exec = function(tid, pid) note_process(self, tid, pid) end,
       tick = function(elapsed)
          look(self)
          drain_all(self, elapsed)
@@ -542,14 +596,10 @@ end
 
 -- CPU time of the command that was spent in threads or children which were not sampled, as a share, or nil.
 local function unsampled(self, outcome)
-   local spec = self.spec
-   local followed = spec.threads and not outcome.unfollowed
-   local ran = math.max(self.ran, outcome.own_ns or 0) -- the context may have ended after its thread's account
-   local unknown = outcome.partial or not outcome.rusage or ran == 0
-   if unknown or followed or spec.tids or spec.cpus then return nil end
-   local all = (outcome.rusage.utime + outcome.rusage.stime) * 1e9
-   local share = all > 0 and (all - ran) / all or 0
-   return share > 0.05 and share * all > 5e6 and share or nil
+   if self.inherits or self.spec.tids or self.spec.cpus then return nil end
+   -- the context may have ended after its thread's account
+   return measure.left_out { rusage = outcome.rusage, partial = outcome.partial,
+      own_ns = math.max(self.ran, outcome.own_ns or 0) }
 end
 
 --- The handlers that `pfm.measure` calls for a profile.
@@ -581,6 +631,7 @@ function profile.complete(self, outcome)
    outcome.sample_rate = self.throttled > 0 and tonumber(text_file.line(MAX_RATE)) or nil
    outcome.missed, outcome.subjects = missed(self), self.subjects
    outcome.unsampled = not self.stages and unsampled(self, outcome) or nil
+   outcome.alone = self.alone
    outcome.stages = self.stages and stages.merge(self.progress)
    outcome.randomized = self.random[1] and self.random[1].text
    outcome.stacks = self.stacks and { how = self.stacks.how, why = self.stacks.why }
@@ -597,8 +648,8 @@ end
 -- (held back by the kernel, which allows `sample_rate` a second), `crowded` (came together with one that filled the
 -- buffer), `untold` (records of what programs did that had no room), `late` (periods over which a
 -- timer came too late for a sample), `full` (times a buffer was full), `missed` (about how many samples, then),
--- `unsampled` (a share of the CPU time), `stages` (of `pfm.measure.stages.merge`) that led to it, `randomized` (how,
--- in words), `masked` (where the tool draws the periods:
+-- `unsampled` (a share of the CPU time), `alone` (why threads and children were left out), `stages` (of
+-- `pfm.measure.stages.merge`) that led to it, `randomized` (how, in words), `masked` (where the tool draws the periods:
 -- the share of the time in which it was at that and nothing was observed), `stacks` (`how` call stacks were got, `why`
 -- so), `overflows` (with `where`: those that were judged)
 -- @usage

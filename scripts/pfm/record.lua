@@ -21,7 +21,7 @@ local record = {}
 local function machine_of()
    local info = lpfm.machine()
    return {
-      name = info.name, pmu = info.pmu, notes = info.notes, limits = info.limits, hw_counters = info.hw_counters,
+      name = info.name, pmu = info.pmu, hw_counters = info.hw_counters,
       host = text_file.line("/proc/sys/kernel/hostname"), kernel = text_file.line("/proc/sys/kernel/osrelease"),
       boot = text_file.line("/proc/sys/kernel/random/boot_id"), arch = text_file.line("/proc/sys/kernel/arch"),
       cpus = #proc.cpus(),

@@ -188,6 +188,22 @@ describe("a sampling buffer", function()
       ctx:close()
    end)
 
+   it("stays, as a view does, while the program runs others", function()
+      local ctx, buf = full({ format = "default", flags = { "MAP_SETS" } })
+      local view = assert(ctx:view())
+      local count, value = #buf, view:read(CPU_CLOCK)
+      assert.equal(0, os.execute("true"))
+      assert.is_nil(io.popen("exit 0"):read("*l"))
+      local n = 0
+      for s in buf:samples() do
+         n = n + 1
+         assert.equal(n, s.index)
+      end
+      assert.equal(count, n)
+      assert.same(value, view:read(CPU_CLOCK))
+      ctx:close()
+   end)
+
    it("is closed with its context", function()
       local ctx, buf = full({ format = "default" })
       local s = buf:samples()()

@@ -5,7 +5,6 @@ local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local c = require "support.c"
 local handles = require "support.handles"
-local PATIENCE = require "support.patience"
 
 local interpreter = os.getenv("LPFM_LUA") or "luajit"
 local descriptors = handles.settled()
@@ -23,27 +22,6 @@ local function lines_of(child_argv, options)
    os.remove(name)
    return text, result
 end
-
--- The state letter of a process, once it is one of those wanted.
-local function await_state(pid, wanted)
-   local deadline = proc.clock() + PATIENCE
-   local state
-   repeat
-      local file = assert(io.open("/proc/" .. pid .. "/stat"))
-      state = file:read("*a"):match("%) (.)")
-      file:close()
-   until wanted:find(state, 1, true) or proc.clock() > deadline
-   return state
-end
-
-local CHILDREN = [[
-local posix = require "posix"
-for i = 1, 20 do
-   local pid = posix.fork()
-   if pid == 0 then os.exit(i % 100) end
-   posix.wait(pid)
-end
-]]
 
 describe("proc.spawn", function()
    it("leaves what the interpreter does about signals to the interpreter", function()
@@ -166,132 +144,6 @@ describe("proc.spawn", function()
          { env = { A = true } }, { stdin = true }, { stdout = {} }, { stderr = -1 }, { x = 1 }, { 1 } } do
          assert.has_error(function() proc.spawn({ "true" }, bad) end)
       end
-   end)
-end)
-
-describe("proc.trace", function()
-   it("holds every child process until it is released", function()
-      local child = assert(proc.spawn { os.getenv("LPFM_LUA") or "lua5.1", "-e", CHILDREN })
-      local t = assert(proc.trace(child))
-      assert.truthy(tostring(t):find("^lpfm.tracer %(1 threads%)$"))
-      assert(child:go())
-      local n, status = { exec = 0, fork = 0, exit = 0, thread = 0 }, {}
-      local event, why = t:next(20)
-      while event do
-         n[event.kind] = n[event.kind] + 1
-         assert.equal(event.kind == "fork", event.held)
-         if event.held then
-            assert.equal(event.tid, event.pid)
-            assert.equal(child.pid, event.parent)
-            assert(t:release(event.tid))
-            assert.equal(lpfm.errno.ESRCH, select(3, t:release(event.tid)))
-         elseif event.kind == "exit" and event.pid ~= child.pid then
-            status[#status + 1] = event.status
-         end
-         event, why = t:next(20)
-      end
-      assert.equal("ended", why)
-      assert.same({ exec = 1, fork = 20, exit = 21, thread = 0 }, n)
-      assert.equal(20, #status)
-      assert.equal(0, child:wait().status)
-      assert.is_true(child:wait().rusage.minflt > 0)
-      t:close()
-      assert.has_error(function() t:next() end, "the tracer is closed")
-      assert.is_true(t:close())
-   end)
-
-   it("tells of nothing but what is held, if asked to", function()
-      local child = assert(proc.spawn { os.getenv("LPFM_LUA") or "lua5.1", "-e", CHILDREN })
-      local t = assert(proc.trace(child, { births_only = true, hold_exec = true }))
-      assert(child:go())
-      local n = { exec = 0, fork = 0 }
-      local event, why = t:next(20)
-      while event do
-         n[event.kind] = n[event.kind] + 1
-         assert.is_true(event.held)
-         assert(t:release(event.tid))
-         event, why = t:next(20)
-      end
-      assert.equal("ended", why)
-      assert.same({ exec = 1, fork = 20 }, n)
-      assert.equal(0, child:wait().status)
-      t:close()
-   end)
-
-   it("passes signals on", function()
-      local child = assert(proc.spawn { "sh", "-c", "trap 'exit 33' USR1; kill -USR1 $$; exit 1" })
-      local t = assert(proc.trace(child))
-      assert(child:go())
-      local event, last = t:next(20), nil
-      while event do
-         if event.held then
-            t:release(event.tid)
-         end
-         last, event = event, t:next(20)
-      end
-      assert.equal("exit", last.kind)
-      assert.equal(33, last.status)
-      assert.equal(33, child:wait().status)
-      t:close()
-   end)
-
-   it("leaves job control working, and lets go", function()
-      local child = assert(proc.spawn { "sleep", "1000" })
-      assert(child:go())
-      assert(await_state(child.pid, "S"))
-      local t = assert(proc.trace(child.pid))
-      assert.same({ child.pid }, t:threads())
-      assert(child:kill "STOP")
-      assert.truthy(("Tt"):find(await_state(child.pid, "Tt"), 1, true))
-      assert.same({ nil, "timeout" }, { t:next(0) })
-      assert(child:kill "CONT")
-      assert.equal("S", await_state(child.pid, "S"))
-      t:close()
-      assert.equal("S", await_state(child.pid, "S"))
-      assert.same({ nil, "timeout" }, { child:wait(0) })
-      assert(child:kill "KILL")
-      assert.equal(9, child:wait(20).signal)
-   end)
-
-   it("lets a signal that is due go its way when it ends", function()
-      for _ = 1, 100 do
-         local child = assert(proc.spawn { "sleep", "1000" })
-         local t = assert(proc.trace(child, { births_only = true }))
-         assert(child:go())
-         assert(child:kill("TERM"))
-         t:close()
-         assert.equal("TERM", child:wait().signal_name)
-         child:close()
-      end
-   end)
-
-   it("lets held processes go when it is closed", function()
-      local child = assert(proc.spawn { "sh", "-c", "(exit 3); exit $?" })
-      local t = assert(proc.trace(child, { hold_exec = true }))
-      assert(child:go())
-      local event = assert(t:next(20))
-      assert.equal("exec", event.kind)
-      assert.is_true(event.held)
-      assert(t:release(event.tid))
-      event = assert(t:next(20))
-      assert.equal("fork", event.kind)
-      t:close()
-      assert.equal(3, child:wait(20).status)
-   end)
-
-   it("refuses what cannot be followed", function()
-      local _, message, errno = proc.trace(2 ^ 22 + 1)
-      assert.truthy(message:find("^trace: process 4194305: "))
-      assert.equal(lpfm.errno.ESRCH, errno)
-      _, message, errno = proc.trace(proc.getpid())
-      assert.truthy(message:find("^trace: process "))
-      assert.equal(lpfm.errno.EPERM, errno)
-      for _, bad in ipairs { "x", {}, 0, -1, 1.5, io.stdout } do
-         assert.has_error(function() proc.trace(bad) end)
-      end
-      assert.has_error(function() proc.trace(1, { x = true }) end)
-      assert.has_error(function() proc.trace(1, { hold_exec = 1 }) end)
-      assert.has_error(function() proc.trace(1, { births_only = 1 }) end)
    end)
 end)
 

@@ -197,16 +197,15 @@ describe("libpfm 3 without a hardware PMU", function()
 
    it("has the software events: counters, codes, what counts them", function()
       local out = run("env LIBPFM_FORCE_PMU=software " .. program, real)
-      assert.are.equal("9 counters, PAGE_FAULTS is 66\n", out)
+      assert.are.equal(#lpfm.software_events() .. " counters, PAGE_FAULTS is 66\n", out)
    end)
 
    it("dispatches nothing that pfm_write_pmcs refuses", function()
-      local names = { "TASK_CLOCK", "CPU_CLOCK", "PAGE_FAULTS", "MINOR_FAULTS", "MAJOR_FAULTS", "CONTEXT_SWITCHES",
-         "CPU_MIGRATIONS", "ALIGNMENT_FAULTS", "EMULATION_FAULTS" }
       local refused = {}
       for _, machine in ipairs { real, "sim:itanium2" } do
          assert(lpfm.machine(machine))
-         for _, name in ipairs(names) do
+         for _, event in ipairs(lpfm.software_events()) do
+            local name = event.name:upper():gsub("-", "_")
             for plm = 1, 15 do
                local out, why = lpfm.dispatch_events { events = { name }, plm = plm }
                if out then

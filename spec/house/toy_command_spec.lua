@@ -1,12 +1,16 @@
 -- SPDX-License-Identifier: MIT
--- A command is a row and a module: with these two in a copy of repl/ there is a new one everywhere.
+-- A command is a row and a module: with these two in a copy of repl/ there is a new one everywhere. And the recipes in
+-- Lua of CONTRIBUTING.md are followed to the letter there: a command, a key of reports and a lab touch as many files as
+-- it says.
 
 local c = require "support.c"
 local files = require "support.files"
+local recipe = require "support.recipe"
 
 local build = os.getenv("LPFM_BUILD") or "build"
 local program = ("%s/%s/lpfm"):format(build, os.getenv("LPFM_LUA") or "luajit")
 local scratch = os.tmpname()
+local touched = {} -- by recipe: the number of files
 
 local ROW = [[
    { name = "greet", summary = "say hello to somebody",
@@ -44,8 +48,10 @@ end
 
 setup(function()
    os.remove(scratch)
-   assert.equal(0, select(2, c.sh(("mkdir -p %s/scripts && cp -R repl %s/ && ln -s $PWD/scripts/pfm %s/scripts/")
-      :format(scratch, scratch, scratch))))
+   assert.equal(0, select(2, c.sh(("mkdir %s && cp -R repl scripts %s/"):format(scratch, scratch))))
+   for _, title in ipairs { "Add a command", "Add a key of reports", "Add a lab" } do
+      touched[title] = recipe.follow(scratch, { "repl", "scripts" }, "CONTRIBUTING.md", title)
+   end
    files.write(scratch .. "/repl/command/greet.lua", MODULE)
    local path = scratch .. "/repl/command/init.lua"
    local text, n = files.read(path):gsub("command%.rows = {\n", function(head) return head .. ROW end)
@@ -95,5 +101,56 @@ describe("a new command", function()
          COMP_LINE='%s gre' COMP_POINT=${#COMP_LINE}; _lpfm; echo "${COMPREPLY[*]}"]]):format(scratch, program,
          program))
       assert.equal("symbol\ngreet\n", (c.sh(("LPFM_SCRIPTS=%s/scripts bash %s/typed"):format(scratch, scratch))))
+   end)
+end)
+
+describe("the recipe of", function()
+   it("each thing touches as many files as CONTRIBUTING.md says", function()
+      for title, n in pairs(touched) do assert.equal(recipe.files_named(title), n, title) end
+   end)
+
+   it("a command gives one without words, which the help, the manual and the shells know", function()
+      assert.equal("hello, world\n", (run("hello")))
+      assert.equal("hello, you\n", (run("hello -n you")))
+      assert.truthy((run("--help")):find("\n   hello       say hello\n", 1, true))
+      assert.equal(2, select(2, run("hello --nosuch")))
+      assert.equal(0, select(2, run("repl/man.lua 3.0 " .. scratch)))
+      assert.truthy(files.read(scratch .. "/lpfm-hello.1"):find("lpfm\\-hello \\- say hello", 1, true))
+      for _, shell in ipairs { "bash", "fish", "zsh" } do
+         files.write(scratch .. "/" .. shell, (run("completion " .. shell)))
+         local out, status = c.sh(("! command -v %s >/dev/null || %s -n %s/%s"):format(shell, shell, scratch, shell))
+         assert.equal(0, status, out)
+      end
+      assert.truthy(files.read(scratch .. "/fish"):find("__fish_seen_subcommand_from hello' -f\n", 1, true))
+      assert.falsy(files.read(scratch .. "/zsh"):match("\t\thello%).-;;\n"):find("word", 1, true))
+      files.write(scratch .. "/typed", ([[source %s/bash
+         COMP_LINE='%s hello ' COMP_POINT=${#COMP_LINE}; _lpfm; echo "${COMPREPLY[*]}"
+         COMP_LINE='%s hello --n' COMP_POINT=${#COMP_LINE}; _lpfm; echo "${COMPREPLY[*]}"]]):format(scratch, program,
+         program))
+      assert.equal("\n--name\n", (c.sh(("LPFM_SCRIPTS=%s/scripts bash %s/typed"):format(scratch, scratch))))
+   end)
+
+   it("a key gives one that reports sort by, and that messages and completion know", function()
+      local file = scratch .. "/folders.data"
+      local out, status = run(("record -o %s -e cpu-clock:u -c 100000 -- sh -c 'ls -lR /usr/share >/dev/null'"):format(
+         file))
+      assert.equal(0, status, out)
+      local report = run(("report -s folder --plain %s"):format(file))
+      assert.truthy(report:find("percent +samples +folder\n"), report)
+      assert.truthy(report:find("%% +[%d,]+ +/[^\n]*lib[^\n]*\n"), report) -- where the C library is
+      assert.truthy((run(("report -s nosuch %s"):format(file))):find("event, folder, host", 1, true))
+      assert.equal("folder\n", (run("completion --words key fold")))
+   end)
+
+   it("a lab gives one that the course lists, checks and prints", function()
+      local path = scratch .. "/scripts/labs/mylab.lua"
+      local text, n = files.read(path):gsub("number = 1,", "number = 15,") -- the next free one
+      assert.equal(1, n)
+      files.write(path, text)
+      assert.truthy((run("lab")):find("\n *15 +mylab +[^\n]*A lab to begin with"))
+      local out, status = run(("lab --check %s/scripts/labs"):format(scratch))
+      assert.equal("15 labs in " .. scratch .. "/scripts/labs: nothing to complain of\n", out)
+      assert.equal(0, status)
+      assert.truthy((run("lab mylab --sheet")):find("loads", 1, true))
    end)
 end)

@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: MIT
--- The recipes of kernel/README.md, followed to the letter in a copy of the source tree: a new sampling format and a
--- new PMU model are files of their own and one row each, and everything that lists formats and models has them.
+-- The recipes in C of kernel/README.md and CONTRIBUTING.md, followed to the letter in a copy of the source tree: a new
+-- sampling format, PMU model and software event touch as many files as CONTRIBUTING.md says, and everything that lists
+-- them has them.
 
 local c = require "support.c"
+local recipe = require "support.recipe"
 local files = require "support.files"
 
 local build = (os.getenv("LPFM_BUILD") or "build"):match("build/san$") or "build"
@@ -16,43 +18,15 @@ local function must(command)
    return out
 end
 
--- One "##" section's new files, { path = text }, and the files in which it has a row added, { path = row }.
-local function recipe(title)
-   local text = files.read("kernel/README.md"):match("\n## " .. title .. "\n(.-)\n## ")
-   local own, rows = {}, {}
-   for path, source in text:gmatch("\n`([^`\n]+)`:\n\n```c\n(.-\n)```\n") do own[path] = source end
-   for path, row in text:gmatch("In `([^`]+)` add the row `([^`]+)`") do rows[path] = row end
-   assert(next(own) and next(rows), title)
-   return own, rows
+local function paths()
+   return ("LUA_CPATH='%s/%s/%s/?.so;;'"):format(root, build, interpreter)
 end
 
--- A row more, after the last line of the list: "\tX(...)", all but the last continued by a backslash.
-local function add_row(path, row)
-   local lines, last = {}, nil
-   for line in files.read(path):gmatch("([^\n]*)\n") do
-      lines[#lines + 1] = line
-      if line:find("^\tX%(") then last = #lines end
-   end
-   lines[last] = lines[last] .. " \\\n\t" .. row
-   files.write(path, table.concat(lines, "\n") .. "\n")
-end
-
-local function follow(title)
-   local own, rows = recipe(title)
-   for path, source in pairs(own) do
-      assert.is_nil(io.open(path), path .. " is there already")
-      files.write(root .. "/" .. path, source)
-   end
-   for path, row in pairs(rows) do add_row(root .. "/" .. path, row) end
-   return own, rows
-end
-
--- A script for the copy's module. What is there of the library was not built again: it reads the lists.
-local function lua(code)
+-- A script for the copy's module. Nothing in Lua was changed.
+local function lua(code, machine)
    local script = root .. "/script.lua"
    files.write(script, code)
-   return must(("LPFM_MACHINE=sim LUA_CPATH='%s/%s/%s/?.so;;' %s %s"):format(root, build, interpreter, interpreter,
-      script))
+   return must(("LPFM_MACHINE=%s %s %s %s"):format(machine or "sim", paths(), interpreter, script))
 end
 
 local function names(text)
@@ -65,22 +39,21 @@ setup(function()
    root = os.tmpname()
    os.remove(root)
    -- with its objects and their times: make compiles what the recipes touch
-   must(("mkdir -p %s/%s/%s && cp -a Makefile kernel lpfm %s && cp -a %s/obj %s/%s/"):format(root, build, interpreter,
-      root, build, root, build))
-   must(("cp -a %s/%s/lpfm.so %s/%s/%s/"):format(build, interpreter, root, build, interpreter))
-   must(("cp -a %s/libpfmlib.so* %s/libpfmregions.so* %s/%s/"):format(build, build, root, build))
+   must(("mkdir -p %s/%s && cp -a Makefile kernel lpfm %s && cp -a %s/obj %s/%s %s/*.so* %s/%s/"):format(root, build,
+      root, build, build, interpreter, build, root, build))
 end)
 teardown(function() c.sh("rm -rf " .. root) end)
 
-describe("kernel/README.md", function()
-   it("adds a sampling format and a PMU model by files of their own, and one row each", function()
-      for title, list in pairs { ["Add a sampling format"] = "kernel/formats/formats.h",
-            ["Add a PMU model"] = "kernel/pmu/models.h" } do
-         local _, rows = follow(title)
-         assert.same({ [list] = "X(toy)" }, rows)
+describe("the recipes in C", function()
+   it("touch as many files as CONTRIBUTING.md says, and the result builds", function()
+      local documents = { ["Add a sampling format"] = "kernel/README.md", ["Add a PMU model"] = "kernel/README.md",
+         ["Add a software event"] = "CONTRIBUTING.md" }
+      for title, document in pairs(documents) do
+         local touched = recipe.follow(root, { "kernel", "lpfm" }, document, title)
+         assert.equal(recipe.files_named(title), touched, title)
       end
-      must(("cd %s && %s make -j2 LPFM_READY=1 %s CFLAGS='-O0 -g -Werror' %s/libperfmon.so"):format(root, CLEAN,
-         build:match("san$") and "SAN=1" or "", build))
+      must(("cd %s && %s make -j2 LPFM_READY=1 %s CFLAGS='-O0 -g -Werror' %s/%s/lpfm.so"):format(root, CLEAN,
+         build:match("san$") and "SAN=1" or "", build, interpreter))
    end)
 
    it("the format is listed, and keeps samples", function()
@@ -138,6 +111,82 @@ describe("kernel/README.md", function()
          print(v[1].value)
          print(math.floor(v[2].value / v[1].value))
       ]])))
+   end)
+
+   it("the model passes the tests of all models, of its events and of its registers", function()
+      local busted = ("%s LPFM_MACHINE=sim %s $(command -v busted) --output=TAP --pattern=_spec"):format(paths(),
+         interpreter)
+      must(busted .. " $(grep -l 'sim.models()' spec/specification/*_spec.lua)")
+      local out = must(busted .. " --filter='toy$' spec/machines/models_spec.lua")
+      local passed = "ok 1 - a model counts by code what happened, on each counter that can: toy"
+      assert.truthy(out:find(passed, 1, true), out)
+   end)
+
+   it("the model has hardware counters, and what needs names of their events says that there are none", function()
+      local out = lua([[
+         local lpfm = require "lpfm"
+         local metrics = require "pfm.metrics"
+         print((select(2, lpfm.dispatch_events { events = { "cycles" } })))
+         print((select(2, lpfm.event("cycles"))))
+         print((select(2, require("pfm.events").parse("cycles"))))
+         print((select(2, metrics.group("cpi"))))
+         for _, entry in ipairs(metrics.all()) do print(entry.reason) end
+         for _, pmu in ipairs(lpfm.pmus()) do print(pmu.desc) end
+         print(require("pfm.events").default_counts())
+      ]], "sim:toy")
+      assert.falsy(out:find("no hardware counters", 1, true), out)
+      for line in out:gmatch("[^\n]*has no event cycles[^\n]*") do
+         assert.truthy(line:find("its events have no names here", 1, true), line)
+      end
+      assert.truthy(out:find("\ntask-clock,context-switches,cpu-migrations,page-faults\n", 1, true), out)
+   end)
+
+   it("the software event is in all lists, by its names, with its number and its levels", function()
+      local out = lua([[
+         local lpfm = require "lpfm"
+         local events = require "pfm.events"
+         local new = assert(events.read("cgroup-switches"))[1]
+         print(new.num, new.base, lpfm.event("CGROUP_SWITCHES").desc)
+         local last = lpfm.software_events()[#lpfm.software_events()]
+         print(last.name, last.num, last.description)
+         local sent = assert(lpfm.dispatch_events { events = { "CGROUP_SWITCHES" }, plm = "k" })
+         print(sent.pmcs[1].num, sent.pmcs[1].value)
+         print((select(2, lpfm.dispatch_events { events = { "CGROUP_SWITCHES" }, plm = "u" })))
+         local ctx = assert(lpfm.create())
+         print((select(2, ctx:write_pmcs { { num = new.num, value = 8 } })))
+         assert(ctx:write_pmcs(sent.pmcs) and ctx:write_pmds { { num = new.num } })
+         package.loaded["lpfm"], _G.lpfm = lpfm, lpfm
+         print(require("repl.command.kinds").complete("event", "cgroup-s")[1])
+         print(#require("repl.command.list").call("cgroup-switches"))
+      ]], "perf")
+      assert.equal([[
+73 cgroup-switches switches to another cgroup
+cgroup-switches 73 switches to another cgroup
+73 1
+dispatch_events: CGROUP_SWITCHES happen in the kernel: at user level alone there are none
+write_pmcs: element 1: PMC73: cgroup-switches happen in the kernel: at user level alone there are none
+cgroup-switches
+3
+]], (out:gsub("\t", " ")))
+   end)
+
+   it("the software event is not counted by a computer that does not simulate it, which says so", function()
+      local out = lua([[
+         local lpfm = require "lpfm"
+         local list = assert(require("pfm.events").parse("cgroup-switches,page-faults"))
+         print(list[1].reason, list[1].pmd, list[2].reason, list[2].pmd)
+         local ctx = assert(lpfm.create())
+         print((select(2, ctx:write_pmcs { { num = 73, value = 1 } })))
+         print((select(2, lpfm.dispatch_events { events = { "CGROUP_SWITCHES" }, plm = "k" })))
+         print(require("repl.command.list").call("cgroup-switches"))
+      ]], "sim:k8")
+      assert.equal([[
+the machine sim:k8 does not count it nil nil 66
+write_pmcs: element 1: PMC73 is not available
+dispatch_events: no counter that CGROUP_SWITCHES can use is available
+Events (for -e; levels by :u, :k, :uk; raw events as rHEX)
+  cgroup-switches    switches to another cgroup Not here: the machine sim:k8 does not count it  PMD 73
+]], (out:gsub("\t", " ")))
    end)
 
    it("lists, error messages and completion have them", function()

@@ -128,6 +128,16 @@ describe("a recording", function()
       assert.is_true(#s.damage > 0)
    end)
 
+   it("of an older version is read without the texts about the machine that it holds", function()
+      local machine = { name = "perf", pmu = "software", host = "n1", notes = "a note", limits = ("a limit\n"):rep(99) }
+      local w = assert(recording.create(path, { events = head.events, machine = machine }))
+      w:block(block_of { { tid = 7, ip = 4096 } }, 1)
+      w:close { lost = 0, full = 0, missed = 0 }
+      local s = assert(recording.open(path))
+      assert.same({ name = "perf", pmu = "software", host = "n1" }, s.head.machine)
+      assert.equal(1, (count(s)))
+   end)
+
    it("of another version, of another kind, or of nothing is refused in words", function()
       local w = assert(recording.create(path, { events = {} }))
       w.file:close()

@@ -84,7 +84,7 @@ describe("a model", function()
          local m = sim.machine(model)
          local list = simulated(m)
          local work = program(list)
-         assert.is_true(#list > 5)
+         assert(#list > 0, "a counter of " .. model .. " counts nothing that happens")
          for _, event in ipairs(list) do
             for _, pmd in ipairs(event.on) do
                local value, tid = counted(m, assert(m:encode_pmcs(event.name, pmd, "u")), pmd, work)
@@ -98,7 +98,10 @@ describe("a model", function()
 
       it("has a name for each event that happens, and names for nothing else count: " .. model, function()
          local m = sim.machine(model)
-         if not has_table() then pending("libpfm4 has no events of it on this architecture") return end
+         if not has_table() then
+            pending("there is no table of its names, or libpfm4 has none on this architecture")
+            return
+         end
          local list, event_of, named = simulated(m), {}, {}
          local work, is_counter = program(list), {}
          for _, pmd in ipairs(sim.counters()) do is_counter[pmd] = true end

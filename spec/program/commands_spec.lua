@@ -46,9 +46,8 @@ for _, row in ipairs(commands.rows) do
    describe("lpfm " .. row.name, function()
       local module, options = commands.module(row.name), commands.module(row.name).options()
 
-      it("has options, a main function, and words of known kinds", function()
+      it("has options, a main function, and words of known kinds, if any", function()
          assert.is_function(module.main)
-         assert.is_true(#row.words > 0)
          for _, kind in ipairs(row.words) do assert.is_true(is_known(kind), kind) end
          for _, kind in ipairs(row.call or {}) do assert.is_true(is_known(kind), kind) end
          for _, option in ipairs(options.rows) do

@@ -67,6 +67,17 @@ describe("lpfm report", function()
          { unpack(lines, 4) })
    end)
 
+   it("has no prose about the machine in the head that --json prints, and neither has a recording", function()
+      local path = root .. "/new.data"
+      must("record -o " .. path .. " -e cpu-clock:u -c 100000 -- ls -R /usr/include")
+      local machine = cjson.decode(must("report --json " .. path)).head.machine
+      assert.same(machine, recording.open(path).head.machine)
+      assert.equal("perf", machine.name)
+      for name, value in pairs(machine) do
+         assert(#tostring(value) < 100, ("a text of %d bytes in head.machine.%s"):format(#tostring(value), name))
+      end
+   end)
+
    it("filters", function()
       assert.same({ "alpha 30" }, rows "--symbol alpha")
       assert.same({ "beta 35", "alpha 15" }, rows "--tid 71")

@@ -111,6 +111,14 @@ describe("3.1.15 close()", function()
       end
    end)
 
+   for machine, argument in pairs { perf = "", ["sim:core2,live"] = "", sim = " simulated" } do
+      it("by an exec, or an exit, is the end: no signal comes after it, on " .. machine, function()
+         local out, status = c.sh("LPFM_MACHINE=" .. machine .. " timeout 100 " .. c.compile("exec_signal") .. argument)
+         assert.equal("nothing came after any exec\n", out)
+         assert.equal(0, status)
+      end)
+   end
+
    it("'a context is guaranteed to be destroyed at some point': a collected one, too", function()
       local m = sim.machine()
       local tid = m:spawn { program = sim.work(1000) }

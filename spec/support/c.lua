@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --- C programs of spec/c/*, compiled against the built libperfmon and run.
+local pending = require("busted").pending
+
 local c = {}
 
 local build = os.getenv("LPFM_BUILD") or "build"

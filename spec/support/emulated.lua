@@ -1,5 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- perfmon.ko in the emulated machine of spec/vm: real counters, interrupts and context switches.
+--- perfmon.ko in the emulated machines of spec/vm: real counters, interrupts and context switches. Returns a function
+-- that declares the tests of an architecture, or "smoke": the one boot of make check.
+local busted = require "busted"
+local assert = require "luassert"
+local describe, it, pending = busted.describe, busted.it, busted.pending
 
 local function run(command)
    local pipe = assert(io.popen(command .. " 2>&1; echo \"status $?\""))
@@ -88,6 +92,10 @@ local lifetime = {
    "each_end_is_told", "a_close_ends_self_monitoring", "a_close_does_not_end_it_for_others",
    "who_is_not_monitored_is_not_held", "commands_do_not_wait_for_memory", "a_message_that_cannot_be_had_stays",
    "a_counter_that_is_lost_is_told_of",
+}
+
+local sharing = {
+   "what_others_close_stays_mapped", "threads_with_descriptors_of_their_own", "a_close_of_shared_descriptors_unmaps",
 }
 
 local limits = {
@@ -214,7 +222,7 @@ local function tests(only)
    end
 
    more = "smoke"
-   vm_it("counts, samples, switches sets, counts children and walks stacks", passes, "-c 2",
+   vm_it("counts, samples, switches sets, counts children and walks stacks", passes, "-c 4",
       "counting sampling sets inherit stacks lifetime", all(counting, sampling, sets, inherit, stacks, lifetime))
 
    more = 0
@@ -236,7 +244,7 @@ local function tests(only)
    vm_it("bears it while they come and go, and modules too", passes, "-c 4", "torture:3:2 modules",
       all(torture, modules))
    vm_it("lets nobody do or have more than is theirs, and keeps its targets apart", passes, "",
-      "rights charges lifetime narrow reload", all(rights, charges, lifetime, narrow, reload))
+      "rights charges lifetime sharing narrow reload", all(rights, charges, lifetime, sharing, narrow, reload))
    for _, options in ipairs { "-c 4", "-A amd64 -c 4" } do
       vm_it("counts children, walks stacks, tells what programs do, and runs programs of the tool's", passes, options,
          "inherit stacks records programs verdicts", all(inherit, stacks, records, programs, verdicts))
@@ -248,7 +256,8 @@ local function tests(only)
       "exact counting software security modules torture:3",
       all(of_x86, of_intel, counting, software, security, modules, torture))
    vm_it("lets nobody do or have more than is theirs", passes, "-A amd64",
-      "rights charges lifetime narrow fallback", all(rights, charges, lifetime, narrow, fallback))
+      "rights charges lifetime sharing narrow fallback",
+      all(rights, charges, lifetime, sharing, narrow, fallback))
 
    more = 1
    vm_it("passes the specs of real machines", specs_pass, "-A amd64", specs)
@@ -259,8 +268,8 @@ local function tests(only)
       "counting sampling sets security software limits", all(counting, sampling, sets, security, software, limits))
    vm_it("lets nobody do or have more than is theirs", passes, "-c 4", "rights charges lifetime",
       all(rights, charges, lifetime))
-   vm_it("lets nobody do or have more than is theirs", passes, "-K 6.12", "rights charges lifetime narrow",
-      all(rights, charges, lifetime, narrow))
+   vm_it("lets nobody do or have more than is theirs", passes, "-K 6.12", "rights charges lifetime sharing narrow",
+      all(rights, charges, lifetime, sharing, narrow))
    vm_it("reads running counters without a call", passes, "-K 6.12", "view", view)
    vm_it("counts children, walks stacks, tells what programs do, and runs programs of the tool's", passes, "-K 6.12",
       "inherit stacks records programs verdicts", all(inherit, stacks, records, programs, verdicts))

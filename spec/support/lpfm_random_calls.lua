@@ -191,9 +191,6 @@ local function child()
    end
    local c = assert(proc.spawn({ "true" }, { env = { LD_PRELOAD = false, A = one_of { "b", false } } }))
    keep(c)
-   if random(2) == 1 then
-      keep(proc.trace(c))
-   end
    c:go()
 end
 

@@ -53,6 +53,8 @@ typedef unsigned char pfm_uuid_t[16];
 #define PFM_FL_INHERIT		0x20U	/* own: children count with the thread; see pfarg_ctx_t */
 #define PFM_FL_PREEMPTIBLE	0x40U	/* 6.5, system-wide: contexts of threads take the PMU from it */
 #define PFM_FL_OVFL_NO_MSG	0x80U	/* notification by signal alone */
+#define PFM_FL_PROCESS		0x100U	/* own, with INHERIT and a format: all threads that the process has */
+#define PFM_FL_ON_EXEC		0x200U	/* own, with INHERIT and a format: from the thread's next exec(2) on */
 #define PFM_ITA_FL_INSECURE	0x10000U	/* 5.4.1 */
 #define PFM_ITA_FL_PRIV_MONITORS 0x20000U	/* 6.4.1 */
 
@@ -102,6 +104,7 @@ typedef struct {
 #define PFM_REGFL_READ_RESET	0x8U	/* 6.2.2, pfm_read_pmds: long reset after the read */
 #define PFM_REGFL_OWN		0x10U	/* own, with INHERIT alone: the thread's own count: pfarg_ctx_t */
 #define PFM_REGFL_ENDED		0x20U	/* own: pfm_read_pmds, with INHERIT: the count of those ended */
+#define PFM_REGFL_FREQUENCY	0x40U	/* own, with INHERIT and a format: resets are overflows a second */
 /*
  * Own: what 0.6 splits between PMC and PMD. With VALUES pfm_write_pmds leaves flags, reset_pmds,
  * smpl_pmds and smpl_eventid as they are; with ATTRS it writes only these.

@@ -91,6 +91,7 @@ enum {
 	PFM_STACK_SMPL_EXIT,		/* pfm_stack_smpl_event_t: the thread ended */
 	PFM_STACK_SMPL_LOST,		/* pfm_stack_smpl_lost_t */
 	PFM_STACK_SMPL_RENAME,		/* pfm_stack_smpl_exec_t: the thread has another name now */
+	PFM_STACK_SMPL_COUNT,		/* pfm_stack_smpl_count_t: the thread ended */
 };
 
 typedef struct {
@@ -147,6 +148,17 @@ typedef struct {
 	uint32_t		ppid;		/* who made it */
 	uint32_t		ptid;
 } pfm_stack_smpl_fork_t;
+
+/*
+ * With PFM_FL_INHERIT: what a thread that the monitored one created had counted when it ended, of a PMD without a
+ * period. The monitored thread's own part is what is left of the PMD's value.
+ */
+typedef struct {
+	pfm_stack_smpl_event_t	event;
+	uint64_t		value;
+	uint16_t		pmd;
+	uint16_t		reserved[3];
+} pfm_stack_smpl_count_t;
 
 /* Why something is not in the buffer. A timer that comes late is no reason: nothing happened that was not sampled. */
 enum {

@@ -185,7 +185,7 @@ typedef struct {
 #define PFMLIB_SPARC_NIAGARA1_PMU	135
 #define PFMLIB_SPARC_NIAGARA2_PMU	136
 #define PFMLIB_ARMV8_PMU		150	/* own: ARMv8 PMUv3, architected events */
-#define PFMLIB_SOFTWARE_PMU		160	/* own: no hardware counters at all */
+#define PFMLIB_SOFTWARE_PMU		160	/* own: software events alone */
 #define PFMLIB_LIBPFM4_PMU(id)		(0x10000 + (id)) /* own: models libpfm 3 did not know */
 
 /* --- the library ---------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
  */
 #include <linux/fdtable.h>
 #include <linux/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -166,6 +167,63 @@ static int is_file(const void *file, struct file *f, unsigned int fd)
 	return f == file;
 }
 
+static bool holds(struct task_struct *task, struct file *file)
+{
+	bool held;
+
+	task_lock(task);
+	held = task->files && iterate_fd(task->files, 0, is_file, file);
+	task_unlock(task);
+	return held;
+}
+
+/* Threads may have descriptors of their own: unshare(CLONE_FILES). */
+static bool process_holds(struct file *file)
+{
+	bool held = holds(current, file);
+	struct task_struct *t;
+
+	rcu_read_lock();
+	for_each_thread(current, t)
+		if (!held && READ_ONCE(t->files) != current->files)
+			held = holds(t, file);
+	rcu_read_unlock();
+	return held;
+}
+
+static bool shares_memory(void)
+{
+	int others = atomic_read(&current->mm->mm_users);
+	struct task_struct *t;
+
+	rcu_read_lock();
+	for_each_thread(current, t)
+		others -= READ_ONCE(t->mm) == current->mm;
+	rcu_read_unlock();
+	return others > 0;
+}
+
+/*
+ * Does another process have the descriptor in this address space? A child of vfork(2) only borrows its parent's,
+ * until it executes a program or exits: what it closes leaves the parent's mapping, and what the parent closes does
+ * not wait for it.
+ */
+static bool sharers_hold(struct file *file)
+{
+	struct task_struct *process, *t;
+	bool held = false;
+
+	if (!shares_memory())
+		return false;
+	rcu_read_lock();
+	for_each_process_thread(process, t)
+		if (!held && READ_ONCE(t->mm) == current->mm && !READ_ONCE(t->vfork_done) &&
+		    !same_thread_group(t, current))
+			held = holds(t, file);
+	rcu_read_unlock();
+	return held;
+}
+
 /* From start on. */
 static bool next_piece(struct file *file, unsigned long *start, unsigned long *size)
 {
@@ -219,8 +277,9 @@ static void end_self_monitoring(struct lx_context *lx)
 }
 
 /*
- * A descriptor is closed. With the last of a process goes its mapping, and its monitoring of itself: others may have
- * the context still (3.1.15, figure 3.10). With the last of all, release() ends everything.
+ * A descriptor is closed. With the last of a process goes its mapping, unless others have the descriptor in the same
+ * address space, and its monitoring of itself, though others may have the context still (3.1.15, figure 3.10). With
+ * the last of all, release() ends everything.
  */
 int lx_flush(struct file *file, fl_owner_t id)
 {
@@ -230,9 +289,9 @@ int lx_flush(struct file *file, fl_owner_t id)
 	if (!current->mm)
 		return 0;
 	mapped = is_mapped(lx);
-	if ((!mapped && !shared) || (current->files && iterate_fd(current->files, 0, is_file, file)))
+	if ((!mapped && !shared) || process_holds(file))
 		return 0;
-	if (mapped)
+	if (mapped && !sharers_hold(file))
 		unmap(file);
 	if (shared && current->files)
 		end_self_monitoring(lx);

@@ -10,17 +10,10 @@ struct sw_event {
 	unsigned int	num;
 };
 
+#define EVENT(NAME, name, alias, perf, kind, sim, text)	{ #NAME, text, PFM_SW_##NAME },
+
 static const struct sw_event events[] = {
-	{ "TASK_CLOCK", "nanoseconds the thread ran", PFM_SW_TASK_CLOCK },
-	{ "CPU_CLOCK", "nanoseconds of the CPU's clock", PFM_SW_CPU_CLOCK },
-	{ "PAGE_FAULTS", "page faults", PFM_SW_PAGE_FAULTS },
-	{ "MINOR_FAULTS", "page faults served from memory", PFM_SW_MINOR_FAULTS },
-	{ "MAJOR_FAULTS", "page faults that had to read a disk", PFM_SW_MAJOR_FAULTS },
-	{ "CONTEXT_SWITCHES", "context switches", PFM_SW_CONTEXT_SWITCHES },
-	{ "CPU_MIGRATIONS", "moves to another CPU", PFM_SW_CPU_MIGRATIONS },
-	{ "ALIGNMENT_FAULTS", "misaligned accesses that the kernel completed",
-	  PFM_SW_ALIGNMENT_FAULTS },
-	{ "EMULATION_FAULTS", "instructions that the kernel emulated", PFM_SW_EMULATION_FAULTS },
+	PFM_SOFTWARE_EVENTS(EVENT)
 	{ "TSTAMP", "the machine's clock in nanoseconds, not a counter", PFM_VIRT_TSTAMP },
 	{ "REALTIME", "nanoseconds since 1970, not a counter", PFM_VIRT_REALTIME },
 	{ "TID", "the thread's id, not a counter", PFM_VIRT_TID },
@@ -51,7 +44,7 @@ int pfl_software_encode(unsigned int i, unsigned int plm, struct pfl_demand *d)
 	const struct sw_event *e = &events[i];
 	struct pfl_alt *alt = &d->alts[d->nalts++];
 
-	if (pfm_software_only_kernel(e->num) && !(plm & PFM_SW_KERNEL))
+	if (is_counter(e) && pfm_software_kind(e->num) == PFM_SW_IS_KERNEL && !(plm & PFM_SW_KERNEL))
 		return pfl_explain(PFMLIB_ERR_INVAL, "%s happen in the kernel: at user level alone there are none",
 				   e->name);
 	alt->pmd = e->num;
@@ -96,7 +89,7 @@ static const struct pfl_ops software_ops = {
 
 struct pfl_model pfl_software = {
 	.name = "software",
-	.desc = "no hardware counters",
+	.desc = "software events alone",
 	.type = PFMLIB_SOFTWARE_PMU,
 	.width = 64,
 	.ops = &software_ops,

@@ -82,8 +82,9 @@ end
 local function fish_command(row, c, lines)
    lines[#lines + 1] = ("complete -c lpfm -n __fish_use_subcommand -a %s -d %s"):format(row.name, quoted(row.summary))
    for _, o in ipairs(c.rows) do lines[#lines + 1] = fish_option(row.name, o) end
+   local where = ("complete -c lpfm -n '__fish_seen_subcommand_from %s'"):format(row.name)
+   if #row.words == 0 then lines[#lines + 1] = where .. " -f" end
    for _, kind in ipairs(row.words) do
-      local where = ("complete -c lpfm -n '__fish_seen_subcommand_from %s'"):format(row.name)
       if kind == "command" then
          lines[#lines + 1] = ("%s -a '(__lpfm_command %s)'"):format(where, table.concat(taking(c), " "))
       elseif kind ~= "file" and kind ~= "function" then

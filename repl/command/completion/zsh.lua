@@ -67,6 +67,7 @@ local function zsh_words(row)
    for _, kind in ipairs(row.words) do
       if kind ~= "command" then actions[#actions + 1] = zsh_action(kind) end
    end
+   if #actions == 0 then return {} end
    if #actions == 1 then return { ("'*:word:%s'"):format(actions[1]) } end
    return { ("'*:word:{ %s }'"):format(table.concat(actions, ";")) }
 end

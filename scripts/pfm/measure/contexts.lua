@@ -189,14 +189,19 @@ function contexts.plan(list, its, cpus)
    return ok and made or squeeze(list, made, err, cpus)
 end
 
---- Can the machine count what a thread's children do, too (PFM_FL_INHERIT), with these event sets? Then spec says so.
--- @tparam table spec as for `contexts.start`, without `create`
--- @treturn boolean
-function contexts.inherit(spec)
-   spec.create = { flags = { "INHERIT" } }
-   if try(spec) then return true end
-   spec.create = nil
-   return false
+--- Can the machine measure what a thread creates, too (PFM_FL_INHERIT), with these event sets? Then spec says so.
+-- @tparam table spec as for `contexts.start`
+-- @tparam {string,...} flags INHERIT, and others
+-- @treturn[1] boolean true
+-- @treturn[2] boolean false
+-- @treturn[2] string why
+function contexts.inherit(spec, flags)
+   local before, create = spec.create, { flags = flags }
+   for k, v in pairs(before or {}) do create[k] = create[k] or v end
+   spec.create = create
+   local ok, why = try(spec)
+   if not ok then spec.create = before end
+   return ok and true or false, why
 end
 
 --- Makes a context on a subject, counting.

@@ -373,6 +373,27 @@ local function layout(self)
    return out
 end
 
+--- The values of a part whose counts of the only set are known.
+-- @tparam table self of `plan.make`
+-- @tparam table values of all parts together, of `plan.read`
+-- @tparam table counts by PMD
+-- @treturn table as of `plan.read`
+function plan.with_counts(self, values, counts)
+   local out = { unpack(values) }
+   for num, at in pairs(layout(self).at[1]) do out[at] = counts[num] or 0 end
+   return out
+end
+
+--- The counts of the only set.
+-- @tparam table self of `plan.make`
+-- @tparam table values of `plan.read`
+-- @treturn table by PMD
+function plan.counts_of(self, values)
+   local out = {}
+   for num, at in pairs(layout(self).at[1]) do out[num] = values[at] end
+   return out
+end
+
 -- Turns of a set: those that are over, and what the trigger says of the one that is not.
 local function turns_of(self, runs, trigger)
    local left = trigger and -(type(trigger) == "number" and trigger or 0) or 0

@@ -63,7 +63,7 @@ end
 
 -- Does the machine tell what programs do? Of threads /proc knows it as well.
 local function can_record(spec)
-   if spec.records == false or not (spec.g or spec.cpus) then return false end
+   if spec.records == false or not (spec.g or spec.cpus or spec.inherit) then return false end
    local ctx = lpfm.create { format = "stack", buf_flags = { "RECORDS" } }
    if ctx then ctx:close() end
    return ctx ~= nil

@@ -233,6 +233,7 @@ local function fill_in(head)
    if type(head.machine) ~= "table" then head.machine = {} end
    head.what, head.time = tostring(head.what or "?"), tonumber(head.time)
    head.machine.name, head.machine.pmu = tostring(head.machine.name or "?"), tostring(head.machine.pmu or "?")
+   head.machine.notes, head.machine.limits = nil, nil -- texts about the machine, which older versions recorded
    for _, list in ipairs { head.events, head.with or {} } do
       for _, e in ipairs(list) do e.name, e.period = tostring(e.name or "PMD" .. e.pmd), tonumber(e.period) end
    end

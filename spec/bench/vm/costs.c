@@ -11,7 +11,7 @@
 #include <sys/ioctl.h>
 
 #include "../../../kernel/regions/file.h"
-#include "../../vm/check.h"
+#include "check.h"
 #include "perfmon/perfmon_fast.h"
 #include "perfmon/perfmon_prog_smpl.h"
 #include "perfmon/perfmon_stack_smpl.h"

@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 
-#include "../../kernel/linux/abi/perfmon_ioctl.h"
+#include "../../../kernel/linux/abi/perfmon_ioctl.h"
 #include "users.h"
 
 #define SWITCHES	69		/* PMC and PMD of context switches, which are the kernel's */

@@ -12,7 +12,7 @@
 
 #include "module_list.h"
 #include "perfmon/perfmon_nway_smpl.h"
-#include "../../kernel/linux/abi/perfmon_ioctl.h"
+#include "../../../kernel/linux/abi/perfmon_ioctl.h"
 
 #define SW_KERNEL	0x1
 #define ENOUGH		2000		/* no call allocates and copies as often */

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: MIT
+/*
+ * sampler.c - PFM_FL_INHERIT with a sampling format: PMDs whose overflows are samples, of the target and of all that it
+ * creates. Its other PMDs count, and each thread's part is written into the buffer when it ends.
+ *
+ * The kernel inherits an event that has a ring on one CPU only: so there is an event for each PMD, CPU and, with
+ * PFM_FL_PROCESS, thread. A child counts from the start of a period, and its samples go where its parent's go. What
+ * the children count is not known when one of them overflows, and the kernel repeats one period for all: neither other
+ * counters' values in samples nor random or changing periods go with it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "perf.h"
+
+struct inherited {
+	uint64_t	id;
+	int		fd;
+	uint16_t	num;		/* the PMD */
+};
+
+struct perf_sampler {
+	unsigned int		num_plans, n;
+	bool			on_exec;	/* an exec starts them, for the first time */
+	struct perf_plan	plans[PERF_MAX_COUNTERS];
+	uint64_t		resets[PERF_MAX_COUNTERS];	/* what the periods were opened with */
+	uint64_t		base[PERF_MAX_COUNTERS];	/* values at the load, of those that count */
+	struct inherited	events[];			/* ascending by id */
+};
+
+#define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
+
+/* --- what can be had ------------------------------------------------------------------------ */
+
+static int refuse_values(const struct pfm_context *ctx, const struct pfm_pmd *pmd)
+{
+	unsigned int num;
+
+	pfm_for_each_bit_of(num, pmd->smpl_pmds, PFM_PMD_BV)
+		if (!pfm_pmu_pmd(ctx->pmu, (uint16_t)num)->read)
+			return pfm_refuse(-EINVAL, "PMD%u: INHERIT: its samples cannot have the value of PMD%u, which "
+					  "perf_event does not tell of children", pmd->num, num);
+	return 0;
+}
+
+static uint64_t opened_with(const struct pfm_set *set, uint16_t num)
+{
+	const struct perf_sampler *s = set->os ? perf_group_of((struct pfm_set *)set)->sampler : NULL;
+
+	for (unsigned int i = 0; s && i < s->num_plans; i++)
+		if (s->plans[i].num == num)
+			return s->resets[i];
+	return 0;
+}
+
+int perf_sampler_check(const struct pfm_context *ctx, const struct pfm_set *set, const struct pfm_pmd *pmd,
+		       const struct perf_plan *plan)
+{
+	uint64_t now = opened_with(set, pmd->num);
+
+	if (!plan->sampling)
+		return 0;
+	if (plan->alone)
+		return pfm_refuse(-EINVAL, "PMD%u: its event only counts: it has no overflows", pmd->num);
+	if (!plan->fixed)
+		return pfm_refuse(-EINVAL, "PMD%u: INHERIT: perf_event gives children one period: long_reset and "
+				  "short_reset must be the same and not 0, without RANDOM and resets by other PMDs",
+				  pmd->num);
+	if (now && now != pmd->short_reset)
+		return pfm_refuse(-EBUSY, "PMD%u: INHERIT: children have its period, which stays while the context is "
+				  "loaded", pmd->num);
+	return refuse_values(ctx, pmd);
+}
+
+/* --- opening -------------------------------------------------------------------------------- */
+
+static void prepare_attr(const struct pfm_context *ctx, const struct pfm_pmd *pmd, const struct perf_plan *plan,
+			 struct perf_event_attr *attr)
+{
+	perf_attr_init(attr, plan);
+	attr->disabled = attr->inherit = 1;
+	attr->enable_on_exec = !!(ctx->flags & PFM_FL_ON_EXEC);
+	if (!plan->sampling) {
+		attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+		attr->inherit_stat = attr->sample_id_all = ctx->want.records;
+		return;
+	}
+	attr->sample_type = SAMPLE_TYPE;
+	attr->precise_ip = plan->precise;
+	if (pmd->flags & PFM_REGFL_FREQUENCY) {
+		attr->freq = 1;
+		attr->sample_freq = pmd->short_reset;
+		attr->sample_type |= PERF_SAMPLE_PERIOD;
+	} else {
+		attr->sample_period = -pmd->short_reset;
+	}
+	perf_stack_attr(&ctx->want, attr);
+}
+
+/* ESRCH: the thread has ended, which threads of a process may do at any time. */
+static int open_event(struct pfm_context *ctx, struct perf_ring *ring, uint32_t tid, const struct perf_plan *plan,
+		      struct inherited *e)
+{
+	const struct pfm_pmd *pmd = pfm_set_pmd(perf_of(ctx)->set, plan->num);
+	struct perf_event_attr attr;
+	char what[16];
+
+	snprintf(what, sizeof(what), "PMD%u", plan->num);
+	prepare_attr(ctx, pmd, plan, &attr);
+	e->num = plan->num;
+	e->fd = perf_open_on(&attr, (int)tid, ring->cpu);
+	if (e->fd < 0)
+		return errno == ESRCH ? -ESRCH : perf_refuse_open(perf_of(ctx), what, &attr, errno);
+	if (plan->filter && perf_set_filter(e->fd, plan->filter))
+		return perf_refuse_filter(what, plan->filter, errno);
+	if (!perf_event_id(e->fd, &e->id) && !perf_ring_join(ring, e->fd))
+		return 0;
+	return pfm_refuse(-errno, "%s: the kernel refuses its event: %s", what, strerror(errno));
+}
+
+/* What a thread does is written into the rings, too: the first thread's is with their owners. */
+static int open_records(struct pfm_context *ctx, struct perf_ring *ring, uint32_t tid, struct inherited *e)
+{
+	struct perf_event_attr attr;
+
+	perf_attr_dummy(&attr);
+	perf_record_attr(&attr);
+	attr.inherit = 1;
+	e->num = PFM_MAX_PMDS;
+	e->fd = perf_open_on(&attr, (int)tid, ring->cpu);
+	if (e->fd < 0)
+		return errno == ESRCH ? -ESRCH : perf_refuse_open(perf_of(ctx), "records", &attr, errno);
+	if (!perf_event_id(e->fd, &e->id) && !perf_ring_join(ring, e->fd))
+		return 0;
+	return pfm_refuse(-errno, "the kernel refuses to record what thread %u does: %s", tid, strerror(errno));
+}
+
+static int add(struct perf_sampler *s, struct inherited *e, int ret)
+{
+	if (e->fd >= 0 && ret)
+		close(e->fd);
+	if (!ret)
+		s->events[s->n++] = *e;
+	return ret;
+}
+
+static int open_thread(struct pfm_context *ctx, struct perf_sampler *s, uint32_t tid)
+{
+	struct perf_rings *rings = &perf_of(ctx)->rings;
+	int ret = 0;
+
+	for (unsigned int k = 0; k < rings->n && !ret; k++) {
+		struct inherited e;
+
+		for (unsigned int i = 0; i < s->num_plans && !ret; i++)
+			ret = add(s, &e, open_event(ctx, &rings->r[k], tid, &s->plans[i], &e));
+		if (!ret && ctx->want.records && tid != ctx->tid)
+			ret = add(s, &e, open_records(ctx, &rings->r[k], tid, &e));
+	}
+	return ret;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct inherited *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static struct inherited *find(const struct perf_sampler *s, uint64_t id)
+{
+	struct inherited key = { .id = id };
+	struct inherited *e = bsearch(&key, s->events, s->n, sizeof(key), by_id);
+
+	return e && e->num < PFM_MAX_PMDS ? e : NULL;
+}
+
+static int open_all(struct pfm_context *ctx, struct perf_sampler *s)
+{
+	const struct perf_context *p = perf_of(ctx);
+	int ret = 0;
+
+	for (unsigned int i = 0; i < p->num_tids && !ret; i++) {
+		ret = open_thread(ctx, s, p->tids[i]);
+		if (ret == -ESRCH && (p->num_tids > 1))
+			ret = 0;
+	}
+	if (!ret && !s->n)
+		ret = pfm_refuse(-ESRCH, "thread %u has ended", ctx->tid);
+	qsort(s->events, s->n, sizeof(s->events[0]), by_id);
+	return ret;
+}
+
+int perf_sampler_open(struct pfm_context *ctx, const struct perf_plan *plans, unsigned int n,
+		      struct perf_sampler **out)
+{
+	const struct perf_context *p = perf_of(ctx);
+	struct perf_sampler *s;
+	int ret;
+
+	*out = NULL;
+	if (!n)
+		return 0;
+	for (unsigned int i = 0; i < n; i++) {
+		ret = perf_sampler_check(ctx, p->set, pfm_set_pmd(p->set, plans[i].num), &plans[i]);
+		if (ret)
+			return ret;
+	}
+	ret = perf_ring_need(ctx);
+	if (ret)
+		return ret;
+	s = pfm_os_alloc(sizeof(*s) + (size_t)p->num_tids * p->rings.n * (n + 1) * sizeof(s->events[0]));
+	if (!s)
+		return pfm_refuse(-ENOMEM, "no memory for a set's events");
+	s->num_plans = n;
+	s->on_exec = ctx->flags & PFM_FL_ON_EXEC;
+	for (unsigned int i = 0; i < n; i++) {
+		s->plans[i] = plans[i];
+		s->resets[i] = pfm_set_pmd(p->set, plans[i].num)->short_reset;
+		s->base[i] = pfm_set_pmd(p->set, plans[i].num)->value;
+	}
+	ret = open_all(ctx, s);
+	if (ret)
+		perf_sampler_close(s);
+	else
+		*out = s;
+	return ret;
+}
+
+void perf_sampler_close(struct perf_sampler *s)
+{
+	if (!s)
+		return;
+	while (s->n)
+		close(s->events[--s->n].fd);
+	pfm_os_free(s);
+}
+
+bool perf_sampler_fits(const struct perf_sampler *s, const struct perf_plan *plans, unsigned int n)
+{
+	return (s ? s->num_plans : 0) == n && (!n || !memcmp(s->plans, plans, n * sizeof(*plans)));
+}
+
+/* --- running -------------------------------------------------------------------------------- */
+
+/* In the target and in all children; the kernel's records of what they do go on. */
+void perf_sampler_run(struct perf_sampler *s, bool on)
+{
+	if (s && on && s->on_exec) {
+		s->on_exec = false;
+		return;
+	}
+	for (unsigned int i = 0; s && i < s->n; i++)
+		if (s->events[i].num < PFM_MAX_PMDS)
+			perf_ioctl(s->events[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* --- counting ------------------------------------------------------------------------------- */
+
+static unsigned int plan_of(const struct perf_sampler *s, uint16_t num)
+{
+	unsigned int i = 0;
+
+	while (i < s->num_plans && s->plans[i].num != num)
+		i++;
+	return i;
+}
+
+struct sums {
+	uint64_t	count, enabled, running;
+};
+
+/*
+ * A PMD's event is enabled while its thread runs anywhere, and counts on one CPU: where the events of all CPUs ran for
+ * less than that, others had the PMU.
+ */
+static bool starved(const struct sums *sums, unsigned int cpus)
+{
+	uint64_t ran = sums->enabled / cpus;
+
+	return sums->running < ran - ran / 64;
+}
+
+/* The sums of all threads, ended and living. */
+void perf_sampler_collect(struct pfm_context *ctx, struct pfm_set *set)
+{
+	const struct perf_sampler *s = set->os ? perf_group_of(set)->sampler : NULL;
+	struct sums sums[PERF_MAX_COUNTERS] = { 0 };
+	uint64_t words[PERF_READ_WORDS];
+
+	for (unsigned int i = 0; s && i < s->n; i++) {
+		unsigned int k = plan_of(s, s->events[i].num);
+
+		if (k == s->num_plans || (s->plans[k].sampling && !s->plans[k].hw))
+			continue;
+		if (perf_read_group(s->events[i].fd, words, sizeof(words)) <= 0) {
+			perf_of(ctx)->failed = true;
+			return;
+		}
+		sums[k].count += words[PERF_HEAD_WORDS];
+		sums[k].enabled += words[1];
+		sums[k].running += words[2];
+	}
+	for (unsigned int k = 0; s && k < s->num_plans; k++) {
+		if (!s->plans[k].sampling)
+			pfm_set_pmd(set, s->plans[k].num)->value = s->base[k] + sums[k].count;
+		if (s->plans[k].hw && starved(&sums[k], perf_of(ctx)->rings.n))
+			perf_of(ctx)->failed = true;
+	}
+}
+
+/* {pid, tid}, the group as it is read, {pid, tid}, time, id */
+void perf_sampler_count(struct pfm_context *ctx, const union perf_record *rec)
+{
+	const struct perf_sampler *s = perf_group_of(perf_of(ctx)->set)->sampler;
+	const uint32_t *ids = (const uint32_t *)&rec->words[1];
+	const uint64_t *end = rec->words + rec->header.size / sizeof(*end);
+	const struct inherited *e;
+	struct pfm_record out = { .type = PFM_RECORD_COUNT, .pid = ids[0], .tid = ids[1] };
+
+	if (!s || end - rec->words < 2 + PERF_HEAD_WORDS + PERF_ENTRY_WORDS + 3)
+		return;
+	e = find(s, end[-1]);
+	if (!e)
+		return;
+	out.tstamp = end[-2];
+	out.num = e->num;
+	out.count = rec->words[2 + PERF_HEAD_WORDS];
+	if (out.count)
+		pfm_record(ctx, &out);
+}
+
+/* --- replaying ------------------------------------------------------------------------------ */
+
+/* As perf_event.h has the fields of SAMPLE_TYPE, and those of a stack after them. */
+static bool parse(struct pfm_context *ctx, const union perf_record *rec, struct pfm_where *where,
+		  struct pfm_pmd *pmd, struct perf_stack *stack)
+{
+	bool frequency = pmd->flags & PFM_REGFL_FREQUENCY;
+	const uint64_t *w = rec->words + 1, *end = rec->words + rec->header.size / sizeof(*w);
+
+	if (end - w < 5 + frequency)
+		return false;
+	*where = (struct pfm_where){ .ip = w[1], .pid = ((const uint32_t *)&w[2])[0],
+				     .tid = ((const uint32_t *)&w[2])[1], .tstamp = w[3],
+				     .cpu = (uint16_t)w[4], .regs = stack, .stack = &perf_stack_ops };
+	perf_name_exited(ctx, where);
+	if (frequency)
+		pmd->last_reset = -w[5];
+	return perf_stack_parse(&ctx->want, stack, w + 5 + frequency, end);
+}
+
+void perf_sampler_replay(struct pfm_context *ctx, const union perf_record *rec)
+{
+	struct perf_context *p = perf_of(ctx);
+	struct perf_sampler *s = perf_group_of(p->set)->sampler;
+	struct inherited *e = s ? find(s, rec->words[1]) : NULL;
+	struct pfm_pmd *pmd = e ? pfm_set_pmd(p->set, e->num) : NULL;
+	uint64_t ovfl[PFM_PMD_BV] = { 0 };
+	struct perf_stack stack;
+	struct pfm_where where;
+
+	if (!pmd || !parse(ctx, rec, &where, pmd, &stack))
+		return;
+	pmd->value = 0;
+	pfm_bit_set(ovfl, pmd->num);
+	p->replaying = true;
+	pfm_overflow(ctx, ovfl, &where);
+	p->replaying = false;
+	p->held = !pfm_counting(ctx);
+}
