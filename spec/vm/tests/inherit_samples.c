@@ -462,7 +462,7 @@ static void breed(uint64_t unused)
 	}
 }
 
-static void they_come_and_go_under_commands(void)
+static void families_come_and_go_under_commands(void)
 {
 	struct timespec pause = { 0, 300000 };
 	struct tool t;
@@ -494,7 +494,7 @@ static void they_come_and_go_under_commands(void)
 
 /* --- what does not go together ---------------------------------------------------------------------------- */
 
-static void combinations_are_refused(void)
+static void other_combinations_are_refused(void)
 {
 	static const uint32_t flags[] = { PFM_FL_SYSTEM_WIDE, PFM_FL_NOTIFY_BLOCK, PFM_FL_MAP_SETS };
 	pfm_dfl_smpl_arg_t arg = { .buf_size = 16384 };
@@ -521,7 +521,7 @@ int main(int argc, char **argv)
 	TEST(short_ones_share_a_period);
 	TEST(records_of_all);
 	TEST(hardware_samples_children);
-	TEST(they_come_and_go_under_commands);
-	TEST(combinations_are_refused);
+	TEST(families_come_and_go_under_commands);
+	TEST(other_combinations_are_refused);
 	return tests_failed > 0;
 }
