@@ -107,7 +107,7 @@ struct pfm_vector {
  */
 struct pfm_part {
 	void			*buf;
-	bool			taken;		/* its format is at work in it */
+	uint32_t		taken;		/* its format is at work in it */
 	/* while it is taken */
 	bool			full;		/* its format masks whoever comes, until a restart */
 	bool			told;		/* a message was posted when it was filled last */

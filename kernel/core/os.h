@@ -10,6 +10,7 @@
  *   pfm_os_index(i, n)			i, which was found to be below n: also where the processor
  *					speculates that it is, and it is not
  *   pfm_os_wmb()			what is stored before is seen before what is stored after
+ *   pfm_os_take(p)			makes *p, 32 bits, 1: true if it was 0; smp_store_release(p, 0) gives back
  */
 #ifndef PFM_CORE_OS_H
 #define PFM_CORE_OS_H

@@ -54,10 +54,11 @@ static struct pfm_part *part_of(struct pfm_context *ctx)
 
 static bool take(struct pfm_context *ctx, struct pfm_part *part)
 {
-	if (__atomic_exchange_n(&part->taken, true, __ATOMIC_ACQUIRE))
-		return false;
-	ctx->part = part;
-	return true;
+	bool ours = pfm_os_take(&part->taken);
+
+	if (ours)
+		ctx->part = part;
+	return ours;
 }
 
 bool pfm_part_take(struct pfm_context *ctx)
@@ -78,7 +79,7 @@ void pfm_part_leave(struct pfm_context *ctx)
 	struct pfm_part *part = ctx->part;
 
 	ctx->part = NULL;
-	__atomic_store_n(&part->taken, false, __ATOMIC_RELEASE);
+	smp_store_release(&part->taken, 0);	/* for pfm_os_take() */
 }
 
 /* --- fills ------------------------------------------------------------------------------------ */

@@ -85,6 +85,16 @@ struct lx_bond {
 	bool			hold;		/* the thread is to wait for the restart */
 };
 
+struct lx_message {
+	pfarg_msg_t		msg;
+	u32			fill;		/* of the part of a buffer, that it tells of; or 0 */
+};
+
+struct lx_queue {
+	struct lx_message	*messages;
+	unsigned int		room, head, tail;	/* these two count up for ever */
+};
+
 /* What a context's descriptor stands for; ctx->os and ctx->transport. */
 struct lx_context {
 	struct kref		ref;		/* the file, and work in flight at the target */
@@ -110,7 +120,7 @@ struct lx_context {
 	struct task_struct	*task;		/* or NULL: a CPU */
 	struct hlist_node	by_task;	/* or by CPU */
 	struct hlist_node	by_listener;	/* while told is there */
-	u64			*told;		/* of records: hashes of mappings; PMU context */
+	u64			*told;		/* of records: hashes of mappings; an heir has its root's */
 	struct irq_work		walk_work;
 	struct lx_bond		*bond;		/* with task */
 	struct lx_bond		first_bond;
@@ -158,9 +168,9 @@ struct lx_context {
 
 	/* messages: written in PMU context, read under read_lock */
 	struct mutex		read_lock;
-	pfarg_msg_t		*msgs;
-	pfarg_msg_t		first_msgs[2];	/* most have room for an overflow, and END */
-	unsigned int		room, head, tail;	/* they count up for ever */
+	struct lx_queue		queue;
+	struct lx_message	first_messages[2];	/* most have room for an overflow, and END */
+	struct lx_queue		*part_queues;	/* of the parts of a buffer (core/parts.c), by CPU; or NULL */
 	wait_queue_head_t	readers;
 	struct fasync_struct	*fasync;
 	atomic_t		wake;		/* LX_WAKE_* to be done outside of PMU context */
@@ -341,6 +351,7 @@ void lx_view_exit(void);
 
 /* queue.c */
 int lx_queue_init(struct lx_context *lx, unsigned int depth);
+int lx_part_queues_init(struct lx_context *lx, unsigned int depth);
 void lx_queue_free(struct lx_context *lx);
 int lx_post(struct pfm_context *ctx, const pfarg_msg_t *msg);
 void lx_flush_messages(struct pfm_context *ctx);

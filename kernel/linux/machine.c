@@ -28,6 +28,8 @@ static int create(struct pfm_context *ctx)
 	if (!ret && pfm_inherits(ctx)) {
 		lx->cred = get_current_cred();
 		lx->lock_limit = lx_lock_limit();
+		if (ctx->fmt)
+			ret = lx_part_queues_init(lx, ctx->msgq_depth);
 	}
 	if (!ret)
 		ctx->pmu = lx_pmu_get();
@@ -64,6 +66,17 @@ static uint64_t now(struct pfm_machine *m)
 	return ktime_get_mono_fast_ns();
 }
 
+/* Of a family's buffer. A thread that is not on a CPU is served on that of who commands it. */
+static unsigned int num_parts(struct pfm_machine *m)
+{
+	return nr_cpu_ids;
+}
+
+static unsigned int part(struct pfm_context *ctx)
+{
+	return raw_smp_processor_id();
+}
+
 static size_t size_of_page(struct pfm_machine *m)
 {
 	return PAGE_SIZE;
@@ -79,6 +92,8 @@ static struct pfm_machine_ops ops __ro_after_init = {
 	.release = lx_release,
 	.expects = lx_expects,
 	.need = lx_need,
+	.num_parts = num_parts,
+	.part = part,
 	.access = lx_access,
 	.install = lx_install,
 	.collect = lx_collect,

@@ -200,12 +200,14 @@ static void serve_clock(struct lx_counter *c, struct pt_regs *regs)
 /* What was asked for meanwhile: an NMI's overflow, wakings. safe: no lock of the scheduler is held. */
 void lx_end_service(struct lx_context *lx, bool safe)
 {
-	if (!atomic_read(&lx->wake))
+	struct lx_context *root = lx->root;	/* who has messages */
+
+	if (!atomic_read(&root->wake))
 		return;
 	if (safe && in_hardirq() && !in_nmi() && !IS_ENABLED(CONFIG_PREEMPT_RT))
-		lx_wake(lx);
+		lx_wake(root);
 	else
-		lx_wake_soon(lx);
+		lx_wake_soon(root);
 }
 
 static void serve_soft(struct lx_counter *c, struct pt_regs *regs)

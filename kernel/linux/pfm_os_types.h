@@ -4,8 +4,8 @@
 #define PFM_OS_TYPES_H
 
 #include <asm/barrier.h>
+#include <linux/atomic.h>
 #include <linux/compiler.h>
-#include <asm/barrier.h>
 #include <linux/errno.h>
 #include <linux/build_bug.h>	/* before 6.2 nospec.h needs it, and does not say so */
 #include <linux/nospec.h>
@@ -14,5 +14,6 @@
 
 #define pfm_os_index(i, n)	array_index_nospec(i, n)
 #define pfm_os_wmb()		smp_wmb()	/* each use says for whom */
+#define pfm_os_take(p)		(!xchg_acquire(p, 1))
 
 #endif

@@ -18,5 +18,6 @@
 #define pfm_os_index(i, n)	(i)
 
 #define pfm_os_wmb()		__atomic_thread_fence(__ATOMIC_RELEASE)
+#define pfm_os_take(p)		(!__atomic_exchange_n(p, 1, __ATOMIC_ACQUIRE))
 
 #endif

@@ -43,13 +43,19 @@ struct lpfm_context *lpfm_context_refuse(lua_State *L, int idx)
 
 /* --- the end -------------------------------------------------------------------------------- */
 
+static size_t mapped_size(const struct lpfm_context *ctx)
+{
+	return ctx->buf_offs + ctx->parts * ctx->buf_size;
+}
+
 static void unmap(struct lpfm_context *ctx)
 {
 	void *buf = (void *)(uintptr_t)ctx->buf;
 
 	ctx->buf = NULL;
 	if (buf)
-		pfm_unmap_buffer((char *)buf - ctx->buf_offs, ctx->buf_offs + ctx->buf_size);
+		pfm_unmap_buffer((char *)buf - ctx->part * ctx->buf_size - ctx->buf_offs, mapped_size(ctx));
+	ctx->part = 0;
 }
 
 static void release(struct lpfm_context *ctx)
@@ -138,9 +144,28 @@ ctx:close()
 */
 static int context_buf_size(lua_State *L)
 {
+	lpfm_push_nat(L, mapped_size(lpfm_context_open(L, 1)));
+	return 1;
+}
+
+/***
+Of how many parts the sampling buffer is: with INHERIT, on machine linux, as many as there can be CPUs. Each is a buffer
+of its own, in which are the samples of the threads that were on that CPU; a message about it has that `cpu`.
+@function context:buf_parts
+@treturn int 0: there is no buffer
+@usage
+local lpfm = require "lpfm"
+local ctx = assert(lpfm.create { format = "default" })
+for part = 0, ctx:buf_parts() - 1 do
+   for s in ctx:buffer { part = part }:samples() do print(s.tid) end
+end
+ctx:close()
+*/
+static int context_buf_parts(lua_State *L)
+{
 	const struct lpfm_context *ctx = lpfm_context_open(L, 1);
 
-	lpfm_push_nat(L, ctx->buf_offs + ctx->buf_size);
+	lua_pushinteger(L, ctx->buf_size ? ctx->parts : 0);
 	return 1;
 }
 
@@ -324,6 +349,7 @@ static int context_unload(lua_State *L)
 }
 
 static const luaL_Reg methods[] = {
+	{ "buf_parts", context_buf_parts },
 	{ "buf_size", context_buf_size },
 	{ "close", context_close },
 	{ "closed", context_closed },

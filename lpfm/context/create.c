@@ -274,6 +274,11 @@ static void describe(struct lpfm_context *ctx, const struct request *req, const 
 	if (req->program.base)
 		ctx->buf_offs = sizeof(pfm_prog_smpl_hdr_t) + ctx->buckets * sizeof(uint64_t);
 	ctx->buf_size -= ctx->buf_offs;
+	ctx->parts = 1;
+	if ((ctx->flags & PFM_FL_INHERIT) && pfm_ctx_buf_parts(&req->ctx) > 1) {
+		ctx->parts = (unsigned int)pfm_ctx_buf_parts(&req->ctx);
+		ctx->buf_size /= ctx->parts;
+	}
 	ctx->simulated = lpfm_machine_is_sim(machine);
 }
 

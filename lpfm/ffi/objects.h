@@ -73,7 +73,8 @@ struct lpfm_context {
 	uint32_t		flags;		/* PFM_FL_* */
 	uint32_t		buf_flags;
 	enum lpfm_format	format;
-	size_t			buf_size;
+	size_t			buf_size;	/* of each part */
+	unsigned int		parts, part;	/* there are; buf is that of */
 	size_t			buf_offs;	/* format program: of the samples' buffer in its own */
 	uint32_t		buckets;	/* format program: of its histogram */
 	bool			program;	/* the format is program */

@@ -173,7 +173,7 @@ static int next_record(lua_State *L)
 		if (!got)
 			return 0;
 	} while (!push_record(L, at));
-	lpfm_push_nat(L, (uint64_t)(w->next - w->ctx->buf));
+	lpfm_push_nat(L, lpfm_buffer_offset(w->ctx, w->next));
 	return 2;
 }
 

@@ -22,6 +22,7 @@ none of them, with IIP_HDR only ip.
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/args.h"
 #include "base/bytes.h"
 #include "base/flags.h"
 #include "base/result.h"
@@ -40,14 +41,16 @@ static const struct lpfm_class buffer_class = { "lpfm.buffer" };
 struct buffer {
 	struct lpfm_head	head;
 	struct lpfm_context	*ctx;
+	unsigned int		part;
 };
 
 /* Pushes a view of the buffer of the object at idx. */
-static void view_new(lua_State *L, int idx, struct lpfm_context *ctx)
+static void view_new(lua_State *L, int idx, struct lpfm_context *ctx, unsigned int part)
 {
 	struct buffer *b = lpfm_object_new(L, sizeof(*b));
 
 	b->ctx = ctx;
+	b->part = part;
 	lpfm_object_anchor(L, idx);
 	lpfm_object_arm(L, b, &buffer_class);
 }
@@ -58,28 +61,63 @@ bool lpfm_buffer_map(struct lpfm_context *ctx)
 
 	if (ctx->buf)
 		return true;
-	at = pfm_map_buffer(ctx->fd, ctx->buf_offs + ctx->buf_size);
+	at = pfm_map_buffer(ctx->fd, ctx->buf_offs + ctx->parts * ctx->buf_size);
 	if (at == MAP_FAILED)
 		return false;
 	ctx->buf = at + ctx->buf_offs;
 	return true;
 }
 
+/* ctx->buf is that of the part, from now on. */
+static void choose(struct lpfm_context *ctx, unsigned int part)
+{
+	ctx->buf -= ctx->part * ctx->buf_size;
+	ctx->part = part;
+	ctx->buf += part * ctx->buf_size;
+}
+
+size_t lpfm_buffer_offset(const struct lpfm_context *ctx, const unsigned char *at)
+{
+	size_t from = (size_t)(at - (ctx->buf - ctx->part * ctx->buf_size));
+
+	return from <= ctx->buf_size ? from : (from - 1) % ctx->buf_size + 1;
+}
+
+static unsigned int part_of(lua_State *L, int idx, const struct lpfm_context *ctx)
+{
+	struct lpfm_site site = { .call = "buffer" };
+	unsigned int part = 0;
+
+	if (lua_isnoneornil(L, idx))
+		return 0;
+	luaL_checktype(L, idx, LUA_TTABLE);
+	for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
+		if (lua_type(L, -2) != LUA_TSTRING || strcmp(lua_tostring(L, -2), "part"))
+			lpfm_bad(L, &site, "part is the only field that is known");
+		site.field = "part";
+		part = (unsigned int)lpfm_to_int(L, lua_gettop(L), &site, 0, ctx->parts - 1);
+	}
+	return part;
+}
+
 /***
 The context's sampling buffer.
 @function context:buffer
+@tparam[opt] table options
+@int[opt=0] options.part which of its parts, `context:buf_parts`
 @treturn[1] buffer
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: EINVAL if the context has no buffer
 @usage
 local ctx = assert(require("lpfm").create { format = "default" })
-assert(#ctx:buffer() == 0)
+assert(#ctx:buffer() == 0 and #ctx:buffer { part = ctx:buf_parts() - 1 } == 0)
 ctx:close()
 */
 static int context_buffer(lua_State *L)
 {
 	struct lpfm_context *ctx = lpfm_context_open(L, 1);
+	unsigned int part = part_of(L, 2, ctx);
 
 	if (ctx->format == LPFM_NO_BUFFER || !ctx->buf_size)
 		return lpfm_fail_errno(L, EINVAL, "buffer: the context was created without a "
@@ -88,7 +126,7 @@ static int context_buffer(lua_State *L)
 		return lpfm_fail(L, "buffer");
 	if (ctx->format != LPFM_RAW_BUFFER && ctx->buf_size < lpfm_smpl_hdr_size(ctx->format))
 		return lpfm_fail_errno(L, EINVAL, "buffer: the sampling buffer is too small for its header");
-	view_new(L, 1, ctx);
+	view_new(L, 1, ctx, part);
 	return 1;
 }
 
@@ -99,10 +137,12 @@ static struct lpfm_context *any_context(lua_State *L, int idx)
 
 static struct lpfm_context *open_context(lua_State *L, int idx)
 {
-	struct lpfm_context *ctx = any_context(L, idx);
+	const struct buffer *b = lpfm_object_check(L, idx, &buffer_class);
+	struct lpfm_context *ctx = b->ctx;
 
 	if (ctx->fd < 0)
 		luaL_error(L, "the buffer is closed");
+	choose(ctx, b->part);
 	return ctx;
 }
 
@@ -255,7 +295,7 @@ static int buffer_copy(lua_State *L)
 	lpfm_object_arm(L, copy, &copy_class);
 	if (!copy_memory(copy, ctx))
 		return lpfm_fail_errno(L, ENOMEM, "copy: not enough memory");
-	view_new(L, lua_gettop(L), copy);
+	view_new(L, lua_gettop(L), copy, 0);
 	return 1;
 }
 

@@ -8,6 +8,8 @@
 
 /* An open, decodable buffer's context; the buffer view is at idx. */
 struct lpfm_context *lpfm_buffer_samples(lua_State *L, int idx);
+/* Where at, in a part of its buffer, is in that part. */
+size_t lpfm_buffer_offset(const struct lpfm_context *ctx, const unsigned char *at);
 /* Has the context's buffer mapped; false, with errno: it cannot be. */
 bool lpfm_buffer_map(struct lpfm_context *ctx);
 void lpfm_open_buffer(lua_State *L);

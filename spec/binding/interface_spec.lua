@@ -66,7 +66,7 @@ local MACROS = {
    pfm_create_context = "create", pfm_self_start = "context:start", pfm_self_stop = "context:stop",
    PFM_VERSION_MAJOR = "lpfm.const has PFM_VERSION_MAJ", PFM_VERSION_MINOR = "lpfm.const has PFM_VERSION_MIN",
    PFM_REG_HAS_ERROR = "the message names the bad element", PFM_SET_HAS_ERROR = "the message names the bad element",
-   pfm_set_mmap_offset = "context:view",
+   pfm_set_mmap_offset = "context:view", pfm_ctx_buf_parts = "context:buf_parts",
    PFM_BVSIZE = "sets of registers are lists of numbers in Lua",
    PFM_PICK_CREATE_ = "part of pfm_create_context in C", mmap = "for old C source", munmap = "for old C source",
    PFMLIB_MAJ_VERSION = "event_version", PFMLIB_MIN_VERSION = "event_version",

@@ -84,6 +84,11 @@ local inherit = {
    "a_tree_is_counted", "living_ones_are_commanded", "the_last_one_ends_it", "they_come_and_go_under_commands",
    "hardware_counts_in_children", "each_has_a_timeout", "memory_is_the_creators", "combinations_are_refused",
 }
+local inherit_samples = {
+   "all_of_a_tree_are_sampled", "full_parts_hold_those_who_come", "a_restart_gives_back_what_was_read",
+   "short_ones_share_a_period", "records_of_all", "hardware_samples_children",
+   "families_come_and_go_under_commands", "other_combinations_are_refused",
+}
 local charges = {
    "a_user_has_so_much", "no_limit_is_none", "perf_grants_more", "who_exits_leaves_the_charge",
    "who_execs_keeps_the_charge", "sets_are_charged", "contexts_are_charged", "records_are_charged",
@@ -224,7 +229,7 @@ local function tests(only)
 
    more = "smoke"
    vm_it("counts, samples, switches sets, counts children and walks stacks", passes, "-c 4",
-      "counting sampling sets inherit stacks lifetime", all(counting, sampling, sets, inherit, stacks, lifetime))
+      "counting sampling sets inherit inherit_samples stacks lifetime", all(counting, sampling, sets, inherit, inherit_samples, stacks, lifetime))
 
    more = 0
    vm_it("counts, samples and switches sets, exactly", passes, "", "exact counting sampling sets",
@@ -248,7 +253,7 @@ local function tests(only)
       "rights charges lifetime sharing narrow reload", all(rights, charges, lifetime, sharing, narrow, reload))
    for _, options in ipairs { "-c 4", "-A amd64 -c 4" } do
       vm_it("counts children, walks stacks, tells what programs do, and runs programs of the tool's", passes, options,
-         "inherit stacks records programs verdicts", all(inherit, stacks, records, programs, verdicts))
+         "inherit inherit_samples stacks records programs verdicts", all(inherit, inherit_samples, stacks, records, programs, verdicts))
    end
    vm_it("passes the specs of real machines", specs_pass, "", specs)
    vm_it("loses nothing to an NMI", passes, "-A amd64", "exact counting sampling sets names",
@@ -273,7 +278,7 @@ local function tests(only)
       all(rights, charges, lifetime, sharing, narrow))
    vm_it("reads running counters without a call", passes, "-K 6.12", "view", view)
    vm_it("counts children, walks stacks, tells what programs do, and runs programs of the tool's", passes, "-K 6.12",
-      "inherit stacks records programs verdicts", all(inherit, stacks, records, programs, verdicts))
+      "inherit inherit_samples stacks records programs verdicts", all(inherit, inherit_samples, stacks, records, programs, verdicts))
    vm_it("judges a million records as the interpreter does", passes, "", "verdicts:1000000:2", verdicts)
    vm_it("passes the specs of real machines", specs_pass, "-c 4", specs)
    vm_it("has virtual counters, as perfctr had them", specs_pass, "", { "perfctr" })

@@ -57,6 +57,8 @@ struct lx_context *lx_context_heir(struct lx_context *root)
 	lx->root = root;
 	kref_get(&root->ref);
 	lx->cred = get_cred(root->cred);
+	lx->kernel_ips = root->kernel_ips;
+	lx->sees_all = root->sees_all;
 	lx_queue_init(lx, 1);	/* which nobody reads */
 	return lx;
 }

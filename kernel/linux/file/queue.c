@@ -3,7 +3,8 @@
  * queue.c - the message queue of a context and those who wait for it (3.3).
  *
  * Messages are appended in PMU context, where there is one writer and no lock can be waited for; readers
- * are serialized. END always finds room (3.3.6).
+ * are serialized. END always finds room (3.3.6). A family that samples (PFM_FL_INHERIT) writes on several CPUs: each
+ * part of its buffer has a queue, whose one writer is who has taken the part.
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -17,65 +18,117 @@ static void wake_work(struct irq_work *work)
 
 int lx_queue_init(struct lx_context *lx, unsigned int depth)
 {
+	struct lx_queue *q = &lx->queue;
+
 	mutex_init(&lx->read_lock);
 	init_waitqueue_head(&lx->readers);
 	init_irq_work(&lx->wake_work, wake_work);
-	lx->room = depth + 1;
-	lx->msgs = lx->first_msgs;
-	if (lx->room > ARRAY_SIZE(lx->first_msgs))
-		lx->msgs = pfm_os_alloc(array_size(lx->room, sizeof(*lx->msgs)));
-	return lx->msgs ? 0 : pfm_refuse(-ENOMEM, "no memory for the message queue");
+	q->room = depth + 1;
+	q->messages = lx->first_messages;
+	if (q->room > ARRAY_SIZE(lx->first_messages))
+		q->messages = pfm_os_alloc(array_size(q->room, sizeof(*q->messages)));
+	return q->messages ? 0 : pfm_refuse(-ENOMEM, "no memory for the message queue");
+}
+
+/* With room for depth messages in each; none of them is END. */
+int lx_part_queues_init(struct lx_context *lx, unsigned int depth)
+{
+	size_t each = size_add(sizeof(struct lx_queue), array_size(depth, sizeof(struct lx_message)));
+	struct lx_queue *q = pfm_os_alloc(array_size(nr_cpu_ids, each));
+	struct lx_message *messages = (struct lx_message *)(q + nr_cpu_ids);
+
+	if (!q)
+		return pfm_refuse(-ENOMEM, "no memory for the message queues");
+	for (unsigned int i = 0; i < nr_cpu_ids; i++)
+		q[i] = (struct lx_queue){ .messages = messages + i * depth, .room = depth };
+	lx->part_queues = q;
+	return 0;
 }
 
 void lx_queue_free(struct lx_context *lx)
 {
-	if (lx->msgs != lx->first_msgs)
-		pfm_os_free(lx->msgs);
+	if (lx->queue.messages != lx->first_messages)
+		pfm_os_free(lx->queue.messages);
+	pfm_os_free(lx->part_queues);
+}
+
+static int append(struct lx_queue *q, unsigned int room, const pfarg_msg_t *msg, u32 fill)
+{
+	unsigned int head = q->head, unread = head - smp_load_acquire(&q->tail);	/* A */
+	struct lx_message *at = &q->messages[head % q->room];
+
+	if (unread >= room)
+		return -ENOSPC;
+	at->msg = *msg;
+	at->fill = fill;
+	smp_store_release(&q->head, head + 1);		/* B */
+	return 0;
 }
 
 int lx_post(struct pfm_context *ctx, const pfarg_msg_t *msg)
 {
 	struct lx_context *lx = lx_of(ctx);
-	unsigned int head = lx->head, unread = head - smp_load_acquire(&lx->tail);	/* A */
+	unsigned int cpu = raw_smp_processor_id();
+	int ret;
 
-	if (unread >= (msg->type == PFM_MSG_END ? lx->room : lx->room - 1))
-		return -ENOSPC;
-	lx->msgs[head % lx->room] = *msg;
-	smp_store_release(&lx->head, head + 1);		/* B */
-	atomic_or(LX_WAKE_READERS | LX_WAKE_SIGNAL, &lx->wake);
-	return 0;
+	if (msg->type == PFM_MSG_END)
+		ret = append(&lx->queue, lx->queue.room, msg, 0);
+	else if (ctx->parts)
+		ret = append(&lx->part_queues[cpu], lx->part_queues[cpu].room, msg, ctx->parts[cpu].post);
+	else
+		ret = append(&lx->queue, lx->queue.room - 1, msg, 0);
+	if (!ret)
+		atomic_or(LX_WAKE_READERS | LX_WAKE_SIGNAL, &lx->wake);
+	return ret;
 }
 
-static bool unread(struct lx_context *lx)
+static bool has_unread(const struct lx_queue *q)
 {
-	return smp_load_acquire(&lx->head) != READ_ONCE(lx->tail);	/* pairs with B */
+	return smp_load_acquire(&q->head) != READ_ONCE(q->tail);	/* pairs with B */
 }
 
-/* The next message, which is read when it is told that it was. */
-static bool peek(struct lx_context *lx, pfarg_msg_t *msg, unsigned int *at)
+/* END, which is in the queue of no part, comes last. */
+static struct lx_queue *unread(struct lx_context *lx)
 {
-	bool is;
+	for (unsigned int i = 0; lx->part_queues && i < nr_cpu_ids; i++)
+		if (has_unread(&lx->part_queues[i]))
+			return &lx->part_queues[i];
+	return has_unread(&lx->queue) ? &lx->queue : NULL;
+}
+
+/* The next message, which is read when it is told that it was; NULL: none. */
+static struct lx_queue *peek(struct lx_context *lx, struct lx_message *to, unsigned int *at)
+{
+	struct lx_queue *q;
 
 	mutex_lock(&lx->read_lock);
-	is = unread(lx);
-	*at = lx->tail;
-	if (is)
-		*msg = lx->msgs[*at % lx->room];
+	q = unread(lx);
+	if (q) {
+		*at = q->tail;
+		*to = q->messages[*at % q->room];
+	}
 	mutex_unlock(&lx->read_lock);
-	return is;
+	return q;
 }
 
 /* Another reader may have been faster, or somebody forgotten them all. */
-static bool was_read(struct lx_context *lx, unsigned int at)
+static bool was_read(struct lx_context *lx, struct lx_queue *q, unsigned int at, u32 fill)
 {
 	bool mine;
 
 	mutex_lock(&lx->read_lock);
-	mine = lx->tail == at;
+	mine = q->tail == at;
+	if (mine && q != &lx->queue)
+		pfm_part_read(lx->ctx, q - lx->part_queues, fill);
 	if (mine)
-		smp_store_release(&lx->tail, at + 1);	/* pairs with A */
+		smp_store_release(&q->tail, at + 1);	/* pairs with A */
 	mutex_unlock(&lx->read_lock);
 	return mine;
+}
+
+static void forget(struct lx_queue *q)
+{
+	smp_store_release(&q->tail, smp_load_acquire(&q->head));	/* pairs with A; and B with it */
 }
 
 /* 3.3.5 */
@@ -84,7 +137,9 @@ void lx_flush_messages(struct pfm_context *ctx)
 	struct lx_context *lx = lx_of(ctx);
 
 	mutex_lock(&lx->read_lock);
-	smp_store_release(&lx->tail, smp_load_acquire(&lx->head));	/* pairs with A; and B with it */
+	forget(&lx->queue);
+	for (unsigned int i = 0; lx->part_queues && i < nr_cpu_ids; i++)
+		forget(&lx->part_queues[i]);
 	mutex_unlock(&lx->read_lock);
 }
 
@@ -118,13 +173,14 @@ static ssize_t read_some(struct lx_context *lx, char __user *buf, size_t size)
 {
 	ssize_t done = 0;
 	unsigned int at;
-	pfarg_msg_t msg;
+	struct lx_message next;
+	struct lx_queue *q;
 
-	while (size - done >= sizeof(msg) && peek(lx, &msg, &at)) {
-		if (copy_to_user(buf + done, &msg, sizeof(msg)))
+	while (size - done >= sizeof(next.msg) && (q = peek(lx, &next, &at))) {
+		if (copy_to_user(buf + done, &next.msg, sizeof(next.msg)))
 			return done ? done : -EFAULT;
-		if (was_read(lx, at))
-			done += sizeof(msg);
+		if (was_read(lx, q, at, next.fill))
+			done += sizeof(next.msg);
 	}
 	return done;
 }

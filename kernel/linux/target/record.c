@@ -53,7 +53,7 @@ int lx_listen(struct lx_context *lx)
 
 	if (!lx->ctx->want.records)
 		return 0;
-	lx->told = pfm_os_alloc(sizeof(*lx->told) << TOLD_BITS);
+	lx->told = lx->root == lx ? pfm_os_alloc(sizeof(*lx->told) << TOLD_BITS) : lx->root->told;
 	if (!lx->told)
 		return pfm_refuse(-ENOMEM, "no memory to remember what was told of programs");
 	raw_spin_lock_irq(&b->lock);
@@ -79,7 +79,8 @@ void lx_listen_end(struct lx_context *lx)
 void lx_listen_free(struct lx_context *lx)
 {
 	irq_work_sync(&lx->walk_work);
-	pfm_os_free(lx->told);
+	if (lx->root == lx)
+		pfm_os_free(lx->told);
 	lx->told = NULL;
 }
 
@@ -254,13 +255,14 @@ static u64 hash_of_mapping(const struct vm_area_struct *vma)
 	return hash_of(stir(h, vma->vm_file ? (unsigned long)file_inode(vma->vm_file) : 0));
 }
 
-/* PMU context. Was it told before? */
+/* PMU context, of several threads where they share it. Was it told before? */
 static bool remember(struct lx_context *lx, u64 hash)
 {
 	u64 *slot = &lx->told[hash >> (64 - TOLD_BITS)];
-	bool known = *slot == hash;
+	bool known = READ_ONCE(*slot) == hash;
 
-	*slot = hash;
+	if (!known)
+		WRITE_ONCE(*slot, hash);
 	return known;
 }
 

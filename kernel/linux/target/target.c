@@ -181,8 +181,13 @@ int lx_attach_child(struct lx_context *lx, struct task_struct *child)
 	ret = know_task(lx);
 	if (!ret)
 		ret = get_watched_events(lx);
-	if (ret)
+	if (ret) {
 		let_go_of_task(lx);
+		return ret;
+	}
+	ret = lx_listen(lx);
+	if (ret)
+		lx_detach(lx->ctx);
 	return ret;
 }
 

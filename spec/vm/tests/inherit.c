@@ -424,11 +424,8 @@ static void combinations_are_refused(void)
 {
 	pfarg_setdesc_t set = { .set_id = 1, .set_flags = PFM_SETFL_OVFL_SWITCH };
 	pfarg_pmd_t pmd = { .reg_num = FAULTS, .reg_flags = PFM_REGFL_OWN };
-	pfm_dfl_smpl_arg_t arg = { .buf_size = 16384 };
-	pfarg_ctx_t ctx = { .ctx_flags = PFM_FL_INHERIT };
 	int fd;
 
-	FAILS(pfm_create_context(&ctx, "default", &arg, sizeof(arg)), EINVAL);
 	FAILS(new_context(PFM_FL_INHERIT | PFM_FL_SYSTEM_WIDE), EINVAL);
 	FAILS(new_context(PFM_FL_INHERIT | PFM_FL_NOTIFY_BLOCK), EINVAL);
 	MUST(fd = family());

@@ -127,9 +127,9 @@ static int create_one(pfarg_ctx_t *ctx)
 static void open_one(struct ours *o)
 {
 	static const uint32_t flags[] = { 0, 0, 0, PFM_FL_NOTIFY_BLOCK, PFM_FL_OVFL_NO_MSG, PFM_FL_SYSTEM_WIDE,
-					  PFM_FL_SYSTEM_WIDE | PFM_FL_ANY_CPU, 0x4000, PFM_FL_INHERIT,
+					  PFM_FL_SYSTEM_WIDE | PFM_FL_ANY_CPU, 0x4000, PFM_FL_INHERIT, PFM_FL_INHERIT,
 					  PFM_FL_MAP_SETS, PFM_FL_MAP_SETS | PFM_FL_NOTIFY_BLOCK };
-	pfarg_ctx_t ctx = { .ctx_flags = flags[any(11)] };
+	pfarg_ctx_t ctx = { .ctx_flags = flags[any(12)] };
 
 	o->fd = create_one(&ctx);
 	o->size = ctx.ctx_smpl_buf_size;
