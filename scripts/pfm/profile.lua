@@ -561,8 +561,8 @@ function profile.prepare(spec)
    check_fields(spec)
    measure.check(spec)
    spec = profile.whole(spec)
-   local self = setmetatable({ spec = spec, live = {}, comms = {}, maps = {}, periods = {}, samples = 0, lost = 0, late = 0,
-      throttled = 0, full = 0, crowded = 0,
+   local self = setmetatable({ spec = spec, live = {}, comms = {}, maps = {}, periods = {}, samples = 0, lost = 0,
+      late = 0, throttled = 0, full = 0, crowded = 0,
       held = 0, ran = 0, drained = 0, subjects = 0, progress = {}, random = {}, told = {}, untold = 0 }, sampler)
    self.stages = stages.leading(spec.from)
    if self.stages then
