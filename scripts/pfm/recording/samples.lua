@@ -30,7 +30,7 @@ end
 -- @treturn string "?" where it is not known
 -- @usage
 -- local samples, s = require "pfm.recording.samples", assert(recording.open "lpfm.data")
--- print(samples.comm(s, s.maps[1].pid, s.maps[1].pid))
+-- print(samples.comm(s, 1, 1))
 function samples.comm(self, tid, pid)
    if self.sources then
       local part, life = self:part_at(pid)
