@@ -247,7 +247,7 @@ describe("generated code", function()
       local out, status = c.sh(line:format(program, data, program, script))
       assert.equal(0, status, out)
       local self = assert(recording.open(data))
-      os.remove(jitmap.path(self.maps[1].pid)) -- the recording has the names
+      os.remove(jitmap.path(samples.each(self)().pid)) -- the recording has the names
       local names = {}
       for s in samples.each(self) do names[s.symbol:gsub("%d+", "N")] = s.object end
       assert.equal("[generated code]", names["busy.lua:N [trace N]"])

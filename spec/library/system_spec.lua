@@ -162,11 +162,10 @@ describe("targets of a simulated computer", function()
       assert.are.same({ 10000, 0, 0 }, { result.samples, result.full, result.lost })
    end)
 
-   it("are no commands, and nobody's new threads", function()
+   it("are no commands", function()
       sim.machine()
       for words, spec in pairs {
          ["runs no real programs"] = { command = { "true" } },
-         ["new threads are not followed"] = { tids = { 1 }, threads = true },
          ["tids or cpus say what"] = { call = print }, ["there is no thread or process 999"] = { tids = { 999 } },
       } do
          spec.events = "LOADS_RETIRED"
