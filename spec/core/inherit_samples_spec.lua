@@ -240,7 +240,8 @@ describe("samples of a family", function()
 
    it("mask the thread that finds the buffer full, and no other, until a restart", function()
       local m = sim.machine("itanium2", { cpus = 3 })
-      local ctx, tid = measured(m, run(10, { thread = run(1000) }, { fork = { { loop = 100, { ip = 0x2000, ns = 100 } } } },
+      local ctx, tid = measured(m, run(10, { thread = run(1000) },
+         { fork = { { loop = 100, { ip = 0x2000, ns = 100 } } } },
          { loop = 1000, { ip = 0x1000, ns = 1000 } }), PERIOD,
          { format = "default", buf_size = sim.buffer_size(1, SAMPLE) })
       sim.refused("EBUSY", "programmed before", ctx:write_pmcs { { num = 4, value = 0 } })

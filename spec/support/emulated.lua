@@ -228,7 +228,8 @@ local function tests(only)
 
    more = "smoke"
    vm_it("counts, samples, switches sets, counts children and walks stacks", passes, "-c 4",
-      "counting sampling sets inherit inherit_samples stacks lifetime", all(counting, sampling, sets, inherit, inherit_samples, stacks, lifetime))
+      "counting sampling sets inherit inherit_samples stacks lifetime",
+      all(counting, sampling, sets, inherit, inherit_samples, stacks, lifetime))
 
    more = 0
    vm_it("counts, samples and switches sets, exactly", passes, "", "exact counting sampling sets",
@@ -252,7 +253,8 @@ local function tests(only)
       "rights charges lifetime sharing narrow reload", all(rights, charges, lifetime, sharing, narrow, reload))
    for _, options in ipairs { "-c 4", "-A amd64 -c 4" } do
       vm_it("counts children, walks stacks, tells what programs do, and runs programs of the tool's", passes, options,
-         "inherit inherit_samples stacks records programs verdicts", all(inherit, inherit_samples, stacks, records, programs, verdicts))
+         "inherit inherit_samples stacks records programs verdicts",
+         all(inherit, inherit_samples, stacks, records, programs, verdicts))
    end
    vm_it("passes the specs of real machines", specs_pass, "", specs)
    vm_it("loses nothing to an NMI", passes, "-A amd64", "exact counting sampling sets names",
@@ -277,7 +279,8 @@ local function tests(only)
       all(rights, charges, lifetime, sharing, narrow))
    vm_it("reads running counters without a call", passes, "-K 6.12", "view", view)
    vm_it("counts children, walks stacks, tells what programs do, and runs programs of the tool's", passes, "-K 6.12",
-      "inherit inherit_samples stacks records programs verdicts", all(inherit, inherit_samples, stacks, records, programs, verdicts))
+      "inherit inherit_samples stacks records programs verdicts",
+         all(inherit, inherit_samples, stacks, records, programs, verdicts))
    vm_it("judges a million records as the interpreter does", passes, "", "verdicts:1000000:2", verdicts)
    vm_it("passes the specs of real machines", specs_pass, "-c 4", specs)
    vm_it("has virtual counters, as perfctr had them", specs_pass, "", { "perfctr" })
