@@ -116,7 +116,7 @@ static void delist(struct pfm_context *ctx)
 	--*session_count(ctx);
 }
 
-/* An heir is in no list, through which each birth and end would have to go: its machine knows that its thread is taken. */
+/* An heir is in no list, which each birth and end would have to go through: its machine knows its thread. */
 int pfm_session_begin(struct pfm_context *ctx)
 {
 	int ret;
