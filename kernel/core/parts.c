@@ -16,7 +16,7 @@ int pfm_parts_make(struct pfm_context *ctx, size_t size)
 {
 	const struct pfm_machine_ops *ops = pfm_ops(ctx);
 	size_t page = ops->page_size(ctx->machine), whole = (size + page - 1) / page * page;
-	unsigned int n = ops->num_parts ? ops->num_parts(ctx->machine) : 1;
+	unsigned int n = ops->num_parts ? ops->num_parts(ctx) : 1;
 	int ret = 0;
 
 	if (whole < size || (whole && n > SIZE_MAX / whole))
