@@ -132,8 +132,11 @@ static void on_sigint(int sig)
 
 static void catch_sigint(void)
 {
-	struct sigaction sa = { .sa_handler = on_sigint };
+	struct sigaction sa = { .sa_handler = on_sigint }, before;
 
+	/* A shell has commands in the background ignore it: then the commands that we run are to ignore it, too. */
+	if (!sigaction(SIGINT, NULL, &before) && before.sa_handler == SIG_IGN)
+		return;
 	sigemptyset(&sa.sa_mask);
 	sigaction(SIGINT, &sa, NULL);	/* no SA_RESTART: blocking calls come back */
 }
@@ -352,7 +355,8 @@ int main(int argc, char **argv)
 	catch_sigint();
 	if (lua_cpcall(L, protected_main, &cl))
 		complain(L);
-	signal(SIGINT, SIG_DFL);	/* the state goes away: the handler must not touch it */
+	if (signal(SIGINT, SIG_DFL) == SIG_IGN)	/* the state goes away: the handler must not touch it */
+		signal(SIGINT, SIG_IGN);
 	lua_close(L);
 	return cl.status;
 }

@@ -118,6 +118,12 @@ struct pfm_machine_ops {
 	unsigned int (*part)(struct pfm_context *ctx);
 
 	/*
+	 * Optional: what a PMC needs that comes into use in a loaded context, where it cannot be had in PMU context. All
+	 * else about the call was found good. EBUSY, ESRCH.
+	 */
+	int	(*need)(struct pfm_context *ctx, uint16_t num);
+
+	/*
 	 * Runs fn(ctx, arg) where the PMU state of a loaded context may be touched, its counters
 	 * quiet and no overflow, timeout or switch meanwhile; returns what fn returned.
 	 * EBUSY: a system-wide context commanded from another CPU (unless pfm_any_cpu()); ESRCH: the

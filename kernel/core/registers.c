@@ -98,6 +98,16 @@ static inline bool is_number(uint16_t *num, uint16_t max)
 	return true;
 }
 
+static int prepare_new_pmc(struct pfm_context *ctx, struct pfm_set *set, pfarg_pmc_t *req)
+{
+	int ret = reserve_pmc(ctx, set, req->reg_num);
+
+	if (ret || !pfm_loaded(ctx) || !pfm_ops(ctx)->need)
+		return ret;
+	ret = pfm_ops(ctx)->need(ctx, req->reg_num);
+	return ret ? invalid(&req->reg_flags, ret) : 0;
+}
+
 static int prepare_pmc(struct pfm_context *ctx, pfarg_pmc_t *req)
 {
 	const struct pfm_reg *reg = pfm_pmu_pmc(ctx->pmu, req->reg_num);
@@ -118,7 +128,7 @@ static int prepare_pmc(struct pfm_context *ctx, pfarg_pmc_t *req)
 		ret = check_debug(ctx, reg);
 	if (ret)
 		return invalid(&req->reg_flags, ret);
-	return pfm_bit(set->used_pmcs, req->reg_num) ? 0 : reserve_pmc(ctx, set, req->reg_num);
+	return pfm_bit(set->used_pmcs, req->reg_num) ? 0 : prepare_new_pmc(ctx, set, req);
 }
 
 /* In PMU context, where a set does not become or cease to be the active one meanwhile. */

@@ -61,6 +61,22 @@ static void join_others(struct lx_context *lx, struct perf_event *event)
 		}
 }
 
+/* Of its target's time, what it was on no PMU; it stands still while the event is on one, or the target does not run. */
+static u64 idle_of(const struct perf_event *event)
+{
+	return event->tstamp - event->total_time_running;
+}
+
+static u64 idle_at_first(struct perf_event *event)
+{
+	u64 idle;
+
+	raw_spin_lock_irq(&event->ctx->lock);
+	idle = idle_of(event);
+	raw_spin_unlock_irq(&event->ctx->lock);
+	return idle;
+}
+
 int lx_counter_need(struct lx_context *lx, u16 num)
 {
 	struct lx_counter *c = &lx->counters[lx->num_counters];
@@ -86,6 +102,7 @@ int lx_counter_need(struct lx_context *lx, u16 num)
 				  num);
 	}
 	c->event = event;
+	c->idle = idle_at_first(event);
 	lx_note_event(lx, event);
 	if (c->kind == LX_HW) {
 		WRITE_ONCE(lx->pmu, event->pmu);
@@ -129,12 +146,18 @@ static void stop(struct lx_counter *c)
 		event->pmu->stop(event, PERF_EF_UPDATE);
 }
 
-/* perf finds no place for it, ever again: where others take the PMU for good, it gives up what it pinned. */
+/*
+ * perf may find no place for it: where others take the PMU for good, it gives up what it pinned, and the event is in
+ * error until its thread ends. What it missed is seen from its times then.
+ */
 static noinline u64 count_away(struct lx_counter *c)
 {
-	if (READ_ONCE(c->event->group_leader->state) == PERF_EVENT_STATE_ERROR)
-		WRITE_ONCE(c->lx->starved, true);
-	return local64_read(&c->event->count);
+	const struct perf_event *event = c->event;
+
+	if (c->kind == LX_HW && (READ_ONCE(event->group_leader->state) == PERF_EVENT_STATE_ERROR ||
+				 idle_of(event) != c->idle))
+		WRITE_ONCE(c->lx->root->starved, true);
+	return local64_read(&event->count);
 }
 
 /* All events so far. */

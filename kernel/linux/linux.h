@@ -58,6 +58,7 @@ struct lx_counter {
 	struct perf_event	*event;
 	struct lx_context	*lx;
 	u64			seen;	/* event->count that has been folded into the PMD */
+	u64			idle;	/* idle_of() the event when it was new */
 	u16			num;	/* the PMD, and the PMC that controls it */
 	u8			at;	/* its place in lx->counters, and in lx->live */
 	u8			kind;
@@ -137,7 +138,7 @@ struct lx_context {
 	struct lx_counter	counters[LX_MAX_COUNTERS];
 
 	/* in PMU context */
-	bool			starved;	/* one of them got no place on the PMU some time */
+	bool			starved;	/* one of them, or of an heir's, got no place on the PMU some time */
 	bool			hw;		/* some live counters are the PMU's */
 	bool			running;	/* live counters count into the active set */
 	bool			wanted;		/* they are to */
@@ -376,6 +377,7 @@ __poll_t lx_poll(struct file *file, poll_table *wait);
 /* target.c */
 struct task_struct *lx_aim(const struct lx_context *lx, u32 load_pid);	/* before lx->lock; NULL, or ERR_PTR */
 void lx_aim_end(struct task_struct *task);
+int lx_need(struct pfm_context *ctx, uint16_t num);
 int lx_attach(struct pfm_context *ctx, uint32_t load_pid);
 void lx_detach(struct pfm_context *ctx);
 int lx_attach_child(struct lx_context *lx, struct task_struct *child);	/* an heir, to the current thread */

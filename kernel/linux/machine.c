@@ -91,6 +91,7 @@ static struct pfm_machine_ops ops __ro_after_init = {
 	.fork = lx_fork,
 	.release = lx_release,
 	.expects = lx_expects,
+	.need = lx_need,
 	.num_parts = num_parts,
 	.part = part,
 	.access = lx_access,

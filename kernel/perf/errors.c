@@ -69,12 +69,12 @@ static int refuse_access(const struct perf_context *p, const char *what,
 		snprintf(text, sizeof(text), "%s: counting at kernel level too", what);
 		return refuse_level(text, is, 1);
 	}
-	if (is > 2)
-		return refuse_level("measuring anything", is, 2);
+	if (is > 2 && err == EACCES)
+		return refuse_level("perf_event_open(2): Permission denied: measuring anything", is, 2);
 	if (err == EPERM || p->pid <= 0)
-		return pfm_refuse(-EPERM, "%s: perf_event_open(2) is forbidden here, by a seccomp filter "
-				  "or security module: run the container with a profile that allows it",
-				  what);
+		return pfm_refuse(-EPERM, "perf_event_open(2): %s: a seccomp filter or security module forbids it: "
+				  "run the container with a profile that allows it, or with CAP_PERFMON",
+				  strerror(err));
 	return refuse_foreign(p);
 }
 
@@ -140,7 +140,9 @@ int perf_refuse_open(const struct perf_context *p, const char *what, const struc
 	case ENOMEM:
 		return pfm_refuse(-ENOMEM, "%s: the kernel has no memory for an event", what);
 	case ENOSYS:
-		return pfm_refuse(-ENOSYS, "this kernel has no perf_event_open(2)");
+		return pfm_refuse(-ENOSYS, "perf_event_open(2): %s: the kernel is built without perf events "
+				  "(CONFIG_PERF_EVENTS), or a seccomp filter hides it: run the container with a "
+				  "profile that allows it", strerror(err));
 	case EINVAL:
 		if (attr->type > PERF_TYPE_BREAKPOINT)
 			return pfm_refuse(-EINVAL, "%s: PMU %u cannot count event %#llx like that: it may know no "

@@ -112,6 +112,8 @@ static int open_life(struct pfm_context *ctx)
 	struct perf_event_attr attr;
 
 	perf_attr_dummy(&attr);
+	/* An event that children do not inherit would keep the kernel from exchanging equal contexts of theirs. */
+	attr.inherit = pfm_inherits(ctx);
 	p->life = perf_open(&attr, p->pid, p->cpu, -1);
 	if (p->life < 0)
 		return perf_refuse_open(p, "the context", &attr, errno);
@@ -124,7 +126,8 @@ static void watch_heir(struct pfm_context *ctx)
 	struct perf_context *p = perf_of(ctx);
 	struct perf_event_attr attr;
 
-	if ((p->parent != getpid() && !pfm_user_heir_holds(ctx)) || !pfm_user_has_open(ctx))
+	if ((p->parent != getpid() && !pfm_user_heir_holds(ctx)) || !pfm_user_has_open(ctx) ||
+	    (ctx->flags & PFM_FL_ON_EXEC))
 		return;
 	perf_attr_dummy(&attr);
 	attr.disabled = attr.enable_on_exec = 1;

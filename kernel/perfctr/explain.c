@@ -8,7 +8,7 @@
 
 #include "object.h"
 
-static __thread char reason[240];
+static __thread char reason[512];
 
 int perfctr_refuse(int err, const char *format, ...)
 {

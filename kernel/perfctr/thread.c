@@ -48,18 +48,26 @@ static bool stat_of(pid_t tid, char *state, uint64_t *born)
 }
 
 /* Of a machine that follows nothing real; threads have numbers of their own there. */
+static bool is_simulated(const pfm_machine_info_t *info)
+{
+	return !strncmp(info->name, "sim", 3) && !strstr(info->name, ",live");
+}
+
 bool perfctr_thread_is_simulated(void)
 {
 	pfm_machine_info_t info;
 
-	return !pfm_get_machine(&info) && !strncmp(info.name, "sim", 3) && !strstr(info.name, ",live");
+	return !pfm_get_machine(&info) && is_simulated(&info);
 }
 
 int perfctr_thread_find(struct vperfctr *v)
 {
 	char text[2048], *tgid, state;
+	pfm_machine_info_t info;
 
-	if (perfctr_thread_is_simulated())
+	if (pfm_get_machine(&info))
+		return perfctr_failed();
+	if (is_simulated(&info))
 		return 0;
 	if (!slurp(text, sizeof(text), v->tid, "status") || !stat_of(v->tid, &state, &v->born))
 		return perfctr_refuse(-ESRCH, "there is no thread %d", v->tid);

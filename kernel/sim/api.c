@@ -98,6 +98,49 @@ int pfm_sim_encode(struct pfm_sim *sim, const char *event, unsigned int levels, 
 	return LOCKED(sim, encode(sim, event, levels, pmd, pmc_value));
 }
 
+/* A live computer's threads all do the same. */
+static bool happens(const struct pfm_sim *sim, uint64_t events)
+{
+	const struct sim_program *prog = sim->live_prog;
+
+	if (!sim->live)
+		return events;
+	for (uint32_t i = 0; i < prog->num_slots; i++)
+		if (events >> prog->slots[i].event & 1)
+			return true;
+	return events & (1ULL << SIM_EV_CYCLES | 1ULL << SIM_EV_NEVER);
+}
+
+/* The code that counter pmd has by these PMCs; with_defaults: bits that enable the counters may be in none of them. */
+static bool code_by(const struct pfm_sim *sim, int pmd, const struct pfm_sim_pmc *from, int n, bool with_defaults,
+		    uint64_t *code)
+{
+	uint64_t pmcs[PFM_MAX_PMCS] = { 0 };
+	unsigned int levels;
+
+	for (unsigned int i = 0; i < sim->hw->num_pmcs; i++)
+		pmcs[sim->hw->pmcs[i].num] = sim->hw->pmcs[i].dfl;
+	for (int i = 0; i < n; i++)
+		if (from[i].num < PFM_MAX_PMCS)
+			pmcs[from[i].num] = from[i].value | (with_defaults ? pmcs[from[i].num] : 0);
+	return sim->model->codes->decode(pmcs, pmd, code, &levels);
+}
+
+static int simulates(const struct pfm_sim *sim, int pmd, const struct pfm_sim_pmc *pmcs, int n)
+{
+	uint64_t code;
+
+	if (!pfm_pmu_pmd(sim->hw, pmd) || !counts(sim, pmd))
+		return 1;
+	return (code_by(sim, pmd, pmcs, n, false, &code) || code_by(sim, pmd, pmcs, n, true, &code)) &&
+	       happens(sim, sim_model_events(sim, code));
+}
+
+int pfm_sim_simulates(struct pfm_sim *sim, int pmd, const struct pfm_sim_pmc *pmcs, int n)
+{
+	return LOCKED(sim, simulates(sim, pmd, pmcs, n));
+}
+
 static int encode_pmcs(struct pfm_sim *sim, const char *name, unsigned int levels, int pmd,
 		       struct pfm_sim_pmc *to, int n)
 {

@@ -27,7 +27,7 @@
 #define SIM_MAX_CACHES	63	/* cores with caches */
 #define SIM_DEPTH	16	/* nested loops */
 #define SIM_MAX_SLOTS	64	/* (event, level) pairs of a program */
-#define SIM_MAX_EVENTS	64	/* event names of a computer */
+#define SIM_MAX_EVENTS	63	/* event names of a computer */
 #define SIM_MAX_COUNTERS 32
 #define SIM_NEVER	UINT64_MAX
 #define SIM_TOOL_TID	1	/* the outside tool */
@@ -266,6 +266,7 @@ enum sim_event {
 	SIM_EV_DTLB_MISSES, SIM_EV_ITLB_MISSES, SIM_EV_BUS_ACCESSES, SIM_EV_INTERRUPTS,
 	SIM_EV_DEAR, SIM_EV_IEAR, SIM_EV_BTB,
 	SIM_EV_NAMED,		/* from here: event codes, as programs name them */
+	SIM_EV_NEVER = SIM_MAX_EVENTS,	/* of encodings: what never happens here, so that 0 is its count */
 };
 
 enum { SIM_BY_CODE = 1, SIM_BY_OPCODE = 2, SIM_BY_DATA = 4, SIM_BY_MARK = 8 };

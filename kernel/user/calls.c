@@ -85,13 +85,13 @@ static int create_on(struct pfm_machine *m, pfarg_ctx_t *ctx, struct pfm_buffer_
 	return fd;
 }
 
-static int create_with(pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt, const void *fmt_arg, bool by_06)
+static int create_with(struct pfm_machine *m, pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt, const void *fmt_arg,
+		       bool by_06)
 {
-	struct pfm_machine *m = pfm_current_machine();
 	sigset_t saved;
 	int ret;
 
-	if (!m || pfm_service_start()) {
+	if (pfm_service_start()) {
 		if (fmt)
 			pfm_fmt_put(fmt);
 		return -1;
@@ -115,12 +115,12 @@ static int check_fmt_arg(const struct pfm_buffer_fmt *fmt, const void *arg, size
 	return 0;
 }
 
-static int create(pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt, void *fmt_arg, size_t arg_size)
+static int create(struct pfm_machine *m, pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt, void *fmt_arg, size_t arg_size)
 {
 	int ret = check_fmt_arg(fmt, fmt_arg, arg_size);
 
 	if (!ret)
-		return create_with(ctx, fmt, fmt_arg, false);
+		return create_with(m, ctx, fmt, fmt_arg, false);
 	if (fmt)
 		pfm_fmt_put(fmt);
 	return pfm_result(ret);
@@ -131,12 +131,14 @@ static int no_pointer(const char *what)
 	return pfm_result(pfm_refuse(-EFAULT, "%s is NULL", what));
 }
 
-static int create_by_uuid(pfarg_ctx_t *ctx, const char *unused, void *fmt_arg, size_t arg_size)
+typedef int create_fn(struct pfm_machine *m, pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size);
+
+static int create_by_uuid(struct pfm_machine *m, pfarg_ctx_t *ctx, const char *unused, void *fmt_arg, size_t arg_size)
 {
 	struct pfm_buffer_fmt *fmt = NULL;
 
 	(void)unused;
-	if (pfm_linux_is(pfm_current_machine()))
+	if (pfm_linux_is(m))
 		return pfm_linux_create(ctx, NULL, fmt_arg, arg_size);
 	have_formats();
 	if (!pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id))) {
@@ -144,16 +146,17 @@ static int create_by_uuid(pfarg_ctx_t *ctx, const char *unused, void *fmt_arg, s
 		if (!fmt)
 			return pfm_result(pfm_refuse(-EINVAL, "no sampling format has this UUID"));
 	}
-	return create(ctx, fmt, fmt_arg, arg_size);
+	return create(m, ctx, fmt, fmt_arg, arg_size);
 }
 
-static int create_by_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size)
+static int create_by_name(struct pfm_machine *m, pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg,
+			  size_t arg_size)
 {
 	struct pfm_buffer_fmt *fmt = NULL;
 
 	if (!pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id)))
 		return pfm_result(pfm_refuse(-EINVAL, "reserved fields must be 0"));
-	if (pfm_linux_is(pfm_current_machine()))
+	if (pfm_linux_is(m))
 		return pfm_linux_create(ctx, fmt_name, fmt_arg, arg_size);
 	have_formats();
 	if (fmt_name) {
@@ -162,7 +165,7 @@ static int create_by_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg,
 			return pfm_result(pfm_refuse(-EINVAL, "no sampling format is called \"%s\"",
 						     fmt_name));
 	}
-	return create(ctx, fmt, fmt_arg, arg_size);
+	return create(m, ctx, fmt, fmt_arg, arg_size);
 }
 
 /* PFM_FL_ANY_CPU is not in source of 2.x: who runs such a program can ask for it. */
@@ -173,17 +176,19 @@ static uint32_t environment_flags(const pfarg_ctx_t *ctx)
 	return any_cpu && !strcmp(any_cpu, "1") ? PFM_FL_ANY_CPU : 0;
 }
 
-static int create_as_asked(int (*create)(pfarg_ctx_t *, const char *, void *, size_t), pfarg_ctx_t *ctx,
-			   const char *fmt_name, void *fmt_arg, size_t arg_size)
+static int create_as_asked(create_fn *create, pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size)
 {
+	struct pfm_machine *m = pfm_current_machine();
 	uint32_t flags;
 	int fd;
 
+	if (!m)
+		return -1;
 	if (!ctx)
 		return no_pointer("the context");
 	flags = ctx->ctx_flags;
 	ctx->ctx_flags |= environment_flags(ctx);
-	fd = create(ctx, fmt_name, fmt_arg, arg_size);
+	fd = create(m, ctx, fmt_name, fmt_arg, arg_size);
 	ctx->ctx_flags = flags;
 	return fd;
 }
@@ -365,30 +370,38 @@ int pfm_get_config(pfarg_config_t *config)
 {
 	struct pfm_machine *m = pfm_current_machine();
 
+	if (!m)
+		return -1;
 	if (!config)
 		return no_pointer("the configuration");
 	if (pfm_linux_is(m))
 		return pfm_linux_ask(PFM_NR_GET_CONFIG, 0, config);
-	return m ? pfm_result(pfm_do_get_config(m, config)) : -1;
+	return pfm_result(pfm_do_get_config(m, config));
 }
 
 int pfm_set_config(pfarg_config_t *config)
 {
 	struct pfm_machine *m = pfm_current_machine();
 
+	if (!m)
+		return -1;
 	if (!config)
 		return no_pointer("the configuration");
 	if (pfm_linux_is(m))
 		return pfm_linux_ask(PFM_NR_SET_CONFIG, 0, config);
-	return m ? pfm_result(pfm_do_set_config(m, config)) : -1;
+	return pfm_result(pfm_do_set_config(m, config));
 }
 
 int pfm_getinfo_fmts(pfarg_fmtinfo_t *fmts, int n)
 {
+	struct pfm_machine *m = pfm_current_machine();
+
+	if (!m)
+		return -1;
 	have_formats();
 	if (n > 0 && !fmts)
 		return no_pointer("the vector");
-	if (pfm_linux_is(pfm_current_machine()))
+	if (pfm_linux_is(m))
 		return pfm_linux_ask_vector(PFM_NR_GETINFO_FMTS, n, fmts);
 	return pfm_fmt_list(fmts, n);
 }
@@ -440,12 +453,12 @@ void pfm_put_format(pfm_buffer_fmt_t *fmt)
 
 /* --- for perfmonctl() ----------------------------------------------------------------------- */
 
-static int create_06(pfarg_ctx_t *ctx, const char *unused, void *fmt_arg, size_t no_size)
+static int create_06(struct pfm_machine *m, pfarg_ctx_t *ctx, const char *unused, void *fmt_arg, size_t no_size)
 {
 	struct pfm_buffer_fmt *fmt = NULL;
 
 	(void)unused;
-	if (pfm_linux_is(pfm_current_machine()))
+	if (pfm_linux_is(m))
 		return pfm_linux_create(ctx, NULL, fmt_arg, no_size);
 	have_formats();
 	if (!pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id))) {
@@ -453,7 +466,7 @@ static int create_06(pfarg_ctx_t *ctx, const char *unused, void *fmt_arg, size_t
 		if (!fmt)
 			return pfm_result(pfm_refuse(-EINVAL, "no sampling format has this UUID"));
 	}
-	return create_with(ctx, fmt, fmt_arg, true);
+	return create_with(m, ctx, fmt, fmt_arg, true);
 }
 
 int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * machines.c - which machine contexts are created on: as told, as LPFM_MACHINE says, or the first
- * that works.
+ * that measures this computer. A simulated computer is used by name only.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 static const struct pfm_user_machine *const kinds[] = { &pfm_linux_machine, &pfm_perf_machine,
 						      &pfm_sim_machine };
 #define NUM_KINDS ((int)(sizeof(kinds) / sizeof(kinds[0])))
+#define NUM_REAL (NUM_KINDS - 1)	/* those before the simulated computer */
 
 void pfm_machines_begin_call(void)
 {
@@ -39,7 +40,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pfm_machine *current;
 static const struct pfm_user_machine *current_kind;
 static bool was_told;		/* which one it is to be */
-static char no_perf[300];	/* why perf_event was not to be had, where nobody told */
 
 const char *pfm_machine_name(int i)
 {
@@ -123,6 +123,19 @@ static bool just_lacks(int err)
 	return err == ENOMEM || err == EMFILE || err == ENFILE || err == EAGAIN || err == EINTR || err == EFAULT;
 }
 
+/* The last of the real machines has said why it cannot be used, with errno. */
+static void refuse_all(void)
+{
+	int err = errno;
+	const char *obstacle = pfm_linux_obstacle();
+	char why[320];
+
+	snprintf(why, sizeof(why), "%s", pfm_explain());
+	pfm_refuse(0, "this computer cannot be measured: %s%s%s (a simulated one is used by name only, as with "
+		   "LPFM_MACHINE=sim)", why, obstacle ? "; " : "", obstacle ? obstacle : "");
+	errno = err;
+}
+
 /* A program shall not find itself on another machine because memory was short for a moment. */
 static struct pfm_machine *choose(void)
 {
@@ -130,12 +143,10 @@ static struct pfm_machine *choose(void)
 
 	if (name && *name)
 		return use_name(name, NULL);
-	for (int i = 0; i < NUM_KINDS; i++) {
+	for (int i = 0; i < NUM_REAL; i++)
 		if (use(kinds[i], "", NULL) || just_lacks(errno))
 			return current;
-		if (kinds[i] == &pfm_perf_machine)
-			snprintf(no_perf, sizeof(no_perf), "%s", pfm_explain());
-	}
+	refuse_all();
 	return NULL;
 }
 
@@ -187,17 +198,15 @@ int pfm_perf_event(const pfm_perf_event_t *event, uint64_t *value)
 	return pfm_result(ret);
 }
 
-/* Why it is not one of those that would have been first: a line each. */
-static const char *with_obstacles(const char *notes)
+/* Why it is not perfmon.ko, which would have been first: a line. */
+static const char *with_obstacle(const char *notes)
 {
 	static char text[1024];
-	const char *obstacle = was_told ? NULL : pfm_linux_obstacle();
+	const char *obstacle = was_told || current_kind == &pfm_linux_machine ? NULL : pfm_linux_obstacle();
 
-	if (was_told || current_kind == &pfm_linux_machine)
+	if (!obstacle)
 		return notes;
-	snprintf(text, sizeof(text), "%s%s%s%s%s%s", obstacle ? obstacle : "",
-		 !obstacle ? "" : *no_perf ? "\n" : ": this is measured with perf_event\n",
-		 *no_perf ? "perf_event: " : "", no_perf, *no_perf ? "; so nothing real can be measured\n" : "", notes);
+	snprintf(text, sizeof(text), "%s: this is measured with perf_event\n%s", obstacle, notes);
 	return text;
 }
 
@@ -214,6 +223,6 @@ int pfm_get_machine(pfm_machine_info_t *info)
 	info->pmu = m->pmu->name;
 	info->notes = info->limits = "";
 	current_kind->describe(m, info);
-	info->notes = with_obstacles(info->notes);
+	info->notes = with_obstacle(info->notes);
 	return 0;
 }

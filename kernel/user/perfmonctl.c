@@ -499,6 +499,14 @@ static const command_fn commands[] = {
 	[PFM_GET_CONFIG] = get_config,
 };
 
+/* Without a machine it is as without the subsystem, except that a context may be refused by permission. */
+static int errno_of(int cmd, int err)
+{
+	if (!pfm_current_machine())
+		return cmd == PFM_CREATE_CONTEXT ? err : ENOSYS;
+	return pfm_listed_errno(cmd, err);
+}
+
 int perfmonctl(int fd, int cmd, void *arg, int narg)
 {
 	size_t num = sizeof(commands) / sizeof(commands[0]);
@@ -509,5 +517,5 @@ int perfmonctl(int fd, int cmd, void *arg, int narg)
 	}
 	if (commands[cmd](fd, arg, narg) >= 0)
 		return 0;
-	return fail(pfm_listed_errno(cmd, errno));
+	return fail(errno_of(cmd, errno));
 }

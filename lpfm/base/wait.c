@@ -109,7 +109,7 @@ static void on_interrupt(int sig)
 /***
 Chooses what Ctrl-C (SIGINT) and SIGTERM do: with true they are remembered for `lpfm.proc.interrupted`, and end
 a waiting call of this module with nil, "...: interrupted", EINTR; with false they do what they did
-before.
+before. One that this process was started to ignore stays ignored.
 @function lpfm.proc.on_interrupt
 @bool catch
 @usage
@@ -126,9 +126,12 @@ int lpfm_on_interrupt(lua_State *L)
 	luaL_checktype(L, 1, LUA_TBOOLEAN);
 	if (lua_toboolean(L, 1) == catching)
 		return 0;
-	for (size_t i = 0; i < LPFM_COUNT(caught); i++)
-		sigaction(caught[i], catching ? &saved_action[i] : &action,
-			  catching ? NULL : &saved_action[i]);
+	for (size_t i = 0; i < LPFM_COUNT(caught); i++) {
+		if (catching)
+			sigaction(caught[i], &saved_action[i], NULL);
+		else if (!sigaction(caught[i], NULL, &saved_action[i]) && saved_action[i].sa_handler != SIG_IGN)
+			sigaction(caught[i], &action, NULL);
+	}
 	catching = !catching;
 	interrupted = 0;
 	return 0;

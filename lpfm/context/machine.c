@@ -15,10 +15,15 @@
 
 static void (*push_methods)(lua_State *L);
 
+static bool is_simulated(const char *name)
+{
+	return name && !strncmp(name, "sim", 3) && (name[3] == ':' || !name[3]);
+}
+
 /* One that is told to run; "sim:k8,live" runs by itself. */
 bool lpfm_machine_is_sim(const char *name)
 {
-	return name && !strncmp(name, "sim", 3) && (name[3] == ':' || !name[3]) && !strchr(name, ',');
+	return is_simulated(name) && !strchr(name, ',');
 }
 
 /* --- options: a table as "key=value,key=value" ---------------------------------------------- */
@@ -77,6 +82,18 @@ static void set_text(lua_State *L, const char *name, const char *text)
 	lua_setfield(L, -2, name);
 }
 
+/* Of a simulated machine: printed, it says so first. */
+static int simulated_text(lua_State *L)
+{
+	lua_getfield(L, 1, "name");
+	lua_getfield(L, 1, "pmu");
+	lua_getfield(L, 1, "hw_counters");
+	lua_getfield(L, 1, "notes");
+	lua_pushfstring(L, "simulated machine %s, PMU %s, %d hardware counters\n%s", luaL_optstring(L, 2, "?"),
+			luaL_optstring(L, 3, "?"), (int)luaL_optinteger(L, 4, 0), luaL_optstring(L, 5, ""));
+	return 1;
+}
+
 static void push_machine(lua_State *L, const pfm_machine_info_t *info)
 {
 	lua_createtable(L, 0, 5);
@@ -86,11 +103,15 @@ static void push_machine(lua_State *L, const pfm_machine_info_t *info)
 	set_text(L, "limits", info->limits);
 	lua_pushinteger(L, info->hw_counters);
 	lua_setfield(L, -2, "hw_counters");
-	if (!lpfm_machine_is_sim(info->name))
+	if (!is_simulated(info->name))
 		return;
-	lua_createtable(L, 0, 1);
-	push_methods(L);
-	lua_setfield(L, -2, "__index");
+	lua_createtable(L, 0, 2);
+	lua_pushcfunction(L, simulated_text);
+	lua_setfield(L, -2, "__tostring");
+	if (lpfm_machine_is_sim(info->name)) {
+		push_methods(L);
+		lua_setfield(L, -2, "__index");
+	}
 	lua_setmetatable(L, -2);
 }
 
@@ -98,7 +119,7 @@ static void push_machine(lua_State *L, const pfm_machine_info_t *info)
 The machine on which contexts are created; with a name, chooses it first.
 @function lpfm.machine
 @string[opt] name "linux", "perf", "sim", or "sim:MODEL" (see @{machines}); "sim:MODEL,live" follows real threads;
-without: LPFM_MACHINE in the environment, else the first that works
+without: LPFM_MACHINE in the environment, else linux or perf, whichever measures this computer first
 @tparam[opt] table options of the simulated computer (`lpfm.sim`)
 @int[opt=1] options.cpus number of CPUs; 2 with ht
 @int[opt=0] options.ht 1: HyperThreading, of netburst and em64t; CPUs 2k and 2k+1 are a core's logical processors

@@ -10,11 +10,15 @@
 
 #define PFM_NO_MMAP_REDIRECT
 #include "perfmon/perfmon.h"
+#include "perfmon/sim.h"
 #include "model.h"
 
 /* In libpfm.so and libpfm.a it is beside us; else NULL, or that of a libperfmon that was there before. */
 #pragma weak pfm_get_machine
 #pragma weak pfm_get_config
+#pragma weak pfm_sim_get
+#pragma weak pfm_sim_put
+#pragma weak pfm_sim_simulates
 
 static const struct pfl_model *current, *forced;
 static const struct pfl_model *machine_model;	/* NULL: no machine, or not asked */
@@ -38,6 +42,43 @@ const char *pfl_why_no_hardware_event(const struct pfl_model *m)
 		return "";
 	return machine_info.hw_counters ? ": the machine's PMU has counters, but its events have no names here" :
 		": there are no hardware counters";
+}
+
+/* Does the simulated machine in use know what the counter would count? */
+static bool simulates(unsigned int pmd, const struct pfm_sim_pmc *pmcs, int n)
+{
+	struct pfm_sim *(*get)(void) = pfm_sim_get;
+	void (*put)(struct pfm_sim *) = pfm_sim_put;
+	int (*ask)(struct pfm_sim *, int, const struct pfm_sim_pmc *, int) = pfm_sim_simulates;
+	struct pfm_sim *sim;
+	bool known;
+
+	if (!get || !put || !ask) {
+		get = dlsym(RTLD_DEFAULT, "pfm_sim_get");
+		put = dlsym(RTLD_DEFAULT, "pfm_sim_put");
+		ask = dlsym(RTLD_DEFAULT, "pfm_sim_simulates");
+	}
+	sim = get && put && ask ? get() : NULL;
+	known = !sim || ask(sim, (int)pmd, pmcs, n) != 0;
+	if (sim)
+		put(sim);
+	return known;
+}
+
+const char *pfl_machine_idle(const struct pfl_model *m, const struct pfl_demand *d, const struct pfl_alt *alt)
+{
+	struct pfm_sim_pmc pmcs[PFL_COUNT(d->values) + PFL_COUNT(d->shared)];
+	int n = 0;
+
+	if (m != machine_model || strncmp(machine_info.name, "sim:", 4) != 0)
+		return NULL;
+	if (alt->field)
+		pmcs[n++] = (struct pfm_sim_pmc){ .num = alt->pmc[0], .value = alt->field };
+	for (unsigned int v = 0; !alt->field && v < d->nvalues; v++)
+		pmcs[n++] = (struct pfm_sim_pmc){ .num = alt->pmc[v], .value = d->values[v] };
+	for (unsigned int s = 0; s < d->nshared; s++)
+		pmcs[n++] = (struct pfm_sim_pmc){ .num = d->shared[s].pmc, .value = d->shared[s].value };
+	return simulates(alt->pmd, pmcs, n) ? NULL : machine_info.name;
 }
 
 /* libpfm4 finds its model of any Intel processor besides the very one: which knows more events. */

@@ -57,6 +57,28 @@ static void drop_alts(struct pfl_demand *d, const pfmlib_regmask_t *unavail,
 	d->nalts = kept;
 }
 
+/* A count that stays at 0 whatever happens would be a false one. */
+static int drop_idle(struct pfl_demand *d, const struct pfl_model *m)
+{
+	const char *machine = NULL;
+	unsigned int kept = 0;
+	char name[256];
+
+	for (unsigned int i = 0; i < d->nalts; i++) {
+		const char *idle = pfl_machine_idle(m, d, &d->alts[i]);
+
+		if (idle)
+			machine = idle;
+		else
+			d->alts[kept++] = d->alts[i];
+	}
+	d->nalts = kept;
+	if (kept || !machine)
+		return PFMLIB_SUCCESS;
+	pfl_event_text(&d->event, name, sizeof(name));
+	return pfl_explain(PFMLIB_ERR_NOTSUPP, "%s is not simulated by %s", name, machine);
+}
+
 static int check_shared(const struct pfl_demand *d, const pfmlib_regmask_t *unavail,
 			const struct pfl_model *m)
 {
@@ -100,7 +122,9 @@ int pfl_demand_fill(const struct pfl_model *m, unsigned int idx, const pfmlib_ev
 	ret = encode(m, idx, e, in, d);
 	if (ret != PFMLIB_SUCCESS)
 		return ret;
-	ret = check_shared(d, &in->pfp_unavail_pmcs, m);
+	ret = drop_idle(d, m);
+	if (ret == PFMLIB_SUCCESS)
+		ret = check_shared(d, &in->pfp_unavail_pmcs, m);
 	if (ret != PFMLIB_SUCCESS)
 		return ret;
 	drop_alts(d, &in->pfp_unavail_pmcs, m);

@@ -159,6 +159,8 @@ const struct pfl_model *pfl_current(void);	/* NULL before pfm_initialize() */
 bool pfl_machine_lacks(const struct pfl_model *m, unsigned int pmc);
 /* The end of a message that an event is unknown: why the model, if it is the machine's, has no hardware events, or "". */
 const char *pfl_why_no_hardware_event(const struct pfl_model *m);
+/* The machine's name, if it is a simulated one that does not simulate what the alternative would count; or NULL. */
+const char *pfl_machine_idle(const struct pfl_model *m, const struct pfl_demand *d, const struct pfl_alt *alt);
 
 /* Model and index of a libpfm event index; INVAL, NOINIT. */
 int pfl_event_locate(unsigned int event, const struct pfl_model **m, unsigned int *idx);

@@ -46,6 +46,7 @@ struct plan {
 	bool		group;			/* leads a process group */
 	bool		bound;			/* ends with this process */
 	int		stdio[3];		/* -1: as the parent's */
+	int		pass;			/* a descriptor that it gets, too; or -1 */
 };
 
 /* --- between fork and exec ------------------------------------------------------------------ */
@@ -100,6 +101,8 @@ static _Noreturn void run_child(const struct plan *plan, int sock)
 		_exit(127);
 	if (plan->group)
 		setpgid(0, 0);
+	if (plan->pass >= 0)
+		fcntl(plan->pass, F_SETFD, 0);
 	if (!redirect(plan) && !(plan->cwd && chdir(plan->cwd))) {
 		lpfm_restore_limits();
 		execvpe(plan->argv[0], plan->argv, plan->envp);
@@ -251,6 +254,8 @@ static void read_options(lua_State *L, int idx, struct plan *plan)
 			plan->group = lua_toboolean(L, -1);
 		} else if (!strcmp(site.field, "bound")) {
 			plan->bound = lua_toboolean(L, -1);
+		} else if (!strcmp(site.field, "pass")) {
+			plan->pass = (int)lpfm_to_int(L, lua_gettop(L), &site, 0, INT32_MAX);
 		} else if (stdio_index(site.field) >= 0) {
 			check_stdio(L, lua_gettop(L), &site);
 		} else if (strcmp(site.field, "env")) {
@@ -286,6 +291,7 @@ static pid_t fork_child(const struct plan *plan, int *sock)
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return -1;
+	lpfm_keep_descriptors();
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &mask);	/* a Ctrl-C now ends the child as well */
 	pid = fork();
@@ -384,6 +390,8 @@ Without go() it ends with its object, or with this process.
 @param[opt] options.stdin descriptor, file name, or false for /dev/null
 @param[opt] options.stdout the same
 @param[opt] options.stderr the same
+@int[opt] options.pass another descriptor that it gets, under the same number; others opened since the module was loaded
+are closed
 @bool[opt] options.group begin a process group of its own, which a terminal's Ctrl-C does not reach
 @bool[opt] options.bound it gets SIGTERM when this process ends, however that comes about
 @treturn[1] child
@@ -399,7 +407,7 @@ assert(child:wait().status == 0)
 */
 int lpfm_proc_spawn(lua_State *L)
 {
-	struct plan plan = { .envp = environ };
+	struct plan plan = { .envp = environ, .pass = -1 };
 	const char *what = NULL;
 	struct child *c;
 	int values[3];
@@ -731,6 +739,7 @@ static const luaL_Reg metas[] = {
 
 void lpfm_open_child(lua_State *L)
 {
+	lpfm_note_descriptors();
 	lpfm_class_new(L, &child_class, methods, metas);
 	luaL_getmetatable(L, child_class.name);
 	lua_getfield(L, -1, "__index");

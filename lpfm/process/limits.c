@@ -1,19 +1,67 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * limits.c - how many descriptors this process may have. Each thread that is measured takes several.
+ * limits.c - the descriptors of this process: how many it may have, and which ones the programs that it runs get.
  */
 /***
 @submodule lpfm.proc
 */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "base/result.h"
 #include "process/proc.h"
 
+enum { MOST = 4096 };
+
 static struct rlimit before;
 static bool raised;
+static unsigned char given[MOST / 8];	/* a bit for each descriptor that was open when this was loaded */
+
+static void each_descriptor(void (*fn)(int fd))
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		int fd = atoi(entry->d_name);
+
+		if (fd > 2 && fd != dirfd(dir))
+			fn(fd);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void note(int fd)
+{
+	if (fd < MOST)
+		given[fd / 8] |= (unsigned char)(1 << fd % 8);
+}
+
+static void keep(int fd)
+{
+	int flags;
+
+	if (fd < MOST && given[fd / 8] & 1 << fd % 8)
+		return;
+	flags = fcntl(fd, F_GETFD);
+	if (flags >= 0 && !(flags & FD_CLOEXEC))
+		fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
+}
+
+void lpfm_note_descriptors(void)
+{
+	each_descriptor(note);
+}
+
+void lpfm_keep_descriptors(void)
+{
+	each_descriptor(keep);
+}
 
 /* Async-signal-safe: a child gets the limit that we were started with. */
 void lpfm_restore_limits(void)

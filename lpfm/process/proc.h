@@ -25,6 +25,8 @@ void lpfm_open_child(lua_State *L);
 /* limits.c: proc.raise_nofile, and the undoing of it in a child */
 int lpfm_proc_raise_nofile(lua_State *L);
 void lpfm_restore_limits(void);
-
+/* Notes the descriptors that are open; those opened since are closed in programs that are executed from now on. */
+void lpfm_note_descriptors(void);
+void lpfm_keep_descriptors(void);
 
 #endif

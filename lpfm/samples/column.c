@@ -48,8 +48,8 @@ static void read_lives(lua_State *L, int idx, struct lpfm_site *site, struct col
 {
 	lua_getfield(L, idx, "lives");
 	if (!lua_isnil(L, -1)) {
-		if (c->field != LPFM_SMPL_PID)
-			lpfm_bad(L, site, "lives are those of the field 'pid'");
+		if (c->field != LPFM_SMPL_PID && c->field != LPFM_SMPL_TID)
+			lpfm_bad(L, site, "lives are those of the fields 'pid' and 'tid'");
 		c->lives = lives_copy(L, lua_gettop(L));
 	}
 	lua_pop(L, 1);

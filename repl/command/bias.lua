@@ -39,7 +39,8 @@ end
 -- local result = {biased = false, event = "cpu-clock", period = 1e6, runs = 3, distance = 0, noise = 0, changes = {}}
 -- print(table.concat(require("repl.command.bias").text(result), "\n"))
 function command.text(result)
-   local lines = { "", (" Samples of %s every %s, against randomized periods (%s):"):format(result.event,
+   local lines = { render.simulated(result.simulated),
+      (" Samples of %s every %s, against randomized periods (%s):"):format(result.event,
       render.number(result.period), render.plural(result.runs, "run")), "" }
    local rows = {}
    for i = 1, math.min(SHOWN, #result.changes) do

@@ -62,7 +62,7 @@ end
 -- local cascade = require "pfm.cascade"
 -- print(table.concat(require("repl.command.cascade").text(cascade.run(target), target), "\n"))
 function command.text(result, target)
-   local lines = { "", (" Cascade in %s:"):format(measure.describe(target)), "" }
+   local lines = { render.simulated(result.simulated), (" Cascade in %s:"):format(measure.describe(target)), "" }
    for i, stage in ipairs(result.stages) do
       stage.number, stage.noun = i, target.cpus and "CPU" or "thread"
       stage_lines(stage, result.stages[i - 1], lines)
@@ -88,7 +88,7 @@ local function json_line(result, target)
          samples = s.samples }
    end
    return render.json { command = target.command, tids = target.tids, cpus = target.cpus, stages = out,
-      elapsed = result.elapsed, status = result.status, signal = result.signal,
+      elapsed = result.elapsed, status = result.status, signal = result.signal, simulated = result.simulated,
       ["left-out"] = result.left_out or result.unsampled }
 end
 

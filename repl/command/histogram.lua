@@ -57,7 +57,7 @@ end
 -- local result = require("pfm.histogram").run { command = { "true" }, bucket = "cpu", event = "page-faults" }
 -- print(table.concat(require("repl.command.histogram").text(result), "\n"))
 function command.text(result)
-   local lines, list = { "", head(result), "" }, {}
+   local lines, list = { render.simulated(result.simulated), head(result), "" }, {}
    local rows, others = shown(result)
    for i, row in ipairs(rows) do list[i] = { row.label, row.count } end
    if #list > 0 then
@@ -74,7 +74,7 @@ local function json_line(result)
    for i, row in ipairs(result.buckets) do rows[i] = { bucket = row.bucket, label = row.label, count = row.count } end
    return render.json { expression = result.expression, where = result.where, event = result.event,
       period = result.period, overflows = result.overflows, counted = result.counted, outside = result.outside,
-      lost = result.lost, buckets = rows }
+      lost = result.lost, buckets = rows, simulated = result.simulated }
 end
 
 -- --- the command line ----------------------------------------------------------------------------

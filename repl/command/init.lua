@@ -15,10 +15,10 @@ local command = {}
 --    words      kinds of the words on its command line, see `repl.command.kinds`; from "command"
 --               on, the rest of the line is another program's; without, it takes no words
 --    call       kinds of the arguments of the prompt's function; without, there is none
---    offline    it needs no machine
+--    offline    it needs no machine, or not always: then its `main` asks for one
 command.rows = {
    { name = "stat", summary = "count events while a command runs",
-      words = { "command" }, call = { "command", "event", "group" } },
+      words = { "command" }, offline = true, call = { "command", "event", "group" } },
    { name = "perfex", summary = "count a command with virtual counters, and apart its children",
       words = { "command" }, call = { "command", "event" } },
    { name = "record", summary = "sample a command into a file",
@@ -48,7 +48,7 @@ command.rows = {
    { name = "trace", summary = "record the memory accesses of a command, to replay them on simulated caches",
       words = { "command" }, offline = true },
    { name = "list", summary = "list the events, metrics and registers of this machine, or the events of any PMU",
-      words = { "section", "event" }, call = { "event", "pmu" } },
+      words = { "section", "event" }, offline = true, call = { "event", "pmu" } },
    { name = "lab", summary = "a course: labs that teach performance measurement, on the simulated computer",
       words = { "lab" }, offline = true, call = { "lab" } },
    { name = "jupyter", summary = "make lpfm a kernel of Jupyter's notebooks",
@@ -76,7 +76,7 @@ local USAGE, FAILURE, INTERRUPTED = 2, 1, 130
 
 --- Variables and what they are for.
 command.environment = {
-   { "LPFM_MACHINE=perf|linux|sim[:MODEL[,live]]", "where to measure (default: the first that works)" },
+   { "LPFM_MACHINE=perf|linux|sim[:MODEL[,live]]", "where to measure (default: linux or perf)" },
    { "LPFM_ANY_CPU=1", "let programs monitor a CPU from any other, as with PFM_FL_ANY_CPU" },
    { "LPFM_SCRIPTS, LPFM_CPATH", "the directories of the Lua library and of lpfm.so" },
    { "LPFM_DEBUG_PATH=DIR[:DIR]", "more places to look for debug files" },
@@ -133,9 +133,8 @@ local function version()
    local lpfm = require "lpfm"
    local interpreter = rawget(_G, "jit") and rawget(_G, "jit").version or _VERSION
    local machine, err = lpfm.machine()
-   if not machine then error(err, 0) end
-   io.stdout:write(("lpfm %s, %s, machine %s\n"):format((tostring(lpfm._VERSION):gsub("^lpfm%s*", "")), interpreter,
-      machine.name))
+   io.stdout:write(("lpfm %s, %s, %s\n"):format((tostring(lpfm._VERSION):gsub("^lpfm%s*", "")), interpreter,
+      machine and render.machine(machine.name) or (err:gsub("^machine", "no machine"))))
    return 0
 end
 
@@ -247,8 +246,7 @@ local function run_flag(argv)
 end
 
 local function run_command(name, argv)
-   local ok, err = require("lpfm").machine()
-   if not ok and not command.rows[name].offline and argv[1] ~= "--help" then error(err, 0) end
+   if not command.rows[name].offline and argv[1] ~= "--help" then require("pfm.measure.host").machine() end
    return command.module(name).main(argv)
 end
 

@@ -51,6 +51,7 @@ local here = {} -- the names of events of a machine: to list them takes tens of 
 
 local function events_here()
    local machine = require("lpfm").machine()
+   if not machine then return {} end
    local key = machine.name .. " " .. machine.pmu
    if here.key == key then return here.names end
    local out = require("pfm.events").names()
@@ -100,7 +101,7 @@ function words.field() return require("repl.command.script").fields() end
 function words.shell() return require("repl.command.completion").shells() end
 function words.jupyter() return require("repl.command.jupyter").actions() end
 function words.kind() return kinds.names() end
-function words.sampling_format() return names_in(require("lpfm").formats()) end
+function words.sampling_format() return names_in((require("lpfm").formats())) end
 function words.weight() return { "samples", "events" } end
 function words.unwinding() return { "fp", "dwarf" } end
 function words.order() return { "caller", "callee" } end

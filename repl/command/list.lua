@@ -11,6 +11,7 @@ local glob = require "pfm.util.glob"
 local nearest = require "pfm.util.nearest"
 local options = require "repl.command.options"
 local contexts = require "pfm.measure.contexts"
+local host = require "pfm.measure.host"
 
 local list = {}
 
@@ -266,7 +267,7 @@ end
 
 local function machine_lines()
    local m = lpfm.machine()
-   local lines = { ("Machine %s, PMU %s, %s"):format(m.name, m.pmu,
+   local lines = { ("Machine %s%s, PMU %s, %s"):format(m.name, host.simulated() and ", simulated" or "", m.pmu,
       m.hw_counters > 0 and render.plural(m.hw_counters, "hardware counter") or "no hardware counters") }
    local missing = contexts.no_hardware()
    if missing then lines[2] = missing end
@@ -323,6 +324,8 @@ end
 function list.main(argv)
    local args, words = list.options():parse(argv)
    if args.pmu then check_pmu(args.pmu) end
+   local anywhere = args.pmu ~= nil or words[1] == "pmus"
+   local sim = not anywhere and host.simulated()
    local found, n, pattern = collect(words, args.pmu)
    if n == 0 then
       if not pattern then error(no_such(words[1]), 0) end
@@ -335,8 +338,9 @@ function list.main(argv)
       lines = { render.json { machine = lpfm.machine(), list = flat(found) } }
    elseif args.x then
       lines = csv_lines(found, args.x)
+      if sim then table.insert(lines, 1, "# " .. render.simulated(sim)) end
    else
-      lines = (#words > 0 or args.pmu) and {} or machine_lines()
+      lines = (anywhere or #words > 0 and not sim) and {} or machine_lines()
       for _, line in ipairs(text_lines(found, args.verbose)) do lines[#lines + 1] = line end
    end
    io.stdout:write(table.concat(lines, "\n"), "\n")

@@ -18,7 +18,7 @@ local COLUMNS = { { title = "own", right = true }, { title = "children", right =
 -- local result = { events = { { event = "tsc", unit = "ns", value = 1200, children = 0 } } }
 -- print(table.concat(require("repl.command.perfex").text(result), "\n"))
 function command.text(result)
-   local rows, lines = {}, { "" }
+   local rows, lines = {}, { render.simulated(result.simulated) }
    for i, row in ipairs(result.events) do
       rows[i] = { render.number(row.value), render.number(row.children), row.unit, row.event }
    end

@@ -201,7 +201,8 @@ local function why_alone(outcome)
 end
 
 local function summary(file, outcome)
-   local line = ("%s in %s (%s), %s"):format(render.plural(outcome.samples, "sample"), file.path,
+   local line = ("%s%s in %s (%s), %s"):format(render.plural(outcome.samples, "sample"),
+      render.where(outcome.simulated), file.path,
       render.bytes(file.bytes), command.losses(outcome))
    if outcome.overflows then line = ("%s; of %s"):format(line, render.plural(outcome.overflows, "overflow")) end
    if outcome.stacks then

@@ -58,7 +58,7 @@ local function header_lines(self, result)
    return {
       ("# %s of %s"):format(render.plural(summary.samples(result), "sample"), head.what),
       ("# %s%s"):format(summary.events(self), ends.elapsed and (", during %s"):format(render.time(ends.elapsed)) or ""),
-      ("# %s, machine %s (%s) on %s, kernel %s"):format(summary.date(self), m.name, m.pmu, m.host or "?",
+      ("# %s, %s (%s) on %s, kernel %s"):format(summary.date(self), render.machine(m.name), m.pmu, m.host or "?",
          m.kernel or "?"),
    }
 end
@@ -114,11 +114,12 @@ local function print_text(self, result, args)
    return lines
 end
 
-local function print_csv(_, result, args)
+local function print_csv(self, result, args)
    local head, rows = { "percent", "samples", "events", "event" }, visible(args, result)
    if with_total(rows) then table.insert(head, 1, "children") end
    for _, title in ipairs(result.titles) do head[#head + 1] = title end
-   local lines = { render.csv(head, #head, args.x) }
+   local lines = { summary.simulated(self) }
+   lines[#lines + 1] = render.csv(head, #head, args.x)
    for _, row in ipairs(rows) do
       local cells = { ("%.4f"):format(row.percent), row.samples, row.events, row.event }
       if row.total then table.insert(cells, 1, ("%.4f"):format(row.total.percent)) end
@@ -160,7 +161,8 @@ end
 local function print_samples(self, args, out)
    local head = { "event", "time", "pid", "tid", "cpu", "address", "period" }
    for _, e in ipairs(self.head.with or {}) do head[#head + 1] = e.name end
-   local sep = args.x or ","
+   local sep, mark = args.x or ",", summary.simulated(self)
+   if mark then out:write(mark, "\n") end
    out:write(render.csv(head, #head, sep), "\n")
    for _, source in ipairs(self.sources or { self }) do
       for block in source:each_block() do
@@ -403,6 +405,8 @@ function report.main(argv)
    local self = input.open(paths)
    local lines, found = options.checked(analysis, self, args, wanted)
    if lines then
+      local mark = summary.simulated(self)
+      if mark then table.insert(lines, 1, mark) end
       io.stdout:write(args.json and render.json(found) or table.concat(lines, "\n"), "\n")
       input.finish(self, "lpfm report")
    else

@@ -11,6 +11,7 @@ local filter = require "pfm.analyze.filter"
 local input = require "repl.command.input"
 local selection = require "repl.command.selection"
 local stacks = require "pfm.recording.stacks"
+local summary = require "pfm.recording.summary"
 local symbols = require "pfm.symbols"
 
 local script = {}
@@ -70,7 +71,9 @@ local function parse_fields(text, self)
    return out
 end
 
-local function print_samples(iterate, wanted)
+local function print_samples(self, iterate, wanted)
+   local mark = summary.simulated(self)
+   if mark then io.stdout:write(mark, "\n") end
    for s in iterate() do
       local cells = {}
       for i, field in ipairs(wanted) do cells[i] = field(s) end
@@ -200,7 +203,7 @@ function script.main(argv)
    if chunk then
       status = run_script(chunk, name, arguments, self, iterate)
    else
-      print_samples(iterate, parse_fields(args.fields or DEFAULT, self))
+      print_samples(self, iterate, parse_fields(args.fields or DEFAULT, self))
    end
    input.finish(self, "lpfm script")
    return status

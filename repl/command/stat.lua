@@ -3,12 +3,12 @@
 -- @module repl.command.stat
 
 local count = require "pfm.count"
-local lpfm = require "lpfm"
 local events = require "pfm.events"
 local render = require "pfm.render"
 local measure = require "pfm.measure"
 local metrics = require "pfm.metrics"
 local interval_text = require "repl.command.text.interval"
+local host = require "pfm.measure.host"
 local launcher = require "pfm.launcher"
 local options = require "repl.command.options"
 local ranks_text = require "repl.command.text.ranks"
@@ -111,7 +111,8 @@ end
 -- @treturn table lines
 function stat.text(result, target)
    local runs = result.runs and (" (%s)"):format(render.plural(result.runs, "run")) or ""
-   local lines = { "", (" Counts of %s%s%s:"):format(measure.describe(target), scope(target, result), runs), "" }
+   local lines = { render.simulated(result.simulated),
+      (" Counts of %s%s%s:"):format(measure.describe(target), scope(target, result), runs), "" }
    stat_text.append(lines, event_lines(result))
    lines[#lines + 1] = ""
    stat_text.append(lines, stat_text.metric_lines(result))
@@ -128,6 +129,12 @@ function stat.text(result, target)
 end
 
 -- --- for programs --------------------------------------------------------------------------------
+
+-- The line of a simulated machine, once and at the top.
+local function with_mark(lines, result)
+   if result.simulated then table.insert(lines, 1, "# " .. render.simulated(result.simulated)) end
+   return lines
+end
 
 local function csv_lines(result, sep, prefix)
    local lines = {}
@@ -160,7 +167,7 @@ local function json_line(result, target)
       events = stat_text.json_events(result), time = result.time, elapsed = result.elapsed, user = rusage.utime,
       system = rusage.stime, status = result.status, signal = result.signal, runs = result.runs,
       uncounted = result.uncounted, unmeasured = result.unmeasured, metrics = result.metrics, sets = result.sets,
-      groups = result.groups and json_groups(result.groups),
+      groups = result.groups and json_groups(result.groups), simulated = result.simulated,
       ["why-sets"] = result.why_sets, ["switch-ns"] = result.switch_ns, host = launcher.host(),
       job = launcher.here(),
    }
@@ -214,17 +221,21 @@ end
 -- Functions that write results in the form that was asked for.
 local function printer(args, target, out)
    local write, intervals = new_writer(args, out), interval_text.new(INTERVAL_COLUMNS, is_terminal(out))
+   local first = true
    return {
       written = write,
       final = function(result)
          if args.json then return write { json_line(result, target) } end
-         if args.x then return write(csv_lines(result, args.x)) end
+         if args.x then return write(with_mark(csv_lines(result, args.x), result)) end
          write(stat.text(result, target))
       end,
       interval = function(row)
          if args.json then return write { json_line(row, {}) } end
-         if args.x then return write(csv_lines(row, args.x, ("%.9f%s"):format(row.time, args.x))) end
-         write(intervals:lines(interval_rows(row)))
+         local lines = args.x and csv_lines(row, args.x, ("%.9f%s"):format(row.time, args.x))
+            or intervals:lines(interval_rows(row))
+         if first then with_mark(lines, row) end
+         first = false
+         write(lines)
       end,
    }
 end
@@ -351,7 +362,7 @@ end
 local function default_events(groups, of_regions)
    if #groups > 0 then return {} end
    local both = "cycles,instructions"
-   return of_regions and lpfm.machine().hw_counters > 0 and events.read(both) and both or events.default_counts()
+   return of_regions and host.machine().hw_counters > 0 and events.read(both) and both or events.default_counts()
 end
 
 -- The index of an event in the list, put there unless it is there already.
@@ -479,7 +490,7 @@ local function measure_regions(args, target, list, complete, write)
    if args.json then
       write { region_text.json(result, target) }
    elseif args.x then
-      write(region_text.csv(result, args.x))
+      write(with_mark(region_text.csv(result, args.x), result))
       for _, problem in ipairs(result.problems) do io.stderr:write("lpfm stat: ", problem, "\n") end
    else
       write(region_text.text(result, target))
@@ -507,8 +518,9 @@ end
 -- @treturn number exit status
 function stat.main(argv)
    local args, words = stat.options():parse(argv)
-   if wants_metrics_help(args) then return metrics_help() end
    if args.ranks then return ranks_text.main(args, words) end
+   host.machine()
+   if wants_metrics_help(args) then return metrics_help() end
    if args.per_rank or args.per_host then options.fail("--per-rank and --per-host need --ranks") end
    local target = options.target(args, words)
    target.cgroup = args.cgroup

@@ -4,6 +4,7 @@
 
 local browse = require "repl.command.text.browse"
 local render = require "pfm.render"
+local host = require "pfm.measure.host"
 local measure = require "pfm.measure"
 local options = require "repl.command.options"
 local profile = require "pfm.profile"
@@ -312,7 +313,7 @@ function top.main(argv)
    local by = args.sort or "object,symbol"
    options.checked(report.sort, recording.of { head = { events = {} }, blocks = {} }, by)
    local view = {
-      by = by, what = measure.describe(spec), once = args.once, shown = 0,
+      by = by, what = measure.describe(spec) .. render.where(host.simulated()), once = args.once, shown = 0,
       delay = options.number(args.refresh, "--refresh") or DELAY, rows = options.number(args.top, "--top", true),
       window = options.number(args.window, "--window") or WINDOW,
       full = screen.possible() and not args.plain and not args.once,

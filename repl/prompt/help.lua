@@ -132,7 +132,8 @@ local function hardware_event(name)
       lines[#lines + 1] = ("%scounted by PMD %s"):format(INDENT, table.concat(event.counters, ", "))
    end
    append(lines, mask_lines(event))
-   if lpfm.machine().hw_counters == 0 and not event.software then
+   local machine = lpfm.machine()
+   if machine and machine.hw_counters == 0 and not event.software then
       lines[#lines + 1] = INDENT .. "This machine has no hardware counters to count it with."
    end
    return table.concat(lines, "\n")
@@ -143,7 +144,9 @@ local function register_text(name)
    local kind, num = name:upper():match("^(PM[CD])%s*(%d+)$")
    if not kind then return nil end
    local lpfm = require "lpfm"
-   for _, reg in ipairs(kind == "PMC" and lpfm.pmcs() or lpfm.pmds()) do
+   local registers, err = lpfm[kind:lower() .. "s"]()
+   if not registers then return err end
+   for _, reg in ipairs(registers) do
       if reg.num == tonumber(num) then
          local sw = software_event(reg.name)
          local ctrl = reg.ctrl and kind == "PMD" and (", counts what PMC%d says"):format(reg.ctrl) or ""

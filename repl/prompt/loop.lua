@@ -4,6 +4,7 @@
 
 local host = require "repl.host"
 local line = require "repl.line"
+local render = require "pfm.render"
 local caret = require "repl.prompt.caret"
 local chunk = require "repl.prompt.chunk"
 local dot_commands = require "repl.prompt.dot_commands"
@@ -116,11 +117,15 @@ end
 
 -- --- the loop ------------------------------------------------------------------------------------
 
+-- Without a machine the prompt begins all the same: the user may choose a simulated one.
 local function banner()
    local machine, err = require("lpfm").machine()
-   if not machine then error(err, 0) end
-   io.stdout:write(("lpfm, %s, machine %s (%s). help() helps, Ctrl-D leaves.\n"):format(
-      jit and jit.version or _VERSION, machine.name, machine.pmu))
+   io.stdout:write(("lpfm, %s, %s. help() helps, Ctrl-D leaves.\n"):format(jit and jit.version or _VERSION,
+      machine and ("%s (%s)"):format(render.machine(machine.name), machine.pmu) or "no machine"))
+   if not machine then
+      io.stdout:write((err:gsub("^machine: ", "")), "\n")
+      return
+   end
    local missing = require("pfm.measure.contexts").no_hardware()
    if missing then io.stdout:write(missing, "\n") end
 end

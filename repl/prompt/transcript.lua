@@ -66,7 +66,8 @@ end
 -- --- targets -------------------------------------------------------------------------------------
 
 local function is_simulated()
-   return lpfm.machine().name:find("^sim") ~= nil
+   local machine = lpfm.machine()
+   return machine ~= nil and machine.name:find("^sim") ~= nil
 end
 
 local function comm(tid)
@@ -168,7 +169,7 @@ end
 -- --- the script ----------------------------------------------------------------------------------
 
 local function header(what)
-   local machine = lpfm.machine()
+   local machine = lpfm.machine() or { name = "none", pmu = "no PMU" }
    return ("-- %s, saved at lpfm's prompt on %s; machine %s (%s).\n-- 'lpfm FILE' runs it, and '.load FILE' at the "
       .. "prompt."):format(what, os.date("%Y-%m-%d %H:%M"), machine.name, machine.pmu)
 end

@@ -14,6 +14,7 @@ local jobs = require "repl.prompt.jobs"
 local counters = require "repl.prompt.counters"
 local render = require "pfm.render"
 local text_file = require "pfm.util.text_file"
+local host = require "pfm.measure.host"
 local journal = require "repl.prompt.journal"
 
 local watch = {}
@@ -138,7 +139,7 @@ local function title(view)
    end
    local time = ("%.3f s"):format(view.last - view.first)
    if view.sim then return ("%s, %s of simulated time, %s a step"):format(what, time, render.time(view.step)) end
-   return ("%s, %s, every %g s"):format(what, time, view.interval)
+   return ("%s%s, %s, every %g s"):format(what, render.where(host.simulated()), time, view.interval)
 end
 
 local columns = { { title = "counter" }, { title = "rate", right = true }, { title = "total", right = true },
@@ -308,7 +309,7 @@ local function name_of(what)
 end
 
 local function new_view(what, options)
-   local machine = lpfm.machine()
+   local machine = host.machine()
    local has_screen, screen = pcall(require, "repl.keys")
    local has_line, line = pcall(require, "repl.line")
    local view = { what = what, options = options, rows = {}, refreshes = 0, name = name_of(what),
@@ -326,8 +327,8 @@ local function new_view(what, options)
 end
 
 local function interrupted(err)
-   local ok, host = pcall(require, "repl.host")
-   return type(err) == "string" and err:find("interrupted", 1, true) ~= nil and (not ok or host.calm() or true)
+   local ok, program = pcall(require, "repl.host")
+   return type(err) == "string" and err:find("interrupted", 1, true) ~= nil and (not ok or program.calm() or true)
 end
 
 local function result(view)

@@ -7,6 +7,7 @@
 
 local blocks = require "lpfm.blocks"
 local fields = require "pfm.util.fields"
+local host = require "pfm.measure.host"
 local statistics = require "pfm.statistics"
 local render = require "pfm.render"
 local profile = require "pfm.profile"
@@ -176,7 +177,7 @@ function bias.test(spec)
    local biased, test = differs(self, fixed, both)
    local out = { biased = biased, chance = test.chance, distance = test.distance, noise = self.noise,
       period = self.period, event = self.event, changes = changes(fixed, both), unsampled = self.unsampled,
-      alone = self.alone }
+      alone = self.alone, simulated = host.simulated() }
    if biased then
       out.mask = recommend(self, both, most)
       out.base = randomize.base(self.period, out.mask)

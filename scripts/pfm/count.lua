@@ -365,7 +365,7 @@ local function reporter(self, list, report)
       local delta = plan.difference(values, last)
       report {
          time = time, elapsed = time - last_time, events = rows_of(self, list, delta), subjects = self.subjects,
-         inherited = self.inherits,
+         inherited = self.inherits, simulated = host.simulated(),
          per = self.target.parts and new_parts(self, last_of), counted = self.good,
          ran = self.clock and value_of(self, self.clock, delta),
       }
@@ -453,7 +453,7 @@ function count.so_far(self)
    local values = self:now()
    return {
       events = rows_of(self, self.list, values), ran = self.clock and value_of(self, self.clock, values),
-      subjects = self.subjects, sets = #self.plan.sets, why_sets = self.plan.why,
+      subjects = self.subjects, sets = #self.plan.sets, why_sets = self.plan.why, simulated = host.simulated(),
    }
 end
 

@@ -10,6 +10,7 @@
 local lpfm = require "lpfm"
 local glob = require "pfm.util.glob"
 local nearest = require "pfm.util.nearest"
+local host = require "pfm.measure.host"
 local named = require "pfm.measure.events.named"
 local pmus = require "pfm.measure.events.pmus"
 local raw = require "pfm.measure.raw"
@@ -30,10 +31,10 @@ end
 
 -- Gives a reason to the software events whose registers this machine does not have.
 local function mark_absent(list)
-   local here = {}
+   local here, machine = {}, host.machine().name
    for _, pmc in ipairs(lpfm.pmcs()) do here[pmc.num] = true end
    for _, e in ipairs(list) do
-      if not here[e.num] then e.reason = ("the machine %s does not count it"):format(lpfm.machine().name) end
+      if not here[e.num] then e.reason = ("the machine %s does not count it"):format(machine) end
    end
    return list
 end
@@ -78,7 +79,7 @@ local function is_ours(name, event)
    local model = event.pmu or event.terms[1].pmu
    for _, pmu in ipairs(lpfm.pmus()) do
       if pmu.current and pmu.name ~= model then
-         local its = pmu.name == "software" and lpfm.machine().pmu or pmu.name
+         local its = pmu.name == "software" and host.machine().pmu or pmu.name
          return false, ("'%s' is an event of %s, and this machine's PMU is %s"):format(name, model, its)
       end
    end
@@ -89,7 +90,7 @@ end
 local function known_hardware(name)
    local event, err = lpfm.event(name)
    if event then return is_ours(name, event) end
-   if lpfm.machine().hw_counters > 0 then return false, (err:gsub("^event: ", "")) end
+   if host.machine().hw_counters > 0 then return false, (err:gsub("^event: ", "")) end
    if is_generic(name) then return true end
    for _, pmu in ipairs(lpfm.pmus()) do
       if pmu.present and not pmu.current and lpfm.event(name, pmu.name) then return true end
@@ -270,7 +271,7 @@ end
 -- @treturn string
 -- @usage print(events.why_not "no counter is free")
 function events.why_not(text)
-   return lpfm.machine().hw_counters == 0 and "this machine has no hardware counters" or text
+   return host.machine().hw_counters == 0 and "this machine has no hardware counters" or text
 end
 
 -- Registers for hardware events together; nil and why not.
@@ -307,7 +308,7 @@ local function assign_hardware(list)
       local to = e.code and codes or names
       if e.kind == "hardware" then to[#to + 1] = e end
    end
-   if lpfm.machine().hw_counters == 0 then
+   if host.machine().hw_counters == 0 then
       for _, e in ipairs(names) do e.reason = events.why_not() end
       for _, e in ipairs(codes) do e.reason = events.why_not() end
       return
@@ -467,7 +468,7 @@ end
 -- @usage print(events.default_counts())
 function events.default_counts()
    local list = "task-clock,context-switches,cpu-migrations,page-faults"
-   if lpfm.machine().hw_counters == 0 then return list end
+   if host.machine().hw_counters == 0 then return list end
    for _, name in ipairs { "cycles", "instructions", "branches", "branch-misses" } do
       if events.read(name) then list = list .. "," .. name end
    end

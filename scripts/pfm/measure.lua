@@ -325,9 +325,8 @@ function measure.check(target)
    local sim = host.now().sim
    if not sim then return end
    if target.command then
-      local why = lpfm.machine().notes:match("perf_event: ([^\n]*); so nothing real")
-      error(("%s is a simulated machine and runs no real programs; %s,live does, and LPFM_MACHINE=perf%s"):format(
-         sim.name, sim.name, why and ", but here: " .. why or ""), 0)
+      error(("%s is a simulated machine and runs no real programs; %s,live does, and LPFM_MACHINE=perf"):format(
+         sim.name, sim.name), 0)
    end
    if not target.tids and not target.cpus then error(sim.name .. ": tids or cpus say what to measure there", 0) end
 end
@@ -372,7 +371,7 @@ local function result(self)
       signal_name = status.signal_name, elapsed = self.elapsed, interrupted = self.interrupted or false,
       rusage = minus(self.partial and self.used or status.rusage, self.used_before), followed = self.followed,
       unmeasured = self.unmeasured, why = self.why, own_ns = self.own_ns, results = self.results,
-      late = self.waits_until ~= nil, enough = self.enough or false,
+      late = self.waits_until ~= nil, enough = self.enough or false, simulated = host.simulated(),
    }
 end
 
@@ -400,8 +399,9 @@ end
 -- `ended(subject)`: its context ends, read it now; optional `begin(child)`, `message(subject, msg)`,
 -- which ends it all by "enough", `tick(seconds since the start)` returns seconds to the next
 -- @treturn table `status`, `signal`, `rusage` of the command, of the time in which it was measured; `partial`: it was
--- not measured to its end; `elapsed` (s), `interrupted`, `followed` (threads that came), `unmeasured` (of them, without
--- a context) and `why`; `own_ns`, how long the command's first thread ran; `results`, what the called function
+-- not measured to its end; `simulated`, the name of the simulated machine, if it was one; `elapsed` (s),
+-- `interrupted`, `followed` (threads that came), `unmeasured` (of them, without a context) and `why`; `own_ns`, how
+-- long the command's first thread ran; `results`, what the called function
 -- returned; `late`: it was over before the delay was
 -- @usage
 -- local outcome = measure.run({ command = { "true" } }, {

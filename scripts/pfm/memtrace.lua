@@ -27,7 +27,7 @@ local function held(command, fd)
    option("log-fd", fd)
    argv[#argv + 1] = "--"
    for _, word in ipairs(command) do argv[#argv + 1] = word end
-   return expect(proc.spawn(argv))
+   return expect(proc.spawn(argv, { pass = fd }))
 end
 
 local function go(child)

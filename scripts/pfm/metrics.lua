@@ -8,6 +8,7 @@
 -- @module pfm.metrics
 
 local lpfm = require "lpfm"
+local host = require "pfm.measure.host"
 local events = require "pfm.events"
 local nearest = require "pfm.util.nearest"
 
@@ -104,7 +105,7 @@ local function without_counters(file)
       local known = lpfm.event(name)
       if not (known and known.software) then missing[#missing + 1] = name end
    end
-   local why = lpfm.machine().hw_counters == 0 and "there are no hardware counters here"
+   local why = host.machine().hw_counters == 0 and "there are no hardware counters here"
       or "the model 'software' has no names of hardware events"
    return ("it counts %s, and %s"):format(table.concat(missing, ", "), why)
 end

@@ -58,9 +58,17 @@ function profile.period_for(event, frequency)
    return event.kind == "software" and math.max(1, math.floor(GUESS / frequency)) or 1e6
 end
 
+local sampler = {}
+sampler.__index = sampler
+
+-- perf_event gives children no other periods: it aims at a frequency itself.
+function sampler:kernel_adapts()
+   return self.inherits and not self.fixed and host.machine().name == "perf"
+end
+
 local function sampling_pmd(self, i, period)
    local event, spec, random = self.events[i], self.spec, self.random[i]
-   if self.inherits and not self.fixed and not random then -- children cannot be given other periods: the kernel does
+   if self:kernel_adapts() and not random then
       return { num = event.pmd, value = -period, long_reset = self.frequency, short_reset = self.frequency,
          flags = { "OVFL_NOTIFY", "FREQUENCY" } }
    end
@@ -98,7 +106,7 @@ local function create_args(self)
       args.flags = self.inherits
       return args
    end
-   return { flags = lpfm.machine().name == "linux" and not self.spec.call and { "NOTIFY_BLOCK" } or nil }
+   return { flags = host.machine().name == "linux" and not self.spec.call and { "NOTIFY_BLOCK" } or nil }
 end
 
 local function make_program(self)
@@ -129,9 +137,11 @@ end
 
 -- --- names and mappings --------------------------------------------------------------------------
 
--- Of an inheriting context: a command from its exec on, or a process with the threads that it has.
+-- Of an inheriting context: a command from its exec on, or a process with the threads that it has, where the machine
+-- knows these flags. Else a command is sampled from where it waits to be executed, and each thread of a process has a
+-- context.
 local function inheriting_flags(spec)
-   return { "INHERIT", spec.tids and "PROCESS" or "ON_EXEC" }
+   return { { "INHERIT", spec.tids and "PROCESS" or "ON_EXEC" }, { "INHERIT" } }
 end
 
 -- One context takes the samples of all that a thread creates, where the machine can do that with this program. Else
@@ -139,19 +149,18 @@ end
 local function make_inheriting(self)
    local spec = self.spec
    if not spec.inherit then return end
-   if self.by_tool then
-      self.alone = "the periods are drawn for one thread at a time"
-   else
-      self.inherits = inheriting_flags(spec)
+   for _, flags in ipairs(self.by_tool and {} or inheriting_flags(spec)) do
+      self.inherits = flags
       make_program(self)
       local made = self.filter and self.filter:program(self.program, self.extra, {}) or self.program
       local ok, why = contexts.inherit({ pmcs = made.pmcs, pmds = made.pmds, sets = made.sets, create = made.create },
-         self.inherits)
-      spec.process = ok and spec.tids ~= nil
+         flags)
+      spec.process = ok and flags[2] == "PROCESS"
       if ok then return end
-      self.inherits, self.alone = nil, why
+      self.alone = why
    end
-   spec.inherit = nil
+   self.alone = self.alone or "the periods are drawn for one thread at a time"
+   self.inherits, spec.inherit = nil, nil
 end
 
 -- As samples have it.
@@ -215,7 +224,7 @@ local function look(self)
    local note = told and note_comm or note_process
    for subject in pairs(self.live) do
       if subject.pid and not host.now().sim then note(self, subject.tid, subject.pid) end
-      if subject.cpu and subject.buffer and not told then note_sampled(self, subject.buffer) end
+      for _, part in ipairs(subject.cpu and not told and subject.parts or {}) do note_sampled(self, part.buffer) end
    end
 end
 
@@ -233,10 +242,14 @@ end
 -- How many samples came since the last time. The buffer may be filling meanwhile.
 local function pending(self, subject)
    if self.by_tool then return #subject.samples end
-   local n, ahead, header = -(subject.taken_samples or 0), 0, subject.buffer:header()
-   while header do
-      n, ahead = n + header.count, ahead + 1
-      header = subject.buffer:header(ahead)
+   local n = 0
+   for _, part in ipairs(subject.parts) do
+      local ahead, header = 0, part.buffer:header()
+      n = n - (part.taken_samples or 0)
+      while header do
+         n, ahead = n + header.count, ahead + 1
+         header = part.buffer:header(ahead)
+      end
    end
    return n
 end
@@ -249,11 +262,11 @@ local function drain_tool(self, subject)
 end
 
 -- What programs did since the last time.
-local function drain_records(self, subject, ahead)
+local function drain_records(self, part, ahead)
    if not self.sampler.records then return end
    local rows = {}
-   for r, to in subject.buffer:records(subject.taken_records, ahead) do
-      subject.taken_records = to
+   for r, to in part.buffer:records(part.taken_records, ahead) do
+      part.taken_records = to
       rows[#rows + 1] = programs.row(r)
       self.sampler:record(r)
       if r.kind == "FORK" or r.kind == "EXEC" then self.told[r.pid] = true end
@@ -263,43 +276,53 @@ local function drain_records(self, subject, ahead)
 end
 
 -- What came since the last time to the region to be read after so many others.
-local function drain_region(self, subject, ahead)
-   drain_records(self, subject, ahead)
-   local header = subject.buffer:header(ahead)
-   if header.cur_offs <= (subject.taken or header.first) then return end
-   if subject.cpu and header.count > 0 then note_sampled(self, subject.buffer) end
-   local samples, n, to = self.sampler:samples(subject.buffer, subject.taken, self.spec.set, ahead)
-   subject.taken, subject.taken_samples = to, header.count
+local function drain_region(self, subject, part, ahead)
+   drain_records(self, part, ahead)
+   local header = part.buffer:header(ahead)
+   if header.cur_offs <= (part.taken or header.first) then return end
+   if subject.cpu and header.count > 0 then note_sampled(self, part.buffer) end
+   local samples, n, to = self.sampler:samples(part.buffer, part.taken, self.spec.set, ahead)
+   part.taken, part.taken_samples = to, header.count
    local fresh = self.stacks and self.stacks.table:fresh()
    if fresh then self.sink.stacks(fresh) end
    if n > 0 then self.sink.block(stored.head(n, #samples) .. samples, n) end
    self.samples = self.samples + n
 end
 
-local function begin_region(subject)
-   subject.taken, subject.taken_samples, subject.taken_records = nil, nil, nil
+local function begin_region(part)
+   part.taken, part.taken_samples, part.taken_records = nil, nil, nil
 end
 
--- Hands on what came since the last time, and gives full regions back.
-local function drain(self, subject)
-   if self.by_tool then return drain_tool(self, subject) end
+-- Hands on what came to a part since the last time, and gives full regions back.
+local function drain_part(self, subject, part)
    for _ = 1, REGIONS do
-      local full = subject.buffer:header().full
-      drain_region(self, subject)
+      local full = part.buffer:header().full
+      drain_region(self, subject, part)
       if not full or not subject.ctx:restart() then return end
-      begin_region(subject)
+      begin_region(part)
    end
+end
+
+-- The same for all parts. Of several parts the restart gives back the region that the last message read was about.
+local function drain(self, subject, msg)
+   if self.by_tool then return drain_tool(self, subject) end
+   if #subject.parts == 1 then return drain_part(self, subject, subject.parts[1]) end
+   for _, part in ipairs(subject.parts) do drain_region(self, subject, part) end
+   local told = msg and subject.parts[msg.cpu + 1]
+   if told and told.buffer:header().full and subject.ctx:restart() then begin_region(told) end
 end
 
 -- The same once the context counts no more: nothing is given back then.
 local function drain_rest(self, subject)
    if self.by_tool then return drain_tool(self, subject) end
-   local ahead = 0
-   repeat
-      drain_region(self, subject, ahead)
-      begin_region(subject)
-      ahead = ahead + 1
-   until not subject.buffer:header(ahead)
+   for _, part in ipairs(subject.parts) do
+      local ahead = 0
+      repeat
+         drain_region(self, subject, part, ahead)
+         begin_region(part)
+         ahead = ahead + 1
+      until not part.buffer:header(ahead)
+   end
 end
 
 -- A first period that differs has each sample wake the perf machine, which the program pays for as well, until it is
@@ -327,8 +350,10 @@ local function settle(self, subject)
    local late = info.late or 0
    self.lost, self.late = self.lost + (info.lost or 0) - late, self.late + late
    self.throttled = self.throttled + (info.throttled or 0)
-   local header = subject.buffer and subject.buffer:header()
-   if header then self.full, self.crowded = self.full + header.overflows, self.crowded + header.lost end
+   for _, part in ipairs(subject.parts) do
+      local header = part.buffer:header()
+      self.full, self.crowded = self.full + header.overflows, self.crowded + header.lost
+   end
    if self.inherits then return end
    if (self.full > 0 or self.by_tool) and subject.tid then
       local ran = ran_ns(subject.tid, subject.pid) or subject.ran_at_full
@@ -365,14 +390,17 @@ local function start(self, subject)
    if not ctx and errno == lpfm.errno.ENOMEM and self.sampler and self.sampler:shrink() then
       return start(self, subject)
    end
-   subject.staggered = later and lpfm.machine().name == "perf"
+   subject.staggered = later and host.machine().name == "perf"
    return ctx, err, errno, made.create.buf_size
 end
 
 function sampling.attach(self, subject)
    local ctx, err, errno, size = start(self, subject)
    if not ctx then return nil, err, errno end
-   subject.buffer, subject.size, subject.samples = self.sampler and ctx:buffer(), size, {}
+   subject.parts, subject.size, subject.samples = {}, size, {}
+   for part = 1, self.sampler and ctx:buf_parts() or 0 do
+      subject.parts[part] = { buffer = ctx:buffer { part = part - 1 } }
+   end
    if self.sampler then self.sampler:note(size, 1) end
    subject.ran_before = subject.tid and ran_ns(subject.tid, subject.pid) or 0
    if self.spec.process then
@@ -422,7 +450,7 @@ function sampling.message(self, subject, msg)
       subject.ran_at_full = ran_ns(subject.tid, subject.pid)
       if not self.sampler.records then note_process(self, subject.tid, subject.pid) end
    end
-   drain(self, subject)
+   drain(self, subject, msg)
 end
 
 function sampling.ended(self, subject)
@@ -439,7 +467,7 @@ end
 
 -- Events that are not clocks: the period follows the rate seen since the last look.
 local function adapt(self, elapsed)
-   if not self.frequency or self.inherits then return end
+   if not self.frequency or self:kernel_adapts() then return end
    local got = self.samples
    for subject in pairs(self.live) do got = got + pending(self, subject) end
    if self.filter then got = self.filter:overflows(self.live) end
@@ -533,9 +561,9 @@ function profile.prepare(spec)
    check_fields(spec)
    measure.check(spec)
    spec = profile.whole(spec)
-   local self = { spec = spec, live = {}, comms = {}, maps = {}, periods = {}, samples = 0, lost = 0, late = 0,
-      throttled = 0, full = 0, crowded = 0,
-      held = 0, ran = 0, drained = 0, subjects = 0, progress = {}, random = {}, told = {}, untold = 0 }
+   local self = setmetatable({ spec = spec, live = {}, comms = {}, maps = {}, periods = {}, samples = 0, lost = 0,
+      late = 0, throttled = 0, full = 0, crowded = 0,
+      held = 0, ran = 0, drained = 0, subjects = 0, progress = {}, random = {}, told = {}, untold = 0 }, sampler)
    self.stages = stages.leading(spec.from)
    if self.stages then
       self.spec = setmetatable({ set = #self.stages }, { __index = spec })

@@ -2,7 +2,6 @@
 --- Samples of a command, threads or CPUs in a file.
 -- @module pfm.record
 
-local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 local host = require "pfm.measure.host"
@@ -10,6 +9,7 @@ local launcher = require "pfm.launcher"
 local measure = require "pfm.measure"
 local profile = require "pfm.profile"
 local recording = require "pfm.recording"
+local render = require "pfm.render"
 local symbols = require "pfm.symbols"
 local posix_time = require "posix.time"
 local text_file = require "pfm.util.text_file"
@@ -19,7 +19,7 @@ local record = {}
 -- --- the file's head -----------------------------------------------------------------------------
 
 local function machine_of()
-   local info = lpfm.machine()
+   local info = host.machine()
    return {
       name = info.name, pmu = info.pmu, hw_counters = info.hw_counters,
       host = text_file.line("/proc/sys/kernel/hostname"), kernel = text_file.line("/proc/sys/kernel/osrelease"),
@@ -50,8 +50,8 @@ local function head_of(self, spec)
    end
    local random = self.random[1]
    return {
-      what = measure.describe(spec), command = spec.command, tids = spec.tids, cpus = spec.cpus,
-      threads = spec.threads or false, events = sampled, with = #with > 0 and with or nil,
+      what = measure.describe(spec) .. render.where(host.simulated()), command = spec.command, tids = spec.tids,
+      cpus = spec.cpus, threads = spec.threads or false, events = sampled, with = #with > 0 and with or nil,
       where = spec.where, frequency = self.frequency, fixed = self.fixed,
       random = random and { mask = random.mask, seed = random.seed, text = random.text },
       time = os.time(), clock = clock_reading(), machine = machine_of(), format = "default", program = self.program,

@@ -95,20 +95,32 @@ local function open_again(self)
    return file
 end
 
---- Iterates over the blocks of samples that are sound.
--- @return an iterator of strings, for `lpfm.blocks`
--- @usage for block in assert(recording.open "lpfm.data"):each_block() do print(#block) end
-function recording:each_block()
-   local i, file = 0, nil
-   return function()
-      i = i + 1
-      local place = self.blocks[i]
+--- A reader of the blocks of samples that are sound.
+-- @treturn function `read(i)` gives the i-th of `#self.blocks`, a string for `lpfm.blocks`; without a number it closes
+-- the file
+-- @usage print(#assert(recording.open "lpfm.data"):block_reader()(1))
+function recording:block_reader()
+   local file
+   return function(i)
+      local place = i and self.blocks[i]
       if type(place) == "string" then return place end
       if place then
          file = file or open_again(self)
          return file:body(place.at, place.length)
       end
       if file then file:close() end
+      file = nil
+   end
+end
+
+--- Iterates over the blocks of samples that are sound.
+-- @return an iterator of strings, for `lpfm.blocks`
+-- @usage for block in assert(recording.open "lpfm.data"):each_block() do print(#block) end
+function recording:each_block()
+   local read, i = self:block_reader(), 0
+   return function()
+      i = i + 1
+      return read(self.blocks[i] and i or nil)
    end
 end
 
@@ -140,18 +152,19 @@ function recording:programs()
    return self.ran or nil
 end
 
--- Processes are told apart by what they ran.
+-- Processes are told apart by what they ran, threads by their names.
 local function by_life(self, options)
    local ran = self:programs()
    if not (ran and options.keys) then return options end
    local keys = {}
-   for i, key in ipairs(options.keys) do keys[i] = key == "pid" and { "pid", lives = ran.lives } or key end
+   local lives = { pid = ran.lives, tid = ran.threads }
+   for i, key in ipairs(options.keys) do keys[i] = lives[key] and { key, lives = lives[key] } or key end
    return setmetatable({ keys = keys }, { __index = options })
 end
 
 --- Counts all samples, without bringing them into Lua.
--- @tparam table options as for `blocks.counter`; the key "pid" is the number of a life, where there are records of
--- programs (`pfm.recording.programs`)
+-- @tparam table options as for `blocks.counter`; the keys "pid" and "tid" are numbers of lives, where there are records
+-- of programs (`pfm.recording.programs`)
 -- @treturn tally
 -- @treturn number samples missing from blocks that were cut
 -- @usage local tally = assert(recording.open "lpfm.data"):tally { keys = { "tid" } }

@@ -295,6 +295,30 @@ function render.plural(n, noun, nouns)
    return ("%s %s"):format(render.number(n), n == 1 and noun or nouns or noun .. "s")
 end
 
+--- A machine as heads name it.
+-- @string name
+-- @treturn string
+-- @usage assert(render.machine "sim:k8" == "simulated machine sim:k8")
+function render.machine(name)
+   return ("%smachine %s"):format(name:find("^sim") and "simulated " or "", name)
+end
+
+--- Where something was counted, if that was a simulated machine.
+-- @string[opt] name of the simulated machine
+-- @treturn string "" without a name
+-- @usage assert(render.where "sim:k8" == " on the simulated machine sim:k8")
+function render.where(name)
+   return name and " on the " .. render.machine(name) or ""
+end
+
+--- The first line of what was counted on a simulated machine.
+-- @string[opt] name of the simulated machine
+-- @treturn string "" without a name
+-- @usage assert(render.simulated(nil) == "")
+function render.simulated(name)
+   return name and ("On the %s:"):format(render.machine(name)) or ""
+end
+
 --- A command line as one would type it.
 -- @tparam table argv
 -- @treturn string

@@ -1,45 +1,82 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# follow.sh BUILD - what counting costs a build of hundreds of processes: by one context that is inherited, as perf
-# stat's counters are; and followed, each process with a context of its own. Runs interleaved, the least of each, as time
-# and as time of processors, which others disturb less; and how far the page faults of the two ways are apart.
+# follow.sh BUILD - what it costs to measure all threads and children of a program: alone, by lpfm and by perf, runs
+# interleaved, the least of each. Time, and CPU time of the program and the tool, which others disturb less; samples
+# taken, and lost as the tool says.
 set -eu
-build=$1
+build=$1 rounds=${LPFM_ROUNDS:-3}
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 events=task-clock,page-faults,context-switches,cpu-migrations
-row() { printf '%-62s %8s %8s %8s %8s\n' "$@"; }
-ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", a / b }'; }
+gcc -O1 -Wall -Wextra -o "$out/crowd" spec/c/measured/crowd.c -pthread
+gcc -O1 -Wall -Wextra -o "$out/brood" spec/c/measured/brood.c
+ln -s brood "$out/first"
+ln -s brood "$out/second"
+row() { printf '%-46s %8s %8s %8s %8s %8s %8s\n' "$@"; }
 
-# built NAME COMMAND...: a build of libperfmon under COMMAND; into the files NAME and NAME.cpu, what it took
-built() {
+# ran NAME COMMAND...: what it took goes into the files NAME and NAME.cpu
+ran() {
 	local name=$1 TIMEFORMAT='%R %U %S'
 	shift
-	rm -rf "$out/tree"
-	{ time "$@" make -j2 LPFM_READY=1 BUILD="$out/tree" "$out/tree/libperfmon.so" >/dev/null 2>"$out/log"; } 2>"$out/took"
+	{ time "$@" >/dev/null 2>"$out/said"; } 2>"$out/took"
 	awk '{ print $1 * 1000 }' "$out/took" >>"$out/$name"
 	awk '{ print ($2 + $3) * 1000 }' "$out/took" >>"$out/$name.cpu"
 }
 least() { sort -n "$out/$1" | head -n 1; }
-# told WHAT NAME: a line of what NAME took, and compared with the build alone
+ratio() { awk -v a="$(least "$1")" -v b="$(least "$2")" 'BEGIN { printf "%.2f", b ? a / b : 0 }'; }
+
+# told LABEL NAME SAMPLES LOST: compared with perf, and with the program alone
 told() {
-	row "$1" "$(least "$2")" "$(ratio "$(least "$2")" "$(least alone)")" \
-		"$(least "$2.cpu")" "$(ratio "$(least "$2.cpu")" "$(least alone.cpu)")"
+	row "$1" "$(least "$2")" "$(ratio "$2" perf)" "$(least "$2.cpu")" "$(ratio "$2.cpu" perf.cpu)" "$3" "$4"
 }
 
-for round in 1 2 3 4 5; do
-	built alone env
-	built inherited "$build/lpfm" stat -x, -e $events -o "$out/counts" --
-	built followed "$build/lpfm" stat -x, --threads --per-process -e $events -o "$out/counts.followed" --
-	built perf perf stat -e $events -o "$out/counts.perf" --
+# recorded LABEL COMMAND...: a sample each millisecond of CPU time
+recorded() {
+	local label=$1 round taken lost=0
+	shift
+	rm -f "$out"/{alone,lpfm,perf}{,.cpu}
+	for ((round = 0; round < rounds; round++)); do
+		ran alone "$@"
+		ran lpfm "$build/lpfm" record -e cpu-clock -c 1000000 -o "$out/lpfm.data" -- "$@"
+		cp "$out/said" "$out/lpfm.said"
+		ran perf perf record -e cpu-clock -c 1000000 -o "$out/perf.data" "$@"
+	done
+	told "  $label, alone" alone '' ''
+	taken=$(sed 's/,//g' "$out/lpfm.said" | grep -oE '[0-9]+ samples in' | cut -d ' ' -f 1)
+	lost=$(sed 's/,//g' "$out/lpfm.said" | grep -oE '[0-9]+ samples? lost' | awk '{ n += $1 } END { print n + 0 }')
+	told "    lpfm record" lpfm "$taken" "$lost"
+	perf report --stats -i "$out/perf.data" >"$out/stats" 2>/dev/null || :
+	told "    perf record" perf "$(awk '/ SAMPLE events/ { print $3; exit }' "$out/stats")" \
+		"$(awk '/LOST/ { n += $NF } END { print n + 0 }' "$out/stats")"
+}
+
+row 'all threads and children sampled' ms perf=1 'CPU ms' perf=1 samples lost
+for how in together inturn; do
+	for n in 1 100 1000 2000; do
+		recorded "$n threads, $how" "$out/crowd" $n $how
+	done
 done
-row 'a build of libperfmon, make -j2' ms alone=1 'CPU ms' alone=1
-told '  alone' alone
-for tool in inherited followed perf; do
-	name="lpfm stat, $tool"
-	[ $tool = perf ] && name='perf stat'
-	told "  $name, four events in every process" $tool
+recorded '800 times true' sh -c 'i=0; while [ $i -lt 800 ]; do /bin/true; i=$((i + 1)); done'
+recorded '3000 short processes' "$out/brood" 3000 "$out/first" "$out/second"
+recorded 'make -j2 of libperfmon' sh -c "rm -rf $out/tree; exec make -j2 LPFM_READY=1 BUILD=$out/tree $out/tree/libperfmon.so"
+
+row 'all threads and children counted, four events' ms perf=1 'CPU ms' perf=1 '' ''
+rm -f "$out"/{alone,lpfm,perf,each}{,.cpu}
+for ((round = 0; round < rounds; round++)); do
+	for tool in alone lpfm each perf; do
+		rm -rf "$out/tree"
+		case $tool in
+		alone) command=(env);;
+		lpfm) command=("$build/lpfm" stat -x, -e $events -o "$out/counts" --);;
+		each) command=("$build/lpfm" stat -x, --per-process -e $events -o "$out/counts.each" --);;
+		perf) command=(perf stat -e $events -o "$out/counts.perf" --);;
+		esac
+		ran $tool "${command[@]}" make -j2 LPFM_READY=1 BUILD="$out/tree" "$out/tree/libperfmon.so"
+	done
 done
+told '  make -j2 of libperfmon, alone' alone '' ''
+told '    lpfm stat' lpfm '' ''
+told '    lpfm stat --per-process' each '' ''
+told '    perf stat' perf '' ''
 faults() { awk -F, -v at="$2" '/page-faults/ { n += $at } END { printf "%.0f", n }' "$out/$1"; }
-row '  page faults, inherited; followed = 1' "$(faults counts 1)" \
-	"$(ratio "$(faults counts 1)" "$(faults counts.followed 3)")" '' ''
+row '    page faults: in all; by process' "$(faults counts 1)" "$(faults counts.each 3)" '' '' '' ''

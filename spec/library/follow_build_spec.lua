@@ -40,7 +40,7 @@ local function output(name)
    return table.concat(out, "\n")
 end
 
-describe("following a build", function()
+describe("counting a build process by process", function()
    local result, by_pid
 
    setup(function()
@@ -98,12 +98,16 @@ describe("following a build", function()
    end)
 end)
 
-describe("following threads", function()
-   it("misses none of those that run; some are ended before they do", function()
+describe("the threads of a program", function()
+   it("are all counted, each by itself", function()
       assert(lpfm.machine("perf"))
-      local result = count.run { command = { c.target("threads"), "300" }, threads = true, events = "task-clock" }
+      local result = count.run { command = { c.target("crowd"), "300", "together" }, names = true, inherit = true,
+         events = "task-clock" }
       assert.equal(0, result.status)
-      assert.is_true(result.followed > 0 and result.followed <= 300)
-      assert.equal(0, result.unmeasured, result.why)
+      assert.equal(301, #result.per)
+      for _, part in ipairs(result.per) do
+         assert.is_true(part.values[1] > 0, "CPU time of thread " .. part.tid)
+         assert.equal("crowd", part.comm)
+      end
    end)
 end)

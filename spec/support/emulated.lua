@@ -78,7 +78,7 @@ local security = {
 
 local rights = {
    "perf_event_paranoid_is_kept", "rights_are_those_of_who_loads", "a_namespace_gives_no_rights",
-   "no_access_means_perf",
+   "no_access_means_perf", "a_refused_call_takes_no_counter",
 }
 local inherit = {
    "a_tree_is_counted", "living_ones_are_commanded", "the_last_one_ends_it", "they_come_and_go_under_commands",
@@ -96,7 +96,8 @@ local charges = {
 local lifetime = {
    "each_end_is_told", "a_close_ends_self_monitoring", "a_close_does_not_end_it_for_others",
    "who_is_not_monitored_is_not_held", "commands_do_not_wait_for_memory", "a_message_that_cannot_be_had_stays",
-   "a_counter_that_is_lost_is_told_of",
+   "a_counter_that_is_lost_is_told_of", "a_counter_is_lost_and_the_thread_ends", "a_counter_of_a_child_is_lost",
+   "nothing_is_told_where_nothing_is_lost",
 }
 
 local sharing = {
@@ -280,7 +281,7 @@ local function tests(only)
    vm_it("reads running counters without a call", passes, "-K 6.12", "view", view)
    vm_it("counts children, walks stacks, tells what programs do, and runs programs of the tool's", passes, "-K 6.12",
       "inherit inherit_samples stacks records programs verdicts",
-         all(inherit, inherit_samples, stacks, records, programs, verdicts))
+      all(inherit, inherit_samples, stacks, records, programs, verdicts))
    vm_it("judges a million records as the interpreter does", passes, "", "verdicts:1000000:2", verdicts)
    vm_it("passes the specs of real machines", specs_pass, "-c 4", specs)
    vm_it("has virtual counters, as perfctr had them", specs_pass, "", { "perfctr" })

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- What samples a family of threads must leave, computed thread by thread from their programs, beside the core.
+--- What samples a family of threads must leave, computed thread by thread from their programs: an oracle beside the
+-- core.
 --
 -- Programs are made of instructions (`loop`, of one site, each counted once as it ends), `fork`, `thread` and `exec`.
 -- On a computer with a CPU for each of them no thread waits: one that is created begins at once. Where two things that

@@ -435,7 +435,8 @@ const char *pfm_explain(void);
 /*
  * Chooses the machine that contexts are created on from now on: "linux", "perf", "sim", "sim:MODEL" or
  * "sim:MODEL,live" (perfmon/sim.h), with options "key=value,..." or NULL. Without a call the environment's
- * LPFM_MACHINE decides, else the first that works is chosen. Existing contexts stay where they are.
+ * LPFM_MACHINE decides, else linux or perf is chosen, the first that works. If none does, every call fails with perf's
+ * errno (EPERM, ENOSYS) and pfm_explain() tells the reason. Existing contexts stay where they are.
  */
 int pfm_set_machine(const char *name, const char *options);
 

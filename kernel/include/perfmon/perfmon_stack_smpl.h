@@ -151,7 +151,8 @@ typedef struct {
 
 /*
  * With PFM_FL_INHERIT: what a thread that the monitored one created had counted when it ended, of a PMD without a
- * period. The monitored thread's own part is what is left of the PMD's value.
+ * period. There may be several of a thread and PMD, which add up. One thread has none: what is left of the PMD's value
+ * is its part. That is the monitored thread, unless the kernel has exchanged its counters with those of another.
  */
 typedef struct {
 	pfm_stack_smpl_event_t	event;

@@ -223,6 +223,12 @@ struct pfm_sim_pmc {
 int pfm_sim_encode_pmcs(struct pfm_sim *sim, const char *event, unsigned int levels, int pmd,
 			struct pfm_sim_pmc *pmcs, int n);
 
+/*
+ * Is what counter pmd counts, programmed by these PMCs, simulated? 1, or 0: the model knows nothing that the event code
+ * stands for, and no program causes it by its code (struct pfm_sim_event), so that the counter would stay at 0.
+ */
+int pfm_sim_simulates(struct pfm_sim *sim, int pmd, const struct pfm_sim_pmc *pmcs, int n);
+
 /* --- threads -------------------------------------------------------------------------------- */
 
 struct pfm_sim_spawn {

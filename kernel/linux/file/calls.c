@@ -36,26 +36,7 @@ static int name(struct pfm_context *ctx, void *v, int n)			\
 	return core(ctx, (type *)v, n);						\
 }
 
-/* A register that comes into use after the load needs its counter first: that cannot be had later. */
-static int need_counters(struct pfm_context *ctx, const pfarg_pmc_t *v, int n)
-{
-	int ret = 0;
-
-	for (int i = 0; i < n && !ret; i++) {
-		const struct pfm_reg *reg = pfm_pmu_pmc(ctx->pmu, v[i].reg_num);
-
-		ret = reg ? lx_counter_need(lx_of(ctx), reg->num) : 0;
-	}
-	return ret;
-}
-
-static int write_pmcs(struct pfm_context *ctx, void *v, int n)
-{
-	int ret = pfm_loaded(ctx) ? need_counters(ctx, v, n) : 0;
-
-	return ret ? ret : pfm_do_write_pmcs(ctx, v, n);
-}
-
+VECTOR(write_pmcs, pfarg_pmc_t, pfm_do_write_pmcs)
 VECTOR(write_pmds, pfarg_pmd_t, pfm_do_write_pmds)
 VECTOR(create_evtsets, pfarg_setdesc_t, pfm_do_create_evtsets)
 VECTOR(getinfo_evtsets, pfarg_setinfo_t, pfm_do_getinfo_evtsets)

@@ -282,6 +282,35 @@ int lx_attach(struct pfm_context *ctx, uint32_t load_pid)
 	return ret;
 }
 
+/*
+ * A counter more on a thread, its credentials held still as in a load. An exec holds that lock, and may want the
+ * context's, which is held here, to close a descriptor: it is not waited for.
+ */
+static int need_on_thread(struct lx_context *lx, u16 num)
+{
+	struct rw_semaphore *exec = &lx->task->signal->exec_update_lock;
+	int ret;
+
+	if (!down_read_trylock(exec))
+		return pfm_refuse(-EBUSY, "thread %u is executing a program, and gets no counter meanwhile", lx->tid);
+	if (lx->bond->ended || READ_ONCE(lx->witness->state) == PERF_EVENT_STATE_EXIT)
+		ret = pfm_refuse(-ESRCH, "thread %u has ended, or runs a program with more rights", lx->tid);
+	else
+		ret = lx_counter_need(lx, num);
+	up_read(exec);
+	return ret;
+}
+
+/* On another CPU than the monitored the call will be refused. */
+int lx_need(struct pfm_context *ctx, uint16_t num)
+{
+	struct lx_context *lx = lx_of(ctx);
+
+	if (lx->task)
+		return need_on_thread(lx, num);
+	return pfm_any_cpu(ctx) || raw_smp_processor_id() == ctx->cpu ? lx_counter_need(lx, num) : 0;
+}
+
 void lx_detach(struct pfm_context *ctx)
 {
 	struct lx_context *lx = lx_of(ctx);

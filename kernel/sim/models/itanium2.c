@@ -9,6 +9,7 @@ static const struct sim_encoding encodings[] = {
 	{ 0x12, 0xff, SIM_EV_CYCLES, 0 },		/* CPU_CYCLES */
 	{ 0x08, 0xff, SIM_EV_INSTRUCTIONS, IO },	/* IA64_INST_RETIRED */
 	{ 0x25b, 0xfff, SIM_EV_BRANCH_MISSES, IO },	/* BR_MISPRED_DETAIL.ALL.WRONG_PATH */
+	{ 0x35b, 0xfff, SIM_EV_NEVER, IO },	/* .WRONG_TARGET: what is mispredicted here is the path */
 	{ 0x5b, 0xfff, SIM_EV_BRANCHES, IO },	/* BR_MISPRED_DETAIL.ALL.ALL_PRED */
 	{ 0xcd, 0xff, SIM_EV_LOADS, IOD },		/* LOADS_RETIRED */
 	{ 0xd1, 0xff, SIM_EV_STORES, IOD },		/* STORES_RETIRED */

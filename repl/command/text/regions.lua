@@ -70,7 +70,7 @@ end
 -- local result = { regions = {}, problems = { "no region was entered" }, elapsed = 1 }
 -- print(table.concat(require("repl.command.text.regions").text(result, { words = "it" }), "\n"))
 function regions.text(result, target)
-   local lines = { "", (" Regions of %s:"):format(measure.describe(target)), "" }
+   local lines = { render.simulated(result.simulated), (" Regions of %s:"):format(measure.describe(target)), "" }
    for _, region in ipairs(result.regions) do stat_text.append(lines, region_lines(region)) end
    stat_text.append(lines, stat_text.time_lines(result))
    local notes = stat_text.end_note(result)
@@ -137,7 +137,7 @@ function regions.json(result, target)
    end
    return render.json { command = target.command, regions = list, problems = result.problems,
       elapsed = result.elapsed, user = rusage.utime, system = rusage.stime, status = result.status,
-      signal = result.signal }
+      signal = result.signal, simulated = result.simulated }
 end
 
 return regions

@@ -48,7 +48,7 @@ local keys = {
    line = { title = "line", where = true, get = line_of },
    address = { title = "address", where = true, get = address_of },
    thread = { title = "thread", takes = { "tid", "pid" }, get = function(_, s, r)
-      return ("%d %s"):format(s.tid, samples.comm(r, s.tid, s.pid))
+      return ("%d %s"):format(programs.pid(s.tid), samples.comm(r, s.tid, s.pid))
    end },
    comm = { title = "comm", takes = { "tid", "pid" }, get = function(_, s, r)
       return samples.comm(r, s.tid, s.pid)
@@ -173,7 +173,7 @@ end
 local function passes(self, tests, s, where)
    for _, test in ipairs(tests) do
       local key = keys[test.name]
-      local value = test.name == "tid" and s.tid or test.name == "pid" and programs.pid(s.pid)
+      local value = test.name == "tid" and programs.pid(s.tid) or test.name == "pid" and programs.pid(s.pid)
          or key.get(where, s, self)
       local text = tostring(value)
       local short = test.name == "symbol" and symbols.source_name(text)

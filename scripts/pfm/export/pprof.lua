@@ -126,7 +126,7 @@ end
 
 local function labels_of(self, p, row)
    return label(p, "process", samples.comm(self, row.life, row.life)) .. label(p, "pid", row.pid)
-      .. label(p, "thread", samples.comm(self, row.tid, row.life)) .. label(p, "tid", row.tid)
+      .. label(p, "thread", samples.comm(self, row.thread, row.life)) .. label(p, "tid", row.tid)
 end
 
 -- Two values an event: samples, and what they stand for.

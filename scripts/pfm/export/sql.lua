@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- A recording as SQL statements.
 --
--- Tables: info (key, value: how it was recorded), events, threads, symbols (function and object), samples; of many
--- recordings also these; and a view, resolved: every sample with its names.
+-- Tables: info (key, value: how it was recorded), events, threads (a row for each name that one had), symbols (name,
+-- object, its path), samples; of many recordings also these; and a view, resolved: every sample with its names.
 -- @module pfm.export.sql
 
 local render = require "pfm.render"
@@ -17,27 +17,27 @@ local BATCH = 200 -- rows an INSERT
 local SCHEMA = [[
 CREATE TABLE info (key TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE events (id INTEGER PRIMARY KEY, name TEXT, unit TEXT, period REAL);
-@THREADS@
-CREATE TABLE symbols (id INTEGER PRIMARY KEY, name TEXT, object TEXT);
+CREATE TABLE threads (id INTEGER PRIMARY KEY, tid INTEGER, name TEXT);
+@RECORDINGS@CREATE TABLE symbols (id INTEGER PRIMARY KEY, name TEXT, object TEXT, path TEXT);
 CREATE TABLE samples (id INTEGER PRIMARY KEY, event INTEGER REFERENCES events, time REAL, pid INTEGER, tid INTEGER,
-   cpu INTEGER, address INTEGER, symbol INTEGER REFERENCES symbols, offset INTEGER, file TEXT, line INTEGER,
-   period INTEGER@RECORDING@@WITH@);
+   thread INTEGER REFERENCES threads, cpu INTEGER, address INTEGER, symbol INTEGER REFERENCES symbols, offset INTEGER,
+   file TEXT, line INTEGER, period INTEGER@RECORDING@@WITH@);
 CREATE VIEW resolved AS SELECT samples.id, events.name AS event, time, pid, samples.tid, threads.name AS thread, cpu,
-   address, symbols.name AS symbol, symbols.object, offset, file, line, samples.period@FROM@@NAMES@
+   address, symbols.name AS symbol, object, path, offset, file, line, samples.period@FROM@@NAMES@
    FROM samples JOIN events ON events.id = event JOIN symbols ON symbols.id = symbol
-   LEFT JOIN threads ON threads.tid = samples.tid@JOIN@;
+   JOIN threads ON threads.id = samples.thread@JOIN@;
 ]]
 
 -- What differs where it is one recording, and where it is many.
-local ONE = { THREADS = "CREATE TABLE threads (tid INTEGER PRIMARY KEY, name TEXT);", RECORDING = "", FROM = "",
-   JOIN = "" }
+local ONE = { RECORDINGS = "", RECORDING = "", FROM = "", JOIN = "" }
 local MANY = {
-   THREADS = [[
+   RECORDINGS = [[
 CREATE TABLE recordings (id INTEGER PRIMARY KEY, name TEXT, rank INTEGER, host TEXT, node TEXT, job TEXT, step TEXT);
-CREATE TABLE threads (tid INTEGER, name TEXT, recording INTEGER REFERENCES recordings);]],
+]],
    RECORDING = ", recording INTEGER REFERENCES recordings",
    FROM = ", recordings.name AS recording, rank, host, node, job, step",
-   JOIN = [[ AND threads.recording = samples.recording
+   JOIN = [[
+
    LEFT JOIN recordings ON recordings.id = samples.recording]],
 }
 
@@ -91,30 +91,12 @@ local function write_events(self, out)
    flush()
 end
 
-local function write_comms(put, comms)
-   local tids = {}
-   for tid in pairs(comms) do tids[#tids + 1] = tid end
-   table.sort(tids)
-   for _, tid in ipairs(tids) do put(tid, comms[tid]) end
-end
-
-local function write_threads(self, out)
-   local put, flush = inserter(out, "threads", 2)
-   write_comms(put, self.comms)
-   flush()
-end
-
--- Of many recordings the threads of each, and where they are from.
+-- Where each of many recordings is from.
 local function write_recordings(self, out)
    local put, flush = inserter(out, "recordings", 7)
    for i, part in ipairs(self.parts) do
       local from = part.from
       put(i, from.recording, from.rank, from.host, from.node, from.job, from.step)
-   end
-   flush()
-   put, flush = inserter(out, "threads", 3)
-   for i, part in ipairs(self.parts) do
-      write_comms(function(tid, comm) put(tid, comm, i) end, part.self.comms)
    end
    flush()
 end
@@ -134,6 +116,20 @@ local function schema(self)
 end
 
 -- The number of a sample's symbol, written when it is new.
+-- A thread has a number for each name that it had.
+local function thread_numbers(put)
+   local ids, n = {}, 0
+   return function(s)
+      local key = s.thread .. "\0" .. s.comm
+      if not ids[key] then
+         n = n + 1
+         ids[key] = n
+         put(n, s.tid, s.comm)
+      end
+      return ids[key]
+   end
+end
+
 local function symbol_numbers(put)
    local ids, n = {}, 0
    return function(s)
@@ -141,7 +137,7 @@ local function symbol_numbers(put)
       if not ids[key] then
          n = n + 1
          ids[key] = n
-         put(n, s.symbol, s.object)
+         put(n, s.symbol, stacks.base_name(s.object), s.object)
       end
       return ids[key]
    end
@@ -149,22 +145,25 @@ end
 
 local function write_samples(self, out, only)
    local with, ids, many = self.head.with or {}, {}, self.sources and 1 or 0
-   local put, flush = inserter(out, "samples", 12 + many + #with)
+   local put, flush = inserter(out, "samples", 13 + many + #with)
    local numbers = {} -- of recordings, by name
    for i, part in ipairs(self.parts or {}) do numbers[part.from.recording] = i end
-   local put_symbol, flush_symbols = inserter(out, "symbols", 3)
+   local put_symbol, flush_symbols = inserter(out, "symbols", 4)
    local symbol = symbol_numbers(put_symbol)
+   local put_thread, flush_threads = inserter(out, "threads", 3)
+   local thread = thread_numbers(put_thread)
    for i, e in ipairs(self.head.events) do ids[e.name] = i end
    for s in samples.each(self, nil, only) do
       local file, line = symbols.line(s.where)
       local values = {}
       if many == 1 then values[1] = numbers[s.recording] end
       for i, e in ipairs(with) do values[many + i] = s[e.name] end
-      put(nil, ids[s.event], s.time, s.pid, s.tid, s.cpu, s.address, symbol(s), s.offset, file, line, s.period,
-         unpack(values, 1, many + #with))
+      put(nil, ids[s.event], s.time, s.pid, s.tid, thread(s), s.cpu, s.address, symbol(s), s.offset, file, line,
+         s.period, unpack(values, 1, many + #with))
    end
    flush()
    flush_symbols()
+   flush_threads()
 end
 
 --- Writes the statements.
@@ -176,7 +175,7 @@ function sql.write(self, out, options)
    out:write("BEGIN;\n", schema(self))
    write_info(self, out)
    write_events(self, out)
-   if self.sources then write_recordings(self, out) else write_threads(self, out) end
+   if self.sources then write_recordings(self, out) end
    write_samples(self, out, only)
    out:write("COMMIT;\n")
 end

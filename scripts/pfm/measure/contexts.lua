@@ -4,6 +4,7 @@
 
 local lpfm = require "lpfm"
 local events = require "pfm.events"
+local host = require "pfm.measure.host"
 local measure = require "pfm.measure"
 local plan = require "pfm.measure.plan"
 
@@ -233,7 +234,7 @@ local told = false
 --- The machine's line on its missing hardware PMU, once a run; nil where there is one.
 -- @return string or nil
 function contexts.no_hardware()
-   local machine = lpfm.machine()
+   local machine = host.machine()
    if told or machine.hw_counters > 0 then return nil end
    told = true
    return machine.notes:match("[^\n]*[Hh]ardware[^\n]*")

@@ -86,12 +86,28 @@ local function simulated(machine)
    }
 end
 
+--- What `lpfm.machine` returns. Where nothing can be measured, the reason is raised.
+-- @treturn table
+-- @usage print(host.machine().name)
+function host.machine()
+   local machine, err = lpfm.machine()
+   if not machine then error((err:gsub("^machine: ", "")), 0) end
+   return machine
+end
+
+--- Is the machine a simulated one? What was counted there is marked by its name.
+-- @return string its name, or nil
+-- @usage print(host.simulated())
+function host.simulated()
+   local name = host.machine().name
+   return name:find("^sim") and name or nil
+end
+
 --- The computer that contexts are created on now.
 -- @treturn table of the functions above; `sim` is the simulated machine where it is one
 -- @usage host.now().clock()
 function host.now()
-   local machine, err = lpfm.machine()
-   if not machine then error(err, 0) end
+   local machine = host.machine()
    return machine.run and simulated(machine) or real
 end
 

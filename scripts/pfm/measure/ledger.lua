@@ -43,8 +43,8 @@ end
 take.RENAME = take.EXEC
 
 function take.COUNT(self, r)
-   local counts = (self.by_tid[r.tid] or {}).counts
-   if counts then counts[r.num] = (counts[r.num] or 0) + r.value end
+   local row = self.by_tid[r.tid]
+   if row then row.counts[r.num], row.told = (row.counts[r.num] or 0) + r.value, true end
 end
 
 function take.LOST(self, r)
@@ -71,13 +71,21 @@ function ledger:read(all)
    end
 end
 
---- The counts of the thread that the command began with, by what is left of the sums.
+-- The one thread whose counts are not recorded: the first, or the one that the kernel gave its counters to.
+local function rest_of(self)
+   for _, row in ipairs(self.rows) do
+      if not row.told then return row end
+   end
+   return self.rows[1]
+end
+
+--- Completes the counts by what is left of the sums.
 -- @tparam table sums by PMD
 function ledger:settle(sums)
-   local first = self.rows[1]
-   for num, sum in pairs(sums) do first.counts[num] = sum end
-   for i = 2, #self.rows do
-      for num, n in pairs(self.rows[i].counts) do first.counts[num] = (first.counts[num] or 0) - n end
+   local rest = rest_of(self)
+   for num, sum in pairs(sums) do
+      for _, row in ipairs(self.rows) do sum = sum - (row.counts[num] or 0) end
+      rest.counts[num] = (rest.counts[num] or 0) + sum
    end
 end
 

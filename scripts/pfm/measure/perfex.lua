@@ -74,7 +74,7 @@ function perfex.run(spec)
       attach = function(subject) return contexts.start(subject, how) end,
       ended = function(subject) rows = counts_of(subject.ctx, list) end,
    })
-   return { events = rows or {}, status = outcome.status, signal = outcome.signal }
+   return { events = rows or {}, status = outcome.status, signal = outcome.signal, simulated = outcome.simulated }
 end
 
 return perfex

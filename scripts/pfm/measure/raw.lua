@@ -3,6 +3,7 @@
 -- @module pfm.measure.raw
 
 local lpfm = require "lpfm"
+local host = require "pfm.measure.host"
 
 local raw = {}
 
@@ -66,7 +67,7 @@ function raw.assign(list, taken)
          event.pmd, event.pmcs, event.reason = counter.pmd, { { num = counter.pmc.num, value = value } }, nil
          taken[counter.pmd] = true
       else
-         event.reason = ("no counter is left for it: this machine has %d"):format(lpfm.machine().hw_counters)
+         event.reason = ("no counter is left for it: this machine has %d"):format(host.machine().hw_counters)
       end
    end
 end

@@ -5,8 +5,8 @@
 
 local contexts = require "pfm.measure.contexts"
 local events = require "pfm.events"
+local host = require "pfm.measure.host"
 local files = require "lpfm.regions"
-local lpfm = require "lpfm"
 local measure = require "pfm.measure"
 local render = require "pfm.render"
 local statistics = require "pfm.statistics"
@@ -222,7 +222,7 @@ end
 -- --- a command -----------------------------------------------------------------------------------
 
 local function environment(self)
-   return { LPFM_REGIONS = self.path, LPFM_MACHINE = lpfm.machine().name }
+   return { LPFM_REGIONS = self.path, LPFM_MACHINE = host.machine().name }
 end
 
 local function carry_out(self, spec)

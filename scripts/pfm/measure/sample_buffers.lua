@@ -4,6 +4,7 @@
 -- @module pfm.measure.sample_buffers
 
 local lpfm = require "lpfm"
+local host = require "pfm.measure.host"
 local objects = require "lpfm.symbols"
 local render = require "pfm.render"
 local stored = require "lpfm.blocks"
@@ -54,7 +55,7 @@ local function choose(spec)
       if not known[spec.g] then error(("call stacks: '%s' is neither fp nor dwarf"):format(spec.g), 0) end
       return known[spec.g]
    end
-   local program = lpfm.machine().name ~= "sim" and program_of(spec)
+   local program = host.machine().name ~= "sim" and program_of(spec)
    if program and objects.frame_pointers(program) == false then
       return stacks.DWARF, ((unistd.readlink(program) or program):match("([^/]+)$")) .. " has no frame pointers"
    end

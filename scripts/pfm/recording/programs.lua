@@ -116,19 +116,58 @@ local function name_all(self, names)
    end
 end
 
+-- When a thread gets a name: by RENAME, EXEC, as a new thread from the one that made it, or as /proc told it.
+local function namings(records, names)
+   local list = {}
+   for i, row in ipairs(records) do
+      local kind = row[1]
+      if kind == "EXEC" or kind == "RENAME" then
+         list[#list + 1] = { tid = row[4], time = row[2], order = ORDER[kind], i = i, name = row[5] }
+      elseif kind == "FORK" then
+         list[#list + 1] = { tid = row[4], time = row[2], order = ORDER.FORK, i = i, from = row[6] }
+      end
+   end
+   for i, c in ipairs(names) do
+      if c.time then list[#list + 1] = { tid = c.tid, time = c.time, order = ORDER.RENAME, i = i, name = c.comm } end
+   end
+   table.sort(list, function(a, b)
+      if a.time ~= b.time then return a.time < b.time end
+      if a.order ~= b.order then return a.order < b.order end
+      return a.i < b.i
+   end)
+   return list
+end
+
+-- A new thread's name is its maker's; one that /proc tells again is no news.
+local function name_threads(self, list)
+   local now = {}
+   for _, n in ipairs(list) do
+      local name = n.name or now[n.from]
+      if n.from or name ~= now[n.tid] then
+         self.threads:begin(n.tid, n.time)
+         now[n.tid], n.fresh, n.name = name, true, name
+      end
+   end
+   for _, n in ipairs(list) do
+      if n.fresh then self.thread_names[self.threads:at(n.tid, n.time)] = n.name end
+   end
+end
+
 --- What records come to.
 -- @tparam table records
 -- @tparam table maps of `{pid=, maps=, time=}`: mappings that /proc told at that time (ns)
 -- @tparam table names of `{tid=, pid=, comm=, time=}`, likewise
 -- @tparam[opt] table code of `{pid=, time=}`, sorted by time: when code that a process made replaced other code, which
 -- begins another life of it
--- @treturn programs with `lives`, for `blocks.counter`
+-- @treturn programs with `lives` of processes and `threads`, those of threads by their names, for `blocks.counter`
 -- @usage
 -- local programs = require "pfm.recording.programs"
 -- local p = programs.new({ { "EXEC", 1000, 7, 7, "prog" }, { "MAP", 1001, 7, 7, 4096, 8192, 0, "/bin/prog" } }, {}, {})
 -- print(p:name(p.lives:at(7, 2000)), #p:maps(p.lives:at(7, 2000))) --> prog 1
 function programs.new(records, maps, names, code)
-   local self = setmetatable({ lives = blocks.lives(), known = {}, began = {} }, programs)
+   local self = setmetatable({ lives = blocks.lives(), threads = blocks.lives(), thread_names = {}, known = {},
+      began = {} }, programs)
+   name_threads(self, namings(records, names))
    for _, row in ipairs(records) do
       if begins_life(row) then self.lives:begin(row[3], row[2]) end
    end
@@ -145,6 +184,13 @@ function programs:name(life)
    local its, generation = self.known[life], 0
    while its and not its.name and generation < FAR do its, generation = its.parent, generation + 1 end
    return its and its.name
+end
+
+--- The name that a thread had.
+-- @number thread of `threads`
+-- @treturn ?string nil where it is not known
+function programs:thread_name(thread)
+   return self.thread_names[thread]
 end
 
 --- What was mapped in a life: a process that has executed nothing has what its parent had.

@@ -15,21 +15,22 @@ local samples = {}
 local IDLE = "(idle)"
 local LIFE = 2 ^ 32 -- between the numbers of a process's lives
 
--- By the records of programs: of a process's first thread, or of one that no one has named.
+-- By the records of programs, and by what /proc told without a time.
 local function name_by_records(self, tid, life)
-   local ran = self:programs()
-   local first = tid == programs.pid(life) or tid == life
-   return ran and (first or not self.comms[tid]) and ran:name(life)
+   local ran, number = self:programs(), programs.pid(tid)
+   if not ran then return nil end
+   if tid == life then return ran:name(life) end
+   return ran:thread_name(tid) or ((number == programs.pid(life) or not self.comms[number]) and ran:name(life))
 end
 
 --- The name of a thread.
 -- @tparam table self of `recording.open`
--- @number tid or the process once more: its first thread
+-- @number tid the thread, or the life of it by its names (see `samples.thread`); or the process once more
 -- @number pid its process, or the life of it (`lives` of `lpfm.blocks`)
 -- @treturn string "?" where it is not known
 -- @usage
 -- local samples, s = require "pfm.recording.samples", assert(recording.open "lpfm.data")
--- print(samples.comm(s, s.maps[1].pid, s.maps[1].pid))
+-- print(samples.comm(s, 1, 1))
 function samples.comm(self, tid, pid)
    if self.sources then
       local part, life = self:part_at(pid)
@@ -49,6 +50,17 @@ end
 function samples.life(self, pid, tstamp)
    local ran = self:programs()
    return ran and ran.lives:at(pid, tstamp) or pid
+end
+
+--- The thread of a sample with the name that it had then.
+-- @tparam table self of `recording.open`
+-- @number tid
+-- @number tstamp ns
+-- @treturn number for `samples.comm`
+-- @usage print(require("pfm.recording.samples").thread(assert(recording.open "lpfm.data"), 7, 0))
+function samples.thread(self, tid, tstamp)
+   local ran = self:programs()
+   return ran and ran.threads:at(tid, tstamp) or tid
 end
 
 --- Where the recording of a sample comes from.
@@ -108,21 +120,50 @@ local function with_values(self, s, raw, names)
    return s
 end
 
--- Samples of all blocks, as they are; tells how many there were, block by block.
+-- When the samples of each block begin, and which it is, in the order of time.
+local function in_order(self, read, sizes)
+   local list = {}
+   for i = 1, #self.blocks do
+      local raw = blocks.each(read(i), sizes)()
+      if raw then list[#list + 1] = { i = i, time = raw.tstamp } end
+   end
+   table.sort(list, function(a, b)
+      if a.time ~= b.time then return a.time < b.time end
+      return a.i < b.i
+   end)
+   return list
+end
+
+-- Where in a list sorted by time one belongs.
+local function insert(list, one)
+   local at = #list + 1
+   while at > 1 and list[at - 1].raw.tstamp < one.raw.tstamp do at = at - 1 end
+   table.insert(list, at, one)
+end
+
+-- Samples of all blocks in the order of time; tells how many there were, block by block. A block has those of one
+-- context in order; blocks of several contexts overlap.
 local function each_raw(self)
-   local next_block, sizes, n, next_raw = self:each_block(), self:sizes(), 0, nil
+   local read, sizes, n, next_block = self:block_reader(), self:sizes(), 0, 1
+   local list = in_order(self, read, sizes)
+   local open = {} -- blocks with samples left, the one with the next sample last
    return function()
-      while true do
-         local raw = next_raw and next_raw()
-         if raw then
-            n = n + 1
-            return raw
-         end
+      while list[next_block] and (#open == 0 or list[next_block].time <= open[#open].raw.tstamp) do
+         local next_raw = blocks.each(read(list[next_block].i), sizes)
+         insert(open, { raw = next_raw(), next = next_raw })
+         next_block = next_block + 1
          if self.progress then self.progress(n) end
-         local block = next_block()
-         if not block then return nil end
-         next_raw = blocks.each(block, sizes)
       end
+      local one = table.remove(open)
+      if not one then
+         read()
+         return nil
+      end
+      local raw = one.raw
+      one.raw = one.next()
+      if one.raw then insert(open, one) end
+      n = n + 1
+      return raw
    end
 end
 
@@ -147,7 +188,7 @@ local function each_of_all(self, resolver, only)
    end
 end
 
---- Iterates over the samples in the order of their recording; of many recordings, one after the other.
+--- Iterates over the samples in the order of time; of many recordings, one after the other.
 -- @tparam table self of `recording.open`; a function `progress` in it is told now and then how many samples are done
 -- @tparam[opt] table resolver of `embedded_symbols.resolver`
 -- @string[opt] only the name of an event: no other's samples
@@ -176,8 +217,9 @@ function samples.each(self, resolver, only)
       names[key] = names[key] or value_names(self, event)
       return with_values(self, {
          event = event and event.name or "PMD" .. raw.ovfl_pmd, time = raw.tstamp / 1e9, pid = raw.pid, tid = raw.tid,
-         life = life, comm = samples.comm(self, raw.tid, life), process = samples.comm(self, life, life), cpu = raw.cpu,
-         address = raw.ip, period = period_of(self, event, raw), symbol = render.printable(where.func),
+         life = life, comm = samples.comm(self, samples.thread(self, raw.tid, raw.tstamp), life),
+         process = samples.comm(self, life, life), cpu = raw.cpu, address = raw.ip,
+         period = period_of(self, event, raw), symbol = render.printable(where.func),
          offset = where.offset, object = render.printable(where.object), where = where, thread = raw.tid,
          rank = from.rank, host = from.host, node = from.node, job = from.job, step = from.step,
          recording = from.recording,

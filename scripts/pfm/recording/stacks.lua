@@ -68,7 +68,7 @@ end
 local function frames_of(self, options, row)
    local out = {
       { kind = "process", name = numbered(samples.comm(self, row.life, row.life), row.pid, options.ids) },
-      { kind = "thread", name = numbered(samples.comm(self, row.tid, row.life), row.tid, options.ids) },
+      { kind = "thread", name = numbered(samples.comm(self, row.thread, row.life), row.tid, options.ids) },
    }
    for _, frame in ipairs(stacks.code(row.places, self:has_stacks(), options)) do out[#out + 1] = frame end
    return out
@@ -76,6 +76,7 @@ end
 
 local function before(a, b)
    if a.life ~= b.life then return a.life < b.life end
+   if a.thread ~= b.thread then return a.thread < b.thread end
    for i = 1, #FIELDS do
       local x, y = a[FIELDS[i]], b[FIELDS[i]]
       if x ~= y then return x < y end
@@ -91,8 +92,9 @@ local function row_of(self, resolver, chained, life, tid, set, pmd, ip, ...)
    local event = samples.event(self, pmd, set)
    local period = self.head.fixed and event and event.period
    local places = chain.places(self, resolver, life, ip, stack)
-   return { pid = programs.pid(life), tid = tid, set = set, ovfl_pmd = pmd, ip = ip, stack = stack, samples = n,
-      events = period and n * period or events, event = event, places = places, where = places[1], life = life }
+   return { pid = programs.pid(life), tid = programs.pid(tid), thread = tid, set = set, ovfl_pmd = pmd, ip = ip,
+      stack = stack, samples = n, events = period and n * period or events, event = event, places = places,
+      where = places[1], life = life }
 end
 
 -- Iterates over the rows of `stacks.rows`, in no order.

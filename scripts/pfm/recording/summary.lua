@@ -7,6 +7,15 @@ local symbols = require "pfm.symbols"
 
 local summary = {}
 
+--- Of a recording of a simulated machine, the line that its numbers begin with.
+-- @tparam recording self
+-- @return string, or nil: this computer was measured
+-- @usage print(summary.simulated(assert(recording.open "lpfm.data")))
+function summary.simulated(self)
+   local name = (self.head.machine or {}).name
+   return name and name:find("^sim") and "# " .. render.simulated(name) or nil
+end
+
 -- --- warnings ------------------------------------------------------------------------------------
 
 local function changed_objects(self, out)

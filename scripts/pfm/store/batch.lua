@@ -86,14 +86,14 @@ end
 -- --- recordings ----------------------------------------------------------------------------------
 
 local function is_of_same_thread(a, b)
-   return a and a.tid == b.tid and a.life == b.life and a.ovfl_pmd == b.ovfl_pmd and a.set == b.set
+   return a and a.thread == b.thread and a.life == b.life and a.ovfl_pmd == b.ovfl_pmd and a.set == b.set
 end
 
 -- Event, process and thread of a row, as they stand in its line.
 local function head_of(recording, row)
    local event = row.event and row.event.name or "PMD" .. row.ovfl_pmd
    return client.cells { event, samples.comm(recording, row.life, row.life),
-      samples.comm(recording, row.tid, row.life) }
+      samples.comm(recording, row.thread, row.life) }
 end
 
 -- Rows that are equal, together: `head`, `place`, `stack`, `samples`, `events`. A stack tells its place.

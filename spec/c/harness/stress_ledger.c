@@ -30,6 +30,8 @@ struct led_set *ledger_set(struct ledger *l, uint16_t id)
 
 static uint64_t of(const struct sim_tally *tally, int event, unsigned int level)
 {
+	if (event == SIM_EV_NEVER)
+		return 0;
 	return event == EVENT_TIME ? tally->time[level] : tally->count[event][level];
 }
 

@@ -403,29 +403,146 @@ static void take_all(int *fds, int n)
 		fds[n] = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
 }
 
+static int others[32];
+
+static void come(void)
+{
+	take_all(others, 32);
+}
+
+static void leave(void)
+{
+	for (int i = 0; i < 32; i++)
+		close(others[i]);
+}
+
 static void a_counter_that_is_lost_is_told_of(void)
 {
 	struct child c = child_new(spin_and_pause, 100000);
 	pfarg_pmd_t pmd = { .reg_num = 0 };
-	int fds[32], fd;
+	int fd;
 
 	MUST(fd = new_context(0));
 	MUST(set_pmc(fd, 0, 0, USER | INST));
 	MUST(load(fd, c.pid));
 	MUST(pfm_start(fd, NULL));
 	MUST(pfm_read_pmds(fd, &pmd, 1));
-	take_all(fds, 32);
+	come();
 	child_go(&c);
 	await_sleep(c.pid);
 	FAILS(pfm_read_pmds(fd, &pmd, 1), EBUSY);
-	for (int i = 0; i < 32; i++)
-		close(fds[i]);
+	leave();
 	MUST(pfm_unload_context(fd));
 	MUST(load(fd, c.pid));
 	MUST(pfm_read_pmds(fd, &pmd, 1));
 	close(fd);
 	kill(c.pid, SIGKILL);
 	child_end(&c);
+}
+
+/* What is first read when the thread has ended: how the kernel takes its events away is not to matter. */
+static void a_counter_is_lost_and_the_thread_ends(void)
+{
+	struct child c = child_new(child_spin, 100000);
+	pfarg_pmd_t pmd = { .reg_num = 0 };
+	int fd;
+
+	MUST(fd = new_context(0));
+	MUST(set_pmc(fd, 0, 0, USER | INST));
+	MUST(load(fd, c.pid));
+	MUST(pfm_start(fd, NULL));
+	come();
+	child_go(&c);
+	EQUAL(child_end(&c), 0);
+	leave();
+	FAILS(pfm_read_pmds(fd, &pmd, 1), EBUSY);
+	close(fd);
+}
+
+static int to_grandchild[2], from_breeder[2];
+
+/* Has a child that spins when it is told to, and does not run again itself. */
+static void breed(uint64_t lives)
+{
+	pid_t pid;
+	char byte;
+
+	signal(SIGCHLD, SIG_IGN);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (read(to_grandchild[0], &byte, 1) != 1)
+			_exit(3);
+		spin(100000);
+		if (lives)
+			pause();
+		_exit(0);
+	}
+	if (write(from_breeder[1], &pid, sizeof(pid)) != sizeof(pid))
+		_exit(3);
+	for (;;)
+		pause();
+}
+
+static void await_end(pid_t pid)
+{
+	while (!kill(pid, 0))
+		sched_yield();
+}
+
+/* Of what is counted for another, while it lives and when it has ended. */
+static void a_counter_of_a_child_is_lost(void)
+{
+	pfarg_pmd_t pmd = { .reg_num = 0 };
+	struct child c;
+	pid_t pid;
+	int fd;
+
+	MUST(pipe(to_grandchild));
+	MUST(pipe(from_breeder));
+	for (uint64_t lives = 0; lives < 2; lives++) {
+		c = child_new(breed, lives);
+		MUST(fd = new_context(PFM_FL_INHERIT));
+		MUST(set_pmc(fd, 0, 0, USER | INST));
+		MUST(load(fd, c.pid));
+		MUST(pfm_start(fd, NULL));
+		child_go(&c);
+		TRUE(read(from_breeder[0], &pid, sizeof(pid)) == sizeof(pid));
+		await_sleep(pid);
+		await_sleep(c.pid);
+		MUST(pfm_read_pmds(fd, &pmd, 1));
+		come();
+		TRUE(write(to_grandchild[1], "", 1) == 1);
+		if (lives)
+			await_sleep(pid);
+		else
+			await_end(pid);
+		leave();
+		FAILS(pfm_read_pmds(fd, &pmd, 1), EBUSY);
+		close(fd);
+		kill(c.pid, SIGKILL);
+		child_end(&c);
+	}
+}
+
+/* A counter that keeps its place is told of nowhere, however often its thread comes and goes. */
+static void nothing_is_told_where_nothing_is_lost(void)
+{
+	struct child c = child_new(child_spin, 1000000), beside = child_new(child_spin, 1000000);
+	pfarg_pmd_t pmd = { .reg_num = 0 };
+	int fd;
+
+	MUST(fd = new_context(0));
+	MUST(set_pmc(fd, 0, 0, USER | INST));
+	MUST(load(fd, c.pid));
+	MUST(pfm_start(fd, NULL));
+	child_go(&c);
+	child_go(&beside);
+	EQUAL(child_end(&beside), 0);
+	EQUAL(child_end(&c), 0);
+	MUST(pfm_read_pmds(fd, &pmd, 1));
+	TRUE(pmd.reg_value >= 2000000);
+	close(fd);
 }
 
 int main(void)
@@ -435,6 +552,9 @@ int main(void)
 	TEST(commands_do_not_wait_for_memory);
 	TEST(a_message_that_cannot_be_had_stays);
 	TEST(a_counter_that_is_lost_is_told_of);
+	TEST(a_counter_is_lost_and_the_thread_ends);
+	TEST(a_counter_of_a_child_is_lost);
+	TEST(nothing_is_told_where_nothing_is_lost);
 	TEST(a_close_ends_self_monitoring);
 	TEST(a_close_does_not_end_it_for_others);
 	TEST(each_end_is_told);

@@ -208,6 +208,35 @@ static void no_access_means_perf(void)
 	TRUE(!rename("/dev/hidden", "/dev/perfmon") && !chmod("/dev/perfmon", st.st_mode & 0777));
 }
 
+/* --- refused calls ------------------------------------------------------------------------------- */
+
+/* Is there a counter for perf on a thread of which a context has one, after calls that were refused? */
+static void try_refused(uint32_t flags, int set, int err)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_RAW, .size = sizeof(attr), .config = INST, .pinned = 1 };
+	struct child c = child_new(child_spin, 1000);
+	uint64_t count = 0;
+	int fd, event;
+
+	MUST(fd = new_context(flags));
+	MUST(set_pmc(fd, 0, 0, PROGRAM));
+	MUST(load(fd, c.pid));
+	for (int i = 1; i < PLAIN; i++)
+		FAILS(set_pmc(fd, set, i, PROGRAM), err);
+	MUST(event = (int)syscall(SYS_perf_event_open, &attr, c.pid, -1, -1, 0));
+	child_go(&c);
+	EQUAL(child_end(&c), 0);
+	TRUE(read(event, &count, sizeof(count)) == sizeof(count) && count >= 2000);
+	close(event);
+	close(fd);
+}
+
+static void a_refused_call_takes_no_counter(void)
+{
+	try_refused(PFM_FL_INHERIT, 0, EBUSY);
+	try_refused(0, 1, EINVAL);	/* there is no such set */
+}
+
 int main(int argc, char **argv)
 {
 	struct child c;
@@ -222,6 +251,7 @@ int main(int argc, char **argv)
 	TEST(rights_are_those_of_who_loads);
 	TEST(a_namespace_gives_no_rights);
 	TEST(no_access_means_perf);
+	TEST(a_refused_call_takes_no_counter);
 	kill(others, SIGKILL);
 	child_end(&c);
 	return tests_failed > 0;

@@ -82,7 +82,7 @@ local function collection(self)
    all.frames, all.frame = numbering(new_frame)
    all.rest = all.frame(REST, REST, "", KIND.rest)
    all.threads, all.thread = numbering(function(tid, life)
-      return { tid = tid, pid = programs.pid(life), comm = samples.comm(self, tid, life),
+      return { tid = programs.pid(tid), pid = programs.pid(life), comm = samples.comm(self, tid, life),
          process = samples.comm(self, life, life), from = self.sources and samples.origin(self, life),
          samples = 0 }
    end)

@@ -5,6 +5,7 @@
 -- @module pfm.measure.events.named
 
 local lpfm = require "lpfm"
+local host = require "pfm.measure.host"
 local pmus = require "pfm.measure.events.pmus"
 local tracepoints = require "pfm.measure.events.tracepoints"
 
@@ -30,7 +31,7 @@ named.registers = LAST - FIRST + 1
 -- @return[2] nil
 -- @treturn[2] string why not
 function named.possible()
-   local name = lpfm.machine().name
+   local name = host.machine().name
    if name == "perf" then return true end
    return nil, ("the machine %s has no tracepoints and no PMUs of sysfs; LPFM_MACHINE=perf has"):format(name)
 end
@@ -122,7 +123,7 @@ end
 -- @return[2] nil
 -- @treturn[2] string message
 function named.precise(base, code, precise)
-   local machine = lpfm.machine().name
+   local machine = host.machine().name
    if machine ~= "perf" then
       return nil, ("events have precise samples on the machine perf; this is %s, where formats may have them: pfm.pebs")
          :format(machine)
@@ -161,7 +162,7 @@ end
 -- @treturn[2] string message
 function named.values(event)
    local plm, out = event.plm or "uk", {}
-   if event.of_cores and lpfm.machine().hw_counters == 0 then
+   if event.of_cores and host.machine().hw_counters == 0 then
       return nil, "precise samples are of hardware counters, and this machine has none"
    end
    for i, part in ipairs(event.parts) do

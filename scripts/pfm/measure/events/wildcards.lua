@@ -3,6 +3,7 @@
 -- @module pfm.measure.events.wildcards
 
 local lpfm = require "lpfm"
+local host = require "pfm.measure.host"
 local named = require "pfm.measure.events.named"
 local pmus = require "pfm.measure.events.pmus"
 local tracepoints = require "pfm.measure.events.tracepoints"
@@ -15,7 +16,7 @@ local MOST_NEAR = 5
 -- Names of the library's that are no software counters'.
 local function hardware(pattern)
    local out, counted = {}, {}
-   if lpfm.machine().hw_counters == 0 then return out end
+   if host.machine().hw_counters == 0 then return out end
    for _, name in ipairs(lpfm.events(pattern, { generic = true }) or {}) do
       local event = lpfm.event(name)
       local software = event and (event.software or event.terms and event.terms[1].software)

@@ -1,0 +1,76 @@
+-- SPDX-License-Identifier: MIT
+-- What is measured does not notice it: the same output and exit status as alone, whatever measures it.
+-- One interpreter: the subject is the program as a process.
+
+local c = require "support.c"
+local files = require "support.files"
+
+local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local scratch = os.tmpname()
+
+local WAYS = { "record -q -o %s/data --", "record -q -g -o %s/data --", "record -q --call-graph dwarf -o %s/data --",
+   "stat -o %s/out --", "stat --per-thread -o %s/out --", "stat -r 2 -o %s/out --", "histogram -o %s/out cpu --",
+   "cascade -o %s/out page-faults:1 then cs --" }
+
+setup(function()
+   os.remove(scratch)
+   assert(select(2, c.sh("mkdir " .. scratch)) == 0)
+end)
+teardown(function() c.sh("rm -rf " .. scratch) end)
+
+-- Alone, and by each way; `by` stands before lpfm. What lpfm itself says is not the program's.
+local function is_the_same(command, by)
+   local expected, status = c.sh((by or "") .. " " .. command)
+   for _, way in ipairs(WAYS) do
+      local out, ended = c.sh(("%s %s %s %s"):format(by or "", program, way:format(scratch), command))
+      out = out:gsub("lpfm %l+: no hardware PMU [^\n]*\n", "")
+      local times = way:find("-r 2", 1, true) and 2 or 1
+      assert.equal(expected:rep(times), out, way)
+      assert.equal(status, ended, way)
+   end
+end
+
+local function has(name)
+   return select(2, c.sh("command -v " .. name)) == 0
+end
+
+describe("A program that is measured", function()
+   it("has no tracer, no descriptor of lpfm's, and signals and limits as alone", function()
+      is_the_same(c.target("notices"))
+   end)
+
+   it("is measured where ptrace(2) is denied", function()
+      is_the_same(c.target("notices"), c.compile("denied") .. " 1:ptrace")
+   end)
+
+   it("keeps signals that its parent ignores ignored", function()
+      is_the_same("sh -c 'kill -INT $$; kill -TERM $$; kill -USR1 $$; echo still'", "trap '' INT TERM USR1;")
+   end)
+
+   it("can be checked for leaks", function()
+      local leaky, clean = scratch .. "/leaky", scratch .. "/clean"
+      files.write(scratch .. "/leak.c", "#include <stdlib.h>\nint main(void) { return LEAK && malloc(9) ? 0 : 0; }\n")
+      for path, leak in pairs { [leaky] = 1, [clean] = 0 } do
+         local out, status = c.sh(("LD_PRELOAD= gcc -w -DLEAK=%d -fsanitize=address -o %s %s/leak.c"):format(leak, path,
+            scratch))
+         if status ~= 0 then return pending("gcc has no sanitizers here: " .. out) end
+      end
+      is_the_same("env -u LD_PRELOAD ASAN_OPTIONS=detect_leaks=1 " .. clean)
+      -- addresses and numbers of processes differ from run to run
+      is_the_same(("sh -c 'env -u LD_PRELOAD ASAN_OPTIONS=detect_leaks=1 %s 2>&1 | grep -c Direct.leak'"):format(leaky))
+   end)
+
+   it("can trace and debug others", function()
+      if not has("strace") then return pending("strace is not installed") end
+      is_the_same("strace -qq -e trace=chdir sh -c 'cd /; exit 3'")
+      if not has("gdb") then return pending("gdb is not installed") end
+      is_the_same("sh -c 'gdb -batch -nx -ex run -ex \"print \\$_exitcode\" --args sh -c \"exit 5\" 2>&1 | grep ^.1'")
+   end)
+
+   it("has the rights that a set-user-ID program has", function()
+      if select(2, c.sh("test $(id -u) = 0 && su nobody -s /bin/sh -c true")) ~= 0 then
+         return pending("only root can become another user without a password")
+      end
+      is_the_same("su nobody -s /bin/sh -c 'id -un; exit 4'")
+   end)
+end)
