@@ -156,6 +156,7 @@ static void long_reset(struct pfm_context *ctx)
 	struct pfm_set *set = ctx->active;
 	uint64_t due[PFM_PMD_BV];
 
+	WRITE_ONCE(ctx->owes, false);
 	memcpy(due, set->ovfl_pmds, sizeof(due));
 	memset(set->ovfl_pmds, 0, sizeof(set->ovfl_pmds));
 	pfm_reset_pmds(ctx, set, due, PFM_RESET_LONG);
@@ -221,9 +222,30 @@ static bool any_masked(const struct pfm_context *root)
 	return any;
 }
 
-static int restart_parts(struct pfm_context *root, void *all)
+static int restart_part(struct pfm_context *root, void *part)
 {
-	return pfm_parts_restart(root, ask_format, all);
+	return pfm_part_restart(root, part, ask_format);
+}
+
+/* One by one, for interrupts may have to wait for it. */
+static int restart_parts(struct pfm_context *root)
+{
+	pfm_ovfl_ctrl_t *all = &root->restart;
+	int ret = 0;
+
+	memset(all, 0, sizeof(*all));
+	for (unsigned int i = 0; i < root->num_parts && !ret; i++) {
+		struct pfm_part *part = &root->parts[i];
+
+		memset(&part->ctrl, 0, sizeof(part->ctrl));
+		if (pfm_part_is_due(root, part))
+			ret = pfm_ops(root)->access(root, restart_part, part);
+		if (ret == -ESRCH)	/* the thread alone is gone */
+			ret = restart_part(root, part);
+		all->reset_ovfl_pmds |= part->ctrl.reset_ovfl_pmds;
+		all->mask_monitoring |= part->ctrl.mask_monitoring;
+	}
+	return ret;
 }
 
 /* What is masked follows the part that masked it, unless that has not been dealt with since; others follow all. */
@@ -249,19 +271,25 @@ static int restart_thread(struct pfm_context *ctx, void *arg)
 	return ret;
 }
 
+/* Is there anything for it in a restart? Those that a part held are seen to be masked once that was taken. */
+static bool waits(const struct pfm_context *heir)
+{
+	return pfm_state_acquire(heir) == PFM_CTX_MASKED || READ_ONCE(heir->owes) || heir->root->restart.mask_monitoring;
+}
+
 static int restart_family(struct pfm_context *root)
 {
-	int ret = 0;
+	int ret;
 
 	if (!has_restart(root->fmt) && !any_masked(root))
 		return pfm_refuse(-EBUSY, "monitoring is not masked: nothing to restart");
-	ret = pfm_ops(root)->access(root, restart_parts, &root->restart);
-	if (ret == -ESRCH)	/* the thread alone is gone */
-		ret = restart_parts(root, &root->restart);
+	ret = restart_parts(root);
 	if (ret)
 		return ret;
 	ret = pfm_ops(root)->access(root, restart_thread, NULL);
-	pfm_tell_heirs(root, restart_thread, NULL);
+	for (struct pfm_context *heir = root->heirs; heir; heir = heir->next_heir)
+		if (waits(heir))
+			pfm_ops(heir)->access(heir, restart_thread, NULL);
 	return ret == -ESRCH ? 0 : ret;
 }
 

@@ -156,6 +156,7 @@ struct pfm_context {
 	struct pfm_part		*part;		/* in PMU context: the one it has taken; NULL: none */
 	struct pfm_part		*held_by;	/* masked: by the format of that one, after so many restarts */
 	uint32_t		held_at;	/* of it; NULL: not by a format */
+	bool			owes;		/* an overflow that did not mask left a reset due */
 	bool			heard;		/* of several parts: some message was read since the load */
 	bool			has_untold;
 	uint64_t		untold[PFM_LOST_REASONS];	/* found the part taken; records are to tell it */
@@ -418,9 +419,10 @@ static inline void *pfm_buffer_of(const struct pfm_context *ctx)	/* in PMU conte
 {
 	return ctx->part ? ctx->part->buf : ctx->buf;
 }
-/* Asks the format of each part that a restart deals with; all: what any of them wants. In PMU context of the root. */
+/* Anywhere: may a restart have to deal with it? If so: asks its format, whose wants part->ctrl has. In PMU context. */
 typedef int pfm_ask_t(struct pfm_context *root, void *buf, bool active, pfm_ovfl_ctrl_t *ctrl);
-int pfm_parts_restart(struct pfm_context *root, pfm_ask_t *ask, pfm_ovfl_ctrl_t *all);
+bool pfm_part_is_due(const struct pfm_context *root, const struct pfm_part *part);
+int pfm_part_restart(struct pfm_context *root, struct pfm_part *part, pfm_ask_t *ask);
 void pfm_parts_begin(struct pfm_context *root);	/* of a load */
 
 static inline void pfm_held_by_part(struct pfm_context *ctx)	/* its format masked it */

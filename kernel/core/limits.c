@@ -99,32 +99,43 @@ static uint64_t *session_count(struct pfm_context *ctx)
 	return ctx->flags & PFM_FL_SYSTEM_WIDE ? &m->sys_sessions : &m->thread_sessions;
 }
 
+static void enlist(struct pfm_context *ctx)
+{
+	++*session_count(ctx);
+	ctx->next_loaded = ctx->machine->loaded;
+	ctx->machine->loaded = ctx;
+}
+
+static void delist(struct pfm_context *ctx)
+{
+	struct pfm_context **p = &ctx->machine->loaded;
+
+	while (*p != ctx)
+		p = &(*p)->next_loaded;
+	*p = ctx->next_loaded;
+	--*session_count(ctx);
+}
+
+/* An heir is in no list, which each birth and end would have to go through: its machine knows its thread. */
 int pfm_session_begin(struct pfm_context *ctx)
 {
 	int ret;
 
 	pfm_os_lock();
-	ret = conflict(ctx);
+	ret = ctx->root ? 0 : conflict(ctx);
 	if (!ret && pfm_ops(ctx)->claim)
 		ret = pfm_ops(ctx)->claim(ctx);
-	if (!ret) {
-		*session_count(ctx) += !ctx->root;	/* an heir's is its root's */
-		ctx->next_loaded = ctx->machine->loaded;
-		ctx->machine->loaded = ctx;
-	}
+	if (!ret && !ctx->root)
+		enlist(ctx);
 	pfm_os_unlock();
 	return ret;
 }
 
 void pfm_session_end(struct pfm_context *ctx)
 {
-	struct pfm_context **p = &ctx->machine->loaded;
-
 	pfm_os_lock();
-	while (*p != ctx)
-		p = &(*p)->next_loaded;
-	*p = ctx->next_loaded;
-	*session_count(ctx) -= !ctx->root;
+	if (!ctx->root)
+		delist(ctx);
 	if (pfm_ops(ctx)->disclaim)
 		pfm_ops(ctx)->disclaim(ctx);
 	pfm_os_unlock();

@@ -157,6 +157,8 @@ static void note_due(struct pfm_context *ctx, struct pfm_set *set, const struct 
 {
 	struct pfm_pmd *pmd;
 
+	if (!v->mask)
+		WRITE_ONCE(ctx->owes, true);
 	for_each_hit(pmd, ctx, set) {
 		bool trigger = (set->flags & PFM_SETFL_OVFL_SWITCH) && pmd->switch_cnt;
 

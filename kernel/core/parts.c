@@ -16,7 +16,7 @@ int pfm_parts_make(struct pfm_context *ctx, size_t size)
 {
 	const struct pfm_machine_ops *ops = pfm_ops(ctx);
 	size_t page = ops->page_size(ctx->machine), whole = (size + page - 1) / page * page;
-	unsigned int n = ops->num_parts ? ops->num_parts(ctx->machine) : 1;
+	unsigned int n = ops->num_parts ? ops->num_parts(ctx) : 1;
 	int ret = 0;
 
 	if (whole < size || (whole && n > SIZE_MAX / whole))
@@ -90,7 +90,7 @@ bool pfm_part_filled(struct pfm_part *part, bool masks)
 		return !part->told;
 	part->full = masks;
 	part->told = false;
-	part->fills++;
+	WRITE_ONCE(part->fills, part->fills + 1);
 	return true;
 }
 
@@ -115,7 +115,6 @@ static int give_back(struct pfm_context *root, struct pfm_part *part, pfm_ask_t 
 	uint32_t n = root->num_parts == 1 ? 1 : due(root, part);
 	int ret = 0;
 
-	memset(&part->ctrl, 0, sizeof(part->ctrl));
 	if (!n)
 		return 0;
 	part->given = root->num_parts == 1 ? part->fills : part->given + n;
@@ -127,21 +126,19 @@ static int give_back(struct pfm_context *root, struct pfm_part *part, pfm_ask_t 
 	return ret;
 }
 
-int pfm_parts_restart(struct pfm_context *root, pfm_ask_t *ask, pfm_ovfl_ctrl_t *all)
+bool pfm_part_is_due(const struct pfm_context *root, const struct pfm_part *part)
 {
-	int ret = 0;
+	return root->num_parts == 1 || READ_ONCE(part->fills) != part->given;
+}
 
-	memset(all, 0, sizeof(*all));
-	for (unsigned int i = 0; i < root->num_parts && !ret; i++) {
-		struct pfm_part *part = &root->parts[i];
+int pfm_part_restart(struct pfm_context *root, struct pfm_part *part, pfm_ask_t *ask)
+{
+	int ret;
 
-		while (!take(root, part))
-			;
-		ret = give_back(root, part, ask);
-		all->reset_ovfl_pmds |= part->ctrl.reset_ovfl_pmds;
-		all->mask_monitoring |= part->ctrl.mask_monitoring;
-		pfm_part_leave(root);
-	}
+	while (!take(root, part))
+		;
+	ret = give_back(root, part, ask);
+	pfm_part_leave(root);
 	return ret;
 }
 

@@ -170,7 +170,8 @@ struct lx_context {
 	struct mutex		read_lock;
 	struct lx_queue		queue;
 	struct lx_message	first_messages[2];	/* most have room for an overflow, and END */
-	struct lx_queue		*part_queues;	/* of the parts of a buffer (core/parts.c), by CPU; or NULL */
+	struct lx_queue		*part_queues;	/* of the parts of a buffer (core/parts.c); or NULL */
+	unsigned int		num_parts;	/* one for each CPU that was online */
 	wait_queue_head_t	readers;
 	struct fasync_struct	*fasync;
 	atomic_t		wake;		/* LX_WAKE_* to be done outside of PMU context */
@@ -352,6 +353,12 @@ void lx_view_exit(void);
 /* queue.c */
 int lx_queue_init(struct lx_context *lx, unsigned int depth);
 int lx_part_queues_init(struct lx_context *lx, unsigned int depth);
+static inline unsigned int lx_part(const struct lx_context *root)	/* of this CPU */
+{
+	unsigned int cpu = raw_smp_processor_id();
+
+	return cpu < root->num_parts ? cpu : cpu % root->num_parts;
+}
 void lx_queue_free(struct lx_context *lx);
 int lx_post(struct pfm_context *ctx, const pfarg_msg_t *msg);
 void lx_flush_messages(struct pfm_context *ctx);

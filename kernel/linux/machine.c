@@ -67,14 +67,14 @@ static uint64_t now(struct pfm_machine *m)
 }
 
 /* Of a family's buffer. A thread that is not on a CPU is served on that of who commands it. */
-static unsigned int num_parts(struct pfm_machine *m)
+static unsigned int num_parts(struct pfm_context *root)
 {
-	return nr_cpu_ids;
+	return lx_of(root)->num_parts;
 }
 
 static unsigned int part(struct pfm_context *ctx)
 {
-	return raw_smp_processor_id();
+	return lx_part(lx_of(ctx)->root);
 }
 
 static size_t size_of_page(struct pfm_machine *m)

@@ -149,8 +149,9 @@ static int context_buf_size(lua_State *L)
 }
 
 /***
-Of how many parts the sampling buffer is: with INHERIT, on machine linux, as many as there can be CPUs. Each is a buffer
-of its own, in which are the samples of the threads that were on that CPU; a message about it has that `cpu`.
+Of how many parts the sampling buffer is: with INHERIT, on machine linux, as many as there are CPUs. Each is a buffer
+of its own, in which are the samples of the threads that were on that CPU; a message about it has that `cpu`, if need be
+modulo the number of parts.
 @function context:buf_parts
 @treturn int 0: there is no buffer
 @usage

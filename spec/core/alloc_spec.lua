@@ -10,6 +10,7 @@ local AT_LEAST = {
    ["pfm_write_pmds, loaded"] = 3, ["pfm_create_evtsets"] = 5, ["PFM_CREATE_CONTEXT"] = 8, ["PFM_WRITE_PMCS"] = 4,
    ["PFM_WRITE_PMDS"] = 2, ["PFM_READ_PMDS"] = 1, ["PFM_CREATE_EVTSETS"] = 4, ["pfm_set_machine"] = 5,
    ["pfm_sim_spawn"] = 8, ["pfm_sim_interrupt"] = 4, ["pfm_sim_share"] = 1, ["pfm_sim_run_ns, forking"] = 3,
+   ["pfm_create_context, inheriting"] = 9, ["pfm_sim_run_ns, a family"] = 7,
 }
 local NONE = {
    "pfm_read_pmds", "pfm_start", "pfm_stop", "pfm_unload_context", "pfm_delete_evtsets", "pfm_getinfo_evtsets"

@@ -78,8 +78,8 @@ typedef unsigned char pfm_uuid_t[16];
  * the long reset, or where one that has ended left it; a child's random periods are a series of its own. Who finds the
  * buffer full is masked, others go on until they do; one message tells of it, and pfm_restart() lets them all go on.
  * Where threads on several CPUs sample at the same time, on machine linux, the buffer is of as many equal parts as
- * there can be CPUs, pfm_ctx_buf_parts(), one after the other in the mapping, each with a header of its own; threads
- * on CPU n fill part n, and msg_ovfl_cpu says which one a message is about. There pfm_restart() gives back those parts
+ * there are CPUs, pfm_ctx_buf_parts(), one after the other in the mapping, each with a header of its own; threads on
+ * CPU n fill part n modulo that number, and msg_ovfl_cpu says which one a message is about. There pfm_restart() gives back those parts
  * or regions whose messages were read; or, if none was read since the load, all that are full. Each part has the size
  * that the format was asked for, and ctx_smpl_buf_size is that of all. Formats with something beside the buffer
  * (program) are EINVAL there.

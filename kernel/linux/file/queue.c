@@ -34,14 +34,16 @@ int lx_queue_init(struct lx_context *lx, unsigned int depth)
 int lx_part_queues_init(struct lx_context *lx, unsigned int depth)
 {
 	size_t each = size_add(sizeof(struct lx_queue), array_size(depth, sizeof(struct lx_message)));
-	struct lx_queue *q = pfm_os_alloc(array_size(nr_cpu_ids, each));
-	struct lx_message *messages = (struct lx_message *)(q + nr_cpu_ids);
+	unsigned int n = cpumask_last(cpu_online_mask) + 1;
+	struct lx_queue *q = pfm_os_alloc(array_size(n, each));
+	struct lx_message *messages = (struct lx_message *)(q + n);
 
 	if (!q)
 		return pfm_refuse(-ENOMEM, "no memory for the message queues");
-	for (unsigned int i = 0; i < nr_cpu_ids; i++)
+	for (unsigned int i = 0; i < n; i++)
 		q[i] = (struct lx_queue){ .messages = messages + i * depth, .room = depth };
 	lx->part_queues = q;
+	lx->num_parts = n;
 	return 0;
 }
 
@@ -68,15 +70,17 @@ static int append(struct lx_queue *q, unsigned int room, const pfarg_msg_t *msg,
 int lx_post(struct pfm_context *ctx, const pfarg_msg_t *msg)
 {
 	struct lx_context *lx = lx_of(ctx);
-	unsigned int cpu = raw_smp_processor_id();
+	struct lx_queue *q;
 	int ret;
 
-	if (msg->type == PFM_MSG_END)
+	if (msg->type == PFM_MSG_END) {
 		ret = append(&lx->queue, lx->queue.room, msg, 0);
-	else if (ctx->parts)
-		ret = append(&lx->part_queues[cpu], lx->part_queues[cpu].room, msg, ctx->parts[cpu].post);
-	else
+	} else if (ctx->parts) {
+		q = &lx->part_queues[lx_part(lx)];
+		ret = append(q, q->room, msg, ctx->parts[lx_part(lx)].post);
+	} else {
 		ret = append(&lx->queue, lx->queue.room - 1, msg, 0);
+	}
 	if (!ret)
 		atomic_or(LX_WAKE_READERS | LX_WAKE_SIGNAL, &lx->wake);
 	return ret;
@@ -90,7 +94,7 @@ static bool has_unread(const struct lx_queue *q)
 /* END, which is in the queue of no part, comes last. */
 static struct lx_queue *unread(struct lx_context *lx)
 {
-	for (unsigned int i = 0; lx->part_queues && i < nr_cpu_ids; i++)
+	for (unsigned int i = 0; i < lx->num_parts; i++)
 		if (has_unread(&lx->part_queues[i]))
 			return &lx->part_queues[i];
 	return has_unread(&lx->queue) ? &lx->queue : NULL;
@@ -138,7 +142,7 @@ void lx_flush_messages(struct pfm_context *ctx)
 
 	mutex_lock(&lx->read_lock);
 	forget(&lx->queue);
-	for (unsigned int i = 0; lx->part_queues && i < nr_cpu_ids; i++)
+	for (unsigned int i = 0; i < lx->num_parts; i++)
 		forget(&lx->part_queues[i]);
 	mutex_unlock(&lx->read_lock);
 }

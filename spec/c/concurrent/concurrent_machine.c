@@ -369,9 +369,9 @@ static void send_signal(struct pfm_context *ctx)
 	in_pmu(me.inside->ctx, "signal")->signals++;
 }
 
-static unsigned int num_parts(struct pfm_machine *m)
+static unsigned int num_parts(struct pfm_context *root)
 {
-	(void)m;
+	(void)root;
 	return NUM_CPUS;
 }
 

@@ -127,6 +127,15 @@ static int create_default(int n)
 	return scene.fd[1] = pfm_create_context(&ctx, PFM_DFL_SMPL_NAME, &arg, sizeof(arg));
 }
 
+static int create_family(int n)
+{
+	pfm_dfl_smpl_arg_t arg = { .buf_size = 10000 };
+	pfarg_ctx_t ctx = { .ctx_flags = PFM_FL_INHERIT };
+
+	(void)n;
+	return scene.fd[1] = pfm_create_context(&ctx, PFM_DFL_SMPL_NAME, &arg, sizeof(arg));
+}
+
 static int create_program(int n)
 {
 	static const uint64_t keep = PFM_PROG_KEEP * (1ULL << 32) + 0x06;	/* BPF_RET | BPF_K */
@@ -362,6 +371,22 @@ static void with_forking(void)
 	spawn(1);
 }
 
+/* What it creates is sampled, or counted among those that were not. */
+static void with_family(void)
+{
+	pfarg_pmd_t pmd = { .reg_num = 4, .reg_value = -3ULL, .reg_long_reset = -3ULL, .reg_short_reset = -3ULL };
+	pfm_dfl_smpl_arg_t arg = { .buf_size = 10000 };
+	pfarg_ctx_t ctx = { .ctx_flags = PFM_FL_INHERIT };
+	pfarg_load_t load = { 0 };
+
+	must(scene.fd[0] = pfm_create_context(&ctx, PFM_DFL_SMPL_NAME, &arg, sizeof(arg)));
+	fill_set(0);
+	must(pfm_write_pmds(scene.fd[0], &pmd, 1));
+	load.load_pid = (uint32_t)spawn(1);
+	must(pfm_load_context(scene.fd[0], &load));
+	must(pfm_start(scene.fd[0], NULL));
+}
+
 static int run(int n)
 {
 	(void)n;
@@ -371,6 +396,7 @@ static int run(int n)
 const struct scenario scenarios[] = {
 	{ "pfm_create_context", with_loaded, create_plain, 1, false },
 	{ "pfm_create_context, default format", NULL, create_default, 1, false },
+	{ "pfm_create_context, inheriting", NULL, create_family, 1, false },
 	{ "pfm_create_context, n-way by UUID", NULL, create_nway, 1, false },
 	{ "pfm_create_context, a program by name", NULL, create_program, 1, false },
 	{ "pfm_map_buffer", with_buffer, map_buffer, 1, false },
@@ -398,5 +424,6 @@ const struct scenario scenarios[] = {
 	{ "pfm_sim_interrupt", NULL, interrupt, 1, false },
 	{ "pfm_sim_share", with_context, share, 1, false },
 	{ "pfm_sim_run_ns, forking", with_forking, run, 1, true },
+	{ "pfm_sim_run_ns, a family", with_family, run, 1, true },
 	{ NULL, NULL, NULL, 0, false },
 };

@@ -75,7 +75,7 @@ static unsigned int loaded(const struct pfm_machine *m, bool system_wide)
 	unsigned int n = 0;
 
 	for (struct pfm_context *c = m->loaded; c; c = c->next_loaded)
-		n += !c->root && !!(c->flags & PFM_FL_SYSTEM_WIDE) == system_wide;
+		n += !!(c->flags & PFM_FL_SYSTEM_WIDE) == system_wide;
 	return n;
 }
 
