@@ -59,6 +59,9 @@ int perf_sampler_check(const struct pfm_context *ctx, const struct pfm_set *set,
 {
 	uint64_t now = opened_with(set, pmd->num);
 
+	/* Linux 6.18 loses counts that exec enables where each thread's own are asked for. */
+	if (!plan->sampling && (ctx->flags & PFM_FL_ON_EXEC) && ctx->want.records)
+		return pfm_refuse(-EINVAL, "PMD%u: it only counts, which does not go with ON_EXEC and records", pmd->num);
 	if (!plan->sampling)
 		return 0;
 	if (plan->alone)

@@ -83,7 +83,7 @@ local function keep_ledger(self)
       error("the threads of a command cannot be counted one by one at intervals: their counts come when they end", 0)
    end
    self.spec.create = ledger.create_args()
-   local ok, why = contexts.inherit(self.spec, { "INHERIT", "ON_EXEC" })
+   local ok, why = contexts.inherit(self.spec, { "INHERIT" })
    if not ok then error("the threads of a command cannot be counted one by one: " .. why, 0) end
    return true
 end

@@ -308,7 +308,7 @@ local function drain(self, subject, msg)
    if self.by_tool then return drain_tool(self, subject) end
    if #subject.parts == 1 then return drain_part(self, subject, subject.parts[1]) end
    for _, part in ipairs(subject.parts) do drain_region(self, subject, part) end
-   local told = msg and subject.parts[msg.cpu + 1]
+   local told = msg and subject.parts[msg.cpu % #subject.parts + 1]
    if told and told.buffer:header().full and subject.ctx:restart() then begin_region(told) end
 end
 
@@ -612,8 +612,10 @@ local function handlers(self, on_tick)
    }
 end
 
--- Samples that were not taken while a full buffer waited: for clocks; another event's rate is not known.
+-- Samples that were not taken while a full buffer waited: for clocks; another event's rate is not known, nor which
+-- threads would have run.
 local function missed(self)
+   if self.inherits then return nil end
    local n = 0
    for i, event in ipairs(self.events) do
       if not is_clock(event) then return nil end

@@ -108,10 +108,12 @@ describe("a job", function()
       assert.is_true(result.elapsed >= 0.05)
    end)
 
-   it("counts new threads and children with threads=true", function()
-      local s = jobs.start { command = { "/bin/sh", "-c", "(exit 3); (exit 4); true" }, events = "page-faults",
-         threads = true }
-      assert.equal(3, s:wait(20).subjects)
+   it("counts new threads and children with threads=true, each by itself with names=true", function()
+      local command = { "/bin/sh", "-c", "(exit 3); (exit 4); true" }
+      local s = jobs.start { command = command, events = "page-faults", threads = true }
+      assert.is_true(s:wait(20).inherited)
+      s = jobs.start { command = command, events = "page-faults", threads = true, names = true }
+      assert.equal(3, #s:wait(20).per)
    end)
 
    it("samples into a file", function()

@@ -117,7 +117,7 @@ describe("the recordings of a job of Slurm's", function()
       -- the node's daemon and its recorders end at once: one has written nothing yet, the other's last chunk is cut
       local died = ([[sh -c '[ $SLURM_PROCID = 4 ] || [ $SLURM_PROCID = 5 ] || exit 0
          [ $SLURM_PROCID = 5 ] || { rm run.n3.4.data; kill -KILL $(cat %s/slurmd-n3.pid); }
-         kill -KILL $PPID']]):format(cluster().dir)
+         until [ $SLURM_PROCID = 4 ] || [ -s run.n3.5.data ]; do :; done; kill -KILL $PPID']]):format(cluster().dir)
       local _, status = cluster():sh(("cd %s && srun -N4 -n8 %s %s"):format(dir, RANKS, died))
       assert.truthy(status ~= 0)
       sh("truncate -s -5 run.n3.5.data")
