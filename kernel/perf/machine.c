@@ -96,7 +96,7 @@ static int attach(struct pfm_context *ctx, uint32_t load_pid)
 		return ret;
 	perf_of(ctx)->rings.ready = perf_records_came;
 	perf_of(ctx)->self = ctx->self ? pfm_fast_thread() : 0;
-	if (ctx->want.records)
+	if (ctx->want.records && !perf_samples_family(ctx))
 		ret = perf_ring_need(ctx);
 	if (ret)
 		perf_detach(ctx);

@@ -93,6 +93,7 @@ struct perf_ring {
 struct perf_rings {
 	struct perf_ring	*r;
 	unsigned int		n;
+	size_t			pages;		/* of data, as many as could be had */
 	struct perf_ring	*taken;		/* its record is in use: the kernel must not write there yet */
 	uint64_t		round, limit;	/* ns: see perf_rings_round() */
 	union perf_record	*whole;		/* a copy of a record that wraps around the end of its ring */
@@ -259,7 +260,7 @@ static inline bool perf_samples_family(const struct pfm_context *ctx)
 	return pfm_inherits(ctx) && ctx->fmt;
 }
 int perf_sampler_open(struct pfm_context *ctx, const struct perf_plan *plans, unsigned int n,
-		      struct perf_sampler **out);
+		      struct perf_sampler **out);	/* and the rings */
 void perf_sampler_close(struct perf_sampler *s);
 void perf_sampler_run(struct perf_sampler *s, bool on);
 bool perf_sampler_fits(const struct perf_sampler *s, const struct perf_plan *plans, unsigned int n);
@@ -274,7 +275,9 @@ union perf_record {
 	struct perf_event_header	header;
 	uint64_t			words[8192];	/* header.size has 16 bits */
 };
-int perf_ring_need(struct pfm_context *ctx);	/* sets up what the context's events write into */
+int perf_ring_need(struct pfm_context *ctx);	/* sets up the only ring, unless it is there */
+int perf_rings_begin(struct pfm_context *ctx, int n);	/* for as many as n */
+int perf_ring_add(struct pfm_context *ctx, int cpu);	/* ENODEV: the CPU is not online */
 void perf_rings_close(struct perf_rings *rings);
 void perf_rings_round(struct pfm_context *ctx, bool all);	/* before records are read */
 const union perf_record *perf_rings_next(struct perf_rings *rings);	/* in the order of time; until the next call */

@@ -253,11 +253,11 @@ static void replay_throttle(struct pfm_context *ctx, const union perf_record *re
 		c->throttled = true;
 }
 
-/* {id, lost}: kernels that count them by event say more precisely what is lost, where the counts come with samples. */
+/* {id, lost}: kernels that count them by event say more precisely what is lost. */
 static void replay_lost(struct pfm_context *ctx, const union perf_record *rec)
 {
 	perf_record_lost(ctx);
-	if (perf_format_lost && !perf_samples_family(ctx))
+	if (perf_format_lost)
 		return;
 	perf_of(ctx)->reported += rec->words[2];
 	pfm_count_lost(ctx, rec->words[2]);

@@ -138,42 +138,41 @@ static int watch(struct pfm_context *ctx, struct perf_ring *ring)
 	return pfm_refuse(-err, "the kernel's buffer cannot be watched: %s", strerror(err));
 }
 
-/* CPUs that are not online have none. */
-static int set_up(struct pfm_context *ctx, struct perf_rings *rings, int cpus)
+int perf_ring_add(struct pfm_context *ctx, int cpu)
 {
-	size_t pages = pages_wanted(ctx);
-	int ret = 0;
+	struct perf_rings *rings = &perf_of(ctx)->rings;
+	struct perf_ring *ring = &rings->r[rings->n];
+	int ret;
 
-	for (int cpu = 0; cpu < cpus && !ret; cpu++) {
-		struct perf_ring *ring = &rings->r[rings->n];
+	*ring = (struct perf_ring){ .fd = -1, .cpu = cpu };
+	ret = open_and_map(ctx, ring, &rings->pages);
+	if (ret)
+		return ret;
+	rings->n++;
+	return watch(ctx, ring);
+}
 
-		*ring = (struct perf_ring){ .fd = -1, .cpu = perf_samples_family(ctx) ? cpu : -1 };
-		ret = open_and_map(ctx, ring, &pages);
-		if (ret == -ENODEV) {
-			ret = 0;
-		} else if (!ret) {
-			rings->n++;
-			ret = watch(ctx, ring);
-		}
-	}
-	if (!ret && !rings->n)
-		ret = pfm_refuse(-ENODEV, "no CPU is online");
-	return ret;
+int perf_rings_begin(struct pfm_context *ctx, int n)
+{
+	struct perf_rings *rings = &perf_of(ctx)->rings;
+
+	rings->pages = pages_wanted(ctx);
+	rings->r = pfm_os_alloc((size_t)n * sizeof(*rings->r));
+	rings->whole = pfm_os_alloc(sizeof(*rings->whole));
+	if (rings->r && rings->whole)
+		return 0;
+	perf_rings_close(rings);
+	return pfm_refuse(-ENOMEM, "no memory for the kernel's buffers");
 }
 
 int perf_ring_need(struct pfm_context *ctx)
 {
 	struct perf_rings *rings = &perf_of(ctx)->rings;
-	int cpus = perf_samples_family(ctx) ? (int)sysconf(_SC_NPROCESSORS_CONF) : 1, ret;
+	int ret = rings->n ? 0 : perf_rings_begin(ctx, 1);
 
-	if (rings->n)
-		return 0;
-	rings->r = pfm_os_alloc((size_t)cpus * sizeof(*rings->r));
-	rings->whole = pfm_os_alloc(sizeof(*rings->whole));
-	if (rings->r && rings->whole)
-		ret = set_up(ctx, rings, cpus);
-	else
-		ret = pfm_refuse(-ENOMEM, "no memory for the kernel's buffers");
+	if (ret || rings->n)
+		return ret;
+	ret = perf_ring_add(ctx, -1);
 	if (ret)
 		perf_rings_close(rings);
 	return ret;

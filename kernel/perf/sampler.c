@@ -18,6 +18,7 @@ struct inherited {
 	uint64_t	id;
 	int		fd;
 	uint16_t	num;		/* the PMD */
+	uint64_t	lost;		/* records that the rings had no room for, of all threads, as last read */
 };
 
 struct perf_sampler {
@@ -28,6 +29,11 @@ struct perf_sampler {
 	uint64_t		base[PERF_MAX_COUNTERS];	/* values at the load, of those that count */
 	struct inherited	events[];			/* ascending by id */
 };
+
+static int num_cpus(void)
+{
+	return (int)sysconf(_SC_NPROCESSORS_CONF);
+}
 
 #define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
@@ -54,16 +60,29 @@ static uint64_t opened_with(const struct pfm_set *set, uint16_t num)
 	return 0;
 }
 
+/* The counts of threads are recorded, and exchanged rightly, if the rings and the counters were opened together. */
+static int refuse_count(const struct pfm_context *ctx, const struct pfm_pmd *pmd, uint64_t now)
+{
+	const struct perf_context *p = ctx->os;
+
+	if (!ctx->want.records)
+		return 0;
+	if (ctx->flags & PFM_FL_ON_EXEC)
+		return pfm_refuse(-EINVAL, "PMD%u: INHERIT: a PMD that only counts loses counts of threads where ON_EXEC starts it "
+				  "and they are recorded", pmd->num);
+	if (p->rings.n && !now)
+		return pfm_refuse(-EINVAL, "PMD%u: INHERIT: a PMD that only counts cannot be added while the context is loaded "
+				  "if the counts of threads are recorded", pmd->num);
+	return 0;
+}
+
 int perf_sampler_check(const struct pfm_context *ctx, const struct pfm_set *set, const struct pfm_pmd *pmd,
 		       const struct perf_plan *plan)
 {
 	uint64_t now = opened_with(set, pmd->num);
 
-	/* Linux 6.18 loses counts that exec enables where each thread's own are asked for. */
-	if (!plan->sampling && (ctx->flags & PFM_FL_ON_EXEC) && ctx->want.records)
-		return pfm_refuse(-EINVAL, "PMD%u: it only counts, which does not go with ON_EXEC and records", pmd->num);
 	if (!plan->sampling)
-		return 0;
+		return refuse_count(ctx, pmd, now);
 	if (plan->alone)
 		return pfm_refuse(-EINVAL, "PMD%u: its event only counts: it has no overflows", pmd->num);
 	if (!plan->fixed)
@@ -112,6 +131,7 @@ static int open_event(struct pfm_context *ctx, struct perf_ring *ring, uint32_t 
 	snprintf(what, sizeof(what), "PMD%u", plan->num);
 	prepare_attr(ctx, pmd, plan, &attr);
 	e->num = plan->num;
+	e->lost = 0;
 	e->fd = perf_open_on(&attr, (int)tid, ring->cpu);
 	if (e->fd < 0)
 		return errno == ESRCH ? -ESRCH : perf_refuse_open(perf_of(ctx), what, &attr, errno);
@@ -131,6 +151,7 @@ static int open_records(struct pfm_context *ctx, struct perf_ring *ring, uint32_
 	perf_record_attr(&attr);
 	attr.inherit = 1;
 	e->num = PFM_MAX_PMDS;
+	e->lost = 0;
 	e->fd = perf_open_on(&attr, (int)tid, ring->cpu);
 	if (e->fd < 0)
 		return errno == ESRCH ? -ESRCH : perf_refuse_open(perf_of(ctx), "records", &attr, errno);
@@ -148,18 +169,41 @@ static int add(struct perf_sampler *s, struct inherited *e, int ret)
 	return ret;
 }
 
-static int open_thread(struct pfm_context *ctx, struct perf_sampler *s, uint32_t tid)
+/* The events of a CPU, of all threads. */
+static int open_cpu(struct pfm_context *ctx, struct perf_sampler *s, struct perf_ring *ring)
 {
-	struct perf_rings *rings = &perf_of(ctx)->rings;
+	const struct perf_context *p = perf_of(ctx);
 	int ret = 0;
 
-	for (unsigned int k = 0; k < rings->n && !ret; k++) {
+	for (unsigned int k = 0; k < p->num_tids && !ret; k++) {
 		struct inherited e;
 
 		for (unsigned int i = 0; i < s->num_plans && !ret; i++)
-			ret = add(s, &e, open_event(ctx, &rings->r[k], tid, &s->plans[i], &e));
-		if (!ret && ctx->want.records && tid != ctx->tid)
-			ret = add(s, &e, open_records(ctx, &rings->r[k], tid, &e));
+			ret = add(s, &e, open_event(ctx, ring, p->tids[k], &s->plans[i], &e));
+		if (!ret && ctx->want.records && p->tids[k] != ctx->tid)
+			ret = add(s, &e, open_records(ctx, ring, p->tids[k], &e));
+		if (ret == -ESRCH && p->num_tids > 1)
+			ret = 0;
+	}
+	return ret;
+}
+
+/*
+ * The kernel exchanges the contexts of threads whose events are equal, and with them counts that are each thread's own,
+ * event by event as their lists are: a child's is sorted by CPUs. So all of a CPU, its ring's owner first, come before
+ * those of the next.
+ */
+static int open_cpus(struct pfm_context *ctx, struct perf_sampler *s)
+{
+	struct perf_rings *rings = &perf_of(ctx)->rings;
+	int cpus = num_cpus(), ret = 0;
+
+	for (int cpu = 0; cpu < cpus && !ret; cpu++) {
+		ret = perf_ring_add(ctx, cpu);
+		if (ret == -ENODEV)
+			ret = 0;
+		else if (!ret)
+			ret = open_cpu(ctx, s, &rings->r[rings->n - 1]);
 	}
 	return ret;
 }
@@ -181,18 +225,31 @@ static struct inherited *find(const struct perf_sampler *s, uint64_t id)
 
 static int open_all(struct pfm_context *ctx, struct perf_sampler *s)
 {
-	const struct perf_context *p = perf_of(ctx);
+	struct perf_rings *rings = &perf_of(ctx)->rings;
 	int ret = 0;
 
-	for (unsigned int i = 0; i < p->num_tids && !ret; i++) {
-		ret = open_thread(ctx, s, p->tids[i]);
-		if (ret == -ESRCH && (p->num_tids > 1))
-			ret = 0;
-	}
-	if (!ret && !s->n)
+	if (!rings->n)
+		ret = open_cpus(ctx, s);
+	else
+		for (unsigned int i = 0; i < rings->n && !ret; i++)
+			ret = open_cpu(ctx, s, &rings->r[i]);
+	if (!ret && s->num_plans && !s->n)
 		ret = pfm_refuse(-ESRCH, "thread %u has ended", ctx->tid);
 	qsort(s->events, s->n, sizeof(s->events[0]), by_id);
 	return ret;
+}
+
+/* For CPUs that may be online, and what an allocation takes for them. */
+static int begin(struct pfm_context *ctx, unsigned int n, struct perf_sampler **out)
+{
+	const struct perf_context *p = perf_of(ctx);
+	int ret = p->rings.r ? 0 : perf_rings_begin(ctx, num_cpus());
+
+	if (ret)
+		return ret;
+	*out = pfm_os_alloc(sizeof(**out) + (size_t)p->num_tids * (size_t)num_cpus() * (n + 1) *
+			    sizeof((*out)->events[0]));
+	return *out ? 0 : pfm_refuse(-ENOMEM, "no memory for a set's events");
 }
 
 int perf_sampler_open(struct pfm_context *ctx, const struct perf_plan *plans, unsigned int n,
@@ -203,19 +260,16 @@ int perf_sampler_open(struct pfm_context *ctx, const struct perf_plan *plans, un
 	int ret;
 
 	*out = NULL;
-	if (!n)
+	if (!n && !ctx->want.records)
 		return 0;
 	for (unsigned int i = 0; i < n; i++) {
 		ret = perf_sampler_check(ctx, p->set, pfm_set_pmd(p->set, plans[i].num), &plans[i]);
 		if (ret)
 			return ret;
 	}
-	ret = perf_ring_need(ctx);
+	ret = begin(ctx, n, &s);
 	if (ret)
 		return ret;
-	s = pfm_os_alloc(sizeof(*s) + (size_t)p->num_tids * p->rings.n * (n + 1) * sizeof(s->events[0]));
-	if (!s)
-		return pfm_refuse(-ENOMEM, "no memory for a set's events");
 	s->num_plans = n;
 	s->on_exec = ctx->flags & PFM_FL_ON_EXEC;
 	for (unsigned int i = 0; i < n; i++) {
@@ -285,22 +339,32 @@ static bool starved(const struct sums *sums, unsigned int cpus)
 	return sums->running < ran - ran / 64;
 }
 
+/* Kernels before 6.0 do not know by event, and write what is lost before the next record that has room: replay.c. */
+static void note_lost(struct pfm_context *ctx, struct inherited *e, const uint64_t *words)
+{
+	uint64_t lost = perf_format_lost ? words[PERF_HEAD_WORDS + 2] : e->lost;
+
+	pfm_count_lost(ctx, lost - e->lost);
+	e->lost = lost;
+}
+
 /* The sums of all threads, ended and living. */
 void perf_sampler_collect(struct pfm_context *ctx, struct pfm_set *set)
 {
-	const struct perf_sampler *s = set->os ? perf_group_of(set)->sampler : NULL;
+	struct perf_sampler *s = set->os ? perf_group_of(set)->sampler : NULL;
 	struct sums sums[PERF_MAX_COUNTERS] = { 0 };
 	uint64_t words[PERF_READ_WORDS];
 
 	for (unsigned int i = 0; s && i < s->n; i++) {
 		unsigned int k = plan_of(s, s->events[i].num);
 
-		if (k == s->num_plans || (s->plans[k].sampling && !s->plans[k].hw))
+		if (k == s->num_plans)
 			continue;
 		if (perf_read_group(s->events[i].fd, words, sizeof(words)) <= 0) {
 			perf_of(ctx)->failed = true;
 			return;
 		}
+		note_lost(ctx, &s->events[i], words);
 		sums[k].count += words[PERF_HEAD_WORDS];
 		sums[k].enabled += words[1];
 		sums[k].running += words[2];

@@ -217,13 +217,13 @@ end
 -- The rows of a ledger that is complete.
 local function add_threads(self, its, values)
    its:read(true)
-   its:settle(plan.counts_of(self.plan, values))
+   local mixed, why = its:settle(plan.counts_of(self.plan, values))
+   self.uncounted, self.why = self.uncounted + mixed, why
    for _, row in ipairs(its.rows) do
       self.per[#self.per + 1] = { tid = row.tid, pid = row.pid, comm = row.comm,
          values = counts_of(self, plan.with_counts(self.plan, values, row.counts)) }
    end
    self.subjects = self.subjects + #its.rows - 1
-   self.uncounted = self.uncounted + its.lost
 end
 
 function counting:ended(subject)
@@ -473,7 +473,7 @@ function count.complete(self, outcome)
    outcome.uncounted = uncounted(self, outcome, self.sums)
    outcome.inherited, outcome.alone = self.inherits, self.alone
    if self.inherits and self.uncounted > 0 then
-      outcome.unmeasured, outcome.why = self.uncounted, "there was no memory, or no counter, for them"
+      outcome.unmeasured, outcome.why = self.uncounted, self.why or "there was no memory, or no counter, for them"
    end
    return outcome
 end

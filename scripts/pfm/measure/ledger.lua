@@ -71,22 +71,33 @@ function ledger:read(all)
    end
 end
 
--- The one thread whose counts are not recorded: the first, or the one that the kernel gave its counters to.
-local function rest_of(self)
+-- The kernel writes no record for one thread: the first, or the one that the kernel gave its counters to. It has what is
+-- left of the sums. If records were lost, the counts of further threads are in that rest, too.
+local function split_rows(self)
+   local told, untold = {}, {}
    for _, row in ipairs(self.rows) do
-      if not row.told then return row end
+      local into = row.told and told or untold
+      into[#into + 1] = row
    end
-   return self.rows[1]
+   return told, untold
 end
 
---- Completes the counts by what is left of the sums.
+--- Completes the counts by what is left of the sums. Threads whose records were lost leave the rows.
 -- @tparam table sums by PMD
+-- @treturn int number of threads whose counts are not in their own row
+-- @treturn[opt] string where their counts are
 function ledger:settle(sums)
-   local rest = rest_of(self)
+   local told, untold = split_rows(self)
+   local rest = table.remove(untold, 1) or told[1]
    for num, sum in pairs(sums) do
-      for _, row in ipairs(self.rows) do sum = sum - (row.counts[num] or 0) end
+      for _, row in ipairs(told) do sum = sum - (row.counts[num] or 0) end
       rest.counts[num] = (rest.counts[num] or 0) + sum
    end
+   if not rest.told then table.insert(told, 1, rest) end
+   self.rows = told
+   if #untold == 0 and self.lost == 0 then return 0 end
+   local why = ("their records were lost; thread %d has their counts beside its own"):format(rest.tid)
+   return math.max(#untold, 1), why
 end
 
 return ledger
