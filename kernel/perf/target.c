@@ -165,17 +165,11 @@ static uint32_t number_of(const char *text, const char *name)
 /* State, process and parent of a thread, of /proc/TID/status; ESRCH: there is none. */
 static int status(uint32_t tid, char *state, uint32_t *pid, pid_t *parent)
 {
-	char text[512], *at;
-	ssize_t n;
-	int fd;
+	char path[40], text[512], *at;
 
-	snprintf(text, sizeof(text), "/proc/%u/status", tid);
-	fd = open(text, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	snprintf(path, sizeof(path), "/proc/%u/status", tid);
+	if (!pfm_os_read(path, text, sizeof(text)))
 		return errno == EMFILE || errno == ENFILE ? perf_refuse_files("the context") : -ESRCH;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n < 0 ? 0 : n] = 0;
 	/* the name before them may be anything, but a line's end in it is written as \n */
 	at = strstr(text, "\nState:\t");
 	*state = at ? at[strlen("\nState:\t")] : 'X';
@@ -231,18 +225,13 @@ int perf_right_cpu(struct pfm_context *ctx)
 /* Field 39 of /proc/TID/stat; the name, field 2, may have spaces but ends with the last ')'. */
 static uint64_t last_cpu(uint32_t tid)
 {
-	char path[40], line[1024] = "";
+	char path[40], line[1024];
 	unsigned int cpu = 0;
 	const char *at;
-	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", tid);
-	f = fopen(path, "re");
-	if (!f)
+	if (!pfm_os_read(path, line, sizeof(line)))
 		return 0;
-	if (!fgets(line, sizeof(line), f))
-		line[0] = 0;
-	fclose(f);
 	at = strrchr(line, ')');
 	for (int field = 2; at && field < 39; field++)
 		at = strchr(at + 1, ' ');
@@ -274,36 +263,39 @@ void perf_where(struct pfm_context *ctx, struct pfm_where *where)
 
 /* --- attach, detach ------------------------------------------------------------------------- */
 
+static int add_thread(struct perf_context *p, uint32_t tid)
+{
+	uint32_t *tids = pfm_os_realloc(p->tids, (p->num_tids + 1) * sizeof(*tids));
+
+	if (!tids)
+		return pfm_refuse(-ENOMEM, "no memory for the threads of a process");
+	p->tids = tids;
+	p->tids[p->num_tids++] = tid;
+	return 0;
+}
+
 /* The threads of /proc/PID/task: those that end meanwhile are left out when their events are opened. */
 static int find_threads(struct pfm_context *ctx)
 {
-	struct perf_context *p = perf_of(ctx);
-	unsigned int room = 0;
-	struct dirent *entry;
+	_Alignas(struct dirent64) char entries[2048];
+	int dir, ret = 0;
 	char path[40];
-	DIR *dir;
+	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%u/task", ctx->pid);
-	dir = opendir(path);
-	if (!dir)
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
 		return errno == EMFILE || errno == ENFILE ? perf_refuse_files("the context") :
 		       pfm_refuse(-ESRCH, "there is no process %u", ctx->pid);
-	while ((entry = readdir(dir))) {
-		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10), *tids = p->tids;
+	while (!ret && (n = getdents64(dir, entries, sizeof(entries))) > 0) {
+		const struct dirent64 *e = (const void *)entries;
 
-		if (!tid)
-			continue;
-		if (p->num_tids == room) {
-			room = room ? 2 * room : 64;
-			tids = realloc(p->tids, room * sizeof(*tids));
-		}
-		if (!tids)
-			break;
-		p->tids = tids;
-		p->tids[p->num_tids++] = tid;
+		for (; !ret && (const char *)e < entries + n; e = (const void *)((const char *)e + e->d_reclen))
+			if (e->d_name[0] != '.')
+				ret = add_thread(perf_of(ctx), (uint32_t)strtoul(e->d_name, NULL, 10));
 	}
-	closedir(dir);
-	return entry ? pfm_refuse(-ENOMEM, "no memory for the threads of process %u", ctx->pid) : 0;
+	close(dir);
+	return ret;
 }
 
 /* What a sampler that children inherit is opened for. */
@@ -317,12 +309,7 @@ static int find_subjects(struct pfm_context *ctx)
 		return 0;
 	if (ctx->flags & PFM_FL_PROCESS)
 		return find_threads(ctx);
-	p->tids = malloc(sizeof(*p->tids));
-	if (!p->tids)
-		return pfm_refuse(-ENOMEM, "no memory to load a context");
-	p->tids[0] = ctx->tid;
-	p->num_tids = 1;
-	return 0;
+	return add_thread(p, ctx->tid);
 }
 
 static int bind_thread(struct pfm_context *ctx, uint32_t tid, const struct pfm_caller *who)
@@ -408,7 +395,7 @@ void perf_detach(struct pfm_context *ctx)
 		perf_group_close(ctx, set);
 	perf_timer_close(&p->timer);
 	perf_rings_close(&p->rings);
-	free(p->tids);
+	pfm_os_free(p->tids);
 	close_life(p);
 	ctx->os = NULL;
 	pfm_os_free(p);

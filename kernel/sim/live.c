@@ -230,16 +230,12 @@ static void *pace(void *unused)
 	return NULL;
 }
 
-/* With live_lock held and signals off, which the thread inherits. */
+/* With live_lock held. */
 static void start_pacing(void)
 {
-	pthread_attr_t attr;
 	pthread_t thread;
 
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pacing = !pthread_create(&thread, &attr, pace, NULL);
-	pthread_attr_destroy(&attr);
+	pacing = !pfm_thread_start(&thread, pace, PTHREAD_CREATE_DETACHED);
 }
 
 /* Without memory for the thread every call still catches up. */
