@@ -120,7 +120,9 @@ struct perf_context {
 	pid_t			parent;		/* of the target's process, when it was bound */
 	int			exec;		/* dummy event of an heir: begins to count at exec; or -1 */
 	struct pfm_watch	*life_watch;
-	bool			ended;		/* but records wait for a restart to be replayed */
+	bool			ended;		/* but records wait for a restart to be replayed, */
+	int			patience;	/* no longer than this timer runs, or -1 */
+	struct pfm_watch	*patience_watch;
 	struct perf_rings	rings;
 	uint32_t		*tids, num_tids;	/* PROCESS: the threads that it had when it was bound */
 	struct perf_timer	timer;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 #define PFM_NO_MMAP_REDIRECT
 #include "perf.h"
@@ -26,11 +27,51 @@
 
 /* --- the end of a thread -------------------------------------------------------------------- */
 
+#define PATIENCE_S	1
+
 static int watch_life(struct pfm_context *ctx);
 
+static void end(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+
+	if (p->set)
+		perf_collect(ctx, p->set);
+	pfm_target_exit(ctx);
+}
+
+static void stop_waiting(struct perf_context *p)
+{
+	pfm_watch_del(p->patience_watch);
+	p->patience_watch = NULL;
+	if (p->patience >= 0)
+		close(p->patience);
+	p->patience = -1;
+}
+
+static void on_patience(struct pfm_context *ctx, void *arg, uint32_t events)
+{
+	(void)arg, (void)events;
+	end(ctx);
+}
+
+static bool wait_for_restart(struct pfm_context *ctx)
+{
+	static const struct itimerspec patience = { .it_value.tv_sec = PATIENCE_S };
+	struct perf_context *p = perf_of(ctx);
+
+	p->patience = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	if (p->patience >= 0 && !timerfd_settime(p->patience, 0, &patience, NULL))
+		p->patience_watch = pfm_watch_add(ctx, p->patience, EPOLLIN, on_patience, NULL);
+	if (!p->patience_watch)
+		stop_waiting(p);
+	return p->patience_watch;
+}
+
 /*
- * Overflows that wait behind a full sampling buffer are replayed before the context is unloaded: the
- * end is taken note of when pfm_restart() has made room for all of them.
+ * Overflows that wait behind a full sampling buffer are replayed before the context is unloaded: the end is taken note
+ * of when pfm_restart() has made room for all of them. If none comes for a while they are lost, and END is sent: a tool
+ * that waits for it may not mean to restart (3.3.6, 3.6.5).
  */
 static void on_hangup(struct pfm_context *ctx, void *arg, uint32_t events)
 {
@@ -40,15 +81,13 @@ static void on_hangup(struct pfm_context *ctx, void *arg, uint32_t events)
 	if (p->life_pidfd < 0 && !perf_hung_up(p->life))
 		return;
 	perf_quiet(ctx);
-	if (p->held && ctx->fmt && !perf_rings_empty(&p->rings)) {
+	if (p->held && ctx->fmt && !perf_rings_empty(&p->rings) && wait_for_restart(ctx)) {
 		pfm_watch_del(p->life_watch);
 		p->life_watch = NULL;
 		p->ended = true;
 		return;
 	}
-	if (p->set)
-		perf_collect(ctx, p->set);
-	pfm_target_exit(ctx);
+	end(ctx);
 }
 
 static int watch_life(struct pfm_context *ctx)
@@ -71,6 +110,7 @@ void perf_resume_life(struct pfm_context *ctx)
 	struct perf_context *p = perf_of(ctx);
 
 	p->ended = false;
+	stop_waiting(p);
 	if (watch_life(ctx))
 		p->error = -errno;
 }
@@ -85,10 +125,10 @@ static int open_life_pidfd(struct pfm_context *ctx)
 }
 
 /*
- * A pidfd tells the end of a thread, or the event's own hanging up, for which it has to have a ring: without
- * one it looks hung up at all times. The ring costs some 80 us more. But an event stays with a thread that
- * calls exec, and a pidfd with the thread's number, which only the first thread keeps then; the others'
- * contexts take the pidfd where all locked memory is in use.
+ * The event tells the end of its thread by hanging up, for which it has to have a ring: without one it looks hung up at
+ * all times. It stays with a thread that calls exec; a pidfd stays with the thread's number, which only the first thread
+ * keeps then, and newer kernels tell the end of a first thread by it when the whole process has ended. So the pidfd is
+ * for that, and for contexts beyond the locked memory that there is.
  */
 static int find_end(struct pfm_context *ctx)
 {
@@ -96,7 +136,7 @@ static int find_end(struct pfm_context *ctx)
 	size_t size = 2 * (size_t)sysconf(_SC_PAGESIZE);
 	void *at;
 
-	if (ctx->tid == ctx->pid && !open_life_pidfd(ctx))
+	if (pfm_inherits(ctx) && ctx->tid == ctx->pid && !open_life_pidfd(ctx))
 		return watch_life(ctx);
 	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, p->life, 0);
 	if (at != MAP_FAILED)
@@ -359,7 +399,7 @@ int perf_attach(struct pfm_context *ctx, uint32_t load_pid)
 
 	if (!p)
 		return pfm_refuse(-ENOMEM, "no memory to load a context");
-	p->pid = p->cpu = p->cgroup = p->life = p->life_pidfd = p->exec = p->timer.fd = -1;
+	p->pid = p->cpu = p->cgroup = p->life = p->life_pidfd = p->patience = p->exec = p->timer.fd = -1;
 	ctx->os = p;
 	pfm_user_caller(ctx->machine, &who);
 	if (ctx->flags & PFM_FL_SYSTEM_WIDE)
@@ -374,6 +414,7 @@ int perf_attach(struct pfm_context *ctx, uint32_t load_pid)
 static void close_life(struct perf_context *p)
 {
 	pfm_watch_del(p->life_watch);
+	stop_waiting(p);
 	if (p->life_map)
 		munmap(p->life_map, 2 * (size_t)sysconf(_SC_PAGESIZE));
 	if (p->life_pidfd >= 0)

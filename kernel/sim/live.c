@@ -172,7 +172,7 @@ static void end_those_gone(struct pfm_sim *sim)
 {
 	for (unsigned int i = 0; i < sim->num_threads; i++)
 		if (follows(sim->threads[i]) && sim->threads[i]->follow.ended &&
-		    sim->threads[i]->state == PFM_SIM_WAITING)
+		    (sim->threads[i]->state == PFM_SIM_WAITING || sim->threads[i]->state == PFM_SIM_BLOCKED))
 			sim_thread_exit(sim->threads[i]);
 }
 

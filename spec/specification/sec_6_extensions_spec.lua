@@ -70,7 +70,8 @@ describe("6.2.1 PFM_REGFL_NO_64BIT_EMUL", function()
             assert(ctx:load(m:spawn { program = sim.work(1000) }))
             assert(ctx:start())
             assert.are.equal(flags[1] ~= nil, m:run { until_message = ctx, us = 5 } == true, model)
-            assert.are.equal(flags[1] and "0x0" or (lpfm.u64(start) + 500):hex(), lpfm.u64(sim.value(ctx, 16)):hex())
+            local expected = flags[1] and "0x0" or (lpfm.u64(start) + 500):hex()
+            assert.are.equal(expected, lpfm.u64(sim.value(ctx, 16)):hex())
          end
       end
    end)
