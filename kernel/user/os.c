@@ -43,7 +43,7 @@ void pfm_memory_unlock(void) { }
 #else
 
 /*
- * Not malloc(3)'s: a signal handler that has interrupted malloc() would wait for itself (5.7). Blocks are powers of two,
+ * Not malloc(3)'s: a signal handler that has interrupted malloc() would wait for itself (5.7). Blocks are powers of 2,
  * cut from chunks and kept for the next of their size; those beyond LARGEST are the kernel's.
  */
 #define SMALLEST	6

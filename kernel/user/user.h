@@ -20,7 +20,7 @@
 void *pfm_os_calloc(size_t n, size_t size);
 void *pfm_os_realloc(void *p, size_t size);
 char *pfm_os_strdup(const char *text);
-/* The beginning of a file, as text; false: it is empty or cannot be read. A number: *value stays where there is none. */
+/* The beginning of a file, as text; false: it is empty or cannot be read. A number: *value stays if there is none. */
 bool pfm_os_read(const char *path, char *text, size_t size);
 bool pfm_os_read_number(const char *path, long *value);
 

@@ -72,7 +72,7 @@ describe("3.1.13 PFM_GETINFO_PMCS", function()
       assert.is_nil(reg.index)
    end)
 
-   it("'Using the type and index, it must be possible to craft the assembly instruction(s)': MRS X0 of ARMv8", function()
+   it("'it must be possible to craft the assembly instruction(s)' of type and index: MRS X0 of ARMv8", function()
       sim.machine("armv8")
       local pmcs, pmds = by_num(lpfm.pmcs()), by_num(lpfm.pmds())
       for word, reg in pairs { [0xd53bec00] = pmcs[0], [0xd53beca0] = pmcs[5], [0xd53befe0] = pmcs[31],

@@ -262,12 +262,14 @@ describe("3.3 event notifications", function()
 
    describe("3.3.6: 'It is not possible to suppress the termination message', nor by", function()
       for case, what in pairs { full = "a full buffer that is not emptied", plain = "a mask",
-         saturated = "a buffer that is full without a notification (3.6.5)", killed = "a SIGKILL while NOTIFY_BLOCK holds",
+         saturated = "a buffer that is full without a notification (3.6.5)",
+         killed = "a SIGKILL while NOTIFY_BLOCK holds",
          exits = "an exit() of another thread while NOTIFY_BLOCK holds",
          leader = "a first thread that terminates while its process goes on" } do
          for _, machine in ipairs { real, "sim:k8,live" } do
             it(("%s, on %s"):format(what, machine), function()
-               local out, status = c.sh(("LPFM_MACHINE=%s timeout 120 %s %s"):format(machine, c.compile("end_always"), case))
+               local program = c.compile("end_always")
+               local out, status = c.sh(("LPFM_MACHINE=%s timeout 120 %s %s"):format(machine, program, case))
                assert.are.same({ 0, "" }, { status, out })
             end)
          end

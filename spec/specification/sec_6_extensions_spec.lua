@@ -60,7 +60,7 @@ describe("6.2.1 PFM_REGFL_NO_64BIT_EMUL", function()
       end
    end)
 
-   it("where several counters share a PMC, concerns each of them: overflows are those of the hardware's width", function()
+   it("concerns each of the counters that share a PMC: overflows are those of the hardware's width", function()
       for model, start in pairs { core2 = "0xfffffffff6", nehalem = "0xfffffffffff6" } do
          for _, flags in ipairs { { "NO_64BIT_EMUL" }, {} } do
             local m = sim.machine(model)
