@@ -49,8 +49,7 @@ static int start(struct pfm_context *ctx, void *arg)
 		ctx->started = false;
 		return ret;
 	}
-	ctx->active->timeout_left = ctx->active->timeout;
-	ctx->started = true;
+	ctx->started = true;	/* 3.7.6: the timeout goes on with what was left of it */
 	return ctx->state == PFM_CTX_LOADED ? go_on(ctx) : 0;
 }
 
@@ -89,8 +88,7 @@ int pfm_do_start(struct pfm_context *ctx, const pfarg_start_t *req)
 }
 
 /*
- * 3.1.5: activation without PFM_START, by an instruction of the monitored thread. In PMU context; the timeout goes on
- * with what was left of it.
+ * 3.1.5: activation without PFM_START, by an instruction of the monitored thread. In PMU context.
  */
 void pfm_user_start(struct pfm_context *ctx)
 {
@@ -274,7 +272,8 @@ static int restart_thread(struct pfm_context *ctx, void *arg)
 /* Is there anything for it in a restart? Those that a part held are seen to be masked once that was taken. */
 static bool waits(const struct pfm_context *heir)
 {
-	return pfm_state_acquire(heir) == PFM_CTX_MASKED || READ_ONCE(heir->owes) || heir->root->restart.mask_monitoring;
+	return pfm_state_acquire(heir) == PFM_CTX_MASKED || READ_ONCE(heir->owes) ||
+	       heir->root->restart.mask_monitoring;
 }
 
 static int restart_family(struct pfm_context *root)

@@ -115,7 +115,7 @@ struct pfm_part {
 	uint32_t		fills;		/* times that its format had something to tell */
 	uint32_t		given;		/* and as many of these the restarts have dealt with */
 	uint32_t		restarts;
-	uint32_t		post;		/* number of the fill that is being told; 0: the message is of none */
+	uint32_t		post;		/* the fill that is being told; 0: none */
 	uint32_t		read;		/* up to this one the messages were read */
 	char			apart[64];	/* each CPU has its own: no line of a cache is two's */
 };
@@ -150,7 +150,7 @@ struct pfm_context {
 	struct pfm_stack_want	want;		/* of the format */
 	size_t			msgq_depth;
 
-	struct pfm_part		*parts;		/* PFM_FL_INHERIT: of the buffer, or NULL; an heir has its root's */
+	struct pfm_part		*parts;		/* with INHERIT: of the buffer; an heir has its root's */
 	unsigned int		num_parts;
 	pfm_ovfl_ctrl_t		restart;	/* of a root: what any of them wanted at the last one */
 	struct pfm_part		*part;		/* in PMU context: the one it has taken; NULL: none */
@@ -172,7 +172,7 @@ struct pfm_context {
 	struct pfm_set		*cradle;	/* the set in which the next heir begins; NULL: the active one */
 	uint64_t		unborn;		/* children not counted, or not to their end: lost */
 	uint32_t		births;		/* heirs of this load, so far */
-	struct pfm_rest		*rests;		/* of the periods of heirs that ended; an heir: room for its own */
+	struct pfm_rest		*rests;		/* periods of heirs that ended; an heir: room for its own */
 	bool			outlived;	/* the target has ended, heirs live */
 	bool			tell_end;	/* then END is posted after the last of them */
 

@@ -179,7 +179,8 @@ static bool reserved_ok(const pfarg_ctx_t *req)
 {
 	bool parts = req->ctx_flags & PFM_FL_INHERIT;
 
-	return pfm_all_zero(req->ctx_reserved + parts, sizeof(req->ctx_reserved) - parts * sizeof(req->ctx_reserved[0]));
+	return pfm_all_zero(req->ctx_reserved + parts,
+			    sizeof(req->ctx_reserved) - parts * sizeof(req->ctx_reserved[0]));
 }
 
 static int check_request(struct pfm_machine *m, const pfarg_ctx_t *req, struct pfm_buffer_fmt *fmt)

@@ -24,7 +24,8 @@ int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, const struct pfm_bu
 	if (!m->ops->fork && !m->ops->inherits)
 		return pfm_refuse(-EINVAL, "INHERIT: machine %s does not tell of new threads", m->ops->name);
 	if (fmt && fmt->fmt_ops && m->ops->num_parts)
-		return pfm_refuse(-EINVAL, "INHERIT: format %s cannot be filled from several CPUs at a time", fmt->fmt_name);
+		return pfm_refuse(-EINVAL, "INHERIT: format %s cannot be filled from several CPUs at a time",
+				  fmt->fmt_name);
 	return 0;
 }
 

@@ -110,16 +110,17 @@ struct pfm_machine_ops {
 
 	/*
 	 * PFM_FL_INHERIT with a format, optional, both or neither, where overflows of a root and its heirs come at the
-	 * same time: num_parts buffers are made, and part, in PMU context, is the number of the one to fill: CPU n has n
-	 * modulo num_parts. Of two that want the same at a time one loses its sample. post() has a queue for each, in which
-	 * there is room for the format's fmt_msgq_depth, and tells pfm_part_read() what root->parts[].post was at the post.
+	 * same time: num_parts buffers are made, and part, in PMU context, is the number of the one to fill: CPU n
+	 * has n modulo num_parts. Of two that want the same at a time one loses its sample. post() has a queue for
+	 * each, in which there is room for the format's fmt_msgq_depth, and tells pfm_part_read() what
+	 * root->parts[].post was at the post.
 	 */
 	unsigned int (*num_parts)(struct pfm_context *root);
 	unsigned int (*part)(struct pfm_context *ctx);
 
 	/*
-	 * Optional: what a PMC needs that comes into use in a loaded context, where it cannot be had in PMU context. All
-	 * else about the call was found good. EBUSY, ESRCH.
+	 * Optional: what a PMC needs that comes into use in a loaded context, where it cannot be had in PMU context.
+	 * All else about the call was found good. EBUSY, ESRCH.
 	 */
 	int	(*need)(struct pfm_context *ctx, uint16_t num);
 

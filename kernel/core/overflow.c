@@ -236,7 +236,8 @@ void pfm_tell_held(struct pfm_context *ctx, const struct pfm_set *set)
 	bool alone = ctx->parts && !ctx->part;
 	struct pfm_where where;
 
-	if (ctx->root && !ctx->fmt) {	/* it has no messages: that it counts no more is told with what it counted */
+	/* An heir has no messages: that it counts no more is told with what it counted. */
+	if (ctx->root && !ctx->fmt) {
 		ctx->unborn++;
 		return;
 	}

@@ -275,8 +275,7 @@ static int check_inherited(struct pfm_context *ctx, uint32_t flags)
 	if (!(flags & PFM_REGFL_FREQUENCY))
 		return 0;
 	if (!pfm_inherits(ctx) || !ctx->fmt || !pfm_ops(ctx)->inherits)
-		return pfm_refuse(-EINVAL, "FREQUENCY needs a context with INHERIT and a sampling format, on a machine "
-				  "which chooses periods (perf)");
+		return pfm_refuse(-EINVAL, "FREQUENCY needs INHERIT, a format and a machine that chooses periods");
 	if (flags & PFM_REGFL_RANDOM)
 		return pfm_refuse(-EINVAL, "FREQUENCY does not go with RANDOM");
 	return 0;

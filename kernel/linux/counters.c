@@ -61,7 +61,7 @@ static void join_others(struct lx_context *lx, struct perf_event *event)
 		}
 }
 
-/* Of its target's time, what it was on no PMU; it stands still while the event is on one, or the target does not run. */
+/* Of its target's time, what it was on no PMU. It stands still while the event is on one or the target sleeps. */
 static u64 idle_of(const struct perf_event *event)
 {
 	return event->tstamp - event->total_time_running;

@@ -138,7 +138,7 @@ struct lx_context {
 	struct lx_counter	counters[LX_MAX_COUNTERS];
 
 	/* in PMU context */
-	bool			starved;	/* one of them, or of an heir's, got no place on the PMU some time */
+	bool			starved;	/* one of them, or an heir's, had no place on the PMU */
 	bool			hw;		/* some live counters are the PMU's */
 	bool			running;	/* live counters count into the active set */
 	bool			wanted;		/* they are to */

@@ -12,17 +12,12 @@
 /* The value of a setting in /proc/sys/kernel, or dfl where it cannot be read. */
 static int setting(const char *name, int dfl)
 {
+	long value = dfl;
 	char path[64];
-	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
-	f = fopen(path, "re");
-	if (!f)
-		return dfl;
-	if (fscanf(f, "%d", &dfl) != 1)
-		errno = EIO;
-	fclose(f);
-	return dfl;
+	pfm_os_read_number(path, &value);
+	return (int)value;
 }
 
 int perf_paranoid(void)
@@ -92,15 +87,10 @@ int perf_refuse_files(const char *what)
 /* Up to which precise_ip the cores' PMU goes; -1: it does not say, or there is none. */
 static int most_precise(void)
 {
-	FILE *f = fopen(CAPS "/max_precise", "re");
-	int most = -1;
+	long most = -1;
 
-	if (!f)
-		return -1;
-	if (fscanf(f, "%d", &most) != 1)
-		most = -1;
-	fclose(f);
-	return most;
+	pfm_os_read_number(CAPS "/max_precise", &most);
+	return (int)most;
 }
 
 /* Not precise: the kernel does not say whether it minds that, or the event. */

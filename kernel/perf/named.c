@@ -108,7 +108,7 @@ static int check(const pfm_perf_event_t *event)
 
 static bool copy_text(char **to, const char *from)
 {
-	*to = from ? strdup(from) : NULL;
+	*to = from ? pfm_os_strdup(from) : NULL;
 	return *to || !from;
 }
 
@@ -119,14 +119,14 @@ static int append(const pfm_perf_event_t *event)
 	if (count == MOST)
 		return pfm_refuse(-ENOSPC, "there are %u events already", MOST);
 	if (!chunks[count / CHUNK])
-		chunks[count / CHUNK] = calloc(CHUNK, sizeof(*e));
+		chunks[count / CHUNK] = pfm_os_calloc(CHUNK, sizeof(*e));
 	if (!chunks[count / CHUNK])
 		return pfm_refuse(-ENOMEM, "no memory for an event");
 	e = at(count);
 	*e = (struct perf_named){ .type = event->type, .flags = event->flags,
 				  .config = { event->config, event->config1, event->config2 } };
 	if (!copy_text(&e->filter, event->filter) || !copy_text(&e->cpus, event->cpus)) {
-		free(e->filter);
+		pfm_os_free(e->filter);
 		return pfm_refuse(-ENOMEM, "no memory for an event");
 	}
 	__atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);

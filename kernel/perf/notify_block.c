@@ -45,19 +45,57 @@ static void set_flag(struct perf_block *b, bool *flag, bool value)
 
 /* --- the tracer ----------------------------------------------------------------------------- */
 
+/* The end of a target is only looked at: its parent will want to wait for it. */
+static int peek(struct perf_block *b, siginfo_t *info, int flags)
+{
+	int ret;
+
+	info->si_pid = 0;
+	do {
+		ret = waitid(P_PID, b->tid, info, WEXITED | WSTOPPED | WNOWAIT | __WALL | flags);
+	} while (ret && errno == EINTR);
+	return ret;
+}
+
+static struct timespec after(long ns)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_nsec += ns;
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	return t;
+}
+
+/* Only a SIGKILL, its own or of all threads at an exit() or exec(), moves a target that is stopped; nothing tells. */
+static bool has_news(struct perf_block *b)
+{
+	siginfo_t info = { 0 };
+
+	return peek(b, &info, WNOHANG) || info.si_pid;
+}
+
 /*
- * With the target stopped: keeps it so as long as that is wanted. True: it is to be let go, which must
- * wait until our SIGSTOP has come, or that would stop it for good.
+ * With the target stopped: keeps it so as long as that is wanted and it is not killed. True: it is to be let go, which
+ * must wait until our SIGSTOP has come, or that would stop it for good.
  */
 static bool hold(struct perf_block *b)
 {
-	bool let_go;
+	bool let_go, killed = false;
 
 	pthread_mutex_lock(&b->lock);
 	b->held = b->hold;
 	pthread_cond_broadcast(&b->changed);
-	while (b->hold && !b->end)
-		pthread_cond_wait(&b->changed, &b->lock);
+	while (b->hold && !b->end && !killed) {
+		struct timespec until = after(LISTEN_NS);
+
+		if (!pthread_cond_timedwait(&b->changed, &b->lock, &until))
+			continue;
+		pthread_mutex_unlock(&b->lock);
+		killed = has_news(b);
+		pthread_mutex_lock(&b->lock);
+	}
 	b->held = false;
 	let_go = b->end && !b->called;
 	pthread_mutex_unlock(&b->lock);
@@ -79,49 +117,37 @@ static bool is_group_stop(int event, int sig)
 	return event == PTRACE_EVENT_STOP && sig != SIGTRAP;
 }
 
-/* The end of a target is only looked at: its parent will want to wait for it. */
-static int peek(struct perf_block *b, siginfo_t *info, int flags)
+static bool has_ended(const siginfo_t *info)
 {
-	int ret;
-
-	info->si_pid = 0;
-	do {
-		ret = waitid(P_PID, b->tid, info, WEXITED | WSTOPPED | WNOWAIT | __WALL | flags);
-	} while (ret && errno == EINTR);
-	return ret;
+	return info->si_code == CLD_EXITED || info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED;
 }
 
-/* *stop: a signal and, above it, an event. False: there is nothing left to wait for. */
+/*
+ * *stop: a signal and, above it, an event: of the stop that is taken, for a target that is killed may have gone on to
+ * its last one since it was looked at. False: there is nothing left to wait for.
+ */
 static bool wait_stop(struct perf_block *b, int *stop)
 {
 	siginfo_t info = { 0 };
+	int ret;
 
-	if (peek(b, &info, 0) || info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
-	    info.si_code == CLD_DUMPED)
-		return false;
+	do {
+		if (peek(b, &info, 0) || has_ended(&info))
+			return false;
+		info.si_pid = 0;
+		ret = waitid(P_PID, b->tid, &info, WSTOPPED | WNOHANG | __WALL);
+	} while (!ret && !info.si_pid);
 	*stop = info.si_status;
-	return !waitid(P_PID, b->tid, &info, WSTOPPED | WNOHANG | __WALL);
-}
-
-static struct timespec after(long ns)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_nsec += ns;
-	t.tv_sec += t.tv_nsec / 1000000000;
-	t.tv_nsec %= 1000000000;
-	return t;
+	return !ret;
 }
 
 /* A target stopped by job control takes no signal but SIGCONT, so that one has to look now and then. */
 static void listen_to(struct perf_block *b)
 {
-	siginfo_t info = { 0 };
 	bool end = false;
 
 	ptrace(PTRACE_LISTEN, b->tid, NULL, NULL);
-	while (!end && !peek(b, &info, WNOHANG) && !info.si_pid) {
+	while (!end && !has_news(b)) {
 		struct timespec until = after(LISTEN_NS);
 
 		pthread_mutex_lock(&b->lock);

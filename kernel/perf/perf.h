@@ -5,10 +5,10 @@
  * machine.c finds out what there is and holds the table of operations; target.c binds a
  * context to a thread or CPU; access.c is what comes before and after the core does its part;
  * group.c turns an event set into a group of kernel events, family.c, where children are counted too
- * (PFM_FL_INHERIT), into one that they inherit, and sampler.c where they are sampled; named.c knows the events of tracepoints and of other PMUs; replay.c
- * carries the overflows that the kernel wrote into ring.c's buffers to the core, with the call stacks that stack.c finds
- * in them, record.c what else it wrote there, of programs; timer.c is the set timeout; count.c lets the group count
- * and reads it, quick.c where nothing else is to be done; view.c has the target read it; notify_block.c holds a
+ * (PFM_FL_INHERIT), into one that they inherit, and sampler.c where they are sampled; named.c knows the events of
+ * tracepoints and of other PMUs; replay.c carries the overflows that the kernel wrote into ring.c's buffers to the
+ * core, with the call stacks that stack.c finds in them, record.c what else it wrote there, of programs; timer.c is the
+ * set timeout; count.c lets the group count and reads it, quick.c where nothing else is to be done; view.c has the target read it; notify_block.c holds a
  * target; event.c does the system calls, errors.c says why they failed. A file uses those named after it, and not the
  * other way.
  *
@@ -121,7 +121,9 @@ struct perf_context {
 	pid_t			parent;		/* of the target's process, when it was bound */
 	int			exec;		/* dummy event of an heir: begins to count at exec; or -1 */
 	struct pfm_watch	*life_watch;
-	bool			ended;		/* but records wait for a restart to be replayed */
+	bool			ended;		/* but records wait for a restart to be replayed, */
+	int			patience;	/* no longer than this timer runs, or -1 */
+	struct pfm_watch	*patience_watch;
 	struct perf_rings	rings;
 	uint32_t		*tids, num_tids;	/* PROCESS: the threads that it had when it was bound */
 	struct perf_timer	timer;
@@ -280,7 +282,7 @@ int perf_rings_begin(struct pfm_context *ctx, int n);	/* for as many as n */
 int perf_ring_add(struct pfm_context *ctx, int cpu);	/* ENODEV: the CPU is not online */
 void perf_rings_close(struct perf_rings *rings);
 void perf_rings_round(struct pfm_context *ctx, bool all);	/* before records are read */
-const union perf_record *perf_rings_next(struct perf_rings *rings);	/* in the order of time; until the next call */
+const union perf_record *perf_rings_next(struct perf_rings *rings);	/* in order of time */
 bool perf_rings_empty(const struct perf_rings *rings);
 int perf_ring_join(struct perf_ring *ring, int fd);	/* the event's records go there */
 

@@ -68,11 +68,11 @@ static int refuse_count(const struct pfm_context *ctx, const struct pfm_pmd *pmd
 	if (!ctx->want.records)
 		return 0;
 	if (ctx->flags & PFM_FL_ON_EXEC)
-		return pfm_refuse(-EINVAL, "PMD%u: INHERIT: a PMD that only counts loses counts of threads where ON_EXEC starts it "
-				  "and they are recorded", pmd->num);
+		return pfm_refuse(-EINVAL, "PMD%u: INHERIT: a PMD that only counts loses counts of threads where "
+				  "ON_EXEC starts it and they are recorded", pmd->num);
 	if (p->rings.n && !now)
-		return pfm_refuse(-EINVAL, "PMD%u: INHERIT: a PMD that only counts cannot be added while the context is loaded "
-				  "if the counts of threads are recorded", pmd->num);
+		return pfm_refuse(-EINVAL, "PMD%u: INHERIT: a PMD that only counts cannot be added to a loaded context "
+				  "that records the counts of threads", pmd->num);
 	return 0;
 }
 

@@ -20,15 +20,10 @@
 /* kernel.perf_event_max_stack, more than which the kernel refuses. */
 static uint16_t most_frames(void)
 {
-	unsigned int most = PERF_MAX_STACK_DEPTH;
-	FILE *f = fopen("/proc/sys/kernel/perf_event_max_stack", "re");
+	long most = PERF_MAX_STACK_DEPTH;
 
-	if (!f)
-		return (uint16_t)most;
-	if (fscanf(f, "%u", &most) != 1 || most > UINT16_MAX)
-		most = PERF_MAX_STACK_DEPTH;
-	fclose(f);
-	return (uint16_t)most;
+	pfm_os_read_number("/proc/sys/kernel/perf_event_max_stack", &most);
+	return most < 0 || most > UINT16_MAX ? PERF_MAX_STACK_DEPTH : (uint16_t)most;
 }
 
 void perf_stack_attr(const struct pfm_stack_want *want, struct perf_event_attr *attr)

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 #define PFM_NO_MMAP_REDIRECT
 #include "perf.h"
@@ -26,11 +27,51 @@
 
 /* --- the end of a thread -------------------------------------------------------------------- */
 
+#define PATIENCE_S	1
+
 static int watch_life(struct pfm_context *ctx);
 
+static void end(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+
+	if (p->set)
+		perf_collect(ctx, p->set);
+	pfm_target_exit(ctx);
+}
+
+static void stop_waiting(struct perf_context *p)
+{
+	pfm_watch_del(p->patience_watch);
+	p->patience_watch = NULL;
+	if (p->patience >= 0)
+		close(p->patience);
+	p->patience = -1;
+}
+
+static void on_patience(struct pfm_context *ctx, void *arg, uint32_t events)
+{
+	(void)arg, (void)events;
+	end(ctx);
+}
+
+static bool wait_for_restart(struct pfm_context *ctx)
+{
+	static const struct itimerspec patience = { .it_value.tv_sec = PATIENCE_S };
+	struct perf_context *p = perf_of(ctx);
+
+	p->patience = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	if (p->patience >= 0 && !timerfd_settime(p->patience, 0, &patience, NULL))
+		p->patience_watch = pfm_watch_add(ctx, p->patience, EPOLLIN, on_patience, NULL);
+	if (!p->patience_watch)
+		stop_waiting(p);
+	return p->patience_watch;
+}
+
 /*
- * Overflows that wait behind a full sampling buffer are replayed before the context is unloaded: the
- * end is taken note of when pfm_restart() has made room for all of them.
+ * Overflows that wait behind a full sampling buffer are replayed before the context is unloaded: the end is taken note
+ * of when pfm_restart() has made room for all of them. If none comes for a while they are lost, and END is sent: a tool
+ * that waits for it may not mean to restart (3.3.6, 3.6.5).
  */
 static void on_hangup(struct pfm_context *ctx, void *arg, uint32_t events)
 {
@@ -40,15 +81,13 @@ static void on_hangup(struct pfm_context *ctx, void *arg, uint32_t events)
 	if (p->life_pidfd < 0 && !perf_hung_up(p->life))
 		return;
 	perf_quiet(ctx);
-	if (p->held && ctx->fmt && !perf_rings_empty(&p->rings)) {
+	if (p->held && ctx->fmt && !perf_rings_empty(&p->rings) && wait_for_restart(ctx)) {
 		pfm_watch_del(p->life_watch);
 		p->life_watch = NULL;
 		p->ended = true;
 		return;
 	}
-	if (p->set)
-		perf_collect(ctx, p->set);
-	pfm_target_exit(ctx);
+	end(ctx);
 }
 
 static int watch_life(struct pfm_context *ctx)
@@ -71,6 +110,7 @@ void perf_resume_life(struct pfm_context *ctx)
 	struct perf_context *p = perf_of(ctx);
 
 	p->ended = false;
+	stop_waiting(p);
 	if (watch_life(ctx))
 		p->error = -errno;
 }
@@ -85,10 +125,10 @@ static int open_life_pidfd(struct pfm_context *ctx)
 }
 
 /*
- * A pidfd tells the end of a thread, or the event's own hanging up, for which it has to have a ring: without
- * one it looks hung up at all times. The ring costs some 80 us more. But an event stays with a thread that
- * calls exec, and a pidfd with the thread's number, which only the first thread keeps then; the others'
- * contexts take the pidfd where all locked memory is in use.
+ * The event tells the end of its thread by hanging up, for which it has to have a ring: without one it looks hung up at
+ * all times. It stays with a thread that calls exec; a pidfd stays with its number, which only the first thread
+ * keeps then, and newer kernels tell the end of a first thread by it when the whole process has ended. So the pidfd is
+ * for that, and for contexts beyond the locked memory that there is.
  */
 static int find_end(struct pfm_context *ctx)
 {
@@ -96,7 +136,7 @@ static int find_end(struct pfm_context *ctx)
 	size_t size = 2 * (size_t)sysconf(_SC_PAGESIZE);
 	void *at;
 
-	if (ctx->tid == ctx->pid && !open_life_pidfd(ctx))
+	if (pfm_inherits(ctx) && ctx->tid == ctx->pid && !open_life_pidfd(ctx))
 		return watch_life(ctx);
 	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, p->life, 0);
 	if (at != MAP_FAILED)
@@ -168,17 +208,11 @@ static uint32_t number_of(const char *text, const char *name)
 /* State, process and parent of a thread, of /proc/TID/status; ESRCH: there is none. */
 static int status(uint32_t tid, char *state, uint32_t *pid, pid_t *parent)
 {
-	char text[512], *at;
-	ssize_t n;
-	int fd;
+	char path[40], text[512], *at;
 
-	snprintf(text, sizeof(text), "/proc/%u/status", tid);
-	fd = open(text, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	snprintf(path, sizeof(path), "/proc/%u/status", tid);
+	if (!pfm_os_read(path, text, sizeof(text)))
 		return errno == EMFILE || errno == ENFILE ? perf_refuse_files("the context") : -ESRCH;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n < 0 ? 0 : n] = 0;
 	/* the name before them may be anything, but a line's end in it is written as \n */
 	at = strstr(text, "\nState:\t");
 	*state = at ? at[strlen("\nState:\t")] : 'X';
@@ -234,18 +268,13 @@ int perf_right_cpu(struct pfm_context *ctx)
 /* Field 39 of /proc/TID/stat; the name, field 2, may have spaces but ends with the last ')'. */
 static uint64_t last_cpu(uint32_t tid)
 {
-	char path[40], line[1024] = "";
+	char path[40], line[1024];
 	unsigned int cpu = 0;
 	const char *at;
-	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", tid);
-	f = fopen(path, "re");
-	if (!f)
+	if (!pfm_os_read(path, line, sizeof(line)))
 		return 0;
-	if (!fgets(line, sizeof(line), f))
-		line[0] = 0;
-	fclose(f);
 	at = strrchr(line, ')');
 	for (int field = 2; at && field < 39; field++)
 		at = strchr(at + 1, ' ');
@@ -277,36 +306,39 @@ void perf_where(struct pfm_context *ctx, struct pfm_where *where)
 
 /* --- attach, detach ------------------------------------------------------------------------- */
 
+static int add_thread(struct perf_context *p, uint32_t tid)
+{
+	uint32_t *tids = pfm_os_realloc(p->tids, (p->num_tids + 1) * sizeof(*tids));
+
+	if (!tids)
+		return pfm_refuse(-ENOMEM, "no memory for the threads of a process");
+	p->tids = tids;
+	p->tids[p->num_tids++] = tid;
+	return 0;
+}
+
 /* The threads of /proc/PID/task: those that end meanwhile are left out when their events are opened. */
 static int find_threads(struct pfm_context *ctx)
 {
-	struct perf_context *p = perf_of(ctx);
-	unsigned int room = 0;
-	struct dirent *entry;
+	_Alignas(struct dirent64) char entries[2048];
+	int dir, ret = 0;
 	char path[40];
-	DIR *dir;
+	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%u/task", ctx->pid);
-	dir = opendir(path);
-	if (!dir)
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
 		return errno == EMFILE || errno == ENFILE ? perf_refuse_files("the context") :
 		       pfm_refuse(-ESRCH, "there is no process %u", ctx->pid);
-	while ((entry = readdir(dir))) {
-		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10), *tids = p->tids;
+	while (!ret && (n = getdents64(dir, entries, sizeof(entries))) > 0) {
+		const struct dirent64 *e = (const void *)entries;
 
-		if (!tid)
-			continue;
-		if (p->num_tids == room) {
-			room = room ? 2 * room : 64;
-			tids = realloc(p->tids, room * sizeof(*tids));
-		}
-		if (!tids)
-			break;
-		p->tids = tids;
-		p->tids[p->num_tids++] = tid;
+		for (; !ret && (const char *)e < entries + n; e = (const void *)((const char *)e + e->d_reclen))
+			if (e->d_name[0] != '.')
+				ret = add_thread(perf_of(ctx), (uint32_t)strtoul(e->d_name, NULL, 10));
 	}
-	closedir(dir);
-	return entry ? pfm_refuse(-ENOMEM, "no memory for the threads of process %u", ctx->pid) : 0;
+	close(dir);
+	return ret;
 }
 
 /* What a sampler that children inherit is opened for. */
@@ -320,12 +352,7 @@ static int find_subjects(struct pfm_context *ctx)
 		return 0;
 	if (ctx->flags & PFM_FL_PROCESS)
 		return find_threads(ctx);
-	p->tids = malloc(sizeof(*p->tids));
-	if (!p->tids)
-		return pfm_refuse(-ENOMEM, "no memory to load a context");
-	p->tids[0] = ctx->tid;
-	p->num_tids = 1;
-	return 0;
+	return add_thread(p, ctx->tid);
 }
 
 static int bind_thread(struct pfm_context *ctx, uint32_t tid, const struct pfm_caller *who)
@@ -375,7 +402,7 @@ int perf_attach(struct pfm_context *ctx, uint32_t load_pid)
 
 	if (!p)
 		return pfm_refuse(-ENOMEM, "no memory to load a context");
-	p->pid = p->cpu = p->cgroup = p->life = p->life_pidfd = p->exec = p->timer.fd = -1;
+	p->pid = p->cpu = p->cgroup = p->life = p->life_pidfd = p->patience = p->exec = p->timer.fd = -1;
 	ctx->os = p;
 	pfm_user_caller(ctx->machine, &who);
 	if (ctx->flags & PFM_FL_SYSTEM_WIDE)
@@ -390,6 +417,7 @@ int perf_attach(struct pfm_context *ctx, uint32_t load_pid)
 static void close_life(struct perf_context *p)
 {
 	pfm_watch_del(p->life_watch);
+	stop_waiting(p);
 	if (p->life_map)
 		munmap(p->life_map, 2 * (size_t)sysconf(_SC_PAGESIZE));
 	if (p->life_pidfd >= 0)
@@ -411,7 +439,7 @@ void perf_detach(struct pfm_context *ctx)
 		perf_group_close(ctx, set);
 	perf_timer_close(&p->timer);
 	perf_rings_close(&p->rings);
-	free(p->tids);
+	pfm_os_free(p->tids);
 	close_life(p);
 	ctx->os = NULL;
 	pfm_os_free(p);

@@ -93,18 +93,19 @@ static int find_attached(int fd, struct vperfctr **v)
 static int do_control(int fd, const struct vperfctr_control *control)
 {
 	struct vperfctr *v;
-	int ret = find_attached(fd, &v), ctx = -1;
+	int ret = find_attached(fd, &v), ctx;
 
+	if (!ret)
+		ret = perfctr_check(v, control);
 	if (ret)
 		return ret;
-	ret = perfctr_check(v, control);
-	if (ret)
-		return ret;
-	if (perfctr_counts(control)) {
-		ctx = perfctr_program(control);
-		if (ctx < 0)
-			return ctx;
+	if (!perfctr_counts(control)) {
+		perfctr_disable(v, control);
+		return 0;
 	}
+	ctx = perfctr_program(control);
+	if (ctx < 0)
+		return ctx;
 	perfctr_stop(v);
 	return perfctr_start(v, ctx, control);
 }

@@ -205,10 +205,6 @@ int perfctr_start(struct vperfctr *v, int ctx, const struct vperfctr_control *co
 	int ret;
 
 	v->ctx = ctx;
-	if (ctx < 0) {
-		begin_sums(v, control);
-		return 0;
-	}
 	ret = load(v, control);
 	if (!ret) {
 		begin_sums(v, control);
@@ -243,4 +239,13 @@ void perfctr_stop(struct vperfctr *v)
 	pfm_unload_context(v->ctx);
 	drop_context(v);
 	hold_sums(v);
+}
+
+/* "Before restarting, the counter sums are reset": where nothing is started they stay as they were sampled. */
+void perfctr_disable(struct vperfctr *v, const struct vperfctr_control *control)
+{
+	perfctr_stop(v);
+	perfctr_state_begin(v);
+	v->state->control = *control;
+	perfctr_state_end(v, 0);
 }

@@ -63,9 +63,9 @@ bool perfctr_counts(const struct vperfctr_control *control);
 /* Makes a context with the control's registers; its descriptor. */
 int perfctr_program(const struct vperfctr_control *control);
 int perfctr_check(const struct vperfctr *v, const struct vperfctr_control *control);
-/* ctx: of perfctr_program(), which it takes; -1: the control has no counters. */
-int perfctr_start(struct vperfctr *v, int ctx, const struct vperfctr_control *control);
+int perfctr_start(struct vperfctr *v, int ctx, const struct vperfctr_control *control);	/* perfctr_program()'s */
 void perfctr_stop(struct vperfctr *v);
+void perfctr_disable(struct vperfctr *v, const struct vperfctr_control *control);	/* one without counters */
 
 /* --- sample.c: sums ----------------------------------------------------------------------------- */
 

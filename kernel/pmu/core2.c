@@ -33,7 +33,8 @@
 
 static const struct pfm_reg pmcs[] = {
 	SEL(0), SEL(1),
-	CONFIG(16, 0x38d, FIXED_INT, FIXED_BITS, "FIXED_CTR_CTRL"),
+	{ .num = 16, .type = PFM_REG_TYPE_MSR, .index = 0x38d, .dfl = FIXED_INT, .rsvd = ~FIXED_BITS,
+	  .ctrl = PFM_REG_NO_CTRL, .kind = PFM_REG_NO64, .name = "FIXED_CTR_CTRL" },
 	CONFIG(17, 0x3f1, 0, 1ULL, "PEBS_ENABLE"),
 	CONFIG(30, 0x1d9, LBR_FREEZE, LBR_BIT, "DEBUGCTL"),
 };

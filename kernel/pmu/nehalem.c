@@ -32,7 +32,8 @@
 
 static const struct pfm_reg pmcs[] = {
 	SEL(0), SEL(1), SEL(2), SEL(3),
-	CONFIG(16, 0x38d, FIXED_INT, FIXED_BITS, "FIXED_CTR_CTRL"),
+	{ .num = 16, .type = PFM_REG_TYPE_MSR, .index = 0x38d, .dfl = FIXED_INT, .rsvd = ~FIXED_BITS,
+	  .ctrl = PFM_REG_NO_CTRL, .kind = PFM_REG_NO64, .name = "FIXED_CTR_CTRL" },
 	CONFIG(17, 0x3f1, 0, PEBS_BITS, "PEBS_ENABLE"),
 	CONFIG(18, 0x3f6, 0, 0xffffULL, "PEBS_LD_LAT"),
 	CONFIG(19, 0x1a6, 0, 0xffffULL, "OFFCORE_RSP0"),

@@ -12,16 +12,16 @@
 #define MMCR0_BITS	0xf83f0001ULL	/* freeze: all, supervisor, user, by mark; threshold; hypervisor */
 #define MMCRA_BITS	0xffffffffULL
 
-#define CONTROL(n, spr, d, bits, text) { .num = n, .type = PFM_REG_TYPE_SPR, .index = spr, .dfl = d, \
-	.rsvd = ~(bits), .ctrl = PFM_REG_NO_CTRL, .name = text }
+#define CONTROL(n, spr, d, bits, kinds, text) { .num = n, .type = PFM_REG_TYPE_SPR, .index = spr, .dfl = d, \
+	.rsvd = ~(bits), .ctrl = PFM_REG_NO_CTRL, .kind = kinds, .name = text }
 #define COUNTER(n, c) { .num = n, .type = PFM_REG_TYPE_SPR, .index = 786 + n, .ctrl = c, .width = WIDTH, \
 	.kind = PFM_REG_C64 | PFM_REG_INTR, .name = "PMC" #n }
 #define SAMPLED(n, spr, text) { .num = n, .type = PFM_REG_TYPE_SPR, .index = spr, .ctrl = 2, .name = text }
 
 static const struct pfm_reg pmcs[] = {
-	CONTROL(0, 795, PFM_POWER5_FC | PFM_POWER5_INT, MMCR0_BITS, "MMCR0"),
-	CONTROL(1, 798, 0, ~0ULL, "MMCR1"),
-	CONTROL(2, 786, 0, MMCRA_BITS, "MMCRA"),
+	CONTROL(0, 795, PFM_POWER5_FC | PFM_POWER5_INT, MMCR0_BITS, PFM_REG_NO64, "MMCR0"),
+	CONTROL(1, 798, 0, ~0ULL, PFM_REG_NO64, "MMCR1"),
+	CONTROL(2, 786, 0, MMCRA_BITS, 0, "MMCRA"),
 };
 
 static const struct pfm_reg pmds[] = {

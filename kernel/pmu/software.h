@@ -36,7 +36,7 @@
 	X(MAJOR_FAULTS, "major-faults", "", PAGE_FAULTS_MAJ, EVENT, EVENT, "page faults that waited for a disk") \
 	X(CONTEXT_SWITCHES, "context-switches", "cs", CONTEXT_SWITCHES, KERNEL, EVENT, "switches to another thread") \
 	X(CPU_MIGRATIONS, "cpu-migrations", "migrations", CPU_MIGRATIONS, KERNEL, EVENT, "moves to another CPU") \
-	X(ALIGNMENT_FAULTS, "alignment-faults", "", ALIGNMENT_FAULTS, EVENT, EVENT, "unaligned accesses the kernel fixed") \
+	X(ALIGNMENT_FAULTS, "alignment-faults", "", ALIGNMENT_FAULTS, EVENT, EVENT, "unaligned accesses it fixed") \
 	X(EMULATION_FAULTS, "emulation-faults", "", EMULATION_FAULTS, EVENT, EVENT, "instructions the kernel emulated")
 
 #define PFM_SW_NUMBER(NAME, ...)	PFM_SW_##NAME,

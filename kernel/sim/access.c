@@ -22,7 +22,7 @@ static uint64_t random_at(uint64_t seed, uint64_t n)
 /* Once round all elements, in random order (Sattolo): what comes after each. */
 static uint32_t *chase(const struct pfm_sim_pattern *p)
 {
-	uint32_t *next = malloc(p->count * sizeof(*next));
+	uint32_t *next = pfm_os_alloc(p->count * sizeof(*next));
 
 	for (uint32_t i = 0; next && i < p->count; i++)
 		next[i] = i;
@@ -70,7 +70,7 @@ struct sim_access *sim_access_new(const struct pfm_sim_access *source, int *err)
 	*err = check_access(source);
 	if (*err)
 		return NULL;
-	a = calloc(1, sizeof(*a));
+	a = pfm_os_alloc(sizeof(*a));
 	if (a) {
 		a->is = *source;
 		if (source->load.kind == PFM_SIM_CHASE)
@@ -90,9 +90,9 @@ void sim_access_free(struct sim_access *a)
 {
 	if (!a)
 		return;
-	free(a->load_next);
-	free(a->store_next);
-	free(a);
+	pfm_os_free(a->load_next);
+	pfm_os_free(a->store_next);
+	pfm_os_free(a);
 }
 
 /* --- addresses ------------------------------------------------------------------------------ */

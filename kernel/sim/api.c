@@ -321,12 +321,12 @@ static int add_device(struct pfm_sim *sim, uint32_t cpu, uint64_t start, uint64_
 		return pfm_refuse(-EINVAL, "there is no CPU %u", cpu);
 	if (start < sim->now)
 		return pfm_refuse(-EINVAL, "start_ns is in the past");
-	d = calloc(1, sizeof(*d));
+	d = pfm_os_alloc(sizeof(*d));
 	if (!d)
 		return pfm_refuse(-ENOMEM, "no memory for a device");
 	d->prog = sim_program_new(sim, source, true, &err);
 	if (!d->prog) {
-		free(d);
+		pfm_os_free(d);
 		return err;
 	}
 	d->cpu = cpu;

@@ -29,7 +29,7 @@ void sim_caches_free(struct pfm_sim *sim)
 {
 	cache_system_free(sim->caches);
 	cache_blocks_free(&sim->site_of);
-	free(sim->sites);
+	pfm_os_free(sim->sites);
 }
 
 /* --- caches --------------------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ static bool make_room(struct pfm_sim *sim)
 
 	if (sim->num_sites < sim->room_sites)
 		return true;
-	sites = realloc(sim->sites, room * sizeof(*sites));
+	sites = pfm_os_realloc(sim->sites, room * sizeof(*sites));
 	if (!sites)
 		return false;
 	sim->sites = sites;
@@ -199,13 +199,13 @@ static int sites(struct pfm_sim *sim, struct pfm_sim_site *to, int n)
 
 	if (ret || !num || n <= 0)
 		return ret ? ret : num;
-	sorted = malloc(num * sizeof(*sorted));
+	sorted = pfm_os_alloc(num * sizeof(*sorted));
 	if (!sorted)
 		return pfm_refuse(-ENOMEM, "no memory for %d sites", num);
 	memcpy(sorted, sim->sites, num * sizeof(*sorted));
 	qsort(sorted, num, sizeof(*sorted), by_misses);
 	memcpy(to, sorted, (n < num ? n : num) * sizeof(*to));
-	free(sorted);
+	pfm_os_free(sorted);
 	return num;
 }
 
@@ -232,7 +232,7 @@ struct pfm_sim_trace {
 
 struct pfm_sim_trace *pfm_sim_trace_new(void)
 {
-	struct pfm_sim_trace *t = calloc(1, sizeof(*t));
+	struct pfm_sim_trace *t = pfm_os_alloc(sizeof(*t));
 
 	if (t)
 		t->file = open_memstream(&t->bytes, &t->size);
@@ -255,7 +255,7 @@ void pfm_sim_trace_free(struct pfm_sim_trace *t)
 	if (t->file)
 		fclose(t->file);
 	free(t->bytes);
-	free(t);
+	pfm_os_free(t);
 }
 
 static int no_memory(void)

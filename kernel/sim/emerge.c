@@ -62,8 +62,8 @@ void sim_emergence_free(struct sim_thread *t)
 	if (!t->emergence)
 		return;
 	tape_reader_free(t->emergence->reader);
-	free(t->emergence->progress);
-	free(t->emergence);
+	pfm_os_free(t->emergence->progress);
+	pfm_os_free(t->emergence);
 	t->emergence = NULL;
 }
 
@@ -78,10 +78,10 @@ static struct sim_emergence *emergence_of(struct sim_thread *t)
 
 	if (e)
 		return e;
-	e = calloc(1, sizeof(*e));
+	e = pfm_os_alloc(sizeof(*e));
 	if (!e)
 		return NULL;
-	e->progress = calloc(t->prog->num_nodes, sizeof(*e->progress));
+	e->progress = pfm_os_calloc(t->prog->num_nodes, sizeof(*e->progress));
 	t->emergence = e;
 	if (!e->progress)
 		sim_emergence_free(t);

@@ -172,7 +172,7 @@ static void end_those_gone(struct pfm_sim *sim)
 {
 	for (unsigned int i = 0; i < sim->num_threads; i++)
 		if (follows(sim->threads[i]) && sim->threads[i]->follow.ended &&
-		    sim->threads[i]->state == PFM_SIM_WAITING)
+		    (sim->threads[i]->state == PFM_SIM_WAITING || sim->threads[i]->state == PFM_SIM_BLOCKED))
 			sim_thread_exit(sim->threads[i]);
 }
 
@@ -230,16 +230,12 @@ static void *pace(void *unused)
 	return NULL;
 }
 
-/* With live_lock held and signals off, which the thread inherits. */
+/* With live_lock held. */
 static void start_pacing(void)
 {
-	pthread_attr_t attr;
 	pthread_t thread;
 
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pacing = !pthread_create(&thread, &attr, pace, NULL);
-	pthread_attr_destroy(&attr);
+	pacing = !pfm_thread_start(&thread, pace, PTHREAD_CREATE_DETACHED);
 }
 
 /* Without memory for the thread every call still catches up. */

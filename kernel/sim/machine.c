@@ -12,7 +12,7 @@
 static int create(struct pfm_context *ctx)
 {
 	struct pfm_sim *sim = sim_of(ctx);
-	struct sim_ctx *sc = calloc(1, sizeof(*sc));
+	struct sim_ctx *sc = pfm_os_alloc(sizeof(*sc));
 	int ret;
 
 	if (!sc)
@@ -21,7 +21,7 @@ static int create(struct pfm_context *ctx)
 	ret = sim_process_reach(sim->actor ? sim->actor->process : &sim->tool, ctx);
 	sim_unlock(sim);
 	if (ret) {
-		free(sc);
+		pfm_os_free(sc);
 		return ret;
 	}
 	ctx->os = sc;
@@ -38,7 +38,7 @@ static void destroy(struct pfm_context *ctx)
 	for (unsigned int i = 0; i < sim->num_processes; i++)
 		sim_process_unreach(sim->processes[i], ctx);
 	sim_unlock(sim);
-	free(ctx->os);
+	pfm_os_free(ctx->os);
 	sim_put(sim);
 }
 
@@ -122,7 +122,7 @@ static int attach_thread(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t 
 /* PFM_FL_INHERIT. The computer's lock is held: the parent makes it now. */
 static int fork_heir(struct pfm_context *heir, void *child)
 {
-	struct sim_ctx *sc = calloc(1, sizeof(*sc));
+	struct sim_ctx *sc = pfm_os_alloc(sizeof(*sc));
 
 	if (!sc)
 		return -ENOMEM;
@@ -134,7 +134,7 @@ static int fork_heir(struct pfm_context *heir, void *child)
 
 static void release_heir(struct pfm_context *heir)
 {
-	free(heir->os);
+	pfm_os_free(heir->os);
 }
 
 /* 3.1.7, and 2.x's CPU number. Who commands from anywhere may also bind to any CPU. */

@@ -61,21 +61,21 @@ static void sim_free(struct pfm_sim *sim)
 	for (d = sim->devices; d; d = next) {
 		next = d->next;
 		sim_program_put(d->prog);
-		free(d);
+		pfm_os_free(d);
 	}
 	sim_threads_free(sim);
 	sim_program_put(sim->idle_prog);
 	sim_program_put(sim->live_prog);
 	sim_caches_free(sim);
 	sim_pmu_discard(&sim->pmu);
-	free(sim->cpus);
+	pfm_os_free(sim->cpus);
 	pthread_mutex_destroy(&sim->lock);
-	free(sim);
+	pfm_os_free(sim);
 }
 
 static struct pfm_sim *sim_alloc(const struct sim_model *model)
 {
-	struct pfm_sim *sim = calloc(1, sizeof(*sim));
+	struct pfm_sim *sim = pfm_os_alloc(sizeof(*sim));
 
 	if (!sim)
 		return NULL;
@@ -98,7 +98,7 @@ static int build(struct pfm_sim *sim, const char *first, const char *options)
 	if (ret)
 		return ret;
 	sim->hw = sim->ht ? sim->model->codes->ht : sim->model->pmu;
-	sim->cpus = calloc(sim->num_cpus, sizeof(*sim->cpus));
+	sim->cpus = pfm_os_calloc(sim->num_cpus, sizeof(*sim->cpus));
 	if (!sim->cpus || !sim_pmu_compose(&sim->pmu, sim->hw))
 		return pfm_refuse(-ENOMEM, "no memory for a simulated computer");
 	find_counters(sim);

@@ -154,7 +154,7 @@ static int read_replay(struct compiler *c, struct sim_node *node, const struct p
 	if (!step->trace)
 		return bad(c, -EINVAL, "no trace");
 	r = tape_reader_new(step->trace, step->count);
-	node->trace = malloc(step->count);
+	node->trace = pfm_os_alloc(step->count);
 	if (!r || !node->trace) {
 		tape_reader_free(r);
 		return bad(c, -ENOMEM, "no memory");
@@ -220,7 +220,7 @@ static int read_sub(struct compiler *c, struct sim_node *node, const struct pfm_
 	sub = sim_program_new(c->sim, step->program, false, &c->err);
 	if (!sub)
 		return c->err;
-	subs = realloc(prog->subs, (prog->num_subs + 1) * sizeof(*subs));
+	subs = pfm_os_realloc(prog->subs, (prog->num_subs + 1) * sizeof(*subs));
 	if (!subs) {
 		sim_program_put(sub);
 		return bad(c, -ENOMEM, "no memory");
@@ -235,7 +235,7 @@ static int read_name(struct compiler *c, struct sim_node *node, const struct pfm
 {
 	if (!step->name)
 		return step->op == PFM_SIM_MAP ? bad(c, -EINVAL, "a mapping is of a file") : 0;
-	node->name = strdup(step->name);
+	node->name = pfm_os_strdup(step->name);
 	return node->name ? 0 : bad(c, -ENOMEM, "no memory");
 }
 
@@ -445,9 +445,9 @@ static int compile_loop(struct compiler *c, uint32_t index, uint64_t count, int 
 
 static bool allocate(struct sim_program *prog, uint32_t steps)
 {
-	prog->nodes = calloc((size_t)steps + 1, sizeof(*prog->nodes));
-	prog->kids = calloc((size_t)steps + 1, sizeof(*prog->kids));
-	prog->units = calloc((size_t)steps + 1, SIM_MAX_SLOTS * sizeof(*prog->units));
+	prog->nodes = pfm_os_calloc((size_t)steps + 1, sizeof(*prog->nodes));
+	prog->kids = pfm_os_calloc((size_t)steps + 1, sizeof(*prog->kids));
+	prog->units = pfm_os_calloc((size_t)steps + 1, SIM_MAX_SLOTS * sizeof(*prog->units));
 	return prog->nodes && prog->kids && prog->units;
 }
 
@@ -456,7 +456,7 @@ struct sim_program *sim_program_new(struct pfm_sim *sim, const struct pfm_sim_pr
 {
 	struct compiler c = { .sim = sim, .source = source, .interrupt = interrupt };
 
-	c.prog = calloc(1, sizeof(*c.prog));
+	c.prog = pfm_os_alloc(sizeof(*c.prog));
 	if (!c.prog || !allocate(c.prog, source->num_steps)) {
 		*err = pfm_refuse(-ENOMEM, "no memory for a program");
 		sim_program_put(c.prog);
@@ -488,13 +488,13 @@ void sim_program_put(struct sim_program *prog)
 	for (uint32_t i = 0; i < prog->num_subs; i++)
 		sim_program_put(prog->subs[i]);
 	for (uint32_t i = 0; i < prog->num_nodes; i++) {
-		free(prog->nodes[i].name);
-		free(prog->nodes[i].trace);
+		pfm_os_free(prog->nodes[i].name);
+		pfm_os_free(prog->nodes[i].trace);
 		sim_access_free(prog->nodes[i].access);
 	}
-	free(prog->subs);
-	free(prog->units);
-	free(prog->kids);
-	free(prog->nodes);
-	free(prog);
+	pfm_os_free(prog->subs);
+	pfm_os_free(prog->units);
+	pfm_os_free(prog->kids);
+	pfm_os_free(prog->nodes);
+	pfm_os_free(prog);
 }

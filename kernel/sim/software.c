@@ -91,8 +91,8 @@ static void append(struct pfm_reg *to, uint16_t *n, const struct pfm_reg *from, 
 
 bool sim_pmu_compose(struct pfm_pmu *pmu, const struct pfm_pmu *hw)
 {
-	struct pfm_reg *pmcs = calloc(hw->num_pmcs + PFM_NUM_SW, sizeof(*pmcs));
-	struct pfm_reg *pmds = calloc(hw->num_pmds + PFM_NUM_SW + PFM_NUM_VIRT, sizeof(*pmds));
+	struct pfm_reg *pmcs = pfm_os_calloc(hw->num_pmcs + PFM_NUM_SW, sizeof(*pmcs));
+	struct pfm_reg *pmds = pfm_os_calloc(hw->num_pmds + PFM_NUM_SW + PFM_NUM_VIRT, sizeof(*pmds));
 
 	*pmu = *hw;
 	pmu->pmcs = pmcs;
@@ -113,6 +113,6 @@ bool sim_pmu_compose(struct pfm_pmu *pmu, const struct pfm_pmu *hw)
 
 void sim_pmu_discard(struct pfm_pmu *pmu)
 {
-	free((void *)pmu->pmcs);
-	free((void *)pmu->pmds);
+	pfm_os_free((void *)pmu->pmcs);
+	pfm_os_free((void *)pmu->pmds);
 }

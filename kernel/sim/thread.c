@@ -26,7 +26,7 @@ int sim_process_reach(struct sim_process *p, struct pfm_context *ctx)
 		return 0;
 	if (p->num_reach == p->room_reach) {
 		room = p->room_reach ? 2 * p->room_reach : 4;
-		reach = realloc(p->reach, room * sizeof(*reach));
+		reach = pfm_os_realloc(p->reach, room * sizeof(*reach));
 		if (!reach)
 			return pfm_refuse(-ENOMEM, "no memory for a simulated descriptor");
 		p->reach = reach;
@@ -63,21 +63,21 @@ static int process_new(struct pfm_sim *sim, struct sim_process *parent, uint32_t
 	if (sim->num_processes == sim->room_processes) {
 		unsigned int room = sim->room_processes ? 2 * sim->room_processes : 16;
 
-		list = realloc(sim->processes, room * sizeof(*list));
+		list = pfm_os_realloc(sim->processes, room * sizeof(*list));
 		if (!list)
 			return -ENOMEM;
 		sim->processes = list;
 		sim->room_processes = room;
 	}
-	p = calloc(1, sizeof(*p));
+	p = pfm_os_alloc(sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	p->pid = pid;
 	p->ppid = parent->pid;
 	for (unsigned int i = 0; parent->ppid && i < parent->num_reach; i++) {
 		if (sim_process_reach(p, parent->reach[i])) {
-			free(p->reach);
-			free(p);
+			pfm_os_free(p->reach);
+			pfm_os_free(p);
 			return -ENOMEM;
 		}
 	}
@@ -107,10 +107,10 @@ static bool make_room(struct pfm_sim *sim)
 
 	if (sim->num_threads < sim->room_threads)
 		return true;
-	threads = realloc(sim->threads, room * sizeof(*threads));
+	threads = pfm_os_realloc(sim->threads, room * sizeof(*threads));
 	if (threads)
 		sim->threads = threads;
-	sleepers = realloc(sim->sleepers, room * sizeof(*sleepers));
+	sleepers = pfm_os_realloc(sim->sleepers, room * sizeof(*sleepers));
 	if (sleepers)
 		sim->sleepers = sleepers;
 	if (threads && sleepers)
@@ -135,10 +135,10 @@ int sim_thread_new(struct pfm_sim *sim, struct sim_process *parent, struct sim_p
 		   const struct sim_thread *model, struct sim_program *prog, struct sim_thread **out)
 {
 	uint32_t tid = SIM_FIRST_TID + sim->num_threads;
-	struct sim_thread *t = calloc(1, sizeof(*t));
+	struct sim_thread *t = pfm_os_alloc(sizeof(*t));
 
 	if (!t || !make_room(sim) || (!process && process_new(sim, parent, tid, &process))) {
-		free(t);
+		pfm_os_free(t);
 		return pfm_refuse(-ENOMEM, "no memory for a thread");
 	}
 	t->sim = sim;
@@ -312,14 +312,14 @@ void sim_threads_free(struct pfm_sim *sim)
 	for (unsigned int i = 0; i < sim->num_threads; i++) {
 		sim_emergence_free(sim->threads[i]);
 		sim_program_put(sim->threads[i]->prog);
-		free(sim->threads[i]);
+		pfm_os_free(sim->threads[i]);
 	}
 	for (unsigned int i = 0; i < sim->num_processes; i++) {
-		free(sim->processes[i]->reach);
-		free(sim->processes[i]);
+		pfm_os_free(sim->processes[i]->reach);
+		pfm_os_free(sim->processes[i]);
 	}
-	free(sim->tool.reach);
-	free(sim->threads);
-	free(sim->processes);
-	free(sim->sleepers);
+	pfm_os_free(sim->tool.reach);
+	pfm_os_free(sim->threads);
+	pfm_os_free(sim->processes);
+	pfm_os_free(sim->sleepers);
 }

@@ -24,8 +24,11 @@ static void register_formats(void)
 static void have_formats(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	sigset_t saved;
 
+	pfm_signals_block(&saved);	/* a handler would wait for what it has interrupted */
 	pthread_once(&once, register_formats);
+	pfm_signals_restore(&saved);
 }
 
 /* A descriptor, with what the program has closed given back first if they have run out. */
@@ -45,7 +48,7 @@ static int create_context(struct pfm_machine *m, struct pfm_desc *d, pfarg_ctx_t
 	int ret;
 
 	if (fmt && fmt->fmt_arg_size) {
-		copy = malloc(fmt->fmt_arg_size);
+		copy = pfm_os_alloc(fmt->fmt_arg_size);
 		if (!copy) {
 			pfm_fmt_put(fmt);
 			return pfm_refuse(-ENOMEM, "no memory for the format's argument");
@@ -53,7 +56,7 @@ static int create_context(struct pfm_machine *m, struct pfm_desc *d, pfarg_ctx_t
 		memcpy(copy, fmt_arg, fmt->fmt_arg_size);
 	}
 	ret = pfm_do_create(m, ctx, fmt, copy, d, &d->ctx);
-	free(copy);
+	pfm_os_free(copy);
 	return ret;
 }
 

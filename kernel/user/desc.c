@@ -55,6 +55,7 @@ static void before_fork(void)
 	pfm_machines_before_fork();
 	pfm_os_lock();
 	pthread_mutex_lock(&table_lock);
+	pfm_memory_lock();
 	before_fork_mask = saved;
 }
 
@@ -62,6 +63,7 @@ static void after_fork_parent(void)
 {
 	sigset_t saved = before_fork_mask;
 
+	pfm_memory_unlock();
 	pthread_mutex_unlock(&table_lock);
 	pfm_os_unlock();
 	pfm_machines_after_fork();
@@ -133,7 +135,7 @@ static int open_ends(struct pfm_desc *d)
 
 struct pfm_desc *pfm_desc_new(void)
 {
-	struct pfm_desc *d = calloc(1, sizeof(*d));
+	struct pfm_desc *d = pfm_os_alloc(sizeof(*d));
 
 	atomic_store(&user, getpid());
 	if (!d) {
@@ -147,7 +149,7 @@ struct pfm_desc *pfm_desc_new(void)
 	pthread_mutex_init(&d->lock, NULL);
 	if (open_ends(d)) {
 		pfm_refuse(0, "no descriptor for a context: %s (see ulimit -n)", strerror(errno));
-		free(d);
+		pfm_os_free(d);
 		return NULL;
 	}
 	return d;
@@ -174,7 +176,7 @@ void pfm_desc_put(struct pfm_desc *d)
 	if (d->cgroup >= 0)
 		close(d->cgroup);
 	pthread_mutex_destroy(&d->lock);
-	free(d);
+	pfm_os_free(d);
 }
 
 void pfm_desc_lock(struct pfm_desc *d)

@@ -59,6 +59,8 @@ void pfm_desc_leave(struct pfm_desc *d, const sigset_t *saved);
 /* Signals off around anything that takes a lock (5.7). */
 void pfm_signals_block(sigset_t *saved);
 void pfm_signals_restore(const sigset_t *saved);
+void pfm_memory_lock(void);	/* the innermost */
+void pfm_memory_unlock(void);
 
 /*
  * Around a close of fd: a thread that monitors itself and whose process has no descriptor left loses its context, also
@@ -89,6 +91,8 @@ unsigned int pfm_message_size(const struct pfm_desc *d);	/* machine_ops.c */
 /* The program unmaps what it had at addr: a sampling buffer there may be mapped again (3.5.4). */
 void pfm_desc_unmapped(const void *addr);
 
+/* A thread of ours, with all signals blocked; state as of pthread_attr_setdetachstate(3). 0 or an errno. */
+int pfm_thread_start(pthread_t *thread, void *(*fn)(void *arg), int state);
 /* Starts the service thread if it does not run; 0 or -1 with errno. */
 int pfm_service_start(void);
 /* In a child after fork: contexts stay with the parent. */

@@ -26,10 +26,10 @@
 
 /* --- libc's --------------------------------------------------------------------------------- */
 
-enum call { READ, CLOSE, CLOSE_RANGE, CLOSEFROM, DUP2, DUP3, FDOPEN, EXECVE, EXECVPE, NUM_CALLS };
+enum call { READ, CLOSE, CLOSE_RANGE, CLOSEFROM, DUP2, DUP3, FDOPEN, EXECVE, EXECVPE, WRITE, NUM_CALLS };
 
 static const char *const names[NUM_CALLS] = { "read", "close", "close_range", "closefrom", "dup2", "dup3", "fdopen",
-					       "execve", "execvpe" };
+					       "execve", "execvpe", "write" };
 static _Atomic(void *) libcs[NUM_CALLS];
 
 static void *libc(enum call call)
@@ -72,12 +72,24 @@ static ssize_t our_read(int fd, void *buf, size_t size)
 	ssize_t (*fn)(int, void *, size_t) = libc(READ);
 	unsigned int message = pfm_quick_noted(fd) ? pfm_desc_message(fd) : 0;
 
-	if (message && size % message) {
+	if (message && (!size || size % message)) {
 		pfm_refuse(0, "a message has %u bytes, and is read as a whole", message);
 		errno = EINVAL;
 		return -1;
 	}
 	return fn ? fn(fd, buf, size) : syscall(SYS_read, fd, buf, size);
+}
+
+static ssize_t our_write(int fd, const void *buf, size_t size)
+{
+	ssize_t (*fn)(int, const void *, size_t) = libc(WRITE);
+
+	if (pfm_quick_noted(fd) && pfm_desc_message(fd)) {
+		pfm_refuse(0, "nothing can be written to a context's descriptor");
+		errno = EINVAL;
+		return -1;
+	}
+	return fn ? fn(fd, buf, size) : syscall(SYS_write, fd, buf, size);
 }
 
 static int our_close(int fd)
@@ -268,6 +280,7 @@ static int our_execlp(const char *path, const char *first, ...)
 #define EXPORT(name) __attribute__((alias("our_" #name)))
 
 ssize_t read(int fd, void *buf, size_t size) EXPORT(read);
+ssize_t write(int fd, const void *buf, size_t size) EXPORT(write);
 int close(int fd) EXPORT(close);
 int close_range(unsigned int first, unsigned int last, int flags) EXPORT(close_range);
 void closefrom(int first) EXPORT(closefrom);

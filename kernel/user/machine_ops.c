@@ -102,11 +102,11 @@ bool pfm_user_in_group(struct pfm_machine *m, uint32_t gid)
 	int n = getgroups(0, NULL);
 
 	(void)m;
-	groups = n > 0 ? calloc((size_t)n, sizeof(*groups)) : NULL;
+	groups = n > 0 ? pfm_os_calloc((size_t)n, sizeof(*groups)) : NULL;
 	n = groups ? getgroups(n, groups) : 0;
 	while (!in && n-- > 0)
 		in = groups[n] == gid;
-	free(groups);
+	pfm_os_free(groups);
 	return in;
 }
 

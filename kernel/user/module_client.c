@@ -140,7 +140,7 @@ static int fetch_regs(struct pfm_reg **table, const uint64_t *bits, unsigned int
 	unsigned int num;
 	int n = 0;
 
-	*table = calloc(PFM_MAX_PMDS, sizeof(**table));
+	*table = pfm_os_calloc(PFM_MAX_PMDS, sizeof(**table));
 	if (!*table) {
 		pfm_refuse(0, "no memory for its registers");
 		return -1;
@@ -216,8 +216,8 @@ static void forget_device(void)
 
 	close(device);
 	device = -1;
-	free(pmcs);
-	free(pmds);
+	pfm_os_free(pmcs);
+	pfm_os_free(pmds);
 	pmcs = pmds = NULL;
 	errno = saved;
 }

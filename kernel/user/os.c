@@ -2,18 +2,25 @@
 /*
  * os.c - the core's needs (core/os.h) in user space.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
+#include <unistd.h>
+#define PFM_NO_MMAP_REDIRECT
 #include "desc.h"
 #include "os.h"
+#include <sys/mman.h>
 
 static pthread_mutex_t global = PTHREAD_MUTEX_INITIALIZER;
 static sigset_t before;		/* of who holds it */
 static __thread char why[512];
+
+/* --- memory --------------------------------------------------------------------------------- */
+
+#ifdef __SANITIZE_ADDRESS__	/* which watches malloc(3)'s */
 
 void *pfm_os_alloc(size_t size)
 {
@@ -24,6 +31,199 @@ void pfm_os_free(void *p)
 {
 	free(p);
 }
+
+void *pfm_os_realloc(void *p, size_t size)
+{
+	return realloc(p, size);
+}
+
+void pfm_memory_lock(void) { }
+void pfm_memory_unlock(void) { }
+
+#else
+
+/*
+ * Not malloc(3)'s: a signal handler that has interrupted malloc() would wait for itself (5.7). Blocks are powers of 2,
+ * cut from chunks and kept for the next of their size; those beyond LARGEST are the kernel's.
+ */
+#define SMALLEST	6
+#define LARGEST		15
+#define CHUNK		(1UL << 18)
+
+union block {
+	struct {
+		size_t		size;		/* with this */
+		union block	*next;		/* of those that are free */
+	};
+	max_align_t align;
+};
+
+static pthread_mutex_t memory = PTHREAD_MUTEX_INITIALIZER;
+static union block *unused[LARGEST + 1];
+static char *chunk;
+static size_t chunk_left;
+
+/* Around a fork, too, with signals off. */
+void pfm_memory_lock(void)
+{
+	pthread_mutex_lock(&memory);
+}
+
+void pfm_memory_unlock(void)
+{
+	pthread_mutex_unlock(&memory);
+}
+
+static void *map(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static union block *cut(size_t size)
+{
+	union block *b;
+
+	if (chunk_left < size) {
+		char *more = map(CHUNK);
+
+		if (!more)
+			return NULL;
+		chunk = more;
+		chunk_left = CHUNK;
+	}
+	b = (union block *)(void *)chunk;
+	chunk += size;
+	chunk_left -= size;
+	return b;
+}
+
+static union block *take(unsigned int log)
+{
+	union block *b = unused[log];
+
+	if (!b)
+		return cut(1UL << log);
+	unused[log] = b->next;
+	memset(b, 0, 1UL << log);
+	return b;
+}
+
+void *pfm_os_alloc(size_t size)
+{
+	size_t whole = size + sizeof(union block);
+	unsigned int log = SMALLEST;
+	union block *b;
+	sigset_t saved;
+
+	if (whole < size)
+		return NULL;
+	while (log <= LARGEST && 1UL << log < whole)
+		log++;
+	if (log > LARGEST) {
+		b = map(whole);
+	} else {
+		whole = 1UL << log;
+		pfm_signals_block(&saved);
+		pfm_memory_lock();
+		b = take(log);
+		pfm_memory_unlock();
+		pfm_signals_restore(&saved);
+	}
+	if (!b) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	b->size = whole;
+	return b + 1;
+}
+
+void pfm_os_free(void *p)
+{
+	union block *b = p;
+	sigset_t saved;
+
+	if (!p)
+		return;
+	b--;
+	if (b->size > 1UL << LARGEST) {
+		munmap(b, b->size);
+		return;
+	}
+	pfm_signals_block(&saved);
+	pfm_memory_lock();
+	b->next = unused[__builtin_ctzl(b->size)];
+	unused[__builtin_ctzl(b->size)] = b;
+	pfm_memory_unlock();
+	pfm_signals_restore(&saved);
+}
+
+void *pfm_os_realloc(void *p, size_t size)
+{
+	const union block *b = p;
+	size_t room = p ? b[-1].size - sizeof(*b) : 0;
+	void *bigger;
+
+	if (p && size <= room)
+		return p;
+	bigger = pfm_os_alloc(size);
+	if (bigger && p) {
+		memcpy(bigger, p, room);
+		pfm_os_free(p);
+	}
+	return bigger;
+}
+
+#endif
+
+void *pfm_os_calloc(size_t n, size_t size)
+{
+	if (__builtin_mul_overflow(n, size, &size)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return pfm_os_alloc(size);
+}
+
+char *pfm_os_strdup(const char *text)
+{
+	size_t size = strlen(text) + 1;
+	char *copy = pfm_os_alloc(size);
+
+	return copy ? memcpy(copy, text, size) : NULL;
+}
+
+/* --- files of /proc and /sys ---------------------------------------------------------------- */
+
+bool pfm_os_read(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, text, size - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	return n > 0;
+}
+
+bool pfm_os_read_number(const char *path, long *value)
+{
+	char text[32], *end;
+	long number;
+
+	if (!pfm_os_read(path, text, sizeof(text)))
+		return false;
+	number = strtol(text, &end, 10);
+	if (end == text)
+		return false;
+	*value = number;
+	return true;
+}
+
+/* --- signals, locks, reasons ---------------------------------------------------------------- */
 
 void pfm_signals_block(sigset_t *saved)
 {

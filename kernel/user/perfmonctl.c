@@ -291,7 +291,7 @@ static int read_pmds(int fd, void *arg, int n)
 		return -1;
 	while (known < n && !(v[known].reg_flags & ~(PFM_REG_RETFL_MASK | PFM_REGFL_READ_RESET)))
 		known++;
-	pmds = calloc((unsigned int)n, sizeof(*pmds));
+	pmds = pfm_os_calloc((unsigned int)n, sizeof(*pmds));
 	if (!pmds) {
 		pfm_refuse(0, "no memory for %d elements", n);
 		return fail(ENOMEM);
@@ -315,7 +315,7 @@ static int read_pmds(int fd, void *arg, int n)
 			break;
 		result_of_read(&v[good], &pmds[good]);
 	}
-	free(pmds);
+	pfm_os_free(pmds);
 	return ret;
 }
 

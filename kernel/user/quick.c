@@ -150,7 +150,7 @@ static struct slot *need_slot(int fd)
 
 	if (s)
 		return s;
-	s = calloc(1, sizeof(*s));
+	s = pfm_os_alloc(sizeof(*s));
 	if (s) {
 		atomic_init(&s->left_over, -1);
 		atomic_store_explicit(&slots[fd], s, memory_order_release);

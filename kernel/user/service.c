@@ -47,7 +47,7 @@ static void clear_graveyard(void)
 	for (; w; w = next) {
 		next = w->next_dead;
 		pfm_desc_put(w->desc);
-		free(w);
+		pfm_os_free(w);
 	}
 }
 
@@ -76,23 +76,58 @@ static void *service(void *unused)
 	return NULL;
 }
 
-static int start(void)
+#define STACK (1UL << 20)
+
+int pfm_thread_start(pthread_t *thread, void *(*fn)(void *arg), int state)
 {
 	pthread_attr_t attr;
-	pthread_t thread;
 	sigset_t saved;
+	int err;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	pthread_attr_setdetachstate(&attr, state);
+	pfm_signals_block(&saved);
+	err = pthread_create(thread, &attr, fn, NULL);
+	pfm_signals_restore(&saved);
+	pthread_attr_destroy(&attr);
+	return err;
+}
+
+static void *nothing(void *unused)
+{
+	pthread_mutex_lock(&service_lock);	/* not before all have begun: each has a stack of its own */
+	pthread_mutex_unlock(&service_lock);
+	return unused;
+}
+
+/*
+ * A thread takes memory of malloc(3)'s, unless libc has kept all that it needs from one that has ended, with a stack of
+ * that size. So that a signal handler may start ours, two have ended by then: the service, and sim:MODEL,live's.
+ */
+static __attribute__((constructor)) void keep_stacks(void)
+{
+	pthread_t threads[2];
+	int n = 0;
+
+	pthread_mutex_lock(&service_lock);
+	while (n < 2 && !pfm_thread_start(&threads[n], nothing, PTHREAD_CREATE_JOINABLE))
+		n++;
+	pthread_mutex_unlock(&service_lock);
+	while (n > 0)
+		pthread_join(threads[--n], NULL);
+}
+
+static int start(void)
+{
+	pthread_t thread;
 	int err;
 
 	if (epoll_fd < 0)
 		epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (epoll_fd < 0)
 		return -1;
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pfm_signals_block(&saved);	/* inherited: the program's signals are not for this thread */
-	err = pthread_create(&thread, &attr, service, NULL);
-	pfm_signals_restore(&saved);
-	pthread_attr_destroy(&attr);
+	err = pfm_thread_start(&thread, service, PTHREAD_CREATE_DETACHED);
 	if (err) {
 		errno = err;
 		return -1;
@@ -130,7 +165,7 @@ void pfm_service_forget(void)
 struct pfm_watch *pfm_watch_add(struct pfm_context *ctx, int fd, uint32_t events, pfm_watch_fn fn,
 				void *arg)
 {
-	struct pfm_watch *w = calloc(1, sizeof(*w));
+	struct pfm_watch *w = pfm_os_alloc(sizeof(*w));
 	struct epoll_event ev = { .events = events, .data.ptr = w };
 
 	if (!w)
@@ -140,7 +175,7 @@ struct pfm_watch *pfm_watch_add(struct pfm_context *ctx, int fd, uint32_t events
 	w->fn = fn;
 	w->arg = arg;
 	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &ev)) {
-		free(w);
+		pfm_os_free(w);
 		return NULL;
 	}
 	pfm_desc_get(w->desc);

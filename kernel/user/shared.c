@@ -225,14 +225,10 @@ bool pfm_user_hold(struct pfm_machine *m, uint64_t bytes, uint64_t was)
 /* Bytes for every user. */
 static uint64_t perf_grants(void)
 {
-	FILE *f = fopen("/proc/sys/kernel/perf_event_mlock_kb", "re");
-	unsigned int kb;
+	long kb = 516;
 
-	if (!f || fscanf(f, "%u", &kb) != 1)
-		kb = 516;
-	if (f)
-		fclose(f);
-	return 1024ULL * kb * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	pfm_os_read_number("/proc/sys/kernel/perf_event_mlock_kb", &kb);
+	return 1024ULL * (uint64_t)kb * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 /* As perf_event_open(2) has it: RLIMIT_MEMLOCK, and what perf grants every user for each processor. */

@@ -113,8 +113,11 @@ static void add(void)
 int pfm_smpl_20_choose(const unsigned char *asked, unsigned char *uuid)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	sigset_t saved;
 
+	pfm_signals_block(&saved);
 	pthread_once(&once, add);
+	pfm_signals_restore(&saved);
 	if (memcmp(asked, uuid_of_20, sizeof(uuid_of_20))) {
 		pfm_refuse(0, "perfmon 2.0 has the default sampling format alone, not the one of this UUID");
 		errno = EINVAL;

@@ -5,12 +5,24 @@
  * A context's descriptor is one end of a pair of stream sockets; the library keeps the other. One
  * service thread per process waits for everything asynchronous. The context's lock is held around
  * every command and every call-back of the service thread; signals are blocked while it is held, so
- * that calls from signal handlers are safe (5.7).
+ * that calls from signal handlers are safe (5.7). A handler may have interrupted malloc() or stdio: nothing here calls
+ * what takes their locks.
  */
 #ifndef PFM_USER_H
 #define PFM_USER_H
 
 #include "core.h"
+
+/*
+ * Memory as malloc(3)'s, which a handler that has interrupted malloc() may use; beside pfm_os_alloc(), pfm_os_free().
+ * realloc leaves what is new undefined.
+ */
+void *pfm_os_calloc(size_t n, size_t size);
+void *pfm_os_realloc(void *p, size_t size);
+char *pfm_os_strdup(const char *text);
+/* The beginning of a file, as text; false: it is empty or cannot be read. A number: *value stays if there is none. */
+bool pfm_os_read(const char *path, char *text, size_t size);
+bool pfm_os_read_number(const char *path, long *value);
 
 /* --- waiting: the service thread ------------------------------------------------------------ */
 

@@ -157,7 +157,7 @@ unsigned int pfl_model_number(const struct pfl_model *m);
 const struct pfl_model *pfl_current(void);	/* NULL before pfm_initialize() */
 /* PMCs that the machine does not have, if the model in force is the machine's. */
 bool pfl_machine_lacks(const struct pfl_model *m, unsigned int pmc);
-/* The end of a message that an event is unknown: why the model, if it is the machine's, has no hardware events, or "". */
+/* The end of a message that an event is unknown: why this machine has no hardware events, or "". */
 const char *pfl_why_no_hardware_event(const struct pfl_model *m);
 /* The machine's name, if it is a simulated one that does not simulate what the alternative would count; or NULL. */
 const char *pfl_machine_idle(const struct pfl_model *m, const struct pfl_demand *d, const struct pfl_alt *alt);

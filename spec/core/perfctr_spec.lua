@@ -20,6 +20,7 @@ local CASES = {
    opens = "are opened: new ones are inactive, there is one object a thread, its descriptors belong to vperfctrfs",
    errors = "are changed by nothing that is not valid; the state cannot be written",
    preserves = "begin at 0 with a control, but for those to be preserved, and the TSC while it is on",
+   stops = "keep their sums and the TSC's when a control without counters stops them",
    mapped = "are read from the mapped state: value = sum + (now - start)",
    unlinked = "are stopped and detached by unlink, and commanded no more; their last sums can be read",
    others = "of another thread can be opened and commanded, and outlive it",

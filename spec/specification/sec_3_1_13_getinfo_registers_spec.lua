@@ -72,15 +72,27 @@ describe("3.1.13 PFM_GETINFO_PMCS", function()
       assert.is_nil(reg.index)
    end)
 
-   it("'The mapping ... is unique for each PMC register', and for each PMD", function()
+   it("'it must be possible to craft the assembly instruction(s)' of type and index: MRS X0 of ARMv8", function()
+      sim.machine("armv8")
+      local pmcs, pmds = by_num(lpfm.pmcs()), by_num(lpfm.pmds())
+      for word, reg in pairs { [0xd53bec00] = pmcs[0], [0xd53beca0] = pmcs[5], [0xd53befe0] = pmcs[31],
+         [0xd53be800] = pmds[0], [0xd53be8a0] = pmds[5], [0xd53b9d00] = pmds[31] } do
+         assert.are.same({ "SPR", word }, { reg.type, 0xd5200000 + reg.index * 32 }, reg.name)
+      end
+   end)
+
+   it("'The mapping ... is unique for each PMC register', and for each PMD, and between them", function()
       for _, model in ipairs(MODELS) do
          sim.machine(model)
+         local seen = {}
          for _, list in ipairs { lpfm.pmcs(), lpfm.pmds() } do
-            local seen = {}
+            local here = {}
             for _, reg in ipairs(list) do
                local key = reg.type .. " " .. (reg.index or reg.name)
-               assert.is_nil(seen[key], model .. ": " .. key)
-               seen[key] = true
+               assert.is_nil(here[key], model .. ": " .. key)
+               here[key] = true
+               assert.are.equal(reg.name, seen[key] or reg.name, model .. ": " .. key)
+               seen[key] = reg.name
             end
          end
       end
@@ -152,7 +164,7 @@ describe("3.1.14 PFM_GETINFO_PMDS", function()
 
    it("reg_type and reg_index of the counters of each model", function()
       for model, expect in pairs { itanium2 = { 4, "PMD", 4, 47 }, k8 = { 0, "MSR", 0xc0010004, 48 },
-         p6 = { 1, "MSR", 0xc2, 40 }, armv8 = { 31, "SPR", 31, 32 } } do
+         p6 = { 1, "MSR", 0xc2, 40 }, armv8 = { 31, "SPR", 0xdce8, 32 } } do
          sim.machine(model)
          local reg = by_num(lpfm.pmds())[expect[1]]
          assert.are.same(expect, { reg.num, reg.type, reg.index, reg.width })

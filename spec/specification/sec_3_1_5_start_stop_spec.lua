@@ -176,7 +176,7 @@ describe("3.1.5 PFM_START", function()
          assert.are.equal(5, sim.value(ctx, 4, 1))
       end)
 
-      it("a set's timeout begins anew with each PFM_START", function()
+      it("3.7.6: 'The timeout restarts from where it was stopped, i.e., it is not reinitialized'", function()
          local m, ctx, tid = prepared { { id = 0, flags = { "TIME_SWITCH" }, timeout = 2000000 }, { id = 1 } }
          assert(ctx:load(tid))
          assert(ctx:start())
@@ -184,6 +184,15 @@ describe("3.1.5 PFM_START", function()
          assert(ctx:stop())
          assert.are.equal(1500000, sim.info(ctx).timeout)
          assert(ctx:start())
+         assert.are.equal(1500000, sim.info(ctx).timeout)
+         assert(ctx:start(0)) -- of what counts already
+         assert.are.equal(1500000, sim.info(ctx).timeout)
+         assert(m:run { us = 1499 })
+         assert.are.equal(0, sim.info(ctx, 1).runs)
+         assert(m:run { us = 2 })
+         assert.are.equal(1, sim.info(ctx, 1).runs)
+         assert(ctx:stop())
+         assert(ctx:start(0)) -- another set than the active one: it begins
          assert.are.equal(2000000, sim.info(ctx).timeout)
       end)
 

@@ -3,6 +3,7 @@
 local c = require "support.c"
 local lpfm = require "lpfm"
 local sim = require "support.sim"
+local real = require "support.real"
 
 local NOTIFY = { "OVFL_NOTIFY" }
 
@@ -257,6 +258,22 @@ describe("3.3 event notifications", function()
          assert.is_truthy(ctx:read(0))
          assert.is_nil(ctx:read(0))
       end)
+   end)
+
+   describe("3.3.6: 'It is not possible to suppress the termination message', nor by", function()
+      for case, what in pairs { full = "a full buffer that is not emptied", plain = "a mask",
+         saturated = "a buffer that is full without a notification (3.6.5)",
+         killed = "a SIGKILL while NOTIFY_BLOCK holds",
+         exits = "an exit() of another thread while NOTIFY_BLOCK holds",
+         leader = "a first thread that terminates while its process goes on" } do
+         for _, machine in ipairs { real, "sim:k8,live" } do
+            it(("%s, on %s"):format(what, machine), function()
+               local program = c.compile("end_always")
+               local out, status = c.sh(("LPFM_MACHINE=%s timeout 120 %s %s"):format(machine, program, case))
+               assert.are.same({ 0, "" }, { status, out })
+            end)
+         end
+      end
    end)
 
    describe("3.3.6 termination notifications", function()

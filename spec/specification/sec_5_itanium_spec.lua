@@ -3,6 +3,7 @@
 local lpfm = require "lpfm"
 local c = require "support.c"
 local formats = require "support.formats"
+local real = require "support.real"
 local sim = require "support.sim"
 
 -- A thread that counts 10 in each of: before rum, between rum and sum, after sum.
@@ -574,6 +575,21 @@ describe("5.7 Calling perfmonctl() from signal handlers", function()
       local out, status = c.sh(c.compile("formats_signal") .. " handler")
       assert.are.equal(0, status, out)
    end)
+
+   for _, machine in ipairs { real, "sim:k8,live" } do
+      for case, what in pairs { whole = "the first of the process", ["whole child"] = "the first of a child of fork()",
+         sampling = "with a buffer", process = "of all threads of a process", control = "and command one that is there",
+         refused = "and be refused" } do
+         if machine == "perf" or case ~= "process" then
+            it(("... whatever of libc it interrupts, malloc and stdio too: %s, on %s"):format(what, machine), function()
+               if os.getenv("LPFM_BUILD"):match("/san$") then return pending("sanitizers have a malloc") end
+               local program = c.compile("handler_locks")
+               local out, status = c.sh(("LPFM_MACHINE=%s timeout 60 %s %s"):format(machine, program, case))
+               assert.are.same({ 0, "" }, { status, out })
+            end)
+         end
+      end
+   end
 
    it("... also from one that interrupts another call of the interface", function()
       local out, status = c.sh(c.compile("formats_signal") .. " storm")

@@ -47,6 +47,35 @@ describe("6.2.1 PFM_REGFL_NO_64BIT_EMUL", function()
       end
    end)
 
+   it("seed 002, 4.3: 'can be turned off by applications on a per-counter basis': of each narrow counter", function()
+      for _, model in ipairs(sim.models()) do
+         sim.machine(model)
+         local ctx = sim.context()
+         for _, reg in ipairs(lpfm.pmds()) do
+            if reg.width < 64 and reg.ctrl and table.concat(reg.kind, " "):find("C64", 1, true) then
+               assert(ctx:write_pmcs { { num = reg.ctrl, value = 0, flags = { "NO_64BIT_EMUL" } } }, model)
+            end
+         end
+         ctx:close()
+      end
+   end)
+
+   it("concerns each of the counters that share a PMC: overflows are those of the hardware's width", function()
+      for model, start in pairs { core2 = "0xfffffffff6", nehalem = "0xfffffffffff6" } do
+         for _, flags in ipairs { { "NO_64BIT_EMUL" }, {} } do
+            local m = sim.machine(model)
+            local ctx = sim.context()
+            assert(ctx:write_pmcs { { num = 16, value = 3, flags = flags } })
+            assert(ctx:write_pmds { { num = 16, value = start, flags = { "OVFL_NOTIFY" } } })
+            assert(ctx:load(m:spawn { program = sim.work(1000) }))
+            assert(ctx:start())
+            assert.are.equal(flags[1] ~= nil, m:run { until_message = ctx, us = 5 } == true, model)
+            local expected = flags[1] and "0x0" or (lpfm.u64(start) + 500):hex()
+            assert.are.equal(expected, lpfm.u64(sim.value(ctx, 16)):hex())
+         end
+      end
+   end)
+
    it("concerns the counters of that PMC alone", function()
       local m, ctx = counting(100, { value = "0x7ffffffffff6" }, { flags = { "NO_64BIT_EMUL" } })
       sim.count(ctx, 5, "instructions", { value = "0x7ffffffffff6" })

@@ -103,8 +103,9 @@ struct perfctr_info {
 int sys_vperfctr_open(int tid, int creat);
 
 /*
- * Stops the counters and, if control has any, starts those with sums of 0; those in preserve keep theirs, and the TSC
- * unless it is off. Sums of children begin anew; those that live are not counted any more. EINVAL: a control that
+ * Stops the counters. If control has none, all sums stay as they are then. Else starts those, with sums of 0; those in
+ * preserve keep theirs, and the TSC unless it is off. Sums of children begin anew; those that live are not counted any
+ * more. EINVAL: a control that
  * is not valid, which changes nothing; ESRCH: the object is detached, or its thread has ended.
  */
 int sys_vperfctr_control(int fd, const struct vperfctr_control *control);

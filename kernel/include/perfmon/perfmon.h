@@ -53,8 +53,8 @@ typedef unsigned char pfm_uuid_t[16];
 #define PFM_FL_INHERIT		0x20U	/* own: children count with the thread; see pfarg_ctx_t */
 #define PFM_FL_PREEMPTIBLE	0x40U	/* 6.5, system-wide: contexts of threads take the PMU from it */
 #define PFM_FL_OVFL_NO_MSG	0x80U	/* notification by signal alone */
-#define PFM_FL_PROCESS		0x100U	/* own, with INHERIT and a format: all threads that the process has */
-#define PFM_FL_ON_EXEC		0x200U	/* own, with INHERIT and a format: from the thread's next exec(2) on */
+#define PFM_FL_PROCESS		0x100U	/* own, INHERIT and a format: all threads of the process */
+#define PFM_FL_ON_EXEC		0x200U	/* own, INHERIT and a format: from the next exec(2) on */
 #define PFM_ITA_FL_INSECURE	0x10000U	/* 5.4.1 */
 #define PFM_ITA_FL_PRIV_MONITORS 0x20000U	/* 6.4.1 */
 
@@ -79,10 +79,10 @@ typedef unsigned char pfm_uuid_t[16];
  * buffer full is masked, others go on until they do; one message tells of it, and pfm_restart() lets them all go on.
  * Where threads on several CPUs sample at the same time, on machine linux, the buffer is of as many equal parts as
  * there are CPUs, pfm_ctx_buf_parts(), one after the other in the mapping, each with a header of its own; threads on
- * CPU n fill part n modulo that number, and msg_ovfl_cpu says which one a message is about. There pfm_restart() gives back those parts
- * or regions whose messages were read; or, if none was read since the load, all that are full. Each part has the size
- * that the format was asked for, and ctx_smpl_buf_size is that of all. Formats with something beside the buffer
- * (program) are EINVAL there.
+ * CPU n fill part n modulo that number, and msg_ovfl_cpu says which one a message is about. There pfm_restart() gives
+ * back those parts or regions whose messages were read; or, if none was read since the load, all that are full. Each
+ * part has the size that the format was asked for, and ctx_smpl_buf_size is that of all. Formats with something beside
+ * the buffer (program) are EINVAL there.
  */
 typedef struct {
 	uint32_t	ctx_flags;

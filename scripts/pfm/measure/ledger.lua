@@ -71,8 +71,8 @@ function ledger:read(all)
    end
 end
 
--- The kernel writes no record for one thread: the first, or the one that the kernel gave its counters to. It has what is
--- left of the sums. If records were lost, the counts of further threads are in that rest, too.
+-- The kernel writes no record for one thread: the first, or the one that the kernel gave its counters to. It has what
+-- is left of the sums. If records were lost, the counts of further threads are in that rest, too.
 local function split_rows(self)
    local told, untold = {}, {}
    for _, row in ipairs(self.rows) do
@@ -96,8 +96,8 @@ function ledger:settle(sums)
    if not rest.told then table.insert(told, 1, rest) end
    self.rows = told
    if #untold == 0 and self.lost == 0 then return 0 end
-   local why = ("their records were lost; thread %d has their counts beside its own"):format(rest.tid)
-   return math.max(#untold, 1), why
+   local why = "their records were lost; thread %d has their counts beside its own"
+   return math.max(#untold, 1), why:format(rest.tid)
 end
 
 return ledger

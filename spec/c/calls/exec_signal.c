@@ -63,7 +63,8 @@ struct kind {
 static const struct kind kinds[] = {
 	{ .own_signal = true }, { .own_signal = false }, { .no_msg = true, .own_signal = true }, { .kept = true },
 	{ .low = true, .own_signal = true }, { .owner = THREAD }, { .owner = THREAD, .own_signal = true },
-	{ .owner = GROUP }, { .owner = GROUP, .kept = true, .low = true }, { .idle = true }, { .idle = true, .kept = true },
+	{ .owner = GROUP }, { .owner = GROUP, .kept = true, .low = true },
+	{ .idle = true }, { .idle = true, .kept = true },
 };
 #define NUM_KINDS (sizeof(kinds) / sizeof(*kinds))
 

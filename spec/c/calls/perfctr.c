@@ -179,7 +179,7 @@ static void errors(void)
 /* "Before restarting, the counter sums are reset to zero", but for those in preserve, and the TSC. */
 static void preserves(void)
 {
-	struct vperfctr_control c = faults(), off;
+	struct vperfctr_control c = faults();
 	struct perfctr_sum_ctrs before, s;
 	int fd = counting(0);
 
@@ -203,17 +203,41 @@ static void preserves(void)
 	BETWEEN(2 * PAGES, s.pmc[0], 2 * PAGES + 2 * FEW);
 	BETWEEN(PAGES, s.pmc[1], PAGES + FEW);
 
-	/* "Stopping the counters is done by ... a control object that activates neither the TSC nor any PMCs" */
-	memset(&off, 0, sizeof(off));
-	off.preserve = 2;
-	EXPECT(!sys_vperfctr_control(fd, &off));
-	s = sums(fd);
-	EXPECT(!s.tsc && !s.pmc[0] && s.pmc[1] >= PAGES);
-	touch(PAGES);
-	EXPECT(sums(fd).pmc[1] == s.pmc[1]);
+	/* "The TSC's sum is only reset if the TSC is disabled in the new state" */
+	c.cpu_control.tsc_on = 0;
 	EXPECT(!sys_vperfctr_control(fd, &c));
-	touch(1);
-	EXPECT(sums(fd).pmc[0] && sums(fd).tsc);
+	s = sums(fd);
+	EXPECT(!s.tsc && s.pmc[0] >= 2 * PAGES && s.pmc[1] < FEW);
+}
+
+/*
+ * "stops and samples any currently running counters ... Before restarting, the counter sums are reset"; "Stopping the
+ * counters is done by ... a control object that activates neither the TSC nor any PMCs": which restarts nothing.
+ */
+static void stops(void)
+{
+	struct vperfctr_control c = faults(), off, got;
+	struct perfctr_sum_ctrs running, s;
+	int fd = counting(0);
+
+	memset(&off, 0, sizeof(off));
+	for (off.preserve = 0; off.preserve <= 1; off.preserve++) {
+		touch(PAGES);
+		running = sums(fd);
+		EXPECT(!sys_vperfctr_control(fd, &off));
+		EXPECT(!sys_vperfctr_read(fd, &s, &got, NULL));
+		EXPECT(!memcmp(&got, &off, sizeof(off)));
+		BETWEEN(running.pmc[0], s.pmc[0], running.pmc[0] + FEW);
+		EXPECT(s.tsc >= running.tsc);
+		EXPECT(vperfctr_read_pmc(map(fd), 0) == s.pmc[0] && vperfctr_read_tsc(map(fd)) == s.tsc);
+		touch(PAGES);
+		EXPECT(!sys_vperfctr_control(fd, &off));	/* what is stopped is stopped again */
+		running = sums(fd);
+		EXPECT(running.pmc[0] == s.pmc[0] && running.tsc == s.tsc);
+		EXPECT(!sys_vperfctr_control(fd, &c));
+		BETWEEN(0, sums(fd).pmc[0], FEW);
+		EXPECT(sums(fd).tsc > s.tsc);
+	}
 }
 
 /* "value = sum + (now - start)", by the algorithm as it is written, and by the header's. */
@@ -766,7 +790,8 @@ int main(int argc, char **argv)
 		const char	*name;
 		void		(*run)(void);
 	} cases[] = {
-		{ "opens", opens }, { "errors", errors }, { "preserves", preserves }, { "mapped", mapped },
+		{ "opens", opens }, { "errors", errors }, { "preserves", preserves },
+		{ "stops", stops }, { "mapped", mapped },
 		{ "unlinked", unlinked }, { "others", others }, { "threads", threads }, { "forked", forked },
 		{ "overflows", overflows }, { "resumes", resumes }, { "owners", owners },
 		{ "processes", signals_processes },

@@ -69,7 +69,8 @@ static void check_judged(struct file *f)
 		return;
 	for (unsigned int i = 0; i < f->ctx->num_parts; i++)
 		sum += *(uint64_t *)f->ctx->parts[i].buf;
-	CHECK(!f->ctx->num_parts || sum == f->judged, "the parts have %lu overflows of %lu", sum, (unsigned long)f->judged);
+	CHECK(!f->ctx->num_parts || sum == f->judged, "the parts have %lu overflows of %lu", sum,
+	      (unsigned long)f->judged);
 	atomic_fetch_add(&tally.sampled, sum);
 }
 

@@ -218,7 +218,8 @@ void ledger_overflow(struct file *f, const uint64_t *wrapped, const struct pfm_w
 	lost = set->lost - lost;
 	ledger_of(f, set->id)->lost += lost;
 	atomic_fetch_add(&tally.taken_away, lost);
-	CHECK(!lost || (f->ctx->parts && lost == count_bits(wrapped) && !f->posts && !f->handled), "%lu overflows were lost",
+	CHECK(!lost || (f->ctx->parts && lost == count_bits(wrapped) && !f->posts && !f->handled),
+	      "%lu overflows were lost",
 	      (unsigned long)lost);
 	ledger_of(f, set->id)->throttled += throttled;
 	atomic_fetch_add(&tally.throttled, throttled);

@@ -67,8 +67,7 @@ static void start(struct ledger *l)
 {
 	pfarg_start_t req = { .start_set = set_ids[any_set(l)] };
 
-	if (went(pfm_start(l->fd, rng_chance(R, 50) ? &req : NULL), "start"))
-		ledger_set(l, l->ctx->active->id)->slice = 0;
+	went(pfm_start(l->fd, rng_chance(R, 50) ? &req : NULL), "start");
 }
 
 static void control(struct ledger *l)

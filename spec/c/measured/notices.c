@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * notices.c - what a program can notice of a tool that measures it: a tracer, descriptors, what signals do and which are
- * blocked, resource limits. Prints a line for each, the same whether it is measured or not.
+ * notices.c - what a program can notice of a tool that measures it: a tracer, descriptors, what signals do and which
+ * are blocked, resource limits. Prints a line for each, the same whether it is measured or not.
  *
  *   notices
  */

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+/*
+ * end_always.c - 3.3.6: END comes when the monitored thread ends, whatever has masked or held it:
+ *
+ *   end_always CASE
+ *
+ * "This could be because the entire process exited or simply because that thread terminated"; "It is not possible to
+ * suppress the termination message"; when it is received "the context is detached".
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "perfmon/perfmon.h"
+#include "perfmon/perfmon_dfl_smpl.h"
+
+#define FAULTS	66
+#define TRUE(cond) do { \
+	if (!(cond)) { \
+		printf("line %d: %s (%s)\n", __LINE__, #cond, pfm_explain()); \
+		exit(1); \
+	} \
+} while (0)
+
+static int go[2], leave[2];
+
+static void fault(void)
+{
+	volatile char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	p[0] = 1;
+	munmap((void *)p, 4096);
+}
+
+static void wait_to_go(void)
+{
+	char c;
+
+	if (read(go[0], &c, 1) != 1)
+		_exit(1);
+}
+
+static void some_faults(void)
+{
+	for (int i = 0; i < 3000; i++)
+		fault();
+}
+
+static void endless(void)
+{
+	for (;;)
+		fault();
+}
+
+/* The first thread ends, and the process goes on. */
+static void leader(void)
+{
+	pthread_exit(NULL);
+}
+
+/* Another thread ends the process while this one is held. */
+static void *end_process(void *unused)
+{
+	char c;
+
+	_exit(read(leave[0], &c, 1) != 1);
+	return unused;
+}
+
+static pid_t start_target(void (*work)(void))
+{
+	pthread_t thread;
+	pid_t pid;
+
+	TRUE(!pipe(go) && !pipe(leave));
+	pid = fork();
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (pthread_create(&thread, NULL, end_process, NULL))
+		_exit(1);
+	wait_to_go();
+	work();
+	_exit(0);
+}
+
+static int monitor(pid_t pid, uint32_t flags, const char *format, uint32_t pmd_flags)
+{
+	pfm_dfl_smpl_arg_t arg = { .buf_size = 4096 };
+	pfarg_ctx_t ctx = { .ctx_flags = flags };
+	pfarg_load_t load = { .load_pid = (uint32_t)pid };
+	pfarg_pmc_t pmc = { .reg_num = FAULTS, .reg_value = 9 };
+	pfarg_pmd_t pmd = { .reg_num = FAULTS, .reg_value = -3, .reg_long_reset = -3, .reg_short_reset = -3,
+			    .reg_flags = pmd_flags };
+	int fd = pfm_create_context(&ctx, format, format ? &arg : NULL, format ? sizeof(arg) : 0);
+
+	TRUE(fd >= 0);
+	TRUE(!fcntl(fd, F_SETFD, FD_CLOEXEC));
+	TRUE(!pfm_write_pmcs(fd, &pmc, 1) && !pfm_write_pmds(fd, &pmd, 1));
+	TRUE(!pfm_load_context(fd, &load) && !pfm_start(fd, NULL));
+	TRUE(write(go[1], "x", 1) == 1);
+	return fd;
+}
+
+static int next(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	pfarg_msg_t msg;
+
+	TRUE(poll(&p, 1, 30000) == 1);
+	TRUE(read(fd, &msg, sizeof(msg)) == sizeof(msg));
+	return (int)msg.msg_type;
+}
+
+static void ended(int fd, pid_t pid)
+{
+	TRUE(next(fd) == PFM_MSG_END);
+	TRUE(pfm_unload_context(fd) == -1);
+	kill(pid, SIGKILL);
+	TRUE(waitpid(pid, NULL, 0) == pid);
+}
+
+static void masked(const char *format, uint32_t pmd_flags)
+{
+	pid_t pid = start_target(some_faults);
+	int fd = monitor(pid, 0, format, pmd_flags);
+
+	if (pmd_flags)
+		TRUE(next(fd) == PFM_MSG_OVFL);
+	ended(fd, pid);
+}
+
+static void full(void) { masked("default", PFM_REGFL_OVFL_NOTIFY); }
+static void saturated(void) { masked("default", 0); }
+static void plain(void) { masked(NULL, PFM_REGFL_OVFL_NOTIFY); }
+
+static void killed(void)
+{
+	pid_t pid = start_target(endless);
+	int fd = monitor(pid, PFM_FL_NOTIFY_BLOCK, NULL, PFM_REGFL_OVFL_NOTIFY);
+
+	TRUE(next(fd) == PFM_MSG_OVFL);
+	kill(pid, SIGKILL);
+	ended(fd, pid);
+}
+
+static void exits(void)
+{
+	pid_t pid = start_target(endless);
+	int fd = monitor(pid, PFM_FL_NOTIFY_BLOCK, NULL, PFM_REGFL_OVFL_NOTIFY);
+
+	TRUE(next(fd) == PFM_MSG_OVFL);
+	TRUE(write(leave[1], "x", 1) == 1);
+	ended(fd, pid);
+}
+
+static void first_thread(void)
+{
+	pid_t pid = start_target(leader);
+
+	ended(monitor(pid, 0, NULL, 0), pid);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char	*name;
+		void		(*run)(void);
+	} cases[] = {
+		{ "full", full }, { "saturated", saturated }, { "plain", plain }, { "killed", killed },
+		{ "exits", exits }, { "leader", first_thread },
+	};
+
+	for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (strcmp(argv[1], cases[i].name) != 0)
+			continue;
+		cases[i].run();
+		return 0;
+	}
+	return 2;
+}
