@@ -103,7 +103,7 @@ local function read(i)
    argv[#argv + 1] = path
    said = ""
    rawset(io, "stderr", gathered)
-   local status = command.main(unpack(argv))
+   local status = command.main(argv)
    rawset(io, "stderr", stderr)
    return said:find("stack traceback", 1, true) and said or status > 2 and "status " .. status .. ": " .. said
 end
