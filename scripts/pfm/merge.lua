@@ -214,7 +214,7 @@ local function copy_source(source, out)
 end
 
 local function list(texts)
-   return #texts > 0 and render.json(texts) or "[]"
+   return #texts > 0 and render.json(texts, true) or "[]"
 end
 
 local function write_all(gathered, out)
