@@ -313,7 +313,7 @@ static int add_traceback(lua_State *L)
 	return 1;
 }
 
-/* require("repl.command").main(arguments...) returns the exit status. */
+/* require("repl.command").main(arguments) returns the exit status. */
 static int protected_main(lua_State *L)
 {
 	struct command_line *cl = lua_touserdata(L, 1);
@@ -325,10 +325,12 @@ static int protected_main(lua_State *L)
 	lua_call(L, 1, 1);
 	lua_getfield(L, -1, "main");
 	lua_remove(L, -2);
-	luaL_checkstack(L, cl->argc + LUA_MINSTACK, "too many arguments");
-	for (int i = 1; i < cl->argc; i++)
+	lua_createtable(L, cl->argc, 0);
+	for (int i = 1; i < cl->argc; i++) {
 		lua_pushstring(L, cl->argv[i]);
-	if (lua_pcall(L, cl->argc - 1, 1, 1))
+		lua_rawseti(L, -2, i);
+	}
+	if (lua_pcall(L, 1, 1, 1))
 		lua_error(L);
 	cl->status = (int)lua_tointeger(L, -1);
 	return 0;

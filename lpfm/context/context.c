@@ -315,7 +315,7 @@ assert(ctx:write_pmds { { num = 0, value = -100, long_reset = -100, flags = { "O
 assert(ctx:load(tid) and ctx:start())
 for _ = 1, 3 do
    assert(m:run { until_message = ctx })
-   print(ctx:read(0).ip)
+   print(("%#x"):format(ctx:read(0).ip))
    assert(ctx:restart())
 end
 ctx:close()

@@ -107,6 +107,14 @@ static uint64_t time_arg(lua_State *L, const char *call)
 	return (uint64_t)lpfm_arg_int(L, 3, call, "tstamp", 0, 1LL << 53);
 }
 
+/* Samples of a damaged file have any time; one that no number holds exactly is after everything. */
+static uint64_t sample_time_arg(lua_State *L)
+{
+	lua_Number time = luaL_checknumber(L, 3);
+
+	return time < 0 || time > (lua_Number)(1LL << 53) ? UINT64_MAX : time_arg(L, "at");
+}
+
 /***
 A life begins.
 @function lives:begin
@@ -148,7 +156,7 @@ static int lives_at_time(lua_State *L)
 {
 	const struct object *o = sorted(L, 1);
 
-	lua_pushnumber(L, (lua_Number)lives_at(&o->lives, pid_arg(L, "at"), time_arg(L, "at")));
+	lua_pushnumber(L, (lua_Number)lives_at(&o->lives, pid_arg(L, "at"), sample_time_arg(L)));
 	return 1;
 }
 

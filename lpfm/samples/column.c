@@ -74,7 +74,9 @@ static void read_table(lua_State *L, int idx, struct lpfm_site *site, struct col
 	lua_getfield(L, idx, "step");
 	if (!lua_isnil(L, -1)) {
 		c->scale = COLUMN_LINEAR;
-		c->step = (uint64_t)lpfm_to_int(L, lua_gettop(L), site, 1, 1LL << 53);
+		c->step = lpfm_to_u64(L, lua_gettop(L), site);
+		if (!c->step)
+			lpfm_bad_value(L, site, "step of 1 or more", lua_gettop(L));
 	}
 	site->field = "bits";
 	lua_getfield(L, idx, "bits");

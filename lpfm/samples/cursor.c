@@ -100,7 +100,7 @@ Iterates over the samples. There is one cursor, which moves: to keep a sample us
 @see sample
 @usage
 local ctx = assert(require("lpfm").create { format = "default" })
-for s in ctx:buffer():samples { cpu = 0 } do print(s.ip, s.tid, s.tstamp) end
+for s in ctx:buffer():samples { cpu = 0 } do print(("%#x"):format(s.ip), s.tid, s.tstamp) end
 ctx:close()
 */
 int lpfm_buffer_each(lua_State *L)
@@ -124,7 +124,7 @@ The i-th sample. Walks there from the beginning.
 @usage
 local ctx = assert(require("lpfm").create { format = "default" })
 local buffer = ctx:buffer()
-if #buffer > 0 then print(buffer:sample(#buffer).ip) end
+if #buffer > 0 then print(("%#x"):format(buffer:sample(#buffer).ip)) end
 ctx:close()
 */
 int lpfm_buffer_sample(lua_State *L)

@@ -60,7 +60,7 @@ Iterates over the samples of a block.
 @return an iterator of tables: ip, tid, pid, cpu, tstamp (ns), set, ovfl_pmd, last_reset, and values, a list
 @usage
 local block = assert(recording.open "lpfm.data"):each_block()()
-for s in blocks.each(block, { [65] = {} }) do print(s.tid, s.ip) end
+for s in blocks.each(block, { [65] = {} }) do print(s.tid, ("%#x"):format(s.ip)) end
 */
 static int blocks_each(lua_State *L)
 {

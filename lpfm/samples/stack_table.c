@@ -411,9 +411,10 @@ static int table_load(lua_State *L)
 static const uint64_t *stack_at(lua_State *L)
 {
 	const struct table *t = self(L);
-	lua_Number number = luaL_checknumber(L, 2);
+	struct lpfm_site site = { .call = "stack", .arg = "number" };
+	uint64_t number = lpfm_to_u64(L, 2, &site);
 
-	return number >= 1 && number <= (lua_Number)t->n ? t->words + t->at[(size_t)number - 1] : NULL;
+	return number && number <= t->n ? t->words + t->at[number - 1] : NULL;
 }
 
 /***

@@ -262,7 +262,7 @@ static struct symobj *open_kernel(char *why)
 	o->names = read_all("/proc/kallsyms");
 	if (!o->names || add_kernel(o) || !o->funcs.n) {
 		explain(why, "the kernel's symbols are hidden "
-			"(as root: sysctl kernel.kptr_restrict=0)");
+			"(sysctl kernel.kptr_restrict=0 as root shows them)");
 		symobj_close(o);
 		return NULL;
 	}

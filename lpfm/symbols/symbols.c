@@ -6,6 +6,7 @@ From mappings to objects is `pfm.symbols`' business; this module knows one objec
 */
 #include <stdbool.h>
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include <lauxlib.h>
@@ -18,6 +19,7 @@ From mappings to objects is `pfm.symbols`' business; this module knows one objec
 #define OBJECT_TYPE "lpfm.symbols.object"
 #define INLINE_MAX 16
 #define EXACT (1ULL << 53)
+#define NOWHERE (1ULL << 62)	/* neither a user's nor the kernel's */
 
 struct object {
 	struct symobj *o;	/* NULL: closed */
@@ -32,15 +34,16 @@ static struct symobj *check_object(lua_State *L)
 	return self->o;
 }
 
-/* Addresses are numbers read as two's complement, like everywhere in lpfm. */
+/*
+ * Addresses are numbers read as two's complement, like everywhere in lpfm. Those of other machines, and of damaged
+ * files, may be more than a number holds exactly: nothing is there.
+ */
 static uint64_t check_address(lua_State *L, int arg)
 {
 	lua_Number v = luaL_checknumber(L, arg);
 
-	bool exact = v >= -(lua_Number)EXACT && v <= (lua_Number)EXACT;
-
-	luaL_argcheck(L, exact && v == (lua_Number)(int64_t)v, arg, "not an address");
-	return (uint64_t)(int64_t)v;
+	luaL_argcheck(L, v == floor(v), arg, "not an address");
+	return fabs(v) <= (lua_Number)EXACT ? (uint64_t)(int64_t)v : NOWHERE;
 }
 
 static void push_address(lua_State *L, uint64_t addr)

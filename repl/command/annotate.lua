@@ -33,11 +33,12 @@ end
 local function source_line(view, l)
    local text = view.source(l.file, l.line)
    local place = ("%s:%d"):format(stacks.base_name(l.file), l.line)
-   return ("%s | %-20s %s"):format(percent_cell(view, l.samples, l.percent), place, text or "")
+   return ("%s | %-20s %s"):format(percent_cell(view, l.samples, l.percent), render.printable(place),
+      render.printable(text or ""))
 end
 
 local function instruction_line(view, i)
-   local text = ("%s: %s"):format(symbols.hex(i.address):sub(3), i.text:gsub("\t", " "))
+   local text = ("%s: %s"):format(symbols.hex(i.address):sub(3), render.printable((i.text:gsub("\t", " "))))
    return ("%s |   %s"):format(percent_cell(view, i.samples, i.percent), (text:gsub(":? $", "")))
 end
 
@@ -78,8 +79,8 @@ end
 
 local function function_lines(view, event, f)
    local out = {
-      ("# %s in %s: %s of %s, %.2f%% of all"):format(f.symbol, f.object, render.plural(f.samples, "sample"), event.name,
-         f.percent),
+      ("# %s in %s: %s of %s, %.2f%% of all"):format(render.printable(f.symbol), render.printable(f.object),
+         render.plural(f.samples, "sample"), render.printable(event.name), f.percent),
    }
    for _, note in ipairs(notes_on(f)) do out[#out + 1] = note end
    if view.only_source and #f.lines == 0 then out[#out + 1] = "# No debug information: compile with -g" end

@@ -9,6 +9,7 @@ local options = require "repl.command.options"
 local record = require "pfm.record"
 local render = require "pfm.render"
 local stages = require "pfm.measure.stages"
+local slice = require "pfm.util.slice"
 
 local command = {}
 
@@ -62,7 +63,8 @@ end
 -- local cascade = require "pfm.cascade"
 -- print(table.concat(require("repl.command.cascade").text(cascade.run(target), target), "\n"))
 function command.text(result, target)
-   local lines = { render.simulated(result.simulated), (" Cascade in %s:"):format(measure.describe(target)), "" }
+   local what = render.what(measure.describe(target))
+   local lines = { render.simulated(result.simulated), (" Cascade in %s:"):format(what), "" }
    for i, stage in ipairs(result.stages) do
       stage.number, stage.noun = i, target.cpus and "CPU" or "thread"
       stage_lines(stage, result.stages[i - 1], lines)
@@ -118,7 +120,7 @@ end
 -- The words before and after "--".
 local function apart(argv)
    for i, word in ipairs(argv) do
-      if word == "--" then return { unpack(argv, 1, i - 1) }, { unpack(argv, i + 1) } end
+      if word == "--" then return slice(argv, 1, i - 1), slice(argv, i + 1) end
    end
    return argv, {}
 end

@@ -69,7 +69,7 @@ local function describe(side, recordings)
    for _, self in ipairs(recordings) do
       local n = self.ends and self.ends.samples
       lines[#lines + 1] = ("# %s: %s, %s of %s"):format(side, self.path, n and render.plural(n, "sample") or "samples",
-         self.head.what)
+         render.what(self.head.what))
       for _, w in ipairs(self:warnings()) do lines[#lines + 1] = ("# Warning: %s: %s"):format(self.path, w) end
    end
    return lines
@@ -195,7 +195,7 @@ function diff.main(argv)
    local old, new = open_all(words[1]), open_all(words[2] or "lpfm.data")
    local result = options.checked(analyze.diff, old, new, args.sort, wanted)
    local lines = args.json and print_json or args.x and print_csv or print_text
-   io.stdout:write(table.concat(lines(result, args, old, new), "\n"), "\n")
+   options.print(lines(result, args, old, new))
    return 0
 end
 

@@ -8,6 +8,7 @@ local histogram = require "pfm.histogram"
 local options = require "repl.command.options"
 local plot = require "pfm.plot"
 local render = require "pfm.render"
+local slice = require "pfm.util.slice"
 
 local command = {}
 
@@ -107,7 +108,7 @@ local function parse(argv)
    local at, expression = #argv - #words + 1, table.remove(words, 1)
    if not expression then options.fail("expected an expression, as in lpfm histogram cpu -- ./prog") end
    if not words[1] or words[1]:sub(1, 1) ~= "-" then return args, expression, words end
-   local others = { unpack(argv) }
+   local others = slice(argv)
    table.remove(others, at)
    args, words = command.options():parse(others)
    return args, expression, words

@@ -5,6 +5,7 @@
 local render = require "pfm.render"
 local nearest = require "pfm.util.nearest"
 local put = require "pfm.util.put"
+local slice = require "pfm.util.slice"
 
 local command = {}
 
@@ -151,7 +152,10 @@ local function preload()
    if os.getenv("LPFM_JITMAP") then require("pfm.jitmap").start() end
 end
 
+local MOST = 7000 -- values that a function can be called with
+
 local function set_arguments(name, argv, from)
+   if #argv - from > MOST then error(("%s: a script takes at most %d arguments"):format(name, MOST), 0) end
    local arguments = { [0] = name, [-1] = "lpfm" }
    for i = from, #argv do arguments[#arguments + 1] = argv[i] end
    rawset(_G, "arg", arguments)
@@ -250,16 +254,12 @@ local function run_command(name, argv)
    return command.module(name).main(argv)
 end
 
-local function rest_of(argv)
-   return { unpack(argv, 2) }
-end
-
 local function dispatch(argv)
    local first = argv[1]
    if not first then return prompt {} end
    if first:sub(1, 1) == "-" then return run_flag(argv) end
-   if first == "help" then return help(rest_of(argv)) end
-   if is_command(first) then return run_command(first, rest_of(argv)) end
+   if first == "help" then return help(slice(argv, 2)) end
+   if is_command(first) then return run_command(first, slice(argv, 2)) end
    return run_file(argv)
 end
 
@@ -268,7 +268,7 @@ local function complain(argv, err)
    local where = is_command(argv[1]) and "lpfm " .. argv[1] or "lpfm"
    if type(err) ~= "table" then err = { message = tostring(err) } end
    local message = tostring(err.message or "an error that is no text")
-   io.stderr:write(where, ": ", message, "\n")
+   io.stderr:write(where, ": ", render.clean(message), "\n")
    if err.usage and is_command(argv[1]) and argv[1] ~= "help" then
       io.stderr:write(("'%s --help' says how.\n"):format(where))
    end
@@ -291,10 +291,9 @@ local function close_output(status)
 end
 
 --- Runs the program.
--- @string ... the command line
+-- @tparam {string,...} argv the command line
 -- @treturn number exit status
-function command.main(...)
-   local argv = { ... }
+function command.main(argv)
    local ok, status = xpcall(function() return dispatch(argv) end, guard)
    if ok then return close_output(status) end
    if type(status) == "table" and status.help then

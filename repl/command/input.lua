@@ -95,7 +95,7 @@ end
 function input.finish(self, who)
    if self.progress then self.progress() end
    io.stdout:flush()
-   for _, warning in ipairs(self:warnings()) do io.stderr:write(who, ": ", warning, "\n") end
+   for _, warning in ipairs(self:warnings()) do io.stderr:write(who, ": ", render.clean(warning), "\n") end
 end
 
 --- Sorts the words of a command line: one of a known kind, and the recordings.

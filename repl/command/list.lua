@@ -343,7 +343,7 @@ function list.main(argv)
       lines = (anywhere or #words > 0 and not sim) and {} or machine_lines()
       for _, line in ipairs(text_lines(found, args.verbose)) do lines[#lines + 1] = line end
    end
-   io.stdout:write(table.concat(lines, "\n"), "\n")
+   options.print(lines)
    return 0
 end
 

@@ -415,12 +415,18 @@ function options.output(path, append)
    return file
 end
 
---- Writes results.
+--- Prints results: the one place where commands print, with question marks for what would move the cursor.
+-- @tparam {string,...} lines
+function options.print(lines)
+   io.stdout:write(render.clean(table.concat(lines, "\n")), "\n")
+end
+
+--- Writes results, as `options.print` does.
 -- @tparam {string,...} lines
 -- @string[opt] path as for `options.output`
 function options.write(lines, path)
    local file = options.output(path)
-   local ok, err = put(file, table.concat(lines, "\n"), "\n")
+   local ok, err = put(file, render.clean(table.concat(lines, "\n")), "\n")
    if not ok then error(("cannot write %s: %s"):format(path or "the results", err), 0) end
 end
 

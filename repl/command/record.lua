@@ -228,6 +228,7 @@ local function summary(file, outcome)
    if outcome.unmeasured > 0 then
       line = line .. ("\n%s could not be sampled: %s"):format(render.plural(outcome.unmeasured, "thread"), outcome.why)
    end
+   if file.taken then line = ("%s\nanother recording is in %s now"):format(line, file.taken) end
    return file.moved and line .. "\n" .. moved(file) or line
 end
 

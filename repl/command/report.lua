@@ -56,7 +56,7 @@ local function header_lines(self, result)
    local head, ends = self.head, self.ends or {}
    local m = head.machine
    return {
-      ("# %s of %s"):format(render.plural(summary.samples(result), "sample"), head.what),
+      ("# %s of %s"):format(render.plural(summary.samples(result), "sample"), render.what(head.what)),
       ("# %s%s"):format(summary.events(self), ends.elapsed and (", during %s"):format(render.time(ends.elapsed)) or ""),
       ("# %s, %s (%s) on %s, kernel %s"):format(summary.date(self), render.machine(m.name), m.pmu, m.host or "?",
          m.kernel or "?"),
@@ -146,7 +146,7 @@ end
 
 local function warn_aside(self, result)
    io.stdout:flush()
-   for _, w in ipairs(summary.warnings(self, result)) do io.stderr:write("lpfm report: ", w, "\n") end
+   for _, w in ipairs(summary.warnings(self, result)) do io.stderr:write("lpfm report: ", render.clean(w), "\n") end
 end
 
 local function cells_of(self, s)
@@ -364,7 +364,7 @@ local function view_of(self, result, by, wanted)
       end,
       heading = function(shown, words)
          return ("lpfm report: %s of %s%s"):format(render.plural(summary.samples(shown), "sample"),
-            self.head.what or self.path, words)
+            render.what(self.head.what or self.path), words)
       end,
    }
 end
@@ -378,7 +378,7 @@ local function print_report(self, args, wanted)
    if args.samples then
       print_samples(self, args, io.stdout)
    else
-      io.stdout:write(table.concat(lines_for(args)(self, result, args), "\n"), "\n")
+      options.print(lines_for(args)(self, result, args))
    end
    if args.x or args.samples then warn_aside(self, result) end
 end
@@ -407,7 +407,7 @@ function report.main(argv)
    if lines then
       local mark = summary.simulated(self)
       if mark then table.insert(lines, 1, mark) end
-      io.stdout:write(args.json and render.json(found) or table.concat(lines, "\n"), "\n")
+      options.print(args.json and { render.json(found) } or lines)
       input.finish(self, "lpfm report")
    else
       print_report(self, args, wanted)

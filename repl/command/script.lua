@@ -13,6 +13,7 @@ local selection = require "repl.command.selection"
 local stacks = require "pfm.recording.stacks"
 local summary = require "pfm.recording.summary"
 local symbols = require "pfm.symbols"
+local slice = require "pfm.util.slice"
 
 local script = {}
 
@@ -73,11 +74,11 @@ end
 
 local function print_samples(self, iterate, wanted)
    local mark = summary.simulated(self)
-   if mark then io.stdout:write(mark, "\n") end
+   if mark then options.print { mark } end
    for s in iterate() do
       local cells = {}
       for i, field in ipairs(wanted) do cells[i] = field(s) end
-      io.stdout:write(table.concat(cells, " "), "\n")
+      options.print { table.concat(cells, " ") }
    end
 end
 
@@ -156,7 +157,7 @@ end
 local function parse(argv)
    local args, words = script.options():parse(argv)
    if args.file or not words[1] or not is_recording(words[1]) then return args, words end
-   local moved, files = { unpack(argv, 1, #argv - #words) }, {}
+   local moved, files = slice(argv, 1, #argv - #words), {}
    while words[#files + 1] and is_recording(words[#files + 1]) do files[#files + 1] = words[#files + 1] end
    for i = #files + 1, #words do moved[#moved + 1] = words[i] end
    args, words = script.options():parse(moved)
@@ -172,7 +173,7 @@ local function pick(args, words)
       return chunk, "-E", words
    end
    local path = args.script or words[1]
-   return path and load_script(path), path, { unpack(words, args.script and 1 or 2) }
+   return path and load_script(path), path, slice(words, args.script and 1 or 2)
 end
 
 -- The samples that the options let pass, as a function for the script, which may go through them again.

@@ -112,7 +112,7 @@ end
 function stat.text(result, target)
    local runs = result.runs and (" (%s)"):format(render.plural(result.runs, "run")) or ""
    local lines = { render.simulated(result.simulated),
-      (" Counts of %s%s%s:"):format(measure.describe(target), scope(target, result), runs), "" }
+      (" Counts of %s%s%s:"):format(render.what(measure.describe(target)), scope(target, result), runs), "" }
    stat_text.append(lines, event_lines(result))
    lines[#lines + 1] = ""
    stat_text.append(lines, stat_text.metric_lines(result))
@@ -202,7 +202,7 @@ local function is_terminal(out)
 end
 
 local function try_to_write(out, lines)
-   return put(out, table.concat(lines, "\n"), "\n")
+   return put(out, render.clean(table.concat(lines, "\n")), "\n")
 end
 
 -- A function that writes lines: to standard error where the file that was asked for takes no more. Then it has `lost`.

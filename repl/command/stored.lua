@@ -283,7 +283,7 @@ function stored.report(args)
    result.rows = above(result.rows, tonumber(args.percent_limit) or 0)
    result.more = result.more + all - #result.rows
    local lines = (args.json and json_lines or args.x and csv_lines or text_lines)(self, result, args)
-   io.stdout:write(table.concat(lines, "\n"), "\n")
+   options.print(lines)
    return 0
 end
 

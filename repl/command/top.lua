@@ -12,6 +12,7 @@ local report = require "repl.command.report"
 local screen = require "repl.screen"
 local recording = require "pfm.recording"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
+local slice = require "pfm.util.slice"
 
 local top = {}
 
@@ -176,7 +177,8 @@ local function show_text(view)
    local lines = { heading(view, result.all, result.idle, math.huge), "" }
    for _, line in ipairs(lines_of(nil, result, result.rows)) do lines[#lines + 1] = line end
    if #result.rows == 0 then lines[#lines + 1] = " no samples yet" end
-   io.stdout:write(table.concat(lines, "\n"), "\n\n")
+   lines[#lines + 1] = ""
+   options.print(lines)
    io.stdout:flush()
 end
 
@@ -289,7 +291,9 @@ end
 
 -- A command's output would spoil the screen.
 local function silenced(command)
-   return { "/bin/sh", "-c", 'exec "$@" >/dev/null 2>&1', "sh", unpack(command) }
+   local out = slice(command)
+   for i, word in ipairs { "/bin/sh", "-c", 'exec "$@" >/dev/null 2>&1', "sh" } do table.insert(out, i, word) end
+   return out
 end
 
 local function spec_of(args, words)
@@ -313,7 +317,8 @@ function top.main(argv)
    local by = args.sort or "object,symbol"
    options.checked(report.sort, recording.of { head = { events = {} }, blocks = {} }, by)
    local view = {
-      by = by, what = measure.describe(spec) .. render.where(host.simulated()), once = args.once, shown = 0,
+      by = by, what = render.what(measure.describe(spec)) .. render.where(host.simulated()), once = args.once,
+      shown = 0,
       delay = options.number(args.refresh, "--refresh") or DELAY, rows = options.number(args.top, "--top", true),
       window = options.number(args.window, "--window") or WINDOW,
       full = screen.possible() and not args.plain and not args.once,

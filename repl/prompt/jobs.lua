@@ -212,8 +212,9 @@ end
 function jobs.start(what, list, groups)
    local work, doing = work_for(what, list, groups)
    measure.check(work.target)
+   local words = type(what) == "string" and "'" .. what .. "'" or measure.describe(work.target)
    local self = setmetatable({ id = #all + 1, work = work, doing = doing, started = proc.clock(), paused_for = 0,
-      what = type(what) == "string" and "'" .. what .. "'" or measure.describe(work.target) }, job)
+      what = render.what(words) }, job)
    work.target.background = true
    if work.target.command then keep_output(self, work.target) end
    attach_paused(self, work.on)

@@ -70,6 +70,7 @@ local function run(compiled, text)
    if outcome.quit then return "quit" end
    local ok, err = true, outcome.message
    if not err then ok, err = pcall(show.print, unpack(outcome.results, 1, outcome.results.n)) end
+   if not ok and tostring(err):find("interrupted$") then err = "interrupted" end
    if outcome.message or not ok then say(statement.message_of(err)) end
    return not outcome.failed
 end

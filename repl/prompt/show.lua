@@ -7,6 +7,9 @@ local render = require "pfm.render"
 local show = {}
 
 local WIDTH, DEPTH, ROWS = 100, 4, 200
+local LOOK = 1000       -- keys of a table that are looked at: what is shown costs no more than that
+local LONG = 20000      -- bytes of a text that are shown
+local INSIDE = 2000     -- of one inside a table, and of a table on a line
 local first_columns = { "num", "name", "set", "id", "event", "value" }
 
 -- Units of fields that the interface has.
@@ -18,9 +21,31 @@ local function with_unit(name)
    return units[name] and ("%s/%s"):format(name, units[name]) or name
 end
 
+-- A text as far as it is shown.
+local function cut(text, most)
+   if #text <= most then return text end
+   return ("%s... %s"):format(text:sub(1, most), render.plural(#text - most, "more byte"))
+end
+
+-- A number that can be typed again: the fewest digits that give it.
+local function number(n)
+   if n ~= n then return "0/0" end
+   if n == math.huge or n == -math.huge then return n < 0 and "-math.huge" or "math.huge" end
+   if n % 1 == 0 and math.abs(n) < 2 ^ 63 then return ("%.0f"):format(n) end
+   for digits = 14, 17 do
+      local text = ("%." .. digits .. "g"):format(n)
+      if tonumber(text) == n then return text end
+   end
+end
+
+-- By the keys that are looked at.
 local function is_list(t)
    local n = 0
-   for _ in pairs(t) do n = n + 1 end
+   for k in pairs(t) do
+      n = n + 1
+      if type(k) ~= "number" or k % 1 ~= 0 or k < 1 or k > #t then return false end
+      if n == LOOK then return true end
+   end
    return n == #t
 end
 
@@ -31,14 +56,19 @@ end
 
 local inline
 
+-- Those that are looked at; and are there more?
 local function sorted_keys(t)
-   local keys = {}
-   for k in pairs(t) do keys[#keys + 1] = k end
+   local keys, more = {}, false
+   for k in pairs(t) do
+      more = #keys == LOOK
+      if more then break end
+      keys[#keys + 1] = k
+   end
    table.sort(keys, function(a, b)
       if type(a) == type(b) and (type(a) == "number" or type(a) == "string") then return a < b end
       return type(a) < type(b)
    end)
-   return keys
+   return keys, more
 end
 
 local function key_text(k)
@@ -48,19 +78,23 @@ end
 
 local function inline_table(t, depth)
    if depth > DEPTH then return "{...}" end
-   local out = {}
-   for i = 1, #t do out[i] = inline(t[i], depth + 1) end
-   if #t == 0 or not is_list(t) then
-      out = {}
-      for _, k in ipairs(sorted_keys(t)) do out[#out + 1] = key_text(k) .. "=" .. inline(t[k], depth + 1) end
+   local listed = #t > 0 and is_list(t)
+   local keys, more = {}, false
+   if not listed then keys, more = sorted_keys(t) end
+   local out, bytes = {}, 0
+   for i = 1, listed and #t or #keys do
+      local text = listed and inline(t[i], depth + 1) or key_text(keys[i]) .. "=" .. inline(t[keys[i]], depth + 1)
+      out[i], bytes = text, bytes + #text
+      more = more or bytes > INSIDE
+      if more then break end
    end
-   return "{" .. table.concat(out, ", ") .. "}"
+   return "{" .. table.concat(out, ", ") .. (more and ", ...}" or "}")
 end
 
 -- On one line, inside something else.
 function inline(value, depth)
-   if type(value) == "string" then return ("%q"):format(value):gsub("\\\n", "\\n") .. "" end
-   if type(value) == "number" then return render.number(value) end
+   if type(value) == "string" then return ("%q"):format(cut(value, INSIDE)):gsub("\\\n", "\\n") .. "" end
+   if type(value) == "number" then return number(value) end
    if type(value) == "table" and not has_tostring(value) then return inline_table(value, depth) end
    return tostring(value)
 end
@@ -85,9 +119,10 @@ end
 -- In a cell of a table, texts need no quotes and lists of texts no braces.
 local function cell(value, name)
    if value == nil then return "" end
-   if type(value) == "string" then return value end
-   if type(value) == "table" and not has_tostring(value) and #value > 0 and type(value[1]) == "string" then
-      return table.concat(value, " ")
+   if type(value) == "string" then return cut(value, INSIDE) end
+   if type(value) == "table" and not has_tostring(value) and #value > 0 and #value <= LOOK
+      and type(value[1]) == "string" then
+      return cut(table.concat(value, " "), INSIDE)
    end
    if registers[name] and type(value) == "table" then return ranges(value) or "" end
    return inline(value, 2)
@@ -119,7 +154,8 @@ end
 
 local function is_records(t)
    if #t == 0 or not is_list(t) then return false end
-   for _, row in ipairs(t) do
+   for i = 1, math.min(#t, ROWS) do
+      local row = t[i]
       if type(row) ~= "table" or has_tostring(row) or #row > 0 or next(row) == nil then return false end
       for k in pairs(row) do
          if type(k) ~= "string" then return false end
@@ -168,14 +204,16 @@ end
 -- @usage local columns, rows = require("repl.prompt.show").columns(lpfm.pmds())
 function show.columns(value)
    if type(value) ~= "table" or has_tostring(value) or not is_records(value) then return nil end
-   local rows = with_names(value)
+   local rows = {}
+   for i = 1, math.min(#value, ROWS) do rows[i] = value[i] end
+   rows = with_names(rows)
    local names, columns, cells = column_names(rows), {}, {}
    for i, name in ipairs(names) do columns[i] = { title = with_unit(name), right = right_aligned(rows, name) } end
-   for r = 1, math.min(#rows, ROWS) do
+   for r = 1, #rows do
       cells[r] = {}
       for i, name in ipairs(names) do cells[r][i] = cell(rows[r][name], name) end
    end
-   return columns, cells, #rows > ROWS and more_rows(#rows - ROWS) or nil
+   return columns, cells, #value > ROWS and more_rows(#value - ROWS) or nil
 end
 
 local function records(columns, cells, more)
@@ -185,7 +223,12 @@ local function records(columns, cells, more)
 end
 
 local function pairs_text(t)
-   local rows, keys = {}, sorted_keys(t)
+   local rows, keys, more = {}, {}, false
+   if is_list(t) then
+      for i = 1, math.min(#t, ROWS) do keys[i] = i end
+   else
+      keys, more = sorted_keys(t)
+   end
    for i = 1, math.min(#keys, ROWS) do
       local text = cell(t[keys[i]], keys[i])
       local unit = type(t[keys[i]]) == "number" and units[keys[i]]
@@ -193,7 +236,8 @@ local function pairs_text(t)
       rows[i] = { cell(keys[i]), #text > WIDTH and text:sub(1, WIDTH) .. "..." or text }
    end
    local lines = render.align({ {}, {} }, rows)
-   if #keys > ROWS then lines[#lines + 1] = ("... %d more"):format(#keys - ROWS) end
+   local left = math.max(#keys, is_list(t) and #t or 0) - ROWS
+   if left > 0 then lines[#lines + 1] = more and "... more" or ("... %d more"):format(left) end
    return table.concat(lines, "\n")
 end
 
@@ -202,7 +246,7 @@ end
 -- @treturn string
 -- @usage require("repl.prompt.show").text(lpfm.pmds())
 function show.text(value)
-   if type(value) == "string" then return value end
+   if type(value) == "string" then return cut(value, LONG) end
    if type(value) ~= "table" or has_tostring(value) then return inline(value, 1) end
    if next(value) == nil then return "{}" end
    if is_records(value) then return records(show.columns(value)) end

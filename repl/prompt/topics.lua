@@ -169,7 +169,7 @@ pages.sampling = [==[
    c:write_pmcs{ {num=65, value=9} }     PMC 65 is cpu-clock
    c:write_pmds{ {num=65, value=-1000000, long_reset=-1000000, short_reset=-1000000, flags={"OVFL_NOTIFY"}} }
    assert(c:load()); assert(c:start()); work(); c:stop()
-   for s in c:buffer():samples() do print(s.ip, s.tid) end
+   for s in c:buffer():samples() do print(("%#x"):format(s.ip), s.tid) end
    kept = c:buffer():copy()              stays after c:restart() and c:close()]==]
 
 pages.formats = [==[

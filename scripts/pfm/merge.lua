@@ -14,6 +14,7 @@ local objects = require "pfm.merge.objects"
 local put = require "pfm.util.put"
 local reader = require "pfm.recording.reader"
 local render = require "pfm.render"
+local schema = require "pfm.recording.schema"
 local stat = require "posix.sys.stat"
 
 local merge = {}
@@ -36,7 +37,7 @@ end
 
 -- Sorted, ids are in the order of time. Head is the text of the HEAD chunk.
 local function id_of(head, text, sums)
-   local time = math.floor(tonumber(head.time) or 0) % 2 ^ 32
+   local time = math.floor(head.time or 0) % 2 ^ 32
    return ("%08x%08x%08x%08x"):format(time, chunks.crc32(text), sums[1], sums[2])
 end
 
@@ -46,9 +47,15 @@ local function damaged(what, at)
    return nil, what == "cut" and "is cut off in the middle of a chunk" or "is damaged at byte " .. render.number(at)
 end
 
--- The body of a chunk as a table; nil: it is none.
-local function value_at(file, place)
+-- The body of a chunk; nil: it is not what such a chunk may hold.
+local function value_at(file, place, tag)
    local value = render.from_json(file:body(place.at, place.length))
+   return schema[tag](value) and value or nil
+end
+
+-- A head that `reader.check` has still to look at.
+local function head_at(file, place)
+   local value = place and render.from_json(file:body(place.at, place.length))
    return type(value) == "table" and value or nil
 end
 
@@ -82,10 +89,8 @@ local function merged_sources(path, file, found)
    if not found.done then return nil, "is cut off: its end is missing" end
    local out = {}
    for i, place in ipairs(found.sources) do
-      local value, after = value_at(file, place), found.sources[i + 1]
-      if not value or type(value.id) ~= "string" or type(value.objects) ~= "table" then
-         return damaged("damaged", place.at)
-      end
+      local value, after = value_at(file, place, "SRCE"), found.sources[i + 1]
+      if not value then return damaged("damaged", place.at) end
       out[i] = { id = value.id, objects = value.objects, path = path, from = place.at + place.length,
          to = after and after.at - HEAD_SIZE or found.done, left_out = {} }
    end
@@ -108,8 +113,8 @@ end
 local function shared_symbols(file, found, sources, merged)
    local out = {}
    for _, place in ipairs(found.syms) do
-      local value = value_at(file, place)
-      if not value or not reader.are_symbols(value) then return damaged("damaged", place.at) end
+      local value = value_at(file, place, "SYMS")
+      if not value then return damaged("damaged", place.at) end
       local key
       if merged then key = value.key else key = objects.key(value) end
       if key then
@@ -125,7 +130,7 @@ end
 local function sources_of(path, file)
    local found, err = look_over(file)
    if not found then return nil, err end
-   local head = found.head and value_at(file, found.head)
+   local head = head_at(file, found.head)
    local sound, why = reader.check { path = path, head = head }
    if not sound then return nil, why end
    local sources
@@ -209,7 +214,7 @@ local function copy_source(source, out)
 end
 
 local function list(texts)
-   return #texts > 0 and render.json(texts) or "[]"
+   return #texts > 0 and render.json(texts, true) or "[]"
 end
 
 local function write_all(gathered, out)
@@ -247,8 +252,8 @@ function merge.id(path)
    local file = chunks.open(path)
    if not file then return nil end
    local found = look_over(file)
-   local head = found and found.head and value_at(file, found.head)
-   local source = head and not head.merged and plain_source(path, file, found, head)
+   local head = found and head_at(file, found.head)
+   local source = head and schema.HEAD(head) and plain_source(path, file, found, head)
    file:close()
    return source and source[1].id or nil
 end
@@ -256,7 +261,7 @@ end
 -- What tells most recordings apart, without a look at the whole of them.
 local function outline_of(self)
    local head, ends = self.head, self.ends or {}
-   local clock = type(head.clock) == "table" and head.clock or {}
+   local clock = head.clock or {}
    return ("%s %s %s %s"):format(tostring(head.time), tostring(clock.ns), tostring(head.what), tostring(ends.samples))
 end
 

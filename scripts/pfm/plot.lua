@@ -166,7 +166,8 @@ function plot.recording(self, what, opts)
       return new(fields.kind, fields)
    end
    local values, unit = from.values(self, opts)
-   return plot.histogram(values, { bins = opts.bins, title = ("%s: %s"):format(self.head.what or self.path, unit) })
+   return plot.histogram(values, { bins = opts.bins,
+      title = ("%s: %s"):format(render.what(self.head.what or self.path), unit) })
 end
 
 return plot

@@ -3,6 +3,7 @@
 -- @module pfm.ranks
 
 local render = require "pfm.render"
+local shape = require "pfm.util.shape"
 
 local ranks = {}
 
@@ -11,34 +12,24 @@ local ranks = {}
 -- The times of a command, as rows like those of events.
 local TIMES = { { "elapsed", "elapsed" }, { "user", "user" }, { "system", "system" } }
 
-local function is_a(kind, value)
-   return value == nil or type(value) == kind
-end
+local count, number, text = shape.whole(0, 2 ^ 53), shape.number(-2 ^ 1000, 2 ^ 1000), shape.text
 
-local function are_rows(events)
-   for _, row in ipairs(events) do
-      if type(row) ~= "table" or type(row.event) ~= "string" or not is_a("string", row.unit) then return false end
-   end
-   return true
-end
+-- What `pfm.launcher` says of a job.
+local place = shape.record({}, { rank = count, ranks = count, id = text, host = text }, {})
 
--- What `pfm.launcher` says of a job, or none.
-local function is_place(job)
-   return job == nil or type(job) == "table" and is_a("number", job.rank) and is_a("number", job.ranks)
-      and is_a("string", job.id) and is_a("string", job.host)
-end
+local result = shape.record({ elapsed = number,
+   events = shape.list(shape.record({ event = text }, { unit = text }, { value = number })) },
+   { job = place, host = text }, { user = number, system = number, status = count, signal = count })
 
 local function is_result(object)
-   return type(object) == "table" and type(object.events) == "table" and type(object.elapsed) == "number"
-      and (object.command or object.tids or object.cpus) ~= nil -- rows of -I have none of these
-      and are_rows(object.events) and is_place(object.job) and is_a("string", object.host)
+   return result(object) and (object.command or object.tids or object.cpus) ~= nil -- rows of -I have none of these
 end
 
 local function member_of(object, path)
    local job, values, order = object.job or {}, {}, {}
    local function add(name, value, unit)
       order[#order + 1] = { name = name, unit = unit }
-      values[name] = type(value) == "number" and value or nil
+      values[name] = value
    end
    for _, row in ipairs(object.events) do add(row.event, row.value, row.unit) end
    for _, time in ipairs(TIMES) do add(time[1], object[time[2]], "s") end

@@ -77,12 +77,13 @@ end
 
 local printable = setmetatable({}, { __mode = "k" })
 
-local function make_printable(text)
+-- With question marks for bytes that are no UTF-8, and for the characters of a class.
+local function replaced(text, class)
    local out, i = {}, 1
    while i <= #text do
       local more = more_bytes(text:byte(i))
       local ch = more and text:sub(i, i + more)
-      local whole = ch and #ch == more + 1 and not ch:find("%c") and not ch:find("[^\128-\191]", 2)
+      local whole = ch and #ch == more + 1 and not ch:find(class) and not ch:find("[^\128-\191]", 2)
       out[#out + 1] = whole and ch or "?"
       i = i + (whole and #ch or 1)
    end
@@ -95,8 +96,26 @@ end
 -- @usage render.printable("a\27[31m") --> "a?[31m"
 function render.printable(text)
    if not text:find("[%c\127-\255]") then return text end
-   printable[text] = printable[text] or make_printable(text)
+   printable[text] = printable[text] or replaced(text, "%c")
    return printable[text]
+end
+
+--- What is printed: as `render.printable`, but its lines and tabs stay.
+-- @string text
+-- @treturn string
+-- @usage render.clean("a\27[31m\nb") --> "a?[31m\nb"
+function render.clean(text)
+   return (text:gsub("[^\n\t]+", render.printable))
+end
+
+local LONGEST = 200 -- columns of a command line that is shown
+
+--- What was measured, as it is shown: a command line may be as long as a book.
+-- @string text
+-- @treturn string
+-- @usage render.what("'sh -c true'") --> "'sh -c true'"
+function render.what(text)
+   return render.shorten(render.printable(text), LONGEST)
 end
 
 --- A rate.
@@ -187,7 +206,16 @@ local function pad(text, width, right)
    return right and fill .. text or text .. fill
 end
 
---- Rows of texts, aligned.
+local function printable_cells(rows)
+   local out = {}
+   for i, row in ipairs(rows) do
+      out[i] = {}
+      for k, cell in pairs(row) do out[i][k] = type(cell) == "string" and render.printable(cell) or cell end
+   end
+   return out
+end
+
+--- Rows of texts, aligned; what cannot be shown in them becomes question marks.
 -- @tparam table columns `{ {title=, right=bool, least=}, ... }`; least: characters
 -- @tparam table rows arrays of strings
 -- @tparam[opt=""] string indent
@@ -196,6 +224,7 @@ end
 -- local columns = { { title = "event" }, { title = "count", right = true } }
 -- print(table.concat(render.align(columns, { { "page-faults", "115" }, { "cs", "69" } }), "\n"))
 function render.align(columns, rows, indent)
+   rows = printable_cells(rows)
    local widths, titled = {}, false
    for i, column in ipairs(columns) do
       widths[i] = math.max(render.width(column.title or ""), column.least or 0)
@@ -220,7 +249,7 @@ function render.align(columns, rows, indent)
 end
 
 local function csv_field(value, sep)
-   local text = value == nil and "" or tostring(value)
+   local text = value == nil and "" or render.printable(tostring(value))
    if type(value) == "number" then
       text = ("%.15g"):format(value)
    elseif text:find(sep, 1, true) or text:find('["\r\n]') then
@@ -241,20 +270,26 @@ function render.csv(values, n, sep)
    return table.concat(out, sep or ",")
 end
 
+-- JSON has escapes for control characters.
+local function valid(text)
+   return text:find("[\128-\255]") and replaced(text, "^$") or text
+end
+
 -- cjson writes 14 digits; whole numbers of more, as addresses are, pass through it as marked texts.
 local WHOLE_MARK = "\1whole "
 local MANY_DIGITS, EXACT = 1e14, 2 ^ 53
 
-local function with_marks(value)
+local function with_marks(value, to_show)
    if type(value) == "number" then
       local many = math.abs(value) >= MANY_DIGITS and math.abs(value) <= EXACT and value % 1 == 0
       return many and ("%s%.0f"):format(WHOLE_MARK, value) or value
    end
    if value == render.null then return require("cjson").null end
+   if type(value) == "string" and to_show then return valid(value) end
    if type(value) == "userdata" and getmetatable(value) then return tostring(value) end -- lpfm.u64
    if type(value) ~= "table" then return value end
    local out = {}
-   for k, v in pairs(value) do out[k] = with_marks(v) end
+   for k, v in pairs(value) do out[to_show and type(k) == "string" and valid(k) or k] = with_marks(v, to_show) end
    return out
 end
 
@@ -262,17 +297,18 @@ end
 -- @usage assert(render.json { render.null } == "[null]")
 render.null = {}
 
---- JSON text. Numbers stay whole where they are.
+--- JSON text. Numbers stay whole where they are; bytes that are no UTF-8 become question marks.
 -- @param value of tables, strings, numbers, booleans; `render.null` for null
+-- @tparam[opt] boolean as_is bytes stay as they are: for what is read again by the names that files have
 -- @treturn string
 -- @usage assert(render.json { 1, 2.5, "x" } == '[1,2.5,"x"]')
-function render.json(value)
+function render.json(value, as_is)
    local ok, cjson = pcall(require, "cjson")
    if not ok then error("JSON needs the Lua module cjson (Debian: apt install lua-cjson)", 0) end
    local json = cjson.new()
    json.encode_number_precision(14)
    json.encode_sparse_array(true)
-   return (json.encode(with_marks(value)):gsub('"\\u0001whole (%-?%d+)"', "%1"))
+   return (json.encode(with_marks(value, not as_is)):gsub('"\\u0001whole (%-?%d+)"', "%1"))
 end
 
 --- The value that JSON text describes.

@@ -95,13 +95,22 @@ end
 -- @usage symbols.is_generated "[generated code]" --> true
 symbols.is_generated = is_generated
 
+--- Why an object has no names, without its own name in front.
+-- @string path
+-- @string why as of `symbols.object`
+-- @treturn string
+-- @usage symbols.reason("/bin/x", "/bin/x: No such file") --> "No such file"
+function symbols.reason(path, why)
+   return why:sub(1, #path + 2) == path .. ": " and why:sub(#path + 3) or why
+end
+
 -- Words for code that has no symbol.
 local function nameless(path, object, err)
    local name = base_name(path)
    if is_generated(path) then return GENERATED end
    if path == "[kernel]" or path:find("^%[") then return path end
    if path:find(" %(deleted%)$") then return ("[%s]"):format(name) end
-   if not object then return ("[%s: %s]"):format(name, (err or ""):match(": (.*)$") or "unreadable") end
+   if not object then return ("[%s: %s]"):format(name, err and symbols.reason(path, err) or "unreadable") end
    if object:functions() == 0 then return ("[%s: no symbols]"):format(name) end
    return ("[%s]"):format(name)
 end

@@ -85,6 +85,44 @@ describe("a recording", function()
       end
    end)
 
+   it("has its own file while another of its name is made", function()
+      local function begin()
+         local w = assert(recording.create(path, head, true))
+         w:begin()
+         return w
+      end
+      local one = begin()
+      local other = begin()
+      for _, w in ipairs { one, other } do w:block(block_of { { tid = 7, ip = 4096 } }, 1) end
+      one:close {}
+      other:close {}
+      assert.same({ path .. ".old", path }, { one.path, other.path })
+      for _, w in ipairs { one, other } do
+         local s = assert(recording.open(w.path))
+         assert.same({ 1, {} }, { (count(s)), s:warnings() })
+      end
+      os.remove(path .. ".old")
+   end)
+
+   it("whose file was removed meanwhile is kept elsewhere, and says so", function()
+      local w = assert(recording.create(path, head))
+      w:block(block_of { { tid = 7, ip = 4096 } }, 1)
+      os.remove(path)
+      w:close {}
+      assert.equal(path, w.moved.from)
+      assert.equal(1, (count(assert(recording.open(w.path)))))
+      os.remove(w.path)
+   end)
+
+   it("is not written into a pipe", function()
+      os.remove(path)
+      assert(os.execute("mkfifo " .. path) == 0)
+      local w, err = recording.create(path, head)
+      assert.is_nil(w)
+      assert.truthy(err:find("it is a pipe", 1, true), err)
+      os.remove(path)
+   end)
+
    it("that was never ended says so", function()
       make(true)
       local s = assert(recording.open(path))

@@ -101,6 +101,14 @@ describe("lpfm", function()
       assert.equal("7\n", (c.sh("echo 'print(3 + 4)' | " .. program .. " -")))
    end)
 
+   it("hands 100,000 arguments on to a command", function()
+      for _, line in ipairs { "stat -o /dev/null --", "stat -o /dev/null", "record -q -o /dev/null --",
+         "perfex -o /dev/null --" } do
+         local out = c.sh(("%s %s sh -c 'echo $#' - $(seq 1 100000)"):format(program, line))
+         assert.truthy(("\n" .. out):find("\n100000\n", 1, true), line .. ": " .. out:sub(-300))
+      end
+   end)
+
    it("shows where a script failed, and nothing of itself", function()
       local script = scratch .. "/bad.lua"
       write(script, "local function f() error('broken') end\nf()\n")

@@ -76,6 +76,33 @@ describe("lpfm script", function()
       end
    end)
 
+   it("and report print no control character that a file holds, and no long command whole", function()
+      local odd = os.tmpname()
+      local name = "a\27[1m\nb\255"
+      local w = assert(require("pfm.recording").create(odd, { what = "x\27[2J\n" .. ("y"):rep(9999),
+         events = { { name = "e" .. name, pmd = 65 } }, machine = { host = name } }))
+      w:json("MAPS", { pid = 7, maps = { { 0x1000, 0x2000, 0, "/bin/" .. name },
+         { 0x3000, 0x4000, 0, "/x" .. name } } })
+      w:json("COMM", { { tid = 7, pid = 7, comm = name } })
+      w:block(handmade.block { { tid = 7, ip = 0x1000 }, { tid = 7, ip = 0x3000 } }, 2)
+      w:json("SYMS", { path = "/bin/" .. name, segments = { { 0, 4096, 0 } }, functions = { { 0, 4096, name } },
+         files = { name }, lines = { { 0, 1, 3 } }, frames = {} })
+      w:close {}
+      local clean = "a?[1m?b?"
+      for _, line in ipairs { "report --plain -s comm,symbol,object,line,host -f ", "report -x , -s symbol,object -f ",
+         "script -F comm,event,symbol,object,line -f ", "report --phases -f ", "diff " .. odd .. " ",
+         "report --json -s symbol,object -f ", "report --histogram interval -f ", "annotate --asm -f " } do
+         local out = c.sh(("%s %s%s"):format(program, line, odd))
+         assert.falsy(out:find("[%z\1-\8\11-\31\127\255]"), line .. out)
+         for text in out:gmatch("[^\n]+") do
+            assert.is_true(#text < 1000 or line:find("json", 1, true) ~= nil, line .. text)
+         end
+         local escaped = line:find("json", 1, true) and "a\\u001b[1m\\nb?" or clean
+         assert.truthy(out:find(escaped, 1, true) or line:find("histogram", 1, true) or line:find("diff", 1, true), line .. out)
+      end
+      os.remove(odd)
+   end)
+
    it("calls the functions that scripts of perf have", function()
       assert.equal("begin\ncpu-clock\ncpu-clock\nfaults\nend\n", (run(("-f %s -s %s"):format(data, script(
          "function trace_begin() print 'begin' end\nfunction trace_end() print 'end' end\n"

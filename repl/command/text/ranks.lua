@@ -15,7 +15,8 @@ local ranks_text = {}
 local function who(member)
    local host = render.printable(member.host)
    if member.count then return ("%s (%s)"):format(host, render.plural(member.count, "rank")) end
-   return member.rank and ("%d on %s"):format(member.rank, host) or host
+   if member.rank then return ("%d on %s"):format(member.rank, host) end
+   return member.file and ("%s on %s"):format(render.printable(member.file), host) or host
 end
 
 local function shown(value, unit)

@@ -70,7 +70,8 @@ end
 -- local result = { regions = {}, problems = { "no region was entered" }, elapsed = 1 }
 -- print(table.concat(require("repl.command.text.regions").text(result, { words = "it" }), "\n"))
 function regions.text(result, target)
-   local lines = { render.simulated(result.simulated), (" Regions of %s:"):format(measure.describe(target)), "" }
+   local what = render.what(measure.describe(target))
+   local lines = { render.simulated(result.simulated), (" Regions of %s:"):format(what), "" }
    for _, region in ipairs(result.regions) do stat_text.append(lines, region_lines(region)) end
    stat_text.append(lines, stat_text.time_lines(result))
    local notes = stat_text.end_note(result)

@@ -4,6 +4,8 @@
 
 local nearest = require "pfm.util.nearest"
 local fail = require "pfm.util.fail"
+local layout = require "pfm.recording.layout"
+local shape = require "pfm.util.shape"
 
 local columns = {}
 
@@ -55,7 +57,9 @@ local function pmd_of(self, what)
       if e.name == what then return e.pmd end
       names[i] = e.name
    end
-   if tonumber(what) then return tonumber(what) end
+   local pmd = tonumber(what)
+   if pmd and shape.whole(0, layout.STACK - 1)(pmd) then return pmd end
+   if pmd then fail("there is no PMD %s: they have numbers from 0 to %d", tostring(what), layout.STACK - 1) end
    fail("the samples hold no value '%s'%s (%s)", tostring(what), nearest.hint(tostring(what), names),
       #names > 0 and "there are: " .. table.concat(names, ", ") or "none were recorded with them")
 end

@@ -23,7 +23,7 @@ local function slice_counts(self, by, options)
    local slices = {}
    for i = 1, math.floor((last - first) / step) + 1 do slices[i] = {} end
    for _, row in ipairs(result.rows) do
-      local i = math.floor(tonumber(row.time) * 1e9 / step + 0.5) + 1
+      local i = math.min(math.floor(tonumber(row.time) * 1e9 / step + 0.5) + 1, #slices)
       local kind = table.concat(row.cells, ", ", 2)
       slices[i][kind] = (slices[i][kind] or 0) + row.samples
    end

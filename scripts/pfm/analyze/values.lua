@@ -6,6 +6,7 @@ local columns = require "pfm.analyze.columns"
 local origin = require "pfm.recording.origin"
 local statistics = require "pfm.statistics"
 local fail = require "pfm.util.fail"
+local shape = require "pfm.util.shape"
 local together = require "pfm.recording.together"
 
 local values = {}
@@ -18,6 +19,8 @@ local FINE = 6 -- 64 bins for each power of two: quantiles to 1.6 %
 local chosen = {}
 for _, name in ipairs(origin.names) do chosen[name] = true end
 
+local is_number = shape.whole(0, 2 ^ 32 - 1)
+
 -- The tests that C makes; those on names would need each sample's.
 local function where_of(self, filter)
    local where = {}
@@ -28,7 +31,7 @@ local function where_of(self, filter)
          end
          if #where == 0 then fail("no event '%s' was sampled", tostring(value)) end
       elseif name == "tid" or name == "pid" or name == "cpu" or name == "set" then
-         if not tonumber(value) then fail("%s: '%s' is not a number", name, tostring(value)) end
+         if not is_number(tonumber(value)) then fail("%s: '%s' is not a number", name, tostring(value)) end
          where[#where + 1] = { name, tonumber(value) }
       elseif name ~= "from" and name ~= "to" and not chosen[name] then
          fail("values cannot be filtered by %s (but by event, tid, pid, cpu, set, from, to)", tostring(name))

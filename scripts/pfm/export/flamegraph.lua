@@ -252,7 +252,7 @@ function flamegraph.write(self, out, options)
    if options.base then old, old_total = collect(options.base, wanted) end
    local unit = weight == "samples" and "sample" or event.unit == "ns" and "ns" or "event"
    out:write(flamegraph.draw(list, total, {
-      title = options.title or (self.head.what or self.path),
+      title = options.title or render.what(self.head.what or self.path),
       note = ("%s: %s. %s"):format(event.name, weight_text(total, unit), options.base and CHANGES
          or self:has_stacks() and CALLS or PLACES), unit = unit,
       icicle = options.icicle, old = old, old_total = old_total,

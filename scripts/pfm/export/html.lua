@@ -100,7 +100,8 @@ end
 local function facts(self, result)
    local head, ends = self.head, self.ends or {}
    local out = {
-      { "Measured", head.what or self.path }, { "When", summary.date(self) }, { "Where", machine_words(head) },
+      { "Measured", render.what(head.what or self.path) }, { "When", summary.date(self) },
+      { "Where", machine_words(head) },
       { "Events", summary.events(self) },
       { "Samples", render.number(summary.samples(result)) },
       { "Lost", self.ends and lost_words(ends) or "not known" },
@@ -156,7 +157,7 @@ function html.write(self, out, options)
    local content, left = data.of(self)
    content.event, content.icicle = number_of(self, event), options.icicle or nil
    local parts = {
-      POLICY = POLICY, TITLE = escape(options.title or self.head.what or self.path),
+      POLICY = POLICY, TITLE = escape(options.title or render.what(self.head.what or self.path)),
       STYLE = require "pfm.export.html.style",
       BY = escape(("A profile of %s"):format(summary.date(self))), FACTS = facts(self, result),
       WARNINGS = warnings(all_warnings(self, result, left)), HOW = self:has_stacks() and CALLS or PLACES,

@@ -25,6 +25,11 @@ end
 
 -- --- adding --------------------------------------------------------------------------------------
 
+-- JSON that keeps the bytes of names.
+local function exact(value)
+   return render.json(value, true)
+end
+
 local function equal(a, b)
    if #a ~= #b then return false end
    for i = 1, #a do
@@ -36,7 +41,7 @@ end
 -- Of rows that differ where they should not, the least in the order of their texts stays.
 local function keep(rows, row)
    local known = rows[row[1]]
-   if not known or not equal(known, row) and render.json(row) < render.json(known) then rows[row[1]] = row end
+   if not known or not equal(known, row) and exact(row) < exact(known) then rows[row[1]] = row end
 end
 
 -- With the names of files instead of their numbers, every third value from the at-th on.
@@ -97,14 +102,14 @@ local function numbered(rows, at, numbers)
 end
 
 local function list(rows)
-   return #rows > 0 and render.json(rows) or "[]"
+   return #rows > 0 and exact(rows) or "[]"
 end
 
 -- Fields in a fixed order, as JSON of its own has none.
 local function body_of(key, o)
    local files, numbers = number_files(o)
    return ('{"key":%s,"path":%s,"build_id":%s,"count":%s,"segments":%s,"functions":%s,"files":%s,"lines":%s,'
-      .. '"frames":%s}'):format(render.json(key), render.json(o.path), render.json(o.build_id), render.json(o.count),
+      .. '"frames":%s}'):format(exact(key), exact(o.path), exact(o.build_id), exact(o.count),
       list(sorted_rows(o.segments)), list(sorted_rows(o.functions)), list(files),
       list(numbered(sorted_rows(o.lines), 2, numbers)), list(numbered(sorted_rows(o.frames), 3, numbers)))
 end

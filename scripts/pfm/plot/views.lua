@@ -5,6 +5,7 @@
 local analyze = require "pfm.analyze"
 local fail = require "pfm.util.fail"
 local nearest = require "pfm.util.nearest"
+local render = require "pfm.render"
 local samples = require "pfm.recording.samples"
 local stacks = require "pfm.recording.stacks"
 local symbols = require "pfm.symbols"
@@ -84,7 +85,7 @@ local function heaviest(list, n)
 end
 
 local function title(self, what, event)
-   return ("%s: %s, %s"):format(self.head.what or self.path, event.name, what)
+   return ("%s: %s, %s"):format(render.what(self.head.what or self.path), event.name, what)
 end
 
 --- Shares.

@@ -17,9 +17,8 @@ end
 -- recordings that tell no more than a second: that of their first sample.
 local function reading_of(self, base)
    local clock = self.head.clock
-   if type(clock) == "table" and tonumber(clock.seconds) and tonumber(clock.ns) and tonumber(clock.samples) then
-      return { wall = (clock.seconds - base) * 1e9 + clock.ns, own = clock.samples,
-         within = tonumber(clock.within) or 0 }
+   if clock then
+      return { wall = (clock.seconds - base) * 1e9 + clock.ns, own = clock.samples, within = clock.within or 0 }
    end
    local first = self:tally({ pair = { "tstamp", "tstamp" } }):moments().min_x
    return { wall = ((self.head.time or base) - base) * 1e9, own = first, within = self.head.time and 1e9 or math.huge }

@@ -19,12 +19,10 @@ origin.columns = { "rank", "host", "node", "job", "step", "recording" }
 -- they are not known; `recording`: in a word, the rank, or the host and when, or the name of the file
 -- @usage require("pfm.recording.origin").of(assert(recording.open "lpfm.data")).host
 function origin.of(self)
-   local job, host = self.head.job, (self.head.machine or {}).host
-   job = type(job) == "table" and job or {}
-   local out = { rank = tonumber(job.rank), host = host, node = job.host or host, job = job.id, step = job.step }
-   local known, when = pcall(os.date, "%Y-%m-%d %H:%M:%S", self.head.time or "?") -- files may tell any time
-   out.recording = self.given or out.rank and "rank " .. render.number(out.rank)
-      or ("%s %s"):format(tostring(host or "?"), known and when or "?")
+   local job, host = self.head.job or {}, (self.head.machine or {}).host
+   local out = { rank = job.rank, host = host, node = job.host or host, job = job.id, step = job.step }
+   local when = self.head.time and os.date("%Y-%m-%d %H:%M:%S", self.head.time) or "?"
+   out.recording = self.given or out.rank and "rank " .. render.number(out.rank) or ("%s %s"):format(host or "?", when)
    for name, value in pairs(out) do out[name] = name == "rank" and value or render.printable(tostring(value)) end
    return out
 end

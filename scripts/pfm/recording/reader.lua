@@ -6,6 +6,7 @@ local blocks = require "lpfm.blocks"
 local chunks = require "lpfm.chunks"
 local layout = require "pfm.recording.layout"
 local render = require "pfm.render"
+local schema = require "pfm.recording.schema"
 
 local reader = {}
 
@@ -25,97 +26,51 @@ local function sound_chunks(self, file)
    end
 end
 
--- Is it a table whose first fields are of these types? "n" number, "s" string.
-local letters = { n = "number", s = "string" }
-
-local function is_row(row, types)
-   if type(row) ~= "table" then return false end
-   for i = 1, #types do
-      if type(row[i]) ~= letters[types:sub(i, i)] then return false end
-   end
-   return true
-end
-
-local function all_rows(list, types)
-   if type(list) ~= "table" then return false end
-   for _, row in ipairs(list) do
-      if not is_row(row, types) then return false end
-   end
-   return true
-end
-
--- What becomes of a chunk; false: it is not understood.
+-- What becomes of the value of a chunk.
 local take = {}
 
 function take.HEAD(self, value)
    self.head = self.head or value
-   return true
 end
 
 function take.MAPS(self, value)
-   if type(value.pid) ~= "number" or not all_rows(value.maps, "nnns") then return false end
    self.maps[#self.maps + 1] = value
-   return true
 end
 
 function take.COMM(self, value)
    for _, c in ipairs(value) do
-      if type(c) ~= "table" or type(c.tid) ~= "number" or type(c.comm) ~= "string" then return false end
       self.comms[c.tid] = c.comm
-      if type(c.time) == "number" and type(c.pid) == "number" then self.names[#self.names + 1] = c end
+      if c.time and c.pid then self.names[#self.names + 1] = c end
    end
-   return true
-end
-
--- What follows kind, time, pid and tid.
-local rows = { MAP = "nnnnnns", EXEC = "nnns", RENAME = "nnns", FORK = "nnnnn", EXIT = "nnn", LOST = "nnnns" }
-
-local function is_record(row)
-   local types = type(row) == "table" and rows[row[1]]
-   return types and is_row({ unpack(row, 2) }, types)
 end
 
 -- Kinds that are not known are passed over.
 function take.PROG(self, value)
    for _, row in ipairs(value) do
-      if is_record(row) then
-         self.records[#self.records + 1] = row
-         if row[1] == "EXEC" then self.comms[row[4]] = self.comms[row[4]] or row[5] end
-         if row[1] == "RENAME" then self.comms[row[4]] = row[5] end
-      elseif type(row) ~= "table" or rows[row[1]] then
-         return false
-      end
+      if schema.kinds[row[1]] then self.records[#self.records + 1] = row end
+      if row[1] == "EXEC" then self.comms[row[4]] = self.comms[row[4]] or row[5] end
+      if row[1] == "RENAME" then self.comms[row[4]] = row[5] end
    end
-   return true
 end
 
 function take.OBJS(self, value)
-   for _, o in ipairs(value) do
-      if type(o) ~= "table" or type(o.path) ~= "string" then return false end
-      self.objects[o.path] = o
-   end
-   return true
-end
-
---- Are these the symbols of an object?
--- @tparam table value of an SYMS chunk
--- @treturn boolean
-function reader.are_symbols(value)
-   return type(value.path) == "string" and all_rows(value.functions, "nns") and all_rows(value.segments, "nnn")
-      and all_rows(value.lines, "nn") and type(value.files) == "table" and all_rows(value.frames, "n")
-      and is_row({ value.process or 0 }, "n")
+   for _, o in ipairs(value) do self.objects[o.path] = o end
 end
 
 function take.SYMS(self, value)
-   if not reader.are_symbols(value) then return false end
    self.symbols = self.symbols or {}
    self.symbols[value.path] = value
-   return true
 end
 
 function take.ENDS(self, value)
    self.ends = value
-   return true
+end
+
+-- Why a head is of no use is told in words later: `reader.check`.
+local function check_value(tag, value)
+   local sound, partly = schema[tag](value)
+   if tag == "HEAD" then return type(value) == "table", partly end
+   return sound, partly
 end
 
 local function take_chunk(self, file, tag, at, length)
@@ -123,9 +78,13 @@ local function take_chunk(self, file, tag, at, length)
       self.blocks[#self.blocks + 1] = { at = at, length = length }
    elseif tag == "STKS" then
       if not self.stack_table:load(file:body(at, length)) then note_damage(self, at, "not understood") end
-   elseif take[tag] or tag == "SMPL" then
-      local value = take[tag] and render.from_json(file:body(at, length))
-      if type(value) ~= "table" or not take[tag](self, value) then note_damage(self, at, "not understood") end
+   elseif take[tag] then
+      local value = render.from_json(file:body(at, length))
+      local sound, partly = check_value(tag, value)
+      if sound then take[tag](self, value) end
+      if not sound or partly then note_damage(self, at, "not understood") end
+   elseif tag == "SMPL" then
+      note_damage(self, at, "not understood")
    end
 end
 
@@ -143,16 +102,14 @@ end
 
 -- The symbols that sources share, by their keys.
 local function take_shared(shared, value)
-   if type(value) == "table" and type(value.key) == "string" and reader.are_symbols(value) then
-      shared[value.key] = value
-      return true
-   end
-   return false
+   local sound = schema.SYMS(value) and value.key ~= nil
+   if sound then shared[value.key] = value end
+   return sound
 end
 
 -- A source begins, with the symbols that it shares.
 local function begin_source(self, sources, shared, value, new)
-   if type(value) ~= "table" or type(value.id) ~= "string" or type(value.objects) ~= "table" then return nil end
+   if not schema.SRCE(value) then return nil end
    local source = new(self.path)
    source.id = value.id
    for _, key in ipairs(value.objects) do
@@ -188,28 +145,6 @@ function reader.sources(self, file, new)
    return sources
 end
 
-local function is_below(limit, n)
-   return type(n) == "number" and n >= 0 and n < limit and n % 1 == 0
-end
-
-local function are_pmds(list)
-   for _, pmd in ipairs(list) do
-      if not is_below(layout.PMDS, pmd) then return false end
-   end
-   return true
-end
-
--- Registers that lpfm.blocks can tell apart.
-local function check_events(list)
-   if type(list) ~= "table" or #list > layout.EVENTS then return false end
-   for _, e in ipairs(list) do
-      local sound = type(e) == "table" and is_below(layout.PMDS, e.pmd) and is_below(layout.SETS, e.set or 0)
-      if not sound then return false end
-      if e.values and not (type(e.values) == "table" and are_pmds(e.values)) then return false end
-   end
-   return true
-end
-
 -- Why a recording cannot be read, or nil.
 local function refusal(self)
    local head = self.head
@@ -222,20 +157,18 @@ local function refusal(self)
    if head.byte_order and head.byte_order ~= chunks.byte_order then
       return ("was recorded on a %s-endian machine; this one is %s-endian"):format(head.byte_order, chunks.byte_order)
    end
-   if head.merged then return nil end
-   if not check_events(head.events) or (head.with and not check_events(head.with)) then
+   if not schema[head.merged and "MERGED" or "HEAD"](head) then
       return "is damaged: its head does not say what was sampled"
    end
 end
 
 -- What other programs may have left out.
 local function fill_in(head)
-   if type(head.machine) ~= "table" then head.machine = {} end
-   head.what, head.time = tostring(head.what or "?"), tonumber(head.time)
-   head.machine.name, head.machine.pmu = tostring(head.machine.name or "?"), tostring(head.machine.pmu or "?")
+   head.what, head.machine = head.what or "?", head.machine or {}
+   head.machine.name, head.machine.pmu = head.machine.name or "?", head.machine.pmu or "?"
    head.machine.notes, head.machine.limits = nil, nil -- texts about the machine, which older versions recorded
    for _, list in ipairs { head.events, head.with or {} } do
-      for _, e in ipairs(list) do e.name, e.period = tostring(e.name or "PMD" .. e.pmd), tonumber(e.period) end
+      for _, e in ipairs(list) do e.name, e.period = e.name or "PMD" .. e.pmd, tonumber(e.period) end
    end
 end
 

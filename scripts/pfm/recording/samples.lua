@@ -116,7 +116,7 @@ end
 -- The number of its stack is the last.
 local function with_values(self, s, raw, names)
    for i, name in ipairs(names) do s[name] = raw.values[i] end
-   if self:has_stacks() then s.stack = raw.values[#names + 1] end
+   if self:has_stacks() then s.stack = tonumber(raw.values[#names + 1]) or 0 end
    return s
 end
 

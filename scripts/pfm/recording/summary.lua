@@ -34,7 +34,7 @@ local GENERATED = "no function names in %s: a JIT compiler made it, and no /tmp/
 
 local function why_nameless(object, why)
    if symbols.is_generated(object) then return GENERATED:format(object) end
-   return ("no function names in %s: %s"):format(object, (why:gsub("^.*: ", "")))
+   return ("no function names in %s: %s"):format(object, symbols.reason(object, why))
 end
 
 -- Objects that hide much of what was sampled.
@@ -59,6 +59,7 @@ function summary.warnings(self, result)
    if result.cut > 0 then out[#out + 1] = render.plural(result.cut, "sample") .. " cut off in damaged blocks" end
    changed_objects(self, out)
    nameless_objects(result, out)
+   for i, text in ipairs(out) do out[i] = render.printable(text) end
    return out
 end
 

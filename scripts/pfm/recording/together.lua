@@ -256,6 +256,12 @@ local function place_of(keys, name)
    end
 end
 
+-- The number among those of all; of a damaged file it may be more than a number holds.
+local function own_stack(part, number)
+   number = tonumber(number) or 0
+   return number > 0 and number <= #part.self.stack_table and number + part.stacks or 0
+end
+
 -- Makes a part's row one of all.
 local function translator(part, options, stack, places)
    local keys = options.keys or {}
@@ -264,7 +270,7 @@ local function translator(part, options, stack, places)
    return function(row)
       if stack then table.insert(row, stack, 0) end
       if pid then row[pid] = row[pid] + part.first * LIFE end
-      if number and row[number] > 0 then row[number] = row[number] + part.stacks end
+      if number then row[number] = own_stack(part, row[number]) end
       local event = pmd and part.events[layout.place(row[pmd], set and row[set])]
       if event then
          row[pmd] = event.number

@@ -3,9 +3,13 @@
 -- @module pfm.recording.writer
 
 local chunks = require "lpfm.chunks"
+local fileno = require("posix.stdio").fileno
 local layout = require "pfm.recording.layout"
 local put = require "pfm.util.put"
 local render = require "pfm.render"
+local stat = require "posix.sys.stat"
+local stdlib = require "posix.stdlib"
+local unistd = require "posix.unistd"
 
 local writer = { sound = 0 } -- bytes that are in the file
 writer.__index = writer
@@ -22,22 +26,68 @@ local function content_of(path)
    return start == MAGIC and "recording" or "other"
 end
 
+-- Nothing is at a path, or a file, which another may take the place of.
+local function is_free(path)
+   local found = stat.stat(path)
+   return not found or stat.S_ISREG(found.st_mode) ~= 0
+end
+
+-- Which file is at a path.
+local function identity(path)
+   local found = stat.stat(path)
+   return found and ("%.0f %.0f"):format(found.st_dev, found.st_ino)
+end
+
+local function is_at(self, path)
+   return identity(path) == self.identity
+end
+
+local function open_at(path, mode)
+   local file, err = io.open(path, mode)
+   return file, err, file and identity(path)
+end
+
+local numbers = 0 -- of files in this process
+
+-- An empty file in the place of what is at a path, in one step: of two recordings at once each has a file of its own.
+-- Where the folder takes no new file, the one that is there is written. Returns also which file it is.
+local function new_file(path)
+   if not is_free(path) then return open_at(path, "wb") end
+   path = stdlib.realpath(path) or path
+   numbers = numbers + 1
+   local part = ("%s.%d.%d.part"):format(path, unistd.getpid(), numbers)
+   local file, err, id = open_at(part, "wb")
+   if not file then return open_at(path, "wb") end
+   local ok, why = os.rename(part, path)
+   if ok then return file, err, id end
+   file:close()
+   os.remove(part)
+   return nil, why
+end
+
+local function is_pipe(path)
+   local found = stat.stat(path)
+   return found and (stat.S_ISFIFO(found.st_mode) ~= 0 or stat.S_ISSOCK(found.st_mode) ~= 0)
+end
+
 --- See `pfm.recording.create`.
 function writer.create(path, head, later)
+   if is_pipe(path) then return nil, ("cannot write %s: it is a pipe; a recording needs a file"):format(path) end
    local before = content_of(path)
-   local file, err = io.open(path, later and "ab" or "wb")
+   local file, err, id = (later and open_at or new_file)(path, "ab")
    if not file then return nil, "cannot write " .. err end
-   local w = setmetatable({ file = file, path = path, bytes = 0, samples = 0, before = before,
+   local w = setmetatable({ file = file, path = path, bytes = 0, samples = 0, before = before, identity = id,
       kept = later and {} or nil }, writer)
    head.version, head.byte_order = head.stacks and layout.VERSION or layout.NO_STACKS, chunks.byte_order
-   w:chunk("HEAD", render.json(head))
+   w:chunk("HEAD", render.json(head, true))
    return w
 end
 
 -- --- a disk that is full -------------------------------------------------------------------------
 
-local function copy(from, to, bytes)
-   local file = bytes > 0 and io.open(from, "rb")
+local function copy(self, to, bytes)
+   local own = ("/proc/self/fd/%d"):format(fileno(self.file)) -- also where its name is another's now
+   local file = bytes > 0 and (io.open(own, "rb") or io.open(self.path, "rb"))
    while file and bytes > 0 do
       local part = file:read(math.min(bytes, PART))
       if not part or not to:write(part) then break end
@@ -53,14 +103,15 @@ local function move(self, why)
    if self.moved then error(("cannot write %s: %s"):format(self.path, why), 0) end
    local from, path = self.path, os.tmpname()
    local file = io.open(path, "wb")
-   if not file or not copy(from, file, self.sound) then
+   if not file or not copy(self, file, self.sound) then
       if file then file:close() end
       os.remove(path)
       self.file:close() -- a file that is open takes its room even when it is removed
       error(("cannot write %s: %s, and there is no room in %s"):format(from, why, path), 0)
    end
+   local own = is_at(self, from)
    self.file:close()
-   if self.before ~= "other" then os.remove(from) end
+   if own and self.before ~= "other" then os.remove(from) end
    self.file, self.path, self.moved = file, path, { from = from, why = why }
 end
 
@@ -80,10 +131,10 @@ end
 -- w:close {}
 function writer:begin()
    self.file:close()
-   if self.before == "recording" then os.rename(self.path, self.path .. ".old") end
-   local file, err = io.open(self.path, "wb")
+   if content_of(self.path) == "recording" then os.rename(self.path, self.path .. ".old") end
+   local file, err, id = new_file(self.path)
    if not file then error("cannot write " .. err, 0) end
-   self.file = file
+   self.file, self.identity = file, id
    local kept = table.concat(self.kept)
    self.kept = nil
    append(self, kept)
@@ -110,7 +161,7 @@ end
 -- w:json("COMM", { { tid = 1, pid = 1, comm = "init" } })
 -- w:close {}
 function writer:json(tag, value)
-   self:chunk(tag, render.json(value))
+   self:chunk(tag, render.json(value, true))
 end
 
 --- Appends samples, a sampling buffer up to its cur_offs.
@@ -132,6 +183,14 @@ end
 function writer:close(totals)
    totals.samples = self.samples
    self:json("ENDS", totals)
+   if not self.moved and not is_at(self, self.path) then
+      local old = self.path .. ".old"
+      if is_at(self, old) then
+         self.path, self.taken = old, self.path
+      else
+         move(self, "it was removed or replaced while recording")
+      end
+   end
    self.file:close()
 end
 
@@ -139,8 +198,9 @@ end
 -- @usage local w = assert(recording.create("new.data", { events = { { name = "cpu-clock", pmd = 65 } } }))
 -- w:discard()
 function writer:discard()
+   local own = is_at(self, self.path)
    self.file:close()
-   if not self.before and self.samples == 0 then os.remove(self.path) end
+   if own and not self.before and self.samples == 0 then os.remove(self.path) end
 end
 
 return writer

@@ -182,7 +182,7 @@ local function collect(self)
       if event then
          local node, thread = find(pid, ip, number), all.thread(pid .. " " .. tid, tid, pid)
          add_samples(all, node, thread, n)
-         add(event, pack(node, thread, slice), n, sum)
+         add(event, pack(node, thread, math.min(slice, data.most.slices - 1)), n, sum)
       end
    end
    return all

@@ -1,0 +1,101 @@
+-- SPDX-License-Identifier: MIT
+--- What the chunks of a recording may hold: a description of each record, by which readers check what a file says.
+--
+-- `schema[TAG](value)` is a check of `pfm.util.shape`: of what a chunk of that tag may hold.
+-- @module pfm.recording.schema
+
+local layout = require "pfm.recording.layout"
+local shape = require "pfm.util.shape"
+
+local anything, list, number, record, row, text, whole, word = shape.anything, shape.list, shape.number, shape.record,
+   shape.row, shape.text, shape.whole, shape.word
+
+-- --- records -------------------------------------------------------------------------------------
+
+-- A register value: those beyond 2^53 are strings of digits.
+local function amount(v)
+   return number(0, 2 ^ 64)(v) or type(v) == "string" and v:find("^%d+$") ~= nil and #v <= 20
+end
+
+local pid, time, count = whole(0, 2 ^ 32 - 1), whole(0, 2 ^ 53), whole(0, 2 ^ 53)
+local address, size = whole(-2 ^ 63, 2 ^ 64), whole(0, 2 ^ 64)
+local seconds, place = number(0, 2 ^ 40), number(-2 ^ 53, 2 ^ 53)
+local pmd, set = whole(0, layout.PMDS - 1), whole(0, layout.SETS - 1)
+local CLOCK_ERROR = number(0, 2 ^ 63)
+
+local schema = {}
+
+local function few(of)
+   return function(v)
+      local sound, left = list(of)(v)
+      return sound and #v <= layout.EVENTS, left
+   end
+end
+
+local event = record({ pmd = pmd }, { set = set, values = list(pmd) }, { name = text, unit = text, period = amount })
+
+local machine = record({}, {}, { name = text, pmu = text, host = text, kernel = text, arch = text, boot = text,
+   cpus = count, hw_counters = count })
+
+local job = record({}, {}, { launcher = text, rank = count, ranks = count, local_rank = count, id = word, step = word,
+   host = text })
+
+local clock = record({ seconds = place, ns = place, samples = time }, {}, { within = CLOCK_ERROR })
+
+schema.HEAD = record({ events = few(event) }, { with = few(event), stacks = word, byte_order = text },
+   { what = text, command = list(text), cpus = list(count), tids = list(pid), time = seconds,
+      frequency = number(0, 2 ^ 53), random = record({ text = text }, {}, {}), machine = machine, clock = clock,
+      job = job })
+
+--- Of many recordings, the head of all.
+schema.MERGED = record({}, { byte_order = text }, {})
+
+schema.MAPS = record({ pid = pid, maps = list(row { address, address, size, text }) }, { time = time }, {})
+
+schema.COMM = list(record({ tid = pid, comm = text }, { time = time, pid = pid }, {}))
+
+schema.OBJS = list(record({ path = text }, {}, { build_id = text }))
+
+--- The records of PROG, by the kind that they begin with.
+schema.kinds = {
+   MAP = row({ text, time, pid, pid, address, address, size, text }, text), EXEC = row { text, time, pid, pid, text },
+   RENAME = row { text, time, pid, pid, text }, FORK = row { text, time, pid, pid, pid, pid },
+   EXIT = row { text, time, pid, pid }, LOST = row { text, time, pid, pid, count, text },
+}
+
+-- Of kinds that are not known there is nothing to check.
+schema.PROG = list(function(v)
+   return type(v) == "table" and (v[1] ~= nil and schema.kinds[v[1]] or anything)(v)
+end)
+
+-- Name, file and line of one frame after the other.
+local function in_frame(v, i)
+   return (i % 3 == 2 and text or count)(v)
+end
+
+local lists = record({ path = text, files = list(text), segments = list(row { address, size, address }),
+   functions = list(row({ address, size, text }, time)), lines = list(row({ address, count, count }, time)),
+   frames = list(row({ address }, in_frame)) }, { process = pid },
+   { build_id = text, missing = text, count = count, key = text })
+
+-- Code that a process made has its times.
+schema.SYMS = function(v)
+   local sound, left = lists(v)
+   for _, name in ipairs(sound and v.process and { "functions", "lines" } or {}) do
+      for _, made in ipairs(v[name]) do sound = sound and made[4] ~= nil end
+   end
+   for _, frames in ipairs(sound and v.frames or {}) do sound = sound and #frames % 3 == 1 end
+   return sound, left
+end
+
+local sums = {}
+for _, name in ipairs { "samples", "lost", "crowded", "untold", "throttled", "late", "full", "missed", "subjects",
+   "unmeasured" } do sums[name] = count end
+for _, name in ipairs { "elapsed", "user", "system" } do sums[name] = seconds end
+sums.sample_rate, sums.unsampled, sums.status, sums.signal = count, number(0, 1), count, count
+
+schema.ENDS = record({}, {}, sums)
+
+schema.SRCE = record({ id = text, objects = list(anything) }, {}, {})
+
+return schema
