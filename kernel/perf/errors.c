@@ -31,20 +31,20 @@ static int refuse_level(const char *what, int is, int wanted)
 			  "kernel.perf_event_paranoid=%d) or CAP_PERFMON", what, wanted, is, wanted);
 }
 
-static int refuse_foreign(const struct perf_context *p)
+int perf_refuse_foreign(pid_t tid)
 {
 	return pfm_refuse(-EPERM, "thread %d belongs to another user or is protected: monitor it as "
-			  "that user, or with CAP_PERFMON or CAP_SYS_PTRACE", p->pid);
+			  "that user, or with CAP_PERFMON or CAP_SYS_PTRACE", tid);
 }
 
-/* No setting of perf_event_paranoid helps there. */
+/* No setting of perf_event_paranoid helps there. /proc may hide such a thread. */
 static bool is_foreign(int pid)
 {
 	char path[32];
 	struct stat st;
 
 	snprintf(path, sizeof(path), "/proc/%d", pid);
-	return stat(path, &st) == 0 && st.st_uid != geteuid();
+	return stat(path, &st) ? perf_exists(pid) : st.st_uid != geteuid();
 }
 
 /* The rules of perf_event_open(2), what helps for certain first; 3 and above is a distribution's addition. */
@@ -59,7 +59,7 @@ static int refuse_access(const struct perf_context *p, const char *what,
 		return refuse_level(text, is, 0);
 	}
 	if (p->pid > 0 && is_foreign(p->pid))
-		return refuse_foreign(p);
+		return perf_refuse_foreign(p->pid);
 	if (!attr->exclude_kernel && is > 1) {
 		snprintf(text, sizeof(text), "%s: counting at kernel level too", what);
 		return refuse_level(text, is, 1);
@@ -70,7 +70,7 @@ static int refuse_access(const struct perf_context *p, const char *what,
 		return pfm_refuse(-EPERM, "perf_event_open(2): %s: a seccomp filter or security module forbids it: "
 				  "run the container with a profile that allows it, or with CAP_PERFMON",
 				  strerror(err));
-	return refuse_foreign(p);
+	return perf_refuse_foreign(p->pid);
 }
 
 int perf_refuse_files(const char *what)

@@ -195,6 +195,7 @@ bool perf_hung_up(int fd);
 
 /* errors.c: pfm_refuse() with the reason and the remedy; err is a positive errno. */
 int perf_refuse_files(const char *what);
+int perf_refuse_foreign(pid_t tid);
 int perf_refuse_open(const struct perf_context *p, const char *what, const struct perf_event_attr *attr,
 		     int err);
 int perf_refuse_filter(const char *what, const char *filter, int err);
@@ -204,6 +205,7 @@ int perf_refuse_busy(void);
 int perf_paranoid(void);
 
 /* target.c */
+bool perf_exists(uint32_t tid);			/* a thread, which /proc may hide */
 int perf_attach(struct pfm_context *ctx, uint32_t load_pid);
 void perf_detach(struct pfm_context *ctx);
 uint64_t perf_ran(struct pfm_context *ctx);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -221,12 +222,32 @@ static int status(uint32_t tid, char *state, uint32_t *pid, pid_t *parent)
 	return *pid ? 0 : -ESRCH;
 }
 
+bool perf_exists(uint32_t tid)
+{
+	return tid && tid <= INT_MAX && (!kill((pid_t)tid, 0) || errno == EPERM);
+}
+
+/*
+ * Where /proc hides a process (hidepid), the kernel tells what may be done with it. If another thread is hidden, its
+ * process is not known.
+ */
+static int find_hidden(uint32_t tid, char *state, uint32_t *pid)
+{
+	if (syscall(SYS_tgkill, tid, tid, 0) && errno != EPERM)
+		return perf_refuse_foreign((pid_t)tid);
+	*state = '?';
+	*pid = tid;
+	return 0;
+}
+
 static int find_thread(struct pfm_context *ctx, uint32_t tid)
 {
 	char state;
 	uint32_t pid;
 	int err = tid && tid <= INT_MAX ? status(tid, &state, &pid, &perf_of(ctx)->parent) : -ESRCH;
 
+	if (err == -ESRCH && perf_exists(tid))
+		err = find_hidden(tid, &state, &pid);
 	if (err == -ESRCH)
 		return pfm_refuse(-ESRCH, "there is no thread %u", tid);
 	if (err)

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,8 +70,11 @@ int perfctr_thread_find(struct vperfctr *v)
 		return perfctr_failed();
 	if (is_simulated(&info))
 		return 0;
-	if (!slurp(text, sizeof(text), v->tid, "status") || !stat_of(v->tid, &state, &v->born))
-		return perfctr_refuse(-ESRCH, "there is no thread %d", v->tid);
+	if (!slurp(text, sizeof(text), v->tid, "status") || !stat_of(v->tid, &state, &v->born)) {
+		if (v->tid <= 0 || (kill(v->tid, 0) && errno != EPERM))
+			return perfctr_refuse(-ESRCH, "there is no thread %d", v->tid);
+		return perfctr_refuse(-EPERM, "thread %d is hidden (/proc is mounted with hidepid)", v->tid);
+	}
 	tgid = strstr(text, "\nTgid:");
 	v->tgid = tgid ? atoi(tgid + 6) : 0;
 	return 0;

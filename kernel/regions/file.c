@@ -192,10 +192,11 @@ static int make_file(char *path, unsigned int size)
 
 int pfm_regions_create(const char *plan, char *path, unsigned int size)
 {
-	struct head h = { .magic = REGIONS_MAGIC, .next = FILE_HEAD };
+	struct head h = { .next = FILE_HEAD };
 	struct plan parsed;
 	int fd, err;
 
+	memcpy(h.magic, REGIONS_MAGIC, sizeof(h.magic));
 	if (strlen(plan) >= sizeof(h.plan) || !read_plan(&parsed, plan)) {
 		errno = EINVAL;
 		return -1;

@@ -15,12 +15,20 @@ local function full_name(module, item)
    return module.name .. (module.type == "classmod" and ":" or ".") .. item.name
 end
 
+-- LDoc writes `@int` out since 1.5.
+local SHORT = { integer = "int", boolean = "bool", ["function"] = "func" }
+
+local function type_of(text)
+   return SHORT[text] or text
+end
+
 -- "spec.period" among the parameters is a field of the table `spec`.
 local function param_of(item, name)
    local modifiers = item.modifiers[item.parameter] or {}
    local own, text = modifiers[name] or {}, trim(item.params.map[name])
-   local out = { name = name:match("[^.]+$") or name, text = text, type = own.type, optional = own.opt and true or nil,
-      default = type(own.opt) == "string" and own.opt or nil, like = text:match("as for `([^`]+)`") }
+   local out = { name = name:match("[^.]+$") or name, text = text, type = type_of(own.type),
+      optional = own.opt and true or nil, default = type(own.opt) == "string" and own.opt or nil,
+      like = text:match("as for `([^`]+)`") }
    for i, field in ipairs(item.subparams[name] or {}) do
       out.fields = out.fields or {}
       out.fields[i] = param_of(item, field)
@@ -50,7 +58,7 @@ local function returns_of(item)
    for _, group in ipairs(item.retgroups or {}) do
       local values = {}
       for i, value in ipairs(group) do
-         values[i] = { type = value.type ~= "" and value.type or nil, text = trim(value.text) }
+         values[i] = { type = value.type ~= "" and type_of(value.type) or nil, text = trim(value.text) }
       end
       out[#out + 1] = values
    end

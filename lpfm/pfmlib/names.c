@@ -237,18 +237,40 @@ static bool find_joined(struct parse *p, const char *str, size_t len, const char
 	return false;
 }
 
+/* Is the first of what follows the name one of the event's unit masks? */
+static bool has_mask(const struct parse *p, const char *masks, const char *end)
+{
+	struct token t = next_token(&masks, end);
+
+	for (unsigned int a = 0; a < p->ev.nmasks; a++) {
+		struct pfl_attr attr;
+
+		pfl_attr_get(p->m, p->idx, a, &attr);
+		if (pfl_same_name(t.text, t.len, attr.name))
+			return true;
+	}
+	return false;
+}
+
+static bool find_plain(struct parse *p, const char *str, size_t len)
+{
+	if (pfl_find_event(p->m, str, len, &p->idx) != PFMLIB_SUCCESS)
+		return false;
+	pfl_event_get(p->m, p->idx, &p->ev);
+	return true;
+}
+
+/* Where there are both an event A with a mask B and an event A_B, A:B is the former. */
 static int find_head(struct parse *p, const char *str, size_t len, const char **rest)
 {
-	const char *colon = memchr(str, ':', len);
+	const char *end = str + len, *colon = memchr(str, ':', len), *masks = colon ? colon + 1 : end;
 	size_t head = colon ? (size_t)(colon - str) : len;
 
-	if (find_joined(p, str, len, rest))
+	*rest = masks;
+	if (colon && find_plain(p, str, head) && has_mask(p, masks, end))
 		return PFMLIB_SUCCESS;
-	*rest = colon ? colon + 1 : str + len;
-	if (pfl_find_event(p->m, str, head, &p->idx) == PFMLIB_SUCCESS) {
-		pfl_event_get(p->m, p->idx, &p->ev);
+	if (find_joined(p, str, len, rest) || find_plain(p, str, head))
 		return PFMLIB_SUCCESS;
-	}
 	return PFMLIB_ERR_NOTFOUND;
 }
 

@@ -163,6 +163,22 @@ static const struct entry goldmont[] = {
 	{ 0 }
 };
 
+/* Alder Lake's efficient cores have none of the architected names, and count misses of the last of three caches. */
+static const struct entry gracemont[] = {
+	{ "cycles", "CPU_CLK_UNHALTED:CORE_P" }, { "instructions", "INST_RETIRED:ANY_P" },
+	{ "ref-cycles", "CPU_CLK_UNHALTED:REF_TSC_P" },
+	{ "branches", "BR_INST_RETIRED:ALL_BRANCHES" }, { "branch-misses", "BR_MISP_RETIRED:ALL_BRANCHES" },
+	{ "cache-references", "LONGEST_LAT_CACHE:REFERENCE" },
+	{ "cache-misses", "LONGEST_LAT_CACHE:MISS" },
+	{ "L1-dcache-loads", "MEM_UOPS_RETIRED:ALL_LOADS" },
+	{ "L1-icache-loads", "ICACHE:ACCESSES" }, { "L1-icache-load-misses", "ICACHE:MISSES" },
+	{ "dTLB-load-misses", "DTLB_LOAD_MISSES:WALK_COMPLETED" },
+	{ "iTLB-load-misses", "ITLB_MISSES:WALK_COMPLETED" },
+	{ "PAPI_LD_INS", "MEM_UOPS_RETIRED:ALL_LOADS" }, { "PAPI_SR_INS", "MEM_UOPS_RETIRED:ALL_STORES" },
+	{ "PAPI_BR_CN", "BR_INST_RETIRED:COND" }, { "PAPI_BR_TKN", "BR_INST_RETIRED:NEAR_TAKEN" },
+	{ 0 }
+};
+
 /* Tremont's masks of page walks exclude each other, and it lacks two architected names. */
 static const struct entry tremont[] = {
 	{ "branches", "BR_INST_RETIRED:ALL_BRANCHES" },
@@ -264,7 +280,7 @@ static const struct entry ice_lake[] = {
 static const struct entry sapphire_rapids[] = {
 	{ "branches", "BR_INST_RETIRED:ALL_BRANCHES" },
 	{ "branch-misses", "BR_MISP_RETIRED:ALL_BRANCHES" },
-	{ "L1-icache-load-misses", "ICACHE_TAG:STALLS" },
+	{ "L1-icache-load-misses", "L2_RQSTS:ALL_CODE_RD" },
 	{ 0 }
 };
 
@@ -368,6 +384,12 @@ static const struct entry zen3[] = {
 	{ 0 }
 };
 
+/* Zen 5 counts a change to writable among the stores. */
+static const struct entry zen5[] = {
+	{ "cache-references", "REQUESTS_TO_L2_GROUP1:RD_BLK_L:RD_BLK_X:LS_RD_BLK_C_S:CACHEABLE_IC_READ" },
+	{ 0 }
+};
+
 static const struct entry armv8[] = {
 	{ "cycles", "CPU_CYCLES" }, { "instructions", "INST_RETIRED" },
 	{ "branches", "BR_PRED" }, { "branch-misses", "BR_MIS_PRED" },
@@ -427,8 +449,10 @@ static const char *const family_names[] = {
 };
 
 #define SILVERMONTS	"slm knl knm "
-#define SKYLAKES	"skl skx clx icl icx spr "
-#define ZENS		"amd64_fam17h amd64_fam17h_zen1 amd64_fam17h_zen2 amd64_fam19h_zen3 amd64_fam19h_zen4 "
+#define SAPPHIRE_RAPIDS	"spr emr gnr adl_glc "
+#define SKYLAKES	"skl skx clx icl icx " SAPPHIRE_RAPIDS
+#define ZENS_FROM_3	"amd64_fam19h_zen3 amd64_fam19h_zen4 amd64_fam1ah_zen5 "
+#define ZENS		"amd64_fam17h amd64_fam17h_zen1 amd64_fam17h_zen2 " ZENS_FROM_3
 
 static const struct family families[] = {
 	{ "itanium ", itanium }, { "itanium2 ", itanium2 }, { "montecito ", montecito },
@@ -438,6 +462,7 @@ static const struct family families[] = {
 	{ "core ", core },
 	{ "atom ", atom },
 	{ SILVERMONTS, silvermont },
+	{ "adl_grt ", gracemont },
 	{ "tmt ", tremont },
 	{ "glm tmt ", goldmont },
 	{ "wsm wsm_dp ", westmere },
@@ -446,7 +471,7 @@ static const struct family families[] = {
 	{ "snb snb_ep ivb ivb_ep ", sandy_bridge },
 	{ "hsw hsw_ep bdw bdw_ep ", haswell },
 	{ "icl icx ", ice_lake },
-	{ "spr ", sapphire_rapids },
+	{ SAPPHIRE_RAPIDS, sapphire_rapids },
 	{ SKYLAKES, skylake },
 	{ "knc ", knc },
 	{ "netburst netburst_p ", netburst },
@@ -456,7 +481,8 @@ static const struct family families[] = {
 	  "amd64_fam12h_llano ", k8 },
 	{ "amd64_fam15h_interlagos ", fam15h },
 	{ "amd64_fam14h_bobcat amd64_fam16h ", bobcat },
-	{ "amd64_fam19h_zen3 amd64_fam19h_zen4 ", zen3 },
+	{ "amd64_fam1ah_zen5 ", zen5 },
+	{ ZENS_FROM_3, zen3 },
 	{ ZENS, zen },
 	{ "armv8 ", armv8 },
 	{ NULL, common },

@@ -115,7 +115,9 @@ int lpfm_process_threads(pid_t pid, pid_t *tids, int room)
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
 	if (!dir) {
-		errno = errno == ENOENT ? ESRCH : errno;
+		/* it may be there, and /proc hide it */
+		if (errno == ENOENT)
+			errno = kill(pid, 0) && errno != EPERM ? ESRCH : EPERM;
 		return -1;
 	}
 	errno = 0;

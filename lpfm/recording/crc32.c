@@ -8,7 +8,8 @@
 
 #include "recording/crc32.h"
 
-enum { POLYNOMIAL = 0xedb88320U, STEP = 16 };
+enum { POLYNOMIAL = 0xedb88320U };
+enum { STEP = 16 };
 
 /* tables[k][b]: what byte b does to the CRC with k zero bytes after it. */
 static uint32_t tables[STEP][256];

@@ -4,7 +4,7 @@
 
 local merge = require "pfm.merge"
 local options = require "repl.command.options"
-local posix_glob = require("posix.glob").glob
+local posix_glob = require "posix.glob"
 local progress = require "repl.command.text.progress"
 local recording = require "pfm.recording"
 local render = require "pfm.render"
@@ -12,13 +12,19 @@ local stat = require("posix.sys.stat").stat
 
 local input = {}
 
+-- luaposix takes flags, and has names for them, from version 34 on.
+local function glob(pattern)
+   if posix_glob.GLOB_MARK then return posix_glob.glob(pattern, 0) end
+   return posix_glob.glob(pattern)
+end
+
 --- Names of files, of which patterns that are no file themselves stand for all that they fit.
 -- @tparam {string,...} words
 -- @treturn {string,...}
 function input.expand(words)
    local out = {}
    for _, word in ipairs(words) do
-      local found = word:find("[*?%[]") and not stat(word) and posix_glob(word) or { word }
+      local found = word:find("[*?%[]") and not stat(word) and glob(word) or { word }
       for _, path in ipairs(found) do out[#out + 1] = path end
    end
    return out

@@ -8,15 +8,16 @@ local build, interpreter = os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_L
 
 local SETTING = "/proc/sys/kernel/perf_event_paranoid"
 
--- As a user who may nothing, where the setting reads so; what the kernel really goes by is left alone.
-local function as_a_user(level, arguments)
+-- As a user without any right, where the setting reads so and /proc is mounted with `options`; what the kernel really
+-- goes by is left alone.
+local function as_a_user(level, arguments, options)
    local file = os.tmpname()
    local f = assert(io.open(file, "w"))
    f:write(level, "\n")
    f:close()
-   local out, status = c.sh(("chmod 644 %s && unshare -m sh -c 'mount --bind %s %s && LPFM_MACHINE=perf setpriv "
-      .. "--reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all %s/%s/lpfm stat %s'"):format(
-      file, file, SETTING, build, interpreter, arguments))
+   local out, status = c.sh(("chmod 644 %s && unshare -m sh -c 'mount -t proc -o %s proc /proc && mount --bind %s %s "
+      .. "&& LPFM_MACHINE=perf setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all "
+      .. "%s/%s/lpfm stat %s'"):format(file, options or "hidepid=0", file, SETTING, build, interpreter, arguments))
    os.remove(file)
    return out, status
 end
@@ -36,17 +37,23 @@ describe("advice where measuring is refused", function()
    local why = obstacle()
 
    for level = 2, 4 do
-      local function advises(name, arguments, wanted)
+      local function advises(name, arguments, wanted, options)
          it(("at level %d, %s"):format(level, name), function()
             if why then return pending(why) end
-            local out = as_a_user(level, arguments)
+            local out = as_a_user(level, arguments, options)
             assert.is_truthy(out:find(wanted, 1, true), out)
          end)
       end
       local SETS = "kernel.perf_event_paranoid <= %d (it is %d; sysctl -w kernel.perf_event_paranoid=%d)"
       advises("CPUs as a whole need 0", "-a true", SETS:format(0, level, 0))
       advises("the kernel's part needs 1", "-e page-faults:k true", SETS:format(1, level, 1))
-      advises("another user's process needs no setting", "-p 1",
-         "belongs to another user or is protected: monitor it as that user, or with CAP_PERFMON or CAP_SYS_PTRACE")
+      local FOREIGN = "thread 1 belongs to another user or is protected: monitor it as that user, or with CAP_PERFMON "
+         .. "or CAP_SYS_PTRACE"
+      advises("another user's process needs no setting", "-p 1", FOREIGN)
+      advises("another user's process is there where /proc hides it", "-p 1", FOREIGN, "hidepid=2")
+      advises("a process that is not there is not, where /proc hides others", "-p 4194304",
+         "there is no thread or process 4194304", "hidepid=2")
+      advises("another user's threads are not followed where /proc hides them", "--threads -p 1",
+         "process 1: Operation not permitted", "hidepid=2")
    end
 end)

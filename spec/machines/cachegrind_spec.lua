@@ -9,9 +9,12 @@ local terminal = require "support.terminal"
 local build, lua = os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit"
 local dir
 
--- The same environment, addresses, stdin and kind of stdout for both: they are part of what a program executes.
+-- The same environment, addresses, stdin and kind of stdout for both: they are part of what a program executes. So is
+-- /etc/ld.so.cache, which changes where packages are installed meanwhile, unless the libraries' folder is given.
+local LIBRARIES = c.sh("gcc -print-multiarch"):gsub("%s+", "")
 local function same(command, out)
-   return ("env -i PATH=/usr/bin:/bin LC_ALL=C setarch -R %s </dev/null >%s/%s"):format(command, dir, out)
+   return ("env -i PATH=/usr/bin:/bin LC_ALL=C LD_LIBRARY_PATH=/usr/lib/%s setarch -R %s </dev/null >%s/%s"):format(
+      LIBRARIES, command, dir, out)
 end
 
 -- Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw, as cachegrind's summary has them.
@@ -38,16 +41,17 @@ local function counted(l1i, l1d, ll)
       d.store_misses, l2.store_misses }, " ")
 end
 
+-- None reads what changes: the system's files, or /proc/self/maps, as gawk does, in which valgrind's tool is.
 local PROGRAMS = {
-   "ls -l /usr/lib", "sort /etc/passwd", "awk 'BEGIN { for (i = 0; i < 2000; i++) s += i * i; print s }'",
-   "sed -n s/o/0/p /etc/passwd", "sha256sum /etc/services", "gcc -E -include stdio.h -x c /dev/null",
+   "ls -ln spec/c", "sort Makefile", "lua5.1 -e 's = 0 for i = 1, 2000 do s = s + i * i end print(s)'",
+   "sed -n s/o/0/p Makefile", "sha256sum Makefile", "gcc -E -include stdio.h -x c /dev/null",
 }
+local missing = select(2, c.sh("command -v valgrind")) ~= 0 and "valgrind is not installed"
 local USUAL = { "32768,8,64", "32768,8,64", "262144,8,64" }
 local ODD = { "4096,2,32", "6144,3,64", "65536,1,128" } -- accesses are clipped to lines of 32 bytes
 
 describe("the simulated caches", function()
    setup(function()
-      if select(2, c.sh("command -v valgrind")) ~= 0 then pending("there is no valgrind") end
       dir = os.tmpname()
       os.remove(dir)
       assert(select(2, c.sh("mkdir " .. dir)) == 0)
@@ -58,6 +62,7 @@ describe("the simulated caches", function()
 
    for i, program in ipairs(PROGRAMS) do
       it("count as cachegrind: " .. program, function()
+         if missing then return pending(missing) end
          local lpfm_trace = ("%s/%s/lpfm trace -o %s/trace -- "):format(build, lua, dir)
          local out, status = c.sh(same(lpfm_trace .. program, "counted"))
          assert.are.equal(0, status, out)
@@ -67,6 +72,7 @@ describe("the simulated caches", function()
    end
 
    it("replay a trace on any model", function()
+      if missing then return pending(missing) end
       for _, model in ipairs(sim.models()) do
          local m = sim.machine(model)
          local tid = assert(m:spawn { program = { { trace = dir .. "/trace" } } })

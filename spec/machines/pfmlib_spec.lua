@@ -63,9 +63,12 @@ describe("pfmlib", function()
       assert.is_truthy(out:find("itanium2: 4 counters", 1, true), out)
    end)
 
+   local function page_on_sim()
+      return c.compile("pfmlib_page", "spec/c/old/pfmlib_page_sim.c -Wl,--wrap=getpid,--wrap=pfm_stop -lpfmlib")
+   end
+
    it("serves the manual page's program on the simulated models, to the cycle", function()
-      local program = c.compile("pfmlib_page",
-         "spec/c/old/pfmlib_page_sim.c -Wl,--wrap=getpid,--wrap=pfm_stop -lpfmlib")
+      local program = page_on_sim()
       local before = lpfm.machine().name
       for _, name in ipairs(lpfm.machines()) do
          if name:find("^sim:") then
@@ -89,11 +92,11 @@ describe("pfmlib", function()
    end)
 
    it("reads its environment", function()
-      local program = c.compile("pfmlib_old", OLD)
-      local out = c.sh("LIBPFM_FORCE_PMU=itanium2 LIBPFM_VERBOSE=1 " .. program)
+      local program = page_on_sim()
+      local out = c.sh("LPFM_MACHINE=sim:p6 LIBPFM_FORCE_PMU=itanium2 LIBPFM_VERBOSE=1 " .. program)
       assert.is_truthy(out:find("PMU model: itanium2", 1, true), out)
-      local only_stdout = c.sh("LIBPFM_FORCE_PMU=3 LIBPFM_VERBOSE=1 LIBPFM_DEBUG_STDOUT=1 " .. program ..
-         " 2>/dev/null")
+      local only_stdout = c.sh("LPFM_MACHINE=sim:p6 LIBPFM_FORCE_PMU=3 LIBPFM_VERBOSE=1 LIBPFM_DEBUG_STDOUT=1 "
+         .. program .. " 2>/dev/null")
       assert.is_truthy(only_stdout:find("PMU model: itanium2", 1, true), only_stdout)
    end)
 end)

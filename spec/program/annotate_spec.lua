@@ -90,7 +90,7 @@ describe("annotate", function()
    end)
 
    it("colours hot lines on a screen, unless NO_COLOR forbids it", function()
-      local line = "script -qec '%s annotate -i %s' /dev/null"
+      local line = "TERM=xterm script -qec '%s annotate -i %s' /dev/null"
       assert.truthy((c.sh("env -u NO_COLOR " .. line:format(program, data))):find("\27[31m   80.00\27[0m", 1, true))
       assert.falsy((c.sh("NO_COLOR=1 " .. line:format(program, data))):find("\27", 1, true))
    end)

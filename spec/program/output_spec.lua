@@ -81,12 +81,16 @@ end)
 describe("a full disk", function()
    local lpfm = program
 
-   setup(function()
-      if select(2, on_full_disk(4096, "true")) ~= 0 then pending("no disk can be made here") end
-   end)
+   local function test(name, fn)
+      it(name, function()
+         local out, status = on_full_disk(4096, "true")
+         if status ~= 0 then return pending("no disk can be made here: " .. out) end
+         fn()
+      end)
+   end
 
    for _, name in ipairs { "x.svg", "x.sqlite", "x.folded", "x.json", "x.pb.gz", "x.csv", "x.html" } do
-      it("is an error of export -o " .. name .. ", of which nothing stays", function()
+      test("is an error of export -o " .. name .. ", of which nothing stays", function()
          local out, status = on_full_disk(4096, ("head -c 9999 /dev/zero >fill 2>/dev/null; %s export -o %s %s; "
             .. "code=$?; ls; exit $code"):format(lpfm, name, data))
          assert.truthy(out:find("[Nn]o space left on device") or out:find("disk is full"), out)
@@ -95,8 +99,8 @@ describe("a full disk", function()
       end)
    end
 
-   it("is an error of plot -o", function()
-      if select(2, c.sh("command -v gnuplot")) ~= 0 then pending("gnuplot is not here") end
+   test("is an error of plot -o", function()
+      if select(2, c.sh("command -v gnuplot")) ~= 0 then return pending("gnuplot is not here") end
       for _, kind in ipairs { "svg", "png" } do
          local out, status = on_full_disk(4096, ("head -c 9999 /dev/zero >fill 2>/dev/null; %s plot -o x.%s %s"):format(
             lpfm, kind, data))
@@ -105,7 +109,7 @@ describe("a full disk", function()
       end
    end)
 
-   it("loses no recording: it is saved elsewhere, whole", function()
+   test("loses no recording: it is saved elsewhere, whole", function()
       local out = on_full_disk(8192, lpfm .. " record -e page-faults -c 1 -- ls -lR /etc/apt /usr/lib/ssl "
          .. ">/dev/null; echo status $?; ls lpfm.data")
       assert.truthy(out:find("status 1", 1, true), out)

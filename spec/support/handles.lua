@@ -38,7 +38,8 @@ function handles.list()
 end
 
 --- How many are open once nothing is in use: libperfmon closes its ends a moment after we close ours.
--- @param want how many are expected; without, the number settles by itself
+-- @param want how many are expected, and returned where there are fewer: then some were about to go when they were
+-- counted; without, the number settles by itself
 function handles.settled(want)
    local deadline = proc.clock() + PATIENCE
    local before
@@ -47,9 +48,8 @@ function handles.settled(want)
       collectgarbage() -- what one round finalizes may have held something else
       collectgarbage()
       local now = count()
-      if (want and now <= want) or (not want and now == before) then
-         return now
-      end
+      if want and now <= want then return want end
+      if not want and now == before then return now end
       before = now
       lpfm.poll({}, 0.01)
    until proc.clock() > deadline

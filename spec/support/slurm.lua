@@ -5,6 +5,7 @@ local slurm = {}
 slurm.__index = slurm
 
 local c = require "support.c"
+local terminal = require "support.terminal"
 local unistd = require "posix.unistd"
 local PATIENCE = require "support.patience"
 
@@ -37,17 +38,27 @@ NodeName=n[1-4] NodeHostname=HOST NodeAddr=127.0.0.1 Port=[FROM-TO] CPUs=2
 PartitionName=all Nodes=ALL Default=YES State=UP
 ]]
 
+-- Has this host's own name an address? srun wants that, and a minimal installation need not have it.
+local function has_address()
+   return select(2, c.sh('getent hosts "$(hostname -s)"')) == 0
+end
+
 --- Why there can be none here; nil if there can.
 function slurm.missing()
    local path = "PATH=$PATH:/usr/sbin"
    for _, name in ipairs(PROGRAMS) do
       if select(2, c.sh(("%s command -v %s"):format(path, name))) ~= 0 then return name .. " is not installed" end
    end
+   if not has_address() and unistd.geteuid() ~= 0 then
+      return "the name of this host has no address, and only root can give Slurm another"
+   end
 end
 
--- Runs a command that knows this Slurm.
+-- Runs a command that knows this Slurm, where the host's name is Slurm's.
 function slurm:sh(command)
-   return c.sh(("export PATH=$PATH:/usr/sbin SLURM_CONF=%s/slurm.conf; cd %s; %s"):format(self.dir, self.dir, command))
+   local line = ("export PATH=$PATH:/usr/sbin SLURM_CONF=%s/slurm.conf; cd %s; %s"):format(self.dir, self.dir, command)
+   if self.renamed then line = "unshare --uts sh -c " .. terminal.quote("hostname localhost; " .. line) end
+   return c.sh(line)
 end
 
 local function must(self, command)
@@ -64,10 +75,11 @@ end
 --- Starts one.
 -- @return table `dir`, its folder; `sh(command)`; `stop()`
 function slurm.start()
-   local self = setmetatable({ dir = os.tmpname() .. ".slurm" }, slurm)
+   local self = setmetatable({ dir = os.tmpname() .. ".slurm", renamed = not has_address() }, slurm)
    local first = 20000 + unistd.getpid() % 4000 * 8
-   local values = { DIR = self.dir, HOST = (c.sh("hostname -s"):gsub("%s", "")), PORT = tostring(first),
-      USER = (c.sh("id -un"):gsub("%s", "")), FROM = tostring(first + 1), TO = tostring(first + NODES) }
+   local values = { DIR = self.dir, HOST = self.renamed and "localhost" or (c.sh("hostname -s"):gsub("%s", "")),
+      PORT = tostring(first), USER = (c.sh("id -un"):gsub("%s", "")), FROM = tostring(first + 1),
+      TO = tostring(first + NODES) }
    assert(select(2, c.sh(("mkdir -p %s/state"):format(self.dir))) == 0)
    local file = assert(io.open(self.dir .. "/slurm.conf", "w"))
    file:write((CONFIG:gsub("%u%u+", values)))

@@ -4,7 +4,7 @@
 --
 --    clock()             seconds
 --    poll(list, seconds) waits for contexts and the like; gives those that are ready
---    process_of(tid)     the process of a thread; nil: there is none
+--    process_of(tid)     the process of a thread; itself where /proc hides it; nil: there is none
 --    ran_ns(tid, pid)    CPU time of a thread, or nil where there is no account of it
 --    cpus()              the CPUs that are online
 --    load_cpu(ctx, cpu)  loads a system-wide context, which takes being there (specification 3.1.2)
@@ -25,11 +25,17 @@ function real.poll(list, seconds)
    return lpfm.poll(list, seconds) or {}
 end
 
-function real.process_of(tid)
+function real.pid_of(tid)
    local text = text_file.all(("/proc/%d/status"):format(tid)) or ""
    return tonumber(text:match("\nTgid:%s*(%d+)"))
 end
-real.pid_of = real.process_of
+
+function real.process_of(tid)
+   local pid = real.pid_of(tid)
+   if pid then return pid end
+   local ok, _, errno = proc.kill(tid, 0)
+   if ok or errno == lpfm.errno.EPERM then return tid end
+end
 
 function real.ran_ns(tid, pid)
    local line = text_file.line(("/proc/%d/task/%d/schedstat"):format(pid, tid))

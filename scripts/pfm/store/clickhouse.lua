@@ -66,8 +66,9 @@ local function with_password(self, fn)
    local escaped = self.url.password:gsub("[&<>]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;" })
    file:write("<config><password>", escaped, "</password></config>\n")
    file:close()
-   local result, err = fn(self.command .. [==[ --config-file ]==] .. path)
+   local ok, result, err = pcall(fn, self.command .. [==[ --config-file ]==] .. path)
    os.remove(path)
+   if not ok then error(result, 0) end
    return result, err
 end
 

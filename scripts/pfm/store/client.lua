@@ -7,37 +7,23 @@ local text_file = require "pfm.util.text_file"
 
 local client = {}
 
-local function take(path)
-   return text_file.all(path) or ""
-end
-
 -- Runs a command that reads what is written and prints into a file. A signal that this process catches may cut short
 -- what it writes, then it has not been written; it cannot do that to what it reads.
-local function run_with(command, parts, printed, said, status)
-   -- who was interrupted has removed the files
-   local pipe = io.popen(("{ %s; } >%s 2>%s; code=$?; [ ! -e %s ] || echo $code >%s; cat >/dev/null"):format(command,
-      printed, said, status, status), "w")
+local function run_with(command, parts, output)
+   local errors, said = text_file.unnamed()
+   local status, code = text_file.unnamed()
+   local pipe = io.popen(("{ %s; } >%s 2>%s; echo $? >%s; cat >/dev/null"):format(command, output, errors, status), "w")
    local ok, err = true, nil
    for _, part in ipairs(parts) do
       if ok then ok, err = put(pipe, part) end
    end
    pipe:close()
-   local code, why = take(status):match("%d+"), take(said):gsub("%s+$", "")
-   if code == "0" and ok then return true end
-   if why == "" then why = ("%s failed (%s)"):format(command:match("%S+"), code ~= "0" and code or err or "no room") end
+   local number, why = code():match("%d+"), said():gsub("%s+$", "")
+   if number == "0" and ok then return true end
+   if why == "" then
+      why = ("%s failed (%s)"):format(command:match("%S+"), number ~= "0" and number or err or "no room")
+   end
    return nil, why
-end
-
--- Calls a function with names of files, which are gone after it, even if it is interrupted.
-local function with_files(n, fn)
-   local names = {}
-   local results = { pcall(function()
-      for i = 1, n do names[i] = os.tmpname() end
-      return fn(unpack(names))
-   end) }
-   for _, name in ipairs(names) do os.remove(name) end
-   if not results[1] then error(results[2], 0) end
-   return unpack(results, 2, 3)
 end
 
 --- What a program prints.
@@ -46,11 +32,11 @@ end
 -- @return[2] nil
 -- @treturn[2] string what it said of its failure
 function client.read(command)
-   return with_files(3, function(printed, said, status)
-      local ok, why = run_with(command .. " </dev/null", {}, printed, said, status)
-      if not ok then return nil, why end
-      return take(printed)
-   end)
+   local output, printed = text_file.unnamed()
+   local ok, why = run_with(command .. " </dev/null", {}, output)
+   local text = printed()
+   if not ok then return nil, why end
+   return text
 end
 
 --- Runs a program that reads. A slow one makes the writer wait.
@@ -60,7 +46,7 @@ end
 -- @return[2] nil
 -- @treturn[2] string what it said of its failure
 function client.write(command, parts)
-   return with_files(2, function(said, status) return run_with(command, parts, "/dev/null", said, status) end)
+   return run_with(command, parts, "/dev/null")
 end
 
 -- --- lines of values, as both databases write and read them -------------------------------------

@@ -26,15 +26,9 @@ function shell.need(name, package)
    end
 end
 
-local function take(path)
-   local text = text_file.all(path) or ""
-   os.remove(path)
-   return text
-end
-
 -- A pipe does not tell whether its program failed: what it printed as errors does.
 local function check(program, said)
-   local text = take(said):gsub("%s+$", "")
+   local text = said:gsub("%s+$", "")
    if text ~= "" then error(("%s: %s"):format(program, text), 0) end
 end
 
@@ -43,11 +37,11 @@ end
 -- @return a file
 -- @treturn function to be called at the end; raises what the command said
 function shell.writer(command)
-   local said = os.tmpname()
-   local pipe = io.popen(("{ %s; } 2>%s; cat >/dev/null"):format(command, said), "w") -- cat: no SIGPIPE if it fails
+   local errors, said = text_file.unnamed()
+   local pipe = io.popen(("{ %s; } 2>%s; cat >/dev/null"):format(command, errors), "w") -- cat: no SIGPIPE if it fails
    return pipe, function()
       pipe:close()
-      check(command:match("^%S+"), said)
+      check(command:match("^%S+"), said())
    end
 end
 
@@ -55,15 +49,12 @@ end
 -- @string command
 -- @treturn string what it printed; raises an error where that is nothing but complaints
 function shell.read(command)
-   local said = os.tmpname()
-   local pipe = io.popen(("{ %s; } 2>%s"):format(command, said), "r")
+   local errors, said = text_file.unnamed()
+   local pipe = io.popen(("{ %s; } 2>%s"):format(command, errors), "r")
    local text = pipe:read("*a")
    pipe:close()
-   if text ~= "" then
-      os.remove(said)
-      return text
-   end
-   check(command:match("^%S+"), said)
+   local complaints = said()
+   if text == "" then check(command:match("^%S+"), complaints) end
    return text
 end
 

@@ -151,7 +151,7 @@ static void own_end(struct own *o, uint64_t *instructions, uint64_t *cycles)
 static void both(const char *what, uint64_t *instructions, uint64_t *cycles)
 {
 	struct child c = child_new(child_spin, LOOP);
-	struct own own;
+	struct own own = { .fd = -1 };
 	struct perf p;
 	char target[16];
 

@@ -2,6 +2,8 @@
 /*
  * records.c - what programs do, in the buffers of the format stack: MAP, EXEC, RENAME, FORK, EXIT.
  */
+#include <sys/stat.h>
+
 #include "users.h"
 #include "perfmon/perfmon_stack_smpl.h"
 

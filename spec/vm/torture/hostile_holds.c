@@ -80,7 +80,8 @@ static bool answers_when_freed(int fd, struct echo *e)
 	struct pollfd p[] = { { .fd = e->answer[0], .events = POLLIN }, { .fd = fd, .events = POLLIN } };
 
 	do {
-		MUST(pfm_restart(fd));
+		if (pfm_restart(fd))
+			return check(false, "restart: %s", pfm_explain());
 		if (poll(p, 2, SOON) < 1)
 			return false;
 		if (p[0].revents)
