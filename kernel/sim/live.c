@@ -27,6 +27,9 @@ static struct pfm_sim *computers;	/* they last as long as the process */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static __thread unsigned int my_turns;	/* 2: a handler that a call runs forks */
 static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
+/* A thread that is held when its model has ended gets that long for a restart, to do the rest. */
+#define END_NS	1000000000ULL
+
 static pthread_cond_t loaded = PTHREAD_COND_INITIALIZER;
 static unsigned int num_loaded;		/* contexts on threads and CPUs */
 static bool pacing;			/* the thread has been started */
@@ -168,11 +171,23 @@ static bool any_behind(const struct pfm_sim *sim)
 	return false;
 }
 
-static void end_those_gone(struct pfm_sim *sim)
+/* The model has ended, and the thread has done all that it did, or is held for too long to do the rest. */
+static bool is_over(struct sim_thread *t, uint64_t elapsed)
+{
+	struct sim_follow *f = &t->follow;
+
+	if (!f->ended || f->held_ran != t->ran) {
+		f->held_ran = t->ran;
+		f->held_since = elapsed;
+	}
+	return f->ended && (t->state == PFM_SIM_WAITING ||
+			    (t->state == PFM_SIM_BLOCKED && elapsed > f->held_since + END_NS));
+}
+
+static void end_those_gone(struct pfm_sim *sim, uint64_t elapsed)
 {
 	for (unsigned int i = 0; i < sim->num_threads; i++)
-		if (follows(sim->threads[i]) && sim->threads[i]->follow.ended &&
-		    (sim->threads[i]->state == PFM_SIM_WAITING || sim->threads[i]->state == PFM_SIM_BLOCKED))
+		if (follows(sim->threads[i]) && is_over(sim->threads[i], elapsed))
 			sim_thread_exit(sim->threads[i]);
 }
 
@@ -184,7 +199,7 @@ static void catch_up(struct pfm_sim *sim)
 	observe_all(sim);
 	while (any_behind(sim))
 		sim_advance(sim, SIM_NEVER - 1);
-	end_those_gone(sim);
+	end_those_gone(sim, elapsed);
 	while (sim->now < elapsed && sim_advance(sim, elapsed))
 		;
 	sim_unlock(sim);
