@@ -372,8 +372,8 @@ static void records_of_all(void)
 
 		for (; at < end; at += e->rec.rec_size) {
 			e = (const void *)at;
-			if (e->tid != e->pid)	/* libperfmon's, which keeps stacks for its own threads */
-				continue;
+			if (e->rec.rec_type != PFM_STACK_SMPL_SAMPLE && e->tid != e->pid)
+				continue;	/* libperfmon's, which keeps stacks for its own threads */
 			kinds[e->rec.rec_type & 7]++;
 			if (e->rec.rec_type == PFM_STACK_SMPL_FORK)
 				child = e->pid;
