@@ -172,7 +172,7 @@ struct pfm_context {
 	struct pfm_set		*cradle;	/* the set in which the next heir begins; NULL: the active one */
 	uint64_t		unborn;		/* children not counted, or not to their end: lost */
 	uint32_t		births;		/* heirs of this load, so far */
-	struct pfm_rest		*rests;		/* periods of heirs that ended; an heir: room for its own */
+	struct pfm_rest		*rests;		/* periods of ended heirs; an heir: room for its own */
 	bool			outlived;	/* the target has ended, heirs live */
 	bool			tell_end;	/* then END is posted after the last of them */
 

@@ -8,9 +8,9 @@
  * (PFM_FL_INHERIT), into one that they inherit, and sampler.c where they are sampled; named.c knows the events of
  * tracepoints and of other PMUs; replay.c carries the overflows that the kernel wrote into ring.c's buffers to the
  * core, with the call stacks that stack.c finds in them, record.c what else it wrote there, of programs; timer.c is the
- * set timeout; count.c lets the group count and reads it, quick.c where nothing else is to be done; view.c has the target read it; notify_block.c holds a
- * target; event.c does the system calls, errors.c says why they failed. A file uses those named after it, and not the
- * other way.
+ * set timeout; count.c lets the group count and reads it, quick.c where nothing else is to be done; view.c has the
+ * target read it; notify_block.c holds a target; event.c does the system calls, errors.c says why they failed. A file
+ * uses those named after it, and not the other way.
  *
  * Everything here runs with the context's lock held, except the tracer of notify_block.c.
  */

@@ -417,7 +417,7 @@ struct sim_follow {
 	uint64_t	next;		/* t->ran when the next of events happens; SIM_NEVER: none is left */
 	uint32_t	events[SIM_FOLLOWED];	/* still to happen */
 	uint64_t	started, seen_ns, seen[SIM_FOLLOWED];	/* of its model, as last seen */
-	uint64_t	held_ran, held_since;	/* of a thread whose model has ended: its t->ran, since then unchanged */
+	uint64_t	held_ran, held_since;	/* its model has ended: t->ran, which has not changed since */
 };
 
 struct sim_thread {

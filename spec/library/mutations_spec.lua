@@ -69,7 +69,7 @@ teardown(function() c.sh("rm -rf " .. dir) end)
 describe("2,000 recordings with wrong fields", function()
    for _, kind in ipairs { "report", "script", "export" } do
       it("are read or refused in words by lpfm " .. kind, function()
-         local out, status = c.sh(("%s spec/support/mutate.lua %s %d %s/%s %s/rich %s/plain %s/merged"):format(program,
+         local out, status = c.sh(("%s spec/fuzz/mutate.lua %s %d %s/%s %s/rich %s/plain %s/merged"):format(program,
             kind, COUNT, dir, kind, dir, dir, dir))
          assert.equal(0, status, out:sub(-4000))
          assert.truthy(out:find("\nMUTATIONS 2000, wrong 0\n", 1, true), out:match("\nMUTATION .*") or out:sub(-4000))

@@ -2,7 +2,7 @@
 --- Recordings with something wrong in them whose checksums are right: run by lpfm, each is read by the program's
 -- commands, and whatever ends in a traceback is printed.
 --
---    lpfm spec/support/mutate.lua KIND COUNT FILE SEED.data...
+--    lpfm spec/fuzz/mutate.lua KIND COUNT FILE SEED.data...
 --
 -- KIND is report, script or export; FILE is written anew for each.
 local chunks = require "lpfm.chunks"
