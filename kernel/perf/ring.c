@@ -267,12 +267,22 @@ static void give_back(struct perf_rings *rings)
 				 __ATOMIC_RELEASE);
 }
 
+/*
+ * The kernel writes what an ending thread has counted on all CPUs from the one where it ends, into the rings of the
+ * others, too: two that do so at a time may write over each other. What is behind a record without a size is given up.
+ */
 static const union perf_record *take(struct perf_rings *rings, struct perf_ring *ring)
 {
 	struct perf_event_header header;
 	const void *rec = data_at(ring, ring->tail);
 
 	copy_out(ring, ring->tail, &header, sizeof(header));
+	if (header.size < sizeof(header)) {
+		*rings->whole = (union perf_record){ .header.size = sizeof(header) };
+		ring->tail = head_of(ring);
+		rings->taken = ring;
+		return rings->whole;
+	}
 	if (header.size > ring->size - (ring->tail & (ring->size - 1))) {
 		copy_out(ring, ring->tail, rings->whole, header.size);
 		rec = rings->whole;

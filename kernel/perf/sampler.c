@@ -394,9 +394,7 @@ void perf_sampler_count(struct pfm_context *ctx, const union perf_record *rec)
 	out.tstamp = end[-2];
 	out.num = e->num;
 	out.count = rec->words[2 + PERF_HEAD_WORDS];
-	/* One record at least tells that the thread ended with its own counters. */
-	if (out.count || (e->num == s->plans[0].num && perf_of(ctx)->rings.taken == perf_of(ctx)->rings.r))
-		pfm_record(ctx, &out);
+	pfm_record(ctx, &out);
 }
 
 /* --- replaying ------------------------------------------------------------------------------ */

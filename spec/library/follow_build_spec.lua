@@ -104,7 +104,8 @@ describe("the threads of a program", function()
       local result = count.run { command = { c.target("crowd"), "300", "together" }, names = true, inherit = true,
          events = "task-clock" }
       assert.equal(0, result.status)
-      assert.equal(301, #result.per)
+      -- the kernel may lose records of threads that end at the same time, and the result says of how many
+      assert.equal(301, #result.per + (result.unmeasured or 0))
       for _, part in ipairs(result.per) do
          assert.is_true(part.values[1] > 0, "CPU time of thread " .. part.tid)
          assert.equal("crowd", part.comm)

@@ -24,27 +24,34 @@ end
 -- print(#ledger.new({ tid = 7, pid = 7, ctx = ctx }).rows)
 -- ctx:close()
 function ledger.new(subject)
-   local first = { tid = subject.tid, pid = subject.pid, counts = {} }
+   local first = { tid = subject.tid, pid = subject.pid, counts = {}, told = 0, born = true }
    return setmetatable({ ctx = subject.ctx, buffer = subject.ctx:buffer(), rows = { first },
       by_tid = { [subject.tid] = first }, names = {}, lost = 0 }, ledger)
 end
 
 local take = {}
 
-function take.FORK(self, r)
-   local row = { tid = r.tid, pid = r.pid, counts = {}, comm = (self.by_tid[r.ptid] or {}).comm }
+local function add_row(self, r)
+   local row = { tid = r.tid, pid = r.pid, counts = {}, told = 0 }
    self.rows[#self.rows + 1], self.by_tid[r.tid] = row, row
+   return row
+end
+
+-- Records of one CPU may come before those of another that are older. A thread that has been born is another one.
+function take.FORK(self, r)
+   local row = self.by_tid[r.tid]
+   if not row or row.born then row = add_row(self, r) end
+   row.born, row.comm = true, row.comm or (self.by_tid[r.ptid] or {}).comm
 end
 
 function take.EXEC(self, r)
-   local row = self.by_tid[r.tid]
-   if row then row.comm = r.comm end
+   (self.by_tid[r.tid] or add_row(self, r)).comm = r.comm
 end
 take.RENAME = take.EXEC
 
 function take.COUNT(self, r)
-   local row = self.by_tid[r.tid]
-   if row then row.counts[r.num], row.told = (row.counts[r.num] or 0) + r.value, true end
+   local row = self.by_tid[r.tid] or add_row(self, r)
+   row.counts[r.num], row.told = (row.counts[r.num] or 0) + r.value, row.told + 1
 end
 
 function take.LOST(self, r)
@@ -71,14 +78,17 @@ function ledger:read(all)
    end
 end
 
--- The kernel writes no record for one thread: the first, or the one that the kernel gave its counters to. It has what
--- is left of the sums. If records were lost, the counts of further threads are in that rest, too.
+-- There is a record for each CPU and PMD of a thread; none at all for one thread, the first, or the one that the kernel
+-- gave its counters to. It has what is left of the sums. Of threads that end at the same time the kernel may lose
+-- records: what is known of their counts is not theirs alone, and in that rest, too.
 local function split_rows(self)
-   local told, untold = {}, {}
+   local all, told, untold = 1, {}, {}
+   for _, row in ipairs(self.rows) do all = math.max(all, row.told) end
    for _, row in ipairs(self.rows) do
-      local into = row.told and told or untold
+      local into = row.told == all and told or untold
       into[#into + 1] = row
    end
+   table.sort(untold, function(a, b) return a.told < b.told end)
    return told, untold
 end
 
@@ -91,12 +101,14 @@ function ledger:settle(sums)
    local rest = table.remove(untold, 1) or told[1]
    for num, sum in pairs(sums) do
       for _, row in ipairs(told) do sum = sum - (row.counts[num] or 0) end
-      rest.counts[num] = (rest.counts[num] or 0) + sum
+      rest.counts[num] = (rest ~= told[1] and 0 or rest.counts[num] or 0) + sum
    end
-   if not rest.told then table.insert(told, 1, rest) end
+   if rest ~= told[1] then
+      table.insert(told, 1, rest)
+   end
    self.rows = told
    if #untold == 0 and self.lost == 0 then return 0 end
-   local why = "their records were lost; thread %d has their counts beside its own"
+   local why = "the kernel lost records of them; thread %d has their counts beside its own"
    return math.max(#untold, 1), why:format(rest.tid)
 end
 
