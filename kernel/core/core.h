@@ -102,22 +102,22 @@ struct pfm_vector {
 };
 
 /*
- * PFM_FL_INHERIT with a format: one of the buffers of a root and its heirs, complete in itself. Which of them a thread
- * fills ops->part() says, so that none is filled by two at a time; parts.c.
+ * PFM_FL_INHERIT with a format: one of the sampling buffers that a root context shares with its heirs. ops->part()
+ * chooses the one that a thread fills, by CPU, and the thread takes it first: parts.c.
  */
 struct pfm_part {
 	void			*buf;
-	uint32_t		taken;		/* its format is at work in it */
-	/* while it is taken */
-	bool			full;		/* its format masks whoever comes, until a restart */
-	bool			told;		/* a message was posted when it was filled last */
-	pfm_ovfl_ctrl_t		ctrl;		/* what its format wanted at the last restart */
-	uint32_t		fills;		/* times that its format had something to tell */
-	uint32_t		given;		/* and as many of these the restarts have dealt with */
-	uint32_t		restarts;
-	uint32_t		post;		/* the fill that is being told; 0: none */
-	uint32_t		read;		/* up to this one the messages were read */
-	char			apart[64];	/* each CPU has its own: no line of a cache is two's */
+	uint32_t		taken;		/* lock: 1 while a thread's overflow or a restart uses the part */
+	/* From here to post: written with the part taken. */
+	bool			full;		/* the format masked at the last fill, and no restart has come since */
+	bool			told;		/* the message of the last fill has been posted */
+	pfm_ovfl_ctrl_t		ctrl;		/* what the format's restart callback returned last */
+	uint32_t		fills;		/* number of fills: overflows at which the format notified or masked */
+	uint32_t		given;		/* number of fills that restarts have given back */
+	uint32_t		restarts;	/* number of restarts that gave back a fill */
+	uint32_t		post;		/* number of the fill whose message is being posted, or 0 */
+	uint32_t		read;		/* number of the newest fill whose message has been read */
+	char			apart[64];	/* padding: two CPUs' parts share no cache line */
 };
 
 #define PFM_LOST_REASONS	8	/* of them PFM_STACK_SMPL_LOST_REASONS are in use */
@@ -404,26 +404,32 @@ static inline void pfm_forget_children(struct pfm_pmd *pmd)	/* the sum is the va
 }
 
 /*
- * parts.c: the parts of a buffer. Making them: each of size bytes, which are rounded up to pages; their formats' own
- * beginning is the caller's. In PMU context, of where the context is: pfm_part_take() takes the part, unless this
- * interrupts who has it, or a restart is at it; pfm_part_wait() waits for that, so it is not for NMIs. ctx->part then.
+ * parts.c: the parts of a buffer. pfm_parts_make() allocates ops->num_parts() of them, each of size bytes rounded up to
+ * pages; the caller initializes the format in each. pfm_part_take() and pfm_part_wait() run in PMU context and set
+ * ctx->part to this CPU's part. If another context or a restart has taken it, pfm_part_take() returns false, and
+ * pfm_part_wait() spins, which it must not do in an NMI.
  */
 int pfm_parts_make(struct pfm_context *ctx, size_t size);
 void pfm_parts_free(struct pfm_context *ctx);
 bool pfm_part_take(struct pfm_context *ctx);
 void pfm_part_wait(struct pfm_context *ctx);
 void pfm_part_leave(struct pfm_context *ctx);
-/* Its format has something to tell, or masks, or both: true, unless that was told before. */
+/*
+ * The format notified or masked at an overflow, with the part taken. Returns true if a message is to be posted: false
+ * if the part was full before and the message of that fill has been posted.
+ */
 bool pfm_part_filled(struct pfm_part *part, bool masks);
 static inline void *pfm_buffer_of(const struct pfm_context *ctx)	/* in PMU context */
 {
 	return ctx->part ? ctx->part->buf : ctx->buf;
 }
-/* Anywhere: may a restart have to deal with it? If so: asks its format, whose wants part->ctrl has. In PMU context. */
+/* Calls the format's restart callback on a part's buffer. */
 typedef int pfm_ask_t(struct pfm_context *root, void *buf, bool active, pfm_ovfl_ctrl_t *ctrl);
+/* Can the part have fills that no restart has given back? It may be called anywhere. */
 bool pfm_part_is_due(const struct pfm_context *root, const struct pfm_part *part);
+/* Gives back those fills; part->ctrl has what the format returned. In PMU context. Returns what ask() returns. */
 int pfm_part_restart(struct pfm_context *root, struct pfm_part *part, pfm_ask_t *ask);
-void pfm_parts_begin(struct pfm_context *root);	/* of a load */
+void pfm_parts_begin(struct pfm_context *root);	/* resets all parts when a context is loaded */
 
 static inline void pfm_held_by_part(struct pfm_context *ctx)	/* its format masked it */
 {
@@ -432,7 +438,10 @@ static inline void pfm_held_by_part(struct pfm_context *ctx)	/* its format maske
 		ctx->held_at = ctx->part->restarts;
 }
 
-/* record.c: overflows that were lost are to be told by a record; now they are, the part being taken. */
+/*
+ * record.c: pfm_untold() counts n lost overflows. pfm_tell_untold() writes a LOST record about them, with the part
+ * taken.
+ */
 void pfm_untold(struct pfm_context *ctx, uint64_t n);
 void pfm_tell_untold_now(struct pfm_context *ctx);
 static inline void pfm_tell_untold(struct pfm_context *ctx)

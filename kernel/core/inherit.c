@@ -58,7 +58,10 @@ static unsigned int count_periods(struct pfm_context *heir)
 	return n;
 }
 
-/* One that nobody has gone on with; in any case room for its own, when it ends. */
+/*
+ * The heir goes on with the periods that an ended heir left, if there are any. Its own are stored there when it ends:
+ * without any, or with too little room, memory for them is allocated now.
+ */
 static int get_rest(struct pfm_context *heir)
 {
 	unsigned int n = count_periods(heir);

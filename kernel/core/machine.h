@@ -290,7 +290,10 @@ void pfm_fork(struct pfm_context *ctx, void *child);
 void pfm_birth_over(struct pfm_context *root);
 void pfm_fork_failed(struct pfm_context *ctx);	/* it could not even be told */
 
-/* A message of that part was read: it told of fill, or, if that is 0, of something else. Anywhere, one at a time. */
+/*
+ * A message that was posted for the part has been read. fill: parts[].post at the post, or 0 if the message is about no
+ * fill. It may be called anywhere, but for one message at a time.
+ */
 void pfm_part_read(struct pfm_context *root, unsigned int part, uint32_t fill);
 
 /*

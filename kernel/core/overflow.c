@@ -236,7 +236,7 @@ void pfm_tell_held(struct pfm_context *ctx, const struct pfm_set *set)
 	bool alone = ctx->parts && !ctx->part;
 	struct pfm_where where;
 
-	/* An heir has no messages: that it counts no more is told with what it counted. */
+	/* An heir without a format posts no message: it counts as lost, which is added to the root when it ends. */
 	if (ctx->root && !ctx->fmt) {
 		ctx->unborn++;
 		return;

@@ -78,8 +78,8 @@ struct perf_sampler;
 
 /* A buffer which the kernel writes records into. */
 struct perf_ring {
-	int			fd;		/* of a dummy event that owns it */
-	int			cpu;		/* the only one whose records it has, or -1 */
+	int			fd;		/* the dummy event that was mapped */
+	int			cpu;		/* the CPU whose events write into the ring; -1: all */
 	void			*map;
 	size_t			size;		/* data bytes, a power of 2 */
 	uint64_t		tail;		/* the next record to read */

@@ -338,7 +338,7 @@ static int add_thread(struct perf_context *p, uint32_t tid)
 	return 0;
 }
 
-/* The threads of /proc/PID/task: those that end meanwhile are left out when their events are opened. */
+/* Reads /proc/PID/task. A thread that ends before its events are opened is left out then. */
 static int find_threads(struct pfm_context *ctx)
 {
 	_Alignas(struct dirent64) char entries[2048];

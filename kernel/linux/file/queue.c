@@ -100,7 +100,7 @@ static struct lx_queue *unread(struct lx_context *lx)
 	return has_unread(&lx->queue) ? &lx->queue : NULL;
 }
 
-/* The next message, which is read when it is told that it was; NULL: none. */
+/* Copies the next message and leaves it in its queue, from which was_read() removes it. Returns NULL without any. */
 static struct lx_queue *peek(struct lx_context *lx, struct lx_message *to, unsigned int *at)
 {
 	struct lx_queue *q;
@@ -115,7 +115,7 @@ static struct lx_queue *peek(struct lx_context *lx, struct lx_message *to, unsig
 	return q;
 }
 
-/* Another reader may have been faster, or somebody forgotten them all. */
+/* Removes the message. False: another reader has, or a command has discarded all messages. */
 static bool was_read(struct lx_context *lx, struct lx_queue *q, unsigned int at, u32 fill)
 {
 	bool mine;

@@ -255,7 +255,10 @@ static u64 hash_of_mapping(const struct vm_area_struct *vma)
 	return hash_of(stir(h, vma->vm_file ? (unsigned long)file_inode(vma->vm_file) : 0));
 }
 
-/* PMU context, of several threads where they share it. Was it told before? */
+/*
+ * Has this mapping been recorded before? Remembers it. In PMU context. Threads that share the context may race, and
+ * then a mapping is recorded twice.
+ */
 static bool remember(struct lx_context *lx, u64 hash)
 {
 	u64 *slot = &lx->told[hash >> (64 - TOLD_BITS)];
