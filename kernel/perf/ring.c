@@ -230,6 +230,21 @@ static void copy_out(const struct perf_ring *ring, uint64_t from, void *to, size
 	memcpy((char *)to + first, data_at(ring, from + first), n - first);
 }
 
+/*
+ * Is there a record that has been written? When a thread ends, the kernel writes its counts from the CPU where it ends
+ * into the rings of all CPUs (inherit_stat), without a lock: two threads that end together may write over each other. If
+ * that leaves a record without a size, nothing behind it can be read. Other times such a ring's data_head moves no more.
+ */
+static bool has_record(const struct perf_ring *ring)
+{
+	struct perf_event_header header;
+
+	if (ring->tail == head_of(ring))
+		return false;
+	copy_out(ring, ring->tail, &header, sizeof(header));
+	return header.size >= sizeof(header);
+}
+
 /* When the next record was written; those without a time are as old as the one before them. */
 static uint64_t next_time(const struct perf_ring *ring)
 {
@@ -267,22 +282,12 @@ static void give_back(struct perf_rings *rings)
 				 __ATOMIC_RELEASE);
 }
 
-/*
- * The kernel writes what an ending thread has counted on all CPUs from the one where it ends, into the rings of the
- * others, too: two that do so at a time may write over each other. What is behind a record without a size is given up.
- */
 static const union perf_record *take(struct perf_rings *rings, struct perf_ring *ring)
 {
 	struct perf_event_header header;
 	const void *rec = data_at(ring, ring->tail);
 
 	copy_out(ring, ring->tail, &header, sizeof(header));
-	if (header.size < sizeof(header)) {
-		*rings->whole = (union perf_record){ .header.size = sizeof(header) };
-		ring->tail = head_of(ring);
-		rings->taken = ring;
-		return rings->whole;
-	}
 	if (header.size > ring->size - (ring->tail & (ring->size - 1))) {
 		copy_out(ring, ring->tail, rings->whole, header.size);
 		rec = rings->whole;
@@ -320,11 +325,11 @@ const union perf_record *perf_rings_next(struct perf_rings *rings)
 
 	give_back(rings);
 	if (rings->n == 1)
-		return rings->r->tail == head_of(rings->r) ? NULL : take(rings, rings->r);
+		return has_record(rings->r) ? take(rings, rings->r) : NULL;
 	for (unsigned int i = 0; i < rings->n; i++) {
 		struct perf_ring *ring = &rings->r[i];
 
-		if (ring->tail == head_of(ring))
+		if (!has_record(ring))
 			continue;
 		ring->time = next_time(ring);
 		if (first && ring->time >= time)

@@ -2,6 +2,8 @@
 --- What each thread of a command counted: an inheriting context writes it into its buffer when the thread ends.
 -- @module pfm.measure.ledger
 
+local host = require "pfm.measure.host"
+
 local ledger = {}
 ledger.__index = ledger
 
@@ -26,7 +28,7 @@ end
 function ledger.new(subject)
    local first = { tid = subject.tid, pid = subject.pid, counts = {}, told = 0, born = true }
    return setmetatable({ ctx = subject.ctx, buffer = subject.ctx:buffer(), rows = { first },
-      by_tid = { [subject.tid] = first }, names = {}, lost = 0 }, ledger)
+      by_tid = { [subject.tid] = first }, lost = 0 }, ledger)
 end
 
 local take = {}
@@ -37,7 +39,8 @@ local function add_row(self, r)
    return row
 end
 
--- Records of one CPU may come before those of another that are older. A thread that has been born is another one.
+-- A thread's other records may come before its FORK, from the ring of another CPU. If the thread has had its FORK, this
+-- one is of a new thread that has the same ID.
 function take.FORK(self, r)
    local row = self.by_tid[r.tid]
    if not row or row.born then row = add_row(self, r) end
@@ -78,38 +81,38 @@ function ledger:read(all)
    end
 end
 
--- There is a record for each CPU and PMD of a thread; none at all for one thread, the first, or the one that the kernel
--- gave its counters to. It has what is left of the sums. Of threads that end at the same time the kernel may lose
--- records: what is known of their counts is not theirs alone, and in that rest, too.
-local function split_rows(self)
-   local all, told, untold = 1, {}, {}
-   for _, row in ipairs(self.rows) do all = math.max(all, row.told) end
+-- A thread has a record for each CPU and PMD. One thread has none: the first, or the one that the kernel gave its
+-- counters to. Of threads that end at the same time the kernel may lose or mix records (see has_record() in
+-- kernel/perf/ring.c): if a thread has fewer or more, its counts are not known.
+local function split_rows(self, expected)
+   local known, unknown = {}, {}
    for _, row in ipairs(self.rows) do
-      local into = row.told == all and told or untold
+      local into = row.told == expected and known or unknown
       into[#into + 1] = row
    end
-   table.sort(untold, function(a, b) return a.told < b.told end)
-   return told, untold
+   table.sort(unknown, function(a, b) return a.told < b.told end)
+   return known, unknown
 end
 
---- Completes the counts by what is left of the sums. Threads whose records were lost leave the rows.
+--- Completes the counts by what is left of the sums: that is of one thread. Further threads whose counts are not known
+-- leave the rows, and their counts are in that rest, too.
 -- @tparam table sums by PMD
 -- @treturn int number of threads whose counts are not in their own row
 -- @treturn[opt] string where their counts are
 function ledger:settle(sums)
-   local told, untold = split_rows(self)
-   local rest = table.remove(untold, 1) or told[1]
+   local num_pmds = 0
+   for _ in pairs(sums) do num_pmds = num_pmds + 1 end
+   local known, unknown = split_rows(self, num_pmds * #host.now().cpus())
+   local rest = table.remove(unknown, 1) or table.remove(known, 1)
    for num, sum in pairs(sums) do
-      for _, row in ipairs(told) do sum = sum - (row.counts[num] or 0) end
-      rest.counts[num] = (rest ~= told[1] and 0 or rest.counts[num] or 0) + sum
+      for _, row in ipairs(known) do sum = sum - (row.counts[num] or 0) end
+      rest.counts[num] = sum
    end
-   if rest ~= told[1] then
-      table.insert(told, 1, rest)
-   end
-   self.rows = told
-   if #untold == 0 and self.lost == 0 then return 0 end
-   local why = "the kernel lost records of them; thread %d has their counts beside its own"
-   return math.max(#untold, 1), why:format(rest.tid)
+   self.rows = known
+   table.insert(known, 1, rest)
+   if #unknown == 0 and self.lost == 0 then return 0 end
+   local why = "the kernel lost records of them, and may have mixed others; thread %d has their counts beside its own"
+   return math.max(#unknown, 1), why:format(rest.tid)
 end
 
 return ledger
