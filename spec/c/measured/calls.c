@@ -5,7 +5,8 @@
  *   main > ping > pong > ping > spin		10 %
  *   main > down > spin, main > down > down > spin, ... four deep, 5 % each
  *   main > spin				40 %
- * argv[1]: the rounds. It has frame pointers, whatever the compiler's flags; with -DNO_POINTERS it has none.
+ * argv[1]: the rounds. Their lengths differ, so that no sampling period is in step with them. It has frame pointers,
+ * whatever the compiler's flags; with -DNO_POINTERS it has none.
  */
 #include <stdlib.h>
 
@@ -18,12 +19,13 @@
 #define LEAVE()	asm volatile("" : : : "memory")
 
 static volatile unsigned long sum;
+static unsigned long unit;	/* additions in 1 % of this round */
 
 /* Work, in percent. */
 static __attribute__((noipa)) void spin(unsigned int percent)
 {
 	ENTER();
-	for (unsigned long i = 0; i < percent * 20000UL; i++)
+	for (unsigned long i = 0; i < percent * unit; i++)
 		sum += i;
 }
 
@@ -60,8 +62,12 @@ static __attribute__((noipa)) void down(unsigned int depth, unsigned int percent
 
 int main(int argc, char **argv)
 {
+	unsigned int x = 1;
+
 	ENTER();
 	for (int rounds = argc > 1 ? atoi(argv[1]) : 1; rounds > 0; rounds--) {
+		x = x * 1664525 + 1013904223;
+		unit = 10000 + (x >> 16) % 20000;
 		ping(3, 30);
 		ping(2, 10);
 		down(3, 5);
