@@ -135,8 +135,8 @@ static void catch_sigint(void)
 	struct sigaction sa = { .sa_handler = on_sigint }, before;
 
 	/*
-	 * A shell has commands in the background ignore it: then the commands that we run are to ignore it, too. A prompt
-	 * and a notebook are interrupted by it, whatever started them.
+	 * A shell has commands in the background ignore it: then the commands that we run are to ignore it, too. A
+	 * prompt and a notebook are interrupted by it, whatever started them.
 	 */
 	if (!keep_alive && !sigaction(SIGINT, NULL, &before) && before.sa_handler == SIG_IGN)
 		return;

@@ -107,12 +107,12 @@ struct pfm_vector {
  */
 struct pfm_part {
 	void			*buf;
-	uint32_t		taken;		/* lock: 1 while a thread's overflow or a restart uses the part */
+	uint32_t		taken;		/* lock: 1 while in use */
 	/* From here to post: written with the part taken. */
-	bool			full;		/* the format masked at the last fill, and no restart has come since */
+	bool			full;		/* the last fill masked; no restart since */
 	bool			told;		/* the message of the last fill has been posted */
 	pfm_ovfl_ctrl_t		ctrl;		/* what the format's restart callback returned last */
-	uint32_t		fills;		/* number of fills: overflows at which the format notified or masked */
+	uint32_t		fills;		/* overflows at which the format notified or masked */
 	uint32_t		given;		/* number of fills that restarts have given back */
 	uint32_t		restarts;	/* number of restarts that gave back a fill */
 	uint32_t		post;		/* number of the fill whose message is being posted, or 0 */

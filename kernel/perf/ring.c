@@ -231,9 +231,10 @@ static void copy_out(const struct perf_ring *ring, uint64_t from, void *to, size
 }
 
 /*
- * Is there a record that has been written? When a thread ends, the kernel writes its counts from the CPU where it ends
- * into the rings of all CPUs (inherit_stat), without a lock: two threads that end together may write over each other. If
- * that leaves a record without a size, nothing behind it can be read. Other times such a ring's data_head moves no more.
+ * Is there a record that has been written? When a thread ends, the kernel writes its counts from the CPU where it
+ * ends into the rings of all CPUs (inherit_stat), without a lock: two threads that end together may write over each
+ * other. If that leaves a record without a size, nothing behind it can be read. Other times such a ring's data_head
+ * moves no more.
  */
 static bool has_record(const struct perf_ring *ring)
 {
