@@ -3,6 +3,7 @@
 
 local c = require "support.c"
 local files = require "support.files"
+local proc = require "lpfm.proc"
 local terminal = require "support.terminal"
 
 local build = os.getenv("LPFM_BUILD") or "build"
@@ -16,7 +17,7 @@ before_each(function()
    state = os.tmpname()
    os.remove(state)
    assert.equal(0, select(2, c.sh("mkdir -p " .. state)))
-   local run = ("trap : INT; %s; echo status $?; stty -a | tr ';' '\\n'; exec cat"):format(program)
+   local run = ("trap '' INT; %s; echo status $?; stty -a | tr ';' '\\n'; exec cat"):format(program)
    t = terminal.start(("exec env TERM=screen XDG_STATE_HOME=%s XDG_CONFIG_HOME=%s sh -c %s"):format(state, state,
       terminal.quote(run)))
 end)
@@ -39,14 +40,16 @@ describe("a search in C that hears nothing", function()
       assert.truthy(history:find(STUCK, 1, true), history)
    end
 
-   it("ends with the program at the second Ctrl-C", function()
+   it("ends with the program at the second Ctrl-C within a second", function()
       t:enter("first = 1")
       t:wait_match("first = 1\n+lpfm>")
       t:enter("print 'be' print 'gun'; " .. STUCK)
       t:wait_for("\ngun")
+      local first = proc.clock()
       t:press("C-c")
       t:wait_for("gun\n^C")
       t:press("C-c")
+      if proc.clock() - first > 1 then t:press("C-c") end -- so busy a machine is slower than two presses
       check_order()
    end)
 
