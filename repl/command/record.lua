@@ -6,6 +6,7 @@ local arguments = require "repl.command.arguments"
 local collect = require "repl.command.collect"
 local fields = require "pfm.util.fields"
 local launcher = require "pfm.launcher"
+local measure = require "pfm.measure"
 local options = require "repl.command.options"
 local profile = require "pfm.profile"
 local randomize = require "pfm.randomize"
@@ -218,12 +219,13 @@ local function summary(file, outcome)
       line = line .. "; sampling never began: " .. obstacle
    elseif outcome.samples == 0 and (outcome.overflows or 0) > 0 then
       line = line .. ", none of which met the condition"
-   elseif outcome.samples == 0 then
+   elseif outcome.samples == 0 and not outcome.unsampled then
       line = line .. "; too few events for a sample: try a smaller -c or a larger -F"
    end
    if outcome.unsampled then
-      line = line .. ("\n%.0f%% of the CPU time was not sampled: it was spent in threads or children%s, or while the "
-         .. "program was loaded or exited"):format(outcome.unsampled * 100, why_alone(outcome))
+      line = line .. ("\n%.0f%% of the CPU time was not sampled: "):format(outcome.unsampled * 100)
+         .. (outcome.inherited and measure.TAKEN or ("it was spent in threads or children%s, or while the program was "
+         .. "loaded or exited"):format(why_alone(outcome)))
    end
    if outcome.unmeasured > 0 then
       line = line .. ("\n%s could not be sampled: %s"):format(render.plural(outcome.unmeasured, "thread"), outcome.why)

@@ -8,6 +8,7 @@
 local blocks = require "lpfm.blocks"
 local fields = require "pfm.util.fields"
 local host = require "pfm.measure.host"
+local measure = require "pfm.measure"
 local statistics = require "pfm.statistics"
 local render = require "pfm.render"
 local profile = require "pfm.profile"
@@ -63,7 +64,7 @@ local function sample(self, random)
    self.runs = self.runs + 1
    if self.on_run then self.on_run(self.runs, result) end
    local places, n = bias.places(result)
-   self.unsampled, self.alone = result.unsampled, self.why
+   self.unsampled, self.alone, self.inherited = result.unsampled, self.why, result.inherited
    if n < LEAST then
       error(("only %s: %d are needed; a shorter period or a longer run gives more%s"):format(
          render.plural(n, "sample"), LEAST, bias.left_out(self, "; ") or ""), 0)
@@ -94,8 +95,9 @@ end
 -- @usage print((require("pfm.bias").left_out { unsampled = 0.5 }))
 function bias.left_out(result, before)
    if not result.unsampled then return nil end
-   return ("%s%.0f%% of the CPU time was spent in threads or children, which are left out%s"):format(before or "",
-      result.unsampled * 100, result.alone and ": " .. result.alone or "")
+   local why = result.inherited and "was not sampled: " .. measure.TAKEN
+      or "was spent in threads or children, which are left out" .. (result.alone and ": " .. result.alone or "")
+   return ("%s%.0f%% of the CPU time %s"):format(before or "", result.unsampled * 100, why)
 end
 
 -- --- the test ------------------------------------------------------------------------------------
@@ -177,7 +179,7 @@ function bias.test(spec)
    local biased, test = differs(self, fixed, both)
    local out = { biased = biased, chance = test.chance, distance = test.distance, noise = self.noise,
       period = self.period, event = self.event, changes = changes(fixed, both), unsampled = self.unsampled,
-      alone = self.alone, simulated = host.simulated() }
+      alone = self.alone, inherited = self.inherited, simulated = host.simulated() }
    if biased then
       out.mask = recommend(self, both, most)
       out.base = randomize.base(self.period, out.mask)

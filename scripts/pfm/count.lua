@@ -208,9 +208,10 @@ local function look_around(self, subject)
    if (tonumber(f[18]) or 1) > 1 then self.had_threads = true end
 end
 
--- Threads that the context could not take.
-function counting:note_uncounted(ctx)
+-- Threads that the context could not take, and how long those that it took ran.
+function counting:note_inherited(ctx)
    local info = ctx:getinfo_evtsets { 0 }
+   self.active_ns = (self.active_ns or 0) + plan.active_ns(self.plan, ctx)
    self.uncounted = self.uncounted + (info and info[1].lost or 0)
 end
 
@@ -239,7 +240,7 @@ function counting:ended(subject)
       self.per[#self.per + 1] = { tid = subject.tid, pid = subject.pid, cpu = subject.cpu,
          comm = self.names[subject.tid], values = counts_of(self, values) }
    end
-   if self.inherits then self:note_uncounted(subject.ctx) end
+   if self.inherits then self:note_inherited(subject.ctx) end
    if subject.pid and not self.inherits then look_around(self, subject) end
 end
 
@@ -326,14 +327,15 @@ local function seconds(time)
    return time or 0
 end
 
--- CPU time that threads and children spent uncounted, as a share, or nil. What the first thread ran uncounted, while
--- it was made and torn down, is not theirs.
+-- CPU time that was spent uncounted, as a share, or nil: in threads and children that are not counted, or, if they are,
+-- in programs from which the kernel took the counters. What the first thread ran uncounted, while it was made and torn
+-- down, is not theirs.
 local function uncounted(self, outcome, values)
    local target = self.target
-   if self.inherits or target.cpus or target.tids or not outcome.rusage or not self.clock then
-      return nil
-   end
+   if target.cpus or target.tids or not outcome.rusage then return nil end
    if outcome.partial or target.from or target["until"] or target.delay then return nil end -- a part was left out
+   if self.inherits then return measure.left_out { rusage = outcome.rusage, own_ns = self.active_ns } end
+   if not self.clock then return nil end
    local own = outcome.own_ns or value_of(self, self.clock, values)
    local all = (seconds(outcome.rusage.utime) + seconds(outcome.rusage.stime)) * 1e9
    if not own or all <= 0 then return nil end

@@ -496,14 +496,17 @@ function measure.finish(self)
    return result(self)
 end
 
---- CPU time of a command that was spent in threads or children which were not measured, as a share, or nil where that
--- is little or not known.
--- @tparam table outcome of `measure.run`, of a context on the command's first thread
+--- Why CPU time can be missing where threads and children are measured, in words.
+measure.TAKEN = "the kernel takes the counters from a program whose rights change as it starts (set-user-ID), or whose "
+   .. "file may not be read"
+
+--- CPU time of a command that was not measured, as a share, or nil where that is little or not known.
+-- @tparam table outcome of `measure.run`: `rusage`, `partial`, and `own_ns`, the CPU time in ns that was measured
 -- @treturn ?number
 -- @usage print(measure.left_out { own_ns = 1e9, rusage = { utime = 3, stime = 1 } }) --> 0.75
 function measure.left_out(outcome)
-   local own = outcome.own_ns or 0
-   if outcome.partial or not outcome.rusage or own == 0 then return nil end
+   local own = outcome.own_ns
+   if outcome.partial or not outcome.rusage or not own then return nil end
    local all = (outcome.rusage.utime + outcome.rusage.stime) * 1e9
    local share = all > 0 and (all - own) / all or 0
    return share > LEFT_SHARE and share * all > LEFT_NS and share or nil

@@ -354,7 +354,10 @@ local function settle(self, subject)
       local header = part.buffer:header()
       self.full, self.crowded = self.full + header.overflows, self.crowded + header.lost
    end
-   if self.inherits then return end
+   if self.inherits then
+      self.ran = self.ran + (info.act_duration or 0)
+      return
+   end
    if (self.full > 0 or self.by_tool) and subject.tid then
       local ran = ran_ns(subject.tid, subject.pid) or subject.ran_at_full
       local held = ran and info.act_duration and ran - subject.ran_before - info.act_duration or 0
@@ -624,12 +627,14 @@ local function missed(self)
    return n
 end
 
--- CPU time of the command that was spent in threads or children which were not sampled, as a share, or nil.
+-- CPU time of the command that was not sampled, as a share, or nil: spent in threads or children which are not
+-- measured, or, if they are, in programs from which the kernel took the counters.
 local function unsampled(self, outcome)
-   if self.inherits or self.spec.tids or self.spec.cpus then return nil end
+   if self.spec.tids or self.spec.cpus or self.inherits and self.full > 0 then return nil end
    -- the context may have ended after its thread's account
-   return measure.left_out { rusage = outcome.rusage, partial = outcome.partial,
-      own_ns = math.max(self.ran, outcome.own_ns or 0) }
+   local own = self.inherits and self.ran or math.max(self.ran, outcome.own_ns or 0)
+   if own == 0 and not self.inherits then return nil end
+   return measure.left_out { rusage = outcome.rusage, partial = outcome.partial, own_ns = own }
 end
 
 --- The handlers that `pfm.measure` calls for a profile.
@@ -661,7 +666,7 @@ function profile.complete(self, outcome)
    outcome.sample_rate = self.throttled > 0 and tonumber(text_file.line(MAX_RATE)) or nil
    outcome.missed, outcome.subjects = missed(self), self.subjects
    outcome.unsampled = not self.stages and unsampled(self, outcome) or nil
-   outcome.alone = self.alone
+   outcome.alone, outcome.inherited = self.alone, self.inherits
    outcome.stages = self.stages and stages.merge(self.progress)
    outcome.randomized = self.random[1] and self.random[1].text
    outcome.stacks = self.stacks and { how = self.stacks.how, why = self.stacks.why }

@@ -240,8 +240,8 @@ function recording:warnings()
          render.plural(ends.untold, "record"))
    end
    if ends.unsampled then
-      out[#out + 1] = ("%.0f%% of the CPU time was not sampled: threads or children, or the program's loading and end")
-         :format(ends.unsampled * 100)
+      out[#out + 1] = ("%.0f%% of the CPU time was not sampled: threads or children, programs that change their rights "
+         .. "or may not be read, or the loading and end of programs"):format(ends.unsampled * 100)
    end
    if (ends.unmeasured or 0) > 0 then
       out[#out + 1] = render.plural(ends.unmeasured, "thread") .. " could not be sampled"

@@ -73,4 +73,26 @@ describe("A program that is measured", function()
       end
       is_the_same("su nobody -s /bin/sh -c 'id -un; exit 4'")
    end)
+
+   it("is said not to be measured where the kernel takes the counters from it", function()
+      local taken = scratch .. "/taken"
+      local _, status = c.sh(("cp $(readlink -f $(command -v awk)) %s && chown nobody %s && chmod u+s %s"):format(taken,
+         taken, taken))
+      if status ~= 0 or c.sh(taken .. [[ 'BEGIN { while (getline < "/proc/self/status") if (/^Uid/) print $3 }']]) == "0\n"
+      then
+         return pending("only root can make a program that runs as another user")
+      end
+      local busy = [[ 'BEGIN { for (i = 0; i < 1e7; i++) n += i }']]
+      for _, command in ipairs { taken .. busy, ("sh -c %q"):format(taken .. busy .. "; true") } do
+         local said = c.sh(("%s stat -e page-faults -- %s"):format(program, command))
+         assert.truthy(said:find("of the CPU time was not counted", 1, true), said)
+         assert.truthy(said:find("set-user-ID", 1, true), said)
+         said = c.sh(("%s record -o %s/data -- %s"):format(program, scratch, command))
+         assert.truthy(said:find("of the CPU time was not sampled", 1, true), said)
+         assert.truthy(said:find("set-user-ID", 1, true), said)
+         assert.falsy(said:find("try a smaller", 1, true), said)
+      end
+      local whole = c.sh(("%s stat -e page-faults -- sh -c %q"):format(program, "awk" .. busy .. "& awk" .. busy .. "; wait"))
+      assert.falsy(whole:find("not counted", 1, true), whole)
+   end)
 end)

@@ -424,6 +424,19 @@ local function add_turns(self, info, s, registers, out)
    if count then out[count] = math.floor(turns * self.trigger.n + 0.5) end
 end
 
+--- How long a context's event sets were active, all together.
+-- @tparam table self the plan
+-- @param ctx
+-- @treturn number ns of CPU time; with `INHERIT`, of the children too
+function plan.active_ns(self, ctx)
+   local ns = 0
+   plan.in_parts(layout(self).ids, function(part)
+      for _, info in ipairs(ctx:getinfo_evtsets(part) or {}) do ns = ns + info.act_duration end
+      return true
+   end)
+   return ns
+end
+
 --- Reads all counts of a context and after them, if there are several sets, how long each was active, and how
 -- many turns it had.
 -- @tparam table self the plan
