@@ -42,7 +42,7 @@ CHECK_DEPS := lua-busted tmux util-linux procps gdb luarocks sqlite3 gnuplot-nox
 ENGINES    := openmpi-bin slurmctld slurmd slurm-client parallel postgresql
 # not in every release: where apt does not know them, their tests are skipped
 OPTIONAL_ENGINES := clickhouse-server clickhouse-client
-LINT_DEPS  := lua-check clang sparse linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
+LINT_DEPS  := lua-check clang sparse nodejs linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
 BENCH_DEPS := linux-perf
 
 , := ,
