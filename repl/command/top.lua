@@ -197,7 +197,7 @@ local function pages_of(view)
       heading = function(result, words)
          return heading(view, result.all, result.idle, (screen.size()), words)
       end,
-      help = "z       start over",
+      help = "z       start over", live = true,
       keys = { z = function()
          view.live.blocks, view.live.times = {}, {}
          show(view)

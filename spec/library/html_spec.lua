@@ -396,10 +396,13 @@ describe("a browser", function()
    it("shows of any function its callers and callees, and folds no function away", function()
       if browser.missing() then return pending(browser.missing()) end
       local stacks, times = {}, {}
-      for i = 1, 25 do
+      while #stacks < 25 do
          local stack = {}
          for k = 1, math.random(1, 7) do stack[k] = 0x1000 * math.random(1, 5) + (k > 1 and 0x11 or 0) end
-         stacks[i], times[i] = stack, math.random(1, 4)
+         local id = table.concat(stack, " ")
+         if not stacks[id] then
+            stacks[#stacks + 1], stacks[id], times[#times + 1] = stack, true, math.random(1, 4)
+         end
       end
       local functions = FUNCTIONS.functions
       FUNCTIONS.functions = {}

@@ -92,7 +92,11 @@ describe("lpfm top", function()
       local t = terminal.start(line, { first = "heavy", columns = 100, rows = 40 })
       finally(function() t:stop() end)
       t:type("E")
-      t:wait_match("100.00%% +calls main\n[^\n]+calls work\n")
+      local share, again = t:wait_until(function(screen)
+         return screen:match("%- +(%d+%.%d+)%%[^\n]*__libc_start_main\n") and screen
+      end, "an unfolded row"):match("%- +(%d+%.%d+)%%[^\n]*__libc_start_main\n +(%d+%.%d+)%% +called by _start\n")
+      assert.equal(share, again, "the share of a function, and of its only caller: of the same samples")
+      t:wait_match("calls main\n[^\n]+calls work\n")
       t:press("C-c")
    end)
 

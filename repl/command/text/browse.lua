@@ -342,6 +342,23 @@ local function go_to(page, name)
    if page.what[page.at].name then page.note = "its row is not shown" end
 end
 
+-- Unfolds rows as `how` says. Where samples are still taken all is sorted anew: shares are of the same samples.
+local function show_unfolded(view, page, how)
+   if not view.live then
+      unfold_rows(view, how)
+      return fill(view, page)
+   end
+   for row, depth in pairs(how) do row.unfolded, row.depth = {}, depth end
+   browse.refresh(view)
+end
+
+-- Puts the cursor on a row.
+local function stay_on(page, row)
+   for i, what in ipairs(page.what) do
+      if not what.name and same_as(what.row) == same_as(row) then page.at = i end
+   end
+end
+
 -- Unfolds a row, or folds it if it is unfolded so.
 local function unfold(view, page, depth)
    local what = page.what[page.at]
@@ -355,11 +372,8 @@ local function unfold(view, page, depth)
    else
       local again = row.unfolded and row.depth == depth
       row.unfolded = nil
-      if not again then unfold_rows(view, { [row] = depth }) end
-      fill(view, page)
-      for i, w in ipairs(page.what) do
-         if w.row == row and not w.name then page.at = i end
-      end
+      show_unfolded(view, page, not again and { [row] = depth } or {})
+      stay_on(page, row)
    end
 end
 
@@ -373,12 +387,9 @@ local function unfold_all(view, page)
       any, row.unfolded = any or row.unfolded ~= nil, nil
       if (row.total or row).percent >= LEAST then how[row] = "whole" end
    end
-   if not any then unfold_rows(view, how) end
    local row = page.what[page.at].row
-   fill(view, page)
-   for i, w in ipairs(page.what) do
-      if w.row == row and not w.name then page.at = i end
-   end
+   show_unfolded(view, page, not any and how or {})
+   stay_on(page, row)
 end
 
 local function show_code(view, page)
@@ -445,7 +456,7 @@ local actions = {
 -- by what rows have themselves (`browse.by_self`);
 -- `heading(result, words)`: the first line (words: of the filter), `lines_of(self, result, rows)`: the title of the
 -- columns, and a line for each row; `filter`, `warnings`; `keys`: what keys of its own do, `(view)`; `help`: a line on
--- those
+-- those; `live`: samples are still taken
 -- @treturn table the view
 function browse.open(view)
    local on = setmetatable(view.keys or {}, { __index = actions })
