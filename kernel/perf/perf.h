@@ -106,6 +106,7 @@ struct perf_timer {
 	bool		armed;
 	bool		expired;	/* but the overflows before that are replayed first */
 	bool		user_only;	/* may fire in user code alone */
+	bool		on_exec;	/* the next exec starts it when it is armed for the first time */
 	uint64_t	ns, from;	/* expires when its count is ns beyond from */
 };
 
@@ -129,6 +130,7 @@ struct perf_context {
 	struct perf_timer	timer;
 	struct perf_block	*block;
 	struct pfm_set		*set;		/* installed, or NULL */
+	bool			on_exec;	/* ON_EXEC, before the first start: an exec starts what is opened */
 	bool			running;	/* the kernel counts */
 	bool			check;		/* registers changed: does the group still fit? */
 	bool			unfit;		/* it does not, and could not be made to */

@@ -295,8 +295,8 @@ Names and values of flags and types by topic. Calls take and give the names.
 - context, for lpfm.create: NOTIFY_BLOCK (the thread stops until restart), SYSTEM_WIDE (a CPU, not a thread),
   ANY_CPU (own, with SYSTEM_WIDE: commands from every CPU), INHERIT (own: what the thread creates is counted with it,
   and with a sampling format sampled; without SYSTEM_WIDE, NOTIFY_BLOCK, MAP_SETS and OVFL_SWITCH), PROCESS (own, with
-  INHERIT and a format: all threads that the process has at the load), ON_EXEC (own, with INHERIT and a format: the
-  first start takes effect when the thread executes a program), PREEMPTIBLE (own, 6.5, with
+  INHERIT and a format: all threads that the process has at the load), ON_EXEC (own, with INHERIT: the first
+  start takes effect when the thread executes a program), PREEMPTIBLE (own, 6.5, with
   SYSTEM_WIDE: where contexts of threads would be excluded they take the PMU), OVFL_NO_MSG (notification by signal
   alone), SMPL_FMT (2.x: a format is given; not needed), MAP_SETS (2.2: PMDs of each set can be mapped, see
   context:view); Itanium: INSECURE (5.4.1), PRIV_MONITORS (6.4.1)

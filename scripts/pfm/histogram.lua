@@ -65,14 +65,15 @@ end
 local function make_inheriting(self, made)
    local spec = self.spec
    if not spec.inherit then return end
-   local flags = { "INHERIT", spec.tids and "PROCESS" or "ON_EXEC" }
-   local ok, why = contexts.inherit(made, flags)
-   spec.process = ok and spec.tids ~= nil
-   if ok then
-      self.flags = flags
-   else
-      spec.inherit, self.alone = nil, why
+   for _, flags in ipairs(contexts.inheriting(spec)) do
+      local ok, why = contexts.inherit(made, flags)
+      if ok then
+         self.flags, spec.process = flags, flags[2] == "PROCESS"
+         return
+      end
+      self.alone = self.alone or why
    end
+   spec.inherit = nil
 end
 
 --- Prepares a histogram; `histogram.run` carries it out.

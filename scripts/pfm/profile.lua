@@ -137,19 +137,12 @@ end
 
 -- --- names and mappings --------------------------------------------------------------------------
 
--- Of an inheriting context: a command from its exec on, or a process with the threads that it has, where the machine
--- knows these flags. Else a command is sampled from where it waits to be executed, and each thread of a process has a
--- context.
-local function inheriting_flags(spec)
-   return { { "INHERIT", spec.tids and "PROCESS" or "ON_EXEC" }, { "INHERIT" } }
-end
-
 -- One context takes the samples of all that a thread creates, where the machine can do that with this program. Else
 -- each thread that is given has a context, and the others are left out, which the result says.
 local function make_inheriting(self)
    local spec = self.spec
    if not spec.inherit then return end
-   for _, flags in ipairs(self.by_tool and {} or inheriting_flags(spec)) do
+   for _, flags in ipairs(self.by_tool and {} or contexts.inheriting(spec)) do
       self.inherits = flags
       make_program(self)
       local made = self.filter and self.filter:program(self.program, self.extra, {}) or self.program
@@ -630,7 +623,7 @@ end
 -- CPU time of the command that was not sampled, as a share, or nil: spent in threads or children which are not
 -- measured, or, if they are, in programs from which the kernel took the counters.
 local function unsampled(self, outcome)
-   if self.spec.tids or self.spec.cpus or self.inherits and self.full > 0 then return nil end
+   if self.spec.tids or self.spec.cpus or self.inherits and (self.full > 0 or self.spec.delay) then return nil end
    -- the context may have ended after its thread's account
    local own = self.inherits and self.ran or math.max(self.ran, outcome.own_ns or 0)
    if own == 0 and not self.inherits then return nil end
