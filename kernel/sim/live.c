@@ -99,7 +99,7 @@ static bool look(const struct sim_thread *t, struct sim_usage *u)
 	return hung_up ? u->ending : !u->ended;
 }
 
-/* A thread that calls exec(2) gets the number, and the starting time, of its process's first one, which ends (3.1.7). */
+/* A thread that calls exec(2) gets number and starting time of its process's first one, which ends (3.1.7). */
 static bool find_renamed(struct sim_thread *t, struct sim_usage *u)
 {
 	if (t->follow.life < 0 || sim_life_ended(&t->follow) || !sim_usage_of(t->process->pid, t->process->pid, u))
