@@ -141,7 +141,7 @@ else
 # --- libperfmon.so: the core over the machines of user space ------------------------------------
 
 PERFMON_SRC := $(wildcard kernel/core/*.c kernel/formats/*.c kernel/pmu/*.c kernel/perf/*.c \
-	kernel/sim/*.c kernel/sim/models/*.c kernel/sim/cache/*.c kernel/sim/sampling/*.c kernel/user/*.c)
+	kernel/sim/*.c kernel/sim/models/*.c kernel/sim/cache/*.c kernel/sim/sampling/*.c kernel/user/*.c kernel/user/v20/*.c)
 PERFMON_OBJ := $(PERFMON_SRC:%.c=$(BUILD)/obj/%.o)
 LIBPERFMON  := $(BUILD)/libperfmon.so
 
