@@ -5,6 +5,7 @@
 local arguments = require "repl.command.arguments"
 local catalog = require "repl.lab.catalog"
 local grade = require "repl.lab.grade"
+local judge = require "repl.lab.judge"
 local options = require "repl.command.options"
 local progress = require "repl.lab.progress"
 local render = require "pfm.render"
@@ -29,14 +30,17 @@ function command.options()
    c:flag("--teacher", "Print that page with all answers, and what students get wrong.")
    c:flag("--notebook", "Print the lab as a notebook; 'lpfm jupyter install' makes lpfm its kernel.")
    c:flag("--grade", "Check all answers again, and print a line of JSON for each question and task.")
-   c:option("--limit", "SECONDS", ("With --grade, how long a script may take (default: %g)."):format(grade.limit))
+   c:option("--limit", "SECONDS", ("With --grade, how long a script may take (default: %g)."):format(judge.limit))
    c:option("--check", "DIR", "Check the labs of a folder: form, texts, answers, solutions.")
    c:option("-o --output", "FILE", "Write to FILE.")
    c:epilog([[
 In a lab, Enter goes on, 'hint' helps and 'quit' leaves; the next time the lab goes on where it was left. Labs run on
 the simulated computer: they need no root and no PMU. Those that the list marks with a * have a second part, which
 measures real programs on this computer: --machine perf by perf_event, --machine linux by perfmon.ko.
-scripts/labs/README.md says how to write a lab.]], {
+
+A script that solves a task runs in an interpreter of its own, with limits of time, memory, processes and files, and
+where the system has namespaces without network and without a view of your files. The verdict is formed outside of it.
+scripts/labs/README.md says what that protects from, and how to write a lab.]], {
       "lpfm lab",
       "lpfm lab counters",
       "lpfm lab bias --set period=3 --sheet",
@@ -137,7 +141,8 @@ local function chosen(lab, labs, machine)
 end
 
 local function grades(labs, limit)
-   local out = {}
+   local out, weakness = {}, judge.weakness()
+   if weakness then io.stderr:write("lpfm lab: ", weakness, "\n") end
    for _, one in ipairs(labs) do
       local s = session.new(one, { kept = progress.load(one.name) })
       for _, row in ipairs(grade.session(s, limit)) do out[#out + 1] = grade.line(row) end

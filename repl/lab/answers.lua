@@ -73,9 +73,31 @@ local function same_words(given, wanted, any_order)
    return true
 end
 
-local function same_number(given, wanted, within)
+-- The least and the largest number that are as good as one: {page.within} is a part of it, {page.factor} how many
+-- times less or more.
+local function bounds(wanted, page)
+   if page.factor then return wanted / page.factor, wanted * page.factor end
+   local slack = math.abs(wanted) * (page.within or 0)
+   return wanted - slack, wanted + slack
+end
+
+local function same_number(given, wanted, page)
    wanted = tonumber(tostring(wanted))
-   return wanted ~= nil and math.abs(given - wanted) <= math.abs(wanted) * (within or 0) + 1e-9
+   if not wanted then return false end
+   local least, most = bounds(wanted, page)
+   local rounding = 1e-9 + 1e-12 * math.abs(wanted)
+   return given >= math.min(least, most) - rounding and given <= math.max(least, most) + rounding
+end
+
+--- How near a number has to be, in words; nil where it has to be exact.
+-- @tparam table page
+-- @treturn ?string
+function answers.tolerance(page)
+   if (page.kind or "number") ~= "number" then return nil end
+   if page.factor then
+      return ("From 1/%g of the right number to %g times as much is right."):format(page.factor, page.factor)
+   end
+   return page.within and ("Within %g %% is right."):format(100 * page.within) or nil
 end
 
 --- What a place of a lab stands for: a function of the figures, the name of a figure, or itself.
@@ -97,7 +119,7 @@ function answers.equal(given, wanted, page)
    local kind = page.kind or "number"
    if kind == "words" then return same_words(given, words_of(wanted), page.any_order) end
    if kind == "choice" then return given == tonumber(wanted) end
-   return same_number(given, wanted, page.within)
+   return same_number(given, wanted, page)
 end
 
 -- --- explaining ----------------------------------------------------------------------------------
@@ -106,6 +128,15 @@ local function fits(entry, given, right, page, figures)
    if entry.more then return tonumber(given) ~= nil and given > tonumber(tostring(right)) end
    if entry.less then return tonumber(given) ~= nil and given < tonumber(tostring(right)) end
    return answers.equal(given, answers.resolve(entry.is, figures), page)
+end
+
+--- What a page asks, with how near an answer has to be.
+-- @tparam table page
+-- @treturn ?string a text with names in braces; nil where there is nothing to ask
+function answers.question(page)
+   local question = page.ask or page.todo or page.vary
+   local tolerance = question and not page.vary and answers.tolerance(page)
+   return tolerance and ("%s (%s)"):format(question:gsub("%s+$", ""), tolerance) or question
 end
 
 --- Judges a prediction.

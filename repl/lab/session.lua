@@ -4,6 +4,7 @@
 -- @module repl.lab.session
 
 local answers = require "repl.lab.answers"
+local judge = require "repl.lab.judge"
 local kit = require "labs.kit"
 local render = require "pfm.render"
 local text = require "repl.lab.text"
@@ -69,6 +70,22 @@ local function blame(self, err)
    return ("lab %s does not run with %s: %s"):format(self.lab.name, table.concat(list, ", "), reason)
 end
 
+-- A name means one thing in a lab: a figure that hid a parameter, or another figure, would change what texts say.
+local function check_name(self, name, value)
+   if self.params[name] ~= nil then error(("figure '%s' has the name of a parameter"):format(name), 0) end
+   local before = self.figures[name]
+   if before ~= nil and before ~= value and type(value) ~= "table" then
+      error(("figure '%s' is there already, with another value"):format(name), 0)
+   end
+end
+
+local function add_figures(self, figures)
+   for name, value in pairs(figures or {}) do
+      check_name(self, name, value)
+      self.figures[name] = value
+   end
+end
+
 --- Runs a page, once: what the machine shows becomes figures.
 -- @int index the page
 function session:run(index)
@@ -76,7 +93,7 @@ function session:run(index)
    if not page.run or self.ran[index] then return end
    local ok, figures = pcall(call, page.run, self.params, self.figures)
    if not ok then error(blame(self, figures), 0) end
-   merge(self.figures, figures)
+   add_figures(self, figures)
    self.ran[index] = true
 end
 
@@ -178,7 +195,7 @@ function session:enter()
    local out = add({ "" }, text.wrap(heading(self), self.width))
    add(out, { ("-"):rep(widest(out)), "" })
    add(out, self:lines(page.text))
-   local question = page.ask or page.todo or page.vary
+   local question = answers.question(page)
    if question then
       local label = page.ask and "Question: " or page.task and "Task: " or "Try it: "
       add_apart(out, self:lines(label .. question:gsub("^%s+", "")))
@@ -233,38 +250,31 @@ function session:judge(page, answer)
    return answers.judge(given, page, self.figures)
 end
 
--- A script's result, or nil and what is wrong with it.
-local function result_of(path)
-   local chunk, err = loadfile(path)
-   if not chunk then return nil, err end
-   local ok, result = pcall(chunk)
-   if not ok then return nil, tostring(result) end
-   if result == nil then return nil, path .. ": expected the script to return something" end
-   return result
-end
-
 --- Judges what solves a task.
 -- @tparam table page
 -- @param value what the script returns
 -- @treturn boolean right
 -- @treturn string explanation
--- @treturn table figures, those of the check too
+-- @treturn table figures of the check
 function session:judge_value(page, value)
    local ok, right, say, figures = pcall(call, page.check, self.params, value, self.figures)
-   if not ok then return false, "It cannot be checked: " .. tostring(right), self.figures end
+   if not ok then return false, "It cannot be checked: " .. tostring(right):gsub("^%S+:%d+: ", ""), {} end
+   for name, figure in pairs(figures or {}) do check_name(self, name, figure) end
    local shown = merge(merge({}, self.figures), figures)
-   return right and true or false, text.fill(say or (right and page.right) or page.otherwise, shown), shown
+   return right and true or false, text.fill(say or (right and page.right) or page.otherwise, shown), figures or {}
 end
 
---- Judges a script that solves a task.
--- @tparam table page
+--- Judges a script that solves a task: it runs in an interpreter of its own.
+-- @tparam table page whose run is done
 -- @string path
+-- @tparam[opt] table options of `judge.script`
 -- @treturn ?boolean nil where it cannot be run
 -- @treturn string explanation
-function session:judge_script(page, path)
-   local value, err = result_of(path)
-   if value == nil then return nil, err end
-   return self:judge_value(page, value)
+function session:judge_script(page, path, options)
+   local source = text_file.all(path)
+   if not source then return nil, "cannot read " .. path end
+   local given = merge({ name = path }, options)
+   return judge.script(self, page, source, given)
 end
 
 local function keep_script(self, page, path)

@@ -110,7 +110,7 @@ end
 local BLANK = '<div class="line"></div>'
 
 local function page_of(page, i, figures, teacher)
-   local question = page.ask or page.todo or page.vary
+   local question = answers.question(page)
    local out = { ("<h2>%d</h2>"):format(i) }
    if page.text then
       out[2] = ('<div%s>%s</div>'):format(question and ' class="before"' or "", paragraphs(page.text, figures))
@@ -176,7 +176,7 @@ end
 
 local function cells_of(page, i, figures, out)
    local lines = markdown(page.text, figures)
-   local question = page.ask or page.todo or page.vary
+   local question = answers.question(page)
    if question then
       local label = page.ask and "Question" or page.task and "Task" or "Try it"
       append(lines, markdown(("**%s.** %s"):format(label, (question:gsub("^%s+", ""))), figures))

@@ -140,11 +140,17 @@ return {
       Most students know that caches exist, and few can predict a number. All questions here can be answered on paper:
       lines times laps. Have them do it before each run.
 
+      This computer replaces the line that was used longest ago, and fetches nothing in advance. Real processors keep
+      that order only about, and fetch the lines of a steady walk before they are asked for: there the first question
+      shows far fewer misses, and the cliff is a slope. Say so to whoever repeats it on a laptop.
+
       That one line too many makes LRU miss everything, and not a little more, surprises; let them play a cache of two
       lines with three coins.
 
-      The blocked transpose works with many shapes of blocks; ask why a block as high as wide is the best of those whose
-      lines fit in the cache. The task of layout has two usual answers: an array for each field, or hot fields together.
+      The blocked transpose works with many shapes of blocks: what is needed is that a block's width and height are
+      multiples of a line's elements, and that its lines fit. Strips of a line's width over the full height reach the
+      same minimum, a miss for each line; ask why. The task of layout has two usual answers: an array for each field,
+      or hot fields together.
    ]],
    params = { model = "k8", l1d = "4096:4:64", element = 8, n = 4096, times = 10, dim = 104, records = 256 },
    pages = {
@@ -280,7 +286,7 @@ end
 return order]],
         hints = { "Use a line up before it is thrown out: go through small blocks.",
            "Two loops over blocks, and in them two over the elements of a block.",
-           "A block as wide as a line has elements, and as high." } },
+           "Width and height of a block: as many as a line has elements, or a multiple." } },
       { task = "layout", kind = "script",
         todo = [[
            {records} records have {fields} fields of {element} bytes each. A program reads the first field of all

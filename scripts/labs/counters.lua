@@ -36,10 +36,10 @@ local function shared(kit, p)
    return { one = one, together = one + m:truth(other).instructions.user }
 end
 
--- A program that a student has not seen: its parts depend on a number.
-local function unseen(n)
-   return { { loop = 100 + n, { ip = 0x1000, ns = 3 }, { ip = 0x1004, ns = 5, level = "kernel" } },
-      { sleep = 1000 }, { loop = 7 * n, { ip = 0x1008, ns = 2 } } }
+-- A program that nobody has seen: how much it does at each level is drawn at random.
+local function unseen(kit)
+   return { { loop = kit.draw(50, 500), { ip = 0x1000, ns = 3 }, { ip = 0x1004, ns = 5, level = "kernel" } },
+      { sleep = 1000 }, { loop = kit.draw(7, 700), { ip = 0x1008, ns = 2 } } }
 end
 
 local SOLUTION = [[
@@ -201,10 +201,14 @@ return {
         ]],
         check = function(kit, p, fn)
            if type(fn) ~= "function" then return false, "The script returns no function." end
-           for n = 1, 3 do
+           for _ = 1, 3 do
               local m = kit.machine(p)
-              local tid = assert(m:spawn { program = unseen(n) })
+              local tid = assert(m:spawn { program = unseen(kit) })
               local got = fn(m, tid)
+              if m:time() == 0 then
+                 return false, "The function returns before the thread has run: `m:run { until_exit = tid }` runs it."
+              end
+              assert(m:run { until_exit = tid })
               local truth = m:truth(tid).instructions
               local figures = { got = got == nil and "nothing" or got, user_truth = truth.user,
                  total_truth = truth.total }

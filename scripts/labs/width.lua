@@ -104,8 +104,7 @@ return {
            64 bits, and those have not run over. It got {messages}.]] } },
         otherwise = "It got {messages}.",
         hints = { "Has the counter of 64 bits run over?" } },
-      { ask = [[At a rate of {rate} per ns, after how many seconds does the hardware's counter run over? (Within a tenth
-         is right.)]],
+      { ask = [[At a rate of {rate} per ns, after how many seconds does the hardware's counter run over?]],
         id = "lasting", within = 0.1, run = lasting,
         show = { { "seconds to an overflow of the hardware", "seconds" }, { "in an hour", "wraps_an_hour" } },
         answer = "seconds",
@@ -176,7 +175,7 @@ return {
            if type(fn) ~= "function" then return false, "The script returns no function." end
            for _, width in ipairs { 8, 32, 47 } do
               local soft, last, total = 0, 0, 0
-              for _, step in ipairs { 1, 2 ^ width - 2, 3, 2 ^ (width - 1), 2 ^ (width - 1) } do
+              for _, step in ipairs { 1, 0, 2 ^ width - 2, 3, 0, 2 ^ (width - 1), 2 ^ (width - 1) } do
                  total = total + step
                  local now = total % 2 ^ width
                  local part, whole = fn(soft, now, last, width)
