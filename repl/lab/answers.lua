@@ -2,17 +2,20 @@
 --- What students answer: read, compared with what the machine showed, and the explanation that fits.
 -- @module repl.lab.answers
 
+local lpfm = require "lpfm"
+local number = require "repl.lab.number"
+local text = require "repl.lab.text"
+
 local answers = {}
 
 -- --- reading -------------------------------------------------------------------------------------
 
-local factors = { k = 1e3, m = 1e6, g = 1e9 }
+local function read_number(answer, page)
+   return number.read(answer, page.unit)
+end
 
-local function read_number(answer)
-   local digits, unit = answer:gsub("[,_ ]", ""):match("^(.-)([kKmMgG%%]?)$")
-   local n = tonumber(digits)
-   if not n then return nil, "A number is expected, such as 42, 1.5, 20k or 0x10" end
-   return n * (factors[unit:lower()] or 1)
+local function read_hex(answer)
+   return number.read_hex(answer)
 end
 
 local function read_words(answer)
@@ -29,7 +32,7 @@ local function read_choice(answer, page)
    return nil, ("A letter from a to %s is expected"):format(string.char(96 + #page.choices))
 end
 
-local readers = { number = read_number, words = read_words, choice = read_choice }
+local readers = { number = read_number, hex = read_hex, words = read_words, choice = read_choice }
 
 --- The kinds of answers.
 answers.kinds = readers
@@ -42,6 +45,27 @@ answers.kinds = readers
 -- @treturn[2] string what is expected
 function answers.read(answer, page)
    return readers[page.kind or "number"](answer, page)
+end
+
+--- How an answer was understood, where that may be another way than it was meant.
+-- @string answer
+-- @tparam table page
+-- @treturn ?string
+function answers.echo(answer, page)
+   local kind = page.kind or "number"
+   local given = (kind == "number" or kind == "hex") and answers.read(answer, page)
+   if not given then return nil end
+   local shown
+   if kind == "number" then
+      local bare = answer:gsub("[%s,]", "")
+      if bare:find("^%-?%d+$") and tonumber(bare) == given and not answer:find(",%d%d?$") then return nil end
+      shown = { text.value(given) }
+   else
+      shown = {}
+      for i, value in ipairs(given) do shown[i] = value:hex() end
+      if shown[1] == answer:lower() then return nil end
+   end
+   return ("Read as %s%s."):format(table.concat(shown, " or "), page.unit and " " .. page.unit or "")
 end
 
 -- --- comparing -----------------------------------------------------------------------------------
@@ -100,6 +124,13 @@ function answers.tolerance(page)
    return page.within and ("Within %g %% is right."):format(100 * page.within) or nil
 end
 
+local function same_hex(given, wanted)
+   for _, value in ipairs(given) do
+      if value == lpfm.u64(wanted) then return true end
+   end
+   return false
+end
+
 --- What a place of a lab stands for: a function of the figures, the name of a figure, or itself.
 -- @param what
 -- @tparam table figures
@@ -119,6 +150,7 @@ function answers.equal(given, wanted, page)
    local kind = page.kind or "number"
    if kind == "words" then return same_words(given, words_of(wanted), page.any_order) end
    if kind == "choice" then return given == tonumber(wanted) end
+   if kind == "hex" then return same_hex(given, wanted) end
    return same_number(given, wanted, page)
 end
 

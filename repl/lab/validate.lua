@@ -13,7 +13,8 @@ local validate = {}
 local FIELDS = { title = "string", number = "number", minutes = "number", goals = "table", read = "table",
    teacher = "string", pages = "table" }
 local PAGE_FIELDS = { text = "string", ask = "string", id = "string", kind = "string", choices = "table",
-   within = "number", factor = "number", any_order = "boolean", run = "function", show = "table", after = "string",
+   within = "number", factor = "number", unit = "string", points = "number", any_order = "boolean", run = "function",
+   show = "table", after = "string",
    right = "string", wrong = "table", otherwise = "string", hints = "table", vary = "string", setup = "function",
    answer = "any", task = "string", todo = "string", check = "function", solution = "string", mistake = "string" }
 
@@ -42,7 +43,8 @@ end
 
 local function check_question(page, say)
    if not answers.kinds[page.kind or "number"] then
-      return say(("kind '%s': number, words, choice (or, of a task, script) is expected"):format(tostring(page.kind)))
+      return say(("kind '%s': number, hex, words, choice (or, of a task, script) is expected"):format(
+         tostring(page.kind)))
    end
    if page.answer == nil then say("field 'answer' is missing") end
    if page.kind == "choice" then

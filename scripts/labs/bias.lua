@@ -83,6 +83,7 @@ return {
       The series of random numbers depends on the seed alone: two students with the same seed have the same samples.
    ]],
    params = { model = "itanium2", sites = 6, period = 2, samples = 6000, first = 3, seed = 14 },
+   draw = { samples = { 6000, 7200, 9000, 12000 } },
    most = { seed = 2 ^ 32 - 1 },
    pages = {
       { text = [[

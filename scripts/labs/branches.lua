@@ -127,6 +127,7 @@ return {
       can be: real loops load, add and store besides, and their processors have larger predictors than these three.
    ]],
    params = { model = "k8", outer = 100, inner = 50, n = 10000, chance = 0.01, seed = 3, values = 1000, limit = 50 },
+   draw = { outer = { 60, 80, 120, 150 }, inner = { 30, 40, 60, 70 }, n = { 8000, 12000, 16000 } },
    most = { seed = 2 ^ 32 - 1 },
    pages = {
       { text = [[
@@ -162,7 +163,7 @@ return {
            { is = function() return 0 end, say = "It does not know where the large ones begin: {sorted}." } },
         otherwise = "The counter goes from 0 to its upper half once: {sorted}.",
         hints = { "Play the counter by hand, where the values change." } },
-      { ask = "And with unsorted values, in percent of the branches, about?", id = "unsorted", within = 0.1,
+      { ask = "And with unsorted values, in percent of the branches, about?", id = "unsorted", unit = "%", within = 0.1,
         run = function() return {} end,
         show = { { "mispredicted, unsorted", "unsorted" }, { "in percent", "percent" }, { "cycles, sorted",
         "sorted_cycles" },

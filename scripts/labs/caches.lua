@@ -153,6 +153,7 @@ return {
       or hot fields together.
    ]],
    params = { model = "k8", l1d = "4096:4:64", element = 8, n = 4096, times = 10, dim = 104, records = 256 },
+   draw = { n = { 2048, 4096, 6144, 8192 }, times = { 8, 10, 12, 15 } },
    pages = {
       { text = [[
          Memory is far away; a cache keeps copies of what was used last, in lines. A load whose line is in the cache
@@ -228,7 +229,8 @@ return {
            causes: `show(why(5, 1024, 10))`. Which strides are the worst for this cache? Change its shape by
            `params.l1d = "4096:1:64"` (bytes, ways, bytes of a line): with how many ways does your worst case vanish?]],
         setup = setup },
-      { task = "line-size", todo = [[Another computer's cache is not known. `unknown(n, stride, times)` walks there. How
+      { task = "line-size", unit = "bytes",
+        todo = [[Another computer's cache is not known. `unknown(n, stride, times)` walks there. How
            many bytes has a line?]], setup = setup,
         run = function(kit, p)
            local l1d = computer(kit, p, SECRET):caches(0).L1D
@@ -240,7 +242,7 @@ return {
            { is = "secret_size", say = "That is the size of all of it." } },
         otherwise = "Find the smallest stride with which every load misses.",
         hints = { "`unknown(100, 8)` and `unknown(100, 16)`: when does the number stop growing?" } },
-      { task = "size", todo = "And how many bytes does all of that cache hold?", setup = setup,
+      { task = "size", unit = "bytes", todo = "And how many bytes does all of that cache hold?", setup = setup,
         run = function() return {} end,
         answer = "secret_size",
         right = "More than that, and the second lap misses.",

@@ -77,6 +77,7 @@ return {
       LAB=costs` in a real kernel. Let them fill in the parameters from there.
    ]],
    params = { model = "itanium2", n = 100500, ns = 10, period = 1000, buffer = 25, tool = 5000, each = 100 },
+   draw = { tool = { 3000, 4000, 5000 }, each = { 60, 80, 100 } },
    pages = {
       { text = [[
          A measurement changes what it measures. Each overflow takes an interrupt; each message wakes the tool, which
@@ -91,7 +92,7 @@ return {
         otherwise = "{n} instructions, one sample in {period}: {samples}.",
         hints = { "Divide." } },
       { ask = [[Without a buffer, each overflow has a message. By how many percent is the program slower?]],
-         id = "unbuffered",
+         id = "unbuffered", unit = "%",
         within = 0.02,
         run = function() return {} end,
         show = { { "messages", "messages1" }, { "ns alone", "alone" }, { "ns measured", "elapsed1" },
@@ -113,7 +114,7 @@ return {
         otherwise = "One for each {buffer} samples: {messages}.",
         hints = { "How often does the buffer become full?" } },
       { ask = [[Without a buffer again, but with twice the period: by how many percent is the program slower?]],
-         id = "period",
+         id = "period", unit = "%",
         within = 0.02,
         run = function() return {} end, show = { { "samples", "rare_samples" }, { "slower, percent", "cost_rare" } },
         answer = "cost_rare",
@@ -126,7 +127,8 @@ return {
       { vary = [[`measure(period, buffer)` measures with another period and a buffer of so many samples. What becomes of
            the cost when the buffer grows and grows? Set `params.tool` and `params.each` to what `make bench` says of a
            real kernel.]], setup = setup },
-      { task = "floor", todo = [[However large the buffer, a part of the cost stays. How many percent, with a period of
+      { task = "floor", unit = "%",
+        todo = [[However large the buffer, a part of the cost stays. How many percent, with a period of
            {period}?]], within = 0.1, setup = setup,
         run = function(_, p)
            local ns = p.period * p.ns

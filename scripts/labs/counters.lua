@@ -74,6 +74,7 @@ return {
       computer is exact; say so.
    ]],
    params = { model = "itanium2", rounds = 1000, ns = 10, every = 5000, sleep_ms = 3 },
+   draw = { rounds = { 600, 800, 1200, 1500 }, ns = { 5, 8, 10, 20 } },
    pages = {
       { text = [[
          A processor has a few counters. Each is told to count one kind of event: instructions that were executed,
@@ -169,7 +170,7 @@ return {
            return { m = kit.machine(p),
               tally = function(event) return kit.count(kit.machine(p), program(p), { event })[event] end }
         end },
-      { task = "cycles-kernel",
+      { task = "cycles-kernel", unit = "%",
         todo = [[Which part of all cycles of this program, in percent, does the kernel use? `prompt` opens the prompt,
            where `tally("cycles:k")` counts them.]],
         setup = function(kit, p)

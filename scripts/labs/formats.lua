@@ -124,13 +124,15 @@ return {
       load it.
    ]],
    params = { model = "itanium2", rounds = 1000, period = 600, fits = 3, every = 10, places = 300 },
+   draw = { places = { 240, 270, 300, 330 }, every = { 5, 10, 15 } },
    pages = {
       { text = [[
          A sampling format decides what happens at an overflow. The default one writes a sample into a buffer: a header
          of {sample} bytes, then the PMDs that were asked for, {value} bytes each. The buffer itself has a header of
          {first} bytes. Samples follow each other without gaps.
       ]],
-        ask = "PMD4 overflows, and records PMD5 and PMD7. At which offset is PMD5 in the first sample?", id = "body",
+        ask = "PMD4 overflows, and records PMD5 and PMD7. At which offset is PMD5 in the first sample?",
+        id = "body", unit = "bytes",
         run = sample_body,
         show = { { "sample starts at", "first" }, { "ovfl_pmd of the sample", "ovfl_pmd" }, { "body starts at",
         "body" },
@@ -141,7 +143,7 @@ return {
            { is = "one_value", say = "That is PMD7: the values are ordered by number. {body}." } },
         otherwise = "{first} bytes of the buffer's header, {sample} of the sample's: {body}.",
         hints = { "Two headers come before it." } },
-      { ask = "Where does the next sample begin?", id = "next",
+      { ask = "Where does the next sample begin?", id = "next", unit = "bytes",
         run = function() return {} end, show = { { "next sample starts at", "next_sample" } },
         answer = "next_sample",
         right = "{sample_total} bytes for a sample with two PMDs.",

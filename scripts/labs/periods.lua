@@ -111,6 +111,7 @@ return {
    ]],
    params = { model = "itanium2", initial = 10000, short = 100, long = 500, buffer = 5, tool_us = 3, ns = 10,
    period = 600 },
+   draw = { tool_us = { 2, 3, 4, 5 }, buffer = { 5, 6, 7 } },
    pages = {
       { text = [[
          A sample is taken when a counter overflows; then the counter needs a new value. perfmon knows three periods.

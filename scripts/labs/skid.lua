@@ -81,6 +81,7 @@ return {
    ]],
    params = { model = "itanium2", body = 8, miss = 3, ns = 10, rounds = 1000, period = 10, skid = 2, latency = 200,
       dear = 5 * 2 ^ 16 + 8 },
+   draw = { skid = { 1, 2 }, latency = { 150, 200, 250, 300 }, body = { 8, 9, 10 } },
    pages = {
       { text = [[
          A counter overflows, and asks for an interrupt. Until the processor takes it, it has executed a few

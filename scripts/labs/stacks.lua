@@ -129,6 +129,7 @@ return {
       The prediction of the gain is Amdahl's law without its name. Let them predict both changes before the run.
    ]],
    params = { model = "itanium2", rounds = 200 },
+   draw = { rounds = { 150, 200, 250, 300 } },
    pages = {
       { text = [[
          A program that somebody else wrote is too slow. It has the functions {names}. We sample it: each sample has the
@@ -140,7 +141,7 @@ return {
       ]],
         run = first_look, show = { { "samples", "samples" }, { "own shares", "flat" } } },
       { ask = [[Shares can also count all that a function called. What is the share of main then, in percent?]],
-         id = "main",
+         id = "main", unit = "%",
         within = 0.005,
         run = function() return {} end, show = { { "shares with what was called", "tree" } },
         answer = "top_percent",
@@ -162,7 +163,7 @@ return {
         hints = { "What counts is how long, times how often." } },
       { text = [[The copies that {culprit} asks for make up {share} % of all cycles. We may have each of them copy one
            word, where it copied {line_copy}.]],
-        ask = [[By how many percent does the time of the program shrink?]], id = "gain",
+        ask = [[By how many percent does the time of the program shrink?]], id = "gain", unit = "%",
         within = 0.03,
         run = gains,
         show = { { "cycles before", "before" }, { "cycles after", "after" }, { "gain, percent", "gain" },

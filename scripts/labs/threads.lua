@@ -114,6 +114,7 @@ return {
       of the workers separates the three.
    ]],
    params = { model = "k8", n = 1000, element = 8, slice = 10, busy = 40, workers = 4, cpus = 4 },
+   draw = { n = { 800, 1000, 1200, 1500 }, busy = { 30, 40, 50 }, workers = { 3, 4, 5 } },
    pages = {
       { text = [[
          Two threads, each on a processor of its own, add to a variable {n} times. The two variables are different, and
@@ -182,7 +183,8 @@ return {
       { vary = [[`writers(distance)` has two threads store to variables that many bytes apart, and tells how many stores
            miss. From which distance on is all well? Try it with `params.model = "p6"`: its lines have another size.]],
         setup = setup },
-      { task = "distance", todo = [[What is the smallest distance in bytes (a multiple of {element}) with which two
+      { task = "distance", unit = "bytes",
+        todo = [[What is the smallest distance in bytes (a multiple of {element}) with which two
            threads do not disturb each other, on the model p6? `params.model = "p6"` at the prompt, then
            `writers(distance)`.]],
         setup = setup,

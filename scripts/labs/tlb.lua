@@ -107,6 +107,7 @@ return {
    ]],
    params = { model = "k8", dtlb = "65536:16:4096", times = 10, n = 8192, element = 8, larger = 16, touched = 64,
       keys = 400, rows = 256, seed = 11 },
+   draw = { times = { 8, 10, 12 }, n = { 4096, 8192, 16384 } },
    most = { seed = 2 ^ 32 - 1 },
    pages = {
       { text = [[
