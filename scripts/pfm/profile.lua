@@ -188,8 +188,9 @@ local function note_maps(self, pid)
    local sign = signature(maps)
    if self.maps[pid] == sign then return end
    self.maps[pid] = sign
-   if self.sampler then self.sampler:maps(pid, maps) end
-   self.sink.maps(pid, maps, time_ns())
+   local time = time_ns()
+   if self.sampler then self.sampler:maps(pid, maps, time) end
+   self.sink.maps(pid, maps, time)
 end
 
 -- Not of a simulated thread, whose process /proc does not know.
