@@ -164,7 +164,6 @@ int lpfm_stack_table_new(lua_State *L)
 struct unwinding {
 	struct symunwind	*by;
 	uint16_t		max_frames;	/* of a sample, both levels together */
-	bool			by_pointers;	/* the user's frames were found by frame pointers, and count */
 	uint64_t		ips[UINT16_MAX + FRAMES_MAX + 1];
 };
 
@@ -181,7 +180,7 @@ static size_t unwind(struct unwinding *u, const struct lpfm_walk *w, enum symunw
 	words += n;
 	n += symunwind_frames(u->by, &(struct symunwind_stack){
 		.pid = lpfm_walk_field(w, LPFM_SMPL_PID), .time = lpfm_walk_field(w, LPFM_SMPL_TSTAMP),
-		.chain = words, .num_chain = u->by_pointers || !s.num_regs ? w->user : 0,
+		.chain = words, .num_chain = w->user,
 		.is_cut = (unsigned int)w->kernel + w->user >= u->max_frames,
 		.regs = words + w->user, .num_regs = s.num_regs,
 		.copy = words + w->user + s.num_regs, .size = s.stack_size,
@@ -214,7 +213,7 @@ static void put_sample(lua_State *L, luaL_Buffer *out, struct table *t, const st
 }
 
 /* By the unwinder at UNWINDER; it is on top. */
-static struct unwinding *new_unwinding(lua_State *L, const struct lpfm_context *ctx, bool by_pointers)
+static struct unwinding *new_unwinding(lua_State *L, const struct lpfm_context *ctx)
 {
 	struct unwinding *u = lua_newuserdata(L, sizeof(*u));
 	pfm_stack_smpl_hdr_t h;
@@ -222,13 +221,12 @@ static struct unwinding *new_unwinding(lua_State *L, const struct lpfm_context *
 	memcpy(&h, ctx->buf, sizeof(h));
 	u->by = symbols_unwinder_at(L, UNWINDER);
 	u->max_frames = h.hdr_max_frames;
-	u->by_pointers = by_pointers;
 	luaL_argcheck(L, u->by, UNWINDER, "an unwinder expected");
 	return u;
 }
 
 /* For stack_table:samples, and without a table: its arguments are on the stack. */
-static int take_samples(lua_State *L, struct table *t, bool by_pointers)
+static int take_samples(lua_State *L, struct table *t)
 {
 	const struct lpfm_context *ctx = lpfm_buffer_samples(L, 2);
 	uint64_t from = lua_isnoneornil(L, 3) ? 0 : (uint64_t)lpfm_arg_int(L, 3, "samples", "from", 0, 1LL << 53);
@@ -242,7 +240,7 @@ static int take_samples(lua_State *L, struct table *t, bool by_pointers)
 	luaL_argcheck(L, ctx->format == LPFM_STACK, 2, "a buffer of the format stack expected");
 	lpfm_walk_from(L, &w, ctx, from, ahead);
 	if (!lua_isnil(L, UNWINDER))
-		u = new_unwinding(L, ctx, by_pointers);
+		u = new_unwinding(L, ctx);
 	luaL_buffinit(L, &out);
 	while (lpfm_walk_next(&w) > 0) {
 		if (lpfm_walk_field(&w, LPFM_SMPL_SET) < set)
@@ -268,7 +266,6 @@ as samples of the default format, each with the number of its stack as one more 
 @param[opt] unwinder of `lpfm.symbols`: finds the frames of the user in copies of the stack, and ends stacks where they
 cannot be told; without it they are as the machine gives them
 @int[opt=0] ahead with regions: how many are to be read before this one
-@bool[opt=false] pointers with an unwinder: frames that frame pointers give count, too
 @treturn string the samples, without the header of a block
 @treturn int how many
 @treturn int the byte to begin at the next time
@@ -281,7 +278,7 @@ ctx:close()
 */
 static int table_samples(lua_State *L)
 {
-	return take_samples(L, self(L), lua_toboolean(L, AHEAD + 1));
+	return take_samples(L, self(L));
 }
 
 /***
@@ -308,7 +305,7 @@ int lpfm_stack_samples(lua_State *L)
 	lua_insert(L, 1);	/* for the table */
 	lua_pushnil(L);
 	lua_insert(L, UNWINDER);
-	return take_samples(L, NULL, false);
+	return take_samples(L, NULL);
 }
 
 /* --- as bytes ------------------------------------------------------------------------------- */
@@ -463,7 +460,9 @@ How the stacks ended that `stack_table:samples` took.
 @function stack_table:cuts
 @treturn table samples, by what `stack_table:cut` says
 @treturn int samples, those with whole stacks included
-@usage assert(next(blocks.stack_table():cuts()) == nil)
+@usage
+local cuts, total = blocks.stack_table():cuts()
+assert(total == 0 and not cuts.copy)
 */
 static int table_cuts(lua_State *L)
 {

@@ -9,8 +9,10 @@
 
 #include "symbols/cfi.h"
 #include "symbols/expression.h"
+#include "symbols/start.h"
 
 enum { SLOTS = 4096 };		/* a power of two */
+enum { ENTRY_SIZE = 256 };	/* bytes of the code where a program begins, at most */
 
 /* A part of the file that is loaded as code. */
 struct segment {
@@ -24,6 +26,9 @@ struct symcfi {
 	Dwarf_CFI	*eh, *debug;
 	bool		has_asked;	/* for debug */
 	bool		is_32bit;
+	uint64_t	entry;		/* where programs begin */
+	bool		has_starts;
+	struct symstart	starts[SYMSTART_RANGES];
 	struct segment	*segments;
 	size_t		num_segments;
 };
@@ -55,6 +60,7 @@ static bool read_segments(struct symcfi *c)
 struct symcfi *symcfi_open(int fd)
 {
 	struct symcfi *c = calloc(1, sizeof(*c));
+	GElf_Ehdr eh;
 
 	if (!c) {
 		close(fd);
@@ -63,10 +69,12 @@ struct symcfi *symcfi_open(int fd)
 	elf_version(EV_CURRENT);
 	c->fd = fd;
 	c->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (!c->elf || elf_kind(c->elf) != ELF_K_ELF || !read_segments(c)) {
+	if (!c->elf || elf_kind(c->elf) != ELF_K_ELF || !gelf_getehdr(c->elf, &eh) ||
+	    !read_segments(c)) {
 		symcfi_close(c);
 		return NULL;
 	}
+	c->entry = eh.e_entry;
 	c->is_32bit = gelf_getclass(c->elf) == ELFCLASS32;
 	c->eh = dwarf_getcfi_elf(c->elf);
 	return c;
@@ -100,6 +108,17 @@ bool symcfi_bias(const struct symcfi *c, uint64_t start, uint64_t offset, uint64
 		*bias = start - offset + s->offset - s->addr;
 		return true;
 	}
+	return false;
+}
+
+bool symcfi_is_start(struct symcfi *c, uint64_t addr)
+{
+	if (!c->has_starts)
+		symstart_find(c->elf, c->starts);
+	c->has_starts = true;
+	for (size_t i = 0; i < SYMSTART_RANGES; i++)
+		if (addr >= c->starts[i].from && addr < c->starts[i].to)
+			return true;
 	return false;
 }
 
@@ -221,17 +240,35 @@ static enum symcfi_kind read_row(Dwarf_Frame *frame, unsigned int num, struct sy
 	return row->lost >> reg & 1 ? SYMCFI_OUTERMOST : SYMCFI_COMMON;
 }
 
-static enum symcfi_kind find_row(struct symcfi *c, uint64_t addr, unsigned int num, struct symcfi_row *row)
+/* To be freed; NULL: there is no information about the place. */
+static Dwarf_Frame *frame_at(struct symcfi *c, uint64_t addr)
 {
-	enum symcfi_kind kind;
 	Dwarf_Frame *frame;
 
-	if (!c->eh || dwarf_cfi_addrframe(c->eh, addr, &frame)) {
-		Dwarf_CFI *debug = debug_of(c);
+	if (c->eh && !dwarf_cfi_addrframe(c->eh, addr, &frame))
+		return frame;
+	return debug_of(c) && !dwarf_cfi_addrframe(c->debug, addr, &frame) ? frame : NULL;
+}
 
-		if (!debug || dwarf_cfi_addrframe(debug, addr, &frame))
-			return SYMCFI_NONE;
-	}
+/* Where a program or its loader begins nothing has called; that code often has no information. */
+static bool is_entry(struct symcfi *c, uint64_t addr)
+{
+	Dwarf_Frame *frame;
+
+	if (!c->entry || addr < c->entry || addr - c->entry >= ENTRY_SIZE)
+		return false;
+	frame = frame_at(c, c->entry);
+	free(frame);
+	return !frame;
+}
+
+static enum symcfi_kind find_row(struct symcfi *c, uint64_t addr, unsigned int num, struct symcfi_row *row)
+{
+	Dwarf_Frame *frame = frame_at(c, addr);
+	enum symcfi_kind kind;
+
+	if (!frame)
+		return is_entry(c, addr) ? SYMCFI_OUTERMOST : SYMCFI_NONE;
 	kind = read_row(frame, num, row);
 	free(frame);
 	return kind;

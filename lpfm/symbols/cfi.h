@@ -69,6 +69,9 @@ bool symcfi_is_32bit(const struct symcfi *c);
  */
 bool symcfi_bias(const struct symcfi *c, uint64_t start, uint64_t offset, uint64_t *bias);
 
+/* Is that where the C library calls main(), or what a thread begins with? */
+bool symcfi_is_start(struct symcfi *c, uint64_t addr);
+
 /* NULL without memory. They are freed before the files. */
 struct symcfi_rows *symcfi_rows_new(void);
 void symcfi_rows_free(struct symcfi_rows *rows);

@@ -105,7 +105,9 @@ static int judge(Elf *elf)
 		else if (ph.p_type == PT_LOAD && (ph.p_flags & PF_X))
 			frames += count_frames(at, ph.p_filesz, eh.e_machine);
 	}
-	return functions ? frames * 4 >= functions : -1;
+	if (!functions)
+		return frames ? -1 : 0;
+	return frames * 4 >= functions;
 }
 
 /***

@@ -52,6 +52,7 @@ static const struct layout native = { (const unsigned char[]){ 0 }, 1, 0, 0, 8, 
 struct symunwind {
 	struct symmapped	*mapped;
 	struct symcfi_rows	*rows;
+	bool			by_pointers;
 };
 
 /* A function that has been entered; regs whose bit is not set in known are not to be had. */
@@ -68,12 +69,13 @@ struct walk {
 	bool			called;		/* pc is where a call returns to */
 };
 
-struct symunwind *symunwind_open(void)
+struct symunwind *symunwind_open(bool by_pointers)
 {
 	struct symunwind *u = calloc(1, sizeof(*u));
 
 	if (!u)
 		return NULL;
+	u->by_pointers = by_pointers;
 	u->mapped = symmapped_new();
 	u->rows = symcfi_rows_new();
 	if (u->mapped && u->rows)
@@ -263,14 +265,14 @@ static enum symunwind_end step_by_row(struct walk *w, const struct symcfi_row *r
 	bool by_chain = is_at_chain(w, row, cfa), is_leaf = !w->called, had_sp = is_known(w, w->l->sp);
 
 	if (!cfa && !by_chain)
-		return w->s->num_chain ? SYMUNWIND_POINTERS : w->why;
+		return w->u->by_pointers ? SYMUNWIND_POINTERS : w->why;
 	if (cfa && had_sp && !row->is_signal && (own < sp || (own == sp && !is_leaf)))
 		return SYMUNWIND_STACK;
 	if (by_chain)
 		return take_from_chain(w);
 	restore(w, row, own);
 	if (!is_known(w, row->return_reg))
-		return w->s->num_chain && w->why == SYMUNWIND_COPY ? SYMUNWIND_POINTERS : w->why;
+		return w->u->by_pointers && w->why == SYMUNWIND_COPY ? SYMUNWIND_POINTERS : w->why;
 	w->pc = w->regs[row->return_reg];
 	w->called = !row->is_signal;
 	return SYMUNWIND_WHOLE;
@@ -294,33 +296,53 @@ static const struct symmapping *mapping_at(const struct walk *w, uint64_t addr)
 	return symmapped_find(w->u->mapped, w->s->pid, w->s->time, addr);
 }
 
-/* To the caller; anything but WHOLE: there is none that can be told. */
+/*
+ * To the caller; anything but WHOLE: there is none that can be told. Where frame pointers lead to the code of the C
+ * library that calls main(), or a thread's function, the stack is whole.
+ */
 static enum symunwind_end step(struct walk *w)
 {
 	const struct symmapping *map = mapping_at(w, w->pc - w->called);
 	const struct symcfi_row *row;
+	enum symunwind_end end;
+	uint64_t addr;
 
 	if (!map)
 		return SYMUNWIND_MAPPINGS;
 	if (!map->file)
 		return step_by_pointer(w);
-	row = symcfi_row(w->u->rows, map->file, w->pc - w->called - map->bias, w->l->num);
+	addr = w->pc - w->called - map->bias;
+	row = symcfi_row(w->u->rows, map->file, addr, w->l->num);
 	if (row->kind == SYMCFI_NONE)
 		return step_by_pointer(w);
-	if (row->kind == SYMCFI_OUTERMOST) {
+	end = row->kind == SYMCFI_OUTERMOST ? SYMUNWIND_WHOLE : step_by_row(w, row);
+	if (row->kind == SYMCFI_OUTERMOST || (end == SYMUNWIND_POINTERS && symcfi_is_start(map->file, addr))) {
 		w->pc = 0;
 		return SYMUNWIND_WHOLE;
 	}
-	return step_by_row(w, row);
+	return end;
 }
 
 /* --- a stack -------------------------------------------------------------------------------- */
 
-/* Is it the address of code that was mapped? What signs it is taken off. */
+static bool has_row(const struct walk *w, const struct symmapping *map, uint64_t pc)
+{
+	return map->file && symcfi_row(w->u->rows, map->file, pc - map->bias, w->l->num)->kind != SYMCFI_NONE;
+}
+
+/*
+ * Is it the address of code that was mapped? What signs it is taken off. No call is before the beginning of a function:
+ * who made the stack has let it begin there.
+ */
 static bool is_code(struct walk *w)
 {
+	const struct symmapping *map;
+
 	w->pc &= w->l->address;
-	return mapping_at(w, w->pc - w->called);
+	map = mapping_at(w, w->pc - w->called);
+	if (map && w->called && !has_row(w, map, w->pc - 1) && has_row(w, map, w->pc))
+		w->called = false;
+	return map;
 }
 
 /* By the program's width, which that of its code tells. */
@@ -344,7 +366,7 @@ static bool begin(struct walk *w)
 	for (unsigned int i = 0; has_regs && i < w->l->num; i++)
 		set(w, i, true, s->regs[w->l->by_dwarf[i]]);
 	w->base = w->regs[w->l->sp];
-	w->next = s->num_chain > 1;
+	w->next = w->u->by_pointers && s->num_chain > 1;
 	w->why = has_regs ? SYMUNWIND_COPY : SYMUNWIND_REGISTERS;
 	return w->pc;
 }

@@ -44,12 +44,12 @@ struct symunwind_stack {
 	const void	*copy;		/* size bytes from the stack pointer on */
 	size_t		size;
 	const uint64_t	*chain;		/* the address, and where frame pointers say that functions return to */
-	size_t		num_chain;	/* 0: frame pointers are not to be used */
+	size_t		num_chain;
 	bool		is_cut;		/* the chain goes on, but no more of it is kept */
 };
 
-/* An unwinder that knows no processes. NULL without memory. */
-struct symunwind *symunwind_open(void);
+/* An unwinder that knows no processes, and may follow chains of frame pointers. NULL without memory. */
+struct symunwind *symunwind_open(bool by_pointers);
 void symunwind_close(struct symunwind *u);
 
 /* Where what processes have mapped is added. */

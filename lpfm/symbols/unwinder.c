@@ -98,6 +98,7 @@ static void add_mappings(lua_State *L, int idx, struct symunwind *u, uint64_t pi
 Makes an unwinder of user stacks: by the call frame information (.eh_frame, or DWARF) of what processes have mapped.
 @function unwinder
 @tparam[opt] table maps the executable mappings of process 0, a list of `{start, stop, offset, path}`
+@bool[opt=false] pointers frame pointers may be followed, too
 @treturn unwinder
 @raise on what is no list of mappings, and without memory
 @usage local u = require("lpfm.symbols").unwinder {}
@@ -107,12 +108,12 @@ static int unwinder_new(lua_State *L)
 {
 	struct unwinder *self;
 
-	lua_settop(L, 1);
+	lua_settop(L, 2);
 	self = lua_newuserdata(L, sizeof(*self));
 	self->u = NULL;
 	luaL_getmetatable(L, UNWINDER_TYPE);
 	lua_setmetatable(L, -2);
-	self->u = symunwind_open();
+	self->u = symunwind_open(lua_toboolean(L, 2));
 	if (!self->u)
 		return no_memory(L);
 	if (!lua_isnil(L, 1))

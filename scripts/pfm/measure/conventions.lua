@@ -82,7 +82,7 @@ end
 local function program_of(command)
    local line = command[2] == "-c" and command[3] or ""
    local word = not line:find("[|;&`$()\n]") and line:match("^exec ([^%s'\"]+)")
-   local name = word or command[1]
+   local name = line:find('^exec "$@"') and command[5] or word or command[1]
    return find_program(name), name
 end
 

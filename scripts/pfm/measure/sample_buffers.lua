@@ -34,32 +34,41 @@ stacks.POINTERS, stacks.DWARF = "frame pointers", "DWARF"
 
 local known = { fp = stacks.POINTERS, dwarf = stacks.DWARF }
 
--- "fp", "dwarf" or "dwarf,BYTES".
-local function parse(text)
-   local name, size = text:match("^(%a+),?(.*)$")
-   local how = known[name]
-   if not how or (text:find(",", 1, true) and name ~= "dwarf") then
-      error(("call stacks: '%s' is neither fp nor dwarf nor dwarf,SIZE"):format(text), 0)
+--- How call stacks are to be got.
+-- @string text "fp", "dwarf" or "dwarf,BYTES"
+-- @treturn string `stacks.POINTERS` or `stacks.DWARF`; nil and why not
+-- @treturn int bytes of the stack to copy, or nil: as by default
+-- @usage print(require("pfm.measure.sample_buffers").how "dwarf,16384") --> DWARF 16384
+function stacks.how(text)
+   local name, size = text:match("^(%a*),?(.*)$")
+   local how, has_size = known[name], text:find(",", 1, true)
+   if not how or (has_size and name ~= "dwarf") or (size ~= "" and not has_size) then
+      return nil, ("'%s' is neither fp nor dwarf nor dwarf,SIZE"):format(text)
    end
-   if not text:find(",", 1, true) then return how end
-   local bytes = size:match("^%d+$") and tonumber(size) or size:match("^0[xX]%x+$") and tonumber(size)
+   if not has_size then return how end
+   local bytes = (size:match("^%d+$") or size:match("^0[xX]%x+$")) and tonumber(size)
    local rounded = bytes and math.ceil(bytes / VALUE) * VALUE
    if not bytes or bytes < 1 or rounded > MAX_COPY then
-      error(("call stacks: '%s': SIZE is from 1 to %d bytes, which are rounded up to a multiple of %d"):format(text,
-         MAX_COPY, VALUE), 0)
+      return nil, ("'%s': SIZE is from 1 to %d bytes, rounded up to a multiple of %d"):format(text, MAX_COPY, VALUE)
    end
    return how, rounded
+end
+
+local function given(text)
+   local how, size = stacks.how(text)
+   if not how then error("call stacks: " .. size, 0) end
+   return how, size
 end
 
 -- How, why that, and the bytes of a stack that are copied.
 local function choose(spec)
    if not spec.g then return nil end
    if host.machine().name == "sim" then
-      return type(spec.g) == "string" and parse(spec.g) or stacks.POINTERS, nil, 0
+      return type(spec.g) == "string" and given(spec.g) or stacks.POINTERS, nil, 0
    end
    local how, why, size
    if type(spec.g) == "string" then
-      how, size = parse(spec.g)
+      how, size = given(spec.g)
    else
       local obstacle = conventions.obstacle(spec)
       how, why = obstacle and stacks.DWARF or stacks.POINTERS, obstacle
@@ -86,7 +95,7 @@ function stacks.new(spec, values)
    local how, why, copied = choose(spec)
    local self = setmetatable({ how = how, why = why, table = how and stored.stack_table(), copied = copied or 0,
       copies = how == stacks.DWARF, records = can_record(spec), given = 0, looked = {},
-      unwinder = how and copied > 0 and objects.unwinder() or nil,
+      unwinder = how and copied > 0 and objects.unwinder(nil, how == stacks.POINTERS) or nil,
       values = values, size = spec.buffer, cpus = spec.cpus and #spec.cpus }, stacks)
    local least = HEADER + self:largest()
    if self.size and self.size < least then
@@ -136,6 +145,22 @@ function stacks:create_args()
    if self.records then flags[#flags + 1] = "RECORDS" end
    return { format = "stack", buf_size = size, buf_flags = flags, regions = regions_for(self, size),
       max_frames = not self.how and 1 or nil, max_stack = self.copied > 0 and self.copied or nil }
+end
+
+--- The bytes of a stack that come with each sample.
+-- @treturn int or nil: none
+-- @usage print(require("pfm.measure.sample_buffers").new({ g = "dwarf,16384" }, 0):bytes()) --> 16384
+function stacks:bytes()
+   return self.copied > 0 and self.copied or nil
+end
+
+--- What became of the call stacks.
+-- @treturn table `how` they were got, `why` so (words, or nil), `cuts`: samples, by where their stacks were cut (of
+-- `stack_table:cuts`), `total` samples, `copied` bytes of a stack
+-- @usage print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):outcome().how) --> "frame pointers"
+function stacks:outcome()
+   local cuts, total = self.table:cuts()
+   return { how = self.how, why = self.why, cuts = next(cuts) and cuts, total = total, copied = self:bytes() }
 end
 
 --- Notes that a buffer is there, or is no more.
@@ -204,7 +229,7 @@ end
 -- ctx:close()
 function stacks:samples(buffer, from, set, ahead)
    if not self.table then return stored.samples(buffer, from, set, ahead) end
-   return self.table:samples(buffer, from, set, self.unwinder, ahead, not self.copies)
+   return self.table:samples(buffer, from, set, self.unwinder, ahead)
 end
 
 return stacks
