@@ -3,6 +3,8 @@
 /***
 @submodule lpfm.symbols
 */
+#include <dwarf.h>
+#include <elfutils/libdw.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <lauxlib.h>
@@ -43,75 +45,182 @@ static bool open_file(struct file *f, const char *path)
 
 /* --- frame pointers ------------------------------------------------------------------------- */
 
-/* Does a function set its frame pointer there? The compiler may have put other instructions before. */
-static bool is_made_at(const unsigned char *code, int machine)
-{
-	static const unsigned char wide[] = { 0x48, 0x89, 0xe5 };	/* mov %rsp, %rbp */
-	static const unsigned char narrow[] = { 0x55, 0x89, 0xe5 };	/* push %ebp; mov %esp, %ebp */
-	uint32_t word;
+/* Functions that use the stack, by what finds their frame. */
+struct census {
+	size_t	by_pointer, by_stack;
+};
 
-	switch (machine) {
-	case EM_X86_64:
-		return !memcmp(code, wide, sizeof(wide));
-	case EM_386:
-		return !memcmp(code, narrow, sizeof(narrow));
-	case EM_AARCH64:
-		memcpy(&word, code, sizeof(word));
-		return (word & 0xffc003ff) == 0x910003fd;	/* add x29, sp, #imm */
-	default:
-		return false;
+/* The section of that name. */
+static Elf_Data *named_section(Elf *elf, const char *wanted)
+{
+	size_t names;
+	GElf_Shdr sh;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return NULL;
+	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
+
+		if (name && !strcmp(name, wanted) && sh.sh_type != SHT_NOBITS)
+			return elf_getdata(scn, NULL);
 	}
+	return NULL;
 }
 
-/* What makes a frame, in an executable segment. */
-static size_t count_frames(const unsigned char *code, size_t size, int machine)
+static uint64_t read_uleb(const uint8_t **at, const uint8_t *end)
 {
-	size_t n = 0, step = machine == EM_AARCH64 ? 4 : 1;
+	uint64_t value = 0;
 
-	for (size_t i = 0; i + 4 <= size; i += step)
-		n += is_made_at(code + i, machine);
-	return n;
+	for (unsigned int shift = 0; *at < end; shift += 7) {
+		uint8_t byte = *(*at)++;
+
+		if (shift < 64)
+			value |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			break;
+	}
+	return value;
 }
 
-/* Functions that have call frame information: what .eh_frame_hdr says, where its count has 4 bytes. */
-static size_t count_functions(const unsigned char *hdr, size_t size)
+/* Passes over the operands of an operation that says nothing about the canonical frame address. */
+static void pass_operands(unsigned int op, const uint8_t **at, const uint8_t *end)
 {
-	uint32_t n;
+	size_t left = (size_t)(end - *at), fixed = 0;
 
-	if (size < 12 || hdr[0] != 1 || (hdr[1] & 0xf) != 0xb || hdr[2] != 3)
-		return 0;
-	memcpy(&n, hdr + 8, sizeof(n));
-	return n;
+	switch (op) {
+	case DW_CFA_set_loc:
+		fixed = left;	/* which is not for programs of today: the rest is left out */
+		break;
+	case DW_CFA_advance_loc1:
+		fixed = 1;
+		break;
+	case DW_CFA_advance_loc2:
+		fixed = 2;
+		break;
+	case DW_CFA_advance_loc4:
+		fixed = 4;
+		break;
+	case DW_CFA_offset_extended:
+	case DW_CFA_offset_extended_sf:
+	case DW_CFA_register:
+	case DW_CFA_val_offset:
+	case DW_CFA_val_offset_sf:
+		read_uleb(at, end);
+		read_uleb(at, end);
+		return;
+	case DW_CFA_restore_extended:
+	case DW_CFA_undefined:
+	case DW_CFA_same_value:
+	case DW_CFA_GNU_args_size:
+		read_uleb(at, end);
+		return;
+	case DW_CFA_expression:
+	case DW_CFA_val_expression:
+		read_uleb(at, end);
+		fixed = read_uleb(at, end);
+		break;
+	case DW_CFA_def_cfa_expression:
+		fixed = read_uleb(at, end);
+		break;
+	default:
+		return;
+	}
+	left = (size_t)(end - *at);
+	*at += fixed < left ? fixed : left;
 }
 
-/* 1: most functions keep one; 0: they do not; -1: that is not to be told. */
-static int judge(Elf *elf)
+/* What the call frame information of a function makes of it; fp: the frame pointer's number. */
+static void count_function(struct census *c, const uint8_t *at, const uint8_t *end, unsigned int fp)
 {
-	size_t n = 0, functions = 0, frames = 0, size;
+	bool by_pointer = false, by_stack = false;
+
+	while (at < end) {
+		unsigned int op = *at++, high = op & 0xc0;
+
+		if (high == DW_CFA_offset) {
+			read_uleb(&at, end);
+		} else if (op == DW_CFA_def_cfa || op == DW_CFA_def_cfa_register) {
+			by_pointer = by_pointer || read_uleb(&at, end) == fp;
+			if (op == DW_CFA_def_cfa)
+				read_uleb(&at, end);
+		} else if (op == DW_CFA_def_cfa_offset) {
+			by_stack = true;
+			read_uleb(&at, end);
+		} else if (op == DW_CFA_def_cfa_expression) {
+			return;		/* a PLT, or a function that aligns its stack */
+		} else if (!high) {
+			pass_operands(op, &at, end);
+		}
+	}
+	c->by_pointer += by_pointer;
+	c->by_stack += by_stack && !by_pointer;
+}
+
+static bool take_census(Elf *elf, struct census *c, unsigned int fp)
+{
+	const unsigned char *ident = (const unsigned char *)elf_getident(elf, NULL);
+	Elf_Data *data = named_section(elf, ".eh_frame");
+	Dwarf_CFI_Entry entry;
+	Dwarf_Off next = 0;
+
+	*c = (struct census){ 0 };
+	for (Dwarf_Off at = 0; data && next != (Dwarf_Off)-1; at = next) {
+		int ret = dwarf_next_cfi(ident, data, true, at, &next, &entry);
+
+		if (ret > 0 || next <= at)
+			break;
+		if (!ret && !dwarf_cfi_cie_p(&entry))
+			count_function(c, entry.fde.start, entry.fde.end, fp);
+	}
+	return c->by_pointer + c->by_stack;
+}
+
+/* Instructions that set the frame pointer, in code of arm64. */
+static size_t count_frames(Elf *elf)
+{
+	size_t n = 0, num = 0, size;
 	const char *bytes = elf_rawfile(elf, &size);
-	GElf_Ehdr eh;
 
-	if (!bytes || !gelf_getehdr(elf, &eh) || elf_getphdrnum(elf, &n))
-		return -1;
-	for (size_t i = 0; i < n; i++) {
+	if (!bytes || elf_getphdrnum(elf, &num))
+		return 0;
+	for (size_t i = 0; i < num; i++) {
 		GElf_Phdr ph;
 
-		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_offset > size || ph.p_filesz > size - ph.p_offset)
+		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_LOAD || !(ph.p_flags & PF_X) ||
+		    ph.p_offset > size || ph.p_filesz > size - ph.p_offset)
 			continue;
-		const unsigned char *at = (const unsigned char *)bytes + ph.p_offset;
+		for (size_t at = 0; at + 4 <= ph.p_filesz; at += 4) {
+			uint32_t word;
 
-		if (ph.p_type == PT_GNU_EH_FRAME)
-			functions = count_functions(at, ph.p_filesz);
-		else if (ph.p_type == PT_LOAD && (ph.p_flags & PF_X))
-			frames += count_frames(at, ph.p_filesz, eh.e_machine);
+			memcpy(&word, bytes + ph.p_offset + at, sizeof(word));
+			n += (word & 0xffc003ff) == 0x910003fd;		/* add x29, sp, #imm */
+		}
 	}
-	if (!functions)
-		return frames ? -1 : 0;
-	return frames * 4 >= functions;
+	return n;
+}
+
+/* 1: functions that use the stack keep one; 0: more than few do not; -1: that is not to be told. */
+static int judge(Elf *elf)
+{
+	struct census c;
+	GElf_Ehdr eh;
+
+	if (!gelf_getehdr(elf, &eh))
+		return -1;
+	switch (eh.e_machine) {
+	case EM_X86_64:
+		return take_census(elf, &c, 6) ? c.by_stack * 4 <= c.by_pointer : -1;
+	case EM_386:
+		return take_census(elf, &c, 5) ? c.by_stack * 4 <= c.by_pointer : -1;
+	case EM_AARCH64:	/* where the stack pointer finds the frames of all */
+		return take_census(elf, &c, 29) ? count_frames(elf) * 2 >= c.by_pointer + c.by_stack : -1;
+	default:
+		return -1;
+	}
 }
 
 /***
-Do the functions of an ELF file keep frame pointers? A guess, by their first instructions.
+Do the functions of an ELF file that use the stack keep frame pointers? By its call frame information.
 @function frame_pointers
 @string path
 @return boolean, or nil: that is not to be told

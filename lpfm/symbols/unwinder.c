@@ -188,11 +188,13 @@ static const uint64_t *words(lua_State *L, int idx, const char *what, uint64_t *
 }
 
 /***
-Unwinds the copy of a stack of process 0.
+Unwinds the copy of a stack.
 @function unwinder:frames
 @string registers words of 64 bits, as Linux' asm/perf_regs.h numbers them
 @string memory the stack's bytes from the stack pointer on
 @string[opt] chain words of 64 bits: the address, and where frame pointers say that functions return to
+@int[opt=0] pid the process
+@int[opt=0] time ns, when
 @treturn string the frames, words of 64 bits, the innermost first; "" where they cannot be told
 @return string where the stack ends before the program's start: "copy", "table", "code", "stack", "pointers",
 "mappings", "frames" or "registers"; else nil
@@ -208,7 +210,9 @@ static int unwinder_frames(lua_State *L)
 	};
 	struct symunwind *u = check_unwinder(L);
 	uint64_t regs[64], chain[FRAMES_MAX], frames[FRAMES_MAX];
-	struct symunwind_stack s = { .pid = 0 };
+	struct symunwind_stack s = {
+		.pid = lua_isnoneornil(L, 5) ? 0 : number(L, 5), .time = lua_isnoneornil(L, 6) ? 0 : number(L, 6),
+	};
 	enum symunwind_end end;
 	size_t n;
 
