@@ -272,15 +272,11 @@ bool symmapped_add(struct symmapped *m, uint64_t pid, uint64_t time, uint64_t st
 		   const char *path)
 {
 	struct event e = { .kind = MAP, .map = { .time = time, .start = start, .stop = stop } };
-	const struct symmapping *before = symmapped_find(m, pid, time, start);
 	int fd = open_mapped(pid, start, stop, path);
 
 	e.map.file = fd >= 0 ? cfi_of(m, fd) : NULL;
 	if (e.map.file && !symcfi_bias(e.map.file, start, offset, &e.map.bias))
 		e.map.file = NULL;
-	if (before && before->start == start && before->stop == stop && before->file == e.map.file &&
-	    before->bias == e.map.bias)
-		return true;
 	return insert(m, pid, &e);
 }
 

@@ -49,6 +49,8 @@ static const struct layout native = { (const unsigned char[]){ 0 }, 1, 0, 0, 8, 
 #define IS_FRAME_BY_POINTER(row, l)	false
 #endif
 
+#define FAR	(16ULL << 20)	/* bytes from the stack pointer on: that is another stack */
+
 struct symunwind {
 	struct symmapped	*mapped;
 	struct symcfi_rows	*rows;
@@ -67,6 +69,7 @@ struct walk {
 	size_t			next;		/* of the chain: it is at the frame pointer's frame; 0: not in use */
 	enum symunwind_end	why;		/* the last word that was not to be had */
 	bool			called;		/* pc is where a call returns to */
+	bool			is_made;	/* pc is the beginning of a function that nothing called */
 };
 
 struct symunwind *symunwind_open(bool by_pointers)
@@ -105,7 +108,7 @@ static bool read_word(struct walk *w, uint64_t addr, uint64_t *word)
 	uint64_t at = addr - w->base;
 
 	if (addr < w->base || w->s->size < w->l->word || at > w->s->size - w->l->word) {
-		w->why = addr < w->base ? SYMUNWIND_STACK : SYMUNWIND_COPY;
+		w->why = addr < w->base || at > FAR ? SYMUNWIND_STACK : SYMUNWIND_COPY;
 		return false;
 	}
 	*word = 0;
@@ -298,7 +301,7 @@ static const struct symmapping *mapping_at(const struct walk *w, uint64_t addr)
 
 /*
  * To the caller; anything but WHOLE: there is none that can be told. Where frame pointers lead to the code of the C
- * library that calls main(), or a thread's function, the stack is whole.
+ * library that calls main(), or a thread's function, or to the function that a made stack begins with, it is whole.
  */
 static enum symunwind_end step(struct walk *w)
 {
@@ -316,7 +319,8 @@ static enum symunwind_end step(struct walk *w)
 	if (row->kind == SYMCFI_NONE)
 		return step_by_pointer(w);
 	end = row->kind == SYMCFI_OUTERMOST ? SYMUNWIND_WHOLE : step_by_row(w, row);
-	if (row->kind == SYMCFI_OUTERMOST || (end == SYMUNWIND_POINTERS && symcfi_is_start(map->file, addr))) {
+	if (row->kind == SYMCFI_OUTERMOST ||
+	    (end == SYMUNWIND_POINTERS && (w->is_made || symcfi_is_start(map->file, addr)))) {
 		w->pc = 0;
 		return SYMUNWIND_WHOLE;
 	}
@@ -325,24 +329,31 @@ static enum symunwind_end step(struct walk *w)
 
 /* --- a stack -------------------------------------------------------------------------------- */
 
-static bool has_row(const struct walk *w, const struct symmapping *map, uint64_t pc)
+/* NULL: there is none. */
+static const struct symcfi_row *row_at(const struct walk *w, const struct symmapping *map, uint64_t pc)
 {
-	return map->file && symcfi_row(w->u->rows, map->file, pc - map->bias, w->l->num)->kind != SYMCFI_NONE;
+	const struct symcfi_row *row = map->file ? symcfi_row(w->u->rows, map->file, pc - map->bias, w->l->num) : NULL;
+
+	return row && row->kind != SYMCFI_NONE ? row : NULL;
 }
 
 /*
- * Is it the address of code that was mapped? What signs it is taken off. No call is before the beginning of a function:
- * who made the stack has let it begin there.
+ * Is it the address of code that was mapped? What signs it is taken off. No call is before the first instruction of a
+ * function: the kernel lets a signal handler return to one, and who made a stack has let it begin there.
  */
 static bool is_code(struct walk *w)
 {
 	const struct symmapping *map;
+	const struct symcfi_row *row;
 
 	w->pc &= w->l->address;
 	map = mapping_at(w, w->pc - w->called);
-	if (map && w->called && !has_row(w, map, w->pc - 1) && has_row(w, map, w->pc))
-		w->called = false;
-	return map;
+	if (!map || !w->called)
+		return map;
+	row = row_at(w, map, w->pc - 1);
+	w->is_made = !row && row_at(w, map, w->pc);
+	w->called = !w->is_made && !(row && row->is_signal);
+	return true;
 }
 
 /* By the program's width, which that of its code tells. */

@@ -36,10 +36,10 @@ end
 
 local function find_library(name, paths, of)
    if name:find("/", 1, true) then return name end
-   local list = {}
+   local list, own = {}, (of:match("^(.*)/[^/]*$") or "."):gsub("%%", "%%%%")
    for _, text in ipairs { os.getenv("LD_LIBRARY_PATH") or "", unpack(paths) } do
       for folder in text:gmatch("[^:]+") do
-         list[#list + 1] = folder:gsub("%${?ORIGIN}?", (of:match("^(.*)/[^/]*$") or "."):gsub("%%", "%%%%"))
+         list[#list + 1] = (folder:gsub("%${?ORIGIN}?", own))
       end
    end
    for _, folder in ipairs(FOLDERS) do list[#list + 1] = folder end
