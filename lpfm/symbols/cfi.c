@@ -122,6 +122,45 @@ bool symcfi_is_start(struct symcfi *c, uint64_t addr)
 	return false;
 }
 
+/* Do bytes end with a call? */
+#if defined(__x86_64__)
+static bool ends_with_call(const unsigned char *code, size_t n)
+{
+	if (n >= 5 && code[n - 5] == 0xe8)	/* call rel32 */
+		return true;
+	for (size_t i = 2; i <= 7 && i <= n; i++)
+		if (code[n - i] == 0xff && (code[n - i + 1] & 0x38) == 0x10)	/* call r/m */
+			return true;
+	return false;
+}
+#else
+static bool ends_with_call(const unsigned char *code, size_t n)
+{
+	uint32_t word;
+
+	if (n < sizeof(word))
+		return false;
+	memcpy(&word, code + n - sizeof(word), sizeof(word));
+	return (word & 0xfc000000) == 0x94000000 || (word & 0xfffffc1f) == 0xd63f0000;	/* bl, blr */
+}
+#endif
+
+bool symcfi_is_after_call(const struct symcfi *c, uint64_t addr)
+{
+	size_t size;
+	const unsigned char *bytes = (const unsigned char *)elf_rawfile(c->elf, &size);
+
+	for (size_t i = 0; bytes && i < c->num_segments; i++) {
+		const struct segment *s = &c->segments[i];
+		uint64_t at = addr - s->addr;
+
+		if (addr < s->addr || at > s->size || s->offset > size || at > size - s->offset)
+			continue;
+		return ends_with_call(bytes + s->offset, at);
+	}
+	return false;
+}
+
 /* Of .debug_frame, which most files do not have. */
 static Dwarf_CFI *debug_of(struct symcfi *c)
 {

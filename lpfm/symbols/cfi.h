@@ -72,6 +72,9 @@ bool symcfi_bias(const struct symcfi *c, uint64_t start, uint64_t offset, uint64
 /* Is that where the C library calls main(), or what a thread begins with? */
 bool symcfi_is_start(struct symcfi *c, uint64_t addr);
 
+/* Is there a call before that address of the file's own? */
+bool symcfi_is_after_call(const struct symcfi *c, uint64_t addr);
+
 /* NULL without memory. They are freed before the files. */
 struct symcfi_rows *symcfi_rows_new(void);
 void symcfi_rows_free(struct symcfi_rows *rows);

@@ -281,22 +281,45 @@ static enum symunwind_end step_by_row(struct walk *w, const struct symcfi_row *r
 	return SYMUNWIND_WHOLE;
 }
 
-/* In code without a table, where frame pointers are to be used: it is taken to have them. */
-static enum symunwind_end step_by_pointer(struct walk *w)
-{
-	unsigned int fp = w->l->fp;
-	uint64_t at = w->regs[fp];
-
-	if (!w->next)
-		return SYMUNWIND_TABLE;
-	if (is_known(w, fp) && is_known(w, w->l->sp) && (at < w->regs[w->l->sp] || at % w->l->word))
-		return SYMUNWIND_STACK;
-	return take_from_chain(w);
-}
-
 static const struct symmapping *mapping_at(const struct walk *w, uint64_t addr)
 {
 	return symmapped_find(w->u->mapped, w->s->pid, w->s->time, addr);
+}
+
+/* Can a call return there? Where the code's bytes are at hand, a call is before it. */
+static bool may_return_to(const struct walk *w, uint64_t pc)
+{
+	const struct symmapping *map = pc ? mapping_at(w, (pc & w->l->address) - 1) : NULL;
+
+	return map && (!map->file || symcfi_is_after_call(map->file, (pc & w->l->address) - map->bias));
+}
+
+/*
+ * In code without a table, as a JIT compiler makes it, functions are taken to have frame pointers. That of the function
+ * in hand leads up the stack, to a caller's that does so, too, and to where a call returns; and where it may not have
+ * made its frame yet, since what lies on top of the stack can be a return address, nothing is said of its caller.
+ */
+static enum symunwind_end step_by_pointer(struct walk *w)
+{
+	uint64_t at = w->regs[w->l->fp], sp = w->regs[w->l->sp], caller, ret, top;
+	bool has_sp = is_known(w, w->l->sp), has_fp = is_known(w, w->l->fp);
+
+	if (has_sp && has_fp && (at < sp || at % w->l->word))
+		return w->next ? SYMUNWIND_STACK : SYMUNWIND_TABLE;
+	if (!w->called && has_sp && read_word(w, sp, &top) && at != sp && may_return_to(w, top))
+		return SYMUNWIND_TABLE;
+	if (w->next)
+		return take_from_chain(w);
+	if (!has_fp || !has_sp || !read_word(w, at, &caller) || !read_word(w, at + w->l->word, &ret) ||
+	    (caller && caller <= at) || (ret && !may_return_to(w, ret)))
+		return SYMUNWIND_TABLE;
+	w->known = 0;
+	set(w, w->l->fp, true, caller);
+	set(w, w->l->sp, true, at + 2ULL * w->l->word);
+	w->pc = ret;
+	w->called = true;
+	w->why = SYMUNWIND_TABLE;
+	return SYMUNWIND_WHOLE;
 }
 
 /*

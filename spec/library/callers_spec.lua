@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- The callers in call stacks, compared with what programs of known structure call.
 local c = require "support.c"
-local calling = require "support.calling"
 local lpfm = require "lpfm"
 local objects = require "lpfm.symbols"
 local real = require "support.real"
@@ -51,6 +50,77 @@ local function dump(names)
    return table.concat(names, " < ")
 end
 
+-- --- programs of known calls ----------------------------------------------------------------------
+-- Functions that call later ones, each from some places, with frames of any size; small leaves that are called often, so
+-- that samples lie in prologues, epilogues and PLTs.
+
+local FUNCTIONS, LEAVES, TIMES = 10, 4, 40
+
+local function name_of(i)
+   return ("f%d_"):format(i)
+end
+
+-- One function: what it has on its stack, and what it calls. A leaf has a loop or nothing.
+local function body(out, i, callees, random)
+   local words = random(4) == 1 and random(60) or random(6)
+   out[#out + 1] = ("NOIPA long %s(long n)\n{"):format(name_of(i))
+   if #callees == 0 then
+      out[#out + 1] = random(2) == 1 and "\tfor (long i = 0; i < (n & 15); i++)\n\t\tsum += i;" or "\tsum += n;"
+      out[#out + 1] = "\treturn n ^ 5;\n}\n"
+      return
+   end
+   out[#out + 1] = ("\tvolatile long here[%d];\n\there[n & 0] = n;"):format(words)
+   if random(3) == 1 then out[#out + 1] = "\tchar *more = __builtin_alloca(16 + (n & 63));\n\tKEEP(more);" end
+   for _, k in ipairs(callees) do
+      out[#out + 1] = ("\tfor (int i = 0; i < %d; i++)\n\t\there[0] += %s(here[0] + i);"):format(
+         k > FUNCTIONS and TIMES or 2, name_of(k))
+   end
+   out[#out + 1] = "\tKEEP(here);\n\treturn here[0];\n}\n"
+end
+
+-- C, in which main() calls f1_() for as many milliseconds as its argument says; and by name of a function, the set of
+-- what it calls.
+local function draw(random)
+   local calls, out = {}, { "#include <stdlib.h>", "#include <time.h>", "#define NOIPA __attribute__((noipa))",
+      '#define KEEP(x) __asm__ volatile("" : : "r"(x) : "memory")', "extern volatile long sum;" }
+   for i = 1, FUNCTIONS + LEAVES do out[#out + 1] = ("long %s(long n);"):format(name_of(i)) end
+   out[#out + 1] = "#ifdef PARTS\n#define PART(i) (PARTS == (i) % 2)\n#else\n#define PART(i) 1\n#endif"
+   out[#out + 1] = "#if PART(0)\nvolatile long sum;\n#endif"
+   for i = 1, FUNCTIONS + LEAVES do
+      local callees, set = {}, {}
+      if i <= FUNCTIONS then
+         callees[1] = i < FUNCTIONS and i + 1 or nil
+         callees[#callees + 1] = FUNCTIONS + random(LEAVES)
+         if random(3) == 1 and i + 2 <= FUNCTIONS then callees[#callees + 1] = random(i + 2, FUNCTIONS) end
+      end
+      for _, k in ipairs(callees) do set[name_of(k)] = true end
+      calls[name_of(i)] = set
+      out[#out + 1] = ("#if PART(%d)"):format(i)
+      body(out, i, callees, random)
+      out[#out + 1] = "#endif"
+   end
+   calls.main = { [name_of(1)] = true }
+   out[#out + 1] = "#if PART(0)\nint main(int argc, char **argv)\n{\n"
+      .. "\tfor (long i = 0, n = atol(argv[argc - 1]); clock() < n * (CLOCKS_PER_SEC / 1000); i++)\n"
+      .. "\t\tsum += f1_(i);\n\treturn 0;\n}\n#endif"
+   return table.concat(out, "\n") .. "\n", calls
+end
+
+-- Compares the frames of a sample, the innermost first, with what calls what. "true": from the place to main() each
+-- function calls the next; "elsewhere": the place is in none of them; "lost": the stack does not reach main(); else what
+-- is wrong.
+local function judge(frames, calls)
+   local first
+   for i, f in ipairs(frames) do first = first or calls[f] and i end
+   if not first then return "elsewhere" end
+   for i = first, #frames do
+      if frames[i] == "main" then return "true" end
+      local caller = frames[i + 1]
+      if not caller then return "lost" end
+      if not (calls[caller] and calls[caller][frames[i]]) then return ("%s calls %s"):format(caller, frames[i]) end
+   end
+end
+
 describe("the callers of functions", function()
    local calls, seed
 
@@ -60,7 +130,7 @@ describe("the callers of functions", function()
       seed = os.time()
       math.randomseed(seed)
       local text
-      text, calls = calling.draw(math.random)
+      text, calls = draw(math.random)
       os.execute("mkdir -p " .. FOLDER)
       write(FOLDER .. "/drawn.c", text)
    end)
@@ -93,7 +163,7 @@ describe("the callers of functions", function()
          local self = record(case[3], FOLDER .. "/drawn 400")
          local n = 0
          for names, cut in each_stack(self) do
-            local found = calling.judge(names, calls)
+            local found = judge(names, calls)
             assert(found == "true" or found == "elsewhere", ("seed %d: %s (%s): %s"):format(seed, found,
                cut or "not cut", dump(names)))
             if found == "true" then
