@@ -124,7 +124,7 @@ static size_t pages_wanted(const struct pfm_context *ctx)
 		return PAGES_FORMAT;
 	if (!geteuid())
 		return pages_for(ctx);
-	return ctx->want.max_stack ? PAGES_USER * COPIES : PAGES_USER;
+	return ctx->want.max_stack >= page_size() ? PAGES_USER * COPIES : PAGES_USER;
 }
 
 static int watch(struct pfm_context *ctx, struct perf_ring *ring)

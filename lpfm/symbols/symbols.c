@@ -14,6 +14,7 @@ From mappings to objects is `pfm.symbols`' business; this module knows one objec
 
 #include "base/module.h"
 #include "symbols/object.h"
+#include "symbols/pointers.h"
 #include "symbols/unwinder.h"
 
 #define OBJECT_TYPE "lpfm.symbols.object"
@@ -331,6 +332,7 @@ int luaopen_lpfm_symbols(lua_State *L)
 	lua_newtable(L);
 	lua_pushcfunction(L, symbols_object);
 	lua_setfield(L, -2, "object");
+	symbols_open_pointers(L);
 	symbols_open_unwinder(L);
 	return 1;
 }

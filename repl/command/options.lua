@@ -197,6 +197,16 @@ local function blame_command_line(err)
    return { message = err, usage = true }
 end
 
+--- How call stacks are to be got: -g, or --call-graph HOW.
+-- @tparam table args
+-- @return for `g` of `profile.prepare`
+function options.call_graph(args)
+   if not args.call_graph then return args.g end
+   local how, err = require("pfm.measure.sample_buffers").how(args.call_graph)
+   if not how then options.fail("--call-graph: %s", err) end
+   return args.call_graph
+end
+
 --- Calls the library: what it refuses is a mistake in the command line.
 -- @tparam function fn
 -- @param ... its arguments

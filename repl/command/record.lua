@@ -4,6 +4,7 @@
 
 local arguments = require "repl.command.arguments"
 local collect = require "repl.command.collect"
+local cuts = require "pfm.recording.cuts"
 local fields = require "pfm.util.fields"
 local launcher = require "pfm.launcher"
 local measure = require "pfm.measure"
@@ -47,7 +48,7 @@ function command.options()
    c:option("--with", "EVENTS", "Record the counts of these events with every sample; repeatable."):count("*")
    c:option("--where", "EXPR", "Record only samples that meet this condition, e.g. 'pmd.page_faults > 2'.")
    c:flag("-g", "Record the call stacks of the samples, as suits the program; -g fp, -g dwarf: see below.")
-   c:option("--call-graph", "HOW", "The same: fp, by frame pointers, or dwarf, by unwinding a copy of the stack.")
+   c:option("--call-graph", "HOW", "The same: fp (frame pointers), dwarf or dwarf,SIZE (copies of the stack).")
    c:option("--buffer", "SIZE", "Size of the sampling buffer, e.g. 256K or 1M.")
    collect.add_options(c)
    c:flag("-q --quiet", "Print no progress and no summary.")
@@ -56,8 +57,9 @@ function command.options()
       .. "--random: the bits of a mask shorten the period, in the kernel; the other forms vary around it. Those that\n"
       .. "cannot be a mask (exponential, prime, most MIN-MAX) are drawn by lpfm after each sample, which is too slow\n"
       .. "for short periods.\n"
-      .. "-g takes fp where the program has frame pointers (gcc -fno-omit-frame-pointer), else dwarf: 8 KiB are taken\n"
-      .. "with every sample then, and unwound by the program's call frame information.\n"
+      .. "-g takes fp where the program and its libraries have frame pointers (gcc -fno-omit-frame-pointer) and it\n"
+      .. "starts no others, else dwarf: 8 KiB of the stack, or SIZE bytes (to 65528), come with every sample then,\n"
+      .. "and unwound by call frame information. With fp it is the top 256 bytes, to find what called a leaf.\n"
       .. "A command's threads and children are sampled with it, and so are those that a running process creates;\n"
       .. "with --random, --where on other events, --with and --from only where the machine can do that for children.\n"
       .. "-e cycles:pp: the PMU names the very instruction, where it can: :p, :pp and :ppp are perf's, for generic\n"
@@ -122,7 +124,7 @@ local function spec_of(args, target)
       period = options.number(args.period, "--period", true),
       frequency = frequency_of(args.frequency),
       random = parse_random(args.random),
-      buffer = options.size(args.buffer), from = args.from, g = args.call_graph or args.g,
+      buffer = options.size(args.buffer), from = args.from, g = options.call_graph(args),
       where = args.where,
    }
    if spec.where then options.check_program({ where = spec.where }, target) end
@@ -222,6 +224,8 @@ local function summary(file, outcome)
    elseif outcome.samples == 0 and not outcome.unsampled then
       line = line .. "; too few events for a sample: try a smaller -c or a larger -F"
    end
+   local cut = (outcome.stacks or {}).cuts
+   if cut then line = ("%s\n%s"):format(line, cuts.text(cut, outcome.stacks.total, outcome.stacks.copied)) end
    if outcome.unsampled then
       line = line .. ("\n%.0f%% of the CPU time was not sampled: "):format(outcome.unsampled * 100)
          .. (outcome.inherited and measure.TAKEN or ("it was spent in threads or children%s, or while the program was "
@@ -248,7 +252,8 @@ end
 local function join_how(argv)
    local out, i = {}, 1
    while i <= #argv and argv[i] ~= "--" do
-      local how = argv[i] == "-g" and (argv[i + 1] == "fp" or argv[i + 1] == "dwarf") and argv[i + 1]
+      local word = argv[i] == "-g" and argv[i + 1] or ""
+      local how = (word == "fp" or word:find("^dwarf,") or word == "dwarf") and word
       out[#out + 1] = how and "--call-graph=" .. how or argv[i]
       i = i + (how and 2 or 1)
    end

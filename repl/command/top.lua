@@ -139,8 +139,8 @@ local function heading(view, rows, idle, columns, filter)
    local names = {}
    for i, e in ipairs(view.live.head.events) do names[i] = e.name end
    local seconds = math.min(view.live.now, view.live.window)
-   local rest = ("%s, %s of %s in %.1f s%s%s"):format(filter or "", render.plural(n, "sample"),
-      table.concat(names, ", "), seconds,
+   local rest = ("%s, %s of %s in %.1f s%s%s%s"):format(filter or "", render.plural(n, "sample"),
+      table.concat(names, ", "), seconds, view.stacks or "",
       idle > 0 and (", %.1f%% idle"):format(idle * 100) or "", view.full and "; q quits, z starts over" or "")
    local room = columns - #"lpfm top: " - render.width(rest)
    return "lpfm top: " .. render.shorten(view.what, math.max(room, LEAST)) .. rest
@@ -237,9 +237,16 @@ local function may_watch(err)
    return err
 end
 
+-- How call stacks are got, and why so.
+local function stacks_of(self)
+   local got = self.stacks
+   return got and (", call stacks by %s%s"):format(got.how, got.why and ": " .. got.why or "")
+end
+
 local function watch(view, spec)
    local self = profile.prepare(spec)
    view.live = new_live(self, view.window)
+   view.stacks = stacks_of(self)
    local sink = sink_of(view.live, function(child) view.child = child end)
    local function run() profile.run(self, sink, on_tick(view)) end
    if view.full then view.pages = pages_of(view) end
@@ -270,7 +277,7 @@ function top.options()
    c:option("-c --period", "N", "Sample every N events (clocks: nanoseconds).")
    c:option("-F --frequency", "HZ", "Sample HZ times a second (default: 1000).")
    c:flag("-g", "Take call stacks, and count samples also where the functions are that called.")
-   c:option("--call-graph", "HOW", "The same: fp, by frame pointers, or dwarf, by unwinding a copy of the stack.")
+   c:option("--call-graph", "HOW", "The same: fp (frame pointers), dwarf or dwarf,SIZE (copies of the stack).")
    c:option("-s --sort", "KEYS", "Sort keys, as for 'lpfm report' (default: object,symbol).")
    c:option("-d --refresh", "SECONDS", "Update every SECONDS (default: 2).")
    c:option("--window", "SECONDS", "Show the samples of the last SECONDS (default: 10).")
@@ -303,7 +310,7 @@ local function spec_of(args, words)
    spec.period = options.number(args.period, "--period", true)
    spec.frequency = options.number(args.frequency, "--frequency")
    if spec.period and spec.frequency then options.fail("-c and -F exclude each other") end
-   spec.g = args.call_graph or args.g
+   spec.g = options.call_graph(args)
    return spec
 end
 

@@ -181,8 +181,9 @@ local function note_maps(self, pid)
    local sign = signature(maps)
    if self.maps[pid] == sign then return end
    self.maps[pid] = sign
-   if self.sampler then self.sampler:maps(pid, maps) end
-   self.sink.maps(pid, maps, time_ns())
+   local time = time_ns()
+   if self.sampler then self.sampler:maps(pid, maps, time) end
+   self.sink.maps(pid, maps, time)
 end
 
 -- Not of a simulated thread, whose process /proc does not know.
@@ -286,6 +287,18 @@ local function begin_region(part)
    part.taken, part.taken_samples, part.taken_records = nil, nil, nil
 end
 
+-- Of what is in several buffers, what programs did comes before the samples: a process that began on one CPU runs on
+-- another, where its stacks are to be unwound.
+local function drain_all_records(self)
+   if not (self.stacks and self.sampler.records) then return end
+   for subject in pairs(self.live) do
+      if self.spec.cpus then set_info(subject.ctx) end -- which brings in what waits in the kernel's buffer
+      for _, part in ipairs((self.spec.cpus or #subject.parts > 1) and subject.parts or {}) do
+         drain_records(self, part)
+      end
+   end
+end
+
 -- Hands on what came to a part since the last time, and gives full regions back.
 local function drain_part(self, subject, part)
    for _ = 1, REGIONS do
@@ -299,6 +312,7 @@ end
 -- The same for all parts. Of several parts the restart gives back the region that the last message read was about.
 local function drain(self, subject, msg)
    if self.by_tool then return drain_tool(self, subject) end
+   drain_all_records(self)
    if #subject.parts == 1 then return drain_part(self, subject, subject.parts[1]) end
    for _, part in ipairs(subject.parts) do drain_region(self, subject, part) end
    local told = msg and subject.parts[msg.cpu % #subject.parts + 1]
@@ -308,6 +322,7 @@ end
 -- The same once the context counts no more: nothing is given back then.
 local function drain_rest(self, subject)
    if self.by_tool then return drain_tool(self, subject) end
+   drain_all_records(self)
    for _, part in ipairs(subject.parts) do
       local ahead = 0
       repeat
@@ -544,8 +559,8 @@ end
 -- @string[opt] spec.where a condition, see `pfm.program`: other samples are dropped at the overflow; the events that it
 -- names count from overflow to overflow, and are recorded with each sample
 -- @int[opt] spec.buffer bytes of the sampling buffer
--- @param[opt] spec.g call stacks with each sample: "fp", by frame pointers; "dwarf", by unwinding copies of the stack;
--- true: what suits the program
+-- @param[opt] spec.g call stacks with each sample: "fp", by frame pointers; "dwarf", by unwinding copies of the stack
+-- ("dwarf,BYTES": so long ones); true: what suits the program
 -- @bool[opt=true] spec.records with call stacks, and of CPUs: what programs do, too, by which those that are over are
 -- known
 -- @treturn table with `events`, `periods`, `with`, `fixed` (every sample stands for one period), for a
@@ -662,7 +677,7 @@ function profile.complete(self, outcome)
    outcome.alone, outcome.inherited = self.alone, self.inherits
    outcome.stages = self.stages and stages.merge(self.progress)
    outcome.randomized = self.random[1] and self.random[1].text
-   outcome.stacks = self.stacks and { how = self.stacks.how, why = self.stacks.why }
+   outcome.stacks = self.stacks and self.stacks:outcome()
    outcome.overflows = self.filter and self.filter:overflows {}
    outcome.masked = self.by_tool and not self.stages and self.ran > 0 and self.held / self.ran or nil
    return outcome
@@ -679,7 +694,8 @@ end
 -- `unsampled` (a share of the CPU time), `alone` (why threads and children were left out), `stages` (of
 -- `pfm.measure.stages.merge`) that led to it, `randomized` (how, in words), `masked` (where the tool draws the periods:
 -- the share of the time in which it was at that and nothing was observed), `stacks` (`how` call stacks were got, `why`
--- so), `overflows` (with `where`: those that were judged)
+-- so, `cuts`: samples by where their stacks were cut, of `total`, with `copied` bytes of the stack), `overflows` (with
+-- `where`: those that were judged)
 -- @usage
 -- local p, bytes = profile.prepare { command = { "ls", "/proc/self/fd" }, events = "page-faults", period = 1 }, 0
 -- p.spec.command = { "true" }

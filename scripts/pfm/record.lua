@@ -55,7 +55,7 @@ local function head_of(self, spec)
       where = spec.where, frequency = self.frequency, fixed = self.fixed,
       random = random and { mask = random.mask, seed = random.seed, text = random.text },
       time = os.time(), clock = clock_reading(), machine = machine_of(), format = "default", program = self.program,
-      stacks = self.stacks and self.stacks.how, job = launcher.here(),
+      stacks = self.stacks and self.stacks.how, copied = self.stacks and self.stacks:bytes(), job = launcher.here(),
    }
 end
 
@@ -101,13 +101,14 @@ end
 -- --- recording ---------------------------------------------------------------------------------
 
 local function totals(outcome)
-   local rusage = outcome.rusage or {}
+   local rusage, stacks = outcome.rusage or {}, outcome.stacks
    return {
       lost = outcome.lost, late = outcome.late, throttled = outcome.throttled, full = outcome.full,
       missed = outcome.missed, crowded = outcome.crowded, sample_rate = outcome.sample_rate, elapsed = outcome.elapsed,
       user = rusage.utime, system = rusage.stime, status = outcome.status, signal = outcome.signal,
       interrupted = outcome.interrupted, subjects = outcome.subjects, unsampled = outcome.unsampled,
-      unmeasured = outcome.unmeasured, untold = outcome.untold,
+      unmeasured = outcome.unmeasured, untold = outcome.untold, cuts = stacks and stacks.cuts,
+      stacks = stacks and stacks.total,
    }
 end
 

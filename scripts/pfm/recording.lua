@@ -7,6 +7,7 @@
 
 local blocks = require "lpfm.blocks"
 local chunks = require "lpfm.chunks"
+local cuts = require "pfm.recording.cuts"
 local jitdump = require "pfm.jitdump"
 local layout = require "pfm.recording.layout"
 local programs = require "pfm.recording.programs"
@@ -239,6 +240,7 @@ function recording:warnings()
       out[#out + 1] = ("%s of what programs did had no room: samples of short ones may have no name"):format(
          render.plural(ends.untold, "record"))
    end
+   if ends.cuts then out[#out + 1] = cuts.text(ends.cuts, ends.stacks, self.head.copied) end
    if ends.unsampled then
       out[#out + 1] = ("%.0f%% of the CPU time was not sampled: threads or children, programs that change their rights "
          .. "or may not be read, or the loading and end of programs"):format(ends.unsampled * 100)

@@ -37,7 +37,7 @@
 #define PFM_STACK_SMPL_FRAMES	127	/* max_frames if it is 0 */
 #define PFM_STACK_SMPL_MAX_FRAMES 1024
 #define PFM_STACK_SMPL_BYTES	8192	/* max_stack if it is 0 */
-#define PFM_STACK_SMPL_MAX_BYTES 32768
+#define PFM_STACK_SMPL_MAX_BYTES 65528	/* as perf_event_open(2) */
 #define PFM_STACK_SMPL_MAX_REGS	64
 #define PFM_STACK_SMPL_MAX_REGIONS 8
 #define PFM_STACK_SMPL_MAX_PATH	4096	/* bytes, with the 0 at its end */

@@ -92,6 +92,12 @@ function stack_table:frames(number)
    return own:frames(at)
 end
 
+function stack_table:cut(number)
+   if number == 0 then return nil end
+   local own, at = stack_at(self, number)
+   return own:cut(at)
+end
+
 -- --- objects -------------------------------------------------------------------------------------
 
 local function short(id)
