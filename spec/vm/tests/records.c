@@ -52,13 +52,19 @@ static const pfm_stack_smpl_event_t *next_of(const pfm_stack_smpl_hdr_t *h, cons
 
 #define for_each(e, h) for ((e) = next_of(h, NULL); (e); (e) = next_of(h, e))
 
+/* A thread of libperfmon's, which keeps stacks for its own: they begin when it is loaded. */
+static int is_of_library(const pfm_stack_smpl_event_t *e)
+{
+	return (e->rec.rec_type == PFM_STACK_SMPL_FORK || e->rec.rec_type == PFM_STACK_SMPL_EXIT) && e->tid != e->pid;
+}
+
 static int count(const pfm_stack_smpl_hdr_t *h, uint32_t type, pid_t pid)
 {
 	const pfm_stack_smpl_event_t *e;
 	int n = 0;
 
 	for_each(e, h)
-		n += e->rec.rec_type == type && (e->pid == (uint32_t)pid || !pid);
+		n += e->rec.rec_type == type && (e->pid == (uint32_t)pid || !pid) && !is_of_library(e);
 	return n;
 }
 
@@ -115,7 +121,7 @@ static void a_process_is_told_from_fork_to_exit(void)
 		static const uint32_t types[] = { PFM_STACK_SMPL_FORK, PFM_STACK_SMPL_EXEC, PFM_STACK_SMPL_MAP,
 						  PFM_STACK_SMPL_EXIT };
 
-		if (e->pid != (uint32_t)pid)
+		if (e->pid != (uint32_t)pid || is_of_library(e))
 			continue;
 		order += order < 4 && e->rec.rec_type == types[order];
 		TRUE(e->tid == (uint32_t)pid && e->tstamp);
