@@ -17,6 +17,7 @@ local slice = require "pfm.util.slice"
 local top = {}
 
 local DELAY, WINDOW = 2, 10 -- s between updates; of samples that an update shows
+local FIRST = 0.3           -- s to the first update of a screen, and from there to one that has samples
 local ROWS = 20             -- of an update that goes into a pipe
 local MOST = 1000           -- of a screen, to go through
 local LEAST = 12            -- characters of what is watched
@@ -139,19 +140,17 @@ local function heading(view, rows, idle, columns, filter)
    local names = {}
    for i, e in ipairs(view.live.head.events) do names[i] = e.name end
    local seconds = math.min(view.live.now, view.live.window)
-   local rest = ("%s, %s of %s in %.1f s%s%s%s"):format(filter or "", render.plural(n, "sample"),
+   local rest = ("%s, %s of %s in %.1f s%s%s"):format(filter or "", render.plural(n, "sample"),
       table.concat(names, ", "), seconds, view.stacks or "",
-      idle > 0 and (", %.1f%% idle"):format(idle * 100) or "", view.full and "; q quits, z starts over" or "")
+      idle > 0 and (", %.1f%% idle"):format(idle * 100) or "")
    local room = columns - #"lpfm top: " - render.width(rest)
    return "lpfm top: " .. render.shorten(view.what, math.max(room, LEAST)) .. rest
 end
 
 -- The samples of the last seconds sorted, as `browse` takes them.
-local function sort(view, limit, filter)
+local function sort(view, limit, filter, by_self)
    local rows, idle, titles = top.rows(view.live, view.by, filter)
-   for k, title in ipairs(titles) do
-      for i = 1, title == "symbol" and #rows or 0 do rows[i].symbol = rows[i].cells[k] end
-   end
+   if by_self then browse.by_self(rows) end
    return { all = rows, rows = { unpack(rows, 1, math.min(limit, #rows)) }, idle = idle, titles = titles }
 end
 
@@ -194,10 +193,11 @@ end
 local function pages_of(view)
    return browse.open {
       self = view.live, filter = {}, warnings = {}, lines_of = lines_of,
-      sort = function(filter) return sort(view, view.rows or MOST, filter) end,
+      sort = function(filter, by_self) return sort(view, view.rows or MOST, filter, by_self) end,
       heading = function(result, words)
          return heading(view, result.all, result.idle, (screen.size()), words)
       end,
+      help = "z       start over",
       keys = { z = function()
          view.live.blocks, view.live.times = {}, {}
          show(view)
@@ -228,7 +228,8 @@ local function on_tick(view)
    return function(self, elapsed)
       view.live.now = elapsed
       if view.pages and not view.left then do_keys(view, self) end
-      if elapsed - view.shown >= view.delay and not view.once and not view.left then show(view) end
+      local delay = view.pages and #view.pages.result.rows == 0 and math.min(FIRST, view.delay) or view.delay
+      if elapsed - view.shown >= delay and not view.once and not view.left then show(view) end
    end
 end
 

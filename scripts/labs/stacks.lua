@@ -115,7 +115,7 @@ return {
    minutes = 60,
    goals = { "read shares of a function's own and with all it calls", "find the caller that makes a function hot",
       "predict what mending it gains" },
-   read = { "README: lpfm record -g, lpfm report -g caller", "lpfm help export: flame graphs" },
+   read = { "lpfm help stacks: lpfm record -g, lpfm report -g caller", "lpfm help exporting: flame graphs" },
    teacher = [[
       Students optimize the function at the top of the list: here copy, which is as fast as can be. It is called too
       often. Only stacks tell by whom.
