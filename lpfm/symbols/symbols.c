@@ -98,13 +98,22 @@ static int object_address(lua_State *L)
 	return 1;
 }
 
-/* C++ names readable; without the version that a library's symbols may have ("f@@V_1"). */
+/* Names readable; without the version that a library's symbols may have ("f@@V_1"), with "@plt". */
 static void push_name(lua_State *L, const char *name)
 {
-	char *plain = symtab_demangle(name);
+	size_t len = strcspn(name, "@");
+	const char *base = name;
+	char *plain;
 
-	lua_pushlstring(L, plain ? plain : name, plain ? strlen(plain) : strcspn(name, "@"));
+	if (name[len]) {
+		lua_pushlstring(L, name, len);
+		base = lua_tostring(L, -1);
+	}
+	plain = symtab_demangle(base);
+	lua_pushfstring(L, "%s%s", plain ? plain : base, strcmp(name + len, "@plt") == 0 ? "@plt" : "");
 	free(plain);
+	if (name[len])
+		lua_remove(L, -2);
 }
 
 /***

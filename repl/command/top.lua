@@ -39,53 +39,67 @@ local function new_live(self, window)
    return live
 end
 
+-- Processes that live, or ended less than a window ago; and those that they have their mappings from.
+local function needed(self)
+   local out = {}
+   local function need(pid)
+      if out[pid] then return end
+      out[pid] = true
+      for _, parent in ipairs(self.parents[pid] or {}) do need(parent) end
+   end
+   for _, row in ipairs(self.records) do
+      if (self.ended[row[3]] or math.huge) >= self.now - self.window then need(row[3]) end
+   end
+   for _, m in ipairs(self.maps) do
+      if not self.ended[m.pid] then need(m.pid) end
+   end
+   return out
+end
+
+local function select_of(list, field, wanted)
+   local out = {}
+   for _, one in ipairs(list) do
+      if wanted[one[field]] then out[#out + 1] = one end
+   end
+   return out
+end
+
 local function forget(self)
    local first = 1
    while self.times[first] and self.times[first] < self.now - self.window do first = first + 1 end
    if first == 1 then return end
    self.times, self.blocks = { unpack(self.times, first) }, { unpack(self.blocks, first) }
+   local wanted = needed(self)
+   self.records, self.maps = select_of(self.records, 3, wanted), select_of(self.maps, "pid", wanted)
 end
 
--- What programs do, as far as it tells what the latest samples are of: names and mappings.
-local take = {}
-
-function take.FORK(self, row)
-   local _, _, pid, tid, ppid, ptid = unpack(row)
-   self.comms[tid] = self.comms[ptid]
-   for _, maps in ipairs(pid ~= ppid and self.mapped[ppid] or {}) do self:map(pid, maps) end
-end
-
-function take.EXEC(self, row)
-   self.comms[row[4]], self.mapped[row[3]] = row[5], nil
-end
-
-function take.RENAME(self, row)
-   self.comms[row[4]] = row[5]
-end
-
-function take.MAP(self, row)
-   self:map(row[3], { { row[5], row[6], row[7], row[8] } })
-end
-
-local function map(self, pid, maps)
-   self.mapped[pid] = self.mapped[pid] or {}
-   table.insert(self.mapped[pid], maps)
-   self.maps[#self.maps + 1] = { pid = pid, maps = maps }
+-- What a program does tells who has whose mappings, and who is over.
+local function take_record(self, row)
+   local kind, _, pid, tid, parent = unpack(row)
+   self.records[#self.records + 1] = row
+   if kind == "EXEC" or kind == "RENAME" then self.comms[tid] = row[5] end
+   if kind == "EXIT" and pid == tid then self.ended[pid] = self.now end
+   if kind ~= "FORK" or pid == parent then return end
+   self.ended[pid], self.parents[pid] = nil, self.parents[pid] or {}
+   table.insert(self.parents[pid], parent)
 end
 
 local function sink_of(self, on_begin)
-   self.mapped, self.map = {}, map
+   self.ended, self.parents = {}, {}
    return {
       begin = on_begin,
       block = function(block) self.blocks[#self.blocks + 1], self.times[#self.times + 1] = block, self.now end,
       stacks = function() end, -- the table has them
-      maps = function(pid, maps) self:map(pid, maps) end,
-      programs = function(rows)
-         for _, row in ipairs(rows) do
-            if take[row[1]] then take[row[1]](self, row) end
-         end
+      maps = function(pid, maps, time, before)
+         self.maps[#self.maps + 1] = { pid = pid, maps = maps, time = time, before = before }
       end,
-      comm = function(tid, _, name) self.comms[tid] = name end,
+      programs = function(rows)
+         for _, row in ipairs(rows) do take_record(self, row) end
+      end,
+      comm = function(tid, pid, name, time)
+         self.comms[tid] = name
+         self.names[#self.names + 1] = { tid = tid, pid = pid, comm = name, time = time }
+      end,
    }
 end
 
@@ -119,6 +133,7 @@ end
 -- @treturn number share of what was idle
 -- @treturn table titles of the cells
 function top.rows(self, by, filter)
+   self.ran = nil -- by what it was told meanwhile
    local sorted = report.sort(self, "thread," .. by, { children = true, filter = filter })
    local rows, idle, all = without_threads(sorted)
    for _, row in ipairs(rows) do

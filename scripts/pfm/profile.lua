@@ -6,7 +6,8 @@
 --    sink.block(block, count)        a sampling buffer up to its cur_offs (see lpfm.blocks)
 --    sink.stacks(bytes)              new call stacks, before samples that have them (lpfm.blocks)
 --    sink.programs(records)          optional: what programs did (pfm.recording.programs)
---    sink.maps(pid, maps, time)      executable mappings of a process, when they are new; ns
+--    sink.maps(pid, maps, time, before)  executable mappings of a process, when they are new; ns; and when they were
+--                                    last seen to be those told before
 --    sink.comm(tid, pid, name, time) the name of a thread, when it is new
 -- @module pfm.profile
 
@@ -171,19 +172,20 @@ end
 
 local function signature(maps)
    local out = {}
-   for i, m in ipairs(maps) do out[i] = ("%x-%x %s"):format(m[1], m[2], m[4]) end
+   for i, m in ipairs(maps) do out[i] = ("%x-%x %x %s"):format(m[1], m[2], m[3], m[4]) end
    return table.concat(out, "\n")
 end
 
+-- Mappings are known to have been so from before they are read; what comes later, records tell.
 local function note_maps(self, pid)
+   local known, time = self.maps[pid] or {}, time_ns()
    local maps = symbols.read_maps(pid)
    if not maps or #maps == 0 then return end
    local sign = signature(maps)
-   if self.maps[pid] == sign then return end
-   self.maps[pid] = sign
-   local time = time_ns()
+   self.maps[pid] = { sign = sign, time = time }
+   if known.sign == sign then return end
    if self.sampler then self.sampler:maps(pid, maps, time) end
-   self.sink.maps(pid, maps, time)
+   self.sink.maps(pid, maps, time, known.time)
 end
 
 -- Not of a simulated thread, whose process /proc does not know.

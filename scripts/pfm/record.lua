@@ -80,9 +80,9 @@ local function sink_of(file, paths, collector)
          collector:block(block)
       end,
       stacks = function(bytes) file:chunk("STKS", bytes) end,
-      maps = function(pid, maps, time)
+      maps = function(pid, maps, time, before)
          for _, m in ipairs(maps) do paths[m[4]] = paths[m[4]] or true end
-         file:json("MAPS", { pid = pid, maps = maps, time = time })
+         file:json("MAPS", { pid = pid, maps = maps, time = time, before = before })
          collector:maps(pid, maps, time)
       end,
       comm = function(tid, pid, name, time)

@@ -142,13 +142,14 @@ local function replaced_code(self)
    return out
 end
 
---- Which programs ran when, where the recording has records of that.
+--- Which programs ran when, where the recording has mappings or records of that.
 -- @return programs, see `pfm.recording.programs`, or nil
 -- @usage local p = assert(recording.open "lpfm.data"):programs(); print(p and p:name(p.lives:at(1, 0)))
 function recording:programs()
    if self.ran == nil then
       local code = replaced_code(self)
-      self.ran = (#self.records > 0 or #code > 0) and programs.new(self.records, self.maps, self.names, code)
+      local told = #self.records > 0 or #code > 0 -- without, /proc may have told a program's name long after its exec
+      self.ran = (told or #self.maps > 0) and programs.new(self.records, self.maps, told and self.names or {}, code)
    end
    return self.ran or nil
 end

@@ -50,7 +50,8 @@ schema.HEAD = record({ events = few(event) }, { with = few(event), stacks = word
 --- Of many recordings, the head of all.
 schema.MERGED = record({}, { byte_order = text }, {})
 
-schema.MAPS = record({ pid = pid, maps = list(row { address, address, size, text }) }, { time = time }, {})
+schema.MAPS = record({ pid = pid, maps = list(row { address, address, size, text }) }, { time = time, before = time },
+   {})
 
 schema.COMM = list(record({ tid = pid, comm = text }, { time = time, pid = pid }, {}))
 
