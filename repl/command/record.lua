@@ -48,6 +48,7 @@ function command.options()
    c:option("--where", "EXPR", "Record only samples that meet this condition, e.g. 'pmd.page_faults > 2'.")
    c:flag("-g", "Record the call stacks of the samples, as suits the program; -g fp, -g dwarf: see below.")
    c:option("--call-graph", "HOW", "The same: fp, by frame pointers, or dwarf, by unwinding a copy of the stack.")
+   c:flag("--off-cpu", "Record where threads wait, too, with call stacks: see below.")
    c:option("--buffer", "SIZE", "Size of the sampling buffer, e.g. 256K or 1M.")
    collect.add_options(c)
    c:flag("-q --quiet", "Print no progress and no summary.")
@@ -58,6 +59,9 @@ function command.options()
       .. "for short periods.\n"
       .. "-g takes fp where the program has frame pointers (gcc -fno-omit-frame-pointer), else dwarf: 8 KiB are taken\n"
       .. "with every sample then, and unwound by the program's call frame information.\n"
+      .. "--off-cpu: each time a thread leaves its CPU is a sample that stands for the time until it is back, of the\n"
+      .. "event off-cpu where it waits for something, preempted where it is ready to run, still-off-cpu where it was\n"
+      .. "not back when the recording ended. It takes no PMU, but perf_event_paranoid of 1 or less, or root.\n"
       .. "A command's threads and children are sampled with it, and so are those that a running process creates;\n"
       .. "with --random, --where on other events, --with and --from only where the machine can do that for children.\n"
       .. "-e cycles:pp: the PMU names the very instruction, where it can: :p, :pp and :ppp are perf's, for generic\n"
@@ -70,6 +74,7 @@ function command.options()
       "lpfm record -e page-faults -c 1 -- ./prog",
       "lpfm record -p 1234 --timeout 10",
       "lpfm record -g -- ./prog && lpfm report -g callee",
+      "lpfm record --off-cpu -- ./prog && lpfm export -e off-cpu -o waits.svg",
       "lpfm record -c 10000 --where 'pmd.page_faults > 0' -- ./prog",
       "lpfm record -c 1000000 --random 0xffff -o prog.data -- ./prog",
       "lpfm record -a -F 99 --every 60s --for 5s -o /var/spool/lpfm --to clickhouse://db.example/profiles",
@@ -123,7 +128,7 @@ local function spec_of(args, target)
       frequency = frequency_of(args.frequency),
       random = parse_random(args.random),
       buffer = options.size(args.buffer), from = args.from, g = args.call_graph or args.g,
-      where = args.where,
+      where = args.where, off_cpu = args.off_cpu,
    }
    if spec.where then options.check_program({ where = spec.where }, target) end
    if spec.period and spec.frequency then options.fail("-c and -F exclude each other") end
@@ -192,6 +197,26 @@ function command.losses(outcome)
    return losses_of(outcome) .. untold(outcome) .. lateness(outcome)
 end
 
+-- The samples of off-CPU time, and what is not known of it.
+local function off_cpu_of(its)
+   local out = { ("%s off the CPU, %s preempted"):format(render.plural(its.waited, "time"),
+      render.number(its.preempted)) }
+   if its.still > 0 then
+      out[#out + 1] = render.plural(its.still, "thread") .. " not back when the recording ended (still-off-cpu)"
+   end
+   if its.earlier > 0 then
+      out[#out + 1] = ("%s came back, without a sample, from a wait that had begun before the recording"):format(
+         render.plural(its.earlier, "thread"))
+   end
+   if its.unknown > 0 then
+      out[#out + 1] = ("%s left out, as a record of the return may be lost"):format(render.plural(its.unknown, "time"))
+   end
+   if its.unseen > 0 then
+      out[#out + 1] = render.plural(its.unseen, "time") .. " off the CPU without a sample of where"
+   end
+   return table.concat(out, "; ")
+end
+
 local function moved(file)
    return ("cannot write %s: %s; the recording is in %s: lpfm report %s"):format(file.moved.from, file.moved.why,
       file.path, file.path)
@@ -210,6 +235,7 @@ local function summary(file, outcome)
       local why = outcome.stacks.why
       line = ("%s; call stacks by %s%s"):format(line, outcome.stacks.how, why and ": " .. why or "")
    end
+   if outcome.off_cpu then line = line .. "; " .. off_cpu_of(outcome.off_cpu) end
    if outcome.randomized then line = line .. "; randomized " .. outcome.randomized end
    if (outcome.masked or 0) > SHARE then
       line = line .. ("; nothing was observed for %.0f%% of the time meanwhile"):format(outcome.masked * 100)
@@ -219,6 +245,8 @@ local function summary(file, outcome)
       line = line .. "; sampling never began: " .. obstacle
    elseif outcome.samples == 0 and (outcome.overflows or 0) > 0 then
       line = line .. ", none of which met the condition"
+   elseif outcome.samples == 0 and outcome.off_cpu then
+      line = line .. "; no thread left its CPU, or ran for long enough to be sampled"
    elseif outcome.samples == 0 and not outcome.unsampled then
       line = line .. "; too few events for a sample: try a smaller -c or a larger -F"
    end

@@ -25,13 +25,9 @@ local IDLE = "0 "           -- how the thread of a sample begins where nothing r
 -- --- the samples of the last seconds, as a recording ---------------------------------------------
 
 local function new_live(self, window)
-   local sampled = {}
-   for i, e in ipairs(self.events) do
-      sampled[i] = { name = e.name, pmd = e.pmd, unit = e.unit, period = self.periods[i] }
-   end
    local live = recording.of {
-      head = { events = sampled, fixed = self.fixed, machine = { boot = embedded_symbols.this_boot() },
-         stacks = self.stacks and self.stacks.how }, blocks = {},
+      head = { events = profile.recorded_events(self), fixed = self.fixed,
+         machine = { boot = embedded_symbols.this_boot() }, stacks = self.stacks and self.stacks.how }, blocks = {},
       stack_table = self.stacks and self.stacks.table,
    }
    live.times, live.window, live.now = {}, window, 0

@@ -39,10 +39,7 @@ local function clock_reading()
 end
 
 local function head_of(self, spec)
-   local sampled, with = {}, {}
-   for i, e in ipairs(self.events) do
-      sampled[i] = { name = e.name, pmd = e.pmd, unit = e.unit, period = self.periods[i] }
-   end
+   local sampled, with = profile.recorded_events(self), {}
    for i, pmd in ipairs(self.extra) do
       for _, e in ipairs(self.with) do
          if e.pmd == pmd then with[i] = { name = e.name, pmd = pmd, unit = e.unit } end
@@ -52,7 +49,7 @@ local function head_of(self, spec)
    return {
       what = measure.describe(spec) .. render.where(host.simulated()), command = spec.command, tids = spec.tids,
       cpus = spec.cpus, threads = spec.threads or false, events = sampled, with = #with > 0 and with or nil,
-      where = spec.where, frequency = self.frequency, fixed = self.fixed,
+      where = spec.where, fixed = self.fixed,
       random = random and { mask = random.mask, seed = random.seed, text = random.text },
       time = os.time(), clock = clock_reading(), machine = machine_of(), format = "default", program = self.program,
       stacks = self.stacks and self.stacks.how, job = launcher.here(),
