@@ -14,14 +14,11 @@ local record = require "pfm.record"
 local render = require "pfm.render"
 local stages = require "pfm.measure.stages"
 local terminal = require "pfm.util.terminal"
-local text_file = require "pfm.util.text_file"
 
 local command = {}
 
-local BLINK = 1        -- s between updates of the progress
-local LONGEST = 2 ^ 53 -- events, a period that a Lua number holds exactly
-local SHARE = 0.01     -- of the time, that is worth mentioning
-local SELDOM = 1e-6    -- Hz
+local BLINK = 1    -- s between updates of the progress
+local SHARE = 0.01 -- of the time, that is worth mentioning
 
 -- What people from perf type.
 local meant = { ["-K"] = "--all-user", ["-U"] = "--all-kernel" }
@@ -41,8 +38,7 @@ function command.options()
       "lpfm record [options] [--] command [arguments]")
    options.add_target(c)
    c:option("--from", "STAGES", "Start sampling after these stages, e.g. \"page-faults:1000 then cs:10\".")
-   c:option("-c --period", "N", "Sample every N events (clocks: nanoseconds).")
-   c:option("-F --frequency", "HZ", "Sample HZ times per second of the program's CPU time (default: 1000); max.")
+   options.add_rates(c)
    c:option("--random", "HOW[:SEED]", "Vary the period: a mask (0xff:42), MIN-MAX, uniform, exponential or prime.")
    c:option("--with", "EVENTS", "Record the counts of these events with every sample; repeatable."):count("*")
    c:option("--where", "EXPR", "Record only samples that meet this condition, e.g. 'pmd.page_faults > 2'.")
@@ -54,6 +50,8 @@ function command.options()
    c:flag("-q --quiet", "Print no progress and no summary.")
    c:habits(meant, needless, advice)
    c:epilog("The default event is cpu-clock, the default file lpfm.data; among the ranks of a job lpfm.%r.data.\n"
+      .. "-c and -F are those of the -e before them, or, before any -e, of all events without. A name may have its\n"
+      .. "own: cs/period=100/, cpu-clock/freq=99/.\n"
       .. "--random: the bits of a mask shorten the period, in the kernel; the other forms vary around it. Those that\n"
       .. "cannot be a mask (exponential, prime, most MIN-MAX) are drawn by lpfm after each sample, which is too slow\n"
       .. "for short periods.\n"
@@ -72,6 +70,7 @@ function command.options()
       .. "Ctrl-C stops the recording and keeps the file.\nThe exit status is that of the command.", {
       "lpfm record -- ./prog",
       "lpfm record -e page-faults -c 1 -- ./prog",
+      "lpfm record -e page-faults -c 10 -e cpu-clock -F 500 -- ./prog",
       "lpfm record -p 1234 --timeout 10",
       "lpfm record -g -- ./prog && lpfm report -g callee",
       "lpfm record --off-cpu -- ./prog && lpfm export -e off-cpu -o waits.svg",
@@ -91,49 +90,34 @@ local function parse_random(text)
    return random
 end
 
--- Known beforehand for clocks, and for the others if it was given.
-local function first_period(spec)
-   if spec.period then return spec.period end
+-- Periods are known beforehand for clocks, and for the others if they were given.
+local function check_rates(spec)
+   local mask = spec.random and spec.random.mask
    for _, event in ipairs(spec.events) do
-      if event.unit == "ns" then return profile.period_for(event, spec.frequency) end
+      local given = event.period or spec.period
+      local ok, period, rate = pcall(profile.rate, event, spec)
+      if ok and not period and event.unit == "ns" then given = profile.period_for(event, rate) end
+      if mask and given and mask >= given then
+         options.fail("--random: the mask %s is not smaller than the period %s", render.number(mask),
+            render.number(given))
+      end
+      if not ok then options.fail("%s: %s", given and "-c" or "-F", period) end
    end
-end
-
-local function check_rate(spec)
-   if spec.period and spec.period > LONGEST then
-      options.fail("--period: %g events are too many: the maximum is %s", spec.period, render.number(LONGEST))
-   end
-   if spec.frequency and spec.frequency < SELDOM then
-      options.fail("--frequency: %g Hz is too low: the minimum is %g Hz", spec.frequency, SELDOM)
-   end
-   local period = first_period(spec)
-   if spec.random and spec.random.mask and period and spec.random.mask >= period then
-      options.fail("--random: the mask %s is not smaller than the period %s", render.number(spec.random.mask),
-         render.number(period))
-   end
-end
-
--- "max" is what the kernel lets perf_event do.
-local function frequency_of(text)
-   if text == "max" then text = text_file.line("/proc/sys/kernel/perf_event_max_sample_rate") or text end
-   return options.number(text, "--frequency")
 end
 
 local function spec_of(args, target)
    options.check_conditions(args)
+   local period, frequency = options.rates(args)
    local spec = {
       events = options.sampled_events(args, args.event, { "cpu-clock" }),
-      with = options.sampled_events(args, args.with, {}),
-      period = options.number(args.period, "--period", true),
-      frequency = frequency_of(args.frequency),
+      with = options.sampled_events(args, args.with),
+      period = period, frequency = frequency,
       random = parse_random(args.random),
       buffer = options.size(args.buffer), from = args.from, g = args.call_graph or args.g,
       where = args.where, off_cpu = args.off_cpu,
    }
    if spec.where then options.check_program({ where = spec.where }, target) end
-   if spec.period and spec.frequency then options.fail("-c and -F exclude each other") end
-   if not spec.period then spec.frequency = spec.frequency or 1000 end
-   check_rate(spec)
+   check_rates(spec)
    for k, v in pairs(target) do spec[k] = v end
    return spec
 end

@@ -263,8 +263,7 @@ function top.options()
    local c = options.command("top", "Shows live where the machine, threads or a command spend their time.",
       "lpfm top [options] [--] [command [arguments]]")
    options.add_target(c)
-   c:option("-c --period", "N", "Sample every N events (clocks: nanoseconds).")
-   c:option("-F --frequency", "HZ", "Sample HZ times a second (default: 1000).")
+   options.add_rates(c)
    c:flag("-g", "Take call stacks, and count samples also where the functions are that called.")
    c:option("--call-graph", "HOW", "The same: fp, by frame pointers, or dwarf, by unwinding a copy of the stack.")
    c:option("-s --sort", "KEYS", "Sort keys, as for 'lpfm report' (default: object,symbol).")
@@ -295,10 +294,8 @@ end
 local function spec_of(args, words)
    if not has_target(args, words) then args.all_cpus = true end
    local spec = options.target(args, words)
+   spec.period, spec.frequency = options.rates(args)
    spec.events = options.sampled_events(args, args.event, { "cpu-clock" })
-   spec.period = options.number(args.period, "--period", true)
-   spec.frequency = options.number(args.frequency, "--frequency")
-   if spec.period and spec.frequency then options.fail("-c and -F exclude each other") end
    spec.g = args.call_graph or args.g
    return spec
 end

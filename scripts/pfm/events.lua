@@ -145,6 +145,11 @@ end
 local function parse_named(name, one_kind)
    local base, plm, precise = words.levels(name)
    if base == "" then return nil, "an event's name is missing" end
+   local term = by_name[base:match("^[^/]+")] and base:match("/(.+)/$")
+   if term then
+      return nil, ("'%s': expected period=N or freq=HZ between the slashes, not '%s'%s"):format(name, term,
+         nearest.hint(term:match("^[^=]*"), { "period", "freq" }))
+   end
    if precise > 0 then return precise_event(name, base, plm, precise) end
    if not by_name[base] and named.is(base) then return named_event(name, base, plm) end
    local sw, err = by_name[base], nil
@@ -190,14 +195,18 @@ local function names_for(word)
    return names, err
 end
 
--- What is given of an event beside its name, as by the options behind its -e.
-local function with_rate(event, its)
+-- How often a part's events are sampled, as the option behind its -e says: those that do not say so themselves.
+local function give_rate(its, list, first)
    if not (its.period or its.frequency) then return true end
-   if event.period or event.frequency then
-      return nil, ("'%s' has a period or frequency of its own, and another one is given for it"):format(event.name)
+   local given = false
+   for i = first, #list do
+      local event = list[i]
+      if not (event.period or event.frequency) then
+         event.period, event.frequency, given = its.period, its.frequency, true
+      end
    end
-   event.period, event.frequency = its.period, its.frequency
-   return true
+   if given then return true end
+   return nil, ("'%s' has a period or frequency of its own: there is no event for another"):format(its[1])
 end
 
 local function with_filter(event, filter)
@@ -215,7 +224,6 @@ local function add(word, name, its, out, one_kind)
    for _, event in ipairs(found.name and { found } or found) do
       local ok
       ok, err = with_filter(event, its.filter)
-      if ok then ok, err = with_rate(event, its) end
       if not ok then return nil, err end
       event.group = word.group
       out[#out + 1] = event
@@ -253,29 +261,38 @@ end
 -- Names have wildcards (`page-*`, `sched:*`); `{a,b}` is a group, whose events are always in one event set; PMUs of
 -- sysfs have their events between slashes (`power/energy-pkg/`). Where the processor has several kinds of cores, a
 -- generic or raw event is followed by the same event on each kind, whose sum it is.
--- To be sampled, an event may have a period or a frequency of its own: `cs/period=100/`, `cpu-clock/freq=99/u`.
+-- Where it is sampled, an event may have a period or a frequency of its own: `cs/period=100/`, `cpu-clock/freq=99/u`.
 -- @param list "task-clock,page-faults:u", or an array of such, or of tables `{ text, ... }` with `filter`
 -- ("prev_prio < 100": of tracepoints, the kernel's), `period` (events), `frequency` (samples a second)
 -- @tparam[opt] boolean one_kind events are read as if all cores were alike
+-- @tparam[opt] boolean sampled they are to be sampled: without, periods and frequencies are refused
 -- @return an array of events, or nil and a message that names the bad one
 -- @usage assert(events.read "task-clock,page-faults:u")[2].base --> "page-faults"
-function events.read(list, one_kind)
+function events.read(list, one_kind, sampled)
    local out = {}
    if type(list) == "string" then list = { list } end
    for _, part in ipairs(list) do
       local its = type(part) == "table" and part or { part }
+      local first = #out + 1
       local ok, err = read_part(its[1], its, out, one_kind)
+      if ok then ok, err = give_rate(its, out, first) end
       if not ok then return nil, err end
+   end
+   for _, event in ipairs(sampled and {} or out) do
+      if event.period or event.frequency then
+         return nil, ("'%s' is not sampled here, and takes no period or frequency"):format(event.name)
+      end
    end
    return out
 end
 
 --- Reads a list of events that are to be counted together.
 -- @param list "task-clock,page-faults:u" or an array of names
+-- @tparam[opt] boolean sampled as for `events.read`
 -- @return an array of events, or nil and a message that names the bad one
 -- @usage events.parse("page-faults:u")[1].pmd --> 66
-function events.parse(list)
-   local out, err = events.read(list, true)
+function events.parse(list, sampled)
+   local out, err = events.read(list, true, sampled)
    if not out then return nil, err end
    return events.assign(out)
 end

@@ -25,6 +25,7 @@ local stages = require "pfm.measure.stages"
 local stored = require "lpfm.blocks"
 local symbols = require "pfm.symbols"
 local fields = require "pfm.util.fields"
+local render = require "pfm.render"
 local text_file = require "pfm.util.text_file"
 local host = require "pfm.measure.host"
 
@@ -39,7 +40,7 @@ local SAMPLE, VALUE = stored.entry_size, 8 -- bytes, of the default format
 local MAX_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
 local REGIONS = 8              -- of a buffer, at most
 local FIRST_LOOK, LAST_LOOK = 0.001, 0.1 -- s between looks at the mappings: dense at first
-local SHORTEST = 10000          -- events, a first period that every machine takes
+local SHORTEST = 10000          -- events, a first period that every machine takes; ns, of the kernel's timers
 local USUAL = 1000              -- Hz, if nothing is asked for
 local GUESS = 1000              -- events between samples before a rate is known
 local UNDER_WAY = 1e6           -- ns, longer than any record takes from its CPU into the kernel's buffer
@@ -365,7 +366,8 @@ local function settle_period(self, subject)
 end
 
 local function drain_all(self, elapsed)
-   if elapsed - self.drained < (self.sampler and self.sampler.copies and LAST_LOOK or FLUSH) then return end
+   local soon = self.by_event or self.sampler and self.sampler.copies
+   if elapsed - self.drained < (soon and LAST_LOOK or FLUSH) then return end
    self.drained = elapsed
    local began = time_ns()
    for subject in pairs(self.live) do
@@ -554,9 +556,9 @@ end
 
 -- --- the measurement -----------------------------------------------------------------------------
 
-local function prepare_events(list, what)
+local function prepare_events(list, what, sampled)
    if type(list) == "string" then
-      local parsed, err = events.parse(list)
+      local parsed, err = events.parse(list, sampled)
       if not parsed then error(err, 0) end
       list = parsed
    end
@@ -581,15 +583,34 @@ end
 profile.fields = fields.join(measure.fields, { "events", "period", "frequency", "from", "random", "with", "buffer",
    "g", "records", "where", "off_cpu" })
 
--- The frequency, or the period, of each event: its own, or that of all.
+-- The kernel's timers would keep to the shortest period without a word.
+local function check_clock(event, period, rate)
+   if not is_clock(event) or host.now().sim or (period or profile.period_for(event, rate)) >= SHORTEST then return end
+   error(("'%s' cannot be sampled %s: its timer fires every %s ns at most, %s times a second"):format(event.name,
+      rate and render.number(rate) .. " times a second" or ("every %s ns"):format(render.number(period)),
+      render.number(SHORTEST), render.number(1e9 / SHORTEST)), 0)
+end
+
+--- The period of an event, or its frequency: its own, or that of all.
+-- @tparam table event
+-- @tparam table spec of `profile.prepare`
+-- @treturn ?number events
+-- @treturn ?number samples a second
+-- @raise where the kernel's timers are too slow for it
+-- @usage print(profile.rate(assert(events.read("cs/period=100/", true, true))[1], {})) --> 100
+function profile.rate(event, spec)
+   local period = event.period or not event.frequency and spec.period or nil
+   local rate = not period and (event.frequency or spec.frequency or USUAL) or nil
+   if rate == "max" then
+      rate = tonumber(text_file.line(MAX_RATE)) or error("frequency: the kernel's maximum cannot be read", 0)
+   end
+   check_clock(event, period, rate)
+   return period, rate
+end
+
 local function set_rates(self)
-   local spec = self.spec
    for i, event in ipairs(self.events) do
-      local period = event.period or not event.frequency and spec.period
-      local rate = not period and (event.frequency or spec.frequency or USUAL) or nil
-      if rate == "max" then
-         rate = tonumber(text_file.line(MAX_RATE)) or error("frequency: the kernel's maximum cannot be read", 0)
-      end
+      local period, rate = profile.rate(event, self.spec)
       self.rates[i], self.periods[i] = rate, period or profile.period_for(event, rate)
       self.fixed = self.fixed and (not rate or is_clock(event))
       self.random[i] = make_random(self, i)
@@ -628,14 +649,14 @@ end
 
 -- The events to sample, and with off-CPU time the one that tells of it.
 local function sampled_events(spec)
-   local out = prepare_events(spec.events or "cpu-clock", "cannot sample")
+   local out = prepare_events(spec.events or "cpu-clock", "cannot sample", true)
    if not spec.off_cpu then return out end
    for _, event in ipairs(out) do
       if event.base == SWITCHES then
          error(("off-CPU time has the samples of '%s' already: leave it out of the events"):format(event.name), 0)
       end
    end
-   return { unpack(out), prepare_events(off_cpu.SAMPLED, "cannot sample")[1] }
+   return { unpack(out), prepare_events(off_cpu.SAMPLED, "cannot sample", true)[1] }
 end
 
 --- The events of a profile's samples, as a recording's head has them.
