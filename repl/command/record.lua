@@ -46,6 +46,7 @@ function command.options()
    c:option("--call-graph", "HOW", "The same: fp, by frame pointers, or dwarf, by unwinding a copy of the stack.")
    c:flag("--off-cpu", "Record where threads wait, too, with call stacks: see below.")
    c:option("--buffer", "SIZE", "Size of the sampling buffer, e.g. 256K or 1M.")
+   c:option("--max-size", "SIZE", "Stop recording when the file has grown to SIZE, e.g. 100M.")
    collect.add_options(c)
    c:flag("-q --quiet", "Print no progress and no summary.")
    c:habits(meant, needless, advice)
@@ -215,6 +216,7 @@ local function summary(file, outcome)
       render.where(outcome.simulated), file.path,
       render.bytes(file.bytes), command.losses(outcome))
    if outcome.overflows then line = ("%s; of %s"):format(line, render.plural(outcome.overflows, "overflow")) end
+   if outcome.full_file then line = line .. "; it ended when the file had grown to --max-size" end
    if outcome.stacks then
       local why = outcome.stacks.why
       line = ("%s; call stacks by %s%s"):format(line, outcome.stacks.how, why and ": " .. why or "")
@@ -282,9 +284,12 @@ function command.main(argv)
    if args.output == "-" then options.fail("a recording cannot go to a pipe or the screen: expected -o FILE") end
    if not args.every then collect.refuse(args) end
    local spec = spec_of(args, options.target(args, words))
+   local max_size = options.size(args.max_size, "--max-size")
+   if max_size == 0 then options.fail("--max-size: nothing fits into 0 bytes") end
+   if args.every and max_size then options.fail("--every and --max-size exclude each other: see --disk-budget") end
    if args.every then return collect.main(args, spec) end
    local show, clear = progress(args, spec)
-   local outcome, file = record.run(spec, options.file_name(args.output or default_name()), show)
+   local outcome, file = record.run(spec, options.file_name(args.output or default_name()), show, max_size)
    clear()
    if not args.quiet then
       tell(summary(file, outcome))

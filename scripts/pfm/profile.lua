@@ -772,9 +772,9 @@ local function handlers(self, on_tick)
          look(self)
          drain_all(self, elapsed)
          if elapsed > 0 then adapt(self, elapsed) end
-         if on_tick then on_tick(self, elapsed) end
+         local enough = on_tick and on_tick(self, elapsed)
          step = math.min(step * 2, LAST_LOOK)
-         return step
+         return step, enough
       end,
    }
 end
@@ -804,7 +804,7 @@ end
 --- The handlers that `pfm.measure` calls for a profile.
 -- @tparam table self of `profile.prepare`
 -- @tparam table sink see above
--- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far
+-- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far; "enough" ends it
 -- @treturn table
 -- @usage
 -- local p = profile.prepare { command = { "true" }, events = "page-faults" }
@@ -844,7 +844,7 @@ end
 --- Samples.
 -- @tparam table self of `profile.prepare`
 -- @tparam table sink see above
--- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far
+-- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far; "enough" ends it
 -- @treturn table of `pfm.measure.run`, and `samples`, `lost` (their records, in the kernel's buffer), `throttled`
 -- (held back by the kernel, which allows `sample_rate` a second), `crowded` (came together with one that filled the
 -- buffer), `untold` (records of what programs did that had no room), `late` (periods over which a

@@ -148,19 +148,25 @@ end
 --- Records into a file.
 -- @tparam table spec as for `profile.prepare`
 -- @string path
--- @tparam[opt] function on_tick
--- @treturn table of `profile.run`
+-- @tparam[opt] function on_tick as for `profile.run`
+-- @number[opt] max_size bytes of samples and what goes with them, with which it ends
+-- @treturn table of `profile.run`; `full_file` if it ended so
 -- @treturn table the file, closed, with `path` and `bytes`
 -- @usage
 -- local record = require "pfm.record"
 -- print(record.run({ command = { "true" }, events = "page-faults", period = 1 }, "new.data").samples)
-function record.run(spec, path, on_tick)
-   local r = record.begin(spec, path)
-   local ok, outcome = pcall(profile.run, r.profile, r.sink, on_tick)
+function record.run(spec, path, on_tick, max_size)
+   local r, full_file = record.begin(spec, path), nil
+   local ok, outcome = pcall(profile.run, r.profile, r.sink, function(self, elapsed)
+      if on_tick then on_tick(self, elapsed) end
+      full_file = full_file or max_size and r.file.bytes >= max_size
+      return full_file and "enough"
+   end)
    if not ok then
       r.file:discard()
       error(outcome, 0)
    end
+   outcome.full_file = full_file
    return record.finish(r, outcome)
 end
 

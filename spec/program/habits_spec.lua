@@ -230,3 +230,22 @@ describe("record's -c and -F", function()
       end
    end)
 end)
+
+describe("record --max-size", function()
+   it("ends the recording, not the command, when the file has grown to it", function()
+      local busy = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; exit 3"
+      local line = ("record -F max %%s -o %s -- sh -c '%s'"):format(file, busy)
+      local whole = run(line:format "")
+      local out, status = run(line:format "--max-size 8K")
+      assert.equal(3, status, out)
+      assert.truthy(out:find("it ended when the file had grown to --max-size", 1, true), out)
+      assert.is_nil(whole:find("--max-size", 1, true), whole)
+      local function samples(text) return tonumber((text:match("([%d,]+) samples? in"):gsub(",", ""))) end
+      assert.is_true(samples(out) < samples(whole), out .. whole)
+      for text, words in pairs { ["8X"] = "--max-size: '8X' is not a size", ["0"] = "--max-size: " } do
+         out, status = run(("record --max-size %s -- true"):format(text))
+         assert.equal(2, status, out)
+         assert.truthy(out:find(words, 1, true), out)
+      end
+   end)
+end)
