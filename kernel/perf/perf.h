@@ -306,7 +306,8 @@ bool perf_stack_parse(const struct pfm_stack_want *want, struct perf_stack *s, c
 		      const uint64_t *end);
 
 /* record.c */
-void perf_record_attr(struct perf_event_attr *attr);	/* the kernel is to write what programs do */
+/* The kernel is to write what programs do, as far as it is wanted. */
+void perf_record_attr(const struct pfm_stack_want *want, struct perf_event_attr *attr);
 void perf_record_replay(struct pfm_context *ctx, const union perf_record *rec);	/* any; tells if it is of that */
 void perf_record_lost(struct pfm_context *ctx);
 void perf_name_exited(struct pfm_context *ctx, struct pfm_where *where);

@@ -148,7 +148,7 @@ static int open_records(struct pfm_context *ctx, struct perf_ring *ring, uint32_
 	struct perf_event_attr attr;
 
 	perf_attr_dummy(&attr);
-	perf_record_attr(&attr);
+	perf_record_attr(&ctx->want, &attr);
 	attr.inherit = 1;
 	e->num = PFM_MAX_PMDS;
 	e->lost = 0;

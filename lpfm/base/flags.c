@@ -111,6 +111,7 @@ const struct lpfm_flag lpfm_buf_flags[] = {
 	FLAG(PFM_STACK_SMPL_, NO_USER),
 	FLAG(PFM_STACK_SMPL_, COPY),
 	FLAG(PFM_STACK_SMPL_, RECORDS),
+	FLAG(PFM_STACK_SMPL_, SWITCHES),
 	END
 };
 
@@ -317,7 +318,8 @@ Names and values of flags and types by topic. Calls take and give the names.
 - format: NOSET (the format knows set 0 only)
 - buffer, buf_flags of lpfm.create: NO_HDR (samples without a header), IIP_HDR (the ip alone); of n-way:
   MASK_WHEN_FULL (mask when all regions are full, instead of overwriting); of stack: NO_KERNEL, NO_USER (no frames of
-  that level), COPY (registers and a copy of the user's stack), RECORDS (what programs do, see buffer:records)
+  that level), COPY (registers and a copy of the user's stack), RECORDS (what programs do, see buffer:records),
+  SWITCHES (and when threads leave a CPU and come back)
 @table lpfm.flags
 @usage assert(require("lpfm").flags.context.SYSTEM_WIDE == 2)
 */

@@ -322,7 +322,7 @@ Creates a context (specification 3.1.1).
 @string[opt] options.format a sampling format, by name or UUID
 @int[opt=65536] options.buf_size bytes of its buffer
 @tparam[opt] {string,...} options.buf_flags NO_HDR, IIP_HDR; for n-way also MASK_WHEN_FULL; for stack NO_KERNEL,
-NO_USER, COPY, RECORDS
+NO_USER, COPY, RECORDS, SWITCHES
 @int[opt] options.regions regions of the buffer, of which the tool reads one while another is filled: for n-way, 2
 by default, and stack, by default 1; up to 8
 @int[opt=127] options.max_frames frames of a sample, kernel and user together, for stack: 1 to 1024

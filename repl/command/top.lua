@@ -26,13 +26,9 @@ local IDLE = "0 "           -- how the thread of a sample begins where nothing r
 -- --- the samples of the last seconds, as a recording ---------------------------------------------
 
 local function new_live(self, window)
-   local sampled = {}
-   for i, e in ipairs(self.events) do
-      sampled[i] = { name = e.name, pmd = e.pmd, unit = e.unit, period = self.periods[i] }
-   end
    local live = recording.of {
-      head = { events = sampled, fixed = self.fixed, machine = { boot = embedded_symbols.this_boot() },
-         stacks = self.stacks and self.stacks.how }, blocks = {},
+      head = { events = profile.recorded_events(self), fixed = self.fixed,
+         machine = { boot = embedded_symbols.this_boot() }, stacks = self.stacks and self.stacks.how }, blocks = {},
       stack_table = self.stacks and self.stacks.table,
    }
    live.times, live.window, live.now = {}, window, 0
@@ -290,8 +286,7 @@ function top.options()
    local c = options.command("top", "Shows live where the machine, threads or a command spend their time.",
       "lpfm top [options] [--] [command [arguments]]")
    options.add_target(c)
-   c:option("-c --period", "N", "Sample every N events (clocks: nanoseconds).")
-   c:option("-F --frequency", "HZ", "Sample HZ times a second (default: 1000).")
+   options.add_rates(c)
    c:flag("-g", "Take call stacks, and count samples also where the functions are that called.")
    c:option("--call-graph", "HOW", "The same: fp (frame pointers), dwarf or dwarf,SIZE (copies of the stack).")
    c:option("-s --sort", "KEYS", "Sort keys, as for 'lpfm report' (default: object,symbol).")
@@ -322,10 +317,8 @@ end
 local function spec_of(args, words)
    if not has_target(args, words) then args.all_cpus = true end
    local spec = options.target(args, words)
+   spec.period, spec.frequency = options.rates(args)
    spec.events = options.sampled_events(args, args.event, { "cpu-clock" })
-   spec.period = options.number(args.period, "--period", true)
-   spec.frequency = options.number(args.frequency, "--frequency")
-   if spec.period and spec.frequency then options.fail("-c and -F exclude each other") end
    spec.g = options.call_graph(args)
    return spec
 end

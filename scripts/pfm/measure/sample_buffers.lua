@@ -77,9 +77,9 @@ local function choose(spec)
 end
 
 -- Does the machine tell what programs do? Of threads /proc knows it as well.
-local function can_record(spec)
+local function can_record(spec, flags)
    if spec.records == false or not (spec.g or spec.cpus or spec.inherit) then return false end
-   local ctx = lpfm.create { format = "stack", buf_flags = { "RECORDS" } }
+   local ctx = lpfm.create { format = "stack", buf_flags = flags }
    if ctx then ctx:close() end
    return ctx ~= nil
 end
@@ -88,13 +88,13 @@ end
 -- @tparam table spec of `profile.prepare`: `g` is "fp", "dwarf", or true, for what suits the program; nil: no stacks
 -- @int values of a sample, at most
 -- @treturn table `how`, `why` (words, or nil), `table` (see `lpfm.blocks`; nil: no stacks), `records` (are there any of
--- what programs do?)
+-- what programs do?), `switches` (with `spec.off_cpu`: of context switches, too?)
 -- @raise where `spec.buffer` is too small
 -- @usage print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0).how) --> "frame pointers"
 function stacks.new(spec, values)
    local how, why, copied = choose(spec)
    local self = setmetatable({ how = how, why = why, table = how and stored.stack_table(), copied = copied or 0,
-      copies = how == stacks.DWARF, records = can_record(spec), given = 0, looked = {},
+      copies = how == stacks.DWARF, records = can_record(spec, { "RECORDS" }), given = 0, looked = {},
       unwinder = how and copied > 0 and objects.unwinder(nil, how == stacks.POINTERS) or nil,
       values = values, size = spec.buffer, cpus = spec.cpus and #spec.cpus }, stacks)
    local least = HEADER + self:largest()
@@ -103,6 +103,7 @@ function stacks.new(spec, values)
       error(text:format(render.plural(self.size, "byte"), least), 0)
    end
    self.records = self.records and not (self.size and self.size < HEADER + self:largest(true))
+   self.switches = spec.off_cpu and self.records and can_record(spec, { "RECORDS", "SWITCHES" })
    return self
 end
 
@@ -143,6 +144,7 @@ function stacks:create_args()
    if not self.how then flags = { "NO_KERNEL", "NO_USER" } end
    if self.copied > 0 then flags[1] = "COPY" end
    if self.records then flags[#flags + 1] = "RECORDS" end
+   if self.switches then flags[#flags + 1] = "SWITCHES" end
    return { format = "stack", buf_size = size, buf_flags = flags, regions = regions_for(self, size),
       max_frames = not self.how and 1 or nil, max_stack = self.copied > 0 and self.copied or nil }
 end

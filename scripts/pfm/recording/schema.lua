@@ -32,7 +32,8 @@ local function few(of)
    end
 end
 
-local event = record({ pmd = pmd }, { set = set, values = list(pmd) }, { name = text, unit = text, period = amount })
+local event = record({ pmd = pmd }, { set = set, values = list(pmd) }, { name = text, unit = text, period = amount,
+   frequency = number(0, 2 ^ 53) })
 
 local machine = record({}, {}, { name = text, pmu = text, host = text, kernel = text, arch = text, boot = text,
    cpus = count, hw_counters = count })
