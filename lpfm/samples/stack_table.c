@@ -405,6 +405,28 @@ static int table_load(lua_State *L)
 	return 1;
 }
 
+/***
+Adds a stack.
+@function stack_table:add
+@string frames words of 64 bits, the innermost first
+@treturn int its number, 0 of a stack without frames
+@raise on what are no words, and without memory
+@usage assert(blocks.stack_table():add("") == 0)
+*/
+static int table_add(lua_State *L)
+{
+	struct table *t = self(L);
+	size_t len;
+	const char *bytes = luaL_checklstring(L, 2, &len);
+	uint64_t *ips;
+
+	luaL_argcheck(L, len % sizeof(*ips) == 0, 2, "not words of 64 bits");
+	ips = lua_newuserdata(L, len ? len : 1);
+	memcpy(ips, bytes, len);
+	lpfm_push_nat(L, number_of(L, t, ips, len / sizeof(*ips)));
+	return 1;
+}
+
 /* --- looking -------------------------------------------------------------------------------- */
 
 /* The stack of the number at 2: {n, frames}; NULL: there is none. */
@@ -439,7 +461,7 @@ static int table_frames(lua_State *L)
 /* Frame pointers of code that uses the register otherwise lead anywhere: the stack ends where no address follows. */
 static bool is_address(int64_t frame, int64_t before)
 {
-	return frame > -EXACT && frame < EXACT && (frame >= 0 || before < 0);
+	return frame > -EXACT && frame < EXACT && (frame > 0 || (frame && before < 0));
 }
 
 /* A frame says where its function goes on: the call is before that. Where the kernel was entered it is exact. */
@@ -503,7 +525,7 @@ static int table_gc(lua_State *L)
 void lpfm_open_stack_table(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
-		{ "bytes", table_bytes }, { "calls", table_calls }, { "frames", table_frames },
+		{ "add", table_add }, { "bytes", table_bytes }, { "calls", table_calls }, { "frames", table_frames },
 		{ "fresh", table_fresh }, { "load", table_load }, { "samples", table_samples }, { NULL, NULL }
 	};
 	static const luaL_Reg metas[] = { { "__gc", table_gc }, { "__len", table_len }, { NULL, NULL } };

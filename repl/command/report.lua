@@ -151,8 +151,9 @@ end
 
 local function cells_of(self, s)
    local event = samples.event_name(self, s.ovfl_pmd, s.set)
-   local cells = { event, ("%.9f"):format(s.tstamp / 1e9), s.pid, s.tid, s.cpu, symbols.hex(s.ip), -s.last_reset }
-   for _, v in ipairs(s.values) do cells[#cells + 1] = v end
+   local cells = { event, ("%.9f"):format(s.tstamp / 1e9), s.pid, s.tid, samples.cpu(self, s.cpu, s.pid),
+      symbols.hex(s.ip), -s.last_reset }
+   for i, v in ipairs(s.values) do cells[7 + i] = v end
    return cells
 end
 

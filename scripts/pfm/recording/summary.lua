@@ -82,7 +82,7 @@ function summary.events(self)
    local out = {}
    for i, e in ipairs(self.head.events) do
       local period = not e.period and "?" or e.unit == "ns" and render.time(e.period / 1e9) or render.number(e.period)
-      local varies = self.head.frequency and e.unit ~= "ns" -- the period followed the rate of events
+      local varies = self.head.frequency and (e.unit ~= "ns" or not e.period) -- it followed the rate of events
       out[i] = varies and ("%s about %s times a second"):format(e.name, render.number(self.head.frequency))
          or ("%s every %s"):format(e.name, period)
    end
