@@ -14,12 +14,14 @@ enum {
 	SECTION = 16, ATTRS_MAX = 1 << 16, IDS_MAX = 1 << 24
 };
 
-size_t perf_file_read(const struct perf_file *f, uint64_t at, void *to, size_t n)
+static const char NO_MEMORY[] = " needs more memory than there is";
+
+size_t perf_read(int fd, uint64_t at, void *to, size_t n)
 {
 	size_t got = 0;
 
-	while (got < n && at + got < f->size) {
-		ssize_t r = pread(f->fd, (char *)to + got, n - got, (off_t)(at + got));
+	while (got < n && at <= INT64_MAX - n) {
+		ssize_t r = pread(fd, (char *)to + got, n - got, (off_t)(at + got));
 
 		if (r < 0 && errno == EINTR)
 			continue;
@@ -84,6 +86,28 @@ int64_t perf_file_attr_of(struct perf_file *f, uint64_t id)
 	return found ? (int64_t)found->attr : -1;
 }
 
+/* --- parts ---------------------------------------------------------------------------------- */
+
+bool perf_file_add_part(struct perf_file *f, struct perf_part part)
+{
+	struct perf_part *more = realloc(f->parts, (f->num_parts + 1) * sizeof(*more));
+
+	if (!more)
+		return false;
+	f->parts = more;
+	more[f->num_parts++] = part;
+	return true;
+}
+
+/* The records of the file itself: to its end, if perf could not say where they end. */
+static bool add_own_part(struct perf_file *f)
+{
+	bool within = f->data.size && f->data.size <= f->size - f->data.at;
+	uint64_t end = within ? f->data.at + f->data.size : f->size;
+
+	return perf_file_add_part(f, (struct perf_part){ f->fd, f->data.at, end, f->data.size && !within });
+}
+
 /* --- the header ----------------------------------------------------------------------------- */
 
 static struct perf_section take_section(struct bytes *b)
@@ -109,7 +133,7 @@ static const char *read_ids(struct perf_file *f, struct perf_section s, uint32_t
 	while (s.size) {
 		size_t n = s.size < sizeof(ids) ? s.size : sizeof(ids);
 
-		if (perf_file_read(f, s.at, ids, n) < n)
+		if (perf_read(f->fd, s.at, ids, n) < n)
 			return " cannot be read";
 		for (size_t i = 0; i < n / sizeof(ids[0]); i++)
 			if (!perf_file_add_id(f, ids[i], attr))
@@ -130,7 +154,7 @@ static const char *read_attrs(struct perf_file *f, struct perf_section s, uint64
 	for (; !why && s.size; s.at += attr_size, s.size -= attr_size) {
 		struct bytes b = { buf + attr_size - SECTION, buf + attr_size, false };
 
-		if (perf_file_read(f, s.at, buf, attr_size) < attr_size)
+		if (perf_read(f->fd, s.at, buf, attr_size) < attr_size)
 			return " cannot be read";
 		if (!perf_file_add_attr(f, buf, attr_size - SECTION))
 			return " has more events than there is memory for";
@@ -151,7 +175,7 @@ static void read_features(struct perf_file *f, const unsigned char *bits)
 
 		if (!(bits[i / 8] & 1 << i % 8))
 			continue;
-		if (perf_file_read(f, at, buf, sizeof(buf)) < sizeof(buf))
+		if (perf_read(f->fd, at, buf, sizeof(buf)) < sizeof(buf))
 			return;
 		s = take_section(&b);
 		if (is_within(f, s))
@@ -163,7 +187,7 @@ static void read_features(struct perf_file *f, const unsigned char *bits)
 const char *perf_file_header(struct perf_file *f)
 {
 	unsigned char buf[FILE_HEADER];
-	size_t got = perf_file_read(f, 0, buf, sizeof(buf));
+	size_t got = perf_read(f->fd, 0, buf, sizeof(buf));
 	struct bytes b = { buf + 8, buf + got, false };
 	struct perf_section attrs;
 	uint64_t size, attr_size;
@@ -175,7 +199,7 @@ const char *perf_file_header(struct perf_file *f)
 	f->pipe = size == PIPE_HEADER;
 	if (f->pipe) {
 		f->data = (struct perf_section){ PIPE_HEADER, f->size - PIPE_HEADER };
-		return NULL;
+		return add_own_part(f) ? NULL : NO_MEMORY;
 	}
 	if (got < FILE_HEADER || size != FILE_HEADER)
 		return " is damaged: its header is not one that perf writes";
@@ -190,25 +214,28 @@ const char *perf_file_header(struct perf_file *f)
 		return " is damaged: its records lie outside of it";
 	if (f->data.size)
 		read_features(f, b.at);
-	return NULL;
+	return add_own_part(f) ? NULL : NO_MEMORY;
 }
 
 void perf_file_close(struct perf_file *f)
 {
-	int fd = f->fd;
-
+	for (uint32_t i = 1; i < f->num_parts; i++)
+		close(f->parts[i].fd);
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f->parts);
 	free(f->attrs);
 	free(f->ids);
 	free(f->raw.bytes);
 	free(f->unpacked.bytes);
 	ZSTD_freeDCtx(f->zstd);
+	f->parts = NULL;
 	f->attrs = NULL;
 	f->ids = NULL;
 	f->raw = f->unpacked = (struct perf_window){ 0 };
 	f->zstd = NULL;
+	f->num_parts = 0;
 	f->num_attrs = 0;
 	f->num_ids = 0;
 	f->fd = -1;
-	if (fd >= 0)
-		close(fd);
 }

@@ -25,6 +25,13 @@ struct perf_id {
 	uint32_t attr;		/* from 0 */
 };
 
+/* A file with records, or the part of one. */
+struct perf_part {
+	int		fd;
+	uint64_t	at, end;
+	bool		is_cut;		/* the file ends before its records do */
+};
+
 /* Bytes that are read or unpacked: those from `from` to `to` are still to be used. */
 struct perf_window {
 	unsigned char *bytes;
@@ -45,21 +52,24 @@ struct perf_file {
 	bool			sorted;		/* the ids are */
 	bool			told;		/* all events are known */
 	/* the records */
-	uint64_t		next;		/* where the next one lies in the file */
-	struct perf_window	raw;		/* of the file, up to raw_end */
-	uint64_t		raw_end;
-	bool			is_cut;		/* the file ends before its records do */
+	struct perf_part	*parts;		/* the file itself, and those that threads of perf wrote */
+	uint32_t		num_parts, part;
+	uint64_t		next;		/* where the next record lies in its part */
+	struct perf_window	raw;		/* of the part */
 	struct perf_window	unpacked;	/* of compressed records */
+	uint64_t		order;		/* of the record that was read last, from 1 */
 	struct ZSTD_DCtx_s	*zstd;
 	uint64_t		compressed;	/* records */
 };
 
-/* Bytes of the file that lie anywhere; how many there are. */
-size_t perf_file_read(const struct perf_file *f, uint64_t at, void *to, size_t n);
+/* Bytes of a file that lie anywhere; how many there are. */
+size_t perf_read(int fd, uint64_t at, void *to, size_t n);
 /* Reads the header of f->fd. NULL, or what is wrong with it: a text that follows the file's name. */
 const char *perf_file_header(struct perf_file *f);
 /* Adds an event of `size` bytes at `bytes`; false: without memory. */
 bool perf_file_add_attr(struct perf_file *f, const void *bytes, size_t size);
+/* Adds a file of records, which is closed with f; false: without memory. */
+bool perf_file_add_part(struct perf_file *f, struct perf_part part);
 bool perf_file_add_id(struct perf_file *f, uint64_t id, uint32_t attr);
 /* The event of an id; -1: there is none such. */
 int64_t perf_file_attr_of(struct perf_file *f, uint64_t id);

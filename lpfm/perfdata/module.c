@@ -7,6 +7,7 @@ recordings of them.
 */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -68,8 +69,39 @@ static int spool(int from)
 	return to;
 }
 
-/* The file of that name, "-" for standard input; a pipe's whole content. -1 with errno. */
-static int open_file(const char *path, bool *piped)
+/* What a directory of perf's has of that name; -1 with errno. */
+static int open_within(const char *folder, const char *name)
+{
+	char path[PATH_MAX];
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, name) < sizeof(path))
+		return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	errno = ENAMETOOLONG;
+	return -1;
+}
+
+/* The files of records that threads of perf wrote: data.0, data.1, ... NULL, or what is wrong. */
+static const char *add_parts(struct perf_file *f, const char *folder)
+{
+	for (int i = 0;; i++) {
+		struct perf_part part = { 0 };
+		struct stat st;
+		char name[24];
+
+		snprintf(name, sizeof(name), "data.%d", i);
+		part.fd = open_within(folder, name);
+		if (part.fd < 0)
+			return errno == ENOENT ? NULL : " has a part that cannot be opened";
+		part.end = fstat(part.fd, &st) ? 0 : (uint64_t)st.st_size;
+		if (!perf_file_add_part(f, part)) {
+			close(part.fd);
+			return " has more parts than there is memory for";
+		}
+	}
+}
+
+/* The file of that name, "-" for standard input; a pipe's whole content; of a directory its main file. -1 with errno. */
+static int open_file(const char *path, bool *piped, bool *is_folder)
 {
 	bool is_input = !strcmp(path, "-");
 	struct stat st;
@@ -79,6 +111,9 @@ static int open_file(const char *path, bool *piped)
 		return -1;
 	if (is_input && fstat(STDIN_FILENO, &st))
 		return -1;
+	*is_folder = S_ISDIR(st.st_mode);
+	if (*is_folder)
+		return open_within(path, "data");
 	*piped = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode);
 	if (!*piped && !S_ISREG(st.st_mode)) {
 		errno = EINVAL;
@@ -96,7 +131,7 @@ static bool is_perf(const struct perf_file *f)
 {
 	char magic[8];
 
-	return perf_file_read(f, 0, magic, sizeof(magic)) == sizeof(magic) &&
+	return perf_read(f->fd, 0, magic, sizeof(magic)) == sizeof(magic) &&
 	       (!memcmp(magic, "PERFILE2", 8) || !memcmp(magic, "2ELIFREP", 8));
 }
 
@@ -110,7 +145,8 @@ static int refuse(lua_State *L, const char *path, const char *why)
 /***
 Opens a file that perf has written: `perf record -o FILE`, or `-o -` to a pipe.
 @function open
-@string path "-" is standard input; what comes through a pipe is read to its end first
+@string path "-" is standard input; what comes through a pipe is read to its end first; of a directory (of
+`perf record --threads`) all parts are read
 @treturn[1] file
 @treturn[2] boolean false: it is no file of perf's, and no pipe, which would have been read; others may look at it
 @return[3] nil
@@ -122,12 +158,12 @@ static int perfdata_open(lua_State *L)
 	const char *path = luaL_checkstring(L, 1), *why;
 	struct perfdata *self = lpfm_object_new(L, sizeof(*self));
 	struct perf_file *f = &self->file;
-	bool piped = false;
+	bool piped = false, is_folder = false;
 	struct stat st;
 
 	f->fd = -1;
 	lpfm_object_arm(L, f, &perfdata_class);
-	f->fd = open_file(path, &piped);
+	f->fd = open_file(path, &piped, &is_folder);
 	if (f->fd < 0 && !piped) {
 		lua_pushboolean(L, false);
 		return 1;
@@ -144,6 +180,8 @@ static int perfdata_open(lua_State *L)
 				      "(a pipe?), and is none of perf's") : 1;
 	}
 	why = perf_file_header(f);
+	if (!why && is_folder)
+		why = add_parts(f, path);
 	if (!why) {
 		perf_stream_begin(f);
 		return 1;
@@ -179,25 +217,16 @@ static int file_gc(lua_State *L)
 /* --- the header ----------------------------------------------------------------------------- */
 
 /***
-What is known of the file as a whole.
-@function file:about
-@treturn table `pipe` (boolean), `size` (bytes), `data` (bytes of its records; 0: perf did not end it), `compressed`
-(records so far)
-@usage local f = require("lpfm.perfdata").open "perf.data"; if f then print(f:about().size) end
+Did perf end the file? Of one that it did not, there are no features.
+@function file:is_ended
+@treturn boolean
+@usage local f = require("lpfm.perfdata").open "perf.data"; if f then print(f:is_ended()) end
 */
-static int file_about(lua_State *L)
+static int file_is_ended(lua_State *L)
 {
 	const struct perf_file *f = &check_file(L)->file;
 
-	lua_createtable(L, 0, 4);
-	lua_pushboolean(L, f->pipe);
-	lua_setfield(L, -2, "pipe");
-	lua_pushnumber(L, (lua_Number)f->size);
-	lua_setfield(L, -2, "size");
-	lua_pushnumber(L, (lua_Number)f->data.size);
-	lua_setfield(L, -2, "data");
-	lua_pushnumber(L, (lua_Number)f->compressed);
-	lua_setfield(L, -2, "compressed");
+	lua_pushboolean(L, f->pipe || f->data.size);
 	return 1;
 }
 
@@ -257,7 +286,7 @@ static int file_feature(lua_State *L)
 	if (!s.at || s.size > FEATURE_MAX)
 		return 0;
 	bytes = lua_newuserdata(L, s.size ? s.size : 1);
-	lua_pushlstring(L, bytes, perf_file_read(f, s.at, bytes, s.size));
+	lua_pushlstring(L, bytes, perf_read(f->fd, s.at, bytes, s.size));
 	return 1;
 }
 
@@ -355,7 +384,7 @@ The next record.
 @treturn[1] table of a sample: `kind` "SAMPLE", `attr` (number of its event), `misc` (bits), `pid`, `tid`, `time` (ns),
 `period`, perhaps `chain` (words of 64 bits: frames, the innermost first), `counts` (list of {id, value}), `branches`
 (words: from, to, flags), `regs`, `regs_abi`, `stack` (the user's); of another record: `type` (a number), `misc`,
-`time`, and where it is of use `kind` and its fields
+`time`, and where it is of use `kind` and its fields. Both have `order`, the number of the record in the file
 @treturn[2] boolean false: a record whose fields are not sound is passed over
 @return[3] nil
 @treturn[3] string "end", or why the rest cannot be read: "cut", "damaged", "packed" (not as libzstd packs), "memory"
@@ -381,8 +410,12 @@ static int file_next(lua_State *L)
 		lua_pushnumber(L, (lua_Number)self->file.next);
 		return 3;
 	}
-	if (!push_record(L, self, &record))
+	if (!push_record(L, self, &record)) {
 		lua_pushboolean(L, false);
+		return 1;
+	}
+	lua_pushnumber(L, (lua_Number)self->file.order);
+	lua_setfield(L, -2, "order");
 	return 1;
 }
 
@@ -436,9 +469,9 @@ LPFM_EXPORT int luaopen_lpfm_perfdata(lua_State *L);
 int luaopen_lpfm_perfdata(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
-		{ "about", file_about }, { "close", file_close }, { "encode", file_encode },
+		{ "close", file_close }, { "encode", file_encode },
 		{ "event_of", file_event_of }, { "events", file_events }, { "feature", file_feature },
-		{ "next", file_next }, { "rewind", file_rewind }, { NULL, NULL }
+		{ "is_ended", file_is_ended }, { "next", file_next }, { "rewind", file_rewind }, { NULL, NULL }
 	};
 	static const luaL_Reg metas[] = { { "__gc", file_gc }, { NULL, NULL } };
 

@@ -8,18 +8,21 @@
 
 enum { WINDOW = 1 << 18, UNPACKED_MAX = 1 << 28 };
 
-void perf_stream_begin(struct perf_file *f)
+/* Goes to the first record of a part. */
+static void begin_part(struct perf_file *f, uint32_t part)
 {
-	bool within = f->data.size && f->data.size <= f->size - f->data.at;
-
-	f->next = f->data.at;
-	f->raw_end = within ? f->data.at + f->data.size : f->size;
-	f->is_cut = f->data.size && !within;
+	f->part = part;
+	f->next = part < f->num_parts ? f->parts[part].at : 0;
 	f->raw.from = f->raw.to = 0;
 	f->unpacked.from = f->unpacked.to = 0;
-	f->compressed = 0;
 	if (f->zstd)
 		ZSTD_DCtx_reset(f->zstd, ZSTD_reset_session_only);
+}
+
+void perf_stream_begin(struct perf_file *f)
+{
+	f->order = 0;
+	begin_part(f, 0);
 }
 
 /* Makes room for n more bytes after those that are still to be used. */
@@ -45,19 +48,20 @@ static bool make_room(struct perf_window *w, size_t n)
 	return true;
 }
 
-/* The next n bytes of the file, or fewer at its end; NULL without memory. */
+/* The next n bytes of the part, or fewer at its end; NULL without memory. */
 static const unsigned char *look(struct perf_file *f, size_t n, size_t *got)
 {
+	const struct perf_part *part = &f->parts[f->part];
 	struct perf_window *w = &f->raw;
 
 	if (w->to - w->from < n) {
-		uint64_t at = f->next + (w->to - w->from), left = f->raw_end - at;
+		uint64_t at = f->next + (w->to - w->from), left = part->end - at;
 
 		if (!make_room(w, WINDOW / 2))
 			return NULL;
 		if (left > w->room - w->to)
 			left = w->room - w->to;
-		w->to += perf_file_read(f, at, w->bytes + w->to, left);
+		w->to += perf_read(part->fd, at, w->bytes + w->to, left);
 	}
 	*got = w->to - w->from;
 	return w->bytes + w->from;
@@ -65,11 +69,12 @@ static const unsigned char *look(struct perf_file *f, size_t n, size_t *got)
 
 static void go_on(struct perf_file *f, uint64_t n)
 {
+	uint64_t end = f->parts[f->part].end;
 	struct perf_window *w = &f->raw;
 	size_t have = w->to - w->from;
 
 	w->from += n < have ? n : have;
-	f->next = n < f->raw_end - f->next ? f->next + n : f->raw_end;
+	f->next = n < end - f->next ? f->next + n : end;
 }
 
 /* The record at these bytes, whose head is there; false: it has no room for that. */
@@ -106,7 +111,7 @@ static enum perf_state next_raw(struct perf_file *f, struct perf_record *r)
 	if (!at)
 		return PERF_MEMORY;
 	if (got < sizeof(r->head))
-		return got || f->is_cut ? PERF_CUT : PERF_END;
+		return got || f->parts[f->part].is_cut ? PERF_CUT : PERF_END;
 	if (!read_record(r, at))
 		return PERF_DAMAGED;
 	at = look(f, r->head.size, &got);
@@ -134,7 +139,6 @@ static enum perf_state unpack(struct perf_file *f, const struct perf_record *r)
 		f->zstd = ZSTD_createDCtx();
 	if (!f->zstd)
 		return PERF_MEMORY;
-	f->compressed++;
 	for (bool more = true; more;) {
 		struct perf_window *w = &f->unpacked;
 		ZSTD_outBuffer out;
@@ -168,7 +172,8 @@ static enum perf_state next_unpacked(struct perf_file *f, struct perf_record *r)
 	return PERF_SOUND;
 }
 
-enum perf_state perf_stream_next(struct perf_file *f, struct perf_record *r)
+/* The next record of the part, unpacked. */
+static enum perf_state next_of_part(struct perf_file *f, struct perf_record *r)
 {
 	for (;;) {
 		enum perf_state state = next_unpacked(f, r);
@@ -186,4 +191,18 @@ enum perf_state perf_stream_next(struct perf_file *f, struct perf_record *r)
 		if (state != PERF_SOUND)
 			return state;
 	}
+}
+
+enum perf_state perf_stream_next(struct perf_file *f, struct perf_record *r)
+{
+	enum perf_state state = PERF_END;
+
+	while (f->part < f->num_parts) {
+		state = next_of_part(f, r);
+		if (state != PERF_END)
+			break;
+		begin_part(f, f->part + 1);
+	}
+	f->order++;
+	return state;
 }

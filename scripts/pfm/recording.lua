@@ -53,7 +53,8 @@ end
 function recording.is_one(path)
    local found = stat.stat(path)
    if path == "-" or found and stat.S_ISFIFO(found.st_mode) ~= 0 then return true end
-   local file = found and stat.S_ISREG(found.st_mode) ~= 0 and io.open(path, "rb")
+   if found and stat.S_ISDIR(found.st_mode) ~= 0 then path = path .. "/data" end
+   local file = found and io.open(path, "rb")
    local start = file and file:read(8) or ""
    if file then file:close() end
    return start == "PERFILE2" or start == "2ELIFREP" or start:sub(1, 4) == "\239LP1"

@@ -58,9 +58,10 @@ end
 
 local take = {}
 
-local function add_row(self, ...)
-   local row = { ... }
+local function add_row(self, record, kind, ...)
+   local row = { kind, record.time, record.pid, record.tid, ... }
    if row[2] > EXACT or row[3] < 0 or row[4] < 0 then return count(self, "unsound") end
+   self.orders[row] = record.order
    self.recording.records[#self.recording.records + 1] = row
 end
 
@@ -74,8 +75,7 @@ function take.MMAP(self, record)
    if record.pid < 0 then return take_kernel(self, record) end
    if has_bit(record.misc, DATA) then return end
    if record.path:find("^//anon") then record.path = "" end
-   add_row(self, "MAP", record.time, record.pid, record.tid, record.addr, record.addr + record.len, record.offset,
-      record.path, record.build_id)
+   add_row(self, record, "MAP", record.addr, record.addr + record.len, record.offset, record.path, record.build_id)
    if record.path:find("^[/%[]") then
       local known = self.recording.objects[record.path] or { path = record.path }
       known.build_id = record.build_id or known.build_id
@@ -85,17 +85,17 @@ end
 
 function take.COMM(self, record)
    local is_exec = has_bit(record.misc, EXEC)
-   add_row(self, is_exec and "EXEC" or "RENAME", record.time, record.pid, record.tid, record.comm)
+   add_row(self, record, is_exec and "EXEC" or "RENAME", record.comm)
    self.recording.comms[record.tid] = record.comm
 end
 
 function take.FORK(self, record)
    if record.ppid < 0 or record.ptid < 0 then return count(self, "unsound") end
-   add_row(self, "FORK", record.time, record.pid, record.tid, record.ppid, record.ptid)
+   add_row(self, record, "FORK", record.ppid, record.ptid)
 end
 
 function take.EXIT(self, record)
-   add_row(self, "EXIT", record.time, record.pid, record.tid)
+   add_row(self, record, "EXIT")
 end
 
 function take.LOST(self, record)
@@ -183,6 +183,13 @@ local function read_events(self)
       for name, is_there in pairs(event.fields) do self.fields[name] = self.fields[name] or is_there end
    end
    for _, event in ipairs(self.events) do event.places = values_of(self, event) end
+   for row, order in pairs(self.fields.time and {} or self.orders) do row[2] = order end
+   self.orders = nil
+end
+
+-- Samples and records without times have their order instead.
+local function time_of(self, sample)
+   return self.fields.time and sample.time or sample.order
 end
 
 -- --- call stacks ---------------------------------------------------------------------------------
@@ -224,7 +231,7 @@ local function frames_of(self, sample, event)
       return chain
    end
    local ran = self.recording:programs()
-   local life = ran and ran.lives:at(sample.pid % 2 ^ 32, sample.time) or sample.pid % 2 ^ 32
+   local life = ran and ran.lives:at(sample.pid % 2 ^ 32, time_of(self, sample)) or sample.pid % 2 ^ 32
    local unwound = unwinder_of(self, life):frames(sample.regs, sample.stack)
    return unwound ~= "" and kernel_part(chain) .. unwound or chain
 end
@@ -254,7 +261,7 @@ local function keep(self, sample, number, period)
       more[#more + 1] = self.recording.stack_table:add(frames_of(self, sample, self.events[sample.attr]))
    end
    local n = #self.samples + 1
-   local time = self.fields.time and sample.time or n
+   local time = time_of(self, sample)
    self.samples[n], self.times[n] = self.file:encode(event.pmd, period, more, time), time
    self.out_of_order = self.out_of_order or (n > 1 and time < self.times[n - 1])
 end
@@ -455,11 +462,11 @@ local function read_all(self)
    self.file:rewind()
    read_samples(self)
    make_blocks(self)
-   local recording, about = self.recording, self.file:about()
+   local recording = self.recording
    recording.head = make_head(self)
    recording.ends = { samples = #self.samples, lost = self.lost_samples }
    if self.ended then say(self, "%s", self.ended) end
-   if not about.pipe and about.data == 0 then say(self, "perf did not end the file: it has no names of events") end
+   if not self.file:is_ended() then say(self, "perf did not end the file: names and the last samples are missing") end
    remark_counts(self)
    remark_fields(self)
 end
@@ -480,7 +487,7 @@ function reader.open(path, new)
    recording.remarks, recording.branches, recording.elsewhere, recording.symbols = {}, {}, {}, {}
    recording.comms[0] = "swapper"
    why = read_all { file = file, recording = recording, samples = {}, times = {}, counts = {}, others = {}, names = {},
-      counted = {}, kernel = {}, fields = {}, unwinders = {}, crowd = {}, lost = 0, lost_samples = 0 }
+      counted = {}, kernel = {}, fields = {}, unwinders = {}, orders = {}, crowd = {}, lost = 0, lost_samples = 0 }
    file:close()
    if why then return nil, path .. why end
    return recording
