@@ -58,6 +58,7 @@ struct perf_file {
 	struct perf_window	raw;		/* of the part */
 	struct perf_window	unpacked;	/* of compressed records */
 	uint64_t		order;		/* of the record that was read last, from 1 */
+	uint64_t		base;		/* ns that times are told from */
 	struct ZSTD_DCtx_s	*zstd;
 	uint64_t		compressed;	/* records */
 };
@@ -73,6 +74,12 @@ bool perf_file_add_part(struct perf_file *f, struct perf_part part);
 bool perf_file_add_id(struct perf_file *f, uint64_t id, uint32_t attr);
 /* The event of an id; -1: there is none such. */
 int64_t perf_file_attr_of(struct perf_file *f, uint64_t id);
+/* A time of the file's as it is told; what was before all that is told is 0. */
+static inline uint64_t perf_file_time(const struct perf_file *f, uint64_t time)
+{
+	return time > f->base ? time - f->base : 0;
+}
+
 /* Frees what the header and the records hold, and closes the file. */
 void perf_file_close(struct perf_file *f);
 

@@ -100,7 +100,7 @@ static const char *add_parts(struct perf_file *f, const char *folder)
 	}
 }
 
-/* The file of that name, "-" for standard input; a pipe's whole content; of a directory its main file. -1 with errno. */
+/* The file of that name, "-" for standard input; a pipe's whole content; a directory's main file. -1 with errno. */
 static int open_file(const char *path, bool *piped, bool *is_folder)
 {
 	bool is_input = !strcmp(path, "-");
@@ -307,6 +307,22 @@ static int file_rewind(lua_State *L)
 	return 0;
 }
 
+/***
+Tells times from a moment on, so that numbers hold them exactly.
+@function file:set_base
+@number ns
+@usage local f = require("lpfm.perfdata").open "perf.data"; if f then f:set_base(0) end
+*/
+static int file_set_base(lua_State *L)
+{
+	struct perfdata *self = check_file(L);
+	lua_Number base = luaL_checknumber(L, 2);
+
+	luaL_argcheck(L, base >= 0 && base < 0x1p63, 2, "not a time");
+	self->file.base = (uint64_t)base;
+	return 0;
+}
+
 /* A word of a record's body, counted from its start, or, from 1, from its end; 0 where there is none. */
 static uint64_t word_of(const struct perf_record *r, int at, bool from_end)
 {
@@ -353,26 +369,22 @@ static bool take_attr(struct perf_file *f, const struct perf_record *r)
 	return true;
 }
 
-/* Pushes a record; false: it is not sound, and nothing is pushed. */
-static bool push_record(lua_State *L, struct perfdata *self, const struct perf_record *r)
+/* Pushes a record without its time, which is in *time; false: it is not sound, and nothing is pushed. */
+static bool push_record(lua_State *L, struct perfdata *self, const struct perf_record *r, uint64_t *time)
 {
 	static const struct perf_event_attr none;
 	struct perf_file *f = &self->file;
 	int64_t attr;
 
 	self->has_sample = false;
-	if (r->head.type == PERF_ATTR_RECORD) {
-		if (f->pipe && !f->told && !take_attr(f, r))
-			return false;
-		return perf_record_push(L, r, &none);
-	}
 	attr = event_of(f, r);
 	if (r->head.type != PERF_RECORD_SAMPLE)
-		return perf_record_push(L, r, attr >= 0 ? &f->attrs[attr] : &none);
+		return perf_record_push(L, r, attr >= 0 ? &f->attrs[attr] : &none, time);
 	if (attr < 0 || !perf_sample_read(&f->attrs[attr], r, &self->sample))
 		return false;
 	self->attr = (uint32_t)attr;
 	self->has_sample = true;
+	*time = self->sample.time;
 	perf_sample_push(L, r, &f->attrs[attr], &self->sample, self->attr + 1);
 	return true;
 }
@@ -382,9 +394,10 @@ The next record.
 @function file:next
 @string[opt] only "samples" or "records": the others are passed over
 @treturn[1] table of a sample: `kind` "SAMPLE", `attr` (number of its event), `misc` (bits), `pid`, `tid`, `time` (ns),
-`period`, perhaps `chain` (words of 64 bits: frames, the innermost first), `counts` (list of {id, value}), `branches`
-(words: from, to, flags), `regs`, `regs_abi`, `stack` (the user's); of another record: `type` (a number), `misc`,
-`time`, and where it is of use `kind` and its fields. Both have `order`, the number of the record in the file
+`period`, perhaps `has_values` (one says something), `chain` (words of 64 bits: frames, the innermost first), `counts`
+(list of {id, value}), `branches` (words: from, to, flags), `regs`, `regs_abi`, `stack` (the user's); of another record:
+`type` (a number), `misc`, `time`, and where it is of use `kind` and its fields. Both have `order`, the number of the
+record in the file
 @treturn[2] boolean false: a record whose fields are not sound is passed over
 @return[3] nil
 @treturn[3] string "end", or why the rest cannot be read: "cut", "damaged", "packed" (not as libzstd packs), "memory"
@@ -396,13 +409,18 @@ static int file_next(lua_State *L)
 	static const char *const words[] = { "sound", "end", "cut", "damaged", "packed", "memory" };
 	static const char *const kinds[] = { "all", "samples", "records", NULL };
 	struct perfdata *self = check_file(L);
+	struct perf_file *f = &self->file;
 	int only = luaL_checkoption(L, 2, "all", kinds);
 	struct perf_record record;
 	enum perf_state state;
+	uint64_t time = 0;
+	bool is_bad;
 
 	do {
-		state = perf_stream_next(&self->file, &record);
-	} while (state == PERF_SOUND && only && (record.head.type == PERF_RECORD_SAMPLE) != (only == 1));
+		state = perf_stream_next(f, &record);
+		is_bad = state == PERF_SOUND && record.head.type == PERF_ATTR_RECORD && f->pipe && !f->told &&
+			 !take_attr(f, &record);
+	} while (state == PERF_SOUND && !is_bad && only && (record.head.type == PERF_RECORD_SAMPLE) != (only == 1));
 	if (state != PERF_SOUND) {
 		self->has_sample = false;
 		lua_pushnil(L);
@@ -410,12 +428,14 @@ static int file_next(lua_State *L)
 		lua_pushnumber(L, (lua_Number)self->file.next);
 		return 3;
 	}
-	if (!push_record(L, self, &record)) {
+	if (is_bad || !push_record(L, self, &record, &time)) {
 		lua_pushboolean(L, false);
 		return 1;
 	}
 	lua_pushnumber(L, (lua_Number)self->file.order);
 	lua_setfield(L, -2, "order");
+	lua_pushnumber(L, (lua_Number)perf_file_time(&self->file, time));
+	lua_setfield(L, -2, "time");
 	return 1;
 }
 
@@ -450,7 +470,7 @@ static int file_encode(lua_State *L)
 	out.entry.last_reset_val = -(uint64_t)lpfm_arg_int(L, 3, "encode", "period", 0, 1LL << 53);
 	out.entry.ip = s->ip;
 	out.entry.cpu = (uint16_t)s->cpu;
-	out.entry.tstamp = lua_isnoneornil(L, 5) ? s->time :
+	out.entry.tstamp = lua_isnoneornil(L, 5) ? perf_file_time(&self->file, s->time) :
 						   (uint64_t)lpfm_arg_int(L, 5, "encode", "time", 0, 1LL << 53);
 	for (int i = 0; i < PERF_VALUES; i++)
 		if (self->file.attrs[self->attr].sample_type & perf_values[i].type)
@@ -471,7 +491,8 @@ int luaopen_lpfm_perfdata(lua_State *L)
 	static const luaL_Reg methods[] = {
 		{ "close", file_close }, { "encode", file_encode },
 		{ "event_of", file_event_of }, { "events", file_events }, { "feature", file_feature },
-		{ "is_ended", file_is_ended }, { "next", file_next }, { "rewind", file_rewind }, { NULL, NULL }
+		{ "is_ended", file_is_ended }, { "next", file_next }, { "rewind", file_rewind },
+		{ "set_base", file_set_base }, { NULL, NULL }
 	};
 	static const luaL_Reg metas[] = { { "__gc", file_gc }, { NULL, NULL } };
 

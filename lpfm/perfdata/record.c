@@ -139,21 +139,18 @@ static void take_field(lua_State *L, struct bytes *b, const struct field *f, con
 	}
 }
 
-bool perf_record_push(lua_State *L, const struct perf_record *record, const struct perf_event_attr *attr)
+bool perf_record_push(lua_State *L, const struct perf_record *record, const struct perf_event_attr *attr,
+		      uint64_t *time)
 {
 	const struct kind *kind = kind_of(record->head.type);
 	bool of_kernel = record->head.type < PERF_ATTR_RECORD;
 	size_t tail = of_kernel ? perf_id_size(attr) : 0;
 	struct bytes b = { record->body, record->body + record->size - (tail < record->size ? tail : 0), false };
-	uint64_t time = 0;
-	int64_t cpu = -1;
 
-	if (of_kernel)
-		perf_id_read(attr, record, &time, &cpu);
+	*time = of_kernel ? perf_id_time(attr, record) : 0;
 	lua_newtable(L);
 	push_number(L, "type", record->head.type);
 	push_number(L, "misc", record->head.misc);
-	push_number(L, "time", (lua_Number)time);
 	if (!kind)
 		return true;
 	push_text(L, "kind", kind->name, strlen(kind->name));
@@ -289,6 +286,15 @@ static void push_counts(lua_State *L, const struct perf_event_attr *attr, const 
 	lua_setfield(L, -2, "counts");
 }
 
+/* The source of data that is not available is told, too. */
+static bool says_more(const struct perf_sample *s)
+{
+	for (int i = 0; i < PERF_VALUES; i++)
+		if (s->values[i] && !(i == PERF_VALUE_DATA_SRC && s->values[i] & PERF_MEM_OP_NA))
+			return true;
+	return false;
+}
+
 void perf_sample_push(lua_State *L, const struct perf_record *record, const struct perf_event_attr *attr,
 		      const struct perf_sample *s, uint32_t number)
 {
@@ -298,8 +304,9 @@ void perf_sample_push(lua_State *L, const struct perf_record *record, const stru
 	push_number(L, "attr", number);
 	push_number(L, "pid", (int32_t)s->pid);
 	push_number(L, "tid", (int32_t)s->tid);
-	push_number(L, "time", (lua_Number)s->time);
 	push_number(L, "period", (lua_Number)s->period);
+	if (says_more(s))
+		push_flag(L, "has_values", true);
 	if (s->callchain.n)
 		push_chain(L, s, attr->branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK);
 	if (s->counts.n)

@@ -53,26 +53,16 @@ size_t perf_id_size(const struct perf_event_attr *attr)
 	return attr->sample_id_all ? (size_t)count(attr->sample_type & type) * sizeof(uint64_t) : 0;
 }
 
-void perf_id_read(const struct perf_event_attr *attr, const struct perf_record *record, uint64_t *time, int64_t *cpu)
+uint64_t perf_id_time(const struct perf_event_attr *attr, const struct perf_record *record)
 {
 	size_t size = perf_id_size(attr);
-	uint64_t type = attr->sample_type;
 	struct bytes b = { record->body + record->size - size, record->body + record->size, false };
 
-	*time = 0;
-	*cpu = -1;
-	if (!size || size > record->size)
-		return;
-	if (type & PERF_SAMPLE_TID)
+	if (size > record->size || !(size && attr->sample_type & PERF_SAMPLE_TIME))
+		return 0;
+	if (attr->sample_type & PERF_SAMPLE_TID)
 		bytes_u64(&b);
-	if (type & PERF_SAMPLE_TIME)
-		*time = bytes_u64(&b);
-	if (type & PERF_SAMPLE_ID)
-		bytes_u64(&b);
-	if (type & PERF_SAMPLE_STREAM_ID)
-		bytes_u64(&b);
-	if (type & PERF_SAMPLE_CPU)
-		*cpu = bytes_u32(&b);
+	return bytes_u64(&b);
 }
 
 /* --- samples -------------------------------------------------------------------------------- */

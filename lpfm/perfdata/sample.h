@@ -49,7 +49,7 @@ struct perf_id_place perf_id_place(const struct perf_event_attr *attr);
 size_t perf_id_size(const struct perf_event_attr *attr);
 /* Reads a sample of this event; false: its record is too short for what it says. */
 bool perf_sample_read(const struct perf_event_attr *attr, const struct perf_record *record, struct perf_sample *s);
-/* The time and CPU at the end of another record, 0 and -1 where they are not there. */
-void perf_id_read(const struct perf_event_attr *attr, const struct perf_record *record, uint64_t *time, int64_t *cpu);
+/* The time at the end of another record, 0 where it is not there. */
+uint64_t perf_id_time(const struct perf_event_attr *attr, const struct perf_record *record);
 
 #endif

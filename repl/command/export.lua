@@ -125,7 +125,7 @@ function command.main(argv)
    return input.status(self)
 end
 
---- Turns a recording into a flame graph, pprof, speedscope, CSV, JSON, SQL or SQLite.
+--- Turns a recording into a flame graph, pprof, speedscope, Firefox, CSV, JSON, SQL or SQLite.
 -- @string path of the output; its extension tells the format
 -- @string[opt="lpfm.data"] file the recording
 -- @tparam[opt] table opts of `export.write`, and `format`

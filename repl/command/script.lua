@@ -58,12 +58,22 @@ function script.fields()
    return names
 end
 
+-- A value that was recorded with samples; texts are the branches before one.
+local function with_values(name, unit)
+   return function(s)
+      local value = s[name]
+      if value == nil then return "-" end
+      if type(value) == "string" then return value end
+      return unit == "address" and type(value) == "number" and symbols.hex(value) or render.number(value)
+   end
+end
+
 local function parse_fields(text, self)
    local out, with = {}, {}
-   for _, e in ipairs(self.head.with or {}) do with[e.name] = true end
+   for _, e in ipairs(self.head.with or {}) do with[e.name] = e.unit or true end
    for name in (text .. ","):gmatch("%s*([^,]*)%s*,") do
       local known = fields[aliases[name] or name]
-      if not known and with[name] then known = function(s) return render.number(s[name]) end end
+      if not known and with[name] then known = with_values(name, with[name]) end
       if not known then
          options.fail("--fields: unknown field '%s'%s (fields: %s)", name, nearest.hint(name, script.fields()),
             table.concat(script.fields(), ", "))

@@ -16,9 +16,10 @@ local lines = {
    report = { "--plain -s comm,symbol,line", "--plain -s thread,object,address,event,set", "--json -s pid,cpu,time",
       "--histogram interval", "--phases", "-g caller", "--correlate interval,period", "--plain -s rank,host,recording",
       "--histogram cs", "-x ; -s symbol", "--samples" },
-   script = { "", "--format perf", "-F comm,pid,tid,cpu,time,event,period,address,symbol,offset,object,line,rank,host,node,job,step" },
+   script = { "", "--format perf",
+      "-F comm,pid,tid,cpu,time,event,period,address,symbol,offset,object,line,rank,host,node,job,step" },
    export = { "--format html", "--format folded", "--format flamegraph", "--format pprof -o /dev/null",
-      "--format speedscope", "--format json", "--format csv", "--format sql" },
+      "--format speedscope", "--format firefox", "--format json", "--format csv", "--format sql" },
 }
 
 -- --- chance --------------------------------------------------------------------------------------

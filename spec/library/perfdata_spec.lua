@@ -101,22 +101,16 @@ local function expected_chain(chain)
    return out
 end
 
-local function words_in(text)
+-- From, to, marks and cycles, of each branch.
+local function branch_text(list)
    local out = {}
-   for at = 1, #text, 8 do
-      local n = 0
-      for i = 7, 0, -1 do n = n * 256 + text:byte(at + i) end
-      out[#out + 1] = n
+   for i, b in ipairs(list) do
+      local flags = b[3]
+      local function bit(n) return math.floor(flags / 2 ^ n) % 2 == 1 end
+      out[i] = ("0x%x/0x%x/%s/%s/%s/%d"):format(b[1], b[2], bit(0) and "M" or bit(1) and "P" or "-",
+         bit(2) and "X" or "-", bit(3) and "A" or "-", math.floor(flags / 16) % 65536)
    end
-   return out
-end
-
-local function flat(lists)
-   local out = {}
-   for _, list in ipairs(lists) do
-      for _, n in ipairs(list) do out[#out + 1] = n end
-   end
-   return out
+   return table.concat(out, " ")
 end
 
 local function check_values(e, want, got, where)
@@ -141,7 +135,7 @@ local function check_sample(self, e, want, got, where)
       assert.same(expected_chain(want.chain), self.stack_table:frames(got.stack), where .. "call chain")
    end
    if has.BRANCH_STACK then
-      assert.same(flat(want.branches), words_in(self.branches[got.branches] or ""), where .. "branches")
+      assert.equal(branch_text(want.branches), got.branches, where .. "branches")
    end
 end
 
@@ -239,8 +233,8 @@ describe("what a file of perf tells of programs", function()
 
    it("says what was lost, held back, and what it cannot show", function()
       local self = open({ CLOCK }, join({
-         { kind = "LOST", pid = 7, tid = 7, time = 10, count = 4 }, { kind = "LOST_SAMPLES", pid = 7, tid = 7, time = 20,
-            count = 5 }, { kind = "THROTTLE", pid = 7, tid = 7, time = 30 }, at(100, 0x1000, 7),
+         { kind = "LOST", pid = 7, tid = 7, time = 10, count = 4 }, { kind = "THROTTLE", pid = 7, tid = 7, time = 30 },
+         { kind = "LOST_SAMPLES", pid = 7, tid = 7, time = 20, count = 5 }, at(100, 0x1000, 7),
          perf_files.record(14, 0, numbers(0, 24) .. numbers(9, 8)), perf_files.record(99, 0, numbers(0, 8)),
          perf_files.record(9, 4, at(200, 0x2000, 7):sub(9)),
       }, function(r) return perf_files.program(CLOCK, r) end))
@@ -353,143 +347,33 @@ describe("2,000 files of perf with wrong bytes", function()
    end
 end)
 
--- --- perf itself ---------------------------------------------------------------------------------
+-- --- printed -------------------------------------------------------------------------------------
 
-local function need_perf()
-   local out, status = c.sh("perf record -o /dev/null -e cpu-clock true")
-   if status ~= 0 then pending("perf cannot record here: " .. out:match("[^\n]*")) end
-end
-
-local function command()
-   return ("sh -c '%s 0.05 2 >/dev/null; %s 1 2 50 >/dev/null'"):format(c.target("shares"), c.target("tree"))
-end
-
-local function add(to, key, n, events)
-   to[key] = to[key] or { 0, 0 }
-   to[key][1], to[key][2] = to[key][1] + n, to[key][2] + events
-end
-
--- What perf calls the kernel and code that was made.
-local function object_of(name, symbol)
-   if symbol:find("^%[k%]") then return "[kernel]" end
-   if name:find("^%[JIT%]") or name:find("^//anon") or name:find("memfd") then return "made" end
-   return name
-end
-
--- Samples and events by event, command and object; and of our own programs by function as well.
-local function by_perf(file)
-   local out, event = {}, nil
-   local text = c.sh(("perf report -i %s --stdio --stdio-color never -F sample,period,comm,dso,sym -t '|' -g none "
-      .. "--no-children --no-group -w 0,0,40 2>/dev/null"):format(file))
-   for line in text:gmatch("[^\n]+") do
-      event = line:match("of events? '(.*)'$") or event
-      local n, events, comm, object, symbol = line:match("^%s*(%d+)%s*|%s*(%d+)%s*|%s*(.-)%s*|%s*(.-)%s*|%s*(.-)%s*$")
-      if tonumber(n or 0) > 0 then
-         add(out, ("%s, %s, %s"):format(event, comm, object_of(object, symbol)), n, events)
-         if object == "shares" or object == "tree" then add(out, event .. ", " .. symbol:sub(5), n, events) end
-      end
-   end
-   return out
-end
-
-local function by_lpfm(file)
-   local out, titles = {}, nil
-   local text = c.sh(("%s report -i %s -x '|' -s event,comm,object,symbol 2>/dev/null"):format(lpfm, file))
-   for line in text:gmatch("[^\n]+") do
-      local cells = {}
-      for cell in (line .. "|"):gmatch("([^|]*)|") do cells[#cells + 1] = cell end
-      if titles then
-         local n, events, event, comm, object, symbol = cells[titles.samples], cells[titles.events], cells[titles.event],
-            cells[titles.comm], cells[titles.object], cells[titles.symbol]
-         local made = object == "[generated code]" or object:find("^memfd") or object:find("^//anon")
-         if tonumber(n) > 0 then
-            add(out, ("%s, %s, %s"):format(event, comm, made and "made" or object), n, events)
-            if object == "shares" or object == "tree" then add(out, event .. ", " .. symbol, n, events) end
-         end
-      else
-         titles = {}
-         for i, cell in ipairs(cells) do titles[cell] = i end
-      end
-   end
-   return out
-end
-
--- What perf leaves unnamed in our programs is a number there, and names of the linker's making are no function's.
-local function is_named(key)
-   return not (key:find(", 0x") or key:find(", [[@_]") or key:find("@plt") or key:find(", _"))
-end
-
--- Of CPUs, our own programs: of others perf may not know the names of threads.
-local function differences(theirs, own, of_cpus)
-   local function is_known(key)
-      return is_named(key) and (not of_cpus or key:find(", shares") or key:find(", tree"))
-   end
-   local out = {}
-   for key, row in pairs(theirs) do
-      local other = own[key] or { 0, 0 }
-      if is_known(key) and (row[1] ~= other[1] or row[2] ~= other[2]) then
-         out[#out + 1] = ("%s: perf %d (%d), lpfm %d (%d)"):format(key, row[1], row[2], other[1], other[2])
-      end
-   end
-   for key in pairs(own) do
-      if is_known(key) and not theirs[key] then out[#out + 1] = key .. ": lpfm alone" end
-   end
-   return out
-end
-
-local function same_numbers(file, options)
-   local theirs, own = by_perf(file), by_lpfm(file)
-   assert.truthy(next(theirs), "perf report says nothing of " .. options)
-   assert.same({}, differences(theirs, own, options:find("^%-[aC]")), "perf record " .. options)
-end
-
--- perf itself does not always end well: it may try again. False: it does not take the options.
-local function record(file, options, prog)
-   for _ = 1, 3 do
-      local _, status = c.sh(("perf record -q -o %s %s -- %s"):format(file, options, prog))
-      if status < 128 then return status == 0 end
-      c.sh(("rm -rf %s*"):format(file))
-   end
-   return false
-end
-
-local OPTIONS = { "-g", "--call-graph dwarf", "--call-graph dwarf,2048 -z", "-e cpu-clock,page-faults,cs",
-   "-d -e cpu-clock,page-faults", "-a -e cpu-clock", "-a -g --all-cgroups", "-C 0 -e cpu-clock", "-z -g",
-   "-z -e cpu-clock,page-faults", "--buildid-all", "--buildid-mmap", "-B", "-T", "--no-timestamp", "--sample-cpu",
-   "-W -e cpu-clock", "--phys-data -e page-faults -c 1", "--data-page-size --code-page-size -d -e page-faults -c 1",
-   "-I -e cpu-clock", "--user-regs=ip,sp -e cpu-clock", "-i -e cpu-clock", "-s", "-P -c 500000 -e cpu-clock",
-   "--per-thread", "--switch-events", "--namespaces", "-e '{cpu-clock,page-faults}:S' -i", "-k CLOCK_MONOTONIC",
-   "--threads", "--synth no", "-e cpu-clock:u", "-e cpu-clock:k", "-F 499 -g", "--no-buffering", "--aio",
-   "-e dummy -e cpu-clock", "-D 5", "--running-time -e '{cpu-clock,page-faults}:S' -i" }
-
-describe("report", function()
-   it("has the numbers of perf report, with each option of perf record that works here", function()
-      need_perf()
-      local prog, tried = command(), 0
-      for i, options in ipairs(OPTIONS) do
-         local file = ("%s/o%d.data"):format(dir, i)
-         if record(file, options, prog) then
-            tried = tried + 1
-            same_numbers(file, options)
-         end
-         c.sh("rm -rf " .. file)
-      end
-      assert.is_true(tried > #OPTIONS / 2, "options that perf took: " .. tried)
+describe("lpfm script", function()
+   it("prints frames where functions go on, and swapper where nothing runs", function()
+      local e = { name = "cycles", id = 1, period = 7, fields = { IP = true, TID = true, TIME = true, CPU = true,
+         CALLCHAIN = true, IDENTIFIER = true } }
+      files.write(path, perf_files.file({ e }, perf_files.sample(e, { ip = 0x1010, pid = 0, tid = 0, time = 1500002000,
+         cpu = 3, chain = { 0x1010, 0x2020 } }), perf_files.features { names = { e } }))
+      local out = c.sh(("%s script --format perf %s 2>/dev/null"):format(lpfm, path))
+      assert.equal("swapper     0 [003]     1.500002:          7 cycles: \n\t            1010 [unknown] ([unknown])\n"
+         .. "\t            2020 [unknown] ([unknown])\n\n", out)
    end)
 
-   it("has them of a process that runs, of files that perf switches, and of a pipe", function()
-      need_perf()
-      local file = dir .. "/p.data"
-      c.sh(("%s 0.3 1 >/dev/null & perf record -q -o %s -p $!"):format(c.target("shares"), file))
-      same_numbers(file, "-p")
-      if record(dir .. "/s.data", "--switch-output=1s", command()) then
-         same_numbers(c.sh(("ls %s/s.data.*"):format(dir)):match("[^\n]+"), "--switch-output")
-      end
-      for _, options in ipairs { "-g", "-z", "-e cpu-clock,page-faults" } do
-         c.sh(("perf record -q -o - %s -- %s >%s"):format(options, command(), file))
-         same_numbers(file, "-o - " .. options)
-      end
-      local through = c.sh(("cat %s | %s report -i - -x , -s event"):format(file, lpfm))
-      assert.equal(c.sh(("%s report -i %s -x , -s event"):format(lpfm, file)), through)
+   it("prints values, addresses in hexadecimal and branches, and what perf's times are", function()
+      local e = { name = "cycles", id = 1, fields = { IP = true, TID = true, TIME = true, ADDR = true, WEIGHT = true,
+         BRANCH_STACK = true, IDENTIFIER = true } }
+      local late = 2 ^ 53 + 4096 -- more than a number holds exactly
+      files.write(path, perf_files.file({ e }, perf_files.sample(e, { ip = 0x1010, pid = 7, tid = 7, time = late,
+         addr = 0x7fff1234, latency = 33, branches = { { 0x1000, 0x2000, 2 + 16 * 9 } } })
+         .. perf_files.sample(e, { ip = 0x1010, pid = 7, tid = 7, time = late + 2e9, addr = 0, latency = 0,
+            branches = {} }), perf_files.features { names = { e } }))
+      local out = c.sh(("%s script -F data_addr,latency,branches %s"):format(lpfm, path))
+      assert.truthy(out:find("^0x7fff1234 33 0x1000/0x2000/P/%-/%-/9\n0x0 0 \n"), out)
+      assert.truthy(out:find("more than a number holds exactly", 1, true), out)
+      local times = {}
+      for s in samples.each(assert(recording.open(path))) do times[#times + 1] = s.time end
+      assert.equal(2, times[2] - times[1])
+      assert.truthy(c.sh(("%s script --format perf %s"):format(lpfm, path)):find(" 9007199.254745:", 1, true))
    end)
 end)

@@ -127,6 +127,7 @@ end
 -- The number of its stack is the last.
 local function with_values(self, s, raw, names)
    for i, name in ipairs(names) do s[name] = raw.values[i] end
+   if self.branches and s.branches then s.branches = self.branches[s.branches] or "" end
    if self:has_stacks() then s.stack = tonumber(raw.values[#names + 1]) or 0 end
    return s
 end
@@ -205,9 +206,9 @@ end
 -- @string[opt] only the name of an event: no other's samples
 -- @return an iterator of tables: `event`, `time` (s), `pid`, `tid`, `comm`, `process` (its name), `cpu` (nil: not
 -- told), `address`, `period`, `symbol`, `offset`, `object`, `where` (for `symbols.line` and `symbols.frames`), and by
--- their names the values recorded with it; `stack`, the number of its stack; `life`, the process in the life that it had then;
--- `thread`, the number of the thread among those of all recordings; where the recording comes from: the fields of
--- `origin.of`
+-- their names the values recorded with it; `stack`, the number of its stack; `life`, the process in the life that it
+-- had then; `thread`, the number of the thread among those of all recordings; where the recording comes from: the
+-- fields of `origin.of`
 -- @usage
 -- local samples = require "pfm.recording.samples"
 -- for s in samples.each(assert(recording.open "lpfm.data")) do print(s.time, s.comm, s.symbol) end
