@@ -38,7 +38,7 @@ BUILD_DEPS := gcc libc6-dev pkg-config luajit libluajit-5.1-dev lua5.1 liblua5.1
 	libdw-dev libzstd-dev libpfm4-dev lua-argparse lua-cjson lua-lpeg lua-posix lua-inspect lua-ldoc
 CHECK_DEPS := lua-busted tmux util-linux procps gdb luarocks sqlite3 gnuplot-nox zsh fish man-db groff \
 	python3-ipykernel python3-jupyter-client python3-jsonschema protobuf-compiler valgrind chromium \
-	postgresql-client
+	postgresql-client linux-perf
 ENGINES    := openmpi-bin slurmctld slurmd slurm-client parallel postgresql
 # not in every release: where apt does not know them, their tests are skipped
 OPTIONAL_ENGINES := clickhouse-server clickhouse-client

@@ -26,7 +26,7 @@ static const struct lpfm_class perfdata_class = { "lpfm.perfdata" };
 
 struct perfdata {
 	struct perf_file	file;
-	struct perf_sample	sample;		/* that file:next() gave last */
+	struct perf_sample	sample;		/* that perfdata:next() gave last */
 	uint32_t		attr;		/* its event */
 	bool			has_sample;
 };
@@ -192,7 +192,7 @@ static int perfdata_open(lua_State *L)
 
 /***
 Closes the file; also done on collection.
-@function file:close
+@function perfdata:close
 @usage local f = require("lpfm.perfdata").open "perf.data"; if f then f:close() end
 */
 static int file_close(lua_State *L)
@@ -218,7 +218,7 @@ static int file_gc(lua_State *L)
 
 /***
 Did perf end the file? Of one that it did not, there are no features.
-@function file:is_ended
+@function perfdata:is_ended
 @treturn boolean
 @usage local f = require("lpfm.perfdata").open "perf.data"; if f then print(f:is_ended()) end
 */
@@ -232,7 +232,7 @@ static int file_is_ended(lua_State *L)
 
 /***
 The events that are known so far: of a file written to a pipe, those that records have told.
-@function file:events
+@function perfdata:events
 @treturn {table,...} `type`, `config` (hexadecimal digits), `period` (events or, with `freq`, samples a second),
 `inherit`, `exclude_user`, `exclude_kernel`, `group`, `calls_by_branches`, `regs` (hexadecimal digits: the mask of the
 registers in samples), `fields` (which their samples have), `values` (numbers of `values`)
@@ -252,7 +252,7 @@ static int file_events(lua_State *L)
 
 /***
 The number of the event that an id stands for.
-@function file:event_of
+@function perfdata:event_of
 @number id
 @treturn ?number from 1; nil: it is not known
 @usage local f = require("lpfm.perfdata").open "perf.data"; if f then print(f:event_of(1)) end
@@ -271,7 +271,7 @@ static int file_event_of(lua_State *L)
 
 /***
 The bytes of a feature, a section of the file's header.
-@function file:feature
+@function perfdata:feature
 @int number 1 to 255, of perf's HEADER_*
 @treturn ?string nil: the file has none of that number
 @usage local f = require("lpfm.perfdata").open "perf.data"; if f then print(f:feature(3)) end
@@ -294,7 +294,7 @@ static int file_feature(lua_State *L)
 
 /***
 Begins again with the first record. Events are not told again.
-@function file:rewind
+@function perfdata:rewind
 @usage local f = require("lpfm.perfdata").open "perf.data"; if f then f:rewind() end
 */
 static int file_rewind(lua_State *L)
@@ -309,7 +309,7 @@ static int file_rewind(lua_State *L)
 
 /***
 Tells times from a moment on, so that numbers hold them exactly.
-@function file:set_base
+@function perfdata:set_base
 @number ns
 @usage local f = require("lpfm.perfdata").open "perf.data"; if f then f:set_base(0) end
 */
@@ -391,13 +391,13 @@ static bool push_record(lua_State *L, struct perfdata *self, const struct perf_r
 
 /***
 The next record.
-@function file:next
+@function perfdata:next
 @string[opt] only "samples" or "records": the others are passed over
 @treturn[1] table of a sample: `kind` "SAMPLE", `attr` (number of its event), `misc` (bits), `pid`, `tid`, `time` (ns),
-`period`, perhaps `has_values` (one says something), `chain` (words of 64 bits: frames, the innermost first), `counts`
-(list of {id, value}), `branches` (words: from, to, flags), `regs`, `regs_abi`, `stack` (the user's); of another record:
-`type` (a number), `misc`, `time`, and where it is of use `kind` and its fields. Both have `order`, the number of the
-record in the file
+`period`, perhaps `has_values` (one says something), `chain` (words of 64 bits: frames, the innermost first), `cookie` (of the
+record that has the user's), `counts` (list of {id, value}), `branches` (words: from, to, flags), `regs`, `regs_abi`,
+`stack` (the user's); of another record: `type` (a number), `misc`, `time`, and where it is of use `kind` and its fields.
+Both have `order`, the number of the record in the file
 @treturn[2] boolean false: a record whose fields are not sound is passed over
 @return[3] nil
 @treturn[3] string "end", or why the rest cannot be read: "cut", "damaged", "packed" (not as libzstd packs), "memory"
@@ -440,8 +440,8 @@ static int file_next(lua_State *L)
 }
 
 /***
-The sample that `file:next` gave last, as a recording holds it: in the default format of samples.
-@function file:encode
+The sample that `perfdata:next` gave last, as a recording holds it: in the default format of samples.
+@function perfdata:encode
 @int pmd that stands for its event
 @number period
 @tparam {number,...} more at most 2 values that follow its own

@@ -6,10 +6,12 @@
 #include "perfdata/bytes.h"
 #include "perfdata/record.h"
 
+#define CONTEXT_DEFERRED	((uint64_t)-640)	/* these headers may not have it */
+
 enum { FIELDS_MAX = 8, BUILD_ID_MAX = 20, BUILD_ID_ROOM = 24 };
 
-/* What a field is: numbers of 2, 4 and 8 bytes; what is passed over. */
-enum form { NONE, U16, U32, U64, S32, SKIP32, SKIP64, TEXT, REST, BUILD_ID, MAPPED_FILE };
+/* What a field is: numbers of 4 and 8 bytes, what is passed over, a word as it is, words with their number before. */
+enum form { NONE, U64, S32, SKIP64, TEXT, REST, BUILD_ID, MAPPED_FILE, WORD, CHAIN };
 
 struct field {
 	const char *name;
@@ -37,6 +39,7 @@ static const struct kind kinds[] = {
 	{ PERF_RECORD_EXIT, "EXIT", { PARENT } },
 	{ PERF_RECORD_FORK, "FORK", { PARENT } },
 	{ PERF_RECORD_THROTTLE, "THROTTLE", { { NULL, NONE } } },
+	{ 22, "DEFERRED", { { "cookie", WORD }, { "chain", CHAIN } } },
 	{ 67, "BUILD_ID", { { "pid", S32 }, { "build_id", BUILD_ID }, { "path", TEXT } } },
 	{ 78, "EVENT_UPDATE", { { "what", U64 }, { "id", U64 }, { "name", TEXT } } },
 	{ 80, "FEATURE", { { "feature", U64 }, { "bytes", REST } } },
@@ -101,23 +104,53 @@ static void take_mapped_file(lua_State *L, struct bytes *b, const char *name, co
 		push_build_id(L, name, at + 4, at[0]);
 }
 
+static void push_word_as_is(lua_State *L, const char *name, uint64_t word)
+{
+	push_text(L, name, &word, sizeof(word));
+}
+
+static uint64_t word(const struct perf_words *w, uint64_t i)
+{
+	uint64_t value;
+
+	memcpy(&value, w->at + i * sizeof(value), sizeof(value));
+	return value;
+}
+
+static bool is_context(uint64_t ip)
+{
+	return ip >= (uint64_t)PERF_CONTEXT_MAX;
+}
+
+static void add_frame(luaL_Buffer *out, uint64_t ip)
+{
+	luaL_addlstring(out, (const char *)&ip, sizeof(ip));
+}
+
+/* Frames without the words that say whose code follows. */
+static void take_chain(lua_State *L, struct bytes *b, const char *name)
+{
+	uint64_t n = bytes_u64(b);
+	struct perf_words w = { n <= UINT16_MAX ? bytes_take(b, n * sizeof(n)) : NULL, n };
+	luaL_Buffer out;
+
+	b->short_of = b->short_of || !w.at;
+	luaL_buffinit(L, &out);
+	for (uint64_t i = 0; w.at && i < n; i++)
+		if (!is_context(word(&w, i)))
+			add_frame(&out, word(&w, i));
+	luaL_pushresult(&out);
+	lua_setfield(L, -2, name);
+}
+
 static void take_field(lua_State *L, struct bytes *b, const struct field *f, const struct perf_record *record)
 {
 	switch (f->form) {
-	case U16:
-		push_number(L, f->name, (lua_Number)bytes_number(b, 2));
-		break;
-	case U32:
-		push_number(L, f->name, bytes_u32(b));
-		break;
 	case S32:
 		push_number(L, f->name, (int32_t)bytes_u32(b));
 		break;
 	case U64:
 		push_number(L, f->name, (lua_Number)bytes_u64(b));
-		break;
-	case SKIP32:
-		bytes_u32(b);
 		break;
 	case SKIP64:
 		bytes_u64(b);
@@ -133,6 +166,12 @@ static void take_field(lua_State *L, struct bytes *b, const struct field *f, con
 		break;
 	case MAPPED_FILE:
 		take_mapped_file(L, b, f->name, record);
+		break;
+	case WORD:
+		push_word_as_is(L, f->name, bytes_u64(b));
+		break;
+	case CHAIN:
+		take_chain(L, b, f->name);
 		break;
 	case NONE:
 		break;
@@ -221,24 +260,6 @@ void perf_attr_push(lua_State *L, const struct perf_event_attr *attr)
 
 /* --- samples -------------------------------------------------------------------------------- */
 
-static uint64_t word(const struct perf_words *w, uint64_t i)
-{
-	uint64_t value;
-
-	memcpy(&value, w->at + i * sizeof(value), sizeof(value));
-	return value;
-}
-
-static bool is_context(uint64_t ip)
-{
-	return ip >= (uint64_t)PERF_CONTEXT_MAX;
-}
-
-static void add_frame(luaL_Buffer *out, uint64_t ip)
-{
-	luaL_addlstring(out, (const char *)&ip, sizeof(ip));
-}
-
 /*
  * The call chain without the words that say whose code follows. Where the user's calls are in the branch stack (LBR),
  * they come from there: from where each was made, and a frame says where it goes on, which is after that.
@@ -246,7 +267,7 @@ static void add_frame(luaL_Buffer *out, uint64_t ip)
 static void push_chain(lua_State *L, const struct perf_sample *s, bool by_branches)
 {
 	bool user = false, take_branches = by_branches && s->branches.n;
-	uint64_t n = 0;
+	uint64_t n = 0, cookie = 0;
 	luaL_Buffer out;
 
 	luaL_buffinit(L, &out);
@@ -255,6 +276,8 @@ static void push_chain(lua_State *L, const struct perf_sample *s, bool by_branch
 
 		if (is_context(ip)) {
 			user = ip == (uint64_t)PERF_CONTEXT_USER;
+			if (ip == CONTEXT_DEFERRED && i + 1 < s->callchain.n)
+				cookie = word(&s->callchain, ++i);
 			continue;
 		}
 		if (user && take_branches && n++)
@@ -265,6 +288,8 @@ static void push_chain(lua_State *L, const struct perf_sample *s, bool by_branch
 		add_frame(&out, word(&s->branches, 3 * i) + 1);
 	luaL_pushresult(&out);
 	lua_setfield(L, -2, "chain");
+	if (cookie)
+		push_word_as_is(L, "cookie", cookie);
 }
 
 /* What counters had counted: a list of {id, value}. */

@@ -181,7 +181,7 @@ function report.options()
    local c = options.command("report", "Shows where the samples of a recording lie.", "lpfm report [options] [file...]")
    c.mixed = true
    c:option("-s --sort", "KEYS", table.concat(analyze.keys(), ", ") .. "; or several, with commas.")
-   c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
+   c:option("-f --file", "FILE", "The recording, or a perf.data (default: lpfm.data).")
    c:option("--top", "N", "Show the first N rows.")
    c:option("--percent-limit", "P", "Show rows of at least P percent.")
    selection.add_options(c)

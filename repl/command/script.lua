@@ -140,7 +140,7 @@ local advice = {
 function script.options()
    local c = options.command("script", "Prints every sample of a recording, or runs a Lua script over them.",
       "lpfm script [options] [file...] [script.lua [arguments]]")
-   c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
+   c:option("-f --file", "FILE", "The recording, or a perf.data (default: lpfm.data).")
    c:option("--format", "FORMAT", "'perf': print as 'perf script' does, for tools that read that.")
    c:option("-F --fields", "FIELDS", "Print these (default: " .. DEFAULT .. "); also pid, symbol, line.")
    c:option("-s --script", "FILE", "Run this script.")

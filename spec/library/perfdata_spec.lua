@@ -270,6 +270,22 @@ describe("what a file of perf tells of programs", function()
       assert.same({ "cycles 100", "cycles 150", "faults 3", "faults 4" }, got)
    end)
 
+   it("puts the user's calls to the kernel's where a later record has them", function()
+      local e = { name = "cycles", id = 1, fields = { IP = true, TID = true, TIME = true, CALLCHAIN = true,
+         IDENTIFIER = true } }
+      local function sample(time, cookie)
+         return perf_files.sample(e, { ip = -8192, pid = 7, tid = 7, time = time, chain = { KERNEL, -8192, -640,
+            cookie } })
+      end
+      local self = open({ e }, sample(5, 77) .. sample(6, 78) .. perf_files.record(22, 0, numbers(77, 8)
+         .. numbers(3, 8) .. numbers(USER, 8) .. numbers(0x1010, 8) .. numbers(0x2020, 8) .. numbers(7, 4)
+         .. numbers(7, 4) .. numbers(7, 8) .. numbers(1, 8)))
+      local got = {}
+      for s in samples.each(self) do got[#got + 1] = self.stack_table:frames(s.stack) end
+      assert.same({ { -8192, 0x1010, 0x2020 }, { -8192 } }, got)
+      assert.truthy(said(self):find("1 stack without the user's part", 1, true), said(self))
+   end)
+
    it("takes the user's calls from the branch stack where that is what was recorded", function()
       local lbr = { name = "cycles", id = 1, branch_type = 2 ^ 11, fields = { IP = true, TID = true, TIME = true,
          CALLCHAIN = true, BRANCH_STACK = true, IDENTIFIER = true } }
@@ -314,6 +330,13 @@ describe("a file of perf that is not whole", function()
          assert.is_nil(self, why)
          assert.truthy(err:find(path, 1, true) == 1 and err:find(why, 1, true), err)
       end
+   end)
+
+   it("is named as what it is where only recordings of lpfm do", function()
+      files.write(path, whole)
+      local out, status = c.sh(("%s merge -o %s/merged %s"):format(lpfm, dir, path))
+      assert.equal(1, status)
+      assert.truthy(out:find("perf.data is a file of perf", 1, true), out)
    end)
 
    it("says that it cannot be unpacked where that is so", function()

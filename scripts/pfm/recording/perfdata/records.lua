@@ -33,8 +33,9 @@ local count = records.count
 local OTHERS = { [8] = "counts of threads", [11] = "parts of a hardware trace", [14] = "context switches",
    [15] = "context switches", [16] = "namespaces", [17] = "changes of the kernel's symbols", [18] = "BPF programs",
    [19] = "cgroups", [20] = "changes of the kernel's code", [71] = "parts of a hardware trace",
-   [72] = "errors of a hardware trace", [76] = "counts of perf stat" }
-local NEWEST = { kernel = 21, own = 84 }    -- kinds of records that are known, up to
+   [72] = "errors of a hardware trace", [76] = "counts of perf stat",
+   [85] = "statistics of the scheduler", [86] = "statistics of the scheduler" }
+local NEWEST = { kernel = 22, own = 86 }    -- kinds of records that are known, up to
 
 local function note_other(self, record)
    local kind = record.type
@@ -101,6 +102,11 @@ end
 
 function take.THROTTLE(self)
    count(self, "throttled")
+end
+
+-- The user's frames of samples that were taken before.
+function take.DEFERRED(self, record)
+   self.deferred[record.cookie] = record.chain
 end
 
 function take.BUILD_ID(self, record)

@@ -51,6 +51,11 @@ end
 -- Frames as words of 64 bits, the innermost first.
 local function frames_of(self, sample, event)
    local chain = sample.chain or ""
+   if sample.cookie then
+      local user = self.deferred[sample.cookie]
+      if not user then count(self, "halved") end
+      return chain .. (user or "")
+   end
    if not sample.stack then return chain end
    if sample.regs_abi ~= CURRENT then
       count(self, "narrow")
