@@ -411,6 +411,28 @@ static int table_load(lua_State *L)
 	return 1;
 }
 
+/***
+Adds a stack.
+@function stack_table:add
+@string frames words of 64 bits, the innermost first
+@treturn int its number, 0 of a stack without frames
+@raise on what are no words, and without memory
+@usage assert(blocks.stack_table():add("") == 0)
+*/
+static int table_add(lua_State *L)
+{
+	struct table *t = self(L);
+	size_t len;
+	const char *bytes = luaL_checklstring(L, 2, &len);
+	uint64_t *ips;
+
+	luaL_argcheck(L, len % sizeof(*ips) == 0, 2, "not words of 64 bits");
+	ips = lua_newuserdata(L, len ? len : 1);
+	memcpy(ips, bytes, len);
+	lpfm_push_nat(L, number_of(L, t, ips, len / sizeof(*ips)));
+	return 1;
+}
+
 /* --- looking -------------------------------------------------------------------------------- */
 
 /* The stack of the number at 2: {n, frames}; NULL: there is none. */
@@ -569,8 +591,8 @@ static int table_gc(lua_State *L)
 void lpfm_open_stack_table(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
-		{ "bytes", table_bytes }, { "calls", table_calls }, { "cut", table_cut }, { "cuts", table_cuts },
-		{ "frames", table_frames },
+		{ "add", table_add }, { "bytes", table_bytes }, { "calls", table_calls }, { "cut", table_cut },
+		{ "cuts", table_cuts }, { "frames", table_frames },
 		{ "fresh", table_fresh }, { "load", table_load }, { "samples", table_samples }, { NULL, NULL }
 	};
 	static const luaL_Reg metas[] = { { "__gc", table_gc }, { "__len", table_len }, { NULL, NULL } };

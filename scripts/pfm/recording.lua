@@ -10,9 +10,11 @@ local chunks = require "lpfm.chunks"
 local cuts = require "pfm.recording.cuts"
 local jitdump = require "pfm.jitdump"
 local layout = require "pfm.recording.layout"
+local perfdata = require "pfm.recording.perfdata"
 local programs = require "pfm.recording.programs"
 local reader = require "pfm.recording.reader"
 local render = require "pfm.render"
+local stat = require "posix.sys.stat"
 local together = require "pfm.recording.together"
 local writer = require "pfm.recording.writer"
 
@@ -45,15 +47,39 @@ local function sources_of(self, file)
    return out
 end
 
---- Opens a recording, or a file of many: `recording.together` says what that is.
+--- Is it the name of a file that `recording.open` may take? Pipes are.
 -- @string path
+-- @treturn boolean
+-- @usage assert(not recording.is_one "/etc/passwd")
+function recording.is_one(path)
+   local found = stat.stat(path)
+   if path == "-" or found and stat.S_ISFIFO(found.st_mode) ~= 0 then return true end
+   if found and stat.S_ISDIR(found.st_mode) ~= 0 then path = path .. "/data" end
+   local file = found and io.open(path, "rb")
+   local start = file and file:read(8) or ""
+   if file then file:close() end
+   return start == "PERFILE2" or start == "2ELIFREP" or start:sub(1, 4) == "\239LP1"
+end
+
+-- A file of perf's.
+local function open_perfdata(self)
+   self.head.version, self.head.byte_order = layout.VERSION, chunks.byte_order
+   return reader.check(self)
+end
+
+--- Opens a recording, a file of perf's (perf.data), or a file of many: `recording.together` says what that is.
+-- @string path of perf's, "-" is standard input
 -- @return a recording: `head`, `maps`, `comms`, `objects`, `symbols` (by path, nil: none are stored), `ends` (nil:
 -- cut), `damage`, `stack_table` (see `lpfm.blocks`), `records` (see `pfm.recording.programs`); or nil and a message
 -- @usage local s = recording.open "lpfm.data"; print(s.head.command)
 function recording.open(path)
-   local file, err = chunks.open(path)
+   local self, err = perfdata.open(path, new)
+   if self then return open_perfdata(self) end
+   if err then return nil, err end
+   local file
+   file, err = chunks.open(path)
    if not file then return nil, err end
-   local self = new(path)
+   self = new(path)
    reader.chunks(self, file)
    local sound
    sound, err = reader.check(self)
@@ -216,7 +242,7 @@ end
 -- @treturn table of strings
 -- @usage for _, w in ipairs(assert(recording.open "lpfm.data"):warnings()) do print(w) end
 function recording:warnings()
-   local out = {}
+   local out = { unpack(self.remarks or {}) }
    for _, d in ipairs(self.damage) do
       out[#out + 1] = d.what == "cut" and "the file is cut off in the middle of a chunk"
          or ("the file is damaged at byte %s; what lies there is left out"):format(render.number(d.at))

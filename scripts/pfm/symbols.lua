@@ -131,7 +131,7 @@ end
 
 local function describe(self, path, address, own)
    local object, err = find_object(self, path)
-   local where = { object = path ~= "" and path or GENERATED, address = address }
+   local where = { object = path ~= "" and path or GENERATED, address = address, in_file = own }
    local at = own
    if object and path ~= "[kernel]" then at = object:address(own) end
    local func, start

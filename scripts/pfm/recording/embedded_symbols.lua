@@ -275,7 +275,9 @@ local function finder(self)
    return function(path)
       local value = self.symbols and self.symbols[path]
       local made = jitmap.is_path(path) or jitdump.path_of(path)
-      if not value then return nil, self.symbols and made and "it was not recorded" or nil end
+      local elsewhere = self.elsewhere and self.elsewhere[path]
+      if elsewhere then return symbols.object(elsewhere) end
+      if not value then return nil, self.symbols and not self.is_here and made and "it was not recorded" or nil end
       known[path] = known[path] or (value.process and jitdump.stored(value)) or setmetatable({ value = value }, stored)
       if value.missing then return nil, value.missing end
       return known[path]
@@ -290,6 +292,7 @@ function embedded_symbols.this_boot()
 end
 
 local function same_kernel(self)
+   if self.same_kernel ~= nil then return self.same_kernel end
    local boot = self.head.machine.boot
    return boot ~= nil and boot == embedded_symbols.this_boot()
 end
