@@ -35,10 +35,10 @@ say      = $(if $(V),,@echo '  $(1)')
 export CI
 
 BUILD_DEPS := gcc libc6-dev pkg-config luajit libluajit-5.1-dev lua5.1 liblua5.1-0-dev libreadline-dev \
-	libdw-dev libpfm4-dev lua-argparse lua-cjson lua-lpeg lua-posix lua-inspect lua-ldoc
+	libdw-dev libzstd-dev libpfm4-dev lua-argparse lua-cjson lua-lpeg lua-posix lua-inspect lua-ldoc
 CHECK_DEPS := lua-busted tmux util-linux procps gdb luarocks sqlite3 gnuplot-nox zsh fish man-db groff \
 	python3-ipykernel python3-jupyter-client python3-jsonschema protobuf-compiler valgrind chromium \
-	postgresql-client
+	postgresql-client linux-perf
 ENGINES    := openmpi-bin slurmctld slurmd slurm-client parallel postgresql
 # not in every release: where apt does not know them, their tests are skipped
 OPTIONAL_ENGINES := clickhouse-server clickhouse-client
@@ -141,7 +141,7 @@ else
 # --- libperfmon.so: the core over the machines of user space ------------------------------------
 
 PERFMON_SRC := $(wildcard kernel/core/*.c kernel/formats/*.c kernel/pmu/*.c kernel/perf/*.c \
-	kernel/sim/*.c kernel/sim/models/*.c kernel/sim/cache/*.c kernel/sim/sampling/*.c kernel/user/*.c)
+	kernel/sim/*.c kernel/sim/models/*.c kernel/sim/cache/*.c kernel/sim/sampling/*.c kernel/user/*.c kernel/user/v20/*.c)
 PERFMON_OBJ := $(PERFMON_SRC:%.c=$(BUILD)/obj/%.o)
 LIBPERFMON  := $(BUILD)/libperfmon.so
 
@@ -188,7 +188,7 @@ $(BUILD)/$(1)/obj/%.o: %.c
 
 $(BUILD)/$(1)/lpfm.so: $(MODULE_SRC:%.c=$(BUILD)/$(1)/obj/%.o) $(LIBPERFMON) $(LIBPFMREGIONS) $(PFMLIB_SO) lpfm/lpfm.map
 	$$(call say,ld $$@)
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,--version-script=lpfm/lpfm.map -o $$@ $$(filter %.o,$$^) -L$(BUILD) -lperfmon -lpfmregions $(PFMLIB_LINK) -ldw -lelf \
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,--version-script=lpfm/lpfm.map -o $$@ $$(filter %.o,$$^) -L$(BUILD) -lperfmon -lpfmregions $(PFMLIB_LINK) -ldw -lelf -lzstd \
 		-Wl,-rpath,'$$$$ORIGIN:$$$$ORIGIN/..' -pthread
 
 $(BUILD)/$(1)/lpfm: $(PROGRAM_SRC:%.c=$(BUILD)/$(1)/obj/%.o) $(BUILD)/$(1)/lpfm.so

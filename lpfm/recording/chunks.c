@@ -326,6 +326,8 @@ static const char *look_at(int fd)
 	n = pread(fd, start, sizeof(start), 0);
 	if (n <= 0)
 		return " is empty (or a directory)";
+	if ((size_t)n == sizeof(start) && !memcmp(start, "PERF", sizeof(start)))
+		return " is a file of perf, and no recording of lpfm: reports read it, but it is not merged";
 	if ((size_t)n < sizeof(start) || memcmp(start, magic, sizeof(magic)))
 		return " is not a recording of lpfm";
 	return NULL;

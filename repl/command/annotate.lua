@@ -108,7 +108,7 @@ function annotate.options()
    local c = options.command("annotate", "Shows a function's source and instructions with the samples that lie there.",
       "lpfm annotate [options] [symbol]")
    c.mixed = true
-   c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
+   c:option("-f --file", "FILE", "The recording, or a perf.data (default: lpfm.data).")
    c:option("-e --event", "EVENT", "Show this event if several were sampled.")
    c:option("-s --symbol", "SYMBOL", "Show this function, as its name alone does.")
    c:option("--object", "NAME", "Show the function of this program or library.")

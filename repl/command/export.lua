@@ -32,7 +32,7 @@ function command.options()
    c.mixed = true
    c:option("--format", "FORMAT", "The format (default: that of the output's name).")
    c:option("-o --output", "FILE", "Write to FILE (default: standard output).")
-   c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
+   c:option("-f --file", "FILE", "The recording, or a perf.data (default: lpfm.data).")
    c:option("-e --event", "EVENT", "Export this event if several were sampled.")
    c:option("--weight", "WEIGHT", "Weigh stacks by 'samples' or by 'events'.")
    c:flag("--ids", "Tell processes and threads of the same name apart by their IDs.")
@@ -125,7 +125,7 @@ function command.main(argv)
    return input.status(self)
 end
 
---- Turns a recording into a flame graph, pprof, speedscope, CSV, JSON, SQL or SQLite.
+--- Turns a recording into a flame graph, pprof, speedscope, Firefox, CSV, JSON, SQL or SQLite.
 -- @string path of the output; its extension tells the format
 -- @string[opt="lpfm.data"] file the recording
 -- @tparam[opt] table opts of `export.write`, and `format`

@@ -151,8 +151,9 @@ end
 
 local function cells_of(self, s)
    local event = samples.event_name(self, s.ovfl_pmd, s.set)
-   local cells = { event, ("%.9f"):format(s.tstamp / 1e9), s.pid, s.tid, s.cpu, symbols.hex(s.ip), -s.last_reset }
-   for _, v in ipairs(s.values) do cells[#cells + 1] = v end
+   local cells = { event, ("%.9f"):format(s.tstamp / 1e9), s.pid, s.tid, samples.cpu(self, s.cpu, s.pid),
+      symbols.hex(s.ip), -s.last_reset }
+   for i, v in ipairs(s.values) do cells[7 + i] = v end
    return cells
 end
 
@@ -180,7 +181,7 @@ function report.options()
    local c = options.command("report", "Shows where the samples of a recording lie.", "lpfm report [options] [file...]")
    c.mixed = true
    c:option("-s --sort", "KEYS", table.concat(analyze.keys(), ", ") .. "; or several, with commas.")
-   c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
+   c:option("-f --file", "FILE", "The recording, or a perf.data (default: lpfm.data).")
    c:option("--top", "N", "Show the first N rows.")
    c:option("--percent-limit", "P", "Show rows of at least P percent.")
    selection.add_options(c)

@@ -2,13 +2,14 @@
 --- lpfm script: every sample of a recording on a line, or handed to a Lua script.
 -- @module repl.command.script
 
-local chunks = require "lpfm.chunks"
 local render = require "pfm.render"
 local nearest = require "pfm.util.nearest"
 local options = require "repl.command.options"
 local samples = require "pfm.recording.samples"
 local filter = require "pfm.analyze.filter"
 local input = require "repl.command.input"
+local perf_lines = require "repl.command.text.perf_lines"
+local recording = require "pfm.recording"
 local selection = require "repl.command.selection"
 local stacks = require "pfm.recording.stacks"
 local summary = require "pfm.recording.summary"
@@ -28,7 +29,7 @@ local fields = {
    comm = function(s) return ("%-15s"):format(s.comm) end,
    pid = function(s) return ("%7d"):format(s.pid) end,
    tid = function(s) return ("%7d"):format(s.tid) end,
-   cpu = function(s) return ("[%03d]"):format(s.cpu) end,
+   cpu = function(s) return s.cpu and ("[%03d]"):format(s.cpu) or "[-]" end,
    time = function(s) return ("%.9f:"):format(s.time) end,
    event = function(s) return s.event .. ":" end,
    period = function(s) return ("%10.0f"):format(s.period) end,
@@ -57,12 +58,22 @@ function script.fields()
    return names
 end
 
+-- A value that was recorded with samples; texts are the branches before one.
+local function with_values(name, unit)
+   return function(s)
+      local value = s[name]
+      if value == nil then return "-" end
+      if type(value) == "string" then return value end
+      return unit == "address" and type(value) == "number" and symbols.hex(value) or render.number(value)
+   end
+end
+
 local function parse_fields(text, self)
    local out, with = {}, {}
-   for _, e in ipairs(self.head.with or {}) do with[e.name] = true end
+   for _, e in ipairs(self.head.with or {}) do with[e.name] = e.unit or true end
    for name in (text .. ","):gmatch("%s*([^,]*)%s*,") do
       local known = fields[aliases[name] or name]
-      if not known and with[name] then known = function(s) return render.number(s[name]) end end
+      if not known and with[name] then known = with_values(name, with[name]) end
       if not known then
          options.fail("--fields: unknown field '%s'%s (fields: %s)", name, nearest.hint(name, script.fields()),
             table.concat(script.fields(), ", "))
@@ -129,7 +140,8 @@ local advice = {
 function script.options()
    local c = options.command("script", "Prints every sample of a recording, or runs a Lua script over them.",
       "lpfm script [options] [file...] [script.lua [arguments]]")
-   c:option("-f --file", "FILE", "The recording (default: lpfm.data).")
+   c:option("-f --file", "FILE", "The recording, or a perf.data (default: lpfm.data).")
+   c:option("--format", "FORMAT", "'perf': print as 'perf script' does, for tools that read that.")
    c:option("-F --fields", "FIELDS", "Print these (default: " .. DEFAULT .. "); also pid, symbol, line.")
    c:option("-s --script", "FILE", "Run this script.")
    c:option("-E --eval", "CODE", "Run CODE instead of a script.")
@@ -142,23 +154,17 @@ function script.options()
       .. "If it defines trace_begin, process_event(sample) and trace_end, they are called.", {
       "lpfm script | head", "lpfm script -F time,comm,symbol -i prog.data",
       "lpfm script -E 'n = 0 for s in samples() do if s.cpu == 0 then n = n + 1 end end print(n)'",
-      "lpfm script top10.lua",
+      "lpfm script top10.lua", "lpfm script --format perf | stackcollapse-perf.pl | flamegraph.pl >out.svg",
    })
    return c
-end
-
-local function is_recording(path)
-   local file = chunks.open(path)
-   if file then file:close() end
-   return file ~= nil
 end
 
 -- First words that are recordings are what to read; options may follow them.
 local function parse(argv)
    local args, words = script.options():parse(argv)
-   if args.file or not words[1] or not is_recording(words[1]) then return args, words end
+   if args.file or not words[1] or not recording.is_one(words[1]) then return args, words end
    local moved, files = slice(argv, 1, #argv - #words), {}
-   while words[#files + 1] and is_recording(words[#files + 1]) do files[#files + 1] = words[#files + 1] end
+   while words[#files + 1] and recording.is_one(words[#files + 1]) do files[#files + 1] = words[#files + 1] end
    for i = #files + 1, #words do moved[#moved + 1] = words[i] end
    args, words = script.options():parse(moved)
    args.file = args.file or files
@@ -198,10 +204,16 @@ end
 function script.main(argv)
    local args, words = parse(argv)
    local chunk, name, arguments = pick(args, words)
+   if args.format and args.format ~= "perf" then options.fail("--format: '%s' is not 'perf'", args.format) end
+   if args.format and (chunk or args.fields) then
+      options.fail("--format excludes %s", chunk and "a script" or "--fields")
+   end
    local self = input.open(args.file)
    local iterate = iterator(self, args)
    local status = 0
-   if chunk then
+   if args.format then
+      perf_lines.print(self, iterate)
+   elseif chunk then
       status = run_script(chunk, name, arguments, self, iterate)
    else
       print_samples(self, iterate, parse_fields(args.fields or DEFAULT, self))

@@ -10,7 +10,7 @@ local shell = require "pfm.util.shell"
 local export = {}
 
 --- The formats by name.
-export.names = { "html", "folded", "flamegraph", "speedscope", "pprof", "csv", "json", "sql", "sqlite" }
+export.names = { "html", "folded", "flamegraph", "speedscope", "firefox", "pprof", "csv", "json", "sql", "sqlite" }
 local names = export.names
 local aliases = { svg = "flamegraph", flame = "flamegraph", stacks = "folded", collapsed = "folded",
    stackcollapse = "folded", proto = "pprof", pb = "pprof", database = "sqlite", db = "sqlite", sqlite3 = "sqlite" }
@@ -50,7 +50,8 @@ local OPTIONS = { "event", "weight", "ids", "inlined", "title", "icicle", "base"
 
 --- Writes a recording in a format. Of a file that cannot be written whole nothing is left.
 -- @tparam table self of `recording.open`
--- @string name "html", "folded", "flamegraph", "speedscope", "pprof", "csv", "json", "sql" or "sqlite"
+-- @string name "html", "folded", "flamegraph", "speedscope", "firefox", "pprof", "csv", "json", "sql" or
+-- "sqlite"
 -- @string[opt] path by default standard output; sqlite needs one
 -- @tparam[opt] table opts those of the format
 -- @string[opt] opts.event this event, of several

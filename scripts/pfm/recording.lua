@@ -7,11 +7,14 @@
 
 local blocks = require "lpfm.blocks"
 local chunks = require "lpfm.chunks"
+local cuts = require "pfm.recording.cuts"
 local jitdump = require "pfm.jitdump"
 local layout = require "pfm.recording.layout"
+local perfdata = require "pfm.recording.perfdata"
 local programs = require "pfm.recording.programs"
 local reader = require "pfm.recording.reader"
 local render = require "pfm.render"
+local stat = require "posix.sys.stat"
 local together = require "pfm.recording.together"
 local writer = require "pfm.recording.writer"
 
@@ -44,15 +47,39 @@ local function sources_of(self, file)
    return out
 end
 
---- Opens a recording, or a file of many: `recording.together` says what that is.
+--- Is it the name of a file that `recording.open` may take? Pipes are.
 -- @string path
+-- @treturn boolean
+-- @usage assert(not recording.is_one "/etc/passwd")
+function recording.is_one(path)
+   local found = stat.stat(path)
+   if path == "-" or found and stat.S_ISFIFO(found.st_mode) ~= 0 then return true end
+   if found and stat.S_ISDIR(found.st_mode) ~= 0 then path = path .. "/data" end
+   local file = found and io.open(path, "rb")
+   local start = file and file:read(8) or ""
+   if file then file:close() end
+   return start == "PERFILE2" or start == "2ELIFREP" or start:sub(1, 4) == "\239LP1"
+end
+
+-- A file of perf's.
+local function open_perfdata(self)
+   self.head.version, self.head.byte_order = layout.VERSION, chunks.byte_order
+   return reader.check(self)
+end
+
+--- Opens a recording, a file of perf's (perf.data), or a file of many: `recording.together` says what that is.
+-- @string path of perf's, "-" is standard input
 -- @return a recording: `head`, `maps`, `comms`, `objects`, `symbols` (by path, nil: none are stored), `ends` (nil:
 -- cut), `damage`, `stack_table` (see `lpfm.blocks`), `records` (see `pfm.recording.programs`); or nil and a message
 -- @usage local s = recording.open "lpfm.data"; print(s.head.command)
 function recording.open(path)
-   local file, err = chunks.open(path)
+   local self, err = perfdata.open(path, new)
+   if self then return open_perfdata(self) end
+   if err then return nil, err end
+   local file
+   file, err = chunks.open(path)
    if not file then return nil, err end
-   local self = new(path)
+   self = new(path)
    reader.chunks(self, file)
    local sound
    sound, err = reader.check(self)
@@ -141,13 +168,14 @@ local function replaced_code(self)
    return out
 end
 
---- Which programs ran when, where the recording has records of that.
+--- Which programs ran when, where the recording has mappings or records of that.
 -- @return programs, see `pfm.recording.programs`, or nil
 -- @usage local p = assert(recording.open "lpfm.data"):programs(); print(p and p:name(p.lives:at(1, 0)))
 function recording:programs()
    if self.ran == nil then
       local code = replaced_code(self)
-      self.ran = (#self.records > 0 or #code > 0) and programs.new(self.records, self.maps, self.names, code)
+      local told = #self.records > 0 or #code > 0 -- without, /proc may have told a program's name long after its exec
+      self.ran = (told or #self.maps > 0) and programs.new(self.records, self.maps, told and self.names or {}, code)
    end
    return self.ran or nil
 end
@@ -214,7 +242,7 @@ end
 -- @treturn table of strings
 -- @usage for _, w in ipairs(assert(recording.open "lpfm.data"):warnings()) do print(w) end
 function recording:warnings()
-   local out = {}
+   local out = { unpack(self.remarks or {}) }
    for _, d in ipairs(self.damage) do
       out[#out + 1] = d.what == "cut" and "the file is cut off in the middle of a chunk"
          or ("the file is damaged at byte %s; what lies there is left out"):format(render.number(d.at))
@@ -239,6 +267,7 @@ function recording:warnings()
       out[#out + 1] = ("%s of what programs did had no room: samples of short ones may have no name"):format(
          render.plural(ends.untold, "record"))
    end
+   if ends.cuts then out[#out + 1] = cuts.text(ends.cuts, ends.stacks, self.head.copied) end
    if ends.unsampled then
       out[#out + 1] = ("%.0f%% of the CPU time was not sampled: threads or children, programs that change their rights "
          .. "or may not be read, or the loading and end of programs"):format(ends.unsampled * 100)

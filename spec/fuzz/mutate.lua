@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Recordings with something wrong in them whose checksums are right: run by lpfm, each is read by the program's
--- commands, and whatever ends in a traceback is printed.
+--- Recordings with something wrong in them whose checksums are right, and files of perf, which have none: run by lpfm,
+-- each is read by the program's commands, and whatever ends in a traceback is printed.
 --
 --    lpfm spec/fuzz/mutate.lua KIND COUNT FILE SEED.data...
 --
@@ -16,9 +16,10 @@ local lines = {
    report = { "--plain -s comm,symbol,line", "--plain -s thread,object,address,event,set", "--json -s pid,cpu,time",
       "--histogram interval", "--phases", "-g caller", "--correlate interval,period", "--plain -s rank,host,recording",
       "--histogram cs", "-x ; -s symbol", "--samples" },
-   script = { "", "-F comm,pid,tid,cpu,time,event,period,address,symbol,offset,object,line,rank,host,node,job,step" },
+   script = { "", "--format perf",
+      "-F comm,pid,tid,cpu,time,event,period,address,symbol,offset,object,line,rank,host,node,job,step" },
    export = { "--format html", "--format folded", "--format flamegraph", "--format pprof -o /dev/null",
-      "--format speedscope", "--format json", "--format csv", "--format sql" },
+      "--format speedscope", "--format firefox", "--format json", "--format csv", "--format sql" },
 }
 
 -- --- chance --------------------------------------------------------------------------------------
@@ -79,9 +80,22 @@ local function mutate(list)
    end
 end
 
+-- Files of perf are bytes: some are others, or are missing, or are there twice.
+local function mutate_bytes(text)
+   local at, n = pick(#text), pick(8)
+   local way = pick(10)
+   if way == 1 then return text:sub(1, at) end
+   if way == 2 then return text:sub(1, at) .. text:sub(at + n) end
+   if way == 3 then return text:sub(1, at) .. text:sub(at - 8 * n) end
+   if way < 7 then at = math.max(at - at % 8, 0) end
+   return text:sub(1, at) .. one_of(WORDS):sub(1, n) .. text:sub(at + n + 1)
+end
+
 -- --- reading -------------------------------------------------------------------------------------
 
 local function chunks_of(seed)
+   local text = files.read(seed)
+   if text:sub(1, 8) == "PERFILE2" then return text end
    local file, out = assert(chunks.open(seed)), {}
    for tag, at, length in function() return file:next() end do out[#out + 1] = { tag, file:body(at, length) } end
    file:close()
@@ -90,6 +104,7 @@ end
 
 local function write(list)
    local out = {}
+   if type(list) == "string" then return files.write(path, list) end
    for i, c in ipairs(list) do out[i] = chunks.head(c[1], c[2]) .. c[2] end
    files.write(path, table.concat(out))
 end
@@ -112,9 +127,10 @@ local wrong = 0
 for i, seed in ipairs(seeds) do seeds[i] = chunks_of(seed) end
 for i = 1, count do
    state = i * 7919 + 1
-   local list = { unpack(seeds[i % #seeds + 1]) }
+   local seed = seeds[i % #seeds + 1]
+   local list = type(seed) == "string" and seed or { unpack(seed) }
    for _ = 1, pick(3) do
-      if #list > 0 then mutate(list) end
+      if type(list) == "string" then list = mutate_bytes(list) elseif #list > 0 then mutate(list) end
    end
    write(list)
    local bad = read(i)

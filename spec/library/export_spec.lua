@@ -443,7 +443,7 @@ describe("any export", function()
 
    it("is text where names are not", function()
       local self = assert(recording.open(strange))
-      for _, name in ipairs { "folded", "flamegraph", "speedscope", "csv", "json", "sql" } do
+      for _, name in ipairs { "folded", "flamegraph", "speedscope", "firefox", "csv", "json", "sql" } do
          export.write(self, name, scratch .. "/strange")
          local text = read(scratch .. "/strange")
          assert.truthy(text:find("?[31mé?", 1, true), name)
@@ -458,7 +458,7 @@ describe("any export", function()
          write(cut, whole:sub(1, length))
          local self = recording.open(cut)
          if self then
-            for _, name in ipairs { "folded", "speedscope", "pprof", "csv", "sql", "json" } do
+            for _, name in ipairs { "folded", "speedscope", "firefox", "pprof", "csv", "sql", "json" } do
                export.write(self, name, scratch .. "/cut")
             end
             assert.is_string(cjson.decode(read(scratch .. "/cut")).warnings[1])

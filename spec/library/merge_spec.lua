@@ -200,7 +200,7 @@ describe("merging", function()
       write("bad", text:sub(1, at - 1) .. "x" .. text:sub(at + 1))
       make("cut", head { time = 3 }, { 3 })
       write("cut", read("cut"):sub(1, -5))
-      write("foreign", "PERFILE2 and more")
+      write("foreign", "GIF89a and more")
       local out, status = sh(program .. " merge good bad cut foreign none -o all")
       assert.equal(1, status)
       for _, what in ipairs { "bad is damaged at byte ", "cut is cut off in the middle of a chunk",
@@ -365,7 +365,7 @@ describe("a merged file", function()
    end)
 
    it("and the other files are read where one cannot be, which is named and told of by the status", function()
-      write("odd file", "PERFILE2")
+      write("odd file", "GIF89a")
       local whole = sh(program .. " report -x, r0 r1")
       for _, line in ipairs { "report --plain", "report -x,", "report --json", "report --html y.html",
          "report --phases", "plot ranks", "export --format folded" } do

@@ -118,7 +118,7 @@ describe("the kinds of words", function()
    it("complete the last part of a list", function()
       assert.same({ "cs,page-faults" }, kinds.complete("event", "cs,page-f"))
       assert.same({ "comm,symbol" }, kinds.complete("key", "comm,sym"))
-      assert.same({ "page-faults:10 then" }, kinds.complete("stages", "page-faults:10 the"))
+      assert.equal("page-faults:10 then", kinds.complete("stages", "page-faults:10 the")[1]) -- there are tracepoints
       assert.same({}, kinds.complete("event", "no such thing"))
    end)
 end)

@@ -74,9 +74,11 @@ keystroke.]==] },
 Flame graphs, speedscope and pprof get whole stacks. Without -g the stacks of a flame graph are process, thread, object,
 function, and the functions that were inlined there.
 
-Stacks come by frame pointers where the program has them (gcc -fno-omit-frame-pointer). gcc leaves frame pointers out of
-functions that call no others; the caller of such a function is missing then. Otherwise 8 KiB of the stack are copied
-with each sample, and unwound by the call frame information of the program.
+Stacks come by frame pointers where the program and its libraries have them (gcc -fno-omit-frame-pointer) and it starts
+no other programs. What called a function without a frame pointer comes from the registers, the top 256 bytes of the
+stack, and call frame information. Otherwise 8 KiB of the stack are copied with each sample and unwound. -g fp, -g dwarf
+and --call-graph dwarf,SIZE choose. A stack ends where its callers cannot be told any more; reports say how many stacks
+do, and why.
 
 Names are those of the source in C++ and Rust. Code that a JIT compiler made has the names that /tmp/perf-PID.map gives
 it, or the names and lines that it had at the time of the sample, from the jit-PID.dump which the process maps.

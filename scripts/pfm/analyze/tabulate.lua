@@ -56,7 +56,9 @@ local keys = {
    pid = { title = "process", takes = { "pid" }, get = function(_, s, r)
       return ("%d %s"):format(programs.pid(s.pid), samples.comm(r, s.pid, s.pid))
    end },
-   cpu = { title = "CPU", number = true, takes = { "cpu" }, get = function(_, s) return tostring(s.cpu) end },
+   cpu = { title = "CPU", number = true, takes = { "cpu", "pid" }, get = function(_, s, r)
+      return tostring(samples.cpu(r, s.cpu, s.pid) or "-")
+   end },
    event = { title = "event", get = function(_, s, r)
       return samples.event_name(r, s.ovfl_pmd, s.set)
    end },

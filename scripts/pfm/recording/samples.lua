@@ -63,6 +63,17 @@ function samples.thread(self, tid, tstamp)
    return ran and ran.threads:at(tid, tstamp) or tid
 end
 
+--- The CPU that a sample was taken on.
+-- @tparam table self of `recording.open`
+-- @number cpu as the sample has it
+-- @number life of its process
+-- @treturn ?number nil: its recording does not tell
+-- @usage print(require("pfm.recording.samples").cpu(assert(recording.open "lpfm.data"), 0, 7))
+function samples.cpu(self, cpu, life)
+   local own = self.sources and self:part_at(life).self or self
+   return not own.head.no_cpu and cpu or nil
+end
+
 --- Where the recording of a sample comes from.
 -- @tparam table self of `recording.open`
 -- @number life of its process
@@ -116,6 +127,7 @@ end
 -- The number of its stack is the last.
 local function with_values(self, s, raw, names)
    for i, name in ipairs(names) do s[name] = raw.values[i] end
+   if self.branches and s.branches then s.branches = self.branches[s.branches] or "" end
    if self:has_stacks() then s.stack = tonumber(raw.values[#names + 1]) or 0 end
    return s
 end
@@ -192,11 +204,11 @@ end
 -- @tparam table self of `recording.open`; a function `progress` in it is told now and then how many samples are done
 -- @tparam[opt] table resolver of `embedded_symbols.resolver`
 -- @string[opt] only the name of an event: no other's samples
--- @return an iterator of tables: `event`, `time` (s), `pid`, `tid`, `comm`, `process` (its name), `cpu`, `address`,
--- `period`, `symbol`, `offset`, `object`, `where` (for `symbols.line` and `symbols.frames`), and by their names the
--- values recorded with it; `stack`, the number of its stack; `life`, the process in the life that it had then;
--- `thread`, the number of the thread among those of all recordings; where the recording comes from: the fields of
--- `origin.of`
+-- @return an iterator of tables: `event`, `time` (s), `pid`, `tid`, `comm`, `process` (its name), `cpu` (nil: not
+-- told), `address`, `period`, `symbol`, `offset`, `object`, `where` (for `symbols.line` and `symbols.frames`), and by
+-- their names the values recorded with it; `stack`, the number of its stack; `life`, the process in the life that it
+-- had then; `thread`, the number of the thread among those of all recordings; where the recording comes from: the
+-- fields of `origin.of`
 -- @usage
 -- local samples = require "pfm.recording.samples"
 -- for s in samples.each(assert(recording.open "lpfm.data")) do print(s.time, s.comm, s.symbol) end
@@ -218,8 +230,8 @@ function samples.each(self, resolver, only)
       return with_values(self, {
          event = event and event.name or "PMD" .. raw.ovfl_pmd, time = raw.tstamp / 1e9, pid = raw.pid, tid = raw.tid,
          life = life, comm = samples.comm(self, samples.thread(self, raw.tid, raw.tstamp), life),
-         process = samples.comm(self, life, life), cpu = raw.cpu, address = raw.ip,
-         period = period_of(self, event, raw), symbol = render.printable(where.func),
+         process = samples.comm(self, life, life), cpu = samples.cpu(self, raw.cpu, life),
+         address = raw.ip, period = period_of(self, event, raw), symbol = render.printable(where.func),
          offset = where.offset, object = render.printable(where.object), where = where, thread = raw.tid,
          rank = from.rank, host = from.host, node = from.node, job = from.job, step = from.step,
          recording = from.recording,

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/* record.c - the records of a perf.data file as tables of Lua, by one description of each kind. */
+#include <stdio.h>
+
+#include "base/u64.h"
+#include "perfdata/bytes.h"
+#include "perfdata/record.h"
+
+#define CONTEXT_DEFERRED	((uint64_t)-640)	/* these headers may not have it */
+
+enum { FIELDS_MAX = 8, BUILD_ID_MAX = 20, BUILD_ID_ROOM = 24 };
+
+/* What a field is: numbers of 4 and 8 bytes, what is passed over, a word as it is, words with their number before. */
+enum form { NONE, U64, S32, SKIP64, TEXT, REST, BUILD_ID, MAPPED_FILE, WORD, CHAIN };
+
+struct field {
+	const char *name;
+	enum form form;
+};
+
+struct kind {
+	uint32_t type;
+	const char *name;
+	struct field fields[FIELDS_MAX];
+};
+
+#define PROCESS { "pid", S32 }, { "tid", S32 }
+#define PARENT { "pid", S32 }, { "ppid", S32 }, { "tid", S32 }, { "ptid", S32 }
+#define RANGE { "addr", U64 }, { "len", U64 }, { "offset", U64 }
+
+/* Kinds that are not here have no fields that are of use, only their number. */
+static const struct kind kinds[] = {
+	{ PERF_RECORD_MMAP, "MMAP", { PROCESS, RANGE, { "path", TEXT } } },
+	{ PERF_RECORD_MMAP2, "MMAP", { PROCESS, RANGE, { "build_id", MAPPED_FILE }, { NULL, SKIP64 },
+				       { "path", TEXT } } },
+	{ PERF_RECORD_LOST, "LOST", { { NULL, SKIP64 }, { "count", U64 } } },
+	{ PERF_RECORD_LOST_SAMPLES, "LOST_SAMPLES", { { "count", U64 } } },
+	{ PERF_RECORD_COMM, "COMM", { PROCESS, { "comm", TEXT } } },
+	{ PERF_RECORD_EXIT, "EXIT", { PARENT } },
+	{ PERF_RECORD_FORK, "FORK", { PARENT } },
+	{ PERF_RECORD_THROTTLE, "THROTTLE", { { NULL, NONE } } },
+	{ 22, "DEFERRED", { { "cookie", WORD }, { "chain", CHAIN } } },
+	{ 67, "BUILD_ID", { { "pid", S32 }, { "build_id", BUILD_ID }, { "path", TEXT } } },
+	{ 78, "EVENT_UPDATE", { { "what", U64 }, { "id", U64 }, { "name", TEXT } } },
+	{ 80, "FEATURE", { { "feature", U64 }, { "bytes", REST } } },
+};
+
+static const struct kind *kind_of(uint32_t type)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (kinds[i].type == type)
+			return &kinds[i];
+	return NULL;
+}
+
+static void push_number(lua_State *L, const char *name, lua_Number value)
+{
+	lua_pushnumber(L, value);
+	lua_setfield(L, -2, name);
+}
+
+static void push_text(lua_State *L, const char *name, const void *bytes, size_t n)
+{
+	lua_pushlstring(L, bytes, n);
+	lua_setfield(L, -2, name);
+}
+
+/* Up to its 0, or to the end. */
+static void take_text(lua_State *L, struct bytes *b, const char *name)
+{
+	size_t n = (size_t)(b->end - b->at);
+
+	push_text(L, name, b->at, strnlen((const char *)b->at, n));
+	b->at = b->end;
+}
+
+static void push_build_id(lua_State *L, const char *name, const unsigned char *id, size_t n)
+{
+	char text[2 * BUILD_ID_MAX + 1];
+
+	while (n && !id[n - 1])		/* perf fills shorter ids with zeros */
+		n--;
+	if (!n)
+		return;
+	for (size_t i = 0; i < n; i++)
+		snprintf(text + 2 * i, 3, "%02x", id[i]);
+	push_text(L, name, text, 2 * n);
+}
+
+static void take_build_id(lua_State *L, struct bytes *b, const char *name)
+{
+	const unsigned char *at = bytes_take(b, BUILD_ID_ROOM);
+
+	if (at)
+		push_build_id(L, name, at, BUILD_ID_MAX);
+}
+
+/* Of MMAP2: device and inode of the file, or its build id, as the record's bit says. */
+static void take_mapped_file(lua_State *L, struct bytes *b, const char *name, const struct perf_record *record)
+{
+	const unsigned char *at = bytes_take(b, BUILD_ID_ROOM);
+
+	if (at && record->head.misc & PERF_RECORD_MISC_MMAP_BUILD_ID && at[0] <= BUILD_ID_MAX)
+		push_build_id(L, name, at + 4, at[0]);
+}
+
+static void push_word_as_is(lua_State *L, const char *name, uint64_t word)
+{
+	push_text(L, name, &word, sizeof(word));
+}
+
+static uint64_t word(const struct perf_words *w, uint64_t i)
+{
+	uint64_t value;
+
+	memcpy(&value, w->at + i * sizeof(value), sizeof(value));
+	return value;
+}
+
+static bool is_context(uint64_t ip)
+{
+	return ip >= (uint64_t)PERF_CONTEXT_MAX;
+}
+
+static void add_frame(luaL_Buffer *out, uint64_t ip)
+{
+	luaL_addlstring(out, (const char *)&ip, sizeof(ip));
+}
+
+/* Frames without the words that say whose code follows. */
+static void take_chain(lua_State *L, struct bytes *b, const char *name)
+{
+	uint64_t n = bytes_u64(b);
+	struct perf_words w = { n <= UINT16_MAX ? bytes_take(b, n * sizeof(n)) : NULL, n };
+	luaL_Buffer out;
+
+	b->short_of = b->short_of || !w.at;
+	luaL_buffinit(L, &out);
+	for (uint64_t i = 0; w.at && i < n; i++)
+		if (!is_context(word(&w, i)))
+			add_frame(&out, word(&w, i));
+	luaL_pushresult(&out);
+	lua_setfield(L, -2, name);
+}
+
+static void take_field(lua_State *L, struct bytes *b, const struct field *f, const struct perf_record *record)
+{
+	switch (f->form) {
+	case S32:
+		push_number(L, f->name, (int32_t)bytes_u32(b));
+		break;
+	case U64:
+		push_number(L, f->name, (lua_Number)bytes_u64(b));
+		break;
+	case SKIP64:
+		bytes_u64(b);
+		break;
+	case TEXT:
+		take_text(L, b, f->name);
+		break;
+	case REST:
+		push_text(L, f->name, b->at, (size_t)(b->end - b->at));
+		break;
+	case BUILD_ID:
+		take_build_id(L, b, f->name);
+		break;
+	case MAPPED_FILE:
+		take_mapped_file(L, b, f->name, record);
+		break;
+	case WORD:
+		push_word_as_is(L, f->name, bytes_u64(b));
+		break;
+	case CHAIN:
+		take_chain(L, b, f->name);
+		break;
+	case NONE:
+		break;
+	}
+}
+
+bool perf_record_push(lua_State *L, const struct perf_record *record, const struct perf_event_attr *attr,
+		      uint64_t *time)
+{
+	const struct kind *kind = kind_of(record->head.type);
+	bool of_kernel = record->head.type < PERF_ATTR_RECORD;
+	size_t tail = of_kernel ? perf_id_size(attr) : 0;
+	struct bytes b = { record->body, record->body + record->size - (tail < record->size ? tail : 0), false };
+
+	*time = of_kernel ? perf_id_time(attr, record) : 0;
+	lua_newtable(L);
+	push_number(L, "type", record->head.type);
+	push_number(L, "misc", record->head.misc);
+	if (!kind)
+		return true;
+	push_text(L, "kind", kind->name, strlen(kind->name));
+	for (const struct field *f = kind->fields; f < kind->fields + FIELDS_MAX && (f->name || f->form); f++)
+		take_field(L, &b, f, record);
+	if (b.short_of)
+		lua_pop(L, 1);
+	return !b.short_of;
+}
+
+/* --- events --------------------------------------------------------------------------------- */
+
+static void push_flag(lua_State *L, const char *name, bool value)
+{
+	lua_pushboolean(L, value);
+	lua_setfield(L, -2, name);
+}
+
+/* As a text of decimal digits: a configuration may have any of its 64 bits. */
+static void push_word(lua_State *L, const char *name, uint64_t value)
+{
+	char text[24];
+
+	push_text(L, name, text, (size_t)snprintf(text, sizeof(text), "%llx", (unsigned long long)value));
+}
+
+/* Which fields its samples have. */
+static void push_fields(lua_State *L, uint64_t type)
+{
+	static const struct perf_value_name names[] = {
+		{ "ip", PERF_SAMPLE_IP }, { "tid", PERF_SAMPLE_TID }, { "time", PERF_SAMPLE_TIME },
+		{ "cpu", PERF_SAMPLE_CPU }, { "period", PERF_SAMPLE_PERIOD }, { "read", PERF_SAMPLE_READ },
+		{ "callchain", PERF_SAMPLE_CALLCHAIN }, { "raw", PERF_SAMPLE_RAW },
+		{ "branches", PERF_SAMPLE_BRANCH_STACK }, { "stack", PERF_SAMPLE_STACK_USER },
+		{ "regs", PERF_SAMPLE_REGS_USER }, { "intr_regs", PERF_SAMPLE_REGS_INTR }, { "aux", PERF_SAMPLE_AUX },
+		{ "unknown", ~((1ULL << 25) - 1) },
+	};
+
+	lua_newtable(L);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		push_flag(L, names[i].name, type & names[i].type);
+	lua_setfield(L, -2, "fields");
+	lua_newtable(L);
+	for (int i = 0, n = 0; i < PERF_VALUES; i++) {
+		if (!(type & perf_values[i].type))
+			continue;
+		lua_pushinteger(L, i);
+		lua_rawseti(L, -2, ++n);
+	}
+	lua_setfield(L, -2, "values");
+}
+
+void perf_attr_push(lua_State *L, const struct perf_event_attr *attr)
+{
+	lua_newtable(L);
+	push_number(L, "type", attr->type);
+	push_word(L, "config", attr->config);
+	push_number(L, "period", (lua_Number)attr->sample_period);
+	push_flag(L, "freq", attr->freq);
+	push_flag(L, "inherit", attr->inherit);
+	push_flag(L, "exclude_user", attr->exclude_user);
+	push_flag(L, "exclude_kernel", attr->exclude_kernel);
+	push_flag(L, "group", attr->read_format & PERF_FORMAT_GROUP);
+	push_flag(L, "calls_by_branches", attr->branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK);
+	push_word(L, "regs", attr->sample_regs_user);
+	push_fields(L, attr->sample_type);
+}
+
+/* --- samples -------------------------------------------------------------------------------- */
+
+/*
+ * The call chain without the words that say whose code follows. Where the user's calls are in the branch stack (LBR),
+ * they come from there: from where each was made, and a frame says where it goes on, which is after that.
+ */
+static void push_chain(lua_State *L, const struct perf_sample *s, bool by_branches)
+{
+	bool user = false, take_branches = by_branches && s->branches.n;
+	uint64_t n = 0, cookie = 0;
+	luaL_Buffer out;
+
+	luaL_buffinit(L, &out);
+	for (uint64_t i = 0; i < s->callchain.n; i++) {
+		uint64_t ip = word(&s->callchain, i);
+
+		if (is_context(ip)) {
+			user = ip == (uint64_t)PERF_CONTEXT_USER;
+			if (ip == CONTEXT_DEFERRED && i + 1 < s->callchain.n)
+				cookie = word(&s->callchain, ++i);
+			continue;
+		}
+		if (user && take_branches && n++)
+			break;
+		add_frame(&out, ip);
+	}
+	for (uint64_t i = 0; take_branches && i < s->branches.n; i++)
+		add_frame(&out, word(&s->branches, 3 * i) + 1);
+	luaL_pushresult(&out);
+	lua_setfield(L, -2, "chain");
+	if (cookie)
+		push_word_as_is(L, "cookie", cookie);
+}
+
+/* What counters had counted: a list of {id, value}. */
+static void push_counts(lua_State *L, const struct perf_event_attr *attr, const struct perf_sample *s)
+{
+	uint64_t format = attr->read_format;
+	uint64_t each = format & PERF_FORMAT_GROUP ? 1 + !!(format & PERF_FORMAT_ID) + !!(format & 1 << 4) : 1;
+	bool has_ids = format & PERF_FORMAT_GROUP && format & PERF_FORMAT_ID;
+
+	lua_newtable(L);
+	for (uint64_t i = 0; i < s->counts.n; i++) {
+		lua_createtable(L, 2, 0);
+		lua_pushnumber(L, (lua_Number)(has_ids ? word(&s->counts, i * each + 1) : s->id));
+		lua_rawseti(L, -2, 1);
+		lua_pushnumber(L, (lua_Number)word(&s->counts, i * each));
+		lua_rawseti(L, -2, 2);
+		lua_rawseti(L, -2, (int)i + 1);
+	}
+	lua_setfield(L, -2, "counts");
+}
+
+/* The source of data that is not available is told, too. */
+static bool says_more(const struct perf_sample *s)
+{
+	for (int i = 0; i < PERF_VALUES; i++)
+		if (s->values[i] && !(i == PERF_VALUE_DATA_SRC && s->values[i] & PERF_MEM_OP_NA))
+			return true;
+	return false;
+}
+
+void perf_sample_push(lua_State *L, const struct perf_record *record, const struct perf_event_attr *attr,
+		      const struct perf_sample *s, uint32_t number)
+{
+	lua_createtable(L, 0, 16);
+	push_text(L, "kind", "SAMPLE", 6);
+	push_number(L, "misc", record->head.misc);
+	push_number(L, "attr", number);
+	push_number(L, "pid", (int32_t)s->pid);
+	push_number(L, "tid", (int32_t)s->tid);
+	push_number(L, "period", (lua_Number)s->period);
+	if (says_more(s))
+		push_flag(L, "has_values", true);
+	if (s->callchain.n)
+		push_chain(L, s, attr->branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK);
+	if (s->counts.n)
+		push_counts(L, attr, s);
+	if (s->branches.n)
+		push_text(L, "branches", s->branches.at, s->branches.n * 3 * sizeof(uint64_t));
+	if (s->regs.n && s->stack) {
+		push_number(L, "regs_abi", (lua_Number)s->regs_abi);
+		push_text(L, "regs", s->regs.at, s->regs.n * sizeof(uint64_t));
+		push_text(L, "stack", s->stack, s->stack_size);
+	}
+}

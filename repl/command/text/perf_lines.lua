@@ -1,0 +1,88 @@
+-- SPDX-License-Identifier: MIT
+--- Samples as `perf script` prints them, for the tools that read that: FlameGraph's stackcollapse-perf.pl, the Firefox
+-- Profiler and others.
+-- @module repl.command.text.perf_lines
+
+local chain = require "pfm.recording.chain"
+local embedded_symbols = require "pfm.recording.embedded_symbols"
+local render = require "pfm.render"
+local symbols = require "pfm.symbols"
+
+local perf_lines = {}
+
+local UNKNOWN = "[unknown]"
+
+local function object_of(where)
+   if where.object == "[kernel]" then return "[kernel.kallsyms]" end
+   if symbols.is_generated(where.object) then return where.map or "//anon" end
+   return where.missing == "no mapping" and UNKNOWN or where.object
+end
+
+local function hex(n)
+   return symbols.hex(n):sub(3)
+end
+
+-- Without the parameters of C++, as perf has it.
+local function plain(name)
+   local short = name:gsub("%s*%b()%s*c?o?n?s?t?$", "")
+   return short ~= "" and not short:find("operator$") and not short:find("::$") and short or name
+end
+
+-- A name and how far the address is in it; `more`: what is to be added to that.
+local function name_of(name, where, more)
+   if where.missing then return UNKNOWN end
+   return ("%s+0x%s"):format(plain(render.printable(name)), hex(where.offset + more))
+end
+
+-- Inlined functions come first, the one that they are in last.
+local function frame_lines(out, where, address, more)
+   local frames = symbols.frames(where)
+   for i = 1, #frames - 1 do
+      out[#out + 1] = ("\t%16s %s (inlined)"):format(hex(address), name_of(frames[i].name, where, more))
+   end
+   out[#out + 1] = ("\t%16s %s (%s)"):format(hex(address), name_of(where.func, where, more),
+      render.printable(object_of(where)))
+end
+
+-- perf prints where functions go on, and of stacks that were unwound where they called; in the object, where there is
+-- one.
+local function stack_lines(self, out, resolver, s)
+   local places, before = chain.places(self, resolver, s.life, s.address, s.stack), 0
+   for i, where in ipairs(places) do
+      local entered = before < 0 and where.address >= 0 -- the kernel was entered there
+      local unwound = self.head.stacks == "DWARF" and where.address >= 0
+      local more = (i == 1 or entered or unwound) and 0 or 1
+      frame_lines(out, where, (where.address >= 0 and where.in_file or where.address) + more, more)
+      before = where.address
+   end
+   out[#out + 1] = ""
+end
+
+local function head_of(self, s, width)
+   local comm = s.tid == 0 and "swapper" or s.comm == "?" and ":" .. s.tid or s.comm
+   local us = math.floor((s.time + (self.time_base or 0) / 1e9) * 1e6)
+   local cpu = s.cpu and ("[%03d] "):format(s.cpu) or ""
+   return ("%s %5d %s%5d.%06d: %10.0f %s: "):format(self:has_stacks() and comm or ("%16s"):format(comm), s.tid, cpu,
+      math.floor(us / 1e6), us % 1e6, s.period, (" "):rep(width - #s.event) .. s.event)
+end
+
+--- Prints samples.
+-- @param self of `recording.open`
+-- @tparam function iterate gives an iterator of samples (`pfm.recording.samples`)
+-- @usage require("repl.command.text.perf_lines").print(s, function() return samples.each(s) end)
+function perf_lines.print(self, iterate)
+   local resolver, width = embedded_symbols.resolver(self), 0
+   for _, e in ipairs(self.head.events) do width = math.max(width, #e.name) end
+   for s in iterate() do
+      local out = { head_of(self, s, width) }
+      if self:has_stacks() then
+         stack_lines(self, out, resolver, s)
+      else
+         out[1] = ("%s%17s %s (%s)"):format(out[1], hex(s.address), name_of(s.symbol, s.where, 0),
+            render.printable(object_of(s.where)))
+      end
+      io.stdout:write(table.concat(out, "\n"), "\n")
+   end
+end
+
+return perf_lines

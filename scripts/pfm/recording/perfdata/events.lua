@@ -1,0 +1,84 @@
+-- SPDX-License-Identifier: MIT
+--- The events of a file of perf, and how a recording has them.
+-- @module pfm.recording.perfdata.events
+
+local event_names = require "pfm.recording.perfdata.event_names"
+local perfdata = require "lpfm.perfdata"
+
+local events = {}
+
+local VALUES, BRANCHES = 256, 300           -- numbers of PMDs that values of samples stand under
+
+-- Names by number, as the file tells them: of an event that has ids, by these.
+local function names_of(self)
+   local out = {}
+   for i, told in ipairs(self.features.events or {}) do
+      out[self.file:event_of(told.ids[1] or -1) or i] = told.name
+   end
+   for _, told in ipairs(self.names) do
+      local i = self.file:event_of(told.ids[1])
+      if i then out[i] = told.name end
+   end
+   return out
+end
+
+local function values_of(self, event)
+   local out = {}
+   for i, number in ipairs(event.values) do out[i] = VALUES + number end
+   if self.has_branches then out[#out + 1] = BRANCHES end
+   return out
+end
+
+--- Reads them: `self.events`, as of `events` of a file of `lpfm.perfdata`, with `name` and `places` (the PMDs of
+-- their samples' values); and what their samples have: `fields`, `has_branches`, `has_stacks`, `unwinds`.
+-- @tparam table self what is being read, see `pfm.recording.perfdata.records`
+function events.read(self)
+   self.events = self.file:events()
+   local names = names_of(self)
+   for i, event in ipairs(self.events) do
+      event.name = names[i] or event_names.of(event)
+      self.has_branches = self.has_branches or (event.fields.branches and not event.calls_by_branches)
+      self.has_stacks = self.has_stacks or event.fields.callchain or event.fields.stack
+      self.unwinds = self.unwinds or event.fields.stack
+      for name, is_there in pairs(event.fields) do self.fields[name] = self.fields[name] or is_there end
+   end
+   for _, event in ipairs(self.events) do event.places = values_of(self, event) end
+   for row, order in pairs(self.fields.time and {} or self.orders) do row[2] = order end
+   self.orders = nil
+end
+
+--- The events that were sampled, as the head of a recording has them.
+-- @tparam table self
+-- @treturn table
+-- @treturn ?number samples a second that were asked for
+function events.sampled(self)
+   local out, frequency = {}, nil
+   for i, event in ipairs(self.events) do
+      if event.pmd or (#self.samples == 0 and i == 1) then
+         out[#out + 1] = { name = event.name, pmd = event.pmd or 0, values = event.places,
+            period = not event.freq and event.period or nil, unit = event_names.is_clock(event) and "ns" or nil }
+      end
+      if event.pmd and event.freq then frequency = event.period end
+   end
+   return out, frequency
+end
+
+--- The values that samples have, as the head of a recording has them.
+-- @tparam table self
+-- @treturn ?table nil: they have none
+function events.with(self)
+   local out, seen = {}, {}
+   for _, event in ipairs(self.events) do
+      for _, number in ipairs(event.values) do seen[number] = true end
+   end
+   for number = 0, #perfdata.values do
+      local name = perfdata.values[number]
+      if seen[number] then
+         out[#out + 1] = { name = name, pmd = VALUES + number, unit = name:find("_addr$") and "address" or nil }
+      end
+   end
+   if self.has_branches then out[#out + 1] = { name = "branches", pmd = BRANCHES } end
+   return #out > 0 and out or nil
+end
+
+return events

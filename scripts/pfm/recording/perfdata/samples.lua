@@ -1,0 +1,161 @@
+-- SPDX-License-Identifier: MIT
+--- The samples of a file of perf, as blocks of a recording.
+-- @module pfm.recording.perfdata.samples
+
+local blocks = require "lpfm.blocks"
+local branches = require "pfm.recording.perfdata.branches"
+local layout = require "pfm.recording.layout"
+local objects = require "lpfm.symbols"
+local records = require "pfm.recording.perfdata.records"
+
+local samples = {}
+
+local EXACT = 2 ^ 53
+local BLOCK = 4096                          -- samples
+local GUEST = 3                             -- from here on: modes of a CPU that is not this kernel's or its processes'
+local CURRENT, WORD = 2, 8                  -- registers of 64 bits; bytes
+
+local count, each = records.count, records.each
+
+-- Samples and records without times have their order instead.
+local function time_of(self, sample)
+   return self.fields.time and sample.time or sample.order
+end
+
+-- --- call stacks ---------------------------------------------------------------------------------
+
+-- What unwinds the stacks of a process's life: none of an object that is not here as it was.
+local function unwinder_of(self, life)
+   if self.unwinders[life] == nil then
+      local maps, ran = {}, self.recording:programs()
+      for _, list in ipairs(ran and ran:maps(life) or {}) do
+         for _, m in ipairs(list) do
+            local path = self.recording.elsewhere[m[4]] or m[4]
+            if not self.recording.symbols[m[4]] and m[1] <= EXACT and m[3] <= EXACT then
+               maps[#maps + 1] = { m[1], m[2], m[3], path }
+            end
+         end
+      end
+      self.unwinders[life] = objects.unwinder(maps)
+   end
+   return self.unwinders[life]
+end
+
+-- The kernel's frames, which are the first.
+local function kernel_part(chain)
+   local n = 0
+   while chain:byte(n + WORD) and chain:byte(n + WORD) >= 128 do n = n + WORD end
+   return chain:sub(1, n)
+end
+
+-- Frames as words of 64 bits, the innermost first.
+local function frames_of(self, sample, event)
+   local chain = sample.chain or ""
+   if sample.cookie then
+      local user = self.deferred[sample.cookie]
+      if not user then count(self, "halved") end
+      return chain .. (user or "")
+   end
+   if not sample.stack then return chain end
+   if sample.regs_abi ~= CURRENT then
+      count(self, "narrow")
+      return chain
+   end
+   if not self.can_unwind or event.regs ~= self.can_unwind then
+      count(self, "foreign")
+      return chain
+   end
+   local ran = self.recording:programs()
+   local life = ran and ran.lives:at(sample.pid % 2 ^ 32, time_of(self, sample)) or sample.pid % 2 ^ 32
+   local unwound = unwinder_of(self, life):frames(sample.regs, sample.stack)
+   return unwound ~= "" and kernel_part(chain) .. unwound or chain
+end
+
+-- --- samples -------------------------------------------------------------------------------------
+
+-- The number of a branch stack among those of all samples, from 1; 0: the sample has none.
+local function branches_of(self, sample)
+   local words = sample.branches
+   if not words then return 0 end
+   local list = self.recording.branches
+   if not self.seen[words] then
+      list[#list + 1] = branches.text(words)
+      self.seen[words] = #list
+   end
+   return self.seen[words]
+end
+
+local function keep(self, sample, number, period)
+   local event = self.events[number]
+   if period > EXACT or sample.time > EXACT then return count(self, "unsound") end
+   if number > layout.EVENTS then
+      self.crowd[event.name] = (self.crowd[event.name] or 0) + 1
+      return
+   end
+   event.pmd = number - 1
+   self.has_values = self.has_values or sample.has_values or sample.branches
+   local more = {}
+   if self.has_branches then more[1] = branches_of(self, sample) end
+   if self.has_stacks then
+      more[#more + 1] = self.recording.stack_table:add(frames_of(self, sample, self.events[sample.attr]))
+   end
+   local n = #self.samples + 1
+   local time = time_of(self, sample)
+   self.samples[n], self.times[n] = self.file:encode(event.pmd, period, more, time), time
+   self.out_of_order = self.out_of_order or (n > 1 and time < self.times[n - 1])
+end
+
+-- A sample with the values of counters is one of each of them that has counted since.
+local function keep_counts(self, sample)
+   local of_thread = self.events[sample.attr].inherit and sample.tid or 0
+   for _, counted in ipairs(sample.counts) do
+      local number = self.file:event_of(counted[1]) or (#self.events == 1 and 1)
+      if number then
+         local key = counted[1] .. " " .. of_thread
+         local grown = counted[2] - (self.counted[key] or 0)
+         self.counted[key] = counted[2]
+         if grown > 0 then keep(self, sample, number, grown) end
+      else
+         count(self, "unsound")
+      end
+   end
+end
+
+local function read_samples(self)
+   for sample in each(self, "samples") do
+      if sample.misc % 8 >= GUEST then
+         count(self, "guests")
+      elseif sample.counts then
+         keep_counts(self, sample)
+      else
+         keep(self, sample, sample.attr, sample.period)
+      end
+   end
+end
+
+-- Samples of one time stay as the file has them.
+local function sort_samples(self)
+   if not self.out_of_order then return end
+   local order, sorted, times = {}, {}, self.times
+   for i = 1, #self.samples do order[i] = i end
+   table.sort(order, function(a, b)
+      if times[a] ~= times[b] then return times[a] < times[b] end
+      return a < b
+   end)
+   for i, at in ipairs(order) do sorted[i] = self.samples[at] end
+   self.samples = sorted
+end
+
+--- Reads them into the blocks of `self.recording`, with their stacks.
+-- @tparam table self what is being read, see `pfm.recording.perfdata.records`
+function samples.read(self)
+   read_samples(self)
+   sort_samples(self)
+   for first = 1, #self.samples, BLOCK do
+      local last = math.min(first + BLOCK - 1, #self.samples)
+      local body = table.concat(self.samples, "", first, last)
+      table.insert(self.recording.blocks, blocks.head(last - first + 1, #body) .. body)
+   end
+end
+
+return samples

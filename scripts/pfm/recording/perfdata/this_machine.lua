@@ -1,0 +1,53 @@
+-- SPDX-License-Identifier: MIT
+--- Are the objects of a file of perf still those of this machine? Names are only taken from the same build.
+-- @module pfm.recording.perfdata.this_machine
+
+local stat = require("posix.sys.stat").stat
+local symbols = require "pfm.symbols"
+local text_file = require "pfm.util.text_file"
+
+local this_machine = {}
+
+--- The object that perf's own store of builds has.
+-- @string id in hexadecimal
+-- @treturn ?string path of a file with that build id, nil: it has none
+-- @usage print(require("pfm.recording.perfdata.this_machine").stored("8f0123"))
+function this_machine.stored(id)
+   local home = os.getenv("HOME")
+   local path = home and ("%s/.debug/.build-id/%s/%s/elf"):format(home, id:sub(1, 2), id:sub(3))
+   return path and stat(path) and symbols.build_id(path) == id and path or nil
+end
+
+-- The build id among the notes of the running kernel: size of the name, of the id, type 3, "GNU".
+local function kernel_build_id()
+   local notes = text_file.all("/sys/kernel/notes") or ""
+   local at = notes:find("\4%z%z%z.%z%z%z\3%z%z%zGNU%z")
+   if not at then return nil end
+   local size = notes:byte(at + 4)
+   return (notes:sub(at + 16, at + 15 + size):gsub(".", function(c) return ("%02x"):format(c:byte()) end))
+end
+
+-- Where the running kernel has a symbol, as a text of hexadecimal digits; nil: that may not be read.
+local function kernel_address(symbol)
+   local file = io.open("/proc/kallsyms", "r")
+   for line in file and file:lines() or function() end do
+      local address, name = line:match("^(%x+) %S (%S+)$")
+      if name == symbol then
+         file:close()
+         return address:find("[^0]") and address or nil
+      end
+   end
+   if file then file:close() end
+end
+
+--- Is the kernel that was recorded the one that runs here, at the same addresses?
+-- @tparam table kernel `build_id`, `symbol` and where it was (`address`, a number): nil where that is not told
+-- @treturn boolean
+-- @usage print(require("pfm.recording.perfdata.this_machine").has_kernel {})
+function this_machine.has_kernel(kernel)
+   local own = kernel.symbol and kernel_address(kernel.symbol)
+   if not own or tonumber(own, 16) ~= kernel.address then return false end
+   return kernel.build_id == nil or kernel.build_id == kernel_build_id()
+end
+
+return this_machine

@@ -1,0 +1,193 @@
+-- SPDX-License-Identifier: MIT
+-- Files of perf: report has the numbers of perf report, and script --format perf the lines of perf script.
+-- One interpreter: the subject is the program as a process.
+
+local c = require "support.c"
+
+local lpfm = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local dir = c.sh("mktemp -d"):gsub("\n", "")
+
+teardown(function() c.sh("rm -rf " .. dir) end)
+
+local function need_perf()
+   local out, status = c.sh("perf record -o /dev/null -e cpu-clock true")
+   if status ~= 0 then pending("perf cannot record here: " .. out:match("[^\n]*")) end
+end
+
+local function command()
+   return ("sh -c '%s 0.05 2 >/dev/null; %s 1 2 50 >/dev/null'"):format(c.target("shares"), c.target("tree"))
+end
+
+local function add(to, key, n, events)
+   to[key] = to[key] or { 0, 0 }
+   to[key][1], to[key][2] = to[key][1] + n, to[key][2] + events
+end
+
+-- What perf calls the kernel and code that was made.
+local function object_of(name, symbol)
+   if symbol:find("^%[k%]") then return "[kernel]" end
+   if name:find("^%[JIT%]") or name:find("^//anon") or name:find("memfd") then return "made" end
+   return name
+end
+
+-- Samples and events by event, command and object; and of our own programs by function as well.
+local function by_perf(file)
+   local out, event = {}, nil
+   local text = c.sh(("perf report -i %s --stdio --stdio-color never -F sample,period,comm,dso,sym -t '|' -g none "
+      .. "--no-children --no-group -w 0,0,40 2>/dev/null"):format(file))
+   for line in text:gmatch("[^\n]+") do
+      event = line:match("of events? '(.*)'$") or event
+      local n, events, comm, object, symbol = line:match("^%s*(%d+)%s*|%s*(%d+)%s*|%s*(.-)%s*|%s*(.-)%s*|%s*(.-)%s*$")
+      if tonumber(n or 0) > 0 then
+         add(out, ("%s, %s, %s"):format(event, comm, object_of(object, symbol)), n, events)
+         if object == "shares" or object == "tree" then add(out, event .. ", " .. symbol:sub(5), n, events) end
+      end
+   end
+   return out
+end
+
+local function by_lpfm(file)
+   local out, titles = {}, nil
+   local text = c.sh(("%s report -i %s -x '|' -s event,comm,object,symbol 2>/dev/null"):format(lpfm, file))
+   for line in text:gmatch("[^\n]+") do
+      local cells = {}
+      for cell in (line .. "|"):gmatch("([^|]*)|") do cells[#cells + 1] = cell end
+      if titles then
+         local function cell(name) return cells[titles[name]] end
+         local n, events, event, object = cell "samples", cell "events", cell "event", cell "object"
+         local made = object == "[generated code]" or object:find("^memfd") or object:find("^//anon")
+         if tonumber(n) > 0 then
+            add(out, ("%s, %s, %s"):format(event, cell "comm", made and "made" or object), n, events)
+            if object == "shares" or object == "tree" then add(out, event .. ", " .. cell "symbol", n, events) end
+         end
+      else
+         titles = {}
+         for i, cell in ipairs(cells) do titles[cell] = i end
+      end
+   end
+   return out
+end
+
+-- What perf leaves unnamed in our programs is a number there, and names of the linker's making are no function's.
+local function is_named(key)
+   return not (key:find(", 0x") or key:find(", [[@_]") or key:find("@plt") or key:find(", _"))
+end
+
+-- Of CPUs, our own programs: of others perf may not know the names of threads.
+local function differences(theirs, own, of_cpus)
+   local function is_known(key)
+      return is_named(key) and (not of_cpus or key:find(", shares") or key:find(", tree"))
+   end
+   local out = {}
+   for key, row in pairs(theirs) do
+      local other = own[key] or { 0, 0 }
+      if is_known(key) and (row[1] ~= other[1] or row[2] ~= other[2]) then
+         out[#out + 1] = ("%s: perf %d (%d), lpfm %d (%d)"):format(key, row[1], row[2], other[1], other[2])
+      end
+   end
+   for key in pairs(own) do
+      if is_known(key) and not theirs[key] then out[#out + 1] = key .. ": lpfm alone" end
+   end
+   return out
+end
+
+local function same_numbers(file, options)
+   local theirs, own = by_perf(file), by_lpfm(file)
+   assert.truthy(next(theirs), "perf report says nothing of " .. options)
+   assert.same({}, differences(theirs, own, options:find("^%-[aC]")), "perf record " .. options)
+end
+
+-- perf itself does not always end well: it may try again. False: it does not take the options.
+local function record(file, options, prog)
+   for _ = 1, 3 do
+      local _, status = c.sh(("perf record -q -o %s %s -- %s"):format(file, options, prog))
+      if status < 128 then return status == 0 end
+      c.sh(("rm -rf %s*"):format(file))
+   end
+   return false
+end
+
+local OPTIONS = { "-g", "--call-graph dwarf", "--call-graph dwarf,2048 -z", "-e cpu-clock,page-faults,cs",
+   "-d -e cpu-clock,page-faults", "-a -e cpu-clock", "-a -g --all-cgroups", "-C 0 -e cpu-clock", "-z -g",
+   "-z -e cpu-clock,page-faults", "--buildid-all", "--buildid-mmap", "-B", "-T", "--no-timestamp", "--sample-cpu",
+   "-W -e cpu-clock", "--phys-data -e page-faults -c 1", "--data-page-size --code-page-size -d -e page-faults -c 1",
+   "-I -e cpu-clock", "--user-regs=ip,sp -e cpu-clock", "-i -e cpu-clock", "-s", "-P -c 500000 -e cpu-clock",
+   "--per-thread", "--switch-events", "--namespaces", "-e '{cpu-clock,page-faults}:S' -i", "-k CLOCK_MONOTONIC",
+   "--threads", "--synth no", "-e cpu-clock:u", "-e cpu-clock:k", "-F 499 -g", "--no-buffering", "--aio",
+   "-e dummy -e cpu-clock", "-D 5", "--running-time -e '{cpu-clock,page-faults}:S' -i" }
+
+-- What perf script says of each sample: its line, without the name of code that is not our own, and the frames of our
+-- own programs. Inlined functions are told by lpfm alone, as asked.
+local function script_samples(text)
+   local out = {}
+   for line in text:gmatch("[^\n]+") do
+      line = line:gsub("%s+$", "")
+      local object = line:match("%((.*)%)$")
+      local own = object and (object:find("/shares$") or object:find("/tree$"))
+      if not line:find("^\t") then
+         out[#out + 1] = { line = own and line or line:match("^(.-: +%d+ +.-: +%x+) ") or line, frames = {} }
+      elseif own then
+         table.insert(out[#out].frames, line)
+      end
+   end
+   return out
+end
+
+-- perf may lose the way in a stack that lpfm unwinds to its end.
+local function check_frames(theirs, own, unwound, where)
+   if unwound then own = { unpack(own, 1, #theirs) } end
+   assert.same(theirs, own, where)
+end
+
+describe("script --format perf", function()
+   it("prints what perf script prints", function()
+      need_perf()
+      local file = dir .. "/s.data"
+      for _, options in ipairs { "-e cpu-clock,page-faults", "-g -e cpu-clock", "--call-graph dwarf -e cpu-clock",
+         "--sample-cpu -e cpu-clock -c 1000000" } do
+         assert.is_true(record(file, options, command()), options)
+         local theirs = script_samples(c.sh("perf script --no-inline -i " .. file .. " 2>/dev/null"))
+         local own = script_samples(c.sh(("%s script --format perf -i %s 2>/dev/null | grep -v '(inlined)'"):format(
+            lpfm, file)))
+         assert.is_true(#theirs > 20, options)
+         assert.equal(#theirs, #own, options)
+         for i, s in ipairs(theirs) do
+            local where = options .. ", sample " .. i
+            assert.equal(s.line, own[i].line, where)
+            check_frames(s.frames, own[i].frames, options:find("dwarf", 1, true), where)
+         end
+      end
+   end)
+end)
+
+describe("report", function()
+   it("has the numbers of perf report, with each option of perf record that works here", function()
+      need_perf()
+      local prog, tried = command(), 0
+      for i, options in ipairs(OPTIONS) do
+         local file = ("%s/o%d.data"):format(dir, i)
+         if record(file, options, prog) then
+            tried = tried + 1
+            same_numbers(file, options)
+         end
+         c.sh("rm -rf " .. file)
+      end
+      assert.is_true(tried > #OPTIONS / 2, "options that perf took: " .. tried)
+   end)
+
+   it("has them of a process that runs, of files that perf switches, and of a pipe", function()
+      need_perf()
+      local file = dir .. "/p.data"
+      c.sh(("%s 0.3 1 >/dev/null & perf record -q -o %s -p $!"):format(c.target("shares"), file))
+      same_numbers(file, "-p")
+      if record(dir .. "/s.data", "--switch-output=1s", command()) then
+         same_numbers(c.sh(("ls %s/s.data.*"):format(dir)):match("[^\n]+"), "--switch-output")
+      end
+      for _, options in ipairs { "-g", "-z", "-e cpu-clock,page-faults" } do
+         c.sh(("perf record -q -o - %s -- %s >%s"):format(options, command(), file))
+         same_numbers(file, "-o - " .. options)
+      end
+      local through = c.sh(("cat %s | %s report -i - -x , -s event"):format(file, lpfm))
+      assert.equal(c.sh(("%s report -i %s -x , -s event"):format(lpfm, file)), through)
+   end)
+end)
