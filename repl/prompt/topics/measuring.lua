@@ -38,6 +38,10 @@ See also: regions, stages, ranks, events, machines.]==] },
    lpfm record -F 997 --random 0xffff -- ./prog
                                          randomized periods, which are never in step with a loop
    lpfm record -g -- ./prog              with call stacks: ?stacks
+   lpfm record -e cs/period=100/,cpu-clock/freq=99/ -- ./prog
+                                         a period or a frequency for each event
+   lpfm record --off-cpu -- ./prog       where threads wait, and for how long, beside where they run
+   lpfm record --max-size 100M -- ./prog end the recording when its file has grown to that
    lpfm record --where "ip in 'kernel'" -- ./prog
                                          keep only what meets a condition: ?where
    lpfm report                           by symbol; -s object,thread,line for others; ? lists its keys
@@ -56,7 +60,8 @@ See also: regions, stages, ranks, events, machines.]==] },
 
 A recording is one file with everything that its reports need, readable on any machine. The file
 scripts/pfm/recording/format.md describes it. The recording that it replaces is kept as lpfm.data.old. What was recorded
-survives the recorder. If the recorder ends, so does the command, unless --outlive says otherwise.
+survives the recorder. If the recorder ends, so does the command, unless --outlive says otherwise. What perf record
+wrote is read, too: lpfm report perf.data.
 
 lpfm plot heat -s thread draws shares over time and distributions in the terminal; -o draws SVG and PNG.
 
@@ -89,7 +94,8 @@ In scripts require("pfm.stacks").tree(recording) is the tree of calls, and the s
 { "exporting", "give a recording to a browser, another tool or a database", [==[
    lpfm report --html prof.html          a page for a browser: one file, which loads nothing
    lpfm export -o out.svg                a flame graph; the extension chooses the format
-   lpfm export -o prof.pb.gz             pprof; also speedscope, SQLite, CSV, JSON, folded stacks
+   lpfm export -o prof.pb.gz             pprof; also speedscope, Firefox Profiler, SQLite, CSV, JSON, folded stacks
+   lpfm script --format perf             what perf script prints, for tools that read that
    lpfm export --to postgresql://host/profiles *.data
                                          a database: ?databases
    lpfm plot ranks job.data              a picture in the terminal; -o draws SVG and PNG
