@@ -265,7 +265,7 @@ uninstall: all
 install-lua:
 	install -d $(DATADIR)/repl
 	cp -R scripts $(DATADIR)/
-	find repl \( -name '*.lua' -o -name '*.py' \) ! -name man.lua -exec install -D -m 644 {} $(DATADIR)/{} \;
+	find repl \( -name '*.lua' -o -name '*.py' \) ! -name man.lua ! -name pages.lua -exec install -D -m 644 {} $(DATADIR)/{} \;
 
 # Into a rock's tree: the module with its library beside it, and the script library.
 install-rock: all

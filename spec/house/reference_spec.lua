@@ -193,6 +193,25 @@ describe("lpfm.help", function()
    end)
 end)
 
+describe("the pages of topics", function()
+   it("have the text of every topic, and what looks like HTML in it as it is", function()
+      local c, topics = require "support.c", require "repl.prompt.topics"
+      local folder = assert(stdlib.mkdtemp("/tmp/topics.XXXXXX"))
+      finally(function() c.sh("rm -rf " .. folder) end)
+      local out, status = c.sh(("LUA_PATH='scripts/?.lua;?.lua' %s repl/pages.lua %s"):format(os.getenv "LPFM_LUA",
+         folder))
+      assert.equal(0, status, out)
+      local codes = { lt = "<", gt = ">", amp = "&", ["#96"] = "`", ["#64"] = "@" }
+      local function plain(text) return (text:gsub("%s+", " "):gsub("^ ", "")) end
+      for _, name in ipairs(topics.names) do
+         local file = assert(io.open(("%s/%s.md"):format(folder, name)))
+         local text = file:read("*a"):gsub("<[^>]+>", " "):gsub("&([^;]+);", codes)
+         file:close()
+         assert.equal(plain(name .. " " .. topics.titles[name] .. " " .. topics.pages[name] .. " "), plain(text .. " "))
+      end
+   end)
+end)
+
 describe("the manual pages", function()
    local folder, c = os.tmpname(), require "support.c"
    setup(function()

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- topics.lua - writes the pages of help for LDoc, which takes what looks like HTML as it is.
---   LUA_PATH='scripts/?.lua;?.lua' lua topics.lua FOLDER
+-- pages.lua - writes the pages of help for LDoc, which takes what looks like HTML as it is.
+--   LUA_PATH='scripts/?.lua;?.lua' lua repl/pages.lua FOLDER
 
 local topics = require "repl.prompt.topics"
 
