@@ -3,7 +3,7 @@
 --
 --    local loop = require("pfm.loop").new()
 --    loop:add(ctx, {
---       OVFL = function(msg, ctx) print(msg.ip) ctx:restart() end,
+--       OVFL = function(msg, ctx) print(("%#x"):format(msg.ip)) ctx:restart() end,
 --       END = function(msg, ctx) loop:stop() end,
 --    })
 --    loop:every(1, function() print(ctx:read_pmds { 64 }[1].value) end)
@@ -87,7 +87,7 @@ local KINDS = { OVFL = true, END = true, error = true }
 -- assert(ctx:load(tid) and ctx:start())
 -- local l = loop.new { advance = function() return m:run { ms = 1 } end }
 -- l:add(ctx, function(msg)
---    print(msg.ip)
+--    print(("%#x"):format(msg.ip))
 --    l:stop()
 -- end)
 -- l:run()

@@ -72,7 +72,7 @@ end
 -- @usage
 -- local lpfm, oprofile = require "lpfm", require "pfm.oprofile"
 -- local ctx = assert(lpfm.create { format = "oprofile", format_arg = oprofile.argument {} })
--- for _, sample in ipairs(oprofile.samples(ctx:buffer())) do print(sample.tid, sample.ip) end
+-- for _, sample in ipairs(oprofile.samples(ctx:buffer())) do print(sample.tid, ("%#x"):format(sample.ip)) end
 -- ctx:close()
 function oprofile.samples(buffer)
    local list = {}

@@ -51,7 +51,7 @@ end
 -- local before = lpfm.machine().name
 -- lpfm.machine "sim:core2"
 -- local ctx = assert(lpfm.create { format = "pebs", format_arg = pebs.argument { periods = { [0] = 1000 } } })
--- for record in pebs.records(ctx:buffer()) do print(record.ip) end
+-- for record in pebs.records(ctx:buffer()) do print(("%#x"):format(record.ip)) end
 -- ctx:close()
 -- lpfm.machine(before)
 function pebs.records(buffer)
