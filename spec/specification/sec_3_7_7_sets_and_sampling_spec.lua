@@ -143,7 +143,8 @@ describe("3.7.7 Event sets and sampling", function()
    end)
 
    it("... not so what one that only wrapped at the same time resets: at once, as 3.1.2 says", function()
-      local m, ctx, go = pair({ value = -10, short_reset = -15, reset_pmds = { 6 } }, { value = -20, short_reset = -20 })
+      local m, ctx, go = pair({ value = -10, short_reset = -15, reset_pmds = { 6 } },
+         { value = -20, short_reset = -20 })
       sim.count(ctx, 5, "instructions", { value = -10, reset_pmds = { 7 } })
       sim.count(ctx, 6, "instructions", { short_reset = 600 })
       sim.count(ctx, 7, "instructions", { short_reset = 500 })
