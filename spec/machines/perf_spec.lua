@@ -248,6 +248,44 @@ describe("the perf machine", function()
       ctx:close()
    end)
 
+   it("counts the overflows that a period took which the kernel was not told in time", function()
+      local child = target("touch=30000", "ready")
+      local script = os.tmpname()
+      local file = assert(io.open(script, "w"))
+      file:write([[
+         local lpfm = require "lpfm"
+         assert(lpfm.machine("perf"))
+         local ctx = assert(lpfm.create { format = "default", buf_size = 2 ^ 20 })
+         assert(ctx:write_pmcs { { num = 66, value = 9 } })
+         assert(ctx:write_pmds { { num = 66, value = -1000, short_reset = -10, long_reset = -10 } })
+         assert(ctx:load(tonumber(arg[1])))
+         assert(ctx:start())
+         print("ready")
+         io.stdout:flush()
+         io.read()
+         assert(ctx:stop())
+         local n = 0
+         for _ in ctx:buffer():samples() do
+            n = n + 1
+         end
+         print(n, ctx:getinfo_evtsets({ 0 })[1].lost)
+      ]])
+      file:close()
+      local tool = programs.start { os.getenv("LPFM_BUILD") .. "/lpfm", script, tostring(child.pid) }
+      children[#children + 1] = tool
+      assert.are.equal("ready", tool:read_line())
+      os.remove(script)
+      signal.kill(tool.pid, signal.SIGSTOP)
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      signal.kill(tool.pid, signal.SIGCONT)
+      tool:write("\n")
+      local taken, lost = tool:read_line():match("(%d+)%s+(%d+)")
+      assert.is_true(tonumber(lost) > 0, taken .. " samples taken, none lost")
+      local all = tonumber(taken) + tonumber(lost) -- the first after 1000, then one each 10
+      assert.is_true(all >= 2900 and all < 3000, taken .. " samples taken, " .. lost .. " lost")
+   end)
+
    it("counts the samples it had to lose while the tool did not run: with those taken they are all", function()
       local file = os.tmpname()
       local tool = programs.start { os.getenv("LPFM_BUILD") .. "/lpfm", "record", "-e", "page-faults", "-c", "1",

@@ -217,6 +217,17 @@ describe("3.4.2 Randomization of sampling periods", function()
       end
    end)
 
+   it("seeds that Carta's generator would keep for ever, multiples of 2^31 - 1, continue as 1 does", function()
+      for _, seed in ipairs { 0, 0x7fffffff, 0xfffffffe } do
+         local expected = carta(1, 20)
+         expected[1] = seed
+         for i, v in ipairs(expected) do
+            expected[i] = v % 256
+         end
+         assert.are.same(expected, series(seed, 255, 20, "short"))
+      end
+   end)
+
    it("'guarantees that if the same seed is re-used, then the same series of numbers is produced'", function()
       assert.are.same(series(1234, 127, 50, "short"), series(1234, 127, 50, "short"))
       assert.are_not.same(series(1234, 127, 50, "short"), series(1235, 127, 50, "short"))

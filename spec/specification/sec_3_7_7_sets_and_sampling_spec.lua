@@ -142,6 +142,19 @@ describe("3.7.7 Event sets and sampling", function()
       assert.are.equal(-20, sim.value(ctx, 5, 1))
    end)
 
+   it("... not so what one that only wrapped at the same time resets: at once, as 3.1.2 says", function()
+      local m, ctx, go = pair({ value = -10, short_reset = -15, reset_pmds = { 6 } },
+         { value = -20, short_reset = -20 })
+      sim.count(ctx, 5, "instructions", { value = -10, reset_pmds = { 7 } })
+      sim.count(ctx, 6, "instructions", { short_reset = 600 })
+      sim.count(ctx, 7, "instructions", { short_reset = 500 })
+      go()
+      assert(m:run { ns = 290 })
+      assert.are.same({ 0, 0, 10, 500 }, ctx:read_values { 4, 5, 6, 7 }) -- set 0 as it was left
+      assert(m:run { ns = 10 })
+      assert.are.same({ -15, 0, 600, 500 }, ctx:read_values { 4, 5, 6, 7 })
+   end)
+
    it("during PFM_RESTART: those 'are reset using their long reset values'", function()
       local m, ctx, go = pair({ value = -10, short_reset = -15, long_reset = -99, reset_pmds = { 6 } },
          { value = -20, short_reset = -20, long_reset = -88, flags = { "OVFL_NOTIFY" } })
