@@ -164,7 +164,7 @@ local reload = {
 local view = {
    "a_read_is_exact", "upper_bits_are_there", "what_stands_still_is_read", "what_is_not_in_a_register_takes_a_call",
    "where_it_is_forbidden_it_takes_a_call", "sets_tell_which_is_active", "sets_that_switch_lose_nothing",
-   "writing_is_refused", "a_child_of_a_fork_reads_by_call",
+   "one_set_is_active_whatever_interrupts", "writing_is_refused", "a_child_of_a_fork_reads_by_call",
    "another_thread_reads_by_call",
    "a_childs_counters_are_read_by_call", "another_users_mapping_is_refused", "ends_come_in_any_order",
    "an_exec_keeps_the_kernel_content", "busy_threads_read_right", "threads_that_migrate_read_right",
