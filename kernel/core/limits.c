@@ -86,7 +86,8 @@ static int conflict(struct pfm_context *ctx)
 			continue;
 		if (sys && c->cpu == ctx->cpu)
 			return pfm_refuse(-EBUSY, "CPU %u has a context already", ctx->cpu);
-		if (!sys && c->tid == ctx->tid)
+		/* of one that children outlive the number may be another thread's by now */
+		if (!sys && c->tid == ctx->tid && !c->outlived)
 			return pfm_refuse(-EBUSY, "thread %u has a context already", ctx->tid);
 	}
 	return 0;

@@ -78,6 +78,8 @@ void pfm_view_write(struct pfm_context *ctx, struct pfm_set *set)
 	pfm_set_view_t *view = set->view;
 	bool active = set == ctx->active;
 
+	if (view->set_seq & 1)
+		return;		/* an interrupt: who was writing it is interrupted, and writes it again */
 	pfm_view_begin(view);
 	view->set_runs = set->runs;
 	view->set_owner = 0;

@@ -6,11 +6,12 @@
  * calls.c its ioctls, quick.c the most frequent of them, buffer.c its sampling buffer, view.c its views, queue.c its
  * messages. target/: target.c binds a context to a thread or a CPU; lifetime.c notices that the target goes, inherit.c
  * that it has children; record.c tells what it does to formats that want to know; exclude.c leaves threads out,
- * notify_block.c holds a target. machine.c holds the table of operations; pmu.c the logical PMU; format.c the sampling
- * formats; counters.c drives the kernel's counters, group.c has them scheduled together, view.c tells threads where
- * theirs are, clock.c is the set timeout, overflow.c takes interrupts, stack.c walks stacks in them, access.c finds the
- * place where all this may be touched. permit.c knows the caller's rights, memory.c whose memory it is, os.c what else
- * the core needs. arch/arm64.c and arch/x86.c are what an architecture has of its own.
+ * notify_block.c holds a target, task_work.c has it do its part. machine.c holds the table of operations; pmu.c the
+ * logical PMU; format.c the sampling formats; counters.c drives the kernel's counters, group.c has them scheduled
+ * together, view.c tells threads where theirs are, clock.c is the set timeout, overflow.c takes interrupts, stack.c
+ * walks stacks in them, access.c finds the place where all this may be touched. permit.c knows the caller's rights,
+ * memory.c whose memory it is, os.c what else the core needs. arch/arm64.c and arch/x86.c are what an architecture has
+ * of its own.
  *
  * PMU context here: on the CPU that the target runs on, interrupts off, the target being current; or
  * anywhere, while the locks of the target's perf contexts keep it from being scheduled in.
@@ -28,6 +29,7 @@
 #include <linux/pid_namespace.h>
 #include <linux/poll.h>
 #include <linux/sched.h>
+#include <linux/task_work.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -76,6 +78,7 @@ struct lx_bond {
 	refcount_t		users;		/* the load, and work that is queued */
 	struct lx_context	*lx;		/* held */
 	struct callback_head	exit_work;
+	struct work_struct	exit_later;	/* instead, where threads can be given no work */
 	struct callback_head	block_work;
 	struct callback_head	refill_work;
 	struct lx_birth		*birth;		/* for the thread's next child, with PFM_FL_INHERIT */
@@ -122,6 +125,7 @@ struct lx_context {
 	struct hlist_node	by_listener;	/* while told is there */
 	u64			*told;		/* of records: hashes of mappings; an heir has its root's */
 	struct irq_work		walk_work;
+	bool			sampled_user;	/* walk_work is for a sample of the thread's own code */
 	struct lx_bond		*bond;		/* with task */
 	struct lx_bond		first_bond;
 	bool			first_bond_used;
@@ -182,6 +186,7 @@ struct lx_context {
 	bool			target_has_fd;
 	struct work_struct	cpu_work;
 	bool			cpu_left;	/* its CPU went offline since the load */
+	bool			over;		/* and that has unloaded it: there will be no message */
 
 	/* views */
 	struct xarray		views;		/* of sets, by id: struct page */
@@ -396,6 +401,13 @@ void lx_unwatch(struct lx_context *lx);
 void lx_lifetime_init_context(struct lx_context *lx);
 bool lx_task_has_fd(struct lx_context *lx);
 struct tracepoint *lx_tracepoint(const char *name);	/* NULL: the kernel has none */
+
+/* task_work.c */
+void lx_task_work_init(void);
+void lx_task_work_exit(void);
+bool lx_has_task_work(void);			/* otherwise lx_task_work() must not be called */
+int lx_task_work(struct task_struct *task, struct callback_head *work, enum task_work_notify_mode mode);
+int lx_check_create(struct pfm_machine *m, uint32_t flags);
 
 /* record.c */
 void lx_record_init(void);

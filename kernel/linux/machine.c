@@ -84,6 +84,7 @@ static size_t size_of_page(struct pfm_machine *m)
 
 static struct pfm_machine_ops ops __ro_after_init = {
 	.name = "linux",
+	.check_create = lx_check_create,
 	.create = create,
 	.destroy = destroy,
 	.attach = lx_attach,
@@ -124,11 +125,11 @@ static struct pfm_machine_ops ops __ro_after_init = {
 	.close_view = lx_close_view,
 	.live_view = lx_live_view,
 	.stack = &lx_stack_ops,
-	.records = true,
 };
 
 void __init lx_machine_init(const struct pfm_pmu *pmu)
 {
 	ops.coexist = !exclusive;
+	ops.records = lx_has_task_work();
 	pfm_machine_init(&lx_machine, &ops, pmu, NULL);
 }

@@ -15,6 +15,7 @@ static int __init perfmon_init(void)
 
 	if (!pmu)
 		return -ENOMEM;
+	lx_task_work_init();
 	lx_machine_init(pmu);
 	ret = lx_permit_init();
 	if (ret)
@@ -45,6 +46,7 @@ end_views:
 end_permit:
 	lx_permit_exit();
 free_pmu:
+	lx_task_work_exit();
 	lx_pmu_exit();
 	return ret;
 }
@@ -57,6 +59,7 @@ static void __exit perfmon_exit(void)
 	lx_view_exit();
 	lx_views_exit();
 	lx_permit_exit();
+	lx_task_work_exit();
 	lx_pmu_exit();
 }
 

@@ -97,10 +97,11 @@ static void put_moved(struct lx_context *lx, struct pfm_set *set)
 	pfm_view_end(set->view);
 }
 
-/* Who interrupts a change leaves it to be made once more. */
+/* Who interrupts a change leaves it to be made once more, also of the set that was active when it began. */
 static void change(struct lx_context *lx, bool only_moved)
 {
 	struct pfm_context *ctx = lx->ctx;
+	struct pfm_set *set;
 
 	if (READ_ONCE(lx->publishing)) {
 		WRITE_ONCE(lx->republish, true);
@@ -110,10 +111,13 @@ static void change(struct lx_context *lx, bool only_moved)
 		WRITE_ONCE(lx->republish, false);
 		WRITE_ONCE(lx->publishing, true);
 		barrier();
+		set = READ_ONCE(ctx->active);
 		if (only_moved)
-			put_moved(lx, ctx->active);
+			put_moved(lx, set);
 		else
-			pfm_view_write(ctx, ctx->active);
+			pfm_view_write(ctx, set);
+		if (set != READ_ONCE(ctx->active))
+			pfm_view_write(ctx, set);
 		barrier();
 		WRITE_ONCE(lx->publishing, false);
 		only_moved = false;

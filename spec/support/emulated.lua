@@ -107,11 +107,12 @@ local sharing = {
 local limits = {
    "short_reads_are_refused", "vectors_are_limited", "long_vectors_are_whole", "rates_are_limited",
    "timers_are_throttled", "threads_and_cpus_go_together", "ids_are_those_of_the_namespace",
-   "a_context_goes_to_another_process",
+   "a_context_goes_to_another_process", "an_exec_gives_a_thread_another_number",
+   "a_number_is_anothers_after_its_thread",
 }
 local limits_of_many = {
    "settings_do_not_undo_each_other", "each_cpu_has_its_context", "a_cpu_that_goes_takes_its_session",
-   unpack(limits),
+   "who_waits_for_a_cpu_that_goes_is_told", unpack(limits),
 }
 local names = {
    "the_manual_page_on_linux", "counts_by_name_on_linux", "samples_by_name_on_linux", "the_manual_page_on_perf",
@@ -156,12 +157,15 @@ local modules = {
 local torture = { "nothing_breaks", "nothing_is_left", "it_still_counts_right", "the kernel is content" }
 
 local narrow = { "a_32_bit_program_counts", "a_32_bit_program_samples" }
-local reload = { "threads_and_cpus_exclude_each_other" }
+local reload = {
+   "threads_and_cpus_exclude_each_other", "what_needs_the_threads_help_is_refused", "ends_are_noticed_without_it",
+}
 
 local view = {
    "a_read_is_exact", "upper_bits_are_there", "what_stands_still_is_read", "what_is_not_in_a_register_takes_a_call",
    "where_it_is_forbidden_it_takes_a_call", "sets_tell_which_is_active", "sets_that_switch_lose_nothing",
-   "writing_is_refused", "a_child_of_a_fork_reads_by_call", "another_thread_reads_by_call",
+   "one_set_is_active_whatever_interrupts", "writing_is_refused", "a_child_of_a_fork_reads_by_call",
+   "another_thread_reads_by_call",
    "a_childs_counters_are_read_by_call", "another_users_mapping_is_refused", "ends_come_in_any_order",
    "an_exec_keeps_the_kernel_content", "busy_threads_read_right", "threads_that_migrate_read_right",
    "a_move_is_seen_at_once", "counters_of_others_move_ours_and_all_is_right", "commands_of_others_come_in_between",
@@ -185,6 +189,7 @@ local records = {
    "who_was_there_before_is_told_with_the_first_sample", "what_is_mapped_later_is_told_once",
    "others_mappings_are_not_told", "what_set_uid_programs_do_is_not_told", "who_hides_is_not_told",
    "all_samples_of_many_short_programs_are_known", "listeners_may_go_at_any_time",
+   "what_takes_anothers_place_is_told", "sleepers_leave_others_their_mappings",
 }
 
 local function all(...)
@@ -267,8 +272,15 @@ local function tests(only)
       "rights charges lifetime sharing narrow fallback",
       all(rights, charges, lifetime, sharing, narrow, fallback))
 
+   vm_it("counts, samples, switches sets, keeps targets apart, and tells what programs do", passes, "-K newest -c 4",
+      "counting sampling sets rights lifetime records", all(counting, sampling, sets, rights, lifetime, records))
+
    more = 1
    vm_it("passes the specs of real machines", specs_pass, "-A amd64", specs)
+   vm_it("counts exactly, with NMIs", passes, "-A amd64 -K newest", "exact counting view stacks programs",
+      all(of_x86, of_intel, counting, view, stacks, programs))
+   vm_it("keeps limits, and counts children", passes, "-K newest -c 4", "limits inherit charges sharing reload",
+      all(limits_of_many, inherit, charges, sharing, reload))
    for _, options in ipairs { "", "-A amd64 -c 4" } do
       vm_it("reads running counters without a call, whatever moves them", passes, options, "view", view)
    end

@@ -102,13 +102,16 @@ bool lx_arch_kernel(u64 pmc)
 
 /* --- what perf would refuse ------------------------------------------------------------------ */
 
-/* With a register that says what they count, which perf shares out: response of the uncore, front end. */
+/*
+ * With a register that says what they count, which perf shares out: response of the uncore, front end, latency of
+ * loads. Event 0 is what perf calls counters of fixed function, and parts of one: no other counts it.
+ */
 static bool takes_another_register(u64 pmc)
 {
-	u64 event = pmc & PFM_X86_EVENT;
+	u64 event = pmc & PFM_X86_EVENT, code = event & 0xff;
 
-	return event == 0x012a || event == 0x012b || event == 0x01c6 || (event & 0xff) == 0xb7 ||
-	       (event & 0xff) == 0xbb;
+	return event == 0x012a || event == 0x012b || event == 0x01c6 || event == 0x01cd || code == 0xb7 ||
+	       code == 0xbb || (!code && lx_arch_counts(pmc));
 }
 
 static int check_any(u16 num)

@@ -193,17 +193,20 @@ ssize_t lx_read(struct file *file, char __user *buf, size_t size, loff_t *pos)
 {
 	struct lx_context *lx = file->private_data;
 	ssize_t done;
+	bool over;
 
 	if (!size || size % sizeof(pfarg_msg_t))
 		return pfm_refuse(-EINVAL, "messages are read in multiples of %u bytes",
 				  (unsigned int)sizeof(pfarg_msg_t));
-	while (!(done = read_some(lx, buf, size))) {
+	do {
+		over = smp_load_acquire(&lx->over);	/* F */
+		done = read_some(lx, buf, size);
+		if (done || over)
+			return done;
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
-		if (wait_event_interruptible(lx->readers, unread(lx)))
-			return -ERESTARTSYS;
-	}
-	return done;
+	} while (!wait_event_interruptible(lx->readers, unread(lx) || READ_ONCE(lx->over)));
+	return -ERESTARTSYS;
 }
 
 __poll_t lx_poll(struct file *file, poll_table *wait)
@@ -211,5 +214,5 @@ __poll_t lx_poll(struct file *file, poll_table *wait)
 	struct lx_context *lx = file->private_data;
 
 	poll_wait(file, &lx->readers, wait);
-	return unread(lx) ? EPOLLIN | EPOLLRDNORM : 0;
+	return (unread(lx) ? EPOLLIN | EPOLLRDNORM : 0) | (READ_ONCE(lx->over) ? EPOLLHUP : 0);
 }

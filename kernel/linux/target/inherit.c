@@ -12,7 +12,6 @@
 #include <linux/sched/task.h>
 #include <linux/sched/user.h>
 #include <linux/slab.h>
-#include <linux/task_work.h>
 
 #include "linux.h"
 
@@ -134,11 +133,11 @@ void lx_inherit_fork(struct lx_bond *bond, struct task_struct *child)
 		bond->birth = NULL;
 		kref_get(&root->ref);
 		birth->root = root;
-		WARN_ON_ONCE(task_work_add(child, &birth->work, TWA_RESUME));
+		WARN_ON_ONCE(lx_task_work(child, &birth->work, TWA_RESUME));
 	} else {
 		atomic_inc(&root->unborn);
 	}
-	if (WARN_ON_ONCE(task_work_add(current, &bond->refill_work, TWA_RESUME)))
+	if (WARN_ON_ONCE(lx_task_work(current, &bond->refill_work, TWA_RESUME)))
 		refcount_dec(&bond->users);
 }
 

@@ -7,7 +7,6 @@
 #include <linux/cpumask.h>
 #include <linux/fdtable.h>
 #include <linux/hashtable.h>
-#include <linux/task_work.h>
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
@@ -16,6 +15,8 @@
 
 static DEFINE_HASHTABLE(watched, 8);		/* by task */
 static DEFINE_RAW_SPINLOCK(watched_lock);	/* around all that is watched; probes may not sleep */
+
+static struct workqueue_struct *unloaders;	/* unload contexts where whoever notices the end cannot */
 
 static struct hlist_head *bucket_of(const struct task_struct *task)
 {
@@ -76,13 +77,9 @@ static bool has_fd(const struct lx_context *lx, struct files_struct *files)
 	return found;
 }
 
-/* In the target. */
-static void target_is_gone(struct callback_head *work)
+static void end_bond(struct lx_bond *bond)
 {
-	struct lx_bond *bond = container_of(work, struct lx_bond, exit_work);
-	struct lx_context *lx = bond->lx;
-
-	struct lx_context *root = lx->root;
+	struct lx_context *lx = bond->lx, *root = lx->root;
 
 	mutex_lock(&root->lock);
 	if (lx->ctx && lx->bond == bond) {
@@ -94,6 +91,18 @@ static void target_is_gone(struct callback_head *work)
 	lx_wake(root);
 	mutex_unlock(&root->lock);
 	lx_bond_put(bond);
+}
+
+/* In the target. */
+static void target_is_gone(struct callback_head *work)
+{
+	end_bond(container_of(work, struct lx_bond, exit_work));
+}
+
+/* Without task_work_add(): in a worker. */
+static void target_went(struct work_struct *work)
+{
+	end_bond(container_of(work, struct lx_bond, exit_later));
 }
 
 /* Of the current thread, which has lost its events if that is asked; NULL: none, or it is known. */
@@ -124,7 +133,9 @@ static void queue_end(bool only_lost, enum task_work_notify_mode mode)
 	if (!bond)
 		return;
 	bond->has_fd = has_fd(bond->lx, current->files);
-	if (WARN_ON_ONCE(task_work_add(current, &bond->exit_work, mode)))	/* exit_task_work() comes later */
+	if (!lx_has_task_work())
+		queue_work(unloaders, &bond->exit_later);
+	else if (WARN_ON_ONCE(lx_task_work(current, &bond->exit_work, mode)))	/* exit_task_work() comes later */
 		refcount_dec(&bond->users);
 }
 
@@ -134,9 +145,25 @@ static void on_exit(PFM_PROBE_EXIT_ARGS)
 	queue_end(false, TWA_NONE);
 }
 
+/* A thread that was not its process's first has the number of that from now on. */
+static void renumber(void)
+{
+	struct lx_context *lx;
+
+	raw_spin_lock(&watched_lock);
+	lx = find(current);
+	if (lx) {
+		WRITE_ONCE(lx->ctx->tid, task_pid_nr(current));
+		WRITE_ONCE(lx->tid, task_pid_nr_ns(current, lx->ns));
+	}
+	raw_spin_unlock(&watched_lock);
+}
+
 /* perf has taken its events off a thread that is now somebody else. */
 static void on_exec(void *data, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
 {
+	if (old_pid != task_pid_nr(current) && !hlist_empty(bucket_of(current)))
+		renumber();
 	lx_record_exec();
 	queue_end(true, TWA_RESUME);
 }
@@ -196,6 +223,7 @@ struct lx_bond *lx_bond_new(struct lx_context *lx)
 	bond->lx = lx;
 	bond->ended = bond->has_fd = bond->block_queued = bond->hold = false;
 	init_task_work(&bond->exit_work, target_is_gone);
+	INIT_WORK(&bond->exit_later, target_went);
 	lx_block_init(bond);
 	refcount_set(&bond->users, 1);
 	return bond;
@@ -226,7 +254,7 @@ int lx_watch_cpu(struct lx_context *lx)
 {
 	bool is_here;
 
-	lx->cpu_left = false;
+	lx->cpu_left = lx->over = false;
 	raw_spin_lock(&watched_lock);
 	is_here = cpumask_test_cpu(lx->ctx->cpu, &here);
 	if (is_here)
@@ -239,15 +267,16 @@ int lx_watch_cpu(struct lx_context *lx)
  * Hotplug holds a lock that the making of perf events wants: the contexts are unloaded by others, soon. Until
  * then they just do not count: perf has taken their events off.
  */
-static struct workqueue_struct *unloaders;
-
 static void cpu_is_gone(struct work_struct *work)
 {
 	struct lx_context *lx = container_of(work, struct lx_context, cpu_work);
 
 	mutex_lock(&lx->lock);
-	if (lx->ctx && pfm_loaded(lx->ctx) && !lx->task && READ_ONCE(lx->cpu_left))
+	if (lx->ctx && pfm_loaded(lx->ctx) && !lx->task && READ_ONCE(lx->cpu_left)) {
 		pfm_target_exit(lx->ctx);
+		smp_store_release(&lx->over, true);	/* F: after the last message */
+		atomic_or(LX_WAKE_READERS, &lx->wake);
+	}
 	lx_wake(lx);
 	mutex_unlock(&lx->lock);
 	lx_context_put(lx);
@@ -356,25 +385,25 @@ int lx_lifetime_init(void)
 	if (!unloaders)
 		return -ENOMEM;
 	ret = probe_all();
-	if (ret) {
-		destroy_workqueue(unloaders);
-		return ret;
-	}
+	if (ret)
+		goto end_workers;
 	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "perfmon:online", cpu_comes, cpu_leaves);
-	if (ret < 0) {
-		unprobe(ARRAY_SIZE(probes));
-		destroy_workqueue(unloaders);
-		return ret;
-	}
+	if (ret < 0)
+		goto end_probes;
 	hotplug_state = ret;
 	return 0;
+end_probes:
+	unprobe(ARRAY_SIZE(probes));
+end_workers:
+	destroy_workqueue(unloaders);
+	return ret;
 }
 
 /* No context is left; but a target that did work here, preempted, may still be on its way out of this module. */
 void lx_lifetime_exit(void)
 {
 	cpuhp_remove_state_nocalls(hotplug_state);
-	destroy_workqueue(unloaders);
 	unprobe(ARRAY_SIZE(probes));
+	destroy_workqueue(unloaders);
 	synchronize_rcu_tasks();
 }

@@ -2,7 +2,6 @@
 /*
  * notify_block.c - PFM_FL_NOTIFY_BLOCK: the target waits, on its way back to its own code, for the restart.
  */
-#include <linux/task_work.h>
 
 #include "linux.h"
 
@@ -34,7 +33,7 @@ void lx_block(struct pfm_context *ctx)
 	WRITE_ONCE(bond->block_queued, true);
 	refcount_inc(&bond->users);
 	/* the work cannot run before we are done; where it cannot be added, the target is past its code */
-	if (task_work_add(lx->task, &bond->block_work, TWA_RESUME))
+	if (lx_task_work(lx->task, &bond->block_work, TWA_RESUME))
 		refcount_dec(&bond->users);
 }
 

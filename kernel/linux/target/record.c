@@ -19,8 +19,8 @@
 #include <linux/hash.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/ptrace.h>
 #include <linux/slab.h>
-#include <linux/task_work.h>
 #include <linux/timekeeping.h>
 
 #include "compat.h"
@@ -317,8 +317,8 @@ static const char *path_of(struct vm_area_struct *vma, char *buf)
 	return IS_ERR_OR_NULL(path) ? "//anon" : path;
 }
 
-/* The mappings stay, for the caller has the lock. */
-static void tell_maps(struct mm_struct *mm, char *buf)
+/* The mappings stay, for the caller has the lock. What was just mapped may have another's place, and be as large. */
+static void tell_maps(struct mm_struct *mm, char *buf, bool mapped)
 {
 	struct telling t = { .fn = ask_whether_known, .mm = mm, .hash = hash_of_all(mm) };
 	struct vm_area_struct *vma;
@@ -327,7 +327,7 @@ static void tell_maps(struct mm_struct *mm, char *buf)
 	VMA_ITERATOR(vmi, mm, 0);
 
 	tell(&t);
-	if (!t.any)
+	if (!t.any && !mapped)
 		return;
 	t.fn = tell_map;
 	for_each_vma(vmi, vma) {
@@ -344,43 +344,54 @@ static void tell_maps(struct mm_struct *mm, char *buf)
 
 /* --- the walk ----------------------------------------------------------------------------------- */
 
-static struct callback_head walks[256];
+/*
+ * One that was sampled in the kernel may sleep there for hours before it is back in its own code, and keeps its walk:
+ * such ones have half of them. Those of the others are done at once, or at the end of their exec or mmap.
+ */
+static struct walk {
+	struct callback_head	work;
+	bool			mapped;
+} walks[256];
 static DECLARE_BITMAP(taken, ARRAY_SIZE(walks));
 
+enum walk_reason { SAMPLED_IN_KERNEL, SAMPLED, MAPPED };
+
 /* NULL: all are under way. */
-static struct callback_head *take_walk(void)
+static struct walk *take_walk(enum walk_reason why)
 {
-	unsigned long i;
+	unsigned long i, n = why == SAMPLED_IN_KERNEL ? ARRAY_SIZE(walks) / 2 : ARRAY_SIZE(walks);
 
 	do {
-		i = find_first_zero_bit(taken, ARRAY_SIZE(walks));
-		if (i >= ARRAY_SIZE(walks))
+		i = find_first_zero_bit(taken, n);
+		if (i >= n)
 			return NULL;
 	} while (test_and_set_bit(i, taken));
+	walks[i].mapped = why == MAPPED;
 	return &walks[i];
 }
 
 /* What is under way may not find the module gone: lx_lifetime_exit() waits until it has left. */
-static void give_back(struct callback_head *work)
+static void give_back(struct walk *walk)
 {
-	clear_bit_unlock(work - walks, taken);
+	clear_bit_unlock(walk - walks, taken);
 	module_put(THIS_MODULE);
 }
 
 /* In the thread, on its way back to its own code. */
-static void walk(struct callback_head *work)
+static void do_walk(struct callback_head *work)
 {
+	struct walk *walk = container_of(work, struct walk, work);
 	struct mm_struct *mm = current->mm;
 	char *buf = mm && !nobody_listens() ? kmalloc(PATH_MAX, GFP_KERNEL) : NULL;
 
 	if (buf && !(current->flags & PF_EXITING) && !mmap_read_lock_killable(mm)) {
 		migrate_disable();	/* who is told that it is new is told what it is */
-		tell_maps(mm, buf);
+		tell_maps(mm, buf, walk->mapped);
 		migrate_enable();
 		mmap_read_unlock(mm);
 	}
 	kfree(buf);
-	give_back(work);
+	give_back(walk);
 }
 
 static void tell_untold(struct lx_context *lx, struct telling *t)
@@ -395,21 +406,21 @@ static bool can_walk(void)
 	return current->mm && !(current->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING));
 }
 
-static void add_walk(void)
+static void add_walk(enum walk_reason why)
 {
-	struct callback_head *work;
+	struct walk *walk;
 
 	if (!can_walk() || !try_module_get(THIS_MODULE))
 		return;
-	work = take_walk();
-	if (!work) {
+	walk = take_walk(why);
+	if (!walk) {
 		tell(&(struct telling){ .fn = tell_untold });
 		module_put(THIS_MODULE);
 		return;
 	}
-	init_task_work(work, walk);
-	if (task_work_add(current, work, TWA_RESUME))
-		give_back(work);
+	init_task_work(&walk->work, do_walk);
+	if (lx_task_work(current, &walk->work, TWA_RESUME))
+		give_back(walk);
 }
 
 /* To the current thread, or here? Others of the same bucket look the same. */
@@ -423,30 +434,35 @@ static bool somebody_listens(void)
 void lx_record_mmap(void)
 {
 	if (!nobody_listens() && somebody_listens())
-		add_walk();
+		add_walk(MAPPED);
 }
 
 static void walk_after_sample(struct irq_work *work)
 {
-	add_walk();
+	const struct lx_context *lx = container_of(work, struct lx_context, walk_work);
+
+	add_walk(READ_ONCE(lx->sampled_user) ? SAMPLED : SAMPLED_IN_KERNEL);
 }
 
 /* PMU context, perhaps an NMI: the current thread is being sampled. */
 void lx_record_sample(struct lx_context *lx)
 {
 	const struct mm_struct *mm = READ_ONCE(current->mm);
+	struct pt_regs *regs = lx->where.regs;
 	u64 hash;
 
 	if (!lx->told || !mm || !can_walk() || (lx->task && lx->task != current))
 		return;
 	hash = hash_of_all(mm);
-	if (READ_ONCE(lx->told[hash >> (64 - TOLD_BITS)]) != hash)
-		irq_work_queue(&lx->walk_work);
+	if (READ_ONCE(lx->told[hash >> (64 - TOLD_BITS)]) == hash)
+		return;
+	WRITE_ONCE(lx->sampled_user, regs && user_mode(regs));
+	irq_work_queue(&lx->walk_work);
 }
 
 void lx_record_init_context(struct lx_context *lx)
 {
-	init_irq_work(&lx->walk_work, walk_after_sample);
+	lx->walk_work = IRQ_WORK_INIT_HARD(walk_after_sample);	/* in the thread that was sampled */
 }
 
 void lx_record_init(void)

@@ -609,6 +609,10 @@ static void what_perf_refuses_is_refused(void)
 	EQUAL(write_pmc(USER | INST | 1ULL << 33), EINVAL);
 	EQUAL(write_pmc(USER | 0x01b7), EINVAL);
 	EQUAL(write_pmc(USER | 0x01bb), EINVAL);
+	EQUAL(write_pmc(USER | 0x01cd), EINVAL);
+	for (uint64_t mask = 0; mask < 0x100; mask++)	/* fixed counters, and parts of that of slots */
+		EQUAL(write_pmc(USER | mask << 8), EINVAL);
+	EQUAL(write_pmc(0), 0);
 }
 
 /*

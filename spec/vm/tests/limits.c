@@ -3,9 +3,11 @@
  * limits.c - what a context may use and who may not have it meanwhile: rates, sessions, CPUs
  * that go, pid namespaces, descriptors that are handed on.
  */
+#include <pthread.h>
 #include <sys/socket.h>
 
-#include "check.h"
+#include "users.h"
+#include "perfmon/perfmon_stack_smpl.h"
 
 static int new_sampling(size_t size)
 {
@@ -343,6 +345,176 @@ static void a_cpu_that_goes_takes_its_session(void)
 	close(fd);
 }
 
+/* Who waits for a message of the CPU: in poll(), then in read(), which has nothing left to give. */
+static int wait_for_message(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	pfarg_msg_t msg;
+
+	if (poll(&p, 1, -1) != 1 || p.revents != POLLHUP)
+		return 1;
+	return read(fd, &msg, sizeof(msg)) != 0;
+}
+
+static int read_message(int fd)
+{
+	pfarg_msg_t msg;
+
+	return read(fd, &msg, sizeof(msg)) != 0;
+}
+
+static pid_t waiter(int (*fn)(int), int fd)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(fn(fd));
+	await_sleep(pid);
+	return pid;
+}
+
+static void who_waits_for_a_cpu_that_goes_is_told(void)
+{
+	int fd, last = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
+	pid_t polls, reads;
+
+	MUST(fd = new_context(PFM_FL_SYSTEM_WIDE | PFM_FL_ANY_CPU));
+	MUST(set_pmc(fd, 0, FAULTS, SW_USER));
+	MUST(set_period(fd, 0, FAULTS, 1ULL << 40, PFM_REGFL_OVFL_NOTIFY));
+	pin(last);
+	MUST(load(fd, my_tid()));
+	MUST(pfm_start(fd, NULL));
+	pin(0);
+	polls = waiter(wait_for_message, fd);
+	reads = waiter(read_message, fd);
+	set_online(last, false);
+	EQUAL(status_of(polls), 0);
+	EQUAL(status_of(reads), 0);
+	set_online(last, true);
+	close(fd);
+}
+
+/* --- numbers of threads ---------------------------------------------------------------------------- */
+
+static int go[2];		/* children read what the test writes, and end when it closes the pipe */
+
+static pid_t fork_and(void (*fn)(void))
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		close(go[1]);
+		fn();
+		_exit(0);
+	}
+	return pid;
+}
+
+static void await_end(void)
+{
+	char byte;
+
+	while (read(go[0], &byte, 1) == 1)
+		;
+}
+
+static void leave_a_child(void)
+{
+	char byte;
+
+	if (read(go[0], &byte, 1) == 1 && !fork())
+		await_end();
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* The first thread of a family ends, and its number becomes that of a process that nobody monitors. */
+static void a_number_is_anothers_after_its_thread(void)
+{
+	int family, fd;
+	pid_t first, pid;
+
+	write_to("/proc/sys/kernel/pid_max", "400");	/* those below 300 are not given out again */
+	MUST(pipe(go));
+	while ((first = fork_and(leave_a_child)) < 310)
+		end_child(first);
+	MUST(family = new_context(PFM_FL_INHERIT));
+	MUST(set_pmc(family, 0, FAULTS, SW_USER));
+	MUST(load(family, first));
+	MUST(pfm_start(family, NULL));
+	EQUAL(write(go[1], "", 1), 1);
+	waitpid(first, NULL, 0);
+	while ((pid = fork_and(await_end)) != first)
+		end_child(pid);
+	MUST(fd = new_context(0));
+	MUST(set_pmc(fd, 0, FAULTS, SW_USER));
+	MUST(load(fd, pid));
+	end_child(pid);
+	close(fd);
+	close(go[0]);
+	close(go[1]);
+	close(family);
+	write_to("/proc/sys/kernel/pid_max", "32768");
+}
+
+static char self[256];
+static int to_second[2], from_second[2];
+
+static void *execute_in_second(void *arg)
+{
+	pid_t tid = my_tid();
+
+	if (write(from_second[1], &tid, sizeof(tid)) != sizeof(tid) || read(to_second[0], &tid, 1) != 1)
+		_exit(3);
+	execl(self, "faulter", (char *)NULL);
+	return arg;
+}
+
+static void begin_second(void)
+{
+	pthread_t second;
+
+	pthread_create(&second, NULL, execute_in_second, NULL);
+	await_end();
+}
+
+/* A thread that is not its process's first executes a program: it has the process's number from then on. */
+static void an_exec_gives_a_thread_another_number(void)
+{
+	pfm_dfl_smpl_arg_t arg = { .buf_size = 65536 };
+	pfarg_ctx_t ctx = { 0 };
+	const pfm_dfl_smpl_hdr_t *h;
+	const pfm_dfl_smpl_entry_t *e;
+	pid_t pid, tid;
+	int fd;
+
+	self[readlink("/proc/self/exe", self, sizeof(self) - 1)] = 0;
+	MUST(pipe(to_second));
+	MUST(pipe(from_second));
+	MUST(pipe(go));
+	pid = fork_and(begin_second);
+	EQUAL(read(from_second[0], &tid, sizeof(tid)), sizeof(tid));
+	MUST(fd = pfm_create_context(&ctx, "default", &arg, sizeof(arg)));
+	MUST(set_pmc(fd, 0, FAULTS, SW_USER));
+	MUST(set_period(fd, 0, FAULTS, 1, PFM_REGFL_OVFL_NOTIFY));
+	MUST(load(fd, tid));
+	MUST(pfm_start(fd, NULL));
+	EQUAL(write(to_second[1], "", 1), 1);
+	EQUAL(status_of(pid), 0);
+	h = mmap(NULL, 65536, PROT_READ, MAP_PRIVATE, fd, 0);
+	e = (const void *)(h + 1);
+	TRUE(h->hdr_count > 1);
+	if (h->hdr_count > 1)
+		EQUAL(e[h->hdr_count - 1].pid, (uint32_t)pid);
+	close(fd);
+	close(go[0]);
+	close(go[1]);
+}
+
 /* --- pid namespaces -------------------------------------------------------------------------------- */
 
 /* In a namespace of its own, where it is 1: it monitors itself, and is told of itself by that number. */
@@ -459,11 +631,54 @@ static void threads_and_cpus_exclude_each_other(void)
 	close(thread);
 }
 
+/*
+ * Of a module that was loaded with task_work=0, as on a kernel that does not export task_work_add(): what only the
+ * monitored thread could do is refused, and all others work.
+ */
+static void what_needs_the_threads_help_is_refused(void)
+{
+	pfm_stack_smpl_arg_t arg = { .buf_size = 65536, .buf_flags = PFM_STACK_SMPL_RECORDS };
+	pfarg_ctx_t ctx = { 0 };
+
+	FAILS(new_context(PFM_FL_NOTIFY_BLOCK), EOPNOTSUPP);
+	check(strstr(pfm_explain(), "task_work_add") != NULL, "it says %s", pfm_explain());
+	FAILS(new_context(PFM_FL_INHERIT), EOPNOTSUPP);
+	FAILS(pfm_create_context_name(&ctx, PFM_STACK_SMPL_NAME, &arg, sizeof(arg)), EOPNOTSUPP);
+}
+
+static void ends_are_noticed_without_it(void)
+{
+	for (uint64_t n = 1000; n < 1020; n++) {
+		struct child c = child_new(child_spin, n);
+		pfarg_msg_t msg;
+		int fd;
+
+		MUST(fd = new_context(0));
+		MUST(set_pmc(fd, 0, 0, USER | INST));
+		MUST(load(fd, c.pid));
+		MUST(pfm_start(fd, NULL));
+		child_go(&c);
+		EQUAL(read(fd, &msg, sizeof(msg)), sizeof(msg));
+		EQUAL(msg.type, PFM_MSG_END);
+		child_end(&c);
+		TRUE(get_pmd(fd, 0, 0) >= 2 * n);
+		FAILS(pfm_stop(fd), EINVAL);
+		close(fd);
+	}
+}
+
 int main(int argc, char **argv)
 {
+	if (!strcmp(argv[0], "faulter"))
+		return 0;
 	pin(0);
 	if (argc > 1 && !strcmp(argv[1], "exclusive")) {
 		TEST(threads_and_cpus_exclude_each_other);
+		return tests_failed > 0;
+	}
+	if (argc > 1 && !strcmp(argv[1], "task_work")) {
+		TEST(what_needs_the_threads_help_is_refused);
+		TEST(ends_are_noticed_without_it);
 		return tests_failed > 0;
 	}
 	TEST(short_reads_are_refused);
@@ -474,12 +689,15 @@ int main(int argc, char **argv)
 	TEST(threads_and_cpus_go_together);
 	TEST(ids_are_those_of_the_namespace);
 	TEST(a_context_goes_to_another_process);
+	TEST(an_exec_gives_a_thread_another_number);
+	TEST(a_number_is_anothers_after_its_thread);
 	if (sysconf(_SC_NPROCESSORS_ONLN) > 1) {
 		TEST(settings_do_not_undo_each_other);
 		TEST(each_cpu_has_its_context);
 		if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
 			TEST(masked_values_are_read_from_any_cpu);
 		TEST(a_cpu_that_goes_takes_its_session);
+		TEST(who_waits_for_a_cpu_that_goes_is_told);
 	}
 	return tests_failed > 0;
 }

@@ -428,6 +428,95 @@ static void listeners_may_go_at_any_time(void)
 	status_of(pid);
 }
 
+/* --- what is not to be missed ------------------------------------------------------------------- */
+
+#define OTHER_LIBRARY	"/w/build/libperfmon.so"
+
+/* A page of code, after a fault has told of all that was there before. */
+static void replace_mapping(uint64_t pages)
+{
+	int old = open(LIBRARY, O_RDONLY), new = open(OTHER_LIBRARY, O_RDONLY);
+	void *at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, old, 0);
+
+	fault(1);
+	munmap(at, 4096);
+	mmap(NULL, pages * 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, new, 0);
+	fault(10);
+}
+
+static int told_of_new(uint64_t pages)
+{
+	struct child c = child_new(replace_mapping, pages);
+	const pfm_stack_smpl_event_t *e;
+	const pfm_stack_smpl_hdr_t *h;
+	int fd = listener(1, c.pid), n = 0;
+
+	child_go(&c);
+	child_end(&c);
+	h = pfm_map_buffer(fd, SIZE);
+	for_each(e, h) {
+		const pfm_stack_smpl_map_t *map = (const void *)e;
+
+		n += e->rec.rec_type == PFM_STACK_SMPL_MAP && map->len == pages * 4096 && !map->offset &&
+		     !strcmp((const char *)(map + 1), OTHER_LIBRARY);
+	}
+	end(fd, h);
+	return n;
+}
+
+/* As a library that is loaded where another was: larger, or as large. */
+static void what_takes_anothers_place_is_told(void)
+{
+	EQUAL(told_of_new(2), 1);
+	EQUAL(told_of_new(1), 1);
+}
+
+#define SLEEPERS	300		/* more than walks over mappings can be under way */
+#define CPU_CLOCK	65
+
+static char junk[1 << 18];
+static int pipes[SLEEPERS][2];
+
+/* Each goes on with its write(), is sampled there, in the kernel, and sleeps again. */
+static void wake_sleepers(void)
+{
+	for (int i = 0; i < SLEEPERS; i++)
+		EQUAL(read(pipes[i][0], junk, 65536), 65536);
+}
+
+static void sleepers_leave_others_their_mappings(void)
+{
+	const pfm_stack_smpl_hdr_t *h;
+	pid_t pids[SLEEPERS], pid;
+	int fd;
+
+	pin(0);
+	for (int i = 0; i < SLEEPERS; i++) {
+		MUST(pipe(pipes[i]));
+		pids[i] = fork();
+		if (!pids[i])
+			_exit(write(pipes[i][1], junk, sizeof(junk)) < 0);
+		await_sleep(pids[i]);
+	}
+	fd = listener(1 << 30, 0);
+	check(!set_pmc(fd, 0, CPU_CLOCK, 9) && !set_period(fd, 0, CPU_CLOCK, 10000, PFM_REGFL_OVFL_NOTIFY),
+	      "a clock: %s", pfm_explain());
+	wake_sleepers();
+	for (int i = 0; i < SLEEPERS; i++)
+		await_sleep(pids[i]);
+	pid = run_leaf();
+	EQUAL(status_of(pid), 0);
+	h = stopped(fd);
+	TRUE(count(h, PFM_STACK_SMPL_MAP, pid) >= 4);
+	end(fd, h);
+	for (int i = 0; i < SLEEPERS; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+		close(pipes[i][0]);
+		close(pipes[i][1]);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	(void)argc;
@@ -446,5 +535,7 @@ int main(int argc, char **argv)
 	TEST(who_hides_is_not_told);
 	TEST(all_samples_of_many_short_programs_are_known);
 	TEST(listeners_may_go_at_any_time);
+	TEST(what_takes_anothers_place_is_told);
+	TEST(sleepers_leave_others_their_mappings);
 	return !!tests_failed;
 }

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * task_work.c - work that a thread is to do on its way back to its own code, or out of this life.
+ *
+ * Debian's kernels export task_work_add(), which kernel.org's do not: it is looked for when the module is loaded.
+ * Without it, what only the thread itself can do is refused: PFM_FL_INHERIT, PFM_FL_NOTIFY_BLOCK, records.
+ */
+#include <linux/module.h>
+
+#include "linux.h"
+
+static bool task_work = true;
+module_param(task_work, bool, 0444);
+MODULE_PARM_DESC(task_work, "N: as on a kernel that does not export task_work_add()");
+
+static typeof(task_work_add) *add;
+
+void lx_task_work_init(void)
+{
+	if (task_work)
+		add = symbol_get(task_work_add);
+}
+
+void lx_task_work_exit(void)
+{
+	if (add)
+		symbol_put(task_work_add);
+}
+
+bool lx_has_task_work(void)
+{
+	return add;
+}
+
+int lx_task_work(struct task_struct *task, struct callback_head *work, enum task_work_notify_mode mode)
+{
+	return add(task, work, mode);
+}
+
+int lx_check_create(struct pfm_machine *m, uint32_t flags)
+{
+	if (add || !(flags & (PFM_FL_INHERIT | PFM_FL_NOTIFY_BLOCK)))
+		return 0;
+	return pfm_refuse(-EOPNOTSUPP, "%s needs task_work_add(), which this kernel does not export to modules",
+			  flags & PFM_FL_INHERIT ? "INHERIT" : "NOTIFY_BLOCK");
+}
