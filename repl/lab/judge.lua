@@ -79,7 +79,8 @@ end
 function judge.weakness()
    if not way then find_way() end
    if way == confine.ways[1] then return nil end
-   return "Scripts run with limits alone, for there are no namespaces here: they can read files and use the network."
+   return "Scripts run without namespaces, which this system does not allow: they can read files and use the network"
+      .. (way == confine.ways[3] and ", with all that this user may do." or ".")
 end
 
 -- In the judge's process: has an interpreter run a script, and the page check what it returns.

@@ -151,13 +151,10 @@ return {
            { is = "fixed_most", say = "That is what the others get, which share what belongs to all." } },
         otherwise = "None at all: the counter never overflows there.",
         hints = { "In which iteration would the first sample be there?" } },
-      { vary = [[Change the period at the prompt, and look at the shares. `shares(2)` prints those of a period of two.
-           Find periods with which all instructions are sampled, and a rule which those are. `params.sites = 7` makes
-           the loop longer.]],
-        setup = function(kit, p)
-           return { shares = function(period) return table.concat(shares(kit, p, fixed(kit, p, period)), " ") end }
-        end },
-      { task = "period", text = [[A period need not be random to be free of bias with a loop that one knows.]],
+      { task = "period",
+        text = [[A period need not be random to be free of bias with a loop that one knows. At the prompt, `shares(2)`
+           prints the shares of a period of two. Find periods with which all instructions are sampled, and a rule which
+           those are; `params.sites = 7` makes the loop longer there.]],
         todo = [[Find the smallest period above {period} with which every instruction of this loop is sampled equally
            often. `prompt` opens lpfm's prompt; `shares(3)` prints the shares of a period there.]],
         setup = function(kit, p)

@@ -150,6 +150,27 @@ describe("the judge", function()
       end)
    end
 
+   it("does without namespaces where there are none, and says what that means", function()
+      for n, way in ipairs { "namespaces", "privileges", "limits" } do
+         local out, status = c.sh(([[%s/%s/lpfm -e '
+            local confine = require "repl.lab.confine"
+            for _ = 2, %d do table.remove(confine.ways, 1) end
+            confine.ways = { "none", unpack(confine.ways) }
+            confine.command = (function(command)
+               return function(way, ...) return way == "none" and { "false" } or command(way, ...) end
+            end)(confine.command)
+            local lab, judge = require("repl.lab.catalog").find "counters", require "repl.lab.judge"
+            local s = require("repl.lab.session").new(lab)
+            local page = lab.pages[#lab.pages]
+            local right = judge.script(s, page, page.solution, { quiet = true })
+            local cheat = "return function(m, tid) m:run { until_exit = tid } return m:truth(tid) end"
+            print(right, (judge.script(s, page, cheat, { quiet = true })), judge.weakness())
+         ' 2>&1]]):format(os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit", n))
+         assert.same({ 0, true }, { status, out:find("true\tfalse\tScripts run without namespaces", 1, true) ~= nil },
+            way .. ": " .. out)
+      end
+   end)
+
    it("ends a script that does not end, wherever it is", function()
       for _, source in ipairs { "while true do end", "return function() while true do end end",
          "os.execute 'sleep 1000'", "return function() os.execute 'sleep 1000' end" } do
@@ -196,9 +217,9 @@ describe("the judge", function()
    end)
 
    it("keeps a script from the process that judges it, and from the one that asks", function()
-      local before = judge.judge_script
+      local before = judge.script
       graded(after 'require("repl.lab.judge").script = function() return true end kill = true')
-      assert.equal(before, judge.judge_script)
+      assert.equal(before, judge.script)
       assert.is_nil(rawget(_G, "kill"))
    end)
 
