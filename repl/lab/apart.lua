@@ -21,7 +21,7 @@ local BEGUN = "!"
 
 -- The child; it ends here, without what the parent would do at its end.
 local function carry_out(fn, into, quiet)
-   unistd.setpid("p", 0, 0) -- a Ctrl-C is the parent's
+   unistd.setpid("s") -- a Ctrl-C is the parent's, and so is the terminal
    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
    local null = assert(fcntl.open("/dev/null", fcntl.O_RDWR))
    for fd = 0, quiet and 2 or 0 do unistd.dup2(null, fd) end

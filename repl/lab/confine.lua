@@ -18,6 +18,7 @@ local VARIABLES = { "LD_LIBRARY_PATH", "LPFM_SCRIPTS", "LPFM_CPATH" }
 local KIT = { "kit.lua", "here.lua", "native.lua" } -- what scripts may use of the labs' folder
 local PARTS = { "pfm", "repl" } -- what they may see of the folder of a source tree
 local SCRIPT = "repl/lab/script.lua" -- what the interpreter runs
+local INSTALLED = { "/usr/share/lpfm/scripts/labs", "/usr/local/share/lpfm/scripts/labs" } -- by others, perhaps
 
 -- ROOT [PATH | hide:PATH]... -- COMMAND...: runs a command in a file system which has /usr and the given paths, read
 -- only, and an empty /tmp; hide:PATH lays an empty folder over one that is there. The shell is root of its own
@@ -107,6 +108,11 @@ local function script_file()
    error(SCRIPT .. " is not installed", 0)
 end
 
+local function add(list, ...)
+   for _, word in ipairs { ... } do list[#list + 1] = tostring(word) end
+   return list
+end
+
 -- What the interpreter needs to see, and which folders of labs it must not: the arguments of IN_NAMESPACES.
 local function view(program)
    local out, hidden = {}, {}
@@ -114,6 +120,9 @@ local function view(program)
       if exists(path) and not is_of_system(path) then out[#out + 1] = path end
    end
    show(program)
+   for _, labs in ipairs(INSTALLED) do
+      if exists(labs) then hidden[#hidden + 1] = "hide:" .. labs end
+   end
    for _, folder in ipairs(module_folders()) do
       local is_tree = false
       for _, part in ipairs { "labs", unpack(PARTS) } do is_tree = is_tree or exists(folder .. "/" .. part) end
@@ -128,8 +137,7 @@ local function view(program)
          end
       end
    end
-   for _, word in ipairs(hidden) do out[#out + 1] = word end
-   return out
+   return add(out, unpack(hidden))
 end
 
 -- The tasks of the script's user: the limit of processes counts those of the whole user where there is no namespace.
@@ -141,11 +149,6 @@ local function tasks_of_user()
       if info and info.st_uid == uid then n = n + #(names.entries(("/proc/%s/task"):format(pid)) or {}) end
    end
    return n
-end
-
-local function add(list, ...)
-   for _, word in ipairs { ... } do list[#list + 1] = tostring(word) end
-   return list
 end
 
 -- SECONDS KIB BLOCKS DESCRIPTORS PROCESSES COMMAND...: runs a command with limits. The option for processes is -p, and

@@ -54,6 +54,17 @@ local function spread(counts)
    return least, most
 end
 
+-- Is the way through the loop from each sample to the next one always the same?
+local function is_regular(p, samples)
+   local step
+   for k = 3, #samples do -- the first period is one of its own
+      local now = (samples[k].ip - samples[k - 1].ip) % p.sites
+      if step and now ~= step then return false end
+      step = now
+   end
+   return true
+end
+
 local function never(counts)
    local out = {}
    for ip, n in ipairs(counts) do
@@ -239,6 +250,9 @@ return {
            local least, most = spread(counts)
            local figures = { taken = #samples, counts = counts }
            if #samples < p.samples then return false, "There are {taken} samples, not {samples}.", figures end
+           if is_regular(p, samples) then
+              return false, "Each sample is as far from the one before: the periods are not random.", figures
+           end
            return most <= least * 1.1, nil, figures
         end,
         right = "Every instruction is seen: {counts}.",
