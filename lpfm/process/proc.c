@@ -141,6 +141,32 @@ static int proc_adopt(lua_State *L)
 	return 1;
 }
 
+/***
+Keeps processes of the same user from tracing this one and from reading or writing its memory and descriptors, or
+allows it again (PR_SET_DUMPABLE).
+@function lpfm.proc.shield
+@tparam boolean on
+@treturn[1] boolean what it was before
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno
+@raise if on is no boolean
+@usage
+local proc = require "lpfm.proc"
+local before = proc.shield(true)
+assert(proc.shield(before) == true)
+*/
+static int proc_shield(lua_State *L)
+{
+	int before = prctl(PR_GET_DUMPABLE);
+
+	luaL_checktype(L, 1, LUA_TBOOLEAN);
+	if (before < 0 || prctl(PR_SET_DUMPABLE, lua_toboolean(L, 1) ? 0UL : 1UL))
+		return lpfm_fail_errno(L, errno, "shield: %s", strerror(errno));
+	lua_pushboolean(L, before != 1);
+	return 1;
+}
+
 /* --- CPUs ----------------------------------------------------------------------------------- */
 
 static void push_cpus(lua_State *L, const cpu_set_t *set)
@@ -266,6 +292,7 @@ static const luaL_Reg functions[] = {
 	{ "on_interrupt", lpfm_on_interrupt },
 	{ "raise_nofile", lpfm_proc_raise_nofile },
 	{ "setaffinity", proc_setaffinity },
+	{ "shield", proc_shield },
 	{ "spawn", lpfm_proc_spawn },
 	{ "threads", proc_threads },
 	{ NULL, NULL }

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- A function in a process of its own, with a limit of time. Whatever it starts ends with it, whatever that did to get
--- away: sessions and groups of its own, and children that outlive their parents.
+--- A function in a process of its own, with a limit of time. What it starts cannot trace it, and ends with it, whatever
+-- that did to get away: sessions and groups of its own, and children that outlive their parents.
 -- @module repl.lab.apart
 
 local dirent = require "posix.dirent"
@@ -21,7 +21,7 @@ local BEGUN = "!"
 
 -- The child; it ends here, without what the parent would do at its end.
 local function carry_out(fn, into, quiet)
-   unistd.setpid("p", 0, 0) -- a Ctrl-C is the parent's
+   unistd.setpid("s") -- a Ctrl-C is the parent's, and so is the terminal
    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
    local null = assert(fcntl.open("/dev/null", fcntl.O_RDWR))
    for fd = 0, quiet and 2 or 0 do unistd.dup2(null, fd) end
@@ -84,7 +84,7 @@ function apart.call(fn, seconds, quiet)
    io.stdout:flush()
    local from, into = assert(unistd.pipe())
    fcntl.fcntl(into, fcntl.F_SETFD, fcntl.FD_CLOEXEC) -- what a script leaves running is not waited for
-   local before, adopted = children(), proc.adopt(true) == true
+   local before, adopted, shielded = children(), proc.adopt(true) == true, proc.shield(true) == true
    local pid = assert(unistd.fork())
    if pid == 0 then
       unistd.close(from)
@@ -95,6 +95,7 @@ function apart.call(fn, seconds, quiet)
    unistd.close(from)
    end_children(before)
    proc.adopt(adopted)
+   proc.shield(shielded)
    if not ok then error(text, 0) end
    if not text then return nil, ("it did not end within %g s"):format(seconds) end
    local is_whole, got = pcall(wire.load, (text:gsub("^" .. BEGUN, "")))

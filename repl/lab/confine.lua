@@ -18,6 +18,7 @@ local VARIABLES = { "LD_LIBRARY_PATH", "LPFM_SCRIPTS", "LPFM_CPATH" }
 local KIT = { "kit.lua", "here.lua", "native.lua" } -- what scripts may use of the labs' folder
 local PARTS = { "pfm", "repl" } -- what they may see of the folder of a source tree
 local SCRIPT = "repl/lab/script.lua" -- what the interpreter runs
+local INSTALLED = { "/usr/share/lpfm/scripts/labs", "/usr/local/share/lpfm/scripts/labs" } -- by others, perhaps
 
 -- ROOT [PATH | hide:PATH]... -- COMMAND...: runs a command in a file system which has /usr and the given paths, read
 -- only, and an empty /tmp; hide:PATH lays an empty folder over one that is there. The shell is root of its own
@@ -107,6 +108,11 @@ local function script_file()
    error(SCRIPT .. " is not installed", 0)
 end
 
+local function add(list, ...)
+   for _, word in ipairs { ... } do list[#list + 1] = tostring(word) end
+   return list
+end
+
 -- What the interpreter needs to see, and which folders of labs it must not: the arguments of IN_NAMESPACES.
 local function view(program)
    local out, hidden = {}, {}
@@ -114,6 +120,9 @@ local function view(program)
       if exists(path) and not is_of_system(path) then out[#out + 1] = path end
    end
    show(program)
+   for _, labs in ipairs(INSTALLED) do
+      if exists(labs) then hidden[#hidden + 1] = "hide:" .. labs end
+   end
    for _, folder in ipairs(module_folders()) do
       local is_tree = false
       for _, part in ipairs { "labs", unpack(PARTS) } do is_tree = is_tree or exists(folder .. "/" .. part) end
@@ -128,13 +137,13 @@ local function view(program)
          end
       end
    end
-   for _, word in ipairs(hidden) do out[#out + 1] = word end
-   return out
+   return add(out, unpack(hidden))
 end
 
--- The tasks of this user: the limit of processes counts those of the whole user where there is no namespace.
+-- The tasks of the script's user: the limit of processes counts those of the whole user where there is no namespace.
 local function tasks_of_user()
    local n, uid = 0, unistd.geteuid()
+   if uid == 0 then uid = tonumber(NOBODY) end
    for pid in dirent.files("/proc") do
       local info = pid:find("^%d+$") and stat.stat("/proc/" .. pid)
       if info and info.st_uid == uid then n = n + #(names.entries(("/proc/%s/task"):format(pid)) or {}) end
@@ -142,20 +151,27 @@ local function tasks_of_user()
    return n
 end
 
-local function add(list, ...)
-   for _, word in ipairs { ... } do list[#list + 1] = word end
-   return list
+-- SECONDS KIB BLOCKS DESCRIPTORS PROCESSES COMMAND...: runs a command with limits. The option for processes is -p, and
+-- in bash -u.
+local LIMITED = [[
+ulimit -c 0 && ulimit -t "$1" && ulimit -v "$2" && ulimit -f "$3" && ulimit -n "$4" || exit 1
+ulimit -p "$5" 2>/dev/null || ulimit -u "$5" || exit 1
+shift 5
+exec "$@"]]
+
+local function limited(out, way, cpu)
+   local processes = PROCESSES + (way == "namespaces" and 0 or tasks_of_user())
+   return add(out, "sh", "-c", LIMITED, "sh", cpu, ("%d"):format(MEMORY / 1024), ("%d"):format(FILE / 512),
+      DESCRIPTORS, processes)
 end
 
--- The command that gives up what the interpreter must not have, and sets its limits.
-local function limited(out, way, cpu)
-   local processes = PROCESSES + (way == "limits" and tasks_of_user() or 0)
+-- The command that gives up what the interpreter must not have.
+local function unprivileged(out, way)
    local is_root = unistd.geteuid() == 0
    add(out, "setpriv", "--no-new-privs", "--inh-caps=-all")
    if is_root or way == "namespaces" then add(out, "--bounding-set=-all") end
    if is_root then add(out, "--reuid=" .. NOBODY, "--regid=" .. NOBODY, "--clear-groups") end
-   return add(out, "prlimit", "--cpu=" .. cpu, ("--as=%d"):format(MEMORY), ("--fsize=%d"):format(FILE),
-      ("--nofile=%d"):format(DESCRIPTORS), ("--nproc=%d"):format(processes), "--core=0")
+   return out
 end
 
 local function environment(out)
@@ -177,7 +193,7 @@ local function unshared(program, root_dir)
 end
 
 --- The ways to confine a script, the strongest first.
-confine.ways = { "namespaces", "limits" }
+confine.ways = { "namespaces", "privileges", "limits" }
 
 --- The command that runs a student's interpreter; its descriptor 0 is a socket, on which it is told what to do.
 -- @string way one of `confine.ways`
@@ -186,8 +202,9 @@ confine.ways = { "namespaces", "limits" }
 -- @treturn {string,...} program and arguments
 function confine.command(way, cpu, root_dir)
    local program, file = assert(unistd.readlink("/proc/self/exe")), script_file()
-   local out = way == "namespaces" and unshared(program, root_dir) or {}
-   return add(limited(environment(out), way, cpu), program, file)
+   local out = environment(way == "namespaces" and unshared(program, root_dir) or {})
+   if way ~= "limits" then unprivileged(out, way) end
+   return add(limited(out, way, cpu), program, file)
 end
 
 return confine

@@ -18,6 +18,13 @@ local function kind_of(page)
    return page.ask and "prediction" or "task"
 end
 
+--- What a right answer is worth.
+-- @tparam table page of a question or a task
+-- @treturn number points
+function grade.points(page)
+   return page.points or POINTS[page.kind == "script" and "script" or kind_of(page)]
+end
+
 -- Is an answer right; of a script also why it is not.
 local function judge(s, page, row, limit)
    if page.task == nil or page.kind ~= "script" then return (s:judge(page, tostring(row.answer))) end
@@ -51,7 +58,7 @@ local function row_of(s, index, options, others)
    local entry = s.kept.answers[id] or { state = "open", attempts = 0, hints = 0 }
    local row = { lab = s.lab.name, task = id, kind = kind_of(page), state = entry.state, answer = entry.answer,
       attempts = entry.attempts, hints = entry.hints, log = entry.log }
-   row.max, row.points = page.points or POINTS[page.kind == "script" and "script" or row.kind], 0
+   row.max, row.points = grade.points(page), 0
    local attempt = attempt_of(page, entry) or {}
    row.params, row.seed, row.time = session.list_parameters(attempt.params or s.set), attempt.seed, attempt.time
    if attempt.skipped or row.answer == nil then

@@ -6,8 +6,10 @@
 
 local apart = require "repl.lab.apart"
 local confine = require "repl.lab.confine"
+local fcntl = require "posix.fcntl"
 local kit = require "labs.kit"
 local lpfm = require "lpfm"
+local names = require "repl.prompt.names"
 local proc = require "lpfm.proc"
 local socket = require "posix.sys.socket"
 local stdlib = require "posix.stdlib"
@@ -38,8 +40,17 @@ local function share(value)
    return ok and methods or nil
 end
 
+-- Nothing that is open here is open in the programs that this process runs.
+local function close_on_exec()
+   for _, name in ipairs(names.entries("/proc/self/fd") or {}) do
+      local fd = tonumber(name)
+      if fd and fd > 2 then fcntl.fcntl(fd, fcntl.F_SETFD, fcntl.FD_CLOEXEC) end
+   end
+end
+
 -- Starts an interpreter; the judge's end of its socket.
 local function start(way, seconds, root_dir)
+   close_on_exec()
    local mine, its = assert(socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM, 0))
    local command = confine.command(way, math.ceil(seconds), root_dir)
    local child = assert(proc.spawn(command, { stdin = its, group = true, cwd = "/" }))
@@ -79,7 +90,8 @@ end
 function judge.weakness()
    if not way then find_way() end
    if way == confine.ways[1] then return nil end
-   return "Scripts run with limits alone, for there are no namespaces here: they can read files and use the network."
+   return "Scripts run without namespaces, which this system does not allow: they can read files and use the network"
+      .. (way == confine.ways[3] and ", with all that this user may do." or ".")
 end
 
 -- In the judge's process: has an interpreter run a script, and the page check what it returns.

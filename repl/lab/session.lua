@@ -377,7 +377,7 @@ local function answer(self, page, reply)
    local out = { answers.echo(reply, page) }
    if page.ask then add(out, self:results(page)) end
    if is_script(page) then
-      add_apart(out, text.wrap(verdict(right) .. say, self.width))
+      add_apart(out, text.wrap(verdict(right) .. say:gsub("^%l", string.upper), self.width))
    else
       add_apart(out, self:lines(verdict(right) .. (say or ""):gsub("^%s+", "")))
    end

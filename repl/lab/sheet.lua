@@ -3,6 +3,7 @@
 -- @module repl.lab.sheet
 
 local answers = require "repl.lab.answers"
+local grade = require "repl.lab.grade"
 local render = require "pfm.render"
 local session = require "repl.lab.session"
 local text = require "repl.lab.text"
@@ -25,6 +26,11 @@ function sheet.figures(lab, params)
    return out
 end
 
+local function append(out, more)
+   for _, line in ipairs(more) do out[#out + 1] = line end
+   return out
+end
+
 -- --- a page to print -----------------------------------------------------------------------------
 
 local entities = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
@@ -42,7 +48,8 @@ pre { font: 9.5pt/1.35 monospace; white-space: pre-wrap; border-left: 2pt solid 
 .before { break-after: avoid; }
 .say { border-left: 2pt solid #999; padding-left: .8em; }
 .say pre { border: 0; padding: 0; }
-@page { margin: 2cm; }]]
+.who span { display: inline-block; width: 9em; border-bottom: 1pt dotted #666; }
+@page { margin: 2cm; @bottom-right { content: counter(page); } }]]
 
 -- Lines without the indentation that all of them have.
 local function flush_left(lines)
@@ -93,7 +100,12 @@ end
 
 -- What only the teacher's copy has: the answer, why, and what to say of wrong ones.
 local function for_teacher(page, figures)
-   if page.kind == "script" then return '<div class="say"><pre>' .. html(page.solution) .. "</pre></div>" end
+   local hints = {}
+   for i, hint in ipairs(page.hints or {}) do hints[i] = labelled(("Hint %d"):format(i), hint, figures) end
+   if page.kind == "script" then
+      return ('<div class="say"><pre>%s</pre>\n<p>Not so:</p><pre>%s</pre>\n%s</div>'):format(html(page.solution),
+         html(page.mistake), table.concat(hints, "\n"))
+   end
    local out = { shown(page, figures), paragraphs(page.after, figures), paragraphs(page.right, figures) }
    if page.answer ~= nil and page.kind ~= "choice" then
       out[#out + 1] = "<p><b>Answer:</b> " .. html(text.value(answers.resolve(page.answer, figures))) .. "</p>"
@@ -105,14 +117,15 @@ local function for_teacher(page, figures)
    for i, choice in ipairs(page.choices or {}) do
       out[#out + 1] = paragraphs(("%s) %s"):format(string.char(96 + i), (choice.say:gsub("^%s+", ""))), figures)
    end
-   return '<div class="say">\n' .. table.concat(out, "\n") .. "\n</div>"
+   return '<div class="say">\n' .. table.concat(append(out, hints), "\n") .. "\n</div>"
 end
 
 local BLANK = '<div class="line"></div>'
 
 local function page_of(page, i, figures, teacher)
    local question = answers.question(page)
-   local out = { ("<h2>%d</h2>"):format(i) }
+   local points = (page.id or page.task) and (" (%s)"):format(render.plural(grade.points(page), "point")) or ""
+   local out = { ("<h2>%d%s</h2>"):format(i, points) }
    if page.text then
       out[2] = ('<div%s>%s</div>'):format(question and ' class="before"' or "", paragraphs(page.text, figures))
    end
@@ -129,6 +142,14 @@ local function page_of(page, i, figures, teacher)
    return table.concat(out, "\n")
 end
 
+local function most_points(lab)
+   local sum = 0
+   for _, page in ipairs(lab.pages) do
+      if page.id or page.task then sum = sum + grade.points(page) end
+   end
+   return sum
+end
+
 --- A lab as a page of HTML, to print: with room for answers or, for the teacher, with all answers.
 -- @tparam table lab
 -- @tparam[opt] table options `params`, values of parameters; `teacher`
@@ -142,6 +163,7 @@ function sheet.handout(lab, options)
       "<style>" .. STYLE .. "</style></head><body>", "<h1>" .. title .. "</h1>",
       ("<p>%s, about %d minutes.%s</p>"):format(html("lpfm lab " .. lab.name), lab.minutes, next(s.set)
          and " Parameters: " .. html(session.list_parameters(s.set)) .. "." or ""),
+      ('<p class="who">Name <span></span> Date <span></span> Points <span></span> of %d</p>'):format(most_points(lab)),
       list("You will learn to", lab.goals), list("To read", lab.read) }
    if options.teacher then
       out[#out + 1] = '<h2>For the teacher</h2>\n<div class="say">' .. paragraphs(lab.teacher, s.figures) .. "</div>"
@@ -169,11 +191,6 @@ end
 local function code(out, source)
    out[#out + 1] = { cell_type = "code", metadata = { tags = { "lab" } }, source = source,
       execution_count = render.null, outputs = {} }
-end
-
-local function append(out, more)
-   for _, line in ipairs(more) do out[#out + 1] = line end
-   return out
 end
 
 local function cells_of(page, i, figures, out)

@@ -54,6 +54,17 @@ local function spread(counts)
    return least, most
 end
 
+-- Is the way through the loop from each sample to the next one always the same?
+local function is_regular(p, samples)
+   local step
+   for k = 3, #samples do -- the first period is one of its own
+      local now = (samples[k].ip - samples[k - 1].ip) % p.sites
+      if step and now ~= step then return false end
+      step = now
+   end
+   return true
+end
+
 local function never(counts)
    local out = {}
    for ip, n in ipairs(counts) do
@@ -151,13 +162,10 @@ return {
            { is = "fixed_most", say = "That is what the others get, which share what belongs to all." } },
         otherwise = "None at all: the counter never overflows there.",
         hints = { "In which iteration would the first sample be there?" } },
-      { vary = [[Change the period at the prompt, and look at the shares. `shares(2)` prints those of a period of two.
-           Find periods with which all instructions are sampled, and a rule which those are. `params.sites = 7` makes
-           the loop longer.]],
-        setup = function(kit, p)
-           return { shares = function(period) return table.concat(shares(kit, p, fixed(kit, p, period)), " ") end }
-        end },
-      { task = "period", text = [[A period need not be random to be free of bias with a loop that one knows.]],
+      { task = "period",
+        text = [[A period need not be random to be free of bias with a loop that one knows. At the prompt, `shares(2)`
+           prints the shares of a period of two. Find periods with which all instructions are sampled, and a rule which
+           those are; `params.sites = 7` makes the loop longer there.]],
         todo = [[Find the smallest period above {period} with which every instruction of this loop is sampled equally
            often. `prompt` opens lpfm's prompt; `shares(3)` prints the shares of a period there.]],
         setup = function(kit, p)
@@ -242,6 +250,9 @@ return {
            local least, most = spread(counts)
            local figures = { taken = #samples, counts = counts }
            if #samples < p.samples then return false, "There are {taken} samples, not {samples}.", figures end
+           if is_regular(p, samples) then
+              return false, "Each sample is as far from the one before: the periods are not random.", figures
+           end
            return most <= least * 1.1, nil, figures
         end,
         right = "Every instruction is seen: {counts}.",

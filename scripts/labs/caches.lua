@@ -305,6 +305,7 @@ return order]],
         end,
         check = function(kit, p, address, f)
            if type(address) ~= "function" then return false, "The script returns no function." end
+           address = kit.once(address)
            if not has_room(p, f.fields, address) then
               return false, [[Some field has no place of its own, or lies too far away or not at a multiple of
                  {element}.]]

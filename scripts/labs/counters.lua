@@ -189,6 +189,20 @@ return {
         otherwise = "Count `cycles:k` and `cycles`, and divide.",
         hints = { [[Two counts: `tally("cycles:k")` and `tally("cycles")`.]], "Divide the first by the second." } },
       { task = "by-hand", kind = "script",
+        text = [[
+           How perfmon itself is used: a context holds the state of a measurement. Each counter is a register that
+           counts, a PMD, with one that controls it, a PMC of the same number: on this computer, PMC4 and PMD4 are the
+           first pair. One creates a context, writes to the PMC which event counts at which level, writes to the PMD
+           the value to begin with, loads the context onto a thread, and starts. Afterwards the PMD is read:
+
+              local ctx = assert(lpfm.create())
+              ctx:write_pmcs { { num = 4, value = m:encode("loads", 4, "k") } }
+              ctx:write_pmds { { num = 4, value = 0 } }
+              ctx:load(tid)
+              ctx:start()
+              m:run { until_exit = tid }
+              print(ctx:read_pmds { 4 }[1].value)
+        ]],
         todo = [[
            Write a script that returns a function: it gets a computer m and a thread tid, counts the thread's
            instructions at the user's level with the calls of perfmon until the thread ends, and returns how many there

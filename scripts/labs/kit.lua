@@ -207,6 +207,19 @@ function kit.draw(from, to)
    return from + (a * 256 + b) % (to - from + 1)
 end
 
+--- A function that gives the same answer whenever it is asked the same: a student's function is not to say one thing
+-- when it is checked, and another when it is measured.
+-- @tparam function fn of numbers
+-- @treturn function
+function kit.once(fn)
+   local said = {}
+   return function(...)
+      local key = table.concat({ ... }, " ")
+      if said[key] == nil then said[key] = { fn(...) } end
+      return said[key][1]
+   end
+end
+
 --- How many samples each address has.
 -- @tparam {table,...} samples
 -- @treturn table by address

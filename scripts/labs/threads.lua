@@ -219,6 +219,7 @@ return {
         end,
         check = function(kit, p, fn, f)
            if type(fn) ~= "function" then return false, "The script returns no function." end
+           fn = kit.once(fn)
            local seen = {}
            for cpu = 0, p.cpus - 1 do
               local at = fn(cpu)

@@ -194,11 +194,11 @@ describe("parameters", function()
          return list
       end)())
       assert.equal(6, bias.params.sites)
-      local head = flat(open(bias, 7))
+      local head = flat(open(bias, 6))
       assert.truthy(head:find("At the prompt: sites=7; 'reset' undoes that", 1, true), head)
       assert.equal("1000", validate.right(bias:page(), bias.figures))
       assert.truthy(flat(bias:reply "reset"):find("the lab's parameters again", 1, true))
-      assert.is_nil(flat(open(bias, 7)):find("At the prompt", 1, true))
+      assert.is_nil(flat(open(bias, 6)):find("At the prompt", 1, true))
       assert.equal(6, bias:globals(function() end).params.sites)
    end)
 

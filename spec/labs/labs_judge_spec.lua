@@ -150,6 +150,27 @@ describe("the judge", function()
       end)
    end
 
+   it("does without namespaces where there are none, and says what that means", function()
+      for n, way in ipairs { "namespaces", "privileges", "limits" } do
+         local out, status = c.sh(([[%s/%s/lpfm -e '
+            local confine = require "repl.lab.confine"
+            for _ = 2, %d do table.remove(confine.ways, 1) end
+            confine.ways = { "none", unpack(confine.ways) }
+            confine.command = (function(command)
+               return function(way, ...) return way == "none" and { "false" } or command(way, ...) end
+            end)(confine.command)
+            local lab, judge = require("repl.lab.catalog").find "counters", require "repl.lab.judge"
+            local s = require("repl.lab.session").new(lab)
+            local page = lab.pages[#lab.pages]
+            local right = judge.script(s, page, page.solution, { quiet = true })
+            local cheat = "return function(m, tid) m:run { until_exit = tid } return m:truth(tid) end"
+            print(right, (judge.script(s, page, cheat, { quiet = true })), judge.weakness())
+         ' 2>&1]]):format(os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit", n))
+         assert.same({ 0, true }, { status, out:find("true\tfalse\tScripts run without namespaces", 1, true) ~= nil },
+            way .. ": " .. out)
+      end
+   end)
+
    it("ends a script that does not end, wherever it is", function()
       for _, source in ipairs { "while true do end", "return function() while true do end end",
          "os.execute 'sleep 1000'", "return function() os.execute 'sleep 1000' end" } do
@@ -195,10 +216,27 @@ describe("the judge", function()
       assert.equal("lo", say)
    end)
 
+   it("gives a script no descriptor, whatever the program was started with, and no terminal", function()
+      local own = scratch .. "/open"
+      graded([[
+         local unistd = require "posix.unistd"
+         local tty = io.open("/dev/tty", "w")
+         if tty then tty:write "stolen" end
+         for fd = 5, 63 do unistd.write(fd, "stolen") end
+         return 1]])
+      files.write(scratch .. "/lpfm/labs/counters.json", '{"answers":{"by-hand":{"answer":"x.lua","attempts":1}}}')
+      local out, status = c.sh(("env XDG_STATE_HOME=%s %s/%s/lpfm lab --grade counters 5>%s 6>&5"):format(scratch,
+         os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit", own))
+      assert.equal(0, status, out)
+      assert.truthy(out:find('"by-hand","kind":"task","state":"wrong"', 1, true), out)
+      assert.equal("", files.read(own))
+      os.remove(scratch .. "/lpfm/labs/counters.json")
+   end)
+
    it("keeps a script from the process that judges it, and from the one that asks", function()
-      local before = judge.judge_script
+      local before = judge.script
       graded(after 'require("repl.lab.judge").script = function() return true end kill = true')
-      assert.equal(before, judge.judge_script)
+      assert.equal(before, judge.script)
       assert.is_nil(rawget(_G, "kill"))
    end)
 
@@ -207,7 +245,7 @@ describe("the judge", function()
       s.index = #s.lab.pages
       s:enter()
       local path = scratch .. "/mine.lua"
-      for source, text in pairs { ["os.exit(3)"] = "Not so. it ended the program",
+      for source, text in pairs { ["os.exit(3)"] = "Not so. It ended the program",
          [SOLUTION] = "Right. It counts programs", [CHEATS["asks the machine for the truth"]] = "is not there for" } do
          files.write(path, source)
          s:enter()
@@ -239,7 +277,7 @@ describe("checks of scripts", function()
          "return { value = -1, short_reset = -1, long_reset = -1 }", random:format(4, 4, 2, 1),
          random:format(4, 4, 3, 1), "return { value = -5, short_reset = -5, long_reset = -5, random_mask = 1 }" } do
          local right, say = verdict("bias", "honest", source)
-         if source:find "-5" then assert.is_true(right ~= nil) else assert.is_false(right, source .. say) end
+         assert.is_false(right, source .. say)
       end
       assert.is_true(verdict("bias", "honest", random:format(2, 2, 1, 7)))
    end)
@@ -269,6 +307,18 @@ describe("checks of scripts", function()
       local join = "return function(s, now, last, w) if now %s last then s = s + 2 ^ w end return s, s + now end"
       assert.is_true(verdict("width", "join", join:format "<"))
       assert.is_false(verdict("width", "join", join:format "<="))
+   end)
+
+   it("of caches and threads: hold a function to what it said", function()
+      local asked = [[local asked, wide = 0, %s
+         return function(...)
+            asked = asked + 1
+            if asked > %d then return 0 end
+            return wide(...)
+         end]]
+      local layout = asked:format("function(record, field) return (record * 8 + field) * 8 end", 256 * 8)
+      assert.is_false(verdict("caches", "layout", layout))
+      assert.is_false(verdict("threads", "pad", asked:format("function(cpu) return 8 * cpu end", 4)))
    end)
 
    it("of costs: measure periods that end with the program", function()

@@ -463,11 +463,49 @@ describe("the check of a teacher's lab", function()
       assert.truthy(complaints(lab_with(task:format(27, 27))):find("its mistake is no mistake", 1, true))
    end)
 
+   it("finds tasks that a script solves which does nothing, or what solves another task", function()
+      local task = [[{ task = '%s', todo = 'x', kind = 'script', hints = { 'h' }, right = 'r', otherwise = 'o',
+         check = function(_, _, v) %s end, solution = '%s', mistake = 'return "no"' }]]
+      for found, case in pairs {
+         ["`return {}`"] = { "return type(v) == 'table' and (v[1] or 0) < 9", "return { 5 }" },
+         ["`return function(...) return ... end`"] = { "return type(v) == 'function' and v(27) == 27",
+            "return function(n) return n end" },
+         ["`return function() return 3 end`"] = { "return type(v) == 'function' and v(27) == 3",
+            "return function() return 3 end" },
+         ["`return 1`"] = { "return v == 1", "return 1" } } do
+         local out = complaints(lab_with(task:format("t", case[1], case[2])))
+         assert.truthy(out:find("a script that does nothing solves the task: " .. found, 1, true), out)
+      end
+      local two = task:format("a", "return v == 27", "return 27") .. ", "
+         .. task:format("b", "return v == 27 or v == 28", "return 28")
+      assert.truthy(complaints(lab_with(two)):find("page 2: a script that does nothing solves the task: `return 27`", 1,
+         true))
+   end)
+
+   it("finds unknown names in what a check says, fields of another kind, and how near is right in words", function()
+      local page = [[{ task = 't', todo = 'x', kind = 'script', hints = { 'h' }, right = '%s', otherwise = 'o',
+         check = function(_, _, v) return v == 27 end, solution = 'return 27', mistake = 'return 26' }]]
+      assert.truthy(complaints(lab_with(page:format "{nosuch}")):find("page 1: [^\n]*{nosuch} is neither"))
+      local question = [[{ ask = '%s', id = 'i', answer = 'n', right = 'r', otherwise = 'o', %s }]]
+      for _, ask in ipairs { "How many? (Within a tenth is right.)", "How many? (Half or twice is near enough.)" } do
+         local out = complaints(lab_with(question:format(ask, "within = 0.1")))
+         assert.truthy(out:find("says how near is right", 1, true), out)
+      end
+      assert.equal("", complaints(lab_with(question:format("How many?", "within = 0.1"))))
+      assert.equal("", complaints(lab_with(question:format("How many?", "factor = 2"))))
+      assert.truthy(complaints(lab_with(question:format("x", "hints = 'h'"))):find("field 'hints': a table is expected",
+         1, true))
+   end)
+
    it("tells files that are no labs", function()
       local path = os.tmpname()
       files.write(path, "return {")
       assert.is_nil(catalog.read(path))
       os.remove(path)
+      files.write(scratch .. "/pagez.lua", "return { title = 'T', pagez = {} }")
+      local _, errors = catalog.folder(scratch)
+      assert.truthy(table.concat(errors, " "):find("pagez.lua: field 'pages' is missing", 1, true))
+      os.remove(scratch .. "/pagez.lua")
       local _, err = catalog.find "nosuch"
       assert.truthy(err:find("there is no lab 'nosuch'", 1, true))
    end)
