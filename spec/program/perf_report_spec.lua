@@ -160,6 +160,21 @@ describe("script --format perf", function()
    end)
 end)
 
+describe("a file of perf", function()
+   it("is taken by every command that reads recordings", function()
+      need_perf()
+      local file = dir .. "/all.data"
+      assert.is_true(record(file, "-g -e cpu-clock", command()))
+      for line, wanted in pairs { report = "heavy", script = "heavy", ["export --format folded"] = "heavy",
+         annotate = "heavy", ["annotate --asm"] = "heavy in ", plot = "heavy", ["diff " .. file] = "# new: ",
+         ["export --format firefox"] = '"heavy"', ["export --format pprof -o /dev/null"] = "" } do
+         local out, status = c.sh(("%s %s %s%s"):format(lpfm, line, file, line == "annotate" and " heavy" or ""))
+         assert.equal(0, status, line .. ": " .. out)
+         assert.truthy(out:find(wanted, 1, true), line .. ": " .. out)
+      end
+   end)
+end)
+
 describe("report", function()
    it("has the numbers of perf report, with each option of perf record that works here", function()
       need_perf()
