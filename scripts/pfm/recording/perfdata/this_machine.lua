@@ -40,8 +40,8 @@ local function kernel_address(symbol)
    if file then file:close() end
 end
 
---- Is the kernel that was recorded the one that runs here, at the same addresses? Where these may not be read, its build
--- id alone tells.
+--- Is the kernel that was recorded the one that runs here, at the same addresses? Where these may not be read, its
+-- build id alone tells.
 -- @tparam table kernel `build_id`, `symbol` and where it was (`address`, a number): nil where that is not told
 -- @treturn boolean
 -- @usage print(require("pfm.recording.perfdata.this_machine").has_kernel {})
