@@ -42,7 +42,7 @@ CHECK_DEPS := lua-busted tmux util-linux procps gdb luarocks sqlite3 gnuplot-nox
 ENGINES    := openmpi-bin slurmctld slurmd slurm-client parallel postgresql
 # not in every release: where apt does not know them, their tests are skipped
 OPTIONAL_ENGINES := clickhouse-server clickhouse-client
-LINT_DEPS  := lua-check clang sparse linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
+LINT_DEPS  := lua-check clang sparse nodejs linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
 BENCH_DEPS := linux-perf
 
 , := ,
@@ -69,7 +69,7 @@ help:
 	@echo 'make                 this text;  make all: build only'
 	@echo 'make lint            warnings of gcc and clang, sparse, checkpatch, luacheck, house style'
 	@echo 'make bench           costs, as ratios measured in one run'
-	@echo 'make doc             the reference, as pages'
+	@echo 'make doc             the help topics and the reference, as pages'
 	@echo 'make install         program, module, scripts, libraries, headers, completion, manual pages (uninstall: away again)'
 	@echo 'make fuzz SECONDS=N  the coverage-guided fuzzer'
 	@echo 'make fuzz-lua CALLS=N  the Lua module called at random, under ASan'
@@ -82,7 +82,7 @@ help:
 	@echo 'make check-debug     perfmon.ko on kernels that check: memory, locks, leaks, injected faults (FULL=1: races, real time)'
 	@echo 'make clean           remove build/'
 	@echo
-	@echo 'README.md is the manual, CONTRIBUTING.md says how to change lpfm, CHANGELOG.md what is new.'
+	@echo 'README.md shows how to begin, lpfm help topics the rest; CONTRIBUTING.md says how to change lpfm.'
 	@echo
 	@echo 'LUA=luajit|lua5.1    interpreter of build/lpfm (now $(LUA))'
 	@echo 'PREFIX=DIR           where to install (now $(PREFIX));  DESTDIR=DIR in front of it'
@@ -141,7 +141,7 @@ else
 # --- libperfmon.so: the core over the machines of user space ------------------------------------
 
 PERFMON_SRC := $(wildcard kernel/core/*.c kernel/formats/*.c kernel/pmu/*.c kernel/perf/*.c \
-	kernel/sim/*.c kernel/sim/models/*.c kernel/sim/cache/*.c kernel/sim/sampling/*.c kernel/user/*.c)
+	kernel/sim/*.c kernel/sim/models/*.c kernel/sim/cache/*.c kernel/sim/sampling/*.c kernel/user/*.c kernel/user/v20/*.c)
 PERFMON_OBJ := $(PERFMON_SRC:%.c=$(BUILD)/obj/%.o)
 LIBPERFMON  := $(BUILD)/libperfmon.so
 

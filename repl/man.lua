@@ -3,6 +3,7 @@
 --   lpfm repl/man.lua VERSION FOLDER
 
 local commands = require "repl.command"
+local topics = require "repl.prompt.topics"
 
 local VERSION, FOLDER = ...
 
@@ -127,6 +128,9 @@ Without hardware counters (as in most virtual machines), the kernel's software c
 work. LPFM_MACHINE=sim is a simulated computer with four processor models.]]
    section "COMMANDS"
    for _, row in ipairs(commands.rows) do command_row(row) end
+   section "TOPICS"
+   paragraph "What 'lpfm help TOPIC', and at the prompt ?TOPIC, explain:"
+   for _, name in ipairs(topics.names) do item(name, topics.titles[name]) end
    environment()
    files()
    exit_status()

@@ -62,13 +62,15 @@ end
 --- Draws lines from the top; `marked` is shown in reverse, the first and the last in bold.
 -- @tparam {string,...} lines
 -- @int[opt] marked
-function screen.draw(lines, marked)
+-- @func[opt] paint adds colours to the text of each other line: `(text, its number)`
+function screen.draw(lines, marked, paint)
    local columns, height = screen.size()
    local colours, out = terminal.colours(), {}
    for i = 1, math.min(#lines, height) do
       local text = render.cut(render.printable(lines[i]), columns)
       local on = colours and (i == marked and "\27[7m" or (i == 1 or i == #lines) and "\27[1m") or ""
-      out[i] = on .. text .. (on ~= "" and "\27[0m" or "") .. (render.width(text) < columns and "\27[K" or "")
+      local painted = colours and on == "" and paint and paint(text, i) or text
+      out[i] = on .. painted .. (on ~= "" and "\27[0m" or "") .. (render.width(text) < columns and "\27[K" or "")
    end
    io.stdout:write("\27[H", table.concat(out, "\r\n"), "\27[J")
    io.stdout:flush()

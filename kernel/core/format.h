@@ -40,6 +40,7 @@ struct pfm_where;
 struct pfm_stack_want {
 	bool		kernel, user;		/* frames */
 	bool		records;		/* fmt_record is to be called */
+	bool		switches;		/* and with PFM_RECORD_SWITCH, too */
 	uint16_t	max_frames;		/* both together */
 	uint16_t	max_stack;		/* bytes to copy, with the registers; 0: neither */
 	uint16_t	ds_record;		/* the processor writes samples of that size (PEBS); 0: it does not */
@@ -48,7 +49,7 @@ struct pfm_stack_want {
 /* What a program did, besides overflowing (6.3.2). The numbers are those of perfmon_stack_smpl.h. */
 enum pfm_record_type {
 	PFM_RECORD_MAP = 2, PFM_RECORD_EXEC, PFM_RECORD_FORK, PFM_RECORD_EXIT, PFM_RECORD_LOST,
-	PFM_RECORD_RENAME, PFM_RECORD_COUNT
+	PFM_RECORD_RENAME, PFM_RECORD_COUNT, PFM_RECORD_SWITCH
 };
 
 struct pfm_record {
@@ -63,6 +64,7 @@ struct pfm_record {
 	uint64_t	count;		/* LOST: overflows. COUNT: the value */
 	uint16_t	num;		/* COUNT: the PMD */
 	unsigned int	why;		/* LOST: PFM_STACK_SMPL_LOST_* */
+	unsigned int	how;		/* SWITCH: PFM_STACK_SMPL_IN, ... */
 };
 
 /*

@@ -235,6 +235,7 @@ struct pfm_machine_ops {
 	bool	 inherits;		/* see fork */
 	const struct pfm_stack_ops *stack;	/* what pfm_where has; NULL: formats that want stacks are refused */
 	bool	 records;		/* it calls pfm_record(); else formats that want that are refused */
+	bool	 switches;		/* likewise with PFM_RECORD_SWITCH */
 	bool	 coexist;		/* per-thread, system-wide contexts may be loaded together */
 	uint16_t ds_record;		/* bytes of a record that its processor writes (PEBS), or 0 */
 };

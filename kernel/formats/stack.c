@@ -9,7 +9,8 @@
 #include "formats.h"
 #include "perfmon/perfmon_stack_smpl.h"
 
-#define KNOWN_FLAGS (PFM_STACK_SMPL_NO_KERNEL | PFM_STACK_SMPL_NO_USER | PFM_STACK_SMPL_COPY | PFM_STACK_SMPL_RECORDS)
+#define KNOWN_FLAGS (PFM_STACK_SMPL_NO_KERNEL | PFM_STACK_SMPL_NO_USER | PFM_STACK_SMPL_COPY | \
+		     PFM_STACK_SMPL_RECORDS | PFM_STACK_SMPL_SWITCHES)
 
 #define ALL_LOST	(PFM_STACK_SMPL_LOST_REASONS * sizeof(pfm_stack_smpl_lost_t))
 #define MAX_RECORD	(sizeof(pfm_stack_smpl_map_t) + PFM_STACK_SMPL_MAX_PATH + ALL_LOST)
@@ -18,7 +19,7 @@
 _Static_assert(sizeof(pfm_stack_smpl_hdr_t) == sizeof(pfm_dfl_smpl_hdr_t) &&
 	       offsetof(pfm_stack_smpl_hdr_t, hdr_lost) == offsetof(pfm_dfl_smpl_hdr_t, hdr_reserved),
 	       "the header begins as the default format's");
-_Static_assert((int)PFM_STACK_SMPL_MAP == (int)PFM_RECORD_MAP && (int)PFM_STACK_SMPL_RENAME == (int)PFM_RECORD_RENAME,
+_Static_assert((int)PFM_STACK_SMPL_MAP == (int)PFM_RECORD_MAP && (int)PFM_STACK_SMPL_SWITCH == (int)PFM_RECORD_SWITCH,
 	       "records are numbered as the core's");
 _Static_assert(PFM_STACK_SMPL_LOST_REASONS == sizeof(((pfm_stack_smpl_hdr_t *)0)->hdr_untold) / sizeof(uint64_t),
 	       "each reason has its count");
@@ -34,6 +35,7 @@ static void want(const void *arg, struct pfm_stack_want *w)
 	if (a->buf_flags & PFM_STACK_SMPL_COPY)
 		w->max_stack = a->max_stack ? a->max_stack : PFM_STACK_SMPL_BYTES;
 	w->records = a->buf_flags & PFM_STACK_SMPL_RECORDS;
+	w->switches = a->buf_flags & PFM_STACK_SMPL_SWITCHES;
 }
 
 static size_t max_sample(const struct pfm_stack_want *w, uint16_t num_pmds)
@@ -120,7 +122,8 @@ static int stack_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 	if (a->buf_flags & ~KNOWN_FLAGS || !pfm_all_zero(a->reserved, sizeof(a->reserved)) ||
 	    a->reserved1 || a->num_regions > PFM_STACK_SMPL_MAX_REGIONS ||
 	    a->max_frames > PFM_STACK_SMPL_MAX_FRAMES || a->max_stack > PFM_STACK_SMPL_MAX_BYTES ||
-	    a->max_stack % sizeof(uint64_t) || (a->max_stack && !(a->buf_flags & PFM_STACK_SMPL_COPY)))
+	    a->max_stack % sizeof(uint64_t) || (a->max_stack && !(a->buf_flags & PFM_STACK_SMPL_COPY)) ||
+	    (a->buf_flags & PFM_STACK_SMPL_SWITCHES && !(a->buf_flags & PFM_STACK_SMPL_RECORDS)))
 		return EINVAL;
 	want(a, &w);
 	/* fmt_init() is not told of the PMU; arg is the core's copy */
@@ -337,6 +340,13 @@ static size_t put_count(pfm_stack_smpl_count_t *count, const struct pfm_record *
 	return sizeof(*count);
 }
 
+static size_t put_switch(pfm_stack_smpl_switch_t *s, const struct pfm_record *rec)
+{
+	*s = (pfm_stack_smpl_switch_t){ .how = rec->how };
+	put_event(&s->event, rec, sizeof(*s));
+	return sizeof(*s);
+}
+
 static size_t put_record(void *at, const struct pfm_record *rec)
 {
 	switch (rec->type) {
@@ -349,6 +359,8 @@ static size_t put_record(void *at, const struct pfm_record *rec)
 		return put_fork(at, rec);
 	case PFM_RECORD_COUNT:
 		return put_count(at, rec);
+	case PFM_RECORD_SWITCH:
+		return put_switch(at, rec);
 	default:
 		put_event(at, rec, sizeof(pfm_stack_smpl_event_t));
 		return sizeof(pfm_stack_smpl_event_t);

@@ -3,15 +3,29 @@
 #ifndef PFM_COMPAT_H
 #define PFM_COMPAT_H
 
+#include <linux/capability.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/sched/clock.h>
+#include <linux/sched/coredump.h>
 #include <linux/uaccess.h>
 #include <linux/version.h>
+
+/* PFM_HAS_* are Kbuild's: what no version tells, or none that is known. */
+#ifdef PFM_HAS_EXEC_STATE
+#include <linux/sched/exec_state.h>
+#endif
+#ifdef PFM_HAS_CPUID_API
+#include <asm/cpuid/api.h>
+#endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
 #error "perfmon.ko needs Linux 6.1 or later"
 #endif
+
+/* The last series that it was tried with: a later one may have changed what perf's private fields mean. */
+#define PFM_LAST_TRIED	"7.3"
+#define PFM_UNTRIED	(LINUX_VERSION_CODE >= KERNEL_VERSION(7, 4, 0))
 
 /* 6.3: flags of a mapping are changed through functions. */
 static inline void pfm_vm_flags(struct vm_area_struct *vma, unsigned long set, unsigned long clear)
@@ -23,7 +37,7 @@ static inline void pfm_vm_flags(struct vm_area_struct *vma, unsigned long set, u
 #endif
 }
 
-/* 6.12's stable series: nobody in the kernel tries to. PFM_HAS_* are Kbuild's. */
+/* 6.12's stable series: nobody in the kernel tries to. */
 static inline bool pfm_mmap_write_trylock(struct mm_struct *mm)
 {
 #ifdef PFM_HAS_MMAP_WRITE_TRYLOCK
@@ -68,7 +82,35 @@ static inline void pfm_perf_pmu_enable(struct pmu *pmu)
 /* What a perf context says the time is, of a target that runs here. */
 static inline u64 pfm_perf_time(const struct perf_event_context *perf)
 {
+#ifdef PFM_HAS_PERF_TIME_CTX
+	return local_clock() + perf->time.offset;
+#else
 	return local_clock() + perf->timeoffset;
+#endif
+}
+
+/*
+ * Does a thread hide nothing from its own user? Has the caller a capability over the user that it hides from? Its
+ * memory says so up to Linux 7.1 at the least, and the caller keeps that; then the thread itself does.
+ */
+static inline bool pfm_dumpable(struct task_struct *task, struct mm_struct *mm)
+{
+#ifdef PFM_HAS_EXEC_STATE
+	guard(rcu)();
+	return READ_ONCE(rcu_dereference(task->exec_state)->dumpable) == TASK_DUMPABLE_OWNER;
+#else
+	return get_dumpable(mm) == SUID_DUMP_USER;
+#endif
+}
+
+static inline bool pfm_capable_over(struct task_struct *task, struct mm_struct *mm, int cap)
+{
+#ifdef PFM_HAS_EXEC_STATE
+	guard(rcu)();
+	return ns_capable_noaudit(rcu_dereference(task->exec_state)->user_ns, cap);
+#else
+	return ns_capable_noaudit(mm->user_ns, cap);
+#endif
 }
 
 /* 6.2: perf keeps its groups by PMU, which group.c has not been tried with: events stay on their own. */

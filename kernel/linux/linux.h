@@ -279,6 +279,8 @@ bool lx_module_hold(struct module *owner);	/* module_put() lets go */
  * all who is privileged. From these values on: nothing may be monitored, nothing in the kernel, no CPU.
  */
 enum { LX_PARANOID_NOT = -1, LX_PARANOID_CPU = 1, LX_PARANOID_KERNEL, LX_PARANOID_ALL };
+int lx_permit_init(void);
+void lx_permit_exit(void);
 int lx_paranoid(void);				/* may sleep */
 int lx_check_monitor(int paranoid);		/* EPERM, reported */
 bool lx_capable(int cap);

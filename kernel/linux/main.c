@@ -3,7 +3,9 @@
  * main.c - perfmon.ko begins and ends.
  */
 #include <linux/module.h>
+#include <linux/utsname.h>
 
+#include "compat.h"
 #include "linux.h"
 
 static int __init perfmon_init(void)
@@ -14,9 +16,12 @@ static int __init perfmon_init(void)
 	if (!pmu)
 		return -ENOMEM;
 	lx_machine_init(pmu);
-	ret = lx_views_init();
+	ret = lx_permit_init();
 	if (ret)
 		goto free_pmu;
+	ret = lx_views_init();
+	if (ret)
+		goto end_permit;
 	ret = lx_lifetime_init();
 	if (ret)
 		goto end_views;
@@ -27,6 +32,9 @@ static int __init perfmon_init(void)
 	if (ret)
 		goto end_sysfs;
 	pr_info("perfmon: interface %u.%u, %s\n", PFM_VERSION_MAJ, PFM_VERSION_MIN, pmu->name);
+	if (PFM_UNTRIED)
+		pr_warn("perfmon: not tried on Linux %s, only up to %s: compare its counts with perf's\n",
+			utsname()->release, PFM_LAST_TRIED);
 	return 0;
 end_sysfs:
 	lx_sysfs_exit();
@@ -34,6 +42,8 @@ end_lifetime:
 	lx_lifetime_exit();
 end_views:
 	lx_views_exit();
+end_permit:
+	lx_permit_exit();
 free_pmu:
 	lx_pmu_exit();
 	return ret;
@@ -46,6 +56,7 @@ static void __exit perfmon_exit(void)
 	lx_lifetime_exit();
 	lx_view_exit();
 	lx_views_exit();
+	lx_permit_exit();
 	lx_pmu_exit();
 }
 

@@ -6,10 +6,11 @@
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/fs.h>
-#include <linux/sched/coredump.h>
+#include <linux/mount.h>
 #include <linux/sched/mm.h>
 #include <linux/workqueue.h>
 
+#include "compat.h"
 #include "linux.h"
 
 /* What it says, or what is asked of it, an unprivileged caller need not have in the audit log. */
@@ -20,17 +21,35 @@ bool lx_capable(int cap)
 
 /* --- settings of perf's, which modules cannot look at ----------------------------------------- */
 
+/* Of this module alone: the caller may have another file system at /proc, and a thread of the kernel none. */
+static struct vfsmount *proc;
+
+int lx_permit_init(void)
+{
+	struct file_system_type *type = get_fs_type("proc");
+
+	if (!type)
+		return -ENODEV;
+	proc = kern_mount(type);
+	return PTR_ERR_OR_ZERO(proc);
+}
+
+void lx_permit_exit(void)
+{
+	kern_unmount(proc);
+}
+
 struct question {
 	struct work_struct	work;
-	const char		*path;
+	const char		*path;		/* below /proc */
 	int			answer;
 };
 
-/* In a kernel thread: what the caller may have mounted over /proc means nothing there. */
+/* In a kernel thread: the caller's security module may keep the file from the caller. */
 static void ask(struct work_struct *work)
 {
 	struct question *q = container_of(work, struct question, work);
-	struct file *file = filp_open(q->path, O_RDONLY, 0);
+	struct file *file = file_open_root_mnt(proc, q->path, O_RDONLY, 0);
 	char text[16] = "";
 	loff_t pos = 0;
 	int answer;
@@ -55,7 +74,7 @@ static int setting(const char *path, int otherwise)
 
 u64 lx_perf_mlock(void)
 {
-	int kib = setting("/proc/sys/kernel/perf_event_mlock_kb", 0);
+	int kib = setting("sys/kernel/perf_event_mlock_kb", 0);
 
 	return kib > 0 ? (u64)kib * num_online_cpus() << 10 : 0;
 }
@@ -69,7 +88,7 @@ int lx_paranoid(void)
 
 	if (lx_capable(CAP_SYS_ADMIN))
 		return LX_PARANOID_NOT;
-	level = setting("/proc/sys/kernel/perf_event_paranoid", LX_PARANOID_ALL);
+	level = setting("sys/kernel/perf_event_paranoid", LX_PARANOID_ALL);
 	return level < LX_PARANOID_ALL && lx_capable(CAP_PERFMON) ? LX_PARANOID_NOT : level;
 }
 
@@ -99,7 +118,7 @@ static bool dumpable(struct task_struct *task)
 
 	if (!mm)
 		return false;
-	ok = get_dumpable(mm) == SUID_DUMP_USER || ns_capable_noaudit(mm->user_ns, CAP_SYS_PTRACE);
+	ok = pfm_dumpable(task, mm) || pfm_capable_over(task, mm, CAP_SYS_PTRACE);
 	mmput(mm);
 	return ok;
 }

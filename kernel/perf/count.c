@@ -223,6 +223,7 @@ static void run_leaders(struct perf_group *g, unsigned long request)
 static void start_group(struct perf_context *p, struct perf_group *g)
 {
 	p->running = true;
+	p->on_exec = false;
 	if (!g)
 		return;
 	perf_family_run(g, true);

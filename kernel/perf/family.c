@@ -22,6 +22,7 @@ struct perf_kin {
 struct perf_family {
 	unsigned int	n, joined;	/* events; those that k[0] leads, with itself, come first */
 	bool		hw;
+	bool		on_exec;	/* the next exec starts them, for the first time */
 	struct perf_kin	k[];
 };
 
@@ -44,6 +45,7 @@ static int open_kin(struct pfm_context *ctx, struct perf_family *family, struct 
 	attr.sample_type = PERF_SAMPLE_IDENTIFIER;	/* PERF_SAMPLE_READ is not inherited */
 	if (leads(family, k)) {
 		attr.disabled = 1;
+		attr.enable_on_exec = family->on_exec;
 		attr.pinned = family->hw || k->plan.alone;
 	}
 	k->fd = perf_open(&attr, p->pid, p->cpu, leads(family, k) ? -1 : family->k[0].fd);
@@ -62,6 +64,7 @@ int perf_family_open(struct pfm_context *ctx, const struct perf_plan *plans, uns
 
 	if (!family)
 		return pfm_refuse(-ENOMEM, "no memory for a set's events");
+	family->on_exec = perf_of(ctx)->on_exec;
 	for (unsigned int i = 0; i < n; i++) {
 		family->hw |= plans[i].hw;
 		family->joined += !plans[i].alone || !i;
@@ -92,6 +95,10 @@ void perf_family_run(struct perf_group *g, bool on)
 {
 	struct perf_family *family = g->family;
 
+	if (family && on && family->on_exec) {
+		family->on_exec = false;
+		return;
+	}
 	for (unsigned int i = family ? family->n : 0; i-- > 0;)
 		if (leads(family, &family->k[i]))
 			perf_ioctl(family->k[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);

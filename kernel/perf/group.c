@@ -299,7 +299,10 @@ static int open_group(struct pfm_context *ctx, struct pfm_set *set, const struct
 
 	if (!g)
 		return pfm_refuse(-ENOMEM, "no memory for a set's events");
-	if (g->sampling)
+	if (n && ctx->flags & PFM_FL_ON_EXEC)
+		ret = pfm_refuse(-EINVAL, "PMD%u: ON_EXEC: what only the thread counts, for OWN or for its overflows, "
+				 "cannot be started by an exec", plans[0].num);
+	else if (g->sampling)
 		ret = perf_ring_need(ctx);
 	for (unsigned int i = 0; i < n && !ret; i++) {
 		const struct pfm_pmd *pmd = pfm_set_pmd(set, plans[i].num);

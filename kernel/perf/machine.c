@@ -147,6 +147,7 @@ static const struct pfm_machine_ops ops = {
 	.quick = perf_quick,
 	.stack = &perf_stack_ops,
 	.records = true,
+	.switches = true,
 	.ctx_flags = PFM_FL_PROCESS | PFM_FL_ON_EXEC,
 	.coexist = true,
 };

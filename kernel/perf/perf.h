@@ -106,6 +106,7 @@ struct perf_timer {
 	bool		armed;
 	bool		expired;	/* but the overflows before that are replayed first */
 	bool		user_only;	/* may fire in user code alone */
+	bool		on_exec;	/* the next exec starts it when it is armed for the first time */
 	uint64_t	ns, from;	/* expires when its count is ns beyond from */
 };
 
@@ -129,6 +130,7 @@ struct perf_context {
 	struct perf_timer	timer;
 	struct perf_block	*block;
 	struct pfm_set		*set;		/* installed, or NULL */
+	bool			on_exec;	/* ON_EXEC, before the first start: an exec starts what is opened */
 	bool			running;	/* the kernel counts */
 	bool			check;		/* registers changed: does the group still fit? */
 	bool			unfit;		/* it does not, and could not be made to */
@@ -304,7 +306,8 @@ bool perf_stack_parse(const struct pfm_stack_want *want, struct perf_stack *s, c
 		      const uint64_t *end);
 
 /* record.c */
-void perf_record_attr(struct perf_event_attr *attr);	/* the kernel is to write what programs do */
+/* The kernel is to write what programs do, as far as it is wanted. */
+void perf_record_attr(const struct pfm_stack_want *want, struct perf_event_attr *attr);
 void perf_record_replay(struct pfm_context *ctx, const union perf_record *rec);	/* any; tells if it is of that */
 void perf_record_lost(struct pfm_context *ctx);
 void perf_name_exited(struct pfm_context *ctx, struct pfm_where *where);

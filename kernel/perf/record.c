@@ -39,20 +39,26 @@ struct comm {
 	char		comm[];
 };
 
-void perf_record_attr(struct perf_event_attr *attr)
+void perf_record_attr(const struct pfm_stack_want *want, struct perf_event_attr *attr)
 {
 	attr->disabled = 0;
 	attr->mmap = attr->mmap2 = attr->task = attr->comm = attr->comm_exec = attr->sample_id_all = 1;
 	attr->build_id = 1;
+	attr->context_switch = want->switches;
 	attr->sample_type |= PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
 }
 
-static uint64_t time_of(const union perf_record *rec)
+static struct trailer trailer_of(const union perf_record *rec)
 {
 	struct trailer t;
 
 	memcpy(&t, (const char *)rec + rec->header.size - sizeof(t), sizeof(t));
-	return t.time;
+	return t;
+}
+
+static uint64_t time_of(const union perf_record *rec)
+{
+	return trailer_of(rec).time;
 }
 
 /* Between its fields and the trailer a record of that many bytes has a text, which ends there. */
@@ -107,6 +113,23 @@ static bool read_name(const union perf_record *rec, struct pfm_record *out)
 	return true;
 }
 
+/* A kernel before 4.17 does not say that the thread was preempted. */
+static bool read_switch(const union perf_record *rec, struct pfm_record *out)
+{
+	uint16_t misc = rec->header.misc;
+	struct trailer t;
+
+	if (rec->header.size < sizeof(rec->header) + sizeof(t))
+		return false;
+	t = trailer_of(rec);
+	*out = (struct pfm_record){ .type = PFM_RECORD_SWITCH, .pid = t.pid, .tid = t.tid, .tstamp = t.time };
+	if (misc & PERF_RECORD_MISC_SWITCH_OUT)
+		out->how = misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? PFM_STACK_SMPL_PREEMPTED : PFM_STACK_SMPL_OUT;
+	else
+		out->how = PFM_STACK_SMPL_IN;
+	return true;
+}
+
 /* False: it is none of these, or nothing that is told. */
 static bool read_record(const union perf_record *rec, struct pfm_record *out)
 {
@@ -118,6 +141,9 @@ static bool read_record(const union perf_record *rec, struct pfm_record *out)
 		return read_task(rec, out);
 	case PERF_RECORD_COMM:
 		return read_name(rec, out);
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		return read_switch(rec, out);
 	default:
 		return false;
 	}

@@ -63,7 +63,7 @@ static int open_owner(struct pfm_context *ctx, struct perf_ring *ring, size_t pa
 	attr.disabled = 1;
 	attr.inherit = perf_samples_family(ctx);
 	if (ctx->want.records)
-		perf_record_attr(&attr);
+		perf_record_attr(&ctx->want, &attr);
 	set_watermark(ctx, &attr, pages);
 	ring->fd = open_dummy(ctx, &attr, ring->cpu);
 	if (ring->fd < 0 && errno == EINVAL && attr.build_id) {	/* before Linux 5.12 */
@@ -124,7 +124,7 @@ static size_t pages_wanted(const struct pfm_context *ctx)
 		return PAGES_FORMAT;
 	if (!geteuid())
 		return pages_for(ctx);
-	return ctx->want.max_stack ? PAGES_USER * COPIES : PAGES_USER;
+	return ctx->want.max_stack >= page_size() ? PAGES_USER * COPIES : PAGES_USER;
 }
 
 static int watch(struct pfm_context *ctx, struct perf_ring *ring)
@@ -266,6 +266,8 @@ static uint64_t next_time(const struct perf_ring *ring)
 	case PERF_RECORD_EXIT:
 	case PERF_RECORD_COMM:
 	case PERF_RECORD_READ:
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
 		copy_out(ring, ring->tail + header.size - 2 * sizeof(time), &time, sizeof(time));
 		break;
 	}

@@ -102,7 +102,7 @@ static void prepare_attr(const struct pfm_context *ctx, const struct pfm_pmd *pm
 {
 	perf_attr_init(attr, plan);
 	attr->disabled = attr->inherit = 1;
-	attr->enable_on_exec = !!(ctx->flags & PFM_FL_ON_EXEC);
+	attr->enable_on_exec = perf_of((struct pfm_context *)ctx)->on_exec;
 	if (!plan->sampling) {
 		attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
 		attr->inherit_stat = attr->sample_id_all = ctx->want.records;
@@ -148,7 +148,7 @@ static int open_records(struct pfm_context *ctx, struct perf_ring *ring, uint32_
 	struct perf_event_attr attr;
 
 	perf_attr_dummy(&attr);
-	perf_record_attr(&attr);
+	perf_record_attr(&ctx->want, &attr);
 	attr.inherit = 1;
 	e->num = PFM_MAX_PMDS;
 	e->lost = 0;
@@ -271,7 +271,7 @@ int perf_sampler_open(struct pfm_context *ctx, const struct perf_plan *plans, un
 	if (ret)
 		return ret;
 	s->num_plans = n;
-	s->on_exec = ctx->flags & PFM_FL_ON_EXEC;
+	s->on_exec = p->on_exec;
 	for (unsigned int i = 0; i < n; i++) {
 		s->plans[i] = plans[i];
 		s->resets[i] = pfm_set_pmd(p->set, plans[i].num)->short_reset;

@@ -155,6 +155,7 @@ static int open_life(struct pfm_context *ctx)
 	perf_attr_dummy(&attr);
 	/* An event that children do not inherit would keep the kernel from exchanging equal contexts of theirs. */
 	attr.inherit = pfm_inherits(ctx);
+	attr.disabled = attr.enable_on_exec = p->on_exec = !!(ctx->flags & PFM_FL_ON_EXEC);
 	p->life = perf_open(&attr, p->pid, p->cpu, -1);
 	if (p->life < 0)
 		return perf_refuse_open(p, "the context", &attr, errno);
@@ -367,8 +368,10 @@ static int find_subjects(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
 
-	if (ctx->flags & (PFM_FL_PROCESS | PFM_FL_ON_EXEC) && !perf_samples_family(ctx))
-		return pfm_refuse(-EINVAL, "PROCESS and ON_EXEC need INHERIT and a sampling format");
+	if (ctx->flags & PFM_FL_PROCESS && !perf_samples_family(ctx))
+		return pfm_refuse(-EINVAL, "PROCESS needs INHERIT and a sampling format");
+	if (ctx->flags & PFM_FL_ON_EXEC && !pfm_inherits(ctx))
+		return pfm_refuse(-EINVAL, "ON_EXEC needs INHERIT");
 	if (!perf_samples_family(ctx))
 		return 0;
 	if (ctx->flags & PFM_FL_PROCESS)

@@ -22,6 +22,7 @@ static void timer_attr(const struct perf_context *p, struct perf_event_attr *att
 	attr->sample_period = PERF_FAR;
 	attr->wakeup_events = 1;
 	attr->disabled = 1;
+	attr->enable_on_exec = p->on_exec;
 }
 
 int perf_timer_need(struct pfm_context *ctx)
@@ -45,6 +46,7 @@ int perf_timer_need(struct pfm_context *ctx)
 	}
 	if (t->fd < 0)
 		return perf_refuse_open(p, "a timeout", &attr, errno);
+	t->on_exec = p->on_exec;
 	if (!perf_event_id(t->fd, &t->id) && !perf_ring_join(p->rings.r, t->fd))
 		return 0;
 	ret = -errno;
@@ -85,7 +87,9 @@ void perf_arm(struct pfm_context *ctx, uint64_t ns)
 	t->expired = false;
 	t->armed = true;
 	set_rest(t, ns);
-	perf_ioctl(t->fd, PERF_EVENT_IOC_ENABLE, 0);
+	if (!t->on_exec)
+		perf_ioctl(t->fd, PERF_EVENT_IOC_ENABLE, 0);
+	t->on_exec = false;
 }
 
 uint64_t perf_left(struct pfm_context *ctx)

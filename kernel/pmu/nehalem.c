@@ -26,8 +26,7 @@
 	.width = WIDTH, .kind = PFM_REG_C64 | PFM_REG_INTR, .name = "FIXED_CTR" #n }
 #define CONFIG(n, msr, d, bits, text) { .num = n, .type = PFM_REG_TYPE_MSR, .index = msr, .dfl = d, \
 	.rsvd = ~(bits), .ctrl = PFM_REG_NO_CTRL, .name = text }
-#define LAST(n, msr, text) { .num = n, .type = PFM_REG_TYPE_MSR, .index = msr, .ctrl = 30, .kind = PFM_REG_RO, \
-	.name = text }
+#define LAST(n, msr, text) { .num = n, .type = PFM_REG_TYPE_MSR, .index = msr, .ctrl = 30, .name = text }
 #define BRANCH(n) LAST(32 + 2 * n, 0x680 + n, "LBR_FROM" #n), LAST(33 + 2 * n, 0x6c0 + n, "LBR_TO" #n)
 
 static const struct pfm_reg pmcs[] = {

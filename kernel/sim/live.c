@@ -81,18 +81,46 @@ static void credit(struct sim_thread *t, const struct sim_usage *u)
 	space(t);
 }
 
+/*
+ * What /proc has under the number of t; false: that is not its model, or not any more. The event on the model hangs up
+ * while it is ending, and before it is a zombie.
+ */
+static bool look(const struct sim_thread *t, struct sim_usage *u)
+{
+	const struct sim_follow *f = &t->follow;
+	bool hung_up, there;
+
+	do {
+		hung_up = f->life >= 0 && sim_life_ended(f);
+		there = sim_usage_of(t->process->pid, t->tid, u) && u->started == f->started;
+	} while (f->life >= 0 && hung_up != sim_life_ended(f));
+	if (!there || f->life < 0)
+		return there;
+	return hung_up ? u->ending : !u->ended;
+}
+
+/* A thread that calls exec(2) gets number and starting time of its process's first one, which ends (3.1.7). */
+static bool find_renamed(struct sim_thread *t, struct sim_usage *u)
+{
+	if (t->follow.life < 0 || sim_life_ended(&t->follow) || !sim_usage_of(t->process->pid, t->process->pid, u))
+		return false;
+	t->tid = t->process->pid;
+	t->follow.started = u->started;
+	return true;
+}
+
 static void observe(struct sim_thread *t)
 {
 	struct sim_usage u;
 
 	if (t->follow.ended)
 		return;
-	if (!sim_usage_of(t->process->pid, t->tid, &u) || u.started != t->follow.started) {
+	if (look(t, &u) || find_renamed(t, &u)) {
+		credit(t, &u);
+		t->follow.ended = u.ended;
+	} else {
 		t->follow.ended = true;
-		return;
 	}
-	credit(t, &u);
-	t->follow.ended = u.ended;
 }
 
 /* --- in the computer ------------------------------------------------------------------------ */
@@ -186,9 +214,14 @@ static bool is_over(struct sim_thread *t, uint64_t elapsed)
 
 static void end_those_gone(struct pfm_sim *sim, uint64_t elapsed)
 {
-	for (unsigned int i = 0; i < sim->num_threads; i++)
-		if (follows(sim->threads[i]) && is_over(sim->threads[i], elapsed))
-			sim_thread_exit(sim->threads[i]);
+	for (unsigned int i = 0; i < sim->num_threads; i++) {
+		struct sim_thread *t = sim->threads[i];
+
+		if (!follows(t) || !is_over(t, elapsed))
+			continue;
+		sim_life_close(&t->follow);
+		sim_thread_exit(t);
+	}
 }
 
 static void catch_up(struct pfm_sim *sim)
@@ -286,6 +319,7 @@ static int new_follower(struct pfm_sim *sim, uint32_t tid, const struct sim_usag
 		return ret;
 	(*out)->tid = tid;
 	(*out)->process->pid = u->pid;
+	sim_life_open(&(*out)->follow, u->pid, tid);
 	return 0;
 }
 
@@ -297,7 +331,7 @@ int sim_live_thread(struct pfm_sim *sim, uint32_t tid, struct sim_thread **out)
 	if (!sim_usage_of(0, tid, &u) || u.ended)
 		return pfm_refuse(-ESRCH, "no thread %u", tid);
 	*out = sim_thread_find(sim, tid);
-	if (*out && (*out)->follow.started == u.started)
+	if (*out && (*out)->follow.started == u.started && !(*out)->follow.ended)
 		return 0;
 	return new_follower(sim, tid, &u, out);
 }
@@ -333,8 +367,12 @@ void sim_live_forget(void)
 	pacing = false;
 	for (struct pfm_sim *sim = computers; sim; sim = sim->live_next) {
 		sim_lock_init(sim);
-		for (unsigned int i = 0; i < sim->num_threads; i++)
+		for (unsigned int i = 0; i < sim->num_threads; i++) {
 			sim->threads[i]->ctx = NULL;
+			sim->threads[i]->follow.life_map = NULL;
+			if (sim->threads[i]->follow.on)
+				sim_life_close(&sim->threads[i]->follow);
+		}
 		for (uint32_t i = 0; i < sim->num_cpus; i++) {
 			sim->cpus[i].sys = NULL;
 			sim_pmu_bind(&sim->cpus[i], NULL);

@@ -11,11 +11,20 @@ struct sim_usage {
 	uint64_t	events[SIM_FOLLOWED];
 	uint64_t	started;	/* tells it from an earlier thread of the same number */
 	uint32_t	pid, uid, cpu;
-	bool		ended;
+	bool		ending, ended;	/* it runs no more code of its own; it is a zombie */
 };
 
 /* pid: its process, or 0 if that is not known. False: there is no such thread. */
 bool sim_usage_of(uint32_t pid, uint32_t tid, struct sim_usage *u);
+
+/*
+ * An event of perf_event_open(2) on a thread of another process hangs up when that thread ends, and not when its number
+ * becomes another's. life is -1 where the kernel refuses such events, and for threads of this process, which exec(2)
+ * ends: then the thread is followed by its number.
+ */
+void sim_life_open(struct sim_follow *f, uint32_t pid, uint32_t tid);
+void sim_life_close(struct sim_follow *f);
+bool sim_life_ended(const struct sim_follow *f);	/* life is not -1 */
 
 /* The program of those that follow; NULL without memory. */
 struct sim_program *sim_live_program(struct pfm_sim *sim);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * live_usage.c - what a thread of the host has used: CPU time, page faults, context switches. Of the
- * calling thread the system says it to the ns, of others as /proc has it, which lags by a tick.
+ * calling thread the system says it to the ns, of others as /proc has it, which lags by a tick. /proc knows threads by
+ * number; whether a number is still the same thread's an event tells.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -16,7 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#define PFM_NO_MMAP_REDIRECT
 #include "live.h"
+#include "perf/perf.h"
+#include <sys/mman.h>
 
 /* A file of /proc as text; false: it is not there. */
 static bool read_proc(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size)
@@ -44,6 +48,7 @@ static uint64_t status_field(const char *text, const char *name)
 
 /* Fields of stat by their numbers in proc(5), from the state, 3, on; they follow the last parenthesis. */
 #define FIELD_STATE	3
+#define FIELD_FLAGS	9
 #define FIELD_MINFLT	10
 #define FIELD_MAJFLT	12
 #define FIELD_UTIME	14
@@ -51,6 +56,7 @@ static uint64_t status_field(const char *text, const char *name)
 #define FIELD_START	22
 #define FIELD_CPU	39
 #define NUM_FIELDS	40
+#define PF_EXITING	4	/* of the flags */
 
 static bool read_stat(uint32_t pid, uint32_t tid, uint64_t fields[NUM_FIELDS])
 {
@@ -106,6 +112,7 @@ static bool read_other(uint32_t tid, struct sim_usage *u)
 					 status_field(text, "\nnonvoluntary_ctxt_switches:");
 	u->started = fields[FIELD_START];
 	u->cpu = (uint32_t)fields[FIELD_CPU];
+	u->ending = fields[FIELD_FLAGS] & PF_EXITING;
 	u->ended = fields[FIELD_STATE] == 'Z' || fields[FIELD_STATE] == 'X';
 	return true;
 }
@@ -133,4 +140,47 @@ bool sim_usage_of(uint32_t pid, uint32_t tid, struct sim_usage *u)
 	if (tid == (uint32_t)syscall(SYS_gettid))
 		refine_self(u);
 	return true;
+}
+
+/* --- is it the same thread? ----------------------------------------------------------------- */
+
+/* An event without a ring looks hung up at all times. */
+static size_t ring_size(void)
+{
+	return 2 * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void sim_life_open(struct sim_follow *f, uint32_t pid, uint32_t tid)
+{
+	struct perf_event_attr attr;
+	void *at;
+
+	f->life = -1;
+	if (pid == (uint32_t)getpid())
+		return;
+	perf_attr_dummy(&attr);
+	f->life = perf_open_on(&attr, (int)tid, -1);
+	if (f->life < 0)
+		return;
+	at = mmap(NULL, ring_size(), PROT_READ | PROT_WRITE, MAP_SHARED, f->life, 0);
+	if (at == MAP_FAILED)
+		sim_life_close(f);
+	else
+		f->life_map = at;
+}
+
+/* In a child after fork the ring is not mapped, and life_map NULL. */
+void sim_life_close(struct sim_follow *f)
+{
+	if (f->life_map)
+		munmap(f->life_map, ring_size());
+	if (f->life >= 0)
+		close(f->life);
+	f->life_map = NULL;
+	f->life = -1;
+}
+
+bool sim_life_ended(const struct sim_follow *f)
+{
+	return perf_hung_up(f->life);
 }

@@ -193,6 +193,16 @@ static int num_hw_counters(const struct pfm_pmu *pmu)
 	return n;
 }
 
+static const char live_limits[] =
+	"A thread is looked at each ms and at each call: what one that is not its process's first does after the last "
+	"look before its end is not counted.\n"
+	"NOTIFY_BLOCK blocks the simulated thread alone: the real one runs on, and what it does meanwhile is counted "
+	"after the restart.\n"
+	"Where the kernel refuses perf_event_open(2), a thread of another process is known by its number: after an "
+	"exec(2) of a thread that is not its process's first, the context of the first goes on with that one, and its "
+	"own ends.\n"
+	"Children and other threads are not followed, not even by system-wide contexts.";
+
 static void describe(struct pfm_machine *m, pfm_machine_info_t *info)
 {
 	const struct pfm_sim *sim = m->os;
@@ -202,6 +212,8 @@ static void describe(struct pfm_machine *m, pfm_machine_info_t *info)
 	info->notes = sim->live ? "a simulated computer: time, page faults and context switches are those of the "
 				  "monitored threads, the hardware's events happen at fixed rates"
 				: "a simulated computer: time passes only when it is told to run";
+	if (sim->live)
+		info->limits = live_limits;
 	info->hw_counters = num_hw_counters(sim->hw);
 }
 

@@ -418,6 +418,8 @@ struct sim_follow {
 	uint32_t	events[SIM_FOLLOWED];	/* still to happen */
 	uint64_t	started, seen_ns, seen[SIM_FOLLOWED];	/* of its model, as last seen */
 	uint64_t	held_ran, held_since;	/* its model has ended: t->ran, which has not changed since */
+	int		life;		/* an event that stays with its model through exec(2), or -1 */
+	void		*life_map;
 };
 
 struct sim_thread {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * interpose.c - read(2), what closes descriptors and what executes programs, for programs that are linked with this
- * library: their calls pass here on the way to libc.
+ * interpose.c - read(2), what opens and closes descriptors and what executes programs, for programs that are linked
+ * with this library: their calls pass here on the way to libc.
  *
  * An exec ends the contexts, and none of their signals may come after it (desc.h). Closing a number takes back what
  * quick.c has published under it, and ends self-monitoring (desc.h). A read of less than a message, which the kernel
- * would cut off a socket's, is refused (3.3.3). Everything else is libc's.
+ * would cut off a socket's, is refused (3.3.3). A file of /sys/kernel/perfmon that is not there is sysfs.c's.
+ * Everything else is libc's.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -17,19 +18,23 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "heirs.h"
 #include "interpose.h"
 #include "quick.h"
+#include "sysfs.h"
 
 /* --- libc's --------------------------------------------------------------------------------- */
 
-enum call { READ, CLOSE, CLOSE_RANGE, CLOSEFROM, DUP2, DUP3, FDOPEN, EXECVE, EXECVPE, WRITE, NUM_CALLS };
+enum call { READ, CLOSE, CLOSE_RANGE, CLOSEFROM, DUP2, DUP3, FDOPEN, EXECVE, EXECVPE, WRITE, OPEN, OPEN64,
+	    FOPEN, FOPEN64, ACCESS, NUM_CALLS };
 
 static const char *const names[NUM_CALLS] = { "read", "close", "close_range", "closefrom", "dup2", "dup3", "fdopen",
-					       "execve", "execvpe", "write" };
+					       "execve", "execvpe", "write", "open", "open64", "fopen", "fopen64",
+					       "access" };
 static _Atomic(void *) libcs[NUM_CALLS];
 
 static void *libc(enum call call)
@@ -196,6 +201,69 @@ static FILE *our_fdopen(int fd, const char *mode)
 	return file;
 }
 
+/* --- files of sysfs ------------------------------------------------------------------------- */
+
+static int open_file(enum call call, const char *path, int flags, mode_t mode)
+{
+	int (*fn)(const char *, int, ...) = libc(call);
+	int fd = fn ? fn(path, flags, mode) : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+
+	return fd < 0 && errno == ENOENT ? pfm_sysfs_open(path, flags) : fd;
+}
+
+static FILE *open_stream(enum call call, const char *path, const char *mode)
+{
+	FILE *(*fn)(const char *, const char *) = libc(call), *(*from)(int, const char *) = libc(FDOPEN);
+	FILE *file = fn ? fn(path, mode) : NULL;
+	int fd;
+
+	if (file || !from || errno != ENOENT || *mode != 'r')
+		return file;
+	fd = pfm_sysfs_open(path, (strchr(mode, '+') ? O_RDWR : O_RDONLY) | (strchr(mode, 'e') ? O_CLOEXEC : 0));
+	return fd < 0 ? NULL : from(fd, mode);
+}
+
+/* open()'s third argument is there with some flags alone. */
+#define OPENED(call) do { \
+	va_list args; \
+	mode_t mode = 0; \
+\
+	if (flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE) { \
+		va_start(args, flags); \
+		mode = va_arg(args, mode_t); \
+		va_end(args); \
+	} \
+	return open_file(call, path, flags, mode); \
+} while (0)
+
+static int our_open(const char *path, int flags, ...)
+{
+	OPENED(OPEN);
+}
+
+static int our_open64(const char *path, int flags, ...)
+{
+	OPENED(OPEN64);
+}
+
+static FILE *our_fopen(const char *path, const char *mode)
+{
+	return open_stream(FOPEN, path, mode);
+}
+
+static FILE *our_fopen64(const char *path, const char *mode)
+{
+	return open_stream(FOPEN64, path, mode);
+}
+
+static int our_access(const char *path, int mode)
+{
+	int (*fn)(const char *, int) = libc(ACCESS);
+	int ret = fn ? fn(path, mode) : (int)syscall(SYS_faccessat, AT_FDCWD, path, mode);
+
+	return ret && errno == ENOENT ? pfm_sysfs_access(path, mode) : ret;
+}
+
 /* --- execution ------------------------------------------------------------------------------ */
 
 static int our_execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags)
@@ -287,6 +355,11 @@ void closefrom(int first) EXPORT(closefrom);
 int dup2(int from, int to) EXPORT(dup2);
 int dup3(int from, int to, int flags) EXPORT(dup3);
 FILE *fdopen(int fd, const char *mode) EXPORT(fdopen);
+int open(const char *path, int flags, ...) EXPORT(open);
+int open64(const char *path, int flags, ...) EXPORT(open64);
+FILE *fopen(const char *path, const char *mode) EXPORT(fopen);
+FILE *fopen64(const char *path, const char *mode) EXPORT(fopen64);
+int access(const char *path, int mode) EXPORT(access);
 int execl(const char *path, const char *first, ...) EXPORT(execl);
 int execle(const char *path, const char *first, ...) EXPORT(execle);
 int execlp(const char *path, const char *first, ...) EXPORT(execlp);

@@ -236,7 +236,7 @@ static int open_device(void)
 /* A module that is loaded, and cannot be used. */
 const char *pfm_linux_obstacle(void)
 {
-	if (access("/sys/kernel/perfmon", F_OK))
+	if (faccessat(AT_FDCWD, "/sys/kernel/perfmon", F_OK, 0))	/* the kernel's, not sysfs.c's */
 		return NULL;
 	if (access(PFM_DEVICE, F_OK))
 		return PFM_DEVICE ": No such file, though perfmon.ko is loaded";

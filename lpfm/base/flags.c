@@ -111,6 +111,7 @@ const struct lpfm_flag lpfm_buf_flags[] = {
 	FLAG(PFM_STACK_SMPL_, NO_USER),
 	FLAG(PFM_STACK_SMPL_, COPY),
 	FLAG(PFM_STACK_SMPL_, RECORDS),
+	FLAG(PFM_STACK_SMPL_, SWITCHES),
 	END
 };
 
@@ -295,8 +296,8 @@ Names and values of flags and types by topic. Calls take and give the names.
 - context, for lpfm.create: NOTIFY_BLOCK (the thread stops until restart), SYSTEM_WIDE (a CPU, not a thread),
   ANY_CPU (own, with SYSTEM_WIDE: commands from every CPU), INHERIT (own: what the thread creates is counted with it,
   and with a sampling format sampled; without SYSTEM_WIDE, NOTIFY_BLOCK, MAP_SETS and OVFL_SWITCH), PROCESS (own, with
-  INHERIT and a format: all threads that the process has at the load), ON_EXEC (own, with INHERIT and a format: the
-  first start takes effect when the thread executes a program), PREEMPTIBLE (own, 6.5, with
+  INHERIT and a format: all threads that the process has at the load), ON_EXEC (own, with INHERIT: the first
+  start takes effect when the thread executes a program), PREEMPTIBLE (own, 6.5, with
   SYSTEM_WIDE: where contexts of threads would be excluded they take the PMU), OVFL_NO_MSG (notification by signal
   alone), SMPL_FMT (2.x: a format is given; not needed), MAP_SETS (2.2: PMDs of each set can be mapped, see
   context:view); Itanium: INSECURE (5.4.1), PRIV_MONITORS (6.4.1)
@@ -317,7 +318,8 @@ Names and values of flags and types by topic. Calls take and give the names.
 - format: NOSET (the format knows set 0 only)
 - buffer, buf_flags of lpfm.create: NO_HDR (samples without a header), IIP_HDR (the ip alone); of n-way:
   MASK_WHEN_FULL (mask when all regions are full, instead of overwriting); of stack: NO_KERNEL, NO_USER (no frames of
-  that level), COPY (registers and a copy of the user's stack), RECORDS (what programs do, see buffer:records)
+  that level), COPY (registers and a copy of the user's stack), RECORDS (what programs do, see buffer:records),
+  SWITCHES (and when threads leave a CPU and come back)
 @table lpfm.flags
 @usage assert(require("lpfm").flags.context.SYSTEM_WIDE == 2)
 */

@@ -27,6 +27,7 @@
 #include "perfmon/perfmon_stack_smpl.h"
 
 #define DEFAULT_BUF_SIZE	65536
+#define LONG_STACK		32768	/* bytes: more are certainly meant to be copied */
 
 /* What create{} was asked for. */
 struct request {
@@ -124,6 +125,8 @@ static void check_request(lua_State *L, const struct request *req, const struct 
 		lpfm_bad(L, site, "regions belongs to the formats n-way and stack");
 	if ((req->max_frames || req->max_stack) && (takes_bytes(req) || req->format != LPFM_STACK))
 		lpfm_bad(L, site, "max_frames and max_stack belong to the format stack");
+	if (req->max_stack > LONG_STACK && !(req->buf_flags & PFM_STACK_SMPL_COPY))
+		lpfm_bad(L, site, "max_stack is of what the flag COPY copies");
 }
 
 /* Of the format program the samples are its base's. Its argument has an address in it: no script gives it as bytes. */
@@ -319,11 +322,11 @@ Creates a context (specification 3.1.1).
 @string[opt] options.format a sampling format, by name or UUID
 @int[opt=65536] options.buf_size bytes of its buffer
 @tparam[opt] {string,...} options.buf_flags NO_HDR, IIP_HDR; for n-way also MASK_WHEN_FULL; for stack NO_KERNEL,
-NO_USER, COPY, RECORDS
+NO_USER, COPY, RECORDS, SWITCHES
 @int[opt] options.regions regions of the buffer, of which the tool reads one while another is filled: for n-way, 2
 by default, and stack, by default 1; up to 8
 @int[opt=127] options.max_frames frames of a sample, kernel and user together, for stack: 1 to 1024
-@int[opt=8192] options.max_stack bytes to copy of the user's stack, for stack with COPY: to 32768, a multiple of 8
+@int[opt=8192] options.max_stack bytes to copy of the user's stack, for stack with COPY: to 65528, a multiple of 8
 @string[opt] options.program the program, for program: its instructions (`pfm.where`, `pfm.bucket`)
 @int[opt=0] options.buckets buckets of the histogram, for program
 @string[opt="none"] options.base the format that keeps samples, for program: default, n-way or stack, with their

@@ -29,6 +29,9 @@ $(DOC_DATA): $(DOC_DIR)/src/config.ld lpfm/doc/filter.lua
 
 .PHONY: doc
 doc: $(DOC_DIR)/src/config.ld
-	$(Q)$(call ldoc,files/public,--dir ../html)
+	@rm -rf $(DOC_DIR)/src/topics && mkdir $(DOC_DIR)/src/topics
+	$(Q)LUA_PATH='scripts/?.lua;?.lua' $(LUA) lpfm/doc/topics.lua $(DOC_DIR)/src/topics
+	@{ cat lpfm/doc/config.ld && echo 'topics = "topics"'; } >$(DOC_DIR)/src/pages.ld
+	$(Q)$(call ldoc,files/public,-c ./pages.ld --dir ../html)
 	@sed -i 's/submodules\.//g' $(DOC_DIR)/html/*/*.html	# where build.mk sorted a file is no name
 	@echo "$(DOC_DIR)/html/index.html"

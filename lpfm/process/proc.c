@@ -12,6 +12,7 @@ What a monitoring tool needs from the system besides counters: processes, CPUs, 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -111,6 +112,32 @@ assert(clock() >= begin)
 static int proc_clock(lua_State *L)
 {
 	lua_pushnumber(L, (lua_Number)lpfm_now() * 1e-9);
+	return 1;
+}
+
+/***
+Makes this process the parent of what its children leave running, or no longer (PR_SET_CHILD_SUBREAPER).
+@function lpfm.proc.adopt
+@tparam boolean on
+@treturn[1] boolean what it was before
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno
+@raise if on is no boolean
+@usage
+local proc = require "lpfm.proc"
+local before = proc.adopt(true)
+assert(proc.adopt(before) == true)
+*/
+static int proc_adopt(lua_State *L)
+{
+	int before = 0;
+
+	luaL_checktype(L, 1, LUA_TBOOLEAN);
+	if (prctl(PR_GET_CHILD_SUBREAPER, &before) ||
+	    prctl(PR_SET_CHILD_SUBREAPER, (unsigned long)lua_toboolean(L, 1)))
+		return lpfm_fail_errno(L, errno, "adopt: %s", strerror(errno));
+	lua_pushboolean(L, before);
 	return 1;
 }
 
@@ -228,6 +255,7 @@ static int proc_setaffinity(lua_State *L)
 }
 
 static const luaL_Reg functions[] = {
+	{ "adopt", proc_adopt },
 	{ "clock", proc_clock },
 	{ "cpus", proc_cpus },
 	{ "getaffinity", proc_getaffinity },

@@ -160,22 +160,6 @@ static int lives_at_time(lua_State *L)
 	return 1;
 }
 
-/***
-How many lives of a process are known, besides that before the first.
-@function lives:count
-@int pid
-@treturn int
-@usage assert(blocks.lives():count(7) == 0)
-*/
-static int lives_count(lua_State *L)
-{
-	const struct object *o = sorted(L, 1);
-	uint64_t pid = pid_arg(L, "count");
-
-	lua_pushnumber(L, (lua_Number)(count_before(&o->lives, pid + 1, 0) - count_before(&o->lives, pid, 0)));
-	return 1;
-}
-
 static int lives_gc(lua_State *L)
 {
 	struct object *o = lpfm_object_test(L, 1, &lives_class);
@@ -191,7 +175,7 @@ static int lives_gc(lua_State *L)
 void lpfm_open_lives(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
-		{ "at", lives_at_time }, { "begin", lives_begin }, { "count", lives_count }, { NULL, NULL }
+		{ "at", lives_at_time }, { "begin", lives_begin }, { NULL, NULL }
 	};
 	static const luaL_Reg metas[] = { { "__gc", lives_gc }, { NULL, NULL } };
 

@@ -19,6 +19,10 @@ static const char *const reasons[] = {
 	[PFM_STACK_SMPL_LOST_THROTTLED] = "throttled", [PFM_STACK_SMPL_LOST_RECORDS] = "records",
 };
 
+static const char *const hows[] = {
+	[PFM_STACK_SMPL_IN] = "in", [PFM_STACK_SMPL_OUT] = "out", [PFM_STACK_SMPL_PREEMPTED] = "preempted",
+};
+
 /* --- the kinds ------------------------------------------------------------------------------ */
 
 /* Each fills in the table on top from the record's size bytes, as far as they are there. */
@@ -124,6 +128,17 @@ static void fill_lost(lua_State *L, const unsigned char *at, size_t size)
 	lua_setfield(L, -2, "why");
 }
 
+static void fill_switch(lua_State *L, const unsigned char *at, size_t size)
+{
+	pfm_stack_smpl_switch_t s;
+
+	if (size < sizeof(s))
+		return;
+	memcpy(&s, at, sizeof(s));
+	lua_pushstring(L, s.how < LPFM_COUNT(hows) ? hows[s.how] : "?");
+	lua_setfield(L, -2, "how");
+}
+
 static const struct {
 	const char	*name;
 	fill_fn		fill;
@@ -135,6 +150,7 @@ static const struct {
 	[PFM_STACK_SMPL_LOST] = { "LOST", fill_lost },
 	[PFM_STACK_SMPL_RENAME] = { "RENAME", fill_exec },
 	[PFM_STACK_SMPL_COUNT] = { "COUNT", fill_count },
+	[PFM_STACK_SMPL_SWITCH] = { "SWITCH", fill_switch },
 };
 
 /* --- the loop ------------------------------------------------------------------------------- */
@@ -187,6 +203,8 @@ table with `kind`, `pid`, `tid`, `tstamp` (ns), and:
 - FORK: `ppid`, `ptid`, who made the thread
 - EXIT
 - COUNT: `num`, `value`: what a thread that an inheriting context did not begin with had counted when it ended
+- SWITCH: `how`: "in" (the thread runs from now on), "out" (it waits), "preempted" (it is ready to run, and another
+  has its CPU); with SWITCHES, on the machine perf
 - LOST: `count`, and `why`: "full" (samples that found the buffer full), "source" (the machine's own was, or it came too
   late), "throttled" (samples held back by the machine), "records" (records that found the buffer full)
 @function buffer:records

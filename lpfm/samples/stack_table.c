@@ -19,11 +19,20 @@ Call stacks by number, from 1; 0 is the stack without frames. A stack is a list 
 #include "symbols/unwind.h"
 #include "symbols/unwinder.h"
 
-enum { FIRST_SLOTS = 1024, FIRST_WORDS = 4096, GAP_MAX = 1 << 20, FRAMES_MAX = 1024 };
+enum { FIRST_SLOTS = 1024, FIRST_WORDS = 4096, GAP_MAX = 1 << 20, FRAMES_MAX = 1024, CUT_MAX = 256 };
 #define EXACT	(1LL << 53)	/* no address that a Lua number does not hold exactly */
-enum { UNWIND = 5, AHEAD, HELD = AHEAD };	/* arguments of stack_table:samples */
+enum { UNWINDER = 5, AHEAD };	/* arguments of stack_table:samples */
 
-/* In words each stack lies as the number of its frames, then these. */
+/* The last word of a stack that goes on where nothing can be told any more; plus why, an enum symunwind_end. */
+#define CUT_MARK	(1ULL << 63)
+
+static const char *const end_words[SYMUNWIND_NUM_ENDS] = {
+#define X(number, name, word, words) [number] = (word),
+	SYMUNWIND_ENDS(X)
+#undef X
+};
+
+/* In words each stack lies as the number of its frames, then these; the mark of one that is cut counts as a frame. */
 struct table {
 	struct lpfm_head	head;
 	uint64_t		*words;
@@ -33,6 +42,7 @@ struct table {
 	uint32_t		*slots;		/* numbers, by what they are; 0: free */
 	size_t			num_slots;	/* a power of two, or 0 */
 	size_t			told;		/* stacks that fresh() has given */
+	uint64_t		ended[SYMUNWIND_NUM_ENDS];	/* samples, by how their stacks end */
 };
 
 static const struct lpfm_class table_class = { "lpfm.stack_table" };
@@ -150,61 +160,43 @@ int lpfm_stack_table_new(lua_State *L)
 
 /* --- out of a buffer ------------------------------------------------------------------------ */
 
-/* What unwinds copies of stacks; NULL: nothing does. */
+/* The stack of a sample, and the room to unwind it. */
 struct unwinding {
-	struct symunwind	*by;		/* of the process pid, NULL: there is none */
-	uint64_t		pid;
-	bool			known;		/* they are of this process */
-	uint64_t		ips[UINT16_MAX + FRAMES_MAX];
+	struct symunwind	*by;
+	uint16_t		max_frames;	/* of a sample, both levels together */
+	uint64_t		ips[UINT16_MAX + FRAMES_MAX + 1];
 };
 
-/* The function at UNWIND knows them; the one that it gave last stays at HELD. */
-static struct symunwind *unwinder_of(lua_State *L, struct unwinding *u, const struct lpfm_walk *w)
-{
-	uint64_t pid = lpfm_walk_field(w, LPFM_SMPL_PID);
-
-	if (u->known && u->pid == pid)
-		return u->by;
-	lua_pushvalue(L, UNWIND);
-	lua_pushnumber(L, (lua_Number)pid);
-	lua_call(L, 1, 1);
-	lpfm_walk_check(L, w);		/* it may have closed the context */
-	lua_replace(L, HELD);
-	u->by = symbols_unwinder_at(L, HELD);
-	u->pid = pid;
-	u->known = true;
-	return u->by;
-}
-
-/*
- * The user's frames that are found in the copy of the stack follow the kernel's in u->ips; returns how many, 0: none.
- * Where no more are found than there are, those stay.
- */
-static size_t unwind(lua_State *L, const struct lpfm_walk *w, struct unwinding *u)
+/* The frames of a sample in u->ips: the kernel's as they are, the user's as far as they are true, and a mark. */
+static size_t unwind(struct unwinding *u, const struct lpfm_walk *w, enum symunwind_end *end)
 {
 	const unsigned char *at = lpfm_walk_at(w);
-	const unsigned char *regs = at + w->frames_at + ((size_t)w->kernel + w->user) * sizeof(*u->ips);
+	const uint64_t *words = (const uint64_t *)(const void *)(at + w->frames_at);	/* records are aligned */
 	pfm_stack_smpl_sample_t s;
-	struct symunwind *by;
-	size_t n;
+	size_t n = w->kernel;
 
 	memcpy(&s, at, sizeof(s));
-	by = s.num_regs && s.stack_size ? unwinder_of(L, u, w) : NULL;
-	if (!by)
-		return 0;
-	memcpy(u->ips, at + w->frames_at, w->kernel * sizeof(*u->ips));
-	n = symunwind_frames(by, (const uint64_t *)(const void *)regs, s.num_regs,	/* records are aligned */
-			     regs + s.num_regs * sizeof(uint64_t), s.stack_size, u->ips + w->kernel, FRAMES_MAX);
-	return n <= w->user ? 0 : n;
+	memcpy(u->ips, words, n * sizeof(*u->ips));
+	words += n;
+	n += symunwind_frames(u->by, &(struct symunwind_stack){
+		.pid = lpfm_walk_field(w, LPFM_SMPL_PID), .time = lpfm_walk_field(w, LPFM_SMPL_TSTAMP),
+		.chain = words, .num_chain = w->user,
+		.is_cut = (unsigned int)w->kernel + w->user >= u->max_frames,
+		.regs = words + w->user, .num_regs = s.num_regs,
+		.copy = words + w->user + s.num_regs, .size = s.stack_size,
+	}, u->ips + n, FRAMES_MAX, end);
+	if (*end != SYMUNWIND_WHOLE)
+		u->ips[n++] = CUT_MARK + *end;
+	return n;
 }
 
 /* The sample as the default format has it, and, with a table, its stack's number as one more value. */
 static void put_sample(lua_State *L, luaL_Buffer *out, struct table *t, const struct lpfm_walk *w,
 		       struct unwinding *u)
 {
-	size_t unwound = u ? unwind(L, w, u) : 0;
 	const unsigned char *at = lpfm_walk_at(w);
 	const uint64_t *ips = (const uint64_t *)(const void *)(at + w->frames_at);	/* records are aligned */
+	enum symunwind_end end = SYMUNWIND_WHOLE;
 	uint64_t number;
 
 	luaL_addlstring(out, (const char *)at + offsetof(pfm_stack_smpl_sample_t, entry), sizeof(pfm_dfl_smpl_entry_t));
@@ -212,9 +204,25 @@ static void put_sample(lua_State *L, luaL_Buffer *out, struct table *t, const st
 			w->frames_at - sizeof(pfm_stack_smpl_sample_t));
 	if (!t)
 		return;
-	number = unwound ? number_of(L, t, u->ips, w->kernel + unwound) :
-			   number_of(L, t, ips, (size_t)w->kernel + w->user);
+	if (u)
+		number = number_of(L, t, u->ips, unwind(u, w, &end));
+	else
+		number = number_of(L, t, ips, (size_t)w->kernel + w->user);
+	t->ended[end]++;
 	luaL_addlstring(out, (const char *)&number, sizeof(number));
+}
+
+/* By the unwinder at UNWINDER; it is on top. */
+static struct unwinding *new_unwinding(lua_State *L, const struct lpfm_context *ctx)
+{
+	struct unwinding *u = lua_newuserdata(L, sizeof(*u));
+	pfm_stack_smpl_hdr_t h;
+
+	memcpy(&h, ctx->buf, sizeof(h));
+	u->by = symbols_unwinder_at(L, UNWINDER);
+	u->max_frames = h.hdr_max_frames;
+	luaL_argcheck(L, u->by, UNWINDER, "an unwinder expected");
+	return u;
 }
 
 /* For stack_table:samples, and without a table: its arguments are on the stack. */
@@ -228,13 +236,11 @@ static int take_samples(lua_State *L, struct table *t)
 	struct lpfm_walk w;
 	luaL_Buffer out;
 
-	lua_settop(L, HELD);
+	lua_settop(L, AHEAD);
 	luaL_argcheck(L, ctx->format == LPFM_STACK, 2, "a buffer of the format stack expected");
 	lpfm_walk_from(L, &w, ctx, from, ahead);
-	if (!lua_isnil(L, UNWIND))
-		u = lua_newuserdata(L, sizeof(*u));
-	if (u)
-		u->known = false;
+	if (!lua_isnil(L, UNWINDER))
+		u = new_unwinding(L, ctx);
 	luaL_buffinit(L, &out);
 	while (lpfm_walk_next(&w) > 0) {
 		if (lpfm_walk_field(&w, LPFM_SMPL_SET) < set)
@@ -257,8 +263,8 @@ as samples of the default format, each with the number of its stack as one more 
 @tparam buffer buffer
 @int[opt] from the byte of the buffer to begin at: by default its first sample
 @int[opt=0] set the first event set that counts: samples of lower ones are left out
-@func[opt] unwind `(pid)`: of samples with a copy of the user's stack, returns what unwinds the process's (`unwinder` of
-`lpfm.symbols`), or nil
+@param[opt] unwinder of `lpfm.symbols`: finds the frames of the user in copies of the stack, and ends stacks where they
+cannot be told; without it they are as the machine gives them
 @int[opt=0] ahead with regions: how many are to be read before this one
 @treturn string the samples, without the header of a block
 @treturn int how many
@@ -298,7 +304,7 @@ int lpfm_stack_samples(lua_State *L)
 	lua_pushnil(L);
 	lua_insert(L, 1);	/* for the table */
 	lua_pushnil(L);
-	lua_insert(L, UNWIND);
+	lua_insert(L, UNWINDER);
 	return take_samples(L, NULL);
 }
 
@@ -439,6 +445,64 @@ static const uint64_t *stack_at(lua_State *L)
 	return number && number <= t->n ? t->words + t->at[number - 1] : NULL;
 }
 
+/* Why a stack is cut; WHOLE: it is not. A reason that is not known is one all the same. */
+static enum symunwind_end end_of(const uint64_t *stack)
+{
+	uint64_t last = stack && stack[0] ? stack[stack[0]] : 0;
+
+	if (last <= CUT_MARK || last >= CUT_MARK + CUT_MAX)
+		return SYMUNWIND_WHOLE;
+	return last - CUT_MARK < SYMUNWIND_NUM_ENDS ? (enum symunwind_end)(last - CUT_MARK) : SYMUNWIND_TABLE;
+}
+
+/* Without its mark. */
+static uint64_t count_frames(const uint64_t *stack)
+{
+	return stack ? stack[0] - (end_of(stack) != SYMUNWIND_WHOLE) : 0;
+}
+
+/***
+Where a stack was cut, that is, where its callers could not be told any more.
+@function stack_table:cut
+@int number
+@treturn string "copy": at the end of the bytes copied; "table": in code without an unwind table; "code": at a return
+address that is no code; "stack": where the stack pointer leaves the stack; "pointers": in functions without frame
+pointers; "mappings": in a process whose mappings are not known; "frames": after the most frames that are kept;
+"registers": in a program whose registers the kernel does not give. Nil: it is whole
+@usage assert(not blocks.stack_table():cut(0))
+*/
+static int table_cut(lua_State *L)
+{
+	lua_pushstring(L, end_words[end_of(stack_at(L))]);
+	return 1;
+}
+
+/***
+How the stacks ended that `stack_table:samples` took.
+@function stack_table:cuts
+@treturn table samples, by what `stack_table:cut` says
+@treturn int samples, those with whole stacks included
+@usage
+local cuts, total = blocks.stack_table():cuts()
+assert(total == 0 and not cuts.copy)
+*/
+static int table_cuts(lua_State *L)
+{
+	const struct table *t = self(L);
+	uint64_t n = t->ended[SYMUNWIND_WHOLE];
+
+	lua_newtable(L);
+	for (int i = 1; i < SYMUNWIND_NUM_ENDS; i++) {
+		if (!t->ended[i])
+			continue;
+		lpfm_push_nat(L, t->ended[i]);
+		lua_setfield(L, -2, end_words[i]);
+		n += t->ended[i];
+	}
+	lpfm_push_nat(L, n);
+	return 2;
+}
+
 /***
 The frames of a stack.
 @function stack_table:frames
@@ -449,19 +513,20 @@ The frames of a stack.
 static int table_frames(lua_State *L)
 {
 	const uint64_t *stack = stack_at(L);
+	uint64_t n = count_frames(stack);
 
-	lua_createtable(L, stack ? (int)stack[0] : 0, 0);
-	for (uint64_t i = 1; stack && i <= stack[0]; i++) {
+	lua_createtable(L, (int)n, 0);
+	for (uint64_t i = 1; i <= n; i++) {
 		lua_pushnumber(L, (lua_Number)(int64_t)stack[i]);
 		lua_rawseti(L, -2, (int)i);
 	}
 	return 1;
 }
 
-/* Frame pointers of code that uses the register otherwise lead anywhere: the stack ends where no address follows. */
+/* What frame pointers lead to may be anything: the stack ends at 0, and where no address follows. */
 static bool is_address(int64_t frame, int64_t before)
 {
-	return frame > -EXACT && frame < EXACT && (frame > 0 || (frame && before < 0));
+	return frame && frame > -EXACT && frame < EXACT && (frame > 0 || before < 0);
 }
 
 /* A frame says where its function goes on: the call is before that. Where the kernel was entered it is exact. */
@@ -482,13 +547,14 @@ addresses.
 static int table_calls(lua_State *L)
 {
 	const uint64_t *stack = stack_at(L);
+	uint64_t num = count_frames(stack);
 	int64_t ip = (int64_t)luaL_checknumber(L, 3), before = ip;
 	int n = 0;
 
-	lua_createtable(L, stack ? (int)stack[0] + 1 : 1, 0);
+	lua_createtable(L, (int)num + 1, 0);
 	lua_pushnumber(L, (lua_Number)ip);
 	lua_rawseti(L, -2, ++n);
-	for (uint64_t i = 1; stack && i <= stack[0]; i++) {
+	for (uint64_t i = 1; i <= num; i++) {
 		int64_t frame = (int64_t)stack[i];
 
 		if (i == 1 && frame == ip)
@@ -525,7 +591,8 @@ static int table_gc(lua_State *L)
 void lpfm_open_stack_table(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
-		{ "add", table_add }, { "bytes", table_bytes }, { "calls", table_calls }, { "frames", table_frames },
+		{ "add", table_add }, { "bytes", table_bytes }, { "calls", table_calls }, { "cut", table_cut },
+		{ "cuts", table_cuts }, { "frames", table_frames },
 		{ "fresh", table_fresh }, { "load", table_load }, { "samples", table_samples }, { NULL, NULL }
 	};
 	static const luaL_Reg metas[] = { { "__gc", table_gc }, { "__len", table_len }, { NULL, NULL } };

@@ -1,49 +1,175 @@
 /* SPDX-License-Identifier: MIT */
-/* cfi.c - unwinding by rows of call frame information, each made once by elfutils' libdw and kept. */
+/* cfi.c - call frame information by rows, through elfutils' libdw. */
 #include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <gelf.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "symbols/cfi.h"
+#include "symbols/expression.h"
+#include "symbols/start.h"
 
 enum { SLOTS = 4096 };		/* a power of two */
-enum kind { NO_ROW, COMMON, OUTERMOST, OTHER };
-enum how { SAVED, VALUE };
+enum { ENTRY_SIZE = 256 };	/* bytes of the code where a program begins, at most */
 
-struct change {
-	uint8_t reg;
-	uint8_t how;
-	int32_t offset;		/* from the canonical frame address */
-};
-
-/* How the caller's registers are found from pc: lost ones are not to be had, those of no change are as they were. */
-struct row {
-	uint64_t	pc;
-	uint64_t	lost;
-	int32_t		cfa_offset;
-	uint8_t		kind;
-	uint8_t		cfa_reg;
-	uint8_t		return_reg;
-	uint8_t		num;
-	struct change	changes[SYMCFI_REGS];
+/* A part of the file that is loaded as code. */
+struct segment {
+	uint64_t	offset, size, align, addr;
 };
 
 struct symcfi {
-	unsigned int	num;
-	struct row	rows[SLOTS];
+	int		fd;
+	Elf		*elf;
+	Dwarf		*dwarf;		/* NULL: not asked for yet, or there is none */
+	Dwarf_CFI	*eh, *debug;
+	bool		has_asked;	/* for debug */
+	bool		is_32bit;
+	uint64_t	entry;		/* where programs begin */
+	bool		has_starts;
+	struct symstart	starts[SYMSTART_RANGES];
+	struct segment	*segments;
+	size_t		num_segments;
 };
 
-struct symcfi *symcfi_new(unsigned int num)
+struct symcfi_rows {
+	struct symcfi_row	slots[SLOTS];
+};
+
+/* --- files ---------------------------------------------------------------------------------- */
+
+static bool read_segments(struct symcfi *c)
+{
+	size_t n = 0;
+
+	if (elf_getphdrnum(c->elf, &n))
+		return false;
+	c->segments = calloc(n + 1, sizeof(*c->segments));
+	for (size_t i = 0; c->segments && i < n; i++) {
+		GElf_Phdr ph;
+
+		if (!gelf_getphdr(c->elf, (int)i, &ph) || ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
+			continue;
+		c->segments[c->num_segments++] = (struct segment){ ph.p_offset, ph.p_filesz,
+			ph.p_align ? ph.p_align : 1, ph.p_vaddr };
+	}
+	return c->num_segments;
+}
+
+struct symcfi *symcfi_open(int fd)
 {
 	struct symcfi *c = calloc(1, sizeof(*c));
+	GElf_Ehdr eh;
 
-	if (c)
-		c->num = num;
+	if (!c) {
+		close(fd);
+		return NULL;
+	}
+	elf_version(EV_CURRENT);
+	c->fd = fd;
+	c->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (!c->elf || elf_kind(c->elf) != ELF_K_ELF || !gelf_getehdr(c->elf, &eh) ||
+	    !read_segments(c)) {
+		symcfi_close(c);
+		return NULL;
+	}
+	c->entry = eh.e_entry;
+	c->is_32bit = gelf_getclass(c->elf) == ELFCLASS32;
+	c->eh = dwarf_getcfi_elf(c->elf);
 	return c;
 }
 
-void symcfi_free(struct symcfi *c)
+void symcfi_close(struct symcfi *c)
 {
+	if (!c)
+		return;
+	if (c->eh)
+		dwarf_cfi_end(c->eh);
+	dwarf_end(c->dwarf);
+	elf_end(c->elf);
+	close(c->fd);
+	free(c->segments);
 	free(c);
+}
+
+bool symcfi_is_32bit(const struct symcfi *c)
+{
+	return c->is_32bit;
+}
+
+bool symcfi_bias(const struct symcfi *c, uint64_t start, uint64_t offset, uint64_t *bias)
+{
+	for (size_t i = 0; i < c->num_segments; i++) {
+		const struct segment *s = &c->segments[i];
+
+		if (s->offset + s->size <= offset || (s->offset & ~(s->align - 1)) > offset)
+			continue;
+		*bias = start - offset + s->offset - s->addr;
+		return true;
+	}
+	return false;
+}
+
+bool symcfi_is_start(struct symcfi *c, uint64_t addr)
+{
+	if (!c->has_starts)
+		symstart_find(c->elf, c->starts);
+	c->has_starts = true;
+	for (size_t i = 0; i < SYMSTART_RANGES; i++)
+		if (addr >= c->starts[i].from && addr < c->starts[i].to)
+			return true;
+	return false;
+}
+
+/* Do bytes end with a call? */
+#if defined(__x86_64__)
+static bool ends_with_call(const unsigned char *code, size_t n)
+{
+	if (n >= 5 && code[n - 5] == 0xe8)	/* call rel32 */
+		return true;
+	for (size_t i = 2; i <= 7 && i <= n; i++)
+		if (code[n - i] == 0xff && (code[n - i + 1] & 0x38) == 0x10)	/* call r/m */
+			return true;
+	return false;
+}
+#else
+static bool ends_with_call(const unsigned char *code, size_t n)
+{
+	uint32_t word;
+
+	if (n < sizeof(word))
+		return false;
+	memcpy(&word, code + n - sizeof(word), sizeof(word));
+	return (word & 0xfc000000) == 0x94000000 || (word & 0xfffffc1f) == 0xd63f0000;	/* bl, blr */
+}
+#endif
+
+bool symcfi_is_after_call(const struct symcfi *c, uint64_t addr)
+{
+	size_t size;
+	const unsigned char *bytes = (const unsigned char *)elf_rawfile(c->elf, &size);
+
+	for (size_t i = 0; bytes && i < c->num_segments; i++) {
+		const struct segment *s = &c->segments[i];
+		uint64_t at = addr - s->addr;
+
+		if (addr < s->addr || at > s->size || s->offset > size || at > size - s->offset)
+			continue;
+		return ends_with_call(bytes + s->offset, at);
+	}
+	return false;
+}
+
+/* Of .debug_frame, which most files do not have. */
+static Dwarf_CFI *debug_of(struct symcfi *c)
+{
+	if (c->has_asked)
+		return c->debug;
+	c->has_asked = true;
+	c->dwarf = dwarf_begin_elf(c->elf, DWARF_C_READ, NULL);
+	c->debug = c->dwarf ? dwarf_getcfi(c->dwarf) : NULL;
+	return c->debug;
 }
 
 /* --- rows ----------------------------------------------------------------------------------- */
@@ -53,47 +179,72 @@ static bool fits(int64_t offset)
 	return offset == (int32_t)offset;
 }
 
-static bool read_cfa(Dwarf_Frame *frame, unsigned int num, struct row *row)
+static bool keep_expression(struct symcfi_row *row, const Dwarf_Op *ops, size_t n, int32_t *index)
+{
+	struct symexpr *more = realloc(row->expressions, (row->num_expressions + 1U) * sizeof(*more));
+	Dwarf_Op *copy = malloc(n * sizeof(*copy));
+
+	if (more)
+		row->expressions = more;
+	if (!more || !copy) {
+		free(copy);
+		return false;
+	}
+	memcpy(copy, ops, n * sizeof(*copy));
+	*index = row->num_expressions;
+	row->expressions[row->num_expressions++] = (struct symexpr){ copy, n };
+	return true;
+}
+
+static bool read_cfa(Dwarf_Frame *frame, unsigned int num, struct symcfi_row *row)
 {
 	Dwarf_Op *ops;
 	size_t n;
 
-	if (dwarf_frame_cfa(frame, &ops, &n) || n != 1)
+	if (dwarf_frame_cfa(frame, &ops, &n) || !n)
 		return false;
+	unsigned int atom = ops[0].atom, reg = atom - DW_OP_breg0;
 	int64_t offset = (int64_t)ops[0].number;
 
-	row->cfa_reg = (uint8_t)(ops[0].atom - DW_OP_breg0);
-	if (ops[0].atom == DW_OP_bregx) {
-		row->cfa_reg = (uint8_t)ops[0].number;
+	if (atom == DW_OP_bregx) {
+		reg = (unsigned int)ops[0].number;
 		offset = (int64_t)ops[0].number2;
-	} else if (ops[0].atom < DW_OP_breg0 || ops[0].atom > DW_OP_breg31) {
-		return false;
 	}
-	row->cfa_offset = (int32_t)offset;
-	return fits(offset) && row->cfa_reg < num;
+	if (n == 1 && (atom == DW_OP_bregx || (atom >= DW_OP_breg0 && atom <= DW_OP_breg31)) && fits(offset)) {
+		row->cfa_reg = (uint8_t)reg;
+		row->cfa_offset = (int32_t)offset;
+		return reg < num;
+	}
+	row->cfa_reg = SYMCFI_BY_EXPRESSION;
+	return keep_expression(row, ops, n, &row->cfa_offset);
+}
+
+/* A register alone. */
+static bool read_moved(const Dwarf_Op *ops, size_t n, unsigned int num, struct symcfi_change *change)
+{
+	unsigned int atom = ops[0].atom;
+
+	change->how = SYMCFI_MOVED;
+	change->offset = atom == DW_OP_regx ? (int32_t)ops[0].number : (int32_t)(atom - DW_OP_reg0);
+	return n == 1 && (atom == DW_OP_regx || (atom >= DW_OP_reg0 && atom <= DW_OP_reg31)) &&
+	       (unsigned int)change->offset < num;
 }
 
 /* call_frame_cfa [plus_uconst OFFSET] [stack_value] */
-static bool read_change(const Dwarf_Op *ops, size_t n, struct change *change)
+static bool read_offset(const Dwarf_Op *ops, size_t n, bool is_value, struct symcfi_change *change)
 {
-	int64_t offset = 0;
-	size_t i = 1;
+	int64_t offset = n == 2 ? (int64_t)ops[1].number : 0;
 
-	if (ops[0].atom != DW_OP_call_frame_cfa)
+	if (ops[0].atom != DW_OP_call_frame_cfa || n > 2 || (n == 2 && ops[1].atom != DW_OP_plus_uconst))
 		return false;
-	if (i < n && ops[i].atom == DW_OP_plus_uconst)
-		offset = (int64_t)ops[i++].number;
-	change->how = SAVED;
-	if (i < n && ops[i].atom == DW_OP_stack_value) {
-		change->how = VALUE;
-		i++;
-	}
+	change->how = is_value ? SYMCFI_VALUE : SYMCFI_SAVED;
 	change->offset = (int32_t)offset;
-	return i == n && fits(offset);
+	return fits(offset);
 }
 
-static bool read_register(Dwarf_Frame *frame, unsigned int reg, struct row *row)
+static bool read_register(Dwarf_Frame *frame, unsigned int reg, unsigned int num, struct symcfi_row *row)
 {
+	struct symcfi_change *change = &row->changes[row->num];
 	Dwarf_Op own[3], *ops;
 	size_t n;
 
@@ -104,82 +255,102 @@ static bool read_register(Dwarf_Frame *frame, unsigned int reg, struct row *row)
 			row->lost |= 1ULL << reg;
 		return true;
 	}
-	row->changes[row->num].reg = (uint8_t)reg;
-	return read_change(ops, n, &row->changes[row->num++]);
+	bool is_value = n > 1 && ops[n - 1].atom == DW_OP_stack_value;
+
+	row->num++;
+	change->reg = (uint8_t)reg;
+	n -= is_value;
+	if (read_moved(ops, n, num, change) || read_offset(ops, n, is_value, change))
+		return true;
+	change->how = is_value ? SYMCFI_VALUE_BY : SYMCFI_SAVED_BY;
+	return keep_expression(row, ops, n, &change->offset);
 }
 
-static enum kind read_row(Dwarf_Frame *frame, unsigned int num, struct row *row)
+static enum symcfi_kind read_row(Dwarf_Frame *frame, unsigned int num, struct symcfi_row *row)
 {
-	bool is_signal = false;
-	int reg = dwarf_frame_info(frame, NULL, NULL, &is_signal);
+	int reg = dwarf_frame_info(frame, NULL, NULL, &row->is_signal);
 
-	if (reg < 0 || (unsigned int)reg >= num || is_signal || !read_cfa(frame, num, row))
-		return OTHER;
+	if (reg < 0 || (unsigned int)reg >= num || !read_cfa(frame, num, row))
+		return SYMCFI_NONE;
 	row->return_reg = (uint8_t)reg;
 	for (unsigned int i = 0; i < num; i++)
-		if (!read_register(frame, i, row))
-			return OTHER;
-	return row->lost >> reg & 1 ? OUTERMOST : COMMON;
+		if (!read_register(frame, i, num, row))
+			return SYMCFI_NONE;
+	return row->lost >> reg & 1 ? SYMCFI_OUTERMOST : SYMCFI_COMMON;
 }
 
-static enum kind find_row(Dwfl *dwfl, uint64_t pc, unsigned int num, struct row *row)
+/* To be freed; NULL: there is no information about the place. */
+static Dwarf_Frame *frame_at(struct symcfi *c, uint64_t addr)
 {
-	Dwfl_Module *mod = dwfl_addrmodule(dwfl, pc);
-	enum kind kind;
 	Dwarf_Frame *frame;
-	Dwarf_Addr bias;
-	Dwarf_CFI *cfi;
 
-	cfi = mod ? dwfl_module_eh_cfi(mod, &bias) : NULL;
-	if (!cfi || dwarf_cfi_addrframe(cfi, pc - bias, &frame)) {
-		cfi = mod ? dwfl_module_dwarf_cfi(mod, &bias) : NULL;
-		if (!cfi || dwarf_cfi_addrframe(cfi, pc - bias, &frame))
-			return OTHER;
-	}
+	if (c->eh && !dwarf_cfi_addrframe(c->eh, addr, &frame))
+		return frame;
+	return debug_of(c) && !dwarf_cfi_addrframe(c->debug, addr, &frame) ? frame : NULL;
+}
+
+/* Where a program or its loader begins nothing has called; that code often has no information. */
+static bool is_entry(struct symcfi *c, uint64_t addr)
+{
+	Dwarf_Frame *frame;
+
+	if (!c->entry || addr < c->entry || addr - c->entry >= ENTRY_SIZE)
+		return false;
+	frame = frame_at(c, c->entry);
+	free(frame);
+	return !frame;
+}
+
+static enum symcfi_kind find_row(struct symcfi *c, uint64_t addr, unsigned int num, struct symcfi_row *row)
+{
+	Dwarf_Frame *frame = frame_at(c, addr);
+	enum symcfi_kind kind;
+
+	if (!frame)
+		return is_entry(c, addr) ? SYMCFI_OUTERMOST : SYMCFI_NONE;
 	kind = read_row(frame, num, row);
 	free(frame);
 	return kind;
 }
 
-static const struct row *row_of(struct symcfi *c, Dwfl *dwfl, uint64_t pc)
+static void drop_row(struct symcfi_row *row)
 {
-	struct row *row = &c->rows[(pc * 0x9e3779b97f4a7c15ULL) >> 52 & (SLOTS - 1)];
+	for (unsigned int i = 0; i < row->num_expressions; i++)
+		free(row->expressions[i].ops);
+	free(row->expressions);
+	*row = (struct symcfi_row){ .kind = SYMCFI_FREE };
+}
 
-	if (row->kind == NO_ROW || row->pc != pc) {
-		row->pc = pc;
-		row->lost = 0;
-		row->num = 0;
-		row->kind = (uint8_t)find_row(dwfl, pc, c->num, row);
+struct symcfi_rows *symcfi_rows_new(void)
+{
+	return calloc(1, sizeof(struct symcfi_rows));
+}
+
+void symcfi_rows_free(struct symcfi_rows *rows)
+{
+	for (size_t i = 0; rows && i < SLOTS; i++)
+		drop_row(&rows->slots[i]);
+	free(rows);
+}
+
+const struct symcfi_row *symcfi_row(struct symcfi_rows *rows, struct symcfi *c, uint64_t addr, unsigned int num)
+{
+	uint64_t hash = (addr ^ (uintptr_t)c << 20) * 0x9e3779b97f4a7c15ULL;
+	struct symcfi_row *row = &rows->slots[hash >> 52 & (SLOTS - 1)];
+
+	if (row->kind == SYMCFI_FREE || row->of != c || row->addr != addr) {
+		drop_row(row);
+		row->of = c;
+		row->addr = addr;
+		row->kind = (uint8_t)find_row(c, addr, num, row);
 	}
 	return row;
 }
 
-/* --- a step --------------------------------------------------------------------------------- */
-
-enum symcfi_step symcfi_step(struct symcfi *c, Dwfl *dwfl, struct symcfi_state *s, symcfi_read_fn *read,
-			     const void *from)
+const struct symcfi_change *symcfi_change(const struct symcfi_row *row, unsigned int reg)
 {
-	const struct row *row = row_of(c, dwfl, s->called ? s->pc - 1 : s->pc);
-
-	if (row->kind == OTHER)
-		return SYMCFI_CANNOT;
-	if (row->kind == OUTERMOST || !(s->known >> row->cfa_reg & 1))
-		return SYMCFI_END;
-	uint64_t cfa = s->regs[row->cfa_reg] + (uint64_t)row->cfa_offset;
-
-	s->known &= ~row->lost;
-	for (unsigned int i = 0; i < row->num; i++) {
-		const struct change *change = &row->changes[i];
-		uint64_t value = cfa + (uint64_t)change->offset;
-
-		if (change->how == VALUE || read(from, value, &value)) {
-			s->regs[change->reg] = value;
-			s->known |= 1ULL << change->reg;
-		} else {
-			s->known &= ~(1ULL << change->reg);
-		}
-	}
-	s->pc = s->regs[row->return_reg];
-	s->called = true;
-	return s->known >> row->return_reg & 1 ? SYMCFI_DONE : SYMCFI_END;
+	for (unsigned int i = 0; i < row->num; i++)
+		if (row->changes[i].reg == reg)
+			return &row->changes[i];
+	return NULL;
 }

@@ -138,16 +138,67 @@ static void read_call(Dwarf_Die *unit, Dwarf_Die *die, struct symdwarf_frame *ca
 		caller->file = dwarf_filesrc(files, number_of(die, DW_AT_call_file), NULL, NULL);
 }
 
-/* The scopes around the innermost one as the code has them, not as the inlined function's definition has them. */
-static int scopes_at(Dwarf_Die *unit, uint64_t addr, Dwarf_Die **scopes)
-{
-	Dwarf_Die *inner = NULL;
-	int n = dwarf_getscopes(unit, addr, &inner);
+enum { DEEPEST = 64 };
 
-	*scopes = NULL;
-	n = n > 0 ? dwarf_getscopes_die(&inner[0], scopes) : 0;
-	free(inner);
-	return n;
+/* The scopes around an address, the outermost first. */
+struct scopes {
+	uint64_t addr;
+	Dwarf_Die die[DEEPEST];
+	int n;
+	bool nested;		/* look for functions within others, too */
+};
+
+static bool has_ranges(Dwarf_Die *die)
+{
+	return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
+}
+
+static bool find_scopes(Dwarf_Die *parent, struct scopes *s, int depth);
+
+/* True: the address is in it, and its scopes are there. */
+static bool enter(Dwarf_Die *die, struct scopes *s, int depth)
+{
+	switch (dwarf_tag(die)) {
+	case DW_TAG_subprogram:
+	case DW_TAG_inlined_subroutine:
+		if (dwarf_haspc(die, s->addr) <= 0)
+			return s->nested && dwarf_haschildren(die) && find_scopes(die, s, depth);
+		break;
+	case DW_TAG_lexical_block:
+	case DW_TAG_try_block:
+	case DW_TAG_catch_block:
+		if (!has_ranges(die) || dwarf_haspc(die, s->addr) > 0)
+			return find_scopes(die, s, depth);
+		return false;
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_interface_type:
+		return find_scopes(die, s, depth);
+	default:
+		return false;
+	}
+	if (s->n == DEEPEST)
+		return false;
+	s->die[s->n++] = *die;
+	find_scopes(die, s, depth);
+	return true;
+}
+
+/* The tree is followed as the code has it: an inlined function's definition may be in another unit, where LTO is. */
+static bool find_scopes(Dwarf_Die *parent, struct scopes *s, int depth)
+{
+	Dwarf_Die die;
+
+	if (depth == DEEPEST || dwarf_child(parent, &die))
+		return false;
+	do {
+		if (enter(&die, s, depth + 1))
+			return true;
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return false;
 }
 
 /* With -gsplit-dwarf functions are in another file than lines. */
@@ -162,21 +213,19 @@ static Dwarf_Die whole_unit(const Dwarf_Die *unit)
 	return *unit;
 }
 
-static int frames_in(Dwarf_Die *unit, Dwarf_Die *scopes, int n, struct symdwarf_frame frames[], int max)
+static int frames_in(Dwarf_Die *unit, struct scopes *s, struct symdwarf_frame frames[], int max)
 {
 	int found = 0;
 
-	for (int i = 0; i < n && found < max; i++) {
-		int tag = dwarf_tag(&scopes[i]);
-
-		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
-			continue;
-		frames[found].name = name_of(&scopes[i]);
+	for (int i = s->n - 1; i >= 0 && found < max; i--) {
+		frames[found].name = name_of(&s->die[i]);
 		if (!frames[found].name)
 			break;
-		if (++found < max && tag == DW_TAG_inlined_subroutine)
-			read_call(unit, &scopes[i], &frames[found]);
-		if (tag == DW_TAG_subprogram)
+		bool is_inlined = dwarf_tag(&s->die[i]) == DW_TAG_inlined_subroutine;
+
+		if (++found < max && is_inlined)
+			read_call(unit, &s->die[i], &frames[found]);
+		if (!is_inlined)
 			break;
 	}
 	return found;
@@ -184,17 +233,20 @@ static int frames_in(Dwarf_Die *unit, Dwarf_Die *scopes, int n, struct symdwarf_
 
 int symdwarf_frames(struct symdwarf *d, Dwfl_Module *mod, uint64_t addr, struct symdwarf_frame frames[], int max)
 {
+	struct scopes s = { .n = 0 };
+
 	read_units(d, mod);
-	addr -= d->bias;
-	Dwarf_Die *unit = unit_at(d, addr);
+	s.addr = addr - d->bias;
+	Dwarf_Die *unit = unit_at(d, s.addr);
 
 	if (!unit || max < 1)
 		return 0;
-	Dwarf_Die whole = whole_unit(unit), *scopes;
-	int n = scopes_at(&whole, addr, &scopes);
+	Dwarf_Die whole = whole_unit(unit);
 
-	frames[0].file = line_in(unit, addr, &frames[0].line);
-	n = frames_in(&whole, scopes, n, frames, max);
-	free(scopes);
-	return n;
+	if (!find_scopes(&whole, &s, 0)) {
+		s.nested = true;
+		find_scopes(&whole, &s, 0);
+	}
+	frames[0].file = line_in(unit, s.addr, &frames[0].line);
+	return frames_in(&whole, &s, frames, max);
 }

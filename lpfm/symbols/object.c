@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "symbols/object.h"
+#include "symbols/plt.h"
 
+#define PAGE 4096	/* the least of all machines */
 #define DEBUG_PATH ":.debug:/usr/lib/debug"	/* libdwfl's own */
 
 struct symobj {
@@ -20,6 +22,7 @@ struct symobj {
 	Dwfl_Module *mod;
 	Elf *elf;
 	struct symtab funcs;
+	struct symplt_names made;	/* some of the functions' names */
 	struct symdwarf dwarf;
 	char *names;		/* the kernel's names */
 };
@@ -51,27 +54,26 @@ static int rank_of(const GElf_Sym *sym, const char *name)
 	unsigned int bind = GELF_ST_BIND(sym->st_info);
 	int rank = bind <= STB_WEAK ? by_binding[bind] : 0;
 
-	return 2 * rank + (name[0] != '_');	/* of aliases, the one without underscores */
+	rank = 2 * rank + (name[0] != '_');	/* of aliases, the one without underscores */
+	return GELF_ST_TYPE(sym->st_info) == STT_NOTYPE ? rank : rank + 8;
 }
 
+/* The section that a symbol is in, if it has code. */
+static bool has_code(Elf *elf, GElf_Word section, GElf_Shdr *sh)
+{
+	Elf_Scn *scn = elf ? elf_getscn(elf, section) : NULL;
+
+	return scn && gelf_getshdr(scn, sh) && (sh->sh_flags & SHF_EXECINSTR);
+}
+
+/* Labels of assembler code are functions if they have a name of their own: not "$x" or ".L1", which mark places. */
 static bool is_function(const GElf_Sym *sym, const char *name)
 {
 	unsigned int type = GELF_ST_TYPE(sym->st_info);
 
-	if (sym->st_shndx == SHN_UNDEF || !name || !*name || *name == '$')
+	if (sym->st_shndx == SHN_UNDEF || !*name || *name == '$')
 		return false;
-	return type == STT_FUNC || type == STT_GNU_IFUNC || (type == STT_NOTYPE && sym->st_size);
-}
-
-/* Functions of assembler code have no size: they end with their section at the latest. */
-static uint64_t room_in_section(Elf *elf, GElf_Word section, uint64_t addr)
-{
-	GElf_Shdr sh;
-	Elf_Scn *scn = elf ? elf_getscn(elf, section) : NULL;
-
-	if (!scn || !gelf_getshdr(scn, &sh) || addr < sh.sh_addr || addr - sh.sh_addr >= sh.sh_size)
-		return 0;
-	return sh.sh_addr + sh.sh_size - addr;
+	return type == STT_FUNC || type == STT_GNU_IFUNC || (type == STT_NOTYPE && strncmp(name, ".L", 2) != 0);
 }
 
 static int add_functions(struct symobj *o)
@@ -82,18 +84,20 @@ static int add_functions(struct symobj *o)
 		GElf_Sym sym;
 		GElf_Addr addr;
 		GElf_Word section;
+		GElf_Shdr sh;
 		Elf *elf = NULL;
-		const char *name = dwfl_module_getsym_info(o->mod, i, &sym, &addr, &section, &elf,
-							   NULL);
+		const char *name = dwfl_module_getsym_info(o->mod, i, &sym, &addr, &section, &elf, NULL);
+		uint64_t room = 0;
 
 		if (!name || !is_function(&sym, name))
 			continue;
-		uint64_t size = sym.st_size ? sym.st_size : room_in_section(elf, section, addr);
-
-		if (symtab_add(&o->funcs, addr, size, name, rank_of(&sym, name)))
+		if (has_code(elf, section, &sh) && addr >= sh.sh_addr && addr - sh.sh_addr < sh.sh_size)
+			room = sh.sh_addr + sh.sh_size - addr;
+		else if (!sym.st_size || GELF_ST_TYPE(sym.st_info) == STT_NOTYPE)
+			continue;
+		if (symtab_add(&o->funcs, addr, sym.st_size, room, name, rank_of(&sym, name)))
 			return -1;
 	}
-	symtab_sort(&o->funcs);
 	return 0;
 }
 
@@ -139,10 +143,11 @@ static struct symobj *open_elf(const char *path, int fd, char *why)
 	}
 	if (report(o, path, fd, why))
 		goto fail;
-	if (add_functions(o)) {
+	if (add_functions(o) || symplt_add(o->elf, &o->funcs, &o->made)) {
 		explain(why, strerror(ENOMEM));
 		goto fail;
 	}
+	symtab_sort(&o->funcs);
 	return o;
 fail:
 	symobj_close(o);
@@ -226,18 +231,22 @@ static char *read_all(const char *path)
 	return text;
 }
 
-/* "ffffffff81000000 T _text" or, for modules, with "\t[module]" at the end. */
+/*
+ * "ffffffff81000000 T _text" or, for modules, with "\t[module]" at the end. Data ends code. The last function before a
+ * gap has no end: as perf has it, it may go on in the page after its own.
+ */
 static int add_kernel_line(struct symobj *o, char *line)
 {
 	char *end;
 	uint64_t addr = strtoull(line, &end, 16);
 
-	if (end == line || *end != ' ' || !end[1] || end[2] != ' ' || !strchr("tTwW", end[1]))
+	if (end == line || *end != ' ' || !end[1] || end[2] != ' ' || (int64_t)addr >= 0)
 		return 0;
-	if (!addr)
-		return 0;
+	bool is_code = strchr("tTwW", end[1]);
+
 	end[3 + strcspn(end + 3, "\t")] = '\0';
-	return symtab_add(&o->funcs, addr, 0, end + 3, end[1] == 'T');
+	return symtab_add(&o->funcs, addr, 0, (addr | (PAGE - 1)) + 1 + PAGE - addr, is_code ? end + 3 : NULL,
+			  end[1] == 'T');
 }
 
 static int add_kernel(struct symobj *o)
@@ -260,7 +269,7 @@ static struct symobj *open_kernel(char *why)
 		return NULL;
 	}
 	o->names = read_all("/proc/kallsyms");
-	if (!o->names || add_kernel(o) || !o->funcs.n) {
+	if (!o->names || add_kernel(o) || !o->funcs.names) {
 		explain(why, "the kernel's symbols are hidden "
 			"(sysctl kernel.kptr_restrict=0 as root shows them)");
 		symobj_close(o);
@@ -284,6 +293,7 @@ void symobj_close(struct symobj *o)
 	if (!o)
 		return;
 	symtab_free(&o->funcs);
+	symplt_free(&o->made);
 	symdwarf_free(&o->dwarf);
 	if (o->dwfl)
 		dwfl_end(o->dwfl);
@@ -333,7 +343,7 @@ const struct symtab_entry *symobj_function(const struct symobj *o, uint64_t addr
 
 size_t symobj_functions(const struct symobj *o)
 {
-	return o->funcs.n;
+	return o->funcs.names;
 }
 
 int symobj_frames(struct symobj *o, uint64_t addr, struct symdwarf_frame frames[], int max)

@@ -14,6 +14,7 @@ From mappings to objects is `pfm.symbols`' business; this module knows one objec
 
 #include "base/module.h"
 #include "symbols/object.h"
+#include "symbols/pointers.h"
 #include "symbols/unwinder.h"
 
 #define OBJECT_TYPE "lpfm.symbols.object"
@@ -97,13 +98,22 @@ static int object_address(lua_State *L)
 	return 1;
 }
 
-/* C++ names readable; without the version that a library's symbols may have ("f@@V_1"). */
+/* Names readable; without the version that a library's symbols may have ("f@@V_1"), with "@plt". */
 static void push_name(lua_State *L, const char *name)
 {
-	char *plain = symtab_demangle(name);
+	size_t len = strcspn(name, "@");
+	const char *base = name;
+	char *plain;
 
-	lua_pushlstring(L, plain ? plain : name, plain ? strlen(plain) : strcspn(name, "@"));
+	if (name[len]) {
+		lua_pushlstring(L, name, len);
+		base = lua_tostring(L, -1);
+	}
+	plain = symtab_demangle(base);
+	lua_pushfstring(L, "%s%s", plain ? plain : base, strcmp(name + len, "@plt") == 0 ? "@plt" : "");
 	free(plain);
+	if (name[len])
+		lua_remove(L, -2);
 }
 
 /***
@@ -331,6 +341,7 @@ int luaopen_lpfm_symbols(lua_State *L)
 	lua_newtable(L);
 	lua_pushcfunction(L, symbols_object);
 	lua_setfield(L, -2, "object");
+	symbols_open_pointers(L);
 	symbols_open_unwinder(L);
 	return 1;
 }

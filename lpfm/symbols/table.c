@@ -7,7 +7,7 @@
 #include "symbols/rust_v0.h"
 #include "symbols/table.h"
 
-int symtab_add(struct symtab *t, uint64_t addr, uint64_t size, const char *name, int rank)
+int symtab_add(struct symtab *t, uint64_t addr, uint64_t size, uint64_t most, const char *name, int rank)
 {
 	if (t->n == t->room) {
 		size_t room = t->room ? t->room * 2 : 256;
@@ -18,35 +18,60 @@ int symtab_add(struct symtab *t, uint64_t addr, uint64_t size, const char *name,
 		t->v = v;
 		t->room = room;
 	}
-	t->v[t->n++] = (struct symtab_entry){ addr, size, name, rank };
+	t->v[t->n++] = (struct symtab_entry){ .addr = addr, .size = size ? size : most, .name = name, .rank = rank,
+					      .sized = size > 0 };
 	return 0;
 }
 
-/* By address; of equal ones the best first: sized, then ranked. */
+/* By address; of equal ones the best first: sized, then ranked, named before ends. */
 static int compare(const void *a, const void *b)
 {
 	const struct symtab_entry *x = a, *y = b;
 
 	if (x->addr != y->addr)
 		return x->addr < y->addr ? -1 : 1;
-	if (!x->size != !y->size)
-		return x->size ? -1 : 1;
+	if (x->sized != y->sized)
+		return x->sized ? -1 : 1;
+	if (!x->name != !y->name)
+		return x->name ? -1 : 1;
 	return y->rank - x->rank;
+}
+
+/* One of each address; a label within a function that says how long it is is no function. */
+static void keep_functions(struct symtab *t)
+{
+	uint64_t reach = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		const struct symtab_entry *e = &t->v[i];
+
+		if ((kept && t->v[kept - 1].addr == e->addr) || (!e->sized && e->addr < reach))
+			continue;
+		if (e->sized && e->addr + e->size > reach)
+			reach = e->addr + e->size;
+		t->v[kept++] = *e;
+	}
+	t->n = kept;
 }
 
 void symtab_sort(struct symtab *t)
 {
-	size_t kept = 0;
+	uint64_t reach = 0;
 
 	if (t->n)
 		qsort(t->v, t->n, sizeof(*t->v), compare);
-	for (size_t i = 0; i < t->n; i++)
-		if (!kept || t->v[kept - 1].addr != t->v[i].addr)
-			t->v[kept++] = t->v[i];
-	t->n = kept;
-	for (size_t i = 1; i < t->n; i++)
-		if (!t->v[i - 1].size)
-			t->v[i - 1].size = t->v[i].addr - t->v[i - 1].addr;
+	keep_functions(t);
+	for (size_t i = 0; i < t->n; i++) {
+		struct symtab_entry *e = &t->v[i];
+
+		if (!e->sized && i + 1 < t->n && e[1].addr - e->addr < e->size)
+			e->size = e[1].addr - e->addr;
+		if (e->addr + e->size > reach)
+			reach = e->addr + e->size;
+		e->reach = reach;
+		t->names += e->name != NULL;
+	}
 }
 
 const struct symtab_entry *symtab_find(const struct symtab *t, uint64_t addr)
@@ -61,17 +86,19 @@ const struct symtab_entry *symtab_find(const struct symtab *t, uint64_t addr)
 		else
 			hi = mid;
 	}
-	if (!lo)
-		return NULL;
-	const struct symtab_entry *e = &t->v[lo - 1];
+	for (; lo && t->v[lo - 1].reach > addr; lo--) {
+		const struct symtab_entry *e = &t->v[lo - 1];
 
-	return e->size && addr - e->addr >= e->size ? NULL : e;
+		if (addr - e->addr < e->size)
+			return e->name ? e : NULL;
+	}
+	return NULL;
 }
 
 void symtab_free(struct symtab *t)
 {
 	free(t->v);
-	*t = (struct symtab){ NULL, 0, 0 };
+	*t = (struct symtab){ 0 };
 }
 
 typedef char *demangle_fn(const char *name, char *buf, size_t *len, int *status);

@@ -1,57 +1,87 @@
 /* SPDX-License-Identifier: MIT */
-/* unwind.c - unwinding copies of user stacks, by elfutils' libdwfl. */
-#include <elfutils/libdwfl.h>
-#include <fcntl.h>
-#include <gelf.h>
+/*
+ * unwind.c - the callers in user stacks.
+ *
+ * Each step goes by the row of call frame information of the place. What the row says of memory is read in the copy of
+ * the stack's top. Where frame pointers are used, the chain of return addresses that the kernel found by them stands for
+ * the memory that was not copied: it begins with the frame that the frame pointer leads to, and belongs to a function
+ * as soon as its row says that its frame is this one. A leaf that has no frame, and a function that has not made it yet,
+ * return to what lies in the copy, or in a register.
+ */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "symbols/cfi.h"
-#include "symbols/object.h"
+#include "symbols/expression.h"
+#include "symbols/mapped.h"
 #include "symbols/unwind.h"
 
-#define TID	1	/* of the one thread that the libdwfl's process has */
+/* How registers are numbered: by_dwarf has the place of each of DWARF's in asm/perf_regs.h, packed. */
+struct layout {
+	const unsigned char	*by_dwarf;
+	unsigned int		num, sp, fp;
+	unsigned int		word;		/* bytes */
+	uint64_t		address;	/* the bits of an address */
+};
 
-/* Of asm/perf_regs.h, packed: the stack pointer, and the program counter. And by DWARF's numbers. */
 #if defined(__x86_64__)
 enum { SP = 7, PC = 8, REGS = 20 };
-static const unsigned char by_dwarf[] = { 0, 3, 2, 1, 4, 5, 6, 7, 12, 13, 14, 15, 16, 17, 18, 19, 8 };
+static const struct layout native = {
+	(const unsigned char[]){ 0, 3, 2, 1, 4, 5, 6, 7, 12, 13, 14, 15, 16, 17, 18, 19, 8 }, 17, 7, 6, 8, UINT64_MAX
+};
+static const struct layout narrow = {
+	(const unsigned char[]){ 0, 2, 3, 1, 7, 6, 4, 5, 8 }, 9, 4, 5, 4, UINT32_MAX
+};
+#define IS_FRAME_BY_POINTER(row, l)	((row)->cfa_reg == (l)->fp)
 #elif defined(__aarch64__)
 enum { SP = 31, PC = 32, REGS = 33 };
-static const unsigned char by_dwarf[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
-	21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
+/* Above the address lies what signs it. */
+static const struct layout native = {
+	(const unsigned char[]){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24,
+		25, 26, 27, 28, 29, 30, 31 }, 32, 31, 29, 8, (1ULL << 48) - 1
+};
+#define narrow native
+#define IS_FRAME_BY_POINTER(row, l)	true
 #else
 enum { SP = 0, PC = 0, REGS = -1 };
-static const unsigned char by_dwarf[] = { 0 };
+static const struct layout native = { (const unsigned char[]){ 0 }, 1, 0, 0, 8, UINT64_MAX };
+#define narrow native
+#define IS_FRAME_BY_POINTER(row, l)	false
 #endif
 
+#define FAR	(16ULL << 20)	/* bytes from the stack pointer on: that is another stack */
+
 struct symunwind {
-	Dwfl		*dwfl;
-	struct symcfi	*cfi;
-	bool		attached;
-	/* of the stack in hand */
-	const uint64_t	*regs;
-	const char	*copy;
-	size_t		size;
-	uint64_t	*frames;
-	size_t		n, max;
+	struct symmapped	*mapped;
+	struct symcfi_rows	*rows;
+	bool			by_pointers;
 };
 
-static const Dwfl_Callbacks callbacks = {
-	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
+/* A function that has been entered; regs whose bit is not set in known are not to be had. */
+struct walk {
+	struct symunwind	*u;
+	const struct symunwind_stack *s;
+	const struct layout	*l;
+	uint64_t		base;		/* the address of the copy */
+	uint64_t		pc;
+	uint64_t		regs[SYMCFI_REGS];
+	uint64_t		known;
+	size_t			next;		/* of the chain: it is at the frame pointer's frame; 0: not in use */
+	enum symunwind_end	why;		/* the last word that was not to be had */
+	bool			called;		/* pc is where a call returns to */
+	bool			is_made;	/* pc is the beginning of a function that nothing called */
 };
 
-struct symunwind *symunwind_open(void)
+struct symunwind *symunwind_open(bool by_pointers)
 {
 	struct symunwind *u = calloc(1, sizeof(*u));
 
 	if (!u)
 		return NULL;
-	u->dwfl = dwfl_begin(&callbacks);
-	u->cfi = symcfi_new(sizeof(by_dwarf));
-	if (u->dwfl && u->cfi)
+	u->by_pointers = by_pointers;
+	u->mapped = symmapped_new();
+	u->rows = symcfi_rows_new();
+	if (u->mapped && u->rows)
 		return u;
 	symunwind_close(u);
 	return NULL;
@@ -61,228 +91,343 @@ void symunwind_close(struct symunwind *u)
 {
 	if (!u)
 		return;
-	if (u->dwfl)
-		dwfl_end(u->dwfl);
-	symcfi_free(u->cfi);
+	symcfi_rows_free(u->rows);
+	symmapped_free(u->mapped);
 	free(u);
 }
 
-/* --- objects -------------------------------------------------------------------------------- */
-
-/* By how much an object's addresses are moved whose byte offset lies at start. */
-static bool find_bias(Elf *elf, uint64_t start, uint64_t offset, uint64_t *bias)
+struct symmapped *symunwind_mapped(struct symunwind *u)
 {
-	size_t n = 0;
+	return u->mapped;
+}
 
-	if (elf_getphdrnum(elf, &n))
+/* --- memory and registers ------------------------------------------------------------------- */
+
+static bool read_word(struct walk *w, uint64_t addr, uint64_t *word)
+{
+	uint64_t at = addr - w->base;
+
+	if (addr < w->base || w->s->size < w->l->word || at > w->s->size - w->l->word) {
+		w->why = addr < w->base || at > FAR ? SYMUNWIND_STACK : SYMUNWIND_COPY;
 		return false;
-	for (size_t i = 0; i < n; i++) {
-		GElf_Phdr ph;
+	}
+	*word = 0;
+	memcpy(word, (const char *)w->s->copy + at, w->l->word);
+	return true;
+}
 
-		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
-			continue;
-		if (ph.p_offset + ph.p_filesz <= offset || (ph.p_offset & ~(ph.p_align - 1)) > offset)
-			continue;
-		*bias = start - offset + ph.p_offset - ph.p_vaddr;
+static bool is_known(const struct walk *w, unsigned int reg)
+{
+	return w->known >> reg & 1;
+}
+
+static void set(struct walk *w, unsigned int reg, bool is_had, uint64_t value)
+{
+	w->known = is_had ? w->known | 1ULL << reg : w->known & ~(1ULL << reg);
+	if (is_had)
+		w->regs[reg] = value & (w->l->word == 4 ? UINT32_MAX : UINT64_MAX);
+}
+
+static bool expression_register(const void *from, unsigned int num, uint64_t *value)
+{
+	const struct walk *w = from;
+
+	if (num >= w->l->num || !is_known(w, num))
+		return false;
+	*value = w->regs[num];
+	return true;
+}
+
+static bool expression_read(const void *from, uint64_t addr, uint64_t *word)
+{
+	return read_word((struct walk *)(uintptr_t)from, addr, word);
+}
+
+static bool evaluate(struct walk *w, const struct symcfi_row *row, int32_t index, uint64_t cfa, uint64_t *value)
+{
+	struct symexpr_place place = { expression_register, expression_read, w, cfa };
+
+	w->why = SYMUNWIND_TABLE;
+	return symexpr_evaluate(&row->expressions[index], &place, value);
+}
+
+static bool find_cfa(struct walk *w, const struct symcfi_row *row, uint64_t *cfa)
+{
+	if (row->cfa_reg == SYMCFI_BY_EXPRESSION) {
+		if (!evaluate(w, row, row->cfa_offset, 0, cfa))
+			return false;
+	} else {
+		if (!is_known(w, row->cfa_reg))
+			return false;
+		*cfa = w->regs[row->cfa_reg] + (uint64_t)(int64_t)row->cfa_offset;
+	}
+	if (w->l->word == 4)
+		*cfa = (uint32_t)*cfa;
+	return true;
+}
+
+/* Expressions ask for the registers of before. */
+static bool fetch_by_expression(struct walk *w, const struct walk *before, const struct symcfi_row *row,
+				const struct symcfi_change *change, uint64_t cfa, uint64_t *value)
+{
+	struct walk at = *before;
+	bool is_had = evaluate(&at, row, change->offset, cfa, value) &&
+		      (change->how == SYMCFI_VALUE_BY || read_word(&at, *value, value));
+
+	if (!is_had)
+		w->why = at.why;
+	return is_had;
+}
+
+/* Where the caller's register is, in memory or a register of before; false: it is not to be had. */
+static bool fetch(struct walk *w, const struct walk *before, const struct symcfi_row *row,
+		  const struct symcfi_change *change, uint64_t cfa, uint64_t *value)
+{
+	switch (change->how) {
+	case SYMCFI_SAVED:
+		return read_word(w, cfa + (uint64_t)(int64_t)change->offset, value);
+	case SYMCFI_VALUE:
+		*value = cfa + (uint64_t)(int64_t)change->offset;
 		return true;
+	case SYMCFI_MOVED:
+		*value = before->regs[change->offset];
+		return is_known(before, (unsigned int)change->offset);
+	default:
+		return fetch_by_expression(w, before, row, change, cfa, value);
 	}
-	return false;
 }
 
-static int open_object(const char *path)
-{
-	char why[SYMOBJ_ERROR_LEN];
+/* --- steps ---------------------------------------------------------------------------------- */
 
-	return strcmp(path, "[vdso]") ? open(path, O_RDONLY | O_CLOEXEC) : symobj_vdso(why);
+/*
+ * The return address of the chain's next frame, which is the function's own. From here on the chain is followed alone,
+ * and no memory: how far the copy reaches depends on the depth of the stack, and equal paths are to end at one place.
+ */
+static enum symunwind_end take_from_chain(struct walk *w)
+{
+	w->known = 0;
+	if (w->next >= w->s->num_chain)
+		return w->s->is_cut ? SYMUNWIND_FRAMES : SYMUNWIND_POINTERS;
+	w->pc = w->s->chain[w->next++];
+	w->called = true;
+	return SYMUNWIND_WHOLE;
 }
 
-bool symunwind_map(struct symunwind *u, const char *path, uint64_t start, uint64_t offset)
+/* Does the function have a frame that frame pointers lead to: its caller's, and above that the return address? */
+static bool has_frame(const struct walk *w, const struct symcfi_row *row)
 {
-	int fd = open_object(path);
-	Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
-	uint64_t bias = 0;
-	bool found = elf && find_bias(elf, start, offset, &bias);
+	const struct symcfi_change *fp = symcfi_change(row, w->l->fp), *ret = symcfi_change(row, row->return_reg);
 
-	elf_end(elf);
-	dwfl_report_begin_add(u->dwfl);
-	found = found && dwfl_report_elf(u->dwfl, path, path, fd, bias, true);
-	dwfl_report_end(u->dwfl, NULL, NULL);
-	if (!found && fd >= 0)
-		close(fd);
-	return found;
+	return fp && ret && fp->how == SYMCFI_SAVED && ret->how == SYMCFI_SAVED &&
+	       ret->offset == fp->offset + (int32_t)w->l->word && IS_FRAME_BY_POINTER(row, w->l);
 }
 
-/* --- one stack ------------------------------------------------------------------------------ */
-
-static bool read_copy(const void *from, uint64_t addr, uint64_t *word)
+/* Is that frame the one at which the chain is? Where its address or the frame pointer is not known, it has to be. */
+static bool is_at_chain(const struct walk *w, const struct symcfi_row *row, const uint64_t *cfa)
 {
-	const struct symunwind *u = from;
-	uint64_t at = addr - u->regs[SP];
+	const struct symcfi_change *fp = symcfi_change(row, w->l->fp);
 
-	if (addr < u->regs[SP] || u->size < sizeof(*word) || at > u->size - sizeof(*word))
+	if (!w->next || !has_frame(w, row))
 		return false;
-	memcpy(word, u->copy + at, sizeof(*word));
+	return !cfa || !is_known(w, w->l->fp) || *cfa + (uint64_t)(int64_t)fp->offset == w->regs[w->l->fp];
+}
+
+/* At its end a function has a register back already that lay where is no stack any more. */
+static bool is_popped(const struct walk *w, const struct symcfi_change *change, uint64_t cfa)
+{
+	return !w->called && change->how == SYMCFI_SAVED && is_known(w, w->l->sp) &&
+	       cfa + (uint64_t)(int64_t)change->offset < w->regs[w->l->sp];
+}
+
+/* The caller's registers, as far as they are to be had. Where the frame pointer was another, the chain is of no use. */
+static void restore(struct walk *w, const struct symcfi_row *row, uint64_t cfa)
+{
+	const struct walk before = *w;
+	unsigned int fp = w->l->fp;
+
+	w->known &= ~row->lost;
+	for (unsigned int i = 0; i < row->num; i++) {
+		const struct symcfi_change *change = &row->changes[i];
+		uint64_t value = 0;
+		bool is_had;
+
+		if (is_popped(&before, change, cfa))
+			continue;
+		is_had = fetch(w, &before, row, change, cfa, &value);
+		set(w, change->reg, is_had, value);
+	}
+	if (!is_known(w, fp) || w->regs[fp] != before.regs[fp])
+		w->next = 0;
+}
+
+/* By a row. */
+static enum symunwind_end step_by_row(struct walk *w, const struct symcfi_row *row)
+{
+	uint64_t own, sp = w->regs[w->l->sp];
+	const uint64_t *cfa = find_cfa(w, row, &own) ? &own : NULL;
+	bool by_chain = is_at_chain(w, row, cfa), is_leaf = !w->called, had_sp = is_known(w, w->l->sp);
+
+	if (!cfa && !by_chain)
+		return w->u->by_pointers ? SYMUNWIND_POINTERS : w->why;
+	if (cfa && had_sp && !row->is_signal && (own < sp || (own == sp && !is_leaf)))
+		return SYMUNWIND_STACK;
+	if (by_chain)
+		return take_from_chain(w);
+	restore(w, row, own);
+	if (!is_known(w, row->return_reg))
+		return w->u->by_pointers && w->why == SYMUNWIND_COPY ? SYMUNWIND_POINTERS : w->why;
+	w->pc = w->regs[row->return_reg];
+	w->called = !row->is_signal;
+	return SYMUNWIND_WHOLE;
+}
+
+static const struct symmapping *mapping_at(const struct walk *w, uint64_t addr)
+{
+	return symmapped_find(w->u->mapped, w->s->pid, w->s->time, addr);
+}
+
+/* Can a call return there? Where the code's bytes are at hand, a call is before it. */
+static bool may_return_to(const struct walk *w, uint64_t pc)
+{
+	const struct symmapping *map = pc ? mapping_at(w, (pc & w->l->address) - 1) : NULL;
+
+	return map && (!map->file || symcfi_is_after_call(map->file, (pc & w->l->address) - map->bias));
+}
+
+/*
+ * In code without a table, as a JIT compiler makes it, functions are taken to have frame pointers. That of the function
+ * in hand leads up the stack, to a caller's that does so, too, and to where a call returns; and where it may not have
+ * made its frame yet, since what lies on top of the stack can be a return address, nothing is said of its caller.
+ */
+static enum symunwind_end step_by_pointer(struct walk *w)
+{
+	uint64_t at = w->regs[w->l->fp], sp = w->regs[w->l->sp], caller, ret, top;
+	bool has_sp = is_known(w, w->l->sp), has_fp = is_known(w, w->l->fp);
+
+	if (has_sp && has_fp && (at < sp || at % w->l->word))
+		return w->next ? SYMUNWIND_STACK : SYMUNWIND_TABLE;
+	if (!w->called && has_sp && read_word(w, sp, &top) && at != sp && may_return_to(w, top))
+		return SYMUNWIND_TABLE;
+	if (w->next)
+		return take_from_chain(w);
+	if (!has_fp || !has_sp || !read_word(w, at, &caller) || !read_word(w, at + w->l->word, &ret) ||
+	    (caller && caller <= at) || (ret && !may_return_to(w, ret)))
+		return SYMUNWIND_TABLE;
+	w->known = 0;
+	set(w, w->l->fp, true, caller);
+	set(w, w->l->sp, true, at + 2ULL * w->l->word);
+	w->pc = ret;
+	w->called = true;
+	w->why = SYMUNWIND_TABLE;
+	return SYMUNWIND_WHOLE;
+}
+
+/*
+ * To the caller; anything but WHOLE: there is none that can be told. Where frame pointers lead to the code of the C
+ * library that calls main(), or a thread's function, or to the function that a made stack begins with, it is whole.
+ */
+static enum symunwind_end step(struct walk *w)
+{
+	const struct symmapping *map = mapping_at(w, w->pc - w->called);
+	const struct symcfi_row *row;
+	enum symunwind_end end;
+	uint64_t addr;
+
+	if (!map)
+		return SYMUNWIND_MAPPINGS;
+	if (!map->file)
+		return step_by_pointer(w);
+	addr = w->pc - w->called - map->bias;
+	row = symcfi_row(w->u->rows, map->file, addr, w->l->num);
+	if (row->kind == SYMCFI_NONE)
+		return step_by_pointer(w);
+	end = row->kind == SYMCFI_OUTERMOST ? SYMUNWIND_WHOLE : step_by_row(w, row);
+	if (row->kind == SYMCFI_OUTERMOST ||
+	    (end == SYMUNWIND_POINTERS && (w->is_made || symcfi_is_start(map->file, addr)))) {
+		w->pc = 0;
+		return SYMUNWIND_WHOLE;
+	}
+	return end;
+}
+
+/* --- a stack -------------------------------------------------------------------------------- */
+
+/* NULL: there is none. */
+static const struct symcfi_row *row_at(const struct walk *w, const struct symmapping *map, uint64_t pc)
+{
+	const struct symcfi_row *row = map->file ? symcfi_row(w->u->rows, map->file, pc - map->bias, w->l->num) : NULL;
+
+	return row && row->kind != SYMCFI_NONE ? row : NULL;
+}
+
+/*
+ * Is it the address of code that was mapped? What signs it is taken off. No call is before the first instruction of a
+ * function: the kernel lets a signal handler return to one, and who made a stack has let it begin there.
+ */
+static bool is_code(struct walk *w)
+{
+	const struct symmapping *map;
+	const struct symcfi_row *row;
+
+	w->pc &= w->l->address;
+	map = mapping_at(w, w->pc - w->called);
+	if (!map || !w->called)
+		return map;
+	row = row_at(w, map, w->pc - 1);
+	w->is_made = !row && row_at(w, map, w->pc);
+	w->called = !w->is_made && !(row && row->is_signal);
 	return true;
 }
 
-/* By rows of the common kinds; false: there are others. */
-static bool unwind_quickly(struct symunwind *u)
+/* By the program's width, which that of its code tells. */
+static void choose_layout(struct walk *w)
 {
-	struct symcfi_state s = { .pc = u->regs[PC], .known = (1ULL << sizeof(by_dwarf)) - 1 };
-	enum symcfi_step step = SYMCFI_DONE;
+	const struct symmapping *map = mapping_at(w, w->pc);
 
-	for (size_t i = 0; i < sizeof(by_dwarf); i++)
-		s.regs[i] = u->regs[by_dwarf[i]];
-	for (u->n = 0; step == SYMCFI_DONE && s.pc && u->n < u->max;) {
-		u->frames[u->n++] = s.pc;
-		step = symcfi_step(u->cfi, u->dwfl, &s, read_copy, u);
-	}
-	return step != SYMCFI_CANNOT;
+	w->l = map && map->file && symcfi_is_32bit(map->file) ? &narrow : &native;
 }
 
-/* --- by libdwfl, any rows ------------------------------------------------------------------- */
-
-static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread)
+/* False: nothing is known of where it is. */
+static bool begin(struct walk *w)
 {
-	(void)dwfl;
-	if (*thread)
-		return 0;
-	*thread = arg;
-	return TID;
-}
+	const struct symunwind_stack *s = w->s;
+	bool has_regs = s->num_regs == (size_t)REGS;
 
-static bool read_memory(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *arg)
-{
-	uint64_t word;
-
-	(void)dwfl;
-	if (!read_copy(arg, addr, &word))
+	if (!has_regs && !s->num_chain)
 		return false;
-	*result = word;
-	return true;
+	w->pc = has_regs ? s->regs[PC] : s->chain[0];
+	choose_layout(w);
+	for (unsigned int i = 0; has_regs && i < w->l->num; i++)
+		set(w, i, true, s->regs[w->l->by_dwarf[i]]);
+	w->base = w->regs[w->l->sp];
+	w->next = w->u->by_pointers && s->num_chain > 1;
+	w->why = has_regs ? SYMUNWIND_COPY : SYMUNWIND_REGISTERS;
+	return w->pc;
 }
 
-static bool set_registers(Dwfl_Thread *thread, void *arg)
+size_t symunwind_frames(struct symunwind *u, const struct symunwind_stack *s, uint64_t *frames, size_t max,
+			enum symunwind_end *end)
 {
-	const struct symunwind *u = arg;
-	Dwarf_Word words[sizeof(by_dwarf)];
-
-	for (size_t i = 0; i < sizeof(by_dwarf); i++)
-		words[i] = u->regs[by_dwarf[i]];
-	dwfl_thread_state_register_pc(thread, u->regs[PC]);
-	return dwfl_thread_state_registers(thread, 0, sizeof(by_dwarf), words);
-}
-
-static const Dwfl_Thread_Callbacks thread_callbacks = {
-	.next_thread = next_thread,
-	.memory_read = read_memory,
-	.set_initial_registers = set_registers,
-};
-
-static int take_frame(Dwfl_Frame *frame, void *arg)
-{
-	struct symunwind *u = arg;
-	Dwarf_Addr pc;
-
-	if (u->n == u->max || !dwfl_frame_pc(frame, &pc, NULL) || !pc)
-		return DWARF_CB_ABORT;
-	u->frames[u->n++] = pc;
-	return DWARF_CB_OK;
-}
-
-static void unwind_slowly(struct symunwind *u)
-{
-	u->n = 0;
-	if (!u->attached)	/* once it has objects: those say which architecture it is */
-		u->attached = dwfl_attach_state(u->dwfl, NULL, TID, &thread_callbacks, u);
-	if (u->attached)
-		dwfl_getthread_frames(u->dwfl, TID, take_frame, u);
-}
-
-size_t symunwind_frames(struct symunwind *u, const uint64_t *regs, size_t num, const void *copy, size_t size,
-			uint64_t *frames, size_t max)
-{
-	if (num != (size_t)REGS)
-		return 0;
-	u->regs = regs;
-	u->copy = copy;
-	u->size = size;
-	u->frames = frames;
-	u->max = max;
-	if (!unwind_quickly(u))
-		unwind_slowly(u);
-	return u->n;
-}
-
-/* --- frame pointers ------------------------------------------------------------------------- */
-
-/* What makes a frame, in an executable segment. */
-static size_t count_frames(const unsigned char *code, size_t size)
-{
+	struct walk w = { .u = u, .s = s };
 	size_t n = 0;
 
-#if defined(__x86_64__)
-	static const unsigned char push_mov[] = { 0x55, 0x48, 0x89, 0xe5 };	/* push %rbp; mov %rsp, %rbp */
-
-	for (size_t i = 0; i + sizeof(push_mov) <= size; i++)
-		n += !memcmp(code + i, push_mov, sizeof(push_mov));
-#elif defined(__aarch64__)
-	for (size_t i = 0; i + 4 <= size; i += 4) {
-		uint32_t word;
-
-		memcpy(&word, code + i, sizeof(word));
-		n += (word & 0xffc003ff) == 0x910003fd;		/* add x29, sp, #imm */
-	}
-#else
-	(void)code, (void)size;
-#endif
-	return n;
-}
-
-/* Functions that have call frame information: what .eh_frame_hdr says, where its count has 4 bytes. */
-static size_t count_functions(const unsigned char *hdr, size_t size)
-{
-	uint32_t n;
-
-	if (size < 12 || hdr[0] != 1 || (hdr[1] & 0xf) != 0xb || hdr[2] != 3)
+	*end = SYMUNWIND_WHOLE;
+	if (!begin(&w))
 		return 0;
-	memcpy(&n, hdr + 8, sizeof(n));
-	return n;
-}
-
-static int judge(Elf *elf)
-{
-	size_t n = 0, functions = 0, frames = 0, size;
-	const char *bytes = elf_rawfile(elf, &size);
-
-	if (!bytes || elf_getphdrnum(elf, &n))
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		GElf_Phdr ph;
-
-		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_offset > size || ph.p_filesz > size - ph.p_offset)
-			continue;
-		const unsigned char *at = (const unsigned char *)bytes + ph.p_offset;
-
-		if (ph.p_type == PT_GNU_EH_FRAME)
-			functions = count_functions(at, ph.p_filesz);
-		else if (ph.p_type == PT_LOAD && (ph.p_flags & PF_X))
-			frames += count_frames(at, ph.p_filesz);
+	if (!symmapped_knows(u->mapped, s->pid) && max) {
+		frames[n++] = w.pc;
+		*end = SYMUNWIND_MAPPINGS;
 	}
-	return functions ? frames * 4 >= functions : -1;
-}
-
-int symunwind_frame_pointers(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC), answer;
-	Elf *elf;
-
-	if (fd < 0)
-		return -1;
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	answer = elf && elf_kind(elf) == ELF_K_ELF ? judge(elf) : -1;
-	elf_end(elf);
-	close(fd);
-	return answer;
+	while (*end == SYMUNWIND_WHOLE && w.pc) {
+		if (n == max) {
+			*end = SYMUNWIND_FRAMES;
+		} else if (n && !is_code(&w)) {
+			*end = SYMUNWIND_CODE;
+		} else {
+			frames[n] = w.pc + (n && !w.called);
+			n++;
+			*end = step(&w);
+		}
+	}
+	return n;
 }

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* unwind.h - unwinding copies of user stacks by the call frame information of a process's objects. */
+/*
+ * unwind.h - the callers in user stacks, by registers, a copy of the stack's top, and a chain of frame pointers.
+ *
+ * A frame is kept if it can be one: its address is code that was mapped then, and the call frame information of the
+ * function that it called says that the address was found where that one returns to. Where that cannot be said, the
+ * stack ends.
+ */
 #ifndef LPFM_SYMBOLS_UNWIND_H
 #define LPFM_SYMBOLS_UNWIND_H
 
@@ -7,26 +13,53 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbols/mapped.h"
+
 struct symunwind;
 
-/* An unwinder that knows no objects. NULL without memory. */
-struct symunwind *symunwind_open(void);
+/* Why a stack ends. X(number, NAME, "as a word", "in words") */
+#define SYMUNWIND_ENDS(X) \
+	X(1, COPY, "copy", "at the end of the bytes copied") \
+	X(2, TABLE, "table", "in code without an unwind table") \
+	X(3, CODE, "code", "at a return address that is no code") \
+	X(4, STACK, "stack", "where the stack pointer leaves the stack") \
+	X(5, POINTERS, "pointers", "in functions without frame pointers") \
+	X(6, MAPPINGS, "mappings", "in a process whose mappings are not known") \
+	X(7, FRAMES, "frames", "after the most frames that are kept") \
+	X(8, REGISTERS, "registers", "in a program whose registers the kernel does not give")
+
+enum symunwind_end {
+	SYMUNWIND_WHOLE = 0,	/* at the program's or the thread's start */
+#define X(number, name, word, words) SYMUNWIND_##name = (number),
+	SYMUNWIND_ENDS(X)
+#undef X
+	SYMUNWIND_NUM_ENDS
+};
+
+/* What is known of a stack. */
+struct symunwind_stack {
+	uint64_t	pid, time;	/* ns */
+	const uint64_t	*regs;		/* as asm/perf_regs.h numbers them, packed */
+	size_t		num_regs;	/* 0: none */
+	const void	*copy;		/* size bytes from the stack pointer on */
+	size_t		size;
+	const uint64_t	*chain;		/* the address, and where frame pointers say that functions return to */
+	size_t		num_chain;
+	bool		is_cut;		/* the chain goes on, but no more of it is kept */
+};
+
+/* An unwinder that knows no processes, and may follow chains of frame pointers. NULL without memory. */
+struct symunwind *symunwind_open(bool by_pointers);
 void symunwind_close(struct symunwind *u);
 
-/* The executable part of path, or of "[vdso]", from its byte offset on is mapped at start; false: it is of no use. */
-bool symunwind_map(struct symunwind *u, const char *path, uint64_t start, uint64_t offset);
+/* Where what processes have mapped is added. */
+struct symmapped *symunwind_mapped(struct symunwind *u);
 
 /*
- * The frames of a thread, the innermost first, at most max; how many. regs: num registers as asm/perf_regs.h
- * numbers them; copy: size bytes from its stack pointer on. 0 where it cannot be told.
+ * The frames of a stack, the innermost first: its address, and those to which its functions return (one more than the
+ * address of a function that a signal interrupted). At most max; returns how many, and in *end why there are no more.
  */
-size_t symunwind_frames(struct symunwind *u, const uint64_t *regs, size_t num, const void *copy, size_t size,
-			uint64_t *frames, size_t max);
-
-/*
- * Has the code of an ELF file frame pointers? 1: most of its functions keep one; 0: they do not; -1: that is not to
- * be told.
- */
-int symunwind_frame_pointers(const char *path);
+size_t symunwind_frames(struct symunwind *u, const struct symunwind_stack *s, uint64_t *frames, size_t max,
+			enum symunwind_end *end);
 
 #endif

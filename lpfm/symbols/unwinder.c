@@ -39,6 +39,20 @@ struct symunwind *symbols_unwinder_at(lua_State *L, int idx)
 	return is_one ? self->u : NULL;
 }
 
+static int no_memory(lua_State *L)
+{
+	return luaL_error(L, "not enough memory");
+}
+
+/* A pid or a time. */
+static uint64_t number(lua_State *L, int idx)
+{
+	lua_Number v = luaL_checknumber(L, idx);
+
+	luaL_argcheck(L, v >= 0 && v < 2048 * EXACT, idx, "a number from 0 to 2^64 expected");
+	return (uint64_t)v;
+}
+
 /* Element i of the mapping on top, an address. */
 static uint64_t element(lua_State *L, int i)
 {
@@ -51,24 +65,40 @@ static uint64_t element(lua_State *L, int i)
 	return (uint64_t)v;
 }
 
-/* The mapping on top: {start, stop, offset, path}; others than files and the vdso have no call frame information. */
-static void add_mapping(lua_State *L, struct symunwind *u)
+/* The mapping on top: {start, stop, offset, path}. */
+static void add_mapping(lua_State *L, struct symunwind *u, uint64_t pid, uint64_t time)
 {
 	const char *path;
 
 	luaL_argcheck(L, lua_istable(L, -1), 1, "not a list of mappings");
 	lua_rawgeti(L, -1, 4);
 	path = lua_tostring(L, -1);
-	lua_insert(L, -2);
-	if (path && (path[0] == '/' || !strcmp(path, "[vdso]")))
-		symunwind_map(u, path, element(L, 1), element(L, 3));
+	lua_insert(L, -2);	/* stays there meanwhile */
+	path = path ? path : "";
+	if (strcmp(path, "[vsyscall]") &&	/* which is in the kernel's half */
+	    !symmapped_add(symunwind_mapped(u), pid, time, element(L, 1), element(L, 2), element(L, 3), path))
+		no_memory(L);
 	lua_remove(L, -2);
 }
 
+static void add_mappings(lua_State *L, int idx, struct symunwind *u, uint64_t pid, uint64_t time)
+{
+	int n;
+
+	luaL_checktype(L, idx, LUA_TTABLE);
+	n = (int)lua_objlen(L, idx);
+	for (int i = 1; i <= n; i++) {
+		lua_rawgeti(L, idx, i);
+		add_mapping(L, u, pid, time);
+		lua_pop(L, 1);
+	}
+}
+
 /***
-Makes an unwinder of user stacks for a process: by the call frame information of its objects (.eh_frame, or DWARF).
+Makes an unwinder of user stacks: by the call frame information (.eh_frame, or DWARF) of what processes have mapped.
 @function unwinder
-@tparam table maps the process's executable mappings: a list of `{start, stop, offset, path}`
+@tparam[opt] table maps the executable mappings of process 0, a list of `{start, stop, offset, path}`
+@bool[opt=false] pointers frame pointers may be followed, too
 @treturn unwinder
 @raise on what is no list of mappings, and without memory
 @usage local u = require("lpfm.symbols").unwinder {}
@@ -77,23 +107,84 @@ assert(u:frames("", "") == "")
 static int unwinder_new(lua_State *L)
 {
 	struct unwinder *self;
-	int n;
 
-	luaL_checktype(L, 1, LUA_TTABLE);
-	n = (int)lua_objlen(L, 1);
+	lua_settop(L, 2);
 	self = lua_newuserdata(L, sizeof(*self));
 	self->u = NULL;
 	luaL_getmetatable(L, UNWINDER_TYPE);
 	lua_setmetatable(L, -2);
-	self->u = symunwind_open();
+	self->u = symunwind_open(lua_toboolean(L, 2));
 	if (!self->u)
-		return luaL_error(L, "not enough memory");
-	for (int i = 1; i <= n; i++) {
-		lua_rawgeti(L, 1, i);
-		add_mapping(L, self->u);
-		lua_pop(L, 1);
-	}
+		return no_memory(L);
+	if (!lua_isnil(L, 1))
+		add_mappings(L, 1, self->u, 0, 0);
 	return 1;
+}
+
+/***
+Notes what a process has mapped.
+@function unwinder:maps
+@int pid
+@int time ns, since when
+@tparam table maps its executable mappings, a list of `{start, stop, offset, path}`
+@raise on what is no list of mappings, and without memory
+@usage require("lpfm.symbols").unwinder():maps(7, 0, { { 4096, 8192, 0, "/bin/sh" } })
+*/
+static int unwinder_maps(lua_State *L)
+{
+	add_mappings(L, 4, check_unwinder(L), number(L, 2), number(L, 3));
+	return 0;
+}
+
+/***
+Notes that a process executes a program: it has nothing mapped any more.
+@function unwinder:exec
+@int pid
+@int time ns
+@usage require("lpfm.symbols").unwinder():exec(7, 1000)
+*/
+static int unwinder_exec(lua_State *L)
+{
+	return symmapped_clear(symunwind_mapped(check_unwinder(L)), number(L, 2), number(L, 3)) ? 0 : no_memory(L);
+}
+
+/***
+Notes that a process is new: it has what its parent had.
+@function unwinder:fork
+@int pid
+@int time ns
+@int parent its pid
+@usage require("lpfm.symbols").unwinder():fork(8, 1000, 7)
+*/
+static int unwinder_fork(lua_State *L)
+{
+	struct symmapped *m = symunwind_mapped(check_unwinder(L));
+
+	return symmapped_fork(m, number(L, 2), number(L, 4), number(L, 3)) ? 0 : no_memory(L);
+}
+
+/***
+Is anything known of what a process has mapped?
+@function unwinder:knows
+@int pid
+@treturn boolean
+@usage assert(not require("lpfm.symbols").unwinder():knows(7))
+*/
+static int unwinder_knows(lua_State *L)
+{
+	lua_pushboolean(L, symmapped_knows(symunwind_mapped(check_unwinder(L)), number(L, 2)));
+	return 1;
+}
+
+static const uint64_t *words(lua_State *L, int idx, const char *what, uint64_t *to, size_t max, size_t *num)
+{
+	size_t size;
+	const char *bytes = luaL_optlstring(L, idx, "", &size);
+
+	luaL_argcheck(L, size % sizeof(uint64_t) == 0 && size <= max * sizeof(uint64_t), idx, what);
+	memcpy(to, bytes, size);
+	*num = size / sizeof(uint64_t);
+	return to;
 }
 
 /***
@@ -101,39 +192,37 @@ Unwinds the copy of a stack.
 @function unwinder:frames
 @string registers words of 64 bits, as Linux' asm/perf_regs.h numbers them
 @string memory the stack's bytes from the stack pointer on
+@string[opt] chain words of 64 bits: the address, and where frame pointers say that functions return to
+@int[opt=0] pid the process
+@int[opt=0] time ns, when
 @treturn string the frames, words of 64 bits, the innermost first; "" where they cannot be told
+@return string where the stack ends before the program's start: "copy", "table", "code", "stack", "pointers",
+"mappings", "frames" or "registers"; else nil
 @usage local u = require("lpfm.symbols").unwinder {}
 assert(u:frames("", "") == "")
 */
 static int unwinder_frames(lua_State *L)
 {
+	static const char *const ends[SYMUNWIND_NUM_ENDS] = {
+#define X(number, name, word, words) [number] = (word),
+		SYMUNWIND_ENDS(X)
+#undef X
+	};
 	struct symunwind *u = check_unwinder(L);
-	size_t num, size, n;
-	const char *bytes = luaL_checklstring(L, 2, &num), *copy = luaL_checklstring(L, 3, &size);
-	uint64_t regs[64] = { 0 }, frames[FRAMES_MAX];
+	uint64_t regs[64], chain[FRAMES_MAX], frames[FRAMES_MAX];
+	struct symunwind_stack s = {
+		.pid = lua_isnoneornil(L, 5) ? 0 : number(L, 5), .time = lua_isnoneornil(L, 6) ? 0 : number(L, 6),
+	};
+	enum symunwind_end end;
+	size_t n;
 
-	luaL_argcheck(L, num % sizeof(uint64_t) == 0 && num <= sizeof(regs), 2, "not registers");
-	memcpy(regs, bytes, num);
-	n = symunwind_frames(u, regs, num / sizeof(uint64_t), copy, size, frames, FRAMES_MAX);
+	s.regs = words(L, 2, "not registers", regs, 64, &s.num_regs);
+	s.copy = luaL_checklstring(L, 3, &s.size);
+	s.chain = words(L, 4, "not a chain", chain, FRAMES_MAX, &s.num_chain);
+	n = symunwind_frames(u, &s, frames, FRAMES_MAX, &end);
 	lua_pushlstring(L, (const char *)frames, n * sizeof(uint64_t));
-	return 1;
-}
-
-/***
-Do the functions of an ELF file keep frame pointers? A guess, by their first instructions.
-@function frame_pointers
-@string path
-@return boolean, or nil: that is not to be told
-@usage print(require("lpfm.symbols").frame_pointers "/bin/sh")
-*/
-static int frame_pointers(lua_State *L)
-{
-	int answer = symunwind_frame_pointers(luaL_checkstring(L, 1));
-
-	if (answer < 0)
-		return 0;
-	lua_pushboolean(L, answer);
-	return 1;
+	lua_pushstring(L, ends[end]);	/* nil of NULL */
+	return 2;
 }
 
 static int unwinder_gc(lua_State *L)
@@ -147,10 +236,14 @@ static int unwinder_gc(lua_State *L)
 
 void symbols_open_unwinder(lua_State *L)
 {
+	static const luaL_Reg methods[] = {
+		{ "exec", unwinder_exec }, { "fork", unwinder_fork }, { "frames", unwinder_frames },
+		{ "knows", unwinder_knows }, { "maps", unwinder_maps }, { NULL, NULL }
+	};
+
 	luaL_newmetatable(L, UNWINDER_TYPE);
 	lua_newtable(L);
-	lua_pushcfunction(L, unwinder_frames);
-	lua_setfield(L, -2, "frames");
+	luaL_register(L, NULL, methods);
 	lua_setfield(L, -2, "__index");
 	lua_pushcfunction(L, unwinder_gc);
 	lua_setfield(L, -2, "__gc");
@@ -159,6 +252,4 @@ void symbols_open_unwinder(lua_State *L)
 	lua_pop(L, 1);
 	lua_pushcfunction(L, unwinder_new);
 	lua_setfield(L, -2, "unwinder");
-	lua_pushcfunction(L, frame_pointers);
-	lua_setfield(L, -2, "frame_pointers");
 }

@@ -10,7 +10,7 @@ struct symunwind;
 /* Of the unwinder at idx; NULL: it is none, or closed. */
 struct symunwind *symbols_unwinder_at(lua_State *L, int idx);
 
-/* Adds unwinder() and frame_pointers() to the module's table, which is on top. */
+/* Adds unwinder() to the module's table, which is on top. */
 void symbols_open_unwinder(lua_State *L);
 
 #endif

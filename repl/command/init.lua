@@ -109,7 +109,7 @@ local function usage_text()
    for _, row in ipairs(command.rows) do
       lines[#lines + 1] = ("   %-11s %s"):format(row.name, row.summary)
    end
-   lines[#lines + 1] = ("   %-11s %s"):format("help", "print this text, or with a command, that command's")
+   lines[#lines + 1] = ("   %-11s %s"):format("help", "print this text, a command's or a topic's; 'lpfm help topics'")
    lines[#lines + 1] = "\nEnvironment:"
    for _, line in ipairs(render.align({ {}, {} }, command.environment, "   ")) do lines[#lines + 1] = line end
    lines[#lines + 1] = "\nExamples:"
@@ -123,10 +123,18 @@ local function help(argv)
       io.stdout:write(usage_text())
       return 0
    end
-   if not is_command(name) or name == "help" then
-      error({ message = ("unknown command '%s'%s"):format(name, nearest.hint(name, commands)), usage = true }, 0)
+   local topics = require "repl.prompt.topics"
+   if command.rows[name] then
+      io.stdout:write(command.module(name).options():help())
+   elseif topics.pages[name] then
+      require("repl.prompt.help").call(name)
+   else
+      local known = slice(commands)
+      for _, topic in ipairs(topics.names) do known[#known + 1] = topic end
+      local hint = nearest.hint(name, known)
+      if hint == "" then hint = "; 'lpfm help topics' lists the topics" end
+      error({ message = ("no command and no topic is called '%s'%s"):format(name, hint), usage = true }, 0)
    end
-   io.stdout:write(command.module(name).options():help())
    return 0
 end
 

@@ -5,6 +5,7 @@
 local arguments = require "repl.command.arguments"
 local catalog = require "repl.lab.catalog"
 local grade = require "repl.lab.grade"
+local judge = require "repl.lab.judge"
 local options = require "repl.command.options"
 local progress = require "repl.lab.progress"
 local render = require "pfm.render"
@@ -19,7 +20,10 @@ function command.options()
    local c = options.command("lab", "A course on performance measurement: lists its labs and your progress, or opens a "
       .. "lab.", "lpfm lab [options] [NAME|NUMBER|FILE]")
    c.mixed = true
-   c:option("--set", "NAME=VALUE", "Change a parameter of the lab's machine or program; repeatable."):count("*")
+   c:option("--set", "NAME=VALUE", "Change a parameter of the lab's machine or program; repeatable. It is kept with "
+      .. "the answers, which are graded with it."):count("*")
+   c:option("--seed", "WORD", "Choose the lab's parameters by a word, such as one's name; with --grade, take answers "
+      .. "with these parameters alone.")
    c:option("--at", "PAGE", "Open the lab at a page.")
    c:option("--machine", "NAME", "Where: sim, or on this computer perf or linux (default: LPFM_MACHINE if that can "
       .. "be, else sim).")
@@ -29,20 +33,30 @@ function command.options()
    c:flag("--teacher", "Print that page with all answers, and what students get wrong.")
    c:flag("--notebook", "Print the lab as a notebook; 'lpfm jupyter install' makes lpfm its kernel.")
    c:flag("--grade", "Check all answers again, and print a line of JSON for each question and task.")
-   c:option("--limit", "SECONDS", ("With --grade, how long a script may take (default: %g)."):format(grade.limit))
+   c:option("--class", "DIR", "With --grade, grade a class: each folder in DIR is a student's.")
+   c:flag("--seeded", "With --class, each student's seed is the name of the folder.")
+   c:option("--as", "REPORT", ("With --grade, what to print: %s (default: json; of a class csv)."):format(
+      table.concat(grade.reports, ", ")))
+   c:option("--limit", "SECONDS", ("With --grade, how long a script may take (default: %g)."):format(judge.limit))
    c:option("--check", "DIR", "Check the labs of a folder: form, texts, answers, solutions.")
    c:option("-o --output", "FILE", "Write to FILE.")
    c:epilog([[
 In a lab, Enter goes on, 'hint' helps and 'quit' leaves; the next time the lab goes on where it was left. Labs run on
 the simulated computer: they need no root and no PMU. Those that the list marks with a * have a second part, which
 measures real programs on this computer: --machine perf by perf_event, --machine linux by perfmon.ko.
-scripts/labs/README.md says how to write a lab.]], {
+
+A script that solves a task runs in an interpreter of its own, with limits of time, memory, processes and files, and
+where the system has namespaces without network and without a view of your files. The verdict is formed outside of it.
+scripts/labs/README.md says what that protects from, and how to write a lab.
+
+--grade ends with status 3 where there is no progress, or a file of it is damaged; a class is graded to its end.]], {
       "lpfm lab",
       "lpfm lab counters",
       "lpfm lab bias --set period=3 --sheet",
       "lpfm lab bias --machine perf",
       "lpfm lab caches --handout -o caches.html",
       "lpfm lab --grade",
+      "lpfm lab counters --grade --class submissions --as points",
    })
    return c
 end
@@ -50,7 +64,8 @@ end
 -- --- the list ------------------------------------------------------------------------------------
 
 local function state_of(lab)
-   local kept = progress.load(lab.name)
+   local kept, err = progress.load(lab.name)
+   if not kept then return err end
    local asked, right = 0, 0
    for _, page in ipairs(lab.pages) do
       local id = page.id or page.task
@@ -136,13 +151,46 @@ local function chosen(lab, labs, machine)
    return out
 end
 
-local function grades(labs, limit)
-   local out = {}
-   for _, one in ipairs(labs) do
-      local s = session.new(one, { kept = progress.load(one.name) })
-      for _, row in ipairs(grade.session(s, limit)) do out[#out + 1] = grade.line(row) end
+local DAMAGED = 3 -- exit status
+
+-- The report of --as.
+local function report_of(args)
+   local name = args.as or (args.class and "csv" or "json")
+   for _, known in ipairs(grade.reports) do
+      if known == name then return name end
    end
-   return out
+   options.fail("--as: expected %s, got '%s'", table.concat(grade.reports, ", "), name)
+end
+
+-- The students, one without a name where there is no class; and whether something is damaged.
+local function students(args, labs)
+   local given = { limit = options.number(args.limit, "--limit"), seed = args.seed, seeded = args.seeded }
+   if not args.class then
+      local rows, err = options.checked(grade.folder, labs, given)
+      if not rows then
+         io.stderr:write("lpfm lab: ", err, "\n")
+         return nil, true
+      end
+      return { { rows = rows } }
+   end
+   local class = options.checked(grade.class, args.class, labs, given)
+   local is_damaged = #class == 0
+   if is_damaged then io.stderr:write("lpfm lab: --class: there is no folder in ", args.class, "\n") end
+   for _, student in ipairs(class) do
+      if student.err then io.stderr:write(("lpfm lab: %s: %s\n"):format(student.name, student.err)) end
+      is_damaged = is_damaged or student.err ~= nil
+   end
+   return class, is_damaged
+end
+
+local function grades(args, labs, output)
+   if #args.set > 0 then options.fail("--set: answers are graded with the parameters that they were given with") end
+   if args.seeded and not args.class then options.fail("--seeded: expected --class") end
+   local report, weakness = report_of(args), judge.weakness()
+   if weakness then io.stderr:write("lpfm lab: ", weakness, "\n") end
+   local class, is_damaged = students(args, labs)
+   local status = class and options.write(grade.report(report, class), output)
+   return status or (is_damaged and DAMAGED) or 0
 end
 
 local function check(dir, machine)
@@ -170,7 +218,15 @@ local printers = {
 local function hold(lab, params, args)
    local terminal = require "repl.lab.terminal"
    if args.restart then progress.forget(lab.name) end
-   local kept = progress.load(lab.name)
+   local kept, err = progress.load(lab.name)
+   if not kept then
+      io.stderr:write(("lpfm lab: %s; it is put aside as %s, and the lab begins anew\n"):format(err,
+         progress.put_aside(lab.name)))
+      kept = progress.load(lab.name)
+   end
+   kept.seed = args.seed or kept.seed
+   for name, value in pairs(kept.params or {}) do params[name] = params[name] or value end
+   kept.params = next(params) and params or nil
    if kept.done then kept.page, kept.done = 1, nil end
    kept.page = options.number(args.at, "--at", true) or kept.page
    if args.at and kept.page > #lab.pages then
@@ -183,8 +239,7 @@ end
 
 -- Options that say something of one lab need its name.
 local function need_lab(args)
-   if args.limit then options.fail("--limit: expected --grade") end
-   for _, name in ipairs { "at", "machine", "restart", "set" } do
+   for _, name in ipairs { "at", "machine", "restart", "seed", "set" } do
       local given = args[name]
       if given and (type(given) ~= "table" or #given > 0) then
          options.fail("--%s: expected the name of a lab", name)
@@ -205,9 +260,12 @@ function command.main(argv)
    local lab = found and placed(found, machine)
    local params = options.checked(parameters, args.set)
    local output = args.output or "-"
-   if args.grade then
-      local limit = options.number(args.limit, "--limit")
-      return options.write(options.checked(grades, chosen(lab, catalog.all(), machine), limit), output) or 0
+   if args.grade then return grades(args, chosen(lab, catalog.all(), machine), output) end
+   for _, option in ipairs { "limit", "class", "as", "seeded" } do
+      if args[option] then options.fail("--%s: expected --grade", option) end
+   end
+   if lab and args.seed then
+      for k, v in pairs(session.draw(lab, args.seed)) do params[k] = params[k] or v end
    end
    for _, printer in ipairs(printers) do
       if args[printer[1]] then
@@ -243,9 +301,12 @@ end
 function course:answer(id, reply)
    local s = self.session
    s.index = page_with(self, id)
+   if not tostring(reply):find("%S") then
+      return text_of { "Write your answer between the quotes, and run the cell." }
+   end
    s:enter()
    local lines = s:reply(tostring(reply))
-   progress.save(s.lab.name, s.kept)
+   progress.keep(s)
    return text_of(lines)
 end
 
@@ -280,7 +341,9 @@ function command.call(name, params)
    arguments.check("lab", 'lab("bias")', { name, "string", "the name of a lab" })
    local lab, err = catalog.find(name)
    if not lab then error(err, 0) end
-   return setmetatable({ session = session.new(lab, { kept = progress.load(lab.name), params = params }) }, course)
+   local kept = assert(progress.load(lab.name))
+   kept.params = params or kept.params
+   return setmetatable({ session = session.new(lab, { kept = kept, params = kept.params, notebook = true }) }, course)
 end
 
 return command

@@ -151,9 +151,7 @@ function command:parse(argv)
    local mine, rest = split(self, argv)
    local ok, args = self.parser:pparse(mine)
    if not ok then error({ message = args:gsub("\n", "; "):gsub("; Did", "; did"), usage = true }, 0) end
-   if args.stray_filter then
-      options.fail("--filter '%s': expected after the -e that it is for", args.stray_filter)
-   end
+   if args.mistake then options.fail("%s", args.mistake) end
    if args.help then error({ help = self:help() }, 0) end
    if args.x == "" then options.fail("-x: expected a separator, as in -x,") end
    return args, rest
@@ -195,6 +193,16 @@ local function blame_command_line(err)
    if type(err) ~= "string" or err:find("interrupted$") then return err end
    if options.is_own_mistake(err) then return { message = debug.traceback(err, 2) } end
    return { message = err, usage = true }
+end
+
+--- How call stacks are to be got: -g, or --call-graph HOW.
+-- @tparam table args
+-- @return for `g` of `profile.prepare`
+function options.call_graph(args)
+   if not args.call_graph then return args.g end
+   local how, err = require("pfm.measure.sample_buffers").how(args.call_graph)
+   if not how then options.fail("--call-graph: %s", err) end
+   return args.call_graph
 end
 
 --- Calls the library: what it refuses is a mistake in the command line.
@@ -301,7 +309,18 @@ local function id_list(flag, what, parts)
    return out
 end
 
--- `args.event` has the words in their order; a filter makes of the last `{ words, filter = text }`.
+-- `args.event` has the words in their order; what belongs to the last makes of it `{ words, filter = text, ... }`.
+local function last_event(args)
+   local n = #args.event
+   if n > 0 and type(args.event[n]) == "string" then args.event[n] = { args.event[n] } end
+   return args.event[n]
+end
+
+-- An action of argparse lets no error through: it is raised when all is parsed.
+local function note_mistake(args, message, ...)
+   args.mistake = args.mistake or message:format(...)
+end
+
 local function add_events(c)
    local text = "Events to measure, separated by commas; repeatable. 'lpfm list' shows them."
    c:option("-e --event", "EVENTS", text):count("*"):init({}):action(function(args, name, value)
@@ -309,14 +328,76 @@ local function add_events(c)
    end)
    c:option("--filter", "FILTER", "Count the tracepoints of the -e before where this holds: 'prev_prio < 100'.")
       :count("*"):action(function(args, _, value)
-         local last = args.event[#args.event]
-         if not last then
-            args.stray_filter = value -- argparse lets no error through
-            return
-         end
-         if type(last) == "table" then value = ("(%s) && (%s)"):format(last.filter, value) end
-         args.event[#args.event] = { type(last) == "table" and last[1] or last, filter = value }
+         local last = last_event(args)
+         if not last then return note_mistake(args, "--filter '%s': expected after the -e that it is for", value) end
+         last.filter = last.filter and ("(%s) && (%s)"):format(last.filter, value) or value
       end)
+end
+
+-- --- how often events are sampled ----------------------------------------------------------------
+
+local LONGEST = 2 ^ 53 -- events, a period that a Lua number holds exactly
+local SELDOM = 1e-6    -- Hz
+
+local function rate_of(its)
+   local flag = its.period and "-c" or its.frequency and "-F"
+   return flag and ("%s %s"):format(flag, its.period or its.frequency)
+end
+
+-- A -e before the last one that would be left without a rate, which may not have been meant.
+local function left_without(args)
+   for i = 1, #args.event - 1 do
+      local its = args.event[i]
+      if type(its) == "string" or not rate_of(its) then return type(its) == "string" and its or its[1] end
+   end
+end
+
+local function note_rate(args, name, flag, value)
+   local last = last_event(args)
+   local its = last or args.rate
+   local other, without = rate_of(its), last and not rate_of(args.rate) and left_without(args)
+   if other and other:sub(1, 2) ~= flag then
+      note_mistake(args, "-c and -F exclude each other%s", last and ": -e " .. last[1] or "")
+   elseif other then
+      note_mistake(args, "%s %s: %s has '%s' already", flag, value, last and "-e " .. last[1] or "the command", other)
+   elseif without then
+      note_mistake(args, "%s %s: for '%s' alone, or for '%s', too? Write -e %s,%s %s %s, or a -c or -F behind each -e",
+         flag, value, last[1], without, without, last[1], flag, value)
+   end
+   its[name] = value
+end
+
+--- The options -c and -F, each of the -e before it, or before any -e of all that have none; for `options.rates`.
+-- @tparam command c of which `options.add_target` has made the others
+function options.add_rates(c)
+   c:option("-c --period", "N", "Sample every N events (clocks: nanoseconds) of the -e before.")
+      :count("*"):target("rate"):init({}):action(function(args, _, value) note_rate(args, "period", "-c", value) end)
+   c:option("-F --frequency", "HZ", "Sample those HZ times per second of CPU time (default: 1000); max.")
+      :count("*"):target("rate"):action(function(args, _, value) note_rate(args, "frequency", "-F", value) end)
+end
+
+-- Numbers instead of texts.
+local function check_rate(its)
+   its.period = options.number(its.period, "--period", true)
+   if its.frequency ~= "max" then its.frequency = options.number(its.frequency, "--frequency") end
+   if its.period and its.period > LONGEST then
+      options.fail("--period: %g events are too many: the maximum is %s", its.period, render.number(LONGEST))
+   end
+   if its.frequency and its.frequency ~= "max" and its.frequency < SELDOM then
+      options.fail("--frequency: %g Hz is too low: the minimum is %g Hz", its.frequency, SELDOM)
+   end
+end
+
+--- What -c and -F say of the events without one of their own; those of an -e get into `args.event`.
+-- @tparam table args
+-- @treturn ?number period
+-- @return frequency: a number, "max", or nil
+function options.rates(args)
+   check_rate(args.rate)
+   for _, its in ipairs(args.event) do
+      if type(its) == "table" then check_rate(its) end
+   end
+   return args.rate.period, args.rate.frequency
 end
 
 --- The options that say what is measured; for `options.target`.
@@ -364,11 +445,11 @@ end
 --- Events of -e to sample, with registers, at the level that the options ask for.
 -- @tparam table args
 -- @tparam {string,...} names of -e
--- @tparam {string,...} default instead of none
+-- @tparam[opt] {string,...} default instead of none; nil: they are recorded with samples, and none is none
 -- @treturn table of `events.parse`
 function options.sampled_events(args, names, default)
    local events = require "pfm.events"
-   local list = options.expect(events.read(#names > 0 and names or default, true))
+   local list = options.expect(events.read(#names > 0 and names or default or {}, true, default ~= nil))
    return options.expect(events.assign(options.at_level(args, list)))
 end
 

@@ -4,6 +4,7 @@
 
 local arguments = require "repl.command.arguments"
 local collect = require "repl.command.collect"
+local cuts = require "pfm.recording.cuts"
 local fields = require "pfm.util.fields"
 local launcher = require "pfm.launcher"
 local measure = require "pfm.measure"
@@ -14,14 +15,11 @@ local record = require "pfm.record"
 local render = require "pfm.render"
 local stages = require "pfm.measure.stages"
 local terminal = require "pfm.util.terminal"
-local text_file = require "pfm.util.text_file"
 
 local command = {}
 
-local BLINK = 1        -- s between updates of the progress
-local LONGEST = 2 ^ 53 -- events, a period that a Lua number holds exactly
-local SHARE = 0.01     -- of the time, that is worth mentioning
-local SELDOM = 1e-6    -- Hz
+local BLINK = 1    -- s between updates of the progress
+local SHARE = 0.01 -- of the time, that is worth mentioning
 
 -- What people from perf type.
 local meant = { ["-K"] = "--all-user", ["-U"] = "--all-kernel" }
@@ -41,23 +39,30 @@ function command.options()
       "lpfm record [options] [--] command [arguments]")
    options.add_target(c)
    c:option("--from", "STAGES", "Start sampling after these stages, e.g. \"page-faults:1000 then cs:10\".")
-   c:option("-c --period", "N", "Sample every N events (clocks: nanoseconds).")
-   c:option("-F --frequency", "HZ", "Sample HZ times per second of the program's CPU time (default: 1000); max.")
+   options.add_rates(c)
    c:option("--random", "HOW[:SEED]", "Vary the period: a mask (0xff:42), MIN-MAX, uniform, exponential or prime.")
    c:option("--with", "EVENTS", "Record the counts of these events with every sample; repeatable."):count("*")
    c:option("--where", "EXPR", "Record only samples that meet this condition, e.g. 'pmd.page_faults > 2'.")
    c:flag("-g", "Record the call stacks of the samples, as suits the program; -g fp, -g dwarf: see below.")
-   c:option("--call-graph", "HOW", "The same: fp, by frame pointers, or dwarf, by unwinding a copy of the stack.")
+   c:option("--call-graph", "HOW", "The same: fp (frame pointers), dwarf or dwarf,SIZE (copies of the stack).")
+   c:flag("--off-cpu", "Record where threads wait, too, with call stacks: see below.")
    c:option("--buffer", "SIZE", "Size of the sampling buffer, e.g. 256K or 1M.")
+   c:option("--max-size", "SIZE", "Stop recording when the file has grown to SIZE, e.g. 100M.")
    collect.add_options(c)
    c:flag("-q --quiet", "Print no progress and no summary.")
    c:habits(meant, needless, advice)
    c:epilog("The default event is cpu-clock, the default file lpfm.data; among the ranks of a job lpfm.%r.data.\n"
+      .. "-c and -F are those of the -e before them, or, before any -e, of all events without. A name may have its\n"
+      .. "own: cs/period=100/, cpu-clock/freq=99/.\n"
       .. "--random: the bits of a mask shorten the period, in the kernel; the other forms vary around it. Those that\n"
       .. "cannot be a mask (exponential, prime, most MIN-MAX) are drawn by lpfm after each sample, which is too slow\n"
       .. "for short periods.\n"
-      .. "-g takes fp where the program has frame pointers (gcc -fno-omit-frame-pointer), else dwarf: 8 KiB are taken\n"
-      .. "with every sample then, and unwound by the program's call frame information.\n"
+      .. "-g takes fp where the program and its libraries have frame pointers (gcc -fno-omit-frame-pointer) and it\n"
+      .. "starts no others, else dwarf: 8 KiB of the stack, or SIZE bytes (to 65528), come with every sample then,\n"
+      .. "and unwound by call frame information. With fp it is the top 256 bytes, to find what called a leaf.\n"
+      .. "--off-cpu: each time a thread leaves its CPU is a sample that stands for the time until it is back, of the\n"
+      .. "event off-cpu where it waits for something, preempted where it is ready to run, still-off-cpu where it was\n"
+      .. "not back when the recording ended. It takes no PMU, but perf_event_paranoid of 1 or less, or root.\n"
       .. "A command's threads and children are sampled with it, and so are those that a running process creates;\n"
       .. "with --random, --where on other events, --with and --from only where the machine can do that for children.\n"
       .. "-e cycles:pp: the PMU names the very instruction, where it can: :p, :pp and :ppp are perf's, for generic\n"
@@ -68,8 +73,10 @@ function command.options()
       .. "Ctrl-C stops the recording and keeps the file.\nThe exit status is that of the command.", {
       "lpfm record -- ./prog",
       "lpfm record -e page-faults -c 1 -- ./prog",
+      "lpfm record -e page-faults -c 10 -e cpu-clock -F 500 -- ./prog",
       "lpfm record -p 1234 --timeout 10",
       "lpfm record -g -- ./prog && lpfm report -g callee",
+      "lpfm record --off-cpu -- ./prog && lpfm export -e off-cpu -o waits.svg",
       "lpfm record -c 10000 --where 'pmd.page_faults > 0' -- ./prog",
       "lpfm record -c 1000000 --random 0xffff -o prog.data -- ./prog",
       "lpfm record -a -F 99 --every 60s --for 5s -o /var/spool/lpfm --to clickhouse://db.example/profiles",
@@ -86,49 +93,34 @@ local function parse_random(text)
    return random
 end
 
--- Known beforehand for clocks, and for the others if it was given.
-local function first_period(spec)
-   if spec.period then return spec.period end
+-- Periods are known beforehand for clocks, and for the others if they were given.
+local function check_rates(spec)
+   local mask = spec.random and spec.random.mask
    for _, event in ipairs(spec.events) do
-      if event.unit == "ns" then return profile.period_for(event, spec.frequency) end
+      local given = event.period or spec.period
+      local ok, period, rate = pcall(profile.rate, event, spec)
+      if ok and not period and event.unit == "ns" then given = profile.period_for(event, rate) end
+      if mask and given and mask >= given then
+         options.fail("--random: the mask %s is not smaller than the period %s", render.number(mask),
+            render.number(given))
+      end
+      if not ok then options.fail("%s: %s", given and "-c" or "-F", period) end
    end
-end
-
-local function check_rate(spec)
-   if spec.period and spec.period > LONGEST then
-      options.fail("--period: %g events are too many: the maximum is %s", spec.period, render.number(LONGEST))
-   end
-   if spec.frequency and spec.frequency < SELDOM then
-      options.fail("--frequency: %g Hz is too low: the minimum is %g Hz", spec.frequency, SELDOM)
-   end
-   local period = first_period(spec)
-   if spec.random and spec.random.mask and period and spec.random.mask >= period then
-      options.fail("--random: the mask %s is not smaller than the period %s", render.number(spec.random.mask),
-         render.number(period))
-   end
-end
-
--- "max" is what the kernel lets perf_event do.
-local function frequency_of(text)
-   if text == "max" then text = text_file.line("/proc/sys/kernel/perf_event_max_sample_rate") or text end
-   return options.number(text, "--frequency")
 end
 
 local function spec_of(args, target)
    options.check_conditions(args)
+   local period, frequency = options.rates(args)
    local spec = {
       events = options.sampled_events(args, args.event, { "cpu-clock" }),
-      with = options.sampled_events(args, args.with, {}),
-      period = options.number(args.period, "--period", true),
-      frequency = frequency_of(args.frequency),
+      with = options.sampled_events(args, args.with),
+      period = period, frequency = frequency,
       random = parse_random(args.random),
-      buffer = options.size(args.buffer), from = args.from, g = args.call_graph or args.g,
-      where = args.where,
+      buffer = options.size(args.buffer), from = args.from, g = options.call_graph(args),
+      where = args.where, off_cpu = args.off_cpu,
    }
    if spec.where then options.check_program({ where = spec.where }, target) end
-   if spec.period and spec.frequency then options.fail("-c and -F exclude each other") end
-   if not spec.period then spec.frequency = spec.frequency or 1000 end
-   check_rate(spec)
+   check_rates(spec)
    for k, v in pairs(target) do spec[k] = v end
    return spec
 end
@@ -192,6 +184,26 @@ function command.losses(outcome)
    return losses_of(outcome) .. untold(outcome) .. lateness(outcome)
 end
 
+-- The samples of off-CPU time, and what is not known of it.
+local function off_cpu_of(its)
+   local out = { ("%s off the CPU, %s preempted"):format(render.plural(its.waited, "time"),
+      render.number(its.preempted)) }
+   if its.still > 0 then
+      out[#out + 1] = render.plural(its.still, "thread") .. " not back when the recording ended (still-off-cpu)"
+   end
+   if its.earlier > 0 then
+      out[#out + 1] = ("%s came back, without a sample, from a wait that had begun before the recording"):format(
+         render.plural(its.earlier, "thread"))
+   end
+   if its.unknown > 0 then
+      out[#out + 1] = ("%s left out, as a record of the return may be lost"):format(render.plural(its.unknown, "time"))
+   end
+   if its.unseen > 0 then
+      out[#out + 1] = render.plural(its.unseen, "time") .. " off the CPU without a sample of where"
+   end
+   return table.concat(out, "; ")
+end
+
 local function moved(file)
    return ("cannot write %s: %s; the recording is in %s: lpfm report %s"):format(file.moved.from, file.moved.why,
       file.path, file.path)
@@ -206,10 +218,12 @@ local function summary(file, outcome)
       render.where(outcome.simulated), file.path,
       render.bytes(file.bytes), command.losses(outcome))
    if outcome.overflows then line = ("%s; of %s"):format(line, render.plural(outcome.overflows, "overflow")) end
+   if outcome.full_file then line = line .. "; it ended when the file had grown to --max-size" end
    if outcome.stacks then
       local why = outcome.stacks.why
       line = ("%s; call stacks by %s%s"):format(line, outcome.stacks.how, why and ": " .. why or "")
    end
+   if outcome.off_cpu then line = line .. "; " .. off_cpu_of(outcome.off_cpu) end
    if outcome.randomized then line = line .. "; randomized " .. outcome.randomized end
    if (outcome.masked or 0) > SHARE then
       line = line .. ("; nothing was observed for %.0f%% of the time meanwhile"):format(outcome.masked * 100)
@@ -219,9 +233,13 @@ local function summary(file, outcome)
       line = line .. "; sampling never began: " .. obstacle
    elseif outcome.samples == 0 and (outcome.overflows or 0) > 0 then
       line = line .. ", none of which met the condition"
+   elseif outcome.samples == 0 and outcome.off_cpu then
+      line = line .. "; no thread left its CPU, or ran for long enough to be sampled"
    elseif outcome.samples == 0 and not outcome.unsampled then
       line = line .. "; too few events for a sample: try a smaller -c or a larger -F"
    end
+   local cut = (outcome.stacks or {}).cuts
+   if cut then line = ("%s\n%s"):format(line, cuts.text(cut, outcome.stacks.total, outcome.stacks.copied)) end
    if outcome.unsampled then
       line = line .. ("\n%.0f%% of the CPU time was not sampled: "):format(outcome.unsampled * 100)
          .. (outcome.inherited and measure.TAKEN or ("it was spent in threads or children%s, or while the program was "
@@ -248,7 +266,8 @@ end
 local function join_how(argv)
    local out, i = {}, 1
    while i <= #argv and argv[i] ~= "--" do
-      local how = argv[i] == "-g" and (argv[i + 1] == "fp" or argv[i + 1] == "dwarf") and argv[i + 1]
+      local word = argv[i] == "-g" and argv[i + 1] or ""
+      local how = (word == "fp" or word:find("^dwarf,") or word == "dwarf") and word
       out[#out + 1] = how and "--call-graph=" .. how or argv[i]
       i = i + (how and 2 or 1)
    end
@@ -270,9 +289,12 @@ function command.main(argv)
    if args.output == "-" then options.fail("a recording cannot go to a pipe or the screen: expected -o FILE") end
    if not args.every then collect.refuse(args) end
    local spec = spec_of(args, options.target(args, words))
+   local max_size = options.size(args.max_size, "--max-size")
+   if max_size == 0 then options.fail("--max-size: nothing fits into 0 bytes") end
+   if args.every and max_size then options.fail("--every and --max-size exclude each other: see --disk-budget") end
    if args.every then return collect.main(args, spec) end
    local show, clear = progress(args, spec)
-   local outcome, file = record.run(spec, options.file_name(args.output or default_name()), show)
+   local outcome, file = record.run(spec, options.file_name(args.output or default_name()), show, max_size)
    clear()
    if not args.quiet then
       tell(summary(file, outcome))

@@ -359,9 +359,11 @@ end
 
 local function view_of(self, result, by, wanted)
    return { self = self, filter = wanted.filter, warnings = summary.warnings(self, result), lines_of = text_lines,
-      sort = function(filter)
+      sort = function(filter, by_self)
          wanted.filter = filter
-         return analyze.by(self, by, wanted)
+         local sorted = analyze.by(self, by, wanted)
+         if by_self then browse.by_self(sorted.rows) end
+         return sorted
       end,
       heading = function(shown, words)
          return ("lpfm report: %s of %s%s"):format(render.plural(summary.samples(shown), "sample"),
@@ -371,10 +373,12 @@ local function view_of(self, result, by, wanted)
 end
 
 local function print_report(self, args, wanted)
-   local result = options.checked(report.sort, self, args.sort, wanted)
+   local browsed = is_browsed(args)
+   local by = args.sort or browsed and "object,symbol" or nil
+   local result = options.checked(report.sort, self, by, wanted)
    if #result.rows == 0 then check_found(self, args, wanted.filter) end
-   if is_browsed(args) then
-      return browse.run(view_of(self, result, args.sort, wanted))
+   if browsed then
+      return browse.run(view_of(self, result, by, wanted))
    end
    if args.samples then
       print_samples(self, args, io.stdout)

@@ -17,6 +17,7 @@ local slice = require "pfm.util.slice"
 local top = {}
 
 local DELAY, WINDOW = 2, 10 -- s between updates; of samples that an update shows
+local FIRST = 0.3           -- s to the first update of a screen, and from there to one that has samples
 local ROWS = 20             -- of an update that goes into a pipe
 local MOST = 1000           -- of a screen, to go through
 local LEAST = 12            -- characters of what is watched
@@ -25,17 +26,38 @@ local IDLE = "0 "           -- how the thread of a sample begins where nothing r
 -- --- the samples of the last seconds, as a recording ---------------------------------------------
 
 local function new_live(self, window)
-   local sampled = {}
-   for i, e in ipairs(self.events) do
-      sampled[i] = { name = e.name, pmd = e.pmd, unit = e.unit, period = self.periods[i] }
-   end
    local live = recording.of {
-      head = { events = sampled, fixed = self.fixed, machine = { boot = embedded_symbols.this_boot() },
-         stacks = self.stacks and self.stacks.how }, blocks = {},
+      head = { events = profile.recorded_events(self), fixed = self.fixed,
+         machine = { boot = embedded_symbols.this_boot() }, stacks = self.stacks and self.stacks.how }, blocks = {},
       stack_table = self.stacks and self.stacks.table,
    }
    live.times, live.window, live.now = {}, window, 0
    return live
+end
+
+-- Processes that live, or ended less than a window ago; and those that they have their mappings from.
+local function needed(self)
+   local out = {}
+   local function need(pid)
+      if out[pid] then return end
+      out[pid] = true
+      for _, parent in ipairs(self.parents[pid] or {}) do need(parent) end
+   end
+   for _, row in ipairs(self.records) do
+      if (self.ended[row[3]] or math.huge) >= self.now - self.window then need(row[3]) end
+   end
+   for _, m in ipairs(self.maps) do
+      if not self.ended[m.pid] then need(m.pid) end
+   end
+   return out
+end
+
+local function select_of(list, field, wanted)
+   local out = {}
+   for _, one in ipairs(list) do
+      if wanted[one[field]] then out[#out + 1] = one end
+   end
+   return out
 end
 
 local function forget(self)
@@ -43,48 +65,37 @@ local function forget(self)
    while self.times[first] and self.times[first] < self.now - self.window do first = first + 1 end
    if first == 1 then return end
    self.times, self.blocks = { unpack(self.times, first) }, { unpack(self.blocks, first) }
+   local wanted = needed(self)
+   self.records, self.maps = select_of(self.records, 3, wanted), select_of(self.maps, "pid", wanted)
 end
 
--- What programs do, as far as it tells what the latest samples are of: names and mappings.
-local take = {}
-
-function take.FORK(self, row)
-   local _, _, pid, tid, ppid, ptid = unpack(row)
-   self.comms[tid] = self.comms[ptid]
-   for _, maps in ipairs(pid ~= ppid and self.mapped[ppid] or {}) do self:map(pid, maps) end
-end
-
-function take.EXEC(self, row)
-   self.comms[row[4]], self.mapped[row[3]] = row[5], nil
-end
-
-function take.RENAME(self, row)
-   self.comms[row[4]] = row[5]
-end
-
-function take.MAP(self, row)
-   self:map(row[3], { { row[5], row[6], row[7], row[8] } })
-end
-
-local function map(self, pid, maps)
-   self.mapped[pid] = self.mapped[pid] or {}
-   table.insert(self.mapped[pid], maps)
-   self.maps[#self.maps + 1] = { pid = pid, maps = maps }
+-- What a program does tells who has whose mappings, and who is over.
+local function take_record(self, row)
+   local kind, _, pid, tid, parent = unpack(row)
+   self.records[#self.records + 1] = row
+   if kind == "EXEC" or kind == "RENAME" then self.comms[tid] = row[5] end
+   if kind == "EXIT" and pid == tid then self.ended[pid] = self.now end
+   if kind ~= "FORK" or pid == parent then return end
+   self.ended[pid], self.parents[pid] = nil, self.parents[pid] or {}
+   table.insert(self.parents[pid], parent)
 end
 
 local function sink_of(self, on_begin)
-   self.mapped, self.map = {}, map
+   self.ended, self.parents = {}, {}
    return {
       begin = on_begin,
       block = function(block) self.blocks[#self.blocks + 1], self.times[#self.times + 1] = block, self.now end,
       stacks = function() end, -- the table has them
-      maps = function(pid, maps) self:map(pid, maps) end,
-      programs = function(rows)
-         for _, row in ipairs(rows) do
-            if take[row[1]] then take[row[1]](self, row) end
-         end
+      maps = function(pid, maps, time, before)
+         self.maps[#self.maps + 1] = { pid = pid, maps = maps, time = time, before = before }
       end,
-      comm = function(tid, _, name) self.comms[tid] = name end,
+      programs = function(rows)
+         for _, row in ipairs(rows) do take_record(self, row) end
+      end,
+      comm = function(tid, pid, name, time)
+         self.comms[tid] = name
+         self.names[#self.names + 1] = { tid = tid, pid = pid, comm = name, time = time }
+      end,
    }
 end
 
@@ -118,6 +129,7 @@ end
 -- @treturn number share of what was idle
 -- @treturn table titles of the cells
 function top.rows(self, by, filter)
+   self.ran = nil -- by what it was told meanwhile
    local sorted = report.sort(self, "thread," .. by, { children = true, filter = filter })
    local rows, idle, all = without_threads(sorted)
    for _, row in ipairs(rows) do
@@ -140,18 +152,16 @@ local function heading(view, rows, idle, columns, filter)
    for i, e in ipairs(view.live.head.events) do names[i] = e.name end
    local seconds = math.min(view.live.now, view.live.window)
    local rest = ("%s, %s of %s in %.1f s%s%s"):format(filter or "", render.plural(n, "sample"),
-      table.concat(names, ", "), seconds,
-      idle > 0 and (", %.1f%% idle"):format(idle * 100) or "", view.full and "; q quits, z starts over" or "")
+      table.concat(names, ", "), seconds, view.stacks or "",
+      idle > 0 and (", %.1f%% idle"):format(idle * 100) or "")
    local room = columns - #"lpfm top: " - render.width(rest)
    return "lpfm top: " .. render.shorten(view.what, math.max(room, LEAST)) .. rest
 end
 
 -- The samples of the last seconds sorted, as `browse` takes them.
-local function sort(view, limit, filter)
+local function sort(view, limit, filter, by_self)
    local rows, idle, titles = top.rows(view.live, view.by, filter)
-   for k, title in ipairs(titles) do
-      for i = 1, title == "symbol" and #rows or 0 do rows[i].symbol = rows[i].cells[k] end
-   end
+   if by_self then browse.by_self(rows) end
    return { all = rows, rows = { unpack(rows, 1, math.min(limit, #rows)) }, idle = idle, titles = titles }
 end
 
@@ -194,10 +204,11 @@ end
 local function pages_of(view)
    return browse.open {
       self = view.live, filter = {}, warnings = {}, lines_of = lines_of,
-      sort = function(filter) return sort(view, view.rows or MOST, filter) end,
+      sort = function(filter, by_self) return sort(view, view.rows or MOST, filter, by_self) end,
       heading = function(result, words)
          return heading(view, result.all, result.idle, (screen.size()), words)
       end,
+      help = "z       start over",
       keys = { z = function()
          view.live.blocks, view.live.times = {}, {}
          show(view)
@@ -228,7 +239,8 @@ local function on_tick(view)
    return function(self, elapsed)
       view.live.now = elapsed
       if view.pages and not view.left then do_keys(view, self) end
-      if elapsed - view.shown >= view.delay and not view.once and not view.left then show(view) end
+      local delay = view.pages and #view.pages.result.rows == 0 and math.min(FIRST, view.delay) or view.delay
+      if elapsed - view.shown >= delay and not view.once and not view.left then show(view) end
    end
 end
 
@@ -237,9 +249,16 @@ local function may_watch(err)
    return err
 end
 
+-- How call stacks are got, and why so.
+local function stacks_of(self)
+   local got = self.stacks
+   return got and (", call stacks by %s%s"):format(got.how, got.why and ": " .. got.why or "")
+end
+
 local function watch(view, spec)
    local self = profile.prepare(spec)
    view.live = new_live(self, view.window)
+   view.stacks = stacks_of(self)
    local sink = sink_of(view.live, function(child) view.child = child end)
    local function run() profile.run(self, sink, on_tick(view)) end
    if view.full then view.pages = pages_of(view) end
@@ -267,10 +286,9 @@ function top.options()
    local c = options.command("top", "Shows live where the machine, threads or a command spend their time.",
       "lpfm top [options] [--] [command [arguments]]")
    options.add_target(c)
-   c:option("-c --period", "N", "Sample every N events (clocks: nanoseconds).")
-   c:option("-F --frequency", "HZ", "Sample HZ times a second (default: 1000).")
+   options.add_rates(c)
    c:flag("-g", "Take call stacks, and count samples also where the functions are that called.")
-   c:option("--call-graph", "HOW", "The same: fp, by frame pointers, or dwarf, by unwinding a copy of the stack.")
+   c:option("--call-graph", "HOW", "The same: fp (frame pointers), dwarf or dwarf,SIZE (copies of the stack).")
    c:option("-s --sort", "KEYS", "Sort keys, as for 'lpfm report' (default: object,symbol).")
    c:option("-d --refresh", "SECONDS", "Update every SECONDS (default: 2).")
    c:option("--window", "SECONDS", "Show the samples of the last SECONDS (default: 10).")
@@ -299,11 +317,9 @@ end
 local function spec_of(args, words)
    if not has_target(args, words) then args.all_cpus = true end
    local spec = options.target(args, words)
+   spec.period, spec.frequency = options.rates(args)
    spec.events = options.sampled_events(args, args.event, { "cpu-clock" })
-   spec.period = options.number(args.period, "--period", true)
-   spec.frequency = options.number(args.frequency, "--frequency")
-   if spec.period and spec.frequency then options.fail("-c and -F exclude each other") end
-   spec.g = args.call_graph or args.g
+   spec.g = options.call_graph(args)
    return spec
 end
 

@@ -2,17 +2,20 @@
 --- What students answer: read, compared with what the machine showed, and the explanation that fits.
 -- @module repl.lab.answers
 
+local lpfm = require "lpfm"
+local number = require "repl.lab.number"
+local text = require "repl.lab.text"
+
 local answers = {}
 
 -- --- reading -------------------------------------------------------------------------------------
 
-local factors = { k = 1e3, m = 1e6, g = 1e9 }
+local function read_number(answer, page)
+   return number.read(answer, page.unit)
+end
 
-local function read_number(answer)
-   local digits, unit = answer:gsub("[,_ ]", ""):match("^(.-)([kKmMgG%%]?)$")
-   local n = tonumber(digits)
-   if not n then return nil, "A number is expected, such as 42, 1.5, 20k or 0x10" end
-   return n * (factors[unit:lower()] or 1)
+local function read_hex(answer)
+   return number.read_hex(answer)
 end
 
 local function read_words(answer)
@@ -29,7 +32,7 @@ local function read_choice(answer, page)
    return nil, ("A letter from a to %s is expected"):format(string.char(96 + #page.choices))
 end
 
-local readers = { number = read_number, words = read_words, choice = read_choice }
+local readers = { number = read_number, hex = read_hex, words = read_words, choice = read_choice }
 
 --- The kinds of answers.
 answers.kinds = readers
@@ -42,6 +45,27 @@ answers.kinds = readers
 -- @treturn[2] string what is expected
 function answers.read(answer, page)
    return readers[page.kind or "number"](answer, page)
+end
+
+--- How an answer was understood, where that may be another way than it was meant.
+-- @string answer
+-- @tparam table page
+-- @treturn ?string
+function answers.echo(answer, page)
+   local kind = page.kind or "number"
+   local given = (kind == "number" or kind == "hex") and answers.read(answer, page)
+   if not given then return nil end
+   local shown
+   if kind == "number" then
+      local bare = answer:gsub("[%s,]", "")
+      if bare:find("^%-?%d+$") and tonumber(bare) == given and not answer:find(",%d%d?$") then return nil end
+      shown = { text.value(given) }
+   else
+      shown = {}
+      for i, value in ipairs(given) do shown[i] = value:hex() end
+      if shown[1] == answer:lower() then return nil end
+   end
+   return ("Read as %s%s."):format(table.concat(shown, " or "), page.unit and " " .. page.unit or "")
 end
 
 -- --- comparing -----------------------------------------------------------------------------------
@@ -73,9 +97,38 @@ local function same_words(given, wanted, any_order)
    return true
 end
 
-local function same_number(given, wanted, within)
+-- The least and the largest number that are as good as one: {page.within} is a part of it, {page.factor} how many
+-- times less or more.
+local function bounds(wanted, page)
+   if page.factor then return wanted / page.factor, wanted * page.factor end
+   local slack = math.abs(wanted) * (page.within or 0)
+   return wanted - slack, wanted + slack
+end
+
+local function same_number(given, wanted, page)
    wanted = tonumber(tostring(wanted))
-   return wanted ~= nil and math.abs(given - wanted) <= math.abs(wanted) * (within or 0) + 1e-9
+   if not wanted then return false end
+   local least, most = bounds(wanted, page)
+   local rounding = 1e-9 + 1e-12 * math.abs(wanted)
+   return given >= math.min(least, most) - rounding and given <= math.max(least, most) + rounding
+end
+
+--- How near a number has to be, in words; nil where it has to be exact.
+-- @tparam table page
+-- @treturn ?string
+function answers.tolerance(page)
+   if (page.kind or "number") ~= "number" then return nil end
+   if page.factor then
+      return ("From 1/%g of the right number to %g times as much is right."):format(page.factor, page.factor)
+   end
+   return page.within and ("Within %g %% is right."):format(100 * page.within) or nil
+end
+
+local function same_hex(given, wanted)
+   for _, value in ipairs(given) do
+      if value == lpfm.u64(wanted) then return true end
+   end
+   return false
 end
 
 --- What a place of a lab stands for: a function of the figures, the name of a figure, or itself.
@@ -97,7 +150,8 @@ function answers.equal(given, wanted, page)
    local kind = page.kind or "number"
    if kind == "words" then return same_words(given, words_of(wanted), page.any_order) end
    if kind == "choice" then return given == tonumber(wanted) end
-   return same_number(given, wanted, page.within)
+   if kind == "hex" then return same_hex(given, wanted) end
+   return same_number(given, wanted, page)
 end
 
 -- --- explaining ----------------------------------------------------------------------------------
@@ -106,6 +160,15 @@ local function fits(entry, given, right, page, figures)
    if entry.more then return tonumber(given) ~= nil and given > tonumber(tostring(right)) end
    if entry.less then return tonumber(given) ~= nil and given < tonumber(tostring(right)) end
    return answers.equal(given, answers.resolve(entry.is, figures), page)
+end
+
+--- What a page asks, with how near an answer has to be.
+-- @tparam table page
+-- @treturn ?string a text with names in braces; nil where there is nothing to ask
+function answers.question(page)
+   local question = page.ask or page.todo or page.vary
+   local tolerance = question and not page.vary and answers.tolerance(page)
+   return tolerance and ("%s (%s)"):format(question:gsub("%s+$", ""), tolerance) or question
 end
 
 --- Judges a prediction.

@@ -1,74 +1,104 @@
 -- SPDX-License-Identifier: MIT
---- A function in a process of its own, with a limit of time: what students' scripts do there, or never stop doing, is
--- no affair of the program that judges them.
+--- A function in a process of its own, with a limit of time. Whatever it starts ends with it, whatever that did to get
+-- away: sessions and groups of its own, and children that outlive their parents.
 -- @module repl.lab.apart
 
+local dirent = require "posix.dirent"
+local fcntl = require "posix.fcntl"
 local poll = require "posix.poll"
 local proc = require "lpfm.proc"
-local render = require "pfm.render"
-local fcntl = require "posix.fcntl"
 local signal = require "posix.signal"
+local text_file = require "pfm.util.text_file"
 local unistd = require "posix.unistd"
 local wait = require "posix.sys.wait"
+local wire = require "repl.lab.wire"
 
 local apart = {}
 
 local BLOCK = 65536
-
--- What it prints goes nowhere, and what it reads is at its end.
-local function close_streams()
-   local null = assert(fcntl.open("/dev/null", fcntl.O_RDWR))
-   for fd = 0, 2 do unistd.dup2(null, fd) end
-end
+local START = 600 -- s until the function says that it has begun
+local BEGUN = "!"
 
 -- The child; it ends here, without what the parent would do at its end.
-local function carry_out(fn, into)
-   unistd.setpid("p", 0, 0) -- what it starts ends with it
-   close_streams()
-   local ok, result = pcall(fn)
-   local text = render.json(ok and { result = result } or { err = tostring(result) })
+local function carry_out(fn, into, quiet)
+   unistd.setpid("p", 0, 0) -- a Ctrl-C is the parent's
+   signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+   local null = assert(fcntl.open("/dev/null", fcntl.O_RDWR))
+   for fd = 0, quiet and 2 or 0 do unistd.dup2(null, fd) end
+   local ok, text = pcall(function()
+      return wire.dump { result = fn(function() unistd.write(into, BEGUN) end) }
+   end)
+   if not ok then text = wire.dump { err = tostring(text) } end
    while #text > 0 do text = text:sub((unistd.write(into, text) or #text) + 1) end
    unistd._exit(0)
 end
 
--- All that comes, or nil at the deadline.
-local function read_until(from, deadline)
-   local parts = {}
+-- All that comes, or nil at the deadline: `seconds` after the function has begun.
+local function read_all(from, seconds)
+   local parts, deadline = {}, proc.clock() + START
    while true do
       local left = deadline - proc.clock()
       if left <= 0 then return nil end
       if poll.rpoll(from, math.ceil(left * 1000)) == 1 then
          local part = unistd.read(from, BLOCK)
          if not part or part == "" then return table.concat(parts) end
+         if not parts[1] and part:sub(1, 1) == BEGUN then deadline = proc.clock() + seconds end
          parts[#parts + 1] = part
       end
    end
 end
 
+-- The processes whose parent this one is.
+local function children()
+   local out, me = {}, unistd.getpid()
+   for pid in dirent.files("/proc") do
+      local line = pid:find("^%d+$") and text_file.all("/proc/" .. pid .. "/stat")
+      if line and tonumber(line:match("%) %a (%d+)")) == me then out[tonumber(pid)] = true end
+   end
+   return out
+end
+
+-- Ends all children but those that there were before, and those that become ours when their parents end.
+local function end_children(before)
+   while true do
+      local found = false
+      for pid in pairs(children()) do
+         if not before[pid] then
+            found = true
+            signal.kill(pid, signal.SIGKILL)
+            wait.wait(pid)
+         end
+      end
+      if not found then return end
+   end
+end
+
 --- Calls a function in a child process.
--- @tparam function fn returns one value that JSON can have
--- @tparam number seconds that it may take
+-- @tparam function fn gets a function to call when its time begins; returns one value that `wire.dump` takes
+-- @tparam number seconds that it may take from then on
+-- @tparam[opt] boolean quiet what it prints goes nowhere
 -- @return[1] what it returned
 -- @return[2] nil
 -- @treturn[2] string why there is nothing: it did not end in time, it raised, it ended the process
-function apart.call(fn, seconds)
+function apart.call(fn, seconds, quiet)
    io.stdout:flush()
    local from, into = assert(unistd.pipe())
    fcntl.fcntl(into, fcntl.F_SETFD, fcntl.FD_CLOEXEC) -- what a script leaves running is not waited for
+   local before, adopted = children(), proc.adopt(true) == true
    local pid = assert(unistd.fork())
    if pid == 0 then
       unistd.close(from)
-      carry_out(fn, into)
+      carry_out(fn, into, quiet)
    end
    unistd.close(into)
-   local text = read_until(from, proc.clock() + seconds)
+   local ok, text = pcall(read_all, from, seconds)
    unistd.close(from)
-   signal.kill(-pid, signal.SIGKILL)
-   signal.kill(pid, signal.SIGKILL)
-   wait.wait(pid)
+   end_children(before)
+   proc.adopt(adopted)
+   if not ok then error(text, 0) end
    if not text then return nil, ("it did not end within %g s"):format(seconds) end
-   local got = render.from_json(text)
-   if type(got) ~= "table" then return nil, "it ended the program" end
+   local is_whole, got = pcall(wire.load, (text:gsub("^" .. BEGUN, "")))
+   if not is_whole then return nil, wire.gone end
    return got.result, got.err
 end
 

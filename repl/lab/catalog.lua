@@ -38,7 +38,13 @@ function catalog.folder(dir)
    for _, file in ipairs(names.entries(dir) or {}) do
       if file:find("%.lua$") then
          local lab, err = catalog.read(dir .. "/" .. file)
-         if not lab then errors[#errors + 1] = err elseif lab.pages then labs[#labs + 1] = lab end
+         if not lab then
+            errors[#errors + 1] = err
+         elseif lab.pages then
+            labs[#labs + 1] = lab
+         elseif lab.title then
+            errors[#errors + 1] = lab.path .. ": field 'pages' is missing"
+         end
       end
    end
    table.sort(labs, function(a, b)

@@ -1,58 +1,110 @@
 -- SPDX-License-Identifier: MIT
---- What a teacher gets: a line of JSON for each question and task, judged by runs of now.
+--- What a teacher gets: a row for each question and task, judged by runs of now, of one student or of a class.
 -- @module repl.lab.grade
 
-local apart = require "repl.lab.apart"
+local names = require "repl.prompt.names"
 local progress = require "repl.lab.progress"
 local render = require "pfm.render"
+local session = require "repl.lab.session"
 
 local grade = {}
 
---- Seconds that a script may take.
-grade.limit = 20
+local POINTS = { prediction = 1, task = 2, script = 5 } -- where a page says nothing else
+local KEYS = { "lab", "task", "kind", "state", "answer", "attempts", "hints", "params", "seed", "why" }
 
-local KEYS = { "lab", "task", "kind", "state", "answer", "attempts", "hints", "why" } -- in this order
+-- --- one student ---------------------------------------------------------------------------------
 
--- { right = boolean }, or nil and why it cannot be judged.
-local function judge(s, page, row, limit)
-   if page.task == nil or page.kind ~= "script" then
-      local right = s:judge(page, tostring(row.answer))
-      return { right = right or false }
-   end
-   local path = progress.path(s.lab.name .. "-" .. row.task, "lua")
-   return apart.call(function()
-      local right, why = s:judge_script(page, path or "")
-      return { right = right or false, why = right == nil and why or nil }
-   end, limit)
+local function kind_of(page)
+   return page.ask and "prediction" or "task"
 end
 
-local function row_of(s, page, limit)
+-- Is an answer right; of a script also why it is not.
+local function judge(s, page, row, limit)
+   if page.task == nil or page.kind ~= "script" then return (s:judge(page, tostring(row.answer))) end
+   local path = progress.path(s.lab.name .. "-" .. row.task, "lua")
+   local right, why = s:judge_script(page, path or "", { limit = limit, quiet = true })
+   return right, not right and why or nil
+end
+
+-- What was done when the answer that counts was given: the first one to a question, of a task the one that solved it.
+local function attempt_of(page, entry)
+   local found
+   for _, attempt in ipairs(entry.log or {}) do
+      if page.ask then return attempt end
+      if not attempt.skipped and (attempt.right or not (found and found.right)) then found = attempt end
+   end
+   return found
+end
+
+-- A session with the parameters of an attempt, in which the page has run.
+local function session_of(s, params, index, others)
+   local key = session.list_parameters(params)
+   others[key] = others[key] or (key == session.list_parameters(s.set) and s)
+      or session.new(s.lab, { kept = s.kept, params = params })
+   others[key]:run_up_to(index)
+   return others[key]
+end
+
+local function row_of(s, index, options, others)
+   local page = s.lab.pages[index]
    local id = page.id or page.task
    local entry = s.kept.answers[id] or { state = "open", attempts = 0, hints = 0 }
-   local row = { lab = s.lab.name, task = id, kind = page.ask and "prediction" or "task",
-      state = entry.state, answer = entry.answer, attempts = entry.attempts, hints = entry.hints }
-   if row.answer ~= nil then
-      local verdict, why = judge(s, page, row, limit)
-      row.state = verdict and verdict.right and "right" or "wrong"
-      row.why = why or (verdict and verdict.why)
+   local row = { lab = s.lab.name, task = id, kind = kind_of(page), state = entry.state, answer = entry.answer,
+      attempts = entry.attempts, hints = entry.hints, log = entry.log }
+   row.max, row.points = page.points or POINTS[page.kind == "script" and "script" or row.kind], 0
+   local attempt = attempt_of(page, entry) or {}
+   row.params, row.seed, row.time = session.list_parameters(attempt.params or s.set), attempt.seed, attempt.time
+   if attempt.skipped or row.answer == nil then
+      row.state = row.state == "skipped" and "skipped" or attempt.skipped and "skipped" or "open"
+      return row
    end
+   local ok, right, why = pcall(function()
+      return judge(session_of(s, attempt.params or s.set, index, others), page, row, options.limit)
+   end)
+   if not ok then right, why = false, tostring(right) end
+   local wanted = options.seed and session.list_parameters(session.draw(s.lab, options.seed))
+   if wanted and row.params ~= wanted then
+      right, why = false, ("it was not answered with the parameters of the seed '%s'"):format(options.seed)
+   end
+   row.state, row.why, row.points = right and "right" or "wrong", why, right and row.max or 0
    return row
 end
 
---- Judges all answers of a session again, by runs of now: what a file of progress claims does not count. Scripts run
--- in processes of their own.
+--- Judges all answers of a session again, by runs of now with the parameters that they were given with: what a file of
+-- progress claims does not count. Scripts run in interpreters of their own.
 -- @tparam session s of `repl.lab.session`
--- @tparam[opt=20] number limit seconds that a script may take
--- @treturn {table,...} `{ lab=, task=, kind="prediction"|"task", state=, answer=, attempts=, hints=, why= }`;
--- `why`: why a script cannot be judged
-function grade.session(s, limit)
-   local out = {}
+-- @tparam[opt] table options `limit`, seconds that a script may take; `seed`, of which the parameters have to be
+-- @treturn {table,...} `{ lab=, task=, kind="prediction"|"task", state=, answer=, attempts=, hints=, params=, seed=,
+-- time=, points=, max=, why=, log= }`; `why`: why it is not right
+function grade.session(s, options)
+   local out, others = {}, {}
+   options = type(options) == "table" and options or { limit = options }
    for i, page in ipairs(s.lab.pages) do
       if page.id or page.task then
          s:run_up_to(i) -- here, so that the time is the script's
-         out[#out + 1] = row_of(s, page, limit or grade.limit)
+         out[#out + 1] = row_of(s, i, options, others)
       end
    end
+   return out
+end
+
+--- Judges what is kept in a folder.
+-- @tparam {table,...} labs
+-- @tparam[opt] table options of `grade.session`
+-- @treturn[1] {table,...} rows
+-- @return[2] nil
+-- @treturn[2] string which file is damaged, or that there is none
+function grade.folder(labs, options)
+   local out, is_there = {}, {}
+   for _, name in ipairs(progress.names()) do is_there[name] = true end
+   for _, lab in ipairs(labs) do
+      local kept, err = progress.load(lab.name, true)
+      if not kept then return nil, err end
+      local ok, s = pcall(session.new, lab, { kept = kept, params = kept.params })
+      if not ok then return nil, ("%s: %s"):format(progress.path(lab.name), s) end
+      for _, row in ipairs(grade.session(s, options)) do out[#out + 1] = row end
+   end
+   if not next(is_there) then return nil, ("there is no progress in %s"):format(progress.folder() or "no folder") end
    return out
 end
 
@@ -62,9 +114,174 @@ end
 function grade.line(row)
    local out = {}
    for _, key in ipairs(KEYS) do
-      if row[key] ~= nil then out[#out + 1] = ('"%s":%s'):format(key, render.json(row[key])) end
+      if row[key] ~= nil and row[key] ~= "" then out[#out + 1] = ('"%s":%s'):format(key, render.json(row[key])) end
    end
    return "{" .. table.concat(out, ",") .. "}"
+end
+
+-- --- a class -------------------------------------------------------------------------------------
+
+local PLACES = { "/lpfm/labs", "/.local/state/lpfm/labs", "/labs", "" } -- of progress in a student's folder
+
+local function place_of(dir)
+   for _, place in ipairs(PLACES) do
+      for _, file in ipairs(names.entries(dir .. place) or {}) do
+         if file:find("%.json$") and file ~= "results.json" then return dir .. place end
+      end
+   end
+end
+
+--- Judges a class: each folder in a folder is a student's, and has its name.
+-- @string dir
+-- @tparam {table,...} labs
+-- @tparam[opt] table options of `grade.session`; `seeded`: each student's seed is the name
+-- @treturn {table,...} `{ name=, rows= }` or `{ name=, err=, rows={} }` of each student, by name
+function grade.class(dir, labs, options)
+   local out, given = {}, options or {}
+   local students = names.entries(dir) or {}
+   table.sort(students)
+   for _, name in ipairs(students) do
+      local path = dir .. "/" .. name
+      if name:sub(1, 1) ~= "." and names.entries(path) then
+         progress.read_from(place_of(path) or path .. PLACES[1])
+         local one = { limit = given.limit, seed = given.seeded and name or given.seed }
+         local ok, rows, err = pcall(grade.folder, labs, one)
+         out[#out + 1] = { name = name, rows = ok and rows or {}, err = ok and err or not ok and rows or nil }
+      end
+   end
+   progress.read_from(nil)
+   return out
+end
+
+-- --- reports -------------------------------------------------------------------------------------
+
+local reports = {}
+
+local function cell(value)
+   if value == nil then return "" end
+   local text = tostring(value)
+   if text:find("^[=+@\t\r]") or text:find("^%-[^%d.]") then text = "'" .. text end -- no formula of a spreadsheet
+   return text:find('[",\r\n]') and '"' .. text:gsub('"', '""') .. '"' or text
+end
+
+local function csv(out, ...)
+   local cells = {}
+   for i = 1, select("#", ...) do cells[i] = cell((select(i, ...))) end
+   out[#out + 1] = table.concat(cells, ",")
+end
+
+local function date(time)
+   return time and time > 0 and os.date("!%Y-%m-%dT%H:%M:%SZ", time) or nil
+end
+
+local function sum(student)
+   local points, max = 0, 0
+   for _, row in ipairs(student.rows) do points, max = points + row.points, max + row.max end
+   return points, max
+end
+
+--- A line for each student, question and task.
+function reports.csv(class)
+   local out = { "student,lab,task,kind,state,points,max,answer,attempts,hints,params,seed,time,why" }
+   for _, student in ipairs(class) do
+      for _, r in ipairs(student.rows) do
+         csv(out, student.name, r.lab, r.task, r.kind, r.state, r.points, r.max, r.answer, r.attempts, r.hints,
+            r.params, r.seed, date(r.time), r.why)
+      end
+      if student.err then
+         csv(out, student.name, nil, nil, nil, "error", 0, nil, nil, nil, nil, nil, nil, nil, student.err)
+      end
+   end
+   return out
+end
+
+--- A line for each student.
+function reports.points(class)
+   local out = { "student,points,max,percent,error" }
+   for _, student in ipairs(class) do
+      local points, max = sum(student)
+      csv(out, student.name, points, max, max > 0 and ("%.1f"):format(100 * points / max) or "", student.err)
+   end
+   return out
+end
+
+--- A line for each attempt.
+function reports.attempts(class)
+   local out = { "student,lab,task,attempt,answer,right,skipped,hints,time,params,seed" }
+   for _, student in ipairs(class) do
+      for _, r in ipairs(student.rows) do
+         for i, a in ipairs(r.log or {}) do
+            csv(out, student.name, r.lab, r.task, i, a.answer, a.right and "yes" or a.answer ~= nil and "no" or nil,
+               a.skipped and "yes" or nil, a.hints, date(a.time), session.list_parameters(a.params), a.seed)
+         end
+      end
+   end
+   return out
+end
+
+--- How often each wrong answer was given, the most frequent first.
+function reports.wrong(class)
+   local by, list, out = {}, {}, { "lab,task,answer,students" }
+   for _, student in ipairs(class) do
+      for _, r in ipairs(student.rows) do
+         local is_script = r.kind == "task" and r.why ~= nil
+         local key = r.lab .. "\0" .. r.task .. "\0" .. tostring(is_script and r.why or r.answer):lower()
+         if r.state == "wrong" then
+            if not by[key] then
+               by[key] = { lab = r.lab, task = r.task, answer = is_script and r.why or r.answer, n = 0 }
+               list[#list + 1] = by[key]
+            end
+            by[key].n = by[key].n + 1
+         end
+      end
+   end
+   table.sort(list, function(a, b)
+      if a.n ~= b.n then return a.n > b.n end
+      return a.lab .. "\0" .. a.task .. "\0" .. a.answer < b.lab .. "\0" .. b.task .. "\0" .. b.answer
+   end)
+   for _, entry in ipairs(list) do csv(out, entry.lab, entry.task, entry.answer, entry.n) end
+   return out
+end
+
+--- What `--grade` prints of one student, a line for each question and task.
+function reports.json(class)
+   local out = {}
+   for _, student in ipairs(class) do
+      for _, row in ipairs(student.rows) do out[#out + 1] = grade.line(row) end
+   end
+   return out
+end
+
+local function results(student)
+   local points, max = sum(student)
+   local tests = {}
+   for i, r in ipairs(student.rows) do
+      tests[i] = { name = r.lab .. ": " .. r.task, score = r.points, max_score = r.max,
+         status = r.state == "right" and "passed" or "failed", output = r.why or r.state }
+   end
+   local output = student.err or ("%g of %g points"):format(points, max)
+   return render.json { score = points, max_score = max, output = output, tests = #tests > 0 and tests or nil }
+end
+
+--- Gradescope's results.json of each student.
+function reports.gradescope(class)
+   local out = {}
+   for i, student in ipairs(class) do
+      out[i] = student.name and ("%s:%s"):format(render.json(student.name), results(student)) or results(student)
+   end
+   if class[1] and not class[1].name then return out end
+   return { "{" .. table.concat(out, ",\n") .. "}" }
+end
+
+--- The names of reports.
+grade.reports = { "json", "csv", "points", "attempts", "wrong", "gradescope" }
+
+--- A report.
+-- @string name one of `grade.reports`
+-- @tparam {table,...} class of `grade.class`, or one student without a name
+-- @treturn {string,...} lines
+function grade.report(name, class)
+   return reports[name](class)
 end
 
 return grade

@@ -2,16 +2,30 @@
 --- A student's progress: a JSON file for each lab, in lpfm's folder of $XDG_STATE_HOME (~/.local/state).
 -- @module repl.lab.progress
 
+local names = require "repl.prompt.names"
 local render = require "pfm.render"
 local text_file = require "pfm.util.text_file"
 local stat = require "posix.sys.stat"
 
 local progress = {}
 
+local given -- the folder of another student's progress
+
 local function folder()
+   if given then return given end
    local dir, home = os.getenv("XDG_STATE_HOME"), os.getenv("HOME")
    if dir and dir ~= "" then return dir .. "/lpfm/labs" end
    return home and home ~= "" and home .. "/.local/state/lpfm/labs" or nil
+end
+
+--- The folder of progress.
+-- @treturn ?string nil where there is no home
+progress.folder = folder
+
+--- Reads the progress of another folder from now on.
+-- @string[opt] dir without, one's own again
+function progress.read_from(dir)
+   given = dir
 end
 
 --- The file that keeps something of a lab.
@@ -27,28 +41,92 @@ local function whole(value, least)
    return type(value) == "number" and value >= least and value < 2 ^ 31 and value % 1 == 0 and value or least
 end
 
+local function plain(value)
+   return (type(value) == "string" or type(value) == "number" or type(value) == "boolean") and value or nil
+end
+
+local function parameters(params)
+   local out = {}
+   for name, value in pairs(type(params) == "table" and params or {}) do
+      if type(name) == "string" then out[name] = plain(value) end
+   end
+   return next(out) and out or nil
+end
+
+-- What was done, in its order.
+local function log(list)
+   local out = {}
+   for _, entry in ipairs(type(list) == "table" and list or {}) do
+      if type(entry) == "table" then
+         out[#out + 1] = { answer = plain(entry.answer), right = entry.right == true or nil,
+            skipped = entry.skipped == true or nil, time = whole(entry.time, 0), hints = whole(entry.hints, 0),
+            params = parameters(entry.params), seed = plain(entry.seed) }
+      end
+   end
+   return out[1] and out or nil
+end
+
 -- Anybody can write such a file: what is none of an answer's is left out.
 local function answers(kept)
    local out = {}
    for id, entry in pairs(type(kept) == "table" and kept or {}) do
       if type(entry) == "table" then
-         out[id] = { answer = type(entry.answer) ~= "table" and entry.answer or nil,
-            attempts = whole(entry.attempts, 0), hints = whole(entry.hints, 0),
-            state = type(entry.state) == "string" and entry.state or "open" }
+         out[id] = { answer = plain(entry.answer), attempts = whole(entry.attempts, 0), hints = whole(entry.hints, 0),
+            state = type(entry.state) == "string" and entry.state or "open", log = log(entry.log) }
       end
    end
    return out
 end
 
+local TYPES = { attempts = "number", hints = "number", state = "string", log = "table" }
+
+-- What is in a file that nobody's player has written; nil if nothing is.
+local function oddity(kept)
+   if kept.answers ~= nil and type(kept.answers) ~= "table" then return "its answers are none" end
+   for id, entry in pairs(kept.answers or {}) do
+      if type(entry) ~= "table" then return ("the answer to '%s' is none"):format(tostring(id)) end
+      local is_odd = type(entry.answer) == "table"
+      for name, kind in pairs(TYPES) do is_odd = is_odd or (entry[name] ~= nil and type(entry[name]) ~= kind) end
+      if is_odd then return ("what is kept of '%s' is no answer"):format(tostring(id)) end
+   end
+end
+
 --- What is kept of a lab.
 -- @string name
--- @treturn table `{ page=number, answers={ [id]={ answer=, state=, attempts=, hints= } } }`, as new if there is nothing
-function progress.load(name)
+-- @tparam[opt] boolean is_strict what would be left out is damage
+-- @treturn[1] table `{ page=number, params=, seed=, answers={ [id]={ answer=, state=, attempts=, hints=, log={ {
+-- answer= or skipped=, right=, time=, hints=, params=, seed= }, ... } } } }`, as new if there is nothing
+-- @return[2] nil
+-- @treturn[2] string what is wrong with its file
+function progress.load(name, is_strict)
    local path = progress.path(name)
-   local text = path and text_file.all(path)
-   local kept = text and render.from_json(text)
-   if type(kept) ~= "table" then kept = {} end
-   return { page = whole(kept.page, 1), done = kept.done and true or nil, answers = answers(kept.answers) }
+   local written = path and text_file.all(path)
+   local kept = {}
+   if written then kept = render.from_json(written) end
+   if type(kept) ~= "table" or (written and not written:find("^%s*{")) then
+      return nil, path .. " is damaged: it is no JSON object"
+   end
+   local odd = is_strict and oddity(kept)
+   if odd then return nil, ("%s is damaged: %s"):format(path, odd) end
+   return { page = whole(kept.page, 1), done = kept.done and true or nil, params = parameters(kept.params),
+      seed = plain(kept.seed), answers = answers(kept.answers) }
+end
+
+--- The names of labs of which something is kept.
+-- @treturn {string,...}
+function progress.names()
+   local out, dir = {}, folder()
+   for _, file in ipairs(dir and names.entries(dir) or {}) do out[#out + 1] = file:match("^(.+)%.json$") end
+   return out
+end
+
+--- Puts a file of progress aside that cannot be read, so that nothing is written over it.
+-- @string name
+-- @treturn string its new name
+function progress.put_aside(name)
+   local path = progress.path(name)
+   assert(os.rename(path, path .. ".damaged"))
+   return path .. ".damaged"
 end
 
 local function make_folders(path)
@@ -82,6 +160,22 @@ end
 -- @treturn[2] string why not
 function progress.save(name, kept)
    return progress.write(progress.path(name), render.json(kept) .. "\n")
+end
+
+--- Keeps what was done in a session, and the scripts that solve its tasks.
+-- @tparam session session
+-- @return[1] true
+-- @return[2] nil
+-- @treturn[2] string why not
+function progress.keep(session)
+   local name = session.lab.name
+   local ok, err = progress.save(name, session.kept)
+   for id, source in pairs(session.scripts or {}) do
+      local path = progress.path(name .. "-" .. id, "lua")
+      local is_kept, why = progress.write(path, source)
+      ok, err = ok and is_kept, err or why
+   end
+   return ok, err
 end
 
 --- Forgets the progress of a lab.

@@ -4,7 +4,9 @@
 -- @module repl.lab.session
 
 local answers = require "repl.lab.answers"
+local judge = require "repl.lab.judge"
 local kit = require "labs.kit"
+local lpfm = require "lpfm"
 local render = require "pfm.render"
 local text = require "repl.lab.text"
 local text_file = require "pfm.util.text_file"
@@ -21,10 +23,21 @@ end
 
 local TIMES, AT_LEAST = 100, 1000 -- a parameter may be so many times the lab's own, and this in any case
 
+local function check_model(value)
+   for _, machine in ipairs(lpfm.machines()) do
+      if machine == "sim:" .. tostring(value) then return end
+   end
+   error(("parameter model: there is no model '%s'; lpfm.machines() lists them"):format(tostring(value)), 0)
+end
+
 -- Numbers are counts, times and chances: whole where the lab's own is, and not so large that a run has no end.
 local function check_parameter(lab, name, value)
    local own = lab.params[name]
-   if type(own) ~= "number" then return end
+   if own == nil then error(("lab %s has no parameter '%s'"):format(lab.name, tostring(name)), 0) end
+   if type(own) ~= "number" then
+      if type(value) == type(own) then return end
+      error(("parameter %s: expected a %s, got '%s'"):format(name, type(own), tostring(value)), 0)
+   end
    local whole = own % 1 == 0
    local fits = type(value) == "number" and value >= 0 and (not whole or value % 1 == 0)
    if not fits then
@@ -41,11 +54,36 @@ end
 local function parameters(lab, set)
    local out = merge({}, lab.params)
    for name, value in pairs(set) do
-      if out[name] == nil then error(("lab %s has no parameter '%s'"):format(lab.name, name), 0) end
       check_parameter(lab, name, value)
       out[name] = value
    end
    return out
+end
+
+--- What parameters a seed chooses: of those that the lab lists in `draw`, the same for the same seed.
+-- @tparam table lab
+-- @string seed such as a student's name
+-- @treturn table by name
+function session.draw(lab, seed)
+   local out = {}
+   for name, values in pairs(not lab.machine and lab.draw or {}) do
+      local hash = 7
+      for _, byte in ipairs { (seed .. "\0" .. lab.name .. "\0" .. name):byte(1, -1) } do
+         hash = (hash * 16807 + byte) % 2147483647
+      end
+      out[name] = values[math.floor(hash / 2147483647 * #values) + 1]
+   end
+   return out
+end
+
+--- Parameters in words: "ns=5, rounds=500".
+-- @tparam ?table params by name
+-- @treturn string "" without any
+function session.list_parameters(params)
+   local list = {}
+   for name, value in pairs(params or {}) do list[#list + 1] = ("%s=%s"):format(name, tostring(value)) end
+   table.sort(list)
+   return table.concat(list, ", ")
 end
 
 local function close_all(ok, ...)
@@ -62,11 +100,24 @@ end
 -- A lab runs with its own parameters; with others, what fails is their mistake, wherever it comes to light.
 local function blame(self, err)
    if not next(self.set) or type(err) ~= "string" then return err end
-   local list = {}
-   for name, value in pairs(self.set) do list[#list + 1] = ("%s=%s"):format(name, tostring(value)) end
-   table.sort(list)
    local reason = err:gsub("^%S+:%d+: ", "")
-   return ("lab %s does not run with %s: %s"):format(self.lab.name, table.concat(list, ", "), reason)
+   return ("lab %s does not run with %s: %s"):format(self.lab.name, session.list_parameters(self.set), reason)
+end
+
+-- A name means one thing in a lab: a figure that hid a parameter, or another figure, would change what texts say.
+local function check_name(self, name, value)
+   if self.params[name] ~= nil then error(("figure '%s' has the name of a parameter"):format(name), 0) end
+   local before = self.figures[name]
+   if before ~= nil and before ~= value and type(value) ~= "table" then
+      error(("figure '%s' is there already, with another value"):format(name), 0)
+   end
+end
+
+local function add_figures(self, figures)
+   for name, value in pairs(figures or {}) do
+      check_name(self, name, value)
+      self.figures[name] = value
+   end
 end
 
 --- Runs a page, once: what the machine shows becomes figures.
@@ -76,7 +127,7 @@ function session:run(index)
    if not page.run or self.ran[index] then return end
    local ok, figures = pcall(call, page.run, self.params, self.figures)
    if not ok then error(blame(self, figures), 0) end
-   merge(self.figures, figures)
+   add_figures(self, figures)
    self.ran[index] = true
 end
 
@@ -91,14 +142,16 @@ end
 --- A session.
 -- @tparam table lab of `catalog.read`
 -- @tparam[opt] table options `params`, values for parameters by name; `kept`, of `progress.load`; `width`, columns;
--- `more`, where it goes on after the end
+-- `more`, where it goes on after the end; `notebook`: nothing is said of what can be typed
 -- @treturn session
 function session.new(lab, options)
    options = options or {}
    local self = setmetatable({ lab = lab, kept = options.kept or { page = 1, answers = {} }, ran = {},
-      width = math.min(options.width or 80, 100), phase = "read", more = options.more }, session)
+      width = math.min(options.width or 80, 100), phase = "read", more = options.more,
+      is_notebook = options.notebook }, session)
    self.set = options.params or {}
    self.params = parameters(lab, self.set)
+   self.tried = merge({}, self.params)
    self.figures = merge({}, self.params)
    self.index = math.max(1, math.min(self.kept.page, #lab.pages))
    return self
@@ -146,12 +199,29 @@ local function heading(self)
    return ("%s (page %d of %d)"):format(lab.title, self.index, #lab.pages)
 end
 
+-- Which parameters are not the lab's own: those of the pages, and those that were set at the prompt.
+local function changes(self)
+   local out, tried = {}, {}
+   if next(self.set) then
+      out[1] = ("Parameters of these pages: %s."):format(session.list_parameters(self.set))
+   end
+   for name, value in pairs(self.tried) do
+      if value ~= self.params[name] then tried[name] = value end
+   end
+   if next(tried) then
+      out[#out + 1] = ("At the prompt: %s; 'reset' undoes that. The pages keep theirs."):format(
+         session.list_parameters(tried))
+   end
+   return out
+end
+
 -- What can be typed now.
 local function request(self)
+   if self.is_notebook then return "" end
    local page, phase = self:page(), self.phase
    local kind = page.kind or "number"
-   local wanted = { number = "a number", words = "words, with blanks between them", choice = "a letter",
-      script = "the name of your script's file" }
+   local wanted = { number = "a number", hex = "a hexadecimal number", words = "words, with blanks between them",
+      choice = "a letter", script = "the name of your script's file" }
    local out
    if phase == "ask" or phase == "task" then
       out = ("Type %s%s; 'hint' helps, 'skip' goes on without."):format(phase == "ask" and "your prediction: " or "",
@@ -177,8 +247,9 @@ function session:enter()
    self.phase, self.shown_hints = kind_of(page), 0
    local out = add({ "" }, text.wrap(heading(self), self.width))
    add(out, { ("-"):rep(widest(out)), "" })
+   for _, change in ipairs(changes(self)) do add(out, add(text.wrap(change, self.width), { "" })) end
    add(out, self:lines(page.text))
-   local question = page.ask or page.todo or page.vary
+   local question = answers.question(page)
    if question then
       local label = page.ask and "Question: " or page.task and "Task: " or "Try it: "
       add_apart(out, self:lines(label .. question:gsub("^%s+", "")))
@@ -211,10 +282,24 @@ local function record(self, page)
    return entry
 end
 
-local function note(self, page, answer, state)
+-- What was done is kept, all of it and in its order.
+local function keep_log(self, entry, fields)
+   entry.log = entry.log or {}
+   fields.time, fields.hints = os.time(), entry.hints
+   fields.params = next(self.set) and merge({}, self.set) or nil
+   fields.seed = self.kept.seed
+   entry.log[#entry.log + 1] = fields
+end
+
+-- The first answer to a question is the prediction, and stays it; a task is solved once it is solved.
+local function note(self, page, reply, right)
    local entry = record(self, page)
-   entry.answer, entry.attempts = answer, entry.attempts + 1
-   if entry.state ~= "right" then entry.state = state end
+   local is_first = entry.state == "open"
+   keep_log(self, entry, { answer = reply, right = right })
+   entry.attempts = entry.attempts + 1
+   if page.ask and not is_first then return end
+   if page.task and entry.state == "right" and not right then return end
+   entry.answer, entry.state = reply, right and "right" or "wrong"
 end
 
 --- Judges an answer to a question, or to a task that asks for a value, by a run of now.
@@ -233,43 +318,45 @@ function session:judge(page, answer)
    return answers.judge(given, page, self.figures)
 end
 
--- A script's result, or nil and what is wrong with it.
-local function result_of(path)
-   local chunk, err = loadfile(path)
-   if not chunk then return nil, err end
-   local ok, result = pcall(chunk)
-   if not ok then return nil, tostring(result) end
-   if result == nil then return nil, path .. ": expected the script to return something" end
-   return result
-end
-
 --- Judges what solves a task.
 -- @tparam table page
 -- @param value what the script returns
 -- @treturn boolean right
 -- @treturn string explanation
--- @treturn table figures, those of the check too
+-- @treturn table figures of the check
 function session:judge_value(page, value)
    local ok, right, say, figures = pcall(call, page.check, self.params, value, self.figures)
-   if not ok then return false, "It cannot be checked: " .. tostring(right), self.figures end
+   if not ok then return false, "It cannot be checked: " .. tostring(right):gsub("^%S+:%d+: ", ""), {} end
+   for name, figure in pairs(figures or {}) do check_name(self, name, figure) end
    local shown = merge(merge({}, self.figures), figures)
-   return right and true or false, text.fill(say or (right and page.right) or page.otherwise, shown), shown
+   return right and true or false, text.fill(say or (right and page.right) or page.otherwise, shown), figures or {}
 end
 
---- Judges a script that solves a task.
--- @tparam table page
+--- Judges a script that solves a task: it runs in an interpreter of its own.
+-- @tparam table page whose run is done
 -- @string path
+-- @tparam[opt] table options of `judge.script`
 -- @treturn ?boolean nil where it cannot be run
 -- @treturn string explanation
-function session:judge_script(page, path)
-   local value, err = result_of(path)
-   if value == nil then return nil, err end
-   return self:judge_value(page, value)
+function session:judge_script(page, path, options)
+   local source = text_file.all(path)
+   if not source then return nil, "cannot read " .. path end
+   local given = merge({ name = path }, options)
+   return judge.script(self, page, source, given)
 end
 
-local function keep_script(self, page, path)
+-- A script that solves the task is not replaced by one that does not.
+local function keep_script(self, page, path, right)
+   local solved = record(self, page).state == "right"
+   if solved and not right then return end
    self.scripts = self.scripts or {}
    self.scripts[id_of(page)] = text_file.all(path)
+end
+
+-- A file's name as a shell takes it: quoted, or from home.
+local function file_of(reply)
+   local bare = reply:match('^"(.*)"$') or reply:match("^'(.*)'$") or reply
+   return (bare:gsub("^~/", (os.getenv("HOME") or "~") .. "/"))
 end
 
 local function verdict(right)
@@ -282,12 +369,13 @@ end
 
 -- An answer to the question or the task that is open.
 local function answer(self, page, reply)
-   local right, say
-   if is_script(page) then right, say = self:judge_script(page, reply) else right, say = self:judge(page, reply) end
+   local judge_one = is_script(page) and session.judge_script or session.judge
+   local right, say = judge_one(self, page, is_script(page) and file_of(reply) or reply)
    if right == nil then return text.wrap(say .. ".", self.width) end
-   note(self, page, reply, right and "right" or "wrong")
-   if is_script(page) then keep_script(self, page, reply) end
-   local out = page.ask and self:results(page) or {}
+   if is_script(page) then keep_script(self, page, file_of(reply), right) end
+   note(self, page, reply, right)
+   local out = { answers.echo(reply, page) }
+   if page.ask then add(out, self:results(page)) end
    if is_script(page) then
       add_apart(out, text.wrap(verdict(right) .. say, self.width))
    else
@@ -344,9 +432,13 @@ function words.skip(self)
    if self.phase == "read" or self.phase == "vary" then return go(self, 1) end
    local entry = record(self, page)
    if entry.state == "open" then entry.state = "skipped" end
+   keep_log(self, entry, { skipped = true })
    self.phase = "read"
    if not page.ask then return go(self, 1) end
-   return add_apart(self:results(page), text.wrap(request(self), self.width))
+   local choice = (page.choices or {})[answers.resolve(page.answer, self.figures)]
+   local say = (choice and choice.say or page.otherwise):gsub("^%s+", "")
+   local out = add_apart(self:results(page), self:lines(say))
+   return add_apart(out, text.wrap(request(self), self.width))
 end
 
 function words.next(self)
@@ -368,6 +460,12 @@ function words.prompt(self)
    return {}
 end
 
+--- The prompt's parameters become those of the pages again.
+function words.reset(self)
+   for name in pairs(self.tried) do self.tried[name] = self.params[name] end
+   return { "The prompt has the lab's parameters again." }
+end
+
 function words.help()
    return {
       "   Enter    goes on, as 'next' does, where there is nothing to answer",
@@ -375,6 +473,7 @@ function words.help()
       "   skip     goes on without an answer",
       "   back     the page before this one",
       "   prompt   lpfm's prompt, with the machine set up; Ctrl-D comes back",
+      "   reset    undoes what was set in the prompt's `params`",
       "   quit     leaves; the next time the lab goes on where it was left",
    }
 end
@@ -395,17 +494,35 @@ function session:reply(reply)
       return { "Type an answer; 'hint' helps, 'skip' goes on without, '?' lists all words." }
    end
    if reply == "" then return words.next(self) end
-   return { "There is nothing to answer here: Enter goes on, '?' lists what can be typed." }
+   return text.wrap("There is nothing to answer here: Enter goes on, 'prompt' opens lpfm's prompt, '?' lists what can "
+      .. "be typed.", self.width)
 end
 
---- The names for the prompt: those that the page sets up, and `check`, `hint`, `params` and `kit`.
+--- The names for the prompt: those that the page sets up, and `check`, `hint`, `kit`, `reset`, and `params`: a copy of
+-- the parameters, with which those names work and nothing else does.
 -- @tparam function say prints lines
 -- @treturn table
 function session:globals(say)
-   local page = self:page()
-   local out = { kit = kit, params = self.params }
-   local setup = page.setup or self.lab.setup
-   merge(out, setup and setup(kit, self.params, self.figures))
+   local page, lab = self:page(), self.lab
+   local out = { kit = kit, params = setmetatable({}, {
+      __index = self.tried,
+      __newindex = function(_, name, value)
+         check_parameter(lab, name, value)
+         if name == "model" then check_model(value) end
+         self.tried[name] = value
+      end,
+      __tostring = function() return session.list_parameters(self.tried) end,
+   }) }
+   local setup = page.setup or lab.setup
+   local ok, names = pcall(setup or function() end, kit, self.tried, self.figures)
+   if not ok then -- what was tried last is not what the lab can run with
+      say(text.wrap(("With %s the lab's names cannot be set up: %s"):format(session.list_parameters(self.tried),
+         tostring(names):gsub("^%S+:%d+: ", "")), self.width))
+      say(words.reset(self))
+      names = setup(kit, self.tried, self.figures)
+   end
+   merge(out, names)
+   out.reset = function() say(words.reset(self)) end
    out.check = function(value) say(self:check(value)) end
    out.hint = function() say(words.hint(self)) end
    return out

@@ -17,6 +17,7 @@ local sheet = {}
 -- @treturn {string,...} `label: value` lines
 function sheet.figures(lab, params)
    local s, out = session.new(lab, { params = params }), {}
+   if next(s.set) then out[1] = "parameters: " .. session.list_parameters(s.set) end
    for i, page in ipairs(lab.pages) do
       s:run(i)
       for _, line in ipairs(text.figures(page.show, s.figures)) do out[#out + 1] = line:sub(4) end
@@ -110,7 +111,7 @@ end
 local BLANK = '<div class="line"></div>'
 
 local function page_of(page, i, figures, teacher)
-   local question = page.ask or page.todo or page.vary
+   local question = answers.question(page)
    local out = { ("<h2>%d</h2>"):format(i) }
    if page.text then
       out[2] = ('<div%s>%s</div>'):format(question and ' class="before"' or "", paragraphs(page.text, figures))
@@ -139,7 +140,8 @@ function sheet.handout(lab, options)
    local title = html(lab.title)
    local out = { ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>%s</title>'):format(title),
       "<style>" .. STYLE .. "</style></head><body>", "<h1>" .. title .. "</h1>",
-      ("<p>%s, about %d minutes.</p>"):format(html("lpfm lab " .. lab.name), lab.minutes),
+      ("<p>%s, about %d minutes.%s</p>"):format(html("lpfm lab " .. lab.name), lab.minutes, next(s.set)
+         and " Parameters: " .. html(session.list_parameters(s.set)) .. "." or ""),
       list("You will learn to", lab.goals), list("To read", lab.read) }
    if options.teacher then
       out[#out + 1] = '<h2>For the teacher</h2>\n<div class="say">' .. paragraphs(lab.teacher, s.figures) .. "</div>"
@@ -176,7 +178,7 @@ end
 
 local function cells_of(page, i, figures, out)
    local lines = markdown(page.text, figures)
-   local question = page.ask or page.todo or page.vary
+   local question = answers.question(page)
    if question then
       local label = page.ask and "Question" or page.task and "Task" or "Try it"
       append(lines, markdown(("**%s.** %s"):format(label, (question:gsub("^%s+", ""))), figures))
@@ -186,16 +188,12 @@ local function cells_of(page, i, figures, out)
    end
    note(out, lines)
    if page.setup then code(out, ("course:open(%d)"):format(i)) end
-   if page.ask then code(out, ('course:answer("%s", "your prediction")'):format(page.id)) end
-   if page.task then
-      local answer = page.kind == "script" and "your-file.lua" or "your answer"
-      code(out, ('course:answer("%s", "%s")'):format(page.task, answer))
-   end
+   if page.ask or page.task then code(out, ('course:answer("%s", "")'):format(page.id or page.task)) end
    if page.run and not question then code(out, ("course:show(%d)"):format(i)) end
 end
 
-local NOTEBOOK = "Put each answer in the place of the words in its cell, and run that: the machine answers. "
-   .. "`course:hints` with the name of a question gives its hints."
+local NOTEBOOK = "Put each answer between the quotes of its cell, and run that: the machine answers. A script is "
+   .. "answered by the name of its file. `course:hints` with the name of a question gives its hints."
 
 --- A lab as a notebook for lpfm's kernel of Jupyter.
 -- @tparam table lab

@@ -19,9 +19,7 @@ end
 
 -- Keeps what was done; says once why it cannot be kept.
 local function keep(session)
-   local name = session.lab.name
-   local ok, err = progress.save(name, session.kept)
-   for id, text in pairs(session.scripts or {}) do progress.write(progress.path(name .. "-" .. id, "lua"), text) end
+   local ok, err = progress.keep(session)
    if not ok and not session.complained then
       session.complained = true
       say { "(Your progress is not kept: " .. tostring(err) .. ".)" }

@@ -4,6 +4,7 @@
 -- @module repl.lab.validate
 
 local answers = require "repl.lab.answers"
+local judge = require "repl.lab.judge"
 local session = require "repl.lab.session"
 local text = require "repl.lab.text"
 
@@ -11,11 +12,11 @@ local validate = {}
 
 local FIELDS = { title = "string", number = "number", minutes = "number", goals = "table", read = "table",
    teacher = "string", pages = "table" }
-local PAGE_FIELDS = {}
-for name in ("text ask id kind choices answer within any_order run show after right wrong otherwise hints vary setup "
-   .. "task todo check solution mistake"):gmatch("%S+") do
-   PAGE_FIELDS[name] = true
-end
+local PAGE_FIELDS = { text = "string", ask = "string", id = "string", kind = "string", choices = "table",
+   within = "number", factor = "number", unit = "string", points = "number", any_order = "boolean", run = "function",
+   show = "table", after = "string",
+   right = "string", wrong = "table", otherwise = "string", hints = "table", vary = "string", setup = "function",
+   answer = "any", task = "string", todo = "string", check = "function", solution = "string", mistake = "string" }
 
 -- --- the form ------------------------------------------------------------------------------------
 
@@ -26,8 +27,13 @@ local function check_fields(lab, say)
 end
 
 local function check_page_fields(page, say)
-   for name in pairs(page) do
-      if not PAGE_FIELDS[name] then say(("unknown field '%s'"):format(tostring(name))) end
+   for name, value in pairs(page) do
+      local kind = PAGE_FIELDS[name]
+      if not kind then
+         say(("unknown field '%s'"):format(tostring(name)))
+      elseif kind ~= "any" and type(value) ~= kind then
+         say(("field '%s': a %s is expected, not a %s"):format(name, kind, type(value)))
+      end
    end
    if not (page.text or page.ask or page.task or page.vary) then
       say("a text, a question, a task or a vary is expected")
@@ -37,7 +43,8 @@ end
 
 local function check_question(page, say)
    if not answers.kinds[page.kind or "number"] then
-      return say(("kind '%s': number, words, choice (or, of a task, script) is expected"):format(tostring(page.kind)))
+      return say(("kind '%s': number, hex, words, choice (or, of a task, script) is expected"):format(
+         tostring(page.kind)))
    end
    if page.answer == nil then say("field 'answer' is missing") end
    if page.kind == "choice" then
@@ -140,9 +147,28 @@ function validate.right(page, figures)
    return type(value) == "table" and table.concat(value, " ") or tostring(value)
 end
 
+-- Texts do not say how near is right: the page's fields do, and what is accepted is what they say.
+local function check_bounds(page, say, s)
+   for _, block in ipairs { page.ask or "", page.todo or "" } do
+      local words = block:match("[Ww]ithin an? %a+ is right") or block:match("near enough")
+      if words then say(("the text says how near is right, '%s': fields 'within' and 'factor' do"):format(words)) end
+   end
+   if not (page.within or page.factor) then return end
+   local wanted = tonumber(tostring(answers.resolve(page.answer, s.figures))) or 0
+   local times = page.factor or 1 + page.within
+   for by, expected in pairs { [times] = true, [times * 1.01] = false, [1 / times] = page.factor ~= nil or nil } do
+      local given = ("%.15g"):format(wanted * by)
+      if wanted ~= 0 and s:judge(page, given) ~= expected then
+         say(("%s is %sright, against field '%s'"):format(given, expected and "not " or "",
+            page.factor and "factor" or "within"))
+      end
+   end
+end
+
 local function check_answers(page, say, s)
    local ok, right = pcall(s.judge, s, page, validate.right(page, s.figures))
    if not (ok and right) then say("the right answer is not taken: " .. tostring(right)) end
+   check_bounds(page, say, s)
    for i, entry in ipairs(page.wrong or {}) do
       local fine, is_right, explanation = pcall(s.judge, s, page, validate.example(entry, page, s.figures))
       if not fine or is_right ~= false or explanation ~= entry.say then
@@ -151,21 +177,60 @@ local function check_answers(page, say, s)
    end
 end
 
--- What becomes of a script: right, the explanation, and figures.
-local function try_script(page, source, s)
-   local chunk, err = loadstring(source, "=script")
-   local ok, value = pcall(chunk or error, err)
-   if not ok then return nil, value, s.figures end
-   return s:judge_value(page, value)
+-- Scripts that solve no task: whoever has thought of nothing writes such a one.
+local VACUOUS = { "return {}", "return 0", "return 1", "return 2", "return -1", "return true", "return ''",
+   "return { 0 }", "return function() end", "return function(...) return ... end", "return function() return {} end" }
+for i = 0, 3 do VACUOUS[#VACUOUS + 1] = ("return function() return %d end"):format(i) end
+
+-- Scripts that do not come to an end, or end more than they should; with the seconds that they are given.
+local RUNAWAYS = { "while true do end", "return function() while true do end end", "os.exit(0)",
+   "return function() os.exit(0) end" }
+local A_MOMENT = 0.2
+
+-- What solves the other tasks of the lab does not solve this one.
+local function neighbours(lab, page)
+   local out = {}
+   for _, other in ipairs(lab.pages) do
+      if other ~= page and other.solution then out[#out + 1] = other.solution end
+   end
+   return out
+end
+
+local function one_line(source)
+   return (source:gsub("%s+", " "):sub(1, 60))
+end
+
+-- Tries what must not solve a task.
+local function check_vacuous(page, say, s)
+   local sources = neighbours(s.lab, page)
+   for _, source in ipairs(VACUOUS) do sources[#sources + 1] = source end
+   local verdicts, err = judge.scripts(s, page, sources)
+   if not verdicts then return say("its check does not end with scripts such as `return {}`: " .. tostring(err)) end
+   for i, verdict in ipairs(verdicts) do
+      if verdict.right then say(("a script that does nothing solves the task: `%s`"):format(one_line(sources[i]))) end
+   end
+   for _, source in ipairs(RUNAWAYS) do
+      local right = judge.script(s, page, source, { limit = A_MOMENT, quiet = true })
+      if right then say(("`%s` solves the task"):format(one_line(source))) end
+   end
 end
 
 -- Returns the figures that the check's texts may name.
 local function check_script(page, say, s)
-   local right, why, figures = try_script(page, page.solution, s)
-   if not right then say("its own solution does not solve the task: " .. tostring(why)) end
-   local wrong, reason, more = try_script(page, page.mistake, s)
-   if wrong ~= false then say("its mistake is no mistake: " .. tostring(reason)) end
-   return setmetatable(more, { __index = figures })
+   local verdicts, err = judge.scripts(s, page, { page.solution, page.mistake })
+   if not verdicts then
+      say("its check does not end: " .. tostring(err))
+      return s.figures
+   end
+   local good, bad = verdicts[1], verdicts[2]
+   if not good.right then say("its own solution does not solve the task: " .. tostring(good.say)) end
+   if bad.right ~= false then say("its mistake is no mistake: " .. tostring(bad.say)) end
+   check_vacuous(page, say, s)
+   local out = {}
+   for _, figures in ipairs { s.figures, good.figures or {}, bad.figures or {} } do
+      for name, value in pairs(figures) do out[name] = value end
+   end
+   return out
 end
 
 -- False where the run fails: nothing that follows can be judged.
@@ -202,6 +267,7 @@ function validate.lab(lab, params)
    if #out > 0 then return out end
    local s = session.new(lab, { params = params })
    for i, page in ipairs(lab.pages) do
+      s.index = i
       if not check_runs(page, function(complaint) say(("page %d: %s"):format(i, complaint)) end, s, i) then break end
    end
    return out

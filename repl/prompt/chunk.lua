@@ -44,7 +44,43 @@ local function compile_last(text, whole)
    return nil
 end
 
---- Compiles what was typed.
+-- The locals that are in scope at the end of statements.
+local function outer_locals(text)
+   local code, out = tokens.code(text), {}
+   local _, depths = tokens.depth(text)
+   for i, token in ipairs(code) do
+      local k = i + 1
+      if token.text == "local" and token.kind == "keyword" and depths[i] == 0 and code[k] then
+         if code[k].text == "function" then k = k + 1 end
+         while code[k] and code[k].kind == "name" do
+            out[#out + 1] = code[k].text
+            k = code[k + 1] and code[k + 1].text == "," and code[k - 1].text ~= "function" and k + 2 or #code + 1
+         end
+      end
+   end
+   return out
+end
+
+-- Statements that hand on their locals at their end, to a function that the chunk is called with; nil: there are none.
+local KEEP = "\nlocal keep_ = ... "
+
+local function keeping(statements)
+   local out = {}
+   for _, name in ipairs(outer_locals(statements)) do out[#out + 1] = ("keep_(%q, %s) "):format(name, name) end
+   return #out > 0 and statements .. KEEP .. table.concat(out) or nil
+end
+
+-- What was compiled, with its locals handed on where that can be: not behind a return, for instance.
+local function with_locals(compiled, text)
+   local before = compiled.expression and compiled.before or text
+   local kept = keeping(before)
+   local fn = kept and loadstring(kept .. (compiled.expression and " return " .. compiled.expression or ""), NAME)
+   compiled.fn = fn or compiled.fn
+   return compiled
+end
+
+--- Compiles what was typed. The chunk is called with a function of name and value, which gets its outer locals when it
+-- has run: they would be gone with the line.
 -- @string text
 -- @treturn[1] table `fn`; `expression`, its text, where there is one, and `before`, the statements in front of it
 -- @return[2] nil
@@ -57,8 +93,8 @@ function chunk.compile(text)
    if expression then return nil, err end
    fn, err = loadstring(text, NAME)
    local last = compile_last(text, fn)
-   if last or not fn then return last, err end
-   return { fn = fn }
+   if not last and not fn then return nil, err end
+   return with_locals(last or { fn = fn }, text)
 end
 
 return chunk

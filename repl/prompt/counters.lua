@@ -5,9 +5,11 @@
 local lpfm = require "lpfm"
 local events = require "pfm.events"
 local journal = require "repl.prompt.journal"
+local render = require "pfm.render"
 
 local counters = {}
 
+local MOST = 20 -- registers of a context that are shown
 local LEVELS = { [1] = ":k", [8] = ":u" } -- of software PMCs; both: 9
 
 local function by_num(list)
@@ -126,6 +128,59 @@ function counters.describe(ctx)
    end
    if target.tid and what ~= "a CPU" then what = ("thread %d"):format(target.tid) end
    return what .. (p.running and "" or ", stopped")
+end
+
+-- PMCs that control none of the counters: they are shown as they were written.
+local function other_pmcs(programming, rows)
+   local controls, regs, out = {}, by_num(lpfm.pmds()), {}
+   for _, row in ipairs(rows) do controls[row.set .. " " .. (regs[row.num].ctrl or row.num)] = true end
+   for _, pmc in ipairs(programming.pmcs) do
+      local value = pmc.value or 0
+      local set = pmc.set or 0
+      if not controls[set .. " " .. pmc.num] then
+         out[#out + 1] = { "PMC" .. pmc.num, "= " .. (type(value) == "number" and ("%#x"):format(value)
+            or tostring(value)), "", set > 0 and "set " .. set or "" }
+      end
+   end
+   return out
+end
+
+-- A row for each counter: its register, event, value, and what else there is to say; and why there are no values.
+local function rows_of(ctx, list)
+   local wanted, out = {}, {}
+   for i = 1, math.min(#list, MOST) do wanted[i] = { num = list[i].num, set = list[i].set } end
+   local values, why = nil, nil
+   if #wanted > 0 then values, why = ctx:read_pmds(wanted) end
+   for i in ipairs(wanted) do
+      local row, more = list[i], {}
+      if row.set > 0 then more[1] = "set " .. row.set end
+      if row.period then more[#more + 1] = ("every %s"):format(render.number(row.period)) end
+      local value = values and values[i].value
+      out[i] = { "PMD" .. row.num, row.name, value == nil and "?" or type(value) == "number" and render.number(value)
+         or tostring(value), (row.unit or "") .. (row.unit and #more > 0 and ", " or "") .. table.concat(more, ", ") }
+   end
+   return out, why
+end
+
+--- A context in a few lines: what it is loaded on, how it is programmed, and what it has counted.
+-- @param ctx
+-- @string plain a text for it without that
+-- @treturn string
+function counters.text(ctx, plain)
+   local programming = not ctx:closed() and journal.programming(ctx)
+   if not programming then return plain end
+   local lines = { ("%s, %s%s%s"):format(plain, programming.target and "loaded on " or "", counters.describe(ctx),
+      programming.running and ", running" or "") }
+   local ok, list = pcall(counters.of, ctx)
+   if not ok then return lines[1] end -- of a machine that is not the one in use any more
+   local rows, why = rows_of(ctx, list)
+   for _, row in ipairs(other_pmcs(programming, list)) do rows[#rows + 1] = row end
+   local left = #list + #rows - math.min(#list, MOST) - MOST
+   while #rows > MOST do rows[#rows] = nil end
+   for _, line in ipairs(render.align({ {}, {}, { right = true }, {} }, rows, "  ")) do lines[#lines + 1] = line end
+   if left > 0 then lines[#lines + 1] = ("  ... %s"):format(render.plural(left, "more register")) end
+   if why then lines[#lines + 1] = "  " .. why end
+   return table.concat(lines, "\n")
 end
 
 return counters

@@ -267,6 +267,15 @@ local function wrap_dispatch()
    end
 end
 
+-- What a context is as text says what the journal knows of it.
+local function wrap_text()
+   local meta = debug.getregistry()["lpfm.context"]
+   local original = meta.__tostring
+   function meta.__tostring(ctx)
+      return require("repl.prompt.counters").text(ctx, original(ctx))
+   end
+end
+
 local installed = false
 
 --- Begins to listen. Contexts made before are not known. Can be called again.
@@ -276,6 +285,7 @@ function journal.install()
    local methods = debug.getregistry()["lpfm.context"].__index -- no machine may be there to create one
    for call in pairs(kinds) do wrap_vector(methods, call) end
    for call in pairs(commands) do wrap_command(methods, call) end
+   wrap_text()
    wrap_create()
    wrap_machine()
    wrap_dispatch()

@@ -96,7 +96,8 @@ function inline(value, depth)
    if type(value) == "string" then return ("%q"):format(cut(value, INSIDE)):gsub("\\\n", "\\n") .. "" end
    if type(value) == "number" then return number(value) end
    if type(value) == "table" and not has_tostring(value) then return inline_table(value, depth) end
-   return tostring(value)
+   local text = tostring(value)
+   return depth > 1 and text:match("^[^\n]*") or text
 end
 
 -- Fields that are lists of register numbers.

@@ -96,6 +96,11 @@ local function remember_statement(compiled, text, results, failure, calls)
    }
 end
 
+-- Locals of a line are there on the next ones.
+local function keep_local(name, value)
+   rawset(_G, name, value)
+end
+
 --- Runs a compiled statement.
 -- @tparam table compiled of `statement.compile`
 -- @string text what was typed
@@ -104,7 +109,7 @@ end
 function statement.run(compiled, text)
    keep_interruptible(compiled.fn)
    local results
-   local function call() results = pack(compiled.fn()) end -- Ctrl-C in a last call, of C, strikes in pack
+   local function call() results = pack(compiled.fn(keep_local)) end -- Ctrl-C in a last call, of C, strikes in pack
    local calls = {}
    local done_listening = listen(calls)
    local done, err = xpcall(call, traceback)

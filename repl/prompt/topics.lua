@@ -1,14 +1,31 @@
 -- SPDX-License-Identifier: MIT
---- The pages of help that belong to no single function: what there is at the prompt, ways to use it. Lines that begin
--- with spaces stay as they are; the others are paragraphs, filled to the width of the terminal.
+--- The pages of help that belong to no single function: at the prompt `?NAME`, in a shell `lpfm help NAME`, by `make
+-- doc` pages for a browser. Lines that begin with spaces stay as they are; the others are paragraphs, filled to the
+-- width of the terminal. A block of such lines that begins with `local` or `assert` is Lua that runs: a spec runs it.
 -- @module repl.prompt.topics
 
 local topics = {}
 
-local pages = {}
+local pages, titles, names = {}, {}, {}
 
---- Pages by name.
-topics.pages = pages
+--- Pages by name; their titles, by name, too; the names in the order in which they are listed.
+topics.pages, topics.titles, topics.names = pages, titles, names
+
+local function add(name, title, text)
+   names[#names + 1], titles[name], pages[name] = name, title, text
+end
+
+for _, part in ipairs { "measuring", "scripting", "machines" } do
+   for _, row in ipairs(require("repl.prompt.topics." .. part)) do add(unpack(row)) end
+end
+for _, row in ipairs {
+   { "help", "the prompt: things to try" }, { "stat", "stat() at the prompt" }, { "record", "record() at the prompt" },
+   { "report", "report() at the prompt" }, { "diff", "diff() at the prompt" }, { "list", "list() at the prompt" },
+   { "watch", "show counters live at the prompt" }, { "job", "count in the background at the prompt" },
+   { "commands", "commands of the prompt: save and load what was typed" },
+   { "start-up", "what the prompt reads when it starts" }, { "modules", "the modules of the Lua library" },
+   { "topics", "this list" },
+} do add(unpack(row)) end
 
 --- The page that tells more about a function, or about the methods of a class.
 topics.about = {
@@ -39,12 +56,13 @@ This is Lua with perfmon at hand. Some things to try:
    .save FILE                             all this as a script: ?commands
 
 An expression prints its value. Enter continues an unfinished statement; Up and Down move in it. Tab completes
-names: of functions, fields, options, events inside strings, files. Ctrl-C stops what runs, Ctrl-D leaves.
+names: of functions, fields, options, events inside strings, files. Errors mark the offending column. Ctrl-C stops
+what runs, Ctrl-D leaves.
 
 ?x or help(x) explains a function, an object, an event, a register: ?stat, ?ctx.read_pmds, ?cycles, ?PMC66.
 
-Topics: stat, record, report, diff, list, watch, job, events, context, registers, sampling, formats, messages,
-machines, sim, u64, modules, commands, start-up]==]
+?topics lists what else is explained. Of the prompt: stat, record, report, diff, list, watch, job, modules, commands,
+start-up. spec/tasks.md is twenty-two measurements, keystroke by keystroke.]==]
 
 pages.stat = [==[
    stat(command [, events [, groups]])   count events while a shell command line runs; groups: metrics, "cpi,cache"
@@ -132,119 +150,7 @@ LPFM_MACHINE chooses the machine. NO_COLOR switches colours off, and TERM=dumb e
 
 The history is kept in $XDG_STATE_HOME/lpfm_history, else ~/.lpfm_history.]==]
 
--- --- the interface -------------------------------------------------------------------------------
-
-pages.events = [==[
-Events by name: those of the kernel's software, such as task-clock and page-faults, come first in list(); :u, :k, :uk
-choose levels. rHEX is a raw event of the hardware. Hardware events have libpfm4's names (list("cache")), generic ones
-(cycles), or PAPI's (PAPI_BR_PRC). On the machine perf there are tracepoints, too (sched:sched_switch;
-list("sched:*")), and events of the PMUs in sysfs (power/energy-pkg/).
-
-In a list, {a,b} is a group: its events are always counted together, in one event set. Wildcards: page-*, sched:*.
-A filter of tracepoints: stat("ls", { { "sched:*", filter = "prev_prio < 100" } })
-
-   events.parse("page-faults:u")         the registers that count it
-   lpfm.event("cycles")                  what a name means
-   lpfm.dispatch_events{events={"cycles", "page-faults"}}
-                                         values of PMCs, and the counters that can hold the events]==]
-
-pages.context = [==[
-   c = lpfm.create{}                     a context; flags={"SYSTEM_WIDE"}, format="default", buf_size=...
-   c:write_pmcs{ {num=66, value=9} }     program: PMC 66 is page-faults, 9 is user and kernel level
-   c:write_pmds{ {num=66, value=0} }     preset the counter
-   assert(c:load())                      bind it to this thread, or c:load(tid)
-   assert(c:start())                     count; c:stop() ends it
-   c:read_pmds{66}                       -> {{num=66, value=...}}
-   c:unload()  c:close()
-
-Calls return nil, message, errno when they fail. help(c) lists all methods.]==]
-
-pages.registers = [==[
-   lpfm.pmcs(), lpfm.pmds()      the registers of this machine; a PMD counts what its PMC says (field ctrl)
-
-64-bit values are numbers as long as they are exact, read as two's complement: a period p is the value -p.]==]
-
-pages.sampling = [==[
-   c = lpfm.create{format="default", buf_size=65536}
-   c:write_pmcs{ {num=65, value=9} }     PMC 65 is cpu-clock
-   c:write_pmds{ {num=65, value=-1000000, long_reset=-1000000, short_reset=-1000000, flags={"OVFL_NOTIFY"}} }
-   assert(c:load()); assert(c:start()); work(); c:stop()
-   for s in c:buffer():samples() do print(("%#x"):format(s.ip), s.tid) end
-   kept = c:buffer():copy()              stays after c:restart() and c:close()]==]
-
-pages.formats = [==[
-A sampling format decides what happens at an overflow. lpfm.formats() lists those there are; one can be written in
-Lua:
-
-   lpfm.register_format{name="hot", init=function(self) self.hits = {} end,
-      handler=function(self, o) self.hits[o.ip] = (self.hits[o.ip] or 0) + 1 return "RESET" end,
-      calls={hits=function(self) return self.hits end}}
-   c = lpfm.create{format="hot"}
-   c:ask("hits")                         call a query function of calls
-   c:format_error()                      what went wrong
-
-The handler is called at each overflow, with o.ip, o.tid, o.cpu, o.tstamp, o.ovfl_pmd, o.set, o.value, o.pmds[num].
-With base="default", self.buf:record() in the handler keeps a sample in the buffer that c:buffer() shows.]==]
-
-pages.messages = [==[
-   c:read([seconds])             -> {type="OVFL", ip=, tid=, pmds={...}} or {type="END"}; nil, "timeout"
-   c:messages([seconds])         iterate over them; c:restart() resumes a context that is masked
-   c:on_message(fn)              call fn(msg, c) for each, wherever the script is (SIGIO)
-   c:fd()                        the descriptor, for poll; require "pfm.loop" is a loop over many contexts]==]
-
-pages.u64 = [==[
-   lpfm.u64(x)                   a 64-bit number that is always exact: + - * / %, comparison, :hex(), :tonumber()]==]
-
-pages.machines = [==[
-   lpfm.machine()                the machine, its PMU, what it lacks (notes), where it departs from the
-                                 specification (limits)
-   lpfm.machine "perf"           this computer, by perf_event_open; "linux": by perfmon.ko
-   m = lpfm.machine("sim:itanium2", {cpus=2})
-                                 a simulated computer: itanium2, k8, p6, armv8, core2, nehalem, fam10h,
-                                 montecito, itanium, pentium_m, netburst, em64t, power5, mips20k, mips5k; ?sim]==]
-
-pages.sim = [==[
-   m = lpfm.machine "sim:itanium2"       a small deterministic computer
-   tid = m:spawn{program={ {loop=1000, {ip=0x1000, ns=10, events={l2_misses=1}}} }}
-   c = lpfm.create()
-   c:write_pmcs(m:encode_pmcs("l2_misses", 4)); c:write_pmds{ {num=4, value=0} }
-   assert(c:load(tid)); assert(c:start())
-   m:run{until_exit=tid}                 time passes only here: ms=10, until_message=c, until_idle=true
-   c:read_pmds{4}                        exactly what happened: m:truth(tid)
-
-Sites that say what they access count what comes of it in the model's caches, TLBs and branch predictor:
-
-   m = lpfm.machine("sim:k8", {explain=1, l1d="32768:8:64"})
-   tid = m:spawn{program={ {loop=1000, {ip=0x1000, load={0x100000, 64}}, {ip=0x1004, taken="back"}} }}
-   m:run{until_exit=tid}
-   m:caches().L1D.load_misses            geometry and counts of each cache
-   m:sites()                             addresses of sites, the one that misses most first
-   m:explain(0x1000).load_misses         why: compulsory, capacity, conflict, coherence
-
-lpfm trace -- ./prog records a real program; {trace="lpfm.trace"} in a program replays it.
-lpfm.help(m.spawn) has all.]==]
-
-pages.where = [==[
-   record("./prog", {where = "ip in 'kernel'"}); report()       samples of the kernel alone
-   histogram("./prog", "log2(pmd.page_faults)")                  how many page faults there are between two ticks
-   histogram("./prog", {bucket = "time / 1000000 % 100", event = "page-faults", where = "pid ~= 1"})
-
-An expression about an overflow becomes a small program that runs at the overflow: where perfmon.ko is, in the
-interrupt. What it drops, or counts in a bucket, is never copied.
-
-   ip pid tid cpu time set counter period      of the overflow; time is in ns
-   pmd.page_faults pmd5                        the value of a PMD that is sampled, by event or number
-   == ~= < <= > >= and or not                  cpu == 1 and not tid in {7, 10..19}
-   + - * / % & | ^ ~ << >>                     numbers have 64 bits, without a sign
-   log2(x) min(a, b) max(a, b)
-   ip in 'libc', ip in 'kernel'                is the address in that object? With -p PID, or {tids = {...}}
-
-In contexts of your own:
-
-   p = pfm.where("pmd.5 > 100 and ip < 0x2000")
-   c = lpfm.create(p:create{smpl_pmds = {5}, buf_size = 65536})  then c:buffer() as usual; c:verdicts()
-   p = pfm.bucket("log2(pmd5)", {where = "cpu == 0"})
-   c = lpfm.create(p:create{smpl_pmds = {5}})                    c:verdicts().buckets]==]
+-- --- the library ---------------------------------------------------------------------------------
 
 pages.modules = [==[
    require "pfm.count"           counting: count.run{...}, count.call(fn, events)
@@ -259,5 +165,9 @@ pages.modules = [==[
    require "pfm.ffi"             LuaJIT: contexts, vectors and buffers as typed pointers, at the speed of C
 
 At the prompt pfm.NAME loads a module at its first use. lpfm.help() lists all of them.]==]
+
+local list = {}
+for i, name in ipairs(names) do list[i] = ("   %-13s %s"):format(name, titles[name]) end
+pages.topics = "At the prompt ?NAME, in a shell 'lpfm help NAME':\n\n" .. table.concat(list, "\n")
 
 return topics

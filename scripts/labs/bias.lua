@@ -40,9 +40,9 @@ local function fixed(kit, p, period)
    return sample(kit, p, { value = -period, short_reset = -period, long_reset = -period })
 end
 
--- The first period is p.first; then base + 0 to mask.
-local function random(kit, p, mask)
-   return sample(kit, p, { value = -p.first, short_reset = -mask - 1, long_reset = -mask - 1, flags = { "RANDOM" },
+-- After the first period, each is the longest one less the random bits of the mask.
+local function random(kit, p, mask, first, longest)
+   return sample(kit, p, { value = -first, short_reset = -longest, long_reset = -longest, flags = { "RANDOM" },
       random_mask = mask, random_seed = p.seed })
 end
 
@@ -83,6 +83,7 @@ return {
       The series of random numbers depends on the seed alone: two students with the same seed have the same samples.
    ]],
    params = { model = "itanium2", sites = 6, period = 2, samples = 6000, first = 3, seed = 14 },
+   draw = { samples = { 6000, 7200, 9000, 12000 } },
    most = { seed = 2 ^ 32 - 1 },
    pages = {
       { text = [[
@@ -178,18 +179,20 @@ return {
         hints = { "A period that divides the number of instructions sees few of them.",
            "What must two numbers not have in common for their multiples to go through all remainders?" } },
       { text = [[
-         One cannot choose a period for loops that one does not know. So the period changes: after each sample a random
-         number is added to it. perfmon does that in the kernel; the random bits that a mask lets through are added to
-         the value that is loaded into the counter, and the seed determines the series.
+         One cannot choose a period for loops that one does not know. So the period changes: perfmon, in the kernel,
+         adds random bits, those that a mask lets through, to the value that it loads into the counter after a sample.
+         The value is a negative period, so what is added makes the period shorter: -{longest} and up to {mask} make
+         periods from 1 to {longest}. The seed determines the series.
       ]],
-        ask = [[The periods are random, from 1 to {longest}. How many samples of {samples} has each instruction, about?
-           (Within a tenth is right.)]],
+        ask = [[The periods are random, from 1 to {longest}. How many samples of {samples} has each instruction,
+           about?]],
         id = "random", within = 0.1,
         run = function(kit, p)
-           local samples = random(kit, p, MASK)
+           local samples = random(kit, p, MASK, p.first, MASK + 1)
            local counts = shares(kit, p, samples)
            local least, most = spread(counts)
-           return { random1 = iteration(samples, 1), random2 = iteration(samples, 2), random_shares = counts,
+           return { mask = MASK, random1 = iteration(samples, 1), random2 = iteration(samples, 2),
+              random_shares = counts,
               least = least, most = most, fair = p.samples / p.sites, longest = MASK + 1 }
         end,
         show = { { "random period, iteration 1", "random1" }, { "random period, iteration 2", "random2" },
@@ -200,21 +203,46 @@ return {
            {fair}.]] }, { is = "none", say = "Nobody is left out now: the table has no zero." } },
         otherwise = "All {sites} instructions are alike, so each gets one of {sites} parts of {samples}, or {fair}.",
         hints = { "An honest profile gives every instruction the same." } },
+      { text = [[
+         Are random periods honest in any case? Here is a mask of {even_mask}: it lets one bit through, so the periods
+         are {even_periods}, chosen by chance.
+      ]],
+        ask = "How many of the {sites} instructions are never sampled?", id = "even",
+        run = function(kit, p)
+           local counts = shares(kit, p, random(kit, p, 2, 4, 4))
+           return { even_mask = 2, even_periods = "2 and 4", even_shares = counts, even_never = #never(counts) }
+        end,
+        show = { { "periods of {even_periods}, samples of IP1 to the last", "even_shares" } },
+        answer = "even_never",
+        right = [[The periods are random, and all of them even: what divides every possible period and the loop, too,
+           keeps the samples in step, by chance or not. The possible periods must have no divisor in common with the
+           loop.]],
+        wrong = { { is = "none", say = [[The periods differ, but all of them are even, as the loop is: {even_never} are
+           never seen.]] } },
+        otherwise = "All possible periods are even, and the loop is, too: {even_never} are never seen.",
+        hints = { "From an even place, where does an even period lead?" } },
       { task = "honest", kind = "script",
         todo = [[
-           Write a script that returns the fields of a PMD, as a table, with which this loop is sampled without bias: no
-           instruction may have more than a tenth above the fewest. The random mask must be smaller than that of the
-           last page. It may look like this:
+           Write a script that returns the fields of a PMD, as a table, with which this loop is sampled without bias, by
+           random periods: {samples} samples, of which no instruction has more than a tenth above the fewest. The
+           random mask must be smaller than {mask}. It may look like this:
 
               return { value = -2, short_reset = -2, long_reset = -2, flags = { "RANDOM" }, random_mask = 0,
                  random_seed = 1 }
         ]],
         check = function(kit, p, pmd)
            if type(pmd) ~= "table" then return false, "The script returns no table." end
-           if (tonumber(pmd.random_mask) or 0) >= MASK then return false, "The mask is not smaller than before." end
-           local counts = shares(kit, p, sample(kit, p, pmd))
+           if pmd.num ~= nil then return false, "The number of the PMD is not for the script to say." end
+           local mask = tonumber(pmd.random_mask)
+           if not (mask and mask >= 1 and mask < MASK) then
+              return false, "The field random_mask is to be a number from 1 to less than {mask}."
+           end
+           local samples = sample(kit, p, pmd)
+           local counts = shares(kit, p, samples)
            local least, most = spread(counts)
-           return most <= least * 1.1, nil, { counts = counts }
+           local figures = { taken = #samples, counts = counts }
+           if #samples < p.samples then return false, "There are {taken} samples, not {samples}.", figures end
+           return most <= least * 1.1, nil, figures
         end,
         right = "Every instruction is seen: {counts}.",
         otherwise = "The shares are {counts}: not all alike.",
@@ -224,8 +252,9 @@ return {
         hints = { "One random bit makes two different periods.", "Is a mask of 1 enough? Try it." } },
       { text = [[
          What you have seen: a fixed period that shares a divisor with a loop gives a wrong profile, with any number of
-         samples; random periods do not. `lpfm bias -- ./prog` tests whether a period is in step with a real program,
-         and `lpfm record --random` samples with random ones.
+         samples. Random periods do not, as long as no number but 1 divides all possible periods and the loop, too; so
+         a mask with its lowest bit set is safe with any loop. `lpfm bias -- ./prog` tests whether a period is in step
+         with a real program, and `lpfm record --random` samples with random ones.
       ]] },
    },
 }

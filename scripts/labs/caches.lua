@@ -140,13 +140,20 @@ return {
       Most students know that caches exist, and few can predict a number. All questions here can be answered on paper:
       lines times laps. Have them do it before each run.
 
+      This computer replaces the line that was used longest ago, and fetches nothing in advance. Real processors keep
+      that order only about, and fetch the lines of a steady walk before they are asked for: there the first question
+      shows far fewer misses, and the cliff is a slope. Say so to whoever repeats it on a laptop.
+
       That one line too many makes LRU miss everything, and not a little more, surprises; let them play a cache of two
       lines with three coins.
 
-      The blocked transpose works with many shapes of blocks; ask why a block as high as wide is the best of those whose
-      lines fit in the cache. The task of layout has two usual answers: an array for each field, or hot fields together.
+      The blocked transpose works with many shapes of blocks: what is needed is that a block's width and height are
+      multiples of a line's elements, and that its lines fit. Strips of a line's width over the full height reach the
+      same minimum, a miss for each line; ask why. The task of layout has two usual answers: an array for each field,
+      or hot fields together.
    ]],
    params = { model = "k8", l1d = "4096:4:64", element = 8, n = 4096, times = 10, dim = 104, records = 256 },
+   draw = { n = { 2048, 4096, 6144, 8192 }, times = { 8, 10, 12, 15 } },
    pages = {
       { text = [[
          Memory is far away; a cache keeps copies of what was used last, in lines. A load whose line is in the cache
@@ -222,7 +229,8 @@ return {
            causes: `show(why(5, 1024, 10))`. Which strides are the worst for this cache? Change its shape by
            `params.l1d = "4096:1:64"` (bytes, ways, bytes of a line): with how many ways does your worst case vanish?]],
         setup = setup },
-      { task = "line-size", todo = [[Another computer's cache is not known. `unknown(n, stride, times)` walks there. How
+      { task = "line-size", unit = "bytes",
+        todo = [[Another computer's cache is not known. `unknown(n, stride, times)` walks there. How
            many bytes has a line?]], setup = setup,
         run = function(kit, p)
            local l1d = computer(kit, p, SECRET):caches(0).L1D
@@ -234,7 +242,7 @@ return {
            { is = "secret_size", say = "That is the size of all of it." } },
         otherwise = "Find the smallest stride with which every load misses.",
         hints = { "`unknown(100, 8)` and `unknown(100, 16)`: when does the number stop growing?" } },
-      { task = "size", todo = "And how many bytes does all of that cache hold?", setup = setup,
+      { task = "size", unit = "bytes", todo = "And how many bytes does all of that cache hold?", setup = setup,
         run = function() return {} end,
         answer = "secret_size",
         right = "More than that, and the second lap misses.",
@@ -280,7 +288,7 @@ end
 return order]],
         hints = { "Use a line up before it is thrown out: go through small blocks.",
            "Two loops over blocks, and in them two over the elements of a block.",
-           "A block as wide as a line has elements, and as high." } },
+           "Width and height of a block: as many as a line has elements, or a multiple." } },
       { task = "layout", kind = "script",
         todo = [[
            {records} records have {fields} fields of {element} bytes each. A program reads the first field of all

@@ -36,10 +36,10 @@ local function shared(kit, p)
    return { one = one, together = one + m:truth(other).instructions.user }
 end
 
--- A program that a student has not seen: its parts depend on a number.
-local function unseen(n)
-   return { { loop = 100 + n, { ip = 0x1000, ns = 3 }, { ip = 0x1004, ns = 5, level = "kernel" } },
-      { sleep = 1000 }, { loop = 7 * n, { ip = 0x1008, ns = 2 } } }
+-- A program that nobody has seen: how much it does at each level is drawn at random.
+local function unseen(kit)
+   return { { loop = kit.draw(50, 500), { ip = 0x1000, ns = 3 }, { ip = 0x1004, ns = 5, level = "kernel" } },
+      { sleep = 1000 }, { loop = kit.draw(7, 700), { ip = 0x1008, ns = 2 } } }
 end
 
 local SOLUTION = [[
@@ -74,6 +74,7 @@ return {
       computer is exact; say so.
    ]],
    params = { model = "itanium2", rounds = 1000, ns = 10, every = 5000, sleep_ms = 3 },
+   draw = { rounds = { 600, 800, 1200, 1500 }, ns = { 5, 8, 10, 20 } },
    pages = {
       { text = [[
          A processor has a few counters. Each is told to count one kind of event: instructions that were executed,
@@ -169,7 +170,7 @@ return {
            return { m = kit.machine(p),
               tally = function(event) return kit.count(kit.machine(p), program(p), { event })[event] end }
         end },
-      { task = "cycles-kernel",
+      { task = "cycles-kernel", unit = "%",
         todo = [[Which part of all cycles of this program, in percent, does the kernel use? `prompt` opens the prompt,
            where `tally("cycles:k")` counts them.]],
         setup = function(kit, p)
@@ -201,10 +202,14 @@ return {
         ]],
         check = function(kit, p, fn)
            if type(fn) ~= "function" then return false, "The script returns no function." end
-           for n = 1, 3 do
+           for _ = 1, 3 do
               local m = kit.machine(p)
-              local tid = assert(m:spawn { program = unseen(n) })
+              local tid = assert(m:spawn { program = unseen(kit) })
               local got = fn(m, tid)
+              if m:time() == 0 then
+                 return false, "The function returns before the thread has run: `m:run { until_exit = tid }` runs it."
+              end
+              assert(m:run { until_exit = tid })
               local truth = m:truth(tid).instructions
               local figures = { got = got == nil and "nothing" or got, user_truth = truth.user,
                  total_truth = truth.total }

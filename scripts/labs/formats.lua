@@ -64,33 +64,21 @@ local function full(kit, p, f)
       wasted = size - header.cur_offs, headers_that_fit = math.floor((size - f.first) / SAMPLE) }
 end
 
--- A format of the student's, at work: what its query function says, or nil and why not.
-local function try(kit, p, format, program)
-   format.name = "lab-" .. tostring(format.name or "format")
-   assert(lpfm.register_format(format))
-   local ok, result = pcall(function()
-      local m = kit.machine(p)
-      local tid, ctx = assert(m:spawn { program = program }), kit.context { format = format.name }
-      ctx:write_pmcs { { num = 4, value = assert(m:encode("loads", 4)) } }
-      ctx:write_pmds { period(4, p.every) }
-      ctx:load(tid)
-      ctx:start()
-      assert(m:run { until_exit = tid })
-      local out = ctx:ask "result"
-      ctx:close()
-      return out
-   end)
-   kit.finish()
-   lpfm.unregister_format(format.name)
-   if not ok then return nil, tostring(result) end
-   return result
-end
-
 -- Three addresses, each of which loads.
 local function places(n)
    local body = { loop = n }
    for i = 1, 3 do body[i] = { ip = i * 0x1000, ns = 10, events = { loads = 1 } } end
    return { body }
+end
+
+-- Loops at addresses that nobody knows beforehand.
+local function unseen(kit)
+   local out = {}
+   for i = 1, 3 do
+      local load = { ip = 0x1000 * i + 16 * kit.draw(0, 200), ns = 10, events = { loads = 1 } }
+      out[i] = { loop = kit.draw(100, 400), load }
+   end
+   return out
 end
 
 local function counting()
@@ -112,8 +100,8 @@ local function stopping()
 end
 
 local function own(kit, p)
-   return { overflows = assert(try(kit, p, counting(), places(p.places))), loads = 3 * p.places,
-      rounds_over = p.places / p.every, masked = assert(try(kit, p, stopping(), places(p.places))) }
+   return { overflows = assert(kit.try_format(p, counting(), places(p.places), p.every)), loads = 3 * p.places,
+      rounds_over = p.places / p.every, masked = assert(kit.try_format(p, stopping(), places(p.places), p.every)) }
 end
 
 return {
@@ -136,13 +124,15 @@ return {
       load it.
    ]],
    params = { model = "itanium2", rounds = 1000, period = 600, fits = 3, every = 10, places = 300 },
+   draw = { places = { 240, 270, 300, 330 }, every = { 5, 10, 15 } },
    pages = {
       { text = [[
          A sampling format decides what happens at an overflow. The default one writes a sample into a buffer: a header
          of {sample} bytes, then the PMDs that were asked for, {value} bytes each. The buffer itself has a header of
          {first} bytes. Samples follow each other without gaps.
       ]],
-        ask = "PMD4 overflows, and records PMD5 and PMD7. At which offset is PMD5 in the first sample?", id = "body",
+        ask = "PMD4 overflows, and records PMD5 and PMD7. At which offset is PMD5 in the first sample?",
+        id = "body", unit = "bytes",
         run = sample_body,
         show = { { "sample starts at", "first" }, { "ovfl_pmd of the sample", "ovfl_pmd" }, { "body starts at",
         "body" },
@@ -153,7 +143,7 @@ return {
            { is = "one_value", say = "That is PMD7: the values are ordered by number. {body}." } },
         otherwise = "{first} bytes of the buffer's header, {sample} of the sample's: {body}.",
         hints = { "Two headers come before it." } },
-      { ask = "Where does the next sample begin?", id = "next",
+      { ask = "Where does the next sample begin?", id = "next", unit = "bytes",
         run = function() return {} end, show = { { "next sample starts at", "next_sample" } },
         answer = "next_sample",
         right = "{sample_total} bytes for a sample with two PMDs.",
@@ -186,8 +176,9 @@ return {
            { "left when full", "left_after" }, { "samples when full", "count" }, { "times full", "full" },
            { "wasted", "wasted" } },
         answer = "count",
-        right = [[{left_before} bytes were enough, {left_after} are not. They are wasted: that is the price of never
-           losing one.]],
+        right = [[{left_before} bytes were enough, {left_after} are not. They are wasted: that is the price of a check
+           which does not know the next sample. It is made after the samples of an overflow are written; when several
+           PMDs overflow at the same moment, those that do not fit are lost all the same (section 3.6.5).]],
         wrong = { { is = "headers_that_fit", say = [[So many would fit. But the format cannot know that the next one is
            small: {count}.]] } },
         otherwise = "After {count} samples {left_after} bytes are left, less than {largest}.",
@@ -224,7 +215,8 @@ return {
            `count()` is the format of the page before. Let the handler keep `overflow.ip`, or `overflow.tstamp`, or
            return MASK after the tenth overflow.]],
         setup = function(kit, p)
-           return { count = counting, try = function(format) return try(kit, p, format, places(p.places)) end }
+           return { count = counting,
+              try = function(format) return kit.try_format(p, format, places(p.places), p.every) end }
         end },
       { task = "histogram", kind = "script",
         todo = [[
@@ -240,10 +232,11 @@ return {
         ]],
         check = function(kit, p, format)
            if type(format) ~= "table" then return false, "The script returns no table." end
-           local hits, err = try(kit, p, format, places(p.places))
-           if type(hits) ~= "table" then return false, "It does not work: " .. (tostring(err or hits):gsub("[{}]",
-              "")) end
-           local samples = kit.sample(kit.machine(p), places(p.places), { event = "loads", period = p.every })
+           local program = unseen(kit)
+           local hits, err = kit.try_format(p, format, program, p.every)
+           if hits == nil and err then return false, "It does not work: {err}", { err = err } end
+           if type(hits) ~= "table" then return false, "Its query function `result` returns no table." end
+           local samples = kit.sample(kit.machine(p), program, { event = "loads", period = p.every })
            local want, same, n = kit.by_address(samples), true, 0
            for ip, count in pairs(want) do same, n = same and hits[ip] == count, n + count end
            for ip in pairs(hits) do same = same and want[ip] ~= nil end

@@ -165,6 +165,48 @@ function kit.stacks(m, program, event, period)
    return out
 end
 
+--- A sampling format written in Lua at work: its query function `result` is asked when the program has ended.
+-- @tparam table p parameters: `model`
+-- @tparam table format of lpfm.register_format
+-- @tparam table program
+-- @int every loads, after which the counter overflows
+-- @return[1] what `result` says
+-- @return[2] nil
+-- @treturn[2] string why nothing
+function kit.try_format(p, format, program, every)
+   local own = {}
+   for k, v in pairs(format) do own[k] = v end
+   own.name = "lab-" .. tostring(format.name or "format")
+   local ok, result = pcall(function()
+      assert(lpfm.register_format(own))
+      local m = kit.machine(p)
+      local tid, ctx = assert(m:spawn { program = program }), kit.context { format = own.name }
+      ctx:write_pmcs { { num = 4, value = assert(m:encode("loads", 4)) } }
+      ctx:write_pmds { { num = 4, value = -every, short_reset = -every, long_reset = -every } }
+      ctx:load(tid)
+      ctx:start()
+      assert(m:run { until_exit = tid, s = PATIENCE })
+      local err = ctx.ctx:format_error()
+      if err then error(err:match("^[^\n]*"), 0) end
+      return ctx:ask "result"
+   end)
+   kit.finish()
+   lpfm.unregister_format(own.name)
+   if not ok then return nil, tostring(result):gsub("^%S+:%d+: ", "") end
+   return result
+end
+
+--- A whole number drawn at random, which nobody can foresee: so no script can know the program that it is tried with.
+-- @int from
+-- @int to at most from + 65535
+-- @treturn int
+function kit.draw(from, to)
+   local file = assert(io.open("/dev/urandom", "rb"))
+   local a, b = file:read(2):byte(1, 2)
+   file:close()
+   return from + (a * 256 + b) % (to - from + 1)
+end
+
 --- How many samples each address has.
 -- @tparam {table,...} samples
 -- @treturn table by address

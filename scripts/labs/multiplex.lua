@@ -111,6 +111,7 @@ return {
       step with the turns only another length does. `lpfm stat` prints how far it trusts each estimate.
    ]],
    params = { model = "itanium2", slice = 10, tick = 10, steady = 8, events = 7, few = 3 },
+   draw = { steady = { 6, 8, 10, 12 } },
    pages = {
       { text = [[
          There are more events than counters. So events take turns: an event set has as many as there are counters, and
@@ -169,7 +170,8 @@ return {
       { vary = [[`estimate({8, 0, 8, 0}, 10)` gives the estimate and the truth for a list of A by slice, with turns of
            some ms (a multiple of the timer's tick). Find lists for which it is right although A changes. Do longer
            turns help? `params.tick = 1` makes shorter ones possible.]], setup = setup },
-      { task = "mend", todo = [[At the prompt, `estimate({8, 0, 8, 0, 8, 0, 8, 0}, 10)` is in step. Find the length of
+      { task = "mend", unit = "ms",
+        todo = [[At the prompt, `estimate({8, 0, 8, 0, 8, 0, 8, 0}, 10)` is in step. Find the length of
            turns in ms, a multiple of the tick of {tick} ms, up to {longest}, with which the estimate is the truth.]],
         setup = setup,
         run = function(kit, p)

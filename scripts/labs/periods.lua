@@ -76,8 +76,8 @@ local function full(kit, p)
    ctx:start()
    assert(m:run { until_exit = tid })
    local now = ctx.ctx:buffer():header()
-   return { size = size, largest = SAMPLE + VALUE * #require("lpfm").pmds(), count = now.count,
-      full = now.overflows, wasted = size - now.cur_offs, small = SAMPLE,
+   return { size = size, lacking = VALUE, largest = SAMPLE + VALUE * #require("lpfm").pmds(), count = now.count,
+      full = now.overflows, wasted = size - now.cur_offs, small = SAMPLE, buffer_header = header(kit),
       would_fit = math.floor((size - header(kit)) / SAMPLE) }
 end
 
@@ -111,6 +111,7 @@ return {
    ]],
    params = { model = "itanium2", initial = 10000, short = 100, long = 500, buffer = 5, tool_us = 3, ns = 10,
    period = 600 },
+   draw = { tool_us = { 2, 3, 4, 5 }, buffer = { 5, 6, 7 } },
    pages = {
       { text = [[
          A sample is taken when a counter overflows; then the counter needs a new value. perfmon knows three periods.
@@ -194,8 +195,8 @@ return {
         [[A sample has room for one counter that overflowed.]] } },
       { text = [[
          The buffer of the default format counts as full when the largest possible sample might not fit any more: a
-         header of {small} bytes and every PMD of the machine, {largest} bytes. Our samples are only headers. This
-         buffer has {size} bytes: one value less than would leave room for one sample more after the last.
+         header of {small} bytes and every PMD of the machine, {largest} bytes. Our samples are only headers. The header
+         of the buffer takes {buffer_header} bytes. This buffer has {size} bytes in all.
       ]],
         ask = "How many samples does it take until it is full?", id = "full",
         run = full,
@@ -205,7 +206,7 @@ return {
         right = "The check after a sample is for the largest one; {wasted} bytes are wasted.",
         wrong = { { is = "would_fit", say = [[That many headers would fit. But the format does not know how large the
            next sample is, and stops while the largest would still fit: {count}.]] },
-           { is = "buffer", say = "One byte too few, and it is full one sample earlier: {count}." } },
+           { is = "buffer", say = "It lacks {lacking} bytes for that, and is full one sample earlier: {count}." } },
         otherwise = "It is full when less than {largest} bytes are left: after {count} samples.",
         hints = { "When is the check made, before or after a sample?" } },
       { vary = [[`distances{short = 50, long = 1000, buffer = 8}` measures with other periods at the prompt, and prints

@@ -196,6 +196,7 @@ return {
    params = { model = "itanium2", tick = 10, requested = 15, timeout = 20, overflow = 8, pause = 7, busy = 12,
    sleep = 30,
       n = 1000, threshold = 2, low = 3, high = 5, other = 8, last = 11 },
+   draw = { pause = { 5, 6, 7, 9 }, sleep = { 20, 30, 40 }, n = { 800, 1000, 1200 } },
    pages = {
       { text = [[
          A context has a list of event sets; one at a time is on the counters. Set 0 is there from the beginning. We
@@ -224,7 +225,7 @@ return {
         otherwise = "Set {high} leads back to 0, so it is {group1}.",
         hints = { "Follow the links: from 0 to {low} by number, from {low} to {high}, and from there?" } },
       { text = "The timer ticks every {tick} ms. We ask for a set timeout of {requested} ms.",
-        ask = "After how many ms does the first set give way to the second?", id = "timeout",
+        ask = "After how many ms does the first set give way to the second?", id = "timeout", unit = "ms",
         run = rounded, show = { { "effective timeout, ms", "effective" }, { "set 1 becomes active at, ms",
         "switch_at" } },
         answer = "switch_at",
@@ -237,7 +238,7 @@ return {
         hints = { "When can the kernel switch?" } },
       { text = [[Now the timeout is {timeout} ms. After {overflow} ms a counter overflows: monitoring is masked until
            the tool restarts, {pause} ms later.]],
-        ask = "At which ms does set 1 become active?", id = "masked",
+        ask = "At which ms does set 1 become active?", id = "masked", unit = "ms",
         run = masked,
         show = { { "masked by an overflow at, ms", "masked_at" }, { "timeout left when masked, ms", "left_masked" },
            { "timeout left at the restart, ms", "left_later" },
@@ -252,7 +253,7 @@ return {
         hints = { [[How much of the timeout is left when monitoring is masked?]],
         "Add it to the time of the restart." } },
       { text = "The same timeout, nothing overflows; but the thread runs for {busy} ms and then sleeps for {sleep} ms.",
-        ask = "At which ms does set 1 become active?", id = "blocked",
+        ask = "At which ms does set 1 become active?", id = "blocked", unit = "ms",
         run = blocked,
         show = { { "thread blocks at, ms", "blocks_at" }, { "timeout left when the thread blocks, ms", "left_blocked" },
            { "thread runs again at, ms", "runs_at" }, { "timeout left when the thread runs again, ms", "left_running" },

@@ -71,15 +71,22 @@ return {
       Students trust addresses. Have them look for the load at the place that the profile shows, and find none.
 
       Skid is not constant on real processors; here it is, so that it can be predicted. On a real one ask for its
-      distribution instead. What Itanium calls EAR is PEBS on Intel's processors and IBS on AMD's: hardware writes down
-      what it did, instead of an interrupt that comes later and looks around.
+      distribution instead. A skid of 0 is of this simulated computer alone: an ordinary interrupt reports the
+      instruction after the one that overflowed at best, and early PEBS does the same.
+
+      The nearest relative of Itanium's data EAR is PEBS with a threshold of latency on Intel's processors: the hardware
+      chooses some loads and follows them, not all. Plain PEBS writes a record when a counter overflows; AMD's IBS marks
+      an operation by chance, whatever events it causes. All of them have in common that hardware writes down what it
+      did, instead of an interrupt which comes later and looks around.
    ]],
    params = { model = "itanium2", body = 8, miss = 3, ns = 10, rounds = 1000, period = 10, skid = 2, latency = 200,
       dear = 5 * 2 ^ 16 + 8 },
+   draw = { skid = { 1, 2 }, latency = { 150, 200, 250, 300 }, body = { 8, 9, 10 } },
    pages = {
       { text = [[
          A counter overflows, and asks for an interrupt. Until the processor takes it, it has executed a few
          instructions more. The address in the sample is that where the interrupt came; the distance is called skid.
+         (While interrupts are masked, none comes at all: what happens then is sampled where they are let in again.)
 
          The loop of this lab has {body} instructions, I1 to I{body}; {culprit} is a load that misses the cache each
          time, and nothing else does. This processor's skid is {skid} instructions.
@@ -109,8 +116,9 @@ return {
         otherwise = "Try `sampled(skid)` at the prompt.",
         hints = { "The loop goes round." } },
       { text = [[
-         Itanium has registers that write down the last load which missed: its data address (PMD2), how many cycles it
-         took (PMD3), and its instruction (PMD17). They do not depend on where the interrupt comes.
+         Itanium has registers which write down a load that missed: its data address (PMD2), how many cycles it took
+         (PMD3), and its instruction (PMD17). They do not depend on where the interrupt comes. The hardware follows one
+         load at a time; here there is only one that misses, and the memory answers it after {latency} cycles.
       ]],
         ask = "Which instruction does PMD17 name?", id = "ear", kind = "words",
         run = ear,
@@ -127,8 +135,8 @@ return {
         answer = "ear_latency",
         right = "With a threshold on the latency one samples the slow loads alone: PMC11 has it.",
         wrong = { { is = "ns", say = "That is the instruction without its miss; the load took {ear_latency}." } },
-        otherwise = "It took {ear_latency} cycles, the latency of this lab's memory.",
-        hints = { "`params` at the prompt has what this lab's memory takes." } },
+        otherwise = "It took {ear_latency} cycles, as long as the memory takes to answer.",
+        hints = { "After how many cycles does the memory answer?" } },
       { task = "repair", kind = "script",
         todo = [[
            One can correct addresses by hand where the skid is known. Write a script that returns a function: it gets
@@ -141,15 +149,23 @@ return {
         ]],
         check = function(kit, p, fn)
            if type(fn) ~= "function" then return false, "The script returns no function." end
-           for skid = 0, p.body + 3 do
-              local seen = tonumber(sampled(kit, p, skid)[1].name:sub(2))
-              local got = fn(seen, skid, p.body)
-              if got ~= p.miss then return false, nil, { at = skid, seen = seen, got = tostring(got) } end
+           for _, body in ipairs { p.body, p.body + 3 } do
+              for miss = 1, body do
+                 local q = { model = p.model, ns = p.ns, rounds = 3 * p.period + 5, period = p.period,
+                    latency = p.latency, body = body, miss = miss }
+                 local skid = (miss * 5 + 1) % (body + 4)
+                 local seen = tonumber(sampled(kit, q, skid)[1].name:sub(2))
+                 local got = fn(seen, skid, body)
+                 if got ~= miss then
+                    return false, nil, { at = skid, seen = seen, got = tostring(got), long = body, load = "I" .. miss }
+                 end
+              end
            end
            return true
         end,
-        right = "The load is found with every skid.",
-        otherwise = "With a skid of {at}, and I{seen} in the sample, it says {got}.",
+        right = "The load is found with every skid, wherever in the loop it is.",
+        otherwise = [[In a loop of {long} instructions, with a skid of {at} and I{seen} in the sample, it says {got};
+           the load is {load}.]],
         solution = "return function(sampled, skid, body) return (sampled - skid - 1) % body + 1 end",
         mistake = "return function(sampled, skid) return sampled - skid end",
         hints = { "Go back as many instructions as the skid.", [[Behind the first one comes the last: a remainder

@@ -3,23 +3,29 @@
 
 local NAMES = { "main", "parse", "solve", "report", "copy", "hash" } -- function i has its code at i * PAGE
 local PAGE = 0x1000
-local PERIOD = 97 -- cycles; with no divisor in common with the program's times
+local PERIOD = 97 -- cycles; with no divisor in common with those of a round
+local TEN = 10 -- cycles of a step of a plan
+
+-- n cycles at an address: instructions of a cycle each, so that no cycle is lost when a counter is reloaded within one.
+local function busy(ip, n)
+   return { loop = n, { ip = ip, ns = 1 } }
+end
 
 local function copy(from, n)
-   return { call = from, { loop = n, { ip = 5 * PAGE, ns = 10 } } }
+   return { call = from, busy(5 * PAGE, n * TEN) }
 end
 
 -- A program that its reader has not written. `plan` says how often functions are called, and how long copies are.
 local function program(p, plan)
    return { { loop = p.rounds,
-      { ip = 1 * PAGE, ns = 10 },
+      busy(1 * PAGE, TEN),
       { call = 1 * PAGE + 0x10,
-         { loop = plan.lines, { ip = 2 * PAGE, ns = 20 }, copy(2 * PAGE + 0x10, plan.line_copy) } },
+         { loop = plan.lines, busy(2 * PAGE, 2 * TEN), copy(2 * PAGE + 0x10, plan.line_copy) } },
       { call = 1 * PAGE + 0x20,
-         { loop = plan.steps, { ip = 3 * PAGE, ns = 30 } },
+         busy(3 * PAGE, plan.steps * 3 * TEN),
          copy(3 * PAGE + 0x10, plan.step_copy),
-         { call = 3 * PAGE + 0x20, { loop = plan.hashes, { ip = 6 * PAGE, ns = 10 } } } },
-      { call = 1 * PAGE + 0x30, { ip = 4 * PAGE, ns = 50 }, copy(4 * PAGE + 0x10, plan.report_copy) } } }
+         { call = 3 * PAGE + 0x20, busy(6 * PAGE, plan.hashes * TEN) } },
+      { call = 1 * PAGE + 0x30, busy(4 * PAGE, 5 * TEN), copy(4 * PAGE + 0x10, plan.report_copy) } } }
 end
 
 local PLAN = { lines = 10, line_copy = 12, steps = 20, step_copy = 20, hashes = 40, report_copy = 10 }
@@ -79,10 +85,9 @@ local function gains(kit, p)
    for k, v in pairs(PLAN) do plan[k], other[k] = v, v end
    plan.line_copy, other.step_copy = 1, 1
    local before, after, less = time_of(kit, p, PLAN), time_of(kit, p, plan), time_of(kit, p, other)
-   local share = PLAN.lines * (PLAN.line_copy - 1) * 10 * p.rounds / before
    return { before = before, after = after, gain = 100 * (before - after) / before,
-      other_gain = 100 * (before - less) / before,
-      share = 100 * share }
+      other_gain = 100 * (before - less) / before, line_copy = PLAN.line_copy,
+      share = 100 * PLAN.lines * PLAN.line_copy * TEN * p.rounds / before }
 end
 
 local function setup(kit, p)
@@ -110,34 +115,33 @@ return {
    minutes = 60,
    goals = { "read shares of a function's own and with all it calls", "find the caller that makes a function hot",
       "predict what mending it gains" },
-   read = { "README: lpfm record -g, lpfm report -g caller", "lpfm help export: flame graphs" },
+   read = { "lpfm help stacks: lpfm record -g, lpfm report -g caller", "lpfm help exporting: flame graphs" },
    teacher = [[
       Students optimize the function at the top of the list: here copy, which is as fast as can be. It is called too
       often. Only stacks tell by whom.
+
+      Each instruction of this program takes one cycle. With longer ones a reloaded counter would lose the cycles
+      between the overflow and the end of its instruction, and long instructions would have too few samples:
+      perfmon loads a value after the overflow, where perf_event lets the counter run on.
 
       Own share and share with callees are mixed up always; the sum of the second kind is more than all, ask why.
 
       The prediction of the gain is Amdahl's law without its name. Let them predict both changes before the run.
    ]],
    params = { model = "itanium2", rounds = 200 },
+   draw = { rounds = { 150, 200, 250, 300 } },
    pages = {
       { text = [[
          A program that somebody else wrote is too slow. It has the functions {names}. We sample it: each sample has the
          place where the program was, and the functions that were being called, the call stack.
 
-         A flat profile counts the places alone.
+         A flat profile counts the places alone: the own share of each function. The largest, {copy_percent} %, is that
+         of {hottest}. It is tempting to make that faster; but it only copies, and as fast as can be. The question is
+         what makes it copy so much, and a flat profile does not tell.
       ]],
         run = first_look, show = { { "samples", "samples" }, { "own shares", "flat" } } },
-      { ask = "Which function would you look at first?", id = "hottest", kind = "words",
-        run = function() return {} end, show = { { "own shares", "flat" } },
-        answer = "hottest",
-        right = "It has the largest share of its own: {copy_percent} %. But it only copies. Who makes it copy so much?",
-        wrong = { { is = "top", say = [[Everything is called from there, so it is in all stacks; but of its own it has
-           next to nothing. {hottest} has the largest share.]] } },
-        otherwise = "{hottest} has the largest share of its own.",
-        hints = { "Which has the largest own share?" } },
       { ask = [[Shares can also count all that a function called. What is the share of main then, in percent?]],
-         id = "main",
+         id = "main", unit = "%",
         within = 0.005,
         run = function() return {} end, show = { { "shares with what was called", "tree" } },
         answer = "top_percent",
@@ -157,18 +161,20 @@ return {
            each round, and has {culprit_percent} % of the samples in copy.]] } },
         otherwise = "It is {culprit}, with {culprit_percent} % of the samples in copy.",
         hints = { "What counts is how long, times how often." } },
-      { text = [[We may have {culprit} copy nearly nothing. Its copies make up {share} % of all cycles.]],
-        ask = [[By how many percent does the time of the program shrink? (Within a twentieth is right.)]], id = "gain",
-        within = 0.05,
+      { text = [[The copies that {culprit} asks for make up {share} % of all cycles. We may have each of them copy one
+           word, where it copied {line_copy}.]],
+        ask = [[By how many percent does the time of the program shrink?]], id = "gain", unit = "%",
+        within = 0.03,
         run = gains,
         show = { { "cycles before", "before" }, { "cycles after", "after" }, { "gain, percent", "gain" },
            { "gain if solve's copies were mended instead, percent", "other_gain" } },
         answer = "gain",
-        right = "What is taken away is its share, no more and no less.",
-        wrong = { { more = true, say = "No more than the share that goes can be gained: {gain} %." },
-           { less = true, say = "All of that share goes: {gain} %." } },
-        otherwise = "The share that goes: {gain} %.",
-        hints = { "What part of the cycles is no longer there?" } },
+        right = "What is taken away is the part of the share that goes, no more and no less.",
+        wrong = { { is = "share", say = "Not all of it goes: one word in {line_copy} is copied still. {gain} %." },
+           { more = true, say = "No more than the share that goes can be gained: {gain} %." },
+           { less = true, say = "All words but one in {line_copy} go: {gain} %." } },
+        otherwise = "The part of the share that goes: {gain} %.",
+        hints = { "What part of the copies is no longer there, and what part of all cycles is that?" } },
       { vary = [[`plan()` is the program as a table of numbers; change a copy of it: `q = plan(); q.line_copy = 1`. Then
            `flat(q)` has the own shares, `callers(q)` who calls copy, `time(q)` the cycles. Which function is the
            hottest after each change? When does it no longer pay to go on?]], setup = setup },
@@ -183,7 +189,8 @@ return {
         end,
         answer = "next_hot",
         right = "Profiles change with the program: measure again after each step.",
-        wrong = { { is = "hottest", say = "It was that before; most of its calls are gone now." } },
+        wrong = { { is = "hottest", say = [[It was that before; it is called as often as then, but most calls
+           are short now.]] } },
         otherwise = "Try it at the prompt.",
         hints = { "q = plan()", "q.line_copy = 1, then flat(q)" } },
       { task = "mend", kind = "script",

@@ -29,7 +29,7 @@ local function sharing(kit, p)
    local far = writers(kit, p, line)
    return { near = near.misses, coherence = near.coherence, far = far.misses, near_time = near.time,
       far_time = far.time,
-      line = line, both = 2 * p.n, slower = near.time / far.time, cpus = 2 }
+      line = line, both = 2 * p.n, slower = near.time / far.time, writing = 2 }
 end
 
 -- Two threads on one CPU, each busy for p.busy ms.
@@ -104,27 +104,31 @@ return {
       "tell the sum of a process from the counts of its threads" },
    read = { "at the prompt: ?caches, ?explain", "lpfm help stat: --threads, --per-core" },
    teacher = [[
-      False sharing cannot be seen in a program's text: the variables are different. Its sign is a count of misses near
-      that of the stores, with coherence as the cause. Let students say what a cache would have to be like for it not to
-      happen.
+      False sharing cannot be seen in a program's text: the variables are different. This computer shows the worst case,
+      a miss at nearly every store. Real ones have store buffers: a processor does many stores each time it owns the
+      line, so fewer miss, and the factor is smaller. Nor do their PMUs count misses by cause: the signs are events of
+      lines that were modified in another cache (HITM), snoops and machine clears, which `perf c2c` collects. Let
+      students say what a cache would have to be like for it not to happen.
 
       A context counts a thread wherever it runs. Students take the count for that of a CPU, or of the process; the page
       of the workers separates the three.
    ]],
    params = { model = "k8", n = 1000, element = 8, slice = 10, busy = 40, workers = 4, cpus = 4 },
+   draw = { n = { 800, 1000, 1200, 1500 }, busy = { 30, 40, 50 }, workers = { 3, 4, 5 } },
    pages = {
       { text = [[
          Two threads, each on a processor of its own, add to a variable {n} times. The two variables are different, and
          lie side by side, {element} bytes apart. A cache line has {line} bytes; to write to a line, a processor must
          have it alone, and takes it from the others.
       ]],
-        ask = "How many of all {both} stores miss, about? (Within a tenth is right.)", id = "near", within = 0.1,
+        ask = "How many of all {both} stores miss, about?", id = "near", within = 0.1,
         run = sharing,
         show = { { "stores that miss, side by side", "near" }, { "because the other took the line", "coherence" } },
         answer = "near",
-        right = "Nearly all: the line goes to and fro. The threads share nothing but the line: that is false sharing.",
-        wrong = { { is = "cpus", say = [[That would be so if nobody took the line away. But the other one writes to the
-           same line: {near}.]] },
+        right = [[Nearly all: the line goes to and fro. The threads share nothing but the line: that is false sharing.
+           (This is the worst case: a real processor collects stores, and may do many each time it has the line.)]],
+        wrong = { { is = "writing", say = [[That would be so if nobody took the line away. But the other one writes to
+           the same line: {near}.]] },
            { is = "n", say = "Both suffer, not one of them: {near}." } },
         otherwise = "Each store finds that the other has taken the line: {near}.",
         hints = { "In whose cache is the line after a store?", "Who stores next?" } },
@@ -179,17 +183,21 @@ return {
       { vary = [[`writers(distance)` has two threads store to variables that many bytes apart, and tells how many stores
            miss. From which distance on is all well? Try it with `params.model = "p6"`: its lines have another size.]],
         setup = setup },
-      { task = "distance", todo = [[What is the smallest distance in bytes (a multiple of {element}) with which two
+      { task = "distance", unit = "bytes",
+        todo = [[What is the smallest distance in bytes (a multiple of {element}) with which two
            threads do not disturb each other, on the model p6? `params.model = "p6"` at the prompt, then
            `writers(distance)`.]],
         setup = setup,
-        run = function(kit, p)
-           local q = {}
+        run = function(kit, p, f)
+           local q, distance = {}, 0
            for k, v in pairs(p) do q[k] = v end
            q.model = "p6"
-           return { p6_line = computer(kit, q, 1):caches(0).L1D.line }
+           repeat
+              distance = distance + p.element
+           until writers(kit, q, distance).coherence == 0 or distance > 16 * f.line
+           return { p6_distance = distance }
         end,
-        answer = "p6_line",
+        answer = "p6_distance",
         right = "A line of that model.",
         wrong = { { is = "line", say = "That is enough, but it is the line of {model}; this one's is shorter." },
            { less = true, say = "They share a line still." } },

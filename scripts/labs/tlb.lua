@@ -100,10 +100,14 @@ return {
       is built so that the cache holds everything.
 
       Students who did the lab of caches find the cliff at one entry too many by themselves. What is new is the reach:
-      the bytes that all entries cover, and that larger pages make it larger without one transistor.
+      the bytes that all entries cover, and that larger pages make it larger with as many entries. Real processors
+      often have entries of their own for large pages, and fewer of them, and the sizes of pages are fixed (4 KiB, 2 MiB
+      and 1 GiB on x86-64): this lab's pages are made up. Nor has its computer a second level of TLB, or caches for page
+      tables, which make a miss cheaper.
    ]],
    params = { model = "k8", dtlb = "65536:16:4096", times = 10, n = 8192, element = 8, larger = 16, touched = 64,
       keys = 400, rows = 256, seed = 11 },
+   draw = { times = { 8, 10, 12 }, n = { 4096, 8192, 16384 } },
    most = { seed = 2 ^ 32 - 1 },
    pages = {
       { text = [[

@@ -70,6 +70,7 @@ return {
       That counters count up, and that a period is therefore negative, is best drawn on a line of numbers.
    ]],
    params = { model = "armv8", period = 100000, rate = 1 },
+   draw = { period = { 50000, 100000, 200000, 300000 } },
    pages = {
       { text = [[
          A counter in hardware has as many bits as its makers could afford. perfmon shows counters of 64 bits
@@ -79,7 +80,7 @@ return {
         run = carry, show = { { "bits of the hardware counter", "width" } } },
       { ask = [[We write {written} to the counter: the lower bits are all ones but the last. What does it show after one
          event?]],
-        id = "one", kind = "words", run = function() return {} end, show = { { "written", "written" },
+        id = "one", kind = "hex", run = function() return {} end, show = { { "written", "written" },
            { "after 1 event", "after1" } },
         answer = "after1",
         right = "All bits of the hardware counter are 1 now.",
@@ -88,7 +89,7 @@ return {
         otherwise = "One more than {written} is {after1}.",
         hints = { "Write it as 0x and digits. The digit after e is f." } },
       { ask = [[And after a second event, with which the hardware's counter starts from 0 again?]], id = "two",
-         kind = "words",
+         kind = "hex",
         run = function() return {} end, show = { { "after 2 events, the hardware wrapped", "after2" } },
         answer = "after2",
         right = "The interrupt has added 1 to the upper part; the reader sees one number of 64 bits.",
@@ -104,9 +105,8 @@ return {
            64 bits, and those have not run over. It got {messages}.]] } },
         otherwise = "It got {messages}.",
         hints = { "Has the counter of 64 bits run over?" } },
-      { ask = [[At a rate of {rate} per ns, after how many seconds does the hardware's counter run over? (Within a tenth
-         is right.)]],
-        id = "lasting", within = 0.1, run = lasting,
+      { ask = [[At a rate of {rate} per ns, after how many seconds does the hardware's counter run over?]],
+        id = "lasting", unit = "s", within = 0.1, run = lasting,
         show = { { "seconds to an overflow of the hardware", "seconds" }, { "in an hour", "wraps_an_hour" } },
         answer = "seconds",
         right = "{wraps_an_hour} times an hour a tool that reads the hardware's counter alone would be wrong.",
@@ -119,7 +119,7 @@ return {
          events the counter is 0. In 64 bits, -p is what must be added to p to run over.
       ]],
         ask = [[The period is {period}. Which value does the counter show when it was written?]], id = "negative",
-        kind = "words",
+        kind = "hex",
         run = period, show = { { "period", "period" }, { "pmd_value", "pmd_value" },
            { "lower part, in the hardware", "low" } },
         answer = "pmd_value",
@@ -176,7 +176,7 @@ return {
            if type(fn) ~= "function" then return false, "The script returns no function." end
            for _, width in ipairs { 8, 32, 47 } do
               local soft, last, total = 0, 0, 0
-              for _, step in ipairs { 1, 2 ^ width - 2, 3, 2 ^ (width - 1), 2 ^ (width - 1) } do
+              for _, step in ipairs { 1, 0, 2 ^ width - 2, 3, 0, 2 ^ (width - 1), 2 ^ (width - 1) } do
                  total = total + step
                  local now = total % 2 ^ width
                  local part, whole = fn(soft, now, last, width)

@@ -95,9 +95,12 @@ local function inherits(self)
    local target, one_by_one = self.target, self.target.parts or self.target.names
    if not target.inherit or target.cpus or target["until"] then return false end
    if one_by_one then return target.command and not target.tids and keep_ledger(self) or false end
-   local ok, why = contexts.inherit(self.spec, { "INHERIT" })
-   self.alone = why
-   return ok
+   for _, flags in ipairs(contexts.inheriting(target)) do
+      local ok, why = contexts.inherit(self.spec, flags)
+      if ok then return true end
+      self.alone = why
+   end
+   return false
 end
 
 -- The target as it is measured.

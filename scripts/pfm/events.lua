@@ -2,7 +2,8 @@
 --- From the names of events to the registers that count them.
 -- An event is a table: `name` as typed, `base` without levels, `kind` ("software", "hardware" or "named"), `plm` (a
 -- subset of "uk"), `unit`, `scale` (what a count of 1 is in that unit), `group` (a table that the events of a group
--- share, with its `text`), and once assigned `pmd` and `pmcs`, or a `reason` why it cannot be counted.
+-- share, with its `text`), `period` or `frequency` if it has one of its own, and once assigned `pmd` and `pmcs`, or a
+-- `reason` why it cannot be counted.
 -- Software events have their usual names here; the hardware's come from `lpfm.dispatch_events`. Named are the kernel's
 -- tracepoints (LPFM_TRACEFS: another folder of them) and events of the PMUs that sysfs describes (LPFM_EVENT_SOURCES).
 -- @module pfm.events
@@ -141,9 +142,14 @@ local function precise_event(name, base, plm, precise)
 end
 
 -- One event, as typed; or, of several kinds of cores, a list.
-local function parse_one(name, one_kind)
+local function parse_named(name, one_kind)
    local base, plm, precise = words.levels(name)
    if base == "" then return nil, "an event's name is missing" end
+   local term = by_name[base:match("^[^/]+")] and base:match("/(.+)/$")
+   if term then
+      return nil, ("'%s': expected period=N or freq=HZ between the slashes, not '%s'%s"):format(name, term,
+         nearest.hint(term:match("^[^=]*"), { "period", "freq" }))
+   end
    if precise > 0 then return precise_event(name, base, plm, precise) end
    if not by_name[base] and named.is(base) then return named_event(name, base, plm) end
    local sw, err = by_name[base], nil
@@ -161,6 +167,19 @@ local function parse_one(name, one_kind)
    return { name = name, base = base, kind = "hardware", plm = plm }
 end
 
+-- The same with a period or frequency of its own, which the event's name leaves out.
+local function parse_one(name, one_kind)
+   local base, plm, precise = words.levels(name)
+   local rest, rate = words.rate(base)
+   if not rest then return nil, rate end
+   local found, err = parse_named(next(rate) and rest .. words.letters(plm, precise) or name, one_kind)
+   if not found then return nil, err end
+   for _, event in ipairs(found.name and { found } or found) do
+      event.period, event.frequency = rate.period, rate.frequency
+   end
+   return found
+end
+
 local function canonical_names()
    local out = {}
    for i, e in ipairs(software) do out[i] = e.name end
@@ -176,7 +195,22 @@ local function names_for(word)
    return names, err
 end
 
+-- How often a part's events are sampled, as the option behind its -e says: those that do not say so themselves.
+local function give_rate(its, list, first)
+   if not (its.period or its.frequency) then return true end
+   local given = false
+   for i = first, #list do
+      local event = list[i]
+      if not (event.period or event.frequency) then
+         event.period, event.frequency, given = its.period, its.frequency, true
+      end
+   end
+   if given then return true end
+   return nil, ("'%s' has a period or frequency of its own: there is no event for another"):format(its[1])
+end
+
 local function with_filter(event, filter)
+   if not filter then return true end
    if event.kind ~= "named" or event.base:find("/", 1, true) then
       return nil, ("filter '%s': '%s' is no tracepoint"):format(filter, event.name)
    end
@@ -184,15 +218,13 @@ local function with_filter(event, filter)
    return true
 end
 
-local function add(word, name, filter, out, one_kind)
+local function add(word, name, its, out, one_kind)
    local found, err = parse_one(name, one_kind)
    if not found then return nil, err end
    for _, event in ipairs(found.name and { found } or found) do
-      if filter then
-         local ok
-         ok, err = with_filter(event, filter)
-         if not ok then return nil, err end
-      end
+      local ok
+      ok, err = with_filter(event, its.filter)
+      if not ok then return nil, err end
       event.group = word.group
       out[#out + 1] = event
    end
@@ -207,7 +239,7 @@ local function is_there(out, name)
    return false
 end
 
-local function read_part(text, filter, out, one_kind)
+local function read_part(text, its, out, one_kind)
    local list, err = words.split(text)
    if not list then return nil, err end
    for _, word in ipairs(list) do
@@ -216,7 +248,7 @@ local function read_part(text, filter, out, one_kind)
       if not names then return nil, err end
       for _, name in ipairs(names) do
          local ok = name ~= word.text and is_there(out, name)
-         if not ok then ok, err = add(word, name, filter, out, one_kind) end
+         if not ok then ok, err = add(word, name, its, out, one_kind) end
          if not ok then return nil, err end
       end
    end
@@ -229,29 +261,38 @@ end
 -- Names have wildcards (`page-*`, `sched:*`); `{a,b}` is a group, whose events are always in one event set; PMUs of
 -- sysfs have their events between slashes (`power/energy-pkg/`). Where the processor has several kinds of cores, a
 -- generic or raw event is followed by the same event on each kind, whose sum it is.
--- @param list "task-clock,page-faults:u", or an array of such, or of `{ text, filter = "prev_prio < 100" }`:
--- tracepoints with a filter of the kernel's
+-- Where it is sampled, an event may have a period or a frequency of its own: `cs/period=100/`, `cpu-clock/freq=99/u`.
+-- @param list "task-clock,page-faults:u", or an array of such, or of tables `{ text, ... }` with `filter`
+-- ("prev_prio < 100": of tracepoints, the kernel's), `period` (events), `frequency` (samples a second)
 -- @tparam[opt] boolean one_kind events are read as if all cores were alike
+-- @tparam[opt] boolean sampled they are to be sampled: without, periods and frequencies are refused
 -- @return an array of events, or nil and a message that names the bad one
 -- @usage assert(events.read "task-clock,page-faults:u")[2].base --> "page-faults"
-function events.read(list, one_kind)
+function events.read(list, one_kind, sampled)
    local out = {}
    if type(list) == "string" then list = { list } end
    for _, part in ipairs(list) do
-      local text, filter = part, nil
-      if type(part) == "table" then text, filter = part[1], part.filter end
-      local ok, err = read_part(text, filter, out, one_kind)
+      local its = type(part) == "table" and part or { part }
+      local first = #out + 1
+      local ok, err = read_part(its[1], its, out, one_kind)
+      if ok then ok, err = give_rate(its, out, first) end
       if not ok then return nil, err end
+   end
+   for _, event in ipairs(sampled and {} or out) do
+      if event.period or event.frequency then
+         return nil, ("'%s' is not sampled here, and takes no period or frequency"):format(event.name)
+      end
    end
    return out
 end
 
 --- Reads a list of events that are to be counted together.
 -- @param list "task-clock,page-faults:u" or an array of names
+-- @tparam[opt] boolean sampled as for `events.read`
 -- @return an array of events, or nil and a message that names the bad one
 -- @usage events.parse("page-faults:u")[1].pmd --> 66
-function events.parse(list)
-   local out, err = events.read(list, true)
+function events.parse(list, sampled)
+   local out, err = events.read(list, true, sampled)
    if not out then return nil, err end
    return events.assign(out)
 end

@@ -21,7 +21,7 @@ histogram.fields = fields.join(measure.fields, { "bucket", "where", "buckets", "
 -- --- programming ---------------------------------------------------------------------------------
 
 local function one_event(spec)
-   local list, err = events.parse(spec.event or "cpu-clock")
+   local list, err = events.parse(spec.event or "cpu-clock", true)
    if not list then error(err, 0) end
    if #list ~= 1 then error("a histogram is of one event, and there are " .. #list, 0) end
    return list[1]
@@ -29,13 +29,17 @@ end
 
 -- The event whose overflows are counted, and those that the expressions name.
 local function choose_events(self, spec)
-   self.event, self.period = one_event(spec), spec.period
+   self.event = one_event(spec)
+   if spec.period and (self.event.period or self.event.frequency) then
+      error(("'%s' has a period or frequency of its own"):format(self.event.name), 0)
+   end
+   self.period = spec.period or self.event.period
    local all = { self.event, unpack(self.program:parse_events()) }
    contexts.usable(all)
    for _, e in ipairs(all) do
       if e.reason then error(("cannot count '%s': %s"):format(e.name, e.reason), 0) end
    end
-   self.period = self.period or profile.period_for(self.event, USUAL)
+   self.period = self.period or profile.period_for(self.event, self.event.frequency or USUAL)
    return all
 end
 
@@ -65,14 +69,15 @@ end
 local function make_inheriting(self, made)
    local spec = self.spec
    if not spec.inherit then return end
-   local flags = { "INHERIT", spec.tids and "PROCESS" or "ON_EXEC" }
-   local ok, why = contexts.inherit(made, flags)
-   spec.process = ok and spec.tids ~= nil
-   if ok then
-      self.flags = flags
-   else
-      spec.inherit, self.alone = nil, why
+   for _, flags in ipairs(contexts.inheriting(spec)) do
+      local ok, why = contexts.inherit(made, flags)
+      if ok then
+         self.flags, spec.process = flags, flags[2] == "PROCESS"
+         return
+      end
+      self.alone = self.alone or why
    end
+   spec.inherit = nil
 end
 
 --- Prepares a histogram; `histogram.run` carries it out.

@@ -189,7 +189,8 @@ end
 local function next_tick(self, now)
    if not self.on.tick then return math.huge end
    if now >= self.tick_at then
-      local step = self.on.tick(now - self.started)
+      local step, enough = self.on.tick(now - self.started)
+      self.enough = self.enough or enough == "enough"
       self.tick_at = self.tick_at + step
       if self.tick_at <= now then self.tick_at = now + step end
    end
@@ -397,7 +398,8 @@ end
 -- @number[opt] target.seconds how long it lasts at most
 -- @tparam table on `attach(subject)` returns a loaded and started context, or nil and a message;
 -- `ended(subject)`: its context ends, read it now; optional `begin(child)`, `message(subject, msg)`,
--- which ends it all by "enough", `tick(seconds since the start)` returns seconds to the next
+-- which ends it all by "enough", `tick(seconds since the start)` returns seconds to the next,
+-- and may end it in the same way by a second result
 -- @treturn table `status`, `signal`, `rusage` of the command, of the time in which it was measured; `partial`: it was
 -- not measured to its end; `simulated`, the name of the simulated machine, if it was one; `elapsed` (s),
 -- `interrupted`, `followed` (threads that came), `unmeasured` (of them, without a context) and `why`; `own_ns`, how

@@ -6,13 +6,15 @@
 --    sink.block(block, count)        a sampling buffer up to its cur_offs (see lpfm.blocks)
 --    sink.stacks(bytes)              new call stacks, before samples that have them (lpfm.blocks)
 --    sink.programs(records)          optional: what programs did (pfm.recording.programs)
---    sink.maps(pid, maps, time)      executable mappings of a process, when they are new; ns
+--    sink.maps(pid, maps, time, before)  executable mappings of a process, when they are new; ns; and when they were
+--                                    last seen to be those told before
 --    sink.comm(tid, pid, name, time) the name of a thread, when it is new
 -- @module pfm.profile
 
 local lpfm = require "lpfm"
 local events = require "pfm.events"
 local measure = require "pfm.measure"
+local off_cpu = require "pfm.measure.off_cpu"
 local proc = require "lpfm.proc"
 local filtering = require "pfm.measure.filtering"
 local randomize = require "pfm.randomize"
@@ -24,6 +26,7 @@ local stages = require "pfm.measure.stages"
 local stored = require "lpfm.blocks"
 local symbols = require "pfm.symbols"
 local fields = require "pfm.util.fields"
+local render = require "pfm.render"
 local text_file = require "pfm.util.text_file"
 local host = require "pfm.measure.host"
 
@@ -38,8 +41,10 @@ local SAMPLE, VALUE = stored.entry_size, 8 -- bytes, of the default format
 local MAX_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
 local REGIONS = 8              -- of a buffer, at most
 local FIRST_LOOK, LAST_LOOK = 0.001, 0.1 -- s between looks at the mappings: dense at first
-local SHORTEST = 10000          -- events, a first period that every machine takes
+local SHORTEST = 10000          -- events, a first period that every machine takes; ns, of the kernel's timers
+local USUAL = 1000              -- Hz, if nothing is asked for
 local GUESS = 1000              -- events between samples before a rate is known
+local UNDER_WAY = 1e6           -- ns, longer than any record takes from its CPU into the kernel's buffer
 
 -- --- programming ---------------------------------------------------------------------------------
 
@@ -61,15 +66,23 @@ end
 local sampler = {}
 sampler.__index = sampler
 
--- perf_event gives children no other periods: it aims at a frequency itself.
-function sampler:kernel_adapts()
-   return self.inherits and not self.fixed and host.machine().name == "perf"
+-- The period of an event that is not the same throughout follows its rate. perf_event gives children no other periods:
+-- it aims at a frequency itself.
+function sampler:kernel_adapts(i)
+   return self.inherits and self.rates[i] and not is_clock(self.events[i]) and not self.random[i]
+      and host.machine().name == "perf"
+end
+
+-- Does it begin with the command's exec?
+function sampler:on_exec()
+   return self.inherits ~= nil and self.inherits[2] == "ON_EXEC"
 end
 
 local function sampling_pmd(self, i, period)
    local event, spec, random = self.events[i], self.spec, self.random[i]
-   if self:kernel_adapts() and not random then
-      return { num = event.pmd, value = -period, long_reset = self.frequency, short_reset = self.frequency,
+   if self:kernel_adapts(i) then
+      local rate = math.max(1, math.floor(self.rates[i] + 0.5))
+      return { num = event.pmd, value = -period, long_reset = rate, short_reset = rate,
          flags = { "OVFL_NOTIFY", "FREQUENCY" } }
    end
    local pmd = {
@@ -89,7 +102,7 @@ local function make_random(self, i)
    if not its then return nil end
    local copy = { mean = self.periods[i], min = event.unit == "ns" and SHORTEST or nil }
    for k, v in pairs(its) do copy[k] = v end
-   if self.frequency and not is_clock(event) and not copy.mask then
+   if self.rates[i] and not is_clock(event) and not copy.mask then
       error(("random: '%s' needs a period around which to vary"):format(event.name), 0)
    end
    local out = randomize.resolve(copy)
@@ -116,6 +129,8 @@ local function make_program(self)
       all[#all + 1] = e
    end
    table.sort(extra)
+   self.sizes = {}
+   for _, e in ipairs(self.events) do self.sizes[e.pmd] = #extra + (self.spec.g and 1 or 0) end
    self.extra, self.with_regs = extra, {}
    self.sampler = not self.by_tool and sample_buffers.new(self.spec, #lpfm.pmds()) or nil
    if self.filter then self.filter:place() end
@@ -137,19 +152,12 @@ end
 
 -- --- names and mappings --------------------------------------------------------------------------
 
--- Of an inheriting context: a command from its exec on, or a process with the threads that it has, where the machine
--- knows these flags. Else a command is sampled from where it waits to be executed, and each thread of a process has a
--- context.
-local function inheriting_flags(spec)
-   return { { "INHERIT", spec.tids and "PROCESS" or "ON_EXEC" }, { "INHERIT" } }
-end
-
 -- One context takes the samples of all that a thread creates, where the machine can do that with this program. Else
 -- each thread that is given has a context, and the others are left out, which the result says.
 local function make_inheriting(self)
    local spec = self.spec
    if not spec.inherit then return end
-   for _, flags in ipairs(self.by_tool and {} or inheriting_flags(spec)) do
+   for _, flags in ipairs(self.by_tool and {} or contexts.inheriting(spec)) do
       self.inherits = flags
       make_program(self)
       local made = self.filter and self.filter:program(self.program, self.extra, {}) or self.program
@@ -178,18 +186,20 @@ end
 
 local function signature(maps)
    local out = {}
-   for i, m in ipairs(maps) do out[i] = ("%x-%x %s"):format(m[1], m[2], m[4]) end
+   for i, m in ipairs(maps) do out[i] = ("%x-%x %x %s"):format(m[1], m[2], m[3], m[4]) end
    return table.concat(out, "\n")
 end
 
+-- Mappings are known to have been so from before they are read; what comes later, records tell.
 local function note_maps(self, pid)
+   local known, time = self.maps[pid] or {}, time_ns()
    local maps = symbols.read_maps(pid)
    if not maps or #maps == 0 then return end
    local sign = signature(maps)
-   if self.maps[pid] == sign then return end
-   self.maps[pid] = sign
-   if self.sampler then self.sampler:maps(pid, maps) end
-   self.sink.maps(pid, maps, time_ns())
+   self.maps[pid] = { sign = sign, time = time }
+   if known.sign == sign then return end
+   if self.sampler then self.sampler:maps(pid, maps, time) end
+   self.sink.maps(pid, maps, time, known.time)
 end
 
 -- Not of a simulated thread, whose process /proc does not know.
@@ -267,12 +277,32 @@ local function drain_records(self, part, ahead)
    local rows = {}
    for r, to in part.buffer:records(part.taken_records, ahead) do
       part.taken_records = to
-      rows[#rows + 1] = programs.row(r)
+      if self.off_cpu then self.off_cpu:record(r) end
+      if r.kind ~= "SWITCH" then rows[#rows + 1] = programs.row(r) end
       self.sampler:record(r)
       if r.kind == "FORK" or r.kind == "EXEC" then self.told[r.pid] = true end
       if r.kind == "LOST" and r.why == "records" then self.untold = self.untold + r.count end
    end
    if #rows > 0 and self.sink.programs then self.sink.programs(rows) end
+end
+
+-- Hands samples on; off-CPU samples once their threads are back.
+local function hand_on(self, samples, n)
+   if self.off_cpu then samples, n = self.off_cpu:take(samples, n) end
+   if n == 0 then return end
+   local block = stored.head(n, #samples) .. samples
+   if self.by_event then self.by_event:add(block, self.sizes) end
+   self.sink.block(block, n)
+   self.samples = self.samples + n
+end
+
+-- Those of the threads that are back by that time (ns; nil: all, for the recording is over).
+local function hand_on_waits(self, time)
+   if not self.off_cpu then return end
+   local samples, n = self.off_cpu:finished(time)
+   if n == 0 then return end
+   self.sink.block(stored.head(n, #samples) .. samples, n)
+   self.samples = self.samples + n
 end
 
 -- What came since the last time to the region to be read after so many others.
@@ -285,12 +315,23 @@ local function drain_region(self, subject, part, ahead)
    part.taken, part.taken_samples = to, header.count
    local fresh = self.stacks and self.stacks.table:fresh()
    if fresh then self.sink.stacks(fresh) end
-   if n > 0 then self.sink.block(stored.head(n, #samples) .. samples, n) end
-   self.samples = self.samples + n
+   hand_on(self, samples, n)
 end
 
 local function begin_region(part)
    part.taken, part.taken_samples, part.taken_records = nil, nil, nil
+end
+
+-- Of what is in several buffers, what programs did comes before the samples: a process that began on one CPU runs on
+-- another, where its stacks are to be unwound.
+local function drain_all_records(self)
+   if not (self.stacks and self.sampler.records) then return end
+   for subject in pairs(self.live) do
+      if self.spec.cpus then set_info(subject.ctx) end -- which brings in what waits in the kernel's buffer
+      for _, part in ipairs((self.spec.cpus or #subject.parts > 1) and subject.parts or {}) do
+         drain_records(self, part)
+      end
+   end
 end
 
 -- Hands on what came to a part since the last time, and gives full regions back.
@@ -306,6 +347,7 @@ end
 -- The same for all parts. Of several parts the restart gives back the region that the last message read was about.
 local function drain(self, subject, msg)
    if self.by_tool then return drain_tool(self, subject) end
+   drain_all_records(self)
    if #subject.parts == 1 then return drain_part(self, subject, subject.parts[1]) end
    for _, part in ipairs(subject.parts) do drain_region(self, subject, part) end
    local told = msg and subject.parts[msg.cpu % #subject.parts + 1]
@@ -315,6 +357,7 @@ end
 -- The same once the context counts no more: nothing is given back then.
 local function drain_rest(self, subject)
    if self.by_tool then return drain_tool(self, subject) end
+   drain_all_records(self)
    for _, part in ipairs(subject.parts) do
       local ahead = 0
       repeat
@@ -333,14 +376,17 @@ local function settle_period(self, subject)
 end
 
 local function drain_all(self, elapsed)
-   if elapsed - self.drained < (self.sampler and self.sampler.copies and LAST_LOOK or FLUSH) then return end
+   local soon = self.by_event or self.sampler and self.sampler.copies
+   if elapsed - self.drained < (soon and LAST_LOOK or FLUSH) then return end
    self.drained = elapsed
+   local began = time_ns()
    for subject in pairs(self.live) do
       set_info(subject.ctx) -- a call brings in what waits in the kernel's buffer
       local before = self.samples
       drain(self, subject)
       if subject.staggered and self.samples > before then settle_period(self, subject) end
    end
+   hand_on_waits(self, began - UNDER_WAY)
 end
 
 -- What the context's own account says was lost, and how long its thread ran unobserved.
@@ -459,6 +505,7 @@ end
 function sampling.ended(self, subject)
    if subject.pid and not self.inherits then note_process(self, subject.tid, subject.pid) end
    subject.ctx:stop()
+   if self.off_cpu then self.off_cpu:stopped(time_ns()) end
    settle(self, subject)
    drain_rest(self, subject)
    if self.sampler then self.sampler:note(subject.size, -1) end
@@ -468,30 +515,60 @@ end
 
 -- --- frequency -----------------------------------------------------------------------------------
 
--- Events that are not clocks: the period follows the rate seen since the last look.
-local function adapt(self, elapsed)
-   if not self.frequency or self:kernel_adapts() then return end
+-- Samples so far of all events together, those that still wait in buffers among them.
+local function samples_so_far(self)
+   if self.filter then return self.filter:overflows(self.live) end
    local got = self.samples
    for subject in pairs(self.live) do got = got + pending(self, subject) end
-   if self.filter then got = self.filter:overflows(self.live) end
+   return got
+end
+
+-- The period that brings an event from one rate to another.
+local function adapt_period(self, i, rate, wanted)
+   local factor = rate / wanted
+   if factor == 0 or (factor > 0.75 and factor < 1.33) then return end
+   local period = math.max(1, math.floor(self.periods[i] * math.min(math.max(factor, 0.1), 10) + 0.5))
+   if period == self.periods[i] then return end
+   self.periods[i] = period
+   for subject in pairs(self.live) do change_period(self, subject, i, period) end
+end
+
+-- Since the last time, or nil: nothing was handed on meanwhile, so that nothing is known.
+local function rates_by_event(self, elapsed)
+   if self.drained == self.adapt_time then return nil end
+   local now, rates, seconds = {}, {}, math.max(elapsed - (self.adapt_time or 0), 1e-6)
+   for pmd, n in self.by_event:rows() do now[pmd] = n end
+   for i, event in ipairs(self.events) do
+      rates[i] = ((now[event.pmd] or 0) - (self.adapt_samples[event.pmd] or 0)) / seconds
+   end
+   self.adapt_samples, self.adapt_time = now, self.drained
+   return rates
+end
+
+-- The same for all events: they share the rate that is seen of all together.
+local function rates_together(self, elapsed)
+   local got, rates, wanted = samples_so_far(self), {}, 0
    local rate = (got - (self.adapt_samples or 0)) / math.max(elapsed - (self.adapt_time or 0), 1e-6)
    self.adapt_samples, self.adapt_time = got, elapsed
-   local factor = rate / (self.frequency * #self.events)
-   if factor == 0 or (factor > 0.75 and factor < 1.33) then return end
-   for i, event in ipairs(self.events) do
-      local period = math.max(1, math.floor(self.periods[i] * math.min(math.max(factor, 0.1), 10) + 0.5))
-      if not is_clock(event) and period ~= self.periods[i] then
-         self.periods[i] = period
-         for subject in pairs(self.live) do change_period(self, subject, i, period) end
-      end
+   for i in ipairs(self.events) do wanted = wanted + self.rates[i] end
+   for i in ipairs(self.events) do rates[i] = rate * self.rates[i] / wanted end
+   return rates
+end
+
+-- Events whose periods the machine does not change by itself: they follow the rate seen since the last look.
+local function adapt(self, elapsed)
+   if not self.adapts then return end
+   local rates = (self.by_event and rates_by_event or rates_together)(self, elapsed)
+   for i, event in ipairs(rates and self.events or {}) do
+      if self.rates[i] and not is_clock(event) then adapt_period(self, i, rates[i], self.rates[i]) end
    end
 end
 
 -- --- the measurement -----------------------------------------------------------------------------
 
-local function prepare_events(list, what)
+local function prepare_events(list, what, sampled)
    if type(list) == "string" then
-      local parsed, err = events.parse(list)
+      local parsed, err = events.parse(list, sampled)
       if not parsed then error(err, 0) end
       list = parsed
    end
@@ -514,7 +591,99 @@ end
 
 --- The names of a profile's fields.
 profile.fields = fields.join(measure.fields, { "events", "period", "frequency", "from", "random", "with", "buffer",
-   "g", "records", "where" })
+   "g", "records", "where", "off_cpu" })
+
+-- The kernel's timers would keep to the shortest period without a word.
+local function check_clock(event, period, rate)
+   if not is_clock(event) or host.now().sim or (period or profile.period_for(event, rate)) >= SHORTEST then return end
+   error(("'%s' cannot be sampled %s: its timer fires every %s ns at most, %s times a second"):format(event.name,
+      rate and render.number(rate) .. " times a second" or ("every %s ns"):format(render.number(period)),
+      render.number(SHORTEST), render.number(1e9 / SHORTEST)), 0)
+end
+
+--- The period of an event, or its frequency: its own, or that of all.
+-- @tparam table event
+-- @tparam table spec of `profile.prepare`
+-- @treturn ?number events
+-- @treturn ?number samples a second
+-- @raise where the kernel's timers are too slow for it
+-- @usage print(profile.rate(assert(events.read("cs/period=100/", true, true))[1], {})) --> 100
+function profile.rate(event, spec)
+   local period = event.period or not event.frequency and spec.period or nil
+   local rate = not period and (event.frequency or spec.frequency or USUAL) or nil
+   if rate == "max" then
+      rate = tonumber(text_file.line(MAX_RATE)) or error("frequency: the kernel's maximum cannot be read", 0)
+   end
+   check_clock(event, period, rate)
+   return period, rate
+end
+
+local function set_rates(self)
+   for i, event in ipairs(self.events) do
+      local period, rate = profile.rate(event, self.spec)
+      self.rates[i], self.periods[i] = rate, period or profile.period_for(event, rate)
+      self.fixed = self.fixed and (not rate or is_clock(event))
+      self.random[i] = make_random(self, i)
+   end
+end
+
+-- Does the tool change periods? It counts events apart where only some change.
+local function prepare_adapting(self)
+   local some, all = false, true
+   for i, event in ipairs(self.events) do
+      local adapts = self.rates[i] and not is_clock(event) and not self:kernel_adapts(i)
+      some, all = some or adapts, all and (adapts or is_clock(event) and self.rates[i])
+   end
+   self.adapts = some
+   if some and not all then self.by_event, self.adapt_samples = stored.counter("ovfl_pmd"), {} end
+end
+
+local SWITCHES = "context-switches"
+
+-- Off-CPU time is that between a sample of a switch, which may not be left out, and the record of the return.
+local function check_off_cpu(spec)
+   for _, name in ipairs { "random", "where", "from", "call" } do
+      if spec[name] then error(("off-CPU time and '%s' exclude each other"):format(name), 0) end
+   end
+end
+
+local function prepare_off_cpu(self)
+   if not (self.sampler and self.sampler.switches) then
+      error(("off-CPU time: the machine %s does not tell when threads leave a CPU and come back; "
+         .. "LPFM_MACHINE=perf does"):format(host.machine().name), 0)
+   end
+   for _, event in ipairs(self.events) do
+      if event.base == SWITCHES then self.off_cpu = off_cpu.new(event.pmd, self.sizes, self:on_exec()) end
+   end
+end
+
+-- The events to sample, and with off-CPU time the one that tells of it.
+local function sampled_events(spec)
+   local out = prepare_events(spec.events or "cpu-clock", "cannot sample", true)
+   if not spec.off_cpu then return out end
+   for _, event in ipairs(out) do
+      if event.base == SWITCHES then
+         error(("off-CPU time has the samples of '%s' already: leave it out of the events"):format(event.name), 0)
+      end
+   end
+   return { unpack(out), prepare_events(off_cpu.SAMPLED, "cannot sample", true)[1] }
+end
+
+--- The events of a profile's samples, as a recording's head has them.
+-- @tparam table self of `profile.prepare`
+-- @treturn table list of `name`, `pmd`, `unit`, `period`, `frequency`
+-- @usage print(profile.recorded_events(profile.prepare { command = { "true" } })[1].name) --> cpu-clock
+function profile.recorded_events(self)
+   local out = {}
+   for i, e in ipairs(self.events) do
+      if not (self.off_cpu and e.base == SWITCHES) then
+         out[#out + 1] = { name = e.name, pmd = e.pmd, unit = e.unit, period = self.periods[i],
+            frequency = self.rates[i] }
+      end
+   end
+   for _, e in ipairs(self.off_cpu and off_cpu.events or {}) do out[#out + 1] = e end
+   return out
+end
 
 local RANDOM = { "mask", "seed", "distribution", "mean", "min", "max", "text" }
 
@@ -542,8 +711,12 @@ end
 -- @bool[opt] spec.inherit a command's threads and children, too, or all threads of processes (`tids`), and what these
 -- create; where the machine cannot sample that, the result says what was left out
 -- @string[opt="cpu-clock"] spec.events names of events
--- @int[opt] spec.period events (clocks: ns) between samples
--- @int[opt=1000] spec.frequency samples a second, if there is no period
+-- @int[opt] spec.period events (clocks: ns) between samples, of events that have no period or frequency of their own
+-- (see `events.read`)
+-- @int[opt=1000] spec.frequency samples a second, if there is no period; "max": as many as the kernel allows
+-- @bool[opt] spec.off_cpu where threads wait, too, on the machine perf: samples of the events "off-cpu" (the thread
+-- waited for something), "preempted" (it was ready to run) and "still-off-cpu" (it was not back when the recording
+-- ended), which stand for the time (ns) that it was away; with call stacks as `g` says, by default true
 -- @string[opt] spec.from what has to happen first, as "page-faults:1000 then cs:10"
 -- @tparam[opt] table spec.random randomized periods: `{mask=, seed=}` or `{distribution=, seed=}`, for
 -- `randomize.resolve`
@@ -551,12 +724,12 @@ end
 -- @string[opt] spec.where a condition, see `pfm.program`: other samples are dropped at the overflow; the events that it
 -- names count from overflow to overflow, and are recorded with each sample
 -- @int[opt] spec.buffer bytes of the sampling buffer
--- @param[opt] spec.g call stacks with each sample: "fp", by frame pointers; "dwarf", by unwinding copies of the stack;
--- true: what suits the program
+-- @param[opt] spec.g call stacks with each sample: "fp", by frame pointers; "dwarf", by unwinding copies of the stack
+-- ("dwarf,BYTES": so long ones); true: what suits the program
 -- @bool[opt=true] spec.records with call stacks, and of CPUs: what programs do, too, by which those that are over are
 -- known
--- @treturn table with `events`, `periods`, `with`, `fixed` (every sample stands for one period), for a
--- recording's head
+-- @treturn table with `events`, `periods`, `rates` (samples a second, of those without a period), `with`, `fixed`
+-- (every sample stands for one period), for a recording's head
 -- @usage
 -- local p = profile.prepare { command = { "true" }, events = "page-faults", period = 10 }
 -- print(p.periods[1])
@@ -564,33 +737,34 @@ function profile.prepare(spec)
    check_fields(spec)
    measure.check(spec)
    spec = profile.whole(spec)
+   if spec.off_cpu then
+      check_off_cpu(spec)
+      spec.g = spec.g or true
+   end
    local self = setmetatable({ spec = spec, live = {}, comms = {}, maps = {}, periods = {}, samples = 0, lost = 0,
-      late = 0, throttled = 0, full = 0, crowded = 0,
+      late = 0, throttled = 0, full = 0, crowded = 0, rates = {},
       held = 0, ran = 0, drained = 0, subjects = 0, progress = {}, random = {}, told = {}, untold = 0 }, sampler)
    self.stages = stages.leading(spec.from)
    if self.stages then
       self.spec = setmetatable({ set = #self.stages }, { __index = spec })
    end
-   self.events = prepare_events(spec.events or "cpu-clock", "cannot sample")
+   self.events = sampled_events(spec)
    self.with = prepare_events(spec.with or {}, "cannot record")
    if spec.where then
       self.filter = filtering.new(spec)
       self.with = self.filter:join(self.with)
    end
-   self.frequency = not spec.period and (spec.frequency or 1000) or nil
    self.fixed = not spec.random
    check_usable(self)
-   for i, event in ipairs(self.events) do
-      self.periods[i] = spec.period or profile.period_for(event, self.frequency)
-      self.fixed = self.fixed and (spec.period ~= nil or is_clock(event))
-      self.random[i] = make_random(self, i)
-   end
+   set_rates(self)
    if spec.g and self.by_tool then
       error("random: periods that lpfm draws after each sample do not go with call stacks", 0)
    end
    make_inheriting(self)
    if not self.inherits then make_program(self) end
    self.stacks = spec.g and self.sampler or nil
+   if spec.off_cpu then prepare_off_cpu(self) end
+   prepare_adapting(self)
    return self
 end
 
@@ -608,9 +782,9 @@ local function handlers(self, on_tick)
          look(self)
          drain_all(self, elapsed)
          if elapsed > 0 then adapt(self, elapsed) end
-         if on_tick then on_tick(self, elapsed) end
+         local enough = on_tick and on_tick(self, elapsed)
          step = math.min(step * 2, LAST_LOOK)
-         return step
+         return step, enough
       end,
    }
 end
@@ -630,7 +804,7 @@ end
 -- CPU time of the command that was not sampled, as a share, or nil: spent in threads or children which are not
 -- measured, or, if they are, in programs from which the kernel took the counters.
 local function unsampled(self, outcome)
-   if self.spec.tids or self.spec.cpus or self.inherits and self.full > 0 then return nil end
+   if self.spec.tids or self.spec.cpus or self.inherits and (self.full > 0 or self.spec.delay) then return nil end
    -- the context may have ended after its thread's account
    local own = self.inherits and self.ran or math.max(self.ran, outcome.own_ns or 0)
    if own == 0 and not self.inherits then return nil end
@@ -640,7 +814,7 @@ end
 --- The handlers that `pfm.measure` calls for a profile.
 -- @tparam table self of `profile.prepare`
 -- @tparam table sink see above
--- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far
+-- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far; "enough" ends it
 -- @treturn table
 -- @usage
 -- local p = profile.prepare { command = { "true" }, events = "page-faults" }
@@ -660,7 +834,9 @@ end
 -- local sink = { block = function() end, maps = function() end, comm = function() end }
 -- print(profile.complete(p, measure.run(p.spec, profile.handlers(p, sink))).samples)
 function profile.complete(self, outcome)
+   hand_on_waits(self)
    outcome.samples, outcome.lost, outcome.full = self.samples, self.lost, self.full
+   outcome.off_cpu = self.off_cpu
    outcome.late, outcome.throttled, outcome.untold = self.late, self.throttled, self.untold
    outcome.crowded = self.crowded
    outcome.sample_rate = self.throttled > 0 and tonumber(text_file.line(MAX_RATE)) or nil
@@ -669,7 +845,7 @@ function profile.complete(self, outcome)
    outcome.alone, outcome.inherited = self.alone, self.inherits
    outcome.stages = self.stages and stages.merge(self.progress)
    outcome.randomized = self.random[1] and self.random[1].text
-   outcome.stacks = self.stacks and { how = self.stacks.how, why = self.stacks.why }
+   outcome.stacks = self.stacks and self.stacks:outcome()
    outcome.overflows = self.filter and self.filter:overflows {}
    outcome.masked = self.by_tool and not self.stages and self.ran > 0 and self.held / self.ran or nil
    return outcome
@@ -678,7 +854,7 @@ end
 --- Samples.
 -- @tparam table self of `profile.prepare`
 -- @tparam table sink see above
--- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far
+-- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far; "enough" ends it
 -- @treturn table of `pfm.measure.run`, and `samples`, `lost` (their records, in the kernel's buffer), `throttled`
 -- (held back by the kernel, which allows `sample_rate` a second), `crowded` (came together with one that filled the
 -- buffer), `untold` (records of what programs did that had no room), `late` (periods over which a
@@ -686,7 +862,8 @@ end
 -- `unsampled` (a share of the CPU time), `alone` (why threads and children were left out), `stages` (of
 -- `pfm.measure.stages.merge`) that led to it, `randomized` (how, in words), `masked` (where the tool draws the periods:
 -- the share of the time in which it was at that and nothing was observed), `stacks` (`how` call stacks were got, `why`
--- so), `overflows` (with `where`: those that were judged)
+-- so, `cuts`: samples by where their stacks were cut, of `total`, with `copied` bytes of the stack), `overflows` (with
+-- `where`: those that were judged), `off_cpu` (of `pfm.measure.off_cpu`: how many samples)
 -- @usage
 -- local p, bytes = profile.prepare { command = { "ls", "/proc/self/fd" }, events = "page-faults", period = 1 }, 0
 -- p.spec.command = { "true" }
@@ -717,7 +894,7 @@ function profile.collect(spec)
       end,
       comm = function(tid, _, name) comms[tid] = name end,
    })
-   for _, e in ipairs(self.events) do sizes[e.pmd] = #self.with + (self.stacks and 1 or 0) end
+   for _, e in ipairs(profile.recorded_events(self)) do sizes[e.pmd] = #self.with + (self.stacks and 1 or 0) end
    outcome.stack_table, outcome.records = self.stacks and self.stacks.table, records
    outcome.blocks, outcome.maps, outcome.comms, outcome.sizes = blocks, maps, comms, sizes
    return outcome

@@ -39,10 +39,7 @@ local function clock_reading()
 end
 
 local function head_of(self, spec)
-   local sampled, with = {}, {}
-   for i, e in ipairs(self.events) do
-      sampled[i] = { name = e.name, pmd = e.pmd, unit = e.unit, period = self.periods[i] }
-   end
+   local sampled, with = profile.recorded_events(self), {}
    for i, pmd in ipairs(self.extra) do
       for _, e in ipairs(self.with) do
          if e.pmd == pmd then with[i] = { name = e.name, pmd = pmd, unit = e.unit } end
@@ -52,10 +49,10 @@ local function head_of(self, spec)
    return {
       what = measure.describe(spec) .. render.where(host.simulated()), command = spec.command, tids = spec.tids,
       cpus = spec.cpus, threads = spec.threads or false, events = sampled, with = #with > 0 and with or nil,
-      where = spec.where, frequency = self.frequency, fixed = self.fixed,
+      where = spec.where, fixed = self.fixed,
       random = random and { mask = random.mask, seed = random.seed, text = random.text },
       time = os.time(), clock = clock_reading(), machine = machine_of(), format = "default", program = self.program,
-      stacks = self.stacks and self.stacks.how, job = launcher.here(),
+      stacks = self.stacks and self.stacks.how, copied = self.stacks and self.stacks:bytes(), job = launcher.here(),
    }
 end
 
@@ -80,9 +77,9 @@ local function sink_of(file, paths, collector)
          collector:block(block)
       end,
       stacks = function(bytes) file:chunk("STKS", bytes) end,
-      maps = function(pid, maps, time)
+      maps = function(pid, maps, time, before)
          for _, m in ipairs(maps) do paths[m[4]] = paths[m[4]] or true end
-         file:json("MAPS", { pid = pid, maps = maps, time = time })
+         file:json("MAPS", { pid = pid, maps = maps, time = time, before = before })
          collector:maps(pid, maps, time)
       end,
       comm = function(tid, pid, name, time)
@@ -101,13 +98,14 @@ end
 -- --- recording ---------------------------------------------------------------------------------
 
 local function totals(outcome)
-   local rusage = outcome.rusage or {}
+   local rusage, stacks = outcome.rusage or {}, outcome.stacks
    return {
       lost = outcome.lost, late = outcome.late, throttled = outcome.throttled, full = outcome.full,
       missed = outcome.missed, crowded = outcome.crowded, sample_rate = outcome.sample_rate, elapsed = outcome.elapsed,
       user = rusage.utime, system = rusage.stime, status = outcome.status, signal = outcome.signal,
       interrupted = outcome.interrupted, subjects = outcome.subjects, unsampled = outcome.unsampled,
-      unmeasured = outcome.unmeasured, untold = outcome.untold,
+      unmeasured = outcome.unmeasured, untold = outcome.untold, cuts = stacks and stacks.cuts,
+      stacks = stacks and stacks.total,
    }
 end
 
@@ -151,19 +149,25 @@ end
 --- Records into a file.
 -- @tparam table spec as for `profile.prepare`
 -- @string path
--- @tparam[opt] function on_tick
--- @treturn table of `profile.run`
+-- @tparam[opt] function on_tick as for `profile.run`
+-- @number[opt] max_size bytes of samples and what goes with them, with which it ends
+-- @treturn table of `profile.run`; `full_file` if it ended so
 -- @treturn table the file, closed, with `path` and `bytes`
 -- @usage
 -- local record = require "pfm.record"
 -- print(record.run({ command = { "true" }, events = "page-faults", period = 1 }, "new.data").samples)
-function record.run(spec, path, on_tick)
-   local r = record.begin(spec, path)
-   local ok, outcome = pcall(profile.run, r.profile, r.sink, on_tick)
+function record.run(spec, path, on_tick, max_size)
+   local r, full_file = record.begin(spec, path), nil
+   local ok, outcome = pcall(profile.run, r.profile, r.sink, function(self, elapsed)
+      if on_tick then on_tick(self, elapsed) end
+      full_file = full_file or max_size and r.file.bytes >= max_size
+      return full_file and "enough"
+   end)
    if not ok then
       r.file:discard()
       error(outcome, 0)
    end
+   outcome.full_file = full_file
    return record.finish(r, outcome)
 end
 

@@ -7,6 +7,7 @@
 
 local blocks = require "lpfm.blocks"
 local chunks = require "lpfm.chunks"
+local cuts = require "pfm.recording.cuts"
 local jitdump = require "pfm.jitdump"
 local layout = require "pfm.recording.layout"
 local perfdata = require "pfm.recording.perfdata"
@@ -167,13 +168,14 @@ local function replaced_code(self)
    return out
 end
 
---- Which programs ran when, where the recording has records of that.
+--- Which programs ran when, where the recording has mappings or records of that.
 -- @return programs, see `pfm.recording.programs`, or nil
 -- @usage local p = assert(recording.open "lpfm.data"):programs(); print(p and p:name(p.lives:at(1, 0)))
 function recording:programs()
    if self.ran == nil then
       local code = replaced_code(self)
-      self.ran = (#self.records > 0 or #code > 0) and programs.new(self.records, self.maps, self.names, code)
+      local told = #self.records > 0 or #code > 0 -- without, /proc may have told a program's name long after its exec
+      self.ran = (told or #self.maps > 0) and programs.new(self.records, self.maps, told and self.names or {}, code)
    end
    return self.ran or nil
 end
@@ -265,6 +267,7 @@ function recording:warnings()
       out[#out + 1] = ("%s of what programs did had no room: samples of short ones may have no name"):format(
          render.plural(ends.untold, "record"))
    end
+   if ends.cuts then out[#out + 1] = cuts.text(ends.cuts, ends.stacks, self.head.copied) end
    if ends.unsampled then
       out[#out + 1] = ("%.0f%% of the CPU time was not sampled: threads or children, programs that change their rights "
          .. "or may not be read, or the loading and end of programs"):format(ends.unsampled * 100)

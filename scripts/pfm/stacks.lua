@@ -34,6 +34,7 @@ stacks.collect = collected.collect
 -- @tparam table s a sample, as `samples()` of `lpfm script` gives them: `pid`, `address`, `stack`
 -- @treturn table the innermost first: `symbol`, `object`, `address` (of the call); the sample's own place alone where
 -- there are no stacks
+-- @return string where the stack was cut, of `stack_table:cut`; nil: it is whole
 -- @usage local self = assert(recording.open "lpfm.data")
 -- for s in require("pfm.recording.samples").each(self) do print(#stacks.frames(self, s)) end
 function stacks.frames(self, s)
@@ -43,7 +44,7 @@ function stacks.frames(self, s)
       out[i] = { symbol = render.printable(where.func), object = render.printable(where.object),
          address = where.address }
    end
-   return out
+   return out, s.stack and self.stack_table:cut(s.stack)
 end
 
 -- --- trees ---------------------------------------------------------------------------------------

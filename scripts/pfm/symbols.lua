@@ -4,6 +4,7 @@
 
 local jitdump = require "pfm.jitdump"
 local jitmap = require "pfm.jitmap"
+local mappings = require "pfm.recording.mappings"
 local objects = require "lpfm.symbols"
 local stat = require("posix.sys.stat").stat
 local text_file = require "pfm.util.text_file"
@@ -37,12 +38,6 @@ function symbols.read_maps(pid)
    local text = text_file.all(("/proc/%d/maps"):format(pid))
    if not text or text == "" then return nil end
    return symbols.parse_maps(text)
-end
-
-local function find_mapping(maps, address)
-   for _, m in ipairs(maps) do
-      if address >= m[1] and address < m[2] then return m end
-   end
 end
 
 -- --- objects, shared by all processes ------------------------------------------------------------
@@ -85,8 +80,7 @@ end
 local GENERATED = "[generated code]"
 
 local function is_generated(path)
-   return path == GENERATED or path == "" or path:find("^//anon") ~= nil or path:find("^%[anon") ~= nil
-      or path:find("^/memfd:") ~= nil
+   return path == GENERATED or mappings.is_anonymous(path) or path:find("^/memfd:") ~= nil
 end
 
 --- Is it code that a program made for itself, as JIT compilers do?
@@ -154,6 +148,28 @@ end
 
 -- --- processes -----------------------------------------------------------------------------------
 
+-- The mappings of processes that were added.
+local added = {}
+added.__index = added
+
+function added:find(pid, address)
+   local its = self[pid]
+   return its and its:at(address, its.n)
+end
+
+function added:ever(pid, address)
+   return self[pid] and self[pid]:ever(address) or {}
+end
+
+function added:each(pid)
+   return (self[pid] or mappings.new()):each()
+end
+
+-- Of the code that a JIT compiler made at an address, the latest.
+function added.since()
+   return math.huge
+end
+
 local resolver = {}
 resolver.__index = resolver
 
@@ -162,19 +178,14 @@ resolver.__index = resolver
 -- @bool[opt] options.kernel false: do not look at this machine's kernel
 -- @func[opt] options.stored from a path to an object that goes before this machine's; nil where there is none, or nil
 -- and why it has no symbols
--- @func[opt] options.since from a life of a process to when it began, ns: which of the code that a JIT compiler made at
--- an address was there; by default the latest
--- @func[opt] options.maps from a process to a list of mappings that `resolver:add` was not given, the latest first. A
--- process is told by its number, or by that of a life of it (see `lives` of `lpfm.blocks`)
+-- @param[opt] options.mapped of `pfm.recording.programs`: which mappings and which code there were when; processes are
+-- told by the numbers of their lives then. By default what `resolver:add` is given, and the latest code
 -- @treturn resolver
 -- @usage symbols.resolver { kernel = false }
 function symbols.resolver(options)
    options = options or {}
-   return setmetatable({
-      processes = {}, cache = {}, opened = {}, jits = {}, dumps = {}, kernel = options.kernel ~= false,
-      stored = options.stored or function() end, maps = options.maps or function() return {} end,
-      since = options.since or function() return math.huge end,
-   }, resolver)
+   return setmetatable({ mapped = options.mapped or setmetatable({}, added), cache = {}, places = {}, opened = {},
+      jits = {}, dumps = {}, kernel = options.kernel ~= false, stored = options.stored or function() end }, resolver)
 end
 
 --- Adds the mappings of a process as they were at some time; of overlapping ones the latest counts.
@@ -182,22 +193,9 @@ end
 -- @tparam table maps as of `symbols.parse_maps`
 -- @usage local r = symbols.resolver(); r:add(7, { { 4096, 8192, 0, "/bin/sh" } })
 function resolver:add(pid, maps)
-   local list = self.processes[pid] or {}
-   self.processes[pid] = list
-   table.insert(list, 1, maps)
+   self.mapped[pid] = self.mapped[pid] or mappings.new()
+   for _, m in ipairs(maps) do self.mapped[pid]:add(m) end
    self.cache[pid], self.dumps[pid] = nil, nil
-end
-
-local function maps_of(self, pid)
-   if not self.processes[pid] then self.processes[pid] = self.maps(pid) end
-   return self.processes[pid]
-end
-
-local function locate(self, pid, address)
-   for _, maps in ipairs(maps_of(self, pid)) do
-      local m = find_mapping(maps, address)
-      if m then return m end
-   end
 end
 
 local function resolve_kernel(self, address)
@@ -217,11 +215,9 @@ end
 
 -- A process maps the dump of its JIT compiler.
 local function dump_path(self, life)
-   for _, maps in ipairs(maps_of(self, life)) do
-      for _, m in ipairs(maps) do
-         local path = jitdump.path_of(m[4])
-         if path then return path end
-      end
+   for m in self.mapped:each(life) do
+      local path = jitdump.path_of(m[4])
+      if path then return path end
    end
 end
 
@@ -232,7 +228,7 @@ local function dump_of(self, life)
       local dump, err = nil, nil
       if path then dump, err = self.stored(path) end
       if path and not dump and not err then dump = jitdump.read(path) end
-      found = dump and { path = path, view = dump:at(self.since(life)) } or false
+      found = dump and { path = path, view = dump:at(self.mapped:since(life)) } or false
       self.dumps[life] = found
    end
    return found
@@ -257,15 +253,26 @@ local function resolve_generated(self, life, address)
       handle = map, map = jitmap.path(pid) }
 end
 
-local function resolve_new(self, pid, address)
-   if address < 0 then return resolve_kernel(self, address) end
-   local m = locate(self, pid, address)
-   local generated = (not m or is_generated(m[4])) and resolve_generated(self, pid, address)
-   if generated then return generated end
-   if not m then
-      return { func = "[unknown]", object = "[unknown]", offset = address, address = address, missing = "no mapping" }
+local function unknown(address, why)
+   return { func = "[unknown]", object = "[unknown]", offset = address, address = address, missing = why }
+end
+
+-- What lies in a mapping is the same in all lives of its process, but for code that is made.
+local function resolve_mapped(self, life, m, address)
+   if is_generated(m[4]) then
+      return resolve_generated(self, life, address) or describe(self, m[4], address, address - m[1] + m[3])
    end
-   return describe(self, m[4], address, address - m[1] + m[3])
+   local places = self.places[m] or {}
+   self.places[m] = places
+   places[address] = places[address] or describe(self, m[4], address, address - m[1] + m[3])
+   return places[address]
+end
+
+local function resolve_new(self, life, address)
+   local m = self.mapped:find(life, address)
+   if m then return resolve_mapped(self, life, m, address) end
+   if m == false then return unknown(address, "what was mapped there changed, and it is not known when") end
+   return resolve_generated(self, life, address) or unknown(address, "no mapping")
 end
 
 --- Where an address lies.
@@ -275,23 +282,36 @@ end
 -- `symbols.line` adds `file` and `line`
 -- @usage symbols.resolver():resolve(7, 4096).func --> "[unknown]"
 function resolver:resolve(pid, address)
-   local cache = self.cache[pid]
+   local key = address < 0 and "kernel" or pid
+   local cache = self.cache[key]
    if not cache then
       cache = {}
-      self.cache[pid] = cache
+      self.cache[key] = cache
    end
    local where = cache[address]
    if not where then
-      where = resolve_new(self, pid, address)
+      if address < 0 then where = resolve_kernel(self, address) else where = resolve_new(self, pid, address) end
       cache[address] = where
    end
    return where
 end
 
+--- All places that an address was in a program, one after the other.
+-- @number pid
+-- @number address
+-- @treturn table as of `resolver:resolve`
+-- @usage #symbols.resolver():resolve_all(7, 4096) --> 1
+function resolver:resolve_all(pid, address)
+   local rows, out = address >= 0 and self.mapped:ever(pid, address) or {}, {}
+   for i, m in ipairs(rows) do out[i] = resolve_mapped(self, pid, m, address) end
+   if #out == 0 then out[1] = self:resolve(pid, address) end
+   return out
+end
+
 --- Forgets what was resolved, not what it is resolved by: that needs no more memory then.
 -- @usage symbols.resolver():forget()
 function resolver:forget()
-   self.cache = {}
+   self.cache, self.places = {}, {}
 end
 
 --- The source line of a resolved address.

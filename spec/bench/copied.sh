@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # copied.sh - copies of stacks unwound: lpfm does it while it records, perf when it reports. Both sample a program that
-# runs all the while, whose own time does not count; a tool's cost is divided by the samples it got.
+# runs all the while, whose own time does not count; a tool's cost is divided by the samples it got. Then, of programs
+# without frame pointers, how many stacks reach the start, by lpfm record -g and by perf record --call-graph dwarf; and
+# lpfm's frames that are no executable memory (goal: 0). 500 samples a second, of those programs that are here.
 #   spec/bench/copied.sh BUILD [SECONDS]	10000 samples a second
 set -eu
 build=$1 seconds=${2-10}
@@ -34,3 +36,63 @@ ratio() { awk -v a="$1" -v b="$lpfm" 'BEGIN { printf "%.1f", a / b }'; }
 row '  perf report / lpfm record and report (goal: 3)' '' "$(ratio "$(each "$perf_report" "$perf_n")")"
 row '  perf record and report / lpfm record and report' '' \
 	"$(ratio "$(each "$(whole "$perf_record" "$perf_report")" "$perf_n")")"
+
+# --- complete stacks ------------------------------------------------------------------------------------
+
+cat >"$out/starts.lua" <<'END'
+local stacks = require "pfm.stacks"
+
+local STARTS = { ["_start"] = true, ["__libc_start_main"] = true, ["__libc_start_main_impl"] = true, ["clone"] = true,
+   ["clone3"] = true, ["__clone"] = true, ["_dl_start_user"] = true }
+
+local n, whole, elsewhere = 0, 0, 0
+for s in samples() do
+   local reaches, is_user = false, false
+   for _, f in ipairs((stacks.frames(recorded, s))) do
+      reaches = reaches or STARTS[f.symbol] or f.symbol:find("^_start") ~= nil
+      is_user = is_user or f.object ~= "[kernel]"
+      if f.object == "[unknown]" then elsewhere = elsewhere + 1 end
+   end
+   n, whole = n + (is_user and 1 or 0), whole + (reaches and 1 or 0)
+end
+print(n, whole, elsewhere)
+END
+cat >"$out/work.py" <<'END'
+import json, random, re
+rows = [{"id": i, "tags": [str(random.random()) for _ in range(5)]} for i in range(40000)]
+print(len(re.findall(r"0\.(\d+)7", json.dumps(json.loads(json.dumps(rows))))))
+END
+cat >"$out/work.js" <<'END'
+let s = 0;
+const f = n => { const a = []; for (let i = 0; i < n; i++) a.push(i * i % 7); return a.sort().length; };
+for (let i = 0; i < 100; i++) s += f(20000);
+console.log(s);
+END
+awk 'BEGIN { for (i = 0; i < 3000; i++) printf "int f%d(int n) { int s = 0; while (n--) s += n * %d; return s; }\n", i, i }' \
+	>"$out/work.c"
+
+# The samples of perf at the user level, and those that reach the start.
+of_perf() {
+	perf script -i "$1" -F ip,sym,dso 2>/dev/null | awk 'BEGIN { RS = "" }
+		/\(\// { n++ } / (_start|__libc_start_main[^ ]*|clone3?|__clone3?|_dl_start_user)( |$)/ { whole++ }
+		END { print n + 0, whole + 0 }'
+}
+share() { awk -v n="$1" -v whole="$2" 'BEGIN { printf n ? "%.1f%%" : "-", whole / n * 100 }'; }
+
+compare() {	# NAME COMMAND...
+	local name=$1 n whole elsewhere perf_n perf_whole; shift
+	command -v "$1" >/dev/null || { return; }
+	"$build/lpfm" record -q -g -F 500 -o "$out/lpfm" -- "$@" >/dev/null
+	perf record -q -e cpu-clock -F 500 --call-graph dwarf -o "$out/perf" -- "$@" >/dev/null
+	read -r n whole elsewhere < <("$build/lpfm" script -f "$out/lpfm" -s "$out/starts.lua" 2>/dev/null)
+	read -r perf_n perf_whole < <(of_perf "$out/perf")
+	printf '%-42s %10s %10s %12s\n' "  $name, $n and $perf_n samples" "$(share "$n" "$whole")" "$(share "$perf_n" "$perf_whole")" "$elsewhere"
+}
+
+printf '%-42s %10s %10s %12s\n' 'stacks that reach the start' 'lpfm' 'perf' 'lpfm: no code'
+compare python3 /usr/bin/python3 "$out/work.py"
+compare git git log -p -n 200
+compare gcc gcc -O2 -c "$out/work.c" -o "$out/work.o"
+compare sqlite3 sqlite3 :memory: \
+	'with recursive t(n) as (select 1 union all select n + 1 from t where n < 2000000) select sum(n * n) from t;'
+compare node node "$out/work.js"

@@ -56,6 +56,18 @@ describe("Source of 2.x", function()
    end)
 end)
 
+describe("/sys/kernel/perfmon of a program that is linked with libperfmon", function()
+   it("has perfmon.ko's files where there is no perfmon.ko: configuration, registers, formats", function()
+      if real == "linux" then
+         pending("perfmon.ko is here, and its files are the kernel's")
+      end
+      local program = c.compile("sysfs_files")
+      for _, machine in ipairs { "sim:nehalem", unpack(MACHINES) } do
+         assert.are.equal("", run(program, machine))
+      end
+   end)
+end)
+
 for _, machine in ipairs { real, unpack(LIVE) } do
    local live = machine ~= real
 

@@ -130,6 +130,13 @@ describe("records of the format stack", function()
       assert.error_matches(function() other:records() end, "format stack expected")
    end)
 
+   it("tell of context switches where the machine does, and with RECORDS alone", function()
+      sim.machine("itanium2")
+      sim.refused("EOPNOTSUPP", "format stack: this machine does not tell of context switches",
+         lpfm.create { format = "stack", buf_flags = { "RECORDS", "SWITCHES" } })
+      sim.refused("EINVAL", "format stack", lpfm.create { format = "stack", buf_flags = { "SWITCHES" } })
+   end)
+
    it("are written while monitoring is stopped, too", function()
       local m, ctx, tid = on_thread({ { ip = 0x1000, ns = 10 }, { map = "/lib/late", ip = 0x9000, size = 16 },
          { ip = 0x9000, ns = 10 } })

@@ -65,7 +65,7 @@ describe("a lab at a terminal", function()
       t:enter("next")
       t:wait_for("Try it: `tally")
       t:enter("prompt")
-      t:wait_for("Names: check, hint, kit, m, params, tally")
+      t:wait_for("Names: check, hint, kit, m, params, reset, tally")
       t:enter("tally(\"loads:u\")")
       t:wait_match("\n1000 *\n")
       t:press("C-d")
@@ -141,7 +141,7 @@ describe("a lab without a terminal", function()
          ["bias --set period=abc --sheet"] = "parameter period: expected a whole number, not negative, got 'abc'",
          ["bias --set period=-1"] = "got '-1'", ["bias --set period=2.5"] = "got '2.5'",
          ["bias --set model=x --sheet"] = "lab bias does not run with model=x: ",
-         ["bias --at 99"] = "lab bias has no page 99, but 9 pages",
+         ["bias --at 99"] = "lab bias has no page 99, but 10 pages",
          ["bias --set samples=1e12 --sheet"] = "parameter samples: expected at most 600,000, got '1000000000000'",
          ["--limit 3"] = "--limit: expected --grade", ["--grade --limit 0"] = "--limit: '0' is not a positive number",
          ["--restart"] = "--restart: expected the name of a lab",

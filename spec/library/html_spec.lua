@@ -36,9 +36,9 @@ local STACKS = { { 0x1000 }, { 0x2000, 0x1011 }, { 0x3000, 0x2011, 0x1011 }, { 0
    { 0x5000, 0x1011 } }
 local TIMES = { 10, 20, 30, 5, 1 } -- samples of each
 
-local function stack_table()
+local function stack_table(stacks)
    local words = { 1 }
-   for _, frames in ipairs(STACKS) do
+   for _, frames in ipairs(stacks) do
       words[#words + 1] = #frames
       for _, frame in ipairs(frames) do words[#words + 1] = frame end
    end
@@ -49,12 +49,13 @@ local function stack_table()
 end
 
 -- Of two threads; in the first second of ten the first alone, from then on both in turn.
-local function made(chained)
+local function made(chained, stacks, times)
    local list = {}
-   for stack, n in ipairs(TIMES) do
+   stacks, times = stacks or STACKS, times or TIMES
+   for stack, n in ipairs(times) do
       for i = 1, n do
          local second = i % 10
-         list[#list + 1] = { tid = second > 0 and i % 2 == 0 and 8 or 7, pid = 7, ip = STACKS[stack][1],
+         list[#list + 1] = { tid = second > 0 and i % 2 == 0 and 8 or 7, pid = 7, ip = stacks[stack][1],
             period = 1000000, tstamp = 1e9 * (1 + second), values = { chained and stack or nil } }
       end
    end
@@ -62,7 +63,7 @@ local function made(chained)
       head = { events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1000000 } }, fixed = true,
          what = "a <b>'program'</b>", time = 1700000000, stacks = chained and "frame pointers" or nil,
          machine = { name = "perf", pmu = "software", host = "here & there", kernel = "6.1" } },
-      blocks = { handmade.block(list) }, stack_table = chained and stack_table() or nil,
+      blocks = { handmade.block(list) }, stack_table = chained and stack_table(stacks) or nil,
       comms = { [7] = "prog", [8] = 'w"<1>' }, ends = { samples = #list, lost = 3, elapsed = 10.5 },
       maps = { { pid = 7, maps = { { 0, 0x10000, 0, "/bin/prog" } } } }, symbols = { ["/bin/prog"] = FUNCTIONS },
    }
@@ -295,7 +296,7 @@ describe("a browser", function()
       assert.same({ "75.76%", "30.30%", "20", LESS, "prog" }, seen[2])
       assert.same({ "45.45%", "45.45%", "30", END, "prog" }, seen[3])
       assert.same({ "7.58%", "7.58%", "5", "recursive", "prog" }, seen[4])
-      assert.same({ 8, "everything: 66 samples, 66.000 ms" }, { seen[6], seen[7] })
+      assert.same({ 6, "everything: 66 samples, 66.000 ms" }, { seen[6], seen[7] }) -- recursion is folded
    end)
 
    it("zooms, searches, sorts, filters and selects", function()
@@ -317,8 +318,8 @@ describe("a browser", function()
          by("unzoom").click();
          seen.push(frames().length);
          document.querySelector("#flame .frame[tabindex='0']").focus();
-         press("ArrowUp");
-         press("ArrowUp");
+         press("ArrowDown");
+         press("ArrowDown");
          seen.push(document.activeElement.getAttribute("aria-label"));
          document.activeElement.click();
          press("Escape");
@@ -333,12 +334,144 @@ describe("a browser", function()
          document.querySelector("#threads td.name button").click();
          seen.push(by("selected").textContent);
       ]])
-      assert.same({ 4, "found in 45.45%", 8 }, { seen[1], seen[2], seen[3] })
+      assert.same({ 4, "found in 45.45%", 6 }, { seen[1], seen[2], seen[3] })
       assert.truthy(seen[4]:find("operator<, in prog, total 75.76%, 50.000 ms, 50 samples, self 30.30%", 1, true))
-      assert.same({ 8, "function \226\150\180" }, { seen[5], seen[6] })
+      assert.same({ 6, "function \226\150\180" }, { seen[5], seen[6] })
       assert.equal(END, seen[7])
       assert.same({ "recursive" }, seen[8])
       assert.truthy(seen[9]:find("^0.000 s to .*: 6 samples"), seen[9])
       assert.truthy(seen[10]:find("^thread 7 prog: 40 samples"), seen[10])
+   end)
+
+   it("begins with the flame graph, its root in view; it is turned over, and recursion unfolded", function()
+      if browser.missing() then return pending(browser.missing()) end
+      local seen = browsed(made(true), [[
+         const topOf = (name) => Array.from(document.querySelectorAll("#flame .frame"))
+            .find((e) => e.textContent === name).getBoundingClientRect().top;
+         const box = by("flame").getBoundingClientRect();
+         const set = (id, value) => {
+            if (typeof value === "boolean") by(id).checked = value; else by(id).value = value;
+            by(id).dispatchEvent(new Event("change"));
+         };
+         const count = () => document.querySelectorAll("#flame .frame").length;
+         seen.push(document.querySelector("h2").textContent, topOf("all") < window.innerHeight);
+         seen.push(Math.abs(topOf("all") - box.top) < 3, topOf("main") > topOf("all"));
+         set("upward", true);
+         seen.push(topOf("main") < topOf("all"));
+         set("fold", false);
+         seen.push(count());
+         set("fold", true);
+         set("view", "leaves");
+         seen.push(Array.from(document.querySelectorAll("#flame .frame"), (e) => e.getAttribute("aria-label"))
+            .filter((label) => label.startsWith("operator<")).sort().join("; "));
+         seen.push(count());
+      ]])
+      assert.same({ "Flame graph", true, true, true, true, 8 }, { unpack(seen, 1, 6) })
+      assert.equal("operator<, in prog, total 30.30%, 20.000 ms, 20 samples; " -- it ran, and it called what ran
+         .. "operator<, in prog, total 45.45%, 30.000 ms, 30 samples", seen[7])
+      assert.equal(1 + 5 + 4 + 1, seen[8]) -- all; what ran; main as caller of four; and once more beyond operator<
+   end)
+
+   -- Frames by name in a stack, the outermost first: as they are called, callers and callees of the outermost call.
+   local function expected_of(stacks, times)
+      local out, all = {}, 0
+      for i, stack in ipairs(stacks) do
+         local path, seen = {}, {}
+         for k = #stack, 1, -1 do path[#path + 1] = "f" .. math.floor(stack[k] / 0x1000) end
+         all = all + times[i]
+         for k, name in ipairs(path) do
+            local f = out[name] or { total = 0, callers = {}, callees = {} }
+            out[name] = f
+            if not seen[name] then
+               seen[name], f.total = true, f.total + times[i]
+               local caller, callee = path[k - 1], path[k + 1]
+               if caller then f.callers[caller] = (f.callers[caller] or 0) + times[i] end
+               if callee then f.callees[callee] = (f.callees[callee] or 0) + times[i] end
+            end
+         end
+      end
+      return out, all
+   end
+
+   it("shows of any function its callers and callees, and folds no function away", function()
+      if browser.missing() then return pending(browser.missing()) end
+      local stacks, times = {}, {}
+      for i = 1, 25 do
+         local stack = {}
+         for k = 1, math.random(1, 7) do stack[k] = 0x1000 * math.random(1, 5) + (k > 1 and 0x11 or 0) end
+         stacks[i], times[i] = stack, math.random(1, 4)
+      end
+      local functions = FUNCTIONS.functions
+      FUNCTIONS.functions = {}
+      for i = 1, 5 do FUNCTIONS.functions[i] = { 0x1000 * i, 0x100, "f" .. i } end
+      local ok, seen = pcall(browsed, made(true, stacks, times), [==[
+         const frames = (id) => Array.from(document.querySelectorAll("#" + id + " .frame"));
+         const shares = (list) => list.map((e) => {
+            const label = e.getAttribute("aria-label");
+            return [label.split(",")[0], label.match(/total ([0-9.]+)%/)[1]];
+         });
+         const nearest = (id, sign) => {
+            const all = frames(id), y = (e) => sign * parseInt(e.style.top);
+            const first = Math.min(...all.map(y));
+            return shares(all.filter((e) => y(e) === first));
+         };
+         const all = () => {
+            const out = {};
+            for (const { value } of Array.from(by("function").options)) {
+               by("function").value = value;
+               by("function").dispatchEvent(new Event("change"));
+               const below = frames("callees").filter((e) => e.style.top === "18px");
+               out[value] = { share: by("share").textContent, callers: nearest("callers", -1), callees: shares(below) };
+            }
+            return out;
+         };
+         const widths = () => frames("flame").filter((e) => e.style.top === "18px").map((e) => e.textContent).join(" ");
+         seen.push(all(), widths());
+         by("fold").checked = false;
+         by("fold").dispatchEvent(new Event("change"));
+         seen.push(all(), widths());
+      ]==])
+      FUNCTIONS.functions = functions
+      assert(ok, seen)
+      local expected, all = expected_of(stacks, times)
+      local function as_list(counts)
+         local out = {}
+         for name, n in pairs(counts) do out[#out + 1] = ("%s %.2f"):format(name, n / all * 100) end
+         table.sort(out)
+         return out
+      end
+      local function shown(list)
+         local out = {}
+         for i, pair in ipairs(list) do out[i] = pair[1] .. " " .. pair[2] end
+         table.sort(out)
+         return out
+      end
+      for name, f in pairs(expected) do
+         local folded, unfolded = seen[1][name], seen[3][name]
+         assert.truthy(folded.share:find(("^total %.2f%%%%"):format(f.total / all * 100)), name .. ": " .. folded.share)
+         assert.equal(folded.share, unfolded.share)
+         assert.same(as_list(f.callers), shown(unfolded.callers), "callers of " .. name)
+         assert.same(as_list(f.callees), shown(unfolded.callees), "callees of " .. name)
+         assert.same(shown(unfolded.callers), shown(folded.callers), "callers of " .. name .. ", folded")
+      end
+      assert.equal(seen[4], seen[2])
+   end)
+
+   it("has ticks on its time line, wherever they fit, at round times", function()
+      if browser.missing() then return pending(browser.missing()) end
+      local seen = browsed(made(true), [[
+         const axis = () => Array.from(by("axis").children);
+         const box = by("cover").getBoundingClientRect();
+         for (const e of axis()) {
+            seen.push([e.textContent, (e.getBoundingClientRect().left - box.left) / box.width]);
+         }
+      ]])
+      assert.equal("0", seen[1][1])
+      assert.is_true(#seen >= 3, "ticks: " .. #seen)
+      for i = 2, #seen do
+         local s = tonumber(seen[i][1]:match("^([%d.]+) s$"))
+         assert.near(s / 9, seen[i][2], 0.01)
+         assert.near(tonumber(seen[2][1]:match("[%d.]+")) * (i - 1), s, 1e-6)
+      end
    end)
 end)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Last branch records: on Nehalem 16 pairs of registers, PMD32-63, from where to where, PMD31 the number of the latest;
 -- PMC30 (LBR_SELECT) leaves branches out. On Core 2 four, PMD32-39, with bit 0 of PMC30 (IA32_DEBUGCTL). Intel's
--- Software Developer's Manual, volume 3.
+-- Software Developer's Manual, volume 3; volume 4 has them as registers to read and to write.
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 
@@ -189,13 +189,31 @@ describe("last branch records", function()
       end
    end)
 
-   it("cannot be written", function()
+   it("can be written, and reset by a counter: a sample then has the branches since the one before", function()
       for model, is in pairs(MODELS) do
-         sim.machine(model)
-         local ctx = sim.context()
-         for _, num in ipairs { 31, 32, 31 + 2 * is.pairs } do
-            sim.refused("EINVAL", ("PMD%d"):format(num), ctx:write_pmds { { num = num, value = 0 } })
+         local m = sim.machine(model, QUIET)
+         local ctx = sim.context { format = "default", buf_size = 2 ^ 20 }
+         local numbers, pairs_alone = { 31 }, {}
+         for i = 1, 2 * is.pairs do
+            numbers[i + 1], pairs_alone[i] = 31 + i, 31 + i
+            assert(ctx:write_pmds { { num = 31 + i, value = 0x1000 + i } })
+            assert.equal(0x1000 + i, sim.value(ctx, 31 + i))
+            assert(ctx:write_pmds { { num = 31 + i, value = 0 } })
          end
+         sim.count(ctx, 0, "branches_taken", { value = -3, short_reset = -3, long_reset = -3, smpl_pmds = numbers,
+            reset_pmds = pairs_alone })
+         assert(ctx:write_pmcs { { num = 30, value = is.on } })
+         local tid = assert(m:spawn { program = jumps(12) })
+         assert(ctx:load(tid))
+         assert(ctx:start())
+         assert(m:run { until_exit = tid })
+         local n = 0
+         for s in ctx:buffer():samples() do
+            n = n + 1
+            local want = last(3, 3 * n)
+            assert.equal(want, text(records(model, function(num) return s:pmd(num - 30) end)), model)
+         end
+         assert.equal(4, n)
       end
    end)
 end)

@@ -16,7 +16,7 @@ local scratch = os.tmpname()
 os.remove(scratch)
 local file = scratch .. "/x.data"
 
--- main calls outer, that calls inner; outer has an escape sequence in its name.
+-- main calls outer, that calls inner, or the kernel; outer has an escape sequence in its name.
 local STACKS = { { 0x1000 }, { 0x2000, 0x1011 }, { 0x3000, 0x2011, 0x1011 } }
 local FUNCTIONS = { { 0x1000, 0x100, "main" }, { 0x2000, 0x100, "outer\27[2J" }, { 0x3000, 0x100, "inner" } }
 
@@ -80,8 +80,8 @@ describe("a report on a terminal", function()
       local shown = t:wait_for("inner")
       assert.truthy(shown:find("lpfm report: 60 samples of the program", 1, true))
       assert.truthy(shown:find("5 samples lost while recording", 1, true))
-      assert.truthy(shown:find(">   100.00%  33.33%       20  main", 1, true))
-      assert.truthy(shown:find("66.67%  33.33%       20  outer?[2J", 1, true))
+      assert.truthy(shown:find(">+  100.00%  33.33%       20  prog    [.] main", 1, true))
+      assert.truthy(shown:find("66.67%  33.33%       20  prog    [.] outer?[2J", 1, true))
       t:type("q")
       in_order(t)
    end)
@@ -90,12 +90,70 @@ describe("a report on a terminal", function()
       t = start()
       t:press("Down", "Enter")
       local shown = t:wait_for("calls inner")
-      assert.truthy(shown:find("66.67%  called by main", 1, true))
-      assert.truthy(shown:find("33.33%  calls inner", 1, true))
+      assert.truthy(shown:find("66.67%% +called by main"))
+      assert.truthy(shown:find("33.33%% +calls inner"))
+      assert.truthy(shown:find("\n>%- +66.67%%"))
       t:press("Down", "Down", "Enter") -- there
-      t:wait_match(">%s+33.33%%%s+33.33%%%s+20%s+inner")
+      t:wait_match(">%+%s+33.33%%%s+33.33%%%s+20%s+prog%s+%[%.%] inner")
       t:press("Home", "Down", "Enter")
       t:wait_until(function(s) return not s:find("calls inner", 1, true) end, "the row folded")
+   end)
+
+   it("unfolds the whole tree of a function, and of all", function()
+      t = start()
+      t:press("End")
+      t:type("e")
+      local shown = t:wait_for("called by main")
+      assert.truthy(shown:find("33.33%% +called by outer%?%[2J\n +33.33%% +  called by main\n"), shown)
+      assert.truthy(shown:find("\n>%- +33.33%%"), shown)
+      t:type("e")
+      t:wait_until(function(s) return not s:find("called by", 1, true) end, "the row folded")
+      t:type("E")
+      shown = t:wait_match("(%- +100.00%%.*inner.*)")
+      assert.truthy(shown:find("^%- +100.00%%[^\n]*main\n +66.67%% +calls outer%?%[2J\n"), shown)
+      assert.truthy(shown:find("\n +33.33%% +  calls inner\n"), shown)
+      assert.equal(3, select(2, ("\n" .. shown):gsub("\n[ >]*%- ", "")), shown)
+      t:type("E")
+      t:wait_until(function(s) return not s:find("calls", 1, true) end, "all rows folded")
+   end)
+
+   it("sorts by self and by children", function()
+      t = start()
+      local function order()
+         local out = {}
+         for name in t:screen():gmatch("%[%.%] (%a+)") do out[#out + 1] = name end
+         return table.concat(out, " ")
+      end
+      assert.equal("main outer inner", order())
+      t:type("s")
+      t:wait_for("sorted by self")
+      assert.equal("inner main outer", order()) -- a third each: by name
+      t:type("s")
+      t:wait_until(function(s) return not s:find("sorted by self", 1, true) end, "the first order")
+      assert.equal("main outer inner", order())
+   end)
+
+   it("scrolls sideways beside the numbers, and back", function()
+      t = start({ columns = 40, rows = 20 })
+      t:press("Right")
+      t:wait_match("\n>%+  100.00%%  33.33%%       20  %[%.%] main\n")
+      t:press("Left", "Left")
+      t:wait_match("\n>%+  100.00%%  33.33%%       20  prog    %[%.\n")
+   end)
+
+   it("colours shares: from 5 % red, from 0.5 % green, below not at all", function()
+      local list, other = {}, scratch .. "/shares.data"
+      for tid, n in pairs { [7] = 895, [8] = 46, [9] = 50, [10] = 5, [11] = 4 } do
+         for _ = 1, n do list[#list + 1] = { tid = tid, pid = tid, ip = 64 } end
+      end
+      handmade.write(other, { fixed = true, what = "x", machine = {},
+         events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1000 } } }, { samples = list })
+      t = terminal.start(("%s report -s thread %s"):format(program, other), { first = "0.40%" })
+      local raw, colours = t:raw_screen(), {}
+      for _, share in ipairs { "5.00", "4.60", "0.50", "0.40" } do
+         colours[#colours + 1] = raw:match("(3%d)m" .. share .. "%%") or "none"
+      end
+      assert.same({ "31", "32", "32", "none" }, colours, raw)
    end)
 
    it("shows one thread, one object, or all again", function()
@@ -134,7 +192,7 @@ describe("a report on a terminal", function()
       t:type("q")
       t:wait_for("children")
       t:type("?")
-      t:wait_for("who called it")
+      t:wait_for("what called it")
       t:press("Escape")
       t:wait_for("children")
       t:press("C-c")
@@ -147,9 +205,9 @@ describe("a report on a terminal", function()
       t:resize(30, 6)
       t:wait_until(function(s) return s:find("? help, q quits, Enter unfolds\n", 1, true) end, "a shorter last line")
       t:press("End")
-      t:wait_match(">    33.33%%  33.33%%       20")
+      t:wait_match(">%+   33.33%%  33.33%%       20")
       t:resize(100, 30)
-      t:wait_for("t threads, o objects")
+      t:wait_for("/ search, t, o")
       t:type("q")
       in_order(t)
    end)
@@ -167,7 +225,8 @@ describe("a report on a terminal", function()
       t:stop()
       t = start(nil, nil, "NO_COLOR=1")
       assert.is_nil(t:raw_screen():find("\27[7m", 1, true))
-      assert.truthy(t:screen():find(">   100.00%", 1, true))
+      assert.truthy(t:screen():find(">+  100.00%", 1, true))
+      assert.is_nil(t:raw_screen():find("\27[31m", 1, true))
    end)
 
    it("is text with --plain, and where another form or a part is asked for", function()

@@ -132,7 +132,8 @@ local cases = {
    { "lpfm list --pmu itanium2 regi", "registers" }, { "lpfm plot tim", "time" }, { "lpfm plot nam", "names" },
    { "lpfm report nam", "names" }, { "lpfm export --format ppr", "pprof" }, { "lpfm cascade page-f", "page-faults" },
    { "lpfm record --random unif", "uniform" }, { "lpfm stat -e cs -- trunc", "truncate" },
-   { "lpfm stat -e cs trunc", "truncate" }, { "lpfm help sta", "stat" }, { "lpfm completion ba", "bash" },
+   { "lpfm stat -e cs trunc", "truncate" }, { "lpfm help repo", "report" }, { "lpfm help databa", "databases" },
+   { "lpfm completion ba", "bash" },
    { "lpfm script -F sym", "symbol" },
 }
 

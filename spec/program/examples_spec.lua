@@ -2,8 +2,10 @@
 -- The scripts in scripts/examples, as someone would run them; none is longer than 20 lines.
 
 local c = require "support.c"
+local commands = require "repl.command"
 local handmade = require "support.handmade"
 local files = require "support.files"
+local topics = require "repl.prompt.topics"
 
 local read = files.read
 
@@ -135,36 +137,134 @@ describe("examples that sample", function()
    end)
 end)
 
+-- --- documents -----------------------------------------------------------------------------------
+
+local function write(path, text)
+   local file = assert(io.open(path, "w"))
+   assert(file:write(text))
+   file:close()
+   return path
+end
+
+-- Paths in a text that begin with a folder of the sources.
+local function check_paths(text, where)
+   for path in text:gmatch("%f[%w]([%w_]+/[%w_./-]*%w)%f[^%w_/.]") do
+      local first = path:match("^%w+")
+      if first == "spec" or first == "scripts" or first == "kernel" or first == "repl" then
+         local found = io.open(path) or io.open((path:gsub("/$", "")))
+         assert(found, where .. ": " .. path):close()
+      end
+   end
+end
+
+-- A command line of lpfm names a command that there is, and options that it has.
+local function check_command(line, where)
+   local name, rest = line:match("lpfm (%a+)(.*)")
+   if name == "help" then return end
+   assert.truthy(commands.rows[name], where .. ": " .. line)
+   local known = commands.module(name).options().known
+   local own = (rest:gsub(" %-%- .*", ""):gsub("  .*", ""):gsub("'[^']*'", "X"))
+   for flag in own:gmatch("%s(%-%-?%a[%w-]*)") do
+      local cluster = flag:match("^%-%a%a")
+      assert.truthy(known[flag] or cluster and known[flag:sub(1, 2)], where .. ": " .. flag .. " in " .. line)
+   end
+end
+
 describe("the README", function()
    local text = read("README.md")
 
-   it("has Lua that runs, block after block", function()
-      local code, blocks = { "local lpfm\n" }, 0
-      for block in text:gmatch("```lua\n(.-)```") do
-         local needs_ffi = block:find("pfm.ffi", 1, true)
-         code[#code + 1] = ("do %s\n%s end\n"):format(needs_ffi and "if not jit then return end" or "",
-            (block:gsub("^local lpfm = ", "lpfm = ")))
-         blocks = blocks + 1
-      end
-      assert.is_true(blocks > 5)
-      local path = scratch .. "/readme.lua"
-      local file = assert(io.open(path, "w"))
-      file:write(table.concat(code))
-      file:close()
-      local out, status = c.sh(program .. " " .. path)
-      assert.equal(0, status, out)
+   local function block_after(title)
+      return assert(text:match("\n## " .. title .. "[^\n]*\n.-```%a*\n(.-)```"), title)
+   end
+
+   it("can be read in five minutes", function()
+      assert.is_true(select(2, text:gsub("\n", "")) <= 120)
    end)
 
-   it("names only files, commands and targets that there are", function()
-      for path in text:gmatch("%f[%w]([%w_]+/[%w_./-]*%w)%f[^%w_/.]") do
-         local first = path:match("^%w+")
-         if first == "spec" or first == "scripts" or first == "kernel" or first == "lpfm" or first == "repl" then
-            local found = io.open(path) or io.open((path:gsub("/$", "")))
-            assert(found, path):close()
+   it("names only files, commands and options that there are", function()
+      check_paths(text, "README.md")
+      local n = 0
+      for line in text:gmatch("build/(lpfm %l[^\n]*)") do
+         if not line:find("^lpfm/") then
+            check_command((line:gsub("  +#.*", "")), "README.md")
+            n = n + 1
          end
       end
-      for name in text:gmatch("\n    build/lpfm (%a+)") do
-         assert.equal(0, select(2, c.sh(program .. " help " .. name)), name)
+      assert.is_true(n >= 14)
+   end)
+
+   it("has ten commands that can be pasted into a shell", function()
+      local lines, n = {}, 0
+      for line in block_after("Five minutes"):gmatch("%$ ([^\n]+)") do lines[#lines + 1] = line end
+      for line in block_after("Ten commands"):gmatch("[^\n]+") do
+         lines[#lines + 1], n = line, n + 1
       end
+      assert.equal(10, n)
+      local here = c.sh("pwd"):gsub("\n", "")
+      local absolute = program:sub(1, 1) == "/" and program or here .. "/" .. program
+      write(scratch .. "/pasted.sh", table.concat(lines, "\n") .. "\n")
+      local out, status = c.sh(([[cd %s && mkdir -p build && ln -sfn %s/spec spec && ln -sf %s build/lpfm || exit
+      { echo "trap 'echo FAILED: \"\$BASH_COMMAND\"' ERR"; cat pasted.sh; } | bash]]):format(scratch, here, absolute))
+      assert.equal(0, status, out)
+      assert.is_nil(out:find("FAILED", 1, true), out)
+      for _, words in ipairs { "page%-faults", "heavy in [^\n]*shares", "<0.0001", "task%-clock", "from%-c" } do
+         assert.truthy(out:find(words), words .. " not in " .. out)
+      end
+      assert.truthy(read(scratch .. "/build/page.html"):find("<html", 1, true))
+      assert.truthy(read(scratch .. "/build/out.svg"):find(">heavy<", 1, true))
+   end)
+
+   it("has a script that prints what it says, from a file and pasted line by line", function()
+      local script = block_after("A script")
+      local like = script:match("%-%-> ([^\n]+)"):gsub("%p", "%%%0"):gsub("%d+", "%%d+")
+      write(scratch .. "/script.lua", script)
+      for _, line in ipairs { "%s %s/script.lua", "LPFM_INIT= %s < %s/script.lua" } do
+         local out, status = c.sh(line:format(program, scratch))
+         assert.equal(0, status, out)
+         assert.equal(3, select(2, ("\n" .. out):gsub("\n" .. like .. "%f[\n]", "")), out)
+      end
+   end)
+end)
+
+describe("a topic of help", function()
+   it("is listed, has a title, and is shown in a shell", function()
+      local list = c.sh(program .. " help topics")
+      for name in pairs(topics.pages) do
+         assert.truthy(topics.titles[name], name)
+         assert.truthy(list:gsub(" +", " "):find(("\n %s %s"):format(name, topics.titles[name]), 1, true), name)
+      end
+      assert.equal(#topics.names, select(2, list:gsub("\n   ", "")))
+      assert.truthy(c.sh(program .. " help where"):find("An expression about an overflow", 1, true))
+      local out, status = c.sh(program .. " help wheer")
+      assert.equal(2, status)
+      assert.truthy(out:find("no command and no topic is called 'wheer'; did you mean 'where'?", 1, true), out)
+   end)
+
+   it("names only files, commands and options that there are", function()
+      local n = 0
+      for name, page in pairs(topics.pages) do
+         check_paths(page, name)
+         for line in ("\n" .. page):gmatch("\n   (lpfm %l[^\n]*)") do
+            check_command(line, name)
+            n = n + 1
+         end
+      end
+      assert.is_true(n > 50)
+   end)
+
+   it("has Lua that runs, block after block", function()
+      local blocks = 0
+      for _, name in ipairs(topics.names) do
+         local code = { name == "ffi" and "if not jit then return end" or "" }
+         for block in (topics.pages[name] .. "\n\n"):gmatch("(.-)\n\n+") do
+            if block:find("^   local ") or block:find("^   assert%(lpfm") then
+               code[#code + 1], blocks = "do\n" .. block:gsub("local lpfm = ", "lpfm = ") .. "\nend", blocks + 1
+            end
+         end
+         local out, status = c.sh(program .. " " .. write(scratch .. "/topic.lua", table.concat(code, "\n")))
+         assert.equal(0, status, name .. ": " .. out)
+         if name == "formats" or name == "sampling" then assert.truthy(out:find("^0x%x+%s+%d+"), out) end
+      end
+      assert.is_true(blocks >= 8)
    end)
 end)

@@ -53,6 +53,14 @@ describe("stat", function()
       assert.truthy(run("stat --interval-count 2 -- true"):find("--interval-count needs -I", 1, true))
    end)
 
+   it("refuses periods, which are for what is sampled", function()
+      for _, event in ipairs { "cs/period=5/", "page-faults,cs/freq=5/u" } do
+         local out, status = run(("stat -e %s -- true"):format(event))
+         assert.equal(2, status, out)
+         assert.truthy(out:find("'cs[:u]*' is not sampled here"), out)
+      end
+   end)
+
    it("counts once what a wildcard finds that is there already", function()
       local out = run "stat -j -o - -e '{page-faults,cs},page-*' -- true 2>/dev/null"
       assert.equal("page-faults cs", names(cjson.decode(out)))
@@ -137,6 +145,107 @@ describe("What is had otherwise", function()
          "record -T -P -s -B --sample-cpu -o " .. file .. " -- true" } do
          local out, status = run(line)
          assert.equal(0, status, line .. ": " .. out)
+      end
+   end)
+end)
+
+-- --- how often each event is sampled --------------------------------------------------------------
+
+-- Of a recording, by event: its period, or "a second" and its frequency.
+local function rates_of(path)
+   local out = {}
+   for _, e in ipairs(assert(require("pfm.recording").open(path)).head.events) do
+      out[e.name] = e.frequency and "a second: " .. e.frequency or e.period
+   end
+   return out
+end
+
+describe("record's -c and -F", function()
+   local kinds = { { "-c", "period", 20000 }, { "-F", "freq", 500 } }
+
+   -- What an event has: a rate of its own in its name or behind its -e, or none.
+   local function given(kind, n)
+      return kind and (kind[1] == "-c" and n or "a second: " .. n) or nil
+   end
+
+   it("are those of the -e before them, or else of all, and names have their own", function()
+      for _ = 1, 12 do
+         local line, expected, list = {}, {}, { "page-faults", "cpu-clock", "minor-faults", "cs" }
+         local all = kinds[math.random(2)]
+         local n = all[3] + math.random(100)
+         line[1] = ("%s %d"):format(all[1], n)
+         for _, name in ipairs(list) do
+            local kind = kinds[math.random(3)]
+            local m = kind and kind[3] + math.random(100)
+            if kind and math.random(2) == 1 then
+               line[#line + 1] = ("-e %s/%s=%d/"):format(name, kind[2], m)
+            else
+               line[#line + 1] = ("-e %s %s"):format(name, kind and ("%s %d"):format(kind[1], m) or "")
+            end
+            expected[name] = given(kind, m) or given(all, n)
+         end
+         line = table.concat(line, " ")
+         local out, status = run(("record -q %s -o %s -- true"):format(line, file))
+         assert.equal(0, status, line .. "\n" .. out)
+         local rates = rates_of(file)
+         for name, rate in pairs(expected) do
+            if name == "cpu-clock" and type(rate) == "string" then rate = rates[name] end
+            assert.equal(rate, rates[name], line .. ": " .. name)
+         end
+      end
+   end)
+
+   it("hold for each event of their -e, and samples stand for their event's period", function()
+      local faults = math.random(2, 9)
+      local out, status = run(("record -q -e page-faults,minor-faults -c %d -e cpu-clock -c 100000 -o %s -- %s 20 1 0")
+         :format(faults, file, usage))
+      assert.equal(0, status, out)
+      assert.same({ ["page-faults"] = faults, ["minor-faults"] = faults, ["cpu-clock"] = 100000 }, rates_of(file))
+      local n = 0
+      for event, period in run(("script -f %s -F event,period"):format(file)):gmatch("(%S+):%s+(%d+)\n") do
+         assert.equal(event == "cpu-clock" and 100000 or faults, tonumber(period), event)
+         n = n + 1
+      end
+      assert.is_true(n > 10, n .. " samples")
+   end)
+
+   it("are refused where they do not say of which event they are, twice, and where they cannot be", function()
+      for line, words in pairs {
+         ["-e cs -e page-faults -c 5"] = "-c 5: for 'page-faults' alone, or for 'cs', too?",
+         ["-e cs -c 5 -c 6"] = "-c 6: -e cs has '-c 5' already",
+         ["-e cs -c 5 -F 6"] = "-c and -F exclude each other: -e cs",
+         ["-c 5 -c 6"] = "-c 6: the command has '-c 5' already",
+         ["-e cs/period=5/ -c 6"] = "'cs/period=5/' has a period or frequency of its own",
+         ["-e cs/period=5,freq=6/"] = "one period or frequency expected",
+         ["-e cs/period=0/"] = "period: expected a whole number",
+         ["-e cs/freq=-1/"] = "freq: expected samples a second",
+         ["-e cs/perod=5/"] = "did you mean 'period'?",
+         ["-e cs --with page-faults/period=5/"] = "'page-faults' is not sampled here",
+         ["-F 1e9"] = "-F: 'cpu-clock' cannot be sampled 1,000,000,000 times a second",
+         ["-e cpu-clock/period=9999/"] = "-c: 'cpu-clock' cannot be sampled every 9,999 ns",
+      } do
+         local out, status = run(("record %s -o %s -- true"):format(line, file))
+         assert.equal(2, status, line .. ": " .. out)
+         assert.truthy(out:find(words, 1, true), line .. ": " .. out)
+      end
+   end)
+end)
+
+describe("record --max-size", function()
+   it("ends the recording, not the command, when the file has grown to it", function()
+      local busy = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; exit 3"
+      local line = ("record -F max %%s -o %s -- sh -c '%s'"):format(file, busy)
+      local whole = run(line:format "")
+      local out, status = run(line:format "--max-size 8K")
+      assert.equal(3, status, out)
+      assert.truthy(out:find("it ended when the file had grown to --max-size", 1, true), out)
+      assert.is_nil(whole:find("--max-size", 1, true), whole)
+      local function samples(text) return tonumber((text:match("([%d,]+) samples? in"):gsub(",", ""))) end
+      assert.is_true(samples(out) < samples(whole), out .. whole)
+      for text, words in pairs { ["8X"] = "--max-size: '8X' is not a size", ["0"] = "--max-size: " } do
+         out, status = run(("record --max-size %s -- true"):format(text))
+         assert.equal(2, status, out)
+         assert.truthy(out:find(words, 1, true), out)
       end
    end)
 end)

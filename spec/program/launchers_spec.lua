@@ -116,8 +116,9 @@ describe("the recordings of a job of Slurm's", function()
       if why then return pending(why) end
       -- the node's daemon and its recorders end at once: one has written nothing yet, the other's last chunk is cut
       local died = ([[sh -c '[ $SLURM_PROCID = 4 ] || [ $SLURM_PROCID = 5 ] || exit 0
+         until [ -s run.n3.$SLURM_PROCID.data ]; do :; done
          [ $SLURM_PROCID = 5 ] || { rm run.n3.4.data; kill -KILL $(cat %s/slurmd-n3.pid); }
-         until [ $SLURM_PROCID = 4 ] || [ -s run.n3.5.data ]; do :; done; kill -KILL $PPID']]):format(cluster().dir)
+         kill -KILL $PPID']]):format(cluster().dir)
       local _, status = cluster():sh(("cd %s && srun -N4 -n8 %s %s"):format(dir, RANKS, died))
       assert.truthy(status ~= 0)
       sh("truncate -s -5 run.n3.5.data")

@@ -30,3 +30,55 @@ describe("a value at the prompt", function()
       assert.is_true(#show.text { text = ("x"):rep(1e7) } < 30000)
    end)
 end)
+
+describe("a context at the prompt", function()
+   local c = require "support.c"
+   local terminal = require "support.terminal"
+   local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+
+   local function shown(text)
+      return (c.sh(("printf '%%s\\n' %s | LPFM_MACHINE=sim:itanium2 %s"):format(terminal.quote(text), program)))
+   end
+
+   it("says what it is loaded on, how it is programmed and what it counted", function()
+      local out = shown([[
+m = lpfm.machine(); tid = m:spawn{ program = { { loop = 70, { ip = 0x1000, ns = 10 } } } }
+c = lpfm.create{}
+c
+c:write_pmcs{ { num = 4, value = m:encode("instructions", 4) }, { num = 13, value = 5 } } and nil
+c:write_pmds{ { num = 4, value = 0 }, { num = 5, value = -9, long_reset = -9, short_reset = -9 } } and nil
+print(c)
+c:load(tid) and c:start() and nil
+c
+m:run{ until_exit = tid } and nil
+c:stop() and nil
+tostring(c)
+{ c }
+c:close()
+c]])
+      assert.truthy(out:find("^lpfm.context %(fd %d+%), not loaded\n"), out)
+      assert.truthy(out:find("not loaded\n  PMD4   instructions +0 *\n  PMD5   PMD5 +%-9  every 9\n  PMC13  = 0x5 *\n"),
+         out)
+      assert.truthy(out:find("loaded on thread %d+, running\n  PMD4"), out)
+      assert.truthy(out:find("PMD4   instructions  70 *\n"), out)
+      assert.truthy(out:find("\n{lpfm%.context %(fd %d+%)[^\n]*}\n"), out)
+      assert.truthy(out:find("\nlpfm.context (closed)\n", 1, true), out)
+   end)
+
+   it("of many registers is cut, and costs no more than is shown", function()
+      local out = shown([[
+c, list = lpfm.create{}, {}
+for i = 8, 15 do list[#list + 1] = { num = i, value = 1 } end
+for n = 4, 39 do
+   local set = math.floor(n / 4)
+   c:create_evtsets{ { id = set } }
+   list[#list + 1] = { num = 4 + n % 4, set = set, value = 18 }
+end
+c:write_pmcs(list) and nil
+c]])
+      local lines = select(2, out:gsub("\n", ""))
+      assert.is_true(lines >= 20 and lines <= 24, out)
+      assert.truthy(out:find("... %d+ more registers"), out)
+      assert.truthy(out:find("set 5", 1, true), out)
+   end)
+end)

@@ -32,6 +32,27 @@ describe("a statement at the prompt", function()
       assert.equal("", shown("a = 1; b = 2"))
    end)
 
+   it("leaves its outer locals to the next ones", function()
+      assert.equal("3\n", shown("local a, b = 1, 2\na + b"))
+      assert.equal("7\n", shown("local function f(x) return x + 2 end\nf(5)"))
+      assert.equal("4\n", shown("local n = 1 -- one\nlocal n = n + 3 -- more\nn"))
+      assert.equal("2\n3\n", shown("local t = { 1, 2 }; #t\nlocal u = #t + 1\nu"))
+      assert.equal("nil\nnil\n", shown("do local q = 5 end\nq\nfor i = 1, 2 do local z = i end\nz"))
+      assert.equal("5\nnil\n", shown("f = function() local inner = 5; return inner end; f()\ninner"))
+      assert.equal("1\n", shown("local a = 1; return a"))
+      assert.equal("x\n", shown("local keep, print_, s = 1, 2, 'x'\ns"))
+      local one_by_one, whole = {}, {}
+      for i = 1, 20 do
+         local names = {}
+         for k = 1, math.random(3) do names[k] = ("v%d_%d"):format(i, k) end
+         whole[i] = ("local %s = %d, %d, %d"):format(table.concat(names, ", "), i, i + 1, i + 2)
+         one_by_one[i] = names[#names]
+      end
+      local last = table.concat(one_by_one, ", ")
+      local text, values = table.concat(whole, "\n"), ("table.concat({ %s }, ' ')"):format(last)
+      assert.equal(assert(loadstring(text .. " return " .. values))() .. "\n", shown(text .. "\n" .. values))
+   end)
+
    it("may have several lines", function()
       assert.equal("1\n2\n", shown("for i = 1, 2 do\n   x = i\n   print(x)\nend"))
       assert.equal("3\n", shown("x = (1 +\n2); x"))

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- spec/tasks.md, typed into a terminal: what it says appears, appears.
+-- spec/tasks.md and README.md, typed into a terminal: what they say appears, appears.
 -- One interpreter: the subject is the program as a process.
 
 local terminal = require "support.terminal"
@@ -40,10 +40,10 @@ local function steps_of(block)
    return steps
 end
 
--- The tasks: title, and blocks of `exact` and `steps`.
-local function read_tasks()
+-- The transcripts in a document: title, and blocks of `exact` and `steps`. Other blocks and titles are passed over.
+local function read_tasks(path)
    local tasks, block = {}, nil
-   for _, line in ipairs(lines_of("spec/tasks.md")) do
+   for _, line in ipairs(lines_of(path)) do
       local title, fence = line:match("^## (.+)$"), line:match("^```(%a*)$")
       if title then
          tasks[#tasks + 1] = { title = title, blocks = {} }
@@ -51,7 +51,7 @@ local function read_tasks()
          block = { exact = fence == "exact" }
       elseif fence then
          block.steps = steps_of(block)
-         table.insert(tasks[#tasks].blocks, block)
+         if #block.steps > 0 then table.insert(tasks[#tasks].blocks, block) end
          block = nil
       elseif block then
          block[#block + 1] = line
@@ -159,7 +159,15 @@ local function play(t, step, exact, keys_of)
    assert(ok, ("after '%s', '%s' is not what follows on:\n%s"):format(step.text, tostring(lacking), tostring(shown)))
 end
 
-describe("the tasks:", function()
+local function transcripts_of(path)
+   local out = {}
+   for _, task in ipairs(read_tasks(path)) do
+      if #task.blocks > 0 then out[#out + 1] = task end
+   end
+   return out
+end
+
+describe("the transcripts:", function()
    local t
    local real = not require("lpfm").machine().name:find("^sim")
 
@@ -168,10 +176,10 @@ describe("the tasks:", function()
       os.remove("build/transcript.lua")
    end)
 
-   for _, task in ipairs(read_tasks()) do
+   local tasks, readme = transcripts_of("spec/tasks.md"), transcripts_of("README.md")
+   for _, task in ipairs { readme[1], readme[2], unpack(tasks) } do
       it(task.title, function()
          for _, block in ipairs(task.blocks) do
-            assert.is_true(#block.steps > 0)
             if not (real or block.exact) then return pending("this machine is simulated") end
             t = terminal.start(("env -u LPFM_SCRIPTS TERM=screen LC_ALL=C.UTF-8 LPFM_INIT= XDG_STATE_HOME=/dev/null "
                .. "PS1='$ ' bash --norc --noprofile +m"), { first = "$", rows = 200 })
@@ -187,8 +195,8 @@ describe("the tasks:", function()
       end)
    end
 
-   it("are twenty-two", function()
+   it("are twenty-two tasks, and two of the README", function()
       t = terminal.start("cat", { first = "" })
-      assert.equal(22, #read_tasks())
+      assert.same({ 22, 2 }, { #tasks, #readme })
    end)
 end)

@@ -260,12 +260,16 @@ describe("3.3 event notifications", function()
       end)
    end)
 
-   describe("3.3.6: 'It is not possible to suppress the termination message', nor by", function()
+   describe("3.3.6: 'It is not possible to suppress the termination message':", function()
       for case, what in pairs { full = "a full buffer that is not emptied", plain = "a mask",
          saturated = "a buffer that is full without a notification (3.6.5)",
          killed = "a SIGKILL while NOTIFY_BLOCK holds",
          exits = "an exit() of another thread while NOTIFY_BLOCK holds",
-         leader = "a first thread that terminates while its process goes on" } do
+         leader = "a first thread that terminates while its process goes on",
+         exec_ends_first = "an exec() of another thread, which takes the first one's number",
+         exec_ends_second = "an exec() of the first thread",
+         first_execs = "but not before: 3.1.7, an exec() of the first thread",
+         second_execs = "but not before: 3.1.7, an exec() of a thread, which takes the first one's number" } do
          for _, machine in ipairs { real, "sim:k8,live" } do
             it(("%s, on %s"):format(what, machine), function()
                local program = c.compile("end_always")

@@ -54,7 +54,7 @@ typedef unsigned char pfm_uuid_t[16];
 #define PFM_FL_PREEMPTIBLE	0x40U	/* 6.5, system-wide: contexts of threads take the PMU from it */
 #define PFM_FL_OVFL_NO_MSG	0x80U	/* notification by signal alone */
 #define PFM_FL_PROCESS		0x100U	/* own, INHERIT and a format: all threads of the process */
-#define PFM_FL_ON_EXEC		0x200U	/* own, INHERIT and a format: from the next exec(2) on */
+#define PFM_FL_ON_EXEC		0x200U	/* own, with INHERIT: from the next exec(2) on */
 #define PFM_ITA_FL_INSECURE	0x10000U	/* 5.4.1 */
 #define PFM_ITA_FL_PRIV_MONITORS 0x20000U	/* 6.4.1 */
 

@@ -13,6 +13,8 @@
  * latest after its first sample, in each where it has some. While the buffer is full they wait in a part of it that is
  * kept free for them, and come first after the restart.
  *
+ * With SWITCHES, and RECORDS, SWITCH records tell when threads leave a CPU and come back. The machine perf has them.
+ *
  * With regions, 2 or more, monitoring goes on while the tool reads (6.3.1): the buffer is a header, the fills of all
  * regions, and these, of equal size. When a sample fills one, a notification is sent, and the next one takes over.
  * The tool reads full regions in order, from hdr_tail, and gives each back with one pfm_restart(). Monitoring is
@@ -27,17 +29,18 @@
 #define PFM_STACK_SMPL_NAME	"stack"
 #define PFM_STACK_SMPL_UUID_OF(F) F(5b, 1e, 90, c4, 37, 6d, 4a, 28, 8e, f1, 0b, 72, d5, 49, 63, ac)
 #define PFM_STACK_SMPL_UUID	PFM_STACK_SMPL_UUID_OF(PFM_UUID_BYTES)
-#define PFM_STACK_SMPL_VERSION	0x10002U
+#define PFM_STACK_SMPL_VERSION	0x10003U
 
 #define PFM_STACK_SMPL_NO_KERNEL 0x1000U	/* no frames of the kernel */
 #define PFM_STACK_SMPL_NO_USER	0x2000U	/* no frames of the user level */
 #define PFM_STACK_SMPL_COPY	0x4000U	/* the user's registers and a copy of the user's stack */
 #define PFM_STACK_SMPL_RECORDS	0x8000U	/* MAP, EXEC, FORK, EXIT and LOST records */
+#define PFM_STACK_SMPL_SWITCHES	0x10000U	/* with RECORDS: SWITCH records, too */
 
 #define PFM_STACK_SMPL_FRAMES	127	/* max_frames if it is 0 */
 #define PFM_STACK_SMPL_MAX_FRAMES 1024
 #define PFM_STACK_SMPL_BYTES	8192	/* max_stack if it is 0 */
-#define PFM_STACK_SMPL_MAX_BYTES 32768
+#define PFM_STACK_SMPL_MAX_BYTES 65528	/* as perf_event_open(2) */
 #define PFM_STACK_SMPL_MAX_REGS	64
 #define PFM_STACK_SMPL_MAX_REGIONS 8
 #define PFM_STACK_SMPL_MAX_PATH	4096	/* bytes, with the 0 at its end */
@@ -92,6 +95,7 @@ enum {
 	PFM_STACK_SMPL_LOST,		/* pfm_stack_smpl_lost_t */
 	PFM_STACK_SMPL_RENAME,		/* pfm_stack_smpl_exec_t: the thread has another name now */
 	PFM_STACK_SMPL_COUNT,		/* pfm_stack_smpl_count_t: the thread ended */
+	PFM_STACK_SMPL_SWITCH,		/* pfm_stack_smpl_switch_t */
 };
 
 typedef struct {
@@ -160,6 +164,19 @@ typedef struct {
 	uint16_t		pmd;
 	uint16_t		reserved[3];
 } pfm_stack_smpl_count_t;
+
+/* What became of the thread on its CPU. */
+enum {
+	PFM_STACK_SMPL_IN,	/* it runs from now on */
+	PFM_STACK_SMPL_OUT,	/* it waits for something, or has ended */
+	PFM_STACK_SMPL_PREEMPTED,	/* it is ready to run, and another thread has the CPU */
+};
+
+typedef struct {
+	pfm_stack_smpl_event_t	event;
+	uint32_t		how;		/* PFM_STACK_SMPL_IN, ... */
+	uint32_t		reserved;
+} pfm_stack_smpl_switch_t;
 
 /* Why something is not in the buffer. A timer that comes late is no reason: nothing happened that was not sampled. */
 enum {

@@ -33,7 +33,8 @@
  * contexts are attached to threads of the host by their real numbers, and to its CPUs. Each thread that
  * attaches or is attached to has a simulated one that follows it: it runs as long as the other has used
  * a CPU, has its page faults and context switches, spread evenly over the time between two looks at it
- * (each ms, and at each call), and ends when it has. Other threads are not seen, nor are they by
+ * (each ms, and at each call), and ends when it has; where the kernel permits an event on it, also through
+ * exec(2), which can give it another number. Other threads are not seen, nor are they by
  * system-wide contexts. What the hardware counts is made up: in each us, 900 ns at user level with
  * 1010 instructions, 171 branches, 9 of them mispredicted, 262 loads, 162 stores, 19 misses of the L1
  * data cache, 1 of the L2 and of each TLB; and 90 ns in the kernel with 72 instructions; in steps of

@@ -15,8 +15,11 @@
 #include "linux.h"
 #include "x86.h"
 
-#define ANY_FROM	3	/* version of architectural perfmon */
-#define ANY_IS_GONE	BIT(15)	/* CPUID leaf 10, EDX */
+#define PERFMON_LEAF		10		/* of CPUID; EAX: version, counters, their width, 8 bits each */
+#define AMD_PERFMON_LEAF	0x80000022	/* EBX, the lowest 4 bits: counters */
+#define AMD_WIDTH		48
+#define ANY_FROM		3		/* version of architectural perfmon */
+#define ANY_IS_GONE		BIT(15)		/* EDX of PERFMON_LEAF */
 
 static unsigned int unused_bits;	/* of 64, above what a counter holds */
 static int version;			/* of architectural perfmon, or AMD's; 0 for AMD's before */
@@ -26,17 +29,48 @@ static bool is_intel(void)
 	return boot_cpu_data.x86_vendor != X86_VENDOR_AMD && boot_cpu_data.x86_vendor != X86_VENDOR_HYGON;
 }
 
-/* Of two kinds of cores with PMUs of their own, neither is described. */
+static unsigned int intel_counters(void)
+{
+	u32 pmu = cpuid_eax(PERFMON_LEAF);
+
+	if (!boot_cpu_has(X86_FEATURE_ARCH_PERFMON))
+		return 0;
+	version = pmu & 0xff;
+	unused_bits = 64 - (pmu >> 16 & 0xff);
+	return pmu >> 8 & 0xff;
+}
+
+static unsigned int amd_counters(void)
+{
+	unused_bits = 64 - AMD_WIDTH;
+	version = boot_cpu_has(X86_FEATURE_PERFMON_V2) ? 2 : 0;
+	if (version)
+		return cpuid_ebx(AMD_PERFMON_LEAF) & 0xf;
+	return boot_cpu_has(X86_FEATURE_PERFCTR_CORE) ? AMD64_NUM_COUNTERS_CORE : AMD64_NUM_COUNTERS;
+}
+
+/* A kernel without it has no event of any PMU. */
+static bool perf_has_pmu(void)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES,
+					.size = sizeof(attr), .disabled = 1 };
+	struct perf_event *event = perf_event_create_kernel_counter(&attr, 0, NULL, NULL, NULL);
+
+	if (IS_ERR(event))
+		return false;
+	perf_event_release_kernel(event);
+	return true;
+}
+
+/*
+ * As perf finds them, which tells KVM alone of its own from Linux 7 on. Of two kinds of cores with PMUs of their own,
+ * neither is described.
+ */
 unsigned int lx_arch_counters(void)
 {
-	struct x86_pmu_capability cap;
-
-	if (cpu_feature_enabled(X86_FEATURE_HYBRID_CPU))
+	if (cpu_feature_enabled(X86_FEATURE_HYBRID_CPU) || !perf_has_pmu())
 		return 0;
-	perf_get_x86_pmu_capability(&cap);
-	version = cap.version;
-	unused_bits = 64 - cap.bit_width_gp;
-	return cap.num_counters_gp;
+	return is_intel() ? intel_counters() : amd_counters();
 }
 
 const char *lx_arch_module(void)
@@ -79,7 +113,7 @@ static bool takes_another_register(u64 pmc)
 
 static int check_any(u16 num)
 {
-	if (version < ANY_FROM || (cpuid_edx(10) & ANY_IS_GONE))
+	if (version < ANY_FROM || (cpuid_edx(PERFMON_LEAF) & ANY_IS_GONE))
 		return pfm_refuse(-EINVAL, "PMC%u: this processor does not count its other thread (bit 21)", num);
 	if (lx_paranoid() >= LX_PARANOID_CPU)
 		return pfm_refuse(-EPERM, "PMC%u: bit 21 needs CAP_PERFMON, or perf_event_paranoid of at most 0", num);

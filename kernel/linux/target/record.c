@@ -19,7 +19,6 @@
 #include <linux/hash.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/sched/coredump.h>
 #include <linux/slab.h>
 #include <linux/task_work.h>
 #include <linux/timekeeping.h>
@@ -279,7 +278,7 @@ static bool may_look(const struct lx_context *lx, struct mm_struct *mm)
 
 	if (lx->sees_all)
 		return true;
-	if (get_dumpable(mm) != SUID_DUMP_USER)
+	if (!pfm_dumpable(current, mm))
 		return false;
 	return lx->task || (uid_eq(cred->uid, lx->uid) && uid_eq(cred->euid, lx->uid) && uid_eq(cred->suid, lx->uid));
 }

@@ -135,12 +135,12 @@ static bool core_init(struct cache_core *core, struct cache_system *s, uint32_t 
 
 static uint32_t largest_line(const struct cache_shapes *shapes)
 {
-	uint32_t line = 64;
+	uint32_t line = 0;
 
 	for (int p = CACHE_L1D; p <= CACHE_L3; p++)
 		if (shapes->part[p].size && shapes->part[p].line > line)
 			line = shapes->part[p].line;
-	return line;
+	return line ? line : 64;	/* without caches nothing depends on it */
 }
 
 struct cache_system *cache_system_new(const struct cache_shapes *shapes, uint32_t cores, bool explain)

@@ -95,7 +95,7 @@ _lpfm() {
 	if [ ${#at[@]} = 2 ]; then
 		_lpfm_offer "" < <(compgen -W "@NAMES@" -- "$cur"; compgen -f -- "$cur")
 	elif [ "${at[1]}" = help ]; then
-		_lpfm_offer "" < <(compgen -W "@NAMES@" -- "$cur")
+		_lpfm_offer "" < <(compgen -W "@EXPLAINED@" -- "$cur")
 	elif _lpfm_command "${at[1]}"; then
 		_lpfm_arguments
 	else
@@ -128,7 +128,8 @@ local function bash()
    local cases = {}
    for i, row in ipairs(commands.rows) do cases[i] = bash_case(row, commands.module(row.name).options()) end
    local names = common.names() .. " " .. table.concat(GLOBAL, " ")
-   return common.fill(BASH, { COMMANDS = table.concat(cases), NAMES = names })
+   return common.fill(BASH, { COMMANDS = table.concat(cases), NAMES = names,
+      EXPLAINED = common.explained() })
 end
 
 return bash

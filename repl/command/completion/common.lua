@@ -4,6 +4,8 @@
 
 local commands = require "repl.command"
 local kinds = require "repl.command.kinds"
+local slice = require "pfm.util.slice"
+local topics = require "repl.prompt.topics"
 
 local common = {}
 
@@ -25,6 +27,16 @@ end
 -- @treturn string separated by spaces
 function common.names()
    return table.concat(commands.names, " ") .. " help"
+end
+
+--- What `lpfm help` explains: the names of all commands, and of the topics that are no commands.
+-- @treturn string separated by spaces
+function common.explained()
+   local out = slice(commands.names)
+   for _, name in ipairs(topics.names) do
+      if not commands.rows[name] then out[#out + 1] = name end
+   end
+   return table.concat(out, " ")
 end
 
 --- Fills a template.

@@ -40,7 +40,7 @@ complete -c lpfm -n __fish_use_subcommand -s h -l help -d 'show help'
 complete -c lpfm -n __fish_use_subcommand -s v -l version -d 'show the version'
 complete -c lpfm -n __fish_use_subcommand -l no-init -d 'without the start-up file'
 complete -c lpfm -n __fish_use_subcommand -s e -x -d 'run Lua code'
-complete -c lpfm -n '__fish_seen_subcommand_from help' -f -a '@NAMES@'
+complete -c lpfm -n '__fish_seen_subcommand_from help' -f -a '@EXPLAINED@'
 @COMMANDS@]=]
 
 local function has(list, wanted)
@@ -98,7 +98,7 @@ end
 local function fish()
    local lines = {}
    for _, row in ipairs(commands.rows) do fish_command(row, commands.module(row.name).options(), lines) end
-   return common.fill(FISH, { NAMES = common.names(), COMMANDS = table.concat(lines, "\n") .. "\n" })
+   return common.fill(FISH, { EXPLAINED = common.explained(), COMMANDS = table.concat(lines, "\n") .. "\n" })
 end
 
 return fish

@@ -32,7 +32,7 @@ _lpfm() {
 	command) _describe command lpfm_commands; _files;;
 	arguments)
 		case $words[1] in
-@COMMANDS@		help) (( CURRENT == 2 )) && _describe command lpfm_commands;;
+@COMMANDS@		help) (( CURRENT == 2 )) && compadd @EXPLAINED@;;
 		*) _files;;
 		esac;;
 	esac
@@ -87,7 +87,8 @@ local function zsh()
       summaries[i] = ("\t\t%s\n"):format(common.quoted(row.name .. ":" .. zsh_escaped(row.summary)))
       cases[i] = zsh_case(row, commands.module(row.name).options())
    end
-   return common.fill(ZSH, { SUMMARIES = table.concat(summaries), COMMANDS = table.concat(cases) })
+   return common.fill(ZSH, { SUMMARIES = table.concat(summaries), COMMANDS = table.concat(cases),
+      EXPLAINED = common.explained() })
 end
 
 return zsh

@@ -4,23 +4,35 @@
 
 local analyze = require "pfm.analyze"
 local annotate = require "repl.command.annotate"
+local render = require "pfm.render"
 local screen = require "repl.screen"
+local slice = require "pfm.util.slice"
 
 local browse = {}
 
 local WARNINGS = 2    -- shown
 local NEIGHBOURS = 10 -- callers, and functions called, that a row unfolds to
+local LEAST = 0.5     -- percent, of a function of a whole tree
+local STEP = 8        -- columns that a key scrolls
+local OBJECT = 20     -- columns of a program or library
+local HOT, WARM = 5, 0.5          -- percent of the rows that are red and green; as perf's
+local HOT_CODE, WARM_CODE = 10, 1 -- of lines and instructions, as those of lpfm annotate
 local HELP = {
    "up, down, PgUp, PgDn, Home, End   go through the rows",
-   "Enter   of a function: who called it, whom it called,",
-   "        where there are call stacks; of those: go there",
+   "left, right   scroll sideways, beside the numbers",
+   "Enter   of a function with +: what called it, what it called; of those: go there",
+   "e       the whole tree of a function: of its callers, and of what it called; functions of at least 0.5 %",
+   "E       the whole trees of all functions of at least 0.5 %; or fold all again",
+   "s       sort by what functions have themselves, or by what they and those they called have",
    "a       the function's source and instructions",
    "/ n     search; the next one",
    "t o     one thread; one program or library; or all again",
    "q Esc   back; q on the first page leaves",
    "?       this page",
+   "",
+   "red: at least 5 %; green: at least 0.5 %.  [k]: a function of the kernel",
 }
-local KEYS = "? help, q quits, Enter unfolds, a annotates, / searches, t threads, o objects"
+local KEYS = "? help, q quits, Enter unfolds, e whole tree, s sorts, a code, / search, t, o"
 
 -- --- pages: a title, lines, and a cursor -----------------------------------------------------------
 
@@ -33,6 +45,31 @@ local moves = {
    [" "] = function(p, room) return p.at + room end,
 }
 
+-- Text without its first characters.
+local function utf8_from(text, n)
+   for _ = 1, n do text = text:gsub("^[%z\1-\127\192-\255][\128-\191]*", "", 1) end
+   return text
+end
+
+local function shade(text, percent, hot, warm)
+   if percent >= hot then return "\27[31m" .. text .. "\27[0m" end
+   return percent >= warm and "\27[32m" .. text .. "\27[0m" or text
+end
+
+-- The shares at the beginning of a row.
+local function paint_shares(text)
+   return (text:gsub("%f[%d]%d+%.%d%d%%", function(share)
+      return shade(share, tonumber(share:sub(1, -2)), HOT, WARM)
+   end))
+end
+
+-- The share of a line of code.
+local function paint_code(text)
+   return (text:gsub("^(.?%s*)(%d+%.%d%d)( |)", function(before, share, behind)
+      return before .. shade(share, tonumber(share), HOT_CODE, WARM_CODE) .. behind
+   end))
+end
+
 -- Rows between the heads and the foot.
 local function room_of(page)
    local _, height = screen.size()
@@ -41,17 +78,23 @@ end
 
 local function draw(page)
    local room, lines = room_of(page), {}
+   local function scrolled(text) -- what is right of the numbers
+      if page.left == 0 then return text end
+      return text:sub(1, page.fixed) .. utf8_from(text:sub(page.fixed + 1), page.left)
+   end
    page.at = clamp(page.at, 1, math.max(1, #page.lines))
    page.top = clamp(page.top or 1, page.at - room + 1, page.at)
    page.top = clamp(page.top, 1, math.max(1, #page.lines - room + 1))
-   for i, head in ipairs(page.heads) do lines[i] = head end
+   for i, head in ipairs(page.heads) do lines[i] = i == page.titled and " " .. scrolled(head) or head end
    for i = page.top, math.min(#page.lines, page.top + room - 1) do
-      lines[#lines + 1] = (i == page.at and ">" or " ") .. page.lines[i]
+      lines[#lines + 1] = (i == page.at and ">" or " ") .. scrolled(page.lines[i])
    end
    local marked = #page.lines > 0 and #page.heads + page.at - page.top + 1 or nil
    for _ = #lines + 1, #page.heads + room do lines[#lines + 1] = "" end
    lines[#lines + 1] = page.note or page.foot
-   screen.draw(lines, marked)
+   screen.draw(lines, marked, function(text, i)
+      return i > #page.heads and page.paint and page.paint(text) or text
+   end)
    page.note = nil
 end
 
@@ -80,13 +123,20 @@ end
 
 -- --- pages on each other -------------------------------------------------------------------------
 
+local function longest(page)
+   local n = 0
+   for _, line in ipairs(page.lines) do n = math.max(n, render.width(line)) end
+   return n
+end
+
 local function push(view, page)
-   page.at = 1
+   page.at, page.left, page.fixed = 1, 0, page.fixed or 0
    view.pages[#view.pages + 1] = page
 end
 
-local function push_lines(view, title, lines)
-   push(view, { heads = { title, "" }, lines = lines, foot = "q goes back, / searches", on = {} })
+local function push_lines(view, title, lines, paint, fixed)
+   push(view, { heads = { title, "" }, lines = lines, foot = "q goes back, / searches, left and right scroll", on = {},
+      paint = paint, fixed = fixed })
 end
 
 --- Draws the page on top.
@@ -111,6 +161,10 @@ function browse.key(view, key)
       view.pages[#view.pages] = nil
    elseif moves[key] then
       page.at = moves[key](page, room_of(page))
+   elseif key == "right" then
+      page.left = clamp(page.left + STEP, 0, math.max(0, longest(page) - page.fixed - STEP))
+   elseif key == "left" then
+      page.left = math.max(0, page.left - STEP)
    elseif key == "/" then
       page.typed = ""
    elseif key == "n" then
@@ -121,42 +175,78 @@ function browse.key(view, key)
    return false
 end
 
--- --- who called a function, and whom it called ---------------------------------------------------
+-- --- what called a function, and what it called --------------------------------------------------
 
-local function listed(counts, whole, arrow)
-   local names, out = {}, {}
-   for name in pairs(counts) do names[#names + 1] = name end
-   table.sort(names, function(a, b)
-      if counts[a] ~= counts[b] then return counts[a] > counts[b] end
-      return a < b
-   end)
-   for i = 1, math.min(NEIGHBOURS, #names) do
-      out[i] = { name = names[i], text = ("%8.2f%%  %s %s"):format(counts[names[i]] / whole * 100, arrow, names[i]) }
-   end
-   return out
+local function new_node(name)
+   return { name = name, events = 0, children = {}, by_name = {} }
 end
 
--- Of an event, or of all.
-local function neighbours(view, name, event)
-   local callers, callees, whole = {}, {}, 0
-   analyze.stacks(view.self, "symbol", { filter = view.filter }, function(s, names)
-      if event and s.event ~= event then return end
-      whole = whole + s.events
-      local seen = {}
-      local function add(list, other, direction)
-         if not other or seen[direction .. other] then return end
-         list[other], seen[direction .. other] = (list[other] or 0) + s.events, true
+-- Adds functions on a way outwards or inwards; one that calls itself is there once.
+local function add_way(node, names, from, to, step, deep, events)
+   for i = from, to, step do
+      local name = names[i]
+      if name ~= node.name then
+         local child = node.by_name[name]
+         if not child then
+            child = new_node(name)
+            node.by_name[name], node.children[#node.children + 1] = child, child
+         end
+         child.events, node = child.events + events, child
+         if not deep then return end
       end
-      for i, at in ipairs(names) do
-         if at == name then
-            add(callers, names[i + 1], "<")
-            add(callees, names[i - 1], ">")
+   end
+end
+
+local function by_events(a, b)
+   if a.events ~= b.events then return a.events > b.events end
+   return a.name < b.name
+end
+
+local function add_lines(out, node, whole, word, depth, deep)
+   table.sort(node.children, by_events)
+   for i, child in ipairs(node.children) do
+      local percent = child.events / whole * 100
+      if deep and percent < LEAST or not deep and i > NEIGHBOURS then break end
+      out[#out + 1] = { name = child.name, share = ("%14.2f%%  "):format(percent),
+         text = ("%s%s %s"):format(("  "):rep(depth), word, child.name) }
+      add_lines(out, child, whole, word, depth + 1, deep)
+   end
+end
+
+-- Unfolds rows, all by one look at the stacks: `how` has for some rows "near" or "whole". Of a function that is in a
+-- stack several times the outermost call counts, as on the page that lpfm report --html writes.
+local function unfold_rows(view, how)
+   if next(how) == nil then return end
+   local wanted, whole = {}, {} -- by event; false: of any
+   for row, depth in pairs(how) do
+      local of_event = wanted[row.event or false] or {}
+      wanted[row.event or false] = of_event
+      of_event[row.symbol] = of_event[row.symbol]
+         or { callers = new_node(row.symbol), callees = new_node(row.symbol), deep = depth == "whole" }
+   end
+   analyze.stacks(view.self, "symbol", { filter = view.filter }, function(s, names)
+      for event, rows in pairs(wanted) do
+         if not event or s.event == event then
+            whole[event] = (whole[event] or 0) + s.events
+            local seen = {}
+            for i = #names, 1, -1 do
+               local found = not seen[names[i]] and rows[names[i]]
+               seen[names[i]] = true
+               if found then
+                  add_way(found.callers, names, i + 1, #names, 1, found.deep, s.events)
+                  add_way(found.callees, names, i - 1, 1, -1, found.deep, s.events)
+               end
+            end
          end
       end
    end)
-   local out = listed(callers, whole, "called by")
-   for _, line in ipairs(listed(callees, whole, "calls")) do out[#out + 1] = line end
-   return out
+   for row, depth in pairs(how) do
+      local event = row.event or false
+      local found, lines = wanted[event][row.symbol], {}
+      add_lines(lines, found.callers, whole[event] or 1, "called by", 0, found.deep)
+      add_lines(lines, found.callees, whole[event] or 1, "calls", 0, found.deep)
+      row.unfolded, row.depth = lines, depth
+   end
 end
 
 -- --- the report ----------------------------------------------------------------------------------
@@ -172,19 +262,55 @@ local function same_as(row)
    return row and table.concat(row.cells, "\0") .. "\0" .. (row.event or "")
 end
 
+local function index_of(titles, wanted)
+   for i, title in ipairs(titles) do
+      if title == wanted then return i end
+   end
+end
+
+-- The rows as they are shown: objects shortened, and where those are known, functions of the kernel marked.
+local function shown_rows(result)
+   local symbol, object, out = index_of(result.titles, "symbol"), index_of(result.titles, "object"), {}
+   for i, row in ipairs(result.rows) do
+      row.symbol = symbol and row.cells[symbol]
+      local cells = { unpack(row.cells) }
+      if symbol and object then
+         cells[symbol] = (cells[object] == "[kernel]" and "[k] " or "[.] ") .. cells[symbol]
+      end
+      if object then cells[object] = render.shorten(cells[object], OBJECT) end
+      out[i] = setmetatable({ cells = cells }, { __index = row })
+   end
+   return out
+end
+
+--- Sorts rows by what they have themselves, not by what those have, too, that they called.
+-- @tparam table rows
+-- @treturn table the rows
+function browse.by_self(rows)
+   table.sort(rows, function(a, b)
+      if a.events ~= b.events then return a.events > b.events end
+      return same_as(a) < same_as(b)
+   end)
+   return rows
+end
+
 -- The lines of the rows, and of what they unfold to: `what` has for each line a row, perhaps a function's name.
 local function fill(view, page)
    local result = view.result
-   local text = view.lines_of(view.self, result, result.rows)
-   page.heads = { view.heading(result, words_of_filter(view.filter)) }
+   local text = view.lines_of(view.self, result, shown_rows(result))
+   local by = view.by_self and ", sorted by self" or ""
+   page.heads = { view.heading(result, words_of_filter(view.filter) .. by) }
    for i = 1, math.min(WARNINGS, #view.warnings) do page.heads[i + 1] = "Warning: " .. view.warnings[i] end
    page.heads[#page.heads + 1] = ""
-   page.heads[#page.heads + 1] = " " .. text[1]
+   page.heads[#page.heads + 1] = text[1]
+   page.titled, page.fixed = #page.heads, select(2, text[1]:find("samples", 1, true)) + 2
    page.lines, page.what = {}, {}
    for i, row in ipairs(result.rows) do
-      page.lines[#page.lines + 1], page.what[#page.what + 1] = text[i + 1], { row = row }
+      local mark = view.self:has_stacks() and row.symbol and (row.unfolded and "-" or "+") or " "
+      page.lines[#page.lines + 1], page.what[#page.what + 1] = mark .. text[i + 1]:sub(2), { row = row }
       for _, line in ipairs(row.unfolded or {}) do
-         page.lines[#page.lines + 1], page.what[#page.what + 1] = "      " .. line.text, { name = line.name, row = row }
+         page.what[#page.what + 1] = { name = line.name, row = row }
+         page.lines[#page.lines + 1] = line.share .. (" "):rep(page.fixed - #line.share) .. line.text
       end
    end
    if #page.lines == 0 then page.note = view.filter and next(view.filter) and "no samples match" or "no samples yet" end
@@ -196,11 +322,12 @@ function browse.refresh(view)
    local page, unfolded = view.pages[1], {}
    local at = page.what and page.what[page.at]
    local on_row, of_name = at and same_as(at.row), at and at.name
-   for _, what in ipairs(page.what or {}) do unfolded[same_as(what.row)] = what.row.unfolded ~= nil end
-   view.result = view.sort(view.filter)
-   for _, row in ipairs(view.result.rows) do
-      if unfolded[same_as(row)] then row.unfolded = neighbours(view, row.symbol, row.event) end
-   end
+   for _, what in ipairs(page.what or {}) do unfolded[same_as(what.row)] = what.row.unfolded and what.row.depth end
+   view.result = view.sort(view.filter, view.by_self)
+   shown_rows(view.result)
+   local how = {}
+   for _, row in ipairs(view.result.rows) do how[row] = unfolded[same_as(row)] end
+   unfold_rows(view, how)
    fill(view, page)
    for i, what in ipairs(page.what) do
       if same_as(what.row) == on_row and (what.name == of_name or not what.name) then page.at = i end
@@ -215,18 +342,42 @@ local function go_to(page, name)
    if page.what[page.at].name then page.note = "its row is not shown" end
 end
 
-local function unfold(view, page)
+-- Unfolds a row, or folds it if it is unfolded so.
+local function unfold(view, page, depth)
    local what = page.what[page.at]
    if not what then return end
-   if what.name then return go_to(page, what.name) end
+   if what.name and depth == "near" then return go_to(page, what.name) end
    local row = what.row
    if not view.self:has_stacks() then
-      page.note = "who called what is not recorded: that takes -g"
+      page.note = "what called what is not recorded: that takes -g"
    elseif not row.symbol then
       page.note = "only functions unfold: -s symbol"
    else
-      row.unfolded = not row.unfolded and neighbours(view, row.symbol, row.event) or nil
+      local again = row.unfolded and row.depth == depth
+      row.unfolded = nil
+      if not again then unfold_rows(view, { [row] = depth }) end
       fill(view, page)
+      for i, w in ipairs(page.what) do
+         if w.row == row and not w.name then page.at = i end
+      end
+   end
+end
+
+-- Unfolds the whole trees of all functions, or folds all.
+local function unfold_all(view, page)
+   if not view.self:has_stacks() or not page.what[1] or not page.what[1].row.symbol then
+      return unfold(view, page, "whole")
+   end
+   local how, any = {}, false
+   for _, row in ipairs(view.result.rows) do
+      any, row.unfolded = any or row.unfolded ~= nil, nil
+      if (row.total or row).percent >= LEAST then how[row] = "whole" end
+   end
+   if not any then unfold_rows(view, how) end
+   local row = page.what[page.at].row
+   fill(view, page)
+   for i, w in ipairs(page.what) do
+      if w.row == row and not w.name then page.at = i end
    end
 end
 
@@ -242,7 +393,7 @@ local function show_code(view, page)
       page.note = tostring(lines)
       return
    end
-   push_lines(view, "lpfm annotate: " .. name, lines)
+   push_lines(view, "lpfm annotate: " .. name, lines, paint_code, #"  100.00 | ")
 end
 
 local ALL = "all"
@@ -268,20 +419,37 @@ local function thread_of(cell) return cell:match("^%d+") end
 local function itself(cell) return cell end
 
 local actions = {
-   enter = unfold, right = unfold, a = show_code,
+   enter = function(view, page) unfold(view, page, "near") end,
+   e = function(view, page) unfold(view, page, "whole") end,
+   E = unfold_all, a = show_code,
+   s = function(view, page)
+      if not view.result.rows[1] or not view.result.rows[1].total then
+         page.note = "all samples count where they lie: that what functions called counts, too, takes -g"
+         return
+      end
+      view.by_self = not view.by_self
+      browse.refresh(view)
+      view.pages[1].at = 1
+   end,
    t = function(view) choose(view, "tid", "thread", thread_of) end,
    o = function(view) choose(view, "object", "object", itself) end,
-   ["?"] = function(view) push_lines(view, "The keys", HELP) end,
+   ["?"] = function(view)
+      local lines = slice(HELP)
+      lines[#lines + 1] = view.help
+      push_lines(view, "The keys", lines)
+   end,
 }
 
 --- Begins to show a report.
--- @tparam table view `self` (the recording), `sort(filter)`: the samples sorted, as `pfm.analyze.by` does;
+-- @tparam table view `self` (the recording), `sort(filter, by_self)`: the samples sorted, as `pfm.analyze.by` does, or
+-- by what rows have themselves (`browse.by_self`);
 -- `heading(result, words)`: the first line (words: of the filter), `lines_of(self, result, rows)`: the title of the
--- columns, and a line for each row; `filter`, `warnings`; `keys`: what keys of its own do, `(view)`
+-- columns, and a line for each row; `filter`, `warnings`; `keys`: what keys of its own do, `(view)`; `help`: a line on
+-- those
 -- @treturn table the view
 function browse.open(view)
    local on = setmetatable(view.keys or {}, { __index = actions })
-   view.pages = { { foot = view.foot or KEYS, at = 1, on = on } }
+   view.pages = { { foot = KEYS, at = 1, left = 0, fixed = 0, on = on, paint = paint_shares } }
    browse.refresh(view)
    return view
 end

@@ -105,8 +105,8 @@ return {
               which both program the counters.]] } },
         answer = "dearer",
         hints = { "How many calls are it?" } },
-      { ask = [[A sample is taken at every fault, then at every {ratio}th. By which factor do the samples become fewer?
-           (Within a tenth is right.)]], id = "fewer", within = 0.1,
+      { ask = [[A sample is taken at every fault, then at every {ratio}th. By which factor are there fewer samples?]],
+        id = "fewer", within = 0.1,
         run = function(_, _, f) return { factor = f.samples / f.few } end,
         show = { { "the program alone, ms", "alone_ms" }, { "with a sample at each fault, ms", "with_ms" },
            { "samples", "samples" }, { "a sample costs, ns", "sample_ns" },

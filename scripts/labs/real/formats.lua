@@ -87,7 +87,7 @@ return {
 
          A program touches {touches} pages, and some more at its start; each {period} page faults are an overflow.
       ]],
-        ask = "What does tally count? (Within a twentieth is right.)", id = "tally", within = 0.05,
+        ask = "What does tally count?", id = "tally", within = 0.05,
         run = tally, show = { { "page faults", "faults" }, { "tally's count for their PMD", "count" } },
         answer = "count",
         right = "Each overflow once. Nobody was told, and nothing was copied.",

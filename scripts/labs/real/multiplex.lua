@@ -67,7 +67,7 @@ return {
          The machine is `{machine}` now. A program has {each} page faults in each of {parts} parts of about a ms.
          They are counted in set 0; set 1 counts something else. The sets take turns of {turn} ms of the thread's time.
       ]],
-        ask = "How many page faults are estimated, for the whole program? (Within a fifth is right.)", id = "even",
+        ask = "How many page faults are estimated, for the whole program?", id = "even",
         within = 0.2,
         run = even, show = { { "turns of set 0", "even_turns" }, { "counted", "even_counted" },
            { "set 0 was active, percent of the time", "even_share" },

@@ -90,7 +90,7 @@ return {
          of its own; so the address of a sample tells which fault it was. The initial period is {initial} faults, the
          short one {short}, the long one {long}; the buffer has room for {buffer} samples.
       ]],
-        ask = "How far is a sample of the first buffer from the next one, in faults? (Within a fifth is right.)",
+        ask = "How far is a sample of the first buffer from the next one, in faults?",
         id = "between", within = 0.2,
         run = measure, show = { { "the first sample is fault number", "first" },
            { "faults between samples, first buffer", "between" } },
@@ -112,8 +112,8 @@ return {
         answer = function(f) return f.jump == f.long and 1 or f.jump > f.long and 2 or 3 end,
         hints = { "Does the program wait for the tool?" } },
       { text = "Now with NOTIFY_BLOCK: the program waits for the restart.",
-        ask = [[How far is the first sample of the second buffer from the last one before, in faults? (Within a fifth is
-           right.)]], id = "blocked", within = 0.2,
+        ask = [[How far is the first sample of the second buffer from the last one before, in faults?]],
+        id = "blocked", within = 0.2,
         run = function() return {} end, show = { { "faults between the buffers, thread blocked", "jump_blocked" },
            { "faults between samples, second buffer", "between_later" } },
         answer = "jump_blocked",

@@ -64,7 +64,7 @@ return {
          The machine is `{machine}` now. A program touches {touches} pages. Set 0 counts page faults, and is left at the
          first overflow, after {n} of them; set 1 counts the rest.
       ]],
-        ask = "How many page faults does set 1 count? (Within a twentieth is right.)", id = "rest", within = 0.05,
+        ask = "How many page faults does set 1 count?", id = "rest", within = 0.05,
         run = cascade, show = { { "faults in set 0", "in_set0" }, { "faults in set 1", "in_set1" },
            { "faults of the program's start among them", "start" } },
         answer = "in_set1",
@@ -74,7 +74,7 @@ return {
         otherwise = "What is left of {touches} after {n}: {in_set1}.",
         hints = { "How many pages are touched after that?" } },
       { text = "Now the threshold is {threshold} overflows.",
-        ask = "How many page faults does set 0 count? (Within a twentieth is right.)", id = "threshold", within = 0.05,
+        ask = "How many page faults does set 0 count?", id = "threshold", within = 0.05,
         run = function() return {} end, show = { { "faults in set 0", "in_set0_more" },
            { "faults in set 1", "in_set1_more" } },
         answer = "in_set0_more",

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- A recording as a page for a browser: summary, time line, flame graph, tables, code. The page is one file and loads
--- nothing; what selects, sorts and zooms is its own script.
+--- A recording as a page for a browser: flame graph, callers and callees, time line, tables, code, summary. The page
+-- is one file and loads nothing; what selects, sorts and zooms is its own script, put together of `html/*.js`.
 -- @module pfm.export.html
 
 local analyze = require "pfm.analyze"
@@ -15,7 +15,7 @@ local summary = require "pfm.recording.summary"
 local html = { summary = "a page for a browser: flame graph, time line, tables, code; it needs nothing else",
    extensions = { "html", "htm" } }
 
-local SCRIPTS = { "model", "flame", "tables", "heat", "timeline" }
+local SCRIPTS = { "model", "tree", "flame", "graphs", "tables", "heat", "timeline", "begin" }
 
 -- Nothing is loaded, whatever the data say.
 local POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
@@ -33,30 +33,36 @@ local PAGE = [[
 </head>
 <body>
 <a class="skip" href="#functions">To the table of functions</a>
-<header><h1>@TITLE@</h1><p class="by">@BY@</p></header>
+<header><h1>@TITLE@</h1><p class="by">@BY@</p>
+@WARNINGS@</header>
 <main>
-<section aria-labelledby="h-summary"><h2 id="h-summary">Summary</h2>
-<dl class="facts">
-@FACTS@</dl>
-@WARNINGS@</section>
 <noscript><section><p>Graph and tables need JavaScript; the code below does not.</p></section></noscript>
 <div class="bar"><div class="tools" role="group" aria-label="What is shown">
 <label id="choice">event <select id="event"></select></label>
 <span id="selected" role="status"></span> <button type="button" id="clear" hidden>show everything</button></div></div>
+<section aria-labelledby="h-flame"><h2 id="h-flame">Flame graph</h2>
+<div class="tools"><input type="search" id="search" placeholder="search" aria-label="search for functions">
+<span class="found" id="found" role="status"></span>
+<label class="chained">begin <select id="view"><option value="root">at the root: what it called</option>
+<option value="leaves">from the leaves: what called them</option></select></label>
+<label class="chained"><input type="checkbox" id="fold" checked> fold recursion</label>
+<label><input type="checkbox" id="upward"> root at the bottom</label>
+<button type="button" id="unzoom">reset zoom</button></div>
+<p class="soft">@HOW@ Click, or Enter, zooms; the arrow keys go from frame to frame, Escape shows all again.</p>
+<div class="flame" id="flame" role="group" aria-label="Flame graph"></div></section>
+<section aria-labelledby="h-around" class="around chained"><h2 id="h-around">Callers and callees</h2>
+<div class="tools"><label>of <select id="function"></select></label>
+<span class="soft" id="share" role="status"></span></div>
+<p class="soft">Above the function lie its callers, below it what it called. A click goes to that function.</p>
+<div class="flame" id="callers" role="group" aria-label="Callers"></div>
+<div class="flame" id="callees" role="group" aria-label="The function and its callees"></div></section>
 <section aria-labelledby="h-time"><h2 id="h-time">Time line</h2>
 <div class="tools"><span class="soft">Drag over it, or:</span>
 <label>from <input type="number" id="from" min="0"></label> <label>to <input type="number" id="to" min="0"></label> s
 <button type="button" id="whole">whole run</button></div>
-<div class="tracks"><div id="lines"></div><div class="cover" id="cover">
+<div class="tracks"><div id="lines"></div><div class="cover" id="cover"><div id="ticks"></div>
 <div class="brush" id="brush" hidden></div></div></div>
 <p class="soft" id="unseen"></p></section>
-<section aria-labelledby="h-flame"><h2 id="h-flame">Flame graph</h2>
-<div class="tools"><input type="search" id="search" placeholder="search" aria-label="search for functions">
-<span class="found" id="found" role="status"></span>
-<label><input type="checkbox" id="icicle"> from the top down</label>
-<button type="button" id="unzoom">reset zoom</button></div>
-<p class="soft">@HOW@ Click, or Enter, zooms; the arrow keys go from frame to frame, Escape shows all again.</p>
-<div class="flame" id="flame" role="group" aria-label="Flame graph"></div></section>
 @RECORDINGS@
 <section aria-labelledby="h-functions"><h2 id="h-functions">Functions</h2><div id="functions"></div></section>
 <div class="pair">
@@ -66,6 +72,9 @@ local PAGE = [[
 <section aria-labelledby="h-code"><h2 id="h-code">Code</h2>
 <p class="soft">Of the functions with the most samples, over the whole run; percentages are of the function.</p>
 @CODE@</section>
+<section aria-labelledby="h-summary"><h2 id="h-summary">Recording</h2>
+<dl class="facts">
+@FACTS@</dl></section>
 </main>
 <footer><p class="by">@FOOT@</p></footer>
 <div class="tip" id="tip" hidden></div>
@@ -79,8 +88,9 @@ local PAGE = [[
 </html>
 ]]
 
-local CALLS = "Functions lie on those that called them, inlined functions on theirs."
-local PLACES = "Functions lie on their program or library, inlined functions on theirs: there are no call stacks."
+local CALLS = "A function is next to the one that called it, an inlined function next to its own."
+local PLACES = "A function is next to its program or library, an inlined function next to its own; "
+   .. "there are no call stacks."
 
 -- --- the parts -----------------------------------------------------------------------------------
 
@@ -141,24 +151,37 @@ local function number_of(self, event)
    end
 end
 
+-- A file beside the modules of this folder, which is found as they are.
+local function part(name)
+   for template in package.path:gmatch("[^;]+") do
+      local file = io.open((template:gsub("%.lua$", ""):gsub("?", "pfm/export/html/" .. name)))
+      if file then
+         local text = file:read("*a")
+         file:close()
+         return text
+      end
+   end
+   error(("%s of the page is not beside the Lua library: %s"):format(name, package.path), 0)
+end
+
 local function scripts()
    local out = {}
-   for i, name in ipairs(SCRIPTS) do out[i] = require("pfm.export.html." .. name) end
+   for i, name in ipairs(SCRIPTS) do out[i] = part(name .. ".js") end
    return table.concat(out)
 end
 
 --- Writes the page.
 -- @tparam table self of `recording.open`
 -- @param out a file
--- @tparam[opt] table options `event` (a name: it is shown first), `title`, `icicle` (the flame graph from the top down)
+-- @tparam[opt] table options `event` (a name: it is shown first), `title`
 function html.write(self, out, options)
    options = options or {}
    local event, result = stacks.event(self, options.event), analyze.by(self, "symbol")
    local content, left = data.of(self)
-   content.event, content.icicle = number_of(self, event), options.icicle or nil
+   content.event = number_of(self, event)
    local parts = {
       POLICY = POLICY, TITLE = escape(options.title or render.what(self.head.what or self.path)),
-      STYLE = require "pfm.export.html.style",
+      STYLE = part "style.css",
       BY = escape(("A profile of %s"):format(summary.date(self))), FACTS = facts(self, result),
       WARNINGS = warnings(all_warnings(self, result, left)), HOW = self:has_stacks() and CALLS or PLACES,
       RECORDINGS = self.sources and RECORDINGS or "", CODE = code.html(self, event.name),

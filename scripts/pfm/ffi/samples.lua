@@ -95,7 +95,7 @@ local function learn_records()
    HEAD, SAMPLE = ffi.sizeof("pfm_stack_smpl_rec_t"), ffi.sizeof("pfm_stack_smpl_sample_t")
    kinds = {}
    for name, ctype in pairs { MAP = "map", EXEC = "exec", FORK = "fork", EXIT = "event", LOST = "lost",
-      RENAME = "exec" } do
+      RENAME = "exec", SWITCH = "switch" } do
       ctype = ("pfm_stack_smpl_%s_t"):format(ctype)
       kinds[tonumber(ffi.C["PFM_STACK_SMPL_" .. name])] = { name, ffi.typeof("const " .. ctype .. " *"),
          ffi.sizeof(ctype) }
@@ -192,8 +192,8 @@ function buffer:entries()
 end
 
 --- Iterates over what is in a buffer of the format stack besides samples, with RECORDS, as it is in memory.
--- @treturn function iterator; a loop gets the kind ("MAP", "EXEC", "RENAME", "FORK", "EXIT", "LOST") and a pointer:
--- const pfm_stack_smpl_map_t *, ..._exec_t *, ..._fork_t *, ..._event_t *, ..._lost_t *
+-- @treturn function iterator; a loop gets the kind ("MAP", "EXEC", "RENAME", "FORK", "EXIT", "LOST", "SWITCH") and a
+-- pointer: const pfm_stack_smpl_map_t *, ..._exec_t *, ..._fork_t *, ..._event_t *, ..._lost_t *, ..._switch_t *
 -- @return its state
 -- @raise as buffer:entries, and on a buffer of another format
 -- @usage

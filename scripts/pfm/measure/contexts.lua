@@ -205,6 +205,17 @@ function contexts.inherit(spec, flags)
    return ok and true or false, why
 end
 
+--- Flags of a context that measures a target with what its threads create, the better first: a command is measured
+-- from its exec on, a process that runs with the threads that it has, where the machine knows these flags; else a
+-- command from where it waits to be executed, and each thread of a process needs a context.
+-- @tparam table target of `pfm.measure`
+-- @treturn {{string,...},...}
+-- @usage require("pfm.measure.contexts").inheriting({ command = { "true" } })[1][2] --> "ON_EXEC"
+function contexts.inheriting(target)
+   local better = target.tids and "PROCESS" or not target.delay and "ON_EXEC" or nil -- a delay is longer than an exec
+   return better and { { "INHERIT", better }, { "INHERIT" } } or { { "INHERIT" } }
+end
+
 --- Makes a context on a subject, counting.
 -- @tparam table subject of `pfm.measure`
 -- @tparam table spec `pmcs`, `pmds` as for the calls; optional `create`, the arguments of `lpfm.create`,

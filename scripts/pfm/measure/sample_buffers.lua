@@ -4,11 +4,11 @@
 -- @module pfm.measure.sample_buffers
 
 local lpfm = require "lpfm"
+local conventions = require "pfm.measure.conventions"
 local host = require "pfm.measure.host"
 local objects = require "lpfm.symbols"
 local render = require "pfm.render"
 local stored = require "lpfm.blocks"
-local unistd = require "posix.unistd"
 
 local stacks = {}
 stacks.__index = stacks
@@ -16,7 +16,9 @@ stacks.__index = stacks
 local HEAD, VALUE = 64, 8      -- bytes: of a sample of the format stack, of a frame or value
 local RECORD = 4400            -- and of the largest record of what a program did
 local FRAMES, REGS = 127, 64   -- at most
-local COPY = 8192              -- bytes of a stack
+local COPY = 8192              -- bytes of a stack, to unwind it
+local MAX_COPY = 65528         -- that the kernel copies
+local LEAF = 256               -- to find what called the function that was sampled, beside frame pointers
 local HEADER, FILL = 128, 16   -- bytes of the buffer's header; of each region in it
 local REGIONS = { 4, 2 }       -- wanted, as many as fit
 
@@ -28,44 +30,56 @@ local PART = 4                 -- of what is left of that one gets
 --- How stacks are got, in words: `head.stacks` of a recording.
 stacks.POINTERS, stacks.DWARF = "frame pointers", "DWARF"
 
--- --- the choice ----------------------------------------------------------------------------------
-
-local function find_program(name)
-   if name:find("/", 1, true) then return name end
-   for folder in (os.getenv("PATH") or ""):gmatch("[^:]+") do
-      if unistd.access(folder .. "/" .. name, "x") then return folder .. "/" .. name end
-   end
-end
-
--- The program that is to be sampled, as far as it is known beforehand; that of a shell's "exec ..." too.
-local function program_of(spec)
-   if spec.tids then return ("/proc/%d/exe"):format(spec.tids[1]) end
-   local command = spec.command
-   if not command then return nil end
-   local word = command[2] == "-c" and command[3] and command[3]:match("^exec ([^%s'\"$]+)")
-   return find_program(word or command[1])
-end
+-- --- how call stacks are got -----------------------------------------------------------------------
 
 local known = { fp = stacks.POINTERS, dwarf = stacks.DWARF }
 
--- How, and why that.
+--- How call stacks are to be got.
+-- @string text "fp", "dwarf" or "dwarf,BYTES"
+-- @treturn string `stacks.POINTERS` or `stacks.DWARF`; nil and why not
+-- @treturn int bytes of the stack to copy, or nil: as by default
+-- @usage print(require("pfm.measure.sample_buffers").how "dwarf,16384") --> DWARF 16384
+function stacks.how(text)
+   local name, size = text:match("^(%a*),?(.*)$")
+   local how, has_size = known[name], text:find(",", 1, true)
+   if not how or (has_size and name ~= "dwarf") or (size ~= "" and not has_size) then
+      return nil, ("'%s' is neither fp nor dwarf nor dwarf,SIZE"):format(text)
+   end
+   if not has_size then return how end
+   local bytes = (size:match("^%d+$") or size:match("^0[xX]%x+$")) and tonumber(size)
+   local rounded = bytes and math.ceil(bytes / VALUE) * VALUE
+   if not bytes or bytes < 1 or rounded > MAX_COPY then
+      return nil, ("'%s': SIZE is from 1 to %d bytes, rounded up to a multiple of %d"):format(text, MAX_COPY, VALUE)
+   end
+   return how, rounded
+end
+
+local function given(text)
+   local how, size = stacks.how(text)
+   if not how then error("call stacks: " .. size, 0) end
+   return how, size
+end
+
+-- How, why that, and the bytes of a stack that are copied.
 local function choose(spec)
    if not spec.g then return nil end
+   if host.machine().name == "sim" then
+      return type(spec.g) == "string" and given(spec.g) or stacks.POINTERS, nil, 0
+   end
+   local how, why, size
    if type(spec.g) == "string" then
-      if not known[spec.g] then error(("call stacks: '%s' is neither fp nor dwarf"):format(spec.g), 0) end
-      return known[spec.g]
+      how, size = given(spec.g)
+   else
+      local obstacle = conventions.obstacle(spec)
+      how, why = obstacle and stacks.DWARF or stacks.POINTERS, obstacle
    end
-   local program = host.machine().name ~= "sim" and program_of(spec)
-   if program and objects.frame_pointers(program) == false then
-      return stacks.DWARF, ((unistd.readlink(program) or program):match("([^/]+)$")) .. " has no frame pointers"
-   end
-   return stacks.POINTERS
+   return how, why, how == stacks.POINTERS and LEAF or size or COPY
 end
 
 -- Does the machine tell what programs do? Of threads /proc knows it as well.
-local function can_record(spec)
+local function can_record(spec, flags)
    if spec.records == false or not (spec.g or spec.cpus or spec.inherit) then return false end
-   local ctx = lpfm.create { format = "stack", buf_flags = { "RECORDS" } }
+   local ctx = lpfm.create { format = "stack", buf_flags = flags }
    if ctx then ctx:close() end
    return ctx ~= nil
 end
@@ -74,13 +88,14 @@ end
 -- @tparam table spec of `profile.prepare`: `g` is "fp", "dwarf", or true, for what suits the program; nil: no stacks
 -- @int values of a sample, at most
 -- @treturn table `how`, `why` (words, or nil), `table` (see `lpfm.blocks`; nil: no stacks), `records` (are there any of
--- what programs do?)
+-- what programs do?), `switches` (with `spec.off_cpu`: of context switches, too?)
 -- @raise where `spec.buffer` is too small
 -- @usage print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0).how) --> "frame pointers"
 function stacks.new(spec, values)
-   local how, why = choose(spec)
-   local self = setmetatable({ how = how, why = why, table = how and stored.stack_table(),
-      copies = how == stacks.DWARF, records = can_record(spec), mapped = {}, unwinders = {}, given = 0,
+   local how, why, copied = choose(spec)
+   local self = setmetatable({ how = how, why = why, table = how and stored.stack_table(), copied = copied or 0,
+      copies = how == stacks.DWARF, records = can_record(spec, { "RECORDS" }), given = 0, looked = {},
+      unwinder = how and copied > 0 and objects.unwinder(nil, how == stacks.POINTERS) or nil,
       values = values, size = spec.buffer, cpus = spec.cpus and #spec.cpus }, stacks)
    local least = HEADER + self:largest()
    if self.size and self.size < least then
@@ -88,6 +103,7 @@ function stacks.new(spec, values)
       error(text:format(render.plural(self.size, "byte"), least), 0)
    end
    self.records = self.records and not (self.size and self.size < HEADER + self:largest(true))
+   self.switches = spec.off_cpu and self.records and can_record(spec, { "RECORDS", "SWITCHES" })
    return self
 end
 
@@ -99,7 +115,7 @@ end
 -- @usage print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):largest())
 function stacks:largest(records)
    local frames = self.how and FRAMES or 1
-   local sample = HEAD + VALUE * (self.values + frames) + (self.copies and VALUE * REGS + COPY or 0)
+   local sample = HEAD + VALUE * (self.values + frames) + (self.copied > 0 and VALUE * REGS + self.copied or 0)
    return records and 2 * (sample + RECORD) or sample
 end
 
@@ -126,10 +142,27 @@ end
 function stacks:create_args()
    local flags, size = {}, next_size(self)
    if not self.how then flags = { "NO_KERNEL", "NO_USER" } end
-   if self.copies then flags[1] = "COPY" end
+   if self.copied > 0 then flags[1] = "COPY" end
    if self.records then flags[#flags + 1] = "RECORDS" end
+   if self.switches then flags[#flags + 1] = "SWITCHES" end
    return { format = "stack", buf_size = size, buf_flags = flags, regions = regions_for(self, size),
-      max_frames = not self.how and 1 or nil }
+      max_frames = not self.how and 1 or nil, max_stack = self.copied > 0 and self.copied or nil }
+end
+
+--- The bytes of a stack that come with each sample.
+-- @treturn int or nil: none
+-- @usage print(require("pfm.measure.sample_buffers").new({ g = "dwarf,16384" }, 0):bytes()) --> 16384
+function stacks:bytes()
+   return self.copied > 0 and self.copied or nil
+end
+
+--- What became of the call stacks.
+-- @treturn table `how` they were got, `why` so (words, or nil), `cuts`: samples, by where their stacks were cut (of
+-- `stack_table:cuts`), `total` samples, `copied` bytes of a stack
+-- @usage print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):outcome().how) --> "frame pointers"
+function stacks:outcome()
+   local cuts, total = self.table:cuts()
+   return { how = self.how, why = self.why, cuts = next(cuts) and cuts, total = total, copied = self:bytes() }
 end
 
 --- Notes that a buffer is there, or is no more.
@@ -151,46 +184,41 @@ end
 
 -- --- samples -------------------------------------------------------------------------------------
 
---- Notes the mappings of a process, by which its stacks are unwound from now on.
+--- Notes what a process has mapped, as /proc says it, or had at the latest look. Where records tell of mappings, the
+-- first look counts alone.
 -- @int pid
 -- @tparam table maps of `symbols.parse_maps`
--- @usage require("pfm.measure.sample_buffers").new({ g = "dwarf" }, 0):maps(7, {})
-function stacks:maps(pid, maps)
-   self.mapped[pid], self.unwinders[pid] = maps, nil
+-- @int time ns, of the look
+-- @usage require("pfm.measure.sample_buffers").new({ g = "dwarf" }, 0):maps(7, {}, 0)
+function stacks:maps(pid, maps, time)
+   local before = self.looked[pid]
+   if not self.unwinder or (self.records and (before or self.unwinder:knows(pid))) then return end
+   if before then self.unwinder:exec(pid, before) end
+   self.unwinder:maps(pid, before or 0, maps)
+   self.looked[pid] = time
 end
 
 local take = {}
 
 function take.EXEC(self, r)
-   self:maps(r.pid, {})
+   self.unwinder:exec(r.pid, r.tstamp)
 end
 
 function take.FORK(self, r)
-   if r.pid ~= r.ppid then self:maps(r.pid, self.mapped[r.ppid] or {}) end
+   if r.pid ~= r.ppid then self.unwinder:fork(r.pid, r.tstamp, r.ppid) end
 end
 
 function take.MAP(self, r)
-   local maps = { { r.addr, r.addr + r.len, r.offset, r.path } }
-   for i, m in ipairs(self.mapped[r.pid] or {}) do maps[i + 1] = m end
-   self:maps(r.pid, maps)
+   self.unwinder:maps(r.pid, r.tstamp, { { r.addr, r.addr + r.len, r.offset, r.path } })
 end
 
 --- Notes what a record says of mappings.
 -- @tparam table r of `buffer:records`
 -- @usage
 -- local stacks = require("pfm.measure.sample_buffers").new({ g = "dwarf" }, 0)
--- stacks:record { kind = "MAP", pid = 7, addr = 4096, len = 4096, offset = 0, path = "/bin/prog" }
+-- stacks:record { kind = "MAP", pid = 7, tstamp = 0, addr = 4096, len = 4096, offset = 0, path = "/bin/prog" }
 function stacks:record(r)
-   if self.copies and take[r.kind] then take[r.kind](self, r) end
-end
-
-local function unwinder_of(self, pid)
-   local u = self.unwinders[pid]
-   if not u and self.mapped[pid] then
-      u = objects.unwinder(self.mapped[pid])
-      self.unwinders[pid] = u
-   end
-   return u
+   if self.unwinder and take[r.kind] then take[r.kind](self, r) end
 end
 
 --- Takes samples out of a buffer, see `stack_table:samples`.
@@ -203,8 +231,7 @@ end
 -- ctx:close()
 function stacks:samples(buffer, from, set, ahead)
    if not self.table then return stored.samples(buffer, from, set, ahead) end
-   local unwind = self.copies and function(pid) return unwinder_of(self, pid) end or nil
-   return self.table:samples(buffer, from, set, unwind, ahead)
+   return self.table:samples(buffer, from, set, self.unwinder, ahead)
 end
 
 return stacks

@@ -92,7 +92,7 @@ collector.__index = collector
 function embedded_symbols.collector(sizes, self)
    local keys = { "pid", "ip" }
    return setmetatable({ sizes = sizes, tally = blocks.counter { keys = self and chain.keys(self, keys) or keys },
-      recording = self, resolver = symbols.resolver(), records = {}, mapped = {} }, collector)
+      recording = self, records = {}, mapped = {} }, collector)
 end
 
 --- Adds samples.
@@ -109,7 +109,6 @@ end
 -- @usage embedded_symbols.collector({}):maps(1, { { 4096, 8192, 0, "/bin/sh" } })
 function collector:maps(pid, maps, time)
    self.mapped[#self.mapped + 1] = { pid = pid, maps = maps, time = time }
-   self.resolver:add(pid, maps)
 end
 
 --- Adds records of what programs did.
@@ -137,32 +136,22 @@ local function note_address(objects, where, pid)
    note_frames(o, handle, own)
 end
 
--- From a process to what its samples may be resolved by: in the order of drained buffers it is not known which of its
--- lives they are of.
-local function lives_of(self)
-   if #self.records == 0 then
-      return self.resolver, function(pid) return { pid } end
-   end
-   local ran = programs.new(self.records, self.mapped, {})
-   return symbols.resolver { maps = function(life) return ran:maps(life) end },
-      function(pid) return ran:lives_of(pid) end
-end
-
--- Visits the places of samples and of the calls in their stacks, each of a process's life once.
+-- Visits the places of samples and of the calls in their stacks, in all that was mapped there: in the order of drained
+-- buffers it is not known which of these they are of.
 local function each_place(self, visit)
    local with_stacks = self.recording and self.recording:has_stacks()
-   local resolver, lives = lives_of(self)
-   local seen = {}
+   local ran = programs.new(self.records, self.mapped, {})
+   local resolver, seen, of_pid = symbols.resolver { mapped = ran }, {}, {}
+   local function look_at(pid, address)
+      for _, life in ipairs(of_pid[pid]) do
+         for _, where in ipairs(resolver:resolve_all(life, address)) do visit(where, pid) end
+      end
+   end
    for pid, ip, stack in self.tally:rows() do
-      for _, life in ipairs(lives(pid)) do
-         local known = seen[life] or {}
-         seen[life] = known
-         for _, address in ipairs(chain.addresses(self.recording, ip, with_stacks and stack)) do
-            if not known[address] then
-               known[address] = true
-               visit(resolver:resolve(life, address), pid)
-            end
-         end
+      of_pid[pid], seen[pid] = of_pid[pid] or ran:each_of(pid), seen[pid] or {}
+      for _, address in ipairs(chain.addresses(self.recording, ip, with_stacks and stack)) do
+         if not seen[pid][address] then look_at(pid, address) end
+         seen[pid][address] = true
       end
    end
 end
@@ -173,7 +162,7 @@ end
 function collector:objects()
    local objects, list = {}, {}
    each_place(self, function(where, pid)
-      if where.missing ~= "no mapping" then note_address(objects, where, pid) end
+      if where.object ~= "[unknown]" then note_address(objects, where, pid) end
    end)
    for _, o in pairs(objects) do list[#list + 1] = finish(o) end
    table.sort(list, function(a, b) return a.path < b.path end)
@@ -320,12 +309,7 @@ function embedded_symbols.resolver(self)
       return self.resolver
    end
    local ran = self:programs()
-   local resolver = symbols.resolver { kernel = same_kernel(self), stored = finder(self),
-      maps = ran and function(life) return ran:maps(life) end,
-      since = ran and function(life) return ran:since(life) end }
-   if not ran then
-      for _, m in ipairs(self.maps) do resolver:add(m.pid, m.maps) end
-   end
+   local resolver = symbols.resolver { kernel = same_kernel(self), stored = finder(self), mapped = ran }
    if self.symbols and self.ends then self.resolver = resolver end -- nothing will be added to it
    return resolver
 end

@@ -25,10 +25,12 @@ local function common_event(list, by_id, taken, e)
    local id = ("%s\0%s\0%d"):format(e.name, tostring(e.unit or ""), e.set or 0)
    local event = by_id[id]
    if not event then
-      event = { name = e.name, unit = e.unit, set = e.set, period = e.period, pmd = free_number(taken, e.pmd) }
+      event = { name = e.name, unit = e.unit, set = e.set, period = e.period, frequency = e.frequency,
+         weighted = e.weighted, pmd = free_number(taken, e.pmd) }
       by_id[id], list[#list + 1] = event, event
    end
    if event.period ~= e.period then event.period = nil end
+   if event.frequency ~= e.frequency then event.frequency = nil end
    return event
 end
 

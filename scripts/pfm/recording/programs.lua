@@ -1,20 +1,22 @@
 -- SPDX-License-Identifier: MIT
 --- Which programs ran when: what a recording's records of mappings, execs and forks come to.
 --
--- The number of a process stands for several programs, one after the other. Each is a life (see `lives` of
--- `lpfm.blocks`), with mappings and a name of its own. A record is a list: kind, time (ns), pid, tid, and
--- "MAP": start, stop, offset, path, build id; "EXEC", "RENAME": name; "FORK": parent's pid and tid;
+-- The number of a process stands for several programs, one after the other, and a program has other files mapped from
+-- one moment to the next. Each such time is a life (see `lives` of `lpfm.blocks`). A record is a list: kind, time
+-- (ns), pid, tid, and "MAP": start, stop, offset, path, build id; "EXEC", "RENAME": name; "FORK": parent's pid and tid;
 -- "LOST": how many, why.
 -- @module pfm.recording.programs
 
 local blocks = require "lpfm.blocks"
+local mappings = require "pfm.recording.mappings"
 
 local programs = {}
 programs.__index = programs
 
 local LIFE = 2 ^ 32     -- between the numbers of a process's lives
-local FAR = 64          -- generations of whose mappings a process that executes nothing has some
-local ORDER = { FORK = 1, EXEC = 2, CODE = 3, MAPS = 4, MAP = 5, RENAME = 6 } -- of records of one moment
+local LIVES = 2 ^ 20 - 1 -- of a process
+local FAR = 64          -- generations whose name a process has that executes nothing
+local ORDER = { DOUBT = 0, FORK = 1, EXEC = 2, CODE = 3, MAPS = 4, MAP = 5, RENAME = 6 } -- of one moment
 
 --- The number of a process, of that of one of its lives.
 -- @number life
@@ -39,15 +41,23 @@ end
 
 -- --- time ----------------------------------------------------------------------------------------
 
--- What begins a life, maps or names something, in the order of time; snapshots of /proc among them.
+-- What begins a life, maps or names something, in the order of time; snapshots of /proc among them, each with the
+-- moment from which on it is not known when what it tells began.
 local function in_order(records, maps, code)
-   local list = {}
-   for i, c in ipairs(code) do list[i] = { code = c, time = c.time, order = ORDER.CODE, i = i } end
+   local list, last = {}, {}
+   local function put(time, what, i, fields)
+      fields.time, fields.order, fields.i = time, ORDER[what], i
+      list[#list + 1] = fields
+   end
+   for i, c in ipairs(code) do put(c.time, "CODE", i, { code = c }) end
    for i, row in ipairs(records) do
-      if ORDER[row[1]] then list[#list + 1] = { row = row, time = row[2], order = ORDER[row[1]], i = i } end
+      if ORDER[row[1]] then put(row[2], row[1], i, { row = row }) end
    end
    for i, m in ipairs(maps) do
-      list[#list + 1] = { maps = m, time = m.time or 0, order = ORDER.MAPS, i = i }
+      local time, known = m.time or 0, m.before or last[m.pid]
+      if known and known < time then put(known + 1, "DOUBT", i, { doubt = m.pid }) end
+      put(time, "MAPS", i, { maps = m })
+      last[m.pid] = time
    end
    table.sort(list, function(a, b)
       if a.time ~= b.time then return a.time < b.time end
@@ -63,56 +73,115 @@ end
 
 -- --- lives ---------------------------------------------------------------------------------------
 
-local function life_of(self, key)
-   local life = self.known[key]
-   if not life then
-      life = { maps = {} }
-      self.known[key] = life
+local function new_life(program, began)
+   return { program = program, n = program.maps.n, doubt = program.maps.n, began = began }
+end
+
+-- The lives of a process so far, that before the first which the recording saw begin under 0.
+local function lives_of(self, pid)
+   local list = self.known[pid]
+   if not list then
+      list = { [0] = new_life({ maps = mappings.new() }, 0) }
+      self.known[pid] = list
    end
+   return list
+end
+
+local function current(self, pid)
+   local list = lives_of(self, pid)
+   return list[#list]
+end
+
+local function begin(self, pid, time, life)
+   local list = lives_of(self, pid)
+   if #list == LIVES then return nil end
+   self.lives:begin(pid, time)
+   list[#list + 1] = life
    return life
+end
+
+-- The same program with other code or other mappings. What /proc may have told too late stays in doubt.
+local function go_on(self, pid, time, began)
+   local now = current(self, pid)
+   local life = new_life(now.program, began or now.began)
+   life.in_doubt = now.in_doubt
+   return begin(self, pid, time, life)
 end
 
 local take = {}
 
-function take.FORK(self, row, key)
-   if begins_life(row) then life_of(self, key).parent = life_of(self, self.lives:at(row[5], row[2])) end
+function take.FORK(self, row)
+   if not begins_life(row) then return end
+   local parent = current(self, row[5]).program
+   begin(self, row[3], row[2], new_life({ maps = mappings.new(parent.maps), parent = parent }, 0))
 end
 
-function take.EXEC(self, row, key)
-   life_of(self, key).name = row[5]
+function take.EXEC(self, row)
+   begin(self, row[3], row[2], new_life({ maps = mappings.new(), name = row[5] }, 0))
 end
 
 -- A process has the name of its first thread.
-function take.RENAME(self, row, key)
-   if row[3] == row[4] then life_of(self, key).name = row[5] end
+function take.RENAME(self, row)
+   if row[3] == row[4] then current(self, row[3]).program.name = row[5] end
 end
 
-function take.MAP(self, row, key)
-   table.insert(life_of(self, key).maps, 1, { { row[5], row[6], row[7], row[8] } })
+-- With mappings that change something a life ends.
+local function map(self, pid, time, rows, told)
+   local program, changes = current(self, pid).program, false
+   for _, row in ipairs(rows) do changes = program.maps:add(row, told) or changes end
+   if changes and not go_on(self, pid, time) then program.full = program.full or program.maps.n - #rows end
+   local life = current(self, pid)
+   life.n, life.doubt = program.maps.n, program.maps.n
 end
 
--- The same program with other code.
-local function go_on(self, code)
-   local key = self.lives:at(code.pid, code.time)
-   self.known[key], self.began[key] = life_of(self, key - LIFE), code.time
+function take.MAP(self, row)
+   map(self, row[3], row[2], { { row[5], row[6], row[7], row[8], row[9] } })
+end
+
+-- From now on it is not known what is mapped where /proc will tell of something else.
+local function begin_doubt(self, pid, time)
+   local life = go_on(self, pid, time)
+   if life then life.in_doubt = true end
+end
+
+local function end_doubt(self, pid, n)
+   local list = lives_of(self, pid)
+   local i = #list
+   while list[i] and list[i].in_doubt do
+      list[i].doubt, list[i].in_doubt = n, nil
+      i = i - 1
+   end
+end
+
+local function take_maps(self, m, time)
+   local program = current(self, m.pid).program
+   end_doubt(self, m.pid, program.maps.n + #m.maps)
+   map(self, m.pid, time, m.maps, true)
 end
 
 local function replay(self, list)
    for _, e in ipairs(list) do
       if e.code then
-         go_on(self, e.code)
+         go_on(self, e.code.pid, e.time, e.time)
+      elseif e.doubt then
+         begin_doubt(self, e.doubt, e.time)
       elseif e.maps then
-         table.insert(life_of(self, self.lives:at(e.maps.pid, e.time)).maps, 1, e.maps.maps)
+         take_maps(self, e.maps, e.time)
       else
-         take[e.row[1]](self, e.row, self.lives:at(e.row[3], e.time))
+         take[e.row[1]](self, e.row)
       end
    end
+end
+
+local function life_of(self, key)
+   local pid = programs.pid(key)
+   return lives_of(self, pid)[(key - pid) / LIFE]
 end
 
 -- Names that /proc told later than an exec are newer.
 local function name_all(self, names)
    for _, c in ipairs(names) do
-      if c.time and c.tid == c.pid then life_of(self, self.lives:at(c.pid, c.time)).name = c.comm end
+      if c.time and c.tid == c.pid then life_of(self, self.lives:at(c.pid, c.time)).program.name = c.comm end
    end
 end
 
@@ -155,7 +224,8 @@ end
 
 --- What records come to.
 -- @tparam table records
--- @tparam table maps of `{pid=, maps=, time=}`: mappings that /proc told at that time (ns)
+-- @tparam table maps of `{pid=, maps=, time=, before=}`: mappings that /proc told at that time (ns), and until when it
+-- told what it had told before
 -- @tparam table names of `{tid=, pid=, comm=, time=}`, likewise
 -- @tparam[opt] table code of `{pid=, time=}`, sorted by time: when code that a process made replaced other code, which
 -- begins another life of it
@@ -163,15 +233,11 @@ end
 -- @usage
 -- local programs = require "pfm.recording.programs"
 -- local p = programs.new({ { "EXEC", 1000, 7, 7, "prog" }, { "MAP", 1001, 7, 7, 4096, 8192, 0, "/bin/prog" } }, {}, {})
--- print(p:name(p.lives:at(7, 2000)), #p:maps(p.lives:at(7, 2000))) --> prog 1
+-- print(p:name(p.lives:at(7, 2000)), p:find(p.lives:at(7, 2000), 5000)[4]) --> prog /bin/prog
 function programs.new(records, maps, names, code)
-   local self = setmetatable({ lives = blocks.lives(), threads = blocks.lives(), thread_names = {}, known = {},
-      began = {} }, programs)
+   local self = setmetatable({ lives = blocks.lives(), threads = blocks.lives(), thread_names = {}, known = {} },
+      programs)
    name_threads(self, namings(records, names))
-   for _, row in ipairs(records) do
-      if begins_life(row) then self.lives:begin(row[3], row[2]) end
-   end
-   for _, c in ipairs(code or {}) do self.lives:begin(c.pid, c.time) end
    replay(self, in_order(records, maps, code or {}))
    name_all(self, names)
    return self
@@ -181,7 +247,8 @@ end
 -- @number life
 -- @return its name, or nil where it is not known
 function programs:name(life)
-   local its, generation = self.known[life], 0
+   local its, generation = life_of(self, life), 0
+   its = its and its.program
    while its and not its.name and generation < FAR do its, generation = its.parent, generation + 1 end
    return its and its.name
 end
@@ -193,31 +260,59 @@ function programs:thread_name(thread)
    return self.thread_names[thread]
 end
 
---- What was mapped in a life: a process that has executed nothing has what its parent had.
+--- What was mapped at an address in a life: a process that has executed nothing has what its parent had.
 -- @number life
--- @treturn table of lists of `{start, stop, offset, path}`, the latest first
-function programs:maps(life)
-   local out, its, generation = {}, self.known[life], 0
-   while its and generation < FAR do
-      for _, maps in ipairs(its.maps) do out[#out + 1] = maps end
-      its, generation = its.parent, generation + 1
-   end
-   return out
+-- @number address
+-- @return `{start, stop, offset, path, identity}`; false: one of several, and it is not known which; nil: nothing that
+-- the recording knows of
+function programs:find(life, address)
+   local its = life_of(self, life)
+   local maps, full = its.program.maps, its.program.full
+   local row = maps:at(address, its.n, its.doubt)
+   if full and its.n > full and row ~= maps:at(address, full) then return false end
+   return row
+end
+
+--- All that was mapped at an address in any life of a program.
+-- @number life
+-- @number address
+-- @treturn table of mappings
+function programs:ever(life, address)
+   return life_of(self, life).program.maps:ever(address)
+end
+
+--- Iterates over what a program had mapped.
+-- @number life
+-- @return iterator of mappings, the latest first
+function programs:each(life)
+   return life_of(self, life).program.maps:each()
 end
 
 --- When a life began of which others differ in the code that the process made.
 -- @number life
 -- @treturn number ns; 0: before there was any
 function programs:since(life)
-   return self.began[life] or 0
+   return life_of(self, life).began
 end
 
---- The lives of a process that are known.
+--- How many lives a process has at most.
+-- @treturn number
+function programs:most()
+   local most = 1
+   for _, list in pairs(self.known) do most = math.max(most, #list + 1) end
+   return most
+end
+
+--- The programs that ran under the number of a process.
 -- @number pid
--- @treturn table of numbers
-function programs:lives_of(pid)
-   local out = {}
-   for n = 0, self.lives:count(pid) do out[n + 1] = pid + n * LIFE end
+-- @treturn table of numbers, of a life of each
+function programs:each_of(pid)
+   local out, seen = {}, {}
+   for n = 0, #lives_of(self, pid) do
+      local program = lives_of(self, pid)[n].program
+      if not seen[program] then out[#out + 1] = pid + n * LIFE end
+      seen[program] = true
+   end
    return out
 end
 

@@ -32,7 +32,8 @@ local function few(of)
    end
 end
 
-local event = record({ pmd = pmd }, { set = set, values = list(pmd) }, { name = text, unit = text, period = amount })
+local event = record({ pmd = pmd }, { set = set, values = list(pmd) }, { name = text, unit = text, period = amount,
+   frequency = number(0, 2 ^ 53) })
 
 local machine = record({}, {}, { name = text, pmu = text, host = text, kernel = text, arch = text, boot = text,
    cpus = count, hw_counters = count })
@@ -50,7 +51,8 @@ schema.HEAD = record({ events = few(event) }, { with = few(event), stacks = word
 --- Of many recordings, the head of all.
 schema.MERGED = record({}, { byte_order = text }, {})
 
-schema.MAPS = record({ pid = pid, maps = list(row { address, address, size, text }) }, { time = time }, {})
+schema.MAPS = record({ pid = pid, maps = list(row { address, address, size, text }) }, { time = time, before = time },
+   {})
 
 schema.COMM = list(record({ tid = pid, comm = text }, { time = time, pid = pid }, {}))
 

@@ -150,14 +150,16 @@ end
 --- Collects the stacks of an event.
 -- @tparam table self of `recording.open`
 -- @tparam[opt] table options `event` (a name), `ids` (numbers of processes and threads, which keeps equal names apart),
--- `inlined=false` (without the functions inlined), `weight`: "samples" or "events" (default: `samples`)
+-- `inlined=false` (without the functions inlined), `weight`: "samples" or "events" (default: `samples`, of events whose
+-- samples have weights of their own `events`)
 -- @treturn table of `{frames=, weight=}`, each stack once, sorted; frames have `kind` (process, thread, object or
 -- kernel, symbol, inlined), `name`, perhaps `file` and `line`
 -- @treturn number sum of the weights
 -- @usage stacks.collect(assert(recording.open "lpfm.data"), { ids = true })[1].name
 function stacks.collect(self, options)
    options = options or {}
-   local event, weight = stacks.event(self, options.event), options.weight or "samples"
+   local event = stacks.event(self, options.event)
+   local weight = options.weight or event.weighted and "events" or "samples"
    local by_name, out, total = {}, {}, 0
    for row in each_row(self) do
       if row.event == event then

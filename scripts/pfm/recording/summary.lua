@@ -81,9 +81,11 @@ end
 function summary.events(self)
    local out = {}
    for i, e in ipairs(self.head.events) do
+      -- with a rate the period followed the events
+      local rate = (e.unit ~= "ns" or not e.period) and (e.frequency or self.head.frequency)
       local period = not e.period and "?" or e.unit == "ns" and render.time(e.period / 1e9) or render.number(e.period)
-      local varies = self.head.frequency and (e.unit ~= "ns" or not e.period) -- it followed the rate of events
-      out[i] = varies and ("%s about %s times a second"):format(e.name, render.number(self.head.frequency))
+      out[i] = e.weighted and ("%s each time"):format(e.name)
+         or rate and ("%s about %s times a second"):format(e.name, render.number(rate))
          or ("%s every %s"):format(e.name, period)
    end
    local random = self.head.random

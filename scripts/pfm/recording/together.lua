@@ -22,20 +22,10 @@ local SHOWN = 5         -- recordings named in a warning
 
 -- --- parts ---------------------------------------------------------------------------------------
 
--- Lives that a process of the recording has at most.
-local function lives_in(self)
-   local ran, most = self:programs(), 0
-   if not ran then return 1 end
-   for _, row in ipairs(self.records) do most = math.max(most, ran.lives:count(row[3])) end
-   for _, object in pairs(self.symbols or {}) do
-      if object.process then most = math.max(most, ran.lives:count(object.process)) end
-   end
-   return most + 1
-end
-
 local function part_of(self, before, shift)
    local first = before and before.first + before.lives or 0
-   local part = { self = self, from = origin.of(self), shift = shift, first = first, lives = lives_in(self),
+   local ran = self:programs()
+   local part = { self = self, from = origin.of(self), shift = shift, first = first, lives = ran and ran:most() or 1,
       stacks = before and before.stacks + #before.self.stack_table or 0 }
    if first + part.lives > LIVES then fail("%s are too many at once", render.plural(LIVES, "recording")) end
    return part
@@ -90,6 +80,12 @@ function stack_table:frames(number)
    if number == 0 then return {} end
    local own, at = stack_at(self, number)
    return own:frames(at)
+end
+
+function stack_table:cut(number)
+   if number == 0 then return nil end
+   local own, at = stack_at(self, number)
+   return own:cut(at)
 end
 
 -- --- objects -------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * end_always.c - 3.3.6: END comes when the monitored thread ends, whatever has masked or held it:
+ * end_always.c - 3.3.6: END comes when the monitored thread ends, whatever has masked or held it, and not before:
  *
  *   end_always CASE
  *
@@ -31,7 +31,9 @@
 	} \
 } while (0)
 
-static int go[2], leave[2];
+#define NEW_FAULTS	200	/* of the program that is executed */
+
+static int go[2], leave[2], came[2];
 
 static void fault(void)
 {
@@ -74,6 +76,66 @@ static void *end_process(void *unused)
 
 	_exit(read(leave[0], &c, 1) != 1);
 	return unused;
+}
+
+/* The program that is executed: faults, says so, and ends when it is told to. */
+static int executed(int say, int hear)
+{
+	char c;
+
+	for (int i = 0; i < NEW_FAULTS; i++)
+		fault();
+	return write(say, "x", 1) != 1 || read(hear, &c, 1) != 1;
+}
+
+static void execute(void)
+{
+	char say[12], hear[12];
+
+	snprintf(say, sizeof(say), "%d", came[1]);
+	snprintf(hear, sizeof(hear), "%d", leave[0]);
+	execl("/proc/self/exe", "end_always", say, hear, NULL);
+	_exit(1);
+}
+
+static bool first_executes;
+
+static void take_part(bool executes)
+{
+	if (executes) {
+		wait_to_go();
+		execute();
+	}
+	for (;;)
+		pause();
+}
+
+static void *second_thread(void *unused)
+{
+	pid_t tid = gettid();
+
+	if (write(came[1], &tid, sizeof(tid)) != sizeof(tid))
+		_exit(1);
+	take_part(!first_executes);
+	return unused;
+}
+
+/* A process of two threads, one of which calls exec(2); second: the number of the second thread. */
+static pid_t start_two(pid_t *second)
+{
+	pthread_t thread;
+	pid_t pid;
+
+	TRUE(!pipe(go) && !pipe(leave) && !pipe(came));
+	pid = fork();
+	if (!pid) {
+		close(leave[1]);	/* so that reading it ends with the monitoring program */
+		if (pthread_create(&thread, NULL, second_thread, NULL))
+			_exit(1);
+		take_part(first_executes);
+	}
+	TRUE(read(came[0], second, sizeof(*second)) == sizeof(*second));
+	return pid;
 }
 
 static pid_t start_target(void (*work)(void))
@@ -170,6 +232,58 @@ static void first_thread(void)
 	ended(monitor(pid, 0, NULL, 0), pid);
 }
 
+static uint64_t faults(int fd)
+{
+	pfarg_pmd_t pmd = { .reg_num = FAULTS };
+
+	TRUE(!pfm_read_pmds(fd, &pmd, 1));
+	return pmd.reg_value;
+}
+
+static void executed_now(void)
+{
+	char c;
+
+	TRUE(read(came[0], &c, 1) == 1);
+}
+
+/* 3.1.7: "When a monitored thread invokes the exec() system call, the context remains attached." */
+static void goes_on(int fd, pid_t pid)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	executed_now();
+	TRUE(!poll(&p, 1, 0));
+	TRUE(write(leave[1], "x", 1) == 1);
+	ended(fd, pid);
+	TRUE(faults(fd) - (uint64_t)-3 >= NEW_FAULTS);
+}
+
+/* exec(2) ends all other threads of a process, and the one that called it gets the first one's number. */
+static void ends_with_it(int fd, pid_t pid)
+{
+	executed_now();
+	TRUE(next(fd) == PFM_MSG_END);
+	TRUE(pfm_unload_context(fd) == -1);
+	TRUE(faults(fd) - (uint64_t)-3 < NEW_FAULTS);
+	kill(pid, SIGKILL);
+	TRUE(waitpid(pid, NULL, 0) == pid);
+}
+
+static void execs(bool first, bool monitor_first, void (*then)(int fd, pid_t pid))
+{
+	pid_t second, pid;
+
+	first_executes = first;
+	pid = start_two(&second);
+	then(monitor(monitor_first ? pid : second, 0, NULL, 0), pid);
+}
+
+static void first_execs(void) { execs(true, true, goes_on); }
+static void second_execs(void) { execs(false, false, goes_on); }
+static void exec_ends_first(void) { execs(false, true, ends_with_it); }
+static void exec_ends_second(void) { execs(true, false, ends_with_it); }
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -178,7 +292,12 @@ int main(int argc, char **argv)
 	} cases[] = {
 		{ "full", full }, { "saturated", saturated }, { "plain", plain }, { "killed", killed },
 		{ "exits", exits }, { "leader", first_thread },
+		{ "first_execs", first_execs }, { "second_execs", second_execs },
+		{ "exec_ends_first", exec_ends_first }, { "exec_ends_second", exec_ends_second },
 	};
+
+	if (argc == 3)
+		return executed(atoi(argv[1]), atoi(argv[2]));
 
 	for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (strcmp(argv[1], cases[i].name) != 0)

@@ -206,9 +206,9 @@ static void sampling(void)
 	for (;;) {
 		ssize_t size = read(fd, &msg, sizeof(msg));
 
-		if (size != sizeof(msg) || msg.pfm_gen_msg.msg_ctx_fd != fd)
+		if (size != sizeof(msg) || msg.pfm_gen_msg.msg_ctx_fd != fd || msg.type != msg.pfm_gen_msg.msg_type)
 			die("read");
-		if (msg.pfm_gen_msg.msg_type == PFM_MSG_END)
+		if (msg.type == PFM_MSG_END)
 			break;
 		if (msg.pfm_ovfl_msg.msg_ovfl_pmds[0] != 1UL << 4 || hdr->hdr_count != ENTRIES)
 			die("not full");

@@ -52,13 +52,14 @@ static const pfm_stack_smpl_event_t *next_of(const pfm_stack_smpl_hdr_t *h, cons
 
 #define for_each(e, h) for ((e) = next_of(h, NULL); (e); (e) = next_of(h, e))
 
-static int count(const pfm_stack_smpl_hdr_t *h, uint32_t type, pid_t pid)
+/* Records of a type about a thread, or about all. */
+static int count(const pfm_stack_smpl_hdr_t *h, uint32_t type, pid_t tid)
 {
 	const pfm_stack_smpl_event_t *e;
 	int n = 0;
 
 	for_each(e, h)
-		n += e->rec.rec_type == type && (e->pid == (uint32_t)pid || !pid);
+		n += e->rec.rec_type == type && (e->tid == (uint32_t)tid || !tid);
 	return n;
 }
 
@@ -115,10 +116,10 @@ static void a_process_is_told_from_fork_to_exit(void)
 		static const uint32_t types[] = { PFM_STACK_SMPL_FORK, PFM_STACK_SMPL_EXEC, PFM_STACK_SMPL_MAP,
 						  PFM_STACK_SMPL_EXIT };
 
-		if (e->pid != (uint32_t)pid)
+		if (e->tid != (uint32_t)pid)	/* the library starts threads */
 			continue;
 		order += order < 4 && e->rec.rec_type == types[order];
-		TRUE(e->tid == (uint32_t)pid && e->tstamp);
+		TRUE(e->pid == (uint32_t)pid && e->tstamp);
 		if (e->rec.rec_type == PFM_STACK_SMPL_FORK)
 			EQUAL(((const pfm_stack_smpl_fork_t *)(const void *)e)->ppid, getpid());
 		if (e->rec.rec_type == PFM_STACK_SMPL_EXEC)

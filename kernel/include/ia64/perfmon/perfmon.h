@@ -131,6 +131,7 @@ struct pfm20_end_msg {
 
 /* What read(2) yields, one message at a time. */
 union pfm20_msg {
+	int			type;		/* msg_type of each of them */
 	struct pfm20_ovfl_msg	pfm_ovfl_msg;
 	struct pfm20_end_msg	pfm_end_msg;
 	struct pfm20_end_msg	pfm_gen_msg;

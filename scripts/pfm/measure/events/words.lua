@@ -75,6 +75,44 @@ function words.levels(text)
    return base, levels ~= "" and levels or nil, precise
 end
 
+-- How often an event is sampled, and the largest period: a Lua number holds it exactly.
+local RATES, LONGEST = { period = "period", freq = "frequency", frequency = "frequency" }, 2 ^ 53
+
+local function read_rate(name, text)
+   local value = text == "max" and name == "frequency" and text or tonumber(text)
+   if value == "max" then return value end
+   if value and value > 0 and value <= LONGEST and (name == "frequency" or value == math.floor(value)) then
+      return value
+   end
+   return nil, name == "period" and "a whole number of events from 1 to 2^53" or "samples a second, or max"
+end
+
+--- An event's own period or frequency, which stands among the terms between its slashes: "cs/period=100/".
+-- @string base a word without levels
+-- @treturn[1] string the word without that
+-- @treturn[1] table `period` (events) or `frequency` (samples a second, or "max"), or nothing
+-- @return[2] nil
+-- @treturn[2] string message
+function words.rate(base)
+   local name, terms = base:match("^([^/]+)/(.*)/$")
+   local rest, rate = {}, {}
+   if not name then return base, rate end
+   for term in terms:gmatch("[^,]+") do
+      local key, text = term:match("^%s*(%l+)%s*=%s*(.-)%s*$")
+      local which = RATES[key]
+      if which then
+         local value, expected = read_rate(which, text)
+         if not value then return nil, ("'%s': %s: expected %s"):format(base, key, expected) end
+         if next(rate) then return nil, ("'%s': one period or frequency expected"):format(base) end
+         rate[which] = value
+      else
+         rest[#rest + 1] = term
+      end
+   end
+   if not next(rate) then return base, rate end
+   return #rest > 0 and ("%s/%s/"):format(name, table.concat(rest, ",")) or name, rate
+end
+
 --- The letters of levels and precision, to stand behind a word.
 -- @tparam[opt] string plm "u", "k", "uk"
 -- @int precise

@@ -1,8 +1,6 @@
--- SPDX-License-Identifier: MIT
---- The page's script: of many recordings, how much each spent in each function, as a map; and how uneven that is.
--- @module pfm.export.html.heat
+// SPDX-License-Identifier: MIT
+// The page's script: of many recordings, how much each spent in each function, as a map; and how uneven that is.
 
-return [==[
 const RANKED = 20; // functions shown
 const recordings = list(data.recordings);
 
@@ -52,4 +50,3 @@ function drawHeat() {
       make("tbody", {}, heatRow("all functions", sums.all, sums, Math.max(...sums.all)),
          ...shown.map((f) => heatRow(functions[f], sums.each[f], sums, most)))));
 }
-]==]

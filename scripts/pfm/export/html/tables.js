@@ -1,8 +1,6 @@
--- SPDX-License-Identifier: MIT
---- The page's script: tables that sort by the column that is clicked, and show the rows that a text is in.
--- @module pfm.export.html.tables
+// SPDX-License-Identifier: MIT
+// The page's script: tables that sort by the column that is clicked, and show the rows that a text is in.
 
-return [==[
 const FIRST = 100; // rows
 const tables = [];
 
@@ -78,8 +76,12 @@ const textColumn = (key, title) => ({ key, title, text: true, cell: (r) => textC
 function makeTables() {
    const shares = data.chained ? [totalColumn, selfColumn] : [selfColumn];
    newTable("functions", [...shares, samplesColumn, nameColumn("function"), textColumn("object", "object")], {
-      noun: "functions", count: functionRows, hint: "mark it in the flame graph",
-      choose: (r) => { by("search").value = state.word = state.word === r.name ? "" : r.name; draw(); },
+      noun: "functions", count: functionRows, hint: "mark it in the flame graph, show its callers",
+      choose: (r) => {
+         by("search").value = state.word = state.word === r.name ? "" : r.name;
+         state.around = functions.indexOf(r.name);
+         draw();
+      },
       isChosen: (r) => r.name === state.word });
    newTable("objects", [...shares, samplesColumn, nameColumn("object")], { noun: "objects", count: objectRows });
    const threadShare = { key: "self", title: "share", cell: (r) => {
@@ -93,4 +95,3 @@ function makeTables() {
 function fillTables() {
    for (const table of tables) { table.rows = table.count(); drawTable(table); }
 }
-]==]

@@ -1,9 +1,8 @@
--- SPDX-License-Identifier: MIT
---- The page's script: samples over time, of all threads and of each; a range of time selects.
--- @module pfm.export.html.timeline
+// SPDX-License-Identifier: MIT
+// The page's script: samples over time, of all threads and of each; a range of time selects.
 
-return [==[
 const LINES = 16; // threads shown
+const LABEL = 70; // px of an instant
 
 // Samples by slice: of all, then of each thread.
 function courses() {
@@ -50,10 +49,31 @@ function drawTimeLine() {
    if (state.thread >= 0 && !shown.includes(state.thread) && c.each[state.thread]) shown.push(state.thread);
    const out = [timeLine("all threads", c.all, "all", -1)];
    if (c.order.length > 1) for (const t of shown) out.push(timeLine(threads[t].name, c.each[t], "", t));
+   out.push(make("div", { class: "line" }, make("span"), make("div", { class: "axis", id: "axis" })));
    box.replaceChildren(...out);
    by("unseen").textContent = c.order.length > shown.length
       ? group(c.order.length - shown.length) + " threads with fewer samples are in the table of threads." : "";
+   drawTicks();
    drawBrush();
+}
+
+// Steps of 1, 2 or 5 in the unit that suits the whole, so many as have room for their labels.
+function drawTicks() {
+   const span = slices * data.step, width = by("cover").clientWidth;
+   const [unit, size] = span >= 1 ? ["s", 1] : span >= 1e-3 ? ["ms", 1e-3] : ["us", 1e-6];
+   const least = span / size / Math.max(1, Math.floor(width / LABEL));
+   const power = Math.pow(10, Math.floor(Math.log10(least)));
+   const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= least * 0.999);
+   const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9)), labels = [], lines = [];
+   for (let i = 0; i * step <= span / size; i++) {
+      const left = "left:" + (i * step * size / span * 100).toFixed(3) + "%";
+      lines.push(make("div", { class: "tick", style: left }));
+      const fits = (1 - i * step * size / span) * width > LABEL / 2;
+      const text = i === 0 ? "0" : (i * step).toFixed(decimals) + " " + unit;
+      if (fits) labels.push(make("span", { style: left, text }));
+   }
+   by("axis").replaceChildren(...labels);
+   by("ticks").replaceChildren(...lines);
 }
 
 function drawBrush() {
@@ -105,48 +125,3 @@ function listenToTimeLine() {
    by("to").addEventListener("change", typed);
    by("whole").addEventListener("click", () => chooseTime(0, slices));
 }
-
-// --- all together
-
-function selection() {
-   const out = [], at = (slice) => time(slice * data.step);
-   if (state.from > 0 || state.to < slices) out.push(at(state.from) + " to " + at(state.to));
-   if (state.thread >= 0) out.push("thread " + threads[state.thread].name);
-   const what = out.length ? out.join(", ") : "everything";
-   return what + ": " + group(sums.samples) + " samples, " + weight(sums.events);
-}
-
-function draw() {
-   sums = count();
-   if (sums.total[state.zoom] === 0) state.zoom = 0;
-   link();
-   by("selected").textContent = selection();
-   by("clear").hidden = state.from === 0 && state.to === slices && state.thread < 0;
-   drawFlame();
-   drawTimeLine();
-   fillTables();
-   drawHeat();
-}
-
-function begin() {
-   const select = by("event");
-   events.forEach((e, i) => select.append(make("option", { value: i, text: e.name })));
-   select.value = state.event = data.event || 0;
-   by("choice").hidden = events.length < 2;
-   select.addEventListener("change", () => { state.event = Number(select.value); draw(); });
-   by("clear").addEventListener("click", () => { state.thread = -1; chooseTime(0, slices); });
-   by("icicle").checked = data.icicle === true;
-   for (const id of ["from", "to"]) { by(id).max = slices * data.step; by(id).step = data.step; }
-   makeTables();
-   listenToFlame();
-   listenToTimeLine();
-   draw();
-   let width = window.innerWidth;
-   window.addEventListener("resize", () => { // a phone's keyboard changes the height alone
-      if (window.innerWidth === width) return;
-      width = window.innerWidth;
-      drawFlame();
-   });
-}
-begin();
-]==]

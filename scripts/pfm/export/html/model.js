@@ -1,8 +1,6 @@
--- SPDX-License-Identifier: MIT
---- The page's script, first part: the data, what is selected of it, and the sums over that.
--- @module pfm.export.html.model
+// SPDX-License-Identifier: MIT
+// The page's script, first part: the data, what is selected of it, and the sums over that.
 
-return [==[
 const data = JSON.parse(document.getElementById("data").textContent);
 const list = (x) => Array.isArray(x) ? x : [];
 const KERNEL = 1, INLINED = 2, OBJECT = 3, REST = 4;
@@ -45,7 +43,7 @@ const owner = new Int32Array(nodes).fill(-1), newFunction = new Uint8Array(nodes
    }
 })();
 
-const state = { event: 0, from: 0, to: slices, thread: -1, word: "", zoom: 0 };
+const state = { event: 0, from: 0, to: slices, thread: -1, word: "", fold: true, around: -1 };
 let sums = null;
 
 function zeros(n) { return new Float64Array(n); }
@@ -137,4 +135,3 @@ function make(tag, attributes, ...children) {
    return e;
 }
 const by = (id) => document.getElementById(id);
-]==]

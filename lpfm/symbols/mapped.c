@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* mapped.c - what processes had mapped as code, and when: a list of events for each process, by time. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbols/mapped.h"
+#include "symbols/object.h"
+
+enum { FIRST_BUCKETS = 256, FORKS_MAX = 64 };
+#define BELOW_4G	(1ULL << 32)
+
+enum kind { MAP, CLEAR, FORK };
+
+struct event {
+	struct symmapping	map;	/* its time is that of all kinds */
+	uint64_t		parent;	/* FORK: whose mappings hold before */
+	enum kind		kind;
+};
+
+struct process {
+	struct process	*next;		/* in its bucket */
+	uint64_t	pid;
+	struct event	*events;	/* by time */
+	size_t		n, room;
+};
+
+/* A file, by its identity. */
+struct file {
+	struct file	*next;
+	dev_t		dev;
+	ino_t		ino;
+	struct timespec	mtime;
+	struct symcfi	*cfi;		/* NULL: it is of no use */
+};
+
+struct symmapped {
+	struct process	**buckets;
+	size_t		num_buckets, num_processes;
+	struct file	*files;
+};
+
+struct symmapped *symmapped_new(void)
+{
+	struct symmapped *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->num_buckets = FIRST_BUCKETS;
+	m->buckets = calloc(m->num_buckets, sizeof(struct process *));
+	if (m->buckets)
+		return m;
+	free(m);
+	return NULL;
+}
+
+void symmapped_free(struct symmapped *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->num_buckets; i++) {
+		for (struct process *p = m->buckets[i], *next; p; p = next) {
+			next = p->next;
+			free(p->events);
+			free(p);
+		}
+	}
+	for (struct file *f = m->files, *next; f; f = next) {
+		next = f->next;
+		symcfi_close(f->cfi);
+		free(f);
+	}
+	free(m->buckets);
+	free(m);
+}
+
+/* --- files ---------------------------------------------------------------------------------- */
+
+/* The vdso of a program of 32 bits is not ours: it is read from the process. */
+static int copy_vdso(uint64_t pid, uint64_t start, uint64_t size)
+{
+	char path[64], bytes[4096];
+	int fd, from;
+
+	snprintf(path, sizeof(path), "/proc/%llu/mem", (unsigned long long)pid);
+	from = open(path, O_RDONLY | O_CLOEXEC);
+	fd = from >= 0 ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+	for (uint64_t at = 0; fd >= 0 && at < size;) {
+		ssize_t n = pread(from, bytes, sizeof(bytes), (off_t)(start + at));
+
+		if (n > 0 && write(fd, bytes, (size_t)n) == n) {
+			at += (uint64_t)n;
+			continue;
+		}
+		close(fd);
+		fd = -1;
+	}
+	if (from >= 0)
+		close(from);
+	return fd;
+}
+
+/* Devices are not to be opened: that may do something. */
+static int open_regular(const char *path)
+{
+	struct stat s;
+
+	return stat(path, &s) || !S_ISREG(s.st_mode) ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+/* What the process itself has mapped, where the kernel lets us; else what its path means to the process, or here. */
+static int open_mapped(uint64_t pid, uint64_t start, uint64_t stop, const char *path)
+{
+	char from[64 + 4096], why[SYMOBJ_ERROR_LEN];
+	int fd = -1;
+
+	if (!strcmp(path, "[vdso]"))
+		return start < BELOW_4G ? copy_vdso(pid, start, stop - start) : symobj_vdso(why);
+	if (path[0] != '/' || !strncmp(path, "//anon", 6))
+		return -1;
+	if (pid) {
+		snprintf(from, sizeof(from), "/proc/%llu/map_files/%llx-%llx", (unsigned long long)pid,
+			 (unsigned long long)start, (unsigned long long)stop);
+		fd = open_regular(from);
+	}
+	if (fd < 0 && pid) {
+		snprintf(from, sizeof(from), "/proc/%llu/root%s", (unsigned long long)pid, path);
+		fd = open_regular(from);
+	}
+	return fd < 0 ? open_regular(path) : fd;
+}
+
+static struct file *find_file(const struct symmapped *m, const struct stat *s)
+{
+	for (struct file *f = m->files; f; f = f->next)
+		if (f->dev == s->st_dev && f->ino == s->st_ino && f->mtime.tv_sec == s->st_mtim.tv_sec &&
+		    f->mtime.tv_nsec == s->st_mtim.tv_nsec)
+			return f;
+	return NULL;
+}
+
+/* The information of the open file, which is closed or kept; NULL: there is none. */
+static struct symcfi *cfi_of(struct symmapped *m, int fd)
+{
+	struct stat s;
+	struct file *f;
+
+	if (fstat(fd, &s)) {
+		close(fd);
+		return NULL;
+	}
+	f = find_file(m, &s);
+	if (f) {
+		close(fd);
+		return f->cfi;
+	}
+	f = malloc(sizeof(*f));
+	if (!f) {
+		close(fd);
+		return NULL;
+	}
+	*f = (struct file){ m->files, s.st_dev, s.st_ino, s.st_mtim, symcfi_open(fd) };
+	m->files = f;
+	return f->cfi;
+}
+
+/* --- processes ------------------------------------------------------------------------------ */
+
+static struct process **bucket_of(struct process **buckets, size_t n, uint64_t pid)
+{
+	return &buckets[pid % n];
+}
+
+static struct process *find(const struct symmapped *m, uint64_t pid)
+{
+	struct process *p = *bucket_of(m->buckets, m->num_buckets, pid);
+
+	while (p && p->pid != pid)
+		p = p->next;
+	return p;
+}
+
+static void enter(struct process **buckets, size_t n, struct process *p)
+{
+	struct process **at = bucket_of(buckets, n, p->pid);
+
+	p->next = *at;
+	*at = p;
+}
+
+/* More buckets, where there is memory for them. */
+static void spread(struct symmapped *m)
+{
+	size_t n = m->num_buckets * 4;
+	struct process **buckets = calloc(n, sizeof(struct process *));
+
+	for (size_t i = 0; buckets && i < m->num_buckets; i++) {
+		for (struct process *p = m->buckets[i], *next; p; p = next) {
+			next = p->next;
+			enter(buckets, n, p);
+		}
+	}
+	if (!buckets)
+		return;
+	free(m->buckets);
+	m->buckets = buckets;
+	m->num_buckets = n;
+}
+
+static struct process *process(struct symmapped *m, uint64_t pid)
+{
+	struct process *p = find(m, pid);
+
+	if (p)
+		return p;
+	if (m->num_processes > m->num_buckets)
+		spread(m);
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->pid = pid;
+	m->num_processes++;
+	enter(m->buckets, m->num_buckets, p);
+	return p;
+}
+
+/* How many events are not later than that. */
+static size_t count_until(const struct process *p, uint64_t time)
+{
+	size_t low = 0, high = p->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (p->events[mid].map.time <= time)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Events mostly come by time; those of several buffers do not. */
+static bool insert(struct symmapped *m, uint64_t pid, const struct event *e)
+{
+	struct process *p = process(m, pid);
+	size_t at;
+
+	if (p && p->n == p->room) {
+		size_t room = p->room ? 2 * p->room : 16;
+		struct event *more = realloc(p->events, room * sizeof(*more));
+
+		if (!more)
+			return false;
+		p->events = more;
+		p->room = room;
+	}
+	if (!p)
+		return false;
+	at = count_until(p, e->map.time);
+	memmove(p->events + at + 1, p->events + at, (p->n - at) * sizeof(*e));
+	p->events[at] = *e;
+	p->n++;
+	return true;
+}
+
+bool symmapped_add(struct symmapped *m, uint64_t pid, uint64_t time, uint64_t start, uint64_t stop, uint64_t offset,
+		   const char *path)
+{
+	struct event e = { .kind = MAP, .map = { .time = time, .start = start, .stop = stop } };
+	int fd = open_mapped(pid, start, stop, path);
+
+	e.map.file = fd >= 0 ? cfi_of(m, fd) : NULL;
+	if (e.map.file && !symcfi_bias(e.map.file, start, offset, &e.map.bias))
+		e.map.file = NULL;
+	return insert(m, pid, &e);
+}
+
+bool symmapped_clear(struct symmapped *m, uint64_t pid, uint64_t time)
+{
+	return insert(m, pid, &(struct event){ .kind = CLEAR, .map.time = time });
+}
+
+bool symmapped_fork(struct symmapped *m, uint64_t pid, uint64_t parent, uint64_t time)
+{
+	return insert(m, pid, &(struct event){ .kind = FORK, .map.time = time, .parent = parent });
+}
+
+bool symmapped_knows(const struct symmapped *m, uint64_t pid)
+{
+	return find(m, pid);
+}
+
+const struct symmapping *symmapped_find(const struct symmapped *m, uint64_t pid, uint64_t time, uint64_t addr)
+{
+	const struct process *p = find(m, pid);
+
+	for (int forks = 0; p && forks < FORKS_MAX; forks++) {
+		uint64_t parent = 0;
+		size_t i = count_until(p, time);
+		const struct event *e = NULL;
+
+		for (; i; i--) {
+			e = &p->events[i - 1];
+			if (e->kind != MAP)
+				break;
+			if (addr >= e->map.start && addr < e->map.stop)
+				return &e->map;
+		}
+		if (!i || e->kind == CLEAR)
+			return NULL;
+		parent = e->parent;
+		time = e->map.time;
+		p = find(m, parent);
+	}
+	return NULL;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * start.c - the code of a C library that calls main(), and what threads begin with. A symbol table names it. A stripped
+ * library names the functions alone that it exports: glibc's __libc_start_main() and pthread_create() follow the
+ * functions of their own that make those calls, and nothing that is exported lies between.
+ */
+#include <stdbool.h>
+#include <string.h>
+
+#include "symbols/start.h"
+
+static const char *const own[] = {
+	"__libc_start_call_main", "start_thread", "__libc_start_main", "__libc_start_main_impl"
+};
+static const char *const exported[] = { "__libc_start_main", "pthread_create" };
+
+#define NUM(list)	(sizeof(list) / sizeof((list)[0]))
+
+struct table {
+	Elf_Data	*data;
+	Elf		*elf;
+	GElf_Word	names;
+};
+
+static bool open_table(struct table *t, Elf *elf, GElf_Word type)
+{
+	GElf_Shdr sh;
+
+	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != type)
+			continue;
+		*t = (struct table){ elf_getdata(scn, NULL), elf, sh.sh_link };
+		return t->data;
+	}
+	return false;
+}
+
+/* The function i, or a later one that is defined; *i moves past it. NULL: there is none. */
+static const char *next_function(const struct table *t, int *i, GElf_Sym *sym)
+{
+	while (gelf_getsym(t->data, (*i)++, sym)) {
+		unsigned int type = GELF_ST_TYPE(sym->st_info);
+		const char *name;
+
+		if (sym->st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC))
+			continue;
+		name = elf_strptr(t->elf, t->names, sym->st_name);
+		if (name)
+			return name;
+	}
+	return NULL;
+}
+
+/* The function of that name; false: there is none. */
+static bool find(const struct table *t, const char *name, struct symstart *range)
+{
+	GElf_Sym sym;
+	const char *found;
+
+	for (int i = 1; (found = next_function(t, &i, &sym));) {
+		if (strcmp(found, name))
+			continue;
+		*range = (struct symstart){ sym.st_value, sym.st_value + sym.st_size };
+		return true;
+	}
+	return false;
+}
+
+/* From where the function before ends. */
+static void extend(const struct table *t, struct symstart *range)
+{
+	uint64_t end = 0;
+	GElf_Sym sym;
+
+	for (int i = 1; next_function(t, &i, &sym);) {
+		uint64_t to = sym.st_value + sym.st_size;
+
+		if (sym.st_value < range->from && to > end)
+			end = to;
+	}
+	if (end && end < range->from)
+		range->from = end;
+}
+
+void symstart_find(Elf *elf, struct symstart ranges[SYMSTART_RANGES])
+{
+	struct table t;
+	size_t n = 0;
+
+	memset(ranges, 0, SYMSTART_RANGES * sizeof(*ranges));
+	if (open_table(&t, elf, SHT_SYMTAB)) {
+		for (size_t i = 0; i < NUM(own); i++)
+			n += find(&t, own[i], &ranges[n]);
+		return;
+	}
+	for (size_t i = 0; i < NUM(exported) && open_table(&t, elf, SHT_DYNSYM); i++) {
+		if (!find(&t, exported[i], &ranges[n]))
+			continue;
+		extend(&t, &ranges[n++]);
+	}
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* start.h - the code of a C library that calls main(), and what threads begin with. */
+#ifndef LPFM_SYMBOLS_START_H
+#define LPFM_SYMBOLS_START_H
+
+#include <gelf.h>
+#include <stdint.h>
+
+#define SYMSTART_RANGES 4
+
+struct symstart {
+	uint64_t	from, to;	/* equal: none */
+};
+
+/* Fills in where it lies in a file, by the file's own addresses. */
+void symstart_find(Elf *elf, struct symstart ranges[SYMSTART_RANGES]);
+
+#endif

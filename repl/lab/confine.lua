@@ -1,0 +1,193 @@
+-- SPDX-License-Identifier: MIT
+--- How a student's interpreter is started, so that what its script can reach is little: an environment of its own,
+-- limits of CPU time, memory, processes and files; and where the system lets us, namespaces without network, other
+-- processes, home folders and the files of the labs.
+-- @module repl.lab.confine
+
+local names = require "repl.prompt.names"
+local dirent = require "posix.dirent"
+local stat = require "posix.sys.stat"
+local stdlib = require "posix.stdlib"
+local unistd = require "posix.unistd"
+
+local confine = {}
+
+local MEMORY, FILE, DESCRIPTORS, PROCESSES = 2 ^ 30, 2 ^ 20, 64, 32 -- bytes, bytes, numbers
+local NOBODY = "65534"
+local VARIABLES = { "LD_LIBRARY_PATH", "LPFM_SCRIPTS", "LPFM_CPATH" }
+local KIT = { "kit.lua", "here.lua", "native.lua" } -- what scripts may use of the labs' folder
+local PARTS = { "pfm", "repl" } -- what they may see of the folder of a source tree
+local SCRIPT = "repl/lab/script.lua" -- what the interpreter runs
+
+-- ROOT [PATH | hide:PATH]... -- COMMAND...: runs a command in a file system which has /usr and the given paths, read
+-- only, and an empty /tmp; hide:PATH lays an empty folder over one that is there. The shell is root of its own
+-- namespaces, and leaves nothing mounted outside of them.
+local IN_NAMESPACES = [[
+set -e
+root=$1
+shift
+mount -t tmpfs -o size=16m,mode=755 none "$root"
+cd "$root"
+
+# show PATH: the path at its own place, read only
+show() {
+	if [ -d "$1" ]; then
+		mkdir -p ".$1"
+	elif [ ! -e ".$1" ]; then
+		mkdir -p ".${1%/*}"
+		: >".$1"
+	fi
+	mount --rbind "$1" ".$1"
+	mount -o remount,bind,ro ".$1"
+}
+
+mkdir old proc tmp
+chmod 1777 tmp
+mount -t proc none proc
+for path in /bin /lib /lib64 /sbin; do
+	if [ -L $path ]; then cp -P $path .; elif [ -d $path ]; then show $path; fi
+done
+for path in /usr /etc/alternatives /etc/ld.so.cache /dev/null /dev/urandom; do
+	[ ! -e $path ] || show $path
+done
+while [ "$1" != -- ]; do
+	case $1 in
+	hide:*) mount -t tmpfs -o size=1m,mode=755 none ".${1#hide:}";;
+	*) show "$1";;
+	esac
+	shift
+done
+shift
+pivot_root . old
+umount -l /old
+cd /tmp
+"$@"
+]]
+
+local function absolute(path)
+   local full = path:sub(1, 1) == "/" and path or unistd.getcwd() .. "/" .. path
+   return stdlib.realpath(full) or full
+end
+
+local function exists(path)
+   return stat.stat(path) ~= nil
+end
+
+-- Templates of package.path or package.cpath whose folders are there, without links; "." only where it is the source
+-- tree: elsewhere it is a folder that has nothing to do with modules.
+local function search_path(text)
+   local out = {}
+   for template in text:gmatch("[^;]+") do
+      local folder, name = template:match("^(.-)/([^/]*%?.*)$")
+      local is_chance = folder == "." and not exists("repl/lab")
+      if folder and not is_chance and stdlib.realpath(folder) then out[#out + 1] = absolute(folder) .. "/" .. name end
+   end
+   return table.concat(out, ";")
+end
+
+-- The folders in which modules are looked for, each once.
+local function module_folders()
+   local out, seen = {}, {}
+   for folder in (search_path(package.path) .. ";" .. search_path(package.cpath)):gmatch("([^;]-)/[^;/]*%?[^;]*") do
+      if not seen[folder] then out[#out + 1] = folder end
+      seen[folder] = true
+   end
+   return out
+end
+
+local function is_of_system(path)
+   return path:find("^/usr/") ~= nil
+end
+
+-- The file of the program that a student's interpreter runs.
+local function script_file()
+   for _, folder in ipairs(module_folders()) do
+      if exists(folder .. "/" .. SCRIPT) then return folder .. "/" .. SCRIPT end
+   end
+   error(SCRIPT .. " is not installed", 0)
+end
+
+-- What the interpreter needs to see, and which folders of labs it must not: the arguments of IN_NAMESPACES.
+local function view(program)
+   local out, hidden = {}, {}
+   local function show(path)
+      if exists(path) and not is_of_system(path) then out[#out + 1] = path end
+   end
+   show(program)
+   for _, folder in ipairs(module_folders()) do
+      local is_tree = false
+      for _, part in ipairs { "labs", unpack(PARTS) } do is_tree = is_tree or exists(folder .. "/" .. part) end
+      for _, part in ipairs(is_tree and PARTS or { "" }) do show(((folder .. "/" .. part):gsub("/$", ""))) end
+      if exists(folder .. "/lpfm.so") then show(folder:match("^(.*)/")) end -- libperfmon is there
+      local labs = folder .. "/labs"
+      if exists(labs) then
+         if not is_of_system(labs) then out[#out + 1] = labs end
+         hidden[#hidden + 1] = "hide:" .. labs
+         for _, file in ipairs(KIT) do
+            if exists(labs .. "/" .. file) then hidden[#hidden + 1] = labs .. "/" .. file end
+         end
+      end
+   end
+   for _, word in ipairs(hidden) do out[#out + 1] = word end
+   return out
+end
+
+-- The tasks of this user: the limit of processes counts those of the whole user where there is no namespace.
+local function tasks_of_user()
+   local n, uid = 0, unistd.geteuid()
+   for pid in dirent.files("/proc") do
+      local info = pid:find("^%d+$") and stat.stat("/proc/" .. pid)
+      if info and info.st_uid == uid then n = n + #(names.entries(("/proc/%s/task"):format(pid)) or {}) end
+   end
+   return n
+end
+
+local function add(list, ...)
+   for _, word in ipairs { ... } do list[#list + 1] = word end
+   return list
+end
+
+-- The command that gives up what the interpreter must not have, and sets its limits.
+local function limited(out, way, cpu)
+   local processes = PROCESSES + (way == "limits" and tasks_of_user() or 0)
+   local is_root = unistd.geteuid() == 0
+   add(out, "setpriv", "--no-new-privs", "--inh-caps=-all")
+   if is_root or way == "namespaces" then add(out, "--bounding-set=-all") end
+   if is_root then add(out, "--reuid=" .. NOBODY, "--regid=" .. NOBODY, "--clear-groups") end
+   return add(out, "prlimit", "--cpu=" .. cpu, ("--as=%d"):format(MEMORY), ("--fsize=%d"):format(FILE),
+      ("--nofile=%d"):format(DESCRIPTORS), ("--nproc=%d"):format(processes), "--core=0")
+end
+
+local function environment(out)
+   add(out, "env", "-i", "PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "HOME=/nonexistent",
+      "LUA_PATH=" .. search_path(package.path), "LUA_CPATH=" .. search_path(package.cpath))
+   for _, name in ipairs(VARIABLES) do
+      local value = os.getenv(name)
+      if value then add(out, name .. "=" .. absolute(value)) end
+   end
+   return out
+end
+
+-- What comes before the limits: namespaces; root_dir is an empty folder.
+local function unshared(program, root_dir)
+   local out = { "unshare", "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child" }
+   if unistd.geteuid() ~= 0 then add(out, "--user", "--map-root-user") end
+   add(out, "sh", "-c", IN_NAMESPACES, "sh", root_dir)
+   return add(add(out, unpack(view(program))), "--")
+end
+
+--- The ways to confine a script, the strongest first.
+confine.ways = { "namespaces", "limits" }
+
+--- The command that runs a student's interpreter; its descriptor 0 is a socket, on which it is told what to do.
+-- @string way one of `confine.ways`
+-- @int cpu seconds of CPU time, 1 or more
+-- @string root_dir an empty folder, over which the namespaces' file system is mounted
+-- @treturn {string,...} program and arguments
+function confine.command(way, cpu, root_dir)
+   local program, file = assert(unistd.readlink("/proc/self/exe")), script_file()
+   local out = way == "namespaces" and unshared(program, root_dir) or {}
+   return add(limited(environment(out), way, cpu), program, file)
+end
+
+return confine

@@ -1,0 +1,139 @@
+-- SPDX-License-Identifier: MIT
+--- Judges a student's script. Three processes take part: the one that asks; a judge, which has the lab, its computer
+-- and the verdict; and an interpreter of the script's own, confined, which is told to run it and answers the judge's
+-- calls. So nothing that a script does in its interpreter reaches the verdict: it can but return values.
+-- @module repl.lab.judge
+
+local apart = require "repl.lab.apart"
+local confine = require "repl.lab.confine"
+local kit = require "labs.kit"
+local lpfm = require "lpfm"
+local proc = require "lpfm.proc"
+local socket = require "posix.sys.socket"
+local stdlib = require "posix.stdlib"
+local unistd = require "posix.unistd"
+local wire = require "repl.lab.wire"
+
+local judge = {}
+
+--- Seconds that a script may take.
+judge.limit = 20
+
+-- What a script may do with a computer and a context that the judge has made: measure, but not ask for the truth.
+local function set_of(words)
+   local out = {}
+   for word in words:gmatch("%S+") do out[word] = true end
+   return out
+end
+
+local COMPUTER = set_of "encode events run time"
+local CONTEXT = set_of [[close create_evtsets delete_evtsets getinfo_evtsets load read read_pmds restart start stop
+   unload write_pmcs write_pmds]]
+
+local function share(value)
+   if getmetatable(value) == nil then return nil end
+   local ok, methods = pcall(function()
+      return value.spawn and COMPUTER or value.write_pmds and CONTEXT
+   end)
+   return ok and methods or nil
+end
+
+-- Starts an interpreter; the judge's end of its socket.
+local function start(way, seconds, root_dir)
+   local mine, its = assert(socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM, 0))
+   local command = confine.command(way, math.ceil(seconds), root_dir)
+   local child = assert(proc.spawn(command, { stdin = its, group = true, cwd = "/" }))
+   assert(child:go())
+   unistd.close(its)
+   return wire.new(mine, share)
+end
+
+local way -- of confining scripts; the strongest that works here, once it is known
+local weakness -- why it is not the strongest
+
+-- Does an interpreter that is confined in a way answer?
+local function works(one)
+   local root_dir = assert(stdlib.mkdtemp("/tmp/lpfm-script-XXXXXX"))
+   local got, err = apart.call(function()
+      return start(one, judge.limit, root_dir):first()("run", "return 7", "probe", lpfm.create)
+   end, judge.limit, true)
+   os.remove(root_dir)
+   return got == 7, err
+end
+
+-- Finds the way, once.
+local function find_way()
+   for _, one in ipairs(confine.ways) do
+      local ok, err = works(one)
+      if ok then
+         way = one
+         return
+      end
+      weakness = weakness or err
+   end
+   error("the interpreter of scripts does not start: " .. tostring(weakness), 0)
+end
+
+--- What scripts are not kept from on this computer.
+-- @treturn ?string a sentence; nil where namespaces confine them
+function judge.weakness()
+   if not way then find_way() end
+   if way == confine.ways[1] then return nil end
+   return "Scripts run with limits alone, for there are no namespaces here: they can read files and use the network."
+end
+
+-- In the judge's process: has an interpreter run a script, and the page check what it returns.
+local function verdict_of(s, page, first, source, name)
+   local ok, value = pcall(first, "run", source, name, lpfm.create)
+   if not ok and value ~= wire.gone then return { say = tostring(value) } end
+   if not ok then return { right = false, say = value } end
+   local right, say, figures = s:judge_value(page, value)
+   return { right = right, say = say, figures = figures }
+end
+
+-- Has one interpreter run scripts; their verdicts, or nil and why there are none.
+local function judged(s, page, sources, options)
+   if not way then find_way() end
+   local limit = options.limit or judge.limit
+   local root_dir = assert(stdlib.mkdtemp("/tmp/lpfm-script-XXXXXX"))
+   local verdicts, why = apart.call(function(begin)
+      local first, out = start(way, limit, root_dir):first(), {}
+      first "ready"
+      kit.try_format = function(...) return first("kit", "try_format", ...) end
+      begin()
+      for i, source in ipairs(sources) do
+         out[i] = verdict_of(s, page, first, source, options.name or "script")
+      end
+      return out
+   end, limit, options.quiet)
+   os.remove(root_dir)
+   return verdicts, why
+end
+
+--- Judges a script that solves a task.
+-- @tparam session s of `repl.lab.session`, whose runs up to the page are done
+-- @tparam table page
+-- @string source of the script
+-- @tparam[opt] table options `name` of the script in messages; `limit`, seconds it may take; `quiet`: what it prints
+-- goes nowhere
+-- @treturn ?boolean nil where it cannot be run
+-- @treturn string explanation
+-- @treturn table figures of the check
+function judge.script(s, page, source, options)
+   local verdicts, why = judged(s, page, { source }, options or {})
+   if not verdicts then return false, why, {} end
+   return verdicts[1].right, verdicts[1].say, verdicts[1].figures or {}
+end
+
+--- Judges scripts that are known to end, one after the other in one interpreter.
+-- @tparam session s
+-- @tparam table page
+-- @tparam {string,...} sources
+-- @treturn[1] {table,...} of each `{ right=, say= }`; `right` is nil where it cannot be run
+-- @return[2] nil
+-- @treturn[2] string why there are none
+function judge.scripts(s, page, sources)
+   return judged(s, page, sources, { quiet = true })
+end
+
+return judge

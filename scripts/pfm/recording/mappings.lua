@@ -1,0 +1,193 @@
+-- SPDX-License-Identifier: MIT
+--- What a program has mapped as code, one after the other at the same addresses.
+--
+-- A mapping is a list: start, stop, offset in the file, path, and the file's identity where it is known. Mappings are
+-- added in the order of time, and are asked for as of a number of them: `at(address, n)` is what the n-th left there.
+-- A mapping that a record told was there from then on; of one that /proc told it is not known since when.
+-- @module pfm.recording.mappings
+
+local mappings = {}
+mappings.__index = mappings
+
+local FAR = 64          -- generations of whose mappings a process that executes nothing has some
+
+--- Is it memory that has no file?
+-- @string path of a mapping
+-- @treturn boolean
+-- @usage require("pfm.recording.mappings").is_anonymous "//anon" --> true
+function mappings.is_anonymous(path)
+   return path == "" or path:find("^//anon") ~= nil or path:find("^%[anon") ~= nil
+end
+
+local function is_same(a, b)
+   if mappings.is_anonymous(a[4]) then return mappings.is_anonymous(b[4]) end
+   return a[4] == b[4] and a[1] - a[3] == b[1] - b[3] and (a[5] == b[5] or not a[5] or not b[5])
+end
+
+--- No mappings yet.
+-- @tparam[opt] mappings parent what the program began with: a new process has that of the one that made it
+-- @treturn mappings with `n`, how many were added
+function mappings.new(parent)
+   local generation = parent and parent.generation + 1 or 0
+   return setmetatable({ spans = {}, list = {}, n = 0, generation = generation,
+      parent = generation < FAR and parent or nil, limit = parent and parent.n }, mappings)
+end
+
+-- --- spans: stretches of addresses in which all is the same, by their start ------------------------
+
+-- The last span that begins at an address or below it; 0: none.
+local function position(spans, address)
+   local low, high = 0, #spans
+   while low < high do
+      local mid = math.ceil((low + high) / 2)
+      if spans[mid].start <= address then low = mid else high = mid - 1 end
+   end
+   return low
+end
+
+local function span_at(self, address)
+   local span = self.spans[position(self.spans, address)]
+   return span and address < span.stop and span or nil
+end
+
+-- Makes a boundary within the i-th span.
+local function split(spans, i, address)
+   local left = spans[i]
+   local right = { start = address, stop = left.stop }
+   for k, entry in ipairs(left) do right[k] = entry end
+   left.stop = address
+   table.insert(spans, i + 1, right)
+end
+
+-- The last entry of a span among the first n mappings.
+local function last_entry(span, n)
+   local low, high = 0, #span
+   while low < high do
+      local mid = math.ceil((low + high) / 2)
+      if span[mid].n <= n then low = mid else high = mid - 1 end
+   end
+   return low
+end
+
+local function push(span, entry)
+   local top = span[#span]
+   if not top or not is_same(top.row, entry.row) then
+      span[#span + 1] = entry
+   elseif entry.row[5] and not top.row[5] then
+      span[#span] = { n = top.n, row = entry.row, told = top.told }
+   end
+end
+
+-- Is that what a stretch had by the first n already? Memory without a file may have been there untold.
+local function had(self, row, start, stop, n)
+   local spans, at = self.spans, start
+   local i = position(spans, start)
+   if i == 0 or spans[i].stop <= start then i = i + 1 end
+   while at < stop do
+      local span = spans[i]
+      local entry = span and span.start <= at and span[last_entry(span, n)]
+      local to = span and (span.start <= at and span.stop or span.start) or stop
+      if entry and not is_same(entry.row, row) then return false end
+      if not entry and not self.parent and not mappings.is_anonymous(row[4]) then return false end
+      if not entry and self.parent then
+         if not had(self.parent, row, at, math.min(to, stop), self.limit) then return false end
+      end
+      if span and span.start <= at then i = i + 1 end
+      at = to
+   end
+   return true
+end
+
+--- Adds a mapping.
+-- @tparam table row
+-- @bool[opt] told by /proc, not by a record of the moment
+-- @treturn boolean does that change what is known of a file in memory?
+-- @usage
+-- local m = require("pfm.recording.mappings").new()
+-- print(m:add { 0, 8192, 0, "/lib/a.so" }, m:add { 4096, 8192, 4096, "/lib/a.so" }) --> true false
+function mappings:add(row, told)
+   local changes = not had(self, row, row[1], row[2], self.n)
+   self.n = self.n + 1
+   self.list[self.n] = row
+   local entry = { n = self.n, row = row, told = told }
+   local spans, at, stop = self.spans, row[1], row[2]
+   local i = position(spans, at)
+   if i > 0 and spans[i].start < at and spans[i].stop > at then split(spans, i, at) end
+   i = position(spans, at)
+   if i == 0 or spans[i].start < at then i = i + 1 end
+   while at < stop do
+      local span = spans[i]
+      if not span or span.start > at then
+         span = { start = at, stop = math.min(stop, span and span.start or stop) }
+         table.insert(spans, i, span)
+      elseif span.stop > stop then
+         split(spans, i, stop)
+      end
+      push(span, entry)
+      at, i = span.stop, i + 1
+   end
+   return changes
+end
+
+-- --- questions -----------------------------------------------------------------------------------
+
+-- What /proc told of an address first.
+local function later(self, address)
+   local span = span_at(self, address)
+   local first = span and span[1]
+   if first and first.told then return first.row end
+   return self.parent and later(self.parent, address)
+end
+
+-- What was there; false: /proc told of something else later, and it is not known since when that was there.
+local function exact(self, address, n, doubt)
+   local span = span_at(self, address)
+   local k = span and last_entry(span, n) or 0
+   if k > 0 then
+      local after = span[k + 1]
+      if after and after.told and after.n <= doubt then return false end
+      return span[k].row
+   end
+   return self.parent and exact(self.parent, address, self.limit, self.limit)
+end
+
+--- What was mapped at an address.
+-- @number address
+-- @number n as of so many mappings
+-- @number[opt=n] doubt by then it was another one, perhaps, if /proc told so
+-- @return the mapping; false: one of several, and it is not known which; nil: none
+-- @usage
+-- local m = require("pfm.recording.mappings").new()
+-- m:add { 0, 8192, 0, "/lib/a.so" }
+-- m:add { 4096, 8192, 0, "/lib/b.so" }
+-- print(m:at(4096, 1)[4], m:at(4096, 2)[4]) --> /lib/a.so /lib/b.so
+function mappings:at(address, n, doubt)
+   local row = exact(self, address, n, doubt or n)
+   if row == nil then row = later(self, address) end
+   return row
+end
+
+--- All that ever was mapped at an address.
+-- @number address
+-- @treturn table of mappings
+function mappings:ever(address)
+   local out, its = {}, self
+   while its do
+      for _, entry in ipairs(span_at(its, address) or {}) do out[#out + 1] = entry.row end
+      its = its.parent
+   end
+   return out
+end
+
+--- Iterates over all mappings, the latest first.
+-- @return iterator
+function mappings:each()
+   local its, i = self, self.n + 1
+   return function()
+      i = i - 1
+      while i == 0 and its.parent do its, i = its.parent, its.limit end
+      return its.list[i]
+   end
+end
+
+return mappings

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+/*
+ * sysfs_files.c - /sys/kernel/perfmon on machines in user space, as programs for perfmon2 read it: each file by
+ * open(2), open64(2), fopen(3) and fopen64(3), against what the calls say. Silent where all is well.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "perfmon/perfmon.h"
+
+#define ROOT "/sys/kernel/perfmon/"
+#define TRUE(cond) do { \
+	if (!(cond)) { \
+		printf("line %d: %s (%s, %s)\n", __LINE__, #cond, strerror(errno), pfm_explain()); \
+		exit(1); \
+	} \
+} while (0)
+
+static char want[256], path[256];
+
+static void same(const char *text, size_t n)
+{
+	if (n == strlen(want) && !memcmp(text, want, n))
+		return;
+	printf("%s: \"%.*s\" instead of \"%s\"\n", path, (int)n, text, want);
+	exit(1);
+}
+
+static void by_descriptor(int fd)
+{
+	char text[sizeof(want)];
+
+	TRUE(fd >= 0);
+	same(text, (size_t)read(fd, text, sizeof(text)));
+	TRUE(write(fd, "1", 1) == -1);
+	TRUE(!close(fd));
+}
+
+static void by_stream(FILE *file)
+{
+	char text[sizeof(want)];
+
+	TRUE(file);
+	same(text, fread(text, 1, sizeof(text), file));
+	TRUE(!fclose(file));
+}
+
+/* want is in the file name. */
+static void has(const char *name)
+{
+	snprintf(path, sizeof(path), ROOT "%s", name);
+	by_descriptor(open(path, O_RDONLY));
+	by_descriptor(open64(path, O_RDONLY | O_CLOEXEC));
+	by_stream(fopen(path, "r"));
+	by_stream(fopen64(path, "re"));
+	TRUE(!access(path, F_OK) && !access(path, R_OK));
+	TRUE(access(path, W_OK) == -1 && errno == EACCES);
+	TRUE(open(path, O_RDWR) == -1 && errno == EACCES);
+	TRUE(!fopen(path, "r+") && errno == EACCES);
+}
+
+#define HAS(name, ...) do { snprintf(want, sizeof(want), __VA_ARGS__); has(name); } while (0)
+
+static void has_not(const char *name)
+{
+	snprintf(path, sizeof(path), "%s", name);
+	TRUE(open(path, O_RDONLY) == -1 && errno == ENOENT);
+	TRUE(!fopen(path, "r") && errno == ENOENT);
+	TRUE(access(path, F_OK) == -1 && errno == ENOENT);
+}
+
+static void folder(const char *name)
+{
+	TRUE(!access(name, F_OK) && !access(name, R_OK | X_OK));
+	TRUE(access(name, W_OK) == -1 && errno == EACCES);
+}
+
+static void configuration(void)
+{
+	pfarg_config_t c;
+
+	TRUE(!pfm_get_config(&c));
+	HAS("version", "%u.%u\n", PFM_VERSION_MAJ, PFM_VERSION_MIN);
+	HAS("arg_mem_max", "%llu\n", (unsigned long long)c.cf_arg_size_max);
+	HAS("smpl_buffer_mem_max", "%llu\n", (unsigned long long)c.cf_smpl_buf_size_max);
+	HAS("smpl_buffer_mem_cur", "%llu\n", (unsigned long long)c.cf_smpl_buf_size_cur);
+	HAS("task_sessions_count", "%llu\n", (unsigned long long)c.cf_thread_sessions);
+	HAS("sys_sessions_count", "%llu\n", (unsigned long long)c.cf_sys_sessions);
+	HAS("sys_group", "%d\n", (int)c.cf_sys_gid);
+	HAS("task_group", "%d\n", (int)c.cf_thread_gid);
+	HAS("ovfl_rate_max", "%llu\n", (unsigned long long)c.cf_ovfl_rate_max);
+	HAS("pmu_desc/model", "%s\n", c.cf_pmu);
+}
+
+static void registers(const char *kind, int (*info)(pfarg_reginfo_t *regs, int n), FILE *mappings)
+{
+	char name[128], line[256];
+	int left = 8;		/* of each kind */
+
+	for (unsigned int i = 0; i < PFM_MAX_PMCS; i++) {
+		pfarg_reginfo_t r = { .reg_num = (uint16_t)i };
+
+		snprintf(name, sizeof(name), ROOT "pmu_desc/%s%u/name", kind, i);
+		if (info(&r, 1)) {
+			has_not(name);
+			continue;
+		}
+		snprintf(want, sizeof(want), "%c%c%c%u:0x%llx:0x%llx:%s\n", kind[0] - 32, kind[1] - 32, kind[2] - 32, i,
+			 (unsigned long long)r.reg_def_value, ~(unsigned long long)r.reg_rsvd_mask, r.reg_name);
+		snprintf(path, sizeof(path), "mappings");
+		TRUE(fgets(line, sizeof(line), mappings));
+		same(line, strlen(line));
+		if (left-- <= 0)
+			continue;
+		HAS(name + strlen(ROOT), "%s\n", r.reg_name);
+		snprintf(name, sizeof(name), "pmu_desc/%s%u/dfl_val", kind, i);
+		HAS(name, "0x%llx\n", (unsigned long long)r.reg_def_value);
+		snprintf(name, sizeof(name), "pmu_desc/%s%u/rsvd_msk", kind, i);
+		HAS(name, "0x%llx\n", (unsigned long long)r.reg_rsvd_mask);
+		snprintf(name, sizeof(name), "pmu_desc/%s%u/width", kind, i);
+		HAS(name, "%d\n", r.reg_width ? r.reg_width : 64);
+		snprintf(name, sizeof(name), "pmu_desc/%s%u/addr", kind, i);
+		HAS(name, "0x%llx\n", (unsigned long long)r.reg_index);
+		snprintf(name, sizeof(name), ROOT "pmu_desc/%s%u", kind, i);
+		folder(name);
+	}
+}
+
+static void formats(void)
+{
+	pfarg_fmtinfo_t f[32];
+	int n = pfm_getinfo_fmts(f, 32);
+	char name[128];
+
+	TRUE(n > 0);
+	for (int i = 0; i < n; i++) {
+		const unsigned char *u = f[i].fmt_uuid;
+
+		snprintf(name, sizeof(name), "formats/%.40s/version", f[i].fmt_name);
+		HAS(name, "%u.%u", f[i].fmt_version >> 16, f[i].fmt_version & 0xffff);
+		snprintf(name, sizeof(name), "formats/%.40s/uuid", f[i].fmt_name);
+		HAS(name, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x\n", u[0], u[1], u[2],
+		    u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+		snprintf(name, sizeof(name), ROOT "formats/%.40s", f[i].fmt_name);
+		folder(name);
+	}
+}
+
+int main(void)
+{
+	pfarg_ctx_t ctx = { 0 };
+	FILE *mappings = fopen(ROOT "pmu_desc/mappings", "r");
+	int fd;
+
+	TRUE(mappings);
+	registers("pmc", pfm_getinfo_pmcs, mappings);
+	registers("pmd", pfm_getinfo_pmds, mappings);
+	TRUE(fgetc(mappings) == EOF && !fclose(mappings));
+	configuration();
+	fd = pfm_create_context(&ctx, NULL, NULL, 0);
+	TRUE(fd >= 0);
+	configuration();
+	close(fd);
+	formats();
+	folder("/sys/kernel/perfmon");
+	folder(ROOT "formats");
+	folder(ROOT "pmu_desc");
+	has_not(ROOT "nothing");
+	has_not(ROOT "formats/no-such/version");
+	has_not(ROOT "formats/default/size");
+	has_not(ROOT "pmu_desc/pmc/name");
+	has_not(ROOT "pmu_desc/pmd99999999999/name");
+	has_not("/sys/kernel/perfmonster/version");
+	has_not("no/such/file");
+	fd = open("sysfs_files.tmp", O_CREAT | O_EXCL | O_WRONLY, 0640);	/* libc's work goes on */
+	TRUE(fd >= 0 && !close(fd) && !access("sysfs_files.tmp", W_OK) && !unlink("sysfs_files.tmp"));
+	return 0;
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+/*
+ * waits.c - sleeps in two functions, and waits in a third for a thread that does not come until the end; prints how
+ * often and for how many ns each took by the clock.
+ *
+ *   waits ROUNDS SHORT_US LONG_US
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static unsigned long long now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+/* The frame that is missing from the stack where the C library has no frame pointers is this one. */
+static __attribute__((noinline)) void nap(long us)
+{
+	struct timespec t = { us / 1000000, us % 1000000 * 1000 };
+
+	nanosleep(&t, NULL);
+	__asm__ volatile("");
+}
+
+static __attribute__((noinline)) unsigned long long short_wait(long us)
+{
+	unsigned long long from = now();
+
+	nap(us);
+	__asm__ volatile("nop");	/* keeps the compiler from making one of both */
+	return now() - from;
+}
+
+static __attribute__((noinline)) unsigned long long long_wait(long us)
+{
+	unsigned long long from = now();
+
+	nap(us);
+	return now() - from;
+}
+
+static __attribute__((noinline)) void take(void)
+{
+	pthread_mutex_lock(&lock);
+	__asm__ volatile("");
+}
+
+static __attribute__((noinline)) unsigned long long wait_for_lock(void)
+{
+	unsigned long long from = now();
+
+	take();
+	pthread_mutex_unlock(&lock);
+	return now() - from;
+}
+
+static void *wait_in_thread(void *arg)
+{
+	*(unsigned long long *)arg = wait_for_lock();
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	int rounds = argc > 1 ? atoi(argv[1]) : 5;
+	long s = argc > 2 ? atol(argv[2]) : 1000, l = argc > 3 ? atol(argv[3]) : 5000;
+	unsigned long long in_short = 0, in_long = 0, in_lock = 0;
+	pthread_t thread;
+
+	pthread_mutex_lock(&lock);
+	if (pthread_create(&thread, NULL, wait_in_thread, &in_lock))
+		return 1;
+	for (int i = 0; i < rounds; i++) {
+		in_short += short_wait(s);
+		in_long += long_wait(l);
+	}
+	pthread_mutex_unlock(&lock);
+	pthread_join(thread, NULL);
+	printf("short_wait %d %llu\nlong_wait %d %llu\nwait_for_lock 1 %llu\n", rounds, in_short, rounds, in_long,
+	       in_lock);
+	return 0;
+}

@@ -1,0 +1,500 @@
+-- SPDX-License-Identifier: MIT
+-- The callers in call stacks, compared with what programs of known structure call.
+local c = require "support.c"
+local lpfm = require "lpfm"
+local objects = require "lpfm.symbols"
+local real = require "support.real"
+local recording = require "pfm.recording"
+local samples = require "pfm.recording.samples"
+local stacks = require "pfm.stacks"
+
+local BUILD = os.getenv("LPFM_BUILD") or "build"
+local LPFM = BUILD .. "/lpfm"
+local FOLDER = BUILD .. "/spec/callers"
+
+local function write(path, text)
+   local file = assert(io.open(path, "w"))
+   file:write(text)
+   file:close()
+end
+
+local function compile(line)
+   if os.getenv("LPFM_PREBUILT") then pending("there is no compiler here") end
+   local out, status = c.sh("mkdir -p " .. FOLDER .. " && cd " .. FOLDER .. " && LD_PRELOAD= " .. line)
+   assert(status == 0, out)
+end
+
+local path = os.tmpname()
+
+local function record(options, command)
+   local out, status = c.sh(("LPFM_MACHINE=%s %s record -c 100000 %s -o %s -- %s"):format(real, LPFM, options, path,
+      command))
+   assert(status == 0, out)
+   return assert(recording.open(path)), out
+end
+
+-- Of each sample: names, the innermost first, and where the stack was cut.
+local function each_stack(self)
+   local next_sample = samples.each(self)
+   return function()
+      local s = next_sample()
+      if not s then return nil end
+      local names = {}
+      local frames, cut = stacks.frames(self, s)
+      for i, f in ipairs(frames) do names[i] = f.symbol end
+      return names, cut
+   end
+end
+
+local function dump(names)
+   return table.concat(names, " < ")
+end
+
+-- --- programs of known calls ----------------------------------------------------------------------
+-- Functions that call later ones, each from some places, with frames of any size; small leaves that are called often, so
+-- that samples lie in prologues, epilogues and PLTs.
+
+local FUNCTIONS, LEAVES, TIMES = 10, 4, 40
+
+local function name_of(i)
+   return ("f%d_"):format(i)
+end
+
+-- One function: what it has on its stack, and what it calls. A leaf has a loop or nothing.
+local function body(out, i, callees, random)
+   local words = random(4) == 1 and random(60) or random(6)
+   out[#out + 1] = ("NOIPA long %s(long n)\n{"):format(name_of(i))
+   if #callees == 0 then
+      out[#out + 1] = random(2) == 1 and "\tfor (long i = 0; i < (n & 15); i++)\n\t\tsum += i;" or "\tsum += n;"
+      out[#out + 1] = "\treturn n ^ 5;\n}\n"
+      return
+   end
+   out[#out + 1] = ("\tvolatile long here[%d];\n\there[n & 0] = n;"):format(words)
+   if random(3) == 1 then out[#out + 1] = "\tchar *more = __builtin_alloca(16 + (n & 63));\n\tKEEP(more);" end
+   for _, k in ipairs(callees) do
+      out[#out + 1] = ("\tfor (int i = 0; i < %d; i++)\n\t\there[0] += %s(here[0] + i);"):format(
+         k > FUNCTIONS and TIMES or 2, name_of(k))
+   end
+   out[#out + 1] = "\tKEEP(here);\n\treturn here[0];\n}\n"
+end
+
+-- C, in which main() calls f1_() for as many milliseconds as its argument says; and by name of a function, the set of
+-- what it calls.
+local function draw(random)
+   local calls, out = {}, { "#include <stdlib.h>", "#include <time.h>", "#define NOIPA __attribute__((noipa))",
+      '#define KEEP(x) __asm__ volatile("" : : "r"(x) : "memory")', "extern volatile long sum;" }
+   for i = 1, FUNCTIONS + LEAVES do out[#out + 1] = ("long %s(long n);"):format(name_of(i)) end
+   out[#out + 1] = "#ifdef PARTS\n#define PART(i) (PARTS == (i) % 2)\n#else\n#define PART(i) 1\n#endif"
+   out[#out + 1] = "#if PART(0)\nvolatile long sum;\n#endif"
+   for i = 1, FUNCTIONS + LEAVES do
+      local callees, set = {}, {}
+      if i <= FUNCTIONS then
+         callees[1] = i < FUNCTIONS and i + 1 or nil
+         callees[#callees + 1] = FUNCTIONS + random(LEAVES)
+         if random(3) == 1 and i + 2 <= FUNCTIONS then callees[#callees + 1] = random(i + 2, FUNCTIONS) end
+      end
+      for _, k in ipairs(callees) do set[name_of(k)] = true end
+      calls[name_of(i)] = set
+      out[#out + 1] = ("#if PART(%d)"):format(i)
+      body(out, i, callees, random)
+      out[#out + 1] = "#endif"
+   end
+   calls.main = { [name_of(1)] = true }
+   out[#out + 1] = "#if PART(0)\nint main(int argc, char **argv)\n{\n"
+      .. "\tfor (long i = 0, n = atol(argv[argc - 1]); clock() < n * (CLOCKS_PER_SEC / 1000); i++)\n"
+      .. "\t\tsum += f1_(i);\n\treturn 0;\n}\n#endif"
+   return table.concat(out, "\n") .. "\n", calls
+end
+
+-- Compares the frames of a sample, the innermost first, with what calls what. "true": from the place to main() each
+-- function calls the next; "elsewhere": the place is in none of them; "lost": the stack does not reach main(); else what
+-- is wrong.
+local function judge(frames, calls)
+   local first
+   for i, f in ipairs(frames) do first = first or calls[f] and i end
+   if not first then return "elsewhere" end
+   for i = first, #frames do
+      if frames[i] == "main" then return "true" end
+      local caller = frames[i + 1]
+      if not caller then return "lost" end
+      if not (calls[caller] and calls[caller][frames[i]]) then return ("%s calls %s"):format(caller, frames[i]) end
+   end
+end
+
+describe("the callers of functions", function()
+   local calls, seed
+
+   setup(function()
+      assert(lpfm.machine(real))
+      if os.getenv("LPFM_PREBUILT") then return end
+      seed = os.time()
+      math.randomseed(seed)
+      local text
+      text, calls = draw(math.random)
+      os.execute("mkdir -p " .. FOLDER)
+      write(FOLDER .. "/drawn.c", text)
+   end)
+
+   teardown(function() os.remove(path) end)
+
+   local POINTERS = "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer"
+   if jit and jit.arch == "arm64" then POINTERS = "-fno-omit-frame-pointer" end
+   local ALL = "gcc -g -w drawn.c -o drawn "
+
+   for _, case in ipairs {
+      { "with frame pointers", ALL .. "-O2 -fno-omit-frame-pointer", "-g fp" },
+      { "with frame pointers in leaves, too", ALL .. "-O2 " .. POINTERS, "-g fp" },
+      { "with frame pointers at -O1", ALL .. "-O1 -fno-omit-frame-pointer", "-g" },
+      { "with frame pointers, unwound", ALL .. "-O2 -fno-omit-frame-pointer", "-g dwarf" },
+      { "without frame pointers", ALL .. "-O2 -fomit-frame-pointer", "-g" },
+      { "without frame pointers at -O1", ALL .. "-O1 -fomit-frame-pointer", "-g" },
+      { "of a static program at any address", ALL .. "-O2 -static-pie", "-g" },
+      { "across PLTs, with frame pointers",
+         "gcc -g -w -O2 -fPIC -shared -fno-omit-frame-pointer -DPARTS=1 drawn.c -o libodd.so && "
+         .. "gcc -g -w -O2 -fPIC -fno-omit-frame-pointer -DPARTS=0 drawn.c -o drawn -rdynamic -L. -lodd "
+         .. "-Wl,-z,lazy -Wl,-rpath,'$ORIGIN'", "-g fp" },
+      { "across PLTs, without them",
+         "gcc -g -w -O2 -fPIC -shared -DPARTS=1 drawn.c -o libodd.so && "
+         .. "gcc -g -w -O2 -fPIC -DPARTS=0 drawn.c -o drawn -rdynamic -L. -lodd -Wl,-z,lazy -Wl,-rpath,'$ORIGIN'",
+         "-g" },
+   } do
+      it(("are the true ones, to the last: %s (%s)"):format(case[1], case[3]), function()
+         compile(case[2])
+         local self = record(case[3], FOLDER .. "/drawn 400")
+         local n = 0
+         for names, cut in each_stack(self) do
+            local found = judge(names, calls)
+            assert(found == "true" or found == "elsewhere", ("seed %d: %s (%s): %s"):format(seed, found,
+               cut or "not cut", dump(names)))
+            if found == "true" then
+               n = n + 1
+               assert.is_nil(cut, dump(names))
+            end
+         end
+         assert.is_true(n > 1000, n .. " samples")
+      end)
+   end
+end)
+
+-- --- stacks that end elsewhere -------------------------------------------------------------------
+
+describe("the end of stacks", function()
+   setup(function() assert(lpfm.machine(real)) end)
+   teardown(function() os.remove(path) end)
+
+   -- Of the samples in burn(): how many have such frames around it, the innermost first, and where they were cut.
+   local function burning(options, command, ...)
+      local expected, n, cuts, out = { ... }, 0, {}, nil
+      local self, words = record(options, command)
+      for names, cut in each_stack(self) do
+         local first
+         for i, f in ipairs(names) do first = first or f == "burn" and i end
+         if first then
+            n = n + 1
+            for i, f in ipairs(expected) do assert.equal(f, names[first + i], dump(names)) end
+            cuts[cut or "whole"] = (cuts[cut or "whole"] or 0) + 1
+            out = names
+         end
+      end
+      assert.is_true(n > 20, n .. " samples")
+      return cuts, n, out, words
+   end
+
+   local function only(which, cuts, n)
+      assert.same({ [which] = n }, cuts)
+   end
+
+   for name, flags in pairs { with = "-O2 -fno-omit-frame-pointer", without = "-O2 -fomit-frame-pointer" } do
+      local prog = FOLDER .. "/ends_" .. name
+      local function build()
+         compile("gcc -g -w " .. flags .. " -o ends_" .. name .. " $OLDPWD/spec/c/measured/ends.c")
+      end
+
+      it(("is the bottom of a coroutine, and a return address 0: %s frame pointers"):format(name), function()
+         build()
+         for _, how in ipairs { "-g dwarf", "-g fp" } do
+            only("whole", burning(how, prog .. " coroutine", "co"))
+            local cuts, n, names = burning(how, prog .. " made", "made")
+            only("whole", cuts, n)
+            assert.equal("made", names[#names])
+         end
+      end)
+
+      it(("is what a signal interrupted, on a stack of its own: %s frame pointers"):format(name), function()
+         build()
+         local cuts, n, names = burning("-g dwarf", prog .. " signal", "handler")
+         only("stack", cuts, n)
+         assert.truthy(names[#names]:find("kill") or names[#names]:find("raise"), dump(names))
+      end)
+
+      it(("is where the copy ends, and is said to be: %s frame pointers"):format(name), function()
+         build()
+         local deep = math.random(600, 1000)
+         local cuts, n, _, words = burning("-g dwarf,4096", prog .. " recursion " .. deep, "deep", "deep", "deep")
+         only("copy", cuts, n)
+         local most = words:match("([%d.]+)%% of stacks are incomplete: [%d,]+ at the end of the 4 KiB copied")
+         assert(most and tonumber(most) > 80, words)
+         assert.truthy(words:find("--call-graph dwarf,16384 copies more", 1, true), words)
+         local text = c.sh(("%s report --plain -f %s"):format(LPFM, path))
+         assert.truthy(text:find("# Warning: " .. most .. "% of stacks are incomplete: ", 1, true), text)
+         cuts, n = burning("-g dwarf,65528", prog .. " recursion 300", "deep", "deep")
+         only("whole", cuts, n)
+      end)
+   end
+
+   it("is after the most frames that are kept, by frame pointers", function()
+      compile("gcc -g -w -O2 -fno-omit-frame-pointer -o ends_with $OLDPWD/spec/c/measured/ends.c")
+      local cuts, n = burning("-g fp", FOLDER .. "/ends_with recursion 1000", "deep", "deep")
+      only("frames", cuts, n)
+      only("whole", burning("-g fp", FOLDER .. "/ends_with recursion 100", "deep", "deep"))
+   end)
+
+   it("is true in programs of 32 bits", function()
+      write(FOLDER .. "/narrow.c", [[
+volatile unsigned long sum;
+#define NOIPA __attribute__((noipa))
+NOIPA void burn(void) { for (int i = 0; i < 200000; i++) sum += i; }
+NOIPA int deep(int n) { if (n) n = deep(n - 1) + 1; else burn(); __asm__ volatile("" : : : "memory"); return n; }
+NOIPA int begin(void) { for (int i = 0; i < 1500; i++) deep(3); return 0; }
+__asm__(".globl _start\n.type _start, @function\n_start:\n"
+	"\txor %ebp, %ebp\n\tcall begin\n\tmov $1, %eax\n\txor %ebx, %ebx\n\tint $0x80\n\thlt\n.size _start, .-_start\n");
+]])
+      if select(2, c.sh("gcc -m32 -c -x c /dev/null -o /dev/null")) ~= 0 then pending("no compiler for 32 bits") end
+      for _, flags in ipairs { "-O2", "-O2 -fno-omit-frame-pointer", "-O1" } do
+         compile("gcc -m32 -nostdlib -static -g -fno-pic " .. flags .. " narrow.c -o narrow")
+         for _, how in ipairs { "-g dwarf", "-g fp", "-g" } do
+            only("whole", burning(how, FOLDER .. "/narrow", "deep", "deep", "deep", "deep", "begin"))
+         end
+      end
+   end)
+end)
+
+-- --- the choice ----------------------------------------------------------------------------------
+
+describe("the choice of how call stacks are got", function()
+   local function why(command)
+      return require("pfm.measure.conventions").obstacle { command = command }
+   end
+
+   setup(function()
+      compile("gcc -w -O2 -fno-omit-frame-pointer -o with $OLDPWD/spec/c/measured/ends.c && "
+         .. "gcc -w -O2 -fomit-frame-pointer -o without $OLDPWD/spec/c/measured/ends.c")
+      write(FOLDER .. "/lib.c", "long g(volatile long *);\n"
+         .. "long f(long n) { volatile long a[9]; a[n & 7] = n; return g(a) + a[1]; }\n"
+         .. "long g(volatile long *a) { volatile long b[5]; b[a[0] & 3] = 1; return b[2] + *a; }\n")
+      write(FOLDER .. "/uses.c", "extern long f(long); int main(int n, char **v) { return f(n) + 1; }\n")
+      write(FOLDER .. "/starts.c", "#include <unistd.h>\n"
+         .. "int main(int n, char **v) { volatile int a[9]; a[n] = execv(v[1], v + 1); return a[n]; }\n")
+      for name, flags in pairs { with = "-fno-omit-frame-pointer", without = "-fomit-frame-pointer" } do
+         compile(("gcc -w -O2 -fPIC -shared %s lib.c -o lib%s.so && "
+            .. "gcc -w -O2 -fno-omit-frame-pointer uses.c -o uses_%s -L. -l%s -Wl,-rpath,'$ORIGIN'"):format(flags, name,
+            name, name))
+      end
+      compile("gcc -w -O2 -fno-omit-frame-pointer starts.c -o starts")
+      for name, line in pairs { script = "#!" .. FOLDER .. "/with", twice = "#!" .. FOLDER .. "/script",
+         bare = "#!" .. FOLDER .. "/without -x", env = "#!/usr/bin/env -S sh -e" } do
+         local at = line:find("^#!/") and line or "#!" .. require("posix.unistd").getcwd() .. "/" .. line:sub(3)
+         write(FOLDER .. "/" .. name, at .. "\n")
+         os.execute("chmod +x " .. FOLDER .. "/" .. name)
+      end
+   end)
+
+   for _, case in ipairs {
+      { "with" }, { "without", "without has no frame pointers" },
+      { "uses_with" }, { "uses_without", "libwithout.so has no frame pointers" },
+      { "starts", "starts may start programs without frame pointers" },
+      { "script" }, { "twice" }, { "bare", "without has no frame pointers" }, { "env", "has no frame pointers" },
+   } do
+      it(("goes by what runs: %s"):format(case[1]), function()
+         local got = why { FOLDER .. "/" .. case[1] }
+         if case[2] then
+            assert.truthy((got or ""):find(case[2], 1, true), got)
+         else
+            assert.is_nil(got)
+         end
+      end)
+   end
+
+   it("looks through a shell's exec, and through nothing else of it", function()
+      assert.is_nil(why { "sh", "-c", "exec " .. FOLDER .. "/with" })
+      assert.is_nil(why { "sh", "-c", 'exec "$@" >/dev/null', "sh", FOLDER .. "/with" })
+      for _, line in ipairs { FOLDER .. "/with", "exec " .. FOLDER .. "/with | cat", "exec $PROG", "exec a; b" } do
+         assert.truthy(why { "sh", "-c", line }, line)
+      end
+      assert.truthy(why { FOLDER .. "/no-such-program" }:find("cannot be looked into", 1, true))
+   end)
+
+   it("is DWARF for CPUs, and goes by what a process has mapped", function()
+      local obstacle = require("pfm.measure.conventions").obstacle
+      assert.truthy(obstacle { cpus = { 0 } }:find("any program", 1, true))
+      assert.truthy(obstacle { tids = { require("posix.unistd").getpid() } })
+   end)
+
+   it("takes a size with dwarf alone, from 1 byte to what the kernel copies", function()
+      local how = require("pfm.measure.sample_buffers").how
+      for text, size in pairs { ["dwarf,1"] = 8, ["dwarf,8"] = 8, ["dwarf,4097"] = 4104, ["dwarf,0x1000"] = 4096,
+         ["dwarf,65528"] = 65528 } do
+         assert.same({ "DWARF", size }, { how(text) })
+      end
+      assert.same({ { "DWARF" }, { "frame pointers" } }, { { how "dwarf" }, { how "fp" } })
+      for _, bad in ipairs { "dwarf,", "dwarf,0", "dwarf,65529", "dwarf,-8", "dwarf,8K", "dwarf,1e3", "dwarf,9,9",
+         "dwarf8", "fp,8192", "fp,", "lbr", "", ",", ",8" } do
+         local got, err = how(bad)
+         assert.is_nil(got, bad)
+         assert.truthy(err:find("'" .. bad .. "'", 1, true), err)
+      end
+      local out, status = c.sh(LPFM .. " record --call-graph dwarf,65529 -- true")
+      assert.equal(2, status)
+      assert.truthy(out:find("--call-graph: 'dwarf,65529': SIZE is from 1 to 65528 bytes", 1, true), out)
+   end)
+end)
+
+-- --- chains and mappings -------------------------------------------------------------------------
+
+describe("an unwinder", function()
+   local PAGE, WORD = 4096, 8
+   -- On x86-64 and arm64: the frame pointer, the stack pointer and the program counter, and how many there are.
+   local FP, SP, PC, REGS = 6, 7, 8, 20
+   if jit and jit.arch == "arm64" or not jit and c.sh("uname -m"):find("aarch64") then
+      FP, SP, PC, REGS = 29, 31, 32, 33
+   end
+
+   local function word(value)
+      local out = {}
+      for i = 1, WORD do
+         out[i] = string.char(value % 256)
+         value = math.floor(value / 256)
+      end
+      return table.concat(out)
+   end
+
+   local function words(list)
+      local out = {}
+      for i, value in ipairs(list) do out[i] = word(value) end
+      return table.concat(out)
+   end
+
+   local function numbers(bytes)
+      local out = {}
+      for at = 1, #bytes, WORD do
+         local value = 0
+         for i = WORD - 1, 0, -1 do value = value * 256 + bytes:byte(at + i) end
+         out[#out + 1] = value
+      end
+      return out
+   end
+
+   local function registers(pc, sp, fp)
+      local out = {}
+      for i = 0, REGS - 1 do out[i + 1] = i == PC and pc or i == SP and sp or i == FP and fp or 0 end
+      return words(out)
+   end
+
+   local function mapped(maps, address)
+      for _, m in ipairs(maps) do
+         if address >= m[1] and address < m[2] then return true end
+      end
+   end
+
+   -- Each address is where a call before it returns to.
+   local function expected(maps, chain)
+      local out = { chain[1] }
+      for i = 2, #chain do
+         if chain[i] == 0 then return out end
+         if not mapped(maps, chain[i] - 1) then return out, "code" end
+         out[i] = chain[i]
+      end
+      return out, "pointers"
+   end
+
+   it("keeps of a drawn chain of frame pointers what is code, up to a 0", function()
+      local ends = {}
+      for round = 1, 2000 do
+         local maps, chain = {}, {}
+         for i = 1, math.random(4) do
+            local start = math.random(1, 1000) * PAGE
+            maps[i] = { start, start + math.random(3) * PAGE, 0, "" }
+         end
+         local function code()
+            local m = maps[math.random(#maps)]
+            return m[1] + math.random(m[2] - m[1] - 1)
+         end
+         for i = 1, math.random(2, 12) do
+            local kind = i == 1 and 0 or math.random(12)
+            chain[i] = kind == 1 and 0 or kind == 2 and 2 ^ 47 + 2 ^ 46 * math.random(0, 3) or kind == 3
+               and math.random(4e6) or kind == 4 and math.random(30) or code()
+         end
+         local u = objects.unwinder(maps, true)
+         local sp = 2 ^ 40 + WORD * math.random(100)
+         local got, cut = u:frames(registers(chain[1], sp, sp + WORD * math.random(0, 9)), "", words(chain))
+         local frames, why = expected(maps, chain)
+         assert.same({ round, frames, why }, { round, numbers(got), cut })
+         ends[why or "whole"] = true
+      end
+      assert.same({ code = true, pointers = true, whole = true }, ends)
+   end)
+
+   it("follows frame pointers only where they may be followed, and up the stack", function()
+      local maps = { { PAGE, 2 * PAGE, 0, "" } }
+      local regs, chain = registers(PAGE + 1, 2 ^ 40, 2 ^ 40), words { PAGE + 1, PAGE + 9, 0 }
+      local function frames(u, r)
+         local got, cut = u:frames(r or regs, "", chain)
+         return { #numbers(got), cut }
+      end
+      assert.same({ 2 }, frames(objects.unwinder(maps, true)))
+      assert.same({ 1, "table" }, frames(objects.unwinder(maps)))
+      assert.same({ 1, "stack" }, frames(objects.unwinder(maps, true), registers(PAGE + 1, 2 ^ 40, 2 ^ 40 - 8)))
+      assert.same({ 1, "stack" }, frames(objects.unwinder(maps, true), registers(PAGE + 1, 2 ^ 40, 2 ^ 40 + 4)))
+      assert.same({ 1, "mappings" }, frames(objects.unwinder({}, true)))
+   end)
+
+   -- What was mapped at an address then, by all events in the order of time.
+   local function was_mapped(events, pid, time, address)
+      local process = { [pid] = {} }
+      for _, e in ipairs(events) do
+         if e.time > time then break end
+         local own = process[e.pid] or {}
+         process[e.pid] = own
+         if e.kind == "maps" then
+            own[#own + 1] = e.map
+         elseif e.kind == "exec" then
+            process[e.pid] = {}
+         else
+            process[e.pid] = { unpack(process[e.parent] or {}) }
+         end
+      end
+      return mapped(process[pid], address)
+   end
+
+   it("goes by what was mapped at the time, whatever the order in which it is told", function()
+      local hits = 0
+      for round = 1, 200 do
+         local u, events = objects.unwinder(nil, true), {}
+         for i = 1, 30 do
+            local start, kind = math.random(9) * PAGE, math.random(6)
+            local pid = math.random(3)
+            events[i] = { time = i * 10, pid = pid, kind = kind < 5 and "maps" or kind == 5 and "exec" or "fork",
+               parent = pid % 3 + 1, map = { start, start + math.random(3) * PAGE, 0, "" } }
+         end
+         local order = {}
+         for i = 1, #events do table.insert(order, math.random(#order + 1), events[i]) end
+         for _, e in ipairs(order) do
+            if e.kind == "maps" then
+               u:maps(e.pid, e.time, { e.map })
+            elseif e.kind == "exec" then
+               u:exec(e.pid, e.time)
+            else
+               u:fork(e.pid, e.time, e.parent)
+            end
+         end
+         for _ = 1, 50 do
+            local pid, time, address = math.random(3), math.random(0, 310), math.random(13 * PAGE)
+            local got, cut = u:frames(registers(address, 2 ^ 40, 2 ^ 40), "", words { address, address }, pid, time)
+            local is = was_mapped(events, pid, time, address)
+            assert.same({ round, address, is and true or false }, { round, numbers(got)[1], cut ~= "mappings" })
+            hits = hits + (is and 1 or 0)
+         end
+      end
+      assert.is_true(hits > 500)
+   end)
+end)

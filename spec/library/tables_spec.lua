@@ -1,0 +1,192 @@
+-- SPDX-License-Identifier: MIT
+-- Every function that a debugger names has its name, and nothing else has: labels of assembler code, stubs of calls to
+-- other objects, functions inlined across units, gaps.
+
+local c = require "support.c"
+local instructions = require("support.objdump").instructions
+local objects = require "lpfm.symbols"
+
+local root = c.sh("mktemp -d"):gsub("\n", "")
+
+teardown(function() c.sh("rm -rf " .. root) end)
+
+local function sh(line)
+   local out, status = c.sh("export LD_PRELOAD=; cd " .. root .. "; " .. line)
+   assert(status == 0, line .. ": " .. out)
+   return out
+end
+
+local function write(name, text)
+   local file = assert(io.open(root .. "/" .. name, "w"))
+   file:write(text)
+   file:close()
+   return root .. "/" .. name
+end
+
+local function has(command)
+   return select(2, c.sh("command -v " .. command)) == 0
+end
+
+describe("a symbol table", function()
+   local out, expected, at, n, open
+
+   local function line(format, ...)
+      out[#out + 1] = format:format(...)
+   end
+
+   local function bytes(count, name)
+      line(".skip %d, 0x90", count)
+      for i = at, at + count - 1 do expected[i] = name end
+      at = at + count
+   end
+
+   local function begin(typed)
+      n = n + 1
+      local name = "f" .. n
+      if math.random(2) == 1 then line(".globl %s", name) end
+      if typed then line(".type %s, @function", name) end
+      line("%s:", name)
+      return name
+   end
+
+   -- One drawn at random; what lies behind it until the next symbol is of the last one if that has no size.
+   local draw = {
+      function() -- a function with its size, perhaps with a label or another one within
+         local name, kind = begin(true), math.random(3)
+         bytes(math.random(40), name)
+         if kind == 1 then
+            line("inside%d:", n)
+         elseif kind == 2 then
+            local inner = begin(true)
+            bytes(math.random(20), inner)
+            line(".size %s, . - %s", inner, inner)
+         end
+         bytes(math.random(40), name)
+         line(".size %s, . - %s", name, name)
+         open = nil
+      end,
+      function() open = begin(true) bytes(math.random(60), open) end, -- without its size
+      function() open = begin(false) bytes(math.random(60), open) end, -- a label alone
+      function() bytes(math.random(30), open) end, -- a gap
+   }
+
+   it("names what a debugger names, and nothing in gaps", function()
+      for _ = 1, 12 do
+         out, expected, at, n, open = { ".text" }, {}, 0, 0, nil
+         for _ = 1, math.random(40) do draw[math.random(#draw)]() end
+         line('.section .note.GNU-stack,"",@progbits')
+         write("drawn.S", table.concat(out, "\n") .. "\n")
+         sh("gcc -shared -nostdlib -o drawn.so drawn.S")
+         local object = assert(objects.object(root .. "/drawn.so"))
+         local start = tonumber(sh("readelf -SW drawn.so"):match("%.text%s+PROGBITS%s+(%x+)"), 16)
+         for i = 0, at do
+            local name, from, size = object:func(start + i)
+            assert.equal(expected[i], name, ("byte %d of\n%s"):format(i, table.concat(out, "\n")))
+            if name then assert.is_true(from <= start + i and start + i < from + size) end
+         end
+         for _, beyond in ipairs { start - 1, start + at + 4096, start + 2 ^ 40, -1, -4096 } do
+            assert.is_nil((object:func(beyond)))
+         end
+      end
+   end)
+
+   it("of the kernel names nothing beyond its end", function()
+      local kernel, why = objects.object("[kernel]")
+      if not kernel then return pending(why) end
+      for _, address in ipairs { -1, -4096, 0, 2 ^ 46, -2 ^ 53 } do assert.is_nil((kernel:func(address))) end
+      local highest = ""
+      for symbol in io.lines("/proc/kallsyms") do
+         local hex, kind = symbol:match("^(%x+) (%S)")
+         if kind:find("[tT]") and hex > highest then highest = hex end
+      end
+      local last = tonumber(highest:sub(-8), 16) + (tonumber(highest:sub(1, -9), 16) - 2 ^ 32) * 2 ^ 32
+      assert.truthy(kernel:func(last))
+      assert.is_nil((kernel:func(last + 2 * 4096)))
+   end)
+end)
+
+describe("stubs of calls to other objects", function()
+   local source = [[
+      #include <stdio.h>
+      #include <stdlib.h>
+      #include <string.h>
+      int main(int argc, char **argv)
+      {
+         void (*give_back)(void *) = free;
+         give_back(malloc(strlen(argv[0])));
+         puts(argv[0]);
+         return atoi(argv[0]) + argc;
+      }
+   ]]
+
+   -- Each stub that objdump names has this name, from its first byte to its last.
+   local function assert_named(tool, flags)
+      write("calls.c", source)
+      sh(("%sgcc -O1 -o calls calls.c %s"):format(tool, flags))
+      local object, found = assert(objects.object(root .. "/calls")), 0
+      for address, name in sh(tool .. "objdump -d calls"):gmatch("\n0*(%x+) <([%w_]+@plt)>:") do
+         local start = tonumber(address, 16)
+         local _, from, size = object:func(start)
+         assert.equal(start, from, name)
+         for at = from, from + size - 1 do assert.equal(name, (object:func(at))) end
+         found = found + 1
+      end
+      assert.is_true(found > 0, flags)
+   end
+
+   for _, flags in ipairs { "", "-no-pie", "-Wl,-z,now", "-fno-plt -Wl,-z,lazy", "-fuse-ld=lld", "-s" } do
+      it(("are named as the functions: gcc %s"):format(flags), function()
+         if flags:find("lld") and not has("ld.lld") then return pending("lld is not installed") end
+         assert_named("", flags)
+      end)
+   end
+
+   for tool, options in pairs { ["aarch64-linux-gnu-"] = { "", "-mbranch-protection=standard" },
+      ["x86_64-linux-gnu-"] = { "-fcf-protection -Wl,-z,ibtplt", "-fcf-protection=none" } } do
+      for _, flags in ipairs(options) do
+         it(("are named as the functions: %sgcc %s"):format(tool, flags), function()
+            if not has(tool .. "gcc") then return pending(tool .. "gcc is not installed") end
+            assert_named(tool, flags)
+         end)
+      end
+   end
+end)
+
+describe("functions inlined across units", function()
+   it("are told as addr2line tells them, at each instruction", function()
+      write("a.c", [[
+         int inner(int x);
+         __attribute__((noinline)) int hot(int n)
+         {
+            int s = 0;
+            for (int i = 0; i < n; i++)
+               s ^= inner(i);
+            return s;
+         }
+         int main(int argc, char **argv)
+         {
+            (void)argv;
+            return hot(argc * 1000) & 1;
+         }
+      ]])
+      write("b.c", [[
+         int innermost(int x);
+         int inner(int x)
+         {
+            return innermost(x) * 5 + innermost(x + 1);
+         }
+      ]])
+      write("c.c", "volatile int seen;\nint innermost(int x)\n{\n   seen = x;\n   return seen * 3;\n}\n")
+      sh("gcc -O2 -g -flto -o units a.c b.c c.c")
+      local object, deepest = assert(objects.object(root .. "/units")), 0
+      for _, address in ipairs(instructions(root .. "/units", "hot")) do
+         local names, lines = {}, sh(("addr2line -i -f -e units 0x%x"):format(address))
+         for name in lines:gmatch("([^\n]+)\n[^\n]+\n?") do names[#names + 1] = name end
+         local frames = object:frames(address)
+         for i, f in ipairs(frames) do frames[i] = f.name end
+         assert.same(names, frames)
+         deepest = math.max(deepest, #frames)
+      end
+      assert.equal(3, deepest)
+   end)
+end)
