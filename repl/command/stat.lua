@@ -100,7 +100,8 @@ local function hint(result, target)
    end
    if not result.uncounted then return {} end
    if result.inherited then
-      return { ("  %.0f%% of the CPU time was not counted:"):format(result.uncounted * 100), "  " .. measure.TAKEN .. "." }
+      return { ("  %.0f%% of the CPU time was not counted:"):format(result.uncounted * 100),
+         "  " .. measure.TAKEN .. "." }
    end
    local share = result.uncounted >= 0.005 and (" (%.0f%% of the CPU time)"):format(result.uncounted * 100) or ""
    local remedy = target.inherit == false and "without --no-inherit they are" or result.alone

@@ -78,8 +78,8 @@ describe("A program that is measured", function()
       local taken = scratch .. "/taken"
       local _, status = c.sh(("cp $(readlink -f $(command -v awk)) %s && chown nobody %s && chmod u+s %s"):format(taken,
          taken, taken))
-      if status ~= 0 or c.sh(taken .. [[ 'BEGIN { while (getline < "/proc/self/status") if (/^Uid/) print $3 }']]) == "0\n"
-      then
+      local user = [[ 'BEGIN { while (getline < "/proc/self/status") if (/^Uid/) print $3 }']]
+      if status ~= 0 or c.sh(taken .. user) == "0\n" then
          return pending("only root can make a program that runs as another user")
       end
       local busy = [[ 'BEGIN { for (i = 0; i < 1e7; i++) n += i }']]
@@ -92,7 +92,8 @@ describe("A program that is measured", function()
          assert.truthy(said:find("set-user-ID", 1, true), said)
          assert.falsy(said:find("try a smaller", 1, true), said)
       end
-      local whole = c.sh(("%s stat -e page-faults -- sh -c %q"):format(program, "awk" .. busy .. "& awk" .. busy .. "; wait"))
+      local two = "awk" .. busy .. "& awk" .. busy .. "; wait"
+      local whole = c.sh(("%s stat -e page-faults -- sh -c %q"):format(program, two))
       assert.falsy(whole:find("not counted", 1, true), whole)
    end)
 end)

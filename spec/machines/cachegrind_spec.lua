@@ -44,7 +44,8 @@ end
 -- None reads what changes: the system's files, how much memory is free (sort without -S), or /proc/self/maps, as gawk
 -- does, in which valgrind's tool is.
 local PROGRAMS = {
-   "ls -ln spec/c", "sort -S 1M --parallel=1 Makefile", "lua5.1 -e 's = 0 for i = 1, 2000 do s = s + i * i end print(s)'",
+   "ls -ln spec/c", "sort -S 1M --parallel=1 Makefile",
+   "lua5.1 -e 's = 0 for i = 1, 2000 do s = s + i * i end print(s)'",
    "sed -n s/o/0/p Makefile", "sha256sum Makefile", "gcc -E -include stdio.h -x c /dev/null",
 }
 local missing = select(2, c.sh("command -v valgrind")) ~= 0 and "valgrind is not installed"
