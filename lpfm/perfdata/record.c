@@ -296,7 +296,7 @@ static void push_chain(lua_State *L, const struct perf_sample *s, bool by_branch
 static void push_counts(lua_State *L, const struct perf_event_attr *attr, const struct perf_sample *s)
 {
 	uint64_t format = attr->read_format;
-	uint64_t each = format & PERF_FORMAT_GROUP ? 1 + !!(format & PERF_FORMAT_ID) + !!(format & 1 << 4) : 1;
+	uint64_t each = format & PERF_FORMAT_GROUP ? 1U + !!(format & PERF_FORMAT_ID) + !!(format & 1 << 4) : 1;
 	bool has_ids = format & PERF_FORMAT_GROUP && format & PERF_FORMAT_ID;
 
 	lua_newtable(L);

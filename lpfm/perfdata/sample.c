@@ -83,7 +83,7 @@ static void read_counts(struct bytes *b, uint64_t format, struct perf_sample *s)
 {
 	uint64_t times = format & (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING), n = 1;
 	bool is_group = format & PERF_FORMAT_GROUP;
-	uint64_t each = 1 + !!(format & PERF_FORMAT_ID) + !!(format & FORMAT_LOST);
+	uint64_t each = 1U + !!(format & PERF_FORMAT_ID) + !!(format & FORMAT_LOST);
 
 	if (is_group) {
 		n = bytes_u64(b);

@@ -8,6 +8,7 @@ local options = require "repl.command.options"
 local input = require "repl.command.input"
 local terminal = require "pfm.util.terminal"
 local code = require "pfm.recording.code"
+local recording = require "pfm.recording"
 local stacks = require "pfm.recording.stacks"
 local symbols = require "pfm.symbols"
 
@@ -106,7 +107,7 @@ local advice = {
 --- The options.
 function annotate.options()
    local c = options.command("annotate", "Shows a function's source and instructions with the samples that lie there.",
-      "lpfm annotate [options] [symbol]")
+      "lpfm annotate [options] [file] [symbol]")
    c.mixed = true
    c:option("-f --file", "FILE", "The recording, or a perf.data (default: lpfm.data).")
    c:option("-e --event", "EVENT", "Show this event if several were sampled.")
@@ -118,10 +119,15 @@ function annotate.options()
    c:flag("--json", "Print JSON.")
    c:habits(meant, needless, advice)
    c:epilog("Percentages are of the function's samples. Without a symbol, lpfm shows the function with the most.", {
-      "lpfm annotate", "lpfm annotate parse", "lpfm annotate --source --top 3",
+      "lpfm annotate", "lpfm annotate parse", "lpfm annotate --source --top 3 perf.data",
       "lpfm annotate --object libc.so.6 memcpy",
    })
    return c
+end
+
+-- A first word that is a recording is what to read; the other is the function.
+local function take_file(args, words)
+   if not args.file and words[1] and recording.is_one(words[1]) then args.file = table.remove(words, 1) end
 end
 
 --- Runs the command line.
@@ -129,6 +135,7 @@ end
 -- @treturn number exit status
 function annotate.main(argv)
    local args, words = annotate.options():parse(argv)
+   take_file(args, words)
    local symbol = options.only_word(words, "symbol") or args.symbol
    if args.source and args.asm then options.fail("--source and --asm exclude each other") end
    local opts = { event = args.event, object = args.object, top = options.number(args.top, "--top", true) }

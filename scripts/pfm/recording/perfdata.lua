@@ -144,8 +144,8 @@ function reader.open(path, new)
    recording.remarks, recording.branches, recording.elsewhere, recording.symbols = {}, {}, {}, {}
    recording.comms[0] = "swapper"
    why = read_all { file = file, recording = recording, samples = {}, times = {}, counts = {}, others = {}, names = {},
-      counted = {}, kernel = {}, fields = {}, unwinders = {}, orders = {}, seen = {}, deferred = {}, crowd = {}, lost = 0,
-      lost_samples = 0 }
+      counted = {}, kernel = {}, fields = {}, orders = {}, seen = {}, deferred = {}, crowd = {},
+      lost = 0, lost_samples = 0 }
    file:close()
    if why then return nil, path .. why end
    return recording

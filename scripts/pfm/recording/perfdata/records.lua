@@ -62,7 +62,8 @@ end
 -- The kernel's own mapping says where a symbol of it is; modules lie among its symbols.
 local function take_kernel(self, record)
    local symbol = record.path:match("^%[kernel%.kallsyms%](.+)$")
-   if symbol then self.kernel.symbol, self.kernel.address = symbol, record.offset end
+   if not symbol then return end
+   self.kernel.symbol, self.kernel.address, self.kernel.build_id = symbol, record.offset, record.build_id
 end
 
 function take.MMAP(self, record)

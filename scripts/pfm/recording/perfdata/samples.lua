@@ -24,21 +24,43 @@ end
 
 -- --- call stacks ---------------------------------------------------------------------------------
 
--- What unwinds the stacks of a process's life: none of an object that is not here as it was.
-local function unwinder_of(self, life)
-   if self.unwinders[life] == nil then
-      local maps, ran = {}, self.recording:programs()
-      for _, list in ipairs(ran and ran:maps(life) or {}) do
-         for _, m in ipairs(list) do
-            local path = self.recording.elsewhere[m[4]] or m[4]
-            if not self.recording.symbols[m[4]] and m[1] <= EXACT and m[3] <= EXACT then
-               maps[#maps + 1] = { m[1], m[2], m[3], path }
-            end
-         end
-      end
-      self.unwinders[life] = objects.unwinder(maps)
+local ORDER = { FORK = 1, EXEC = 2, MAP = 3 } -- of records of one moment
+
+-- The records of what processes had mapped, in the order of time.
+local function mapped_in_order(rows)
+   local list, at = {}, {}
+   for i, row in ipairs(rows) do
+      if ORDER[row[1]] then list[#list + 1], at[row] = row, i end
    end
-   return self.unwinders[life]
+   table.sort(list, function(a, b)
+      if a[2] ~= b[2] then return a[2] < b[2] end
+      if a[1] ~= b[1] then return ORDER[a[1]] < ORDER[b[1]] end
+      return at[a] < at[b]
+   end)
+   return list
+end
+
+local note = {}
+
+function note.FORK(unwinder, row)
+   if row[3] ~= row[5] then unwinder:fork(row[3], row[2], row[5]) end
+end
+
+function note.EXEC(unwinder, row)
+   unwinder:exec(row[3], row[2])
+end
+
+-- Objects that are not here as they were are of no use.
+function note.MAP(unwinder, row, recording)
+   local path = recording.elsewhere[row[8]] or not recording.symbols[row[8]] and row[8] or ""
+   if row[6] > EXACT or row[7] > EXACT then return end
+   unwinder:maps(row[3], row[2], { { row[5], row[6], row[7], path } })
+end
+
+local function make_unwinder(recording)
+   local unwinder = objects.unwinder()
+   for _, row in ipairs(mapped_in_order(recording.records)) do note[row[1]](unwinder, row, recording) end
+   return unwinder
 end
 
 -- The kernel's frames, which are the first.
@@ -65,9 +87,8 @@ local function frames_of(self, sample, event)
       count(self, "foreign")
       return chain
    end
-   local ran = self.recording:programs()
-   local life = ran and ran.lives:at(sample.pid % 2 ^ 32, time_of(self, sample)) or sample.pid % 2 ^ 32
-   local unwound = unwinder_of(self, life):frames(sample.regs, sample.stack)
+   self.unwinder = self.unwinder or make_unwinder(self.recording)
+   local unwound = self.unwinder:frames(sample.regs, sample.stack, "", sample.pid % 2 ^ 32, time_of(self, sample))
    return unwound ~= "" and kernel_part(chain) .. unwound or chain
 end
 

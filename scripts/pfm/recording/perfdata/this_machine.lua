@@ -40,14 +40,16 @@ local function kernel_address(symbol)
    if file then file:close() end
 end
 
---- Is the kernel that was recorded the one that runs here, at the same addresses?
+--- Is the kernel that was recorded the one that runs here, at the same addresses? Where these may not be read, its
+-- build id alone tells.
 -- @tparam table kernel `build_id`, `symbol` and where it was (`address`, a number): nil where that is not told
 -- @treturn boolean
 -- @usage print(require("pfm.recording.perfdata.this_machine").has_kernel {})
 function this_machine.has_kernel(kernel)
    local own = kernel.symbol and kernel_address(kernel.symbol)
-   if not own or tonumber(own, 16) ~= kernel.address then return false end
-   return kernel.build_id == nil or kernel.build_id == kernel_build_id()
+   if own and tonumber(own, 16) ~= kernel.address then return false end
+   if not kernel.build_id then return own ~= nil end
+   return kernel.build_id == kernel_build_id()
 end
 
 return this_machine
