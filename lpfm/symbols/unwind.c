@@ -66,7 +66,7 @@ struct walk {
 	uint64_t		pc;
 	uint64_t		regs[SYMCFI_REGS];
 	uint64_t		known;
-	size_t			next;		/* of the chain, at the frame pointer's frame; 0: not in use */
+	size_t			next;		/* of the chain, at the frame pointer's frame; 0: none */
 	enum symunwind_end	why;		/* the last word was not to be had: where */
 	bool			called;		/* pc is where a call returns to */
 	bool			is_made;	/* pc is the beginning of a function that nothing called */
