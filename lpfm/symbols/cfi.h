@@ -79,7 +79,10 @@ bool symcfi_is_after_call(const struct symcfi *c, uint64_t addr);
 struct symcfi_rows *symcfi_rows_new(void);
 void symcfi_rows_free(struct symcfi_rows *rows);
 
-/* The row of an address of the file's own, where registers are numbered from 0 to num - 1; it is valid up to the next. */
+/*
+ * The row of an address of the file's own, where registers are numbered from 0 to num - 1. It is valid up to the next
+ * call.
+ */
 const struct symcfi_row *symcfi_row(struct symcfi_rows *rows, struct symcfi *c, uint64_t addr, unsigned int num);
 
 /* The change of a register; NULL: there is none. */

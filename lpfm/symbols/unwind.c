@@ -2,11 +2,11 @@
 /*
  * unwind.c - the callers in user stacks.
  *
- * Each step goes by the row of call frame information of the place. What the row says of memory is read in the copy of
- * the stack's top. Where frame pointers are used, the chain of return addresses that the kernel found by them stands for
- * the memory that was not copied: it begins with the frame that the frame pointer leads to, and belongs to a function
- * as soon as its row says that its frame is this one. A leaf that has no frame, and a function that has not made it yet,
- * return to what lies in the copy, or in a register.
+ * Each step goes by the row of call frame information of the place. What the row says of memory is read in the copy
+ * of the stack's top. Where frame pointers are used, the chain of return addresses that the kernel found by them stands
+ * for the memory that was not copied: it begins with the frame that the frame pointer leads to, and belongs to a
+ * function as soon as its row says that its frame is this one. A leaf that has no frame, and a function that has not
+ * made it yet, return to what lies in the copy, or in a register.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +37,8 @@ static const struct layout narrow = {
 enum { SP = 31, PC = 32, REGS = 33 };
 /* Above the address lies what signs it. */
 static const struct layout native = {
-	(const unsigned char[]){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24,
-		25, 26, 27, 28, 29, 30, 31 }, 32, 31, 29, 8, (1ULL << 48) - 1
+	(const unsigned char[]){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23,
+		24, 25, 26, 27, 28, 29, 30, 31 }, 32, 31, 29, 8, (1ULL << 48) - 1
 };
 #define narrow native
 #define IS_FRAME_BY_POINTER(row, l)	true
@@ -66,8 +66,8 @@ struct walk {
 	uint64_t		pc;
 	uint64_t		regs[SYMCFI_REGS];
 	uint64_t		known;
-	size_t			next;		/* of the chain: it is at the frame pointer's frame; 0: not in use */
-	enum symunwind_end	why;		/* the last word that was not to be had */
+	size_t			next;		/* of the chain, at the frame pointer's frame; 0: none */
+	enum symunwind_end	why;		/* the last word was not to be had: where */
 	bool			called;		/* pc is where a call returns to */
 	bool			is_made;	/* pc is the beginning of a function that nothing called */
 };

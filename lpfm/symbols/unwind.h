@@ -43,7 +43,7 @@ struct symunwind_stack {
 	size_t		num_regs;	/* 0: none */
 	const void	*copy;		/* size bytes from the stack pointer on */
 	size_t		size;
-	const uint64_t	*chain;		/* the address, and where frame pointers say that functions return to */
+	const uint64_t	*chain;		/* the address, and what frame pointers lead to */
 	size_t		num_chain;
 	bool		is_cut;		/* the chain goes on, but no more of it is kept */
 };

@@ -51,8 +51,8 @@ local function dump(names)
 end
 
 -- --- programs of known calls ----------------------------------------------------------------------
--- Functions that call later ones, each from some places, with frames of any size; small leaves that are called often, so
--- that samples lie in prologues, epilogues and PLTs.
+-- Functions that call later ones, each from some places, with frames of any size; small leaves that are called often,
+-- so that samples lie in prologues, epilogues and PLTs.
 
 local FUNCTIONS, LEAVES, TIMES = 10, 4, 40
 
@@ -78,8 +78,8 @@ local function body(out, i, callees, random)
    out[#out + 1] = "\tKEEP(here);\n\treturn here[0];\n}\n"
 end
 
--- C, in which main() calls f1_() for as many milliseconds as its argument says; and by name of a function, the set of
--- what it calls.
+-- C, in which main() calls f1_() for as many milliseconds as its argument says; and by name of a function, the set
+-- of what it calls.
 local function draw(random)
    local calls, out = {}, { "#include <stdlib.h>", "#include <time.h>", "#define NOIPA __attribute__((noipa))",
       '#define KEEP(x) __asm__ volatile("" : : "r"(x) : "memory")', "extern volatile long sum;" }
@@ -107,8 +107,8 @@ local function draw(random)
 end
 
 -- Compares the frames of a sample, the innermost first, with what calls what. "true": from the place to main() each
--- function calls the next; "elsewhere": the place is in none of them; "lost": the stack does not reach main(); else what
--- is wrong.
+-- function calls the next; "elsewhere": the place is in none of them; "lost": the stack does not reach main(); else
+-- what is wrong.
 local function judge(frames, calls)
    local first
    for i, f in ipairs(frames) do first = first or calls[f] and i end
@@ -257,7 +257,8 @@ NOIPA void burn(void) { for (int i = 0; i < 200000; i++) sum += i; }
 NOIPA int deep(int n) { if (n) n = deep(n - 1) + 1; else burn(); __asm__ volatile("" : : : "memory"); return n; }
 NOIPA int begin(void) { for (int i = 0; i < 1500; i++) deep(3); return 0; }
 __asm__(".globl _start\n.type _start, @function\n_start:\n"
-	"\txor %ebp, %ebp\n\tcall begin\n\tmov $1, %eax\n\txor %ebx, %ebx\n\tint $0x80\n\thlt\n.size _start, .-_start\n");
+	"\txor %ebp, %ebp\n\tcall begin\n"
+	"\tmov $1, %eax\n\txor %ebx, %ebx\n\tint $0x80\n\thlt\n.size _start, .-_start\n");
 ]])
       if select(2, c.sh("gcc -m32 -c -x c /dev/null -o /dev/null")) ~= 0 then pending("no compiler for 32 bits") end
       for _, flags in ipairs { "-O2", "-O2 -fno-omit-frame-pointer", "-O1" } do
