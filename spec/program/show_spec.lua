@@ -31,6 +31,24 @@ describe("a value at the prompt", function()
    end)
 end)
 
+describe("help on an object", function()
+   it("has a method on each line, wrapped once, at any width", function()
+      local help, lpfm = require "repl.prompt.help", require "lpfm"
+      local ctx = assert(lpfm.create {})
+      for _, width in ipairs { 60, 79, 100, math.random(60, 200) } do
+         local text = help.text(ctx, width)
+         local column = math.floor(width * 0.4)
+         for line in text:gmatch("\n([^\n]*)") do
+            assert.is_true(#line <= width, line)
+            local method = line:find("^   context:")
+            assert.is_true(method ~= nil or line:find("^" .. (" "):rep(column) .. "%S") ~= nil, line)
+         end
+         assert.truthy(text:gsub("%s+", " "):find("SIGIO interrupts it as Ctrl-C does.", 1, true), text)
+      end
+      ctx:close()
+   end)
+end)
+
 describe("a context at the prompt", function()
    local c = require "support.c"
    local terminal = require "support.terminal"
