@@ -262,7 +262,7 @@ function help.of_name(name, width)
    if text then return text end
    local value = names.value(name)
    if value ~= nil then return value_text(value, width) end
-   return hardware_event(name) or flag_text(name) or field_text(name) or command_text(name)
+   return hardware_event(name) or flag_text(name) or command_text(name) or field_text(name)
 end
 
 --- Help about a topic, a name or a value.
