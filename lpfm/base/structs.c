@@ -398,6 +398,15 @@ static void refuse_lone_record(lua_State *L, int idx, const struct lpfm_site *si
 			 "(a list of one is written {{...}})");
 }
 
+/* An element behind a hole would be left out without a word. Only what follows the last element is looked at. */
+static void refuse_hole(lua_State *L, int idx, size_t n, const struct lpfm_site *site)
+{
+	for (lua_pushnumber(L, (lua_Number)n); lua_next(L, idx); lua_pop(L, 1))
+		if (lua_type(L, -2) == LUA_TNUMBER)
+			lpfm_bad(L, site, "element %d is behind a hole: there is no element %d",
+				 (int)lua_tonumber(L, -2), (int)n + 1);
+}
+
 int lpfm_list_length(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call)
 {
 	struct lpfm_site site = { .call = call };
@@ -410,6 +419,8 @@ int lpfm_list_length(lua_State *L, int idx, const struct lpfm_struct *rec, const
 		lpfm_bad(L, &site, "the list is too long");
 	if (!n)
 		refuse_lone_record(L, idx, &site);
+	else
+		refuse_hole(L, idx, n, &site);
 	return (int)n;
 }
 

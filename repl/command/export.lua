@@ -126,17 +126,21 @@ function command.main(argv)
 end
 
 --- Turns a recording into a flame graph, pprof, speedscope, Firefox, CSV, JSON, SQL or SQLite.
--- @string path of the output; its extension tells the format
+-- @tparam string|table path of the output, whose extension tells the format; or only the table of options
 -- @string[opt="lpfm.data"] file the recording
--- @tparam[opt] table opts of `export.write`, and `format`
--- @usage record("ls -lR /etc >/dev/null"); export("out.svg")
+-- @tparam[opt] table opts options, as for `export.write`, and:
+-- @string[opt] opts.format the format, where the extension does not tell it
+-- @string[opt] opts.output the output
+-- @string[opt] opts.file the recording
+-- @usage record("ls -lR /etc >/dev/null"); export("out.svg"); export { output = "out.folded", ids = true }
 function command.call(path, file, opts)
+   if type(path) == "table" and file == nil and opts == nil then path, file, opts = path.output, path.file, path end
    arguments.check("export", 'export("out.svg")', { path, "string", "the name of the output" },
       { file, "string?", "the name of a recording" }, { opts, "table?", "a table of options" })
    local chosen = {}
    for k, v in pairs(opts or {}) do chosen[k] = v end
    local name = chosen.format or export.format_of(path)
-   chosen.format = nil
+   chosen.format, chosen.output, chosen.file = nil, nil, nil
    if not name then
       error(("export: the name '%s' tells no format: export(\"out.svg\"), or the option format"):format(path), 0)
    end

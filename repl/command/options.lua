@@ -103,7 +103,8 @@ local function translate(self, word)
    if self.advice[flag] then options.fail("%s: %s", flag, self.advice[flag]) end
    if self.needless[flag] then return nil end
    local ours = self.meant[flag] or habits[flag]
-   return self.known[ours] and ours .. rest or word
+   if not self.known[ours] then return word end
+   return ours .. (ours:find("^%-%-") and rest or rest:sub(2)) -- "-x," has no "="
 end
 
 local function wants_value(self, word)
@@ -116,7 +117,10 @@ local function take_option(self, argv, i, mine)
    local word = translate(self, argv[i])
    if not word then return i + 1 end
    mine[#mine + 1] = word
-   if wants_value(self, word) and argv[i + 1] then
+   if wants_value(self, word) and argv[i + 1] and argv[i + 1]:find("^%-%d") then -- a number, which is no option
+      mine[#mine] = word .. (word:find("^%-%-") and "=" or "") .. argv[i + 1]
+      i = i + 1
+   elseif wants_value(self, word) and argv[i + 1] then
       mine[#mine + 1] = argv[i + 1]
       i = i + 1
    end
@@ -150,7 +154,10 @@ end
 function command:parse(argv)
    local mine, rest = split(self, argv)
    local ok, args = self.parser:pparse(mine)
-   if not ok then error({ message = args:gsub("\n", "; "):gsub("; Did", "; did"), usage = true }, 0) end
+   if not ok then
+      args = args:gsub("\nDid you mean one of these: .*$", "") -- a letter is near to each other one
+      error({ message = args:gsub("\n", "; "):gsub("; Did", "; did"), usage = true }, 0)
+   end
    if args.mistake then options.fail("%s", args.mistake) end
    if args.help then error({ help = self:help() }, 0) end
    if args.x == "" then options.fail("-x: expected a separator, as in -x,") end

@@ -117,8 +117,17 @@ local function point_at_name(text, list, err, kind, name)
    return ("%s%s\n%s"):format(err, hint_for(list, i, kind, name), draw(text, token.from))
 end
 
+-- "create: no sampling format is called "stak"": those that there are.
+local function format_hint(name)
+   local known = {}
+   for i, format in ipairs(require("lpfm").formats() or {}) do known[i] = format.name end
+   return nearest.hint(name, known)
+end
+
 -- "write_pmds: element 1: unknown field 'valu'": the fields that the call knows.
 local function field_hint(err)
+   local format = err:match('no sampling format is called "([^"]+)"$')
+   if format then return format_hint(format) end
    local call, field = err:match("^([%w_]+): .*unknown field '([^']+)'$")
    local fields = {}
    for _, key in ipairs(call and reference.keys() or {}) do
@@ -132,7 +141,7 @@ end
 
 -- Text that a message quotes, 'like this', or a register's number in it: where it stands in the line.
 local function point_at_quoted(text, list, err)
-   local quoted = err:match("'([^'\n]+)'") or err:match("PM[CD](%d+)")
+   local quoted = err:match("'([^'\n]+)'") or err:match('"([^"\n]+)"') or err:match("PM[CD](%d+)")
    if not quoted then return nil end
    for _, token in ipairs(list) do
       local within = token.kind == "string" and token.text:find(quoted, 1, true)
@@ -153,7 +162,7 @@ function caret.runtime(text, err)
    local kind, name = plain:match("(%l+) '([^']+)' %(a nil value%)")
    local pointed = kind and separators[kind] and point_at_name(text, list, plain, kind, name)
       or point_at_quoted(text, list, plain)
-   return pointed or err
+   return pointed or not text:find("\n", 1, true) and plain or err
 end
 
 return caret

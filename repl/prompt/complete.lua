@@ -6,7 +6,9 @@
 
 local commands = require "repl.command"
 local dot_commands = require "repl.prompt.dot_commands"
+local journal = require "repl.prompt.journal"
 local kinds = require "repl.command.kinds"
+local globals = require "repl.prompt.globals"
 local names = require "repl.prompt.names"
 local reference = require "repl.prompt.reference"
 local tokens = require "repl.prompt.tokens"
@@ -72,7 +74,7 @@ local function site_of(text, in_string)
       if open.text == "{" then site.level = site.level + 1 else site.argument = open.argument end
    end
    site.path = site.call
-   site.call = site.call and reference.key(site.call)
+   site.call = site.call and (reference.key(site.call) or reference.key("pfm." .. site.call))
    return site
 end
 
@@ -94,10 +96,39 @@ local function wants_number(site)
    return site.call ~= nil and site.after ~= nil and site.after.text == "=" and NUMBERS[site.field] or false
 end
 
+-- The registers of a call's list: those that the context counts with, or else all.
+local lists = { ["context:read_pmds"] = "pmds", ["context:write_pmds"] = "pmds", ["context:write_pmcs"] = "pmcs",
+   ["lpfm.pmds"] = "pmds", ["lpfm.pmcs"] = "pmcs" }
+
+local function numbers_at(site)
+   local kind = lists[site.call]
+   local after = site.after and site.after.text
+   if not kind or site.level ~= 1 or not (after == "{" or after == ",") then return {} end
+   local object = names.value(site.path:match("^(.-)[.:][%w_]+$") or "")
+   local programming = journal.is_open(object) and journal.programming(object)
+   local found = programming and programming[kind] or {}
+   local out = {}
+   for i, reg in ipairs(#found > 0 and found or require("lpfm")[kind]() or {}) do out[i] = tostring(reg.num) end
+   return out
+end
+
+local function in_value(value, sep, last)
+   return value ~= nil and matching(names.of(value, false, sep == ":"), last) or {}
+end
+
+-- A module that is named in a call: require("pfm.count").
+local function required(before, word)
+   local name = before:match("require%s*%(?%s*[\"']([%w_.]+)[\"']%s*%)?$")
+   local sep, last = word:match("^([.:])([%w_]*)$")
+   if not (name and sep) then return nil end
+   local ok, module = pcall(require, name)
+   local out = ok and in_value(module, sep, last) or {}
+   for i, field in ipairs(out) do out[i] = sep .. field end
+   return out
+end
+
 local function in_path(path, sep, last)
-   local value = names.value(path)
-   if value == nil then return {} end
-   local out = matching(names.of(value, false, sep == ":"), last)
+   local out = in_value(names.value(path), sep, last)
    for i, name in ipairs(out) do out[i] = path .. sep .. name end
    return out
 end
@@ -119,6 +150,8 @@ local function whole_path(word, before)
 end
 
 local function in_code(word, before)
+   local of_module = required(before, word)
+   if of_module then return of_module end
    local called = before:match("([%a_][%w_.:]*)%b()$")
    if called and word:find("^[.:]") then return matching(of_result(called, word:sub(1, 1)), word) end
    local whole = whole_path(word, before)
@@ -132,8 +165,11 @@ local function in_code(word, before)
    if not word:find("^[%w_]*$") then return {} end
    local site = site_of(before, false)
    if wants_number(site) then return {} end
-   local fields = matching(fields_at(site), word)
-   return #fields > 0 and fields or matching(names.of(_G, true), word)
+   for _, list in ipairs { fields_at(site), numbers_at(site) } do
+      local found = matching(list, word)
+      if #found > 0 then return found end
+   end
+   return matching(names.of(_G, true), word)
 end
 
 -- --- files ---------------------------------------------------------------------------------------
@@ -250,7 +286,7 @@ local function in_command(word, before)
    if wants == "file" then return files(word) end
    if wants == "context" then
       local list = {}
-      for _, c in ipairs(names.globals(require("repl.prompt.journal").is_open)) do list[#list + 1] = c.name end
+      for _, c in ipairs(names.globals(journal.is_open)) do list[#list + 1] = c.name end
       return matching(list, word)
    end
    return wants == "help" and matching(explained(word), word) or {}
@@ -258,8 +294,15 @@ end
 
 local function in_question(word)
    local mark, name = word:match("^(%?*)(.*)$")
-   local out, path = matching(explained(name), name), name:match("^(.-)[.:][%w_]*$")
-   for _, found in ipairs(path and in_code(name, "") or matching(names.of(_G), name)) do out[#out + 1] = found end
+   local out, path = {}, name:match("^(.-)[.:][%w_]*$")
+   if name == "" then -- hundreds of names are no help: pages, and what the prompt has
+      for _, list in ipairs { reference.topics(), globals.names() } do
+         for _, found in ipairs(list) do out[#out + 1] = found end
+      end
+   else
+      out = matching(explained(name), name)
+      for _, found in ipairs(path and in_code(name, "") or matching(names.of(_G), name)) do out[#out + 1] = found end
+   end
    for i, found in ipairs(out) do out[i] = mark .. found end
    return out
 end

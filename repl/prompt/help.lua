@@ -6,6 +6,7 @@
 local doc = require "pfm.doc"
 local render = require "pfm.render"
 local names = require "repl.prompt.names"
+local pager = require "repl.prompt.pager"
 local nearest = require "pfm.util.nearest"
 local reference = require "repl.prompt.reference"
 
@@ -20,16 +21,21 @@ end
 
 -- --- lines ---------------------------------------------------------------------------------------
 
--- A line that is too long goes on under its second column, or a little further in than it begins.
-local function wrap(line, width)
-   local column = line:match("^%s*%S.-%s%s+()%S") or #line:match("^%s*") + #INDENT + 1
-   if not line:find("^%s") then column = 1 end
+-- Where a line goes on: under its second column, or a little further in than it begins.
+local function column_of(line)
+   if not line:find("^%s") then return 1 end
+   return line:match("^%s*%S.-%s%s+()%S") or #line:match("^%s*") + #INDENT + 1
+end
+
+-- A line that is too long, in several.
+local function wrap(line, width, column)
+   column = column or column_of(line)
    if #line <= width or column > width / 2 then return line end
    local at = width
    while at > column and line:sub(at, at) ~= " " do at = at - 1 end
    if at == column then return line end
    local rest = (" "):rep(column - 1) .. line:sub(at + 1)
-   return line:sub(1, at):gsub("%s+$", "") .. "\n" .. wrap(rest, width)
+   return line:sub(1, at):gsub("%s+$", "") .. "\n" .. wrap(rest, width, column)
 end
 
 -- Lines of a paragraph, and what goes on under the second column of the line before, are joined first.
@@ -181,13 +187,18 @@ end
 
 -- --- values --------------------------------------------------------------------------------------
 
-local function class_text(class)
-   local rows = {}
-   for i, key in ipairs(reference.methods(class)) do
+-- A method on a line; how it is called stands on one of its own where that is long.
+local function class_text(class, width)
+   local lines, column = {}, math.floor(width * 0.4)
+   for _, key in ipairs(reference.methods(class)) do
       local entry = reference.entry(key)
-      rows[i] = { entry.usage, entry.text }
+      local usage, text = INDENT .. entry.usage, entry.text:gsub("%s+", " ")
+      if #usage + 2 > column then
+         lines[#lines + 1], usage = usage, ""
+      end
+      lines[#lines + 1] = wrap(("%-" .. column .. "s%s"):format(usage, text), width, column + 1)
    end
-   return table.concat(render.align({ {}, {} }, rows, INDENT), "\n")
+   return table.concat(lines, "\n")
 end
 
 -- What the comments in the sources say, where the project has been built with them.
@@ -204,7 +215,9 @@ end
 
 local function value_text(value, width)
    local class = reference.class(value)
-   if class then return ("%s: a %s\n%s"):format(tostring(value):match("^[^\n]*"), class, class_text(class)) end
+   if class then
+      return ("%s: a %s\n%s"):format(tostring(value):match("^[^\n]*"), class, class_text(class, width))
+   end
    if value == require "lpfm" then return reference.topic("context") end
    local name = reference.name_of(value)
    local key = name and reference.key(name)
@@ -249,7 +262,7 @@ function help.of_name(name, width)
    if text then return text end
    local value = names.value(name)
    if value ~= nil then return value_text(value, width) end
-   return hardware_event(name) or flag_text(name) or field_text(name) or command_text(name)
+   return hardware_event(name) or flag_text(name) or command_text(name) or field_text(name)
 end
 
 --- Help about a topic, a name or a value.
@@ -273,9 +286,11 @@ function help.call(what)
    local ok, screen = pcall(require, "repl.keys")
    local columns = ok and screen.size()
    local width = columns and columns - 1 or WIDTH
+   local lines = {}
    for line in (help.text(what, math.min(width, WIDTH)) .. "\n"):gmatch("([^\n]*)\n") do
-      io.stdout:write(wrap(line, width), "\n")
+      lines[#lines + 1] = wrap(line, width)
    end
+   pager.print(table.concat(lines, "\n") .. "\n")
 end
 
 return help

@@ -2,6 +2,7 @@
 --- Any value as a person reads it.
 -- @module repl.prompt.show
 
+local pager = require "repl.prompt.pager"
 local render = require "pfm.render"
 
 local show = {}
@@ -262,7 +263,7 @@ end
 function show.print(...)
    local parts = {}
    for i = 1, select("#", ...) do parts[i] = show.text((select(i, ...))) end
-   if #parts > 0 then io.stdout:write(table.concat(parts, "\t"), "\n") end
+   if #parts > 0 then pager.print(table.concat(parts, "\t") .. "\n") end
 end
 
 return show

@@ -4,6 +4,7 @@
 -- A figure prints itself (`print(plot.bars{...})`) and saves itself (`figure:save("out.svg")`).
 -- @module pfm.plot
 
+local check_fields = require("pfm.util.fields").check
 local render = require "pfm.render"
 local terminal = require "pfm.util.terminal"
 
@@ -11,6 +12,7 @@ local plot = {}
 
 local WIDTH, HEIGHT = 100, 16 -- characters, where no terminal says
 local BINS = 20
+local OPTIONS = { "event", "by", "top", "slices", "value", "bins" } -- of a recording's figures
 
 -- --- figures -------------------------------------------------------------------------------------
 
@@ -155,12 +157,20 @@ plot.views = { bars = true, time = true, heat = true, ranks = true, histogram = 
 --- A figure of a recording.
 -- @tparam table self of `recording.open`
 -- @string[opt="bars"] what "bars", "time", "heat", "ranks" or "histogram"
--- @tparam[opt] table opts of `pfm.plot.views`
+-- @tparam[opt] table opts
+-- @string[opt] opts.event of several, this one
+-- @string[opt="symbol"] opts.by sort keys, see `pfm.analyze.keys`
+-- @int[opt] opts.top so many rows
+-- @int[opt=60] opts.slices of time
+-- @string[opt="time"] opts.value of a histogram: an event recorded with each sample, or the time between samples
+-- @int[opt] opts.bins of a histogram
 -- @treturn figure
+-- @raise on other options
 -- @usage require("pfm.plot").recording(assert(recording.open "lpfm.data"), "time"):save("course.svg")
 function plot.recording(self, what, opts)
    local from = require "pfm.plot.views"
    opts = opts or {}
+   check_fields("plot.recording", opts, OPTIONS, "option")
    if what ~= "histogram" then
       local fields = from[what or "bars"](self, opts)
       return new(fields.kind, fields)

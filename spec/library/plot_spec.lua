@@ -172,6 +172,10 @@ describe("figures of a recording", function()
    end)
 
    it("show the course over time, as lines and as a map", function()
+      for _, what in ipairs { "bars", "time", "heat", "ranks", "histogram" } do
+         assert.error_matches(function() plot.recording(self, what, { sort = "thread" }) end, "unknown option 'sort'")
+         assert.error_matches(function() plot.recording(self, what, { slice = 7 }) end, "did you mean 'slices'")
+      end
       local figure = plot.recording(self, "time", { by = "comm", slices = 7 })
       local seven, eight = figure.series[1], figure.series[2]
       for i = 1, 7 do

@@ -249,3 +249,25 @@ describe("record --max-size", function()
       end
    end)
 end)
+
+describe("an option of perf's", function()
+   it("has its value behind = where ours is a letter", function()
+      for _, line in ipairs { "--field-separator=, ", "--field-separator , ", "-x, ", "-x , " } do
+         local out, status = run(("stat -o - -e task-clock,cs %s -- true"):format(line))
+         assert.equal(0, status, out)
+         assert.truthy(out:find("\n?[%d.]+,msec,task%-clock,"), line .. ": " .. out)
+      end
+      for _, line in ipairs { "--input=", "-f ", "-i " } do
+         assert.truthy(run(("report %s%s/none.data"):format(line, scratch)):find("none.data", 1, true), line)
+      end
+   end)
+
+   it("takes a number for its value, and is not guessed from a letter", function()
+      local out, status = run "stat -p -5"
+      assert.equal(2, status, out)
+      assert.truthy(out:find("--pid: '-5' is not a list of process IDs", 1, true), out)
+      out = run "stat -u -- true"
+      assert.truthy(out:find("unknown option '-u'\n", 1, true), out)
+      assert.truthy(run("stat --evnt cs -- true"):find("did you mean", 1, true))
+   end)
+end)

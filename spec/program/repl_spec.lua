@@ -32,6 +32,36 @@ local function write(path, text)
    return path
 end
 
+describe("the prompt's pager", function()
+   setup(new_home)
+   teardown(remove_home)
+   after_each(function() t:stop() end)
+
+   local LONG = "s = {}; for i = 1, 100 do s[i] = 'line ' .. i end; s = table.concat(s, string.char(10))"
+
+   it("shows what is longer than the terminal, and nothing else", function()
+      start("PAGER='sed s/^/PAGED/'")
+      t:enter(LONG)
+      t:enter("s")
+      t:wait_for("PAGEDline 100\n")
+      t:enter("'it is ' .. 6 * 7")
+      t:wait_for("\nit is 42\n")
+   end)
+
+   it("may leave before the end, or not be there", function()
+      for _, name in ipairs { "'head -n 1'", "no-such-pager", "cat", "" } do
+         start("PAGER=" .. name)
+         t:enter(LONG)
+         t:enter("s")
+         if not name:find("head") then t:wait_for("\nline 100\n") end
+         t:enter("6 * 7")
+         t:wait_for("\n42\n")
+         t:stop()
+      end
+      start()
+   end)
+end)
+
 describe("the prompt", function()
    setup(new_home)
    teardown(remove_home)

@@ -31,6 +31,24 @@ describe("a value at the prompt", function()
    end)
 end)
 
+describe("help on an object", function()
+   it("has a method on each line, wrapped once, at any width", function()
+      local help, lpfm = require "repl.prompt.help", require "lpfm"
+      local ctx = assert(lpfm.create {})
+      for _, width in ipairs { 60, 79, 100, math.random(60, 200) } do
+         local text = help.text(ctx, width)
+         local column = math.floor(width * 0.4)
+         for line in text:gmatch("\n([^\n]*)") do
+            assert.is_true(#line <= width, line)
+            local method = line:find("^   context:")
+            assert.is_true(method ~= nil or line:find("^" .. (" "):rep(column) .. "%S") ~= nil, line)
+         end
+         assert.truthy(text:gsub("%s+", " "):find("SIGIO interrupts it as Ctrl-C does.", 1, true), text)
+      end
+      ctx:close()
+   end)
+end)
+
 describe("a context at the prompt", function()
    local c = require "support.c"
    local terminal = require "support.terminal"
@@ -80,5 +98,37 @@ c]])
       assert.is_true(lines >= 20 and lines <= 24, out)
       assert.truthy(out:find("... %d+ more registers"), out)
       assert.truthy(out:find("set 5", 1, true), out)
+   end)
+end)
+
+describe("a mistake at the prompt", function()
+   local terminal = require "support.terminal"
+   local c = require "support.c"
+   local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+
+   local function said(text)
+      return (c.sh(("printf '%%s\\n' %s | LPFM_MACHINE=sim:itanium2 %s"):format(terminal.quote(text), program)))
+   end
+
+   it("of one line is told without a position", function()
+      assert.equal("attempt to perform arithmetic on a nil value\n", said("nil + 1"))
+      assert.equal("boo\n", said("error('boo')"))
+      assert.equal("attempt to concatenate a table value\n", said("'a' .. {}"))
+   end)
+
+   it("in a format's name has the nearest one, and a caret", function()
+      local out = said("lpfm.create{format=\"defualt\"}")
+      assert.truthy(out:find('no sampling format is called "defualt"; did you mean \'default\'?', 1, true), out)
+      assert.truthy(out:find("\n +%^"), out)
+   end)
+
+   it("of a hole in a list names the element behind it", function()
+      local ctx = "c = lpfm.create{}; "
+      for _, call in ipairs { "write_pmcs{ {num=4,value=9}, [4]={num=5,value=9} }", "read_pmds{ 4, 5, [9]=6 }",
+         "write_pmds{ {num=4,value=0}, [3]={num=5,value=0} }", "create_evtsets{ {id=1}, [3]={id=2} }" } do
+         local out = said(ctx .. "c:" .. call)
+         assert.truthy(out:find("element %d is behind a hole: there is no element %d"), out)
+      end
+      assert.equal("true\n", said(ctx .. "c:write_pmds{ {num=4,value=0}, {num=5,value=0}, n = 2 }"))
    end)
 end)

@@ -1,0 +1,50 @@
+-- SPDX-License-Identifier: MIT
+--- What is longer than the terminal is shown by a pager: $PAGER, or less.
+-- @module repl.prompt.pager
+
+local signal = require "posix.signal"
+local terminal = require "pfm.util.terminal"
+
+local pager = {}
+
+local USUAL = "less -FRX" -- leaves by itself where all fits, and leaves what it showed on the screen
+
+-- Does a text have more lines than fit, with the prompt after it?
+local function is_long(text)
+   local columns, most = terminal.size()
+   local lines = 0
+   for line in text:gmatch("([^\n]*)\n") do
+      lines = lines + math.max(1, math.ceil(#line / columns))
+      if lines >= most then return true end
+   end
+   return false
+end
+
+-- The command that shows it, or nil: there is none, or none is wanted.
+local function command()
+   local wanted = os.getenv("PAGER") or USUAL
+   local word = wanted:match("^%s*(%S+)")
+   if not word or word == "cat" then return nil end
+   local found = io.popen(("command -v '%s' 2>/dev/null"):format((word:gsub("'", "'\\''"))))
+   local path = found:read("*l")
+   found:close()
+   return path and wanted
+end
+
+--- Prints a text. The pager may leave before it has read all of it.
+-- @string text whole lines
+function pager.print(text)
+   local wanted = terminal.is_terminal(true) and is_long(text) and command()
+   if not wanted then
+      io.stdout:write(text)
+      return
+   end
+   io.stdout:flush()
+   local before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+   local pipe = io.popen(wanted, "w")
+   pipe:write(text)
+   pipe:close()
+   signal.signal(signal.SIGPIPE, before)
+end
+
+return pager
