@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* object.c - one object and what is known of its code: its ELF file through elfutils' libdwfl. */
+#include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -154,9 +155,9 @@ fail:
 	return NULL;
 }
 
-static struct symobj *open_file(const char *path, char *why)
+static struct symobj *open_file(const char *path, const char *file, char *why)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0) {
 		explain(why, strerror(errno));
@@ -278,14 +279,14 @@ static struct symobj *open_kernel(char *why)
 	return o;
 }
 
-struct symobj *symobj_open(const char *path, char why[SYMOBJ_ERROR_LEN])
+struct symobj *symobj_open(const char *path, const char *file, char why[SYMOBJ_ERROR_LEN])
 {
 	why[0] = '\0';
 	if (strcmp(path, "[vdso]") == 0)
 		return open_vdso(why);
 	if (strcmp(path, "[kernel]") == 0)
 		return open_kernel(why);
-	return open_file(path, why);
+	return open_file(path, file, why);
 }
 
 void symobj_close(struct symobj *o)
@@ -363,4 +364,25 @@ const unsigned char *symobj_build_id(const struct symobj *o, int *len)
 
 	*len = o->mod ? dwfl_module_build_id(o->mod, &bits, &vaddr) : 0;
 	return *len > 0 ? bits : NULL;
+}
+
+int symobj_read_build_id(const char *file, unsigned char id[SYMOBJ_BUILD_ID])
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	const void *bits;
+	ssize_t len;
+	Elf *elf;
+
+	if (fd < 0)
+		return 0;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	len = elf ? dwelf_elf_gnu_build_id(elf, &bits) : 0;
+	if (len < 0 || len > SYMOBJ_BUILD_ID)
+		len = 0;
+	if (len)
+		memcpy(id, bits, (size_t)len);
+	elf_end(elf);
+	close(fd);
+	return (int)len;
 }

@@ -55,6 +55,7 @@ static void push_address(lua_State *L, uint64_t addr)
 Opens an object.
 @function object
 @string path an ELF file, "[vdso]" or "[kernel]"
+@string[opt=path] file where the file is to be had now; its debug information is looked for by its path
 @treturn[1] object
 @return[2] nil
 @treturn[2] string why not
@@ -62,14 +63,14 @@ Opens an object.
 */
 static int symbols_object(lua_State *L)
 {
-	const char *path = luaL_checkstring(L, 1);
+	const char *path = luaL_checkstring(L, 1), *file = luaL_optstring(L, 2, path);
 	struct object *self = lua_newuserdata(L, sizeof(*self));
 	char why[SYMOBJ_ERROR_LEN];
 
 	self->o = NULL;
 	luaL_getmetatable(L, OBJECT_TYPE);
 	lua_setmetatable(L, -2);
-	self->o = symobj_open(path, why);
+	self->o = symobj_open(path, file, why);
 	if (self->o)
 		return 1;
 	lua_pushnil(L);
@@ -250,6 +251,19 @@ static int object_functions(lua_State *L)
 	return 1;
 }
 
+static void push_hex(lua_State *L, const unsigned char *bytes, int len)
+{
+	static const char digits[] = "0123456789abcdef";
+	luaL_Buffer b;
+
+	luaL_buffinit(L, &b);
+	for (int i = 0; i < len; i++) {
+		luaL_addchar(&b, digits[bytes[i] >> 4]);
+		luaL_addchar(&b, digits[bytes[i] & 15]);
+	}
+	luaL_pushresult(&b);
+}
+
 /***
 The build id in hexadecimal.
 @function object:build_id
@@ -259,21 +273,32 @@ return o:build_id()
 */
 static int object_build_id(lua_State *L)
 {
-	static const char digits[] = "0123456789abcdef";
 	int len;
 	const unsigned char *id = symobj_build_id(check_object(L), &len);
-	luaL_Buffer b;
 
-	if (!id) {
+	if (id)
+		push_hex(L, id, len);
+	else
 		lua_pushnil(L);
-		return 1;
-	}
-	luaL_buffinit(L, &b);
-	for (int i = 0; i < len; i++) {
-		luaL_addchar(&b, digits[id[i] >> 4]);
-		luaL_addchar(&b, digits[id[i] & 15]);
-	}
-	luaL_pushresult(&b);
+	return 1;
+}
+
+/***
+The build id of a file that is not opened for its symbols.
+@function build_id
+@string file
+@return string in hexadecimal, or nil: it has none, or is no ELF file
+@usage print(require("lpfm.symbols").build_id "/bin/sh")
+*/
+static int symbols_build_id(lua_State *L)
+{
+	unsigned char id[SYMOBJ_BUILD_ID];
+	int len = symobj_read_build_id(luaL_checkstring(L, 1), id);
+
+	if (len)
+		push_hex(L, id, len);
+	else
+		lua_pushnil(L);
 	return 1;
 }
 
@@ -340,6 +365,8 @@ int luaopen_lpfm_symbols(lua_State *L)
 	lua_newtable(L);
 	lua_pushcfunction(L, symbols_object);
 	lua_setfield(L, -2, "object");
+	lua_pushcfunction(L, symbols_build_id);
+	lua_setfield(L, -2, "build_id");
 	symbols_open_unwinder(L);
 	return 1;
 }

@@ -5,6 +5,7 @@
 -- @module pfm.recording.code
 
 local nearest = require "pfm.util.nearest"
+local objects = require "lpfm.symbols"
 local shell = require "pfm.util.shell"
 local stacks = require "pfm.recording.stacks"
 local symbols = require "pfm.symbols"
@@ -150,7 +151,7 @@ local function code_of(self, f, all, partly)
    local disassembled = instructions ~= nil
    instructions = instructions or addresses_only(counts, f.samples)
    local known = self.objects[f.object]
-   local id = known and known.build_id and disassembled and symbols.build_id(f.path)
+   local id = known and known.build_id and disassembled and objects.build_id(f.path)
    return {
       symbol = f.name, object = f.object, samples = f.samples, percent = f.samples / all * 100,
       instructions = instructions, lines = lines_of(instructions, f.samples), disassembled = disassembled,

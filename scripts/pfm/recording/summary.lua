@@ -2,6 +2,7 @@
 --- What to know about a recording before its numbers: what was sampled, when, and how far to trust it.
 -- @module pfm.recording.summary
 
+local objects = require "lpfm.symbols"
 local render = require "pfm.render"
 local symbols = require "pfm.symbols"
 
@@ -21,7 +22,7 @@ end
 local function changed_objects(self, out)
    if self.symbols then return end
    for path, o in pairs(self.objects) do
-      local id = symbols.build_id(path)
+      local id = objects.build_id(path)
       if o.build_id and id and id ~= o.build_id then
          out[#out + 1] = path .. " has changed since the recording: its symbols may be wrong"
       end
