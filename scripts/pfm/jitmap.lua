@@ -5,6 +5,7 @@
 -- @module pfm.jitmap
 
 local stat = require("posix.sys.stat").stat
+local text_file = require "pfm.util.text_file"
 
 local jitmap = {}
 
@@ -114,7 +115,7 @@ end
 -- @treturn ?string nil: the process is in none, or has ended
 -- @usage print(jitmap.inner_path(require("lpfm.proc").getpid()))
 function jitmap.inner_path(pid)
-   local status = read(("/proc/%d/status"):format(pid)) or ""
+   local status = text_file.all(("/proc/%d/status"):format(pid)) or ""
    local inner = tonumber(status:match("\nNSpid:[%s%d]-(%d+)\n"))
    local root = ("/proc/%d/root"):format(pid)
    local own, its = stat "/", stat(root)
