@@ -330,6 +330,25 @@ static int object_tostring(lua_State *L)
 	return 1;
 }
 
+/***
+A function's name as its source has it, of the one that its symbol has: of C++, Rust, OCaml.
+@function demangle
+@string name
+@treturn string the same, where it is none of these
+@usage assert(require("lpfm.symbols").demangle "_ZN3foo3barEv" == "foo::bar()")
+*/
+static int symbols_demangle(lua_State *L)
+{
+	char *plain = symtab_demangle(luaL_checkstring(L, 1));
+
+	if (plain)
+		lua_pushstring(L, plain);
+	else
+		lua_settop(L, 1);
+	free(plain);
+	return 1;
+}
+
 static const luaL_Reg methods[] = {
 	{ "address", object_address },
 	{ "func", object_func },
@@ -367,6 +386,8 @@ int luaopen_lpfm_symbols(lua_State *L)
 	lua_setfield(L, -2, "object");
 	lua_pushcfunction(L, symbols_build_id);
 	lua_setfield(L, -2, "build_id");
+	lua_pushcfunction(L, symbols_demangle);
+	lua_setfield(L, -2, "demangle");
 	symbols_open_unwinder(L);
 	return 1;
 }

