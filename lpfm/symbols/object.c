@@ -14,6 +14,7 @@
 
 #include "symbols/object.h"
 #include "symbols/plt.h"
+#include "symbols/ranges.h"
 
 #define PAGE 4096	/* the least of all machines */
 #define DEBUG_PATH ":.debug:/usr/lib/debug"	/* libdwfl's own */
@@ -23,6 +24,7 @@ struct symobj {
 	Dwfl_Module *mod;
 	Elf *elf;
 	struct symtab funcs;
+	size_t functions;		/* that the symbol table has */
 	struct symplt_names made;	/* some of the functions' names */
 	struct symdwarf dwarf;
 	char *names;		/* the kernel's names */
@@ -144,12 +146,15 @@ static struct symobj *open_elf(const char *path, int fd, char *why)
 	}
 	if (report(o, path, fd, why))
 		goto fail;
-	if (add_functions(o) || symplt_add(o->elf, &o->funcs, &o->made)) {
-		explain(why, strerror(ENOMEM));
-		goto fail;
-	}
+	if (add_functions(o))
+		goto no_memory;
+	o->functions = o->funcs.n;
+	if (symplt_add(o->elf, &o->funcs, &o->made))
+		goto no_memory;
 	symtab_sort(&o->funcs);
 	return o;
+no_memory:
+	explain(why, strerror(ENOMEM));
 fail:
 	symobj_close(o);
 	return NULL;
@@ -258,6 +263,7 @@ static int add_kernel(struct symobj *o)
 		if (add_kernel_line(o, l))
 			return -1;
 	symtab_sort(&o->funcs);
+	o->functions = o->funcs.names;
 	return 0;
 }
 
@@ -270,7 +276,7 @@ static struct symobj *open_kernel(char *why)
 		return NULL;
 	}
 	o->names = read_all("/proc/kallsyms");
-	if (!o->names || add_kernel(o) || !o->funcs.names) {
+	if (!o->names || add_kernel(o) || !o->functions) {
 		explain(why, "the kernel's symbols are hidden "
 			"(sysctl kernel.kptr_restrict=0 as root shows them)");
 		symobj_close(o);
@@ -342,9 +348,14 @@ const struct symtab_entry *symobj_function(const struct symobj *o, uint64_t addr
 	return symtab_find(&o->funcs, addr);
 }
 
+bool symobj_range(const struct symobj *o, uint64_t addr, uint64_t *start, uint64_t *size)
+{
+	return symranges_find(o->elf, addr, start, size);
+}
+
 size_t symobj_functions(const struct symobj *o)
 {
-	return o->funcs.names;
+	return o->functions;
 }
 
 int symobj_frames(struct symobj *o, uint64_t addr, struct symdwarf_frame frames[], int max)

@@ -120,7 +120,7 @@ static void push_name(lua_State *L, const char *name)
 The function at an address.
 @function object:func
 @number address the object's own
-@return[1] its name, C++ names readable
+@return[1] its name, C++ names readable; "" where none is known, but where the function begins and ends
 @return[1] the function's address
 @return[1] its size in bytes, 0 where that is not known
 @return[2] nil
@@ -133,6 +133,7 @@ static int object_func(lua_State *L)
 	uint64_t addr = check_address(L, 2);
 	const struct symtab_entry *e = symobj_function(o, addr);
 	struct symdwarf_frame own;
+	uint64_t start, size;
 
 	if (e) {
 		push_name(L, e->name);
@@ -144,6 +145,12 @@ static int object_func(lua_State *L)
 		push_name(L, own.name);
 		push_address(L, addr);
 		lua_pushnumber(L, 0);
+		return 3;
+	}
+	if (symobj_range(o, addr, &start, &size)) {
+		lua_pushliteral(L, "");
+		push_address(L, start);
+		push_address(L, size);
 		return 3;
 	}
 	lua_pushnil(L);

@@ -148,7 +148,11 @@ local function describe(self, path, address, own, id)
    if func then
       where.func, where.offset = func, at - start
       where.own, where.handle = at, object
-   else
+   end
+   if func == "" then -- its place stands for its name
+      where.func = ("%s+%s"):format(nameless(path, object), hex(start))
+      where.missing = object:functions() == 0 and "no symbols" or "no symbol at this address"
+   elseif not func then
       where.func, where.offset = nameless(path, object, err), own
       where.missing = err or (object:functions() == 0 and "no symbols" or "no symbol at this address")
    end
