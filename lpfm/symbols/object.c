@@ -397,3 +397,29 @@ int symobj_read_build_id(const char *file, unsigned char id[SYMOBJ_BUILD_ID])
 	close(fd);
 	return (int)len;
 }
+
+#define ZSTD 2		/* of ELF's compression types; older headers lack it */
+
+const char *symobj_trouble(struct symobj *o)
+{
+	GElf_Addr bias;
+	size_t names;
+	Dwarf_CU *unit;
+	Dwarf *dw = o->mod ? dwfl_module_getdwarf(o->mod, &bias) : NULL;
+
+	if (!o->mod || (dw && dwarf_get_units(dw, NULL, &unit, NULL, NULL, NULL, NULL) == 0) ||
+	    elf_getshdrstrndx(o->elf, &names))
+		return NULL;
+	for (Elf_Scn *scn = elf_nextscn(o->elf, NULL); scn; scn = elf_nextscn(o->elf, scn)) {
+		GElf_Shdr sh;
+		GElf_Chdr ch;
+		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(o->elf, names, sh.sh_name) : NULL;
+
+		if (!name || strcmp(name, ".debug_info") != 0)
+			continue;
+		if ((sh.sh_flags & SHF_COMPRESSED) && gelf_getchdr(scn, &ch) && ch.ch_type == ZSTD)
+			return "its debug information is compressed by zstd, which this machine's elfutils cannot read";
+		return "its debug information is damaged";
+	}
+	return NULL;
+}

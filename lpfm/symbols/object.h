@@ -50,6 +50,9 @@ const char *symobj_line(struct symobj *o, uint64_t addr, int *line);
 /* The functions at an address, see symdwarf_frames(). */
 int symobj_frames(struct symobj *o, uint64_t addr, struct symdwarf_frame frames[], int max);
 
+/* Why debug information that is there cannot be read, in words; NULL: it can, or there is none. */
+const char *symobj_trouble(struct symobj *o);
+
 /* The build id of a file that is not opened: its length in bytes, and id, or 0: none. */
 int symobj_read_build_id(const char *file, unsigned char id[SYMOBJ_BUILD_ID]);
 

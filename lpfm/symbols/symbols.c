@@ -258,6 +258,19 @@ static int object_functions(lua_State *L)
 	return 1;
 }
 
+/***
+Why debug information that is there cannot be read.
+@function object:trouble
+@return string in words, or nil: it can, or there is none
+@usage local o = require("lpfm.symbols").object("/proc/self/exe")
+return o:trouble()
+*/
+static int object_trouble(lua_State *L)
+{
+	lua_pushstring(L, symobj_trouble(check_object(L)));
+	return 1;
+}
+
 static void push_hex(lua_State *L, const unsigned char *bytes, int len)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -364,6 +377,7 @@ static const luaL_Reg methods[] = {
 	{ "segments", object_segments },
 	{ "functions", object_functions },
 	{ "build_id", object_build_id },
+	{ "trouble", object_trouble },
 	{ "close", object_close },
 	{ NULL, NULL },
 };

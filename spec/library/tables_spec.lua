@@ -191,6 +191,23 @@ describe("a stripped program's functions", function()
    end)
 end)
 
+describe("debug information compressed by zstd", function()
+   it("is read, or it is said that it cannot be", function()
+      write("z.c", "int main(void) { volatile int s = 0; for (int i = 0; i < 100000000; i++) s += i; return 0; }\n")
+      if select(2, c.sh(("cd %s; gcc -O1 -g -Wl,--compress-debug-sections=zstd -o z z.c"):format(root))) ~= 0 then
+         return pending("this linker cannot compress by zstd")
+      end
+      local object = assert(objects.object(root .. "/z"))
+      local can = object:line(instructions(root .. "/z", "main")[1]) ~= nil
+      assert.equal(can, object:trouble() == nil)
+      local program = (os.getenv("LPFM_BUILD") or "build") .. "/lpfm"
+      assert.equal(0, select(2, c.sh(("%s record -q -o %s/data -- %s/z"):format(program, root, root))))
+      local out = c.sh(("%s report -f %s/data"):format(program, root))
+      assert.equal(not can, out:find("no source lines or inlined functions of [^\n]*/z: its debug information is "
+         .. "compressed by zstd") ~= nil, out)
+   end)
+end)
+
 describe("functions inlined across units", function()
    it("are told as addr2line tells them, at each instruction", function()
       write("a.c", [[

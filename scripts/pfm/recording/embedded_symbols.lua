@@ -19,6 +19,7 @@ local embedded_symbols = {}
 local function new_object(path, handle, err)
    return {
       path = path, build_id = handle and handle:build_id(), count = handle and handle:functions() or 0, missing = err,
+      trouble = handle and handle.trouble and handle:trouble() or nil,
       segments = handle and handle:segments() or {}, functions = {}, files = {}, lines = {}, frames = {},
       seen = {}, starts = {}, file_index = {},
    }

@@ -77,7 +77,7 @@ end
 local lists = record({ path = text, files = list(text), segments = list(row { address, size, address }),
    functions = list(row({ address, size, text }, time)), lines = list(row({ address, count, count }, time)),
    frames = list(row({ address }, in_frame)) }, { process = pid },
-   { build_id = text, inode = text, missing = text, count = count,
+   { build_id = text, inode = text, missing = text, trouble = text, count = count,
       key = text })
 
 -- Code that a process made has its times.

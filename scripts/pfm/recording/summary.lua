@@ -38,6 +38,18 @@ local function why_nameless(object, why)
    return ("no function names in %s: %s"):format(object, symbols.reason(object, why))
 end
 
+-- Objects of whose debug information nothing could be read.
+local function troubled_objects(self, out)
+   local said = {}
+   for _, o in pairs(self.symbols or {}) do
+      if o.trouble then said[("no source lines or inlined functions of %s: %s"):format(o.path, o.trouble)] = true end
+   end
+   local texts = {}
+   for text in pairs(said) do texts[#texts + 1] = text end
+   table.sort(texts)
+   for _, text in ipairs(texts) do out[#out + 1] = text end
+end
+
 -- Objects that hide much of what was sampled.
 local function nameless_objects(result, out)
    local all = 0
@@ -59,6 +71,7 @@ function summary.warnings(self, result)
    local out = self:warnings()
    if result.cut > 0 then out[#out + 1] = render.plural(result.cut, "sample") .. " cut off in damaged blocks" end
    changed_objects(self, out)
+   troubled_objects(self, out)
    nameless_objects(result, out)
    for i, text in ipairs(out) do out[i] = render.printable(text) end
    return out
