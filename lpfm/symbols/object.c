@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* object.c - one object and what is known of its code: its ELF file through elfutils' libdwfl. */
+#include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 
 #include "symbols/object.h"
 #include "symbols/plt.h"
+#include "symbols/ranges.h"
 
 #define PAGE 4096	/* the least of all machines */
 #define DEBUG_PATH ":.debug:/usr/lib/debug"	/* libdwfl's own */
@@ -22,6 +24,7 @@ struct symobj {
 	Dwfl_Module *mod;
 	Elf *elf;
 	struct symtab funcs;
+	size_t functions;		/* that the symbol table has */
 	struct symplt_names made;	/* some of the functions' names */
 	struct symdwarf dwarf;
 	char *names;		/* the kernel's names */
@@ -143,20 +146,23 @@ static struct symobj *open_elf(const char *path, int fd, char *why)
 	}
 	if (report(o, path, fd, why))
 		goto fail;
-	if (add_functions(o) || symplt_add(o->elf, &o->funcs, &o->made)) {
-		explain(why, strerror(ENOMEM));
-		goto fail;
-	}
+	if (add_functions(o))
+		goto no_memory;
+	o->functions = o->funcs.n;
+	if (symplt_add(o->elf, &o->funcs, &o->made))
+		goto no_memory;
 	symtab_sort(&o->funcs);
 	return o;
+no_memory:
+	explain(why, strerror(ENOMEM));
 fail:
 	symobj_close(o);
 	return NULL;
 }
 
-static struct symobj *open_file(const char *path, char *why)
+static struct symobj *open_file(const char *path, const char *file, char *why)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0) {
 		explain(why, strerror(errno));
@@ -257,6 +263,7 @@ static int add_kernel(struct symobj *o)
 		if (add_kernel_line(o, l))
 			return -1;
 	symtab_sort(&o->funcs);
+	o->functions = o->funcs.names;
 	return 0;
 }
 
@@ -269,7 +276,7 @@ static struct symobj *open_kernel(char *why)
 		return NULL;
 	}
 	o->names = read_all("/proc/kallsyms");
-	if (!o->names || add_kernel(o) || !o->funcs.names) {
+	if (!o->names || add_kernel(o) || !o->functions) {
 		explain(why, "the kernel's symbols are hidden "
 			"(sysctl kernel.kptr_restrict=0 as root shows them)");
 		symobj_close(o);
@@ -278,14 +285,14 @@ static struct symobj *open_kernel(char *why)
 	return o;
 }
 
-struct symobj *symobj_open(const char *path, char why[SYMOBJ_ERROR_LEN])
+struct symobj *symobj_open(const char *path, const char *file, char why[SYMOBJ_ERROR_LEN])
 {
 	why[0] = '\0';
 	if (strcmp(path, "[vdso]") == 0)
 		return open_vdso(why);
 	if (strcmp(path, "[kernel]") == 0)
 		return open_kernel(why);
-	return open_file(path, why);
+	return open_file(path, file, why);
 }
 
 void symobj_close(struct symobj *o)
@@ -341,9 +348,14 @@ const struct symtab_entry *symobj_function(const struct symobj *o, uint64_t addr
 	return symtab_find(&o->funcs, addr);
 }
 
+bool symobj_range(const struct symobj *o, uint64_t addr, uint64_t *start, uint64_t *size)
+{
+	return symranges_find(o->elf, addr, start, size);
+}
+
 size_t symobj_functions(const struct symobj *o)
 {
-	return o->funcs.names;
+	return o->functions;
 }
 
 int symobj_frames(struct symobj *o, uint64_t addr, struct symdwarf_frame frames[], int max)
@@ -363,4 +375,51 @@ const unsigned char *symobj_build_id(const struct symobj *o, int *len)
 
 	*len = o->mod ? dwfl_module_build_id(o->mod, &bits, &vaddr) : 0;
 	return *len > 0 ? bits : NULL;
+}
+
+int symobj_read_build_id(const char *file, unsigned char id[SYMOBJ_BUILD_ID])
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	const void *bits;
+	ssize_t len;
+	Elf *elf;
+
+	if (fd < 0)
+		return 0;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	len = elf ? dwelf_elf_gnu_build_id(elf, &bits) : 0;
+	if (len < 0 || len > SYMOBJ_BUILD_ID)
+		len = 0;
+	if (len)
+		memcpy(id, bits, (size_t)len);
+	elf_end(elf);
+	close(fd);
+	return (int)len;
+}
+
+#define ZSTD 2		/* of ELF's compression types; older headers lack it */
+
+const char *symobj_trouble(struct symobj *o)
+{
+	GElf_Addr bias;
+	size_t names;
+	Dwarf_CU *unit;
+	Dwarf *dw = o->mod ? dwfl_module_getdwarf(o->mod, &bias) : NULL;
+
+	if (!o->mod || (dw && dwarf_get_units(dw, NULL, &unit, NULL, NULL, NULL, NULL) == 0) ||
+	    elf_getshdrstrndx(o->elf, &names))
+		return NULL;
+	for (Elf_Scn *scn = elf_nextscn(o->elf, NULL); scn; scn = elf_nextscn(o->elf, scn)) {
+		GElf_Shdr sh;
+		GElf_Chdr ch;
+		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(o->elf, names, sh.sh_name) : NULL;
+
+		if (!name || strcmp(name, ".debug_info") != 0)
+			continue;
+		if ((sh.sh_flags & SHF_COMPRESSED) && gelf_getchdr(scn, &ch) && ch.ch_type == ZSTD)
+			return "its debug information is compressed by zstd, which this machine's elfutils cannot read";
+		return "its debug information is damaged";
+	}
+	return NULL;
 }

@@ -13,12 +13,14 @@ struct symobj;
 
 /* Why a call failed, for people; "" after success. */
 #define SYMOBJ_ERROR_LEN 256
+#define SYMOBJ_BUILD_ID 64	/* bytes, at most */
 
 /*
  * Opens an ELF file, with its separate debug file where there is one; "[vdso]" for this machine's
- * own; "[kernel]" for the running kernel's. NULL with *why filled in.
+ * own; "[kernel]" for the running kernel's. file: where it is to be had, path or elsewhere; its debug file is looked
+ * for by path. NULL with *why filled in.
  */
-struct symobj *symobj_open(const char *path, char why[SYMOBJ_ERROR_LEN]);
+struct symobj *symobj_open(const char *path, const char *file, char why[SYMOBJ_ERROR_LEN]);
 void symobj_close(struct symobj *o);
 
 /* A file with this machine's vdso; -1 with *why filled in. */
@@ -37,6 +39,8 @@ bool symobj_offset_to_addr(const struct symobj *o, uint64_t offset, uint64_t *ad
 
 /* The function at the object's address, or NULL. */
 const struct symtab_entry *symobj_function(const struct symobj *o, uint64_t addr);
+/* A function that no symbol names: from where on, and its bytes. False: that is not told. */
+bool symobj_range(const struct symobj *o, uint64_t addr, uint64_t *start, uint64_t *size);
 /* Functions known at all: 0 for a stripped object. */
 size_t symobj_functions(const struct symobj *o);
 
@@ -45,6 +49,12 @@ const char *symobj_line(struct symobj *o, uint64_t addr, int *line);
 
 /* The functions at an address, see symdwarf_frames(). */
 int symobj_frames(struct symobj *o, uint64_t addr, struct symdwarf_frame frames[], int max);
+
+/* Why debug information that is there cannot be read, in words; NULL: it can, or there is none. */
+const char *symobj_trouble(struct symobj *o);
+
+/* The build id of a file that is not opened: its length in bytes, and id, or 0: none. */
+int symobj_read_build_id(const char *file, unsigned char id[SYMOBJ_BUILD_ID]);
 
 /* The build id; NULL where there is none. */
 const unsigned char *symobj_build_id(const struct symobj *o, int *len);

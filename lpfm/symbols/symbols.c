@@ -56,6 +56,7 @@ static void push_address(lua_State *L, uint64_t addr)
 Opens an object.
 @function object
 @string path an ELF file, "[vdso]" or "[kernel]"
+@string[opt=path] file where the file is to be had now; its debug information is looked for by its path
 @treturn[1] object
 @return[2] nil
 @treturn[2] string why not
@@ -63,14 +64,14 @@ Opens an object.
 */
 static int symbols_object(lua_State *L)
 {
-	const char *path = luaL_checkstring(L, 1);
+	const char *path = luaL_checkstring(L, 1), *file = luaL_optstring(L, 2, path);
 	struct object *self = lua_newuserdata(L, sizeof(*self));
 	char why[SYMOBJ_ERROR_LEN];
 
 	self->o = NULL;
 	luaL_getmetatable(L, OBJECT_TYPE);
 	lua_setmetatable(L, -2);
-	self->o = symobj_open(path, why);
+	self->o = symobj_open(path, file, why);
 	if (self->o)
 		return 1;
 	lua_pushnil(L);
@@ -120,7 +121,7 @@ static void push_name(lua_State *L, const char *name)
 The function at an address.
 @function object:func
 @number address the object's own
-@return[1] its name, C++ names readable
+@return[1] its name, C++ names readable; "" where none is known, but where the function begins and ends
 @return[1] the function's address
 @return[1] its size in bytes, 0 where that is not known
 @return[2] nil
@@ -133,6 +134,7 @@ static int object_func(lua_State *L)
 	uint64_t addr = check_address(L, 2);
 	const struct symtab_entry *e = symobj_function(o, addr);
 	struct symdwarf_frame own;
+	uint64_t start, size;
 
 	if (e) {
 		push_name(L, e->name);
@@ -144,6 +146,12 @@ static int object_func(lua_State *L)
 		push_name(L, own.name);
 		push_address(L, addr);
 		lua_pushnumber(L, 0);
+		return 3;
+	}
+	if (symobj_range(o, addr, &start, &size)) {
+		lua_pushliteral(L, "");
+		push_address(L, start);
+		push_address(L, size);
 		return 3;
 	}
 	lua_pushnil(L);
@@ -252,6 +260,32 @@ static int object_functions(lua_State *L)
 }
 
 /***
+Why debug information that is there cannot be read.
+@function object:trouble
+@return string in words, or nil: it can, or there is none
+@usage local o = require("lpfm.symbols").object("/proc/self/exe")
+return o:trouble()
+*/
+static int object_trouble(lua_State *L)
+{
+	lua_pushstring(L, symobj_trouble(check_object(L)));
+	return 1;
+}
+
+static void push_hex(lua_State *L, const unsigned char *bytes, int len)
+{
+	static const char digits[] = "0123456789abcdef";
+	luaL_Buffer b;
+
+	luaL_buffinit(L, &b);
+	for (int i = 0; i < len; i++) {
+		luaL_addchar(&b, digits[bytes[i] >> 4]);
+		luaL_addchar(&b, digits[bytes[i] & 15]);
+	}
+	luaL_pushresult(&b);
+}
+
+/***
 The build id in hexadecimal.
 @function object:build_id
 @return string, or nil
@@ -260,21 +294,32 @@ return o:build_id()
 */
 static int object_build_id(lua_State *L)
 {
-	static const char digits[] = "0123456789abcdef";
 	int len;
 	const unsigned char *id = symobj_build_id(check_object(L), &len);
-	luaL_Buffer b;
 
-	if (!id) {
+	if (id)
+		push_hex(L, id, len);
+	else
 		lua_pushnil(L);
-		return 1;
-	}
-	luaL_buffinit(L, &b);
-	for (int i = 0; i < len; i++) {
-		luaL_addchar(&b, digits[id[i] >> 4]);
-		luaL_addchar(&b, digits[id[i] & 15]);
-	}
-	luaL_pushresult(&b);
+	return 1;
+}
+
+/***
+The build id of a file that is not opened for its symbols.
+@function build_id
+@string file
+@return string in hexadecimal, or nil: it has none, or is no ELF file
+@usage print(require("lpfm.symbols").build_id "/bin/sh")
+*/
+static int symbols_build_id(lua_State *L)
+{
+	unsigned char id[SYMOBJ_BUILD_ID];
+	int len = symobj_read_build_id(luaL_checkstring(L, 1), id);
+
+	if (len)
+		push_hex(L, id, len);
+	else
+		lua_pushnil(L);
 	return 1;
 }
 
@@ -306,6 +351,25 @@ static int object_tostring(lua_State *L)
 	return 1;
 }
 
+/***
+A function's name as its source has it, of the one that its symbol has: of C++, Rust, OCaml.
+@function demangle
+@string name
+@treturn string the same, where it is none of these
+@usage assert(require("lpfm.symbols").demangle "_ZN3foo3barEv" == "foo::bar()")
+*/
+static int symbols_demangle(lua_State *L)
+{
+	char *plain = symtab_demangle(luaL_checkstring(L, 1));
+
+	if (plain)
+		lua_pushstring(L, plain);
+	else
+		lua_settop(L, 1);
+	free(plain);
+	return 1;
+}
+
 static const luaL_Reg methods[] = {
 	{ "address", object_address },
 	{ "func", object_func },
@@ -314,6 +378,7 @@ static const luaL_Reg methods[] = {
 	{ "segments", object_segments },
 	{ "functions", object_functions },
 	{ "build_id", object_build_id },
+	{ "trouble", object_trouble },
 	{ "close", object_close },
 	{ NULL, NULL },
 };
@@ -341,6 +406,10 @@ int luaopen_lpfm_symbols(lua_State *L)
 	lua_newtable(L);
 	lua_pushcfunction(L, symbols_object);
 	lua_setfield(L, -2, "object");
+	lua_pushcfunction(L, symbols_build_id);
+	lua_setfield(L, -2, "build_id");
+	lua_pushcfunction(L, symbols_demangle);
+	lua_setfield(L, -2, "demangle");
 	symbols_open_pointers(L);
 	symbols_open_unwinder(L);
 	return 1;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* table.c - a sorted table of functions: from address to name. */
+#include <ctype.h>
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "symbols/rust.h"
 #include "symbols/rust_v0.h"
@@ -118,11 +121,36 @@ static demangle_fn *find_demangler(void)
 	return fn;
 }
 
+/* OCaml's "camlModule__function_12" is Module.function_12; "$" and two hexadecimal digits are a character. */
+static char *demangle_ocaml(const char *name)
+{
+	char *plain = malloc(strlen(name) + 1), *to = plain;
+	unsigned int byte;
+
+	for (const char *at = name + strlen("caml"); plain && *at;) {
+		if (at[0] == '_' && at[1] == '_') {
+			*to++ = '.';
+			at += 2;
+		} else if (at[0] == '$' && isxdigit((unsigned char)at[1]) && sscanf(at + 1, "%2x", &byte) == 1 &&
+			   isxdigit((unsigned char)at[2]) && byte) {
+			*to++ = (char)byte;
+			at += 3;
+		} else {
+			*to++ = *at++;
+		}
+	}
+	if (plain)
+		*to = '\0';
+	return plain;
+}
+
 char *symtab_demangle(const char *name)
 {
 	char *plain;
 	int status;
 
+	if (strncmp(name, "caml", 4) == 0 && name[4] >= 'A' && name[4] <= 'Z')
+		return demangle_ocaml(name);
 	if (name[0] == '_' && name[1] == 'R')
 		return symrust_v0(name);
 	if (name[0] != '_' || name[1] != 'Z')

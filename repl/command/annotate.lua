@@ -43,13 +43,17 @@ local function instruction_line(view, i)
    return ("%s |   %s"):format(percent_cell(view, i.samples, i.percent), (text:gsub(":? $", "")))
 end
 
--- Instructions in their order, under the source line whenever that changes.
+-- Instructions in their order, under the source line whenever that changes; its share stands where it comes first.
 local function mixed(view, f, out)
-   local lines, before = {}, nil
+   local lines, before = {}, {}
    for _, l in ipairs(f.lines) do lines[l.file .. ":" .. l.line] = l end
    for _, i in ipairs(f.instructions) do
-      local l = i.file and lines[i.file .. ":" .. i.line]
-      if l and l ~= before and view.lines then out[#out + 1] = source_line(view, l) end
+      local id = i.file and i.file .. ":" .. i.line
+      local l = id and lines[id]
+      if l and (l.file ~= before.file or l.line ~= before.line) and view.lines then
+         out[#out + 1] = source_line(view, l)
+         lines[id] = { file = l.file, line = l.line, samples = 0, percent = 0 }
+      end
       before = l or before
       out[#out + 1] = instruction_line(view, i)
    end
@@ -78,10 +82,10 @@ local function notes_on(f)
    return out
 end
 
-local function function_lines(view, event, f)
+local function function_lines(view, f)
    local out = {
       ("# %s in %s: %s of %s, %.2f%% of all"):format(render.printable(f.symbol), render.printable(f.object),
-         render.plural(f.samples, "sample"), render.printable(event.name), f.percent),
+         render.plural(f.samples, "sample"), render.printable(f.event), f.percent),
    }
    for _, note in ipairs(notes_on(f)) do out[#out + 1] = note end
    if view.only_source and #f.lines == 0 then out[#out + 1] = "# No debug information: compile with -g" end
@@ -110,7 +114,7 @@ function annotate.options()
       "lpfm annotate [options] [file] [symbol]")
    c.mixed = true
    c:option("-f --file", "FILE", "The recording, or a perf.data (default: lpfm.data).")
-   c:option("-e --event", "EVENT", "Show this event if several were sampled.")
+   c:option("-e --event", "EVENT", "Show this event of several (default: the one with most samples there).")
    c:option("-s --symbol", "SYMBOL", "Show this function, as its name alone does.")
    c:option("--object", "NAME", "Show the function of this program or library.")
    c:option("--top", "N", "Show the N functions with the most samples (default: 1).")
@@ -150,7 +154,7 @@ function annotate.main(argv)
          only_source = args.source }
       for i, f in ipairs(list) do
          if i > 1 then out[#out + 1] = "" end
-         for _, line in ipairs(function_lines(view, stacks.event(self, args.event), f)) do out[#out + 1] = line end
+         for _, line in ipairs(function_lines(view, f)) do out[#out + 1] = line end
       end
    end
    io.stdout:write(table.concat(out, "\n"), "\n")
@@ -166,7 +170,7 @@ end
 function annotate.lines(self, name, opts)
    local out, view = {}, { source = code.source_reader(), lines = true }
    for _, f in ipairs(code.functions(self, name, opts)) do
-      for _, line in ipairs(function_lines(view, stacks.event(self, opts.event), f)) do out[#out + 1] = line end
+      for _, line in ipairs(function_lines(view, f)) do out[#out + 1] = line end
    end
    return out
 end

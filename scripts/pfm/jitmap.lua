@@ -4,6 +4,10 @@
 -- A line is "START SIZE name", the numbers in hexadecimal. `jitmap.start` writes such a file for LuaJIT's own traces.
 -- @module pfm.jitmap
 
+local demangle = require("lpfm.symbols").demangle
+local stat = require("posix.sys.stat").stat
+local text_file = require "pfm.util.text_file"
+
 local jitmap = {}
 
 local LARGEST = 2 ^ 28 -- bytes of a file that is read
@@ -37,7 +41,8 @@ function jitmap.parse(text)
       local start, size, name = line:match("^0?x?(%x+)%s+0?x?(%x+)%s+(.+)$")
       local bytes = size and tonumber(size, 16)
       if bytes and bytes > 0 then
-         list[#list + 1] = { start = tonumber(start, 16), size = bytes, name = name:gsub("%c", "?"), order = #list }
+         list[#list + 1] = { start = tonumber(start, 16), size = bytes, order = #list,
+            name = (demangle(name):gsub("%c", "?")) }
       end
    end
    return setmetatable({ list = sort_entries(list) }, map)
@@ -99,19 +104,26 @@ local function read(path)
    return text
 end
 
--- A process in a container writes into its own /tmp, under the number that it has there.
-local function inner_path(pid)
-   local status = read(("/proc/%d/status"):format(pid)) or ""
-   local inner = status:match("\nNSpid:[%s%d]-(%d+)\n")
-   return inner and ("/proc/%d/root"):format(pid) .. jitmap.path(tonumber(inner))
-end
-
 --- Where a process's map file is.
 -- @number pid
 -- @treturn string
 -- @usage jitmap.path(12) --> "/tmp/perf-12.map"
 function jitmap.path(pid)
    return ("/tmp/perf-%d.map"):format(pid)
+end
+
+--- Where the map file of a process in a container is: in its own /tmp, under the number that it has there.
+-- @number pid
+-- @treturn ?string nil: the process is in none, or has ended
+-- @usage print(jitmap.inner_path(require("lpfm.proc").getpid()))
+function jitmap.inner_path(pid)
+   local status = text_file.all(("/proc/%d/status"):format(pid)) or ""
+   local inner = tonumber(status:match("\nNSpid:[%s%d]-(%d+)\n"))
+   local root = ("/proc/%d/root"):format(pid)
+   local own, its = stat "/", stat(root)
+   if not (inner and its) then return nil end
+   if inner == pid and its.st_ino == own.st_ino and its.st_dev == own.st_dev then return nil end
+   return root .. jitmap.path(inner)
 end
 
 --- Is this where a map file is?
@@ -124,11 +136,11 @@ end
 
 --- The map file of a process.
 -- @number pid
+-- @string[opt] file where it can be opened
 -- @return a map, or nil when there is none
 -- @usage jitmap.of(require("lpfm.proc").getpid())
-function jitmap.of(pid)
-   local inner = inner_path(pid)
-   local text = read(jitmap.path(pid)) or (inner and read(inner))
+function jitmap.of(pid, file)
+   local text = read(file or jitmap.inner_path(pid) or jitmap.path(pid))
    return text and jitmap.parse(text)
 end
 

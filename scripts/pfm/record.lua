@@ -4,13 +4,14 @@
 
 local proc = require "lpfm.proc"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
+local files = require "pfm.recording.files"
 local host = require "pfm.measure.host"
 local launcher = require "pfm.launcher"
 local measure = require "pfm.measure"
+local objects = require "lpfm.symbols"
 local profile = require "pfm.profile"
 local recording = require "pfm.recording"
 local render = require "pfm.render"
-local symbols = require "pfm.symbols"
 local posix_time = require "posix.time"
 local text_file = require "pfm.util.text_file"
 
@@ -63,22 +64,27 @@ local function note_objects(paths)
    local out = {}
    for path, told in pairs(paths) do
       if path:find("^/") and not path:find(" %(deleted%)$") then
-         out[#out + 1] = { path = path, build_id = told ~= true and told or symbols.build_id(path) }
+         local id = told ~= true and told or objects.build_id(path)
+         out[#out + 1] = { path = path, build_id = id and not id:find("^inode") and id or nil }
       end
    end
    return out
 end
 
-local function sink_of(file, paths, collector)
+local function sink_of(file, paths, collector, held)
    return {
       begin = function() file:begin() end,
       block = function(block, count)
          file:block(block, count)
          collector:block(block)
+         held:look()
       end,
       stacks = function(bytes) file:chunk("STKS", bytes) end,
       maps = function(pid, maps, time, before)
-         for _, m in ipairs(maps) do paths[m[4]] = paths[m[4]] or true end
+         for _, m in ipairs(maps) do
+            m[5] = held:note(pid, m)
+            paths[m[4]] = m[5] or paths[m[4]] or true
+         end
          file:json("MAPS", { pid = pid, maps = maps, time = time, before = before })
          collector:maps(pid, maps, time)
       end,
@@ -87,7 +93,10 @@ local function sink_of(file, paths, collector)
       end,
       programs = function(records)
          for _, row in ipairs(records) do
-            if row[1] == "MAP" then paths[row[8]] = row[9] or paths[row[8]] or true end
+            if row[1] == "MAP" then
+               row[9] = held:note(row[3], { unpack(row, 5, 9) })
+               paths[row[8]] = row[9] or paths[row[8]] or true
+            end
          end
          file:json("PROG", records)
          collector:programs(records)
@@ -124,9 +133,10 @@ function record.begin(spec, path)
    local file, err = recording.create(path, head, true)
    if not file then error(err, 0) end
    local sampled = recording.of { head = head, stack_table = self.stacks and self.stacks.table }
-   local paths, collector = {}, embedded_symbols.collector(sampled:sizes(), sampled)
+   local paths, held = {}, files.new()
+   local collector = embedded_symbols.collector(sampled:sizes(), sampled, held)
    return { profile = self, file = file, paths = paths, collector = collector,
-      sink = sink_of(file, paths, collector) }
+      sink = sink_of(file, paths, collector, held) }
 end
 
 --- Ends a recording.

@@ -2,6 +2,7 @@
 --- From addresses in processes to functions, lines and objects.
 -- @module pfm.symbols
 
+local files = require "pfm.recording.files"
 local jitdump = require "pfm.jitdump"
 local jitmap = require "pfm.jitmap"
 local mappings = require "pfm.recording.mappings"
@@ -24,6 +25,7 @@ function symbols.parse_maps(text)
    for line in text:gmatch("[^\n]+") do
       local from, to, perms, offset, path = line:match("^(%x+)%-(%x+) (%S+) (%x+) %x+:%x+ %d+%s*(.*)$")
       if from and perms:find("x") then
+         path = path:gsub("\\012", "\n") -- the one byte that is written so
          out[#out + 1] = { tonumber(from, 16), tonumber(to, 16), tonumber(offset, 16), path }
       end
    end
@@ -45,32 +47,36 @@ end
 local known = setmetatable({}, { __mode = "v" }) -- as long as someone uses them
 
 -- A program that is built anew is another object.
-local function version_of(path)
-   local s = stat(path)
+local function version_of(path, file)
+   local s = stat(file)
    return s and ("%s %d %d %d %d"):format(path, s.st_dev, s.st_ino, s.st_mtime, s.st_size) or path
+end
+
+-- What is at a path now may not be what was mapped.
+local function is_another(path, id)
+   local now = files.identity(path)
+   if not now or now == id then return nil end
+   local what = id:find("^inode") and "it was replaced" or "that had the build id " .. id
+   return ("%s: not the file that was mapped, %s"):format(path, what)
 end
 
 --- An object of this machine as it is now, opened once while it is in use.
 -- @string path
+-- @string[opt] id identity that it must have (see `pfm.recording.files`)
+-- @string[opt=path] file where it can be opened
 -- @return as of `lpfm.symbols.object`; nil and why not
 -- @usage symbols.object("/bin/sh"):functions()
-function symbols.object(path)
-   local version, err = version_of(path), nil
+function symbols.object(path, id, file)
+   local err = id and not file and is_another(path, id)
+   if err then return nil, err end
+   file = file or path
+   local version = version_of(path, file)
    local object = known[version]
    if not object then
-      object, err = objects.object(path)
+      object, err = objects.object(path, file)
       known[version] = object
    end
    return object, err
-end
-
---- What identifies an object's build.
--- @string path
--- @return the build id in hexadecimal, or nil
--- @usage symbols.build_id("/bin/sh")
-function symbols.build_id(path)
-   local object = symbols.object(path)
-   return object and object:build_id()
 end
 
 local function base_name(path)
@@ -103,8 +109,10 @@ local function nameless(path, object, err)
    local name = base_name(path)
    if is_generated(path) then return GENERATED end
    if path == "[kernel]" or path:find("^%[") then return path end
-   if path:find(" %(deleted%)$") then return ("[%s]"):format(name) end
-   if not object then return ("[%s: %s]"):format(name, err and symbols.reason(path, err) or "unreadable") end
+   if not object and path:find(" %(deleted%)$") then return ("[%s]"):format(name) end
+   if not object then
+      return ("[%s: %s]"):format(name, err and symbols.reason(path, err):match("^[^,]*") or "unreadable")
+   end
    if object:functions() == 0 then return ("[%s: no symbols]"):format(name) end
    return ("[%s]"):format(name)
 end
@@ -118,20 +126,22 @@ end
 symbols.hex = hex
 
 -- What a recording knows of an object goes before what this machine has now.
-local function find_object(self, path)
-   local object, err = self.stored(path)
+local function find_object(self, path, id)
+   local object, err = self.stored(path, id)
    if object or err then return object, err end
-   local opened = self.opened[path]
+   local key = id and path .. "\0" .. id or path
+   local opened = self.opened[key]
    if not opened then
-      opened = { symbols.object(path) }
-      self.opened[path] = opened
+      opened = { symbols.object(path, id, self.files and self.files:file(path, id)) }
+      self.opened[key] = opened
    end
    return opened[1], opened[2]
 end
 
-local function describe(self, path, address, own)
-   local object, err = find_object(self, path)
-   local where = { object = path ~= "" and path or GENERATED, address = address, in_file = own }
+local function describe(self, path, address, own, id)
+   local object, err = find_object(self, path, id)
+   local where = { object = path ~= "" and path or GENERATED, address = address, identity = id,
+      in_file = own }
    local at = own
    if object and path ~= "[kernel]" then at = object:address(own) end
    local func, start
@@ -139,7 +149,11 @@ local function describe(self, path, address, own)
    if func then
       where.func, where.offset = func, at - start
       where.own, where.handle = at, object
-   else
+   end
+   if func == "" then -- its place stands for its name
+      where.func = ("%s+%s"):format(nameless(path, object), hex(start))
+      where.missing = object:functions() == 0 and "no symbols" or "no symbol at this address"
+   elseif not func then
       where.func, where.offset = nameless(path, object, err), own
       where.missing = err or (object:functions() == 0 and "no symbols" or "no symbol at this address")
    end
@@ -177,7 +191,8 @@ resolver.__index = resolver
 -- @tparam[opt] table options
 -- @bool[opt] options.kernel false: do not look at this machine's kernel
 -- @func[opt] options.stored from a path to an object that goes before this machine's; nil where there is none, or nil
--- and why it has no symbols
+-- and why it has no symbols; `(path, identity)`
+-- @param[opt] options.files of `pfm.recording.files`: what is held of the files that were mapped
 -- @param[opt] options.mapped of `pfm.recording.programs`: which mappings and which code there were when; processes are
 -- told by the numbers of their lives then. By default what `resolver:add` is given, and the latest code
 -- @treturn resolver
@@ -185,7 +200,8 @@ resolver.__index = resolver
 function symbols.resolver(options)
    options = options or {}
    return setmetatable({ mapped = options.mapped or setmetatable({}, added), cache = {}, places = {}, opened = {},
-      jits = {}, dumps = {}, kernel = options.kernel ~= false, stored = options.stored or function() end }, resolver)
+      jits = {}, dumps = {}, kernel = options.kernel ~= false, files = options.files,
+      stored = options.stored or function() end }, resolver)
 end
 
 --- Adds the mappings of a process as they were at some time; of overlapping ones the latest counts.
@@ -208,7 +224,7 @@ end
 local function map_of(self, pid)
    if self.jits[pid] == nil then
       local map, err = self.stored(jitmap.path(pid))
-      self.jits[pid] = map or (not err and jitmap.of(pid)) or false
+      self.jits[pid] = map or (not err and jitmap.of(pid, self.files and self.files:map_file(pid))) or false
    end
    return self.jits[pid]
 end
@@ -217,17 +233,17 @@ end
 local function dump_path(self, life)
    for m in self.mapped:each(life) do
       local path = jitdump.path_of(m[4])
-      if path then return path end
+      if path then return path, self.files and self.files:file(m[4], m[5]) end
    end
 end
 
 local function dump_of(self, life)
    local found = self.dumps[life]
    if found == nil then
-      local path = dump_path(self, life)
+      local path, file = dump_path(self, life)
       local dump, err = nil, nil
       if path then dump, err = self.stored(path) end
-      if path and not dump and not err then dump = jitdump.read(path) end
+      if path and not dump and not err then dump = jitdump.read(file or path) end
       found = dump and { path = path, view = dump:at(self.mapped:since(life)) } or false
       self.dumps[life] = found
    end
@@ -259,12 +275,12 @@ end
 
 -- What lies in a mapping is the same in all lives of its process, but for code that is made.
 local function resolve_mapped(self, life, m, address)
-   if is_generated(m[4]) then
-      return resolve_generated(self, life, address) or describe(self, m[4], address, address - m[1] + m[3])
+   if is_generated(m[4]) and not (m[4]:find("^/memfd:") and find_object(self, m[4], m[5])) then
+      return resolve_generated(self, life, address) or describe(self, m[4], address, address - m[1] + m[3], m[5])
    end
    local places = self.places[m] or {}
    self.places[m] = places
-   places[address] = places[address] or describe(self, m[4], address, address - m[1] + m[3])
+   places[address] = places[address] or describe(self, m[4], address, address - m[1] + m[3], m[5])
    return places[address]
 end
 
@@ -306,6 +322,14 @@ function resolver:resolve_all(pid, address)
    for i, m in ipairs(rows) do out[i] = resolve_mapped(self, pid, m, address) end
    if #out == 0 then out[1] = self:resolve(pid, address) end
    return out
+end
+
+--- The object that a place is in.
+-- @tparam table where as of `resolver:resolve`
+-- @return as of `symbols.object`
+-- @usage symbols.resolver():object_of(symbols.resolver():resolve(7, 4096))
+function resolver:object_of(where)
+   return find_object(self, where.object, where.identity)
 end
 
 --- Forgets what was resolved, not what it is resolved by: that needs no more memory then.

@@ -157,6 +157,17 @@ describe("debug information", function()
       assert.same(names, demangled(names))
    end)
 
+   it("tells names of OCaml, as its tools print them", function()
+      local names = { ["camlO__fib_81"] = "O.fib_81", ["camlStdlib__List__map_9"] = "Stdlib.List.map_9",
+         ["camlM__$3e$3e$3d_5"] = "M.>>=_5", ["camlM__$zz_5"] = "M.$zz_5", ["caml_alloc"] = "caml_alloc",
+         ["camllower"] = "camllower", ["camlM__f$"] = "M.f$" }
+      for name, plain in pairs(names) do assert.equal(plain, objects.demangle(name)) end
+   end)
+
+   it("tells such names in maps of made code, too", function()
+      assert.equal("foo::bar()", (jitmap.parse("10 10 _ZN3foo3barEv\n"):func(0x10)))
+   end)
+
    it("leaves names as they are that are no names of Rust's", function()
       local names = {}
       for _, name in ipairs { "_RN", "_RNv", "_RNvC", "_RNvC9_short", "_RNvB_3foo", "_RNvC1a1fB", "_RTuuE",

@@ -152,6 +152,62 @@ describe("stubs of calls to other objects", function()
    end
 end)
 
+describe("a stripped program's functions", function()
+   it("are told apart by where they begin and end, as its symbols did", function()
+      local text = {}
+      for i = 1, 40 do
+         text[i] = ("__attribute__((noinline)) static int f%d(int x) { volatile int s = x;"):format(i)
+            .. (" for (int i = 0; i < x; i++) s += i * %d;"):format(i) .. (" s ^= 1;"):rep(math.random(30))
+            .. " return s; }"
+      end
+      text[#text + 1] = "int main(int argc, char **argv)\n{\n(void)argv;"
+      for i = 1, 40 do text[#text + 1] = ("argc += f%d(argc);"):format(i) end
+      write("many.c", table.concat(text, "\n") .. "\nreturn argc;\n}\n")
+      sh("gcc -O1 -o many many.c && strip -o bare many")
+      local whole, bare, n = assert(objects.object(root .. "/many")), assert(objects.object(root .. "/bare")), 0
+      for hex, bytes in sh("nm -S many"):gmatch("(%x+) (%x+) [tT] f%d+\n") do
+         local from, size = tonumber(hex, 16), tonumber(bytes, 16)
+         for at = from, from + size - 1 do
+            assert.same({ "", from, size }, { bare:func(at) })
+            assert.same({ (whole:func(at)), from, size }, { whole:func(at) })
+         end
+         n = n + 1
+      end
+      assert.equal(40, n)
+      assert.is_nil((bare:func(2 ^ 40)))
+   end)
+
+   it("have their places for names in a recording", function()
+      sh("gcc -O1 -o spin -x c - <<'END' && nm spin >names && strip spin\n#include <time.h>\nvolatile int s;\n"
+         .. "__attribute__((noinline)) void hot(void) { for (int i = 0; i < 100000; i++) s += i; }\n"
+         .. "int main(void) { do hot(); while (clock() < CLOCKS_PER_SEC / 5); return 0; }\nEND\n")
+      local program = (os.getenv("LPFM_BUILD") or "build") .. "/lpfm"
+      local _, status = c.sh(("%s record -q -o %s/data -- %s/spin"):format(program, root, root))
+      assert.equal(0, status)
+      local start = sh("cat names"):match("0*(%x+) T hot\n")
+      local out = c.sh(("%s report -f %s/data -s symbol"):format(program, root))
+      assert.truthy(out:find(("  [spin: no symbols]+0x%s\n"):format(start), 1, true), out)
+      assert.truthy(out:find("no function names in " .. root .. "/spin: no symbols", 1, true), out)
+   end)
+end)
+
+describe("debug information compressed by zstd", function()
+   it("is read, or it is said that it cannot be", function()
+      write("z.c", "int main(void) { volatile int s = 0; for (int i = 0; i < 100000000; i++) s += i; return 0; }\n")
+      if select(2, c.sh(("cd %s; gcc -O1 -g -Wl,--compress-debug-sections=zstd -o z z.c"):format(root))) ~= 0 then
+         return pending("this linker cannot compress by zstd")
+      end
+      local object = assert(objects.object(root .. "/z"))
+      local can = object:line(instructions(root .. "/z", "main")[1]) ~= nil
+      assert.equal(can, object:trouble() == nil)
+      local program = (os.getenv("LPFM_BUILD") or "build") .. "/lpfm"
+      assert.equal(0, select(2, c.sh(("%s record -q -o %s/data -- %s/z"):format(program, root, root))))
+      local out = c.sh(("%s report -f %s/data"):format(program, root))
+      assert.equal(not can, out:find("no source lines or inlined functions of [^\n]*/z: its debug information is "
+         .. "compressed by zstd") ~= nil, out)
+   end)
+end)
+
 describe("functions inlined across units", function()
    it("are told as addr2line tells them, at each instruction", function()
       write("a.c", [[

@@ -89,6 +89,31 @@ describe("annotate", function()
       assert.falsy((run("--source -i " .. data)):find(("%x:"):format(hot), 1, true))
    end)
 
+   it("prints the share of each source line once, wherever the code of it lies", function()
+      local sum, lines = 0, 0
+      for share in (run("-i " .. data)):gmatch("\n +([%d.]+) | inlined%.c:%d+") do
+         sum, lines = sum + tonumber(share), lines + 1
+      end
+      assert.is_true(lines > 0)
+      assert.equal(100, sum)
+   end)
+
+   it("shows the event that has most samples in the function, and names the one without", function()
+      local several, list = os.tmpname(), {}
+      for i, s in ipairs { { 65, main[1] }, { 65, main[1] }, { 65, main[1] }, { 66, outer[1] }, { 66, main[1] } } do
+         list[i] = { tid = PID, ip = BASE + s[2], pmd = s[1] }
+      end
+      handmade.write(several, { what = "a test", fixed = true, events = {
+         { name = "page-faults", pmd = 65, period = 10 },
+         { name = "cpu-clock", pmd = 66, unit = "ns", period = 1000 } } },
+         { maps = { { pid = PID, maps = { { BASE, 2 * BASE, 0, (c.sh("realpath " .. target):gsub("\n", "")) } } } },
+         samples = list })
+      assert.matches("^# outer in [^\n]*: 1 sample of cpu%-clock, 50%.00%% of all\n", (run("outer -i " .. several)))
+      assert.matches("^# main in [^\n]*: 3 samples of page%-faults, 100%.00%% of all\n", (run("main -i " .. several)))
+      assert.matches("no samples of page%-faults lie in 'outer'", (run("-e page-faults outer -i " .. several)))
+      os.remove(several)
+   end)
+
    it("colours hot lines on a screen, unless NO_COLOR forbids it", function()
       local line = "TERM=xterm script -qec '%s annotate -i %s' /dev/null"
       assert.truthy((c.sh("env -u NO_COLOR " .. line:format(program, data))):find("\27[31m   80.00\27[0m", 1, true))

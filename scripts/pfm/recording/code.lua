@@ -5,6 +5,7 @@
 -- @module pfm.recording.code
 
 local nearest = require "pfm.util.nearest"
+local objects = require "lpfm.symbols"
 local shell = require "pfm.util.shell"
 local stacks = require "pfm.recording.stacks"
 local symbols = require "pfm.symbols"
@@ -56,14 +57,36 @@ local function hint(list, name)
    return near ~= "" and near or "; most samples are in " .. table.concat(first, ", ")
 end
 
-local function choose(list, name, object)
-   local out = {}
+local function matching(list, name, object)
+   local out, n = {}, 0
    for _, f in ipairs(name and named(list, name) or list) do
-      if not object or f.object == object or stacks.base_name(f.path) == object then out[#out + 1] = f end
+      if not object or f.object == object or stacks.base_name(f.path) == object then
+         out[#out + 1], n = f, n + f.samples
+      end
    end
-   if #out > 0 then return out end
+   return out, n
+end
+
+local function refuse(list, name, opts)
    if #list == 0 then error("there are no samples", 0) end
-   error(("no samples lie in %s%s"):format(name and "'" .. name .. "'" or object, name and hint(list, name) or ""), 0)
+   error(("no samples %slie in %s%s"):format(opts.event and "of " .. opts.event .. " " or "",
+      name and "'" .. name .. "'" or opts.object, name and hint(list, name) or ""), 0)
+end
+
+-- The functions that are meant, their event, and how many samples that has: of several events the one that has most
+-- samples there.
+local function choose(self, name, opts)
+   local best, any = nil, {}
+   for _, event in ipairs(opts.event and { stacks.event(self, opts.event) } or self.head.events) do
+      local list, all = functions_of(self, event)
+      local chosen, n = matching(list, name, opts.object)
+      if n > 0 and (not best or (name or opts.object) and n > best.n) then
+         best = { list = chosen, event = event, all = all, n = n }
+      end
+      for _, f in ipairs(list) do any[#any + 1] = f end
+   end
+   if not best then refuse(any, name, opts) end
+   return best.list, best.event, best.all
 end
 
 -- --- the code ------------------------------------------------------------------------------------
@@ -150,7 +173,7 @@ local function code_of(self, f, all, partly)
    local disassembled = instructions ~= nil
    instructions = instructions or addresses_only(counts, f.samples)
    local known = self.objects[f.object]
-   local id = known and known.build_id and disassembled and symbols.build_id(f.path)
+   local id = known and known.build_id and disassembled and objects.build_id(f.path)
    return {
       symbol = f.name, object = f.object, samples = f.samples, percent = f.samples / all * 100,
       instructions = instructions, lines = lines_of(instructions, f.samples), disassembled = disassembled,
@@ -161,18 +184,21 @@ end
 --- Annotates functions.
 -- @tparam table self of `recording.open`
 -- @string[opt] name the function, or one inlined into others; by default the one with most samples
--- @tparam[opt] table opts `event` (a name), `object` (a path or its last part), `top` (how many functions),
+-- @tparam[opt] table opts `event` (a name; by default the one with most samples there),
+-- `object` (a path or its last part), `top` (how many functions),
 -- `partly` (of objects that cannot be read give the addresses alone, instead of an error)
--- @treturn table of `symbol`, `object`, `samples`, `percent` (of the event's samples), `instructions` (of `address`,
+-- @treturn table of `symbol`, `object`, `event`, `samples`, `percent` (of the event's samples),
+-- `instructions` (of `address`,
 -- `text`, `samples`, `percent` of the function's, `file`, `line`, `func`: the inlined one), `lines` (of `file`,
 -- `line`, `samples`, `percent`), `disassembled` (false: only the addresses of samples), `changed` (the object, since)
 -- @usage require("pfm.recording.code").functions(assert(recording.open "lpfm.data"))[1].lines
 function code.functions(self, name, opts)
    opts = opts or {}
-   local list, all = functions_of(self, stacks.event(self, opts.event))
-   local chosen, out = choose(list, name, opts.object), {}
+   local chosen, event, all = choose(self, name, opts)
+   local out = {}
    for i = 1, math.min(opts.top or (name and #chosen or 1), #chosen) do
       out[i] = code_of(self, chosen[i], all, opts.partly)
+      out[i].event = event.name
    end
    return out
 end

@@ -19,6 +19,7 @@ local embedded_symbols = {}
 local function new_object(path, handle, err)
    return {
       path = path, build_id = handle and handle:build_id(), count = handle and handle:functions() or 0, missing = err,
+      trouble = handle and handle.trouble and handle:trouble() or nil,
       segments = handle and handle:segments() or {}, functions = {}, files = {}, lines = {}, frames = {},
       seen = {}, starts = {}, file_index = {},
    }
@@ -83,16 +84,17 @@ collector.__index = collector
 --- Collects what is to be stored, while or after it is recorded.
 -- @tparam table sizes as of `recording:sizes`
 -- @tparam[opt] table self the recording, where samples have stacks
+-- @tparam[opt] files files of `pfm.recording.files`
 -- @treturn collector
 -- @usage local s = assert(recording.open "lpfm.data")
 -- local c = embedded_symbols.collector(s:sizes(), s)
 -- for _, m in ipairs(s.maps) do c:maps(m.pid, m.maps) end
 -- for block in s:each_block() do c:block(block) end
 -- print(c:objects()[1].path)
-function embedded_symbols.collector(sizes, self)
+function embedded_symbols.collector(sizes, self, files)
    local keys = { "pid", "ip" }
    return setmetatable({ sizes = sizes, tally = blocks.counter { keys = self and chain.keys(self, keys) or keys },
-      recording = self, records = {}, mapped = {} }, collector)
+      recording = self, records = {}, mapped = {}, files = files }, collector)
 end
 
 --- Adds samples.
@@ -118,12 +120,14 @@ function collector:programs(records)
    for _, row in ipairs(records) do self.records[#self.records + 1] = row end
 end
 
-local function note_address(objects, where, pid)
+local function note_address(objects, resolver, where, pid)
    local path, handle, own = where.map or where.object, where.handle, where.own
-   local o = objects[path]
+   local key = path .. "\0" .. (not where.map and where.identity or "")
+   local o = objects[key]
    if not o then
-      if where.map then o = new_object(path, handle) else o = new_object(path, symbols.object(path)) end
-      objects[path] = o
+      if where.map then o = new_object(path, handle) else o = new_object(path, resolver:object_of(where)) end
+      o.inode = not where.map and not o.build_id and where.identity or nil
+      objects[key] = o
    end
    if not handle or o.seen[own] then return end
    o.seen[own] = true
@@ -141,10 +145,10 @@ end
 local function each_place(self, visit)
    local with_stacks = self.recording and self.recording:has_stacks()
    local ran = programs.new(self.records, self.mapped, {})
-   local resolver, seen, of_pid = symbols.resolver { mapped = ran }, {}, {}
+   local resolver, seen, of_pid = symbols.resolver { mapped = ran, files = self.files }, {}, {}
    local function look_at(pid, address)
       for _, life in ipairs(of_pid[pid]) do
-         for _, where in ipairs(resolver:resolve_all(life, address)) do visit(where, pid) end
+         for _, where in ipairs(resolver:resolve_all(life, address)) do visit(resolver, where, pid) end
       end
    end
    for pid, ip, stack in self.tally:rows() do
@@ -161,8 +165,8 @@ end
 -- @usage #embedded_symbols.collector({}):objects() --> 0
 function collector:objects()
    local objects, list = {}, {}
-   each_place(self, function(where, pid)
-      if where.object ~= "[unknown]" then note_address(objects, where, pid) end
+   each_place(self, function(resolver, where, pid)
+      if where.object ~= "[unknown]" then note_address(objects, resolver, where, pid) end
    end)
    for _, o in pairs(objects) do list[#list + 1] = finish(o) end
    table.sort(list, function(a, b) return a.path < b.path end)
@@ -178,8 +182,11 @@ local function collect(self)
 end
 
 local function values_of(t)
-   local out = {}
-   for _, value in pairs(t) do out[#out + 1] = value end
+   local out, seen = {}, {}
+   for _, value in pairs(t) do
+      if not seen[value] then out[#out + 1] = value end
+      seen[value] = true
+   end
    return out
 end
 
@@ -272,12 +279,15 @@ end
 -- Finds objects among those that a recording brings along.
 local function finder(self)
    local known = {}
-   return function(path)
-      local value = self.symbols and self.symbols[path]
+   return function(path, id)
+      local value = self.symbols and (id and self.symbols[path .. "\0" .. id] or self.symbols[path])
       local made = jitmap.is_path(path) or jitdump.path_of(path)
       local elsewhere = self.elsewhere and self.elsewhere[path]
       if elsewhere then return symbols.object(elsewhere) end
       if not value then return nil, self.symbols and not self.is_here and made and "it was not recorded" or nil end
+      local own = value.build_id or value.inode
+      if id and own and id ~= own then return nil, "its symbols were not recorded" end
+      path = value
       known[path] = known[path] or (value.process and jitdump.stored(value)) or setmetatable({ value = value }, stored)
       if value.missing then return nil, value.missing end
       return known[path]
@@ -309,7 +319,8 @@ function embedded_symbols.resolver(self)
       return self.resolver
    end
    local ran = self:programs()
-   local resolver = symbols.resolver { kernel = same_kernel(self), stored = finder(self), mapped = ran }
+   local resolver = symbols.resolver { kernel = same_kernel(self), stored = finder(self), mapped = ran,
+      files = self.files }
    if self.symbols and self.ends then self.resolver = resolver end -- nothing will be added to it
    return resolver
 end

@@ -59,7 +59,9 @@ end
 
 function take.SYMS(self, value)
    self.symbols = self.symbols or {}
-   self.symbols[value.path] = value
+   local id = value.build_id or value.inode
+   self.symbols[value.path .. (id and "\0" .. id or "")] = value
+   self.symbols[value.path] = self.symbols[value.path] or value
 end
 
 function take.ENDS(self, value)
@@ -114,7 +116,7 @@ local function begin_source(self, sources, shared, value, new)
    source.id = value.id
    for _, key in ipairs(value.objects) do
       source.symbols = source.symbols or {}
-      if shared[key] then source.symbols[shared[key].path] = shared[key] end
+      if shared[key] then take.SYMS(source, shared[key]) end
    end
    sources[#sources + 1] = source
    return source

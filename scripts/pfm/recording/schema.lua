@@ -51,8 +51,8 @@ schema.HEAD = record({ events = few(event) }, { with = few(event), stacks = word
 --- Of many recordings, the head of all.
 schema.MERGED = record({}, { byte_order = text }, {})
 
-schema.MAPS = record({ pid = pid, maps = list(row { address, address, size, text }) }, { time = time, before = time },
-   {})
+schema.MAPS = record({ pid = pid, maps = list(row({ address, address, size, text }, text)) },
+   { time = time, before = time }, {})
 
 schema.COMM = list(record({ tid = pid, comm = text }, { time = time, pid = pid }, {}))
 
@@ -78,7 +78,8 @@ end
 local lists = record({ path = text, files = list(text), segments = list(row { address, size, address }),
    functions = list(row({ address, size, text }, time)), lines = list(row({ address, count, count }, time)),
    frames = list(row({ address }, in_frame)) }, { process = pid },
-   { build_id = text, missing = text, count = count, key = text })
+   { build_id = text, inode = text, missing = text, trouble = text, count = count,
+      key = text })
 
 -- Code that a process made has its times.
 schema.SYMS = function(v)

@@ -2,6 +2,7 @@
 --- What to know about a recording before its numbers: what was sampled, when, and how far to trust it.
 -- @module pfm.recording.summary
 
+local objects = require "lpfm.symbols"
 local render = require "pfm.render"
 local symbols = require "pfm.symbols"
 
@@ -21,7 +22,7 @@ end
 local function changed_objects(self, out)
    if self.symbols then return end
    for path, o in pairs(self.objects) do
-      local id = symbols.build_id(path)
+      local id = objects.build_id(path)
       if o.build_id and id and id ~= o.build_id then
          out[#out + 1] = path .. " has changed since the recording: its symbols may be wrong"
       end
@@ -35,6 +36,18 @@ local GENERATED = "no function names in %s: a JIT compiler made it, and no /tmp/
 local function why_nameless(object, why)
    if symbols.is_generated(object) then return GENERATED:format(object) end
    return ("no function names in %s: %s"):format(object, symbols.reason(object, why))
+end
+
+-- Objects of whose debug information nothing could be read.
+local function troubled_objects(self, out)
+   local said = {}
+   for _, o in pairs(self.symbols or {}) do
+      if o.trouble then said[("no source lines or inlined functions of %s: %s"):format(o.path, o.trouble)] = true end
+   end
+   local texts = {}
+   for text in pairs(said) do texts[#texts + 1] = text end
+   table.sort(texts)
+   for _, text in ipairs(texts) do out[#out + 1] = text end
 end
 
 -- Objects that hide much of what was sampled.
@@ -58,6 +71,7 @@ function summary.warnings(self, result)
    local out = self:warnings()
    if result.cut > 0 then out[#out + 1] = render.plural(result.cut, "sample") .. " cut off in damaged blocks" end
    changed_objects(self, out)
+   troubled_objects(self, out)
    nameless_objects(result, out)
    for i, text in ipairs(out) do out[i] = render.printable(text) end
    return out

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* ranges.h - where functions begin and end that no symbol names, as .eh_frame says. */
+#ifndef LPFM_SYMBOLS_RANGES_H
+#define LPFM_SYMBOLS_RANGES_H
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The function of elf that has addr: from where on, and its bytes. False: that is not told. */
+bool symranges_find(Elf *elf, uint64_t addr, uint64_t *start, uint64_t *size);
+
+#endif
