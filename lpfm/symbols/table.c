@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/rust.h"
-#include "symbols/rust_v0.h"
+#include "demangle/rust.h"
+#include "demangle/rust_v0.h"
 #include "symbols/table.h"
 
 int symtab_add(struct symtab *t, uint64_t addr, uint64_t size, uint64_t most, const char *name, int rank)

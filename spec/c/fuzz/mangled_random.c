@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/rust_v0.h"
+#include "demangle/rust_v0.h"
 
 enum { LEN_MAX = 400, PLAIN_MAX = 16384 };
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbols/rust.h"
+#include "demangle/rust.h"
 
 #define HASH	"::h"
 enum { DIGITS = 16 };

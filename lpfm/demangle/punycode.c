@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "symbols/punycode.h"
+#include "demangle/punycode.h"
 
 enum { BASE = 36, T_MIN = 1, T_MAX = 26, SKEW = 38, DAMP = 700, FIRST_BIAS = 72, FIRST_CHAR = 0x80 };
 

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/punycode.h"
-#include "symbols/rust_v0.h"
+#include "demangle/punycode.h"
+#include "demangle/rust_v0.h"
 
 enum { DEPTH_MAX = 200, OUT_MAX = 16384, RULES_MAX = 1 << 16 };
 
