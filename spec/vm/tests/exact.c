@@ -643,7 +643,8 @@ static void count_singly(uint64_t event)
 static void single_branches_are_not_traced(void)
 {
 	count_singly(BRANCHES);
-	count_singly(0);	/* perf's code of branches where the processor says that it counts none */
+	if (is_amd())		/* of Intel's it is refused */
+		count_singly(0);	/* perf's code of branches where the processor says that it counts none */
 }
 #endif
 
