@@ -91,7 +91,7 @@ bool symranges_find(Elf *elf, uint64_t addr, uint64_t *start, uint64_t *size)
 	const unsigned char *description = bytes_at(elf, at, LENGTH_AT + 4);
 
 	*start = start_of(&t, lo);
-	/* It says where the function begins, relative to itself, and then its length: else it is of another encoding. */
+	/* It says where the function begins, relative to itself, and then its length; or it is of another encoding. */
 	if (!description || at + 8 + (uint64_t)(int64_t)word_at(description + 8) != *start)
 		return false;
 	*size = (uint32_t)word_at(description + LENGTH_AT);
