@@ -6,8 +6,8 @@
 --    sink.block(block, count)        a sampling buffer up to its cur_offs (see lpfm.blocks)
 --    sink.stacks(bytes)              new call stacks, before samples that have them (lpfm.blocks)
 --    sink.programs(records)          optional: what programs did (pfm.recording.programs)
---    sink.maps(pid, maps, time, before)  executable mappings of a process, when they are new; ns; and when they were
---                                    last seen to be those told before
+--    sink.maps(pid, maps, time, before)  executable mappings of a process, when they are new; ns;
+--                                    until when they were those told before
 --    sink.comm(tid, pid, name, time) the name of a thread, when it is new
 -- @module pfm.profile
 
