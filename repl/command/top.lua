@@ -3,6 +3,7 @@
 -- @module repl.command.top
 
 local browse = require "repl.command.text.browse"
+local files = require "pfm.recording.files"
 local render = require "pfm.render"
 local host = require "pfm.measure.host"
 local measure = require "pfm.measure"
@@ -73,6 +74,7 @@ end
 local function take_record(self, row)
    local kind, _, pid, tid, parent = unpack(row)
    self.records[#self.records + 1] = row
+   if kind == "MAP" then row[9] = self.files:note(pid, { unpack(row, 5, 9) }) end
    if kind == "EXEC" or kind == "RENAME" then self.comms[tid] = row[5] end
    if kind == "EXIT" and pid == tid then self.ended[pid] = self.now end
    if kind ~= "FORK" or pid == parent then return end
@@ -81,12 +83,16 @@ local function take_record(self, row)
 end
 
 local function sink_of(self, on_begin)
-   self.ended, self.parents = {}, {}
+   self.ended, self.parents, self.files = {}, {}, files.new()
    return {
       begin = on_begin,
-      block = function(block) self.blocks[#self.blocks + 1], self.times[#self.times + 1] = block, self.now end,
+      block = function(block)
+         self.blocks[#self.blocks + 1], self.times[#self.times + 1] = block, self.now
+         self.files:look()
+      end,
       stacks = function() end, -- the table has them
       maps = function(pid, maps, time, before)
+         for _, m in ipairs(maps) do m[5] = self.files:note(pid, m) end
          self.maps[#self.maps + 1] = { pid = pid, maps = maps, time = time, before = before }
       end,
       programs = function(rows)
