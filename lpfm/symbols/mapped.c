@@ -42,6 +42,7 @@ struct symmapped {
 	struct process	**buckets;
 	size_t		num_buckets, num_processes;
 	struct file	*files;
+	struct symcfi	*vdso[2];	/* of 64 bits, and of 32 */
 };
 
 struct symmapped *symmapped_new(void)
@@ -115,11 +116,9 @@ static int open_regular(const char *path)
 /* What the process itself has mapped, where the kernel lets us; else what its path means to the process, or here. */
 static int open_mapped(uint64_t pid, uint64_t start, uint64_t stop, const char *path)
 {
-	char from[64 + 4096], why[SYMOBJ_ERROR_LEN];
+	char from[64 + 4096];
 	int fd = -1;
 
-	if (!strcmp(path, "[vdso]"))
-		return start < BELOW_4G ? copy_vdso(pid, start, stop - start) : symobj_vdso(why);
 	if (path[0] != '/' || !strncmp(path, "//anon", 6))
 		return -1;
 	if (pid) {
@@ -166,6 +165,31 @@ static struct symcfi *cfi_of(struct symmapped *m, int fd)
 	*f = (struct file){ m->files, s.st_dev, s.st_ino, s.st_mtim, symcfi_open(fd) };
 	m->files = f;
 	return f->cfi;
+}
+
+/* That of 64 bits and that of 32 are each the same in all processes of this machine: one copy is enough. */
+static struct symcfi *vdso_of(struct symmapped *m, uint64_t pid, uint64_t start, uint64_t stop)
+{
+	struct symcfi **known = &m->vdso[start < BELOW_4G];
+	char why[SYMOBJ_ERROR_LEN];
+	int fd;
+
+	if (*known)
+		return *known;
+	fd = start < BELOW_4G ? copy_vdso(pid, start, stop - start) : symobj_vdso(why);
+	if (fd >= 0)
+		*known = cfi_of(m, fd);
+	return *known;
+}
+
+static struct symcfi *find_cfi(struct symmapped *m, uint64_t pid, uint64_t start, uint64_t stop, const char *path)
+{
+	int fd;
+
+	if (!strcmp(path, "[vdso]"))
+		return vdso_of(m, pid, start, stop);
+	fd = open_mapped(pid, start, stop, path);
+	return fd >= 0 ? cfi_of(m, fd) : NULL;
 }
 
 /* --- processes ------------------------------------------------------------------------------ */
@@ -272,9 +296,8 @@ bool symmapped_add(struct symmapped *m, uint64_t pid, uint64_t time, uint64_t st
 		   const char *path)
 {
 	struct event e = { .kind = MAP, .map = { .time = time, .start = start, .stop = stop } };
-	int fd = open_mapped(pid, start, stop, path);
 
-	e.map.file = fd >= 0 ? cfi_of(m, fd) : NULL;
+	e.map.file = find_cfi(m, pid, start, stop, path);
 	if (e.map.file && !symcfi_bias(e.map.file, start, offset, &e.map.bias))
 		e.map.file = NULL;
 	return insert(m, pid, &e);
