@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "perfmon/perfmon.h"
@@ -153,11 +154,17 @@ static bool make(int fd, const char *path)
 	       !fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
 }
 
+/* Where perfmon.ko is, what it does not have is not there. */
+static bool is_ours(const char *path)
+{
+	return !strncmp(path, ROOT "/", strlen(ROOT "/")) && syscall(SYS_faccessat, AT_FDCWD, ROOT, F_OK);
+}
+
 int pfm_sysfs_open(const char *path, int flags)
 {
 	int fd = -1;
 
-	if (!strncmp(path, ROOT "/", strlen(ROOT "/")))
+	if (is_ours(path))
 		fd = memfd_create("perfmon", MFD_ALLOW_SEALING | (flags & O_CLOEXEC ? MFD_CLOEXEC : 0));
 	if (fd < 0 || !make(fd, path)) {
 		if (fd >= 0)

@@ -499,7 +499,7 @@ static void sleepers_leave_others_their_mappings(void)
 		await_sleep(pids[i]);
 	}
 	fd = listener(1 << 30, 0);
-	check(!set_pmc(fd, 0, CPU_CLOCK, 9) && !set_period(fd, 0, CPU_CLOCK, 10000, PFM_REGFL_OVFL_NOTIFY),
+	check(!set_pmc(fd, 0, CPU_CLOCK, 9) && !set_period(fd, 0, CPU_CLOCK, 50000, PFM_REGFL_OVFL_NOTIFY),
 	      "a clock: %s", pfm_explain());
 	wake_sleepers();
 	for (int i = 0; i < SLEEPERS; i++)
