@@ -56,7 +56,6 @@ static void forget_overflows(struct pfm_context *ctx)
 		memset(set->ovfl_pmds, 0, sizeof(set->ovfl_pmds));
 	}
 	ctx->switch_due = ctx->blocked = ctx->started = false;
-	ctx->outlived = false;
 	ctx->cradle = NULL;
 	ctx->births = 0;
 	pfm_parts_begin(ctx);
@@ -213,7 +212,7 @@ void pfm_target_exit(struct pfm_context *ctx)
 	}
 	ctx->tell_end = !(ctx->flags & PFM_FL_SYSTEM_WIDE) && !ctx->self && !pfm_ops(ctx)->has_fd(ctx);
 	if (has_children(ctx))
-		ctx->outlived = true;
+		WRITE_ONCE(ctx->outlived, true);
 	else
 		end(ctx);
 }

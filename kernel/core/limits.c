@@ -87,7 +87,7 @@ static int conflict(struct pfm_context *ctx)
 		if (sys && c->cpu == ctx->cpu)
 			return pfm_refuse(-EBUSY, "CPU %u has a context already", ctx->cpu);
 		/* of one that children outlive the number may be another thread's by now */
-		if (!sys && c->tid == ctx->tid && !c->outlived)
+		if (!sys && c->tid == ctx->tid && !READ_ONCE(c->outlived))
 			return pfm_refuse(-EBUSY, "thread %u has a context already", ctx->tid);
 	}
 	return 0;
@@ -102,6 +102,7 @@ static uint64_t *session_count(struct pfm_context *ctx)
 
 static void enlist(struct pfm_context *ctx)
 {
+	ctx->outlived = false;
 	++*session_count(ctx);
 	ctx->next_loaded = ctx->machine->loaded;
 	ctx->machine->loaded = ctx;

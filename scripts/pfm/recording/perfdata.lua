@@ -12,7 +12,7 @@ local records = require "pfm.recording.perfdata.records"
 local remarks = require "pfm.recording.perfdata.remarks"
 local samples = require "pfm.recording.perfdata.samples"
 local stat = require "posix.sys.stat"
-local symbols = require "pfm.symbols"
+local objects = require "lpfm.symbols"
 local system = require "posix.sys.utsname"
 local this_machine = require "pfm.recording.perfdata.this_machine"
 
@@ -73,7 +73,7 @@ local function check_object(recording, path, object)
       recording.symbols[path] = without_names(path, "it is no file")
       return
    end
-   local own = object.build_id and symbols.build_id(path)
+   local own = object.build_id and objects.build_id(path)
    if not object.build_id or own == object.build_id then return end
    local stored = this_machine.stored(object.build_id)
    recording.elsewhere[path] = stored
