@@ -127,7 +127,13 @@ local function view(program)
       local is_tree = false
       for _, part in ipairs { "labs", unpack(PARTS) } do is_tree = is_tree or exists(folder .. "/" .. part) end
       for _, part in ipairs(is_tree and PARTS or { "" }) do show(((folder .. "/" .. part):gsub("/$", ""))) end
-      if exists(folder .. "/lpfm.so") then show(folder:match("^(.*)/")) end -- libperfmon is there
+      if exists(folder .. "/lpfm.so") then
+         show(folder)
+         local libraries = folder:match("^(.*)/")
+         for _, name in ipairs(names.entries(libraries) or {}) do
+            if name:find("^lib.*%.so") then show(libraries .. "/" .. name) end
+         end
+      end
       local labs = folder .. "/labs"
       if exists(labs) then
          if not is_of_system(labs) then out[#out + 1] = labs end

@@ -96,10 +96,10 @@ local CHEATS = {
       for _, p in ipairs(require("labs.counters").pages) do
          if p.task == "by-hand" then return loadstring(p.solution)() end
       end]],
-   ["looks for the lab's file"] = [[
-      local pipe = io.popen "cat $(find / -name counters.lua 2>/dev/null) /dev/null"
+   ["looks for the lab's file"] = ([[
+      local pipe = io.popen "cat $(find '%s' -name counters.lua 2>/dev/null) /dev/null"
       local text = pipe:read "*a"
-      return loadstring(text:match "SOLUTION = %[%[(.-)%]%]")()]],
+      return loadstring(text:match "SOLUTION = %%[%%[(.-)%%]%%]")()]]):format(require("posix.unistd").getcwd()),
    ["ends the interpreter"] = "os.exit(0)",
    ["ends the interpreter when it is called"] = "return function() os.exit(0) end",
    ["crashes the interpreter"] = FFI:format "ffi.cast('int *', 8)[0] = 1" .. " return function() end",

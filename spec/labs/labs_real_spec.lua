@@ -42,13 +42,17 @@ local function here_it(name, fn)
    end)
 end
 
+-- The least of some runs: a page that the kernel has taken back meanwhile is one fault more.
 local function faults_of(functions)
-   local ctx = kit.context()
-   kit.here.counter(ctx, "page-faults")
-   local known = kit.here.run(ctx, functions)
-   local count = kit.value(ctx, kit.here.pmds["page-faults"])
-   ctx:close()
-   return count, known
+   local least, known = math.huge, nil
+   for _ = 1, 5 do
+      local ctx = kit.context()
+      kit.here.counter(ctx, "page-faults")
+      known = kit.here.run(ctx, functions)
+      least = math.min(least, kit.value(ctx, kit.here.pmds["page-faults"]))
+      ctx:close()
+   end
+   return least, known
 end
 
 describe("a program that a lab makes", function()

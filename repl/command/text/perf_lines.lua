@@ -60,7 +60,8 @@ end
 
 local function head_of(self, s, width)
    local comm = s.tid == 0 and "swapper" or s.comm == "?" and ":" .. s.tid or s.comm
-   local us = math.floor((s.time + (self.time_base or 0) / 1e9) * 1e6)
+   local ns = math.floor(s.time * 1e9 + 0.5) + (self.time_base or 0)
+   local us = math.floor(ns / 1e3)
    local cpu = s.cpu and ("[%03d] "):format(s.cpu) or ""
    return ("%s %5d %s%5d.%06d: %10.0f %s: "):format(self:has_stacks() and comm or ("%16s"):format(comm), s.tid, cpu,
       math.floor(us / 1e6), us % 1e6, s.period, (" "):rep(width - #s.event) .. s.event)

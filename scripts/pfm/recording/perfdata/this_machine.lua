@@ -3,7 +3,7 @@
 -- @module pfm.recording.perfdata.this_machine
 
 local stat = require("posix.sys.stat").stat
-local symbols = require "pfm.symbols"
+local objects = require "lpfm.symbols"
 local text_file = require "pfm.util.text_file"
 
 local this_machine = {}
@@ -15,7 +15,7 @@ local this_machine = {}
 function this_machine.stored(id)
    local home = os.getenv("HOME")
    local path = home and ("%s/.debug/.build-id/%s/%s/elf"):format(home, id:sub(1, 2), id:sub(3))
-   return path and stat(path) and symbols.build_id(path) == id and path or nil
+   return path and stat(path) and objects.build_id(path) == id and path or nil
 end
 
 -- The build id among the notes of the running kernel: size of the name, of the id, type 3, "GNU".
