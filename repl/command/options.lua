@@ -207,7 +207,7 @@ end
 -- @return for `g` of `profile.prepare`
 function options.call_graph(args)
    if not args.call_graph then return args.g end
-   local how, err = require("pfm.measure.sample_buffers").how(args.call_graph)
+   local how, err = require("pfm.measure.sample_buffers").parse(args.call_graph)
    if not how then options.fail("--call-graph: %s", err) end
    return args.call_graph
 end

@@ -332,7 +332,7 @@ describe("the choice of how call stacks are got", function()
    end)
 
    it("takes a size with dwarf alone, from 1 byte to what the kernel copies", function()
-      local how = require("pfm.measure.sample_buffers").how
+      local how = require("pfm.measure.sample_buffers").parse
       for text, size in pairs { ["dwarf,1"] = 8, ["dwarf,8"] = 8, ["dwarf,4097"] = 4104, ["dwarf,0x1000"] = 4096,
          ["dwarf,65528"] = 65528 } do
          assert.same({ "DWARF", size }, { how(text) })

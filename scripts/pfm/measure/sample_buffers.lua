@@ -38,8 +38,8 @@ local known = { fp = stacks.POINTERS, dwarf = stacks.DWARF }
 -- @string text "fp", "dwarf" or "dwarf,BYTES"
 -- @treturn string `stacks.POINTERS` or `stacks.DWARF`; nil and why not
 -- @treturn int bytes of the stack to copy, or nil: as by default
--- @usage print(require("pfm.measure.sample_buffers").how "dwarf,16384") --> DWARF 16384
-function stacks.how(text)
+-- @usage print(require("pfm.measure.sample_buffers").parse "dwarf,16384") --> DWARF 16384
+function stacks.parse(text)
    local name, size = text:match("^(%a*),?(.*)$")
    local how, has_size = known[name], text:find(",", 1, true)
    if not how or (has_size and name ~= "dwarf") or (size ~= "" and not has_size) then
@@ -55,7 +55,7 @@ function stacks.how(text)
 end
 
 local function given(text)
-   local how, size = stacks.how(text)
+   local how, size = stacks.parse(text)
    if not how then error("call stacks: " .. size, 0) end
    return how, size
 end
@@ -63,7 +63,7 @@ end
 -- How, why that, and the bytes of a stack that are copied.
 local function choose(spec)
    if not spec.g then return nil end
-   if host.machine().name == "sim" then
+   if host.simulated() then
       return type(spec.g) == "string" and given(spec.g) or stacks.POINTERS, nil, 0
    end
    local how, why, size
