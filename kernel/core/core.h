@@ -394,7 +394,7 @@ static inline bool pfm_inherits(const struct pfm_context *ctx)
 }
 int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, const struct pfm_buffer_fmt *fmt);
 void pfm_gather(struct pfm_context *ctx);	/* sums what child contexts have counted so far, in living */
-/* Runs fn in the PMU context of each child context, with its set that has the id of set (or NULL). Not in PMU context. */
+/* Runs fn in the PMU context of each child context, with its set of set's id, or NULL. Not called in PMU context. */
 void pfm_tell_heirs(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), const struct pfm_set *set);
 void pfm_heir_end(struct pfm_context *heir);	/* unloads it, adds up what it counted, frees it */
 void pfm_rests_free(struct pfm_context *root);

@@ -176,7 +176,7 @@ static int build(struct pfm_context *ctx, void *fmt_arg)
 	return ret;
 }
 
-/* With INHERIT ctx_fd may hold what an earlier call has written, as the structure may be used again. */
+/* With INHERIT ctx_reserved[0] may be what an earlier call returned, as a program may use the structure again. */
 static bool reserved_ok(const pfarg_ctx_t *req)
 {
 	bool parts = req->ctx_flags & PFM_FL_INHERIT;

@@ -351,7 +351,7 @@ void pfm_user_stop(struct pfm_context *ctx);
  */
 void pfm_preempt(struct pfm_context *ctx);
 void pfm_regain(struct pfm_context *ctx, uint32_t tid);
-/* The target leaves or enters the CPU; or, system-wide, a thread that the set leaves out enters or leaves it (3.7.6). */
+/* The target leaves or enters the CPU; system-wide, a thread that is not monitored enters or leaves it (3.7.6). */
 void pfm_ctxsw_out(struct pfm_context *ctx);
 void pfm_ctxsw_in(struct pfm_context *ctx);
 

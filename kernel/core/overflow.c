@@ -313,7 +313,7 @@ static __attribute__((__noinline__)) void lose(struct pfm_context *ctx, struct p
 	pfm_reset_pmds(ctx, set, ovfl, PFM_RESET_SHORT);
 }
 
-/* PFM_FL_INHERIT: into the buffer that the whole family has. */
+/* PFM_FL_INHERIT: samples go into a part of the buffer that the root shares with its child contexts. */
 static __attribute__((__noinline__))
 void serve_in_part(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl, struct pfm_pmd *only,
 		   const struct pfm_where *where)
