@@ -3,7 +3,7 @@
  * inherit.c - PFM_FL_INHERIT: threads that the monitored thread creates, and those that these create, count too.
  *
  * Each gets a child context, called heir in the code: it has no descriptor, and is programmed as its root, but its
- * counters begin at 0. All child contexts of a root, also of children's children, are in the root's list. When one
+ * counters begin at 0. All child contexts of a root, also children's children, are in the root's list. When one
  * ends, its counts are added to the root's PMDs (children) and sets (ended). The counts of the others are summed up
  * when a command reads them. Everything here is under the root's lock; values of a child context are accessed in its
  * PMU context.

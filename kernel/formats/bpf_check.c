@@ -152,7 +152,7 @@ static unsigned int reads_unwritten(const struct pfm_bpf_insn *insns, unsigned i
 			return pc;
 		meet(&insns[pc], pc, written, at);
 		if (is_jump(&insns[pc]))
-			written = 0xffff;	/* who comes to the next one has jumped there */
+			written = 0xffff;	/* the next one is reached only by jumps, noted in at[] */
 	}
 	return n;
 }

@@ -242,7 +242,7 @@ static void put_event(pfm_stack_smpl_event_t *e, const struct pfm_record *rec, u
 	};
 }
 
-/* What was lost before rec, or before a sample of the same who and when; used: of in_use(). */
+/* Writes LOST records before rec, or before a sample with rec's process, thread and time; used: of in_use(). */
 static void tell_lost(pfm_stack_smpl_hdr_t *h, uint64_t *used, const struct pfm_record *rec)
 {
 	for (unsigned int i = 0; i < PFM_STACK_SMPL_LOST_REASONS; i++) {

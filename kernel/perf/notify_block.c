@@ -2,11 +2,10 @@
 /*
  * notify_block.c - PFM_FL_NOTIFY_BLOCK: holding the target until pfm_restart(), by ptrace(2).
  *
- * Only the thread that traces may do anything to the one it traces, and it must wait for it, so each
- * target has a tracer thread of its own. To get its attention one sends the target a SIGSTOP: the
- * target stops for the tracer, which sees by its value that the signal is ours and swallows it. All
- * other signals pass. What others want is in b->hold and b->end; a held target, which cannot report
- * anything, leaves the tracer waiting for a change of them.
+ * ptrace(2) works only in the thread that traces, which must wait for the target, so each target has a tracer thread of
+ * its own. To wake the tracer up, other threads set b->hold or b->end and send the target a SIGSTOP: the target stops
+ * for the tracer, which recognizes the signal by its value and suppresses it. All other signals pass. While the target
+ * is held, the tracer waits for a change of b->hold and b->end.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -45,7 +44,7 @@ static void set_flag(struct perf_block *b, bool *flag, bool value)
 
 /* --- the tracer ----------------------------------------------------------------------------- */
 
-/* The end of a target is only looked at: its parent will want to wait for it. */
+/* Looks at the target's state without consuming it (WNOWAIT): its parent will wait for its end. */
 static int peek(struct perf_block *b, siginfo_t *info, int flags)
 {
 	int ret;
@@ -68,7 +67,7 @@ static struct timespec after(long ns)
 	return t;
 }
 
-/* Only a SIGKILL, its own or of all threads at an exit() or exec(), moves a target that is stopped; nothing tells. */
+/* A stopped target moves only by SIGKILL, or an exit() or exec() of another thread, which is not reported: polled. */
 static bool has_news(struct perf_block *b)
 {
 	siginfo_t info = { 0 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * sampler.c - PFM_FL_INHERIT with a sampling format: PMDs whose overflows are samples, of the target and of all that it
- * creates. Its other PMDs count, and each thread's part is written into the buffer when it ends.
+ * sampler.c - PFM_FL_INHERIT with a sampling format: PMDs with a period sample the target and all threads that it
+ * creates. The other PMDs count, and each thread's part is written into the buffer when it ends.
  *
  * The kernel inherits an event that has a ring on one CPU only: so there is an event for each PMD, CPU and, with
  * PFM_FL_PROCESS, thread. A child counts from the start of a period, and its samples go where its parent's go. What
@@ -189,9 +189,9 @@ static int open_cpu(struct pfm_context *ctx, struct perf_sampler *s, struct perf
 }
 
 /*
- * The kernel exchanges the contexts of threads whose events are equal, and with them counts that are each thread's own,
- * event by event as their lists are: a child's is sorted by CPUs. So all of a CPU, its ring's owner first, come before
- * those of the next.
+ * At a switch between threads with equal events the kernel exchanges their contexts, and swaps the threads' own counts
+ * back event by event in the order of the contexts' lists. A child's list is sorted by CPUs. So here all events of a
+ * CPU, the owner of its ring first, are opened before those of the next CPU.
  */
 static int open_cpus(struct pfm_context *ctx, struct perf_sampler *s)
 {

@@ -198,7 +198,7 @@ uint64_t perf_ran(struct pfm_context *ctx)
 	return words[1];
 }
 
-/* --- who it is ------------------------------------------------------------------------------ */
+/* --- the target's ids ----------------------------------------------------------------------- */
 
 static uint32_t number_of(const char *text, const char *name)
 {
@@ -260,7 +260,7 @@ static int find_thread(struct pfm_context *ctx, uint32_t tid)
 	return 0;
 }
 
-/* 3.1.7, and 2.x's CPU number. Who commands from anywhere may also bind to any CPU. */
+/* 3.1.7; as in 2.x, the current CPU's number is accepted too. With PFM_FL_ANY_CPU any CPU can be loaded onto. */
 static int find_cpu(struct pfm_context *ctx, uint32_t load_pid, const struct pfm_caller *who)
 {
 	if (load_pid == who->tid)
@@ -319,7 +319,7 @@ uint64_t perf_target_cpu(struct pfm_context *ctx, const struct pfm_where *where)
 	return who.cpu;
 }
 
-/* As far as one knows from outside: who runs on a CPU, for one, is not told. */
+/* As far as it can be found from outside: the thread that runs on a monitored CPU is not known, for example. */
 void perf_where(struct pfm_context *ctx, struct pfm_where *where)
 {
 	*where = (struct pfm_where){ .tstamp = pfm_user_now(ctx->machine), .pid = ctx->pid, .tid = ctx->tid,
@@ -398,7 +398,7 @@ static int bind_thread(struct pfm_context *ctx, uint32_t tid, const struct pfm_c
 	return ret;
 }
 
-/* The permission is asked for now, by opening an event. */
+/* Opens an event to find out at the load whether it is permitted. */
 static int bind_cpu(struct pfm_context *ctx, uint32_t load_pid, const struct pfm_caller *who)
 {
 	struct perf_context *p = perf_of(ctx);

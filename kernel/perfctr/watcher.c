@@ -2,8 +2,8 @@
 /*
  * watcher.c - a thread that waits for a context's overflows, and sends signals for them.
  *
- * It has a descriptor of the context of its own, and goes when it is told to, by the pipe, some time after whoever told
- * it has gone on: whether the object is still there it asks under the lock.
+ * It has its own descriptor of the context, and ends when it is told to by a pipe. The thread that told it does not
+ * wait for that: so the watcher finds out under the lock whether the object still exists.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -82,7 +82,7 @@ static void *watch(void *arg)
 		;
 	while (poll(&told, 1, -1) < 0)
 		;
-	perfctr_enter();	/* after whoever told it, who has the lock */
+	perfctr_enter();	/* waits for the thread that told it, which has the lock */
 	perfctr_leave(0);
 	close_all(w);
 	free(w);

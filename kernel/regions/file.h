@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file.h - the file in which a command's threads leave what they measured, and who makes and reads it.
+ * file.h - the file in which a command's threads leave what they measured; how it is made and read.
  *
  * lpfm makes it, with the plan, and names it in LPFM_REGIONS; each thread that enters a region takes a block of it,
  * maps it, and counts there: the results are there however the thread or the process ends. Blocks are taken by adding
@@ -82,7 +82,7 @@ struct pfm_regions_result {
 	uint64_t		ns, ticks;	/* now, of the clock that blocks know */
 };
 
-/* Maps a file that nobody need write any more, for reading. 0, or -1 with errno; EINVAL: it is none of these. */
+/* Maps a file for reading when no process has to write it any more. 0, or -1 with errno; EINVAL: not such a file. */
 int pfm_regions_open(const char *path, struct pfm_regions_result *result);
 /* Block i, from 0; NULL: it is not in use. */
 const struct block *pfm_regions_block(const struct pfm_regions_result *result, uint64_t i);

@@ -54,8 +54,8 @@ struct thread {
 };
 
 /*
- * Of the calling thread: nobody, before its first mark; deaf, where it cannot be measured. Both know no region.
- * Initial-exec: eight bytes of the room that every thread has for such.
+ * The calling thread: regions_nobody before its first mark, regions_deaf if it cannot be measured; both have no
+ * regions. Initial-exec: it takes eight bytes of every thread's static TLS.
  */
 extern __thread struct thread *regions_self __attribute__((tls_model("initial-exec")));
 extern struct thread regions_nobody, regions_deaf;
@@ -97,7 +97,7 @@ static inline uint64_t regions_hz(void)
 
 /* The plan, once a file is in use. */
 extern struct plan regions_plan;
-/* A block for the thread whose first is owner, 0: this one is. NULL with errno. */
+/* Takes a block for a thread with owner as its first block; 0: this is its first. NULL with errno. */
 struct block *regions_take_block(uint64_t owner);
 void regions_drop_block(struct block *block);
 /* A thread that is not measured: the file says so, and why the first was not. */

@@ -138,7 +138,7 @@ static void remember_parents(const struct thread *t)
 		memcpy(parents[num_parents++], rec->name, sizeof(*parents));
 }
 
-/* The contexts monitor the parent's threads, whose records these are. */
+/* The contexts and records in the child are those of the parent's threads: they are dropped. */
 static void after_fork_child(void)
 {
 	remember_parents(regions_self);

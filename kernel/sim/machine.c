@@ -137,7 +137,7 @@ static void release_heir(struct pfm_context *heir)
 	pfm_os_free(heir->os);
 }
 
-/* 3.1.7, and 2.x's CPU number. Who commands from anywhere may also bind to any CPU. */
+/* 3.1.7; as in 2.x, the current CPU's number is accepted too. With PFM_FL_ANY_CPU any CPU can be loaded onto. */
 static int attach_cpu(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t id,
 		      const struct pfm_caller *who)
 {

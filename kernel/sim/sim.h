@@ -245,7 +245,7 @@ struct sim_executed {
 /* NULL after pfm_refuse() with the reason; *err is negative errno then. */
 struct sim_access *sim_access_new(const struct pfm_sim_access *source, int *err);
 void sim_access_free(struct sim_access *access);
-/* By the current thread of cpu, whose core that is. */
+/* Accesses of the current thread of cpu; core is that CPU's. */
 void sim_access_site(struct sim_cpu *cpu, struct cache_core *core, const struct sim_node *site,
 		     struct sim_progress *progress, struct sim_executed *done);
 void sim_access_replay(struct sim_cpu *cpu, struct cache_core *core, const struct tape_instr *instr,
@@ -302,7 +302,7 @@ struct sim_layout {
 };
 extern const struct sim_layout sim_layout_itanium, sim_layout_itanium2;
 
-/* Where Itanium's address registers and branch buffer are: their PMC, their PMDs, the event whose restrictions hold. */
+/* Where Itanium's address registers and branch buffer are: their PMC, PMDs, and the event that restrictions are of. */
 struct sim_traces {
 	struct {
 		uint16_t pmc, addr, latency, ip, code;
@@ -403,7 +403,7 @@ bool sim_software_decode(unsigned int pmd, uint64_t pmc, uint64_t *events, unsig
 struct sim_process {
 	uint32_t		pid, ppid;
 	unsigned int		threads;	/* alive */
-	struct pfm_context	**reach;	/* contexts whose descriptor it has */
+	struct pfm_context	**reach;	/* contexts that it has descriptors of */
 	unsigned int		num_reach, room_reach;
 };
 
@@ -470,7 +470,7 @@ struct sim_cpu {
 	uint64_t		slice_end;
 
 	struct pfm_context	*sys;		/* system-wide context bound to it */
-	struct pfm_context	*ctx;		/* whose registers are on the PMU */
+	struct pfm_context	*ctx;		/* the context with its registers on the PMU */
 	uint64_t		pmcs[PFM_MAX_PMCS], pmds[PFM_MAX_PMDS];
 	struct sim_watch	watches[SIM_MAX_COUNTERS];
 	unsigned int		num_watches;
@@ -495,7 +495,7 @@ struct pfm_sim {
 	pthread_mutex_t		lock;		/* recursive; see lock.c */
 	unsigned int		locked;		/* times, by the thread that has it */
 	sigset_t		saved_signals;
-	struct pfm_context	*inside;	/* root whose lock the current command or call-back has */
+	struct pfm_context	*inside;	/* the current command or call-back has this root's lock */
 	unsigned int		refs;		/* atomic */
 
 	uint32_t		num_cpus;
@@ -579,7 +579,7 @@ void sim_leave(struct pfm_sim *sim, const struct sim_inside *in);
 void sim_publish(struct pfm_context *ctx);	/* machine.c: the active set's view; locked as by sim_enter() */
 
 /* pmu.c: the PMU of a CPU. */
-void sim_pmu_bind(struct sim_cpu *cpu, struct pfm_context *ctx);	/* NULL: nobody */
+void sim_pmu_bind(struct sim_cpu *cpu, struct pfm_context *ctx);	/* NULL: no context */
 void sim_pmu_changed(struct sim_cpu *cpu);	/* registers, owner, level of the current thread... */
 void sim_pmu_watch(struct sim_cpu *cpu);	/* brings cpu->watches up to date */
 void sim_pmu_store(struct sim_cpu *cpu);	/* cpu->watches to the registers; wraps become pending */
@@ -683,7 +683,7 @@ bool sim_sched_contended(const struct sim_cpu *cpu);
 uint64_t sim_sched_slice_at(const struct sim_cpu *cpu);	/* the next end of a slice that matters */
 void sim_sched_sleep(struct sim_thread *t, uint64_t until);
 void sim_sched_unsleep(struct sim_thread *t);
-void sim_sched_wake(struct pfm_sim *sim);	/* those whose time has come */
+void sim_sched_wake(struct pfm_sim *sim);	/* wakes the threads that have slept long enough */
 uint64_t sim_sched_wake_at(const struct pfm_sim *sim);
 
 /* thread.c */

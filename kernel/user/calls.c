@@ -171,7 +171,7 @@ static int create_by_name(struct pfm_machine *m, pfarg_ctx_t *ctx, const char *f
 	return create(m, ctx, fmt, fmt_arg, arg_size);
 }
 
-/* PFM_FL_ANY_CPU is not in source of 2.x: who runs such a program can ask for it. */
+/* Programs written for 2.x do not know PFM_FL_ANY_CPU: their user can set it by LPFM_ANY_CPU=1. */
 static uint32_t environment_flags(const pfarg_ctx_t *ctx)
 {
 	const char *any_cpu = ctx->ctx_flags & PFM_FL_SYSTEM_WIDE ? getenv("LPFM_ANY_CPU") : NULL;
@@ -206,7 +206,7 @@ int pfm_create_context_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_ar
 	return create_as_asked(create_by_name, ctx, fmt_name, fmt_arg, arg_size);
 }
 
-/* Of the four arguments of 2.x, for who takes its address or looks for the name. */
+/* The function with the four arguments of 2.x, for programs that take its address or look up its name. */
 int (pfm_create_context)(pfarg_ctx_t *ctx, char *fmt_name, void *fmt_arg, size_t arg_size)
 {
 	return pfm_create_context_name(ctx, fmt_name, fmt_arg, arg_size);
@@ -424,7 +424,7 @@ int pfm_add_format(pfm_buffer_fmt_t *fmt)
 	return pfm_result(-err);
 }
 
-/* Who uses it may be a context that the program has closed a moment ago. */
+/* If the format is in use, it may be by a context that the program has closed and that is not freed yet. */
 int pfm_remove_format(pfm_buffer_fmt_t *fmt)
 {
 	int err = pfm_unregister_buffer_fmt(fmt->fmt_uuid);

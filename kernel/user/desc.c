@@ -207,7 +207,7 @@ static void end_context(struct pfm_desc *d)
 	pfm_watch_del(d->hangup);
 	pfm_do_close(ctx);
 	d->ctx = NULL;
-	unlist(d);	/* last: who finds it until then waits for the lock, and so for all this */
+	unlist(d);	/* last: a thread that finds it before waits for the lock, and so for all this */
 	/* not with the last reference, which a watch may hold until the service thread wakes up */
 	close(d->own);
 	d->own = -1;
@@ -380,7 +380,7 @@ static void silence(struct pfm_desc *d)
 	d->silent = (flags & O_ASYNC) && !fcntl(d->fd, F_SETFL, flags & ~O_ASYNC);
 }
 
-/* What came meanwhile has been told to nobody. */
+/* Ends the silence: O_ASYNC is set again, and SIGIO sent if a message came meanwhile. */
 static void unsilence(struct pfm_desc *d)
 {
 	struct pollfd p = { .fd = d->fd, .events = POLLIN };

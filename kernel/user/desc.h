@@ -19,7 +19,7 @@ struct pfm_desc {
 	ino_t			ino;		/* of the program's end: all its duplicates share it */
 	uint32_t		serial;		/* by which children note it: heirs.h */
 	struct pfm_inherited	inherited;	/* in a child, which has nothing else of it */
-	pid_t			pid;		/* who made it; not of a child of vfork() that closes it */
+	pid_t			pid;		/* the process that made it, as a child of vfork() may close it */
 	int			fd;		/* the number the program last used for it */
 	int			own;		/* our end */
 	int			quick;		/* where its counters are published, or -1: quick.h */
@@ -63,9 +63,9 @@ void pfm_memory_lock(void);	/* the innermost */
 void pfm_memory_unlock(void);
 
 /*
- * Around a close of fd: a thread that monitors itself and whose process has no descriptor left loses its context, also
- * where another process still has one (3.1.15, figure 3.10). loaded: with its lock held. may_end: is there any such?
- * closing: NULL, or a reference for closed.
+ * Around a close of fd: if a thread monitors itself and its process has no descriptor left, the context is unloaded,
+ * even if another process still has a descriptor (3.1.15, figure 3.10). loaded: with its lock held. may_end: is there
+ * any such context? closing: NULL, or a reference for closed.
  */
 void pfm_desc_loaded(const struct pfm_desc *d);
 bool pfm_desc_may_end(void);
@@ -85,7 +85,7 @@ bool pfm_desc_reap(void);
 /* Tells this process from its forebears. */
 uint32_t pfm_process(void);
 
-/* Bytes of a message of the context whose descriptor fd is; 0: it is none. */
+/* Bytes of a message of fd's context; 0: fd is no context's descriptor. */
 unsigned int pfm_desc_message(int fd);
 unsigned int pfm_message_size(const struct pfm_desc *d);	/* machine_ops.c */
 /* The program unmaps what it had at addr: a sampling buffer there may be mapped again (3.5.4). */

@@ -39,7 +39,7 @@ static const struct list {
 	[PFM_GET_CONFIG] = { 0, EINVAL },
 };
 
-/* Who may not, whatever the reason: a thread that does not exist is nobody's to operate on (3.1.7). */
+/* Errors for which the caller lacks permission; it may not monitor a thread that does not exist, either (3.1.7). */
 static int permission(int err)
 {
 	return err == EACCES || err == ESRCH ? EPERM : err;

@@ -66,7 +66,7 @@ static bool take(atomic_ullong *list, size_t n, unsigned long long new)
 	for (size_t i = 0; i < n; i++) {
 		unsigned long long old = atomic_load(&list[i]);
 
-		/* of a process that has gone: nobody asks for it */
+		/* an entry of a process that has ended is not needed any more, and is replaced */
 		if (old && (kill((pid_t)pid_of(old), 0) == 0 || errno != ESRCH))
 			continue;
 		if (atomic_compare_exchange_strong(&list[i], &old, new))

@@ -117,7 +117,7 @@ static struct pfm_machine *use_name(const char *name, const char *options)
 	return kind ? use(kind, model, options) : NULL;
 }
 
-/* A machine that is there, but lacks something now: who asks again may get it. */
+/* Is it an error of a machine that exists but lacks resources now? A later call may succeed. */
 static bool just_lacks(int err)
 {
 	return err == ENOMEM || err == EMFILE || err == ENFILE || err == EAGAIN || err == EINTR || err == EFAULT;

@@ -259,7 +259,7 @@ const struct pfm_pmu *pfm_linux_pmu(void)
 	return ready ? &pmu : NULL;
 }
 
-/* Under the lock of machines.c, which is not everybody's. */
+/* Called under the lock of machines.c. */
 static struct pfm_machine *linux_open(const char *model_name, const char *options)
 {
 	if (*model_name || *options)

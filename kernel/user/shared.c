@@ -32,7 +32,7 @@ static struct {
 	dev_t	dev;
 	ino_t	ino;
 } file = { .fd = -2 };
-static struct pfm_machine *machine;	/* whose contexts they are */
+static struct pfm_machine *machine;	/* the machine of the contexts */
 
 static bool is_mine(int fd, struct stat *st)
 {
@@ -131,7 +131,7 @@ static int lock(short type, off_t from, off_t n)
 	return fd < 0 ? 0 : fcntl(fd, F_SETLK, &l);
 }
 
-/* Who else has a lock there: its process, or 0. */
+/* Returns a process that has a lock in the range, or 0. */
 static pid_t owner(off_t from, off_t n, struct flock *l)
 {
 	int fd = descriptor();

@@ -243,7 +243,7 @@ typedef struct {
 	uint32_t	set_reserved2;
 #endif
 	/* own */
-	uint64_t	set_owner;		/* thread pointer of the thread that may itself read counters; 0: none */
+	uint64_t	set_owner;		/* thread pointer of the thread that may read counters; 0: none */
 	uint64_t	set_base[PFM_VIEW_COUNTERS];	/* added to the counter's bits, sign-extended */
 	uint8_t		set_index[PFM_MAX_PMDS];	/* PFM_VIEW_*, or a counter */
 	uint8_t		set_shift;		/* 64 less the bits of a counter */
