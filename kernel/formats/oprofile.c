@@ -100,7 +100,7 @@ static bool is_full(const pfm_oprofile_smpl_hdr_t *h, const pfm_oprofile_cpu_t *
 	return h->hdr_words - (c->head - c->tail) < PFM_OPROFILE_MAX_SAMPLE;
 }
 
-/* Once, until the tool has given back what it was told of. What comes next is to be read by itself. */
+/* Is the program to be notified? Once, until it has given back the words that the notification was about. */
 static bool is_to_tell(const pfm_oprofile_smpl_hdr_t *h, pfm_oprofile_cpu_t *c)
 {
 	if (c->told > c->tail || (c->head - c->tail < h->hdr_watermark && !is_full(h, c)))

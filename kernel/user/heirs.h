@@ -30,7 +30,7 @@ struct pfm_inherited {
 void pfm_heirs_inherit(struct pfm_inherited *i, ino_t ino, uint32_t serial);
 void pfm_heirs_register(void);
 
-/* Around a close: does the descriptor lead to a parent's context? If so, or where it may, all are looked for. */
+/* Around a close: may the descriptor be of a parent's context? If so, all are checked after the close. */
 bool pfm_heirs_concerns(int fd);
 bool pfm_heirs_any(void);
 void pfm_heirs_look(void);

@@ -43,8 +43,8 @@ void pfm_memory_unlock(void) { }
 #else
 
 /*
- * Not malloc(3)'s: a signal handler that has interrupted malloc() would wait for itself (5.7). Blocks are powers of 2,
- * cut from chunks and kept for the next of their size; those beyond LARGEST are the kernel's.
+ * malloc(3) is not used: a signal handler that has interrupted malloc() would wait for itself (5.7). Blocks have powers
+ * of 2 as sizes, are cut from chunks, and are kept for later blocks of their size; larger ones are mmap()ed.
  */
 #define SMALLEST	6
 #define LARGEST		15

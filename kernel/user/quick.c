@@ -18,7 +18,7 @@
 #define NUMBERS	4096	/* descriptors beyond have no quick read */
 #define FIRST	3	/* nor have those that libc itself closes and replaces */
 
-/* Never freed: a reader needs no permission to look. */
+/* Slots are never freed, so a reader may access them without a lock. */
 struct slot {
 	atomic_uint		readers;
 	atomic_uint		state;		/* odd: published */
@@ -31,8 +31,8 @@ struct slot {
 
 static _Atomic(struct slot *) slots[NUMBERS];
 static struct {
-	atomic_uint	closing, closed;	/* how many are at it, and were ever */
-	atomic_bool	ours;			/* has led to a context */
+	atomic_uint	closing, closed;	/* closes in progress; all closes so far */
+	atomic_bool	ours;			/* the number has been a context's */
 } numbers[NUMBERS];
 static pthread_mutex_t publishing = PTHREAD_MUTEX_INITIALIZER;
 
@@ -232,7 +232,7 @@ void pfm_quick_note(int fd)
 		atomic_store_explicit(&numbers[fd].ours, true, memory_order_relaxed);
 }
 
-/* A close past interpose.c may have left another's counters there. */
+/* Withdraws another context's counters from the number: a close that interpose.c did not see may have left them. */
 void pfm_quick_claim(const struct pfm_desc *d, int fd)
 {
 	struct slot *s = slot_of(fd);

@@ -39,12 +39,15 @@ struct pfm_quick_ticket {
 };
 struct pfm_quick_ticket pfm_quick_ticket(int fd);
 void pfm_quick_publish(struct pfm_desc *d, int fd, struct pfm_quick_ticket ticket);
-/* With d's lock held: it changes. */
+/* With d's lock held, before the context changes. */
 void pfm_quick_withdraw(struct pfm_desc *d);
-/* Around what closes the numbers first to last, also where it is not this library's: interpose.c. */
+/* Around a close of the numbers first to last, of any kind: interpose.c. */
 void pfm_quick_closing(unsigned int first, unsigned int last);
 void pfm_quick_closed(unsigned int first, unsigned int last);
-/* A number leads to a context; has it ever? Those beyond 4095 are not noted. claim: to d alone, or to none. */
+/*
+ * note: the number fd is a context's. noted: has it ever been one's? Numbers beyond 4095 are not noted. claim: fd is
+ * d's, or no context's if d is NULL.
+ */
 void pfm_quick_note(int fd);
 void pfm_quick_claim(const struct pfm_desc *d, int fd);
 bool pfm_quick_noted(int fd);

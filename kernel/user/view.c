@@ -27,7 +27,7 @@ pfm_set_view_t *pfm_user_open_view(struct pfm_context *ctx, struct pfm_set *set)
 	return &v->view;
 }
 
-/* Where the program has it mapped, it stays. */
+/* The program's own mapping of it stays. */
 void pfm_user_close_view(struct pfm_context *ctx, struct pfm_set *set)
 {
 	(void)ctx;
