@@ -70,9 +70,9 @@ static bool wait_for_restart(struct pfm_context *ctx)
 }
 
 /*
- * Overflows that wait behind a full sampling buffer are replayed before the context is unloaded: the end is taken note
- * of when pfm_restart() has made room for all of them. If none comes for a while they are lost, and END is sent: a tool
- * that waits for it may not mean to restart (3.3.6, 3.6.5).
+ * If overflows wait because the sampling buffer is full, the context is unloaded only after pfm_restart() has made room
+ * for all of them and they were replayed. If no restart comes for PATIENCE_S they are lost, and END is sent, as the
+ * program may wait for END without a restart (3.3.6, 3.6.5).
  */
 static void on_hangup(struct pfm_context *ctx, void *arg, uint32_t events)
 {
@@ -116,7 +116,7 @@ void perf_resume_life(struct pfm_context *ctx)
 		p->error = -errno;
 }
 
-/* Of threads, kernels from 6.9. Children that are counted too may be threads: then the process' end is awaited. */
+/* A pidfd of a thread needs Linux 6.9. If children are counted, which may be threads, it is the process's. */
 static int open_life_pidfd(struct pfm_context *ctx)
 {
 	bool whole = pfm_inherits(ctx) && ctx->tid == ctx->pid;
@@ -162,7 +162,7 @@ static int open_life(struct pfm_context *ctx)
 	return ctx->self ? 0 : find_end(ctx);
 }
 
-/* Where the end of a program cannot be told from the end of its thread the message is sent. */
+/* If it cannot be found out whether a program or only its thread has ended, END is sent. */
 static void watch_heir(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -363,7 +363,7 @@ static int find_threads(struct pfm_context *ctx)
 	return ret;
 }
 
-/* What a sampler that children inherit is opened for. */
+/* Finds the threads and CPUs that a sampler with INHERIT is opened for. */
 static int find_subjects(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * state.c - the file in memory that is an object to the outside: read, mapped, passed on, closed as any other.
+ * state.c - the file in memory that programs have as an object: they read, map, pass on and close it.
  */
 #include <errno.h>
 #include <fcntl.h>

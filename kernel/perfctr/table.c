@@ -109,7 +109,7 @@ static void sweep(void)
 	sweep_at = 2 * count + 16;
 }
 
-/* May the caller monitor it, and is it free? An empty context tells. */
+/* Loads an empty context onto the thread, to find out if the caller may monitor it and it has no other context. */
 static int try_context(pid_t tid)
 {
 	pfarg_load_t load = { .load_pid = (uint32_t)tid };

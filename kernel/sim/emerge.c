@@ -249,7 +249,7 @@ static void count_traces(struct batch *b, const struct sim_executed *done)
 	b->kept = data || fetch || branch;
 }
 
-/* False: there was nothing more to execute. */
+/* Returns false if there was nothing more to execute. */
 static bool execute(struct batch *b, const struct sim_node *node, struct sim_executed *done)
 {
 	if (node->op == PFM_SIM_REPLAY) {
@@ -436,7 +436,7 @@ static bool step(struct batch *b)
 	pass(b, node, &done);
 	if (!taken && !wraps(b))
 		return true;
-	become(b, node, &done);	/* what led to an overflow is looked at */
+	become(b, node, &done);	/* the overflow's handling looks at the site that caused it */
 	return false;
 }
 
@@ -475,7 +475,7 @@ static bool count_batch(struct batch *b)
 	return wrapped;
 }
 
-/* What has been executed to its end is counted, and time moves there. */
+/* Counts the sites that have been executed to their end, and moves time there. */
 static bool settle(struct batch *b)
 {
 	struct sim_cpu *cpu = b->cpu;

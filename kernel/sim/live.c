@@ -68,7 +68,7 @@ static uint64_t since(uint64_t *seen, uint64_t now)
 	return grown;
 }
 
-/* What the model has done since it was last looked at. */
+/* Credits the simulated thread with what its model has used since the last time. */
 static void credit(struct sim_thread *t, const struct sim_usage *u)
 {
 	struct sim_follow *f = &t->follow;
@@ -346,7 +346,7 @@ int sim_live_init(struct pfm_sim *sim)
 	return 0;
 }
 
-/* Not before all of it is there: the other threads see it then. */
+/* Called when the computer is complete: then other threads can see it. */
 void sim_live_publish(struct pfm_sim *sim)
 {
 	pthread_mutex_lock(&live_lock);
@@ -356,7 +356,7 @@ void sim_live_publish(struct pfm_sim *sim)
 	pthread_mutex_unlock(&live_lock);
 }
 
-/* Contexts are the parent's, and so is the thread. */
+/* In a child after fork: contexts and the pacing thread are the parent's. */
 void sim_live_forget(void)
 {
 	my_turns = 0;

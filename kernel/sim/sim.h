@@ -9,7 +9,7 @@
  * the locks;
  * sampling/ is what processors keep of single executions, and samples that they take themselves;
  * access.c makes accesses of what programs say, emerge.c lets them run, and cache/ is the memory they go to;
- * options.c, new.c, machine.c and api.c are the doors;
+ * options.c, new.c, machine.c and api.c are the interfaces to programs and to the core;
  * live.c lets a computer follow threads of the program.
  */
 #ifndef PFM_SIM_H
