@@ -247,8 +247,8 @@ static int restart_parts(struct pfm_context *root)
 }
 
 /*
- * A masked thread follows the decision for the part whose format masked it, and stays masked if that part had no
- * restart since. A thread that is not masked follows the decisions for all parts, combined.
+ * A masked thread follows the decision for the part that masked it, and stays masked if that part had no restart
+ * since. A thread that is not masked follows the decisions for all parts, combined.
  */
 static int restart_thread(struct pfm_context *ctx, void *arg)
 {

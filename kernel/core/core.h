@@ -115,8 +115,8 @@ struct pfm_part {
 	uint32_t		fills;		/* overflows at which the format notified or masked */
 	uint32_t		given;		/* number of fills that restarts have given back */
 	uint32_t		restarts;	/* number of restarts that gave back a fill */
-	uint32_t		post;		/* number of the fill whose message is being posted, or 0 */
-	uint32_t		read;		/* number of the newest fill whose message has been read */
+	uint32_t		post;		/* number of the fill that is being reported, or 0 */
+	uint32_t		read;		/* number of the newest fill of which the message was read */
 	char			apart[64];	/* padding: two CPUs' parts share no cache line */
 };
 

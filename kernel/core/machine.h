@@ -339,7 +339,7 @@ int pfm_bare_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t nu
 /* The hardware counters of wrapped (a bit-vector) wrapped: 64-bit emulation, then pfm_overflow(). */
 void pfm_bare_interrupt(struct pfm_context *ctx, const uint64_t *wrapped, const struct pfm_where *where);
 /*
- * For machines whose threads can start and stop monitoring by an instruction (3.1.5, 3.1.6). In PMU context, after
+ * For machines on which threads start and stop monitoring by an instruction (3.1.5, 3.1.6). In PMU context, after
  * pfm_bare_collect() or what else brought the values up to date.
  */
 void pfm_user_start(struct pfm_context *ctx);

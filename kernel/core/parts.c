@@ -7,8 +7,8 @@
  * does not wait for it, since it may be in an NMI which interrupted the code that has taken the part.
  *
  * A restart gives a full part back to its format, which then overwrites it. A part may fill up while the program reads
- * another one. So each fill of a part has a number, and with several parts a restart gives back those fills whose
- * messages were read. It gives back all fills if no message was ever read, or if the last fill's message was lost.
+ * another one. So each fill of a part has a number, and with several parts a restart gives back those fills of which
+ * the message was read. It gives back all fills if no message was ever read, or if the last fill's message was lost.
  */
 #include "core.h"
 

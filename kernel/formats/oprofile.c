@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * oprofile.c - the format whose buffer is like OProfile's: a ring of words for each CPU, in which changes of thread
+ * oprofile.c - the format with a buffer like OProfile's: a ring of words for each CPU, in which changes of thread
  * and level are escaped.
  */
 #include "formats.h"

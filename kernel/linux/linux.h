@@ -10,7 +10,7 @@
  * logical PMU; format.c the sampling formats; counters.c drives the kernel's counters, group.c has them scheduled
  * together, view.c tells threads where theirs are, clock.c is the set timeout, overflow.c takes interrupts, stack.c
  * walks stacks in them, access.c finds the place where all this may be touched. permit.c knows the caller's rights,
- * memory.c whose memory it is, os.c what else the core needs. arch/arm64.c and arch/x86.c are what an architecture has
+ * memory.c charges memory, os.c has the rest of core/os.h. arch/arm64.c and arch/x86.c are what an architecture has
  * of its own.
  *
  * PMU context here: on the CPU that the target runs on, interrupts off, the target being current; or

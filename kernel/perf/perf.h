@@ -120,7 +120,7 @@ struct perf_context {
 	void			*life_map;
 	int			life_pidfd;	/* for its end instead, or -1 */
 	pid_t			parent;		/* of the target's process, when it was bound */
-	int			exec;		/* dummy event of an heir: begins to count at exec; or -1 */
+	int			exec;		/* dummy event that tells whether a child called exec; or -1 */
 	struct pfm_watch	*life_watch;
 	bool			ended;		/* the target has; records wait for a restart to be replayed */
 	int			patience;	/* a timer that limits that wait, or -1 */

@@ -3,10 +3,10 @@
  * sampler.c - PFM_FL_INHERIT with a sampling format: PMDs with a period sample the target and all threads that it
  * creates. The other PMDs count, and each thread's part is written into the buffer when it ends.
  *
- * The kernel lets an event with a ring be inherited only if the event is for one CPU: so there is an event for each PMD,
- * CPU and, with PFM_FL_PROCESS, thread. A child begins with a whole period, and its samples go into its parent's rings.
- * Samples cannot have other counters' values, as the children's counts are not known at an overflow. Periods cannot be
- * random or change, as the kernel repeats one period in all threads.
+ * The kernel lets an event with a ring be inherited only if the event is for one CPU: so there is an event for each
+ * PMD, CPU and, with PFM_FL_PROCESS, thread. A child begins with a whole period, and its samples go into its parent's
+ * rings. Samples cannot have other counters' values, as the children's counts are not known at an overflow. Periods
+ * cannot be random or change, as the kernel repeats one period in all threads.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -28,7 +28,7 @@ struct vperfctr {
 	struct vperfctr_state	*state;		/* the file's page */
 	int			ctx;		/* of the control in force; -1: it has no counters */
 	bool			tells_ended;	/* the machine counts ended children apart from the living */
-	uint32_t		overflown;	/* counters whose overflow suspended them all */
+	uint32_t		overflown;	/* the counters that overflowed, by which all are suspended */
 	uint64_t		clock_start;	/* CPU time of the thread at which the TSC's sum was clock_sum */
 	uint64_t		clock_sum;
 	struct watcher		*watcher;

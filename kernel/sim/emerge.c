@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * emerge.c - programs whose events come from the caches: executed one by one, at the moment at which they begin.
+ * emerge.c - programs with events that come from the caches: executed site by site, at the moment at which each begins.
  *
  * As long as nothing else can happen, sites follow each other here, and time moves along. What they count is the
  * difference between the counts of the caches before and after them all. Where a counter has to look at single sites,

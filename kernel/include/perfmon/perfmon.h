@@ -81,7 +81,7 @@ typedef unsigned char pfm_uuid_t[16];
  * Where threads on several CPUs sample at the same time, on machine linux, the buffer is of as many equal parts as
  * there are CPUs, pfm_ctx_buf_parts(), one after the other in the mapping, each with a header of its own; threads on
  * CPU n fill part n modulo that number, and msg_ovfl_cpu says which one a message is about. There pfm_restart() gives
- * back those parts or regions whose messages were read; or, if none was read since the load, all that are full. Each
+ * back the parts or regions of the messages that were read; or, if none was read since the load, all full ones. Each
  * part has the size that the format was asked for, and ctx_smpl_buf_size is that of all. Formats with something beside
  * the buffer (program) are EINVAL there.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * lifetime.c - the end of what is monitored: threads that exit, threads whose events perf takes away
- * because they run a set-uid program, CPUs that go offline. The context is then unloaded (3.3.6).
+ * lifetime.c - the end of a target: threads that exit, threads that lose their events because they run a set-uid
+ * program, CPUs that go offline. The context is then unloaded (3.3.6).
  */
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
