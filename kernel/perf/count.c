@@ -173,7 +173,7 @@ static bool periods_fit(const struct perf_group *g)
 	return true;
 }
 
-/* A software event must be stopped before its period is set: the kernel miscounts if it runs. */
+/* A software event must be stopped before its period is set: the kernel mishandles that while the event runs. */
 static bool must_stop(const struct perf_group *g)
 {
 	for (unsigned int i = 0; i < g->n; i++)

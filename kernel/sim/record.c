@@ -4,7 +4,7 @@
  */
 #include "sim.h"
 
-/* Events up to now are counted before the record is passed on. */
+/* Passes the record to ctx. The caller has handled the overflows that came before it. */
 static void tell(struct sim_thread *t, struct pfm_context *ctx, const struct pfm_record *rec)
 {
 	struct sim_cpu *cpu = &t->sim->cpus[t->cpu];
