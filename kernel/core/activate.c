@@ -4,7 +4,7 @@
  */
 #include "core.h"
 
-/* 3.7.7: the switch that a mask, or a stop during it, deferred (3.1.6); or the set that could not be installed. */
+/* Carries out a switch that was deferred while masked (3.7.7, 3.1.6), or installs again a set that could not be. */
 static int change_sets(struct pfm_context *ctx)
 {
 	int ret;
@@ -19,7 +19,7 @@ static int change_sets(struct pfm_context *ctx)
 	return ret;
 }
 
-/* What is active then, counts. */
+/* Lets the active set count, after a deferred switch if there is one. */
 static inline int go_on(struct pfm_context *ctx)
 {
 	int ret = ctx->switch_due || ctx->absent ? change_sets(ctx) : 0;
@@ -42,7 +42,7 @@ static int start(struct pfm_context *ctx, void *arg)
 	if (!set)
 		set = ctx->active;
 	if (set != ctx->active)
-		ctx->switch_due = false;	/* it was to leave another set */
+		ctx->switch_due = false;	/* the set that the switch was to leave is left */
 	if (set != ctx->active || ctx->absent)
 		ret = pfm_enter_set(ctx, set, PFM_RESET_LONG);
 	if (ret) {
@@ -99,7 +99,7 @@ void pfm_user_start(struct pfm_context *ctx)
 		go_on(ctx);
 }
 
-/* A mask outlives a stop: what overflowed still waits for its restart. */
+/* A stop does not end a mask: PMDs that overflowed are reset at the restart. */
 static int stop(struct pfm_context *ctx, void *arg)
 {
 	(void)arg;
@@ -134,7 +134,7 @@ static bool has_restart(const struct pfm_buffer_fmt *fmt)
 	return fmt && (fmt->fmt_ops ? (bool)fmt->fmt_ops->restart : (bool)fmt->fmt_restart);
 }
 
-/* 3.5.15: what the format wants at a restart; without a format, reset and go on. */
+/* 3.5.15: asks the format for its decision at a restart; without a format it is to reset and go on. */
 static int ask_format(struct pfm_context *ctx, void *buf, bool active, pfm_ovfl_ctrl_t *ctrl)
 {
 	int err;
@@ -160,14 +160,14 @@ static void long_reset(struct pfm_context *ctx)
 	pfm_reset_pmds(ctx, set, due, PFM_RESET_LONG);
 }
 
-/* 3.1.9: the mask ends; a stop does not, and no set is switched during it (3.1.6). */
+/* 3.1.9: ends the mask. If the context is stopped, it stays so, and no set is switched (3.1.6). */
 static int unmask(struct pfm_context *ctx)
 {
 	pfm_set_state(ctx, PFM_CTX_LOADED);
 	return ctx->started ? go_on(ctx) : 0;
 }
 
-/* 3.5.15: masked without an overflow, so that nothing has collected what was counted. */
+/* 3.5.15: masks outside of an overflow, so the counts must be collected here. */
 static void mask_now(struct pfm_context *ctx)
 {
 	bool counted = pfm_counting(ctx);
@@ -225,7 +225,7 @@ static int restart_part(struct pfm_context *root, void *part)
 	return pfm_part_restart(root, part, ask_format);
 }
 
-/* One by one, for interrupts may have to wait for it. */
+/* Each part has an access() of its own, since interrupts may be off during one. */
 static int restart_parts(struct pfm_context *root)
 {
 	pfm_ovfl_ctrl_t *all = &root->restart;
@@ -238,7 +238,7 @@ static int restart_parts(struct pfm_context *root)
 		memset(&part->ctrl, 0, sizeof(part->ctrl));
 		if (pfm_part_is_due(root, part))
 			ret = pfm_ops(root)->access(root, restart_part, part);
-		if (ret == -ESRCH)	/* the thread alone is gone */
+		if (ret == -ESRCH)	/* the root's thread has ended, but the buffer is still used */
 			ret = restart_part(root, part);
 		all->reset_ovfl_pmds |= part->ctrl.reset_ovfl_pmds;
 		all->mask_monitoring |= part->ctrl.mask_monitoring;
@@ -246,7 +246,10 @@ static int restart_parts(struct pfm_context *root)
 	return ret;
 }
 
-/* What is masked follows the part that masked it, unless that has not been dealt with since; others follow all. */
+/*
+ * A masked thread follows the decision for the part that masked it, and stays masked if that part had no restart
+ * since. A thread that is not masked follows the decisions for all parts, combined.
+ */
 static int restart_thread(struct pfm_context *ctx, void *arg)
 {
 	static const pfm_ovfl_ctrl_t go_on = { .reset_ovfl_pmds = 1 };
@@ -269,7 +272,10 @@ static int restart_thread(struct pfm_context *ctx, void *arg)
 	return ret;
 }
 
-/* Is there anything for it in a restart? Those that a part held are seen to be masked once that was taken. */
+/*
+ * Has the restart anything to do in the child context (heir)? If a format masked it, its state is seen here: the
+ * restart has taken the part after the overflow had left it.
+ */
 static bool waits(const struct pfm_context *heir)
 {
 	return pfm_state_acquire(heir) == PFM_CTX_MASKED || READ_ONCE(heir->owes) ||

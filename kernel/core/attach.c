@@ -67,7 +67,7 @@ static int first_install(struct pfm_context *ctx, void *arg)
 	return pfm_enter_set(ctx, arg, PFM_RESET_LONG);
 }
 
-/* Bound by the machine; now sessions, rules that depend on the target, and the registers. */
+/* The second half of a load, when the machine has bound the context: rules about the target, session, registers. */
 static int settle(struct pfm_context *ctx, struct pfm_set *set)
 {
 	int ret;
@@ -77,7 +77,7 @@ static int settle(struct pfm_context *ctx, struct pfm_set *set)
 	ret = pfm_session_begin(ctx);
 	if (ret)
 		return ret;
-	pfm_set_state(ctx, PFM_CTX_LOADED);	/* not started: what comes now finds nothing to do */
+	pfm_set_state(ctx, PFM_CTX_LOADED);	/* not started: an overflow that comes now does nothing */
 	ret = pfm_ops(ctx)->access(ctx, first_install, set);
 	if (!ret)
 		return 0;
@@ -106,7 +106,7 @@ int pfm_do_load(struct pfm_context *ctx, const pfarg_load_t *req)
 	return ret;
 }
 
-/* The last values are saved (3.1.8). */
+/* Stops monitoring and saves the last values (3.1.8). */
 static int stop_for_good(struct pfm_context *ctx, void *arg)
 {
 	(void)arg;
@@ -135,7 +135,7 @@ static void let_go(struct pfm_context *ctx)
 	pfm_session_end(ctx);
 }
 
-/* Where the target is gone nothing can come between any more. */
+/* If the target is gone (ESRCH), no overflow can come any more, and no access() is needed. */
 static int try_to_stop(struct pfm_context *ctx)
 {
 	int ret = pfm_ops(ctx)->access(ctx, stop_for_good, NULL);
@@ -157,7 +157,7 @@ int pfm_do_unload(struct pfm_context *ctx)
 
 	if (!pfm_loaded(ctx))
 		return pfm_refuse(-EINVAL, "the context is not loaded");
-	/* from the wrong CPU nothing is done; whatever else goes wrong, the context is let go */
+	/* on the wrong CPU (EBUSY) nothing is done; after any other error the context is unloaded all the same */
 	ret = try_to_stop(ctx);
 	if (ret == -EBUSY)
 		return ret;
@@ -165,7 +165,7 @@ int pfm_do_unload(struct pfm_context *ctx)
 	return 0;
 }
 
-/* 3.3.6: when END can be read, the state is saved and the context detached. */
+/* 3.3.6: the state is saved and the context detached before END can be read. */
 static void end(struct pfm_context *ctx)
 {
 	pfm_unload(ctx);
@@ -173,7 +173,7 @@ static void end(struct pfm_context *ctx)
 		pfm_post_end(ctx);
 }
 
-/* Living ones, and those that have not drawn a breath yet. */
+/* Has it child contexts (heirs), or children that have not run yet and so have none? */
 static bool has_children(struct pfm_context *root)
 {
 	const struct pfm_machine_ops *ops = pfm_ops(root);
@@ -181,7 +181,7 @@ static bool has_children(struct pfm_context *root)
 	return root->heirs || (ops->expects && ops->expects(root));
 }
 
-/* The last of a family ends the monitoring. */
+/* If the target has ended and this was its last child, monitoring ends. */
 static void end_with_the_last(struct pfm_context *root)
 {
 	if (root->outlived && !has_children(root))

@@ -38,7 +38,7 @@ int pfm_bare_install(struct pfm_context *ctx, struct pfm_set *set)
 
 	if (!ctx->machine->bare->on_pmu(ctx))
 		return 0;
-	/* 3.1.2: what is not used measures nothing */
+	/* 3.1.2: a PMC that is not used gets its default, which measures nothing */
 	for (unsigned int i = 0; i < pmu->num_pmcs; i++) {
 		struct pfm_pmc *pmc = pfm_set_pmc(set, pmu->pmcs[i].num);
 
@@ -84,14 +84,14 @@ int pfm_bare_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t nu
 }
 
 /*
- * The hardware wrapped: the upper bits count one more. Only where they wrap too, or where nobody
- * wants them, has the counter overflowed (3.1.3).
+ * The hardware counter wrapped: carries into the upper bits. Returns true if the counter has overflowed (3.1.3): these
+ * wrapped as well, or there are none (NO_EMUL64, or a register of full width).
  */
 static bool carry(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd)
 {
 	uint64_t mask = width_mask(ctx);
 
-	if (!pmd->is_counter)	/* a register that is a sample by itself */
+	if (!pmd->is_counter)	/* a buffer register: its overflow is one of the PMD */
 		return true;
 	if (mask == ~0ULL || !emulated(ctx, set, pmd->num))
 		return true;
@@ -129,7 +129,7 @@ void pfm_preempt(struct pfm_context *ctx)
 	ctx->blind = 0;
 }
 
-/* What was written to the active set meanwhile, or made it another one, comes with install(). */
+/* install() also applies writes to the active set, and a change of it, that were made meanwhile. */
 void pfm_regain(struct pfm_context *ctx, uint32_t tid)
 {
 	pfm_see_blind(ctx);
@@ -153,7 +153,7 @@ void pfm_ctxsw_out(struct pfm_context *ctx)
 void pfm_ctxsw_in(struct pfm_context *ctx)
 {
 	if (ctx->absent)
-		return;		/* who restarts tries again */
+		return;		/* the restart tries again */
 	ctx->absent = pfm_ops(ctx)->install(ctx, ctx->active);
 	if (!pfm_counting(ctx))
 		return;

@@ -80,7 +80,7 @@ static inline bool pfm_zeros(const void *p, size_t size)
 	return !all;
 }
 
-/* Going through the set bits, ascending. */
+/* An iterator over the set bits, ascending. */
 struct pfm_bits {
 	uint64_t	rest;	/* of the word */
 	unsigned int	word;
@@ -100,10 +100,10 @@ static inline bool pfm_bits_step(struct pfm_bits *at, const uint64_t *bv, unsign
 	return true;
 }
 
-/* Bits that are changed meanwhile may be seen or not. In the end n is PFM_MAX_PMDS, unless one breaks off. */
+/* A bit that changes during the loop may be seen or not. After the loop n is PFM_MAX_PMDS, unless a break left it. */
 #define pfm_for_each_bit(n, bv)	pfm_for_each_bit_of(n, bv, PFM_PMD_BV)
 
-/* The same where only the first words have any. */
+/* The same if only the first words can have bits set. */
 #define pfm_for_each_bit_of(n, bv, words) \
 	for (struct pfm_bits at_ = { (bv)[0], 0 }; pfm_bits_step(&at_, bv, words, &(n)); )
 

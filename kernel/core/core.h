@@ -26,9 +26,9 @@ enum pfm_state {
 struct pfm_pmd {
 	uint16_t	num;
 	uint8_t		is_counter:1;
-	uint8_t		reset_now:1;		/* while an overflow is judged: a short reset is asked for */
+	uint8_t		reset_now:1;		/* during an overflow: the PMD is to have a short reset */
 	uint8_t		samples:1;		/* smpl_pmds is not empty */
-	bool		passed;			/* 2^64 as its set was held: told when that counts again */
+	bool		passed;			/* 2^64 as its set was held: reported when the set counts again */
 	uint32_t	flags;			/* PFM_REGFL_* */
 	const struct pfm_reg	*reg;
 	uint64_t	value;			/* 64-bit, as far as collected */
@@ -43,8 +43,8 @@ struct pfm_pmd {
 	uint64_t	random_mask;
 	uint32_t	random_seed;		/* as programmed */
 	uint32_t	random_state;		/* of Carta's generator */
-	uint64_t	children;		/* PFM_FL_INHERIT: of heirs that ended, since the value was written */
-	uint64_t	living;			/* of the others; inherit.c */
+	uint64_t	children;		/* count of child contexts (heirs) that ended since the last write */
+	uint64_t	living;			/* count of the others, when last gathered; inherit.c */
 	uint64_t	os;			/* the machine's own */
 };
 
@@ -56,7 +56,7 @@ struct pfm_pmc {
 
 #define PFM_FIRST_REGS	4
 
-/* PFM_FL_INHERIT: the share of heirs in a set's numbers. */
+/* PFM_FL_INHERIT: what child contexts add to a set's numbers. */
 struct pfm_share {
 	uint64_t	runs;
 	uint64_t	duration;
@@ -74,7 +74,7 @@ struct pfm_set {
 	uint64_t	runs;
 	uint64_t	duration;		/* ns, up to since */
 	uint64_t	lost, throttled, late;
-	struct pfm_share ended, living;		/* of heirs */
+	struct pfm_share ended, living;		/* of child contexts that ended, of the others */
 	uint64_t	blind;			/* ns, 6.5 */
 	uint64_t	used_pmcs[PFM_PMC_BV];
 	uint64_t	used_pmds[PFM_PMD_BV];
@@ -98,11 +98,11 @@ struct pfm_set {
 
 struct pfm_vector {
 	void	*v;
-	int	n;	/* elements found good; in the end of a read: that were read */
+	int	n;	/* elements that passed the checks; after a read: elements that were read */
 };
 
 /*
- * PFM_FL_INHERIT with a format: one of the sampling buffers that a root context shares with its heirs. ops->part()
+ * PFM_FL_INHERIT with a format: one of the sampling buffers that a root shares with its child contexts. ops->part()
  * chooses the one that a thread fills, by CPU, and the thread takes it first: parts.c.
  */
 struct pfm_part {
@@ -115,8 +115,8 @@ struct pfm_part {
 	uint32_t		fills;		/* overflows at which the format notified or masked */
 	uint32_t		given;		/* number of fills that restarts have given back */
 	uint32_t		restarts;	/* number of restarts that gave back a fill */
-	uint32_t		post;		/* number of the fill whose message is being posted, or 0 */
-	uint32_t		read;		/* number of the newest fill whose message has been read */
+	uint32_t		post;		/* number of the fill that is being reported, or 0 */
+	uint32_t		read;		/* number of the newest fill of which the message was read */
 	char			apart[64];	/* padding: two CPUs' parts share no cache line */
 };
 
@@ -150,31 +150,31 @@ struct pfm_context {
 	struct pfm_stack_want	want;		/* of the format */
 	size_t			msgq_depth;
 
-	struct pfm_part		*parts;		/* with INHERIT: of the buffer; an heir has its root's */
+	struct pfm_part		*parts;		/* with INHERIT: of the buffer; a child context has its root's */
 	unsigned int		num_parts;
-	pfm_ovfl_ctrl_t		restart;	/* of a root: what any of them wanted at the last one */
-	struct pfm_part		*part;		/* in PMU context: the one it has taken; NULL: none */
-	struct pfm_part		*held_by;	/* masked: by the format of that one, after so many restarts */
-	uint32_t		held_at;	/* of it; NULL: not by a format */
-	bool			owes;		/* an overflow that did not mask left a reset due */
-	bool			heard;		/* of several parts: some message was read since the load */
+	pfm_ovfl_ctrl_t		restart;	/* of a root: the parts' decisions at the last restart, combined */
+	struct pfm_part		*part;		/* in PMU context: the part that it has taken; NULL: none */
+	struct pfm_part		*held_by;	/* masked by the format of this part; NULL: not by a format */
+	uint32_t		held_at;	/* held_by->restarts when it was masked */
+	bool			owes;		/* an overflow that did not mask left a reset to the restart */
+	bool			heard;		/* with parts: some message was read since the load */
 	bool			has_untold;
-	uint64_t		untold[PFM_LOST_REASONS];	/* found the part taken; records are to tell it */
+	uint64_t		untold[PFM_LOST_REASONS];	/* lost as the part was taken, not yet recorded */
 
-	uint64_t		lost_at, blind_since, blind;	/* preempted: ns; so far, of this time */
+	uint64_t		lost_at, blind_since, blind;	/* ns, 6.5: preempted at; noted up to; missed so far */
 
 	uint64_t		rate_until;	/* throttling window (4.4.4) */
 	uint64_t		rate_left;	/* overflows that it still lets pass */
 
-	struct pfm_context	*root;		/* of an heir: whose it is; see inherit.c */
-	struct pfm_context	*heirs;		/* that live; by next_heir */
+	struct pfm_context	*root;		/* of a child context: the root it belongs to; see inherit.c */
+	struct pfm_context	*heirs;		/* of a root: its child contexts, linked by next_heir */
 	struct pfm_context	*next_heir, **heir_link;
-	struct pfm_set		*cradle;	/* the set in which the next heir begins; NULL: the active one */
+	struct pfm_set		*cradle;	/* the set in which the next child begins; NULL: the active one */
 	uint64_t		unborn;		/* children not counted, or not to their end: lost */
-	uint32_t		births;		/* heirs of this load, so far */
-	struct pfm_rest		*rests;		/* periods of ended heirs; an heir: room for its own */
-	bool			outlived;	/* the target has ended, heirs live */
-	bool			tell_end;	/* then END is posted after the last of them */
+	uint32_t		births;		/* children of this load, so far */
+	struct pfm_rest		*rests;		/* periods of ended child contexts; of a child: room for its own */
+	bool			outlived;	/* the target has ended before its children */
+	bool			tell_end;	/* END is posted when the target and all its children have ended */
 
 	struct pfm_context	*next_loaded;
 	void			*os;		/* the machine's own */
@@ -188,8 +188,8 @@ struct pfm_context {
 #define pfm_ops(ctx) ((ctx)->machine->ops)
 
 /*
- * Only commands load, unload and end a mask, and overflows mask in PMU context: who is outside may ask whether it is
- * loaded, and whether it is masked. Where it is, pfm_state_acquire() has the values that were there when it became so.
+ * Only commands load, unload and end a mask; overflows mask, in PMU context. A command may therefore read the state
+ * outside of PMU context. If pfm_state_acquire() returns MASKED, the PMDs' values of that time can be read, too.
  */
 static inline bool pfm_loaded(const struct pfm_context *ctx)
 {
@@ -303,7 +303,7 @@ static inline void pfm_hold(struct pfm_context *ctx)
 }
 void pfm_mask(struct pfm_context *ctx);
 void pfm_note_blind(struct pfm_context *ctx);
-/* 6.5: before what a preempted context wants changes. */
+/* 6.5: called before a change of what a preempted context wants, to note the time that it has missed. */
 static inline void pfm_see_blind(struct pfm_context *ctx)
 {
 	if (ctx->preempted)
@@ -311,12 +311,12 @@ static inline void pfm_see_blind(struct pfm_context *ctx)
 }
 int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset kind);
 int pfm_switch(struct pfm_context *ctx, enum pfm_reset kind);
-int pfm_change_set(struct pfm_context *ctx);	/* in an interrupt; an error is to be told by a message */
+int pfm_change_set(struct pfm_context *ctx);	/* in an interrupt; at an error the caller posts a message */
 
 /*
- * overflow.c, in PMU context: a set could not be installed, and no command is there to tell. Monitoring is masked;
- * set was active when that happened. A message asks for the restart that tries again, flag or not (4.4.4): nobody
- * need poll.
+ * overflow.c, in PMU context: called when monitoring was masked without a command that could return an error: a set
+ * could not be installed, or a record filled the buffer. set was active at that time. Posts a message that asks for a
+ * restart, whether a PMD has OVFL_NOTIFY or not (4.4.4), so that no program need poll for it.
  */
 void pfm_tell_held(struct pfm_context *ctx, const struct pfm_set *set);
 
@@ -336,7 +336,7 @@ static inline void pfm_reset_pmd_now(struct pfm_context *ctx, struct pfm_set *se
 	else if (set == ctx->active && pfm_loaded(ctx))
 		pfm_ops(ctx)->write_pmd(ctx, set, pmd->num);
 }
-#ifdef PFM_RESETS_ARE_CALLS	/* for specs that follow each */
+#ifdef PFM_RESETS_ARE_CALLS	/* for specs that trace each reset */
 void pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd, enum pfm_reset kind);
 #else
 #define pfm_reset_pmd pfm_reset_pmd_now
@@ -345,7 +345,7 @@ void pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_
 void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
 		    enum pfm_reset kind);
 
-/* Runs fn in PMU context if loaded, else just so. */
+/* Runs fn, in PMU context if the context is loaded. */
 static inline int pfm_in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg)
 {
 	return pfm_loaded(ctx) ? pfm_ops(ctx)->access(ctx, fn, arg) : fn(ctx, arg);
@@ -360,7 +360,7 @@ static inline int pfm_in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_conte
 int pfm_parts_in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *v,
 		     size_t size, int n);
 
-/* Runs fn, which carries out ctx->vector, on n elements of size bytes; ctx->vector.n: how many were. */
+/* Runs fn, which carries out ctx->vector, on n elements of size bytes. ctx->vector.n is then how many were done. */
 static inline int pfm_vector_in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *),
 				    void *v, size_t size, int n)
 {
@@ -370,7 +370,7 @@ static inline int pfm_vector_in_pmu(struct pfm_context *ctx, int (*fn)(struct pf
 	return n ? pfm_in_pmu(ctx, fn, NULL) : 0;
 }
 
-/* view.c: in the set's view, if it has one, stands what is so now; PMU context. */
+/* view.c: pfm_view_update() brings the set's view, if it has one, up to date; in PMU context. */
 int pfm_view_open(struct pfm_context *ctx, struct pfm_set *set);
 void pfm_view_close(struct pfm_context *ctx, struct pfm_set *set);
 void pfm_view_write(struct pfm_context *ctx, struct pfm_set *set);
@@ -383,7 +383,7 @@ static inline void pfm_view_update(struct pfm_context *ctx, struct pfm_set *set)
 /* attach.c: stops and unloads what is loaded, on any CPU. */
 void pfm_unload(struct pfm_context *ctx);
 
-/* inherit.c: PFM_FL_INHERIT. An heir has the lock of its root. */
+/* inherit.c: PFM_FL_INHERIT. The lock of a root is also that of its child contexts (heirs). */
 static inline struct pfm_context *pfm_root(struct pfm_context *ctx)
 {
 	return ctx->root ? ctx->root : ctx;
@@ -393,8 +393,8 @@ static inline bool pfm_inherits(const struct pfm_context *ctx)
 	return ctx->flags & PFM_FL_INHERIT;
 }
 int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, const struct pfm_buffer_fmt *fmt);
-void pfm_gather(struct pfm_context *ctx);	/* what the heirs have counted up to now, into living */
-/* Not in PMU context: runs fn, with arg or of each heir the set that is arg's there, in that of every heir. */
+void pfm_gather(struct pfm_context *ctx);	/* sums what child contexts have counted so far, in living */
+/* Runs fn in the PMU context of each child context, with its set of set's id, or NULL. Not called in PMU context. */
 void pfm_tell_heirs(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), const struct pfm_set *set);
 void pfm_heir_end(struct pfm_context *heir);	/* unloads it, adds up what it counted, frees it */
 void pfm_rests_free(struct pfm_context *root);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * ctx.c - a context's birth and end (3.1.1, 3.1.15).
+ * ctx.c - creating and closing a context (3.1.1, 3.1.15).
  */
 #include "core.h"
 
@@ -27,7 +27,7 @@ static int check_flags(struct pfm_machine *m, uint32_t flags, const struct pfm_b
 	return m->ops->check_create ? m->ops->check_create(m, flags) : 0;
 }
 
-/* A format speaks positive errno (3.5.10). */
+/* Call-backs of a format return a positive errno (3.5.10): makes it a negative one, with a reason. */
 static int fmt_error(const struct pfm_buffer_fmt *fmt, int err, const char *what)
 {
 	return err ? pfm_refuse(-err, "format %s: %s", fmt->fmt_name, what) : 0;
@@ -38,7 +38,7 @@ static bool takes_records(const struct pfm_buffer_fmt *fmt)
 	return fmt->fmt_ops ? fmt->fmt_ops->record : fmt->fmt_record;
 }
 
-/* What the format wants of the stack and of programs, the machine must be able to yield. */
+/* The machine must support the stacks, records and PEBS samples that the format wants. */
 static int check_wants(struct pfm_context *ctx)
 {
 	const struct pfm_stack_ops *can = pfm_ops(ctx)->stack;
@@ -118,14 +118,14 @@ static int start_format(struct pfm_context *ctx, void *arg)
 	return ret;
 }
 
-/* The same of a format with fmt_ops. */
+/* Starts a format with fmt_ops in the context. */
 static int start_driven(struct pfm_context *ctx, void *arg)
 {
 	const struct pfm_fmt_ops *ops = ctx->fmt->fmt_ops;
 	size_t size = 0;
 	int ret;
 
-	fmt_error(ctx->fmt, EINVAL, "the context is refused");	/* unless create says why */
+	fmt_error(ctx->fmt, EINVAL, "the context is refused");	/* the reason if create records none */
 	ret = -ops->create(ctx->fmt, ctx->flags, ctx->pmu->num_pmds, arg, &size, &ctx->fmt_self);
 	if (ret)
 		return ret;
@@ -155,7 +155,7 @@ static void end_format(struct pfm_context *ctx)
 	free_buffer(ctx);
 }
 
-/* All but the format's own, whose use the caller counts. */
+/* Makes all of the context. The caller has counted the use of the format. */
 static int build(struct pfm_context *ctx, void *fmt_arg)
 {
 	const struct pfm_machine_ops *ops = pfm_ops(ctx);
@@ -176,7 +176,7 @@ static int build(struct pfm_context *ctx, void *fmt_arg)
 	return ret;
 }
 
-/* With INHERIT what a call wrote may be given to another. */
+/* With INHERIT ctx_reserved[0] may be what an earlier call returned, as a program may use the structure again. */
 static bool reserved_ok(const pfarg_ctx_t *req)
 {
 	bool parts = req->ctx_flags & PFM_FL_INHERIT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * format.h - what a sampling format is to the core (3.5.7 - 3.5.15).
+ * format.h - the interface between the core and sampling formats (3.5.7 - 3.5.15).
  */
 #ifndef PFM_CORE_FORMAT_H
 #define PFM_CORE_FORMAT_H
@@ -34,19 +34,19 @@ struct pfm_buffer_fmt;
 struct pfm_where;
 
 /*
- * What a format asks of where->stack at overflows. A machine that must know it beforehand finds it in ctx->want;
- * all zeros: nothing.
+ * What a format reads of where->stack at overflows, for machines that must know it before: ctx->want. All zeros:
+ * nothing.
  */
 struct pfm_stack_want {
 	bool		kernel, user;		/* frames */
 	bool		records;		/* fmt_record is to be called */
-	bool		switches;		/* and with PFM_RECORD_SWITCH, too */
+	bool		switches;		/* PFM_RECORD_SWITCH is wanted, too */
 	uint16_t	max_frames;		/* both together */
 	uint16_t	max_stack;		/* bytes to copy, with the registers; 0: neither */
 	uint16_t	ds_record;		/* the processor writes samples of that size (PEBS); 0: it does not */
 };
 
-/* What a program did, besides overflowing (6.3.2). The numbers are those of perfmon_stack_smpl.h. */
+/* Records of what a program did (6.3.2). The numbers are those of perfmon_stack_smpl.h. */
 enum pfm_record_type {
 	PFM_RECORD_MAP = 2, PFM_RECORD_EXEC, PFM_RECORD_FORK, PFM_RECORD_EXIT, PFM_RECORD_LOST,
 	PFM_RECORD_RENAME, PFM_RECORD_COUNT, PFM_RECORD_SWITCH
@@ -56,7 +56,7 @@ struct pfm_record {
 	enum pfm_record_type type;
 	uint32_t	pid, tid;
 	uint64_t	tstamp;		/* of the clock of struct pfm_where */
-	uint32_t	ppid, ptid;	/* FORK: who made the thread */
+	uint32_t	ppid, ptid;	/* FORK: the process and thread that created it */
 	uint64_t	addr, len, offset;	/* MAP */
 	const unsigned char *build_id;	/* MAP; NULL: not known */
 	unsigned int	build_id_size;
@@ -68,10 +68,10 @@ struct pfm_record {
 };
 
 /*
- * The call-backs of a format that must know whose calls they are: one driver of many formats, which
- * keeps something of its own for each context. create is validate and getsize in one: it leaves its own
- * in *self, and from its success on exit is called in any case; it may say by pfm_refuse() why it fails.
- * An error of handler masks monitoring and notifies, whatever the PMD asked for. restart may be NULL.
+ * The call-backs of a format with state for each context, as the driver of formats in Lua has. create does what
+ * validate and getsize do, and stores the state in *self, which the other call-backs get; if it succeeds, exit is
+ * called in any case, and if it fails, it may give the reason by pfm_refuse(). An error of handler masks monitoring and
+ * notifies, whether the PMD has OVFL_NOTIFY or not. restart may be NULL.
  */
 struct pfm_fmt_ops {
 	int	(*create)(struct pfm_buffer_fmt *fmt, uint32_t ctx_flags, uint16_t num_pmds, void *arg,
@@ -81,7 +81,7 @@ struct pfm_fmt_ops {
 	int	(*restart)(void *self, int is_active, pfm_ovfl_ctrl_t *ctrl);
 	bool	(*record)(void *self, const struct pfm_record *rec);	/* as fmt_record; if it has fmt_want */
 	void	(*exit)(void *self);
-	bool	prompt;		/* what it wants done cannot wait: a script's */
+	bool	prompt;		/* its decisions cannot be applied later: overflows are not to be replayed */
 };
 
 /*
@@ -105,14 +105,14 @@ typedef struct pfm_buffer_fmt {
 	int	(*fmt_restart)(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl);
 	int	(*fmt_exit)(void *buf);
 	void	(*fmt_want)(const void *arg, struct pfm_stack_want *want);	/* of a valid arg; into zeros */
-	/* Keeps it. True: the buffer is full by that, as a handler says it with mask_monitoring and notify_user. */
+	/* Stores the record. Returns true if the buffer is full then: that masks and notifies. */
 	bool	(*fmt_record)(void *buf, const struct pfm_record *rec);
 	const struct pfm_fmt_ops *fmt_ops;
 
 	/* the core's and the host's */
 	struct pfm_buffer_fmt	*next;
 	unsigned int		users;		/* contexts using it */
-	void	*owner;				/* its module */
+	void	*owner;				/* the module that registered it */
 	bool	(*get)(struct pfm_buffer_fmt *fmt);	/* pin its module; optional */
 	void	(*put)(struct pfm_buffer_fmt *fmt);
 } pfm_buffer_fmt_t;

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * inherit.c - PFM_FL_INHERIT: threads that the monitored thread creates, and that these create, are counted too.
+ * inherit.c - PFM_FL_INHERIT: threads that the monitored thread creates, and those that these create, count too.
  *
- * Each gets a context without a descriptor, an heir: a copy of the root's programming, whose counters begin at 0.
- * All heirs of a root, of whatever generation, are in its list; what one has counted is added to the root's PMDs
- * (children) and sets (ended) when it ends. What the living have counted is gathered when somebody asks. Everything
- * here is under the root's lock; values of an heir are touched in its PMU context.
+ * Each gets a child context, called heir in the code: it has no descriptor, and is programmed as its root, but its
+ * counters begin at 0. All child contexts of a root, also children's children, are in the root's list. When one
+ * ends, its counts are added to the root's PMDs (children) and sets (ended). The counts of the others are summed up
+ * when a command reads them. Everything here is under the root's lock; values of a child context are accessed in its
+ * PMU context.
  *
- * With a format heirs sample, too, into the root's buffer (parts.c). A PMD with a period is each thread's own then:
- * it is not added up. What is left of the period when an heir ends is a rest, with which another begins.
+ * With a format child contexts sample, too, into the root's buffer (parts.c). A PMD with a period then belongs to each
+ * thread alone: it is not added up. When a child context ends, the state of its periods is kept (struct pfm_rest), and
+ * the next one goes on with it.
  */
 #include "core.h"
 
-#define PFM_GATHERED	32	/* sets at a time, of an heir that lives */
+#define PFM_GATHERED	32	/* sets that are added up in one access() */
 
 int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, const struct pfm_buffer_fmt *fmt)
 {
@@ -31,13 +33,13 @@ int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, const struct pfm_bu
 
 /* --- periods -------------------------------------------------------------------------------- */
 
-/* The thread's own, for its overflows are what matters. */
+/* With a format, a counter with a reset value is there for its samples: its value is not added to the root's. */
 static bool has_period(const struct pfm_context *ctx, const struct pfm_pmd *pmd)
 {
 	return ctx->fmt && pmd->is_counter && (pmd->long_reset || pmd->short_reset);
 }
 
-/* Where the PMDs with a period of an heir were when it ended. */
+/* The values of the PMDs with a period, from a child context that has ended. */
 struct pfm_rest {
 	struct pfm_rest	*next;
 	unsigned int	n, room;
@@ -59,8 +61,9 @@ static unsigned int count_periods(struct pfm_context *heir)
 }
 
 /*
- * The heir goes on with the periods that an ended heir left, if there are any. Its own are stored there when it ends:
- * without any, or with too little room, memory for them is allocated now.
+ * Takes the rest of a child context that has ended, if there is one, with which the new one goes on. It is also the
+ * memory for the new one's own rest, so that none need be allocated at its end: if it is missing or too small, it is
+ * allocated now.
  */
 static int get_rest(struct pfm_context *heir)
 {
@@ -112,14 +115,14 @@ static void keep_set(struct pfm_context *heir, struct pfm_set *set, struct pfm_r
 		if (!has_period(heir, pmd))
 			continue;
 		if (pfm_bit(set->ovfl_pmds, pmd->num))
-			pfm_reset_pmd_now(heir, set, pmd, PFM_RESET_LONG);	/* it was due */
+			pfm_reset_pmd_now(heir, set, pmd, PFM_RESET_LONG);	/* its reset was still due */
 		rest->kept[rest->n++] = (struct pfm_kept){
 			set->id, pmd->num, pmd->passed, pmd->value, pmd->last_reset
 		};
 	}
 }
 
-/* The heir is unloaded. */
+/* Stores the periods of a child context, which has been unloaded. */
 static void keep_rest(struct pfm_context *heir)
 {
 	struct pfm_rest *rest = heir->rests;
@@ -144,7 +147,7 @@ static void go_on_with(struct pfm_context *heir, const struct pfm_kept *kept)
 	pmd->passed = kept->passed;
 }
 
-/* At the long resets, or where the last heir that ended was. */
+/* The PMDs with a period begin with a long reset, or where a child context that ended has left them. */
 static int begin_periods(struct pfm_context *heir)
 {
 	int ret = get_rest(heir);
@@ -158,7 +161,7 @@ static int begin_periods(struct pfm_context *heir)
 	return ret;
 }
 
-/* Each thread has a series of its own, which its place among the births makes. */
+/* Each thread has a random series of its own: its seed is made from the root's and the number of the child. */
 static uint32_t seed_of(uint32_t seed, uint32_t birth)
 {
 	uint32_t h = seed ^ birth * 0x9e3779b1U;
@@ -245,7 +248,7 @@ static struct pfm_context *heir_new(struct pfm_context *root)
 	return NULL;
 }
 
-/* Sets that take turns by timeout do so in short-lived children too: each begins where the one before it did not. */
+/* With sets that switch by timeout each child begins with the next set, so that short-lived children cover them all. */
 static struct pfm_set *first_set(struct pfm_context *root)
 {
 	struct pfm_set *set = root->cradle ? root->cradle : READ_ONCE(root->active);
@@ -264,7 +267,7 @@ static int begin(struct pfm_context *heir, void *set)
 	return ret;
 }
 
-/* Bound by the machine; now as settle() in attach.c. */
+/* The second half of a child's load, when the machine has bound it; see settle() in attach.c. */
 static int settle(struct pfm_context *heir)
 {
 	struct pfm_set *set = pfm_set_find(heir, first_set(heir->root)->id);
@@ -338,7 +341,7 @@ void pfm_fork_failed(struct pfm_context *ctx)
 
 /* --- adding up ------------------------------------------------------------------------------ */
 
-/* A PMD that came into use after an heir was made has no part in it. */
+/* Adds the PMDs of a child context. It lacks those that came into use in the root after it was made. */
 static void add_pmds(struct pfm_context *heir, struct pfm_set *to, struct pfm_set *from, bool ended)
 {
 	for (unsigned int i = 0; i < from->num_pmds; i++) {
@@ -363,7 +366,7 @@ static void add_set(struct pfm_context *heir, struct pfm_set *from, bool ended)
 	add_pmds(heir, to, from, ended);
 }
 
-/* Those from the given set on. */
+/* Adds from and the sets after it. */
 static void add_sets(struct pfm_context *heir, struct pfm_set *from, bool ended)
 {
 	for (; from; from = from->next)
@@ -376,7 +379,7 @@ static void collect_active(struct pfm_context *heir)
 	pfm_set_find(heir->root, heir->active->id)->living.duration += pfm_ops(heir)->ran(heir) - heir->since;
 }
 
-/* The next few sets; interrupts may have to wait for it. */
+/* Adds the next PFM_GATHERED sets, not more, as interrupts may be off. */
 static int add_living(struct pfm_context *heir, void *next)
 {
 	struct pfm_set **set = next;
@@ -389,7 +392,7 @@ static int add_living(struct pfm_context *heir, void *next)
 	return 0;
 }
 
-/* One whose thread has ended is told so soon: it counts no more. */
+/* ESRCH: the thread has ended, and its values change no more. They are added without access(). */
 static void gather_from(struct pfm_context *heir)
 {
 	struct pfm_set *next = &heir->set0;

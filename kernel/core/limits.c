@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * limits.c - who may, how much, how often: sessions (3.1.7), permissions and limits (chapter 4),
- * and the configuration that sets them (3.1.16, 3.1.17).
+ * limits.c - sessions (3.1.7), permissions and limits (chapter 4), and the configuration that sets them
+ * (3.1.16, 3.1.17).
  */
 #include "core.h"
 
@@ -56,9 +56,9 @@ int pfm_may_create(struct pfm_machine *m, uint32_t flags)
 			  system_wide ? "system-wide" : "per-thread", gid);
 }
 
-/* --- sessions: one context per thread or CPU; both kinds together only where that works ------ */
+/* --- sessions: one context per thread or CPU; both kinds together only if ops->coexist ------- */
 
-/* 6.5: system-wide contexts that accept to be preempted exclude nobody. */
+/* 6.5: system-wide contexts with PFM_FL_PREEMPTIBLE do not exclude per-thread ones. */
 static bool excludes(struct pfm_context *ctx)
 {
 	struct pfm_machine *m = ctx->machine;
@@ -86,7 +86,7 @@ static int conflict(struct pfm_context *ctx)
 			continue;
 		if (sys && c->cpu == ctx->cpu)
 			return pfm_refuse(-EBUSY, "CPU %u has a context already", ctx->cpu);
-		/* of one that children outlive the number may be another thread's by now */
+		/* an outlived context's thread has ended: its id may be that of another thread by now */
 		if (!sys && c->tid == ctx->tid && !READ_ONCE(c->outlived))
 			return pfm_refuse(-EBUSY, "thread %u has a context already", ctx->tid);
 	}
@@ -118,7 +118,7 @@ static void delist(struct pfm_context *ctx)
 	--*session_count(ctx);
 }
 
-/* An heir is in no list, which each birth and end would have to go through: its machine knows its thread. */
+/* A child context is in no list, so that forks and exits need not search one: the machine finds it by its thread. */
 int pfm_session_begin(struct pfm_context *ctx)
 {
 	int ret;
@@ -212,8 +212,8 @@ void pfm_buffer_free(struct pfm_context *ctx)
 #define WINDOWS_PER_S	100	/* of more than one overflow each */
 
 /*
- * The overflows of a window are as many as fit 10 ms; rates below 100/s have one each, in longer windows. Beyond an
- * overflow each ns a limit is none.
+ * A window of 10 ms has a hundredth of the rate. A rate below 100/s has longer windows, of one overflow each. A rate of
+ * more than one overflow each ns is no limit.
  */
 static void begin_window(struct pfm_context *ctx, uint64_t now, uint64_t rate)
 {
@@ -228,7 +228,7 @@ bool pfm_too_many(struct pfm_context *ctx)
 	struct pfm_machine *m = ctx->machine;
 	uint64_t now = m->ops->now(m), rate = READ_ONCE(m->ovfl_rate_max);
 
-	if (!rate)			/* since it was asked for */
+	if (!rate)			/* the limit was removed since the caller looked at it */
 		return false;
 	if (now >= ctx->rate_until)
 		begin_window(ctx, now, rate);

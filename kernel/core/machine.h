@@ -45,7 +45,7 @@ struct pfm_stack_ops {
 	uint32_t (*copy)(const struct pfm_where *where, void *to, uint32_t max);
 };
 
-/* Where, and in whom, an overflow happened. */
+/* The address, thread, CPU and time of an overflow. */
 struct pfm_where {
 	uint64_t	ip;
 	uint64_t	tstamp;		/* ns, of the machine's clock; unique per CPU */
@@ -56,7 +56,7 @@ struct pfm_where {
 	const struct pfm_stack_ops *stack;	/* how to walk it; NULL: the machine cannot */
 };
 
-/* Who calls. */
+/* The calling thread and its rights. */
 struct pfm_caller {
 	uint32_t	tid;
 	uint32_t	pid;
@@ -65,7 +65,7 @@ struct pfm_caller {
 	uint64_t	memlock;	/* bytes the caller may still lock; ~0: no limit */
 };
 
-/* What contexts that the machine does not know have: those of other processes. */
+/* What contexts of other processes use, which the machine does not have in its own lists. */
 struct pfm_usage {
 	uint64_t	thread_sessions;
 	uint64_t	sys_sessions;
@@ -96,39 +96,39 @@ struct pfm_machine_ops {
 	void	(*detach)(struct pfm_context *ctx);
 
 	/*
-	 * PFM_FL_INHERIT, optional. Where the machine learns of new threads it calls pfm_fork(), and has fork: binds
-	 * heir, which the core has made and programmed as its root, to child, as attach() does, and gives it an os of
-	 * its own. release: takes that away again, after detach(). Not in PMU context, under the root's lock.
-	 * expects, where threads exist before pfm_fork() hears of them: are there any now, of this load? Monitoring
-	 * does not end before pfm_birth_over() was called for each, whether there came an heir of it or not.
-	 * Where its kernel counts children unasked it has inherits instead: collect() leaves in each pmd->children
-	 * what they counted since the PMD was written; in the value itself, of a PMD without PFM_REGFL_OWN.
+	 * PFM_FL_INHERIT, optional. A machine that learns of new threads calls pfm_fork(), and has fork and release.
+	 * fork: binds the child context heir, which the core has made and programmed as its root, to child, as attach()
+	 * does, and sets heir->os. release: frees heir->os, after detach(). Not in PMU context, under the root's lock.
+	 * expects, if threads may exist before pfm_fork() is called for them: are there any of this load now?
+	 * Monitoring does not end before pfm_birth_over() was called for each of them, even if it got no child context.
+	 * If the machine's kernel counts children by itself, it has inherits instead: collect() leaves in pmd->children
+	 * what they counted since the PMD was written, or in the value itself if the PMD has no PFM_REGFL_OWN.
 	 */
 	int	(*fork)(struct pfm_context *heir, void *child);
 	void	(*release)(struct pfm_context *heir);
 	bool	(*expects)(struct pfm_context *root);
 
 	/*
-	 * PFM_FL_INHERIT with a format, optional, both or neither, where overflows of a root and its heirs come at the
-	 * same time: num_parts buffers are made, and part, in PMU context, is the number of the one to fill: CPU n
-	 * has n modulo num_parts. Of two that want the same at a time one loses its sample. post() has a queue for
-	 * each, in which there is room for the format's fmt_msgq_depth, and tells pfm_part_read() what
-	 * root->parts[].post was at the post.
+	 * PFM_FL_INHERIT with a format; optional, both or neither; for machines on which overflows of a root and its
+	 * child contexts come at the same time. num_parts: how many buffers (parts) are made. part, in PMU context: the
+	 * number of the part to fill; CPU n has n modulo num_parts. If two overflows want the same part at the same
+	 * time, one of them loses its sample. post() has a queue for each part, with room for fmt_msgq_depth messages,
+	 * and the machine gives pfm_part_read() the value that root->parts[].post had at the post.
 	 */
 	unsigned int (*num_parts)(struct pfm_context *root);
 	unsigned int (*part)(struct pfm_context *ctx);
 
 	/*
-	 * Optional: what a PMC needs that comes into use in a loaded context, where it cannot be had in PMU context.
-	 * All else about the call was found good. EBUSY, ESRCH.
+	 * Optional: allocates what a PMC needs that comes into use in a loaded context, if that cannot be done in PMU
+	 * context. The call's other arguments were checked before. EBUSY, ESRCH.
 	 */
 	int	(*need)(struct pfm_context *ctx, uint16_t num);
 
 	/*
 	 * Runs fn(ctx, arg) where the PMU state of a loaded context may be touched, its counters
-	 * quiet and no overflow, timeout or switch meanwhile; returns what fn returned.
+	 * held and no overflow, timeout or switch meanwhile; returns what fn returned.
 	 * EBUSY: a system-wide context commanded from another CPU (unless pfm_any_cpu()); ESRCH: the
-	 * target is gone, and nothing of it will come any more.
+	 * target is gone, and no overflow or timeout of it will come any more.
 	 */
 	int	(*access)(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
 
@@ -161,16 +161,16 @@ struct pfm_machine_ops {
 	uint64_t (*ran)(struct pfm_context *ctx);
 
 	/*
-	 * PMU context, during pfm_overflow(): completes the where it was given, for somebody is told. Optional,
-	 * where that was complete before.
+	 * PMU context, during pfm_overflow(): completes the struct pfm_where of the overflow, which a sample or message
+	 * needs. NULL if the machine always gives a complete one.
 	 */
 	void	(*locate)(struct pfm_context *ctx);
 
-	/* PMU context: PFM_FL_NOTIFY_BLOCK. The target stops before it is back in its own code. */
+	/* PMU context: PFM_FL_NOTIFY_BLOCK. The target waits before it returns to user level. */
 	void	(*block)(struct pfm_context *ctx);
 	void	(*unblock)(struct pfm_context *ctx);
 
-	/* PMU context. Where the target is now, for a message that no overflow causes. */
+	/* PMU context. Fills in *where with the target's present state, for a message without an overflow. */
 	void	(*where)(struct pfm_context *ctx, struct pfm_where *where);
 
 	/*
@@ -182,7 +182,7 @@ struct pfm_machine_ops {
 	void	(*flush)(struct pfm_context *ctx);
 	void	(*signal)(struct pfm_context *ctx);
 
-	/* The rest of the world. */
+	/* The caller, the clock and memory. */
 	void	(*caller)(struct pfm_machine *m, struct pfm_caller *who);
 	bool	(*in_group)(struct pfm_machine *m, uint32_t gid);	/* is the caller in the group? */
 	bool	(*has_fd)(struct pfm_context *ctx);	/* can the target reach the descriptor? 3.3.6 */
@@ -192,11 +192,11 @@ struct pfm_machine_ops {
 	void	(*free_buffer)(struct pfm_context *ctx, void *buf, size_t size);
 
 	/*
-	 * Where other processes have contexts too, and each has a machine of its own; optional, all of them or
-	 * none, under pfm_os_lock(). claim: the context is bound, and free of conflict here; EBUSY: not so there.
-	 * hold: of buffers we had so many bytes and have so many now, rounded to pages; false, and nothing
-	 * changes: with the others' that is more than smpl_buf_size_max. refresh, spread: the configuration as
-	 * it is for all, and to be.
+	 * For machines of which each process has its own; optional, all of them or none; under pfm_os_lock(). claim:
+	 * a bound context, without conflict in this process, is reported to the others; EBUSY: it conflicts with one of
+	 * theirs. hold: the bytes of this process's buffers change, rounded to pages; false, and nothing changes, if
+	 * the sum of all processes would exceed smpl_buf_size_max. refresh, spread: read and write the configuration
+	 * that all processes share.
 	 */
 	int	(*claim)(struct pfm_context *ctx);
 	void	(*disclaim)(struct pfm_context *ctx);
@@ -206,10 +206,11 @@ struct pfm_machine_ops {
 	void	(*spread)(struct pfm_machine *m);
 
 	/*
-	 * 2.2: views of sets. open_view: memory of a page that programs can map, zeroed; NULL: none. close_view: it
-	 * is given back; where it is mapped still it can be read. pfm_view_update() writes them: the core calls it
-	 * where it changes a set that is not on the PMU; the machine, for the active set, before PMU context is left.
-	 * live_view, optional, within that, of the active set while loaded: how can its counters be read now?
+	 * 2.2: views of sets. open_view: a zeroed page that programs can map; NULL: no memory. close_view: frees it; a
+	 * program that still has it mapped can still read it. Views are written by pfm_view_update(): the core calls it
+	 * when it changes a set that is not on the PMU, the machine calls it for the active set before it leaves PMU
+	 * context. live_view, optional, called by that for the active set while loaded: writes how its counters can be
+	 * read now.
 	 */
 	pfm_set_view_t *(*open_view)(struct pfm_context *ctx, struct pfm_set *set);
 	void	(*close_view)(struct pfm_context *ctx, struct pfm_set *set);
@@ -234,9 +235,9 @@ struct pfm_machine_ops {
 	uint32_t set_flags;		/* machine-specific set flags it knows */
 	bool	 inherits;		/* see fork */
 	const struct pfm_stack_ops *stack;	/* what pfm_where has; NULL: formats that want stacks are refused */
-	bool	 records;		/* it calls pfm_record(); else formats that want that are refused */
+	bool	 records;		/* it calls pfm_record(); else formats that want records are refused */
 	bool	 switches;		/* likewise with PFM_RECORD_SWITCH */
-	bool	 coexist;		/* per-thread, system-wide contexts may be loaded together */
+	bool	 coexist;		/* per-thread and system-wide contexts may be loaded together */
 	uint16_t ds_record;		/* bytes of a record that its processor writes (PEBS), or 0 */
 };
 
@@ -268,15 +269,15 @@ void pfm_machine_init(struct pfm_machine *m, const struct pfm_machine_ops *ops,
 
 /*
  * PMDs of ovfl (a bit-vector of PFM_PMD_BV words) passed 2^64 in the active set. The machine has
- * collected the set; its counters are quiet. On return registers have been reset and written back,
+ * collected the set; its counters are held. On return registers have been reset and written back,
  * sets switched, monitoring masked, messages posted as the specification demands; the machine lets
  * the counters run again if pfm_counting(ctx).
  */
 void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where);
 
 /*
- * With ctx->want.records, while loaded, whether monitoring goes on or not: what the target did or, system-wide, who
- * ran there (6.3.2).
+ * Called with ctx->want.records while the context is loaded, even if it is stopped or masked: records what the target
+ * did or, system-wide, what threads did on the CPU (6.3.2).
  */
 void pfm_record(struct pfm_context *ctx, const struct pfm_record *rec);
 
@@ -284,12 +285,12 @@ void pfm_record(struct pfm_context *ctx, const struct pfm_record *rec);
 void pfm_set_timeout(struct pfm_context *ctx);
 
 /*
- * The target of ctx, root or heir, has created child, the machine's own word for a thread that has not run yet.
- * Under the root's lock, not in PMU context. One that cannot be counted is noted.
+ * The target of ctx, a root or a child context (heir), has created a thread that has not run yet; child is for
+ * ops->fork(). Under the root's lock, not in PMU context. A thread that cannot be counted is noted as dropped.
  */
 void pfm_fork(struct pfm_context *ctx, void *child);
 void pfm_birth_over(struct pfm_context *root);
-void pfm_fork_failed(struct pfm_context *ctx);	/* it could not even be told */
+void pfm_fork_failed(struct pfm_context *ctx);	/* the machine could not call pfm_fork() for a child */
 
 /*
  * A message that was posted for the part has been read. fill: parts[].post at the post, or 0 if the message is about no
@@ -299,8 +300,8 @@ void pfm_part_read(struct pfm_context *root, unsigned int part, uint32_t fill);
 
 /*
  * The target has ended, or its CPU has gone; under the context's lock, not from inside access(), on any
- * CPU. The context is stopped and unloaded, and END posted (3.3.6). One with heirs (PFM_FL_INHERIT) waits for the
- * last of them; an heir is freed.
+ * CPU. The context is stopped and unloaded, and END posted (3.3.6). A root with child contexts (PFM_FL_INHERIT) waits
+ * until the last of them has ended; a child context is freed.
  */
 void pfm_target_exit(struct pfm_context *ctx);
 /* Does it use debug registers (5.6.2)? */
@@ -312,8 +313,9 @@ void pfm_view_end(pfm_set_view_t *view);
 #define PFM_VIEW_OFFSET(id, page)	(0x40000000ULL + (uint64_t)(id) * (page))
 
 /*
- * The machine lost n overflows of the active set: their records, or, since its timer came so late that the next ones
- * were due, the overflows themselves; or held them back by its own throttling. In PMU context.
+ * Counts n overflows of the active set that the machine lost: pfm_count_lost() if their records were lost,
+ * pfm_count_late() if a timer came so late that the next overflows were already due, pfm_count_throttled() if its
+ * kernel throttled them. In PMU context.
  */
 void pfm_count_lost(struct pfm_context *ctx, uint64_t n);
 void pfm_count_late(struct pfm_context *ctx, uint64_t n);
@@ -337,18 +339,19 @@ int pfm_bare_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t nu
 /* The hardware counters of wrapped (a bit-vector) wrapped: 64-bit emulation, then pfm_overflow(). */
 void pfm_bare_interrupt(struct pfm_context *ctx, const uint64_t *wrapped, const struct pfm_where *where);
 /*
- * For machines whose threads can start and stop monitoring by an instruction (3.1.5, 3.1.6). In PMU context, after
+ * For machines on which threads start and stop monitoring by an instruction (3.1.5, 3.1.6). In PMU context, after
  * pfm_bare_collect() or what else brought the values up to date.
  */
 void pfm_user_start(struct pfm_context *ctx);
 void pfm_user_stop(struct pfm_context *ctx);
 /*
- * 6.5, contexts with PFM_FL_PREEMPTIBLE: one of a thread, tid, takes the PMU, and has given it back. Between the two
- * on_pmu() is false. In PMU context, or while nothing of it is on the PMU yet.
+ * 6.5, contexts with PFM_FL_PREEMPTIBLE: pfm_preempt() when a per-thread context takes the PMU, pfm_regain() when it
+ * has given the PMU back; tid is its thread. Between the two on_pmu() is false. In PMU context, or while no register of
+ * ctx is on the PMU yet.
  */
 void pfm_preempt(struct pfm_context *ctx);
 void pfm_regain(struct pfm_context *ctx, uint32_t tid);
-/* The target leaves, enters the CPU (per-thread), or one that is not to be monitored does (3.7.6). */
+/* The target leaves or enters the CPU; system-wide, a thread that is not monitored enters or leaves it (3.7.6). */
 void pfm_ctxsw_out(struct pfm_context *ctx);
 void pfm_ctxsw_in(struct pfm_context *ctx);
 

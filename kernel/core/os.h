@@ -18,8 +18,8 @@
 #include "pfm_os_types.h"
 
 /*
- * pfm_os_types.h has besides pfm_os_index(i, n): i, which is below n, of a caller who is not trusted. Where a processor
- * guesses that it were below n when it is not, it is below n all the same (Spectre v1).
+ * pfm_os_types.h also has pfm_os_index(i, n), for an index i from an untrusted caller that was found to be below n: its
+ * result is below n even where the processor speculates past that check (Spectre v1).
  */
 
 /* Zeroed memory, or NULL. May sleep; never called from an overflow or with a machine's locks held. */

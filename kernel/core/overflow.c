@@ -9,7 +9,7 @@
 
 struct verdict {
 	bool	notify, mask, block, to_switch, others, located;
-	bool	filled, by_format;	/* the format tells or masks; it does mask */
+	bool	filled, by_format;	/* the format notifies or masks; the format masks */
 	unsigned int	resets;		/* hits with reset_now */
 };
 
@@ -97,7 +97,7 @@ static int call_handler(struct pfm_context *ctx, struct pfm_set *set, struct pfm
 	return ctx->fmt->fmt_handler(pfm_buffer_of(ctx), arg, where->tstamp, (void *)where);
 }
 
-/* Where it came is asked for once, and only if somebody is told. */
+/* Has the machine complete where, once an overflow, and only if a sample or a message needs it. */
 static void locate(struct pfm_context *ctx, struct verdict *v)
 {
 	if (pfm_ops(ctx)->locate && !v->located)
@@ -133,8 +133,8 @@ static void ask_handler(struct pfm_context *ctx, struct pfm_set *set, const stru
 }
 
 /*
- * Without a format: who notifies masks (3.1.9). A trigger of a switch is reloaded (3.7.6). Any other
- * counter wraps and goes on (3.4.3).
+ * Without a format: a PMD with OVFL_NOTIFY notifies and masks (3.1.9). A trigger of a switch is reset (3.7.6). Any
+ * other counter wraps and goes on (3.4.3).
  */
 static void without_format(struct pfm_context *ctx, struct pfm_set *set, struct verdict *v)
 {
@@ -152,7 +152,7 @@ static void without_format(struct pfm_context *ctx, struct pfm_set *set, struct 
 	}
 }
 
-/* Which overflowed PMDs still want a reset, at the restart or when the set comes back. */
+/* Notes the overflowed PMDs that are to be reset at the restart, or when the set becomes active again. */
 static void note_due(struct pfm_context *ctx, struct pfm_set *set, const struct verdict *v)
 {
 	struct pfm_pmd *pmd;
@@ -169,7 +169,7 @@ static void note_due(struct pfm_context *ctx, struct pfm_set *set, const struct 
 	}
 }
 
-/* The short resets asked for, of some hits. Not inlined: its array is not for each overflow to clear. */
+/* Resets the hits with reset_now. Not inlined, so that not every overflow clears its array. */
 static __attribute__((__noinline__)) void short_reset(struct pfm_context *ctx, struct pfm_set *set)
 {
 	uint64_t bits[PFM_PMD_BV] = { 0 };
@@ -181,7 +181,7 @@ static __attribute__((__noinline__)) void short_reset(struct pfm_context *ctx, s
 	pfm_reset_pmds(ctx, set, bits, PFM_RESET_SHORT);
 }
 
-/* 3.1.2: a counter that wraps and goes on resets its reset_pmds all the same. Not inlined, as short_reset(). */
+/* 3.1.2: a counter that wraps and goes on also resets its reset_pmds. Not inlined, see short_reset(). */
 static __attribute__((__noinline__)) void reset_others(struct pfm_context *ctx, struct pfm_set *set)
 {
 	uint64_t bits[PFM_PMD_BV] = { 0 };
@@ -193,7 +193,7 @@ static __attribute__((__noinline__)) void reset_others(struct pfm_context *ctx, 
 	pfm_reset_these(ctx, set, bits, PFM_RESET_SHORT);
 }
 
-/* All hits want a short reset; mostly there is one. */
+/* Resets all hits; mostly there is only one. */
 static void reset_hits(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl)
 {
 	if (ctx->num_hits == 1 && !set->resets_others)
@@ -210,7 +210,7 @@ static void block_target(struct pfm_context *ctx)
 	pfm_ops(ctx)->block(ctx);
 }
 
-/* A notification that finds the queue full is lost; monitoring is held, as if it had come. */
+/* If the message queue is full the message is lost, and monitoring is masked. */
 static void notify(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where, struct verdict *v)
 {
 	bool lost;
@@ -236,7 +236,7 @@ void pfm_tell_held(struct pfm_context *ctx, const struct pfm_set *set)
 	bool alone = ctx->parts && !ctx->part;
 	struct pfm_where where;
 
-	/* An heir without a format posts no message: it counts as lost, which is added to the root when it ends. */
+	/* A child context (heir) without a format posts no message: it is counted as dropped when it ends. */
 	if (ctx->root && !ctx->fmt) {
 		ctx->unborn++;
 		return;
@@ -257,7 +257,7 @@ static void judge(struct pfm_context *ctx, struct pfm_set *set, const struct pfm
 	if (set->flags & PFM_SETFL_OVFL_SWITCH)
 		count_down(ctx, set, v);
 	if (pfm_throttle(ctx)) {
-		/* 4.4.4: too many; held until the restart, which the message asks for */
+		/* 4.4.4: too many overflows: masked until the restart, which a message asks for */
 		set->throttled++;
 		v->notify = v->mask = v->block = true;
 	} else if (ctx->fmt) {
@@ -267,7 +267,7 @@ static void judge(struct pfm_context *ctx, struct pfm_set *set, const struct pfm
 	}
 }
 
-/* What comes of hits that somebody may be told of, or that may do more than reset themselves. only: of the only one. */
+/* Handles an overflow in full. only: the PMD that overflowed if it is the only one, else NULL. */
 static __attribute__((__noinline__))
 void serve(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl, struct pfm_pmd *only,
 	   const struct pfm_where *where)
@@ -303,7 +303,7 @@ void serve(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl, s
 		notify(ctx, ovfl, where, &v);
 }
 
-/* Its part of the buffer was taken: what this interrupted is at work there, or a restart. The samples are lost. */
+/* The part of the buffer is taken, by a restart or by the code that this interrupted: the samples are lost. */
 static __attribute__((__noinline__)) void lose(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl)
 {
 	unsigned int n = pfm_bits_rank(ovfl, PFM_MAX_PMDS);
@@ -313,7 +313,7 @@ static __attribute__((__noinline__)) void lose(struct pfm_context *ctx, struct p
 	pfm_reset_pmds(ctx, set, ovfl, PFM_RESET_SHORT);
 }
 
-/* PFM_FL_INHERIT: into the buffer that the whole family has. */
+/* PFM_FL_INHERIT: samples go into a part of the buffer that the root shares with its child contexts. */
 static __attribute__((__noinline__))
 void serve_in_part(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl, struct pfm_pmd *only,
 		   const struct pfm_where *where)
@@ -327,7 +327,7 @@ void serve_in_part(struct pfm_context *ctx, struct pfm_set *set, const uint64_t 
 	pfm_part_leave(ctx);
 }
 
-/* The one that overflowed; NULL: several. */
+/* Returns the PMD that overflowed, or NULL if there are several. */
 static inline struct pfm_pmd *only_hit(struct pfm_set *set, const uint64_t *ovfl)
 {
 	uint64_t bits = ovfl[0];
@@ -346,7 +346,7 @@ static inline struct pfm_pmd *only_hit(struct pfm_set *set, const uint64_t *ovfl
 	return &set->pmds[set->pmd_at[word * 64 + (unsigned int)__builtin_ctzll(bits)]];
 }
 
-/* Without a format: has nobody to be told, and does the set stay? Then without_format() would find the same. */
+/* Without a format: true if the PMD is only reset, or goes on, without message, throttling or switch. */
 static inline bool passes_by(const struct pfm_context *ctx, const struct pfm_set *set, const struct pfm_pmd *pmd)
 {
 	return !READ_ONCE(ctx->machine->ovfl_rate_max) && !(pmd->flags & PFM_REGFL_OVFL_NOTIFY) &&
@@ -368,7 +368,7 @@ void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pf
 	struct pfm_set *set = ctx->active;
 	struct pfm_pmd *pmd;
 
-	if (!pfm_counting(ctx) || (ctx->root && !ctx->fmt))	/* without, an heir only counts */
+	if (!pfm_counting(ctx) || (ctx->root && !ctx->fmt))	/* a child context without format only counts */
 		return;
 	pmd = only_hit(set, ovfl);
 	if (pmd && !ctx->fmt && passes_by(ctx, set, pmd))

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * parts.c - the buffer of a context with PFM_FL_INHERIT: into it go the samples of a thread and of all that it creates.
+ * parts.c - the buffer of a context with PFM_FL_INHERIT, for the samples of a thread and of all threads it creates.
  *
- * Threads run at the same time, and a format knows of one writer. So there are as many buffers as the machine says,
- * one after the other, each complete: the parts. A thread fills the one of the CPU that it is on, and takes it before
- * without waiting, for it may be in an NMI that interrupted another thread's work there.
+ * Threads run at the same time, but a format expects one writer. So there are several buffers, one after the other,
+ * each complete: the parts. ops->num_parts() says how many. A thread fills the part of its CPU, and takes it first. It
+ * does not wait for it, since it may be in an NMI which interrupted the code that has taken the part.
  *
- * A restart gives a part back to its format, which the tool may not have read to its end where it goes on while others
- * are read. Each fill of a part is therefore numbered, and where there are several parts a restart deals with those
- * fills whose messages were read; with all of them if nobody ever reads messages, or nobody was told of the last.
+ * A restart gives a full part back to its format, which then overwrites it. A part may fill up while the program reads
+ * another one. So each fill of a part has a number, and with several parts a restart gives back those fills of which
+ * the message was read. It gives back all fills if no message was ever read, or if the last fill's message was lost.
  */
 #include "core.h"
 
@@ -101,7 +101,7 @@ void pfm_part_read(struct pfm_context *root, unsigned int part, uint32_t fill)
 		WRITE_ONCE(root->parts[part].read, fill);
 }
 
-/* How many of its fills a restart deals with. */
+/* The number of fills that a restart gives back. */
 static uint32_t due(const struct pfm_context *root, const struct pfm_part *part)
 {
 	uint32_t upto = READ_ONCE(root->heard) && part->told ? READ_ONCE(part->read) : part->fills;
@@ -109,7 +109,7 @@ static uint32_t due(const struct pfm_context *root, const struct pfm_part *part)
 	return (int32_t)(upto - part->given) > 0 ? upto - part->given : 0;
 }
 
-/* Where there is one part its format is asked once and always, as in any context. */
+/* If there is only one part, its format is called once at each restart, as in any context. */
 static int give_back(struct pfm_context *root, struct pfm_part *part, pfm_ask_t *ask)
 {
 	uint32_t n = root->num_parts == 1 ? 1 : due(root, part);
@@ -142,7 +142,7 @@ int pfm_part_restart(struct pfm_context *root, struct pfm_part *part, pfm_ask_t 
 	return ret;
 }
 
-/* Nothing of the load before is remembered. In PMU context, or while nothing of it counts. */
+/* Forgets the fills of the load before. In PMU context, or before monitoring starts. */
 void pfm_parts_begin(struct pfm_context *root)
 {
 	root->heard = false;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * record.c - what is told of programs besides their overflows (6.3.2), and of overflows that nobody saw.
+ * record.c - records of what programs do (6.3.2), and of lost overflows.
  */
 #include "core.h"
 #include "perfmon/perfmon_stack_smpl.h"
 
 _Static_assert(PFM_STACK_SMPL_LOST_REASONS <= PFM_LOST_REASONS, "each reason has its count");
 
-/* Does any overflow of the active set notify? Then one that a record keeps from being sampled does. */
+/* Does any PMD of the active set notify? Then the program waits for a message, also when a record fills the buffer. */
 static bool notifies(const struct pfm_context *ctx)
 {
 	const struct pfm_set *set = ctx->active;
@@ -18,7 +18,7 @@ static bool notifies(const struct pfm_context *ctx)
 	return false;
 }
 
-/* True: the buffer is full by that. */
+/* Has the format store the record. Returns true if the buffer is full then. */
 static bool keep(struct pfm_context *ctx, const struct pfm_record *rec)
 {
 	const struct pfm_fmt_ops *ops = ctx->fmt->fmt_ops;
@@ -26,7 +26,7 @@ static bool keep(struct pfm_context *ctx, const struct pfm_record *rec)
 	return ops ? ops->record(ctx->fmt_self, rec) : ctx->fmt->fmt_record(pfm_buffer_of(ctx), rec);
 }
 
-/* 3.6.5, of a buffer that a record has filled. */
+/* Stores a record. If it fills the buffer, monitoring is masked and the program notified, as by a sample (3.6.5). */
 static void record(struct pfm_context *ctx, const struct pfm_record *rec)
 {
 	bool tell = true;
@@ -106,7 +106,7 @@ void pfm_count_lost(struct pfm_context *ctx, uint64_t n)
 	tell_lost(ctx, n, PFM_STACK_SMPL_LOST_SOURCE);
 }
 
-/* No sample is lost by that, only overflows: nothing happened that would have been seen. */
+/* No sample is lost, so there is no record: there are only fewer overflows than periods have passed. */
 void pfm_count_late(struct pfm_context *ctx, uint64_t n)
 {
 	ctx->active->lost += n;

@@ -19,7 +19,7 @@ static int not_available(uint32_t *flags, const char *what, uint16_t num)
 	return pfm_refuse(-EINVAL, "%s%u is not available", what, num);
 }
 
-/* Marks the element; the reason was recorded by whoever found err. */
+/* Marks the element. The caller has recorded the reason for err. */
 static int invalid(uint32_t *flags, int err)
 {
 	*flags |= PFM_REG_RETFL_EINVAL;
@@ -37,7 +37,7 @@ static inline int check_word(uint32_t *flags, uint32_t known, bool reserved_ok)
 
 /* --- PMCs ----------------------------------------------------------------------------------- */
 
-/* The PMDs that PMC num controls, counters or buffers, come into use with it. */
+/* Adds to pmds the counters and buffer registers that PMC num controls: they come into use with it. */
 static void controlled(const struct pfm_pmu *pmu, uint16_t num, uint64_t *pmds)
 {
 	for (unsigned int i = 0; i < pmu->num_pmds; i++)
@@ -57,7 +57,7 @@ static int check_debug(struct pfm_context *ctx, const struct pfm_reg *reg)
 	return pfm_refuse(-EBUSY, "a debugger uses the debug registers");
 }
 
-/* 6.2.1: it is ignored where what the PMC controls does not count. 5.6.3: debug registers have no flags. */
+/* 6.2.1: NO_EMUL64 is ignored if the PMC controls no counter. 5.6.3: debug registers have no flags. */
 static bool knows_no_emul64(const struct pfm_pmu *pmu, const struct pfm_reg *reg)
 {
 	for (unsigned int i = 0; i < pmu->num_pmds; i++)
@@ -89,7 +89,7 @@ static int reserve_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t nu
 	return pfm_set_reserve(ctx, set, pmcs, pmds);
 }
 
-/* What was asked for must be a register's number, for the processor's speculation too. */
+/* Is it a register's number? Bounds it for speculative execution too. */
 static inline bool is_number(uint16_t *num, uint16_t max)
 {
 	if (*num >= max)
@@ -131,20 +131,20 @@ static int prepare_pmc(struct pfm_context *ctx, pfarg_pmc_t *req)
 	return pfm_bit(set->used_pmcs, req->reg_num) ? 0 : prepare_new_pmc(ctx, set, req);
 }
 
-/* In PMU context, where a set does not become or cease to be the active one meanwhile. */
+/* In PMU context, so that the active set does not change meanwhile. */
 static bool on_pmu(const struct pfm_context *ctx, const struct pfm_set *set)
 {
 	return set == ctx->active && ctx->state != PFM_CTX_UNLOADED;
 }
 
-/* What is on the PMU the machine writes down, when all is done. */
+/* Updates the view of a set that is not on the PMU. For the other one the machine does it at the end of PMU context. */
 static void update_view(struct pfm_context *ctx, struct pfm_set *set)
 {
 	if (set->view && !on_pmu(ctx, set))
 		pfm_view_write(ctx, set);
 }
 
-/* A PMD that comes into use starts with its first value on the PMU too: another set left its own. */
+/* If the set is on the PMU, a PMD that comes into use is written: the PMU may have another set's value in it. */
 static int use_pmd(struct pfm_context *ctx, struct pfm_set *set, unsigned int num)
 {
 	bool is_new = !pfm_bit(set->used_pmds, num);
@@ -153,7 +153,7 @@ static int use_pmd(struct pfm_context *ctx, struct pfm_set *set, unsigned int nu
 	return is_new && on_pmu(ctx, set) ? pfm_ops(ctx)->write_pmd(ctx, set, num) : 0;
 }
 
-/* All of them come into use, whatever becomes of one; the first error is told. */
+/* Brings all of them into use, even if there is an error with one; returns the first error. */
 static int use_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *pmds)
 {
 	unsigned int num;
@@ -356,7 +356,7 @@ static int apply_pmd(struct pfm_context *ctx, const pfarg_pmd_t *req)
 
 	if (values) {
 		apply_values(pmd, req);
-		/* 3.4.2: what is written while masked is there for the reset at the restart */
+		/* 3.4.2: a PMD that is written while masked is reset at the restart all the same */
 		if (set != ctx->active || ctx->state != PFM_CTX_MASKED)
 			pfm_bit_clear(set->ovfl_pmds, req->reg_num);
 	}
@@ -377,7 +377,7 @@ static int apply_pmds(struct pfm_context *ctx, void *arg)
 	int ret = 0;
 
 	(void)arg;
-	/* What was counted up to now belongs to the values before: others of the set keep it. */
+	/* Counts up to now belong to the old values: PMDs that are not written keep theirs. */
 	if (ctx->state == PFM_CTX_LOADED)
 		pfm_ops(ctx)->collect(ctx, ctx->active);
 	for (int i = 0; i < vec->n && !ret; i++) {
@@ -402,7 +402,7 @@ int pfm_do_write_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-/* The thread's own count is kept apart where that was asked for: some machines need a second counter. */
+/* The thread's own count exists only if the PMD was written with OWN: some machines need a second counter for it. */
 static int check_read_own(struct pfm_context *ctx, struct pfm_set *set, const pfarg_pmd_t *req)
 {
 	const struct pfm_pmd *pmd = pfm_set_pmd(set, req->reg_num);
@@ -436,7 +436,7 @@ static int check_read(struct pfm_context *ctx, pfarg_pmd_t *req)
 	if (!is_number(&req->reg_num, PFM_MAX_PMDS) ||
 	    (!pfm_set_pmd(set, req->reg_num) && !pfm_pmu_pmd(ctx->pmu, req->reg_num)))
 		return not_available(&req->reg_flags, "PMD", req->reg_num);
-	/* 2.x: what was written may be read back */
+	/* as in 2.x, the flags of a write are accepted, so that a program can read back the same vector */
 	ret = check_word(&req->reg_flags, PMD_WRITE_FLAGS | PFM_REGFL_READ_RESET | PFM_REGFL_ENDED,
 			 pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
 	if (ret || !(req->reg_flags & (PFM_REGFL_OWN | PFM_REGFL_ENDED)))
@@ -445,7 +445,7 @@ static int check_read(struct pfm_context *ctx, pfarg_pmd_t *req)
 	return ret ? invalid(&req->reg_flags, ret) : 0;
 }
 
-/* 6.2.2: after the read a long reset, of those in reset_pmds too. Not inlined for its array's sake. */
+/* 6.2.2: a long reset after the read, also of reset_pmds. Not inlined, so that reads without it have no such array. */
 static __attribute__((__noinline__))
 void read_reset(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd)
 {
@@ -458,7 +458,7 @@ void read_reset(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pm
 	update_view(ctx, set);
 }
 
-/* Not in use: nothing but what the register itself tells. */
+/* A PMD that is not in use: a virtual PMD's value, else the default. */
 static void read_unused(struct pfm_context *ctx, pfarg_pmd_t *req)
 {
 	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->pmu, req->reg_num);
@@ -504,7 +504,7 @@ static int read_all(struct pfm_context *ctx, void *arg)
 	uint32_t flags = 0;
 
 	(void)arg;
-	/* While masked nothing counts, and what is there stays as the overflow left it (3.5.14). */
+	/* While masked nothing counts, and the values stay as the overflow left them (3.5.14). */
 	if (ctx->state == PFM_CTX_LOADED)
 		pfm_ops(ctx)->collect(ctx, ctx->active);
 	for (; v < end; v++) {
@@ -519,8 +519,8 @@ static int read_all(struct pfm_context *ctx, void *arg)
 }
 
 /*
- * 3.1.4: once monitoring is masked all values are the software's, and nothing but a command changes them. They are read
- * from any CPU (4.3.2 asks for the monitored one, where 3.1.4 allows "any type of session"), and nobody is interrupted.
+ * 3.1.4: while masked all values are in memory, and only a command changes them. They are read on any CPU, without an
+ * interrupt on the monitored one (4.3.2 asks for the monitored CPU, but 3.1.4 allows "any type of session").
  */
 static bool read_masked(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 {
@@ -548,6 +548,6 @@ int pfm_do_read_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 	if (!ret)
 		return bad;
 	if (good <= PFM_PART)
-		ctx->vector.n = 0;	/* else it tells of the parts before */
+		ctx->vector.n = 0;	/* nothing was read; in a longer vector n counts the parts before the error */
 	return ret;
 }

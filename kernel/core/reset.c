@@ -52,7 +52,7 @@ void pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_
 		pfm_reset_pmd(ctx, set, &set->pmds[set->pmd_at[num]], kind);
 }
 
-/* Not inlined: kernels clear and guard the frame of whoever has an array there. */
+/* Not inlined, so that its caller has no array: kernels clear and guard the frame of a function with an array. */
 static __attribute__((__noinline__))
 void reset_with_others(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
 		       enum pfm_reset kind)

@@ -49,7 +49,7 @@ static uint64_t mmap_offset(struct pfm_context *ctx, uint16_t id)
 	return ctx->flags & PFM_FL_MAP_SETS ? PFM_VIEW_OFFSET(id, pfm_ops(ctx)->page_size(ctx->machine)) : 0;
 }
 
-/* 2.2: with MAP_SETS what a call wrote may be given to another. */
+/* 2.2: with MAP_SETS a reserved field may be what an earlier call returned, if a program uses the structure again. */
 static bool reserved_ok(struct pfm_context *ctx, const pfarg_setdesc_t *d)
 {
 	bool viewed = ctx->flags & PFM_FL_MAP_SETS;
@@ -192,7 +192,7 @@ static int fill_live(struct pfm_context *ctx, void *arg)
 	return 0;
 }
 
-/* 3.1.12: at any time, so on any CPU; where the target is gone, with the last durations. */
+/* 3.1.12: the call works at any time, so on any CPU. If the target is gone, the durations are the last ones. */
 int pfm_do_getinfo_evtsets(struct pfm_context *ctx, pfarg_setinfo_t *v, int n)
 {
 	int bad = 0, good = 0, ret;

@@ -45,7 +45,7 @@ static struct pfm_set *predecessor(struct pfm_context *ctx, uint16_t id)
 	return ctx->low_sets[at];
 }
 
-/* The page that id has its place in, made if need be; NULL without memory. */
+/* Returns the page for id, which it allocates if there is none; NULL without memory. */
 static struct pfm_set_page *make_page(struct pfm_context *ctx, uint16_t id)
 {
 	struct pfm_set_page **page;
@@ -135,7 +135,7 @@ drop:
 	return ret;
 }
 
-/* What it has of its own, and grew out of, is not freed alone. */
+/* Frees arrays of a set, unless they are the first ones, which are part of struct pfm_set. */
 static void free_regs(struct pfm_set *set, struct pfm_pmc *pmcs, struct pfm_pmd *pmds)
 {
 	if (pmcs != set->first_pmcs)
@@ -194,7 +194,7 @@ struct growth {
 	unsigned int	room_pmcs, room_pmds;
 };
 
-/* In PMU context, whatever set it is: it may become the active one at any time. */
+/* Runs in PMU context even for an inactive set, since a switch may make it the active one at any time. */
 static int grow(struct pfm_context *ctx, void *arg)
 {
 	struct growth *g = arg;
@@ -220,7 +220,7 @@ static int grow(struct pfm_context *ctx, void *arg)
 	return 0;
 }
 
-/* How many of bits, which may be NULL, there is no room for yet. */
+/* Counts the bits of bits (or NULL) that are not in have. */
 static unsigned int count_new(const uint64_t *have, const uint64_t *bits)
 {
 	unsigned int n = 0;
@@ -241,7 +241,7 @@ static bool larger(unsigned int want, unsigned int room, size_t size, void **arr
 	return *array;
 }
 
-/* Moves a set into larger arrays, where those it has are too small. Nobody sees the old ones after grow(). */
+/* Moves a set's registers into larger arrays if need be. After grow() the old arrays are unused, and are freed. */
 static int move(struct pfm_context *ctx, struct pfm_set *set, unsigned int num_pmcs, unsigned int num_pmds)
 {
 	struct growth g = { .set = set };

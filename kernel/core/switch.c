@@ -16,7 +16,7 @@ void pfm_run(struct pfm_context *ctx)
 	ops->resume(ctx);
 }
 
-/* The end of a period that pfm_run() began: 3.1.12, durations; 3.7.6, the timeout keeps its rest. */
+/* Ends what pfm_run() began: adds to the set's duration (3.1.12) and saves the rest of its timeout (3.7.6). */
 static void account(struct pfm_context *ctx)
 {
 	struct pfm_set *set = ctx->active;
@@ -47,7 +47,7 @@ void pfm_note_blind(struct pfm_context *ctx)
 void pfm_mask(struct pfm_context *ctx)
 {
 	pfm_hold(ctx);
-	ctx->held_by = NULL;	/* unless the caller knows */
+	ctx->held_by = NULL;	/* if a format masked, the caller sets it after this */
 	pfm_set_state(ctx, PFM_CTX_MASKED);
 }
 
@@ -67,7 +67,7 @@ int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset k
 	uint64_t due[PFM_PMD_BV];
 	int ret;
 
-	WRITE_ONCE(ctx->active, set);	/* a fork looks without */
+	WRITE_ONCE(ctx->active, set);	/* first_set() in inherit.c reads it outside of PMU context */
 	if (left != set)
 		pfm_view_update(ctx, left);
 	ret = pfm_ops(ctx)->install(ctx, set);
@@ -89,7 +89,7 @@ int pfm_switch(struct pfm_context *ctx, enum pfm_reset kind)
 	struct pfm_set *next = pfm_set_successor(ctx, ctx->active);
 	int ret = pfm_enter_set(ctx, next, kind);
 
-	/* What was counted stays; who restarts tries again. */
+	/* The set before keeps its counts; a restart tries again. */
 	if (ret)
 		pfm_set_state(ctx, PFM_CTX_MASKED);
 	return ret;

@@ -47,7 +47,7 @@ void pfm_view_end(pfm_set_view_t *view)
 	WRITE_ONCE(view->set_seq, view->set_seq + 1);
 }
 
-/* Virtual PMDs have no value but the one they have when somebody looks. */
+/* The value of a virtual PMD is computed at each read, so such a read takes a call. */
 static void put_values(struct pfm_set *set, pfm_set_view_t *view)
 {
 	for (unsigned int i = 0; i < set->num_pmds; i++) {
@@ -79,7 +79,7 @@ void pfm_view_write(struct pfm_context *ctx, struct pfm_set *set)
 	bool active = set == ctx->active;
 
 	if (view->set_seq & 1)
-		return;		/* an interrupt: who was writing it is interrupted, and writes it again */
+		return;		/* this is an interrupt of the code that is writing the view, which writes it again */
 	pfm_view_begin(view);
 	view->set_runs = set->runs;
 	view->set_owner = 0;

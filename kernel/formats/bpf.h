@@ -42,15 +42,15 @@ enum {
 #define PFM_BPF_WORDS	16		/* of scratch memory */
 
 /*
- * Would the kernel take the program, and does it load nothing but words of a record of size bytes? room: n elements to
- * work in. 0 or -EINVAL, with the reason in words.
+ * Would the kernel accept the program, and does it load only words of a record of size bytes? room: n elements of
+ * scratch space. 0, or -EINVAL with a reason.
  */
 int pfm_bpf_check(const struct pfm_bpf_insn *insns, unsigned int n, uint32_t size, uint16_t *room);
 
-/* Where the last word ends that it loads, in bytes. */
+/* The end of the last word of the record that the program loads, in bytes. */
 uint32_t pfm_bpf_reach(const struct pfm_bpf_insn *insns, unsigned int n);
 
-/* Runs what pfm_bpf_check() found good, as the kernel would. */
+/* Runs a program that pfm_bpf_check() accepted, with the kernel's result. */
 uint32_t pfm_bpf_run(const struct pfm_bpf_insn *insns, const void *record, uint32_t size);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * bpf_check.c - which programs are taken: those that end, load only their record, and read no scratch word that was
- * not written. The kernel's own checks (bpf_check_classic()), and of loads, as seccomp(2), fewer.
+ * bpf_check.c - checks a program: it must end, load only its record, and read no scratch word that was not written.
+ * These are the kernel's own checks (bpf_check_classic()); fewer loads are allowed, as in seccomp(2).
  */
 #include "bpf.h"
 
@@ -127,7 +127,7 @@ static bool follow_memory(const struct pfm_bpf_insn *i, uint16_t *written)
 	return true;
 }
 
-/* On every way to where the instruction at pc jumps: at[] has what was written on all of them. */
+/* Notes at the targets of the jump at pc the words that are written on this way: at[] has those of all ways. */
 static void meet(const struct pfm_bpf_insn *i, unsigned int pc, uint16_t written, uint16_t *at)
 {
 	if (!is_jump(i))
@@ -140,7 +140,7 @@ static void meet(const struct pfm_bpf_insn *i, unsigned int pc, uint16_t written
 	}
 }
 
-/* The first instruction that reads what may not have been written; n: there is none. Jumps lead forwards. */
+/* Returns the first instruction that reads a word which may be unwritten; n: there is none. Jumps only go forwards. */
 static unsigned int reads_unwritten(const struct pfm_bpf_insn *insns, unsigned int n, uint16_t *at)
 {
 	uint16_t written = 0;
@@ -152,7 +152,7 @@ static unsigned int reads_unwritten(const struct pfm_bpf_insn *insns, unsigned i
 			return pc;
 		meet(&insns[pc], pc, written, at);
 		if (is_jump(&insns[pc]))
-			written = 0xffff;	/* who comes to the next one has jumped there */
+			written = 0xffff;	/* the next one is reached only by jumps, noted in at[] */
 	}
 	return n;
 }

@@ -36,7 +36,7 @@ static void load(struct cpu *c, const struct pfm_bpf_insn *i, const void *record
 	}
 }
 
-/* False: a division by 0. */
+/* Returns false at a division by 0. */
 static bool compute(struct cpu *c, uint16_t code, uint32_t by)
 {
 	switch (code & 0xf0) {

@@ -8,7 +8,7 @@
 
 #define KNOWN_FLAGS (PFM_DFL_SMPL_NO_HDR | PFM_DFL_SMPL_IIP_HDR)
 
-/* What the algorithm keeps between two samples, whichever header holds it. */
+/* The state between two samples, which either layout has in its header. */
 struct fill {
 	uint64_t	count, offs, overflows, size;
 	uint32_t	flags;
@@ -87,11 +87,11 @@ int handle(const struct layout *l, void *buf, pfm_ovfl_arg_t *arg, uint64_t tsta
 
 	l->load(buf, &f);
 	largest = max_sample(l, arg->num_pmds);
-	was_full = f.size - f.offs < largest;	/* by an overflow at the same time */
+	was_full = f.size - f.offs < largest;	/* another overflow at the same time has filled it */
 	if (!was_full || f.size - f.offs >= sample_size(l, f.flags, arg->num_smpl_pmds)) {
 		f.offs += put_sample(l, (char *)buf + f.offs, f.flags, arg, tstamp, data);
 		f.count++;
-	}	/* else it is lost */
+	}	/* a sample that does not fit is lost */
 	if (f.size - f.offs < largest) {
 		f.overflows += !was_full;
 		pfm_dfl_hold(arg);
@@ -238,7 +238,7 @@ static void entry_06(void *to, const pfm_ovfl_arg_t *arg, uint64_t tstamp, const
 {
 	pfm_default_smpl_entry_t *e = to;
 
-	memset(e, 0, sizeof(*e));	/* with what lies between its fields: others look at it */
+	memset(e, 0, sizeof(*e));	/* padding included, since the program can read it */
 	e->pid = where->pid;
 	e->tid = where->tid;
 	e->ovfl_pmd = arg->ovfl_pmd;

@@ -67,8 +67,8 @@ static uint32_t after(const pfm_nway_smpl_hdr_t *h, uint32_t region)
 }
 
 /*
- * The region in hand is full. The next one takes over, if the tool has given it back; else the
- * tool is late, and we mask, or overwrite the one region that is ours.
+ * The region that is being filled is full. The next one is filled if the program has given it back. If not, monitoring
+ * is masked, or the current region is overwritten.
  */
 static void next_region(pfm_nway_smpl_hdr_t *h, pfm_ovfl_arg_t *arg)
 {
@@ -98,7 +98,7 @@ static int nway_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *d
 	pfm_nway_region_t *r = &h->hdr_regions[h->hdr_cur];
 	uint64_t end = r->offs + h->hdr_region_size;
 
-	if (r->full) {	/* one of several overflows at once, all regions being full */
+	if (r->full) {	/* all regions are full, by another overflow at the same time */
 		arg->ovfl_ctrl.mask_monitoring = 1;
 		return 0;
 	}
@@ -110,7 +110,7 @@ static int nway_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *d
 	return 0;
 }
 
-/* The tool gives back the oldest full region. */
+/* A restart gives back the oldest full region. */
 static int nway_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 {
 	pfm_nway_smpl_hdr_t *h = buf;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * oprofile.c - the format whose buffer is like OProfile's: a ring of words for each CPU, in which changes of thread
+ * oprofile.c - the format with a buffer like OProfile's: a ring of words for each CPU, in which changes of thread
  * and level are escaped.
  */
 #include "formats.h"
@@ -100,7 +100,7 @@ static bool is_full(const pfm_oprofile_smpl_hdr_t *h, const pfm_oprofile_cpu_t *
 	return h->hdr_words - (c->head - c->tail) < PFM_OPROFILE_MAX_SAMPLE;
 }
 
-/* Once, until the tool has given back what it was told of. What comes next is to be read by itself. */
+/* Is the program to be notified? Once, until it has given back the words that the notification was about. */
 static bool is_to_tell(const pfm_oprofile_smpl_hdr_t *h, pfm_oprofile_cpu_t *c)
 {
 	if (c->told > c->tail || (c->head - c->tail < h->hdr_watermark && !is_full(h, c)))

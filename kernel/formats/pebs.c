@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * pebs.c - the formats whose samples the processor writes (PEBS): one for each layout of its records.
+ * pebs.c - the formats with samples that the processor writes (PEBS): one for each layout of its records.
  */
 #include "formats.h"
 #include "perfmon/perfmon_pebs_smpl.h"

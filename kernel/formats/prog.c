@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * prog.c - the format that a classic BPF program decides in. What it keeps another format, the base, puts in its own
- * part of the buffer (3.6.5).
+ * prog.c - the format in which a classic BPF program decides about each overflow. Samples that the program keeps are
+ * stored by another format, the base, in its part of the buffer (3.6.5).
  */
 #include "formats.h"
 #include "pfm_prog.h"
@@ -22,11 +22,11 @@ _Static_assert(offsetof(pfm_prog_record_t, tstamp) == offsetof(struct pfm_where,
 
 #define ACTIONS (PFM_PROG_KEEP | PFM_PROG_NOTIFY | PFM_PROG_MASK | PFM_PROG_STOP | PFM_PROG_BLOCK)
 
-/* A context's. What the program sees lies here, not on the stack: each overflow changes it, and no two at once. */
+/* The state of a context. It has the program's record, as a context's overflows do not come at the same time. */
 struct judge {
 	pfm_prog_record_t	record;
 	struct pfm_prog		prog;
-	uint32_t		reach;		/* bytes of the record that the program can come to */
+	uint32_t		reach;		/* bytes of the record that the program can read */
 	uint32_t		num_buckets;
 	pfm_prog_smpl_hdr_t	*hdr;
 	uint64_t		*buckets;
@@ -163,7 +163,7 @@ static inline void describe_values(struct judge *j, const pfm_ovfl_arg_t *arg)
 		j->record.values[i] = i < arg->num_smpl_pmds ? arg->smpl_pmds_values[i] : 0;
 }
 
-/* As far as the program can come. */
+/* Fills in the record as far as the program can read it. */
 static inline void describe(struct judge *j, const pfm_ovfl_arg_t *arg, const struct pfm_where *where)
 {
 	pfm_prog_record_t *r = &j->record;
@@ -200,7 +200,7 @@ static void note_stop(struct judge *j, uint32_t verdict, uint64_t tstamp)
 	j->hdr->hdr_stopped = j->stopped = !!(verdict & PFM_PROG_STOP);
 }
 
-/* Not inlined: what is dropped, or counted and no more, need not make room for it. */
+/* Not inlined, so that overflows that are dropped or only counted do not set up its frame. */
 static __attribute__((__noinline__))
 int act(struct judge *j, uint32_t verdict, pfm_ovfl_arg_t *arg, const struct pfm_where *where)
 {
@@ -238,7 +238,7 @@ static int prog_handler(void *self, pfm_ovfl_arg_t *arg, const struct pfm_where 
 	arg->ovfl_ctrl = (pfm_ovfl_ctrl_t){ .reset_ovfl_pmds = 1 };
 	if (verdict & ACTIONS)
 		return act(j, verdict, arg, where);
-	if (__builtin_expect(verdict & PFM_PROG_BUCKET(0), 1))	/* its way is the longer one */
+	if (__builtin_expect(verdict & PFM_PROG_BUCKET(0), 1))	/* favoured, as it takes longer */
 		count(j, verdict & PFM_PROG_NO_BUCKET);
 	return 0;
 }
@@ -259,7 +259,7 @@ static int prog_restart(void *self, int is_active, pfm_ovfl_ctrl_t *ctrl)
 	return err;
 }
 
-/* Only a base that asks for records is told of them. */
+/* Passes records to the base, if it wants them. */
 static bool prog_record(void *self, const struct pfm_record *rec)
 {
 	struct judge *j = self;

@@ -24,7 +24,7 @@ _Static_assert((int)PFM_STACK_SMPL_MAP == (int)PFM_RECORD_MAP && (int)PFM_STACK_
 _Static_assert(PFM_STACK_SMPL_LOST_REASONS == sizeof(((pfm_stack_smpl_hdr_t *)0)->hdr_untold) / sizeof(uint64_t),
 	       "each reason has its count");
 
-/* What is left out of the argument. */
+/* What the argument asks of the machine, with the defaults for fields that are 0. */
 static void want(const void *arg, struct pfm_stack_want *w)
 {
 	const pfm_stack_smpl_arg_t *a = arg;
@@ -61,7 +61,7 @@ static uint64_t region_size(const pfm_stack_smpl_arg_t *a)
 	return a->num_regions > 1 ? (a->buf_size - head) / a->num_regions & ~7ULL : a->buf_size - head;
 }
 
-/* For records that come while the buffer is full; before a sample there may be LOST records, too. */
+/* Bytes kept free for records that come while the buffer is full, and for LOST records before a sample. */
 static size_t kept_free(const pfm_stack_smpl_arg_t *a)
 {
 	size_t part = (a->num_regions > 1 ? region_size(a) : a->buf_size) / 8 & ~7ULL;
@@ -88,7 +88,7 @@ static uint64_t *fill_at(pfm_stack_smpl_hdr_t *h, unsigned int region)
 	return h->hdr_num_regions ? (uint64_t *)(h + 1) + region * FILL_WORDS : (uint64_t *)h;
 }
 
-/* Of the region in hand. */
+/* The count and offset of the region that is being filled. */
 static uint64_t *fill(pfm_stack_smpl_hdr_t *h)
 {
 	return fill_at(h, h->hdr_cur);
@@ -99,7 +99,7 @@ static uint64_t start_of(const pfm_stack_smpl_hdr_t *h, unsigned int region)
 	return h->hdr_num_regions ? h->hdr_cur_offs + region * h->hdr_region_size : sizeof(*h);
 }
 
-/* Bytes that are not in use in the region in hand. */
+/* Free bytes in the region that is being filled. */
 static uint64_t room(pfm_stack_smpl_hdr_t *h)
 {
 	uint64_t end = h->hdr_num_regions ? start_of(h, h->hdr_cur) + h->hdr_region_size : h->hdr_buf_size;
@@ -129,7 +129,7 @@ static int stack_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 	/* fmt_init() is not told of the PMU; arg is the core's copy */
 	a->reserved[0] = max_sample(&w, num_pmds) + kept_free(a);
 	least = a->reserved[0];
-	if (w.records)		/* what comes first after a restart must not fill it again */
+	if (w.records)		/* the records that a restart moves must not fill it again */
 		least += a->reserved[0];
 	return region_size(a) < least || a->buf_size != (size_t)a->buf_size ? EINVAL : 0;
 }
@@ -165,7 +165,7 @@ static int stack_init(uint32_t ctx_flags, void *arg, void *buf)
 	return 0;
 }
 
-/* What the machine yields of the stack, from body on; returns where the sample ends. */
+/* Writes what the machine can give of the stack, from body on; returns the end of the sample. */
 static char *put_stack(const pfm_stack_smpl_hdr_t *h, pfm_stack_smpl_sample_t *s, char *body,
 		       const struct pfm_where *where)
 {
@@ -189,7 +189,7 @@ static char *put_stack(const pfm_stack_smpl_hdr_t *h, pfm_stack_smpl_sample_t *s
 	return (char *)words + s->stack_size;
 }
 
-/* In its place in the buffer, where the largest fits; its size. */
+/* Writes a sample at s, where there is room for the largest; returns its size. */
 static size_t put_sample(const pfm_stack_smpl_hdr_t *h, pfm_stack_smpl_sample_t *s, const pfm_ovfl_arg_t *arg,
 			 uint64_t tstamp, const struct pfm_where *where)
 {
@@ -204,7 +204,7 @@ static size_t put_sample(const pfm_stack_smpl_hdr_t *h, pfm_stack_smpl_sample_t 
 	return s->rec.rec_size;
 }
 
-/* 3.6.5, post-check: the region in hand is full when the largest sample would not fit any more. */
+/* 3.6.5, post-check: a region is full when the largest sample would not fit any more. */
 static bool is_full(pfm_stack_smpl_hdr_t *h)
 {
 	return room(h) + h->hdr_held < h->hdr_min_buf_space;
@@ -218,18 +218,18 @@ static bool move_on(pfm_stack_smpl_hdr_t *h)
 		return false;
 	}
 	h->hdr_cur = after(h, h->hdr_cur);
-	/* The tool may look at any time. */
+	/* The program may read the header at any time. */
 	__atomic_store_n(&h->hdr_num_full, h->hdr_num_full + 1, __ATOMIC_RELEASE);
 	return true;
 }
 
-/* What is between the last record and those to come. */
+/* The end of the last record, where the next one goes. */
 static void *end_of(pfm_stack_smpl_hdr_t *h)
 {
 	return (char *)h + fill(h)[OFFS] + h->hdr_held;
 }
 
-/* How much is in use: seen at once or, of what comes to a full buffer, after the restart. */
+/* The bytes in use: those that the program sees or, if the buffer is full, those that it sees after the restart. */
 static uint64_t *in_use(pfm_stack_smpl_hdr_t *h)
 {
 	return is_full(h) ? &h->hdr_held : &fill(h)[OFFS];
@@ -242,7 +242,7 @@ static void put_event(pfm_stack_smpl_event_t *e, const struct pfm_record *rec, u
 	};
 }
 
-/* What was lost before rec, or before a sample of the same who and when; used: of in_use(). */
+/* Writes LOST records before rec, or before a sample with rec's process, thread and time; used: of in_use(). */
 static void tell_lost(pfm_stack_smpl_hdr_t *h, uint64_t *used, const struct pfm_record *rec)
 {
 	for (unsigned int i = 0; i < PFM_STACK_SMPL_LOST_REASONS; i++) {
@@ -258,7 +258,7 @@ static void tell_lost(pfm_stack_smpl_hdr_t *h, uint64_t *used, const struct pfm_
 	}
 }
 
-/* A region that is full by a sample: the tool is told. */
+/* A sample has filled the region: the program is notified. */
 static void end_region(pfm_stack_smpl_hdr_t *h, pfm_ovfl_arg_t *arg)
 {
 	if (!move_on(h)) {
@@ -275,7 +275,7 @@ static int stack_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *
 	const struct pfm_record who = { .pid = where->pid, .tid = where->tid, .tstamp = tstamp };
 	pfm_stack_smpl_hdr_t *h = buf;
 
-	if (is_full(h)) {	/* by an overflow at the same time */
+	if (is_full(h)) {	/* another overflow at the same time has filled it */
 		h->hdr_lost++;
 		h->hdr_untold[PFM_STACK_SMPL_LOST_FULL] += !!(h->hdr_buf_flags & PFM_STACK_SMPL_RECORDS);
 		pfm_dfl_hold(arg);
@@ -385,7 +385,7 @@ static bool stack_record(void *buf, const struct pfm_record *rec)
 	return used != &h->hdr_held && is_full(h) && !move_on(h);
 }
 
-/* The tool gives back the oldest full region; the one in hand waits to be read, if it is full. */
+/* A restart gives back the oldest full region, which is filled next if the current region is full, too. */
 static void give_back(pfm_stack_smpl_hdr_t *h)
 {
 	uint16_t free = h->hdr_tail;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * access.c - doing something where the PMU state of a loaded context may be touched.
+ * access.c - running a function in PMU context.
  *
- * The target of a per-thread context is the caller; or it runs somewhere, and is interrupted there;
- * or it does not run, and cannot be scheduled in while we hold the locks of the perf contexts with
- * its events: perf takes them first.
+ * The function runs here if the target is the caller. If the target runs on another CPU, it runs in an interrupt
+ * there. If the target does not run, it runs here under the locks of the perf contexts with the target's events: perf
+ * takes these locks before it schedules the events in.
  */
 #include <linux/smp.h>
 #include <linux/ptrace.h>
@@ -35,7 +35,7 @@ static inline int run(struct pfm_context *ctx, int (*fn)(struct pfm_context *, v
 	int ret;
 
 	lx_enter(lx);
-	/* an interrupt that is pending now came before the command */
+	/* an overflow that is pending came before the command, so it is handled first */
 	if (lx->running && lx_has_to_settle(lx))
 		lx_settle(lx, lx_user_regs(lx));
 	ret = fn(ctx, arg);
@@ -65,15 +65,16 @@ static void run_there(void *arg)
 	struct lx_context *lx = lx_of(call->ctx);
 
 	if (lx->task && lx->task != current)
-		return;		/* it went; -EAGAIN stands */
+		return;		/* the target has left this CPU; call->ret is still -EAGAIN */
 	lx_refuse_for(call->caller);
 	call->ret = run_call(call);
 	lx_refuse_for(0);
 }
 
 /*
- * What is locked besides is for lx_unlock_perf(): a thread tells of itself (record.c) while a command may get the
- * first counter of another kind. Of that lock sparse is told nothing: it cannot follow an if.
+ * Returns the second context that was locked, or NULL, for lx_unlock_perf(): lx->perf[1] may be set meanwhile, as a
+ * command can get the first counter of another kind while the thread records its own end (record.c). That lock is
+ * hidden from sparse, which cannot follow an if.
  */
 struct perf_event_context *lx_lock_perf(struct lx_context *lx) __acquires(&lx->perf[0]->lock)
 {
@@ -103,7 +104,7 @@ bool lx_scheduled_in(const struct lx_context *lx)
 	return lx->perf[0]->is_active || (other && other->is_active);
 }
 
-/* -EAGAIN: it moved under our hands. */
+/* Returns -EAGAIN if the target moved to another CPU meanwhile. */
 static int run_on_thread(struct lx_context *lx, struct call *call)
 {
 	struct perf_event_context *other;
@@ -130,7 +131,7 @@ static int access_thread(struct lx_context *lx, struct call *call)
 	return call->ret;
 }
 
-/* 3.1.2, 4.3.2: from the monitored CPU, or from any. */
+/* 3.1.2, 4.3.2: commands come from the monitored CPU, or from any if pfm_any_cpu(). */
 static int access_cpu(struct pfm_context *ctx, struct call *call)
 {
 	if (get_cpu() == ctx->cpu) {
@@ -139,7 +140,7 @@ static int access_cpu(struct pfm_context *ctx, struct call *call)
 		call->ret = pfm_refuse(-EBUSY, "the context monitors CPU %u and is commanded from there"
 				       PFM_ANY_CPU_HINT, ctx->cpu);
 	} else if (smp_call_function_single(ctx->cpu, run_there, call, 1)) {
-		call->ret = run_here(call);	/* it is offline, and no event is anywhere */
+		call->ret = run_here(call);	/* the CPU is offline, so no event is scheduled in */
 	}
 	put_cpu();
 	return call->ret;
@@ -153,7 +154,7 @@ static noinline int access_elsewhere(struct pfm_context *ctx, int (*fn)(struct p
 	return lx->task ? access_thread(lx, &call) : access_cpu(ctx, &call);
 }
 
-/* What is to be woken now the caller wakes. */
+/* Readers and threads that fn wants woken are woken by the caller, in lx_unlock(). */
 int lx_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg)
 {
 	int ret;

@@ -2,10 +2,10 @@
 /*
  * clock.c - how long the target has run, and the set timeout, which runs only while it does (3.7.6).
  *
- * How long it ran perf keeps for every event. The timeout is a clock event of perf's, whose timer stops
- * and goes on with the target; here it is set anew while it runs, which perf itself never does: by the
- * timer if it is on this CPU, in the event otherwise, and in the event too while the timer itself is
- * being served, when perf sets it.
+ * perf keeps the time for which the target ran in every event. The timeout is a clock event of perf: its timer stops
+ * and goes on with the target. Here the timer is set anew while it runs, which perf itself never does: directly if the
+ * event is on this CPU, and by the period in the event if it is elsewhere or if its timer's handler is running, after
+ * which perf sets the timer.
  */
 #include <linux/hrtimer.h>
 #include <linux/timekeeping.h>
@@ -26,7 +26,7 @@ static void expire(struct lx_context *lx, struct perf_event *event, struct pt_re
 {
 	lx->armed = false;
 	event->hw.sample_period = LX_FAR;
-	/* an overflow that the hardware has not told yet belongs to the set that is left */
+	/* an overflow that has not interrupted yet belongs to the set that is left, so it is handled first */
 	lx_settle(lx, regs);
 	if (!lx->armed)
 		pfm_set_timeout(lx->ctx);
@@ -41,7 +41,7 @@ static void on_timeout(struct perf_event *event, struct perf_sample_data *data, 
 	if (!lx->busy) {
 		lx_enter(lx);
 		lx->firing = event;
-		/* whose time this was an NMI may just have left */
+		/* an NMI may just have switched sets: then this timeout was of the set before, and is ignored */
 		if (lx->armed && !to_be_set(lx))
 			expire(lx, event, regs);
 		lx_leave(lx, regs);
@@ -79,7 +79,7 @@ static int open_clock(struct lx_context *lx, bool has_timer)
 	return 0;
 }
 
-/* Only where there is a timeout, or no counter to see the target run: it costs at every context switch. */
+/* Makes the clock event only for a timeout, or as anchor event without counters: it costs at every context switch. */
 int lx_clock_open(struct lx_context *lx)
 {
 	bool has_timer = timed(lx->ctx);
@@ -95,14 +95,14 @@ void lx_clock_close(struct lx_context *lx)
 	lx->clock = NULL;
 }
 
-/* --- timers, where NMIs set them -------------------------------------------------------------- */
+/* --- timers that an NMI wants to set ----------------------------------------------------------- */
 
 static struct perf_event *event_of(struct lx_context *lx, unsigned int bit)
 {
 	return bit == CLOCK_BIT ? lx->clock : lx->counters[bit].event;
 }
 
-/* The timers' lock may be held where an NMI comes: it leaves them to the interrupt that it asks for. */
+/* In an NMI: the interrupted code may hold the hrtimers' lock, so an interrupt (irq_work) sets the timer. */
 static void set_later(struct lx_context *lx, const struct perf_event *event)
 {
 	unsigned int bit = CLOCK_BIT;
@@ -119,7 +119,7 @@ static bool is_here(const struct perf_event *event)
 	return lx_on_cpu(event) && event->oncpu == smp_processor_id();
 }
 
-/* Of an event that is elsewhere, or nowhere, perf sets the timer when it comes onto a CPU. */
+/* If an event is not on this CPU, perf sets its timer when it schedules the event in. */
 static void set_late_ones(struct lx_context *lx)
 {
 	u64 late = atomic64_xchg(&lx->late, 0);

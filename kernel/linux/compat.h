@@ -11,7 +11,7 @@
 #include <linux/uaccess.h>
 #include <linux/version.h>
 
-/* PFM_HAS_* are Kbuild's: what no version tells, or none that is known. */
+/* PFM_HAS_* are set by Kbuild, for differences that the version number does not tell. */
 #ifdef PFM_HAS_EXEC_STATE
 #include <linux/sched/exec_state.h>
 #endif
@@ -23,7 +23,7 @@
 #error "perfmon.ko needs Linux 6.1 or later"
 #endif
 
-/* The last series that it was tried with: a later one may have changed what perf's private fields mean. */
+/* The last series that the module was tested with: a later one may have changed what perf's private fields mean. */
 #define PFM_LAST_TRIED	"7.3"
 #define PFM_UNTRIED	(LINUX_VERSION_CODE >= KERNEL_VERSION(7, 4, 0))
 
@@ -37,7 +37,7 @@ static inline void pfm_vm_flags(struct vm_area_struct *vma, unsigned long set, u
 #endif
 }
 
-/* 6.12's stable series: nobody in the kernel tries to. */
+/* Some kernels of 6.12's stable series lack mmap_write_trylock(), as no code of theirs calls it. */
 static inline bool pfm_mmap_write_trylock(struct mm_struct *mm)
 {
 #ifdef PFM_HAS_MMAP_WRITE_TRYLOCK
@@ -52,7 +52,7 @@ static inline bool pfm_mmap_write_trylock(struct mm_struct *mm)
 #endif
 }
 
-/* 6.15: how often this CPU's PMU was disabled stands beside the events that are on it. */
+/* 6.15: the disable count of this CPU's PMU moved into its perf_cpu_pmu_context. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
 #define pfm_pmu_disable_count(pmu)	(*this_cpu_ptr((pmu)->pmu_disable_count))
 #else
@@ -72,14 +72,14 @@ static inline void pfm_perf_pmu_enable(struct pmu *pmu)
 		pmu->pmu_enable(pmu);
 }
 
-/* 6.16: another name for reading a counter of x86. */
+/* 6.16 renamed rdpmcl(). */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
 #define pfm_rdpmc(index, value)	rdpmcl(index, value)
 #else
 #define pfm_rdpmc(index, value)	((value) = rdpmc(index))
 #endif
 
-/* What a perf context says the time is, of a target that runs here. */
+/* The current time of the perf context of a target that runs on this CPU. */
 static inline u64 pfm_perf_time(const struct perf_event_context *perf)
 {
 #ifdef PFM_HAS_PERF_TIME_CTX
@@ -90,8 +90,8 @@ static inline u64 pfm_perf_time(const struct perf_event_context *perf)
 }
 
 /*
- * Does a thread hide nothing from its own user? Has the caller a capability over the user that it hides from? Its
- * memory says so up to Linux 7.1 at the least, and the caller keeps that; then the thread itself does.
+ * pfm_dumpable(): is a thread dumpable? pfm_capable_over(): has the caller a capability in the user namespace of the
+ * thread's program? Up to Linux 7.1 at the least its mm says both, to which the caller has a reference; later the task.
  */
 static inline bool pfm_dumpable(struct task_struct *task, struct mm_struct *mm)
 {
@@ -147,8 +147,8 @@ static inline bool pfm_capable_over(struct task_struct *task, struct mm_struct *
 #endif
 
 /*
- * Words of the user's. 6.11: before, arm64 had only what asks for each whether it may be accessed; there
- * ptr is made safe once, and faults are noted in err.
+ * Access to user memory word by word. Before 6.11 arm64's unsafe_get_user() checked the address of each word: there ptr
+ * is checked and masked once, and faults are noted in err.
  */
 #if defined(CONFIG_ARM64) && LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
 #define pfm_user_begin(ptr, size)		(access_ok(ptr, size) && ((ptr) = uaccess_mask_ptr(ptr), true))

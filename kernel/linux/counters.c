@@ -5,7 +5,7 @@
  * perf puts events on the PMU and takes them off as threads come and go, and starts them when they
  * come. Held counters may thus go on counting in the hardware: that is never folded into a PMD. Where
  * the architecture can, counters of the PMU are held and let go all together by their enable bits,
- * behind perf's back; who finds a counter that has moved meanwhile loads it anew.
+ * without perf's knowledge; if a counter has moved while it was held, it is loaded anew when it is let go.
  */
 #include <linux/slab.h>
 
@@ -41,7 +41,7 @@ static void describe(struct perf_event_attr *attr, const struct lx_counter *c, b
 		attr->config = task ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_CPU_CLOCK;
 }
 
-/* Its perf context; and it tells how long the target ran, if none does yet. */
+/* Notes the event's perf context. The context's first event becomes the anchor event, which measures the run time. */
 void lx_note_event(struct lx_context *lx, struct perf_event *event)
 {
 	if (!lx->perf[0])
@@ -61,7 +61,7 @@ static void join_others(struct lx_context *lx, struct perf_event *event)
 		}
 }
 
-/* Of its target's time, what it was on no PMU. It stands still while the event is on one or the target sleeps. */
+/* The time for which the target ran and the event was not on the PMU; constant while it is on, or the target sleeps. */
 static u64 idle_of(const struct perf_event *event)
 {
 	return event->tstamp - event->total_time_running;
@@ -131,13 +131,13 @@ static bool stopped(const struct perf_event *event)
 	return event->hw.state & PERF_HES_STOPPED;
 }
 
-/* By perf, whose tick will start it again with the period that it then finds. */
+/* Has perf throttled the event? Its tick then starts the event again, with the period that is set at that time. */
 static bool throttled(const struct lx_counter *c)
 {
 	return c->kind == LX_HW && c->event->hw.interrupts == LX_THROTTLED;
 }
 
-/* Clocks run on: what they count while held is left out. */
+/* Clock events are not stopped: what they count while held is left out when they are read. */
 static void stop(struct lx_counter *c)
 {
 	struct perf_event *event = c->event;
@@ -147,8 +147,9 @@ static void stop(struct lx_counter *c)
 }
 
 /*
- * perf may find no place for it: where others take the PMU for good, it gives up what it pinned, and the event is in
- * error until its thread ends. What it missed is seen from its times then.
+ * perf may find no place on the PMU for the event: if others occupy the PMU for good, perf puts the pinned event into
+ * the state ERROR until its thread ends. The context is starved if that is so, or if the event has missed some of its
+ * target's time.
  */
 static noinline u64 count_away(struct lx_counter *c)
 {
@@ -160,7 +161,7 @@ static noinline u64 count_away(struct lx_counter *c)
 	return local64_read(&event->count);
 }
 
-/* All events so far. */
+/* The number of events counted so far, event->count brought up to date. */
 static __always_inline u64 count_of(struct lx_counter *c)
 {
 	struct perf_event *event = c->event;
@@ -242,7 +243,7 @@ static void update(struct lx_counter *c)
 		event->pmu->read(event);
 }
 
-/* With its enable bit, which is the caller's to set; 0: it is under way, or perf's to start. */
+/* Returns the counter's enable bit, which the caller must set; 0: it counts already, or perf will start it. */
 static __always_inline u64 load(struct lx_counter *c, u64 value)
 {
 	struct perf_event *event = c->event;
@@ -277,9 +278,9 @@ void lx_load(struct lx_counter *c, u64 value)
 }
 
 /*
- * Nothing of the hardware is touched: perf loads that when it starts the event, and it then overflows soon. Not at
- * once, for an NMI that comes as perf is about to disable the PMU enables it again, and what it costs itself until it
- * has returned would be the next.
+ * The hardware is not touched: perf loads the period when it starts the event, which then overflows after LX_SOON
+ * events. With a shorter period the events of the NMI handler itself could cause the next NMI: if an NMI comes while
+ * perf is about to disable the PMU, the handler enables the PMU again before it returns.
  */
 void lx_load_at_start(struct lx_counter *c)
 {
@@ -287,7 +288,7 @@ void lx_load_at_start(struct lx_counter *c)
 	set_period(c, rare_period(c, c->lx->running && lx_live(c) ? LX_SOON : 0));
 }
 
-/* Its overflow was still to be told when it was held: what interrupts next tells it. */
+/* The PMD passed 2^64 as its set was held. A shortest period brings the interrupt that delivers the overflow. */
 static noinline u64 tell_soon(struct lx_counter *c, struct pfm_pmd *pmd)
 {
 	pmd->passed = false;
@@ -295,7 +296,7 @@ static noinline u64 tell_soon(struct lx_counter *c, struct pfm_pmd *pmd)
 	return load(c, -(c->kind == LX_CLOCK ? LX_CLOCK_MIN_NS : 1));
 }
 
-/* Held it stays as it is: nothing is to be done unless it has moved, or its value was changed. */
+/* A held counter keeps its value in the hardware: it is loaded only if it has moved or the PMD was changed. */
 static u64 let_go(struct lx_counter *c, struct pfm_pmd *pmd)
 {
 	u64 bit = c->kind == LX_HW && !c->stale ? lx_arch_bit(c->event) : 0;
@@ -326,7 +327,7 @@ static int program(struct lx_counter *c, u64 pmc)
 #define for_each_live(c, lx) \
 	for (u64 rest_ = (lx)->live; rest_ && ((c) = &(lx)->counters[__ffs(rest_)], true); rest_ &= rest_ - 1)
 
-/* What is live is in use. */
+/* A live counter's PMD is in use, so it is found. */
 static inline struct pfm_pmd *pmd_of(struct pfm_set *set, const struct lx_counter *c)
 {
 	return &set->pmds[set->pmd_at[c->num]];
@@ -368,7 +369,7 @@ void lx_collect_one(struct lx_context *lx, struct pfm_pmd *pmd)
 		fold(&lx->counters[at], pmd);
 }
 
-/* Those that can be held together are; the others, by place. */
+/* Holds at once the counters with an enable bit. Returns the others, by place, which are to be held one by one. */
 static u64 hold_many(struct lx_context *lx)
 {
 	struct lx_counter *c;
@@ -386,7 +387,7 @@ static u64 hold_many(struct lx_context *lx)
 	return others;
 }
 
-/* Clocks go on until they are held, and events of software may be on their way to their overflow. */
+/* Notes overflows that came while the counters were being held: clocks run until then, and software events too. */
 static noinline void keep_wrapped(struct lx_context *lx, struct pfm_set *set)
 {
 	unsigned int num;
@@ -466,7 +467,7 @@ void lx_leave_out(struct lx_context *lx, bool away)
 		let_all_go(lx);
 }
 
-/* What PMC num of the set says to its counter: is it live now? */
+/* Programs the PMC's counter as the PMC of the set says, and notes whether the counter is live. */
 static int enliven(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmc *pmc)
 {
 	struct lx_context *lx = lx_of(ctx);

@@ -10,7 +10,7 @@
 #include "linux.h"
 #include "perfmon_module.h"
 
-/* Not before its init is done: should that fail, the module goes whoever holds it. */
+/* Only a LIVE module is taken: if its init fails, the kernel unloads it regardless of references. */
 bool lx_module_hold(struct module *owner)
 {
 	return READ_ONCE(owner->state) == MODULE_STATE_LIVE && try_module_get(owner);
@@ -26,8 +26,8 @@ static void release(struct pfm_buffer_fmt *fmt)
 	module_put(fmt->owner);
 }
 
-static struct lx_demand demand;		/* for all there are */
-static DEFINE_MUTEX(registering);	/* the core's list and /sys agree */
+static struct lx_demand demand;		/* the request for all formats */
+static DEFINE_MUTEX(registering);	/* keeps the core's list and /sys the same */
 
 static int add(pfm_buffer_fmt_t *fmt)
 {
@@ -73,7 +73,7 @@ EXPORT_SYMBOL_GPL(pfm_module_remove_fmt);
 
 /* --- on demand ------------------------------------------------------------------------------ */
 
-/* What modprobe is to look for is of the caller's choosing. */
+/* Is the name fit for modprobe? It comes from the caller. */
 static bool plain(const char *name)
 {
 	while (isalnum(*name) || *name == '-' || *name == '_' || *name == '.')
@@ -81,7 +81,7 @@ static bool plain(const char *name)
 	return !*name;
 }
 
-/* What failed may have been for lack of memory: it is tried again, but not for every call. */
+/* A request that failed is made again after a second, as it may have failed for lack of memory. */
 bool lx_demanded(struct lx_demand *d)
 {
 	return !READ_ONCE(d->met) && (!READ_ONCE(d->tried) || time_after(jiffies, READ_ONCE(d->tried) + HZ));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * group.c - the PMU's counters of a context as one group of perf events: perf then schedules them together,
- * which costs less at every context switch. It makes no groups of the kernel's own events, but takes them
- * apart as any other: they are made here, on its lists and under its locks.
+ * which costs less at every context switch. perf has no call that makes a group of kernel events, but dissolves such
+ * groups as any other: so they are made here, in perf's lists and under its locks.
  */
 #include <linux/rbtree.h>
 
 #include "compat.h"
 #include "linux.h"
 
-/* Both on the CPU or both not, alone as yet, and nothing wrong with either. */
+/* Are both events in the same state, not in error, and neither in a group yet? */
 static bool can_join(const struct perf_event *leader, const struct perf_event *event)
 {
 	const unsigned int attached = PERF_ATTACH_CONTEXT | PERF_ATTACH_GROUP;
@@ -20,7 +20,7 @@ static bool can_join(const struct perf_event *leader, const struct perf_event *e
 	       (leader->attach_state & attached) == attached && (event->attach_state & attached) == attached;
 }
 
-/* As perf_group_attach(), of an event that is already a group of its own. */
+/* Does what perf_group_attach() does, for an event that is already the leader of a group of one. */
 static void join(struct perf_event *leader, struct perf_event *event)
 {
 	rb_erase(&event->group_node, &event->ctx->pinned_groups.tree);

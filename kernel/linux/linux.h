@@ -10,7 +10,7 @@
  * logical PMU; format.c the sampling formats; counters.c drives the kernel's counters, group.c has them scheduled
  * together, view.c tells threads where theirs are, clock.c is the set timeout, overflow.c takes interrupts, stack.c
  * walks stacks in them, access.c finds the place where all this may be touched. permit.c knows the caller's rights,
- * memory.c whose memory it is, os.c what else the core needs. arch/arm64.c and arch/x86.c are what an architecture has
+ * memory.c charges memory, os.c has the rest of core/os.h. arch/arm64.c and arch/x86.c are what an architecture has
  * of its own.
  *
  * PMU context here: on the CPU that the target runs on, interrupts off, the target being current; or
@@ -40,8 +40,8 @@
 #define LX_MAX_COUNTERS	48
 #define LX_NO_COUNTER	0xff
 #define LX_FAR		(1LL << 62)	/* a period beyond any measurement */
-#define LX_SOON		100000		/* events until what an NMI left alone is told, after its own */
-#define LX_CLOCK_MIN_NS	10000ULL	/* the kernel's clock events go no faster */
+#define LX_SOON		100000		/* period until the overflow that delivers what an NMI had to leave */
+#define LX_CLOCK_MIN_NS	10000ULL	/* the shortest period of perf's clock events */
 #define LX_THROTTLED	(~0ULL)		/* hw.interrupts of an event that perf stopped till the next tick */
 
 static inline bool lx_on_cpu(const struct perf_event *event)
@@ -60,37 +60,37 @@ struct lx_counter {
 	struct perf_event	*event;
 	struct lx_context	*lx;
 	u64			seen;	/* event->count that has been folded into the PMD */
-	u64			idle;	/* idle_of() the event when it was new */
+	u64			idle;	/* idle_of(event) at its creation */
 	u16			num;	/* the PMD, and the PMC that controls it */
 	u8			at;	/* its place in lx->counters, and in lx->live */
 	u8			kind;
-	bool			loaded;	/* given a new value while an overflow was served */
-	bool			stale;	/* held, and the hardware is not what the PMD says */
+	bool			loaded;	/* given a new value while its overflow was handled */
+	bool			stale;	/* held, and the hardware's value is not the PMD's */
 };
 
 enum { LX_WAKE_READERS = 1, LX_WAKE_SIGNAL = 2, LX_WAKE_TARGET = 4 };
 
 /*
- * A context and a thread, from the load on. Work that the thread is to do belongs to them: it may still be queued
- * when the context has long been loaded onto another thread.
+ * The link between a context and its target thread, made by a load. Task work of the thread belongs to it, not to the
+ * context: such work may still be queued when the context has been loaded onto another thread.
  */
 struct lx_bond {
-	refcount_t		users;		/* the load, and work that is queued */
+	refcount_t		users;		/* the load has one reference, and each queued work */
 	struct lx_context	*lx;		/* held */
 	struct callback_head	exit_work;
-	struct work_struct	exit_later;	/* instead, where threads can be given no work */
+	struct work_struct	exit_later;	/* used instead on kernels without task_work_add() */
 	struct callback_head	block_work;
 	struct callback_head	refill_work;
 	struct lx_birth		*birth;		/* for the thread's next child, with PFM_FL_INHERIT */
 	bool			ended;		/* the thread's end has been noticed */
-	bool			has_fd;		/* and then it could reach the descriptor */
+	bool			has_fd;		/* at its end the thread had the context's descriptor */
 	bool			block_queued;
 	bool			hold;		/* the thread is to wait for the restart */
 };
 
 struct lx_message {
 	pfarg_msg_t		msg;
-	u32			fill;		/* of the part of a buffer, that it tells of; or 0 */
+	u32			fill;		/* the fill of a buffer's part that the message is about; or 0 */
 };
 
 struct lx_queue {
@@ -101,20 +101,20 @@ struct lx_queue {
 /* What a context's descriptor stands for; ctx->os and ctx->transport. */
 struct lx_context {
 	struct kref		ref;		/* the file, and work in flight at the target */
-	struct mutex		lock;		/* around every command; an heir has its root's */
-	struct lx_context	*root;		/* of an heir, held; of others themselves */
+	struct mutex		lock;		/* around every command; a child context (heir) uses its root's */
+	struct lx_context	*root;		/* of a child context, with a reference; else itself */
 	struct pfm_context	*ctx;		/* NULL: closed */
 	struct file		*file;		/* to compare with */
-	struct pid_namespace	*ns;		/* of the creator: ids are told as it sees them */
+	struct pid_namespace	*ns;		/* the creator's: programs get ids in it */
 	bool			by_06;		/* made by perfmonctl(): mapped as 3.5.4 has it */
 	bool			kernel_ips;	/* creator and loader may see the kernel's addresses */
-	bool			sees_all;	/* they may look at any thread */
+	bool			sees_all;	/* creator and loader may look at any thread */
 
 	/* with PFM_FL_INHERIT */
-	const struct cred	*cred;		/* of the creator, whose memory heirs are; or NULL */
+	const struct cred	*cred;		/* of the creator: child contexts are charged to it; or NULL */
 	unsigned long		lock_limit;	/* pages that the creator may lock */
-	atomic64_t		expected;	/* children of the load, which is numbered above bit 32 */
-	atomic_t		unborn;		/* and were not counted */
+	atomic64_t		expected;	/* bits 0-31: children that have not run; above: number of the load */
+	atomic_t		unborn;		/* children that were dropped, not yet reported to the core */
 
 	u64			vector[4 * sizeof(pfarg_pmd_t) / 8];	/* of a call in progress */
 	unsigned long		vector_used;
@@ -122,17 +122,17 @@ struct lx_context {
 	/* the target, while loaded */
 	struct task_struct	*task;		/* or NULL: a CPU */
 	struct hlist_node	by_task;	/* or by CPU */
-	struct hlist_node	by_listener;	/* while told is there */
-	u64			*told;		/* of records: hashes of mappings; an heir has its root's */
+	struct hlist_node	by_listener;	/* in a list while told is set */
+	u64			*told;		/* hashes of recorded mappings; a child context has its root's */
 	struct irq_work		walk_work;
 	bool			sampled_user;	/* walk_work is for a sample of the thread's own code */
 	struct lx_bond		*bond;		/* with task */
 	struct lx_bond		first_bond;
 	bool			first_bond_used;
-	struct task_struct	*aim;		/* whom a load is to bind to, held and kept from exec; or NULL */
+	struct task_struct	*aim;		/* a load's pending task, with a reference and its exec lock; or NULL */
 	u32			tid, pid;	/* in ns */
 	struct perf_event_context *perf[2];	/* where its events live; NULL beyond the first, if one */
-	struct perf_event	*witness;	/* any of its events: there, it runs */
+	struct perf_event	*witness;	/* the anchor event: while it is active, the target runs */
 	struct perf_event	*clock;		/* the set timeout; NULL if no set has any */
 	struct pmu		*pmu;		/* of its hardware counters; NULL if it has none */
 	bool			armed;
@@ -142,39 +142,39 @@ struct lx_context {
 	struct lx_counter	counters[LX_MAX_COUNTERS];
 
 	/* in PMU context */
-	bool			starved;	/* one of them, or an heir's, had no place on the PMU */
+	bool			starved;	/* a counter of it or of a child context had no place on the PMU */
 	bool			hw;		/* some live counters are the PMU's */
 	bool			running;	/* live counters count into the active set */
-	bool			wanted;		/* they are to */
-	bool			away;		/* but the thread that runs is left out */
+	bool			wanted;		/* live counters are to count */
+	bool			away;		/* the current thread is left out (exclude.c) */
 	bool			excludes;	/* some set leaves out some threads */
-	bool			kernel_level;	/* some of them in the kernel */
-	bool			kernel_hw;	/* even the PMU's */
-	bool			busy;		/* somebody is at work: an NMI must wait */
-	u8			missed_throttled;	/* of these, that made perf stop their event */
+	bool			kernel_level;	/* some live counter counts in the kernel */
+	bool			kernel_hw;	/* and is the PMU's */
+	bool			busy;		/* code is in PMU context: an NMI leaves its overflow to it */
+	u8			missed_throttled;	/* missed overflows after which perf throttled the event */
 	union {
-		struct {	/* bytes, which an NMI and whom it interrupts write each their own */
+		struct {	/* bytes, so that an NMI and the code that it interrupts can write different ones */
 			bool	missed;		/* an NMI had to wait */
 			bool	halts;		/* halted is set */
-			bool	has_views;	/* that are to be published */
+			bool	has_views;	/* some set has a view: it is published */
 		};
-		u32		owed;		/* any of them: there is work at the end of PMU context */
+		u32		owed;		/* not 0: there is work at the end of PMU context */
 	};
-	struct pmu		*halted;	/* while somebody is at work */
-	struct perf_event	*firing;	/* the clock event whose timer is being served */
-	atomic64_t		late;		/* clock events whose timers an NMI wants to be set */
+	struct pmu		*halted;	/* the PMU that lx_halt() has disabled */
+	struct perf_event	*firing;	/* the clock event that is being handled in its timer's interrupt */
+	atomic64_t		late;		/* clock events with a timer that is to be set, as an NMI could not */
 	struct irq_work		late_work;
 	u64			wrapped[PFM_PMD_BV];	/* PMDs that passed 2^64 */
 	bool			any_wrapped;
-	u64			ovfl[PFM_PMD_BV];	/* of the overflow being served, and where it came */
+	u64			ovfl[PFM_PMD_BV];	/* the overflow that is being handled; where: its place */
 	struct pfm_where	where;
 	unsigned long		trace[128];	/* of the kernel, where a format wants it */
 
 	/* messages: written in PMU context, read under read_lock */
 	struct mutex		read_lock;
 	struct lx_queue		queue;
-	struct lx_message	first_messages[2];	/* most have room for an overflow, and END */
-	struct lx_queue		*part_queues;	/* of the parts of a buffer (core/parts.c); or NULL */
+	struct lx_message	first_messages[2];	/* room for an overflow and END: mostly enough */
+	struct lx_queue		*part_queues;	/* for each part of the buffer (core/parts.c); or NULL */
 	unsigned int		num_parts;	/* one for each CPU that was online */
 	wait_queue_head_t	readers;
 	struct fasync_struct	*fasync;
@@ -182,26 +182,26 @@ struct lx_context {
 	struct irq_work		wake_work;
 
 	/* blocking, the end of the target */
-	wait_queue_head_t	blocked;	/* those that are held */
+	wait_queue_head_t	blocked;	/* threads that wait for a restart (PFM_FL_NOTIFY_BLOCK) */
 	bool			target_has_fd;
 	struct work_struct	cpu_work;
 	bool			cpu_left;	/* its CPU went offline since the load */
-	bool			over;		/* and that has unloaded it: there will be no message */
+	bool			over;		/* and the context is unloaded: no message will come */
 
 	/* views */
 	struct xarray		views;		/* of sets, by id: struct page */
-	struct list_head	old_views;	/* pages of sets that were deleted, and are mapped */
-	struct mm_struct	*view_mm;	/* that has them mapped; compared, never followed */
+	struct list_head	old_views;	/* pages of deleted sets, which may still be mapped */
+	struct mm_struct	*view_mm;	/* the address space with the mappings; only compared */
 	kuid_t			uid;		/* of the creator */
 	struct hlist_node	by_viewer;	/* while view_perf is set */
 	struct perf_event_context *view_perf;	/* of the PMU's counters, which threads may read */
 	struct mm_struct	*rdpmc_mm;	/* held: it may read them (x86) */
 	bool			publishing;	/* a page is being changed */
-	bool			republish;	/* and must be, once more */
+	bool			republish;	/* and must be changed once more */
 
 	/* the sampling buffer */
-	struct user_struct	*payer;		/* whose locked memory it is */
-	struct list_head	maps;		/* struct lx_map: who has it mapped */
+	struct user_struct	*payer;		/* the user that it is charged to */
+	struct list_head	maps;		/* struct lx_map: the address spaces that have it mapped */
 	spinlock_t		maps_lock;
 };
 
@@ -221,7 +221,7 @@ static inline void lx_wrapped(struct lx_context *lx, unsigned int num)
 	lx->any_wrapped = true;
 }
 
-/* It was given another value since. */
+/* Forgets that the PMD passed 2^64, as it was written since. */
 static inline void lx_unwrap(struct lx_context *lx, unsigned int num)
 {
 	pfm_bit_clear(lx->wrapped, num);
@@ -241,11 +241,11 @@ void lx_machine_init(const struct pfm_pmu *pmu);
 
 /* os.c: the reason of the last refusal, per thread. */
 const char *lx_explain(char *to, size_t size);
-void lx_refuse_for(pid_t tid);		/* on this CPU, with interrupts off; 0: whoever runs */
+void lx_refuse_for(pid_t tid);		/* reasons on this CPU are the thread's; interrupts are off; 0: current's */
 
 /*
- * memory.c: size bytes, in whole pages, are the caller's user's until lx_uncharge() with what lx_charge()
- * returned; NULL: that is more than the user may have. lx_lockable: bytes the user can still have; ~0: no limit.
+ * memory.c: lx_charge() charges size bytes, rounded up to pages, to the caller's user, until lx_uncharge() with the
+ * user that it returned; NULL: the limit is exceeded. lx_lockable: bytes the user can still have; ~0: no limit.
  */
 struct user_struct *lx_charge(size_t size);
 void lx_uncharge(struct user_struct *user, size_t size);
@@ -255,7 +255,7 @@ unsigned long lx_lock_limit(void);		/* in pages, of all that the caller's user h
 /* pmu.c */
 const struct pfm_pmu *lx_pmu_init(void);
 void lx_pmu_exit(void);
-void lx_pmu_demand(void);			/* somebody wants a PMU: a module may describe it */
+void lx_pmu_demand(void);			/* has modprobe load the module that describes the PMU */
 void lx_pmu_lock(void);				/* lx_machine.pmu stays; may sleep */
 void lx_pmu_unlock(void);
 const struct pfm_pmu *lx_pmu_get(void);		/* for a context, which holds its module */
@@ -265,11 +265,14 @@ bool lx_pmc_counts(u16 num, u64 value);		/* does this programming count anything
 bool lx_pmc_kernel(u16 num, u64 value);		/* in the kernel? */
 int lx_check_pmc_level(u16 num, u64 value);	/* may the caller have it count there? EPERM, reported */
 
-/* format.c: its use counted, or NULL; modprobe is asked for what there is not. */
+/* format.c: returns the format with its use counted, or NULL; modprobe is asked for one that is not loaded. */
 struct pfm_buffer_fmt *lx_format_by_name(const char *name);
-void lx_formats_demand(void);			/* somebody wants to know of them all */
+void lx_formats_demand(void);			/* has modprobe load all formats, before they are listed */
 struct pfm_buffer_fmt *lx_format_by_uuid(const unsigned char *uuid);
-/* A module that is asked for when it is wanted: is it to be asked for now? What came of it. It may be gone. */
+/*
+ * A request to modprobe: lx_demanded() says whether it is to be made now, lx_demand_met() notes its result,
+ * lx_demand_again() allows it again, as the module may have been removed.
+ */
 struct lx_demand {
 	unsigned long	tried;		/* in jiffies; 0: never */
 	bool		met;
@@ -280,8 +283,9 @@ void lx_demand_again(struct lx_demand *d);
 bool lx_module_hold(struct module *owner);	/* module_put() lets go */
 
 /*
- * permit.c: the caller's rights. lx_paranoid: perf_event_paranoid as it concerns the caller, which is not at
- * all who is privileged. From these values on: nothing may be monitored, nothing in the kernel, no CPU.
+ * permit.c: the caller's rights. lx_paranoid: perf_event_paranoid, or LX_PARANOID_NOT for a privileged caller. From
+ * LX_PARANOID_CPU on no CPU may be monitored, from LX_PARANOID_KERNEL on nothing in the kernel, from LX_PARANOID_ALL
+ * on nothing.
  */
 enum { LX_PARANOID_NOT = -1, LX_PARANOID_CPU = 1, LX_PARANOID_KERNEL, LX_PARANOID_ALL };
 int lx_permit_init(void);
@@ -289,7 +293,7 @@ void lx_permit_exit(void);
 int lx_paranoid(void);				/* may sleep */
 int lx_check_monitor(int paranoid);		/* EPERM, reported */
 bool lx_capable(int cap);
-u64 lx_perf_mlock(void);			/* bytes that perf lets each user lock besides; may sleep */
+u64 lx_perf_mlock(void);			/* bytes that perf lets each user lock beyond the limit; may sleep */
 bool lx_may_attach(struct task_struct *task, bool blocks);	/* blocks: is the thread held at times? */
 
 /* chardev.c, sysfs.c, lifetime.c: at the module's start and end */
@@ -313,11 +317,11 @@ struct file *lx_context_file(struct lx_context *lx);	/* takes over the reference
 
 /* calls.c */
 long lx_context_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
-long lx_common_ioctl(unsigned int cmd, void __user *arg);	/* -ENOTTY: none of these */
+long lx_common_ioctl(unsigned int cmd, void __user *arg);	/* calls without a context; -ENOTTY: not one of them */
 
 long lx_read_pmds(struct lx_context *lx, int n, pfarg_pmd_t __user *arg);
 
-/* quick.c: the same for one element, and for up to LX_QUICK. */
+/* quick.c: pfm_read_pmds() for one element, and for up to LX_QUICK. */
 #define LX_QUICK	4
 long lx_read_one(struct lx_context *lx, pfarg_pmd_t __user *arg);
 long lx_read_few(struct lx_context *lx, int n, pfarg_pmd_t __user *arg);
@@ -340,7 +344,7 @@ bool lx_is_view(const struct vm_area_struct *vma);
 int lx_map_view(struct lx_context *lx, struct vm_area_struct *vma);
 
 /* view.c */
-#define LX_VIEW_FAR		S32_MAX		/* every counter holds that, and its sign */
+#define LX_VIEW_FAR		S32_MAX		/* the longest period that fits every counter, with its sign */
 #define LX_VIEW_MAX_INDEX	32
 static inline bool lx_has_views(const struct lx_context *lx)
 {
@@ -387,7 +391,7 @@ void lx_aim_end(struct task_struct *task);
 int lx_need(struct pfm_context *ctx, uint16_t num);
 int lx_attach(struct pfm_context *ctx, uint32_t load_pid);
 void lx_detach(struct pfm_context *ctx);
-int lx_attach_child(struct lx_context *lx, struct task_struct *child);	/* an heir, to the current thread */
+int lx_attach_child(struct lx_context *lx, struct task_struct *child);	/* lx: a child context; child: current */
 /* A kernel event on the target: not in PMU context. ERR_PTR, reported. */
 struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *attr,
 				perf_overflow_handler_t handler, void *data);
@@ -395,8 +399,8 @@ struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *a
 /* lifetime.c */
 struct lx_bond *lx_bond_new(struct lx_context *lx);	/* NULL: no memory */
 void lx_bond_put(struct lx_bond *bond);
-int lx_watch_task(struct lx_context *lx);	/* EBUSY: another context has it; ESRCH: it is going */
-int lx_watch_cpu(struct lx_context *lx);	/* ENODEV: it is going */
+int lx_watch_task(struct lx_context *lx);	/* EBUSY: the thread has another context; ESRCH: it is exiting */
+int lx_watch_cpu(struct lx_context *lx);	/* ENODEV: the CPU is going offline */
 void lx_unwatch(struct lx_context *lx);
 void lx_lifetime_init_context(struct lx_context *lx);
 bool lx_task_has_fd(struct lx_context *lx);
@@ -412,10 +416,10 @@ int lx_check_create(struct pfm_machine *m, uint32_t flags);
 /* record.c */
 void lx_record_init(void);
 void lx_record_init_context(struct lx_context *lx);
-int lx_listen(struct lx_context *lx);		/* loaded, but for that */
-void lx_listen_end(struct lx_context *lx);	/* before its target is let go */
-void lx_listen_free(struct lx_context *lx);	/* and its events have been */
-void lx_record_exec(void);			/* of the current thread, in it; so the others: */
+int lx_listen(struct lx_context *lx);		/* the last step of a load */
+void lx_listen_end(struct lx_context *lx);	/* before the context is detached from its target */
+void lx_listen_free(struct lx_context *lx);	/* after its events have been freed */
+void lx_record_exec(void);			/* this and the next ones: what the current thread does */
 void lx_record_rename(const char *name);
 void lx_record_exit(void);
 void lx_record_fork(struct task_struct *child);
@@ -425,9 +429,9 @@ void lx_record_sample(struct lx_context *lx);	/* PMU context */
 /* inherit.c */
 int lx_inherit_begin(struct lx_bond *bond);
 void lx_inherit_end(struct lx_bond *bond);
-void lx_inherit_expect(struct lx_bond *bond);	/* of current, watched: it has created a thread */
-void lx_inherit_fork(struct lx_bond *bond, struct task_struct *child);	/* then; bond is held */
-void lx_inherit_load(struct lx_context *root);	/* a new load: it has no children */
+void lx_inherit_expect(struct lx_bond *bond);	/* current, which is watched, has created a thread */
+void lx_inherit_fork(struct lx_bond *bond, struct task_struct *child);	/* after that, with a reference to bond */
+void lx_inherit_load(struct lx_context *root);	/* a new load begins, without children */
 bool lx_expects(struct pfm_context *root);
 int lx_fork(struct pfm_context *heir, void *child);
 void lx_release(struct pfm_context *heir);
@@ -438,14 +442,14 @@ void lx_note_event(struct lx_context *lx, struct perf_event *event);
 int lx_counter_need(struct lx_context *lx, u16 num);	/* not in PMU context */
 void lx_counters_free(struct lx_context *lx);
 void lx_load(struct lx_counter *c, u64 value);		/* PMU context: counts from value on, as of now */
-void lx_load_at_start(struct lx_counter *c);		/* with the PMU disabled by perf: it is due soon */
+void lx_load_at_start(struct lx_counter *c);		/* while perf has the PMU disabled; overflows soon after */
 static inline bool lx_live(const struct lx_counter *c)
 {
 	return c->lx->live >> c->at & 1;
 }
 int lx_install(struct pfm_context *ctx, struct pfm_set *set);
 void lx_collect(struct pfm_context *ctx, struct pfm_set *set);
-/* PMU context, running: the active set, one of its PMDs */
+/* PMU context, running: fold the counts into the PMDs of the active set, or into one of them */
 void lx_collect_active(struct lx_context *lx);
 void lx_collect_one(struct lx_context *lx, struct pfm_pmd *pmd);
 int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
@@ -454,7 +458,7 @@ void lx_resume(struct pfm_context *ctx);
 void lx_freeze(struct pfm_context *ctx);
 void lx_leave_out(struct lx_context *lx, bool away);	/* PMU context */
 
-/* group.c: not in PMU context. Where it cannot be, the event stays on its own. */
+/* group.c: not in PMU context. If the event cannot join the leader's group, it stays on its own. */
 void lx_group_join(struct perf_event *leader, struct perf_event *event);
 
 /* exclude.c */
@@ -465,9 +469,9 @@ bool lx_leaves_out(const struct pfm_set *set, const struct task_struct *task);
 
 /* clock.c */
 void lx_clock_init_context(struct lx_context *lx);
-void lx_late(struct lx_context *lx);		/* from anywhere: lx->late, lx->missed are for an interrupt */
-void lx_clock_settle(struct lx_context *lx);	/* nothing is late any more; not in PMU context */
-int lx_clock_open(struct lx_context *lx);	/* if there is need for it */
+void lx_late(struct lx_context *lx);		/* has an interrupt handle lx->late and lx->missed; called anywhere */
+void lx_clock_settle(struct lx_context *lx);	/* waits for that interrupt; not in PMU context */
+int lx_clock_open(struct lx_context *lx);	/* makes the clock event if it is needed */
 void lx_clock_close(struct lx_context *lx);
 void lx_timer_set(struct lx_context *lx, struct perf_event *event, u64 ns);
 void lx_arm(struct pfm_context *ctx, uint64_t ns);
@@ -478,8 +482,8 @@ uint64_t lx_ran(struct pfm_context *ctx);
 
 /* overflow.c */
 void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs);
-void lx_settle(struct lx_context *lx, struct pt_regs *regs);	/* count up, and deliver */
-void lx_deliver(struct lx_context *lx, struct pt_regs *regs);	/* what lies in wrapped */
+void lx_settle(struct lx_context *lx, struct pt_regs *regs);	/* collects, and delivers overflows */
+void lx_deliver(struct lx_context *lx, struct pt_regs *regs);	/* delivers the overflows in lx->wrapped */
 void lx_locate(struct pfm_context *ctx);
 void lx_end_service(struct lx_context *lx, bool safe);
 void lx_where(struct pfm_context *ctx, struct pfm_where *where);
@@ -499,7 +503,7 @@ static __always_inline bool lx_left_clean(struct lx_context *lx)	/* false: lx_ca
 	WRITE_ONCE(lx->busy, false);
 	return likely(!READ_ONCE(lx->owed));
 }
-static __always_inline void lx_leave(struct lx_context *lx, struct pt_regs *regs)	/* and what had to wait */
+static __always_inline void lx_leave(struct lx_context *lx, struct pt_regs *regs)	/* handles missed overflows */
 {
 	if (!lx_left_clean(lx))
 		lx_catch_up(lx, regs);
@@ -510,19 +514,19 @@ extern const struct pfm_stack_ops lx_stack_ops;
 
 /* access.c */
 int lx_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
-/* Interrupts are off: no event of a thread is scheduled in meanwhile; are any now? */
+/* Interrupts are off. Until lx_unlock_perf() with the returned context perf schedules no event of the target in. */
 struct perf_event_context *lx_lock_perf(struct lx_context *lx);
 void lx_unlock_perf(struct lx_context *lx, struct perf_event_context *locked);
 bool lx_scheduled_in(const struct lx_context *lx);
 struct pt_regs *lx_user_regs(const struct lx_context *lx);	/* where the target entered the kernel; or NULL */
 
-/* notify_block.c: bonds hold their thread, or do not */
+/* notify_block.c: the target waits before it returns to user level, or waits no longer */
 void lx_block(struct pfm_context *ctx);
 void lx_unblock(struct pfm_context *ctx);
 void lx_block_init(struct lx_bond *bond);
 
 /* The architecture. Events are raw ones of its CPU PMU. */
-unsigned int lx_arch_counters(void);		/* that can be had; 0: none */
+unsigned int lx_arch_counters(void);		/* how many hardware counters perf has; 0: none */
 int lx_arch_check(u16 num, u64 pmc);		/* may the caller program that? */
 const char *lx_arch_module(void);		/* with the description of this processor, or NULL */
 u32 lx_arch_type(void);				/* attr.type and attr.config of a new event */
@@ -531,12 +535,13 @@ bool lx_arch_counts(u64 pmc);
 bool lx_arch_kernel(u64 pmc);
 /* PMU context, the event stopped or not on a CPU: from its next start it counts what pmc says. */
 int lx_arch_program(struct perf_event *event, u16 num, u64 pmc);
-/* PMU context, on this CPU: perf's tick will start it again, with what period_left then says. */
+/* PMU context, the event throttled on this CPU: perf's tick is to start it again with the period in period_left. */
 void lx_arch_reload_throttled(struct perf_event *event);
 
 /*
- * Of a thread at user level. Is it a program of 64 bits, whose frames are known? Its frame pointer; a return address
- * without what signs it; its LX_USER_REGS registers, as asm/perf_regs.h numbers them: how many.
+ * For the registers of a thread at user level. lx_arch_is_64bit: is it a program of 64 bits, so that the layout of its
+ * frames is known? lx_arch_frame_pointer; lx_arch_return_address: without the bits of pointer authentication;
+ * lx_arch_user_regs: copies its LX_USER_REGS registers, as asm/perf_regs.h numbers them, and returns how many.
  */
 #ifdef CONFIG_ARM64
 #define LX_USER_REGS	33
@@ -549,9 +554,10 @@ u64 lx_arch_return_address(u64 address);
 uint16_t lx_arch_user_regs(struct pt_regs *regs, u64 *to);
 
 /*
- * Reading at user level: attr.config1 of an event that may be; bits of 64 that a counter has not; the current thread's
- * pointer to itself; is the address space of its views allowed to read counters? lx_arch_allow_read() allows it for
- * the calling thread, which has no lock but lx->lock; lx_arch_forbid_read() takes that back.
+ * Reading at user level. LX_USER_READ: attr.config1 of an event that may be read so; lx_arch_unused_bits(): 64 less the
+ * bits of a counter; lx_arch_thread_pointer(): of the current thread; lx_arch_may_read(): is the address space of the
+ * context's views allowed to read counters? lx_arch_allow_read() allows it for the calling thread, which has no lock
+ * but lx->lock; lx_arch_forbid_read() takes that back.
  */
 #ifdef CONFIG_ARM64
 #define LX_USER_READ	2ULL
@@ -569,17 +575,17 @@ void lx_arch_forbid_read(struct lx_context *lx);
 u64 lx_arch_thread_pointer(void);
 
 /*
- * PMU context, of events on this CPU. lx_arch_count: what event->count would be if it were brought up to
- * date now. The rest, without perf's detours, is optional. lx_arch_bit: what enables the event's counter;
- * 0: that is perf's to do. Then: enabling and disabling many at once, and loading one, enabled or not, so
- * that it overflows after period; event->count is brought up to date first. lx_arch_pending: has a
- * counter overflowed, and no interrupt told of it yet? lx_arch_end_overflow: in perf's handler, what was started
- * there is to count.
+ * PMU context, of events on this CPU. lx_arch_count: the value that event->count would have if perf updated it now.
+ * lx_arch_end_overflow: at the end of an overflow in perf's handler, lets counters count that were started in it. The
+ * others access the hardware directly and are optional. lx_arch_bit: the enable bit of the event's counter; 0: only
+ * perf can start and stop the event. lx_arch_enable, lx_arch_disable: for several such bits at once. lx_arch_load:
+ * brings event->count up to date and loads the counter, enabled or not, so that it overflows after period.
+ * lx_arch_pending: has a counter overflowed without an interrupt so far?
  */
 #ifdef CONFIG_ARM64
 #include "arch/arm64.h"
 #else
-#define LX_SHORTEST	2	/* perf takes a period of 1 for the wish to trace branches */
+#define LX_SHORTEST	2	/* with a period of 1 perf would trace branches (BTS) */
 u64 lx_arch_count(const struct perf_event *event);
 void lx_arch_end_overflow(struct perf_event *event);
 static inline u64 lx_arch_bit(const struct perf_event *event) { return 0; }
@@ -589,7 +595,7 @@ static inline void lx_arch_load(struct perf_event *event, s64 period) { }
 static inline bool lx_arch_pending(void) { return false; }
 #endif
 
-/* At the begin of a command on what runs: an interrupt that is pending now came before it. */
+/* At the begin of a command while counters run: an overflow that is pending came before it, and is handled first. */
 static inline bool lx_has_to_settle(const struct lx_context *lx)
 {
 	return lx->kernel_level || (lx->hw && lx_arch_pending());

@@ -12,7 +12,7 @@
 struct pfm_machine lx_machine;
 DEFINE_MUTEX(lx_config_lock);
 
-/* perf lets both share the PMU; the specification allows a system not to (3.1.7). */
+/* Set by an administrator to exclude per-thread and system-wide contexts from each other, as 3.1.7 allows. */
 static bool exclusive;
 module_param(exclusive, bool, 0444);
 MODULE_PARM_DESC(exclusive, "per-thread and system-wide contexts exclude each other");
@@ -66,7 +66,7 @@ static uint64_t now(struct pfm_machine *m)
 	return ktime_get_mono_fast_ns();
 }
 
-/* Of a family's buffer. A thread that is not on a CPU is served on that of who commands it. */
+/* Parts of the buffer of a root and its child contexts. part() is the caller's CPU if the target does not run. */
 static unsigned int num_parts(struct pfm_context *root)
 {
 	return lx_of(root)->num_parts;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * main.c - perfmon.ko begins and ends.
+ * main.c - init and exit of perfmon.ko.
  */
 #include <linux/module.h>
 #include <linux/utsname.h>
@@ -63,7 +63,7 @@ static void __exit perfmon_exit(void)
 	lx_pmu_exit();
 }
 
-/* for formats and descriptions, besides what perfmon_module.h has */
+/* Formats' and descriptions' modules use these, besides the functions of perfmon_module.h. */
 EXPORT_SYMBOL_GPL(pfm_all_zero);
 EXPORT_SYMBOL_GPL(pfm_refuse);
 EXPORT_SYMBOL_GPL(pfm_os_alloc);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * memory.c - the memory of contexts, and whose it is (4.4.3): it cannot be swapped out, so users get only so much.
+ * memory.c - the memory of contexts, and its charging to users (4.4.3): it cannot be swapped out, so it is limited.
  *
- * It is the user's who asks for it, and stays that user's until it is freed, whatever becomes of the process: a
- * descriptor may outlive its maker. A user may have RLIMIT_MEMLOCK, and what perf grants to each,
- * kernel.perf_event_mlock_kb for every processor; counted together with whatever else counts so.
+ * It is charged to the user who asks for it until it is freed, even if the process ends, as its descriptor may live on
+ * in another one. The limit is RLIMIT_MEMLOCK and, in addition, kernel.perf_event_mlock_kb for each processor. It
+ * applies to all of user->locked_vm, which others charge too (perf, BPF).
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -17,7 +17,7 @@
 
 /* --- charging ------------------------------------------------------------------------------- */
 
-/* In pages. Rights, and what perf grants, are asked for only where they decide. */
+/* In pages. CAP_IPC_LOCK and kernel.perf_event_mlock_kb are looked up only if RLIMIT_MEMLOCK does not suffice. */
 static unsigned long limit_for(unsigned long pages)
 {
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
@@ -62,7 +62,7 @@ void lx_uncharge(struct user_struct *user, size_t size)
 	free_uid(user);
 }
 
-/* --- what is not mapped ----------------------------------------------------------------------- */
+/* --- memory that is not mapped ---------------------------------------------------------------- */
 
 struct block {
 	struct user_struct	*user;
@@ -70,7 +70,7 @@ struct block {
 	u64			mem[];
 };
 
-/* Most is small, and kvzalloc() takes its time. */
+/* Most blocks are small, and for these kzalloc() is faster than kvzalloc(). */
 static struct block *block_new(size_t size)
 {
 	return size <= PAGE_SIZE ? kzalloc(size, GFP_KERNEL_ACCOUNT) : kvzalloc(size, GFP_KERNEL_ACCOUNT);

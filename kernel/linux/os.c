@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * os.c - the core's needs (core/os.h) in the kernel, but for memory (memory.c).
+ * os.c - core/os.h in the kernel, except memory (memory.c).
  */
 #include <linux/hash.h>
 #include <linux/kernel.h>
@@ -25,8 +25,8 @@ void pfm_os_unlock(void)
 /* --- reasons -------------------------------------------------------------------------------- */
 
 /*
- * The last reason of a thread, in a slot it may have to share: then the later one wins, and the
- * other thread is told nothing.
+ * The last reason for a refusal, per thread. Threads may share a slot: then the later reason replaces the other, and
+ * the other thread gets none.
  */
 struct reason {
 	raw_spinlock_t	lock;
@@ -38,14 +38,14 @@ struct reason {
 static struct reason reasons[1 << REASON_BITS] = {
 	[0 ... (1 << REASON_BITS) - 1] = { .lock = __RAW_SPIN_LOCK_UNLOCKED(reasons) },
 };
-static DEFINE_PER_CPU(pid_t, on_behalf);	/* of whom an interrupt works here */
+static DEFINE_PER_CPU(pid_t, on_behalf);	/* the thread for which an interrupt runs a command here */
 
 void lx_refuse_for(pid_t tid)
 {
 	__this_cpu_write(on_behalf, tid);
 }
 
-/* Of whom? 0: of nobody who will ask. */
+/* The thread that a reason is stored for; 0: no thread made the call, so no one can ask for the reason. */
 static pid_t asker(void)
 {
 	if (in_task())
@@ -53,7 +53,7 @@ static pid_t asker(void)
 	return in_nmi() ? 0 : this_cpu_read(on_behalf);
 }
 
-/* The text is made before the lock is taken: that may be with interrupts off. */
+/* The text is formatted before the lock is taken, to hold it for a short time. */
 static noinline __printf(2, 0) void note(pid_t tid, const char *fmt, va_list args)
 {
 	struct reason *r = &reasons[hash_32(tid, REASON_BITS)];

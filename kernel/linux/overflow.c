@@ -28,7 +28,7 @@
 #include "compat.h"
 #include "linux.h"
 
-/* 4.4.1: a creator who may not look into the kernel sees where the thread entered it. */
+/* 4.4.1: without the right to see kernel addresses, the address at which the thread entered the kernel is given. */
 static inline u64 ip_of(const struct lx_context *lx, struct pt_regs *regs)
 {
 	if (!regs)
@@ -38,7 +38,7 @@ static inline u64 ip_of(const struct lx_context *lx, struct pt_regs *regs)
 	return current->mm ? instruction_pointer(task_pt_regs(current)) : 0;
 }
 
-/* Of the overflow being served; asked for by those who are told where it came. */
+/* Completes lx->where for the overflow that is being handled; called only if a sample or message needs it. */
 void lx_locate(struct pfm_context *ctx)
 {
 	struct lx_context *lx = lx_of(ctx);
@@ -67,7 +67,7 @@ void lx_where(struct pfm_context *ctx, struct pfm_where *where)
 	*where = lx->where;
 }
 
-/* Several counters may pass 2^64 at once; the core hears of them once. */
+/* Several counters may have passed 2^64: all are delivered to the core in one call. */
 static __always_inline void deliver(struct lx_context *lx, struct pt_regs *regs)
 {
 	if (!lx->any_wrapped)
@@ -83,7 +83,7 @@ void lx_deliver(struct lx_context *lx, struct pt_regs *regs)
 	deliver(lx, regs);
 }
 
-/* --- the NMI kept out, and let in ------------------------------------------------------------- */
+/* --- keeping NMIs out of PMU context ----------------------------------------------------------- */
 
 void lx_halt(struct lx_context *lx)
 {
@@ -102,10 +102,10 @@ static void go_on(struct lx_context *lx)
 		return;
 	pfm_perf_pmu_enable(lx->halted);
 	barrier();
-	lx->halts = false;	/* not before: who else has the PMU disabled, perf_is_busy() asks */
+	lx->halts = false;	/* only now: by it perf_is_busy() subtracts our own disabling of the PMU */
 }
 
-/* What lx_leave() has left to do: had an NMI to wait? Those that come from now on need not. */
+/* The rest of lx_leave(): handles overflows of NMIs that found busy set. A later NMI handles its overflow itself. */
 void lx_catch_up(struct lx_context *lx, struct pt_regs *regs)
 {
 	while (READ_ONCE(lx->missed)) {
@@ -154,7 +154,7 @@ static bool clock_is_due(struct lx_counter *c)
 	return true;
 }
 
-/* Held, and perf has let it go: its period means nothing now. */
+/* Parks a counter that perf started although its set is held: its overflow means nothing. */
 static void be_quiet(struct lx_counter *c)
 {
 	c->stale = true;
@@ -197,10 +197,10 @@ static void serve_clock(struct lx_counter *c, struct pt_regs *regs)
 	}
 }
 
-/* What was asked for meanwhile: an NMI's overflow, wakings. safe: no lock of the scheduler is held. */
+/* Wakes the readers and threads that lx->wake names. safe: no lock of the scheduler is held, so it is done at once. */
 void lx_end_service(struct lx_context *lx, bool safe)
 {
-	struct lx_context *root = lx->root;	/* who has messages */
+	struct lx_context *root = lx->root;	/* child contexts (heirs) have no messages of their own */
 
 	if (!atomic_read(&root->wake))
 		return;
@@ -235,9 +235,9 @@ static __always_inline void serve_hw(struct lx_counter *c, struct pt_regs *regs)
 }
 
 /*
- * An NMI found the PMU disabled: perf may be in the midst of taking events away or of finding counters for them, and
- * none may be stopped or started. An interrupt looks at what was missed as soon as perf is done, or, where the target
- * has left the CPU, the next overflow, which comes with the target.
+ * An NMI found the PMU disabled: perf may be removing events or assigning counters to them, so no event may be stopped
+ * or started. lx_late() asks for an interrupt, which handles what was missed as soon as perf is done. If the target has
+ * left the CPU, its next overflow does that when it is back.
  */
 static noinline void serve_later(struct lx_counter *c)
 {
@@ -246,7 +246,10 @@ static noinline void serve_later(struct lx_counter *c)
 		lx_late(c->lx);
 }
 
-/* Somebody else than lx_halt() has the PMU disabled: one that lx_leave() lets in is served where it comes. */
+/*
+ * Has perf disabled the PMU? lx_halt()'s own disabling does not count: an NMI that comes while lx_leave() enables the
+ * PMU is handled at once.
+ */
 static __always_inline bool perf_is_busy(const struct lx_counter *c)
 {
 	const struct lx_context *lx = c->lx;
@@ -255,7 +258,7 @@ static __always_inline bool perf_is_busy(const struct lx_counter *c)
 	return c->kind == LX_HW && pfm_pmu_disable_count(c->event->pmu) > ours;
 }
 
-/* Somebody is at work, and does it when that is done. */
+/* True if the overflow cannot be handled now: lx_leave() does it if PMU context is in use, else see serve_later(). */
 static __always_inline bool comes_late(struct lx_counter *c)
 {
 	struct lx_context *lx = c->lx;

@@ -27,16 +27,16 @@ int pfm_module_remove_fmt(unsigned char *uuid);
 #define pfm_unregister_buffer_fmt(uuid)	pfm_module_remove_fmt(uuid)
 
 /*
- * By these names modprobe finds a module when a context asks for its format, or somebody for the list of all:
- * name and UUID as in /sys. PFM_FMT_ALIAS(PFM_TOY_SMPL) needs PFM_TOY_SMPL_NAME and PFM_TOY_SMPL_UUID_OF
- * (perfmon/uuid.h).
+ * By these aliases modprobe finds a module when a context is created with its format, or a program asks for the list of
+ * all formats. PFM_FMT_ALIAS(PFM_TOY_SMPL) needs PFM_TOY_SMPL_NAME and PFM_TOY_SMPL_UUID_OF (perfmon/uuid.h), which are
+ * as in /sys.
  */
 #define PFM_FMT_ALIAS(prefix) \
 	MODULE_ALIAS("perfmon-fmt"); \
 	MODULE_ALIAS("perfmon-fmt-" prefix##_NAME); \
 	MODULE_ALIAS("perfmon-fmt-" prefix##_UUID_OF(PFM_UUID_TEXT))
 
-/* Those of formats before end, the last one first. */
+/* Removes the formats before end, the last one first. */
 static inline void __maybe_unused pfm_module_remove_fmts(pfm_buffer_fmt_t *const *formats,
 							 pfm_buffer_fmt_t *const *end)
 {
@@ -44,7 +44,7 @@ static inline void __maybe_unused pfm_module_remove_fmts(pfm_buffer_fmt_t *const
 		pfm_unregister_buffer_fmt((*--end)->fmt_uuid);
 }
 
-/* All n, or none: a negative errno. */
+/* Adds all n formats, or none and returns a negative errno. */
 static inline int __maybe_unused pfm_module_add_fmts(pfm_buffer_fmt_t *const *formats, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++) {
@@ -81,8 +81,8 @@ static inline int __maybe_unused pfm_module_add_fmts(pfm_buffer_fmt_t *const *fo
 
 /*
  * A PMU description: the hardware's registers, with numbers below 64, and virtual PMDs. PMC and PMD n are
- * counter n of perf's driver for the processor; what there are more than it has is left out. Software counters
- * are added. There can be one description at a time; contexts keep the one they were created with.
+ * counter n of perf's driver for the processor; registers beyond the driver's last counter are left out. Software
+ * counters are added. There can be one description at a time; contexts keep the one they were created with.
  * 0; -EBUSY: there is one; -ENODEV: perf has no counters here; -EINVAL: the tables are not in order; -ENOMEM.
  */
 int pfm_module_add_pmu(const struct pfm_pmu *pmu, struct module *owner);

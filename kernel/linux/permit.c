@@ -13,7 +13,7 @@
 #include "compat.h"
 #include "linux.h"
 
-/* What it says, or what is asked of it, an unprivileged caller need not have in the audit log. */
+/* The check makes no entry in the audit log if an unprivileged caller lacks the capability. */
 bool lx_capable(int cap)
 {
 	return ns_capable_noaudit(&init_user_ns, cap);
@@ -21,7 +21,7 @@ bool lx_capable(int cap)
 
 /* --- settings of perf's, which modules cannot look at ----------------------------------------- */
 
-/* Of this module alone: the caller may have another file system at /proc, and a thread of the kernel none. */
+/* A mount that only this module uses: the caller may have another file system at /proc, a kernel thread none. */
 static struct vfsmount *proc;
 
 int lx_permit_init(void)
@@ -45,7 +45,7 @@ struct question {
 	int			answer;
 };
 
-/* In a kernel thread: the caller's security module may keep the file from the caller. */
+/* Runs in a kernel thread, because a security module may deny the file to the caller. */
 static void ask(struct work_struct *work)
 {
 	struct question *q = container_of(work, struct question, work);
@@ -81,7 +81,7 @@ u64 lx_perf_mlock(void)
 
 /* --- what may be counted ---------------------------------------------------------------------- */
 
-/* Beyond 2, which Debian's kernel has, only the administrator is let in, CAP_PERFMON or not. */
+/* If perf_event_paranoid is above 2, as on Debian's kernels, only CAP_SYS_ADMIN lets in; CAP_PERFMON does not. */
 int lx_paranoid(void)
 {
 	int level;
@@ -99,7 +99,7 @@ int lx_check_monitor(int paranoid)
 	return pfm_refuse(-EPERM, "perf_event_paranoid is %d: only CAP_SYS_ADMIN may monitor", paranoid);
 }
 
-/* --- whom ------------------------------------------------------------------------------------- */
+/* --- which threads may be monitored ------------------------------------------------------------ */
 
 static bool same_user(const struct cred *of)
 {
@@ -110,7 +110,7 @@ static bool same_user(const struct cred *of)
 	       gid_eq(gid, of->egid) && gid_eq(gid, of->sgid) && gid_eq(gid, of->gid);
 }
 
-/* Its memory is its user's own: it has run no set-uid program, and hides nothing. */
+/* True if the task is dumpable: it runs no set-uid program and has not made itself undumpable by prctl(2). */
 static bool dumpable(struct task_struct *task)
 {
 	struct mm_struct *mm = get_task_mm(task);
@@ -123,13 +123,13 @@ static bool dumpable(struct task_struct *task)
 	return ok;
 }
 
-/* Nor can it do what the caller cannot. */
+/* True if the task has no capability that the caller lacks. */
 static bool no_more_capable(const struct cred *of)
 {
 	return of->user_ns == current_user_ns() && cap_issubset(of->cap_permitted, current_cred()->cap_permitted);
 }
 
-/* As ptrace has it for reading, which modules cannot ask. */
+/* The rules of ptrace_may_access(PTRACE_MODE_READ), which modules cannot call. */
 static bool may_trace(struct task_struct *task)
 {
 	const struct cred *cred;

@@ -13,7 +13,7 @@
 #include <linux/types.h>
 
 #define pfm_os_index(i, n)	array_index_nospec(i, n)
-#define pfm_os_wmb()		smp_wmb()	/* each use says for whom */
+#define pfm_os_wmb()		smp_wmb()	/* a comment at each use names the reader it pairs with */
 #define pfm_os_take(p)		(!xchg_acquire(p, 1))
 
 #endif

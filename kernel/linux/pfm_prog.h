@@ -14,10 +14,10 @@
 struct user_struct;
 
 struct pfm_prog {
-	bpf_func_t		run;		/* of bpf, with what it takes: one load fewer each time */
+	bpf_func_t		run;		/* bpf->bpf_func, copied to save a load at each call */
 	const struct bpf_insn	*insns;
 	struct bpf_prog		*bpf;
-	struct user_struct	*user;		/* whom its memory is charged to */
+	struct user_struct	*user;		/* the user that its memory is charged to */
 	size_t			charged;	/* bytes */
 };
 
@@ -26,8 +26,8 @@ int pfm_prog_load(struct pfm_prog *p, const pfm_prog_smpl_arg_t *a, uint32_t *re
 void pfm_prog_unload(struct pfm_prog *p);
 
 /*
- * bpf_prog_run() without statistics. In the interrupt, which cannot migrate, or an NMI: a classic program calls
- * nothing, locks nothing, and touches its stack and the record alone.
+ * Does what bpf_prog_run() does, without statistics. It runs in an interrupt or NMI, so it cannot migrate. A classic
+ * program calls nothing, takes no lock, and accesses only its stack and the record.
  */
 static inline uint32_t pfm_prog_run(const struct pfm_prog *p, const pfm_prog_record_t *record)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pmu.c - the logical PMU: software counters and virtual PMDs, and before them, while a module describes
- * them, the processor's registers as far as there are counters.
+ * pmu.c - the logical PMU: software counters and virtual PMDs. While a module describes the processor's registers, they
+ * come before these, as far as perf has counters for them.
  */
 #include <linux/kmod.h>
 #include <linux/rwsem.h>
@@ -14,7 +14,7 @@
 
 #define CYCLES_ALONE	31	/* a PMD up to here that is not one of the numbered counters */
 
-/* Tables made of a description, or of none. */
+/* The register tables, made with a module's description or without any. */
 struct lx_pmu {
 	struct pfm_pmu		pmu;
 	const struct pfm_pmu	*described;
@@ -58,7 +58,7 @@ static uint64_t read_cpu(struct pfm_context *ctx, const struct pfm_where *where)
 	return lx->task ? task_cpu(lx->task) : ctx->cpu;
 }
 
-/* Away from an overflow: the thread that a per-thread context is bound to, else the caller. */
+/* Outside of an overflow it is the target of a per-thread context, else the caller. */
 static uint64_t read_tid(struct pfm_context *ctx, const struct pfm_where *where)
 {
 	struct lx_context *lx = lx_of(ctx);
@@ -141,7 +141,7 @@ static void pmu_free(struct lx_pmu *p)
 	kfree(p);
 }
 
-/* Counters are 64 bits wide whether one wants it or not; who counts in the kernel is checked. */
+/* NO_EMUL64 is not supported: counters are always 64 bits wide. WC: writes are checked for the right to count. */
 static void finish_pmcs(struct lx_pmu *p)
 {
 	for (u16 i = 0; i < p->pmu.num_pmcs; i++) {
@@ -239,7 +239,7 @@ int pfm_module_add_pmu(const struct pfm_pmu *pmu, struct module *owner)
 }
 EXPORT_SYMBOL_GPL(pfm_module_add_pmu);
 
-/* No context uses it: each holds its module. */
+/* No context uses the description any more: each context has a reference to its module. */
 void pfm_module_remove_pmu(const struct pfm_pmu *pmu)
 {
 	down_write(&current_pmu);

@@ -3,9 +3,9 @@
  * stack.c - call stacks for sampling formats, in the interrupt: the kernel's from its own unwinder, the user's by
  * frame pointers.
  *
- * Only the thread that runs has a stack to walk. An overflow that somebody else brought about (a thread that moves
- * another one) has none. User memory is read as far as it is there: nothing is waited for, and where frame pointers
- * lead out of the stack, or back, the chain ends.
+ * Only the stack of the current thread can be walked. An overflow that is handled in another thread (one that moves
+ * the target to another CPU) has no stack. User memory is read with page faults disabled: the chain ends at a page
+ * that is not in memory, and at a frame pointer that leads out of the stack or back.
  */
 #include <linux/ptrace.h>
 #include <linux/sched/task_stack.h>
@@ -36,7 +36,7 @@ static struct pt_regs *user_regs(const struct pfm_where *where)
 	return current->mm && !(current->flags & PF_KTHREAD) ? task_pt_regs(current) : NULL;
 }
 
-/* The trace begins in the interrupt: the sample's frames are those from its address on. */
+/* The trace begins in the interrupt handler: frames before the sample's own address are dropped. */
 static uint16_t kernel_frames(struct lx_context *lx, struct pt_regs *regs, uint64_t *ips, uint16_t max)
 {
 	unsigned long ip = instruction_pointer(regs);
@@ -59,7 +59,7 @@ static bool may_be_frame(u64 at, u64 last)
 	return at > last && IS_ALIGNED(at, sizeof(u64));
 }
 
-/* Word by word, as there is no call for it; where page faults are disabled. */
+/* Reads word by word, as modules have no call that copies without faulting. The caller has disabled page faults. */
 static bool read_frame(u64 at, struct lx_frame *frame)
 {
 	const struct lx_frame __user *from = (const struct lx_frame __user *)(uintptr_t)at;
@@ -93,7 +93,7 @@ static uint16_t user_frames(struct pt_regs *regs, uint64_t *ips, uint16_t max)
 	return n;
 }
 
-/* 4.4.1: who may not look into the kernel sees no frames of it. */
+/* 4.4.1: kernel frames are left out if the context's creator may not see kernel addresses. */
 static uint16_t frames(const struct pfm_where *where, enum pfm_frames level, uint64_t *ips, uint16_t max)
 {
 	struct lx_context *lx = container_of(where, struct lx_context, where);
@@ -115,7 +115,7 @@ static uint16_t registers(const struct pfm_where *where, uint64_t *to, uint16_t 
 	return regs && max >= LX_USER_REGS && lx_arch_is_64bit(regs) ? lx_arch_user_regs(regs, to) : 0;
 }
 
-/* As much as there is, page by page: above the stack there may be nothing. */
+/* Copies page by page up to the first page that cannot be read: above the stack nothing may be mapped. */
 static uint32_t copy(const struct pfm_where *where, void *to, uint32_t max)
 {
 	struct pt_regs *regs = user_regs(where);

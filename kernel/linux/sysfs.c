@@ -232,7 +232,7 @@ static struct attribute *reg_attrs[] = {
 };
 ATTRIBUTE_GROUPS(reg);
 
-/* Without a newline, as it was in 2.x. */
+/* The version has no newline, as in 2.x. */
 static ssize_t fmt_version_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	u32 v = fmt_of(kobj)->fmt_version;
@@ -284,7 +284,7 @@ static int add_node(struct kobject *parent, const struct kobj_type *type, const 
 	return 0;
 }
 
-/* Whoever reads such a file has finished then, whoever else has a hold on it. */
+/* When it returns no file of the owner is being read: kobject_del() waits for readers, open files included. */
 static void remove_nodes(const void *owner)
 {
 	struct lx_node *node, *next;
@@ -374,7 +374,7 @@ static int fill(void)
 		ret = sysfs_create_file(pmu_dir, &model_attr.attr);
 	if (!ret)
 		ret = sysfs_create_file(pmu_dir, &mappings_attr.attr);
-	if (!ret)	/* a kernel without /proc goes without */
+	if (!ret)	/* on a kernel without /proc the file is missing, which is no error */
 		proc_create_single(MAP_PROC, 0444, NULL, perfmon_map_show);
 	return ret ? ret : add_pmu(lx_machine.pmu, false);
 }
@@ -395,7 +395,7 @@ int lx_sysfs_init(void)
 void lx_sysfs_exit(void)
 {
 	remove_proc_subtree(MAP_PROC, NULL);
-	remove_nodes(lx_machine.pmu);	/* others went with their modules */
+	remove_nodes(lx_machine.pmu);	/* formats' nodes were removed with their modules */
 	kobject_put(pmu_dir);
 	kobject_put(formats_dir);
 	kobject_put(top);

@@ -5,8 +5,8 @@
  *
  * That changes in commands, overflows and timers, which end with lx_publish(). And whenever perf moves events: at
  * context switches, for other events that come and go, after throttling. All that it does between the PMU's disabling
- * and its enabling, so the PMU's pmu_enable() is made to come by here while somebody has views. Between these
- * a counter goes on from the value that it was loaded with, and when it wraps, its overflow comes here: for
+ * and its enabling, so the PMU's pmu_enable() is redirected to this file while any context has views. Between these
+ * a counter goes on from the value that it was loaded with, and when it wraps, its overflow changes the page: for
  * that no period of a counter with a view exceeds what a counter holds (LX_VIEW_FAR).
  *
  * A page is changed on the CPU of the thread that reads it, or while that thread cannot run; so it sees all of a
@@ -21,7 +21,7 @@
 
 /* --- a page --------------------------------------------------------------------------------- */
 
-/* Nobody's, where it would not be told of moves. */
+/* The thread that may read the counters; 0 (every read takes a call) if moves of its counters would go unnoticed. */
 static u64 owner_of(const struct lx_context *lx)
 {
 	bool own = lx->view_perf && lx->task == current && current->mm && current->mm == READ_ONCE(lx->view_mm);
@@ -34,7 +34,7 @@ static s64 extend(u64 bits, unsigned int shift)
 	return (s64)(bits << shift) >> shift;
 }
 
-/* An NMI may come in between, and perf bring its count up to date: they are taken together. */
+/* Reads count and prev_count as a pair: an NMI between the two may have perf update both. */
 static u64 base_of(const struct lx_counter *c, const struct pfm_pmd *pmd)
 {
 	const struct perf_event *event = c->event;
@@ -48,7 +48,7 @@ static u64 base_of(const struct lx_counter *c, const struct pfm_pmd *pmd)
 	return pmd->value + count - c->seen - extend(before, lx_arch_unused_bits());
 }
 
-/* As perf tells programs; 0 where it does not let them, or has the event nowhere. */
+/* The register's index as in perf's mmap page; 0 if programs may not read it, or the event is on no counter. */
 static unsigned int index_of(struct perf_event *event)
 {
 	unsigned int index;
@@ -87,7 +87,7 @@ void lx_live_view(struct pfm_context *ctx, struct pfm_set *set)
 		put_counters(lx, set);
 }
 
-/* What perf has moved. */
+/* Updates what changes when perf moves events: the owner and the counters' registers. */
 static void put_moved(struct lx_context *lx, struct pfm_set *set)
 {
 	pfm_view_begin(set->view);
@@ -97,7 +97,10 @@ static void put_moved(struct lx_context *lx, struct pfm_set *set)
 	pfm_view_end(set->view);
 }
 
-/* Who interrupts a change leaves it to be made once more, also of the set that was active when it began. */
+/*
+ * If it interrupts another change, it only sets republish, and the interrupted one starts again. If the active set
+ * changes meanwhile, the page of the set that was active at the start is written once more, too.
+ */
 static void change(struct lx_context *lx, bool only_moved)
 {
 	struct pfm_context *ctx = lx->ctx;
@@ -130,7 +133,7 @@ void lx_publish_now(struct lx_context *lx)
 	change(lx, false);
 }
 
-/* --- who has views, by thread ----------------------------------------------------------------- */
+/* --- the contexts that have views, by thread --------------------------------------------------- */
 
 static DEFINE_HASHTABLE(viewers, 6);
 static DEFINE_RAW_SPINLOCK(viewers_lock);	/* around changes, and what is found; innermost */
@@ -150,7 +153,10 @@ static struct lx_context *find(const struct task_struct *task)
 	return NULL;
 }
 
-/* Who is at work with it publishes in the end; a thread that is scheduled out will come by here again. */
+/*
+ * Called when perf has enabled the PMU. Nothing is done if the context is busy, since lx_leave() publishes then, or if
+ * its events are scheduled out, since this is called again when they are scheduled in.
+ */
 static void perf_has_moved(void)
 {
 	struct lx_context *lx;
@@ -185,7 +191,7 @@ static void on_enable(struct pmu *pmu)
 		perf_has_moved();
 }
 
-/* A PMU that was known once keeps its place: its function may still be on its way through here. */
+/* An entry is never removed: on_enable() may still be running for a PMU that has no views any more. */
 static struct enabler *enabler_of(struct pmu *pmu)
 {
 	for (unsigned int i = 0; i < ARRAY_SIZE(enablers); i++) {
@@ -229,7 +235,7 @@ static void unfollow(struct pmu *pmu)
 
 /* --- from the load to the end ------------------------------------------------------------------ */
 
-/* From its first counter of the PMU on. */
+/* Called with the context's first event of the PMU. */
 void lx_view_counters(struct lx_context *lx, struct perf_event *event)
 {
 	unsigned long flags;
@@ -256,7 +262,7 @@ void lx_view_end(struct lx_context *lx)
 	lx_arch_forbid_read(lx);
 }
 
-/* Whoever is in on_enable() has interrupts off. */
+/* on_enable() runs with interrupts off: synchronize_rcu() waits for all that are in it. */
 void lx_view_exit(void)
 {
 	synchronize_rcu();

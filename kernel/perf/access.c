@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * access.c - before the core does its part, and after: overflows that came before are replayed, and the
- * counters go on as the core has left them.
+ * access.c - the work around a function of the core: before it, overflows that came before it are replayed; after it,
+ * the counters go on as the core has left the set.
  */
 #include "perf.h"
 
 /*
- * What was held goes on. Without a format, what the kernel counted after the overflow is not counted
- * (3.1.9). With one, the overflows that came before the kernel was stopped are replayed first: the
- * target runs ahead of them by no more than it takes to stop it.
+ * Goes on after a mask. Without a format, what the kernel counted after the overflow that masked is not counted
+ * (3.1.9). With one, the overflows that came until the kernel's events were stopped are replayed first: these are few,
+ * as the events are stopped soon after the mask.
  */
 static void go_on(struct pfm_context *ctx)
 {
@@ -25,7 +25,7 @@ static void go_on(struct pfm_context *ctx)
 	}
 }
 
-/* Stopped while masked: the overflows still to be replayed are given up, and counted. */
+/* After a stop while masked the overflows that wait to be replayed are dropped, and counted as lost. */
 static void give_up(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -65,7 +65,7 @@ int perf_settle(struct pfm_context *ctx)
 	return ret;
 }
 
-/* What went wrong since the last command, or makes its numbers worthless. */
+/* The error since the last command, which makes the counts invalid; 0: none. */
 static int complaint(struct pfm_context *ctx, bool was_started)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -73,13 +73,13 @@ static int complaint(struct pfm_context *ctx, bool was_started)
 
 	p->error = 0;
 	if (was_started && !ctx->started)
-		return 0;	/* stopping always works */
+		return 0;	/* a stop succeeds after an error, too */
 	if (err)
 		return pfm_refuse(err, "the counters could not go on: %s", strerror(-err));
 	return p->failed ? perf_refuse_busy() : 0;
 }
 
-/* A start that could not be carried out did not start. */
+/* After a start that failed the context is stopped. */
 static void undo_start(struct pfm_context *ctx)
 {
 	ctx->started = false;

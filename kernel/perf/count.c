@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * count.c - counting: letting the installed set's group run, holding it, reading it, and telling
- * the kernel when its next overflow is due.
+ * count.c - counting: running the installed set's group, holding it, reading it, and setting the kernel's periods.
  */
 #include <unistd.h>
 
@@ -32,7 +31,7 @@ static void take_counts(struct pfm_context *ctx, struct perf_group *g, const uin
 	}
 }
 
-/* Those in no group, one by one. */
+/* Reads the events that are in no group, one by one. */
 static bool read_alone(struct perf_group *g)
 {
 	uint64_t words[PERF_READ_WORDS];
@@ -47,7 +46,7 @@ static bool read_alone(struct perf_group *g)
 	return all;
 }
 
-/* A pinned group that is not on the PMU reads as nothing at all; one beside its core, in part. */
+/* A pinned group that is not on the PMU reads as no bytes; one that was on it only a part of the time fails too. */
 bool perf_read_counts(struct pfm_context *ctx, struct perf_group *g)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -80,7 +79,7 @@ static void fold(struct pfm_set *set)
 	}
 }
 
-/* While an overflow is replayed, and while monitoring is masked after it, the values are its own. */
+/* While an overflow is replayed, and while it has masked monitoring, the values stay as they were at the overflow. */
 void perf_collect(struct pfm_context *ctx, struct pfm_set *set)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -118,7 +117,7 @@ static uint64_t distance_of(const struct perf_counter *c)
 	return distance && distance < PERF_FAR ? distance : PERF_FAR;
 }
 
-/* Timer and counter do not tick quite alike. */
+/* Is the kernel's next overflow where it is wanted? A timer and its counter differ a little. */
 static bool near_enough(const struct perf_counter *c, uint64_t want)
 {
 	int64_t off = (int64_t)(c->next - want);
@@ -128,8 +127,8 @@ static bool near_enough(const struct perf_counter *c, uint64_t want)
 }
 
 /*
- * The shortest rest that is worth an interruption: until the helper comes back, the kernel overflows
- * again each time it has passed. Software events are rare.
+ * The shortest period that is set for the rest of one: until the service thread has set the next period, the kernel
+ * overflows each time that this one has passed. Software events are rare, so 1 will do.
  */
 static uint64_t shortest(const struct perf_counter *c)
 {
@@ -141,8 +140,8 @@ static uint64_t shortest(const struct perf_counter *c)
 }
 
 /*
- * Has the kernel overflow where the PMD will. One that is due or overdue, because its period was set
- * late, overflows soon; if the kernel will see to that anyway it is left alone.
+ * Sets the kernel's period so that it overflows when the PMD does. If the PMD's overflow is already due, since the
+ * period is set late, the shortest period is set, unless the kernel will overflow soon anyway.
  */
 static int program(struct perf_counter *c)
 {
@@ -174,7 +173,7 @@ static bool periods_fit(const struct perf_group *g)
 	return true;
 }
 
-/* The kernel takes a new period of a running software event amiss: it must be stopped first. */
+/* A software event must be stopped before its period is set: the kernel mishandles that while the event runs. */
 static bool must_stop(const struct perf_group *g)
 {
 	for (unsigned int i = 0; i < g->n; i++)
@@ -203,7 +202,7 @@ static int program_all(struct pfm_context *ctx, struct perf_group *g)
 
 /* --- running -------------------------------------------------------------------------------- */
 
-/* An event that stops at its overflow is good for one, then has to be refreshed. */
+/* An event that stops at its overflow must be refreshed before it can overflow again. */
 static void arm_counter(struct perf_counter *c)
 {
 	if (!c->plan.stop || c->armed)
@@ -250,7 +249,7 @@ void perf_freeze(struct pfm_context *ctx)
 	if (!g->sampler)
 		return;
 	perf_sampler_run(g->sampler, false);
-	perf_drain(ctx, true);		/* now that no record is on its way any more */
+	perf_drain(ctx, true);		/* after the stop no more records come */
 }
 
 /* The counters run again when the core is done, in perf_settle(). */
@@ -270,6 +269,6 @@ int perf_start(struct pfm_context *ctx)
 	p->failed = false;
 	start_group(p, g);
 	if (g && g->hw)
-		perf_read_counts(ctx, g);	/* a pinned group that found no room says so now */
+		perf_read_counts(ctx, g);	/* this notices if a pinned group has no place on the PMU */
 	return 0;
 }

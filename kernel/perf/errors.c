@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * errors.c - why the kernel said no, and what to do about it.
+ * errors.c - messages for errors of the kernel, with their reason and remedy.
  */
 #include <stdio.h>
 #include <sys/resource.h>
@@ -37,7 +37,7 @@ int perf_refuse_foreign(pid_t tid)
 			  "that user, or with CAP_PERFMON or CAP_SYS_PTRACE", tid);
 }
 
-/* No setting of perf_event_paranoid helps there. /proc may hide such a thread. */
+/* Does the process belong to another user? perf_event_paranoid does not matter then. /proc may hide it. */
 static bool is_foreign(int pid)
 {
 	char path[32];

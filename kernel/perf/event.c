@@ -19,7 +19,7 @@
 
 bool perf_format_lost;
 
-/* What all events have in common: those that share a ring must share its clock. */
+/* The attributes of all events: events that share a ring must use the same clock. */
 static void common(struct perf_event_attr *attr)
 {
 	memset(attr, 0, sizeof(*attr));
@@ -54,7 +54,7 @@ void perf_attr_init(struct perf_event_attr *attr, const struct perf_plan *plan)
 	attr->watermark = !plan->prompt;
 }
 
-/* An event that never happens: it owns rings, and tells a target's time and end. */
+/* A dummy event never happens: it owns rings, and is used for a target's run time and end. */
 void perf_attr_dummy(struct perf_event_attr *attr)
 {
 	common(attr);

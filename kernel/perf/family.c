@@ -2,9 +2,9 @@
 /*
  * family.c - PFM_FL_INHERIT: a set's counters as a group of kernel events that the target's children inherit.
  *
- * The kernel adds children up and tells only the sum, the target's part in it. A PMD that is written with OWN, or
- * whose overflows matter, has a second event, in the set's own group: what the family counted beyond that was
- * counted by children. Without, its value is the family's.
+ * The kernel reports only the sum of the target's count and its children's. So a PMD that is written with OWN, or that
+ * has overflows, has a second event, in the set's own group, for the target alone: the difference is the children's
+ * count. A PMD without a second event has the sum as its value.
  */
 #include <stdio.h>
 #include <unistd.h>

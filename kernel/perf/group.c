@@ -2,8 +2,8 @@
 /*
  * group.c - an event set as a group of kernel events, which count, stop and are read together.
  *
- * A plan says what a PMD wants; the group is opened anew when the plans of its set are no longer
- * those it was opened for. Events of sets that are not active stay open, disabled.
+ * A plan describes the event that a PMD needs. The group is opened anew when the plans of its set differ from those
+ * that it was opened for. Events of inactive sets stay open, disabled.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ static bool sw_plan(struct perf_plan *plan, uint16_t num, uint64_t value)
 	return !plan->no_user || !plan->no_kernel;
 }
 
-/* Does anybody care for the overflows of this PMD? Else it wraps, which is arithmetic. */
+/* Does an overflow of this PMD notify, switch sets or take a sample? If not, its value just wraps. */
 static bool wants_overflow(const struct pfm_context *ctx, const struct pfm_set *set,
 			   const struct pfm_pmd *pmd)
 {
@@ -61,7 +61,7 @@ static void plan_sampling(const struct pfm_context *ctx, const struct pfm_set *s
 		       perf_prompt(ctx);
 }
 
-/* False: nothing is counted, because no PMC says what. */
+/* Returns false if the PMD counts nothing, since its PMC is not in use or selects nothing. */
 static bool make_plan(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_pmd *pmd,
 		      struct perf_plan *plan)
 {
@@ -88,7 +88,7 @@ static bool make_plan(struct pfm_context *ctx, struct pfm_set *set, const struct
 	return counts;
 }
 
-/* Those in no group come last. */
+/* Moves the plans of events in no group to the end. */
 static void alone_last(struct perf_plan *plans, unsigned int n)
 {
 	unsigned int joined = 0;
@@ -103,7 +103,7 @@ static void alone_last(struct perf_plan *plans, unsigned int n)
 	}
 }
 
-/* Of an inheriting context the target alone gets what concerns it alone. */
+/* Has the PMD an event on the target alone? With INHERIT only if it was written with OWN or its overflows matter. */
 static bool is_own(const struct pfm_context *ctx, const struct pfm_pmd *pmd, const struct perf_plan *plan)
 {
 	if (perf_samples_family(ctx))
@@ -134,7 +134,7 @@ static unsigned int make_family_plans(struct pfm_context *ctx, struct pfm_set *s
 	return n;
 }
 
-/* The plans of a set in the order of its group: who samples can stop the group if it leads. */
+/* Makes the plans of a set in the order of its group. A sampling event comes first: as leader it can stop the group. */
 static unsigned int make_plans(struct pfm_context *ctx, struct pfm_set *set, struct perf_plan *plans)
 {
 	unsigned int n = 0;
@@ -174,7 +174,7 @@ static bool too_short(uint64_t value)
 	return -value && -value < PERF_CLOCK_MIN_NS;
 }
 
-/* A value that has counted on since it was written may be as near to its overflow as it likes. */
+/* A written period may not be too short; but a value that has counted since may be as near to its overflow as it is. */
 static int check_period(const struct pfm_context *ctx, const struct pfm_set *set, const struct perf_plan *plan,
 			const struct pfm_pmd *pmd)
 {
@@ -318,7 +318,7 @@ static int open_group(struct pfm_context *ctx, struct pfm_set *set, const struct
 	return ret;
 }
 
-/* Children have their events from what is inherited: that is opened once a load. */
+/* Events that children inherit are opened once a load, since a child has copies only of those before its fork. */
 static int open_family(struct pfm_context *ctx, struct pfm_set *set, struct perf_group *g)
 {
 	struct perf_group *old = set->os;
@@ -333,7 +333,7 @@ static int open_family(struct pfm_context *ctx, struct pfm_set *set, struct perf
 	return 0;
 }
 
-/* What children sample stays as it is, for the rest of a load. */
+/* The sampling events that children inherit cannot be changed during a load. */
 static int open_sampler(struct pfm_context *ctx, struct pfm_set *set, struct perf_group *g)
 {
 	struct perf_group *old = set->os;
@@ -349,7 +349,7 @@ static int open_sampler(struct pfm_context *ctx, struct pfm_set *set, struct per
 	return 0;
 }
 
-/* In place of what the set had. */
+/* Replaces the set's events. */
 static int reopen(struct pfm_context *ctx, struct pfm_set *set, const struct perf_plan *plans, unsigned int n)
 {
 	struct perf_group *g = NULL;
@@ -370,7 +370,7 @@ static int reopen(struct pfm_context *ctx, struct pfm_set *set, const struct per
 
 /* --- the core's requests -------------------------------------------------------------------- */
 
-/* Does the installed set still have the events it asks for? Where not, they are opened anew. */
+/* Opens the installed set's events anew if its registers need others. */
 int perf_group_check(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -390,7 +390,7 @@ int perf_group_check(struct pfm_context *ctx)
 	if (!ret)
 		perf_family_rebase(ctx, p->set);
 	p->program = true;
-	p->unfit = ret;		/* tried again before anything counts */
+	p->unfit = ret;		/* if it failed, it is tried again before counting starts */
 	return ret;
 }
 
@@ -431,7 +431,7 @@ int perf_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 	return 0;
 }
 
-/* At an overflow the value starts where the counter was then, else where it is now. */
+/* The written value holds from the count at the overflow if one is being replayed, else from the count now. */
 int perf_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 {
 	struct perf_context *p = perf_of(ctx);

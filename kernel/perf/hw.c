@@ -18,7 +18,7 @@ const uint64_t perf_user_read;
 
 #include "x86.h"
 
-/* In a form that no counter of fixed function takes, so that they tell how many are programmable. */
+/* An event that no fixed-function counter counts, to find the number of programmable counters. */
 static void probe_event(struct perf_event_attr *attr)
 {
 	bool intel = perf_hw_pmu() == &pfm_pmu_x86_intel;
@@ -39,7 +39,7 @@ const struct pfm_pmu *perf_hw_pmu(void)
 	return &pfm_pmu_x86_intel;
 }
 
-/* EN, INT and PC are the kernel's business; a counter with a level to count at is taken as enabled. */
+/* EN, INT and PC are ignored, since the kernel sets them; a counter with a privilege level counts as enabled. */
 bool perf_hw_plan(struct perf_plan *plan, uint16_t pmc, uint64_t value)
 {
 	(void)pmc;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * machine.c - what this Linux offers: the logical PMU, the operations, and what to know about
- * them. The hardware's PMCs and PMDs come first, then software counters, then virtual PMDs.
+ * machine.c - the perf machine: the logical PMU, the table of operations, and the machine's description. The hardware's
+ * PMCs and PMDs come first, then software counters, then virtual PMDs.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -81,7 +81,7 @@ static int check_set(struct pfm_context *ctx, uint32_t flags)
 	return 0;
 }
 
-/* For the core, which asks where a buffer is made or the configuration changed. */
+/* Fills in the caller for the core, which checks it for buffers and changes of the configuration. */
 static void caller(struct pfm_machine *m, struct pfm_caller *who)
 {
 	pfm_user_caller(m, who);
@@ -168,7 +168,7 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* An overflow's time stamp is monotonic: what lies between it and now has also passed in real time. */
+/* An overflow's time stamp is monotonic: the real time then is the present one less the time since the overflow. */
 static uint64_t read_realtime(struct pfm_context *ctx, const struct pfm_where *where)
 {
 	uint64_t now = clock_ns(CLOCK_REALTIME);
@@ -193,7 +193,7 @@ static struct pfm_pmu pmu = {
 	.check_pmc = check_pmc,
 };
 
-/* Counters below n, and those that are there whatever their number (the cycle counter). */
+/* Appends the counters below n, and the cycle counter, which does not count towards n. */
 static uint16_t append_hw(struct pfm_reg *to, const struct pfm_reg *from, unsigned int num, unsigned int n)
 {
 	uint16_t out = 0;

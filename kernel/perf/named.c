@@ -2,8 +2,8 @@
 /*
  * named.c - the kernel's other events: tracepoints, and those of the PMUs that it describes in sysfs.
  *
- * Whoever knows an event's attributes has them put into a table, with pfm_perf_event(), and gets the value for the PMC
- * of any event register: the place in the table, from 1, above the levels.
+ * pfm_perf_event() puts an event's attributes into a table, and returns the value for the PMC of any event register:
+ * the place in the table, from 1, in the bits above the privilege levels.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct perf_named {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct perf_named *chunks[MOST / CHUNK + 1];	/* what is there stays there */
+static struct perf_named *chunks[MOST / CHUNK + 1];	/* entries are never removed */
 static unsigned int count;
 
 static struct perf_named *at(unsigned int i)

@@ -2,11 +2,10 @@
 /*
  * notify_block.c - PFM_FL_NOTIFY_BLOCK: holding the target until pfm_restart(), by ptrace(2).
  *
- * Only the thread that traces may do anything to the one it traces, and it must wait for it, so each
- * target has a tracer thread of its own. To get its attention one sends the target a SIGSTOP: the
- * target stops for the tracer, which sees by its value that the signal is ours and swallows it. All
- * other signals pass. What others want is in b->hold and b->end; a held target, which cannot report
- * anything, leaves the tracer waiting for a change of them.
+ * ptrace(2) works only in the thread that traces, which must wait for the target, so each target has a tracer thread of
+ * its own. To wake the tracer up, other threads set b->hold or b->end and send the target a SIGSTOP: the target stops
+ * for the tracer, which recognizes the signal by its value and suppresses it. All other signals pass. While the target
+ * is held, the tracer waits for a change of b->hold and b->end.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -31,8 +30,8 @@ struct perf_block {
 	uint32_t	pid, tid;
 	int		attached;	/* 1: yes; a negative errno */
 	bool		called;		/* our SIGSTOP is on its way to the target */
-	bool		hold, end;	/* wanted */
-	bool		held, gone;	/* is so */
+	bool		hold, end;	/* what other threads want of the tracer */
+	bool		held, gone;	/* the state of the target, set by the tracer */
 };
 
 static void set_flag(struct perf_block *b, bool *flag, bool value)
@@ -45,7 +44,7 @@ static void set_flag(struct perf_block *b, bool *flag, bool value)
 
 /* --- the tracer ----------------------------------------------------------------------------- */
 
-/* The end of a target is only looked at: its parent will want to wait for it. */
+/* Looks at the target's state without consuming it (WNOWAIT): its parent will wait for its end. */
 static int peek(struct perf_block *b, siginfo_t *info, int flags)
 {
 	int ret;
@@ -68,7 +67,7 @@ static struct timespec after(long ns)
 	return t;
 }
 
-/* Only a SIGKILL, its own or of all threads at an exit() or exec(), moves a target that is stopped; nothing tells. */
+/* A stopped target moves only by SIGKILL, or an exit() or exec() of another thread, which is not reported: polled. */
 static bool has_news(struct perf_block *b)
 {
 	siginfo_t info = { 0 };
@@ -77,8 +76,8 @@ static bool has_news(struct perf_block *b)
 }
 
 /*
- * With the target stopped: keeps it so as long as that is wanted and it is not killed. True: it is to be let go, which
- * must wait until our SIGSTOP has come, or that would stop it for good.
+ * Keeps the stopped target so while b->hold is set and it is not killed. True: it is to be detached, which must wait
+ * until the tracer's SIGSTOP has come, since that would stop it for good after the detach.
  */
 static bool hold(struct perf_block *b)
 {
@@ -123,8 +122,8 @@ static bool has_ended(const siginfo_t *info)
 }
 
 /*
- * *stop: a signal and, above it, an event: of the stop that is taken, for a target that is killed may have gone on to
- * its last one since it was looked at. False: there is nothing left to wait for.
+ * Waits for a stop. *stop: its signal and, in the bits above, its event. They are those of the stop that is consumed: a
+ * target that is killed may have gone on to its exit since peek(). False: there is nothing left to wait for.
  */
 static bool wait_stop(struct perf_block *b, int *stop)
 {
@@ -141,7 +140,7 @@ static bool wait_stop(struct perf_block *b, int *stop)
 	return !ret;
 }
 
-/* A target stopped by job control takes no signal but SIGCONT, so that one has to look now and then. */
+/* A target stopped by job control reacts only to SIGCONT, so b->hold and b->end are polled. */
 static void listen_to(struct perf_block *b)
 {
 	bool end = false;
@@ -160,7 +159,7 @@ static void listen_to(struct perf_block *b)
 		ptrace(PTRACE_INTERRUPT, b->tid, NULL, NULL);
 }
 
-/* SIGCONT takes a pending SIGSTOP back, and two SIGSTOPs become one: ours comes no more after them. */
+/* SIGCONT cancels a pending SIGSTOP, and two SIGSTOPs become one: after either the tracer's does not come any more. */
 static void note_call(struct perf_block *b, int sig)
 {
 	pthread_mutex_lock(&b->lock);
@@ -169,7 +168,7 @@ static void note_call(struct perf_block *b, int sig)
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* False: the tracer is done. */
+/* Returns false if the tracer is done. */
 static bool handle_stop(struct perf_block *b, int status)
 {
 	int event = status >> 8, sig = status & 0x7f;
@@ -208,8 +207,8 @@ static void *tracer(void *arg)
 /* --- the others ----------------------------------------------------------------------------- */
 
 /*
- * Sets what is wanted, and sees that the tracer notices. That of a held target is awake, and one
- * SIGSTOP on its way is enough; one more than is swallowed would stop the target for good.
+ * Sets what is wanted, and wakes the tracer up by a SIGSTOP. That is not needed if the target is held, as the tracer is
+ * awake then, or if a SIGSTOP is on its way: a second one would stop the target for good.
  */
 static void call_tracer(struct perf_block *b, bool *wanted)
 {
@@ -265,7 +264,7 @@ static int wait_attached(struct perf_block *b)
 	return ret;
 }
 
-/* Signals are blocked here (user.h), and so they are in the tracer, which must take none. */
+/* Signals are blocked here (user.h), so they are blocked in the tracer, which must handle none. */
 int perf_block_start(struct pfm_context *ctx)
 {
 	struct perf_block *b = new_block(ctx);
@@ -289,9 +288,8 @@ int perf_block_start(struct pfm_context *ctx)
 }
 
 /*
- * A target that sleeps where no signal disturbs it does not stop, nor does it run. That its stop was
- * taken by a waitpid(2) of this program is the other reason for the tracer not to notice. In either
- * case the target is let go when the tracer ends.
+ * Waits for the tracer, but not for ever. The tracer gets no stop if the target sleeps uninterruptibly, or if a
+ * waitpid(2) of this program has consumed the stop. In either case the target is released when the tracer ends.
  */
 static bool wait_for(struct perf_block *b, const bool *what)
 {
@@ -317,7 +315,7 @@ void perf_block_end(struct perf_block *b)
 	free_block(b);
 }
 
-/* The target then stops before it is back in its own code, unless that was too short a way. */
+/* The target then stops before it returns to user level, unless it has returned before the signal came. */
 void perf_block(struct pfm_context *ctx)
 {
 	struct perf_block *b = perf_of(ctx)->block;

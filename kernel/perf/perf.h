@@ -35,7 +35,7 @@ struct perf_plan {
 	uint8_t		no_user, no_kernel, no_idle;
 	uint8_t		hw;		/* counted by the PMU */
 	uint8_t		clock;		/* counts ns by a timer */
-	uint8_t		sampling;	/* its overflows matter */
+	uint8_t		sampling;	/* its overflows notify, switch sets or are sampled */
 	uint8_t		stop;		/* the kernel stops it at an overflow */
 	uint8_t		fixed;		/* it is always reset to the same value */
 	uint8_t		prompt;		/* wake up at each overflow */
@@ -79,7 +79,7 @@ struct perf_sampler;
 /* A buffer which the kernel writes records into. */
 struct perf_ring {
 	int			fd;		/* the dummy event that was mapped */
-	int			cpu;		/* the CPU whose events write into the ring; -1: all */
+	int			cpu;		/* events on this CPU write into the ring; -1: on all CPUs */
 	void			*map;
 	size_t			size;		/* data bytes, a power of 2 */
 	uint64_t		tail;		/* the next record to read */
@@ -115,15 +115,15 @@ struct perf_block;
 /* A loaded context: ctx->os. */
 struct perf_context {
 	int			pid, cpu;	/* as perf_event_open() wants them */
-	int			cgroup;		/* whose tasks alone count on the CPU, or -1 */
-	int			life;		/* dummy event: tells the target's run time and end; -1 */
+	int			cgroup;		/* only its tasks count on the CPU; -1: all do */
+	int			life;		/* dummy event for the target's run time and end; -1 */
 	void			*life_map;
-	int			life_pidfd;	/* tells its end instead, or -1 */
+	int			life_pidfd;	/* for its end instead, or -1 */
 	pid_t			parent;		/* of the target's process, when it was bound */
-	int			exec;		/* dummy event of an heir: begins to count at exec; or -1 */
+	int			exec;		/* dummy event that tells whether a child called exec; or -1 */
 	struct pfm_watch	*life_watch;
-	bool			ended;		/* but records wait for a restart to be replayed, */
-	int			patience;	/* no longer than this timer runs, or -1 */
+	bool			ended;		/* the target has; records wait for a restart to be replayed */
+	int			patience;	/* a timer that limits that wait, or -1 */
 	struct pfm_watch	*patience_watch;
 	struct perf_rings	rings;
 	uint32_t		*tids, num_tids;	/* PROCESS: the threads that it had when it was bound */
@@ -133,15 +133,15 @@ struct perf_context {
 	bool			on_exec;	/* ON_EXEC, before the first start: an exec starts what is opened */
 	bool			running;	/* the kernel counts */
 	bool			check;		/* registers changed: does the group still fit? */
-	bool			unfit;		/* it does not, and could not be made to */
+	bool			unfit;		/* it does not fit, and could not be opened anew */
 	bool			program;	/* periods may have changed */
 	bool			fresh;		/* counts were read in this access */
 	bool			replaying;	/* counts are those of an overflow */
-	bool			held;		/* masked there: counts stay as at that overflow */
+	bool			held;		/* masked by an overflow: counts stay as they were at it */
 	bool			failed;		/* the PMU was not available */
 	uint64_t		reported;	/* lost records already told, see perf_missed() */
-	uint64_t		self;		/* thread pointer of a target that loaded it itself; 0: others */
-	int			error;		/* of the service thread, for the next command */
+	uint64_t		self;		/* self-monitoring: the target's thread pointer; else 0 */
+	int			error;		/* an error in the service thread, which the next command returns */
 };
 
 static inline struct perf_context *perf_of(struct pfm_context *ctx)
@@ -191,7 +191,7 @@ int perf_ioctl(int fd, unsigned long request, uint64_t arg);
 int perf_set_filter(int fd, const char *filter);
 int perf_set_period(int fd, uint64_t period);
 int perf_event_id(int fd, uint64_t *id);
-/* While a child ends, the group of an inherited event is not whole, and the kernel says ECHILD: tried again. */
+/* While a child ends, the group of an inherited event is incomplete: the read is repeated after the kernel's ECHILD. */
 ssize_t perf_read_group(int fd, uint64_t *words, size_t size);
 bool perf_hung_up(int fd);
 
@@ -306,7 +306,7 @@ bool perf_stack_parse(const struct pfm_stack_want *want, struct perf_stack *s, c
 		      const uint64_t *end);
 
 /* record.c */
-/* The kernel is to write what programs do, as far as it is wanted. */
+/* Has the kernel write the records of what programs do that the format wants. */
 void perf_record_attr(const struct pfm_stack_want *want, struct perf_event_attr *attr);
 void perf_record_replay(struct pfm_context *ctx, const union perf_record *rec);	/* any; tells if it is of that */
 void perf_record_lost(struct pfm_context *ctx);

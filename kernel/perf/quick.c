@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * quick.c - counters that are read by one system call, because nothing else is to be done: none of them
- * overflows, no record waits, no timeout runs, nothing went wrong.
+ * quick.c - fast reads: counters are read by one system call if none of them can overflow, no record waits, no timeout
+ * runs and there was no error.
  */
 #include <sys/syscall.h>
 #include <unistd.h>

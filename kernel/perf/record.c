@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * record.c - what programs do, as the kernel's ring has it among the overflows, handed on to the core.
+ * record.c - passes the kernel's records of what programs do, which are in the ring among the overflows, to the core.
  */
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 #define PERF_RECORD_MISC_MMAP_BUILD_ID	(1 << 14)
 #endif
 
-/* After a record's own fields: who and when. The order is perf_event.h's, of perf_record_attr()'s sample_type. */
+/* The fields after a record's own ones, in the order of perf_event.h for perf_record_attr()'s sample_type. */
 struct trailer {
 	uint32_t	pid, tid;
 	uint64_t	time, id;
@@ -61,7 +61,7 @@ static uint64_t time_of(const union perf_record *rec)
 	return trailer_of(rec).time;
 }
 
-/* Between its fields and the trailer a record of that many bytes has a text, which ends there. */
+/* Is there a text that ends with a 0 between the record's fields and the trailer? */
 static bool has_text(const union perf_record *rec, const char *text)
 {
 	const char *end = (const char *)rec + rec->header.size - sizeof(struct trailer);
@@ -99,7 +99,7 @@ static bool read_task(const union perf_record *rec, struct pfm_record *out)
 	return true;
 }
 
-/* That of a program, or one that a thread gives itself. */
+/* A COMM record: an exec, or a name that a thread gives itself. */
 static bool read_name(const union perf_record *rec, struct pfm_record *out)
 {
 	const struct comm *c = (const struct comm *)rec;
@@ -130,7 +130,7 @@ static bool read_switch(const union perf_record *rec, struct pfm_record *out)
 	return true;
 }
 
-/* False: it is none of these, or nothing that is told. */
+/* Returns false if the record is of another type or is not passed on. */
 static bool read_record(const union perf_record *rec, struct pfm_record *out)
 {
 	switch (rec->header.type) {
@@ -149,7 +149,7 @@ static bool read_record(const union perf_record *rec, struct pfm_record *out)
 	}
 }
 
-/* The core may mask: then what comes behind it in the ring waits, as behind an overflow that masks. */
+/* If the core masks at the record, the records after it in the ring wait, as after an overflow that masks. */
 static void tell(struct pfm_context *ctx, const struct pfm_record *rec)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -188,7 +188,7 @@ void perf_record_replay(struct pfm_context *ctx, const union perf_record *rec)
 		tell(ctx, &out);
 }
 
-/* Those that the ring had no room for: kernels that count by event know. */
+/* Counts records that the ring had no room for, on kernels that count them by event (PERF_FORMAT_LOST). */
 void perf_record_lost(struct pfm_context *ctx)
 {
 	struct perf_ring *ring = perf_of(ctx)->rings.taken;

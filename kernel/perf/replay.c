@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * replay.c - the kernel's records, carried to the core as overflows.
+ * replay.c - passes the kernel's records to the core as overflows.
  *
  * A record has the counts of the whole group at the overflow, so that whenever it is replayed the
- * core sees the PMDs as they were. One that the PMD's value does not confirm, because the period has
- * changed since, is dropped.
+ * core sees the PMDs as they were. If by its counts the PMD has not overflowed, because the period has changed since,
+ * the record is dropped.
  */
 #include "perf.h"
 
@@ -38,7 +38,7 @@ static bool parse(struct pfm_context *ctx, const union perf_record *rec, struct 
 				rec->words + rec->header.size / sizeof(*w));
 }
 
-/* A timer's record has but its id and its own count. */
+/* The set timeout's record has only its id and its own count. */
 static bool timer_record(struct pfm_context *ctx, const union perf_record *rec)
 {
 	struct perf_timer *t = &perf_of(ctx)->timer;
@@ -60,13 +60,12 @@ static struct perf_counter *by_id(struct perf_group *g, uint64_t id)
 /* --- what the counts say -------------------------------------------------------------------- */
 
 /*
- * By how much an overflow of the kernel's may come before the PMD's. A timer that fires late makes up
- * for it the next time: one that keeps a fixed period by itself is always believed. Else timer and
- * counter differ a little.
+ * By how much the kernel may overflow before the PMD does. A timer that fires late fires earlier the next time: so with
+ * a fixed period that the kernel keeps, each of its overflows counts. Else a timer and its counter differ a little.
  */
 static uint64_t slack(const struct perf_counter *c, uint64_t count, uint64_t distance)
 {
-	bool own = (int64_t)(count - c->set_at) > 0;	/* of the period that is set */
+	bool own = (int64_t)(count - c->set_at) > 0;	/* the overflow is after the last change of the period */
 
 	if (!c->plan.clock)
 		return 0;
@@ -82,7 +81,7 @@ static bool overflowed(const struct perf_counter *c, uint64_t count)
 	       (uint64_t)moved + slack(c, count, distance) >= distance;
 }
 
-/* The kernel loads the period again where the counter passed it; a timer, when it fires. */
+/* Follows the kernel's reload: a counter reloads from where its period ended, a timer from where it fired. */
 static void follow_kernel(struct perf_counter *c, uint64_t count)
 {
 	if ((int64_t)(count - c->set_at) <= 0)
@@ -93,7 +92,7 @@ static void follow_kernel(struct perf_counter *c, uint64_t count)
 		c->next += c->period;
 }
 
-/* A timer's lateness adds up to whole periods left out; what builds up slowly is drift, and leaks. */
+/* How many periods a timer has skipped: its lateness is summed up, less a 64th each time, as slow drift is no loss. */
 static uint64_t timer_missed(struct perf_counter *c, uint64_t moved, uint64_t distance)
 {
 	uint64_t missed;
@@ -107,8 +106,8 @@ static uint64_t timer_missed(struct perf_counter *c, uint64_t moved, uint64_t di
 }
 
 /*
- * Overflows that should have happened before this one. Those whose records were lost are told
- * already; a timer that leaves out a level of privilege has not lost what it left out.
+ * Counts overflows that should have come before this one. Lost records have been reported already. A timer that leaves
+ * out a privilege level runs on in it, so its overflows are not missing.
  */
 static void count_missed(struct pfm_context *ctx, struct perf_counter *c)
 {
@@ -148,7 +147,7 @@ static void load_counts(struct pfm_context *ctx, struct perf_group *g, const str
 	}
 }
 
-/* PMDs whose values passed 2^64: the one of the record, and others whose records are still to come. */
+/* Finds the PMDs that passed 2^64: that of the record, and others with a record that is still to come. */
 static void find_overflows(struct perf_group *g, const struct perf_counter *cause, uint64_t *ovfl)
 {
 	for (unsigned int i = 0; i < g->n; i++) {
@@ -160,8 +159,8 @@ static void find_overflows(struct perf_group *g, const struct perf_counter *caus
 }
 
 /*
- * Sets the PMDs as they were at the overflow. A counter is taken to have been reset where it passed
- * 2^64, so that nothing is lost between; a timer that keeps its period by itself, where it fired.
+ * Sets the PMDs as they were at the overflow. The reset value of a counter holds from the count at which it passed
+ * 2^64, so that no events are lost; that of a timer with a fixed period from the count at which it fired.
  */
 static void load_values(struct pfm_set *set, struct perf_group *g, const uint64_t *ovfl)
 {
@@ -174,15 +173,15 @@ static void load_values(struct pfm_set *set, struct perf_group *g, const uint64_
 		if (!pfm_bit(ovfl, c->plan.num))
 			continue;
 		if (moved < distance)
-			pmd->value = 0;		/* a little early */
+			pmd->value = 0;		/* a timer fired a little early: it counts as an overflow */
 		else if (!(c->plan.clock && c->plan.fixed))
 			c->count -= moved % distance;
 	}
 }
 
 /*
- * The core is done with the overflow: what it reset goes on from there. What it left alone keeps its
- * base: a timer may have passed 2^64, and its record, which says so, be still to come.
+ * After the core has handled the overflow: PMDs that it reset count on from their new value. Others keep their base, as
+ * a timer may have passed 2^64 with its record still to come.
  */
 static void values_from_core(struct pfm_set *set, struct perf_group *g, const uint64_t *ovfl)
 {
@@ -227,7 +226,7 @@ static void replay_sample(struct pfm_context *ctx, const union perf_record *rec)
 		return;
 	c = by_id(g, s.id);
 	if (!c)
-		return;		/* of a set that has been left */
+		return;		/* it is of a set that is no longer active */
 	if (g->stop)
 		perf_freeze(ctx);
 	c->armed = false;
@@ -253,7 +252,7 @@ static void replay_throttle(struct pfm_context *ctx, const union perf_record *re
 		c->throttled = true;
 }
 
-/* {id, lost}: kernels that count them by event say more precisely what is lost. */
+/* {id, lost}; ignored on kernels that count lost records by event (PERF_FORMAT_LOST). */
 static void replay_lost(struct pfm_context *ctx, const union perf_record *rec)
 {
 	perf_record_lost(ctx);
@@ -279,13 +278,13 @@ static void replay(struct pfm_context *ctx, const union perf_record *rec)
 		perf_record_replay(ctx, rec);
 }
 
-/* Is there something that is not to wait? While monitoring is stopped there are no overflows. */
+/* Are records to be replayed now? While monitoring is stopped there are no overflows. */
 static bool goes_on(struct pfm_context *ctx)
 {
 	return !perf_of(ctx)->held && (pfm_counting(ctx) || (ctx->want.records && ctx->state == PFM_CTX_LOADED));
 }
 
-/* Without a format, what overflowed after the overflow that masked did so while masked. */
+/* Without a format, overflows after the one that masked came while masked, and are dropped. */
 void perf_drain(struct pfm_context *ctx, bool all)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -328,7 +327,7 @@ uint64_t perf_drop(struct pfm_context *ctx)
 	return ctx->fmt ? n : 0;
 }
 
-/* Overflows that came before a command come before it. Sampling groups stop until it is done, but for children's. */
+/* Replays overflows that came before a command. Sampling groups are stopped during it, except those of children. */
 void perf_quiet(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);

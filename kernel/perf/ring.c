@@ -12,10 +12,10 @@
 #include <sys/mman.h>
 
 #define PAGES_FORMAT	128	/* data pages with a sampling format, at least: seconds of fast sampling */
-#define PAGES_MOST	4096	/* and at most, where its buffer is large */
-#define PAGES_USER	16	/* the same for those whose locked memory is limited */
-#define COPIES		4	/* times as many for them, where samples come with copies of stacks */
-#define PAGES_NOTIFY	4	/* without one there are few records at a time */
+#define PAGES_MOST	4096	/* data pages with a sampling format, at most, if its buffer is large */
+#define PAGES_USER	16	/* data pages with a sampling format for users with limited locked memory */
+#define COPIES		4	/* PAGES_USER is multiplied by this if samples have copies of stacks */
+#define PAGES_NOTIFY	4	/* data pages without a format: there are few records at a time */
 #define ROUND_NS	1000000	/* longer than any record is on its way into its ring */
 
 static size_t page_size(void)
@@ -28,7 +28,7 @@ static void on_record(struct pfm_context *ctx, void *arg, uint32_t events)
 	struct perf_ring *ring = arg;
 
 	if ((events & (EPOLLHUP | EPOLLERR)) && perf_hung_up(ring->fd)) {
-		pfm_watch_del(ring->watch);	/* the target has ended, which hangs up for ever */
+		pfm_watch_del(ring->watch);	/* the target has ended: POLLHUP would be reported for ever */
 		ring->watch = NULL;
 	}
 	perf_of(ctx)->rings.ready(ctx);
@@ -87,7 +87,7 @@ static int map(struct perf_ring *ring, size_t pages)
 	return 0;
 }
 
-/* The largest that the limits allow. */
+/* Maps the largest ring that the limits allow. */
 static int open_and_map(struct pfm_context *ctx, struct perf_ring *ring, size_t *pages)
 {
 	int ret;
@@ -274,7 +274,7 @@ static uint64_t next_time(const struct perf_ring *ring)
 	return time > ring->time ? time : ring->time;
 }
 
-/* The kernel may write where the last record was. */
+/* Gives the memory of the last record back to the kernel. */
 static void give_back(struct perf_rings *rings)
 {
 	struct perf_ring *ring = rings->taken;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * sampler.c - PFM_FL_INHERIT with a sampling format: PMDs whose overflows are samples, of the target and of all that it
- * creates. Its other PMDs count, and each thread's part is written into the buffer when it ends.
+ * sampler.c - PFM_FL_INHERIT with a sampling format: PMDs with a period sample the target and all threads that it
+ * creates. The other PMDs count, and each thread's part is written into the buffer when it ends.
  *
- * The kernel inherits an event that has a ring on one CPU only: so there is an event for each PMD, CPU and, with
- * PFM_FL_PROCESS, thread. A child counts from the start of a period, and its samples go where its parent's go. What
- * the children count is not known when one of them overflows, and the kernel repeats one period for all: neither other
- * counters' values in samples nor random or changing periods go with it.
+ * The kernel lets an event with a ring be inherited only if the event is for one CPU: so there is an event for each
+ * PMD, CPU and, with PFM_FL_PROCESS, thread. A child begins with a whole period, and its samples go into its parent's
+ * rings. Samples cannot have other counters' values, as the children's counts are not known at an overflow. Periods
+ * cannot be random or change, as the kernel repeats one period in all threads.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,9 +23,9 @@ struct inherited {
 
 struct perf_sampler {
 	unsigned int		num_plans, n;
-	bool			on_exec;	/* an exec starts them, for the first time */
+	bool			on_exec;	/* the events are first started by an exec */
 	struct perf_plan	plans[PERF_MAX_COUNTERS];
-	uint64_t		resets[PERF_MAX_COUNTERS];	/* what the periods were opened with */
+	uint64_t		resets[PERF_MAX_COUNTERS];	/* the reset values that the events were opened with */
 	uint64_t		base[PERF_MAX_COUNTERS];	/* values at the load, of those that count */
 	struct inherited	events[];			/* ascending by id */
 };
@@ -37,7 +37,7 @@ static int num_cpus(void)
 
 #define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
-/* --- what can be had ------------------------------------------------------------------------ */
+/* --- what is possible ----------------------------------------------------------------------- */
 
 static int refuse_values(const struct pfm_context *ctx, const struct pfm_pmd *pmd)
 {
@@ -120,7 +120,7 @@ static void prepare_attr(const struct pfm_context *ctx, const struct pfm_pmd *pm
 	perf_stack_attr(&ctx->want, attr);
 }
 
-/* ESRCH: the thread has ended, which threads of a process may do at any time. */
+/* Returns ESRCH if the thread has ended, which threads of a process may do at any time. */
 static int open_event(struct pfm_context *ctx, struct perf_ring *ring, uint32_t tid, const struct perf_plan *plan,
 		      struct inherited *e)
 {
@@ -142,7 +142,7 @@ static int open_event(struct pfm_context *ctx, struct perf_ring *ring, uint32_t 
 	return pfm_refuse(-errno, "%s: the kernel refuses its event: %s", what, strerror(errno));
 }
 
-/* What a thread does is written into the rings, too: the first thread's is with their owners. */
+/* Opens an event for a further thread's records of what it does: the rings' own events have the first thread's. */
 static int open_records(struct pfm_context *ctx, struct perf_ring *ring, uint32_t tid, struct inherited *e)
 {
 	struct perf_event_attr attr;
@@ -189,9 +189,9 @@ static int open_cpu(struct pfm_context *ctx, struct perf_sampler *s, struct perf
 }
 
 /*
- * The kernel exchanges the contexts of threads whose events are equal, and with them counts that are each thread's own,
- * event by event as their lists are: a child's is sorted by CPUs. So all of a CPU, its ring's owner first, come before
- * those of the next.
+ * At a switch between threads with equal events the kernel exchanges their contexts, and swaps the threads' own counts
+ * back event by event in the order of the contexts' lists. A child's list is sorted by CPUs. So here all events of a
+ * CPU, the owner of its ring first, are opened before those of the next CPU.
  */
 static int open_cpus(struct pfm_context *ctx, struct perf_sampler *s)
 {
@@ -239,7 +239,7 @@ static int open_all(struct pfm_context *ctx, struct perf_sampler *s)
 	return ret;
 }
 
-/* For CPUs that may be online, and what an allocation takes for them. */
+/* Allocates for n CPUs. */
 static int begin(struct pfm_context *ctx, unsigned int n, struct perf_sampler **out)
 {
 	const struct perf_context *p = perf_of(ctx);
@@ -301,7 +301,7 @@ bool perf_sampler_fits(const struct perf_sampler *s, const struct perf_plan *pla
 
 /* --- running -------------------------------------------------------------------------------- */
 
-/* In the target and in all children; the kernel's records of what they do go on. */
+/* Starts or stops sampling in the target and all children. The records of what they do go on. */
 void perf_sampler_run(struct perf_sampler *s, bool on)
 {
 	if (s && on && s->on_exec) {
@@ -329,8 +329,8 @@ struct sums {
 };
 
 /*
- * A PMD's event is enabled while its thread runs anywhere, and counts on one CPU: where the events of all CPUs ran for
- * less than that, others had the PMU.
+ * Each event of a PMD is enabled while its thread runs on any CPU, and counts on its own CPU alone. So if the events of
+ * all CPUs together ran for less time than one was enabled, another user had the PMU for some of it.
  */
 static bool starved(const struct sums *sums, unsigned int cpus)
 {
@@ -339,7 +339,7 @@ static bool starved(const struct sums *sums, unsigned int cpus)
 	return sums->running < ran - ran / 64;
 }
 
-/* Kernels before 6.0 do not know by event, and write what is lost before the next record that has room: replay.c. */
+/* Notes an event's lost records. Kernels before 6.0 only write LOST records into the ring: replay.c. */
 static void note_lost(struct pfm_context *ctx, struct inherited *e, const uint64_t *words)
 {
 	uint64_t lost = perf_format_lost ? words[PERF_HEAD_WORDS + 2] : e->lost;
@@ -348,7 +348,7 @@ static void note_lost(struct pfm_context *ctx, struct inherited *e, const uint64
 	e->lost = lost;
 }
 
-/* The sums of all threads, ended and living. */
+/* Sets the PMDs to the sums of all threads, ended and living. */
 void perf_sampler_collect(struct pfm_context *ctx, struct pfm_set *set)
 {
 	struct perf_sampler *s = set->os ? perf_group_of(set)->sampler : NULL;

@@ -70,9 +70,9 @@ static bool wait_for_restart(struct pfm_context *ctx)
 }
 
 /*
- * Overflows that wait behind a full sampling buffer are replayed before the context is unloaded: the end is taken note
- * of when pfm_restart() has made room for all of them. If none comes for a while they are lost, and END is sent: a tool
- * that waits for it may not mean to restart (3.3.6, 3.6.5).
+ * If overflows wait because the sampling buffer is full, the context is unloaded only after pfm_restart() has made room
+ * for all of them and they were replayed. If no restart comes for PATIENCE_S they are lost, and END is sent, as the
+ * program may wait for END without a restart (3.3.6, 3.6.5).
  */
 static void on_hangup(struct pfm_context *ctx, void *arg, uint32_t events)
 {
@@ -116,7 +116,7 @@ void perf_resume_life(struct pfm_context *ctx)
 		p->error = -errno;
 }
 
-/* Of threads, kernels from 6.9. Children that are counted too may be threads: then the process' end is awaited. */
+/* A pidfd of a thread needs Linux 6.9. If children are counted, which may be threads, it is the process's. */
 static int open_life_pidfd(struct pfm_context *ctx)
 {
 	bool whole = pfm_inherits(ctx) && ctx->tid == ctx->pid;
@@ -162,7 +162,7 @@ static int open_life(struct pfm_context *ctx)
 	return ctx->self ? 0 : find_end(ctx);
 }
 
-/* Where the end of a program cannot be told from the end of its thread the message is sent. */
+/* If it cannot be found out whether a program or only its thread has ended, END is sent. */
 static void watch_heir(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -198,7 +198,7 @@ uint64_t perf_ran(struct pfm_context *ctx)
 	return words[1];
 }
 
-/* --- who it is ------------------------------------------------------------------------------ */
+/* --- the target's ids ----------------------------------------------------------------------- */
 
 static uint32_t number_of(const char *text, const char *name)
 {
@@ -260,7 +260,7 @@ static int find_thread(struct pfm_context *ctx, uint32_t tid)
 	return 0;
 }
 
-/* 3.1.7, and 2.x's CPU number. Who commands from anywhere may also bind to any CPU. */
+/* 3.1.7; as in 2.x, the current CPU's number is accepted too. With PFM_FL_ANY_CPU any CPU can be loaded onto. */
 static int find_cpu(struct pfm_context *ctx, uint32_t load_pid, const struct pfm_caller *who)
 {
 	if (load_pid == who->tid)
@@ -319,7 +319,7 @@ uint64_t perf_target_cpu(struct pfm_context *ctx, const struct pfm_where *where)
 	return who.cpu;
 }
 
-/* As far as one knows from outside: who runs on a CPU, for one, is not told. */
+/* As far as it can be found from outside: the thread that runs on a monitored CPU is not known, for example. */
 void perf_where(struct pfm_context *ctx, struct pfm_where *where)
 {
 	*where = (struct pfm_where){ .tstamp = pfm_user_now(ctx->machine), .pid = ctx->pid, .tid = ctx->tid,
@@ -363,7 +363,7 @@ static int find_threads(struct pfm_context *ctx)
 	return ret;
 }
 
-/* What a sampler that children inherit is opened for. */
+/* Finds the threads and CPUs that a sampler with INHERIT is opened for. */
 static int find_subjects(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -398,7 +398,7 @@ static int bind_thread(struct pfm_context *ctx, uint32_t tid, const struct pfm_c
 	return ret;
 }
 
-/* The permission is asked for now, by opening an event. */
+/* Opens an event to find out at the load whether it is permitted. */
 static int bind_cpu(struct pfm_context *ctx, uint32_t load_pid, const struct pfm_caller *who)
 {
 	struct perf_context *p = perf_of(ctx);

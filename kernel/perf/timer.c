@@ -3,8 +3,8 @@
  * timer.c - the set timeout (3.7.6): a clock event of the target, which runs while the target
  * does, fires when the timeout has passed and writes its record into the ring.
  *
- * Who may not measure the kernel gets no record when the timer fires there; the timer then fires
- * often, and the first time in user code after it has expired counts.
+ * Without the right to measure the kernel there is no record if the timer fires in the kernel. So it then fires often,
+ * and the first time in user code after the timeout has passed counts.
  */
 #include <unistd.h>
 
@@ -122,7 +122,7 @@ uint64_t perf_timer_ns(struct pfm_machine *m)
 	return GRANULARITY;
 }
 
-/* It has fired; that may have been long ago, or for a timeout since disarmed. */
+/* The timer has fired, perhaps long ago, or for a timeout that has been disarmed since. */
 void perf_timer_record(struct pfm_context *ctx, uint64_t count)
 {
 	struct perf_timer *t = &perf_of(ctx)->timer;

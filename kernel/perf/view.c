@@ -3,7 +3,7 @@
  * view.c - reading the target's counters without a call, from the pages that the kernel keeps for its events.
  *
  * A view has a range of addresses with a page for each counter of the PMU. Where an event's page is not mapped there, a
- * page of zeros says that it cannot be read, so that whoever reads while events are closed finds something.
+ * page of zeros says that it cannot be read: so a read finds mapped memory even while events are closed.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -56,14 +56,14 @@ static bool readable(const struct perf_plan *plan)
 	return plan->hw && !plan->sampling && plan->num < PFM_VIEW_COUNTERS;
 }
 
-/* An event's page, or, without a descriptor or where the kernel refuses, zeros. */
+/* Maps an event's page, or a page of zeros if there is no descriptor or the kernel refuses. */
 static void put_page(char *at, int fd)
 {
 	if (fd < 0 || mmap(at, page_size(), PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
 		mmap(at, page_size(), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
-/* The events of a set come, and go. */
+/* Maps the pages of a set's events (come), or replaces them by zeros. */
 void perf_view_events(struct pfm_set *set, struct perf_group *g, bool come)
 {
 	struct pfm_user_view *v = set->view ? pfm_user_view_of(set) : NULL;

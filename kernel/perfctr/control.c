@@ -164,7 +164,7 @@ static void begin_sums(struct vperfctr *v, const struct vperfctr_control *contro
 	perfctr_state_end(v, 0);
 }
 
-/* EINVAL: a machine that does not tell ended children from the living. */
+/* Does the machine count ended children apart from the living? If not, a read with ENDED fails with EINVAL. */
 static bool tells_ended(const struct vperfctr *v)
 {
 	pfarg_pmd_t pmd = { .reg_flags = PFM_REGFL_ENDED };
@@ -215,7 +215,7 @@ int perfctr_start(struct vperfctr *v, int ctx, const struct vperfctr_control *co
 	return ret;
 }
 
-/* Sums are what they are; nothing counts. */
+/* Stops the sums: they keep their values. */
 static void hold_sums(struct vperfctr *v)
 {
 	struct perfctr_cpu_state *s = &v->state->cpu_state;
@@ -235,13 +235,13 @@ void perfctr_stop(struct vperfctr *v)
 	if (v->ctx < 0)
 		return;
 	pfm_stop(v->ctx);
-	perfctr_sample(v);	/* before children that live are let go, which would count as ended */
+	perfctr_sample(v);	/* before the unload, after which living children would count as ended */
 	pfm_unload_context(v->ctx);
 	drop_context(v);
 	hold_sums(v);
 }
 
-/* "Before restarting, the counter sums are reset": where nothing is started they stay as they were sampled. */
+/* "Before restarting, the counter sums are reset": as nothing is restarted here, they keep their sampled values. */
 void perfctr_disable(struct vperfctr *v, const struct vperfctr_control *control)
 {
 	perfctr_stop(v);

@@ -3,7 +3,7 @@
  * object.h - a thread's virtual counters. Inside kernel/perfctr.
  *
  * An object is a file in memory, of which the program has descriptors and maps, and, as long as it is attached, a
- * struct vperfctr. The file has all that outlives that: its state is what reads of a detached object return, and the
+ * struct vperfctr. The file outlives the structure: its state is what reads of a detached object return, and the
  * system frees it with the last descriptor. Everything is under one lock, with signals blocked.
  */
 #ifndef PERFCTR_OBJECT_H
@@ -21,14 +21,14 @@ struct watcher;
 
 struct vperfctr {
 	pid_t			tid, tgid;	/* tgid 0: a simulated thread */
-	uint64_t		born;		/* by which a later thread of the same number is told apart */
+	uint64_t		born;		/* start time: a later thread with the same id has another */
 	int			file;
 	ino_t			ino;
 	dev_t			dev;
 	struct vperfctr_state	*state;		/* the file's page */
 	int			ctx;		/* of the control in force; -1: it has no counters */
-	bool			tells_ended;	/* the machine tells ended children from the living */
-	uint32_t		overflown;	/* counters whose overflow suspended them all */
+	bool			tells_ended;	/* the machine counts ended children apart from the living */
+	uint32_t		overflown;	/* the counters that overflowed, by which all are suspended */
 	uint64_t		clock_start;	/* CPU time of the thread at which the TSC's sum was clock_sum */
 	uint64_t		clock_sum;
 	struct watcher		*watcher;
@@ -38,8 +38,8 @@ struct vperfctr {
 /* --- table.c: the objects that are attached -------------------------------------------------------- */
 
 void perfctr_enter(void);		/* the lock */
-int perfctr_leave(int ret);		/* 0 or more: returned; else -1 with errno -ret */
-void perfctr_watch_forks(void);		/* after libperfmon does: its locks are taken after ours */
+int perfctr_leave(int ret);		/* unlocks; returns ret, or -1 with errno -ret if it is negative */
+void perfctr_watch_forks(void);		/* called after libperfmon's: so its locks are taken after this one */
 struct vperfctr *perfctr_of_thread(pid_t tid);
 struct vperfctr *perfctr_of_file(int fd);
 int perfctr_attach(pid_t tid, struct vperfctr **v);
@@ -91,6 +91,6 @@ void perfctr_forget_watcher(struct watcher *w);
 /* --- explain.c ---------------------------------------------------------------------------------- */
 
 int perfctr_refuse(int err, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int perfctr_failed(void);		/* a call of libperfmon failed: -errno, and its words */
+int perfctr_failed(void);		/* a call of libperfmon failed: -errno, with libperfmon's reason */
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "object.h"
 
-/* One vector, so that all is of one moment: own counts, then in the same order what tells of the children. */
+/* One vector, so that all values are of one moment: the thread's own counts, then in the same order the children's. */
 struct values {
 	pfarg_pmd_t	pmds[2 * (PERFCTR_MAX + 1)];
 	int		n;
@@ -50,7 +50,7 @@ static int read_values(struct vperfctr *v, struct values *r)
 
 /* --- the TSC, which counts on while counters are suspended --------------------------------------------------- */
 
-/* As the thread's clock has it; at least what it was, which is all that is left of a thread that has ended. */
+/* The TSC's sum by the thread's CPU clock. It never decreases; a thread that has ended keeps the last one. */
 static uint64_t clock_sum(const struct vperfctr *v)
 {
 	uint64_t now = perfctr_thread_clock(v), sum = v->state->cpu_state.tsc_sum;
@@ -146,7 +146,7 @@ void perfctr_suspend(struct vperfctr *v, const uint64_t *pmds)
 	perfctr_sample(v);
 }
 
-/* pfm_restart() puts its ireset into each that overflowed; the others go on. */
+/* pfm_restart() loads each counter that overflowed with its ireset; the others go on. */
 int perfctr_resume(struct vperfctr *v)
 {
 	struct perfctr_cpu_state *s = &v->state->cpu_state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * state.c - the file in memory that is an object to the outside: read, mapped, passed on, closed as any other.
+ * state.c - the file in memory that programs have as an object: they read, map, pass on and close it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static int open_file(struct vperfctr *v, size_t size)
 	return 0;
 }
 
-/* From now on nobody can map it to write, nor change its size; what is mapped here stays. */
+/* After this no process can map the file for writing, or change its size; existing mappings stay. */
 static int seal(struct vperfctr *v)
 {
 	if (!fcntl(v->file, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
@@ -76,7 +76,7 @@ int perfctr_state_read(int fd, struct vperfctr_state *state)
 	return 0;
 }
 
-/* A reader who saw this sees another one when it is done. */
+/* A reader that has read ~0 from tsc_start reads another value from it at its end, and so tries again. */
 void perfctr_state_begin(struct vperfctr *v)
 {
 	__atomic_store_n(&v->state->cpu_state.tsc_start, ~0ULL, __ATOMIC_RELAXED);

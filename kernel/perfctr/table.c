@@ -12,7 +12,7 @@
 #include "object.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static sigset_t masked;		/* of who has the lock */
+static sigset_t masked;		/* the signal mask of the thread that has the lock, to be restored */
 static struct vperfctr *objects;
 static unsigned int count, sweep_at = 16;
 
@@ -94,7 +94,7 @@ void perfctr_detach(struct vperfctr *v)
 	drop(v);
 }
 
-/* Nobody tells of threads that end: they are looked for whenever there are twice as many as were left. */
+/* The end of a thread is not reported: ended ones are looked for when there are twice as many as the last time left. */
 static void sweep(void)
 {
 	struct vperfctr *v = objects, *next;
@@ -109,7 +109,7 @@ static void sweep(void)
 	sweep_at = 2 * count + 16;
 }
 
-/* May the caller monitor it, and is it free? An empty context tells. */
+/* Loads an empty context onto the thread, to find out if the caller may monitor it and it has no other context. */
 static int try_context(pid_t tid)
 {
 	pfarg_load_t load = { .load_pid = (uint32_t)tid };
@@ -166,7 +166,7 @@ static void after_fork_parent(void)
 	unlock();
 }
 
-/* Its parent's objects are not the child's, whose descriptors of contexts must not keep them alive. */
+/* Drops the parent's objects in the child: its copies of their descriptors must not keep the contexts alive. */
 static void after_fork_child(void)
 {
 	while (objects) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * thread.c - what the system tells of threads: process, birth, end, CPU time.
+ * thread.c - facts about threads, from /proc: process, start, end, CPU time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 #include "object.h"
 
-/* The file's text; false: there is none. */
+/* Reads the file's text; false: it cannot be read. */
 static bool slurp(char *text, size_t size, pid_t tid, const char *name)
 {
 	char path[64];
@@ -30,7 +30,7 @@ static bool slurp(char *text, size_t size, pid_t tid, const char *name)
 	return n > 0;
 }
 
-/* State, and time of birth in ticks: fields 3 and 22, after a name that may contain anything. */
+/* State, and start time in ticks: fields 3 and 22, after a name that may contain anything. */
 static bool stat_of(pid_t tid, char *state, uint64_t *born)
 {
 	char text[1024], *p;
@@ -48,7 +48,7 @@ static bool stat_of(pid_t tid, char *state, uint64_t *born)
 	return p;
 }
 
-/* Of a machine that follows nothing real; threads have numbers of their own there. */
+/* Is it a simulated computer that does not follow real threads? Its threads have ids of its own. */
 static bool is_simulated(const pfm_machine_info_t *info)
 {
 	return !strncmp(info->name, "sim", 3) && !strstr(info->name, ",live");
@@ -90,7 +90,7 @@ bool perfctr_thread_ended(const struct vperfctr *v)
 	return !stat_of(v->tid, &state, &born) || born != v->born || state == 'Z' || state == 'X';
 }
 
-/* The clock of another process' thread has no number; its file is up to date while it is stopped. */
+/* There is no clock id for a thread of another process; its file in /proc is up to date while it is stopped. */
 uint64_t perfctr_thread_clock(const struct vperfctr *v)
 {
 	const unsigned int per_thread = 6;	/* CLOCK_THREAD_CPUTIME_ID of that thread */

@@ -2,8 +2,8 @@
 /*
  * watcher.c - a thread that waits for a context's overflows, and sends signals for them.
  *
- * It has a descriptor of the context of its own, and goes when it is told to, by the pipe, some time after whoever told
- * it has gone on: whether the object is still there it asks under the lock.
+ * It has its own descriptor of the context, and ends when it is told to by a pipe. The thread that told it does not
+ * wait for that: so the watcher finds out under the lock whether the object still exists.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include "object.h"
 
 struct watcher {
-	struct vperfctr	*v;		/* NULL: it is to go */
+	struct vperfctr	*v;		/* NULL: the watcher is to end */
 	int		ctx, wake[2];
 };
 
@@ -35,7 +35,7 @@ static void send(const struct vperfctr *v)
 	syscall(SYS_rt_tgsigqueueinfo, v->tgid, v->tid, info.si_signo, &info);
 }
 
-/* An overflow without PMDs: counters were not to be had for a while. */
+/* An overflow message without PMDs says that counters could not be had for a while. */
 static void on_message(struct watcher *w, const pfarg_msg_t *msg)
 {
 	perfctr_enter();
@@ -49,7 +49,7 @@ static void on_message(struct watcher *w, const pfarg_msg_t *msg)
 	perfctr_leave(0);
 }
 
-/* false: there will be no more. */
+/* Returns false if no more messages will come. */
 static bool next_message(struct watcher *w)
 {
 	struct pollfd fds[2] = { { .fd = w->ctx, .events = POLLIN }, { .fd = w->wake[0], .events = POLLIN } };
@@ -82,7 +82,7 @@ static void *watch(void *arg)
 		;
 	while (poll(&told, 1, -1) < 0)
 		;
-	perfctr_enter();	/* after whoever told it, who has the lock */
+	perfctr_enter();	/* waits for the thread that told it, which has the lock */
 	perfctr_leave(0);
 	close_all(w);
 	free(w);
@@ -133,7 +133,7 @@ int perfctr_watch(struct vperfctr *v, int ctx, struct watcher **out)
 	return perfctr_refuse(-ret, "no watcher of overflows: %s", strerror(ret));
 }
 
-/* Under the lock: w goes after that. */
+/* Under the lock. The watcher's thread frees w after that. */
 void perfctr_unwatch(struct watcher *w)
 {
 	if (!w)

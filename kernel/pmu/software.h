@@ -3,7 +3,7 @@
  * software.h - software counters and virtual PMDs: the part of the logical PMU that every Linux has.
  *
  * Their numbers are the same on every machine. A software counter n is PMD n, controlled by PMC n,
- * whose value says at which privilege levels it counts: PFM_SW_USER | PFM_SW_KERNEL (the values of
+ * a value that says at which privilege levels it counts: PFM_SW_USER | PFM_SW_KERNEL (the values of
  * libpfm's PFM_PLM3 and PFM_PLM0). 0, the default, counts nothing.
  */
 #ifndef PFM_PMU_SOFTWARE_H

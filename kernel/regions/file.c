@@ -21,7 +21,7 @@ static struct head *head;
 
 /* --- the plan ------------------------------------------------------------------------------------ */
 
-/* One line; false: it says nothing that is known, or too much. */
+/* Reads a line of the plan; false: it is not understood, or there are too many registers. */
 static bool read_line(struct plan *plan, const char *line)
 {
 	char value[32];
@@ -174,7 +174,7 @@ void regions_lose(const char *why)
 
 /* --- making it ---------------------------------------------------------------------------------------- */
 
-/* In memory where that is to be had: what is on a disk is written there now and then. */
+/* The file is made in memory (/dev/shm) if possible, as a file on a disk would be written back now and then. */
 static int make_file(char *path, unsigned int size)
 {
 	static const char *const folders[] = { "/dev/shm", "/tmp" };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file.h - the file in which a command's threads leave what they measured, and who makes and reads it.
+ * file.h - the file in which a command's threads leave what they measured; how it is made and read.
  *
  * lpfm makes it, with the plan, and names it in LPFM_REGIONS; each thread that enters a region takes a block of it,
  * maps it, and counts there: the results are there however the thread or the process ends. Blocks are taken by adding
@@ -22,13 +22,13 @@
 
 struct record {
 	char		name[128];
-	uint64_t	calls;			/* complete ones, and those that the end of the thread ended */
+	uint64_t	calls;			/* complete calls, and those that ended with the thread */
 	uint64_t	ticks;			/* in the region */
 	uint64_t	inside;			/* starts without a stop so far */
 	uint64_t	strays;			/* stops without a start */
 	uint64_t	crossed;		/* stops while a region that began inside was not left */
 	uint64_t	unfinished;		/* calls that the end of the thread ended */
-	uint64_t	forked;			/* stops in a child, of its parent's starts */
+	uint64_t	forked;			/* stops in a child for starts in its parent */
 	uint64_t	began;			/* ticks, at the outermost start */
 	struct record	*outer;			/* in which this one began; of use to the thread alone */
 	uint64_t	start[REGIONS_COUNTERS];
@@ -41,7 +41,7 @@ struct block {
 	uint32_t	pid, tid;
 	uint32_t	used;			/* records */
 	uint32_t	ended;			/* the thread has */
-	uint64_t	hz;			/* of ticks; 0: by the clock, from here to the reader */
+	uint64_t	hz;			/* of ticks; 0: unknown, found by comparison with the reader's clock */
 	uint64_t	ticks, ns;		/* at the same moment */
 	char		comm[16];
 	char		why[160];		/* why nothing was counted from some moment on, or "" */
@@ -71,8 +71,8 @@ int pfm_regions_create(const char *plan, char *path, unsigned int size);
 /* This process measures regions into a file from now on; the first decides. 0, or -1 with errno; EBUSY: another. */
 int pfm_regions_use(const char *path);
 /*
- * No longer, from now on; what this thread is in ends. Other threads' measurements end with their next mark after
- * another pfm_regions_use(), or with the thread. 0, or -1 with errno; EINVAL: there is no file in use.
+ * Ends pfm_regions_use(), and the regions that this thread is in. Other threads' measurements end with their next mark
+ * after another pfm_regions_use(), or with the thread. 0, or -1 with errno; EINVAL: there is no file in use.
  */
 int pfm_regions_end(void);
 
@@ -82,11 +82,11 @@ struct pfm_regions_result {
 	uint64_t		ns, ticks;	/* now, of the clock that blocks know */
 };
 
-/* Maps a file that nobody need write any more, for reading. 0, or -1 with errno; EINVAL: it is none of these. */
+/* Maps a file for reading when no process has to write it any more. 0, or -1 with errno; EINVAL: not such a file. */
 int pfm_regions_open(const char *path, struct pfm_regions_result *result);
 /* Block i, from 0; NULL: it is not in use. */
 const struct block *pfm_regions_block(const struct pfm_regions_result *result, uint64_t i);
-/* What ticks of the block are in ns. */
+/* Converts ticks of the block to ns. */
 double pfm_regions_ns(const struct pfm_regions_result *result, const struct block *block, uint64_t ticks);
 void pfm_regions_close(struct pfm_regions_result *result);
 

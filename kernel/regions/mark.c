@@ -9,8 +9,8 @@
 /* --- reading --------------------------------------------------------------------------------------- */
 
 /*
- * As perfmon_fast.h has it, but that where the counters are is looked up once for each set_seq, which changes when they
- * move: between two marks it seldom does.
+ * Reads as perfmon_fast.h does, but looks up the counters' registers only when set_seq has changed, which seldom
+ * happens between two marks.
  */
 #if defined(__aarch64__)
 
@@ -54,7 +54,7 @@ static inline void set_reader(struct place *p, unsigned int index)
 
 #endif
 
-/* false: not all of the counters can be read without a call now. */
+/* Returns false if some counter cannot be read without a call now. */
 static bool look_up(struct thread *t)
 {
 	const pfm_set_view_t *page = t->view.page;
@@ -78,11 +78,11 @@ static bool look_up(struct thread *t)
 	return true;
 }
 
-/* From the beginning. */
+/* Reads with a new look-up of the counters' registers. */
 static __attribute__((noinline)) int read_anew(struct thread *t, uint64_t *values)
 {
 	if (!look_up(t))
-		t->seq = 1;	/* odd: no mark finds it */
+		t->seq = 1;	/* odd, so no mark uses the look-up */
 	return pfm_read_fast(&t->view, t->nums, values, t->n);
 }
 
@@ -100,7 +100,7 @@ static inline __attribute__((always_inline)) int read_known(struct thread *t, ui
 	return rarely(page->set_seq != seq) ? read_anew(t, values) : 1;
 }
 
-/* The usual numbers of counters are constants, for loops to be unrolled. */
+/* The usual numbers of counters are constants, so that the compiler unrolls the loops. */
 static inline __attribute__((always_inline)) int read_counters(struct thread *t, uint64_t *values)
 {
 	if (__builtin_expect(t->n == 2, 1))
@@ -165,7 +165,7 @@ void pfm_region_enter(struct pfm_region *r)
 	begin(t, rec);
 }
 
-/* Out of the list of those that the thread is in: another began inside it and is not left. */
+/* Removes a record from the middle of the list of regions that the thread is in. */
 static void unlink_record(struct thread *t, struct record *rec)
 {
 	struct record **link = &t->top;
@@ -176,7 +176,7 @@ static void unlink_record(struct thread *t, struct record *rec)
 		*link = rec->outer;
 }
 
-/* A region in itself, one that is not the innermost, or none that was entered. */
+/* Leaves a region that was entered twice, is not the innermost, or was not entered. */
 static __attribute__((noinline)) void leave_oddly(struct pfm_region *r)
 {
 	struct thread *t = regions_self;

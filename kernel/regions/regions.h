@@ -2,7 +2,7 @@
 /*
  * regions.h - inside libpfmregions: marks (mark.c), threads (thread.c), the file (file.c, read.c).
  *
- * A mark of a region that the thread knows touches its own memory alone. Everything else goes the slow way, under
+ * A mark of a region that the thread has entered before uses only the thread's own memory. All else is done under
  * regions_lock.
  */
 #ifndef PFM_REGIONS_REGIONS_H
@@ -24,7 +24,7 @@ struct plan {
 	int		num_pmcs, num_pmds;
 };
 
-/* Of a running counter: how it is read, and what is added. */
+/* How a running counter is read, and what is added to it. */
 struct place {
 #if defined(__aarch64__)
 	const char	*read;			/* code */
@@ -45,17 +45,17 @@ struct thread {
 	dev_t		dev;			/* of the view's descriptor */
 	ino_t		ino;
 	uint16_t	nums[REGIONS_COUNTERS];
-	struct block	*block;			/* the last; all is in blocks */
+	struct block	*block;			/* the thread's last block; its records are in blocks */
 	struct block	**blocks;
 	unsigned int	num_blocks;
 	bool		full;			/* there was no room for a region */
-	bool		stale;			/* of a file that is used no more */
+	bool		stale;			/* it measures into a file that is no longer in use */
 	struct thread	*next;
 };
 
 /*
- * Of the calling thread: nobody, before its first mark; deaf, where it cannot be measured. Both know no region.
- * Initial-exec: eight bytes of the room that every thread has for such.
+ * The calling thread: regions_nobody before its first mark, regions_deaf if it cannot be measured; both have no
+ * regions. Initial-exec: it takes eight bytes of every thread's static TLS.
  */
 extern __thread struct thread *regions_self __attribute__((tls_model("initial-exec")));
 extern struct thread regions_nobody, regions_deaf;
@@ -68,7 +68,7 @@ static inline uint64_t regions_clock(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* A clock that costs an instruction or two. regions_hz: of it; 0: unknown, but it is steady. */
+/* A clock that costs an instruction or two. regions_hz: its frequency; 0: unknown, but constant. */
 #if defined(__aarch64__)
 static inline uint64_t regions_ticks(void)
 {
@@ -97,29 +97,29 @@ static inline uint64_t regions_hz(void)
 
 /* The plan, once a file is in use. */
 extern struct plan regions_plan;
-/* A block for the thread whose first is owner, 0: this one is. NULL with errno. */
+/* Takes a block for a thread with owner as its first block; 0: this is its first. NULL with errno. */
 struct block *regions_take_block(uint64_t owner);
 void regions_drop_block(struct block *block);
-/* A thread that is not measured: the file says so, and why the first was not. */
+/* Counts a thread that cannot be measured in the file, which also has the reason for the first of them. */
 void regions_lose(const char *why);
 
 /* --- thread.c: all under the lock ---------------------------------------------------------------- */
 
 void regions_enter(void);
 void regions_leave(void);
-/* Without the lock: ends the calling thread's measurement, if it is of a file that is used no more, or all the same. */
+/* Without the lock: ends the calling thread's measurement, with all in any case, else if its file is out of use. */
 void regions_finish(bool all);
-/* Threads' measurements are of a file that is used no more. */
+/* Marks the threads' measurements as of a file that is no longer in use. */
 void regions_retire(void);
-/* The calling thread's; NULL: it is not measured. */
+/* Returns the calling thread's structure; NULL: it is not measured. */
 struct thread *regions_thread(void);
-/* Its record of the region; NULL: there is no room. */
+/* Returns the thread's record of the region; NULL: there is no room. */
 struct record *regions_record(struct thread *t, struct pfm_region *r);
-/* Was the calling thread in the region when its process was forked? Then no longer. */
+/* Was the calling thread in the region when its process was forked? If so, this leaves it. */
 bool regions_was_parents(const char *name);
-/* Counters can be read no more. */
+/* Called when the thread's counters cannot be read any more. */
 void regions_break(struct thread *t);
-/* Ends the region's outermost call: values is what the counters say, or NULL, where they cannot be read. */
+/* Ends the region's outermost call. values: the counters' values, or NULL if they cannot be read. */
 void regions_add(struct thread *t, struct record *rec, const uint64_t *values);
 
 /* --- mark.c -------------------------------------------------------------------------------------- */

@@ -23,7 +23,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct thread *threads;
 static pthread_key_t at_end;
 
-/* Names by id - 1; copies, since the objects that have them may go. */
+/* Names by id - 1; copies, since the object file that a name is in may be unloaded. */
 static char (*names)[sizeof(((struct record *)0)->name)];
 static unsigned int num_names;
 
@@ -43,7 +43,7 @@ void regions_leave(void)
 
 /* --- a thread's end -------------------------------------------------------------------------------- */
 
-/* Is it still the number's file? A program may have closed what it does not know, and opened something else. */
+/* Is the number still the same file? A program may have closed descriptors that are not its own, and opened others. */
 static bool has_own_file(const struct thread *t)
 {
 	struct stat st;
@@ -68,7 +68,7 @@ static void forget(struct thread *t)
 	free(t);
 }
 
-/* What it is in ends with it. */
+/* A thread's end: the regions that it is in end with it. */
 static void finish(void *thread)
 {
 	uint64_t now[REGIONS_COUNTERS];
@@ -103,7 +103,7 @@ void regions_finish(bool all)
 		regions_self = &regions_nobody;
 }
 
-/* They find out at their next mark: they know no region then. */
+/* Threads notice at their next mark, since their records are forgotten here. */
 void regions_retire(void)
 {
 	for (struct thread *t = threads; t; t = t->next) {
@@ -112,7 +112,7 @@ void regions_retire(void)
 	}
 }
 
-/* Of exit(): threads that still run are left as they are. */
+/* Called by exit(): threads that still run are left as they are. */
 static __attribute__((destructor)) void at_exit(void)
 {
 	if (regions_self != &regions_nobody && regions_self != &regions_deaf)
@@ -122,7 +122,7 @@ static __attribute__((destructor)) void at_exit(void)
 
 /* --- fork ------------------------------------------------------------------------------------------- */
 
-/* One that is in no region, and never was, has still those of its own parent. */
+/* A thread that has entered no region since it was forked itself keeps the regions of its own parent. */
 static void remember_parents(const struct thread *t)
 {
 	unsigned int n = 0;
@@ -138,7 +138,7 @@ static void remember_parents(const struct thread *t)
 		memcpy(parents[num_parents++], rec->name, sizeof(*parents));
 }
 
-/* The contexts monitor the parent's threads, whose records these are. */
+/* The contexts and records in the child are those of the parent's threads: they are dropped. */
 static void after_fork_child(void)
 {
 	remember_parents(regions_self);
@@ -167,8 +167,9 @@ bool regions_was_parents(const char *name)
 /* --- a thread's beginning ---------------------------------------------------------------------------- */
 
 /*
- * The program closes descriptors that it does not know, and with a context's last its view may go: an empty page in its
- * place sends readers to the call, which says why it fails. A thread that is being set up or ended needs no such thing.
+ * The program may close descriptors that are not its own. With the last one of a context its view may be unmapped: an
+ * empty page in its place makes reads use a call, which gives the reason of its failure. Threads that are being set up
+ * or ended do not read.
  */
 static void before_close(unsigned int first, unsigned int last)
 {
@@ -183,7 +184,7 @@ static void before_close(unsigned int first, unsigned int last)
 
 static bool prepared;
 
-/* Once libperfmon has done the same: its children know that they have no contexts before they are told to forget. */
+/* Registered after libperfmon's handlers: in a child libperfmon has forgotten its contexts before this library does. */
 static void prepare_process(void)
 {
 	if (prepared)
@@ -208,7 +209,7 @@ static int program(int fd)
 	       pfm_load_context(fd, &load) || pfm_start(fd, NULL) ? -1 : 0;
 }
 
-/* A running context of the calling thread, and its view; why not is in words then. */
+/* Makes and starts a context for the calling thread, and maps its view; at a failure the reason is in why. */
 static bool count(struct thread *t, char *why, size_t size)
 {
 	pfarg_ctx_t ctx = { .ctx_flags = PFM_FL_MAP_SETS };
@@ -281,7 +282,7 @@ struct thread *regions_thread(void)
 
 /* --- records ----------------------------------------------------------------------------------------- */
 
-/* 0: no memory. */
+/* Returns 0 without memory. */
 static unsigned int id_of(const char *name)
 {
 	char key[sizeof(*names)] = "";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* access.c - from what a site says of its accesses, or a trace, to what the caches are asked. */
+/* access.c - turns a site's pattern of accesses, or a trace, into accesses to the caches. */
 #include <stdlib.h>
 
 #include "sim.h"
@@ -9,7 +9,7 @@
 
 /* --- making --------------------------------------------------------------------------------- */
 
-/* splitmix64, by its number in the series. */
+/* The n-th number of the splitmix64 series. */
 static uint64_t random_at(uint64_t seed, uint64_t n)
 {
 	uint64_t z = seed + (n + 1) * 0x9e3779b97f4a7c15ULL;
@@ -19,7 +19,7 @@ static uint64_t random_at(uint64_t seed, uint64_t n)
 	return z ^ z >> 31;
 }
 
-/* Once round all elements, in random order (Sattolo): what comes after each. */
+/* For each element the next one, so that the chain visits all once, in random order (Sattolo). */
 static uint32_t *chase(const struct pfm_sim_pattern *p)
 {
 	uint32_t *next = pfm_os_alloc(p->count * sizeof(*next));

@@ -10,7 +10,7 @@
 #include "desc.h"
 #include "sim.h"
 
-/* What every function does: the computer's lock around body, and a status as C wants it. */
+/* Runs body under the computer's lock, and returns its status in the manner of C: -1 with errno. */
 #define LOCKED(sim, body) ({			\
 	int ret_;				\
 						\
@@ -345,7 +345,7 @@ int pfm_sim_interrupt(struct pfm_sim *sim, uint32_t cpu, uint64_t start_ns, uint
 
 /* --- running -------------------------------------------------------------------------------- */
 
-/* Ctrl-C waits: signals are off while the computer is locked. */
+/* Is a SIGINT (Ctrl-C) or SIGTERM pending? Signals are blocked while the computer is locked. */
 static bool told_to_stop(const struct pfm_sim *sim)
 {
 	sigset_t pending;
@@ -379,7 +379,7 @@ static void publish(struct pfm_sim *sim, struct pfm_context *ctx)
 	sim_leave(sim, &in);
 }
 
-/* 2.2: what views show is up to date when time stops. */
+/* 2.2: brings all views up to date when time stops. */
 static void publish_all(struct pfm_sim *sim)
 {
 	sim_sync_all(sim);
@@ -389,7 +389,7 @@ static void publish_all(struct pfm_sim *sim)
 		publish(sim, sim->cpus[i].sys);
 }
 
-/* Contexts that were closed go first. */
+/* Frees contexts that were closed before it runs. */
 static int run(struct pfm_sim *sim, uint64_t ns, bool (*done)(struct pfm_sim *, const void *),
 	       const void *what)
 {
@@ -418,7 +418,7 @@ struct awaited {
 	uint64_t	*posts;		/* as last looked */
 };
 
-/* The queue is looked at first, and when something was posted. */
+/* Looks at the queue at first, and again only when a message was posted. */
 static bool has_message(struct pfm_sim *sim, const void *what)
 {
 	const struct awaited *a = what;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* caches.c - what perfmon/sim.h says of caches, of why accesses miss, and of traces. */
+/* caches.c - the functions of perfmon/sim.h for caches, causes of misses, and traces. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +122,7 @@ static bool make_room(struct pfm_sim *sim)
 	return true;
 }
 
-/* Without memory it is not counted. */
+/* Without memory the miss is not counted. */
 void sim_explain_add(struct pfm_sim *sim, uint64_t ip, enum cache_kind kind, int cause, uint32_t wait)
 {
 	uint64_t *at = cache_blocks_at(&sim->site_of, ip);
@@ -325,7 +325,7 @@ struct source {
 	int	(*stop)(void);
 };
 
-/* A stopped one has come to its end. */
+/* A trace that was stopped reads as ended. */
 static ssize_t read_source(void *cookie, char *to, size_t size)
 {
 	const struct source *source = cookie;

@@ -2,8 +2,8 @@
 /*
  * cpu.c - one CPU: its program up to now, and what interrupts it.
  *
- * Where a program will next need attention is found by a rehearsal on a copy of its cursor. Up to
- * there it is run only when somebody looks. What happens at one moment happens in this order: sites
+ * The moment at which a program next needs attention is found by running a copy of its cursor ahead. Before
+ * that moment the program itself is run only when its state is read. At one moment things happen in this order: sites
  * end; overflows; set timeouts; devices; the end of the time slice.
  */
 #include "sim.h"

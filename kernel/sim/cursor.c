@@ -23,7 +23,7 @@ void sim_cursor_start(struct sim_cursor *cursor, const struct sim_program *prog)
 		push(cursor, prog, 0);
 }
 
-/* A replay has more than one; it is over when nothing came of it. */
+/* A replay has many sites; it is over when there was none to execute. */
 static bool stays(struct sim_cursor *c, const struct sim_program *prog)
 {
 	bool more = c->now && prog->nodes[c->now->last].op == PFM_SIM_REPLAY;

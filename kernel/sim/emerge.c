@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * emerge.c - programs whose events come from the caches: executed one by one, at the moment at which they begin.
+ * emerge.c - programs with events that come from the caches: executed site by site, at the moment at which each begins.
  *
  * As long as nothing else can happen, sites follow each other here, and time moves along. What they count is the
  * difference between the counts of the caches before and after them all. Where a counter has to look at single sites,
@@ -249,7 +249,7 @@ static void count_traces(struct batch *b, const struct sim_executed *done)
 	b->kept = data || fetch || branch;
 }
 
-/* False: there was nothing more to execute. */
+/* Returns false if there was nothing more to execute. */
 static bool execute(struct batch *b, const struct sim_node *node, struct sim_executed *done)
 {
 	if (node->op == PFM_SIM_REPLAY) {
@@ -436,7 +436,7 @@ static bool step(struct batch *b)
 	pass(b, node, &done);
 	if (!taken && !wraps(b))
 		return true;
-	become(b, node, &done);	/* what led to an overflow is looked at */
+	become(b, node, &done);	/* the overflow's handling looks at the site that caused it */
 	return false;
 }
 
@@ -475,7 +475,7 @@ static bool count_batch(struct batch *b)
 	return wrapped;
 }
 
-/* What has been executed to its end is counted, and time moves there. */
+/* Counts the sites that have been executed to their end, and moves time there. */
 static bool settle(struct batch *b)
 {
 	struct sim_cpu *cpu = b->cpu;

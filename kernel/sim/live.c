@@ -2,11 +2,11 @@
 /*
  * live.c - sim:MODEL,live: simulated threads that follow threads of the program.
  *
- * Who attaches, and whom a context is attached to, gets a simulated thread. It runs on the CPU its
- * model runs on, for as long as that has used, and has its page faults and context switches; what
- * the hardware counts comes from a program of fixed rates (live_program.c). Every call, and a thread
- * each millisecond while contexts are loaded, first lets them catch up. One that a notification
- * blocked stays behind: its model runs on, and it catches up after the restart.
+ * A thread that attaches a context, and one that a context is attached to, gets a simulated thread, of which it is the
+ * model. The simulated thread runs on its model's CPU, for the CPU time that the model has used, and has the model's
+ * page faults and context switches; what the hardware counts comes from a program of fixed rates (live_program.c). At
+ * each call, and each millisecond while contexts are loaded, simulated threads catch up with their models. One that is
+ * blocked by a notification stays behind, as its model runs on, and catches up after the restart.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 
 static struct pfm_sim *computers;	/* they last as long as the process */
 /*
- * Time and commands come one after the other: whoever moves time may have to wait for a context in the middle
+ * Serializes the moving of time and commands: a thread that moves time may have to wait for a context in the middle
  * of a switch (lock.c). Taken before a context's lock.
  */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
@@ -68,7 +68,7 @@ static uint64_t since(uint64_t *seen, uint64_t now)
 	return grown;
 }
 
-/* What the model has done since it was last looked at. */
+/* Credits the simulated thread with what its model has used since the last time. */
 static void credit(struct sim_thread *t, const struct sim_usage *u)
 {
 	struct sim_follow *f = &t->follow;
@@ -259,7 +259,7 @@ void sim_live_end(void)
 	pthread_mutex_unlock(&turn);
 }
 
-/* --- the thread that looks while nobody calls ----------------------------------------------- */
+/* --- the thread that lets simulated threads catch up between calls -------------------------- */
 
 static void *pace(void *unused)
 {
@@ -346,7 +346,7 @@ int sim_live_init(struct pfm_sim *sim)
 	return 0;
 }
 
-/* Not before all of it is there: the other threads see it then. */
+/* Called when the computer is complete: then other threads can see it. */
 void sim_live_publish(struct pfm_sim *sim)
 {
 	pthread_mutex_lock(&live_lock);
@@ -356,7 +356,7 @@ void sim_live_publish(struct pfm_sim *sim)
 	pthread_mutex_unlock(&live_lock);
 }
 
-/* Contexts are the parent's, and so is the thread. */
+/* In a child after fork: contexts and the pacing thread are the parent's. */
 void sim_live_forget(void)
 {
 	my_turns = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * live_usage.c - what a thread of the host has used: CPU time, page faults, context switches. Of the
- * calling thread the system says it to the ns, of others as /proc has it, which lags by a tick. /proc knows threads by
- * number; whether a number is still the same thread's an event tells.
+ * live_usage.c - what a thread of the host has used: CPU time, page faults, context switches. For the
+ * calling thread it is exact to the ns; for others it is read from /proc, which lags by a tick. /proc finds threads by
+ * their ids; an event on the thread tells whether an id is still that thread's.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

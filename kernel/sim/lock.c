@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * lock.c - who may touch a computer when.
+ * lock.c - the order of a computer's lock and its contexts' locks.
  *
  * A command holds its context's lock and then takes the computer's. While time moves it is the other
- * way round: the computer's lock is held and a context must be told something. There the context's
- * lock is tried; where another thread has it (the service thread closing the context, as a rule)
- * the computer is let go, so that the other can finish, and what was known is checked again.
+ * way round: the computer's lock is held, and an event must be delivered to a context. There the context's
+ * lock is only tried. If another thread has it (the service thread closing the context, as a rule),
+ * the computer's lock is released, so that the other can finish, and then the state is checked again.
  */
 #include <signal.h>
 

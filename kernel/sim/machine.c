@@ -71,7 +71,7 @@ static bool is_insecure(const struct pfm_sim *sim, const struct pfm_context *ctx
 	return ctx->self || (ctx->flags & PFM_ITA_FL_INSECURE);
 }
 
-/* A context that finds the place taken stays off it; the core will refuse it. */
+/* If the thread has a context already, this one is not bound; the core will refuse it. */
 static void bind_thread(struct pfm_context *ctx, struct sim_thread *t)
 {
 	struct sim_cpu *cpu = &t->sim->cpus[t->cpu];
@@ -137,7 +137,7 @@ static void release_heir(struct pfm_context *heir)
 	pfm_os_free(heir->os);
 }
 
-/* 3.1.7, and 2.x's CPU number. Who commands from anywhere may also bind to any CPU. */
+/* 3.1.7; as in 2.x, the current CPU's number is accepted too. With PFM_FL_ANY_CPU any CPU can be loaded onto. */
 static int attach_cpu(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t id,
 		      const struct pfm_caller *who)
 {
@@ -216,7 +216,7 @@ static void detach(struct pfm_context *ctx)
 
 /* --- in PMU context ------------------------------------------------------------------------- */
 
-/* Up to now, the interrupt of an overflow included. */
+/* Brings the counters up to now, and takes a pending overflow interrupt. */
 static void settle(struct pfm_context *ctx)
 {
 	struct sim_cpu *cpu = sim_pmu_of(ctx);
@@ -235,7 +235,7 @@ static bool overflow_is_due(const struct pfm_context *ctx)
 	return cpu && cpu->is_pending;
 }
 
-/* Time stands still until it is told to go on: values are the last that there will be until then. */
+/* Updates the view. Simulated time stands still between calls, so its values hold until time is moved. */
 void sim_publish(struct pfm_context *ctx)
 {
 	if (!(ctx->flags & PFM_FL_MAP_SETS))
@@ -245,7 +245,7 @@ void sim_publish(struct pfm_context *ctx)
 	pfm_view_update(ctx, ctx->active);
 }
 
-/* A call takes the interrupt first, and the time of real threads, which does not stand still. */
+/* A read takes a call if an overflow interrupt is pending, or on a live computer, as real threads' time goes on. */
 static void live_view(struct pfm_context *ctx, struct pfm_set *set)
 {
 	if (overflow_is_due(ctx) || (sim_of(ctx)->live && pfm_counting(ctx)))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * new.c - a computer's beginning and end. It lasts as long as contexts live on it, somebody holds
- * it, or it is the one that was made last.
+ * new.c - creating and freeing a computer. It lasts as long as contexts live on it, it has
+ * references, or it is the one that was made last.
  */
 #include <stdio.h>
 #include <stdlib.h>

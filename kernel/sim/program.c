@@ -29,7 +29,7 @@ static int bad(struct compiler *c, int err, const char *what)
 
 /* --- reading: nodes and their order --------------------------------------------------------- */
 
-/* CACHE_EVENTS: no cache has that event. */
+/* Returns CACHE_EVENTS if the event does not come from the caches. */
 static unsigned int emerges_from(unsigned int event)
 {
 	unsigned int i = 0;
@@ -72,7 +72,7 @@ static int add_count(struct compiler *c, struct sim_node *node, int event, uint6
 	return 0;
 }
 
-/* Whatever may come of it has a place where it is counted. */
+/* Makes a slot for each event that the caches may cause at the site. */
 static int read_emerging(struct compiler *c, struct sim_node *node)
 {
 	if (sim_num_cores(c->sim) > SIM_MAX_CACHES)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * record.c - what threads do, told to contexts that want it: the thread's own, and that of its CPU.
+ * record.c - records of what threads do, for contexts that want them: the thread's own, and that of its CPU.
  */
 #include "sim.h"
 
-/* What it did before comes before. */
+/* Passes the record to ctx. The caller has handled the overflows that came before it. */
 static void tell(struct sim_thread *t, struct pfm_context *ctx, const struct pfm_record *rec)
 {
 	struct sim_cpu *cpu = &t->sim->cpus[t->cpu];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * sched.c - who runs where: one queue, first come, first served; a slice of time ends at a tick
- * if somebody waits for the CPU. Also those who sleep.
+ * sched.c - the scheduler: one queue, first come, first served; a slice of time ends at a tick
+ * if another thread waits for the CPU. Also sleeping threads.
  */
 #include <stdlib.h>
 
@@ -172,7 +172,7 @@ void sim_sched_rotate(struct sim_cpu *cpu)
 	dispatch(cpu);
 }
 
-/* Slices that nobody waited for have been renewed one after the other. */
+/* If no thread waited for the CPU at the end of a slice, another slice has followed it. */
 uint64_t sim_sched_slice_at(const struct sim_cpu *cpu)
 {
 	uint64_t slice = cpu->sim->slice, late;

@@ -2,14 +2,14 @@
 /*
  * sim.h - the simulated computer, as its parts see it.
  *
- * program.c compiles programs; cursor.c moves through them by arithmetic; models.c knows the models,
- * whose files in models/ say which event code counts what; pmu.c is a CPU's bare PMU, filter.c what its
+ * program.c compiles programs; cursor.c moves through them by arithmetic; models.c has the list of models,
+ * and the files in models/ say which event code counts what; pmu.c is a CPU's bare PMU, filter.c what its
  * counters leave out, software.c the software counters;
- * cpu.c runs one CPU, sched.c decides who runs, thread.c makes and ends threads, time.c moves time; lock.c orders
+ * cpu.c runs one CPU, sched.c is the scheduler, thread.c makes and ends threads, time.c moves time; lock.c orders
  * the locks;
- * sampling/ is what processors keep of single executions, and samples that they take themselves;
- * access.c makes accesses of what programs say, emerge.c lets them run, and cache/ is the memory they go to;
- * options.c, new.c, machine.c and api.c are the doors;
+ * sampling/ is what processors record of single executions, and samples that they take themselves;
+ * access.c turns programs' patterns into accesses, emerge.c executes them, and cache/ is the memory they go to;
+ * options.c, new.c, machine.c and api.c are the interfaces to programs and to the core;
  * live.c lets a computer follow threads of the program.
  */
 #ifndef PFM_SIM_H
@@ -88,7 +88,7 @@ struct sim_program {
 
 struct pfm_sim;
 
-/* NULL after pfm_refuse() with the reason; *err is negative errno then. */
+/* Returns NULL after pfm_refuse() with the reason; *err is then a negative errno. */
 struct sim_program *sim_program_new(struct pfm_sim *sim, const struct pfm_sim_program *source,
 				    bool interrupt, int *err);
 struct sim_program *sim_program_get(struct sim_program *prog);
@@ -105,7 +105,7 @@ struct sim_cursor {
 	int		depth;		/* 0: at the end */
 	bool		in_site;
 	bool		irqs_off;
-	const struct sim_node *now;	/* what the site it is at came to be; NULL: it says that itself */
+	const struct sim_node *now;	/* the site that it is at, as emerge.c executed it; NULL: as the program says */
 	uint64_t	left;		/* in_site: ns */
 	uint64_t	ip;		/* of the site last touched */
 	uint32_t	site;		/* that site; 0: none yet */
@@ -190,9 +190,9 @@ struct sim_run {
 };
 
 void sim_cursor_start(struct sim_cursor *cursor, const struct sim_program *prog);
-/* Over the operation the cursor is at. */
+/* Moves over the operation that the cursor is at. */
 void sim_cursor_next(struct sim_cursor *cursor, const struct sim_program *prog);
-/* What it is at; NULL at the end. */
+/* Returns the node that the cursor is at; NULL at the end. */
 static inline const struct sim_node *sim_cursor_node(const struct sim_cursor *c, const struct sim_program *prog)
 {
 	if (!c->depth)
@@ -201,7 +201,7 @@ static inline const struct sim_node *sim_cursor_node(const struct sim_cursor *c,
 		return c->now;
 	return &prog->nodes[prog->kids[prog->nodes[c->at[c->depth - 1].node].first + c->at[c->depth - 1].child]];
 }
-/* From node, at which it is, into loops that must be looked into; what it is at then, NULL at the end. */
+/* Moves from node, which it is at, into loops that cannot be passed at once; returns its new node, NULL at the end. */
 const struct sim_node *sim_cursor_into(struct sim_cursor *cursor, const struct sim_program *prog,
 				       const struct sim_node *node);
 enum sim_stop sim_cursor_move(struct sim_run *run);
@@ -220,7 +220,7 @@ struct sim_access {
 	uint32_t		*load_next, *store_next;	/* chase: the element after each */
 };
 
-/* How far a thread is with a site. */
+/* How often a thread has executed a site, and the elements that its chases are at. */
 struct sim_progress {
 	uint64_t	times;
 	uint32_t	load_at, store_at;
@@ -232,9 +232,9 @@ struct sim_cpu;
 enum { SIM_TAKEN = 1, SIM_WRONG = 2, SIM_INDIRECT = 4, SIM_KINDS = 8 };
 enum { SIM_WALK_DATA = 1, SIM_WALK_FETCH = 2 };
 
-/* What one execution was: for address registers and branch buffer. */
+/* The facts of one execution that address registers and branch buffers record. */
 struct sim_executed {
-	uint64_t	cycles;			/* waited, for all */
+	uint64_t	cycles;			/* waited in all */
 	uint32_t	fetch_wait, data_wait;	/* of these */
 	uint64_t	ip, data_addr, target;
 	bool		data, load, missed;	/* data was accessed, and loaded; from beyond the L1D */
@@ -245,7 +245,7 @@ struct sim_executed {
 /* NULL after pfm_refuse() with the reason; *err is negative errno then. */
 struct sim_access *sim_access_new(const struct pfm_sim_access *source, int *err);
 void sim_access_free(struct sim_access *access);
-/* By the current thread of cpu, whose core that is. */
+/* Accesses of the current thread of cpu; core is that CPU's. */
 void sim_access_site(struct sim_cpu *cpu, struct cache_core *core, const struct sim_node *site,
 		     struct sim_progress *progress, struct sim_executed *done);
 void sim_access_replay(struct sim_cpu *cpu, struct cache_core *core, const struct tape_instr *instr,
@@ -302,7 +302,7 @@ struct sim_layout {
 };
 extern const struct sim_layout sim_layout_itanium, sim_layout_itanium2;
 
-/* Where Itanium's address registers and branch buffer are: their PMC, their PMDs, the event whose restrictions hold. */
+/* Where Itanium's address registers and branch buffer are: their PMC, PMDs, and the event that restrictions are of. */
 struct sim_traces {
 	struct {
 		uint16_t pmc, addr, latency, ip, code;
@@ -403,7 +403,7 @@ bool sim_software_decode(unsigned int pmd, uint64_t pmc, uint64_t *events, unsig
 struct sim_process {
 	uint32_t		pid, ppid;
 	unsigned int		threads;	/* alive */
-	struct pfm_context	**reach;	/* contexts whose descriptor it has */
+	struct pfm_context	**reach;	/* contexts that it has descriptors of */
 	unsigned int		num_reach, room_reach;
 };
 
@@ -412,8 +412,8 @@ enum { SIM_FOLLOW_MINOR, SIM_FOLLOW_MAJOR, SIM_FOLLOW_SWITCHES, SIM_FOLLOWED };
 /* A thread that follows one of the host: live.c. */
 struct sim_follow {
 	bool		on;
-	bool		ended;		/* its model has; it will when it has caught up */
-	uint64_t	limit;		/* it may run until t->ran is that, as its model has */
+	bool		ended;		/* its model has ended; the thread ends when it has caught up */
+	uint64_t	limit;		/* the thread may run until t->ran is that: its model has run as long */
 	uint64_t	next;		/* t->ran when the next of events happens; SIM_NEVER: none is left */
 	uint32_t	events[SIM_FOLLOWED];	/* still to happen */
 	uint64_t	started, seen_ns, seen[SIM_FOLLOWED];	/* of its model, as last seen */
@@ -462,7 +462,7 @@ struct sim_cpu {
 	struct sim_cursor	intr_cursor;
 
 	uint64_t		at;		/* its program has been run up to here */
-	uint64_t		stop_at;	/* and can run up to here without a stop, if stop_known */
+	uint64_t		stop_at;	/* it can run up to here without a stop, if stop_known */
 	bool			stop_known;
 	bool			waiting;	/* an interrupt waits until they are unmasked */
 	uint64_t		next;		/* when something happens on it */
@@ -470,7 +470,7 @@ struct sim_cpu {
 	uint64_t		slice_end;
 
 	struct pfm_context	*sys;		/* system-wide context bound to it */
-	struct pfm_context	*ctx;		/* whose registers are on the PMU */
+	struct pfm_context	*ctx;		/* the context with its registers on the PMU */
 	uint64_t		pmcs[PFM_MAX_PMCS], pmds[PFM_MAX_PMDS];
 	struct sim_watch	watches[SIM_MAX_COUNTERS];
 	unsigned int		num_watches;
@@ -495,7 +495,7 @@ struct pfm_sim {
 	pthread_mutex_t		lock;		/* recursive; see lock.c */
 	unsigned int		locked;		/* times, by the thread that has it */
 	sigset_t		saved_signals;
-	struct pfm_context	*inside;	/* root whose lock the current command or call-back has */
+	struct pfm_context	*inside;	/* the current command or call-back has this root's lock */
 	unsigned int		refs;		/* atomic */
 
 	uint32_t		num_cpus;
@@ -568,8 +568,9 @@ void sim_lock_init(struct pfm_sim *sim);
 void sim_lock(struct pfm_sim *sim);
 void sim_unlock(struct pfm_sim *sim);
 /*
- * Around a call-back into the core, on ctx or an heir. False: ctx is NULL or its root has gone. The computer may have
- * been let go meanwhile, so that whether ctx is still bound must be asked again; it may be gone when one leaves.
+ * Around a call-back into the core, on ctx, a root or a child context (heir). False: ctx is NULL or its root has been
+ * freed. The computer's lock may have been released meanwhile, so the caller must check again whether ctx is still
+ * bound. ctx may have been freed at the end.
  */
 struct sim_inside {
 	struct pfm_context	*outer, *root;
@@ -579,7 +580,7 @@ void sim_leave(struct pfm_sim *sim, const struct sim_inside *in);
 void sim_publish(struct pfm_context *ctx);	/* machine.c: the active set's view; locked as by sim_enter() */
 
 /* pmu.c: the PMU of a CPU. */
-void sim_pmu_bind(struct sim_cpu *cpu, struct pfm_context *ctx);	/* NULL: nobody */
+void sim_pmu_bind(struct sim_cpu *cpu, struct pfm_context *ctx);	/* NULL: no context */
 void sim_pmu_changed(struct sim_cpu *cpu);	/* registers, owner, level of the current thread... */
 void sim_pmu_watch(struct sim_cpu *cpu);	/* brings cpu->watches up to date */
 void sim_pmu_store(struct sim_cpu *cpu);	/* cpu->watches to the registers; wraps become pending */
@@ -649,7 +650,7 @@ uint64_t sim_cpu_timer_at(struct sim_cpu *cpu);	/* when the set timeout expires,
 uint64_t sim_timer_clock(const struct pfm_context *ctx);
 void sim_where(struct pfm_context *ctx, struct pfm_where *where);
 
-/* Of the site executed last, the address; and that site as it came to be. */
+/* The address of the site that was executed last; and that site, as emerge.c executed it if it did. */
 uint64_t sim_cpu_ip(const struct sim_cpu *cpu);
 const struct sim_node *sim_cpu_site(const struct sim_cpu *cpu);
 
@@ -659,9 +660,9 @@ uint64_t sim_cpu_due(struct sim_cpu *cpu);	/* when something happens on it besid
 /* emerge.c */
 extern const uint8_t sim_emerging[CACHE_EVENTS];	/* the enum sim_event of each enum cache_event */
 /*
- * Executes what the current thread is at, and goes on as long as nothing else can happen, to cpu->horizon at most;
- * time moves with it. What it began last, or must be counted by itself, is left for the cursor. True if a counter
- * wrapped.
+ * Executes the sites that the current thread is at, as long as nothing else can happen, up to cpu->horizon at most, and
+ * moves time along. A site that is not over by then, or that must be counted by itself, is left for the cursor. True if
+ * a counter wrapped.
  */
 bool sim_emerge(struct sim_cpu *cpu);
 void sim_emergence_free(struct sim_thread *t);
@@ -677,13 +678,13 @@ void sim_explain_add(struct pfm_sim *sim, uint64_t ip, enum cache_kind kind, int
 
 /* sched.c */
 void sim_sched_ready(struct sim_thread *t);	/* it can run; finds it a CPU that idles, or queues it */
-void sim_sched_leave(struct sim_thread *t, enum pfm_sim_state state);	/* runs or is ready: no more */
+void sim_sched_leave(struct sim_thread *t, enum pfm_sim_state state);	/* it runs or is ready, and stops to be */
 void sim_sched_rotate(struct sim_cpu *cpu);	/* to the next that waits for this CPU, if any */
 bool sim_sched_contended(const struct sim_cpu *cpu);
-uint64_t sim_sched_slice_at(const struct sim_cpu *cpu);	/* the next end of a slice that matters */
+uint64_t sim_sched_slice_at(const struct sim_cpu *cpu);	/* the next end of a slice at which a thread waits */
 void sim_sched_sleep(struct sim_thread *t, uint64_t until);
 void sim_sched_unsleep(struct sim_thread *t);
-void sim_sched_wake(struct pfm_sim *sim);	/* those whose time has come */
+void sim_sched_wake(struct pfm_sim *sim);	/* wakes the threads that have slept long enough */
 uint64_t sim_sched_wake_at(const struct pfm_sim *sim);
 
 /* thread.c */
@@ -698,7 +699,7 @@ void sim_process_unreach(struct sim_process *p, struct pfm_context *ctx);
 struct sim_process *sim_process_find(struct pfm_sim *sim, uint32_t pid);
 void sim_threads_free(struct pfm_sim *sim);
 
-/* record.c: t did that now; the thread's context and its CPU's are told. */
+/* record.c: passes what t did now to the contexts of t and of its CPU. */
 void sim_record(struct sim_thread *t, struct pfm_record *rec);
 
 /* live.c */

@@ -7,7 +7,7 @@
 
 #include "sim.h"
 
-/* --- processes, and the contexts whose descriptors they have (3.1.1, 3.3.6) ------------------- */
+/* --- processes, and the contexts that they have descriptors of (3.1.1, 3.3.6) ----------------- */
 
 bool sim_process_reaches(const struct sim_process *p, const struct pfm_context *ctx)
 {
@@ -99,7 +99,7 @@ struct sim_thread *sim_thread_find(struct pfm_sim *sim, uint32_t tid)
 		? sim->threads[tid - SIM_FIRST_TID] : NULL;
 }
 
-/* Room for one more, among the threads and among those who sleep. */
+/* Makes room for one more thread, in the arrays of all threads and of the sleeping ones. */
 static bool make_room(struct pfm_sim *sim)
 {
 	unsigned int room = sim->room_threads ? 2 * sim->room_threads : 16;

@@ -26,12 +26,12 @@ static void have_formats(void)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	sigset_t saved;
 
-	pfm_signals_block(&saved);	/* a handler would wait for what it has interrupted */
+	pfm_signals_block(&saved);	/* a handler that came in pthread_once() would wait for itself */
 	pthread_once(&once, register_formats);
 	pfm_signals_restore(&saved);
 }
 
-/* A descriptor, with what the program has closed given back first if they have run out. */
+/* Makes a descriptor. If there are none left, contexts that the program has closed are freed first. */
 static struct pfm_desc *new_desc(void)
 {
 	struct pfm_desc *d = pfm_desc_new();
@@ -171,7 +171,7 @@ static int create_by_name(struct pfm_machine *m, pfarg_ctx_t *ctx, const char *f
 	return create(m, ctx, fmt, fmt_arg, arg_size);
 }
 
-/* PFM_FL_ANY_CPU is not in source of 2.x: who runs such a program can ask for it. */
+/* Programs written for 2.x do not know PFM_FL_ANY_CPU: their user can set it by LPFM_ANY_CPU=1. */
 static uint32_t environment_flags(const pfarg_ctx_t *ctx)
 {
 	const char *any_cpu = ctx->ctx_flags & PFM_FL_SYSTEM_WIDE ? getenv("LPFM_ANY_CPU") : NULL;
@@ -206,7 +206,7 @@ int pfm_create_context_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_ar
 	return create_as_asked(create_by_name, ctx, fmt_name, fmt_arg, arg_size);
 }
 
-/* Of the four arguments of 2.x, for who takes its address or looks for the name. */
+/* The function with the four arguments of 2.x, for programs that take its address or look up its name. */
 int (pfm_create_context)(pfarg_ctx_t *ctx, char *fmt_name, void *fmt_arg, size_t arg_size)
 {
 	return pfm_create_context_name(ctx, fmt_name, fmt_arg, arg_size);
@@ -240,7 +240,7 @@ VECTOR_CALL(pfm_create_evtsets, pfarg_setdesc_t, pfm_do_create_evtsets, PFM_NR_C
 VECTOR_CALL(pfm_delete_evtsets, pfarg_setdesc_t, pfm_do_delete_evtsets, PFM_NR_DELETE_EVTSETS)
 VECTOR_CALL(pfm_getinfo_evtsets, pfarg_setinfo_t, pfm_do_getinfo_evtsets, PFM_NR_GETINFO_EVTSETS)
 
-/* The complete read: it says how the next can be quick. */
+/* The complete read, which publishes how the next read can be a fast one (quick.h). */
 static int read_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 {
 	int ret = pfm_check_vector(ctx->machine, n, sizeof(*v));
@@ -326,8 +326,8 @@ static int load_once(int fd, pfarg_load_t *load)
 }
 
 /*
- * What is in the way may be a context that the program has closed a moment ago: it is ended now, or
- * has been while we looked.
+ * A load that is refused is tried again: the conflict may be with a context that the program has just closed, which is
+ * freed here, or was by the service thread meanwhile.
  */
 int pfm_load_context(int fd, pfarg_load_t *load)
 {
@@ -424,7 +424,7 @@ int pfm_add_format(pfm_buffer_fmt_t *fmt)
 	return pfm_result(-err);
 }
 
-/* Who uses it may be a context that the program has closed a moment ago. */
+/* If the format is in use, it may be by a context that the program has closed and that is not freed yet. */
 int pfm_remove_format(pfm_buffer_fmt_t *fmt)
 {
 	int err = pfm_unregister_buffer_fmt(fmt->fmt_uuid);

@@ -48,7 +48,7 @@ static int set(struct pfm_desc *d, const char *path)
 	return 0;
 }
 
-/* A context of perfmon.ko is none of ours. */
+/* The refusal for a descriptor that is not a context of this library: it may be one of perfmon.ko. */
 static int refuse_other(void)
 {
 	pfm_machine_info_t info;

@@ -3,8 +3,8 @@
  * desc.c - from a file descriptor of the program to its context.
  *
  * The program holds one end of a socket pair and may duplicate, pass on or close it as it likes. It
- * is recognized by its inode number, which all duplicates share. When the last one is closed our
- * end hangs up, and the context goes (3.1.15).
+ * is recognized by its inode number, which all duplicates share. When the last one is closed the library's
+ * end hangs up, and the context is closed (3.1.15).
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -46,7 +46,7 @@ int pfm_result(int ret)
 
 static sigset_t before_fork_mask;	/* in the forking thread, behind all locks */
 
-/* What the child gets a copy of is in the middle of nothing. */
+/* Takes all locks, so that the child's copies of the data are consistent. */
 static void before_fork(void)
 {
 	sigset_t saved;
@@ -70,7 +70,7 @@ static void after_fork_parent(void)
 	pfm_signals_restore(&saved);
 }
 
-/* The child has copies of our ends, which must not keep anything alive. */
+/* Closes the child's copies of the library's ends, which would keep contexts' descriptors alive. */
 static void forget_contexts(void)
 {
 	for (int i = 0; i < BUCKETS; i++) {
@@ -84,10 +84,10 @@ static void forget_contexts(void)
 	pfm_quick_forget();
 }
 
-/* The child has no service thread. Programs that only could have contexts pay next to nothing. */
+/* The child has no service thread. In a process without contexts this takes next to no time. */
 static void after_fork_child(void)
 {
-	atomic_store(&self_monitoring, false);	/* first: what is closed here leads to no context any more */
+	atomic_store(&self_monitoring, false);	/* first, so that closes here do not look for contexts to end */
 	if (atomic_load(&user))
 		forget_contexts();
 	forks++;
@@ -102,7 +102,7 @@ uint32_t pfm_process(void)
 	return forks;
 }
 
-/* From the start: a fork during another thread's first call shall not copy what that call holds. */
+/* Registered at the start, as a fork may come during another thread's first call, which holds locks. */
 static __attribute__((constructor)) void watch_forks(void)
 {
 	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
@@ -111,8 +111,8 @@ static __attribute__((constructor)) void watch_forks(void)
 /* --- life ----------------------------------------------------------------------------------- */
 
 /*
- * Where a process is killed the kernel releases what it closed last first, as a rule: the program's end, which has the
- * higher number. The other way round its owner would get a signal for the hang-up.
+ * When a process is killed, the kernel as a rule releases the descriptor with the higher number first: that is the
+ * program's end. If the library's end were released first, the owner would get a signal for the hang-up.
  */
 static int open_ends(struct pfm_desc *d)
 {
@@ -207,8 +207,8 @@ static void end_context(struct pfm_desc *d)
 	pfm_watch_del(d->hangup);
 	pfm_do_close(ctx);
 	d->ctx = NULL;
-	unlist(d);	/* last: who finds it until then waits for the lock, and so for all this */
-	/* not with the last reference, which a watch may hold until the service thread wakes up */
+	unlist(d);	/* last: a thread that finds it before waits for the lock, and so for all this */
+	/* closed now, not with the last reference: a watch may hold that until the service thread wakes up */
 	close(d->own);
 	d->own = -1;
 }
@@ -348,12 +348,12 @@ static void send_signal(const struct f_owner_ex *owner, int sig, int fd)
 		ret = syscall(SYS_rt_tgsigqueueinfo, getpid(), owner->pid, sig, &info);
 	else if (owner->type == F_OWNER_PID)
 		ret = syscall(SYS_rt_sigqueueinfo, owner->pid, sig, &info);
-	/* the kernel lets one pretend to be it only towards oneself */
+	/* the kernel allows a si_code of its own only for signals to the own process: for others kill(2) is used */
 	if (ret)
 		kill(owner->type == F_OWNER_PGRP ? -owner->pid : owner->pid, sig);
 }
 
-/* With the table's lock: what an exec has silenced stays silent. */
+/* With the table's lock. No signal is sent while d->silent is set by an exec. */
 static void signal_owner(const struct pfm_desc *d)
 {
 	struct f_owner_ex owner;
@@ -380,7 +380,7 @@ static void silence(struct pfm_desc *d)
 	d->silent = (flags & O_ASYNC) && !fcntl(d->fd, F_SETFL, flags & ~O_ASYNC);
 }
 
-/* What came meanwhile has been told to nobody. */
+/* Ends the silence: O_ASYNC is set again, and SIGIO sent if a message came meanwhile. */
 static void unsilence(struct pfm_desc *d)
 {
 	struct pollfd p = { .fd = d->fd, .events = POLLIN };
@@ -397,7 +397,7 @@ static void with_all(void (*fn)(struct pfm_desc *d))
 {
 	sigset_t saved;
 
-	/* a child of vfork() or of a plain clone() has the table, and none of its locks */
+	/* a child of vfork() or of a plain clone() has the table, but must not use its locks */
 	if (atomic_load(&user) != getpid())
 		return;
 	pfm_signals_block(&saved);
@@ -476,7 +476,7 @@ void pfm_desc_closed(struct pfm_desc *d)
 	errno = err;
 }
 
-/* One that has hung up, with a reference, or NULL. */
+/* Returns a descriptor that has hung up, with a reference, or NULL. */
 static struct pfm_desc *next_hung_up(void)
 {
 	struct pfm_desc *found = NULL;

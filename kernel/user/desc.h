@@ -18,15 +18,15 @@ struct pfm_desc {
 	struct pfm_desc		*next;		/* in the table's bucket */
 	ino_t			ino;		/* of the program's end: all its duplicates share it */
 	uint32_t		serial;		/* by which children note it: heirs.h */
-	struct pfm_inherited	inherited;	/* in a child, which has nothing else of it */
-	pid_t			pid;		/* who made it; not of a child of vfork() that closes it */
+	struct pfm_inherited	inherited;	/* used in a child of fork(): the rest is not valid there */
+	pid_t			pid;		/* the process that made it, as a child of vfork() may close it */
 	int			fd;		/* the number the program last used for it */
-	int			own;		/* our end */
+	int			own;		/* the library's end */
 	int			quick;		/* where its counters are published, or -1: quick.h */
 	bool			silent;		/* its signals are off for an exec; under the table's lock */
 	int			msg_unit;	/* bytes a queued message occupies, once known */
 	bool			by_06;		/* made by perfmonctl(): mapped as 3.5.4 has it */
-	bool			by_20;		/* made by perfmon 2.0's call: its messages */
+	bool			by_20;		/* made by perfmon 2.0's call: messages have its layout */
 	int			cgroup;		/* a descriptor of its folder, or -1 */
 	int			memfd;		/* the sampling buffer, or -1 */
 	void			*mapping;	/* where the program last mapped it, or NULL */
@@ -63,9 +63,9 @@ void pfm_memory_lock(void);	/* the innermost */
 void pfm_memory_unlock(void);
 
 /*
- * Around a close of fd: a thread that monitors itself and whose process has no descriptor left loses its context, also
- * where another process still has one (3.1.15, figure 3.10). loaded: with its lock held. may_end: is there any such?
- * closing: NULL, or a reference for closed.
+ * Around a close of fd: if a thread monitors itself and its process has no descriptor left, the context is unloaded,
+ * even if another process still has a descriptor (3.1.15, figure 3.10). loaded: with its lock held. may_end: is there
+ * any such context? closing: NULL, or a reference for closed.
  */
 void pfm_desc_loaded(const struct pfm_desc *d);
 bool pfm_desc_may_end(void);
@@ -82,10 +82,10 @@ void pfm_desc_after_exec(void);
 /* Closes now what the program has closed but the service thread has not noticed; true if any. */
 bool pfm_desc_reap(void);
 
-/* Tells this process from its forebears. */
+/* A number that differs from that of the processes from which this one was forked. */
 uint32_t pfm_process(void);
 
-/* Bytes of a message of the context whose descriptor fd is; 0: it is none. */
+/* Bytes of a message of fd's context; 0: fd is no context's descriptor. */
 unsigned int pfm_desc_message(int fd);
 unsigned int pfm_message_size(const struct pfm_desc *d);	/* machine_ops.c */
 /* The program unmaps what it had at addr: a sampling buffer there may be mapped again (3.5.4). */

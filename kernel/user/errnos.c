@@ -2,8 +2,8 @@
 /*
  * errnos.c - "the value of errno can be any one of": what perfmonctl() reports is in its command's list.
  *
- * The pfm_* calls report what 2.x did. Some that lists leave out are kept, for nothing in them would say it: EBADF and
- * EINVAL for arguments that the command's text rules out, and ENOMEM.
+ * The pfm_* calls report the errnos of 2.x. Some that the lists leave out are kept, as no errno of the lists would mean
+ * the same: EBADF, EINVAL for arguments that the command's text rules out, and ENOMEM.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 #define BIT(err)	(1ULL << (err))
 #define ANYWHERE	(BIT(EBADF) | BIT(EINVAL) | BIT(EFAULT) | BIT(ENOSYS) | BIT(ENOMEM))
 
-/* What a command reports besides ANYWHERE, and what it calls the rest. */
+/* The errnos that a command reports besides ANYWHERE, and the one that replaces all others. */
 static const struct list {
 	uint64_t	listed;
 	int		rest;
@@ -39,7 +39,7 @@ static const struct list {
 	[PFM_GET_CONFIG] = { 0, EINVAL },
 };
 
-/* Who may not, whatever the reason: a thread that does not exist is nobody's to operate on (3.1.7). */
+/* Errors for which the caller lacks permission; it may not monitor a thread that does not exist, either (3.1.7). */
 static int permission(int err)
 {
 	return err == EACCES || err == ESRCH ? EPERM : err;

@@ -48,7 +48,7 @@ static uint32_t pid_of(unsigned long long n)
 
 void pfm_user_want_heirs(void)
 {
-	pfm_sees_closes();	/* known before a fork, after which it cannot be found out */
+	pfm_sees_closes();	/* its result is stored now, as it cannot be found out after a fork */
 	notes = mmap(NULL, sizeof(*notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (notes == MAP_FAILED)
 		notes = NULL;	/* so END is sent to all */
@@ -66,7 +66,7 @@ static bool take(atomic_ullong *list, size_t n, unsigned long long new)
 	for (size_t i = 0; i < n; i++) {
 		unsigned long long old = atomic_load(&list[i]);
 
-		/* of a process that has gone: nobody asks for it */
+		/* an entry of a process that has ended is not needed any more, and is replaced */
 		if (old && (kill((pid_t)pid_of(old), 0) == 0 || errno != ESRCH))
 			continue;
 		if (atomic_compare_exchange_strong(&list[i], &old, new))
@@ -83,7 +83,7 @@ static bool has_closed(uint32_t pid, uint32_t serial)
 	return false;
 }
 
-/* Where it cannot be noted that one is closed the process counts as having none. */
+/* Removes the process's note: if a close cannot be noted, the process counts as having no descriptors. */
 static void leave(uint32_t pid)
 {
 	for (size_t i = 0; i < CHILDREN; i++) {
@@ -150,14 +150,14 @@ void pfm_heirs_inherit(struct pfm_inherited *i, ino_t ino, uint32_t serial)
 	inherited = i;
 }
 
-/* One that does not see what is closed would say that it has what it has not. */
+/* A child that cannot see closes makes no note, as it would claim descriptors that it has closed. */
 void pfm_heirs_register(void)
 {
 	uint32_t pid = (uint32_t)getpid();
 
 	if (!notes || !inherited || !pfm_sees_closes())
 		return;
-	for (size_t i = 0; i < CLOSED; i++) {	/* of one that had the number before */
+	for (size_t i = 0; i < CLOSED; i++) {	/* notes of an earlier process with the same id */
 		unsigned long long old = atomic_load(&notes->closed[i]);
 
 		if (pid_of(old) == pid)

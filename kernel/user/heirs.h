@@ -2,8 +2,8 @@
 /*
  * heirs.h - which children of fork() still have a context's descriptor (3.3.6). Inside kernel/user.
  *
- * When a thread has ended nobody can see any more what it had open. A child that runs on with this library in it
- * notes for its parent, in memory that they share, that it is there and which descriptors it has closed since.
+ * The descriptors of a thread that has ended cannot be found out any more. So a child that runs on with this library
+ * notes for its parent, in shared memory, that it exists and which descriptors it has closed since.
  */
 #ifndef PFM_USER_HEIRS_H
 #define PFM_USER_HEIRS_H
@@ -30,7 +30,7 @@ struct pfm_inherited {
 void pfm_heirs_inherit(struct pfm_inherited *i, ino_t ino, uint32_t serial);
 void pfm_heirs_register(void);
 
-/* Around a close: does the descriptor lead to a parent's context? If so, or where it may, all are looked for. */
+/* Around a close: may the descriptor be of a parent's context? If so, all are checked after the close. */
 bool pfm_heirs_concerns(int fd);
 bool pfm_heirs_any(void);
 void pfm_heirs_look(void);

@@ -55,7 +55,7 @@ static __attribute__((constructor)) void find_libc(void)
 		libc(call);
 }
 
-/* Programs without a dynamic linker have the kernel alone. */
+/* In a program without a dynamic linker, dlsym(3) finds nothing: the system call is made directly. */
 static int close_one(int fd)
 {
 	int (*fn)(int) = libc(CLOSE);
@@ -114,7 +114,7 @@ static int our_close(int fd)
 
 #define MOST_FDS 4096
 
-/* One by one: each may be its context's last here. */
+/* One by one, since each may be the last descriptor of a context in this process. */
 static void close_contexts(unsigned int first, unsigned int last)
 {
 	if (!pfm_desc_may_end())
@@ -190,7 +190,7 @@ static int our_dup3(int from, int to, int flags)
 	return duplicate(from, to, &flags);
 }
 
-/* fclose(3) closes it inside libc: nothing is ever published under its number any more. */
+/* fclose(3) closes it inside libc, unseen, so nothing is published under its number from now on. */
 static FILE *our_fdopen(int fd, const char *mode)
 {
 	FILE *(*fn)(int, const char *) = libc(FDOPEN);

@@ -24,7 +24,7 @@
 
 /* --- messages ------------------------------------------------------------------------------- */
 
-/* Messages the program has not read: the kernel knows how many bytes of ours they occupy. */
+/* The number of unread messages, from the bytes in the socket's buffer that the kernel reports. */
 static size_t unread(struct pfm_desc *d)
 {
 	int bytes = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * machines.c - which machine contexts are created on: as told, as LPFM_MACHINE says, or the first
- * that measures this computer. A simulated computer is used by name only.
+ * machines.c - the machine that contexts are created on: that of pfm_set_machine(), that of LPFM_MACHINE, or the first
+ * one that works here. A simulated computer is used by name only.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ void pfm_machines_forget(void)
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pfm_machine *current;
 static const struct pfm_user_machine *current_kind;
-static bool was_told;		/* which one it is to be */
+static bool was_told;		/* pfm_set_machine() or LPFM_MACHINE has chosen */
 
 const char *pfm_machine_name(int i)
 {
@@ -69,7 +69,7 @@ void pfm_machines_after_fork(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Always NULL. */
+/* Refuses the name. Always returns NULL. */
 static const struct pfm_user_machine *no_machine(const char *name)
 {
 	const char *known;
@@ -117,7 +117,7 @@ static struct pfm_machine *use_name(const char *name, const char *options)
 	return kind ? use(kind, model, options) : NULL;
 }
 
-/* A machine that is there, but lacks something now: who asks again may get it. */
+/* Is it an error of a machine that exists but lacks resources now? A later call may succeed. */
 static bool just_lacks(int err)
 {
 	return err == ENOMEM || err == EMFILE || err == ENFILE || err == EAGAIN || err == EINTR || err == EFAULT;
@@ -136,7 +136,7 @@ static void refuse_all(void)
 	errno = err;
 }
 
-/* A program shall not find itself on another machine because memory was short for a moment. */
+/* If a machine only lacks resources now (just_lacks()), the call fails: no other machine is used in its place. */
 static struct pfm_machine *choose(void)
 {
 	const char *name = getenv("LPFM_MACHINE");

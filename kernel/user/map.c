@@ -63,7 +63,7 @@ static int check(const struct pfm_desc *d, const struct request *r)
 	return d->by_06 ? check_06(d, r) : check_2x(d, r);
 }
 
-/* Shared also where private is asked for: a program could make that writable. */
+/* The mapping is always shared: a private one could be made writable. */
 static int map(struct pfm_desc *d, const struct request *r, void **at)
 {
 	int ret = check(d, r);
@@ -77,7 +77,7 @@ static int map(struct pfm_desc *d, const struct request *r, void **at)
 	return 0;
 }
 
-/* The set whose view is at an offset; NULL: none. */
+/* The set with its view at an offset; NULL: none. */
 static struct pfm_set *viewed_set(struct pfm_context *ctx, uint64_t offset)
 {
 	uint64_t page = pfm_ops(ctx)->page_size(ctx->machine), id = (offset - PFM_VIEW_OFFSET(0, 0)) / page;
@@ -86,7 +86,7 @@ static struct pfm_set *viewed_set(struct pfm_context *ctx, uint64_t offset)
 	return set && set->view && offset == PFM_VIEW_OFFSET(id, page) ? set : NULL;
 }
 
-/* The same memory once more, read-only. */
+/* Maps the view's memory a second time, read-only. */
 static int map_view(struct pfm_desc *d, const struct request *r, void **at)
 {
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -122,7 +122,7 @@ static void *map_here(int fd, const struct request *r)
 	return ret ? failed(ret) : at;
 }
 
-/* The kernel's own: it has the rules, and knows why. */
+/* Maps a descriptor of perfmon.ko: the kernel checks, and gives the reason of a refusal. */
 static void *map_there(int fd, const struct request *r)
 {
 	void *at = mmap(r->addr, r->size, r->prot, r->flags, fd, r->offset);

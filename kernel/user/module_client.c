@@ -25,7 +25,7 @@ bool pfm_linux_is(const struct pfm_machine *m)
 
 /* --- calls ---------------------------------------------------------------------------------- */
 
-/* The kernel's reason becomes ours. */
+/* Copies the kernel's reason for the failure to pfm_explain(). */
 static void adopt_reason(int fd)
 {
 	struct pfm_ioc_why why;
@@ -53,7 +53,7 @@ static bool is_context(int fd)
 	return is;
 }
 
-/* Where there is no perfmon.ko no descriptor is one of its. */
+/* Is there a perfmon.ko? If not, no descriptor can be one of its contexts. */
 static bool there(void)
 {
 	static _Atomic int known = -1;
@@ -82,7 +82,7 @@ void pfm_linux_reason(int fd)
 		adopt_reason(fd);
 }
 
-/* 0 elements are the kernel's to refuse; and more than can be told are more than it takes. */
+/* Bounds n to what fits the ioctl's number, which is more than the kernel accepts: it refuses that, and 0. */
 static int clamp(int n)
 {
 	return n < 0 ? 0 : n < (int)PFM_IOC_MAX_N ? n : (int)PFM_IOC_MAX_N;
@@ -155,7 +155,7 @@ static int fetch_regs(struct pfm_reg **table, const uint64_t *bits, unsigned int
 	return n;
 }
 
-/* Whatever fails has told why, and left errno. */
+/* -1 with errno and a reason. */
 static int fetch_pmu(void)
 {
 	pfarg_config_t cfg;
@@ -209,7 +209,7 @@ static int check_version(void)
 	return -1;
 }
 
-/* As if it had never been opened; the reason stays. */
+/* Closes the device, so that it is opened again the next time; keeps the reason. */
 static void forget_device(void)
 {
 	int saved = errno;
@@ -233,7 +233,7 @@ static int open_device(void)
 	return -1;
 }
 
-/* A module that is loaded, and cannot be used. */
+/* Why the module cannot be used though it is loaded, or NULL. */
 const char *pfm_linux_obstacle(void)
 {
 	if (faccessat(AT_FDCWD, "/sys/kernel/perfmon", F_OK, 0))	/* the kernel's, not sysfs.c's */
@@ -259,7 +259,7 @@ const struct pfm_pmu *pfm_linux_pmu(void)
 	return ready ? &pmu : NULL;
 }
 
-/* Under the lock of machines.c, which is not everybody's. */
+/* Called under the lock of machines.c. */
 static struct pfm_machine *linux_open(const char *model_name, const char *options)
 {
 	if (*model_name || *options)

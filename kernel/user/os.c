@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 
 static pthread_mutex_t global = PTHREAD_MUTEX_INITIALIZER;
-static sigset_t before;		/* of who holds it */
+static sigset_t before;		/* the signal mask of the thread that holds global, to be restored */
 static __thread char why[512];
 
 /* --- memory --------------------------------------------------------------------------------- */
@@ -43,8 +43,8 @@ void pfm_memory_unlock(void) { }
 #else
 
 /*
- * Not malloc(3)'s: a signal handler that has interrupted malloc() would wait for itself (5.7). Blocks are powers of 2,
- * cut from chunks and kept for the next of their size; those beyond LARGEST are the kernel's.
+ * malloc(3) is not used: a signal handler that has interrupted malloc() would wait for itself (5.7). Blocks have powers
+ * of 2 as sizes, are cut from chunks, and are kept for later blocks of their size; larger ones are mmap()ed.
  */
 #define SMALLEST	6
 #define LARGEST		15
@@ -238,7 +238,7 @@ void pfm_signals_restore(const sigset_t *saved)
 	pthread_sigmask(SIG_SETMASK, saved, NULL);
 }
 
-/* 5.7: a signal handler may come here, but not to who holds the lock. */
+/* 5.7: signal handlers may take this lock, so the thread that holds it has signals blocked. */
 void pfm_os_lock(void)
 {
 	sigset_t saved;

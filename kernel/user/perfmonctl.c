@@ -42,7 +42,7 @@ static int wants_none(const void *arg, int n)
 	return fail(EINVAL);
 }
 
-/* EINVAL for nothing, EFAULT for a vector that is not there or too big (3.1.2). */
+/* EINVAL for no elements, EFAULT for a vector that is NULL or too big (3.1.2). */
 static int wants_vector(int fd, const void *arg, int n, size_t size)
 {
 	pfarg_config_t cfg;
@@ -65,7 +65,7 @@ static int wants_vector(int fd, const void *arg, int n, size_t size)
 	return fail(EFAULT);
 }
 
-/* Start, stop, unload and restart know one error: EBUSY, also where nothing is loaded. */
+/* Start, stop, unload and restart have one errno: EBUSY, even if the context is not loaded. */
 static int wants_loaded(int fd)
 {
 	int loaded = pfm_is_loaded(fd);
@@ -207,7 +207,7 @@ static int write_pmc(int fd, const struct pfm_pmu *pmu, struct pfm06_pmc *req)
 		return fail(EINVAL);
 	}
 	pmc.reg_flags = req->reg_flags & PFM_REGFL_NO_64BIT_EMUL;
-	/* either can be bad where the other is good, and then nothing is written */
+	/* both are checked before either is written, since either may be refused */
 	if (write_attrs(fd, pmu, req, PFM_REGFL_CHECK))
 		return -1;
 	if (!pfm_write_pmcs(fd, &pmc, 1))
@@ -280,7 +280,7 @@ static void result_of_read(struct pfm06_pmd *to, const pfarg_pmd_t *from)
 	to->reg_ovflsw_thres = from->reg_ovfl_switch_cnt;
 }
 
-/* One call for all: the values belong to one moment. */
+/* All PMDs are read by one call, so that the values are of one moment. */
 static int read_pmds(int fd, void *arg, int n)
 {
 	struct pfm06_pmd *v = arg;
@@ -461,7 +461,7 @@ static int get_config(int fd, void *arg, int n)
 	return 0;
 }
 
-/* What 0.6 does not know stays as it is. */
+/* Settings that 0.6 does not have keep their values. */
 static int set_config(int fd, void *arg, int n)
 {
 	const struct pfm06_config *req = arg;
@@ -499,7 +499,7 @@ static const command_fn commands[] = {
 	[PFM_GET_CONFIG] = get_config,
 };
 
-/* Without a machine it is as without the subsystem, except that a context may be refused by permission. */
+/* Without a machine the errno is that of a kernel without perfmon, but a context may be refused with EPERM. */
 static int errno_of(int cmd, int err)
 {
 	if (!pfm_current_machine())

@@ -18,12 +18,12 @@
 #define NUMBERS	4096	/* descriptors beyond have no quick read */
 #define FIRST	3	/* nor have those that libc itself closes and replaces */
 
-/* Never freed: a reader needs no permission to look. */
+/* Slots are never freed, so a reader may access them without a lock. */
 struct slot {
 	atomic_uint		readers;
 	atomic_uint		state;		/* odd: published */
 	atomic_int		left_over;	/* a counter that the last reader closes, or -1 */
-	const struct pfm_desc	*owner;		/* whose counters they are, under the lock of publishing */
+	const struct pfm_desc	*owner;		/* the context with these counters; under the lock publishing */
 	uint64_t		cookie;		/* of its socket */
 	const struct pfm_machine *machine;
 	struct pfm_quick	q;
@@ -31,8 +31,8 @@ struct slot {
 
 static _Atomic(struct slot *) slots[NUMBERS];
 static struct {
-	atomic_uint	closing, closed;	/* how many are at it, and were ever */
-	atomic_bool	ours;			/* has led to a context */
+	atomic_uint	closing, closed;	/* closes in progress; all closes so far */
+	atomic_bool	ours;			/* the number has been a context's */
 } numbers[NUMBERS];
 static pthread_mutex_t publishing = PTHREAD_MUTEX_INITIALIZER;
 
@@ -59,7 +59,7 @@ static bool cookie_of(int fd, uint64_t *cookie)
 	return !getsockopt(fd, SOL_SOCKET, SO_COOKIE, cookie, &size);
 }
 
-/* Where the program can close it behind our back the descriptor is asked who it is. */
+/* If the library cannot see closes, the socket's cookie tells whether fd is still the same descriptor. */
 static bool is_still(const struct slot *s, int fd)
 {
 	uint64_t cookie;
@@ -158,7 +158,7 @@ static struct slot *need_slot(int fd)
 	return s;
 }
 
-/* Withdrawn, and nobody who began before is still reading. */
+/* True if no read that began before the slot was withdrawn is still in progress. */
 static bool is_quiet(struct slot *s)
 {
 	return !s || (!atomic_load(&s->readers) && atomic_load(&s->left_over) < 0);
@@ -200,7 +200,7 @@ void pfm_quick_withdraw(struct pfm_desc *d)
 		withdraw(s);
 }
 
-/* The context has been withdrawn: who reads its counters began before. */
+/* Called when the context has been withdrawn: a read that is in progress began before that. */
 static bool leave_to_readers(const struct pfm_desc *d, int fd)
 {
 	struct slot *s = slot_of(d->quick);
@@ -232,7 +232,7 @@ void pfm_quick_note(int fd)
 		atomic_store_explicit(&numbers[fd].ours, true, memory_order_relaxed);
 }
 
-/* A close past interpose.c may have left another's counters there. */
+/* Withdraws another context's counters from the number: a close that interpose.c did not see may have left them. */
 void pfm_quick_claim(const struct pfm_desc *d, int fd)
 {
 	struct slot *s = slot_of(fd);

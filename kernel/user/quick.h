@@ -9,13 +9,13 @@
  * The reader looks before and after whether it is still there, and else leaves the work to the complete read; it
  * holds nothing, so that a signal handler may interrupt it and call whatever it likes (5.7).
  *
- *	reader				who changes the context, or publishes another
+ *	reader				writer: changes the context, or publishes another one
  *	  readers++      (A)		  withdraw: state = even   (C)
  *	  state odd?     (B)		  readers == 0?            (D)
  *	  read, state the same?		    yes: may close the counter, write the slot
  *	  readers--			    no: the last reader closes it; nothing is published
  *
- * A, B and C, D are sequentially consistent: the reader sees C, or who changes sees A.
+ * A, B and C, D are sequentially consistent: the reader sees C, or the writer sees A.
  *
  * What closes the number is seen by interpose.c. A program that goes past it, by syscall(2), reads on until the last
  * duplicate is closed, a command is tried, or the number is another context's: to ask the kernel each time, as
@@ -39,16 +39,19 @@ struct pfm_quick_ticket {
 };
 struct pfm_quick_ticket pfm_quick_ticket(int fd);
 void pfm_quick_publish(struct pfm_desc *d, int fd, struct pfm_quick_ticket ticket);
-/* With d's lock held: it changes. */
+/* With d's lock held, before the context changes. */
 void pfm_quick_withdraw(struct pfm_desc *d);
-/* Around what closes the numbers first to last, also where it is not this library's: interpose.c. */
+/* Around a close of the numbers first to last, of any kind: interpose.c. */
 void pfm_quick_closing(unsigned int first, unsigned int last);
 void pfm_quick_closed(unsigned int first, unsigned int last);
-/* A number leads to a context; has it ever? Those beyond 4095 are not noted. claim: to d alone, or to none. */
+/*
+ * note: the number fd is a context's. noted: has it ever been one's? Numbers beyond 4095 are not noted. claim: fd is
+ * d's, or no context's if d is NULL.
+ */
 void pfm_quick_note(int fd);
 void pfm_quick_claim(const struct pfm_desc *d, int fd);
 bool pfm_quick_noted(int fd);
-/* In a child after fork: nothing is published there, and nobody reads. */
+/* Called in a child after fork: nothing is published in it, and no read is in progress. */
 void pfm_quick_forget(void);
 
 #endif

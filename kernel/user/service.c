@@ -96,14 +96,15 @@ int pfm_thread_start(pthread_t *thread, void *(*fn)(void *arg), int state)
 
 static void *nothing(void *unused)
 {
-	pthread_mutex_lock(&service_lock);	/* not before all have begun: each has a stack of its own */
+	pthread_mutex_lock(&service_lock);	/* released when all have begun, so that each has its own stack */
 	pthread_mutex_unlock(&service_lock);
 	return unused;
 }
 
 /*
- * A thread takes memory of malloc(3)'s, unless libc has kept all that it needs from one that has ended, with a stack of
- * that size. So that a signal handler may start ours, two have ended by then: the service, and sim:MODEL,live's.
+ * pthread_create(3) calls malloc(3), unless libc has kept the stack and data of a thread that has ended, with a stack
+ * of the same size. So that a signal handler may start the service thread and that of sim:MODEL,live, two threads are
+ * started and ended here.
  */
 static __attribute__((constructor)) void keep_stacks(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * shared.c - what holds beyond a process: one context per thread and CPU (3.1.7), memory of sampling buffers
- * (4.4.3), the configuration (3.1.16).
+ * shared.c - the limits that apply to several processes: one context per thread and CPU (3.1.7), memory of sampling
+ * buffers (4.4.3), the configuration (3.1.16).
  *
  * A user's processes share a file, of which nothing but record locks is used: a byte locked is a thread or a CPU that
  * has a context, or a page of a buffer. The kernel gives them back when a process ends, however it does; none is
@@ -32,7 +32,7 @@ static struct {
 	dev_t	dev;
 	ino_t	ino;
 } file = { .fd = -2 };
-static struct pfm_machine *machine;	/* whose contexts they are */
+static struct pfm_machine *machine;	/* the machine of the contexts */
 
 static bool is_mine(int fd, struct stat *st)
 {
@@ -40,7 +40,7 @@ static bool is_mine(int fd, struct stat *st)
 	       st->st_nlink == 1;
 }
 
-/* Thread ids mean something in their name space alone. */
+/* The file's name has the pid namespace, as thread ids are unique only in it. */
 static bool open_in(const char *folder)
 {
 	struct stat ns, st;
@@ -75,7 +75,7 @@ static void find_file(void)
 	file.fd = -1;
 }
 
-/* A program may close all descriptors, ours with them, and use the number for something else. */
+/* Is it still the file? A program may have closed all its descriptors, and use the number for another file. */
 static bool is_ours(void)
 {
 	struct stat st;
@@ -97,7 +97,7 @@ static void close_file(void)
 	file.fd = -2;
 }
 
-/* It is open while this process has something there. */
+/* Closes the file if this process has no locks in it. */
 static void settle(const struct pfm_machine *m, uint64_t bytes)
 {
 	if (!m->thread_sessions && !m->sys_sessions && !bytes)
@@ -131,7 +131,7 @@ static int lock(short type, off_t from, off_t n)
 	return fd < 0 ? 0 : fcntl(fd, F_SETLK, &l);
 }
 
-/* Who else has a lock there: its process, or 0. */
+/* Returns a process that has a lock in the range, or 0. */
 static pid_t owner(off_t from, off_t n, struct flock *l)
 {
 	int fd = descriptor();
@@ -140,7 +140,7 @@ static pid_t owner(off_t from, off_t n, struct flock *l)
 	return fd < 0 || fcntl(fd, F_GETLK, l) || l->l_type == F_UNLCK ? 0 : l->l_pid;
 }
 
-/* Bytes that others have locked: any lock of the range comes first, so the rest is on both its sides. */
+/* Bytes that others have locked. F_GETLK returns any lock of the range, so both sides of it are searched again. */
 static uint64_t locked(off_t from, off_t end)
 {
 	struct flock l;
@@ -192,7 +192,7 @@ static uint64_t others_bytes(void)
 	return locked(BUFFERS, EVERYTHING) * page_size();
 }
 
-/* A process that is stopped in the middle of it must not stop the others: they go on uncounted after a second. */
+/* A process that is stopped while it charges does not block the others: after a second they go on without the lock. */
 static void begin_charging(void)
 {
 	const struct timespec ms = { 0, 1000000 };
@@ -320,7 +320,7 @@ static bool write_config(const char *path, const struct config *c)
 	return !close(fd) && good;
 }
 
-/* Whole, or not at all; where that cannot be written it is this process's alone. */
+/* Replaces the file as a whole. If it cannot be written, the configuration changes only in this process. */
 void pfm_user_spread(struct pfm_machine *m)
 {
 	const struct config c = {

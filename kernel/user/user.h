@@ -148,7 +148,7 @@ void pfm_machines_begin_call(void);
 void pfm_machines_end_call(void);
 void pfm_machines_forget(void);
 
-/* Around fork: nobody is about to choose a machine, and all have ended their calls. */
+/* Around fork: no thread is choosing a machine, and all calls have ended. */
 void pfm_machines_before_fork(void);
 void pfm_machines_after_fork(void);
 

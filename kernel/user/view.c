@@ -27,7 +27,7 @@ pfm_set_view_t *pfm_user_open_view(struct pfm_context *ctx, struct pfm_set *set)
 	return &v->view;
 }
 
-/* Where the program has it mapped, it stays. */
+/* The program's own mapping of it stays. */
 void pfm_user_close_view(struct pfm_context *ctx, struct pfm_set *set)
 {
 	(void)ctx;
@@ -65,7 +65,7 @@ int pfm_unmap_set(pfm_view_t *view)
 /* --- reading ------------------------------------------------------------------------------------ */
 
 #define CHUNK	16
-#define TRIES	1000	/* while others keep changing it: then whoever changes it has to be waited for */
+#define TRIES	1000	/* reads of a view that keeps changing, before one waits for the change by a call */
 
 static int by_call(const pfm_view_t *view, const uint16_t *nums, uint64_t *values, int n)
 {

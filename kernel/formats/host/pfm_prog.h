@@ -14,8 +14,8 @@ struct pfm_prog {
 };
 
 /*
- * Copies and checks the program of an argument whose numbers are in order; how far it reaches into the record, in
- * bytes. 0; EFAULT (it cannot be read), EINVAL (it is refused, with the reason), ENOMEM.
+ * Copies and checks the program of a valid argument; *reach: the bytes of the record that it can read. 0; EFAULT (it
+ * cannot be read), EINVAL (it is refused, with the reason), ENOMEM.
  */
 static inline int pfm_prog_load(struct pfm_prog *p, const pfm_prog_smpl_arg_t *a, uint32_t *reach)
 {

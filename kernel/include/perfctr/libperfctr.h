@@ -11,12 +11,12 @@
  * Where this is not as in perfctr's kernel:
  * - An object is known to the process that opened it, not to others; a child of fork() has the descriptor, and may map
  *   it and read an object that is detached, but commands nothing (EBADF). One object, or context, a thread.
- * - A thread need not be stopped and ptraced by the caller; who may monitor it may command its object.
+ * - A thread need not be stopped and ptraced by the caller: the right to monitor it suffices to command its object.
  * - Children are counted with their parent's control, but have no object to open of their own, and their overflows
  *   send no signal. Their counts are added when they end, not when they are reaped. Children of children are children.
  *   On machine perf `children` has the counts of those that still live, too: its kernel tells the sum alone. Live
  *   simulated machines follow no children: 0.
- * - A control that cannot be carried out in the end (EBUSY: someone took the counters) leaves the counters stopped.
+ * - A control that fails in its last step (EBUSY: another user has taken the counters) leaves the counters stopped.
  * - Registers are read by a call: PERFCTR_FEATURE_RDPMC is not there, and rdpmcl() is a function. sum, start and "now"
  *   have 64 bits.
  * - A thread that ends while its counters are suspended has as its TSC what it was when it was last looked at.
@@ -98,7 +98,7 @@ struct perfctr_info {
 /*
  * A descriptor of the object of thread tid, 0: of the calling thread. With creat a new object without counters.
  * ESRCH: there is no such thread; EEXIST: with creat, it has an object; ENOENT: without creat, it has none;
- * EPERM: the caller may not monitor it; EBUSY: it has a context of someone's.
+ * EPERM: the caller may not monitor it; EBUSY: the thread is monitored by another context.
  */
 int sys_vperfctr_open(int tid, int creat);
 

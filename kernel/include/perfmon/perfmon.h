@@ -75,12 +75,13 @@ typedef unsigned char pfm_uuid_t[16];
  *
  * With one the samples and records of all are in the context's buffer, with their pid and tid, and their messages in
  * its queue. A PMD with a long or short reset value is each thread's own: it is not added up, and in a child begins at
- * the long reset, or where one that has ended left it; a child's random periods are a series of its own. Who finds the
- * buffer full is masked, others go on until they do; one message tells of it, and pfm_restart() lets them all go on.
+ * the long reset, or where one that has ended left it; a child's random periods are a series of its own. A thread that
+ * finds the buffer full is masked, others go on until they find it full too; there is one message, and pfm_restart()
+ * lets them all go on.
  * Where threads on several CPUs sample at the same time, on machine linux, the buffer is of as many equal parts as
  * there are CPUs, pfm_ctx_buf_parts(), one after the other in the mapping, each with a header of its own; threads on
  * CPU n fill part n modulo that number, and msg_ovfl_cpu says which one a message is about. There pfm_restart() gives
- * back those parts or regions whose messages were read; or, if none was read since the load, all that are full. Each
+ * back the parts or regions of the messages that were read; or, if none was read since the load, all full ones. Each
  * part has the size that the format was asked for, and ctx_smpl_buf_size is that of all. Formats with something beside
  * the buffer (program) are EINVAL there.
  */
@@ -242,7 +243,7 @@ typedef struct {
 	uint32_t	set_reserved2;
 #endif
 	/* own */
-	uint64_t	set_owner;		/* thread pointer of who may read counters below itself; 0: nobody */
+	uint64_t	set_owner;		/* thread pointer of the thread that may read counters; 0: none */
 	uint64_t	set_base[PFM_VIEW_COUNTERS];	/* added to the counter's bits, sign-extended */
 	uint8_t		set_index[PFM_MAX_PMDS];	/* PFM_VIEW_*, or a counter */
 	uint8_t		set_shift;		/* 64 less the bits of a counter */
@@ -274,7 +275,7 @@ typedef struct {
 /* With PFM_FL_PREEMPTIBLE. Dropped where the queue is full: the sum is in set_blind. */
 typedef struct {
 	uint32_t	msg_type;
-	uint32_t	msg_preempt_tid;	/* thread for whose context it was */
+	uint32_t	msg_preempt_tid;	/* the thread with the context that had the PMU */
 	uint16_t	msg_active_set;
 	uint16_t	msg_preempt_cpu;
 	uint32_t	msg_reserved1;

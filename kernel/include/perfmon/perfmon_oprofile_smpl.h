@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmon_oprofile_smpl.h - a sampling format whose buffer is like OProfile's: for each CPU a ring of 64-bit words.
+ * perfmon_oprofile_smpl.h - a sampling format with a buffer like OProfile's: for each CPU a ring of 64-bit words.
  *
  * Two words are a sample: the address and the PMD that overflowed. Before it, where that has changed, come the
  * CPU, the thread and process, and whether it is in the kernel, each after PFM_OPROFILE_ESCAPE:

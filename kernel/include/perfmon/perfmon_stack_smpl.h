@@ -121,7 +121,7 @@ typedef struct {
 	uint32_t		reserved;
 } pfm_stack_smpl_sample_t;
 
-/* Who did it, and when; all other records begin so. Ids and the clock are those of samples. */
+/* All other records begin with the process, thread and time. Ids and the clock are those of samples. */
 typedef struct {
 	pfm_stack_smpl_rec_t	rec;
 	uint32_t		pid;
@@ -149,7 +149,7 @@ typedef struct {
 /* The thread is new: a thread of the process that it was made by, or a process with mappings like that one's. */
 typedef struct {
 	pfm_stack_smpl_event_t	event;
-	uint32_t		ppid;		/* who made it */
+	uint32_t		ppid;		/* the process that created it */
 	uint32_t		ptid;
 } pfm_stack_smpl_fork_t;
 

@@ -377,7 +377,7 @@ typedef struct {
 	unsigned long		opcm_mask;	/* 1: the bit does not matter */
 } pfmlib_mont_opcm_t;
 
-/* Excludes the execution trace buffer, whose PMDs it uses. */
+/* Excludes the execution trace buffer, which has the same PMDs. */
 typedef struct {
 	unsigned char		ipear_used;
 	unsigned int		ipear_plm;	/* 0: pfp_dfl_plm */

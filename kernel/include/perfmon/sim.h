@@ -217,7 +217,7 @@ struct pfm_sim_pmc {
 };
 
 /*
- * The same for models whose counters take several PMCs (netburst, power5): the first n of the PMCs, the one
+ * The same for models on which a counter takes several PMCs (netburst, power5): the first n of the PMCs, the one
  * that controls pmd before the others, each with number and value. Returns how many there are. A register whose
  * fields belong to several counters has those of this counter; values of several counters are ORed.
  */

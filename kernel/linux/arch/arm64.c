@@ -2,9 +2,9 @@
 /*
  * arm64.c - programming the events of perf's ARMv8 PMU driver.
  *
- * The driver has a hardware counter for an event from the time it is scheduled in, and prefers the
- * cycle counter for cycles, and that of instructions for these. There nothing else can be counted: an event
- * that changes its mind has to move.
+ * The driver assigns a hardware counter when an event is scheduled in, and prefers the cycle counter for cycles and
+ * the instruction counter for instructions. These two count nothing else: if an event on one of them is programmed for
+ * another event, it has to move to another counter.
  */
 #include <asm/cpufeature.h>
 #include <asm/virt.h>
@@ -23,8 +23,8 @@
 #define PMUVER_OTHER	0xf			/* of ID_AA64DFR0_EL1.PMUVer; 0: none */
 
 /*
- * For PERF_TYPE_RAW perf asks every PMU that it knows. Where one PMU is that of all processors it is told
- * which; of several each has its own processors, and perf finds out.
+ * The type of new events. If one PMU serves all processors, it is that PMU's; with PERF_TYPE_RAW perf would try every
+ * PMU that it knows. If there are several PMUs, each for some of the processors, it is PERF_TYPE_RAW.
  */
 static u32 event_type = PERF_TYPE_RAW;
 
@@ -74,7 +74,7 @@ static void write_type(const struct perf_event *event)
 
 /* --- programming ----------------------------------------------------------------------------- */
 
-/* On a counter that counts one thing only, which is another. */
+/* Is the event on the cycle or the instruction counter, and does it now count something else? */
 static bool misplaced(const struct perf_event *event)
 {
 	u64 what = event->hw.config_base & EVENT;
@@ -98,19 +98,19 @@ int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
 	event->pmu->del(event, 0);
 	if (!event->pmu->add(event, 0))
 		return 0;
-	/* perf will ask for a counter when it is next scheduled; del() must have something to give back */
+	/* del() must find the event on a counter; perf assigns one anew when the event is next scheduled in */
 	event->hw.config_base = typer(LX_CYCLE_PMD, pmc);
 	if (WARN_ON_ONCE(event->pmu->add(event, 0)))
 		return -EBUSY;
 	return pfm_refuse(-EBUSY, "no counter is left for PMD%u: other users of the PMU have them", num);
 }
 
-/* The driver writes type and value anew at each start. */
+/* Nothing is to be done: the driver writes type and value at each start. */
 void lx_arch_reload_throttled(struct perf_event *event)
 {
 }
 
-/* Whose counter is the one before it, perf decides: it may be somebody else's. */
+/* CHAIN counts overflows of the counter below it. perf assigns that one, perhaps to another context or program. */
 int lx_arch_check(u16 num, u64 pmc)
 {
 	if (num == LX_CYCLE_PMD || (pmc & EVENT) != CHAIN)
@@ -118,7 +118,7 @@ int lx_arch_check(u16 num, u64 pmc)
 	return pfm_refuse(-EINVAL, "PMC%u: event %#x counts overflows of a counter that may be another's", num, CHAIN);
 }
 
-/* What has its registers, and thus is ours to touch: other PMUs take raw events, too. */
+/* Is the PMU a PMUv3, so that its registers can be accessed? Other PMUs accept raw events, too. */
 static bool is_pmuv3(void)
 {
 	unsigned int version = cpuid_feature_extract_unsigned_field(read_sanitised_ftr_reg(SYS_ID_AA64DFR0_EL1),

@@ -17,7 +17,7 @@
 	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) \
 	X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30)
 
-/* On a counter that is for instructions alone, and is left to perf. */
+/* Is it the instruction counter (Armv9.4)? Only perf starts, stops and loads it. */
 static __always_inline bool lx_arm_counts_instructions(int idx)
 {
 	return PFM_ARM_INSTR_IDX >= 0 && idx == PFM_ARM_INSTR_IDX;
@@ -48,7 +48,7 @@ static __always_inline void lx_write_counter(int idx, u64 value)
 #undef WRITE_ONE
 }
 
-/* The driver's events are 32 bits wide, unless asked for more, and what it last saw is in prev_count. */
+/* The driver's counters are 32 bits wide by default; prev_count has the value that it last read. */
 static __always_inline u64 lx_count_running(const struct perf_event *event)
 {
 	u32 since = lx_read_counter(event->hw.idx) - (u32)local64_read(&event->hw.prev_count);
@@ -81,7 +81,7 @@ static __always_inline u64 lx_arch_bit(const struct perf_event *event)
 
 static inline void lx_arch_enable(u64 bits)
 {
-	isb();		/* values and types first */
+	isb();		/* values and types must be written before the counters are enabled */
 	write_sysreg(bits, pmcntenset_el0);
 }
 
@@ -91,7 +91,7 @@ static inline void lx_arch_disable(u64 bits)
 	isb();
 }
 
-/* As the driver has it: half of what 32 bits hold at the most, in a register that may have 64. */
+/* As in the driver: the period is at most half of 2^32, though the register may have 64 bits. */
 static __always_inline void lx_arch_load(struct perf_event *event, s64 period)
 {
 	struct hw_perf_event *hw = &event->hw;

@@ -3,8 +3,8 @@
  * x86.c - programming the events of perf's PMU driver for x86.
  *
  * The driver gives an event a counter when it is scheduled in, by what it counts then, and writes the
- * event's hw.config to that counter at each start. What it counts may thus change while it is stopped, on any
- * counter that counts all events; pfm_x86_config() sees to it that it is on none of fixed function.
+ * event's hw.config to that counter at each start. So hw.config may be changed while the event is stopped, if its
+ * counter can count all events; pfm_x86_config() ensures that it is not on a fixed-function counter.
  */
 #include <asm/cpufeature.h>
 #include <asm/perf_event.h>
@@ -49,7 +49,7 @@ static unsigned int amd_counters(void)
 	return boot_cpu_has(X86_FEATURE_PERFCTR_CORE) ? AMD64_NUM_COUNTERS_CORE : AMD64_NUM_COUNTERS;
 }
 
-/* A kernel without it has no event of any PMU. */
+/* Without a PMU driver the kernel has no hardware events. */
 static bool perf_has_pmu(void)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES,
@@ -63,8 +63,8 @@ static bool perf_has_pmu(void)
 }
 
 /*
- * As perf finds them, which tells KVM alone of its own from Linux 7 on. Of two kinds of cores with PMUs of their own,
- * neither is described.
+ * The number of counters, found in CPUID as perf does: since Linux 7 perf reports its numbers to KVM only. 0 on
+ * processors with two kinds of cores, each with a PMU of its own.
  */
 unsigned int lx_arch_counters(void)
 {
@@ -83,7 +83,7 @@ u32 lx_arch_type(void)
 	return PERF_TYPE_RAW;
 }
 
-/* Any event will do that all counters count: no level is set yet. */
+/* A new event's config: an event that all counters can count, at no privilege level yet. */
 u64 lx_arch_config(u16 num)
 {
 	return pfm_x86_config(is_intel() ? PFM_X86_CYCLES_INTEL : PFM_X86_CYCLES_AMD, is_intel()) &
@@ -103,8 +103,8 @@ bool lx_arch_kernel(u64 pmc)
 /* --- what perf would refuse ------------------------------------------------------------------ */
 
 /*
- * With a register that says what they count, which perf shares out: response of the uncore, front end, latency of
- * loads. Event 0 is what perf calls counters of fixed function, and parts of one: no other counts it.
+ * Does the event need a further register, which perf allocates: for offcore responses, front-end events, or load
+ * latency? Event 0 is perf's code for fixed-function counters and their parts: no other counter counts it.
  */
 static bool takes_another_register(u64 pmc)
 {
@@ -148,9 +148,9 @@ int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
 }
 
 /*
- * What the driver's update would make of event->count, without the update: it takes prev_count as a sign that no
- * NMI came in between, and after one with a fixed period that is again what it was. count grows with every
- * overflow.
+ * The value that event->count would have after the driver's update, which is not called: the driver takes an unchanged
+ * prev_count to mean that no NMI came in between, but an NMI reloads the same value if the period is fixed. Here count
+ * is compared too, which grows with every overflow.
  */
 u64 lx_arch_count(const struct perf_event *event)
 {
@@ -170,8 +170,8 @@ u64 lx_arch_count(const struct perf_event *event)
 }
 
 /*
- * AMD's handler, before version 2, lets counters run and takes none to be enabled: what is started meanwhile stays
- * off when it is done, unless the PMU is enabled anew.
+ * AMD's handler before PerfMonV2 does not disable the PMU, but marks it as disabled: a counter that is started in the
+ * handler stays off after it unless the PMU is enabled anew.
  */
 void lx_arch_end_overflow(struct perf_event *event)
 {
@@ -205,8 +205,8 @@ static struct perf_event *some_counter(const struct lx_context *lx)
 }
 
 /*
- * As the mapping of one of perf's own events does it (CR4.PCE). lx->lock is held, which nobody may have to wait for as
- * long as mmap_lock: where that is taken the next call does it.
+ * Sets CR4.PCE as perf does when one of its events is mapped. mmap_lock may be held for long, and lx->lock, which the
+ * caller holds, must not be: so mmap_lock is only tried, and if it is taken the next call tries again.
  */
 void lx_arch_allow_read(struct lx_context *lx)
 {
@@ -236,7 +236,7 @@ void lx_arch_forbid_read(struct lx_context *lx)
 	mmdrop(mm);
 }
 
-/* The tick's start does not load the counter: that is done now, and the event left as perf had stopped it. */
+/* perf's tick starts the event without loading the counter: so it is loaded here, and the event stays stopped. */
 void lx_arch_reload_throttled(struct perf_event *event)
 {
 	event->pmu->stop(event, PERF_EF_UPDATE);
@@ -261,7 +261,7 @@ u64 lx_arch_return_address(u64 address)
 	return address;
 }
 
-/* Without the segments that a program of 64 bits does not use. */
+/* The registers without ds, es, fs and gs, which a 64-bit program does not use. */
 uint16_t lx_arch_user_regs(struct pt_regs *regs, u64 *to)
 {
 	const u64 values[LX_USER_REGS] = {

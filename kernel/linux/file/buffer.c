@@ -36,7 +36,7 @@ void lx_free_buffer(struct pfm_context *ctx, void *buf, size_t size)
 	lx_uncharge(lx_of(ctx)->payer, size);
 }
 
-/* --- who has it mapped ---------------------------------------------------------------------- */
+/* --- the address spaces that have it mapped ------------------------------------------------- */
 
 struct lx_map {
 	struct list_head	entry;
@@ -110,7 +110,7 @@ static int check_06(struct lx_context *lx, const struct vm_area_struct *vma, siz
 	return 0;
 }
 
-/* Of contexts of the pfm_* calls no more is asked than 2.x did. */
+/* For contexts made by the pfm_* calls the rules of perfmon 2.x apply. */
 static int check_map(struct lx_context *lx, const struct vm_area_struct *vma)
 {
 	size_t size = vma->vm_end - vma->vm_start;
@@ -224,7 +224,7 @@ static bool sharers_hold(struct file *file)
 	return held;
 }
 
-/* From start on. */
+/* Finds the file's first mapping in the current address space at *start or above. */
 static bool next_piece(struct file *file, unsigned long *start, unsigned long *size)
 {
 	struct mm_struct *mm = current->mm;
@@ -262,7 +262,7 @@ static void unmap(struct file *file)
 			break;
 }
 
-/* Of a thread of this process, whose threads loaded it. Threads that exit are seen to in lifetime.c. */
+/* Is the target a thread of this process, and was the context loaded by it? lifetime.c handles threads that exit. */
 static bool monitors_itself(const struct lx_context *lx)
 {
 	return lx->ctx && lx->ctx->self && lx->task && same_thread_group(lx->task, current);

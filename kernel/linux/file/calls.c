@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * calls.c - the ioctls: copy in, lock, let the core do it, copy out. User memory may take its time, as long as
- * somebody's file system likes: no lock is held meanwhile.
+ * calls.c - the ioctls: copy in, lock, let the core do it, copy out. An access to user memory may fault and wait for a
+ * file system without limit (FUSE), so no lock is held during it.
  */
 #include <linux/nospec.h>
 #include <linux/slab.h>
@@ -12,7 +12,7 @@
 
 /* --- the context's lock ----------------------------------------------------------------------- */
 
-/* Trying is cheaper than the other, which gives way to others first. */
+/* mutex_trylock() is tried first: mutex_lock_killable() costs more even if the mutex is free. */
 static inline int enter(struct lx_context *lx)
 {
 	if (mutex_trylock(&lx->lock) || !mutex_lock_killable(&lx->lock))
@@ -181,7 +181,7 @@ static noinline long do_vector(struct lx_context *lx, const struct vector_call *
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-/* Of an element goes in which register it is of, and what must be 0 at its end. */
+/* Copies in what a read needs of each element: the register, set and flags, and the reserved words. */
 static bool elements_in(pfarg_pmd_t *v, const pfarg_pmd_t __user *arg, int n)
 {
 	int err = 0;
@@ -204,7 +204,7 @@ fault: __maybe_unused
 	return false;
 }
 
-/* And comes out what is found of it: the flags, and of the first num_read elements what was read. */
+/* Copies out the flags of all n elements, and the values of the first num_read. */
 static bool elements_out(const pfarg_pmd_t *v, pfarg_pmd_t __user *arg, int n, int num_read)
 {
 	int err = 0;
@@ -226,7 +226,7 @@ fault: __maybe_unused
 	return false;
 }
 
-/* *read: elements that were. */
+/* Sets *read to the number of elements that were read. */
 static int read_in_chunks(struct pfm_context *ctx, pfarg_pmd_t *v, int n, int *read)
 {
 	int ret = 0;
@@ -316,7 +316,7 @@ static noinline long start_with(struct lx_context *lx, void __user *arg)
 	return ret;
 }
 
-/* What has no argument. */
+/* The calls without an argument. */
 static long plain_call(struct pfm_context *ctx, unsigned int nr)
 {
 	switch (nr) {
@@ -345,7 +345,7 @@ static inline long plain(struct lx_context *lx, unsigned int nr)
 	return ret;
 }
 
-/* How many there are is part of the number, so that it is known before anything is read. */
+/* The ioctl's number has the number of elements in its size field, so n is known before user memory is read. */
 static inline long read_pmds(struct lx_context *lx, unsigned int n, void __user *arg)
 {
 	if (n == 1)

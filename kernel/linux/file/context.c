@@ -47,7 +47,7 @@ struct lx_context *lx_context_new(void)
 	return lx;
 }
 
-/* It has neither file nor messages. */
+/* A child context (heir) has neither file nor messages. */
 struct lx_context *lx_context_heir(struct lx_context *root)
 {
 	struct lx_context *lx = context_alloc(root->ns);
@@ -59,7 +59,7 @@ struct lx_context *lx_context_heir(struct lx_context *root)
 	lx->cred = get_cred(root->cred);
 	lx->kernel_ips = root->kernel_ips;
 	lx->sees_all = root->sees_all;
-	lx_queue_init(lx, 1);	/* which nobody reads */
+	lx_queue_init(lx, 1);	/* a child context has no descriptor: its queue is never read */
 	return lx;
 }
 
@@ -76,7 +76,7 @@ static void context_free(struct kref *ref)
 	pfm_os_free(lx);
 	if (heir)
 		lx_context_put(root);
-	/* lx_lifetime_exit() waits until whoever is here has left */
+	/* lx_lifetime_exit() waits until every thread has left this function */
 	module_put(THIS_MODULE);
 }
 
@@ -107,7 +107,7 @@ static int context_fasync(int fd, struct file *file, int on)
 	return fasync_helper(fd, file, on, &lx->fasync);
 }
 
-/* As kernels of 2.x had it; there is nothing to write. */
+/* Nothing can be written to a context; the error is that of perfmon 2.x. */
 static ssize_t context_write(struct file *file, const char __user *buf, size_t size, loff_t *pos)
 {
 	return pfm_refuse(-EINVAL, "nothing can be written to a context's descriptor");

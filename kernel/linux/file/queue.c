@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * queue.c - the message queue of a context and those who wait for it (3.3).
+ * queue.c - the message queue of a context, and the readers that wait for messages (3.3).
  *
  * Messages are appended in PMU context, where there is one writer and no lock can be waited for; readers
- * are serialized. END always finds room (3.3.6). A family that samples (PFM_FL_INHERIT) writes on several CPUs: each
- * part of its buffer has a queue, whose one writer is who has taken the part.
+ * are serialized. END always finds room (3.3.6). A root and its child contexts that sample (PFM_FL_INHERIT) write on
+ * several CPUs: each part of their buffer has a queue, and only the context that has taken the part writes to it.
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>

@@ -2,8 +2,9 @@
 /*
  * view.c - the pages of sets' views, and their mappings (2.2).
  *
- * One address space sees them, that of the first mapping: what they say is good for one thread. A child of a fork that
- * has the mapping too, and everybody else, finds a page there on which everything takes a call.
+ * The pages are mapped into one address space, that of the first mapping, because their contents are valid for one
+ * thread only. Any other address space, that of a forked child with the same mapping included, gets a page in its
+ * place which says that every read takes a call.
  */
 #include <linux/cred.h>
 #include <linux/mm.h>
@@ -34,7 +35,7 @@ void lx_view_init_context(struct lx_context *lx)
 
 /* --- pages ---------------------------------------------------------------------------------- */
 
-/* Whose memory it is stands beside it. */
+/* The user that the page is charged to is stored in page_private(). */
 static struct page *page_new(void)
 {
 	struct user_struct *payer = lx_charge(PAGE_SIZE);
@@ -70,7 +71,7 @@ pfm_set_view_t *lx_open_view(struct pfm_context *ctx, struct pfm_set *set)
 	return page_address(page);
 }
 
-/* What is mapped still is memory still: it is charged as long as the context may have mappings. */
+/* A page that may still be mapped is not freed: it stays charged until the context can have no more mappings. */
 void lx_close_view(struct pfm_context *ctx, struct pfm_set *set)
 {
 	struct lx_context *lx = lx_of(ctx);

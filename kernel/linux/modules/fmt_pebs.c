@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* fmt_pebs.c - perfmon_pebs_smpl.ko: the formats whose samples the processor writes. */
+/* fmt_pebs.c - perfmon_pebs_smpl.ko: the formats with samples that the processor writes (PEBS). */
 #include "formats.h"
 #include "perfmon/perfmon_pebs_smpl.h"
 #include "perfmon_module.h"

@@ -16,7 +16,7 @@
 
 static_assert(sizeof(struct pfm_bpf_insn) == sizeof(struct sock_filter));
 
-/* What the converter has for loads from what a program is run on, which is no packet here. */
+/* Turns loads from the packet into loads from the record: the program runs on a record, not on a packet. */
 static void convert(struct sock_filter *f)
 {
 	switch (f->code) {
@@ -48,7 +48,7 @@ static int check(struct sock_filter *filter, unsigned int n)
 	return ret;
 }
 
-/* What the kernel has of it by now: its own instructions, and the machine's. */
+/* The bytes that the kernel has allocated for it: BPF instructions, machine code and the classic program. */
 static size_t footprint(const struct bpf_prog *bpf)
 {
 	return (size_t)bpf->pages * PAGE_SIZE + bpf->jited_len + bpf_classic_proglen(bpf->orig_prog);
@@ -61,7 +61,7 @@ int pfm_prog_load(struct pfm_prog *p, const pfm_prog_smpl_arg_t *a, uint32_t *re
 	};
 	int ret;
 
-	/* unless somebody says more */
+	/* the reason that is reported if bpf_prog_create_from_user() fails without recording one */
 	pfm_refuse(0, "the kernel refuses the program, or cannot read it");
 	ret = bpf_prog_create_from_user(&p->bpf, &from, check, true);
 	if (ret)

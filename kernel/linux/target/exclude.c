@@ -14,7 +14,7 @@
 
 #define EXCLUDING (PFM_SETFL_EXCL_IDLE | PFM_SETFL_EXCL_KERNEL_ONLY_THREADS)
 
-static DEFINE_PER_CPU(struct lx_context *, excluder);	/* of this CPU; read with interrupts off */
+static DEFINE_PER_CPU(struct lx_context *, excluder);	/* the CPU's context; read with interrupts off */
 static DEFINE_MUTEX(probing);
 static unsigned int excluders;
 static struct tracepoint *sched_switch;
@@ -81,7 +81,7 @@ int lx_exclude_begin(struct lx_context *lx)
 	if (ret)
 		return ret;
 	lx->excludes = true;
-	/* one system-wide context a CPU: who finds another there will be refused its session */
+	/* one system-wide context a CPU: if another one has set excluder, this one is refused */
 	if (cmpxchg(per_cpu_ptr(&excluder, lx->ctx->cpu), NULL, lx))
 		lx->excludes = false;
 	if (!lx->excludes)
@@ -89,7 +89,7 @@ int lx_exclude_begin(struct lx_context *lx)
 	return lx->excludes ? 0 : pfm_refuse(-EBUSY, "CPU %u has a context already", lx->ctx->cpu);
 }
 
-/* From here on no probe works with it. */
+/* When it returns no probe uses the context any more. */
 void lx_exclude_end(struct lx_context *lx)
 {
 	if (!lx->excludes)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * inherit.c - PFM_FL_INHERIT: a monitored thread creates another, which gets an heir of the context (core/inherit.c).
+ * inherit.c - PFM_FL_INHERIT: a thread that a monitored thread creates gets a child context, called heir in the code
+ * (core/inherit.c).
  *
- * The tracepoint of the fork may neither sleep nor allocate. Each monitored thread therefore has a birth in store:
- * the probe hands it to the child, which makes its heir itself, on its way to its first instruction, and tells the
- * parent to get another, on its way out of the fork. Until then the child is expected: its parent may be gone long
- * before it runs for the first time. An heir has the lock of its root, and its memory is the user's who made the
- * context.
+ * The tracepoint of the fork may neither sleep nor allocate. Each monitored thread therefore has a struct lx_birth
+ * allocated in advance. The probe queues it as task work of the child, which creates its child context before its first
+ * instruction at user level, and queues work with which the parent allocates the next one. Until its work has run the
+ * child counts as expected: the parent may have exited long before. A child context has the lock of its root, and its
+ * memory is charged to the user who created the root.
  */
 #include <linux/cred.h>
 #include <linux/sched/task.h>
@@ -23,7 +24,7 @@ struct lx_birth {
 
 /* --- the child -------------------------------------------------------------------------------- */
 
-/* As many pages more as an heir of one set needs. The limit is that of who made the context, whoever asks. */
+/* Do the pages of a child context with one set fit the limit of the root's creator? The current user is ignored. */
 static bool fits(const struct lx_context *root)
 {
 	unsigned long pages = PFN_UP(sizeof(struct lx_context)) + PFN_UP(sizeof(struct pfm_context));
@@ -63,7 +64,7 @@ void lx_inherit_load(struct lx_context *root)
 	atomic64_set(&root->expected, (s64)((u64)(load_of(root) + 1) << 32));
 }
 
-/* In the child, before it is back in its own code; or it never gets there. */
+/* Runs in the child before it first returns to user level, or in its exit if it is killed before that. */
 static void be_born(struct callback_head *work)
 {
 	struct lx_birth *birth = container_of(work, struct lx_birth, work);
@@ -91,7 +92,7 @@ static struct lx_birth *new_birth(void)
 	return birth;
 }
 
-/* In the parent. Without memory its next child is not counted, and that is told. */
+/* Runs in the parent. Without memory bond->birth is NULL: its next child is not counted, which is reported. */
 static void refill(struct callback_head *work)
 {
 	struct lx_bond *bond = container_of(work, struct lx_bond, refill_work);
@@ -116,14 +117,14 @@ void lx_inherit_end(struct lx_bond *bond)
 	bond->birth = NULL;
 }
 
-/* No load ends meanwhile, nor does another begin: its threads are not watched between. */
+/* The load number cannot change meanwhile: the current thread is watched, so its context is loaded. */
 void lx_inherit_expect(struct lx_bond *bond)
 {
 	if (bond->birth)
 		bond->birth->load = (u64)atomic64_inc_return(&bond->lx->root->expected) >> 32;
 }
 
-/* Both works run when the probe is over: the child's first, for all it knows. */
+/* Both works run after the probe, the child's and the parent's in any order. */
 void lx_inherit_fork(struct lx_bond *bond, struct task_struct *child)
 {
 	struct lx_context *root = bond->lx->root;
@@ -158,7 +159,7 @@ int lx_fork(struct pfm_context *heir, void *child)
 	return ret;
 }
 
-/* Work that its thread still has to do may hold it. */
+/* Work that is queued at the child's thread may still hold a reference. */
 void lx_release(struct pfm_context *heir)
 {
 	struct lx_context *lx = lx_of(heir);
@@ -167,7 +168,7 @@ void lx_release(struct pfm_context *heir)
 	lx_context_put(lx);
 }
 
-/* Those that there was no birth for. */
+/* Reports to the core the children for which no struct lx_birth was left. */
 void lx_count_unborn(struct lx_context *root)
 {
 	for (int n = atomic_xchg(&root->unborn, 0); n; n--)

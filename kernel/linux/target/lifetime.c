@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * lifetime.c - the end of what is monitored: threads that exit, threads whose events perf takes away
- * because they run a set-uid program, CPUs that go offline. The context is then unloaded (3.3.6).
+ * lifetime.c - the end of a target: threads that exit, threads that lose their events because they run a set-uid
+ * program, CPUs that go offline. The context is then unloaded (3.3.6).
  */
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
@@ -16,7 +16,7 @@
 static DEFINE_HASHTABLE(watched, 8);		/* by task */
 static DEFINE_RAW_SPINLOCK(watched_lock);	/* around all that is watched; probes may not sleep */
 
-static struct workqueue_struct *unloaders;	/* unload contexts where whoever notices the end cannot */
+static struct workqueue_struct *unloaders;	/* unload contexts when the code that notices the end may not sleep */
 
 static struct hlist_head *bucket_of(const struct task_struct *task)
 {
@@ -44,14 +44,14 @@ int lx_watch_task(struct lx_context *lx)
 	raw_spin_unlock(&watched_lock);
 	if (taken)
 		return pfm_refuse(-EBUSY, "the thread has a context already");
-	smp_mb();	/* A: who saw no context has set PF_EXITING before */
+	smp_mb();	/* A: an exiting task that did not find lx in the table has set PF_EXITING before */
 	if (!(READ_ONCE(lx->task->flags) & PF_EXITING))
 		return 0;
 	lx_unwatch(lx);
 	return pfm_refuse(-ESRCH, "the thread is ending");
 }
 
-/* From here on no probe finds it. */
+/* After this no probe finds the context. */
 void lx_unwatch(struct lx_context *lx)
 {
 	raw_spin_lock(&watched_lock);
@@ -61,7 +61,7 @@ void lx_unwatch(struct lx_context *lx)
 
 /* --- threads -------------------------------------------------------------------------------- */
 
-/* By the pointer alone: no lock can be taken here that might sleep. */
+/* Compares the pointers only: a tracepoint probe may not take a lock that sleeps. */
 static bool has_fd(const struct lx_context *lx, struct files_struct *files)
 {
 	bool found = false;
@@ -99,13 +99,16 @@ static void target_is_gone(struct callback_head *work)
 	end_bond(container_of(work, struct lx_bond, exit_work));
 }
 
-/* Without task_work_add(): in a worker. */
+/* Runs in a worker, on kernels without task_work_add(). */
 static void target_went(struct work_struct *work)
 {
 	end_bond(container_of(work, struct lx_bond, exit_later));
 }
 
-/* Of the current thread, which has lost its events if that is asked; NULL: none, or it is known. */
+/*
+ * Returns the current thread's bond with a reference if its end is noticed for the first time, else NULL. With
+ * only_lost the end is that perf has removed the thread's events.
+ */
 static struct lx_bond *find_end(bool only_lost)
 {
 	struct lx_bond *bond = NULL;
@@ -125,7 +128,7 @@ static struct lx_bond *find_end(bool only_lost)
 	return bond;
 }
 
-/* Probes cannot sleep: the work is done on the way out of the kernel, or of this life. */
+/* Probes cannot sleep: the work is done when the thread returns to user level, or in its exit. */
 static void queue_end(bool only_lost, enum task_work_notify_mode mode)
 {
 	struct lx_bond *bond = find_end(only_lost);
@@ -145,7 +148,7 @@ static void on_exit(PFM_PROBE_EXIT_ARGS)
 	queue_end(false, TWA_NONE);
 }
 
-/* A thread that was not its process's first has the number of that from now on. */
+/* After an exec by a thread that did not lead its process, the thread has the leader's id. */
 static void renumber(void)
 {
 	struct lx_context *lx;
@@ -159,7 +162,7 @@ static void renumber(void)
 	raw_spin_unlock(&watched_lock);
 }
 
-/* perf has taken its events off a thread that is now somebody else. */
+/* If perf has removed its events from the thread, as it does for a set-uid program, the context is unloaded. */
 static void on_exec(void *data, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
 {
 	if (old_pid != task_pid_nr(current) && !hlist_empty(bucket_of(current)))
@@ -168,7 +171,7 @@ static void on_exec(void *data, struct task_struct *task, pid_t old_pid, struct 
 	queue_end(true, TWA_RESUME);
 }
 
-/* Others may name a thread as well, by its file comm: such a name is not told. */
+/* Another thread may write this one's /proc/PID/comm: such a rename is not recorded. */
 static void on_rename(void *data, struct task_struct *task, const char *name)
 {
 	if (task == current)
@@ -186,7 +189,7 @@ static void on_fork(void *data, struct task_struct *parent, struct task_struct *
 		return;
 	raw_spin_lock(&watched_lock);
 	lx = find(current);
-	/* one that has lost its events to an exec may be watched still, while children of before are counted */
+	/* a thread that lost its events to an exec stays watched until its context is unloaded; it is not inherited */
 	if (lx && lx->cred && !lx->bond->ended) {
 		bond = lx->bond;
 		refcount_inc(&bond->users);
@@ -229,7 +232,7 @@ struct lx_bond *lx_bond_new(struct lx_context *lx)
 	return bond;
 }
 
-/* first_bond is the context's; others may use it from then on. */
+/* first_bond is embedded in the context: it is not freed, but marked unused for the next load. */
 void lx_bond_put(struct lx_bond *bond)
 {
 	struct lx_context *lx = bond->lx;
@@ -248,7 +251,7 @@ void lx_bond_put(struct lx_bond *bond)
 /* --- CPUs ----------------------------------------------------------------------------------- */
 
 static HLIST_HEAD(on_cpus);		/* system-wide ones */
-static struct cpumask here;		/* CPUs whose going will be told */
+static struct cpumask here;		/* CPUs that hotplug will report when they go offline */
 
 int lx_watch_cpu(struct lx_context *lx)
 {
@@ -264,8 +267,8 @@ int lx_watch_cpu(struct lx_context *lx)
 }
 
 /*
- * Hotplug holds a lock that the making of perf events wants: the contexts are unloaded by others, soon. Until
- * then they just do not count: perf has taken their events off.
+ * Hotplug holds a lock which the creation of perf events takes too, so a worker unloads the contexts later. Until then
+ * they count nothing: perf has taken their events off the CPU.
  */
 static void cpu_is_gone(struct work_struct *work)
 {
@@ -399,7 +402,7 @@ end_workers:
 	return ret;
 }
 
-/* No context is left; but a target that did work here, preempted, may still be on its way out of this module. */
+/* No context is left, but a preempted target may still have to return from work in this module. */
 void lx_lifetime_exit(void)
 {
 	cpuhp_remove_state_nocalls(hotplug_state);

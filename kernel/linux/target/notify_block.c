@@ -10,7 +10,7 @@ static void wait_for_restart(struct callback_head *work)
 	struct lx_bond *bond = container_of(work, struct lx_bond, block_work);
 
 	WRITE_ONCE(bond->block_queued, false);
-	/* who ends is not going back there, and cannot be killed any more */
+	/* an exiting thread does not return to its own code, and a killable wait in it would never end */
 	if (!(current->flags & PF_EXITING))
 		wait_event_state(bond->lx->blocked, !READ_ONCE(bond->hold), (TASK_KILLABLE | TASK_FREEZABLE));
 	lx_bond_put(bond);
@@ -32,7 +32,7 @@ void lx_block(struct pfm_context *ctx)
 		return;
 	WRITE_ONCE(bond->block_queued, true);
 	refcount_inc(&bond->users);
-	/* the work cannot run before we are done; where it cannot be added, the target is past its code */
+	/* the work cannot run before this function returns; adding it fails once the target is past exit_task_work() */
 	if (lx_task_work(lx->task, &bond->block_work, TWA_RESUME))
 		refcount_dec(&bond->users);
 }

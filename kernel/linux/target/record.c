@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * record.c - what threads do, told to contexts whose format wants records (6.3.2): that of the thread, and that of the
- * CPU on which it does it. Here such a context listens.
+ * record.c - records of what threads do, for contexts with a format that wants records (6.3.2). A record goes to the
+ * context of the thread and to that of its CPU. A context that receives records is called a listener here.
  *
- * EXEC, RENAME, FORK and EXIT come from tracepoints, in the thread itself. What it has mapped it walks over on its way
- * back to its own code, by task work: after an exec, after a mmap() that may have mapped code, and after a sample. The
- * work is one of a fixed number, for a sample may come in an NMI, where it only asks for an interrupt that adds the
- * work.
+ * EXEC, RENAME, FORK and EXIT come from tracepoints, in the thread itself. For MAP the thread walks over its mappings,
+ * by task work before it returns to user level: after an exec, after a mmap() that may have mapped code, and after a
+ * sample. There is a fixed number of works, as nothing can be allocated where a sample comes. A sample may come in an
+ * NMI: it raises an interrupt (irq_work) which adds the task work.
  *
- * A listener remembers what it has told, as hashes in a table of fixed size: a mapping is told again if another one
- * took its place there, which does no harm.
+ * A listener remembers the mappings that it has recorded, as hashes in a table of fixed size. If another mapping has
+ * taken its slot, a mapping is recorded again, which does no harm.
  */
 #include <linux/bitmap.h>
 #include <linux/cred.h>
@@ -45,7 +45,7 @@ static struct bucket *bucket_of(const struct task_struct *task, unsigned int cpu
 	return &buckets[hash_long(task ? (unsigned long)task : cpu + 1, ilog2(ARRAY_SIZE(buckets)))];
 }
 
-/* While loaded: before the first record can come, and until the last can have come. */
+/* Called before the first record of a load can come; lx_listen_end() after the last. */
 int lx_listen(struct lx_context *lx)
 {
 	struct bucket *b = bucket_of(lx->task, lx->ctx->cpu);
@@ -74,7 +74,7 @@ void lx_listen_end(struct lx_context *lx)
 	raw_spin_unlock_irq(&b->lock);
 }
 
-/* Nothing samples any more. */
+/* Called when the context's events have been freed: no sample can come any more. */
 void lx_listen_free(struct lx_context *lx)
 {
 	irq_work_sync(&lx->walk_work);
@@ -108,8 +108,9 @@ static void tell_one(struct lx_context *lx, struct telling *t)
 }
 
 /*
- * The thread's events are where it runs, in the current thread: here. But perf takes them away from one that ends, or
- * that executes a set-uid program: then their locks keep others from PMU context, as in access.c.
+ * The thread is current, so normally its events are scheduled in on this CPU and this is PMU context. If it is ending
+ * or executes a set-uid program, perf has removed them: then the locks of the perf contexts exclude others from PMU
+ * context, as in access.c.
  */
 static void tell_of_thread(struct lx_context *lx, struct telling *t)
 {
@@ -138,7 +139,7 @@ static void tell_all(struct bucket *b, const struct task_struct *task, unsigned 
 	raw_spin_unlock(&b->lock);
 }
 
-/* fn in PMU context of whoever listens to the current thread here and now. */
+/* Runs t->fn in the PMU context of each listener to the current thread or to this CPU. */
 static void tell(struct telling *t)
 {
 	unsigned long flags;
@@ -152,7 +153,7 @@ static void tell(struct telling *t)
 	local_irq_restore(flags);
 }
 
-/* Ids are told as the listener sees them; of threads that it does not see nothing is. */
+/* Fills in ids in the listener's pid namespace. False if the thread is not in it: nothing is recorded then. */
 static bool know(const struct lx_context *lx, struct pfm_record *rec, struct task_struct *task, const struct telling *t)
 {
 	rec->pid = task_tgid_nr_ns(task, lx->ns);
@@ -163,7 +164,7 @@ static bool know(const struct lx_context *lx, struct pfm_record *rec, struct tas
 
 /* --- exec, rename, fork, exit ------------------------------------------------------------------ */
 
-/* Has perf taken its events off the thread? It executes a set-uid program: nothing of that is told. */
+/* Has perf removed its events from the thread, since it executes a set-uid program? Nothing is recorded of that one. */
 static bool is_lost(const struct lx_context *lx)
 {
 	return lx->task && READ_ONCE(lx->witness->state) == PERF_EVENT_STATE_EXIT;
@@ -224,7 +225,7 @@ void lx_record_exec(void)
 	lx_record_mmap();
 }
 
-/* An exec renames, too, and tells itself. */
+/* An exec renames the thread, too, but has a record of its own. */
 void lx_record_rename(const char *name)
 {
 	if (!nobody_listens() && !current->in_execve)
@@ -239,7 +240,7 @@ static u64 stir(u64 h, u64 what)
 	return h ^ h >> 32;
 }
 
-/* Of something of a process, which is another one after an exec, and when its number is another's. */
+/* Mixes in the process and its exec count, so that hashes differ after an exec and in a process that reuses the id. */
 static u64 hash_of(u64 what)
 {
 	u64 h = stir(stir(0, current->tgid), current->group_leader->start_time);
@@ -269,8 +270,9 @@ static bool remember(struct lx_context *lx, u64 hash)
 }
 
 /*
- * perf lets who may monitor a CPU see what everybody there has mapped; here it takes the right to look at any thread,
- * or that it is a thread of one's own. Who runs a set-uid program hides, from whom it was monitored by, too.
+ * May the listener see the mappings of the current thread? perf shows the mappings of all threads to a process that may
+ * monitor the CPU. Here the listener must have the right to look at any thread, or the thread must be dumpable and,
+ * system-wide, belong to the creator's user. A set-uid program is thus hidden even from a context that is loaded on it.
  */
 static bool may_look(const struct lx_context *lx, struct mm_struct *mm)
 {
@@ -295,7 +297,10 @@ static void tell_map(struct lx_context *lx, struct telling *t)
 		pfm_record(lx->ctx, &rec);
 }
 
-/* Does anybody not know yet that so much code is mapped? As the kernel keeps its sum, that is quickly told. */
+/*
+ * The hash of the number of executable pages. The kernel keeps that number, so a listener that has remembered the hash
+ * need not look at each mapping again.
+ */
 static u64 hash_of_all(const struct mm_struct *mm)
 {
 	return hash_of(READ_ONCE(mm->exec_vm));
@@ -317,7 +322,10 @@ static const char *path_of(struct vm_area_struct *vma, char *buf)
 	return IS_ERR_OR_NULL(path) ? "//anon" : path;
 }
 
-/* The mappings stay, for the caller has the lock. What was just mapped may have another's place, and be as large. */
+/*
+ * The caller holds mmap_lock. After a mmap() (mapped) each mapping is looked at even if the number of executable pages
+ * is known: the new mapping may have replaced one of the same size.
+ */
 static void tell_maps(struct mm_struct *mm, char *buf, bool mapped)
 {
 	struct telling t = { .fn = ask_whether_known, .mm = mm, .hash = hash_of_all(mm) };
@@ -345,8 +353,9 @@ static void tell_maps(struct mm_struct *mm, char *buf, bool mapped)
 /* --- the walk ----------------------------------------------------------------------------------- */
 
 /*
- * One that was sampled in the kernel may sleep there for hours before it is back in its own code, and keeps its walk:
- * such ones have half of them. Those of the others are done at once, or at the end of their exec or mmap.
+ * A thread that was sampled in the kernel may sleep there for hours before it returns to user level, and keeps its walk
+ * until then. Such threads may take half of the walks. Other threads do their walk at once, or at the end of the exec
+ * or mmap().
  */
 static struct walk {
 	struct callback_head	work;
@@ -356,7 +365,7 @@ static DECLARE_BITMAP(taken, ARRAY_SIZE(walks));
 
 enum walk_reason { SAMPLED_IN_KERNEL, SAMPLED, MAPPED };
 
-/* NULL: all are under way. */
+/* Returns NULL if all that the reason may take are in use. */
 static struct walk *take_walk(enum walk_reason why)
 {
 	unsigned long i, n = why == SAMPLED_IN_KERNEL ? ARRAY_SIZE(walks) / 2 : ARRAY_SIZE(walks);
@@ -370,14 +379,14 @@ static struct walk *take_walk(enum walk_reason why)
 	return &walks[i];
 }
 
-/* What is under way may not find the module gone: lx_lifetime_exit() waits until it has left. */
+/* The module must not be freed before this function has returned: lx_lifetime_exit() waits for that. */
 static void give_back(struct walk *walk)
 {
 	clear_bit_unlock(walk - walks, taken);
 	module_put(THIS_MODULE);
 }
 
-/* In the thread, on its way back to its own code. */
+/* Runs in the thread before it returns to user level. */
 static void do_walk(struct callback_head *work)
 {
 	struct walk *walk = container_of(work, struct walk, work);
@@ -385,7 +394,7 @@ static void do_walk(struct callback_head *work)
 	char *buf = mm && !nobody_listens() ? kmalloc(PATH_MAX, GFP_KERNEL) : NULL;
 
 	if (buf && !(current->flags & PF_EXITING) && !mmap_read_lock_killable(mm)) {
-		migrate_disable();	/* who is told that it is new is told what it is */
+		migrate_disable();	/* the listener that lacks the hash of all must get the mappings too */
 		tell_maps(mm, buf, walk->mapped);
 		migrate_enable();
 		mmap_read_unlock(mm);
@@ -423,14 +432,17 @@ static void add_walk(enum walk_reason why)
 		give_back(walk);
 }
 
-/* To the current thread, or here? Others of the same bucket look the same. */
+/* True if the current thread or this CPU has a listener; also if another one is in the same hash bucket. */
 static bool somebody_listens(void)
 {
 	return !hlist_empty(&bucket_of(current, 0)->list) ||
 	       !hlist_empty(&bucket_of(NULL, raw_smp_processor_id())->list);
 }
 
-/* Of the current thread, not in an NMI: it may have mapped code. Who listens elsewhere hears of it after a sample. */
+/*
+ * The current thread may have mapped code; not in an NMI. If the thread moves before its walk, the listener to its
+ * next CPU has the mapping after its first sample of the thread.
+ */
 void lx_record_mmap(void)
 {
 	if (!nobody_listens() && somebody_listens())

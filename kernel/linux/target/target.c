@@ -88,7 +88,7 @@ static int check_task(struct task_struct *task, u32 tid, bool blocks)
 	return 0;
 }
 
-/* Who it is; and what will tell that it goes. */
+/* Notes the thread's ids, and makes the bond by which its exit is noticed. */
 static int know_task(struct lx_context *lx)
 {
 	struct pfm_context *ctx = lx->ctx;
@@ -114,8 +114,9 @@ static int get_watched_events(struct lx_context *lx)
 }
 
 /*
- * The target of a load, its credentials held still: an exec of a set-uid program comes before or after. That lock comes
- * before the context's: an exec has it when it closes descriptors, which may want the other (lx_flush()).
+ * Returns the target of a load with its exec_update_lock held, so that no exec of a set-uid program changes its
+ * credentials meanwhile. The lock is taken before lx->lock: an exec holds it when it closes descriptors, and
+ * lx_flush() takes lx->lock.
  */
 struct task_struct *lx_aim(const struct lx_context *lx, u32 load_pid)
 {
@@ -172,7 +173,7 @@ static int attach_thread(struct pfm_context *ctx, u32 load_pid)
 	return ret;
 }
 
-/* Who may monitor the parent may monitor the child, which is not back in its own code yet. */
+/* No permission is checked: the child has the credentials of its parent until it first returns to user level. */
 int lx_attach_child(struct lx_context *lx, struct task_struct *child)
 {
 	int ret;
@@ -193,7 +194,7 @@ int lx_attach_child(struct lx_context *lx, struct task_struct *child)
 
 /* --- CPUs ----------------------------------------------------------------------------------- */
 
-/* 3.1.7, and 2.x's CPU number. Who commands from anywhere may also bind to any CPU. */
+/* 3.1.7; as in 2.x, the current CPU's number is accepted too. With PFM_FL_ANY_CPU any online CPU can be loaded onto. */
 static int find_cpu(struct pfm_context *ctx, u32 load_pid)
 {
 	u32 here = raw_smp_processor_id();
@@ -243,7 +244,7 @@ static int check_pmc(const struct pfm_pmc *pmc, int paranoid)
 	return ret || paranoid < LX_PARANOID_KERNEL ? ret : lx_check_pmc_level(pmc->num, pmc->value);
 }
 
-/* Who programmed it may have had more rights than who loads it. */
+/* The PMCs are checked again at the load: the process that wrote them may have had more rights than the loader. */
 static int check_pmcs(struct pfm_context *ctx, int paranoid)
 {
 	int ret = 0;
@@ -283,8 +284,8 @@ int lx_attach(struct pfm_context *ctx, uint32_t load_pid)
 }
 
 /*
- * A counter more on a thread, its credentials held still as in a load. An exec holds that lock, and may want the
- * context's, which is held here, to close a descriptor: it is not waited for.
+ * Adds a counter on a loaded thread, under its exec_update_lock as in a load. The lock is only tried: an exec holds it
+ * while it may wait for lx->lock, which the caller holds (see lx_aim()).
  */
 static int need_on_thread(struct lx_context *lx, u16 num)
 {
@@ -301,7 +302,7 @@ static int need_on_thread(struct lx_context *lx, u16 num)
 	return ret;
 }
 
-/* On another CPU than the monitored the call will be refused. */
+/* On a CPU other than the monitored one nothing is done here: access() refuses the call. */
 int lx_need(struct pfm_context *ctx, uint16_t num)
 {
 	struct lx_context *lx = lx_of(ctx);

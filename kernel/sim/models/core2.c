@@ -32,7 +32,7 @@ static const struct sim_encoding encodings[] = {
 	{ 0, 0, 0, 0 }
 };
 
-/* A Core 2 Duo E6600, whose two cores share the L2; here each has one. */
+/* A Core 2 Duo E6600. Its two cores share the L2; here each has one. */
 static const struct cache_shapes conroe = {
 	.part = {
 		[CACHE_L1I] = { .size = 32 << 10, .assoc = 8, .line = 64, .policy = CACHE_PLRU },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * nehalem.c - what the event codes of Nehalem count (Intel's Software Developer's Manual, volume 3, events of the Core
- * i7 and Xeon 5500). Unit masks matter. Its bus ends in the uncore, whose counters are not the core's.
+ * i7 and Xeon 5500). Unit masks matter. Its bus ends in the uncore, which has counters of its own.
  */
 #include "perfmon/perfmon_pebs_smpl.h"
 #include "sim/models/x86.h"
@@ -35,7 +35,7 @@ static const struct sim_encoding encodings[] = {
 	{ 0, 0, 0, 0 }
 };
 
-/* A Core i7-920, whose four cores share the L3; here each has one. The TLBs: its second level, and the ITLB. */
+/* A Core i7-920. Its four cores share the L3; here each has one. The TLBs: its second level, and the ITLB. */
 static const struct cache_shapes bloomfield = {
 	.part = {
 		[CACHE_L1I] = { .size = 32 << 10, .assoc = 4, .line = 64, .policy = CACHE_PLRU },

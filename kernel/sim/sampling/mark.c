@@ -5,7 +5,7 @@
  * those of others with a filter. From an overflow to its interrupt the addresses are held.
  *
  * A group has one instruction here, so that SIAR has the instruction's own address and MMCRA's slot is not needed. SDAR
- * is 0 for an instruction without data: MMCRA's bit that says whose SDAR is cannot be read.
+ * is 0 for an instruction without data: MMCRA's bit that says which instruction SDAR is of cannot be read.
  */
 #include "sim/sim.h"
 

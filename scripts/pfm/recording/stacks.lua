@@ -89,6 +89,7 @@ local function row_of(self, resolver, chained, life, tid, set, pmd, ip, ...)
    if not life then return nil end
    local stack, n, events = ...
    if not chained then stack, n, events = nil, ... end
+   if type(stack) ~= "number" then stack = nil end -- a value of 64 bits in a damaged file is no stack's number
    local event = samples.event(self, pmd, set)
    local period = self.head.fixed and event and event.period
    local places = chain.places(self, resolver, life, ip, stack)
