@@ -79,7 +79,7 @@ function names.modules()
 end
 
 --- The modules in C besides lpfm, without "lpfm.".
-names.c_modules = { "blocks", "chunks", "proc", "regions", "symbols" }
+names.c_modules = { "blocks", "chunks", "perfdata", "proc", "regions", "symbols" }
 
 local function has(list, wanted)
    for _, value in ipairs(list) do

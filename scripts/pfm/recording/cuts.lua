@@ -15,7 +15,7 @@ end
 -- What more is to be copied.
 local function larger(bytes)
    if bytes >= MOST then return nil end
-   return ("--call-graph dwarf,%d copies more"):format(math.min(MOST, bytes * 4))
+   return ("dwarf,%d copies more"):format(math.min(MOST, bytes * 4))
 end
 
 -- By what `stack_table:cut` says: where, and the remedy; each of the bytes copied.
