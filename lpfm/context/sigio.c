@@ -27,7 +27,7 @@
 #define MAX_FD 65536
 
 static struct {
-	lua_State	*volatile L;	/* hooks go here; kept alive by the registry; NULL: nobody has callbacks */
+	lua_State	*volatile L;	/* hooks go here; kept alive by the registry; NULL: there are no callbacks */
 	const void	*registry;	/* its state's identity */
 	pid_t		tid;
 	bool		busy;		/* callbacks are being called */
@@ -65,7 +65,7 @@ static bool sigio_hooked(lua_State *L)
 	return lua_gethook(L) == on_hook;
 }
 
-/* A hook of somebody else's stays; the next wait calls the callbacks. */
+/* A hook that the host or the script has set is not replaced: then the next wait calls the callbacks. */
 static void hook(lua_State *L)
 {
 	if (L && !lua_gethook(L))

@@ -448,7 +448,7 @@ static void read_fn(struct demangler *d)
 	d->lifetimes -= bound;
 }
 
-/* A trait whose "<" stays open for what it binds; is it? */
+/* Reads a path, and leaves the "<" of its generic arguments open for associated types; true: there is an open "<". */
 static bool read_open_path(struct demangler *d)
 {
 	bool open = false;

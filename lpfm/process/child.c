@@ -575,7 +575,7 @@ minflt=, majflt=, nvcsw=, nivcsw=, maxrss=KiB}. Can be asked again
 @treturn[2] string "timeout"
 @return[3] nil
 @treturn[3] string message
-@treturn[3] int errno: EINTR after Ctrl-C, ECHILD if someone else has reaped it
+@treturn[3] int errno: EINTR after Ctrl-C, ECHILD if it was reaped by other code, not by this object
 @usage
 local child = assert(require("lpfm.proc").spawn { "sh", "-c", "exit 3" })
 assert(child:go())

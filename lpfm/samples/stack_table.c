@@ -467,8 +467,8 @@ Where a stack was cut, that is, where its callers could not be told any more.
 @int number
 @treturn string "copy": at the end of the bytes copied; "table": in code without an unwind table; "code": at a return
 address that is no code; "stack": where the stack pointer leaves the stack; "pointers": in functions without frame
-pointers; "mappings": in a process whose mappings are not known; "frames": after the most frames that are kept;
-"registers": in a program whose registers the kernel does not give. Nil: it is whole
+pointers; "mappings": in a process with unknown mappings; "frames": after the most frames that are kept;
+"registers": in a program of which the kernel does not give the registers. Nil: it is whole
 @usage assert(not blocks.stack_table():cut(0))
 */
 static int table_cut(lua_State *L)

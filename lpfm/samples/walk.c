@@ -125,7 +125,7 @@ static void choose_body(lua_State *L, struct lpfm_walk *w)
 	}
 }
 
-/* No PMD that was programmed has values with its samples: those are headers, whoever overflowed. */
+/* Are the samples headers alone? They are if no programmed PMD has values stored with its samples. */
 static bool headers_alone(const struct lpfm_layouts *ls)
 {
 	for (size_t i = 0; i < ls->n; i++)

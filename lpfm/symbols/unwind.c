@@ -57,7 +57,7 @@ struct symunwind {
 	bool			by_pointers;
 };
 
-/* A function that has been entered; regs whose bit is not set in known are not to be had. */
+/* The frame that the walk has reached; a register has a known value in regs if its bit is set in known. */
 struct walk {
 	struct symunwind	*u;
 	const struct symunwind_stack *s;
@@ -67,7 +67,7 @@ struct walk {
 	uint64_t		regs[SYMCFI_REGS];
 	uint64_t		known;
 	size_t			next;		/* of the chain, at the frame pointer's frame; 0: none */
-	enum symunwind_end	why;		/* the last word was not to be had: where */
+	enum symunwind_end	why;		/* why the last word could not be read */
 	bool			called;		/* pc is where a call returns to */
 	bool			is_made;	/* pc is the beginning of a function that nothing called */
 };
@@ -361,8 +361,9 @@ static const struct symcfi_row *row_at(const struct walk *w, const struct symmap
 }
 
 /*
- * Is it the address of code that was mapped? What signs it is taken off. No call is before the first instruction of a
- * function: the kernel lets a signal handler return to one, and who made a stack has let it begin there.
+ * Is pc an address in mapped code? Takes its signature (pointer authentication) off. A return address at the first
+ * instruction of a function follows no call: the kernel has put it there for a signal handler's return, or a program
+ * at the start of a stack that it made.
  */
 static bool is_code(struct walk *w)
 {

@@ -70,7 +70,7 @@ end
 --- Opens the recording of a command, or several as one; of several those that cannot be read are left out, and
 -- `damage` says so. Raises an error if none can be read.
 -- @tparam[opt="lpfm.data"] ?string|{string,...} path
--- @string[opt] who the command whose progress is shown on a terminal, if any
+-- @string[opt] who name of the command: on a terminal, its progress is shown under this name
 -- @treturn recording
 function input.open(path, who)
    local paths = input.expand(type(path) == "table" and path or { path or "lpfm.data" })

@@ -21,7 +21,7 @@ local store = require "pfm.store"
 local symbols = require "pfm.symbols"
 local report_text = require "repl.command.text.report"
 
--- What people type who know perf and pfmon, and what they are told.
+-- Options of perf and pfmon that lpfm report has under other names or not at all, and the message for each.
 local meant = {
    ["--stdio"] = "--plain", ["--time-quantum"] = "--slice", ["-D"] = "--samples",
    ["--dump-raw-trace"] = "--samples", ["-t"] = "-x",

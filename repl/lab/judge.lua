@@ -123,7 +123,7 @@ local function judged(s, page, sources, options)
 end
 
 --- Judges a script that solves a task.
--- @tparam session s of `repl.lab.session`, whose runs up to the page are done
+-- @tparam session s of `repl.lab.session`; its runs up to the page are done
 -- @tparam table page
 -- @string source of the script
 -- @tparam[opt] table options `name` of the script in messages; `limit`, seconds it may take; `quiet`: what it prints

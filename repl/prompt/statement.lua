@@ -80,7 +80,7 @@ end
 
 local weak = { __mode = "v" }
 
--- What a statement did to contexts, for .save; nobody but the user keeps them open.
+-- Notes for .save what a statement did to contexts. The references are weak: only the user's keep a context open.
 local function listen(calls)
    return journal.listen(function(ctx, call, ...)
       calls[#calls + 1] = { who = setmetatable({ ctx }, weak), call = call, ... }

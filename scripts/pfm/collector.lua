@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 --- Records again and again, for as long as the machine runs, within a budget of CPU time and of disk.
 --
--- Recordings wait in a folder, the spool: for a store (`pfm.store`) that takes them, or for whoever reads them; the
--- oldest go when they are too many. A machine that stops, a full disk and a database that is away cost what could not
--- be kept meanwhile, and that is counted: the spool's collector.json says so, over restarts.
+-- Recordings are kept in a folder, the spool, until a store (`pfm.store`) takes them; they can also be read there. When
+-- there are too many, the oldest are deleted. While the machine is down, the disk is full or the database cannot be
+-- reached, recordings may be lost: the spool's collector.json counts them, over restarts.
 -- @module pfm.collector
 
 local dirent = require "posix.dirent"

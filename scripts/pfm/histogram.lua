@@ -27,7 +27,7 @@ local function one_event(spec)
    return list[1]
 end
 
--- The event whose overflows are counted, and those that the expressions name.
+-- Chooses the event that overflows, and those that the expressions name.
 local function choose_events(self, spec)
    self.event = one_event(spec)
    if spec.period and (self.event.period or self.event.frequency) then

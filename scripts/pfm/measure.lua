@@ -304,7 +304,7 @@ local function reap(self)
    self.child:close()
 end
 
---- The names of a target's fields, for those who add their own to them.
+---- The names of a target's fields, for modules that add their own to them.
 measure.fields = { "command", "tids", "whole", "cpus", "call", "threads", "inherit", "itself", "outlive", "delay",
    "seconds", "spawn", "background", "words" }
 
@@ -385,7 +385,7 @@ end
 -- @tparam[opt] {string,...} target.command the program and its arguments: measured, or with `tids` or `cpus` measure
 -- while it runs
 -- @tparam[opt] {int,...} target.tids these threads
--- @tparam[opt] {int,...} target.cpus these CPUs, whoever runs there
+-- @tparam[opt] {int,...} target.cpus these CPUs, whichever threads run there
 -- @func[opt] target.call measured: this thread, or `tids` or `cpus`, while the function runs
 -- @tparam[opt] {int,...} target.whole those of the `tids` that are processes of which all threads are meant: new ones,
 -- too, looked for ten times a second

@@ -2,9 +2,9 @@
 --- Metric groups: sets of events and formulas over them, a file each in pfm/metrics.
 -- A file returns `text` and, in its array part, variants: `events` (variable to event name), `metrics` (name,
 -- formula, unit, explanation), `terms` (pairs of a name and what it stands for in formulas, in an order in which each
--- needs those before it alone), and `pmu`, a Lua pattern for the models it is made for. The first variant whose events
--- the model has counts. `obstacle()` returns why nothing of it can be counted here, if so. A formula's variable TIME is
--- the elapsed time in s. A comment in the file says where the formulas are from.
+-- needs those before it alone), and `pmu`, a Lua pattern for the models it is made for. The first variant is taken that
+-- has only events of the model. `obstacle()` returns why the group cannot be counted here, or nil. A formula's variable
+-- TIME is the elapsed time in s. A comment in the file says where the formulas are from.
 -- @module pfm.metrics
 
 local lpfm = require "lpfm"

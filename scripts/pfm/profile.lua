@@ -203,14 +203,14 @@ local function note_maps(self, pid)
    self.sink.maps(pid, maps, time, known.time)
 end
 
--- Not of a simulated thread, whose process /proc does not know.
+-- Notes the mappings and the name of a thread's process from /proc, which does not know simulated processes.
 local function note_process(self, tid, pid)
    if not pid or host.now().sim then return end
    note_maps(self, pid)
    note_comm(self, tid, pid)
 end
 
--- Processes seen in the samples of a CPU, but those whose records say all.
+-- Notes the processes in the samples of a CPU. A process whose records already say all is left out.
 local function note_sampled(self, buffer)
    for tid, by_pid in pairs(buffer:count_by("tid", "pid")) do
       for pid in pairs(by_pid) do
@@ -219,7 +219,7 @@ local function note_sampled(self, buffer)
    end
 end
 
--- Processes that were there before: records tell of the others.
+-- Notes the processes that existed before the measurement: the others have records.
 local function note_all(self)
    if not (self.spec.cpus and self.sampler and self.sampler.records) or host.now().sim then return end
    for name in dirent.files("/proc") do
@@ -556,7 +556,7 @@ local function rates_together(self, elapsed)
    return rates
 end
 
--- Events whose periods the machine does not change by itself: they follow the rate seen since the last look.
+-- Adapts the periods to the rate seen since the last call, where the machine does not adapt them by itself.
 local function adapt(self, elapsed)
    if not self.adapts then return end
    local rates = (self.by_event and rates_by_event or rates_together)(self, elapsed)

@@ -27,7 +27,7 @@ local NULL = "null"
 
 -- --- tables --------------------------------------------------------------------------------------
 
--- A table whose columns have these names; rows are told apart by a text.
+-- A table with these column names; a text identifies each row.
 local function new_table(...)
    local self = { names = { ... }, columns = {}, length = 0, numbers = {} }
    for i in ipairs(self.names) do self.columns[i] = {} end

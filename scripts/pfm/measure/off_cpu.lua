@@ -96,7 +96,7 @@ local function put(out, s, pmd, waited)
       ovfl_pmd = pmd, last_reset = -waited, tstamp = s.tstamp }, s.values) }
 end
 
--- A thread's switch whose end is not told.
+-- Forgets a thread's switch away from the CPU when its return was not recorded.
 local function forget(self, tid)
    local its = self.away[tid]
    if its and its.sample then self.unknown = self.unknown + 1 end
@@ -106,7 +106,7 @@ end
 
 local step = {}
 
--- What is lost may be a return, and the next time that its thread left.
+-- A lost record may be a thread's return and its next departure: all threads that are away are forgotten.
 function step.LOST(self)
    local tids = {}
    for tid in pairs(self.away) do tids[#tids + 1] = tid end
@@ -175,8 +175,8 @@ local function put_still(self, out)
    step.LOST(self)
 end
 
---- The samples whose threads are back.
--- @int[opt] time ns: everything up to then has come; nil: all, and those that are not back
+--- The samples of the threads that run again.
+-- @int[opt] time ns: everything up to then has come; nil: all, with those of threads that do not run again
 -- @treturn string bytes
 -- @treturn int how many
 -- @usage print(require("pfm.measure.off_cpu").new(69, { [69] = 1 }):finished()) --> "" 0

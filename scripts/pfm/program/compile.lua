@@ -40,7 +40,7 @@ table.sort(compile.names)
 -- A condition as a number: 1 or 0.
 local function truth(self, node, slot)
    local yes, no, done, base = label(), label(), label(), self.base
-   self.base = slot -- what is below is somebody's
+   self.base = slot -- the slots below hold values of the enclosing expression
    conditions[node.op](self, node, yes, no)
    self.base = base
    for i, way in ipairs { yes, no } do

@@ -3,13 +3,13 @@
 --
 -- A mapping is a list: start, stop, offset in the file, path, and the file's identity where it is known. Mappings are
 -- added in the order of time, and are asked for as of a number of them: `at(address, n)` is what the n-th left there.
--- A mapping that a record told was there from then on; of one that /proc told it is not known since when.
+-- A mapping from a record exists from the record's time on; of one from /proc it is not known since when it exists.
 -- @module pfm.recording.mappings
 
 local mappings = {}
 mappings.__index = mappings
 
-local FAR = 64          -- generations of whose mappings a process that executes nothing has some
+local FAR = 64          -- generations: mappings are inherited over that many forks without exec
 
 --- Is it memory that has no file?
 -- @string path of a mapping

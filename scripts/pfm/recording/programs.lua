@@ -15,7 +15,7 @@ programs.__index = programs
 
 local LIFE = 2 ^ 32     -- between the numbers of a process's lives
 local LIVES = 2 ^ 20 - 1 -- of a process
-local FAR = 64          -- generations whose name a process has that executes nothing
+local FAR = 64          -- generations: a name is inherited over that many forks without exec
 local ORDER = { DOUBT = 0, FORK = 1, EXEC = 2, CODE = 3, MAPS = 4, MAP = 5, RENAME = 6 } -- of one moment
 
 --- The number of a process, of that of one of its lives.

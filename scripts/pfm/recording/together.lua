@@ -41,7 +41,7 @@ local function tell_apart(parts)
    end
 end
 
--- The last part whose numbers begin at or before one.
+-- The last part that begins at or before the number.
 local function last_before(parts, field, number)
    local low, high = 1, #parts
    while low < high do
@@ -123,8 +123,8 @@ end
 
 --- See `pfm.recording.together`.
 -- @tparam {recording,...} list
--- @tparam[opt] table options `path`, `damage` of the file that they are in, or with `path` of those; `within`: the many
--- that these are some of, whose time they keep
+-- @tparam[opt] table options `path`, `damage` of the file that they are in, or with `path` of those; `within`: the
+-- recordings, of `together.new`, from which these were chosen: their times stay as they are there
 function together.new(list, options)
    options = options or {}
    local within = options.within
