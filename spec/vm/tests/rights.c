@@ -71,7 +71,7 @@ static int try_perfmon(int wish)
 	return 0;
 }
 
-/* The same of perf, which cannot stop anybody. */
+/* Tries the same by perf_event_open(2), which has no blocking notification. */
 static int try_perf(int wish)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
@@ -110,7 +110,7 @@ static int load_it(int unused)
 	return load(left_by_root, my_tid()) ? errno : 0;
 }
 
-/* Root programs for the kernel; whoever is given the descriptor has to have the right as well. */
+/* Root programs a context to count the kernel; a process that gets the descriptor must have that right to load it. */
 static void rights_are_those_of_who_loads(void)
 {
 	MUST(left_by_root = new_context(0));
