@@ -97,7 +97,7 @@ end
 
 --- Ends a command: warnings about the recording go to standard error.
 -- @tparam recording self
--- @string who the command
+-- @string who name of the command, which begins the messages
 function input.finish(self, who)
    if self.progress then self.progress() end
    io.stdout:flush()

@@ -120,7 +120,7 @@ local function with_threads(target)
    return out
 end
 
--- The folder of the cgroup whose tasks alone count on the CPUs.
+-- The folder of the cgroup: of the tasks on the CPUs, only its own are counted.
 local function cgroup_of(target)
    if not target.cgroup then return nil end
    if not target.cpus then error("cgroup: it is counted on CPUs: -a or -C", 0) end

@@ -83,7 +83,7 @@ end
 --- Prepares a histogram; `histogram.run` carries it out.
 -- @tparam table spec a target, as for `measure.run`, and:
 -- @bool[opt] spec.inherit as for `profile.prepare`
--- @string spec.bucket the expression (`pfm.program`) whose value is the bucket
+-- @string spec.bucket the expression (`pfm.program`) that gives the bucket's number
 -- @string[opt] spec.where a condition: what does not meet it is not counted
 -- @int[opt] spec.buckets how many there are
 -- @string[opt="cpu-clock"] spec.event what overflows

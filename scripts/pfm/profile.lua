@@ -210,7 +210,7 @@ local function note_process(self, tid, pid)
    note_comm(self, tid, pid)
 end
 
--- Notes the processes in the samples of a CPU. A process whose records already say all is left out.
+-- Notes the processes in the samples of a CPU. A process with a FORK or EXEC record is left out.
 local function note_sampled(self, buffer)
    for tid, by_pid in pairs(buffer:count_by("tid", "pid")) do
       for pid in pairs(by_pid) do

@@ -13,7 +13,7 @@ local stored = require "lpfm.blocks"
 local off_cpu = {}
 off_cpu.__index = off_cpu
 
-local IDLE, NOBODY = 0, 2 ^ 32 - 1 -- threads that wait for nothing: CPUs without work; those that have ended
+local IDLE, NOBODY = 0, 2 ^ 32 - 1 -- thread ids of no waiting thread: of a CPU's idle task; of threads that have ended
 
 --- The event that is sampled for it.
 off_cpu.SAMPLED = "context-switches/period=1/"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * rights.c - who may monitor what: every value of perf_event_paranoid, for root, for a user, and for users
+ * rights.c - which users may monitor what: every value of perf_event_paranoid, for root, for a user, and for users
  * with one capability; never more than perf_event_open(2) allows to the same.
  */
 #include <linux/perf_event.h>
@@ -11,7 +11,7 @@
 
 #define BOTH_LEVELS	0x9		/* of a software counter */
 
-/* --- what is asked for, and by whom ------------------------------------------------------------ */
+/* --- what is asked for, and by which users ----------------------------------------------------- */
 
 enum { SELF, KERNEL, CPU, FOREIGN, OWN_BLOCKED, FOREIGN_BLOCKED, NUM_WISHES };
 static const char *const wishes[] = {
