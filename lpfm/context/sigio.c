@@ -157,7 +157,7 @@ static bool take_mark(const struct lpfm_context *ctx, bool all)
 	return was;
 }
 
-/* The error on top joins the one at 1, where nil is none. Of two only strings can be told together. */
+/* Adds the error on top to the one at 1 (nil: none yet). Two strings are joined; otherwise the first error stays. */
 static void note_error(lua_State *L)
 {
 	if (lua_isnil(L, 1)) {

@@ -312,7 +312,7 @@ static void push_counts(lua_State *L, const struct perf_event_attr *attr, const 
 	lua_setfield(L, -2, "counts");
 }
 
-/* The source of data that is not available is told, too. */
+/* Has the sample values that mean something? perf_event sets the data source even where it is not available. */
 static bool says_more(const struct perf_sample *s)
 {
 	for (int i = 0; i < PERF_VALUES; i++)

@@ -23,7 +23,7 @@ enum { FIRST_SLOTS = 1024, FIRST_WORDS = 4096, GAP_MAX = 1 << 20, FRAMES_MAX = 1
 #define EXACT	(1LL << 53)	/* no address that a Lua number does not hold exactly */
 enum { UNWINDER = 5, AHEAD };	/* arguments of stack_table:samples */
 
-/* The last word of a stack that goes on where nothing can be told any more; plus why, an enum symunwind_end. */
+/* The last word of a stack with further callers that cannot be found, plus why: an enum symunwind_end. */
 #define CUT_MARK	(1ULL << 63)
 
 static const char *const end_words[SYMUNWIND_NUM_ENDS] = {

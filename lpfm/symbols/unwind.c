@@ -323,7 +323,7 @@ static enum symunwind_end step_by_pointer(struct walk *w)
 }
 
 /*
- * To the caller; anything but WHOLE: there is none that can be told. Where frame pointers lead to the code of the C
+ * Goes to the caller; anything but WHOLE: it cannot be found. Where frame pointers lead to the code of the C
  * library that calls main(), or a thread's function, or to the function that a made stack begins with, it is whole.
  */
 static enum symunwind_end step(struct walk *w)

@@ -43,7 +43,7 @@ end
 
 --- Recordings, each once.
 -- @tparam {recording,...} list
--- @tparam function say is told of each that comes again
+-- @tparam function say is called with each recording that comes again
 -- @treturn {recording,...}
 function input.distinct(list, say)
    local out, again = merge.distinct(list)

@@ -135,7 +135,7 @@ end
 -- @treturn number share of what was idle
 -- @treturn table titles of the cells
 function top.rows(self, by, filter)
-   self.ran = nil -- by what it was told meanwhile
+   self.ran = nil -- is made anew with the records that have come since
    local sorted = report.sort(self, "thread," .. by, { children = true, filter = filter })
    local rows, idle, all = without_threads(sorted)
    for _, row in ipairs(rows) do

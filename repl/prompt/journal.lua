@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What contexts were told: the interface can program a context, but not say how it is programmed. Once installed,
+--- Keeps how contexts are programmed, for the interface can program a context, but not read that back. Once installed,
 -- the journal listens to every call and knows each context's flags and format, event sets, PMCs, PMDs, target.
 -- The prompt installs it; `watch`, `.save` and `.load` ask it.
 -- @module repl.prompt.journal

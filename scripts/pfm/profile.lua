@@ -8,7 +8,7 @@
 --    sink.programs(records)          optional: what programs did (pfm.recording.programs)
 --    sink.maps(pid, maps, time, before)
 --                                    executable mappings of a process, when they are new; ns; and
---                                    when they were last seen to be those told before
+--                                    when they were last seen to be those reported before
 --    sink.comm(tid, pid, name, time) the name of a thread, when it is new
 -- @module pfm.profile
 
@@ -456,7 +456,7 @@ function sampling.attach(self, subject)
    if self.spec.process then
       note_maps(self, subject.pid)
       for _, tid in ipairs(proc.threads(subject.pid) or {}) do note_comm(self, tid, subject.pid) end
-   elseif subject.pid and not self.inherits then -- a command is told by its records, from its exec on
+   elseif subject.pid and not self.inherits then -- an inheriting context records the command from its exec on
       note_process(self, subject.tid, subject.pid)
    end
    self.live[subject] = true

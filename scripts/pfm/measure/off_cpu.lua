@@ -41,7 +41,7 @@ end
 
 -- --- what comes ----------------------------------------------------------------------------------
 
--- At one moment, what was lost is told first, and a thread's sample before the record of the same switch.
+-- The order of records with the same time: lost ones first, and a thread's sample before the record of the same switch.
 local ORDER = { LOST = 1, EXIT = 2, FORK = 3, EXEC = 3, SAMPLE = 4, out = 5, preempted = 5, ["in"] = 6 }
 
 local function enqueue(self, time, what, tid, sample)

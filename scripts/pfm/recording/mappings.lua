@@ -100,7 +100,7 @@ end
 
 --- Adds a mapping.
 -- @tparam table row
--- @bool[opt] told by /proc, not by a record of the moment
+-- @bool[opt] told true: it was read from /proc, and is not a record of the moment
 -- @treturn boolean does that change what is known of a file in memory?
 -- @usage
 -- local m = require("pfm.recording.mappings").new()
@@ -131,7 +131,7 @@ end
 
 -- --- questions -----------------------------------------------------------------------------------
 
--- What /proc told of an address first.
+-- The first mapping at an address, if it was read from /proc.
 local function later(self, address)
    local span = span_at(self, address)
    local first = span and span[1]
@@ -139,7 +139,7 @@ local function later(self, address)
    return self.parent and later(self.parent, address)
 end
 
--- What was there; false: /proc told of something else later, and it is not known since when that was there.
+-- What was mapped there; false: /proc has shown another mapping later, and it is not known since when that existed.
 local function exact(self, address, n, doubt)
    local span = span_at(self, address)
    local k = span and last_entry(span, n) or 0
@@ -154,7 +154,7 @@ end
 --- What was mapped at an address.
 -- @number address
 -- @number n as of so many mappings
--- @number[opt=n] doubt by then it was another one, perhaps, if /proc told so
+-- @number[opt=n] doubt if /proc showed another mapping up to this number, it may have been there already
 -- @return the mapping; false: one of several, and it is not known which; nil: none
 -- @usage
 -- local m = require("pfm.recording.mappings").new()

@@ -31,7 +31,7 @@ local function part_of(self, before, shift)
    return part
 end
 
--- Recordings of one name are told apart by a number.
+-- Recordings with the same name get a number behind it.
 local function tell_apart(parts)
    local seen = {}
    for _, part in ipairs(parts) do
@@ -359,7 +359,7 @@ function tally:moments()
    return out
 end
 
---- Counts all samples; as `recording:tally`, but the samples that are missing are told by `tally:cut`, after its rows.
+--- Counts all samples; as `recording:tally`, but after its rows `tally:cut` returns the missing samples.
 function together:tally(options)
    return setmetatable({ parts = self.parts, options = options, missing = 0 }, tally)
 end
@@ -369,7 +369,7 @@ end
 local resolver = {}
 resolver.__index = resolver
 
--- The places that are known in a build of an object; nil: it is not told which.
+-- The places that are known in a build of an object; nil: it is not known which build it is.
 local function places_in(self, where)
    local value = where.own and where.handle and where.handle.value
    if not (value and value.build_id and value.path == where.object) then return nil end
