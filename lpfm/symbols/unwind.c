@@ -179,7 +179,7 @@ static bool fetch_by_expression(struct walk *w, const struct walk *before, const
 	return is_had;
 }
 
-/* Where the caller's register is, in memory or a register of before; false: it is not to be had. */
+/* Reads a register of the caller from memory or from a register of the callee; false: it is unknown. */
 static bool fetch(struct walk *w, const struct walk *before, const struct symcfi_row *row,
 		  const struct symcfi_change *change, uint64_t cfa, uint64_t *value)
 {
@@ -239,7 +239,7 @@ static bool is_popped(const struct walk *w, const struct symcfi_change *change, 
 	       cfa + (uint64_t)(int64_t)change->offset < w->regs[w->l->sp];
 }
 
-/* The caller's registers, as far as they are to be had. Where the frame pointer was another, the chain is of no use. */
+/* Restores the caller's known registers. If the frame pointer changes, the chain of frame pointers cannot be used. */
 static void restore(struct walk *w, const struct symcfi_row *row, uint64_t cfa)
 {
 	const struct walk before = *w;

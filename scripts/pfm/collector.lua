@@ -111,7 +111,7 @@ local function make_room(self, coming)
    return i - 1
 end
 
--- What a recorder that was killed has left is a recording, too.
+-- Takes a file that a killed recorder has left into the spool: it is a recording, too.
 local function adopt(self, name)
    local path = path_in(self, name)
    local self_of, n = recording.open(path), 0
@@ -189,7 +189,7 @@ local function note_away(self, why, waiting)
    self.away, self.waiting = why, waiting
 end
 
--- Those that are in the store need no room here.
+-- Delivers the spool's recordings to the store; those that are in it are deleted here.
 local function deliver(self)
    local entries, paths, refused = spooled(self), {}, {}
    for i, entry in ipairs(entries) do paths[i] = entry.path end

@@ -184,7 +184,7 @@ local function values_of(self, ctx)
    return plan.read(self.plan, ctx)
 end
 
--- In the event's unit.
+-- Converts a value to the event's unit.
 local function in_unit(event, value)
    if not value or not event.scale then return value end
    return (type(value) == "number" and value or value:tonumber()) * event.scale

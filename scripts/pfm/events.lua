@@ -231,7 +231,7 @@ local function add(word, name, its, out, one_kind)
    return true
 end
 
--- What a wildcard finds is there once, however it was named.
+-- Is the event in the list already? One that several wildcards match is there once.
 local function is_there(out, name)
    for _, event in ipairs(out) do
       if event.name == name then return true end

@@ -44,7 +44,7 @@ local function remove(self, subject)
    if self.processes and subject.tid then self.processes:note(subject.tid, false) end
 end
 
--- Those numbers of a list that are processes' own, not their other threads'.
+-- The numbers in a list that are numbers of processes, and not of their other threads.
 local function pids_in(self, list)
    local out = {}
    for _, tid in ipairs(not self.world.sim and list or {}) do
@@ -143,7 +143,7 @@ local function read_messages(self, subject)
    end
 end
 
--- One that is gone already has nothing to count.
+-- Adds a new thread. If it has ended already (ESRCH), there is nothing to count, and that is no error.
 local function newcomer(self, thread)
    local ok, err, errno = add(self, { tid = thread.tid, pid = thread.pid })
    if not ok and errno ~= lpfm.errno.ESRCH then

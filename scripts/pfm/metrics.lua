@@ -64,7 +64,7 @@ local function find(name, pmu)
    return lpfm.event(name, pmu)
 end
 
--- The variant's events that the model does not have, and why the first is not to be had.
+-- The variant's events that the model does not have, and why the first cannot be counted.
 local function lacking(variant, pmu)
    local missing, why = {}, nil
    for _, name in ipairs(variables(variant)) do

@@ -172,7 +172,7 @@ local function make_inheriting(self)
    self.inherits, spec.inherit = nil, nil
 end
 
--- As samples have it.
+-- The time now, in ns of the clock that samples have.
 local function time_ns()
    return math.floor(proc.clock() * 1e9)
 end
@@ -297,7 +297,7 @@ local function hand_on(self, samples, n)
    self.samples = self.samples + n
 end
 
--- Those of the threads that are back by that time (ns; nil: all, for the recording is over).
+-- Hands on the off-CPU samples of threads that run again by that time (ns; nil: of all, for the recording is over).
 local function hand_on_waits(self, time)
    if not self.off_cpu then return end
    local samples, n = self.off_cpu:finished(time)
@@ -306,7 +306,7 @@ local function hand_on_waits(self, time)
    self.samples = self.samples + n
 end
 
--- What came since the last time to the region to be read after so many others.
+-- Reads what has come since the last call into the region that is read after `ahead` others.
 local function drain_region(self, subject, part, ahead)
    drain_records(self, part, ahead)
    local header = part.buffer:header(ahead)

@@ -180,7 +180,7 @@ function recording:programs()
    return self.ran or nil
 end
 
--- Processes are told apart by what they ran, threads by their names.
+-- Processes are distinguished by what they ran, threads by their names.
 local function by_life(self, options)
    local ran = self:programs()
    if not (ran and options.keys) then return options end

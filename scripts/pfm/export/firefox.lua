@@ -206,7 +206,7 @@ end
 
 -- --- writing -------------------------------------------------------------------------------------
 
--- In ms since the first sample.
+-- Converts a thread's times to ms since the first sample.
 local function since_first(shared, thread)
    local times = thread.samples.columns[2]
    for i, time in ipairs(times) do times[i] = ("%.6f"):format((tonumber(time) - shared.first) * 1000) end

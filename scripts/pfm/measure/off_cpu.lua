@@ -163,7 +163,7 @@ local function before(a, b)
    return a.i < b.i
 end
 
--- Those that are not back: how long they were away when the recording ended.
+-- Adds samples of the threads that do not run again: how long they were away when the recording ended.
 local function put_still(self, out)
    for tid, its in pairs(self.away) do
       if its.sample and its.how then

@@ -173,7 +173,7 @@ end
 
 local less
 
--- One of two values, into the slot.
+-- Compiles min() or max(): puts one of two values into the slot.
 local function extreme(self, node, slot, first_if)
    local code, yes, no, done = self.code, label(), label(), label()
    local a, b = operands(self, node, slot)
