@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # build.mk - texts that the module holds for LuaJIT: declarations, made from the headers, and the step of
-# loops. Part of the top Makefile, whose variables it uses.
+# loops. The top Makefile includes it and sets its variables.
 
 CDEF_INC := $(BUILD)/gen/cdef.inc
 INCLUDES += -I$(BUILD)/gen

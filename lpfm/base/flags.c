@@ -2,8 +2,8 @@
 /*
  * flags.c - the interface's constants by name.
  *
- * Each is written down once: the tables serve flags given by name, flags returned as names, and
- * lpfm.const.
+ * Each constant is in a table once. The tables are used for flags given by name, for flags returned as
+ * names, and for lpfm.const.
  */
 /***
 @submodule lpfm

@@ -22,7 +22,7 @@ void lpfm_object_retire(void *object);
 /* The object at idx, or a raise if it is not of this class. */
 void *lpfm_object_check(lua_State *L, int idx, const struct lpfm_class *class);
 
-/* The object at idx, or NULL if it is not of this class. It is told by what it holds. */
+/* The object at idx, or NULL if it is not of this class. The class is recognized by the object's head. */
 static inline void *lpfm_object_test(lua_State *L, int idx, const struct lpfm_class *class)
 {
 	struct lpfm_head *head = lua_touserdata(L, idx);

@@ -22,7 +22,7 @@ LuaJIT's 64-bit cdata; what is not an integer of 64 bits raises.
 
 #define EXACT_MAX	(1LL << 53)
 
-/* Short-lived and many, they have no __gc: they are told by their metatable, too. */
+/* They are short-lived and many, so they have no __gc. A value is recognized by its head and by its metatable. */
 struct lpfm_u64 {
 	struct lpfm_head	head;
 	const void		*meta;

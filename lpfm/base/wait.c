@@ -37,8 +37,8 @@ int64_t lpfm_deadline(int64_t ns)
 }
 
 /*
- * Someone wants the script back: on_interrupt() saw a signal, or the host has set a hook with a count,
- * which is how hosts stop a script from a signal handler; it fires in Lua code only.
+ * A wait must end early when on_interrupt() saw a signal, or when the host has set a hook with a count: that is how
+ * hosts stop a script from a signal handler, and the hook fires in Lua code only.
  */
 static bool interrupted_now(lua_State *L)
 {

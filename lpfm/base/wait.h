@@ -16,7 +16,7 @@ int64_t lpfm_deadline(int64_t ns);
 struct lpfm_wait_signal {
 	int	number;
 	bool	(*active)(void);		/* does it mean something now? */
-	bool	(*pending)(void);		/* did it come, and nobody has dealt with it yet? */
+	bool	(*pending)(void);		/* did it come, and was not dispatched yet? */
 	void	(*dispatch)(lua_State *L);	/* deals with it; may raise */
 	bool	(*hooked)(lua_State *L);	/* is the hook that is set in L its own? */
 };
@@ -27,7 +27,7 @@ struct pollfd;
 int lpfm_wait_fds(lua_State *L, struct pollfd *fds, unsigned int n, int64_t deadline);
 int lpfm_wait_fd(lua_State *L, int fd, int64_t deadline);
 
-/* Has Ctrl-C come, where it is caught, and nobody has asked yet? */
+/* Has Ctrl-C come, where it is caught, and lpfm_take_interrupt() has not taken it yet? */
 int lpfm_interrupted(void);
 /* The functions proc.on_interrupt and proc.interrupted. */
 int lpfm_on_interrupt(lua_State *L);

@@ -214,7 +214,7 @@ static int context_load(lua_State *L)
 	return results;
 }
 
-/* A load whose failure nobody looked at is why the context is not loaded. */
+/* Adds to EINVAL, if the context is not loaded, why its last load failed: the script may not have checked that. */
 static int add_refusal(lua_State *L, const struct lpfm_context *ctx, int results)
 {
 	if (results == 1 || !*ctx->refused || lua_tointeger(L, -1) != EINVAL)

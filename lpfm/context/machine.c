@@ -20,7 +20,7 @@ static bool is_simulated(const char *name)
 	return name && !strncmp(name, "sim", 3) && (name[3] == ':' || !name[3]);
 }
 
-/* One that is told to run; "sim:k8,live" runs by itself. */
+/* Is it a simulated machine that runs only in machine:run()? "sim:k8,live" runs by itself. */
 bool lpfm_machine_is_sim(const char *name)
 {
 	return is_simulated(name) && !strchr(name, ',');

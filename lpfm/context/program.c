@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program.c - contexts with the format "program": its options, and the verdicts there were.
+ * program.c - contexts with the format "program": its options, and the counts of what programs decided.
  */
 /***
 @submodule context

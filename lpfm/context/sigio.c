@@ -27,7 +27,7 @@
 #define MAX_FD 65536
 
 static struct {
-	lua_State	*volatile L;	/* hooks go here; kept alive by the registry; NULL: nobody has callbacks */
+	lua_State	*volatile L;	/* hooks go here; kept alive by the registry; NULL: there are no callbacks */
 	const void	*registry;	/* its state's identity */
 	pid_t		tid;
 	bool		busy;		/* callbacks are being called */
@@ -65,7 +65,7 @@ static bool sigio_hooked(lua_State *L)
 	return lua_gethook(L) == on_hook;
 }
 
-/* A hook of somebody else's stays; the next wait calls the callbacks. */
+/* A hook that the host or the script has set is not replaced: then the next wait calls the callbacks. */
 static void hook(lua_State *L)
 {
 	if (L && !lua_gethook(L))
@@ -157,7 +157,7 @@ static bool take_mark(const struct lpfm_context *ctx, bool all)
 	return was;
 }
 
-/* The error on top joins the one at 1, where nil is none. Of two only strings can be told together. */
+/* Adds the error on top to the one at 1 (nil: none yet). Two strings are joined; otherwise the first error stays. */
 static void note_error(lua_State *L)
 {
 	if (lua_isnil(L, 1)) {

@@ -23,7 +23,7 @@ struct demangler {
 	size_t		n;
 	unsigned int	depth, rules;
 	uint64_t	lifetimes;	/* bound by the binders around */
-	bool		quiet;		/* reading what is not shown */
+	bool		quiet;		/* what is read is not printed */
 	bool		failed;
 };
 
@@ -204,7 +204,7 @@ static void put_ident(struct demangler *d, const struct ident *ident)
 		fail(d);
 }
 
-/* 0 is the one that is not told; others count from the innermost binder outwards. */
+/* Index 0 is the erased lifetime; others count from the innermost binder outwards. */
 static void put_lifetime(struct demangler *d, uint64_t index)
 {
 	uint64_t outer = d->lifetimes - index;
@@ -448,7 +448,7 @@ static void read_fn(struct demangler *d)
 	d->lifetimes -= bound;
 }
 
-/* A trait whose "<" stays open for what it binds; is it? */
+/* Reads a path, and leaves the "<" of its generic arguments open for associated types; true: there is an open "<". */
 static bool read_open_path(struct demangler *d)
 {
 	bool open = false;

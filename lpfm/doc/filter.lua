@@ -8,7 +8,8 @@ local function trim(text)
    return text and (text:gsub("^%s+", ""):gsub("%s+$", "")) or ""
 end
 
--- "run" in module pfm.count is pfm.count.run; names that say whose they are stay. A command's table is `command`.
+-- "run" in module pfm.count is pfm.count.run; names with a class or module before them stay. A command's table is
+-- `command`.
 local function full_name(module, item)
    if module.name:find("^repl%.command%.") then return module.name .. "." .. item.name:match("[^.]+$") end
    if item.name:find("[.:]") or module.type == "classmod" and item.type == "table" then return item.name end
@@ -116,7 +117,7 @@ local function write(value, indent)
    return #out == 0 and "{}" or "{\n" .. table.concat(out, ",\n") .. " }"
 end
 
--- A name that two modules have (pfm.ffi's contexts are contexts, too) says in the second whose it is.
+-- If two modules have the same name (pfm.ffi's contexts are contexts, too), the second's gets its module's name.
 local function tell_apart(modules)
    local seen = {}
    for _, private in ipairs { false, true } do

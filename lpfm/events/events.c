@@ -469,7 +469,7 @@ static int suggest_event(lua_State *L)
 }
 
 /***
-All PMU models whose events are known.
+All PMU models with known events.
 @function lpfm.pmus
 @treturn {table,...} `name`, `desc`, `type`, `present`, `events` (of the PMU itself), `counters`, `width`, `current`
 @usage

@@ -6,7 +6,7 @@
 #include "base/module.h"
 #include "perfmon/pfmlib.h"
 
-/* Pushes a table whose fields join the module's. */
+/* Pushes a table; its fields are added to the module's. */
 int luaopen_lpfm_events(lua_State *L);
 
 /* The library's model follows the machine in use; raises if the library cannot be used. */

@@ -47,7 +47,7 @@ static void set_event(lua_State *L, const char *name, int (*get)(pfmlib_event_t 
 }
 
 /***
-The PMU model whose events are meant where no other is named.
+The current PMU model: event names without a model's name before them are its events.
 @function lpfm.pmu
 @treturn[1] table {name=, type=PFMLIB_*_PMU, num_events=, max_event_name=bytes, num_pmcs=, num_pmds=, num_counters=,
 width=bits of a hardware counter, impl_pmcs=, impl_pmds=, impl_counters=lists of numbers, cycle_event=,
@@ -92,7 +92,7 @@ static int pmu(lua_State *L)
 }
 
 /***
-Chooses the PMU model whose events are meant where no other is named, whichever the machine has.
+Makes a PMU model the current one, whichever the machine has: event names without a model's name are its events.
 @function lpfm.force_pmu
 @param[opt] model its name or PFMLIB_*_PMU number; without: the machine's again
 @treturn[1] boolean true
@@ -125,7 +125,7 @@ static int force_pmu(lua_State *L)
 /* --- codes ---------------------------------------------------------------------------------- */
 
 /***
-The events of the current PMU model that have a code; not the software's, whose codes are numbers of PMCs.
+The events of the current PMU model that have a code; not the software's: their codes are numbers of PMCs.
 @function lpfm.events_of_code
 @int code as lpfm.event has it
 @treturn {string,...} their names; none: an empty list
@@ -249,7 +249,7 @@ static int event_error(lua_State *L)
 }
 
 /***
-The version of the event library, whose interface is libpfm 3's.
+The version of the event library; its interface is libpfm 3's.
 @function lpfm.event_version
 @treturn int major
 @treturn int minor

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cdef.h - what LuaJIT's ffi is told: the public headers, and the objects of the Lua module.
+ * cdef.h - the declarations for LuaJIT's ffi.cdef(): the public headers, and the objects of the Lua module.
  *
  * Of perfmonctl.h the structures have the names that do not clash with those of perfmon.h.
  */

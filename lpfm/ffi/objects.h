@@ -69,7 +69,7 @@ struct lpfm_view {
 struct lpfm_context {
 	struct lpfm_head	head;
 	int			fd;		/* -1: closed */
-	bool			simulated;	/* time passes only when the simulator is told so */
+	bool			simulated;	/* time passes only in machine:run() */
 	uint32_t		flags;		/* PFM_FL_* */
 	uint32_t		buf_flags;
 	enum lpfm_format	format;

@@ -2,7 +2,7 @@
 /*
  * callbacks.c - the callbacks of a sampling format written in Lua, as the core makes them (3.5.10 - 3.5.15).
  *
- * What goes wrong in a context ends that context's session, and is kept for who asks.
+ * An error in a callback ends the session of its context, and is kept for context:format_error().
  */
 #include <errno.h>
 #include <signal.h>
@@ -123,7 +123,7 @@ static struct lpfm_fmt_use *new_use(struct lpfm_luafmt *f)
 	return use;
 }
 
-/* Why the context is refused is told who creates it, if that is lpfm. */
+/* Keeps why the context is refused for the call that creates it, if that is a call of lpfm; takes why over. */
 static int refuse(char *why)
 {
 	if (pending)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* known.c - the sampling formats whose buffers are known here. */
+/* known.c - the sampling formats with buffer layouts that this module can read. */
 #include <string.h>
 
 #include "base/module.h"

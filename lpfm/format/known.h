@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* known.h - the sampling formats whose buffers are known here. */
+/* known.h - the sampling formats with buffer layouts that this module can read. */
 #ifndef LPFM_KNOWN_H
 #define LPFM_KNOWN_H
 

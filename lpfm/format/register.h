@@ -44,7 +44,7 @@ struct lpfm_fmt_use {
 
 /* --- state.c: the format's state ---------------------------------------------------------- */
 
-/* A format whose state has the marshalled callbacks: NULL, *why says why not. */
+/* Makes a format with the marshalled callbacks in its Lua state; NULL: *why says why not. */
 struct lpfm_luafmt *lpfm_luafmt_new(const char *marshalled, char **why);
 void lpfm_luafmt_put(struct lpfm_luafmt *f);
 void lpfm_fmt_use_put(struct lpfm_fmt_use *use);

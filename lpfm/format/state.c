@@ -152,7 +152,7 @@ static int add_traceback(lua_State *F)
 	return 1;
 }
 
-/* lua_call() whose errors have a traceback. */
+/* As lua_call(), but errors have a traceback. */
 void lpfm_fmt_call(lua_State *F, int nargs, int nresults)
 {
 	int at = lua_gettop(F) - nargs;

@@ -16,7 +16,7 @@ void lpfm_fmt_enter(struct lpfm_luafmt *f, sigset_t *saved);
 void lpfm_fmt_leave(struct lpfm_luafmt *f, const sigset_t *saved);
 /* body(F) with arg at 1, protected: NULL, or what went wrong, to be freed. */
 char *lpfm_fmt_run(struct lpfm_luafmt *f, lua_CFunction body, void *arg);
-/* Inside: lua_call() whose errors have a traceback. */
+/* As lua_call(), but errors have a traceback. For calls inside a callback. */
 void lpfm_fmt_call(lua_State *F, int nargs, int nresults);
 /* Inside: pushes callback name and self; false, pushing nothing: the format has no such callback. */
 bool lpfm_fmt_push_callback(lua_State *F, const struct lpfm_fmt_use *use, const char *name);

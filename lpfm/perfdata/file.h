@@ -58,7 +58,7 @@ struct perf_file {
 	struct perf_window	raw;		/* of the part */
 	struct perf_window	unpacked;	/* of compressed records */
 	uint64_t		order;		/* of the record that was read last, from 1 */
-	uint64_t		base;		/* ns that times are told from */
+	uint64_t		base;		/* ns, which is subtracted from all times that are returned */
 	struct ZSTD_DCtx_s	*zstd;
 	uint64_t		compressed;	/* records */
 };
@@ -74,7 +74,7 @@ bool perf_file_add_part(struct perf_file *f, struct perf_part part);
 bool perf_file_add_id(struct perf_file *f, uint64_t id, uint32_t attr);
 /* The event of an id; -1: there is none such. */
 int64_t perf_file_attr_of(struct perf_file *f, uint64_t id);
-/* A time of the file's as it is told; what was before all that is told is 0. */
+/* A time of the file's as it is returned: relative to base. Times before base are 0. */
 static inline uint64_t perf_file_time(const struct perf_file *f, uint64_t time)
 {
 	return time > f->base ? time - f->base : 0;

@@ -398,7 +398,7 @@ The next record.
 (of the record that has the user's), `counts` (list of {id, value}), `branches` (words: from, to, flags), `regs`,
 `regs_abi`, `stack` (the user's); of another record: `type` (a number), `misc`, `time`, and where it is of use `kind`
 and its fields. Both have `order`, the number of the record in the file
-@treturn[2] boolean false: a record whose fields are not sound is passed over
+@treturn[2] boolean false: the record has an invalid field, and is skipped
 @return[3] nil
 @treturn[3] string "end", or why the rest cannot be read: "cut", "damaged", "packed" (not as libzstd packs), "memory"
 @treturn[3] number where in the file that is

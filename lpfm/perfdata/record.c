@@ -127,7 +127,7 @@ static void add_frame(luaL_Buffer *out, uint64_t ip)
 	luaL_addlstring(out, (const char *)&ip, sizeof(ip));
 }
 
-/* Frames without the words that say whose code follows. */
+/* Takes the frames of a call chain, without the words that mark where the kernel's or the user's frames begin. */
 static void take_chain(lua_State *L, struct bytes *b, const char *name)
 {
 	uint64_t n = bytes_u64(b);
@@ -261,8 +261,9 @@ void perf_attr_push(lua_State *L, const struct perf_event_attr *attr)
 /* --- samples -------------------------------------------------------------------------------- */
 
 /*
- * The call chain without the words that say whose code follows. Where the user's calls are in the branch stack (LBR),
- * they come from there: from where each was made, and a frame says where it goes on, which is after that.
+ * Pushes the call chain without the words that mark where the kernel's or the user's frames begin. Where the user's
+ * calls are in the branch stack (LBR), they come from there, but for the innermost frame. A branch holds the address
+ * of the call; 1 is added, for a frame lies after its call.
  */
 static void push_chain(lua_State *L, const struct perf_sample *s, bool by_branches)
 {
@@ -311,7 +312,7 @@ static void push_counts(lua_State *L, const struct perf_event_attr *attr, const 
 	lua_setfield(L, -2, "counts");
 }
 
-/* The source of data that is not available is told, too. */
+/* Has the sample values that mean something? perf_event sets the data source even where it is not available. */
 static bool says_more(const struct perf_sample *s)
 {
 	for (int i = 0; i < PERF_VALUES; i++)

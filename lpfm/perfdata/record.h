@@ -11,7 +11,7 @@
  */
 bool perf_record_push(lua_State *L, const struct perf_record *record, const struct perf_event_attr *attr,
 		      uint64_t *time);
-/* Pushes an event: what perf_event_open(2) was told. */
+/* Pushes an event: the attributes that perf_event_open(2) was called with. */
 void perf_attr_push(lua_State *L, const struct perf_event_attr *attr);
 /* Pushes a sample of event number attr, from 1, without its time. */
 void perf_sample_push(lua_State *L, const struct perf_record *record, const struct perf_event_attr *attr,

@@ -77,7 +77,7 @@ static void go_on(struct perf_file *f, uint64_t n)
 	f->next = n < end - f->next ? f->next + n : end;
 }
 
-/* The record at these bytes, whose head is there; false: it has no room for that. */
+/* Reads the record at these bytes; its head is complete. False: the size in it is less than the head's. */
 static bool read_record(struct perf_record *r, const unsigned char *at)
 {
 	memcpy(&r->head, at, sizeof(r->head));

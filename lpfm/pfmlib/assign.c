@@ -222,7 +222,7 @@ static struct pfl_mask reach(const struct pfl_demand *d)
 	return all;
 }
 
-/* Registers that belong together for this model: all of its own if it judges whole assignments. */
+/* Registers that belong together for this model: all of its own if it accepts or refuses whole assignments. */
 static struct pfl_mask first_reach(const struct pfl_model *m, const struct pfl_demand *d)
 {
 	struct pfl_mask r = reach(d);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# build.mk - libpfmlib.so: events by name; libpfm.so and libpfm.a: all of libpfm 3, under its names. Part of the top Makefile, whose variables it uses.
+# build.mk - libpfmlib.so: events by name; libpfm.so and libpfm.a: all of libpfm 3, under its names. The top Makefile
+# includes it and sets its variables.
 # LIBPFM4=no builds it without libpfm4, with the tables of this folder alone.
 
 LIBPFM4     ?= yes

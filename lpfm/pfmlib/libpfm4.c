@@ -103,7 +103,7 @@ static int try_first_event(const pfm_pmu_info_t *info)
 	return last_error;
 }
 
-/* Was libpfm4 initialized before, by someone to whom the host's own models were enough? */
+/* Has other code of the process initialized libpfm4 already, with the models of the host alone? */
 static bool absent_models_refused(void)
 {
 	for (int id = 0; id < PFM_PMU_MAX; id++) {

@@ -79,7 +79,7 @@ struct pfl_demand {
 
 /* An alternative with one PMC and the PMD it controls. */
 void pfl_demand_counter(struct pfl_demand *d, unsigned int pmc, unsigned int pmd);
-/* One whose counter has a field of a PMC that several have in common; which: its number among these, 0 - 23. */
+/* An alternative where the counter has a field of a PMC that several share; which: its number among these, 0 - 23. */
 void pfl_demand_field(struct pfl_demand *d, unsigned int pmc, uint64_t field, unsigned int pmd, unsigned int which);
 
 /* --- models --------------------------------------------------------------------------------- */

@@ -36,7 +36,7 @@ static const struct lpfm_class child_class = { "lpfm.child" };
 struct child {
 	struct lpfm_head	head;
 	struct lpfm_process	*process;	/* NULL: closed */
-	int			sock;		/* -1: it was told to go */
+	int			sock;		/* it waits here for child:go(); -1: it was started */
 };
 
 /* What the child does; strings belong to the arguments of spawn(). */
@@ -575,7 +575,7 @@ minflt=, majflt=, nvcsw=, nivcsw=, maxrss=KiB}. Can be asked again
 @treturn[2] string "timeout"
 @return[3] nil
 @treturn[3] string message
-@treturn[3] int errno: EINTR after Ctrl-C, ECHILD if someone else has reaped it
+@treturn[3] int errno: EINTR after Ctrl-C, ECHILD if it was reaped by other code, not by this object
 @usage
 local child = assert(require("lpfm.proc").spawn { "sh", "-c", "exit 3" })
 assert(child:go())
@@ -648,7 +648,7 @@ static int child_fd(lua_State *L)
 	return 1;
 }
 
-/* A child never told to go is ended; one that runs goes on, and is reaped if it has ended. */
+/* A child that was never started is ended; one that runs goes on, and is reaped if it has ended. */
 static void release(struct child *c)
 {
 	struct lpfm_process *p = c->process;
@@ -670,12 +670,12 @@ static void release(struct child *c)
 }
 
 /***
-Releases the process. If it was never told to go, it ends; otherwise it keeps running.
+Releases the process. If it was never started by `child:go`, it ends; otherwise it keeps running.
 @function child:close
 @treturn boolean true
 @usage
 local child = assert(require("lpfm.proc").spawn { "true" })
-child:close()                              -- was never told to go: it ends
+child:close()                              -- was never started: it ends
 */
 static int child_close(lua_State *L)
 {

@@ -183,7 +183,7 @@ static int chunks_next(lua_State *L)
 }
 
 /***
-Goes to a chunk whose place is known: it is the next.
+Goes to the chunk at a known position: the following call of `next` returns it.
 @function chunks:go
 @number at where its head lies in the file: 16 bytes before its body
 @usage

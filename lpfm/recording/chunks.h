@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* chunks.h - a file of chunks, for those who read what lies in one without having it in memory. */
+/* chunks.h - a file of chunks, for code that reads parts of one without having it in memory. */
 #ifndef LPFM_CHUNKS_H
 #define LPFM_CHUNKS_H
 

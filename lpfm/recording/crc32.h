@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of bytes that follow others, whose CRC is crc; 0 to begin with. */
+/* The CRC of bytes that follow those with the CRC crc; 0 to begin with. */
 uint32_t crc32_add(uint32_t crc, const void *bytes, size_t n);
 
 #endif

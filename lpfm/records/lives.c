@@ -4,7 +4,7 @@
  */
 /***
 The lives of processes. The number of a process stands for another program after each exec, and for another process when
-it is given anew. A life is told by pid + 2^32 * n, the n-th that the recording saw begin; n is 0 before the first. The
+it is reused. A life has the number pid + 2^32 * n, the n-th that the recording saw begin; n is 0 before the first. The
 names that a thread has one after the other are lives of its number in the same way.
 @classmod lives
 */

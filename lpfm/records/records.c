@@ -200,7 +200,7 @@ table with `kind`, `pid`, `tid`, `tstamp` (ns), and:
 - MAP: `addr`, `len`, `offset` (in the file), `path`, perhaps `build_id` (in hexadecimal)
 - EXEC: `comm`, the thread's name from now on
 - RENAME: the same of a thread that names itself, on real machines
-- FORK: `ppid`, `ptid`, who made the thread
+- FORK: `ppid`, `ptid`, process and thread that created the thread
 - EXIT
 - COUNT: `num`, `value`: what a thread that an inheriting context did not begin with had counted when it ended
 - SWITCH: `how`: "in" (the thread runs from now on), "out" (it waits), "preempted" (it is ready to run, and another

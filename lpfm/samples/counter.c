@@ -3,7 +3,7 @@
 Counting the samples of blocks by any of their values, with sums.
 
 A column is the name of a field (ip, tid, pid, cpu, tstamp, set, ovfl_pmd, last_reset), "period" (last_reset as a
-number of events), the number of a PMD whose value follows the samples, or a table: `{column, delta="tid"}` what it
+number of events), the number of a PMD that is stored with the samples, or a table: `{column, delta="tid"}` what it
 grew by since the last sample of the same thread (or "cpu", "pid"); `{column, from=, step=}` the number of its slice,
 from 0; `{column, bits=N}` the number of its bin, with 2^N bins for each power of two. Samples that lack a key are
 left out.
@@ -351,7 +351,7 @@ Counts the samples of a block.
 @function counter:add
 @param block a string; or three arguments, a file of `lpfm.chunks`, where in it the block lies, and its length
 @tparam table sizes by number of the PMD that overflowed (or set * 65536 + number): how many values follow a
-sample, or the list of the PMDs whose values do
+sample, or the list of the PMDs that these are the values of
 @treturn number of samples found
 @treturn number of samples that the block's header promises beyond them: it is cut
 @usage

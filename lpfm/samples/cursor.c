@@ -22,7 +22,7 @@ buffer, from 1; s.stack: of the format stack, its call stack, a @{stack}; else n
 
 static const struct lpfm_class cursor_class = { "lpfm.sample" };
 
-/* The keys of a sample: its header's fields, and what is told about it. */
+/* The keys of a sample: its header's fields, and properties that are computed. */
 enum { KEY_PMDS = LPFM_SMPL_FIELDS, KEY_INDEX, KEY_STACK, KEY_KIND, KEYS };
 
 /*

@@ -150,7 +150,7 @@ static bool compiles(lua_State *L, int class)
 
 /*
  * Pushes the step for the state at idx, of this class; false: there is none that is better than C. Steps
- * are found by their kind, whose string the table keeps: its address is what tells kinds apart.
+ * are found by the address of the kind's string, which the table keeps alive.
  */
 static bool push_step(lua_State *L, struct fields *f, int idx, int class)
 {

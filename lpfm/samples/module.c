@@ -2,8 +2,8 @@
 /***
 Samples of the default format (layout of 2.x) outside of their buffer: what a recording holds.
 A block is a copy of a sampling buffer up to its `cur_offs`; `sizes` says what follows each sample's header: by
-number of the PMD that overflowed (or set * 65536 + number), how many values, or the list of the PMDs whose values
-they are. PMDs that it does not name have none. `head_size` is the size of a block's header, `entry_size` that of a
+number of the PMD that overflowed (or set * 65536 + number), how many values, or the list of the PMDs that they are
+read from. PMDs that it does not name have none. `head_size` is the size of a block's header, `entry_size` that of a
 sample without values, in bytes.
 @module lpfm.blocks
 */

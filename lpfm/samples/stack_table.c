@@ -23,7 +23,7 @@ enum { FIRST_SLOTS = 1024, FIRST_WORDS = 4096, GAP_MAX = 1 << 20, FRAMES_MAX = 1
 #define EXACT	(1LL << 53)	/* no address that a Lua number does not hold exactly */
 enum { UNWINDER = 5, AHEAD };	/* arguments of stack_table:samples */
 
-/* The last word of a stack that goes on where nothing can be told any more; plus why, an enum symunwind_end. */
+/* The last word of a stack with further callers that cannot be found, plus why: an enum symunwind_end. */
 #define CUT_MARK	(1ULL << 63)
 
 static const char *const end_words[SYMUNWIND_NUM_ENDS] = {
@@ -467,8 +467,8 @@ Where a stack was cut, that is, where its callers could not be told any more.
 @int number
 @treturn string "copy": at the end of the bytes copied; "table": in code without an unwind table; "code": at a return
 address that is no code; "stack": where the stack pointer leaves the stack; "pointers": in functions without frame
-pointers; "mappings": in a process whose mappings are not known; "frames": after the most frames that are kept;
-"registers": in a program whose registers the kernel does not give. Nil: it is whole
+pointers; "mappings": in a process with unknown mappings; "frames": after the most frames that are kept;
+"registers": in a program of which the kernel does not give the registers. Nil: it is whole
 @usage assert(not blocks.stack_table():cut(0))
 */
 static int table_cut(lua_State *L)

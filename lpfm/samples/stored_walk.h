@@ -24,8 +24,8 @@ struct stored_walk {
 };
 
 /*
- * Reads a table, the argument arg: number of the PMD, or set * 65536 + number, to how many values follow
- * or to the list of the PMDs whose values follow.
+ * Reads a table, the argument arg: by the number of the PMD that overflowed, or set * 65536 + number, how many values
+ * follow a sample, or the list of the PMDs that they are the values of.
  */
 void stored_layouts_read(lua_State *L, int arg, struct stored_layouts *layouts);
 /* A walk over the block that is the string arg. */

@@ -110,7 +110,7 @@ int lpfm_walk_other(struct lpfm_walk *w, const unsigned char **at)
 
 /* --- the beginning --------------------------------------------------------------------------- */
 
-/* 3.6.2: samples that do not say which PMD overflowed are all alike, or cannot be told apart. */
+/* 3.6.2: if samples do not say which PMD overflowed, all must have the same layout: else they cannot be read. */
 static void choose_body(lua_State *L, struct lpfm_walk *w)
 {
 	const struct lpfm_layouts *ls = w->layouts;
@@ -125,7 +125,7 @@ static void choose_body(lua_State *L, struct lpfm_walk *w)
 	}
 }
 
-/* No PMD that was programmed has values with its samples: those are headers, whoever overflowed. */
+/* Are the samples headers alone? They are if no programmed PMD has values stored with its samples. */
 static bool headers_alone(const struct lpfm_layouts *ls)
 {
 	for (size_t i = 0; i < ls->n; i++)

@@ -44,7 +44,7 @@ struct lpfm_walk {
 
 /* A walk over nothing, for samples of these layouts. */
 void lpfm_walk_begin(struct lpfm_walk *w, enum lpfm_entry entry, const struct lpfm_layouts *layouts);
-/* A walk before the first sample of a context's buffer; raises if the samples cannot be told apart. */
+/* A walk before the first sample of a context's buffer; raises if a sample's layout cannot be known. */
 void lpfm_walk_start(lua_State *L, struct lpfm_walk *w, const struct lpfm_context *ctx);
 /* Raises, the walk's context having been closed or restarted since. */
 int lpfm_walk_stale(lua_State *L, const struct lpfm_walk *w);

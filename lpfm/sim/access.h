@@ -11,7 +11,7 @@ bool lpfm_sim_is_access(const char *name);
 /* The value on top of the stack is field name of the site at path. */
 void lpfm_sim_access(lua_State *L, const char *path, const char *name, struct pfm_sim_access *access);
 
-/* The file whose name is on top of the stack: pushes what has its bytes. */
+/* Reads the file named on top of the stack: pushes what has its bytes. */
 const void *lpfm_sim_read_trace(lua_State *L, const char *path, uint64_t *size);
 /* The function on top of the stack, which returns an operation a call: pushes what has the trace's bytes. */
 const void *lpfm_sim_call_trace(lua_State *L, const char *path, uint64_t *size);

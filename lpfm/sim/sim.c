@@ -12,9 +12,9 @@ last n cycles, not all in the last one; for opcode matchers, `opcode=bits` and `
 instruction's. `{loop=1000, step, ...}` repeats steps, `loop="forever"` without
 end. `{call=0x1020, step, ...}` are the steps of a function that is called there: the address is in the frames of
 samples (`level="kernel"`: of the kernel's stack). `{map="/bin/prog", ip=0x1000, size=0x1000, offset=0}` maps code of a
-file, for who wants to know (the format stack with RECORDS). `{sleep=ns}`, `{yield=true}`, `{fork=program}`,
-`{thread=program}`, `{exec=program}` (`name=` of the thread from then on), `{exit=true}`, `{exit_group=true}`,
-`{sum=true}` and `{rum=true}` are operations.
+file, and leaves a record of that in buffers that hold records (the format stack with RECORDS). `{sleep=ns}`,
+`{yield=true}`, `{fork=program}`, `{thread=program}`, `{exec=program}` (`name=` of the thread from then on),
+`{exit=true}`, `{exit_group=true}`, `{sum=true}` and `{rum=true}` are operations.
 
 A site that says what it accesses counts what comes of it in the caches, TLBs and branch predictor of its CPU: cycles,
 stalls, loads, stores, branches and the misses of all these. Its ns, 1 if not given, are the cycles of the instruction
@@ -550,7 +550,7 @@ static int sim_encode(lua_State *L)
 
 /***
 All PMCs that make a hardware counter count an event: on most models the one of `machine:encode`; counters of netburst
-and power5 need several. Registers whose fields belong to several counters have those of this counter.
+and power5 need several. Where a register has fields of several counters, those of this counter are set.
 @function machine:encode_pmcs
 @string event
 @int pmd the counter
@@ -672,8 +672,8 @@ static void push_cache(lua_State *L, const struct pfm_sim_cache *c)
 /***
 The caches and TLBs of a CPU, and what happened in them so far. Their geometry is that of the model's processor, or of
 the options l1i, l1d, l2, l3, itlb and dtlb, "SIZE:ASSOCIATIVITY:LINE" each, "0" for none; cachegrind=1 makes them those
-of valgrind's cachegrind, whose rules they follow always: an access counts once, however many lines it touches, and the
-next level is asked by misses. With ht=1 two CPUs have the same ones.
+of valgrind's cachegrind. The rules are cachegrind's always: an access counts once, however many lines it touches, and
+a miss accesses the next level. With ht=1 two CPUs share the same ones.
 @function machine:caches
 @int[opt=0] cpu
 @treturn[1] {table,...} by number and by name, those there are of L1I, L1D, L2, L3, ITLB and DTLB: {name=, size=bytes,

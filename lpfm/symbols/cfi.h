@@ -40,7 +40,7 @@ struct symcfi_change {
 
 #define SYMCFI_BY_EXPRESSION	UINT8_MAX	/* cfa_reg: cfa_offset is the index of an expression */
 
-/* Registers of no change are the caller's, but for those whose bit is set in lost: they are not to be had. */
+/* A register without a rule has the caller's value, unless its bit is set in lost: then the value is unknown. */
 struct symcfi_row {
 	const struct symcfi	*of;
 	uint64_t		addr;

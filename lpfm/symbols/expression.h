@@ -21,7 +21,7 @@ struct symexpr_place {
 	uint64_t	cfa;		/* the canonical frame address */
 };
 
-/* What it yields; false: it cannot be told. */
+/* Evaluates a DWARF expression; false: it has no value, or needs a register or memory that is not known. */
 bool symexpr_evaluate(const struct symexpr *e, const struct symexpr_place *place, uint64_t *value);
 
 #endif

@@ -18,7 +18,7 @@ enum kind { MAP, CLEAR, FORK };
 
 struct event {
 	struct symmapping	map;	/* its time is that of all kinds */
-	uint64_t		parent;	/* FORK: whose mappings hold before */
+	uint64_t		parent;	/* FORK: the process that these mappings are inherited from */
 	enum kind		kind;
 };
 

@@ -39,7 +39,7 @@ bool symobj_offset_to_addr(const struct symobj *o, uint64_t offset, uint64_t *ad
 
 /* The function at the object's address, or NULL. */
 const struct symtab_entry *symobj_function(const struct symobj *o, uint64_t addr);
-/* A function that no symbol names: from where on, and its bytes. False: that is not told. */
+/* A function without a symbol: its start and its size in bytes. False: it is not known. */
 bool symobj_range(const struct symobj *o, uint64_t addr, uint64_t *start, uint64_t *size);
 /* Functions known at all: 0 for a stripped object. */
 size_t symobj_functions(const struct symobj *o);

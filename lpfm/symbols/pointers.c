@@ -199,7 +199,7 @@ static size_t count_frames(Elf *elf)
 	return n;
 }
 
-/* 1: functions that use the stack keep one; 0: more than few do not; -1: that is not to be told. */
+/* 1: functions that use the stack keep a frame pointer; 0: more than a few do not; -1: it is not known. */
 static int judge(Elf *elf)
 {
 	struct census c;

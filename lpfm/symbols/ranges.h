@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The function of elf that has addr: from where on, and its bytes. False: that is not told. */
+/* The function of elf that has addr: its start and its size in bytes. False: it is not known. */
 bool symranges_find(Elf *elf, uint64_t addr, uint64_t *start, uint64_t *size);
 
 #endif

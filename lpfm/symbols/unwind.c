@@ -57,7 +57,7 @@ struct symunwind {
 	bool			by_pointers;
 };
 
-/* A function that has been entered; regs whose bit is not set in known are not to be had. */
+/* The frame that the walk has reached; a register has a known value in regs if its bit is set in known. */
 struct walk {
 	struct symunwind	*u;
 	const struct symunwind_stack *s;
@@ -67,7 +67,7 @@ struct walk {
 	uint64_t		regs[SYMCFI_REGS];
 	uint64_t		known;
 	size_t			next;		/* of the chain, at the frame pointer's frame; 0: none */
-	enum symunwind_end	why;		/* the last word was not to be had: where */
+	enum symunwind_end	why;		/* why the last word could not be read */
 	bool			called;		/* pc is where a call returns to */
 	bool			is_made;	/* pc is the beginning of a function that nothing called */
 };
@@ -179,7 +179,7 @@ static bool fetch_by_expression(struct walk *w, const struct walk *before, const
 	return is_had;
 }
 
-/* Where the caller's register is, in memory or a register of before; false: it is not to be had. */
+/* Reads a register of the caller from memory or from a register of the callee; false: it is unknown. */
 static bool fetch(struct walk *w, const struct walk *before, const struct symcfi_row *row,
 		  const struct symcfi_change *change, uint64_t cfa, uint64_t *value)
 {
@@ -239,7 +239,7 @@ static bool is_popped(const struct walk *w, const struct symcfi_change *change, 
 	       cfa + (uint64_t)(int64_t)change->offset < w->regs[w->l->sp];
 }
 
-/* The caller's registers, as far as they are to be had. Where the frame pointer was another, the chain is of no use. */
+/* Restores the caller's known registers. If the frame pointer changes, the chain of frame pointers cannot be used. */
 static void restore(struct walk *w, const struct symcfi_row *row, uint64_t cfa)
 {
 	const struct walk before = *w;
@@ -323,7 +323,7 @@ static enum symunwind_end step_by_pointer(struct walk *w)
 }
 
 /*
- * To the caller; anything but WHOLE: there is none that can be told. Where frame pointers lead to the code of the C
+ * Goes to the caller; anything but WHOLE: it cannot be found. Where frame pointers lead to the code of the C
  * library that calls main(), or a thread's function, or to the function that a made stack begins with, it is whole.
  */
 static enum symunwind_end step(struct walk *w)
@@ -361,8 +361,9 @@ static const struct symcfi_row *row_at(const struct walk *w, const struct symmap
 }
 
 /*
- * Is it the address of code that was mapped? What signs it is taken off. No call is before the first instruction of a
- * function: the kernel lets a signal handler return to one, and who made a stack has let it begin there.
+ * Is pc an address in mapped code? Takes its signature (pointer authentication) off. A return address at the first
+ * instruction of a function follows no call: the kernel has put it there for a signal handler's return, or a program
+ * at the start of a stack that it made.
  */
 static bool is_code(struct walk *w)
 {

@@ -175,7 +175,7 @@ local function traceback(err)
    return debug.traceback(tostring(err), 2)
 end
 
--- Frames of the program itself say nothing to who wrote the script.
+-- Cuts the program's own frames off a traceback: they say nothing about the script.
 local function shorten(trace)
    local cut = trace:find("\n[^\n]*%[C%]: in function 'xpcall'")
    return cut and trace:sub(1, cut - 1) or trace

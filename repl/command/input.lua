@@ -43,7 +43,7 @@ end
 
 --- Recordings, each once.
 -- @tparam {recording,...} list
--- @tparam function say is told of each that comes again
+-- @tparam function say is called with each recording that comes again
 -- @treturn {recording,...}
 function input.distinct(list, say)
    local out, again = merge.distinct(list)
@@ -70,7 +70,7 @@ end
 --- Opens the recording of a command, or several as one; of several those that cannot be read are left out, and
 -- `damage` says so. Raises an error if none can be read.
 -- @tparam[opt="lpfm.data"] ?string|{string,...} path
--- @string[opt] who the command whose progress is shown on a terminal, if any
+-- @string[opt] who name of the command: on a terminal, its progress is shown under this name
 -- @treturn recording
 function input.open(path, who)
    local paths = input.expand(type(path) == "table" and path or { path or "lpfm.data" })
@@ -97,7 +97,7 @@ end
 
 --- Ends a command: warnings about the recording go to standard error.
 -- @tparam recording self
--- @string who the command
+-- @string who name of the command, which begins the messages
 function input.finish(self, who)
    if self.progress then self.progress() end
    io.stdout:flush()

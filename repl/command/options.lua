@@ -189,7 +189,7 @@ function options.heed(args, option, heeded)
    end
 end
 
---- Is it a mistake of the program itself? Those have a position; what a user is told has none.
+--- Is the error a mistake in lpfm itself? Its message has a position in a file then; messages to users have none.
 -- @param err
 -- @treturn boolean
 function options.is_own_mistake(err)

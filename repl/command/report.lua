@@ -21,7 +21,7 @@ local store = require "pfm.store"
 local symbols = require "pfm.symbols"
 local report_text = require "repl.command.text.report"
 
--- What people type who know perf and pfmon, and what they are told.
+-- Options of perf and pfmon that lpfm report has under other names or not at all, and the message for each.
 local meant = {
    ["--stdio"] = "--plain", ["--time-quantum"] = "--slice", ["-D"] = "--samples",
    ["--dump-raw-trace"] = "--samples", ["-t"] = "-x",
@@ -158,7 +158,7 @@ local function cells_of(self, s)
 end
 
 -- Each sample on a line.
--- Of many recordings, one after the other.
+-- Prints every sample; those of many recordings one recording after the other.
 local function print_samples(self, args, out)
    local head = { "event", "time", "pid", "tid", "cpu", "address", "period" }
    for _, e in ipairs(self.head.with or {}) do head[#head + 1] = e.name end
@@ -248,7 +248,7 @@ local function check_limit(args)
    if p and not (tonumber(p) and tonumber(p) >= 0) then options.fail("--percent-limit: '%s' is not a percentage", p) end
 end
 
--- Of the kinds of output at most one; and every sample means every one.
+-- Raises an error if several kinds of output are chosen, or if --samples comes with a filter, or -x with text output.
 local function check_choice(args)
    local chosen
    for _, name in ipairs { "phases", "histogram", "correlate", "samples", "call_graph" } do

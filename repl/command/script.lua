@@ -95,7 +95,7 @@ end
 
 -- --- scripts -------------------------------------------------------------------------------------
 
--- As perf calls them: functions that a script may define.
+-- Functions that a script may define; their names are perf's.
 local HANDLERS = { begin = "trace_begin", each = "process_event", finish = "trace_end" }
 
 local function call(name, ...)

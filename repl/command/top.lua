@@ -70,7 +70,7 @@ local function forget(self)
    self.records, self.maps = select_of(self.records, 3, wanted), select_of(self.maps, "pid", wanted)
 end
 
--- What a program does tells who has whose mappings, and who is over.
+-- Takes a record of a program: a mapping, a name, a fork, which passes the mappings on, or an end.
 local function take_record(self, row)
    local kind, _, pid, tid, parent = unpack(row)
    self.records[#self.records + 1] = row
@@ -135,7 +135,7 @@ end
 -- @treturn number share of what was idle
 -- @treturn table titles of the cells
 function top.rows(self, by, filter)
-   self.ran = nil -- by what it was told meanwhile
+   self.ran = nil -- is made anew with the records that have come since
    local sorted = report.sort(self, "thread," .. by, { children = true, filter = filter })
    local rows, idle, all = without_threads(sorted)
    for _, row in ipairs(rows) do
@@ -224,7 +224,7 @@ end
 
 -- --- the loop ------------------------------------------------------------------------------------
 
--- A measurement whose time is over ends; its command is not waited for.
+-- Ends the measurement by letting its time run out; its command is terminated, not waited for.
 local function quit(view, self)
    self.spec.seconds, view.left = 0, true
    if view.child then view.child:kill("TERM") end
@@ -271,7 +271,7 @@ local function watch(view, spec)
    local ok, err = pcall(view.full and screen.run or run, run, true)
    if not ok then error(spec.cpus and may_watch(err) or err, 0) end
    view.pages, view.full = nil, false
-   if not view.left then show(view) end -- the last picture stays where nobody sent it away
+   if not view.left then show(view) end -- the last picture stays unless the user has quit
 end
 
 -- --- the command ---------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ local function read_all(from, seconds)
    end
 end
 
--- The processes whose parent this one is.
+-- The children of this process.
 local function children()
    local out, me = {}, unistd.getpid()
    for pid in dirent.files("/proc") do

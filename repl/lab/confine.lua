@@ -74,8 +74,8 @@ local function exists(path)
    return stat.stat(path) ~= nil
 end
 
--- Templates of package.path or package.cpath whose folders are there, without links; "." only where it is the source
--- tree: elsewhere it is a folder that has nothing to do with modules.
+-- The templates of package.path or package.cpath that have an existing folder, without symbolic links; "." only where
+-- it is the source tree: elsewhere the current folder has nothing to do with modules.
 local function search_path(text)
    local out = {}
    for template in text:gmatch("[^;]+") do

@@ -21,7 +21,7 @@ local judge = {}
 --- Seconds that a script may take.
 judge.limit = 20
 
--- What a script may do with a computer and a context that the judge has made: measure, but not ask for the truth.
+-- A set of method names. With the judge's computer and context a script may measure, but not ask for the truth.
 local function set_of(words)
    local out = {}
    for word in words:gmatch("%S+") do out[word] = true end
@@ -123,7 +123,7 @@ local function judged(s, page, sources, options)
 end
 
 --- Judges a script that solves a task.
--- @tparam session s of `repl.lab.session`, whose runs up to the page are done
+-- @tparam session s of `repl.lab.session`; its runs up to the page are done
 -- @tparam table page
 -- @string source of the script
 -- @tparam[opt] table options `name` of the script in messages; `limit`, seconds it may take; `quiet`: what it prints

@@ -66,7 +66,7 @@ local function log(list)
    return out[1] and out or nil
 end
 
--- Anybody can write such a file: what is none of an answer's is left out.
+-- The file is untrusted input: entries and fields that are not those of an answer are left out.
 local function answers(kept)
    local out = {}
    for id, entry in pairs(type(kept) == "table" and kept or {}) do
@@ -80,7 +80,7 @@ end
 
 local TYPES = { attempts = "number", hints = "number", state = "string", log = "table" }
 
--- What is in a file that nobody's player has written; nil if nothing is.
+-- Says what in the file `lpfm lab` cannot have written; nil if there is nothing of that kind.
 local function oddity(kept)
    if kept.answers ~= nil and type(kept.answers) ~= "table" then return "its answers are none" end
    for id, entry in pairs(kept.answers or {}) do

@@ -131,7 +131,7 @@ function session:run(index)
    self.ran[index] = true
 end
 
---- Runs all pages up to one, whose text may name their figures.
+--- Runs all pages up to one, for its text may name their figures.
 -- @int index
 function session:run_up_to(index)
    for i = 1, index do self:run(i) end
@@ -333,7 +333,7 @@ function session:judge_value(page, value)
 end
 
 --- Judges a script that solves a task: it runs in an interpreter of its own.
--- @tparam table page whose run is done
+-- @tparam table page its run is done
 -- @string path
 -- @tparam[opt] table options of `judge.script`
 -- @treturn ?boolean nil where it cannot be run

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- Is a lab whole? What a teacher can get wrong is found before students find it: the form of the table, names in
--- braces, wrong answers whose explanation nobody would see, and numbers that a text has of its own.
+-- braces, wrong answers with an explanation that no student would see, and numbers written into a text.
 -- @module repl.lab.validate
 
 local answers = require "repl.lab.answers"
@@ -177,12 +177,12 @@ local function check_answers(page, say, s)
    end
 end
 
--- Scripts that solve no task: whoever has thought of nothing writes such a one.
+-- Trivial scripts, which must solve no task.
 local VACUOUS = { "return {}", "return 0", "return 1", "return 2", "return -1", "return true", "return ''",
    "return { 0 }", "return function() end", "return function(...) return ... end", "return function() return {} end" }
 for i = 0, 3 do VACUOUS[#VACUOUS + 1] = ("return function() return %d end"):format(i) end
 
--- Scripts that do not come to an end, or end more than they should; with the seconds that they are given.
+-- Scripts that never end, or end the interpreter; with the seconds that they are given.
 local RUNAWAYS = { "while true do end", "return function() while true do end end", "os.exit(0)",
    "return function() os.exit(0) end" }
 local A_MOMENT = 0.2

@@ -205,7 +205,7 @@ local function serve(self, values, n)
    answer(pcall(function(...) return entry.value[method](entry.value, ...) end, unpack(values, 4, n)))
 end
 
--- Serves the other end until it answers.
+-- Handles calls from the other end until it answers.
 local function await(self)
    while true do
       local values, n = receive(self)

@@ -42,7 +42,7 @@ class Program:
 
     def hand_on(self, name):
         """What was printed; false once there will be no more."""
-        with self.handing_on:  # until it has been put: who comes second finds nothing, and may rely on that
+        with self.handing_on:  # held until the text was sent: a second caller that reads nothing knows that it was
             while True:
                 try:
                     text = os.read(self.streams[name].fileno(), 65536)

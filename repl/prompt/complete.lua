@@ -57,7 +57,7 @@ local function open_brackets(list)
 end
 
 -- Where the end of a text lies: `call`, the key of what is called; `argument`, of its parentheses; `level`, how many
--- braces deep in its argument; `field`, the one whose value stands here.
+-- braces deep in its argument; `field`, the name of the field before this value.
 local function site_of(text, in_string)
    local list = tokens.code(text)
    if in_string then list[#list] = nil end

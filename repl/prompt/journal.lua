@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What contexts were told: the interface can program a context, but not say how it is programmed. Once installed,
+--- Keeps how contexts are programmed, for the interface can program a context, but not read that back. Once installed,
 -- the journal listens to every call and knows each context's flags and format, event sets, PMCs, PMDs, target.
 -- The prompt installs it; `watch`, `.save` and `.load` ask it.
 -- @module repl.prompt.journal
@@ -177,7 +177,7 @@ local function note_command(ctx, call, ok, ...)
    tell(ctx, call, ...)
 end
 
--- Misuse raises where the caller stands, as if nobody had listened.
+-- Calls the original method. Its error gets the position of the caller's code, as without the journal.
 local function call_through(original, ...)
    local ok, a, b, c, d = pcall(original, ...)
    if ok then return a, b, c, d end
@@ -194,7 +194,8 @@ local function wrap_vector(methods, call)
    end
 end
 
--- A thread has one context: one that is still open only since nobody has collected it must not be in the way.
+-- A thread has one context. If it is in use by an unreachable context that is not collected yet, EBUSY would be wrong:
+-- garbage is collected, and the call is made again.
 local function retry_collected(original)
    return function(...)
       local result, message, errno = original(...)

@@ -97,7 +97,7 @@ end
 
 -- --- the start-up file ---------------------------------------------------------------------------
 
--- The file, and whether somebody asked for it by name.
+-- The path of the start-up file, and whether LPFM_INIT names it.
 local function start_up_file()
    local named = os.getenv("LPFM_INIT")
    if named then return named ~= "" and named or nil, true end
@@ -105,7 +105,7 @@ local function start_up_file()
    return dir and dir .. "/lpfm/init.lua", false
 end
 
--- What is wrong with it is told, and the prompt begins all the same.
+-- Runs the start-up file. Its errors are printed, and do not keep the prompt from starting.
 local function run_start_up_file()
    local path, named = start_up_file()
    local file = path and io.open(path, "r")

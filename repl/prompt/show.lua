@@ -39,7 +39,7 @@ local function number(n)
    end
 end
 
--- By the keys that are looked at.
+-- Is the table a list, as far as its first keys tell? At most a limited number of keys is looked at.
 local function is_list(t)
    local n = 0
    for k in pairs(t) do

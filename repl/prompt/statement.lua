@@ -32,7 +32,7 @@ local function failure_of(results)
    return results.n > 1 and results[1] == nil and type(results[2]) == "string" and results[2] or nil
 end
 
--- Of the program and its library itself, in a traceback or a position: people see their own code only.
+-- Positions in lpfm itself and its library, which are cut off tracebacks: users see only their own code.
 local OWN = "[^\n]*[/.]repl/%l+/[%w_]+%.lua:%d+:"
 local OWN_LIBRARY = "[^\n]*/pfm/[%w_/]+%.lua:%d+:"
 
@@ -40,7 +40,7 @@ local function without_own(trace)
    return (trace:gsub("\n" .. OWN .. "[^\n]*", ""):gsub("\n" .. OWN_LIBRARY .. "[^\n]*", ""))
 end
 
--- What the program stumbled over is, most often, an argument.
+-- Rewrites an error raised in lpfm's own code: most often, an argument has caused it.
 local function stumbled(err)
    local plain = err:match("^" .. OWN .. " (.*)$") or err:match("^" .. OWN_LIBRARY .. " (.*)$")
    return plain and plain .. " (an argument is not what the call expects: ?NAME shows how it is called)"
@@ -80,7 +80,7 @@ end
 
 local weak = { __mode = "v" }
 
--- What a statement did to contexts, for .save; nobody but the user keeps them open.
+-- Notes for .save what a statement did to contexts. The references are weak: only the user's keep a context open.
 local function listen(calls)
    return journal.listen(function(ctx, call, ...)
       calls[#calls + 1] = { who = setmetatable({ ctx }, weak), call = call, ... }

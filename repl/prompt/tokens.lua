@@ -122,7 +122,7 @@ function tokens.depth(text)
    return depth, depths
 end
 
---- A text whose last line, where it begins with what closes a block, is indented as the block's first line is.
+--- If the last line of a text begins with what closes a block, gives it the indentation of the block's first line.
 -- @string text
 -- @string indent of a level
 -- @treturn string the text, or nil where nothing is to change

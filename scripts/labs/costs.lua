@@ -14,8 +14,7 @@ local function room_for(kit, n)
    return first + 40 * n + 8 * #require("lpfm").pmds()
 end
 
--- Samples a program whose thread is blocked while the tool works, p.tool ns for each message and p.each for each
--- sample.
+-- Samples a program. Its thread is blocked while the tool works: p.tool ns for each message, p.each for each sample.
 local function measure(kit, p, period, buffer)
    local m = kit.machine(p)
    local tid = assert(m:spawn { program = program(p) })

@@ -36,7 +36,7 @@ local function shared(kit, p)
    return { one = one, together = one + m:truth(other).instructions.user }
 end
 
--- A program that nobody has seen: how much it does at each level is drawn at random.
+-- A program that no script can know beforehand: how much it does at each level is drawn at random.
 local function unseen(kit)
    return { { loop = kit.draw(50, 500), { ip = 0x1000, ns = 3 }, { ip = 0x1004, ns = 5, level = "kernel" } },
       { sleep = 1000 }, { loop = kit.draw(7, 700), { ip = 0x1008, ns = 2 } } }

@@ -71,7 +71,7 @@ local function places(n)
    return { body }
 end
 
--- Loops at addresses that nobody knows beforehand.
+-- Loops at addresses that are drawn at random: no script can know them beforehand.
 local function unseen(kit)
    local out = {}
    for i = 1, 3 do

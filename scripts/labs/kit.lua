@@ -196,7 +196,7 @@ function kit.try_format(p, format, program, every)
    return result
 end
 
---- A whole number drawn at random, which nobody can foresee: so no script can know the program that it is tried with.
+--- A whole number drawn at random, so that no script can know the program that it is tried with.
 -- @int from
 -- @int to at most from + 65535
 -- @treturn int

@@ -69,14 +69,14 @@ local function sets(kit, p)
    return { sets = #ctx:getinfo_evtsets(ids), whole_part = math.floor(p.events / p.few) }
 end
 
--- A program of the same A in each slice.
+-- A program with the same number of A in each slice.
 local function steady(kit, p)
    local a, b = {}, {}
    for i = 1, #A do a[i], b[i] = p.steady, p.steady end
    return { steady_scaled = measure(kit, p, { "A", "B" }, a, b).A.scaled, steady_actual = sum(a) }
 end
 
--- One whose A comes in every other slice alone: in step with the turns.
+-- A program with A in every other slice alone, in step with the turns of the event sets.
 local function in_step(kit, p)
    local a, b = {}, {}
    for i = 1, #A do a[i], b[i] = i % 2 == 1 and p.steady or 0, p.steady end

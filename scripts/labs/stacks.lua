@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Call stacks: who is to blame for a hot function, and what mending it gains.
+-- Call stacks: which caller makes a function hot, and what is gained when that is changed.
 
 local NAMES = { "main", "parse", "solve", "report", "copy", "hash" } -- function i has its code at i * PAGE
 local PAGE = 0x1000

@@ -3,7 +3,7 @@
 
 local A, B = 0x1000000, 0x3000000
 
--- A computer whose data cache is large, with a TLB "SIZE OF ALL PAGES:WAYS:PAGE".
+-- A computer with a large data cache and a TLB of "SIZE OF ALL PAGES:WAYS:PAGE".
 local function computer(kit, p, dtlb)
    return kit.machine(p, { l1d = "1048576:16:64", l2 = 0, l3 = 0, itlb = 0, dtlb = dtlb or p.dtlb })
 end

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 --- Records again and again, for as long as the machine runs, within a budget of CPU time and of disk.
 --
--- Recordings wait in a folder, the spool: for a store (`pfm.store`) that takes them, or for whoever reads them; the
--- oldest go when they are too many. A machine that stops, a full disk and a database that is away cost what could not
--- be kept meanwhile, and that is counted: the spool's collector.json says so, over restarts.
+-- Recordings are kept in a folder, the spool, until a store (`pfm.store`) takes them; they can also be read there. When
+-- there are too many, the oldest are deleted. While the machine is down, the disk is full or the database cannot be
+-- reached, recordings may be lost: the spool's collector.json counts them, over restarts.
 -- @module pfm.collector
 
 local dirent = require "posix.dirent"
@@ -111,7 +111,7 @@ local function make_room(self, coming)
    return i - 1
 end
 
--- What a recorder that was killed has left is a recording, too.
+-- Takes a file that a killed recorder has left into the spool: it is a recording, too.
 local function adopt(self, name)
    local path = path_in(self, name)
    local self_of, n = recording.open(path), 0
@@ -189,7 +189,7 @@ local function note_away(self, why, waiting)
    self.away, self.waiting = why, waiting
 end
 
--- Those that are in the store need no room here.
+-- Delivers the spool's recordings to the store; those that are in it are deleted here.
 local function deliver(self)
    local entries, paths, refused = spooled(self), {}, {}
    for i, entry in ipairs(entries) do paths[i] = entry.path end

@@ -40,7 +40,7 @@ local function with_task_clock(list)
    return out, hidden
 end
 
--- The event whose n-th occurrence ends it all, beside those that are counted.
+-- Adds to the counted events the one that ends the measurement when it has occurred n times.
 local function with_limit(self, text)
    local its, err = trigger.read(text)
    if not its then error("until: " .. err, 0) end
@@ -77,7 +77,7 @@ local function is_steady(target)
    return target.inherit or target.from or #(target.cpus or target.tids or {}) > FEW
 end
 
--- Of a command whose threads are wanted one by one: what each has counted is read when it ends.
+-- Where a command's threads are wanted one by one, the counts of each are read when it ends.
 local function keep_ledger(self)
    if self.target.interval then
       error("the threads of a command cannot be counted one by one at intervals: their counts come when they end", 0)
@@ -120,7 +120,7 @@ local function with_threads(target)
    return out
 end
 
--- The folder of the cgroup whose tasks alone count on the CPUs.
+-- The folder of the cgroup: of the tasks on the CPUs, only its own are counted.
 local function cgroup_of(target)
    if not target.cgroup then return nil end
    if not target.cpus then error("cgroup: it is counted on CPUs: -a or -C", 0) end
@@ -184,7 +184,7 @@ local function values_of(self, ctx)
    return plan.read(self.plan, ctx)
 end
 
--- In the event's unit.
+-- Converts a value to the event's unit.
 local function in_unit(event, value)
    if not value or not event.scale then return value end
    return (type(value) == "number" and value or value:tonumber()) * event.scale
@@ -204,7 +204,8 @@ local function stat_fields(pid)
    return fields
 end
 
--- The thread has ended, its process is not waited for yet: the last moment to ask who else there was.
+-- Notes from /proc whether the process had children or other threads. /proc still knows it: the process has ended, but
+-- has not been waited for.
 local function look_around(self, subject)
    local f = stat_fields(subject.pid)
    if (tonumber(f[9]) or 0) + (tonumber(f[11]) or 0) > 0 then self.had_children = true end
@@ -425,7 +426,7 @@ local FIELDS = known_fields.join(measure.fields, { "events", "cgroup", "interval
    "until", "parts", "names" })
 
 --- Raises an error where a table for `count.run` has a field that none of it reads.
--- @string call who takes the table
+-- @string call name of the function that takes the table, for the message
 -- @tparam table spec
 -- @tparam[opt] {string,...} also fields that the caller reads
 -- @usage count.check("count.run", { command = { "true" }, events = "page-faults" })

@@ -266,7 +266,7 @@ local function search(text)
    return found
 end
 
--- Of a kind: "module", or "classmod", the methods of objects.
+-- The public modules of a kind: "module", or "classmod", the methods of objects.
 local function public_modules(kind)
    local out = {}
    for _, module in pairs(get_index().modules) do

@@ -30,7 +30,7 @@ for _, e in ipairs(software) do
    for _, alias in ipairs(e.aliases) do by_name[alias] = e end
 end
 
--- Gives a reason to the software events whose registers this machine does not have.
+-- Gives a reason to the software events that have no registers on this machine.
 local function mark_absent(list)
    local here, machine = {}, host.machine().name
    for _, pmc in ipairs(lpfm.pmcs()) do here[pmc.num] = true end
@@ -133,7 +133,7 @@ local function on_kinds(name, base, plm, code)
    return list
 end
 
--- An event whose samples are precise is the kernel's by its attributes, whatever registers the PMU has.
+-- An event with precise samples is given to the kernel by its attributes, whatever registers the PMU has.
 local function precise_event(name, base, plm, precise)
    local event, err = named.precise(base, raw.code(base), precise)
    if not event then return nil, ("'%s': %s"):format(name, err) end
@@ -231,7 +231,7 @@ local function add(word, name, its, out, one_kind)
    return true
 end
 
--- What a wildcard finds is there once, however it was named.
+-- Is the event in the list already? One that several wildcards match is there once.
 local function is_there(out, name)
    for _, event in ipairs(out) do
       if event.name == name then return true end
@@ -258,9 +258,9 @@ end
 --- Reads a list of events, without giving them registers.
 -- `:u` and `:k` behind a name choose levels; `:p`, `:pp` and `:ppp` ask the PMU for precise samples (perf_event_open's
 -- precise_ip), of generic and raw events and those of `cpu/.../`, on the machine perf.
--- Names have wildcards (`page-*`, `sched:*`); `{a,b}` is a group, whose events are always in one event set; PMUs of
+-- Names have wildcards (`page-*`, `sched:*`); `{a,b}` is a group: its events are always in one event set; PMUs of
 -- sysfs have their events between slashes (`power/energy-pkg/`). Where the processor has several kinds of cores, a
--- generic or raw event is followed by the same event on each kind, whose sum it is.
+-- generic or raw event is followed by the same event on each kind, and is the sum of these.
 -- Where it is sampled, an event may have a period or a frequency of its own: `cs/period=100/`, `cpu-clock/freq=99/u`.
 -- @param list "task-clock,page-faults:u", or an array of such, or of tables `{ text, ... }` with `filter`
 -- ("prev_prio < 100": of tracepoints, the kernel's), `period` (events), `frequency` (samples a second)

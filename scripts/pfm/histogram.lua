@@ -27,7 +27,7 @@ local function one_event(spec)
    return list[1]
 end
 
--- The event whose overflows are counted, and those that the expressions name.
+-- Chooses the event that overflows, and those that the expressions name.
 local function choose_events(self, spec)
    self.event = one_event(spec)
    if spec.period and (self.event.period or self.event.frequency) then
@@ -83,7 +83,7 @@ end
 --- Prepares a histogram; `histogram.run` carries it out.
 -- @tparam table spec a target, as for `measure.run`, and:
 -- @bool[opt] spec.inherit as for `profile.prepare`
--- @string spec.bucket the expression (`pfm.program`) whose value is the bucket
+-- @string spec.bucket the expression (`pfm.program`) that gives the bucket's number
 -- @string[opt] spec.where a condition: what does not meet it is not counted
 -- @int[opt] spec.buckets how many there are
 -- @string[opt="cpu-clock"] spec.event what overflows

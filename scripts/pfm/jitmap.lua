@@ -17,7 +17,7 @@ local LARGEST = 2 ^ 28 -- bytes of a file that is read
 local map = {}
 map.__index = map
 
--- Of entries at one address the last counts: code that is gone makes room for new code.
+-- Sorts by address. If several entries have one address, the last counts: new code has replaced the older.
 local function sort_entries(list)
    table.sort(list, function(a, b)
       if a.start ~= b.start then return a.start < b.start end

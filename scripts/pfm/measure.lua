@@ -44,7 +44,7 @@ local function remove(self, subject)
    if self.processes and subject.tid then self.processes:note(subject.tid, false) end
 end
 
--- Those numbers of a list that are processes' own, not their other threads'.
+-- The numbers in a list that are numbers of processes, and not of their other threads.
 local function pids_in(self, list)
    local out = {}
    for _, tid in ipairs(not self.world.sim and list or {}) do
@@ -143,7 +143,7 @@ local function read_messages(self, subject)
    end
 end
 
--- One that is gone already has nothing to count.
+-- Adds a new thread. If it has ended already (ESRCH), there is nothing to count, and that is no error.
 local function newcomer(self, thread)
    local ok, err, errno = add(self, { tid = thread.tid, pid = thread.pid })
    if not ok and errno ~= lpfm.errno.ESRCH then
@@ -304,7 +304,7 @@ local function reap(self)
    self.child:close()
 end
 
---- The names of a target's fields, for those who add their own to them.
+---- The names of a target's fields, for modules that add their own to them.
 measure.fields = { "command", "tids", "whole", "cpus", "call", "threads", "inherit", "itself", "outlive", "delay",
    "seconds", "spawn", "background", "words" }
 
@@ -385,7 +385,7 @@ end
 -- @tparam[opt] {string,...} target.command the program and its arguments: measured, or with `tids` or `cpus` measure
 -- while it runs
 -- @tparam[opt] {int,...} target.tids these threads
--- @tparam[opt] {int,...} target.cpus these CPUs, whoever runs there
+-- @tparam[opt] {int,...} target.cpus these CPUs, whichever threads run there
 -- @func[opt] target.call measured: this thread, or `tids` or `cpus`, while the function runs
 -- @tparam[opt] {int,...} target.whole those of the `tids` that are processes of which all threads are meant: new ones,
 -- too, looked for ten times a second

@@ -59,7 +59,7 @@ local function head_at(file, place)
    return type(value) == "table" and value or nil
 end
 
--- Where everything lies that is of interest, in a file whose chunks are all sound; or nil and what is wrong with it.
+-- Where the chunks that are merged lie in the file, if all of its chunks are sound; or nil and what is wrong with it.
 local function look_over(file)
    local found = { syms = {}, sources = {}, sums = { 1, 1 } }
    while true do
@@ -227,7 +227,8 @@ local function write_all(gathered, out)
    append(out, "DONE", ('{"sources":%d}'):format(#gathered.sources))
 end
 
--- Beside the file first: what is merged may be the file itself, and nobody sees a part of it.
+-- Writes into a file beside the result and renames it: the result may be one of the inputs, and no reader sees half of
+-- it.
 local function write(gathered, path)
    local part, there = path .. ".part", stat.stat(path)
    if there and stat.S_ISREG(there.st_mode) == 0 then error(("cannot write %s: it is no file"):format(path), 0) end

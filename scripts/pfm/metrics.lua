@@ -2,9 +2,9 @@
 --- Metric groups: sets of events and formulas over them, a file each in pfm/metrics.
 -- A file returns `text` and, in its array part, variants: `events` (variable to event name), `metrics` (name,
 -- formula, unit, explanation), `terms` (pairs of a name and what it stands for in formulas, in an order in which each
--- needs those before it alone), and `pmu`, a Lua pattern for the models it is made for. The first variant whose events
--- the model has counts. `obstacle()` returns why nothing of it can be counted here, if so. A formula's variable TIME is
--- the elapsed time in s. A comment in the file says where the formulas are from.
+-- needs those before it alone), and `pmu`, a Lua pattern for the models it is made for. The first variant is taken that
+-- has only events of the model. `obstacle()` returns why the group cannot be counted here, or nil. A formula's variable
+-- TIME is the elapsed time in s. A comment in the file says where the formulas are from.
 -- @module pfm.metrics
 
 local lpfm = require "lpfm"
@@ -64,7 +64,7 @@ local function find(name, pmu)
    return lpfm.event(name, pmu)
 end
 
--- The variant's events that the model does not have, and why the first is not to be had.
+-- The variant's events that the model does not have, and why the first cannot be counted.
 local function lacking(variant, pmu)
    local missing, why = {}, nil
    for _, name in ipairs(variables(variant)) do

@@ -100,7 +100,7 @@ function plot.lines(series, opts)
    return new("lines", { series = series }, opts)
 end
 
--- Bins whose bounds are round numbers: steps of 1, 2 or 5 times a power of ten.
+-- Bins with round bounds: steps of 1, 2 or 5 times a power of ten.
 local function step_for(range, bins)
    local rough = range / bins
    local power = 10 ^ math.floor(math.log10(rough))

@@ -8,7 +8,7 @@
 --    sink.programs(records)          optional: what programs did (pfm.recording.programs)
 --    sink.maps(pid, maps, time, before)
 --                                    executable mappings of a process, when they are new; ns; and
---                                    when they were last seen to be those told before
+--                                    when they were last seen to be those reported before
 --    sink.comm(tid, pid, name, time) the name of a thread, when it is new
 -- @module pfm.profile
 
@@ -172,7 +172,7 @@ local function make_inheriting(self)
    self.inherits, spec.inherit = nil, nil
 end
 
--- As samples have it.
+-- The time now, in ns of the clock that samples have.
 local function time_ns()
    return math.floor(proc.clock() * 1e9)
 end
@@ -203,14 +203,14 @@ local function note_maps(self, pid)
    self.sink.maps(pid, maps, time, known.time)
 end
 
--- Not of a simulated thread, whose process /proc does not know.
+-- Notes the mappings and the name of a thread's process from /proc, which does not know simulated processes.
 local function note_process(self, tid, pid)
    if not pid or host.now().sim then return end
    note_maps(self, pid)
    note_comm(self, tid, pid)
 end
 
--- Processes seen in the samples of a CPU, but those whose records say all.
+-- Notes the processes in the samples of a CPU. A process with a FORK or EXEC record is left out.
 local function note_sampled(self, buffer)
    for tid, by_pid in pairs(buffer:count_by("tid", "pid")) do
       for pid in pairs(by_pid) do
@@ -219,7 +219,7 @@ local function note_sampled(self, buffer)
    end
 end
 
--- Processes that were there before: records tell of the others.
+-- Notes the processes that existed before the measurement: the others have records.
 local function note_all(self)
    if not (self.spec.cpus and self.sampler and self.sampler.records) or host.now().sim then return end
    for name in dirent.files("/proc") do
@@ -297,7 +297,7 @@ local function hand_on(self, samples, n)
    self.samples = self.samples + n
 end
 
--- Those of the threads that are back by that time (ns; nil: all, for the recording is over).
+-- Hands on the off-CPU samples of threads that run again by that time (ns; nil: of all, for the recording is over).
 local function hand_on_waits(self, time)
    if not self.off_cpu then return end
    local samples, n = self.off_cpu:finished(time)
@@ -306,7 +306,7 @@ local function hand_on_waits(self, time)
    self.samples = self.samples + n
 end
 
--- What came since the last time to the region to be read after so many others.
+-- Reads what has come since the last call into the region that is read after `ahead` others.
 local function drain_region(self, subject, part, ahead)
    drain_records(self, part, ahead)
    local header = part.buffer:header(ahead)
@@ -456,7 +456,7 @@ function sampling.attach(self, subject)
    if self.spec.process then
       note_maps(self, subject.pid)
       for _, tid in ipairs(proc.threads(subject.pid) or {}) do note_comm(self, tid, subject.pid) end
-   elseif subject.pid and not self.inherits then -- a command is told by its records, from its exec on
+   elseif subject.pid and not self.inherits then -- an inheriting context records the command from its exec on
       note_process(self, subject.tid, subject.pid)
    end
    self.live[subject] = true
@@ -556,7 +556,7 @@ local function rates_together(self, elapsed)
    return rates
 end
 
--- Events whose periods the machine does not change by itself: they follow the rate seen since the last look.
+-- Adapts the periods to the rate seen since the last call, where the machine does not adapt them by itself.
 local function adapt(self, elapsed)
    if not self.adapts then return end
    local rates = (self.by_event and rates_by_event or rates_together)(self, elapsed)

@@ -147,7 +147,7 @@ end
 -- kept), and:
 -- @tparam[opt] {int,...} options.smpl_pmds as they are programmed
 -- @tparam[opt] table options.pmds PMDs by the names of their events, where it is not known by itself
--- @int[opt] options.pid the process whose objects are meant
+-- @int[opt] options.pid the process in which the objects are mapped
 -- @tparam[opt] table options.maps the same as of `symbols.parse_maps`
 -- @treturn table
 -- @usage

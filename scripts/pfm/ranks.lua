@@ -78,7 +78,8 @@ local function of_job(id)
    return id and " of job " .. id or ""
 end
 
--- The members by job: `id`, `seen` by rank, `ranks` how many there are. Who is there twice is left out.
+-- The members by job: `id`, `seen` by rank, `ranks` how many there are. Of two members with the same rank the second
+-- is left out, and reported as a problem.
 local function jobs_of(members, problems)
    local list, jobs, sound = {}, {}, {}
    for _, m in ipairs(members) do

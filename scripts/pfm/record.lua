@@ -59,7 +59,7 @@ end
 
 -- --- what the samples lie in ---------------------------------------------------------------------
 
--- By path: the build id that the kernel told, or true.
+-- By path: the build id that the kernel's record has, or true.
 local function note_objects(paths)
    local out = {}
    for path, told in pairs(paths) do

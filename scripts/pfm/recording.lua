@@ -180,7 +180,7 @@ function recording:programs()
    return self.ran or nil
 end
 
--- Processes are told apart by what they ran, threads by their names.
+-- Processes are distinguished by what they ran, threads by their names.
 local function by_life(self, options)
    local ran = self:programs()
    if not (ran and options.keys) then return options end
@@ -214,7 +214,7 @@ local function pmds_of(list)
    return pmds
 end
 
---- The PMDs whose values follow a sample, by the PMD that overflowed: what `lpfm.blocks` takes. An event of a set
+--- The PMDs stored with a sample, by the PMD that overflowed: what `lpfm.blocks` takes. An event of a set
 -- other than 0 stands under set * 65536 + PMD.
 -- @treturn table
 -- @usage for pmd, pmds in pairs(assert(recording.open "lpfm.data"):sizes()) do print(pmd, #pmds) end

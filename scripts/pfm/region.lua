@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- Regions of Lua code: named pieces of a script, measured in `lpfm stat --regions lpfm script.lua`, or by the script
--- itself. Measured by nobody, a region is a call of its function.
+-- itself. Where it is not measured, a region is a call of its function.
 --    local region = require "pfm.region"
 --    region("sort", table.sort, list)
 -- @module pfm.region

@@ -44,7 +44,7 @@ end
 
 -- --- objects, shared by all processes ------------------------------------------------------------
 
-local known = setmetatable({}, { __mode = "v" }) -- as long as someone uses them
+local known = setmetatable({}, { __mode = "v" }) -- kept as long as a resolver refers to them
 
 -- A program that is built anew is another object.
 local function version_of(path, file)
@@ -360,7 +360,7 @@ function symbols.source_name(name)
    return at and name:sub(1, at - 1) or name
 end
 
---- The functions at a resolved address: the innermost inlined one first, last the one whose code it is.
+--- The functions at a resolved address: the innermost inlined one first, last the function that contains the code.
 -- @tparam table where as of `resolver:resolve`
 -- @treturn table of `name`, and where it is known `file` and `line`: of the address, or of the call of the frame before
 -- @usage symbols.frames(symbols.resolver():resolve(7, 4096))[1].name

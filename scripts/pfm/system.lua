@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Measurements of CPUs, whoever runs there, added up by core, socket or node.
+--- Measurements of CPUs, whichever threads run there, added up by core, socket or node.
 -- A CPU has one context (specification 3.1.2). The machine does the work there, pinned: contexts are loaded on their
 -- CPU and created with PFM_FL_ANY_CPU, which sends calls to it.
 -- @module pfm.system

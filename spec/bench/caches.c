@@ -11,7 +11,7 @@
  *   caches replayed N [MODEL]	sampled, from a trace
  *   caches skipped N [MODEL]	sampled, but sites that say what they count: skipped ahead
  *
- * MODEL: k8, or an Itanium, whose caches are not those of the bare walk.
+ * MODEL: k8, or an Itanium; the latter's caches differ from those of the bare walk.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copied.c - a program without frame pointers, whose stacks are 8 to 39 calls deep and of as many shapes.
+ * copied.c - a program without frame pointers; its stacks are 8 to 39 calls deep and of as many shapes.
  *   copied ROUNDS
  */
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static __attribute__((noipa)) void work(unsigned long n)
 
 static void next(unsigned long way, unsigned int depth);
 
-/* A function whose frame holds `words`, and which calls another that `way` chooses. */
+/* A function with a frame of `words` words, which calls another one that `way` chooses. */
 #define FUNCTION(name, words) \
 	static __attribute__((noipa)) void name(unsigned long way, unsigned int depth) \
 	{ \

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# copied.sh - copies of stacks unwound: lpfm does it while it records, perf when it reports. Both sample a program that
-# runs all the while, whose own time does not count; a tool's cost is divided by the samples it got. Then, of programs
-# without frame pointers, how many stacks reach the start, by lpfm record -g and by perf record --call-graph dwarf; and
-# lpfm's frames that are no executable memory (goal: 0). 500 samples a second, of those programs that are here.
+# copied.sh - the cost of unwinding copies of stacks: lpfm does it while it records, perf when it reports. Both sample a
+# program that runs all the while; its own time does not count, and a tool's cost is divided by the samples it got.
+# Then, for installed programs without frame pointers, at 500 samples a second: how many stacks reach the start, by lpfm
+# record -g and by perf record --call-graph dwarf, and how many of lpfm's frames are no executable memory (goal: 0).
 #   spec/bench/copied.sh BUILD [SECONDS]	10000 samples a second
 set -eu
 build=$1 seconds=${2-10}

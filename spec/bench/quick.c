@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * quick.c - libperfmon with a pfm_read_pmds() that takes next to no time: what a call from Lua takes
- * then is what the binding adds to it. Linked with the library's own objects, whose function of that
- * name is renamed.
+ * quick.c - libperfmon with a pfm_read_pmds() that takes next to no time, so that the time of a call
+ * from Lua is what the binding adds. It is linked with the library's own objects; their function of
+ * that name is renamed.
  */
 #include "perfmon/perfmon.h"
 

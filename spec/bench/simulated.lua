@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- A recording of the simulated computer: a program whose functions call each other on many paths.
+-- A recording of the simulated computer: a program with functions that call each other on many paths.
 --   simulated.lua OUT [g]	with call stacks
 local lpfm = require "lpfm"
 local record = require "pfm.record"

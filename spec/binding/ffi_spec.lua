@@ -23,7 +23,7 @@ local function period(n, fields)
    return fields
 end
 
--- A context whose buffer two counters fill by turns: PMD4 every 1000 instructions, PMD5 every 2000. 6700
+-- A context with a buffer that two counters fill: PMD4 every 1000 instructions, PMD5 every 2000. 6700
 -- loops of two instructions make 19 samples.
 local function sampled(options, smpl4, smpl5, loops)
    local m = sim.machine("itanium2")

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Tables of choices: a field that nobody reads is an error that names the nearest one that is read.
+-- Tables of options: an unknown field is an error that names the nearest known one.
 
 local fields = require "pfm.util.fields"
 

@@ -84,7 +84,7 @@ local NO_CONST = {
    PFMLIB_REG_BV_BITS = "sets of registers are lists of numbers in Lua",
 }
 
--- Flags and types: whose names, without the prefix, calls take and give. The longest prefix counts.
+-- Prefixes of flags and types: calls take and return their names without the prefix. The longest prefix counts.
 local FLAG_TOPICS = {
    PFM_FL_ = "context", PFM_ITA_FL_ = "context", PFM_SETFL_ = "set", PFM_ITA_SETFL_ = "set", PFM_FMTFL_ = "format",
    PFM_MSG_ = "message", PFM_REG_TYPE_ = "register_type",

@@ -12,7 +12,7 @@ local descriptors = handles.settled()
 local CPU_CLOCK, TSTAMP, TID, PID = 65, 80, 82, 83
 local UUID_06 = "4d72bec0-0664-4143-82b4-d3fd27243c97"
 
--- A context whose buffer is full of samples of this thread.
+-- A context with a buffer that is full of samples of this thread.
 local function full(options, smpl_pmds)
    if not options.format_arg then
       options.buf_size = 8192

@@ -38,7 +38,7 @@ end
 local OFTEN = { "IP", "TID", "TIME", "PERIOD" }
 local SOMETIMES = { "ADDR", "CALLCHAIN", "ID", "CPU", "STREAM_ID", "RAW", "BRANCH_STACK", "REGS_USER", "STACK_USER",
    "WEIGHT", "DATA_SRC", "TRANSACTION", "REGS_INTR", "PHYS_ADDR", "AUX", "CGROUP", "DATA_PAGE_SIZE", "CODE_PAGE_SIZE" }
-local KERNEL, USER = -128, -512 -- words of call chains that say whose frames follow
+local KERNEL, USER = -128, -512 -- words in call chains: the kernel's, the user's frames follow
 
 local function random_fields()
    local out = { IDENTIFIER = pick(2) == 0 or nil }

@@ -23,7 +23,7 @@ local function at_least(out, names, pattern)
    end
 end
 
--- TSan wants addresses where some kernels do not put them, unless told.
+-- TSan needs mappings at addresses that some kernels do not use, unless address randomization is off.
 local function finish(run, command)
    local out, status = run()
    if out:find("unexpected memory mapping", 1, true) then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- PFM_FL_INHERIT (perfmon.h), to the last event: threads and processes that the monitored thread creates are counted
--- with it, from their birth, those that have ended and those that live, of every generation.
+-- with it, from their fork on, those that have ended and those that live, of every generation.
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 

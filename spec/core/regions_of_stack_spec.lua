@@ -9,7 +9,7 @@ local SAMPLE = 64 + 8                                  -- bytes: of a sample wit
 local LARGEST = function() return 64 + 8 * (FRAMES + #lpfm.pmds()) end
 local RECORD = 72 + 4096 + 4 * 40                      -- the largest record, with LOST of each reason
 
--- A buffer whose regions are full with exactly n samples of one frame.
+-- The size of a buffer of which each region is full after exactly n samples of one frame.
 local function size_of(regions, n, free)
    local region = (n - 1) * SAMPLE + LARGEST() + (free or 0)
    return 128 + 16 * regions + regions * (region - region % 8)

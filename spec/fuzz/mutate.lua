@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Recordings with something wrong in them whose checksums are right, and files of perf, which have none: run by lpfm,
--- each is read by the program's commands, and whatever ends in a traceback is printed.
+--- Damages recordings, with checksums that are right, and files of perf, which have none. lpfm's commands read each,
+-- and those that end in a traceback are printed.
 --
 --    lpfm spec/fuzz/mutate.lua KIND COUNT FILE SEED.data...
 --

@@ -148,7 +148,7 @@ end
 
 -- --- objects ---------------------------------------------------------------------------------------
 
--- Programs of sites whose accesses are right or at random.
+-- Programs of sites with accesses that are valid or random.
 local function accesses()
    local steps, data = { loop = one_of { "forever", 10, 1000 } }, random(2) == 1 and 0x100000 or some_value(1)
    for i = 1, random(1, 4) do
@@ -254,8 +254,8 @@ local names = { "write_pmcs", "write_pmds", "read_pmds", "read_values", "read_in
    "run", "set", "share", "spawn", "time", "truth", "ask", "format_error", "buf_size", "caches", "cache_sets",
    "encode_pmcs", "explain" }
 
--- Those of the module's functions that reach for other processes, or read a descriptor to its end (one that nobody
--- writes to has none), are not called at random.
+-- The functions that affect other processes, or read a descriptor to its end (where no process writes, that never
+-- comes), are not called at random.
 local elsewhere = { kill = true, spawn = true, trace = true, setaffinity = true, machine = true, lackey_trace = true }
 
 local functions = {}
@@ -350,7 +350,7 @@ local steps = {
 
 -- --- the run ---------------------------------------------------------------------------------------
 
--- Limits may have been set to anything: as they were, but for the groups nobody but root sets them.
+-- The settings of a configuration that calls can change.
 local function limits(cfg)
    return { arg_size_max = cfg.arg_size_max, smpl_buf_size_max = cfg.smpl_buf_size_max,
       ovfl_rate_max = cfg.ovfl_rate_max, thread_gid = cfg.thread_gid, sys_gid = cfg.sys_gid }

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The labs' second parts, on this computer by perf_event: real programs, whose page faults are known.
+-- The labs' second parts, on this computer by perf_event: real programs with a known number of page faults.
 -- One interpreter: what is measured is the kernel, and labs_spec.lua has the course under both.
 
 local c = require "support.c"

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Recordings that are made again and again: what is kept, what goes, and that everything is counted; on the simulated
--- computer, whose every sample is known.
+-- computer, where every sample is known.
 
 local c = require "support.c"
 local collector = require "pfm.collector"

@@ -85,8 +85,8 @@ local function table_of(report)
    return out
 end
 
--- A client program that stands before the real one: `before` and `after` are done once, around the command whose
--- arguments or input have a word.
+-- A client program that stands before the real one: it does `before` and `after` once, around the first command that
+-- has a word in its arguments or input.
 local function wrapped(kind, word, script)
    local name = kind == "postgresql" and "psql" or "clickhouse-client"
    local real = c.sh("command -v " .. name):gsub("%s", "")

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Recordings in the formats of others: exact for one made by hand, readable by whom they are meant for.
+-- Recordings in the formats of other tools: exact for one made by hand, and readable by those tools.
 
 local blocks = require "lpfm.blocks"
 local browser = require "support.browser"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Recordings whose chunks are sound and whose fields are not: each is read as far as it can be, or refused in words.
+-- Recordings of sound chunks with invalid fields: each is read as far as it can be, or refused with a message.
 -- One interpreter: the subject is what readers check, which is the same in both.
 
 local c = require "support.c"

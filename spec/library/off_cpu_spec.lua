@@ -195,7 +195,7 @@ describe("a recording of off-CPU time", function()
       return c.sh(("cd %s && LPFM_MACHINE=perf %s %s"):format(scratch, program, line))
    end
 
-   -- Samples and ns of an event, by the functions in whose stacks they are.
+   -- Samples and ns of an event, by the functions in their stacks.
    local function in_functions(path, event)
       local out = {}
       local r = assert(recording.open(scratch .. "/" .. path))

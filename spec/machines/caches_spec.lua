@@ -155,7 +155,7 @@ describe("two CPUs that write", function()
    before_each(sim.begin)
    after_each(sim.finish)
 
-   -- Each time, the other one has the line: 2 n transactions but for the first, which takes it from nobody.
+   -- Each time, the other one has the line: 2 n transactions but for the first, when no core has it.
    local function writers(distance)
       local m = computer("32768:8:64", { cpus = 2, explain = 1, l1i = 0 })
       local n, tids = 1000, {}

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- What the Itanium 2 keeps of single events: the data and instruction event address registers (PMD2, 3, 17; PMD0, 1)
--- and the branch trace buffer (PMD8-16), by PMC11, PMC10 and PMC12, of programs whose events come from the caches:
+-- and the branch trace buffer (PMD8-16), by PMC11, PMC10 and PMC12, of programs with events that the caches cause:
 -- loads take 1 cycle from the L1D (16 KB), 5 from the L2 (256 KB, lines of 128), 12 from the L3, 201 from memory. And
--- those of the first Itanium, whose registers have other fields (pfmlib_itanium.h of libpfm 3): L1 of 16 KB and lines
--- of 32, 6 cycles from the L2 (96 KB, lines of 64), 121 from memory.
+-- those of the first Itanium, which has other fields in its registers (pfmlib_itanium.h of libpfm 3): L1 of 16 KB and
+-- lines of 32, 6 cycles from the L2 (96 KB, lines of 64), 121 from memory.
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Who may open /dev/perfmon: root and the group perfmon, by a rule of udev's that is installed with the module.
+-- Only root and the group perfmon may open /dev/perfmon, by a rule of udev's that is installed with the module.
 
 local c = require "support.c"
 

@@ -49,7 +49,7 @@ describe("the perf machine", function()
    setup(function()
       work = c.target("work")
       assert(lpfm.machine("perf"))
-      assert(lpfm.create()):close() -- starts the service thread, whose descriptor stays
+      assert(lpfm.create()):close() -- starts the service thread, which keeps a descriptor
    end)
 
    before_each(function()

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Precise samples of the machine perf: events by name with :p, :pp, :ppp, as perf and libpfm4 have them, which are
--- precise_ip of perf_event_open(2). No PMU is needed: sysfs is a faked folder, whose "cpu" has the kernel's software
+-- precise_ip of perf_event_open(2). No PMU is needed: sysfs is a faked folder; its "cpu" has the kernel's software
 -- events (its precise_ip the kernel accepts and forgets), and precise_ip.c, preloaded, sees what is asked for. That
 -- the addresses are those of the causes only a PMU can show.
 

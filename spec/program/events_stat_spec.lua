@@ -82,7 +82,7 @@ describe("metric groups on the command line", function()
       assert.are.equal(0, status)
       assert.is_truthy(out:find("-> CPI, IPC, clock", 1, true), out)
       assert.is_truthy(out:find("not here: not for PMU itanium2: itanium2 has no event UOPS_ISSUED", 1, true), out)
-      out = run("list -v metrics", "p6") -- whose table is here on every architecture
+      out = run("list -v metrics", "p6") -- its table is there on every architecture
       assert.is_truthy(out:find("MISS / BR", 1, true), out)
       assert.is_truthy(run("list metrics", "p6"):find("Not here: not for PMU p6: p6 has no event UOPS_ISSUED", 1, true))
    end)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The scripts in scripts/examples, as someone would run them; none is longer than 20 lines.
+-- The scripts in scripts/examples run as a user runs them; none is longer than 20 lines.
 
 local c = require "support.c"
 local commands = require "repl.command"

@@ -10,7 +10,7 @@ local build = os.getenv("LPFM_BUILD") or "build"
 local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
 local state, t
 
--- A search that takes longer than anyone waits, in C.
+-- A search in C that takes practically for ever.
 local STUCK = '("a"):rep(40):find(("a*"):rep(30).."c")'
 
 before_each(function()

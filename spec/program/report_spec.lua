@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- lpfm report and lpfm diff on recordings whose every sample is known.
+-- lpfm report and lpfm diff on recordings with known samples.
 
 local c = require "support.c"
 local cjson = require "cjson"

@@ -10,7 +10,7 @@ describe("3.1.3 PFM_WRITE_PMDS", function()
    before_each(sim.begin)
    after_each(sim.finish)
 
-   -- A context whose PMD4 counts instructions of a thread that executes n of them.
+   -- A context in which PMD4 counts instructions of a thread that executes n of them.
    local function counting(n, pmd, fields)
       local m = sim.machine()
       local tid = m:spawn { program = sim.work(n) }

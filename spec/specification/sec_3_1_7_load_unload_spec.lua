@@ -165,7 +165,7 @@ describe("3.1.7 PFM_LOAD_CONTEXT", function()
          assert(contexts[i]:load(tids[i]))
          assert(contexts[i]:start())
       end
-      m:spawn { program = sim.work(5000, { loads = 100 }, 10000) } -- nobody's
+      m:spawn { program = sim.work(5000, { loads = 100 }, 10000) } -- not monitored
       assert.are.equal(5, lpfm.config().thread_sessions)
       assert(m:run { until_idle = true })
       for i = 1, 5 do

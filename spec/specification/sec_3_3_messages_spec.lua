@@ -86,7 +86,7 @@ describe("3.3 event notifications", function()
       end)
 
       it("'it is the responsibility of the format to indicate the size of the message queue'", function()
-         -- eight regions, all full, nobody reads: eight messages wait
+         -- eight regions are full and none was read: eight messages wait
          local m = sim.machine()
          local ctx = notifying(m, { value = -1, short_reset = -1 }, nway(16384, 8, 0x100)) -- masks when full
          started(m, ctx, m:spawn { program = sim.work(100000) })

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Specification, chapter 4: security. Who may, how much, how often.
+-- Specification, chapter 4: security. Which users may monitor, how much memory and how many interrupts they may use.
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 

@@ -106,7 +106,7 @@ function World:end_others(t)
    end
 end
 
--- Births and ends, or uses of a buffer, by different threads at the same time: who comes first?
+-- Raises an error if different threads fork, end or use a buffer at the same time, and the result depends on the order.
 function World:at_one_moment(time, tid, what)
    local last = self.last
    if last and last.time == time and last.tid ~= tid and (what ~= "sample" or last.what ~= "sample" or self.fills) then

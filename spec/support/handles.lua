@@ -37,9 +37,9 @@ function handles.list()
    return table.concat(lines, "\n")
 end
 
---- How many are open once nothing is in use: libperfmon closes its ends a moment after we close ours.
--- @param want how many are expected, and returned where there are fewer: then some were about to go when they were
--- counted; without, the number settles by itself
+--- How many are open once nothing is in use: libperfmon closes its ends a moment after the test has closed its own.
+-- @param want how many are expected; it is returned if there are fewer, for then some were being closed when they were
+-- counted; without it, the function waits until the number is stable
 function handles.settled(want)
    local deadline = proc.clock() + PATIENCE
    local before

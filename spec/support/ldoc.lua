@@ -81,7 +81,7 @@ function ldoc.functions_of(object)
    return found
 end
 
--- Tables whose functions are public: what the file returns, and classes with a comment of their own.
+-- Tables with public functions: what the file returns, and classes with a comment of their own.
 local function public_tables(text)
    local public = { [text:match("\nreturn ([%w_]+)%s*$") or ""] = true }
    for class in text:gmatch("\n%-%- @type [%w_]+\nlocal ([%w_]+)") do

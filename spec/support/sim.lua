@@ -26,8 +26,8 @@ local function open_fds()
    return n
 end
 
---- For before_each: notes what is open. The first context of a process starts libperfmon's service thread, whose
--- descriptors stay: that is done here.
+--- For before_each: notes what is open. The first context of a process starts libperfmon's service thread, which keeps
+-- descriptors: that is done here.
 function sim.begin()
    machine = assert(lpfm.machine("sim:itanium2"))
    assert(lpfm.create()):close()

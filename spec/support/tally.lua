@@ -45,7 +45,7 @@ return function()
          "formats: ", left, "\n", (handles.list():gsub("[^\n]+", "      %0")), "\n")
    end
 
-   -- What runs now, for spec/run: the file is there until the end, so that a run that dies or hangs is told of.
+   -- For spec/run, a file names what runs now. It exists until the end, so that a run that dies or hangs is reported.
    local now = os.getenv("LPFM_NOW")
 
    local function note(text)

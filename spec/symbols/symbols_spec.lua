@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- From addresses to functions, inlined ones too, and lines, whoever compiled them and wherever debug information is.
+-- From addresses to functions, inlined ones too, and lines, by any compiler and wherever debug information is.
 
 local c = require "support.c"
 local samples = require "pfm.recording.samples"

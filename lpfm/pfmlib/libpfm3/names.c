@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * names.c - the four names of libpfm 3 that libpfm4 has too. They are in libpfm.so and libpfm.a alone, for who
- * looks for them by name: configure scripts, dlsym(), programs compiled with libpfm 3's own headers.
+ * names.c - the four names of libpfm 3 that libpfm4 has too. They are in libpfm.so and libpfm.a alone, for configure
+ * scripts, dlsym() and programs compiled with libpfm 3's own headers, which look for them by name.
  */
 #include "perfmon/pfmlib.h"
 

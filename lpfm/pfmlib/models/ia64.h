@@ -49,7 +49,7 @@ const struct ia64_event *ia64_located(unsigned int event);
 const struct ia64_event *ia64_of_model(const struct pfl_model *m, unsigned int event);
 const struct ia64_event *ia64_of(const pfmlib_event_t *e);
 
-/* Operations of models whose data is a table of struct ia64_event. */
+/* Operations of models that have a table of struct ia64_event as their data. */
 void ia64_event(const struct pfl_model *m, unsigned int idx, struct pfl_event *ev);
 void ia64_attr(const struct pfl_model *m, unsigned int idx, unsigned int a, struct pfl_attr *attr);
 int ia64_encode(const struct pfl_model *m, unsigned int idx, const pfmlib_event_t *e, unsigned int plm,

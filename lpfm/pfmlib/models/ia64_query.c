@@ -10,7 +10,7 @@ static unsigned int buffer_of(const struct pfl_model *m, unsigned int i)
 	return e ? e->buffer : IA64_PLAIN;
 }
 
-/* PFMLIB_ITA2_EAR_*_MODE, whose values the other models' have; -1 if the event is none of an EAR. */
+/* PFMLIB_ITA2_EAR_*_MODE; the other models' constants have the same values. -1: it is no event of an EAR. */
 static int mode_of(const struct pfl_model *m, unsigned int i)
 {
 	switch (buffer_of(m, i)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * itanium2_events.c - the events of the Itanium 2: families of one event code whose members differ
- * in the unit mask.
+ * itanium2_events.c - the events of the Itanium 2: the events of a family have the same code and
+ * different unit masks.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- How far work has come, for a person who waits.
+--- Shows on a terminal how far work has come.
 -- @module repl.command.text.progress
 
 local render = require "pfm.render"
@@ -14,7 +14,7 @@ local function is_watched()
 end
 
 --- Shows on a terminal, now and then, how many things are done.
--- @string who what begins the line
+-- @string who the beginning of the line
 -- @number total of the things
 -- @string nouns what they are
 -- @treturn function `(n)`: shows that n are done; without n: clears the line

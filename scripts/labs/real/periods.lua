@@ -12,7 +12,7 @@ local function program(p)
    return { body }
 end
 
--- A context whose buffer is full after p.buffer samples: less is left then than the largest one.
+-- A context with a buffer that is full after p.buffer samples: less is left then than the largest sample takes.
 local function context(kit, p, flags)
    local empty = kit.context { format = "default", buf_size = 4096 }
    local header = empty.ctx:buffer():header().cur_offs

@@ -6,7 +6,7 @@ local function repeated(n, name)
    return { loop = n, { call = name } }
 end
 
--- Rounds of copy by who calls it: lines * short, steps * long; the rest is work of one's own.
+-- In each round, parse calls copy p.lines times, solve p.steps times and report once; solve also works by itself.
 local function program(p, rounds)
    return {
       { name = "main", { loop = rounds, { call = "parse" }, { call = "solve" }, { call = "report" } } },

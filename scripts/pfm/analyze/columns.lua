@@ -50,7 +50,7 @@ function columns.during(self, from, to)
    return { "tstamp", math.max(start, 0), math.max(stop, 0) }
 end
 
--- The number of a PMD whose values are in the samples, from its number or the name of its event.
+-- The number of a PMD that is stored in the samples, from its number or the name of its event.
 local function pmd_of(self, what)
    local names = {}
    for i, e in ipairs(self.head.with or {}) do

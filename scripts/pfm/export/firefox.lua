@@ -27,7 +27,7 @@ local NULL = "null"
 
 -- --- tables --------------------------------------------------------------------------------------
 
--- A table whose columns have these names; rows are told apart by a text.
+-- A table with these column names; a text identifies each row.
 local function new_table(...)
    local self = { names = { ... }, columns = {}, length = 0, numbers = {} }
    for i in ipairs(self.names) do self.columns[i] = {} end
@@ -206,7 +206,7 @@ end
 
 -- --- writing -------------------------------------------------------------------------------------
 
--- In ms since the first sample.
+-- Converts a thread's times to ms since the first sample.
 local function since_first(shared, thread)
    local times = thread.samples.columns[2]
    for i, time in ipairs(times) do times[i] = ("%.6f"):format((tonumber(time) - shared.first) * 1000) end

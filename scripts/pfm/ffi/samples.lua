@@ -171,7 +171,7 @@ end
 -- @treturn function iterator; a loop gets the sample's index from 1, its header, a pointer to the values of
 -- its PMDs (ascending), and how many they are. The header is a const pfm_dfl_smpl_entry_t *, of the layout of
 -- 0.6 a const pfm_default_smpl_entry_t *, with IIP_HDR and NO_HDR a const uint64_t *, of the format stack a
--- const pfm_stack_smpl_sample_t *, whose frames follow the values
+-- const pfm_stack_smpl_sample_t *; its frames follow the values
 -- @return its state
 -- @raise if the context is closed or the format unknown; in the loop if the context was restarted or closed,
 -- or the buffer is corrupt

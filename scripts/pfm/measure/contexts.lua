@@ -48,7 +48,7 @@ local function denied(errno)
    return errno == lpfm.errno.EACCES or errno == lpfm.errno.EPERM
 end
 
--- Not where nothing would be left.
+-- May the event be counted at user level alone? Not if its levels were chosen, or if it occurs in the kernel only.
 local function may_do_with_user(event, errno)
    return denied(errno) and not event.plm and not event.kernel_only
 end

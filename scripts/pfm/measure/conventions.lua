@@ -103,7 +103,7 @@ local function of_command(command)
    return needs.starts and base_name(path) .. " may start programs without frame pointers" or nil
 end
 
--- Of a process that runs, by what it has mapped.
+-- The obstacle in a running process, by the files that it has mapped.
 local function of_process(pid)
    for _, m in ipairs(symbols.read_maps(pid) or {}) do
       local obstacle = m[4]:find("^/") and not is_c_library(m[4]) and of_file(m[4], {})

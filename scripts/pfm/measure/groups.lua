@@ -41,7 +41,7 @@ local function apart(list)
    return names, codes
 end
 
--- The one set that events fit into: `pmcs`, `pmds`, and `of`, for each event the PMDs whose counts make it up.
+-- The one set that events fit into: `pmcs`, `pmds`, and `of`, for each event the PMDs that its count is the sum of.
 local function one_set(list, unavail, library)
    local names, codes = apart(list)
    local set, taken = { pmcs = {}, pmds = {}, of = {} }, {}

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- The computer on which a measurement is made: its clock, its threads and CPUs, and how to wait there. A
--- simulated one (perfmon/sim.h) lives only while somebody waits: the same code measures on both.
+-- simulated one (perfmon/sim.h) runs only while a caller waits, so the same code measures on both.
 --
 --    clock()             seconds
 --    poll(list, seconds) waits for contexts and the like; gives those that are ready

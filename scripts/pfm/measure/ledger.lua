@@ -94,10 +94,10 @@ local function split_rows(self, expected)
    return known, unknown
 end
 
---- Completes the counts by what is left of the sums: that is of one thread. Further threads whose counts are not known
--- leave the rows, and their counts are in that rest, too.
+--- Completes the counts from the sums: what the known counts leave of them is given to one thread with unknown counts.
+-- Further threads with unknown counts are removed from the rows, and their counts are in that rest, too.
 -- @tparam table sums by PMD
--- @treturn int number of threads whose counts are not in their own row
+-- @treturn int number of threads without a row of their own; 1 if records were lost and their number is not known
 -- @treturn[opt] string where their counts are
 function ledger:settle(sums)
    local num_pmds = 0

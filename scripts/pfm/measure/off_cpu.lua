@@ -13,7 +13,7 @@ local stored = require "lpfm.blocks"
 local off_cpu = {}
 off_cpu.__index = off_cpu
 
-local IDLE, NOBODY = 0, 2 ^ 32 - 1 -- threads that wait for nothing: CPUs without work; those that have ended
+local IDLE, NOBODY = 0, 2 ^ 32 - 1 -- thread ids of no waiting thread: of a CPU's idle task; of threads that have ended
 
 --- The event that is sampled for it.
 off_cpu.SAMPLED = "context-switches/period=1/"
@@ -41,7 +41,7 @@ end
 
 -- --- what comes ----------------------------------------------------------------------------------
 
--- At one moment, what was lost is told first, and a thread's sample before the record of the same switch.
+-- The order of records with the same time: lost ones first, and a thread's sample before the record of the same switch.
 local ORDER = { LOST = 1, EXIT = 2, FORK = 3, EXEC = 3, SAMPLE = 4, out = 5, preempted = 5, ["in"] = 6 }
 
 local function enqueue(self, time, what, tid, sample)
@@ -96,7 +96,7 @@ local function put(out, s, pmd, waited)
       ovfl_pmd = pmd, last_reset = -waited, tstamp = s.tstamp }, s.values) }
 end
 
--- A thread's switch whose end is not told.
+-- Forgets a thread's switch away from the CPU when its return was not recorded.
 local function forget(self, tid)
    local its = self.away[tid]
    if its and its.sample then self.unknown = self.unknown + 1 end
@@ -106,7 +106,7 @@ end
 
 local step = {}
 
--- What is lost may be a return, and the next time that its thread left.
+-- A lost record may be a thread's return and its next departure: all threads that are away are forgotten.
 function step.LOST(self)
    local tids = {}
    for tid in pairs(self.away) do tids[#tids + 1] = tid end
@@ -163,7 +163,7 @@ local function before(a, b)
    return a.i < b.i
 end
 
--- Those that are not back: how long they were away when the recording ended.
+-- Adds samples of the threads that do not run again: how long they were away when the recording ended.
 local function put_still(self, out)
    for tid, its in pairs(self.away) do
       if its.sample and its.how then
@@ -175,8 +175,8 @@ local function put_still(self, out)
    step.LOST(self)
 end
 
---- The samples whose threads are back.
--- @int[opt] time ns: everything up to then has come; nil: all, and those that are not back
+--- The samples of the threads that run again.
+-- @int[opt] time ns: everything up to then has come; nil: all, with those of threads that do not run again
 -- @treturn string bytes
 -- @treturn int how many
 -- @usage print(require("pfm.measure.off_cpu").new(69, { [69] = 1 }):finished()) --> "" 0

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --- Event sets for events, however many: what does not fit together is counted in turn.
--- A plan has `sets` (for each `pmcs` and the PMD numbers `pmds`), `terms` (for each event the registers whose
--- counts it is made of: `num`, `sets`), and `why`, in words, where there are several sets.
+-- A plan has `sets` (for each `pmcs` and the PMD numbers `pmds`), `terms` (for each event the registers that its count
+-- is the sum of: `num`, `sets`), and `why`, in words, where there are several sets.
 -- @module pfm.measure.plan
 
 local lpfm = require "lpfm"
@@ -311,7 +311,7 @@ end
 
 --- What `setup.start` needs to count by a plan. The sets may be there several times, as lists with a timeout
 -- each (specification 3.7.5): `ctx:start(plan.first_set(self, list))` goes on with another list.
--- @tparam table self the plan; with `trigger`, an event whose n-th occurrence (`n`) leads to the next set;
+-- @tparam table self the plan; with `trigger`, an event that leads to the next set when it has occurred `n` times;
 -- `base`: the id of its first set; `limit`, of a plan with one set: the register `num` notifies after `n`
 -- @tparam {number,...} timeouts ns between the switches of sets, of each list
 -- @treturn table `pmcs`, `pmds`, `sets`
@@ -373,7 +373,7 @@ local function layout(self)
    return out
 end
 
---- The values of a part whose counts of the only set are known.
+--- The values of a part, when its counts in the only set are known.
 -- @tparam table self of `plan.make`
 -- @tparam table values of all parts together, of `plan.read`
 -- @tparam table counts by PMD

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- The threads of running processes, and those that they make meanwhile. Nobody tells of these: they are looked for
--- now and then, which, unlike following them, leaves the process alone.
+--- The threads of running processes, and those that they create meanwhile. New threads are found by polling /proc,
+-- which, unlike tracing the process, does not disturb it.
 -- @module pfm.measure.processes
 
 local proc = require "lpfm.proc"

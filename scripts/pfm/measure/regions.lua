@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- Regions of a program, which its threads measure themselves (perfmon/regions.h): the events they are to count, and
--- what they have counted. Nobody else may monitor these threads meanwhile: a thread has one context.
+-- what they have counted. Nothing else can monitor these threads meanwhile: a thread has one context.
 -- @module pfm.measure.regions
 
 local contexts = require "pfm.measure.contexts"
@@ -234,7 +234,7 @@ local function carry_out(self, spec)
    return outcome
 end
 
---- Runs a command whose threads measure their regions.
+--- Runs a command; its threads measure their regions.
 -- @tparam table spec `command`, `events` (as for `regions.prepare`), optional `seconds` and `outlive` as for
 -- `measure.run`
 -- @treturn table of `measure.run` and of `regions.results`

@@ -129,7 +129,7 @@ local function next_size(self)
    return math.max(small, math.min(large, share))
 end
 
--- Those that fit; nil: the buffer is one.
+-- The number of regions that fit into the buffer; nil: it is a single one.
 local function regions_for(self, size)
    for _, n in ipairs(REGIONS) do
       if (size - HEADER) / n - FILL >= self:largest(self.records) + VALUE then return n end

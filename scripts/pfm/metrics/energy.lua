@@ -3,7 +3,7 @@
 -- the event's scale, beside it in /sys/bus/event_source/devices/power/events, makes J of its units.
 local POWER = "/sys/bus/event_source/devices/power"
 
--- Why the energy cannot be told here, or nil.
+-- Why the energy cannot be measured here, or nil.
 local function obstacle()
    local file = io.open(POWER .. "/type")
    if not file then return "it needs RAPL, and this machine has no " .. POWER .. " (virtual machines have none)" end

@@ -208,7 +208,7 @@ end
 --- How a value is distributed: what a count recorded with the samples grew by between two of a thread's, or the time
 -- between them.
 -- @tparam table self of `recording.open`
--- @tparam table options `value`: "time", or an event whose counts were recorded with the samples; `event`, `bins`
+-- @tparam table options `value`: "time", or an event that was recorded with the samples (its count); `event`, `bins`
 -- @treturn table of numbers
 -- @treturn string what they are
 function views.values(self, options)

@@ -40,7 +40,7 @@ table.sort(compile.names)
 -- A condition as a number: 1 or 0.
 local function truth(self, node, slot)
    local yes, no, done, base = label(), label(), label(), self.base
-   self.base = slot -- what is below is somebody's
+   self.base = slot -- the slots below hold values of the enclosing expression
    conditions[node.op](self, node, yes, no)
    self.base = base
    for i, way in ipairs { yes, no } do
@@ -173,7 +173,7 @@ end
 
 local less
 
--- One of two values, into the slot.
+-- Compiles min() or max(): puts one of two values into the slot.
 local function extreme(self, node, slot, first_if)
    local code, yes, no, done = self.code, label(), label(), label()
    local a, b = operands(self, node, slot)

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
---- The files that processes have mapped, each held from when it is first told of: it may be deleted or replaced, its
--- process may have ended, or its path may be another file's here when its symbols are read.
+--- The files that processes have mapped. Each is held open from the first record of it on, for when its symbols are
+-- read it may be deleted or replaced, its process may have ended, or its path may be another file's here.
 --
--- A file is told by its path and its identity: the build id, or "inode DEVICE:INODE" where it has none.
+-- A file is identified by its path and its identity: the build id, or "inode DEVICE:INODE" where it has none.
 -- @module pfm.recording.files
 
 local jitmap = require "pfm.jitmap"
@@ -121,7 +121,7 @@ end
 
 --- Notes a mapping.
 -- @number pid
--- @tparam table m `{start, stop, offset, path, identity}`, without the last where it was not told
+-- @tparam table m `{start, stop, offset, path, identity}`, without the last where it is not known
 -- @treturn ?string the identity of its file, nil where that is not to be had
 -- @usage
 -- local pid, files = require("lpfm.proc").getpid(), require("pfm.recording.files").new()

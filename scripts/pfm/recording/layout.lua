@@ -9,7 +9,7 @@ layout.NO_STACKS = 2                   -- what is written where samples have no 
 layout.MERGED = 4                      -- of many recordings in a file
 layout.PMDS, layout.EVENTS = 320, 64   -- numbers of PMDs, and events, that samples can be of
 layout.SETS = 2 ^ 16                   -- numbers of event sets
-layout.STACK = layout.PMDS - 1         -- stands for a PMD whose value is the number of a sample's stack
+layout.STACK = layout.PMDS - 1         -- a PMD number that no PMD has: the value is the number of the sample's stack
 
 --- The number under which an event is found: of set 0, its PMD.
 -- @int pmd

@@ -3,13 +3,13 @@
 --
 -- A mapping is a list: start, stop, offset in the file, path, and the file's identity where it is known. Mappings are
 -- added in the order of time, and are asked for as of a number of them: `at(address, n)` is what the n-th left there.
--- A mapping that a record told was there from then on; of one that /proc told it is not known since when.
+-- A mapping from a record exists from the record's time on; of one from /proc it is not known since when it exists.
 -- @module pfm.recording.mappings
 
 local mappings = {}
 mappings.__index = mappings
 
-local FAR = 64          -- generations of whose mappings a process that executes nothing has some
+local FAR = 64          -- generations: mappings are inherited over that many forks without exec
 
 --- Is it memory that has no file?
 -- @string path of a mapping
@@ -100,7 +100,7 @@ end
 
 --- Adds a mapping.
 -- @tparam table row
--- @bool[opt] told by /proc, not by a record of the moment
+-- @bool[opt] told true: it was read from /proc, and is not a record of the moment
 -- @treturn boolean does that change what is known of a file in memory?
 -- @usage
 -- local m = require("pfm.recording.mappings").new()
@@ -131,7 +131,7 @@ end
 
 -- --- questions -----------------------------------------------------------------------------------
 
--- What /proc told of an address first.
+-- The first mapping at an address, if it was read from /proc.
 local function later(self, address)
    local span = span_at(self, address)
    local first = span and span[1]
@@ -139,7 +139,7 @@ local function later(self, address)
    return self.parent and later(self.parent, address)
 end
 
--- What was there; false: /proc told of something else later, and it is not known since when that was there.
+-- What was mapped there; false: /proc has shown another mapping later, and it is not known since when that existed.
 local function exact(self, address, n, doubt)
    local span = span_at(self, address)
    local k = span and last_entry(span, n) or 0
@@ -154,7 +154,7 @@ end
 --- What was mapped at an address.
 -- @number address
 -- @number n as of so many mappings
--- @number[opt=n] doubt by then it was another one, perhaps, if /proc told so
+-- @number[opt=n] doubt if /proc showed another mapping up to this number, it may have been there already
 -- @return the mapping; false: one of several, and it is not known which; nil: none
 -- @usage
 -- local m = require("pfm.recording.mappings").new()

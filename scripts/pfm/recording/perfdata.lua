@@ -2,7 +2,7 @@
 --- Files that perf has written (`perf record`) as recordings: everything that reads recordings takes them.
 --
 -- Records of what programs did are read first, then the samples, since copies of stacks are unwound by the mappings
--- that a process had. What a file holds and a recording cannot show is told by its `remarks`, which are warnings.
+-- that a process had. The recording's `remarks` are warnings: they name what the file holds and it cannot show.
 -- @module pfm.recording.perfdata
 
 local events = require "pfm.recording.perfdata.events"
@@ -96,7 +96,7 @@ local function refusal(self)
    if #self.file:events() == 0 then return " is damaged: it does not say which events were recorded" end
 end
 
--- Times that are more than a number holds exactly are told from a second shortly before the first sample on.
+-- If times are larger than a number holds exactly, they begin at a second shortly before the first sample.
 local function check_clock(self)
    local first = self.file:next("samples")
    if first and first.time > LARGE then

@@ -15,7 +15,7 @@ programs.__index = programs
 
 local LIFE = 2 ^ 32     -- between the numbers of a process's lives
 local LIVES = 2 ^ 20 - 1 -- of a process
-local FAR = 64          -- generations whose name a process has that executes nothing
+local FAR = 64          -- generations: a name is inherited over that many forks without exec
 local ORDER = { DOUBT = 0, FORK = 1, EXEC = 2, CODE = 3, MAPS = 4, MAP = 5, RENAME = 6 } -- of one moment
 
 --- The number of a process, of that of one of its lives.
@@ -100,7 +100,7 @@ local function begin(self, pid, time, life)
    return life
 end
 
--- The same program with other code or other mappings. What /proc may have told too late stays in doubt.
+-- Begins a life of the same program with other code or other mappings. A name that is in doubt stays so.
 local function go_on(self, pid, time, began)
    local now = current(self, pid)
    local life = new_life(now.program, began or now.began)
@@ -178,7 +178,7 @@ local function life_of(self, key)
    return lives_of(self, pid)[(key - pid) / LIFE]
 end
 
--- Names that /proc told later than an exec are newer.
+-- Gives programs the names that were read from /proc: read after an exec, they are newer than its record.
 local function name_all(self, names)
    for _, c in ipairs(names) do
       if c.time and c.tid == c.pid then life_of(self, self.lives:at(c.pid, c.time)).program.name = c.comm end
@@ -224,8 +224,8 @@ end
 
 --- What records come to.
 -- @tparam table records
--- @tparam table maps of `{pid=, maps=, time=, before=}`: mappings that /proc told at that time (ns), and until when it
--- told what it had told before
+-- @tparam table maps of `{pid=, maps=, time=, before=}`: mappings that were read from /proc at that time (ns), and when
+-- those read before were last seen
 -- @tparam table names of `{tid=, pid=, comm=, time=}`, likewise
 -- @tparam[opt] table code of `{pid=, time=}`, sorted by time: when code that a process made replaced other code, which
 -- begins another life of it

@@ -68,7 +68,7 @@ function take.ENDS(self, value)
    self.ends = value
 end
 
--- Why a head is of no use is told in words later: `reader.check`.
+-- Is the value valid? For the head only its type is checked here: `reader.check` says in words what is wrong with it.
 local function check_value(tag, value)
    local sound, partly = schema[tag](value)
    if tag == "HEAD" then return type(value) == "table", partly end

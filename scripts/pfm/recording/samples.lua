@@ -15,7 +15,7 @@ local samples = {}
 local IDLE = "(idle)"
 local LIFE = 2 ^ 32 -- between the numbers of a process's lives
 
--- By the records of programs, and by what /proc told without a time.
+-- The name of a thread by the records of programs, and by what was read from /proc without a time.
 local function name_by_records(self, tid, life)
    local ran, number = self:programs(), programs.pid(tid)
    if not ran then return nil end

@@ -120,7 +120,7 @@ function stacks.rows(self)
    return out
 end
 
---- Counts samples by where they lie themselves, whoever called.
+--- Counts samples by their own location, whatever their callers are.
 -- @tparam table self of `recording.open`
 -- @treturn table rows of `where`, `samples`, `event` (of the recording's head)
 -- @usage local stacks = require "pfm.recording.stacks"
@@ -151,8 +151,8 @@ end
 --- Collects the stacks of an event.
 -- @tparam table self of `recording.open`
 -- @tparam[opt] table options `event` (a name), `ids` (numbers of processes and threads, which keeps equal names apart),
--- `inlined=false` (without the functions inlined), `weight`: "samples" or "events" (default: `samples`, of events whose
--- samples have weights of their own `events`)
+-- `inlined=false` (without the functions inlined), `weight`: "samples" or "events" (default: "events" where samples
+-- have weights of their own, else "samples")
 -- @treturn table of `{frames=, weight=}`, each stack once, sorted; frames have `kind` (process, thread, object or
 -- kernel, symbol, inlined), `name`, perhaps `file` and `line`
 -- @treturn number sum of the weights

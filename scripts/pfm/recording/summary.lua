@@ -38,7 +38,7 @@ local function why_nameless(object, why)
    return ("no function names in %s: %s"):format(object, symbols.reason(object, why))
 end
 
--- Objects of whose debug information nothing could be read.
+-- Adds the objects with unreadable debug information.
 local function troubled_objects(self, out)
    local said = {}
    for _, o in pairs(self.symbols or {}) do

@@ -31,7 +31,7 @@ local function part_of(self, before, shift)
    return part
 end
 
--- Recordings of one name are told apart by a number.
+-- Recordings with the same name get a number behind it.
 local function tell_apart(parts)
    local seen = {}
    for _, part in ipairs(parts) do
@@ -41,7 +41,7 @@ local function tell_apart(parts)
    end
 end
 
--- The last part whose numbers begin at or before one.
+-- The last part that begins at or before the number.
 local function last_before(parts, field, number)
    local low, high = 1, #parts
    while low < high do
@@ -123,8 +123,8 @@ end
 
 --- See `pfm.recording.together`.
 -- @tparam {recording,...} list
--- @tparam[opt] table options `path`, `damage` of the file that they are in, or with `path` of those; `within`: the many
--- that these are some of, whose time they keep
+-- @tparam[opt] table options `path`, `damage` of the file that they are in, or with `path` of those; `within`: the
+-- recordings, of `together.new`, from which these were chosen: their times stay as they are there
 function together.new(list, options)
    options = options or {}
    local within = options.within
@@ -359,7 +359,7 @@ function tally:moments()
    return out
 end
 
---- Counts all samples; as `recording:tally`, but the samples that are missing are told by `tally:cut`, after its rows.
+--- Counts all samples; as `recording:tally`, but after its rows `tally:cut` returns the missing samples.
 function together:tally(options)
    return setmetatable({ parts = self.parts, options = options, missing = 0 }, tally)
 end
@@ -369,7 +369,7 @@ end
 local resolver = {}
 resolver.__index = resolver
 
--- The places that are known in a build of an object; nil: it is not told which.
+-- The places that are known in a build of an object; nil: it is not known which build it is.
 local function places_in(self, where)
    local value = where.own and where.handle and where.handle.value
    if not (value and value.build_id and value.path == where.object) then return nil end

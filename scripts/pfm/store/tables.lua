@@ -12,7 +12,7 @@ tables.known = {
    { name = "rank", number = true, added = true }, { name = "node", added = true }, { name = "step", added = true },
 }
 
---- The rank of who has none.
+--- The rank of a recording that has none.
 tables.NO_RANK = -1
 
 --- The column by which tables of the first versions are known.

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What someone may have meant: the nearest of some names.
+--- Suggestions for a mistyped name: the nearest of some names.
 -- @module pfm.util.nearest
 
 local nearest = {}

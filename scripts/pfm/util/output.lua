@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Files whose every write succeeds, or raises an error that names the file.
+--- Files for output: a write succeeds, or raises an error that names the file.
 -- @module pfm.util.output
 
 local put = require "pfm.util.put"

@@ -3,7 +3,7 @@
 -- @module pfm.util.put
 
 -- Interpreted: LuaJIT compiles write and flush for the case that they succeed, and makes a call again that does not.
--- The buffer is empty then, the second call succeeds, and what was lost is not told.
+-- The buffer is empty then, the second call succeeds, and the loss is not noticed.
 local jit = rawget(_G, "jit")
 
 --- Writes, and empties the file's buffer.

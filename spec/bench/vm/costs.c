@@ -489,7 +489,7 @@ static double our_judged(double alone, const char *format, void *arg, size_t siz
 	return cost;
 }
 
-/* A format whose handler counts overflows and does nothing else, and programs, which may cost MORE_BY_PROGRAM more. */
+/* The costs of a format that only counts overflows, and of programs, which may cost MORE_BY_PROGRAM more. */
 #define MORE_BY_PROGRAM	60
 
 static void judged(double alone)
@@ -519,7 +519,7 @@ static void judged(double alone)
 	       our_judged(alone, PFM_PROG_SMPL_NAME, &tallying, sizeof(tallying)), 0, nothing + MORE_BY_PROGRAM);
 }
 
-/* A set of one counter or two whose first is reset at each overflow; or two that hand over to each other there. */
+/* A set of one or two counters: the first is reset at each overflow, or (switching) two sets take turns there. */
 static double our_overflows(double alone, int counters, bool switching)
 {
 	pfarg_pmd_t pmd = { .reg_num = CYC, .reg_value = -PERIOD, .reg_long_reset = -PERIOD,

@@ -78,7 +78,7 @@ static void *end_process(void *unused)
 	return unused;
 }
 
-/* The program that is executed: faults, says so, and ends when it is told to. */
+/* The program that is executed: causes page faults, reports that, and ends when it is asked to. */
 static int executed(int say, int hear)
 {
 	char c;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * exec_signal.c - 3.1.15 on the machine of LPFM_MACHINE, one in user space: an exec ends the contexts of the program,
- * and no signal of theirs comes after it. A process whose contexts signal their overflows executes this program again.
+ * and no signal of theirs comes after it. A process with contexts that signal their overflows executes this program
+ * again.
  *
  *   exec_signal		tries all ways; prints those in which the new program did not end as it should
  *   exec_signal simulated	where threads of the program cannot be monitored

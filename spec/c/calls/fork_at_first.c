@@ -82,7 +82,7 @@ int main(void)
 		_exit(child());
 	atomic_store(&forked, true);
 	pthread_join(thread, &problem);
-	alarm(20);	/* a lock that nobody holds in the child is never let go */
+	alarm(20);	/* a lock of a thread that the child does not have would never be released */
 	if (problem)
 		puts(problem);
 	if (waitpid(pid, &status, 0) != pid || status)

@@ -2,8 +2,8 @@
 /*
  * module_faults.c - libperfmon before a perfmon.ko that lacks memory: its ioctls, and
  * libperfmon's own allocations, fail one after the other while the machine is opened. Each
- * failure is told as what it is, nothing is freed twice, no other machine is taken instead, and
- * asked again it opens.  The linker sends open() and ioctl() here: there is no /dev/perfmon but
+ * failure is reported as what it is, nothing is freed twice, no other machine is taken instead, and
+ * the next attempt opens it. The linker sends open() and ioctl() here: there is no /dev/perfmon but
  * this one. Prints how many calls were made to fail.
  */
 #include <fcntl.h>
@@ -94,7 +94,7 @@ int __wrap_ioctl(int fd, unsigned long cmd, ...)
 	return answer(_IOC_NR(cmd), arg);
 }
 
-/* --- what must be told ---------------------------------------------------------------------- */
+/* --- what must be reported ------------------------------------------------------------------ */
 
 static void check_refused(int ret, int err, const char *what)
 {

@@ -125,7 +125,7 @@ static void opens(void)
 	close(fd);
 	EXPECT(!sys_vperfctr_read(other, &sum, NULL, NULL));
 	close(other);
-	EXPECT_ERR(sys_vperfctr_open(0, 1), EEXIST);	/* it is the thread's, whoever has descriptors */
+	EXPECT_ERR(sys_vperfctr_open(0, 1), EEXIST);	/* the thread keeps it when all descriptors are closed */
 }
 
 /* Errors, which change nothing. */
@@ -417,7 +417,7 @@ static void forked(void)
 	EXPECT(sums(fd).pmc[0] >= PAGES);
 	EXPECT(!sys_vperfctr_unlink(fd));
 	pid = fork();
-	if (!pid) {	/* what is detached can be read by whoever has the descriptor */
+	if (!pid) {	/* after the unlink any process can read it that has the descriptor */
 		EXPECT(sums(fd).pmc[0] >= PAGES);
 		self(NULL);
 		_exit(0);
@@ -650,7 +650,7 @@ static void children(void)
 	BETWEEN(s.pmc[0] - FEW, of_children(fd).pmc[0], s.pmc[0] + FEW);	/* perf: of two counts */
 }
 
-/* Those that live are among them on perf, whose kernel tells the sum alone. */
+/* On the machine perf the sum has the counts of living children, too: perf_event gives the sum alone. */
 static void living(void)
 {
 	int fd = counting(0), go[2], done[2];

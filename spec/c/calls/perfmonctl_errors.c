@@ -432,7 +432,7 @@ static void load_context(void)
 	REFUSED(EINVAL, perfmonctl(fd, PFM_LOAD_CONTEXT, &args, 1));
 	args.load_set = 0;
 	args.load_pid = -1;
-	REFUSED(EPERM, perfmonctl(fd, PFM_LOAD_CONTEXT, &args, 1));	/* nobody may operate on no thread */
+	REFUSED(EPERM, perfmonctl(fd, PFM_LOAD_CONTEXT, &args, 1));	/* no caller may load on it */
 	REFUSED(EINVAL, perfmonctl(wide, PFM_LOAD_CONTEXT, &args, 1));
 	load(fd, tid);
 	args.load_pid = tid;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * precise_ip.c - preloaded: a PMU with precise samples up to precise_ip PRECISE_MOST, for any event. Each
- * perf_event_open(2) that asks for them is told on stderr. As on x86, only an event that samples may ask.
+ * perf_event_open(2) that asks for them is reported on stderr. As on x86, only an event that samples may ask.
  */
 #include <dlfcn.h>
 #include <errno.h>

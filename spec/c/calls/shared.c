@@ -66,7 +66,7 @@ static pfarg_config_t config(void)
 
 /* --- other processes ------------------------------------------------------------------------ */
 
-/* One that does work(arg), says so, and ends when told. It has no contexts of its parent's. */
+/* A process that does work(arg), reports that, and ends when asked to. It has no contexts of its parent's. */
 struct process {
 	pid_t	pid;
 	int	to, from;
@@ -119,7 +119,7 @@ static void kill_it(struct process p)
 
 /* --- 3.1.7 ---------------------------------------------------------------------------------- */
 
-/* In another process, or two: what has a context is refused, by name of who has it. */
+/* If a thread has a context, a load from another process is refused, and the message names the holder. */
 static void refused_here(long tid)
 {
 	char by[64];
@@ -198,7 +198,7 @@ static void keep_loaded(long tid)
 	CHECK(with_buffer(40960) >= 0);
 }
 
-/* Whoever is killed leaves nothing behind; whoever is stopped holds what it has, and nobody up. */
+/* A killed process leaves no context behind; a stopped one keeps its contexts, and does not block others' calls. */
 static void killed(void)
 {
 	struct process target = start(NULL, 0), holder = start(keep_loaded, target.pid);

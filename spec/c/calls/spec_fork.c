@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * spec_fork.c - descriptors of contexts that several processes have (3.1.1, 3.1.15), on the simulated
- * computer, whose threads a context is attached to.
+ * spec_fork.c - descriptors of contexts that several processes have (3.1.1, 3.1.15). The contexts are
+ * attached to threads of the simulated computer.
  *
  *   spec_fork inherit|exec|detached|attached|self|duplicate|errors
  *   spec_fork - FD: what exec runs; reads a message from the descriptor it inherited
@@ -245,7 +245,7 @@ static void close_what_lives(int fd)
 	CHECK(poll(&p, 1, 0) == 0 && !close(fd));
 }
 
-/* Figure 3.10: where the monitored thread closes "the context is unloaded"; for who has it, "the context remains". */
+/* Figure 3.10: if the monitored thread closes, "the context is unloaded"; for other holders "the context remains". */
 static void self(void)
 {
 	int (*const ways[])(int) = { close, by_range, by_dup };
@@ -267,7 +267,7 @@ static void self(void)
 	}
 }
 
-/* Figure 3.11: attached to another thread, it lasts as long as somebody has the descriptor. */
+/* Figure 3.11: attached to another thread, a context lasts as long as a process has its descriptor. */
 static void attached(void)
 {
 	int fd = new_context();

@@ -76,7 +76,7 @@ static void reading(void)
 		CHECK(recv(fd, msgs, sizeof(msgs), MSG_DONTWAIT) == -1 && errno == EAGAIN);
 		CHECK(!pfm_restart(fd));
 	}
-	/* nothing is written there, as in the kernel, whose file has no such operation */
+	/* write() is refused as in the kernel, where the file has no such operation */
 	for (size_t n = 0; n < sizeof(msgs); n++)
 		CHECK(write(fd, msgs, n) == -1 && errno == EINVAL);
 	close(fd);

@@ -84,7 +84,7 @@ static void leave_it_to_a_child(int fd)
 	atomic_fetch_add(&forks, 1);
 }
 
-/* The shared one is somebody's for a while; whoever comes second is refused. */
+/* Loads the shared context for a while; if another thread has it loaded, the load is refused. */
 static void use_shared(void)
 {
 	pfarg_load_t req = { .load_pid = (uint32_t)syscall(SYS_gettid) };

@@ -39,15 +39,15 @@ enum doing { DOING_NOTHING, DOING_WRITE, DOING_READ, DOING_INFO, DOING_RESTART }
 
 /* A context's file and its part of the machine, as struct lx_context is. */
 struct file {
-	pthread_mutex_t		lock;		/* around commands; of an heir, its root's is */
-	struct file		*root;		/* of an heir, held */
+	pthread_mutex_t		lock;		/* around commands; a child context (heir) uses its root's */
+	struct file		*root;		/* of a child context, with a reference */
 	struct pfm_context	*ctx;		/* under lock; NULL: closed */
 	atomic_int		refs;
 	bool			tally;		/* its format is one of concurrent_format.c */
 	enum doing		doing;		/* under lock */
 
 	pthread_mutex_t		pmu;		/* access(); all that follows is under it */
-	const struct me		*inside;	/* who has pmu */
+	const struct me		*inside;	/* the thread that has locked pmu */
 	bool			attached, lost, scheduled_in, running, armed, is_pending, coming_in;
 	uint64_t		timeout, ran, mark;
 	uint32_t		target;
@@ -75,7 +75,7 @@ struct file {
 struct me {
 	struct rng	rng;
 	uint32_t	tid, cpu;
-	struct file	*inside;	/* whose PMU context it is in */
+	struct file	*inside;	/* the file with the PMU context that it is in */
 };
 extern _Thread_local struct me me;
 
@@ -111,8 +111,8 @@ bool file_publish(unsigned int at, struct file *f);	/* false: the place is taken
 void file_put(struct file *f);
 void file_close(unsigned int at, struct file *f);	/* with the caller's reference */
 void file_release(struct file *f);
-/* Those that are attached, for who interrupts. */
-bool watch(struct file *f);	/* false: there are too many heirs */
+/* The attached files, from which the interrupting thread picks. */
+bool watch(struct file *f);	/* false: there are too many child contexts */
 void unwatch(struct file *f);
 struct file *file_pick_attached(void);		/* any, with a reference; NULL: none is */
 int file_take_messages(struct file *f, int max);	/* how many there were; under f->lock, or the context closed */
@@ -158,7 +158,7 @@ void write_pmcs(struct file *f);
 void write_pmds(struct file *f);
 void read_pmds(struct file *f);
 void random_command(void);
-/* A context whose sets grow while they are switched. */
+/* The life of a context: its sets grow while they are switched. */
 void growing_life(void);
 
 #endif

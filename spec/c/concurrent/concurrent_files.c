@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* concurrent_files.c - files of contexts: who refers to them, which are attached, their messages. */
+/* concurrent_files.c - files of contexts: their references, which are attached, their messages. */
 #include <stdlib.h>
 
 #include "concurrent.h"

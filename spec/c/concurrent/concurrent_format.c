@@ -22,7 +22,7 @@ static int judge(struct counts *counts, pfm_ovfl_arg_t *arg, const struct pfm_wh
 	uint32_t r = rng_next(&me.rng) >> 32;
 
 	if (!rng_below(&me.rng, 10))
-		sched_yield();		/* whoever else fills this part of the buffer finds it taken */
+		sched_yield();		/* another thread that fills this part of the buffer finds it taken */
 	counts->overflows++;
 	f->handled++;
 	atomic_fetch_add(&(f->root ? f->root : f)->judged, 1);

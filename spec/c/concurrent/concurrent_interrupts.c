@@ -60,7 +60,7 @@ void settle(struct file *f)
 	ledger_overflow(f, wrapped, &where);
 }
 
-/* As perfmon.ko's: an overflow that has not been told yet belongs to the set that is left. */
+/* As in perfmon.ko: an overflow that has not been reported yet belongs to the set before the switch. */
 static void expire(struct file *f)
 {
 	f->armed = false;
@@ -130,7 +130,7 @@ static void interrupt(struct file *f)
 
 /* --- ends ----------------------------------------------------------------------------------- */
 
-/* perf takes the events off a thread that is somebody else now; then the context is unloaded. */
+/* After an exec that changes its rights, perf takes the events off a thread; then the context is unloaded. */
 static void exec_other(struct file *f)
 {
 	pmu_lock(f);
@@ -167,7 +167,7 @@ static void end_target(struct file *f)
 static void end_somebody(struct file *f)
 {
 	if (rng_chance(&me.rng, 30))
-		exec_other(f);		/* long before anybody unloads */
+		exec_other(f);		/* long before the context is unloaded */
 	pthread_mutex_lock(lock_of(f));
 	end_target(f);
 	pthread_mutex_unlock(lock_of(f));

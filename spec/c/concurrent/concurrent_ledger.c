@@ -21,7 +21,7 @@ void ledger_forget(struct file *f, uint16_t id)
 	memset(ledger_of(f, id), 0, sizeof(struct set_ledger));
 }
 
-/* An heir begins: where its periods are the core knows. */
+/* A child context (heir) begins: its values are taken from the core, which knows how far its periods are. */
 void ledger_begin(struct file *f)
 {
 	for (struct pfm_set *set = &f->ctx->set0; set; set = set->next)
@@ -96,7 +96,7 @@ static void compare_read(struct file *f, const pfarg_pmd_t *v)
 	uint64_t expect = on_pmu ? f->seen[v->reg_num] : ledger_of(f, set->id)->value[v->reg_num];
 
 	if (pfm_inherits(f->ctx) && !(v->reg_flags & PFM_REGFL_OWN))
-		return;		/* heirs count on */
+		return;		/* child contexts count on */
 	CHECK(v->reg_value == expect, "set %u PMD%u reads %#llx, not %#llx", set->id, v->reg_num,
 	      (unsigned long long)v->reg_value, (unsigned long long)expect);
 }
@@ -163,7 +163,7 @@ static bool any_notifies(const struct pfm_set *set, const uint64_t *wrapped)
 	return any;
 }
 
-/* What must come of it: with another format than ours nobody here knows. */
+/* What the overflow must cause; with a format other than concurrent_format.c's, only the flags decide. */
 static void expect(struct file *f, bool throttled, bool notifies, bool *notify, bool *mask)
 {
 	*notify = *mask = throttled || notifies;
@@ -173,7 +173,7 @@ static void expect(struct file *f, bool throttled, bool notifies, bool *notify, 
 	}
 }
 
-/* An heir has messages if it samples; of a part of the buffer that is full one is enough. */
+/* A child context has messages if it samples; for a full part of the buffer one message is enough. */
 static void check_told(const struct file *f, bool notify)
 {
 	bool silent = f->ctx->flags & PFM_FL_OVFL_NO_MSG;
@@ -188,7 +188,7 @@ static void check_told(const struct file *f, bool notify)
 	      f->signals);
 }
 
-/* A set that could not be installed, in an interrupt: held, and somebody is asked to restart it. */
+/* If an interrupt could not install a set, monitoring is masked, and a message asks for a restart. */
 void ledger_told(struct file *f, bool held)
 {
 	check_told(f, held);

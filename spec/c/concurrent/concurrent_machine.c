@@ -57,7 +57,7 @@ static int access_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, v
 		ret = pfm_refuse(-ESRCH, "the target is gone");
 	} else {
 		if (f->is_pending)
-			settle(f);	/* it came before the command */
+			settle(f);	/* the pending overflow came before the command */
 		ret = fn(ctx, arg);
 		CHECK(f->doing == DOING_NOTHING || ctx->vector.n <= PFM_PART, "%d elements at once",
 		      ctx->vector.n);
@@ -258,7 +258,7 @@ static int attach(struct pfm_context *ctx, uint32_t id)
 	return 0;
 }
 
-/* PFM_FL_INHERIT: an heir has a file of its own, without a place among them, and its root's lock. */
+/* PFM_FL_INHERIT: a child context (heir) has a file of its own that is not published, and its root's lock. */
 static int fork_heir(struct pfm_context *heir, void *child)
 {
 	struct file *root = file_of(heir->root), *f = file_new();

@@ -378,7 +378,7 @@ static void at_exit(void)
 
 	begin(NULL);
 	rec.size = 4096;
-	rec.exit_err = EIO;	/* nobody is left to be told */
+	rec.exit_err = EIO;	/* no call is left that could return the error */
 	fd = recorded(0);
 	counter(fd, 0, 4, -1000, NULL);
 	load_and_start(fd, thread(10));

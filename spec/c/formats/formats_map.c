@@ -279,7 +279,7 @@ static void child_unmaps(void)
 	end(fd);
 }
 
-/* The memory is not freed under who still looks at it. */
+/* The buffer's memory is not freed while it is mapped. */
 static void closed(void)
 {
 	int fd = create(SIZE, NULL), other = dup(fd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* formats_overflow.c - the handler: what it is told, and what its control bits do (3.5.14). */
+/* formats_overflow.c - the handler: its arguments, and what its control bits do (3.5.14). */
 #include "formats.h"
 
 #define PERIOD(p) &(pfarg_pmd_t){ .reg_short_reset = -(uint64_t)(p), .reg_long_reset = -(uint64_t)(p) }
@@ -12,7 +12,7 @@ static pfm_ovfl_ctrl_t bits(bool notify, bool reset, bool block, bool mask)
 				  .mask_monitoring = mask };
 }
 
-/* --- what the handler is told ------------------------------------------------------------------- */
+/* --- the handler's arguments -------------------------------------------------------------------- */
 
 static void fields(void)
 {

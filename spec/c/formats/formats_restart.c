@@ -4,7 +4,7 @@
 
 static const pfm_ovfl_ctrl_t mask = { .mask_monitoring = 1 }, reset = { .reset_ovfl_pmds = 1 };
 
-/* A context whose PMD4 overflows after 100 ns, and is reset to -40 or -77; PMD5 counts. */
+/* A context in which PMD4 overflows after 100 ns, and is reset to -40 or -77; PMD5 counts. */
 static int overflowing(uint32_t ctx_flags, uint32_t *tid)
 {
 	int fd;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * bpf_oracle.c - the interpreter and the verifier of programs, beside the kernel's own:
+ * bpf_oracle.c - compares the interpreter and the verifier of programs with the kernel's own:
  *
  *   bpf_oracle SEED RECORDS [PROGRAMS]
  *
- * SO_ATTACH_FILTER has the kernel run a program over what comes to a socket; how much of it is received tells the
- * verdict, folded to eight bits. Records are sent with each word in the order of the network, as those programs load
- * it. What the one takes, the other must, unless it loads what is no word of a record.
+ * SO_ATTACH_FILTER has the kernel run a program over each packet of a socket; the number of bytes received is the
+ * program's result, folded to eight bits. Records are sent with each word in network byte order, as those programs
+ * load it. A program that one verifier accepts the other must accept, unless it loads what is no word of a record.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -41,9 +41,9 @@ static bool attach(int fd, const struct pfm_bpf_insn *insns, unsigned int n)
 	return !setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog));
 }
 
-/* --- verdicts -------------------------------------------------------------------------------- */
+/* --- results --------------------------------------------------------------------------------- */
 
-/* A verdict is received as so many bytes, from 1 on; 0 is that of a division by 0. */
+/* A result is received as this number of bytes, at least 1; 0 bytes are received after a division by 0. */
 static uint32_t length_of(uint32_t verdict)
 {
 	return 1 + bpf_fold(verdict);

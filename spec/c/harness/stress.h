@@ -49,7 +49,7 @@ struct ledger {
 	struct led_set		sets[NUM_IDS];
 	pfarg_msg_t		queue[QUEUE];
 	unsigned int		queued;
-	bool			closed;	/* nobody can read its messages any more */
+	bool			closed;	/* its messages can no longer be read */
 };
 
 struct world {

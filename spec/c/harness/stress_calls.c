@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* stress_calls.c - one random thing after the other, and the ledger told of what it changed. */
+/* stress_calls.c - makes random calls one after the other, and notes in the ledger what each changed. */
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* stress_registers.c - random registers and sets, and the ledger told of them. */
+/* stress_registers.c - writes random registers and sets, and notes them in the ledger. */
 #include "pmu/software.h"
 #include "stress.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * calls.c - a program whose time is spent in known shares, by path:
+ * calls.c - a program that spends known shares of its time on these paths:
  *   main > ping > pong > ping > pong > spin	30 %
  *   main > ping > pong > ping > spin		10 %
  *   main > down > spin, main > down > down > spin, ... four deep, 5 % each

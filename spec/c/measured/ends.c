@@ -3,7 +3,7 @@
  * ends.c - stacks that end elsewhere than at main(), or that are long. argv[1] says which; each works in burn():
  *   recursion	main > deep > ... > deep > burn, argv[2] deep
  *   coroutine	co > burn, on a stack of makecontext()
- *   made	made > burn, on a stack whose first function returns to 0
+ *   made	made > burn, on a stack where the first function returns to 0
  *   signal	handler > burn, on a signal stack of its own, which interrupts main > loop
  */
 #include <setjmp.h>

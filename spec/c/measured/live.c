@@ -170,7 +170,7 @@ static uint32_t next_message(int fd)
 	return msg.type;
 }
 
-/* Nobody calls while another thread runs to its overflow. */
+/* No thread makes a call while another thread runs to its overflow. */
 static void other(void)
 {
 	uint32_t tid = 0;

@@ -2,7 +2,7 @@
 /*
  * perfex.c - runs a program with virtual counters, and prints their final values: "perfex PROGRAM [ARGUMENTS]".
  *
- * The descriptor of the counters outlives the program: nobody need catch its exit to read them.
+ * The descriptor of the counters outlives the program, so they can be read after its exit.
  */
 #include <stdio.h>
 #include <string.h>

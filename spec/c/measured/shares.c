@@ -5,7 +5,7 @@
  *   shares SECONDS THREADS [FIFO]
  *
  * prints "heavy NS light NS" of all threads together, by their own CPU clocks. SIGUSR1 ends it before. Its threads
- * but the first are made when somebody opens the FIFO to write.
+ * but the first are created when a process opens the FIFO for writing.
  */
 #include <fcntl.h>
 #include <pthread.h>

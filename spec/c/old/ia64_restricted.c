@@ -115,7 +115,7 @@ struct request {
 	unsigned int	num_events;	/* retired: the first so many of the tagged ones */
 };
 
-/* Limits are often those of what the program does: there it shows who is off by one. */
+/* Limits are often at the program's own addresses, where errors by one show. */
 static struct range any_code(void)
 {
 	uint64_t start = insns[any(SITES)].ip / 16 * 16 + any(3) * 16, size = 16 * (1 + any(1ULL << any(13)));
@@ -203,7 +203,7 @@ static unsigned long matcher(const struct opcode *o)
 	return units(o) << 60 | squeezed(o->match) << 33 | squeezed(o->ignored) << 3 | 4;
 }
 
-/* Ranges in the structure of any model, all of whose fields are 0. */
+/* Fills ranges into the structure of any model; all fields of rr must be 0 before. */
 #define FILL(rr, ranges, n) do { \
 	(rr)->rr_used = (n) > 0; \
 	for (unsigned int i_ = 0; i_ < (n); i_++) { \

@@ -186,7 +186,7 @@ static void nhm_lbr(void)
 	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_NOASSIGN);
 }
 
-/* PEBS_ENABLE: a bit of each counter, and from bit 32 on of those whose latency is wanted. */
+/* PEBS_ENABLE: a bit for each counter with PEBS, and from bit 32 on for each with load latencies. */
 static void nhm_pebs(void)
 {
 	pfmlib_nhm_input_param_t mod = { .pfp_nhm_pebs = { .pebs_used = 1, .ld_lat_thres = 20 } };

@@ -256,7 +256,7 @@ static int pair_ok(const struct choice *a, const struct choice *b)
 	return !(a->ita2 && b->ita2 && is_cancel(a->code) && is_cancel(b->code) && a->code != b->code);
 }
 
-/* Itanium 2: of the L1 group one event on 5; of the L2 group one on 4, whose unit mask is the set's. */
+/* Itanium 2: one event of the L1 group is on 5; one of the L2 group on 4, where its unit mask holds for the set. */
 static int whole_ok(const struct search *s)
 {
 	const struct choice *key[3] = { NULL };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * charges.c - memory that cannot be swapped out is its user's who asked for it: of all processes together, until
- * it is given back, and no more than RLIMIT_MEMLOCK (4.4.3) and what perf grants.
+ * charges.c - memory that cannot be swapped out is charged to the user that asked for it, for all processes of the
+ * user together, until it is freed, and is limited to RLIMIT_MEMLOCK (4.4.3) and what perf grants.
  */
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -201,7 +201,7 @@ static void contexts_are_charged(void)
 	TRUE(n > 8 && n < 128);
 }
 
-/* A context that is told of programs, and how many sets another one can have besides. */
+/* Creates a context that records mappings and execs, and returns how many sets a second context can have beside it. */
 static int make_sets_beside(int loaded)
 {
 	pfm_stack_smpl_arg_t arg = { .buf_size = BUFFER, .buf_flags = PFM_STACK_SMPL_RECORDS };
@@ -216,7 +216,7 @@ static int make_sets_beside(int loaded)
 	return errno == ENOMEM ? n : 251;
 }
 
-/* What it remembers to have told, from the load on. */
+/* From the load on, the list of what was already recorded is charged, too. */
 static void records_are_charged(void)
 {
 	int unloaded = as_user(NOBODY, 0, make_sets_beside, false);

@@ -224,7 +224,7 @@ static inline bool has_message(int fd)
 	return poll(&p, 1, 0) == 1 && (p.revents & POLLIN);
 }
 
-/* --- children that do as they are told ---------------------------------------------------------- */
+/* --- children that start on command ------------------------------------------------------------- */
 
 struct child {
 	pid_t	pid;
@@ -266,7 +266,7 @@ static inline bool percpu_exact(void)
 #endif
 }
 
-/* Runs fn(arg) and exits, once it is told to go. Waits for that now. */
+/* Creates a child that waits for child_go(), runs fn(arg) and exits. */
 static inline struct child child_new(void (*fn)(uint64_t), uint64_t arg)
 {
 	int go[2], up[2];

@@ -452,7 +452,7 @@ static void perf_counts_beside(void)
 	sampler_close(&s);
 }
 
-/* Others hold all counters: that is told, and what was loaded before is not harmed. */
+/* If perf events hold all counters, that is reported, and the context that was loaded before counts on. */
 static void no_counter_is_left(void)
 {
 	int perf[64], n = 0, fd;
@@ -507,7 +507,7 @@ static void set_rate(const char *rate, const char *percent)
 	set_sysctl("cpu_time_max_percent", percent);
 }
 
-/* Starts set 0, whose overflow after period cycles goes on to set 1, and works; how often has set 1 run? */
+/* Starts set 0, which an overflow after period cycles switches to set 1, and works; how often has set 1 run? */
 static uint64_t to_the_second(int fd, uint64_t period, uint64_t loop)
 {
 	pfarg_pmd_t trigger = { .reg_num = CYC, .reg_value = -period, .reg_short_reset = -period,

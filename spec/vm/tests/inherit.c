@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * inherit.c - PFM_FL_INHERIT in perfmon.ko: threads and processes that the monitored one creates are counted with it,
- * from their birth, however they end.
+ * from their fork on, however they end.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -91,7 +91,7 @@ static void tree(uint64_t wait)
 	grow(DEPTH, wait);
 }
 
-/* Nobody's faults but these and those of fork, a few dozen a process. */
+/* The sum is the faults of the tree's processes and those of fork(), a few dozen a process; no others are counted. */
 static void a_tree_is_counted(void)
 {
 	for (int wait = 0; wait < 2; wait++) {
@@ -180,7 +180,7 @@ static void living_ones_are_commanded(void)
 		TRUE(read(reports[0], byte, 1) == 1);
 	now = get_pmd(fd, 0, FAULTS);
 	TRUE(now >= 1000 && now < 1300);
-	order(40);			/* whoever takes them has its pages after that */
+	order(40);			/* any process that takes an order has its own pages after that */
 	now = get_pmd(fd, 0, FAULTS);
 	order(20);
 	grew_by(fd, &now, 2000);
@@ -204,7 +204,7 @@ static void living_ones_are_commanded(void)
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
-/* On one CPU, where nobody gives way: it is gone before its child runs for the first time. */
+/* On one CPU, with a real-time priority, the parent has ended before its child runs for the first time. */
 static void exit_at_once(void)
 {
 	struct sched_param p = { .sched_priority = 1 };
@@ -229,7 +229,7 @@ static void leave_a_child(uint64_t up)
 	_exit(0);
 }
 
-/* The first has ended, and been waited for; the context lives while there is somebody to count. */
+/* The first process has ended, and was waited for; the context stays loaded while a child is counted. */
 static void the_last_one_ends_it(void)
 {
 	struct child c;
@@ -270,7 +270,7 @@ static void breed(uint64_t unused)
 	}
 }
 
-/* Closed, unloaded, read, stopped at any moment of a birth or an end. */
+/* The context is closed, unloaded, read and stopped at any moment of a fork or an exit. */
 static void they_come_and_go_under_commands(void)
 {
 	struct child c = child_new(breed, 0);
@@ -362,7 +362,7 @@ static void each_has_a_timeout(void)
 	close(fd);
 }
 
-/* --- whose memory ----------------------------------------------------------------------------- */
+/* --- the user that memory is charged to ------------------------------------------------------- */
 
 static void forty_at_a_time(uint64_t unused)
 {
@@ -383,8 +383,8 @@ static void forty_at_a_time(uint64_t unused)
 }
 
 /*
- * Of 40 children that live at once some have no room in 128 KiB: they are told of. Then the memory is back. 251: it
- * failed, and nobody hears why.
+ * Returns how many of 40 children that live at once were dropped, and reported as such, because kib KiB of memory are
+ * too few for their contexts. Then the memory is free again. 251: a check in this process failed.
  */
 static int forty_in(int kib)
 {

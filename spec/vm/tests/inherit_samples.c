@@ -126,7 +126,7 @@ static void take_part(struct tool *t, unsigned int i)
 		take_sample(t, i, &e[n]);
 }
 
-/* A message names the part that is full; what it told of is given back by the restart, and nothing else. */
+/* A message names the full part of the buffer; the restart empties the parts named in messages, and no others. */
 static void take_until_end(struct tool *t)
 {
 	bool full[64] = { false };
@@ -188,7 +188,7 @@ static void tree(uint64_t n)
 	grow(n, 2);
 }
 
-/* Each thread's samples are its faults', and a few of its birth and end. */
+/* Each thread's samples are those of its faults, and a few of its fork and its exit. */
 static void check_shares(const struct tool *t, uint64_t more)
 {
 	for (int i = 0; i < shared->n; i++) {
@@ -221,7 +221,7 @@ static void all_of_a_tree_are_sampled(void)
 	close_tool(&t);
 }
 
-/* Full again and again: whoever finds its part full is held, and goes on when that was read. */
+/* Parts fill again and again: a thread that finds its part full is held, and goes on when the part was read. */
 static void full_parts_hold_those_who_come(void)
 {
 	struct tool t;
@@ -282,7 +282,7 @@ static void a_restart_gives_back_what_was_read(void)
 	b = !a;
 	count = part_of(&t, b)->hdr_count;
 	MUST(pfm_restart(t.fd));
-	EQUAL(part_of(&t, b)->hdr_count, count);	/* nobody read of it */
+	EQUAL(part_of(&t, b)->hdr_count, count);	/* its message was not read yet */
 	EQUAL(read(t.fd, &second, sizeof(second)), sizeof(second));
 	EQUAL(second.pfm_ovfl_msg.msg_ovfl_cpu, b);
 	TRUE(first.pfm_ovfl_msg.msg_ovfl_tid != second.pfm_ovfl_msg.msg_ovfl_tid);

@@ -70,7 +70,7 @@ static void pause_for_ever(uint64_t unused)
 		pause();
 }
 
-/* Its memory goes first, its descriptors next, and then it does what it was told to do. */
+/* Waits until an exiting process has freed its memory. After that it closes its descriptors and runs its task work. */
 static void await_no_memory(pid_t pid)
 {
 	char path[32], line[64];
@@ -111,7 +111,7 @@ static bool two_ends(int fd, struct child *next)
 	return in_time;
 }
 
-/* What the first has yet to do for the context, when it leaves, does not keep the second's end from being told. */
+/* If work of the first thread's end is still pending when the context leaves it, the second's end is reported, too. */
 static void each_end_is_told(void)
 {
 	struct rlimit files = { MANY_FDS + 100, MANY_FDS + 100 };
@@ -351,7 +351,7 @@ static void still_loaded(uint64_t fd)
 	_exit(!is_loaded((int)fd));
 }
 
-/* Figure 3.10, P1: once the other has closed the context remains, and is attached to nobody. */
+/* Figure 3.10, P1: once the other process has closed its descriptor, the context remains, and is not attached. */
 static void take_over(uint64_t fd)
 {
 	_exit(is_loaded((int)fd) || load((int)fd, my_tid()) || !is_loaded((int)fd));
@@ -461,7 +461,7 @@ static void a_counter_is_lost_and_the_thread_ends(void)
 
 static int to_grandchild[2], from_breeder[2];
 
-/* Has a child that spins when it is told to, and does not run again itself. */
+/* Creates a child, which spins when it is asked to, and does not run again itself. */
 static void breed(uint64_t lives)
 {
 	pid_t pid;
@@ -525,7 +525,7 @@ static void a_counter_of_a_child_is_lost(void)
 	}
 }
 
-/* A counter that keeps its place is told of nowhere, however often its thread comes and goes. */
+/* A counter that keeps its place is never reported as lost, however often its thread is scheduled out and in. */
 static void nothing_is_told_where_nothing_is_lost(void)
 {
 	struct child c = child_new(child_spin, 1000000), beside = child_new(child_spin, 1000000);

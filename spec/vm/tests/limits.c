@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * limits.c - what a context may use and who may not have it meanwhile: rates, sessions, CPUs
- * that go, pid namespaces, descriptors that are handed on.
+ * limits.c - what a context may use, and what is refused to others meanwhile: rates, sessions, CPUs
+ * that go offline, pid namespaces, descriptors that are passed to other processes.
  */
 #include <pthread.h>
 #include <sys/socket.h>
@@ -129,7 +129,7 @@ static void set_rates(uint64_t n)
 	set_setting("ovfl_rate_max", "0");
 }
 
-/* Who writes one of them does not undo what another wrote meanwhile. */
+/* A process that writes one setting does not undo a setting that another process wrote meanwhile. */
 static void settings_do_not_undo_each_other(void)
 {
 	int last = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
@@ -273,7 +273,7 @@ static void each_cpu_has_its_context(void)
 /* 3.1.4: "for any type of session and when monitoring is masked ..., this command must be possible". */
 static void masked_values_are_read_from_any_cpu(void)
 {
-	/* after the restart it is far from masking again, whoever runs on that CPU */
+	/* after the restart it is far from masking again, whatever runs on that CPU */
 	pfarg_pmd_t pmd = { .reg_num = 0, .reg_value = -10000ULL, .reg_long_reset = -(1ULL << 40),
 			    .reg_flags = PFM_REGFL_OVFL_NOTIFY };
 	int fd, last = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
@@ -313,7 +313,7 @@ static void set_online(int cpu, bool on)
 	close(fd);
 }
 
-/* A context whose CPU goes is unloaded, by others and soon; what it counted stays. */
+/* If a CPU goes offline, its context is unloaded within a moment by the kernel; what it counted stays. */
 static void a_cpu_that_goes_takes_its_session(void)
 {
 	int fd, last = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
@@ -345,7 +345,7 @@ static void a_cpu_that_goes_takes_its_session(void)
 	close(fd);
 }
 
-/* Who waits for a message of the CPU: in poll(), then in read(), which has nothing left to give. */
+/* Waits for a message until the CPU is offline: poll() returns with POLLHUP alone, and then read() returns 0. */
 static int wait_for_message(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -432,7 +432,7 @@ static void end_child(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* The first thread of a family ends, and its number becomes that of a process that nobody monitors. */
+/* The first thread of a family ends, and its number becomes that of a process that is not monitored. */
 static void a_number_is_anothers_after_its_thread(void)
 {
 	int family, fd;
@@ -517,7 +517,7 @@ static void an_exec_gives_a_thread_another_number(void)
 
 /* --- pid namespaces -------------------------------------------------------------------------------- */
 
-/* In a namespace of its own, where it is 1: it monitors itself, and is told of itself by that number. */
+/* A process that is number 1 in a namespace of its own monitors itself: messages have that number. */
 static int monitor_in_namespace(void)
 {
 	pfarg_msg_t msg;
@@ -579,7 +579,7 @@ static int receive_fd(int from)
 
 static int sockets[2];
 
-/* Whoever has it commands it; and is told of the one who made it. */
+/* A process that has received the descriptor reads the count, loads the context on itself, and counts on. */
 static int take_over(void)
 {
 	int fd = receive_fd(sockets[1]);

@@ -14,7 +14,7 @@ static inline bool is_perfmons(const char *module, const char *ending)
 	return !strncmp(module, "perfmon", 7) && length >= end && !strcmp(module + length - end, ending);
 }
 
-/* Those with this ENDING ("": all) that nobody uses go, and then those they used; returns how many stay. */
+/* Unloads perfmon's modules with this ENDING ("": all) that are not in use, then those these used; how many stay. */
 static inline int unload_unused(const char *ending)
 {
 	char line[256], module[64];

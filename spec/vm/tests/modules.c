@@ -96,7 +96,7 @@ static int by_uuid(void)
 	return pfm_create_context(&ctx, &arg, sizeof(arg));
 }
 
-/* Somebody before may have wanted them. */
+/* Unloads the formats that tests before this one may have loaded. */
 static void no_formats(void)
 {
 	EQUAL(unload_unused(FORMAT_MODULES), 0);
@@ -157,7 +157,7 @@ static void a_format_in_use_stays(void)
 	EQUAL(unload("perfmon_dfl_smpl"), 0);
 }
 
-/* As anybody can write one. */
+/* A format in a module that is not part of perfmon. */
 static void a_format_from_elsewhere(void)
 {
 	const uint64_t *tally;
@@ -233,7 +233,7 @@ static void the_mapping_says_what_getinfo_says(void)
 	}
 }
 
-/* Whoever asks for registers gets the processor's; there may be none, and that is no harm. */
+/* The first use of the registers loads the processor's description; if there is none, that is no error. */
 static void a_description_comes_when_wanted(void)
 {
 	bool has = device_has_pmc(0);
@@ -447,7 +447,7 @@ static void modules_come_and_go_under_load(void)
 	TRUE(made > 0 && all_went());
 }
 
-/* Those that the kernel has started for programs that were killed since; nobody waits for them any more. */
+/* Waits for the modprobes that the kernel started for programs which were killed since: these do not wait any more. */
 static bool modprobes_end(void)
 {
 	for (int ms = 0; ms < 10000; ms++) {

@@ -63,7 +63,7 @@ static int count(const pfm_stack_smpl_hdr_t *h, uint32_t type, pid_t tid)
 	return n;
 }
 
-/* How often the process's mapping is told that has this path, or holds this address. */
+/* How many records there are of mappings of the process that have this path, or hold this address. */
 static int count_maps(const pfm_stack_smpl_hdr_t *h, pid_t pid, const char *path, uint64_t at)
 {
 	const pfm_stack_smpl_event_t *e;
@@ -219,7 +219,7 @@ static bool tells(const pfm_stack_smpl_hdr_t *h, const char *path)
 	return false;
 }
 
-/* Says that it watches, waits for somebody else's mapping, and then makes one of its own. */
+/* Reports that it watches, waits for another process's mapping, and then makes one of its own. */
 static int watch(int up, int go)
 {
 	const pfm_stack_smpl_hdr_t *h;
@@ -278,7 +278,7 @@ static void become_leaf(uint64_t unused)
 	_exit(9);
 }
 
-/* 1: what the thread executes is told; 2: it is not. */
+/* 1: there is a record of what the thread executes; 2: there is none. */
 static int watch_exec(int unused)
 {
 	struct child c = child_new(become_leaf, 0);
@@ -308,7 +308,7 @@ static void what_set_uid_programs_do_is_not_told(void)
 	EQUAL(as_user(NOBODY, 0, watch_exec, 0), 2);
 }
 
-/* Who may not be dumped: as one that runs a set-uid program. */
+/* Makes mappings in a process that is not dumpable, as one that runs a set-uid program. */
 static void hide_and_map(uint64_t times)
 {
 	prctl(PR_SET_DUMPABLE, 0);
@@ -349,7 +349,7 @@ static void who_hides_is_not_told(void)
 static const pfm_stack_smpl_hdr_t *all[CPUS];
 static int num_cpus;
 
-/* Is the address in something that the process, or who created it, was told to have mapped? */
+/* Is the address in a mapping that was recorded for the process, or for this one, which created it? */
 static bool is_known(pid_t pid, uint64_t ip)
 {
 	for (int cpu = 0; cpu < num_cpus; cpu++)
@@ -395,7 +395,7 @@ static void all_samples_of_many_short_programs_are_known(void)
 		pin(i % num_cpus);
 		EQUAL(status_of(run_leaf()), 0);
 	}
-	touch(64);	/* this program's mappings are told, too */
+	touch(64);	/* this program's mappings are recorded, too */
 	for (int cpu = 0; cpu < num_cpus; cpu++) {
 		all[cpu] = stopped(fds[cpu]);
 		leaves += count(all[cpu], PFM_STACK_SMPL_EXEC, 0);
@@ -432,7 +432,7 @@ static void listeners_may_go_at_any_time(void)
 
 #define OTHER_LIBRARY	"/w/build/libperfmon.so"
 
-/* A page of code, after a fault has told of all that was there before. */
+/* Maps a page of code, after a fault has recorded all mappings that existed before. */
 static void replace_mapping(uint64_t pages)
 {
 	int old = open(LIBRARY, O_RDONLY), new = open(OTHER_LIBRARY, O_RDONLY);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * rights.c - who may monitor what: every value of perf_event_paranoid, for root, for a user, and for users
+ * rights.c - which users may monitor what: every value of perf_event_paranoid, for root, for a user, and for users
  * with one capability; never more than perf_event_open(2) allows to the same.
  */
 #include <linux/perf_event.h>
@@ -11,7 +11,7 @@
 
 #define BOTH_LEVELS	0x9		/* of a software counter */
 
-/* --- what is asked for, and by whom ------------------------------------------------------------ */
+/* --- what is asked for, and by which users ----------------------------------------------------- */
 
 enum { SELF, KERNEL, CPU, FOREIGN, OWN_BLOCKED, FOREIGN_BLOCKED, NUM_WISHES };
 static const char *const wishes[] = {
@@ -71,7 +71,7 @@ static int try_perfmon(int wish)
 	return 0;
 }
 
-/* The same of perf, which cannot stop anybody. */
+/* Tries the same by perf_event_open(2), which has no blocking notification. */
 static int try_perf(int wish)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
@@ -110,7 +110,7 @@ static int load_it(int unused)
 	return load(left_by_root, my_tid()) ? errno : 0;
 }
 
-/* Root programs for the kernel; whoever is given the descriptor has to have the right as well. */
+/* Root programs a context to count the kernel; a process that gets the descriptor must have that right to load it. */
 static void rights_are_those_of_who_loads(void)
 {
 	MUST(left_by_root = new_context(0));

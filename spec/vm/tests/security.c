@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * security.c - who may monitor what, and what a context's descriptor and its target may go through.
+ * security.c - which users may monitor what, and what calls a context's descriptor and its target must survive.
  */
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -10,7 +10,7 @@
 
 #define NOBODY 65534
 
-/* Runs fn as nobody; what it returns, 0 to 255. */
+/* Runs fn as the user nobody, and returns what it returns, 0 to 255. */
 static int as_nobody(int (*fn)(int), int arg)
 {
 	int status;

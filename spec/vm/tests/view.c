@@ -279,7 +279,7 @@ static void sets_that_switch_lose_nothing(void)
 	end(fd, &view[0]);
 }
 
-/* --- who may --------------------------------------------------------------------------------- */
+/* --- rights ---------------------------------------------------------------------------------- */
 
 /*
  * Where the kernel is counted, too, an interrupt of x86's switches sets in the midst of what a command ends with: the

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hostile.h - what the hostile clients share: programs that use perfmon.ko as nobody should, each scenario for some
- * seconds. They are for kernels that check; here is only tested that nobody is held, that no message is lost, and
- * that nothing is left.
+ * hostile.h - what the hostile clients share: programs that misuse perfmon.ko, each scenario for some seconds. They
+ * are meant for kernels with debug checks; the programs themselves only test that no thread stays held, that no
+ * message is lost, and that nothing is left.
  *
  *   hostile_... [SECONDS [SEED [SCENARIO...]]]
  */

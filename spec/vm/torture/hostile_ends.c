@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * hostile_ends.c - contexts on threads that end, exec, or are about to: every end is told of, once, and to the
+ * hostile_ends.c - contexts on threads that end, exec, or are about to: every end is reported, once, and to the
  * context that is loaded then.
  */
 #include <dirent.h>
@@ -21,7 +21,7 @@ static void hold_many_descriptors(void)
 	wait_for_ever();
 }
 
-/* Its descriptors are being closed: what is told of an exit was told before. */
+/* Has the exiting process already given up its descriptors? Its exit was reported before that. */
 static bool exits_slowly(pid_t pid)
 {
 	char path[32];
@@ -116,7 +116,7 @@ static void ends(void)
 
 /* --- exits: threads that exit and exec, hunted by their numbers ------------------------------------------ */
 
-static volatile pid_t first, latest;	/* children; before the first come those who hunt */
+static volatile pid_t first, latest;	/* children; the hunting threads have numbers below the first's */
 
 static void hunt(int fd)
 {

@@ -57,8 +57,9 @@ static void echo_end(struct echo *e)
 }
 
 /*
- * Asked, it has answered and overflowed on its way back into read(): the hold waits for it to come out. Whom the
- * kernel preempts overflows before it answers, and is held there: it is restarted, and goes on to the answer.
+ * Lets the echo process overflow as it goes back to sleep in read(), after it has answered: it will be held when it
+ * returns from read(). If the kernel preempts it before the answer, it overflows and is held there: then it is
+ * restarted, and goes on to the answer.
  */
 static void overflow_asleep(int fd, struct echo *e)
 {
@@ -74,7 +75,7 @@ static void overflow_asleep(int fd, struct echo *e)
 	}
 }
 
-/* Freed, it answers, unless the kernel preempts it before: it overflows, is held again and said to be. */
+/* After a restart it answers; if the kernel preempts it before, it overflows, and is held again with a message. */
 static bool answers_when_freed(int fd, struct echo *e)
 {
 	struct pollfd p[] = { { .fd = e->answer[0], .events = POLLIN }, { .fd = fd, .events = POLLIN } };
@@ -179,7 +180,7 @@ static void trace(int fd, pid_t pid)
 	ptrace(PTRACE_DETACH, pid, 0, 0);
 }
 
-/* Whoever asked to be told of its exit must let it go. */
+/* Kills a thread: with PTRACE_O_TRACEEXIT it stops as it exits, and the tracer must let it continue. */
 static void let_exit(pid_t pid)
 {
 	int status;

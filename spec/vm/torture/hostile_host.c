@@ -287,7 +287,7 @@ static void beside_perf(void)
 	}
 }
 
-/* --- setmem: nobody's sets stay within what nobody may lock ---------------------------------------------------- */
+/* --- setmem: sets of the user nobody stay within what that user may lock --------------------------------------- */
 
 enum { MIB = 1 << 20, SETS = 4096 / sizeof(pfarg_setdesc_t), ROUNDS = 65536 / SETS };
 
@@ -304,7 +304,7 @@ static long available_kib(void)
 	return kib;
 }
 
-/* Until it is refused, or far too much: what nobody may lock, and perf's share for each processor, are a few MiB. */
+/* Takes memory until it is refused or far too much: the user's limit and perf's share for each CPU are a few MiB. */
 static int take_memory(void)
 {
 	long before = available_kib();

@@ -2,8 +2,8 @@
 /*
  * torture.c - random calls, right and wrong, from several processes of two threads each at once, upon each
  * other and upon targets that fork, exec and are killed, while processors go off and on and the configuration
- * changes. Contexts travel between processes and into children. The seed is told. In the end nothing may be
- * left, and the machine still counts right.
+ * changes. Contexts are passed between processes and into children. The seed is printed. In the end nothing may be
+ * left, and the machine must still count right.
  *
  *   torture [SECONDS [SEED]]		of the machine's time
  */
@@ -210,7 +210,7 @@ static void write_one(struct ours *o)
 	count(pfm_write_pmds(o->fd, &pmd, 1));
 }
 
-/* Anybody but who frees those that hold each other up. */
+/* Draws a thread. The master is never drawn: it must not be held, for it kills processes that hold each other. */
 static pid_t some_thread(void)
 {
 	pid_t pid;
@@ -442,7 +442,7 @@ static pid_t new_worker(int n, uint64_t seed)
 	return pid;
 }
 
-/* --- the one who kills -------------------------------------------------------------------------- */
+/* --- the master: it kills workers and targets, and switches CPUs off and on ---------------------- */
 
 static void toggle_cpu(void)
 {

@@ -5,7 +5,7 @@ let whole = null, callers = null, callees = null;
 
 const MOST = 200; // functions to choose from
 
-// The function whose callers and callees are shown: the chosen one, else that with the most samples of its own.
+// The function in the middle, between its callers and callees: the chosen one, else that with the most own samples.
 function around() {
    const rows = functionRows();
    if (state.around >= 0) return { f: state.around, rows };

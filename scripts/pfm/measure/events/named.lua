@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --- Events that neither the PMU's registers nor the software counters count: tracepoints and events of PMUs of sysfs.
 -- They take the registers 96 to 127 of the machine perf. An event is a table as those of `pfm.events`, its `kind`
--- "named"; `parts` are the tables for `lpfm.perf_event` whose counts make it up.
+-- "named"; its count is the sum of its `parts`, which are tables for `lpfm.perf_event`.
 -- @module pfm.measure.events.named
 
 local lpfm = require "lpfm"
@@ -115,7 +115,7 @@ local function core_event(base, code)
       "or as in cpu/event=0xc0/"
 end
 
---- An event whose samples have the addresses of the instructions that caused them.
+---- An event with precise samples: they have the addresses of the instructions that caused them.
 -- @string base generic name, raw event or PMU's event, without levels
 -- @int[opt] code of a raw event
 -- @int precise 1 to 3, precise_ip of perf_event_open(2)

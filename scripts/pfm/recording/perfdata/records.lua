@@ -2,7 +2,7 @@
 --- The records of a file of perf that are no samples: what programs did, what was lost, features of a pipe.
 --
 -- What is being read (`self`): `file` of `lpfm.perfdata`; `recording`, which gets `records`, `comms` and `objects`;
--- `features`; and what is counted to be told of.
+-- `features`; and `counts` of what warnings tell the user.
 -- @module pfm.recording.perfdata.records
 
 local features = require "pfm.recording.perfdata.features"
@@ -17,7 +17,7 @@ local function has_bit(number, bit)
    return number % (2 * bit) >= bit
 end
 
---- Counts something that is to be told of.
+--- Counts something that a warning tells the user.
 -- @tparam table self
 -- @string what
 -- @usage require("pfm.recording.perfdata.records").count({ counts = {} }, "guests")
