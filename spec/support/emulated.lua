@@ -272,10 +272,9 @@ local function tests(only)
       "rights charges lifetime sharing narrow fallback",
       all(rights, charges, lifetime, sharing, narrow, fallback))
 
+   more = 1
    vm_it("counts, samples, switches sets, keeps targets apart, and tells what programs do", passes, "-K newest -c 4",
       "counting sampling sets rights lifetime records", all(counting, sampling, sets, rights, lifetime, records))
-
-   more = 1
    vm_it("passes the specs of real machines", specs_pass, "-A amd64", specs)
    vm_it("counts exactly, with NMIs", passes, "-A amd64 -K newest", "exact counting view stacks programs",
       all(of_x86, of_intel, counting, view, stacks, programs))
