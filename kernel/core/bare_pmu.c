@@ -129,7 +129,7 @@ void pfm_preempt(struct pfm_context *ctx)
 	ctx->blind = 0;
 }
 
-/* install() also applies writes to the active set, and a change of it, that were made meanwhile. */
+/* While the PMU was lost, the active set may have been written or changed: install() applies that, too. */
 void pfm_regain(struct pfm_context *ctx, uint32_t tid)
 {
 	pfm_see_blind(ctx);

@@ -122,7 +122,7 @@ struct lx_context {
 	/* the target, while loaded */
 	struct task_struct	*task;		/* or NULL: a CPU */
 	struct hlist_node	by_task;	/* or by CPU */
-	struct hlist_node	by_listener;	/* in a list while told is set */
+	struct hlist_node	by_listener;	/* in a list while the array told exists */
 	u64			*told;		/* hashes of recorded mappings; a child context has its root's */
 	struct irq_work		walk_work;
 	bool			sampled_user;	/* walk_work is for a sample of the thread's own code */

@@ -63,7 +63,7 @@ static void __exit perfmon_exit(void)
 	lx_pmu_exit();
 }
 
-/* Formats' and descriptions' modules use these, besides the functions of perfmon_module.h. */
+/* The modules of formats and of PMU descriptions call these and the functions of perfmon_module.h. */
 EXPORT_SYMBOL_GPL(pfm_all_zero);
 EXPORT_SYMBOL_GPL(pfm_refuse);
 EXPORT_SYMBOL_GPL(pfm_os_alloc);

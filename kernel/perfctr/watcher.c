@@ -82,7 +82,7 @@ static void *watch(void *arg)
 		;
 	while (poll(&told, 1, -1) < 0)
 		;
-	perfctr_enter();	/* waits for the thread that told it, which has the lock */
+	perfctr_enter();	/* the thread that woke this one may hold the lock still */
 	perfctr_leave(0);
 	close_all(w);
 	free(w);

@@ -380,7 +380,7 @@ static void silence(struct pfm_desc *d)
 	d->silent = (flags & O_ASYNC) && !fcntl(d->fd, F_SETFL, flags & ~O_ASYNC);
 }
 
-/* Ends the silence: O_ASYNC is set again, and SIGIO sent if a message came meanwhile. */
+/* Sets O_ASYNC again. If a message was queued while it was clear, SIGIO is sent now. */
 static void unsilence(struct pfm_desc *d)
 {
 	struct pollfd p = { .fd = d->fd, .events = POLLIN };

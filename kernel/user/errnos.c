@@ -16,7 +16,7 @@
 #define BIT(err)	(1ULL << (err))
 #define ANYWHERE	(BIT(EBADF) | BIT(EINVAL) | BIT(EFAULT) | BIT(ENOSYS) | BIT(ENOMEM))
 
-/* The errnos that a command reports besides ANYWHERE, and the one that replaces all others. */
+/* The errnos that a command may report in addition to ANYWHERE, and the one that it reports for any other. */
 static const struct list {
 	uint64_t	listed;
 	int		rest;

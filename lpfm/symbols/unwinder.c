@@ -73,7 +73,7 @@ static void add_mapping(lua_State *L, struct symunwind *u, uint64_t pid, uint64_
 	luaL_argcheck(L, lua_istable(L, -1), 1, "not a list of mappings");
 	lua_rawgeti(L, -1, 4);
 	path = lua_tostring(L, -1);
-	lua_insert(L, -2);	/* stays there meanwhile */
+	lua_insert(L, -2);	/* the string stays on the stack while C uses it */
 	path = path ? path : "";
 	if (strcmp(path, "[vsyscall]") &&	/* which is in the kernel's half */
 	    !symmapped_add(symunwind_mapped(u), pid, time, element(L, 1), element(L, 2), element(L, 3), path))

@@ -135,7 +135,7 @@ function words.sample_field()
    return { "ip", "tid", "pid", "cpu", "tstamp", "set", "ovfl_pmd", "last_reset" }
 end
 
---- The names of the kinds of arguments with known words; besides there are "file", "command" and "function".
+--- The names of the kinds of arguments that have known words. The other kinds are "file", "command" and "function".
 -- @treturn {string,...} sorted
 function kinds.names()
    local out = keys_of(words)

@@ -201,7 +201,7 @@ end
 --- The ways to confine a script, the strongest first.
 confine.ways = { "namespaces", "privileges", "limits" }
 
---- The command that runs a student's interpreter; its descriptor 0 is a socket, on which it is told what to do.
+--- The command that runs a student's interpreter. Its descriptor 0 is a socket, from which it reads its requests.
 -- @string way one of `confine.ways`
 -- @int cpu seconds of CPU time, 1 or more
 -- @string root_dir an empty folder, over which the namespaces' file system is mounted
