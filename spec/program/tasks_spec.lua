@@ -66,7 +66,7 @@ end
 local function plain(line, exact)
    if not exact then
       line = line:gsub("[▁▂▃▄▅▆▇█▉▊▋▌▍▎▏▕]+", "~"):gsub("%d[%d.,]*", "#")
-      line = line:gsub("# [mun]?s ", "# s "):gsub("# [mun]?s$", "# s")
+      line = line:gsub("# [mun]?s%f[%W]", "# s")
       line = line:gsub("# [KMG]/s", "# /s"):gsub("# [KM]?i?[Bb]y?t?e?s?%)", "# bytes)")
    end
    return (line:gsub("%s+", " "):gsub("^ ", ""):gsub(" $", ""))

@@ -72,9 +72,9 @@ static void leader(void)
 /* Another thread ends the process while this one is held. */
 static void *end_process(void *unused)
 {
-	char c;
+	char c = 0;
 
-	_exit(read(leave[0], &c, 1) != 1);
+	_exit(write(came[1], &c, 1) != 1 || read(leave[0], &c, 1) != 1);
 	return unused;
 }
 
@@ -138,15 +138,19 @@ static pid_t start_two(pid_t *second)
 	return pid;
 }
 
+/* A process of two threads. Both are there when this returns: its beginning causes page faults, too. */
 static pid_t start_target(void (*work)(void))
 {
 	pthread_t thread;
 	pid_t pid;
+	char c;
 
-	TRUE(!pipe(go) && !pipe(leave));
+	TRUE(!pipe(go) && !pipe(leave) && !pipe(came));
 	pid = fork();
-	if (pid)
+	if (pid) {
+		TRUE(read(came[0], &c, 1) == 1);
 		return pid;
+	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (pthread_create(&thread, NULL, end_process, NULL))
 		_exit(1);
