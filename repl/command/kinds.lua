@@ -95,7 +95,7 @@ function words.pmu() return names_in(require("lpfm").pmus()) end
 function words.format() return require("pfm.export").names end
 function words.expression() return require("pfm.program").names() end
 function words.figure() return keys_of(require("pfm.plot").views) end
-function words.figure_key() return require("pfm.plot.views").keys() end
+function words.figure_key() return require("pfm.analyze").keys(true) end
 function words.section() return require("repl.command.list").sections() end
 function words.field() return require("repl.command.script").fields() end
 function words.shell() return require("repl.command.completion").shells() end

@@ -2,6 +2,7 @@
 --- lpfm plot: pictures of a recording.
 -- @module repl.command.plot
 
+local analyze = require "pfm.analyze"
 local arguments = require "repl.command.arguments"
 local input = require "repl.command.input"
 local nearest = require "pfm.util.nearest"
@@ -19,7 +20,7 @@ function command.options()
    c.mixed = true
    c:option("-f --file", "FILE", "The recording, or a perf.data (default: lpfm.data).")
    c:option("-o --output", "FILE", "Draw into FILE, .svg or .png (needs gnuplot).")
-   c:option("-s --sort", "KEY", ("Plot by %s (default: symbol)."):format(table.concat(views.keys(), ", ")))
+   c:option("-s --sort", "KEY", ("Plot by %s (default: symbol)."):format(table.concat(analyze.keys(true), ", ")))
    c:option("-e --event", "EVENT", "Show this event if several were sampled.")
    c:option("--top", "N", "Show the N with the most samples.")
    c:option("--slices", "N", "Divide the time into N slices (default: 60).")

@@ -6,7 +6,7 @@ local render = require "pfm.render"
 local nearest = require "pfm.util.nearest"
 local options = require "repl.command.options"
 local samples = require "pfm.recording.samples"
-local filter = require "pfm.analyze.filter"
+local analyze = require "pfm.analyze"
 local input = require "repl.command.input"
 local perf_lines = require "repl.command.text.perf_lines"
 local recording = require "pfm.recording"
@@ -187,7 +187,7 @@ local function iterator(self, args)
    for name in (args.event or ""):gmatch("[^,%s]+") do options.checked(stacks.event, self, name) end
    local wanted = selection.read(args)
    if not next(wanted) then return function() return samples.each(self) end end
-   local passes = options.checked(filter.test, self, wanted)
+   local passes = options.checked(analyze.test, self, wanted)
    return function()
       local next_sample = samples.each(self)
       return function()

@@ -12,6 +12,8 @@ local derive = require "pfm.analyze.derive"
 local difference = require "pfm.analyze.difference"
 local phases = require "pfm.analyze.phases"
 local columns = require "pfm.analyze.columns"
+local filter = require "pfm.analyze.filter"
+local keys = require "pfm.analyze.keys"
 local tabulate = require "pfm.analyze.tabulate"
 local values = require "pfm.analyze.values"
 
@@ -21,9 +23,9 @@ local analyze = {}
 -- @param self of `recording.open` or `recording.of`
 -- @tparam[opt="symbol"] string by keys, separated by commas, see `analyze.keys`
 -- @tparam[opt] table options
--- @tparam[opt] table options.filter only these samples; values are texts, several separated by commas: `symbol`,
--- `object`, `comm`, `tid`, `pid`, `cpu`, `event`, `set`, of many recordings `rank` (also 0-3), `host`, `node`, `job`,
--- `step`, and `from`, `to` (seconds since the first sample, or "10%")
+-- @tparam[opt] table options.filter only these samples, by key; values are texts, several separated by commas; of many
+-- recordings `rank` (also 0-3), `host`, `node`, `job`, `step`; and `from`, `to` (seconds since the first sample, or
+-- "10%")
 -- @number[opt=1] options.slice seconds of a slice of the key "time", by which rows are then ordered
 -- @bool[opt] options.children of samples with call stacks, count them also where the functions are that called: each
 -- row gets `total` (`samples`, `events`, `percent`), its own and of those it called, by which rows are then ordered
@@ -50,10 +52,37 @@ analyze.by = tabulate.by
 analyze.stacks = tabulate.stacks
 
 --- The names of all keys.
--- @treturn table sorted
+-- @tparam[opt] boolean figures only those that `pfm.plot` takes
+-- @treturn {string,...} sorted
 -- @usage analyze.keys()[1]
 -- @function keys
-analyze.keys = tabulate.keys
+analyze.keys = keys.names
+
+--- A key for samples of `pfm.recording.samples`.
+-- @string name of `analyze.keys`, or as perf calls it
+-- @treturn ?table `title`; `get`, a function of a sample: what it counts under; `label`, a format of that for figures;
+-- nil for what is none
+-- @usage print(analyze.key("sym").title)
+-- @function key
+analyze.key = keys.of
+
+--- Reads the names of keys.
+-- @param by a text with commas, or a list of names, as perf spells them, too
+-- @tparam[opt] {string,...} known the names that are keys there, all by default
+-- @treturn {string,...} their names
+-- @raise on a name that is none
+-- @usage print(analyze.read_keys("dso,sym")[1]) --> object
+-- @function read_keys
+analyze.read_keys = keys.read
+
+--- A test for samples of `pfm.recording.samples`.
+-- @param self the recording
+-- @tparam table wanted as `options.filter` of `analyze.by`
+-- @treturn function `(sample)`: does it pass?
+-- @raise on times and names that are none
+-- @usage print(analyze.test(assert(recording.open "lpfm.data"), { cpu = "0,1" }) ~= nil)
+-- @function test
+analyze.test = filter.test
 
 --- The first and the last moment of a recording; of some of many, those of all.
 -- @param self

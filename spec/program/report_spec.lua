@@ -202,6 +202,9 @@ end)
 
 describe("recordings of this machine", function()
    local analyze = require "pfm.analyze"
+   local origin = require "pfm.recording.origin"
+   local plot = require "pfm.plot"
+   local samples = require "pfm.recording.samples"
    local old, new
 
    local function sum(rows, field)
@@ -223,6 +226,28 @@ describe("recordings of this machine", function()
          assert.equal(old.ends.samples, sum(result.rows, "samples"), by)
          assert.equal(old.ends.samples * 500000, sum(result.rows, "events"), by)
          assert.is_true(math.abs(sum(result.rows, "percent") - 100) < 1e-6, by)
+      end
+   end)
+
+   it("pass a filter of any key by the text that its rows show, in reports and one by one", function()
+      for _, by in ipairs(analyze.keys(true)) do
+         for _, row in ipairs(analyze.by(old, by).rows) do
+            local wanted, n = { [by] = row.cells[1], event = row.event }, 0
+            if not origin.chooses(wanted) and not row.cells[1]:find(",", 1, true) and by ~= "event" then
+               local passes = analyze.test(old, wanted)
+               for s in samples.each(old) do n = n + (passes(s) and 1 or 0) end
+               local filtered = sum(analyze.by(old, "cpu", { filter = wanted }).rows, "samples")
+               assert.same({ row.samples, row.samples }, { filtered, n }, by .. " " .. row.cells[1])
+            end
+         end
+      end
+   end)
+
+   it("are drawn by any key", function()
+      for _, by in ipairs(analyze.keys(true)) do
+         local figure = plot.recording(old, "bars", { by = by, top = 1000 })
+         assert.equal(#analyze.by(old, by, { filter = { event = old.head.events[1].name } }).rows,
+            #figure.rows, by)
       end
    end)
 

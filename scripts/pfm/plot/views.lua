@@ -8,51 +8,23 @@ local nearest = require "pfm.util.nearest"
 local render = require "pfm.render"
 local samples = require "pfm.recording.samples"
 local stacks = require "pfm.recording.stacks"
-local symbols = require "pfm.symbols"
 
 local views = {}
 
-local function base_name(path)
-   return path:match("([^/]+)$") or path
-end
-
--- What a sample counts under.
-local keys = {
-   symbol = function(s) return s.symbol end,
-   object = function(s) return base_name(s.object) end,
-   comm = function(s) return s.comm end,
-   process = function(s) return s.process end,
-   thread = function(s) return ("%d %s"):format(s.tid, s.comm) end,
-   pid = function(s) return ("%d %s"):format(s.pid, s.process) end,
-   cpu = function(s) return "CPU " .. (s.cpu or "?") end,
-   rank = function(s) return s.rank and "rank " .. s.rank or "-" end,
-   host = function(s) return s.host or "-" end,
-   node = function(s) return s.node or "-" end,
-   recording = function(s) return s.recording end,
-   line = function(s)
-      local file, line = symbols.line(s.where)
-      return file and ("%s:%d"):format(base_name(file), line) or s.symbol
-   end,
-}
-local aliases = { sym = "symbol", dso = "object", tid = "thread", srcline = "line" }
-
---- The names of the keys.
--- @treturn {string,...} sorted
-function views.keys()
-   local names = {}
-   for name in pairs(keys) do names[#names + 1] = name end
-   table.sort(names)
-   return names
-end
-
---- What a sample counts under.
--- @string name
+--- What a sample counts under in a figure.
+-- @string name a key of `pfm.analyze.keys`
 -- @treturn function of a sample
 -- @raise where there is no such key
 function views.key(name)
-   local key = keys[aliases[name] or name]
-   if key then return key end
-   fail("unknown key '%s'%s (keys: %s)", name, nearest.hint(name, views.keys()), table.concat(views.keys(), ", "))
+   local key = analyze.key(name)
+   if not key or key.sliced then
+      local names = analyze.keys(true)
+      fail("unknown key '%s'%s (keys: %s)", name, nearest.hint(name, names), table.concat(names, ", "))
+   end
+   return function(s)
+      local cell = key.get(s)
+      return key.label and key.label:format(cell) or cell
+   end
 end
 
 -- The samples of the event wanted, with what they count under; raises an error when there are none.
@@ -90,7 +62,7 @@ end
 
 --- Shares.
 -- @tparam table self of `recording.open`
--- @tparam table options `by` (symbol, object, comm, process, thread, pid, cpu, line), `event`, `top` (20)
+-- @tparam table options `by` (a key of `pfm.analyze.keys`), `event`, `top` (20)
 -- @treturn table figure
 function views.bars(self, options)
    local list, event = gather(self, options)

@@ -205,10 +205,10 @@ end
 -- @tparam[opt] table resolver of `embedded_symbols.resolver`
 -- @string[opt] only the name of an event: no other's samples
 -- @return an iterator of tables: `event`, `time` (s), `pid`, `tid`, `comm`, `process` (its name), `cpu` (nil: not
--- told), `address`, `period`, `symbol`, `offset`, `object`, `where` (for `symbols.line` and `symbols.frames`), and by
--- their names the values recorded with it; `stack`, the number of its stack; `life`, the process in the life that it
--- had then; `thread`, the number of the thread among those of all recordings; where the recording comes from: the
--- fields of `origin.of`
+-- told), `address`, `period`, `set`, `symbol`, `offset`, `object`, `where` (for `symbols.line` and `symbols.frames`),
+-- and by their names the values recorded with it; `stack`, the number of its stack; `life`, the process in the life
+-- that it had then; `thread`, the number of the thread among those of all recordings; where the recording comes from:
+-- the fields of `origin.of`
 -- @usage
 -- local samples = require "pfm.recording.samples"
 -- for s in samples.each(assert(recording.open "lpfm.data")) do print(s.time, s.comm, s.symbol) end
@@ -229,7 +229,7 @@ function samples.each(self, resolver, only)
       names[key] = names[key] or value_names(self, event)
       return with_values(self, {
          event = event and event.name or "PMD" .. raw.ovfl_pmd, time = raw.tstamp / 1e9, pid = raw.pid, tid = raw.tid,
-         life = life, comm = samples.comm(self, samples.thread(self, raw.tid, raw.tstamp), life),
+         set = raw.set, life = life, comm = samples.comm(self, samples.thread(self, raw.tid, raw.tstamp), life),
          process = samples.comm(self, life, life), cpu = samples.cpu(self, raw.cpu, life),
          address = raw.ip, period = period_of(self, event, raw), symbol = render.printable(where.func),
          offset = where.offset, object = render.printable(where.object), where = where, thread = raw.tid,

@@ -2,8 +2,7 @@
 --- Questions to a store, in SQL: the database counts, what comes back are rows of a report.
 -- @module pfm.store.query
 
-local fail = require "pfm.util.fail"
-local nearest = require "pfm.util.nearest"
+local analyze = require "pfm.analyze"
 local tables = require "pfm.store.tables"
 
 local query = {}
@@ -22,7 +21,6 @@ local keys = {
 for _, column in ipairs(tables.known) do
    keys[column.name] = column.name ~= "time" and { missing = missing[column.name] } or nil
 end
-local aliases = { dso = "object", sym = "symbol", ["function"] = "symbol", srcline = "line" }
 
 --- The names of the keys.
 -- @treturn table sorted
@@ -39,12 +37,7 @@ end
 -- @raise on unknown ones
 function query.read_keys(by)
    local out, seen = {}, {}
-   for name in (by .. ","):gmatch("%s*([^,]*)%s*,") do
-      name = aliases[name] or name
-      if not keys[name] then
-         fail("unknown sort key '%s'%s (keys of a store: %s)", name, nearest.hint(name, query.keys()),
-            table.concat(query.keys(), ", "))
-      end
+   for _, name in ipairs(analyze.read_keys(by, query.keys())) do
       if not seen[name] then out[#out + 1] = name end
       seen[name] = true
    end

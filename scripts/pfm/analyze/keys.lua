@@ -1,0 +1,142 @@
+-- SPDX-License-Identifier: MIT
+--- What samples are sorted and chosen by: one table for reports, figures, single samples and the store's texts.
+--
+-- A key takes a sample as `pfm.recording.samples` yields it.
+-- @module pfm.analyze.keys
+
+local fail = require "pfm.util.fail"
+local nearest = require "pfm.util.nearest"
+local origin = require "pfm.recording.origin"
+local symbols = require "pfm.symbols"
+
+local keys = {}
+
+local function base_name(path)
+   return path:match("([^/]+)$") or path
+end
+
+local function line_of(s)
+   local file, line = symbols.line(s.where)
+   return file and ("%s:%d"):format(base_name(file), line) or s.symbol
+end
+
+local function address_of(s)
+   local name = s.where.missing and s.symbol or ("%s+%s"):format(s.symbol, symbols.hex(s.where.offset))
+   return ("%s %s"):format(symbols.hex(s.where.address), name)
+end
+
+local function thread_of(s)
+   return ("%d %s"):format(s.tid, s.comm)
+end
+
+local function process_of(s)
+   return ("%d %s"):format(s.pid, s.process)
+end
+
+-- get: the cell; choose: what a filter compares, one or two texts, where that is not the cell; where: the key takes
+-- the place of the sample in the program; takes: the fields it takes, where its own name is not one; number: the cell
+-- is one; label: how a figure shows the cell; sliced: a slice of time, which is an axis of figures.
+local table_of = {
+   symbol = { title = "symbol", where = true, get = function(s) return s.symbol end,
+      choose = function(s) return s.symbol, symbols.source_name(s.symbol) end },
+   object = { title = "object", where = true, get = function(s) return base_name(s.object) end,
+      choose = function(s) return base_name(s.object), base_name(s.where.path or s.object) end },
+   line = { title = "line", where = true, get = line_of },
+   address = { title = "address", where = true, get = address_of },
+   thread = { title = "thread", takes = { "tid", "pid" }, get = thread_of,
+      choose = function(s) return tostring(s.tid), thread_of(s) end },
+   comm = { title = "comm", takes = { "tid", "pid" }, get = function(s) return s.comm end },
+   pid = { title = "process", takes = { "pid" }, get = process_of,
+      choose = function(s) return tostring(s.pid), process_of(s) end },
+   cpu = { title = "CPU", label = "CPU %s", number = true, takes = { "cpu", "pid" },
+      get = function(s) return tostring(s.cpu or "-") end },
+   event = { title = "event", get = function(s) return s.event end },
+   set = { title = "set", number = true, get = function(s) return tostring(s.set) end },
+   time = { title = "time", number = true, sliced = true, get = function(s) return ("%.6f"):format(s.time) end },
+}
+for _, name in ipairs(origin.columns) do
+   table_of[name] = { title = name, label = name == "rank" and "rank %s" or nil, number = name == "rank",
+      takes = { "pid" }, get = function(s) return s[name] and tostring(s[name]) or "-" end }
+end
+local aliases = { dso = "object", sym = "symbol", tid = "thread", ["function"] = "symbol", srcline = "line",
+   ip = "address", process = "pid", symoff = "address", command = "comm" }
+
+--- The names of the keys.
+-- @tparam[opt] boolean figures only those that a figure shows
+-- @treturn {string,...} sorted
+function keys.names(figures)
+   local names = {}
+   for name, key in pairs(table_of) do names[#names + 1] = not (figures and key.sliced) and name or nil end
+   table.sort(names)
+   return names
+end
+
+--- A key.
+-- @string name
+-- @treturn ?table `title`, `get`, `where`, `takes`, `number`, `label`; nil for what is none
+function keys.of(name)
+   return table_of[aliases[name] or name]
+end
+
+--- Reads the names of keys, as perf's users spell them, too.
+-- @param by a text with commas, or a list of names
+-- @tparam[opt] {string,...} known the names that are keys there, all by default
+-- @treturn {string,...} their names
+-- @raise on a name that is none
+function keys.read(by, known)
+   known = known or keys.names()
+   local out, is = {}, {}
+   for _, name in ipairs(known) do is[name] = true end
+   for given in ((type(by) == "table" and table.concat(by, ",") or by) .. ","):gmatch("%s*([^,]*)%s*,") do
+      local name = is[given] and given or aliases[given] or given
+      if not is[name] then
+         fail("unknown sort key '%s'%s (keys: %s)", given, nearest.hint(given, known), table.concat(known, ", "))
+      end
+      out[#out + 1] = name
+   end
+   return out
+end
+
+-- --- filters -------------------------------------------------------------------------------------
+
+local function values_in(text)
+   local out = {}
+   for value in (tostring(text) .. ","):gmatch("%s*([^,]*)%s*,") do out[value] = true end
+   return out
+end
+
+--- The tests of a filter.
+-- @tparam table filter a text by key, values separated by commas; names of `pfm.recording.origin` choose recordings,
+-- `from` and `to` times: they are not tests of single samples and left out
+-- @treturn {table,...} of `key`, `name` and `values`, for `keys.pass`
+-- @raise on a name that is no filter
+function keys.tests(filter)
+   local out, known = {}, { from = true, to = true }
+   for _, name in ipairs(origin.names) do known[name] = true end
+   for name, text in pairs(filter) do
+      local key = not known[name] and keys.of(name)
+      if key and not key.sliced then
+         out[#out + 1] = { name = name, key = key, values = values_in(text) }
+      elseif not known[name] then
+         local names = keys.names(true)
+         fail("there is no filter '%s'%s (filters: %s, tid, from, to)", tostring(name),
+            nearest.hint(tostring(name), names), table.concat(names, ", "))
+      end
+   end
+   table.sort(out, function(a, b) return a.name < b.name end)
+   return out
+end
+
+--- Does a sample pass?
+-- @tparam {table,...} tests of `keys.tests`
+-- @tparam table s the sample
+-- @treturn boolean
+function keys.pass(tests, s)
+   for _, test in ipairs(tests) do
+      local text, other = (test.key.choose or test.key.get)(s)
+      if not test.values[text] and not test.values[other or text] then return false end
+   end
+   return true
+end
+
+return keys
