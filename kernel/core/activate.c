@@ -64,8 +64,8 @@ static int start_all(struct pfm_context *ctx, struct pfm_set *set)
 
 	if (ret || !pfm_inherits(ctx))
 		return ret;
-	ctx->cradle = NULL;
-	pfm_tell_heirs(ctx, start, set);
+	ctx->inherit_set = NULL;
+	pfm_for_child_ctxs(ctx, start, set);
 	return 0;
 }
 
@@ -125,7 +125,7 @@ int pfm_do_stop(struct pfm_context *ctx)
 	if (!ret)
 		ret = pfm_ops(ctx)->access(ctx, stop, NULL);
 	if (!ret && pfm_inherits(ctx))
-		pfm_tell_heirs(ctx, stop, NULL);
+		pfm_for_child_ctxs(ctx, stop, NULL);
 	return ret;
 }
 
@@ -215,8 +215,8 @@ static bool any_masked(const struct pfm_context *root)
 {
 	bool any = pfm_state_acquire(root) == PFM_CTX_MASKED;
 
-	for (const struct pfm_context *heir = root->heirs; heir && !any; heir = heir->next_heir)
-		any = pfm_state_acquire(heir) == PFM_CTX_MASKED;
+	for (const struct pfm_context *c = root->child_ctxs; c && !any; c = c->next_child_ctx)
+		any = pfm_state_acquire(c) == PFM_CTX_MASKED;
 	return any;
 }
 
@@ -273,13 +273,13 @@ static int restart_thread(struct pfm_context *ctx, void *arg)
 }
 
 /*
- * Has the restart anything to do in the child context (heir)? If a format masked it, its state is seen here: the
+ * Has the restart anything to do in the child context? If a format masked it, its state is seen here: the
  * restart has taken the part after the overflow had left it.
  */
-static bool waits(const struct pfm_context *heir)
+static bool waits(const struct pfm_context *child_ctx)
 {
-	return pfm_state_acquire(heir) == PFM_CTX_MASKED || READ_ONCE(heir->owes) ||
-	       heir->root->restart.mask_monitoring;
+	return pfm_state_acquire(child_ctx) == PFM_CTX_MASKED || READ_ONCE(child_ctx->owes) ||
+	       child_ctx->root->restart.mask_monitoring;
 }
 
 static int restart_family(struct pfm_context *root)
@@ -292,9 +292,9 @@ static int restart_family(struct pfm_context *root)
 	if (ret)
 		return ret;
 	ret = pfm_ops(root)->access(root, restart_thread, NULL);
-	for (struct pfm_context *heir = root->heirs; heir; heir = heir->next_heir)
-		if (waits(heir))
-			pfm_ops(heir)->access(heir, restart_thread, NULL);
+	for (struct pfm_context *child_ctx = root->child_ctxs; child_ctx; child_ctx = child_ctx->next_child_ctx)
+		if (waits(child_ctx))
+			pfm_ops(child_ctx)->access(child_ctx, restart_thread, NULL);
 	return ret == -ESRCH ? 0 : ret;
 }
 

@@ -56,8 +56,8 @@ static void forget_overflows(struct pfm_context *ctx)
 		memset(set->ovfl_pmds, 0, sizeof(set->ovfl_pmds));
 	}
 	ctx->switch_due = ctx->blocked = ctx->started = false;
-	ctx->cradle = NULL;
-	ctx->births = 0;
+	ctx->inherit_set = NULL;
+	ctx->num_forks = 0;
 	pfm_parts_begin(ctx);
 }
 
@@ -121,8 +121,8 @@ static int stop_for_good(struct pfm_context *ctx, void *arg)
 
 static void let_go(struct pfm_context *ctx)
 {
-	while (ctx->heirs)
-		pfm_heir_end(ctx->heirs);
+	while (ctx->child_ctxs)
+		pfm_child_ctx_end(ctx->child_ctxs);
 	if (!ctx->root)
 		pfm_rests_free(ctx);
 	if (ctx->blocked)
@@ -173,12 +173,12 @@ static void end(struct pfm_context *ctx)
 		pfm_post_end(ctx);
 }
 
-/* Has it child contexts (heirs), or children that have not run yet and so have none? */
+/* Has it child contexts, or children that have not run yet and so have none? */
 static bool has_children(struct pfm_context *root)
 {
 	const struct pfm_machine_ops *ops = pfm_ops(root);
 
-	return root->heirs || (ops->expects && ops->expects(root));
+	return root->child_ctxs || (ops->forks_pending && ops->forks_pending(root));
 }
 
 /* If the target has ended and this was its last child, monitoring ends. */
@@ -188,17 +188,17 @@ static void end_with_the_last(struct pfm_context *root)
 		end(root);
 }
 
-void pfm_birth_over(struct pfm_context *root)
+void pfm_fork_done(struct pfm_context *root)
 {
 	if (pfm_loaded(root))
 		end_with_the_last(root);
 }
 
-static void heir_exit(struct pfm_context *heir)
+static void child_ctx_exit(struct pfm_context *child_ctx)
 {
-	struct pfm_context *root = heir->root;
+	struct pfm_context *root = child_ctx->root;
 
-	pfm_heir_end(heir);
+	pfm_child_ctx_end(child_ctx);
 	end_with_the_last(root);
 }
 
@@ -207,7 +207,7 @@ void pfm_target_exit(struct pfm_context *ctx)
 	if (!pfm_loaded(ctx) || ctx->outlived)
 		return;
 	if (ctx->root) {
-		heir_exit(ctx);
+		child_ctx_exit(ctx);
 		return;
 	}
 	ctx->tell_end = !(ctx->flags & PFM_FL_SYSTEM_WIDE) && !ctx->self && !pfm_ops(ctx)->has_fd(ctx);

@@ -159,7 +159,7 @@ void pfm_ctxsw_in(struct pfm_context *ctx)
 		return;
 	if (ctx->absent) {
 		pfm_mask(ctx);
-		pfm_tell_held(ctx, ctx->active);
+		pfm_report_install_failure(ctx, ctx->active);
 	} else {
 		pfm_ops(ctx)->resume(ctx);
 	}

@@ -43,7 +43,7 @@ struct pfm_pmd {
 	uint64_t	random_mask;
 	uint32_t	random_seed;		/* as programmed */
 	uint32_t	random_state;		/* of Carta's generator */
-	uint64_t	children;		/* count of child contexts (heirs) that ended since the last write */
+	uint64_t	children;		/* count of child contexts that ended since the last write */
 	uint64_t	living;			/* count of the others, when last gathered; inherit.c */
 	uint64_t	os;			/* the machine's own */
 };
@@ -78,8 +78,8 @@ struct pfm_set {
 	uint64_t	blind;			/* ns, 6.5 */
 	uint64_t	used_pmcs[PFM_PMC_BV];
 	uint64_t	used_pmds[PFM_PMD_BV];
-	uint64_t	room_for_pmcs[PFM_PMC_BV];	/* in use, or with room reserved */
-	uint64_t	room_for_pmds[PFM_PMD_BV];
+	uint64_t	capacity_of_pmcs[PFM_PMC_BV];	/* in use, or with room reserved */
+	uint64_t	capacity_of_pmds[PFM_PMD_BV];
 	uint64_t	ovfl_pmds[PFM_PMD_BV];	/* overflowed, reset still due */
 	uint64_t	switch_pmds[PFM_PMD_BV];	/* last caused a switch */
 	struct pfm_pmc	*pmcs;
@@ -110,7 +110,7 @@ struct pfm_part {
 	uint32_t		taken;		/* lock: 1 while in use */
 	/* From here to post: written with the part taken. */
 	bool			full;		/* the last fill masked; no restart since */
-	bool			told;		/* the message of the last fill has been posted */
+	bool			reported;		/* the message of the last fill has been posted */
 	pfm_ovfl_ctrl_t		ctrl;		/* what the format's restart callback returned last */
 	uint32_t		fills;		/* overflows at which the format notified or masked */
 	uint32_t		given;		/* number of fills that restarts have given back */
@@ -147,7 +147,7 @@ struct pfm_context {
 	void			*fmt_self;	/* of a format with fmt_ops */
 	void			*buf;
 	size_t			buf_size;
-	struct pfm_stack_want	want;		/* of the format */
+	struct pfm_stack_want	format_needs;		/* of the format */
 	size_t			msgq_depth;
 
 	struct pfm_part		*parts;		/* with INHERIT: of the buffer; a child context has its root's */
@@ -167,11 +167,11 @@ struct pfm_context {
 	uint64_t		rate_left;	/* overflows that it still lets pass */
 
 	struct pfm_context	*root;		/* of a child context: the root it belongs to; see inherit.c */
-	struct pfm_context	*heirs;		/* of a root: its child contexts, linked by next_heir */
-	struct pfm_context	*next_heir, **heir_link;
-	struct pfm_set		*cradle;	/* the set in which the next child begins; NULL: the active one */
-	uint64_t		unborn;		/* children not counted, or not to their end: lost */
-	uint32_t		births;		/* children of this load, so far */
+	struct pfm_context	*child_ctxs;		/* of a root: its child contexts, linked by next_child_ctx */
+	struct pfm_context	*next_child_ctx, **child_link;
+	struct pfm_set		*inherit_set;	/* the set in which the next child begins; NULL: the active one */
+	uint64_t		dropped_children;		/* children not counted, or not to their end: lost */
+	uint32_t		num_forks;		/* children of this load, so far */
 	struct pfm_rest		*rests;		/* periods of ended child contexts; of a child: room for its own */
 	bool			outlived;	/* the target has ended before its children */
 	bool			tell_end;	/* END is posted when the target and all its children have ended */
@@ -318,7 +318,7 @@ int pfm_change_set(struct pfm_context *ctx);	/* in an interrupt; at an error the
  * could not be installed, or a record filled the buffer. set was active at that time. Posts a message that asks for a
  * restart, whether a PMD has OVFL_NOTIFY or not (4.4.4), so that no program need poll for it.
  */
-void pfm_tell_held(struct pfm_context *ctx, const struct pfm_set *set);
+void pfm_report_install_failure(struct pfm_context *ctx, const struct pfm_set *set);
 
 /* reset.c, in PMU context: resets with randomization (3.4.1, 3.4.2). */
 uint64_t pfm_draw(struct pfm_pmd *pmd);
@@ -383,7 +383,7 @@ static inline void pfm_view_update(struct pfm_context *ctx, struct pfm_set *set)
 /* attach.c: stops and unloads what is loaded, on any CPU. */
 void pfm_unload(struct pfm_context *ctx);
 
-/* inherit.c: PFM_FL_INHERIT. The lock of a root is also that of its child contexts (heirs). */
+/* inherit.c: PFM_FL_INHERIT. The lock of a root is also that of its child contexts. */
 static inline struct pfm_context *pfm_root(struct pfm_context *ctx)
 {
 	return ctx->root ? ctx->root : ctx;
@@ -395,8 +395,8 @@ static inline bool pfm_inherits(const struct pfm_context *ctx)
 int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, const struct pfm_buffer_fmt *fmt);
 void pfm_gather(struct pfm_context *ctx);	/* sums what child contexts have counted so far, in living */
 /* Runs fn in the PMU context of each child context, with its set of set's id, or NULL. Not called in PMU context. */
-void pfm_tell_heirs(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), const struct pfm_set *set);
-void pfm_heir_end(struct pfm_context *heir);	/* unloads it, adds up what it counted, frees it */
+void pfm_for_child_ctxs(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), const struct pfm_set *set);
+void pfm_child_ctx_end(struct pfm_context *child_ctx);	/* unloads it, adds up what it counted, frees it */
 void pfm_rests_free(struct pfm_context *root);
 static inline void pfm_forget_children(struct pfm_pmd *pmd)	/* the sum is the value again */
 {

@@ -42,7 +42,7 @@ static bool takes_records(const struct pfm_buffer_fmt *fmt)
 static int check_wants(struct pfm_context *ctx)
 {
 	const struct pfm_stack_ops *can = pfm_ops(ctx)->stack;
-	const struct pfm_stack_want *want = &ctx->want;
+	const struct pfm_stack_want *want = &ctx->format_needs;
 	const char *name = ctx->fmt->fmt_name;
 
 	if (!can && (want->kernel || want->user || want->max_stack))
@@ -64,7 +64,7 @@ static int learn_wants(struct pfm_context *ctx, const void *arg)
 {
 	if (!ctx->fmt->fmt_want)
 		return 0;
-	ctx->fmt->fmt_want(arg, &ctx->want);
+	ctx->fmt->fmt_want(arg, &ctx->format_needs);
 	return check_wants(ctx);
 }
 

@@ -34,8 +34,8 @@ struct pfm_buffer_fmt;
 struct pfm_where;
 
 /*
- * What a format reads of where->stack at overflows, for machines that must know it before: ctx->want. All zeros:
- * nothing.
+ * What a format reads of where->stack at overflows, for machines that must know it before: ctx->format_needs. All
+ * zeros: nothing.
  */
 struct pfm_stack_want {
 	bool		kernel, user;		/* frames */

@@ -2,7 +2,7 @@
 /*
  * inherit.c - PFM_FL_INHERIT: threads that the monitored thread creates, and those that these create, count too.
  *
- * Each gets a child context, called heir in the code: it has no descriptor, and is programmed as its root, but its
+ * Each gets a child context: it has no descriptor, and is programmed as its root, but its
  * counters begin at 0. All child contexts of a root, also children's children, are in the root's list. When one
  * ends, its counts are added to the root's PMDs (children) and sets (ended). The counts of the others are summed up
  * when a command reads them. Everything here is under the root's lock; values of a child context are accessed in its
@@ -50,13 +50,13 @@ struct pfm_rest {
 	} kept[];
 };
 
-static unsigned int count_periods(struct pfm_context *heir)
+static unsigned int count_periods(struct pfm_context *child_ctx)
 {
 	unsigned int n = 0;
 
-	for (const struct pfm_set *set = &heir->set0; set; set = set->next)
+	for (const struct pfm_set *set = &child_ctx->set0; set; set = set->next)
 		for (unsigned int i = 0; i < set->num_pmds; i++)
-			n += has_period(heir, &set->pmds[i]);
+			n += has_period(child_ctx, &set->pmds[i]);
 	return n;
 }
 
@@ -65,13 +65,13 @@ static unsigned int count_periods(struct pfm_context *heir)
  * memory for the new one's own rest, so that none need be allocated at its end: if it is missing or too small, it is
  * allocated now.
  */
-static int get_rest(struct pfm_context *heir)
+static int get_rest(struct pfm_context *child_ctx)
 {
-	unsigned int n = count_periods(heir);
-	struct pfm_rest *rest = heir->root->rests;
+	unsigned int n = count_periods(child_ctx);
+	struct pfm_rest *rest = child_ctx->root->rests;
 
 	if (rest)
-		heir->root->rests = rest->next;
+		child_ctx->root->rests = rest->next;
 	if (rest && rest->room < n) {
 		pfm_os_free(rest);
 		rest = NULL;
@@ -82,19 +82,19 @@ static int get_rest(struct pfm_context *heir)
 			return -ENOMEM;
 		rest->room = n;
 	}
-	heir->rests = rest;
+	child_ctx->rests = rest;
 	return 0;
 }
 
-static void put_rest(struct pfm_context *heir)
+static void put_rest(struct pfm_context *child_ctx)
 {
-	struct pfm_rest *rest = heir->rests;
+	struct pfm_rest *rest = child_ctx->rests;
 
 	if (!rest)
 		return;
-	rest->next = heir->root->rests;
-	heir->root->rests = rest;
-	heir->rests = NULL;
+	rest->next = child_ctx->root->rests;
+	child_ctx->root->rests = rest;
+	child_ctx->rests = NULL;
 }
 
 void pfm_rests_free(struct pfm_context *root)
@@ -107,15 +107,15 @@ void pfm_rests_free(struct pfm_context *root)
 	}
 }
 
-static void keep_set(struct pfm_context *heir, struct pfm_set *set, struct pfm_rest *rest)
+static void keep_set(struct pfm_context *child_ctx, struct pfm_set *set, struct pfm_rest *rest)
 {
 	for (unsigned int i = 0; i < set->num_pmds && rest->n < rest->room; i++) {
 		struct pfm_pmd *pmd = &set->pmds[i];
 
-		if (!has_period(heir, pmd))
+		if (!has_period(child_ctx, pmd))
 			continue;
 		if (pfm_bit(set->ovfl_pmds, pmd->num))
-			pfm_reset_pmd_now(heir, set, pmd, PFM_RESET_LONG);	/* its reset was still due */
+			pfm_reset_pmd_now(child_ctx, set, pmd, PFM_RESET_LONG);	/* its reset was still due */
 		rest->kept[rest->n++] = (struct pfm_kept){
 			set->id, pmd->num, pmd->passed, pmd->value, pmd->last_reset
 		};
@@ -123,24 +123,24 @@ static void keep_set(struct pfm_context *heir, struct pfm_set *set, struct pfm_r
 }
 
 /* Stores the periods of a child context, which has been unloaded. */
-static void keep_rest(struct pfm_context *heir)
+static void keep_rest(struct pfm_context *child_ctx)
 {
-	struct pfm_rest *rest = heir->rests;
+	struct pfm_rest *rest = child_ctx->rests;
 
 	if (!rest)
 		return;
 	rest->n = 0;
-	for (struct pfm_set *set = &heir->set0; set; set = set->next)
-		keep_set(heir, set, rest);
-	put_rest(heir);
+	for (struct pfm_set *set = &child_ctx->set0; set; set = set->next)
+		keep_set(child_ctx, set, rest);
+	put_rest(child_ctx);
 }
 
-static void go_on_with(struct pfm_context *heir, const struct pfm_kept *kept)
+static void go_on_with(struct pfm_context *child_ctx, const struct pfm_kept *kept)
 {
-	struct pfm_set *set = pfm_set_find(heir, kept->set);
+	struct pfm_set *set = pfm_set_find(child_ctx, kept->set);
 	struct pfm_pmd *pmd = set ? pfm_set_pmd(set, kept->num) : NULL;
 
-	if (!pmd || !has_period(heir, pmd))
+	if (!pmd || !has_period(child_ctx, pmd))
 		return;
 	pmd->value = kept->value;
 	pmd->last_reset = kept->last_reset;
@@ -148,29 +148,29 @@ static void go_on_with(struct pfm_context *heir, const struct pfm_kept *kept)
 }
 
 /* The PMDs with a period begin with a long reset, or where a child context that ended has left them. */
-static int begin_periods(struct pfm_context *heir)
+static int begin_periods(struct pfm_context *child_ctx)
 {
-	int ret = get_rest(heir);
+	int ret = get_rest(child_ctx);
 
-	for (struct pfm_set *set = &heir->set0; set; set = set->next)
+	for (struct pfm_set *set = &child_ctx->set0; set; set = set->next)
 		for (unsigned int i = 0; i < set->num_pmds; i++)
-			if (has_period(heir, &set->pmds[i]))
-				pfm_reset_pmd_now(heir, set, &set->pmds[i], PFM_RESET_LONG);
-	for (unsigned int i = 0; heir->rests && i < heir->rests->n; i++)
-		go_on_with(heir, &heir->rests->kept[i]);
+			if (has_period(child_ctx, &set->pmds[i]))
+				pfm_reset_pmd_now(child_ctx, set, &set->pmds[i], PFM_RESET_LONG);
+	for (unsigned int i = 0; child_ctx->rests && i < child_ctx->rests->n; i++)
+		go_on_with(child_ctx, &child_ctx->rests->kept[i]);
 	return ret;
 }
 
 /* Each thread has a random series of its own: its seed is made from the root's and the number of the child. */
-static uint32_t seed_of(uint32_t seed, uint32_t birth)
+static uint32_t seed_of(uint32_t seed, uint32_t fork_record)
 {
-	uint32_t h = seed ^ birth * 0x9e3779b1U;
+	uint32_t h = seed ^ fork_record * 0x9e3779b1U;
 
 	h = (h ^ h >> 15) * 0x85ebca6bU;
 	return h ^ h >> 13;
 }
 
-static void copy_pmd(struct pfm_pmd *pmd, const struct pfm_pmd *from, uint32_t birth)
+static void copy_pmd(struct pfm_pmd *pmd, const struct pfm_pmd *from, uint32_t fork_record)
 {
 	pmd->flags = from->flags;
 	pmd->long_reset = from->long_reset;
@@ -181,18 +181,18 @@ static void copy_pmd(struct pfm_pmd *pmd, const struct pfm_pmd *from, uint32_t b
 	memcpy(pmd->smpl_pmds, from->smpl_pmds, sizeof(pmd->smpl_pmds));
 	pmd->eventid = from->eventid;
 	pmd->random_mask = from->random_mask;
-	pmd->random_seed = pmd->random_state = seed_of(from->random_seed, birth);
+	pmd->random_seed = pmd->random_state = seed_of(from->random_seed, fork_record);
 }
 
 /* --- making one ----------------------------------------------------------------------------- */
 
-static int copy_set(struct pfm_context *heir, const struct pfm_set *from)
+static int copy_set(struct pfm_context *child_ctx, const struct pfm_set *from)
 {
-	struct pfm_set *set = pfm_set_find(heir, from->id);
-	int ret = set ? 0 : pfm_set_new(heir, from->id, &set);
+	struct pfm_set *set = pfm_set_find(child_ctx, from->id);
+	int ret = set ? 0 : pfm_set_new(child_ctx, from->id, &set);
 
 	if (!ret)
-		ret = pfm_set_reserve(heir, set, from->used_pmcs, from->used_pmds);
+		ret = pfm_set_reserve(child_ctx, set, from->used_pmcs, from->used_pmds);
 	if (ret)
 		return ret;
 	set->flags = from->flags;
@@ -200,162 +200,162 @@ static int copy_set(struct pfm_context *heir, const struct pfm_set *from)
 	set->timeout = from->timeout;
 	for (unsigned int i = 0; i < from->num_pmcs; i++)
 		*pfm_set_use_pmc(set, from->pmcs[i].num) = from->pmcs[i];
-	set->resets_others = heir->fmt && from->resets_others;
+	set->resets_others = child_ctx->fmt && from->resets_others;
 	for (unsigned int i = 0; i < from->num_pmds; i++) {
-		struct pfm_pmd *pmd = pfm_set_use_pmd(heir, set, from->pmds[i].num);
+		struct pfm_pmd *pmd = pfm_set_use_pmd(child_ctx, set, from->pmds[i].num);
 
-		if (heir->fmt)
-			copy_pmd(pmd, &from->pmds[i], heir->root->births);
+		if (child_ctx->fmt)
+			copy_pmd(pmd, &from->pmds[i], child_ctx->root->num_forks);
 	}
 	return 0;
 }
 
-static void heir_free(struct pfm_context *heir)
+static void child_ctx_free(struct pfm_context *child_ctx)
 {
-	put_rest(heir);
-	pfm_sets_free(heir);
-	pfm_os_free(heir);
+	put_rest(child_ctx);
+	pfm_sets_free(child_ctx);
+	pfm_os_free(child_ctx);
 }
 
-static struct pfm_context *heir_new(struct pfm_context *root)
+static struct pfm_context *child_ctx_new(struct pfm_context *root)
 {
 	size_t room = root->fmt ? sizeof(*root) : offsetof(struct pfm_context, ovfl_arg.smpl_pmds_values);
-	struct pfm_context *heir = pfm_os_alloc(room);
+	struct pfm_context *child_ctx = pfm_os_alloc(room);
 	int ret = 0;
 
-	if (!heir)
+	if (!child_ctx)
 		return NULL;
-	heir->machine = root->machine;
-	heir->pmu = root->pmu;
-	heir->flags = root->flags;
-	heir->transport = root->transport;
-	heir->root = root;
-	heir->state = PFM_CTX_UNLOADED;
-	heir->fmt = root->fmt;
-	heir->fmt_self = root->fmt_self;
-	heir->buf = root->buf;
-	heir->want = root->want;
-	heir->parts = root->parts;
-	heir->num_parts = root->num_parts;
-	pfm_sets_init(heir);
+	child_ctx->machine = root->machine;
+	child_ctx->pmu = root->pmu;
+	child_ctx->flags = root->flags;
+	child_ctx->transport = root->transport;
+	child_ctx->root = root;
+	child_ctx->state = PFM_CTX_UNLOADED;
+	child_ctx->fmt = root->fmt;
+	child_ctx->fmt_self = root->fmt_self;
+	child_ctx->buf = root->buf;
+	child_ctx->format_needs = root->format_needs;
+	child_ctx->parts = root->parts;
+	child_ctx->num_parts = root->num_parts;
+	pfm_sets_init(child_ctx);
 	for (struct pfm_set *set = &root->set0; set && !ret; set = set->next)
-		ret = copy_set(heir, set);
+		ret = copy_set(child_ctx, set);
 	if (!ret && root->fmt)
-		ret = begin_periods(heir);
+		ret = begin_periods(child_ctx);
 	if (!ret)
-		return heir;
-	heir_free(heir);
+		return child_ctx;
+	child_ctx_free(child_ctx);
 	return NULL;
 }
 
 /* With sets that switch by timeout each child begins with the next set, so that short-lived children cover them all. */
 static struct pfm_set *first_set(struct pfm_context *root)
 {
-	struct pfm_set *set = root->cradle ? root->cradle : READ_ONCE(root->active);
+	struct pfm_set *set = root->inherit_set ? root->inherit_set : READ_ONCE(root->active);
 
-	root->cradle = set->flags & PFM_SETFL_TIME_SWITCH ? pfm_set_successor(root, set) : NULL;
+	root->inherit_set = set->flags & PFM_SETFL_TIME_SWITCH ? pfm_set_successor(root, set) : NULL;
 	return set;
 }
 
-static int begin(struct pfm_context *heir, void *set)
+static int begin(struct pfm_context *child_ctx, void *set)
 {
-	int ret = pfm_enter_set(heir, set, PFM_RESET_LONG);
+	int ret = pfm_enter_set(child_ctx, set, PFM_RESET_LONG);
 
-	heir->started = !ret && heir->root->started;
-	if (heir->started)
-		pfm_run(heir);
+	child_ctx->started = !ret && child_ctx->root->started;
+	if (child_ctx->started)
+		pfm_run(child_ctx);
 	return ret;
 }
 
 /* The second half of a child's load, when the machine has bound it; see settle() in attach.c. */
-static int settle(struct pfm_context *heir)
+static int settle(struct pfm_context *child_ctx)
 {
-	struct pfm_set *set = pfm_set_find(heir, first_set(heir->root)->id);
-	int ret = pfm_session_begin(heir);
+	struct pfm_set *set = pfm_set_find(child_ctx, first_set(child_ctx->root)->id);
+	int ret = pfm_session_begin(child_ctx);
 
 	if (ret)
 		return ret;
-	pfm_set_state(heir, PFM_CTX_LOADED);
-	ret = pfm_ops(heir)->access(heir, begin, set);
+	pfm_set_state(child_ctx, PFM_CTX_LOADED);
+	ret = pfm_ops(child_ctx)->access(child_ctx, begin, set);
 	if (!ret)
 		return 0;
-	pfm_set_state(heir, PFM_CTX_UNLOADED);
-	pfm_session_end(heir);
+	pfm_set_state(child_ctx, PFM_CTX_UNLOADED);
+	pfm_session_end(child_ctx);
 	return ret;
 }
 
-static void enlist(struct pfm_context *heir)
+static void enlist(struct pfm_context *child_ctx)
 {
-	struct pfm_context *root = heir->root;
+	struct pfm_context *root = child_ctx->root;
 
-	heir->next_heir = root->heirs;
-	heir->heir_link = &root->heirs;
-	if (root->heirs)
-		root->heirs->heir_link = &heir->next_heir;
-	root->heirs = heir;
+	child_ctx->next_child_ctx = root->child_ctxs;
+	child_ctx->child_link = &root->child_ctxs;
+	if (root->child_ctxs)
+		root->child_ctxs->child_link = &child_ctx->next_child_ctx;
+	root->child_ctxs = child_ctx;
 }
 
-static void delist(struct pfm_context *heir)
+static void delist(struct pfm_context *child_ctx)
 {
-	*heir->heir_link = heir->next_heir;
-	if (heir->next_heir)
-		heir->next_heir->heir_link = heir->heir_link;
+	*child_ctx->child_link = child_ctx->next_child_ctx;
+	if (child_ctx->next_child_ctx)
+		child_ctx->next_child_ctx->child_link = child_ctx->child_link;
 }
 
-static int heir_bind(struct pfm_context *heir, void *child)
+static int child_ctx_bind(struct pfm_context *child_ctx, void *child)
 {
-	const struct pfm_machine_ops *ops = pfm_ops(heir);
-	int ret = ops->fork(heir, child);
+	const struct pfm_machine_ops *ops = pfm_ops(child_ctx);
+	int ret = ops->fork(child_ctx, child);
 
 	if (ret)
 		return ret;
-	ret = settle(heir);
+	ret = settle(child_ctx);
 	if (ret) {
-		ops->detach(heir);
-		ops->release(heir);
+		ops->detach(child_ctx);
+		ops->release(child_ctx);
 	} else {
-		enlist(heir);
+		enlist(child_ctx);
 	}
 	return ret;
 }
 
 void pfm_fork(struct pfm_context *ctx, void *child)
 {
-	struct pfm_context *root = pfm_root(ctx), *heir;
+	struct pfm_context *root = pfm_root(ctx), *child_ctx;
 
 	if (!pfm_inherits(root) || !pfm_loaded(root))
 		return;
-	root->births++;
-	heir = heir_new(root);
-	if (heir && !heir_bind(heir, child))
+	root->num_forks++;
+	child_ctx = child_ctx_new(root);
+	if (child_ctx && !child_ctx_bind(child_ctx, child))
 		return;
-	if (heir)
-		heir_free(heir);
+	if (child_ctx)
+		child_ctx_free(child_ctx);
 	pfm_fork_failed(root);
 }
 
 void pfm_fork_failed(struct pfm_context *ctx)
 {
-	pfm_root(ctx)->unborn++;
+	pfm_root(ctx)->dropped_children++;
 }
 
 /* --- adding up ------------------------------------------------------------------------------ */
 
 /* Adds the PMDs of a child context. It lacks those that came into use in the root after it was made. */
-static void add_pmds(struct pfm_context *heir, struct pfm_set *to, struct pfm_set *from, bool ended)
+static void add_pmds(struct pfm_context *child_ctx, struct pfm_set *to, struct pfm_set *from, bool ended)
 {
 	for (unsigned int i = 0; i < from->num_pmds; i++) {
 		const struct pfm_pmd *pmd = &from->pmds[i];
 		struct pfm_pmd *sum = pfm_set_pmd(to, pmd->num);
 
-		if (sum && pmd->is_counter && !has_period(heir, pmd))
+		if (sum && pmd->is_counter && !has_period(child_ctx, pmd))
 			*(ended ? &sum->children : &sum->living) += pmd->value;
 	}
 }
 
-static void add_set(struct pfm_context *heir, struct pfm_set *from, bool ended)
+static void add_set(struct pfm_context *child_ctx, struct pfm_set *from, bool ended)
 {
-	struct pfm_set *to = pfm_set_find(heir->root, from->id);
+	struct pfm_set *to = pfm_set_find(child_ctx->root, from->id);
 	struct pfm_share *share = ended ? &to->ended : &to->living;
 
 	share->runs += from->runs;
@@ -363,43 +363,45 @@ static void add_set(struct pfm_context *heir, struct pfm_set *from, bool ended)
 	share->lost += from->lost;
 	share->throttled += from->throttled;
 	share->late += from->late;
-	add_pmds(heir, to, from, ended);
+	add_pmds(child_ctx, to, from, ended);
 }
 
 /* Adds from and the sets after it. */
-static void add_sets(struct pfm_context *heir, struct pfm_set *from, bool ended)
+static void add_sets(struct pfm_context *child_ctx, struct pfm_set *from, bool ended)
 {
 	for (; from; from = from->next)
-		add_set(heir, from, ended);
+		add_set(child_ctx, from, ended);
 }
 
-static void collect_active(struct pfm_context *heir)
+static void collect_active(struct pfm_context *child_ctx)
 {
-	pfm_ops(heir)->collect(heir, heir->active);
-	pfm_set_find(heir->root, heir->active->id)->living.duration += pfm_ops(heir)->ran(heir) - heir->since;
+	pfm_ops(child_ctx)->collect(child_ctx, child_ctx->active);
+	uint64_t ran = pfm_ops(child_ctx)->ran(child_ctx) - child_ctx->since;
+
+	pfm_set_find(child_ctx->root, child_ctx->active->id)->living.duration += ran;
 }
 
 /* Adds the next PFM_GATHERED sets, not more, as interrupts may be off. */
-static int add_living(struct pfm_context *heir, void *next)
+static int add_living(struct pfm_context *child_ctx, void *next)
 {
 	struct pfm_set **set = next;
 
 	for (int n = 0; *set && n < PFM_GATHERED; n++, *set = (*set)->next) {
-		if (*set == heir->active && pfm_counting(heir))
-			collect_active(heir);
-		add_set(heir, *set, false);
+		if (*set == child_ctx->active && pfm_counting(child_ctx))
+			collect_active(child_ctx);
+		add_set(child_ctx, *set, false);
 	}
 	return 0;
 }
 
 /* ESRCH: the thread has ended, and its values change no more. They are added without access(). */
-static void gather_from(struct pfm_context *heir)
+static void gather_from(struct pfm_context *child_ctx)
 {
-	struct pfm_set *next = &heir->set0;
+	struct pfm_set *next = &child_ctx->set0;
 
-	while (next && pfm_ops(heir)->access(heir, add_living, &next) != -ESRCH)
+	while (next && pfm_ops(child_ctx)->access(child_ctx, add_living, &next) != -ESRCH)
 		;
-	add_sets(heir, next, false);
+	add_sets(child_ctx, next, false);
 }
 
 void pfm_gather(struct pfm_context *ctx)
@@ -409,23 +411,23 @@ void pfm_gather(struct pfm_context *ctx)
 		for (unsigned int i = 0; i < set->num_pmds; i++)
 			set->pmds[i].living = 0;
 	}
-	for (struct pfm_context *heir = ctx->heirs; heir; heir = heir->next_heir)
-		gather_from(heir);
+	for (struct pfm_context *child_ctx = ctx->child_ctxs; child_ctx; child_ctx = child_ctx->next_child_ctx)
+		gather_from(child_ctx);
 }
 
-void pfm_tell_heirs(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), const struct pfm_set *set)
+void pfm_for_child_ctxs(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), const struct pfm_set *set)
 {
-	for (struct pfm_context *heir = ctx->heirs; heir; heir = heir->next_heir)
-		pfm_ops(heir)->access(heir, fn, set ? pfm_set_find(heir, set->id) : NULL);
+	for (struct pfm_context *child_ctx = ctx->child_ctxs; child_ctx; child_ctx = child_ctx->next_child_ctx)
+		pfm_ops(child_ctx)->access(child_ctx, fn, set ? pfm_set_find(child_ctx, set->id) : NULL);
 }
 
-void pfm_heir_end(struct pfm_context *heir)
+void pfm_child_ctx_end(struct pfm_context *child_ctx)
 {
-	pfm_unload(heir);
-	add_sets(heir, &heir->set0, true);
-	keep_rest(heir);
-	heir->root->unborn += heir->unborn;
-	delist(heir);
-	pfm_ops(heir)->release(heir);
-	heir_free(heir);
+	pfm_unload(child_ctx);
+	add_sets(child_ctx, &child_ctx->set0, true);
+	keep_rest(child_ctx);
+	child_ctx->root->dropped_children += child_ctx->dropped_children;
+	delist(child_ctx);
+	pfm_ops(child_ctx)->release(child_ctx);
+	child_ctx_free(child_ctx);
 }

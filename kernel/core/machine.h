@@ -25,7 +25,7 @@ struct pfm_set;
 struct pfm_pmu;
 struct pfm_machine;
 struct pfm_bare_ops;
-struct pfm_quick;
+struct pfm_fast_read;
 
 struct pfm_where;
 struct pfm_record;
@@ -97,16 +97,17 @@ struct pfm_machine_ops {
 
 	/*
 	 * PFM_FL_INHERIT, optional. A machine that learns of new threads calls pfm_fork(), and has fork and release.
-	 * fork: binds the child context heir, which the core has made and programmed as its root, to child, as attach()
-	 * does, and sets heir->os. release: frees heir->os, after detach(). Not in PMU context, under the root's lock.
-	 * expects, if threads may exist before pfm_fork() is called for them: are there any of this load now?
-	 * Monitoring does not end before pfm_birth_over() was called for each of them, even if it got no child context.
-	 * If the machine's kernel counts children by itself, it has inherits instead: collect() leaves in pmd->children
-	 * what they counted since the PMD was written, or in the value itself if the PMD has no PFM_REGFL_OWN.
+	 * fork: binds the child context child_ctx, which the core has made and programmed as its root, to child, as
+	 * attach() does, and sets child_ctx->os. release: frees child_ctx->os, after detach(). Not in PMU context,
+	 * under the root's lock. expects, if threads may exist before pfm_fork() is called for them: are there any of
+	 * this load now? Monitoring does not end before pfm_fork_done() was called for each of them, even if it got
+	 * no child context. If the machine's kernel counts children by itself, it has inherits instead: collect()
+	 * leaves in pmd->children what they counted since the PMD was written, or in the value itself if the PMD has
+	 * no PFM_REGFL_OWN.
 	 */
-	int	(*fork)(struct pfm_context *heir, void *child);
-	void	(*release)(struct pfm_context *heir);
-	bool	(*expects)(struct pfm_context *root);
+	int	(*fork)(struct pfm_context *child_ctx, void *child);
+	void	(*release)(struct pfm_context *child_ctx);
+	bool	(*forks_pending)(struct pfm_context *root);
 
 	/*
 	 * PFM_FL_INHERIT with a format; optional, both or neither; for machines on which overflows of a root and its
@@ -164,7 +165,7 @@ struct pfm_machine_ops {
 	 * PMU context, during pfm_overflow(): completes the struct pfm_where of the overflow, which a sample or message
 	 * needs. NULL if the machine always gives a complete one.
 	 */
-	void	(*locate)(struct pfm_context *ctx);
+	void	(*get_location)(struct pfm_context *ctx);
 
 	/* PMU context: PFM_FL_NOTIFY_BLOCK. The target waits before it returns to user level. */
 	void	(*block)(struct pfm_context *ctx);
@@ -227,9 +228,9 @@ struct pfm_machine_ops {
 
 	/*
 	 * Optional, in user space, after a command: how the PMDs of the active set can be read until the next
-	 * one, without the context's lock (user/quick.h); false: not so.
+	 * one, without the context's lock (user/fast_read.h); false: not so.
 	 */
-	bool	(*quick)(struct pfm_context *ctx, struct pfm_quick *q);
+	bool	(*fast_read)(struct pfm_context *ctx, struct pfm_fast_read *q);
 
 	uint32_t ctx_flags;		/* machine-specific context flags it knows, besides the generic */
 	uint32_t set_flags;		/* machine-specific set flags it knows */
@@ -276,8 +277,8 @@ void pfm_machine_init(struct pfm_machine *m, const struct pfm_machine_ops *ops,
 void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where);
 
 /*
- * Called with ctx->want.records while the context is loaded, even if it is stopped or masked: records what the target
- * did or, system-wide, what threads did on the CPU (6.3.2).
+ * Called with ctx->format_needs.records while the context is loaded, even if it is stopped or masked: records what
+ * the target did or, system-wide, what threads did on the CPU (6.3.2).
  */
 void pfm_record(struct pfm_context *ctx, const struct pfm_record *rec);
 
@@ -285,11 +286,11 @@ void pfm_record(struct pfm_context *ctx, const struct pfm_record *rec);
 void pfm_set_timeout(struct pfm_context *ctx);
 
 /*
- * The target of ctx, a root or a child context (heir), has created a thread that has not run yet; child is for
+ * The target of ctx, a root or a child context, has created a thread that has not run yet; child is for
  * ops->fork(). Under the root's lock, not in PMU context. A thread that cannot be counted is noted as dropped.
  */
 void pfm_fork(struct pfm_context *ctx, void *child);
-void pfm_birth_over(struct pfm_context *root);
+void pfm_fork_done(struct pfm_context *root);
 void pfm_fork_failed(struct pfm_context *ctx);	/* the machine could not call pfm_fork() for a child */
 
 /*

@@ -7,7 +7,7 @@
  */
 #include "core.h"
 
-struct verdict {
+struct decision {
 	bool	notify, mask, block, to_switch, others, located;
 	bool	filled, by_format;	/* the format notifies or masks; the format masks */
 	unsigned int	resets;		/* hits with reset_now */
@@ -40,14 +40,14 @@ static void list_hit(struct pfm_context *ctx, struct pfm_pmd *pmd)
 	ctx->num_hits = 1;
 }
 
-static void want_reset(struct pfm_pmd *pmd, struct verdict *v)
+static void want_reset(struct pfm_pmd *pmd, struct decision *v)
 {
 	pmd->reset_now = 1;
 	v->resets++;
 }
 
 /* 3.7.6: each overflow of a trigger takes its threshold down; at zero the set is left. */
-static void count_down(struct pfm_context *ctx, struct pfm_set *set, struct verdict *v)
+static void count_down(struct pfm_context *ctx, struct pfm_set *set, struct decision *v)
 {
 	struct pfm_pmd *pmd;
 
@@ -98,21 +98,21 @@ static int call_handler(struct pfm_context *ctx, struct pfm_set *set, struct pfm
 }
 
 /* Has the machine complete where, once an overflow, and only if a sample or a message needs it. */
-static void locate(struct pfm_context *ctx, struct verdict *v)
+static void get_location(struct pfm_context *ctx, struct decision *v)
 {
-	if (pfm_ops(ctx)->locate && !v->located)
-		pfm_ops(ctx)->locate(ctx);
+	if (pfm_ops(ctx)->get_location && !v->located)
+		pfm_ops(ctx)->get_location(ctx);
 	v->located = true;
 }
 
 /* 3.5.14: one call per overflowed PMD, ascending; the first error ends the calls. */
 static void ask_handler(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_where *where,
-			struct verdict *v)
+			struct decision *v)
 {
 	pfm_ovfl_ctrl_t *ctrl = &ctx->ovfl_arg.ovfl_ctrl;
 	struct pfm_pmd *pmd;
 
-	locate(ctx, v);
+	get_location(ctx, v);
 	for_each_hit(pmd, ctx, set) {
 		if (call_handler(ctx, set, pmd, where)) {
 			if (ctx->fmt->fmt_ops)
@@ -136,7 +136,7 @@ static void ask_handler(struct pfm_context *ctx, struct pfm_set *set, const stru
  * Without a format: a PMD with OVFL_NOTIFY notifies and masks (3.1.9). A trigger of a switch is reset (3.7.6). Any
  * other counter wraps and goes on (3.4.3).
  */
-static void without_format(struct pfm_context *ctx, struct pfm_set *set, struct verdict *v)
+static void default_policy(struct pfm_context *ctx, struct pfm_set *set, struct decision *v)
 {
 	struct pfm_pmd *pmd;
 
@@ -153,7 +153,7 @@ static void without_format(struct pfm_context *ctx, struct pfm_set *set, struct 
 }
 
 /* Notes the overflowed PMDs that are to be reset at the restart, or when the set becomes active again. */
-static void note_due(struct pfm_context *ctx, struct pfm_set *set, const struct verdict *v)
+static void defer_resets(struct pfm_context *ctx, struct pfm_set *set, const struct decision *v)
 {
 	struct pfm_pmd *pmd;
 
@@ -211,7 +211,7 @@ static void block_target(struct pfm_context *ctx)
 }
 
 /* If the message queue is full the message is lost, and monitoring is masked. */
-static void notify(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where, struct verdict *v)
+static void notify(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where, struct decision *v)
 {
 	bool lost;
 
@@ -219,26 +219,26 @@ static void notify(struct pfm_context *ctx, const uint64_t *ovfl, const struct p
 		pfm_ops(ctx)->signal(pfm_root(ctx));
 		return;
 	}
-	locate(ctx, v);
+	get_location(ctx, v);
 	if (ctx->part)
 		ctx->part->post = v->filled ? ctx->part->fills : 0;
 	lost = pfm_post_overflow(ctx, ovfl, where);
 	if (ctx->part && v->filled)
-		ctx->part->told = !lost;
+		ctx->part->reported = !lost;
 	if (lost && pfm_counting(ctx))
 		pfm_mask(ctx);
 }
 
-void pfm_tell_held(struct pfm_context *ctx, const struct pfm_set *set)
+void pfm_report_install_failure(struct pfm_context *ctx, const struct pfm_set *set)
 {
 	static const uint64_t none[PFM_PMD_BV];
-	struct verdict v = { .located = true, .filled = ctx->part };
+	struct decision v = { .located = true, .filled = ctx->part };
 	bool alone = ctx->parts && !ctx->part;
 	struct pfm_where where;
 
-	/* A child context (heir) without a format posts no message: it is counted as dropped when it ends. */
+	/* A child context without a format posts no message: it is counted as dropped when it ends. */
 	if (ctx->root && !ctx->fmt) {
-		ctx->unborn++;
+		ctx->dropped_children++;
 		return;
 	}
 	pfm_ops(ctx)->where(ctx, &where);
@@ -251,8 +251,8 @@ void pfm_tell_held(struct pfm_context *ctx, const struct pfm_set *set)
 		pfm_part_leave(ctx);
 }
 
-static void judge(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_where *where,
-		  struct verdict *v)
+static void decide(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_where *where,
+		  struct decision *v)
 {
 	if (set->flags & PFM_SETFL_OVFL_SWITCH)
 		count_down(ctx, set, v);
@@ -263,24 +263,24 @@ static void judge(struct pfm_context *ctx, struct pfm_set *set, const struct pfm
 	} else if (ctx->fmt) {
 		ask_handler(ctx, set, where, v);
 	} else {
-		without_format(ctx, set, v);
+		default_policy(ctx, set, v);
 	}
 }
 
 /* Handles an overflow in full. only: the PMD that overflowed if it is the only one, else NULL. */
 static __attribute__((__noinline__))
-void serve(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl, struct pfm_pmd *only,
+void handle(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl, struct pfm_pmd *only,
 	   const struct pfm_where *where)
 {
-	struct verdict v = { 0 };
+	struct decision v = { 0 };
 
 	if (only)
 		list_hit(ctx, only);
 	else
 		list_hits(ctx, set, ovfl);
-	judge(ctx, set, where, &v);
+	decide(ctx, set, where, &v);
 	if (v.mask || v.resets < ctx->num_hits)
-		note_due(ctx, set, &v);
+		defer_resets(ctx, set, &v);
 	ctx->ovfl_arg.active_set = set->id;
 	if (v.mask) {
 		pfm_mask(ctx);
@@ -323,7 +323,7 @@ void serve_in_part(struct pfm_context *ctx, struct pfm_set *set, const uint64_t 
 		return;
 	}
 	pfm_tell_untold(ctx);
-	serve(ctx, set, ovfl, only, where);
+	handle(ctx, set, ovfl, only, where);
 	pfm_part_leave(ctx);
 }
 
@@ -347,13 +347,13 @@ static inline struct pfm_pmd *only_hit(struct pfm_set *set, const uint64_t *ovfl
 }
 
 /* Without a format: true if the PMD is only reset, or goes on, without message, throttling or switch. */
-static inline bool passes_by(const struct pfm_context *ctx, const struct pfm_set *set, const struct pfm_pmd *pmd)
+static inline bool needs_no_service(const struct pfm_context *ctx, const struct pfm_set *set, const struct pfm_pmd *pmd)
 {
 	return !READ_ONCE(ctx->machine->ovfl_rate_max) && !(pmd->flags & PFM_REGFL_OVFL_NOTIFY) &&
 	       !set->resets_others && pmd->switch_left != 1;
 }
 
-static inline void pass_by(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd)
+static inline void reset_only(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd)
 {
 	if (!(set->flags & PFM_SETFL_OVFL_SWITCH))
 		return;
@@ -371,10 +371,10 @@ void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pf
 	if (!pfm_counting(ctx) || (ctx->root && !ctx->fmt))	/* a child context without format only counts */
 		return;
 	pmd = only_hit(set, ovfl);
-	if (pmd && !ctx->fmt && passes_by(ctx, set, pmd))
-		pass_by(ctx, set, pmd);
+	if (pmd && !ctx->fmt && needs_no_service(ctx, set, pmd))
+		reset_only(ctx, set, pmd);
 	else if (ctx->parts)
 		serve_in_part(ctx, set, ovfl, pmd, where);
 	else
-		serve(ctx, set, ovfl, pmd, where);
+		handle(ctx, set, ovfl, pmd, where);
 }

@@ -87,9 +87,9 @@ void pfm_part_leave(struct pfm_context *ctx)
 bool pfm_part_filled(struct pfm_part *part, bool masks)
 {
 	if (masks && part->full)
-		return !part->told;
+		return !part->reported;
 	part->full = masks;
-	part->told = false;
+	part->reported = false;
 	WRITE_ONCE(part->fills, part->fills + 1);
 	return true;
 }
@@ -104,7 +104,7 @@ void pfm_part_read(struct pfm_context *root, unsigned int part, uint32_t fill)
 /* The number of fills that a restart gives back. */
 static uint32_t due(const struct pfm_context *root, const struct pfm_part *part)
 {
-	uint32_t upto = READ_ONCE(root->heard) && part->told ? READ_ONCE(part->read) : part->fills;
+	uint32_t upto = READ_ONCE(root->heard) && part->reported ? READ_ONCE(part->read) : part->fills;
 
 	return (int32_t)(upto - part->given) > 0 ? upto - part->given : 0;
 }
@@ -151,6 +151,6 @@ void pfm_parts_begin(struct pfm_context *root)
 		struct pfm_part *part = &root->parts[i];
 
 		part->read = part->given = part->fills;
-		part->full = part->told = false;
+		part->full = part->reported = false;
 	}
 }

@@ -40,7 +40,7 @@ static void record(struct pfm_context *ctx, const struct pfm_record *rec)
 	pfm_mask(ctx);
 	pfm_held_by_part(ctx);
 	if (tell && notifies(ctx))
-		pfm_tell_held(ctx, ctx->active);
+		pfm_report_install_failure(ctx, ctx->active);
 }
 
 /* --- PFM_FL_INHERIT: into the part of the buffer, if that is free ------------------------------ */
@@ -53,7 +53,7 @@ static void note_untold(struct pfm_context *ctx, uint64_t n, unsigned int why)
 
 void pfm_untold(struct pfm_context *ctx, uint64_t n)
 {
-	if (ctx->want.records)
+	if (ctx->format_needs.records)
 		note_untold(ctx, n, PFM_STACK_SMPL_LOST_SOURCE);
 }
 
@@ -84,7 +84,7 @@ static void record_in_part(struct pfm_context *ctx, const struct pfm_record *rec
 
 void pfm_record(struct pfm_context *ctx, const struct pfm_record *rec)
 {
-	if (!ctx->want.records)
+	if (!ctx->format_needs.records)
 		return;
 	if (ctx->parts)
 		record_in_part(ctx, rec);

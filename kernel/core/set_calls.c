@@ -148,7 +148,8 @@ static void fill_info(struct pfm_context *ctx, struct pfm_set *set, pfarg_setinf
 	info->set_timeout = 0;
 	if (set->flags & PFM_SETFL_TIME_SWITCH)
 		info->set_timeout = counting ? pfm_ops(ctx)->left(ctx) : set->timeout_left;
-	info->set_lost = set->lost + set->ended.lost + set->living.lost + (set == &ctx->set0 ? ctx->unborn : 0);
+	info->set_lost = set->lost + set->ended.lost + set->living.lost +
+			 (set == &ctx->set0 ? ctx->dropped_children : 0);
 	info->set_throttled = set->throttled + set->ended.throttled + set->living.throttled;
 	info->set_blind = set->blind;
 	info->set_late = set->late + set->ended.late + set->living.late;

@@ -259,8 +259,8 @@ static int move(struct pfm_context *ctx, struct pfm_set *set, unsigned int num_p
 int pfm_set_reserve(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *pmcs,
 		    const uint64_t *pmds)
 {
-	unsigned int num_pmcs = set->reserved_pmcs + count_new(set->room_for_pmcs, pmcs);
-	unsigned int num_pmds = set->reserved_pmds + count_new(set->room_for_pmds, pmds);
+	unsigned int num_pmcs = set->reserved_pmcs + count_new(set->capacity_of_pmcs, pmcs);
+	unsigned int num_pmds = set->reserved_pmds + count_new(set->capacity_of_pmds, pmds);
 	int ret = 0;
 
 	if (num_pmcs > set->room_pmcs || num_pmds > set->room_pmds)
@@ -268,9 +268,9 @@ int pfm_set_reserve(struct pfm_context *ctx, struct pfm_set *set, const uint64_t
 	if (ret)
 		return ret;
 	if (pmcs)
-		pfm_bits_or(set->room_for_pmcs, pmcs);
+		pfm_bits_or(set->capacity_of_pmcs, pmcs);
 	if (pmds)
-		pfm_bits_or(set->room_for_pmds, pmds);
+		pfm_bits_or(set->capacity_of_pmds, pmds);
 	set->reserved_pmcs = num_pmcs;
 	set->reserved_pmds = num_pmds;
 	return 0;

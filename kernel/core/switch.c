@@ -114,5 +114,5 @@ void pfm_set_timeout(struct pfm_context *ctx)
 		return;
 	memset(set->switch_pmds, 0, sizeof(set->switch_pmds));
 	if (pfm_change_set(ctx))
-		pfm_tell_held(ctx, set);
+		pfm_report_install_failure(ctx, set);
 }

@@ -23,7 +23,7 @@ struct pt_regs *lx_user_regs(const struct lx_context *lx)
 {
 	struct task_struct *task = lx->task ? lx->task : current;
 
-	if (task != current && lx->task && lx->bond->ended)
+	if (task != current && lx->task && lx->target_ref->ended)
 		return NULL;	/* its stack may be gone */
 	return task->flags & PF_KTHREAD ? NULL : task_pt_regs(task);
 }
@@ -36,8 +36,8 @@ static inline int run(struct pfm_context *ctx, int (*fn)(struct pfm_context *, v
 
 	lx_enter(lx);
 	/* an overflow that is pending came before the command, so it is handled first */
-	if (lx->running && lx_has_to_settle(lx))
-		lx_settle(lx, lx_user_regs(lx));
+	if (lx->running && lx_has_to_drain(lx))
+		lx_drain_overflows(lx, lx_user_regs(lx));
 	ret = fn(ctx, arg);
 	if (!lx_left_clean(lx))
 		lx_catch_up(lx, lx_user_regs(lx));

@@ -27,7 +27,7 @@ static void expire(struct lx_context *lx, struct perf_event *event, struct pt_re
 	lx->armed = false;
 	event->hw.sample_period = LX_FAR;
 	/* an overflow that has not interrupted yet belongs to the set that is left, so it is handled first */
-	lx_settle(lx, regs);
+	lx_drain_overflows(lx, regs);
 	if (!lx->armed)
 		pfm_set_timeout(lx->ctx);
 }
@@ -85,7 +85,7 @@ int lx_clock_open(struct lx_context *lx)
 	bool has_timer = timed(lx->ctx);
 
 	lx->armed = false;
-	return has_timer || !lx->witness ? open_clock(lx, has_timer) : 0;
+	return has_timer || !lx->anchor_event ? open_clock(lx, has_timer) : 0;
 }
 
 void lx_clock_close(struct lx_context *lx)
@@ -136,7 +136,7 @@ static void set_late_ones(struct lx_context *lx)
 
 static void catch_up(struct lx_context *lx)
 {
-	if (!READ_ONCE(lx->missed) || !is_here(lx->witness))
+	if (!READ_ONCE(lx->missed) || !is_here(lx->anchor_event))
 		return;
 	lx_enter(lx);
 	lx_leave(lx, get_irq_regs());
@@ -161,7 +161,7 @@ void lx_clock_init_context(struct lx_context *lx)
 	lx->late_work = IRQ_WORK_INIT_HARD(do_late);
 }
 
-void lx_clock_settle(struct lx_context *lx)
+void lx_clock_drain(struct lx_context *lx)
 {
 	irq_work_sync(&lx->late_work);
 }
@@ -231,10 +231,10 @@ uint64_t lx_disarm(struct pfm_context *ctx)
 
 uint64_t lx_ran(struct pfm_context *ctx)
 {
-	const struct perf_event *witness = lx_of(ctx)->witness;
-	u64 ran = witness->total_time_running;
+	const struct perf_event *anchor_event = lx_of(ctx)->anchor_event;
+	u64 ran = anchor_event->total_time_running;
 
-	if (lx_on_cpu(witness))
-		ran += pfm_perf_time(witness->ctx) - witness->tstamp;
+	if (lx_on_cpu(anchor_event))
+		ran += pfm_perf_time(anchor_event->ctx) - anchor_event->tstamp;
 	return ran;
 }

@@ -48,8 +48,8 @@ void lx_note_event(struct lx_context *lx, struct perf_event *event)
 		lx->perf[0] = event->ctx;
 	else if (lx->perf[0] != event->ctx)
 		WRITE_ONCE(lx->perf[1], event->ctx);
-	if (!lx->witness)
-		lx->witness = event;
+	if (!lx->anchor_event)
+		lx->anchor_event = event;
 }
 
 static void join_others(struct lx_context *lx, struct perf_event *event)

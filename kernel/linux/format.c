@@ -26,7 +26,7 @@ static void release(struct pfm_buffer_fmt *fmt)
 	module_put(fmt->owner);
 }
 
-static struct lx_demand demand;		/* the request for all formats */
+static struct lx_module_request request;		/* the request for all formats */
 static DEFINE_MUTEX(registering);	/* keeps the core's list and /sys the same */
 
 static int add(pfm_buffer_fmt_t *fmt)
@@ -65,7 +65,7 @@ int pfm_module_remove_fmt(unsigned char *uuid)
 	ret = (pfm_unregister_buffer_fmt)(uuid);
 	if (!ret)
 		lx_sysfs_remove_format(uuid);
-	lx_demand_again(&demand);
+	lx_module_request_again(&request);
 	mutex_unlock(&registering);
 	return ret;
 }
@@ -82,27 +82,27 @@ static bool plain(const char *name)
 }
 
 /* A request that failed is made again after a second, as it may have failed for lack of memory. */
-bool lx_demanded(struct lx_demand *d)
+bool lx_module_requested(struct lx_module_request *d)
 {
 	return !READ_ONCE(d->met) && (!READ_ONCE(d->tried) || time_after(jiffies, READ_ONCE(d->tried) + HZ));
 }
 
-void lx_demand_met(struct lx_demand *d, int err)
+void lx_module_request_met(struct lx_module_request *d, int err)
 {
 	WRITE_ONCE(d->tried, jiffies | 1);
 	WRITE_ONCE(d->met, !err);
 }
 
-void lx_demand_again(struct lx_demand *d)
+void lx_module_request_again(struct lx_module_request *d)
 {
 	WRITE_ONCE(d->tried, 0);
 	WRITE_ONCE(d->met, false);
 }
 
-void lx_formats_demand(void)
+void lx_formats_load_module(void)
 {
-	if (lx_demanded(&demand))
-		lx_demand_met(&demand, request_module("perfmon-fmt"));
+	if (lx_module_requested(&request))
+		lx_module_request_met(&request, request_module("perfmon-fmt"));
 }
 
 struct pfm_buffer_fmt *lx_format_by_name(const char *name)

@@ -3,11 +3,11 @@
  * linux.h - perfmon.ko: the core inside the Linux kernel, as its files see each other.
  *
  * main.c starts and ends the module. file/: chardev.c is /dev/perfmon; context.c the file operations of a context,
- * calls.c its ioctls, quick.c the most frequent of them, buffer.c its sampling buffer, view.c its views, queue.c its
- * messages. target/: target.c binds a context to a thread or a CPU; lifetime.c notices that the target goes, inherit.c
- * that it has children; record.c tells what it does to formats that want to know; exclude.c leaves threads out,
- * notify_block.c holds a target, task_work.c has it do its part. machine.c holds the table of operations; pmu.c the
- * logical PMU; format.c the sampling formats; counters.c drives the kernel's counters, group.c has them scheduled
+ * calls.c its ioctls, fast_read.c the most frequent of them, buffer.c its sampling buffer, view.c its views, queue.c
+ * its messages. target/: target.c binds a context to a thread or a CPU; lifetime.c notices that the target goes,
+ * inherit.c that it has children; record.c tells what it does to formats that want to know; exclude.c leaves threads
+ * out, notify_block.c holds a target, task_work.c has it do its part. machine.c holds the table of operations; pmu.c
+ * the logical PMU; format.c the sampling formats; counters.c drives the kernel's counters, group.c has them scheduled
  * together, view.c tells threads where theirs are, clock.c is the set timeout, overflow.c takes interrupts, stack.c
  * walks stacks in them, access.c finds the place where all this may be touched. permit.c knows the caller's rights,
  * memory.c charges memory, os.c has the rest of core/os.h. arch/arm64.c and arch/x86.c are what an architecture has
@@ -74,14 +74,14 @@ enum { LX_WAKE_READERS = 1, LX_WAKE_SIGNAL = 2, LX_WAKE_TARGET = 4 };
  * The link between a context and its target thread, made by a load. Task work of the thread belongs to it, not to the
  * context: such work may still be queued when the context has been loaded onto another thread.
  */
-struct lx_bond {
+struct lx_target_ref {
 	refcount_t		users;		/* the load has one reference, and each queued work */
 	struct lx_context	*lx;		/* held */
 	struct callback_head	exit_work;
 	struct work_struct	exit_later;	/* used instead on kernels without task_work_add() */
 	struct callback_head	block_work;
 	struct callback_head	refill_work;
-	struct lx_birth		*birth;		/* for the thread's next child, with PFM_FL_INHERIT */
+	struct lx_fork_record		*fork_record;		/* for the thread's next child, with PFM_FL_INHERIT */
 	bool			ended;		/* the thread's end has been noticed */
 	bool			has_fd;		/* at its end the thread had the context's descriptor */
 	bool			block_queued;
@@ -101,7 +101,7 @@ struct lx_queue {
 /* What a context's descriptor stands for; ctx->os and ctx->transport. */
 struct lx_context {
 	struct kref		ref;		/* the file, and work in flight at the target */
-	struct mutex		lock;		/* around every command; a child context (heir) uses its root's */
+	struct mutex		lock;		/* around every command; a child context uses its root's */
 	struct lx_context	*root;		/* of a child context, with a reference; else itself */
 	struct pfm_context	*ctx;		/* NULL: closed */
 	struct file		*file;		/* to compare with */
@@ -114,7 +114,7 @@ struct lx_context {
 	const struct cred	*cred;		/* of the creator: child contexts are charged to it; or NULL */
 	unsigned long		lock_limit;	/* pages that the creator may lock */
 	atomic64_t		expected;	/* bits 0-31: children that have not run; above: number of the load */
-	atomic_t		unborn;		/* children that were dropped, not yet reported to the core */
+	atomic_t		dropped_children;	/* not yet reported to the core */
 
 	u64			vector[4 * sizeof(pfarg_pmd_t) / 8];	/* of a call in progress */
 	unsigned long		vector_used;
@@ -123,16 +123,16 @@ struct lx_context {
 	struct task_struct	*task;		/* or NULL: a CPU */
 	struct hlist_node	by_task;	/* or by CPU */
 	struct hlist_node	by_listener;	/* in a list while the array told exists */
-	u64			*told;		/* hashes of recorded mappings; a child context has its root's */
+	u64			*seen_mappings;		/* hashes of recorded mappings; a child context has its root's */
 	struct irq_work		walk_work;
 	bool			sampled_user;	/* walk_work is for a sample of the thread's own code */
-	struct lx_bond		*bond;		/* with task */
-	struct lx_bond		first_bond;
-	bool			first_bond_used;
-	struct task_struct	*aim;		/* a load's pending task, with a reference and its exec lock; or NULL */
+	struct lx_target_ref		*target_ref;		/* with task */
+	struct lx_target_ref		first_target_ref;
+	bool			first_target_ref_used;
+	struct task_struct	*pending_task;	/* of a load, with a reference and its exec lock; or NULL */
 	u32			tid, pid;	/* in ns */
 	struct perf_event_context *perf[2];	/* where its events live; NULL beyond the first, if one */
-	struct perf_event	*witness;	/* the anchor event: while it is active, the target runs */
+	struct perf_event	*anchor_event;	/* the anchor event: while it is active, the target runs */
 	struct perf_event	*clock;		/* the set timeout; NULL if no set has any */
 	struct pmu		*pmu;		/* of its hardware counters; NULL if it has none */
 	bool			armed;
@@ -255,7 +255,7 @@ unsigned long lx_lock_limit(void);		/* in pages, of all that the caller's user h
 /* pmu.c */
 const struct pfm_pmu *lx_pmu_init(void);
 void lx_pmu_exit(void);
-void lx_pmu_demand(void);			/* has modprobe load the module that describes the PMU */
+void lx_pmu_load_module(void);			/* has modprobe load the module that describes the PMU */
 void lx_pmu_lock(void);				/* lx_machine.pmu stays; may sleep */
 void lx_pmu_unlock(void);
 const struct pfm_pmu *lx_pmu_get(void);		/* for a context, which holds its module */
@@ -267,19 +267,19 @@ int lx_check_pmc_level(u16 num, u64 value);	/* may the caller have it count ther
 
 /* format.c: returns the format with its use counted, or NULL; modprobe is asked for one that is not loaded. */
 struct pfm_buffer_fmt *lx_format_by_name(const char *name);
-void lx_formats_demand(void);			/* has modprobe load all formats, before they are listed */
+void lx_formats_load_module(void);			/* has modprobe load all formats, before they are listed */
 struct pfm_buffer_fmt *lx_format_by_uuid(const unsigned char *uuid);
 /*
- * A request to modprobe: lx_demanded() says whether it is to be made now, lx_demand_met() notes its result,
- * lx_demand_again() allows it again, as the module may have been removed.
+ * A request to modprobe: lx_module_requested() says whether it is to be made now, lx_module_request_met() notes its
+ * result, lx_module_request_again() allows it again, as the module may have been removed.
  */
-struct lx_demand {
+struct lx_module_request {
 	unsigned long	tried;		/* in jiffies; 0: never */
 	bool		met;
 };
-bool lx_demanded(struct lx_demand *d);
-void lx_demand_met(struct lx_demand *d, int err);
-void lx_demand_again(struct lx_demand *d);
+bool lx_module_requested(struct lx_module_request *d);
+void lx_module_request_met(struct lx_module_request *d, int err);
+void lx_module_request_again(struct lx_module_request *d);
 bool lx_module_hold(struct module *owner);	/* module_put() lets go */
 
 /*
@@ -311,7 +311,7 @@ void lx_lifetime_exit(void);
 /* context.c */
 extern const struct file_operations lx_context_fops;
 struct lx_context *lx_context_new(void);
-struct lx_context *lx_context_heir(struct lx_context *root);	/* NULL: no memory */
+struct lx_context *lx_child_context(struct lx_context *root);	/* NULL: no memory */
 void lx_context_put(struct lx_context *lx);
 struct file *lx_context_file(struct lx_context *lx);	/* takes over the reference; or ERR_PTR */
 
@@ -321,8 +321,8 @@ long lx_common_ioctl(unsigned int cmd, void __user *arg);	/* calls without a con
 
 long lx_read_pmds(struct lx_context *lx, int n, pfarg_pmd_t __user *arg);
 
-/* quick.c: pfm_read_pmds() for one element, and for up to LX_QUICK. */
-#define LX_QUICK	4
+/* fast_read.c: pfm_read_pmds() for one element, and for up to LX_FAST_READ. */
+#define LX_FAST_READ	4
 long lx_read_one(struct lx_context *lx, pfarg_pmd_t __user *arg);
 long lx_read_few(struct lx_context *lx, int n, pfarg_pmd_t __user *arg);
 
@@ -386,8 +386,9 @@ ssize_t lx_read(struct file *file, char __user *buf, size_t size, loff_t *pos);
 __poll_t lx_poll(struct file *file, poll_table *wait);
 
 /* target.c */
-struct task_struct *lx_aim(const struct lx_context *lx, u32 load_pid);	/* before lx->lock; NULL, or ERR_PTR */
-void lx_aim_end(struct task_struct *task);
+/* Before lx->lock is taken; NULL, or an ERR_PTR. */
+struct task_struct *lx_resolve_target(const struct lx_context *lx, u32 load_pid);
+void lx_target_put(struct task_struct *task);
 int lx_need(struct pfm_context *ctx, uint16_t num);
 int lx_attach(struct pfm_context *ctx, uint32_t load_pid);
 void lx_detach(struct pfm_context *ctx);
@@ -397,8 +398,8 @@ struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *a
 				perf_overflow_handler_t handler, void *data);
 
 /* lifetime.c */
-struct lx_bond *lx_bond_new(struct lx_context *lx);	/* NULL: no memory */
-void lx_bond_put(struct lx_bond *bond);
+struct lx_target_ref *lx_target_ref_new(struct lx_context *lx);	/* NULL: no memory */
+void lx_target_ref_put(struct lx_target_ref *target_ref);
 int lx_watch_task(struct lx_context *lx);	/* EBUSY: the thread has another context; ESRCH: it is exiting */
 int lx_watch_cpu(struct lx_context *lx);	/* ENODEV: the CPU is going offline */
 void lx_unwatch(struct lx_context *lx);
@@ -427,15 +428,15 @@ void lx_record_mmap(void);
 void lx_record_sample(struct lx_context *lx);	/* PMU context */
 
 /* inherit.c */
-int lx_inherit_begin(struct lx_bond *bond);
-void lx_inherit_end(struct lx_bond *bond);
-void lx_inherit_expect(struct lx_bond *bond);	/* current, which is watched, has created a thread */
-void lx_inherit_fork(struct lx_bond *bond, struct task_struct *child);	/* after that, with a reference to bond */
+int lx_inherit_begin(struct lx_target_ref *target_ref);
+void lx_inherit_end(struct lx_target_ref *target_ref);
+void lx_inherit_expect(struct lx_target_ref *target_ref);	/* current, which is watched, has created a thread */
+void lx_inherit_fork(struct lx_target_ref *target_ref, struct task_struct *child);	/* then; takes a reference */
 void lx_inherit_load(struct lx_context *root);	/* a new load begins, without children */
-bool lx_expects(struct pfm_context *root);
-int lx_fork(struct pfm_context *heir, void *child);
-void lx_release(struct pfm_context *heir);
-void lx_count_unborn(struct lx_context *root);
+bool lx_forks_pending(struct pfm_context *root);
+int lx_fork(struct pfm_context *child_ctx, void *child);
+void lx_release(struct pfm_context *child_ctx);
+void lx_count_dropped(struct lx_context *root);
 
 /* counters.c */
 void lx_note_event(struct lx_context *lx, struct perf_event *event);
@@ -470,7 +471,7 @@ bool lx_leaves_out(const struct pfm_set *set, const struct task_struct *task);
 /* clock.c */
 void lx_clock_init_context(struct lx_context *lx);
 void lx_late(struct lx_context *lx);		/* has an interrupt handle lx->late and lx->missed; called anywhere */
-void lx_clock_settle(struct lx_context *lx);	/* waits for that interrupt; not in PMU context */
+void lx_clock_drain(struct lx_context *lx);	/* waits for that interrupt; not in PMU context */
 int lx_clock_open(struct lx_context *lx);	/* makes the clock event if it is needed */
 void lx_clock_close(struct lx_context *lx);
 void lx_timer_set(struct lx_context *lx, struct perf_event *event, u64 ns);
@@ -482,9 +483,9 @@ uint64_t lx_ran(struct pfm_context *ctx);
 
 /* overflow.c */
 void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs);
-void lx_settle(struct lx_context *lx, struct pt_regs *regs);	/* collects, and delivers overflows */
+void lx_drain_overflows(struct lx_context *lx, struct pt_regs *regs);	/* collects, and delivers overflows */
 void lx_deliver(struct lx_context *lx, struct pt_regs *regs);	/* delivers the overflows in lx->wrapped */
-void lx_locate(struct pfm_context *ctx);
+void lx_get_location(struct pfm_context *ctx);
 void lx_end_service(struct lx_context *lx, bool safe);
 void lx_where(struct pfm_context *ctx, struct pfm_where *where);
 /* Around work in PMU context that is not an overflow of the PMU; interrupts are off. */
@@ -523,7 +524,7 @@ struct pt_regs *lx_user_regs(const struct lx_context *lx);	/* where the target e
 /* notify_block.c: the target waits before it returns to user level, or waits no longer */
 void lx_block(struct pfm_context *ctx);
 void lx_unblock(struct pfm_context *ctx);
-void lx_block_init(struct lx_bond *bond);
+void lx_block_init(struct lx_target_ref *target_ref);
 
 /* The architecture. Events are raw ones of its CPU PMU. */
 unsigned int lx_arch_counters(void);		/* how many hardware counters perf has; 0: none */
@@ -596,7 +597,7 @@ static inline bool lx_arch_pending(void) { return false; }
 #endif
 
 /* At the begin of a command while counters run: an overflow that is pending came before it, and is handled first. */
-static inline bool lx_has_to_settle(const struct lx_context *lx)
+static inline bool lx_has_to_drain(const struct lx_context *lx)
 {
 	return lx->kernel_level || (lx->hw && lx_arch_pending());
 }

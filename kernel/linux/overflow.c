@@ -39,7 +39,7 @@ static inline u64 ip_of(const struct lx_context *lx, struct pt_regs *regs)
 }
 
 /* Completes lx->where for the overflow that is being handled; called only if a sample or message needs it. */
-void lx_locate(struct pfm_context *ctx)
+void lx_get_location(struct pfm_context *ctx)
 {
 	struct lx_context *lx = lx_of(ctx);
 	struct pfm_where *where = &lx->where;
@@ -63,7 +63,7 @@ void lx_where(struct pfm_context *ctx, struct pfm_where *where)
 	struct lx_context *lx = lx_of(ctx);
 
 	lx->where.regs = lx_user_regs(lx);
-	lx_locate(ctx);
+	lx_get_location(ctx);
 	*where = lx->where;
 }
 
@@ -115,7 +115,7 @@ void lx_catch_up(struct lx_context *lx, struct pt_regs *regs)
 		lx_halt(lx);
 		pfm_count_throttled(lx->ctx, lx->missed_throttled);
 		lx->missed_throttled = 0;
-		lx_settle(lx, regs);
+		lx_drain_overflows(lx, regs);
 		barrier();
 		WRITE_ONCE(lx->busy, false);
 	}
@@ -125,7 +125,7 @@ void lx_catch_up(struct lx_context *lx, struct pt_regs *regs)
 
 /* --- serving ---------------------------------------------------------------------------------- */
 
-void lx_settle(struct lx_context *lx, struct pt_regs *regs)
+void lx_drain_overflows(struct lx_context *lx, struct pt_regs *regs)
 {
 	if (!lx->running)
 		return;
@@ -155,19 +155,19 @@ static bool clock_is_due(struct lx_counter *c)
 }
 
 /* Parks a counter that perf started although its set is held: its overflow means nothing. */
-static void be_quiet(struct lx_counter *c)
+static void park_counter(struct lx_counter *c)
 {
 	c->stale = true;
 	if (c->kind == LX_HW && lx_arch_bit(c->event))
 		lx_arch_load(c->event, LX_FAR);
 }
 
-static __always_inline void serve_count(struct lx_counter *c, struct pt_regs *regs)
+static __always_inline void handle_count(struct lx_counter *c, struct pt_regs *regs)
 {
 	struct lx_context *lx = c->lx;
 
 	if (!lx->running || !lx_live(c)) {
-		be_quiet(c);
+		park_counter(c);
 		return;
 	}
 	/* 4.4.4: perf protects the machine from its PMU's interrupts, and timers' */
@@ -186,21 +186,21 @@ static void serve_clock(struct lx_counter *c, struct pt_regs *regs)
 	struct lx_context *lx = c->lx;
 
 	if (!lx->running || !lx_live(c)) {
-		be_quiet(c);
+		park_counter(c);
 		return;
 	}
 	if (c->event->hw.interrupts == LX_THROTTLED)
 		pfm_count_throttled(lx->ctx, 1);
 	if (clock_is_due(c)) {
 		c->event->hw.sample_period = LX_FAR;
-		lx_settle(lx, regs);
+		lx_drain_overflows(lx, regs);
 	}
 }
 
 /* Wakes the readers and threads that lx->wake names. safe: no lock of the scheduler is held, so it is done at once. */
 void lx_end_service(struct lx_context *lx, bool safe)
 {
-	struct lx_context *root = lx->root;	/* child contexts (heirs) have no messages of their own */
+	struct lx_context *root = lx->root;	/* child contexts have no messages of their own */
 
 	if (!atomic_read(&root->wake))
 		return;
@@ -219,16 +219,16 @@ static void serve_soft(struct lx_counter *c, struct pt_regs *regs)
 		lx->firing = c->event;
 		serve_clock(c, regs);
 	} else {
-		serve_count(c, regs);
+		handle_count(c, regs);
 	}
 	lx_leave(lx, regs);
 	lx->firing = NULL;
 	lx_end_service(lx, c->kind != LX_SW);
 }
 
-static __always_inline void serve_hw(struct lx_counter *c, struct pt_regs *regs)
+static __always_inline void handle_hw(struct lx_counter *c, struct pt_regs *regs)
 {
-	serve_count(c, regs);
+	handle_count(c, regs);
 	lx_publish(c->lx);
 	lx_arch_end_overflow(c->event);
 	lx_end_service(c->lx, true);
@@ -280,7 +280,7 @@ void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, str
 
 	if (c->kind == LX_HW) {		/* in its interrupt */
 		if (!comes_late(c))
-			serve_hw(c, regs);
+			handle_hw(c, regs);
 		return;
 	}
 	local_irq_save(flags);

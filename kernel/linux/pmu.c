@@ -201,7 +201,7 @@ void lx_pmu_exit(void)
 
 /* --- descriptions come and go --------------------------------------------------------------- */
 
-static struct lx_demand demand;		/* for the module that describes this processor */
+static struct lx_module_request request;		/* for the module that describes this processor */
 
 static int use(struct lx_pmu *p)
 {
@@ -248,23 +248,23 @@ void pfm_module_remove_pmu(const struct pfm_pmu *pmu)
 		lx_machine.pmu = &software->pmu;
 		pmu_free(hardware);
 		hardware = NULL;
-		lx_demand_again(&demand);
+		lx_module_request_again(&request);
 	}
 	up_write(&current_pmu);
 }
 EXPORT_SYMBOL_GPL(pfm_module_remove_pmu);
 
-void lx_pmu_demand(void)
+void lx_pmu_load_module(void)
 {
 	const char *module;
 
-	if (!lx_demanded(&demand))
+	if (!lx_module_requested(&request))
 		return;
 	module = lx_arch_module();
 	if (module && !READ_ONCE(hardware))
-		lx_demand_met(&demand, request_module("%s", module));
+		lx_module_request_met(&request, request_module("%s", module));
 	else
-		lx_demand_met(&demand, 0);
+		lx_module_request_met(&request, 0);
 }
 
 void lx_pmu_lock(void)

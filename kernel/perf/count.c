@@ -252,7 +252,7 @@ void perf_freeze(struct pfm_context *ctx)
 	perf_drain(ctx, true);		/* after the stop no more records come */
 }
 
-/* The counters run again when the core is done, in perf_settle(). */
+/* The counters run again when the core is done, in perf_resume_group(). */
 void perf_resume(struct pfm_context *ctx)
 {
 	perf_of(ctx)->program = true;

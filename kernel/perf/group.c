@@ -217,7 +217,7 @@ static void close_group(struct pfm_context *ctx, struct perf_group *g)
 		return;
 	for (unsigned int i = g->n; i-- > 0;)
 		if (g->c[i].fd >= 0)
-			pfm_quick_close(ctx, g->c[i].fd);
+			pfm_fast_close(ctx, g->c[i].fd);
 	perf_family_close(g->family);
 	perf_sampler_close(g->sampler);
 	pfm_os_free(g);
@@ -242,7 +242,7 @@ static void prepare_attr(const struct pfm_context *ctx, const struct perf_group 
 		return;
 	attr->sample_period = c->period;
 	attr->precise_ip = c->plan.precise;
-	perf_stack_attr(&ctx->want, attr);
+	perf_stack_attr(&ctx->format_needs, attr);
 	if (c->period != -pmd->short_reset) {
 		attr->wakeup_events = 1;	/* the period changes at the first overflow */
 		attr->watermark = 0;

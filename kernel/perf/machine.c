@@ -97,7 +97,7 @@ static int attach(struct pfm_context *ctx, uint32_t load_pid)
 		return ret;
 	perf_of(ctx)->rings.ready = perf_records_came;
 	perf_of(ctx)->self = ctx->self ? pfm_fast_thread() : 0;
-	if (ctx->want.records && !perf_samples_family(ctx))
+	if (ctx->format_needs.records && !perf_samples_family(ctx))
 		ret = perf_ring_need(ctx);
 	if (ret)
 		perf_detach(ctx);
@@ -144,7 +144,7 @@ static const struct pfm_machine_ops ops = {
 	.live_view = perf_live_view,
 	.check_set = check_set,
 	.inherits = true,
-	.quick = perf_quick,
+	.fast_read = perf_fast_read,
 	.stack = &perf_stack_ops,
 	.records = true,
 	.switches = true,
@@ -300,7 +300,7 @@ static int open_once(void)
 		return ret;
 	compose_pmu();
 	write_notes();
-	pfm_user_want_heirs();
+	pfm_user_want_inherited();
 	pfm_machine_init(&machine, &ops, &pmu, NULL);
 	is_open = true;
 	return 0;

@@ -8,7 +8,7 @@
  * (PFM_FL_INHERIT), into one that they inherit, and sampler.c where they are sampled; named.c knows the events of
  * tracepoints and of other PMUs; replay.c carries the overflows that the kernel wrote into ring.c's buffers to the
  * core, with the call stacks that stack.c finds in them, record.c what else it wrote there, of programs; timer.c is the
- * set timeout; count.c lets the group count and reads it, quick.c where nothing else is to be done; view.c has the
+ * set timeout; count.c lets the group count and reads it, fast_read.c where nothing else is to be done; view.c has the
  * target read it; notify_block.c holds a target; event.c does the system calls, errors.c says why they failed. A file
  * uses those named after it, and not the other way.
  *
@@ -237,7 +237,7 @@ void perf_family_rebase_one(struct pfm_context *ctx, struct pfm_set *set, uint16
 
 /* access.c */
 int perf_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
-int perf_settle(struct pfm_context *ctx);	/* after the core has done its part */
+int perf_resume_group(struct pfm_context *ctx);	/* after the core has done its part */
 void perf_records_came(struct pfm_context *ctx);
 static inline bool perf_prompt(const struct pfm_context *ctx)	/* does the format want each sample at once? */
 {
@@ -257,8 +257,8 @@ void perf_note_lost(struct pfm_context *ctx, struct perf_counter *c, uint64_t lo
 #define PERF_ENTRY_WORDS	(perf_format_lost ? 3U : 2U)	/* value, id, lost */
 #define PERF_READ_WORDS		(PERF_HEAD_WORDS + 3 * PERF_MAX_COUNTERS)
 
-/* quick.c */
-bool perf_quick(struct pfm_context *ctx, struct pfm_quick *q);
+/* fast_read.c */
+bool perf_fast_read(struct pfm_context *ctx, struct pfm_fast_read *q);
 
 /* sampler.c */
 static inline bool perf_samples_family(const struct pfm_context *ctx)

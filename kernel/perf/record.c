@@ -184,7 +184,7 @@ void perf_record_replay(struct pfm_context *ctx, const union perf_record *rec)
 {
 	struct pfm_record out;
 
-	if (ctx->want.records && read_record(rec, &out))
+	if (ctx->format_needs.records && read_record(rec, &out))
 		tell(ctx, &out);
 }
 
@@ -195,7 +195,7 @@ void perf_record_lost(struct pfm_context *ctx)
 	uint64_t words[PERF_READ_WORDS];
 	struct pfm_record out = { .type = PFM_RECORD_LOST, .why = PFM_STACK_SMPL_LOST_RECORDS };
 
-	if (!ctx->want.records || !perf_format_lost || read(ring->fd, words, sizeof(words)) < 0)
+	if (!ctx->format_needs.records || !perf_format_lost || read(ring->fd, words, sizeof(words)) < 0)
 		return;
 	out.count = words[PERF_HEAD_WORDS + 2] - ring->lost;
 	ring->lost += out.count;

@@ -34,7 +34,7 @@ static bool parse(struct pfm_context *ctx, const union perf_record *rec, struct 
 	s->values = w + 8;	/* past nr, time enabled, time running */
 	if (s->n > PERF_MAX_COUNTERS || rec->header.size < (9 + s->n * VALUE_WORDS) * sizeof(*w))
 		return false;
-	return perf_stack_parse(&ctx->want, &s->stack, s->values + s->n * VALUE_WORDS,
+	return perf_stack_parse(&ctx->format_needs, &s->stack, s->values + s->n * VALUE_WORDS,
 				rec->words + rec->header.size / sizeof(*w));
 }
 
@@ -281,7 +281,7 @@ static void replay(struct pfm_context *ctx, const union perf_record *rec)
 /* Are records to be replayed now? While monitoring is stopped there are no overflows. */
 static bool goes_on(struct pfm_context *ctx)
 {
-	return !perf_of(ctx)->held && (pfm_counting(ctx) || (ctx->want.records && ctx->state == PFM_CTX_LOADED));
+	return !perf_of(ctx)->held && (pfm_counting(ctx) || (ctx->format_needs.records && ctx->state == PFM_CTX_LOADED));
 }
 
 /* Without a format, overflows after the one that masked came while masked, and are dropped. */

@@ -62,8 +62,8 @@ static int open_owner(struct pfm_context *ctx, struct perf_ring *ring, size_t pa
 	perf_attr_dummy(&attr);
 	attr.disabled = 1;
 	attr.inherit = perf_samples_family(ctx);
-	if (ctx->want.records)
-		perf_record_attr(&ctx->want, &attr);
+	if (ctx->format_needs.records)
+		perf_record_attr(&ctx->format_needs, &attr);
 	set_watermark(ctx, &attr, pages);
 	ring->fd = open_dummy(ctx, &attr, ring->cpu);
 	if (ring->fd < 0 && errno == EINVAL && attr.build_id) {	/* before Linux 5.12 */
@@ -124,7 +124,7 @@ static size_t pages_wanted(const struct pfm_context *ctx)
 		return PAGES_FORMAT;
 	if (!geteuid())
 		return pages_for(ctx);
-	return ctx->want.max_stack >= page_size() ? PAGES_USER * COPIES : PAGES_USER;
+	return ctx->format_needs.max_stack >= page_size() ? PAGES_USER * COPIES : PAGES_USER;
 }
 
 static int watch(struct pfm_context *ctx, struct perf_ring *ring)

@@ -65,7 +65,7 @@ static int refuse_count(const struct pfm_context *ctx, const struct pfm_pmd *pmd
 {
 	const struct perf_context *p = ctx->os;
 
-	if (!ctx->want.records)
+	if (!ctx->format_needs.records)
 		return 0;
 	if (ctx->flags & PFM_FL_ON_EXEC)
 		return pfm_refuse(-EINVAL, "PMD%u: INHERIT: a PMD that only counts loses counts of threads where "
@@ -105,7 +105,7 @@ static void prepare_attr(const struct pfm_context *ctx, const struct pfm_pmd *pm
 	attr->enable_on_exec = perf_of((struct pfm_context *)ctx)->on_exec;
 	if (!plan->sampling) {
 		attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
-		attr->inherit_stat = attr->sample_id_all = ctx->want.records;
+		attr->inherit_stat = attr->sample_id_all = ctx->format_needs.records;
 		return;
 	}
 	attr->sample_type = SAMPLE_TYPE;
@@ -117,7 +117,7 @@ static void prepare_attr(const struct pfm_context *ctx, const struct pfm_pmd *pm
 	} else {
 		attr->sample_period = -pmd->short_reset;
 	}
-	perf_stack_attr(&ctx->want, attr);
+	perf_stack_attr(&ctx->format_needs, attr);
 }
 
 /* Returns ESRCH if the thread has ended, which threads of a process may do at any time. */
@@ -148,7 +148,7 @@ static int open_records(struct pfm_context *ctx, struct perf_ring *ring, uint32_
 	struct perf_event_attr attr;
 
 	perf_attr_dummy(&attr);
-	perf_record_attr(&ctx->want, &attr);
+	perf_record_attr(&ctx->format_needs, &attr);
 	attr.inherit = 1;
 	e->num = PFM_MAX_PMDS;
 	e->lost = 0;
@@ -180,7 +180,7 @@ static int open_cpu(struct pfm_context *ctx, struct perf_sampler *s, struct perf
 
 		for (unsigned int i = 0; i < s->num_plans && !ret; i++)
 			ret = add(s, &e, open_event(ctx, ring, p->tids[k], &s->plans[i], &e));
-		if (!ret && ctx->want.records && p->tids[k] != ctx->tid)
+		if (!ret && ctx->format_needs.records && p->tids[k] != ctx->tid)
 			ret = add(s, &e, open_records(ctx, ring, p->tids[k], &e));
 		if (ret == -ESRCH && p->num_tids > 1)
 			ret = 0;
@@ -260,7 +260,7 @@ int perf_sampler_open(struct pfm_context *ctx, const struct perf_plan *plans, un
 	int ret;
 
 	*out = NULL;
-	if (!n && !ctx->want.records)
+	if (!n && !ctx->format_needs.records)
 		return 0;
 	for (unsigned int i = 0; i < n; i++) {
 		ret = perf_sampler_check(ctx, p->set, pfm_set_pmd(p->set, plans[i].num), &plans[i]);
@@ -414,7 +414,7 @@ static bool parse(struct pfm_context *ctx, const union perf_record *rec, struct 
 	perf_name_exited(ctx, where);
 	if (frequency)
 		pmd->last_reset = -w[5];
-	return perf_stack_parse(&ctx->want, stack, w + 5 + frequency, end);
+	return perf_stack_parse(&ctx->format_needs, stack, w + 5 + frequency, end);
 }
 
 void perf_sampler_replay(struct pfm_context *ctx, const union perf_record *rec)

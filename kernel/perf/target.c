@@ -163,12 +163,12 @@ static int open_life(struct pfm_context *ctx)
 }
 
 /* If it cannot be found out whether a program or only its thread has ended, END is sent. */
-static void watch_heir(struct pfm_context *ctx)
+static void watch_inherited(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
 	struct perf_event_attr attr;
 
-	if ((p->parent != getpid() && !pfm_user_heir_holds(ctx)) || !pfm_user_has_open(ctx) ||
+	if ((p->parent != getpid() && !pfm_user_inherited_holds(ctx)) || !pfm_user_has_open(ctx) ||
 	    (ctx->flags & PFM_FL_ON_EXEC))
 		return;
 	perf_attr_dummy(&attr);
@@ -184,7 +184,7 @@ bool perf_has_fd(struct pfm_context *ctx)
 
 	if (pfm_user_has_fd(ctx))
 		return true;
-	return p->exec >= 0 && read(p->exec, words, sizeof(words)) > 0 && !words[1] && pfm_user_heir_holds(ctx);
+	return p->exec >= 0 && read(p->exec, words, sizeof(words)) > 0 && !words[1] && pfm_user_inherited_holds(ctx);
 }
 
 uint64_t perf_ran(struct pfm_context *ctx)
@@ -392,7 +392,7 @@ static int bind_thread(struct pfm_context *ctx, uint32_t tid, const struct pfm_c
 	p->pid = (int)tid;
 	ret = open_life(ctx);
 	if (!ret && !ctx->self)
-		watch_heir(ctx);
+		watch_inherited(ctx);
 	if (!ret && (ctx->flags & PFM_FL_NOTIFY_BLOCK) && !ctx->self)
 		ret = perf_block_start(ctx);
 	return ret;

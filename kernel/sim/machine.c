@@ -120,21 +120,21 @@ static int attach_thread(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t 
 }
 
 /* PFM_FL_INHERIT. The computer's lock is held: the parent makes it now. */
-static int fork_heir(struct pfm_context *heir, void *child)
+static int fork_child_ctx(struct pfm_context *child_ctx, void *child)
 {
 	struct sim_ctx *sc = pfm_os_alloc(sizeof(*sc));
 
 	if (!sc)
 		return -ENOMEM;
-	heir->os = sc;
-	sc->insecure = is_insecure(sim_of(heir), heir);
-	bind_thread(heir, child);
+	child_ctx->os = sc;
+	sc->insecure = is_insecure(sim_of(child_ctx), child_ctx);
+	bind_thread(child_ctx, child);
 	return 0;
 }
 
-static void release_heir(struct pfm_context *heir)
+static void release_child_ctx(struct pfm_context *child_ctx)
 {
-	pfm_os_free(heir->os);
+	pfm_os_free(child_ctx->os);
 }
 
 /* 3.1.7; as in 2.x, the current CPU's number is accepted too. With PFM_FL_ANY_CPU any CPU can be loaded onto. */
@@ -440,8 +440,8 @@ const struct pfm_machine_ops sim_machine_ops = {
 	.destroy = destroy,
 	.attach = attach,
 	.detach = detach,
-	.fork = fork_heir,
-	.release = release_heir,
+	.fork = fork_child_ctx,
+	.release = release_child_ctx,
 	.access = in_pmu,
 	.install = pfm_bare_install,
 	.collect = pfm_bare_collect,

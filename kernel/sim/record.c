@@ -10,7 +10,7 @@ static void tell(struct sim_thread *t, struct pfm_context *ctx, const struct pfm
 	struct sim_cpu *cpu = &t->sim->cpus[t->cpu];
 	struct sim_inside in;
 
-	if (!ctx || !ctx->want.records || !sim_enter(t->sim, ctx, &in))
+	if (!ctx || !ctx->format_needs.records || !sim_enter(t->sim, ctx, &in))
 		return;
 	if (ctx == t->ctx || ctx == cpu->sys) {
 		pfm_record(ctx, rec);

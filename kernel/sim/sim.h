@@ -568,7 +568,7 @@ void sim_lock_init(struct pfm_sim *sim);
 void sim_lock(struct pfm_sim *sim);
 void sim_unlock(struct pfm_sim *sim);
 /*
- * Around a call-back into the core, on ctx, a root or a child context (heir). False: ctx is NULL or its root has been
+ * Around a call-back into the core, on ctx, a root or a child context. False: ctx is NULL or its root has been
  * freed. The computer's lock may have been released meanwhile, so the caller must check again whether ctx is still
  * bound. ctx may have been freed at the end.
  */

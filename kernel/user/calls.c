@@ -11,7 +11,7 @@
 #include "fmt.h"
 #include "formats/formats.h"
 #include "module_client.h"
-#include "quick.h"
+#include "fast_read.h"
 
 /* --- creating ------------------------------------------------------------------------------- */
 
@@ -240,7 +240,7 @@ VECTOR_CALL(pfm_create_evtsets, pfarg_setdesc_t, pfm_do_create_evtsets, PFM_NR_C
 VECTOR_CALL(pfm_delete_evtsets, pfarg_setdesc_t, pfm_do_delete_evtsets, PFM_NR_DELETE_EVTSETS)
 VECTOR_CALL(pfm_getinfo_evtsets, pfarg_setinfo_t, pfm_do_getinfo_evtsets, PFM_NR_GETINFO_EVTSETS)
 
-/* The complete read, which publishes how the next read can be a fast one (quick.h). */
+/* The complete read, which publishes how the next read can be a fast one (fast_read.h). */
 static int read_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 {
 	int ret = pfm_check_vector(ctx->machine, n, sizeof(*v));
@@ -252,20 +252,20 @@ static int read_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 
 int pfm_read_pmds(int fd, pfarg_pmd_t *v, int n)
 {
-	struct pfm_quick_ticket ticket;
+	struct pfm_fast_ticket ticket;
 	struct pfm_desc *d;
 	sigset_t saved;
 	int ret;
 
-	if (pfm_quick_read(fd, v, n))
+	if (pfm_fast_read(fd, v, n))
 		return 0;
 	if (pfm_linux_vector(fd, PFM_NR_READ_PMDS, n, v, &ret))
 		return ret;
-	ticket = pfm_quick_ticket(fd);
+	ticket = pfm_fast_ticket(fd);
 	d = pfm_desc_enter(fd, &saved);
 	ret = d ? read_pmds(d->ctx, v, n) : -EBADF;
 	if (!ret)
-		pfm_quick_publish(d, fd, ticket);
+		pfm_fast_publish(d, fd, ticket);
 	pfm_desc_leave(d, &saved);
 	return pfm_result(ret);
 }

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "desc.h"
-#include "heirs.h"
-#include "quick.h"
+#include "inherited.h"
+#include "fast_read.h"
 
 #define BUCKETS 1024
 
@@ -76,12 +76,12 @@ static void forget_contexts(void)
 	for (int i = 0; i < BUCKETS; i++) {
 		for (struct pfm_desc *d = table[i]; d; d = d->next) {
 			close(d->own);
-			pfm_heirs_inherit(&d->inherited, d->ino, d->serial);
+			pfm_inherited_inherit(&d->inherited, d->ino, d->serial);
 		}
 		table[i] = NULL;
 	}
-	pfm_heirs_register();
-	pfm_quick_forget();
+	pfm_inherited_register();
+	pfm_fast_forget();
 }
 
 /* The child has no service thread. In a process without contexts this takes next to no time. */
@@ -142,10 +142,10 @@ struct pfm_desc *pfm_desc_new(void)
 		pfm_refuse(0, "no memory for a context's descriptor");
 		return NULL;
 	}
-	d->memfd = d->quick = d->cgroup = -1;
+	d->memfd = d->fast_read = d->cgroup = -1;
 	d->pid = getpid();
 	d->refs = 1;
-	d->serial = pfm_heirs_serial();
+	d->serial = pfm_inherited_serial();
 	pthread_mutex_init(&d->lock, NULL);
 	if (open_ends(d)) {
 		pfm_refuse(0, "no descriptor for a context: %s (see ulimit -n)", strerror(errno));
@@ -182,7 +182,7 @@ void pfm_desc_put(struct pfm_desc *d)
 void pfm_desc_lock(struct pfm_desc *d)
 {
 	pthread_mutex_lock(&d->lock);
-	pfm_quick_withdraw(d);
+	pfm_fast_withdraw(d);
 }
 
 static void unlist(struct pfm_desc *d)
@@ -228,7 +228,7 @@ int pfm_desc_publish(struct pfm_desc *d)
 {
 	struct pfm_desc **p = bucket(d->ino);
 
-	pfm_quick_claim(d, d->fd);
+	pfm_fast_claim(d, d->fd);
 	pthread_mutex_lock(&d->lock);
 	d->hangup = pfm_watch_add(d->ctx, d->own, 0, on_hangup, d);
 	if (d->hangup) {
@@ -269,13 +269,13 @@ struct pfm_desc *pfm_desc_enter(int fd, sigset_t *saved)
 	if (d) {
 		pfm_desc_lock(d);
 		d->fd = fd;
-		pfm_quick_claim(d, fd);
+		pfm_fast_claim(d, fd);
 		if (d->ctx)
 			return d;
 		pthread_mutex_unlock(&d->lock);
 		pfm_desc_put(d);
 	}
-	pfm_quick_claim(NULL, fd);
+	pfm_fast_claim(NULL, fd);
 	pfm_refuse(0, forks ? "descriptor %d: a context is commanded by the process that created it"
 			     : "descriptor %d is not a perfmon context", fd);
 	errno = EBADF;
@@ -320,12 +320,12 @@ void pfm_desc_unmapped(const void *addr)
 
 bool pfm_user_has_open(struct pfm_context *ctx)
 {
-	return pfm_heirs_has_open(ctx->pid, pfm_desc_of(ctx)->ino);
+	return pfm_inherited_has_open(ctx->pid, pfm_desc_of(ctx)->ino);
 }
 
-bool pfm_user_heir_holds(struct pfm_context *ctx)
+bool pfm_user_inherited_holds(struct pfm_context *ctx)
 {
-	return pfm_heirs_holds(ctx->pid, pfm_desc_of(ctx)->serial);
+	return pfm_inherited_holds(ctx->pid, pfm_desc_of(ctx)->serial);
 }
 
 /* --- signals -------------------------------------------------------------------------------- */
@@ -470,7 +470,7 @@ void pfm_desc_closed(struct pfm_desc *d)
 	pfm_signals_block(&saved);
 	pfm_machines_begin_call();
 	pfm_desc_lock(d);
-	if (monitors_itself(d->ctx) && !hung_up(d) && !pfm_heirs_has_open((uint32_t)d->pid, d->ino))
+	if (monitors_itself(d->ctx) && !hung_up(d) && !pfm_inherited_has_open((uint32_t)d->pid, d->ino))
 		pfm_do_unload(d->ctx);
 	pfm_desc_leave(d, &saved);
 	errno = err;

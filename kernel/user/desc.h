@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
-#include "heirs.h"
+#include "inherited.h"
 #include "user.h"
 
 /* What a context's descriptor stands for. */
@@ -17,12 +17,12 @@ struct pfm_desc {
 	unsigned int		refs;		/* under the table's lock */
 	struct pfm_desc		*next;		/* in the table's bucket */
 	ino_t			ino;		/* of the program's end: all its duplicates share it */
-	uint32_t		serial;		/* by which children note it: heirs.h */
+	uint32_t		serial;		/* by which children note it: inherited.h */
 	struct pfm_inherited	inherited;	/* used in a child of fork(): the rest is not valid there */
 	pid_t			pid;		/* the process that made it, as a child of vfork() may close it */
 	int			fd;		/* the number the program last used for it */
 	int			own;		/* the library's end */
-	int			quick;		/* where its counters are published, or -1: quick.h */
+	int			fast_read;		/* where its counters are published, or -1: fast_read.h */
 	bool			silent;		/* its signals are off for an exec; under the table's lock */
 	int			msg_unit;	/* bytes a queued message occupies, once known */
 	bool			by_06;		/* made by perfmonctl(): mapped as 3.5.4 has it */

@@ -4,8 +4,8 @@
  * with this library: their calls pass here on the way to libc.
  *
  * An exec ends the contexts, and none of their signals may come after it (desc.h). Closing a number takes back what
- * quick.c has published under it, and ends self-monitoring (desc.h). A read of less than a message, which the kernel
- * would cut off a socket's, is refused (3.3.3). A file of /sys/kernel/perfmon that is not there is sysfs.c's.
+ * fast_read.c has published under it, and ends self-monitoring (desc.h). A read of less than a message, which the
+ * kernel would cut off a socket's, is refused (3.3.3). A file of /sys/kernel/perfmon that is not there is sysfs.c's.
  * Everything else is libc's.
  */
 #ifndef _GNU_SOURCE
@@ -22,9 +22,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "heirs.h"
+#include "inherited.h"
 #include "interpose.h"
-#include "quick.h"
+#include "fast_read.h"
 #include "sysfs.h"
 
 /* --- libc's --------------------------------------------------------------------------------- */
@@ -75,7 +75,7 @@ static int close_many(unsigned int first, unsigned int last, int flags)
 static ssize_t our_read(int fd, void *buf, size_t size)
 {
 	ssize_t (*fn)(int, void *, size_t) = libc(READ);
-	unsigned int message = pfm_quick_noted(fd) ? pfm_desc_message(fd) : 0;
+	unsigned int message = pfm_fast_noted(fd) ? pfm_desc_message(fd) : 0;
 
 	if (message && (!size || size % message)) {
 		pfm_refuse(0, "a message has %u bytes, and is read as a whole", message);
@@ -89,7 +89,7 @@ static ssize_t our_write(int fd, const void *buf, size_t size)
 {
 	ssize_t (*fn)(int, const void *, size_t) = libc(WRITE);
 
-	if (pfm_quick_noted(fd) && pfm_desc_message(fd)) {
+	if (pfm_fast_noted(fd) && pfm_desc_message(fd)) {
 		pfm_refuse(0, "nothing can be written to a context's descriptor");
 		errno = EINVAL;
 		return -1;
@@ -99,16 +99,16 @@ static ssize_t our_write(int fd, const void *buf, size_t size)
 
 static int our_close(int fd)
 {
-	bool inherited = pfm_heirs_concerns(fd);
+	bool inherited = pfm_inherited_concerns(fd);
 	struct pfm_desc *d = pfm_desc_closing(fd);
 	int ret;
 
-	pfm_quick_closing((unsigned int)fd, (unsigned int)fd);
+	pfm_fast_closing((unsigned int)fd, (unsigned int)fd);
 	ret = close_one(fd);
-	pfm_quick_closed((unsigned int)fd, (unsigned int)fd);
+	pfm_fast_closed((unsigned int)fd, (unsigned int)fd);
 	pfm_desc_closed(d);
 	if (inherited)
-		pfm_heirs_look();
+		pfm_inherited_look();
 	return ret;
 }
 
@@ -132,13 +132,13 @@ static int our_close_range(unsigned int first, unsigned int last, int flags)
 {
 	int ret;
 
-	pfm_quick_closing(first, last);
+	pfm_fast_closing(first, last);
 	if (!flags)
 		close_contexts(first, last);
 	ret = close_many(first, last, flags);
-	pfm_quick_closed(first, last);
-	if (pfm_heirs_any())
-		pfm_heirs_look();
+	pfm_fast_closed(first, last);
+	if (pfm_inherited_any())
+		pfm_inherited_look();
 	return ret;
 }
 
@@ -147,36 +147,36 @@ static void our_closefrom(int first)
 	void (*fn)(int) = libc(CLOSEFROM);
 	unsigned int from = first < 0 ? 0 : (unsigned int)first;
 
-	pfm_quick_closing(from, UINT_MAX);
+	pfm_fast_closing(from, UINT_MAX);
 	close_contexts(from, UINT_MAX);
 	if (fn)
 		fn(first);
 	else
 		close_many(from, UINT_MAX, 0);
-	pfm_quick_closed(from, UINT_MAX);
-	if (pfm_heirs_any())
-		pfm_heirs_look();
+	pfm_fast_closed(from, UINT_MAX);
+	if (pfm_inherited_any())
+		pfm_inherited_look();
 }
 
 /* dup3(2) where flags are given. */
 static int duplicate(int from, int to, const int *flags)
 {
 	int (*dup_2)(int, int) = libc(DUP2), (*dup_3)(int, int, int) = libc(DUP3);
-	bool inherited = pfm_heirs_concerns(to);
+	bool inherited = pfm_inherited_concerns(to);
 	struct pfm_desc *d = from == to ? NULL : pfm_desc_closing(to);
 	int ret;
 
-	pfm_quick_closing((unsigned int)to, (unsigned int)to);
+	pfm_fast_closing((unsigned int)to, (unsigned int)to);
 	if (!flags)
 		ret = dup_2 ? dup_2(from, to) : (int)syscall(SYS_dup3, from, to, 0);
 	else
 		ret = dup_3 ? dup_3(from, to, *flags) : (int)syscall(SYS_dup3, from, to, *flags);
-	pfm_quick_closed((unsigned int)to, (unsigned int)to);
-	if (ret >= 0 && pfm_quick_noted(from))
-		pfm_quick_note(to);
+	pfm_fast_closed((unsigned int)to, (unsigned int)to);
+	if (ret >= 0 && pfm_fast_noted(from))
+		pfm_fast_note(to);
 	pfm_desc_closed(d);
 	if (inherited)
-		pfm_heirs_look();
+		pfm_inherited_look();
 	return ret;
 }
 
@@ -197,7 +197,7 @@ static FILE *our_fdopen(int fd, const char *mode)
 	FILE *file = fn ? fn(fd, mode) : NULL;
 
 	if (file)
-		pfm_quick_closing((unsigned int)fd, (unsigned int)fd);
+		pfm_fast_closing((unsigned int)fd, (unsigned int)fd);
 	return file;
 }
 

@@ -51,9 +51,9 @@ bool pfm_user_has_fd(struct pfm_context *ctx);	/* the target is a thread of this
  * 3.3.6: has the target's process the descriptor open? And when it can be asked no more: is it a child that, unless it
  * called exec, had it to its end?
  */
-void pfm_user_want_heirs(void);	/* once, before the first context: children are to note it */
+void pfm_user_want_inherited(void);	/* once, before the first context: children are to note it */
 bool pfm_user_has_open(struct pfm_context *ctx);
-bool pfm_user_heir_holds(struct pfm_context *ctx);
+bool pfm_user_inherited_holds(struct pfm_context *ctx);
 int pfm_user_cgroup(const struct pfm_context *ctx);	/* a descriptor, or -1: pfm_set_cgroup() */
 uint64_t pfm_user_now(struct pfm_machine *m);	/* CLOCK_MONOTONIC */
 size_t pfm_user_page_size(struct pfm_machine *m);
@@ -70,31 +70,31 @@ void pfm_user_refresh(struct pfm_machine *m);
 void pfm_user_spread(struct pfm_machine *m);
 uint64_t pfm_user_lockable(struct pfm_machine *m);	/* bytes that the user may still lock; ~0: no limit */
 
-/* --- counters that are read by one system call: quick.h ------------------------------------- */
+/* --- counters that are read by one system call: fast_read.h ------------------------------------- */
 
-#define PFM_QUICK_MAX	64		/* counters */
+#define PFM_FAST_MAX	64		/* counters */
 
-struct pfm_quick_pmd {
+struct pfm_fast_pmd {
 	uint64_t	add;		/* the PMD's value is the count and this */
 	uint64_t	last_reset;
 	uint64_t	switch_left;
 };
 
 /* How the PMDs of the active set are read, by pfm_machine_ops.quick: no others are. */
-struct pfm_quick {
+struct pfm_fast_read {
 	/* The counts in the order of pmd; false: not now, or the complete read has to judge. */
-	bool		(*read)(const struct pfm_quick *q, uint64_t *counts);
-	int		fd;		/* of the counters, closed by pfm_quick_close() alone */
+	bool		(*read)(const struct pfm_fast_read *q, uint64_t *counts);
+	int		fd;		/* of the counters, closed by pfm_fast_close() alone */
 	int		cpu;		/* where it may be read, or -1: anywhere */
 	bool		pinned;		/* counts of less than all of the time are none */
 	uint16_t	set;
 	unsigned int	n;
 	uint8_t		at[PFM_MAX_PMDS];	/* of a PMD: its place in pmd, from 1; 0: not there */
-	struct pfm_quick_pmd	pmd[PFM_QUICK_MAX];
+	struct pfm_fast_pmd	pmd[PFM_FAST_MAX];
 };
 
 /* In place of close(2), for counters that pfm_machine_ops.quick may have told of; the context's lock is held. */
-void pfm_quick_close(struct pfm_context *ctx, int fd);
+void pfm_fast_close(struct pfm_context *ctx, int fd);
 /* --- views ---------------------------------------------------------------------------------- */
 
 /*

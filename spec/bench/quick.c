@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * quick.c - libperfmon with a pfm_read_pmds() that takes next to no time, so that the time of a call
+ * fast_read.c - libperfmon with a pfm_read_pmds() that takes next to no time, so that the time of a call
  * from Lua is what the binding adds. It is linked with the library's own objects; their function of
  * that name is renamed.
  */

@@ -23,9 +23,10 @@ describe("random steps", function()
          local out, status = run()
          assert.are.equal(0, status, "seed " .. SEEDS[i] .. ": " .. out)
          assert.is_truthy(out:find("seed " .. SEEDS[i] .. ": " .. STEPS .. " steps", 1, true), out)
-         for _, what in ipairs { "overflows", "set switches", "samples", "messages", "context switches", "heirs" } do
+         for _, what in ipairs { "overflows", "set switches", "samples", "messages", "context switches",
+            "child contexts" } do
             local n = tonumber(out:match("(%d+) " .. what))
-            assert.is_true(n > (what == "heirs" and 50 or 1000), what .. ": " .. out)
+            assert.is_true(n > (what == "child contexts" and 50 or 1000), what .. ": " .. out)
          end
       end
    end)

@@ -286,17 +286,17 @@ static noinline long load_context(struct lx_context *lx, void __user *arg)
 
 	if (copy_from_user(&load, arg, sizeof(load)))
 		return pfm_refuse(-EFAULT, "the argument cannot be read");
-	task = lx_aim(lx, load.load_pid);
+	task = lx_resolve_target(lx, load.load_pid);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
 	ret = enter(lx);
 	if (!ret) {
-		lx->aim = task;
+		lx->pending_task = task;
 		ret = pfm_do_load(lx->ctx, &load);
-		lx->aim = NULL;
+		lx->pending_task = NULL;
 		lx_unlock(lx);
 	}
-	lx_aim_end(task);
+	lx_target_put(task);
 	return ret;
 }
 
@@ -350,7 +350,7 @@ static inline long read_pmds(struct lx_context *lx, unsigned int n, void __user 
 {
 	if (n == 1)
 		return lx_read_one(lx, arg);
-	return n && n <= LX_QUICK ? lx_read_few(lx, n, arg) : lx_read_pmds(lx, n, arg);
+	return n && n <= LX_FAST_READ ? lx_read_few(lx, n, arg) : lx_read_pmds(lx, n, arg);
 }
 
 static noinline long buffer_size(struct lx_context *lx, void __user *arg)
@@ -416,7 +416,7 @@ static long getinfo_fmts(void __user *arg, int n)
 	pfarg_fmtinfo_t *infos;
 	long count;
 
-	lx_formats_demand();
+	lx_formats_load_module();
 	n = min(n, pfm_fmt_list(NULL, 0));
 	if (!n)
 		return pfm_fmt_list(NULL, 0);

@@ -133,7 +133,7 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	if (_IOC_TYPE(cmd) != PFM_IOC_MAGIC)
 		return -ENOTTY;
-	lx_pmu_demand();
+	lx_pmu_load_module();
 	if (_IOC_NR(cmd) == PFM_NR_CREATE_CONTEXT)
 		return create_context((void __user *)arg);
 	return lx_common_ioctl(cmd, (void __user *)arg);

@@ -47,8 +47,8 @@ struct lx_context *lx_context_new(void)
 	return lx;
 }
 
-/* A child context (heir) has neither file nor messages. */
-struct lx_context *lx_context_heir(struct lx_context *root)
+/* A child context has neither file nor messages. */
+struct lx_context *lx_child_context(struct lx_context *root)
 {
 	struct lx_context *lx = context_alloc(root->ns);
 
@@ -68,13 +68,13 @@ static void context_free(struct kref *ref)
 	struct lx_context *lx = container_of(ref, struct lx_context, ref);
 
 	struct lx_context *root = lx->root;
-	bool heir = root != lx;
+	bool child_ctx = root != lx;
 
 	put_pid_ns(lx->ns);
 	put_cred(lx->cred);
 	lx_queue_free(lx);
 	pfm_os_free(lx);
-	if (heir)
+	if (child_ctx)
 		lx_context_put(root);
 	/* lx_lifetime_exit() waits until every thread has left this function */
 	module_put(THIS_MODULE);

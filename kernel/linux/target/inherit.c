@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * inherit.c - PFM_FL_INHERIT: a thread that a monitored thread creates gets a child context, called heir in the code
+ * inherit.c - PFM_FL_INHERIT: a thread that a monitored thread creates gets a child context
  * (core/inherit.c).
  *
- * The tracepoint of the fork may neither sleep nor allocate. Each monitored thread therefore has a struct lx_birth
- * allocated in advance. The probe queues it as task work of the child, which creates its child context before its first
- * instruction at user level, and queues work with which the parent allocates the next one. Until its work has run the
- * child counts as expected: the parent may have exited long before. A child context has the lock of its root, and its
- * memory is charged to the user who created the root.
+ * The tracepoint of the fork may neither sleep nor allocate. Each monitored thread therefore has a struct
+ * lx_fork_record allocated in advance. The probe queues it as task work of the child, which creates its child context
+ * before its first instruction at user level, and queues work with which the parent allocates the next one. Until its
+ * work has run the child counts as expected: the parent may have exited long before. A child context has the lock of
+ * its root, and its memory is charged to the user who created the root.
  */
 #include <linux/cred.h>
 #include <linux/sched/task.h>
@@ -16,7 +16,7 @@
 
 #include "linux.h"
 
-struct lx_birth {
+struct lx_fork_record {
 	struct callback_head	work;
 	struct lx_context	*root;	/* held */
 	u32			load;	/* of the root then */
@@ -43,10 +43,10 @@ static void fork_in(struct lx_context *root)
 	revert_creds(own);
 }
 
-static void free_birth(struct lx_birth *birth)
+static void free_fork_record(struct lx_fork_record *fork_record)
 {
-	lx_context_put(birth->root);
-	kfree(birth);
+	lx_context_put(fork_record->root);
+	kfree(fork_record);
 }
 
 static u32 load_of(const struct lx_context *root)
@@ -54,7 +54,7 @@ static u32 load_of(const struct lx_context *root)
 	return (u64)atomic64_read(&root->expected) >> 32;
 }
 
-bool lx_expects(struct pfm_context *root)
+bool lx_forks_pending(struct pfm_context *root)
 {
 	return (u32)atomic64_read(&lx_of(root)->expected);
 }
@@ -67,110 +67,113 @@ void lx_inherit_load(struct lx_context *root)
 /* Runs in the child before it first returns to user level, or in its exit if it is killed before that. */
 static void be_born(struct callback_head *work)
 {
-	struct lx_birth *birth = container_of(work, struct lx_birth, work);
-	struct lx_context *root = birth->root;
+	struct lx_fork_record *fork_record = container_of(work, struct lx_fork_record, work);
+	struct lx_context *root = fork_record->root;
 
 	mutex_lock(&root->lock);
-	if (root->ctx && load_of(root) == birth->load) {
+	if (root->ctx && load_of(root) == fork_record->load) {
 		if (!(current->flags & PF_EXITING))
 			fork_in(root);
 		atomic64_dec(&root->expected);
-		pfm_birth_over(root->ctx);
+		pfm_fork_done(root->ctx);
 	}
 	lx_unlock(root);
-	free_birth(birth);
+	free_fork_record(fork_record);
 }
 
 /* --- the parent ------------------------------------------------------------------------------- */
 
-static struct lx_birth *new_birth(void)
+static struct lx_fork_record *new_fork_record(void)
 {
-	struct lx_birth *birth = kzalloc(sizeof(*birth), GFP_KERNEL_ACCOUNT);
+	struct lx_fork_record *fork_record = kzalloc(sizeof(*fork_record), GFP_KERNEL_ACCOUNT);
 
-	if (birth)
-		init_task_work(&birth->work, be_born);
-	return birth;
+	if (fork_record)
+		init_task_work(&fork_record->work, be_born);
+	return fork_record;
 }
 
-/* Runs in the parent. Without memory bond->birth is NULL: its next child is not counted, which is reported. */
+/*
+ * Runs in the parent. Without memory target_ref->fork_record is NULL: its next child is not counted, which is
+ * reported.
+ */
 static void refill(struct callback_head *work)
 {
-	struct lx_bond *bond = container_of(work, struct lx_bond, refill_work);
+	struct lx_target_ref *target_ref = container_of(work, struct lx_target_ref, refill_work);
 
-	WRITE_ONCE(bond->birth, new_birth());
-	lx_bond_put(bond);
+	WRITE_ONCE(target_ref->fork_record, new_fork_record());
+	lx_target_ref_put(target_ref);
 }
 
-int lx_inherit_begin(struct lx_bond *bond)
+int lx_inherit_begin(struct lx_target_ref *target_ref)
 {
-	bond->birth = NULL;
-	if (!bond->lx->cred)
+	target_ref->fork_record = NULL;
+	if (!target_ref->lx->cred)
 		return 0;
-	init_task_work(&bond->refill_work, refill);
-	bond->birth = new_birth();
-	return bond->birth ? 0 : pfm_refuse(-ENOMEM, "no memory for the load");
+	init_task_work(&target_ref->refill_work, refill);
+	target_ref->fork_record = new_fork_record();
+	return target_ref->fork_record ? 0 : pfm_refuse(-ENOMEM, "no memory for the load");
 }
 
-void lx_inherit_end(struct lx_bond *bond)
+void lx_inherit_end(struct lx_target_ref *target_ref)
 {
-	kfree(bond->birth);
-	bond->birth = NULL;
+	kfree(target_ref->fork_record);
+	target_ref->fork_record = NULL;
 }
 
 /* The load number cannot change meanwhile: the current thread is watched, so its context is loaded. */
-void lx_inherit_expect(struct lx_bond *bond)
+void lx_inherit_expect(struct lx_target_ref *target_ref)
 {
-	if (bond->birth)
-		bond->birth->load = (u64)atomic64_inc_return(&bond->lx->root->expected) >> 32;
+	if (target_ref->fork_record)
+		target_ref->fork_record->load = (u64)atomic64_inc_return(&target_ref->lx->root->expected) >> 32;
 }
 
 /* Both works run after the probe, the child's and the parent's in any order. */
-void lx_inherit_fork(struct lx_bond *bond, struct task_struct *child)
+void lx_inherit_fork(struct lx_target_ref *target_ref, struct task_struct *child)
 {
-	struct lx_context *root = bond->lx->root;
-	struct lx_birth *birth = bond->birth;
+	struct lx_context *root = target_ref->lx->root;
+	struct lx_fork_record *fork_record = target_ref->fork_record;
 
-	if (birth) {
-		bond->birth = NULL;
+	if (fork_record) {
+		target_ref->fork_record = NULL;
 		kref_get(&root->ref);
-		birth->root = root;
-		WARN_ON_ONCE(lx_task_work(child, &birth->work, TWA_RESUME));
+		fork_record->root = root;
+		WARN_ON_ONCE(lx_task_work(child, &fork_record->work, TWA_RESUME));
 	} else {
-		atomic_inc(&root->unborn);
+		atomic_inc(&root->dropped_children);
 	}
-	if (WARN_ON_ONCE(lx_task_work(current, &bond->refill_work, TWA_RESUME)))
-		refcount_dec(&bond->users);
+	if (WARN_ON_ONCE(lx_task_work(current, &target_ref->refill_work, TWA_RESUME)))
+		refcount_dec(&target_ref->users);
 }
 
 /* --- for the core ----------------------------------------------------------------------------- */
 
-int lx_fork(struct pfm_context *heir, void *child)
+int lx_fork(struct pfm_context *child_ctx, void *child)
 {
-	struct lx_context *lx = lx_context_heir(lx_of(heir->root));
+	struct lx_context *lx = lx_child_context(lx_of(child_ctx->root));
 	int ret;
 
 	if (!lx)
 		return -ENOMEM;
-	lx->ctx = heir;
-	heir->os = lx;
+	lx->ctx = child_ctx;
+	child_ctx->os = lx;
 	ret = lx_attach_child(lx, child);
 	if (ret)
-		lx_release(heir);
+		lx_release(child_ctx);
 	return ret;
 }
 
 /* Work that is queued at the child's thread may still hold a reference. */
-void lx_release(struct pfm_context *heir)
+void lx_release(struct pfm_context *child_ctx)
 {
-	struct lx_context *lx = lx_of(heir);
+	struct lx_context *lx = lx_of(child_ctx);
 
 	lx->ctx = NULL;
 	lx_context_put(lx);
 }
 
-/* Reports to the core the children for which no struct lx_birth was left. */
-void lx_count_unborn(struct lx_context *root)
+/* Reports to the core the children for which no struct lx_fork_record was left. */
+void lx_count_dropped(struct lx_context *root)
 {
-	for (int n = atomic_xchg(&root->unborn, 0); n; n--)
+	for (int n = atomic_xchg(&root->dropped_children, 0); n; n--)
 		pfm_fork_failed(root->ctx);
 }

@@ -77,41 +77,41 @@ static bool has_fd(const struct lx_context *lx, struct files_struct *files)
 	return found;
 }
 
-static void end_bond(struct lx_bond *bond)
+static void end_target_ref(struct lx_target_ref *target_ref)
 {
-	struct lx_context *lx = bond->lx, *root = lx->root;
+	struct lx_context *lx = target_ref->lx, *root = lx->root;
 
 	mutex_lock(&root->lock);
-	if (lx->ctx && lx->bond == bond) {
-		lx->target_has_fd = bond->has_fd;
+	if (lx->ctx && lx->target_ref == target_ref) {
+		lx->target_has_fd = target_ref->has_fd;
 		if (!pfm_inherits(lx->ctx))
 			pfm_do_stop(lx->ctx);
 		pfm_target_exit(lx->ctx);
 	}
 	lx_wake(root);
 	mutex_unlock(&root->lock);
-	lx_bond_put(bond);
+	lx_target_ref_put(target_ref);
 }
 
 /* In the target. */
 static void target_is_gone(struct callback_head *work)
 {
-	end_bond(container_of(work, struct lx_bond, exit_work));
+	end_target_ref(container_of(work, struct lx_target_ref, exit_work));
 }
 
 /* Runs in a worker, on kernels without task_work_add(). */
 static void target_went(struct work_struct *work)
 {
-	end_bond(container_of(work, struct lx_bond, exit_later));
+	end_target_ref(container_of(work, struct lx_target_ref, exit_later));
 }
 
 /*
- * Returns the current thread's bond with a reference if its end is noticed for the first time, else NULL. With
+ * Returns the current thread's target reference, held, if its end is noticed for the first time, else NULL. With
  * only_lost the end is that perf has removed the thread's events.
  */
-static struct lx_bond *find_end(bool only_lost)
+static struct lx_target_ref *find_end(bool only_lost)
 {
-	struct lx_bond *bond = NULL;
+	struct lx_target_ref *target_ref = NULL;
 	struct lx_context *lx;
 
 	smp_mb();	/* A */
@@ -119,27 +119,28 @@ static struct lx_bond *find_end(bool only_lost)
 		return NULL;
 	raw_spin_lock(&watched_lock);
 	lx = find(current);
-	if (lx && !lx->bond->ended && (!only_lost || READ_ONCE(lx->witness->state) == PERF_EVENT_STATE_EXIT)) {
-		bond = lx->bond;
-		bond->ended = true;
-		refcount_inc(&bond->users);
+	if (lx && !lx->target_ref->ended &&
+	    (!only_lost || READ_ONCE(lx->anchor_event->state) == PERF_EVENT_STATE_EXIT)) {
+		target_ref = lx->target_ref;
+		target_ref->ended = true;
+		refcount_inc(&target_ref->users);
 	}
 	raw_spin_unlock(&watched_lock);
-	return bond;
+	return target_ref;
 }
 
 /* Probes cannot sleep: the work is done when the thread returns to user level, or in its exit. */
 static void queue_end(bool only_lost, enum task_work_notify_mode mode)
 {
-	struct lx_bond *bond = find_end(only_lost);
+	struct lx_target_ref *target_ref = find_end(only_lost);
 
-	if (!bond)
+	if (!target_ref)
 		return;
-	bond->has_fd = has_fd(bond->lx, current->files);
+	target_ref->has_fd = has_fd(target_ref->lx, current->files);
 	if (!lx_has_task_work())
-		queue_work(unloaders, &bond->exit_later);
-	else if (WARN_ON_ONCE(lx_task_work(current, &bond->exit_work, mode)))	/* exit_task_work() comes later */
-		refcount_dec(&bond->users);
+		queue_work(unloaders, &target_ref->exit_later);
+	else if (WARN_ON_ONCE(lx_task_work(current, &target_ref->exit_work, mode)))	/* before exit_task_work() */
+		refcount_dec(&target_ref->users);
 }
 
 static void on_exit(PFM_PROBE_EXIT_ARGS)
@@ -181,7 +182,7 @@ static void on_rename(void *data, struct task_struct *task, const char *name)
 /* The current thread has created child, which has not run yet. */
 static void on_fork(void *data, struct task_struct *parent, struct task_struct *child)
 {
-	struct lx_bond *bond = NULL;
+	struct lx_target_ref *target_ref = NULL;
 	struct lx_context *lx;
 
 	lx_record_fork(child);
@@ -190,14 +191,14 @@ static void on_fork(void *data, struct task_struct *parent, struct task_struct *
 	raw_spin_lock(&watched_lock);
 	lx = find(current);
 	/* a thread that lost its events to an exec stays watched until its context is unloaded; it is not inherited */
-	if (lx && lx->cred && !lx->bond->ended) {
-		bond = lx->bond;
-		refcount_inc(&bond->users);
-		lx_inherit_expect(bond);
+	if (lx && lx->cred && !lx->target_ref->ended) {
+		target_ref = lx->target_ref;
+		refcount_inc(&target_ref->users);
+		lx_inherit_expect(target_ref);
 	}
 	raw_spin_unlock(&watched_lock);
-	if (bond)
-		lx_inherit_fork(bond, child);
+	if (target_ref)
+		lx_inherit_fork(target_ref, child);
 }
 
 /* The current thread is mapping something. */
@@ -212,39 +213,39 @@ bool lx_task_has_fd(struct lx_context *lx)
 	return lx->target_has_fd;
 }
 
-struct lx_bond *lx_bond_new(struct lx_context *lx)
+struct lx_target_ref *lx_target_ref_new(struct lx_context *lx)
 {
-	struct lx_bond *bond = &lx->first_bond;
+	struct lx_target_ref *target_ref = &lx->first_target_ref;
 
-	if (smp_load_acquire(&lx->first_bond_used))	/* E */
-		bond = pfm_os_alloc(sizeof(*bond));
-	if (!bond)
+	if (smp_load_acquire(&lx->first_target_ref_used))	/* E */
+		target_ref = pfm_os_alloc(sizeof(*target_ref));
+	if (!target_ref)
 		return NULL;
-	if (bond == &lx->first_bond)
-		lx->first_bond_used = true;
+	if (target_ref == &lx->first_target_ref)
+		lx->first_target_ref_used = true;
 	kref_get(&lx->ref);
-	bond->lx = lx;
-	bond->ended = bond->has_fd = bond->block_queued = bond->hold = false;
-	init_task_work(&bond->exit_work, target_is_gone);
-	INIT_WORK(&bond->exit_later, target_went);
-	lx_block_init(bond);
-	refcount_set(&bond->users, 1);
-	return bond;
+	target_ref->lx = lx;
+	target_ref->ended = target_ref->has_fd = target_ref->block_queued = target_ref->hold = false;
+	init_task_work(&target_ref->exit_work, target_is_gone);
+	INIT_WORK(&target_ref->exit_later, target_went);
+	lx_block_init(target_ref);
+	refcount_set(&target_ref->users, 1);
+	return target_ref;
 }
 
-/* first_bond is embedded in the context: it is not freed, but marked unused for the next load. */
-void lx_bond_put(struct lx_bond *bond)
+/* first_target_ref is embedded in the context: it is not freed, but marked unused for the next load. */
+void lx_target_ref_put(struct lx_target_ref *target_ref)
 {
-	struct lx_context *lx = bond->lx;
-	bool own = bond != &lx->first_bond;
+	struct lx_context *lx = target_ref->lx;
+	bool own = target_ref != &lx->first_target_ref;
 
-	if (!refcount_dec_and_test(&bond->users))
+	if (!refcount_dec_and_test(&target_ref->users))
 		return;
-	lx_inherit_end(bond);
+	lx_inherit_end(target_ref);
 	if (own)
-		pfm_os_free(bond);
+		pfm_os_free(target_ref);
 	else
-		smp_store_release(&lx->first_bond_used, false);	/* E */
+		smp_store_release(&lx->first_target_ref_used, false);	/* E */
 	lx_context_put(lx);
 }
 

@@ -7,40 +7,41 @@
 
 static void wait_for_restart(struct callback_head *work)
 {
-	struct lx_bond *bond = container_of(work, struct lx_bond, block_work);
+	struct lx_target_ref *target_ref = container_of(work, struct lx_target_ref, block_work);
 
-	WRITE_ONCE(bond->block_queued, false);
+	WRITE_ONCE(target_ref->block_queued, false);
 	/* an exiting thread does not return to its own code, and a killable wait in it would never end */
 	if (!(current->flags & PF_EXITING))
-		wait_event_state(bond->lx->blocked, !READ_ONCE(bond->hold), (TASK_KILLABLE | TASK_FREEZABLE));
-	lx_bond_put(bond);
+		wait_event_state(target_ref->lx->blocked, !READ_ONCE(target_ref->hold),
+				 (TASK_KILLABLE | TASK_FREEZABLE));
+	lx_target_ref_put(target_ref);
 }
 
-void lx_block_init(struct lx_bond *bond)
+void lx_block_init(struct lx_target_ref *target_ref)
 {
-	init_task_work(&bond->block_work, wait_for_restart);
+	init_task_work(&target_ref->block_work, wait_for_restart);
 }
 
 /* In the overflow, in the target's context. */
 void lx_block(struct pfm_context *ctx)
 {
 	struct lx_context *lx = lx_of(ctx);
-	struct lx_bond *bond = lx->bond;
+	struct lx_target_ref *target_ref = lx->target_ref;
 
-	WRITE_ONCE(bond->hold, true);
-	if (READ_ONCE(bond->block_queued))
+	WRITE_ONCE(target_ref->hold, true);
+	if (READ_ONCE(target_ref->block_queued))
 		return;
-	WRITE_ONCE(bond->block_queued, true);
-	refcount_inc(&bond->users);
+	WRITE_ONCE(target_ref->block_queued, true);
+	refcount_inc(&target_ref->users);
 	/* the work cannot run before this function returns; adding it fails once the target is past exit_task_work() */
-	if (lx_task_work(lx->task, &bond->block_work, TWA_RESUME))
-		refcount_dec(&bond->users);
+	if (lx_task_work(lx->task, &target_ref->block_work, TWA_RESUME))
+		refcount_dec(&target_ref->users);
 }
 
 void lx_unblock(struct pfm_context *ctx)
 {
 	struct lx_context *lx = lx_of(ctx);
 
-	WRITE_ONCE(lx->bond->hold, false);
+	WRITE_ONCE(lx->target_ref->hold, false);
 	atomic_or(LX_WAKE_TARGET, &lx->wake);
 }

@@ -27,7 +27,7 @@
 #include "linux.h"
 #include "perfmon/perfmon_stack_smpl.h"
 
-#define TOLD_BITS	11		/* of the number of hashes that a listener remembers */
+#define SEEN_BITS	11		/* of the number of hashes that a listener remembers */
 #define MOST_VMAS	16384		/* of a process that are looked at */
 
 /* --- listeners ---------------------------------------------------------------------------------- */
@@ -50,10 +50,11 @@ int lx_listen(struct lx_context *lx)
 {
 	struct bucket *b = bucket_of(lx->task, lx->ctx->cpu);
 
-	if (!lx->ctx->want.records)
+	if (!lx->ctx->format_needs.records)
 		return 0;
-	lx->told = lx->root == lx ? pfm_os_alloc(sizeof(*lx->told) << TOLD_BITS) : lx->root->told;
-	if (!lx->told)
+	lx->seen_mappings = lx->root == lx ? pfm_os_alloc(sizeof(*lx->seen_mappings) << SEEN_BITS) :
+					     lx->root->seen_mappings;
+	if (!lx->seen_mappings)
 		return pfm_refuse(-ENOMEM, "no memory to remember what was told of programs");
 	raw_spin_lock_irq(&b->lock);
 	hlist_add_head(&lx->by_listener, &b->list);
@@ -66,7 +67,7 @@ void lx_listen_end(struct lx_context *lx)
 {
 	struct bucket *b = bucket_of(lx->task, lx->ctx->cpu);
 
-	if (!lx->told)
+	if (!lx->seen_mappings)
 		return;
 	atomic_dec(&listening);
 	raw_spin_lock_irq(&b->lock);
@@ -79,8 +80,8 @@ void lx_listen_free(struct lx_context *lx)
 {
 	irq_work_sync(&lx->walk_work);
 	if (lx->root == lx)
-		pfm_os_free(lx->told);
-	lx->told = NULL;
+		pfm_os_free(lx->seen_mappings);
+	lx->seen_mappings = NULL;
 }
 
 static bool nobody_listens(void)
@@ -167,7 +168,7 @@ static bool know(const struct lx_context *lx, struct pfm_record *rec, struct tas
 /* Has perf removed its events from the thread, since it executes a set-uid program? Nothing is recorded of that one. */
 static bool is_lost(const struct lx_context *lx)
 {
-	return lx->task && READ_ONCE(lx->witness->state) == PERF_EVENT_STATE_EXIT;
+	return lx->task && READ_ONCE(lx->anchor_event->state) == PERF_EVENT_STATE_EXIT;
 }
 
 static void tell_exec(struct lx_context *lx, struct telling *t)
@@ -261,7 +262,7 @@ static u64 hash_of_mapping(const struct vm_area_struct *vma)
  */
 static bool remember(struct lx_context *lx, u64 hash)
 {
-	u64 *slot = &lx->told[hash >> (64 - TOLD_BITS)];
+	u64 *slot = &lx->seen_mappings[hash >> (64 - SEEN_BITS)];
 	bool known = READ_ONCE(*slot) == hash;
 
 	if (!known)
@@ -463,10 +464,10 @@ void lx_record_sample(struct lx_context *lx)
 	struct pt_regs *regs = lx->where.regs;
 	u64 hash;
 
-	if (!lx->told || !mm || !can_walk() || (lx->task && lx->task != current))
+	if (!lx->seen_mappings || !mm || !can_walk() || (lx->task && lx->task != current))
 		return;
 	hash = hash_of_all(mm);
-	if (READ_ONCE(lx->told[hash >> (64 - TOLD_BITS)]) == hash)
+	if (READ_ONCE(lx->seen_mappings[hash >> (64 - SEEN_BITS)]) == hash)
 		return;
 	WRITE_ONCE(lx->sampled_user, regs && user_mode(regs));
 	irq_work_queue(&lx->walk_work);

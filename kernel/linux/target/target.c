@@ -49,7 +49,7 @@ static void free_events(struct lx_context *lx)
 	lx_clock_close(lx);
 	lx_counters_free(lx);
 	lx->perf[0] = lx->perf[1] = NULL;
-	lx->witness = NULL;
+	lx->anchor_event = NULL;
 }
 
 static int get_events(struct lx_context *lx)
@@ -88,17 +88,17 @@ static int check_task(struct task_struct *task, u32 tid, bool blocks)
 	return 0;
 }
 
-/* Notes the thread's ids, and makes the bond by which its exit is noticed. */
+/* Notes the thread's ids, and makes the target reference by which its exit is noticed. */
 static int know_task(struct lx_context *lx)
 {
 	struct pfm_context *ctx = lx->ctx;
 
-	lx->bond = lx_bond_new(lx);
+	lx->target_ref = lx_target_ref_new(lx);
 	ctx->tid = task_pid_nr(lx->task);
 	ctx->pid = task_tgid_nr(lx->task);
 	lx->tid = task_pid_nr_ns(lx->task, lx->ns);
 	lx->pid = task_tgid_nr_ns(lx->task, lx->ns);
-	return lx->bond ? lx_inherit_begin(lx->bond) : pfm_refuse(-ENOMEM, "no memory for the load");
+	return lx->target_ref ? lx_inherit_begin(lx->target_ref) : pfm_refuse(-ENOMEM, "no memory for the load");
 }
 
 static int get_watched_events(struct lx_context *lx)
@@ -118,7 +118,7 @@ static int get_watched_events(struct lx_context *lx)
  * credentials meanwhile. The lock is taken before lx->lock: an exec holds it when it closes descriptors, and
  * lx_flush() takes lx->lock.
  */
-struct task_struct *lx_aim(const struct lx_context *lx, u32 load_pid)
+struct task_struct *lx_resolve_target(const struct lx_context *lx, u32 load_pid)
 {
 	struct task_struct *task;
 
@@ -131,7 +131,7 @@ struct task_struct *lx_aim(const struct lx_context *lx, u32 load_pid)
 	return ERR_PTR(pfm_refuse(-EINTR, "interrupted"));
 }
 
-void lx_aim_end(struct task_struct *task)
+void lx_target_put(struct task_struct *task)
 {
 	if (!task)
 		return;
@@ -148,9 +148,9 @@ static int bind_task(struct lx_context *lx, u32 tid)
 
 static void let_go_of_task(struct lx_context *lx)
 {
-	if (lx->bond)
-		lx_bond_put(lx->bond);
-	lx->bond = NULL;
+	if (lx->target_ref)
+		lx_target_ref_put(lx->target_ref);
+	lx->target_ref = NULL;
 	put_task_struct(lx->task);
 	lx->task = NULL;
 }
@@ -160,9 +160,9 @@ static int attach_thread(struct pfm_context *ctx, u32 load_pid)
 	struct lx_context *lx = lx_of(ctx);
 	int ret;
 
-	if (!lx->aim)
+	if (!lx->pending_task)
 		return pfm_refuse(-ESRCH, "there is no thread %u", load_pid);
-	lx->task = get_task_struct(lx->aim);
+	lx->task = get_task_struct(lx->pending_task);
 	lx_inherit_load(lx);
 	ctx->self = lx->task == current;
 	ret = know_task(lx);
@@ -285,7 +285,7 @@ int lx_attach(struct pfm_context *ctx, uint32_t load_pid)
 
 /*
  * Adds a counter on a loaded thread, under its exec_update_lock as in a load. The lock is only tried: an exec holds it
- * while it may wait for lx->lock, which the caller holds (see lx_aim()).
+ * while it may wait for lx->lock, which the caller holds (see lx_resolve_target()).
  */
 static int need_on_thread(struct lx_context *lx, u16 num)
 {
@@ -294,7 +294,7 @@ static int need_on_thread(struct lx_context *lx, u16 num)
 
 	if (!down_read_trylock(exec))
 		return pfm_refuse(-EBUSY, "thread %u is executing a program, and gets no counter meanwhile", lx->tid);
-	if (lx->bond->ended || READ_ONCE(lx->witness->state) == PERF_EVENT_STATE_EXIT)
+	if (lx->target_ref->ended || READ_ONCE(lx->anchor_event->state) == PERF_EVENT_STATE_EXIT)
 		ret = pfm_refuse(-ESRCH, "thread %u has ended, or runs a program with more rights", lx->tid);
 	else
 		ret = lx_counter_need(lx, num);
@@ -318,9 +318,9 @@ void lx_detach(struct pfm_context *ctx)
 
 	lx_listen_end(lx);
 	lx_unwatch(lx);
-	lx_count_unborn(lx);
+	lx_count_dropped(lx);
 	lx_exclude_end(lx);
-	lx_clock_settle(lx);
+	lx_clock_drain(lx);
 	free_events(lx);
 	lx_listen_free(lx);
 	lx->running = lx->wanted = false;

@@ -13,7 +13,7 @@ static pfm_ds_area_t *area_of(const struct sim_cpu *cpu, unsigned int counter)
 	const struct sim_pebs *pebs = &cpu->sim->model->codes->pebs;
 	const struct pfm_context *ctx = cpu->ctx;
 
-	if (counter >= pebs->num || !ctx || !ctx->fmt || ctx->want.ds_record != pebs->record ||
+	if (counter >= pebs->num || !ctx || !ctx->fmt || ctx->format_needs.ds_record != pebs->record ||
 	    !(cpu->pmcs[pebs->enable] >> (pebs->bit + counter) & 1))
 		return NULL;
 	return ctx->buf;

@@ -31,7 +31,7 @@ static void refused(void)
 	EXPECT(pfm_create_context(two, 1) == -1 && errno == EINVAL);
 }
 
-static void without_format(void)
+static void default_policy(void)
 {
 	pfarg_ctx_t ctx;
 
@@ -65,7 +65,7 @@ static void with_format(void)
 int main(void)
 {
 	refused();
-	without_format();
+	default_policy();
 	with_format();
 	return failures != 0;
 }

@@ -151,7 +151,7 @@ static void summary(void)
 	say("context switches", tally.ctxsw);
 	say("messages", tally.messages);
 	say("END", tally.ends);
-	say("heirs", tally.heirs);
+	say("child contexts", tally.child_ctxs);
 	say("samples of families", tally.sampled);
 	say("found a part taken", tally.taken_away);
 	say("registers grown", tally.grown);

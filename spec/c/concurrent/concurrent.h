@@ -19,7 +19,7 @@
 #define NUM_TARGETS	3		/* threads to monitor: 1 .. */
 #define TARGET_WITH_FD	2		/* it has the contexts' descriptors, too */
 #define NUM_FILES	5
-#define NUM_HEIRS	12		/* at the most, of all contexts */
+#define NUM_CHILD_CTXS	12		/* at the most, of all contexts */
 #define NUM_COUNTERS	24
 #define NUM_PMDS	110		/* numbers below this one */
 #define NUM_IDS		6
@@ -39,7 +39,7 @@ enum doing { DOING_NOTHING, DOING_WRITE, DOING_READ, DOING_INFO, DOING_RESTART }
 
 /* A context's file and its part of the machine, as struct lx_context is. */
 struct file {
-	pthread_mutex_t		lock;		/* around commands; a child context (heir) uses its root's */
+	pthread_mutex_t		lock;		/* around commands; a child context uses its root's */
 	struct file		*root;		/* of a child context, with a reference */
 	struct pfm_context	*ctx;		/* under lock; NULL: closed */
 	atomic_int		refs;
@@ -89,7 +89,7 @@ enum command {
 struct tally {
 	atomic_ulong	ok[NUM_COMMANDS], refused[NUM_COMMANDS];
 	atomic_ulong	overflows, timeouts, switches, ctxsw, messages, ends, taken, masked, blocked;
-	atomic_ulong	throttled, grown, absent, heirs, sampled, taken_away;
+	atomic_ulong	throttled, grown, absent, child_ctxs, sampled, taken_away;
 };
 extern struct tally tally;
 extern struct pfm_machine machine;

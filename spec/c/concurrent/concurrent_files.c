@@ -7,8 +7,8 @@
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct file *files[NUM_FILES];
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct file *watched[NUM_FILES + NUM_COMMANDERS + NUM_HEIRS];	/* those not published yet, too */
-static unsigned int num_watched, num_heirs;
+static struct file *watched[NUM_FILES + NUM_COMMANDERS + NUM_CHILD_CTXS];	/* those not published yet, too */
+static unsigned int num_watched, num_child_ctxs;
 
 struct file *file_new(void)
 {
@@ -108,9 +108,9 @@ bool watch(struct file *f)
 	bool room;
 
 	pthread_mutex_lock(&watch_lock);
-	room = !f->root || num_heirs < NUM_HEIRS;
+	room = !f->root || num_child_ctxs < NUM_CHILD_CTXS;
 	if (room) {
-		num_heirs += !!f->root;
+		num_child_ctxs += !!f->root;
 		watched[num_watched++] = f;
 	}
 	pthread_mutex_unlock(&watch_lock);
@@ -125,7 +125,7 @@ void unwatch(struct file *f)
 	while (watched[i] != f)
 		i++;
 	watched[i] = watched[--num_watched];
-	num_heirs -= !!f->root;
+	num_child_ctxs -= !!f->root;
 	pthread_mutex_unlock(&watch_lock);
 }
 

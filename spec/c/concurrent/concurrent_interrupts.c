@@ -154,11 +154,11 @@ static void end_target(struct file *f)
 	head = atomic_load(&f->head);
 	if (f->root) {
 		pfm_target_exit(f->ctx);
-		CHECK(!f->ctx, "the child is gone, and has an heir's context");
+		CHECK(!f->ctx, "the child is gone, and has a child context");
 		return;
 	}
 	pfm_target_exit(f->ctx);
-	if (f->ctx->heirs)
+	if (f->ctx->child_ctxs)
 		return;
 	CHECK(!pfm_loaded(f->ctx), "the target is gone, and the context loaded");
 	CHECK(!tell || atomic_load(&f->head) != head, "the target is gone, and END did not come");

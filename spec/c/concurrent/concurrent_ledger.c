@@ -21,7 +21,7 @@ void ledger_forget(struct file *f, uint16_t id)
 	memset(ledger_of(f, id), 0, sizeof(struct set_ledger));
 }
 
-/* A child context (heir) begins: its values are taken from the core, which knows how far its periods are. */
+/* A child context begins: its values are taken from the core, which knows how far its periods are. */
 void ledger_begin(struct file *f)
 {
 	for (struct pfm_set *set = &f->ctx->set0; set; set = set->next)

@@ -258,21 +258,21 @@ static int attach(struct pfm_context *ctx, uint32_t id)
 	return 0;
 }
 
-/* PFM_FL_INHERIT: a child context (heir) has a file of its own that is not published, and its root's lock. */
-static int fork_heir(struct pfm_context *heir, void *child)
+/* PFM_FL_INHERIT: a child context has a file of its own that is not published, and its root's lock. */
+static int fork_child_ctx(struct pfm_context *child_ctx, void *child)
 {
-	struct file *root = file_of(heir->root), *f = file_new();
+	struct file *root = file_of(child_ctx->root), *f = file_new();
 
-	f->ctx = heir;
+	f->ctx = child_ctx;
 	f->root = root;
 	atomic_fetch_add(&root->refs, 1);
-	heir->transport = f;
+	child_ctx->transport = f;
 	f->tally = root->tally;
-	heir->tid = heir->pid = (uint32_t)(uintptr_t)child;
+	child_ctx->tid = child_ctx->pid = (uint32_t)(uintptr_t)child;
 	ledger_begin(f);
-	bind(heir);
+	bind(child_ctx);
 	if (watch(f)) {
-		atomic_fetch_add(&tally.heirs, 1);
+		atomic_fetch_add(&tally.child_ctxs, 1);
 		return 0;
 	}
 	f->attached = false;
@@ -280,11 +280,11 @@ static int fork_heir(struct pfm_context *heir, void *child)
 	return -ENOMEM;
 }
 
-static void release(struct pfm_context *heir)
+static void release(struct pfm_context *child_ctx)
 {
-	struct file *f = file_of(heir);
+	struct file *f = file_of(child_ctx);
 
-	CHECK(!f->attached, "an heir is released that is attached");
+	CHECK(!f->attached, "a child context is released that is attached");
 	f->ctx = NULL;
 	file_put(f);
 }
@@ -437,7 +437,7 @@ static void free_buffer(struct pfm_context *ctx, void *buf, size_t size)
 }
 
 static const struct pfm_machine_ops ops = {
-	.name = "concurrent", .attach = attach, .detach = detach, .fork = fork_heir, .release = release,
+	.name = "concurrent", .attach = attach, .detach = detach, .fork = fork_child_ctx, .release = release,
 	.access = access_pmu, .install = install,
 	.collect = collect, .write_pmc = write_pmc, .write_pmd = write_pmd, .resume = resume, .freeze = freeze,
 	.arm = arm, .disarm = disarm, .left = left, .timer_ns = timer_ns, .ran = ran, .block = block,

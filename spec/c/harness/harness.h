@@ -79,7 +79,7 @@ const struct pfm_sim_program *program_make(struct program_pool *pool);
 /* --- rules: harness_rules.c, harness_sets.c --------------------------------------------------- */
 
 /* The context behind a descriptor; fails if there is none. */
-extern unsigned long world_heirs;	/* of contexts with PFM_FL_INHERIT, that were looked at */
+extern unsigned long world_child_ctxs;	/* of contexts with PFM_FL_INHERIT, that were looked at */
 struct pfm_context *context_of(int fd);
 /* The sets of a context, their registers, thresholds and timeouts fit together. */
 void rules_sets(struct pfm_context *ctx);

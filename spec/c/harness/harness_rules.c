@@ -13,7 +13,7 @@ struct pfm_context *context_of(int fd)
 	return ctx;
 }
 
-unsigned long world_heirs;
+unsigned long world_child_ctxs;
 
 /* --- a context ------------------------------------------------------------------------------ */
 
@@ -56,13 +56,14 @@ void rules_context(struct pfm_context *ctx)
 	rules_sets(ctx);
 	state(ctx);
 	on_its_cpu(ctx);
-	for (struct pfm_context *heir = ctx->heirs; heir; heir = heir->next_heir) {
-		rules_sets(heir);
-		state(heir);
-		on_its_cpu(heir);
-		CHECK(heir->root == ctx && heir->state != PFM_CTX_UNLOADED && heir->started == ctx->started,
-		      "an heir of another, or not loaded, or not as its root");
-		world_heirs++;
+	for (struct pfm_context *child_ctx = ctx->child_ctxs; child_ctx; child_ctx = child_ctx->next_child_ctx) {
+		rules_sets(child_ctx);
+		state(child_ctx);
+		on_its_cpu(child_ctx);
+		CHECK(child_ctx->root == ctx && child_ctx->state != PFM_CTX_UNLOADED &&
+		      child_ctx->started == ctx->started,
+		      "a child context of another, or not loaded, or not as its root");
+		world_child_ctxs++;
 	}
 	CHECK(!ctx->part && (!ctx->parts || !ctx->parts->taken), "the buffer is in use");
 	CHECK(!!ctx->buf == !!ctx->buf_size, "a buffer of %zu bytes at %p", ctx->buf_size, ctx->buf);

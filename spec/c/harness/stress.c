@@ -131,11 +131,11 @@ int main(int argc, char **argv)
 	}
 	alloc_settle(base);
 	printf("seed %llu: %llu steps, %llu calls (%llu refused), %llu overflows, %llu set switches, "
-	       "%llu samples, %llu messages, %llu context switches, %lu heirs, %.1f contexts count\n",
+	       "%llu samples, %llu messages, %llu context switches, %lu child contexts, %.1f contexts count\n",
 	       (unsigned long long)world.seed, (unsigned long long)steps,
 	       (unsigned long long)world.calls, (unsigned long long)world.refused,
 	       (unsigned long long)world.overflows, (unsigned long long)world.switches,
 	       (unsigned long long)world.samples, (unsigned long long)world.messages,
-	       (unsigned long long)world.ctxsw, world_heirs, (double)world.counting / (double)steps);
+	       (unsigned long long)world.ctxsw, world_child_ctxs, (double)world.counting / (double)steps);
 	return 0;
 }

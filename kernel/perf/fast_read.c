@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * quick.c - fast reads: counters are read by one system call if none of them can overflow, no record waits, no timeout
- * runs and there was no error.
+ * fast_read.c - fast reads: counters are read by one system call if none of them can overflow, no record waits, no
+ * timeout runs and there was no error.
  */
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include "perf.h"
 
 /* Not read(2): a thread must not be cancelled where a reader is counted. */
-static bool read_counts(const struct pfm_quick *q, uint64_t *counts)
+static bool read_counts(const struct pfm_fast_read *q, uint64_t *counts)
 {
 	uint64_t words[PERF_READ_WORDS];
 	long got = syscall(SYS_read, q->fd, words, sizeof(words));
@@ -28,7 +28,7 @@ static bool nothing_else(const struct pfm_context *ctx, const struct perf_contex
 	       !p->rings.n && !p->check && !p->unfit && !p->failed && !p->error;
 }
 
-static void describe(struct pfm_quick *q, const struct pfm_set *set, const struct perf_counter *c, unsigned int i)
+static void describe(struct pfm_fast_read *q, const struct pfm_set *set, const struct perf_counter *c, unsigned int i)
 {
 	const struct pfm_pmd *pmd = &set->pmds[set->pmd_at[c->plan.num]];
 
@@ -38,7 +38,7 @@ static void describe(struct pfm_quick *q, const struct pfm_set *set, const struc
 	q->pmd[i].switch_left = set->flags & PFM_SETFL_OVFL_SWITCH ? pmd->switch_left : 0;
 }
 
-bool perf_quick(struct pfm_context *ctx, struct pfm_quick *q)
+bool perf_fast_read(struct pfm_context *ctx, struct pfm_fast_read *q)
 {
 	const struct perf_context *p = perf_of(ctx);
 	const struct perf_group *g;
@@ -46,7 +46,7 @@ bool perf_quick(struct pfm_context *ctx, struct pfm_quick *q)
 	if (!nothing_else(ctx, p))
 		return false;
 	g = perf_group_of(p->set);
-	if (!g || !g->n || g->joined < g->n || g->sampling || g->n > PFM_QUICK_MAX)
+	if (!g || !g->n || g->joined < g->n || g->sampling || g->n > PFM_FAST_MAX)
 		return false;
 	q->read = read_counts;
 	q->fd = g->c[0].fd;

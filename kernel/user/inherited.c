@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * heirs.c - which children of fork() still have a context's descriptor; heirs.h says how.
+ * inherited.c - which children of fork() still have a context's descriptor; inherited.h says how.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -18,7 +18,7 @@
 #include "user.h"
 #include <sys/mman.h>
 
-#include "heirs.h"
+#include "inherited.h"
 #include "interpose.h"
 
 #define CHILDREN	512
@@ -46,7 +46,7 @@ static uint32_t pid_of(unsigned long long n)
 	return (uint32_t)(n >> 32);
 }
 
-void pfm_user_want_heirs(void)
+void pfm_user_want_inherited(void)
 {
 	pfm_sees_closes();	/* its result is stored now, as it cannot be found out after a fork */
 	notes = mmap(NULL, sizeof(*notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -54,7 +54,7 @@ void pfm_user_want_heirs(void)
 		notes = NULL;	/* so END is sent to all */
 }
 
-uint32_t pfm_heirs_serial(void)
+uint32_t pfm_inherited_serial(void)
 {
 	return notes ? atomic_fetch_add(&notes->serial, 1) + 1 : 0;
 }
@@ -94,7 +94,7 @@ static void leave(uint32_t pid)
 	}
 }
 
-bool pfm_heirs_holds(uint32_t pid, uint32_t serial)
+bool pfm_inherited_holds(uint32_t pid, uint32_t serial)
 {
 	if (!notes || !serial)
 		return false;
@@ -118,7 +118,7 @@ static bool leads_to(int dir, const char *name, const char *wanted)
 }
 
 /* Not by opendir(3), which allocates: a signal handler may close a descriptor, too. */
-bool pfm_heirs_has_open(uint32_t pid, ino_t ino)
+bool pfm_inherited_has_open(uint32_t pid, ino_t ino)
 {
 	_Alignas(struct dirent64) char entries[2048];
 	char path[32], wanted[64];
@@ -142,7 +142,7 @@ bool pfm_heirs_has_open(uint32_t pid, ino_t ino)
 
 /* --- the child ------------------------------------------------------------------------------ */
 
-void pfm_heirs_inherit(struct pfm_inherited *i, ino_t ino, uint32_t serial)
+void pfm_inherited_inherit(struct pfm_inherited *i, ino_t ino, uint32_t serial)
 {
 	if (!serial)
 		return;
@@ -151,7 +151,7 @@ void pfm_heirs_inherit(struct pfm_inherited *i, ino_t ino, uint32_t serial)
 }
 
 /* A child that cannot see closes makes no note, as it would claim descriptors that it has closed. */
-void pfm_heirs_register(void)
+void pfm_inherited_register(void)
 {
 	uint32_t pid = (uint32_t)getpid();
 
@@ -165,15 +165,15 @@ void pfm_heirs_register(void)
 	}
 	leave(pid);
 	if (take(notes->children, CHILDREN, note(pid, atomic_load(&notes->serial))))
-		pfm_heirs_look();
+		pfm_inherited_look();
 }
 
-bool pfm_heirs_any(void)
+bool pfm_inherited_any(void)
 {
 	return inherited;
 }
 
-bool pfm_heirs_concerns(int fd)
+bool pfm_inherited_concerns(int fd)
 {
 	struct stat st;
 
@@ -201,7 +201,7 @@ static void find_open(void)
 	}
 }
 
-void pfm_heirs_look(void)
+void pfm_inherited_look(void)
 {
 	uint32_t pid = (uint32_t)getpid();
 	int saved = errno;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * quick.c - the read that programs do most: a few PMDs of the active set, by the monitored thread itself, with no
+ * fast_read.c - the read that programs do most: a few PMDs of the active set, by the monitored thread itself, with no
  * flags. Whatever else is asked, or does not fit, is left as it was to the way that all calls go, in calls.c.
  *
  * The rules are those of lx_access(): the context's lock, no interrupts, lx->busy. User memory is touched
@@ -108,7 +108,7 @@ static __always_inline bool read_all(struct lx_context *lx, struct element *e, i
 	struct pfm_context *ctx = lx->ctx;
 	bool running = lx->running;
 
-	if (!pfm_loaded(ctx) || pfm_inherits(ctx) || (running && lx_has_to_settle(lx)))
+	if (!pfm_loaded(ctx) || pfm_inherits(ctx) || (running && lx_has_to_drain(lx)))
 		return false;
 	if (lx_has_views(lx) && !lx_arch_may_read(lx))	/* the first read after the mapping allows it */
 		return false;
@@ -153,8 +153,8 @@ long lx_read_one(struct lx_context *lx, pfarg_pmd_t __user *arg)
 
 long lx_read_few(struct lx_context *lx, int n, pfarg_pmd_t __user *arg)
 {
-	struct element e[LX_QUICK];
+	struct element e[LX_FAST_READ];
 
-	BUILD_BUG_ON(LX_QUICK * sizeof(*arg) > PAGE_SIZE);	/* arg_size_max is a page at least */
+	BUILD_BUG_ON(LX_FAST_READ * sizeof(*arg) > PAGE_SIZE);	/* arg_size_max is a page at least */
 	return read_these(lx, e, n, arg) ? 0 : lx_read_pmds(lx, n, arg);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * quick.h - reading counters by one system call: pfm_read_pmds() of a context that did nothing but count since
- * it was last read. Inside kernel/user; machines fill in struct pfm_quick.
+ * fast_read.h - reading counters by one system call: pfm_read_pmds() of a context that did nothing but count since
+ * it was last read. Inside kernel/user; machines fill in struct pfm_fast_read.
  *
  * A command takes the context's lock, blocks signals for it and asks the kernel what the descriptor is. A quick
  * read does none of it. What it needs is published under the descriptor's number by the last complete read, and
@@ -21,37 +21,37 @@
  * duplicate is closed, a command is tried, or the number is another context's: to ask the kernel each time, as
  * is_still() does where the library sees no close at all, would cost half a read more.
  */
-#ifndef PFM_USER_QUICK_H
-#define PFM_USER_QUICK_H
+#ifndef PFM_USER_FAST_READ_H
+#define PFM_USER_FAST_READ_H
 
 #include "desc.h"
 
 /* pfm_read_pmds(), if it can be done that way; false: nothing was done. */
-bool pfm_quick_read(int fd, pfarg_pmd_t *v, int n);
+bool pfm_fast_read(int fd, pfarg_pmd_t *v, int n);
 
 /*
  * For the complete read of fd: a ticket is taken before the descriptor is looked up, and publishing goes by it:
  * nothing is published under a number that was closed meanwhile. publish: with d's lock held.
  */
-struct pfm_quick_ticket {
+struct pfm_fast_ticket {
 	bool		good;
 	unsigned int	closed;
 };
-struct pfm_quick_ticket pfm_quick_ticket(int fd);
-void pfm_quick_publish(struct pfm_desc *d, int fd, struct pfm_quick_ticket ticket);
+struct pfm_fast_ticket pfm_fast_ticket(int fd);
+void pfm_fast_publish(struct pfm_desc *d, int fd, struct pfm_fast_ticket ticket);
 /* With d's lock held, before the context changes. */
-void pfm_quick_withdraw(struct pfm_desc *d);
+void pfm_fast_withdraw(struct pfm_desc *d);
 /* Around a close of the numbers first to last, of any kind: interpose.c. */
-void pfm_quick_closing(unsigned int first, unsigned int last);
-void pfm_quick_closed(unsigned int first, unsigned int last);
+void pfm_fast_closing(unsigned int first, unsigned int last);
+void pfm_fast_closed(unsigned int first, unsigned int last);
 /*
  * note: the number fd is a context's. noted: has it ever been one's? Numbers beyond 4095 are not noted. claim: fd is
  * d's, or no context's if d is NULL.
  */
-void pfm_quick_note(int fd);
-void pfm_quick_claim(const struct pfm_desc *d, int fd);
-bool pfm_quick_noted(int fd);
+void pfm_fast_note(int fd);
+void pfm_fast_claim(const struct pfm_desc *d, int fd);
+bool pfm_fast_noted(int fd);
 /* Called in a child after fork: nothing is published in it, and no read is in progress. */
-void pfm_quick_forget(void);
+void pfm_fast_forget(void);
 
 #endif

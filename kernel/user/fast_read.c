@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * quick.c - reading counters by one system call; quick.h says how.
+ * fast_read.c - reading counters by one system call; fast_read.h says how.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -13,7 +13,7 @@
 
 #include "core.h"
 #include "interpose.h"
-#include "quick.h"
+#include "fast_read.h"
 
 #define NUMBERS	4096	/* descriptors beyond have no quick read */
 #define FIRST	3	/* nor have those that libc itself closes and replaces */
@@ -26,7 +26,7 @@ struct slot {
 	const struct pfm_desc	*owner;		/* the context with these counters; under the lock publishing */
 	uint64_t		cookie;		/* of its socket */
 	const struct pfm_machine *machine;
-	struct pfm_quick	q;
+	struct pfm_fast_read	q;
 };
 
 static _Atomic(struct slot *) slots[NUMBERS];
@@ -67,7 +67,7 @@ static bool is_still(const struct slot *s, int fd)
 	return pfm_sees_closes() || (cookie_of(fd, &cookie) && cookie == s->cookie);
 }
 
-static bool plain(const struct pfm_quick *q, const pfarg_pmd_t *req)
+static bool plain(const struct pfm_fast_read *q, const pfarg_pmd_t *req)
 {
 	return req->reg_set == q->set && req->reg_num < PFM_MAX_PMDS && q->at[req->reg_num] &&
 	       !(req->reg_flags & ~PFM_REG_RETFL_MASK) && pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved));
@@ -83,7 +83,7 @@ static bool all_plain(const struct slot *s, const pfarg_pmd_t *v, int n)
 	return true;
 }
 
-static void fill(const struct pfm_quick *q, const uint64_t *counts, pfarg_pmd_t *v, int n)
+static void fill(const struct pfm_fast_read *q, const uint64_t *counts, pfarg_pmd_t *v, int n)
 {
 	for (int i = 0; i < n; i++) {
 		unsigned int at = q->at[v[i].reg_num] - 1U;
@@ -98,7 +98,7 @@ static void fill(const struct pfm_quick *q, const uint64_t *counts, pfarg_pmd_t 
 static bool read_slot(struct slot *s, int fd, pfarg_pmd_t *v, int n)
 {
 	unsigned int state = atomic_load(&s->state);
-	uint64_t counts[PFM_QUICK_MAX];
+	uint64_t counts[PFM_FAST_MAX];
 
 	if (!(state & 1) || !is_still(s, fd) || !all_plain(s, v, n) ||
 	    (s->q.cpu >= 0 && s->q.cpu != sched_getcpu()) || !s->q.read(&s->q, counts))
@@ -117,7 +117,7 @@ static void close_left_over(struct slot *s)
 		close(fd);
 }
 
-bool pfm_quick_read(int fd, pfarg_pmd_t *v, int n)
+bool pfm_fast_read(int fd, pfarg_pmd_t *v, int n)
 {
 	struct slot *s = slot_of(fd);
 	bool done;
@@ -133,9 +133,9 @@ bool pfm_quick_read(int fd, pfarg_pmd_t *v, int n)
 
 /* --- publishing ----------------------------------------------------------------------------- */
 
-struct pfm_quick_ticket pfm_quick_ticket(int fd)
+struct pfm_fast_ticket pfm_fast_ticket(int fd)
 {
-	struct pfm_quick_ticket t = { .good = fd >= FIRST && fd < NUMBERS };
+	struct pfm_fast_ticket t = { .good = fd >= FIRST && fd < NUMBERS };
 
 	if (t.good) {
 		t.closed = atomic_load(&numbers[fd].closed);
@@ -167,24 +167,24 @@ static bool is_quiet(struct slot *s)
 static bool write_slot(struct slot *s, struct pfm_desc *d, int fd)
 {
 	withdraw(s);	/* of a context that had the number before */
-	if (!is_quiet(s) || !is_quiet(slot_of(d->quick)))
+	if (!is_quiet(s) || !is_quiet(slot_of(d->fast_read)))
 		return false;
 	memset(&s->q, 0, sizeof(s->q));
 	s->owner = d;
 	s->machine = d->ctx->machine;
-	return d->ctx->machine->ops->quick(d->ctx, &s->q) && cookie_of(fd, &s->cookie);
+	return d->ctx->machine->ops->fast_read(d->ctx, &s->q) && cookie_of(fd, &s->cookie);
 }
 
-void pfm_quick_publish(struct pfm_desc *d, int fd, struct pfm_quick_ticket ticket)
+void pfm_fast_publish(struct pfm_desc *d, int fd, struct pfm_fast_ticket ticket)
 {
 	struct slot *s;
 
-	if (!ticket.good || !d->ctx->machine->ops->quick)
+	if (!ticket.good || !d->ctx->machine->ops->fast_read)
 		return;
 	pthread_mutex_lock(&publishing);
 	s = need_slot(fd);
 	if (s && write_slot(s, d, fd)) {
-		d->quick = fd;
+		d->fast_read = fd;
 		atomic_fetch_add(&s->state, 1);
 		if (atomic_load(&numbers[fd].closed) != ticket.closed)
 			withdraw(s);
@@ -192,9 +192,9 @@ void pfm_quick_publish(struct pfm_desc *d, int fd, struct pfm_quick_ticket ticke
 	pthread_mutex_unlock(&publishing);
 }
 
-void pfm_quick_withdraw(struct pfm_desc *d)
+void pfm_fast_withdraw(struct pfm_desc *d)
 {
-	struct slot *s = slot_of(d->quick);
+	struct slot *s = slot_of(d->fast_read);
 
 	if (s)
 		withdraw(s);
@@ -203,7 +203,7 @@ void pfm_quick_withdraw(struct pfm_desc *d)
 /* Called when the context has been withdrawn: a read that is in progress began before that. */
 static bool leave_to_readers(const struct pfm_desc *d, int fd)
 {
-	struct slot *s = slot_of(d->quick);
+	struct slot *s = slot_of(d->fast_read);
 	bool read;
 
 	if (!s)
@@ -218,7 +218,7 @@ static bool leave_to_readers(const struct pfm_desc *d, int fd)
 	return read;
 }
 
-void pfm_quick_close(struct pfm_context *ctx, int fd)
+void pfm_fast_close(struct pfm_context *ctx, int fd)
 {
 	if (!leave_to_readers(pfm_desc_of(ctx), fd))
 		close(fd);
@@ -226,19 +226,19 @@ void pfm_quick_close(struct pfm_context *ctx, int fd)
 
 /* --- numbers that are closed ---------------------------------------------------------------- */
 
-void pfm_quick_note(int fd)
+void pfm_fast_note(int fd)
 {
 	if (fd >= 0 && fd < NUMBERS && !atomic_load_explicit(&numbers[fd].ours, memory_order_relaxed))
 		atomic_store_explicit(&numbers[fd].ours, true, memory_order_relaxed);
 }
 
 /* Withdraws another context's counters from the number: a close that interpose.c did not see may have left them. */
-void pfm_quick_claim(const struct pfm_desc *d, int fd)
+void pfm_fast_claim(const struct pfm_desc *d, int fd)
 {
 	struct slot *s = slot_of(fd);
 
 	if (d)
-		pfm_quick_note(fd);
+		pfm_fast_note(fd);
 	if (!s || !(atomic_load(&s->state) & 1))
 		return;
 	pthread_mutex_lock(&publishing);
@@ -247,7 +247,7 @@ void pfm_quick_claim(const struct pfm_desc *d, int fd)
 	pthread_mutex_unlock(&publishing);
 }
 
-bool pfm_quick_noted(int fd)
+bool pfm_fast_noted(int fd)
 {
 	return fd >= 0 && fd < NUMBERS && atomic_load_explicit(&numbers[fd].ours, memory_order_relaxed);
 }
@@ -259,7 +259,7 @@ void pfm_on_closing(void (*fn)(unsigned int first, unsigned int last))
 	atomic_store(&on_closing, fn);
 }
 
-void pfm_quick_closing(unsigned int first, unsigned int last)
+void pfm_fast_closing(unsigned int first, unsigned int last)
 {
 	void (*fn)(unsigned int, unsigned int) = atomic_load_explicit(&on_closing, memory_order_acquire);
 
@@ -275,13 +275,13 @@ void pfm_quick_closing(unsigned int first, unsigned int last)
 	}
 }
 
-void pfm_quick_closed(unsigned int first, unsigned int last)
+void pfm_fast_closed(unsigned int first, unsigned int last)
 {
 	for (unsigned int fd = first; fd <= last && fd < NUMBERS; fd++)
 		atomic_fetch_sub(&numbers[fd].closing, 1);
 }
 
-void pfm_quick_forget(void)
+void pfm_fast_forget(void)
 {
 	pthread_mutex_init(&publishing, NULL);
 	for (int fd = FIRST; fd < NUMBERS; fd++) {
