@@ -31,9 +31,10 @@ named.registers = LAST - FIRST + 1
 -- @return[2] nil
 -- @treturn[2] string why not
 function named.possible()
-   local name = host.machine().name
-   if name == "perf" then return true end
-   return nil, ("the machine %s has no tracepoints and no PMUs of sysfs; LPFM_MACHINE=perf has"):format(name)
+   local machine, err = lpfm.machine()
+   if not machine then return nil, (err:gsub("^machine: ", "")) end
+   if machine.name == "perf" then return true end
+   return nil, ("the machine %s has no tracepoints and no PMUs of sysfs; LPFM_MACHINE=perf has"):format(machine.name)
 end
 
 local function event_of(base, parts, unit, scale)
