@@ -43,7 +43,8 @@ cat >"$out/starts.lua" <<'END'
 local stacks = require "pfm.stacks"
 
 local STARTS = { ["_start"] = true, ["__libc_start_main"] = true, ["__libc_start_main_impl"] = true, ["clone"] = true,
-   ["clone3"] = true, ["__clone"] = true, ["_dl_start_user"] = true }
+   ["clone3"] = true, ["__clone"] = true, ["_dl_start_user"] = true, ["runtime.goexit"] = true,
+   ["runtime.goexit.abi0"] = true, ["runtime.mcall"] = true, ["runtime.mstart"] = true, ["runtime.rt0_go"] = true }
 
 local n, whole, elsewhere = 0, 0, 0
 for s in samples() do
@@ -68,13 +69,55 @@ const f = n => { const a = []; for (let i = 0; i < n; i++) a.push(i * i % 7); re
 for (let i = 0; i < 100; i++) s += f(20000);
 console.log(s);
 END
+cat >"$out/work.go" <<'END'
+package main
+
+import "fmt"
+import "sort"
+
+func work(n int) int {
+	m := map[int][]int{}
+	for i := 0; i < n; i++ {
+		m[i%97] = append(m[i%97], i*i%1009)
+	}
+	s := 0
+	for _, a := range m {
+		sort.Slice(a, func(i, j int) bool { return a[i] < a[j] })
+		s += len(a)
+	}
+	return s
+}
+
+func main() {
+	done := make(chan int)
+	for g := 0; g < 4; g++ {
+		go func() { done <- work(700000) }()
+	}
+	s := 0
+	for g := 0; g < 4; g++ {
+		s += <-done
+	}
+	fmt.Println(s)
+}
+END
+cat >"$out/work.rs" <<'END'
+use std::collections::BTreeMap;
+
+fn main() {
+    let mut words: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for i in 0..900000u64 {
+        words.entry(format!("k{}", i * 7919 % 10007)).or_default().push(i);
+    }
+    println!("{}", words.values().map(|v| v.iter().sum::<u64>() % 7).sum::<u64>());
+}
+END
 awk 'BEGIN { for (i = 0; i < 3000; i++) printf "int f%d(int n) { int s = 0; while (n--) s += n * %d; return s; }\n", i, i }' \
 	>"$out/work.c"
 
 # The samples of perf at the user level, and those that reach the start.
 of_perf() {
-	perf script -i "$1" -F ip,sym,dso 2>/dev/null | awk 'BEGIN { RS = "" }
-		/\(\// { n++ } / (_start|__libc_start_main[^ ]*|clone3?|__clone3?|_dl_start_user)( |$)/ { whole++ }
+	perf script --no-inline -i "$1" -F ip,sym,dso 2>/dev/null | awk 'BEGIN { RS = "" }
+		/\(\// { n++ } / (_start|__libc_start_main[^ ]*|clone3?|__clone3?|_dl_start_user|runtime\.(goexit[^ ]*|mcall|mstart|rt0_go))( |$)/ { whole++ }
 		END { print n + 0, whole + 0 }'
 }
 share() { awk -v n="$1" -v whole="$2" 'BEGIN { printf n ? "%.1f%%" : "-", whole / n * 100 }'; }
@@ -96,3 +139,5 @@ compare gcc gcc -O2 -c "$out/work.c" -o "$out/work.o"
 compare sqlite3 sqlite3 :memory: \
 	'with recursive t(n) as (select 1 union all select n + 1 from t where n < 2000000) select sum(n * n) from t;'
 compare node node "$out/work.js"
+go build -o "$out/work-go" "$out/work.go" 2>/dev/null && compare Go "$out/work-go"
+rustc -O -o "$out/work-rust" "$out/work.rs" 2>/dev/null && compare Rust "$out/work-rust"
