@@ -36,10 +36,10 @@ void pfm_machine_init(struct pfm_machine *m, const struct pfm_machine_ops *ops,
 /* The configuration may have been changed by another process. */
 static void refresh(struct pfm_machine *m)
 {
-	if (!m->ops->refresh)
+	if (!m->ops->sharing)
 		return;
 	pfm_os_lock();
-	m->ops->refresh(m);
+	m->ops->sharing->refresh(m);
 	pfm_os_unlock();
 }
 
@@ -125,8 +125,8 @@ int pfm_session_begin(struct pfm_context *ctx)
 
 	pfm_os_lock();
 	ret = ctx->root ? 0 : conflict(ctx);
-	if (!ret && pfm_ops(ctx)->claim)
-		ret = pfm_ops(ctx)->claim(ctx);
+	if (!ret && pfm_ops(ctx)->sharing)
+		ret = pfm_ops(ctx)->sharing->claim(ctx);
 	if (!ret && !ctx->root)
 		enlist(ctx);
 	pfm_os_unlock();
@@ -138,8 +138,8 @@ void pfm_session_end(struct pfm_context *ctx)
 	pfm_os_lock();
 	if (!ctx->root)
 		delist(ctx);
-	if (pfm_ops(ctx)->disclaim)
-		pfm_ops(ctx)->disclaim(ctx);
+	if (pfm_ops(ctx)->sharing)
+		pfm_ops(ctx)->sharing->disclaim(ctx);
 	pfm_os_unlock();
 }
 
@@ -151,8 +151,8 @@ static int charge(struct pfm_machine *m, size_t size)
 
 	pfm_os_lock();
 	fits = size <= m->smpl_buf_size_max && m->smpl_buf_size_cur <= m->smpl_buf_size_max - size;
-	if (fits && m->ops->hold)
-		fits = m->ops->hold(m, m->smpl_buf_size_cur + size, m->smpl_buf_size_cur);
+	if (fits && m->ops->sharing)
+		fits = m->ops->sharing->hold(m, m->smpl_buf_size_cur + size, m->smpl_buf_size_cur);
 	if (fits)
 		m->smpl_buf_size_cur += size;
 	pfm_os_unlock();
@@ -165,8 +165,8 @@ static int charge(struct pfm_machine *m, size_t size)
 static void uncharge(struct pfm_machine *m, size_t size)
 {
 	pfm_os_lock();
-	if (m->ops->hold)
-		m->ops->hold(m, m->smpl_buf_size_cur - size, m->smpl_buf_size_cur);
+	if (m->ops->sharing)
+		m->ops->sharing->hold(m, m->smpl_buf_size_cur - size, m->smpl_buf_size_cur);
 	m->smpl_buf_size_cur -= size;
 	pfm_os_unlock();
 }
@@ -260,8 +260,8 @@ int pfm_do_get_config(struct pfm_machine *m, pfarg_config_t *cfg)
 	cfg->cf_arg_size_max = m->arg_size_max;
 	cfg->cf_smpl_buf_size_max = m->smpl_buf_size_max;
 	cfg->cf_ovfl_rate_max = m->ovfl_rate_max;
-	if (m->ops->others)
-		m->ops->others(m, &others);
+	if (m->ops->sharing)
+		m->ops->sharing->others(m, &others);
 	cfg->cf_smpl_buf_size_cur = m->smpl_buf_size_cur + others.smpl_buf_size;
 	cfg->cf_thread_sessions = m->thread_sessions + others.thread_sessions;
 	cfg->cf_sys_sessions = m->sys_sessions + others.sys_sessions;
@@ -302,8 +302,8 @@ int pfm_do_set_config(struct pfm_machine *m, const pfarg_config_t *cfg)
 	WRITE_ONCE(m->arg_size_max, cfg->cf_arg_size_max);
 	WRITE_ONCE(m->smpl_buf_size_max, cfg->cf_smpl_buf_size_max);
 	WRITE_ONCE(m->ovfl_rate_max, cfg->cf_ovfl_rate_max);
-	if (m->ops->spread)
-		m->ops->spread(m);
+	if (m->ops->sharing)
+		m->ops->sharing->spread(m);
 	pfm_os_unlock();
 	return 0;
 }

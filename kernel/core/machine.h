@@ -73,6 +73,24 @@ struct pfm_usage {
 };
 
 /*
+ * Limits and configuration that all processes share, for machines of which each process has its own. All of them are
+ * called under pfm_os_lock().
+ */
+struct pfm_sharing_ops {
+	/* Reports a bound context, which has no conflict in this process. EBUSY: another process's conflicts. */
+	int	(*claim)(struct pfm_context *ctx);
+	void	(*disclaim)(struct pfm_context *ctx);
+	/*
+	 * The bytes of this process's buffers change from was, rounded to pages; false, and nothing changes, if the sum
+	 * of all processes would exceed smpl_buf_size_max.
+	 */
+	bool	(*hold)(struct pfm_machine *m, uint64_t bytes, uint64_t was);
+	void	(*others)(struct pfm_machine *m, struct pfm_usage *others);
+	void	(*refresh)(struct pfm_machine *m);	/* reads the configuration */
+	void	(*spread)(struct pfm_machine *m);	/* writes it */
+};
+
+/*
  * All operations get the context with ctx->machine set; errors are negative errno values, reported
  * through pfm_refuse(). "PMU context" means: inside access(), or in a call-back of the machine.
  * Operations marked optional may be NULL.
@@ -99,11 +117,11 @@ struct pfm_machine_ops {
 	 * PFM_FL_INHERIT, optional. A machine that learns of new threads calls pfm_fork(), and has fork and release.
 	 * fork: binds the child context child_ctx, which the core has made and programmed as its root, to child, as
 	 * attach() does, and sets child_ctx->os. release: frees child_ctx->os, after detach(). Not in PMU context,
-	 * under the root's lock. expects, if threads may exist before pfm_fork() is called for them: are there any of
-	 * this load now? Monitoring does not end before pfm_fork_done() was called for each of them, even if it got
-	 * no child context. If the machine's kernel counts children by itself, it has inherits instead: collect()
-	 * leaves in pmd->children what they counted since the PMD was written, or in the value itself if the PMD has
-	 * no PFM_REGFL_OWN.
+	 * under the root's lock. forks_pending, if threads may exist before pfm_fork() is called for them: are there
+	 * any of this load now? Monitoring does not end before pfm_fork_done() was called for each of them, even if
+	 * it got no child context. If the machine's kernel counts children by itself, it has inherits instead:
+	 * collect() leaves in pmd->children what they counted since the PMD was written, or in the value itself if
+	 * the PMD has no PFM_REGFL_OWN.
 	 */
 	int	(*fork)(struct pfm_context *child_ctx, void *child);
 	void	(*release)(struct pfm_context *child_ctx);
@@ -193,20 +211,6 @@ struct pfm_machine_ops {
 	void	(*free_buffer)(struct pfm_context *ctx, void *buf, size_t size);
 
 	/*
-	 * For machines of which each process has its own; optional, all of them or none; under pfm_os_lock(). claim:
-	 * a bound context, without conflict in this process, is reported to the others; EBUSY: it conflicts with one of
-	 * theirs. hold: the bytes of this process's buffers change, rounded to pages; false, and nothing changes, if
-	 * the sum of all processes would exceed smpl_buf_size_max. refresh, spread: read and write the configuration
-	 * that all processes share.
-	 */
-	int	(*claim)(struct pfm_context *ctx);
-	void	(*disclaim)(struct pfm_context *ctx);
-	bool	(*hold)(struct pfm_machine *m, uint64_t bytes, uint64_t was);
-	void	(*others)(struct pfm_machine *m, struct pfm_usage *others);
-	void	(*refresh)(struct pfm_machine *m);
-	void	(*spread)(struct pfm_machine *m);
-
-	/*
 	 * 2.2: views of sets. open_view: a zeroed page that programs can map; NULL: no memory. close_view: frees it; a
 	 * program that still has it mapped can still read it. Views are written by pfm_view_update(): the core calls it
 	 * when it changes a set that is not on the PMU, the machine calls it for the active set before it leaves PMU
@@ -235,6 +239,7 @@ struct pfm_machine_ops {
 	uint32_t ctx_flags;		/* machine-specific context flags it knows, besides the generic */
 	uint32_t set_flags;		/* machine-specific set flags it knows */
 	bool	 inherits;		/* see fork */
+	const struct pfm_sharing_ops *sharing;	/* NULL: no other process has contexts of this machine */
 	const struct pfm_stack_ops *stack;	/* what pfm_where has; NULL: formats that want stacks are refused */
 	bool	 records;		/* it calls pfm_record(); else formats that want records are refused */
 	bool	 switches;		/* likewise with PFM_RECORD_SWITCH */

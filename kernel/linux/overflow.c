@@ -16,7 +16,7 @@
  * counter anew. So a context that counts in the kernel halts its PMU from lx_enter() to lx_leave(), as perf does
  * when it schedules: nothing overflows between the look for overflows with which a command begins and its end,
  * and what perfmon does itself is not counted. One that counts at user level alone counts nothing meanwhile. What
- * comes all the same (an NMI on its way when the PMU was halted, or counters that began before that) is settled
+ * comes all the same (an NMI on its way when the PMU was halted, or counters that began before that) is handled
  * by lx_leave(), which halts the PMU before it looks again: it cannot be kept there for ever, however short the
  * period. Counters are read without perf's update, which an NMI may confuse (see lx_arch_count()), or stopped
  * first.

@@ -15,7 +15,7 @@
 #include "interpose.h"
 #include "fast_read.h"
 
-#define NUMBERS	4096	/* descriptors beyond have no quick read */
+#define NUMBERS	4096	/* descriptors beyond have no fast read */
 #define FIRST	3	/* nor have those that libc itself closes and replaces */
 
 /* Slots are never freed, so a reader may access them without a lock. */

@@ -3,7 +3,7 @@
  * fast_read.h - reading counters by one system call: pfm_read_pmds() of a context that did nothing but count since
  * it was last read. Inside kernel/user; machines fill in struct pfm_fast_read.
  *
- * A command takes the context's lock, blocks signals for it and asks the kernel what the descriptor is. A quick
+ * A command takes the context's lock, blocks signals for it and asks the kernel what the descriptor is. A fast
  * read does none of it. What it needs is published under the descriptor's number by the last complete read, and
  * withdrawn by whatever may change it: a command, a call-back of the service thread, the closing of the number.
  * The reader looks before and after whether it is still there, and else leaves the work to the complete read; it

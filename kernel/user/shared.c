@@ -160,7 +160,7 @@ static off_t place_of(const struct pfm_context *ctx)
 	return ctx->flags & PFM_FL_SYSTEM_WIDE ? CPUS + ctx->cpu : THREADS + ctx->tid;
 }
 
-int pfm_user_claim(struct pfm_context *ctx)
+static int claim(struct pfm_context *ctx)
 {
 	struct flock l;
 	pid_t pid;
@@ -174,7 +174,7 @@ int pfm_user_claim(struct pfm_context *ctx)
 	return pfm_refuse(-EBUSY, "thread %u has a context already, of process %u", ctx->tid, (unsigned int)pid);
 }
 
-void pfm_user_disclaim(struct pfm_context *ctx)
+static void disclaim(struct pfm_context *ctx)
 {
 	lock(F_UNLCK, place_of(ctx), 1);
 	settle(ctx->machine, ctx->machine->smpl_buf_size_cur);
@@ -201,7 +201,7 @@ static void begin_charging(void)
 		nanosleep(&ms, NULL);
 }
 
-bool pfm_user_hold(struct pfm_machine *m, uint64_t bytes, uint64_t was)
+static bool hold(struct pfm_machine *m, uint64_t bytes, uint64_t was)
 {
 	off_t base = BUFFERS + (off_t)getpid() * ROOM;
 	off_t from = base + (off_t)(was / page_size()), to = base + (off_t)(bytes / page_size());
@@ -247,7 +247,7 @@ uint64_t pfm_user_lockable(struct pfm_machine *m)
 	return used < limit ? limit - used : 0;
 }
 
-void pfm_user_others(struct pfm_machine *m, struct pfm_usage *others)
+static void others(struct pfm_machine *m, struct pfm_usage *others)
 {
 	others->thread_sessions = locked(THREADS, CPUS);
 	others->sys_sessions = locked(CPUS, CHARGING);
@@ -295,7 +295,7 @@ static bool read_config(struct config *c)
 }
 
 /* Under pfm_os_lock(). */
-void pfm_user_refresh(struct pfm_machine *m)
+static void refresh(struct pfm_machine *m)
 {
 	struct config c;
 
@@ -321,7 +321,7 @@ static bool write_config(const char *path, const struct config *c)
 }
 
 /* Replaces the file as a whole. If it cannot be written, the configuration changes only in this process. */
-void pfm_user_spread(struct pfm_machine *m)
+static void spread(struct pfm_machine *m)
 {
 	const struct config c = {
 		.form = CONFIG_FORM, .sys_gid = m->sys_gid, .thread_gid = m->thread_gid,
@@ -336,3 +336,12 @@ void pfm_user_spread(struct pfm_machine *m)
 	if (!write_config(new, &c) || rename(new, path))
 		unlink(new);
 }
+
+const struct pfm_sharing_ops pfm_user_sharing = {
+	.claim = claim,
+	.disclaim = disclaim,
+	.hold = hold,
+	.others = others,
+	.refresh = refresh,
+	.spread = spread,
+};

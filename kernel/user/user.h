@@ -62,12 +62,7 @@ void pfm_user_free_buffer(struct pfm_context *ctx, void *buf, size_t size);
 
 /* --- shared by the processes of a user: shared.c; all but lockable under pfm_os_lock() ------- */
 
-int pfm_user_claim(struct pfm_context *ctx);
-void pfm_user_disclaim(struct pfm_context *ctx);
-bool pfm_user_hold(struct pfm_machine *m, uint64_t bytes, uint64_t was);
-void pfm_user_others(struct pfm_machine *m, struct pfm_usage *others);
-void pfm_user_refresh(struct pfm_machine *m);
-void pfm_user_spread(struct pfm_machine *m);
+extern const struct pfm_sharing_ops pfm_user_sharing;
 uint64_t pfm_user_lockable(struct pfm_machine *m);	/* bytes that the user may still lock; ~0: no limit */
 
 /* --- counters that are read by one system call: fast_read.h ------------------------------------- */
@@ -80,9 +75,9 @@ struct pfm_fast_pmd {
 	uint64_t	switch_left;
 };
 
-/* How the PMDs of the active set are read, by pfm_machine_ops.quick: no others are. */
+/* How the PMDs of the active set are read, by pfm_machine_ops.fast_read: no others are. */
 struct pfm_fast_read {
-	/* The counts in the order of pmd; false: not now, or the complete read has to judge. */
+	/* The counts in the order of pmd; false: not now, or the complete read has to decide. */
 	bool		(*read)(const struct pfm_fast_read *q, uint64_t *counts);
 	int		fd;		/* of the counters, closed by pfm_fast_close() alone */
 	int		cpu;		/* where it may be read, or -1: anywhere */
@@ -93,7 +88,7 @@ struct pfm_fast_read {
 	struct pfm_fast_pmd	pmd[PFM_FAST_MAX];
 };
 
-/* In place of close(2), for counters that pfm_machine_ops.quick may have told of; the context's lock is held. */
+/* In place of close(2), for counters that pfm_machine_ops.fast_read may have told of; the context's lock is held. */
 void pfm_fast_close(struct pfm_context *ctx, int fd);
 /* --- views ---------------------------------------------------------------------------------- */
 
