@@ -5,6 +5,7 @@
 -- by which it is found. Code that is made, or moved, at the address of other code replaces that from then on.
 -- @module pfm.jitdump
 
+local last_before = require "pfm.util.last_before"
 local jitdump = {}
 
 local MAGIC = 0x4A695444 -- "JiTD"
@@ -180,23 +181,13 @@ function jitdump.stored(object)
    return new(list)
 end
 
--- The last code that starts at an address or below it.
-local function position(list, address)
-   local low, high = 0, #list
-   while low < high do
-      local middle = math.ceil((low + high) / 2)
-      if list[middle].start <= address then low = middle else high = middle - 1 end
-   end
-   return low
-end
-
 --- All code that ever was at an address.
 -- @number address
 -- @treturn table of `start`, `size`, `name`, `time` (ns)
 -- @usage #jitdump.stored({ functions = {}, lines = {}, files = {} }):loads(4096) --> 0
 function dump:loads(address)
    local list, out = self.list, {}
-   local i = position(list, address)
+   local i = last_before(list, "start", address)
    while i > 0 and list[i].reach > address do
       if address < list[i].start + list[i].size then out[#out + 1] = list[i] end
       i = i - 1

@@ -5,6 +5,7 @@
 -- @module pfm.jitmap
 
 local demangle = require("lpfm.symbols").demangle
+local last_before = require "pfm.util.last_before"
 local stat = require("posix.sys.stat").stat
 local text_file = require "pfm.util.text_file"
 
@@ -48,16 +49,6 @@ function jitmap.parse(text)
    return setmetatable({ list = sort_entries(list) }, map)
 end
 
--- The last entry that starts at an address or below it.
-local function position(list, address)
-   local lo, hi = 0, #list
-   while lo < hi do
-      local mid = math.ceil((lo + hi) / 2)
-      if list[mid].start <= address then lo = mid else hi = mid - 1 end
-   end
-   return lo
-end
-
 -- A map is asked as the objects of lpfm.symbols are; its own addresses are the process's.
 
 --- The code at an address.
@@ -66,7 +57,7 @@ end
 -- @usage jitmap.parse("1000 40 made"):func(0x1010)
 function map:func(address)
    local list, best = self.list, nil
-   local i = position(list, address)
+   local i = last_before(list, "start", address)
    while i > 0 and list[i].reach > address do
       local e = list[i]
       if address < e.start + e.size and (not best or e.order > best.order) then best = e end

@@ -9,6 +9,7 @@ local jitdump = require "pfm.jitdump"
 local jitmap = require "pfm.jitmap"
 local programs = require "pfm.recording.programs"
 local symbols = require "pfm.symbols"
+local last_before = require "pfm.util.last_before"
 local text_file = require "pfm.util.text_file"
 local writer = require "pfm.recording.writer"
 
@@ -223,18 +224,8 @@ end
 local stored = {}
 stored.__index = stored
 
--- The last row of a sorted list that begins at or before an address.
-local function last_before(list, address)
-   local low, high = 0, #list
-   while low < high do
-      local mid = math.ceil((low + high) / 2)
-      if list[mid][1] <= address then low = mid else high = mid - 1 end
-   end
-   return list[low]
-end
-
 local function exactly(list, address)
-   local row = last_before(list, address)
+   local row = list[last_before(list, 1, address)]
    return row and row[1] == address and row or nil
 end
 
@@ -246,7 +237,7 @@ function stored:address(offset)
 end
 
 function stored:func(address)
-   local f = last_before(self.value.functions, address)
+   local f = self.value.functions[last_before(self.value.functions, 1, address)]
    if f and (f[2] == 0 or address - f[1] < f[2]) then return f[3], f[1], f[2] end
 end
 

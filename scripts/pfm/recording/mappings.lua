@@ -6,6 +6,7 @@
 -- A mapping from a record exists from the record's time on; of one from /proc it is not known since when it exists.
 -- @module pfm.recording.mappings
 
+local last_before = require "pfm.util.last_before"
 local mappings = {}
 mappings.__index = mappings
 
@@ -35,18 +36,8 @@ end
 
 -- --- spans: stretches of addresses in which all is the same, by their start ------------------------
 
--- The last span that begins at an address or below it; 0: none.
-local function position(spans, address)
-   local low, high = 0, #spans
-   while low < high do
-      local mid = math.ceil((low + high) / 2)
-      if spans[mid].start <= address then low = mid else high = mid - 1 end
-   end
-   return low
-end
-
 local function span_at(self, address)
-   local span = self.spans[position(self.spans, address)]
+   local span = self.spans[last_before(self.spans, "start", address)]
    return span and address < span.stop and span or nil
 end
 
@@ -57,16 +48,6 @@ local function split(spans, i, address)
    for k, entry in ipairs(left) do right[k] = entry end
    left.stop = address
    table.insert(spans, i + 1, right)
-end
-
--- The last entry of a span among the first n mappings.
-local function last_entry(span, n)
-   local low, high = 0, #span
-   while low < high do
-      local mid = math.ceil((low + high) / 2)
-      if span[mid].n <= n then low = mid else high = mid - 1 end
-   end
-   return low
 end
 
 local function push(span, entry)
@@ -81,11 +62,11 @@ end
 -- Is that what a stretch had by the first n already? Memory without a file may have been there untold.
 local function had(self, row, start, stop, n)
    local spans, at = self.spans, start
-   local i = position(spans, start)
+   local i = last_before(spans, "start", start)
    if i == 0 or spans[i].stop <= start then i = i + 1 end
    while at < stop do
       local span = spans[i]
-      local entry = span and span.start <= at and span[last_entry(span, n)]
+      local entry = span and span.start <= at and span[last_before(span, "n", n)]
       local to = span and (span.start <= at and span.stop or span.start) or stop
       if entry and not is_same(entry.row, row) then return false end
       if not entry and not self.parent and not mappings.is_anonymous(row[4]) then return false end
@@ -111,9 +92,9 @@ function mappings:add(row, told)
    self.list[self.n] = row
    local entry = { n = self.n, row = row, told = told }
    local spans, at, stop = self.spans, row[1], row[2]
-   local i = position(spans, at)
+   local i = last_before(spans, "start", at)
    if i > 0 and spans[i].start < at and spans[i].stop > at then split(spans, i, at) end
-   i = position(spans, at)
+   i = last_before(spans, "start", at)
    if i == 0 or spans[i].start < at then i = i + 1 end
    while at < stop do
       local span = spans[i]
@@ -142,7 +123,7 @@ end
 -- What was mapped there; false: /proc has shown another mapping later, and it is not known since when that existed.
 local function exact(self, address, n, doubt)
    local span = span_at(self, address)
-   local k = span and last_entry(span, n) or 0
+   local k = span and last_before(span, "n", n) or 0
    if k > 0 then
       local after = span[k + 1]
       if after and after.told and after.n <= doubt then return false end

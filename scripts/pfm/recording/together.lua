@@ -12,6 +12,7 @@ local layout = require "pfm.recording.layout"
 local origin = require "pfm.recording.origin"
 local joined_head = require "pfm.recording.joined_head"
 local render = require "pfm.render"
+local last_before = require "pfm.util.last_before"
 
 local together = {} -- and the class
 together.__index = together
@@ -41,22 +42,12 @@ local function tell_apart(parts)
    end
 end
 
--- The last part that begins at or before the number.
-local function last_before(parts, field, number)
-   local low, high = 1, #parts
-   while low < high do
-      local mid = math.ceil((low + high) / 2)
-      if parts[mid][field] <= number then low = mid else high = mid - 1 end
-   end
-   return parts[low]
-end
-
 --- The part that a life is of, and its number there.
 -- @number life
 -- @treturn table `self`, the recording; `from`, of `origin.of`
 -- @treturn number
 function together:part_at(life)
-   local part = last_before(self.parts, "first", math.floor(life / LIFE))
+   local part = self.parts[last_before(self.parts, "first", math.floor(life / LIFE))]
    return part, life - part.first * LIFE
 end
 
@@ -66,7 +57,7 @@ local stack_table = {}
 stack_table.__index = stack_table
 
 local function stack_at(self, number)
-   local part = last_before(self.parts, "stacks", number - 1)
+   local part = self.parts[last_before(self.parts, "stacks", number - 1)]
    return part.self.stack_table, number - part.stacks
 end
 
