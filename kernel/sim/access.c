@@ -60,7 +60,7 @@ static int check_access(const struct pfm_sim_access *a)
 		return pfm_refuse(-EINVAL, "no such kind of branch");
 	if (a->branch == PFM_SIM_BITS && (!a->period || a->period > 64))
 		return pfm_refuse(-EINVAL, "a branch repeats after 1 to 64 times");
-	return a->reserved ? pfm_refuse(-EINVAL, "reserved must be 0") : 0;
+	return a->fence > 1 ? pfm_refuse(-EINVAL, "fence is 0 or 1") : 0;
 }
 
 struct sim_access *sim_access_new(const struct pfm_sim_access *source, int *err)
@@ -113,40 +113,145 @@ static uint64_t by_loops(const struct pfm_sim_pattern *p, const struct sim_progr
 	return addr;
 }
 
-static uint64_t address(const struct pfm_sim_pattern *p, const struct sim_program *prog, const struct sim_cursor *c,
-			uint64_t times, const uint32_t *next, uint32_t *at)
+/* Of the pattern's elements, the one that is next. */
+static uint64_t by_element(const struct pfm_sim_pattern *p, uint64_t times, const uint32_t *next, uint32_t *at)
 {
-	uint64_t element;
+	uint64_t element = p->kind == PFM_SIM_RANDOM ? random_at(p->seed, times) % p->count : *at;
 
-	if (p->kind == PFM_SIM_STRIDES)
-		return by_loops(p, prog, c);
-	element = p->kind == PFM_SIM_RANDOM ? random_at(p->seed, times) % p->count : *at;
 	if (next)
 		*at = next[*at];
 	return p->base + (uint64_t)p->strides[0] * element;
 }
 
+static inline uint64_t address(const struct pfm_sim_pattern *p, const struct sim_program *prog,
+			       const struct sim_cursor *c, uint64_t times, const uint32_t *next, uint32_t *at)
+{
+	return p->kind == PFM_SIM_STRIDES ? by_loops(p, prog, c) : by_element(p, times, next, at);
+}
+
 /* --- asking --------------------------------------------------------------------------------- */
 
-static void ask(struct sim_cpu *cpu, struct cache_core *core, enum cache_kind kind, uint64_t addr, uint32_t size,
-		struct sim_executed *done)
+/* The data that address registers are about is the load's, if there is one. */
+static inline bool is_about(struct sim_executed *done, enum cache_kind kind, uint64_t addr)
+{
+	if (done->load)
+		return false;
+	done->data = true;
+	done->load = kind == CACHE_LOAD;
+	done->data_addr = addr;
+	return true;
+}
+
+static void access_caches(struct sim_cpu *cpu, struct cache_core *core, enum cache_kind kind, uint64_t addr,
+			  uint32_t size, struct sim_executed *done)
 {
 	uint64_t missed = core->count[CACHE_EV_L1D_MISSES], walks = core->count[CACHE_EV_DTLB_MISSES];
 	uint32_t wait = cache_data(core, kind, addr, size);
 
 	missed = core->count[CACHE_EV_L1D_MISSES] - missed;
 
-	if (!done->load) {	/* the load is what address registers are about */
-		done->data = true;
-		done->load = kind == CACHE_LOAD;
-		done->data_addr = addr;
+	if (is_about(done, kind, addr)) {
 		done->data_wait = wait;
 		done->missed = missed || !core->has[CACHE_L1D];
 		done->walks |= core->count[CACHE_EV_DTLB_MISSES] != walks ? SIM_WALK_DATA : 0;
 	}
 	done->cycles += wait;
-	if (core->system->explain)
-		sim_explain_add(cpu->sim, done->ip, kind, missed ? (int)core->cause : -1, wait);
+	if (!core->system->explain)
+		return;
+	sim_explain_add(cpu->sim, done->ip, kind, missed ? (int)core->cause : -1, wait);
+	if (kind == CACHE_STORE)
+		sim_explain_store(cpu->sim, done->ip, addr);
+	else
+		sim_explain_load(cpu->sim, done->ip, addr);
+}
+
+/* --- store buffers -------------------------------------------------------------------------- */
+
+/* The oldest store to the caches and, as the line is there then, those right behind it that are to the same line. */
+static void drain_line(struct sim_cpu *cpu, struct cache_core *core, struct sim_executed *done)
+{
+	struct sim_stores *s = &cpu->stores;
+	uint64_t line = s->at[0].addr >> core->system->line_bits;
+	uint32_t n = 0;
+
+	for (; n < s->num && s->at[n].addr >> core->system->line_bits == line; n++) {
+		struct sim_executed late = { .ip = s->at[n].ip };
+
+		access_caches(cpu, core, CACHE_STORE, s->at[n].addr, s->at[n].size, &late);
+		done->cycles += late.cycles;
+	}
+	s->num -= n;
+	memmove(&s->at[0], &s->at[n], s->num * sizeof(s->at[0]));
+}
+
+static void drain(struct sim_cpu *cpu, struct cache_core *core, struct sim_executed *done)
+{
+	while (cpu->stores.num)
+		drain_line(cpu, core, done);
+}
+
+static void store(struct sim_cpu *cpu, struct cache_core *core, uint64_t addr, uint32_t size,
+		  struct sim_executed *done)
+{
+	struct sim_stores *s = &cpu->stores;
+
+	if (s->num == cpu->sim->store_buffer)
+		drain_line(cpu, core, done);
+	s->at[s->num++] = (struct sim_store){ .ip = done->ip, .addr = addr, .size = size };
+	s->level = sim_cursor_node(&cpu->cur->cursor, cpu->cur->prog)->level;
+	is_about(done, CACHE_STORE, addr);
+}
+
+/* The latest store to any of these bytes; NULL: there is none. */
+static const struct sim_store *latest(const struct sim_stores *s, uint64_t addr, uint32_t size)
+{
+	for (uint32_t i = s->num; i--;)
+		if (addr - s->at[i].addr < s->at[i].size || s->at[i].addr - addr < size)
+			return &s->at[i];
+	return NULL;
+}
+
+/* A store that has all bytes of the load answers it; one that has some is waited for. */
+static void load(struct sim_cpu *cpu, struct cache_core *core, uint64_t addr, uint32_t size,
+		 struct sim_executed *done)
+{
+	const struct sim_store *s = latest(&cpu->stores, addr, size);
+
+	if (!s || size > s->size || addr - s->addr > s->size - size) {
+		if (s)
+			drain(cpu, core, done);
+		access_caches(cpu, core, CACHE_LOAD, addr, size, done);
+		return;
+	}
+	core->count[CACHE_EV_LOADS]++;
+	core->count[CACHE_EV_FORWARDS]++;
+	is_about(done, CACHE_LOAD, addr);
+	if (!core->system->explain)
+		return;
+	sim_explain_add(cpu->sim, done->ip, CACHE_LOAD, -1, 0);
+	sim_explain_forward(cpu->sim, done->ip, s->ip);
+}
+
+static void access_buffered(struct sim_cpu *cpu, struct cache_core *core, enum cache_kind kind, uint64_t addr,
+			    uint32_t size, struct sim_executed *done)
+{
+	if (kind == CACHE_STORE)
+		store(cpu, core, addr, size, done);
+	else
+		load(cpu, core, addr, size, done);
+}
+
+void sim_stores_drain(struct sim_cpu *cpu)
+{
+	uint64_t before[CACHE_EVENTS];
+	struct sim_executed done = { 0 };
+	struct cache_core *core = sim_core_of(cpu->sim, cpu->num);
+
+	memcpy(before, core->count, sizeof(before));
+	drain(cpu, core, &done);
+	for (int i = 0; i < CACHE_EVENTS; i++)
+		if (core->count[i] != before[i])
+			sim_pmu_event(cpu, sim_emerging[i], cpu->stores.level, core->count[i] - before[i]);
 }
 
 static void wrong_guess(struct cache_core *core, bool wrong, struct sim_executed *done)
@@ -221,25 +326,47 @@ static bool is_taken(const struct pfm_sim_access *a, const struct sim_program *p
 	return false;
 }
 
-void sim_access_site(struct sim_cpu *cpu, struct cache_core *core, const struct sim_node *site,
-		     struct sim_progress *progress, struct sim_executed *done)
+/* An access to data by an instruction, which learns what came of it. */
+typedef void data_fn(struct sim_cpu *cpu, struct cache_core *core, enum cache_kind kind, uint64_t addr, uint32_t size,
+		     struct sim_executed *done);
+
+static inline void load_and_store(struct sim_cpu *cpu, struct cache_core *core, const struct sim_access *a,
+				  struct sim_progress *progress, uint64_t times, data_fn *data,
+				  struct sim_executed *done)
 {
 	const struct sim_program *prog = cpu->cur->prog;
 	const struct sim_cursor *c = &cpu->cur->cursor;
+
+	if (a->is.load.kind)
+		data(cpu, core, CACHE_LOAD, address(&a->is.load, prog, c, times, a->load_next, &progress->load_at),
+		     a->is.load.size ? a->is.load.size : DATA, done);
+	if (a->is.store.kind)
+		data(cpu, core, CACHE_STORE, address(&a->is.store, prog, c, times, a->store_next, &progress->store_at),
+		     a->is.store.size ? a->is.store.size : DATA, done);
+}
+
+/* Those of a fence go past the buffer, which is empty then. */
+static void load_and_store_buffered(struct sim_cpu *cpu, struct cache_core *core, const struct sim_access *a,
+				    struct sim_progress *progress, uint64_t times, struct sim_executed *done)
+{
+	if (a->is.fence)
+		drain(cpu, core, done);
+	load_and_store(cpu, core, a, progress, times, a->is.fence ? access_caches : access_buffered, done);
+}
+
+void sim_access_site(struct sim_cpu *cpu, struct cache_core *core, const struct sim_node *site,
+		     struct sim_progress *progress, struct sim_executed *done)
+{
 	const struct sim_access *a = site->access;
 	uint64_t times = progress->times++;
 
 	fetch(core, site->ip, a->is.fetch ? a->is.fetch : FETCH, done);
-	if (a->is.load.kind)
-		ask(cpu, core, CACHE_LOAD,
-		    address(&a->is.load, prog, c, times, a->load_next, &progress->load_at),
-		    a->is.load.size ? a->is.load.size : DATA, done);
-	if (a->is.store.kind)
-		ask(cpu, core, CACHE_STORE,
-		    address(&a->is.store, prog, c, times, a->store_next, &progress->store_at),
-		    a->is.store.size ? a->is.store.size : DATA, done);
+	if (a->buffered)
+		load_and_store_buffered(cpu, core, a, progress, times, done);
+	else
+		load_and_store(cpu, core, a, progress, times, access_caches, done);
 	if (a->is.branch)
-		branch(core, is_taken(&a->is, prog, c, times), site->target, done);
+		branch(core, is_taken(&a->is, cpu->cur->prog, &cpu->cur->cursor, times), site->target, done);
 	finish(core, site->ns, done);
 }
 
@@ -263,7 +390,11 @@ static void replay_op(struct sim_cpu *cpu, struct cache_core *core, uint32_t kin
 		core->count[CACHE_EV_STORES]++;
 		/* fall through */
 	default:
-		ask(cpu, core, kind == TAPE_STORE ? CACHE_STORE : CACHE_LOAD, addr, size ? size : 1, done);
+		kind = kind == TAPE_STORE ? CACHE_STORE : CACHE_LOAD;
+		if (cpu->sim->store_buffer)
+			access_buffered(cpu, core, kind, addr, size ? size : 1, done);
+		else
+			access_caches(cpu, core, kind, addr, size ? size : 1, done);
 	}
 }
 

@@ -29,6 +29,8 @@ void sim_caches_free(struct pfm_sim *sim)
 {
 	cache_system_free(sim->caches);
 	cache_blocks_free(&sim->site_of);
+	cache_blocks_free(&sim->stored);
+	cache_blocks_free(&sim->saw);
 	pfm_os_free(sim->sites);
 }
 
@@ -144,6 +146,29 @@ void sim_explain_add(struct pfm_sim *sim, uint64_t ip, enum cache_kind kind, int
 		(kind == CACHE_STORE ? why->store_misses : why->load_misses)[cause]++;
 }
 
+void sim_explain_forward(struct pfm_sim *sim, uint64_t ip, uint64_t from)
+{
+	uint64_t *saw = cache_blocks_at(&sim->saw, ip);
+
+	if (saw)
+		*saw = from + 1;
+}
+
+void sim_explain_store(struct pfm_sim *sim, uint64_t ip, uint64_t addr)
+{
+	uint64_t *stored = cache_blocks_at(&sim->stored, addr / 8);
+
+	if (stored)
+		*stored = ip + 1;
+}
+
+void sim_explain_load(struct pfm_sim *sim, uint64_t ip, uint64_t addr)
+{
+	uint64_t *stored = cache_blocks_at(&sim->stored, addr / 8);
+
+	sim_explain_forward(sim, ip, (stored ? *stored : 0) - 1);
+}
+
 static int check_explains(const struct pfm_sim *sim)
 {
 	return sim->explain ? 0 : pfm_refuse(-EINVAL, "the computer was made without explain=1");
@@ -169,6 +194,29 @@ int pfm_sim_explain(struct pfm_sim *sim, uint64_t ip, struct pfm_sim_why *why)
 
 	sim_lock(sim);
 	ret = explain(sim, ip, why);
+	sim_unlock(sim);
+	return pfm_result(ret);
+}
+
+static int saw(struct pfm_sim *sim, uint64_t ip, uint64_t *store)
+{
+	int ret = check_explains(sim);
+	const uint64_t *at = ret ? NULL : cache_blocks_at(&sim->saw, ip);
+
+	if (ret)
+		return ret;
+	if (!at)
+		return pfm_refuse(-ENOMEM, "no memory for a site");
+	*store = *at - 1;
+	return !!*at;
+}
+
+int pfm_sim_saw(struct pfm_sim *sim, uint64_t ip, uint64_t *store)
+{
+	int ret;
+
+	sim_lock(sim);
+	ret = saw(sim, ip, store);
 	sim_unlock(sim);
 	return pfm_result(ret);
 }

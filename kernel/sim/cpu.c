@@ -198,6 +198,40 @@ void sim_cpu_overflow(struct sim_cpu *cpu)
 	sim_leave(cpu->sim, &in);
 }
 
+/* --- what interrupts cost ------------------------------------------------------------------- */
+
+/* The kernel's work on top of what runs, a device's program included; nothing interrupts it. */
+static void charge(struct sim_cpu *cpu)
+{
+	if (!cpu->sim->interrupt_prog)
+		return;
+	cpu->below = cpu->intr;
+	cpu->below_cursor = cpu->intr_cursor;
+	cpu->intr = cpu->sim->interrupt_prog;
+	sim_cursor_start(&cpu->intr_cursor, cpu->intr);
+	cpu->intr_cursor.irqs_off = true;
+	sim_pmu_changed(cpu);
+}
+
+static void take_overflow(struct sim_cpu *cpu)
+{
+	sim_cpu_overflow(cpu);
+	charge(cpu);
+}
+
+/*
+ * What overflowed meanwhile interrupts after one more instruction of what was interrupted: however short the period is,
+ * the thread goes on.
+ */
+static void charged(struct sim_cpu *cpu)
+{
+	cpu->intr = cpu->below;
+	cpu->intr_cursor = cpu->below_cursor;
+	if (cpu->is_pending && !cpu->skid_left)
+		cpu->skid_left = 1;
+	sim_pmu_changed(cpu);
+}
+
 /* --- set timeouts --------------------------------------------------------------------------- */
 
 uint64_t sim_timer_clock(const struct pfm_context *ctx)
@@ -224,7 +258,7 @@ static void timeout(struct sim_cpu *cpu)
 	struct sim_inside in;
 
 	if (cpu->is_pending) {	/* that overflow came first; the timeout is looked at again */
-		sim_cpu_overflow(cpu);
+		take_overflow(cpu);
 		return;
 	}
 	sim_ctx_of(ctx)->armed = false;
@@ -257,7 +291,8 @@ static void device(struct sim_cpu *cpu, struct sim_device *d)
 	cpu->intr = d->prog;
 	sim_cursor_start(&cpu->intr_cursor, d->prog);
 	sim_pmu_changed(cpu);
-	sim_pmu_event(cpu, SIM_EV_INTERRUPTS, PFM_SIM_INTR);
+	sim_pmu_event(cpu, SIM_EV_INTERRUPTS, PFM_SIM_INTR, 1);
+	charge(cpu);
 }
 
 /* --- everything that is due ----------------------------------------------------------------- */
@@ -279,7 +314,7 @@ static bool take_one(struct sim_cpu *cpu)
 	if (masked)
 		return false;
 	if (timer && cpu->is_pending)
-		sim_cpu_overflow(cpu);	/* it belongs to the set that is active still */
+		take_overflow(cpu);	/* it belongs to the set that is active still */
 	else if (timer)
 		timeout(cpu);
 	else if (dev)
@@ -297,12 +332,14 @@ static void stepped(struct sim_cpu *cpu, bool was_pending)
 	if (was_pending && cpu->skid_left)
 		cpu->skid_left--;
 	if (sim_cpu_interrupted(cpu))
-		sim_cpu_overflow(cpu);
+		take_overflow(cpu);
 }
 
 static void finished(struct sim_cpu *cpu)
 {
-	if (cpu->intr) {
+	if (cpu->intr && cpu->intr == cpu->sim->interrupt_prog) {
+		charged(cpu);
+	} else if (cpu->intr) {
 		cpu->intr = NULL;
 		sim_pmu_changed(cpu);
 	} else {
@@ -332,7 +369,7 @@ void sim_cpu_handle(struct sim_cpu *cpu)
 		bool was_pending;
 
 		if (sim_cpu_interrupted(cpu))
-			sim_cpu_overflow(cpu);
+			take_overflow(cpu);
 		was_pending = cpu->is_pending;
 		switch (sim_cpu_run(cpu)) {
 		case SIM_WRAP:

@@ -23,6 +23,8 @@
  * L3, fetches (the L1D of a CPU that writes around it is asked by loads alone). TLB misses lead to a walk. Branches are
  * conditional and indirect ones, executed; misses of them were predicted wrongly. A bus access is a line fetched from
  * memory or another CPU, or claimed from others. DEAR, IEAR, BTB: loads, fetches, branches as PMC11, PMC10, PMC12 ask.
+ * Prefetches are lines that the L1D's prefetcher brought; unused ones left the L1D before an access to them. A forward
+ * is a load that a store buffer answered.
  */
 const uint8_t sim_emerging[CACHE_EVENTS] = {
 	[CACHE_EV_CYCLES] = SIM_EV_CYCLES,
@@ -47,6 +49,9 @@ const uint8_t sim_emerging[CACHE_EVENTS] = {
 	[CACHE_EV_DEAR] = SIM_EV_DEAR,
 	[CACHE_EV_IEAR] = SIM_EV_IEAR,
 	[CACHE_EV_BTB] = SIM_EV_BTB,
+	[CACHE_EV_PREFETCHES] = SIM_EV_PREFETCHES,
+	[CACHE_EV_UNUSED] = SIM_EV_PREFETCHES_UNUSED,
+	[CACHE_EV_FORWARDS] = SIM_EV_FORWARDS,
 };
 
 /* A thread's, for the program it runs. */
@@ -177,14 +182,15 @@ static void want_traces(struct batch *b)
 		codes->wanted(b->cpu, b->level, &b->wanted);
 }
 
-/* Of a fetch and the operations of an instruction, each by way of a TLB and of another CPU. */
-static uint64_t longest_wait(const struct cache_shapes *shapes)
+/* Of a fetch, the operations of an instruction and the stores it waits for, each by way of a TLB and another CPU. */
+static uint64_t longest_wait(const struct pfm_sim *sim)
 {
+	const struct cache_shapes *shapes = &sim->shapes;
 	uint64_t one = 2ULL * shapes->memory + shapes->mispredicted;
 
 	for (int p = 0; p < CACHE_PARTS; p++)
 		one += shapes->part[p].latency;
-	return (TAPE_OPS + 1) * one;
+	return (TAPE_OPS + 1 + sim->store_buffer) * one;
 }
 
 static void prepare(struct batch *b, struct sim_cpu *cpu, unsigned int level)
@@ -205,7 +211,7 @@ static void prepare(struct batch *b, struct sim_cpu *cpu, unsigned int level)
 		add_trigger(b, &cpu->watches[i], mask_of(cpu));
 	b->looks = b->filtered || b->t->prog->declares;
 	want_traces(b);
-	b->longest = longest_wait(&cpu->sim->shapes);
+	b->longest = longest_wait(cpu->sim);
 	memcpy(b->begun, b->core->count, sizeof(b->begun));
 }
 

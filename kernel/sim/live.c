@@ -153,7 +153,7 @@ static void happen(struct sim_cpu *cpu, struct sim_thread *t)
 
 	t->follow.events[kind]--;
 	space(t);
-	sim_pmu_event(cpu, kinds[kind], kind == SIM_FOLLOW_SWITCHES ? PFM_SIM_KERNEL : PFM_SIM_USER);
+	sim_pmu_event(cpu, kinds[kind], kind == SIM_FOLLOW_SWITCHES ? PFM_SIM_KERNEL : PFM_SIM_USER, 1);
 	if (sim_cpu_interrupted(cpu))
 		sim_cpu_overflow(cpu);
 }

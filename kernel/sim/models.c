@@ -17,7 +17,7 @@ static const char *const names[SIM_EV_NAMED] = {
 	"l1d_accesses", "l1d_misses", "l1i_accesses", "l1i_misses",
 	"l2_accesses", "l2_misses", "l3_accesses", "l3_misses",
 	"dtlb_misses", "itlb_misses", "bus_accesses", "interrupts",
-	"dear_events", "iear_events", "branch_events",
+	"dear_events", "iear_events", "branch_events", "prefetches", "prefetches_unused", "forwards",
 };
 
 /* --- the models ----------------------------------------------------------------------------- */

@@ -27,6 +27,16 @@ static struct sim_program *idle_program(struct pfm_sim *sim)
 	return sim_program_new(sim, &source, false, &err);
 }
 
+/* Masked, so that no interrupt comes on top of it. */
+static struct sim_program *interrupt_program(struct pfm_sim *sim, int *err)
+{
+	const struct pfm_sim_step step = { .op = PFM_SIM_SITE, .level = PFM_SIM_INTR, .ns = sim->interrupt_ns,
+					   .ip = 0xa000000100001000ULL, .flags = PFM_SIM_IRQS_OFF };
+	const struct pfm_sim_program source = { &step, 1 };
+
+	return sim_program_new(sim, &source, true, err);
+}
+
 static void start_cpu(struct pfm_sim *sim, uint32_t num)
 {
 	struct sim_cpu *cpu = &sim->cpus[num];
@@ -65,6 +75,7 @@ static void sim_free(struct pfm_sim *sim)
 	}
 	sim_threads_free(sim);
 	sim_program_put(sim->idle_prog);
+	sim_program_put(sim->interrupt_prog);
 	sim_program_put(sim->live_prog);
 	sim_caches_free(sim);
 	sim_pmu_discard(&sim->pmu);
@@ -105,6 +116,11 @@ static int build(struct pfm_sim *sim, const char *first, const char *options)
 	sim->idle_prog = idle_program(sim);
 	if (!sim->idle_prog)
 		return -ENOMEM;
+	if (sim->interrupt_ns)
+		sim->interrupt_prog = interrupt_program(sim, &ret);
+	if (ret)
+		return ret;
+	sim_options_note(sim);
 	sim->ops = sim_machine_ops;
 	sim->ops.ctx_flags = sim->model->codes->ctx_flags;
 	sim->ops.set_flags = sim->model->codes->set_flags;
@@ -209,9 +225,7 @@ static void describe(struct pfm_machine *m, pfm_machine_info_t *info)
 
 	info->name = sim->live ? sim->live_name : sim->model->full_name;
 	info->pmu = sim->hw->name;
-	info->notes = sim->live ? "a simulated computer: time, page faults and context switches are those of the "
-				  "monitored threads, the hardware's events happen at fixed rates"
-				: "a simulated computer: time passes only when it is told to run";
+	info->notes = sim->notes;
 	if (sim->live)
 		info->limits = live_limits;
 	info->hw_counters = num_hw_counters(sim->hw);

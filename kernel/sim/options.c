@@ -2,6 +2,7 @@
 /*
  * options.c - "cpus=4,hz=1000": what a computer is made with, and what can be changed later.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -134,6 +135,21 @@ static void set_explain(struct pfm_sim *sim, uint64_t v)
 	sim->explain = v;
 }
 
+static void set_prefetch(struct pfm_sim *sim, uint64_t v)
+{
+	sim->shapes.prefetch = v;
+}
+
+static void set_store_buffer(struct pfm_sim *sim, uint64_t v)
+{
+	sim->store_buffer = v;
+}
+
+static void set_interrupt_ns(struct pfm_sim *sim, uint64_t v)
+{
+	sim->interrupt_ns = v;
+}
+
 #define HOUR_NS 3600000000000ULL
 
 static const struct option options[] = {
@@ -152,6 +168,9 @@ static const struct option options[] = {
 	{ "cachegrind", 0, 1, false, set_caches },
 	{ "predictor", CACHE_TWO_LEVEL, CACHE_GSHARE, false, set_predictor },
 	{ "explain", 0, 1, false, set_explain },
+	{ "prefetch", CACHE_NO_PREFETCH, CACHE_TAGGED, false, set_prefetch },
+	{ "store_buffer", 0, SIM_MAX_STORES, false, set_store_buffer },
+	{ "interrupt_ns", 0, 1000000, false, set_interrupt_ns },
 };
 
 static const struct option *find(const char *key, size_t len)
@@ -191,33 +210,58 @@ static int part_of(const char *key, size_t len)
 	return p;
 }
 
-/*
- * "32768:8:64" or "0", after the key at *text. It replaces the least recently used line; its latency is the
- * model's, if that has such a cache.
- */
+static const char *const policies[] = { [CACHE_LRU] = "lru", [CACHE_PLRU] = "plru", [CACHE_FIFO] = "fifo",
+					[CACHE_RANDOM] = "random" };
+
+/* False: there is no such policy. */
+static bool find_policy(const char *name, uint32_t *policy)
+{
+	for (uint32_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
+		if (strcmp(policies[i], name))
+			continue;
+		*policy = i;
+		return true;
+	}
+	return false;
+}
+
+/* "32768:8:64", "32768:8:64:plru" or "0". */
+static bool read_shape(const char *value, struct cache_shape *shape)
+{
+	char text[64], policy[8] = "lru";
+	unsigned long long size;
+	int end = 0;
+
+	shape->assoc = 1;
+	shape->line = 64;
+	if (*value < '0' || *value > '9' || strcspn(value, ",") >= sizeof(text))
+		return false;
+	snprintf(text, sizeof(text), "%.*s", (int)strcspn(value, ","), value);
+	if (sscanf(text, "%llu%n:%u:%u%n:%7[a-z]%n", &size, &end, &shape->assoc, &shape->line, &end, policy, &end) < 1)
+		return false;
+	shape->size = size;
+	return !text[end] && find_policy(policy, &shape->policy);
+}
+
+/* After the key at *text. Its latency is the model's, if that has such a cache. */
 static int parse_cache(struct pfm_sim *sim, int part, const char **text, size_t len)
 {
 	static const uint32_t latencies[CACHE_PARTS] = { [CACHE_L2] = 10, [CACHE_L3] = 30, [CACHE_ITLB] = 20,
 							 [CACHE_DTLB] = 20 };
-	struct cache_shape shape = { .policy = CACHE_LRU };
-	unsigned long long size = 0;
-	unsigned int assoc = 1, line = 64;
+	struct cache_shape shape = { 0 };
 	const char *wrong;
-	int end = 0;
 
-	if ((*text)[len] != '=' || sscanf(*text + len + 1, "%llu%n:%u:%u%n", &size, &end, &assoc, &line, &end) < 1 ||
-	    ((*text)[len + 1 + end] && (*text)[len + 1 + end] != ',') || (*text)[len + 1] == '-')
-		return pfm_refuse(-EINVAL, "option at \"%s\": expected SIZE:ASSOCIATIVITY:LINE, or 0", *text);
-	shape.size = size;
-	shape.assoc = assoc;
-	shape.line = line;
+	if ((*text)[len] != '=' || !read_shape(*text + len + 1, &shape))
+		return pfm_refuse(-EINVAL, "option at \"%.*s\": expected SIZE:ASSOCIATIVITY:LINE, or "
+				  "SIZE:ASSOCIATIVITY:LINE:POLICY with lru, plru, fifo or random, or 0",
+				  (int)strcspn(*text, ","), *text);
 	shape.latency = sim->shapes.part[part].latency ? sim->shapes.part[part].latency : latencies[part];
 	wrong = cache_shape_wrong(&shape);
 	if (wrong)
-		return pfm_refuse(-EINVAL, "option at \"%s\": %s", *text, wrong);
+		return pfm_refuse(-EINVAL, "option at \"%.*s\": %s", (int)strcspn(*text, ","), *text, wrong);
 	sim->shapes.part[part] = shape;
 	sim->shaped |= 1U << part;
-	*text += len + 1 + end;
+	*text += len + 1 + strcspn(*text + len + 1, ",");
 	*text += **text == ',';
 	return 0;
 }
@@ -244,7 +288,8 @@ static int parse_one(struct pfm_sim *sim, const char **text)
 	if (!o)
 		return pfm_refuse(-EINVAL, "no option at \"%s\" (cpus, hz, slice_ms, slice_ns, timer_ns, "
 				  "skid, page_size, memlock, tool_cpu, debugger, live, ht, cachegrind, predictor, "
-				  "explain, l1i, l1d, l2, l3, itlb, dtlb)", *text);
+				  "explain, prefetch, store_buffer, interrupt_ns, l1i, l1d, l2, l3, itlb, dtlb)",
+				  *text);
 	if ((*text)[len] != '=' && o->max == 1) {	/* "live" */
 		*text += len + ((*text)[len] == ',');
 		return apply(sim, o, 1);
@@ -276,6 +321,8 @@ int sim_options_parse(struct pfm_sim *sim, const char *first, const char *text)
 		return ret;
 	if (!sim->num_cpus)
 		sim->num_cpus = 1 + sim->ht;
+	if (sim->live && sim->interrupt_ns)
+		return pfm_refuse(-EINVAL, "option interrupt_ns: the threads of a live computer are not delayed");
 	if (sim->tool_cpu >= sim->num_cpus)
 		return pfm_refuse(-EINVAL, "option tool_cpu: there is no CPU %u", sim->tool_cpu);
 	sim->slice = (sim->slice + sim->tick - 1) / sim->tick * sim->tick;
@@ -294,4 +341,45 @@ int sim_options_set(struct pfm_sim *sim, const char *key, uint64_t value)
 	if (o->set == set_tool_cpu && value >= sim->num_cpus)
 		return pfm_refuse(-EINVAL, "there is no CPU %llu", (unsigned long long)value);
 	return apply(sim, o, value);
+}
+
+/* --- what it is made with, in words --------------------------------------------------------- */
+
+static void add_note(struct pfm_sim *sim, const char *format, ...)
+{
+	size_t len = strlen(sim->notes);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(sim->notes + len, sizeof(sim->notes) - len, format, args);
+	va_end(args);
+}
+
+static void note_cache(struct pfm_sim *sim, int part)
+{
+	const struct cache_shape *shape = &sim->shapes.part[part];
+
+	if (!shape->size)
+		add_note(sim, "; no %s", cache_part_names[part]);
+	else
+		add_note(sim, "; %s %llu:%u:%u:%s", cache_part_names[part], (unsigned long long)shape->size,
+			 shape->assoc, shape->line, policies[shape->policy]);
+}
+
+void sim_options_note(struct pfm_sim *sim)
+{
+	static const char *const prefetchers[] = { "", "; prefetches the next line on a miss",
+						   "; prefetches the next line, tagged" };
+
+	add_note(sim, sim->live ? "a simulated computer: time, page faults and context switches are those of the "
+				  "monitored threads, the hardware's events happen at fixed rates"
+				: "a simulated computer: time passes only when it is told to run");
+	for (int p = 0; p < CACHE_PARTS; p++)
+		if (sim->shaped >> p & 1)
+			note_cache(sim, p);
+	add_note(sim, prefetchers[sim->shapes.prefetch]);
+	if (sim->store_buffer)
+		add_note(sim, "; %u stores in a buffer", sim->store_buffer);
+	if (sim->interrupt_ns)
+		add_note(sim, "; an interrupt takes %llu ns", (unsigned long long)sim->interrupt_ns);
 }

@@ -243,13 +243,13 @@ void sim_pmu_store(struct sim_cpu *cpu)
 		take_samples(cpu);
 }
 
-/* Something that happens besides programs, as a context switch does. */
-void sim_pmu_event(struct sim_cpu *cpu, unsigned int event, unsigned int level)
+/* Something that happens n times besides programs, as a context switch does. */
+void sim_pmu_event(struct sim_cpu *cpu, unsigned int event, unsigned int level, uint64_t n)
 {
 	uint64_t mask = ~0ULL >> (64 - cpu->sim->pmu.counter_width);
 
-	cpu->truth.count[event][level]++;
-	cpu->cur->truth.count[event][level]++;
+	cpu->truth.count[event][level] += n;
+	cpu->cur->truth.count[event][level] += n;
 	sim_pmu_watch(cpu);
 	for (unsigned int i = 0; i < cpu->num_watches; i++) {
 		struct sim_watch *w = &cpu->watches[i];
@@ -257,8 +257,8 @@ void sim_pmu_event(struct sim_cpu *cpu, unsigned int event, unsigned int level)
 		if (!(w->events >> event & 1) || !(w->levels >> level & 1) ||
 		    !sim_filter_passes_single(&w->filter))
 			continue;
-		w->value = (w->value + 1) & mask;
-		w->wrapped = !w->value;
+		w->wrapped = n > mask - w->value;
+		w->value = (w->value + n) & mask;
 		cpu->stop_known = false;
 	}
 	sim_pmu_store(cpu);

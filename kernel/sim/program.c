@@ -72,6 +72,23 @@ static int add_count(struct compiler *c, struct sim_node *node, int event, uint6
 	return 0;
 }
 
+/* Can the computer's caches cause that event, or would nobody see it? */
+static bool may_emerge(const struct pfm_sim *sim, int event)
+{
+	switch (event) {
+	case CACHE_EV_DEAR:
+	case CACHE_EV_IEAR:
+	case CACHE_EV_BTB:
+		return sim_model_counts(sim->model, sim_emerging[event]);
+	case CACHE_EV_PREFETCHES:
+	case CACHE_EV_UNUSED:
+		return sim->shapes.prefetch;
+	case CACHE_EV_FORWARDS:
+		return sim->store_buffer;
+	}
+	return true;
+}
+
 /* Makes a slot for each event that the caches may cause at the site. */
 static int read_emerging(struct compiler *c, struct sim_node *node)
 {
@@ -80,7 +97,7 @@ static int read_emerging(struct compiler *c, struct sim_node *node)
 	if (!sim_caches_make(c->sim))
 		return bad(c, -ENOMEM, "no memory for caches");
 	for (int i = 0; i < CACHE_EVENTS; i++) {
-		if (i >= CACHE_EV_DEAR && !sim_model_counts(c->sim->model, sim_emerging[i]))
+		if (!may_emerge(c->sim, i))
 			continue;
 		if (slot_of(c, sim_emerging[i], node->level) < 0)
 			return c->err;
@@ -130,6 +147,7 @@ static int read_access(struct compiler *c, struct sim_node *node, const struct p
 		snprintf(why, sizeof(why), "%s", pfm_explain());
 		return bad(c, c->err, why);
 	}
+	node->access->buffered = c->sim->store_buffer;
 	node->emerges = true;
 	node->plain = !step->num_events && !(step->flags & (PFM_SIM_IRQS_OFF | PFM_SIM_DATA | PFM_SIM_FETCH));
 	c->prog->declares |= !node->plain;

@@ -64,7 +64,7 @@ static void switch_out(struct sim_cpu *cpu)
 	struct sim_inside in;
 
 	if (!cpu->cur->idle && !cpu->cur->follow.on)
-		sim_pmu_event(cpu, SIM_EV_CONTEXT_SWITCHES, PFM_SIM_KERNEL);
+		sim_pmu_event(cpu, SIM_EV_CONTEXT_SWITCHES, PFM_SIM_KERNEL, 1);
 	if (cpu->is_pending)
 		sim_cpu_overflow(cpu);
 	ctx = cpu->cur->ctx;
@@ -97,7 +97,7 @@ static void switch_in(struct sim_cpu *cpu, uint32_t before, bool migrated)
 	}
 	sim_pmu_changed(cpu);
 	if (migrated)
-		sim_pmu_event(cpu, SIM_EV_CPU_MIGRATIONS, PFM_SIM_KERNEL);
+		sim_pmu_event(cpu, SIM_EV_CPU_MIGRATIONS, PFM_SIM_KERNEL, 1);
 }
 
 /* next is NULL for the idle thread; cpu->cur is not the one that should go on. */
@@ -108,6 +108,7 @@ static void switch_to(struct sim_cpu *cpu, struct sim_thread *next)
 	bool migrated;
 
 	sim_cpu_sync(cpu);
+	sim_stores_flush(cpu);
 	switch_out(cpu);
 	if (!next)
 		next = &cpu->idle;

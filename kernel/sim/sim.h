@@ -217,6 +217,7 @@ uint64_t sim_watch_gain(const struct sim_watch *w, const struct sim_program *pro
 /* A site's access, with the order in which pointers lead through memory. */
 struct sim_access {
 	struct pfm_sim_access	is;
+	bool			buffered;	/* by way of the CPU's store buffer */
 	uint32_t		*load_next, *store_next;	/* chase: the element after each */
 };
 
@@ -250,6 +251,8 @@ void sim_access_site(struct sim_cpu *cpu, struct cache_core *core, const struct 
 		     struct sim_progress *progress, struct sim_executed *done);
 void sim_access_replay(struct sim_cpu *cpu, struct cache_core *core, const struct tape_instr *instr,
 		       struct sim_executed *done);
+/* The stores in the CPU's buffer reach the caches, in no time. */
+void sim_stores_drain(struct sim_cpu *cpu);
 
 /* --- models: models.c ------------------------------------------------------------------- */
 
@@ -264,7 +267,7 @@ enum sim_event {
 	SIM_EV_L1D_ACCESSES, SIM_EV_L1D_MISSES, SIM_EV_L1I_ACCESSES, SIM_EV_L1I_MISSES,
 	SIM_EV_L2_ACCESSES, SIM_EV_L2_MISSES, SIM_EV_L3_ACCESSES, SIM_EV_L3_MISSES,
 	SIM_EV_DTLB_MISSES, SIM_EV_ITLB_MISSES, SIM_EV_BUS_ACCESSES, SIM_EV_INTERRUPTS,
-	SIM_EV_DEAR, SIM_EV_IEAR, SIM_EV_BTB,
+	SIM_EV_DEAR, SIM_EV_IEAR, SIM_EV_BTB, SIM_EV_PREFETCHES, SIM_EV_PREFETCHES_UNUSED, SIM_EV_FORWARDS,
 	SIM_EV_NAMED,		/* from here: event codes, as programs name them */
 	SIM_EV_NEVER = SIM_MAX_EVENTS,	/* of encodings: what never happens here, so that 0 is its count */
 };
@@ -452,6 +455,18 @@ struct sim_device {
 	struct sim_program	*prog;
 };
 
+#define SIM_MAX_STORES	64
+
+/* Stores that have been executed and have not reached the caches, the oldest first. */
+struct sim_stores {
+	uint32_t	num;
+	unsigned int	level;		/* of the one that came last */
+	struct sim_store {
+		uint64_t	ip, addr;
+		uint32_t	size;
+	}		at[SIM_MAX_STORES];
+};
+
 struct sim_cpu {
 	struct pfm_sim		*sim;
 	uint32_t		num;
@@ -460,6 +475,8 @@ struct sim_cpu {
 	struct sim_process	idle_process;
 	struct sim_program	*intr;		/* an interrupt's program runs on top of cur */
 	struct sim_cursor	intr_cursor;
+	struct sim_program	*below;		/* intr is the cost of an interrupt: the device's that it interrupted */
+	struct sim_cursor	below_cursor;
 
 	uint64_t		at;		/* its program has been run up to here */
 	uint64_t		stop_at;	/* it can run up to here without a stop, if stop_known */
@@ -484,7 +501,15 @@ struct sim_cpu {
 	unsigned int		unmarked;	/* instructions since the last marked one */
 	uint64_t		last_tstamp;
 	struct sim_tally	truth;
+	struct sim_stores	stores;
 };
+
+/* The thread does something else, or leaves the CPU. */
+static inline void sim_stores_flush(struct sim_cpu *cpu)
+{
+	if (cpu->stores.num)
+		sim_stores_drain(cpu);
+}
 
 struct pfm_sim {
 	struct pfm_machine	machine;
@@ -511,6 +536,12 @@ struct pfm_sim {
 	struct pfm_sim_site	*sites;		/* explain: that have accessed data */
 	uint64_t		num_sites, room_sites;
 	struct cache_blocks	site_of;	/* by address: its place in sites + 1 */
+	struct cache_blocks	stored;		/* explain: by word of 8 bytes, the site that stored there last + 1 */
+	struct cache_blocks	saw;		/* explain: by site, the store that its last load saw + 1 */
+	uint32_t		store_buffer;	/* stores that a CPU's buffer holds; 0: there is none */
+	uint64_t		interrupt_ns;
+	struct sim_program	*interrupt_prog;	/* what an interrupt costs; NULL: nothing */
+	char			notes[512];
 
 	uint64_t		now;
 	struct sim_cpu		*cpus;
@@ -584,7 +615,7 @@ void sim_pmu_bind(struct sim_cpu *cpu, struct pfm_context *ctx);	/* NULL: no con
 void sim_pmu_changed(struct sim_cpu *cpu);	/* registers, owner, level of the current thread... */
 void sim_pmu_watch(struct sim_cpu *cpu);	/* brings cpu->watches up to date */
 void sim_pmu_store(struct sim_cpu *cpu);	/* cpu->watches to the registers; wraps become pending */
-void sim_pmu_event(struct sim_cpu *cpu, unsigned int event, unsigned int level);
+void sim_pmu_event(struct sim_cpu *cpu, unsigned int event, unsigned int level, uint64_t n);
 bool sim_pmu_excludes(const struct sim_cpu *cpu);	/* the flags of the set: the current thread */
 struct sim_cpu *sim_pmu_of(const struct pfm_context *ctx);	/* where its registers are; NULL */
 /* 6.5: takes the PMU from a system-wide context that accepts it; gives it back when thread tid's context has let go. */
@@ -675,6 +706,10 @@ uint32_t sim_num_cores(const struct pfm_sim *sim);
 struct cache_core *sim_core_of(const struct pfm_sim *sim, uint32_t cpu);	/* once there are caches */
 void sim_caches_free(struct pfm_sim *sim);
 void sim_explain_add(struct pfm_sim *sim, uint64_t ip, enum cache_kind kind, int cause, uint32_t wait);
+/* With explain: site ip has stored at addr, for all to see; has loaded from there; has loaded what site from stored. */
+void sim_explain_store(struct pfm_sim *sim, uint64_t ip, uint64_t addr);
+void sim_explain_load(struct pfm_sim *sim, uint64_t ip, uint64_t addr);
+void sim_explain_forward(struct pfm_sim *sim, uint64_t ip, uint64_t from);
 
 /* sched.c */
 void sim_sched_ready(struct sim_thread *t);	/* it can run; finds it a CPU that idles, or queues it */
@@ -721,6 +756,7 @@ void sim_sync_all(struct pfm_sim *sim);
 /* options.c: "key=value,...", those of first and then the others, into sim; negative errno, refused. */
 int sim_options_parse(struct pfm_sim *sim, const char *first, const char *options);
 int sim_options_set(struct pfm_sim *sim, const char *key, uint64_t value);
+void sim_options_note(struct pfm_sim *sim);	/* writes sim->notes */
 
 /* machine.c */
 extern const struct pfm_machine_ops sim_machine_ops;

@@ -175,6 +175,7 @@ void sim_thread_exit(struct sim_thread *t)
 		return;
 	if (t->state == PFM_SIM_RUNNING) {
 		sim_cpu_sync(cpu);
+		sim_stores_flush(cpu);
 		if (cpu->is_pending)
 			sim_cpu_overflow(cpu);
 	}
@@ -276,6 +277,7 @@ void sim_thread_op(struct sim_cpu *cpu, const struct sim_node *node)
 {
 	struct sim_thread *t = cpu->cur;
 
+	sim_stores_flush(cpu);
 	sim_cursor_next(&t->cursor, t->prog);
 	cpu->stop_known = false;
 	switch (node->op) {

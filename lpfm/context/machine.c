@@ -130,6 +130,12 @@ without: LPFM_MACHINE in the environment, else linux or perf, whichever measures
 @int[opt=0] options.skid instructions between an overflow and its interrupt
 @int[opt=4096] options.page_size bytes of a page
 @int[opt] options.memlock bytes that may be locked; no limit if left out
+@string[opt] options.l1d "SIZE:ASSOCIATIVITY:LINE", of l1i, l2, l3, itlb and dtlb, too; ":plru" behind it: pseudo-LRU,
+or fifo, random; without: LRU; "0": there is none
+@int[opt=0] options.prefetch 1: a miss of the L1D brings the next line, too; 2: so does the first use of such a line
+@int[opt=0] options.store_buffer stores that wait in a CPU's buffer while loads pass them, up to 64
+@int[opt=0] options.interrupt_ns ns that each interrupt takes, by an overflow or a device, in the time of the thread
+@int[opt=0] options.explain 1: why accesses miss, and what loads see (`machine:explain`)
 @treturn[1] table the machine; the simulated computer's has methods, too
 @result name perf, linux, or sim:MODEL
 @result pmu its PMU model

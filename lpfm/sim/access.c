@@ -5,7 +5,7 @@
 #include "base/args.h"
 #include "sim/access.h"
 
-static const char *const names[] = { "load", "store", "taken", "seed", "bytes" };
+static const char *const names[] = { "load", "store", "taken", "seed", "bytes", "fence" };
 
 bool lpfm_sim_is_access(const char *name)
 {
@@ -125,6 +125,8 @@ void lpfm_sim_access(lua_State *L, const char *path, const char *name, struct pf
 		taken(L, &site, a);
 	else if (!strcmp(name, "seed"))
 		a->seed = lpfm_to_u64(L, -1, &site);
+	else if (!strcmp(name, "fence"))
+		a->fence = lua_toboolean(L, -1);
 	else
 		a->fetch = (uint32_t)lpfm_to_int(L, -1, &site, 1, 64);
 }

@@ -6,7 +6,7 @@
 #include "base/module.h"
 #include "perfmon/sim.h"
 
-/* Is that a field about what a site accesses: load, store, taken, seed, bytes? */
+/* Is that a field about what a site accesses: load, store, taken, seed, bytes, fence? */
 bool lpfm_sim_is_access(const char *name);
 /* The value on top of the stack is field name of the site at path. */
 void lpfm_sim_access(lua_State *L, const char *path, const char *name, struct pfm_sim_access *access);

@@ -23,7 +23,9 @@ time, and by how many bytes it moves with each iteration of the loop the site is
 so on; `size=` bytes (8). `{address, stride, random=n, seed=s}` is one of n elements, at random; `{address, stride,
 chase=n, seed=s}` goes once round all n in random order, each leading to the next. `taken=` makes it a conditional
 branch: true, false, "back" (but in the last iteration of its loop), "TTN" (again and again), or a chance, with
-`seed=`. `bytes=` (4) are fetched for the instruction. `{trace=file}` replays what `lpfm trace` recorded.
+`seed=`. `bytes=` (4) are fetched for the instruction. `fence=true` empties the store buffer before the site's accesses,
+which go past it: alone it is a fence, with a load and a store an operation that is locked. `{trace=file}` replays what
+`lpfm trace` recorded.
 `{ops=function}` executes what the function returns, called until it returns nothing: ip, "load", "store", "modify",
 "branch" or "jump", then the address (of a branch: whether it is taken) and size.
 @module lpfm.sim
@@ -672,8 +674,9 @@ static void push_cache(lua_State *L, const struct pfm_sim_cache *c)
 /***
 The caches and TLBs of a CPU, and what happened in them so far. Their geometry is that of the model's processor, or of
 the options l1i, l1d, l2, l3, itlb and dtlb, "SIZE:ASSOCIATIVITY:LINE" each, "0" for none; cachegrind=1 makes them those
-of valgrind's cachegrind. The rules are cachegrind's always: an access counts once, however many lines it touches, and
-a miss accesses the next level. With ht=1 two CPUs share the same ones.
+of valgrind's cachegrind. Behind LINE, ":plru", ":fifo" or ":random" is another policy than LRU. The rules are
+cachegrind's always: an access counts once, however many lines it touches, and a miss accesses the next level. With ht=1
+two CPUs share the same ones.
 @function machine:caches
 @int[opt=0] cpu
 @treturn[1] {table,...} by number and by name, those there are of L1I, L1D, L2, L3, ITLB and DTLB: {name=, size=bytes,
@@ -771,7 +774,7 @@ it either; conflict: that one would.
 @function machine:explain
 @int site its address
 @treturn[1] table {loads=, stores=, waited=cycles, load_misses={compulsory=, capacity=, conflict=, coherence=, total=},
-store_misses={...}}
+store_misses={...}, saw=the site that stored what its last load read, nil if that was there before any store}
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: EINVAL without explain=1, ENOENT if nothing there has accessed data
@@ -785,11 +788,15 @@ assert(why.load_misses.compulsory == 2 and why.load_misses.conflict == 18)   -- 
 static int sim_explain(lua_State *L)
 {
 	struct lpfm_site site = { .call = "explain", .arg = "site" };
+	uint64_t ip = lpfm_to_u64(L, 2, &site), store = 0;
 	struct pfm_sim_why why;
+	int saw = -1;
 
-	if (pfm_sim_explain(this_sim(L), lpfm_to_u64(L, 2, &site), &why))
+	if (pfm_sim_explain(this_sim(L), ip, &why) || (saw = pfm_sim_saw(this_sim(L), ip, &store)) < 0)
 		return lpfm_fail(L, "explain");
-	lua_createtable(L, 0, 5);
+	lua_createtable(L, 0, 6);
+	if (saw)
+		set_nat(L, "saw", store);
 	set_nat(L, "loads", why.loads);
 	set_nat(L, "stores", why.stores);
 	set_nat(L, "waited", why.waited);

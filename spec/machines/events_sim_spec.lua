@@ -28,6 +28,8 @@ local NAMES = {
       l1d_misses = { "DATA_CACHE_MISSES" }, l1i_accesses = { "INSTRUCTION_CACHE_FETCHES" },
       l1i_misses = { "INSTRUCTION_CACHE_MISSES" }, l2_accesses = { "REQUESTS_TO_L2:ALL" },
       l2_misses = { "L2_CACHE_MISS:ALL" }, dtlb_misses = { "L1_DTLB_AND_L2_DTLB_MISS" },
+      prefetches = { "DATA_PREFETCHES:ATTEMPTED" },
+      prefetches_unused = {}, forwards = {}, -- the processor cannot count them
       itlb_misses = { "L1_ITLB_MISS_AND_L2_ITLB_MISS" }, bus_accesses = { "SYSTEM_READ_RESPONSES:ALL" },
       interrupts = { "INTERRUPTS_TAKEN" },
    },

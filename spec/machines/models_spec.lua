@@ -11,6 +11,7 @@ local sim = require "support.sim"
 local NAMELESS = {
    armv8 = { fp_ops = true }, -- VFP_SPEC is not architected
    nehalem = { interrupts = true }, -- libpfm4 does not have HW_INT
+   k8 = { prefetches_unused = true, forwards = true }, -- the processor cannot count them
 }
 
 -- The events that counters of the model count, and for each the counters that can.

@@ -21,10 +21,21 @@
  *              processors of one core: each has half of the registers, as under perfmon2 2.x, and they share the
  *              core's caches, TLBs and branch predictor; 0
  *   l1i, l1d, l2, l3, itlb, dtlb: caches of each CPU, as "SIZE:ASSOCIATIVITY:LINE", of TLBs with the size of all
- *              pages, replaced by LRU; 0: none. Those of the model's processor.
+ *              pages; 0: none. Those of the model's processor. They replace the line used longest ago, or with
+ *              "SIZE:ASSOCIATIVITY:LINE:POLICY" by lru, plru (a tree of bits), fifo or random
+ *   prefetch   of the L1D: 1, the line behind one that missed is brought, too; 2, also that behind one which was
+ *              prefetched and is used for the first time (tagged). Never beyond a page of 4096 bytes; it takes no
+ *              time, and the next level is asked as by an access; 0
+ *   store_buffer  how many stores a CPU's buffer holds, 0 - 64. A store waits there, in order, until it is full: then
+ *              the oldest reaches the caches, with those right behind it to the same line. Loads pass them; one whose
+ *              bytes a store in the buffer has is answered by that (forwards). A fence empties it, so do other
+ *              operations than sites, and the end of a thread's turn; 0
+ *   interrupt_ns  what an interrupt takes, by a counter's overflow or a device: that long in the kernel, at
+ *              PFM_SIM_INTR and address 0xa000000100001000, on top of the thread and in its time, with 1 instruction;
+ *              0 - 1000000; 0
  *   cachegrind 1: instead of those, L1I and L1D of 32768:8:64, an L2 of 262144:8:64, no TLBs, predictor 0; 0
  *   predictor  0 two-level, as cachegrind's; 1 bimodal; 2 gshare; the model's
- *   explain    1: why loads and stores miss is found, pfm_sim_explain(); 0
+ *   explain    1: why loads and stores miss is found, pfm_sim_explain(), and what loads see, pfm_sim_saw(); 0
  *   memlock    RLIMIT_MEMLOCK of threads that are not the administrator's, in bytes; unlimited
  *
  * Options can also follow the model's name: "sim:k8,live,skid=2", as in the environment's LPFM_MACHINE.
@@ -144,7 +155,7 @@ struct pfm_sim_access {
 	uint32_t	fetch;		/* bytes of the instruction, 1 to 64; 0: 4 */
 	uint32_t	branch;		/* enum pfm_sim_branch_kind; to the step's target */
 	uint32_t	period;		/* bits: 1 to 64 */
-	uint32_t	reserved;
+	uint32_t	fence;		/* 1: empties the store buffer, and goes past it; with load and store: locked */
 	uint64_t	bits, seed;
 };
 
@@ -352,6 +363,11 @@ struct pfm_sim_why {
 
 /* EINVAL: the computer was made without explain=1. ENOENT: nothing at ip has accessed data. */
 int pfm_sim_explain(struct pfm_sim *sim, uint64_t ip, struct pfm_sim_why *why);
+/*
+ * 1: the last load at ip saw what the site at *store had stored last in the word of 8 bytes; 0: what was there before
+ * any store, or there was no load. EINVAL: as above. ENOMEM.
+ */
+int pfm_sim_saw(struct pfm_sim *sim, uint64_t ip, uint64_t *store);
 
 struct pfm_sim_site {
 	uint64_t		ip;

@@ -103,7 +103,7 @@ static uint32_t any_way(struct cache *c)
 	return c->random % c->assoc;
 }
 
-static uint32_t victim(struct cache *c, const uint64_t *set)
+static inline uint32_t victim(struct cache *c, const uint64_t *set)
 {
 	uint32_t way = find(c, set, CACHE_NO_BLOCK);
 
@@ -143,6 +143,20 @@ bool cache_touch_set(struct cache *c, uint64_t *set, uint64_t block)
 
 	c->missed[block & c->mask] += miss;
 	return miss;
+}
+
+uint64_t cache_victim(const struct cache *c, uint64_t block)
+{
+	const uint64_t *set = c->tags + (block & c->mask) * c->assoc;
+	struct cache copy = *c;	/* a random choice is made twice alike */
+
+	return set[c->policy == CACHE_LRU || c->policy == CACHE_FIFO ? c->assoc - 1 : victim(&copy, set)];
+}
+
+void cache_bring(struct cache *c, uint64_t block)
+{
+	cache_touch_set(c, c->tags + (block & c->mask) * c->assoc, block);
+	c->missed[block & c->mask]--;
 }
 
 bool cache_has(const struct cache *c, uint64_t block)

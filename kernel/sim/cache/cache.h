@@ -11,6 +11,9 @@
  * once; the next level is asked on a miss only, with the whole access; no level includes another one. Data accesses
  * are clipped to the smallest line.
  *
+ * A prefetcher of the L1D may bring the line behind one that missed, after the access, in no time, and asks the next
+ * level for it as an access does. It does not cross a page of 4096 bytes.
+ *
  * Time: CPUs execute in order and wait. An operation takes the cycles that its site says (1) and, for each access,
  * the latency of what had the data (nothing for the first level), the penalty of a TLB miss, of a line taken from
  * another CPU, and of a branch that was predicted wrongly. Stores wait as loads do.
@@ -24,6 +27,7 @@
 
 enum cache_policy { CACHE_LRU, CACHE_PLRU, CACHE_FIFO, CACHE_RANDOM };
 enum cache_predictor { CACHE_TWO_LEVEL, CACHE_BIMODAL, CACHE_GSHARE };
+enum cache_prefetcher { CACHE_NO_PREFETCH, CACHE_ON_MISS, CACHE_TAGGED };
 enum cache_kind { CACHE_FETCH, CACHE_LOAD, CACHE_STORE, CACHE_KINDS };
 
 /* A cache: size bytes in lines of line bytes, assoc of them in a set; size 0: there is none. */
@@ -43,6 +47,7 @@ struct cache_shapes {
 	uint32_t	mispredicted;	/* cycles that a wrong prediction costs */
 	uint32_t	predictor;	/* enum cache_predictor */
 	bool		write_around;	/* stores go past the L1D, which has no new lines for them */
+	uint32_t	prefetch;	/* enum cache_prefetcher: of the L1D */
 };
 
 extern const char *const cache_part_names[CACHE_PARTS];	/* "L1I" ... */
@@ -69,6 +74,10 @@ bool cache_init(struct cache *c, const struct cache_shape *shape);	/* false with
 void cache_free(struct cache *c);
 bool cache_touch_set(struct cache *c, uint64_t *set, uint64_t block);
 bool cache_has(const struct cache *c, uint64_t block);
+/* What the block, which is not there, would replace; CACHE_NO_BLOCK: nothing. */
+uint64_t cache_victim(const struct cache *c, uint64_t block);
+/* The block, which is not there, is brought without being asked for. */
+void cache_bring(struct cache *c, uint64_t block);
 /* The block is no longer there; false: it was not. */
 bool cache_drop(struct cache *c, uint64_t block);
 
@@ -150,7 +159,7 @@ enum cache_event {
 	CACHE_EV_L1I_ACCESSES, CACHE_EV_L1I_MISSES, CACHE_EV_L1D_ACCESSES, CACHE_EV_L1D_MISSES,
 	CACHE_EV_L2_ACCESSES, CACHE_EV_L2_MISSES, CACHE_EV_L3_ACCESSES, CACHE_EV_L3_MISSES,
 	CACHE_EV_ITLB_MISSES, CACHE_EV_DTLB_MISSES, CACHE_EV_BUS, CACHE_EV_DEAR, CACHE_EV_IEAR,
-	CACHE_EV_BTB, CACHE_EVENTS
+	CACHE_EV_BTB, CACHE_EV_PREFETCHES, CACHE_EV_UNUSED, CACHE_EV_FORWARDS, CACHE_EVENTS
 };
 
 struct cache_core {
@@ -164,6 +173,10 @@ struct cache_core {
 	bool			in_page;	/* a line of the L1I is in one page */
 	uint64_t		last_fetch;	/* the line of the L1I that was fetched last */
 	uint64_t		invalidated;	/* lines lost to other CPUs */
+	struct cache_blocks	prefetched;	/* lines of the L1D; value: 1, not used yet */
+	uint64_t		lost_unused;	/* lost to other CPUs before use, and not counted yet */
+	uint64_t		next[2];	/* lines to prefetch */
+	uint32_t		num_next;
 	struct cache_why	why;
 	enum cache_cause	cause;		/* of the last data access that missed the L1D, if explained */
 };
@@ -202,6 +215,8 @@ static inline uint32_t cache_fetch(struct cache_core *core, uint64_t addr, uint3
 	return 0;
 }
 uint32_t cache_data(struct cache_core *core, enum cache_kind kind, uint64_t addr, uint32_t size);
+/* The block has left the L1D; true if it was prefetched and never used. */
+bool cache_left_unused(struct cache_core *core, uint64_t block);
 
 /* --- tapes: tape.c -------------------------------------------------------------------------- */
 

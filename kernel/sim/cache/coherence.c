@@ -46,6 +46,8 @@ static bool take(struct cache_core *core, uint64_t line)
 
 			if (dropped && p == CACHE_L1D && core->system->explain)
 				cache_why_lost(&core->why, block);
+			if (dropped && p == CACHE_L1D && core->system->shapes.prefetch)
+				core->lost_unused += cache_left_unused(core, block);
 			had |= dropped;
 		}
 	}

@@ -49,7 +49,14 @@ uint32_t cache_fetch_line(struct cache_core *core, uint64_t addr, uint32_t size)
 	return wait + beyond(core, CACHE_FETCH, addr, size);
 }
 
-/* A store that goes past the L1D only renews what is there. */
+/* A store that goes past the cache: what is there is used. */
+static void renew(struct cache *c, uint64_t addr, uint32_t size)
+{
+	for (uint64_t block = addr >> c->bits; block <= (addr + size - 1) >> c->bits; block++)
+		if (cache_has(c, block))
+			cache_touch(c, block);
+}
+
 static bool first_level_misses(struct cache_core *core, enum cache_kind kind, uint64_t addr, uint32_t size)
 {
 	struct cache *c = &core->part[CACHE_L1D];
@@ -63,11 +70,107 @@ static bool first_level_misses(struct cache_core *core, enum cache_kind kind, ui
 		core->count[CACHE_EV_L1D_MISSES] += miss;
 		return miss;
 	}
-	for (uint64_t block = addr >> c->bits; block <= (addr + size - 1) >> c->bits; block++)
-		if (cache_has(c, block))
-			cache_touch(c, block);
+	renew(c, addr, size);
 	return true;
 }
+
+/* --- prefetching ---------------------------------------------------------------------------- */
+
+#define PAGE_BITS 12	/* what is beyond the page has another translation: nothing is prefetched there */
+
+bool cache_left_unused(struct cache_core *core, uint64_t block)
+{
+	uint64_t *unused = cache_blocks_at(&core->prefetched, block), was = unused ? *unused : 0;
+
+	if (was)
+		*unused = 0;
+	return was;
+}
+
+/* Before the block, which is not there, comes. */
+static void replace(struct cache_core *core, uint64_t block)
+{
+	uint64_t victim = cache_victim(&core->part[CACHE_L1D], block);
+
+	if (victim != CACHE_NO_BLOCK)
+		core->count[CACHE_EV_UNUSED] += cache_left_unused(core, victim);
+}
+
+/* A prefetch takes no time; without memory it is not known to be one. */
+static void prefetch(struct cache_core *core, uint64_t block)
+{
+	struct cache *c = &core->part[CACHE_L1D];
+	uint64_t *unused;
+
+	if (block << c->bits >> PAGE_BITS != (block - 1) << c->bits >> PAGE_BITS || cache_has(c, block))
+		return;
+	core->count[CACHE_EV_PREFETCHES]++;
+	if (core->system->num_cores > 1)
+		cache_cohere(core, CACHE_LOAD, block << c->bits, 1);
+	replace(core, block);
+	cache_bring(c, block);
+	unused = cache_blocks_at(&core->prefetched, block);
+	if (unused)
+		*unused = 1;
+	beyond(core, CACHE_LOAD, block << c->bits, 1);
+}
+
+/* True if the line missed. The line behind it may be prefetched, once the access is over. */
+static bool touch_line(struct cache_core *core, uint64_t block)
+{
+	struct cache *c = &core->part[CACHE_L1D];
+	bool miss = !cache_has(c, block), first_use = !miss && cache_left_unused(core, block);
+
+	if (miss)
+		replace(core, block);
+	cache_touch(c, block);
+	if (miss || (first_use && core->system->shapes.prefetch == CACHE_TAGGED))
+		core->next[core->num_next++] = block + 1;
+	return miss;
+}
+
+static bool access_prefetching(struct cache_core *core, enum cache_kind kind, uint64_t addr, uint32_t size)
+{
+	struct cache *c = &core->part[CACHE_L1D];
+	uint64_t first = addr >> c->bits, last = (addr + size - 1) >> c->bits;
+	bool miss = touch_line(core, first);
+
+	if (last != first)
+		miss |= touch_line(core, last);
+	c->accesses[kind]++;
+	c->misses[kind] += miss;
+	core->count[CACHE_EV_L1D_ACCESSES]++;
+	core->count[CACHE_EV_L1D_MISSES] += miss;
+	return miss;
+}
+
+/* Nothing is prefetched for stores past the L1D. */
+static bool pass_prefetched(struct cache_core *core, uint64_t addr, uint32_t size)
+{
+	struct cache *c = &core->part[CACHE_L1D];
+
+	for (uint64_t block = addr >> c->bits; block <= (addr + size - 1) >> c->bits; block++)
+		cache_left_unused(core, block);
+	renew(c, addr, size);
+	return true;
+}
+
+/* An access to data with a prefetcher. */
+static uint32_t data_prefetching(struct cache_core *core, enum cache_kind kind, uint64_t addr, uint32_t size)
+{
+	bool around = kind == CACHE_STORE && core->system->shapes.write_around;
+	bool miss = around ? pass_prefetched(core, addr, size) : access_prefetching(core, kind, addr, size);
+	uint32_t wait = miss ? beyond(core, kind, addr, size) : 0;
+
+	for (uint32_t i = 0; i < core->num_next; i++)
+		prefetch(core, core->next[i]);
+	core->num_next = 0;
+	core->count[CACHE_EV_UNUSED] += core->lost_unused;
+	core->lost_unused = 0;
+	return wait;
+}
+
+/* --- data ----------------------------------------------------------------------------------- */
 
 static void explain(struct cache_core *core, uint64_t addr, uint32_t size)
 {
@@ -89,6 +192,8 @@ uint32_t cache_data(struct cache_core *core, enum cache_kind kind, uint64_t addr
 		wait += cache_cohere(core, kind, addr, size);
 	if (core->system->explain && core->has[CACHE_L1D])
 		explain(core, addr, size);
+	if (core->system->shapes.prefetch && core->has[CACHE_L1D])
+		return wait + data_prefetching(core, kind, addr, size);
 	if (!first_level_misses(core, kind, addr, size))
 		return wait;
 	return wait + beyond(core, kind, addr, size);
@@ -171,6 +276,7 @@ void cache_system_free(struct cache_system *s)
 		for (int p = 0; p < CACHE_PARTS; p++)
 			cache_free(&s->cores[i].part[p]);
 		cache_why_free(&s->cores[i].why);
+		cache_blocks_free(&s->cores[i].prefetched);
 	}
 	cache_blocks_free(&s->lines);
 	free(s->cores);

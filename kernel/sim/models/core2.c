@@ -29,6 +29,7 @@ static const struct sim_encoding encodings[] = {
 	{ 0x1282, 0xffff, SIM_EV_ITLB_MISSES, 0 },	/* ITLB:MISSES */
 	{ 0x406f, 0xffff, SIM_EV_BUS_ACCESSES, 0 },	/* BUS_TRANS_MEM:SELF */
 	{ 0x00c8, 0xffff, SIM_EV_INTERRUPTS, 0 },	/* HW_INT_RCV */
+	{ 0x104e, 0xffff, SIM_EV_PREFETCHES, 0 },	/* L1D_PREFETCH:REQUESTS */
 	{ 0, 0, 0, 0 }
 };
 

@@ -29,6 +29,7 @@ static const struct sim_encoding encodings[] = {
 	{ 0x85, 0xf00ff, SIM_EV_ITLB_MISSES, 0 },	/* L1_ITLB_MISS_AND_L2_ITLB_MISS */
 	{ 0x6c, 0xf00ff, SIM_EV_BUS_ACCESSES, 0 },	/* SYSTEM_READ_RESPONSES */
 	{ 0xcf, 0xf00ff, SIM_EV_INTERRUPTS, 0 },	/* INTERRUPTS_TAKEN */
+	{ 0x267, 0xf02ff, SIM_EV_PREFETCHES, 0 },	/* DATA_PREFETCHES:ATTEMPTED */
 	{ 0, 0, 0, 0 }
 };
 

@@ -32,6 +32,7 @@ static const struct sim_encoding encodings[] = {
 	{ 0x0149, 0xffff, SIM_EV_DTLB_MISSES, 0 },	/* DTLB_MISSES:ANY */
 	{ 0x0185, 0xffff, SIM_EV_ITLB_MISSES, 0 },	/* ITLB_MISSES:ANY */
 	{ 0x011d, 0xffff, SIM_EV_INTERRUPTS, 0 },	/* HW_INT:RCV */
+	{ 0x014e, 0xffff, SIM_EV_PREFETCHES, 0 },	/* L1D_PREFETCH:REQUESTS */
 	{ 0, 0, 0, 0 }
 };
 

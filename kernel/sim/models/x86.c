@@ -24,6 +24,9 @@ static const struct sim_encoding k8_encodings[] = {
 	{ 0x85, 0xff, SIM_EV_ITLB_MISSES, 0 },	/* L1_ITLB_MISS_AND_L2_ITLB_MISS */
 	{ 0x6c, 0xff, SIM_EV_BUS_ACCESSES, 0 },	/* SYSTEM_READ_RESPONSES */
 	{ 0xcf, 0xff, SIM_EV_INTERRUPTS, 0 },	/* INTERRUPTS_TAKEN */
+	{ 0x267, 0x2ff, SIM_EV_PREFETCHES, 0 },	/* DATA_PREFETCHES:ATTEMPTED */
+	{ 0xfe, 0xff, SIM_EV_FORWARDS, 0 },	/* the processor has no event for these: codes that it does not know */
+	{ 0xff, 0xff, SIM_EV_PREFETCHES_UNUSED, 0 },
 	{ 0, 0, 0, 0 }
 };
 

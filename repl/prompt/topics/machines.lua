@@ -74,6 +74,19 @@ a real program that lpfm trace recorded.
    m:sites()                             addresses of sites, the one that misses most first
    m:explain(0x1000).load_misses         why: compulsory, capacity, conflict, coherence
 
+What a laptop has besides is there as options, off by default; print(m) says which are on:
+
+   l1d = "32768:8:64:plru"       pseudo-LRU, of any cache or TLB; also fifo and random
+   prefetch = 1                  the line behind one that missed comes, too; 2: also behind one that was prefetched and
+                                 is used. Events prefetches, and prefetches_unused: thrown away before an access
+   store_buffer = 8              so many stores wait while loads pass them; a load is answered from there (event
+                                 forwards). {ip = 0x1000, fence = true} empties it; with load and store it is a locked
+                                 operation. With explain = 1, m:explain(ip).saw is the site whose store a load saw
+   interrupt_ns = 2000           what an interrupt takes, by an overflow or a device, in the time of the thread
+
+On sim:k8 all three events have codes, two of them not the processor's; sim:fam10h, core2 and nehalem count prefetches.
+m:truth() has them on every model.
+
 The counts of m:caches() are the same as cachegrind's for its caches (cachegrind = 1). pfm.caches draws misses by set
 and over time.
 
