@@ -12,7 +12,24 @@ local catalog = {}
 local loaded = {} -- by path
 local variants = {} -- by lab and name
 
---- Reads a file of a lab, once.
+-- Minutes of a page, by what it asks for: a prediction takes three, to read, think and look at what came out.
+local MINUTES = { question = 3, task = 5, script = 12, try = 5, reading = 2 }
+
+local function kind_of(page)
+   if page.task then return page.kind == "script" and "script" or "task" end
+   return page.ask and "question" or page.vary and "try" or "reading"
+end
+
+--- How long a lab takes, counted from its pages.
+-- @tparam {table,...} pages
+-- @treturn int minutes, a multiple of five
+function catalog.minutes(pages)
+   local sum = 0
+   for _, page in ipairs(pages) do sum = sum + MINUTES[kind_of(page)] end
+   return math.ceil(sum / 5) * 5
+end
+
+--- Reads a file of a lab, once. Its `minutes` are those of its pages.
 -- @string path
 -- @treturn[1] table the lab, with its `name` and `path`
 -- @return[2] nil
@@ -25,6 +42,7 @@ function catalog.read(path)
    if not ok then return nil, (tostring(lab):match("^[^\n]*")) end
    if type(lab) ~= "table" then return nil, path .. ": expected 'return { ... }', the table of a lab" end
    lab.name, lab.path = path:match("([^/]+)%.lua$") or path, path
+   if type(lab.pages) == "table" then lab.minutes = lab.minutes or catalog.minutes(lab.pages) end
    loaded[path] = lab
    return lab
 end

@@ -4,13 +4,14 @@
 -- @module repl.lab.validate
 
 local answers = require "repl.lab.answers"
+local catalog = require "repl.lab.catalog"
 local judge = require "repl.lab.judge"
 local session = require "repl.lab.session"
 local text = require "repl.lab.text"
 
 local validate = {}
 
-local FIELDS = { title = "string", number = "number", minutes = "number", goals = "table", read = "table",
+local FIELDS = { title = "string", number = "number", goals = "table", read = "table",
    teacher = "string", pages = "table" }
 local PAGE_FIELDS = { text = "string", ask = "string", id = "string", kind = "string", choices = "table",
    within = "number", factor = "number", unit = "string", points = "number", any_order = "boolean", run = "function",
@@ -265,6 +266,11 @@ function validate.lab(lab, params)
       check_form(page, function(complaint) say(("page %d: %s"):format(i, complaint)) end, seen)
    end
    if #out > 0 then return out end
+   local minutes = catalog.minutes(lab.pages)
+   if (lab.minutes or minutes) ~= minutes then
+      say(("field 'minutes': %s, but its pages take %d; without the field they are counted"):format(
+         tostring(lab.minutes), minutes))
+   end
    local s = session.new(lab, { params = params })
    for i, page in ipairs(lab.pages) do
       s.index = i

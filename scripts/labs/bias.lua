@@ -76,7 +76,6 @@ end
 return {
    number = 4,
    title = "Bias and randomization",
-   minutes = 60,
    goals = { [[see that a fixed sampling period can be in step with a program]],
    "predict which instructions are then seen",
       "choose a random period that removes the bias, and know what it costs" },

@@ -110,7 +110,6 @@ end
 return {
    number = 10,
    title = "Branches: what a predictor learns",
-   minutes = 60,
    goals = { "predict mispredictions of loops and patterns", "see why sorted data is faster",
       "know which branches no predictor learns" },
    read = { "a chapter on branch prediction in any book on computer architecture", "at the prompt: ?spawn, taken=" },
@@ -124,7 +123,8 @@ return {
       (a conditional move) is the other way; this computer has none, so it is a matter for the blackboard.
 
       The program of the sorted values does nothing but branch, so the factor between its times is the largest there
-      can be: real loops load, add and store besides, and their processors have larger predictors than these three.
+      can be: real loops load, add and store besides. The option `predictor` has three predictors. A laptop's is larger
+      than all of them, and predicts patterns that they do not.
    ]],
    params = { model = "k8", outer = 100, inner = 50, n = 10000, chance = 0.01, seed = 3, values = 1000, limit = 50 },
    draw = { outer = { 60, 80, 120, 150 }, inner = { 30, 40, 60, 70 }, n = { 8000, 12000, 16000 } },

@@ -3,16 +3,18 @@
 
 local A, B = 0x1000000, 0x2000000
 
--- A computer with an L1D alone, "SIZE:WAYS:LINE".
-local function computer(kit, p, l1d)
-   return kit.machine(p, { l1d = l1d or p.l1d, l2 = 0, l3 = 0, itlb = 0, dtlb = 0, explain = 1 })
+-- A computer with an L1D alone, "SIZE:WAYS:LINE"; options besides.
+local function computer(kit, p, l1d, more)
+   local options = { l1d = l1d or p.l1d, l2 = 0, l3 = 0, itlb = 0, dtlb = 0, explain = 1 }
+   for k, v in pairs(more or {}) do options[k] = v end
+   return kit.machine(p, options)
 end
 
--- Loads n elements, stride bytes apart, all of them `times` times.
-local function walk(kit, p, n, stride, times, l1d)
-   local m = computer(kit, p, l1d)
-   kit.run(m, { { loop = times or 1, { loop = n, { ip = 0x1000, load = { A, stride } } } } })
-   return m:explain(0x1000).load_misses, m
+-- Loads n elements, stride bytes apart, all of them `times` times. Returns the misses, the machine, what happened.
+local function walk(kit, p, n, stride, times, l1d, more)
+   local m = computer(kit, p, l1d, more)
+   local truth = kit.run(m, { { loop = times or 1, { loop = n, { ip = 0x1000, load = { A, stride } } } } })
+   return m:explain(0x1000).load_misses, m, truth
 end
 
 local function geometry(kit, p)
@@ -49,6 +51,33 @@ local function matrix(kit, p, f)
    end
    return { elements = p.dim * p.dim, by_row = misses { p.element, row }, by_column = misses { row, p.element },
       in_lines = p.dim * p.dim / f.per_line }
+end
+
+-- Which of four lines a fifth one replaces, where the first was used again: 1, 2, 3 or 4. The cache has one set.
+local function replaced(kit, p, f, policy)
+   for asked = 0, 3 do
+      local m = computer(kit, p, ("%d:4:%d%s"):format(4 * f.line, f.line, policy))
+      local list, at = { 0, 1, 2, 3, 0, 4, asked }, 0
+      kit.run(m, { { ops = function()
+         at = at + 1
+         if list[at] then return 0x1000, "load", A + list[at] * f.line, p.element end
+      end } })
+      if m:caches(0).L1D.load_misses == 6 then return asked + 1 end
+   end
+end
+
+local function laptop(kit, p, f)
+   local shape = p.l1d:match("^%d+:%d+:%d+") or p.l1d -- without a policy
+   local function over(policy) return walk(kit, p, f.over_lines, f.line, p.times, shape .. policy).total end
+   return { by_tree = replaced(kit, p, f, ":plru"), by_order = replaced(kit, p, f, ""), over_tree = over ":plru",
+      over_random = over ":random" }
+end
+
+local function prefetched(kit, p, f)
+   local function run(mode, stride) return walk(kit, p, p.n, stride, 1, nil, { prefetch = mode }) end
+   local _, _, in_vain = run(1, f.stride)
+   return { ahead = run(1, p.element).total, tagged = run(2, p.element).total, page = 4096,
+      apart = run(1, f.stride).total, fetched = in_vain.prefetches.total, unused = in_vain.prefetches_unused.total }
 end
 
 -- Runs operations from a list of { address, store }.
@@ -123,7 +152,7 @@ local SECRET = "8192:2:128"
 
 local function setup(kit, p)
    return {
-      walk = function(n, stride, times) return walk(kit, p, n, stride, times).total end,
+      walk = function(n, stride, times, more) return walk(kit, p, n, stride, times, nil, more).total end,
       why = function(n, stride, times) return walk(kit, p, n, stride, times) end,
       unknown = function(n, stride, times) return walk(kit, p, n, stride, times, SECRET).total end,
    }
@@ -132,17 +161,19 @@ end
 return {
    number = 8,
    title = "Caches: strides, blocks, the layout of data",
-   minutes = 90,
    goals = { "predict the misses of a walk through memory", "tell compulsory, capacity and conflict misses apart",
+      "say what a laptop's cache does differently, and why",
       "find out the geometry of a cache by measuring", "make a program faster by its order and its layout" },
    read = { "at the prompt: ?caches, ?explain", "a chapter on caches in any book on computer architecture" },
    teacher = [[
       Most students know that caches exist, and few can predict a number. All questions here can be answered on paper:
       lines times laps. Have them do it before each run.
 
-      This computer replaces the line that was used longest ago, and fetches nothing in advance. Real processors keep
-      that order only about, and fetch the lines of a steady walk before they are asked for: there the first question
-      shows far fewer misses, and the cliff is a slope. Say so to whoever repeats it on a laptop.
+      This computer replaces the line that was used longest ago, and fetches nothing in advance, unless its options
+      say otherwise. On a laptop the first question shows far fewer misses: its prefetcher is `prefetch = 2` here, and
+      the pages on laptops measure it. Students expect of pseudo-LRU that it softens the cliff; on a walk it does not.
+      What makes a slope of it on a laptop is that caches behind the first hash their sets, adapt their policy, and
+      see physical pages in any order; `l1d = "4096:4:64:random"` shows such a slope.
 
       That one line too many makes LRU miss everything, and not a little more, surprises; let them play a cache of two
       lines with three coins.
@@ -159,7 +190,8 @@ return {
          Memory is far away; a cache keeps copies of what was used last, in lines. A load whose line is in the cache
          hits; otherwise it misses, and the line is fetched: all of it, wherever in it the load was.
 
-         The cache of this lab is small, so that numbers stay small. It replaces the line that was used longest ago.
+         The cache of this lab is small, so that numbers stay small. It replaces the line that was used longest ago, and
+         fetches nothing in advance. A laptop's does otherwise; the pages after the matrix have that as options.
       ]],
         run = geometry, show = { { "size, bytes", "size" }, { "bytes of a line", "line" }, { "lines", "lines" },
            { "lines of a set (ways)", "ways" }, { "sets", "sets" } } },
@@ -225,9 +257,83 @@ return {
         wrong = { { is = "elements", say = "That is column by column. Row by row, lines are used up: {by_row}." } },
         otherwise = "{elements} elements, {per_line} in a line: {by_row}. Column by column it is {by_column}.",
         hints = { "It is the walk of the first question." } },
+      { text = [[
+           A laptop's cache does not know which line was used longest ago: to keep that order takes too many bits. Most
+           have a tree of bits for each set (pseudo-LRU). Each bit divides the lines below it into halves, and points
+           to the half that was not used last; from the top on, the bits lead to the line that is replaced. This
+           computer does so with `:plru` behind the shape of a cache.
+
+           A set of four lines is filled with A, B, C and D, in this order. Then A is used again, and E comes.
+        ]],
+        ask = "Which line does E replace, by the tree?", id = "tree", kind = "choice",
+        choices = { { "A", say = "A was used last: the top bit points away from its half." },
+           { "B", say = [[The order of use would replace B. The tree has forgotten it: when A was used, the top bit was
+              turned away from the half of A and B.]] },
+           { "C", say = [[The top bit points away from the half of A, and the bit below to C, as D was used after C.
+              B was used longest ago, and stays.]] },
+           { "D", say = "The half is right. In it, D was used after C, so the bit points to C." } },
+        run = laptop, answer = "by_tree",
+        hints = { "Where does the top bit point after A was used again?", "And the bit between C and D?" } },
+      { ask = [[The walk over {over_lines} lines again, which missed {over} times, in a cache with pseudo-LRU. How many
+           loads miss now?]], id = "tree-walk", within = 0.1,
+        run = function() return {} end,
+        show = { { "misses, by the order of use", "over" }, { "by the tree", "over_tree" },
+           { "by chance", "over_random" } },
+        answer = "over_tree",
+        right = [[Hardly fewer: on a walk, the tree's victim is needed soon, too. The cliff remains. A line replaced by
+           chance (`:random`) is often not the one that comes next: {over_random}.]],
+        wrong = { { is = "fits", say = [[A set with a line too many still throws one out at each miss, whichever it is:
+           {over_tree}.]] },
+           { less = true, say = [[It seems that what is kept only about must be better here. But the tree follows the
+              walk, and throws out what is needed soon: {over_tree}.]] },
+           { more = true, say = "It is no worse than the exact order: {over_tree}." } },
+        otherwise = "The tree follows the walk as the order does: {over_tree}.",
+        hints = { "After a line was used, where do the bits point: to what was used just before, or long ago?" } },
+      { text = [[
+           Nor does a laptop wait until it is asked. A prefetcher fetches lines that are likely to be needed; the
+           simplest one, with each line that missed, the line behind it. Here that is the option `prefetch = 1`.
+        ]],
+        ask = [[The walk over {n} elements side by side missed {small} times. How many loads miss with the
+           prefetcher?]], id = "ahead",
+        run = prefetched, show = { { "misses, with the next line", "ahead" } },
+        answer = "ahead",
+        right = "Every second line is there already. The one behind it misses again, and brings the next.",
+        wrong = { { is = "small", say = "Each miss brings two lines now: {ahead}." },
+           { is = function() return 1 end, say = [[The second line hits, and a hit brings no further line: every second
+              one misses. {ahead}.]] } },
+        otherwise = "Lines miss and are prefetched in turn: {ahead}.",
+        hints = { "The first line misses. What of the second? And the third?" } },
+      { text = [[
+           It can do better: when a line that was prefetched is used for the first time, that is a sign of a walk, and
+           the next one is fetched (tagged prefetching, `prefetch = 2`). It ends with the page of {page} bytes, for
+           the address of the next page in memory is not known.
+        ]],
+        ask = "How many loads of the walk over {bytes} bytes miss now?", id = "tagged",
+        run = function() return {} end, show = { { "misses, tagged", "tagged" } },
+        answer = "tagged",
+        right = [[One for each page. This is what the first question shows on a laptop, and why a walk tells little
+           about its cache. To see its lines, take them at random or by a linked list.]],
+        wrong = { { is = "ahead", say = "Lines that were prefetched bring the next ones now: {tagged}." },
+           { is = function() return 1 end, say = "The prefetcher stops at the end of each page: {tagged}." } },
+        otherwise = "The first line of each page of {page} bytes misses: {tagged}.",
+        hints = { "Which lines of a page miss?", "How many pages are {bytes} bytes?" } },
+      { ask = [[The walk with a stride of {stride} bytes missed {large} times. The prefetcher is on (`prefetch = 1`).
+           How many lines does it fetch in vain?]], id = "in-vain", within = 0.05,
+        run = function() return {} end,
+        show = { { "misses, far apart", "apart" }, { "lines prefetched", "fetched" },
+           { "of these thrown out unused", "unused" } },
+        answer = "fetched",
+        right = [[All of them: nobody needs the line behind. It misses as often as before, {apart} times, takes twice
+           the way to memory, and throws out what might be needed. The event is `prefetches_unused`.]],
+        wrong = { { is = function() return 0 end, say = [[It cannot know the stride: with each miss it fetches the line
+           behind, which nobody needs. {fetched}.]] },
+           { is = function(f) return f.fetched / 2 end, say = "Each of the misses fetches one: {fetched}." } },
+        otherwise = "One with each miss, and none is used: {fetched}.",
+        hints = { "Does the loop ever load from the line behind?" } },
       { vary = [[At the prompt, `walk(n, stride, times)` says how many loads miss, and `why(n, stride, times)` has the
-           causes: `show(why(5, 1024, 10))`. Which strides are the worst for this cache? Change its shape by
-           `params.l1d = "4096:1:64"` (bytes, ways, bytes of a line): with how many ways does your worst case vanish?]],
+           causes: `show(why(5, 1024, 10))`. With options it is `walk(4096, 8, 1, { prefetch = 2 })`. Which strides are
+           the worst for this cache? Change its shape by `params.l1d = "4096:1:64"` (bytes, ways, bytes of a line): with
+           how many ways does your worst case vanish? And which stride is the worst for a prefetcher?]],
         setup = setup },
       { task = "line-size", unit = "bytes",
         todo = [[Another computer's cache is not known. `unknown(n, stride, times)` walks there. How

@@ -59,7 +59,6 @@ end
 return {
    number = 1,
    title = "Counters, levels of privilege, and what a count means",
-   minutes = 45,
    goals = { "say what a counter counts, and for whom", "tell the user's level from the kernel's",
       "know what interrupts, sleep and other threads do to a count", "count by the calls of perfmon themselves" },
    read = { "sections 2.1 and 3.1.1 to 3.1.5 of the specification", "at the prompt: ?count, ?create, ?write_pmcs" },
@@ -71,7 +70,8 @@ return {
       interrupts surprises most; the interrupt has nothing to do with the thread, but is executed in its time.
 
       On real processors counts at the user's level may be one or two too high for each interrupt. The simulated
-      computer is exact; say so.
+      computer is exact; say so. Its interrupts take the time of their handler alone. On a laptop the way into the
+      kernel and back is longer than many handlers; the option `interrupt_ns` adds it.
    ]],
    params = { model = "itanium2", rounds = 1000, ns = 10, every = 5000, sleep_ms = 3 },
    draw = { rounds = { 600, 800, 1200, 1500 }, ns = { 5, 8, 10, 20 } },

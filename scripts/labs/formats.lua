@@ -107,7 +107,6 @@ end
 return {
    number = 14,
    title = "Sampling formats: bytes of a buffer, and one of your own",
-   minutes = 90,
    goals = { "read a sample by its bytes", "know when a buffer is full", "write a sampling format in Lua",
       "say what a format's answer makes the kernel do" },
    read = { "sections 3.5 and 3.6 of the specification, figures 3.28 to 3.30", "at the prompt: ?register_format",

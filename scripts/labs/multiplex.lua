@@ -97,7 +97,6 @@ end
 return {
    number = 6,
    title = "Multiplexing and its error",
-   minutes = 60,
    goals = { "scale a count that was taken part of the time", "say when the estimate is good, and when it is not",
       "find a program for which it is as wrong as can be" },
    read = { [[sections 3.7.1 and 3.7.2 of the specification, figures 3.31 and 3.32]],

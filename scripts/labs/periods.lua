@@ -94,7 +94,6 @@ end
 return {
    number = 3,
    title = "Sampling: periods, resets and a buffer that fills",
-   minutes = 60,
    goals = { "use the initial, the short and the long period", "say what is lost while a tool empties the buffer",
       "know when the default buffer counts as full" },
    read = { [[sections 3.4.1 and 3.6.5 of the specification, figures 3.18, 3.19, 3.29 and 3.30]],
@@ -107,7 +106,8 @@ return {
       The long period is loaded by the restart, not by the overflow; most predict it one sample too early.
 
       Masking loses events: with a running thread, what it executes meanwhile is in no sample. NOTIFY_BLOCK trades that
-      for time. Neither is free; ask which they would choose for a server.
+      for time. Neither is free; ask which they would choose for a server. Interrupts take no time here; on a laptop
+      they do, which the option `interrupt_ns` shows, and lab costs.
    ]],
    params = { model = "itanium2", initial = 10000, short = 100, long = 500, buffer = 5, tool_us = 3, ns = 10,
    period = 600 },

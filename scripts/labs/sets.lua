@@ -180,7 +180,6 @@ end
 return {
    number = 7,
    title = "Event sets: order, time, overflows, cascades",
-   minutes = 90,
    goals = { "predict in which order sets take turns", "know what stops a set's timeout",
       "switch by overflows, and count one event after the n-th of another" },
    read = { "sections 3.7.5 to 3.7.6 of the specification, figures 3.33 to 3.38", "lpfm help cascade" },

@@ -61,7 +61,6 @@ end
 return {
    number = 5,
    title = "Skid and precise sampling",
-   minutes = 45,
    goals = { "explain why a sample's address is not that of the event", "predict which instruction is blamed",
       "read the address, the latency and the instruction of a miss from the event address registers" },
    read = { "section 3.6.4 of the specification, figure 3.27",
@@ -72,7 +71,8 @@ return {
 
       Skid is not constant on real processors; here it is, so that it can be predicted. On a real one ask for its
       distribution instead. A skid of 0 is of this simulated computer alone: an ordinary interrupt reports the
-      instruction after the one that overflowed at best, and early PEBS does the same.
+      instruction after the one that overflowed at best, and early PEBS does the same. The option `skid = "model"` of
+      `lpfm.machine` has as many instructions as the processor of the model keeps in flight.
 
       The nearest relative of Itanium's data EAR is PEBS with a threshold of latency on Intel's processors: the hardware
       chooses some loads and follows them, not all. Plain PEBS writes a record when a counter overflows; AMD's IBS marks
@@ -89,7 +89,8 @@ return {
          (While interrupts are masked, none comes at all: what happens then is sampled where they are let in again.)
 
          The loop of this lab has {body} instructions, I1 to I{body}; {culprit} is a load that misses the cache each
-         time, and nothing else does. This processor's skid is {skid} instructions.
+         time, and nothing else does. This processor's skid is {skid} instructions, by the option `skid` of
+         `lpfm.machine`; a laptop's changes from sample to sample.
       ]],
         ask = "We sample cache misses. Which instruction is in the samples?", id = "blamed", kind = "words",
         run = figure, show = { { "in the samples, without skid", "precise" }, { "in the samples, with skid",

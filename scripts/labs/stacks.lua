@@ -112,7 +112,6 @@ end
 return {
    number = 12,
    title = "Call stacks: the hot path of a program one has not written",
-   minutes = 60,
    goals = { "read shares of a function's own and with all it calls", "find the caller that makes a function hot",
       "predict what mending it gains" },
    read = { "lpfm help stacks: lpfm record -g, lpfm report -g caller", "lpfm help exporting: flame graphs" },

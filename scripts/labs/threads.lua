@@ -3,13 +3,14 @@
 
 local BASE = 0x1000000
 
-local function computer(kit, p, cpus)
-   return kit.machine(p, { cpus = cpus, explain = 1, hz = 1000, slice_ms = p.slice, itlb = 0, dtlb = 0, l1i = 0 })
+local function computer(kit, p, cpus, stores)
+   return kit.machine(p, { cpus = cpus, explain = 1, hz = 1000, slice_ms = p.slice, itlb = 0, dtlb = 0, l1i = 0,
+      store_buffer = stores or 0 })
 end
 
--- p.n stores of each of two threads, each on a CPU of its own, `distance` bytes apart.
-local function writers(kit, p, distance)
-   local m, tids = computer(kit, p, 2), {}
+-- p.n stores of each of two threads, each on a CPU of its own, `distance` bytes apart; with so many in a store buffer.
+local function writers(kit, p, distance, stores)
+   local m, tids = computer(kit, p, 2, stores), {}
    for cpu = 0, 1 do
       tids[cpu] = assert(m:spawn { cpu = cpu, affinity = { cpu }, program = { { loop = p.n,
          { ip = 0x1000 + 16 * cpu, store = BASE + cpu * distance } } } })
@@ -92,28 +93,64 @@ local function counters_at(kit, p, address)
    return misses
 end
 
+local X, Y = BASE, BASE + 4096
+
+-- A thread that stores to one variable and loads the other one, after a wait; perhaps with a fence between.
+local function crossing(m, cpu, first, second, wait, fence)
+   local program = { { ip = 0x1000 + 16 * cpu, store = first }, { ip = 0x1008 + 16 * cpu, load = second } }
+   if fence then table.insert(program, 2, { ip = 0x1004 + 16 * cpu, fence = true }) end
+   if wait > 0 then table.insert(program, 1, { ip = 0x3000, ns = wait }) end
+   return assert(m:spawn { affinity = { cpu }, program = program })
+end
+
+-- In how many of p.tries runs, in which one thread starts later and later, both loads see what was there before.
+local function both_old(kit, p, stores, fence)
+   local n = 0
+   for i = 0, p.tries - 1 do
+      local m = computer(kit, p, 2, stores)
+      local tids = { crossing(m, 0, X, Y, 0, fence), crossing(m, 1, Y, X, 10 * i, fence) }
+      for _, tid in ipairs(tids) do assert(m:run { until_exit = tid, s = 10 }) end
+      if not m:explain(0x1008).saw and not m:explain(0x1018).saw then n = n + 1 end
+   end
+   return n
+end
+
+local function orders(kit, p)
+   return { in_order = both_old(kit, p, 0), passed = both_old(kit, p, p.stores), fenced = both_old(kit, p, p.stores,
+      true) }
+end
+
+-- Of an answer: 1, it can be, or 2, it cannot.
+local function can_be(figure)
+   return function(f) return f[figure] > 0 and 1 or 2 end
+end
+
 local function setup(kit, p)
-   return { writers = function(distance) return writers(kit, p, distance).misses end }
+   return { writers = function(distance, stores) return writers(kit, p, distance, stores).misses end }
 end
 
 return {
    number = 11,
    title = "Threads: false sharing, switches, one among many",
-   minutes = 60,
    goals = { "recognize false sharing by its counts, and mend it", "count one thread while others run",
+      "say what a store buffer does to the order of loads and stores, and to counts",
       "tell the sum of a process from the counts of its threads" },
    read = { "at the prompt: ?caches, ?explain", "lpfm help stat: --threads, --per-core" },
    teacher = [[
-      False sharing cannot be seen in a program's text: the variables are different. This computer shows the worst case,
-      a miss at nearly every store. Real ones have store buffers: a processor does many stores each time it owns the
-      line, so fewer miss, and the factor is smaller. Nor do their PMUs count misses by cause: the signs are events of
-      lines that were modified in another cache (HITM), snoops and machine clears, which `perf c2c` collects. Let
-      students say what a cache would have to be like for it not to happen.
+      False sharing cannot be seen in a program's text: the variables are different. The first pages show the worst
+      case, a miss at nearly every store, of a computer without store buffers. Real ones have them: a processor does
+      many stores each time it owns the line, so fewer miss, and the factor is smaller; the option `store_buffer` shows
+      it, on the pages about it. This computer's buffer keeps a store as long as there is room; real ones also let it
+      go by themselves, so that the outcome with both loads old is rare there (write the test in C, and count). The
+      order is that of x86 (TSO): other processors let more pass. Nor do their PMUs count misses by cause: the signs are
+      events of lines that were modified in another cache (HITM), snoops and machine clears, which `perf c2c` collects.
+      Let students say what a cache would have to be like for it not to happen.
 
       A context counts a thread wherever it runs. Students take the count for that of a CPU, or of the process; the page
       of the workers separates the three.
    ]],
-   params = { model = "k8", n = 1000, element = 8, slice = 10, busy = 40, workers = 4, cpus = 4 },
+   params = { model = "k8", n = 1000, element = 8, slice = 10, busy = 40, workers = 4, cpus = 4, stores = 8,
+      tries = 40 },
    draw = { n = { 800, 1000, 1200, 1500 }, busy = { 30, 40, 50 }, workers = { 3, 4, 5 } },
    pages = {
       { text = [[
@@ -126,7 +163,8 @@ return {
         show = { { "stores that miss, side by side", "near" }, { "because the other took the line", "coherence" } },
         answer = "near",
         right = [[Nearly all: the line goes to and fro. The threads share nothing but the line: that is false sharing.
-           (This is the worst case: a real processor collects stores, and may do many each time it has the line.)]],
+           (This is the worst case: a real processor collects stores, and may do many each time it has the line. A
+           page below has that, the option `store_buffer`.)]],
         wrong = { { is = "writing", say = [[That would be so if nobody took the line away. But the other one writes to
            the same line: {near}.]] },
            { is = "n", say = "Both suffer, not one of them: {near}." } },
@@ -180,8 +218,53 @@ return {
            {counts}.]] } },
         otherwise = "Add {counts}: {total}.",
         hints = { "One, two, three, four times {n}." } },
-      { vary = [[`writers(distance)` has two threads store to variables that many bytes apart, and tells how many stores
-           miss. From which distance on is all well? Try it with `params.model = "p6"`: its lines have another size.]],
+      { text = [[
+           Two variables x and y are 0, each in a line of its own. One thread stores 1 to x, then loads y. Another
+           one, on another processor, stores 1 to y, then loads x. So far, each processor does one thing after the
+           other.
+        ]],
+        ask = "Can both loads get 0?", id = "in-order", kind = "choice",
+        choices = { { "yes", say = [[Whichever store is the first, the other thread's load comes after its own store, so
+           after the first one, and sees it: in {tries} tries it happened {in_order} times.]] },
+           { "no", say = [[One of the stores is the first. The other thread's load comes after both: it sees 1. In
+              {tries} tries, with one thread starting later and later, both were 0 {in_order} times.]] } },
+        run = orders, answer = can_be "in_order",
+        hints = { "Write all orders of the four down: each thread's two stay in order." } },
+      { text = [[
+           A real processor does not wait for its stores: they go into a buffer, and to the cache when there is time.
+           Loads go past them. Here that is the option `store_buffer`, of {stores} stores.
+        ]],
+        ask = "Can both loads get 0 now?", id = "buffered", kind = "choice",
+        choices = { { "yes", say = [[Both stores are in their buffers still, where the other processor does not see
+           them: {passed} of {tries} tries. No order of the four explains it, and no debugger shows it.]] },
+           { "no", say = [[They can: while both stores wait in their buffers, both loads go past them. It happened in
+              {passed} of {tries} tries.]] } },
+        run = function() return {} end, answer = can_be "passed",
+        hints = { "Where is the 1 when the other thread loads?" } },
+      { ask = [[Each thread has a fence between its store and its load: an instruction that waits until the buffer is
+           empty. Can both loads get 0?]], id = "fenced", kind = "choice",
+        choices = { { "yes", say = [[Behind the fence the store is in the cache, for all to see. So it is as without
+           buffers: {fenced} of {tries} tries.]] },
+           { "no", say = [[Behind the fence the store can be seen by all: {fenced} of {tries} tries. Operations that are
+              locked wait likewise; that is what makes them slow, and locks right.]] } },
+        run = function() return {} end, answer = can_be "fenced",
+        hints = { "Who sees the store, once the fence has been passed?" } },
+      { ask = [[The two threads of the first page add to variables side by side again, {n} times each, with buffers of
+           {stores} stores. When the oldest store leaves a full buffer, those behind it to the same line go with it. How
+           many of all {both} stores miss?]], id = "combined", within = 0.1,
+        run = function(kit, p) return { combined = writers(kit, p, p.element, p.stores).misses } end,
+        show = { { "stores that miss, with buffers", "combined" }, { "without", "near" } },
+        answer = "combined",
+        right = [[One for each full buffer: the line still goes to and fro, but each time it comes, {stores} stores are
+           done. So false sharing on a laptop shows fewer misses than stores, and costs less than here at first.]],
+        wrong = { { is = "near", say = "A processor that has the line does all stores in its buffer: {combined}." },
+           { is = function() return 2 end, say = [[The buffer is finite: it fills, and the line must come again.
+              {combined}.]] } },
+        otherwise = "{stores} stores each time the line comes: {combined}.",
+        hints = { "How many stores wait when the line comes?" } },
+      { vary = [[`writers(distance, stores)` has two threads store to variables that many bytes apart, and tells how
+           many stores miss; with buffers of so many stores if that is given. From which distance on is all well? Try it
+           with `params.model = "p6"`: its lines have another size.]],
         setup = setup },
       { task = "distance", unit = "bytes",
         todo = [[What is the smallest distance in bytes (a multiple of {element}) with which two

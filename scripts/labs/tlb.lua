@@ -91,7 +91,6 @@ end
 return {
    number = 9,
    title = "Pages and the TLB",
-   minutes = 45,
    goals = { "predict TLB misses", "find out how many entries a TLB has", "say when large pages help",
       "order accesses so that pages are used up" },
    read = { "a chapter on virtual memory in any book on operating systems", "at the prompt: ?caches" },
@@ -103,7 +102,8 @@ return {
       the bytes that all entries cover, and that larger pages make it larger with as many entries. Real processors
       often have entries of their own for large pages, and fewer of them, and the sizes of pages are fixed (4 KiB, 2 MiB
       and 1 GiB on x86-64): this lab's pages are made up. Nor has its computer a second level of TLB, or caches for page
-      tables, which make a miss cheaper.
+      tables, which make a miss cheaper. It replaces the translation that was used longest ago; most processors have
+      pseudo-LRU, which is `:plru` behind the shape of the option `dtlb`.
    ]],
    params = { model = "k8", dtlb = "65536:16:4096", times = 10, n = 8192, element = 8, larger = 16, touched = 64,
       keys = 400, rows = 256, seed = 11 },
@@ -157,7 +157,8 @@ return {
         hints = { "How many large pages hold all of it?", "Does the TLB hold so many?" } },
       { vary = [[`walk(n, stride, times)` tells how many loads miss the TLB. Find the cliff: with which n does
            `walk(n, 4096, 10)` jump? What is it with a stride of two pages? `params.dtlb = "65536:4:4096"` has sets of
-           four ways: which strides are bad now?]],
+           four ways: which strides are bad now? With `:plru` behind it, it replaces as most processors do, and with
+           `:random` by chance: what becomes of the cliff?]],
         setup = function(kit, p) return { walk = setup(kit, p).walk } end },
       { task = "entries", todo = [[Another computer's TLB is not known; its pages have {page} bytes. `unknown(n, stride,
            times)` walks there. How many entries has it?]],

@@ -55,7 +55,6 @@ end
 return {
    number = 2,
    title = "64-bit counts from narrow counters",
-   minutes = 45,
    goals = { "know how a counter of few bits becomes one of 64", "write a sampling period as a counter's value",
       "tell an overflow of the hardware from one of the interface" },
    read = { "sections 3.1.3 and 3.4.1 of the specification, figures 3.3 and 3.17", "at the prompt: ?u64, ?write_pmds" },

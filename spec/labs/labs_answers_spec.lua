@@ -167,7 +167,7 @@ describe("what labs say", function()
 
    it("has a figure refused that takes the name of a parameter, or of another figure", function()
       local path = scratch .. "/own.lua"
-      local text = [[return { title = "T", number = 1, minutes = 45, goals = {}, read = {}, teacher = "",
+      local text = [[return { title = "T", number = 1, goals = {}, read = {}, teacher = "",
          params = { n = 7 }, pages = { { text = "x", run = function() return { %s } end },
          { text = "y", run = function() return { %s } end } } }]]
       for _, case in ipairs { { "a = 1", "a = 1" }, { "n = 3", "a = 1", "figure 'n' has the name of a parameter" },

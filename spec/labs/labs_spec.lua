@@ -121,7 +121,13 @@ for _, lab in ipairs(catalog.all()) do
       it("is whole, with goals, reading and a teacher's page", function()
          assert.same({}, validate.lab(lab))
          assert.is_true(#lab.goals > 1 and #lab.read > 0 and #lab.teacher > 200)
-         assert.is_true(lab.minutes >= 45 and lab.minutes <= 90)
+         -- README.md: three minutes for a question, five for a task, twelve for a script
+         local least, room = 0, 0
+         for _, page in ipairs(lab.pages) do
+            least = least + (page.ask and 3 or page.task and (page.kind == "script" and 12 or 5) or 0)
+            if not (page.ask or page.task) then room = room + 5 end
+         end
+         assert.is_true(lab.minutes >= least and lab.minutes < least + room + 5, lab.minutes .. " minutes")
       end)
 
       if FIGURES[lab.name] then
@@ -421,7 +427,7 @@ describe("the check of a teacher's lab", function()
    end
 
    local function lab_with(pages)
-      return ([[return { title = "T", number = 1, minutes = 45, goals = {}, read = {}, teacher = "", params = { n = 7 },
+      return ([[return { title = "T", number = 1, goals = {}, read = {}, teacher = "", params = { n = 7 },
          pages = { %s } }]]):format(pages)
    end
 
@@ -442,6 +448,21 @@ describe("the check of a teacher's lab", function()
       finds("a task needs 'hints'", "{ task = 't', todo = 'x', answer = 1, right = 'r', otherwise = 'o' }")
       finds("the id 'i' is there twice", ("{ ask = 'x', id = 'i', answer = 1, right = 'r', otherwise = 'o' },"):rep(2))
       finds("'solution', a script", "{ task = 't', todo = 'x', kind = 'script', hints = { 'h' }, check = print }")
+   end)
+
+   it("counts the minutes of a lab, and finds those that are stated otherwise", function()
+      local pages = "{ ask = 'x', id = 'i', answer = 'n', right = 'r', otherwise = 'o' }"
+      assert.equal("", complaints(lab_with(pages)))
+      local stated = lab_with(pages):gsub("number = 1,", "number = 1, minutes = %%d,")
+      assert.equal("", complaints(stated:format(5)))
+      assert.truthy(complaints(stated:format(90)):find("field 'minutes': 90, but its pages take 5", 1, true))
+      local task = "{ task = 't', kind = 'script', todo = 'x', hints = { 'h' }, check = print, solution = ''," ..
+         "mistake = '' }"
+      local function minutes(list) return catalog.minutes(loadstring("return { " .. list .. " }")()) end
+      assert.equal(15, minutes(task))
+      assert.equal(30, minutes((pages .. ","):rep(10)))
+      assert.equal(20, minutes(task .. "," .. pages .. ", { text = 'x' }, { text = 'y' }")) -- 12 + 3 + 2 + 2
+      assert.equal(25, minutes(task .. "," .. pages .. ", { vary = 'x' }, { task = 't', todo = 'x' }"))
    end)
 
    it("finds texts with numbers of their own, and names that there are not", function()

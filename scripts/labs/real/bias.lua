@@ -35,7 +35,6 @@ local function random(kit, p)
 end
 
 return {
-   minutes = 20,
    goals = { "find the same bias in a real kernel", "see that randomization cures it there, too" },
    teacher = [[
       The events are page faults: they need no PMU, and happen exactly as often as pages are touched. Which half of the

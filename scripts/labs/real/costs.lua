@@ -81,7 +81,6 @@ local function beside()
 end
 
 return {
-   minutes = 25,
    goals = { "measure what a call and a sample cost", "compare perfmon with perf_event in the same kernel" },
    teacher = [[
       In the emulated machine of `make vm` an instruction takes a fixed time, so that times there are instruction

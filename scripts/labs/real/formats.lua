@@ -63,7 +63,6 @@ local function check(kit, p, t, figures)
 end
 
 return {
-   minutes = 60,
    machines = { linux = true },
    goals = { "read a sampling format in C", "write one, load it into a kernel, and check what it counts" },
    read = { "spec/vm/format/tally.c", "kernel/README.md: Add a sampling format" },

@@ -53,7 +53,6 @@ local function uneven(kit, p, f)
 end
 
 return {
-   minutes = 25,
    goals = { "estimate from every other turn on a real kernel", "find out when that is wrong by far" },
    teacher = [[
       Durations come from the machine, and the numbers are never twice the same; that the estimate of the even program

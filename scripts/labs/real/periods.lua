@@ -69,7 +69,6 @@ local function measure(kit, p)
 end
 
 return {
-   minutes = 20,
    goals = { "see the three periods in a real kernel", "see what is lost there while a tool works" },
    teacher = [[
       The first sample comes a few faults early: the start of the program takes some, too, and they count. Have students

@@ -47,7 +47,6 @@ local function sleeper(kit, p)
 end
 
 return {
-   minutes = 25,
    goals = { "begin to count after the n-th event in a real kernel", "see whose time a timeout is" },
    teacher = [[
       The start of the program has faults, too, and they count: the figures say how many. What set 0 counted is shown by

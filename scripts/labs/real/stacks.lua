@@ -74,7 +74,6 @@ local function figures(kit, p)
 end
 
 return {
-   minutes = 20,
    goals = { "read call stacks that a real kernel has walked", "find the caller that makes a function hot" },
    teacher = [[
       The functions are real ones, with frame pointers, and the kernel walks them. What is sampled is time, so this

@@ -10,7 +10,6 @@ end
 return {
    number = 1,
    title = "A lab to begin with",
-   minutes = 45,
    goals = { "know how a lab is made" },
    read = { "scripts/labs/README.md" },
    teacher = "What students get wrong here, and how to help.",
