@@ -11,6 +11,7 @@ local progress = require "repl.lab.progress"
 local render = require "pfm.render"
 local session = require "repl.lab.session"
 local sheet = require "repl.lab.sheet"
+local text = require "repl.lab.text"
 
 local command = {}
 
@@ -286,8 +287,18 @@ end
 local course = {}
 course.__index = course
 
-local function text_of(lines)
-   return setmetatable({}, { __tostring = function() return table.concat(lines, "\n") end })
+-- Lines and, of a page, the pictures among its figures: as text, and in a notebook as HTML.
+local function text_of(lines, s)
+   local show = s and s.phase == "read" and s:page().show or nil
+   local pictures = text.pictures(show, s and s.figures)
+   local function html()
+      return "<pre>" .. sheet.html(table.concat(lines, "\n")) .. "</pre>" .. sheet.pictures(show, s.figures)
+   end
+   return setmetatable({}, { html = pictures[1] and html, __tostring = function()
+      local out = { table.concat(lines, "\n") }
+      for i, picture in ipairs(pictures) do out[i + 1] = picture.label .. ":\n" .. picture.figure:text(s:view()) end
+      return table.concat(out, "\n")
+   end })
 end
 
 local function page_with(self, id)
@@ -307,7 +318,7 @@ function course:answer(id, reply)
    s:enter()
    local lines = s:reply(tostring(reply))
    progress.keep(s)
-   return text_of(lines)
+   return text_of(lines, s)
 end
 
 -- The hints of a question.
@@ -328,7 +339,7 @@ end
 -- What the machine says on a page.
 function course:show(index)
    self.session.index = index
-   return text_of(self.session:enter())
+   return text_of(self.session:enter(), self.session)
 end
 
 --- Opens a lab of the course, in a notebook or at the prompt. Answers there are kept as those of `lpfm lab` are.

@@ -259,12 +259,17 @@ function session:enter()
    return add_apart(out, text.wrap(request(self), self.width))
 end
 
+-- How pictures are drawn, as lines that are indented.
+function session:view()
+   return { width = self.width - 3, colour = false }
+end
+
 -- What the run of the page showed, and what there is to say of it in any case.
 function session:results(page)
    local out = { "" }
    if page.show then
       out[2] = "The machine says:"
-      add(out, text.figures(page.show, self.figures))
+      add(out, text.figures(page.show, self.figures, not self.is_notebook and self:view() or nil))
    end
    return add_apart(out, self:lines(page.after))
 end

@@ -10,6 +10,9 @@ local text = require "repl.lab.text"
 
 local sheet = {}
 
+local PLAIN = { width = 80, colour = false } -- of pictures in a text
+local PICTURE = { width = 640 }              -- px
+
 -- --- figures -------------------------------------------------------------------------------------
 
 --- All that the machine says in a lab.
@@ -21,7 +24,7 @@ function sheet.figures(lab, params)
    if next(s.set) then out[1] = "parameters: " .. session.list_parameters(s.set) end
    for i, page in ipairs(lab.pages) do
       s:run(i)
-      for _, line in ipairs(text.figures(page.show, s.figures)) do out[#out + 1] = line:sub(4) end
+      for _, line in ipairs(text.figures(page.show, s.figures, PLAIN)) do out[#out + 1] = line:sub(4) end
    end
    return out
 end
@@ -39,6 +42,11 @@ local function html(plain)
    return (plain:gsub('[&<>"]', entities))
 end
 
+--- A text so that it is text in HTML.
+-- @string plain
+-- @treturn string
+sheet.html = html
+
 local STYLE = [[
 body { font: 11pt/1.45 serif; max-width: 42em; margin: 2em auto; padding: 0 1em; color: #000; background: #fff; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.1em; margin-top: 1.6em; break-after: avoid; }
@@ -48,6 +56,8 @@ pre { font: 9.5pt/1.35 monospace; white-space: pre-wrap; border-left: 2pt solid 
 .before { break-after: avoid; }
 .say { border-left: 2pt solid #999; padding-left: .8em; }
 .say pre { border: 0; padding: 0; }
+figure { margin: .8em 0; break-inside: avoid; } figure svg { max-width: 100%; height: auto; }
+figcaption { font-size: 9.5pt; }
 .who span { display: inline-block; width: 9em; border-bottom: 1pt dotted #666; }
 @page { margin: 2cm; @bottom-right { content: counter(page); } }]]
 
@@ -82,9 +92,26 @@ local function choices(page, figures)
    return #out > 0 and '<ol type="a">\n' .. table.concat(out, "\n") .. "\n</ol>" or ""
 end
 
+local function picture(label, figure)
+   local svg = figure:svg(PICTURE)
+   return ("<figure>%s<figcaption>%s</figcaption></figure>"):format(
+      svg or "<pre>" .. html(figure:text { width = PLAIN.width, utf8 = true, colour = false }) .. "</pre>", html(label))
+end
+
+--- The pictures among figures, as HTML.
+-- @tparam ?table show rows `{ label, name of the figure }`
+-- @tparam table figures
+-- @treturn string "" without any
+function sheet.pictures(show, figures)
+   local out = {}
+   for i, found in ipairs(text.pictures(show, figures)) do out[i] = picture(found.label, found.figure) end
+   return table.concat(out, "\n")
+end
+
 local function shown(page, figures)
-   if not page.show then return "" end
-   return "<pre>" .. html(flush_left(table.concat(text.figures(page.show, figures), "\n"))) .. "</pre>"
+   local lines = text.figures(page.show, figures)
+   local numbers = #lines > 0 and "<pre>" .. html(flush_left(table.concat(lines, "\n"))) .. "</pre>" or ""
+   return numbers .. sheet.pictures(page.show, figures)
 end
 
 -- An answer that an entry of `wrong` is for.

@@ -2,6 +2,7 @@
 --- The texts of labs: numbers put in their places, paragraphs broken into lines.
 -- @module repl.lab.text
 
+local plot = require "pfm.plot"
 local render = require "pfm.render"
 
 local text = {}
@@ -105,14 +106,34 @@ function text.lines(block, width)
    return out
 end
 
---- Figures as `label: value` lines.
+--- Figures as `label: value` lines; those that are pictures (`pfm.plot`) follow, each behind its label.
 -- @tparam table rows of `show`: `{ label, name of the figure }`
 -- @tparam table figures
--- @treturn {string,...}
-function text.figures(rows, figures)
+-- @tparam[opt] table view of pictures, as of `pfm.plot`; without, they are left out
+-- @treturn {string,...} lines
+function text.figures(rows, figures, view)
    local out = {}
-   for i, row in ipairs(rows or {}) do
-      out[i] = ("   %s: %s"):format(text.fill(row[1], figures), text.fill("{" .. row[2] .. "}", figures))
+   for _, row in ipairs(rows or {}) do
+      if not plot.is_figure(figures[row[2]]) then
+         out[#out + 1] = ("   %s: %s"):format(text.fill(row[1], figures), text.fill("{" .. row[2] .. "}", figures))
+      end
+   end
+   for _, picture in ipairs(view and text.pictures(rows, figures) or {}) do
+      out[#out + 1] = ("   %s:"):format(picture.label)
+      for line in picture.figure:text(view):gmatch("[^\n]+") do out[#out + 1] = "   " .. line end
+   end
+   return out
+end
+
+--- The pictures among figures.
+-- @tparam table rows of `show`
+-- @tparam table figures
+-- @treturn {table,...} `{ label=, figure= }`, the latter of `pfm.plot`
+function text.pictures(rows, figures)
+   local out = {}
+   for _, row in ipairs(rows or {}) do
+      local value = figures[row[2]]
+      if plot.is_figure(value) then out[#out + 1] = { label = text.fill(row[1], figures), figure = value } end
    end
    return out
 end

@@ -241,7 +241,7 @@ local function check_runs(page, say, s, i)
       say("its run fails: " .. tostring(err))
       return false
    end
-   local shown, why = pcall(text.figures, page.show, s.figures)
+   local shown, why = pcall(text.figures, page.show, s.figures, { width = 80 })
    if not shown then say("show: " .. why) end
    local figures = s.figures
    if page.task and page.kind == "script" then

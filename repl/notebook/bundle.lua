@@ -2,7 +2,7 @@
 --- A value as notebooks show it: as text, and as a table or a picture where it is one.
 -- @module repl.notebook.bundle
 
-local text_file = require "pfm.util.text_file"
+local plot = require "pfm.plot"
 local show = require "repl.prompt.show"
 
 local bundle = {}
@@ -30,24 +30,6 @@ local function html_table(columns, rows, more)
       table.concat(out), more and "<p>" .. html(more) .. "</p>" or "")
 end
 
-local function is_figure(value)
-   return type(value) == "table" and type(value.save) == "function" and type(value.text) == "function"
-end
-
--- A figure as SVG, from its element on: nbconvert takes no XML declaration. Nil where gnuplot is missing: it remains a
--- text.
-local function svg(figure)
-   local path = os.tmpname()
-   local file = path .. ".svg"
-   local ok, text = pcall(function()
-      figure:save(file)
-      return text_file.all(file)
-   end)
-   os.remove(path)
-   os.remove(file)
-   return ok and text:match("<svg.*") or nil
-end
-
 --- Values as a notebook shows them, by MIME type.
 -- @tparam table results values, and their number n
 -- @treturn ?table nil if there is nothing to show
@@ -55,14 +37,18 @@ end
 function bundle.of(results)
    if results.n == 0 then return nil end
    local value, parts, out = results[1], {}, {}
-   if results.n == 1 and is_figure(value) then
-      out["image/svg+xml"] = svg(value)
+   if results.n == 1 and plot.is_figure(value) then
+      out["image/svg+xml"] = value:svg()
       out["text/plain"] = value:text { colour = false, utf8 = true }
       return out
    end
    for i = 1, results.n do parts[i] = show.text((results[i])) end
    out["text/plain"] = table.concat(parts, "\t")
-   if results.n == 1 and show.columns(value) then out["text/html"] = html_table(show.columns(value)) end
+   if results.n == 1 and show.columns(value) then
+      out["text/html"] = html_table(show.columns(value))
+   elseif results.n == 1 and type(value) == "table" and type((getmetatable(value) or {}).html) == "function" then
+      out["text/html"] = getmetatable(value).html()
+   end
    return out
 end
 

@@ -29,8 +29,14 @@ local function strides(kit, p, f)
 end
 
 local function working_sets(kit, p, f)
-   return { fits = walk(kit, p, f.lines, f.line, p.times).total, over = walk(kit, p, f.lines + f.ways, f.line,
-      p.times).total,
+   local rows, misses = {}, {}
+   for i, n in ipairs { f.lines, f.lines + f.ways } do
+      local why, m = walk(kit, p, n, f.line, p.times)
+      misses[i], rows[i] = why.total, m:cache_sets "L1D"
+      rows[i].label = ("%d lines"):format(n)
+   end
+   return { fits = misses[1], over = misses[2],
+      by_set = kit.plot.heat(rows, { x = { 0, f.sets }, xlabel = "set" }),
       over_lines = f.lines + f.ways, over_once = f.lines + f.ways, all_fit = p.times * f.lines,
       all_over = p.times * (f.lines + f.ways) }
 end
@@ -225,7 +231,8 @@ return {
         hints = { "Which lines are in the cache after the first lap?" } },
       { ask = [[The same with {over_lines} lines: {ways} more than the cache has. How many loads miss in all?]],
          id = "over",
-        run = function() return {} end, show = { { "misses, a few lines more", "over" } },
+        run = function() return {} end,
+        show = { { "misses, a few lines more", "over" }, { "misses by set", "by_set" } },
         answer = "over",
         right = [[A little more than the cache holds, and a set with one line too many misses always: the line that was
            used longest ago is the very one that comes next. What is thrown out is what is needed.]],

@@ -4,8 +4,12 @@
 -- @module labs.kit
 local here = require "labs.here"
 local lpfm = require "lpfm"
+local plot = require "pfm.plot"
 
 local kit = {}
+
+--- Pictures (`pfm.plot`), which a run returns as figures and a page shows.
+kit.plot = plot
 
 --- What labs measure with on this computer (`labs.here`).
 kit.here = here

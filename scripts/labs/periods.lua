@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Figures 3.18, 3.19, 3.29, 3.30: initial, short and long periods; the buffer.
 
+local lpfm = require "lpfm"
+
 local SAMPLE, VALUE = 40, 8 -- bytes of the default format: section 3.6
 
 -- Where the first sample of a buffer is.
@@ -13,20 +15,47 @@ end
 
 -- Room for n samples: full when less is left than the largest sample, which has all PMDs.
 local function room_for(kit, n)
-   return header(kit) + n * SAMPLE + VALUE * #require("lpfm").pmds()
+   return header(kit) + n * SAMPLE + VALUE * #lpfm.pmds()
 end
 
--- Distances between samples in executed instructions over two buffers, and what was executed while masked.
-local function measure(kit, p, flags)
+-- A thread that is sampled with the three periods: the machine, the thread, the context, the counter.
+local function sampled(kit, p, flags)
    local m = kit.machine(p)
    local tid = assert(m:spawn { program = { { loop = "forever", { ip = 0x1000, ns = p.ns } } } })
-   local ctx = kit.context { flags = flags, format = "default", buf_size = room_for(kit, p.buffer) }
-   local num, distances, last, masked = kit.counters(m)[1], {}, 0, 0
+   local ctx, num = kit.context { flags = flags, format = "default", buf_size = room_for(kit, p.buffer) },
+      kit.counters(m)[1]
    ctx:write_pmcs { { num = num, value = assert(m:encode("instructions", num)) } }
    ctx:write_pmds { { num = num, value = -p.initial, short_reset = -p.short, long_reset = -p.long,
       flags = { "OVFL_NOTIFY" } } }
    ctx:load(tid)
    ctx:start()
+   return m, tid, ctx, num
+end
+
+-- The counter over time, from shortly before the first sample on, until the second buffer is full.
+local function drawn(kit, p)
+   local m, _, ctx, num = sampled(kit, p)
+   local line, step, restart_at = {}, p.short * p.ns / 10, nil
+   m:run { ns = (p.initial - p.short) * p.ns }
+   for _ = 1, 10 * (2 * p.buffer + 20) do
+      local message = ctx.ctx:read(0)
+      if message and restart_at then break end
+      if message then restart_at = m:time() + p.tool_us * 1000 end
+      if restart_at and m:time() >= restart_at and not line.restarted then
+         ctx:restart()
+         line.restarted = true
+      end
+      line[#line + 1] = { m:time() / 1000, kit.value(ctx, num) }
+      m:run { ns = step }
+   end
+   ctx:close()
+   return kit.plot.lines({ line }, { xlabel = "us" })
+end
+
+-- Distances between samples in executed instructions over two buffers, and what was executed while masked.
+local function measure(kit, p, flags)
+   local m, tid, ctx = sampled(kit, p, flags)
+   local distances, last, masked = {}, 0, 0
    for _ = 1, 2 do
       assert(m:run { until_message = ctx.ctx })
       ctx:read(0)
@@ -76,7 +105,7 @@ local function full(kit, p)
    ctx:start()
    assert(m:run { until_exit = tid })
    local now = ctx.ctx:buffer():header()
-   return { size = size, lacking = VALUE, largest = SAMPLE + VALUE * #require("lpfm").pmds(), count = now.count,
+   return { size = size, lacking = VALUE, largest = SAMPLE + VALUE * #lpfm.pmds(), count = now.count,
       full = now.overflows, wasted = size - now.cur_offs, small = SAMPLE, buffer_header = header(kit),
       would_fit = math.floor((size - header(kit)) / SAMPLE) }
 end
@@ -133,7 +162,7 @@ return {
            early[p.buffer] = p.long
            return { distances = d, first_buffer = first, second_buffer = next_ones, all_short = all_short,
               early = early,
-              masked = masked }
+              masked = masked, course = drawn(kit, p) }
         end,
         show = { { "instructions between samples, first buffer", "first_buffer" } },
         answer = "first_buffer",
@@ -149,7 +178,8 @@ return {
          on?]],
         id = "second", kind = "words",
         run = function() return {} end,
-        show = { { "instructions between samples, second buffer", "second_buffer" } },
+        show = { { "instructions between samples, second buffer", "second_buffer" },
+           { "the counter over time", "course" } },
         answer = "second_buffer",
         right = "The long period once, then the short one again.",
         wrong = { { is = "all_short", say = "The restart loads the long period, {long}, once." },

@@ -37,12 +37,28 @@ local function order_of(kit, p, sets, first, turns)
    return out
 end
 
+-- Which set is active, turn by turn.
+local function drawn(kit, order)
+   local rows, ids, seen = {}, {}, {}
+   for _, id in ipairs(order) do
+      if not seen[id] then ids[#ids + 1] = id end
+      seen[id] = true
+   end
+   table.sort(ids)
+   for i, id in ipairs(ids) do
+      rows[i] = { label = ("set %d"):format(id) }
+      for turn, active in ipairs(order) do rows[i][turn] = active == id and 1 or 0 end
+   end
+   return kit.plot.heat(rows, { xlabel = "turns" })
+end
+
 local function orders(kit, p)
    local high, low, other, last = p.high, p.low, p.other, p.last
    local plain = order_of(kit, p, { { id = 0 }, { id = high }, { id = low } }, 0, 4)
    local groups = { { id = 0 }, { id = low }, { id = high, next = 0 }, { id = other }, { id = last, next = other } }
-   return { order = plain, created = { 0, high, low, 0 }, group1 = order_of(kit, p, groups, 0, 6),
-      group2 = order_of(kit, p, groups, other, 4), one_list = { 0, low, high, other, last, 0 } }
+   local from_0, from_other = order_of(kit, p, groups, 0, 6), order_of(kit, p, groups, other, 4)
+   return { order = plain, created = { 0, high, low, 0 }, group1 = from_0, group2 = from_other,
+      turns = drawn(kit, plain), turns1 = drawn(kit, from_0), one_list = { 0, low, high, other, last, 0 } }
 end
 
 -- --- timeouts: figures 3.35 to 3.37 --------------------------------------------------------------
@@ -203,7 +219,8 @@ return {
       ]],
         ask = [[Which four sets are active one after the other, from set 0 on? (Write their numbers.)]], id = "order",
         kind = "words",
-        run = orders, show = { { "active one after the other", "order" } },
+        run = orders, show = { { "active one after the other", "order" },
+           { "the active set over time", "turns" } },
         answer = "order",
         right = "Sets are ordered by their numbers, whenever they were created.",
         wrong = { { is = "created", say = "That is the order of creation. The list is ordered by number: {order}." } },
@@ -216,7 +233,8 @@ return {
         ask = [[We load the context with set 0. Which six sets are active one after the other?]], id = "groups",
         kind = "words",
         run = function() return {} end,
-        show = { { "from set 0", "group1" }, { "from set {other}", "group2" } },
+        show = { { "from set 0", "group1" }, { "from set {other}", "group2" },
+           { "from set 0, over time", "turns1" } },
         answer = "group1",
         right = "The explicit link closes the group. Loaded with set {other}, the other group takes turns.",
         wrong = { { is = "one_list", say = [[That is the order without explicit links. Set {high} leads back to 0:

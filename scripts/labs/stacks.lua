@@ -40,22 +40,25 @@ end
 
 -- Shares in percent: own, with what was called, and of copy by its caller.
 local function profile(kit, p, plan)
-   local own, total, callers, n = {}, {}, {}, 0
+   local own, total, callers, paths, n = {}, {}, {}, {}, 0
    for _, frames in ipairs(kit.stacks(kit.machine(p), program(p, plan or PLAN), "cycles", PERIOD)) do
-      local seen = {}
+      local seen, path = {}, {}
       n = n + 1
       for i, address in ipairs(frames) do
          local name = name_of(address)
          if i == 1 then own[name] = (own[name] or 0) + 1 end
          if not seen[name] then total[name] = (total[name] or 0) + 1 end
          seen[name] = true
+         table.insert(path, 1, name)
       end
+      path = table.concat(path, " > ")
+      paths[path] = (paths[path] or 0) + 1
       if name_of(frames[1]) == "copy" then
          local caller = name_of(frames[2])
          callers[caller] = (callers[caller] or 0) + 1
       end
    end
-   return own, total, callers, n
+   return own, total, callers, n, paths
 end
 
 local function sorted(counts, n)
@@ -71,11 +74,19 @@ local function as_text(rows)
    return table.concat(out, ", ")
 end
 
+-- Counts of n samples by name, the largest first.
+local function drawn(kit, counts, n)
+   local rows = {}
+   for i, row in ipairs(sorted(counts, n)) do rows[i] = { row.name, row.percent } end
+   return kit.plot.bars(rows, { unit = "%", decimals = 1 })
+end
+
 local function first_look(kit, p)
-   local own, total, callers, n = profile(kit, p)
+   local own, total, callers, n, paths = profile(kit, p)
    local flat, tree, by = sorted(own, n), sorted(total, n), sorted(callers, own.copy)
-   return { flat = as_text(flat), tree = as_text(tree), hottest = flat[1].name, by_caller = as_text(by),
-      culprit = by[1].name,
+   return { flat = as_text(flat), shares = drawn(kit, own, n), tree = as_text(tree), hottest = flat[1].name,
+      by_caller = as_text(by),
+      culprit = by[1].name, stacks = drawn(kit, paths, n),
       second = by[2].name, top = tree[1].name, top_percent = tree[1].percent, copy_percent = 100 * own.copy / n,
       culprit_percent = by[1].percent, samples = n, calls_of_culprit = PLAN.lines, names = NAMES }
 end
@@ -138,7 +149,8 @@ return {
          of {hottest}. It is tempting to make that faster; but it only copies, and as fast as can be. The question is
          what makes it copy so much, and a flat profile does not tell.
       ]],
-        run = first_look, show = { { "samples", "samples" }, { "own shares", "flat" } } },
+        run = first_look,
+        show = { { "samples", "samples" }, { "own shares", "flat" }, { "samples by place", "shares" } } },
       { ask = [[Shares can also count all that a function called. What is the share of main then, in percent?]],
          id = "main", unit = "%",
         within = 0.005,
@@ -153,7 +165,8 @@ return {
         ask = [[Through which of them do most of its samples come? (The source says that solve's copies are the
            longest.)]],
         id = "culprit", kind = "words",
-        run = function() return {} end, show = { { "callers of copy", "by_caller" } },
+        run = function() return {} end, show = { { "callers of copy", "by_caller" },
+           { "samples by stack", "stacks" } },
         answer = "culprit",
         right = "It copies little, but {calls_of_culprit} times in each round. Only stacks show that.",
         wrong = { { is = "second", say = [[Its copies are long, but few. {culprit} calls {calls_of_culprit} times in

@@ -7,6 +7,7 @@
 local check_fields = require("pfm.util.fields").check
 local render = require "pfm.render"
 local terminal = require "pfm.util.terminal"
+local text_file = require "pfm.util.text_file"
 
 local plot = {}
 
@@ -51,6 +52,32 @@ end
 -- require("pfm.plot").bars({ { "parse", 83.4 }, { "hash", 15 } }, { unit = "%" }):save("shares.svg")
 function figure:save(path, size)
    require("pfm.plot.gnuplot").draw(self, path, size)
+end
+
+--- A figure as SVG text, drawn by gnuplot.
+-- @tparam[opt] table size as of `figure:save`
+-- @treturn ?string from its element on, as HTML has it; nil where gnuplot is missing
+-- @usage
+-- local svg = require("pfm.plot").bars({ { "parse", 83.4 }, { "hash", 15 } }):svg()
+-- assert(not svg or svg:find("</svg>", 1, true))
+function figure:svg(size)
+   local path = os.tmpname()
+   local file = path .. ".svg"
+   local ok, svg = pcall(function()
+      self:save(file, size)
+      return text_file.all(file)
+   end)
+   os.remove(path)
+   os.remove(file)
+   return ok and svg:match("<svg.*") or nil
+end
+
+--- Is a value a figure?
+-- @param value
+-- @treturn boolean
+-- @usage assert(not require("pfm.plot").is_figure {})
+function plot.is_figure(value)
+   return type(value) == "table" and getmetatable(value) == figure
 end
 
 function figure:__tostring()

@@ -13,6 +13,7 @@ local number = require "repl.lab.number"
 local progress = require "repl.lab.progress"
 local session = require "repl.lab.session"
 local sheet = require "repl.lab.sheet"
+local bundle = require "repl.notebook.bundle"
 local validate = require "repl.lab.validate"
 
 local program = ("%s/%s/lpfm"):format(os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit")
@@ -178,6 +179,62 @@ describe("what labs say", function()
          local found = table.concat(validate.lab(own), "\n")
          if case[3] then assert.truthy(found:find(case[3], 1, true), found) else assert.equal("", found) end
       end
+   end)
+end)
+
+describe("a picture among the figures", function()
+   local path = scratch .. "/drawn.lua"
+   local function drawn(shown)
+      files.write(path, ([[return { title = "T", number = 1, goals = { "g" }, read = { "r" }, teacher = "", params = { n
+         = 7 }, pages = { { text = "x", run = function(kit, p) return { half = p.n / 2,
+            bars = kit.plot.bars { { "<all>", p.n }, { "half", p.n / 2 } } } end,
+            show = { { "half of it", "half" }, { "both of {n}", "%s" } } },
+            { ask = "How many?", id = "all", answer = "n", right = "So it is.", otherwise = "{n}.",
+            run = function() return {} end, show = { { "again", "bars" } } } } }]]):format(shown))
+      return assert(loadfile(path))()
+   end
+
+   local function read_lab()
+      local own = drawn "bars"
+      own.name, own.path, own.minutes = "drawn", path, 5
+      return own
+   end
+
+   it("is drawn in the terminal, behind the numbers, and after the prediction", function()
+      assert.same({}, validate.lab(read_lab()))
+      local s = session.new(read_lab())
+      local page = flat(s:enter())
+      assert.truthy(page:find("half of it: 3.5 both of 7: <all> ", 1, true), page)
+      assert.is_nil(flat(s:reply ""):find("<all>", 1, true))
+      assert.truthy(flat(s:reply "7"):find("again: <all>", 1, true))
+      for _, line in ipairs(session.new(read_lab(), { width = 40 }):enter()) do
+         assert.is_true(render.width(line) <= 40, line)
+      end
+   end)
+
+   it("is SVG in handouts, that of the answer in the teacher's alone", function()
+      local _, copies = sheet.handout(read_lab()):gsub("<figure><svg.-</svg>%s*<figcaption>", "")
+      assert.equal(1, copies)
+      local teacher = sheet.handout(read_lab(), { teacher = true })
+      assert.equal(2, select(2, teacher:gsub("<figure><svg.-</svg>%s*<figcaption>", "")))
+      assert.truthy(teacher:find("<figcaption>both of 7</figcaption>", 1, true))
+   end)
+
+   it("is text and SVG in a notebook", function()
+      drawn "bars"
+      local course = require("repl.command.lab").call(path)
+      local cell = course:show(1)
+      assert.truthy(tostring(cell):find("both of 7:\n", 1, true), tostring(cell))
+      local html = bundle.of({ n = 1, cell })["text/html"]
+      assert.truthy(html:find("half of it: 3.5", 1, true) and html:find("<svg", 1, true), html)
+      assert.is_nil(bundle.of({ n = 1, course:answer("all", "") })["text/html"])
+      assert.truthy(bundle.of({ n = 1, course:answer("all", "7") })["text/html"]:find("<svg", 1, true))
+   end)
+
+   it("is missed by name where there is none", function()
+      local own = drawn "nosuch"
+      own.name, own.path = "drawn", path
+      assert.truthy(table.concat(validate.lab(own), "\n"):find("{nosuch} is neither", 1, true))
    end)
 end)
 

@@ -3,6 +3,7 @@
 
 local c = require "support.c"
 local plot = require "pfm.plot"
+local stdlib = require "posix.stdlib"
 local gnuplot = require "pfm.plot.gnuplot"
 local handmade = require "support.handmade"
 local recording = require "pfm.recording"
@@ -147,6 +148,22 @@ describe("gnuplot", function()
          end
       end)
    end
+
+   it("gives a figure as an element of HTML, of negative numbers too", function()
+      local values = plot.lines { { { 0, -500 }, { 1, -100 } } }
+      for _, figure in ipairs { figures.bars, figures.heat, values } do
+         local svg = assert(figure:svg { width = 400 })
+         assert.truthy(svg:find("^<svg") and svg:find("</svg>%s*$"))
+      end
+      assert.truthy(values:svg():find("-500", 1, true))
+      assert.is_true(plot.is_figure(values))
+      assert.is_false(plot.is_figure { kind = "lines" })
+      local path = os.getenv "PATH"
+      stdlib.setenv("PATH", "/nowhere")
+      local svg = values:svg()
+      stdlib.setenv("PATH", path)
+      assert.is_nil(svg) -- there is no gnuplot
+   end)
 
    it("says what it cannot draw", function()
       assert.has_error(function() figures.bars:save(scratch .. "/x.jpg") end,

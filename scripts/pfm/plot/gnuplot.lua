@@ -51,7 +51,7 @@ local function lines(figure)
       out[i] = block("data" .. i, s)
       parts[i] = ("$data%d using 1:2 with lines lw 2 %s"):format(i, s.name and "title " .. quoted(s.name) or "notitle")
    end
-   out[#out + 1] = "set grid\nset yrange [0<*:*]\nset key outside below"
+   out[#out + 1] = "set grid\nset yrange [*<0:*]\nset key outside below"
    out[#out + 1] = "plot " .. table.concat(parts, ", ")
    return out
 end
