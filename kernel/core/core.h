@@ -134,6 +134,7 @@ struct pfm_context {
 	bool			preempted;	/* another context has its PMU (6.5) */
 	bool			from_anywhere;	/* the command in progress may come from any CPU */
 	uint32_t		tid, pid, cpu;	/* what it is bound to */
+	uint64_t		switch_pmds[PFM_PMD_BV];	/* cause the switch that is due or being made */
 
 	struct pfm_set		*low_sets[PFM_LOW_SETS];	/* by id; sets.c */
 	struct pfm_set_page	**set_pages;	/* the others, by the high byte of the id; NULL: none yet */

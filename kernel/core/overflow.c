@@ -55,8 +55,8 @@ static void count_down(struct pfm_context *ctx, struct pfm_set *set, struct deci
 		if (!pmd->switch_left || --pmd->switch_left)
 			continue;
 		if (!v->to_switch)
-			memset(set->switch_pmds, 0, sizeof(set->switch_pmds));
-		pfm_bit_set(set->switch_pmds, pmd->num);
+			memset(ctx->switch_pmds, 0, sizeof(ctx->switch_pmds));
+		pfm_bit_set(ctx->switch_pmds, pmd->num);
 		v->to_switch = true;
 	}
 }
@@ -169,27 +169,32 @@ static void defer_resets(struct pfm_context *ctx, struct pfm_set *set, const str
 	}
 }
 
-/* Resets the hits with reset_now. Not inlined, so that not every overflow clears its array. */
+/* 3.5.14: a restart does not reset what is reset now, nor for an earlier overflow of it. */
+static void settle_hits(struct pfm_context *ctx, struct pfm_set *set)
+{
+	struct pfm_pmd *pmd;
+
+	for_each_hit(pmd, ctx, set)
+		if (pmd->reset_now)
+			pfm_bit_clear(set->ovfl_pmds, pmd->num);
+}
+
+/*
+ * Resets the hits with reset_now and the PMDs of their reset_pmds, and of those of counters that
+ * wrap and go on (3.1.2), once each. Not inlined, so that not every overflow clears its array.
+ */
 static __attribute__((__noinline__)) void short_reset(struct pfm_context *ctx, struct pfm_set *set)
 {
 	uint64_t bits[PFM_PMD_BV] = { 0 };
 	struct pfm_pmd *pmd;
 
-	for_each_hit(pmd, ctx, set)
+	for_each_hit(pmd, ctx, set) {
 		if (pmd->reset_now)
 			pfm_bit_set(bits, pmd->num);
-	pfm_reset_pmds(ctx, set, bits, PFM_RESET_SHORT);
-}
-
-/* 3.1.2: a counter that wraps and goes on also resets its reset_pmds. Not inlined, see short_reset(). */
-static __attribute__((__noinline__)) void reset_others(struct pfm_context *ctx, struct pfm_set *set)
-{
-	uint64_t bits[PFM_PMD_BV] = { 0 };
-	struct pfm_pmd *pmd;
-
-	for_each_hit(pmd, ctx, set)
-		if (!pmd->reset_now && !pfm_bit(set->ovfl_pmds, pmd->num))	/* nor due later (3.7.7) */
-			pfm_bits_or(bits, pmd->reset_pmds);
+		else if (pfm_bit(set->ovfl_pmds, pmd->num))	/* due later (3.7.7) */
+			continue;
+		pfm_bits_or(bits, pmd->reset_pmds);
+	}
 	pfm_reset_these(ctx, set, bits, PFM_RESET_SHORT);
 }
 
@@ -288,12 +293,11 @@ void handle(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl, 
 			pfm_held_by_part(ctx);
 		ctx->switch_due = v.to_switch;
 	} else {
+		settle_hits(ctx, set);
 		if (v.resets == ctx->num_hits)
 			reset_hits(ctx, set, ovfl);
-		else if (v.resets)
+		else if (v.resets || v.others)
 			short_reset(ctx, set);
-		if (v.others)
-			reset_others(ctx, set);
 		if (v.to_switch && pfm_change_set(ctx))
 			v.notify = v.block = true;
 	}

@@ -87,8 +87,11 @@ int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset k
 int pfm_switch(struct pfm_context *ctx, enum pfm_reset kind)
 {
 	struct pfm_set *next = pfm_set_successor(ctx, ctx->active);
-	int ret = pfm_enter_set(ctx, next, kind);
+	int ret;
 
+	/* 3.7.6: noted as part of the switch, for a deferred one may never be made. */
+	memcpy(ctx->active->switch_pmds, ctx->switch_pmds, sizeof(ctx->switch_pmds));
+	ret = pfm_enter_set(ctx, next, kind);
 	/* The set before keeps its counts; a restart tries again. */
 	if (ret)
 		pfm_set_state(ctx, PFM_CTX_MASKED);
@@ -112,7 +115,7 @@ void pfm_set_timeout(struct pfm_context *ctx)
 
 	if (!pfm_counting(ctx) || !(set->flags & PFM_SETFL_TIME_SWITCH))
 		return;
-	memset(set->switch_pmds, 0, sizeof(set->switch_pmds));
+	memset(ctx->switch_pmds, 0, sizeof(ctx->switch_pmds));
 	if (pfm_change_set(ctx))
 		pfm_report_install_failure(ctx, set);
 }

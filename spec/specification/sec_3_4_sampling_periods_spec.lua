@@ -328,6 +328,20 @@ describe("3.4.2 Randomization of sampling periods", function()
       end
    end)
 
+   it("'applied each time a PMD register is reset': once for an overflow, also of a trigger that another resets, too",
+      function()
+         local m = sim.machine()
+         local ctx = sim.context()
+         assert(ctx:create_evtsets { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1 } })
+         sim.count(ctx, 4, "instructions", { value = -10, short_reset = -100, switch_cnt = 5, random_seed = 21,
+            random_mask = 63, flags = { "RANDOM" } })
+         sim.count(ctx, 5, "instructions", { value = -10, reset_pmds = { 4 } }) -- only wraps (3.1.2)
+         assert(ctx:load(m:spawn { program = sim.work(100) }))
+         assert(ctx:start())
+         assert(m:run { ns = 100 })
+         assert.are.equal(-100 + 21, sim.value(ctx, 4))
+      end)
+
    it("'The value appears in the reg_last_reset field' of PFM_READ_PMDS, 'may be different from the current value'",
       function()
          local m, ctx = counting(1000, { value = -10, long_reset = -100, random_seed = 0x1567fb, random_mask = 0x3f,

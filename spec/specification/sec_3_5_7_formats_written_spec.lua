@@ -84,6 +84,7 @@ local SECTIONS = {
          "reset_ovfl_pmds: to reg_long_reset, 'right upon return from the call-back', reset_pmds too",
       restart_reset_is_random = "reset_ovfl_pmds: 'new pseudo-random values are generated'",
       restart_reset_once = "reset_ovfl_pmds: those 'which were not immediately reset', and only once",
+      restart_last_overflow_was_reset = "... of a PMD that overflowed twice it is the last overflow that counts",
       restart_mask_monitoring = "mask_monitoring: 'when set to 1, monitoring is masked', stays so or becomes so",
       restart_ignored = "notify_user, block_thread: 'this field is ignored for this function'",
       restart_refused = "'otherwise a valid errno value is expected': that of PFM_RESTART, which does nothing else",

@@ -401,8 +401,9 @@ describe("3.7.6 Overflow-based switching", function()
       for i = 1, 2 do
          assert(m:run { until_message = ctx })
          assert.are.same({ 1, 0 }, runs(ctx, 0, 1))
-         assert.are.same({ 0, { 4 } }, { ctx:read(0).set, i == 1 and { 4 } or sim.info(ctx).ovfl_pmds })
+         assert.are.equal(0, ctx:read(0).set)
          assert(ctx:restart())
+         assert.are.same(i == 1 and {} or { 4 }, sim.info(ctx).ovfl_pmds)
       end
       assert.are.same({ 1, 1 }, runs(ctx, 0, 1))
    end)

@@ -107,6 +107,29 @@ static void reset_once(void)
 	end(fd);
 }
 
+/* "which were not immediately reset": of a PMD that overflowed twice it is the last overflow that counts. */
+static void last_overflow_was_reset(void)
+{
+	int fd;
+
+	begin(NULL);
+	fd = recorded(0);
+	rec.by_pmd[5] = reset;
+	rec.restart_ctrl = reset;
+	counter(fd, 0, 4, -10, &(pfarg_pmd_t){ .reg_short_reset = -40ULL, .reg_long_reset = -77ULL });
+	counter(fd, 0, 5, -20, &(pfarg_pmd_t){ .reg_short_reset = -1000ULL, .reg_long_reset = -1000ULL,
+					       .reg_reset_pmds = { 1 << 4 } });
+	load_and_start(fd, thread(1000));
+	run(250);		/* PMD4 overflows and is not reset, PMD5 resets it */
+	rec.ctrl = reset;
+	run(400);		/* it overflows again, and is reset at once */
+	EQUAL(rec.num_handled, 3);
+	EQUAL(value_of(fd, 0, 4), -35);
+	TRUE(!pfm_restart(fd));
+	EQUAL(value_of(fd, 0, 4), -35);
+	end(fd);
+}
+
 /* "when set to 1, monitoring is masked": it stays so, or becomes so. */
 static void mask_monitoring(void)
 {
@@ -199,6 +222,7 @@ const struct format_case restart_cases[] = {
 	{ "restart_reset_ovfl_pmds", reset_ovfl_pmds },
 	{ "restart_reset_is_random", reset_is_random },
 	{ "restart_reset_once", reset_once },
+	{ "restart_last_overflow_was_reset", last_overflow_was_reset },
 	{ "restart_mask_monitoring", mask_monitoring },
 	{ "restart_ignored", ignored },
 	{ "restart_refused", refused },
