@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+/* oracle_overflow.c - events, overflows and timeouts (3.1.3, 3.4.3, 3.5.14, 3.7.6, 3.7.7). */
+#include <string.h>
+
+#include "oracle.h"
+
+/* Appends a message. An overflow's that finds the queue full is lost; for END there is room. */
+void model_post(struct context *c, const pfm_msg_t *msg, bool *lost)
+{
+	unsigned int overflows_queued = 0;
+
+	for (unsigned int i = 0; i < c->queued; i++)
+		overflows_queued += c->queue[i].msg_type == PFM_MSG_OVFL;
+	if (lost && overflows_queued >= c->depth) {
+		*lost = true;
+		return;
+	}
+	c->queue[c->queued++] = *msg;
+}
+
+static void notify(struct context *c, struct set *s, uint32_t ovfl, const struct where *at, bool *lost)
+{
+	pfm_msg_t msg = { .msg_type = PFM_MSG_OVFL };
+	pfarg_ovfl_msg_t *o = &msg.pfm_ovfl_msg;
+
+	if (c->flags & PFM_FL_OVFL_NO_MSG)
+		return;
+	o->msg_active_set = s->id;
+	o->msg_ovfl_pid = at->thread->pid;
+	o->msg_ovfl_tid = at->thread->tid;
+	o->msg_ovfl_cpu = at->thread->cpu;
+	o->msg_ovfl_ip = at->ip;
+	for (int i = 0; i < world.num_plan; i++) {
+		if (ovfl >> i & 1)
+			o->msg_ovfl_pmds[world.plan[i].num / 64] |= 1ULL << world.plan[i].num % 64;
+	}
+	told++;
+	model_post(c, &msg, lost);
+}
+
+/* Without a format: a notification masks; else a trigger is reset, any other wraps (3.4.3, 3.7.6). */
+static void plain(struct context *c, struct set *s, uint32_t ovfl, bool asked, bool own, struct verdict *v)
+{
+	(void)c;
+	v->notify = v->mask = v->block = asked && own;
+	if (v->mask || !(s->flags & PFM_SETFL_OVFL_SWITCH))
+		return;
+	for (int i = 0; i < world.num_plan; i++) {
+		if ((ovfl >> i & 1) && s->regs[i].thres)
+			v->reset |= 1U << i;
+	}
+}
+
+/* Thresholds go down; those that have reached 0. */
+static uint32_t count_down(struct set *s, uint32_t ovfl)
+{
+	uint32_t zero = 0;
+
+	for (int i = 0; (s->flags & PFM_SETFL_OVFL_SWITCH) && i < world.num_plan; i++) {
+		if ((ovfl >> i & 1) && s->regs[i].left && !--s->regs[i].left)
+			zero |= 1U << i;
+	}
+	return zero;
+}
+
+static void resets(struct context *c, struct set *s, uint32_t ovfl, uint32_t zero, const struct verdict *v)
+{
+	uint32_t now = v->reset, chained;
+
+	if (zero && c->kind == NO_FORMAT)
+		now = 0;
+	chained = model_chain(s, now);
+	for (int i = 0; i < world.num_plan; i++) {
+		if (!(ovfl >> i & 1))
+			continue;
+		if (now >> i & 1)
+			s->regs[i].pending = false;
+		else if (c->kind != NO_FORMAT || (v->reset >> i & 1))
+			s->regs[i].pending = true;
+		else
+			chained |= s->regs[i].reset;	/* wraps: 3.1.2 */
+	}
+	model_reset(s, chained, false);
+}
+
+static void overflow(struct context *c, struct monitor *m, uint32_t ovfl, const struct where *at)
+{
+	struct set *s = model_active(m);
+	struct verdict v = { 0 };
+	bool asked = false, lost = false;
+	uint32_t zero;
+
+	overflows++;
+	for (int i = 0; i < world.num_plan; i++)
+		asked |= (ovfl >> i & 1) && (s->regs[i].flags & PFM_REGFL_OVFL_NOTIFY);
+	zero = count_down(s, ovfl);
+	if (c->kind == NO_FORMAT)
+		plain(c, s, ovfl, asked, m == &c->m, &v);
+	else
+		format_handle(c, s, ovfl, at, &v);
+	if (v.notify && asked)
+		notify(c, s, ovfl, at, &lost);
+	if (lost)
+		c->full_told = false;
+	if (v.mask) {
+		for (int i = 0; i < world.num_plan; i++)
+			s->regs[i].pending |= ovfl >> i & 1;
+		m->masked = true;
+		m->due |= zero;
+	} else {
+		resets(c, s, ovfl, zero, &v);
+		if (zero) {
+			s->switched = zero;
+			model_switch(c, m, model_next(m), false);
+		}
+		m->masked = lost;	/* ours: coverage.md, 3.4-e */
+	}
+	trace("  context %td: set %u overflows: %#x, at zero %#x: notify %d%s, mask %d, block %d, reset %#x",
+	      c - contexts, s->id, ovfl, zero, v.notify && asked, lost ? " (lost)" : "", v.mask, v.block, v.reset);
+	if (v.block && (c->flags & PFM_FL_NOTIFY_BLOCK) && c->target != c->owner)
+		c->blocked = true;
+}
+
+/* The events of a site happen together, when its time is over. */
+static void collect(struct context *c, struct monitor *m, const struct site *site, struct thread *t)
+{
+	struct set *s = model_active(m);
+	struct where at = { .thread = t, .ip = site->ip };
+	uint32_t ovfl = 0;
+
+	if (!c->started || m->masked)
+		return;
+	for (int i = 0; i < world.num_plan; i++) {
+		struct reg *r = &s->regs[i];
+		uint64_t before = r->value;
+
+		if (!world.plan[i].counts || r->event < 0 || !(r->levels >> site->level & 1))
+			continue;
+		r->value += site->counts[r->event];
+		if (r->narrow) {
+			uint64_t top = 1ULL << world.plan[i].width;
+
+			if (r->value >= top)
+				ovfl |= 1U << i;
+			r->value &= top - 1;
+		} else if (r->value < before) {
+			ovfl |= 1U << i;
+		}
+	}
+	if (ovfl)
+		overflow(c, m, ovfl, &at);
+}
+
+/* Time passes for a monitor: a timeout that ends amid a site is before the site's events. */
+static void passes(struct context *c, struct monitor *m, uint64_t ns, bool site_ends)
+{
+	if (!c->started || m->masked)
+		return;
+	while (ns) {
+		struct set *s = model_active(m);
+		uint64_t some = ns;
+
+		if ((s->flags & PFM_SETFL_TIME_SWITCH) && s->left < some)
+			some = s->left;
+		s->duration += some;
+		ns -= some;
+		if (!(s->flags & PFM_SETFL_TIME_SWITCH))
+			continue;
+		s->left -= some;
+		if (s->left)
+			continue;
+		if (!ns && site_ends)
+			longjmp(world.tie, 1);	/* the order is left open */
+		s->switched = 0;
+		model_switch(c, m, model_next(m), false);
+	}
+}
+
+static struct context *wide(const struct thread *t)
+{
+	for (int i = 0; i < MAX_CTXS; i++) {
+		struct context *c = &contexts[i];
+
+		if (c->fd >= 0 && c->loaded && (c->flags & PFM_FL_SYSTEM_WIDE) && !t->cpu)
+			return c;
+	}
+	return NULL;
+}
+
+void model_runs(struct thread *t, uint64_t ns)
+{
+	struct context *c = t->ctx ? t->ctx : wide(t);
+	const struct step *step = &t->program->steps[t->pc];
+	bool ends;
+
+	if (ns > t->left)
+		differs("thread %u ran past a site of which %llu ns were left", t->tid, (unsigned long long)t->left);
+	t->left -= ns;
+	ends = !t->left;
+	if (c) {
+		struct monitor *m = t->heir ? t->heir : &c->m;
+
+		passes(c, m, ns, ends);
+		if (ends)
+			collect(c, m, &step->site, t);
+	}
+}
