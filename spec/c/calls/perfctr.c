@@ -508,6 +508,48 @@ static void overflows(void)
 	BETWEEN(first.pmc[1] + PAGES, sums(overflowing).pmc[1], first.pmc[1] + PAGES + FEW);
 }
 
+/* Both counters of page faults interrupt, after so many. */
+static void begin_both(int faults_period, int minor_period)
+{
+	struct vperfctr_control c = interrupting(minor_period);
+
+	c.cpu_control.nractrs = 0;
+	c.cpu_control.nrictrs = 2;
+	c.cpu_control.ireset[0] = -faults_period;
+	EXPECT(!sys_vperfctr_control(overflowing, &c));
+}
+
+/* "si_pmc_ovf_mask equal to the set of overflown counters": a control forgets those that were not resumed before it. */
+static void forgets(void)
+{
+	uint64_t first;
+
+	begin_overflows(1000 * PAGES);
+	begin_both(PAGES, 1000 * PAGES);
+	await(1);
+	EXPECT(seen_mask == 1);
+	begin_both(1000 * PAGES, PAGES);
+	await(2);
+	EXPECT(!wrong && seen_mask == 2);
+	first = sums(overflowing).pmc[0];
+	EXPECT(!sys_vperfctr_iresume(overflowing));
+	touch(PAGES / 2);		/* what has not overflowed goes on as it was */
+	BETWEEN(first + PAGES / 2, sums(overflowing).pmc[0], first + PAGES / 2 + FEW);
+	await(3);
+	EXPECT(seen_mask == 2);
+}
+
+/* ... of all that overflowed together: each fault is a minor one here. */
+static void together(void)
+{
+	begin_overflows(1000 * PAGES);
+	for (int i = 1; i <= 3; i++) {
+		begin_both(PAGES, PAGES);
+		await(i);
+		EXPECT(!wrong && seen_mask == 3);
+	}
+}
+
 /* From the handler itself, as programs do. */
 static void resumes(void)
 {
@@ -642,10 +684,11 @@ static void children(void)
 	tell(go[1], done[0]);
 	close(go[1]);
 	EXPECT(waitpid(pid, NULL, 0) == pid);
+	touch(2 * PAGES);
 	s = of_children(fd);
 	BETWEEN(PAGES, s.pmc[0], PAGES + BIRTH);
 	EXPECT(s.tsc > 0);
-	EXPECT(sums(fd).pmc[0] < mine + BIRTH);
+	BETWEEN(mine + 2 * PAGES, sums(fd).pmc[0], mine + 2 * PAGES + BIRTH);
 	EXPECT(!sys_vperfctr_unlink(fd));
 	BETWEEN(s.pmc[0] - FEW, of_children(fd).pmc[0], s.pmc[0] + FEW);	/* perf: of two counts */
 }
@@ -793,7 +836,8 @@ int main(int argc, char **argv)
 		{ "opens", opens }, { "errors", errors }, { "preserves", preserves },
 		{ "stops", stops }, { "mapped", mapped },
 		{ "unlinked", unlinked }, { "others", others }, { "threads", threads }, { "forked", forked },
-		{ "overflows", overflows }, { "resumes", resumes }, { "owners", owners },
+		{ "overflows", overflows }, { "forgets", forgets }, { "together", together },
+		{ "resumes", resumes }, { "owners", owners },
 		{ "processes", signals_processes },
 		{ "children", children }, { "living", living }, { "exited", exited }, { "simulated", simulated },
 		{ "estranged", estranged }, { "unreaped", unreaped },
