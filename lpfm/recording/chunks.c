@@ -18,12 +18,12 @@ scripts/pfm/recording/format.md says what the chunks of a recording hold.
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/args.h"
 #include "base/object.h"
 #include "base/u64.h"
 #include "recording/chunks.h"
-#include "recording/crc32.h"
 
 enum { HEAD_SIZE = 16, TAG_SIZE = 4, BODY_MAX = 1 << 30, WINDOW = 1 << 16 };
 
@@ -84,6 +84,11 @@ static void to_le32(unsigned char *p, uint32_t v)
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
+
+static uint32_t crc32_add(uint32_t crc, const void *bytes, size_t n)
+{
+	return (uint32_t)crc32_z(crc, bytes, n);
+}
 
 /* Sound, or what is wrong with it. */
 enum state { SOUND, ENDED, CUT, DAMAGED };
