@@ -187,7 +187,47 @@ describe("a stripped program's functions", function()
       local start = sh("cat names"):match("0*(%x+) T hot\n")
       local out = c.sh(("%s report -f %s/data -s symbol"):format(program, root))
       assert.truthy(out:find(("  [spin: no symbols]+0x%s\n"):format(start), 1, true), out)
-      assert.truthy(out:find("no function names in " .. root .. "/spin: no symbols", 1, true), out)
+      local id = sh("readelf -n spin"):match("Build ID: (%x+)")
+      assert.truthy(out:find(("no function names in %s/spin: no symbols; a debuginfod server may, if DEBUGINFOD_URLS "
+         .. "names it, by the build id %s\n"):format(root, id), 1, true), out)
+   end)
+
+   it("are in a package, which is told", function()
+      if not has("dpkg-query") then return pending("no package tells what it installed here") end
+      local program = (os.getenv("LPFM_BUILD") or "build") .. "/lpfm"
+      local _, status = c.sh(("%s record -q -o %s/loop -- dash -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'")
+         :format(program, root))
+      assert.equal(0, status)
+      local out = c.sh(("%s report -f %s/loop -s symbol"):format(program, root))
+      assert.truthy(out:find("dash: no symbols; Debian's package dash-dbgsym has them, or ", 1, true), out)
+   end)
+
+   it("are had from a debuginfod server, if there is the library and DEBUGINFOD_URLS names one", function()
+      if not has("python3") or not sh("/sbin/ldconfig -p"):find("libdebuginfod.so.1", 1, true) then
+         return pending("no python3 or no libdebuginfod here")
+      end
+      write("served.c", "__attribute__((noinline)) static int hidden(int n) { volatile int s = n; return s; }\n"
+         .. "int main(int n, char **v) { (void)v; return hidden(n); }\n")
+      sh("gcc -g -O1 -o served served.c && nm served >names")
+      local id = sh("readelf -n served"):match("Build ID: (%x+)")
+      sh(("mkdir -p www/buildid/%s && objcopy --only-keep-debug served www/buildid/%s/debuginfo && strip served")
+         :format(id, id))
+      local at = tonumber(sh("cat names"):match("0*(%x+) t hidden\n"), 16)
+      write("serve.py", [[
+import functools, http.server, os, subprocess, sys, threading
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args): pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=sys.argv[1]))
+threading.Thread(target=server.serve_forever, daemon=True).start()
+os.environ["DEBUGINFOD_URLS"] = "http://127.0.0.1:%d" % server.server_address[1]
+os.environ["DEBUGINFOD_CACHE_PATH"] = sys.argv[1] + "/cache"
+sys.exit(subprocess.call(sys.argv[2:]))
+]])
+      write("name.lua", ("print(require('lpfm.symbols').object('%s/served'):func(%d))"):format(root, at))
+      local run = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm "
+         .. root .. "/name.lua"
+      assert.equal("hidden", c.sh(("python3 %s/serve.py %s/www %s"):format(root, root, run)):match("^%S*"))
+      assert.not_equal("hidden", c.sh("DEBUGINFOD_URLS= " .. run):match("^%S*"))
    end)
 end)
 

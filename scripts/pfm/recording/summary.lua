@@ -4,6 +4,7 @@
 
 local objects = require "lpfm.symbols"
 local render = require "pfm.render"
+local shell = require "pfm.util.shell"
 local symbols = require "pfm.symbols"
 
 local summary = {}
@@ -33,9 +34,43 @@ local GENERATED = "no function names in %s: a JIT compiler made it, and no /tmp/
    .. "written by " .. [==[python3 -X perf (3.12), node --perf-basic-prof, java -XX:+DumpPerfMapAtExit]==]
    .. ", LuaJIT built with LUAJIT_USE_PERFTOOLS, and by lpfm with LPFM_JITMAP=1 for the scripts that it runs itself"
 
-local function why_nameless(object, why)
+local function build_id_of(self, path)
+   local recorded = self.objects and self.objects[path]
+   if recorded and recorded.build_id then return recorded.build_id end
+   for _, o in pairs(self.symbols or {}) do
+      if o.path == path then return o.build_id end
+   end
+   return objects.build_id(path)
+end
+
+-- The package with the debug symbols of a file that one of Debian's packages installed, or nil. The database may know
+-- files of /usr by their names in / of old.
+local function debug_package(path)
+   for _, name in ipairs { path, (path:gsub("^/usr", "")) } do
+      local pipe = io.popen("dpkg-query -S " .. shell.quote(name) .. " 2>/dev/null")
+      local package = pipe:read("*a"):match("^([%w.+-]+)[^\n]*: /")
+      pipe:close()
+      if package then return package == "libc6" and "libc6-dbg" or package .. "-dbgsym" end
+   end
+end
+
+-- What would give the names of a stripped object. libdw asks the servers, if libdebuginfod is there.
+local function remedy(self, path)
+   local id = build_id_of(self, path)
+   if not id then return "" end
+   local package = path:find("^/") and objects.build_id(path) == id and debug_package(path)
+   local from = package and ("Debian's package %s has them, or "):format(package) or ""
+   if (os.getenv("DEBUGINFOD_URLS") or "") == "" then
+      return ("; %sa debuginfod server may, if DEBUGINFOD_URLS names it, by the build id %s"):format(from, id)
+   end
+   return ("; %sa debuginfod server other than those of DEBUGINFOD_URLS, by the build id %s (if libdebuginfod1 is "
+      .. "installed)"):format(from, id)
+end
+
+local function why_nameless(self, object, why)
    if symbols.is_generated(object) then return GENERATED:format(object) end
-   return ("no function names in %s: %s"):format(object, symbols.reason(object, why))
+   return ("no function names in %s: %s%s"):format(object, symbols.reason(object, why),
+      why == "no symbols" and remedy(self, object) or "")
 end
 
 -- Adds the objects with unreadable debug information.
@@ -51,12 +86,12 @@ local function troubled_objects(self, out)
 end
 
 -- Objects that hide much of what was sampled.
-local function nameless_objects(result, out)
+local function nameless_objects(self, result, out)
    local all = 0
    for _, t in pairs(result.totals) do all = all + t.samples end
    for object, m in pairs(result.missing) do
       if m.samples > all * 0.05 and m.why ~= "no symbol at this address" and m.why ~= "no mapping" then
-         out[#out + 1] = why_nameless(object, m.why)
+         out[#out + 1] = why_nameless(self, object, m.why)
       end
    end
 end
@@ -72,7 +107,7 @@ function summary.warnings(self, result)
    if result.cut > 0 then out[#out + 1] = render.plural(result.cut, "sample") .. " cut off in damaged blocks" end
    changed_objects(self, out)
    troubled_objects(self, out)
-   nameless_objects(result, out)
+   nameless_objects(self, result, out)
    for i, text in ipairs(out) do out[i] = render.printable(text) end
    return out
 end
