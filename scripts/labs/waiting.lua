@@ -286,13 +286,13 @@ return {
       that; ask which of the threads in a real server's graph are of that kind (accept, poll, timers, signal threads).
 
       The third is to take "off the CPU" for "waiting". A thread that is ready waits for a processor, and the cure is
-      another one: fewer threads or more CPUs, not a faster disk. perf and lpfm tell the two apart by the state in
-      which the thread left; the time from its wakeup to the CPU they count as waiting. For that there are the
-      tracepoints of wakeups and perf sched.
+      another one: fewer threads or more CPUs, not a faster disk. perf and lpfm tell the two apart by the state in which
+      the thread left; the time from its wakeup to the CPU they count as waiting. For that there are the tracepoints of
+      wakeups and perf sched.
 
-      Plan of the hour: ten minutes for the bar and the first three questions, fifteen for switches and weights, ten
-      for rivals and teams, fifteen for the script. In the script the usual mistakes are to weigh a preemption like a
-      wait, and to mix up threads: one variable for the last switch instead of one for each thread.
+      Plan of the hour: ten minutes for the bar and the first three questions, fifteen for switches and weights, ten for
+      rivals and teams, fifteen for the script. In the script the usual mistakes are to weigh a preemption like a wait,
+      and to mix up threads: one variable for the last switch instead of one for each thread.
    ]],
    params = { model = "itanium2", requests = 10, parse = 1, ask = 1, fetch = 5, render = 2, write = 1, disk = 1,
       slice = 4, compute = 60, workers = 4, rounds = 60, trials = 3 },
@@ -317,8 +317,8 @@ return {
         answer = "share",
         right = "That is all that a profile of CPU time can show. The rest has no instructions, so no samples.",
         wrong = { { is = "not_running", say = "That is the share in which it waits; it runs in {share} %." },
-           { is = function() return 100 end, say = [[A thread that waits for a database does not run. Of {elapsed} ms
-              it ran {ran}.]] } },
+           { is = function() return 100 end, say = [[A thread that waits for a database does not run. Of {elapsed} ms it
+              ran {ran}.]] } },
         otherwise = "It ran {ran} of {elapsed} ms: {share} %.",
         hints = { "How long is the bar of one request?", "How much of it is black?" } },
       { text = [[
@@ -337,8 +337,8 @@ return {
            { more = true, say = "Samples come only while the thread runs, which it does for {ask} ms of fetch." } },
         otherwise = "{ask} ms of all that runs in a request: {fetch_profile} %.",
         hints = { "Which part of fetch is black in your bar?", "What part is that of all the black?" } },
-      { text = [[The profile says: {profile}. So render is the hottest, with {render_profile} % of the samples. It is made
-           twice as fast.]],
+      { text = [[The profile says: {profile}. So render is the hottest, with {render_profile} % of the samples. It is
+           made twice as fast.]],
         ask = "By how many percent does the elapsed time shrink?", id = "gain", unit = "%", within = 0.03,
         run = gains,
         show = { { "elapsed before, ms", "elapsed" }, { "after, ms", "elapsed_after" }, { "gain, percent", "gain" } },
@@ -351,8 +351,8 @@ return {
         otherwise = "Half of {render} ms, of the {of_one} ms of a request: {gain} %.",
         hints = { "How many ms of the bar go?", "How long is the whole bar?" } },
       { text = [[
-         What waits has no instructions, but a beginning: the switch away from the thread. The kernel counts those,
-         and a counter can overflow at each of them. With perfmon's calls:
+         What waits has no instructions, but a beginning: the switch away from the thread. The kernel counts those, and
+         a counter can overflow at each of them. With perfmon's calls:
 
             ctx = lpfm.create { format = "stack" }
             ctx:write_pmcs { { num = 69, value = 9 } }   -- context-switches, at user and kernel level
@@ -402,9 +402,9 @@ return {
            { "Its waits for database and disk get longer.", say = [[They do not know of the other thread: it sleeps
               {slept} ms. When its data are there it is ready, and has no CPU: {ready} ms.]] },
            { "It runs and sleeps as long as before, and there is a third state: ready.", say = [[{ready} ms of it. A
-              faster database does not help here, another CPU does. `lpfm record --off-cpu` cannot see when
-              the data came: it has these ms in the wait, which lasts until the thread runs. Preempted is a thread that
-              could have run on.]] },
+              faster database does not help here, another CPU does. `lpfm record --off-cpu` cannot see when the data
+              came: it has these ms in the wait, which lasts until the thread runs. Preempted is a thread that could
+              have run on.]] },
            { "Nothing: while the server waits, the other one runs.", say = [[It does, but it does not stop when the
               server could go on: it keeps its slice of {slice} ms. {ready} ms are lost so.]] },
         },
@@ -448,8 +448,7 @@ return {
         todo = [[
            One CPU, {rounds} requests. With one worker it idles while that waits; more workers fill the gaps. From which
            number of workers on does one more no longer help, that is, shorten the elapsed time by {least_gain} % or
-           more?
-           Predict it from the bar, then measure with `elapsed(n)` at the prompt.
+           more? Predict it from the bar, then measure with `elapsed(n)` at the prompt.
         ]],
         setup = setup,
         run = enough,

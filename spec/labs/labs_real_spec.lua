@@ -83,7 +83,7 @@ describe("a program that a lab makes", function()
 end)
 
 describe("the second part of a lab", function()
-   for _, name in ipairs { "periods", "bias", "multiplex", "sets", "stacks", "costs", "waiting" } do
+   for _, name in ipairs { "periods", "bias", "multiplex", "sets", "stacks", "costs", "waiting", "statistics" } do
       here_it("shows what there is to see, and takes right answers alone: " .. name, function()
          local lab = assert(catalog.find(name .. "-perf"))
          assert.equal(lab, catalog.on(assert(catalog.find(name)), "perf"))

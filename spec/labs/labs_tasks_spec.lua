@@ -79,3 +79,76 @@ end]] })
       assert.is_true(all.again.right, all.again.say)
    end)
 end)
+
+describe("lab statistics: plan", function()
+   local PLAN = [[
+local statistics = require "pfm.statistics"
+return function(values, percent)
+   local mean, of_mean = statistics.mean(values)
+   local half = 100 * statistics.interval(values) / mean
+   return %s
+end]]
+
+   it("wants the runs that the interval takes, not fewer and not many more", function()
+      refuses("statistics", "plan", {
+         ["as many more as it is to be narrower"] = PLAN:format "math.ceil(#values * half / percent)",
+         ["as many as before"] = PLAN:format "#values",
+         ["very many"] = PLAN:format "100000",
+         ["four times"] = PLAN:format "math.ceil(#values * (half / percent) ^ 2 * 4)",
+         ["a quarter"] = PLAN:format "math.ceil(#values * (half / percent) ^ 2 / 4)",
+         ["the deviation of the mean, not of a run"] = PLAN:format "math.ceil((200 * of_mean / mean / percent) ^ 2)",
+         ["no number"] = PLAN:format "0 / 0",
+      }, { ["very many"] = "It says 100,000 runs" })
+   end)
+
+   it("takes the square of how much narrower it is to be", function()
+      local all = verdicts("statistics", "plan", { square = PLAN:format "math.ceil(#values * (half / percent) ^ 2)" })
+      assert.is_true(all.square.right, all.square.say)
+   end)
+end)
+
+describe("lab statistics: compare", function()
+   -- Measures warm runs of each, and says what DECIDES, of the means x and y.
+   local COMPARE = [[
+local statistics = require "pfm.statistics"
+return function(first, second)
+   local a, b = {}, {}
+   for i = 1, %d do a[i], b[i] = first(), second() end
+   local x, y = statistics.mean(a), statistics.mean(b)
+   if %s then return "same" end
+   return x < y and "first" or "second"
+end]]
+
+   it("wants a test with enough runs", function()
+      refuses("statistics", "compare", {
+         ["one run of each"] = COMPARE:format(1, "false"),
+         ["the means, without a test"] = COMPARE:format(30, "x == y"),
+         ["three runs"] = COMPARE:format(3, "statistics.means(a, b) > 0.05"),
+         ["a threshold that misses most"] = COMPARE:format(30, "math.abs(x - y) < 0.03 * x"),
+         ["a threshold that finds too much"] = COMPARE:format(30, "math.abs(x - y) < 0.001 * x"),
+         ["always the same"] = COMPARE:format(1, "true"),
+         ["at random"] = [[local n = 0
+            return function() n = n + 1 return ({ "same", "first", "second" })[n % 3 + 1] end]],
+         ["more runs than there are"] = COMPARE:format(31, "statistics.means(a, b) > 0.02"),
+         ["another word"] = [[return function() return "equal" end]],
+      }, { ["more runs than there are"] = "more than 30 runs of a program",
+         ["another word"] = "not equal" })
+   end)
+
+   it("takes warm runs in two series, compared by a test", function()
+      local all = verdicts("statistics", "compare", { warm = [[
+local statistics = require "pfm.statistics"
+local function series(run)
+   local out = {}
+   for _ = 1, 3 do run() end
+   for i = 1, 27 do out[i] = run() end
+   return out
+end
+return function(first, second)
+   local a, b = series(first), series(second)
+   if statistics.means(a, b) > 0.02 then return "same" end
+   return statistics.mean(a) < statistics.mean(b) and "first" or "second"
+end]] })
+      assert.is_true(all.warm.right, all.warm.say)
+   end)
+end)
