@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Tasks of labs, tried with scripts that come near: each does what students do wrong, or what looks right and is not.
 
+local c = require "support.c"
 local lpfm = require "lpfm"
 local catalog = require "repl.lab.catalog"
 local judge = require "repl.lab.judge"
@@ -10,6 +11,13 @@ local machine
 
 setup(function() machine = lpfm.machine().name end)
 teardown(function() assert(lpfm.machine(machine)) end)
+
+-- Why programs in C cannot be measured here; nil if they can.
+local function obstacle()
+   for _, name in ipairs(assert(catalog.find "faster").needs) do
+      if select(2, c.sh("command -v " .. name)) ~= 0 then return name .. " is missing" end
+   end
+end
 
 -- Judges scripts that solve a task of a lab or not: what is said of each, by its name.
 local function verdicts(lab_name, id, sources)
@@ -150,5 +158,85 @@ return function(first, second)
    return statistics.mean(a) < statistics.mean(b) and "first" or "second"
 end]] })
       assert.is_true(all.warm.right, all.warm.say)
+   end)
+end)
+
+describe("lab faster", function()
+   local function c_it(name, fn)
+      it(name, function()
+         local why = obstacle()
+         if why then return pending(why) end
+         fn()
+      end)
+   end
+
+   -- Scripts that return sources in C.
+   local function sources(list)
+      local out = {}
+      for name, source in pairs(list) do out[name] = "return [==[" .. source .. "]==]" end
+      return out
+   end
+
+   local MULTIPLY = "void multiply(long *c, const long *a, const long *b) { %s }"
+   local TILES = [[for (int i = 0; i < 48 * 48; i++) c[i] = 0;
+      for (int i0 = 0; i0 < 48; i0 += 8) for (int j0 = 0; j0 < 48; j0 += 8) for (int k0 = 0; k0 < %d; k0 += 8)
+         for (int i = i0; i < i0 + 8; i++) for (int k = k0; k < k0 + 8; k++) for (int j = j0; j < j0 + 8; j++)
+            c[i * 48 + j] += a[i * 48 + k] * b[k * 48 + j]; ]]
+
+   c_it("wants tiles that compute all of the product, and no way around the count", function()
+      refuses("faster", "tile", sources {
+         ["nothing"] = MULTIPLY:format "",
+         ["all but the last tiles"] = MULTIPLY:format(TILES:format(40)),
+         ["a crash"] = MULTIPLY:format "*(volatile int *)8 = 1;",
+         ["another function"] = "void divide(long *c) { }",
+         ["a header"] = "#include <unistd.h>\n" .. MULTIPLY:format(TILES:format(48)),
+         ["a header, by a digraph"] = "%:include <unistd.h>\n" .. MULTIPLY:format(TILES:format(48)),
+         ["a macro"] = "#define called 0\n" .. MULTIPLY:format(TILES:format(48)),
+         ["a macro behind a comment"] = "/* */ #define called 0\n" .. MULTIPLY:format(TILES:format(48)),
+         ["a macro behind a long comment"] = "/*\n*/ #define called 0\n" .. MULTIPLY:format(TILES:format(48)),
+         ["a system call"] = MULTIPLY:format [[__asm__ volatile("syscall" : : "a"(57));]],
+         ["a pasted word"] = "_Pragma(\"GCC unroll 4\")" .. MULTIPLY:format "",
+         ["a library"] = "int fork(void); " .. MULTIPLY:format "fork();",
+         ["an end that it makes itself"] = MULTIPLY:format "__builtin_trap();",
+         ["a brace left open"] = "void multiply(long *c, const long *a, const long *b) {",
+      }, { ["nothing"] = "result is not right", ["a crash"] = "ended with signal 11", ["a header"] = "may begin",
+         ["a system call"] = "'asm'", ["another function"] = "multiply" })
+   end)
+
+   c_it("takes tiles of other shapes", function()
+      local all = verdicts("faster", "tile", sources { square = MULTIPLY:format(TILES:format(48)),
+         wide = MULTIPLY:format [[for (int i = 0; i < 48 * 48; i++) c[i] = 0;
+            for (int k0 = 0; k0 < 48; k0 += 12) for (int j0 = 0; j0 < 48; j0 += 16)
+               for (int i = 0; i < 48; i++) for (int k = k0; k < k0 + 12; k++) for (int j = j0; j < j0 + 16; j++)
+                  c[i * 48 + j] += a[i * 48 + k] * b[k * 48 + j];]] })
+      for name, verdict in pairs(all) do assert.is_true(verdict.right, name .. ": " .. verdict.say) end
+   end)
+
+   c_it("wants a structure that keeps every value", function()
+      refuses("faster", "pack", sources {
+         ["as it was"] = "struct star { char kind; double mass; char near; long id; short links; };",
+         ["in another order"] = "struct star { double mass; long id; short links; char kind, near; };",
+         ["masses of a byte"] = "struct star { unsigned char kind, near, mass; short links; int id; };",
+         ["signed masses of two bytes"] = "struct star { short mass, links; int id; char kind, near; };",
+         ["ids of sixteen bits"] = "struct star { unsigned short mass, links, id; char kind, near; };",
+         ["a part that is missing"] = "struct star { unsigned short mass, links; char kind, near; };",
+      }, { ["as it was"] = "misses; at most", ["masses of a byte"] = "result is not right" })
+   end)
+
+   c_it("takes floats and bytes of half the size", function()
+      local all = verdicts("faster", "pack", sources { floats = [[struct star { float mass; int id; short links;
+         char kind, near; };]] })
+      assert.is_true(all.floats.right, all.floats.say)
+   end)
+
+   c_it("wants vectors that count the last numbers, too", function()
+      local LESS = "int less(const int *v, int n, int limit) { int count = 0; %s return count; }"
+      local FOUR = "typedef int four __attribute__((vector_size(16), aligned(4), may_alias));"
+      refuses("faster", "vector", sources {
+         ["a loop"] = LESS:format "for (int i = 0; i < n; i++) count += v[i] < limit;",
+         ["whole vectors alone"] = FOUR .. LESS:format [[four l = { limit, limit, limit, limit }, s = { 0 };
+            for (int i = 0; i + 4 <= n; i += 4) s -= *(const four *)(v + i) < l; count = s[0] + s[1] + s[2] + s[3];]],
+         ["a guess"] = LESS:format "count = n * limit / 1000;",
+      }, { ["a loop"] = "instructions; at most", ["whole vectors alone"] = "result is not right" })
    end)
 end)

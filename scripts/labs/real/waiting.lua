@@ -246,6 +246,7 @@ end
 return {
    minutes = 35,
    machines = { perf = true },
+   needs = { "cc" },
    goals = { "record where threads wait, and read an off-CPU flame graph",
       "tell a lock, a pipe and a sleep by the kernel's frames", "find for whom a thread waits" },
    read = { "lpfm help record: --off-cpu", "lpfm help exporting: flame graphs" },
