@@ -240,3 +240,30 @@ describe("lab faster", function()
       }, { ["a loop"] = "instructions; at most", ["whole vectors alone"] = "result is not right" })
    end)
 end)
+
+describe("lab topdown: split", function()
+   local SPLIT = [[
+return function(c)
+   local bad, frontend, cycles = %s, %s, %s
+   local out = { retiring = c.instructions, bad = bad, frontend = frontend, backend = %s }
+   for kind, value in pairs(out) do out[kind] = %s * value / cycles end
+   return out
+end]]
+   local REST = "c.cycles - c.instructions - bad - frontend"
+
+   it("wants the price of each cause, and of all cycles", function()
+      refuses("topdown", "split", {
+         ["shares, not percent"] = SPLIT:format("11 * c.branch_misses", "12 * c.l1i_misses", "c.cycles", REST, "1"),
+         ["misses for cycles"] = SPLIT:format("c.branch_misses", "c.l1i_misses", "c.cycles", REST, "100"),
+         ["the price of memory"] = SPLIT:format("11 * c.branch_misses", "150 * c.l1i_misses", "c.cycles", REST, "100"),
+         ["of what is lost alone"] = SPLIT:format("11 * c.branch_misses", "12 * c.l1i_misses",
+            "(c.cycles - c.instructions)", REST, "100"),
+         ["kinds exchanged"] = SPLIT:format("12 * c.l1i_misses", "11 * c.branch_misses", "c.cycles", REST, "100"),
+         ["no back end"] = SPLIT:format("11 * c.branch_misses", "12 * c.l1i_misses", "c.cycles", "0", "100"),
+         ["no kinds"] = "return function() return { 25, 25, 25, 25 } end",
+         ["nothing known"] = SPLIT:format("0 / 0", "0 / 0", "c.cycles", REST, "100"),
+         ["a quarter each"] = [[return function()
+            return { retiring = 25, bad = 25, frontend = 25, backend = 25 } end]],
+      }, { ["a quarter each"] = "%%, and not 25 %%" })
+   end)
+end)

@@ -185,7 +185,7 @@ python3-ipykernel.]==] },
    make vm LAB=bias                      the same in an emulated machine, whose kernel has perfmon.ko
 
 The labs have questions, predictions and tasks, from what a count means to caches, sampling formats, waiting,
-statistics, and programs in C that are to be made faster. They run on the simulated computer, which runs only when told
-and counts exactly. Nine of the seventeen have a second part. The labs print the figures of the perfmon2 specification:
-scripts/labs/README.md has the table, and says how to write one.]==] },
+statistics, programs in C that are to be made faster, and top-down analysis. They run on the simulated computer, which
+runs only when told and counts exactly. Nine of the eighteen have a second part. The labs print the figures of the
+perfmon2 specification: scripts/labs/README.md has the table, and says how to write one.]==] },
 }
