@@ -173,9 +173,9 @@ local function program_of(source, main)
    return source .. "\n" .. AROUND:gsub("@MAIN", function() return main end):gsub("@(%a+)", "%1_" .. suffix)
 end
 
--- What a compiler says first, without the endings of drawn names.
+-- What a compiler or linker says first, without the endings of drawn names.
 local function first_error(said)
-   local line = said:match("[^\n]*error[^\n]*") or said
+   local line = said:match("undefined reference[^\n]*") or said:match("[^\n]*error[^\n]*") or said
    return (line:gsub("_" .. ("%x"):rep(16), ""):gsub("^program%.c:", "line "):sub(1, 300))
 end
 

@@ -337,8 +337,9 @@ local function as_script(source)
    return "return [==[\n" .. source .. "\n]==]"
 end
 
+-- A source as a page has it: a block of code, which an empty line would end.
 local function indented(source)
-   return (("\n" .. source):gsub("\t", "   "):gsub("\n", "\n            "))
+   return (("\n" .. source):gsub("\n+", "\n"):gsub("\t", "   "):gsub("\n", "\n            "))
 end
 
 return {
@@ -353,10 +354,10 @@ return {
       What is measured how: the student's function is compiled by cc -O1 without a library, run under valgrind's lackey,
       which writes down every instruction and access, and replayed on the simulated computer, whose cache is small, so
       that small matrices are enough. It is run twice, with and without the call, and the difference counts. No clock
-      and no PMU takes part, so a count is the same on every computer with the same compiler, and a loaded computer does
-      no harm. Cycles are those of the simulated computer: an instruction takes one, a miss waits. It has no prefetcher
-      and does one thing at a time; on a laptop tiles gain less for small matrices and more for large ones, and vectors
-      gain about what is counted here.
+      and no PMU takes part, so a count is nearly the same on every computer with the same compiler, and a loaded
+      computer does no harm. Cycles are those of the simulated computer: an instruction takes one, a miss waits. It has
+      no prefetcher and does one thing at a time; on a laptop tiles gain less for small matrices and more for large
+      ones, and vectors gain about what is counted here.
 
       The judge compiles and runs in the confinement of scripts, compares the result of random inputs with its own, and
       counts outside. Preprocessor lines and assembler are refused: they could change what surrounds the function.

@@ -264,11 +264,11 @@ return {
          A program loads {loads} times from a table, each run other elements of it, and computes a little. {runs} runs
          are measured, each with a warm cache: a counter of cycles, from the start of the thread to its end.
 
-            ctx:write_pmcs { { num = 4, value = m:encode("cycles", 4) } }
-            ctx:write_pmds { { num = 4, value = 0 } }
+            ctx:write_pmcs { { num = 0, value = m:encode("cycles", 0) } }
+            ctx:write_pmds { { num = 0, value = 0 } }
             ctx:load(tid)
             ctx:start()                     -- the program runs to its end
-            ctx:read_pmds { 4 }[1].value
+            ctx:read_pmds { 0 }[1].value
 
          In a shell that is `lpfm stat -r {runs} -e cycles`. The processor counts exactly; the runs differ all the same.
       ]],

@@ -214,6 +214,13 @@ return {
             instructions                        {instructions}
             mispredicted branches               {mispredicted}
             misses of the cache for fetches     {fetch_misses}
+
+         Four counters count that at once, in the program's second run, when the second cache has all that it needs:
+
+            for i, event in ipairs { "cycles", "instructions", "branch_misses", "l1i_misses" } do
+               ctx:write_pmcs { { num = i - 1, value = m:encode(event, i - 1) } }
+               ctx:write_pmds { { num = i - 1, value = 0 } }
+            end
       ]],
         ask = "How many percent of its cycles are retiring?", id = "retiring", unit = "%", within = 0.03,
         run = unknown, show = { { "retiring, percent", "retiring" }, { "instructions per cycle", "per_cycle" } },

@@ -355,7 +355,7 @@ return {
          a counter can overflow at each of them. With perfmon's calls:
 
             ctx = lpfm.create { format = "stack" }
-            ctx:write_pmcs { { num = 69, value = 9 } }   -- context-switches, at user and kernel level
+            ctx:write_pmcs { { num = 69, value = 9 } }   -- context-switches
             ctx:write_pmds { { num = 69, value = -1, short_reset = -1, long_reset = -1 } }
             ctx:load(tid)
             ctx:start()

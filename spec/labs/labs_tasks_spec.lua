@@ -12,13 +12,6 @@ local machine
 setup(function() machine = lpfm.machine().name end)
 teardown(function() assert(lpfm.machine(machine)) end)
 
--- Why programs in C cannot be measured here; nil if they can.
-local function obstacle()
-   for _, name in ipairs(assert(catalog.find "faster").needs) do
-      if select(2, c.sh("command -v " .. name)) ~= 0 then return name .. " is missing" end
-   end
-end
-
 -- Judges scripts that solve a task of a lab or not: what is said of each, by its name.
 local function verdicts(lab_name, id, sources)
    local lab = assert(catalog.find(lab_name))
@@ -164,8 +157,8 @@ end)
 describe("lab faster", function()
    local function c_it(name, fn)
       it(name, function()
-         local why = obstacle()
-         if why then return pending(why) end
+         local missing = c.missing(assert(catalog.find "faster").needs)
+         if missing then return pending(missing .. " is missing") end
          fn()
       end)
    end
@@ -200,7 +193,7 @@ describe("lab faster", function()
          ["an end that it makes itself"] = MULTIPLY:format "__builtin_trap();",
          ["a brace left open"] = "void multiply(long *c, const long *a, const long *b) {",
       }, { ["nothing"] = "result is not right", ["a crash"] = "ended with signal 11", ["a header"] = "may begin",
-         ["a system call"] = "'asm'", ["another function"] = "multiply" })
+         ["a system call"] = "'asm'", ["another function"] = "multiply", ["a library"] = "undefined reference to" })
    end)
 
    c_it("takes tiles of other shapes", function()
