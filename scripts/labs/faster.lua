@@ -345,7 +345,6 @@ end
 return {
    number = 17,
    title = "Faster: a C program, judged by counts",
-   minutes = 60,
    goals = { "tile a loop, and count the misses that go", "pack a structure", "do four things with one instruction",
       "judge a change by counts instead of a clock" },
    read = { "lpfm help trace: recording what a program executes", "labs 8 and 12, for caches and what to mend first",

@@ -225,7 +225,6 @@ end
 return {
    number = 16,
    title = "Statistics: what a few runs say of all runs",
-   minutes = 60,
    goals = { "give a mean with its interval, and say what that promises", "plan how many runs a question needs",
       "see warm-up and two modes before a mean hides them", "say what a p-value is, and what it is not" },
    read = { "lpfm help stat: -r, and the intervals that it prints", "lpfm help diff: p, --alpha",

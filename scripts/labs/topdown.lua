@@ -148,7 +148,6 @@ end
 return {
    number = 18,
    title = "Top-down and roofline: where cycles go, and how fast a loop can be",
-   minutes = 45,
    goals = { "split a program's cycles into four kinds by counts", "say what mending one kind can gain",
       "place a loop under a roofline, and find its ridge" },
    read = { "A. Yasin: A Top-Down Method for Performance Analysis, 2014", "S. Williams et al.: Roofline, 2009",

@@ -271,7 +271,6 @@ end
 return {
    number = 15,
    title = "Waiting: where a program is when it does not run",
-   minutes = 50,
    goals = { "say what a CPU profile cannot see", "weigh switches by the time until the thread is back",
       "tell waiting from being ready to run", "tell a wait that matters from one that does not" },
    read = { "lpfm help record: --off-cpu", "lpfm help exporting: flame graphs",

@@ -113,7 +113,6 @@ local function setup(kit, p, f)
 end
 
 return {
-   minutes = 20,
    machines = { perf = true },
    goals = { "say which counts scatter on this computer, and why", "choose what to compare two versions by" },
    read = { "lpfm help stat: -r, and the intervals that it prints" },

@@ -249,7 +249,6 @@ local function setup(kit, p)
 end
 
 return {
-   minutes = 30,
    machines = { perf = true },
    needs = { "cc" },
    goals = { "record where threads wait, and read an off-CPU flame graph",
