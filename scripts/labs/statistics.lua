@@ -126,7 +126,8 @@ local function layouts(kit, p)
    for _, value in ipairs(out) do
       if value > middle then slow = slow + 1 end
    end
-   return { layouts = part(out, 1, 12), fast = least, slow = most, slow_runs = slow, layout_mean = rounded(mean),
+   return { histogram = kit.plot.histogram(out, { title = "cycles of a run" }),
+      layouts = part(out, 1, 12), fast = least, slow = most, slow_runs = slow, layout_mean = rounded(mean),
       near = inside(out, mean, mean / 10), fast_runs = p.hundred - slow, nearness = 10 }
 end
 
@@ -345,7 +346,8 @@ return {
       ]],
         ask = "How many of the {hundred} runs are within {nearness} % of the mean?", id = "modes",
         run = layouts,
-        show = { { "fast runs", "fast_runs" }, { "slow runs", "slow_runs" }, { "fastest", "fast" },
+        show = { { "runs by their cycles", "histogram" },
+           { "fast runs", "fast_runs" }, { "slow runs", "slow_runs" }, { "fastest", "fast" },
            { "slowest", "slow" }, { "near the mean", "near" } },
         answer = "near",
         right = [[None: there are two kinds of runs, and the mean is of neither. No interval tells: look at the values

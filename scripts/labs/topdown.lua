@@ -88,7 +88,10 @@ local function unknown(kit, p)
    for i, share in ipairs(rows) do
       if share > rows[largest] then largest = i end
    end
-   return { cycles = counts.cycles, instructions = counts.instructions, mispredicted = counts.branch_misses,
+   local picture = kit.plot.bars({ { "retiring", shares.retiring }, { "bad speculation", shares.bad },
+      { "front end", shares.frontend }, { "back end", shares.backend } }, { unit = "%", decimals = 1 })
+   return { kinds = picture,
+      cycles = counts.cycles, instructions = counts.instructions, mispredicted = counts.branch_misses,
       fetch_misses = counts.l1i_misses, retiring = shares.retiring, bad = shares.bad, frontend = shares.frontend,
       backend = shares.backend, largest = largest, per_cycle = counts.instructions / counts.cycles,
       not_retiring = 100 - shares.retiring, misses_percent = 100 * counts.branch_misses / counts.instructions }
@@ -239,8 +242,7 @@ return {
       { ask = "Front end and back end share what is left. Which of the three kinds is the largest?", id = "largest",
         kind = "choice",
         run = function() return {} end,
-        show = { { "bad speculation, percent", "bad" }, { "front end, percent", "frontend" },
-           { "back end, percent", "backend" } },
+        show = { { "cycles by kind", "kinds" } },
         answer = "largest",
         choices = {
            { "Bad speculation", say = [[It has {bad} %, the front end {frontend} % and the back end {backend} %. The

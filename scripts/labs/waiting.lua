@@ -131,6 +131,13 @@ local function sum_of(waits)
    return sum
 end
 
+local function picture(kit, weights)
+   local rows = {}
+   for name, weight in pairs(weights) do rows[#rows + 1] = { name, weight / MS } end
+   table.sort(rows, function(a, b) return a[2] > b[2] or (a[2] == b[2] and a[1] < b[1]) end)
+   return kit.plot.bars(rows, { unit = "ms", decimals = 1 })
+end
+
 local function as_text(weights)
    local rows, sum = {}, sum_of(weights)
    for name, weight in pairs(weights) do rows[#rows + 1] = { name = name, percent = 100 * weight / sum } end
@@ -173,6 +180,7 @@ local function departures(kit, p)
    end
    local sum = sum_of(waits)
    return { departures = sum_of(counts), by_number = as_text(counts), by_time = as_text(waits),
+      waits = picture(kit, waits),
       fetch_number = 100 * counts["main;fetch"] / sum_of(counts), fetch_time = 100 * waits["main;fetch"] / sum,
       waited = sum / MS }
 end
@@ -376,7 +384,8 @@ return {
       ]],
         ask = "How many percent of the time off the CPU belong to main;fetch?", id = "weight", unit = "%",
         within = 0.03,
-        run = function() return {} end, show = { { "by time", "by_time" }, { "waited, ms", "waited" } },
+        run = function() return {} end, show = { { "off the CPU", "waits" },
+           { "by time", "by_time" }, { "waited, ms", "waited" } },
         answer = "fetch_time",
         right = "This is what an off-CPU flame graph draws: width is time, not how often.",
         wrong = { { is = "fetch_number", say = [[That is how often, not how long: {fetch} ms each time, beside {disk} ms
