@@ -128,11 +128,12 @@ end
 -- @treturn ?string a sentence
 function catalog.more_of(lab)
    if lab.machine or not catalog.is_real(lab) then return nil end
-   local machine = io.open("/dev/perfmon") and "linux" or "perf"
-   if not catalog.on(lab, machine) then
-      return ("It has a second part in a real kernel: 'make vm LAB=%s' in lpfm's source tree."):format(lab.name)
+   for _, machine in ipairs(io.open("/dev/perfmon") and { "linux", "perf" } or { "perf" }) do
+      if catalog.on(lab, machine) then
+         return ("'lpfm lab %s --machine %s' goes on with real programs on this computer."):format(lab.name, machine)
+      end
    end
-   return ("'lpfm lab %s --machine %s' goes on with real programs on this computer."):format(lab.name, machine)
+   return ("It has a second part in a real kernel: 'make vm LAB=%s' in lpfm's source tree."):format(lab.name)
 end
 
 -- --- the labs there are --------------------------------------------------------------------------

@@ -201,16 +201,18 @@ end
 --- The ways to confine a script, the strongest first.
 confine.ways = { "namespaces", "privileges", "limits" }
 
---- The command that runs a student's interpreter. Its descriptor 0 is a socket, from which it reads its requests.
+--- A command that is confined.
 -- @string way one of `confine.ways`
 -- @int cpu seconds of CPU time, 1 or more
 -- @string root_dir an empty folder, over which the namespaces' file system is mounted
+-- @tparam[opt] {string,...} command program and arguments; without, a student's interpreter, whose descriptor 0 is a
+-- socket from which it reads its requests
 -- @treturn {string,...} program and arguments
-function confine.command(way, cpu, root_dir)
-   local program, file = assert(unistd.readlink("/proc/self/exe")), script_file()
+function confine.command(way, cpu, root_dir, command)
+   local program = assert(unistd.readlink("/proc/self/exe"))
    local out = environment(way == "namespaces" and unshared(program, root_dir) or {})
    if way ~= "limits" then unprivileged(out, way) end
-   return add(limited(out, way, cpu), program, file)
+   return add(limited(out, way, cpu), unpack(command or { program, script_file() }))
 end
 
 return confine

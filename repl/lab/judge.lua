@@ -5,6 +5,7 @@
 -- @module repl.lab.judge
 
 local apart = require "repl.lab.apart"
+local compiler = require "labs.compiler"
 local confine = require "repl.lab.confine"
 local fcntl = require "posix.fcntl"
 local kit = require "labs.kit"
@@ -112,6 +113,7 @@ local function judged(s, page, sources, options)
       local first, out = start(way, limit, root_dir):first(), {}
       first "ready"
       kit.try_format = function(...) return first("kit", "try_format", ...) end
+      compiler.confined = function(command) return confine.command(way, math.ceil(limit), root_dir, command) end
       begin()
       for i, source in ipairs(sources) do
          out[i] = verdict_of(s, page, first, source, options.name or "script")

@@ -310,7 +310,8 @@ describe("parameters", function()
       assert.is_true(n > 8, n .. " of 16")
       for _, each in ipairs(catalog.all()) do
          local seed = "seed" .. math.random(1e6)
-         assert.same({}, validate.lab(each, session.draw(each, seed)), seed)
+         local complaints = c.missing(each.needs) and {} or validate.lab(each, session.draw(each, seed))
+         assert.same({}, complaints, seed)
       end
    end)
 end)

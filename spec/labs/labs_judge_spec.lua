@@ -131,7 +131,7 @@ describe("the judge", function()
    it("takes solutions of every task, and of none its mistake", function()
       for _, lab in ipairs(catalog.all()) do
          for _, page in ipairs(lab.pages) do
-            if page.check then
+            if page.check and not c.missing(lab.needs) then
                local s = task(lab.name, page.task)
                local verdicts = assert(judge.scripts(s, page, { page.solution, page.mistake }))
                assert.is_true(verdicts[1].right, lab.name .. ": " .. verdicts[1].say)

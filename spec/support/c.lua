@@ -23,6 +23,13 @@ function c.sh(command)
    return c.background(command)()
 end
 
+--- The first of some programs that is not installed; nil if all are. Without programs, as a lab that needs none: nil.
+function c.missing(names)
+   for _, name in ipairs(names or {}) do
+      if select(2, c.sh("command -v " .. name)) ~= 0 then return name end
+   end
+end
+
 --- Makes a target of the Makefile, one of spec/fuzz/build.mk as a rule; returns it. Files that run at the same time
 -- share objects, so that one at a time makes them.
 function c.make(target)

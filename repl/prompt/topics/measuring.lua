@@ -184,7 +184,8 @@ python3-ipykernel.]==] },
    lpfm lab bias --machine perf          the second part of a lab: real programs on this computer
    make vm LAB=bias                      the same in an emulated machine, whose kernel has perfmon.ko
 
-The labs have questions, predictions and tasks, from what a count means to caches and sampling formats. They run on the
-simulated computer, which runs only when told and counts exactly. Seven of the fourteen have a second part. The labs
-print the figures of the perfmon2 specification: scripts/labs/README.md has the table, and says how to write one.]==] },
+The labs have questions, predictions and tasks, from what a count means to caches, sampling formats, waiting,
+statistics, programs in C that are to be made faster, and top-down analysis. They run on the simulated computer, which
+runs only when told and counts exactly. Nine of the eighteen have a second part. The labs print the figures of the
+perfmon2 specification: scripts/labs/README.md has the table, and says how to write one.]==] },
 }
