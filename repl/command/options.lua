@@ -36,30 +36,33 @@ function options.command(name, summary, usage)
    local ok, argparse = pcall(require, "argparse")
    if not ok and not argparse:find("module 'argparse' not found", 1, true) then error(argparse, 0) end
    if not ok then error("the Lua module argparse is missing (Debian: apt install lua-argparse)", 0) end
-   local self = setmetatable({ parser = argparse("lpfm " .. name):add_help(false), takes = {}, known = {}, rows = {},
-      meant = {}, needless = {}, advice = {}, summary = summary, usage = usage, examples = {} }, command)
+   local self = setmetatable({ parser = argparse("lpfm " .. name):add_help(false), takes = {}, bare = {}, known = {},
+      rows = {}, meant = {}, needless = {}, advice = {}, summary = summary, usage = usage, examples = {} }, command)
    self:flag("-h --help", "Show this text.")
    return self
 end
 
-local function note(self, flags, value, text)
+local function note(self, flags, value, text, bare)
    local list = {}
    for flag in flags:gmatch("%S+") do
       list[#list + 1] = flag
       self.known[flag] = true
-      self.takes[flag] = value and true or nil
+      self.takes[flag] = value and not bare or nil
+      self.bare[flag] = bare
    end
-   local label = table.concat(list, ", ") .. (value and " " .. value or "")
-   self.rows[#self.rows + 1] = { label:find("^%-%-") and "    " .. label or label, text, flags = list, value = value }
+   local label = table.concat(list, ", ") .. (bare and ("[=%s]"):format(value) or value and " " .. value or "")
+   self.rows[#self.rows + 1] = { label:find("^%-%-") and "    " .. label or label, text, flags = list,
+      value = not bare and value or nil }
 end
 
 --- An option with a value.
 -- @string flags "-e --event"
 -- @string value what the help calls its value; `repl.command.kinds` says of what kind that is, for completion
 -- @string text
+-- @string[opt] bare the value where there is none, which is behind = if there is one
 -- @return argparse's object
-function command:option(flags, value, text)
-   note(self, flags, value, text)
+function command:option(flags, value, text, bare)
+   note(self, flags, value, text, bare)
    return self.parser:option(flags)
 end
 
@@ -99,7 +102,7 @@ end
 local function translate(self, word)
    local flag, rest = word:match("^(%-%-[^=]+)(=?.*)$")
    flag, rest = flag or word, rest or ""
-   if self.known[flag] then return word end
+   if self.known[flag] then return rest == "" and self.bare[flag] and flag .. "=" .. self.bare[flag] or word end
    if self.advice[flag] then options.fail("%s: %s", flag, self.advice[flag]) end
    if self.needless[flag] then return nil end
    local ours = self.meant[flag] or habits[flag]

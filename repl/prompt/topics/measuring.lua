@@ -42,6 +42,8 @@ See also: regions, stages, ranks, events, machines.]==] },
                                          a period or a frequency for each event
    lpfm record --off-cpu -- ./prog       where threads wait, and for how long, beside where they run
    lpfm record --max-size 100M -- ./prog end the recording when its file has grown to that
+   lpfm record -a --switch-output=1m --switch-max-files=10
+                                         a file a minute, the latest ten; --switch-output: one at each SIGUSR2
    lpfm record --where "ip in 'kernel'" -- ./prog
                                          keep only what meets a condition: ?where
    lpfm report                           by symbol; -s object,thread,line for others; ? lists its keys
