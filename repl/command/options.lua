@@ -21,8 +21,10 @@ local habits = {
    ["--long-smpl-periods"] = "--period", ["--short-smpl-periods"] = "--period", ["--json-output"] = "--json",
    ["-A"] = "--per-cpu", ["--no-aggr"] = "--per-cpu", ["--trigger-start-delay"] = "--delay",
    ["--session-timeout"] = "--timeout", ["--repeats"] = "--repeat",
-   ["--smpl-show-top"] = "--top", ["--sort-by"] = "--sort", ["--input"] = "--file", ["-i"] = "--file",
+   ["--smpl-show-top"] = "--top", ["--sort-by"] = "--sort", ["--file"] = "--input", ["-f"] = "--input",
 }
+
+local typed = {} -- by our option of a command line: how it was written there
 
 local command = {}
 command.__index = command
@@ -101,13 +103,17 @@ end
 
 local function translate(self, word)
    local flag, rest = word:match("^(%-%-[^=]+)(=?.*)$")
-   flag, rest = flag or word, rest or ""
+   if not flag then flag, rest = word:match("^(%-.)(.*)$") end
    if self.known[flag] then return rest == "" and self.bare[flag] and flag .. "=" .. self.bare[flag] or word end
    if self.advice[flag] then options.fail("%s: %s", flag, self.advice[flag]) end
-   if self.needless[flag] then return nil end
+   if self.needless[flag] and (rest == "" or rest:find("^=") or flag .. rest == "-" .. flag:sub(2):rep(#rest + 1)) then
+      return nil -- also "-vvv"
+   end
    local ours = self.meant[flag] or habits[flag]
    if not self.known[ours] then return word end
-   return ours .. (ours:find("^%-%-") and rest or rest:sub(2)) -- "-x," has no "="
+   typed[ours] = flag
+   local value = flag:find("^%-%-") and rest:sub(2) or rest -- "-x," has no "="
+   return ours .. (rest ~= "" and ours:find("^%-%-") and "=" or "") .. value
 end
 
 local function wants_value(self, word)
@@ -155,6 +161,7 @@ end
 -- @treturn table the options by name
 -- @treturn table the words after them
 function command:parse(argv)
+   typed = {}
    local mine, rest = split(self, argv)
    local ok, args = self.parser:pparse(mine)
    if not ok then
@@ -167,11 +174,12 @@ function command:parse(argv)
    return args, rest
 end
 
---- Raises a mistake in the command line.
+--- Raises a mistake in the command line; options are called in it what they were called there.
 -- @string message for string.format
 -- @param ... its arguments
 function options.fail(message, ...)
-   error({ message = message:format(...), usage = true }, 0)
+   message = message:format(...):gsub("%-%-?%a[%w-]*", typed)
+   error({ message = message, usage = true }, 0)
 end
 
 --- Refuses, by name, options that another one does not heed.
