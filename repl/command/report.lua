@@ -6,6 +6,7 @@ local arguments = require "repl.command.arguments"
 local blocks = require "lpfm.blocks"
 local browse = require "repl.command.text.browse"
 local analyze = require "pfm.analyze"
+local embedded_symbols = require "pfm.recording.embedded_symbols"
 local export = require "pfm.export"
 local input = require "repl.command.input"
 local selection = require "repl.command.selection"
@@ -153,7 +154,8 @@ local function cells_of(self, s)
    local event = samples.event_name(self, s.ovfl_pmd, s.set)
    local cells = { event, ("%.9f"):format(s.tstamp / 1e9), s.pid, s.tid, samples.cpu(self, s.cpu, s.pid),
       symbols.hex(s.ip), -s.last_reset }
-   for i, v in ipairs(s.values) do cells[7 + i] = v end
+   local values = samples.values(self, s, embedded_symbols.resolver(self))
+   for i, e in ipairs(self.head.with or {}) do cells[7 + i] = values[e.name] end
    return cells
 end
 

@@ -71,6 +71,7 @@ end
 local function parse_fields(text, self)
    local out, with = {}, {}
    for _, e in ipairs(self.head.with or {}) do with[e.name] = e.unit or true end
+   text = text or DEFAULT .. (with.trace and ",trace" or "")
    for name in (text .. ","):gmatch("%s*([^,]*)%s*,") do
       local known = fields[aliases[name] or name]
       if not known and with[name] then known = with_values(name, with[name]) end
@@ -216,7 +217,7 @@ function script.main(argv)
    elseif chunk then
       status = run_script(chunk, name, arguments, self, iterate)
    else
-      print_samples(self, iterate, parse_fields(args.fields or DEFAULT, self))
+      print_samples(self, iterate, parse_fields(args.fields, self))
    end
    input.finish(self, "lpfm script")
    return status

@@ -130,9 +130,9 @@ end
 --- Opens a file of perf's.
 -- @string path "-" is standard input
 -- @tparam function new a recording that is empty, of a path
--- @treturn[1] recording with `remarks`, a list of warnings; `branches`, what branch stacks say, by the
--- numbers that samples have; `time_base`, ns that its times are less than perf's; its head is to be completed by
--- `pfm.recording.reader`
+-- @treturn[1] recording with `remarks`, a list of warnings; `branches`, what branch stacks say, by the numbers that
+-- samples have; `traces`, what tracepoints say (`pfm.recording.perfdata.tracepoints`); `time_base`, ns that its times
+-- are less than perf's; its head is to be completed by `pfm.recording.reader`
 -- @treturn[2] boolean false: it is no file of perf's
 -- @return[3] nil
 -- @treturn[3] string why it cannot be read
