@@ -79,6 +79,9 @@ function stored.load(args, files)
    local self = options.checked(store.open, args.to)
    local started, shown = clock(), progress.counter("lpfm export", #files, "recordings")
    given.progress = shown
+   function given.waiting(err, seconds)
+      say("%s does not answer: %s; waiting for it, at most %.0f s", self.name, err, seconds)
+   end
    local result = self:load(files, given)
    shown()
    tell(result, self.name, math.max(clock() - started, 1e-3))

@@ -86,6 +86,22 @@ describe("a client program", function()
    end)
 end)
 
+describe("a database that does not answer", function()
+   it("is waited for, and that is said at once, in plain words", function()
+      local path = os.tmpname()
+      local stub = assert(io.open(path, "w"))
+      stub:write("#!/bin/sh\necho 'Poco::Exception. Code: 1000, e.code() = 0, e.displayText() = Host not found: here, "
+         .. "e.what() = Host not found' >&2; exit 1\n")
+      stub:close()
+      os.execute(("mkdir -p %s.d && mv %s %s.d/clickhouse-client && chmod +x %s.d/*"):format(path, path, path, path))
+      local line = "PATH=%s.d:$PATH %s -e 'local told = {}\nprint(require(\"pfm.store\").open(\"clickhouse://here/x\")"
+         .. ":load({ \"none\" }, { patience = 0, waiting = function(...) print(...) end }).why)' %s.d/one"
+      local out = c.sh(line:format(path, program, path))
+      os.execute("rm -r " .. path .. ".d")
+      assert.equal("Host not found: here\t0\nHost not found: here\n", out)
+   end)
+end)
+
 describe("the commands", function()
    it("refuse what does not go together", function()
       for line, why in pairs {

@@ -20,7 +20,8 @@ local reader = {}
 
 -- The registers that stacks are unwound by here.
 local REGISTERS = { x86_64 = "ff0fff", aarch64 = "1ffffffff" }
-local LARGE, BEFORE = 2 ^ 52, 3600e9        -- ns; so long before the first sample nothing is of interest
+local LARGE, LARGEST = 2 ^ 52, 2 ^ 63       -- ns, times that a number may not hold, or that none is
+local BEFORE = 3600e9                       -- ns: so long before the first sample nothing is of interest
 
 -- --- the head ------------------------------------------------------------------------------------
 
@@ -99,7 +100,7 @@ end
 -- If times are larger than a number holds exactly, they begin at a second shortly before the first sample.
 local function check_clock(self)
    local first = self.file:next("samples")
-   if first and first.time > LARGE then
+   if first and first.time > LARGE and first.time < LARGEST then
       self.base = math.floor((first.time - BEFORE) / 1e9) * 1e9
       self.file:set_base(self.base)
    end
