@@ -15,10 +15,12 @@ local record = require "pfm.record"
 local render = require "pfm.render"
 local stages = require "pfm.measure.stages"
 local terminal = require "pfm.util.terminal"
+local wrap = require("repl.lab.text").wrap
 
 local command = {}
 
 local BLINK = 1    -- s between updates of the progress
+local PREFIX = "lpfm record: "
 local SHARE = 0.01 -- of the time, that is worth mentioning
 
 -- What people from perf type.
@@ -312,8 +314,14 @@ local function exit_status(file, outcome)
    return outcome.status or 0
 end
 
-local function tell(text)
-   io.stderr:write("lpfm record: ", (text:gsub("\n", "\nlpfm record: ")), "\n")
+-- On a terminal lines are broken between words.
+local function tell(message)
+   local width = terminal.shows(2) and terminal.size() - #PREFIX - 1 or math.huge
+   for paragraph in (message .. "\n"):gmatch("([^\n]*)\n") do
+      for i, line in ipairs(render.width(paragraph) > width and wrap(paragraph, width) or { paragraph }) do
+         io.stderr:write(i == 1 and PREFIX or (" "):rep(#PREFIX), line, "\n")
+      end
+   end
 end
 
 -- "-g dwarf" is an option and how.

@@ -94,8 +94,9 @@ describe("a database that does not answer", function()
          .. "e.what() = Host not found' >&2; exit 1\n")
       stub:close()
       os.execute(("mkdir -p %s.d && mv %s %s.d/clickhouse-client && chmod +x %s.d/*"):format(path, path, path, path))
-      local line = "PATH=%s.d:$PATH %s -e 'local told = {}\nprint(require(\"pfm.store\").open(\"clickhouse://here/x\")"
-         .. ":load({ \"none\" }, { patience = 0, waiting = function(...) print(...) end }).why)' %s.d/one"
+      assert.equal(0, select(2, c.sh(("%s record -q -e page-faults -c 1 -o %s.d/one -- true"):format(program, path))))
+      local line = "PATH=%s.d:$PATH %s -e 'print(require(\"pfm.store\").open(\"clickhouse://here/x\")"
+         .. ":load({ arg[1] }, { patience = 0, waiting = print }).why)' %s.d/one"
       local out = c.sh(line:format(path, program, path))
       os.execute("rm -r " .. path .. ".d")
       assert.equal("Host not found: here\t0\nHost not found: here\n", out)
