@@ -188,6 +188,7 @@ describe("a stripped program's functions", function()
       local out = c.sh(("%s report -f %s/data -s symbol"):format(program, root))
       assert.truthy(out:find(("  [spin: no symbols]+0x%s\n"):format(start), 1, true), out)
       assert.truthy(out:find("no function names in " .. root .. "/spin: no symbols", 1, true), out)
+      assert.truthy(out:find("Debian's find-dbgsym-packages names the package", 1, true), out)
    end)
 end)
 

@@ -33,9 +33,15 @@ local GENERATED = "no function names in %s: a JIT compiler made it, and no /tmp/
    .. "written by " .. [==[python3 -X perf (3.12), node --perf-basic-prof, java -XX:+DumpPerfMapAtExit]==]
    .. ", LuaJIT built with LUAJIT_USE_PERFTOOLS, and by lpfm with LPFM_JITMAP=1 for the scripts that it runs itself"
 
+local STRIPPED = "no symbols" -- as `pfm.symbols` says it
+local HELPS = "%s; with its debug symbols installed, a new recording has them (Debian's find-dbgsym-packages names the "
+   .. "package)"
+
 local function why_nameless(object, why)
    if symbols.is_generated(object) then return GENERATED:format(object) end
-   return ("no function names in %s: %s"):format(object, symbols.reason(object, why))
+   local reason = symbols.reason(object, why)
+   if reason == STRIPPED then reason = HELPS:format(reason) end
+   return ("no function names in %s: %s"):format(object, reason)
 end
 
 -- Adds the objects with unreadable debug information.
