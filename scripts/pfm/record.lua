@@ -73,6 +73,7 @@ end
 -- print(record.run({ command = { "true" }, events = "page-faults", period = 1 }, "new.data").samples)
 function record.run(spec, path, on_tick, limits)
    limits = limits or {}
+   if limits.switch then parts.check(path) end
    local r, full_file = record.begin(spec, path), nil
    r.parts = limits.switch and parts.new(r, limits)
    local ok, outcome = pcall(profile.run, r.profile, r.sink, function(self, elapsed)

@@ -185,7 +185,12 @@ describe("record --switch-output", function()
       local said, status = run("record --switch-output -o /dev/null -- true")
       assert.equal(1, status, said)
       assert.truthy(said:find("cannot write /dev/null: it is no file", 1, true), said)
-      assert.same({}, parts())
+      for name, words in pairs { [("x"):rep(240)] = "its name is too long", ["nowhere/x"] = "nowhere/x: " } do
+         said, status = run(("record --switch-output -o %s/%s -- true"):format(scratch, name))
+         assert.equal(1, status, said)
+         assert.truthy(said:find(words, 1, true), said)
+      end
+      assert.equal("", c.sh("ls " .. scratch))
    end)
 
    it("says where samples are that the disk had no room for, and loses none", function()

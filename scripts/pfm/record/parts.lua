@@ -9,13 +9,25 @@ local known = require "pfm.record.known"
 local profile = require "pfm.profile"
 local stat = require "posix.sys.stat"
 local time = require "posix.time"
+local unistd = require "posix.unistd"
 
 local parts = {}
 parts.__index = parts
 
--- A file is renamed when it is done, which would move a device or a pipe away.
-local function check_path(path)
+local LONGEST, STAMP = 255, 17 -- bytes of a file's name, and of what is put behind it
+
+--- Checks that a recording can be one of several files: each is renamed when it is done, which would move a device or a
+-- pipe away.
+-- @string path of the recording
+-- @raise where the path is a device or the like, where no file can be made beside it, and where its name is too long
+function parts.check(path)
    local found = stat.stat(path)
+   local folder, name = path:match("^(.*)/([^/]*)$")
+   local ok, err = unistd.access(not folder and "." or folder == "" and "/" or folder, "w")
+   if not ok then error(("cannot write %s: its folder takes no new files (%s)"):format(path, err), 0) end
+   if #(name or path) + STAMP > LONGEST then
+      error(("cannot write %s: its name is too long for the time behind it"):format(path), 0)
+   end
    if found and stat.S_ISREG(found.st_mode) == 0 then
       error(("cannot write %s: it is no file, of which a recording in several files makes more"):format(path), 0)
    end
@@ -25,9 +37,7 @@ end
 -- @tparam table r of `file.open`; nothing was recorded yet
 -- @tparam table limits of `record.run`
 -- @treturn parts with `bytes` of the files that are done
--- @raise where the path is a device or the like
 function parts.new(r, limits)
-   check_path(r.path)
    r.known = known.new()
    local signal = limits.switch.signal
    if signal then assert(proc.catch(signal)) end
