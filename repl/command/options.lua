@@ -24,7 +24,7 @@ local habits = {
    ["--smpl-show-top"] = "--top", ["--sort-by"] = "--sort", ["--file"] = "--input", ["-f"] = "--input",
 }
 
-local typed = {} -- by our option of a command line: how it was written there
+local typed = {} -- by our option of a command line: the word for it there
 
 local command = {}
 command.__index = command
@@ -111,7 +111,7 @@ local function translate(self, word)
    end
    local ours = self.meant[flag] or habits[flag]
    if not self.known[ours] then return word end
-   typed[ours] = flag
+   if flag:find("^%-%-") then typed[ours] = flag end
    local value = flag:find("^%-%-") and rest:sub(2) or rest -- "-x," has no "="
    return ours .. (rest ~= "" and ours:find("^%-%-") and "=" or "") .. value
 end
