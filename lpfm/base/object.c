@@ -23,13 +23,48 @@ static int retire(lua_State *L)
 	return 0;
 }
 
+/* In the registry: the names of all methods, by function, since the prompt replaces methods. */
+static const char names_key[] = "lpfm.methods";
+
+static void push_names(lua_State *L)
+{
+	lua_getfield(L, LUA_REGISTRYINDEX, names_key);
+	if (lua_istable(L, -1))
+		return;
+	lua_pop(L, 1);
+	lua_newtable(L);
+	lua_pushvalue(L, -1);
+	lua_setfield(L, LUA_REGISTRYINDEX, names_key);
+}
+
+/* For the metatable on top. */
+static void add_methods(lua_State *L, const luaL_Reg *methods)
+{
+	lua_getfield(L, -1, "__index");
+	luaL_register(L, NULL, methods);
+	push_names(L);
+	for (; methods->name; methods++) {
+		lua_getfield(L, -2, methods->name);
+		lua_pushstring(L, methods->name);
+		lua_rawset(L, -3);
+	}
+	lua_pop(L, 2);
+}
+
+void lpfm_class_methods(lua_State *L, const struct lpfm_class *class, const luaL_Reg *methods)
+{
+	luaL_getmetatable(L, class->name);
+	add_methods(L, methods);
+	lua_pop(L, 1);
+}
+
 void lpfm_class_new(lua_State *L, const struct lpfm_class *class, const luaL_Reg *methods,
 		    const luaL_Reg *metas)
 {
 	luaL_newmetatable(L, class->name);
 	lua_newtable(L);
-	luaL_register(L, NULL, methods ? methods : no_functions);
 	lua_setfield(L, -2, "__index");
+	add_methods(L, methods ? methods : no_functions);
 	lua_pushlightuserdata(L, (void *)(uintptr_t)class);
 	lua_pushcclosure(L, retire, 1);
 	lua_setfield(L, -2, "__gc");
@@ -51,12 +86,36 @@ void lpfm_object_arm(lua_State *L, void *object, const struct lpfm_class *class)
 	((struct lpfm_head *)object)->class = class;
 }
 
+/* The name of the running function, where it is a method; it stays on the stack. */
+static const char *method_name(lua_State *L)
+{
+	lua_Debug ar;
+
+	if (!lua_getstack(L, 0, &ar))
+		return NULL;
+	push_names(L);
+	lua_getinfo(L, "f", &ar);
+	lua_rawget(L, -2);
+	return lua_tostring(L, -1);
+}
+
+void lpfm_object_refuse(lua_State *L, int idx, const struct lpfm_class *class)
+{
+	const char *got = luaL_typename(L, idx), *dot = strrchr(class->name, '.');
+	const char *method = idx == 1 ? method_name(L) : NULL;
+
+	if (!method)
+		luaL_typerror(L, idx, class->name);
+	luaL_error(L, "%s: %s expected, got %s: a method is called with a colon, as in %s:%s(...)", method,
+		   class->name, got, dot ? dot + 1 : class->name, method);
+}
+
 void *lpfm_object_check(lua_State *L, int idx, const struct lpfm_class *class)
 {
 	void *object = lpfm_object_test(L, idx, class);
 
 	if (!object)
-		luaL_typerror(L, idx, class->name);
+		lpfm_object_refuse(L, idx, class);
 	return object;
 }
 

@@ -12,6 +12,8 @@
  */
 void lpfm_class_new(lua_State *L, const struct lpfm_class *class, const luaL_Reg *methods,
 		    const luaL_Reg *metas);
+/* Adds methods to a class. */
+void lpfm_class_methods(lua_State *L, const struct lpfm_class *class, const luaL_Reg *methods);
 /*
  * Pushes a zeroed userdata that is nothing yet: the caller makes it harmless to __gc, then arms it,
  * and only then acquires what it will hold.
@@ -21,6 +23,9 @@ void lpfm_object_arm(lua_State *L, void *object, const struct lpfm_class *class)
 void lpfm_object_retire(void *object);
 /* The object at idx, or a raise if it is not of this class. */
 void *lpfm_object_check(lua_State *L, int idx, const struct lpfm_class *class);
+
+/* Raises that the value at idx is not of this class, by the name of the method that is called on it. */
+void lpfm_object_refuse(lua_State *L, int idx, const struct lpfm_class *class);
 
 /* The object at idx, or NULL if it is not of this class. The class is recognized by the object's head. */
 static inline void *lpfm_object_test(lua_State *L, int idx, const struct lpfm_class *class)

@@ -68,7 +68,7 @@ static uint64_t self(lua_State *L)
 	uint64_t value = 0;
 
 	if (!lpfm_is_u64(L, 1, &value))
-		luaL_typerror(L, 1, u64_class.name);
+		lpfm_object_refuse(L, 1, &u64_class);
 	return value;
 }
 

@@ -154,3 +154,25 @@ int lpfm_take_interrupt(lua_State *L)
 	interrupted = 0;
 	return 1;
 }
+
+/* --- other signals -------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t came[NSIG];
+
+static void on_signal(int sig)
+{
+	came[sig] = 1;
+}
+
+int lpfm_catch_signal(int sig)
+{
+	return sigaction(sig, &(struct sigaction){ .sa_handler = on_signal, .sa_flags = SA_RESTART }, NULL);
+}
+
+bool lpfm_take_signal(int sig)
+{
+	bool it_came = came[sig];
+
+	came[sig] = 0;
+	return it_came;
+}

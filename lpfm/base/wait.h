@@ -33,4 +33,9 @@ int lpfm_interrupted(void);
 int lpfm_on_interrupt(lua_State *L);
 int lpfm_take_interrupt(lua_State *L);
 
+/* From now on a signal is remembered, instead of what it did before. 0 or -1, errno. */
+int lpfm_catch_signal(int sig);
+/* Did one that is caught come since the last call? */
+bool lpfm_take_signal(int sig);
+
 #endif

@@ -372,10 +372,7 @@ static const luaL_Reg metas[] = {
 
 void lpfm_context_methods(lua_State *L, const luaL_Reg *more)
 {
-	luaL_getmetatable(L, lpfm_context_class.name);
-	lua_getfield(L, -1, "__index");
-	luaL_register(L, NULL, more);
-	lua_pop(L, 2);
+	lpfm_class_methods(L, &lpfm_context_class, more);
 }
 
 void lpfm_open_context(lua_State *L)

@@ -20,7 +20,7 @@ recordings of them.
 #include "perfdata/record.h"
 #include "perfmon/perfmon_dfl_smpl.h"
 
-enum { FEATURE_MAX = 1 << 28, MORE_MAX = 2 };
+enum { FEATURE_MAX = 1 << 28, MORE_MAX = 3 };
 
 static const struct lpfm_class perfdata_class = { "lpfm.perfdata" };
 
@@ -269,6 +269,19 @@ static int file_event_of(lua_State *L)
 	return 1;
 }
 
+/* Pushes its bytes, if there are not too many. */
+static int push_section(lua_State *L, const struct perf_file *f, struct perf_section s)
+{
+	char *bytes;
+
+	if (!s.at || s.size > FEATURE_MAX)
+		return 0;
+	bytes = lua_newuserdata(L, s.size ? s.size : 1);
+	lua_pushlstring(L, bytes, perf_read(f->fd, s.at, bytes, s.size));
+	lua_remove(L, -2);
+	return 1;
+}
+
 /***
 The bytes of a feature, a section of the file's header.
 @function perfdata:feature
@@ -280,14 +293,8 @@ static int file_feature(lua_State *L)
 {
 	const struct perf_file *f = &check_file(L)->file;
 	int number = (int)lpfm_arg_int(L, 2, "feature", "number", 1, PERF_FEATURES - 1);
-	struct perf_section s = f->features[number];
-	char *bytes;
 
-	if (!s.at || s.size > FEATURE_MAX)
-		return 0;
-	bytes = lua_newuserdata(L, s.size ? s.size : 1);
-	lua_pushlstring(L, bytes, perf_read(f->fd, s.at, bytes, s.size));
-	return 1;
+	return push_section(L, f, f->features[number]);
 }
 
 /* --- records -------------------------------------------------------------------------------- */
@@ -369,6 +376,19 @@ static bool take_attr(struct perf_file *f, const struct perf_record *r)
 	return true;
 }
 
+/* Adds what a pipe has of tracepoints, which follows its record. */
+static void push_tracing(lua_State *L, const struct perf_file *f, const struct perf_record *r)
+{
+	struct bytes b = { r->body, r->body + r->size, false };
+	uint64_t size = bytes_u32(&b);
+
+	if (b.short_of || size > f->next || !push_section(L, f, (struct perf_section){ f->next - size, size }))
+		return;
+	lua_setfield(L, -2, "bytes");
+	lua_pushstring(L, "TRACING");
+	lua_setfield(L, -2, "kind");
+}
+
 /* Pushes a record without its time, which is in *time; false: it is not sound, and nothing is pushed. */
 static bool push_record(lua_State *L, struct perfdata *self, const struct perf_record *r, uint64_t *time)
 {
@@ -378,8 +398,13 @@ static bool push_record(lua_State *L, struct perfdata *self, const struct perf_r
 
 	self->has_sample = false;
 	attr = event_of(f, r);
-	if (r->head.type != PERF_RECORD_SAMPLE)
-		return perf_record_push(L, r, attr >= 0 ? &f->attrs[attr] : &none, time);
+	if (r->head.type != PERF_RECORD_SAMPLE) {
+		if (!perf_record_push(L, r, attr >= 0 ? &f->attrs[attr] : &none, time))
+			return false;
+		if (r->head.type == PERF_TRACING_RECORD)
+			push_tracing(L, f, r);
+		return true;
+	}
 	if (attr < 0 || !perf_sample_read(&f->attrs[attr], r, &self->sample))
 		return false;
 	self->attr = (uint32_t)attr;
@@ -395,8 +420,8 @@ The next record.
 @string[opt] only "samples" or "records": the others are passed over
 @treturn[1] table of a sample: `kind` "SAMPLE", `attr` (number of its event), `misc` (bits), `pid`, `tid`, `time` (ns),
 `period`, perhaps `has_values` (one says something), `chain` (words of 64 bits: frames, the innermost first), `cookie`
-(of the record that has the user's), `counts` (list of {id, value}), `branches` (words: from, to, flags), `regs`,
-`regs_abi`, `stack` (the user's); of another record: `type` (a number), `misc`, `time`, and where it is of use `kind`
+(of the record that has the user's), `counts` (list of {id, value}), `branches` (words: from, to, flags), `raw` (fields
+of a tracepoint), `regs`, `regs_abi`, `stack` (the user's); of another record: `type` (a number), `misc`, `time`, and where it is of use `kind`
 and its fields. Both have `order`, the number of the record in the file
 @treturn[2] boolean false: the record has an invalid field, and is skipped
 @return[3] nil
@@ -444,7 +469,7 @@ The sample that `perfdata:next` gave last, as a recording holds it: in the defau
 @function perfdata:encode
 @int pmd that stands for its event
 @number period
-@tparam {number,...} more at most 2 values that follow its own
+@tparam {number,...} more at most 3 values that follow its own
 @number[opt] time ns, in place of its own
 @treturn string to follow `lpfm.blocks.head`
 @raise where the last record was no sample

@@ -339,6 +339,8 @@ void perf_sample_push(lua_State *L, const struct perf_record *record, const stru
 		push_counts(L, attr, s);
 	if (s->branches.n)
 		push_text(L, "branches", s->branches.at, s->branches.n * 3 * sizeof(uint64_t));
+	if (s->raw && attr->type == PERF_TYPE_TRACEPOINT)
+		push_text(L, "raw", s->raw, s->raw_size);
 	if (s->regs.n && s->stack) {
 		push_number(L, "regs_abi", (lua_Number)s->regs_abi);
 		push_text(L, "regs", s->regs.at, s->regs.n * sizeof(uint64_t));

@@ -173,7 +173,7 @@ static void read_middle(struct bytes *b, const struct perf_event_attr *attr, str
 		s->callchain = take_words(b, bytes_u64(b), 1);
 	if (type & PERF_SAMPLE_RAW) {
 		s->raw_size = bytes_u32(b);
-		bytes_take(b, s->raw_size);
+		s->raw = bytes_take(b, s->raw_size);
 	}
 	if (type & PERF_SAMPLE_BRANCH_STACK)
 		read_branches(b, attr->branch_sample_type, s);

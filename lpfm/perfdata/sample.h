@@ -35,6 +35,7 @@ struct perf_sample {
 	uint64_t	stack_size;
 	struct perf_words branches;		/* three words each: from, to, flags */
 	struct perf_words counts;		/* of READ: value and id, in turn */
+	const unsigned char *raw;		/* of a tracepoint, its fields */
 	uint64_t	raw_size, aux_size;
 	bool		has_intr_regs;
 };

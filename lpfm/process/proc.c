@@ -101,6 +101,47 @@ static int proc_kill(lua_State *L)
 }
 
 /***
+Catches a signal: from now on it is remembered for `lpfm.proc.caught`, instead of what it did before. SIGINT and SIGTERM
+are those of `lpfm.proc.on_interrupt`.
+@function lpfm.proc.catch
+@param signal name or number
+@treturn[1] boolean true
+@return[2] nil
+@treturn[2] string message
+@treturn[2] int errno: EINVAL of one that cannot be caught
+@raise on wrong types and unknown signals
+@see proc.caught
+@usage
+local proc = require "lpfm.proc"
+assert(proc.catch "USR2" and not proc.caught "USR2")
+assert(proc.kill(proc.getpid(), "USR2") and proc.caught "USR2")
+*/
+static int proc_catch(lua_State *L)
+{
+	int sig = lpfm_to_signal(L, 1, "catch");
+
+	if (lpfm_catch_signal(sig))
+		return lpfm_fail_errno(L, errno, "catch: signal %d: %s", sig, strerror(errno));
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
+/***
+Whether a signal that is caught came since the last time this was asked.
+@function lpfm.proc.caught
+@param signal name or number
+@treturn boolean
+@raise on wrong types and unknown signals
+@see proc.catch
+@usage assert(require("lpfm.proc").caught "URG" == false)
+*/
+static int proc_caught(lua_State *L)
+{
+	lua_pushboolean(L, lpfm_take_signal(lpfm_to_signal(L, 1, "caught")));
+	return 1;
+}
+
+/***
 Seconds of the monotonic clock.
 @function lpfm.proc.clock
 @treturn number
@@ -282,6 +323,8 @@ static int proc_setaffinity(lua_State *L)
 
 static const luaL_Reg functions[] = {
 	{ "adopt", proc_adopt },
+	{ "catch", proc_catch },
+	{ "caught", proc_caught },
 	{ "clock", proc_clock },
 	{ "cpus", proc_cpus },
 	{ "getaffinity", proc_getaffinity },

@@ -62,7 +62,7 @@ static inline const struct cursor *on_sample(lua_State *L)
 	const struct cursor *c = lpfm_object_test(L, 1, &cursor_class);
 
 	if (!c)
-		luaL_typerror(L, 1, cursor_class.name);
+		lpfm_object_refuse(L, 1, &cursor_class);
 	lpfm_walk_check(L, &c->walk);
 	if (!c->walk.index)
 		luaL_error(L, "the cursor is not on a sample");

@@ -43,7 +43,7 @@ static inline struct fields *self(lua_State *L)
 	struct fields *f = lpfm_object_test(L, 1, &fields_class);
 
 	if (!f)
-		luaL_typerror(L, 1, fields_class.name);
+		lpfm_object_refuse(L, 1, &fields_class);
 	lpfm_walk_check(L, &f->walk);
 	return f;
 }

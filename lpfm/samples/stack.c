@@ -66,7 +66,7 @@ static const struct lpfm_walk *self(lua_State *L)
 	const struct stack *s = lpfm_object_test(L, 1, &stack_class);
 
 	if (!s)
-		luaL_typerror(L, 1, stack_class.name);
+		lpfm_object_refuse(L, 1, &stack_class);
 	lpfm_walk_check(L, s->walk);
 	if (!s->walk->index)
 		luaL_error(L, "the cursor is not on a sample");

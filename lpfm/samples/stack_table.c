@@ -433,6 +433,29 @@ static int table_add(lua_State *L)
 	return 1;
 }
 
+/***
+Adds a stack of another table, with what that knows of where it was cut.
+@function stack_table:copy
+@tparam stack_table other
+@int number of the stack there
+@treturn int its number here; 0 where the other table has none of that number
+@raise on what is no table, and without memory
+@usage assert(blocks.stack_table():copy(blocks.stack_table(), 1) == 0)
+*/
+static int table_copy(lua_State *L)
+{
+	struct table *t = self(L);
+	const struct table *other = lpfm_object_check(L, 2, &table_class);
+	struct lpfm_site site = { .call = "copy", .arg = "number" };
+	uint64_t number = lpfm_to_u64(L, 3, &site);
+	const uint64_t *stack;
+
+	luaL_argcheck(L, other != t, 2, "another table expected");
+	stack = number && number <= other->n ? other->words + other->at[number - 1] : NULL;
+	lpfm_push_nat(L, stack ? number_of(L, t, stack + 1, stack[0]) : 0);
+	return 1;
+}
+
 /* --- looking -------------------------------------------------------------------------------- */
 
 /* The stack of the number at 2: {n, frames}; NULL: there is none. */
@@ -591,8 +614,8 @@ static int table_gc(lua_State *L)
 void lpfm_open_stack_table(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
-		{ "add", table_add }, { "bytes", table_bytes }, { "calls", table_calls }, { "cut", table_cut },
-		{ "cuts", table_cuts }, { "frames", table_frames },
+		{ "add", table_add }, { "bytes", table_bytes }, { "calls", table_calls },
+		{ "copy", table_copy }, { "cut", table_cut }, { "cuts", table_cuts }, { "frames", table_frames },
 		{ "fresh", table_fresh }, { "load", table_load }, { "samples", table_samples }, { NULL, NULL }
 	};
 	static const luaL_Reg metas[] = { { "__gc", table_gc }, { "__len", table_len }, { NULL, NULL } };

@@ -98,7 +98,8 @@ end
 -- --- the command ---------------------------------------------------------------------------------
 
 -- What people from perf type.
-local meant = { ["-d"] = "--object", ["--dso"] = "--object", ["--dsos"] = "--object", ["--no-source"] = "--asm" }
+local meant = { ["--top"] = "--functions", ["-d"] = "--object", ["--dso"] = "--object", ["--dsos"] = "--object",
+   ["--no-source"] = "--asm" }
 local needless = { "--stdio", "--stdio2", "-l", "--print-line", "-P", "--full-paths", "-q", "-v" }
 local KERNEL = "for the kernel, the addresses of samples are shown"
 local CPU = "'lpfm report --cpu' shows the samples of a CPU"
@@ -113,17 +114,17 @@ function annotate.options()
    local c = options.command("annotate", "Shows a function's source and instructions with the samples that lie there.",
       "lpfm annotate [options] [file] [symbol]")
    c.mixed = true
-   c:option("-f --file", "FILE", "The recording, or a perf.data (default: lpfm.data).")
+   input.add_option(c)
    c:option("-e --event", "EVENT", "Show this event of several (default: the one with most samples there).")
    c:option("-s --symbol", "SYMBOL", "Show this function, as its name alone does.")
-   c:option("--object", "NAME", "Show the function of this program or library.")
-   c:option("--top", "N", "Show the N functions with the most samples (default: 1).")
+   c:option("--object", "OBJECT", "Show the function of this program or library.")
+   c:option("--functions", "N", "Show the N functions with the most samples (default: 1).")
    c:flag("--source", "Show source lines only.")
    c:flag("--asm", "Show instructions only.")
    c:flag("--json", "Print JSON.")
    c:habits(meant, needless, advice)
    c:epilog("Percentages are of the function's samples. Without a symbol, lpfm shows the function with the most.", {
-      "lpfm annotate", "lpfm annotate parse", "lpfm annotate --source --top 3 perf.data",
+      "lpfm annotate", "lpfm annotate parse", "lpfm annotate --source --functions 3 perf.data",
       "lpfm annotate --object libc.so.6 memcpy",
    })
    return c
@@ -131,7 +132,7 @@ end
 
 -- A first word that is a recording is what to read; the other is the function.
 local function take_file(args, words)
-   if not args.file and words[1] and recording.is_one(words[1]) then args.file = table.remove(words, 1) end
+   if not args.input and words[1] and recording.is_one(words[1]) then args.input = table.remove(words, 1) end
 end
 
 --- Runs the command line.
@@ -142,8 +143,8 @@ function annotate.main(argv)
    take_file(args, words)
    local symbol = options.only_word(words, "symbol") or args.symbol
    if args.source and args.asm then options.fail("--source and --asm exclude each other") end
-   local opts = { event = args.event, object = args.object, top = options.number(args.top, "--top", true) }
-   local self = input.open(args.file)
+   local opts = { event = args.event, object = args.object, top = options.number(args.functions, "--functions", true) }
+   local self = input.open(args.input)
    options.checked(stacks.event, self, opts.event)
    local list = code.functions(self, symbol, opts)
    local out = {}

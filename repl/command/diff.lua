@@ -35,7 +35,7 @@ function diff.options()
    c:habits(selection.habits { ["-p"] = "--absolute", ["--period"] = "--absolute", ["-t"] = "-x" },
       { "--stdio", "-q", "--quiet", "-v", "--verbose", "-b", "--baseline-only" },
       { ["-c"] = COMPARED, ["--compute"] = COMPARED, ["-f"] = WORDS, ["-i"] = WORDS, ["--file"] = WORDS,
-         ["-o"] = "the greatest difference comes first; for another order, use -x and sort(1)" })
+         ["--input"] = WORDS, ["-o"] = "the greatest difference comes first; for another order, use -x and sort(1)" })
    c:epilog([[
 change is of a row's share of the samples; events x says how many times as many events there are, which may go the other
 way where the whole run grew or shrank.

@@ -32,7 +32,7 @@ function command.options()
    c.mixed = true
    c:option("--format", "FORMAT", "The format (default: that of the output's name).")
    c:option("-o --output", "FILE", "Write to FILE (default: standard output).")
-   c:option("-f --file", "FILE", "The recording, or a perf.data (default: lpfm.data).")
+   input.add_option(c)
    c:option("-e --event", "EVENT", "Export this event if several were sampled.")
    c:option("--weight", "WEIGHT", "Weigh stacks by 'samples' or by 'events'.")
    c:flag("--ids", "Tell processes and threads of the same name apart by their IDs.")
@@ -44,17 +44,18 @@ function command.options()
    c:option("--to", "URL", "Load recordings into this database: postgresql://USER@HOST/DATABASE, clickhouse://...")
    c:option("--set", "NAME=VALUE", "With --to, what the recordings are known by, as version=1.2."):count("*")
    stored.add_options(c)
+   c:habits(stored.meant, {}, {})
    c:epilog("Formats:\n" .. format_rows() .. "\n\nStacks are process; thread; functions, from the callers on, and "
       .. "those inlined there. Without\ncall stacks (record -g) they are process; thread; object; function; "
       .. "inlined functions.\n"
-      .. "--to: each recording is there once, however often it is loaded; report --from asks. A database that is\n"
+      .. "--to: each recording is there once, however often it is loaded; report --db asks. A database that is\n"
       .. "away is waited for, a minute. --set: version, host, command, kernel, arch, job.", {
       "lpfm export -o out.svg", "lpfm export -o out.html",
       "lpfm export --format pprof -o prof.pb.gz && pprof -top prof.pb.gz",
       "lpfm export --format folded prog.data | sort -k2 -nr | head",
       "lpfm export -o change.svg --base old.data new.data", "lpfm export -o prog.db prog.data",
       "lpfm export --to clickhouse://db.example/profiles --set version=1.2 *.data",
-      "lpfm export --from clickhouse://db.example/profiles --where host=web*,time=today -o today.svg",
+      "lpfm export --db clickhouse://db.example/profiles --select host=web*,time=today -o today.svg",
    })
    return c
 end
@@ -66,7 +67,7 @@ local function is_file(path)
 end
 
 local function wanted_format(args)
-   local name = args.format or (args.output and export.format_of(args.output)) or (args.from and "folded")
+   local name = args.format or (args.output and export.format_of(args.output)) or (args.db and "folded")
    local word = args.files and args.files[1]
    if not name and word and not is_file(word) then
       options.fail("'%s' is neither a format%s nor a recording (formats: %s)", word,
@@ -102,15 +103,15 @@ end
 function command.main(argv)
    local args, words = command.options():parse(argv)
    if args.to then
-      if args.file then table.insert(words, 1, args.file) end
+      if args.input then table.insert(words, 1, args.input) end
       return stored.load(args, input.expand(#words > 0 and words or { "lpfm.data" }))
    end
    input.pick(args, words, "format", function(word) return export.format(word) and not is_file(word) end)
-   if not args.from then stored.refuse(args) end
+   if not args.db then stored.refuse(args) end
    local name, writer = wanted_format(args)
    check_weight(args.weight)
-   if args.from then
-      if args.files then options.fail("--from and a recording exclude each other") end
+   if args.db then
+      if args.files then options.fail("--db and a recording exclude each other") end
       return stored.draw(args, name)
    end
    local opts = { event = args.event, weight = args.weight, ids = args.ids, inlined = not args.no_inline,

@@ -12,6 +12,12 @@ local stat = require("posix.sys.stat").stat
 
 local input = {}
 
+--- The option that names the recording; `args.input`.
+-- @tparam command c of `options.command`
+function input.add_option(c)
+   c:option("-i --input", "FILE", "The recording, or a perf.data (default: lpfm.data).")
+end
+
 -- luaposix takes flags, and has names for them, from version 34 on.
 local function glob(pattern)
    if posix_glob.GLOB_MARK then return posix_glob.glob(pattern, 0) end
@@ -110,7 +116,7 @@ end
 -- @string field
 -- @tparam function is_known of a word: is it of that kind?
 function input.pick(args, words, field, is_known)
-   local files = { args.file }
+   local files = { args.input }
    for _, word in ipairs(words) do
       if not args[field] and is_known(word) then args[field] = word else files[#files + 1] = word end
    end

@@ -21,8 +21,10 @@ local habits = {
    ["--long-smpl-periods"] = "--period", ["--short-smpl-periods"] = "--period", ["--json-output"] = "--json",
    ["-A"] = "--per-cpu", ["--no-aggr"] = "--per-cpu", ["--trigger-start-delay"] = "--delay",
    ["--session-timeout"] = "--timeout", ["--repeats"] = "--repeat",
-   ["--smpl-show-top"] = "--top", ["--sort-by"] = "--sort", ["--input"] = "--file", ["-i"] = "--file",
+   ["--smpl-show-top"] = "--top", ["--sort-by"] = "--sort", ["--file"] = "--input", ["-f"] = "--input",
 }
+
+local typed = {} -- by our option of a command line: the word for it there
 
 local command = {}
 command.__index = command
@@ -36,30 +38,33 @@ function options.command(name, summary, usage)
    local ok, argparse = pcall(require, "argparse")
    if not ok and not argparse:find("module 'argparse' not found", 1, true) then error(argparse, 0) end
    if not ok then error("the Lua module argparse is missing (Debian: apt install lua-argparse)", 0) end
-   local self = setmetatable({ parser = argparse("lpfm " .. name):add_help(false), takes = {}, known = {}, rows = {},
-      meant = {}, needless = {}, advice = {}, summary = summary, usage = usage, examples = {} }, command)
+   local self = setmetatable({ parser = argparse("lpfm " .. name):add_help(false), takes = {}, bare = {}, known = {},
+      rows = {}, meant = {}, needless = {}, advice = {}, summary = summary, usage = usage, examples = {} }, command)
    self:flag("-h --help", "Show this text.")
    return self
 end
 
-local function note(self, flags, value, text)
+local function note(self, flags, value, text, bare)
    local list = {}
    for flag in flags:gmatch("%S+") do
       list[#list + 1] = flag
       self.known[flag] = true
-      self.takes[flag] = value and true or nil
+      self.takes[flag] = value and not bare or nil
+      self.bare[flag] = bare
    end
-   local label = table.concat(list, ", ") .. (value and " " .. value or "")
-   self.rows[#self.rows + 1] = { label:find("^%-%-") and "    " .. label or label, text, flags = list, value = value }
+   local label = table.concat(list, ", ") .. (bare and ("[=%s]"):format(value) or value and " " .. value or "")
+   self.rows[#self.rows + 1] = { label:find("^%-%-") and "    " .. label or label, text, flags = list,
+      value = not bare and value or nil }
 end
 
 --- An option with a value.
 -- @string flags "-e --event"
 -- @string value what the help calls its value; `repl.command.kinds` says of what kind that is, for completion
 -- @string text
+-- @string[opt] bare the value where there is none, which is behind = if there is one
 -- @return argparse's object
-function command:option(flags, value, text)
-   note(self, flags, value, text)
+function command:option(flags, value, text, bare)
+   note(self, flags, value, text, bare)
    return self.parser:option(flags)
 end
 
@@ -98,13 +103,17 @@ end
 
 local function translate(self, word)
    local flag, rest = word:match("^(%-%-[^=]+)(=?.*)$")
-   flag, rest = flag or word, rest or ""
-   if self.known[flag] then return word end
+   if not flag then flag, rest = word:match("^(%-.)(.*)$") end
+   if self.known[flag] then return rest == "" and self.bare[flag] and flag .. "=" .. self.bare[flag] or word end
    if self.advice[flag] then options.fail("%s: %s", flag, self.advice[flag]) end
-   if self.needless[flag] then return nil end
+   if self.needless[flag] and (rest == "" or rest:find("^=") or flag .. rest == "-" .. flag:sub(2):rep(#rest + 1)) then
+      return nil -- also "-vvv"
+   end
    local ours = self.meant[flag] or habits[flag]
    if not self.known[ours] then return word end
-   return ours .. (ours:find("^%-%-") and rest or rest:sub(2)) -- "-x," has no "="
+   if flag:find("^%-%-") then typed[ours] = flag end
+   local value = flag:find("^%-%-") and rest:sub(2) or rest -- "-x," has no "="
+   return ours .. (rest ~= "" and ours:find("^%-%-") and "=" or "") .. value
 end
 
 local function wants_value(self, word)
@@ -152,6 +161,7 @@ end
 -- @treturn table the options by name
 -- @treturn table the words after them
 function command:parse(argv)
+   typed = {}
    local mine, rest = split(self, argv)
    local ok, args = self.parser:pparse(mine)
    if not ok then
@@ -164,11 +174,12 @@ function command:parse(argv)
    return args, rest
 end
 
---- Raises a mistake in the command line.
+--- Raises a mistake in the command line; options are called in it what they were called there.
 -- @string message for string.format
 -- @param ... its arguments
 function options.fail(message, ...)
-   error({ message = message:format(...), usage = true }, 0)
+   message = message:format(...):gsub("%-%-?%a[%w-]*", typed)
+   error({ message = message, usage = true }, 0)
 end
 
 --- Refuses, by name, options that another one does not heed.

@@ -18,7 +18,7 @@ function command.options()
    local c = options.command("plot", "Draws a recording in the terminal, or into an SVG or PNG file.",
       "lpfm plot [bars|time|heat|ranks|histogram] [options] [file...]")
    c.mixed = true
-   c:option("-f --file", "FILE", "The recording, or a perf.data (default: lpfm.data).")
+   input.add_option(c)
    c:option("-o --output", "FILE", "Draw into FILE, .svg or .png (needs gnuplot).")
    c:option("-s --sort", "KEY", ("Plot by %s (default: symbol)."):format(table.concat(analyze.keys(true), ", ")))
    c:option("-e --event", "EVENT", "Show this event if several were sampled.")

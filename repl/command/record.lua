@@ -15,10 +15,12 @@ local record = require "pfm.record"
 local render = require "pfm.render"
 local stages = require "pfm.measure.stages"
 local terminal = require "pfm.util.terminal"
+local wrap = require("repl.lab.text").wrap
 
 local command = {}
 
 local BLINK = 1    -- s between updates of the progress
+local PREFIX = "lpfm record: "
 local SHARE = 0.01 -- of the time, that is worth mentioning
 
 -- What people from perf type.
@@ -30,6 +32,8 @@ local advice = {
    ["-m"] = "--buffer takes the size in bytes, as 1M", ["--mmap-pages"] = "--buffer takes the size in bytes, as 1M",
    ["-b"] = CPU_MODEL, ["-j"] = CPU_MODEL, ["-d"] = CPU_MODEL, ["--data"] = CPU_MODEL,
    ["-G"] = "a cgroup is counted, by stat -a -G; record -p takes its processes",
+   ["--switch-output-event"] = "--switch-output takes a signal, a size or a time",
+   ["--timestamp-filename"] = "-o takes any name: -o prof.$(date +%s); --switch-output makes such names",
    ["-z"] = "recordings are small; gzip makes them smaller", ["-u"] = "-p takes processes: -p $(pgrep -d, -u USER)",
 }
 
@@ -48,6 +52,9 @@ function command.options()
    c:flag("--off-cpu", "Record where threads wait, too, with call stacks: see below.")
    c:option("--buffer", "SIZE", "Size of the sampling buffer, e.g. 256K or 1M.")
    c:option("--max-size", "SIZE", "Stop recording when the file has grown to SIZE, e.g. 100M.")
+   c:option("--switch-output", "HOW", "Go on in another file at SIGUSR2, or after a SIZE (100M) or TIME (30s).",
+      "signal")
+   c:option("--switch-max-files", "N", "With --switch-output, keep the latest N files.")
    collect.add_options(c)
    c:flag("-q --quiet", "Print no progress and no summary.")
    c:habits(meant, needless, advice)
@@ -68,6 +75,9 @@ function command.options()
       .. "-e cycles:pp: the PMU names the very instruction, where it can: :p, :pp and :ppp are perf's, for generic\n"
       .. "and raw events (rHEX) and those of cpu/.../.\n"
       .. "--where: an expression as 'lpfm histogram --help' describes it; what does not meet it costs no sample.\n"
+      .. "--switch-output: each file can be reported alone, and its name is that of -o with the time behind it, as\n"
+      .. "lpfm.data.2026112609301542; what is being recorded is in the file of -o. Sizes have a unit, B, K, M or G,\n"
+      .. "and so have times: s, m, h or d. --max-size is that of all files together.\n"
       .. "--every: the folder's collector.json counts what was recorded, delivered and dropped. A database that is\n"
       .. "away is asked again with the next recording.\n"
       .. "Ctrl-C stops the recording and keeps the file.\nThe exit status is that of the command.", {
@@ -79,6 +89,7 @@ function command.options()
       "lpfm record --off-cpu -- ./prog && lpfm export -e off-cpu -o waits.svg",
       "lpfm record -c 10000 --where 'pmd.page_faults > 0' -- ./prog",
       "lpfm record -c 1000000 --random 0xffff -o prog.data -- ./prog",
+      "lpfm record -a --switch-output=1m --switch-max-files=10",
       "lpfm record -a -F 99 --every 60s --for 5s -o /var/spool/lpfm --to clickhouse://db.example/profiles",
    })
    return c
@@ -106,6 +117,38 @@ local function check_rates(spec)
       end
       if not ok then options.fail("%s: %s", given and "-c" or "-F", period) end
    end
+end
+
+local SIZES = { B = 1, K = 2 ^ 10, M = 2 ^ 20, G = 2 ^ 30 }
+local TIMES = { s = 1, m = 60, h = 3600, d = 86400 }
+
+local function parse_switch(text)
+   if text == "signal" then return { signal = "USR2" } end
+   local digits, unit = text:match("^(%d*%.?%d+)(%a)$")
+   local n = tonumber(digits)
+   if not (n and (SIZES[unit] or TIMES[unit])) then
+      options.fail("--switch-output: '%s' is neither 'signal' nor a size (100K, 100M, 1G) nor a time (30s, 5m, 1h, 1d)",
+         text)
+   end
+   if n == 0 then
+      options.fail("--switch-output: '%s' is no %s in which anything can be recorded", text,
+         SIZES[unit] and "size" or "time")
+   end
+   return { size = SIZES[unit] and n * SIZES[unit], seconds = TIMES[unit] and n * TIMES[unit] }
+end
+
+-- What ends a file.
+local function limits_of(args)
+   local out = { max_size = options.size(args.max_size, "--max-size"),
+      max_files = options.number(args.switch_max_files, "--switch-max-files", true),
+      switch = args.switch_output and parse_switch(args.switch_output) }
+   if out.max_size == 0 then options.fail("--max-size: nothing fits into 0 bytes") end
+   if out.max_files and not out.switch then options.fail("--switch-max-files goes with --switch-output") end
+   if args.every and out.max_size then options.fail("--every and --max-size exclude each other: see --disk-budget") end
+   if args.every and out.switch then
+      options.fail("--every and --switch-output exclude each other: --every makes a file each time")
+   end
+   return out
 end
 
 local function spec_of(args, target)
@@ -213,12 +256,23 @@ local function why_alone(outcome)
    return outcome.alone and (" (%s)"):format(outcome.alone) or " (without --no-inherit they are included)"
 end
 
+-- Where the samples are.
+local function place(file, outcome)
+   local files, bytes = outcome.files or {}, 0
+   for _, its in ipairs(files) do bytes = bytes + its.bytes end
+   if #files < 2 then return ("in %s (%s)"):format(file.path, render.bytes(file.bytes)) end
+   local what = render.plural(#files, "file")
+   if outcome.removed > 0 then what = ("%s files, of which the latest %d are kept"):format(
+      render.number(#files + outcome.removed), #files) end
+   return ("in %s: %s to %s (%s)"):format(what, files[1].path, file.path, render.bytes(bytes))
+end
+
 local function summary(file, outcome)
-   local line = ("%s%s in %s (%s), %s"):format(render.plural(outcome.samples, "sample"),
-      render.where(outcome.simulated), file.path,
-      render.bytes(file.bytes), command.losses(outcome))
+   local line = ("%s%s %s, %s"):format(render.plural(outcome.samples, "sample"),
+      render.where(outcome.simulated), place(file, outcome), command.losses(outcome))
    if outcome.overflows then line = ("%s; of %s"):format(line, render.plural(outcome.overflows, "overflow")) end
-   if outcome.full_file then line = line .. "; it ended when the file had grown to --max-size" end
+   if outcome.full_file then line = line .. ("; it ended when the file%s had grown to --max-size"):format(
+      #(outcome.files or {}) > 1 and "s" or "") end
    if outcome.stacks then
       local why = outcome.stacks.why
       line = ("%s; call stacks by %s%s"):format(line, outcome.stacks.how, why and ": " .. why or "")
@@ -254,12 +308,20 @@ end
 
 local function exit_status(file, outcome)
    if outcome.signal then return 128 + outcome.signal end
-   if file.moved and (outcome.status or 0) == 0 then return 1 end
+   for _, its in ipairs(outcome.files or { file }) do
+      if its.moved and (outcome.status or 0) == 0 then return 1 end
+   end
    return outcome.status or 0
 end
 
-local function tell(text)
-   io.stderr:write("lpfm record: ", (text:gsub("\n", "\nlpfm record: ")), "\n")
+-- On a terminal lines are broken between words.
+local function tell(message)
+   local width = terminal.shows(2) and terminal.size() - #PREFIX - 1 or math.huge
+   for paragraph in (message .. "\n"):gmatch("([^\n]*)\n") do
+      for i, line in ipairs(render.width(paragraph) > width and wrap(paragraph, width) or { paragraph }) do
+         io.stderr:write(i == 1 and PREFIX or (" "):rep(#PREFIX), line, "\n")
+      end
+   end
 end
 
 -- "-g dwarf" is an option and how.
@@ -289,12 +351,18 @@ function command.main(argv)
    if args.output == "-" then options.fail("a recording cannot go to a pipe or the screen: expected -o FILE") end
    if not args.every then collect.refuse(args) end
    local spec = spec_of(args, options.target(args, words))
-   local max_size = options.size(args.max_size, "--max-size")
-   if max_size == 0 then options.fail("--max-size: nothing fits into 0 bytes") end
-   if args.every and max_size then options.fail("--every and --max-size exclude each other: see --disk-budget") end
+   local limits = limits_of(args)
    if args.every then return collect.main(args, spec) end
    local show, clear = progress(args, spec)
-   local outcome, file = record.run(spec, options.file_name(args.output or default_name()), show, max_size)
+   function limits.written(its)
+      clear()
+      if its.moved then
+         tell(moved(its))
+      elseif not args.quiet then
+         tell(("%s in %s (%s)"):format(render.plural(its.samples, "sample"), its.path, render.bytes(its.bytes)))
+      end
+   end
+   local outcome, file = record.run(spec, options.file_name(args.output or default_name()), show, limits)
    clear()
    if not args.quiet then
       tell(summary(file, outcome))

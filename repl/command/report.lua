@@ -6,6 +6,7 @@ local arguments = require "repl.command.arguments"
 local blocks = require "lpfm.blocks"
 local browse = require "repl.command.text.browse"
 local analyze = require "pfm.analyze"
+local embedded_symbols = require "pfm.recording.embedded_symbols"
 local export = require "pfm.export"
 local input = require "repl.command.input"
 local selection = require "repl.command.selection"
@@ -153,7 +154,8 @@ local function cells_of(self, s)
    local event = samples.event_name(self, s.ovfl_pmd, s.set)
    local cells = { event, ("%.9f"):format(s.tstamp / 1e9), s.pid, s.tid, samples.cpu(self, s.cpu, s.pid),
       symbols.hex(s.ip), -s.last_reset }
-   for i, v in ipairs(s.values) do cells[7 + i] = v end
+   local values = samples.values(self, s, embedded_symbols.resolver(self))
+   for i, e in ipairs(self.head.with or {}) do cells[7 + i] = values[e.name] end
    return cells
 end
 
@@ -181,7 +183,7 @@ function report.options()
    local c = options.command("report", "Shows where the samples of a recording lie.", "lpfm report [options] [file...]")
    c.mixed = true
    c:option("-s --sort", "KEYS", table.concat(analyze.keys(), ", ") .. "; or several, with commas.")
-   c:option("-f --file", "FILE", "The recording, or a perf.data (default: lpfm.data).")
+   input.add_option(c)
    c:option("--top", "N", "Show the first N rows.")
    c:option("--percent-limit", "P", "Show rows of at least P percent.")
    selection.add_options(c)
@@ -195,19 +197,19 @@ function report.options()
    c:option("--correlate", "X,Y", "Show how two such values correlate.")
    c:flag("--raw", "Take registers as they are, not what they grew by; for latencies.")
    stored.add_options(c)
-   c:option("--against", "CONDITIONS", "With --from, compare with what meets these: time=yesterday."):count("*")
+   c:option("--against", "CONDITIONS", "With --db, compare with what meets these: time=yesterday."):count("*")
    c:option("-x", "SEP", "Print separated values.")
    c:flag("--json", "Print JSON.")
    c:flag("--plain", "Print the report, as into a pipe, even on a terminal.")
    c:option("--html", "FILE", "Write a page for a browser: flame graph, time line, tables, code. -e: this event first.")
    c:flag("--samples", "Print every sample as separated values.")
-   c:habits(selection.habits(meant), needless, advice)
+   c:habits(selection.habits(meant, stored.meant), needless, advice)
    c:epilog("Several files, or one of 'lpfm merge', are reported as one: -s rank,symbol or host, node, job, step and\n"
       .. "recording tell them apart.\n"
       .. "Percentages are of the events that the samples stand for; with -s time,KEY, of their slice. Samples with\n"
       .. "call stacks count under `self` where they lie, under `children` also where the functions are that called.\n"
-      .. "--from: keys are " .. table.concat(store.keys(), ", ") .. ";\n"
-      .. "--where and --against: host, version, command, kernel, arch, job, node, step, file, id, event, process,\n"
+      .. "--db: keys are " .. table.concat(store.keys(), ", ") .. ";\n"
+      .. "--select and --against: host, version, command, kernel, arch, job, node, step, file, id, event, process,\n"
       .. "comm, symbol, object, build, line with = or !=, * and ? in them, | between several; rank with =, <, >=:\n"
       .. "0-3|5; time with them: 2026-11-17, 2026-11-17T14:30, today, yesterday, tuesday (the last), -24h. Times are\n"
       .. "of UTC.", {
@@ -215,7 +217,7 @@ function report.options()
       "lpfm report --symbol main,parse -s line", "lpfm report -s time,symbol --slice 0.1 --percent-limit 1",
       "lpfm report --phases", "lpfm report --histogram interval", "lpfm report -g callee",
       "lpfm report --html prog.html prog.data", "lpfm report -s rank,symbol run.*.data",
-      "lpfm report --from clickhouse://db.example/profiles -s version,symbol --top 10 --where time=today "
+      "lpfm report --db clickhouse://db.example/profiles -s version,symbol --top 10 --select time=today "
          .. "--against time=yesterday",
    })
    return c
@@ -393,10 +395,10 @@ end
 -- @treturn number exit status
 function report.main(argv)
    local args, words = report.options():parse(join_order(argv))
-   table.insert(words, args.file)
+   table.insert(words, args.input)
    local paths = #words > 0 and words or nil
-   if args.from then
-      if paths then options.fail("--from and a recording exclude each other") end
+   if args.db then
+      if paths then options.fail("--db and a recording exclude each other") end
       check_limit(args)
       return stored.report(args)
    end

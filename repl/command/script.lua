@@ -71,6 +71,7 @@ end
 local function parse_fields(text, self)
    local out, with = {}, {}
    for _, e in ipairs(self.head.with or {}) do with[e.name] = e.unit or true end
+   text = text or DEFAULT .. (with.trace and ",trace" or "")
    for name in (text .. ","):gmatch("%s*([^,]*)%s*,") do
       local known = fields[aliases[name] or name]
       if not known and with[name] then known = with_values(name, with[name]) end
@@ -140,7 +141,7 @@ local advice = {
 function script.options()
    local c = options.command("script", "Prints every sample of a recording, or runs a Lua script over them.",
       "lpfm script [options] [file...] [script.lua [arguments]]")
-   c:option("-f --file", "FILE", "The recording, or a perf.data (default: lpfm.data).")
+   input.add_option(c)
    c:option("--format", "FORMAT", "'perf': print as 'perf script' does, for tools that read that.")
    c:option("-F --fields", "FIELDS", "Print these (default: " .. DEFAULT .. "); also pid, symbol, line.")
    c:option("-s --script", "FILE", "Run this script.")
@@ -162,12 +163,12 @@ end
 -- First words that are recordings are what to read; options may follow them.
 local function parse(argv)
    local args, words = script.options():parse(argv)
-   if args.file or not words[1] or not recording.is_one(words[1]) then return args, words end
+   if args.input or not words[1] or not recording.is_one(words[1]) then return args, words end
    local moved, files = slice(argv, 1, #argv - #words), {}
    while words[#files + 1] and recording.is_one(words[#files + 1]) do files[#files + 1] = words[#files + 1] end
    for i = #files + 1, #words do moved[#moved + 1] = words[i] end
    args, words = script.options():parse(moved)
-   args.file = args.file or files
+   args.input = args.input or files
    return args, words
 end
 
@@ -208,7 +209,7 @@ function script.main(argv)
    if args.format and (chunk or args.fields) then
       options.fail("--format excludes %s", chunk and "a script" or "--fields")
    end
-   local self = input.open(args.file)
+   local self = input.open(args.input)
    local iterate = iterator(self, args)
    local status = 0
    if args.format then
@@ -216,7 +217,7 @@ function script.main(argv)
    elseif chunk then
       status = run_script(chunk, name, arguments, self, iterate)
    else
-      print_samples(self, iterate, parse_fields(args.fields or DEFAULT, self))
+      print_samples(self, iterate, parse_fields(args.fields, self))
    end
    input.finish(self, "lpfm script")
    return status

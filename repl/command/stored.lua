@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What the commands do with a store, a database of recordings: export --to and --from, report --from.
+--- What the commands do with a store, a database of recordings: export --to and --db, report --db.
 -- @module repl.command.stored
 
 local flamegraph = require "pfm.export.flamegraph"
@@ -15,10 +15,13 @@ local stored = {}
 --- The options that choose among what is stored.
 -- @tparam command c of `options.command`
 function stored.add_options(c)
-   c:option("--from", "URL", "Ask this database instead of a file: postgresql://USER@HOST/DATABASE, clickhouse://...")
-   c:option("--where", "CONDITIONS", "With --from, only these recordings and samples: host=web*,time=yesterday.")
+   c:option("--db", "URL", "Ask this database instead of a file: postgresql://USER@HOST/DATABASE, clickhouse://...")
+   c:option("--select", "CONDITIONS", "With --db, only these recordings and samples: host=web*,time=yesterday.")
       :count("*")
 end
+
+--- What these options were called before.
+stored.meant = { ["--from"] = "--db", ["--where"] = "--select" }
 
 -- Asks a store: what it refuses is a mistake in the command line, but not that the database fails or has nothing.
 local function asked(self, method, ...)
@@ -70,12 +73,15 @@ end
 -- @tparam table files names of recordings
 -- @treturn number exit status: 1 where any is not in the store now
 function stored.load(args, files)
-   options.heed(args, "--to", { "to", "set", "file" }) -- recordings are taken whole
+   options.heed(args, "--to", { "to", "set", "input" }) -- recordings are taken whole
    local clock = require("lpfm.proc").clock
    local given = stored.read_given(args.set)
    local self = options.checked(store.open, args.to)
    local started, shown = clock(), progress.counter("lpfm export", #files, "recordings")
    given.progress = shown
+   function given.waiting(err, seconds)
+      say("%s does not answer: %s; waiting for it, at most %.0f s", self.name, err, seconds)
+   end
    local result = self:load(files, given)
    shown()
    tell(result, self.name, math.max(clock() - started, 1e-3))
@@ -85,7 +91,7 @@ end
 -- --- pictures ------------------------------------------------------------------------------------
 
 local function selection_of(args)
-   return #args.where > 0 and table.concat(args.where, ", ") or "everything"
+   return #args.select > 0 and table.concat(args.select, ", ") or "everything"
 end
 
 local function span_of(totals)
@@ -109,22 +115,22 @@ function pictures.flamegraph(list, out, args, total, event, totals)
       icicle = args.icicle, unit = samples and "sample" or event:find("clock") and "ns" or "event" }))
 end
 
-local FOLDED = { "from", "where", "event", "weight", "format", "output" }
+local FOLDED = { "db", "select", "event", "weight", "format", "output" }
 local DRAWN = { "title", "icicle", unpack(FOLDED) }
 
 --- Draws what is in a store.
--- @tparam table args `from`, `where`, `event`, `weight`, `output`, `title`, `icicle`
+-- @tparam table args `db`, `select`, `event`, `weight`, `output`, `title`, `icicle`
 -- @string format "flamegraph" or "folded"
 -- @treturn number exit status
 function stored.draw(args, format)
    if not pictures[format] then
-      options.fail("--from: a store has no single samples; it makes the formats flamegraph and folded")
+      options.fail("--db: a store has no single samples; it makes the formats flamegraph and folded")
    end
-   options.heed(args, "--from", DRAWN)
+   options.heed(args, "--db", DRAWN)
    if format == "folded" then options.heed(args, "--format folded", FOLDED) end
-   local self = options.checked(store.open, args.from)
+   local self = options.checked(store.open, args.db)
    local weight = args.weight or (format == "folded" and "samples" or "events")
-   local list, total, event, totals = asked(self, "stacks", { where = args.where, event = args.event,
+   local list, total, event, totals = asked(self, "stacks", { where = args.select, event = args.event,
       weight = weight })
    local path = args.output ~= "-" and args.output or nil
    local file, err = io.stdout, nil
@@ -144,17 +150,17 @@ end
 
 -- What only a recording can tell.
 local OF_FILES = { "call_graph", "slice", "phases", "histogram", "correlate", "raw", "html", "samples", "pid", "tid",
-   "cpu", "time", "file" }
+   "cpu", "time", "input" }
 local AS_CONDITIONS = { "event", "symbol", "object", "comm", "rank", "host", "node", "job", "step" }
 
 local function check(args)
    for _, name in ipairs(OF_FILES) do
       if args[name] then
-         options.fail("--from and --%s exclude each other: a store does not keep that%s", (name:gsub("_", "-")),
-            name == "time" and "; --where time=yesterday chooses recordings" or "")
+         options.fail("--db and --%s exclude each other: a store does not keep that%s", (name:gsub("_", "-")),
+            name == "time" and "; --select time=yesterday chooses recordings" or "")
       end
    end
-   if #args.derive > 0 then options.fail("--from and --derive exclude each other") end
+   if #args.derive > 0 then options.fail("--db and --derive exclude each other") end
 end
 
 -- -e, --symbol and the like hold for both sides.
@@ -203,8 +209,8 @@ local function header(self, result, args)
       return ("# %s%s in %s, %s%s"):format(name, render.plural(totals.samples, "sample"), recordings_of(totals),
          span_of(totals), chosen)
    end
-   if not result.old then return { side("", result.totals, args.where), "#" } end
-   return { side("old: ", result.old, args.against), side("new: ", result.totals, args.where), "#" }
+   if not result.old then return { side("", result.totals, args.select), "#" } end
+   return { side("old: ", result.old, args.against), side("new: ", result.totals, args.select), "#" }
 end
 
 local function text_lines(self, result, args)
@@ -274,8 +280,8 @@ end
 -- @raise where nothing matches
 function stored.report(args)
    check(args)
-   local self = options.checked(store.open, args.from)
-   local result = asked(self, "report", args.sort, { where = conditions(args, args.where),
+   local self = options.checked(store.open, args.db)
+   local result = asked(self, "report", args.sort, { where = conditions(args, args.select),
       against = #args.against > 0 and conditions(args, args.against) or nil,
       children = not args.no_children and #args.against == 0, limit = options.number(args.top, "--top", true) })
    local all = #result.rows
@@ -290,9 +296,9 @@ end
 --- Words of the options that need a store where none is given.
 -- @tparam table args
 function stored.refuse(args)
-   for _, name in ipairs { "where", "against", "set" } do
+   for _, name in ipairs { "select", "against", "set" } do
       if args[name] and #args[name] > 0 then
-         options.fail("--%s: expected --%s URL, the database", name, name == "set" and "to" or "from")
+         options.fail("--%s: expected --%s URL, the database", name, name == "set" and "to" or "db")
       end
    end
 end

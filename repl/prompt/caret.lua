@@ -160,6 +160,8 @@ function caret.runtime(text, err)
    if not plain then return err end
    local list = line and tokens_of_line(text, tonumber(line)) or tokens.code(text)
    local kind, name = plain:match("(%l+) '([^']+)' %(a nil value%)")
+   local method = plain:match("^([%w_]+): .*a method is called with a colon")
+   if method then kind, name = "field", method end
    local pointed = kind and separators[kind] and point_at_name(text, list, plain, kind, name)
       or point_at_quoted(text, list, plain)
    return pointed or not text:find("\n", 1, true) and plain or err

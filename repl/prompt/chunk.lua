@@ -32,12 +32,18 @@ local function beginnings(text, whole)
    return out
 end
 
+-- Returns the values of an expression, where that can be not by a tail call: the functions in it keep their names.
+local function returning(before, expression)
+   return loadstring(("%s return (function(...) return ... end)(%s\n)"):format(before, expression), NAME)
+      or loadstring(before .. " return " .. expression, NAME)
+end
+
 -- "a = 1; a + 1", or the same in two lines
 local function compile_last(text, whole)
    for _, at in ipairs(beginnings(text, whole)) do
       local before, last = text:sub(1, at - 1), text:sub(at)
       if loadstring(before, NAME) then
-         local fn = loadstring("return " .. last, NAME) and loadstring(before .. " return " .. last, NAME)
+         local fn = loadstring("return " .. last, NAME) and returning(before, last)
          return fn and { fn = fn, before = before, expression = last }
       end
    end
@@ -74,7 +80,7 @@ end
 local function with_locals(compiled, text)
    local before = compiled.expression and compiled.before or text
    local kept = keeping(before)
-   local fn = kept and loadstring(kept .. (compiled.expression and " return " .. compiled.expression or ""), NAME)
+   local fn = kept and (compiled.expression and returning(kept, compiled.expression) or loadstring(kept, NAME))
    compiled.fn = fn or compiled.fn
    return compiled
 end
@@ -87,10 +93,12 @@ end
 -- @treturn[2] string the compiler's message
 -- @usage chunk.compile("1 + 1").fn() --> 2
 function chunk.compile(text)
-   local expression = text:match("^%s*=(.*)$")
+   local expression = text:match("^%s*=(.*)$") or text:match("^%s*return%f[^%w_]%s*(%S.*)$")
    local fn, err = loadstring("return " .. (expression or text), NAME)
-   if fn and text:find("%S") then return { fn = fn, expression = expression or text, before = "" } end
-   if expression then return nil, err end
+   if fn and text:find("%S") then
+      return { fn = returning("", expression or text), expression = expression or text, before = "" }
+   end
+   if text:find("^%s*=") then return nil, err end
    fn, err = loadstring(text, NAME)
    local last = compile_last(text, fn)
    if not last and not fn then return nil, err end

@@ -11,7 +11,9 @@ local dot_commands = require "repl.prompt.dot_commands"
 local globals = require "repl.prompt.globals"
 local show = require "repl.prompt.show"
 local statement = require "repl.prompt.statement"
+local terminal = require "pfm.util.terminal"
 local tokens = require "repl.prompt.tokens"
+local wrap = require("repl.lab.text").wrap
 
 local loop = {}
 
@@ -128,7 +130,8 @@ local function banner()
       return
    end
    local missing = require("pfm.measure.contexts").no_hardware()
-   if missing then io.stdout:write(missing, "\n") end
+   local width = missing and terminal.is_terminal() and terminal.size() or math.huge
+   if missing then io.stdout:write(table.concat(wrap(missing, width), "\n"), "\n") end
 end
 
 -- While a line is read, jobs in the background are seen to.

@@ -40,9 +40,25 @@ local function without_own(trace)
    return (trace:gsub("\n" .. OWN .. "[^\n]*", ""):gsub("\n" .. OWN_LIBRARY .. "[^\n]*", ""))
 end
 
+-- The name of the function that was called by what was typed, where it has one there.
+local function called()
+   local level = 3
+   while true do
+      local info = debug.getinfo(level, "S")
+      if not info then return nil end
+      if info.source == "=stdin" then return debug.getinfo(level - 1, "n").name end
+      level = level + 1
+   end
+end
+
 -- Rewrites an error raised in lpfm's own code: most often, an argument has caused it.
 local function stumbled(err)
    local plain = err:match("^" .. OWN .. " (.*)$") or err:match("^" .. OWN_LIBRARY .. " (.*)$")
+   local name = plain and called()
+   if plain and name and plain:find("'self'", 1, true) then
+      return name .. ": its object is missing: a method is called with a colon, as in object:" .. name .. "(...)"
+   end
+   if plain and name and plain:sub(1, #name + 1) ~= name .. ":" then plain = name .. ": " .. plain end
    return plain and plain .. " (an argument is not what the call expects: ?NAME shows how it is called)"
 end
 

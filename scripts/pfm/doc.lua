@@ -185,11 +185,25 @@ local function list_of(items, width)
    return table.concat(out, "\n")
 end
 
+-- Functions that do all of a module's work come first, in this order; the steps that they take follow.
+local WHOLE = { "run", "call", "times", "collect", "open", "test", "by", "write" }
+
+local function main_first(items)
+   local out, rest, by_name = {}, {}, {}
+   for _, item in ipairs(items) do by_name[item.name:match("[%w_]+$")] = item end
+   for _, name in ipairs(WHOLE) do out[#out + 1] = by_name[name] end
+   local is_first = {}
+   for _, item in ipairs(out) do is_first[item] = true end
+   for _, item in ipairs(items) do rest[#rest + 1] = not is_first[item] and item or nil end
+   for _, item in ipairs(rest) do out[#out + 1] = item end
+   return out
+end
+
 local function module_text(module, width)
    local out = { module.name, wrap(full_text(module.summary, module.description), "   ", "   ", width) }
    for _, usage in ipairs(module.usages) do out[#out + 1] = block(block(usage)) end
    if #module.items > 0 then out[#out + 1] = "" end
-   out[#out + 1] = list_of(module.items, width)
+   out[#out + 1] = list_of(main_first(module.items), width)
    return table.concat(out, "\n")
 end
 

@@ -297,11 +297,18 @@ local function hand_on(self, samples, n)
    self.samples = self.samples + n
 end
 
+-- Hands on call stacks that are new, which comes before the samples that have them.
+local function hand_on_stacks(self)
+   local fresh = self.stacks and self.stacks.table:fresh()
+   if fresh then self.sink.stacks(fresh) end
+end
+
 -- Hands on the off-CPU samples of threads that run again by that time (ns; nil: of all, for the recording is over).
 local function hand_on_waits(self, time)
    if not self.off_cpu then return end
    local samples, n = self.off_cpu:finished(time)
    if n == 0 then return end
+   hand_on_stacks(self)
    self.sink.block(stored.head(n, #samples) .. samples, n)
    self.samples = self.samples + n
 end
@@ -314,8 +321,7 @@ local function drain_region(self, subject, part, ahead)
    if subject.cpu and header.count > 0 then note_sampled(self, part.buffer) end
    local samples, n, to = self.sampler:samples(part.buffer, part.taken, self.spec.set, ahead)
    part.taken, part.taken_samples = to, header.count
-   local fresh = self.stacks and self.stacks.table:fresh()
-   if fresh then self.sink.stacks(fresh) end
+   hand_on_stacks(self)
    hand_on(self, samples, n)
 end
 
@@ -376,9 +382,7 @@ local function settle_period(self, subject)
    for i in ipairs(self.events) do change_period(self, subject, i, self.periods[i]) end
 end
 
-local function drain_all(self, elapsed)
-   local soon = self.by_event or self.sampler and self.sampler.copies
-   if elapsed - self.drained < (soon and LAST_LOOK or FLUSH) then return end
+local function drain_now(self, elapsed)
    self.drained = elapsed
    local began = time_ns()
    for subject in pairs(self.live) do
@@ -390,17 +394,28 @@ local function drain_all(self, elapsed)
    hand_on_waits(self, began - UNDER_WAY)
 end
 
--- What the context's own account says was lost, and how long its thread ran unobserved.
-local function settle(self, subject)
+local function drain_all(self, elapsed)
+   local soon = self.by_event or self.sampler and self.sampler.copies
+   if elapsed - self.drained >= (soon and LAST_LOOK or FLUSH) then drain_now(self, elapsed) end
+end
+
+-- Adds what the context's own account says was lost; returns that account.
+local function add_losses(self, subject, sum)
    local info = set_info(subject.ctx, self.spec.set)
-   if self.stages then self.progress[#self.progress + 1] = stages.progress(self.stages, subject.ctx) end
    local late = info.late or 0
-   self.lost, self.late = self.lost + (info.lost or 0) - late, self.late + late
-   self.throttled = self.throttled + (info.throttled or 0)
+   sum.lost, sum.late = sum.lost + (info.lost or 0) - late, sum.late + late
+   sum.throttled = sum.throttled + (info.throttled or 0)
    for _, part in ipairs(subject.parts) do
       local header = part.buffer:header()
-      self.full, self.crowded = self.full + header.overflows, self.crowded + header.lost
+      sum.full, sum.crowded = sum.full + header.overflows, sum.crowded + header.lost
    end
+   return info
+end
+
+-- What was lost, and how long the context's thread ran unobserved.
+local function settle(self, subject)
+   if self.stages then self.progress[#self.progress + 1] = stages.progress(self.stages, subject.ctx) end
+   local info = add_losses(self, subject, self)
    if self.inherits then
       self.ran = self.ran + (info.act_duration or 0)
       return
@@ -788,6 +803,36 @@ local function handlers(self, on_tick)
          return step, enough
       end,
    }
+end
+
+local LOSSES = { "lost", "late", "throttled", "full", "crowded", "untold" }
+
+--- What was lost so far, in the words of `profile.run`.
+-- @tparam table self of `profile.prepare`, while it is carried out or after
+-- @treturn table `lost`, `late`, `throttled`, `full`, `crowded`, `untold`: numbers
+-- @usage print(profile.losses(profile.prepare { command = { "true" } }).lost) --> 0
+function profile.losses(self)
+   local out = {}
+   for _, name in ipairs(LOSSES) do out[name] = self[name] end
+   for subject in pairs(self.live) do add_losses(self, subject, out) end
+   return out
+end
+
+--- Hands on all samples that were taken so far; call stacks that come from now on are numbered from 1 again.
+-- @tparam table self of `profile.prepare`, while it is carried out
+-- @number elapsed s since it began
+-- @treturn table samples, by where their stacks were cut, since the last time; nil where there are no stacks
+-- @treturn int samples with stacks, since the last time
+-- @usage
+-- local p = profile.prepare { command = { "true" }, events = "page-faults", period = 1 }
+-- local sink = { block = function() end, maps = function() end, comm = function() end }
+-- profile.run(p, sink, function(self, elapsed) profile.divide(self, elapsed) end)
+function profile.divide(self, elapsed)
+   drain_now(self, elapsed)
+   if not self.stacks then return nil end
+   local cuts, total, renumber = self.stacks:divide()
+   if self.off_cpu then self.off_cpu:renumber(renumber) end
+   return cuts, total
 end
 
 -- Samples that were not taken while a full buffer waited: for clocks; another event's rate is not known, nor which

@@ -129,14 +129,16 @@ end
 
 -- Does something again until it is done: while the database is away, for as long as there is patience; while it
 -- answers, a few times.
-local function persist(self, patience, fn)
-   local refused = 0
+local function persist(self, options, fn)
+   local refused, patience, told = 0, options.patience or PATIENCE, false
    while true do
       local result, err = fn()
       if result then return result end
       local answered = self.database:ask("SELECT 1")
       refused = answered and refused + 1 or 0
       if refused == TRIES then return nil, err end
+      if not answered and not told and options.waiting then options.waiting(err, patience) end
+      told = told or not answered
       local back, why = await(self, proc.clock() + patience, err)
       if not back then return nil, why end
    end
@@ -221,7 +223,8 @@ local function account(result, items)
    end
 end
 
-local LOADING = { "version", "host", "command", "kernel", "arch", "job", "patience", "progress" }
+local LOADING = { "version", "host", "command", "kernel", "arch", "job", "patience", "progress",
+   "waiting" }
 
 --- Loads recordings, each once: its content tells whether it is there. In batches, each of which is seen whole or not
 -- at all; the database sets the pace.
@@ -229,6 +232,7 @@ local LOADING = { "version", "host", "command", "kernel", "arch", "job", "patien
 -- @tparam[opt] table options of `store.given`, what the recordings are known by; and:
 -- @number[opt=60] options.patience s to wait for a database that does not answer
 -- @func[opt] options.progress is told now and then how many files are done
+-- @func[opt] options.waiting is told, once, when the database does not answer: why, and for how many s it is waited for
 -- @treturn table `files` (recordings) and `samples` that were loaded, `there` (files that were there already),
 -- `refused`: list of `path` and `why`; `warnings` about those loaded; `left` files that were not loaded since the
 -- database failed, `why`
@@ -238,7 +242,6 @@ local LOADING = { "version", "host", "command", "kernel", "arch", "job", "patien
 function store:load(paths, options)
    options = options or {}
    fields.check("load", options, LOADING, "option")
-   local patience = options.patience or PATIENCE
    local result = { files = 0, samples = 0, there = 0, refused = {}, warnings = {}, left = 0 }
    local from, done, err = 1, true, nil
    while done and from <= #paths do
@@ -246,7 +249,7 @@ function store:load(paths, options)
       for i = from, math.min(from + FILES - 1, #paths) do chosen[#chosen + 1] = paths[i] end
       local ids = ids_of(chosen)
       for i, path in ipairs(chosen) do items[i] = { path = path, id = ids[i], loaded = {} } end
-      done, err = persist(self, patience, function() return load_missing(self, items, options) end)
+      done, err = persist(self, options, function() return load_missing(self, items, options) end)
       if done then
          account(result, items)
          from = from + #items

@@ -76,7 +76,8 @@ function symbols.object(path, id, file)
       object, err = objects.object(path, file)
       known[version] = object
    end
-   return object, err
+   if not object then return nil, err end
+   return object
 end
 
 local function base_name(path)

@@ -19,7 +19,7 @@ each() { awk -v ms="$1" -v n="$2" 'BEGIN { printf "%.2f", ms * 1e3 / n }'; }
 
 lpfm_record=$(cost "$build/lpfm" record -g dwarf -c 100000 -p $copied --timeout "$seconds" -o "$out/lpfm")
 perf_record=$(cost perf record -q -e cpu-clock -c 100000 --call-graph dwarf -p $copied -o "$out/perf" sleep "$seconds")
-lpfm_report=$(cost "$build/lpfm" report -f "$out/lpfm")
+lpfm_report=$(cost "$build/lpfm" report -i "$out/lpfm")
 lpfm_n=$(awk '$2 ~ /^[0-9,]+$/ && $3 == "samples" { gsub(",", "", $2); print $2; exit }' "$out/text")
 perf_report=$(cost perf report --no-inline --stdio -s sym -i "$out/perf")
 perf_n=$(perf report --no-children -g none --stdio -s sym -F sample -i "$out/perf" 2>/dev/null |
@@ -127,7 +127,7 @@ compare() {	# NAME COMMAND...
 	command -v "$1" >/dev/null || { return; }
 	"$build/lpfm" record -q -g -F 500 -o "$out/lpfm" -- "$@" >/dev/null
 	perf record -q -e cpu-clock -F 500 --call-graph dwarf -o "$out/perf" -- "$@" >/dev/null
-	read -r n whole elsewhere < <("$build/lpfm" script -f "$out/lpfm" -s "$out/starts.lua" 2>/dev/null)
+	read -r n whole elsewhere < <("$build/lpfm" script -i "$out/lpfm" -s "$out/starts.lua" 2>/dev/null)
 	read -r perf_n perf_whole < <(of_perf "$out/perf")
 	printf '%-42s %10s %10s %12s\n' "  $name, $n and $perf_n samples" "$(share "$n" "$whole")" "$(share "$perf_n" "$perf_whole")" "$elsewhere"
 }

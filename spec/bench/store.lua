@@ -13,7 +13,7 @@ local SIZE = {
 }
 -- The days by their dates: midnight may pass meanwhile.
 local NOW, DAY = os.time(), 86400
-local QUESTION = "%s/lpfm report --from '%s' -s version,symbol --top 10 --no-children --where time="
+local QUESTION = "%s/lpfm report --db '%s' -s version,symbol --top 10 --no-children --select time="
    .. os.date("!%Y-%m-%d", NOW) .. " --against time=" .. os.date("!%Y-%m-%d", NOW - DAY)
 
 local function print_row(label, format, ...)

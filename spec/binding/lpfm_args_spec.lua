@@ -38,6 +38,19 @@ describe("arguments of lpfm", function()
       ctx:close()
    end)
 
+   it("name the method that is called without its object, also where it is replaced or called last", function()
+      for _, name in ipairs { "lpfm.blocks", "lpfm.chunks", "lpfm.perfdata", "lpfm.sim" } do pcall(require, name) end
+      local methods = 0
+      for fn, method in pairs(debug.getregistry()["lpfm.methods"]) do
+         for _, bad in ipairs { {}, 5, "x", io.stdout } do
+            local message = message_of(function() return fn(bad) end):gsub("^[^%s]+%.lua:%d+: ", "")
+            assert.equal(method .. ": ", message:sub(1, #method + 2), message)
+         end
+         methods = methods + 1
+      end
+      assert.is_true(methods > 80, methods)
+   end)
+
    local function says(expected, fn, ...)
       local message = message_of(fn, ...)
       assert.truthy(message:find(expected, 1, true), message)

@@ -182,6 +182,24 @@ describe("lpfm.proc", function()
       assert.has_error(function() proc.on_interrupt(1) end)
    end)
 
+   it("remembers other signals once told to", function()
+      for _, name in ipairs { "USR2", "SIGUSR2" } do
+         assert.is_true(proc.catch(name))
+         assert.is_false(proc.caught(name))
+         assert(proc.kill(proc.getpid(), name))
+         assert.is_true(proc.caught(name))
+         assert.is_false(proc.caught(name))
+      end
+      for _, name in ipairs { "KILL", "STOP" } do
+         local ok, err, errno = proc.catch(name)
+         assert.same({ nil, lpfm.errno.EINVAL }, { ok, errno })
+         assert.truthy(err:find("^catch: "), err)
+      end
+      assert.has_error(function() proc.catch "NONE" end, "catch: unknown signal 'NONE'")
+      assert.has_error(function() proc.caught() end)
+      assert.has_error(function() proc.caught(-1) end)
+   end)
+
    it("raises the limit of descriptors, for itself alone", function()
       local code = [[local proc = require "lpfm.proc"
          print(proc.raise_nofile())

@@ -139,7 +139,7 @@ for _, kind in ipairs(databases.kinds) do
 
       test("is no mistake in the command line where it has no tables, is not there or has nothing", function()
          local function fails(line, url, why)
-            local out, status = c.sh(("%s %s --from '%s'"):format(program, line, url))
+            local out, status = c.sh(("%s %s --db '%s'"):format(program, line, url))
             assert.equal(1, status, out)
             assert.truthy(out:lower():find(why, 1, true), out)
             assert.falsy(out:find("--help", 1, true), out)
@@ -147,9 +147,9 @@ for _, kind in ipairs(databases.kinds) do
          fails("report", server.url, "no recordings have been loaded there")
          fails("report", kind .. "://127.0.0.1:1/x", "refused")
          self:load { make("a.data", { counts = { 1 } }) }
-         fails("export --format folded --where host=nowhere", server.url, "no samples match")
-         fails("report --where host=nowhere", server.url, "no samples match")
-         fails("report --json --where host=nowhere", server.url, "no samples match")
+         fails("export --format folded --select host=nowhere", server.url, "no samples match")
+         fails("report --select host=nowhere", server.url, "no samples match")
+         fails("report --json --select host=nowhere", server.url, "no samples match")
       end)
 
       test("has each recording once, whatever its name and however often it is loaded", function()
@@ -257,7 +257,7 @@ for _, kind in ipairs(databases.kinds) do
          assert.same({ "10 4", "3 2" }, rows("rank", "rank>2"))
          assert.same({ "n1 3" }, rows("node", "node=n1"))
          assert.same({ "1 4" }, rows("step", "step=1,job=77"))
-         local out, status = c.sh(("%s report --from '%s' --where '%s' --rank 0-3,9 --node n1 -s rank -x,"):format(
+         local out, status = c.sh(("%s report --db '%s' --select '%s' --rank 0-3,9 --node n1 -s rank -x,"):format(
             program, server.url, mine()))
          assert.equal(0, status, out)
          assert.truthy(out:find("\n66.6667,2,2000000,cpu-clock,3\n33.3333,1,1000000,cpu-clock,2\n", 1, true), out)
@@ -289,18 +289,18 @@ for _, kind in ipairs(databases.kinds) do
          assert.truthy(out:find("1 recording with 4 samples into " .. kind, 1, true), out)
          out = c.sh(("%s export --to '%s' '%s/a.dat[a]'"):format(program, server.url, scratch))
          assert.truthy(out:find("; 1 there already", 1, true), out)
-         out, status = c.sh(("%s report --from '%s' -s version,symbol --json --top 1 --where '%s'"):format(program,
+         out, status = c.sh(("%s report --db '%s' -s version,symbol --json --top 1 --select '%s'"):format(program,
             server.url, mine()))
          assert.equal(0, status)
          local found = cjson.decode(out)
          assert.same({ "7", "alpha", 75 }, { found.rows[1].version, found.rows[1].symbol, found.rows[1].percent })
-         out = c.sh(("%s report --from '%s' --host %dhere -x,"):format(program, server.url, test_number))
+         out = c.sh(("%s report --db '%s' --host %dhere -x,"):format(program, server.url, test_number))
          assert.truthy(out:find("\n75.0000,3,", 1, true), out)
-         out = c.sh(("%s report --from '%s' --where time=today,'%s' --against '%s'"):format(program, server.url,
+         out = c.sh(("%s report --db '%s' --select time=today,'%s' --against '%s'"):format(program, server.url,
             mine(), mine()))
          assert.truthy(out:find("75.00%%  75.00%%   %+0.00        3  alpha"), out)
          local folded = c.sh(("%s export --format folded %s"):format(program, path))
-         assert.equal(folded, (c.sh(("%s export --from '%s' --where '%s'"):format(program, server.url, mine()))))
+         assert.equal(folded, (c.sh(("%s export --db '%s' --select '%s'"):format(program, server.url, mine()))))
          assert.truthy(folded:find("prog;prog;prog;alpha 3", 1, true), folded)
       end)
 

@@ -86,31 +86,48 @@ describe("a client program", function()
    end)
 end)
 
+describe("a database that does not answer", function()
+   it("is waited for, and that is said at once, in plain words", function()
+      local path = os.tmpname()
+      local stub = assert(io.open(path, "w"))
+      stub:write("#!/bin/sh\necho 'Poco::Exception. Code: 1000, e.code() = 0, e.displayText() = Host not found: here, "
+         .. "e.what() = Host not found' >&2; exit 1\n")
+      stub:close()
+      os.execute(("mkdir -p %s.d && mv %s %s.d/clickhouse-client && chmod +x %s.d/*"):format(path, path, path, path))
+      assert.equal(0, select(2, c.sh(("%s record -q -e page-faults -c 1 -o %s.d/one -- true"):format(program, path))))
+      local line = "PATH=%s.d:$PATH %s -e 'print(require(\"pfm.store\").open(\"clickhouse://here/x\")"
+         .. ":load({ arg[1] }, { patience = 0, waiting = print }).why)' %s.d/one"
+      local out = c.sh(line:format(path, program, path))
+      os.execute("rm -r " .. path .. ".d")
+      assert.equal("Host not found: here\t0\nHost not found: here\n", out)
+   end)
+end)
+
 describe("the commands", function()
    it("refuse what does not go together", function()
       for line, why in pairs {
-         ["report --where host=a"] = "--where: expected --from URL",
+         ["report --select host=a"] = "--select: expected --db URL",
          ["export --set version=1"] = "--set: expected --to URL",
          ["export --to postgresql:///x --set colour=red"] = "'colour=red' is not NAME=VALUE",
-         ["report --from mysql://x"] = "unknown kind of database 'mysql'",
+         ["report --db mysql://x"] = "unknown kind of database 'mysql'",
          ["export --to postgresql:///x --set version"] = "'version' is not NAME=VALUE (names:",
-         ["export --to postgresql:///x --from postgresql:///y"] = "--to and --from exclude each other",
+         ["export --to postgresql:///x --db postgresql:///y"] = "--to and --db exclude each other",
          ["export --to postgresql:///x --format csv"] = "--to and --format exclude each other",
          ["export --to postgresql:///x -o out.csv"] = "--to and --output exclude each other",
-         ["export --from postgresql:///x lpfm.data"] = "--from and a recording exclude each other",
-         ["report --from postgresql:///x --rank 3-1"] = "the range '3-1' is reversed: expected 1-3",
-         ["report --from postgresql:///x --where 'rank=1|x'"] = "'1|x' is not a list of ranks",
-         ["report --from postgresql:///x --where 'rank<x'"] = "'rank<x': 'x' is not a number",
+         ["export --db postgresql:///x lpfm.data"] = "--db and a recording exclude each other",
+         ["report --db postgresql:///x --rank 3-1"] = "the range '3-1' is reversed: expected 1-3",
+         ["report --db postgresql:///x --select 'rank=1|x'"] = "'1|x' is not a list of ranks",
+         ["report --db postgresql:///x --select 'rank<x'"] = "'rank<x': 'x' is not a number",
          ["export --to postgresql:///x --ids"] = "--to and --ids exclude each other",
-         ["export --to postgresql:///x --where host=a"] = "--to and --where exclude each other",
+         ["export --to postgresql:///x --select host=a"] = "--to and --select exclude each other",
          ["export --to postgresql:///x -x,"] = "--to and -x exclude each other",
-         ["export --from postgresql:///x --ids"] = "--from and --ids exclude each other",
-         ["export --from postgresql:///x --no-inline"] = "--from and --no-inline exclude each other",
-         ["export --from postgresql:///x --base a"] = "--from and --base exclude each other",
-         ["export --from postgresql:///x --set host=a"] = "--from and --set exclude each other",
-         ["export --from postgresql:///x --icicle"] = "--format folded and --icicle exclude each other",
-         ["report --from postgresql:///x --histogram interval"] = "--from and --histogram exclude each other",
-         ["export --from postgresql:///x --format pprof"] = "it makes the formats flamegraph and folded",
+         ["export --db postgresql:///x --ids"] = "--db and --ids exclude each other",
+         ["export --db postgresql:///x --no-inline"] = "--db and --no-inline exclude each other",
+         ["export --db postgresql:///x --base a"] = "--db and --base exclude each other",
+         ["export --db postgresql:///x --set host=a"] = "--db and --set exclude each other",
+         ["export --db postgresql:///x --icicle"] = "--format folded and --icicle exclude each other",
+         ["report --db postgresql:///x --histogram interval"] = "--db and --histogram exclude each other",
+         ["export --db postgresql:///x --format pprof"] = "it makes the formats flamegraph and folded",
       } do
          local out, status = c.sh(program .. " " .. line)
          assert.truthy(out:find(why, 1, true), out)

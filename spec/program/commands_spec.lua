@@ -96,6 +96,63 @@ for _, row in ipairs(commands.rows) do
    end)
 end
 
+-- --- one meaning for each flag -------------------------------------------------------------------
+
+-- What a letter stands for: its long name, or what the help says; of a long one, what its value is.
+local function meanings_of(option)
+   local letter, long
+   for _, flag in ipairs(option.flags) do
+      if #flag == 2 then letter = flag else long = flag end
+   end
+   local value = option.value and option.value:gsub("S$", "") or "nothing"
+   return letter, letter and (long or value), long, value
+end
+
+-- Where a flag means several things, the meanings and why that is.
+local EXCEPTIONS = {
+   ["-i"] = { "--input --no-inherit", "perf report and perf stat have both" },
+   ["-s"] = { "--script --sort --symbol", "perf script, report and annotate have these" },
+   ["-F"] = { "--fields --frequency", "perf script and perf record have both" },
+   ["-d"] = { "--detailed --refresh", "perf stat and perf top have both" },
+   ["-g"] = { "--call-graph nothing", "perf record and perf report have both" },
+   ["--call-graph"] = { "HOW ORDER", "perf record and perf report have both" },
+}
+
+describe("a flag", function()
+   local of, commands_of = {}, {}
+
+   local function note(flag, meaning, name)
+      if not flag then return end
+      of[flag], commands_of[flag] = of[flag] or {}, commands_of[flag] or {}
+      of[flag][meaning] = true
+      table.insert(commands_of[flag], name)
+   end
+
+   for _, row in ipairs(commands.rows) do
+      for _, option in ipairs(commands.module(row.name).options().rows) do
+         local letter, meaning, long, value = meanings_of(option)
+         note(letter, meaning, row.name)
+         note(long, value, row.name)
+      end
+   end
+
+   it("means the same in all commands, or is an exception with a reason", function()
+      local wrong = {}
+      for flag, meanings in pairs(of) do
+         local list = {}
+         for meaning in pairs(meanings) do list[#list + 1] = meaning end
+         table.sort(list)
+         local text, known = table.concat(list, " "), EXCEPTIONS[flag]
+         if #list > 1 and not (known and known[1] == text) then
+            wrong[#wrong + 1] = ("%s: %s (%s)"):format(flag, text, table.concat(commands_of[flag], ", "))
+         end
+         if known and #list == 1 then wrong[#wrong + 1] = flag .. " is no exception any more" end
+      end
+      table.sort(wrong)
+      assert.same({}, wrong)
+   end)
+end)
+
 -- --- completion in shells ------------------------------------------------------------------------
 
 local function listed(refusal)

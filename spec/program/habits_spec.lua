@@ -257,9 +257,38 @@ describe("an option of perf's", function()
          assert.equal(0, status, out)
          assert.truthy(out:find("\n?[%d.]+,msec,task%-clock,"), line .. ": " .. out)
       end
-      for _, line in ipairs { "--input=", "-f ", "-i " } do
+      for _, line in ipairs { "--input=", "--input ", "-i ", "-i" } do
          assert.truthy(run(("report %s%s/none.data"):format(line, scratch)):find("none.data", 1, true), line)
       end
+   end)
+
+   it("may be written as it was before it had one meaning", function()
+      assert(select(2, run(("record -q -e page-faults -c 1 -o %s -- true"):format(file))) == 0)
+      for _, line in ipairs { "--file=", "--file ", "-f ", "-f" } do
+         for _, name in ipairs { "report --plain", "script", "annotate", "plot", "export --format folded" } do
+            local out, status = run(("%s %s%s"):format(name, line, file))
+            assert.equal(0, status, name .. " " .. line .. ": " .. out)
+            assert.equal(run(("%s -i %s"):format(name, file)), out)
+         end
+      end
+      assert.truthy(run("report --from none --html x"):find("--from and --html exclude each other", 1, true))
+      assert.truthy(run("report --db none --html x"):find("--db and --html exclude each other", 1, true))
+      local line = "annotate --source -i " .. file .. " "
+      assert.equal(run(line .. "--functions 3"), run(line .. "--top 3"))
+      for _, name in ipairs { "report", "export" } do
+         for _, url in ipairs { "none", "postgresql://" } do
+            local line_of = name .. " %s=" .. url .. " %s=host=a"
+            local out, status = run(line_of:format("--from", "--where"))
+            assert.equal((run(line_of:format("--db", "--select")):gsub("%-%-db", "--from")), out)
+            assert.is_true(status ~= 0, out)
+         end
+         assert.is_nil(run(name .. " --help"):find("--from", 1, true))
+      end
+   end)
+
+   it("may stand for nothing more than once: -vvv", function()
+      assert.equal(0, select(2, run(("report -vvv --plain -i %s"):format(file))))
+      assert.equal(2, select(2, run(("report -vx --plain -i %s"):format(file))))
    end)
 
    it("takes a number for its value, and is not guessed from a letter", function()

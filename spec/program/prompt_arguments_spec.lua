@@ -64,6 +64,40 @@ describe("a function of the prompt", function()
    end)
 end)
 
+describe("a method that is called with a dot", function()
+   it("is named as it was typed, whatever its object", function()
+      local lines, wanted = {}, {}
+      local function try(make, object, methods)
+         if make then lines[#lines + 1] = make end
+         for method in methods:gmatch("%S+") do
+            for _, call in ipairs { "%s.%s{66}", "local _ = %s.%s()", "x = 1; %s.%s(7)", "return %s.%s{}" } do
+               lines[#lines + 1] = "print('--') " .. call:format(object, method)
+               if call:find("^return") then lines[#lines] = call:format(object, method) end
+               wanted[#wanted + 1] = "\n" .. method .. ": "
+            end
+         end
+      end
+      try("c = lpfm.create { format = 'default' }", "c", "read_pmds write_pmds write_pmcs load unload start "
+         .. "stop restart read close fd buffer getinfo_evtsets create_evtsets delete_evtsets")
+      try("u = lpfm.u64(5)", "u", "band hex signed tonumber lshift compare")
+      try("b = c:buffer()", "b", "header samples count_by")
+      try("r = recording.open 'hot.data'", "r", "warnings each_block has_stacks sizes programs")
+      local out, at = "\n" .. typed(table.concat(lines, "\n")), 1
+      for i, want in ipairs(wanted) do
+         local from, to = out:find(want, at, true)
+         assert.truthy(from, ("%d: %s is not named in: %s"):format(i, want, out:sub(at, at + 300)))
+         at = to
+      end
+      assert.is_nil(out:find("'fn'", 1, true) or out:find("'?'", 1, true), out)
+   end)
+
+   it("keeps the values and names of what is typed", function()
+      local out = typed("1, nil, 3\n=2 + 2 -- said\nreturn 5;\nx = 6; x, x\nlocal y = 7; y\nstring.rep()\nnil")
+      assert.equal("1\tnil\t3\n4\n5\n6\t6\n7\nbad argument #1 to 'rep' (string expected, got no value)\n"
+         .. "   string.rep()\n          ^\n", (out:gsub("nil\n$", "")))
+   end)
+end)
+
 describe("a list of CPUs", function()
    it("is refused where a range is reversed", function()
       for _, command in ipairs { "stat", "record" } do

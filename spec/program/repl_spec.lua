@@ -422,6 +422,24 @@ describe("the prompt without a terminal's abilities", function()
       assert.equal("5000\n", (piped("=" .. long .. "\n")))
    end)
 
+   it("breaks what it says between words, in narrow terminals", function()
+      local function shown_by(arguments, last)
+         t = terminal.start(("exec sh -c %s"):format(quote(("%s %s; echo done; cat"):format(program, arguments))),
+            { columns = 50, first = last })
+         local shown = t:screen():gsub("%s+", " ")
+         t:stop()
+         return shown
+      end
+      local recorded = os.tmpname()
+      local shown = shown_by(("record -g -o %s -- true"):format(recorded), "done")
+      assert.truthy(shown:find("KiB), none lost; call stacks by ", 1, true), shown)
+      os.remove(recorded)
+      local missing = lpfm.machine().notes:match("[^\n]*no hardware PMU[^\n]*")
+      if not missing then pending("this computer has a hardware PMU") end
+      shown = shown_by("", "lpfm>")
+      assert.truthy(shown:find(missing, 1, true), shown)
+   end)
+
    it("works in a dumb terminal, and without colours when asked", function()
       t = terminal.start("exec env TERM=dumb " .. program)
       t:enter("1 + 2")

@@ -1,9 +1,20 @@
 -- SPDX-License-Identifier: MIT
 -- Values at the prompt: exact, and no more of them than is looked at.
 
+local doc = require "pfm.doc"
 local show = require "repl.prompt.show"
 
 describe("a value at the prompt", function()
+   it("that is a module has the functions that do all of its work first", function()
+      for module, first in pairs { count = "run call times check", record = "run begin finish" } do
+         local names = {}
+         for name in doc.text("pfm." .. module, 100):gmatch("\n   pfm%." .. module .. "%.([%w_]+)") do
+            names[#names + 1] = name
+         end
+         assert.equal(first, table.concat(names, " "):sub(1, #first))
+      end
+   end)
+
    it("that is a number gives the same number when it is typed again", function()
       for _, n in ipairs { 0, -5, 1e6 / 7, 1 / 3, 0.1, 123456789.123, 2 ^ 53, 2 ^ 63, -2 ^ 63, 1e15 + 0.5, 1e300,
          5e-324, math.huge, -math.huge } do

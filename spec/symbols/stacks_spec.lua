@@ -236,6 +236,24 @@ describe("a table of stacks", function()
       assert.is_false(other:load(bytes))
    end)
 
+   it("takes stacks of another table, with where they are cut", function()
+      local function words(...)
+         local out = {}
+         for i, w in ipairs { ... } do out[i] = string.char(w) .. ("\0"):rep(7) end
+         return table.concat(out)
+      end
+      local from, to = blocks.stack_table(), blocks.stack_table()
+      from:add(words(1))
+      from:add(words(7, 8) .. "\4" .. ("\0"):rep(6) .. "\128") -- 2^63 + 4
+      assert.equal("stack", from:cut(2))
+      assert.same({ 1, 1, 2 }, { to:copy(from, 2), to:copy(from, 2), to:copy(from, 1) })
+      assert.same({ { 7, 8 }, "stack", { 1 } }, { to:frames(1), to:cut(1), to:frames(2) })
+      assert.same({ 0, 0, 2 }, { to:copy(from, 0), to:copy(from, 3), #to })
+      assert.equal(from:bytes():sub(9), words(1, 1) .. to:fresh():sub(9, 40))
+      for _, bad in ipairs { to, {}, "x" } do assert.has_error(function() to:copy(bad, 1) end) end
+      assert.has_error(function() to:copy(from) end)
+   end)
+
    it("refuses bytes that are none of its, and leaves a gap where some are missing", function()
       local function words(...)
          local out = {}

@@ -63,8 +63,10 @@ local function head_of(self, s, width)
    local ns = math.floor(s.time * 1e9 + 0.5) + (self.time_base or 0)
    local us = math.floor(ns / 1e3)
    local cpu = s.cpu and ("[%03d] "):format(s.cpu) or ""
-   return ("%s %5d %s%5d.%06d: %10.0f %s: "):format(self:has_stacks() and comm or ("%16s"):format(comm), s.tid, cpu,
-      math.floor(us / 1e6), us % 1e6, s.period, (" "):rep(width - #s.event) .. s.event)
+   local period = s.trace and "" or ("%10.0f "):format(s.period)
+   return ("%s %5d %s%5d.%06d: %s%s: %s"):format(self:has_stacks() and comm or ("%16s"):format(comm), s.tid, cpu,
+      math.floor(us / 1e6), us % 1e6, period, (" "):rep(width - #s.event) .. s.event,
+      s.trace and s.trace:gsub("[^\t]+", render.printable) or "")
 end
 
 --- Prints samples.
@@ -78,7 +80,7 @@ function perf_lines.print(self, iterate)
       local out = { head_of(self, s, width) }
       if self:has_stacks() then
          stack_lines(self, out, resolver, s)
-      else
+      elseif not s.trace then
          out[1] = ("%s%17s %s (%s)"):format(out[1], hex(s.address), name_of(s.symbol, s.where, 0),
             render.printable(object_of(s.where)))
       end

@@ -42,6 +42,8 @@ See also: regions, stages, ranks, events, machines.]==] },
                                          a period or a frequency for each event
    lpfm record --off-cpu -- ./prog       where threads wait, and for how long, beside where they run
    lpfm record --max-size 100M -- ./prog end the recording when its file has grown to that
+   lpfm record -a --switch-output=1m --switch-max-files=10
+                                         a file a minute, the latest ten; --switch-output: one at each SIGUSR2
    lpfm record --where "ip in 'kernel'" -- ./prog
                                          keep only what meets a condition: ?where
    lpfm report                           by symbol; -s object,thread,line for others; ? lists its keys
@@ -158,7 +160,7 @@ the report says how well. Damaged files are named and left out.]==] },
 { "databases", "keep recordings in PostgreSQL or ClickHouse; record always", [==[
    lpfm export --to clickhouse://db/profiles *.data
                                          load recordings; a year of a fleet
-   lpfm report --from clickhouse://db/profiles -s version,symbol --where time=today --against time=yesterday
+   lpfm report --db clickhouse://db/profiles -s version,symbol --select time=today --against time=yesterday
                                          report from there, and compare
    lpfm record -a -F 99 --every 60s --for 5s -o spool --to clickhouse://db/profiles
                                          record always, on a budget
@@ -166,7 +168,7 @@ the report says how well. Damaged files are named and left out.]==] },
 In a database a recording is there once, however often it is loaded and whatever fails meanwhile. Its rows are what a
 recording has of each thread's name, place and call stack. Times are those of recordings; threads and CPUs stay in the
 file. psql or clickhouse-client does the talking (Debian: postgresql-client, clickhouse-client). The database aggregates
-for report --from and export --from.
+for report --db and export --db.
 
 record --every keeps to shares of CPU time and disk space. It lets recordings wait in its folder while the database is
 away, and counts in collector.json what it had to drop. The Debian package has a systemd unit for it, lpfm-record, which

@@ -175,6 +175,18 @@ local function put_still(self, out)
    step.LOST(self)
 end
 
+--- Numbers the call stacks of the samples that are kept back anew.
+-- @func renumber of a number, the new one
+-- @usage require("pfm.measure.off_cpu").new(69, { [69] = 1 }):renumber(function(number) return number end)
+function off_cpu:renumber(renumber)
+   local function change(its)
+      local values = its.sample and its.sample.values
+      if values then values[#values] = renumber(values[#values]) end
+   end
+   for _, e in ipairs(self.queue) do change(e) end
+   for _, its in pairs(self.away) do change(its) end
+end
+
 --- The samples of the threads that run again.
 -- @int[opt] time ns: everything up to then has come; nil: all, with those of threads that do not run again
 -- @treturn string bytes

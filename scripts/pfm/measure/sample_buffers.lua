@@ -95,6 +95,7 @@ function stacks.new(spec, values)
    local how, why, copied = choose(spec)
    local self = setmetatable({ how = how, why = why, table = how and stored.stack_table(), copied = copied or 0,
       copies = how == stacks.DWARF, records = can_record(spec, { "RECORDS" }), given = 0, looked = {},
+      cuts = {}, total = 0,
       unwinder = how and copied > 0 and objects.unwinder(nil, how == stacks.POINTERS) or nil,
       values = values, size = spec.buffer, cpus = spec.cpus and #spec.cpus }, stacks)
    local least = HEADER + self:largest()
@@ -162,7 +163,21 @@ end
 -- @usage print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):outcome().how) --> "frame pointers"
 function stacks:outcome()
    local cuts, total = self.table:cuts()
+   for where, n in pairs(self.cuts) do cuts[where] = (cuts[where] or 0) + n end
+   total = total + self.total
    return { how = self.how, why = self.why, cuts = next(cuts) and cuts, total = total, copied = self:bytes() }
+end
+
+--- Begins with an empty table of stacks.
+-- @treturn table samples, by where their stacks were cut, of the table so far
+-- @treturn int samples in all, of that
+-- @treturn function gives a stack of that table its number in the new one
+-- @usage print(select(2, require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):divide())) --> 0
+function stacks:divide()
+   local outcome, before = self:outcome(), self.table
+   self.cuts, self.total, self.table = outcome.cuts or {}, outcome.total, stored.stack_table()
+   local cuts, total = before:cuts()
+   return next(cuts) and cuts, total, function(number) return self.table:copy(before, number) end
 end
 
 --- Notes that a buffer is there, or is no more.

@@ -20,7 +20,8 @@ local reader = {}
 
 -- The registers that stacks are unwound by here.
 local REGISTERS = { x86_64 = "ff0fff", aarch64 = "1ffffffff" }
-local LARGE, BEFORE = 2 ^ 52, 3600e9        -- ns; so long before the first sample nothing is of interest
+local LARGE, LARGEST = 2 ^ 52, 2 ^ 63       -- ns, times that a number may not hold, or that none is
+local BEFORE = 3600e9                       -- ns: so long before the first sample nothing is of interest
 
 -- --- the head ------------------------------------------------------------------------------------
 
@@ -99,7 +100,7 @@ end
 -- If times are larger than a number holds exactly, they begin at a second shortly before the first sample.
 local function check_clock(self)
    local first = self.file:next("samples")
-   if first and first.time > LARGE then
+   if first and first.time > LARGE and first.time < LARGEST then
       self.base = math.floor((first.time - BEFORE) / 1e9) * 1e9
       self.file:set_base(self.base)
    end
@@ -130,9 +131,9 @@ end
 --- Opens a file of perf's.
 -- @string path "-" is standard input
 -- @tparam function new a recording that is empty, of a path
--- @treturn[1] recording with `remarks`, a list of warnings; `branches`, what branch stacks say, by the
--- numbers that samples have; `time_base`, ns that its times are less than perf's; its head is to be completed by
--- `pfm.recording.reader`
+-- @treturn[1] recording with `remarks`, a list of warnings; `branches`, what branch stacks say, by the numbers that
+-- samples have; `traces`, what tracepoints say (`pfm.recording.perfdata.tracepoints`); `time_base`, ns that its times
+-- are less than perf's; its head is to be completed by `pfm.recording.reader`
 -- @treturn[2] boolean false: it is no file of perf's
 -- @return[3] nil
 -- @treturn[3] string why it cannot be read

@@ -125,11 +125,25 @@ local function value_names(self, event)
 end
 
 -- The number of its stack is the last.
-local function with_values(self, s, raw, names)
+local function with_values(self, s, raw, names, resolver)
    for i, name in ipairs(names) do s[name] = raw.values[i] end
    if self.branches and s.branches then s.branches = self.branches[s.branches] or "" end
+   if self.traces and s.trace then s.trace = self.traces:text(s.trace, resolver) end
    if self:has_stacks() then s.stack = tonumber(raw.values[#names + 1]) or 0 end
    return s
+end
+
+--- The values recorded with a sample.
+-- @tparam table self of `recording.open`
+-- @tparam table raw the sample, of `lpfm.blocks.each`
+-- @tparam[opt] table resolver of `embedded_symbols.resolver`, for functions of the kernel in what tracepoints say
+-- @treturn table by name
+-- @usage
+-- local samples, s = require "pfm.recording.samples", assert(recording.open "lpfm.data")
+-- for raw in require("lpfm.blocks").each(s:each_block()(), s:sizes()) do print(next(samples.values(s, raw))) end
+function samples.values(self, raw, resolver)
+   local names = value_names(self, samples.event(self, raw.ovfl_pmd, raw.set))
+   return with_values(self, {}, raw, names, resolver)
 end
 
 -- When the samples of each block begin, and which it is, in the order of time.
@@ -235,7 +249,7 @@ function samples.each(self, resolver, only)
          offset = where.offset, object = render.printable(where.object), where = where, thread = raw.tid,
          rank = from.rank, host = from.host, node = from.node, job = from.job, step = from.step,
          recording = from.recording,
-      }, raw, names[key])
+      }, raw, names[key], resolver)
    end
 end
 

@@ -194,10 +194,11 @@ function writer:close(totals)
    self.file:close()
 end
 
---- Ends a file without its end; removes it if it is new and nothing was recorded in it.
+--- Ends a file without its end, unless it has one; removes it if it is new and nothing was recorded in it.
 -- @usage local w = assert(recording.create("new.data", { events = { { name = "cpu-clock", pmd = 65 } } }))
 -- w:discard()
 function writer:discard()
+   if io.type(self.file) == "closed file" then return end
    local own = is_at(self, self.path)
    self.file:close()
    if own and not self.before and self.samples == 0 then os.remove(self.path) end

@@ -58,9 +58,17 @@ function clickhouse.new(url)
    return self
 end
 
+-- What a person needs of the client's words for a failure.
+local function plain(err)
+   return err and (err:match("e%.displayText%(%) = (.-), e%.what%(%)") or err)
+end
+
 -- What others may not read in a list of processes stands in a file of our own.
 local function with_password(self, fn)
-   if not self.url.password then return fn(self.command) end
+   if not self.url.password then
+      local result, err = fn(self.command)
+      return result, plain(err)
+   end
    local path = os.tmpname()
    local file = assert(io.open(path, "w"))
    local escaped = self.url.password:gsub("[&<>]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;" })
@@ -69,7 +77,7 @@ local function with_password(self, fn)
    local ok, result, err = pcall(fn, self.command .. [==[ --config-file ]==] .. path)
    os.remove(path)
    if not ok then error(result, 0) end
-   return result, err
+   return result, plain(err)
 end
 
 --- A text in SQL.

@@ -7,7 +7,8 @@ local perfdata = require "lpfm.perfdata"
 
 local events = {}
 
-local VALUES, BRANCHES = 256, 300           -- numbers of PMDs that values of samples stand under
+local VALUES, BRANCHES, TRACE = 256, 300, 301 -- numbers of PMDs that values of samples stand under
+local TRACEPOINT = 2                        -- a type of events
 
 -- Names by number, as the file tells them: of an event that has ids, by these.
 local function names_of(self)
@@ -26,11 +27,13 @@ local function values_of(self, event)
    local out = {}
    for i, number in ipairs(event.values) do out[i] = VALUES + number end
    if self.has_branches then out[#out + 1] = BRANCHES end
+   if self.recording.traces then out[#out + 1] = TRACE end
    return out
 end
 
 --- Reads them: `self.events`, as of `events` of a file of `lpfm.perfdata`, with `name` and `places` (the PMDs of
--- their samples' values); and what their samples have: `fields`, `has_branches`, `has_stacks`, `unwinds`.
+-- their samples' values); and what their samples have: `fields`, `has_branches`, `has_stacks`, `unwinds`;
+-- and `traces` of the recording.
 -- @tparam table self what is being read, see `pfm.recording.perfdata.records`
 function events.read(self)
    self.events = self.file:events()
@@ -38,6 +41,8 @@ function events.read(self)
    for i, event in ipairs(self.events) do
       event.name = names[i] or event_names.of(event)
       self.has_branches = self.has_branches or (event.fields.branches and not event.calls_by_branches)
+      event.tracepoint = event.type == TRACEPOINT and event.fields.raw and tonumber(event.config, 16) or nil
+      self.recording.traces = self.recording.traces or (event.tracepoint and self.features.tracing)
       self.has_stacks = self.has_stacks or event.fields.callchain or event.fields.stack
       self.unwinds = self.unwinds or event.fields.stack
       for name, is_there in pairs(event.fields) do self.fields[name] = self.fields[name] or is_there end
@@ -78,6 +83,7 @@ function events.with(self)
       end
    end
    if self.has_branches then out[#out + 1] = { name = "branches", pmd = BRANCHES } end
+   if self.recording.traces then out[#out + 1] = { name = "trace", pmd = TRACE } end
    return #out > 0 and out or nil
 end
 

@@ -2,10 +2,12 @@
 --- What a file of perf says of the machine, the command and the events: the features of its header.
 -- @module pfm.recording.perfdata.features
 
+local tracepoints = require "pfm.recording.perfdata.tracepoints"
+
 local features = {}
 
-local NUMBERS = { build_ids = 2, host = 3, kernel = 4, version = 5, arch = 6, cpus = 7, cpu_name = 8, command = 11,
-   events = 12, stat = 19, clock = 29, directory = 24 }
+local NUMBERS = { tracing = 1, build_ids = 2, host = 3, kernel = 4, version = 5, arch = 6, cpus = 7, cpu_name = 8,
+   command = 11, events = 12, stat = 19, clock = 29, directory = 24 }
 local SIZED = 2 ^ 15 -- of the head of a build id: it says how many of its bytes count
 
 -- --- bytes ---------------------------------------------------------------------------------------
@@ -90,9 +92,12 @@ end
 
 read.directory = read.stat
 
+read.tracing = tracepoints.read
+
 --- Reads a feature.
 -- @string name host, kernel, version (of perf), arch, cpus, cpu_name, command (a list), events (a list of `name` and
--- `ids`), build_ids (by path), clock (`wall`, `own`), stat, directory
+-- `ids`), build_ids (by path), clock (`wall`, `own`), stat, directory, tracing (of
+-- `pfm.recording.perfdata.tracepoints`)
 -- @string bytes
 -- @return what it says, nil where it is damaged
 -- @usage assert(require("pfm.recording.perfdata.features").read("cpus", "\4\0\0\0\4\0\0\0") == 4)

@@ -114,10 +114,15 @@ function take.BUILD_ID(self, record)
    if record.build_id then self.features.build_ids[record.path] = record.build_id end
 end
 
+local TRACING = 1 -- the feature that a record of a pipe stands for
 local NAME = 2 -- of what EVENT_UPDATE may tell
 
 function take.EVENT_UPDATE(self, record)
    if record.what == NAME then self.names[#self.names + 1] = { name = record.name, ids = { record.id } } end
+end
+
+function take.TRACING(self, record)
+   features.add(self.features, TRACING, record.bytes)
 end
 
 function take.FEATURE(self, record)

@@ -11,13 +11,13 @@ local function say(self, format, ...)
    table.insert(self.recording.remarks, format:format(...))
 end
 
-local SHOWN = { raw = "the fields of tracepoints (raw data) are not shown",
+local SHOWN = { raw = "the raw data of samples is not shown",
    intr_regs = "the registers in samples are not shown", aux = "the hardware trace in samples is not shown",
    unknown = "samples have fields that lpfm does not know" }
 
 local function remark_fields(self)
    for _, name in ipairs { "raw", "intr_regs", "aux", "unknown" } do
-      if self.fields[name] then say(self, "%s", SHOWN[name]) end
+      if self.fields[name] and not (name == "raw" and self.recording.traces) then say(self, "%s", SHOWN[name]) end
    end
    local names = {}
    for i, with in ipairs(self.recording.head.with or {}) do names[i] = with.name end

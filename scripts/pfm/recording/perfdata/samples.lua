@@ -106,6 +106,12 @@ local function branches_of(self, sample)
    return self.seen[words]
 end
 
+-- The number of what a tracepoint said, from 1; 0: the sample is of another event.
+local function trace_of(self, sample)
+   local id = self.events[sample.attr].tracepoint
+   return id and sample.raw and self.recording.traces:add(id, sample.raw) or 0
+end
+
 local function keep(self, sample, number, period)
    local event = self.events[number]
    if period > EXACT or sample.time > EXACT then return count(self, "unsound") end
@@ -117,6 +123,7 @@ local function keep(self, sample, number, period)
    self.has_values = self.has_values or sample.has_values or sample.branches
    local more = {}
    if self.has_branches then more[1] = branches_of(self, sample) end
+   if self.recording.traces then more[#more + 1] = trace_of(self, sample) end
    if self.has_stacks then
       more[#more + 1] = self.recording.stack_table:add(frames_of(self, sample, self.events[sample.attr]))
    end
