@@ -134,11 +134,14 @@ static void set_late_ones(struct lx_context *lx)
 	}
 }
 
+/* If the target has left the CPU, perf places its counters when it schedules them in. */
 static void catch_up(struct lx_context *lx)
 {
-	if (!READ_ONCE(lx->missed) || !is_here(lx->anchor_event))
+	if (!(READ_ONCE(lx->missed) || READ_ONCE(lx->displaced)) || !is_here(lx->anchor_event))
 		return;
 	lx_enter(lx);
+	if (lx_arch_place(lx))
+		WRITE_ONCE(lx->root->starved, true);
 	lx_leave(lx, get_irq_regs());
 	lx_end_service(lx, true);
 }

@@ -122,6 +122,7 @@ void lx_counters_free(struct lx_context *lx)
 		perf_event_release_kernel(lx->counters[--lx->num_counters].event);
 	memset(lx->slot, LX_NO_COUNTER, sizeof(lx->slot));
 	lx->pmu = NULL;
+	lx->displaced = 0;
 }
 
 /* --- one counter, in PMU context ------------------------------------------------------------ */
@@ -496,7 +497,7 @@ int lx_install(struct pfm_context *ctx, struct pfm_set *set)
 	lx->away = lx->excludes && lx_leaves_out(set, current);
 	for (unsigned int i = 0; i < set->num_pmcs && !ret; i++)
 		ret = enliven(ctx, set, &set->pmcs[i]);
-	return ret;
+	return ret ? ret : lx_arch_place(lx);
 }
 
 int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
@@ -513,6 +514,8 @@ int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 		set_live(c, false);
 	}
 	ret = enliven(ctx, set, pfm_set_pmc(set, num));
+	if (!ret)
+		ret = lx_arch_place(lx);
 	c = lx_counter_of(lx, num);
 	if (!ret && lx->running && lx->kernel_hw)
 		lx_halt(lx);

@@ -34,6 +34,7 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
+#include "compat.h"
 #include "core.h"
 #include "abi/perfmon_ioctl.h"
 
@@ -150,6 +151,7 @@ struct lx_context {
 	bool			excludes;	/* some set leaves out some threads */
 	bool			kernel_level;	/* some live counter counts in the kernel */
 	bool			kernel_hw;	/* and is the PMU's */
+	u64			displaced;	/* counters, by place, on the PMU since before their event changed (x86) */
 	bool			busy;		/* code is in PMU context: an NMI leaves its overflow to it */
 	u8			missed_throttled;	/* missed overflows after which perf throttled the event */
 	union {
@@ -491,6 +493,13 @@ void lx_where(struct pfm_context *ctx, struct pfm_where *where);
 /* Around work in PMU context that is not an overflow of the PMU; interrupts are off. */
 void lx_halt(struct lx_context *lx);		/* in between: the PMU counts nothing until lx_leave() */
 void lx_catch_up(struct lx_context *lx, struct pt_regs *regs);
+/* Has perf disabled the PMU? Not if lx_halt() has: an NMI that comes while lx_leave() enables it is handled at once. */
+static __always_inline bool lx_perf_is_busy(const struct lx_context *lx, const struct pmu *pmu)
+{
+	const int ours = READ_ONCE(lx->halts) && lx->halted == pmu;
+
+	return pfm_pmu_disable_count(pmu) > ours;
+}
 static __always_inline void lx_enter(struct lx_context *lx)
 {
 	WRITE_ONCE(lx->busy, true);
@@ -589,6 +598,8 @@ u64 lx_arch_thread_pointer(void);
 #define LX_SHORTEST	2	/* with a period of 1 perf would trace branches (BTS) */
 u64 lx_arch_count(const struct perf_event *event);
 void lx_arch_end_overflow(struct perf_event *event);
+/* PMU context: has each event that was programmed anew on a counter that can count it. EBUSY, reported: there is none. */
+int lx_arch_place(struct lx_context *lx);
 static inline u64 lx_arch_bit(const struct perf_event *event) { return 0; }
 static inline void lx_arch_enable(u64 bits) { }
 static inline void lx_arch_disable(u64 bits) { }
