@@ -86,7 +86,8 @@ local rights = {
 }
 local inherit = {
    "a_tree_is_counted", "living_ones_are_commanded", "the_last_one_ends_it", "they_come_and_go_under_commands",
-   "hardware_counts_in_children", "each_has_a_timeout", "memory_is_the_creators", "combinations_are_refused",
+   "hardware_counts_in_children", "each_has_a_timeout", "memory_is_the_creators", "an_exec_starts",
+   "a_stop_before_the_exec_undoes_the_start", "without_an_exec_nothing_counts", "combinations_are_refused",
 }
 local inherit_samples = {
    "all_of_a_tree_are_sampled", "full_parts_hold_those_who_come", "a_restart_gives_back_what_was_read",

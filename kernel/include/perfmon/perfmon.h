@@ -65,6 +65,7 @@ typedef unsigned char pfm_uuid_t[16];
  * PFM_REGFL_OWN, a read with PFM_REGFL_OWN returns that of the thread alone. Writing a PMD makes the sum what is
  * written. A read with PFM_REGFL_ENDED returns what the others have counted that have ended since the PMD was written,
  * which is to be done when none of them lives (EINVAL on machine perf, where the kernel tells the sum with the living).
+ * With ON_EXEC each thread counts from its next exec(2) on, or from its birth if the monitored one has had its own.
  * Each has a timeout of its own (TIME_SWITCH); pfm_getinfo_evtsets() adds up runs, duration and what was lost. The
  * context is unloaded, and END posted, when all have ended. EINVAL: with SYSTEM_WIDE, NOTIFY_BLOCK or MAP_SETS;
  * EBUSY: pfm_write_pmcs() once it is loaded. Those for which memory or counters lack are not counted: set_lost of
