@@ -61,18 +61,22 @@ void lx_unwatch(struct lx_context *lx)
 
 /* --- threads -------------------------------------------------------------------------------- */
 
-/* Compares the pointers only: a tracepoint probe may not take a lock that sleeps. */
+/* Compares the pointers only: a tracepoint probe may not take a lock that sleeps. A child context has no file. */
 static bool has_fd(const struct lx_context *lx, struct files_struct *files)
 {
 	bool found = false;
 	struct fdtable *fdt;
+	unsigned long fd;
 
-	if (!files)
+	if (!files || !lx->file)
 		return false;
 	rcu_read_lock();
 	fdt = files_fdtable(files);
-	for (unsigned int fd = 0; fd < fdt->max_fds && !found; fd++)
+	for_each_set_bit(fd, fdt->open_fds, fdt->max_fds) {
 		found = rcu_access_pointer(fdt->fd[fd]) == lx->file;
+		if (found)
+			break;
+	}
 	rcu_read_unlock();
 	return found;
 }
@@ -171,7 +175,8 @@ static void start_waiting(void)
 
 	raw_spin_lock_irqsave(&watched_lock, flags);
 	lx = find(current);
-	if (lx && lx->ctx->waits_exec && lx_scheduled_in(lx) && READ_ONCE(lx->anchor_event->state) != PERF_EVENT_STATE_EXIT) {
+	if (lx && lx->ctx->waits_exec && lx_scheduled_in(lx) &&
+	    READ_ONCE(lx->anchor_event->state) != PERF_EVENT_STATE_EXIT) {
 		lx_enter(lx);
 		pfm_target_exec(lx->ctx);
 		lx_leave(lx, NULL);
