@@ -101,8 +101,8 @@ local charges = {
 local lifetime = {
    "each_end_is_told", "a_close_ends_self_monitoring", "a_close_does_not_end_it_for_others",
    "who_is_not_monitored_is_not_held", "commands_do_not_wait_for_memory", "a_message_that_cannot_be_had_stays",
-   "a_counter_that_is_lost_is_told_of", "a_counter_is_lost_and_the_thread_ends", "a_counter_of_a_child_is_lost",
-   "nothing_is_told_where_nothing_is_lost",
+   "a_counter_that_is_lost_is_told_of", "a_counter_is_lost_and_the_thread_ends",
+   "it_is_told_how_long_a_counter_was_lost", "a_counter_of_a_child_is_lost", "nothing_is_told_where_nothing_is_lost",
 }
 
 local sharing = {
@@ -197,6 +197,14 @@ local records = {
    "what_takes_anothers_place_is_told", "sleepers_leave_others_their_mappings",
 }
 
+local taken = {}
+for _, machine in ipairs { "linux", "perf" } do
+   for _, name in ipairs { "whole_counts_are_numbers", "nothing_is_a_word", "the_reason_is_told", "json_has_a_state",
+      "a_part_has_its_share", "a_part_is_not_to_be_trusted", "json_has_the_share" } do
+      taken[#taken + 1] = name .. "_on_" .. machine
+   end
+end
+
 local function all(...)
    local names_of_all = {}
    for _, list in ipairs { ... } do
@@ -247,6 +255,7 @@ local function tests(only)
       all(exact, counting, sampling, sets))
    vm_it("knows events by name, as perf_event does, lets nobody see what is not theirs, and needs no PMU", passes,
       "", "names security software limits", all(names, security, of_arm64, software, limits))
+   vm_it("says what was not counted, where others have the counters", passes, "-c 4", "taken", taken)
    vm_it("shows the labs' effects", passes, "", "labs", labs, "FORMAT=spec/vm/halves")
    vm_it("begins a cascade's second stage at the n-th event, and estimates, and randomizes", passes, "",
       "measure", measure)

@@ -197,8 +197,8 @@ static void reload_if_throttled(struct perf_event *event)
 /*
  * All events that changed are taken off the PMU before the first one is put back, as they may need each other's
  * counters. The driver assigns counters when it enables the PMU, so it does that for a moment, though the PMU is to
- * stay halted until lx_leave(). While an NMI is handled, or perf has the PMU disabled, the driver may be in the midst of
- * its own lists: then an interrupt places the events afterwards.
+ * stay halted until lx_leave(). While an NMI is handled, or perf has the PMU disabled, the driver may be changing its
+ * lists: then an interrupt places the events afterwards.
  */
 int lx_arch_place(struct lx_context *lx)
 {
