@@ -290,6 +290,10 @@ local function tests(only)
    vm_it("counts, samples, switches sets, keeps targets apart, and tells what programs do", passes, "-K newest -c 4",
       "counting sampling sets rights lifetime records", all(counting, sampling, sets, rights, lifetime, records))
    vm_it("passes the specs of real machines", specs_pass, "-A amd64", specs)
+   vm_it("keeps threads apart whose ids are used again", passes, "-c 4",
+      "few_ids:400 counting sampling sets security rights lifetime sharing inherit inherit_samples programs torture:3",
+      all({ "ids_are_used_again" }, counting, sampling, sets, security, rights, lifetime, sharing, inherit,
+         inherit_samples, programs, torture))
    vm_it("counts exactly, with NMIs", passes, "-A amd64 -K newest", "exact counting view stacks programs",
       all(of_x86, of_intel, counting, view, stacks, programs))
    vm_it("keeps limits, and counts children", passes, "-K newest -c 4", "limits inherit charges sharing reload",
