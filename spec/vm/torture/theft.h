@@ -27,7 +27,7 @@ static void steal(any_fn *any, const volatile int *over)
 		for (int i = 0; i < MOST_COUNTERS; i++)
 			if (fds[i] >= 0)
 				close(fds[i]);
-		usleep(any(6000));
+		usleep(any(50000));
 	}
 }
 
